@@ -1,0 +1,171 @@
+package domain
+
+import (
+	"hash/crc32"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Scope is one permission of an API key.
+type Scope string
+
+// The scopes a key can have.
+const (
+	ScopeQuotesRead      Scope = "quotes:read"
+	ScopeRecipientsRead  Scope = "recipients:read"
+	ScopeRecipientsWrite Scope = "recipients:write"
+	ScopeDeliveriesRead  Scope = "deliveries:read"
+	ScopeDeliveriesWrite Scope = "deliveries:write"
+	ScopeWebhooksRead    Scope = "webhooks:read"
+	ScopeWebhooksWrite   Scope = "webhooks:write"
+)
+
+// AllScopes is every scope, in the order they are listed to people.
+func AllScopes() []Scope {
+	return []Scope{
+		ScopeQuotesRead, ScopeRecipientsRead, ScopeRecipientsWrite,
+		ScopeDeliveriesRead, ScopeDeliveriesWrite, ScopeWebhooksRead, ScopeWebhooksWrite,
+	}
+}
+
+// ParseScopes reads "all" or a comma-separated list. An empty list, a repeated
+// or an unknown scope is an error that names the scopes there are.
+func ParseScopes(text string) ([]Scope, error) {
+	if text == "all" {
+		return AllScopes(), nil
+	}
+	var scopes []Scope
+	for part := range strings.SplitSeq(text, ",") {
+		s := Scope(strings.TrimSpace(part))
+		if !slices.Contains(AllScopes(), s) || slices.Contains(scopes, s) {
+			return nil, Invalid(FieldError{
+				Field: "scopes", Code: FieldNotAllowed,
+				Message: "unknown or repeated scope \"" + string(s) + "\"; use all, or some of " + joinScopes(AllScopes()),
+			})
+		}
+		scopes = append(scopes, s)
+	}
+	return scopes, nil
+}
+
+func joinScopes(scopes []Scope) string {
+	names := make([]string, len(scopes))
+	for i, s := range scopes {
+		names[i] = string(s)
+	}
+	return strings.Join(names, ",")
+}
+
+// APIKey is what is kept of a key. The secret itself is not: only its digest.
+type APIKey struct {
+	ID            ID
+	ApplicationID ID
+	Environment   Environment
+	Digest        [32]byte // HMAC-SHA256 of the secret under the server's pepper
+	LastFour      string
+	Scopes        []Scope
+	CreatedAt     time.Time
+	ExpiresAt     *time.Time
+	RevokedAt     *time.Time
+}
+
+// Allows reports whether the key has the scope.
+func (k *APIKey) Allows(s Scope) bool { return slices.Contains(k.Scopes, s) }
+
+// Credential is a key together with whom it speaks for.
+type Credential struct {
+	Key         APIKey
+	Application Application
+	Business    Business
+}
+
+// Tenant is whom the credential acts for.
+func (c *Credential) Tenant() Tenant {
+	return Tenant{BusinessID: c.Business.ID, ApplicationID: c.Application.ID, Environment: c.Key.Environment}
+}
+
+// Usable answers nil, or the 401 that tells why the key does not work now.
+func (c *Credential) Usable(now time.Time) error {
+	switch {
+	case c.Application.Disabled:
+		return UnknownAPIKey(c.Key.LastFour)
+	case c.Key.RevokedAt != nil:
+		return &Error{Kind: KindUnauthenticated, Code: CodeAPIKeyRevoked,
+			Message: "The key ending " + c.Key.LastFour + " was revoked. Use the key that replaced it."}
+	case c.Key.ExpiresAt != nil && !now.Before(*c.Key.ExpiresAt):
+		return &Error{Kind: KindUnauthenticated, Code: CodeAPIKeyExpired,
+			Message: "The key ending " + c.Key.LastFour + " expired at " + FormatTime(*c.Key.ExpiresAt) + ". Ask for a new one."}
+	}
+	return nil
+}
+
+// UnknownAPIKey is the 401 for a well-formed key that opens nothing.
+func UnknownAPIKey(lastFour string) *Error {
+	return &Error{Kind: KindUnauthenticated, Code: CodeInvalidAPIKey,
+		Message: "Unknown key ending " + lastFour + ". Check that it was copied from the right application.",
+		Details: map[string]any{"reason": "unknown"}}
+}
+
+const (
+	livePrefix = "svc_live_key_"
+	testPrefix = "svc_test_key_"
+	base62     = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+	secretLength   = 32 // base62 characters of randomness, 190 bits
+	checksumLength = 6  // base62 characters of CRC32
+)
+
+// KeyPrefix is what every key of the environment starts with.
+func KeyPrefix(e Environment) string {
+	if e == Live {
+		return livePrefix
+	}
+	return testPrefix
+}
+
+// MakeAPIKey renders a key from 32 random bytes. The checksum at its end lets
+// ParseAPIKey refuse a mistyped key without asking a database.
+func MakeAPIKey(e Environment, random [secretLength]byte) string {
+	var b strings.Builder
+	b.WriteString(KeyPrefix(e))
+	for _, r := range random {
+		// 256 is not a multiple of 62; a bias of 1/256 per character leaves
+		// over 189 bits, far beyond guessing.
+		b.WriteByte(base62[int(r)%len(base62)])
+	}
+	return b.String() + checksum(b.String())
+}
+
+// ParseAPIKey tells the environment a key was made for, or false when its
+// form or its checksum is wrong.
+func ParseAPIKey(secret string) (Environment, bool) {
+	env := Sandbox
+	rest, ok := strings.CutPrefix(secret, testPrefix)
+	if !ok {
+		env = Live
+		if rest, ok = strings.CutPrefix(secret, livePrefix); !ok {
+			return "", false
+		}
+	}
+	if len(rest) != secretLength+checksumLength {
+		return "", false
+	}
+	for i := range len(rest) {
+		if strings.IndexByte(base62, rest[i]) < 0 {
+			return "", false
+		}
+	}
+	body := secret[:len(secret)-checksumLength]
+	return env, secret[len(body):] == checksum(body)
+}
+
+func checksum(s string) string {
+	sum := crc32.ChecksumIEEE([]byte(s))
+	var out [checksumLength]byte
+	for i := len(out) - 1; i >= 0; i-- {
+		out[i] = base62[sum%62]
+		sum /= 62
+	}
+	return string(out[:])
+}

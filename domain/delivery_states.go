@@ -1,0 +1,144 @@
+package domain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Status is where a delivery stands.
+type Status string
+
+// The statuses. Polling clients stop at Delivered, Failed and Cancelled, yet
+// operations may retry a Failed one; an Outsourced one goes on.
+const (
+	Booked     Status = "booked"
+	Assigned   Status = "assigned"
+	PickedUp   Status = "picked_up"
+	InTransit  Status = "in_transit"
+	Delivered  Status = "delivered"
+	Failed     Status = "failed"
+	Cancelled  Status = "cancelled"
+	Outsourced Status = "outsourced"
+)
+
+// Statuses is every status, in the order of a delivery's life.
+func Statuses() []Status {
+	return []Status{Booked, Assigned, PickedUp, InTransit, Delivered, Failed, Cancelled, Outsourced}
+}
+
+// Actor is who causes a transition.
+type Actor string
+
+// The actors.
+const (
+	ActorCaller    Actor = "caller"    // the application, through cancel
+	ActorPlatform  Actor = "platform"  // the delivery company's operations
+	ActorHelper    Actor = "helper"    // the sandbox test helper
+	ActorSimulator Actor = "simulator" // a running scenario
+)
+
+// Transition is one edge of the state machine.
+type Transition struct {
+	From, To     Status
+	By           []Actor
+	BeforePickup bool // only while pickup was never recorded, in any attempt
+}
+
+var (
+	operators = []Actor{ActorPlatform, ActorHelper}
+	everyTest = []Actor{ActorPlatform, ActorHelper, ActorSimulator}
+	everyone  = []Actor{ActorCaller, ActorPlatform, ActorHelper, ActorSimulator}
+)
+
+// transitions is the whole state machine: what is not here is refused.
+var transitions = []Transition{
+	{From: Booked, To: Assigned, By: everyTest},
+	{From: Booked, To: Outsourced, By: everyTest},
+	{From: Booked, To: Cancelled, By: everyone, BeforePickup: true},
+	{From: Assigned, To: PickedUp, By: everyTest},
+	{From: Assigned, To: Outsourced, By: operators},
+	{From: Assigned, To: Cancelled, By: everyone, BeforePickup: true},
+	{From: Assigned, To: Failed, By: everyTest},
+	{From: PickedUp, To: InTransit, By: everyTest},
+	{From: PickedUp, To: Failed, By: operators},
+	{From: InTransit, To: Delivered, By: everyTest},
+	{From: InTransit, To: Failed, By: everyTest},
+	{From: Outsourced, To: PickedUp, By: everyTest},
+	{From: Outsourced, To: Delivered, By: []Actor{ActorPlatform}},
+	{From: Outsourced, To: Failed, By: operators},
+	{From: Outsourced, To: Cancelled, By: []Actor{ActorCaller, ActorPlatform, ActorHelper}, BeforePickup: true},
+	{From: Failed, To: Assigned, By: everyTest},
+}
+
+// Transitions is a copy of the table.
+func Transitions() []Transition { return slices.Clone(transitions) }
+
+// Next lists the statuses the actor may move the delivery to now.
+func (d *Delivery) Next(by Actor) []Status {
+	next := []Status{}
+	for _, t := range transitions {
+		if t.From == d.life.Status && d.permits(t, by) {
+			next = append(next, t.To)
+		}
+	}
+	return next
+}
+
+// Move takes the delivery one step and returns the event of it, or refuses
+// with the statuses that are allowed instead.
+func (d *Delivery) Move(to Status, by Actor, reason ReasonCode, eventID ID, at time.Time) (Event, error) {
+	if reason != "" && to != Failed && to != Cancelled {
+		return Event{}, Invalid(FieldError{Field: "reason_code", Code: FieldNotAllowed,
+			Message: "a reason goes with failed and cancelled only"})
+	}
+	for _, t := range transitions {
+		if t.From == d.life.Status && t.To == to && d.permits(t, by) {
+			return d.moveTo(to, reason, eventID, at), nil
+		}
+	}
+	return Event{}, d.refuse(to, by)
+}
+
+func (d *Delivery) permits(t Transition, by Actor) bool {
+	return slices.Contains(t.By, by) && !(t.BeforePickup && d.life.PickedUpAt != nil)
+}
+
+// moveTo is the only place where a status changes.
+func (d *Delivery) moveTo(to Status, reason ReasonCode, eventID ID, at time.Time) Event {
+	// The clock may step back between two processes; a timeline must not.
+	if at.Before(d.life.UpdatedAt) {
+		at = d.life.UpdatedAt
+	}
+	previous := d.life.Status
+	d.life.Status = to
+	d.life.UpdatedAt = at
+	if to == PickedUp && d.life.PickedUpAt == nil {
+		d.life.PickedUpAt = &at
+	}
+	return d.record(eventID, at, previous, reason)
+}
+
+func (d *Delivery) refuse(to Status, by Actor) *Error {
+	code := CodeTransitionInvalid
+	if by == ActorHelper {
+		code = CodeSandboxTransitionInvalid
+	}
+	allowed := d.Next(by)
+	names := make([]string, len(allowed))
+	for i, s := range allowed {
+		names[i] = string(s)
+	}
+	hint := "Nothing can follow it."
+	if len(names) > 0 {
+		hint = "Next allowed: " + strings.Join(names, ", ") + "."
+	}
+	return &Error{
+		Kind: KindConflict, Code: code,
+		Message: fmt.Sprintf("Cannot go from %s to %s. %s", d.life.Status, to, hint),
+		Details: map[string]any{
+			"current_status": string(d.life.Status), "requested_status": string(to), "allowed_statuses": names,
+		},
+	}
+}

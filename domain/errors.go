@@ -1,0 +1,134 @@
+package domain
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Kind says what sort of failure an Error is; an edge maps it to its own
+// vocabulary (HTTP status, exit code).
+type Kind int
+
+// The kinds, in the order of their HTTP statuses. The zero Kind is Internal,
+// so that an Error nobody classified is never blamed on the caller.
+const (
+	KindInternal        Kind = iota // 500
+	KindMalformed                   // 400: the request cannot be read
+	KindUnauthenticated             // 401
+	KindForbidden                   // 403
+	KindNotFound                    // 404
+	KindConflict                    // 409: the state of a record forbids it
+	KindInvalid                     // 422: readable, yet not acceptable
+	KindLimited                     // 429
+	KindUnavailable                 // 503: a service we need does not answer
+)
+
+// Stable codes that programs check. Adding one is additive; changing one is not.
+const (
+	CodeInvalidRequest           = "INVALID_REQUEST"
+	CodeSandboxOnlyField         = "SANDBOX_ONLY_FIELD"
+	CodeIdempotencyKeyRequired   = "IDEMPOTENCY_KEY_REQUIRED"
+	CodeInvalidAPIKey            = "INVALID_API_KEY"
+	CodeEnvironmentMismatch      = "ENVIRONMENT_MISMATCH"
+	CodeAPIKeyRevoked            = "API_KEY_REVOKED"
+	CodeAPIKeyExpired            = "API_KEY_EXPIRED"
+	CodeInsufficientScope        = "INSUFFICIENT_SCOPE"
+	CodeNotFound                 = "NOT_FOUND"
+	CodeIdempotencyConflict      = "IDEMPOTENCY_CONFLICT"
+	CodeIdempotencyInProgress    = "IDEMPOTENCY_IN_PROGRESS"
+	CodeExternalIDConflict       = "EXTERNAL_ID_CONFLICT"
+	CodeDeliveryNotCancellable   = "DELIVERY_NOT_CANCELLABLE"
+	CodeSandboxTransitionInvalid = "SANDBOX_TRANSITION_INVALID"
+	CodeTransitionInvalid        = "TRANSITION_INVALID"
+	CodeValidation               = "VALIDATION_ERROR"
+	CodeRecipientShapeConflict   = "RECIPIENT_SHAPE_CONFLICT"
+	CodePickupShapeConflict      = "PICKUP_SHAPE_CONFLICT"
+	CodePickupLocationNotFound   = "PICKUP_LOCATION_NOT_FOUND"
+	CodePickupLocationInactive   = "PICKUP_LOCATION_INACTIVE"
+	CodePickupLocationIncomplete = "PICKUP_LOCATION_INCOMPLETE"
+	CodeCODGoodsValueRequired    = "COD_GOODS_VALUE_REQUIRED"
+	CodeRateLimitExceeded        = "RATE_LIMIT_EXCEEDED"
+	CodeQuoteUnavailable         = "QUOTE_UNAVAILABLE"
+	CodeInternal                 = "INTERNAL_SERVER_ERROR"
+)
+
+// What is wrong with one field; the codes of FieldError.
+const (
+	FieldRequired      = "required"
+	FieldTooShort      = "too_short"
+	FieldTooLong       = "too_long"
+	FieldOutOfRange    = "out_of_range"
+	FieldInvalidFormat = "invalid_format"
+	FieldInvalidType   = "invalid_type"
+	FieldNotAllowed    = "not_allowed"
+)
+
+// FieldError is one problem with one field of the input.
+type FieldError struct {
+	Field   string // path as the caller wrote it, such as recipient.address.latitude
+	Code    string // one of the Field codes
+	Message string
+}
+
+// Error is the one error type of all layers. Message is written for the
+// person who reads a log of the client; Details is for programs. Err is the
+// cause and never leaves the process.
+type Error struct {
+	Kind       Kind
+	Code       string
+	Message    string
+	Fields     []FieldError
+	Details    map[string]any
+	RetryAfter time.Duration // when not zero, how long to wait before the next try
+	Err        error
+}
+
+func (e *Error) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("%s: %s: %v", e.Code, e.Message, e.Err)
+	}
+	return e.Code + ": " + e.Message
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is matches another Error by its code, so that errors.Is(err, ErrNotFound)
+// holds for every not-found error.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	return ok && t.Code == e.Code
+}
+
+// HasCode reports whether err is, or wraps, an Error of that code.
+func HasCode(err error, code string) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Code == code
+}
+
+// ErrNotFound answers for an ID that is malformed, unknown or somebody
+// else's. One text for the three: the answer must not tell them apart.
+var ErrNotFound = &Error{
+	Kind:    KindNotFound,
+	Code:    CodeNotFound,
+	Message: "Nothing with this ID is visible to this key. Check the ID and the environment it was made in.",
+}
+
+// Invalid reports every field problem found in one input.
+func Invalid(fields ...FieldError) *Error {
+	names := make([]string, 0, len(fields))
+	for _, f := range fields {
+		names = append(names, f.Field)
+	}
+	message := fmt.Sprintf("%d fields are invalid: %s.", len(fields), strings.Join(names, ", "))
+	if len(fields) == 1 {
+		message = fmt.Sprintf("%s is invalid: %s", fields[0].Field, fields[0].Message)
+	}
+	return &Error{Kind: KindInvalid, Code: CodeValidation, Message: message, Fields: fields}
+}
+
+// Internal wraps a failure that is ours. The cause is logged, never shown.
+func Internal(err error) *Error {
+	return &Error{Kind: KindInternal, Code: CodeInternal, Message: "Something failed on our side.", Err: err}
+}

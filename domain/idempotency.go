@@ -1,0 +1,39 @@
+package domain
+
+import "time"
+
+// Answer is the part of a response that is kept and replayed: the same bytes
+// for the same request.
+type Answer struct {
+	Status   int    // 200, 201 or 207: only what happened is remembered
+	Location string // empty: none
+	Body     []byte
+}
+
+// KeyRecord remembers what an Idempotency-Key was used for. It is keyed by
+// application, environment and key, so that the API keys of one application share it.
+type KeyRecord struct {
+	Key         string
+	Fingerprint [32]byte // SHA-256 of method, path and canonical body
+	ClaimID     string   // 32 hex: which attempt wrote the record; tells a commit of our own from a stranger's
+	Answer      Answer
+	CreatedAt   time.Time
+}
+
+// IdempotencyConflict is the 409 for a key that was used for something else.
+func IdempotencyConflict(firstUsed time.Time) *Error {
+	return &Error{
+		Kind: KindConflict, Code: CodeIdempotencyConflict,
+		Message: "This Idempotency-Key was used at " + FormatTime(firstUsed) + " for a different request. Use a new key for a new request.",
+		Details: map[string]any{"first_used_at": FormatTime(firstUsed)},
+	}
+}
+
+// IdempotencyInProgress is the 409 while the first request with the key runs.
+func IdempotencyInProgress(retryAfter time.Duration) *Error {
+	return &Error{
+		Kind: KindConflict, Code: CodeIdempotencyInProgress,
+		Message:    "The first request with this Idempotency-Key is still running. Wait, then send the identical request again.",
+		RetryAfter: retryAfter,
+	}
+}

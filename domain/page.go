@@ -1,0 +1,37 @@
+package domain
+
+import "time"
+
+// Position is a place in a list ordered by time and ID.
+type Position struct {
+	CreatedAt time.Time
+	ID        ID
+}
+
+// PageRequest asks for the records behind a position; the zero After starts
+// at the beginning.
+type PageRequest struct {
+	Limit int
+	After *Position
+}
+
+// DeliveryFilter narrows a list of deliveries; zero fields do not.
+type DeliveryFilter struct {
+	Status        Status
+	ExternalID    string
+	CreatedAfter  *time.Time // inclusive
+	CreatedBefore *time.Time // exclusive
+	NewestFirst   bool
+}
+
+// RecipientFilter narrows a list of recipients.
+type RecipientFilter struct {
+	Search      string // within name or phone number, any case
+	PhoneNumber PhoneNumber
+}
+
+// PickupLocationFilter narrows a list of pickup locations.
+type PickupLocationFilter struct {
+	Search string // within name or address, any case
+	Active *bool
+}

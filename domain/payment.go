@@ -1,0 +1,29 @@
+package domain
+
+// PaymentType says whether the rider collects money for the goods.
+type PaymentType string
+
+// The payment types.
+const (
+	CashOnDelivery PaymentType = "cod"
+	DeliveryOnly   PaymentType = "delivery_only"
+)
+
+// PaymentTypes is every payment type.
+func PaymentTypes() []PaymentType { return []PaymentType{CashOnDelivery, DeliveryOnly} }
+
+// Payment is what the rider collects. GoodsValue is nil unless Type is
+// CashOnDelivery, and positive then.
+type Payment struct {
+	Type       PaymentType
+	GoodsValue *Money
+}
+
+// Valid answers COD_GOODS_VALUE_REQUIRED for cash on delivery without an amount.
+func (p Payment) Valid() error {
+	if p.Type == CashOnDelivery && (p.GoodsValue == nil || p.GoodsValue.Minor <= 0) {
+		return &Error{Kind: KindInvalid, Code: CodeCODGoodsValueRequired,
+			Message: "payment.type cod needs payment.goods_value over 0: the amount the rider collects."}
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package domain
+
+import (
+	"strings"
+	"time"
+)
+
+// Pickup is where a delivery is collected.
+type Pickup struct {
+	Name        string
+	Contact     PhoneNumber
+	Address     string
+	Coordinates Coordinates
+}
+
+// PickupLocation is a saved Pickup. A record that came from elsewhere may lack
+// a contact or coordinates; it cannot be used until it is completed.
+type PickupLocation struct {
+	ID          ID
+	Name        string
+	Contact     PhoneNumber // empty: missing
+	Address     string
+	Coordinates *Coordinates // nil: missing
+	Active      bool
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
+// Missing names the fields without which riders cannot collect there.
+func (p *PickupLocation) Missing() []string {
+	var missing []string
+	if p.Contact == "" {
+		missing = append(missing, "contact")
+	}
+	if p.Coordinates == nil {
+		missing = append(missing, "latitude", "longitude")
+	}
+	return missing
+}
+
+// Complete reports whether nothing is missing.
+func (p *PickupLocation) Complete() bool { return len(p.Missing()) == 0 }
+
+// Pickup is the place to collect from, or why it cannot be used now.
+func (p *PickupLocation) Pickup() (Pickup, error) {
+	if !p.Active {
+		return Pickup{}, &Error{Kind: KindInvalid, Code: CodePickupLocationInactive,
+			Message: "Pickup location " + string(p.ID) + " is switched off. Switch it on with PATCH /pickup-locations/{id} or send another one."}
+	}
+	if missing := p.Missing(); len(missing) > 0 {
+		return Pickup{}, &Error{Kind: KindInvalid, Code: CodePickupLocationIncomplete,
+			Message: "Pickup location " + string(p.ID) + " has no " + strings.Join(missing, ", ") + ". Complete it with PATCH /pickup-locations/{id}.",
+			Details: map[string]any{"missing": missing}}
+	}
+	return Pickup{Name: p.Name, Contact: p.Contact, Address: p.Address, Coordinates: *p.Coordinates}, nil
+}
+
+// PickupLocationNotFound is the 422 for an ID in a body that names no
+// location of the business, whatever the reason.
+func PickupLocationNotFound() *Error {
+	return &Error{Kind: KindInvalid, Code: CodePickupLocationNotFound,
+		Message: "pickup_location_id names no pickup location of this business. GET /pickup-locations lists them."}
+}
+
+// PickupLocationChange holds the fields to change; nil leaves one as it is.
+type PickupLocationChange struct {
+	Name      *string
+	Contact   *PhoneNumber
+	Address   *string
+	Latitude  *float64
+	Longitude *float64
+	Active    *bool
+}
+
+// Apply changes the location and reports whether anything differs now. One
+// coordinate alone is refused while the other is missing: half a position is none.
+func (p *PickupLocation) Apply(c PickupLocationChange, at time.Time) (changed bool, err error) {
+	next := *p
+	if c.Name != nil {
+		next.Name = *c.Name
+	}
+	if c.Contact != nil {
+		next.Contact = *c.Contact
+	}
+	if c.Address != nil {
+		next.Address = *c.Address
+	}
+	if c.Active != nil {
+		next.Active = *c.Active
+	}
+	if c.Latitude != nil || c.Longitude != nil {
+		if p.Coordinates == nil && (c.Latitude == nil || c.Longitude == nil) {
+			lacking := "latitude"
+			if c.Longitude == nil {
+				lacking = "longitude"
+			}
+			return false, Invalid(FieldError{Field: lacking, Code: FieldRequired,
+				Message: "the location has no coordinates yet; send latitude and longitude together"})
+		}
+		var at Coordinates
+		if p.Coordinates != nil {
+			at = *p.Coordinates
+		}
+		if c.Latitude != nil {
+			at.Latitude = *c.Latitude
+		}
+		if c.Longitude != nil {
+			at.Longitude = *c.Longitude
+		}
+		next.Coordinates = &at
+	}
+	if next.same(p) {
+		return false, nil
+	}
+	next.UpdatedAt = at
+	*p = next
+	return true, nil
+}
+
+func (p *PickupLocation) same(q *PickupLocation) bool {
+	sameCoordinates := p.Coordinates == q.Coordinates ||
+		p.Coordinates != nil && q.Coordinates != nil && *p.Coordinates == *q.Coordinates
+	return sameCoordinates && p.Name == q.Name && p.Contact == q.Contact &&
+		p.Address == q.Address && p.Active == q.Active
+}

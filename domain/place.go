@@ -1,0 +1,21 @@
+package domain
+
+// Coordinates are degrees on WGS 84.
+type Coordinates struct {
+	Latitude  float64 // -90 to 90
+	Longitude float64 // -180 to 180
+}
+
+// VehicleType is what carries a delivery; it decides price and range.
+type VehicleType string
+
+// The vehicles there are.
+const (
+	Bike  VehicleType = "bike"
+	Car   VehicleType = "car"
+	Van   VehicleType = "van"
+	Truck VehicleType = "truck" // never priced automatically
+)
+
+// VehicleTypes is every vehicle, smallest first.
+func VehicleTypes() []VehicleType { return []VehicleType{Bike, Car, Van, Truck} }

@@ -1,0 +1,36 @@
+package domain
+
+import "time"
+
+// MaxAddressesPerRecipient bounds a list that is never paginated.
+const MaxAddressesPerRecipient = 200
+
+// Recipient is a person who receives deliveries. A business has one per
+// phone number in each environment.
+type Recipient struct {
+	ID          ID
+	PhoneNumber PhoneNumber
+	Name        string // empty: unknown
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
+// Address is a place of one recipient. MatchKey is the normalized text by
+// which an address is found again.
+type Address struct {
+	ID            ID
+	RecipientID   ID
+	Label         string
+	Text          string
+	MatchKey      string
+	Coordinates   Coordinates
+	Municipality  string
+	DeliveryNotes string
+	CreatedAt     time.Time
+}
+
+// TooManyAddresses is the 422 for an address beyond the most a recipient may have.
+func TooManyAddresses(field string) *Error {
+	return Invalid(FieldError{Field: field, Code: FieldOutOfRange,
+		Message: "the recipient already has 200 addresses, the most there may be; use one of them"})
+}

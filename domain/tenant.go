@@ -1,0 +1,53 @@
+package domain
+
+import "time"
+
+// Environment is where a record lives. Nothing ever crosses from one to the other.
+type Environment string
+
+// The two environments.
+const (
+	Live    Environment = "live"
+	Sandbox Environment = "sandbox"
+)
+
+// ParseEnvironment accepts the two names and nothing else.
+func ParseEnvironment(s string) (Environment, bool) {
+	switch e := Environment(s); e {
+	case Live, Sandbox:
+		return e, true
+	}
+	return "", false
+}
+
+// Tenant says on whose behalf something is done. Recipients, addresses and
+// pickup locations belong to the business in an environment; deliveries,
+// idempotency keys and webhooks to the application in an environment.
+type Tenant struct {
+	BusinessID    ID
+	ApplicationID ID
+	Environment   Environment
+}
+
+// Business is a customer of the delivery company.
+type Business struct {
+	ID        ID
+	Name      string
+	RateLimit *RateLimit // nil: the setting for all businesses applies
+	CreatedAt time.Time
+}
+
+// Application is a program of a business that calls the API.
+type Application struct {
+	ID         ID
+	BusinessID ID
+	Name       string
+	Disabled   bool // all its keys stop working while set
+	CreatedAt  time.Time
+}
+
+// RateLimit is a number of requests within a window.
+type RateLimit struct {
+	Limit  int
+	Window time.Duration
+}

@@ -1,0 +1,38 @@
+package ports
+
+import (
+	"context"
+	"time"
+
+	"waybill/domain"
+)
+
+// Bookings is the hot path of the product: it stores one created delivery
+// with all that belongs to it. It is one coarse method, and not a function
+// over Stores, so that an adapter may send it as one statement or fold many
+// waiting bookings into one commit.
+type Bookings interface {
+	// Book stores everything or nothing, durably, the key record first. It is
+	// safe to repeat with the same write: it wins or finds itself, which shows
+	// as ErrKeyTaken with a record of the same ClaimID.
+	//
+	// Besides ErrKeyTaken the refusals are ErrDirectoryChanged,
+	// ErrExternalIDTaken, ErrReferenceTaken, a VALIDATION_ERROR for an address
+	// too many, and ErrOutcomeUnknown. Nothing is stored with any of them but the last.
+	Book(ctx context.Context, w BookingWrite) error
+}
+
+// BookingWrite is all that one created delivery stores.
+type BookingWrite struct {
+	Key       domain.KeyRecord // with its answer
+	Retention time.Duration    // of the key record, from the database's now
+
+	Recipient    domain.Recipient
+	NewRecipient bool // insert it; otherwise it is there already
+	FillName     bool // the stored recipient has no name: give it this one
+	Address      domain.Address
+	NewAddress   bool
+
+	Delivery *domain.Delivery // carries the tenant
+	Event    domain.Event     // sequence 1
+}

@@ -1,0 +1,37 @@
+package ports
+
+import (
+	"context"
+	"errors"
+
+	"waybill/domain"
+)
+
+// Pricing tells what a trip costs.
+type Pricing interface {
+	// Price answers within 2.5 seconds. A point it does not serve is an
+	// *OutsideServiceAreaError; every other failure is a QUOTE_UNAVAILABLE
+	// error. A fee is never made up.
+	Price(ctx context.Context, trip domain.Trip) (domain.Quote, error)
+}
+
+// OutsideServiceAreaError names which end of a trip is not served: "pickup" or "dropoff".
+type OutsideServiceAreaError struct{ End string }
+
+func (e *OutsideServiceAreaError) Error() string {
+	return "ports: the " + e.End + " is outside the service area"
+}
+
+// ServiceArea tells where the company delivers.
+type ServiceArea interface {
+	Contains(c domain.Coordinates) bool
+}
+
+// ErrNoRoute means the engine answered that no way leads there.
+var ErrNoRoute = errors.New("ports: no route between the two points")
+
+// Routing measures trips.
+type Routing interface {
+	// Distance is ErrNoRoute, or another error when the engine does not answer.
+	Distance(ctx context.Context, trip domain.Trip) (domain.Distance, error)
+}

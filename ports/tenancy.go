@@ -1,0 +1,40 @@
+package ports
+
+import (
+	"context"
+	"time"
+
+	"waybill/domain"
+)
+
+// TenancyReader reads who the customers are.
+type TenancyReader interface {
+	// Credential finds a key by its digest, with its application and business.
+	Credential(ctx context.Context, digest [32]byte) (domain.Credential, error)
+	Business(ctx context.Context, id domain.ID) (domain.Business, error)
+	Application(ctx context.Context, id domain.ID) (domain.Application, error)
+	APIKey(ctx context.Context, id domain.ID) (domain.APIKey, error)
+	// APIKeys lists the keys of an application, oldest first, revoked ones included.
+	APIKeys(ctx context.Context, applicationID domain.ID) ([]domain.APIKey, error)
+	// Businesses and Applications list all there are, oldest first.
+	Businesses(ctx context.Context) ([]domain.Business, error)
+	Applications(ctx context.Context, businessID domain.ID) ([]domain.Application, error)
+}
+
+// TenancyStore changes who the customers are.
+type TenancyStore interface {
+	TenancyReader
+	InsertBusiness(ctx context.Context, b domain.Business) error
+	InsertApplication(ctx context.Context, a domain.Application) error
+	SetApplicationDisabled(ctx context.Context, id domain.ID, disabled bool) error
+	InsertAPIKey(ctx context.Context, k domain.APIKey) error
+	// RevokeAPIKey keeps the time of the first revocation when there is one.
+	RevokeAPIKey(ctx context.Context, id domain.ID, at time.Time) error
+}
+
+// KeyDigester turns the secret of an API key into what is stored of it.
+type KeyDigester interface {
+	// Digest is the HMAC-SHA256 of the secret under the server's pepper, so
+	// that a stolen table opens nothing.
+	Digest(secret string) [32]byte
+}

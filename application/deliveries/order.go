@@ -1,0 +1,164 @@
+package deliveries
+
+import (
+	"context"
+	"errors"
+
+	"waybill/application/quotes"
+	"waybill/domain"
+)
+
+// Order is what a caller asks for: fields that are valid one by one. Whether
+// they fit together, and what they refer to, is for this package to say.
+type Order struct {
+	ExternalID string
+
+	// Recipient alone, or both IDs. The IDs are as they were sent.
+	Recipient          *InlineRecipient
+	RecipientID        *string
+	RecipientAddressID *string
+
+	// Exactly one of the two.
+	Pickup           *domain.Pickup
+	PickupLocationID *string
+
+	Payment      domain.Payment
+	VehicleType  domain.VehicleType
+	Instructions string
+}
+
+// InlineRecipient is a person and address to be found or added.
+type InlineRecipient struct {
+	Name          string
+	PhoneNumber   domain.PhoneNumber
+	Address       string
+	Coordinates   domain.Coordinates
+	Label         string
+	Municipality  string
+	DeliveryNotes string
+}
+
+// Coherent answers the first rule between the fields that the order breaks.
+func (o *Order) Coherent() error {
+	if err := o.recipientShape(); err != nil {
+		return err
+	}
+	if err := quotes.ExactlyOnePickup(o.Pickup != nil, o.PickupLocationID != nil); err != nil {
+		return err
+	}
+	return o.Payment.Valid()
+}
+
+func (o *Order) recipientShape() error {
+	message := ""
+	switch {
+	case o.Recipient != nil && (o.RecipientID != nil || o.RecipientAddressID != nil):
+		message = "Send recipient alone, or recipient_id with recipient_address_id; the request mixes them."
+	case o.Recipient != nil, o.RecipientID != nil && o.RecipientAddressID != nil:
+		return nil
+	case o.RecipientID != nil:
+		message = "recipient_id needs recipient_address_id beside it."
+	case o.RecipientAddressID != nil:
+		message = "recipient_address_id needs recipient_id beside it."
+	default:
+		message = "Send recipient, or recipient_id with recipient_address_id; the request has neither."
+	}
+	return &domain.Error{Kind: domain.KindInvalid, Code: domain.CodeRecipientShapeConflict, Message: message}
+}
+
+// destination is who and where an order goes to, and what of it is new.
+type destination struct {
+	recipient    domain.Recipient
+	newRecipient bool
+	fillName     bool
+	address      domain.Address
+	newAddress   bool
+
+	party   domain.Party
+	dropoff domain.Dropoff
+	field   string // of the request, for what is wrong with the place
+}
+
+// locate finds the recipient and address of an order. It writes nothing: what
+// is new is added by the booking.
+func (d *Deliveries) locate(ctx context.Context, t domain.Tenant, o *Order) (destination, error) {
+	if o.Recipient == nil {
+		return d.locateSaved(ctx, t, o)
+	}
+	return d.locateInline(ctx, t, o.Recipient)
+}
+
+func (d *Deliveries) locateSaved(ctx context.Context, t domain.Tenant, o *Order) (destination, error) {
+	recipientID, err := domain.ParseID(domain.PrefixRecipient, *o.RecipientID)
+	if err != nil {
+		return destination{}, err
+	}
+	addressID, err := domain.ParseID(domain.PrefixAddress, *o.RecipientAddressID)
+	if err != nil {
+		return destination{}, err
+	}
+	recipient, err := d.storage.Read().Recipients.Get(ctx, t, recipientID)
+	if err != nil {
+		return destination{}, err
+	}
+	address, err := d.storage.Read().Recipients.GetAddress(ctx, t, addressID)
+	if err != nil {
+		return destination{}, err
+	}
+	if address.RecipientID != recipient.ID {
+		return destination{}, domain.ErrNotFound
+	}
+	return destination{
+		recipient: recipient, address: address, field: "recipient_address_id",
+		party: domain.Party{ID: recipient.ID, Name: recipient.Name, PhoneNumber: recipient.PhoneNumber},
+		dropoff: domain.Dropoff{
+			ID: address.ID, Address: address.Text, Coordinates: address.Coordinates, Label: address.Label,
+			Municipality: address.Municipality, DeliveryNotes: address.DeliveryNotes,
+		},
+	}, nil
+}
+
+func (d *Deliveries) locateInline(ctx context.Context, t domain.Tenant, in *InlineRecipient) (destination, error) {
+	to := destination{
+		field: "recipient.address",
+		party: domain.Party{Name: in.Name, PhoneNumber: in.PhoneNumber},
+		dropoff: domain.Dropoff{
+			Address: in.Address, Coordinates: in.Coordinates, Label: in.Label,
+			Municipality: in.Municipality, DeliveryNotes: in.DeliveryNotes,
+		},
+	}
+	recipient, err := d.storage.Read().Recipients.FindByPhone(ctx, t, in.PhoneNumber)
+	switch {
+	case errors.Is(err, domain.ErrNotFound):
+		to.newRecipient = true
+		recipient = domain.Recipient{
+			ID: d.ids.ID(domain.PrefixRecipient), PhoneNumber: in.PhoneNumber, Name: in.Name,
+		}
+	case err != nil:
+		return destination{}, err
+	case in.Name == "":
+		to.party.Name = recipient.Name
+	case recipient.Name == "":
+		recipient.Name, to.fillName = in.Name, true
+	}
+	to.recipient, to.party.ID = recipient, recipient.ID
+
+	matchKey := d.normalizer.MatchKey(in.Address)
+	address, err := domain.Address{}, error(domain.ErrNotFound)
+	if !to.newRecipient {
+		address, err = d.storage.Read().Recipients.FindAddress(ctx, t, recipient.ID, matchKey)
+	}
+	switch {
+	case errors.Is(err, domain.ErrNotFound):
+		to.newAddress = true
+		address = domain.Address{
+			ID: d.ids.ID(domain.PrefixAddress), RecipientID: recipient.ID,
+			Label: in.Label, Text: in.Address, MatchKey: matchKey, Coordinates: in.Coordinates,
+			Municipality: in.Municipality, DeliveryNotes: in.DeliveryNotes,
+		}
+	case err != nil:
+		return destination{}, err
+	}
+	to.address, to.dropoff.ID = address, address.ID
+	return to, nil
+}

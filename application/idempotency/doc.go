@@ -1,0 +1,16 @@
+// Package idempotency makes a create happen once, however often it is asked
+// for: the same Idempotency-Key with the same request gets the same bytes.
+//
+// How it holds through crashes, in short: the key record commits in the same
+// transaction as what was created, and it is that transaction's first
+// statement. Whoever inserts the record creates; everybody else waits for
+// that commit and replays.
+//
+// Rejected: a record written in a commit of its own before or after the
+// create (a crash between the two loses or doubles one), and a record written
+// last (the loser of a race then meets the winner's external_id first and is
+// told about a conflict with itself).
+//
+// What it does not do: remember refusals. After a 4xx or 5xx nothing was
+// created and the key is free, so that a corrected body may use it.
+package idempotency

@@ -1,0 +1,48 @@
+// Package operations is what the delivery company itself does: it moves
+// deliveries through their life, in any environment and for any business.
+package operations
+
+import (
+	"context"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// Operations are the use cases of the platform.
+type Operations struct {
+	storage ports.Storage
+	clock   ports.Clock
+	ids     ports.Identifiers
+}
+
+// New makes the use cases of the platform.
+func New(s ports.Storage, c ports.Clock, ids ports.Identifiers) *Operations {
+	return &Operations{storage: s, clock: c, ids: ids}
+}
+
+// Advance moves a delivery one step as the platform. TRANSITION_INVALID tells
+// which steps are allowed instead.
+func (o *Operations) Advance(ctx context.Context, id domain.ID, to domain.Status, reason domain.ReasonCode) (*domain.Delivery, error) {
+	tenant, err := o.storage.Read().Deliveries.Owner(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var moved *domain.Delivery
+	err = o.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+		delivery, err := tx.Deliveries.Lock(ctx, tenant, id)
+		if err != nil {
+			return err
+		}
+		event, err := delivery.Move(to, domain.ActorPlatform, reason, o.ids.ID(domain.PrefixEvent), o.clock.Now())
+		if err != nil {
+			return err
+		}
+		moved = delivery
+		return tx.Deliveries.Update(ctx, tenant, delivery, event)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return moved, nil
+}

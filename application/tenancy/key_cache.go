@@ -1,0 +1,96 @@
+package tenancy
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+const (
+	// A found key is used again for this long, counted from before the
+	// look-up: what was revoked meanwhile stops within two seconds.
+	foundFor = 1500 * time.Millisecond
+	// An unknown key is not looked up again for this long.
+	missingFor = time.Second
+	// A key that worked is trusted behind a locked-out address for this long.
+	trustedFor = 10 * time.Minute
+	// maxCached bounds the memory that strangers can make us use.
+	maxCached = 10_000
+)
+
+// keyCache spares the database a look-up per request.
+type keyCache struct {
+	storage ports.Storage
+	clock   ports.Clock
+
+	mu      sync.RWMutex
+	entries map[[32]byte]cachedKey
+}
+
+type cachedKey struct {
+	credential domain.Credential
+	missing    bool
+	at         time.Time
+}
+
+func newKeyCache(s ports.Storage, c ports.Clock) *keyCache {
+	return &keyCache{storage: s, clock: c, entries: make(map[[32]byte]cachedKey)}
+}
+
+// find answers from memory while that is fresh. The caller still has to check
+// what changes by itself, such as the expiry.
+func (k *keyCache) find(ctx context.Context, digest [32]byte) (domain.Credential, error) {
+	now := k.clock.Now()
+	k.mu.RLock()
+	entry, known := k.entries[digest]
+	k.mu.RUnlock()
+	switch age := now.Sub(entry.at); {
+	case known && entry.missing && age < missingFor:
+		return domain.Credential{}, domain.ErrNotFound
+	case known && !entry.missing && age < foundFor:
+		return entry.credential, nil
+	}
+	credential, err := k.storage.Read().Tenancy.Credential(ctx, digest)
+	missing := errors.Is(err, domain.ErrNotFound)
+	if err == nil || missing {
+		k.remember(digest, cachedKey{credential: credential, missing: missing, at: now})
+	}
+	return credential, err
+}
+
+// trusts reports whether the key opened something in the last minutes.
+func (k *keyCache) trusts(digest [32]byte) bool {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	entry, known := k.entries[digest]
+	return known && !entry.missing && k.clock.Now().Sub(entry.at) < trustedFor
+}
+
+func (k *keyCache) remember(digest [32]byte, entry cachedKey) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if _, known := k.entries[digest]; !known && len(k.entries) >= maxCached {
+		k.evict(entry.at)
+	}
+	k.entries[digest] = entry
+}
+
+// evict makes room: all that is stale, or else any one entry. Keys that do not
+// exist go first, so that guesses never push out customers.
+func (k *keyCache) evict(now time.Time) {
+	for digest, entry := range k.entries {
+		if entry.missing || now.Sub(entry.at) >= trustedFor {
+			delete(k.entries, digest)
+		}
+	}
+	for digest := range k.entries {
+		if len(k.entries) < maxCached {
+			return
+		}
+		delete(k.entries, digest)
+	}
+}

@@ -1,0 +1,82 @@
+package tenancy
+
+import (
+	"context"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// IssuedKey is a key at the only moment its secret is known.
+type IssuedKey struct {
+	domain.APIKey
+	Secret string
+}
+
+// IssueKey makes a key for an application. The secret is not kept: it is
+// shown once. A nil lifetime means the key does not expire.
+func (t *Tenants) IssueKey(ctx context.Context, applicationID domain.ID, e domain.Environment, scopes []domain.Scope, lifetime *time.Duration) (IssuedKey, error) {
+	key := t.mint(applicationID, e, scopes)
+	if lifetime != nil {
+		if *lifetime <= 0 {
+			return IssuedKey{}, domain.Invalid(domain.FieldError{Field: "expires_in", Code: domain.FieldOutOfRange, Message: "a key lives for more than nothing"})
+		}
+		expires := key.CreatedAt.Add(*lifetime)
+		key.ExpiresAt = &expires
+	}
+	err := t.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+		if _, err := tx.Tenancy.Application(ctx, applicationID); err != nil {
+			return err
+		}
+		return tx.Tenancy.InsertAPIKey(ctx, key.APIKey)
+	})
+	return key, err
+}
+
+// RotateKey makes a successor with the same scopes. The old key works on until
+// it is revoked, so that an integrator can switch without a gap. The successor
+// of an expiring key lives as long as that key was made for.
+func (t *Tenants) RotateKey(ctx context.Context, id domain.ID) (successor IssuedKey, err error) {
+	err = t.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+		old, err := tx.Tenancy.APIKey(ctx, id)
+		if err != nil {
+			return err
+		}
+		successor = t.mint(old.ApplicationID, old.Environment, old.Scopes)
+		if old.ExpiresAt != nil {
+			expires := successor.CreatedAt.Add(old.ExpiresAt.Sub(old.CreatedAt))
+			successor.ExpiresAt = &expires
+		}
+		return tx.Tenancy.InsertAPIKey(ctx, successor.APIKey)
+	})
+	return successor, err
+}
+
+// RevokeKey stops a key for good. Revoking twice changes nothing.
+func (t *Tenants) RevokeKey(ctx context.Context, id domain.ID) (key domain.APIKey, err error) {
+	err = t.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+		if err := tx.Tenancy.RevokeAPIKey(ctx, id, t.clock.Now()); err != nil {
+			return err
+		}
+		key, err = tx.Tenancy.APIKey(ctx, id)
+		return err
+	})
+	return key, err
+}
+
+// Keys lists the keys of an application, oldest first, revoked ones included.
+func (t *Tenants) Keys(ctx context.Context, applicationID domain.ID) ([]domain.APIKey, error) {
+	if _, err := t.storage.Read().Tenancy.Application(ctx, applicationID); err != nil {
+		return nil, err
+	}
+	return t.storage.Read().Tenancy.APIKeys(ctx, applicationID)
+}
+
+func (t *Tenants) mint(applicationID domain.ID, e domain.Environment, scopes []domain.Scope) IssuedKey {
+	secret := t.ids.APIKey(e)
+	return IssuedKey{Secret: secret, APIKey: domain.APIKey{
+		ID: t.ids.ID(domain.PrefixAPIKey), ApplicationID: applicationID, Environment: e,
+		Digest: t.digest.Digest(secret), LastFour: secret[len(secret)-4:], Scopes: scopes, CreatedAt: t.clock.Now(),
+	}}
+}

@@ -1,0 +1,89 @@
+package strictjson
+
+import (
+	"slices"
+	"strings"
+)
+
+// AppendCanonical appends the one form shared by all documents that mean the
+// same, and by no other: names sorted by their bytes, no white space, each
+// character escaped in one way or not at all, and numbers as exact decimals, so
+// that 1, 1.0 and 10e-1 are alike while 0.1 and 0.10000000000000001 are not.
+// The order of arrays stays. Text is compared by code points, without Unicode
+// normalization, and a null member differs from a missing one.
+//
+// The result is JSON itself, its own canonical form, and at most three times
+// as long as the body. A nil Value, which stands for no body, is {}.
+func (v *Value) AppendCanonical(dst []byte) []byte {
+	if v == nil {
+		return append(dst, "{}"...)
+	}
+	return appendCanonical(dst, *v)
+}
+
+func appendCanonical(dst []byte, v Value) []byte {
+	switch v.kind() {
+	case kindNull:
+		return append(dst, "null"...)
+	case kindFalse:
+		return append(dst, "false"...)
+	case kindTrue:
+		return append(dst, "true"...)
+	case kindNumber:
+		return splitNumber(v.text()).append(dst)
+	case kindString:
+		return appendQuoted(dst, v.text())
+	case kindObject:
+		return appendObject(dst, v)
+	}
+	dst = append(dst, '[')
+	for i := 1; i < len(v.nodes); i = v.next(i) {
+		if i > 1 {
+			dst = append(dst, ',')
+		}
+		dst = appendCanonical(dst, v.child(i))
+	}
+	return append(dst, ']')
+}
+
+func appendObject(dst []byte, v Value) []byte {
+	var room [24]int // more members than any declared object has: no allocation
+	members := room[:0]
+	for i := 1; i < len(v.nodes); i = v.next(i) {
+		members = append(members, i)
+	}
+	slices.SortFunc(members, func(a, b int) int { return strings.Compare(v.name(a), v.name(b)) })
+
+	dst = append(dst, '{')
+	for n, i := range members {
+		if n > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendQuoted(dst, v.name(i))
+		dst = append(dst, ':')
+		dst = appendCanonical(dst, v.child(i))
+	}
+	return append(dst, '}')
+}
+
+// appendQuoted escapes only what JSON demands, always as \u00xx where it is
+// not the quote or the backslash.
+func appendQuoted(dst []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	dst = append(dst, '"')
+	from := 0
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		dst = append(dst, s[from:i]...)
+		from = i + 1
+		if c < ' ' {
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		} else {
+			dst = append(dst, '\\', c)
+		}
+	}
+	return append(append(dst, s[from:]...), '"')
+}

@@ -1,0 +1,175 @@
+package strictjson
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// field is a place where a value is or should be: a member or an array item.
+type field struct {
+	up    *path
+	name  string
+	index int
+	value Value
+	there bool // present and not null
+	notes *[]Problem
+}
+
+func (f field) path() *path { return &path{up: f.up, name: f.name, index: f.index} }
+
+func (f field) fail(code Code, message string) {
+	if f.notes != nil {
+		*f.notes = append(*f.notes, Problem{f.path().String(), code, message})
+	}
+}
+
+// is reports whether there is a value of one of two kinds to read, and notes
+// when there should be.
+func (f field) is(need Need, want string, a, b kind) bool {
+	switch {
+	case !f.there && need == Required:
+		f.fail(CodeRequired, "This field is required.")
+		return false
+	case !f.there:
+		return false
+	}
+	if k := f.value.kind(); k != a && k != b {
+		f.fail(CodeInvalidType, wrongKind(want, k))
+		return false
+	}
+	return true
+}
+
+func wrongKind(want string, got kind) string {
+	return "Must be " + want + ", not " + got.String() + "."
+}
+
+func (f field) text(need Need, rules []TextRule) (string, bool) {
+	if !f.is(need, "a string", kindString, kindString) {
+		return "", false
+	}
+	s := strings.TrimSpace(f.value.text())
+	multiline := false
+	for _, r := range rules {
+		multiline = multiline || r.multiline
+	}
+	if message := controlCharacter(s, multiline); message != "" {
+		f.fail(CodeInvalidFormat, message)
+		return "", false
+	}
+	for _, r := range rules {
+		if code, message := r.check(s); code != "" {
+			f.fail(code, message)
+			return "", false
+		}
+	}
+	return s, true
+}
+
+// controlCharacter describes the first control character in a text, or is
+// empty.
+func controlCharacter(s string, multiline bool) string {
+	n := 0
+	for _, c := range s {
+		n++
+		if !unicode.IsControl(c) || multiline && (c == '\n' || c == '\r' || c == '\t') {
+			continue
+		}
+		return "Must not have control characters; character " + strconv.Itoa(n) + " is " + codePoint(c) + "."
+	}
+	return ""
+}
+
+func (f field) enum(need Need, allowed []string) (string, bool) {
+	if !f.is(need, "a string", kindString, kindString) {
+		return "", false
+	}
+	s := f.value.text()
+	if !slices.Contains(allowed, s) {
+		f.fail(CodeNotAllowed, "Must be one of "+strings.Join(allowed, ", ")+`; it is "`+clean(s)+`".`)
+		return "", false
+	}
+	return s, true
+}
+
+func (f field) number(need Need, rules []NumberRule) (float64, bool) {
+	if !f.is(need, "a number", kindNumber, kindNumber) {
+		return 0, false
+	}
+	x, err := strconv.ParseFloat(f.value.text(), 64)
+	if err != nil || !inRange(x, rules) {
+		f.outOfRange(rules)
+		return 0, false
+	}
+	if x == 0 {
+		x = 0 // -0 would be shown as -0
+	}
+	return x, true
+}
+
+func (f field) integer(need Need, rules []NumberRule) (int, bool) {
+	if !f.is(need, "a whole number", kindNumber, kindNumber) {
+		return 0, false
+	}
+	n, err := Decimal{f.value.text()}.MinorUnits(0, math.MaxInt)
+	if errors.Is(err, ErrTooPrecise) {
+		f.fail(CodeInvalidType, "Must be a whole number; it is "+clean(f.value.text())+".")
+		return 0, false
+	}
+	if err != nil || !inRange(float64(n), rules) {
+		f.outOfRange(rules)
+		return 0, false
+	}
+	return int(n), true
+}
+
+func (f field) outOfRange(rules []NumberRule) {
+	want := "Must be closer to 0"
+	if len(rules) > 0 {
+		want = rules[0].String()
+	}
+	f.fail(CodeOutOfRange, want+"; it is "+clean(f.value.text())+".")
+}
+
+func (f field) decimal(need Need) (Decimal, bool) {
+	if !f.is(need, "a number", kindNumber, kindNumber) {
+		return Decimal{}, false
+	}
+	return Decimal{f.value.text()}, true
+}
+
+func (f field) boolean(need Need) (value, ok bool) {
+	if !f.is(need, "true or false", kindTrue, kindFalse) {
+		return false, false
+	}
+	return f.value.kind() == kindTrue, true
+}
+
+func (f field) object(need Need) *Reader {
+	if !f.is(need, "an object", kindObject, kindObject) {
+		return nil
+	}
+	return &Reader{at: f.path(), value: &f.value, notes: f.notes}
+}
+
+func (f field) array(need Need, rules []CountRule) *List {
+	if !f.is(need, "an array", kindArray, kindArray) {
+		return nil
+	}
+	n := f.value.count()
+	for _, r := range rules {
+		if code, message := r.limits.judge(n, "item", "items"); code != "" {
+			f.fail(code, message)
+			return nil
+		}
+	}
+	l := &List{at: f.path(), notes: f.notes, items: make([]Value, 0, n)}
+	for i := 1; i < len(f.value.nodes); i = f.value.next(i) {
+		l.items = append(l.items, f.value.child(i))
+	}
+	return l
+}

@@ -1,0 +1,72 @@
+package strictjson
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// maxEcho is how many characters of a caller's own text a message repeats.
+const maxEcho = 40
+
+// path leads to a value: deliveries[3].recipient. nil is the top level. It is
+// a list towards the root so that walking down costs nothing until a problem
+// needs the text.
+type path struct {
+	up    *path
+	name  string
+	index int // position in an array, or isMember
+}
+
+const isMember = -1
+
+// String joins the steps. Names are cleaned, because a body may use any text
+// as a name.
+func (p *path) String() string {
+	if p == nil {
+		return ""
+	}
+	if p.index != isMember {
+		return p.up.String() + "[" + strconv.Itoa(p.index) + "]"
+	}
+	return joinField(p.up.String(), cleanName(p.name))
+}
+
+// joinField puts a field behind its prefix. An empty field means the prefix
+// itself.
+func joinField(prefix, field string) string {
+	switch {
+	case prefix == "":
+		return field
+	case field == "":
+		return prefix
+	}
+	return prefix + "." + field
+}
+
+// cleanName is clean for a member name, which may be empty.
+func cleanName(name string) string {
+	if name == "" {
+		return `""`
+	}
+	return clean(name)
+}
+
+// clean makes a caller's text fit to repeat: at most maxEcho characters, and
+// none that a terminal or a log viewer would act upon.
+func clean(s string) string {
+	var b strings.Builder
+	n := 0
+	for _, c := range s {
+		if n == maxEcho {
+			b.WriteString("...")
+			break
+		}
+		if !unicode.IsPrint(c) {
+			c = unicode.ReplacementChar
+		}
+		b.WriteRune(c)
+		n++
+	}
+	return b.String()
+}

@@ -1,0 +1,85 @@
+package strictjson
+
+import (
+	"strconv"
+	"unicode/utf8"
+)
+
+// TextRule is a rule for Text: Length or Multiline.
+type TextRule struct {
+	length             limits
+	bounded, multiline bool
+}
+
+// NumberRule is a rule for Number and Integer: Between.
+type NumberRule struct{ least, most float64 }
+
+// CountRule is a rule for Array: Count.
+type CountRule struct{ limits limits }
+
+// Length bounds the characters (code points) of a text after trimming, both
+// ends included. A least of 0 also allows blank text.
+func Length(least, most int) TextRule { return TextRule{length: limits{least, most}, bounded: true} }
+
+// Multiline permits line feeds, carriage returns and tabs within a text.
+func Multiline() TextRule { return TextRule{multiline: true} }
+
+// Between bounds a number, both ends included.
+func Between(least, most float64) NumberRule { return NumberRule{least, most} }
+
+// Count bounds the items of an array, both ends included. Too few are
+// too_short, too many too_long.
+func Count(least, most int) CountRule { return CountRule{limits{least, most}} }
+
+// limits is the least and the most of something that is counted.
+type limits struct{ least, most int }
+
+// check judges the length of a text.
+func (r TextRule) check(s string) (Code, string) {
+	if !r.bounded {
+		return "", ""
+	}
+	return r.length.judge(utf8.RuneCountInString(s), "character", "characters")
+}
+
+// judge returns no code where n is within the limits.
+func (l limits) judge(n int, one, many string) (Code, string) {
+	var code Code
+	switch {
+	case n < l.least:
+		code = CodeTooShort
+	case n > l.most:
+		code = CodeTooLong
+	default:
+		return "", ""
+	}
+	want, noun := "", many
+	switch {
+	case l.least == l.most:
+		want = "exactly "
+	case l.least == 0:
+		want = "at most "
+	default:
+		want = strconv.Itoa(l.least) + " to "
+	}
+	if l.most == 1 {
+		noun = one
+	}
+	return code, "Must have " + want + strconv.Itoa(l.most) + " " + noun + "; it has " + strconv.Itoa(n) + "."
+}
+
+func inRange(x float64, rules []NumberRule) bool {
+	for _, r := range rules {
+		if x < r.least || x > r.most {
+			return false
+		}
+	}
+	return true
+}
+
+// String is the rule as the beginning of a sentence.
+func (r NumberRule) String() string {
+	return "Must be between " + formatBound(r.least) + " and " + formatBound(r.most)
+}
+
+func formatBound(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }

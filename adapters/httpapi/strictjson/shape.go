@@ -1,0 +1,154 @@
+package strictjson
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Shape declares which names a body may use. Build one from Object, ArrayOf
+// and Leaf, once, in a package variable; it is only read afterwards.
+type Shape interface{ shape() }
+
+// Object declares the names an object may have and the shape of each.
+type Object map[string]Shape
+
+type leaf struct{}
+
+type arrayOf struct{ item Shape }
+
+func (Object) shape()  {}
+func (leaf) shape()    {}
+func (arrayOf) shape() {}
+
+// Leaf declares a value without names of its own. Nothing below it is looked
+// at.
+var Leaf Shape = leaf{}
+
+// ArrayOf declares an array whose items all have one shape.
+func ArrayOf(item Shape) Shape { return arrayOf{item} }
+
+// UnknownFieldError names a field that the shape does not declare.
+type UnknownFieldError struct {
+	Field      string // path, such as deliveries[3].recipient.adress
+	Suggestion string // path of the declared field that was probably meant, or empty
+	Message    string // a sentence for people
+}
+
+// Error is the message. Compare the pointer with nil before turning it into an
+// error.
+func (e *UnknownFieldError) Error() string { return e.Message }
+
+// UnknownField returns the first field, in the order of the body, whose name
+// the shape does not declare, and nil where there is none. Names must match in
+// exact case. A value of another kind than declared is no matter of this
+// check: reading it reports the problem. A nil Value has no fields.
+func (v *Value) UnknownField(shape Shape) *UnknownFieldError {
+	if v == nil {
+		return nil
+	}
+	return unknownIn(*v, shape, nil)
+}
+
+func unknownIn(v Value, shape Shape, at *path) *UnknownFieldError {
+	switch s := shape.(type) {
+	case Object:
+		if v.kind() != kindObject {
+			return nil
+		}
+		for i := 1; i < len(v.nodes); i = v.next(i) {
+			name := v.name(i)
+			inner, known := s[name]
+			if !known {
+				return s.unknown(name, at)
+			}
+			if v.nodes[i].size == 1 {
+				continue
+			}
+			if bad := unknownIn(v.child(i), inner, &path{up: at, name: name, index: isMember}); bad != nil {
+				return bad
+			}
+		}
+	case arrayOf:
+		if v.kind() != kindArray {
+			return nil
+		}
+		for i, n := 1, 0; i < len(v.nodes); i, n = v.next(i), n+1 {
+			if v.nodes[i].size == 1 {
+				continue
+			}
+			if bad := unknownIn(v.child(i), s.item, &path{up: at, index: n}); bad != nil {
+				return bad
+			}
+		}
+	}
+	return nil
+}
+
+// unknown makes the error for a name that is not in the object.
+func (s Object) unknown(name string, at *path) *UnknownFieldError {
+	prefix := at.String()
+	e := &UnknownFieldError{Field: joinField(prefix, cleanName(name))}
+	e.Message = "Unknown field " + e.Field + "."
+	if near := s.nearest(name); near != "" {
+		e.Suggestion = joinField(prefix, near)
+		e.Message += " Did you mean " + e.Suggestion + "?"
+	}
+	return e
+}
+
+// nearest is the declared name that differs least from an unknown one, the
+// first in the alphabet where several do, or empty where none is near.
+func (s Object) nearest(name string) string {
+	const maxName = 64 // a longer one is no slip of the fingers
+	if len(name) > maxName {
+		return ""
+	}
+	candidates := make([]string, 0, len(s))
+	for c := range s {
+		candidates = append(candidates, c)
+	}
+	slices.Sort(candidates)
+
+	folded := fold(name)
+	// A third of the letters, three at most: "lat" is not "id".
+	limit := min(3, utf8.RuneCountInString(folded)/3)
+	best, bestDistance := "", limit+1
+	for _, c := range candidates {
+		if d := distance(folded, fold(c)); d < bestDistance {
+			best, bestDistance = c, d
+		}
+	}
+	return best
+}
+
+// fold drops what people vary between languages: phoneNumber, phone-number and
+// Phone_Number are all phone_number.
+func fold(name string) string {
+	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(name))
+}
+
+// distance counts the insertions, deletions, replacements and swaps of
+// neighbours between two names (optimal string alignment).
+func distance(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	before, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
+	for j := range row {
+		last[j] = j
+	}
+	for i := 1; i <= len(x); i++ {
+		row[0] = i
+		for j := 1; j <= len(y); j++ {
+			change := 1
+			if x[i-1] == y[j-1] {
+				change = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+change)
+			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(y)]
+}

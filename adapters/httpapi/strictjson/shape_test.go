@@ -1,0 +1,108 @@
+package strictjson_test
+
+import (
+	"strings"
+	"testing"
+
+	"waybill/adapters/httpapi/strictjson"
+)
+
+func TestAnUnknownFieldIsNamedWithWhatWasProbablyMeant(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, body, field, suggestion string }{
+		{"one letter wrong", `{"recepient":1}`, "recepient", "recipient"},
+		{"one letter missing, below", `{"recipient":{"adress":{}}}`, "recipient.adress", "recipient.address"},
+		{"two letters swapped", `{"recipeint":1}`, "recipeint", "recipient"},
+		{"two letters of a short name swapped", `{"recipient":{"nmae":1}}`, "recipient.nmae", "recipient.name"},
+		{"a plural", `{"recipients":1}`, "recipients", "recipient"},
+		{"another case", `{"Recipient":1}`, "Recipient", "recipient"},
+		{"capitals only", `{"VEHICLE_TYPE":1}`, "VEHICLE_TYPE", "vehicle_type"},
+		{"camel case", `{"vehicleType":1}`, "vehicleType", "vehicle_type"},
+		{"hyphens", `{"vehicle-type":1}`, "vehicle-type", "vehicle_type"},
+		{"nothing like it", `{"weight":1}`, "weight", ""},
+		{"a name of another level", `{"phone_number":1}`, "phone_number", ""},
+		{"a short name is not guessed", `{"id":1}`, "id", ""},
+		{"an empty name", `{"":1}`, `""`, ""},
+		{"a very long name", `{"` + strings.Repeat("r", 9999) + `":1}`, strings.Repeat("r", 40) + "...", ""},
+		{"a name with control characters", `{"a\u001b[2Jb\n":1}`, "a\ufffd[2Jb\ufffd", ""},
+		{"the first in the order of the body", `{"zzz":1,"aaa":1}`, "zzz", ""},
+		{"below before behind", `{"recipient":{"zzz":1},"aaa":1}`, "recipient.zzz", ""},
+		{"below a null sibling", `{"pickup":null,"recipient":{"nam":1}}`, "recipient.nam", "recipient.name"},
+		{"three levels down", `{"recipient":{"address":{"lattitude":1}}}`,
+			"recipient.address.lattitude", "recipient.address.latitude"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			bad := mustParse(t, c.body).UnknownField(createShape)
+			if bad == nil {
+				t.Fatal("not found")
+			}
+			if bad.Field != c.field || bad.Suggestion != c.suggestion {
+				t.Errorf("field %q, suggestion %q", bad.Field, bad.Suggestion)
+			}
+			want := "Unknown field " + c.field + "."
+			if c.suggestion != "" {
+				want += " Did you mean " + c.suggestion + "?"
+			}
+			if bad.Message != want || bad.Error() != want {
+				t.Errorf("message %q", bad.Message)
+			}
+		})
+	}
+}
+
+func TestAnUnknownFieldInAnArrayItemIsNamedWithItsIndex(t *testing.T) {
+	t.Parallel()
+	body := `{"deliveries":[{},17,null,{"recipient":{"adress":1}},{"x":1}]}`
+	bad := mustParse(t, body).UnknownField(bulkShape)
+	if bad == nil || bad.Field != "deliveries[3].recipient.adress" ||
+		bad.Suggestion != "deliveries[3].recipient.address" {
+		t.Errorf("got %+v", bad)
+	}
+	nested := strictjson.Object{"m": strictjson.ArrayOf(strictjson.ArrayOf(strictjson.Object{"a": strictjson.Leaf}))}
+	bad = mustParse(t, `{"m":[[],[{"a":1},{"b":1}]]}`).UnknownField(nested)
+	if bad == nil || bad.Field != "m[1][1].b" {
+		t.Errorf("got %+v", bad)
+	}
+}
+
+func TestKnownFieldsPassWhateverTheirKind(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{
+		`{}`,
+		createBody,
+		`{"recipient":"a string"}`,
+		`{"recipient":[{"unknown":1}]}`,
+		`{"recipient":null,"pickup":true}`,
+		`{"external_id":{"anything":{"goes":1}}}`,
+	} {
+		if bad := mustParse(t, body).UnknownField(createShape); bad != nil {
+			t.Errorf("%s: %s", body, bad.Message)
+		}
+	}
+	for _, body := range []string{`{"deliveries":[]}`, `{"deliveries":[1,null,[]]}`, `{"deliveries":{"x":1}}`} {
+		if bad := mustParse(t, body).UnknownField(bulkShape); bad != nil {
+			t.Errorf("%s: %s", body, bad.Message)
+		}
+	}
+}
+
+func TestABodyOfNoFieldsRefusesEveryField(t *testing.T) {
+	t.Parallel()
+	if bad := mustParse(t, `{}`).UnknownField(strictjson.Object{}); bad != nil {
+		t.Error(bad.Message)
+	}
+	if bad := mustParse(t, `{"a":1}`).UnknownField(strictjson.Object{}); bad == nil {
+		t.Error("accepted")
+	}
+}
+
+func TestOfTwoEqualSuggestionsTheFirstInTheAlphabetIsGiven(t *testing.T) {
+	t.Parallel()
+	shape := strictjson.Object{"cart": strictjson.Leaf, "card": strictjson.Leaf, "care": strictjson.Leaf}
+	for range 50 { // maps are walked in random order
+		if bad := mustParse(t, `{"carx":1}`).UnknownField(shape); bad.Suggestion != "card" {
+			t.Fatalf("suggested %s", bad.Suggestion)
+		}
+	}
+}

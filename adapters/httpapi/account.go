@@ -1,0 +1,20 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"waybill/adapters/httpapi/views"
+)
+
+func (a *API) showAPIKey(c *call) (reply, error) {
+	perKey, perBusiness := a.Admission.LimitsOf(&c.grant.Credential)
+	return ok("This is the key you sent.", views.NewAPIKey(c.grant.Credential, perKey, perBusiness)), nil
+}
+
+func (a *API) openAPIJSON(*call) (reply, error) {
+	return reply{status: http.StatusOK, contentType: "application/json; charset=utf-8", body: OpenAPIJSON()}, nil
+}
+
+func (a *API) openAPIYAML(*call) (reply, error) {
+	return reply{status: http.StatusOK, contentType: "application/yaml; charset=utf-8", body: OpenAPIYAML}, nil
+}

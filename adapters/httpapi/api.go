@@ -1,0 +1,125 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"waybill/application/deliveries"
+	"waybill/application/pickuplocations"
+	"waybill/application/quotes"
+	"waybill/application/recipients"
+	"waybill/application/tenancy"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// Limits of a connection. A client that is slower than these is cut off, so
+// that it costs nobody else anything.
+const (
+	readHeaderTimeout = 5 * time.Second
+	readTimeout       = 15 * time.Second
+	writeTimeout      = 30 * time.Second
+	idleTimeout       = 60 * time.Second
+	maxHeaderBytes    = 16 << 10
+)
+
+// UseCases is all that the API can do.
+type UseCases struct {
+	Admission       *tenancy.Admission
+	Quotes          *quotes.Quotes
+	Recipients      *recipients.Recipients
+	PickupLocations *pickuplocations.PickupLocations
+	Deliveries      *deliveries.Deliveries
+
+	// The forms need these two to judge single fields.
+	Normalizer  ports.Normalizer
+	ServiceArea ports.ServiceArea
+	// Identifiers draws request IDs.
+	Identifiers ports.Identifiers
+}
+
+// Options says how one API presents itself.
+type Options struct {
+	Environment     domain.Environment
+	BaseURL         string // of this API, ends in /v1
+	TrackingBaseURL string
+	Currency        string // of goods_value
+	CursorKey       [32]byte
+	TrustedProxies  []netip.Prefix // who may tell a client's address
+	Log             *slog.Logger
+	Metrics         *Metrics
+}
+
+// API serves one environment.
+type API struct {
+	UseCases
+	Options
+	cursors cursorBox
+	server  *http.Server
+}
+
+// New builds the API; Serve starts it.
+func New(u UseCases, o Options) *API {
+	a := &API{UseCases: u, Options: o, cursors: newCursorBox(o.CursorKey)}
+	a.server = &http.Server{
+		Handler:                      a.router(),
+		ReadHeaderTimeout:            readHeaderTimeout,
+		ReadTimeout:                  readTimeout,
+		WriteTimeout:                 writeTimeout,
+		IdleTimeout:                  idleTimeout,
+		MaxHeaderBytes:               maxHeaderBytes,
+		DisableGeneralOptionsHandler: true, // "OPTIONS *" gets our envelope too
+		ErrorLog:                     slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
+	}
+	return a
+}
+
+// Handler is the API without a listener.
+func (a *API) Handler() http.Handler { return a.server.Handler }
+
+// Serve answers on the listener until Shutdown; then it returns http.ErrServerClosed.
+func (a *API) Serve(l net.Listener) error {
+	return a.server.Serve(envelopeListener{Listener: l, api: a})
+}
+
+// Shutdown stops accepting and waits for what is under way. When ctx ends
+// first, the rest is cut off.
+func (a *API) Shutdown(ctx context.Context) error {
+	err := a.server.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return errors.Join(err, a.server.Close())
+	}
+	return err
+}
+
+func (a *API) router() *gin.Engine {
+	gin.SetMode(gin.ReleaseMode)
+	engine := gin.New()
+	engine.RedirectTrailingSlash = false
+	engine.RedirectFixedPath = false
+	engine.HandleMethodNotAllowed = true
+	// An escaped slash must not make a path segment two.
+	engine.UseEscapedPath = true
+	engine.RemoteIPHeaders = []string{"X-Forwarded-For"}
+	proxies := make([]string, 0, len(a.TrustedProxies))
+	for _, p := range a.TrustedProxies {
+		proxies = append(proxies, p.String())
+	}
+	if err := engine.SetTrustedProxies(proxies); err != nil {
+		panic(err) // prefixes that were parsed are valid
+	}
+	engine.Use(a.observe)
+	for _, r := range routes {
+		engine.Handle(r.method, "/v1"+r.ginPath(), a.pipeline(r))
+	}
+	engine.NoRoute(a.stranger(errNoRoute))
+	engine.NoMethod(a.stranger(errNoMethod))
+	return engine
+}

@@ -1,0 +1,111 @@
+package httpapi
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"waybill/adapters/httpapi/strictjson"
+	"waybill/domain"
+)
+
+// maxBody bounds a request body.
+const maxBody = 64 << 10
+
+// readBody reads and checks the body against the names the shape declares. A
+// nil shape means the call takes none: then nothing and {} are fine.
+func readBody(c *call, shape strictjson.Shape) (*strictjson.Value, error) {
+	if c.Request.ContentLength > maxBody {
+		return nil, tooLarge()
+	}
+	raw, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, maxBody))
+	if err != nil {
+		var over *http.MaxBytesError
+		if errors.As(err, &over) {
+			return nil, tooLarge()
+		}
+		return nil, &domain.Error{Kind: domain.KindMalformed, Code: domain.CodeInvalidRequest,
+			Message: "The body did not arrive whole.", Err: err}
+	}
+	if len(raw) == 0 && shape == nil {
+		return nil, nil
+	}
+	if err := checkMediaType(c.Request.Header); err != nil {
+		return nil, err
+	}
+	root, bad := strictjson.Parse(raw)
+	if bad != nil {
+		return nil, invalidSyntax(bad)
+	}
+	if shape == nil {
+		shape = strictjson.Object{}
+	}
+	if unknown := root.UnknownField(shape); unknown != nil {
+		return nil, unknownField(unknown)
+	}
+	return root, nil
+}
+
+func checkMediaType(h http.Header) error {
+	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return unsupported("Content-Encoding is not supported; send the JSON as it is.")
+	}
+	declared := h.Values("Content-Type")
+	if len(declared) == 0 {
+		return nil
+	}
+	mediaType, params, err := mime.ParseMediaType(declared[0])
+	charset := params["charset"]
+	switch {
+	case err != nil, len(declared) > 1, mediaType != "application/json":
+		return unsupported("Send Content-Type: application/json.")
+	case charset != "" && !strings.EqualFold(charset, "utf-8"):
+		return unsupported("JSON is UTF-8; send Content-Type: application/json without another charset.")
+	}
+	return nil
+}
+
+func tooLarge() error {
+	return &domain.Error{Kind: kindTooLarge, Code: codePayloadTooLarge,
+		Message: fmt.Sprintf("The body is larger than %d KiB, the most this call takes.", maxBody>>10)}
+}
+
+func unsupported(message string) error {
+	return &domain.Error{Kind: kindUnsupported, Code: codeUnsupportedMediaType, Message: message}
+}
+
+func invalidSyntax(bad *strictjson.SyntaxError) error {
+	details := map[string]any{"line": bad.Line, "column": bad.Column}
+	if bad.Field != "" {
+		details = map[string]any{"field": bad.Field}
+	}
+	return &domain.Error{Kind: domain.KindMalformed, Code: domain.CodeInvalidRequest, Message: bad.Message, Details: details}
+}
+
+func unknownField(u *strictjson.UnknownFieldError) error {
+	details := map[string]any{"field": u.Field}
+	if u.Suggestion != "" {
+		details["suggestion"] = u.Suggestion
+	}
+	return &domain.Error{Kind: domain.KindMalformed, Code: domain.CodeInvalidRequest, Message: u.Message, Details: details}
+}
+
+// problems turns what a form noted into the 422 that lists it all.
+func problems(r *strictjson.Reader) error {
+	noted := r.Problems()
+	if len(noted) == 0 {
+		return nil
+	}
+	fields := make([]domain.FieldError, 0, len(noted))
+	for _, p := range noted {
+		field := p.Field
+		if field == "" {
+			field = "body"
+		}
+		fields = append(fields, domain.FieldError{Field: field, Code: string(p.Code), Message: p.Message})
+	}
+	return domain.Invalid(fields...)
+}

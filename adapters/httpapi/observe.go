@@ -1,0 +1,83 @@
+package httpapi
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"runtime/debug"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"waybill/domain"
+)
+
+var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
+
+const callKey = "waybill/call"
+
+func callOf(g *gin.Context) *call { return g.MustGet(callKey).(*call) }
+
+// observe surrounds every request: it names it, turns a panic into a 500,
+// counts it and writes its one line of log.
+func (a *API) observe(g *gin.Context) {
+	begun := time.Now()
+	c := &call{Context: g, environment: a.Environment, requestID: a.requestID(g.Request.Header["X-Request-Id"])}
+	g.Set(callKey, c)
+	g.Writer.Header()["X-Request-ID"] = []string{c.requestID}
+	defer func() {
+		if cause := recover(); cause != nil {
+			a.panicked(c, cause)
+		}
+		a.finished(c, time.Since(begun))
+	}()
+	g.Next()
+}
+
+func (a *API) requestID(sent []string) string {
+	if len(sent) == 1 && requestIDForm.MatchString(sent[0]) {
+		return sent[0]
+	}
+	return string(a.Identifiers.ID("req_"))
+}
+
+func (a *API) panicked(c *call, cause any) {
+	a.Log.ErrorContext(c.Request.Context(), "panic", "request_id", c.requestID, "route", c.FullPath(),
+		"cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
+	if c.Writer.Written() {
+		// Half an answer is out; only breaking the connection tells the client.
+		panic(http.ErrAbortHandler)
+	}
+	a.fail(c, domain.Internal(fmt.Errorf("panic: %v", cause)))
+}
+
+// finished logs an allow-list of fields. Never add a body, a header, a phone
+// number, a name, an address, a cursor or an Idempotency-Key.
+func (a *API) finished(c *call, took time.Duration) {
+	route := c.FullPath()
+	if route == "" {
+		route = "none"
+	}
+	status := c.Writer.Status()
+	a.Metrics.served(route, c.Request.Method, status, a.Environment, took)
+	a.Log.LogAttrs(c.Request.Context(), slog.LevelInfo, "request",
+		slog.String("request_id", c.requestID),
+		slog.String("environment", string(a.Environment)),
+		slog.String("method", knownMethod(c.Request.Method)),
+		slog.String("route", route),
+		slog.Int("status", status),
+		slog.Duration("took", took),
+		slog.String("application_id", string(c.tenant.ApplicationID)),
+	)
+}
+
+// knownMethod keeps what strangers invent out of labels and logs.
+func knownMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+		http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace:
+		return method
+	}
+	return "other"
+}

@@ -1,0 +1,57 @@
+package httpapi
+
+import (
+	"net/url"
+
+	"waybill/domain"
+)
+
+// pageRequest reads limit and cursor. Read every filter first: the cursor is
+// bound to them as they were sent, and err tells the problems of all.
+func (a *API) pageRequest(c *call, prefix domain.Prefix) (domain.PageRequest, error) {
+	page := domain.PageRequest{Limit: c.query.limit()}
+	if cursor := c.query.values.Get("cursor"); cursor != "" {
+		position, ok := a.cursors.open(c.listBinding(), prefix, cursor)
+		if !ok {
+			c.query.reject("cursor", domain.FieldInvalidFormat,
+				"not a cursor of this list with these filters; pass next_cursor back unchanged, or start without one")
+		}
+		page.After = &position
+	}
+	return page, c.query.err()
+}
+
+// page cuts off the record beyond the limit and tells how to go on behind the last.
+func page[T any](a *API, c *call, records []T, limit int, at func(T) domain.Position) ([]T, meta) {
+	m := meta{Limit: limit}
+	if len(records) > limit {
+		records = records[:limit]
+		cursor := a.cursors.seal(c.listBinding(), at(records[limit-1]))
+		m.HasMore, m.NextCursor = true, &cursor
+	}
+	return records, m
+}
+
+// whole is the meta of a list that is never cut.
+func whole(n int) meta { return meta{Limit: n} }
+
+// listBinding is what a cursor belongs to: everything that decides which
+// records a list has and in which order. The limit may change between pages.
+func (c *call) listBinding() string {
+	filters := url.Values{}
+	for name, sent := range c.query.values {
+		if name != "cursor" && name != "limit" {
+			filters[name] = sent
+		}
+	}
+	return string(c.tenant.ApplicationID) + "\n" + string(c.tenant.Environment) + "\n" +
+		c.FullPath() + "\n" + filters.Encode()
+}
+
+func each[T, V any](records []T, view func(T) V) []V {
+	out := make([]V, 0, len(records))
+	for _, r := range records {
+		out = append(out, view(r))
+	}
+	return out
+}

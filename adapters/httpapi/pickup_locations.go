@@ -1,0 +1,111 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"waybill/adapters/httpapi/strictjson"
+	"waybill/adapters/httpapi/views"
+	"waybill/application/pickuplocations"
+	"waybill/domain"
+)
+
+var pickupLocationShape = strictjson.Object{
+	"name": strictjson.Leaf, "contact": strictjson.Leaf, "address": strictjson.Leaf,
+	"latitude": strictjson.Leaf, "longitude": strictjson.Leaf, "active": strictjson.Leaf,
+}
+
+func (a *API) listPickupLocations(c *call) (reply, error) {
+	filter := domain.PickupLocationFilter{Search: c.query.text("search", 128)}
+	if sent := c.query.oneOf("active", "true", "false"); sent != "" {
+		active := sent == "true"
+		filter.Active = &active
+	}
+	p, err := a.pageRequest(c, domain.PrefixPickupLocation)
+	if err != nil {
+		return reply{}, err
+	}
+	found, err := a.PickupLocations.List(c.Request.Context(), c.tenant, filter, p)
+	if err != nil {
+		return reply{}, err
+	}
+	found, m := page(a, c, found, p.Limit, func(l domain.PickupLocation) domain.Position {
+		return domain.Position{CreatedAt: l.CreatedAt, ID: l.ID}
+	})
+	return list("Pickup locations listed.", each(found, views.NewPickupLocation), m), nil
+}
+
+func (a *API) getPickupLocation(c *call) (reply, error) {
+	found, err := a.PickupLocations.Get(c.Request.Context(), c.tenant, c.id)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok("Pickup location found.", views.NewPickupLocation(found)), nil
+}
+
+func (a *API) pickupLocationExists(ctx context.Context, t domain.Tenant, id domain.ID) error {
+	_, err := a.PickupLocations.Get(ctx, t, id)
+	return err
+}
+
+func (a *API) createPickupLocation(c *call) (reply, error) {
+	return replyOf(a.PickupLocations.Create(c.Request.Context(), c.once(),
+		func() (pickuplocations.Form, error) { return a.readPickupLocation(c.body) },
+		func(stored domain.PickupLocation) domain.Answer {
+			return answer(http.StatusCreated, a.BaseURL+"/pickup-locations/"+string(stored.ID),
+				"Pickup location created.", views.NewPickupLocation(stored))
+		}))
+}
+
+// readPickupLocation takes a location that may still lack its contact or its
+// coordinates; it cannot be used until a PATCH completes it.
+func (a *API) readPickupLocation(body *strictjson.Value) (pickuplocations.Form, error) {
+	r := strictjson.NewReader(body)
+	form := pickuplocations.Form{
+		Name:    name(r, strictjson.Required),
+		Contact: a.phoneNumber(r, "contact", strictjson.Optional),
+		Address: addressText(r, strictjson.Required),
+		Active:  true,
+	}
+	if r.Has("latitude") || r.Has("longitude") {
+		if at, sound := point(r); sound {
+			form.Coordinates = &at
+		}
+	}
+	if active, present := r.Bool("active", strictjson.Optional); present {
+		form.Active = active
+	}
+	return form, problems(r)
+}
+
+func (a *API) changePickupLocation(c *call) (reply, error) {
+	return replyOf(a.PickupLocations.Change(c.Request.Context(), c.once(), c.id,
+		func() (domain.PickupLocationChange, error) { return a.readPickupLocationChange(c.body) },
+		func(stored domain.PickupLocation) domain.Answer {
+			return answer(http.StatusOK, "", "Pickup location updated.", views.NewPickupLocation(stored))
+		}))
+}
+
+func (a *API) readPickupLocationChange(body *strictjson.Value) (domain.PickupLocationChange, error) {
+	r := strictjson.NewReader(body)
+	var change domain.PickupLocationChange
+	given := 0
+	for field := range pickupLocationShape {
+		if r.Has(field) {
+			given++
+		}
+	}
+	if given == 0 {
+		r.Reject("", strictjson.CodeRequired, "send at least one of name, contact, address, latitude, longitude, active")
+	}
+	change.Name = strictjson.Ptr(r.Text("name", strictjson.Optional, strictjson.Length(1, 128)))
+	if r.Has("contact") {
+		contact := a.phoneNumber(r, "contact", strictjson.Required)
+		change.Contact = &contact
+	}
+	change.Address = strictjson.Ptr(r.Text("address", strictjson.Optional, strictjson.Length(2, 500), strictjson.Multiline()))
+	change.Latitude = strictjson.Ptr(r.Number("latitude", strictjson.Optional, strictjson.Between(-90, 90)))
+	change.Longitude = strictjson.Ptr(r.Number("longitude", strictjson.Optional, strictjson.Between(-180, 180)))
+	change.Active = strictjson.Ptr(r.Bool("active", strictjson.Optional))
+	return change, problems(r)
+}

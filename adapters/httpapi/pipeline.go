@@ -1,0 +1,218 @@
+package httpapi
+
+import (
+	"crypto/sha256"
+	"net/netip"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"waybill/adapters/httpapi/strictjson"
+	"waybill/application/idempotency"
+	"waybill/application/tenancy"
+	"waybill/domain"
+)
+
+// call is one request on its way through the pipeline: what each check found
+// out, for the checks and the handler behind it.
+type call struct {
+	*gin.Context
+	environment domain.Environment
+	requestID   string
+	grant       tenancy.Grant
+	tenant      domain.Tenant
+	id          domain.ID         // in the path
+	query       query             // checked for names, not for values
+	key         string            // Idempotency-Key; empty: none
+	body        *strictjson.Value // nil: none
+}
+
+// pipeline is the one order in which every request is checked. The first
+// check that fails answers.
+func (a *API) pipeline(r route) gin.HandlerFunc {
+	return func(g *gin.Context) {
+		c := callOf(g)
+		rep, err := a.run(r, c)
+		if err != nil {
+			a.fail(c, err)
+			return
+		}
+		a.write(c, rep)
+	}
+}
+
+func (a *API) run(r route, c *call) (reply, error) {
+	if r.open {
+		if err := a.greetStranger(c); err != nil {
+			return reply{}, err
+		}
+		return r.handle(a, c)
+	}
+	steps := []func(route, *call) error{
+		a.admit, // 401: bearer, environment, key state; 429
+		a.checkScope,
+		a.readPathID,
+		a.readQuery,
+		a.readKey,
+		a.readBody, // 413, 415, 400
+	}
+	for _, step := range steps {
+		if err := step(r, c); err != nil {
+			return reply{}, err
+		}
+	}
+	return r.handle(a, c)
+}
+
+func (a *API) admit(_ route, c *call) error {
+	knock := tenancy.Knock{Environment: a.Environment, Address: clientAddress(c)}
+	knock.Key, knock.Malformed = bearer(c.Request.Header["Authorization"])
+	grant, err := a.Admission.Admit(c.Request.Context(), knock)
+	c.grant = grant
+	showAllowance(c, grant.Allowance)
+	if err != nil {
+		return err
+	}
+	c.tenant = grant.Credential.Tenant()
+	return nil
+}
+
+// greetStranger shows the limits of the address to a client without a key.
+func (a *API) greetStranger(c *call) error {
+	allowance, err := a.Admission.Stranger(c.Request.Context(), clientAddress(c))
+	if err != nil {
+		return domain.Internal(err)
+	}
+	showAllowance(c, allowance)
+	return nil
+}
+
+// stranger answers where there is no route.
+func (a *API) stranger(answer *domain.Error) gin.HandlerFunc {
+	return func(g *gin.Context) {
+		c := callOf(g)
+		if err := a.greetStranger(c); err != nil {
+			a.fail(c, err)
+			return
+		}
+		a.fail(c, answer)
+	}
+}
+
+func (a *API) checkScope(r route, c *call) error {
+	key := c.grant.Credential.Key
+	if r.scope == "" || key.Allows(r.scope) {
+		return nil
+	}
+	granted := make([]string, 0, len(key.Scopes))
+	for _, s := range key.Scopes {
+		granted = append(granted, string(s))
+	}
+	return &domain.Error{
+		Kind: domain.KindForbidden, Code: domain.CodeInsufficientScope,
+		Message: "This call needs " + string(r.scope) + "; the key has " + strings.Join(granted, ", ") + ".",
+		Details: map[string]any{"required_scope": string(r.scope), "granted_scopes": granted},
+	}
+}
+
+func (a *API) readPathID(r route, c *call) (err error) {
+	if r.id == "" {
+		return nil
+	}
+	if c.id, err = domain.ParseID(r.id, c.Param(r.pathID())); err != nil {
+		return err
+	}
+	if r.exists == nil {
+		return nil // the handler's own read tells
+	}
+	return r.exists(a, c.Request.Context(), c.tenant, c.id)
+}
+
+func (a *API) readQuery(r route, c *call) (err error) {
+	c.query, err = parseQuery(c.Request.URL.RawQuery, r.query)
+	return err
+}
+
+func (a *API) readKey(r route, c *call) (err error) {
+	if r.key == keyIgnored {
+		return nil
+	}
+	c.key, err = idempotencyKey(c.Request.Header["Idempotency-Key"], r.key == keyRequired)
+	return err
+}
+
+func (a *API) readBody(r route, c *call) (err error) {
+	c.body, err = readBody(c, r.body)
+	return err
+}
+
+// once is the request as the idempotency gate knows it. The body counts in
+// its canonical form: white space, the order of names and the notation of
+// numbers make no difference.
+func (c *call) once() idempotency.Request {
+	h := sha256.New()
+	h.Write([]byte(c.Request.Method + "\n" + c.Request.URL.Path + "\n"))
+	if c.body != nil {
+		h.Write(c.body.AppendCanonical(nil))
+	} else {
+		h.Write([]byte("{}"))
+	}
+	r := idempotency.Request{Tenant: c.tenant, Key: c.key}
+	h.Sum(r.Fingerprint[:0])
+	return r
+}
+
+// bearer reads the key out of the Authorization headers of a request.
+func bearer(headers []string) (key string, malformed bool) {
+	if len(headers) == 0 || len(headers) == 1 && headers[0] == "" {
+		return "", false
+	}
+	key, ok := strings.CutPrefix(headers[0], "Bearer ")
+	if len(headers) > 1 || !ok || key == "" || strings.ContainsAny(key, " \t") {
+		return "", true
+	}
+	return key, false
+}
+
+// clientAddress is whom failures count against: the address, or for IPv6 the
+// network of 64 bits, since one customer has all of it.
+func clientAddress(c *call) string {
+	ip, err := netip.ParseAddr(c.ClientIP())
+	if err != nil {
+		return "unknown"
+	}
+	if ip = ip.Unmap(); ip.Is6() {
+		network, _ := ip.WithZone("").Prefix(64)
+		return network.String()
+	}
+	return ip.String()
+}
+
+func idempotencyKey(headers []string, required bool) (string, error) {
+	invalid := func(code, message string) error {
+		return domain.Invalid(domain.FieldError{Field: "Idempotency-Key", Code: code, Message: message})
+	}
+	switch {
+	case len(headers) > 1:
+		return "", invalid(domain.FieldInvalidFormat, "the header was sent more than once")
+	case len(headers) == 0 || headers[0] == "":
+		if !required {
+			return "", nil
+		}
+		return "", &domain.Error{Kind: domain.KindMalformed, Code: domain.CodeIdempotencyKeyRequired,
+			Message: "Send an Idempotency-Key header of 8 to 255 characters, a fresh UUID for example, and the same one when you retry."}
+	}
+	key := headers[0]
+	for i := range len(key) {
+		if key[i] < ' ' || key[i] > '~' {
+			return "", invalid(domain.FieldInvalidFormat, "the header may hold printable ASCII characters only")
+		}
+	}
+	switch {
+	case len(key) < 8:
+		return "", invalid(domain.FieldTooShort, "the header has fewer than 8 characters")
+	case len(key) > 255:
+		return "", invalid(domain.FieldTooLong, "the header has more than 255 characters")
+	}
+	return key, nil
+}

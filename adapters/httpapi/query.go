@@ -1,0 +1,154 @@
+package httpapi
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"waybill/domain"
+)
+
+const defaultLimit = 25
+
+// query is the parameters of a request. Reading one notes what is wrong with
+// it, so that all problems are told at once.
+type query struct {
+	values url.Values
+	noted  *[]domain.FieldError
+}
+
+// parseQuery refuses parameters the operation does not take, and repeated
+// and empty ones.
+func parseQuery(raw string, known []string) (query, error) {
+	q := query{noted: &[]domain.FieldError{}}
+	var err error
+	if q.values, err = url.ParseQuery(raw); err != nil {
+		return q, &domain.Error{Kind: domain.KindMalformed, Code: domain.CodeInvalidRequest,
+			Message: "The query string cannot be read: " + queryFault(err) + "."}
+	}
+	names := make([]string, 0, len(q.values))
+	for name := range q.values {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return q, unknownParameter(name, known)
+		}
+	}
+	for _, name := range names {
+		switch sent := q.values[name]; {
+		case len(sent) > 1:
+			q.reject(name, domain.FieldInvalidFormat, "the parameter was sent more than once")
+		case sent[0] == "":
+			q.reject(name, domain.FieldTooShort, "the parameter is empty; leave it out instead")
+		case !utf8.ValidString(sent[0]) || strings.ContainsRune(sent[0], 0):
+			q.reject(name, domain.FieldInvalidFormat, "the parameter is not valid UTF-8 text")
+		default:
+			continue
+		}
+		q.values.Del(name) // told already
+	}
+	return q, nil
+}
+
+func queryFault(err error) string {
+	if strings.Contains(err.Error(), "semicolon") {
+		return "it has a semicolon; separate parameters with &"
+	}
+	return "it has a % that is no escape"
+}
+
+func unknownParameter(name string, known []string) error {
+	message := "This call takes no query parameters."
+	if len(known) > 0 {
+		message = "Unknown query parameter. This call takes " + strings.Join(known, ", ") + "."
+	}
+	if len(name) > 64 {
+		name = name[:64]
+	}
+	return &domain.Error{Kind: domain.KindMalformed, Code: domain.CodeInvalidRequest, Message: message,
+		Details: map[string]any{"field": strings.ToValidUTF8(name, "?")}}
+}
+
+func (q query) reject(name, code, message string) {
+	*q.noted = append(*q.noted, domain.FieldError{Field: name, Code: code, Message: message})
+}
+
+// err is the 422 that lists every problem, or nil.
+func (q query) err() error {
+	if len(*q.noted) == 0 {
+		return nil
+	}
+	return domain.Invalid(*q.noted...)
+}
+
+// text is a parameter of at most most characters; empty: not sent.
+func (q query) text(name string, most int) string {
+	value := strings.TrimSpace(q.values.Get(name))
+	switch {
+	case q.values.Has(name) && value == "":
+		q.reject(name, domain.FieldTooShort, "the parameter is blank")
+	case utf8.RuneCountInString(value) > most:
+		q.reject(name, domain.FieldTooLong, "the parameter has more than "+strconv.Itoa(most)+" characters")
+	default:
+		return value
+	}
+	return ""
+}
+
+func (q query) oneOf(name string, allowed ...string) string {
+	value := q.values.Get(name)
+	if value != "" && !slices.Contains(allowed, value) {
+		q.reject(name, domain.FieldNotAllowed, "must be one of "+strings.Join(allowed, ", "))
+		return ""
+	}
+	return value
+}
+
+func (q query) limit() int {
+	if !q.values.Has("limit") {
+		return defaultLimit
+	}
+	sent := q.values.Get("limit")
+	n, err := strconv.Atoi(sent)
+	switch {
+	case err != nil || strings.Trim(sent, "0123456789") != "":
+		q.reject("limit", domain.FieldInvalidType, "must be a whole number from 1 to 100")
+	case n < 1 || n > 100:
+		q.reject("limit", domain.FieldOutOfRange, "must be from 1 to 100")
+	default:
+		return n
+	}
+	return defaultLimit
+}
+
+// time is an RFC 3339 time. Records are kept in whole milliseconds, so a
+// finer bound is moved up to the next one: that changes no comparison.
+func (q query) time(name string) *time.Time {
+	if !q.values.Has(name) {
+		return nil
+	}
+	// A + that came unencoded reads as a space.
+	t, err := time.Parse(time.RFC3339Nano, strings.Replace(q.values.Get(name), " ", "+", 1))
+	if err != nil {
+		q.reject(name, domain.FieldInvalidFormat, "must be an RFC 3339 time such as 2026-11-21T10:00:00Z")
+		return nil
+	}
+	up := domain.Millis(t.Add(time.Millisecond - 1))
+	if up.Before(earliest) {
+		up = earliest
+	} else if up.After(latest) {
+		up = latest
+	}
+	return &up
+}
+
+// No record is older or younger; databases differ on what lies beyond.
+var (
+	earliest = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
+	latest   = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+)

@@ -1,0 +1,78 @@
+package httpapi
+
+import (
+	"waybill/adapters/httpapi/strictjson"
+	"waybill/adapters/httpapi/views"
+	"waybill/application/quotes"
+	"waybill/domain"
+)
+
+var pointShape = strictjson.Object{"latitude": strictjson.Leaf, "longitude": strictjson.Leaf}
+
+var quoteShape = strictjson.Object{
+	"pickup":             pointShape,
+	"pickup_location_id": strictjson.Leaf,
+	"dropoff":            pointShape,
+	"vehicle_type":       strictjson.Leaf,
+}
+
+func (a *API) quote(c *call) (reply, error) {
+	question, err := a.readQuestion(c.body)
+	if err != nil {
+		return reply{}, err
+	}
+	q, err := a.Quotes.Quote(c.Request.Context(), c.tenant, question)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok("Quote calculated.", views.NewQuote(c.environment, question.VehicleType, q)), nil
+}
+
+func (a *API) readQuestion(body *strictjson.Value) (quotes.Question, error) {
+	r := strictjson.NewReader(body)
+	var q quotes.Question
+	if pickup := r.Object("pickup", strictjson.Optional); pickup != nil {
+		at := a.servedPoint(r, pickup, "pickup")
+		q.Pickup = &at
+	}
+	q.PickupLocationID = identifier(r, "pickup_location_id")
+	if dropoff := r.Object("dropoff", strictjson.Required); dropoff != nil {
+		q.Dropoff = a.servedPoint(r, dropoff, "dropoff")
+	}
+	q.VehicleType = vehicleType(r)
+	return q, problems(r)
+}
+
+func (a *API) servedPoint(parent, r *strictjson.Reader, field string) domain.Coordinates {
+	at, sound := point(r)
+	if sound && !a.ServiceArea.Contains(at) {
+		outside := domain.OutsideServiceArea(field)
+		parent.Reject(field, strictjson.Code(outside.Code), outside.Message)
+	}
+	return at
+}
+
+func point(r *strictjson.Reader) (at domain.Coordinates, sound bool) {
+	latitude, hasLatitude := r.Number("latitude", strictjson.Required, strictjson.Between(-90, 90))
+	longitude, hasLongitude := r.Number("longitude", strictjson.Required, strictjson.Between(-180, 180))
+	return domain.Coordinates{Latitude: latitude, Longitude: longitude}, hasLatitude && hasLongitude
+}
+
+func vehicleType(r *strictjson.Reader) domain.VehicleType {
+	v, _ := r.Enum("vehicle_type", strictjson.Required, texts(domain.VehicleTypes()))
+	return domain.VehicleType(v)
+}
+
+// identifier is an ID as it was sent; whether it names anything is for the
+// use case to say.
+func identifier(r *strictjson.Reader, name string) *string {
+	return strictjson.Ptr(r.Text(name, strictjson.Optional, strictjson.Multiline()))
+}
+
+func texts[T ~string](values []T) []string {
+	out := make([]string, 0, len(values))
+	for _, v := range values {
+		out = append(out, string(v))
+	}
+	return out
+}

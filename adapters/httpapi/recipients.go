@@ -1,0 +1,144 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"waybill/adapters/httpapi/strictjson"
+	"waybill/adapters/httpapi/views"
+	"waybill/application/recipients"
+	"waybill/domain"
+)
+
+var recipientShape = strictjson.Object{"phone_number": strictjson.Leaf, "name": strictjson.Leaf}
+
+var addressShape = strictjson.Object{
+	"label": strictjson.Leaf, "address": strictjson.Leaf,
+	"latitude": strictjson.Leaf, "longitude": strictjson.Leaf,
+	"municipality": strictjson.Leaf, "delivery_notes": strictjson.Leaf,
+}
+
+func (a *API) createRecipient(c *call) (reply, error) {
+	return replyOf(a.Recipients.Create(c.Request.Context(), c.once(),
+		func() (recipients.Person, error) {
+			r := strictjson.NewReader(c.body)
+			person := recipients.Person{
+				PhoneNumber: a.phoneNumber(r, "phone_number", strictjson.Required),
+				Name:        name(r, strictjson.Optional),
+			}
+			return person, problems(r)
+		},
+		func(stored domain.Recipient, created bool) domain.Answer {
+			if !created {
+				return answer(http.StatusOK, "", "Recipient found.", views.NewRecipient(stored))
+			}
+			return answer(http.StatusCreated, a.BaseURL+"/recipients/"+string(stored.ID), "Recipient created.", views.NewRecipient(stored))
+		}))
+}
+
+func (a *API) listRecipients(c *call) (reply, error) {
+	filter := domain.RecipientFilter{Search: c.query.text("search", 128)}
+	if sent := c.query.values.Get("phone_number"); sent != "" {
+		// A + that came unencoded reads as a space.
+		if strings.HasPrefix(sent, " ") {
+			sent = "+" + sent[1:]
+		}
+		phone, ok := domain.ParsePhoneNumber(sent)
+		if !ok {
+			c.query.reject("phone_number", domain.FieldInvalidFormat, "must be the normalized form, such as %2B233201234567")
+		}
+		filter.PhoneNumber = phone
+	}
+	p, err := a.pageRequest(c, domain.PrefixRecipient)
+	if err != nil {
+		return reply{}, err
+	}
+	found, err := a.Recipients.List(c.Request.Context(), c.tenant, filter, p)
+	if err != nil {
+		return reply{}, err
+	}
+	found, m := page(a, c, found, p.Limit, func(r domain.Recipient) domain.Position {
+		return domain.Position{CreatedAt: r.CreatedAt, ID: r.ID}
+	})
+	return list("Recipients listed.", each(found, views.NewRecipient), m), nil
+}
+
+func (a *API) getRecipient(c *call) (reply, error) {
+	found, err := a.Recipients.Get(c.Request.Context(), c.tenant, c.id)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok("Recipient found.", views.NewRecipient(found)), nil
+}
+
+func (a *API) recipientExists(ctx context.Context, t domain.Tenant, id domain.ID) error {
+	_, err := a.Recipients.Get(ctx, t, id)
+	return err
+}
+
+func (a *API) addAddress(c *call) (reply, error) {
+	return replyOf(a.Recipients.AddAddress(c.Request.Context(), c.once(), c.id,
+		func() (recipients.Place, error) {
+			r := strictjson.NewReader(c.body)
+			place, _ := readPlace(r)
+			return place, problems(r)
+		},
+		func(stored domain.Address, created bool) domain.Answer {
+			if !created {
+				return answer(http.StatusOK, "", "Address found.", views.NewAddress(stored))
+			}
+			return answer(http.StatusCreated, a.BaseURL+"/recipient-addresses/"+string(stored.ID), "Address created.", views.NewAddress(stored))
+		}))
+}
+
+func (a *API) listAddresses(c *call) (reply, error) {
+	found, err := a.Recipients.Addresses(c.Request.Context(), c.tenant, c.id)
+	if err != nil {
+		return reply{}, err
+	}
+	return list("Addresses listed.", each(found, views.NewAddress), whole(len(found))), nil
+}
+
+func (a *API) getAddress(c *call) (reply, error) {
+	found, err := a.Recipients.Address(c.Request.Context(), c.tenant, c.id)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok("Address found.", views.NewAddress(found)), nil
+}
+
+// readPlace reads an address, of the directory or inline, and tells whether
+// its coordinates are sound.
+func readPlace(r *strictjson.Reader) (p recipients.Place, located bool) {
+	p.Label, _ = r.Text("label", strictjson.Optional, strictjson.Length(0, 64))
+	p.Text = addressText(r, strictjson.Required)
+	p.Coordinates, located = point(r)
+	p.Municipality, _ = r.Text("municipality", strictjson.Optional, strictjson.Length(0, 128))
+	p.DeliveryNotes, _ = r.Text("delivery_notes", strictjson.Optional, strictjson.Length(0, 500), strictjson.Multiline())
+	return p, located
+}
+
+func name(r *strictjson.Reader, need strictjson.Need) string {
+	value, _ := r.Text("name", need, strictjson.Length(1, 128))
+	return value
+}
+
+func addressText(r *strictjson.Reader, need strictjson.Need) string {
+	value, _ := r.Text("address", need, strictjson.Length(2, 500), strictjson.Multiline())
+	return value
+}
+
+// phoneNumber is normalized, or noted as a problem. A number nobody could
+// dial must not reach a rider.
+func (a *API) phoneNumber(r *strictjson.Reader, field string, need strictjson.Need) domain.PhoneNumber {
+	typed, present := r.Text(field, need, strictjson.Length(1, 64))
+	if !present {
+		return ""
+	}
+	number, ok := a.Normalizer.PhoneNumber(typed)
+	if !ok {
+		r.Reject(field, strictjson.CodeInvalidFormat, "not a valid phone number; send it as +233201234567, or as people dial it at home")
+	}
+	return number
+}

@@ -1,0 +1,180 @@
+package httpapi
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"waybill/application/idempotency"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// reply is what a handler wants to be sent.
+type reply struct {
+	status      int
+	contentType string // empty: JSON
+	location    string
+	replayed    bool
+	tagged      bool // compare with If-None-Match and send an ETag
+	body        []byte
+}
+
+type envelope struct {
+	Success    bool   `json:"success"`
+	StatusCode int    `json:"statusCode"`
+	Message    string `json:"message"`
+	Data       any    `json:"data"`
+	Meta       *meta  `json:"meta,omitempty"`
+}
+
+type meta struct {
+	Limit      int     `json:"limit"`
+	HasMore    bool    `json:"has_more"`
+	NextCursor *string `json:"next_cursor"`
+}
+
+type errorEnvelope struct {
+	Success    bool      `json:"success"`
+	StatusCode int       `json:"statusCode"`
+	Message    string    `json:"message"`
+	Error      errorBody `json:"error"`
+}
+
+type errorBody struct {
+	Code    string         `json:"code"`
+	Details map[string]any `json:"details,omitempty"`
+}
+
+func render(v any) []byte {
+	// Deterministic: replays and ETags compare bytes.
+	body, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		panic(err) // all we show was checked when it came in
+	}
+	return body
+}
+
+func ok(message string, data any) reply {
+	return reply{status: http.StatusOK, body: render(envelope{true, http.StatusOK, message, data, nil})}
+}
+
+func list(message string, data any, m meta) reply {
+	return reply{status: http.StatusOK, body: render(envelope{true, http.StatusOK, message, data, &m})}
+}
+
+// answer is a reply in the form that is stored under an Idempotency-Key.
+func answer(status int, location, message string, data any) domain.Answer {
+	return domain.Answer{Status: status, Location: location, Body: render(envelope{true, status, message, data, nil})}
+}
+
+func replyOf(r idempotency.Result, err error) (reply, error) {
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{status: r.Answer.Status, location: r.Answer.Location, replayed: r.Replayed, body: r.Answer.Body}, nil
+}
+
+func (a *API) write(c *call, r reply) {
+	header := c.Writer.Header()
+	if r.tagged {
+		tag := entityTag(r.body)
+		header["ETag"] = []string{tag}
+		if matchesAny(c.Request.Header.Values("If-None-Match"), tag) {
+			if err := a.Admission.GiveBack(c.Request.Context(), &c.grant); err != nil {
+				a.Log.WarnContext(c.Request.Context(), "rate limit not given back", "request_id", c.requestID, "error", err)
+			}
+			showAllowance(c, c.grant.Allowance)
+			c.Status(http.StatusNotModified)
+			c.Writer.WriteHeaderNow()
+			return
+		}
+	}
+	if r.location != "" {
+		header.Set("Location", r.location)
+	}
+	if r.replayed {
+		header.Set("Idempotent-Replayed", "true")
+	}
+	if c.key != "" {
+		a.Metrics.keyed(r.replayed)
+	}
+	contentType := r.contentType
+	if contentType == "" {
+		contentType = "application/json; charset=utf-8"
+	}
+	c.Data(r.status, contentType, r.body)
+}
+
+// fail answers with an error. What is not a *domain.Error is ours: it is
+// logged here, once, and the caller learns the request ID only.
+func (a *API) fail(c *call, err error) {
+	var e *domain.Error
+	if !errors.As(err, &e) {
+		e = domain.Internal(err)
+	}
+	if e.Kind == domain.KindInternal {
+		a.Log.ErrorContext(c.Request.Context(), "request failed", "request_id", c.requestID,
+			"route", c.FullPath(), "application_id", string(c.tenant.ApplicationID), "error", err)
+		e = &domain.Error{Kind: domain.KindInternal, Code: domain.CodeInternal,
+			Message: "Something failed on our side. Try again with the same body and Idempotency-Key; if it stays, quote request ID " + c.requestID + "."}
+	} else if e.Kind == domain.KindUnavailable {
+		a.Log.WarnContext(c.Request.Context(), "dependency unavailable", "request_id", c.requestID,
+			"route", c.FullPath(), "code", e.Code, "error", err)
+	}
+	a.Metrics.failed(e)
+	if e.RetryAfter > 0 {
+		c.Writer.Header().Set("Retry-After", seconds(e.RetryAfter, 1))
+	}
+	status := statusOf(e.Kind)
+	if status == http.StatusUnauthorized {
+		c.Writer.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	c.Data(status, "application/json; charset=utf-8", errorJSON(status, e))
+}
+
+func errorJSON(status int, e *domain.Error) []byte {
+	details := e.Details
+	if len(e.Fields) > 0 {
+		fields := make([]map[string]any, 0, len(e.Fields))
+		for _, f := range e.Fields {
+			fields = append(fields, map[string]any{"field": f.Field, "code": f.Code, "message": f.Message})
+		}
+		details = map[string]any{"fields": fields}
+	}
+	return render(errorEnvelope{false, status, e.Message, errorBody{e.Code, details}})
+}
+
+// showAllowance tells the limit that bites first. The names are set as the
+// contract spells them; Go's own spelling would be Ratelimit-Limit.
+func showAllowance(c *call, a ports.Allowance) {
+	header := c.Writer.Header()
+	header["RateLimit-Limit"] = []string{strconv.Itoa(a.Limit.Limit)}
+	header["RateLimit-Remaining"] = []string{strconv.Itoa(max(a.Remaining, 0))}
+	header["RateLimit-Reset"] = []string{seconds(a.Reset, 0)}
+}
+
+// seconds rounds up, so that who waits as told has waited long enough.
+func seconds(d time.Duration, least int) string {
+	return strconv.Itoa(max(least, int((d+time.Second-1)/time.Second)))
+}
+
+// entityTag names the bytes of a body.
+func entityTag(body []byte) string { return `"` + shortHash(body) + `"` }
+
+// matchesAny compares weakly, as If-None-Match asks for.
+func matchesAny(headers []string, tag string) bool {
+	for _, header := range headers {
+		for candidate := range bytes.SplitSeq([]byte(header), []byte(",")) {
+			candidate = bytes.TrimPrefix(bytes.TrimSpace(candidate), []byte("W/"))
+			if string(candidate) == tag || string(candidate) == "*" {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,136 @@
+package httpapi
+
+import (
+	"context"
+	"strings"
+
+	"waybill/adapters/httpapi/strictjson"
+	"waybill/domain"
+)
+
+// Route is one operation as the description names it.
+type Route struct {
+	Method string
+	Path   string // behind the base address, with {names}
+	Scope  domain.Scope
+	Open   bool // needs no key and is not counted
+}
+
+// Routes lists every operation there is.
+func Routes() []Route {
+	out := make([]Route, 0, len(routes))
+	for _, r := range routes {
+		out = append(out, Route{Method: r.method, Path: r.path, Scope: r.scope, Open: r.open})
+	}
+	return out
+}
+
+// keyRule says what an operation does with the Idempotency-Key header.
+type keyRule int
+
+const (
+	keyIgnored keyRule = iota
+	keyOptional
+	keyRequired
+)
+
+// route is an operation as data: what to check, in the order of the fields,
+// and what to call when all is well.
+type route struct {
+	method, path string
+	open         bool          // no key needed, nothing counted
+	scope        domain.Scope  // empty: any key will do
+	id           domain.Prefix // of the one ID in the path
+	exists       func(a *API, ctx context.Context, t domain.Tenant, id domain.ID) error
+	query        []string // the parameters it takes
+	key          keyRule
+	body         strictjson.Shape // nil: takes none
+	handle       func(a *API, c *call) (reply, error)
+}
+
+// routes is the whole public API.
+var routes = []route{
+	{method: "GET", path: "/openapi.json", open: true, handle: (*API).openAPIJSON},
+	{method: "GET", path: "/openapi.yaml", open: true, handle: (*API).openAPIYAML},
+	{method: "GET", path: "/api-key", handle: (*API).showAPIKey},
+
+	{method: "POST", path: "/quotes", scope: domain.ScopeQuotesRead, body: quoteShape, handle: (*API).quote},
+
+	{
+		method: "POST", path: "/recipients", scope: domain.ScopeRecipientsWrite,
+		key: keyRequired, body: recipientShape, handle: (*API).createRecipient,
+	},
+	{
+		method: "GET", path: "/recipients", scope: domain.ScopeRecipientsRead,
+		query: []string{"search", "phone_number", "cursor", "limit"}, handle: (*API).listRecipients,
+	},
+	{
+		method: "GET", path: "/recipients/{recipient_id}", scope: domain.ScopeRecipientsRead,
+		id: domain.PrefixRecipient, handle: (*API).getRecipient,
+	},
+	{
+		method: "POST", path: "/recipients/{recipient_id}/addresses", scope: domain.ScopeRecipientsWrite,
+		id: domain.PrefixRecipient, exists: (*API).recipientExists,
+		key: keyRequired, body: addressShape, handle: (*API).addAddress,
+	},
+	{
+		method: "GET", path: "/recipients/{recipient_id}/addresses", scope: domain.ScopeRecipientsRead,
+		id: domain.PrefixRecipient, handle: (*API).listAddresses,
+	},
+	{
+		method: "GET", path: "/recipient-addresses/{address_id}", scope: domain.ScopeRecipientsRead,
+		id: domain.PrefixAddress, handle: (*API).getAddress,
+	},
+
+	{
+		method: "GET", path: "/pickup-locations", scope: domain.ScopeDeliveriesRead,
+		query: []string{"search", "active", "cursor", "limit"}, handle: (*API).listPickupLocations,
+	},
+	{
+		method: "POST", path: "/pickup-locations", scope: domain.ScopeDeliveriesWrite,
+		key: keyRequired, body: pickupLocationShape, handle: (*API).createPickupLocation,
+	},
+	{
+		method: "GET", path: "/pickup-locations/{pickup_location_id}", scope: domain.ScopeDeliveriesRead,
+		id: domain.PrefixPickupLocation, handle: (*API).getPickupLocation,
+	},
+	{
+		method: "PATCH", path: "/pickup-locations/{pickup_location_id}", scope: domain.ScopeDeliveriesWrite,
+		id: domain.PrefixPickupLocation, exists: (*API).pickupLocationExists,
+		key: keyOptional, body: pickupLocationShape, handle: (*API).changePickupLocation,
+	},
+
+	{
+		method: "POST", path: "/deliveries", scope: domain.ScopeDeliveriesWrite,
+		key: keyRequired, body: orderShape, handle: (*API).createDelivery,
+	},
+	{
+		method: "GET", path: "/deliveries", scope: domain.ScopeDeliveriesRead,
+		query:  []string{"status", "external_id", "created_after", "created_before", "order", "cursor", "limit"},
+		handle: (*API).listDeliveries,
+	},
+	{
+		method: "GET", path: "/deliveries/{delivery_id}", scope: domain.ScopeDeliveriesRead,
+		id: domain.PrefixDelivery, handle: (*API).getDelivery,
+	},
+	{
+		method: "GET", path: "/deliveries/{delivery_id}/events", scope: domain.ScopeDeliveriesRead,
+		id: domain.PrefixDelivery, handle: (*API).listEvents,
+	},
+	{
+		method: "POST", path: "/deliveries/{delivery_id}/cancel", scope: domain.ScopeDeliveriesWrite,
+		id: domain.PrefixDelivery, exists: (*API).deliveryExists, key: keyOptional, handle: (*API).cancelDelivery,
+	},
+}
+
+// ginPath is the path in gin's notation: {id} becomes :id.
+func (r *route) ginPath() string {
+	return strings.NewReplacer("{", ":", "}", "").Replace(r.path)
+}
+
+// pathID is the name of the one ID in the path.
+func (r *route) pathID() string {
+	_, rest, _ := strings.Cut(r.path, "{")
+	name, _, _ := strings.Cut(rest, "}")
+	return name
+}

@@ -1,0 +1,354 @@
+package contract_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/require"
+
+	"waybill/adapters/httpapi"
+	"waybill/test/contract"
+)
+
+const dlv = "/deliveries/dlv_0198f3a27c4e7b1d9a6e5c2f10d3b847"
+
+// sample is one answer, valid until a test changes it.
+type sample struct {
+	method, path string
+	request      http.Header
+	requestBody  string
+	status       int
+	header       http.Header
+	body         map[string]any
+	text         string // the body when it is not an object
+}
+
+func (s *sample) check(d *contract.Document) error {
+	req := httptest.NewRequest(s.method, "http://127.0.0.1:8081/v1"+s.path, strings.NewReader(s.requestBody))
+	for name, values := range s.request {
+		req.Header[name] = values
+	}
+	body := []byte(s.text)
+	if s.body != nil {
+		body, _ = json.Marshal(s.body)
+	}
+	return d.Check(req, &http.Response{StatusCode: s.status, Header: s.header}, body)
+}
+
+// set replaces the member a dotted path leads to; nil removes it.
+func (s *sample) set(where string, value any) {
+	names := strings.Split(where, ".")
+	var at any = s.body
+	for _, name := range names[:len(names)-1] {
+		if i, err := strconv.Atoi(name); err == nil {
+			at = at.([]any)[i]
+		} else {
+			at = at.(map[string]any)[name]
+		}
+	}
+	last := names[len(names)-1]
+	if value == nil {
+		delete(at.(map[string]any), last)
+	} else {
+		at.(map[string]any)[last] = value
+	}
+}
+
+// description is shared by all tests: read it, never change it.
+func description(t *testing.T) *openapi3.T {
+	t.Helper()
+	doc, err := loadDescription()
+	require.NoError(t, err)
+	return doc
+}
+
+var loadDescription = sync.OnceValues(func() (*openapi3.T, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(httpapi.OpenAPIYAML)
+	if err != nil {
+		return nil, err
+	}
+	return doc, doc.Validate(context.Background())
+})
+
+// example builds an answer out of a documented example and the examples of
+// the documented headers. Conditional headers are left out.
+func example(t *testing.T, doc *openapi3.T, method, path string, status int, name string) *sample {
+	t.Helper()
+	s := &sample{method: method, status: status, header: http.Header{}}
+	s.path = strings.NewReplacer(
+		"{recipient_id}", "rcp_0198f3a1552f7c60b8d7e4a1930f2c5b",
+		"{address_id}", "adr_0198f3a1a8047e92a3c5f6d80b17e24d",
+		"{pickup_location_id}", "pkp_0198f3a0c9b17d4e8e2f7a6b5c1d0394",
+		"{delivery_id}", "dlv_0198f3a27c4e7b1d9a6e5c2f10d3b847",
+	).Replace(path)
+	res := doc.Paths.Value(path).GetOperation(method).Responses.Status(status)
+	require.NotNil(t, res, "%s %s has no %d", method, path, status)
+	fill(t, s, res.Value, name)
+	return s
+}
+
+func fill(t *testing.T, s *sample, res *openapi3.Response, name string) {
+	t.Helper()
+	for header, ref := range res.Headers {
+		if ref.Value.Required || ref.Value.Extensions["x-waybill-required-with"] != nil {
+			s.header.Set(header, fmt.Sprint(ref.Value.Example))
+		}
+	}
+	for mediaType, content := range res.Content {
+		s.header.Set("Content-Type", mediaType)
+		if ref := content.Examples[name]; ref != nil {
+			// Through JSON, so that a test may change it without changing the document.
+			text, err := json.Marshal(ref.Value.Value)
+			require.NoError(t, err)
+			require.NoError(t, json.Unmarshal(text, &s.body))
+		}
+	}
+}
+
+func TestEveryDocumentedExampleIsAGoodAnswer(t *testing.T) {
+	t.Parallel()
+	d, doc := contract.Load(t), description(t)
+	checked := 0
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			for text, ref := range op.Responses.Map() {
+				status, err := strconv.Atoi(text)
+				require.NoError(t, err)
+				for mediaType, content := range ref.Value.Content {
+					if !strings.HasPrefix(path, "/openapi.") {
+						require.NotEmpty(t, content.Examples, "%s %s %s %s has no example", method, path, text, mediaType)
+					}
+					for name := range content.Examples {
+						s := example(t, doc, method, path, status, name)
+						require.NoError(t, s.check(d), "example %s", name)
+						checked++
+					}
+				}
+			}
+		}
+	}
+	require.Greater(t, checked, 150)
+}
+
+func TestAnswersWithoutAnExampleAreAcceptedToo(t *testing.T) {
+	t.Parallel()
+	d, doc := contract.Load(t), description(t)
+
+	notModified := example(t, doc, "GET", "/deliveries/{delivery_id}", 304, "")
+	require.NoError(t, notModified.check(d))
+	notModified.text = "{}"
+	require.ErrorContains(t, notModified.check(d), "a body where none is documented")
+
+	asJSON := example(t, doc, "GET", "/openapi.json", 200, "")
+	asJSON.text = string(httpapi.OpenAPIJSON())
+	require.NoError(t, asJSON.check(d))
+
+	asYAML := example(t, doc, "GET", "/openapi.yaml", 200, "")
+	asYAML.text = string(httpapi.OpenAPIYAML)
+	require.NoError(t, asYAML.check(d))
+
+	malformedID := example(t, doc, "GET", "/deliveries/{delivery_id}", 404, "notFound")
+	malformedID.path = "/deliveries/rubbish"
+	require.NoError(t, malformedID.check(d))
+
+	replay := example(t, doc, "POST", "/deliveries", 201, "sandbox")
+	replay.header.Set("Idempotent-Replayed", "true")
+	replay.header.Set("Content-Type", "application/json; charset=utf-8")
+	replay.request = http.Header{"X-Request-Id": {replay.header.Get("X-Request-ID")}}
+	require.NoError(t, replay.check(d))
+}
+
+func TestViolationsAreRefused(t *testing.T) {
+	t.Parallel()
+	d, doc := contract.Load(t), description(t)
+	set := func(where string, value any) func(*sample) { return func(s *sample) { s.set(where, value) } }
+	header := func(name, value string) func(*sample) { return func(s *sample) { s.header.Set(name, value) } }
+	without := func(name string) func(*sample) { return func(s *sample) { s.header.Del(name) } }
+	for _, c := range []struct {
+		flaw                  string
+		method, path, example string
+		status                int
+		plant                 func(*sample)
+		want                  string
+	}{
+		{"an unknown field in a delivery", "GET", "/deliveries/{delivery_id}", "onTheWay", 200, set("data.rider", "Kofi"), "rider"},
+		{"an unknown field in a nested object", "POST", "/deliveries", "sandbox", 201, set("data.recipient.email", "a@b.c"), "email"},
+		{"an unknown field beside data", "POST", "/quotes", "priced", 200, set("extra", 1), "extra"},
+		{"an unknown field in a list", "GET", "/recipients", "page", 200, set("data.0.notes", "x"), "notes"},
+		{"an unknown field beside error", "GET", "/deliveries/{delivery_id}", "notFound", 404, set("data", map[string]any{}), "data"},
+		{"details where none are allowed", "GET", "/deliveries/{delivery_id}", "notFound", 404, set("error.details", map[string]any{"id": "x"}), "details"},
+		{"a missing field", "POST", "/deliveries", "sandbox", 201, set("data.tracking_url", nil), "tracking_url"},
+		{"null in place of an absent field", "POST", "/recipients", "added", 201, func(s *sample) { s.body["data"].(map[string]any)["name"] = nil }, "name"},
+		{"an ID in upper case", "POST", "/recipients", "added", 201, set("data.id", "rcp_0198F3A1552F7C60B8D7E4A1930F2C5B"), "pattern"},
+		{"an ID of another kind", "GET", "/pickup-locations", "page", 200, set("data.0.id", "dlv_0198f3a27c4e7b1d9a6e5c2f10d3b847"), "pattern"},
+		{"a reference with an I", "GET", "/deliveries", "page", 200, set("data.0.reference", "IK3M-Q9XT-2WHB"), "pattern"},
+		{"a time without milliseconds", "GET", "/deliveries/{delivery_id}", "onTheWay", 200, set("data.created_at", "2025-08-29T02:22:48Z"), "pattern"},
+		{"a time that is none", "GET", "/deliveries/{delivery_id}", "onTheWay", 200, set("data.created_at", "2025-13-29T02:22:48.910Z"), "date-time"},
+		{"a phone number in national form", "GET", "/recipients/{recipient_id}", "nameless", 200, set("data.phone_number", "0241234567"), "pattern"},
+		{"three decimals of money", "POST", "/quotes", "priced", 200, set("data.fee", 34.505), "multipleOf"},
+		{"a fee beside a custom quote", "POST", "/quotes", "custom", 200, set("data.fee", 10), "not"},
+		{"no fee and no custom quote", "POST", "/quotes", "priced", 200, set("data.fee", nil), "fee"},
+		{"a goods value without cash on delivery", "GET", "/deliveries", "page", 200, set("data.0.payment.goods_value", 5), "oneOf"},
+		{"a live delivery with a simulation", "GET", "/deliveries/{delivery_id}", "onTheWay", 200, set("data.simulation", map[string]any{}), "simulation"},
+		{"a sandbox delivery without one", "POST", "/deliveries", "sandbox", 201, set("data.simulation", nil), "simulation"},
+		{"a status nobody knows", "GET", "/deliveries/{delivery_id}/events", "cancelled", 200, set("data.0.status", "lost"), "value must be one of"},
+		{"a reason on an event that needs none", "GET", "/deliveries/{delivery_id}/events", "cancelled", 200, set("data.0.reason_code", "other"), "not"},
+		{"a cancelled delivery that is not", "POST", "/deliveries/{delivery_id}/cancel", "cancelled", 200, set("data.status", "booked"), "cancelled"},
+		{"complete without a contact", "GET", "/pickup-locations/{pickup_location_id}", "incomplete", 200, set("data.complete", true), "complete"},
+		{"more pages without a cursor", "GET", "/deliveries", "none", 200, set("meta.has_more", true), "next_cursor"},
+		{"statusCode of another status", "POST", "/recipients", "added", 201, set("statusCode", 200), "statusCode"},
+		{"success in a failure", "GET", "/api-key", "missing", 401, set("success", true), "success"},
+		{"an error code of another status", "GET", "/api-key", "missing", 401, set("error.code", "NOT_FOUND"), "code"},
+		{"an error code of another call", "POST", "/recipients", "noKey", 400, set("error.code", "SANDBOX_ONLY_FIELD"), "code"},
+		{"details of another code", "POST", "/deliveries", "externalId", 409, set("error.code", "IDEMPOTENCY_CONFLICT"), "details"},
+		{"an unknown field code", "POST", "/deliveries", "fields", 422, set("error.details.fields.0.code", "bad"), "value must be one of"},
+		{"an unknown limit scope", "GET", "/deliveries", "key", 429, set("error.details.scope", "planet"), "scope"},
+		{"a status that is not documented", "GET", "/recipients", "page", 200, func(s *sample) { s.status = 404 }, "not documented"},
+		{"503 where nothing is priced", "GET", "/recipients", "page", 200, func(s *sample) { s.status = 503 }, "not documented"},
+		{"no request ID", "GET", "/api-key", "testKey", 200, without("X-Request-ID"), "X-Request-ID is missing"},
+		{"no limit", "GET", "/deliveries", "page", 200, without("RateLimit-Limit"), "RateLimit-Limit is missing"},
+		{"no remaining", "POST", "/deliveries", "externalId", 409, without("RateLimit-Remaining"), "RateLimit-Remaining is missing"},
+		{"no reset on a 304", "GET", "/deliveries/{delivery_id}", "", 304, without("RateLimit-Reset"), "RateLimit-Reset is missing"},
+		{"a reset that is a time", "GET", "/deliveries", "page", 200, header("RateLimit-Reset", "2025-08-29T02:22:48Z"), "RateLimit-Reset"},
+		{"more remaining than the limit", "GET", "/deliveries", "page", 200, header("RateLimit-Remaining", "601"), "over RateLimit-Limit"},
+		{"no Retry-After on 429", "GET", "/deliveries", "key", 429, without("Retry-After"), "Retry-After is missing"},
+		{"no Retry-After on 503", "POST", "/quotes", "noPrice", 503, without("Retry-After"), "Retry-After is missing"},
+		{"no Retry-After while in progress", "POST", "/deliveries", "inProgress", 409, without("Retry-After"), "IDEMPOTENCY_IN_PROGRESS needs"},
+		{"no Location", "POST", "/deliveries", "sandbox", 201, without("Location"), "Location is missing"},
+		{"a Location of something else", "POST", "/deliveries", "sandbox", 201, header("Location", "/v1/deliveries/dlv_00000000000000000000000000000000"), "does not lead to"},
+		{"no ETag", "GET", "/deliveries/{delivery_id}/events", "cancelled", 200, without("ETag"), "ETag is missing"},
+		{"an ETag without quotes", "GET", "/deliveries/{delivery_id}", "onTheWay", 200, header("ETag", "abc"), "ETag"},
+		{"a replay that says false", "POST", "/recipients", "known", 200, header("Idempotent-Replayed", "false"), "Idempotent-Replayed"},
+		{"HTML", "GET", "/deliveries", "page", 200, header("Content-Type", "text/html"), "text/html"},
+		{"no content type", "GET", "/deliveries", "page", 200, without("Content-Type"), "Content-Type"},
+		{"no body", "GET", "/deliveries", "page", 200, func(s *sample) { s.body = nil }, "not JSON"},
+		{"trailing content", "GET", "/deliveries", "page", 200, func(s *sample) { s.body, s.text = nil, "{} {}" }, "not JSON"},
+		{"another request ID than was sent", "GET", "/api-key", "testKey", 200, func(s *sample) { s.request = http.Header{"X-Request-Id": {"mine"}} }, "came back as"},
+	} {
+		t.Run(c.flaw, func(t *testing.T) {
+			t.Parallel()
+			s := example(t, doc, c.method, c.path, c.status, c.example)
+			require.NoError(t, s.check(d), "before the flaw")
+			c.plant(s)
+			require.ErrorContains(t, s.check(d), c.want)
+		})
+	}
+}
+
+func TestCallsThatAreNotDocumentedMustBeRefusedProperly(t *testing.T) {
+	t.Parallel()
+	d, doc := contract.Load(t), description(t)
+	shared := func(component string, status int, method, path, name string) *sample {
+		s := &sample{method: method, path: path, status: status, header: http.Header{}}
+		fill(t, s, doc.Components.Responses[component].Value, name)
+		return s
+	}
+
+	for _, path := range []string{"/nothing", "/recipients/", "/deliveries//events", "/deliveries/bulk/more/still", "/"} {
+		s := shared("NotFound", 404, "GET", path, "notFound")
+		require.NoError(t, s.check(d), path)
+		s.status = 200
+		require.ErrorContains(t, s.check(d), "not documented", path)
+	}
+
+	wrong := shared("MethodNotAllowed", 405, "DELETE", "/deliveries", "wrongMethod")
+	require.NoError(t, wrong.check(d))
+	wrong.header.Set("Allow", "GET")
+	require.ErrorContains(t, wrong.check(d), "lacks POST")
+	wrong.header.Set("Allow", "DELETE, GET, POST")
+	require.ErrorContains(t, wrong.check(d), "was refused")
+	wrong.header.Del("Allow")
+	require.ErrorContains(t, wrong.check(d), "Allow is missing")
+	wrong.status = 404
+	require.ErrorContains(t, wrong.check(d), "not documented")
+
+	head := shared("MethodNotAllowed", 405, "HEAD", "/deliveries", "")
+	head.header.Del("Content-Type")
+	require.NoError(t, head.check(d))
+
+	form := shared("UnsupportedMediaType", 415, "GET", "/deliveries", "notJson")
+	require.ErrorContains(t, form.check(d), "not documented", "no body was sent")
+	form.requestBody = "a=b"
+	require.NoError(t, form.check(d))
+	large := shared("PayloadTooLarge", 413, "POST", dlv+"/cancel", "tooLarge")
+	require.NoError(t, large.check(d))
+}
+
+func TestOperationsAreTheOnesOfThisVersion(t *testing.T) {
+	t.Parallel()
+	var got []string
+	for _, op := range contract.Load(t).Operations() {
+		got = append(got, op.Method+" "+op.Path)
+	}
+	require.Equal(t, []string{
+		"GET /api-key",
+		"GET /deliveries", "POST /deliveries",
+		"GET /deliveries/{delivery_id}",
+		"POST /deliveries/{delivery_id}/cancel",
+		"GET /deliveries/{delivery_id}/events",
+		"GET /openapi.json", "GET /openapi.yaml",
+		"GET /pickup-locations", "POST /pickup-locations",
+		"GET /pickup-locations/{pickup_location_id}", "PATCH /pickup-locations/{pickup_location_id}",
+		"POST /quotes",
+		"GET /recipient-addresses/{address_id}",
+		"GET /recipients", "POST /recipients",
+		"GET /recipients/{recipient_id}",
+		"GET /recipients/{recipient_id}/addresses", "POST /recipients/{recipient_id}/addresses",
+	}, got)
+}
+
+func TestTransportReportsWhatIsWrongAndRestoresTheBody(t *testing.T) {
+	t.Parallel()
+	d, doc := contract.Load(t), description(t)
+	answer := example(t, doc, "GET", "/deliveries", 200, "none")
+	text, err := json.Marshal(answer.body)
+	require.NoError(t, err)
+	broken := errors.New("connection lost")
+	base := roundTripper(func(req *http.Request) (*http.Response, error) {
+		res := &http.Response{StatusCode: 200, Header: answer.header.Clone(), Body: io.NopCloser(bytes.NewReader(text))}
+		switch req.URL.Query().Get("flaw") {
+		case "status":
+			res.StatusCode = 201
+		case "network":
+			return nil, broken
+		}
+		return res, nil
+	})
+	var reported []error
+	client := http.Client{Transport: d.Transport(base, func(err error) { reported = append(reported, err) })}
+	get := func(path, flaw string) string {
+		res, err := client.Get("http://127.0.0.1:8080" + path + "?flaw=" + url.QueryEscape(flaw))
+		if err != nil {
+			require.ErrorIs(t, err, broken)
+			return ""
+		}
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		require.NoError(t, err)
+		return string(body)
+	}
+
+	require.Equal(t, string(text), get("/v1/deliveries", ""))
+	require.Equal(t, string(text), get("/docs", ""))
+	require.Empty(t, get("/v1/deliveries", "network"))
+	require.Empty(t, reported)
+	require.Equal(t, string(text), get("/v1/deliveries", "status"))
+	require.Len(t, reported, 1)
+	require.ErrorContains(t, reported[0], "GET /v1/deliveries answered 201")
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }

@@ -1,0 +1,188 @@
+package contract_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
+	"gopkg.in/yaml.v3"
+
+	"waybill/adapters/httpapi"
+)
+
+func TestTheDocumentIsValid(t *testing.T) {
+	t.Parallel()
+	doc := description(t)
+	require.Equal(t, "3.1.0", doc.OpenAPI)
+	require.Equal(t, "1.0.0", doc.Info.Version)
+	require.Contains(t, doc.Info.Description, "## Release notes")
+}
+
+func TestTheJSONFormSaysWhatTheYAMLSays(t *testing.T) {
+	t.Parallel()
+	var fromYAML any
+	require.NoError(t, yaml.Unmarshal(httpapi.OpenAPIYAML, &fromYAML)) // another parser than the server's
+	want, err := json.Marshal(fromYAML)
+	require.NoError(t, err)
+	require.JSONEq(t, string(want), string(httpapi.OpenAPIJSON()))
+	require.True(t, bytes.HasPrefix(httpapi.OpenAPIJSON(), []byte(`{"openapi":"3.1.0","info":{"title":`)), "the order of the YAML")
+	require.Equal(t, httpapi.OpenAPIJSON(), httpapi.OpenAPIJSON())
+}
+
+func TestEveryOperationIsDescribed(t *testing.T) {
+	t.Parallel()
+	doc := description(t)
+	lowerCamel := regexp.MustCompile(`^[a-z]+([A-Z][a-z]+)*$`)
+	ids := map[string]bool{}
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			call := method + " " + path
+			require.Regexp(t, lowerCamel, op.OperationID, call)
+			require.False(t, ids[op.OperationID], call)
+			ids[op.OperationID] = true
+			require.NotEmpty(t, op.Summary, call)
+			require.NotEmpty(t, op.Description, call)
+			require.Len(t, op.Tags, 1, call)
+			require.NotNil(t, doc.Tags.Get(op.Tags[0]), call)
+			if body := op.RequestBody; body != nil {
+				require.NotEmpty(t, body.Value.Content.Get("application/json").Examples, call)
+			}
+			for status, ref := range op.Responses.Map() {
+				requireCommonHeaders(t, ref.Value, call+" "+status)
+			}
+			if strings.HasPrefix(path, "/openapi.") {
+				require.Empty(t, *op.Security, call)
+				continue
+			}
+			require.Nil(t, op.Security, call)
+			for _, status := range []string{"400", "401", "429", "500"} {
+				require.NotNil(t, op.Responses.Value(status), "%s has no %s", call, status)
+			}
+			require.Equal(t, strings.Contains(path, "{") || call == "POST /deliveries", op.Responses.Value("404") != nil, call)
+			require.Equal(t, path != "/api-key", op.Responses.Value("403") != nil, call)
+			require.Equal(t, path != "/api-key", strings.Contains(op.Description, "Scope: `"), call)
+		}
+	}
+	for name, ref := range doc.Components.Responses {
+		requireCommonHeaders(t, ref.Value, name)
+	}
+}
+
+func requireCommonHeaders(t *testing.T, res *openapi3.Response, where string) {
+	t.Helper()
+	for _, name := range []string{"X-Request-ID", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
+		require.NotNil(t, res.Headers[name], "%s lacks %s", where, name)
+		require.True(t, res.Headers[name].Value.Required, where)
+	}
+}
+
+func TestAdditionsSaySo(t *testing.T) {
+	t.Parallel()
+	doc := description(t)
+	for _, c := range []struct {
+		what        string
+		extensions  map[string]any
+		description string
+	}{
+		{"createPickupLocation", doc.Paths.Value("/pickup-locations").Post.Extensions, doc.Paths.Value("/pickup-locations").Post.Description},
+		{"getPickupLocation", doc.Paths.Value("/pickup-locations/{pickup_location_id}").Get.Extensions, doc.Paths.Value("/pickup-locations/{pickup_location_id}").Get.Description},
+		{"updatePickupLocation", doc.Paths.Value("/pickup-locations/{pickup_location_id}").Patch.Extensions, doc.Paths.Value("/pickup-locations/{pickup_location_id}").Patch.Description},
+		{"getApiKey", doc.Paths.Value("/api-key").Get.Extensions, doc.Paths.Value("/api-key").Get.Description},
+		{"order", doc.Paths.Value("/deliveries").Get.Parameters.GetByInAndName("query", "order").Extensions, doc.Paths.Value("/deliveries").Get.Parameters.GetByInAndName("query", "order").Description},
+		{"If-None-Match", doc.Components.Parameters["IfNoneMatch"].Value.Extensions, doc.Components.Parameters["IfNoneMatch"].Value.Description},
+		{"ETag", doc.Components.Headers["ETag"].Value.Extensions, doc.Components.Headers["ETag"].Value.Description},
+		{"reason_code", doc.Components.Schemas["ReasonCode"].Value.Extensions, doc.Components.Schemas["ReasonCode"].Value.Description},
+		{"304", doc.Components.Responses["NotModified"].Value.Extensions, *doc.Components.Responses["NotModified"].Value.Description},
+		{"405", doc.Components.Responses["MethodNotAllowed"].Value.Extensions, *doc.Components.Responses["MethodNotAllowed"].Value.Description},
+		{"413", doc.Components.Responses["PayloadTooLarge"].Value.Extensions, *doc.Components.Responses["PayloadTooLarge"].Value.Description},
+		{"415", doc.Components.Responses["UnsupportedMediaType"].Value.Extensions, *doc.Components.Responses["UnsupportedMediaType"].Value.Description},
+	} {
+		require.Equal(t, true, c.extensions["x-waybill-addition"], c.what)
+		require.Contains(t, strings.Join(strings.Fields(c.description), " "), "addition to the original contract", c.what)
+	}
+}
+
+// TestEveryObjectIsClosed walks the raw document: a schema that names
+// properties must refuse all others, or be a base that a closed schema extends.
+func TestEveryObjectIsClosed(t *testing.T) {
+	t.Parallel()
+	bases := []string{"/components/schemas/Ok", "/components/schemas/Created", "/components/schemas/Failure"}
+	closed := 0
+	walk(raw(t), "", func(at string, node map[string]any) {
+		isSchema := node["type"] == "object" && node["properties"] != nil
+		if !isSchema || slices.Contains(bases, at) || strings.HasPrefix(at, "/paths/~1openapi.json") {
+			return
+		}
+		if node["additionalProperties"] != false && node["unevaluatedProperties"] != false {
+			t.Errorf("%s is open", at)
+		}
+		closed++
+	})
+	require.Greater(t, closed, 60)
+}
+
+// TestEveryExampleFitsItsSchema covers requests, parameters and headers too,
+// with a validator of its own beside the one of kin-openapi.
+func TestEveryExampleFitsItsSchema(t *testing.T) {
+	t.Parallel()
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.AssertFormat()
+	const base = "https://waybill.invalid/doc.json"
+	doc := raw(t)
+	require.NoError(t, c.AddResource(base, doc))
+	checked := 0
+	walk(doc, "", func(at string, node map[string]any) {
+		if node["schema"] == nil {
+			return
+		}
+		samples := map[string]any{}
+		if one, ok := node["example"]; ok {
+			samples["example"] = one
+		}
+		many, _ := node["examples"].(map[string]any)
+		for name, example := range many {
+			samples[name] = example.(map[string]any)["value"]
+		}
+		if len(samples) == 0 {
+			return
+		}
+		schema, err := c.Compile(base + "#" + strings.NewReplacer("{", "%7B", "}", "%7D").Replace(at) + "/schema")
+		require.NoError(t, err, at)
+		for name, value := range samples {
+			require.NoError(t, schema.Validate(value), "%s %s", at, name)
+			checked++
+		}
+	})
+	require.Greater(t, checked, 90)
+}
+
+func raw(t *testing.T) any {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(httpapi.OpenAPIJSON()))
+	require.NoError(t, err)
+	return doc
+}
+
+// walk visits every object of a JSON value with its pointer, in a fixed order.
+func walk(value any, at string, visit func(at string, node map[string]any)) {
+	switch v := value.(type) {
+	case map[string]any:
+		visit(at, v)
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			walk(v[key], at+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(key), visit)
+		}
+	case []any:
+		for i, item := range v {
+			walk(item, fmt.Sprintf("%s/%d", at, i), visit)
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package httpapi
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"waybill/domain"
+)
+
+var somewhere = domain.Position{
+	CreatedAt: time.Date(2026, 11, 21, 10, 0, 0, 123e6, time.UTC),
+	ID:        "dlv_0198f3a27c4e7b1d9a6e5c2f10d3b847",
+}
+
+func TestACursorOpensWhereItWasMade(t *testing.T) {
+	box := newCursorBox([32]byte{1})
+	cursor := box.seal("app\nlive\n/v1/deliveries\nstatus=booked", somewhere)
+	got, ok := box.open("app\nlive\n/v1/deliveries\nstatus=booked", domain.PrefixDelivery, cursor)
+	require.True(t, ok)
+	require.Equal(t, somewhere, got)
+	require.Less(t, len(cursor), maxCursor)
+}
+
+func TestACursorOpensNowhereElse(t *testing.T) {
+	box := newCursorBox([32]byte{1})
+	cursor := box.seal("here", somewhere)
+
+	_, ok := box.open("there", domain.PrefixDelivery, cursor)
+	require.False(t, ok, "another binding")
+	_, ok = newCursorBox([32]byte{2}).open("here", domain.PrefixDelivery, cursor)
+	require.False(t, ok, "another server key")
+	for _, bad := range []string{"", "x", cursor + "A", cursor[1:], "=" + cursor, strings.Repeat("A", maxCursor), strings.Repeat("A", maxCursor+1)} {
+		_, ok = box.open("here", domain.PrefixDelivery, bad)
+		require.False(t, ok, bad)
+	}
+}
+
+func TestEveryChangedBitOfACursorIsNoticed(t *testing.T) {
+	box := newCursorBox([32]byte{1})
+	raw, err := base64.RawURLEncoding.DecodeString(box.seal("here", somewhere))
+	require.NoError(t, err)
+	for i := range len(raw) * 8 {
+		raw[i/8] ^= 1 << (i % 8)
+		_, ok := box.open("here", domain.PrefixDelivery, base64.RawURLEncoding.EncodeToString(raw))
+		require.False(t, ok, "bit %d", i)
+		raw[i/8] ^= 1 << (i % 8)
+	}
+}

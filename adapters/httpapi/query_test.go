@@ -1,0 +1,120 @@
+package httpapi
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"waybill/domain"
+)
+
+func parsed(t *testing.T, raw string) query {
+	t.Helper()
+	q, err := parseQuery(raw, []string{"search", "limit", "created_after", "active"})
+	require.NoError(t, err)
+	return q
+}
+
+func TestAQueryStringIsRefusedWhole(t *testing.T) {
+	for _, raw := range []string{"serach=x", "a;b", "search=%zz", "search=x&limt=1", "SEARCH=x"} {
+		_, err := parseQuery(raw, []string{"search", "limit"})
+		require.True(t, domain.HasCode(err, domain.CodeInvalidRequest), raw)
+	}
+}
+
+func TestParametersAreJudgedTogether(t *testing.T) {
+	q := parsed(t, "search=&limit=0&created_after=yesterday&active=true&active=false")
+	q.text("search", 128)
+	q.limit()
+	q.time("created_after")
+	q.oneOf("active", "true", "false")
+	var e *domain.Error
+	require.True(t, errors.As(q.err(), &e))
+	codes := map[string]string{}
+	for _, f := range e.Fields {
+		codes[f.Field] = f.Code
+	}
+	require.Equal(t, map[string]string{
+		"search": domain.FieldTooShort, "limit": domain.FieldOutOfRange,
+		"created_after": domain.FieldInvalidFormat, "active": domain.FieldInvalidFormat,
+	}, codes)
+	require.Len(t, e.Fields, 4, "each is told once")
+}
+
+func TestALimitIsAPlainNumber(t *testing.T) {
+	for raw, want := range map[string]int{"": 25, "limit=1": 1, "limit=100": 100, "limit=007": 7} {
+		q := parsed(t, raw)
+		require.Equal(t, want, q.limit(), raw)
+		require.NoError(t, q.err(), raw)
+	}
+	for _, raw := range []string{"limit=0", "limit=101", "limit=-1", "limit=%2B5", "limit=5.0", "limit=1e1", "limit=99999999999999999999"} {
+		q := parsed(t, raw)
+		q.limit()
+		require.Error(t, q.err(), raw)
+	}
+}
+
+func TestATimeIsMovedUpToTheMillisecondItBounds(t *testing.T) {
+	at := func(raw string) *time.Time {
+		q := parsed(t, "created_after="+raw)
+		got := q.time("created_after")
+		require.NoError(t, q.err(), raw)
+		return got
+	}
+	exact := time.Date(2026, 11, 21, 10, 0, 0, 123e6, time.UTC)
+	require.Equal(t, exact, *at("2026-11-21T10:00:00.123Z"))
+	require.Equal(t, exact.Add(time.Millisecond), *at("2026-11-21T10:00:00.123000001Z"))
+	require.Equal(t, exact, *at("2026-11-21T12:00:00.123+02:00"), "a + that came unencoded")
+	require.Equal(t, latest, *at("9999-12-31T23:59:59-12:00"))
+	require.Equal(t, earliest, *at("0000-01-01T00:00:00Z"))
+}
+
+func TestABearerHasOneSpaceAndOneHeader(t *testing.T) {
+	for _, c := range []struct {
+		headers   []string
+		key       string
+		malformed bool
+	}{
+		{nil, "", false},
+		{[]string{""}, "", false},
+		{[]string{"Bearer abc"}, "abc", false},
+		{[]string{"Bearer  abc"}, "", true},
+		{[]string{"Bearer abc "}, "", true},
+		{[]string{"Bearer\tabc"}, "", true},
+		{[]string{"bearer abc"}, "", true},
+		{[]string{"Basic abc"}, "", true},
+		{[]string{"Bearer "}, "", true},
+		{[]string{"Bearer"}, "", true},
+		{[]string{"Bearer abc", "Bearer abc"}, "", true},
+	} {
+		key, malformed := bearer(c.headers)
+		require.Equal(t, c.key, key, c.headers)
+		require.Equal(t, c.malformed, malformed, c.headers)
+	}
+}
+
+func TestAnIdempotencyKeyHasEightTo255PrintableCharacters(t *testing.T) {
+	long := make([]byte, 256)
+	for i := range long {
+		long[i] = 'k'
+	}
+	for _, good := range []string{"12345678", string(long[:255]), "with space and ~"} {
+		key, err := idempotencyKey([]string{good}, true)
+		require.NoError(t, err)
+		require.Equal(t, good, key)
+	}
+	for _, bad := range []string{"1234567", string(long), "tab\tinside", "ümlaut-key", "bell\x07bell"} {
+		_, err := idempotencyKey([]string{bad}, false)
+		require.True(t, domain.HasCode(err, domain.CodeValidation), bad)
+	}
+	_, err := idempotencyKey(nil, true)
+	require.True(t, domain.HasCode(err, domain.CodeIdempotencyKeyRequired))
+	_, err = idempotencyKey([]string{""}, true)
+	require.True(t, domain.HasCode(err, domain.CodeIdempotencyKeyRequired))
+	_, err = idempotencyKey(nil, false)
+	require.NoError(t, err)
+	_, err = idempotencyKey([]string{"12345678", "12345678"}, true)
+	require.True(t, domain.HasCode(err, domain.CodeValidation), "sent twice")
+}

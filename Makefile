@@ -1,0 +1,77 @@
+# Needs Go, make and git. `make` alone lists what there is.
+
+GOLANGCI_VERSION := v2.15.0
+GOLANGCI         := .bin/golangci-lint-$(GOLANGCI_VERSION)
+TOOL             := go tool -modfile=.tools/tools.mod
+SERVERS          := go run ./test/servers --
+
+# Go folders only: gofmt would otherwise walk .git and .bin.
+GO_DIRS := $(wildcard domain application adapters ports cmd configs test)
+
+# How long `make fuzz` spends on each target.
+FUZZTIME ?= 30s
+export FUZZTIME
+
+# The binary is static and the tests run as it does; the race detector alone
+# needs cgo.
+export CGO_ENABLED := 0
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help run build test test-short test-race fmt vet lint lint-install generate verify bench storm fuzz clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+
+run: build ## build and run everything embedded, in the foreground; ARGS="--reset" and the like are passed on
+	@exec .bin/waybill dev $(ARGS)
+
+build: ## build .bin/waybill
+	@go build -o .bin/waybill ./cmd/waybill
+
+test: fmt vet verify ## check everything: format, vet, generated files, all tests with their servers
+	$(SERVERS) go test ./...
+
+test-short: ## run the quick tests, without servers
+	go test -short ./...
+
+test-race: export CGO_ENABLED := 1
+test-race: ## run the quick tests under the race detector, with servers; needs gcc
+	$(SERVERS) go test -race -short ./...
+
+fmt: ## fail where gofmt would change a file, and name it
+	@unformatted=$$(gofmt -l $(GO_DIRS)) || exit 1; \
+	if [ -n "$$unformatted" ]; then echo "not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
+
+vet: ## run go vet
+	go vet ./...
+
+lint: $(GOLANGCI) ## run golangci-lint, built into .bin on first use
+	$(GOLANGCI) run ./...
+
+lint-install: $(GOLANGCI)
+
+$(GOLANGCI):
+	@echo "installing golangci-lint $(GOLANGCI_VERSION) into .bin"
+	@mkdir -p .bin/.install
+	@GOBIN=$(CURDIR)/.bin/.install go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+	@mv .bin/.install/golangci-lint $@ && rmdir .bin/.install
+
+generate: ## generate the mocks of ports and the wiring of cmd/waybill
+	.tools/mocks.sh
+	$(TOOL) wire ./cmd/waybill
+
+verify: ## generate again and fail where a generated file was stale
+	@MAKE="$(MAKE)" .tools/verify.sh
+
+bench: ## measure creates per second over HTTP against the database's own speed; ARGS are passed on
+	$(SERVERS) go run ./test/bench $(ARGS)
+
+storm: ## kill processes at random under load, the long form
+	WAYBILL_STORM=full $(SERVERS) go test ./test/faults -run TestStorm -count=1 -timeout 60m -v
+
+fuzz: ## fuzz every native target for FUZZTIME each
+	.tools/fuzz.sh
+
+clean: ## remove what was built; data in .waybill stays
+	rm -rf .bin coverage.out coverage.html

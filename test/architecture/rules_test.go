@@ -1,0 +1,235 @@
+package architecture
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+const module = "waybill"
+
+// topLevel is everything that may stand at the root; dot files may too.
+var topLevel = []string{
+	"domain", "application", "adapters", "ports", "cmd", "configs", "test",
+	"go.mod", "go.sum", "Makefile", "README.md",
+}
+
+// arrows lists, for a use-case package, the other ones it may import.
+var arrows = map[string][]string{
+	"application/deliveries":      {"application/idempotency", "application/quotes"},
+	"application/pickuplocations": {"application/idempotency"},
+	"application/recipients":      {"application/idempotency"},
+}
+
+// edges are the adapters through which calls come in: they alone may import the
+// use cases. Each is one folder below adapters; every other adapter is
+// adapters/<port>/<technology>.
+var edges = []string{"adapters/httpapi", "adapters/opsapi", "adapters/jobs"}
+
+// testArrows lists what _test.go files below a folder may import besides what
+// its code may, test/* and ports/mocks. Behaviour of use cases and handlers is
+// shown on a real database in memory; a mock would only repeat the test.
+var testArrows = map[string][]string{
+	"application":      {"adapters/storage/gormstore"},
+	"adapters/httpapi": {"adapters/storage/gormstore"},
+	"adapters/opsapi":  {"adapters/storage/gormstore"},
+	"adapters/jobs":    {"adapters/storage/gormstore"},
+}
+
+// homes lists the only folders that may import a technology, so that it can be
+// replaced there. Tests may import any.
+var homes = map[string][]string{
+	"github.com/gin-gonic/gin":    {"adapters/httpapi", "adapters/opsapi"},
+	"gorm.io":                     {"adapters/storage"},
+	"github.com/hibiken/asynq":    {"adapters/queue"},
+	"github.com/spf13/cobra":      {"cmd"},
+	"github.com/google/wire":      {"cmd"},
+	"github.com/golang/mock":      {"ports/mocks"},
+	"github.com/stretchr/testify": {"test"},
+}
+
+// source is one Go file: the package it lies in, as a path below the module,
+// and the paths it imports.
+type source struct {
+	file    string
+	pkg     string
+	test    bool // _test.go
+	imports []string
+}
+
+// check returns a sentence for each breach of the rules; none means the house
+// is in order.
+func check(sources []source) []string {
+	var breaches []string
+	for _, s := range sources {
+		if reason := misplaced(s.pkg); reason != "" {
+			breaches = append(breaches, fmt.Sprintf("%s: %s", s.file, reason))
+			continue
+		}
+		for _, imported := range s.imports {
+			if reason := refuse(s, imported); reason != "" {
+				breaches = append(breaches, fmt.Sprintf("%s imports %s: %s", s.file, imported, reason))
+			}
+		}
+	}
+	return breaches
+}
+
+// misplaced returns why no package may have this path, or "".
+func misplaced(pkg string) string {
+	layer, below, _ := strings.Cut(pkg, "/")
+	switch layer {
+	case "domain":
+		if below != "" {
+			return "domain is one flat package; move the file up"
+		}
+	case "ports":
+		if below != "" && below != "mocks" {
+			return "ports is one flat package, beside it only ports/mocks"
+		}
+	case "application":
+		if below == "" {
+			return "a use case lies in a package per area, application/<area>"
+		}
+	case "adapters":
+		if adapter(pkg) == "" {
+			return "an adapter lies at adapters/<port>/<technology>"
+		}
+	case "cmd", "configs", "test":
+	default:
+		return "no layer of this project; see the tour in README.md"
+	}
+	return ""
+}
+
+// refuse returns why the file may not import the path, or "".
+func refuse(s source, imported string) string {
+	ours, isOurs := strings.CutPrefix(imported, module+"/")
+	switch {
+	case imported == module:
+		return "the root holds no package"
+	case isOurs && s.test:
+		return refuseInTest(s.pkg, ours)
+	case isOurs:
+		return refuseOurs(s.pkg, ours)
+	case s.test || isStandard(imported):
+		return ""
+	default:
+		return refuseForeign(s.pkg, imported)
+	}
+}
+
+// refuseOurs holds the table of layers.
+func refuseOurs(pkg, imported string) string {
+	layer, _, _ := strings.Cut(pkg, "/")
+	switch {
+	case layer == "test":
+		return ""
+	case within(imported, "test"):
+		return "test/* is for _test.go files and test programs"
+	case within(imported, "ports/mocks"):
+		return "mocks are for tests"
+	case within(imported, "cmd") && layer != "cmd":
+		return "nothing imports a command"
+	}
+
+	switch layer {
+	case "domain":
+		return "domain imports the standard library only"
+	case "ports":
+		if imported == "domain" || pkg == "ports/mocks" && imported == "ports" {
+			return ""
+		}
+		return "ports import domain only"
+	case "application":
+		if isCore(imported) || area(imported) == area(pkg) || slices.Contains(arrows[area(pkg)], area(imported)) {
+			return ""
+		}
+		if within(imported, "application") {
+			return "no arrow leads from this use-case package to that one; move the shared rule to domain, or add the arrow in test/architecture with the README"
+		}
+		return "use cases import domain and ports only; let a port carry it"
+	case "adapters":
+		if isCore(imported) || adapter(imported) == adapter(pkg) {
+			return ""
+		}
+		if within(imported, "application") && slices.Contains(edges, adapter(pkg)) {
+			return ""
+		}
+		if within(imported, "adapters") {
+			return "an adapter never imports a sibling; cmd joins them"
+		}
+		return "adapters import domain and ports; only " + strings.Join(edges, ", ") + " import the use cases"
+	case "configs":
+		return "configs imports nothing of ours"
+	default: // cmd
+		return ""
+	}
+}
+
+// refuseInTest lets tests reach what their package may, what it is tested with,
+// and the package itself.
+func refuseInTest(pkg, imported string) string {
+	if imported == pkg || within(imported, "test") || imported == "ports/mocks" {
+		return ""
+	}
+	for folder, allowed := range testArrows {
+		if within(pkg, folder) && slices.Contains(allowed, imported) {
+			return ""
+		}
+	}
+	return refuseOurs(pkg, imported)
+}
+
+func refuseForeign(pkg, imported string) string {
+	layer, _, _ := strings.Cut(pkg, "/")
+	switch {
+	case layer == "test":
+		return ""
+	case layer == "domain", layer == "application", pkg == "ports":
+		return layer + " imports no third-party module; put it behind a port"
+	}
+	for technology, folders := range homes {
+		if within(imported, technology) && !slices.ContainsFunc(folders, func(f string) bool { return within(pkg, f) }) {
+			return fmt.Sprintf("%s stays in %s", technology, strings.Join(folders, ", "))
+		}
+	}
+	return ""
+}
+
+func isCore(pkg string) bool { return pkg == "domain" || pkg == "ports" }
+
+// isStandard reports whether the path is of the standard library, whose first
+// element never has a dot. "C" is not: the project builds without cgo.
+func isStandard(imported string) bool {
+	first, _, _ := strings.Cut(imported, "/")
+	return !strings.Contains(first, ".") && imported != "C"
+}
+
+// area returns application/<area>, or "" for another path.
+func area(pkg string) string { return head(pkg, "application", 2) }
+
+// adapter returns the folder of the adapter that the package belongs to, or ""
+// where it belongs to none.
+func adapter(pkg string) string {
+	if edge := head(pkg, "adapters", 2); slices.Contains(edges, edge) {
+		return edge
+	}
+	return head(pkg, "adapters", 3)
+}
+
+// head returns the first n elements of a path below layer, or "" where it has
+// fewer.
+func head(pkg, layer string, n int) string {
+	elements := strings.Split(pkg, "/")
+	if elements[0] != layer || len(elements) < n {
+		return ""
+	}
+	return path.Join(elements[:n]...)
+}
+
+// within reports whether pkg is folder or lies below it.
+func within(pkg, folder string) bool {
+	return pkg == folder || strings.HasPrefix(pkg, folder+"/")
+}

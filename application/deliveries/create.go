@@ -117,6 +117,9 @@ func (d *Deliveries) book(ctx context.Context, p *prepared, key domain.KeyRecord
 				return domain.Answer{}, conflict
 			}
 			return domain.Answer{}, domain.Internal(err)
+		case domain.HasCode(err, domain.CodeValidation):
+			// The storage cannot know what the field is called in an order.
+			return domain.Answer{}, domain.TooManyAddresses(p.to.field)
 		case try == bookTries:
 			return domain.Answer{}, err
 		case errors.Is(err, ports.ErrReferenceTaken):

@@ -79,6 +79,9 @@ func (g *Gate) Once(ctx context.Context, r Request, prepare func(ctx context.Con
 	if err != nil {
 		return g.explain(ctx, r, err)
 	}
+	if err := ctx.Err(); err != nil {
+		return Result{}, err // the caller hung up while it still could
+	}
 	return g.carryOut(ctx, r, attempt)
 }
 

@@ -1,0 +1,160 @@
+package operations_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"waybill/application/operations"
+	"waybill/domain"
+	"waybill/ports"
+	"waybill/ports/mocks"
+)
+
+var (
+	noon  = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
+	owner = domain.Tenant{BusinessID: "biz_1", ApplicationID: "app_1", Environment: domain.Live}
+
+	errBroken = errors.New("the disk is on fire")
+)
+
+const delivery, event = domain.ID("dlv_1"), domain.ID("evt_2")
+
+type scene struct {
+	*operations.Operations
+	storage *mocks.MockStorage
+	reader  *mocks.MockDeliveryReader
+	store   *mocks.MockDeliveryStore
+}
+
+func newScene(t *testing.T) *scene {
+	ctrl := gomock.NewController(t)
+	clock, ids := mocks.NewMockClock(ctrl), mocks.NewMockIdentifiers(ctrl)
+	s := &scene{
+		storage: mocks.NewMockStorage(ctrl), reader: mocks.NewMockDeliveryReader(ctrl), store: mocks.NewMockDeliveryStore(ctrl),
+	}
+	clock.EXPECT().Now().Return(noon).AnyTimes()
+	ids.EXPECT().ID(domain.PrefixEvent).Return(event).AnyTimes()
+	s.storage.EXPECT().Read().Return(ports.Readers{Deliveries: s.reader}).AnyTimes()
+	s.Operations = operations.New(s.storage, clock, ids)
+	return s
+}
+
+// transaction runs the function as often as the storage may have to.
+func (s *scene) transaction(runs int, end error) *gomock.Call {
+	return s.storage.EXPECT().InTx(gomock.Any(), gomock.Any()).DoAndReturn(func(ctx context.Context, fn func(context.Context, ports.Stores) error) (err error) {
+		for range runs {
+			if err = fn(ctx, ports.Stores{Deliveries: s.store}); err != nil {
+				return err
+			}
+		}
+		return end
+	})
+}
+
+func stored(status domain.Status) *domain.Delivery {
+	return domain.RestoreDelivery(domain.Booking{ID: delivery, Tenant: owner}, domain.Lifecycle{Status: status, Sequence: 1, UpdatedAt: noon.Add(-time.Hour)})
+}
+
+func TestAdvanceMovesAnybodysDeliveryUnderItsLock(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	gomock.InOrder(
+		s.reader.EXPECT().Owner(gomock.Any(), delivery).Return(owner, nil),
+		s.transaction(1, nil),
+		s.store.EXPECT().Lock(gomock.Any(), owner, delivery).Return(stored(domain.Assigned), nil),
+		s.store.EXPECT().Update(gomock.Any(), owner, gomock.Any(), domain.Event{
+			ID: event, DeliveryID: delivery, Type: "delivery.failed", Status: domain.Failed, Previous: domain.Assigned,
+			Sequence: 2, OccurredAt: noon, Reason: domain.ReasonNoRider,
+		}).DoAndReturn(func(_ context.Context, _ domain.Tenant, d *domain.Delivery, _ domain.Event) error {
+			if d.Status() != domain.Failed || d.Lifecycle().Sequence != 2 {
+				t.Errorf("stored %+v", d.Lifecycle())
+			}
+			return nil
+		}),
+	)
+	moved, err := s.Advance(t.Context(), delivery, domain.Failed, domain.ReasonNoRider)
+	if err != nil || moved.Status() != domain.Failed {
+		t.Errorf("%+v, %v", moved, err)
+	}
+}
+
+func TestAdvanceDecidesAgainWhenTheStorageStartsOver(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.reader.EXPECT().Owner(gomock.Any(), delivery).Return(owner, nil)
+	s.transaction(2, nil)
+	// A delivery kept from the first run would be refused: it moved already.
+	s.store.EXPECT().Lock(gomock.Any(), owner, delivery).DoAndReturn(
+		func(context.Context, domain.Tenant, domain.ID) (*domain.Delivery, error) {
+			return stored(domain.Booked), nil
+		}).Times(2)
+	s.store.EXPECT().Update(gomock.Any(), owner, gomock.Any(), gomock.Any()).Return(nil).Times(2)
+	if moved, err := s.Advance(t.Context(), delivery, domain.Assigned, ""); err != nil || moved.Lifecycle().Sequence != 2 {
+		t.Errorf("%+v, %v", moved, err)
+	}
+}
+
+func TestAStepThePlatformMayNotTakeChangesNothing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		from, to domain.Status
+		reason   domain.ReasonCode
+		code     string
+	}{
+		"a step too far":          {domain.Booked, domain.Delivered, "", "TRANSITION_INVALID"},
+		"the same status":         {domain.Booked, domain.Booked, "", "TRANSITION_INVALID"},
+		"behind the end":          {domain.Delivered, domain.Failed, "", "TRANSITION_INVALID"},
+		"a reason for a good end": {domain.InTransit, domain.Delivered, domain.ReasonOther, "VALIDATION_ERROR"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t)
+			s.reader.EXPECT().Owner(gomock.Any(), delivery).Return(owner, nil)
+			s.transaction(1, nil)
+			s.store.EXPECT().Lock(gomock.Any(), owner, delivery).Return(stored(c.from), nil) // and no Update
+			moved, err := s.Advance(t.Context(), delivery, c.to, c.reason)
+			if moved != nil || !domain.HasCode(err, c.code) {
+				t.Errorf("%+v, %v", moved, err)
+			}
+		})
+	}
+}
+
+func TestADeliveryThatCouldNotBeMovedIsNotReturned(t *testing.T) {
+	t.Parallel()
+	for name, expect := range map[string]func(*scene){
+		"nobody owns it": func(s *scene) {
+			s.reader.EXPECT().Owner(gomock.Any(), delivery).Return(domain.Tenant{}, errBroken)
+		},
+		"it cannot be locked": func(s *scene) {
+			s.reader.EXPECT().Owner(gomock.Any(), delivery).Return(owner, nil)
+			s.transaction(1, nil)
+			s.store.EXPECT().Lock(gomock.Any(), owner, delivery).Return(nil, errBroken)
+		},
+		"it cannot be stored": func(s *scene) {
+			s.reader.EXPECT().Owner(gomock.Any(), delivery).Return(owner, nil)
+			s.transaction(1, nil)
+			s.store.EXPECT().Lock(gomock.Any(), owner, delivery).Return(stored(domain.Booked), nil)
+			s.store.EXPECT().Update(gomock.Any(), owner, gomock.Any(), gomock.Any()).Return(errBroken)
+		},
+		"the commit fails": func(s *scene) {
+			s.reader.EXPECT().Owner(gomock.Any(), delivery).Return(owner, nil)
+			s.transaction(1, errBroken)
+			s.store.EXPECT().Lock(gomock.Any(), owner, delivery).Return(stored(domain.Booked), nil)
+			s.store.EXPECT().Update(gomock.Any(), owner, gomock.Any(), gomock.Any()).Return(nil)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t)
+			expect(s)
+			if moved, err := s.Advance(t.Context(), delivery, domain.Assigned, ""); moved != nil || !errors.Is(err, errBroken) {
+				t.Errorf("%+v, %v", moved, err)
+			}
+		})
+	}
+}

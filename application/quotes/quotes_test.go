@@ -1,0 +1,181 @@
+package quotes_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/golang/mock/gomock"
+
+	"waybill/application/quotes"
+	"waybill/domain"
+	"waybill/ports"
+	"waybill/ports/mocks"
+)
+
+var (
+	tenant   = domain.Tenant{BusinessID: "biz_1", ApplicationID: "app_1", Environment: domain.Live}
+	accra    = domain.Coordinates{Latitude: 5.6, Longitude: -0.18}
+	tema     = domain.Coordinates{Latitude: 5.67, Longitude: -0.01}
+	lagos    = domain.Coordinates{Latitude: 6.5, Longitude: 3.4}
+	priced   = domain.Quote{Currency: "GHS", Fee: &domain.Money{Minor: 2450, Currency: "GHS"}}
+	location = domain.MakeID(domain.PrefixPickupLocation, [16]byte{1})
+
+	errBroken = errors.New("the disk is on fire")
+)
+
+type scene struct {
+	*quotes.Quotes
+	places  *mocks.MockPickupLocationReader
+	pricing *mocks.MockPricing
+}
+
+// newScene serves everything but Lagos; nothing is priced unless expected.
+func newScene(t *testing.T) *scene {
+	ctrl := gomock.NewController(t)
+	storage, area := mocks.NewMockStorage(ctrl), mocks.NewMockServiceArea(ctrl)
+	s := &scene{places: mocks.NewMockPickupLocationReader(ctrl), pricing: mocks.NewMockPricing(ctrl)}
+	storage.EXPECT().Read().Return(ports.Readers{PickupLocations: s.places}).AnyTimes()
+	area.EXPECT().Contains(gomock.Any()).DoAndReturn(func(c domain.Coordinates) bool { return c != lagos }).AnyTimes()
+	s.Quotes = quotes.New(storage, s.pricing, area)
+	return s
+}
+
+func wantCode(t *testing.T, err error, code string, fields ...string) {
+	t.Helper()
+	var e *domain.Error
+	if !errors.As(err, &e) || e.Code != code {
+		t.Fatalf("got %v, want %s", err, code)
+	}
+	var named []string
+	for _, f := range e.Fields {
+		named = append(named, f.Field)
+	}
+	if !slices.Equal(named, fields) {
+		t.Errorf("fields %v, want %v", named, fields)
+	}
+}
+
+func TestAQuoteIsTheAnswerOfThePricing(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	trip := domain.Trip{Environment: domain.Live, VehicleType: domain.Van, Pickup: accra, Dropoff: tema}
+	s.pricing.EXPECT().Price(gomock.Any(), trip).Return(priced, nil)
+	got, err := s.Quote(t.Context(), tenant, quotes.Question{Pickup: &accra, Dropoff: tema, VehicleType: domain.Van})
+	if err != nil || got != priced {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestAQuoteFromASavedLocationUsesItsCoordinates(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.places.EXPECT().Get(gomock.Any(), tenant, location).
+		Return(domain.PickupLocation{ID: location, Contact: "+233302000001", Coordinates: &accra, Active: true}, nil)
+	trip := domain.Trip{Environment: domain.Live, VehicleType: domain.Bike, Pickup: accra, Dropoff: tema}
+	s.pricing.EXPECT().Price(gomock.Any(), trip).Return(priced, nil)
+	if got, err := s.Quote(t.Context(), tenant, quotes.Question{PickupLocationID: new(string(location)), Dropoff: tema, VehicleType: domain.Bike}); err != nil || got != priced {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestAQuestionNamesItsPickupInOneWay(t *testing.T) {
+	t.Parallel()
+	for _, q := range []quotes.Question{{Dropoff: lagos}, {Pickup: &lagos, PickupLocationID: new("pkp_1"), Dropoff: lagos}} {
+		_, err := newScene(t).Quote(t.Context(), tenant, q)
+		wantCode(t, err, "PICKUP_SHAPE_CONFLICT")
+	}
+}
+
+func TestASavedLocationThatCannotBeUsedIsRefused(t *testing.T) {
+	t.Parallel()
+	found := func(p domain.PickupLocation, err error) func(*scene) {
+		return func(s *scene) { s.places.EXPECT().Get(gomock.Any(), tenant, location).Return(p, err) }
+	}
+	untouched := func(*scene) {} // the storage is not even asked
+	for name, c := range map[string]struct {
+		sent   string
+		expect func(*scene)
+		code   string
+	}{
+		"nothing":         {"", untouched, "PICKUP_LOCATION_NOT_FOUND"},
+		"malformed":       {"osu", untouched, "PICKUP_LOCATION_NOT_FOUND"},
+		"of another kind": {string(domain.MakeID(domain.PrefixAddress, [16]byte{1})), untouched, "PICKUP_LOCATION_NOT_FOUND"},
+		"unknown":         {string(location), found(domain.PickupLocation{}, fmt.Errorf("reading: %w", domain.ErrNotFound)), "PICKUP_LOCATION_NOT_FOUND"},
+		"switched off":    {string(location), found(domain.PickupLocation{Contact: "+233302000001", Coordinates: &accra}, nil), "PICKUP_LOCATION_INACTIVE"},
+		"incomplete":      {string(location), found(domain.PickupLocation{Active: true, Coordinates: &accra}, nil), "PICKUP_LOCATION_INCOMPLETE"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t)
+			c.expect(s)
+			_, err := s.Quote(t.Context(), tenant, quotes.Question{PickupLocationID: &c.sent, Dropoff: lagos})
+			wantCode(t, err, c.code)
+		})
+	}
+}
+
+func TestAStorageThatFailsIsNotBlamedOnTheCaller(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.places.EXPECT().Get(gomock.Any(), tenant, location).Return(domain.PickupLocation{}, errBroken)
+	if _, err := s.Quote(t.Context(), tenant, quotes.Question{PickupLocationID: new(string(location)), Dropoff: tema}); !errors.Is(err, errBroken) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestEveryEndOutsideTheAreaIsNamed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		pickup, dropoff domain.Coordinates
+		saved           bool
+		fields          []string
+	}{
+		"the pickup":       {lagos, accra, false, []string{"pickup"}},
+		"the dropoff":      {accra, lagos, false, []string{"dropoff"}},
+		"both":             {lagos, lagos, false, []string{"pickup", "dropoff"}},
+		"a saved location": {lagos, accra, true, []string{"pickup_location_id"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t)
+			q := quotes.Question{Pickup: &c.pickup, Dropoff: c.dropoff}
+			if c.saved {
+				q.Pickup, q.PickupLocationID = nil, new(string(location))
+				s.places.EXPECT().Get(gomock.Any(), tenant, location).
+					Return(domain.PickupLocation{Contact: "+233302000001", Coordinates: &c.pickup, Active: true}, nil)
+			}
+			_, err := s.Quote(t.Context(), tenant, q)
+			wantCode(t, err, "VALIDATION_ERROR", c.fields...)
+		})
+	}
+}
+
+func TestWhatThePricingSaysIsToldInTheWordsOfTheRequest(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		err    error
+		code   string
+		fields []string
+	}{
+		"the pickup is outside":  {&ports.OutsideServiceAreaError{End: "pickup"}, "VALIDATION_ERROR", []string{"pickup"}},
+		"the dropoff is outside": {&ports.OutsideServiceAreaError{End: "dropoff"}, "VALIDATION_ERROR", []string{"dropoff"}},
+		"wrapped":                {fmt.Errorf("pricing: %w", &ports.OutsideServiceAreaError{End: "pickup"}), "VALIDATION_ERROR", []string{"pickup"}},
+		"no price":               {domain.QuoteUnavailable(errBroken), "QUOTE_UNAVAILABLE", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t)
+			// Whatever comes beside an error is no price.
+			s.pricing.EXPECT().Price(gomock.Any(), gomock.Any()).DoAndReturn(
+				func(context.Context, domain.Trip) (domain.Quote, error) { return domain.Quote{}, c.err })
+			got, err := s.Quote(t.Context(), tenant, quotes.Question{Pickup: &accra, Dropoff: tema})
+			wantCode(t, err, c.code, c.fields...)
+			if got.Fee != nil {
+				t.Errorf("a fee was made up: %+v", got)
+			}
+		})
+	}
+}

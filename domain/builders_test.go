@@ -1,0 +1,46 @@
+package domain_test
+
+import (
+	"testing"
+	"time"
+
+	"waybill/domain"
+)
+
+var noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
+
+func bookingAt(at time.Time) domain.Booking {
+	return domain.Booking{
+		ID:        domain.MakeID(domain.PrefixDelivery, [16]byte{1}),
+		Tenant:    domain.Tenant{BusinessID: "biz_1", ApplicationID: "app_1", Environment: domain.Sandbox},
+		Reference: domain.MakeReference(1),
+		CreatedAt: at,
+	}
+}
+
+func eventID(n int) domain.ID {
+	return domain.MakeID(domain.PrefixEvent, [16]byte{byte(n >> 8), byte(n)})
+}
+
+// deliveryIn is a delivery that storage found in a status, five events old.
+func deliveryIn(s domain.Status, pickedUp bool) *domain.Delivery {
+	l := domain.Lifecycle{Status: s, Sequence: 5, UpdatedAt: noon}
+	if pickedUp {
+		at := noon.Add(-time.Hour)
+		l.PickedUpAt = &at
+	}
+	return domain.RestoreDelivery(bookingAt(noon.Add(-2*time.Hour)), l)
+}
+
+// asError fails the test unless err is the one error type with this code.
+func asError(t *testing.T, err error, kind domain.Kind, code string) *domain.Error {
+	t.Helper()
+	e, ok := err.(*domain.Error)
+	if !ok {
+		t.Fatalf("got %T (%v), want a *domain.Error with code %s", err, err, code)
+	}
+	if e.Code != code || e.Kind != kind {
+		t.Fatalf("got kind %d code %s (%s), want kind %d code %s", e.Kind, e.Code, e.Message, kind, code)
+	}
+	return e
+}

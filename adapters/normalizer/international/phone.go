@@ -1,0 +1,89 @@
+package international
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/nyaruka/phonenumbers"
+	"golang.org/x/text/unicode/norm"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+var _ ports.Normalizer = (*Normalizer)(nil)
+
+const (
+	// maxTyped bounds the work of one call: 15 digits with a separator after
+	// each, some of them several bytes long, fit.
+	maxTyped = 100
+	// maxDigits is 15 of E.164, the 00 prefix, and a national 0 in parentheses.
+	maxDigits = 18
+)
+
+// Normalizer reads numbers as people in its default region type them.
+type Normalizer struct {
+	region string
+}
+
+// New makes a normalizer for a default region such as "GH" (ISO 3166-1
+// alpha-2); an unknown region is an error.
+func New(region string) (*Normalizer, error) {
+	if phonenumbers.GetCountryCodeForRegion(region) == 0 {
+		return nil, fmt.Errorf("international: %q is not a region with a numbering plan; use two capital letters such as GH", region)
+	}
+	return &Normalizer{region: region}, nil
+}
+
+// PhoneNumber reads a number; false for what is valid in no numbering plan,
+// for letters and extensions, and for a text of more than 100 bytes.
+func (n *Normalizer) PhoneNumber(typed string) (domain.PhoneNumber, bool) {
+	if len(typed) > maxTyped {
+		return "", false
+	}
+	dialled, ok := dialled(typed)
+	if !ok {
+		return "", false
+	}
+	parsed, err := phonenumbers.Parse(dialled, n.region)
+	if err != nil || !phonenumbers.IsValidNumber(parsed) {
+		return "", false
+	}
+	return domain.ParsePhoneNumber(phonenumbers.Format(parsed, phonenumbers.E164))
+}
+
+// dialled keeps the digits and a leading plus; false when anything stands
+// there that is no separator.
+func dialled(typed string) (string, bool) {
+	var out strings.Builder
+	for _, r := range norm.NFKC.String(typed) {
+		switch {
+		case '0' <= r && r <= '9':
+			out.WriteRune(r)
+		case r == '+':
+			if out.Len() > 0 {
+				return "", false
+			}
+			out.WriteByte('+')
+		case !separates(r):
+			return "", false
+		}
+	}
+	number := out.String()
+	if rest, ok := strings.CutPrefix(number, "00"); ok {
+		number = "+" + rest
+	}
+	// The library would skip zeros behind the plus: no country code has one.
+	return number, len(number) <= maxDigits+len("+") && !strings.HasPrefix(number, "+0")
+}
+
+func separates(r rune) bool {
+	switch r {
+	case ' ', '\t', '.', '/', '(', ')', '\u2212': // the last one is the minus sign
+		return true
+	}
+	// Format characters come along invisibly when a number is copied from a
+	// list of contacts.
+	return unicode.Is(unicode.Pd, r) || unicode.Is(unicode.Cf, r)
+}

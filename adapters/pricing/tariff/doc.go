@@ -1,0 +1,10 @@
+// Package tariff prices trips from a table inside the process: a base and a
+// rate per kilometre for each vehicle, a least fee, and the longest trip that
+// is priced without a person looking at it.
+//
+// A fee is computed with integers from whole metres and rounded up to a step,
+// so that the fee of a quote can be checked by hand from the distance shown
+// beside it, and two machines never differ by a step.
+//
+// Trucks have no prices, here or in any table: each is quoted by a person.
+package tariff

@@ -1,0 +1,70 @@
+package tariff
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+var _ ports.Pricing = (*Pricing)(nil)
+
+// routingTimeout leaves half a second of the 2.5 that a price may take.
+const routingTimeout = 2 * time.Second
+
+// Pricing prices trips by a table.
+type Pricing struct {
+	table   Table
+	routing ports.Routing
+	area    ports.ServiceArea
+}
+
+// New makes a pricing of a valid table. Distances come from routing, and both
+// ends of a trip must be in the area.
+func New(table Table, routing ports.Routing, area ports.ServiceArea) (*Pricing, error) {
+	if err := table.Valid(); err != nil {
+		return nil, err
+	}
+	table.Vehicles = maps.Clone(table.Vehicles)
+	return &Pricing{table: table, routing: routing, area: area}, nil
+}
+
+// Price answers with the fee, or with RequiresCustomQuote for a vehicle
+// without prices and for a trip beyond the vehicle's range. When no distance
+// can be had the error is QUOTE_UNAVAILABLE, whatever the cause.
+func (p *Pricing) Price(ctx context.Context, trip domain.Trip) (domain.Quote, error) {
+	if !p.area.Contains(trip.Pickup) {
+		return domain.Quote{}, &ports.OutsideServiceAreaError{End: "pickup"}
+	}
+	if !p.area.Contains(trip.Dropoff) {
+		return domain.Quote{}, &ports.OutsideServiceAreaError{End: "dropoff"}
+	}
+	ctx, cancel := context.WithTimeout(ctx, routingTimeout)
+	defer cancel()
+	distance, err := p.routing.Distance(ctx, trip)
+	if err != nil {
+		return domain.Quote{}, domain.QuoteUnavailable(err)
+	}
+	// Not as distance < 0: NaN must end here too.
+	if !(distance.Kilometres >= 0) || math.IsInf(distance.Kilometres, 0) {
+		return domain.Quote{}, domain.QuoteUnavailable(fmt.Errorf("tariff: routing measured %v km", distance.Kilometres))
+	}
+
+	quote := domain.Quote{Currency: p.table.Currency, Distance: distance, RequiresCustomQuote: true}
+	rate, priced := p.table.Vehicles[trip.VehicleType]
+	// Compared as floats first: a distance beyond an int64 has no whole metres.
+	if !priced || distance.Kilometres > maxRange {
+		return quote, nil
+	}
+	metres := int64(math.Round(distance.Kilometres * 1000))
+	if metres > rate.RangeKilometres*1000 {
+		return quote, nil
+	}
+	quote.RequiresCustomQuote = false
+	quote.Fee = &domain.Money{Minor: rate.fee(metres, p.table.StepMinor), Currency: p.table.Currency}
+	return quote, nil
+}

@@ -1,0 +1,79 @@
+package gormstore
+
+import (
+	"context"
+
+	"gorm.io/gorm"
+
+	"waybill/domain"
+)
+
+func (s recipients) GetAddress(ctx context.Context, t domain.Tenant, id domain.ID) (domain.Address, error) {
+	key, err := lookup(domain.PrefixAddress, id)
+	if err != nil {
+		return domain.Address{}, err
+	}
+	return s.takeAddress(s.ofBusiness(ctx, t).Where("id = ?", key))
+}
+
+func (s recipients) FindAddress(ctx context.Context, t domain.Tenant, recipient domain.ID, matchKey string) (domain.Address, error) {
+	key, err := lookup(domain.PrefixRecipient, recipient)
+	if err != nil {
+		return domain.Address{}, err
+	}
+	return s.takeAddress(s.ofBusiness(ctx, t).Where("recipient_id = ? AND match_hash = ?", key, matchHash(matchKey)))
+}
+
+func (s recipients) takeAddress(query *gorm.DB) (domain.Address, error) {
+	var row addressRow
+	if err := query.Take(&row).Error; err != nil {
+		return domain.Address{}, s.engine.failed("read an address", err)
+	}
+	return row.domain(), nil
+}
+
+func (s recipients) Addresses(ctx context.Context, t domain.Tenant, recipient domain.ID) ([]domain.Address, error) {
+	key, err := lookup(domain.PrefixRecipient, recipient)
+	if err != nil {
+		return nil, nil // no such recipient, so no addresses
+	}
+	var rows []addressRow
+	err = oldestFirst(s.ofBusiness(ctx, t)).Where("recipient_id = ?", key).Find(&rows).Error
+	return all(rows, (*addressRow).domain), s.engine.failed("list addresses", err)
+}
+
+// AddAddress holds the recipient's row while it looks and counts, so that of
+// two the second sees what the first did.
+func (s recipients) AddAddress(ctx context.Context, t domain.Tenant, a domain.Address) (domain.Address, bool, error) {
+	key, err := lookup(domain.PrefixRecipient, a.RecipientID)
+	if err != nil {
+		return domain.Address{}, false, err
+	}
+	var owner recipientRow
+	if err := s.ofBusiness(ctx, t).Clauses(forUpdate).Where("id = ?", key).Take(&owner).Error; err != nil {
+		return domain.Address{}, false, s.engine.failed("lock a recipient", err)
+	}
+	stored, err := s.FindAddress(ctx, t, a.RecipientID, a.MatchKey)
+	if err == nil || !domain.HasCode(err, domain.CodeNotFound) {
+		return stored, false, err
+	}
+	if err := s.countAddress(ctx, t, key); err != nil {
+		return domain.Address{}, false, err
+	}
+	row := newAddressRow(t, a)
+	if err := s.with(ctx).Create(&row).Error; err != nil {
+		return domain.Address{}, false, s.engine.failed("insert an address", err)
+	}
+	return a, true, nil
+}
+
+// countAddress makes room for one more address, or refuses where there is none.
+func (s recipients) countAddress(ctx context.Context, t domain.Tenant, recipient rowID) error {
+	result := s.with(ctx).Exec("UPDATE recipients SET address_count = address_count + 1"+
+		" WHERE id = ? AND business_id = ? AND environment = ? AND address_count < ?",
+		recipient, rowIDOf(t.BusinessID), string(t.Environment), domain.MaxAddressesPerRecipient)
+	if result.Error == nil && result.RowsAffected == 0 {
+		return domain.TooManyAddresses("address")
+	}
+	return s.engine.failed("count an address", result.Error)
+}

@@ -1,0 +1,119 @@
+package gormstore
+
+import (
+	"context"
+
+	"gorm.io/gorm"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// Names of constraints that tell one refusal from another.
+const (
+	referenceKey  = "deliveries_reference_key"
+	externalIDKey = "deliveries_external_id_key"
+)
+
+// Book stores a created delivery in one transaction.
+func (s *Store) Book(ctx context.Context, w ports.BookingWrite) error {
+	row, err := newDeliveryRow(w.Delivery)
+	if err != nil {
+		return err
+	}
+	return s.transact(ctx, func(db *gorm.DB) error {
+		b := booking{session: session{db: db, engine: s.engine}, tenant: w.Delivery.Tenant}
+		return b.store(ctx, w, row)
+	})
+}
+
+// booking is the work of one transaction of Book.
+type booking struct {
+	session
+	tenant domain.Tenant
+}
+
+func (b booking) store(ctx context.Context, w ports.BookingWrite, row deliveryRow) error {
+	// First of all the key: of two requests with one key the second waits here,
+	// and must not meet the first's external_id before it learns who that was.
+	if err := (idempotency{b.session}).Claim(ctx, b.tenant, w.Key, w.Retention); err != nil {
+		return err
+	}
+	if err := b.storeRecipient(ctx, w); err != nil {
+		return err
+	}
+	if err := b.storeAddress(ctx, w); err != nil {
+		return err
+	}
+	if err := deliveryTable.insertInto(ctx, b.with(ctx), row, "").Error; err != nil {
+		switch b.engine.violated(err) {
+		case externalIDKey:
+			return ports.ErrExternalIDTaken
+		case referenceKey:
+			return ports.ErrReferenceTaken
+		}
+		return b.engine.failed("insert a delivery", err)
+	}
+	event := newEventRow(w.Event)
+	return b.engine.failed("insert an event", eventTable.insertInto(ctx, b.with(ctx), event, "").Error)
+}
+
+// storeRecipient brings the recipient up to date. One that is there and needs
+// nothing is left to the foreign key of the delivery, which knows the tenant.
+func (b booking) storeRecipient(ctx context.Context, w ports.BookingWrite) error {
+	switch {
+	case w.NewRecipient:
+		row := newRecipientRow(b.tenant, w.Recipient)
+		if w.NewAddress {
+			row.AddressCount = 1 // counted here, it costs no statement
+		}
+		return b.inserted("insert a recipient", recipientTable.insertInto(ctx, b.with(ctx), row,
+			" ON CONFLICT (business_id, environment, phone_number) DO NOTHING"))
+	case w.FillName:
+		return recipients{b.session}.fillName(ctx, b.tenant, w.Recipient)
+	}
+	return nil
+}
+
+func (b booking) storeAddress(ctx context.Context, w ports.BookingWrite) error {
+	if !w.NewAddress {
+		return nil
+	}
+	if !w.NewRecipient {
+		if err := b.countAddress(ctx, w); err != nil {
+			return err
+		}
+	}
+	row := newAddressRow(b.tenant, w.Address)
+	return b.inserted("insert an address", addressTable.insertInto(ctx, b.with(ctx), row,
+		" ON CONFLICT (recipient_id, match_hash) DO NOTHING"))
+}
+
+// countAddress refuses an address too many, unless what is wrong is that it
+// exists by now: then it would not have been one too many.
+func (b booking) countAddress(ctx context.Context, w ports.BookingWrite) error {
+	directory := recipients{b.session}
+	full := directory.countAddress(ctx, b.tenant, rowIDOf(w.Address.RecipientID))
+	if !domain.HasCode(full, domain.CodeValidation) {
+		return full
+	}
+	if _, err := directory.Get(ctx, b.tenant, w.Address.RecipientID); err != nil {
+		return err
+	}
+	_, err := directory.FindAddress(ctx, b.tenant, w.Address.RecipientID, w.Address.MatchKey)
+	switch {
+	case err == nil:
+		return ports.ErrDirectoryChanged
+	case domain.HasCode(err, domain.CodeNotFound):
+		return full
+	}
+	return err
+}
+
+// inserted tells an insert that met an existing record.
+func (b booking) inserted(what string, result *gorm.DB) error {
+	if result.Error == nil && result.RowsAffected == 0 {
+		return ports.ErrDirectoryChanged
+	}
+	return b.engine.failed(what, result.Error)
+}

@@ -1,0 +1,105 @@
+package gormstore
+
+import (
+	"database/sql/driver"
+	"fmt"
+	"strings"
+	"time"
+
+	"waybill/domain"
+)
+
+// rowID is an ID as it is stored: 32 hex characters, without the prefix, which
+// the column implies. Postgres keeps it as a uuid, SQLite as text; both sort alike.
+type rowID string
+
+func rowIDOf(id domain.ID) rowID { return rowID(id.Hex()) }
+
+// as is the public ID. The prefix is the caller's to know.
+func (id rowID) as(p domain.Prefix) domain.ID { return domain.ID(string(p) + string(id)) }
+
+// Value refuses what is no ID: an empty one in a WHERE would be a forgotten tenant.
+func (id rowID) Value() (driver.Value, error) {
+	if len(id) != 32 {
+		return nil, fmt.Errorf("gormstore: %q is not an identifier", string(id))
+	}
+	return string(id), nil
+}
+
+// Scan reads what either engine answers with, dashed or not.
+func (id *rowID) Scan(src any) error {
+	s, ok := src.(string)
+	if !ok {
+		return fmt.Errorf("gormstore: an identifier came as %T", src)
+	}
+	*id = rowID(strings.ReplaceAll(s, "-", ""))
+	return nil
+}
+
+// lookup is the stored form of an ID to search for. One that is malformed or of
+// another kind is domain.ErrNotFound, as one that does not exist.
+func lookup(p domain.Prefix, id domain.ID) (rowID, error) {
+	id, err := domain.ParseID(p, string(id))
+	return rowIDOf(id), err
+}
+
+// instant is a time as it is stored: domain.TimeLayout, which both engines
+// accept and SQLite sorts as text.
+type instant struct{ time time.Time }
+
+func instantOf(t time.Time) instant { return instant{t} }
+
+func (i instant) Value() (driver.Value, error) { return domain.FormatTime(i.time), nil }
+
+// Scan reads the text of SQLite and the time of Postgres, which comes in the
+// zone of the process.
+func (i *instant) Scan(src any) error {
+	switch v := src.(type) {
+	case time.Time:
+		i.time = domain.Millis(v)
+	case string:
+		t, err := time.Parse(domain.TimeLayout, v)
+		if err != nil {
+			return fmt.Errorf("gormstore: a time was stored in another layout: %w", err)
+		}
+		i.time = t
+	default:
+		return fmt.Errorf("gormstore: a time came as %T", src)
+	}
+	return nil
+}
+
+func optionalInstant(t *time.Time) *instant {
+	if t == nil {
+		return nil
+	}
+	return &instant{*t}
+}
+
+func optionalTime(i *instant) *time.Time {
+	if i == nil {
+		return nil
+	}
+	return &i.time
+}
+
+var (
+	firstInstant = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
+	lastInstant  = time.Date(9999, 12, 31, 23, 59, 59, 999_000_000, time.UTC)
+)
+
+// boundary is a time to compare stored ones with. Stored times are whole
+// milliseconds, so that a bound between two of them means the later one; and
+// what lies outside the years the engines can write means the last one inside.
+func boundary(t time.Time) instant {
+	if cut := t.Truncate(time.Millisecond); cut.Before(t) {
+		t = cut.Add(time.Millisecond)
+	}
+	switch {
+	case t.Before(firstInstant):
+		t = firstInstant
+	case t.After(lastInstant):
+		t = lastInstant
+	}
+	return instant{t}
+}

@@ -1,0 +1,123 @@
+package gormstore
+
+import (
+	"context"
+	"errors"
+
+	"gorm.io/gorm"
+
+	"waybill/domain"
+)
+
+// deliveries is ports.DeliveryStore.
+type deliveries struct{ session }
+
+func (s deliveries) Get(ctx context.Context, t domain.Tenant, id domain.ID) (*domain.Delivery, error) {
+	return s.takeByID(s.ofApplication(ctx, t), id)
+}
+
+func (s deliveries) Lock(ctx context.Context, t domain.Tenant, id domain.ID) (*domain.Delivery, error) {
+	return s.takeByID(s.ofApplication(ctx, t).Clauses(forUpdate), id)
+}
+
+func (s deliveries) FindByExternalID(ctx context.Context, t domain.Tenant, externalID string) (*domain.Delivery, error) {
+	if !storable(externalID) {
+		return nil, domain.ErrNotFound
+	}
+	return s.take(s.ofApplication(ctx, t).Where("external_id = ?", externalID))
+}
+
+func (s deliveries) takeByID(query *gorm.DB, id domain.ID) (*domain.Delivery, error) {
+	key, err := lookup(domain.PrefixDelivery, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.take(query.Where("id = ?", key))
+}
+
+func (s deliveries) take(query *gorm.DB) (*domain.Delivery, error) {
+	var row deliveryRow
+	if err := query.Take(&row).Error; err != nil {
+		return nil, s.engine.failed("read a delivery", err)
+	}
+	return row.domain(), nil
+}
+
+func (s deliveries) List(ctx context.Context, t domain.Tenant, f domain.DeliveryFilter, p domain.PageRequest) ([]*domain.Delivery, error) {
+	if !storable(f.ExternalID, string(f.Status)) {
+		return nil, nil
+	}
+	query := page(s.ofApplication(ctx, t), p, f.NewestFirst)
+	if f.Status != "" {
+		query = query.Where("status = ?", string(f.Status))
+	}
+	if f.ExternalID != "" {
+		query = query.Where("external_id = ?", f.ExternalID)
+	}
+	if f.CreatedAfter != nil {
+		query = query.Where("created_at >= ?", boundary(*f.CreatedAfter))
+	}
+	if f.CreatedBefore != nil {
+		query = query.Where("created_at < ?", boundary(*f.CreatedBefore))
+	}
+	var rows []deliveryRow
+	err := query.Find(&rows).Error
+	return all(rows, (*deliveryRow).domain), s.engine.failed("list deliveries", err)
+}
+
+func (s deliveries) Events(ctx context.Context, t domain.Tenant, id domain.ID) ([]domain.Event, error) {
+	key, err := lookup(domain.PrefixDelivery, id)
+	if err != nil {
+		return nil, nil // no such delivery, so no events
+	}
+	var rows []eventRow
+	err = s.with(ctx).Order("sequence").Where("delivery_id = ? AND EXISTS (SELECT 1 FROM deliveries d"+
+		" WHERE d.id = delivery_events.delivery_id AND d.application_id = ? AND d.environment = ?)",
+		key, rowIDOf(t.ApplicationID), string(t.Environment)).Find(&rows).Error
+	return all(rows, (*eventRow).domain), s.engine.failed("read a timeline", err)
+}
+
+func (s deliveries) Owner(ctx context.Context, id domain.ID) (domain.Tenant, error) {
+	key, err := lookup(domain.PrefixDelivery, id)
+	if err != nil {
+		return domain.Tenant{}, err
+	}
+	var row deliveryRow
+	err = s.with(ctx).Select("application_id", "business_id", "environment").Where("id = ?", key).Take(&row).Error
+	if err != nil {
+		return domain.Tenant{}, s.engine.failed("read the owner of a delivery", err)
+	}
+	return row.tenant(), nil
+}
+
+// errNotLocked tells of a change that was decided on an older state.
+var errNotLocked = errors.New("gormstore: the delivery changed since it was read; lock it first")
+
+// Update finds the row only where it is at the event before this one, so that
+// a forgotten Lock shows as an error and not as a lost event.
+func (s deliveries) Update(ctx context.Context, t domain.Tenant, d *domain.Delivery, e domain.Event) error {
+	key, err := lookup(domain.PrefixDelivery, d.ID)
+	if err != nil {
+		return err
+	}
+	life := d.Lifecycle()
+	result := s.ofApplication(ctx, t).Model(&deliveryRow{}).
+		Where("id = ? AND last_sequence = ?", key, life.Sequence-1).
+		Updates(map[string]any{
+			"status":        string(life.Status),
+			"last_sequence": life.Sequence,
+			"picked_up_at":  optionalInstant(life.PickedUpAt),
+			"updated_at":    instantOf(life.UpdatedAt),
+		})
+	if result.Error != nil {
+		return s.engine.failed("update a delivery", result.Error)
+	}
+	if result.RowsAffected == 0 {
+		if _, err := s.Get(ctx, t, d.ID); err != nil {
+			return err
+		}
+		return errNotLocked
+	}
+	row := newEventRow(e)
+	return s.engine.failed("insert an event", eventTable.insertInto(ctx, s.with(ctx), row, "").Error)
+}

@@ -1,0 +1,28 @@
+// Package gormstore keeps everything in one database through gorm: Postgres
+// in production, SQLite in one file where there is no server.
+//
+// It implements ports.Storage and ports.Bookings. Schemas are in migrations;
+// rows.go and its neighbours are the only place that knows columns. It caches
+// nothing and decides nothing that the domain can decide.
+//
+// Decisions that bind this package:
+//
+//   - One row model for both engines. What differs (opening, the clock, what an
+//     error means) is a value of type engine; a query is written once. Two
+//     packages were rejected: they would drift apart in the rare branches.
+//   - SQLite has one connection that writes and a few that only read. A shared
+//     pool was rejected: its writers fail each other with SQLITE_BUSY.
+//   - There is no in-memory database, since readers could not see it; tests
+//     use a file in a temporary directory.
+//   - Foreign keys carry the tenant. A wrong ID that slips through the code
+//     is refused by the database and shows as domain.ErrNotFound.
+//   - READ COMMITTED with unique keys and row locks. SERIALIZABLE was rejected:
+//     its retries cost more than the locks, which are needed for order anyway.
+//   - gorm's TranslateError stays off: on SQLite it drops the name of the
+//     violated constraint, and with it the difference between a taken
+//     external_id and a taken reference.
+//   - gorm's PrepareStmt stays off: pgx caches statements itself, and a second
+//     cache prepares them again in every transaction.
+//   - Nothing but migrations uses session state, so that a pooler in
+//     transaction mode may stand in front of Postgres.
+package gormstore

@@ -1,0 +1,92 @@
+package gormstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/pressly/goose/v3"
+
+	"gorm.io/gorm"
+
+	"waybill/domain"
+)
+
+// engine is all that differs between the databases. A query that needs more
+// than this is written in a way both understand.
+type engine struct {
+	// open connects; reads and writes may share a pool.
+	open func(url string, o Options) (*pools, error)
+
+	// openForMigrations is a pool whose statements may take their time.
+	openForMigrations func(url string) (*sql.DB, error)
+	dialect           goose.Dialect
+	migrations        fs.FS
+
+	// now is the database's clock in SQL; later is that clock plus one
+	// parameter, which laterBy makes.
+	now     string
+	later   string
+	laterBy func(d time.Duration) any
+
+	// violated is the name of the unique constraint an error is about, or empty.
+	violated func(err error) string
+	// orphaned tells that a foreign key points at nothing.
+	orphaned func(err error) bool
+	// transient tells that the transaction may succeed when it is run again.
+	transient func(err error) bool
+	// refused tells of an error of COMMIT that nothing was committed for sure.
+	// It may use the connection, which is given up afterwards.
+	refused func(ctx context.Context, conn *sql.Conn, err error) bool
+	// tableMissing tells that the schema is not there.
+	tableMissing func(err error) bool
+}
+
+// pools are the open connections of a Store.
+type pools struct {
+	write, read *sql.DB
+	dialector   func(*sql.DB) gorm.Dialector
+}
+
+func (p *pools) close() error {
+	if p.read == p.write {
+		return p.write.Close()
+	}
+	return errors.Join(p.read.Close(), p.write.Close())
+}
+
+// engineOf tells the engine by the scheme of the URL.
+func engineOf(url string) (*engine, error) {
+	switch scheme, _, _ := strings.Cut(url, "://"); scheme {
+	case "postgres", "postgresql":
+		return &postgresEngine, nil
+	case "sqlite":
+		return &sqliteEngine, nil
+	}
+	// The URL may hold a password, so it is not repeated.
+	return nil, errors.New("gormstore: the database URL must be postgres://USER@HOST/DATABASE or sqlite://PATH")
+}
+
+// failed tells what could not be done. What the database says about records
+// that are missing becomes domain.ErrNotFound.
+func (e *engine) failed(what string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, gorm.ErrRecordNotFound), e.orphaned(err):
+		return domain.ErrNotFound
+	}
+	return fmt.Errorf("gormstore: %s: %w", what, err)
+}
+
+// changed is failed for an UPDATE of one row that has to be there.
+func (e *engine) changed(what string, result *gorm.DB) error {
+	if result.Error == nil && result.RowsAffected == 0 {
+		return domain.ErrNotFound
+	}
+	return e.failed(what, result.Error)
+}

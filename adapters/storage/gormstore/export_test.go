@@ -1,0 +1,21 @@
+package gormstore
+
+import (
+	"database/sql"
+
+	"waybill/domain"
+)
+
+// CommitWith replaces COMMIT, so that a test can lose its answer.
+func (s *Store) CommitWith(commit func(*sql.Tx) error) { s.commitTx = commit }
+
+// Pools are the connections, for tests that look at sessions.
+func (s *Store) Pools() (write, read *sql.DB) { return s.pools.write, s.pools.read }
+
+var RefusedByPostgres = func(err error) bool { return refusedByPostgres(nil, nil, err) }
+
+// CanStore reports whether a delivery fits into a row.
+func CanStore(d *domain.Delivery) error {
+	_, err := newDeliveryRow(d)
+	return err
+}

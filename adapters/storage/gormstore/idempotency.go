@@ -1,0 +1,53 @@
+package gormstore
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// idempotency is ports.IdempotencyReader and ports.IdempotencyStore.
+type idempotency struct{ session }
+
+func (s idempotency) Find(ctx context.Context, t domain.Tenant, key string) (domain.KeyRecord, error) {
+	if !storable(key) {
+		return domain.KeyRecord{}, domain.ErrNotFound
+	}
+	var row keyRow
+	err := s.ofApplication(ctx, t).Where("key = ? AND expires_at > "+s.engine.now, key).Take(&row).Error
+	if err != nil {
+		return domain.KeyRecord{}, s.engine.failed("read an idempotency key", err)
+	}
+	return row.domain(), nil
+}
+
+// claimKey inserts a record or takes over an expired one. When an unexpired one
+// is there it changes no row; when somebody else's is not yet committed it waits.
+const claimKey = `INSERT INTO idempotency_keys
+	(application_id, environment, key, fingerprint, claim_id, status, location, body, created_at, expires_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, $later)
+ON CONFLICT (application_id, environment, key) DO UPDATE SET
+	fingerprint = excluded.fingerprint, claim_id = excluded.claim_id, status = excluded.status,
+	location = excluded.location, body = excluded.body,
+	created_at = excluded.created_at, expires_at = excluded.expires_at
+WHERE idempotency_keys.expires_at <= $now`
+
+func (s idempotency) Claim(ctx context.Context, t domain.Tenant, r domain.KeyRecord, retention time.Duration) error {
+	statement := strings.NewReplacer("$later", s.engine.later, "$now", s.engine.now).Replace(claimKey)
+	result := s.with(ctx).Exec(statement,
+		rowIDOf(t.ApplicationID), string(t.Environment), r.Key, r.Fingerprint[:], rowID(r.ClaimID),
+		r.Answer.Status, r.Answer.Location, r.Answer.Body, instantOf(r.CreatedAt), s.engine.laterBy(retention))
+	if result.Error == nil && result.RowsAffected == 0 {
+		return ports.ErrKeyTaken
+	}
+	return s.engine.failed("claim an idempotency key", result.Error)
+}
+
+func (s idempotency) Complete(ctx context.Context, t domain.Tenant, key string, a domain.Answer) error {
+	result := s.ofApplication(ctx, t).Model(&keyRow{}).Where("key = ? AND status = 0", key).
+		Updates(map[string]any{"status": a.Status, "location": a.Location, "body": a.Body})
+	return s.engine.changed("complete an idempotency key", result)
+}

@@ -1,0 +1,165 @@
+package gormstore
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+)
+
+const (
+	// How long a runner waits for another one that is at work.
+	migrationLockSeconds = 1
+	migrationLockTries   = 600
+
+	// A migration that gets no lock within lock_timeout gives way, and comes again.
+	migrationTries = 10
+	migrationPause = time.Second
+
+	// SQLite has no lock for sessions: of two runners one may find that the
+	// step it began is done, and has to look again.
+	sqliteMigrationTries = 3
+)
+
+// Migration is one step of the schema.
+type Migration struct {
+	Version   int64
+	Name      string
+	AppliedAt *time.Time // nil: pending
+}
+
+// Migrate applies what is missing, each step in a transaction of its own, and
+// can be run again at any time. On Postgres one runner works while the others
+// wait; it needs a session, so that url must not name a pooler in transaction mode.
+// It connects with pools of its own and leaves none open.
+func Migrate(ctx context.Context, url string) error {
+	return withProvider(url, func(e *engine, p *goose.Provider) error {
+		for try := 1; ; try++ {
+			_, err := p.Up(ctx)
+			if err == nil {
+				return nil
+			}
+			again := e.transient(err) || isPg(err, pgLockNotAvailable) ||
+				e.dialect == goose.DialectSQLite3 && try < sqliteMigrationTries
+			if !again || try == migrationTries {
+				return fmt.Errorf("gormstore: migrate: %w", err)
+			}
+			select {
+			case <-ctx.Done():
+				return fmt.Errorf("gormstore: migrate: %w", err)
+			case <-time.After(migrationPause):
+			}
+		}
+	})
+}
+
+// MigrationStatus lists all steps by version.
+func MigrationStatus(ctx context.Context, url string) ([]Migration, error) {
+	var steps []Migration
+	err := withProvider(url, func(_ *engine, p *goose.Provider) error {
+		status, err := p.Status(ctx)
+		if err != nil {
+			return fmt.Errorf("gormstore: read the migrations: %w", err)
+		}
+		for _, s := range status {
+			step := Migration{Version: s.Source.Version, Name: migrationName(s.Source.Path)}
+			if s.State == goose.StateApplied {
+				at := s.AppliedAt.UTC()
+				step.AppliedAt = &at
+			}
+			steps = append(steps, step)
+		}
+		return nil
+	})
+	return steps, err
+}
+
+// MigrationsPending reports whether the schema lacks a step that this program
+// was built with. A schema that is ahead of the program lacks nothing.
+func (s *Store) MigrationsPending(ctx context.Context) (bool, error) {
+	var applied sql.NullInt64
+	err := s.pools.read.QueryRowContext(ctx, "SELECT MAX(version_id) FROM "+goose.DefaultTablename).Scan(&applied)
+	switch {
+	case err == nil:
+		return applied.Int64 < newestMigration(s.engine.migrations), nil
+	case s.engine.tableMissing(err):
+		return true, nil
+	}
+	return false, fmt.Errorf("gormstore: read the migrations: %w", err)
+}
+
+// MigrationsHash changes whenever a migration of either engine does.
+func MigrationsHash() string {
+	sum := sha256.New()
+	for _, e := range []*engine{&postgresEngine, &sqliteEngine} {
+		for _, name := range migrationFiles(e.migrations) {
+			text, err := fs.ReadFile(e.migrations, name)
+			if err != nil {
+				panic(err) // embedded
+			}
+			fmt.Fprintf(sum, "%s %s %d\n%s", e.dialect, name, len(text), text)
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+func withProvider(url string, use func(*engine, *goose.Provider) error) (err error) {
+	e, err := engineOf(url)
+	if err != nil {
+		return err
+	}
+	db, err := e.openForMigrations(url)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+
+	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true)}
+	if e.dialect == goose.DialectPostgres {
+		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(migrationLockSeconds, migrationLockTries))
+		if err != nil {
+			return fmt.Errorf("gormstore: %w", err)
+		}
+		options = append(options, goose.WithSessionLocker(locker))
+	}
+	provider, err := goose.NewProvider(e.dialect, db, e.migrations, options...)
+	if err != nil {
+		return fmt.Errorf("gormstore: %w", err)
+	}
+	return use(e, provider)
+}
+
+// migrationFiles are the files by name, which is by version.
+func migrationFiles(files fs.FS) []string {
+	names, err := fs.Glob(files, "*.sql")
+	if err != nil {
+		panic(err) // the pattern is valid
+	}
+	return names
+}
+
+func newestMigration(files fs.FS) int64 {
+	names := migrationFiles(files)
+	version, _, _ := strings.Cut(names[len(names)-1], "_")
+	n, err := strconv.ParseInt(version, 10, 64)
+	if err != nil {
+		panic(err) // goose refuses such a name too
+	}
+	return n
+}
+
+// migrationName is "deliveries" for 0003_deliveries.sql.
+func migrationName(file string) string {
+	_, name, _ := strings.Cut(strings.TrimSuffix(path.Base(file), ".sql"), "_")
+	return strings.ReplaceAll(name, "_", " ")
+}

@@ -1,0 +1,153 @@
+package gormstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"waybill/adapters/storage/gormstore"
+	"waybill/test/postgres"
+)
+
+// emptyDatabases are the URLs of databases without any table.
+var emptyDatabases = map[string]func(testing.TB) string{
+	"SQLite": sqliteURL,
+	"Postgres": func(t testing.TB) string {
+		nothing := func(context.Context, string) error { return nil }
+		return postgres.Database(t, nothing, "000000000000empty")
+	},
+}
+
+func TestMigrationsApplyOnceAndAreReported(t *testing.T) {
+	for name, empty := range emptyDatabases {
+		t.Run(name, func(t *testing.T) {
+			url := empty(t)
+			s := open(t, url)
+			wantPending := func(want bool) {
+				t.Helper()
+				if got, err := s.MigrationsPending(t.Context()); err != nil || got != want {
+					t.Errorf("pending is %v (%v), want %v", got, err, want)
+				}
+			}
+			wantPending(true)
+			before, err := gormstore.MigrationStatus(t.Context(), url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantPending(true) // with the table of versions, and nothing in it
+			for range 2 {
+				if err := gormstore.Migrate(t.Context(), url); err != nil {
+					t.Fatal(err)
+				}
+				wantPending(false)
+			}
+			after, err := gormstore.MigrationStatus(t.Context(), url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			names := []string{"tenancy", "directory", "deliveries", "idempotency"}
+			for i, name := range names {
+				if b := before[i]; b.Version != int64(i+1) || b.Name != name || b.AppliedAt != nil {
+					t.Errorf("before: %+v, want %s, pending", b, name)
+				}
+				if a := after[i]; a.Version != int64(i+1) || a.AppliedAt == nil || time.Since(*a.AppliedAt).Abs() > time.Minute {
+					t.Errorf("after: %+v, want it applied now", a)
+				}
+			}
+			if len(before) != len(names) || len(after) != len(names) {
+				t.Errorf("%d and %d migrations, want %d", len(before), len(after), len(names))
+			}
+		})
+	}
+}
+
+func TestManyMayMigrateAtOnce(t *testing.T) {
+	for name, empty := range emptyDatabases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := empty(t)
+			errs := make([]error, 5)
+			var wg sync.WaitGroup
+			for i := range errs {
+				wg.Go(func() { errs[i] = gormstore.Migrate(t.Context(), url) })
+			}
+			wg.Wait()
+			if err := errors.Join(errs...); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestTheHashOfTheMigrationsNamesATemplate(t *testing.T) {
+	if h := gormstore.MigrationsHash(); len(h) != 64 || h != gormstore.MigrationsHash() {
+		t.Errorf("hash %q", h)
+	}
+}
+
+// The row model is one for both engines, so the schemas must be too.
+func TestBothEnginesHaveTheSameTablesAndColumns(t *testing.T) {
+	columns := func(s *gormstore.Store, query string) []string {
+		t.Helper()
+		write, _ := s.Pools()
+		rows, err := write.QueryContext(t.Context(), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		var found []string
+		for rows.Next() {
+			var table, column string
+			var optional bool
+			if err := rows.Scan(&table, &column, &optional); err != nil {
+				t.Fatal(err)
+			}
+			found = append(found, fmt.Sprintf("%s.%s optional=%v", table, column, optional))
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(found)
+		return found
+	}
+	indexes := func(s *gormstore.Store, query string) []string {
+		t.Helper()
+		write, _ := s.Pools()
+		rows, err := write.QueryContext(t.Context(), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		var found []string
+		for rows.Next() {
+			var name string
+			if err := rows.Scan(&name); err != nil {
+				t.Fatal(err)
+			}
+			found = append(found, name)
+		}
+		slices.Sort(found)
+		return found
+	}
+	pg, lite := openPostgres(t), openSQLite(t)
+	if diff := cmp.Diff(
+		columns(pg, `SELECT table_name, column_name, is_nullable = 'YES' FROM information_schema.columns
+			WHERE table_schema = 'public' AND table_name <> 'goose_db_version'`),
+		columns(lite, `SELECT m.name, c.name, NOT c."notnull" FROM sqlite_schema m JOIN pragma_table_info(m.name) c
+			WHERE m.type = 'table' AND m.name NOT IN ('goose_db_version', 'sqlite_sequence')`),
+	); diff != "" {
+		t.Errorf("columns differ (-Postgres +SQLite):\n%s", diff)
+	}
+	if diff := cmp.Diff(
+		indexes(pg, `SELECT indexname FROM pg_indexes WHERE schemaname = 'public' AND indexname LIKE '%\_idx'`),
+		indexes(lite, `SELECT name FROM sqlite_schema WHERE type = 'index' AND name LIKE '%\_idx' ESCAPE '\'`),
+	); diff != "" {
+		t.Errorf("indexes differ (-Postgres +SQLite):\n%s", diff)
+	}
+}

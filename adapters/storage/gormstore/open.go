@@ -1,0 +1,116 @@
+package gormstore
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"gorm.io/gorm"
+)
+
+const (
+	defaultPoolSize         = 16
+	defaultSQLiteReaders    = 4
+	defaultStatementTimeout = 5 * time.Second
+	defaultLockTimeout      = 2 * time.Second
+	defaultIdleTimeout      = 10 * time.Second
+	defaultSlowStatement    = 500 * time.Millisecond
+)
+
+// Options tune a Store. The zero value of each field is its default.
+type Options struct {
+	PoolSize      int // connections to Postgres; 16
+	SQLiteReaders int // connections that read a SQLite file, beside the one that writes; 4
+
+	// What Postgres ends by itself, so that no request and no lock hangs.
+	// Parameters of the same name in the URL win.
+	StatementTimeout         time.Duration // 5 s
+	LockTimeout              time.Duration // 2 s
+	IdleInTransactionTimeout time.Duration // 10 s
+
+	// Logger gets statements that take longer than SlowStatement (500 ms) as
+	// warnings and, at debug level, all of them; never the values in them. Nil
+	// discards.
+	Logger        *slog.Logger
+	SlowStatement time.Duration
+}
+
+func (o Options) withDefaults() Options {
+	o.PoolSize = cmp.Or(o.PoolSize, defaultPoolSize)
+	o.SQLiteReaders = cmp.Or(o.SQLiteReaders, defaultSQLiteReaders)
+	o.StatementTimeout = cmp.Or(o.StatementTimeout, defaultStatementTimeout)
+	o.LockTimeout = cmp.Or(o.LockTimeout, defaultLockTimeout)
+	o.IdleInTransactionTimeout = cmp.Or(o.IdleInTransactionTimeout, defaultIdleTimeout)
+	o.SlowStatement = cmp.Or(o.SlowStatement, defaultSlowStatement)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// Open connects to the database that url names:
+//
+//	postgres://USER:PASSWORD@HOST:PORT/DATABASE   any parameter of pgx may follow
+//	sqlite://PATH                                 sqlite:///var/lib/waybill.db, sqlite://waybill.db
+//
+// A SQLite file that does not exist is made, its directory is not. Open fails
+// when the database does not answer; it does not look at the schema.
+func Open(ctx context.Context, url string, o Options) (*Store, error) {
+	e, err := engineOf(url)
+	if err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	p, err := e.open(url, o)
+	if err != nil {
+		return nil, err
+	}
+	s, err := newStore(ctx, e, p, o)
+	if err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	return s, nil
+}
+
+func newStore(ctx context.Context, e *engine, p *pools, o Options) (*Store, error) {
+	// The one that writes comes first: it makes a SQLite file what it has to be.
+	for _, db := range []*sql.DB{p.write, p.read} {
+		if err := ping(ctx, db); err != nil {
+			return nil, err
+		}
+	}
+	write, err := openGORM(p.dialector(p.write), o)
+	if err != nil {
+		return nil, err
+	}
+	read, err := openGORM(p.dialector(p.read), o)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{engine: e, pools: p, write: write, read: read, commitTx: (*sql.Tx).Commit}, nil
+}
+
+func openGORM(d gorm.Dialector, o Options) (*gorm.DB, error) {
+	db, err := gorm.Open(d, &gorm.Config{
+		Logger:                 &gormLogger{logger: o.Logger, slow: o.SlowStatement},
+		QueryFields:            true, // SELECT names its columns: adding one breaks no running server
+		SkipDefaultTransaction: true, // transactions are opened in transaction.go and nowhere else
+		DisableAutomaticPing:   true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("gormstore: %w", err)
+	}
+	return db, nil
+}
+
+func ping(ctx context.Context, db *sql.DB) error {
+	// A statement, since the SQLite driver has no Ping.
+	if _, err := db.ExecContext(ctx, "SELECT 1"); err != nil {
+		return fmt.Errorf("gormstore: the database does not answer: %w", err)
+	}
+	return nil
+}

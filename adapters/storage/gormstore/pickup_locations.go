@@ -1,0 +1,66 @@
+package gormstore
+
+import (
+	"context"
+
+	"gorm.io/gorm"
+
+	"waybill/domain"
+)
+
+// pickupLocations is ports.PickupLocationStore.
+type pickupLocations struct{ session }
+
+func (s pickupLocations) Get(ctx context.Context, t domain.Tenant, id domain.ID) (domain.PickupLocation, error) {
+	return s.take(s.ofBusiness(ctx, t), id)
+}
+
+func (s pickupLocations) Lock(ctx context.Context, t domain.Tenant, id domain.ID) (domain.PickupLocation, error) {
+	return s.take(s.ofBusiness(ctx, t).Clauses(forUpdate), id)
+}
+
+func (s pickupLocations) take(query *gorm.DB, id domain.ID) (domain.PickupLocation, error) {
+	key, err := lookup(domain.PrefixPickupLocation, id)
+	if err != nil {
+		return domain.PickupLocation{}, err
+	}
+	var row pickupLocationRow
+	if err := query.Where("id = ?", key).Take(&row).Error; err != nil {
+		return domain.PickupLocation{}, s.engine.failed("read a pickup location", err)
+	}
+	return row.domain(), nil
+}
+
+func (s pickupLocations) List(ctx context.Context, t domain.Tenant, f domain.PickupLocationFilter, p domain.PageRequest) ([]domain.PickupLocation, error) {
+	if !storable(f.Search) {
+		return nil, nil
+	}
+	query := page(s.ofBusiness(ctx, t), p, true)
+	if f.Search != "" {
+		query = searched(query, f.Search)
+	}
+	if f.Active != nil {
+		query = query.Where("active = ?", *f.Active)
+	}
+	var rows []pickupLocationRow
+	err := query.Find(&rows).Error
+	return all(rows, (*pickupLocationRow).domain), s.engine.failed("list pickup locations", err)
+}
+
+func (s pickupLocations) Insert(ctx context.Context, t domain.Tenant, p domain.PickupLocation) error {
+	row := newPickupLocationRow(t, p)
+	return s.engine.failed("insert a pickup location", s.with(ctx).Create(&row).Error)
+}
+
+func (s pickupLocations) Update(ctx context.Context, t domain.Tenant, p domain.PickupLocation) error {
+	key, err := lookup(domain.PrefixPickupLocation, p.ID)
+	if err != nil {
+		return err
+	}
+	row := newPickupLocationRow(t, p)
+	result := s.ofBusiness(ctx, t).Model(&pickupLocationRow{}).Where("id = ?", key).Updates(map[string]any{
+		"name": row.Name, "contact": row.Contact, "address": row.Address, "search_text": row.SearchText,
+		"latitude": row.Latitude, "longitude": row.Longitude, "active": row.Active, "updated_at": row.UpdatedAt,
+	})
+	return s.engine.changed("update a pickup location", result)
+}

@@ -1,0 +1,108 @@
+package gormstore_test
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"net/url"
+	"sync/atomic"
+	"testing"
+)
+
+// cut says where the proxy breaks the next connection that commits.
+type cut int32
+
+const (
+	cutNothing cut = iota
+	cutBeforeCommit
+	cutAfterCommit
+)
+
+// proxy stands between a Store and Postgres and knows one message: COMMIT.
+type proxy struct {
+	listener net.Listener
+	server   string
+	next     atomic.Int32
+}
+
+// commitMessage is a simple query of the protocol: its type, length and text.
+var commitMessage = []byte("Q\x00\x00\x00\x0bcommit\x00")
+
+func startProxy(t testing.TB, database string) *proxy {
+	t.Helper()
+	u, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	p := &proxy{listener: listener, server: u.Host}
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go p.relay(client)
+		}
+	}()
+	return p
+}
+
+func (p *proxy) url(t testing.TB, database string) string {
+	return withHost(t, database, p.listener.Addr().String())
+}
+
+func (p *proxy) cutNext(c cut) { p.next.Store(int32(c)) }
+
+func (p *proxy) relay(client net.Conn) {
+	defer client.Close()
+	server, err := net.Dial("tcp", p.server)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+
+	var drop atomic.Bool // the answer of the server
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		buffer := make([]byte, 64<<10)
+		for {
+			n, err := server.Read(buffer)
+			if err != nil || drop.Load() {
+				return
+			}
+			if _, err := client.Write(buffer[:n]); err != nil {
+				return
+			}
+		}
+	}()
+
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := client.Read(buffer)
+		if err != nil {
+			return
+		}
+		if bytes.Contains(buffer[:n], commitMessage) {
+			switch cut(p.next.Swap(int32(cutNothing))) {
+			case cutBeforeCommit:
+				return
+			case cutAfterCommit:
+				drop.Store(true)
+				if _, err := io.Copy(server, bytes.NewReader(buffer[:n])); err != nil {
+					return
+				}
+				<-answered // so the commit is done
+				return
+			}
+		}
+		if _, err := server.Write(buffer[:n]); err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package gormstore
+
+import (
+	"context"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"waybill/domain"
+)
+
+// recipients is ports.RecipientStore.
+type recipients struct{ session }
+
+// forUpdate holds the rows until the transaction ends. NO KEY, so that others
+// may still store records that point at the row. SQLite has no such clause and
+// needs none: whoever writes is alone.
+var forUpdate = clause.Locking{Strength: "NO KEY UPDATE"}
+
+func (s recipients) Get(ctx context.Context, t domain.Tenant, id domain.ID) (domain.Recipient, error) {
+	key, err := lookup(domain.PrefixRecipient, id)
+	if err != nil {
+		return domain.Recipient{}, err
+	}
+	return s.take(s.ofBusiness(ctx, t).Where("id = ?", key))
+}
+
+func (s recipients) FindByPhone(ctx context.Context, t domain.Tenant, phone domain.PhoneNumber) (domain.Recipient, error) {
+	if !storable(string(phone)) {
+		return domain.Recipient{}, domain.ErrNotFound
+	}
+	return s.take(s.ofBusiness(ctx, t).Where("phone_number = ?", string(phone)))
+}
+
+func (s recipients) take(query *gorm.DB) (domain.Recipient, error) {
+	var row recipientRow
+	if err := query.Take(&row).Error; err != nil {
+		return domain.Recipient{}, s.engine.failed("read a recipient", err)
+	}
+	return row.domain(), nil
+}
+
+func (s recipients) List(ctx context.Context, t domain.Tenant, f domain.RecipientFilter, p domain.PageRequest) ([]domain.Recipient, error) {
+	if !storable(f.Search, string(f.PhoneNumber)) {
+		return nil, nil
+	}
+	query := page(s.ofBusiness(ctx, t), p, false)
+	if f.Search != "" {
+		query = searched(query, f.Search)
+	}
+	if f.PhoneNumber != "" {
+		query = query.Where("phone_number = ?", string(f.PhoneNumber))
+	}
+	var rows []recipientRow
+	err := query.Find(&rows).Error
+	return all(rows, (*recipientRow).domain), s.engine.failed("list recipients", err)
+}
+
+// Add inserts first and asks afterwards: a look before would not see who adds
+// the same number at this moment.
+func (s recipients) Add(ctx context.Context, t domain.Tenant, r domain.Recipient) (domain.Recipient, bool, error) {
+	row := newRecipientRow(t, r)
+	inserted := s.with(ctx).Clauses(clause.OnConflict{
+		Columns:   []clause.Column{{Name: "business_id"}, {Name: "environment"}, {Name: "phone_number"}},
+		DoNothing: true,
+	}).Create(&row)
+	if inserted.Error != nil {
+		return domain.Recipient{}, false, s.engine.failed("insert a recipient", inserted.Error)
+	}
+	if inserted.RowsAffected == 1 {
+		return r, true, nil
+	}
+	stored, err := s.FindByPhone(ctx, t, r.PhoneNumber)
+	if err != nil || stored.Name != "" || r.Name == "" {
+		return stored, false, err
+	}
+	if err := s.fillName(ctx, t, domain.Recipient{
+		ID: stored.ID, PhoneNumber: stored.PhoneNumber, Name: r.Name, UpdatedAt: r.UpdatedAt,
+	}); err != nil {
+		return domain.Recipient{}, false, err
+	}
+	// Read again: somebody may have filled it in meanwhile, and the first name stays.
+	stored, err = s.Get(ctx, t, stored.ID)
+	return stored, false, err
+}
+
+// fillName gives the recipient a name where it still has none.
+func (s recipients) fillName(ctx context.Context, t domain.Tenant, r domain.Recipient) error {
+	err := s.ofBusiness(ctx, t).Model(&recipientRow{}).Where("id = ? AND name = ''", rowIDOf(r.ID)).
+		Updates(map[string]any{
+			"name":        r.Name,
+			"search_text": recipientSearchText(r.Name, r.PhoneNumber),
+			"updated_at":  instantOf(r.UpdatedAt),
+		}).Error
+	return s.engine.failed("fill in the name of a recipient", err)
+}

@@ -1,0 +1,162 @@
+package gormstore
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	sqlitedriver "github.com/glebarez/go-sqlite"
+	"github.com/glebarez/sqlite"
+	"github.com/pressly/goose/v3"
+	"gorm.io/gorm"
+)
+
+// SQLite's result codes; the low byte is the primary one.
+const (
+	sqliteError          = 1
+	sqliteBusy           = 5
+	sqliteForeignKey     = 787
+	sqlitePrimaryKey     = 1555
+	sqliteUnique         = 2067
+	sqlitePrimaryCode    = 0xff
+	sqliteMissingTable   = "no such table"
+	sqliteUniqueViolated = "UNIQUE constraint failed: "
+)
+
+// sqliteConstraints names, as Postgres does, the constraints of which SQLite
+// tells only the columns.
+var sqliteConstraints = map[string]string{
+	"deliveries.reference": referenceKey,
+	"deliveries.application_id, deliveries.environment, deliveries.external_id": externalIDKey,
+}
+
+//go:embed migrations/sqlite/*.sql
+var sqliteMigrations embed.FS
+
+var sqliteEngine = engine{
+	open:              openSQLite,
+	openForMigrations: openSQLiteForMigrations,
+	dialect:           goose.DialectSQLite3,
+	migrations:        subFS(sqliteMigrations, "migrations/sqlite"),
+
+	now:     "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
+	later:   "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', ?)",
+	laterBy: func(d time.Duration) any { return fmt.Sprintf("%+.3f seconds", d.Seconds()) },
+
+	violated: func(err error) string {
+		e, ok := errors.AsType[*sqlitedriver.Error](err)
+		if !ok || e.Code() != sqliteUnique && e.Code() != sqlitePrimaryKey {
+			return ""
+		}
+		// The text: constraint failed: UNIQUE constraint failed: t.a, t.b (2067)
+		_, columns, _ := strings.Cut(e.Error(), sqliteUniqueViolated)
+		columns, _, _ = strings.Cut(columns, " (")
+		return sqliteConstraints[columns]
+	},
+	orphaned: func(err error) bool {
+		e, ok := errors.AsType[*sqlitedriver.Error](err)
+		return ok && e.Code() == sqliteForeignKey
+	},
+	transient: func(err error) bool {
+		e, ok := errors.AsType[*sqlitedriver.Error](err)
+		return ok && e.Code()&sqlitePrimaryCode == sqliteBusy
+	},
+	refused: refusedBySQLite,
+	tableMissing: func(err error) bool {
+		e, ok := errors.AsType[*sqlitedriver.Error](err)
+		return ok && e.Code() == sqliteError && strings.Contains(e.Error(), sqliteMissingTable)
+	},
+}
+
+// refusedBySQLite asks whether the transaction is still open: then COMMIT did
+// nothing, as with SQLITE_BUSY. Otherwise SQLite rolled back by itself after a
+// failure of the disk, and the log may hold a whole commit that a crash would
+// bring back: the outcome is unknown.
+func refusedBySQLite(ctx context.Context, conn *sql.Conn, _ error) bool {
+	_, err := conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+	return err == nil
+}
+
+func openSQLite(address string, o Options) (*pools, error) {
+	path, err := sqlitePath(address)
+	if err != nil {
+		return nil, err
+	}
+	write, err := openSQLiteWriter(path)
+	if err != nil {
+		return nil, err
+	}
+	read, err := sql.Open(sqlite.DriverName, sqliteDSN(path, "_pragma=query_only(1)"))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("gormstore: %w", err), write.Close())
+	}
+	read.SetMaxOpenConns(o.SQLiteReaders)
+	read.SetMaxIdleConns(o.SQLiteReaders)
+	return &pools{write: write, read: read, dialector: func(db *sql.DB) gorm.Dialector {
+		return &sqlite.Dialector{Conn: db}
+	}}, nil
+}
+
+func openSQLiteForMigrations(address string) (*sql.DB, error) {
+	path, err := sqlitePath(address)
+	if err != nil {
+		return nil, err
+	}
+	return openSQLiteWriter(path)
+}
+
+// openSQLiteWriter has one connection: two would only wait for each other. It
+// takes the write lock when a transaction begins, since one that starts as a
+// reader fails where it has to become a writer.
+func openSQLiteWriter(path string) (*sql.DB, error) {
+	// SQLite would make a file that everybody on the machine can read; it has
+	// people's addresses in it. Its side files take over the mode.
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("gormstore: %w", err)
+	}
+	if err := file.Close(); err != nil {
+		return nil, fmt.Errorf("gormstore: %w", err)
+	}
+	db, err := sql.Open(sqlite.DriverName, sqliteDSN(path, "_txlock=immediate"))
+	if err != nil {
+		return nil, fmt.Errorf("gormstore: %w", err)
+	}
+	db.SetMaxOpenConns(1)
+	db.SetMaxIdleConns(1)
+	return db, nil
+}
+
+// sqliteDSN sets on every connection what SQLite does not keep in the file.
+func sqliteDSN(path, parameter string) string {
+	u := url.URL{Path: path}
+	return "file:" + u.EscapedPath() + "?" + strings.Join([]string{
+		"_pragma=busy_timeout(5000)",
+		"_pragma=journal_mode(WAL)",
+		"_pragma=synchronous(FULL)", // an acknowledged create survives a power cut
+		"_pragma=foreign_keys(1)",
+		parameter,
+	}, "&")
+}
+
+// sqlitePath reads sqlite://PATH, relative or absolute.
+func sqlitePath(address string) (string, error) {
+	path := strings.TrimPrefix(address, "sqlite://")
+	switch {
+	case path == "":
+		return "", errors.New("gormstore: sqlite:// lacks the path of the file")
+	case strings.HasPrefix(path, ":memory:"):
+		return "", errors.New("gormstore: SQLite runs on a file only; name one in a temporary directory")
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return "", &fs.PathError{Op: "open", Path: path, Err: errors.New("is a directory; name a file in it")}
+	}
+	return path, nil
+}

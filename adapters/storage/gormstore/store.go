@@ -1,0 +1,87 @@
+package gormstore
+
+import (
+	"context"
+	"database/sql"
+
+	"gorm.io/gorm"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+var (
+	_ ports.Storage  = (*Store)(nil)
+	_ ports.Bookings = (*Store)(nil)
+)
+
+// Store is a database. It is safe for concurrent use.
+type Store struct {
+	engine      *engine
+	pools       *pools
+	write, read *gorm.DB
+
+	// commitTx is (*sql.Tx).Commit; tests lose its answer.
+	commitTx func(*sql.Tx) error
+}
+
+// Close waits for running statements and closes all connections.
+func (s *Store) Close() error { return s.pools.close() }
+
+// Ping asks the database for a sign of life.
+func (s *Store) Ping(ctx context.Context) error { return ping(ctx, s.pools.read) }
+
+// Read gives access without a transaction.
+func (s *Store) Read() ports.Readers {
+	sn := session{db: s.read, engine: s.engine}
+	return ports.Readers{
+		Idempotency:     idempotency{sn},
+		Tenancy:         tenancy{sn},
+		Recipients:      recipients{sn},
+		PickupLocations: pickupLocations{sn},
+		Deliveries:      deliveries{sn},
+	}
+}
+
+// stores work in one transaction.
+func (s *Store) stores(db *gorm.DB) ports.Stores {
+	sn := session{db: db, engine: s.engine}
+	return ports.Stores{
+		Idempotency:     idempotency{sn},
+		Tenancy:         tenancy{sn},
+		Recipients:      recipients{sn},
+		PickupLocations: pickupLocations{sn},
+		Deliveries:      deliveries{sn},
+	}
+}
+
+// session is what a store works on: a pool or a transaction, and whose dialect
+// it speaks.
+type session struct {
+	db     *gorm.DB
+	engine *engine
+}
+
+func (s session) with(ctx context.Context) *gorm.DB { return s.db.WithContext(ctx) }
+
+// ofBusiness begins a query on what belongs to a business in an environment.
+func (s session) ofBusiness(ctx context.Context, t domain.Tenant) *gorm.DB {
+	return s.with(ctx).Where("business_id = ? AND environment = ?", rowIDOf(t.BusinessID), string(t.Environment))
+}
+
+// ofApplication begins a query on what belongs to an application in an environment.
+func (s session) ofApplication(ctx context.Context, t domain.Tenant) *gorm.DB {
+	return s.with(ctx).Where("application_id = ? AND environment = ?", rowIDOf(t.ApplicationID), string(t.Environment))
+}
+
+// page cuts a query to one page of it, and one record more.
+func page(db *gorm.DB, p domain.PageRequest, newestFirst bool) *gorm.DB {
+	after, order := "(created_at, id) > (?, ?)", "created_at, id"
+	if newestFirst {
+		after, order = "(created_at, id) < (?, ?)", "created_at DESC, id DESC"
+	}
+	if p.After != nil {
+		db = db.Where(after, instantOf(p.After.CreatedAt), rowIDOf(p.After.ID))
+	}
+	return db.Order(order).Limit(p.Limit + 1)
+}

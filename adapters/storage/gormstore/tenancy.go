@@ -1,0 +1,132 @@
+package gormstore
+
+import (
+	"context"
+	"time"
+
+	"gorm.io/gorm"
+
+	"waybill/domain"
+)
+
+// tenancy is ports.TenancyStore.
+type tenancy struct{ session }
+
+// credentialJoin reads a key with all it speaks for in one statement: it is on
+// the path of every request that no cache answers.
+var credentialJoin = "SELECT " +
+	apiKeyTable.selectAs("k", "key_") + ", " +
+	applicationTable.selectAs("a", "application_") + ", " +
+	businessTable.selectAs("b", "business_") +
+	" FROM api_keys k JOIN applications a ON a.id = k.application_id JOIN businesses b ON b.id = a.business_id" +
+	" WHERE k.digest = ?"
+
+func (s tenancy) Credential(ctx context.Context, digest [32]byte) (domain.Credential, error) {
+	var row credentialRow
+	result := s.with(ctx).Raw(credentialJoin, digest[:]).Scan(&row)
+	if result.Error == nil && result.RowsAffected == 0 {
+		return domain.Credential{}, domain.ErrNotFound
+	}
+	if result.Error != nil {
+		return domain.Credential{}, s.engine.failed("read a credential", result.Error)
+	}
+	return row.domain(), nil
+}
+
+func (s tenancy) Business(ctx context.Context, id domain.ID) (domain.Business, error) {
+	key, err := lookup(domain.PrefixBusiness, id)
+	if err != nil {
+		return domain.Business{}, err
+	}
+	var row businessRow
+	if err := s.with(ctx).Where("id = ?", key).Take(&row).Error; err != nil {
+		return domain.Business{}, s.engine.failed("read a business", err)
+	}
+	return row.domain(), nil
+}
+
+func (s tenancy) Application(ctx context.Context, id domain.ID) (domain.Application, error) {
+	key, err := lookup(domain.PrefixApplication, id)
+	if err != nil {
+		return domain.Application{}, err
+	}
+	var row applicationRow
+	if err := s.with(ctx).Where("id = ?", key).Take(&row).Error; err != nil {
+		return domain.Application{}, s.engine.failed("read an application", err)
+	}
+	return row.domain(), nil
+}
+
+func (s tenancy) APIKey(ctx context.Context, id domain.ID) (domain.APIKey, error) {
+	key, err := lookup(domain.PrefixAPIKey, id)
+	if err != nil {
+		return domain.APIKey{}, err
+	}
+	var row apiKeyRow
+	if err := s.with(ctx).Where("id = ?", key).Take(&row).Error; err != nil {
+		return domain.APIKey{}, s.engine.failed("read an API key", err)
+	}
+	return row.domain(), nil
+}
+
+func (s tenancy) APIKeys(ctx context.Context, applicationID domain.ID) ([]domain.APIKey, error) {
+	key, err := lookup(domain.PrefixApplication, applicationID)
+	if err != nil {
+		return nil, nil // no such application, so no keys
+	}
+	var rows []apiKeyRow
+	err = oldestFirst(s.with(ctx)).Where("application_id = ?", key).Find(&rows).Error
+	return all(rows, (*apiKeyRow).domain), s.engine.failed("list API keys", err)
+}
+
+func (s tenancy) Businesses(ctx context.Context) ([]domain.Business, error) {
+	var rows []businessRow
+	err := oldestFirst(s.with(ctx)).Find(&rows).Error
+	return all(rows, (*businessRow).domain), s.engine.failed("list businesses", err)
+}
+
+func (s tenancy) Applications(ctx context.Context, businessID domain.ID) ([]domain.Application, error) {
+	key, err := lookup(domain.PrefixBusiness, businessID)
+	if err != nil {
+		return nil, nil // no such business, so no applications
+	}
+	var rows []applicationRow
+	err = oldestFirst(s.with(ctx)).Where("business_id = ?", key).Find(&rows).Error
+	return all(rows, (*applicationRow).domain), s.engine.failed("list applications", err)
+}
+
+func (s tenancy) InsertBusiness(ctx context.Context, b domain.Business) error {
+	row := newBusinessRow(b)
+	return s.engine.failed("insert a business", s.with(ctx).Create(&row).Error)
+}
+
+func (s tenancy) InsertApplication(ctx context.Context, a domain.Application) error {
+	row := newApplicationRow(a)
+	return s.engine.failed("insert an application", s.with(ctx).Create(&row).Error)
+}
+
+func (s tenancy) SetApplicationDisabled(ctx context.Context, id domain.ID, disabled bool) error {
+	key, err := lookup(domain.PrefixApplication, id)
+	if err != nil {
+		return err
+	}
+	result := s.with(ctx).Model(&applicationRow{}).Where("id = ?", key).Update("disabled", disabled)
+	return s.engine.changed("disable an application", result)
+}
+
+func (s tenancy) InsertAPIKey(ctx context.Context, k domain.APIKey) error {
+	row := newAPIKeyRow(k)
+	return s.engine.failed("insert an API key", s.with(ctx).Create(&row).Error)
+}
+
+func (s tenancy) RevokeAPIKey(ctx context.Context, id domain.ID, at time.Time) error {
+	key, err := lookup(domain.PrefixAPIKey, id)
+	if err != nil {
+		return err
+	}
+	result := s.with(ctx).Model(&apiKeyRow{}).Where("id = ?", key).
+		Update("revoked_at", gorm.Expr("COALESCE(revoked_at, ?)", instantOf(at)))
+	return s.engine.changed("revoke an API key", result)
+}
+
+func oldestFirst(db *gorm.DB) *gorm.DB { return db.Order("created_at, id") }

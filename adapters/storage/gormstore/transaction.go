@@ -1,0 +1,118 @@
+package gormstore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"gorm.io/gorm"
+
+	"waybill/ports"
+)
+
+const (
+	maxRetries = 3
+	// retryPause is the longest pause before the first retry; it doubles.
+	retryPause = 10 * time.Millisecond
+	// endTimeout bounds COMMIT and ROLLBACK, which ignore the caller's context.
+	endTimeout = 10 * time.Second
+)
+
+// InTx runs fn in one transaction.
+func (s *Store) InTx(ctx context.Context, fn func(ctx context.Context, tx ports.Stores) error) error {
+	return s.transact(ctx, func(db *gorm.DB) error { return fn(ctx, s.stores(db)) })
+}
+
+// transact runs fn in a transaction, and again when the database asks for it.
+func (s *Store) transact(ctx context.Context, fn func(db *gorm.DB) error) error {
+	for retry := 0; ; retry++ {
+		err := s.attempt(ctx, fn)
+		if err == nil || retry == maxRetries || !s.worthRetrying(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(rand.N(retryPause << retry)):
+		}
+	}
+}
+
+// errNotBegun marks a transaction that did not begin: the connection was taken
+// from the pool and turned out to be dead.
+var errNotBegun = errors.New("gormstore: begin")
+
+func (s *Store) worthRetrying(err error) bool {
+	return errors.Is(err, errNotBegun) || s.engine.transient(err)
+}
+
+func (s *Store) attempt(ctx context.Context, fn func(db *gorm.DB) error) error {
+	conn, err := s.pools.write.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("gormstore: no connection to the database: %w", err)
+	}
+	defer conn.Close() // back into the pool; its error is that of a dead connection, known by now
+
+	// The transaction has a context of its own, which ends with the caller's
+	// until fn is through. A COMMIT must not be cancelled half-way: one that
+	// was sent counts, whoever still waits for its answer.
+	txCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	release := context.AfterFunc(ctx, cancel)
+	defer release()
+
+	tx, err := conn.BeginTx(txCtx, nil)
+	if err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("gormstore: begin: %w", err)
+		}
+		return fmt.Errorf("%w: %w", errNotBegun, err)
+	}
+	committing := false
+	defer func() { // after a failure, and after a panic or Goexit in fn
+		if !committing {
+			timer := time.AfterFunc(endTimeout, cancel)
+			defer timer.Stop()
+			_ = tx.Rollback() // a transaction whose rollback fails is dead already
+		}
+	}()
+
+	if err := fn(s.in(ctx, tx)); err != nil {
+		return err
+	}
+	if !release() {
+		return fmt.Errorf("gormstore: not committed: %w", context.Cause(ctx))
+	}
+	committing = true
+	return s.commit(txCtx, cancel, conn, tx)
+}
+
+// in is gorm on the transaction.
+func (s *Store) in(ctx context.Context, tx *sql.Tx) *gorm.DB {
+	db := s.write.Session(&gorm.Session{NewDB: true, Context: ctx})
+	db.Statement.ConnPool = tx
+	return db
+}
+
+// commit tells three outcomes apart: committed, not committed, and
+// ports.ErrOutcomeUnknown.
+func (s *Store) commit(ctx context.Context, cancel func(), conn *sql.Conn, tx *sql.Tx) error {
+	timer := time.AfterFunc(endTimeout, cancel)
+	defer timer.Stop()
+	err := s.commitTx(tx)
+	if err == nil {
+		return nil
+	}
+	refused := s.engine.refused(ctx, conn, err)
+	// database/sql takes the transaction for finished, whatever state the
+	// session is in. Nobody else may get it.
+	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+	if refused {
+		return fmt.Errorf("gormstore: commit: %w", err)
+	}
+	return fmt.Errorf("%w: %w", ports.ErrOutcomeUnknown, err)
+}

@@ -1,0 +1,84 @@
+package sample
+
+import (
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// Booking is cash on delivery with an external_id. It has both a fee and the
+// mark of a custom quote, so that no field is zero: a case for storage only.
+func Booking(with ...func(*domain.Booking)) domain.Booking {
+	id := ID(domain.PrefixDelivery)
+	recipient := Recipient()
+	return build(domain.Booking{
+		ID:         id,
+		Tenant:     Tenant(),
+		Reference:  Reference(),
+		ExternalID: "order-" + id.Hex(),
+		Recipient:  domain.Party{ID: recipient.ID, Name: "A. Owusu", PhoneNumber: recipient.PhoneNumber},
+		Pickup: domain.Pickup{
+			Name:        "Makola kitchen",
+			Contact:     "+233201112223",
+			Address:     "Stall 14, Makola Market",
+			Coordinates: domain.Coordinates{Latitude: 5.5463, Longitude: -0.2062},
+		},
+		Dropoff: domain.Dropoff{
+			ID:            ID(domain.PrefixAddress),
+			Address:       "12 Oxford Street, Osu",
+			Coordinates:   domain.Coordinates{Latitude: 5.55710000000001, Longitude: -0.1818},
+			Label:         "Home",
+			Municipality:  "Accra",
+			DeliveryNotes: "Ring twice",
+		},
+		Payment:     domain.Payment{Type: domain.CashOnDelivery, GoodsValue: &domain.Money{Minor: 12_550, Currency: "GHS"}},
+		VehicleType: domain.Bike,
+		Quote: domain.Quote{
+			Currency:            "GHS",
+			Distance:            domain.Distance{Kilometres: 4.27, Source: domain.DistanceRoad},
+			Fee:                 &domain.Money{Minor: 2_450, Currency: "GHS"},
+			RequiresCustomQuote: true,
+		},
+		Instructions: "Keep upright",
+		CreatedAt:    Now.Add(9 * time.Second),
+	}, with)
+}
+
+// Delivery is a booked one; Event 1 comes with BookingWrite.
+func Delivery(with ...func(*domain.Booking)) *domain.Delivery {
+	d, _ := domain.Book(Booking(with...), ID(domain.PrefixEvent))
+	return d
+}
+
+// Event is the cancellation of a delivery by the platform.
+func Event(delivery domain.ID, with ...func(*domain.Event)) domain.Event {
+	return build(domain.Event{
+		ID: ID(domain.PrefixEvent), DeliveryID: delivery, Type: "delivery.cancelled", Status: domain.Cancelled,
+		Previous: domain.Assigned, Sequence: 3, OccurredAt: Now.Add(10 * time.Second), Reason: domain.ReasonNoRider,
+	}, with)
+}
+
+// BookingWrite books a delivery to a new recipient at a new address.
+func BookingWrite(t domain.Tenant, with ...func(*domain.Booking)) ports.BookingWrite {
+	recipient := Recipient()
+	address := Address(recipient.ID)
+	w := BookingTo(t, recipient, address, with...)
+	w.NewRecipient, w.NewAddress = true, true
+	return w
+}
+
+// BookingTo books a delivery to a recipient and an address that are there.
+func BookingTo(t domain.Tenant, r domain.Recipient, a domain.Address, with ...func(*domain.Booking)) ports.BookingWrite {
+	booking := Booking(func(b *domain.Booking) {
+		b.Tenant = t
+		b.Recipient.ID, b.Recipient.PhoneNumber = r.ID, r.PhoneNumber
+		b.Dropoff.ID = a.ID
+	})
+	booking = build(booking, with)
+	delivery, event := domain.Book(booking, ID(domain.PrefixEvent))
+	return ports.BookingWrite{
+		Key: KeyRecord(), Retention: time.Hour,
+		Recipient: r, Address: a, Delivery: delivery, Event: event,
+	}
+}

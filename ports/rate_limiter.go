@@ -13,7 +13,8 @@ type RateLimiter interface {
 	// Take counts one request against every bucket, or against none when any
 	// of them is full: all in one atomic step.
 	Take(ctx context.Context, buckets ...Bucket) (Allowance, error)
-	// Peek tells what Take would answer and counts nothing.
+	// Peek tells what Take would answer and counts nothing; Remaining is what
+	// is left without the request that was not taken.
 	Peek(ctx context.Context, buckets ...Bucket) (Allowance, error)
 	// GiveBack undoes one Take that admitted.
 	GiveBack(ctx context.Context, buckets ...Bucket) error

@@ -60,6 +60,8 @@ func checkMediaType(h http.Header) error {
 	mediaType, params, err := mime.ParseMediaType(declared[0])
 	charset := params["charset"]
 	switch {
+	case mediaType == "application/x-www-form-urlencoded":
+		return unsupported("Send Content-Type: application/json. The request has a form's type, which curl -d sends by itself.")
 	case err != nil, len(declared) > 1, mediaType != "application/json":
 		return unsupported("Send Content-Type: application/json.")
 	case charset != "" && !strings.EqualFold(charset, "utf-8"):

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
+	"strings"
 	"time"
 
 	"waybill/domain"
@@ -35,7 +36,8 @@ func (b cursorBox) seal(binding string, p domain.Position) string {
 }
 
 func (b cursorBox) open(binding string, prefix domain.Prefix, cursor string) (domain.Position, bool) {
-	if len(cursor) > maxCursor {
+	// The decoder would pass over line breaks; a cursor comes back unchanged.
+	if len(cursor) > maxCursor || strings.ContainsAny(cursor, "\r\n") {
 		return domain.Position{}, false
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)

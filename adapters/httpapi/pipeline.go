@@ -20,6 +20,7 @@ type call struct {
 	environment domain.Environment
 	requestID   string
 	grant       tenancy.Grant
+	leave       func() // nil: not among the application's requests in flight
 	tenant      domain.Tenant
 	id          domain.ID         // in the path
 	query       query             // checked for names, not for values
@@ -32,6 +33,7 @@ type call struct {
 func (a *API) pipeline(r route) gin.HandlerFunc {
 	return func(g *gin.Context) {
 		c := callOf(g)
+		defer c.end()
 		rep, err := a.run(r, c)
 		if err != nil {
 			a.fail(c, err)
@@ -49,7 +51,7 @@ func (a *API) run(r route, c *call) (reply, error) {
 		return r.handle(a, c)
 	}
 	steps := []func(route, *call) error{
-		a.admit, // 401: bearer, environment, key state; 429
+		a.admit, // 401: bearer, environment, key state; 429: rate, requests in flight
 		a.checkScope,
 		a.readPathID,
 		a.readQuery,
@@ -58,10 +60,23 @@ func (a *API) run(r route, c *call) (reply, error) {
 	}
 	for _, step := range steps {
 		if err := step(r, c); err != nil {
-			return reply{}, err
+			return reply{}, a.orNotFound(r, c, err)
 		}
 	}
 	return r.handle(a, c)
+}
+
+// orNotFound puts first what comes first in the order of checks: where the ID
+// in the path leads nowhere, nothing behind it is told. A route that reads its
+// record only in the handler finds that out here, when a later check fails.
+func (a *API) orNotFound(r route, c *call, err error) error {
+	if c.id == "" || !r.readsLate {
+		return err
+	}
+	if missing := r.exists(a, c.Request.Context(), c.tenant, c.id); missing != nil {
+		return missing
+	}
+	return err
 }
 
 func (a *API) admit(_ route, c *call) error {
@@ -74,7 +89,18 @@ func (a *API) admit(_ route, c *call) error {
 		return err
 	}
 	c.tenant = grant.Credential.Tenant()
-	return nil
+	c.leave, err = a.Admission.Enter(c.Request.Context(), &c.grant)
+	if err != nil {
+		showAllowance(c, c.grant.Allowance) // the refused request was given back
+	}
+	return err
+}
+
+// end takes the call off the application's requests in flight.
+func (c *call) end() {
+	if c.leave != nil {
+		c.leave()
+	}
 }
 
 // greetStranger shows the limits of the address to a client without a key.
@@ -122,7 +148,7 @@ func (a *API) readPathID(r route, c *call) (err error) {
 	if c.id, err = domain.ParseID(r.id, c.Param(r.pathID())); err != nil {
 		return err
 	}
-	if r.exists == nil {
+	if r.readsLate {
 		return nil // the handler's own read tells
 	}
 	return r.exists(a, c.Request.Context(), c.tenant, c.id)

@@ -67,11 +67,14 @@ func unknownParameter(name string, known []string) error {
 	if len(known) > 0 {
 		message = "Unknown query parameter. This call takes " + strings.Join(known, ", ") + "."
 	}
+	e := &domain.Error{Kind: domain.KindMalformed, Code: domain.CodeInvalidRequest, Message: message}
 	if len(name) > 64 {
 		name = name[:64]
 	}
-	return &domain.Error{Kind: domain.KindMalformed, Code: domain.CodeInvalidRequest, Message: message,
-		Details: map[string]any{"field": strings.ToValidUTF8(name, "?")}}
+	if name != "" { // ?=5 has a parameter that cannot be named
+		e.Details = map[string]any{"field": strings.ToValidUTF8(name, "?")}
+	}
+	return e
 }
 
 func (q query) reject(name, code, message string) {

@@ -108,6 +108,11 @@ func (a *API) getAddress(c *call) (reply, error) {
 	return ok("Address found.", views.NewAddress(found)), nil
 }
 
+func (a *API) addressExists(ctx context.Context, t domain.Tenant, id domain.ID) error {
+	_, err := a.Recipients.Address(ctx, t, id)
+	return err
+}
+
 // readPlace reads an address, of the directory or inline, and tells whether
 // its coordinates are sound.
 func readPlace(r *strictjson.Reader) (p recipients.Place, located bool) {

@@ -42,6 +42,7 @@ type route struct {
 	scope        domain.Scope  // empty: any key will do
 	id           domain.Prefix // of the one ID in the path
 	exists       func(a *API, ctx context.Context, t domain.Tenant, id domain.ID) error
+	readsLate    bool     // the handler reads the record itself and says when there is none
 	query        []string // the parameters it takes
 	key          keyRule
 	body         strictjson.Shape // nil: takes none
@@ -66,7 +67,7 @@ var routes = []route{
 	},
 	{
 		method: "GET", path: "/recipients/{recipient_id}", scope: domain.ScopeRecipientsRead,
-		id: domain.PrefixRecipient, handle: (*API).getRecipient,
+		id: domain.PrefixRecipient, exists: (*API).recipientExists, readsLate: true, handle: (*API).getRecipient,
 	},
 	{
 		method: "POST", path: "/recipients/{recipient_id}/addresses", scope: domain.ScopeRecipientsWrite,
@@ -75,11 +76,11 @@ var routes = []route{
 	},
 	{
 		method: "GET", path: "/recipients/{recipient_id}/addresses", scope: domain.ScopeRecipientsRead,
-		id: domain.PrefixRecipient, handle: (*API).listAddresses,
+		id: domain.PrefixRecipient, exists: (*API).recipientExists, readsLate: true, handle: (*API).listAddresses,
 	},
 	{
 		method: "GET", path: "/recipient-addresses/{address_id}", scope: domain.ScopeRecipientsRead,
-		id: domain.PrefixAddress, handle: (*API).getAddress,
+		id: domain.PrefixAddress, exists: (*API).addressExists, readsLate: true, handle: (*API).getAddress,
 	},
 
 	{
@@ -92,7 +93,7 @@ var routes = []route{
 	},
 	{
 		method: "GET", path: "/pickup-locations/{pickup_location_id}", scope: domain.ScopeDeliveriesRead,
-		id: domain.PrefixPickupLocation, handle: (*API).getPickupLocation,
+		id: domain.PrefixPickupLocation, exists: (*API).pickupLocationExists, readsLate: true, handle: (*API).getPickupLocation,
 	},
 	{
 		method: "PATCH", path: "/pickup-locations/{pickup_location_id}", scope: domain.ScopeDeliveriesWrite,
@@ -111,11 +112,11 @@ var routes = []route{
 	},
 	{
 		method: "GET", path: "/deliveries/{delivery_id}", scope: domain.ScopeDeliveriesRead,
-		id: domain.PrefixDelivery, handle: (*API).getDelivery,
+		id: domain.PrefixDelivery, exists: (*API).deliveryExists, readsLate: true, handle: (*API).getDelivery,
 	},
 	{
 		method: "GET", path: "/deliveries/{delivery_id}/events", scope: domain.ScopeDeliveriesRead,
-		id: domain.PrefixDelivery, handle: (*API).listEvents,
+		id: domain.PrefixDelivery, exists: (*API).deliveryExists, readsLate: true, handle: (*API).listEvents,
 	},
 	{
 		method: "POST", path: "/deliveries/{delivery_id}/cancel", scope: domain.ScopeDeliveriesWrite,

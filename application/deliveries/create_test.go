@@ -170,6 +170,11 @@ func savedOrder(recipient, address string) deliveries.Order {
 func TestASavedDestinationThatIsNotTheirsIsNotFoundInOneVoice(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
+	s.price = func(context.Context, domain.Trip) (domain.Quote, error) {
+		t.Error("a price was asked for a destination that is not theirs")
+		return domain.Quote{}, nil
+	}
+	s.build()
 	neighbour, live := s.newTenant(t, domain.Sandbox), s.tenant
 	live.Environment = domain.Live
 	ama := s.newRecipient(t, s.tenant, "Ama", "+233201234567")

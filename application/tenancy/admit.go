@@ -19,6 +19,7 @@ type Limits struct {
 // Admission decides whether a request is let in, and on whose behalf.
 type Admission struct {
 	keys    *keyCache
+	flights *flights
 	limiter ports.RateLimiter
 	digest  ports.KeyDigester
 	clock   ports.Clock
@@ -27,7 +28,7 @@ type Admission struct {
 
 // NewAdmission makes the gate every request passes first.
 func NewAdmission(s ports.Storage, l ports.RateLimiter, d ports.KeyDigester, c ports.Clock, limits Limits) *Admission {
-	return &Admission{keys: newKeyCache(s, c), limiter: l, digest: d, clock: c, limits: limits}
+	return &Admission{keys: newKeyCache(s, c), flights: newFlights(), limiter: l, digest: d, clock: c, limits: limits}
 }
 
 // Knock is what admission looks at of a request.

@@ -49,9 +49,10 @@ func (k *keyCache) find(ctx context.Context, digest [32]byte) (domain.Credential
 	entry, known := k.entries[digest]
 	k.mu.RUnlock()
 	switch age := now.Sub(entry.at); {
-	case known && entry.missing && age < missingFor:
+	case !known, age < 0: // the clock was set back: how old the entry is, nobody knows
+	case entry.missing && age < missingFor:
 		return domain.Credential{}, domain.ErrNotFound
-	case known && !entry.missing && age < foundFor:
+	case !entry.missing && age < foundFor:
 		return entry.credential, nil
 	}
 	credential, err := k.storage.Read().Tenancy.Credential(ctx, digest)
@@ -75,18 +76,25 @@ func (k *keyCache) remember(digest [32]byte, entry cachedKey) {
 	defer k.mu.Unlock()
 	if _, known := k.entries[digest]; !known && len(k.entries) >= maxCached {
 		k.evict(entry.at)
+		if entry.missing && len(k.entries) >= maxCached {
+			return // guesses never push out customers
+		}
+		k.makeRoom()
 	}
 	k.entries[digest] = entry
 }
 
-// evict makes room: all that is stale, or else any one entry. Keys that do not
-// exist go first, so that guesses never push out customers.
+// evict drops keys that do not exist and all that is stale.
 func (k *keyCache) evict(now time.Time) {
 	for digest, entry := range k.entries {
 		if entry.missing || now.Sub(entry.at) >= trustedFor {
 			delete(k.entries, digest)
 		}
 	}
+}
+
+// makeRoom drops any entry where all of them are customers.
+func (k *keyCache) makeRoom() {
 	for digest := range k.entries {
 		if len(k.entries) < maxCached {
 			return

@@ -165,7 +165,7 @@ func (d *Document) check(req *http.Request, res *http.Response, body []byte) err
 // expected finds the response the document has for a request and a status, or
 // nil; and the methods documented for the address.
 func (d *Document) expected(req *http.Request, status int) (*response, []string) {
-	p, found := d.match(req.URL.Path)
+	p, found := d.match(req.URL.EscapedPath()) // an escaped slash divides nothing
 	if !found {
 		return d.outside(status, http.StatusNotFound, "NotFound"), nil
 	}

@@ -1,7 +1,6 @@
 package gormstore_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,8 +18,12 @@ import (
 var emptyDatabases = map[string]func(testing.TB) string{
 	"SQLite": sqliteURL,
 	"Postgres": func(t testing.TB) string {
-		nothing := func(context.Context, string) error { return nil }
-		return postgres.Database(t, nothing, "000000000000empty")
+		url := postgres.Database(t, gormstore.Migrate, gormstore.MigrationsHash())
+		write, _ := open(t, url).Pools()
+		if _, err := write.ExecContext(t.Context(), "DROP SCHEMA public CASCADE; CREATE SCHEMA public"); err != nil {
+			t.Fatal(err)
+		}
+		return url
 	},
 }
 

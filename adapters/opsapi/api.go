@@ -1,0 +1,152 @@
+package opsapi
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"sync/atomic"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Limits of a connection. Profiles are recorded while the client waits, so
+// that an answer may take as long as the longest profile one asks for.
+const (
+	readHeaderTimeout = 5 * time.Second
+	readTimeout       = 15 * time.Second
+	writeTimeout      = 2 * time.Minute
+	idleTimeout       = 60 * time.Second
+	maxHeaderBytes    = 16 << 10
+)
+
+// Options are what the listener tells about.
+type Options struct {
+	Checks  []Check // what has to work before traffic makes sense
+	Metrics prometheus.Gatherer
+	Log     *slog.Logger
+}
+
+// API is the operators' listener.
+type API struct {
+	options  Options
+	server   *http.Server
+	draining atomic.Bool
+}
+
+// New builds the listener's API; Serve starts it.
+func New(o Options) *API {
+	a := &API{options: o}
+	a.server = &http.Server{
+		Handler:           a.router(),
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
+	}
+	return a
+}
+
+// Handler is the API without a listener.
+func (a *API) Handler() http.Handler { return a.server.Handler }
+
+// Serve answers on the listener until Shutdown; then it returns http.ErrServerClosed.
+func (a *API) Serve(l net.Listener) error { return a.server.Serve(l) }
+
+// Drain makes /readyz answer 503 from now on, so that balancers send traffic
+// elsewhere while the process finishes what it has begun.
+func (a *API) Drain() { a.draining.Store(true) }
+
+// Shutdown stops accepting and waits for what is under way. When ctx ends
+// first, the rest is cut off.
+func (a *API) Shutdown(ctx context.Context) error {
+	err := a.server.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return errors.Join(err, a.server.Close())
+	}
+	return err
+}
+
+func (a *API) router() *gin.Engine {
+	gin.SetMode(gin.ReleaseMode)
+	engine := gin.New()
+	engine.RedirectTrailingSlash = false
+	engine.HandleMethodNotAllowed = true
+	if err := engine.SetTrustedProxies(nil); err != nil {
+		panic(err) // no proxies are always valid
+	}
+	engine.Use(a.recover)
+	health := map[string]gin.HandlerFunc{"/healthz": alive, "/readyz": a.ready}
+	for path, handler := range health {
+		engine.GET(path, handler)
+		engine.HEAD(path, handler)
+	}
+	engine.GET("/metrics", gin.WrapH(promhttp.HandlerFor(a.options.Metrics, promhttp.HandlerOpts{})))
+	engine.GET("/debug/pprof/*profile", profile)
+	engine.NoRoute(func(c *gin.Context) {
+		fail(c, http.StatusNotFound, "NOT_FOUND", "There is nothing here. There are /healthz, /readyz, /metrics and /debug/pprof/.", nil)
+	})
+	engine.NoMethod(func(c *gin.Context) {
+		fail(c, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "This address takes GET only.", nil)
+	})
+	return engine
+}
+
+func profile(c *gin.Context) {
+	switch c.Param("profile") {
+	case "/cmdline":
+		pprof.Cmdline(c.Writer, c.Request)
+	case "/profile":
+		pprof.Profile(c.Writer, c.Request)
+	case "/symbol":
+		pprof.Symbol(c.Writer, c.Request)
+	case "/trace":
+		pprof.Trace(c.Writer, c.Request)
+	default:
+		pprof.Index(c.Writer, c.Request)
+	}
+}
+
+// recover turns a panic into a 500 and a line in the log.
+func (a *API) recover(c *gin.Context) {
+	defer func() {
+		if p := recover(); p != nil {
+			if p == http.ErrAbortHandler {
+				panic(p)
+			}
+			a.options.Log.ErrorContext(c.Request.Context(), "operations request panicked", "route", c.FullPath(), "panic", p)
+			if !c.Writer.Written() {
+				fail(c, http.StatusInternalServerError, "INTERNAL_SERVER_ERROR", "Something failed on our side.", nil)
+			}
+		}
+	}()
+	c.Next()
+}
+
+type envelope struct {
+	Success    bool       `json:"success"`
+	StatusCode int        `json:"statusCode"`
+	Message    string     `json:"message"`
+	Data       any        `json:"data,omitempty"`
+	Error      *errorBody `json:"error,omitempty"`
+}
+
+type errorBody struct {
+	Code    string `json:"code"`
+	Details any    `json:"details,omitempty"`
+}
+
+func succeed(c *gin.Context, message string, data any) {
+	c.JSON(http.StatusOK, envelope{Success: true, StatusCode: http.StatusOK, Message: message, Data: data})
+}
+
+func fail(c *gin.Context, status int, code, message string, details any) {
+	c.JSON(status, envelope{StatusCode: status, Message: message, Error: &errorBody{Code: code, Details: details}})
+}

@@ -1,0 +1,79 @@
+package opsapi
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gin-gonic/gin"
+)
+
+// checkTimeout bounds one check: a probe that hangs tells nothing.
+const checkTimeout = 2 * time.Second
+
+// Check is one thing that has to work before traffic makes sense.
+type Check struct {
+	Name string
+	Run  func(ctx context.Context) error
+}
+
+// outcome is how one check went.
+type outcome struct {
+	Name         string `json:"name"`
+	OK           bool   `json:"ok"`
+	Error        string `json:"error,omitempty"`
+	Milliseconds int64  `json:"duration_ms"`
+}
+
+type readiness struct {
+	Checks []outcome `json:"checks"`
+}
+
+// alive looks at nothing: restarting the process would not mend a database.
+func alive(c *gin.Context) { succeed(c, "Alive.", nil) }
+
+// ready is 200 when every check passes and the process is not draining. With
+// ?verbose it lists the checks, with the text of those that failed.
+func (a *API) ready(c *gin.Context) {
+	outcomes := append(a.runChecks(c.Request.Context()), outcome{Name: "draining", OK: !a.draining.Load()})
+	var failed []string
+	for i, o := range outcomes {
+		if !o.OK {
+			failed = append(failed, o.Name)
+			if o.Name == "draining" {
+				outcomes[i].Error = "the process is shutting down"
+			}
+		}
+	}
+	var details any
+	if _, verbose := c.GetQuery("verbose"); verbose {
+		details = readiness{Checks: outcomes}
+	}
+	if len(failed) > 0 {
+		fail(c, http.StatusServiceUnavailable, "NOT_READY", "Not ready: "+strings.Join(failed, ", ")+".", details)
+		return
+	}
+	succeed(c, "Ready.", details)
+}
+
+// runChecks runs all checks at once and returns them in their order.
+func (a *API) runChecks(ctx context.Context) []outcome {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	outcomes := make([]outcome, len(a.options.Checks))
+	var wg sync.WaitGroup
+	for i, check := range a.options.Checks {
+		wg.Go(func() {
+			start := time.Now()
+			err := check.Run(ctx)
+			outcomes[i] = outcome{Name: check.Name, OK: err == nil, Milliseconds: time.Since(start).Milliseconds()}
+			if err != nil {
+				outcomes[i].Error = err.Error()
+			}
+		})
+	}
+	wg.Wait()
+	return outcomes
+}

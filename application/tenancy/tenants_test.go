@@ -1,0 +1,323 @@
+package tenancy_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/adapters/storage/gormstore"
+	"waybill/application/tenancy"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// counted identifiers are unique and in order.
+type counted struct{ n uint64 }
+
+func (c *counted) next() (bytes [16]byte) {
+	c.n++
+	binary.BigEndian.PutUint64(bytes[8:], c.n)
+	return bytes
+}
+func (c *counted) ID(p domain.Prefix) domain.ID { return domain.MakeID(p, c.next()) }
+func (c *counted) Reference() domain.Reference  { panic("not for tenants") }
+func (c *counted) APIKey(e domain.Environment) string {
+	bytes := c.next()
+	return domain.MakeAPIKey(e, [32]byte(slices.Concat(bytes[:], bytes[:])))
+}
+
+// office is the operators' use cases on a real database.
+type office struct {
+	*tenancy.Tenants
+	store *gormstore.Store
+	clock *clock
+	ids   *counted
+}
+
+func newOffice(t *testing.T) *office {
+	t.Helper()
+	url := "sqlite://" + filepath.Join(t.TempDir(), "waybill.db")
+	if err := gormstore.Migrate(t.Context(), url); err != nil {
+		t.Fatal(err)
+	}
+	store, err := gormstore.Open(t.Context(), url, gormstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	o := &office{store: store, clock: &clock{now: noon}, ids: &counted{}}
+	o.on(store)
+	return o
+}
+
+// on makes the use cases anew on another storage.
+func (o *office) on(s ports.Storage) { o.Tenants = tenancy.NewTenants(s, digester{}, o.clock, o.ids) }
+
+func (o *office) newBusiness(t *testing.T) domain.Business {
+	t.Helper()
+	b, err := o.CreateBusiness(t.Context(), "Shop", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (o *office) newApplication(t *testing.T) domain.Application {
+	t.Helper()
+	a, err := o.CreateApplication(t.Context(), o.newBusiness(t).ID, "App")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func (o *office) issue(t *testing.T, lifetime *time.Duration) tenancy.IssuedKey {
+	t.Helper()
+	k, err := o.IssueKey(t.Context(), o.newApplication(t).ID, domain.Live, []domain.Scope{domain.ScopeQuotesRead, domain.ScopeDeliveriesWrite}, lifetime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// admit knocks with the key at the live host, with nothing remembered.
+func (o *office) admit(t *testing.T, secret string) error {
+	t.Helper()
+	a := tenancy.NewAdmission(o.store, &counter{taken: map[string]int{}}, digester{}, o.clock, limits)
+	_, err := a.Admit(t.Context(), tenancy.Knock{Environment: domain.Live, Address: address, Key: secret})
+	return err
+}
+
+func (o *office) locations(t *testing.T, b domain.ID, e domain.Environment) []domain.PickupLocation {
+	t.Helper()
+	found, err := o.store.Read().PickupLocations.List(t.Context(), domain.Tenant{BusinessID: b, Environment: e},
+		domain.PickupLocationFilter{}, domain.PageRequest{Limit: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func TestANewBusinessHasThreeSandboxLocations(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	b, err := o.CreateBusiness(t.Context(), "  Shop ", &domain.RateLimit{Limit: 5, Window: time.Second})
+	if err != nil || b.Name != "Shop" || !b.CreatedAt.Equal(noon) {
+		t.Fatalf("%+v, %v", b, err)
+	}
+	stored, err := o.store.Read().Tenancy.Business(t.Context(), b.ID)
+	if err != nil || stored.Name != "Shop" || *stored.RateLimit != *b.RateLimit {
+		t.Errorf("stored %+v, %v", stored, err)
+	}
+	var outcomes []string
+	for _, p := range o.locations(t, b.ID, domain.Sandbox) {
+		_, err := p.Pickup()
+		var e *domain.Error
+		if errors.As(err, &e) {
+			outcomes = append(outcomes, e.Code)
+			continue
+		}
+		outcomes = append(outcomes, "good")
+	}
+	slices.Sort(outcomes)
+	if want := []string{"PICKUP_LOCATION_INACTIVE", "PICKUP_LOCATION_INCOMPLETE", "good"}; !slices.Equal(outcomes, want) {
+		t.Errorf("locations %v, want %v", outcomes, want)
+	}
+	for _, p := range o.locations(t, b.ID, domain.Sandbox) {
+		if !p.Active && !p.Complete() {
+			t.Errorf("%s is off and incomplete, so that nobody can tell why it fails", p.Name)
+		}
+	}
+	if live := o.locations(t, b.ID, domain.Live); len(live) != 0 {
+		t.Errorf("live locations %+v", live)
+	}
+}
+
+// shaky fails the nth insert of a transaction.
+type shaky struct {
+	*gormstore.Store
+	left int
+}
+
+type shakyLocations struct {
+	ports.PickupLocationStore
+	left *int
+}
+
+func (s *shaky) InTx(ctx context.Context, fn func(context.Context, ports.Stores) error) error {
+	return s.Store.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+		tx.PickupLocations = shakyLocations{tx.PickupLocations, &s.left}
+		return fn(ctx, tx)
+	})
+}
+
+func (s shakyLocations) Insert(ctx context.Context, t domain.Tenant, p domain.PickupLocation) error {
+	if *s.left--; *s.left < 0 {
+		return errBroken
+	}
+	return s.PickupLocationStore.Insert(ctx, t, p)
+}
+
+func TestABusinessIsThereWithItsLocationsOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	for inserts := range 3 {
+		o := newOffice(t)
+		o.on(&shaky{o.store, inserts})
+		if _, err := o.CreateBusiness(t.Context(), "Shop", nil); !errors.Is(err, errBroken) {
+			t.Errorf("got %v", err)
+		}
+		if all, err := o.Businesses(t.Context()); err != nil || len(all) != 0 {
+			t.Errorf("after %d locations: %+v, %v", inserts, all, err)
+		}
+	}
+}
+
+func TestNamesHaveOneToAHundredAndTwentyEightCharacters(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	b := o.newBusiness(t)
+	for name, good := range map[string]bool{
+		"": false, "   ": false, "A": true, strings.Repeat("é", 128): true, strings.Repeat("é", 129): false,
+		" " + strings.Repeat("x", 128) + " ": true,
+	} {
+		_, business := o.CreateBusiness(t.Context(), name, nil)
+		_, app := o.CreateApplication(t.Context(), b.ID, name)
+		for what, err := range map[string]error{"business": business, "application": app} {
+			if good != (err == nil) || !good && !domain.HasCode(err, "VALIDATION_ERROR") {
+				t.Errorf("%s %q: %v", what, name, err)
+			}
+		}
+	}
+}
+
+func TestAnApplicationBelongsToABusiness(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	app := o.newApplication(t)
+	if all, err := o.Applications(t.Context(), app.BusinessID); err != nil || len(all) != 1 || all[0].ID != app.ID {
+		t.Errorf("%+v, %v", all, err)
+	}
+	nobody := o.ids.ID(domain.PrefixBusiness)
+	if _, err := o.CreateApplication(t.Context(), nobody, "App"); !domain.HasCode(err, "NOT_FOUND") {
+		t.Errorf("an application of nobody: %v", err)
+	}
+	if _, err := o.Applications(t.Context(), nobody); !domain.HasCode(err, "NOT_FOUND") {
+		t.Errorf("the applications of nobody: %v", err)
+	}
+}
+
+func TestAnIssuedKeyOpensAndItsSecretIsNotKept(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	k := o.issue(t, nil)
+	if e, ok := domain.ParseAPIKey(k.Secret); !ok || e != domain.Live {
+		t.Errorf("secret %q", k.Secret)
+	}
+	stored, err := o.store.Read().Tenancy.APIKey(t.Context(), k.ID)
+	if err != nil || stored.Digest != (digester{}).Digest(k.Secret) || stored.LastFour != k.Secret[len(k.Secret)-4:] ||
+		stored.ExpiresAt != nil || stored.RevokedAt != nil || stored.Environment != domain.Live ||
+		!slices.Equal(stored.Scopes, []domain.Scope{"quotes:read", "deliveries:write"}) {
+		t.Errorf("stored %+v, %v", stored, err)
+	}
+	if err := o.admit(t, k.Secret); err != nil {
+		t.Errorf("refused: %v", err)
+	}
+}
+
+func TestAKeyLivesAsLongAsItWasMadeFor(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	day := 24 * time.Hour
+	k := o.issue(t, &day)
+	if k.ExpiresAt == nil || !k.ExpiresAt.Equal(noon.Add(day)) {
+		t.Errorf("expires %v", k.ExpiresAt)
+	}
+	for _, lifetime := range []time.Duration{0, -time.Second} {
+		if _, err := o.IssueKey(t.Context(), k.ApplicationID, domain.Live, nil, &lifetime); !domain.HasCode(err, "VALIDATION_ERROR") {
+			t.Errorf("a lifetime of %s: %v", lifetime, err)
+		}
+	}
+	if _, err := o.IssueKey(t.Context(), o.ids.ID(domain.PrefixApplication), domain.Live, nil, nil); !domain.HasCode(err, "NOT_FOUND") {
+		t.Errorf("a key of nobody: %v", err)
+	}
+	if all, err := o.Keys(t.Context(), k.ApplicationID); err != nil || len(all) != 1 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if _, err := o.Keys(t.Context(), o.ids.ID(domain.PrefixApplication)); !domain.HasCode(err, "NOT_FOUND") {
+		t.Errorf("the keys of nobody: %v", err)
+	}
+}
+
+func TestARotatedKeyHasASuccessorAndWorksOn(t *testing.T) {
+	t.Parallel()
+	for name, lifetime := range map[string]*time.Duration{"that expires": new(10 * 24 * time.Hour), "that does not": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := newOffice(t)
+			old := o.issue(t, lifetime)
+			o.clock.goOn(9 * 24 * time.Hour)
+			next, err := o.RotateKey(t.Context(), old.ID)
+			if err != nil || next.ID == old.ID || next.Secret == old.Secret || next.ApplicationID != old.ApplicationID ||
+				next.Environment != old.Environment || !slices.Equal(next.Scopes, old.Scopes) || next.RevokedAt != nil {
+				t.Fatalf("%+v, %v", next, err)
+			}
+			if (lifetime == nil) != (next.ExpiresAt == nil) || lifetime != nil && !next.ExpiresAt.Equal(o.clock.Now().Add(*lifetime)) {
+				t.Errorf("expires %v", next.ExpiresAt)
+			}
+			if a, b := o.admit(t, old.Secret), o.admit(t, next.Secret); a != nil || b != nil {
+				t.Errorf("old: %v, new: %v", a, b)
+			}
+			if all, err := o.Keys(t.Context(), old.ApplicationID); err != nil || len(all) != 2 || all[0].ID != old.ID {
+				t.Errorf("%+v, %v", all, err)
+			}
+		})
+	}
+	if _, err := newOffice(t).RotateKey(t.Context(), domain.MakeID(domain.PrefixAPIKey, [16]byte{9})); !domain.HasCode(err, "NOT_FOUND") {
+		t.Errorf("an unknown key: %v", err)
+	}
+}
+
+func TestARevokedKeyStaysRevokedAtItsFirstTime(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	k := o.issue(t, nil)
+	for range 2 {
+		revoked, err := o.RevokeKey(t.Context(), k.ID)
+		if err != nil || revoked.ID != k.ID || revoked.RevokedAt == nil || !revoked.RevokedAt.Equal(noon) {
+			t.Errorf("%+v, %v", revoked, err)
+		}
+		o.clock.goOn(time.Hour)
+	}
+	if err := o.admit(t, k.Secret); !domain.HasCode(err, "API_KEY_REVOKED") {
+		t.Errorf("got %v", err)
+	}
+	if all, err := o.Keys(t.Context(), k.ApplicationID); err != nil || len(all) != 1 {
+		t.Errorf("revoked keys are listed: %+v, %v", all, err)
+	}
+	if _, err := o.RevokeKey(t.Context(), o.ids.ID(domain.PrefixAPIKey)); !domain.HasCode(err, "NOT_FOUND") {
+		t.Errorf("an unknown key: %v", err)
+	}
+}
+
+func TestADisabledApplicationsKeysStopAndComeBack(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	k := o.issue(t, nil)
+	for _, disabled := range []bool{true, true, false} {
+		app, err := o.SetDisabled(t.Context(), k.ApplicationID, disabled)
+		if err != nil || app.ID != k.ApplicationID || app.Disabled != disabled {
+			t.Errorf("%+v, %v", app, err)
+		}
+		if err := o.admit(t, k.Secret); disabled != domain.HasCode(err, "INVALID_API_KEY") || !disabled && err != nil {
+			t.Errorf("disabled %t: %v", disabled, err)
+		}
+	}
+	if _, err := o.SetDisabled(t.Context(), o.ids.ID(domain.PrefixApplication), true); !domain.HasCode(err, "NOT_FOUND") {
+		t.Errorf("an unknown application: %v", err)
+	}
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"waybill/adapters/clock/systemclock"
+	"waybill/adapters/identifiers/uuidv7"
+	"waybill/adapters/keydigest/hmacsha256"
+	"waybill/adapters/locks/memlocks"
+	"waybill/adapters/normalizer/international"
+	"waybill/adapters/pricing/httppricing"
+	"waybill/adapters/pricing/tariff"
+	"waybill/adapters/ratelimit/memlimiter"
+	"waybill/adapters/routing/straightline"
+	"waybill/adapters/servicearea/geojson"
+	"waybill/adapters/storage/gormstore"
+	"waybill/application/idempotency"
+	"waybill/application/tenancy"
+	"waybill/configs"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// This file chooses the technology behind each port: one function per port,
+// and in it one switch over the settings. A new adapter is a case here.
+
+const (
+	// connectTimeout is how long a start waits for the database.
+	connectTimeout = 10 * time.Second
+	// failuresPerAddress is how often an address may present no valid key.
+	failuresPerAddress = 60
+)
+
+func newClock() ports.Clock { return systemclock.New() }
+
+func newIdentifiers() ports.Identifiers { return uuidv7.New() }
+
+// newStorage opens what the URL of the database names.
+func newStorage(ctx context.Context, c *configs.Config, log *slog.Logger) (*gormstore.Store, func(), error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	store, err := gormstore.Open(ctx, c.DatabaseURL.Reveal(), gormstore.Options{PoolSize: c.DatabasePoolSize, Logger: log})
+	if err != nil {
+		return nil, nil, &startError{
+			what: "the database cannot be opened", err: err,
+			usedFor: "all data (WAYBILL_DATABASE_URL, now " + c.DatabaseURL.String() + ")",
+			fix:     "start the database, or set WAYBILL_DATABASE_URL",
+		}
+	}
+	closeStore := func() {
+		if err := store.Close(); err != nil {
+			log.Warn("database not closed cleanly", "error", err)
+		}
+	}
+	return store, closeStore, nil
+}
+
+// newKeyDigester needs the pepper only where a key is made or looked up; a
+// command that does neither runs without it.
+func newKeyDigester(c *configs.Config) (ports.KeyDigester, error) {
+	if c.KeyPepper == "" {
+		return noPepper{}, nil
+	}
+	return hmacsha256.New(c.KeyPepper.Reveal())
+}
+
+// noPepper stands where no key is digested.
+type noPepper struct{}
+
+func (noPepper) Digest(string) [32]byte {
+	panic("waybill: a key was digested in a command that did not ask for the pepper")
+}
+
+func newNormalizer(c *configs.Config) (ports.Normalizer, error) {
+	n, err := international.New(c.PhoneRegion)
+	if err != nil {
+		return nil, badSetting(c, "phone_region", err)
+	}
+	return n, nil
+}
+
+func newServiceArea(c *configs.Config) (ports.ServiceArea, error) {
+	switch c.ServiceAreaFile {
+	case "":
+		return geojson.Default(), nil
+	default:
+		area, err := geojson.ReadFile(c.ServiceAreaFile)
+		if err != nil {
+			return nil, badSetting(c, "service_area_file", err)
+		}
+		return area, nil
+	}
+}
+
+// newRouting has one choice; a routing engine that is set is refused with the
+// settings, since a straight line must never stand in for a road.
+func newRouting() ports.Routing { return straightline.New() }
+
+func newPricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea) (ports.Pricing, error) {
+	switch c.PricingURL {
+	case "":
+		return newTariff(c, routing, area)
+	default:
+		client, err := httppricing.New(httppricing.Options{URL: c.PricingURL, Timeout: c.PricingTimeout, Currency: c.Currency})
+		if err != nil {
+			return nil, badSetting(c, "pricing_url", err)
+		}
+		return client, nil
+	}
+}
+
+// newTariff prices by the table of the settings, or the one that is built in.
+func newTariff(c *configs.Config, routing ports.Routing, area ports.ServiceArea) (ports.Pricing, error) {
+	table := tariff.Default()
+	if c.Tariff.Vehicles != nil {
+		table = tariff.Table{Currency: c.Currency, StepMinor: c.Tariff.Step, Vehicles: map[domain.VehicleType]tariff.Rate{}}
+		for vehicle, row := range c.Tariff.Vehicles {
+			table.Vehicles[domain.VehicleType(vehicle)] = tariff.Rate{
+				BaseMinor: row.Base, PerKilometreMinor: row.PerKM, MinimumMinor: row.Minimum, RangeKilometres: row.RangeKM,
+			}
+		}
+	}
+	if table.Currency != c.Currency {
+		return nil, badSetting(c, "currency", errors.New("the built-in prices are in "+table.Currency+", and there is no tariff in the configuration file"))
+	}
+	pricing, err := tariff.New(table, routing, area)
+	if err != nil {
+		return nil, badSetting(c, "tariff", err)
+	}
+	return pricing, nil
+}
+
+func newRateLimiter() ports.RateLimiter { return memlimiter.New(time.Now) }
+
+func newLocks() ports.Locks { return memlocks.New() }
+
+func newLimits(c *configs.Config) tenancy.Limits {
+	return tenancy.Limits{
+		PerKey:      rateLimit(c.RateLimitPerKey),
+		PerBusiness: rateLimit(c.RateLimitPerBusiness),
+		PerAddress:  domain.RateLimit{Limit: failuresPerAddress, Window: time.Minute},
+	}
+}
+
+func rateLimit(r configs.Rate) domain.RateLimit {
+	return domain.RateLimit{Limit: r.Limit, Window: r.Window}
+}
+
+func newRetention(c *configs.Config) idempotency.Retention {
+	return idempotency.Retention(c.IdempotencyRetention)
+}
+
+// cursorKey signs cursors. It is derived, so that the secret can serve other
+// purposes under other labels.
+type cursorKey [32]byte
+
+func newCursorKey(c *configs.Config) (key cursorKey, err error) {
+	if c.SecretKey == "" {
+		return key, errors.New("waybill: cursors need the secret key")
+	}
+	derived, err := hkdf.Key(sha256.New, []byte(c.SecretKey.Reveal()), nil, "waybill/cursors/v1", len(key))
+	if err != nil {
+		return key, fmt.Errorf("derive the key of cursors: %w", err)
+	}
+	return cursorKey(derived), nil
+}
+
+// badSetting names the setting that an adapter could not use.
+func badSetting(c *configs.Config, name string, cause error) error {
+	for _, s := range c.Settings() {
+		if s.Name == name {
+			shown := s.Env
+			if shown == "" {
+				shown = s.Name
+			}
+			return configs.Problems{{What: shown + " cannot be used: " + oneLine(cause), SetIn: s.Source, Fix: s.Description}}
+		}
+	}
+	return cause
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"waybill/configs"
+	"waybill/domain"
+)
+
+type businessView struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	RateLimit string `json:"rate_limit,omitempty"` // absent: the setting for all
+}
+
+func showBusiness(b domain.Business) businessView {
+	v := businessView{ID: string(b.ID), Name: b.Name}
+	if b.RateLimit != nil {
+		v.RateLimit = configs.Rate{Limit: b.RateLimit.Limit, Window: b.RateLimit.Window}.String()
+	}
+	return v
+}
+
+func (p *program) business() *cobra.Command {
+	return group("business", "Customers: create, list", p.businessCreate(), p.businessList())
+}
+
+func (p *program) businessCreate() *cobra.Command {
+	var name, rate string
+	cmd := &cobra.Command{
+		Use: "create --name NAME", Short: "Add a customer, with three sandbox pickup locations to try things with",
+		Example: `  waybill business create --name "Adom Foods"
+  waybill business create --name "Adom Foods" --rate-limit 3000/60s`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := required(cmd, "name"); err != nil {
+				return err
+			}
+			var limit *domain.RateLimit
+			if rate != "" {
+				r, err := configs.ParseRate(rate)
+				if err != nil {
+					return usagef(cmd, "--rate-limit is %q; it is %v", rate, err)
+				}
+				l := rateLimit(r)
+				limit = &l
+			}
+			return p.inOffice(cmd, func(o *office) error {
+				b, err := o.tenants.CreateBusiness(cmd.Context(), name, limit)
+				if err != nil {
+					return err
+				}
+				v := showBusiness(b)
+				return p.show(v, func(w io.Writer) {
+					row(w, "Business", v.ID, v.Name)
+					row(w, "Next", "waybill app create --business "+v.ID+" --name NAME")
+				})
+			})
+		},
+	}
+	cmd.Flags().StringVar(&name, "name", "", "trading name, 1 to 128 characters")
+	cmd.Flags().StringVar(&rate, "rate-limit", "", "requests per window, such as 3000/60s; without it the setting for all applies")
+	return cmd
+}
+
+func (p *program) businessList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List all customers, oldest first", Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.inOffice(cmd, func(o *office) error {
+				businesses, err := o.tenants.Businesses(cmd.Context())
+				if err != nil {
+					return err
+				}
+				views := make([]businessView, 0, len(businesses))
+				for _, b := range businesses {
+					views = append(views, showBusiness(b))
+				}
+				return p.show(views, func(w io.Writer) {
+					row(w, "ID", "NAME", "RATE LIMIT")
+					for _, v := range views {
+						row(w, v.ID, v.Name, v.RateLimit)
+					}
+				})
+			})
+		},
+	}
+}

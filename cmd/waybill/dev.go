@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"waybill/configs"
+)
+
+func (p *program) dev() *cobra.Command {
+	var reset bool
+	cmd := &cobra.Command{
+		Use: "dev", Short: "Run everything on this machine, with a demo customer and its keys",
+		Long: "Run everything on this machine, until Ctrl-C: both APIs and the operators' listener, on\n" +
+			"SQLite in the data directory, with a demo customer. Its keys are shown at the first start\n" +
+			"and kept in DIR/dev.env. With WAYBILL_DATABASE_URL set, the same on that database.",
+		Example: `  waybill dev
+  waybill dev --data-dir /tmp/try --live-addr 127.0.0.1:0
+  waybill dev --reset`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := p.load(cmd)
+			if err != nil {
+				return err
+			}
+			dir := dataDir(p.dataDir)
+			if err := dir.make(); err != nil {
+				return err
+			}
+			unlock, err := dir.lock()
+			if err != nil {
+				return err
+			}
+			defer unlock()
+			if reset {
+				if err := p.reset(dir, c); err != nil {
+					return err
+				}
+			}
+			if err := p.placeDev(cmd, dir, c); err != nil {
+				return err
+			}
+			return p.runDev(cmd.Context(), dir, c)
+		},
+	}
+	cmd.Flags().BoolVar(&reset, "reset", false, "first remove the directory's database, keys and secrets")
+	addSettingFlags(cmd)
+	return cmd
+}
+
+// reset wipes the directory, and refuses where the data is not in it.
+func (p *program) reset(dir dataDir, c *configs.Config) error {
+	if c.IsSet("database_url") && !dir.owns(c.DatabaseURL) {
+		return &startError{
+			what:    "--reset wipes the database in " + string(dir) + " only, and " + c.Source("database_url") + " names another one",
+			usedFor: "all data (" + c.DatabaseURL.String() + ")",
+			fix:     "unset WAYBILL_DATABASE_URL, or start without --reset and drop that database yourself",
+		}
+	}
+	return dir.reset()
+}
+
+// placeDev fills in database and secrets, and draws secrets where none are.
+func (p *program) placeDev(cmd *cobra.Command, dir dataDir, c *configs.Config) error {
+	if err := dir.supplyDatabase(c); err != nil {
+		return err
+	}
+	home, ok := p.secretsOf(cmd, c)
+	if !ok {
+		home = dir
+	}
+	if c.KeyPepper == "" || c.SecretKey == "" {
+		if err := home.makeSecrets(); err != nil {
+			return err
+		}
+	}
+	if err := home.supplySecrets(c); err != nil {
+		return err
+	}
+	return needSecrets(c, "key_pepper", "secret_key")
+}
+
+func (p *program) runDev(ctx context.Context, dir dataDir, c *configs.Config) error {
+	log := p.log(c, true)
+	doors, err := listen(ctx, c)
+	if err != nil {
+		return err
+	}
+	s, closeService, err := p.openDev(ctx, doors, c, log)
+	if err != nil {
+		doors.close()
+		return err
+	}
+	defer closeService()
+	if err := p.welcome(ctx, dir, s, doors, c); err != nil {
+		doors.close()
+		return err
+	}
+	return s.run(ctx, doors)
+}
+
+func (p *program) openDev(ctx context.Context, doors *listeners, c *configs.Config, log *slog.Logger) (*service, func(), error) {
+	if err := migrateUp(ctx, c); err != nil {
+		return nil, nil, err
+	}
+	return openService(ctx, c, publicURLsOf(c, origin(doors.live), origin(doors.sandbox)), log)
+}
+
+// welcome makes the demo customer, writes dev.env, and prints what a person,
+// or with --json a script, needs next.
+func (p *program) welcome(ctx context.Context, dir dataDir, s *service, doors *listeners, c *configs.Config) error {
+	before, err := readEnvFile(dir.devEnv())
+	if err != nil {
+		return err
+	}
+	d, err := s.seed.demo(ctx, before)
+	if err != nil {
+		return err
+	}
+	v := servingView{
+		Live: origin(doors.live) + "/v1", Sandbox: origin(doors.sandbox) + "/v1", Ops: origin(doors.ops), EnvFile: dir.devEnv(),
+	}
+	err = writeEnvFile(dir.devEnv(), "Written by waybill dev at each start. The keys are secrets.", []variable{
+		{"WAYBILL_LIVE_URL", v.Live},
+		{"WAYBILL_SANDBOX_URL", v.Sandbox},
+		{"WAYBILL_OPS_URL", v.Ops},
+		{"WAYBILL_LIVE_KEY", d.liveKey},
+		{"WAYBILL_TEST_KEY", d.testKey},
+		{"WAYBILL_OPS_TOKEN", ""}, // the listener asks for none
+		{"WAYBILL_BUSINESS_ID", string(d.business.ID)},
+		{"WAYBILL_APP_ID", string(d.app.ID)},
+		{"WAYBILL_PICKUP_ID", string(d.pickup)},
+		{"WAYBILL_PICKUP_INACTIVE_ID", string(d.inactive)},
+		{"WAYBILL_PICKUP_INCOMPLETE_ID", string(d.incomplete)},
+		{"WAYBILL_LIVE_PICKUP_ID", string(d.livePickup)},
+		{"WAYBILL_DATABASE_URL", c.DatabaseURL.Reveal()},
+		{"WAYBILL_REDIS_URL", c.RedisURL.Reveal()},
+	})
+	if err != nil {
+		return err
+	}
+	return p.show(v, func(w io.Writer) { banner(w, dir, v, d, c) })
+}
+
+// banner is what a person sees. Nothing in it is coloured.
+func banner(w io.Writer, dir dataDir, v servingView, d demo, c *configs.Config) {
+	engine := "Postgres"
+	if strings.HasPrefix(c.DatabaseURL.Reveal(), sqliteScheme) {
+		engine = "SQLite in " + string(dir)
+		if !dir.owns(c.DatabaseURL) {
+			engine = c.DatabaseURL.String()
+		}
+	}
+	keyLine := func(name, key string, fresh bool) string {
+		if fresh {
+			return "  " + name + key + "   (shown once; also in " + dir.devEnv() + ")"
+		}
+		return "  " + name + masked(key) + "   (in " + dir.devEnv() + ")"
+	}
+	lines := []string{
+		"waybill " + version + "  (dev: " + engine + "; not for production)",
+		"",
+		"  Sandbox API    " + v.Sandbox,
+		"  Live API       " + v.Live,
+		"  Description    " + v.Sandbox + "/openapi.yaml",
+		"  Operations     " + v.Ops + "  (/readyz, /metrics)",
+		"",
+		"  Demo business  " + d.business.Name + ", application \"" + d.app.Name + "\"",
+		keyLine("Test key       ", d.testKey, d.freshTest),
+		keyLine("Live key       ", d.liveKey, d.freshLive),
+		"",
+		"  Next, in another terminal: a price, then a delivery",
+		"",
+		"    . " + shellWord(dir.devEnv()),
+		`    curl -s $WAYBILL_SANDBOX_URL/quotes -H "Authorization: Bearer $WAYBILL_TEST_KEY" -H "Content-Type: application/json" \`,
+		`      -d '{"vehicle_type":"bike","pickup_location_id":"'$WAYBILL_PICKUP_ID'","dropoff":{"latitude":5.6037,"longitude":-0.187}}'`,
+		`    curl -s $WAYBILL_SANDBOX_URL/deliveries -H "Authorization: Bearer $WAYBILL_TEST_KEY" -H "Content-Type: application/json" -H "Idempotency-Key: my-first-delivery" \`,
+		`      -d '{"vehicle_type":"bike","pickup_location_id":"'$WAYBILL_PICKUP_ID'","payment":{"type":"delivery_only"},"recipient":{"name":"Ama Mensah","phone_number":"0241234567","address":{"address":"7 Ring Road, Accra","latitude":5.6037,"longitude":-0.187}}}'`,
+		"",
+	}
+	_, _ = io.WriteString(w, strings.Join(lines, "\n")+"\n") // a closed terminal is no reason to stop
+}
+
+// masked shows enough of a key to recognize it.
+func masked(key string) string {
+	const tail = 4
+	prefix := strings.LastIndexByte(key, '_') + 1
+	if len(key) < prefix+tail {
+		return "..."
+	}
+	return key[:prefix] + "..." + key[len(key)-tail:]
+}
+
+// shellWord quotes a path for a shell where it needs that.
+func shellWord(path string) string {
+	if !strings.ContainsRune(path, '/') {
+		path = "./" + path
+	}
+	if strings.ContainsFunc(path, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+", r))
+	}) {
+		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	}
+	return path
+}

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestDevServesADemoCustomerAndTellsScriptsAboutIt(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "new", "data")
+	r, vars := startDev(t, dir)
+
+	for _, name := range []string{
+		"WAYBILL_LIVE_URL", "WAYBILL_SANDBOX_URL", "WAYBILL_OPS_URL", "WAYBILL_LIVE_KEY", "WAYBILL_TEST_KEY",
+		"WAYBILL_BUSINESS_ID", "WAYBILL_APP_ID", "WAYBILL_PICKUP_ID", "WAYBILL_PICKUP_INACTIVE_ID",
+		"WAYBILL_PICKUP_INCOMPLETE_ID", "WAYBILL_LIVE_PICKUP_ID", "WAYBILL_DATABASE_URL",
+	} {
+		if vars[name] == "" {
+			t.Errorf("%s is missing in dev.env", name)
+		}
+	}
+	for _, name := range []string{"WAYBILL_OPS_TOKEN", "WAYBILL_REDIS_URL"} {
+		if value, there := vars[name]; !there || value != "" {
+			t.Errorf("%s is %q, %v", name, value, there)
+		}
+	}
+	for _, file := range []string{"dev.env", "secrets.env", "waybill.db"} {
+		info, err := os.Stat(filepath.Join(dir, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v", file, info.Mode())
+		}
+	}
+	for url, key := range map[string]string{vars["WAYBILL_LIVE_URL"]: vars["WAYBILL_LIVE_KEY"], vars["WAYBILL_SANDBOX_URL"]: vars["WAYBILL_TEST_KEY"]} {
+		code, answer := call(t, "GET", url+"/api-key", key, "")
+		if code != http.StatusOK || !strings.HasSuffix(url, "/v1") {
+			t.Errorf("%s answers %d: %v", url, code, answer)
+		}
+	}
+	for name, want := range map[string][2]bool{
+		"WAYBILL_PICKUP_ID": {true, true}, "WAYBILL_PICKUP_INACTIVE_ID": {false, true}, "WAYBILL_PICKUP_INCOMPLETE_ID": {true, false},
+	} {
+		_, answer := call(t, "GET", vars["WAYBILL_SANDBOX_URL"]+"/pickup-locations/"+vars[name], vars["WAYBILL_TEST_KEY"], "")
+		data, _ := answer["data"].(object)
+		if data["active"] != want[0] || data["complete"] != want[1] {
+			t.Errorf("%s is %v", name, answer)
+		}
+	}
+	code, answer := call(t, "GET", vars["WAYBILL_LIVE_URL"]+"/pickup-locations/"+vars["WAYBILL_LIVE_PICKUP_ID"], vars["WAYBILL_LIVE_KEY"], "")
+	if code != http.StatusOK {
+		t.Errorf("the live pickup location answers %d: %v", code, answer)
+	}
+
+	shown := r.stdout.String()
+	for _, want := range []string{"waybill 1.0.0", vars["WAYBILL_SANDBOX_URL"], vars["WAYBILL_LIVE_URL"], vars["WAYBILL_OPS_URL"], vars["WAYBILL_TEST_KEY"], vars["WAYBILL_LIVE_KEY"], "Adom Foods", "dev.env", "curl"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("the banner lacks %q:\n%s", want, shown)
+		}
+	}
+	r.terminate(t)
+	if logged := r.stderr.String(); strings.Contains(logged, vars["WAYBILL_TEST_KEY"]) || strings.Contains(logged, vars["WAYBILL_LIVE_KEY"]) {
+		t.Error("a key was logged")
+	}
+	if strings.Contains(shown, "\x1b") {
+		t.Error("the banner is coloured")
+	}
+}
+
+func TestASecondStartKeepsDataAndKeysAndShowsNoKeyAgain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r, first := startDev(t, dir)
+	delivery := `{"vehicle_type":"bike","pickup_location_id":"` + first["WAYBILL_PICKUP_ID"] + `","payment":{"type":"delivery_only"},
+		"recipient":{"phone_number":"0241234567","address":{"address":"7 Ring Road","latitude":5.6,"longitude":-0.19}}}`
+	code, created := call(t, "POST", first["WAYBILL_SANDBOX_URL"]+"/deliveries", first["WAYBILL_TEST_KEY"], delivery)
+	if code != http.StatusCreated {
+		t.Fatalf("create answers %d: %v", code, created)
+	}
+	r.terminate(t)
+
+	r, second := startDev(t, dir)
+	for name, value := range first {
+		// Ports are free ones, and may differ.
+		if !strings.HasSuffix(name, "_URL") && second[name] != value {
+			t.Errorf("%s is %q after %q", name, second[name], value)
+		}
+	}
+	if first["WAYBILL_DATABASE_URL"] != second["WAYBILL_DATABASE_URL"] {
+		t.Error("the database is another one")
+	}
+	id := created["data"].(object)["id"].(string)
+	if code, answer := call(t, "GET", second["WAYBILL_SANDBOX_URL"]+"/deliveries/"+id, second["WAYBILL_TEST_KEY"], ""); code != http.StatusOK {
+		t.Errorf("the delivery answers %d: %v", code, answer)
+	}
+	if shown := r.stdout.String(); strings.Contains(shown, second["WAYBILL_TEST_KEY"]) || !strings.Contains(shown, "svc_test_key_..."+second["WAYBILL_TEST_KEY"][len(second["WAYBILL_TEST_KEY"])-4:]) {
+		t.Errorf("the banner does not mask the key:\n%s", shown)
+	}
+	r.terminate(t)
+
+	if err := os.Remove(dataDir(dir).devEnv()); err != nil {
+		t.Fatal(err)
+	}
+	r, third := startDev(t, dir)
+	if third["WAYBILL_BUSINESS_ID"] != first["WAYBILL_BUSINESS_ID"] || third["WAYBILL_APP_ID"] != first["WAYBILL_APP_ID"] {
+		t.Error("without dev.env there is another customer")
+	}
+	if third["WAYBILL_TEST_KEY"] == first["WAYBILL_TEST_KEY"] || !strings.Contains(r.stdout.String(), third["WAYBILL_TEST_KEY"]) {
+		t.Error("without dev.env there is no new key, or it is not shown")
+	}
+	for _, key := range []string{first["WAYBILL_TEST_KEY"], third["WAYBILL_TEST_KEY"]} {
+		if code, answer := call(t, "GET", third["WAYBILL_SANDBOX_URL"]+"/api-key", key, ""); code != http.StatusOK {
+			t.Errorf("a key answers %d: %v", code, answer)
+		}
+	}
+	r.terminate(t)
+}
+
+func TestResetBeginsAnew(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	keep := filepath.Join(dir, "notes.txt")
+	if err := os.WriteFile(keep, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, first := startDev(t, dir)
+	r.terminate(t)
+	r, second := startDev(t, dir, "--reset")
+	if second["WAYBILL_BUSINESS_ID"] == first["WAYBILL_BUSINESS_ID"] || second["WAYBILL_TEST_KEY"] == first["WAYBILL_TEST_KEY"] {
+		t.Error("the old customer is still there")
+	}
+	if code, _ := call(t, "GET", second["WAYBILL_SANDBOX_URL"]+"/api-key", first["WAYBILL_TEST_KEY"], ""); code != http.StatusUnauthorized {
+		t.Errorf("the old key answers %d", code)
+	}
+	if _, err := os.Stat(keep); err != nil {
+		t.Errorf("a stranger's file is gone: %v", err)
+	}
+	r.terminate(t)
+}
+
+func TestResetRefusesADatabaseOutsideTheDirectory(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{"postgres://waybill:hunter22@127.0.0.1:1/waybill", "sqlite:///elsewhere/waybill.db"} {
+		o := command(t, []string{"WAYBILL_DATABASE_URL=" + url}, "dev", "--reset", "--data-dir", t.TempDir())
+		if o.code != exitFailure || !strings.Contains(o.stderr, "WAYBILL_DATABASE_URL names another one") || strings.Contains(o.stderr, "hunter22") {
+			t.Errorf("%s: exit code %d\n%s", url, o.code, o.stderr)
+		}
+	}
+}
+
+func TestASecondDevInOneDirectoryIsRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r, _ := startDev(t, dir)
+	o := command(t, freePorts, "dev", "--data-dir", dir)
+	if o.code != exitFailure || !strings.Contains(o.stderr, "another waybill dev runs in "+dir) || !strings.Contains(o.stderr, "fix:") {
+		t.Errorf("exit code %d\n%s", o.code, o.stderr)
+	}
+	r.terminate(t)
+}
+
+func TestAPortInUseIsToldWithItsPurposeAndACure(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	_, port, _ := net.SplitHostPort(taken.Addr().String())
+	o := command(t, append(freePorts[:2:2], "WAYBILL_OPS_ADDR="+taken.Addr().String()), "dev", "--data-dir", t.TempDir())
+	want := "error: port " + port + " is in use on 127.0.0.1\n" +
+		"  used for: health and metrics (WAYBILL_OPS_ADDR)\n" +
+		"  fix:      stop the other program, or WAYBILL_OPS_ADDR=127.0.0.1:" + otherPort(port) + "\n"
+	if o.code != exitFailure || o.stderr != want || o.stdout != "" {
+		t.Errorf("exit code %d\n%s%s", o.code, o.stdout, o.stderr)
+	}
+}
+
+func TestDevWithJSONPrintsOneValue(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r, vars := startDev(t, dir, "--json")
+	r.terminate(t)
+	var v servingView
+	if err := json.Unmarshal([]byte(r.stdout.String()), &v); err != nil {
+		t.Fatal(err)
+	}
+	if v.Live != vars["WAYBILL_LIVE_URL"] || v.Ops != vars["WAYBILL_OPS_URL"] || v.EnvFile != dataDir(dir).devEnv() {
+		t.Errorf("%+v", v)
+	}
+}
+
+// What dev.env exports must not disturb the next command.
+func TestTheVariablesOfDevEnvCanBeSourced(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r, vars := startDev(t, dir)
+	r.terminate(t)
+	var environ []string
+	for name, value := range vars {
+		environ = append(environ, name+"="+value)
+	}
+	// From anywhere, without --data-dir: the secrets lie beside the database.
+	o := command(t, environ, "key", "create", "--app", vars["WAYBILL_APP_ID"], "--env", "live", "--scopes", "all", "--json", "--data-dir", t.TempDir())
+	if o.code != exitOK || o.stderr != "" {
+		t.Fatalf("exit code %d\n%s", o.code, o.stderr)
+	}
+	var made object
+	if err := json.Unmarshal([]byte(o.stdout), &made); err != nil {
+		t.Fatal(err)
+	}
+	_, vars = startDev(t, dir)
+	if code, _ := call(t, "GET", vars["WAYBILL_LIVE_URL"]+"/api-key", made["key"].(string), ""); code != http.StatusOK {
+		t.Errorf("the key made with dev.env's variables answers %d", code)
+	}
+}

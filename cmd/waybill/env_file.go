@@ -1,0 +1,56 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// variable is one line of a file of variables.
+type variable struct{ name, value string }
+
+// readEnvFile reads NAME=value lines; no file is no variables. Values are
+// taken as they stand, since quotes mean something else to each reader.
+func readEnvFile(path string) (map[string]string, error) {
+	content, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return map[string]string{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	variables := map[string]string{}
+	for line := range strings.Lines(string(content)) {
+		line = strings.TrimRight(line, "\r\n")
+		if name, value, ok := strings.Cut(line, "="); ok && !strings.HasPrefix(name, "#") {
+			variables[name] = value
+		}
+	}
+	return variables, nil
+}
+
+// writeEnvFile replaces a file in one step, readable by its owner only: a
+// reader meets the old one or the new one, never half of one.
+func writeEnvFile(path, comment string, variables []variable) (err error) {
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(file.Name()))
+		}
+	}()
+	var content strings.Builder
+	content.WriteString("# " + comment + "\n")
+	for _, v := range variables {
+		content.WriteString(v.name + "=" + v.value + "\n")
+	}
+	_, err = file.WriteString(content.String())
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}

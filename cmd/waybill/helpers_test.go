@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// patience is how long a test waits for what should take moments.
+const patience = 30 * time.Second
+
+// freePorts lets tests run beside each other, and beside a server.
+var freePorts = []string{"WAYBILL_LIVE_ADDR=127.0.0.1:0", "WAYBILL_SANDBOX_ADDR=127.0.0.1:0", "WAYBILL_OPS_ADDR=127.0.0.1:0"}
+
+// output collects what a running program writes.
+type output struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buffer.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buffer.String()
+}
+
+// outcome is how a command ended.
+type outcome struct {
+	code           int
+	stdout, stderr string
+}
+
+// command runs a command to its end.
+func command(t *testing.T, environ []string, args ...string) outcome {
+	t.Helper()
+	var stdout, stderr output
+	code := run(t.Context(), args, environ, &stdout, &stderr)
+	return outcome{code, stdout.String(), stderr.String()}
+}
+
+// inDir runs a command on a data directory; it must succeed, and its stdout
+// must be one JSON value.
+func inDir[T any](t *testing.T, dir string, args ...string) T {
+	t.Helper()
+	o := command(t, nil, append(slices.Clone(args), "--data-dir", dir, "--json")...)
+	if o.code != exitOK || o.stderr != "" {
+		t.Fatalf("waybill %s: exit code %d\n%s", strings.Join(args, " "), o.code, o.stderr)
+	}
+	var value T
+	decoder := json.NewDecoder(strings.NewReader(o.stdout))
+	if err := decoder.Decode(&value); err != nil {
+		t.Fatalf("waybill %s: %v in %s", strings.Join(args, " "), err, o.stdout)
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		t.Fatalf("waybill %s: more than one value in %s", strings.Join(args, " "), o.stdout)
+	}
+	return value
+}
+
+type object = map[string]any
+
+// names are the members of an object, sorted.
+func names(o object) string {
+	var all []string
+	for name := range o {
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+// running is a server in this process.
+type running struct {
+	stdout, stderr output
+	stop           context.CancelFunc // what SIGTERM does
+	ended          chan int
+}
+
+func start(t *testing.T, environ []string, args ...string) *running {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &running{stop: cancel, ended: make(chan int, 1)}
+	go func() { r.ended <- run(ctx, args, environ, &r.stdout, &r.stderr) }()
+	t.Cleanup(func() {
+		cancel()
+		if t.Failed() {
+			t.Logf("waybill %s\n%s", strings.Join(args, " "), r.stderr.String())
+		}
+	})
+	return r
+}
+
+// wait is the exit code.
+func (r *running) wait(t *testing.T) int {
+	t.Helper()
+	select {
+	case code := <-r.ended:
+		return code
+	case <-time.After(patience):
+		t.Fatal("the program does not end")
+		return 0
+	}
+}
+
+func (r *running) terminate(t *testing.T) {
+	t.Helper()
+	r.stop()
+	if code := r.wait(t); code != exitOK {
+		t.Fatalf("exit code %d\n%s", code, r.stderr.String())
+	}
+}
+
+// startDev starts dev on free ports and answers with dev.env once it is ready.
+func startDev(t *testing.T, dir string, args ...string) (*running, map[string]string) {
+	t.Helper()
+	r := start(t, freePorts, append([]string{"dev", "--data-dir", dir}, args...)...)
+	var vars map[string]string
+	eventually(t, "dev is ready", func() bool {
+		select {
+		case code := <-r.ended:
+			t.Fatalf("dev ended with %d\n%s", code, r.stderr.String())
+		default:
+		}
+		var err error
+		vars, err = readEnvFile(dataDir(dir).devEnv())
+		return err == nil && vars["WAYBILL_OPS_URL"] != "" && status(vars["WAYBILL_OPS_URL"]+"/readyz") == http.StatusOK
+	})
+	return r, vars
+}
+
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-deadline.C:
+			t.Fatalf("not so: %s", what)
+		case <-tick.C:
+		}
+	}
+}
+
+// status is the answer's status, or 0 where there is none.
+func status(url string) int {
+	res, err := http.Get(url)
+	if err != nil {
+		return 0
+	}
+	_ = res.Body.Close()
+	return res.StatusCode
+}
+
+// call sends a request with a key and decodes the answer.
+func call(t *testing.T, method, url, key, body string) (int, object) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Idempotency-Key", "cmd-test-"+t.Name())
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var answer object
+	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, answer
+}

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"waybill/application/tenancy"
+	"waybill/domain"
+)
+
+// issuedView is a key at the only moment its secret is shown.
+type issuedView struct {
+	ID          string   `json:"id"`
+	Key         string   `json:"key"`
+	Environment string   `json:"environment"`
+	Scopes      []string `json:"scopes"`
+	ExpiresAt   *string  `json:"expires_at"`
+}
+
+// keyView is what is known of a key afterwards.
+type keyView struct {
+	ID          string   `json:"id"`
+	Environment string   `json:"environment"`
+	Scopes      []string `json:"scopes"`
+	LastFour    string   `json:"last_four"`
+	CreatedAt   string   `json:"created_at"`
+	ExpiresAt   *string  `json:"expires_at"`
+	RevokedAt   *string  `json:"revoked_at"`
+}
+
+func showKey(k domain.APIKey) keyView {
+	return keyView{
+		ID: string(k.ID), Environment: string(k.Environment), Scopes: scopeNames(k.Scopes), LastFour: k.LastFour,
+		CreatedAt: domain.FormatTime(k.CreatedAt), ExpiresAt: moment(k.ExpiresAt), RevokedAt: moment(k.RevokedAt),
+	}
+}
+
+func (v keyView) row(w io.Writer) {
+	row(w, v.ID, v.Environment, "..."+v.LastFour, v.CreatedAt, dash(v.ExpiresAt), dash(v.RevokedAt), strings.Join(v.Scopes, ","))
+}
+
+func keyHeader(w io.Writer) {
+	row(w, "ID", "ENVIRONMENT", "KEY", "CREATED", "EXPIRES", "REVOKED", "SCOPES")
+}
+
+func scopeNames(scopes []domain.Scope) []string {
+	names := make([]string, 0, len(scopes))
+	for _, s := range scopes {
+		names = append(names, string(s))
+	}
+	return names
+}
+
+func moment(t *time.Time) *string {
+	if t == nil {
+		return nil
+	}
+	s := domain.FormatTime(*t)
+	return &s
+}
+
+func dash(s *string) string {
+	if s == nil {
+		return "-"
+	}
+	return *s
+}
+
+func (p *program) key() *cobra.Command {
+	return group("key", "API keys: create, rotate, revoke, list", p.keyCreate(), p.keyRotate(), p.keyRevoke(), p.keyList())
+}
+
+func (p *program) showIssued(k tenancy.IssuedKey) error {
+	v := issuedView{
+		ID: string(k.ID), Key: k.Secret, Environment: string(k.Environment),
+		Scopes: scopeNames(k.Scopes), ExpiresAt: moment(k.ExpiresAt),
+	}
+	return p.show(v, func(w io.Writer) {
+		row(w, "ID", v.ID)
+		row(w, "Key", v.Key+"   (not shown again: store it now)")
+		row(w, "Environment", v.Environment)
+		row(w, "Scopes", strings.Join(v.Scopes, ","))
+		row(w, "Expires", dash(v.ExpiresAt))
+	})
+}
+
+func (p *program) keyCreate() *cobra.Command {
+	var app, env, scopes, expiresIn string
+	cmd := &cobra.Command{
+		Use: "create --app ID --env live|sandbox --scopes all|A,B", Short: "Make a key; it is shown this once",
+		Example: `  waybill key create --app app_0198f3a27c4e7b1d9a6e5c2f10d3b847 --env sandbox --scopes all
+  waybill key create --app app_0198f3a27c4e7b1d9a6e5c2f10d3b847 --env live --scopes quotes:read,deliveries:write --expires-in 90d`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := required(cmd, "app", "env", "scopes"); err != nil {
+				return err
+			}
+			id, err := parseID(cmd, "an application", domain.PrefixApplication, app)
+			if err != nil {
+				return err
+			}
+			environment, err := parseEnvironment(cmd, env)
+			if err != nil {
+				return err
+			}
+			granted, err := domain.ParseScopes(scopes)
+			if err != nil {
+				return usagef(cmd, "--%s", message(err))
+			}
+			var lifetime *time.Duration
+			if cmd.Flag("expires-in").Changed {
+				d, err := parseLifetime(expiresIn)
+				if err != nil {
+					return usagef(cmd, "--expires-in is %q; %v", expiresIn, err)
+				}
+				lifetime = &d
+			}
+			return p.inOffice(cmd, func(o *office) error {
+				key, err := o.tenants.IssueKey(cmd.Context(), id, environment, granted, lifetime)
+				if err != nil {
+					return unknown(err, "application", id)
+				}
+				return p.showIssued(key)
+			}, "key_pepper")
+		},
+	}
+	cmd.Flags().StringVar(&app, "app", "", "ID of the application")
+	cmd.Flags().StringVar(&env, "env", "", "live or sandbox")
+	cmd.Flags().StringVar(&scopes, "scopes", "", "all, or some of "+strings.Join(scopeNames(domain.AllScopes()), ","))
+	cmd.Flags().StringVar(&expiresIn, "expires-in", "", "lifetime, such as 1s, 2h, 90d; without it the key does not expire")
+	return cmd
+}
+
+// message is the text of an error without its code.
+func message(err error) string {
+	var e *domain.Error
+	if errors.As(err, &e) {
+		return e.Message
+	}
+	return err.Error()
+}
+
+const (
+	day         = 24 * time.Hour
+	maxLifetime = 3650 * day
+)
+
+var errLifetime = errors.New("a lifetime is a number and a unit, such as 1s, 2h or 90d, up to 3650d")
+
+// parseLifetime reads Go's durations and whole days.
+func parseLifetime(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		var n uint64
+		n, err = strconv.ParseUint(days, 10, 16)
+		d = time.Duration(n) * day
+	}
+	if err != nil || d < time.Millisecond || d > maxLifetime {
+		return 0, errLifetime
+	}
+	return d, nil
+}
+
+func (p *program) keyRotate() *cobra.Command {
+	return &cobra.Command{
+		Use: "rotate ID", Short: "Make a successor; the old key works until it is revoked", Args: takes("ID"),
+		Example: "  waybill key rotate key_0198f3a27c4e7b1d9a6e5c2f10d3b847",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := parseID(cmd, "a key", domain.PrefixAPIKey, args[0])
+			if err != nil {
+				return err
+			}
+			return p.inOffice(cmd, func(o *office) error {
+				key, err := o.tenants.RotateKey(cmd.Context(), id)
+				if err != nil {
+					return unknown(err, "key", id)
+				}
+				return p.showIssued(key)
+			}, "key_pepper")
+		},
+	}
+}
+
+func (p *program) keyRevoke() *cobra.Command {
+	return &cobra.Command{
+		Use: "revoke ID", Short: "Stop a key for good; servers notice within two seconds", Args: takes("ID"),
+		Example: "  waybill key revoke key_0198f3a27c4e7b1d9a6e5c2f10d3b847",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := parseID(cmd, "a key", domain.PrefixAPIKey, args[0])
+			if err != nil {
+				return err
+			}
+			return p.inOffice(cmd, func(o *office) error {
+				key, err := o.tenants.RevokeKey(cmd.Context(), id)
+				if err != nil {
+					return unknown(err, "key", id)
+				}
+				v := showKey(key)
+				return p.show(v, func(w io.Writer) { keyHeader(w); v.row(w) })
+			})
+		},
+	}
+}
+
+func (p *program) keyList() *cobra.Command {
+	var app string
+	cmd := &cobra.Command{
+		Use: "list --app ID", Short: "List the keys of an application, oldest first, revoked ones too", Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := required(cmd, "app"); err != nil {
+				return err
+			}
+			id, err := parseID(cmd, "an application", domain.PrefixApplication, app)
+			if err != nil {
+				return err
+			}
+			return p.inOffice(cmd, func(o *office) error {
+				keys, err := o.tenants.Keys(cmd.Context(), id)
+				if err != nil {
+					return unknown(err, "application", id)
+				}
+				views := make([]keyView, 0, len(keys))
+				for _, k := range keys {
+					views = append(views, showKey(k))
+				}
+				return p.show(views, func(w io.Writer) {
+					keyHeader(w)
+					for _, v := range views {
+						v.row(w)
+					}
+				})
+			})
+		},
+	}
+	cmd.Flags().StringVar(&app, "app", "", "ID of the application")
+	return cmd
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+
+	"waybill/configs"
+)
+
+// loggable is every key that a log line may have. Whatever else is logged
+// shows as omitted: a phone number must not get into a log because somebody
+// found it useful once. Add a key here only when its values can never be
+// personal or secret.
+var loggable = map[string]bool{
+	slog.TimeKey: true, slog.LevelKey: true, slog.MessageKey: true,
+	// a request
+	"request_id": true, "environment": true, "method": true, "route": true, "status": true, "took": true,
+	"application_id": true, "business_id": true, "delivery_id": true, "attempt": true, "try": true,
+	"code": true, "error": true, "panic": true, "cause": true, "stack": true,
+	// a statement, which has no values in it
+	"sql": true, "rows": true, "duration_ms": true, "message": true,
+	// the process
+	"version": true, "listener": true, "listening": true, "database": true, "setting": true, "warning": true, "removed": true,
+}
+
+// newLog writes lines in the given format; values of unknown keys are left out.
+func newLog(w io.Writer, level slog.Level, asJSON bool) *slog.Logger {
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if !loggable[a.Key] {
+			return slog.String(a.Key, "omitted")
+		}
+		return a
+	}}
+	if asJSON {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}
+
+// log makes the logger of a server and logs what is odd about its settings.
+// In auto format a program that people watch writes text.
+func (p *program) log(c *configs.Config, watched bool) *slog.Logger {
+	asJSON := c.LogFormat == "json" || c.LogFormat == "auto" && !watched
+	log := newLog(p.stderr, c.LogLevel, asJSON)
+	for _, warning := range c.Warnings() {
+		log.Warn("settings", "warning", warning)
+	}
+	if c.RedisURL != "" {
+		log.Warn("settings", "warning", "WAYBILL_REDIS_URL is set and not used yet: rate limits and locks are kept in this process")
+	}
+	return log
+}

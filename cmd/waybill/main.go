@@ -1,0 +1,17 @@
+// Command waybill is the whole product: the API servers, and the commands by
+// which operators run them. One file per command; adapters.go chooses the
+// technology behind each port; wire.go says what is joined to what.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // the second signal ends the process at once
+	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
+}

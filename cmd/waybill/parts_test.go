@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"waybill/configs"
+)
+
+// store purges what it is told to have, a batch at a time.
+type store struct {
+	batches []int
+	err     error
+	calls   int
+}
+
+func (s *store) PurgeExpiredKeys(context.Context, int) (int, error) {
+	s.calls++
+	if s.err != nil || len(s.batches) == 0 {
+		return 0, s.err
+	}
+	n := s.batches[0]
+	s.batches = s.batches[1:]
+	return n, nil
+}
+
+func TestTheJanitorGoesOnWhileBatchesAreFullThenWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		s := &store{batches: []int{sweepBatch, sweepBatch, 7, sweepBatch, 0}}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			sweep(ctx, s, slog.New(slog.DiscardHandler))
+		}()
+		synctest.Wait()
+		if s.calls != 3 {
+			t.Errorf("%d batches at first, want 3", s.calls)
+		}
+		time.Sleep(sweepEvery)
+		synctest.Wait()
+		if s.calls != 5 {
+			t.Errorf("%d batches after a minute, want 5", s.calls)
+		}
+		stop()
+		<-done
+	})
+}
+
+func TestTheJanitorLogsAFailureAndComesAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		s := &store{err: errors.New("gone")}
+		var logged output
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			sweep(ctx, s, newLog(&logged, slog.LevelInfo, false))
+		}()
+		time.Sleep(sweepEvery + time.Second)
+		stop()
+		<-done
+		if s.calls != 2 || strings.Count(logged.String(), "error=gone") != 2 {
+			t.Errorf("%d calls, logged %q", s.calls, logged.String())
+		}
+	})
+}
+
+func TestALogLineShowsKnownKeysOnly(t *testing.T) {
+	t.Parallel()
+	for _, asJSON := range []bool{true, false} {
+		var logged bytes.Buffer
+		log := newLog(&logged, slog.LevelInfo, asJSON)
+		log.Info("request", "request_id", "req-1", "phone", "+233241234567", slog.Group("body", "name", "Ama"), "error", errors.New("broken"))
+		log.With("authorization", "Bearer x").Info("request")
+		log.Debug("too detailed")
+		for _, hidden := range []string{"+233", "Ama", "Bearer", "too detailed"} {
+			if strings.Contains(logged.String(), hidden) {
+				t.Errorf("%q shows in %s", hidden, logged.String())
+			}
+		}
+		for _, shown := range []string{"req-1", "broken", "omitted"} {
+			if !strings.Contains(logged.String(), shown) {
+				t.Errorf("%q is missing in %s", shown, logged.String())
+			}
+		}
+	}
+}
+
+func TestALifetimeIsANumberAndAUnit(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{
+		"1s": time.Second, "2h": 2 * time.Hour, "90d": 90 * day, "1h30m": 90 * time.Minute, "3650d": maxLifetime,
+	} {
+		if got, err := parseLifetime(text); err != nil || got != want {
+			t.Errorf("%s is %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "90", "d", "0s", "0d", "-1d", "-1s", "1.5d", "3651d", "99999999d", "1us", "1y", "+1d"} {
+		if got, err := parseLifetime(text); err == nil {
+			t.Errorf("%q was read as %v", text, got)
+		}
+	}
+}
+
+func TestPublicAddressesAreDerivedFromWhatIsKnown(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		config         configs.Config
+		live, tracking string
+	}{
+		{configs.Config{}, "http://127.0.0.1:8080/v1", "http://127.0.0.1:8080/track"},
+		{configs.Config{LiveBaseURL: "https://api.example.com/v1"}, "https://api.example.com/v1", "https://api.example.com/track"},
+		{configs.Config{LiveBaseURL: "https://api.example.com/v1", TrackingBaseURL: "https://t.example.com"}, "https://api.example.com/v1", "https://t.example.com"},
+	} {
+		got := publicURLsOf(&c.config, "http://127.0.0.1:8080", "http://127.0.0.1:8081")
+		if got.live != c.live || got.tracking != c.tracking || got.sandbox != "http://127.0.0.1:8081/v1" {
+			t.Errorf("%+v", got)
+		}
+	}
+	for host, want := range map[string]string{"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "127.0.0.1", "10.0.0.7": "10.0.0.7", "localhost": "localhost"} {
+		if got := reachable(host); got != want {
+			t.Errorf("%q is reached at %q", host, got)
+		}
+	}
+}
+
+func TestTheCursorKeyDependsOnTheSecretAlone(t *testing.T) {
+	t.Parallel()
+	a, errA := newCursorKey(&configs.Config{SecretKey: "one secret"})
+	again, errAgain := newCursorKey(&configs.Config{SecretKey: "one secret"})
+	b, errB := newCursorKey(&configs.Config{SecretKey: "another secret"})
+	if errA != nil || errAgain != nil || errB != nil || a != again || a == b {
+		t.Errorf("%x, %x, %x; %v, %v, %v", a, again, b, errA, errAgain, errB)
+	}
+	if _, err := newCursorKey(&configs.Config{}); err == nil {
+		t.Error("there is a key without a secret")
+	}
+}
+
+func TestAPathIsQuotedForAShellWhereItNeedsThat(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		".waybill/dev.env": ".waybill/dev.env", "dev.env": "./dev.env", "/a b/dev.env": "'/a b/dev.env'", "/it's/x": `'/it'\''s/x'`,
+	} {
+		if got := shellWord(path); got != want {
+			t.Errorf("%s becomes %s", path, got)
+		}
+	}
+}
+
+func TestAFileOfVariablesIsReplacedWhole(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "dev.env")
+	if err := os.WriteFile(path, []byte("OLD=1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	// Values stand as they are: quotes would be part of them for most readers.
+	url := "postgres://u@/d?host=/tmp&port=5433#x y'\""
+	if err := writeEnvFile(path, "comment=1", []variable{{"A", url}, {"B", ""}}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := readEnvFile(path)
+	info, statErr := os.Stat(path)
+	if err != nil || statErr != nil || len(got) != 2 || got["A"] != url || got["B"] != "" || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v, %v, %v", got, err, statErr, info.Mode())
+	}
+	entries, _ := os.ReadDir(filepath.Dir(path))
+	if len(entries) != 1 {
+		t.Errorf("%d files are left", len(entries))
+	}
+	if none, err := readEnvFile(path + ".none"); err != nil || len(none) != 0 {
+		t.Errorf("no file: %v, %v", none, err)
+	}
+}

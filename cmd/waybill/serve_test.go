@@ -1,0 +1,248 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// served is the environment of a server on a SQLite file of its own.
+func served(t *testing.T) (environ []string) {
+	t.Helper()
+	database := "WAYBILL_DATABASE_URL=sqlite://" + filepath.Join(t.TempDir(), "served.db")
+	if o := command(t, []string{database}, "migrate", "up"); o.code != exitOK {
+		t.Fatalf("migrate: %s", o.stderr)
+	}
+	return append(slices.Clone(freePorts), database,
+		"WAYBILL_KEY_PEPPER="+strings.Repeat("p", 32), "WAYBILL_SECRET_KEY="+strings.Repeat("s", 32))
+}
+
+// startServe starts serve and tells where it listens.
+func startServe(t *testing.T, environ []string) (*running, servingView) {
+	t.Helper()
+	r := start(t, environ, "serve", "--json")
+	var v servingView
+	eventually(t, "serve is ready", func() bool {
+		select {
+		case code := <-r.ended:
+			t.Fatalf("serve ended with %d\n%s", code, r.stderr.String())
+		default:
+		}
+		return json.Unmarshal([]byte(r.stdout.String()), &v) == nil && status(v.Ops+"/readyz") == http.StatusOK
+	})
+	return r, v
+}
+
+func TestServeServesUntilItIsTold(t *testing.T) {
+	t.Parallel()
+	environ := served(t)
+	r, v := startServe(t, environ)
+
+	// Keys come from commands in the same environment.
+	make := func(args ...string) (answer object) {
+		o := command(t, environ, append(args, "--json")...)
+		if err := json.Unmarshal([]byte(o.stdout), &answer); err != nil || o.code != exitOK {
+			t.Fatalf("%v: %v\n%s", args, err, o.stderr)
+		}
+		return answer
+	}
+	business := make("business", "create", "--name", "Adom Foods")["id"].(string)
+	app := make("app", "create", "--business", business, "--name", "Shop")["id"].(string)
+	for env, url := range map[string]string{"live": v.Live, "sandbox": v.Sandbox} {
+		key := make("key", "create", "--app", app, "--env", env, "--scopes", "all")["key"].(string)
+		if code, answer := call(t, "GET", url+"/api-key", key, ""); code != http.StatusOK {
+			t.Errorf("%s answers %d: %v", env, code, answer)
+		}
+	}
+	res, err := http.Get(v.Ops + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	metrics, _ := io.ReadAll(res.Body)
+	_ = res.Body.Close()
+	if !strings.Contains(string(metrics), "waybill_http_requests_total{") || !strings.Contains(string(metrics), "go_goroutines") {
+		t.Error("the metrics lack requests or goroutines")
+	}
+	r.terminate(t)
+	for line := range strings.Lines(r.stderr.String()) {
+		var fields object
+		if err := json.Unmarshal([]byte(line), &fields); err != nil {
+			t.Errorf("logged %q: %v", line, err)
+		}
+	}
+	if status(v.Ops+"/healthz") != 0 {
+		t.Error("a listener is still open")
+	}
+}
+
+// The quote hangs in the pricing service while the server is told to stop.
+func TestARequestUnderWayIsFinishedBeforeTheServerStops(t *testing.T) {
+	t.Parallel()
+	asked, release := make(chan struct{}, 1), make(chan struct{})
+	pricing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked <- struct{}{}
+		<-release
+		_, _ = io.WriteString(w, `{"currency":"GHS","fee":24.5,"distance_km":5.3,"distance_source":"road","requires_custom_quote":false}`)
+	}))
+	defer pricing.Close()
+	r := start(t, append(slices.Clone(freePorts), "WAYBILL_PRICING_URL="+pricing.URL), "dev", "--data-dir", t.TempDir(), "--json")
+	var v servingView
+	var vars map[string]string
+	eventually(t, "dev is ready", func() bool {
+		if json.Unmarshal([]byte(r.stdout.String()), &v) != nil || status(v.Ops+"/readyz") != http.StatusOK {
+			return false
+		}
+		vars, _ = readEnvFile(v.EnvFile)
+		return true
+	})
+	answered := make(chan int, 1)
+	go func() {
+		req, _ := http.NewRequestWithContext(context.Background(), "POST", v.Sandbox+"/quotes", strings.NewReader(
+			`{"vehicle_type":"bike","pickup_location_id":"`+vars["WAYBILL_PICKUP_ID"]+`","dropoff":{"latitude":5.6,"longitude":-0.19}}`))
+		req.Header.Set("Authorization", "Bearer "+vars["WAYBILL_TEST_KEY"])
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			answered <- 0
+			return
+		}
+		_ = res.Body.Close()
+		answered <- res.StatusCode
+	}()
+	<-asked
+	r.stop()
+	eventually(t, "the server says that it is draining", func() bool { return status(v.Ops+"/readyz") == http.StatusServiceUnavailable })
+	if code := status(v.Ops + "/healthz"); code != http.StatusOK {
+		t.Errorf("while draining /healthz answers %d", code)
+	}
+	select {
+	case code := <-r.ended:
+		t.Fatalf("the server ended with %d before its request did", code)
+	default:
+	}
+	close(release)
+	if code := <-answered; code != http.StatusOK {
+		t.Errorf("the request under way was answered %d", code)
+	}
+	if code := r.wait(t); code != exitOK {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestServeTellsWhatItNeeds(t *testing.T) {
+	t.Parallel()
+	pepper, secret := "WAYBILL_KEY_PEPPER="+strings.Repeat("p", 32), "WAYBILL_SECRET_KEY="+strings.Repeat("s", 32)
+	empty := "WAYBILL_DATABASE_URL=sqlite://" + filepath.Join(t.TempDir(), "empty.db")
+	for name, c := range map[string]struct {
+		environ []string
+		want    []string
+	}{
+		"no database":           {[]string{pepper, secret}, []string{"WAYBILL_DATABASE_URL is not set", "fix:"}},
+		"no secrets":            {[]string{empty}, []string{"WAYBILL_KEY_PEPPER is not set; API keys need it", "WAYBILL_SECRET_KEY is not set; cursors need it", "WAYBILL_SECRET_KEY_FILE="}},
+		"database behind":       {[]string{empty, pepper, secret}, []string{"error: the database is behind this program\n", "fix:      waybill migrate up\n"}},
+		"database unreachable":  {[]string{"WAYBILL_DATABASE_URL=postgres://waybill:hunter22@127.0.0.1:1/waybill", pepper, secret}, []string{"the database cannot be opened", "WAYBILL_DATABASE_URL, now postgres://waybill:xxxxx@127.0.0.1:1/waybill", "fix:"}},
+		"routing":               {[]string{empty, pepper, secret, "WAYBILL_ROUTING_URL=http://valhalla"}, []string{"WAYBILL_ROUTING_URL", "not supported"}},
+		"unreadable area":       {[]string{empty, pepper, secret, "WAYBILL_SERVICE_AREA_FILE=serve_test.go"}, []string{"WAYBILL_SERVICE_AREA_FILE cannot be used", "set in:   WAYBILL_SERVICE_AREA_FILE"}},
+		"unknown phone region":  {[]string{empty, pepper, secret, "WAYBILL_PHONE_REGION=XX"}, []string{"WAYBILL_PHONE_REGION cannot be used"}},
+		"several bad settings":  {[]string{"WAYBILL_LIVE_ADDR=x", "WAYBILL_LOG_LEVEL=y"}, []string{"WAYBILL_LIVE_ADDR is", "WAYBILL_LOG_LEVEL is"}},
+		"a file for the secret": {[]string{empty, pepper, "WAYBILL_SECRET_KEY_FILE=/none"}, []string{"WAYBILL_SECRET_KEY_FILE names a file that cannot be read"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := command(t, append(slices.Clone(freePorts), c.environ...), "serve", "--data-dir", filepath.Join(t.TempDir(), "none"))
+			for _, want := range c.want {
+				if o.code != exitFailure || !strings.Contains(o.stderr, want) {
+					t.Errorf("exit code %d without %q\n%s", o.code, want, o.stderr)
+				}
+			}
+			if strings.Contains(o.stderr, "hunter22") {
+				t.Errorf("the password shows\n%s", o.stderr)
+			}
+		})
+	}
+}
+
+func TestServeDoesNotTakeTheDirectoryOfDevByItself(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	prepared := inDir[migrationsView](t, defaultDataDir, "migrate", "up")
+	if prepared.Pending != 0 {
+		t.Fatal("not migrated")
+	}
+	if o := command(t, freePorts, "serve"); o.code != exitFailure || !strings.Contains(o.stderr, "WAYBILL_DATABASE_URL is not set") {
+		t.Errorf("exit code %d\n%s", o.code, o.stderr)
+	}
+	if o := command(t, nil, "business", "list"); o.code != exitOK {
+		t.Errorf("commands do not find it: exit code %d\n%s", o.code, o.stderr)
+	}
+}
+
+// A pepper of another database would make a key that opens nothing.
+func TestSecretsOfAnotherDatabaseAreNotUsed(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	inDir[migrationsView](t, defaultDataDir, "migrate", "up")
+	elsewhere := []string{"WAYBILL_DATABASE_URL=sqlite://" + filepath.Join(t.TempDir(), "other.db")}
+	command(t, elsewhere, "migrate", "up")
+	id := "app_" + strings.Repeat("0", 32)
+	o := command(t, elsewhere, "key", "create", "--app", id, "--env", "live", "--scopes", "all")
+	if o.code != exitFailure || !strings.Contains(o.stderr, "WAYBILL_KEY_PEPPER is not set") {
+		t.Errorf("exit code %d\n%s", o.code, o.stderr)
+	}
+	o = command(t, elsewhere, "key", "create", "--app", id, "--env", "live", "--scopes", "all", "--data-dir", defaultDataDir)
+	if o.code != exitFailure || !strings.Contains(o.stderr, "There is no application") {
+		t.Errorf("with --data-dir: exit code %d\n%s", o.code, o.stderr)
+	}
+}
+
+func TestThePricingServiceServesTheTariff(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "waybill.yaml")
+	if err := os.WriteFile(file, []byte("currency: EUR\ntariff: {step: 0.10, vehicles: {bike: {base: 3, per_km: 0, minimum: 0, range_km: 50}}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, nil, "pricing", "serve", "--addr", "127.0.0.1:0", "--config", file, "--json")
+	var v struct {
+		URL string `json:"pricing_url"`
+	}
+	eventually(t, "the pricing service listens", func() bool { return json.Unmarshal([]byte(r.stdout.String()), &v) == nil })
+	res, err := http.Post(v.URL+"/prices", "application/json", strings.NewReader(
+		`{"environment":"live","vehicle_type":"bike","currency":"EUR","pickup":{"latitude":5.56,"longitude":-0.2},"dropoff":{"latitude":5.6,"longitude":-0.19}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, _ := io.ReadAll(res.Body)
+	_ = res.Body.Close()
+	if res.StatusCode != http.StatusOK || !strings.Contains(string(answer), `"fee":3,`) {
+		t.Errorf("status %d: %s", res.StatusCode, answer)
+	}
+	r.terminate(t)
+}
+
+func TestConfigShowsWhereASettingComesFromAndNoSecret(t *testing.T) {
+	t.Parallel()
+	environ := []string{
+		"WAYBILL_KEY_PEPPER=" + strings.Repeat("hunter22", 4), "WAYBILL_DATABASE_URL=postgres://u:hunter22@h/d",
+		"WAYBILL_LOG_LEVEL=debug", "WAYBILL_LIVE_ADR=x",
+	}
+	for _, args := range [][]string{{"config"}, {"config", "--json"}} {
+		o := command(t, environ, append(args, "--sandbox-addr", "127.0.0.1:9")...)
+		if o.code != exitOK || strings.Contains(o.stdout+o.stderr, "hunter22") {
+			t.Errorf("%v: exit code %d\n%s%s", args, o.code, o.stdout, o.stderr)
+		}
+		for _, want := range []string{"127.0.0.1:9", "--sandbox-addr", "WAYBILL_LOG_LEVEL", "[redacted]"} {
+			if !strings.Contains(o.stdout, want) {
+				t.Errorf("%v lacks %q\n%s", args, want, o.stdout)
+			}
+		}
+		if !strings.Contains(o.stdout+o.stderr, "did you mean WAYBILL_LIVE_ADDR?") {
+			t.Errorf("%v does not warn", args)
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"waybill/configs"
+)
+
+// addSettingFlags gives a command a flag for each of the settings; without
+// names, for every one that may have a flag.
+func addSettingFlags(cmd *cobra.Command, names ...string) {
+	for _, s := range configs.FlagSettings() {
+		if len(names) == 0 || slices.Contains(names, s.Name) {
+			cmd.Flags().String(s.Flag, s.Default, s.Description)
+		}
+	}
+}
+
+// load reads the settings, with the flags of the command over all others.
+func (p *program) load(cmd *cobra.Command) (*configs.Config, error) {
+	given := map[string]string{}
+	for _, s := range configs.FlagSettings() {
+		if f := cmd.Flags().Lookup(s.Flag); f != nil && f.Changed {
+			given[s.Name] = f.Value.String()
+		}
+	}
+	return configs.Load(configs.Sources{Flags: given, Environ: p.environ, File: p.configFile})
+}
+
+// loadPlaced reads the settings and fills in, from a data directory, the
+// database and the secrets that they leave open. Where nothing names a
+// database the error says so.
+func (p *program) loadPlaced(cmd *cobra.Command) (*configs.Config, error) {
+	c, err := p.load(cmd)
+	if err != nil {
+		return nil, err
+	}
+	dir := dataDir(p.dataDir)
+	if !c.IsSet("database_url") {
+		if _, err := os.Stat(dir.database()); err != nil {
+			return nil, noDatabase(dir)
+		}
+		if err := dir.supplyDatabase(c); err != nil {
+			return nil, err
+		}
+	}
+	if home, ok := p.secretsOf(cmd, c); ok {
+		if err := home.supplySecrets(c); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// secretsOf is the data directory whose secrets belong to the database: the
+// one a SQLite file lies in, one that was named, or the usual one when it ran
+// on this very database. A pepper of another database would make keys that
+// open nothing.
+func (p *program) secretsOf(cmd *cobra.Command, c *configs.Config) (dataDir, bool) {
+	if path, ok := strings.CutPrefix(c.DatabaseURL.Reveal(), sqliteScheme); ok {
+		home := dataDir(filepath.Dir(path))
+		if _, err := os.Stat(home.secrets()); err == nil {
+			return home, true
+		}
+	}
+	dir := dataDir(p.dataDir)
+	if cmd.Flag("data-dir").Changed {
+		return dir, true
+	}
+	last, err := readEnvFile(dir.devEnv())
+	return dir, err == nil && last["WAYBILL_DATABASE_URL"] == c.DatabaseURL.Reveal()
+}
+
+func noDatabase(dir dataDir) error {
+	return &startError{
+		what:    "there is no database in " + string(dir) + ", and WAYBILL_DATABASE_URL is not set",
+		usedFor: "all data",
+		fix:     "waybill dev makes one there; or WAYBILL_DATABASE_URL=postgres://user:password@host/name, or another --data-dir",
+	}
+}
+
+// needSecrets tells which secrets are missing, all at once.
+func needSecrets(c *configs.Config, names ...string) error {
+	var missing configs.Problems
+	for _, name := range names {
+		value, usedFor := c.KeyPepper, "API keys"
+		if name == "secret_key" {
+			value, usedFor = c.SecretKey, "cursors"
+		}
+		if value == "" {
+			env := configs.Prefix + strings.ToUpper(name)
+			missing = append(missing, configs.Problem{
+				What: env + " is not set; " + usedFor + " need it",
+				Fix:  env + "_FILE=/path/to/secret, or --data-dir when the database belongs to a data directory; a new one: openssl rand -hex 32",
+			})
+		}
+	}
+	if len(missing) > 0 {
+		return missing
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"io"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// version is of the program; the API's own is in openapi.yaml.
+const version = "1.0.0"
+
+type versionView struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision"` // of the source; empty when unknown
+	Modified bool   `json:"modified"` // the source differed from the revision
+	Go       string `json:"go"`
+}
+
+func (p *program) version() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print what this program is", Args: takes(),
+		RunE: func(*cobra.Command, []string) error {
+			v := versionView{Version: version, Go: runtime.Version()}
+			if info, ok := debug.ReadBuildInfo(); ok {
+				for _, s := range info.Settings {
+					switch s.Key {
+					case "vcs.revision":
+						v.Revision = s.Value
+					case "vcs.modified":
+						v.Modified = s.Value == "true"
+					}
+				}
+			}
+			return p.show(v, func(w io.Writer) {
+				line := "waybill " + v.Version
+				if v.Revision != "" {
+					line += " (" + v.Revision
+					if v.Modified {
+						line += ", modified"
+					}
+					line += ")"
+				}
+				row(w, line+" "+v.Go)
+			})
+		},
+	}
+}

@@ -1,0 +1,72 @@
+//go:build wireinject
+
+package main
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/google/wire"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"waybill/adapters/httpapi"
+	"waybill/adapters/storage/gormstore"
+	"waybill/application/deliveries"
+	"waybill/application/idempotency"
+	"waybill/application/operations"
+	"waybill/application/pickuplocations"
+	"waybill/application/quotes"
+	"waybill/application/recipients"
+	"waybill/application/tenancy"
+	"waybill/configs"
+	"waybill/ports"
+)
+
+// The adapters that every command needs.
+var foundation = wire.NewSet(
+	newStorage,
+	wire.Bind(new(ports.Storage), new(*gormstore.Store)),
+	wire.Bind(new(ports.Bookings), new(*gormstore.Store)),
+	newClock, newIdentifiers, newKeyDigester, newLocks,
+)
+
+// The use cases of operators.
+var management = wire.NewSet(
+	tenancy.NewTenants, operations.New,
+	pickuplocations.New, idempotency.NewGate, newRetention,
+)
+
+// The use cases of customers, and what they need beyond the foundation.
+var product = wire.NewSet(
+	tenancy.NewAdmission, newLimits, newRateLimiter,
+	quotes.New, newPricing, newRouting, newServiceArea,
+	recipients.New, deliveries.New, newNormalizer,
+)
+
+// The listeners.
+var edges = wire.NewSet(
+	wire.Struct(new(httpapi.UseCases), "*"),
+	newAPIs, newCursorKey,
+	newOps, newRegistry, httpapi.NewMetrics,
+	wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
+)
+
+// openService assembles a server process. The function it returns closes the
+// database, after the service has stopped.
+func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *slog.Logger) (*service, func(), error) {
+	wire.Build(foundation, management, product, edges,
+		wire.Struct(new(seeder), "*"), wire.Struct(new(service), "*"))
+	return nil, nil, nil
+}
+
+// openOffice assembles what the operators' commands use.
+func openOffice(ctx context.Context, c *configs.Config, log *slog.Logger) (*office, func(), error) {
+	wire.Build(foundation, management, wire.Struct(new(office), "*"))
+	return nil, nil, nil
+}
+
+// openPricing assembles the pricing service.
+func openPricing(c *configs.Config) (ports.Pricing, error) {
+	wire.Build(newTariff, newRouting, newServiceArea)
+	return nil, nil
+}

@@ -1,0 +1,152 @@
+package configs
+
+import (
+	"net"
+	"net/url"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// minSecret is how long a secret has to be: 32 characters of hex are 128 bits.
+const minSecret = 32
+
+// builtInCurrency is what the prices that come with the program are in.
+const builtInCurrency = "GHS"
+
+var (
+	currency = regexp.MustCompile(`^[A-Z]{3}$`)
+	region   = regexp.MustCompile(`^[A-Z]{2}$`)
+)
+
+// checks are the rules that Config's tags name. A rule sees values that are
+// not empty and answers with a badValue.
+var checks = map[string]func(string) error{
+	"address":     checkAddress,
+	"url":         checkURL,
+	"base_url":    checkBaseURL,
+	"database":    checkDatabase,
+	"file":        checkFile,
+	"secret":      checkSecret,
+	"currency":    matches(currency, "is no currency", "three capital letters, such as GHS"),
+	"region":      matches(region, "is no country", "two capital letters, such as GH"),
+	"log_format":  oneOf("auto", "text", "json"),
+	"unsupported": checkUnsupported,
+}
+
+func checkAddress(s string) error {
+	err := bad("is no address to listen on", "host:port, such as 127.0.0.1:8080")
+	_, port, splitErr := net.SplitHostPort(s)
+	if splitErr != nil {
+		return err
+	}
+	if n, numErr := strconv.Atoi(port); numErr != nil || n < 0 || n > 65535 {
+		return err
+	}
+	return nil
+}
+
+func checkURL(s string) error {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Host == "", u.RawQuery != "", u.Fragment != "":
+		return bad("is no address of a service", "http(s)://host/path, such as https://example.com/path")
+	case u.User != nil:
+		return bad("has a user or a password in it", "leave out what stands before the @")
+	case strings.HasSuffix(s, "/"):
+		return bad("ends in a slash", "leave out the last slash")
+	}
+	return nil
+}
+
+func checkBaseURL(s string) error {
+	if err := checkURL(s); err != nil {
+		return err
+	}
+	if !strings.HasSuffix(s, "/v1") {
+		return bad("does not end in /v1", "the address clients put before paths, such as https://api.example.com/v1")
+	}
+	return nil
+}
+
+func checkDatabase(s string) error {
+	for _, scheme := range []string{"postgres://", "postgresql://", "sqlite://"} {
+		if len(s) > len(scheme) && strings.HasPrefix(s, scheme) {
+			return nil
+		}
+	}
+	return bad("names no database we know", "postgres://user:password@host/name or sqlite:///path/to/file")
+}
+
+func checkFile(s string) error {
+	f, err := os.Open(s)
+	if err != nil {
+		return bad("cannot be read", "name a file that this user may read")
+	}
+	return f.Close()
+}
+
+func checkSecret(s string) error {
+	if len(s) < minSecret {
+		return bad("is too short", "at least 32 characters that nobody can guess: openssl rand -hex 32")
+	}
+	return nil
+}
+
+func checkUnsupported(string) error {
+	return bad("is not supported in this version", "unset it: distances are straight lines x 1.3, and answers say so in distance_source")
+}
+
+func matches(re *regexp.Regexp, what, fix string) func(string) error {
+	return func(s string) error {
+		if !re.MatchString(s) {
+			return bad(what, fix)
+		}
+		return nil
+	}
+}
+
+func oneOf(values ...string) func(string) error {
+	return func(s string) error {
+		for _, v := range values {
+			if s == v {
+				return nil
+			}
+		}
+		return bad("is none of the values there are", strings.Join(values, ", "))
+	}
+}
+
+// checkTogether are the rules about more than one setting.
+func (c *Config) checkTogether() Problems {
+	var problems Problems
+	addresses := map[string]string{}
+	for _, name := range []string{"live_addr", "sandbox_addr", "ops_addr"} {
+		f, _ := fieldNamed(name)
+		address := map[string]string{"live_addr": c.LiveAddr, "sandbox_addr": c.SandboxAddr, "ops_addr": c.OpsAddr}[name]
+		if address == "" || strings.HasSuffix(address, ":0") {
+			continue
+		}
+		if other, taken := addresses[address]; taken {
+			problems = append(problems, Problem{
+				What:  f.env() + " is " + strconv.Quote(address) + " and so is " + other,
+				SetIn: c.Source(name), Fix: "give each listener an address of its own",
+			})
+		}
+		addresses[address] = f.env()
+	}
+	if c.KeyPepper != "" && c.KeyPepper == c.SecretKey {
+		problems = append(problems, Problem{
+			What:  "WAYBILL_KEY_PEPPER and WAYBILL_SECRET_KEY are the same",
+			SetIn: c.Source("secret_key"), Fix: "draw a second one: openssl rand -hex 32",
+		})
+	}
+	if c.Currency != "" && c.Currency != builtInCurrency && c.Tariff.Vehicles == nil && c.PricingURL == "" {
+		problems = append(problems, Problem{
+			What:  "WAYBILL_CURRENCY is " + strconv.Quote(c.Currency) + " and the built-in prices are in " + builtInCurrency,
+			SetIn: c.Source("currency"), Fix: "give a tariff in the configuration file, or WAYBILL_PRICING_URL",
+		})
+	}
+	return problems
+}

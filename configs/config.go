@@ -1,0 +1,71 @@
+package configs
+
+import (
+	"log/slog"
+	"net/netip"
+	"time"
+)
+
+// Config is every setting. The tags are its documentation: name is the key in
+// a file, and with WAYBILL_ before it and in capitals the variable; check
+// names a rule of checks.go.
+type Config struct {
+	LiveAddr    string `name:"live_addr" group:"Listeners" default:"127.0.0.1:8080" check:"address" doc:"where the live API listens; port 0 takes a free one"`
+	SandboxAddr string `name:"sandbox_addr" group:"Listeners" default:"127.0.0.1:8081" check:"address" doc:"where the sandbox API listens"`
+	OpsAddr     string `name:"ops_addr" group:"Listeners" default:"127.0.0.1:8082" check:"address" doc:"where health, metrics and profiles are served; keep it private"`
+
+	LiveBaseURL     string         `name:"live_base_url" group:"Listeners" check:"base_url" doc:"public address of the live API, ending in /v1; default: from live_addr"`
+	SandboxBaseURL  string         `name:"sandbox_base_url" group:"Listeners" check:"base_url" doc:"public address of the sandbox API, ending in /v1; default: from sandbox_addr"`
+	TrackingBaseURL string         `name:"tracking_base_url" group:"Listeners" check:"url" doc:"what comes before the reference in tracking links; default: /track on the live address"`
+	TrustedProxies  []netip.Prefix `name:"trusted_proxies" group:"Listeners" doc:"networks whose X-Forwarded-For is believed, comma-separated, such as 10.0.0.0/8; empty: none"`
+
+	DatabaseURL          URL           `name:"database_url" group:"Storage" secret:"file" check:"database" doc:"postgres://user:password@host/name, or sqlite:///path/to/file; in a data directory its own SQLite file"`
+	DatabasePoolSize     int           `name:"database_pool_size" group:"Storage" default:"16" min:"2" max:"500" doc:"most connections one process holds to Postgres"`
+	RedisURL             URL           `name:"redis_url" group:"Storage" secret:"file" doc:"accepted and not used yet: limits and locks are kept in the process"`
+	IdempotencyRetention time.Duration `name:"idempotency_retention" group:"Storage" default:"24h" min:"1s" max:"720h" doc:"how long an Idempotency-Key is remembered"`
+
+	PricingURL      string        `name:"pricing_url" group:"Pricing" check:"url" doc:"a pricing service; empty: the built-in tariff"`
+	PricingTimeout  time.Duration `name:"pricing_timeout" group:"Pricing" default:"2s" min:"10ms" max:"2400ms" doc:"how long the pricing service may take"`
+	RoutingURL      string        `name:"routing_url" group:"Pricing" check:"unsupported" doc:"not supported in this version: distances are straight lines x 1.3; setting it is an error"`
+	ServiceAreaFile string        `name:"service_area_file" group:"Pricing" check:"file" doc:"GeoJSON polygons that are served; empty: a box around Ghana"`
+	Currency        string        `name:"currency" group:"Pricing" default:"GHS" check:"currency" doc:"ISO 4217 code of every amount; two decimals"`
+	Tariff          Tariff        `name:"tariff" group:"Pricing" doc:"the built-in price table; in a file only"`
+	PhoneRegion     string        `name:"phone_region" group:"Pricing" default:"GH" check:"region" doc:"country in which phone numbers without a country code are read"`
+
+	RateLimitPerKey      Rate `name:"rate_limit_per_key" group:"Limits" default:"600/60s" doc:"requests of one API key"`
+	RateLimitPerBusiness Rate `name:"rate_limit_per_business" group:"Limits" default:"1200/60s" doc:"requests of one business per environment, unless it has its own limit"`
+
+	KeyPepper Secret `name:"key_pepper" group:"Secrets" secret:"only" check:"secret" doc:"under which API keys are digested; changing it makes every key unknown. Made by dev in a data directory, required elsewhere"`
+	SecretKey Secret `name:"secret_key" group:"Secrets" secret:"only" check:"secret" doc:"from which the keys that sign cursors are derived. Made by dev in a data directory, required elsewhere"`
+
+	LogLevel  slog.Level `name:"log_level" group:"Logs" default:"info" doc:"debug, info, warn or error"`
+	LogFormat string     `name:"log_format" group:"Logs" default:"auto" check:"log_format" doc:"text, json, or auto: text in dev and json elsewhere"`
+
+	sources  map[string]string // by name; absent: the default
+	warnings []string
+}
+
+// Warnings are what is odd and stops nothing, such as a variable that is
+// probably mistyped.
+func (c *Config) Warnings() []string { return c.warnings }
+
+// Source tells where a setting came from, such as "WAYBILL_LIVE_ADDR" or
+// "default".
+func (c *Config) Source(name string) string {
+	if s, ok := c.sources[name]; ok {
+		return s
+	}
+	return sourceDefault
+}
+
+// IsSet reports whether the setting came from anywhere but its default.
+func (c *Config) IsSet(name string) bool { return c.Source(name) != sourceDefault }
+
+// Supply fills in a setting that came from nowhere yet, and leaves any other
+// alone: this is how a data directory offers its own.
+func (c *Config) Supply(name, text, source string) error {
+	if c.IsSet(name) {
+		return nil
+	}
+	return c.assign(name, text, source)
+}

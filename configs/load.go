@@ -1,0 +1,240 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/knadh/koanf/v2"
+	"gopkg.in/yaml.v3"
+)
+
+// Sources are where settings may come from.
+type Sources struct {
+	Flags   map[string]string // by name, the given ones only
+	Environ []string          // as of os.Environ
+	File    string            // YAML; empty: what WAYBILL_CONFIG names, or none
+}
+
+// Load reads and checks every setting. The error is Problems: all of them.
+func Load(s Sources) (*Config, error) {
+	l := loader{merged: koanf.New("."), sources: map[string]string{}, env: variables(s.Environ)}
+	l.add(defaults(), nil)
+	file := s.File
+	if file == "" {
+		file = l.env[configEnv]
+	}
+	if file != "" {
+		l.addFile(file, s.File != "")
+	}
+	l.addEnvironment()
+	l.addFlags(s.Flags)
+
+	c := &Config{sources: l.sources, warnings: l.warnings}
+	problems := l.problems
+	for _, f := range fields() {
+		var found Problems
+		if err := c.assign(f.name, text(l.merged.Get(f.name)), c.Source(f.name)); errors.As(err, &found) {
+			problems = append(problems, found...)
+		}
+	}
+	problems = append(problems, c.checkTogether()...)
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return c, nil
+}
+
+type loader struct {
+	merged   *koanf.Koanf
+	env      map[string]string // WAYBILL_ variables that are not empty
+	sources  map[string]string
+	problems Problems
+	warnings []string
+}
+
+// layer hands settings that were read already to koanf, which puts one layer
+// over another.
+type layer map[string]any
+
+func (l layer) Read() (map[string]any, error) { return l, nil }
+func (layer) ReadBytes() ([]byte, error)      { return nil, errors.ErrUnsupported }
+
+// add puts settings over those there are; source tells where one came from.
+func (l *loader) add(settings layer, source func(name string) string) {
+	if err := l.merged.Load(settings, nil); err != nil {
+		panic(err) // a layer always reads
+	}
+	if source != nil {
+		for name := range settings {
+			l.sources[name] = source(name)
+		}
+	}
+}
+
+func defaults() layer {
+	all := layer{}
+	for _, f := range fields() {
+		if f.standard != "" {
+			all[f.name] = f.standard
+		}
+	}
+	return all
+}
+
+func (l *loader) addFile(path string, byFlag bool) {
+	setIn := configEnv
+	if byFlag {
+		setIn = "--config"
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		l.problem("the configuration file cannot be read: "+err.Error(), setIn, "name a YAML file that this user may read")
+		return
+	}
+	var settings map[string]any
+	if err := yaml.Unmarshal(content, &settings); err != nil {
+		// yaml's own text may repeat a value, and that a secret.
+		l.problem("the configuration file is not YAML of the form name: value"+yamlLine(err), path, "see waybill config --docs for the names")
+		return
+	}
+	known := layer{}
+	for name, value := range settings {
+		switch _, ok := fieldNamed(name); {
+		case !ok:
+			fix := "waybill config --docs lists the names"
+			if near := nearest(name, names()); near != "" {
+				fix = "did you mean " + near + "?"
+			}
+			l.problem("unknown setting "+strconv.Quote(name), path, fix)
+		case value != nil:
+			known[name] = value
+		}
+	}
+	l.add(known, func(string) string { return path })
+}
+
+// yamlLine is the place of a YAML error, without its text.
+func yamlLine(err error) string {
+	_, after, ok := strings.Cut(err.Error(), "line ")
+	if !ok {
+		return ""
+	}
+	if digits := after[:len(after)-len(strings.TrimLeft(after, "0123456789"))]; digits != "" {
+		return " (line " + digits + ")"
+	}
+	return ""
+}
+
+func (l *loader) addEnvironment() {
+	found, sources := layer{}, map[string]string{}
+	for _, f := range fields() {
+		if !f.inEnvironment() {
+			continue
+		}
+		value, source := l.env[f.env()], f.env()
+		path := l.env[f.env()+fileSuffix]
+		switch {
+		case path == "" || f.secret == "":
+		case value != "":
+			l.problem("both "+f.env()+" and "+f.env()+fileSuffix+" are set", "environment", "unset one of them")
+		default:
+			content, err := os.ReadFile(path)
+			if err != nil {
+				l.problem(f.env()+fileSuffix+" names a file that cannot be read: "+err.Error(), "environment", "name a file that this user may read")
+				continue
+			}
+			value, source = strings.TrimRight(string(content), "\r\n"), f.env()+fileSuffix
+			if value == "" {
+				l.problem(f.env()+fileSuffix+" names an empty file: "+path, "environment", "put the value into it")
+				continue
+			}
+		}
+		if value != "" {
+			found[f.name], sources[f.name] = value, source
+		}
+	}
+	l.add(found, func(name string) string { return sources[name] })
+	l.warnOfUnknown()
+}
+
+// DevNames are the variables that "waybill dev" writes for scripts, beyond the
+// names of settings: to have them in the environment is no mistake.
+func DevNames() []string {
+	return []string{
+		"WAYBILL_LIVE_URL", "WAYBILL_SANDBOX_URL", "WAYBILL_OPS_URL",
+		"WAYBILL_LIVE_KEY", "WAYBILL_TEST_KEY", "WAYBILL_OPS_TOKEN",
+		"WAYBILL_BUSINESS_ID", "WAYBILL_APP_ID",
+		"WAYBILL_PICKUP_ID", "WAYBILL_PICKUP_INACTIVE_ID", "WAYBILL_PICKUP_INCOMPLETE_ID", "WAYBILL_LIVE_PICKUP_ID",
+	}
+}
+
+func (l *loader) warnOfUnknown() {
+	known := append(DevNames(), configEnv)
+	var mistypable []string
+	for _, f := range fields() {
+		if f.inEnvironment() {
+			mistypable = append(mistypable, f.env())
+		}
+		if f.secret != "" {
+			mistypable = append(mistypable, f.env()+fileSuffix)
+		}
+	}
+	for name := range l.env {
+		if slices.Contains(known, name) || slices.Contains(mistypable, name) || strings.HasPrefix(name, "WAYBILL_TEST_") {
+			continue
+		}
+		warning := name + " is set and is no setting of this version"
+		if near := nearest(name, mistypable); near != "" {
+			warning += "; did you mean " + near + "?"
+		}
+		l.warnings = append(l.warnings, warning)
+	}
+	slices.Sort(l.warnings)
+}
+
+func (l *loader) addFlags(given map[string]string) {
+	found := layer{}
+	for name, value := range given {
+		found[name] = value
+	}
+	l.add(found, func(name string) string { return "--" + strings.ReplaceAll(name, "_", "-") })
+}
+
+func (l *loader) problem(what, setIn, fix string) {
+	l.problems = append(l.problems, Problem{What: what, SetIn: setIn, Fix: fix})
+}
+
+// variables picks ours out of an environment.
+func variables(environ []string) map[string]string {
+	ours := map[string]string{}
+	for _, entry := range environ {
+		if name, value, ok := strings.Cut(entry, "="); ok && strings.HasPrefix(name, Prefix) && value != "" {
+			ours[name] = value
+		}
+	}
+	return ours
+}
+
+// text renders what YAML made of a value as it would stand in a variable;
+// tables stay what they are.
+func text(value any) any {
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case map[string]any:
+		return v
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case []any:
+		parts := make([]string, len(v))
+		for i, part := range v {
+			parts[i] = fmt.Sprint(part)
+		}
+		return strings.Join(parts, ",")
+	}
+	return fmt.Sprint(value)
+}

@@ -1,0 +1,252 @@
+package configs_test
+
+import (
+	"errors"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/configs"
+)
+
+func load(t *testing.T, s configs.Sources) *configs.Config {
+	t.Helper()
+	c, err := configs.Load(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// problems loads what must not load.
+func problems(t *testing.T, s configs.Sources) configs.Problems {
+	t.Helper()
+	_, err := configs.Load(s)
+	var found configs.Problems
+	if !errors.As(err, &found) {
+		t.Fatalf("Load answered %v, want problems", err)
+	}
+	return found
+}
+
+func write(t *testing.T, name, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestWithoutSourcesTheDefaultsApply(t *testing.T) {
+	t.Parallel()
+	c := load(t, configs.Sources{})
+	if c.LiveAddr != "127.0.0.1:8080" || c.SandboxAddr != "127.0.0.1:8081" || c.OpsAddr != "127.0.0.1:8082" {
+		t.Errorf("addresses %s, %s, %s", c.LiveAddr, c.SandboxAddr, c.OpsAddr)
+	}
+	if c.RateLimitPerKey != (configs.Rate{Limit: 600, Window: time.Minute}) || c.RateLimitPerBusiness.Limit != 1200 {
+		t.Errorf("limits %v, %v", c.RateLimitPerKey, c.RateLimitPerBusiness)
+	}
+	if c.IdempotencyRetention != 24*time.Hour || c.PricingTimeout != 2*time.Second {
+		t.Errorf("retention %v, time-out %v", c.IdempotencyRetention, c.PricingTimeout)
+	}
+	if c.Currency != "GHS" || c.PhoneRegion != "GH" || c.Tariff.Vehicles != nil || c.Tariff.Step != 50 {
+		t.Errorf("currency %s, region %s, tariff %v", c.Currency, c.PhoneRegion, c.Tariff)
+	}
+	if c.IsSet("live_addr") || c.Source("live_addr") != "default" {
+		t.Errorf("source %s", c.Source("live_addr"))
+	}
+}
+
+func TestAFlagBeatsAVariableBeatsAFileBeatsWhatIsSupplied(t *testing.T) {
+	t.Parallel()
+	file := write(t, "waybill.yaml", "live_addr: 127.0.0.1:1001\nsandbox_addr: 127.0.0.1:1002\nops_addr: 127.0.0.1:1003\n")
+	c := load(t, configs.Sources{
+		File:    file,
+		Environ: []string{"WAYBILL_LIVE_ADDR=127.0.0.1:2001", "WAYBILL_SANDBOX_ADDR=127.0.0.1:2002", "WAYBILL_OPS_ADDR="},
+		Flags:   map[string]string{"live_addr": "127.0.0.1:3001"},
+	})
+	for name, want := range map[string][2]string{
+		"live_addr":    {"127.0.0.1:3001", "--live-addr"},
+		"sandbox_addr": {"127.0.0.1:2002", "WAYBILL_SANDBOX_ADDR"},
+		"ops_addr":     {"127.0.0.1:1003", file},
+	} {
+		value := map[string]string{"live_addr": c.LiveAddr, "sandbox_addr": c.SandboxAddr, "ops_addr": c.OpsAddr}[name]
+		if value != want[0] || c.Source(name) != want[1] {
+			t.Errorf("%s is %s from %s, want %v", name, value, c.Source(name), want)
+		}
+	}
+	if err := c.Supply("ops_addr", "127.0.0.1:4003", "data directory"); err != nil || c.OpsAddr != "127.0.0.1:1003" {
+		t.Errorf("supplying over the file: %v, %s", err, c.OpsAddr)
+	}
+	if err := c.Supply("database_url", "sqlite:///x/y.db", "data directory"); err != nil || c.DatabaseURL.Reveal() != "sqlite:///x/y.db" || c.Source("database_url") != "data directory" {
+		t.Errorf("supplying: %v, %s from %s", err, c.DatabaseURL, c.Source("database_url"))
+	}
+}
+
+func TestAFileIsNamedByVariableOrFlag(t *testing.T) {
+	t.Parallel()
+	one, two := write(t, "one.yaml", "currency: GHS\nlog_level: debug\n"), write(t, "two.yaml", "log_level: error\n")
+	if c := load(t, configs.Sources{Environ: []string{"WAYBILL_CONFIG=" + one}}); c.Source("log_level") != one {
+		t.Errorf("log_level from %s", c.Source("log_level"))
+	}
+	if c := load(t, configs.Sources{Environ: []string{"WAYBILL_CONFIG=" + one}, File: two}); c.Source("log_level") != two {
+		t.Errorf("log_level from %s", c.Source("log_level"))
+	}
+}
+
+func TestAFileMayHoldListsNumbersAndTheTariff(t *testing.T) {
+	t.Parallel()
+	c := load(t, configs.Sources{File: write(t, "waybill.yaml", `
+trusted_proxies: [10.1.2.3/8, 192.0.2.7]
+database_pool_size: 30
+idempotency_retention: 48h
+rate_limit_per_key: 10/1s
+redis_url:
+tariff:
+  step: 0.1
+  vehicles:
+    bike: {base: 8, per_km: 2.29, minimum: 10.50, range_km: 20}
+`)})
+	if len(c.TrustedProxies) != 2 || c.TrustedProxies[0] != netip.MustParsePrefix("10.0.0.0/8") || c.TrustedProxies[1] != netip.MustParsePrefix("192.0.2.7/32") {
+		t.Errorf("proxies %v", c.TrustedProxies)
+	}
+	if c.DatabasePoolSize != 30 || c.IdempotencyRetention != 48*time.Hour || c.RateLimitPerKey.Window != time.Second {
+		t.Errorf("pool %d, retention %v, limit %v", c.DatabasePoolSize, c.IdempotencyRetention, c.RateLimitPerKey)
+	}
+	if want := (configs.TariffRow{Base: 800, PerKM: 229, Minimum: 1050, RangeKM: 20}); c.Tariff.Step != 10 || c.Tariff.Vehicles["bike"] != want {
+		t.Errorf("tariff %+v", c.Tariff)
+	}
+}
+
+func TestASecretMayComeFromAFileOfItsOwn(t *testing.T) {
+	t.Parallel()
+	pepper := strings.Repeat("p", 40)
+	c := load(t, configs.Sources{Environ: []string{
+		"WAYBILL_KEY_PEPPER_FILE=" + write(t, "pepper", pepper+"\n"),
+		"WAYBILL_DATABASE_URL_FILE=" + write(t, "database", "postgres://u:pw@h/d\r\n"),
+	}})
+	if c.KeyPepper.Reveal() != pepper || c.Source("key_pepper") != "WAYBILL_KEY_PEPPER_FILE" {
+		t.Errorf("pepper of %d characters from %s", len(c.KeyPepper.Reveal()), c.Source("key_pepper"))
+	}
+	if c.DatabaseURL.Reveal() != "postgres://u:pw@h/d" {
+		t.Errorf("database %s", c.DatabaseURL)
+	}
+}
+
+func TestAProblemNamesTheSettingTheValueItsSourceAndTheCure(t *testing.T) {
+	t.Parallel()
+	missing := filepath.Join(t.TempDir(), "missing")
+	for _, c := range []struct {
+		environ, what, fix string
+	}{
+		{"WAYBILL_LIVE_ADDR=8080", `WAYBILL_LIVE_ADDR is "8080" and is no address to listen on`, "127.0.0.1:8080"},
+		{"WAYBILL_LIVE_ADDR=127.0.0.1:99999", "is no address to listen on", "host:port"},
+		{"WAYBILL_SANDBOX_ADDR=127.0.0.1:8080", `WAYBILL_SANDBOX_ADDR is "127.0.0.1:8080" and so is WAYBILL_LIVE_ADDR`, "address of its own"},
+		{"WAYBILL_LIVE_BASE_URL=https://api.example.com", "does not end in /v1", "https://api.example.com/v1"},
+		{"WAYBILL_LIVE_BASE_URL=ftp://api.example.com/v1", "is no address of a service", "http(s)://"},
+		{"WAYBILL_TRACKING_BASE_URL=https://example.com/track/", "ends in a slash", "last slash"},
+		{"WAYBILL_PRICING_URL=http://u:p@prices", "has a user or a password in it", "before the @"},
+		{"WAYBILL_PRICING_TIMEOUT=3s", `WAYBILL_PRICING_TIMEOUT is "3s" and is not within 10ms to 2400ms`, "2s"},
+		{"WAYBILL_PRICING_TIMEOUT=2", "is not within", "a number and a unit"},
+		{"WAYBILL_ROUTING_URL=http://valhalla:8002", "is not supported in this version", "unset it"},
+		{"WAYBILL_SERVICE_AREA_FILE=" + missing, "cannot be read", "name a file"},
+		{"WAYBILL_RATE_LIMIT_PER_KEY=600", "is no rate", "600/60s"},
+		{"WAYBILL_TRUSTED_PROXIES=10.0.0.0/8,nonsense", `holds "nonsense"`, "10.0.0.0/8"},
+		{"WAYBILL_LOG_LEVEL=loud", "is no level", "debug, info, warn or error"},
+		{"WAYBILL_LOG_FORMAT=xml", "is none of the values there are", "auto, text, json"},
+		{"WAYBILL_CURRENCY=cedi", "is no currency", "GHS"},
+		{"WAYBILL_CURRENCY=EUR", `WAYBILL_CURRENCY is "EUR" and the built-in prices are in GHS`, "tariff"},
+		{"WAYBILL_PHONE_REGION=Ghana", "is no country", "GH"},
+		{"WAYBILL_DATABASE_URL=mysql://root:hunter22@h/d", "WAYBILL_DATABASE_URL and names no database we know", "postgres://"},
+		{"WAYBILL_DATABASE_POOL_SIZE=1", "is not within 2 to 500", "16"},
+		{"WAYBILL_KEY_PEPPER=hunter22", "WAYBILL_KEY_PEPPER and is too short", "openssl"},
+		{"WAYBILL_SECRET_KEY_FILE=" + missing, "WAYBILL_SECRET_KEY_FILE names a file that cannot be read", "name a file"},
+		{"WAYBILL_CONFIG=" + missing, "the configuration file cannot be read", "name a YAML file"},
+	} {
+		found := problems(t, configs.Sources{Environ: []string{c.environ}})
+		if len(found) != 1 || !strings.Contains(found[0].What, c.what) || !strings.Contains(found[0].Fix, c.fix) || found[0].SetIn == "" {
+			t.Errorf("%s: %+v", c.environ, found)
+		}
+		if strings.Contains(found.Error(), "hunter22") {
+			t.Errorf("%s: a secret shows in %v", c.environ, found)
+		}
+	}
+}
+
+func TestAFileIsHeldToTheNamesAndFormsThereAre(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ content, what, fix string }{
+		{"live_addres: 127.0.0.1:1\n", `unknown setting "live_addres"`, "did you mean live_addr?"},
+		{"colour: blue\n", `unknown setting "colour"`, "config --docs"},
+		{"live_addr: {host: x}\n", "is a table", "one value"},
+		{"live_addr: ''\n", "is empty", "127.0.0.1:8080"},
+		{"- a\n- b\n", "is not YAML", "names"},
+		{"key_pepper: [hunter22\n", "is not YAML", "names"},
+		{"log_level: info\nlog_level: warn\n", "is not YAML", "names"},
+		{"tariff: 3\n", "and prices no vehicle", "a line per vehicle"},
+		{"tariff: {vehicles: {bike: {base: 1.005, per_km: 1, minimum: 1, range_km: 1}}}\n", "no amount in bike.base", "two decimals"},
+		{"tariff: {vehicles: {bike: {base: -1, per_km: 1, minimum: 1, range_km: 1}}}\n", "no amount in bike.base", "two decimals"},
+		{"tariff: {vehicles: {bike: {base: 1, per_km: 1, minimum: 1, range: 1}}}\n", `unknown column "bike.range"`, "range_km"},
+		{"tariff: {vehicles: {bike: {base: 1, per_km: 1, minimum: 1}}}\n", "no distance in bike.range_km", "kilometres"},
+		{"tariff: {step: 0, vehicles: {bike: {base: 1, per_km: 1, minimum: 1, range_km: 1}}}\n", "no amount in step", "0.50"},
+	} {
+		found := problems(t, configs.Sources{File: write(t, "waybill.yaml", c.content)})
+		if !strings.Contains(found[0].What, c.what) || !strings.Contains(found[0].Fix, c.fix) {
+			t.Errorf("%q: %+v", c.content, found)
+		}
+		if strings.Contains(found.Error(), "hunter22") {
+			t.Errorf("%q: a secret shows in %v", c.content, found)
+		}
+	}
+}
+
+func TestAllProblemsAreToldAtOnce(t *testing.T) {
+	t.Parallel()
+	found := problems(t, configs.Sources{
+		File:    write(t, "waybill.yaml", "colour: blue\nlog_level: loud\n"),
+		Environ: []string{"WAYBILL_LIVE_ADDR=x", "WAYBILL_KEY_PEPPER=" + strings.Repeat("s", 32), "WAYBILL_SECRET_KEY=" + strings.Repeat("s", 32), "WAYBILL_SECRET_KEY_FILE=x"},
+		Flags:   map[string]string{"currency": "x"},
+	})
+	for _, want := range []string{"colour", "LOG_LEVEL", "LIVE_ADDR", "are the same", "both WAYBILL_SECRET_KEY and WAYBILL_SECRET_KEY_FILE", "CURRENCY"} {
+		if !strings.Contains(found.Error(), want) {
+			t.Errorf("%q is missing in %v", want, found)
+		}
+	}
+}
+
+func TestAnUnknownVariableIsAWarningUnlessItIsKnownToBeOthers(t *testing.T) {
+	t.Parallel()
+	environ := []string{"WAYBILL_LIVE_ADR=x", "WAYBILL_COLOUR=blue", "WAYBILL_TEST_POSTGRES_URL=x", "HOME=/", "WAYBILL_KEY_PEPER_FILE=x"}
+	for _, name := range configs.DevNames() {
+		environ = append(environ, name+"=x")
+	}
+	got := load(t, configs.Sources{Environ: environ}).Warnings()
+	want := []string{
+		"WAYBILL_COLOUR is set and is no setting of this version",
+		"WAYBILL_KEY_PEPER_FILE is set and is no setting of this version; did you mean WAYBILL_KEY_PEPPER_FILE?",
+		"WAYBILL_LIVE_ADR is set and is no setting of this version; did you mean WAYBILL_LIVE_ADDR?",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("warnings %q", got)
+	}
+}
+
+func TestARateIsRequestsInWholeSeconds(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]configs.Rate{
+		"600/60s": {Limit: 600, Window: time.Minute}, "1/1s": {Limit: 1, Window: time.Second}, "5/1m30s": {Limit: 5, Window: 90 * time.Second},
+	} {
+		if got, err := configs.ParseRate(text); err != nil || got != want {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "600", "600/", "/60s", "0/60s", "-1/60s", "600/60", "600/1500ms", "600/0s", "600/25h", "1e3/1s", "2000000/1s"} {
+		if got, err := configs.ParseRate(text); err == nil {
+			t.Errorf("%q was read as %v", text, got)
+		}
+	}
+}

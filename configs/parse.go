@@ -1,0 +1,151 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// assign reads a value into its field. The error is Problems.
+func (c *Config) assign(name string, value any, source string) error {
+	f, ok := fieldNamed(name)
+	if !ok {
+		panic("configs: no setting " + name)
+	}
+	parsed, err := f.parse(value)
+	if err != nil {
+		return Problems{f.problem(value, source, err)}
+	}
+	reflect.ValueOf(c).Elem().Field(f.index).Set(reflect.ValueOf(parsed).Convert(f.kind))
+	if source != sourceDefault {
+		c.sources[name] = source
+	}
+	return nil
+}
+
+// problem says which setting it is in the words of where it was set.
+func (f field) problem(value any, source string, cause error) Problem {
+	called := f.env()
+	if !f.inEnvironment() {
+		called = f.name
+	}
+	shown := ""
+	if s, ok := value.(string); ok && f.secret == "" && s != "" {
+		shown = " is " + strconv.Quote(shorten(s))
+	}
+	var bad *badValue
+	if !errors.As(cause, &bad) {
+		bad = &badValue{what: "cannot be used", fix: cause.Error()}
+	}
+	return Problem{What: called + shown + " and " + bad.what, SetIn: source, Fix: bad.fix}
+}
+
+func shorten(s string) string {
+	const most = 80
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "..."
+	}
+	return s
+}
+
+// badValue says what is wrong with a value, without repeating it.
+type badValue struct{ what, fix string }
+
+func (b *badValue) Error() string { return b.what + ": " + b.fix }
+
+func bad(what, fix string) error { return &badValue{what: what, fix: fix} }
+
+// parse reads a value by the type of its field, then asks the field's rule.
+func (f field) parse(value any) (any, error) {
+	if f.kind == reflect.TypeFor[Tariff]() {
+		return parseTariff(value)
+	}
+	s, ok := value.(string)
+	if !ok {
+		return nil, bad("is a table", "give it one value")
+	}
+	s = strings.TrimSpace(s)
+	if s == "" && f.standard != "" {
+		return nil, bad("is empty", "such as "+f.standard)
+	}
+	if s != "" && f.check != "" {
+		if err := checks[f.check](s); err != nil {
+			return nil, err
+		}
+	}
+	switch f.kind {
+	case reflect.TypeFor[int]():
+		return f.parseInt(s)
+	case reflect.TypeFor[time.Duration]():
+		return f.parseDuration(s)
+	case reflect.TypeFor[Rate]():
+		rate, err := ParseRate(s)
+		if err != nil {
+			return nil, bad("is no rate", err.Error())
+		}
+		return rate, nil
+	case reflect.TypeFor[slog.Level]():
+		return parseLevel(s)
+	case reflect.TypeFor[[]netip.Prefix]():
+		return parsePrefixes(s)
+	}
+	return s, nil
+}
+
+func (f field) parseInt(s string) (int, error) {
+	least, _ := strconv.Atoi(f.min)
+	most, _ := strconv.Atoi(f.max)
+	n, err := strconv.Atoi(s)
+	if err != nil || n < least || n > most {
+		return 0, bad("is not within "+f.min+" to "+f.max, fmt.Sprintf("a whole number, such as %s", f.standard))
+	}
+	return n, nil
+}
+
+func (f field) parseDuration(s string) (time.Duration, error) {
+	least, _ := time.ParseDuration(f.min)
+	most, _ := time.ParseDuration(f.max)
+	d, err := time.ParseDuration(s)
+	if err != nil || d < least || d > most {
+		return 0, bad("is not within "+f.min+" to "+f.max, "a number and a unit, such as "+f.standard)
+	}
+	return d, nil
+}
+
+func parseLevel(s string) (slog.Level, error) {
+	switch strings.ToLower(s) {
+	case "debug":
+		return slog.LevelDebug, nil
+	case "info":
+		return slog.LevelInfo, nil
+	case "warn":
+		return slog.LevelWarn, nil
+	case "error":
+		return slog.LevelError, nil
+	}
+	return 0, bad("is no level", "debug, info, warn or error")
+}
+
+func parsePrefixes(s string) ([]netip.Prefix, error) {
+	var all []netip.Prefix
+	if s == "" {
+		return all, nil
+	}
+	for part := range strings.SplitSeq(s, ",") {
+		part = strings.TrimSpace(part)
+		prefix, err := netip.ParsePrefix(part)
+		if address, addressErr := netip.ParseAddr(part); err != nil && addressErr == nil {
+			prefix, err = address.Prefix(address.BitLen())
+		}
+		if err != nil {
+			return nil, bad("holds "+strconv.Quote(shorten(part))+", which is no network", "comma-separated networks, such as 10.0.0.0/8,192.168.1.7")
+		}
+		all = append(all, prefix.Masked())
+	}
+	return all, nil
+}

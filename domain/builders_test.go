@@ -1,6 +1,7 @@
 package domain_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -35,8 +36,8 @@ func deliveryIn(s domain.Status, pickedUp bool) *domain.Delivery {
 // asError fails the test unless err is the one error type with this code.
 func asError(t *testing.T, err error, kind domain.Kind, code string) *domain.Error {
 	t.Helper()
-	e, ok := err.(*domain.Error)
-	if !ok {
+	var e *domain.Error
+	if !errors.As(err, &e) {
 		t.Fatalf("got %T (%v), want a *domain.Error with code %s", err, err, code)
 	}
 	if e.Code != code || e.Kind != kind {

@@ -1,6 +1,7 @@
 package domain_test
 
 import (
+	"errors"
 	"regexp"
 	"strings"
 	"testing"
@@ -56,7 +57,7 @@ func TestWhatIsNoIDIsNotFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if id, err := domain.ParseID(domain.PrefixDelivery, s); err != domain.ErrNotFound || id != "" { //nolint:errorlint // the very same error, not one like it
+			if id, err := domain.ParseID(domain.PrefixDelivery, s); !errors.Is(err, domain.ErrNotFound) || id != "" {
 				t.Errorf("ParseID(%q) = %q, %v", s, id, err)
 			}
 		})

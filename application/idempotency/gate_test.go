@@ -168,11 +168,11 @@ func TestTheLockIsGivenBackHoweverARequestEnds(t *testing.T) {
 	succeeds := &tries{t: t, ends: []error{nil}}
 	fails := &tries{t: t, ends: []error{errBroken}}
 	for name, prepare := range map[string]func(context.Context) (idempotency.Attempt, error){
-		"done":           succeeds.prepare,
-		"not prepared":   func(context.Context) (idempotency.Attempt, error) { return nil, errBroken },
-		"not carried":    fails.prepare,
-		"panic":          func(context.Context) (idempotency.Attempt, error) { panic("oops") },
-		"panic later on": func(context.Context) (idempotency.Attempt, error) { return nil, nil },
+		"done":                   succeeds.prepare,
+		"not prepared":           func(context.Context) (idempotency.Attempt, error) { return nil, errBroken },
+		"not carried":            fails.prepare,
+		"a panic in prepare":     func(context.Context) (idempotency.Attempt, error) { panic("oops") },
+		"a panic in the attempt": func(context.Context) (idempotency.Attempt, error) { return nil, nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -309,7 +309,6 @@ func TestWhoLosesTheRaceGetsWhatTheWinnerStored(t *testing.T) {
 	})
 }
 
-// elapsed is how long the pauses of a gate took on the fake clock.
 func TestAnUnknownOutcomeIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	unknown := errors.Join(ports.ErrOutcomeUnknown, errBroken)
@@ -443,7 +442,7 @@ func TestOneTransactionClaimsTheKeyFirstAndCompletesItLast(t *testing.T) {
 		ran  int
 	}
 	// run lets the storage repeat the function as it does after a deadlock.
-	run := func(t *testing.T, r domain.KeyRecord, expect func(*world), end error, repeats int) (domain.Answer, error, *world) {
+	run := func(t *testing.T, r domain.KeyRecord, expect func(*world), end error, repeats int) (domain.Answer, *world, error) {
 		w := &world{scene: newScene(t)}
 		w.keys = mocks.NewMockIdempotencyStore(gomock.NewController(t))
 		w.storage.EXPECT().InTx(gomock.Any(), gomock.Any()).DoAndReturn(
@@ -458,11 +457,11 @@ func TestOneTransactionClaimsTheKeyFirstAndCompletesItLast(t *testing.T) {
 			w.ran++
 			return made, end
 		})
-		return answer, err, w
+		return answer, w, err
 	}
 	t.Run("once", func(t *testing.T) {
 		t.Parallel()
-		answer, err, w := run(t, record, func(w *world) {
+		answer, w, err := run(t, record, func(w *world) {
 			gomock.InOrder(
 				w.keys.EXPECT().Claim(gomock.Any(), tenant, record, retention).DoAndReturn(
 					func(context.Context, domain.Tenant, domain.KeyRecord, time.Duration) error {
@@ -486,7 +485,7 @@ func TestOneTransactionClaimsTheKeyFirstAndCompletesItLast(t *testing.T) {
 	})
 	t.Run("again after a deadlock", func(t *testing.T) {
 		t.Parallel()
-		_, err, w := run(t, record, func(w *world) {
+		_, w, err := run(t, record, func(w *world) {
 			w.keys.EXPECT().Claim(gomock.Any(), tenant, record, retention).Return(nil).Times(2)
 			w.keys.EXPECT().Complete(gomock.Any(), tenant, keyed.Key, made).Return(nil).Times(2)
 		}, nil, 2)
@@ -496,7 +495,7 @@ func TestOneTransactionClaimsTheKeyFirstAndCompletesItLast(t *testing.T) {
 	})
 	t.Run("a taken key has no effect", func(t *testing.T) {
 		t.Parallel()
-		_, err, w := run(t, record, func(w *world) {
+		_, w, err := run(t, record, func(w *world) {
 			w.keys.EXPECT().Claim(gomock.Any(), tenant, record, retention).Return(ports.ErrKeyTaken)
 		}, nil, 1)
 		if !errors.Is(err, ports.ErrKeyTaken) || w.ran != 0 {
@@ -505,7 +504,7 @@ func TestOneTransactionClaimsTheKeyFirstAndCompletesItLast(t *testing.T) {
 	})
 	t.Run("a refusal is not stored", func(t *testing.T) {
 		t.Parallel()
-		_, err, _ := run(t, record, func(w *world) {
+		_, _, err := run(t, record, func(w *world) {
 			w.keys.EXPECT().Claim(gomock.Any(), tenant, record, retention).Return(nil)
 		}, errBroken, 1)
 		if !errors.Is(err, errBroken) {
@@ -514,7 +513,7 @@ func TestOneTransactionClaimsTheKeyFirstAndCompletesItLast(t *testing.T) {
 	})
 	t.Run("an answer that cannot be stored is none", func(t *testing.T) {
 		t.Parallel()
-		_, err, _ := run(t, record, func(w *world) {
+		_, _, err := run(t, record, func(w *world) {
 			w.keys.EXPECT().Claim(gomock.Any(), tenant, record, retention).Return(nil)
 			w.keys.EXPECT().Complete(gomock.Any(), tenant, keyed.Key, made).Return(errBroken)
 		}, nil, 1)
@@ -524,7 +523,7 @@ func TestOneTransactionClaimsTheKeyFirstAndCompletesItLast(t *testing.T) {
 	})
 	t.Run("without a key", func(t *testing.T) {
 		t.Parallel()
-		answer, err, w := run(t, domain.KeyRecord{ClaimID: claim}, func(*world) {}, nil, 1)
+		answer, w, err := run(t, domain.KeyRecord{ClaimID: claim}, func(*world) {}, nil, 1)
 		if err != nil || answer.Status != 201 || w.ran != 1 {
 			t.Errorf("%+v, %v", answer, err)
 		}

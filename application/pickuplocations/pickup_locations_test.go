@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -52,17 +54,41 @@ type scene struct {
 	tenant domain.Tenant
 }
 
-func newScene(t *testing.T) *scene {
+// migrated is an empty database. Making it once spares every test the migrations.
+var migrated = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "waybill")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "waybill.db")
+	if err := gormstore.Migrate(context.Background(), "sqlite://"+path); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+func openStore(t *testing.T) *gormstore.Store {
 	t.Helper()
-	url := "sqlite://" + filepath.Join(t.TempDir(), "waybill.db")
-	if err := gormstore.Migrate(t.Context(), url); err != nil {
+	empty, err := migrated()
+	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := gormstore.Open(t.Context(), url, gormstore.Options{})
+	path := filepath.Join(t.TempDir(), "waybill.db")
+	if err := os.WriteFile(path, empty, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store, err := gormstore.Open(t.Context(), "sqlite://"+path, gormstore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
+	return store
+}
+
+func newScene(t *testing.T) *scene {
+	t.Helper()
+	store := openStore(t)
 	s := &scene{store: store, clock: &clock{}, ids: &counted{}}
 	s.tenant = s.newTenant(t)
 	s.on(store)

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -39,17 +41,41 @@ type office struct {
 	ids   *counted
 }
 
-func newOffice(t *testing.T) *office {
+// migrated is an empty database. Making it once spares every test the migrations.
+var migrated = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "waybill")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "waybill.db")
+	if err := gormstore.Migrate(context.Background(), "sqlite://"+path); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+func openStore(t *testing.T) *gormstore.Store {
 	t.Helper()
-	url := "sqlite://" + filepath.Join(t.TempDir(), "waybill.db")
-	if err := gormstore.Migrate(t.Context(), url); err != nil {
+	empty, err := migrated()
+	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := gormstore.Open(t.Context(), url, gormstore.Options{})
+	path := filepath.Join(t.TempDir(), "waybill.db")
+	if err := os.WriteFile(path, empty, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store, err := gormstore.Open(t.Context(), "sqlite://"+path, gormstore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
+	return store
+}
+
+func newOffice(t *testing.T) *office {
+	t.Helper()
+	store := openStore(t)
 	o := &office{store: store, clock: &clock{now: noon}, ids: &counted{}}
 	o.on(store)
 	return o

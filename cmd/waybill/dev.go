@@ -124,7 +124,8 @@ func (p *program) welcome(ctx context.Context, dir dataDir, s *service, doors *l
 	v := servingView{
 		Live: origin(doors.live) + "/v1", Sandbox: origin(doors.sandbox) + "/v1", Ops: origin(doors.ops), EnvFile: dir.devEnv(),
 	}
-	err = writeEnvFile(dir.devEnv(), "Written by waybill dev at each start. The keys are secrets.", []variable{
+	// No comment in it: readers split every line at its "=".
+	err = writeEnvFile(dir.devEnv(), "", []variable{
 		{"WAYBILL_LIVE_URL", v.Live},
 		{"WAYBILL_SANDBOX_URL", v.Sandbox},
 		{"WAYBILL_OPS_URL", v.Ops},

@@ -44,7 +44,9 @@ func writeEnvFile(path, comment string, variables []variable) (err error) {
 		}
 	}()
 	var content strings.Builder
-	content.WriteString("# " + comment + "\n")
+	if comment != "" {
+		content.WriteString("# " + comment + "\n")
+	}
 	for _, v := range variables {
 		content.WriteString(v.name + "=" + v.value + "\n")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -78,7 +79,14 @@ func (p *program) migrateStatus() *cobra.Command {
 	}
 }
 
+// migrateUp asks first whether the database answers: a migration has no
+// time-out that would tell soon.
 func migrateUp(ctx context.Context, c *configs.Config) error {
+	_, closeStore, err := newStorage(ctx, c, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	closeStore()
 	if err := gormstore.Migrate(ctx, c.DatabaseURL.Reveal()); err != nil {
 		return migrationFailed(c, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,11 +20,11 @@ import (
 type store struct {
 	batches []int
 	err     error
-	calls   int
+	calls   atomic.Int32
 }
 
 func (s *store) PurgeExpiredKeys(context.Context, int) (int, error) {
-	s.calls++
+	s.calls.Add(1)
 	if s.err != nil || len(s.batches) == 0 {
 		return 0, s.err
 	}
@@ -43,13 +44,13 @@ func TestTheJanitorGoesOnWhileBatchesAreFullThenWaits(t *testing.T) {
 			sweep(ctx, s, slog.New(slog.DiscardHandler))
 		}()
 		synctest.Wait()
-		if s.calls != 3 {
-			t.Errorf("%d batches at first, want 3", s.calls)
+		if s.calls.Load() != 3 {
+			t.Errorf("%d batches at first, want 3", s.calls.Load())
 		}
 		time.Sleep(sweepEvery)
 		synctest.Wait()
-		if s.calls != 5 {
-			t.Errorf("%d batches after a minute, want 5", s.calls)
+		if s.calls.Load() != 5 {
+			t.Errorf("%d batches after a minute, want 5", s.calls.Load())
 		}
 		stop()
 		<-done
@@ -70,8 +71,8 @@ func TestTheJanitorLogsAFailureAndComesAgain(t *testing.T) {
 		time.Sleep(sweepEvery + time.Second)
 		stop()
 		<-done
-		if s.calls != 2 || strings.Count(logged.String(), "error=gone") != 2 {
-			t.Errorf("%d calls, logged %q", s.calls, logged.String())
+		if s.calls.Load() != 2 || strings.Count(logged.String(), "error=gone") != 2 {
+			t.Errorf("%d calls, logged %q", s.calls.Load(), logged.String())
 		}
 	})
 }

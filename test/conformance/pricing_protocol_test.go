@@ -1,4 +1,4 @@
-package pricingserver_test
+package conformance_test
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
 	"waybill/adapters/pricing/httppricing"
@@ -20,7 +19,10 @@ import (
 	"waybill/ports"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// pricing is a port made of one function.
+type pricing func(domain.Trip) (domain.Quote, error)
+
+func (f pricing) Price(_ context.Context, t domain.Trip) (domain.Quote, error) { return f(t) }
 
 // overHTTP puts the server and the client between a pricing and its caller.
 func overHTTP(t *testing.T, p ports.Pricing) ports.Pricing {

@@ -118,7 +118,7 @@ func profile(c *gin.Context) {
 func (a *API) recover(c *gin.Context) {
 	defer func() {
 		if p := recover(); p != nil {
-			if p == http.ErrAbortHandler {
+			if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 				panic(p)
 			}
 			a.options.Log.ErrorContext(c.Request.Context(), "operations request panicked", "route", c.FullPath(), "panic", p)

@@ -14,7 +14,6 @@ import (
 type broken struct {
 	name  string
 	code  string
-	field string
 	apply func(*testing.T, *scene, *deliveries.Order)
 }
 

@@ -55,7 +55,7 @@ func (s *Store) attempt(ctx context.Context, fn func(db *gorm.DB) error) error {
 	if err != nil {
 		return fmt.Errorf("gormstore: no connection to the database: %w", err)
 	}
-	defer conn.Close() // back into the pool; its error is that of a dead connection, known by now
+	defer func() { _ = conn.Close() }() // back into the pool; its error is that of a dead connection, known by now
 
 	// The transaction has a context of its own, which ends with the caller's
 	// until fn is through. A COMMIT must not be cancelled half-way: one that

@@ -1,0 +1,51 @@
+//go:build plantedbugs
+
+package gormstore
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"waybill/ports"
+)
+
+// plantedPause is how long a window stays open into which a process may die.
+const plantedPause = 5 * time.Millisecond
+
+// plantedBug is Book with the rule broken that WAYBILL_PLANT names. The tests
+// in test/faults have to notice; no other program is built with this file.
+func (s *Store) plantedBug(w ports.BookingWrite, row deliveryRow) func(context.Context) error {
+	key := func(ctx context.Context) error {
+		return s.booked(ctx, w, func(b booking) error { return b.claim(ctx, w) })
+	}
+	delivery := func(ctx context.Context) error {
+		return s.booked(ctx, w, func(b booking) error { return b.storeDelivery(ctx, w, row) })
+	}
+	switch os.Getenv("WAYBILL_PLANT") {
+	case "key_own_commit": // who dies in between is booked again
+		return inTwoCommits(delivery, key)
+	case "key_own_commit_first": // who dies in between is told of what was never booked
+		return inTwoCommits(key, delivery)
+	case "key_last": // of two with one key the second meets the first's external_id
+		return func(ctx context.Context) error {
+			return s.booked(ctx, w, func(b booking) error {
+				if err := b.storeDelivery(ctx, w, row); err != nil {
+					return err
+				}
+				return b.claim(ctx, w)
+			})
+		}
+	}
+	return nil
+}
+
+func inTwoCommits(first, second func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if err := first(ctx); err != nil {
+			return err
+		}
+		time.Sleep(plantedPause)
+		return second(ctx)
+	}
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const postgresEnv = "WAYBILL_TEST_POSTGRES_URL"
+
+// bench is all that a run needs.
+type bench struct {
+	options
+	dir     string
+	admin   *pgx.Conn // to the server, in no database that is measured
+	pgbench *pgbench
+	master  int // process of the Postgres; 0: on another machine
+
+	databases []string
+	onFunc    string // URLs of pgbench's databases
+	onStmts   string
+
+	postgres, sqlite *server
+	created          [2]atomic.Int64 // creates numbered so far, on postgres and sqlite
+	replays          []atomic.Int64  // per connection
+	told             []numbers       // per connection, what it created on postgres
+
+	about       string // the Postgres
+	loadAverage string // of the machine before the run; empty: unknown
+}
+
+// numbers of creates that one connection was answered.
+type numbers []int
+
+// prepare starts everything. What it returns must be closed, also after an error.
+func prepare(ctx context.Context, o options) (*bench, error) {
+	b := &bench{options: o, replays: make([]atomic.Int64, o.connections), told: make([]numbers, o.connections)}
+	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
+		b.loadAverage, _, _ = strings.Cut(string(text), " ")
+	}
+	server := os.Getenv(postgresEnv)
+	if server == "" {
+		return b, errors.New("no Postgres: " + postgresEnv + " is empty; run `make bench`, or go run ./test/servers -- go run ./test/bench")
+	}
+	var err error
+	if b.dir, err = os.MkdirTemp("", "waybill-bench-"); err != nil {
+		return b, err
+	}
+	if b.binary == "" {
+		if b.binary, err = buildBinary(ctx, b.dir); err != nil {
+			return b, err
+		}
+	}
+	path, err := findPgbench(ctx)
+	if err != nil {
+		return b, err
+	}
+	if b.admin, err = pgx.Connect(ctx, server); err != nil {
+		return b, fmt.Errorf("connect to the server of %s: %w", postgresEnv, err)
+	}
+	b.master = postmaster(ctx, b.admin)
+	if err := b.admin.QueryRow(ctx, `SELECT 'Postgres ' || current_setting('server_version')
+		|| ', synchronous_commit ' || current_setting('synchronous_commit') || ', fsync ' || current_setting('fsync')
+		|| ', shared_buffers ' || current_setting('shared_buffers')`).Scan(&b.about); err != nil {
+		return b, err
+	}
+
+	onPostgres, err := b.createDatabase(ctx, server, "http")
+	if err != nil {
+		return b, err
+	}
+	if b.postgres, err = startServer(ctx, o, b.binary, onPostgres, b.dir); err != nil {
+		return b, err
+	}
+	if o.embedded {
+		dir := filepath.Join(b.dir, "embedded")
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return b, err
+		}
+		if b.sqlite, err = startServer(ctx, o, b.binary, "sqlite://"+filepath.Join(dir, "waybill.db"), dir); err != nil {
+			return b, err
+		}
+	}
+	b.pgbench = &pgbench{path: path, clients: o.clients, protocol: o.protocol, dir: b.dir}
+	for name, at := range map[string]*string{"function": &b.onFunc, "statements": &b.onStmts} {
+		if *at, err = b.createDatabase(ctx, server, name); err != nil {
+			return b, err
+		}
+		if err := command(ctx, b.binary, *at, nil, "migrate", "up"); err != nil {
+			return b, err
+		}
+		if err := b.pgbench.seed(ctx, *at); err != nil {
+			return b, fmt.Errorf("prepare pgbench: %w", err)
+		}
+	}
+	return b, b.warm(ctx)
+}
+
+// warm brings caches to temperature and learns the size of an answer.
+func (b *bench) warm(ctx context.Context) error {
+	for _, s := range []*server{b.postgres, b.sqlite} {
+		if s == nil {
+			continue
+		}
+		m, err := b.create(ctx, s, b.warmUp)
+		if err != nil {
+			return err
+		}
+		if m.unexpected > 0 {
+			return fmt.Errorf("a create was answered %s", m.example)
+		}
+	}
+	b.pgbench.answer = append([]byte{}, b.postgres.load.conns[0].body...)
+	for url, script := range map[string]string{b.onFunc: functionSQL, b.onStmts: statementsSQL} {
+		if _, err := b.pgbench.run(ctx, url, script, max(time.Second, b.warmUp), -1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// createDatabase makes an empty one that the run drops at its end.
+func (b *bench) createDatabase(ctx context.Context, server, name string) (string, error) {
+	u, err := url.Parse(server)
+	if err != nil {
+		return "", errors.New(postgresEnv + " is not a URL") // it may hold a password
+	}
+	name = fmt.Sprintf("waybill_bench_%d_%s", os.Getpid(), name)
+	if _, err := b.admin.Exec(ctx, "CREATE DATABASE "+name); err != nil {
+		return "", err
+	}
+	b.databases = append(b.databases, name)
+	u.Path = "/" + name
+	return u.String(), nil
+}
+
+// close undoes prepare, also one that stopped half-way.
+func (b *bench) close() error {
+	var err error
+	for _, s := range []*server{b.postgres, b.sqlite} {
+		if s != nil {
+			err = errors.Join(err, s.stop())
+		}
+	}
+	if b.admin != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		for _, name := range b.databases {
+			_, dropErr := b.admin.Exec(ctx, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")
+			err = errors.Join(err, dropErr)
+		}
+		err = errors.Join(err, b.admin.Close(ctx))
+	}
+	if b.dir != "" {
+		err = errors.Join(err, os.RemoveAll(b.dir))
+	}
+	return err
+}

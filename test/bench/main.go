@@ -1,0 +1,130 @@
+// Command bench measures how fast deliveries are created over HTTP, and what
+// that is worth against the database's own speed:
+//
+//	go run ./test/servers -- go run ./test/bench
+//
+// It drives the real `waybill serve`, on Postgres and on SQLite, with 64
+// connections that send as fast as they are answered, each create with a key,
+// an external_id and a recipient of its own. Beside it, in the same run and on
+// the same Postgres, pgbench writes the same rows into the same tables:
+//
+//	S  statement by statement, as the program does inside its transaction
+//	F  in one call of a function, the least that a create can cost
+//
+// Rounds are interleaved, and what counts is the median of the ratios within
+// the rounds: absolute figures drift with the machine. Everything shares the
+// machine's processors, the load generator too; its share is printed.
+//
+// It prints one page of text and fails when any answer was not the expected one.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// options are the flags.
+type options struct {
+	rounds      int
+	duration    time.Duration
+	warmUp      time.Duration
+	connections int
+	clients     int
+	protocol    string
+	recipients  int
+	embedded    bool
+	binary      string
+}
+
+func main() {
+	var o options
+	flag.IntVar(&o.rounds, "rounds", 5, "how often everything is measured")
+	flag.DurationVar(&o.duration, "duration", 6*time.Second, "length of one measurement, whole seconds")
+	flag.DurationVar(&o.warmUp, "warm-up", 2*time.Second, "unmeasured load before the first round")
+	flag.IntVar(&o.connections, "connections", 64, "HTTP connections")
+	flag.IntVar(&o.clients, "clients", 16, "pgbench clients")
+	flag.StringVar(&o.protocol, "protocol", "prepared", "how pgbench sends statements: prepared, extended or simple")
+	flag.IntVar(&o.recipients, "recipients", 0, "send to this many recipients in turn; 0: a new one each time, as pgbench does")
+	flag.BoolVar(&o.embedded, "embedded", true, "measure SQLite as well")
+	flag.StringVar(&o.binary, "binary", "", "the program to measure; empty: build it")
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options) (err error) {
+	b, err := prepare(ctx, o)
+	defer func() { err = errors.Join(err, b.close()) }()
+	if err != nil {
+		return err
+	}
+	subjects := b.subjects()
+	for round := range o.rounds {
+		for i := range subjects {
+			// Another one begins each round, so that none always runs on what
+			// the same other one left behind.
+			s := subjects[(i+round)%len(subjects)]
+			fmt.Fprintf(os.Stderr, "round %d of %d: %s\n", round+1, o.rounds, s.name)
+			m, err := s.measure(ctx, round)
+			if err != nil {
+				return fmt.Errorf("%s: %w", s.name, err)
+			}
+			s.rounds = append(s.rounds, m)
+		}
+	}
+	printReport(os.Stdout, b, subjects)
+	for _, s := range subjects {
+		for _, m := range s.rounds {
+			if m.unexpected > 0 {
+				return fmt.Errorf("%s: %d answers were not what they should be, the first %s", s.name, m.unexpected, m.example)
+			}
+		}
+	}
+	return nil
+}
+
+// subject is one thing that is measured in every round.
+type subject struct {
+	name    string
+	measure func(ctx context.Context, round int) (measurement, error)
+	rounds  []measurement
+}
+
+// measurement is one of them in one round.
+type measurement struct {
+	operations int
+	perSecond  float64
+	latencies  []time.Duration // sorted; none for pgbench
+	unexpected int             // answers
+	example    string          // one of them
+
+	// Processor time spent in this round; zero where it cannot be read.
+	server, postgres, client time.Duration
+}
+
+// each is the processor time of one operation.
+func (m measurement) each(of time.Duration) time.Duration {
+	if m.operations == 0 {
+		return 0
+	}
+	return of / time.Duration(m.operations)
+}
+
+// quantile of the latencies.
+func (m measurement) quantile(q float64) time.Duration {
+	if len(m.latencies) == 0 {
+		return 0
+	}
+	return m.latencies[min(len(m.latencies)-1, int(q*float64(len(m.latencies))))]
+}

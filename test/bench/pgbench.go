@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"waybill/test/servers/pgserver"
+)
+
+var (
+	//go:embed seed.sql
+	seedSQL string
+	//go:embed function.sql
+	functionSQL string
+	//go:embed statements.sql
+	statementsSQL string
+)
+
+// What pgbench books for.
+const (
+	pgbenchBusiness    = "01900000-0000-7000-8000-00000000000b"
+	pgbenchApplication = "01900000-0000-7000-8000-00000000000a"
+)
+
+// pgbench writes what a create writes, without the program.
+type pgbench struct {
+	path     string
+	clients  int
+	protocol string
+	answer   []byte // a create's, as the program stores it
+	dir      string // for scripts
+}
+
+// findPgbench looks in PATH and beside the server's binaries.
+func findPgbench(ctx context.Context) (string, error) {
+	if path, err := exec.LookPath("pgbench"); err == nil {
+		return path, nil
+	}
+	binaries, err := pgserver.FindBinaries(ctx)
+	if err != nil {
+		return "", fmt.Errorf("pgbench is not in PATH: %w", err)
+	}
+	path := filepath.Join(binaries.Dir, "pgbench")
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("pgbench is neither in PATH nor beside the server: %w; on Debian it is in the package of the server", err)
+	}
+	return path, nil
+}
+
+// seed prepares a migrated database for both scripts.
+func (p *pgbench) seed(ctx context.Context, url string) error {
+	db, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer db.Close(context.WithoutCancel(ctx))
+	sql := strings.NewReplacer("$business", pgbenchBusiness, "$application", pgbenchApplication).Replace(seedSQL)
+	_, err = db.Exec(ctx, sql)
+	return err
+}
+
+var (
+	tpsLine       = regexp.MustCompile(`(?m)^tps = ([0-9.]+)`)
+	processedLine = regexp.MustCompile(`(?m)^number of transactions actually processed: ([0-9]+)`)
+	failedLine    = regexp.MustCompile(`(?m)^number of failed transactions: ([0-9]+)`)
+)
+
+// run measures one script. Each run must have a round of its own: identifiers
+// are made from it, in the order of time as the program's are.
+func (p *pgbench) run(ctx context.Context, url, script string, duration time.Duration, round int) (measurement, error) {
+	file := filepath.Join(p.dir, "script.sql")
+	if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
+		return measurement{}, err
+	}
+	cmd := exec.CommandContext(ctx, p.path,
+		"--no-vacuum", "--protocol="+p.protocol, "--client="+strconv.Itoa(p.clients), "--jobs=2",
+		"--time="+strconv.Itoa(int(duration.Seconds())), "--file="+file,
+		"--define=n=0", fmt.Sprintf("--define=base=%d", int64(round+1)<<40),
+		"--define=application="+pgbenchApplication, "--define=business="+pgbenchBusiness,
+		`--define=mark=\x`+strings.Repeat("5a", 32), `--define=answer=\x`+hex.EncodeToString(p.answer),
+		url)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		return measurement{}, fmt.Errorf("pgbench: %w\n%s", err, out.Bytes())
+	}
+	var m measurement
+	tps, processed := tpsLine.FindSubmatch(out.Bytes()), processedLine.FindSubmatch(out.Bytes())
+	if tps == nil || processed == nil {
+		return measurement{}, fmt.Errorf("pgbench printed no figures:\n%s", out.Bytes())
+	}
+	m.perSecond, _ = strconv.ParseFloat(string(tps[1]), 64) // as the pattern has it
+	m.operations, _ = strconv.Atoi(string(processed[1]))
+	if f := failedLine.FindSubmatch(out.Bytes()); f != nil && string(f[1]) != "0" {
+		return measurement{}, fmt.Errorf("pgbench had failures:\n%s", out.Bytes())
+	}
+	m.client = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	return m, nil
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const startPatience = 30 * time.Second
+
+// server is one running `waybill serve`.
+type server struct {
+	cmd     *exec.Cmd
+	address string // of the live API
+	keys    []string
+	exited  chan struct{}
+	err     error // of the exit, once exited is closed
+	load    *load
+	logs    string
+}
+
+// settings are those of every command on the database.
+func settings(database string) []string {
+	kept := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "WAYBILL_") })
+	return append(kept,
+		"WAYBILL_DATABASE_URL="+database,
+		"WAYBILL_KEY_PEPPER="+strings.Repeat("5a", 32), "WAYBILL_SECRET_KEY="+strings.Repeat("a5", 32),
+		"WAYBILL_RATE_LIMIT_PER_KEY=1000000/1s", "WAYBILL_RATE_LIMIT_PER_BUSINESS=1000000/1s",
+		"WAYBILL_LIVE_ADDR=127.0.0.1:0", "WAYBILL_SANDBOX_ADDR=127.0.0.1:0", "WAYBILL_OPS_ADDR=127.0.0.1:0",
+		"WAYBILL_LOG_LEVEL=warn", "WAYBILL_LOG_FORMAT=json",
+	)
+}
+
+// command runs a subcommand; into, where not nil, gets the JSON it prints.
+func command(ctx context.Context, binary, database string, into any, args ...string) error {
+	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd.Env = settings(database)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("waybill %s: %w\n%s", strings.Join(args, " "), err, stderr.Bytes())
+	}
+	if into == nil {
+		return nil
+	}
+	return json.Unmarshal(out, into)
+}
+
+// enroll makes one business with several applications, each with a key: of
+// one application only so many requests may be under way.
+func enroll(ctx context.Context, binary, database string, applications int) (keys []string, err error) {
+	var business, app, key struct{ ID, Key string }
+	if err := command(ctx, binary, database, &business, "business", "create", "--name", "Bench", "--json"); err != nil {
+		return nil, err
+	}
+	for range applications {
+		if err := command(ctx, binary, database, &app, "app", "create", "--business", business.ID, "--name", "Bench", "--json"); err != nil {
+			return nil, err
+		}
+		if err := command(ctx, binary, database, &key, "key", "create", "--app", app.ID, "--env", "live", "--scopes", "all", "--json"); err != nil {
+			return nil, err
+		}
+		keys = append(keys, key.Key)
+	}
+	return keys, nil
+}
+
+// perApplication is how many connections share an application, well below the
+// number of its requests that may be under way.
+const perApplication = 16
+
+// startServer migrates the database, enrolls the customers, and serves.
+func startServer(ctx context.Context, o options, binary, database, dir string) (_ *server, err error) {
+	if err := command(ctx, binary, database, nil, "migrate", "up"); err != nil {
+		return nil, err
+	}
+	s := &server{logs: filepath.Join(dir, "server.log"), exited: make(chan struct{})}
+	if s.keys, err = enroll(ctx, binary, database, (o.connections+perApplication-1)/perApplication); err != nil {
+		return nil, err
+	}
+	logs, err := os.Create(s.logs)
+	if err != nil {
+		return nil, err
+	}
+	defer logs.Close()
+	s.cmd = exec.Command(binary, "serve", "--json")
+	s.cmd.Env = settings(database)
+	s.cmd.Stderr = logs
+	stdout, err := s.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	urls := make(chan map[string]string, 1)
+	go func() {
+		var printed map[string]string
+		_ = json.NewDecoder(bufio.NewReader(stdout)).Decode(&printed) // nothing usable is told below
+		urls <- printed
+		s.err = s.cmd.Wait()
+		close(s.exited)
+	}()
+	if err := s.awaitReady(ctx, urls); err != nil {
+		return nil, errors.Join(err, s.stop())
+	}
+	s.load = &load{address: s.address, keys: s.keys, connections: o.connections, recipients: o.recipients}
+	return s, nil
+}
+
+func (s *server) awaitReady(ctx context.Context, urls <-chan map[string]string) error {
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	var printed map[string]string
+	select {
+	case printed = <-urls:
+	case <-ctx.Done():
+		return fmt.Errorf("waybill serve: %w", ctx.Err())
+	}
+	live, err := url.Parse(printed["live_url"])
+	if err != nil || live.Host == "" {
+		log, _ := os.ReadFile(s.logs) // empty is told too
+		return fmt.Errorf("waybill serve printed no address; its log:\n%s", log)
+	}
+	s.address = live.Host
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, printed["ops_url"]+"/readyz", nil)
+		if err != nil {
+			return err
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err == nil {
+			_ = res.Body.Close()
+			if res.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waybill serve is not ready: %w", errors.Join(ctx.Err(), err))
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// stop ends the server as an operator would.
+func (s *server) stop() error {
+	_ = s.cmd.Process.Signal(syscall.SIGTERM) // fails only where it has ended
+	select {
+	case <-s.exited:
+	case <-time.After(startPatience):
+		_ = s.cmd.Process.Kill()
+		<-s.exited
+	}
+	return s.err
+}
+
+// buildBinary builds the program into dir.
+func buildBinary(ctx context.Context, dir string) (string, error) {
+	path := filepath.Join(dir, "waybill")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "waybill/cmd/waybill")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the program: %w\n%s", err, out)
+	}
+	return path, nil
+}

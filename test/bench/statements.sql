@@ -1,0 +1,47 @@
+-- The statements of a booking, one by one, as the program sends them. The
+-- fan-out to webhooks will be the next one; it has no table yet.
+\set n :n + 1
+\set hi :base + :n * 64 + :client_id
+\set r random(0, 1152921504606846975)
+BEGIN;
+INSERT INTO idempotency_keys (application_id, environment, key, fingerprint, claim_id, status, location, body,
+    created_at, expires_at)
+VALUES (:application::uuid, 'live', 'bench-' || :hi::bigint, :mark::bytea, (lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000005')::uuid, 201,
+    'http://127.0.0.1:8080/v1/deliveries/dlv_' || lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000003', :answer::bytea,
+    now(), now() + interval '24 hours')
+ON CONFLICT (application_id, environment, key) DO UPDATE SET
+    fingerprint = excluded.fingerprint, claim_id = excluded.claim_id, status = excluded.status,
+    location = excluded.location, body = excluded.body,
+    created_at = excluded.created_at, expires_at = excluded.expires_at
+WHERE idempotency_keys.expires_at <= now();
+
+INSERT INTO recipients (id, business_id, environment, phone_number, name, search_text, address_count,
+    created_at, updated_at)
+VALUES ((lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000001')::uuid, :business::uuid, 'live', '+' || :hi::bigint, 'Nana Akosua Boateng-Mensah', 'nana akosua boateng-mensah +' || :hi::bigint,
+    1, now(), now())
+ON CONFLICT (business_id, environment, phone_number) DO NOTHING;
+
+INSERT INTO recipient_addresses (id, recipient_id, business_id, environment, label, address, match_key, match_hash,
+    latitude, longitude, municipality, delivery_notes, created_at)
+VALUES ((lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000002')::uuid, (lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000001')::uuid, :business::uuid, 'live', 'Home', '17 Palm Crescent, Labone, behind the old post office',
+    '17 palm crescent, labone, behind the old post office', :mark::bytea, 5.5712345, -0.1723456,
+    'La Dade Kotopon', 'Blue gate, ring twice and wait for the watchman', now())
+ON CONFLICT (recipient_id, match_hash) DO NOTHING;
+
+INSERT INTO deliveries (id, application_id, business_id, environment, reference, external_id, recipient_id,
+    recipient_name, recipient_phone, pickup_name, pickup_contact, pickup_address, pickup_latitude, pickup_longitude,
+    dropoff_id, dropoff_address, dropoff_latitude, dropoff_longitude, dropoff_label, dropoff_municipality,
+    dropoff_notes, payment_type, goods_value_minor, vehicle_type, currency, delivery_fee_minor,
+    requires_custom_quote, distance_km, distance_source, instructions, status, last_sequence, picked_up_at,
+    created_at, updated_at)
+VALUES ((lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000003')::uuid, :application::uuid, :business::uuid, 'live', to_hex(:r::bigint), 'order-' || :hi::bigint, (lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000001')::uuid,
+    'Nana Akosua Boateng-Mensah', '+' || :hi::bigint, 'Osu kitchen', '+233302000011',
+    '8 Cantonments Close, Osu, opposite the fire station', 5.5571234, -0.1818765,
+    (lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000002')::uuid, '17 Palm Crescent, Labone, behind the old post office', 5.5712345, -0.1723456, 'Home', 'La Dade Kotopon',
+    'Blue gate, ring twice and wait for the watchman', 'cod', 12550, 'bike', 'GHS', 2450,
+    false, 2.5, 'straight_line', 'Two bags and a crate of drinks. Keep the crate upright, and call before you set out. If nobody answers, leave it with the neighbour at number 19.',
+    'booked', 1, NULL, now(), now());
+
+INSERT INTO delivery_events (id, delivery_id, sequence, type, status, previous_status, reason_code, occurred_at)
+VALUES ((lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000004')::uuid, (lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000003')::uuid, 1, 'delivery.created', 'booked', '', '', now());
+COMMIT;

@@ -1,0 +1,122 @@
+package faults
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// The engines that everything is shown on.
+const (
+	sqlite = "SQLite"
+	pg     = "Postgres"
+)
+
+// binaries is where the programs are built.
+var binaries string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		var err error
+		if binaries, err = os.MkdirTemp("", "waybill-faults-"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(binaries)
+		return m.Run()
+	}())
+}
+
+// program is the real one, plantedProgram the one that can be told to break a
+// rule. Each is built when it is first needed.
+var (
+	program        = sync.OnceValues(func() (string, error) { return build("waybill") })
+	plantedProgram = sync.OnceValues(func() (string, error) { return build("waybill-planted", "-tags", "plantedbugs") })
+)
+
+func build(name string, flags ...string) (string, error) {
+	path := filepath.Join(binaries, name)
+	args := append([]string{"build", "-o", path}, flags...)
+	if out, err := exec.Command("go", append(args, "waybill/cmd/waybill")...).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build %s: %w\n%s", name, err, out)
+	}
+	return path, nil
+}
+
+// environment is ours without the settings of whoever runs the tests.
+func environment(settings ...string) []string {
+	kept := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "WAYBILL_") })
+	return append(kept, settings...)
+}
+
+// customer is who creates deliveries.
+type customer struct {
+	BusinessID, AppID, Key string
+}
+
+// command runs a subcommand and reads the JSON it prints.
+func command(ctx context.Context, binary string, env []string, into any, args ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd.Env = environment(env...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("waybill %s: %w\n%s", strings.Join(args, " "), err, stderr.Bytes())
+	}
+	if into == nil {
+		return nil
+	}
+	if err := json.Unmarshal(out, into); err != nil {
+		return fmt.Errorf("waybill %s printed %q: %w", strings.Join(args, " "), out, err)
+	}
+	return nil
+}
+
+// enroll makes a customer as an operator would.
+func enroll(t *testing.T, binary string, env []string) customer {
+	t.Helper()
+	var record struct{ ID, Key string }
+	var c customer
+	run := func(args ...string) {
+		if err := command(t.Context(), binary, env, &record, append(args, "--json")...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("business", "create", "--name", "Stormy Foods", "--rate-limit", "1000000/1s")
+	c.BusinessID = record.ID
+	run("app", "create", "--business", c.BusinessID, "--name", "Web shop")
+	c.AppID = record.ID
+	run("key", "create", "--app", c.AppID, "--env", "live", "--scopes", "all")
+	c.Key = record.Key
+	return c
+}
+
+// openDatabase is a look into the database beside the program, over one
+// connection and, on SQLite, without its constraints.
+func openDatabase(t *testing.T, url string) *sql.DB {
+	t.Helper()
+	driver := "pgx"
+	if path, ok := strings.CutPrefix(url, "sqlite://"); ok {
+		driver, url = "sqlite", path
+	}
+	db, err := sql.Open(driver, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	db.SetMaxOpenConns(1)
+	return db
+}

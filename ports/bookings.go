@@ -18,7 +18,8 @@ type Bookings interface {
 	//
 	// Besides ErrKeyTaken the refusals are ErrDirectoryChanged,
 	// ErrExternalIDTaken, ErrReferenceTaken, a VALIDATION_ERROR for an address
-	// too many, and ErrOutcomeUnknown. Nothing is stored with any of them but the last.
+	// too many, domain.ErrNotFound for a recipient or address that is not the
+	// tenant's, and ErrOutcomeUnknown. Nothing is stored with any of them but the last.
 	Book(ctx context.Context, w BookingWrite) error
 }
 

@@ -115,7 +115,7 @@ func (a *API) router() *gin.Engine {
 	if err := engine.SetTrustedProxies(proxies); err != nil {
 		panic(err) // prefixes that were parsed are valid
 	}
-	engine.Use(a.observe)
+	engine.Use(stay, a.observe)
 	for _, r := range routes {
 		engine.Handle(r.method, "/v1"+r.ginPath(), a.pipeline(r))
 	}

@@ -50,8 +50,10 @@ func readBody(c *call, shape strictjson.Shape) (*strictjson.Value, error) {
 }
 
 func checkMediaType(h http.Header) error {
-	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return unsupported("Content-Encoding is not supported; send the JSON as it is.")
+	for _, encoding := range h.Values("Content-Encoding") {
+		if encoding != "" && !strings.EqualFold(encoding, "identity") {
+			return unsupported("Content-Encoding is not supported; send the JSON as it is.")
+		}
 	}
 	declared := h.Values("Content-Type")
 	if len(declared) == 0 {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gin-gonic/gin"
+
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -28,21 +30,25 @@ func (l envelopeListener) Accept() (net.Conn, error) {
 	return &envelopeConn{Conn: conn, api: l.api}, nil
 }
 
+// stay keeps a request going when its client closes the sending side of the
+// connection, which it may do while it waits for the answer. net/http takes
+// that for a client that has left, and ends the context.
+func stay(g *gin.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(g.Request.Context()), writeTimeout)
+	defer cancel()
+	g.Request = g.Request.WithContext(ctx)
+	g.Next()
+}
+
 type envelopeConn struct {
 	net.Conn
 	api *API
 }
 
-var bareAnswer = []byte("HTTP/1.1 ")
-
-// Write replaces an error answer that did not come through our pipeline,
-// which is what an answer without a request ID is.
+// Write replaces an error answer that did not come through our pipeline.
 func (c *envelopeConn) Write(p []byte) (int, error) {
-	if len(p) < 13 || !bytes.HasPrefix(p, bareAnswer) || p[9] != '4' && p[9] != '5' || bytes.Contains(p, []byte("\r\nX-Request-ID: ")) {
-		return c.Conn.Write(p)
-	}
-	status, err := strconv.Atoi(string(p[9:12]))
-	if err != nil {
+	status, bare := bareStatus(p)
+	if !bare {
 		return c.Conn.Write(p)
 	}
 	if _, err := c.Conn.Write(c.api.bareAnswer(status, c.RemoteAddr())); err != nil {
@@ -51,9 +57,48 @@ func (c *envelopeConn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// CloseWrite lets net/http say goodbye to a client that is still sending, so
+// that the client reads its refusal before the connection is gone.
+func (c *envelopeConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+var (
+	lineEnd    = []byte("\r\n")
+	headersEnd = []byte("\r\n\r\n")
+)
+
+// bareStatus recognizes an error answer of net/http itself: all its headers
+// are there, and no request ID is among them. A piece of one of our bodies may
+// begin in the same words, since callers choose the texts in it; but JSON has
+// no bare line breaks, and so no headers follow.
+func bareStatus(p []byte) (status int, bare bool) {
+	line, rest, _ := bytes.Cut(p, lineEnd)
+	headers, _, whole := bytes.Cut(rest, headersEnd)
+	if len(line) < len("HTTP/1.1 400") || !bytes.HasPrefix(line, []byte("HTTP/1.")) || line[9] != '4' && line[9] != '5' ||
+		!whole || !bytes.Contains(headers, []byte("Connection: close")) || bytes.Contains(p, []byte("\r\nX-Request-ID: ")) {
+		return 0, false
+	}
+	status, err := strconv.Atoi(string(line[9:12]))
+	return status, err == nil
+}
+
 func (a *API) bareAnswer(status int, remote net.Addr) []byte {
 	e := &domain.Error{Code: domain.CodeInvalidRequest, Message: "This is not an HTTP request we can read; the connection is closed."}
 	switch status {
+	// net/http finds fault with itself for what it does not speak; the client
+	// is who must change, and what counts 5xx must not be moved by strangers.
+	case http.StatusNotImplemented:
+		status = http.StatusBadRequest
+		e.Message = "This Transfer-Encoding is not supported. Send Content-Length, or Transfer-Encoding: chunked."
+	case http.StatusHTTPVersionNotSupported:
+		status = http.StatusBadRequest
+		e.Message = "This version of HTTP is not supported. Speak HTTP/1.1."
+	case http.StatusExpectationFailed:
+		e.Message = "This Expect header is not supported. Leave it out, or send Expect: 100-continue."
 	case http.StatusRequestHeaderFieldsTooLarge:
 		e.Message = "The request line and headers are larger than 16 KiB."
 	case http.StatusInternalServerError:

@@ -117,12 +117,13 @@ func (a *API) fail(c *call, err error) {
 	if !errors.As(err, &e) {
 		e = domain.Internal(err)
 	}
-	if e.Kind == domain.KindInternal {
+	switch e.Kind {
+	case domain.KindInternal:
 		a.Log.ErrorContext(c.Request.Context(), "request failed", "request_id", c.requestID,
 			"route", c.FullPath(), "application_id", string(c.tenant.ApplicationID), "error", err)
 		e = &domain.Error{Kind: domain.KindInternal, Code: domain.CodeInternal,
 			Message: "Something failed on our side. Try again with the same body and Idempotency-Key; if it stays, quote request ID " + c.requestID + "."}
-	} else if e.Kind == domain.KindUnavailable {
+	case domain.KindUnavailable:
 		a.Log.WarnContext(c.Request.Context(), "dependency unavailable", "request_id", c.requestID,
 			"route", c.FullPath(), "code", e.Code, "error", err)
 	}
@@ -158,9 +159,10 @@ func showAllowance(c *call, a ports.Allowance) {
 	header["RateLimit-Reset"] = []string{seconds(a.Reset, 0)}
 }
 
-// seconds rounds up, so that who waits as told has waited long enough.
+// seconds rounds up, so that who waits as told has waited long enough. What is
+// below a millisecond has passed before the answer arrives.
 func seconds(d time.Duration, least int) string {
-	return strconv.Itoa(max(least, int((d+time.Second-1)/time.Second)))
+	return strconv.Itoa(max(least, int((d-time.Millisecond+time.Second-1)/time.Second)))
 }
 
 // entityTag names the bytes of a body.

@@ -36,12 +36,17 @@ func (t *Tenants) IssueKey(ctx context.Context, applicationID domain.ID, e domai
 
 // RotateKey makes a successor with the same scopes. The old key works on until
 // it is revoked, so that an integrator can switch without a gap. The successor
-// of an expiring key lives as long as that key was made for.
+// of an expiring key lives as long as that key was made for. A revoked key is
+// refused: whoever had it must not get another by asking for its successor.
 func (t *Tenants) RotateKey(ctx context.Context, id domain.ID) (successor IssuedKey, err error) {
 	err = t.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
 		old, err := tx.Tenancy.APIKey(ctx, id)
 		if err != nil {
 			return err
+		}
+		if old.RevokedAt != nil {
+			return &domain.Error{Kind: domain.KindConflict, Code: domain.CodeAPIKeyRevoked,
+				Message: "Key " + string(id) + " was revoked and has no successor. Create a new key for application " + string(old.ApplicationID) + "."}
 		}
 		successor = t.mint(old.ApplicationID, old.Environment, old.Scopes)
 		if old.ExpiresAt != nil {

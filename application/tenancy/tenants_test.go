@@ -308,6 +308,21 @@ func TestARotatedKeyHasASuccessorAndWorksOn(t *testing.T) {
 	}
 }
 
+func TestARevokedKeyHasNoSuccessor(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	old := o.issue(t, nil)
+	if _, err := o.RevokeKey(t.Context(), old.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.RotateKey(t.Context(), old.ID); !domain.HasCode(err, "API_KEY_REVOKED") {
+		t.Errorf("rotated: %v", err)
+	}
+	if all, err := o.Keys(t.Context(), old.ApplicationID); err != nil || len(all) != 1 {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
 func TestARevokedKeyStaysRevokedAtItsFirstTime(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)

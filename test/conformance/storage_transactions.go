@@ -83,7 +83,7 @@ func testTransactions(t *testing.T, b Backend) {
 		check, run := doom(t, func(context.Context, func()) error { panic(errChangedMind) })
 		func() {
 			defer func() {
-				if got := recover(); got != errChangedMind {
+				if got, ok := recover().(error); !ok || !errors.Is(got, errChangedMind) {
 					t.Errorf("recovered %v, want the value of the panic", got)
 				}
 			}()

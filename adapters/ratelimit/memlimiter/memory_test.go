@@ -149,8 +149,8 @@ func (m *model) roll(now, length int64) {
 func (m *model) admits(now, length int64, limit int) bool {
 	used := big.NewRat(m.start+length-now, length)
 	used.Mul(used, big.NewRat(m.previous, 1))
-	used.Add(used, big.NewRat(m.count+1, 1))
-	return used.Cmp(big.NewRat(int64(limit), 1)) <= 0
+	used.Add(used, big.NewRat(m.count, 1))
+	return used.Cmp(big.NewRat(int64(limit), 1)) < 0
 }
 
 func TestARequestGivenBackInTheNextWindowLeavesThePreviousOne(t *testing.T) {

@@ -32,12 +32,15 @@ func (w window) used(now int64) int64 {
 	return w.previous*(w.start+w.length-now) + w.count*w.length
 }
 
+// admits counts whole requests: what has begun to fade of the last one is gone.
+// So a client that used up its limit at once waits one window, and not a
+// little more.
 func (w window) admits(now, limit int64) bool {
-	return w.used(now)+w.length <= limit*w.length
+	return w.used(now) < limit*w.length
 }
 
 func (w window) remaining(now, limit int64) int64 {
-	return max(0, (limit*w.length-w.used(now))/w.length)
+	return max(0, ceilDiv(limit*w.length-w.used(now), w.length))
 }
 
 // retryAfter is how long until the window admits when nothing else is counted.
@@ -49,10 +52,12 @@ func (w window) retryAfter(now, limit int64) int64 {
 	if w.count < limit {
 		// Within this window, when enough of the previous one has faded; at the
 		// latest at its end.
-		return end - (limit-w.count-1)*w.length/w.previous - now
+		return end + 1 - ceilDiv((limit-w.count)*w.length, w.previous) - now
 	}
 	// Within the next, where the requests of this one fade.
-	return end + w.length - (limit-1)*w.length/w.count - now
+	return end + w.length + 1 - ceilDiv(limit*w.length, w.count) - now
 }
+
+func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }
 
 func micros(us int64) time.Duration { return time.Duration(us) * time.Microsecond }

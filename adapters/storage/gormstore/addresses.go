@@ -33,12 +33,12 @@ func (s recipients) takeAddress(query *gorm.DB) (domain.Address, error) {
 }
 
 func (s recipients) Addresses(ctx context.Context, t domain.Tenant, recipient domain.ID) ([]domain.Address, error) {
-	key, err := lookup(domain.PrefixRecipient, recipient)
-	if err != nil {
+	key, _ := lookup(domain.PrefixRecipient, recipient)
+	if key == "" {
 		return nil, nil // no such recipient, so no addresses
 	}
 	var rows []addressRow
-	err = oldestFirst(s.ofBusiness(ctx, t)).Where("recipient_id = ?", key).Find(&rows).Error
+	err := oldestFirst(s.ofBusiness(ctx, t)).Where("recipient_id = ?", key).Find(&rows).Error
 	return all(rows, (*addressRow).domain), s.engine.failed("list addresses", err)
 }
 

@@ -37,7 +37,7 @@ func (id *rowID) Scan(src any) error {
 }
 
 // lookup is the stored form of an ID to search for. One that is malformed or of
-// another kind is domain.ErrNotFound, as one that does not exist.
+// another kind is domain.ErrNotFound, as one that does not exist, and empty.
 func lookup(p domain.Prefix, id domain.ID) (rowID, error) {
 	id, err := domain.ParseID(p, string(id))
 	return rowIDOf(id), err

@@ -66,12 +66,12 @@ func (s deliveries) List(ctx context.Context, t domain.Tenant, f domain.Delivery
 }
 
 func (s deliveries) Events(ctx context.Context, t domain.Tenant, id domain.ID) ([]domain.Event, error) {
-	key, err := lookup(domain.PrefixDelivery, id)
-	if err != nil {
+	key, _ := lookup(domain.PrefixDelivery, id)
+	if key == "" {
 		return nil, nil // no such delivery, so no events
 	}
 	var rows []eventRow
-	err = s.with(ctx).Order("sequence").Where("delivery_id = ? AND EXISTS (SELECT 1 FROM deliveries d"+
+	err := s.with(ctx).Order("sequence").Where("delivery_id = ? AND EXISTS (SELECT 1 FROM deliveries d"+
 		" WHERE d.id = delivery_events.delivery_id AND d.application_id = ? AND d.environment = ?)",
 		key, rowIDOf(t.ApplicationID), string(t.Environment)).Find(&rows).Error
 	return all(rows, (*eventRow).domain), s.engine.failed("read a timeline", err)

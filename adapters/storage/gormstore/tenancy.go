@@ -70,12 +70,12 @@ func (s tenancy) APIKey(ctx context.Context, id domain.ID) (domain.APIKey, error
 }
 
 func (s tenancy) APIKeys(ctx context.Context, applicationID domain.ID) ([]domain.APIKey, error) {
-	key, err := lookup(domain.PrefixApplication, applicationID)
-	if err != nil {
+	key, _ := lookup(domain.PrefixApplication, applicationID)
+	if key == "" {
 		return nil, nil // no such application, so no keys
 	}
 	var rows []apiKeyRow
-	err = oldestFirst(s.with(ctx)).Where("application_id = ?", key).Find(&rows).Error
+	err := oldestFirst(s.with(ctx)).Where("application_id = ?", key).Find(&rows).Error
 	return all(rows, (*apiKeyRow).domain), s.engine.failed("list API keys", err)
 }
 
@@ -86,12 +86,12 @@ func (s tenancy) Businesses(ctx context.Context) ([]domain.Business, error) {
 }
 
 func (s tenancy) Applications(ctx context.Context, businessID domain.ID) ([]domain.Application, error) {
-	key, err := lookup(domain.PrefixBusiness, businessID)
-	if err != nil {
+	key, _ := lookup(domain.PrefixBusiness, businessID)
+	if key == "" {
 		return nil, nil // no such business, so no applications
 	}
 	var rows []applicationRow
-	err = oldestFirst(s.with(ctx)).Where("business_id = ?", key).Find(&rows).Error
+	err := oldestFirst(s.with(ctx)).Where("business_id = ?", key).Find(&rows).Error
 	return all(rows, (*applicationRow).domain), s.engine.failed("list applications", err)
 }
 

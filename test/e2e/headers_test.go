@@ -1,0 +1,214 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/adapters/httpapi"
+	"waybill/test/contract"
+)
+
+func TestTheRouteTableIsWhatTheDescriptionSays(t *testing.T) {
+	t.Parallel()
+	documented, routed := map[string]bool{}, map[string]bool{}
+	for _, o := range contract.Load(t).Operations() {
+		documented[o.Method+" "+o.Path] = true
+	}
+	for _, r := range httpapi.Routes() {
+		if routed[r.Method+" "+r.Path] = true; !documented[r.Method+" "+r.Path] {
+			t.Errorf("%s %s is not in openapi.yaml", r.Method, r.Path)
+		}
+	}
+	for o := range documented {
+		if !routed[o] {
+			t.Errorf("%s is in openapi.yaml and leads nowhere", o)
+		}
+	}
+}
+
+func TestTheDescriptionIsServedWithoutAKey(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *server, env string) {
+		c := s.newClient(t, env, "")
+		asYAML := c.get("/openapi.yaml").is(200)
+		if !bytes.Equal(asYAML.body, httpapi.OpenAPIYAML) {
+			t.Error("openapi.yaml is not the one of the sources")
+		}
+		asJSON := c.get("/openapi.json").is(200).has("openapi", "3.1.0", "info.version", "1.0.0")
+		if !json.Valid(asJSON.body) {
+			t.Error("openapi.json is not JSON")
+		}
+		// Not counted, neither for the address nor for a key that is sent along.
+		if asYAML.header.Get("RateLimit-Remaining") != asJSON.header.Get("RateLimit-Remaining") {
+			t.Error("reading the description is counted")
+		}
+		c.withKey("nonsense").get("/openapi.json").is(200)
+	})
+}
+
+func TestARequestIDComesBack(t *testing.T) {
+	both(t, func(t *testing.T, s *server) {
+		c := s.caller(t, live)
+		for _, sent := range []string{"a", "Az09._:-", strings.Repeat("r", 128)} {
+			if got := c.get("/api-key", with("X-Request-ID", sent)).is(200).header.Get("X-Request-ID"); got != sent {
+				t.Errorf("sent %q, got %q", sent, got)
+			}
+		}
+		seen := map[string]bool{}
+		for _, sent := range []string{"", " ", strings.Repeat("r", 129), "a b", "a/b", "é", "{}", "a,b"} {
+			got := c.get("/api-key", with("X-Request-ID", sent)).is(200).header.Get("X-Request-ID")
+			if got == sent || seen[got] {
+				t.Errorf("sent %q, got %q", sent, got)
+			}
+			seen[got] = true
+		}
+		twice := func(r *http.Request) { r.Header["X-Request-Id"] = []string{"one", "two"} }
+		if got := c.get("/api-key", twice).is(200).header.Values("X-Request-ID"); len(got) != 1 || got[0] == "one" || got[0] == "two" {
+			t.Errorf("of two IDs came back %q", got)
+		}
+		c.withKey("").get("/api-key", with("X-Request-ID", "mine")).refused(401, "INVALID_API_KEY").has("error.details.reason", "missing")
+	})
+}
+
+// Whatever is asked: the envelope, a request ID and the limits come back. That
+// they have their form is for the contract to check, on each answer.
+func TestEveryAddressAndMethodAnswersInTheEnvelope(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *server, env string) {
+		c := s.caller(t, env)
+		methods := []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PURGE"}
+		known := map[string][]string{}
+		for _, r := range httpapi.Routes() {
+			known[r.Path] = append(known[r.Path], r.Method)
+		}
+		for path, has := range known {
+			for _, method := range methods {
+				if slices.Contains(has, method) {
+					continue
+				}
+				for _, caller := range []*client{c, c.withKey("")} {
+					a := caller.send(method, strings.NewReplacer("{", "", "}", "").Replace(path), nil).is(405)
+					if method != "HEAD" {
+						a.refused(405, "METHOD_NOT_ALLOWED")
+					}
+					allowed := strings.Split(strings.ReplaceAll(a.header.Get("Allow"), " ", ""), ",")
+					slices.Sort(allowed)
+					slices.Sort(has)
+					if !slices.Equal(allowed, has) {
+						t.Errorf("%s %s: Allow is %v, want %v", method, path, allowed, has)
+					}
+				}
+			}
+		}
+		for _, path := range []string{"", "/", "/nothing", "/deliveries/", "/Deliveries", "/deliveries//", "//deliveries",
+			"/deliveries/bulk/", "/quotes/1", "/openapi", "/test-helpers/deliveries/x/transition", "/deliveries/x/cancel/"} {
+			for _, method := range []string{"GET", "POST", "OPTIONS"} {
+				c.send(method, path, nil).refused(404, "NOT_FOUND")
+			}
+		}
+	})
+}
+
+func TestTheRootAnswersInTheEnvelope(t *testing.T) {
+	both(t, func(t *testing.T, s *server) {
+		base, err := url.Parse(s.base(live))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range []string{"GET / HTTP/1.1", "GET /v2/deliveries HTTP/1.1", "OPTIONS * HTTP/1.1", "GET /v1/../etc HTTP/1.1",
+			"GET /debug/pprof/ HTTP/1.1", "GET /metrics HTTP/1.1", "NONSENSE", "GET /v1/%zz HTTP/1.1", "GET / HTTP/9.9"} {
+			raw := exchange(t, base.Host, line+"\r\nHost: "+base.Host+"\r\n\r\n")
+			for _, name := range []string{"\r\nX-Request-ID: ", "\r\nRateLimit-Limit: ", "\r\nRateLimit-Remaining: ", "\r\nRateLimit-Reset: "} {
+				if !strings.Contains(raw, name) {
+					t.Errorf("%s: the answer has no %s header: %s", line, strings.TrimSpace(name), raw)
+				}
+			}
+			_, body, _ := strings.Cut(raw, "\r\n\r\n")
+			tree, _ := parse([]byte(body)).(m)
+			if tree["success"] != false {
+				t.Errorf("%s: not in the envelope: %s", line, raw)
+			}
+		}
+	})
+}
+
+// exchange sends bytes and returns what comes back until the first answer is over.
+func exchange(t testing.TB, address, request string) string {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, request); err != nil {
+		t.Fatal(err)
+	}
+	var seen bytes.Buffer
+	res, err := http.ReadResponse(bufio.NewReader(io.TeeReader(conn, &seen)), nil)
+	if err != nil {
+		t.Fatalf("%v: %q", err, seen.String())
+	}
+	defer res.Body.Close()
+	if _, err := io.Copy(io.Discard, res.Body); err != nil {
+		t.Fatalf("%v: %q", err, seen.String())
+	}
+	return seen.String()
+}
+
+func TestAnETagSavesTheBody(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *server, env string) {
+		c := s.caller(t, env)
+		id := c.post("/deliveries", anOrder()).is(201).id()
+		for _, path := range []string{"/deliveries/" + id, "/deliveries/" + id + "/events"} {
+			tag := c.get(path).is(200).header.Get("ETag")
+			for _, sent := range []string{tag, "W/" + tag, `"x", ` + tag, "*"} {
+				a := c.get(path, with("If-None-Match", sent)).is(304)
+				if len(a.body) > 0 || a.header.Get("ETag") != tag {
+					t.Errorf("%s with %s: 304 with the body %q and ETag %s", path, sent, a.body, a.header.Get("ETag"))
+				}
+			}
+			for _, sent := range []string{`"x"`, strings.Trim(tag, `"`), ""} {
+				c.get(path, with("If-None-Match", sent)).is(200)
+			}
+		}
+		before := c.get("/deliveries/" + id).header.Get("ETag")
+		timeline := c.get("/deliveries/" + id + "/events").header.Get("ETag")
+		c.send("POST", "/deliveries/"+id+"/cancel", nil).is(200)
+		for path, old := range map[string]string{"/deliveries/" + id: before, "/deliveries/" + id + "/events": timeline} {
+			if now := c.get(path, with("If-None-Match", old)).is(200).header.Get("ETag"); now == old {
+				t.Errorf("%s changed and kept its ETag", path)
+			}
+		}
+	})
+}
+
+func TestAKeyTellsWhatItIs(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *server, env string) {
+		app := s.newApp(t, s.commonBusiness(t))
+		k := s.newKey(t, app, env, "quotes:read,deliveries:read", "--expires-in", "2h")
+		a := s.newClient(t, env, k.secret).get("/api-key").is(200).
+			has("data.key.id", k.id, "data.key.scopes", "[quotes:read deliveries:read]", "data.key.last_four", k.secret[len(k.secret)-4:],
+				"data.application.id", app, "data.business.id", s.commonBusiness(t), "data.environment", env,
+				"data.limits.per_business.limit", "1000000", "data.limits.per_business.window_seconds", "60")
+		if strings.Contains(string(a.body), k.secret) {
+			t.Error("it shows its secret")
+		}
+		expires, err := time.Parse(time.RFC3339, a.text("data.key.expires_at"))
+		if left := time.Until(expires); err != nil || left < 119*time.Minute || left > 2*time.Hour {
+			t.Errorf("expires_at is %s", a.text("data.key.expires_at"))
+		}
+		if prefix := a.text("data.key.prefix"); !strings.HasPrefix(k.secret, prefix) {
+			t.Errorf("prefix is %s", prefix)
+		}
+	})
+}

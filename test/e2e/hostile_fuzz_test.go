@@ -1,0 +1,213 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"waybill/adapters/clock/systemclock"
+	"waybill/adapters/httpapi"
+	"waybill/adapters/identifiers/uuidv7"
+	"waybill/adapters/keydigest/hmacsha256"
+	"waybill/adapters/locks/memlocks"
+	"waybill/adapters/normalizer/international"
+	"waybill/adapters/pricing/tariff"
+	"waybill/adapters/ratelimit/memlimiter"
+	"waybill/adapters/routing/straightline"
+	"waybill/adapters/servicearea/geojson"
+	"waybill/adapters/storage/gormstore"
+	"waybill/application/deliveries"
+	"waybill/application/idempotency"
+	"waybill/application/pickuplocations"
+	"waybill/application/quotes"
+	"waybill/application/recipients"
+	"waybill/application/tenancy"
+	"waybill/domain"
+)
+
+// FuzzCreateDelivery posts anything at all to POST /deliveries, with the real
+// use cases on a SQLite file and without a network. The answer is never a 5xx,
+// always in the envelope, and a 201 only for an order that makes sense.
+func FuzzCreateDelivery(f *testing.F) {
+	api, key, errors := sandboxAPI(f)
+	f.Add([]byte(soundOrder))
+	f.Add([]byte(swapped(`{"type":"delivery_only"}`, `{"type":"cod","goods_value":12.5}`)))
+	f.Add([]byte(swapped(`{"recipient"`, `{"external_id":"order-1","delivery_instructions":"Ring\n twice","sandbox":{"scenario":"manual","step_seconds":15},"recipient"`)))
+	f.Add([]byte(`{"recipient_id":"rcp_1","recipient_address_id":"adr_1","pickup_location_id":"pkp_1","payment":{"type":"cod"},"vehicle_type":"truck"}`))
+	for _, near := range [][2]string{ // orders that miss by a little
+		{`"delivery_only"`, `"delivery_only","goods_value":5`}, {`"delivery_only"`, `"cod"`}, {`"delivery_only"`, `"cod","goods_value":1000000.01`},
+		{`"delivery_only"`, `"cod","goods_value":-0.00`}, {`5.58`, `4.49`}, {`-0.1818`, `1.31`}, {`"bike"`, `"boat"`}, {`"8 Cantonments Close"`, `" 8 "`},
+		{`"bike"`, `"bike","recipient_id":"rcp_1"`}, {`"bike"`, `"bike","pickup_location_id":"pkp_1"`}, {`"name":"Osu kitchen",`, ``},
+	} {
+		f.Add([]byte(swapped(near[0], near[1])))
+	}
+	for _, c := range brokenBodies {
+		if len(c.body) < 2_000 {
+			f.Add([]byte(c.body))
+		}
+	}
+	for _, c := range hostileTexts {
+		if len(c.text) < 2_000 {
+			f.Add(render(anOrder(set("delivery_instructions", c.text), set("external_id", c.text))))
+		}
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		req := httptest.NewRequest(http.MethodPost, "/v1/deliveries", bytes.NewReader(body))
+		req.Header.Set("Authorization", "Bearer "+key)
+		req.Header.Set("Idempotency-Key", newKeyText())
+		rec := httptest.NewRecorder()
+		api.ServeHTTP(rec, req)
+		res := rec.Result()
+		onTheWire := http.Header{} // in Go's spelling, as a client would have it
+		for name, values := range res.Header {
+			onTheWire[http.CanonicalHeaderKey(name)] = values
+		}
+		res.Header = onTheWire
+		if fault := faultOf(http.MethodPost, res, rec.Body.Bytes()); fault != "" || res.StatusCode >= 500 || errors.Len() > 0 {
+			t.Fatalf("answered %d: %s: %s\n%s", res.StatusCode, fault, rec.Body, errors)
+		}
+		if res.StatusCode >= 300 {
+			return
+		}
+		if reason := whyNotAnOrder(body, parse(rec.Body.Bytes())); reason != "" || res.StatusCode != http.StatusCreated {
+			t.Fatalf("answered %d to an order where %s: %s", res.StatusCode, reason, rec.Body)
+		}
+	})
+}
+
+// sandboxAPI assembles the API of one environment, with a key for it. What it
+// logs as an error is written to the buffer.
+func sandboxAPI(f *testing.F) (api http.Handler, key string, failures *bytes.Buffer) {
+	f.Helper()
+	must := func(err error) {
+		if err != nil {
+			f.Fatal(err)
+		}
+	}
+	failures = &bytes.Buffer{}
+	log := slog.New(slog.NewTextHandler(failures, &slog.HandlerOptions{Level: slog.LevelError}))
+	url := "sqlite://" + filepath.ToSlash(filepath.Join(f.TempDir(), "fuzz.db"))
+	must(gormstore.Migrate(f.Context(), url))
+	store, err := gormstore.Open(f.Context(), url, gormstore.Options{Logger: log})
+	must(err)
+	f.Cleanup(func() { must(store.Close()) })
+	normalizer, err := international.New("GH")
+	must(err)
+	digester, err := hmacsha256.New(strings.Repeat("p", 32))
+	must(err)
+	area := geojson.Default()
+	price, err := tariff.New(tariff.Default(), straightline.New(), area)
+	must(err)
+
+	clock, ids := systemclock.New(), uuidv7.New()
+	gate := idempotency.NewGate(store, memlocks.New(), clock, ids, log, idempotency.Retention(time.Hour))
+	trips := quotes.New(store, price, area)
+	much := domain.RateLimit{Limit: 1_000_000, Window: time.Minute}
+	tenants := tenancy.NewTenants(store, digester, clock, ids)
+	business, err := tenants.CreateBusiness(f.Context(), "Fuzz", &much)
+	must(err)
+	app, err := tenants.CreateApplication(f.Context(), business.ID, "Fuzz")
+	must(err)
+	made, err := tenants.IssueKey(f.Context(), app.ID, domain.Sandbox, domain.AllScopes(), nil)
+	must(err)
+	return httpapi.New(httpapi.UseCases{
+		Admission: tenancy.NewAdmission(store, memlimiter.New(clock.Now), digester, clock,
+			tenancy.Limits{PerKey: much, PerBusiness: much, PerAddress: much}),
+		Quotes: trips, Recipients: recipients.New(store, gate, clock, ids, normalizer),
+		PickupLocations: pickuplocations.New(store, gate, clock, ids),
+		Deliveries:      deliveries.New(store, store, gate, trips, clock, ids, normalizer),
+		Normalizer:      normalizer, ServiceArea: area, Identifiers: ids,
+	}, httpapi.Options{
+		Environment: domain.Sandbox, BaseURL: "http://127.0.0.1/v1", TrackingBaseURL: "http://127.0.0.1/track",
+		Currency: "GHS", Log: log, Metrics: httpapi.NewMetrics(prometheus.NewRegistry()),
+	}).Handler(), made.Secret, failures
+}
+
+// whyNotAnOrder reads an order that was taken with the standard library, and
+// says what should have refused it or what the answer got wrong.
+func whyNotAnOrder(body []byte, answer any) string {
+	var order, delivery m
+	if json.Unmarshal(body, &order) != nil || order == nil || !utf8.Valid(body) {
+		return "there is no JSON object"
+	}
+	delivery, _ = answer.(m)["data"].(m)
+	if hasNUL(order) {
+		return "a text has a NUL"
+	}
+	if vehicle := order["vehicle_type"]; !slices.Contains([]any{"bike", "car", "van", "truck"}, vehicle) || vehicle != delivery["vehicle_type"] {
+		return fmt.Sprintf("the vehicle is %v", vehicle)
+	}
+	payment, _ := order["payment"].(m)
+	amount, _ := payment["goods_value"].(float64)
+	switch kind := payment["type"]; {
+	case kind != "cod" && kind != "delivery_only":
+		return fmt.Sprintf("the payment is %v", kind)
+	case (kind == "cod") != (amount > 0) || amount > 1_000_000:
+		return fmt.Sprintf("%v is paid with %v", amount, kind)
+	}
+	for _, end := range []struct {
+		name   string
+		sent   any
+		booked any
+	}{
+		{"recipient.address", inside(order["recipient"], "address"), delivery["dropoff"]},
+		{"pickup", order["pickup"], delivery["pickup"]},
+	} {
+		if reason := whyNotAPlace(end.sent, end.booked); reason != "" {
+			return end.name + " " + reason
+		}
+	}
+	if id, ok := order["external_id"].(string); ok && (strings.TrimSpace(id) != delivery["external_id"] || utf8.RuneCountInString(strings.TrimSpace(id)) > 128) {
+		return fmt.Sprintf("external_id is %q", id)
+	}
+	return ""
+}
+
+// whyNotAPlace compares a place that was sent with the one that was booked.
+// Nothing is saved, so that every order that is taken has them inline.
+func whyNotAPlace(sent, booked any) string {
+	text, _ := inside(sent, "address").(string)
+	if n := utf8.RuneCountInString(strings.TrimSpace(text)); n < 2 || n > 500 || strings.TrimSpace(text) != inside(booked, "address") {
+		return fmt.Sprintf("has the address %q", text)
+	}
+	for name, bounds := range map[string][2]float64{"latitude": {4.5, 11.3}, "longitude": {-3.4, 1.3}} {
+		at, ok := inside(sent, name).(float64)
+		if shown, err := strconv.ParseFloat(fmt.Sprint(inside(booked, name)), 64); !ok || err != nil || at < bounds[0] || at > bounds[1] || shown != at {
+			return fmt.Sprintf("has %s %v, booked as %v", name, inside(sent, name), inside(booked, name))
+		}
+	}
+	return ""
+}
+
+func inside(value any, name string) any {
+	object, _ := value.(m)
+	return object[name]
+}
+
+func hasNUL(value any) bool {
+	switch v := value.(type) {
+	case string:
+		return strings.ContainsRune(v, 0)
+	case m:
+		for name, inner := range v {
+			if hasNUL(name) || hasNUL(inner) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, hasNUL)
+	}
+	return false
+}

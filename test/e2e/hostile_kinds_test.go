@@ -1,0 +1,144 @@
+package e2e
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const (
+	wrongValue = "422 VALIDATION_ERROR"
+	// The sandbox object is refused on live before its fields are read.
+	wrongSandbox = wrongValue + "|400 SANDBOX_ONLY_FIELD"
+)
+
+// wrongKinds are, for a kind of field, JSON values that are of another.
+var wrongKinds = map[string][]string{
+	"text":   {`5`, `true`, `[]`, `{}`, `["x"]`, `{"$ne":null}`},
+	"number": {`"5"`, `""`, `true`, `[]`, `{}`, `[5]`, `{"value":5}`, `"NaN"`},
+	"object": {`"x"`, `5`, `false`, `[]`, `[{}]`},
+	"yes/no": {`"true"`, `1`, `0`, `"yes"`, `[]`, `{}`},
+}
+
+// fieldsOf says what kind of value each field of each write is, and which of
+// them cannot be null.
+var fieldsOf = []struct {
+	method, path string
+	body         func() m
+	fields       string // name kind, name kind; ! where it is required
+}{
+	{"POST", "/deliveries", func() m { return anOrder(set("sandbox", m{})) },
+		"external_id text, recipient_id text, recipient_address_id text, recipient object, recipient.name text, " +
+			"recipient.phone_number! text, recipient.address! object, recipient.address.label text, recipient.address.address! text, " +
+			"recipient.address.latitude! number, recipient.address.longitude! number, recipient.address.municipality text, " +
+			"recipient.address.delivery_notes text, pickup object, pickup.name! text, pickup.contact! text, pickup.address! text, " +
+			"pickup.latitude! number, pickup.longitude! number, pickup_location_id text, payment! object, payment.type! text, " +
+			"payment.goods_value number, vehicle_type! text, delivery_instructions text, sandbox object, sandbox.scenario! text, " +
+			"sandbox.step_seconds number"},
+	{"POST", "/quotes", func() m { return aTrip() },
+		"pickup object, pickup.latitude! number, pickup.longitude! number, pickup_location_id text, dropoff! object, " +
+			"dropoff.latitude! number, dropoff.longitude! number, vehicle_type! text"},
+	{"POST", "/recipients", func() m { return m{"phone_number": newPhone()} }, "phone_number! text, name text"},
+	{"POST", "/recipients/{rcp}/addresses", func() m { return anAddress() },
+		"label text, address! text, latitude! number, longitude! number, municipality text, delivery_notes text"},
+	{"POST", "/pickup-locations", func() m { return aPlace() },
+		"name! text, contact text, address! text, latitude number, longitude number, active yes/no"},
+	{"PATCH", "/pickup-locations/{pkp}", func() m { return m{} },
+		"name text, contact text, address text, latitude number, longitude number, active yes/no"},
+}
+
+// with puts raw JSON text in the place of a field.
+func rawField(body m, field, raw string) string {
+	const slot = "~slot~"
+	at := body
+	names := strings.Split(field, ".")
+	for _, name := range names[:len(names)-1] {
+		inner, ok := at[name].(m)
+		if !ok {
+			inner = m{}
+			at[name] = inner
+		}
+		at = inner
+	}
+	at[names[len(names)-1]] = slot
+	return strings.Replace(string(render(body)), `"`+slot+`"`, raw, 1)
+}
+
+// kinds sends, for every field of every write, values of every other kind,
+// and numbers that no field takes.
+func (g *siege) kinds(t *testing.T) {
+	for _, op := range fieldsOf {
+		for entry := range strings.SplitSeq(op.fields, ", ") {
+			field, kind, _ := strings.Cut(entry, " ")
+			field, required := strings.CutSuffix(field, "!")
+			body := func() m {
+				body := op.body()
+				if !strings.HasPrefix(field, "sandbox") {
+					delete(body, "sandbox")
+				}
+				return body
+			}
+			want := wrongValue
+			if strings.HasPrefix(field, "sandbox") {
+				want = wrongSandbox
+			}
+			for _, raw := range wrongKinds[kind] {
+				g.hit(t, op.method+" "+op.path+": "+field+" is "+raw, want, op.method, g.fill(op.path), rawField(body(), field, raw))
+			}
+			if required {
+				g.hit(t, op.method+" "+op.path+": "+field+" is null", want, op.method, g.fill(op.path), rawField(body(), field, "null"))
+			}
+		}
+	}
+	g.numbers(t)
+	g.healthy(t)
+}
+
+// numbers are texts that JSON takes for a number and programs trip over.
+func (g *siege) numbers(t *testing.T) {
+	digits := strings.Repeat("7", 10_000)
+	for raw, want := range map[string]string{
+		"1e400": wrongValue, "-1e400": wrongValue, "1e999999999": wrongValue, "-1e999999999": wrongValue,
+		"1e99999999999999999999999999": wrongValue, "90.0000000000001": wrongValue, "-90.0000000000001": wrongValue,
+		"9007199254740993": wrongValue, "18446744073709551616": wrongValue, "1.7976931348623157e309": wrongValue,
+		digits: wrongValue, "-" + digits: wrongValue, digits + "." + digits: wrongValue, "1e" + digits: wrongValue,
+		"1e-999999999": "2xx", "-0": "2xx", "-0.0e-0": "2xx", "0e999999999": "2xx", "4.9e-324": "2xx", "1e-400": "2xx",
+		"0." + digits: "2xx", "5." + digits + "e0": "2xx", "0." + strings.Repeat("0", 60_000) + "1": "2xx",
+		"5.5" + strings.Repeat("0", 60_000): "2xx", "1e-" + digits: "2xx", "0.000000000000000000000000009e27": "2xx",
+	} {
+		g.hit(t, "latitude of "+brief(raw), want, "POST", "/recipients/"+g.name["{rcp}"]+"/addresses", rawField(anAddress(), "latitude", raw))
+	}
+	g.hit(t, "a number of a million digits", "413 PAYLOAD_TOO_LARGE", "POST", "/quotes",
+		rawField(aTrip(), "dropoff.latitude", strings.Repeat("7", 1_000_000)))
+	const lacks = "422 COD_GOODS_VALUE_REQUIRED"
+	for raw, want := range map[string]string{
+		"0": lacks, "-0": lacks, "0.00": lacks, "0e9": lacks, "-1": lacks, "-1e999999999": lacks, "null": lacks,
+		"1e400": wrongValue, "1e999999999": wrongValue, "1e-999999999": wrongValue, "0.001": wrongValue, "12.345": wrongValue,
+		"1000000.01": wrongValue, "1000000.001": wrongValue, "9007199254740993": wrongValue, digits: wrongValue, "0." + digits: wrongValue,
+		`"12.50"`: wrongValue, `""`: wrongValue, "true": wrongValue, "[1]": wrongValue, `{"amount":1}`: wrongValue,
+		"1000000": "201", "1000000.000": "201", "0.01": "201", "12.500": "201", "1.25e1": "201", "125e-1": "201",
+		"1" + strings.Repeat("0", 1_000) + "e-1000": "201", "1." + strings.Repeat("0", 10_000): "201",
+	} {
+		g.hit(t, "goods_value of "+brief(raw), want, "POST", "/deliveries", rawField(anOrder(set("payment", m{"type": "cod"})), "payment.goods_value", raw))
+	}
+	g.hit(t, "goods_value without cash on delivery", wrongValue, "POST", "/deliveries", rawField(anOrder(), "payment.goods_value", "1e999999999"))
+	for _, raw := range []string{"0", "-1", "301", "1.5", "1e400", "1e999999999", "1e-999999999", "9223372036854775808", digits} {
+		g.hit(t, "step_seconds of "+brief(raw), wrongSandbox, "POST", "/deliveries",
+			rawField(anOrder(set("sandbox", m{"scenario": "manual"})), "sandbox.step_seconds", raw))
+	}
+	for _, raw := range []string{`"BIKE"`, `" bike"`, `"bike\u0000"`, `"bicycle"`, `""`, `"bike,car"`, `"ｂｉｋｅ"`, `"` + strings.Repeat("bike", 9_000) + `"`} {
+		g.hit(t, "vehicle_type of "+brief(raw), wrongValue+"|"+invalidRequest, "POST", "/quotes", rawField(aTrip(), "vehicle_type", raw))
+	}
+	for _, raw := range []string{`""`, `"rcp_"`, `"{rcp}"`, `"RCP_1"`, `"../../recipients"`, `"rcp_%00"`, `"` + strings.Repeat("rcp_", 9_000) + `"`, `"\n"`, `"rcp_\ufffd"`} {
+		body := anOrder(drop("recipient"), set("recipient_address_id", g.name["{adr}"]))
+		g.hit(t, "recipient_id of "+brief(raw), "404 NOT_FOUND", "POST", "/deliveries", rawField(body, "recipient_id", raw))
+	}
+}
+
+// brief shortens a value for its name.
+func brief(raw string) string {
+	if len(raw) > 40 {
+		return raw[:30] + "... of " + strconv.Itoa(len(raw)) + " bytes"
+	}
+	return raw
+}

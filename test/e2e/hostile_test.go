@@ -1,0 +1,287 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// fewestHostile is how many different requests the corpus must have, so that
+// nobody thins it out unnoticed.
+const fewestHostile = 400
+
+// TestHostileRequests sends what no client should. Whatever comes, the answer
+// is a refusal in the form of the contract or a sound success, and the server
+// is none the worse for it.
+func TestHostileRequests(t *testing.T) {
+	t.Parallel()
+	t.Run(sqlite, func(t *testing.T) {
+		t.Parallel()
+		besiege(t, sqlite, func(t *testing.T, g *siege) {
+			defer g.slowClients(t)()
+			t.Run("bodies", g.bodies)
+			t.Run("kinds of values", g.kinds)
+			t.Run("texts", g.texts)
+			t.Run("queries", g.queries)
+			t.Run("headers", g.headers)
+			t.Run("framing", g.framing)
+			t.Run("sizes", g.sizes)
+			t.Run("targets", g.targets)
+			t.Run("conversations", g.conversations)
+		})
+	})
+	t.Run(postgres, func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("drives a real server; left out in short mode")
+		}
+		t.Parallel()
+		// What reaches a database; the rest is answered before that.
+		besiege(t, postgres, func(t *testing.T, g *siege) {
+			t.Run("bodies", g.bodies)
+			t.Run("kinds of values", g.kinds)
+			t.Run("texts", g.texts)
+			t.Run("queries", g.queries)
+			t.Run("targets", g.targets)
+		})
+	})
+}
+
+// besiege runs an attack on both listeners of a server of its own, and then
+// looks how the server is.
+func besiege(t *testing.T, engine string, attack func(*testing.T, *siege)) {
+	s := start(t, engine,
+		"WAYBILL_RATE_LIMIT_PER_KEY=1000000/60s",
+		"WAYBILL_TRUSTED_PROXIES=127.0.0.1/32", // a client address per request, where failures count
+		"WAYBILL_LOG_LEVEL=debug",              // net/http tells of a panic outside a handler there
+	)
+	count := &tally{names: map[string]bool{}}
+	var sieges []*siege
+	for _, env := range []string{live, sandbox} {
+		sieges = append(sieges, newSiege(t, s, env, count))
+	}
+	s.connections.CloseIdleConnections()
+	goroutines := s.goroutines(t)
+	t.Run("on", func(t *testing.T) {
+		for _, g := range sieges {
+			t.Run(g.env, func(t *testing.T) {
+				t.Parallel()
+				attack(t, g)
+				g.healthy(t)
+			})
+		}
+	})
+
+	s.connections.CloseIdleConnections()
+	eventually(t, "the goroutines of hostile requests have ended", func() bool {
+		return s.goroutines(t) <= goroutines+8 // timers and pools of the runtime come and go
+	})
+	memory := s.metric(t, "process_resident_memory_bytes") / (1 << 20)
+	if memory > 256 {
+		t.Errorf("the server holds %.0f MiB", memory)
+	}
+	panics := s.panics(t)
+	if panics > 0 || count.broken > 0 || count.enveloped != count.answered {
+		t.Error("the server was hurt")
+	}
+	if engine == sqlite && len(count.names) < fewestHostile {
+		t.Errorf("there are %d different hostile requests, want at least %d", len(count.names), fewestHostile)
+	}
+	t.Logf("%d hostile requests, %d x 5xx, %d panics, %d in the envelope (%s; %d different ones, and %d connections were cut for want of a request)",
+		count.answered, count.broken, panics, count.enveloped, engine, len(count.names), count.cut)
+	t.Logf("the server had %d goroutines before and %d after, and holds %.0f MiB", goroutines, s.goroutines(t), memory)
+}
+
+// tally counts what was sent and what came back.
+type tally struct {
+	mu                               sync.Mutex
+	names                            map[string]bool
+	answered, enveloped, broken, cut int
+}
+
+func (c *tally) add(change func(*tally)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change(c)
+}
+
+// siege attacks one environment of a server.
+type siege struct {
+	*client
+	count *tally
+	name  map[string]string // of a placeholder: what stands for it
+}
+
+func newSiege(t *testing.T, s *server, env string, count *tally) *siege {
+	t.Helper()
+	c := s.loner(t, env)
+	g := &siege{client: c, count: count}
+	person := c.post("/recipients", m{"phone_number": newPhone()}).is(201).id()
+	home := c.post("/recipients/"+person+"/addresses", anAddress()).is(201).id()
+	place := c.post("/pickup-locations", aPlace()).is(201).id()
+	parcel := c.post("/deliveries", anOrder()).is(201).id()
+	c.post("/deliveries", anOrder()).is(201) // so that a list of one has a next page
+	g.name = map[string]string{
+		"{host}": strings.TrimSuffix(strings.TrimPrefix(s.base(env), "http://"), "/v1"),
+		"{key}":  c.key, "{rcp}": person, "{adr}": home, "{pkp}": place, "{dlv}": parcel,
+		"{DLV}": strings.ToUpper(parcel), "{hex}": strings.TrimPrefix(parcel, "dlv_"),
+		"{other_key}": c.in(map[string]string{live: sandbox, sandbox: live}[env]).key,
+		"{cursor}":    c.get("/deliveries?limit=1").is(200).text("meta.next_cursor"),
+	}
+	return g
+}
+
+// fill puts real values where a request of a table has names for them.
+func (g *siege) fill(text string) string {
+	pairs := []string{"{idem}", newKeyText(), "{from}", newAddress()}
+	for name, value := range g.name {
+		pairs = append(pairs, name, value)
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// healthy makes a request that must succeed.
+func (g *siege) healthy(t *testing.T) {
+	t.Helper()
+	c := *g.client
+	c.t = t
+	c.post("/deliveries", anOrder()).is(201)
+}
+
+// judge holds an answer against what every answer must be, and against what
+// this one should be: statuses, with their codes where that matters, separated
+// by bars, such as "400 INVALID_REQUEST|415"; 4xx is any refusal.
+func (g *siege) judge(t *testing.T, name, want, method string, res *http.Response, body []byte) {
+	t.Helper()
+	fault := faultOf(method, res, body)
+	g.count.add(func(c *tally) {
+		c.names[name] = true
+		c.answered++
+		if res.StatusCode >= 500 {
+			c.broken++
+		}
+		if fault == "" {
+			c.enveloped++
+		}
+	})
+	code, _ := parse(body).(m)
+	inner, _ := code["error"].(m)
+	switch {
+	case fault != "":
+		t.Errorf("%s: answered %d: %s: %.500q", name, res.StatusCode, fault, body)
+	case res.StatusCode >= 500:
+		t.Errorf("%s: answered %d: %.500s", name, res.StatusCode, body)
+	case !expected(want, res.StatusCode, fmt.Sprint(inner["code"])):
+		t.Errorf("%s: answered %d, want %s: %.500s", name, res.StatusCode, want, body)
+	case strings.Contains(string(body), g.key):
+		t.Errorf("%s: the answer repeats the key", name)
+	}
+}
+
+func expected(want string, status int, code string) bool {
+	for alternative := range strings.SplitSeq(want, "|") {
+		wantStatus, wantCode, _ := strings.Cut(alternative, " ")
+		if wantStatus == "4xx" && status/100 == 4 || wantStatus == "2xx" && status/100 == 2 ||
+			wantStatus == strconv.Itoa(status) && (wantCode == "" || wantCode == code) {
+			return true
+		}
+	}
+	return false
+}
+
+var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
+
+// faultOf says what of the contract for every answer is broken, or "".
+func faultOf(method string, res *http.Response, body []byte) string {
+	if ids := res.Header.Values("X-Request-ID"); len(ids) != 1 || !requestIDForm.MatchString(ids[0]) {
+		return fmt.Sprintf("X-Request-ID is %q", ids)
+	}
+	for _, name := range []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
+		values := res.Header.Values(name)
+		if n, err := strconv.Atoi(strings.Join(values, ",")); err != nil || n < 0 {
+			return fmt.Sprintf("%s is %q", name, values)
+		}
+	}
+	if method == http.MethodHead {
+		return ""
+	}
+	if mediaType := res.Header.Get("Content-Type"); mediaType != "application/json; charset=utf-8" {
+		return "Content-Type is " + mediaType
+	}
+	envelope, ok := parse(body).(m)
+	message, _ := envelope["message"].(string)
+	refusal, _ := envelope["error"].(m)
+	code, _ := refusal["code"].(string)
+	_, data := envelope["data"]
+	switch success := res.StatusCode < 400; {
+	case !ok:
+		return "the body is no JSON object"
+	case envelope["success"] != success, fmt.Sprint(envelope["statusCode"]) != strconv.Itoa(res.StatusCode), message == "":
+		return "success, statusCode or message is wrong"
+	case success != data, success == (code != ""):
+		return "data or error.code is wrong"
+	}
+	return ""
+}
+
+// hit sends a request through net/http and judges the answer, also by
+// openapi.yaml.
+func (g *siege) hit(t *testing.T, name, want, method, path string, body any, options ...option) *answer {
+	t.Helper()
+	c := *g.client
+	c.t = t
+	a, err := c.try(method, path, body, append([]option{idem(newKeyText())}, options...)...)
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+		return nil
+	}
+	g.judge(t, name, want, method, &http.Response{StatusCode: a.status, Header: a.header}, a.body)
+	return a
+}
+
+// metric is a figure of /metrics that has no labels.
+func (s *server) metric(t testing.TB, name string) float64 {
+	t.Helper()
+	for line := range strings.Lines(s.ops(t, "/metrics")) {
+		if text, ok := strings.CutPrefix(line, name+" "); ok {
+			value, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return value
+		}
+	}
+	t.Fatalf("there is no metric %s", name)
+	return 0
+}
+
+func (s *server) goroutines(t testing.TB) int { return int(s.metric(t, "go_goroutines")) }
+
+func (s *server) ops(t testing.TB, path string) string {
+	t.Helper()
+	res, err := http.Get(s.vars["WAYBILL_OPS_URL"] + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("%s answered %d %v", path, res.StatusCode, err)
+	}
+	return string(text)
+}
+
+// panics counts those in the log, also of net/http itself.
+func (s *server) panics(t testing.TB) int {
+	t.Helper()
+	log, err := os.ReadFile(s.logs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Count(string(log), `"msg":"panic`) + strings.Count(string(log), "panic serving")
+}

@@ -1,0 +1,182 @@
+package e2e
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/domain"
+)
+
+// noticed is how long a server may take to see what a command changed.
+const noticed = 2 * time.Second
+
+// unknownKey has the right form and opens nothing.
+func unknownKey(env string) string {
+	var random [32]byte
+	for i := range random {
+		random[i] = byte(rand.Uint32())
+	}
+	return domain.MakeAPIKey(domain.Environment(env), random)
+}
+
+func TestAKeyMustBeWholeAndKnown(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *server, env string) {
+		c := s.caller(t, env)
+		c.get("/api-key").is(200)
+		raw := func(values ...string) option {
+			return func(r *http.Request) {
+				r.Header["Authorization"] = values
+				r.Header.Set("X-Forwarded-For", newAddress())
+			}
+		}
+		for reason, headers := range map[string][][]string{
+			"missing": {{""}, nil},
+			"malformed": {
+				{"Bearer"}, {"Bearer "}, {"bearer " + c.key}, {"Bearer  " + c.key}, {"Bearer\t" + c.key}, {"Bearer " + c.key + " x"},
+				{"Basic " + c.key}, {c.key}, {"Bearer " + c.key, "Bearer " + c.key}, {"Bearer " + c.key[:len(c.key)-1]},
+				{"Bearer " + c.key + "0"}, {"Bearer " + strings.ToLower(c.key)}, {"Bearer " + swapTwo(c.key)}, {"Bearer svc_prod_key_" + c.key[13:]},
+				{"Bearer " + strings.Repeat("x", 5000)},
+			},
+			"unknown": {{"Bearer " + unknownKey(env)}},
+		} {
+			for _, h := range headers {
+				a := c.get("/api-key", raw(h...)).refused(401, "INVALID_API_KEY").has("error.details.reason", reason)
+				if a.header.Get("WWW-Authenticate") != "Bearer" {
+					t.Error("a 401 has to name the scheme")
+				}
+				if strings.Contains(string(a.body), c.key) {
+					t.Errorf("the key is repeated: %s", a.body)
+				}
+			}
+		}
+		// A surplus of white space around a header's value is HTTP's to drop.
+		c.get("/api-key", raw("Bearer "+c.key+" ")).is(200)
+	})
+}
+
+// swapTwo is a key with two characters in each other's place.
+func swapTwo(key string) string {
+	b := []byte(key)
+	for i := 20; i < len(b)-1; i++ {
+		if b[i] != b[i+1] {
+			b[i], b[i+1] = b[i+1], b[i]
+			break
+		}
+	}
+	return string(b)
+}
+
+func TestAKeyOpensItsOwnEnvironmentOnly(t *testing.T) {
+	both(t, func(t *testing.T, s *server) {
+		for host, other := range map[string]string{live: sandbox, sandbox: live} {
+			c := s.newClient(t, host, s.caller(t, other).key)
+			c.get("/api-key").refused(401, "ENVIRONMENT_MISMATCH").
+				has("error.details.key_environment", other, "error.details.host_environment", host)
+			// The environment is told before whether the key exists.
+			c.withKey(unknownKey(other)).get("/api-key").refused(401, "ENVIRONMENT_MISMATCH")
+		}
+	})
+}
+
+// soon polls until a call answers as wanted, and fails when that takes
+// longer than a server may need to notice.
+func (c *client) soon(t testing.TB, status int, code string) {
+	t.Helper()
+	for begun := time.Now(); ; <-time.After(20 * time.Millisecond) {
+		asked := time.Now()
+		a := c.get("/api-key")
+		if a.status == status && a.text("error.code") == code {
+			return
+		}
+		if asked.Sub(begun) > noticed {
+			t.Fatalf("%s after the command the answer is still %d %s", asked.Sub(begun), a.status, a.body)
+		}
+		c.address = newAddress()
+	}
+}
+
+func TestARevokedKeyStops(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *server, env string) {
+		app := s.newApp(t, s.commonBusiness(t))
+		old := s.newKey(t, app, env, "deliveries:read")
+		c := s.newClient(t, env, old.secret)
+		c.get("/api-key").is(200)
+		rotated := s.command(t, "key", "rotate", old.id)
+		s.hide(rotated["key"].(string))
+		next := c.withKey(rotated["key"].(string))
+		next.get("/api-key").is(200).has("data.key.scopes", "[deliveries:read]", "data.application.id", app)
+		c.get("/api-key").is(200) // until it is revoked
+		s.command(t, "key", "revoke", old.id)
+		c.soon(t, 401, "API_KEY_REVOKED")
+		next.get("/api-key").is(200)
+		s.command(t, "key", "revoke", old.id) // again: nothing new
+		c.get("/api-key").refused(401, "API_KEY_REVOKED")
+	})
+}
+
+func TestAKeyExpiresToTheMoment(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *server, env string) {
+		app := s.newApp(t, s.commonBusiness(t))
+		c := s.newClient(t, env, s.newKey(t, app, env, "all", "--expires-in", "2s").secret)
+		expires, err := time.Parse(time.RFC3339, c.get("/api-key").is(200).text("data.key.expires_at"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for {
+			asked := time.Now()
+			a := c.get("/api-key")
+			answered := time.Now()
+			switch {
+			case a.status == 200 && !asked.Before(expires):
+				t.Fatalf("the key works %s after it expired", asked.Sub(expires))
+			case a.status == 200:
+				continue
+			}
+			a.refused(401, "API_KEY_EXPIRED")
+			if answered.Before(expires) {
+				t.Fatalf("the key stopped %s early", expires.Sub(answered))
+			}
+			return
+		}
+	})
+}
+
+func TestADisabledApplicationsKeysAreUnknown(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *server, env string) {
+		c := s.caller(t, env)
+		c.get("/api-key").is(200)
+		revoked := s.newKey(t, c.app, env, "all")
+		s.command(t, "key", "revoke", revoked.id)
+		if s.command(t, "app", "disable", c.app)["disabled"] != true {
+			t.Error("the application does not say that it is disabled")
+		}
+		c.soon(t, 401, "INVALID_API_KEY")
+		c.withKey(revoked.secret).get("/api-key").refused(401, "INVALID_API_KEY").has("error.details.reason", "unknown")
+		s.command(t, "app", "enable", c.app)
+		c.soon(t, 200, "")
+		c.withKey(revoked.secret).soon(t, 401, "API_KEY_REVOKED")
+	})
+}
+
+func TestTheOrderOfTheFirstChecks(t *testing.T) {
+	both(t, func(t *testing.T, s *server) {
+		app := s.newApp(t, s.commonBusiness(t))
+		c := s.newClient(t, sandbox, s.newKey(t, app, sandbox, "quotes:read").secret)
+		// Scope before the ID, the query, the key and the body.
+		c.send("PATCH", "/pickup-locations/x?y=1", "{", idem("short")).refused(403, "INSUFFICIENT_SCOPE").
+			has("error.details.required_scope", "deliveries:write", "error.details.granted_scopes", "[quotes:read]")
+		// The bearer before all of it.
+		c.withKey("").send("PATCH", "/pickup-locations/x?y=1", "{", idem("short")).refused(401, "INVALID_API_KEY")
+		all := s.newClient(t, sandbox, s.newKey(t, app, sandbox, "all").secret)
+		place := all.post("/pickup-locations", aPlace()).is(201).id()
+		all.send("PATCH", "/pickup-locations/x?y=1", "{", idem("short")).refused(404, "NOT_FOUND")
+		all.send("PATCH", "/pickup-locations/"+place+"?y=1", "{", idem("short")).refused(400, "INVALID_REQUEST").
+			has("error.details.field", "y")
+		all.send("PATCH", "/pickup-locations/"+place, "{", idem("short")).invalid("Idempotency-Key too_short")
+		all.send("PATCH", "/pickup-locations/"+place, "{", with("Content-Type", "text/plain")).refused(415, "UNSUPPORTED_MEDIA_TYPE")
+		all.send("PATCH", "/pickup-locations/"+place, "{").refused(400, "INVALID_REQUEST")
+	})
+}

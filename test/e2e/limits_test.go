@@ -1,0 +1,232 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+)
+
+// limited is a server of its own, so that counting disturbs nobody.
+func limited(t *testing.T, test func(t *testing.T, s *server)) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("drives a real server; left out in short mode")
+	}
+	t.Parallel()
+	for _, engine := range []string{sqlite, postgres} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			test(t, start(t, engine, "WAYBILL_RATE_LIMIT_PER_KEY=6/3s", "WAYBILL_RATE_LIMIT_PER_BUSINESS=10/3s",
+				"WAYBILL_TRUSTED_PROXIES=127.0.0.1/32"))
+		})
+	}
+}
+
+func (a *answer) number(t testing.TB, header string) int {
+	t.Helper()
+	n, err := strconv.Atoi(a.header.Get(header))
+	if err != nil {
+		t.Fatalf("%s: %s is %q", a.what, header, a.header.Get(header))
+	}
+	return n
+}
+
+// spend calls until the first 429 and returns it with the number of calls before.
+func spend(t testing.TB, c *client, most int) (admitted int, refusal *answer) {
+	t.Helper()
+	for admitted = 0; admitted <= most; admitted++ {
+		a := c.get("/api-key")
+		if a.status == http.StatusTooManyRequests {
+			return admitted, a.refused(429, "RATE_LIMIT_EXCEEDED")
+		}
+		a.is(200)
+	}
+	t.Fatalf("after %d requests there is no limit", most)
+	return 0, nil
+}
+
+// obey waits as long as an answer says.
+func obey(t testing.TB, a *answer) {
+	t.Helper()
+	wait := a.number(t, "Retry-After")
+	if wait < 1 || wait > 60 {
+		t.Fatalf("Retry-After is %d", wait)
+	}
+	<-time.After(time.Duration(wait) * time.Second)
+}
+
+func TestRequestsAreLimitedPerKeyAndPerBusiness(t *testing.T) {
+	limited(t, func(t *testing.T, s *server) {
+		t.Run("per key", func(t *testing.T) {
+			t.Parallel()
+			business := s.command(t, "business", "create", "--name", "Roomy", "--rate-limit", "1000/60s")["id"].(string)
+			c := s.appCaller(t, business, sandbox)
+			first := c.get("/api-key").is(200).has("data.limits.per_key.limit", "6", "data.limits.per_key.window_seconds", "3")
+			if l, r := first.number(t, "RateLimit-Limit"), first.number(t, "RateLimit-Remaining"); l != 6 || r != 5 {
+				t.Errorf("after one request the limit is %d and %d remain, want 6 and 5", l, r)
+			}
+			n, refusal := spend(t, c, 20)
+			if n < 5 || n > 8 { // one more for each half second that it took
+				t.Errorf("%d more were admitted, want 5", n)
+			}
+			refusal.has("error.details.scope", "key", "error.details.limit", "6", "error.details.window_seconds", "3")
+			if refusal.number(t, "RateLimit-Remaining") != 0 {
+				t.Error("something remains after a 429")
+			}
+			// Another key of the business is another matter.
+			c.in(sandbox).get("/api-key").is(200)
+			obey(t, refusal)
+			c.get("/api-key").is(200)
+		})
+		t.Run("per business", func(t *testing.T) {
+			t.Parallel()
+			business := s.command(t, "business", "create", "--name", "Narrow", "--rate-limit", "4/3s")["id"].(string)
+			c := s.appCaller(t, business, live)
+			n, refusal := spend(t, c, 20)
+			if n < 4 || n > 6 {
+				t.Errorf("%d were admitted, want 4", n)
+			}
+			refusal.has("error.details.scope", "business", "error.details.limit", "4")
+			// It counts for all applications of the business in the environment.
+			other := s.appCaller(t, business, live)
+			spend(t, other, 6)
+			s.appCaller(t, business, sandbox).get("/api-key").is(200)
+			obey(t, refusal)
+			c.get("/api-key").is(200)
+		})
+		t.Run("the setting for businesses", func(t *testing.T) {
+			t.Parallel()
+			business := s.command(t, "business", "create", "--name", "Plain")["id"].(string)
+			s.appCaller(t, business, live).get("/api-key").is(200).
+				has("data.limits.per_business.limit", "10", "data.limits.per_business.window_seconds", "3")
+		})
+	})
+}
+
+func TestA304IsNotCounted(t *testing.T) {
+	limited(t, func(t *testing.T, s *server) {
+		c := s.loner(t, sandbox)
+		id := c.post("/deliveries", anOrder()).is(201).id()
+		tag := c.get("/deliveries/" + id).is(200).header.Get("ETag")
+		for range 30 {
+			c.get("/deliveries/"+id, with("If-None-Match", tag)).is(304)
+		}
+		c.get("/deliveries/" + id).is(200)
+	})
+}
+
+func TestWhatIsRefusedOrUnknownStillCountsForAKey(t *testing.T) {
+	limited(t, func(t *testing.T, s *server) {
+		c := s.loner(t, sandbox)
+		refused := 0
+		for range 40 {
+			a := c.post("/deliveries", m{})
+			if a.status == http.StatusTooManyRequests {
+				refused++
+				break
+			}
+			a.refused(422, "VALIDATION_ERROR")
+		}
+		if refused == 0 {
+			t.Error("requests that fail are not counted")
+		}
+		// Addresses that do not exist, and the description, are answered without counting.
+		c.get("/nothing").refused(404, "NOT_FOUND")
+		c.get("/openapi.json").is(200)
+	})
+}
+
+func TestFailedAuthenticationIsLimitedPerAddress(t *testing.T) {
+	both(t, func(t *testing.T, s *server) {
+		good := s.caller(t, sandbox)
+		stranger := good.withKey("")
+		stranger.address = newAddress()
+		for i := range 60 {
+			a := stranger.get("/api-key").refused(401, "INVALID_API_KEY")
+			if l, r := a.number(t, "RateLimit-Limit"), a.number(t, "RateLimit-Remaining"); l != 60 || r < 59-i || r > 62-i {
+				t.Fatalf("failure %d: limit %d, remaining %d", i+1, l, r)
+			}
+		}
+		refusal := stranger.get("/api-key")
+		for range 3 { // one more may have come back meanwhile
+			if refusal.status == http.StatusUnauthorized {
+				refusal = stranger.get("/api-key")
+			}
+		}
+		refusal.refused(429, "RATE_LIMIT_EXCEEDED").has("error.details.scope", "address", "error.details.limit", "60",
+			"error.details.window_seconds", "60")
+		// Failures fade over the window behind them, so that it may be a second longer.
+		if wait := refusal.number(t, "Retry-After"); wait < 1 || wait > 62 {
+			t.Errorf("Retry-After is %d", wait)
+		}
+		// A key that works elsewhere and is new here is not looked up any more...
+		fresh := stranger.withKey(s.newKey(t, good.app, sandbox, "all").secret)
+		fresh.get("/api-key").refused(429, "RATE_LIMIT_EXCEEDED")
+		// ... a key that has worked lately is served, and other addresses are free.
+		good.get("/api-key").is(200)
+		known := stranger.withKey(good.key)
+		known.get("/api-key").is(200)
+		elsewhere := stranger.withKey("")
+		elsewhere.address = newAddress()
+		elsewhere.get("/api-key").refused(401, "INVALID_API_KEY")
+	})
+}
+
+func TestAnIPv6NetworkIsOneAddress(t *testing.T) {
+	both(t, func(t *testing.T, s *server) {
+		c := s.newClient(t, live, "")
+		network := fmt.Sprintf("2001:db8:%x:%x:", numbers.Add(1), numbers.Add(1))
+		for i := range 70 {
+			c.address = network + fmt.Sprintf(":%x", i)
+			a := c.get("/api-key")
+			if a.status == http.StatusTooManyRequests {
+				return
+			}
+			a.refused(401, "INVALID_API_KEY")
+		}
+		t.Error("one network of 64 bits has the failures of many addresses")
+	})
+}
+
+func TestAHeaderNobodyVouchesForSetsNoAddress(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("drives a real server; left out in short mode")
+	}
+	s := start(t, sqlite) // trusts no proxy
+	c := s.newClient(t, live, "")
+	for range 70 {
+		c.address = newAddress()
+		if c.get("/api-key").status == http.StatusTooManyRequests {
+			return
+		}
+	}
+	t.Error("X-Forwarded-For of a stranger was believed")
+}
+
+func TestAnApplicationHasAtMostFiftyRequestsInFlight(t *testing.T) {
+	both(t, func(t *testing.T, s *server) {
+		c := s.loner(t, sandbox)
+		// Bodies that never come to an end keep requests in flight.
+		var wg sync.WaitGroup
+		defer wg.Wait()
+		release := make(chan struct{})
+		defer close(release)
+		for range 50 {
+			wg.Go(func() { c.hang(release) })
+		}
+		var refusal *answer
+		eventually(t, "the 51st request is refused", func() bool {
+			refusal = c.get("/api-key")
+			return refusal.status == http.StatusTooManyRequests
+		})
+		refusal.refused(429, "RATE_LIMIT_EXCEEDED").has("error.details.scope", "concurrency")
+		if refusal.header.Get("Retry-After") != "1" {
+			t.Errorf("Retry-After is %q", refusal.header.Get("Retry-After"))
+		}
+		s.caller(t, sandbox).get("/api-key").is(200)
+	})
+}

@@ -1,0 +1,197 @@
+package e2e
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestARestartKeepsDataAndKeys(t *testing.T) {
+	if testing.Short() {
+		t.Skip("drives real processes; left out in short mode")
+	}
+	t.Parallel()
+	for _, engine := range []string{sqlite, postgres} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, engine)
+			c := s.newClient(t, sandbox, s.vars["WAYBILL_TEST_KEY"])
+			key, order := newKeyText(), anOrder()
+			order["pickup_location_id"] = s.vars["WAYBILL_PICKUP_ID"]
+			delete(order, "pickup")
+			booked := c.post("/deliveries", order, idem(key)).is(201)
+			c.post("/deliveries", anOrder()).is(201)
+			cursor := c.get("/deliveries?limit=1").is(200).text("meta.next_cursor")
+			for _, file := range []string{"dev.env", "secrets.env"} {
+				info, err := os.Stat(filepath.Join(s.dir, file))
+				if err != nil || info.Mode().Perm() != 0o600 {
+					t.Errorf("%s: %v %v, want mode 0600", file, info, err)
+				}
+			}
+			before := maps.Clone(s.vars)
+			for _, end := range []func(testing.TB){s.terminate, s.kill} {
+				end(t)
+				s.connections.CloseIdleConnections()
+				s.launch(t)
+				for _, name := range []string{"WAYBILL_LIVE_KEY", "WAYBILL_TEST_KEY", "WAYBILL_BUSINESS_ID", "WAYBILL_APP_ID", "WAYBILL_PICKUP_ID",
+					"WAYBILL_PICKUP_INACTIVE_ID", "WAYBILL_PICKUP_INCOMPLETE_ID", "WAYBILL_LIVE_PICKUP_ID"} {
+					if before[name] == "" || s.vars[name] != before[name] {
+						t.Errorf("%s is %q after the restart, was %q", name, s.vars[name], before[name])
+					}
+				}
+				if a := c.post("/deliveries", order, idem(key)).is(201).replayed(true); !bytes.Equal(a.body, booked.body) {
+					t.Errorf("after the restart the replay is %s, was %s", a.body, booked.body)
+				}
+				if n := len(c.get("/deliveries" + escaped("cursor", cursor)).is(200).ids()); n != 1 {
+					t.Errorf("the cursor of before leads to %d deliveries, want 1", n)
+				}
+			}
+			c.post("/deliveries", anOrder(drop("pickup"), set("pickup_location_id", before["WAYBILL_PICKUP_INACTIVE_ID"]))).
+				refused(422, "PICKUP_LOCATION_INACTIVE")
+			c.post("/deliveries", anOrder(drop("pickup"), set("pickup_location_id", before["WAYBILL_PICKUP_INCOMPLETE_ID"]))).
+				refused(422, "PICKUP_LOCATION_INCOMPLETE")
+			s.newClient(t, live, before["WAYBILL_LIVE_KEY"]).
+				post("/deliveries", anOrder(drop("pickup"), set("pickup_location_id", before["WAYBILL_LIVE_PICKUP_ID"]))).is(201)
+		})
+	}
+}
+
+// attempt is a create whose answer is known or not.
+type attempt struct {
+	key    string
+	order  m
+	answer *answer // nil: none came
+}
+
+// Requests that wait for their price when the server is told to stop are
+// answered, though nobody is let in any more.
+func TestAServerThatStopsFinishesWhatItBegan(t *testing.T) {
+	if testing.Short() {
+		t.Skip("drives real processes; left out in short mode")
+	}
+	t.Parallel()
+	for _, engine := range []string{sqlite, postgres} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			const requests = 8
+			asked, tell := make(chan struct{}, requests), make(chan struct{})
+			prices := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				asked <- struct{}{}
+				select {
+				case <-tell:
+				case <-time.After(time.Second): // on a busy machine, before the price is too late
+				}
+				_, _ = io.WriteString(w, `{"currency":"GHS","fee":5,"distance_km":1,"distance_source":"road","requires_custom_quote":false}`)
+			}))
+			t.Cleanup(prices.Close)
+			s := start(t, engine, "WAYBILL_PRICING_URL="+prices.URL)
+			c := s.loner(t, live)
+			// A request that cannot be sent again must not be, unseen by us.
+			once := func(r *http.Request) { r.GetBody = nil }
+			var wg sync.WaitGroup
+			for range requests {
+				wg.Go(func() {
+					a, err := c.try("POST", "/deliveries", anOrder(), idem(newKeyText()), once)
+					if err != nil {
+						t.Errorf("a request under way was cut off: %v", err)
+					} else if a.status != 201 {
+						t.Errorf("a request under way was answered %d %s", a.status, a.body)
+					}
+				})
+			}
+			for range requests {
+				<-asked
+			}
+			s.askToStop(t)
+			eventually(t, "nobody listens", func() bool {
+				conn, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(s.base(live), "http://"), "/v1"))
+				return err != nil || conn.Close() != nil
+			})
+			close(tell)
+			wg.Wait()
+		})
+	}
+}
+
+// Under load no answer is a 5xx, and what was answered is there afterwards.
+// Nobody can tell a request that was never read from one that was cut off, so
+// that the client may send again what it got no answer to, as clients do.
+func TestAServerStopsUnderLoad(t *testing.T) {
+	if testing.Short() {
+		t.Skip("drives real processes; left out in short mode")
+	}
+	t.Parallel()
+	for _, engine := range []string{sqlite, postgres} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, engine, "WAYBILL_RATE_LIMIT_PER_KEY=1000000/60s")
+			c := s.loner(t, live)
+			total := 0
+			for range 2 {
+				attempts := stopUnderLoad(t, s, c)
+				total += len(attempts)
+				s.connections.CloseIdleConnections()
+				s.launch(t)
+				for _, a := range attempts {
+					again := c.post("/deliveries", a.order, idem(a.key)).is(201)
+					if a.answer != nil && !bytes.Equal(again.replayed(true).body, a.answer.body) {
+						t.Errorf("before the stop: %s, after it: %s", a.answer.body, again.body)
+					}
+				}
+			}
+			if n := len(walk(t, c, "/deliveries", 100)); n != total {
+				t.Errorf("%d orders were sent and there are %d deliveries", total, n)
+			}
+		})
+	}
+}
+
+func stopUnderLoad(t *testing.T, s *server, c *client) []attempt {
+	t.Helper()
+	var (
+		mu       sync.Mutex
+		attempts []attempt
+		wg       sync.WaitGroup
+		enough   = make(chan struct{})
+		signal   = sync.OnceFunc(func() { close(enough) })
+	)
+	for range 8 {
+		wg.Go(func() {
+			for {
+				a := attempt{key: newKeyText(), order: anOrder(set("external_id", newExternalID()))}
+				var err error
+				a.answer, err = c.try("POST", "/deliveries", a.order, idem(a.key))
+				switch {
+				case err != nil && !errors.Is(err, syscall.ECONNREFUSED):
+					t.Errorf("a request was cut off: %v", err)
+				case err == nil && a.answer.status != 201:
+					t.Errorf("answered %d %s", a.answer.status, a.answer.body)
+				}
+				mu.Lock()
+				attempts = append(attempts, a)
+				if len(attempts) > 60 {
+					signal()
+				}
+				mu.Unlock()
+				if err != nil {
+					return
+				}
+			}
+		})
+	}
+	<-enough
+	s.terminate(t)
+	wg.Wait()
+	return attempts
+}

@@ -1,0 +1,39 @@
+package e2e
+
+import (
+	"testing"
+	"time"
+)
+
+func TestAKeyIsFreeAgainAfterItsRetention(t *testing.T) {
+	if testing.Short() {
+		t.Skip("drives real processes; left out in short mode")
+	}
+	t.Parallel()
+	for _, engine := range []string{sqlite, postgres} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			c := start(t, engine, "WAYBILL_IDEMPOTENCY_RETENTION=2s").loner(t, sandbox)
+			key, order := newKeyText(), anOrder()
+			begun := time.Now()
+			first := c.post("/deliveries", order, idem(key)).is(201)
+			for {
+				again := c.post("/deliveries", order, idem(key)).is(201)
+				if again.header.Get("Idempotent-Replayed") == "" {
+					if again.id() == first.id() {
+						t.Error("another answer shows the same delivery")
+					}
+					if kept := time.Since(begun); kept < 2*time.Second {
+						t.Errorf("the key was kept for %s, want 2s", kept)
+					}
+					break
+				}
+				if time.Since(begun) > patience {
+					t.Fatal("the key is never free again")
+				}
+				<-time.After(100 * time.Millisecond)
+			}
+			c.post("/deliveries", anOrder(), idem(key)).refused(409, "IDEMPOTENCY_CONFLICT")
+		})
+	}
+}

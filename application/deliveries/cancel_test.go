@@ -11,12 +11,13 @@ import (
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/ports/mocks"
+	"waybill/test/stage"
 )
 
 func TestCancelStopsADeliveryWithItsEvent(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	d := s.mustCreate(t, key(s.tenant, "order-0001", 1), order(nil))
+	d := s.mustCreate(t, stage.Key(s.tenant, "order-0001", 1), order(nil))
 	got, err := s.Cancel(t.Context(), idempotency.Request{Tenant: s.tenant}, d.ID, render)
 	if err != nil || got.Replayed {
 		t.Fatalf("%+v, %v", got, err)
@@ -34,13 +35,13 @@ func TestCancelStopsADeliveryWithItsEvent(t *testing.T) {
 func TestCancelTwiceChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	d := s.mustCreate(t, key(s.tenant, "order-0001", 1), order(nil))
+	d := s.mustCreate(t, stage.Key(s.tenant, "order-0001", 1), order(nil))
 	first, err := s.Cancel(t.Context(), idempotency.Request{Tenant: s.tenant}, d.ID, render)
 	if err != nil {
 		t.Fatal(err)
 	}
 	second, err := s.Cancel(t.Context(), idempotency.Request{Tenant: s.tenant}, d.ID, render)
-	if err != nil || !sameAnswer(first, second) || len(s.events(t, s.tenant, d.ID)) != 2 {
+	if err != nil || !stage.SameAnswer(first, second) || len(s.events(t, s.tenant, d.ID)) != 2 {
 		t.Errorf("%s, %v, %d events", second.Answer.Body, err, len(s.events(t, s.tenant, d.ID)))
 	}
 }
@@ -65,13 +66,13 @@ func TestCancelOfACancelledOneWritesNothing(t *testing.T) {
 func TestCancelWithAKeyIsReplayed(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	d := s.mustCreate(t, key(s.tenant, "order-0001", 1), order(nil))
-	first, err := s.Cancel(t.Context(), key(s.tenant, "cancel-0001", 3), d.ID, render)
+	d := s.mustCreate(t, stage.Key(s.tenant, "order-0001", 1), order(nil))
+	first, err := s.Cancel(t.Context(), stage.Key(s.tenant, "cancel-0001", 3), d.ID, render)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := s.Cancel(t.Context(), key(s.tenant, "cancel-0001", 3), d.ID, render)
-	if err != nil || !second.Replayed || !sameAnswer(first, second) {
+	second, err := s.Cancel(t.Context(), stage.Key(s.tenant, "cancel-0001", 3), d.ID, render)
+	if err != nil || !second.Replayed || !stage.SameAnswer(first, second) {
 		t.Errorf("%+v, %v", second, err)
 	}
 }
@@ -79,11 +80,11 @@ func TestCancelWithAKeyIsReplayed(t *testing.T) {
 func TestWhatIsNotTheirsCannotBeSeenOrCancelled(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	d := s.mustCreate(t, key(s.tenant, "order-0001", 1), order(nil))
+	d := s.mustCreate(t, stage.Key(s.tenant, "order-0001", 1), order(nil))
 	live := s.tenant
 	live.Environment = domain.Live
 	for name, tenant := range map[string]domain.Tenant{
-		"another business": s.newTenant(t, domain.Sandbox), "another application": s.newApplication(t, s.tenant), "live": live,
+		"another business": s.NewTenant(t), "another application": s.NewApplication(t, s.tenant), "live": live,
 	} {
 		if _, err := s.Get(t.Context(), tenant, d.ID); !domain.HasCode(err, "NOT_FOUND") {
 			t.Errorf("%s reads it: %v", name, err)
@@ -91,7 +92,7 @@ func TestWhatIsNotTheirsCannotBeSeenOrCancelled(t *testing.T) {
 		if _, err := s.Timeline(t.Context(), tenant, d.ID); !domain.HasCode(err, "NOT_FOUND") {
 			t.Errorf("%s reads its timeline: %v", name, err)
 		}
-		if _, err := s.Cancel(t.Context(), key(tenant, "cancel-0001", 3), d.ID, render); !domain.HasCode(err, "NOT_FOUND") {
+		if _, err := s.Cancel(t.Context(), stage.Key(tenant, "cancel-0001", 3), d.ID, render); !domain.HasCode(err, "NOT_FOUND") {
 			t.Errorf("%s cancels it: %v", name, err)
 		}
 		if found, err := s.List(t.Context(), tenant, domain.DeliveryFilter{}, domain.PageRequest{Limit: 10}); err != nil || len(found) != 0 {
@@ -108,12 +109,12 @@ func TestWhatIsNotTheirsCannotBeSeenOrCancelled(t *testing.T) {
 
 // move takes the delivery a step as the platform does, under the same lock.
 func (s *scene) move(id domain.ID, to domain.Status) error {
-	return s.store.InTx(context.Background(), func(ctx context.Context, tx ports.Stores) error {
+	return s.Store.InTx(context.Background(), func(ctx context.Context, tx ports.Stores) error {
 		d, err := tx.Deliveries.Lock(ctx, s.tenant, id)
 		if err != nil {
 			return err
 		}
-		event, err := d.Move(to, domain.ActorPlatform, "", s.ids.ID(domain.PrefixEvent), s.clock.Now())
+		event, err := d.Move(to, domain.ActorPlatform, "", s.IDs.ID(domain.PrefixEvent), s.Clock.Now())
 		if err != nil {
 			return err
 		}
@@ -124,18 +125,18 @@ func (s *scene) move(id domain.ID, to domain.Status) error {
 func TestAPickedUpDeliveryIsNotCancelledAndTheKeyStaysFree(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	d := s.mustCreate(t, key(s.tenant, "order-0001", 1), order(nil))
+	d := s.mustCreate(t, stage.Key(s.tenant, "order-0001", 1), order(nil))
 	for _, to := range []domain.Status{domain.Assigned, domain.PickedUp} {
 		if err := s.move(d.ID, to); err != nil {
 			t.Fatal(err)
 		}
 	}
-	_, err := s.Cancel(t.Context(), key(s.tenant, "cancel-0001", 3), d.ID, render)
+	_, err := s.Cancel(t.Context(), stage.Key(s.tenant, "cancel-0001", 3), d.ID, render)
 	wantCode(t, err, "DELIVERY_NOT_CANCELLABLE")
 	if stored, err := s.Get(t.Context(), s.tenant, d.ID); err != nil || stored.Status() != domain.PickedUp || len(s.events(t, s.tenant, d.ID)) != 3 {
 		t.Errorf("%+v, %v", stored, err)
 	}
-	if _, err := s.store.Read().Idempotency.Find(t.Context(), s.tenant, "cancel-0001"); !domain.HasCode(err, "NOT_FOUND") {
+	if _, err := s.Store.Read().Idempotency.Find(t.Context(), s.tenant, "cancel-0001"); !domain.HasCode(err, "NOT_FOUND") {
 		t.Errorf("the refusal was remembered: %v", err)
 	}
 }
@@ -144,7 +145,7 @@ func TestOfACancelAndAPickupAtOnceOneWins(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	for range 20 {
-		d := s.mustCreate(t, key(s.tenant, string(s.ids.ID("")), 1), order(nil))
+		d := s.mustCreate(t, stage.Key(s.tenant, string(s.IDs.ID("")), 1), order(nil))
 		if err := s.move(d.ID, domain.Assigned); err != nil {
 			t.Fatal(err)
 		}

@@ -2,26 +2,23 @@ package deliveries_test
 
 import (
 	"context"
-	"errors"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/golang/mock/gomock"
 
 	"waybill/application/deliveries"
-	"waybill/application/idempotency"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/ports/mocks"
+	"waybill/test/stage"
 )
 
 func TestACreatedDeliveryIsWhatWasOrdered(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	goods := &domain.Money{Minor: 12000, Currency: "GHS"}
-	d := s.mustCreate(t, key(s.tenant, "order-0001", 1), order(func(o *deliveries.Order) {
+	d := s.mustCreate(t, stage.Key(s.tenant, "order-0001", 1), order(func(o *deliveries.Order) {
 		o.ExternalID, o.Payment = "order-7", domain.Payment{Type: domain.CashOnDelivery, GoodsValue: goods}
 	}))
 	if d.ExternalID != "order-7" || d.Status() != domain.Booked || d.VehicleType != domain.Bike || d.Instructions != "Call first" ||
@@ -61,7 +58,7 @@ func TestTheTripThatIsPriced(t *testing.T) {
 	}
 	s.build()
 	location := s.newLocation(t, s.tenant, func(p *domain.PickupLocation) { p.Coordinates = &domain.Coordinates{Latitude: 5.1, Longitude: -0.3} })
-	s.mustCreate(t, key(s.tenant, "order-0001", 1), order(func(o *deliveries.Order) {
+	s.mustCreate(t, stage.Key(s.tenant, "order-0001", 1), order(func(o *deliveries.Order) {
 		o.Pickup, o.PickupLocationID, o.VehicleType = nil, new(string(location.ID)), domain.Van
 	}))
 	want := domain.Trip{Environment: domain.Sandbox, VehicleType: domain.Van, Pickup: domain.Coordinates{Latitude: 5.1, Longitude: -0.3}, Dropoff: tema}
@@ -77,7 +74,7 @@ func TestADeliveryWithoutAFeeIsBookedAllTheSame(t *testing.T) {
 		return domain.Quote{Currency: "GHS", RequiresCustomQuote: true, Distance: domain.Distance{Kilometres: 400, Source: domain.DistanceRoad}}, nil
 	}
 	s.build()
-	if d := s.mustCreate(t, key(s.tenant, "order-0001", 1), order(nil)); d.Quote.Fee != nil || !d.Quote.RequiresCustomQuote {
+	if d := s.mustCreate(t, stage.Key(s.tenant, "order-0001", 1), order(nil)); d.Quote.Fee != nil || !d.Quote.RequiresCustomQuote {
 		t.Errorf("quote %+v", d.Quote)
 	}
 }
@@ -94,7 +91,7 @@ func TestTheNameOfAnExistingRecipient(t *testing.T) {
 			t.Parallel()
 			s := newScene(t)
 			ama := s.newRecipient(t, s.tenant, c.stored, "+233201234567")
-			d := s.mustCreate(t, key(s.tenant, "order-0001", 1), order(func(o *deliveries.Order) { o.Recipient.Name = c.sent }))
+			d := s.mustCreate(t, stage.Key(s.tenant, "order-0001", 1), order(func(o *deliveries.Order) { o.Recipient.Name = c.sent }))
 			people := s.recipients(t, s.tenant)
 			if len(people) != 1 || people[0].ID != ama.ID || people[0].Name != c.kept {
 				t.Errorf("directory %+v, want name %q", people, c.kept)
@@ -121,7 +118,7 @@ func TestAnAddressThatIsKnownIsReusedWithTheCoordinatesSent(t *testing.T) {
 	ama := s.newRecipient(t, s.tenant, "Ama", "+233201234567")
 	home := s.newAddress(t, s.tenant, ama, "4 Castle Road")
 	sent := domain.Coordinates{Latitude: 5.61, Longitude: -0.2}
-	d := s.mustCreate(t, key(s.tenant, "order-0001", 1), order(func(o *deliveries.Order) {
+	d := s.mustCreate(t, stage.Key(s.tenant, "order-0001", 1), order(func(o *deliveries.Order) {
 		o.Recipient.Address, o.Recipient.Coordinates = " 4  CASTLE road", sent
 	}))
 	if d.Dropoff.ID != home.ID || d.Dropoff.Coordinates != sent || priced != sent || d.Dropoff.Label != "Work" {
@@ -137,7 +134,7 @@ func TestTheSameAddressOfAnotherRecipientIsAnother(t *testing.T) {
 	s := newScene(t)
 	kofi := s.newRecipient(t, s.tenant, "Kofi", "+233209999999")
 	home := s.newAddress(t, s.tenant, kofi, "4 Castle Road")
-	d := s.mustCreate(t, key(s.tenant, "order-0001", 1), order(nil))
+	d := s.mustCreate(t, stage.Key(s.tenant, "order-0001", 1), order(nil))
 	if d.Dropoff.ID == home.ID || len(s.addresses(t, s.tenant, d.Recipient.ID)) != 1 || len(s.addresses(t, s.tenant, kofi.ID)) != 1 {
 		t.Errorf("dropoff %+v", d.Dropoff)
 	}
@@ -148,7 +145,7 @@ func TestASavedDestinationIsUsedAsItIs(t *testing.T) {
 	s := newScene(t)
 	ama := s.newRecipient(t, s.tenant, "Ama", "+233201234567")
 	home := s.newAddress(t, s.tenant, ama, "Home Street")
-	d := s.mustCreate(t, key(s.tenant, "order-0001", 1), savedOrder(string(ama.ID), string(home.ID)))
+	d := s.mustCreate(t, stage.Key(s.tenant, "order-0001", 1), savedOrder(string(ama.ID), string(home.ID)))
 	wantParty := domain.Party{ID: ama.ID, Name: "Ama", PhoneNumber: "+233201234567"}
 	wantDropoff := domain.Dropoff{
 		ID: home.ID, Address: "Home Street", Coordinates: tema, Label: "Home", Municipality: "Tema", DeliveryNotes: "Ring twice",
@@ -175,7 +172,7 @@ func TestASavedDestinationThatIsNotTheirsIsNotFoundInOneVoice(t *testing.T) {
 		return domain.Quote{}, nil
 	}
 	s.build()
-	neighbour, live := s.newTenant(t, domain.Sandbox), s.tenant
+	neighbour, live := s.NewTenant(t), s.tenant
 	live.Environment = domain.Live
 	ama := s.newRecipient(t, s.tenant, "Ama", "+233201234567")
 	kofi := s.newRecipient(t, s.tenant, "Kofi", "+233209999999")
@@ -190,8 +187,8 @@ func TestASavedDestinationThatIsNotTheirsIsNotFoundInOneVoice(t *testing.T) {
 		"malformed address":              {string(ama.ID), "home"},
 		"an ID of another kind":          {home, home},
 		"another kind of address":        {string(ama.ID), string(ama.ID)},
-		"unknown recipient":              {string(s.ids.ID(domain.PrefixRecipient)), home},
-		"unknown address":                {string(ama.ID), string(s.ids.ID(domain.PrefixAddress))},
+		"unknown recipient":              {string(s.IDs.ID(domain.PrefixRecipient)), home},
+		"unknown address":                {string(ama.ID), string(s.IDs.ID(domain.PrefixAddress))},
 		"a neighbour's recipient":        {string(foreign.ID), home},
 		"a neighbour's address":          {string(ama.ID), foreigns},
 		"all of a neighbour":             {string(foreign.ID), foreigns},
@@ -201,7 +198,7 @@ func TestASavedDestinationThatIsNotTheirsIsNotFoundInOneVoice(t *testing.T) {
 		"upper case":                     {strings.ToUpper(string(ama.ID)), home},
 		"nothing":                        {"", ""},
 	} {
-		_, err := s.create(t.Context(), key(s.tenant, "order-0001", 1), savedOrder(ids[0], ids[1]))
+		_, err := s.create(t.Context(), stage.Key(s.tenant, "order-0001", 1), savedOrder(ids[0], ids[1]))
 		if e := wantCode(t, err, "NOT_FOUND"); e.Message != domain.ErrNotFound.Message || e.Details != nil || e.Fields != nil {
 			t.Errorf("%s: %+v", name, e)
 		}
@@ -233,14 +230,14 @@ func TestNothingIsOpenInTheStorageWhileAPriceIsAsked(t *testing.T) {
 			if !priced {
 				t.Error("booked before the price was known")
 			}
-			if w.Key.Key != "order-0001" || w.Retention != 24*time.Hour || len(w.Key.Answer.Body) == 0 || w.Key.Answer.Status != 201 ||
+			if w.Key.Key != "order-0001" || w.Retention != stage.Retention || len(w.Key.Answer.Body) == 0 || w.Key.Answer.Status != 201 ||
 				!w.NewRecipient || !w.NewAddress || w.FillName || w.Address.RecipientID != w.Recipient.ID || w.Event.DeliveryID != w.Delivery.ID {
 				t.Errorf("write %+v", w)
 			}
 			return nil
 		}),
 	)
-	if _, err := s.create(t.Context(), key(s.tenant, "order-0001", 1), order(func(o *deliveries.Order) { o.ExternalID = "order-7" })); err != nil {
+	if _, err := s.create(t.Context(), stage.Key(s.tenant, "order-0001", 1), order(func(o *deliveries.Order) { o.ExternalID = "order-7" })); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -248,7 +245,7 @@ func TestNothingIsOpenInTheStorageWhileAPriceIsAsked(t *testing.T) {
 func TestTheSecondOfTwoEqualRequestsIsReplayed(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	ask := key(s.tenant, "order-0001", 1)
+	ask := stage.Key(s.tenant, "order-0001", 1)
 	first, err := s.create(t.Context(), ask, order(nil))
 	if err != nil || first.Replayed {
 		t.Fatalf("%+v, %v", first, err)
@@ -257,242 +254,25 @@ func TestTheSecondOfTwoEqualRequestsIsReplayed(t *testing.T) {
 		t.Error("the form was read for a replay")
 		return order(nil), nil
 	}, render)
-	if err != nil || !second.Replayed || !sameAnswer(first, second) || len(s.all(t, s.tenant)) != 1 {
+	if err != nil || !second.Replayed || !stage.SameAnswer(first, second) || len(s.all(t, s.tenant)) != 1 {
 		t.Errorf("%+v, %v", second, err)
 	}
-	_, err = s.create(t.Context(), key(s.tenant, "order-0001", 2), order(nil))
+	_, err = s.create(t.Context(), stage.Key(s.tenant, "order-0001", 2), order(nil))
 	wantCode(t, err, "IDEMPOTENCY_CONFLICT")
 }
 
 func TestAKeyBelongsToItsApplicationAndEnvironment(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	sister, live := s.newApplication(t, s.tenant), s.tenant
+	sister, live := s.NewApplication(t, s.tenant), s.tenant
 	live.Environment = domain.Live
 	for _, tenant := range []domain.Tenant{s.tenant, sister, live} {
-		if got, err := s.create(t.Context(), key(tenant, "order-0001", 1), order(nil)); err != nil || got.Replayed {
+		if got, err := s.create(t.Context(), stage.Key(tenant, "order-0001", 1), order(nil)); err != nil || got.Replayed {
 			t.Errorf("%+v: %+v, %v", tenant, got, err)
 		}
 	}
 	// Deliveries are the application's, the directory is the business's.
 	if a, b := s.all(t, s.tenant), s.all(t, sister); len(a) != 1 || len(b) != 1 || a[0].Recipient.ID != b[0].Recipient.ID {
 		t.Errorf("%d and %d deliveries", len(a), len(b))
-	}
-}
-
-func sameAnswer(a, b idempotency.Result) bool {
-	return a.Answer.Status == b.Answer.Status && a.Answer.Location == b.Answer.Location && string(a.Answer.Body) == string(b.Answer.Body)
-}
-
-// meddler does something just before a booking, as another request would.
-type meddler struct {
-	ports.Bookings
-	before []func() // one per call of Book
-	calls  int
-}
-
-func (m *meddler) Book(ctx context.Context, w ports.BookingWrite) error {
-	if m.calls++; m.calls <= len(m.before) {
-		m.before[m.calls-1]()
-	}
-	return m.Bookings.Book(ctx, w)
-}
-
-func TestARecipientThatAppearsMeanwhileIsUsed(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	var ama domain.Recipient
-	var home domain.Address
-	m := &meddler{Bookings: s.store, before: []func(){
-		func() { ama = s.newRecipient(t, s.tenant, "Ama Mensah", "+233201234567") },
-		func() { home = s.newAddress(t, s.tenant, ama, "4 castle road") },
-	}}
-	s.bookings = m
-	s.build()
-	d := s.mustCreate(t, key(s.tenant, "order-0001", 1), order(nil))
-	if m.calls != 3 || d.Recipient.ID != ama.ID || d.Recipient.Name != "Ama" || d.Dropoff.ID != home.ID {
-		t.Errorf("after %d tries: recipient %+v, dropoff %+v", m.calls, d.Recipient, d.Dropoff)
-	}
-	if len(s.recipients(t, s.tenant)) != 1 || len(s.addresses(t, s.tenant, ama.ID)) != 1 || len(s.all(t, s.tenant)) != 1 {
-		t.Error("something is there twice")
-	}
-}
-
-func TestTheLastFreeAddressThatIsTakenByTheSameAddressIsUsed(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	ama := s.newRecipient(t, s.tenant, "Ama", "+233201234567")
-	for range domain.MaxAddressesPerRecipient - 1 {
-		s.newAddress(t, s.tenant, ama, "Street "+string(s.ids.ID("")))
-	}
-	var home domain.Address
-	s.bookings = &meddler{Bookings: s.store, before: []func(){func() { home = s.newAddress(t, s.tenant, ama, "4 Castle Road") }}}
-	s.build()
-	if d := s.mustCreate(t, key(s.tenant, "order-0001", 1), order(nil)); d.Dropoff.ID != home.ID {
-		t.Errorf("dropoff %+v", d.Dropoff)
-	}
-}
-
-func TestAReferenceThatClashesIsDrawnAgain(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	first := s.mustCreate(t, key(s.tenant, "order-0001", 1), order(nil))
-	m := &meddler{Bookings: s.store}
-	s.bookings = m
-	s.buildWith(&clashing{counted: s.ids, clash: first.Reference, times: 3})
-	d := s.mustCreate(t, key(s.tenant, "order-0002", 2), order(nil))
-	if m.calls != 4 || d.Reference == first.Reference {
-		t.Errorf("reference %s after %d tries", d.Reference, m.calls)
-	}
-}
-
-type clashing struct {
-	*counted
-	clash domain.Reference
-	times int
-}
-
-func (c *clashing) Reference() domain.Reference {
-	if c.times--; c.times >= 0 {
-		return c.clash
-	}
-	return c.counted.Reference()
-}
-
-func TestABookingThatNeverSucceedsIsGivenUp(t *testing.T) {
-	t.Parallel()
-	for _, reason := range []error{ports.ErrReferenceTaken, ports.ErrDirectoryChanged} {
-		t.Run(reason.Error(), func(t *testing.T) {
-			t.Parallel()
-			s := newScene(t)
-			bookings := mocks.NewMockBookings(gomock.NewController(t))
-			bookings.EXPECT().Book(gomock.Any(), gomock.Any()).Return(reason).Times(5)
-			s.bookings = bookings
-			s.build()
-			if _, err := s.create(t.Context(), key(s.tenant, "order-0001", 1), order(nil)); !errors.Is(err, reason) {
-				t.Errorf("got %v", err)
-			}
-		})
-	}
-}
-
-func TestAnExternalIDThatIsTakenMeanwhileIsAConflict(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	named := order(func(o *deliveries.Order) { o.ExternalID = "order-7" })
-	other := newOrderOfAnother(t, s, "another key", named)
-	s.bookings = &meddler{Bookings: s.store, before: []func(){other.send}}
-	s.build()
-	_, err := s.create(t.Context(), key(s.tenant, "order-0001", 1), named)
-	e := wantCode(t, err, "EXTERNAL_ID_CONFLICT")
-	all := s.all(t, s.tenant)
-	if len(all) != 1 || e.Details["external_id"] != "order-7" || e.Details["delivery_id"] != string(all[0].ID) {
-		t.Errorf("%d deliveries, details %v", len(all), e.Details)
-	}
-	// And the key is free for a corrected order.
-	s.mustCreate(t, key(s.tenant, "order-0001", 2), order(nil))
-}
-
-// another sends one order through use cases of its own, as another process would.
-type another struct{ send func() }
-
-func newOrderOfAnother(t *testing.T, s *scene, k string, o deliveries.Order) another {
-	t.Helper()
-	twin := *s
-	twin.storage, twin.bookings, twin.price = s.store, s.store, newPrice
-	twin.build()
-	return another{send: func() {
-		if _, err := twin.create(context.Background(), key(s.tenant, k, 1), o); err != nil {
-			t.Error(err)
-		}
-	}}
-}
-
-func TestAnOwnFirstTryNeverShowsAsAConflict(t *testing.T) {
-	t.Parallel()
-	named := order(func(o *deliveries.Order) { o.ExternalID = "order-7" })
-	t.Run("when it commits while the second is prepared", func(t *testing.T) {
-		t.Parallel()
-		s := newScene(t)
-		first := newOrderOfAnother(t, s, "order-0001", named)
-		s.serves = func(domain.Coordinates) bool { // the last step before the external_id is looked up
-			if len(s.all(t, s.tenant)) == 0 {
-				first.send()
-			}
-			return true
-		}
-		s.build()
-		got, err := s.create(t.Context(), key(s.tenant, "order-0001", 1), named)
-		if err != nil || !got.Replayed || len(s.all(t, s.tenant)) != 1 {
-			t.Errorf("%+v, %v", got, err)
-		}
-	})
-	t.Run("when it commits just before the second books", func(t *testing.T) {
-		t.Parallel()
-		s := newScene(t)
-		first := newOrderOfAnother(t, s, "order-0001", named)
-		s.bookings = &meddler{Bookings: s.store, before: []func(){first.send}}
-		s.build()
-		got, err := s.create(t.Context(), key(s.tenant, "order-0001", 1), named)
-		if err != nil || !got.Replayed || len(s.all(t, s.tenant)) != 1 {
-			t.Errorf("%+v, %v", got, err)
-		}
-	})
-	t.Run("and a stranger's is one of the key", func(t *testing.T) {
-		t.Parallel()
-		s := newScene(t)
-		first := newOrderOfAnother(t, s, "order-0001", named)
-		s.bookings = &meddler{Bookings: s.store, before: []func(){first.send}}
-		s.build()
-		_, err := s.create(t.Context(), key(s.tenant, "order-0001", 2), named)
-		wantCode(t, err, "IDEMPOTENCY_CONFLICT")
-	})
-}
-
-func TestOfManyEqualRequestsAtOnceOneCreates(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	const clients = 12
-	results, errs := make([]idempotency.Result, clients), make([]error, clients)
-	var all sync.WaitGroup
-	for i := range clients {
-		all.Go(func() {
-			// No courtesy lock holds them back: the key record alone decides.
-			results[i], errs[i] = s.create(t.Context(), key(s.tenant, "order-0001", 1), order(func(o *deliveries.Order) { o.ExternalID = "order-7" }))
-		})
-	}
-	all.Wait()
-	created := 0
-	for i := range clients {
-		if errs[i] != nil {
-			t.Fatalf("client %d: %v", i, errs[i])
-		}
-		if !results[i].Replayed {
-			created++
-		}
-		if !sameAnswer(results[i], results[0]) {
-			t.Errorf("client %d got\n%s\nclient 0\n%s", i, results[i].Answer.Body, results[0].Answer.Body)
-		}
-	}
-	if created != 1 || len(s.all(t, s.tenant)) != 1 || len(s.recipients(t, s.tenant)) != 1 {
-		t.Errorf("%d created, %d stored", created, len(s.all(t, s.tenant)))
-	}
-}
-
-func TestOrdersToTheSamePersonAtOnceShareTheRecord(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	var all sync.WaitGroup
-	for i := range 8 {
-		all.Go(func() {
-			if _, err := s.create(t.Context(), key(s.tenant, "order-000"+string(rune('1'+i)), byte(i)), order(nil)); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	people := s.recipients(t, s.tenant)
-	if len(people) != 1 || len(s.addresses(t, s.tenant, people[0].ID)) != 1 || len(s.all(t, s.tenant)) != 8 {
-		t.Errorf("%d recipients, %d deliveries", len(people), len(s.all(t, s.tenant)))
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"waybill/application/deliveries"
 	"waybill/domain"
+	"waybill/test/stage"
 )
 
 // broken is one thing that is wrong with an order or with the world. Applied
@@ -35,11 +36,11 @@ var refusals = []broken{
 	}},
 	{name: "unknown recipient", code: "NOT_FOUND", apply: func(t *testing.T, s *scene, o *deliveries.Order) {
 		o.Recipient = nil
-		o.RecipientID = new(string(s.ids.ID(domain.PrefixRecipient)))
-		o.RecipientAddressID = new(string(s.ids.ID(domain.PrefixAddress)))
+		o.RecipientID = new(string(s.IDs.ID(domain.PrefixRecipient)))
+		o.RecipientAddressID = new(string(s.IDs.ID(domain.PrefixAddress)))
 	}},
 	{name: "unknown pickup location", code: "PICKUP_LOCATION_NOT_FOUND", apply: func(t *testing.T, s *scene, o *deliveries.Order) {
-		o.Pickup, o.PickupLocationID = nil, new(string(s.ids.ID(domain.PrefixPickupLocation)))
+		o.Pickup, o.PickupLocationID = nil, new(string(s.IDs.ID(domain.PrefixPickupLocation)))
 	}},
 	{name: "pickup location that is off", code: "PICKUP_LOCATION_INACTIVE", apply: func(t *testing.T, s *scene, o *deliveries.Order) {
 		off := s.newLocation(t, s.tenant, func(p *domain.PickupLocation) { p.Active, p.Contact = false, "" })
@@ -56,7 +57,7 @@ var refusals = []broken{
 		price, serves := s.price, s.serves
 		s.price, s.serves = newPrice, everywhere
 		s.build()
-		s.mustCreate(t, key(s.tenant, "an earlier order", 9), order(func(o *deliveries.Order) { o.ExternalID = "order-7" }))
+		s.mustCreate(t, stage.Key(s.tenant, "an earlier order", 9), order(func(o *deliveries.Order) { o.ExternalID = "order-7" }))
 		s.price, s.serves = price, serves
 		o.ExternalID = "order-7"
 	}},
@@ -95,7 +96,7 @@ func TestOfTwoThingsThatAreWrongTheFirstIsTold(t *testing.T) {
 				}
 				s.build()
 				before := len(s.all(t, s.tenant))
-				result, err := s.create(t.Context(), key(s.tenant, "order-0001", 1), o)
+				result, err := s.create(t.Context(), stage.Key(s.tenant, "order-0001", 1), o)
 				wantCode(t, err, first.code)
 				if result.Answer.Status != 0 || len(s.all(t, s.tenant)) != before {
 					t.Errorf("a refusal left %+v", result)
@@ -108,7 +109,7 @@ func TestOfTwoThingsThatAreWrongTheFirstIsTold(t *testing.T) {
 func TestWhatTheFormSaysComesFirst(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	_, err := s.Create(t.Context(), key(s.tenant, "order-0001", 1), func() (deliveries.Order, error) {
+	_, err := s.Create(t.Context(), stage.Key(s.tenant, "order-0001", 1), func() (deliveries.Order, error) {
 		return deliveries.Order{}, domain.Invalid(domain.FieldError{Field: "vehicle_type"}) // and no recipient at all
 	}, render)
 	wantCode(t, err, "VALIDATION_ERROR")
@@ -122,12 +123,12 @@ func TestARefusalIsNotRemembered(t *testing.T) {
 			s, o := newScene(t), order(nil)
 			wrong.apply(t, s, &o)
 			s.build()
-			_, err := s.create(t.Context(), key(s.tenant, "order-0001", 1), o)
+			_, err := s.create(t.Context(), stage.Key(s.tenant, "order-0001", 1), o)
 			wantCode(t, err, wrong.code)
 			s.price, s.serves = newPrice, everywhere
 			s.build()
 			// The same key with a corrected body, so another fingerprint.
-			d := s.mustCreate(t, key(s.tenant, "order-0001", 2), order(nil))
+			d := s.mustCreate(t, stage.Key(s.tenant, "order-0001", 2), order(nil))
 			if d.Status() != domain.Booked {
 				t.Errorf("status %s", d.Status())
 			}
@@ -195,7 +196,7 @@ func TestAPlaceOutsideIsNamedByTheFieldItCameFrom(t *testing.T) {
 			o.Recipient, o.RecipientID, o.RecipientAddressID = nil, new(string(ama.ID)), new(string(home.ID))
 		}, []string{"pickup", "recipient_address_id"}},
 	} {
-		_, err := s.create(t.Context(), key(s.tenant, "order-0001", 1), order(c.change))
+		_, err := s.create(t.Context(), stage.Key(s.tenant, "order-0001", 1), order(c.change))
 		e := wantCode(t, err, "VALIDATION_ERROR")
 		if len(e.Fields) != 2 || e.Fields[0].Field != c.fields[0] || e.Fields[1].Field != c.fields[1] {
 			t.Errorf("fields %+v, want %v", e.Fields, c.fields)
@@ -208,9 +209,9 @@ func TestAnAddressTooManyIsRefusedOnTheFieldThatWasSent(t *testing.T) {
 	s := newScene(t)
 	ama := s.newRecipient(t, s.tenant, "Ama", "+233201234567")
 	for range domain.MaxAddressesPerRecipient {
-		s.newAddress(t, s.tenant, ama, "Street "+string(s.ids.ID("")))
+		s.newAddress(t, s.tenant, ama, "Street "+string(s.IDs.ID("")))
 	}
-	_, err := s.create(t.Context(), key(s.tenant, "order-0001", 1), order(nil))
+	_, err := s.create(t.Context(), stage.Key(s.tenant, "order-0001", 1), order(nil))
 	if e := wantCode(t, err, "VALIDATION_ERROR"); len(e.Fields) != 1 || e.Fields[0].Field != "recipient.address" {
 		t.Errorf("fields %+v", e.Fields)
 	}

@@ -2,24 +2,17 @@ package deliveries_test
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
-	"waybill/adapters/storage/gormstore"
 	"waybill/application/deliveries"
 	"waybill/application/idempotency"
 	"waybill/application/quotes"
 	"waybill/domain"
 	"waybill/ports"
+	"waybill/test/stage"
 )
 
 var (
@@ -28,8 +21,7 @@ var (
 	depot = domain.Pickup{Name: "Depot", Contact: "+233302000001", Address: "Ring Road", Coordinates: accra}
 )
 
-// pricing, area, locks and clock are the simplest things that keep the
-// promises of their ports.
+// pricing and area are the simplest things that keep the promises of their ports.
 type pricing func(context.Context, domain.Trip) (domain.Quote, error)
 
 func (p pricing) Price(ctx context.Context, trip domain.Trip) (domain.Quote, error) {
@@ -49,127 +41,39 @@ func newPrice(context.Context, domain.Trip) (domain.Quote, error) {
 	}, nil
 }
 
-type openLocks struct{}
-
-func (openLocks) TryLock(context.Context, string) (func(), bool) { return func() {}, true }
-
-type foldCase struct{}
-
-func (foldCase) PhoneNumber(string) (domain.PhoneNumber, bool) { panic("not for use cases") }
-func (foldCase) MatchKey(address string) string {
-	return strings.ToLower(strings.Join(strings.Fields(address), " "))
-}
-
-// clock goes on by a millisecond with every look.
-type clock struct{ ticks atomic.Int64 }
-
-func (c *clock) Now() time.Time {
-	return time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC).Add(time.Duration(c.ticks.Add(1)) * time.Millisecond)
-}
-
-// counted identifiers are unique and in order.
-type counted struct{ n atomic.Uint64 }
-
-func (c *counted) ID(p domain.Prefix) domain.ID {
-	var bytes [16]byte
-	binary.BigEndian.PutUint64(bytes[8:], c.n.Add(1))
-	return domain.MakeID(p, bytes)
-}
-func (c *counted) Reference() domain.Reference        { return domain.MakeReference(c.n.Add(1)) }
-func (c *counted) APIKey(e domain.Environment) string { return domain.MakeAPIKey(e, [32]byte{}) }
-
 // scene is the use cases on a real database, with every neighbour replaceable.
 type scene struct {
 	*deliveries.Deliveries
-	store    *gormstore.Store
+	*stage.Stage
 	storage  ports.Storage
 	bookings ports.Bookings
-	clock    *clock
-	ids      *counted
 	price    pricing
 	serves   area
 	tenant   domain.Tenant
 }
 
-// migrated is an empty database. Making it once spares every test the migrations.
-var migrated = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "waybill")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "waybill.db")
-	if err := gormstore.Migrate(context.Background(), "sqlite://"+path); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
-
-func openStore(t *testing.T) *gormstore.Store {
-	t.Helper()
-	empty, err := migrated()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "waybill.db")
-	if err := os.WriteFile(path, empty, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	store, err := gormstore.Open(t.Context(), "sqlite://"+path, gormstore.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() })
-	return store
-}
-
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	store := openStore(t)
-	s := &scene{
-		store: store, storage: store, bookings: store, clock: &clock{}, ids: &counted{},
-		price: newPrice, serves: everywhere,
-	}
-	s.tenant = s.newTenant(t, domain.Sandbox)
+	s := &scene{Stage: stage.New(t), price: newPrice, serves: everywhere}
+	s.storage, s.bookings = s.Store, s.Store
+	s.tenant = s.NewTenant(t)
 	s.build()
 	return s
 }
 
 // build makes the use cases anew after a neighbour was replaced.
-func (s *scene) build() { s.buildWith(s.ids) }
+func (s *scene) build() { s.buildWith(s.IDs) }
 
 func (s *scene) buildWith(ids ports.Identifiers) {
-	gate := idempotency.NewGate(s.storage, openLocks{}, s.clock, ids, slog.New(slog.DiscardHandler), idempotency.Retention(24*time.Hour))
-	s.Deliveries = deliveries.New(s.storage, s.bookings, gate, quotes.New(s.storage, s.price, s.serves), s.clock, ids, foldCase{})
-}
-
-// newTenant is an application of a business of its own.
-func (s *scene) newTenant(t *testing.T, e domain.Environment) domain.Tenant {
-	t.Helper()
-	business := domain.Business{ID: s.ids.ID(domain.PrefixBusiness), Name: "Shop", CreatedAt: s.clock.Now()}
-	s.write(t, func(ctx context.Context, tx ports.Stores) error {
-		return tx.Tenancy.InsertBusiness(ctx, business)
-	})
-	return s.newApplication(t, domain.Tenant{BusinessID: business.ID, Environment: e})
-}
-
-// newApplication is another application of the same business.
-func (s *scene) newApplication(t *testing.T, of domain.Tenant) domain.Tenant {
-	t.Helper()
-	of.ApplicationID = s.ids.ID(domain.PrefixApplication)
-	s.write(t, func(ctx context.Context, tx ports.Stores) error {
-		return tx.Tenancy.InsertApplication(ctx, domain.Application{
-			ID: of.ApplicationID, BusinessID: of.BusinessID, Name: "App", CreatedAt: s.clock.Now(),
-		})
-	})
-	return of
+	gate := s.Gate(s.storage)
+	s.Deliveries = deliveries.New(s.storage, s.bookings, gate, quotes.New(s.storage, s.price, s.serves), s.Clock, ids, stage.FoldCase{})
 }
 
 func (s *scene) newRecipient(t *testing.T, tenant domain.Tenant, name string, phone domain.PhoneNumber) domain.Recipient {
 	t.Helper()
-	now := s.clock.Now()
-	r := domain.Recipient{ID: s.ids.ID(domain.PrefixRecipient), PhoneNumber: phone, Name: name, CreatedAt: now, UpdatedAt: now}
-	s.write(t, func(ctx context.Context, tx ports.Stores) error {
+	now := s.Clock.Now()
+	r := domain.Recipient{ID: s.IDs.ID(domain.PrefixRecipient), PhoneNumber: phone, Name: name, CreatedAt: now, UpdatedAt: now}
+	s.Write(t, func(ctx context.Context, tx ports.Stores) error {
 		_, created, err := tx.Recipients.Add(ctx, tenant, r)
 		if err == nil && !created {
 			err = errors.New("the recipient is there already")
@@ -182,10 +86,10 @@ func (s *scene) newRecipient(t *testing.T, tenant domain.Tenant, name string, ph
 func (s *scene) newAddress(t *testing.T, tenant domain.Tenant, of domain.Recipient, text string) domain.Address {
 	t.Helper()
 	a := domain.Address{
-		ID: s.ids.ID(domain.PrefixAddress), RecipientID: of.ID, Label: "Home", Text: text, MatchKey: foldCase{}.MatchKey(text),
-		Coordinates: tema, Municipality: "Tema", DeliveryNotes: "Ring twice", CreatedAt: s.clock.Now(),
+		ID: s.IDs.ID(domain.PrefixAddress), RecipientID: of.ID, Label: "Home", Text: text, MatchKey: stage.FoldCase{}.MatchKey(text),
+		Coordinates: tema, Municipality: "Tema", DeliveryNotes: "Ring twice", CreatedAt: s.Clock.Now(),
 	}
-	s.write(t, func(ctx context.Context, tx ports.Stores) error {
+	s.Write(t, func(ctx context.Context, tx ports.Stores) error {
 		_, created, err := tx.Recipients.AddAddress(ctx, tenant, a)
 		if err == nil && !created {
 			err = errors.New("the address is there already")
@@ -197,23 +101,16 @@ func (s *scene) newAddress(t *testing.T, tenant domain.Tenant, of domain.Recipie
 
 func (s *scene) newLocation(t *testing.T, tenant domain.Tenant, change func(*domain.PickupLocation)) domain.PickupLocation {
 	t.Helper()
-	now, at := s.clock.Now(), accra
+	now, at := s.Clock.Now(), accra
 	p := domain.PickupLocation{
-		ID: s.ids.ID(domain.PrefixPickupLocation), Name: "Osu", Contact: "+233302000002", Address: "12 Oxford Street",
+		ID: s.IDs.ID(domain.PrefixPickupLocation), Name: "Osu", Contact: "+233302000002", Address: "12 Oxford Street",
 		Coordinates: &at, Active: true, CreatedAt: now, UpdatedAt: now,
 	}
 	if change != nil {
 		change(&p)
 	}
-	s.write(t, func(ctx context.Context, tx ports.Stores) error { return tx.PickupLocations.Insert(ctx, tenant, p) })
+	s.Write(t, func(ctx context.Context, tx ports.Stores) error { return tx.PickupLocations.Insert(ctx, tenant, p) })
 	return p
-}
-
-func (s *scene) write(t *testing.T, fn func(context.Context, ports.Stores) error) {
-	t.Helper()
-	if err := s.store.InTx(context.Background(), fn); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // order is a good order to an inline recipient.
@@ -229,10 +126,6 @@ func order(change func(*deliveries.Order)) deliveries.Order {
 		change(&o)
 	}
 	return o
-}
-
-func key(t domain.Tenant, k string, fingerprint byte) idempotency.Request {
-	return idempotency.Request{Tenant: t, Key: k, Fingerprint: [32]byte{fingerprint}}
 }
 
 // create sends an order; the answer's body is the whole delivery as JSON.
@@ -258,7 +151,7 @@ func (s *scene) mustCreate(t *testing.T, r idempotency.Request, o deliveries.Ord
 	if err != nil {
 		t.Fatalf("refused: %v", err)
 	}
-	d, err := s.store.Read().Deliveries.Get(t.Context(), r.Tenant, idOf(result))
+	d, err := s.Store.Read().Deliveries.Get(t.Context(), r.Tenant, idOf(result))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +167,7 @@ func idOf(r idempotency.Result) domain.ID {
 
 func (s *scene) all(t *testing.T, tenant domain.Tenant) []*domain.Delivery {
 	t.Helper()
-	found, err := s.store.Read().Deliveries.List(context.Background(), tenant, domain.DeliveryFilter{}, domain.PageRequest{Limit: 100})
+	found, err := s.Store.Read().Deliveries.List(context.Background(), tenant, domain.DeliveryFilter{}, domain.PageRequest{Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +176,7 @@ func (s *scene) all(t *testing.T, tenant domain.Tenant) []*domain.Delivery {
 
 func (s *scene) recipients(t *testing.T, tenant domain.Tenant) []domain.Recipient {
 	t.Helper()
-	found, err := s.store.Read().Recipients.List(context.Background(), tenant, domain.RecipientFilter{}, domain.PageRequest{Limit: 100})
+	found, err := s.Store.Read().Recipients.List(context.Background(), tenant, domain.RecipientFilter{}, domain.PageRequest{Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,7 +185,7 @@ func (s *scene) recipients(t *testing.T, tenant domain.Tenant) []domain.Recipien
 
 func (s *scene) addresses(t *testing.T, tenant domain.Tenant, of domain.ID) []domain.Address {
 	t.Helper()
-	found, err := s.store.Read().Recipients.Addresses(context.Background(), tenant, of)
+	found, err := s.Store.Read().Recipients.Addresses(context.Background(), tenant, of)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,7 +194,7 @@ func (s *scene) addresses(t *testing.T, tenant domain.Tenant, of domain.ID) []do
 
 func (s *scene) events(t *testing.T, tenant domain.Tenant, of domain.ID) []domain.Event {
 	t.Helper()
-	found, err := s.store.Read().Deliveries.Events(context.Background(), tenant, of)
+	found, err := s.Store.Read().Deliveries.Events(context.Background(), tenant, of)
 	if err != nil {
 		t.Fatal(err)
 	}

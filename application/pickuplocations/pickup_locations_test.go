@@ -2,129 +2,43 @@ package pickuplocations_test
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"log/slog"
-	"os"
-	"path/filepath"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/golang/mock/gomock"
 
-	"waybill/adapters/storage/gormstore"
 	"waybill/application/idempotency"
 	"waybill/application/pickuplocations"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/ports/mocks"
+	"waybill/test/stage"
 )
-
-type openLocks struct{}
-
-func (openLocks) TryLock(context.Context, string) (func(), bool) { return func() {}, true }
-
-// clock goes on by a millisecond with every look.
-type clock struct{ ticks atomic.Int64 }
-
-func (c *clock) Now() time.Time {
-	return time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC).Add(time.Duration(c.ticks.Add(1)) * time.Millisecond)
-}
-
-// counted identifiers are unique and in order.
-type counted struct{ n atomic.Uint64 }
-
-func (c *counted) ID(p domain.Prefix) domain.ID {
-	var bytes [16]byte
-	binary.BigEndian.PutUint64(bytes[8:], c.n.Add(1))
-	return domain.MakeID(p, bytes)
-}
-func (c *counted) Reference() domain.Reference      { panic("not for pickup locations") }
-func (c *counted) APIKey(domain.Environment) string { panic("not for pickup locations") }
 
 // scene is the use cases on a real database.
 type scene struct {
 	*pickuplocations.PickupLocations
-	store  *gormstore.Store
-	clock  *clock
-	ids    *counted
+	*stage.Stage
 	tenant domain.Tenant
-}
-
-// migrated is an empty database. Making it once spares every test the migrations.
-var migrated = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "waybill")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "waybill.db")
-	if err := gormstore.Migrate(context.Background(), "sqlite://"+path); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
-
-func openStore(t *testing.T) *gormstore.Store {
-	t.Helper()
-	empty, err := migrated()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "waybill.db")
-	if err := os.WriteFile(path, empty, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	store, err := gormstore.Open(t.Context(), "sqlite://"+path, gormstore.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() })
-	return store
 }
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	store := openStore(t)
-	s := &scene{store: store, clock: &clock{}, ids: &counted{}}
-	s.tenant = s.newTenant(t)
-	s.on(store)
+	s := &scene{Stage: stage.New(t)}
+	s.tenant = s.NewTenant(t)
+	s.on(s.Store)
 	return s
 }
 
 // on makes the use cases anew on another storage.
 func (s *scene) on(storage ports.Storage) {
-	gate := idempotency.NewGate(storage, openLocks{}, s.clock, s.ids, slog.New(slog.DiscardHandler), idempotency.Retention(24*time.Hour))
-	s.PickupLocations = pickuplocations.New(storage, gate, s.clock, s.ids)
-}
-
-func (s *scene) newTenant(t *testing.T) domain.Tenant {
-	t.Helper()
-	tenant := domain.Tenant{
-		BusinessID: s.ids.ID(domain.PrefixBusiness), ApplicationID: s.ids.ID(domain.PrefixApplication), Environment: domain.Sandbox,
-	}
-	err := s.store.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
-		return errors.Join(
-			tx.Tenancy.InsertBusiness(ctx, domain.Business{ID: tenant.BusinessID, Name: "Shop", CreatedAt: s.clock.Now()}),
-			tx.Tenancy.InsertApplication(ctx, domain.Application{ID: tenant.ApplicationID, BusinessID: tenant.BusinessID, Name: "App", CreatedAt: s.clock.Now()}),
-		)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tenant
+	s.PickupLocations = pickuplocations.New(storage, s.Gate(storage), s.Clock, s.IDs)
 }
 
 var osu = pickuplocations.Form{
 	Name: "Osu", Contact: "+233302000001", Address: "12 Oxford Street",
 	Coordinates: &domain.Coordinates{Latitude: 5.5, Longitude: -0.1}, Active: true,
-}
-
-func key(t domain.Tenant, k string, fingerprint byte) idempotency.Request {
-	return idempotency.Request{Tenant: t, Key: k, Fingerprint: [32]byte{fingerprint}}
 }
 
 func render(p domain.PickupLocation) domain.Answer {
@@ -145,7 +59,7 @@ func (s *scene) change(ctx context.Context, r idempotency.Request, id domain.ID,
 
 func (s *scene) mustCreate(t *testing.T, f pickuplocations.Form) domain.ID {
 	t.Helper()
-	got, err := s.create(t.Context(), key(s.tenant, "ready-"+string(s.ids.ID("")), 1), f)
+	got, err := s.create(t.Context(), stage.Key(s.tenant, "ready-"+string(s.IDs.ID("")), 1), f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,14 +84,10 @@ func (s *scene) all(t *testing.T) []domain.PickupLocation {
 	return found
 }
 
-func sameAnswer(a, b idempotency.Result) bool {
-	return a.Answer.Status == b.Answer.Status && a.Answer.Location == b.Answer.Location && string(a.Answer.Body) == string(b.Answer.Body)
-}
-
 func TestACreatedLocationIsWhatWasSent(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	got, err := s.create(t.Context(), key(s.tenant, "place-0001", 1), osu)
+	got, err := s.create(t.Context(), stage.Key(s.tenant, "place-0001", 1), osu)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,8 +96,8 @@ func TestACreatedLocationIsWhatWasSent(t *testing.T) {
 		!p.Active || !p.CreatedAt.Equal(p.UpdatedAt) || string(render(p).Body) != string(got.Answer.Body) {
 		t.Errorf("stored %+v, answered %s", p, got.Answer.Body)
 	}
-	again, err := s.create(t.Context(), key(s.tenant, "place-0001", 1), osu)
-	if err != nil || !again.Replayed || !sameAnswer(got, again) || len(s.all(t)) != 1 {
+	again, err := s.create(t.Context(), stage.Key(s.tenant, "place-0001", 1), osu)
+	if err != nil || !again.Replayed || !stage.SameAnswer(got, again) || len(s.all(t)) != 1 {
 		t.Errorf("%+v, %v", again, err)
 	}
 }
@@ -235,7 +145,7 @@ func TestHalfAPositionIsRefusedAndNotRemembered(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	id := s.mustCreate(t, pickuplocations.Form{Name: "Unfinished", Address: "Spintex Road", Active: true})
-	ask := key(s.tenant, "change-0001", 1)
+	ask := stage.Key(s.tenant, "change-0001", 1)
 	if _, err := s.change(t.Context(), ask, id, domain.PickupLocationChange{Latitude: new(5.6)}); !domain.HasCode(err, "VALIDATION_ERROR") {
 		t.Fatalf("got %v", err)
 	}
@@ -254,11 +164,11 @@ func TestAnotherBusinessSeesAndChangesNothing(t *testing.T) {
 	id := s.mustCreate(t, osu)
 	before, live := s.stored(t, id), s.tenant
 	live.Environment = domain.Live
-	for name, tenant := range map[string]domain.Tenant{"another business": s.newTenant(t), "live": live} {
+	for name, tenant := range map[string]domain.Tenant{"another business": s.NewTenant(t), "live": live} {
 		if _, err := s.Get(t.Context(), tenant, id); !domain.HasCode(err, "NOT_FOUND") {
 			t.Errorf("%s reads it: %v", name, err)
 		}
-		if _, err := s.change(t.Context(), key(tenant, "change-0001", 1), id, domain.PickupLocationChange{Name: new("Mine")}); !domain.HasCode(err, "NOT_FOUND") {
+		if _, err := s.change(t.Context(), stage.Key(tenant, "change-0001", 1), id, domain.PickupLocationChange{Name: new("Mine")}); !domain.HasCode(err, "NOT_FOUND") {
 			t.Errorf("%s changes it: %v", name, err)
 		}
 		if found, err := s.List(t.Context(), tenant, domain.PickupLocationFilter{}, domain.PageRequest{Limit: 9}); err != nil || len(found) != 0 {
@@ -275,8 +185,8 @@ func TestAFormThatIsRefusedStoresNothing(t *testing.T) {
 	s := newScene(t)
 	id := s.mustCreate(t, osu)
 	wrong := domain.Invalid(domain.FieldError{Field: "name"})
-	_, create := s.Create(t.Context(), key(s.tenant, "place-0001", 1), func() (pickuplocations.Form, error) { return osu, wrong }, render)
-	_, change := s.Change(t.Context(), key(s.tenant, "place-0001", 1), id, func() (domain.PickupLocationChange, error) {
+	_, create := s.Create(t.Context(), stage.Key(s.tenant, "place-0001", 1), func() (pickuplocations.Form, error) { return osu, wrong }, render)
+	_, change := s.Change(t.Context(), stage.Key(s.tenant, "place-0001", 1), id, func() (domain.PickupLocationChange, error) {
 		return domain.PickupLocationChange{Name: new("Ridge")}, wrong
 	}, render)
 	if !errors.Is(create, wrong) || !errors.Is(change, wrong) || len(s.all(t)) != 1 || s.stored(t, id).Name != "Osu" {
@@ -294,7 +204,7 @@ func TestAnOperatorMayAddAnIncompleteLocation(t *testing.T) {
 	if p := s.stored(t, got.ID); p.Complete() || p.Name != "Tema" || !p.Active {
 		t.Errorf("stored %+v", p)
 	}
-	nobody := domain.Tenant{BusinessID: s.ids.ID(domain.PrefixBusiness), Environment: domain.Live}
+	nobody := domain.Tenant{BusinessID: s.IDs.ID(domain.PrefixBusiness), Environment: domain.Live}
 	if _, err := s.Add(t.Context(), nobody, osu); !domain.HasCode(err, "NOT_FOUND") {
 		t.Errorf("a business that does not exist: %v", err)
 	}

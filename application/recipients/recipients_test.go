@@ -2,129 +2,37 @@ package recipients_test
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"log/slog"
-	"os"
-	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
-	"waybill/adapters/storage/gormstore"
 	"waybill/application/idempotency"
 	"waybill/application/recipients"
 	"waybill/domain"
 	"waybill/ports"
+	"waybill/test/stage"
 )
-
-type openLocks struct{}
-
-func (openLocks) TryLock(context.Context, string) (func(), bool) { return func() {}, true }
-
-type foldCase struct{}
-
-func (foldCase) PhoneNumber(string) (domain.PhoneNumber, bool) { panic("not for use cases") }
-func (foldCase) MatchKey(address string) string {
-	return strings.ToLower(strings.Join(strings.Fields(address), " "))
-}
-
-// clock goes on by a millisecond with every look.
-type clock struct{ ticks atomic.Int64 }
-
-func (c *clock) Now() time.Time {
-	return time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC).Add(time.Duration(c.ticks.Add(1)) * time.Millisecond)
-}
-
-// counted identifiers are unique and in order.
-type counted struct{ n atomic.Uint64 }
-
-func (c *counted) ID(p domain.Prefix) domain.ID {
-	var bytes [16]byte
-	binary.BigEndian.PutUint64(bytes[8:], c.n.Add(1))
-	return domain.MakeID(p, bytes)
-}
-func (c *counted) Reference() domain.Reference      { panic("not for recipients") }
-func (c *counted) APIKey(domain.Environment) string { panic("not for recipients") }
 
 // scene is the use cases on a real database.
 type scene struct {
 	*recipients.Recipients
-	store  *gormstore.Store
-	clock  *clock
-	ids    *counted
+	*stage.Stage
 	tenant domain.Tenant
-}
-
-// migrated is an empty database. Making it once spares every test the migrations.
-var migrated = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "waybill")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "waybill.db")
-	if err := gormstore.Migrate(context.Background(), "sqlite://"+path); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
-
-func openStore(t *testing.T) *gormstore.Store {
-	t.Helper()
-	empty, err := migrated()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "waybill.db")
-	if err := os.WriteFile(path, empty, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	store, err := gormstore.Open(t.Context(), "sqlite://"+path, gormstore.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() })
-	return store
 }
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	store := openStore(t)
-	s := &scene{store: store, clock: &clock{}, ids: &counted{}}
-	s.tenant = s.newTenant(t)
-	s.on(store)
+	s := &scene{Stage: stage.New(t)}
+	s.tenant = s.NewTenant(t)
+	s.on(s.Store)
 	return s
 }
 
 // on makes the use cases anew on another storage.
 func (s *scene) on(storage ports.Storage) {
-	gate := idempotency.NewGate(storage, openLocks{}, s.clock, s.ids, slog.New(slog.DiscardHandler), idempotency.Retention(24*time.Hour))
-	s.Recipients = recipients.New(storage, gate, s.clock, s.ids, foldCase{})
-}
-
-func (s *scene) newTenant(t *testing.T) domain.Tenant {
-	t.Helper()
-	tenant := domain.Tenant{
-		BusinessID: s.ids.ID(domain.PrefixBusiness), ApplicationID: s.ids.ID(domain.PrefixApplication), Environment: domain.Sandbox,
-	}
-	err := s.store.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
-		return errors.Join(
-			tx.Tenancy.InsertBusiness(ctx, domain.Business{ID: tenant.BusinessID, Name: "Shop", CreatedAt: s.clock.Now()}),
-			tx.Tenancy.InsertApplication(ctx, domain.Application{ID: tenant.ApplicationID, BusinessID: tenant.BusinessID, Name: "App", CreatedAt: s.clock.Now()}),
-		)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tenant
-}
-
-func key(t domain.Tenant, k string, fingerprint byte) idempotency.Request {
-	return idempotency.Request{Tenant: t, Key: k, Fingerprint: [32]byte{fingerprint}}
+	s.Recipients = recipients.New(storage, s.Gate(storage), s.Clock, s.IDs, stage.FoldCase{})
 }
 
 func (s *scene) create(ctx context.Context, r idempotency.Request, name string, phone domain.PhoneNumber) (idempotency.Result, error) {
@@ -155,10 +63,6 @@ func render(stored any, id string, created bool) domain.Answer {
 	return a
 }
 
-func sameAnswer(a, b idempotency.Result) bool {
-	return a.Answer.Status == b.Answer.Status && a.Answer.Location == b.Answer.Location && string(a.Answer.Body) == string(b.Answer.Body)
-}
-
 // people is the whole directory with its addresses.
 func (s *scene) people(t *testing.T) ([]domain.Recipient, [][]domain.Address) {
 	t.Helper()
@@ -177,7 +81,7 @@ func (s *scene) people(t *testing.T) ([]domain.Recipient, [][]domain.Address) {
 
 func (s *scene) mustCreate(t *testing.T, name string) domain.ID {
 	t.Helper()
-	got, err := s.create(t.Context(), key(s.tenant, "ready-0001", 1), name, "+233201234567")
+	got, err := s.create(t.Context(), stage.Key(s.tenant, "ready-0001", 1), name, "+233201234567")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +101,7 @@ func TestCreateFindsBeforeItAdds(t *testing.T) {
 			s := newScene(t)
 			id := s.mustCreate(t, c.stored)
 			before, _ := s.people(t)
-			got, err := s.create(t.Context(), key(s.tenant, "person-0002", 2), c.sent, "+233201234567")
+			got, err := s.create(t.Context(), stage.Key(s.tenant, "person-0002", 2), c.sent, "+233201234567")
 			if err != nil || got.Answer.Status != 200 || got.Replayed {
 				t.Fatalf("%+v, %v", got, err)
 			}
@@ -219,11 +123,11 @@ func TestAnAddressIsAddedOncePerRecipient(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	ama := s.mustCreate(t, "Ama")
-	first, err := s.addAddress(t.Context(), key(s.tenant, "place-0001", 2), ama, "4 Castle Road")
+	first, err := s.addAddress(t.Context(), stage.Key(s.tenant, "place-0001", 2), ama, "4 Castle Road")
 	if err != nil || first.Answer.Status != 201 {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	second, err := s.addAddress(t.Context(), key(s.tenant, "place-0002", 3), ama, " 4  castle ROAD")
+	second, err := s.addAddress(t.Context(), stage.Key(s.tenant, "place-0002", 3), ama, " 4  castle ROAD")
 	if err != nil || second.Answer.Status != 200 || string(second.Answer.Body) != string(first.Answer.Body) {
 		t.Errorf("%+v, %v", second, err)
 	}
@@ -247,17 +151,17 @@ func TestAnotherBusinessSeesAndChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	ama := s.mustCreate(t, "Ama")
-	got, err := s.addAddress(t.Context(), key(s.tenant, "place-0001", 2), ama, "4 Castle Road")
+	got, err := s.addAddress(t.Context(), stage.Key(s.tenant, "place-0001", 2), ama, "4 Castle Road")
 	if err != nil {
 		t.Fatal(err)
 	}
 	live := s.tenant
 	live.Environment = domain.Live
-	for name, tenant := range map[string]domain.Tenant{"another business": s.newTenant(t), "live": live} {
+	for name, tenant := range map[string]domain.Tenant{"another business": s.NewTenant(t), "live": live} {
 		_, read := s.Get(t.Context(), tenant, ama)
 		_, list := s.Addresses(t.Context(), tenant, ama)
 		_, one := s.Address(t.Context(), tenant, domain.ID(got.Answer.Location))
-		_, add := s.addAddress(t.Context(), key(tenant, "place-0001", 2), ama, "5 Castle Road")
+		_, add := s.addAddress(t.Context(), stage.Key(tenant, "place-0001", 2), ama, "5 Castle Road")
 		for verb, err := range map[string]error{"reads": read, "lists addresses": list, "reads the address": one, "adds one": add} {
 			if !domain.HasCode(err, "NOT_FOUND") {
 				t.Errorf("%s %s: %v", name, verb, err)
@@ -270,7 +174,7 @@ func TestAnotherBusinessSeesAndChangesNothing(t *testing.T) {
 	if got, err := s.Get(t.Context(), s.tenant, ama); err != nil || got.ID != ama {
 		t.Errorf("its owner: %+v, %v", got, err)
 	}
-	if _, err := s.Addresses(t.Context(), s.tenant, s.ids.ID(domain.PrefixRecipient)); !domain.HasCode(err, "NOT_FOUND") {
+	if _, err := s.Addresses(t.Context(), s.tenant, s.IDs.ID(domain.PrefixRecipient)); !domain.HasCode(err, "NOT_FOUND") {
 		t.Errorf("an unknown recipient has addresses: %v", err)
 	}
 }
@@ -280,17 +184,17 @@ func TestAnAddressTooManyIsRefusedAndNotRemembered(t *testing.T) {
 	s := newScene(t)
 	ama := s.mustCreate(t, "Ama")
 	for i := range domain.MaxAddressesPerRecipient {
-		if _, err := s.addAddress(t.Context(), key(s.tenant, "place-"+string(s.ids.ID("")), byte(i)), ama, "Street "+string(s.ids.ID(""))); err != nil {
+		if _, err := s.addAddress(t.Context(), stage.Key(s.tenant, "place-"+string(s.IDs.ID("")), byte(i)), ama, "Street "+string(s.IDs.ID(""))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	_, err := s.addAddress(t.Context(), key(s.tenant, "place-0201", 1), ama, "One Street more")
+	_, err := s.addAddress(t.Context(), stage.Key(s.tenant, "place-0201", 1), ama, "One Street more")
 	var e *domain.Error
 	if !errors.As(err, &e) || e.Code != "VALIDATION_ERROR" || e.Fields[0].Field != "address" {
 		t.Errorf("got %v", err)
 	}
 	_, places := s.people(t)
-	if got, err := s.addAddress(t.Context(), key(s.tenant, "place-0201", 2), ama, places[0][7].Text); err != nil || got.Answer.Status != 200 {
+	if got, err := s.addAddress(t.Context(), stage.Key(s.tenant, "place-0201", 2), ama, places[0][7].Text); err != nil || got.Answer.Status != 200 {
 		t.Errorf("one that is there: %+v, %v", got, err)
 	}
 }
@@ -299,22 +203,22 @@ func TestAFormIsReadForTheFirstRequestOnly(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	ama := s.mustCreate(t, "Ama")
-	if _, err := s.addAddress(t.Context(), key(s.tenant, "place-0001", 2), ama, "4 Castle Road"); err != nil {
+	if _, err := s.addAddress(t.Context(), stage.Key(s.tenant, "place-0001", 2), ama, "4 Castle Road"); err != nil {
 		t.Fatal(err)
 	}
-	person, err := s.Create(t.Context(), key(s.tenant, "ready-0001", 1), func() (recipients.Person, error) { panic("read") }, nil)
+	person, err := s.Create(t.Context(), stage.Key(s.tenant, "ready-0001", 1), func() (recipients.Person, error) { panic("read") }, nil)
 	if err != nil || !person.Replayed {
 		t.Errorf("%+v, %v", person, err)
 	}
-	place, err := s.AddAddress(t.Context(), key(s.tenant, "place-0001", 2), ama, func() (recipients.Place, error) { panic("read") }, nil)
+	place, err := s.AddAddress(t.Context(), stage.Key(s.tenant, "place-0001", 2), ama, func() (recipients.Place, error) { panic("read") }, nil)
 	if err != nil || !place.Replayed {
 		t.Errorf("%+v, %v", place, err)
 	}
 	wrong := domain.Invalid(domain.FieldError{Field: "phone_number"})
-	if _, err := s.Create(t.Context(), key(s.tenant, "person-0002", 1), func() (recipients.Person, error) { return recipients.Person{}, wrong }, nil); !errors.Is(err, wrong) {
+	if _, err := s.Create(t.Context(), stage.Key(s.tenant, "person-0002", 1), func() (recipients.Person, error) { return recipients.Person{}, wrong }, nil); !errors.Is(err, wrong) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := s.AddAddress(t.Context(), key(s.tenant, "person-0002", 2), ama, func() (recipients.Place, error) { return recipients.Place{}, wrong }, nil); !errors.Is(err, wrong) {
+	if _, err := s.AddAddress(t.Context(), stage.Key(s.tenant, "person-0002", 2), ama, func() (recipients.Place, error) { return recipients.Place{}, wrong }, nil); !errors.Is(err, wrong) {
 		t.Errorf("got %v: the refused key has to be free", err)
 	}
 }
@@ -326,7 +230,7 @@ func TestManyWhoAddOnePersonAtOnceGetTheSame(t *testing.T) {
 	var created atomic.Int32
 	for i := range 10 {
 		all.Go(func() {
-			got, err := s.create(t.Context(), key(s.tenant, "person-000"+string(rune('0'+i)), 1), "Ama", "+233201234567")
+			got, err := s.create(t.Context(), stage.Key(s.tenant, "person-000"+string(rune('0'+i)), 1), "Ama", "+233201234567")
 			if err != nil {
 				t.Error(err)
 			}

@@ -2,13 +2,9 @@ package tenancy_test
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,73 +12,25 @@ import (
 	"waybill/application/tenancy"
 	"waybill/domain"
 	"waybill/ports"
+	"waybill/test/stage"
 )
-
-// counted identifiers are unique and in order.
-type counted struct{ n uint64 }
-
-func (c *counted) next() (bytes [16]byte) {
-	c.n++
-	binary.BigEndian.PutUint64(bytes[8:], c.n)
-	return bytes
-}
-func (c *counted) ID(p domain.Prefix) domain.ID { return domain.MakeID(p, c.next()) }
-func (c *counted) Reference() domain.Reference  { panic("not for tenants") }
-func (c *counted) APIKey(e domain.Environment) string {
-	bytes := c.next()
-	return domain.MakeAPIKey(e, [32]byte(slices.Concat(bytes[:], bytes[:])))
-}
 
 // office is the operators' use cases on a real database.
 type office struct {
 	*tenancy.Tenants
-	store *gormstore.Store
-	clock *clock
-	ids   *counted
-}
-
-// migrated is an empty database. Making it once spares every test the migrations.
-var migrated = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "waybill")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "waybill.db")
-	if err := gormstore.Migrate(context.Background(), "sqlite://"+path); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
-
-func openStore(t *testing.T) *gormstore.Store {
-	t.Helper()
-	empty, err := migrated()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "waybill.db")
-	if err := os.WriteFile(path, empty, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	store, err := gormstore.Open(t.Context(), "sqlite://"+path, gormstore.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() })
-	return store
+	*stage.Stage
 }
 
 func newOffice(t *testing.T) *office {
 	t.Helper()
-	store := openStore(t)
-	o := &office{store: store, clock: &clock{now: noon}, ids: &counted{}}
-	o.on(store)
+	o := &office{Stage: stage.New(t)}
+	o.Clock.Step = 0 // it stands still
+	o.on(o.Store)
 	return o
 }
 
 // on makes the use cases anew on another storage.
-func (o *office) on(s ports.Storage) { o.Tenants = tenancy.NewTenants(s, digester{}, o.clock, o.ids) }
+func (o *office) on(s ports.Storage) { o.Tenants = tenancy.NewTenants(s, digester{}, o.Clock, o.IDs) }
 
 func (o *office) newBusiness(t *testing.T) domain.Business {
 	t.Helper()
@@ -114,14 +62,14 @@ func (o *office) issue(t *testing.T, lifetime *time.Duration) tenancy.IssuedKey 
 // admit knocks with the key at the live host, with nothing remembered.
 func (o *office) admit(t *testing.T, secret string) error {
 	t.Helper()
-	a := tenancy.NewAdmission(o.store, &counter{taken: map[string]int{}}, digester{}, o.clock, limits)
+	a := tenancy.NewAdmission(o.Store, &counter{taken: map[string]int{}}, digester{}, o.Clock, limits)
 	_, err := a.Admit(t.Context(), tenancy.Knock{Environment: domain.Live, Address: address, Key: secret})
 	return err
 }
 
 func (o *office) locations(t *testing.T, b domain.ID, e domain.Environment) []domain.PickupLocation {
 	t.Helper()
-	found, err := o.store.Read().PickupLocations.List(t.Context(), domain.Tenant{BusinessID: b, Environment: e},
+	found, err := o.Store.Read().PickupLocations.List(t.Context(), domain.Tenant{BusinessID: b, Environment: e},
 		domain.PickupLocationFilter{}, domain.PageRequest{Limit: 10})
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +84,7 @@ func TestANewBusinessHasThreeSandboxLocations(t *testing.T) {
 	if err != nil || b.Name != "Shop" || !b.CreatedAt.Equal(noon) {
 		t.Fatalf("%+v, %v", b, err)
 	}
-	stored, err := o.store.Read().Tenancy.Business(t.Context(), b.ID)
+	stored, err := o.Store.Read().Tenancy.Business(t.Context(), b.ID)
 	if err != nil || stored.Name != "Shop" || *stored.RateLimit != *b.RateLimit {
 		t.Errorf("stored %+v, %v", stored, err)
 	}
@@ -193,7 +141,7 @@ func TestABusinessIsThereWithItsLocationsOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	for inserts := range 3 {
 		o := newOffice(t)
-		o.on(&shaky{o.store, inserts})
+		o.on(&shaky{o.Store, inserts})
 		if _, err := o.CreateBusiness(t.Context(), "Shop", nil); !errors.Is(err, errBroken) {
 			t.Errorf("got %v", err)
 		}
@@ -228,7 +176,7 @@ func TestAnApplicationBelongsToABusiness(t *testing.T) {
 	if all, err := o.Applications(t.Context(), app.BusinessID); err != nil || len(all) != 1 || all[0].ID != app.ID {
 		t.Errorf("%+v, %v", all, err)
 	}
-	nobody := o.ids.ID(domain.PrefixBusiness)
+	nobody := o.IDs.ID(domain.PrefixBusiness)
 	if _, err := o.CreateApplication(t.Context(), nobody, "App"); !domain.HasCode(err, "NOT_FOUND") {
 		t.Errorf("an application of nobody: %v", err)
 	}
@@ -244,7 +192,7 @@ func TestAnIssuedKeyOpensAndItsSecretIsNotKept(t *testing.T) {
 	if e, ok := domain.ParseAPIKey(k.Secret); !ok || e != domain.Live {
 		t.Errorf("secret %q", k.Secret)
 	}
-	stored, err := o.store.Read().Tenancy.APIKey(t.Context(), k.ID)
+	stored, err := o.Store.Read().Tenancy.APIKey(t.Context(), k.ID)
 	if err != nil || stored.Digest != (digester{}).Digest(k.Secret) || stored.LastFour != k.Secret[len(k.Secret)-4:] ||
 		stored.ExpiresAt != nil || stored.RevokedAt != nil || stored.Environment != domain.Live ||
 		!slices.Equal(stored.Scopes, []domain.Scope{"quotes:read", "deliveries:write"}) {
@@ -268,13 +216,13 @@ func TestAKeyLivesAsLongAsItWasMadeFor(t *testing.T) {
 			t.Errorf("a lifetime of %s: %v", lifetime, err)
 		}
 	}
-	if _, err := o.IssueKey(t.Context(), o.ids.ID(domain.PrefixApplication), domain.Live, nil, nil); !domain.HasCode(err, "NOT_FOUND") {
+	if _, err := o.IssueKey(t.Context(), o.IDs.ID(domain.PrefixApplication), domain.Live, nil, nil); !domain.HasCode(err, "NOT_FOUND") {
 		t.Errorf("a key of nobody: %v", err)
 	}
 	if all, err := o.Keys(t.Context(), k.ApplicationID); err != nil || len(all) != 1 {
 		t.Errorf("%+v, %v", all, err)
 	}
-	if _, err := o.Keys(t.Context(), o.ids.ID(domain.PrefixApplication)); !domain.HasCode(err, "NOT_FOUND") {
+	if _, err := o.Keys(t.Context(), o.IDs.ID(domain.PrefixApplication)); !domain.HasCode(err, "NOT_FOUND") {
 		t.Errorf("the keys of nobody: %v", err)
 	}
 }
@@ -286,13 +234,13 @@ func TestARotatedKeyHasASuccessorAndWorksOn(t *testing.T) {
 			t.Parallel()
 			o := newOffice(t)
 			old := o.issue(t, lifetime)
-			o.clock.goOn(9 * 24 * time.Hour)
+			o.Clock.GoOn(9 * 24 * time.Hour)
 			next, err := o.RotateKey(t.Context(), old.ID)
 			if err != nil || next.ID == old.ID || next.Secret == old.Secret || next.ApplicationID != old.ApplicationID ||
 				next.Environment != old.Environment || !slices.Equal(next.Scopes, old.Scopes) || next.RevokedAt != nil {
 				t.Fatalf("%+v, %v", next, err)
 			}
-			if (lifetime == nil) != (next.ExpiresAt == nil) || lifetime != nil && !next.ExpiresAt.Equal(o.clock.Now().Add(*lifetime)) {
+			if (lifetime == nil) != (next.ExpiresAt == nil) || lifetime != nil && !next.ExpiresAt.Equal(o.Clock.Now().Add(*lifetime)) {
 				t.Errorf("expires %v", next.ExpiresAt)
 			}
 			if a, b := o.admit(t, old.Secret), o.admit(t, next.Secret); a != nil || b != nil {
@@ -332,7 +280,7 @@ func TestARevokedKeyStaysRevokedAtItsFirstTime(t *testing.T) {
 		if err != nil || revoked.ID != k.ID || revoked.RevokedAt == nil || !revoked.RevokedAt.Equal(noon) {
 			t.Errorf("%+v, %v", revoked, err)
 		}
-		o.clock.goOn(time.Hour)
+		o.Clock.GoOn(time.Hour)
 	}
 	if err := o.admit(t, k.Secret); !domain.HasCode(err, "API_KEY_REVOKED") {
 		t.Errorf("got %v", err)
@@ -340,7 +288,7 @@ func TestARevokedKeyStaysRevokedAtItsFirstTime(t *testing.T) {
 	if all, err := o.Keys(t.Context(), k.ApplicationID); err != nil || len(all) != 1 {
 		t.Errorf("revoked keys are listed: %+v, %v", all, err)
 	}
-	if _, err := o.RevokeKey(t.Context(), o.ids.ID(domain.PrefixAPIKey)); !domain.HasCode(err, "NOT_FOUND") {
+	if _, err := o.RevokeKey(t.Context(), o.IDs.ID(domain.PrefixAPIKey)); !domain.HasCode(err, "NOT_FOUND") {
 		t.Errorf("an unknown key: %v", err)
 	}
 }
@@ -358,7 +306,7 @@ func TestADisabledApplicationsKeysStopAndComeBack(t *testing.T) {
 			t.Errorf("disabled %t: %v", disabled, err)
 		}
 	}
-	if _, err := o.SetDisabled(t.Context(), o.ids.ID(domain.PrefixApplication), true); !domain.HasCode(err, "NOT_FOUND") {
+	if _, err := o.SetDisabled(t.Context(), o.IDs.ID(domain.PrefixApplication), true); !domain.HasCode(err, "NOT_FOUND") {
 		t.Errorf("an unknown application: %v", err)
 	}
 }

@@ -1,0 +1,162 @@
+// Package stage is what the scenes of the use cases' tests are played on: an
+// empty SQLite database of the test's own, a clock that is told what to show,
+// identifiers that count, and the gate of idempotency on top of them.
+//
+// It holds what several areas need alike; what one area alone needs stays in
+// the scene of its tests.
+package stage
+
+import (
+	"context"
+	"encoding/binary"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"waybill/adapters/storage/gormstore"
+	"waybill/application/idempotency"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// Retention is for how long the gate of a stage remembers.
+const Retention = 24 * time.Hour
+
+// Noon is what every clock shows at first.
+var Noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
+
+// Stage is a world in which nothing has happened yet.
+type Stage struct {
+	Store *gormstore.Store
+	Clock *Clock // goes on by a millisecond with every look
+	IDs   *IDs
+}
+
+// New shares nothing with any other stage. It is gone when the test is.
+func New(t *testing.T) *Stage {
+	t.Helper()
+	return &Stage{Store: openStore(t), Clock: &Clock{Step: time.Millisecond}, IDs: &IDs{}}
+}
+
+// Gate remembers in the given storage, which may be a double in front of the
+// stage's. No courtesy lock holds requests back: the key records alone decide.
+func (s *Stage) Gate(storage ports.Storage) *idempotency.Gate {
+	return idempotency.NewGate(storage, openLocks{}, s.Clock, s.IDs, slog.New(slog.DiscardHandler), idempotency.Retention(Retention))
+}
+
+// NewTenant stores an application of a business of its own, in the sandbox.
+func (s *Stage) NewTenant(t *testing.T) domain.Tenant {
+	t.Helper()
+	business := domain.Business{ID: s.IDs.ID(domain.PrefixBusiness), Name: "Shop", CreatedAt: s.Clock.Now()}
+	s.Write(t, func(ctx context.Context, tx ports.Stores) error { return tx.Tenancy.InsertBusiness(ctx, business) })
+	return s.NewApplication(t, domain.Tenant{BusinessID: business.ID, Environment: domain.Sandbox})
+}
+
+// NewApplication stores another application of the same business.
+func (s *Stage) NewApplication(t *testing.T, of domain.Tenant) domain.Tenant {
+	t.Helper()
+	of.ApplicationID = s.IDs.ID(domain.PrefixApplication)
+	s.Write(t, func(ctx context.Context, tx ports.Stores) error {
+		return tx.Tenancy.InsertApplication(ctx, domain.Application{
+			ID: of.ApplicationID, BusinessID: of.BusinessID, Name: "App", CreatedAt: s.Clock.Now(),
+		})
+	})
+	return of
+}
+
+// Write stores in one transaction, or ends the test.
+func (s *Stage) Write(t *testing.T, fn func(context.Context, ports.Stores) error) {
+	t.Helper()
+	if err := s.Store.InTx(context.Background(), fn); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Key is a request under a key; its body counts only as the fingerprint.
+func Key(t domain.Tenant, key string, fingerprint byte) idempotency.Request {
+	return idempotency.Request{Tenant: t, Key: key, Fingerprint: [32]byte{fingerprint}}
+}
+
+// SameAnswer reports whether a caller could not tell the answers apart, but
+// for the mark of a replay.
+func SameAnswer(a, b idempotency.Result) bool {
+	return a.Answer.Status == b.Answer.Status && a.Answer.Location == b.Answer.Location && string(a.Answer.Body) == string(b.Answer.Body)
+}
+
+// Clock shows Noon and stands still until it is told to go on; with a Step it
+// also goes on by that before every look. It is safe for many at once.
+type Clock struct {
+	Step time.Duration
+	past atomic.Int64 // nanoseconds since Noon
+}
+
+func (c *Clock) Now() time.Time { return Noon.Add(time.Duration(c.past.Add(int64(c.Step)))) }
+
+// GoOn moves the clock, back too.
+func (c *Clock) GoOn(d time.Duration) { c.past.Add(int64(d)) }
+
+// IDs are unique among their like and in order.
+type IDs struct{ n atomic.Uint64 }
+
+func (i *IDs) ID(p domain.Prefix) domain.ID { return domain.MakeID(p, i.next()) }
+func (i *IDs) Reference() domain.Reference  { return domain.MakeReference(i.n.Add(1)) }
+func (i *IDs) APIKey(e domain.Environment) string {
+	half := i.next()
+	return domain.MakeAPIKey(e, [32]byte(slices.Concat(half[:], half[:])))
+}
+
+func (i *IDs) next() (bytes [16]byte) {
+	binary.BigEndian.PutUint64(bytes[8:], i.n.Add(1))
+	return bytes
+}
+
+// FoldCase finds an address again however it is spaced and capitalised. Use
+// cases get phone numbers that were normalised before.
+type FoldCase struct{}
+
+func (FoldCase) PhoneNumber(string) (domain.PhoneNumber, bool) { panic("not for use cases") }
+func (FoldCase) MatchKey(address string) string {
+	return strings.ToLower(strings.Join(strings.Fields(address), " "))
+}
+
+type openLocks struct{}
+
+func (openLocks) TryLock(context.Context, string) (func(), bool) { return func() {}, true }
+
+// migrated is an empty database. Making it once spares every test the migrations.
+var migrated = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "waybill")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "waybill.db")
+	if err := gormstore.Migrate(context.Background(), "sqlite://"+path); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+func openStore(t *testing.T) *gormstore.Store {
+	t.Helper()
+	empty, err := migrated()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "waybill.db")
+	if err := os.WriteFile(path, empty, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store, err := gormstore.Open(t.Context(), "sqlite://"+path, gormstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	return store
+}

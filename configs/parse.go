@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -34,16 +35,23 @@ func (f field) problem(value any, source string, cause error) Problem {
 	if !f.inEnvironment() {
 		called = f.name
 	}
-	shown := ""
+	shown := " "
 	if s, ok := value.(string); ok && f.secret == "" && s != "" {
-		shown = " is " + strconv.Quote(shorten(s))
+		shown = " is " + strconv.Quote(shorten(withoutUser(s))) + " and "
 	}
 	var bad *badValue
 	if !errors.As(cause, &bad) {
 		bad = &badValue{what: "cannot be used", fix: cause.Error()}
 	}
-	return Problem{What: called + shown + " and " + bad.what, SetIn: source, Fix: bad.fix}
+	return Problem{What: called + shown + bad.what, SetIn: source, Fix: bad.fix}
 }
+
+// userInfo is what stands before the host of an address, valid or not.
+var userInfo = regexp.MustCompile(`//.*@`)
+
+// withoutUser takes out of an address who may use it, a password perhaps: that
+// it has one is told, and not which.
+func withoutUser(s string) string { return userInfo.ReplaceAllString(s, "//"+redacted+"@") }
 
 func shorten(s string) string {
 	const most = 80

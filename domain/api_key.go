@@ -89,7 +89,9 @@ func (c *Credential) Tenant() Tenant {
 func (c *Credential) Usable(now time.Time) error {
 	switch {
 	case c.Application.Disabled:
-		return UnknownAPIKey(c.Key.LastFour)
+		return &Error{Kind: KindUnauthenticated, Code: CodeInvalidAPIKey,
+			Message: "The application of the key ending " + c.Key.LastFour + " is switched off, and all its keys with it. Ask the delivery company to switch it on.",
+			Details: map[string]any{"reason": "unknown"}}
 	case c.Key.RevokedAt != nil:
 		return &Error{Kind: KindUnauthenticated, Code: CodeAPIKeyRevoked,
 			Message: "The key ending " + c.Key.LastFour + " was revoked. Use the key that replaced it."}

@@ -193,12 +193,15 @@ func TestAKeyThatIsNotUsableTellsTheFirstReason(t *testing.T) {
 	}
 }
 
-func TestADisabledApplicationLooksLikeAnUnknownKey(t *testing.T) {
+func TestADisabledApplicationIsAnUnknownKeyToProgramsAndTheTruthToPeople(t *testing.T) {
 	t.Parallel()
 	c := domain.Credential{Key: domain.APIKey{LastFour: "wXyZ"}, Application: domain.Application{Disabled: true}}
-	got, want := asError(t, c.Usable(noon), domain.KindUnauthenticated, "INVALID_API_KEY"), domain.UnknownAPIKey("wXyZ")
-	if got.Message != want.Message || got.Details["reason"] != want.Details["reason"] {
-		t.Errorf("%v, want %v", got, want)
+	got, unknown := asError(t, c.Usable(noon), domain.KindUnauthenticated, "INVALID_API_KEY"), domain.UnknownAPIKey("wXyZ")
+	if got.Details["reason"] != unknown.Details["reason"] {
+		t.Errorf("details %v, want those of %v", got.Details, unknown)
+	}
+	if !strings.Contains(got.Message, "switched off") {
+		t.Errorf("message %q does not say what is wrong", got.Message)
 	}
 }
 

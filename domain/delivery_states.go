@@ -10,8 +10,8 @@ import (
 // Status is where a delivery stands.
 type Status string
 
-// The statuses. Polling clients stop at Delivered, Failed and Cancelled, yet
-// operations may retry a Failed one; an Outsourced one goes on.
+// The statuses. For a client that polls, Delivered, Failed and Cancelled are the
+// end, yet operations may retry a Failed one; an Outsourced one goes on.
 const (
 	Booked     Status = "booked"
 	Assigned   Status = "assigned"

@@ -34,6 +34,7 @@ const (
 	CodeEnvironmentMismatch      = "ENVIRONMENT_MISMATCH"
 	CodeAPIKeyRevoked            = "API_KEY_REVOKED"
 	CodeAPIKeyExpired            = "API_KEY_EXPIRED"
+	CodeKeyPepperMismatch        = "KEY_PEPPER_MISMATCH" // told to operators only
 	CodeInsufficientScope        = "INSUFFICIENT_SCOPE"
 	CodeNotFound                 = "NOT_FOUND"
 	CodeIdempotencyConflict      = "IDEMPOTENCY_CONFLICT"

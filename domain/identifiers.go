@@ -7,7 +7,7 @@ import (
 
 // ID is the public form of an identifier: a prefix that names the resource,
 // then the 16 bytes of a UUIDv7 in 32 lowercase hex characters, so that IDs of
-// one kind sort by the time they were made. The prefix is part of the ID.
+// one kind sort by the time they were made. Without its prefix it is no ID.
 type ID string
 
 // Prefix names the kind of resource an ID belongs to.

@@ -13,8 +13,8 @@ type Pickup struct {
 	Coordinates Coordinates
 }
 
-// PickupLocation is a saved Pickup. A record that came from elsewhere may lack
-// a contact or coordinates; it cannot be used until it is completed.
+// PickupLocation is a saved Pickup. One that was entered elsewhere can be
+// without contact or coordinates; it cannot be used until it is completed.
 type PickupLocation struct {
 	ID          ID
 	Name        string

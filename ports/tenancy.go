@@ -30,6 +30,11 @@ type TenancyStore interface {
 	InsertAPIKey(ctx context.Context, k domain.APIKey) error
 	// RevokeAPIKey keeps the time of the first revocation when there is one.
 	RevokeAPIKey(ctx context.Context, id domain.ID, at time.Time) error
+	// AddPepperMark keeps the mark of the pepper that keys are digested with,
+	// or returns the one that is there. Of two at once the first one stays.
+	AddPepperMark(ctx context.Context, mark [32]byte) (stored [32]byte, err error)
+	// SetPepperMark keeps the mark, whatever was there.
+	SetPepperMark(ctx context.Context, mark [32]byte) error
 }
 
 // KeyDigester turns the secret of an API key into what is stored of it.

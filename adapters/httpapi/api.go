@@ -25,9 +25,17 @@ import (
 const (
 	readHeaderTimeout = 5 * time.Second
 	readTimeout       = 15 * time.Second
-	writeTimeout      = 30 * time.Second
 	idleTimeout       = 60 * time.Second
 	maxHeaderBytes    = 16 << 10
+
+	// answerTimeout is how long a request waits for what it needs, first until
+	// its body is to be read and then again until its answer is there. It is
+	// more than the database gives a statement and a price takes: what runs
+	// into it asks a database that says nothing.
+	answerTimeout = 8 * time.Second
+	// writeTimeout leaves time to tell a client so that was slow to send, also
+	// after a commit that was tried to the end of its own budget.
+	writeTimeout = 50 * time.Second
 )
 
 // UseCases is all that the API can do.
@@ -49,6 +57,7 @@ type UseCases struct {
 type Options struct {
 	Environment     domain.Environment
 	BaseURL         string // of this API, ends in /v1
+	OtherBaseURL    string // of the other environment's
 	TrackingBaseURL string
 	Currency        string // of goods_value
 	CursorKey       [32]byte
@@ -115,7 +124,7 @@ func (a *API) router() *gin.Engine {
 	if err := engine.SetTrustedProxies(proxies); err != nil {
 		panic(err) // prefixes that were parsed are valid
 	}
-	engine.Use(stay, a.observe)
+	engine.Use(a.observe)
 	for _, r := range routes {
 		engine.Handle(r.method, "/v1"+r.ginPath(), a.pipeline(r))
 	}

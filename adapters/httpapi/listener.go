@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gin-gonic/gin"
-
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -28,16 +26,6 @@ func (l envelopeListener) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	return &envelopeConn{Conn: conn, api: l.api}, nil
-}
-
-// stay keeps a request going when its client closes the sending side of the
-// connection, which it may do while it waits for the answer. net/http takes
-// that for a client that has left, and ends the context.
-func stay(g *gin.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(g.Request.Context()), writeTimeout)
-	defer cancel()
-	g.Request = g.Request.WithContext(ctx)
-	g.Next()
 }
 
 type envelopeConn struct {

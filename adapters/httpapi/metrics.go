@@ -33,7 +33,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "waybill_api_errors_total", Help: "Error answers by their code.",
 		}, []string{"code"}),
 		idempotency: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "waybill_idempotency_total", Help: "Successful requests with an Idempotency-Key: done first, or replayed.",
+			Name: "waybill_idempotency_total", Help: "Requests with an Idempotency-Key: done first, replayed, in conflict, or while the first one ran.",
 		}, []string{"result"}),
 		limited: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "waybill_rate_limited_total", Help: "Requests refused for a limit, by whose it was.",
@@ -51,9 +51,14 @@ func (m *Metrics) served(route, method string, status int, e domain.Environment,
 
 func (m *Metrics) failed(e *domain.Error) {
 	m.errors.WithLabelValues(e.Code).Inc()
-	if e.Code == domain.CodeRateLimitExceeded {
+	switch e.Code {
+	case domain.CodeRateLimitExceeded:
 		scope, _ := e.Details["scope"].(string)
 		m.limited.WithLabelValues(scope).Inc()
+	case domain.CodeIdempotencyConflict:
+		m.idempotency.WithLabelValues("conflict").Inc()
+	case domain.CodeIdempotencyInProgress:
+		m.idempotency.WithLabelValues("in_progress").Inc()
 	}
 }
 

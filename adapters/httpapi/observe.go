@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -24,6 +25,8 @@ func callOf(g *gin.Context) *call { return g.MustGet(callKey).(*call) }
 func (a *API) observe(g *gin.Context) {
 	begun := time.Now()
 	c := &call{Context: g, environment: a.Environment, requestID: a.requestID(g.Request.Header["X-Request-Id"])}
+	c.giveTime()
+	defer func() { c.stop() }()
 	g.Set(callKey, c)
 	g.Writer.Header()["X-Request-ID"] = []string{c.requestID}
 	defer func() {
@@ -33,6 +36,19 @@ func (a *API) observe(g *gin.Context) {
 		a.finished(c, time.Since(begun))
 	}()
 	g.Next()
+}
+
+// giveTime gives the request answerTimeout from now on. Its context ends with
+// that and not with its client, who may close the sending side of the
+// connection while it waits for the answer: net/http takes that for a client
+// that has left.
+func (c *call) giveTime() {
+	if c.stop != nil {
+		c.stop()
+	}
+	var ctx context.Context
+	ctx, c.stop = context.WithTimeout(context.WithoutCancel(c.Request.Context()), answerTimeout)
+	c.Request = c.Request.WithContext(ctx)
 }
 
 func (a *API) requestID(sent []string) string {

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/url"
+	"slices"
 
 	"waybill/domain"
 )
@@ -40,7 +41,8 @@ func whole(n int) meta { return meta{Limit: n} }
 func (c *call) listBinding() string {
 	filters := url.Values{}
 	for name, sent := range c.query.values {
-		if name != "cursor" && name != "limit" {
+		saysNothing := name == "order" && slices.Equal(sent, []string{"asc"}) // the default
+		if name != "cursor" && name != "limit" && !saysNothing {
 			filters[name] = sent
 		}
 	}

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"net/netip"
 	"strings"
@@ -21,6 +22,7 @@ type call struct {
 	requestID   string
 	grant       tenancy.Grant
 	leave       func() // nil: not among the application's requests in flight
+	stop        func() // ends the time that giveTime gave
 	tenant      domain.Tenant
 	id          domain.ID         // in the path
 	query       query             // checked for names, not for values
@@ -45,22 +47,31 @@ func (a *API) pipeline(r route) gin.HandlerFunc {
 
 func (a *API) run(r route, c *call) (reply, error) {
 	if r.open {
-		if err := a.greetStranger(c); err != nil {
-			return reply{}, err
-		}
-		return r.handle(a, c)
+		return a.runOpen(r, c)
 	}
-	steps := []func(route, *call) error{
+	for _, step := range []func(route, *call) error{
 		a.admit, // 401: bearer, environment, key state; 429: rate, requests in flight
 		a.checkScope,
 		a.readPathID,
 		a.readQuery,
 		a.readKey,
 		a.readBody, // 413, 415, 400
-	}
-	for _, step := range steps {
+	} {
 		if err := step(r, c); err != nil {
 			return reply{}, a.orNotFound(r, c, err)
+		}
+	}
+	return r.handle(a, c)
+}
+
+// runOpen answers whoever asks; what is asked still has to make sense.
+func (a *API) runOpen(r route, c *call) (reply, error) {
+	if err := a.greetStranger(c); err != nil {
+		return reply{}, err
+	}
+	for _, step := range []func(route, *call) error{a.readQuery, a.readBody} {
+		if err := step(r, c); err != nil {
+			return reply{}, err
 		}
 	}
 	return r.handle(a, c)
@@ -80,7 +91,7 @@ func (a *API) orNotFound(r route, c *call, err error) error {
 }
 
 func (a *API) admit(_ route, c *call) error {
-	knock := tenancy.Knock{Environment: a.Environment, Address: clientAddress(c)}
+	knock := tenancy.Knock{Environment: a.Environment, Address: clientAddress(c), Elsewhere: a.OtherBaseURL}
 	knock.Key, knock.Malformed = bearer(c.Request.Header["Authorization"])
 	grant, err := a.Admission.Admit(c.Request.Context(), knock)
 	c.grant = grant
@@ -167,9 +178,15 @@ func (a *API) readKey(r route, c *call) (err error) {
 	return err
 }
 
+// readBody tells what is wrong with the query first: that comes before the
+// body in the order of checks, and waits only to be told with bad values.
 func (a *API) readBody(r route, c *call) (err error) {
 	c.body, err = readBody(c, r.body)
-	return err
+	c.giveTime() // what the client took to send is its own
+	if err != nil {
+		return cmp.Or(c.query.err(), err)
+	}
+	return nil
 }
 
 // once is the request as the idempotency gate knows it. The body counts in
@@ -226,7 +243,7 @@ func idempotencyKey(headers []string, required bool) (string, error) {
 			return "", nil
 		}
 		return "", &domain.Error{Kind: domain.KindMalformed, Code: domain.CodeIdempotencyKeyRequired,
-			Message: "Send an Idempotency-Key header of 8 to 255 characters, a fresh UUID for example, and the same one when you retry."}
+			Message: "This call creates a record and needs an Idempotency-Key header of 8 to 255 characters. Send a fresh UUID, and the same one when you retry."}
 	}
 	key := headers[0]
 	for i := range len(key) {

@@ -2,10 +2,12 @@ package httpapi
 
 import (
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"waybill/domain"
@@ -63,18 +65,33 @@ func queryFault(err error) string {
 }
 
 func unknownParameter(name string, known []string) error {
-	message := "This call takes no query parameters."
+	takes := "This call takes none."
 	if len(known) > 0 {
-		message = "Unknown query parameter. This call takes " + strings.Join(known, ", ") + "."
+		takes = "This call takes " + strings.Join(known, ", ") + "."
 	}
-	e := &domain.Error{Kind: domain.KindMalformed, Code: domain.CodeInvalidRequest, Message: message}
-	if len(name) > 64 {
-		name = name[:64]
-	}
-	if name != "" { // ?=5 has a parameter that cannot be named
-		e.Details = map[string]any{"field": strings.ToValidUTF8(name, "?")}
+	e := &domain.Error{Kind: domain.KindMalformed, Code: domain.CodeInvalidRequest,
+		Message: "A query parameter has no name. " + takes}
+	if name != "" { // ?=5 has none
+		shown := shownName(name)
+		e.Message = "Unknown query parameter " + strings.TrimSuffix(shown, ".") + ". " + takes
+		e.Details = map[string]any{"field": shown}
 	}
 	return e
+}
+
+// shownName is a name as it may be repeated to people: short, and printable.
+func shownName(name string) string {
+	const most = 40
+	shown := []rune(strings.ToValidUTF8(name, "\ufffd"))
+	for i, r := range shown {
+		if !unicode.IsPrint(r) {
+			shown[i] = unicode.ReplacementChar
+		}
+	}
+	if len(shown) > most {
+		return string(shown[:most]) + "..."
+	}
+	return string(shown)
 }
 
 func (q query) reject(name, code, message string) {
@@ -129,6 +146,9 @@ func (q query) limit() int {
 	return defaultLimit
 }
 
+// rfc3339 is what time.Parse is lenient about: 1:00:00 and 01:00:00,5.
+var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
+
 // time is an RFC 3339 time. Records are kept in whole milliseconds, so a
 // finer bound is moved up to the next one: that changes no comparison.
 func (q query) time(name string) *time.Time {
@@ -136,8 +156,9 @@ func (q query) time(name string) *time.Time {
 		return nil
 	}
 	// A + that came unencoded reads as a space.
-	t, err := time.Parse(time.RFC3339Nano, strings.Replace(q.values.Get(name), " ", "+", 1))
-	if err != nil {
+	sent := strings.ToUpper(strings.Replace(q.values.Get(name), " ", "+", 1))
+	t, err := time.Parse(time.RFC3339Nano, sent)
+	if err != nil || !rfc3339.MatchString(sent) {
 		q.reject(name, domain.FieldInvalidFormat, "must be an RFC 3339 time such as 2026-11-21T10:00:00Z")
 		return nil
 	}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,6 +70,38 @@ func TestATimeIsMovedUpToTheMillisecondItBounds(t *testing.T) {
 	require.Equal(t, exact, *at("2026-11-21T12:00:00.123+02:00"), "a + that came unencoded")
 	require.Equal(t, latest, *at("9999-12-31T23:59:59-12:00"))
 	require.Equal(t, earliest, *at("0000-01-01T00:00:00Z"))
+}
+
+func TestATimeIsWrittenAsRFC3339Has(t *testing.T) {
+	for _, raw := range []string{
+		"2026-11-21T1:00:00Z", "2026-11-21T10:00:00,5Z", "2026-11-21", "2026-11-21T10:00:00", "2026-11-21T10:00Z",
+		"20261121T100000Z", "2026-11-21T24:00:00Z", "2026-02-30T10:00:00Z", "2026-11-21T10:00:00%2B2:00", "2026-11-21T10:00:00.Z",
+	} {
+		q := parsed(t, "created_after="+raw)
+		q.time("created_after")
+		require.True(t, domain.HasCode(q.err(), domain.CodeValidation), raw)
+	}
+	for _, raw := range []string{"2026-11-21t10:00:00z", "2026-11-21T10:00:00.000000000Z", "2026-11-21T10:00:00-00:00"} {
+		q := parsed(t, "created_after="+raw)
+		require.Equal(t, time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC), *q.time("created_after"), raw)
+		require.NoError(t, q.err(), raw)
+	}
+}
+
+func TestAnUnknownParameterIsNamed(t *testing.T) {
+	for raw, want := range map[string]string{
+		"page=2":                       "Unknown query parameter page. This call takes search, limit.",
+		"=5":                           "A query parameter has no name. This call takes search, limit.",
+		"a%0Ab%FF=":                    "Unknown query parameter a\ufffdb\ufffd. This call takes search, limit.",
+		strings.Repeat("p", 41) + "=1": "Unknown query parameter " + strings.Repeat("p", 40) + "... This call takes search, limit.",
+	} {
+		_, err := parseQuery(raw, []string{"search", "limit"})
+		var e *domain.Error
+		require.True(t, errors.As(err, &e), raw)
+		require.Equal(t, want, e.Message)
+	}
+	_, err := parseQuery("page=2", nil)
+	require.ErrorContains(t, err, "Unknown query parameter page. This call takes none.")
 }
 
 func TestABearerHasOneSpaceAndOneHeader(t *testing.T) {

@@ -64,9 +64,9 @@ func vehicleType(r *strictjson.Reader) domain.VehicleType {
 }
 
 // identifier is an ID as it was sent; whether it names anything is for the
-// use case to say.
+// use case to say, whatever characters it has.
 func identifier(r *strictjson.Reader, name string) *string {
-	return strictjson.Ptr(r.Text(name, strictjson.Optional, strictjson.Multiline()))
+	return strictjson.Ptr(r.Text(name, strictjson.Optional, strictjson.AnyCharacter()))
 }
 
 func texts[T ~string](values []T) []string {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
+	"time"
 
 	"waybill/domain"
 	"waybill/ports"
@@ -37,6 +39,7 @@ type Knock struct {
 	Address     string             // of the client
 	Key         string             // empty: none was sent
 	Malformed   bool               // something was sent that is no bearer token
+	Elsewhere   string             // base address of the other environment, for who took the wrong host
 }
 
 // Grant is the outcome. Allowance is told about the bucket that bites first,
@@ -117,11 +120,14 @@ func (a *Admission) identify(ctx context.Context, k Knock) (domain.Credential, e
 		return none, badKey("missing", "No API key. Send Authorization: Bearer "+domain.KeyPrefix(k.Environment)+"...")
 	}
 	environment, ok := domain.ParseAPIKey(k.Key)
-	if !ok {
+	switch {
+	case !ok && !strings.HasPrefix(k.Key, domain.KeyPrefix(domain.Live)) && !strings.HasPrefix(k.Key, domain.KeyPrefix(domain.Sandbox)):
+		return none, badKey("malformed", "This is no key of ours: one for this host begins with "+domain.KeyPrefix(k.Environment)+".")
+	case !ok:
 		return none, badKey("malformed", "The key is mistyped or cut off: its checksum does not match. Copy it again, whole.")
 	}
 	if environment != k.Environment {
-		return none, mismatch(environment, k.Environment)
+		return none, mismatch(environment, k)
 	}
 	digest := a.digest.Digest(k.Key)
 	if !a.keys.trusts(digest) {
@@ -169,28 +175,35 @@ func badKey(reason, message string) *domain.Error {
 		Message: message, Details: map[string]any{"reason": reason}}
 }
 
-func mismatch(key, host domain.Environment) *domain.Error {
+func mismatch(key domain.Environment, k Knock) *domain.Error {
 	return &domain.Error{
 		Kind: domain.KindUnauthenticated, Code: domain.CodeEnvironmentMismatch,
-		Message: "This is a " + string(key) + " key on the " + string(host) + " host. Use a " +
-			domain.KeyPrefix(host) + " key here, or call the " + string(key) + " host.",
-		Details: map[string]any{"key_environment": string(key), "host_environment": string(host)},
+		Message: "This is a " + string(key) + " key on the " + string(k.Environment) + " host. Use a " +
+			domain.KeyPrefix(k.Environment) + " key here, or call " + k.Elsewhere + ".",
+		Details: map[string]any{"key_environment": string(key), "host_environment": string(k.Environment)},
 	}
 }
 
 func limited(a ports.Allowance) *domain.Error {
 	seconds := int(a.Limit.Window.Seconds())
-	whose := map[string]string{
-		"key":      "requests for this key",
-		"business": "requests for this business",
-		"address":  "failed authentications from this address",
+	span := "in " + strconv.Itoa(seconds) + " s"
+	if a.Limit.Window == time.Minute {
+		span = "a minute"
+	}
+	spent := map[string]string{
+		"key":      "requests " + span + " for this key",
+		"business": "requests " + span + " for this business",
+		"address":  "failed authentications " + span + " from this address",
 	}[a.Scope]
+	// Whole seconds, so that the text and the header say the same. What is
+	// below a millisecond has passed before the answer arrives.
+	wait := max(time.Second, (a.RetryAfter - time.Millisecond + time.Second - 1).Truncate(time.Second))
 	return &domain.Error{
 		Kind: domain.KindLimited, Code: domain.CodeRateLimitExceeded,
-		Message: strconv.Itoa(a.Limit.Limit) + " " + whose + " in " + strconv.Itoa(seconds) + " s are used up. Try again after Retry-After seconds.",
+		Message: strconv.Itoa(a.Limit.Limit) + " " + spent + " are used up. Try again in " + strconv.Itoa(int(wait.Seconds())) + " s.",
 		Details: map[string]any{
 			"scope": a.Scope, "limit": a.Limit.Limit, "window_seconds": seconds,
 		},
-		RetryAfter: a.RetryAfter,
+		RetryAfter: wait,
 	}
 }

@@ -15,7 +15,8 @@ type IssuedKey struct {
 }
 
 // IssueKey makes a key for an application. The secret is not kept: it is
-// shown once. A nil lifetime means the key does not expire.
+// shown once. A nil lifetime means the key does not expire. Under a pepper
+// that ConfirmPepper refuses no key is made: it would open nothing.
 func (t *Tenants) IssueKey(ctx context.Context, applicationID domain.ID, e domain.Environment, scopes []domain.Scope, lifetime *time.Duration) (IssuedKey, error) {
 	key := t.mint(applicationID, e, scopes)
 	if lifetime != nil {
@@ -27,6 +28,9 @@ func (t *Tenants) IssueKey(ctx context.Context, applicationID domain.ID, e domai
 	}
 	err := t.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
 		if _, err := tx.Tenancy.Application(ctx, applicationID); err != nil {
+			return err
+		}
+		if err := t.confirmPepper(ctx, tx); err != nil {
 			return err
 		}
 		return tx.Tenancy.InsertAPIKey(ctx, key.APIKey)
@@ -46,12 +50,15 @@ func (t *Tenants) RotateKey(ctx context.Context, id domain.ID) (successor Issued
 		}
 		if old.RevokedAt != nil {
 			return &domain.Error{Kind: domain.KindConflict, Code: domain.CodeAPIKeyRevoked,
-				Message: "Key " + string(id) + " was revoked and has no successor. Create a new key for application " + string(old.ApplicationID) + "."}
+				Message: "Key " + string(id) + " was revoked and cannot be rotated. Create a new key for application " + string(old.ApplicationID) + "."}
 		}
 		successor = t.mint(old.ApplicationID, old.Environment, old.Scopes)
 		if old.ExpiresAt != nil {
 			expires := successor.CreatedAt.Add(old.ExpiresAt.Sub(old.CreatedAt))
 			successor.ExpiresAt = &expires
+		}
+		if err := t.confirmPepper(ctx, tx); err != nil {
+			return err
 		}
 		return tx.Tenancy.InsertAPIKey(ctx, successor.APIKey)
 	})

@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"waybill/adapters/clock/systemclock"
 	"waybill/adapters/identifiers/uuidv7"
@@ -15,6 +18,7 @@ import (
 	"waybill/adapters/locks/memlocks"
 	"waybill/adapters/normalizer/international"
 	"waybill/adapters/pricing/httppricing"
+	"waybill/adapters/pricing/metered"
 	"waybill/adapters/pricing/tariff"
 	"waybill/adapters/ratelimit/memlimiter"
 	"waybill/adapters/routing/straightline"
@@ -28,7 +32,7 @@ import (
 )
 
 // This file chooses the technology behind each port: one function per port,
-// and in it one switch over the settings. A new adapter is a case here.
+// which goes by the settings where there is a choice. A new adapter comes in here.
 
 const (
 	// connectTimeout is how long a start waits for the database.
@@ -41,11 +45,36 @@ func newClock() ports.Clock { return systemclock.New() }
 
 func newIdentifiers() ports.Identifiers { return uuidv7.New() }
 
-// newStorage opens what the URL of the database names.
-func newStorage(ctx context.Context, c *configs.Config, log *slog.Logger) (*gormstore.Store, func(), error) {
+// onGORM is Postgres and SQLite.
+var onGORM = storage{open: openGORM, migrate: gormstore.Migrate, status: gormMigrations}
+
+// storages are the adapters by the scheme of the database's URL; the settings
+// let no other scheme through.
+var storages = map[string]storage{"postgres": onGORM, "postgresql": onGORM, "sqlite": onGORM}
+
+func storageOf(c *configs.Config) storage {
+	scheme, _, _ := strings.Cut(c.DatabaseURL.Reveal(), "://")
+	return storages[scheme]
+}
+
+func openGORM(ctx context.Context, c *configs.Config, log *slog.Logger) (database, error) {
+	return gormstore.Open(ctx, c.DatabaseURL.Reveal(), gormstore.Options{PoolSize: c.DatabasePoolSize, Logger: log})
+}
+
+func gormMigrations(ctx context.Context, url string) ([]migrationStep, error) {
+	found, err := gormstore.MigrationStatus(ctx, url)
+	steps := make([]migrationStep, 0, len(found))
+	for _, m := range found {
+		steps = append(steps, migrationStep(m))
+	}
+	return steps, err
+}
+
+// newDatabase opens what the URL of the database names.
+func newDatabase(ctx context.Context, c *configs.Config, log *slog.Logger) (database, func(), error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	store, err := gormstore.Open(ctx, c.DatabaseURL.Reveal(), gormstore.Options{PoolSize: c.DatabasePoolSize, Logger: log})
+	store, err := storageOf(c).open(ctx, c, log)
 	if err != nil {
 		return nil, nil, &startError{
 			what: "the database cannot be opened", err: err,
@@ -102,7 +131,15 @@ func newServiceArea(c *configs.Config) (ports.ServiceArea, error) {
 // settings, since a straight line must never stand in for a road.
 func newRouting() ports.Routing { return straightline.New() }
 
-func newPricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea) (ports.Pricing, error) {
+func newPricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea, r prometheus.Registerer) (ports.Pricing, error) {
+	pricing, err := choosePricing(c, routing, area)
+	if err != nil {
+		return nil, err
+	}
+	return metered.New(pricing, r), nil
+}
+
+func choosePricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea) (ports.Pricing, error) {
 	switch c.PricingURL {
 	case "":
 		return newTariff(c, routing, area)

@@ -96,6 +96,10 @@ func (p *program) runDev(ctx context.Context, dir dataDir, c *configs.Config) er
 		return err
 	}
 	defer closeService()
+	if err := adoptPepper(ctx, s); err != nil {
+		doors.close()
+		return err
+	}
 	if err := p.welcome(ctx, dir, s, doors, c); err != nil {
 		doors.close()
 		return err
@@ -108,6 +112,16 @@ func (p *program) openDev(ctx context.Context, doors *listeners, c *configs.Conf
 		return nil, nil, err
 	}
 	return openService(ctx, c, publicURLsOf(c, origin(doors.live), origin(doors.sandbox)), log)
+}
+
+// adoptPepper takes the database over: the pepper is the data directory's, and
+// the database may be one that somebody else used before.
+func adoptPepper(ctx context.Context, s *service) error {
+	replaced, err := s.seed.tenants.AdoptPepper(ctx)
+	if err == nil && replaced {
+		s.log.Warn("database", "warning", "WAYBILL_KEY_PEPPER is another one than before: API keys made with the old one open nothing, and waybill serve with it will not start")
+	}
+	return err
 }
 
 // welcome makes the demo customer, writes dev.env, and prints what a person,

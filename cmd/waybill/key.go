@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waybill/application/tenancy"
+	"waybill/configs"
 	"waybill/domain"
 )
 
@@ -89,6 +90,19 @@ func (p *program) showIssued(k tenancy.IssuedKey) error {
 	})
 }
 
+// pepperRefused puts KEY_PEPPER_MISMATCH in the form of a start that fails, and
+// leaves any other error alone. It tells where the pepper is set, never the pepper.
+func pepperRefused(err error, c *configs.Config) error {
+	if !domain.HasCode(err, domain.CodeKeyPepperMismatch) {
+		return err
+	}
+	return &startError{
+		what:    "WAYBILL_KEY_PEPPER is not the one this database's keys were made with",
+		usedFor: "API keys, which are all refused under another one (now from " + c.Source("key_pepper") + ")",
+		fix:     "set it to that one; where it is lost, delete the row of the table key_pepper and make every key anew",
+	}
+}
+
 func (p *program) keyCreate() *cobra.Command {
 	var app, env, scopes, expiresIn string
 	cmd := &cobra.Command{
@@ -123,7 +137,7 @@ func (p *program) keyCreate() *cobra.Command {
 			return p.inOffice(cmd, func(o *office) error {
 				key, err := o.tenants.IssueKey(cmd.Context(), id, environment, granted, lifetime)
 				if err != nil {
-					return unknown(err, "application", id)
+					return pepperRefused(unknown(err, "application", id), o.config)
 				}
 				return p.showIssued(key)
 			}, "key_pepper")
@@ -178,7 +192,7 @@ func (p *program) keyRotate() *cobra.Command {
 			return p.inOffice(cmd, func(o *office) error {
 				key, err := o.tenants.RotateKey(cmd.Context(), id)
 				if err != nil {
-					return unknown(err, "key", id)
+					return pepperRefused(unknown(err, "key", id), o.config)
 				}
 				return p.showIssued(key)
 			}, "key_pepper")

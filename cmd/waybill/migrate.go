@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"waybill/adapters/storage/gormstore"
 	"waybill/configs"
 	"waybill/domain"
 )
@@ -82,12 +81,12 @@ func (p *program) migrateStatus() *cobra.Command {
 // migrateUp asks first whether the database answers: a migration has no
 // time-out that would tell soon.
 func migrateUp(ctx context.Context, c *configs.Config) error {
-	_, closeStore, err := newStorage(ctx, c, slog.New(slog.DiscardHandler))
+	_, closeStore, err := newDatabase(ctx, c, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
 	closeStore()
-	if err := gormstore.Migrate(ctx, c.DatabaseURL.Reveal()); err != nil {
+	if err := storageOf(c).migrate(ctx, c.DatabaseURL.Reveal()); err != nil {
 		return migrationFailed(c, err)
 	}
 	return nil
@@ -100,7 +99,9 @@ func migrationFailed(c *configs.Config, err error) error {
 }
 
 func (p *program) showMigrations(ctx context.Context, c *configs.Config) error {
-	steps, err := gormstore.MigrationStatus(ctx, c.DatabaseURL.Reveal())
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	steps, err := storageOf(c).status(ctx, c.DatabaseURL.Reveal())
 	if err != nil {
 		return migrationFailed(c, err)
 	}

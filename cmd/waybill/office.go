@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"waybill/adapters/storage/gormstore"
 	"waybill/application/operations"
 	"waybill/application/pickuplocations"
 	"waybill/application/tenancy"
@@ -18,7 +17,7 @@ type office struct {
 	tenants    *tenancy.Tenants
 	pickups    *pickuplocations.PickupLocations
 	operations *operations.Operations
-	store      *gormstore.Store
+	store      database
 	config     *configs.Config
 }
 

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"waybill/configs"
 )
 
 func (p *program) serve() *cobra.Command {
@@ -39,7 +42,7 @@ func (p *program) serve() *cobra.Command {
 				return err
 			}
 			defer closeService()
-			if err := upToDate(cmd.Context(), s.store); err != nil {
+			if err := mayServe(cmd.Context(), s, c); err != nil {
 				doors.close()
 				return err
 			}
@@ -56,6 +59,14 @@ func (p *program) serve() *cobra.Command {
 	}
 	addSettingFlags(cmd)
 	return cmd
+}
+
+// mayServe refuses a database on which every request would fail.
+func mayServe(ctx context.Context, s *service, c *configs.Config) error {
+	if err := upToDate(ctx, s.store); err != nil {
+		return err
+	}
+	return pepperRefused(s.seed.tenants.ConfirmPepper(ctx), c)
 }
 
 func noDatabaseNamed(dir dataDir) error {

@@ -14,7 +14,6 @@ import (
 
 	"waybill/adapters/httpapi"
 	"waybill/adapters/opsapi"
-	"waybill/adapters/storage/gormstore"
 	"waybill/configs"
 	"waybill/domain"
 )
@@ -30,7 +29,7 @@ const (
 type service struct {
 	apis  apis
 	ops   *opsapi.API
-	store *gormstore.Store
+	store database
 	log   *slog.Logger
 	seed  *seeder
 }
@@ -41,13 +40,13 @@ type apis struct {
 }
 
 func newAPIs(u httpapi.UseCases, c *configs.Config, urls publicURLs, key cursorKey, log *slog.Logger, m *httpapi.Metrics) apis {
-	api := func(e domain.Environment, baseURL string) *httpapi.API {
+	api := func(e domain.Environment, baseURL, otherBaseURL string) *httpapi.API {
 		return httpapi.New(u, httpapi.Options{
-			Environment: e, BaseURL: baseURL, TrackingBaseURL: urls.tracking, Currency: c.Currency,
+			Environment: e, BaseURL: baseURL, OtherBaseURL: otherBaseURL, TrackingBaseURL: urls.tracking, Currency: c.Currency,
 			CursorKey: key, TrustedProxies: c.TrustedProxies, Log: log, Metrics: m,
 		})
 	}
-	return apis{live: api(domain.Live, urls.live), sandbox: api(domain.Sandbox, urls.sandbox)}
+	return apis{live: api(domain.Live, urls.live, urls.sandbox), sandbox: api(domain.Sandbox, urls.sandbox, urls.live)}
 }
 
 func newRegistry() *prometheus.Registry {
@@ -56,7 +55,8 @@ func newRegistry() *prometheus.Registry {
 	return r
 }
 
-func newOps(store *gormstore.Store, r *prometheus.Registry, log *slog.Logger) *opsapi.API {
+func newOps(store database, r *prometheus.Registry, log *slog.Logger) *opsapi.API {
+	registerPools(store, r)
 	return opsapi.New(opsapi.Options{Metrics: r, Log: log, Checks: []opsapi.Check{
 		{Name: "database", Run: store.Ping},
 		{Name: "migrations", Run: func(ctx context.Context) error { return upToDate(ctx, store) }},
@@ -64,7 +64,7 @@ func newOps(store *gormstore.Store, r *prometheus.Registry, log *slog.Logger) *o
 }
 
 // upToDate refuses a database that lacks what this program was built with.
-func upToDate(ctx context.Context, store *gormstore.Store) error {
+func upToDate(ctx context.Context, store database) error {
 	pending, err := store.MigrationsPending(ctx)
 	if err != nil {
 		return err

@@ -10,7 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"waybill/adapters/httpapi"
-	"waybill/adapters/storage/gormstore"
 	"waybill/application/deliveries"
 	"waybill/application/idempotency"
 	"waybill/application/operations"
@@ -24,9 +23,9 @@ import (
 
 // The adapters that every command needs.
 var foundation = wire.NewSet(
-	newStorage,
-	wire.Bind(new(ports.Storage), new(*gormstore.Store)),
-	wire.Bind(new(ports.Bookings), new(*gormstore.Store)),
+	newDatabase,
+	wire.Bind(new(ports.Storage), new(database)),
+	wire.Bind(new(ports.Bookings), new(database)),
 	newClock, newIdentifiers, newKeyDigester, newLocks,
 )
 

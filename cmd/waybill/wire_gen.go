@@ -12,7 +12,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"log/slog"
 	"waybill/adapters/httpapi"
-	"waybill/adapters/storage/gormstore"
 	"waybill/application/deliveries"
 	"waybill/application/idempotency"
 	"waybill/application/operations"
@@ -29,7 +28,7 @@ import (
 // openService assembles a server process. The function it returns closes the
 // database, after the service has stopped.
 func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *slog.Logger) (*service, func(), error) {
-	store, cleanup, err := newStorage(ctx, c, log)
+	mainDatabase, cleanup, err := newDatabase(ctx, c, log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -41,31 +40,32 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	}
 	clock := newClock()
 	limits := newLimits(c)
-	admission := tenancy.NewAdmission(store, rateLimiter, keyDigester, clock, limits)
+	admission := tenancy.NewAdmission(mainDatabase, rateLimiter, keyDigester, clock, limits)
 	routing := newRouting()
 	serviceArea, err := newServiceArea(c)
 	if err != nil {
 		cleanup()
 		return nil, nil, err
 	}
-	pricing, err := newPricing(c, routing, serviceArea)
+	registry := newRegistry()
+	pricing, err := newPricing(c, routing, serviceArea, registry)
 	if err != nil {
 		cleanup()
 		return nil, nil, err
 	}
-	quotesQuotes := quotes.New(store, pricing, serviceArea)
+	quotesQuotes := quotes.New(mainDatabase, pricing, serviceArea)
 	locks := newLocks()
 	identifiers := newIdentifiers()
 	retention := newRetention(c)
-	gate := idempotency.NewGate(store, locks, clock, identifiers, log, retention)
+	gate := idempotency.NewGate(mainDatabase, locks, clock, identifiers, log, retention)
 	normalizer, err := newNormalizer(c)
 	if err != nil {
 		cleanup()
 		return nil, nil, err
 	}
-	recipientsRecipients := recipients.New(store, gate, clock, identifiers, normalizer)
-	pickupLocations := pickuplocations.New(store, gate, clock, identifiers)
-	deliveriesDeliveries := deliveries.New(store, store, gate, quotesQuotes, clock, identifiers, normalizer)
+	recipientsRecipients := recipients.New(mainDatabase, gate, clock, identifiers, normalizer)
+	pickupLocations := pickuplocations.New(mainDatabase, gate, clock, identifiers)
+	deliveriesDeliveries := deliveries.New(mainDatabase, mainDatabase, gate, quotesQuotes, clock, identifiers, normalizer)
 	useCases := httpapi.UseCases{
 		Admission:       admission,
 		Quotes:          quotesQuotes,
@@ -81,13 +81,12 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 		cleanup()
 		return nil, nil, err
 	}
-	registry := newRegistry()
 	metrics := httpapi.NewMetrics(registry)
 	mainApis := newAPIs(useCases, c, urls, mainCursorKey, log, metrics)
-	api := newOps(store, registry, log)
-	tenants := tenancy.NewTenants(store, keyDigester, clock, identifiers)
+	api := newOps(mainDatabase, registry, log)
+	tenants := tenancy.NewTenants(mainDatabase, keyDigester, clock, identifiers)
 	mainSeeder := &seeder{
-		storage: store,
+		storage: mainDatabase,
 		digest:  keyDigester,
 		clock:   clock,
 		tenants: tenants,
@@ -96,7 +95,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	mainService := &service{
 		apis:  mainApis,
 		ops:   api,
-		store: store,
+		store: mainDatabase,
 		log:   log,
 		seed:  mainSeeder,
 	}
@@ -107,7 +106,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 
 // openOffice assembles what the operators' commands use.
 func openOffice(ctx context.Context, c *configs.Config, log *slog.Logger) (*office, func(), error) {
-	store, cleanup, err := newStorage(ctx, c, log)
+	mainDatabase, cleanup, err := newDatabase(ctx, c, log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -118,17 +117,17 @@ func openOffice(ctx context.Context, c *configs.Config, log *slog.Logger) (*offi
 	}
 	clock := newClock()
 	identifiers := newIdentifiers()
-	tenants := tenancy.NewTenants(store, keyDigester, clock, identifiers)
+	tenants := tenancy.NewTenants(mainDatabase, keyDigester, clock, identifiers)
 	locks := newLocks()
 	retention := newRetention(c)
-	gate := idempotency.NewGate(store, locks, clock, identifiers, log, retention)
-	pickupLocations := pickuplocations.New(store, gate, clock, identifiers)
-	operationsOperations := operations.New(store, clock, identifiers)
+	gate := idempotency.NewGate(mainDatabase, locks, clock, identifiers, log, retention)
+	pickupLocations := pickuplocations.New(mainDatabase, gate, clock, identifiers)
+	operationsOperations := operations.New(mainDatabase, clock, identifiers)
 	mainOffice := &office{
 		tenants:    tenants,
 		pickups:    pickupLocations,
 		operations: operationsOperations,
-		store:      store,
+		store:      mainDatabase,
 		config:     c,
 	}
 	return mainOffice, func() {
@@ -154,7 +153,7 @@ func openPricing(c *configs.Config) (ports.Pricing, error) {
 
 // The adapters that every command needs.
 var foundation = wire.NewSet(
-	newStorage, wire.Bind(new(ports.Storage), new(*gormstore.Store)), wire.Bind(new(ports.Bookings), new(*gormstore.Store)), newClock, newIdentifiers, newKeyDigester, newLocks,
+	newDatabase, wire.Bind(new(ports.Storage), new(database)), wire.Bind(new(ports.Bookings), new(database)), newClock, newIdentifiers, newKeyDigester, newLocks,
 )
 
 // The use cases of operators.

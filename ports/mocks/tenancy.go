@@ -194,6 +194,21 @@ func (mr *MockTenancyStoreMockRecorder) APIKeys(ctx, applicationID interface{}) 
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "APIKeys", reflect.TypeOf((*MockTenancyStore)(nil).APIKeys), ctx, applicationID)
 }
 
+// AddPepperMark mocks base method.
+func (m *MockTenancyStore) AddPepperMark(ctx context.Context, mark [32]byte) ([32]byte, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "AddPepperMark", ctx, mark)
+	ret0, _ := ret[0].([32]byte)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// AddPepperMark indicates an expected call of AddPepperMark.
+func (mr *MockTenancyStoreMockRecorder) AddPepperMark(ctx, mark interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "AddPepperMark", reflect.TypeOf((*MockTenancyStore)(nil).AddPepperMark), ctx, mark)
+}
+
 // Application mocks base method.
 func (m *MockTenancyStore) Application(ctx context.Context, id domain.ID) (domain.Application, error) {
 	m.ctrl.T.Helper()
@@ -337,6 +352,20 @@ func (m *MockTenancyStore) SetApplicationDisabled(ctx context.Context, id domain
 func (mr *MockTenancyStoreMockRecorder) SetApplicationDisabled(ctx, id, disabled interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "SetApplicationDisabled", reflect.TypeOf((*MockTenancyStore)(nil).SetApplicationDisabled), ctx, id, disabled)
+}
+
+// SetPepperMark mocks base method.
+func (m *MockTenancyStore) SetPepperMark(ctx context.Context, mark [32]byte) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "SetPepperMark", ctx, mark)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// SetPepperMark indicates an expected call of SetPepperMark.
+func (mr *MockTenancyStoreMockRecorder) SetPepperMark(ctx, mark interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "SetPepperMark", reflect.TypeOf((*MockTenancyStore)(nil).SetPepperMark), ctx, mark)
 }
 
 // MockKeyDigester is a mock of KeyDigester interface.

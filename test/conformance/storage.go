@@ -32,6 +32,7 @@ func Storage(t *testing.T, open func(t *testing.T) Backend) {
 		run  func(t *testing.T, b Backend)
 	}{
 		{"tenancy", testTenancy},
+		{"pepper", testPepper},
 		{"recipients", testRecipients},
 		{"addresses", testAddresses},
 		{"pickup locations", testPickupLocations},

@@ -96,7 +96,7 @@ func testAddresses(t *testing.T, b Backend) {
 			}))
 		}
 		for i := range addresses {
-			addAddress(t, b, tenant, addresses[len(addresses)-1-i])
+			mustAddAddress(t, b, tenant, addresses[len(addresses)-1-i])
 		}
 		wantEqual(t, "Addresses", must(b.Read().Recipients.Addresses(t.Context(), tenant, recipient.ID))(t), addresses)
 	})
@@ -106,8 +106,8 @@ func testAddresses(t *testing.T, b Backend) {
 		recipient := sample.Recipient()
 		addRecipient(t, b, tenant, recipient)
 		first := sample.Address(recipient.ID)
-		addAddress(t, b, tenant, first)
-		addAddress(t, b, tenant, first) // must not count twice
+		mustAddAddress(t, b, tenant, first)
+		mustAddAddress(t, b, tenant, first) // must not count twice
 		fillAddresses(t, b, tenant, recipient.ID, domain.MaxAddressesPerRecipient-1)
 
 		_, _, err := addAddress(t, b, tenant, sample.Address(recipient.ID))
@@ -138,6 +138,13 @@ func testAddresses(t *testing.T, b Backend) {
 		}
 		fillAddresses(t, b, tenant, recipient.ID, domain.MaxAddressesPerRecipient)
 	})
+}
+
+func mustAddAddress(t testing.TB, b Backend, tenant domain.Tenant, a domain.Address) {
+	t.Helper()
+	if _, _, err := addAddress(t, b, tenant, a); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func addAddress(t testing.TB, b Backend, tenant domain.Tenant, a domain.Address) (stored domain.Address, created bool, err error) {

@@ -60,7 +60,7 @@ func testBookings(t *testing.T, b Backend) {
 		recipient := sample.Recipient(func(r *domain.Recipient) { r.Name = "" })
 		addRecipient(t, b, tenant, recipient)
 		address := sample.Address(recipient.ID)
-		addAddress(t, b, tenant, address)
+		mustAddAddress(t, b, tenant, address)
 
 		want := recipient
 		for i, name := range []string{"Efua Mensah", "Too Late"} {

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -108,6 +109,6 @@ func TestTextIsTrimmedMeasuredInCharactersAndFreeOfControls(t *testing.T) {
 		c.post("/deliveries", anOrder(inner("pickup", set("name", "two\nlines")))).invalid("pickup.name invalid_format")
 		hostile := `<script>"'; DROP TABLE deliveries; --\ ` + "\u202e\u2028"
 		c.post("/deliveries", anOrder(set("delivery_instructions", "x"+hostile+"x"))).is(201).has("data.delivery_instructions", "x"+hostile+"x")
-		c.post("/deliveries", anOrder(inner("pickup", set("latitude", -0.0), set("longitude", 0)))).invalid("pickup out_of_range")
+		c.post("/deliveries", anOrder(inner("pickup", set("latitude", math.Copysign(0, -1)), set("longitude", 0)))).invalid("pickup out_of_range")
 	})
 }

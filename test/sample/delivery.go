@@ -51,14 +51,6 @@ func Delivery(with ...func(*domain.Booking)) *domain.Delivery {
 	return d
 }
 
-// Event is the cancellation of a delivery by the platform.
-func Event(delivery domain.ID, with ...func(*domain.Event)) domain.Event {
-	return build(domain.Event{
-		ID: ID(domain.PrefixEvent), DeliveryID: delivery, Type: "delivery.cancelled", Status: domain.Cancelled,
-		Previous: domain.Assigned, Sequence: 3, OccurredAt: Now.Add(10 * time.Second), Reason: domain.ReasonNoRider,
-	}, with)
-}
-
 // BookingWrite books a delivery to a new recipient at a new address.
 func BookingWrite(t domain.Tenant, with ...func(*domain.Booking)) ports.BookingWrite {
 	recipient := Recipient()

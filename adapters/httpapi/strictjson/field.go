@@ -53,11 +53,11 @@ func (f field) text(need Need, rules []TextRule) (string, bool) {
 		return "", false
 	}
 	s := strings.TrimSpace(f.value.text())
-	multiline := false
+	multiline, anything := false, false
 	for _, r := range rules {
-		multiline = multiline || r.multiline
+		multiline, anything = multiline || r.multiline, anything || r.any
 	}
-	if message := controlCharacter(s, multiline); message != "" {
+	if message := controlCharacter(s, multiline); message != "" && !anything {
 		f.fail(CodeInvalidFormat, message)
 		return "", false
 	}

@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// TextRule is a rule for Text: Length or Multiline.
+// TextRule is a rule for Text: Length, Multiline or AnyCharacter.
 type TextRule struct {
-	length             limits
-	bounded, multiline bool
+	length                  limits
+	bounded, multiline, any bool
 }
 
 // NumberRule is a rule for Number and Integer: Between.
@@ -23,6 +23,10 @@ func Length(least, most int) TextRule { return TextRule{length: limits{least, mo
 
 // Multiline permits line feeds, carriage returns and tabs within a text.
 func Multiline() TextRule { return TextRule{multiline: true} }
+
+// AnyCharacter permits all characters, control characters too: for a text that
+// is compared and neither kept nor shown.
+func AnyCharacter() TextRule { return TextRule{any: true} }
 
 // Between bounds a number, both ends included.
 func Between(least, most float64) NumberRule { return NumberRule{least, most} }

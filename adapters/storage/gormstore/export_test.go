@@ -1,6 +1,7 @@
 package gormstore
 
 import (
+	"context"
 	"database/sql"
 
 	"waybill/domain"
@@ -12,7 +13,7 @@ func (s *Store) CommitWith(commit func(*sql.Tx) error) { s.commitTx = commit }
 // Pools are the connections, for tests that look at sessions.
 func (s *Store) Pools() (write, read *sql.DB) { return s.pools.write, s.pools.read }
 
-var RefusedByPostgres = func(err error) bool { return refusedByPostgres(nil, nil, err) }
+var RefusedByPostgres = func(err error) bool { return refusedByPostgres(context.Background(), nil, err) }
 
 // CanStore reports whether a delivery fits into a row.
 func CanStore(d *domain.Delivery) error {

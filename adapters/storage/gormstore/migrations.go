@@ -50,7 +50,7 @@ func Migrate(ctx context.Context, url string) error {
 				return nil
 			}
 			again := e.transient(err) || isPg(err, pgLockNotAvailable) ||
-				e.dialect == goose.DialectSQLite3 && try < sqliteMigrationTries
+				e.dialect == goose.DialectSQLite3 && try < sqliteMigrationTries && !isSQLite(err, sqliteFull)
 			if !again || try == migrationTries {
 				return fmt.Errorf("gormstore: migrate: %w", err)
 			}

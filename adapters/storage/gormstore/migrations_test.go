@@ -54,7 +54,7 @@ func TestMigrationsApplyOnceAndAreReported(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			names := []string{"tenancy", "directory", "deliveries", "idempotency"}
+			names := []string{"tenancy", "directory", "deliveries", "idempotency", "key pepper"}
 			for i, name := range names {
 				if b := before[i]; b.Version != int64(i+1) || b.Name != name || b.AppliedAt != nil {
 					t.Errorf("before: %+v, want %s, pending", b, name)
@@ -134,6 +134,9 @@ func TestBothEnginesHaveTheSameTablesAndColumns(t *testing.T) {
 				t.Fatal(err)
 			}
 			found = append(found, name)
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
 		}
 		slices.Sort(found)
 		return found

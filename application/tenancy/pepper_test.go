@@ -1,0 +1,140 @@
+package tenancy_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"strings"
+	"testing"
+
+	"waybill/application/tenancy"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// peppered is a digester under the pepper.
+type peppered string
+
+func (p peppered) Digest(secret string) [32]byte { return sha256.Sum256([]byte(string(p) + secret)) }
+
+// under makes the use cases of a server that has the pepper.
+func (o *office) under(pepper string, s ports.Storage) *tenancy.Tenants {
+	return tenancy.NewTenants(s, peppered(pepper), o.Clock, o.IDs)
+}
+
+func TestTheFirstPepperIsConfirmedAndAnyOtherRefused(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	for _, step := range []struct {
+		pepper  string
+		refused bool
+	}{{"salt", false}, {"salt", false}, {"sugar", true}, {"", true}, {"salt", false}} {
+		err := o.under(step.pepper, o.Store).ConfirmPepper(t.Context())
+		if !step.refused {
+			if err != nil {
+				t.Errorf("%q: %v", step.pepper, err)
+			}
+			continue
+		}
+		e := wantCode(t, err, domain.KindConflict, "KEY_PEPPER_MISMATCH")
+		if !strings.HasPrefix(e.Message, "WAYBILL_KEY_PEPPER is not the one this database's keys were made with") {
+			t.Errorf("told %q", e.Message)
+		}
+	}
+}
+
+func TestUnderAnotherPepperNoKeyIsMade(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	app := o.newApplication(t)
+	salt, sugar := o.under("salt", o.Store), o.under("sugar", o.Store)
+
+	// What makes no key claims nothing.
+	if _, err := sugar.IssueKey(t.Context(), o.IDs.ID(domain.PrefixApplication), domain.Live, nil, nil); !domain.HasCode(err, "NOT_FOUND") {
+		t.Errorf("a key of nobody: %v", err)
+	}
+	key, err := salt.IssueKey(t.Context(), app.ID, domain.Live, nil, nil)
+	if err != nil {
+		t.Fatalf("the first key: %v", err)
+	}
+	_, err = sugar.IssueKey(t.Context(), app.ID, domain.Live, nil, nil)
+	wantCode(t, err, domain.KindConflict, "KEY_PEPPER_MISMATCH")
+	_, err = sugar.RotateKey(t.Context(), key.ID)
+	wantCode(t, err, domain.KindConflict, "KEY_PEPPER_MISMATCH")
+	if all, err := sugar.Keys(t.Context(), app.ID); err != nil || len(all) != 1 {
+		t.Errorf("%d keys, %v", len(all), err)
+	}
+	if _, err := salt.RotateKey(t.Context(), key.ID); err != nil {
+		t.Errorf("rotated: %v", err)
+	}
+	if _, err := sugar.RevokeKey(t.Context(), key.ID); err != nil {
+		t.Errorf("revoking needs no pepper: %v", err)
+	}
+}
+
+func TestAnAdoptedPepperTakesThePlaceOfAnother(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	for _, step := range []struct {
+		pepper   string
+		replaced bool
+	}{{"salt", false}, {"salt", false}, {"sugar", true}, {"sugar", false}} {
+		if replaced, err := o.under(step.pepper, o.Store).AdoptPepper(t.Context()); err != nil || replaced != step.replaced {
+			t.Errorf("%s: replaced %t, %v", step.pepper, replaced, err)
+		}
+	}
+	if err := o.under("sugar", o.Store).ConfirmPepper(t.Context()); err != nil {
+		t.Errorf("the adopted one: %v", err)
+	}
+	wantCode(t, o.under("salt", o.Store).ConfirmPepper(t.Context()), domain.KindConflict, "KEY_PEPPER_MISMATCH")
+}
+
+// brokenMarks fails one of the calls about the mark.
+type brokenMarks struct {
+	ports.Storage
+	add, set error
+}
+
+type brokenMarksIn struct {
+	ports.TenancyStore
+	from *brokenMarks
+}
+
+func (b *brokenMarks) InTx(ctx context.Context, fn func(context.Context, ports.Stores) error) error {
+	return b.Storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+		tx.Tenancy = brokenMarksIn{tx.Tenancy, b}
+		return fn(ctx, tx)
+	})
+}
+
+func (b brokenMarksIn) AddPepperMark(ctx context.Context, mark [32]byte) ([32]byte, error) {
+	stored, err := b.TenancyStore.AddPepperMark(ctx, mark)
+	if b.from.add != nil {
+		return [32]byte{}, b.from.add
+	}
+	return stored, err
+}
+
+func (b brokenMarksIn) SetPepperMark(ctx context.Context, mark [32]byte) error {
+	return errors.Join(b.TenancyStore.SetPepperMark(ctx, mark), b.from.set)
+}
+
+func TestAFailureOfTheStorageIsNoMismatchAndReplacesNothing(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	if err := o.under("sugar", &brokenMarks{Storage: o.Store, add: errBroken}).ConfirmPepper(t.Context()); !errors.Is(err, errBroken) {
+		t.Errorf("got %v", err)
+	}
+	// It claimed nothing either.
+	if err := o.under("salt", o.Store).ConfirmPepper(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, broken := range []*brokenMarks{{Storage: o.Store, add: errBroken}, {Storage: o.Store, set: errBroken}} {
+		if replaced, err := o.under("sugar", broken).AdoptPepper(t.Context()); replaced || !errors.Is(err, errBroken) {
+			t.Errorf("replaced %t, %v", replaced, err)
+		}
+	}
+	if err := o.under("salt", o.Store).ConfirmPepper(t.Context()); err != nil {
+		t.Errorf("the old one is gone: %v", err)
+	}
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"database/sql"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// pooled is a database that keeps connections open, by what they are for.
+type pooled interface {
+	PoolStats() map[string]func() sql.DBStats
+}
+
+// registerPools shows how busy the connections to the database are.
+func registerPools(store database, r prometheus.Registerer) {
+	p, ok := store.(pooled)
+	if !ok {
+		return
+	}
+	for pool, stats := range p.PoolStats() {
+		gauge := func(name, help string, value func(sql.DBStats) float64) {
+			r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+				Name: name, Help: help, ConstLabels: prometheus.Labels{"pool": pool},
+			}, func() float64 { return value(stats()) }))
+		}
+		gauge("waybill_database_connections_open", "Connections to the database.",
+			func(s sql.DBStats) float64 { return float64(s.OpenConnections) })
+		gauge("waybill_database_connections_in_use", "Connections that work at the moment.",
+			func(s sql.DBStats) float64 { return float64(s.InUse) })
+		gauge("waybill_database_connections_max", "The most connections there may be.",
+			func(s sql.DBStats) float64 { return float64(s.MaxOpenConnections) })
+		r.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "waybill_database_wait_seconds_total", Help: "Time that requests waited for a connection.",
+			ConstLabels: prometheus.Labels{"pool": pool},
+		}, func() float64 { return stats().WaitDuration.Seconds() }))
+	}
+}

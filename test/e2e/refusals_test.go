@@ -1,0 +1,101 @@
+package e2e
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// The query comes before the body in the order of checks.
+func TestAQueryIsRefusedBeforeTheBody(t *testing.T) {
+	both(t, func(t *testing.T, s *server) {
+		c := s.caller(t, sandbox)
+		for query, problem := range map[string]string{
+			"?limit=":                 "limit too_short",
+			"?limit=1&limit=2":        "limit invalid_format",
+			"?status=&created_after=": "created_after too_short status too_short",
+		} {
+			for _, body := range []any{"{", strings.Repeat(" ", 65<<10), m{"a": 1}} {
+				a := c.send(http.MethodGet, "/deliveries"+query, body).refused(422, "VALIDATION_ERROR")
+				var told []string
+				for i := range a.count("error.details.fields") {
+					at := "error.details.fields." + string(rune('0'+i))
+					told = append(told, a.text(at+".field"), a.text(at+".code"))
+				}
+				if got := strings.Join(told, " "); got != problem {
+					t.Errorf("%s: %q", query, got)
+				}
+			}
+		}
+		// A bad value is judged with the fields, and those come after the body.
+		c.send(http.MethodGet, "/deliveries?limit=0", "{").refused(400, "INVALID_REQUEST")
+		c.send(http.MethodGet, "/deliveries?page=1", strings.Repeat(" ", 65<<10)).refused(400, "INVALID_REQUEST").
+			has("error.details.field", "page")
+	})
+}
+
+func TestAnIDOfOddCharactersNamesNothing(t *testing.T) {
+	both(t, func(t *testing.T, s *server) {
+		c := s.caller(t, sandbox)
+		person := c.post("/recipients", m{"phone_number": newPhone()}).is(201).id()
+		home := c.post("/recipients/"+person+"/addresses", anAddress()).is(201).id()
+		unknown := c.get("/deliveries/dlv_"+strings.Repeat("0", 32)).refused(404, "NOT_FOUND")
+		for _, odd := range []string{"rcp_\u0001", person + "\u007f", "\u0085", "rcp_\u202e"} {
+			a := c.post("/deliveries", anOrder(drop("recipient"), set("recipient_id", odd), set("recipient_address_id", home))).
+				refused(404, "NOT_FOUND")
+			if string(a.body) != string(unknown.body) {
+				t.Errorf("%q: %s", odd, a.body)
+			}
+			c.post("/deliveries", anOrder(drop("pickup"), set("pickup_location_id", odd))).refused(422, "PICKUP_LOCATION_NOT_FOUND")
+			c.send(http.MethodPost, "/quotes", aTrip(drop("pickup"), set("pickup_location_id", odd))).refused(422, "PICKUP_LOCATION_NOT_FOUND")
+		}
+	})
+}
+
+func TestTheDescriptionTakesNoParametersAndNoBody(t *testing.T) {
+	both(t, func(t *testing.T, s *server) {
+		c := s.caller(t, live).withKey("")
+		for _, path := range []string{"/openapi.json", "/openapi.yaml"} {
+			c.get(path).is(200)
+			c.get(path+"?v=1").refused(400, "INVALID_REQUEST").has("error.details.field", "v")
+			c.send(http.MethodGet, path, m{"a": 1}).refused(400, "INVALID_REQUEST")
+			c.send(http.MethodGet, path, m{}).is(200)
+		}
+	})
+}
+
+func TestAKeyOnTheWrongHostIsToldTheRightOne(t *testing.T) {
+	both(t, func(t *testing.T, s *server) {
+		for env, other := range map[string]string{live: sandbox, sandbox: live} {
+			c := s.caller(t, env)
+			stray := s.newClient(t, other, c.key)
+			a := stray.get("/api-key").refused(401, "ENVIRONMENT_MISMATCH").
+				has("error.details.key_environment", env, "error.details.host_environment", other)
+			if !strings.HasSuffix(a.text("message"), "or call "+s.base(env)+".") {
+				t.Errorf("%s key: %s", env, a.text("message"))
+			}
+		}
+	})
+}
+
+func TestMetricsTellOfPricesKeysAndConnections(t *testing.T) {
+	both(t, func(t *testing.T, s *server) {
+		c := s.caller(t, sandbox)
+		c.send(http.MethodPost, "/quotes", aTrip()).is(200)
+		key := newKeyText()
+		c.post("/deliveries", anOrder(), idem(key)).is(201)
+		c.post("/deliveries", anOrder(), idem(key)).refused(409, "IDEMPOTENCY_CONFLICT")
+		figures := s.ops(t, "/metrics")
+		pool := map[string]string{sqlite: "write", postgres: "all"}[s.engine]
+		for _, name := range []string{
+			`waybill_pricing_requests_total{result="priced"}`, `waybill_pricing_requests_total{result="unavailable"}`,
+			`waybill_idempotency_total{result="created"}`, `waybill_idempotency_total{result="conflict"}`,
+			`waybill_database_connections_open{pool="` + pool + `"}`, `waybill_database_connections_in_use{pool="` + pool + `"}`,
+			`waybill_database_connections_max{pool="` + pool + `"}`, `waybill_database_wait_seconds_total{pool="` + pool + `"}`,
+		} {
+			if !strings.Contains(figures, "\n"+name+" ") {
+				t.Errorf("there is no %s", name)
+			}
+		}
+	})
+}

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"net/url"
-	"slices"
 
 	"waybill/domain"
 )
@@ -41,8 +40,7 @@ func whole(n int) meta { return meta{Limit: n} }
 func (c *call) listBinding() string {
 	filters := url.Values{}
 	for name, sent := range c.query.values {
-		saysNothing := name == "order" && slices.Equal(sent, []string{"asc"}) // the default
-		if name != "cursor" && name != "limit" && !saysNothing {
+		if name != "cursor" && name != "limit" {
 			filters[name] = sent
 		}
 	}

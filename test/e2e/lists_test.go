@@ -98,7 +98,6 @@ func TestAListIsWalkedByItsCursors(t *testing.T) {
 		slices.Reverse(newest)
 		same("descending", walk(t, c, "/deliveries?order=desc", 7), newest)
 		same("an explicit asc", walk(t, c, "/deliveries?order=asc", 60), want)
-		c.get("/deliveries" + escaped("cursor", c.get("/deliveries?limit=1").text("meta.next_cursor")) + "&order=asc").is(200)
 		same("exactly one page", walk(t, c, "/deliveries", 60, 60), want)
 
 		// Rows made while a list is read come behind what was there.

@@ -15,6 +15,14 @@ func underPepper(environ []string, pepper string) []string {
 	return append(others, pepperEnv+"="+pepper)
 }
 
+// refusal is a command that should end by itself; a server that starts all the
+// same ends the test.
+func refusal(t *testing.T, environ []string, args ...string) outcome {
+	t.Helper()
+	r := start(t, environ, args...)
+	return outcome{r.wait(t), r.stdout.String(), r.stderr.String()}
+}
+
 func TestUnderAnotherPepperNothingIsServedAndNoKeyMade(t *testing.T) {
 	t.Parallel()
 	environ := served(t)
@@ -39,7 +47,7 @@ func TestUnderAnotherPepperNothingIsServedAndNoKeyMade(t *testing.T) {
 		{"key", "create", "--app", app, "--env", "live", "--scopes", "all"},
 		{"key", "rotate", key["id"].(string)},
 	} {
-		if o := command(t, wrong, args...); o.code != exitFailure || o.stderr != want || o.stdout != "" {
+		if o := refusal(t, wrong, args...); o.code != exitFailure || o.stderr != want || o.stdout != "" {
 			t.Errorf("%v: exit code %d\n%s%s", args, o.code, o.stdout, o.stderr)
 		}
 	}
@@ -64,7 +72,7 @@ func TestServersOfOneDatabaseShareItsPepper(t *testing.T) {
 	t.Parallel()
 	environ := served(t)
 	r, _ := startServe(t, environ)
-	o := command(t, underPepper(environ, strings.Repeat("q", 32)), "serve", "--json")
+	o := refusal(t, underPepper(environ, strings.Repeat("q", 32)), "serve", "--json")
 	if o.code != exitFailure || !strings.HasPrefix(o.stderr, `{"error":{"code":"CANNOT_START","message":"WAYBILL_KEY_PEPPER is not the one`) {
 		t.Errorf("exit code %d\n%s", o.code, o.stderr)
 	}

@@ -159,9 +159,13 @@ func (s *sender) post(ctx context.Context, o *order, target string) (reply, erro
 	}
 	// net/http would repeat by itself what it takes for safe; every try is to be ours.
 	req.GetBody = nil
-	req.Header.Set("Authorization", "Bearer "+s.customer.Key)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header["Idempotency-Key"] = []string{o.key}
+	return s.do(req)
+}
+
+func (s *sender) do(req *http.Request) (reply, error) {
+	req.Header.Set("Authorization", "Bearer "+s.customer.Key)
 	res, err := s.client.Do(req)
 	if err != nil {
 		return reply{}, err

@@ -1,6 +1,7 @@
 // Package faults breaks what Waybill runs on, under load, and looks at what
 // is left: the real program, several processes of it, killed with -9 while
-// clients send, repeat and repeat at once what they want created.
+// clients send, repeat and repeat at once what they want created; their database
+// gone, silent or out of room, and back again.
 //
 // Afterwards Check, one SQL program for both engines, tells every breach of
 // what must hold in a database that nothing is writing to; other tests may

@@ -177,16 +177,21 @@ func (s storm) place(t *testing.T) (url string, env []string, binary string) {
 		t.Fatal(err)
 	}
 	url = freshDatabase(t, s.engine)
-	env = []string{
+	env = settings(url)
+	if s.plant != "" {
+		env = append(env, "WAYBILL_PLANT="+s.plant)
+	}
+	return url, env, binary
+}
+
+// settings are those of every server here.
+func settings(url string) []string {
+	return []string{
 		"WAYBILL_DATABASE_URL=" + url,
 		"WAYBILL_KEY_PEPPER=" + strings.Repeat("5a", 32), "WAYBILL_SECRET_KEY=" + strings.Repeat("a5", 32),
 		"WAYBILL_RATE_LIMIT_PER_KEY=1000000/1s",
 		"WAYBILL_LOG_LEVEL=warn",
 	}
-	if s.plant != "" {
-		env = append(env, "WAYBILL_PLANT="+s.plant)
-	}
-	return url, env, binary
 }
 
 // sendAll sends every order, no faster than the servers die.

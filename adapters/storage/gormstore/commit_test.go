@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -96,6 +97,67 @@ func TestACommitThatSQLiteRefusedIsNoUnknownOutcomeAndLeavesNoTransactionOpen(t 
 		t.Errorf("Book: %v, want a plain failure", err)
 	}
 	wantCommittedOnce(t, s, w, nil)
+}
+
+func TestAFullDiskStopsACommitAndIsNoUnknownOutcome(t *testing.T) {
+	s := openSQLite(t)
+	w := sample.BookingWrite(newTenant(t, s))
+	s.CommitWith(func(tx *sql.Tx) error {
+		_, err := tx.Exec("PRAGMA max_page_count = 1")
+		if err != nil {
+			return err
+		}
+		_, full := tx.Exec("CREATE TABLE ballast AS SELECT zeroblob(1000000) AS weight")
+		return errors.Join(full, tx.Rollback())
+	})
+	err := s.Book(t.Context(), w)
+	s.CommitWith((*sql.Tx).Commit)
+	if err == nil || !strings.Contains(err.Error(), "disk is full") || errors.Is(err, ports.ErrOutcomeUnknown) {
+		t.Errorf("Book: %v, want the plain failure of a full disk", err)
+	}
+	wantCommittedOnce(t, s, w, nil)
+}
+
+func TestAFullDiskLeavesNoHalfOfABookingAndStopsNoReads(t *testing.T) {
+	s := openSQLite(t)
+	tenant := newTenant(t, s)
+	write, _ := s.Pools()
+	pages := func(most int) {
+		t.Helper()
+		if _, err := write.ExecContext(t.Context(), fmt.Sprintf("PRAGMA max_page_count = %d", most)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pages(1) // SQLite takes it for the number there are now
+
+	booked := 0
+	w := sample.BookingWrite(tenant)
+	err := s.Book(t.Context(), w)
+	for ; err == nil && booked < 1000; err = s.Book(t.Context(), w) {
+		booked++
+		w = sample.BookingWrite(tenant)
+	}
+	if err == nil || !strings.Contains(err.Error(), "disk is full") || errors.Is(err, ports.ErrOutcomeUnknown) {
+		t.Fatalf("after %d bookings: %v, want the plain failure of a full disk", booked, err)
+	}
+	if _, err := s.Read().Idempotency.Find(t.Context(), tenant, w.Key.Key); !errors.Is(err, domain.ErrNotFound) {
+		t.Errorf("the key of the refused booking: %v, want ErrNotFound", err)
+	}
+	if _, err := s.Read().Recipients.Get(t.Context(), tenant, w.Recipient.ID); !errors.Is(err, domain.ErrNotFound) {
+		t.Errorf("the recipient of the refused booking: %v, want ErrNotFound", err)
+	}
+	list, err := s.Read().Deliveries.List(t.Context(), tenant, domain.DeliveryFilter{}, domain.PageRequest{Limit: 1000})
+	if err != nil || len(list) != booked {
+		t.Errorf("%d deliveries (error %v), want %d", len(list), err, booked)
+	}
+
+	pages(1_000_000)
+	if err := s.Book(t.Context(), w); err != nil {
+		t.Errorf("with room again: %v", err)
+	}
+	if err := s.Book(t.Context(), w); !errors.Is(err, ports.ErrKeyTaken) {
+		t.Errorf("once more: %v, want ErrKeyTaken", err)
+	}
 }
 
 func TestACommitIsNotCancelledWithItsCaller(t *testing.T) {

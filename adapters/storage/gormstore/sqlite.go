@@ -22,6 +22,7 @@ import (
 const (
 	sqliteError          = 1
 	sqliteBusy           = 5
+	sqliteFull           = 13
 	sqliteForeignKey     = 787
 	sqlitePrimaryKey     = 1555
 	sqliteUnique         = 2067
@@ -64,11 +65,8 @@ var sqliteEngine = engine{
 		e, ok := errors.AsType[*sqlitedriver.Error](err)
 		return ok && e.Code() == sqliteForeignKey
 	},
-	transient: func(err error) bool {
-		e, ok := errors.AsType[*sqlitedriver.Error](err)
-		return ok && e.Code()&sqlitePrimaryCode == sqliteBusy
-	},
-	refused: refusedBySQLite,
+	transient: func(err error) bool { return isSQLite(err, sqliteBusy) },
+	refused:   refusedBySQLite,
 	tableMissing: func(err error) bool {
 		e, ok := errors.AsType[*sqlitedriver.Error](err)
 		return ok && e.Code() == sqliteError && strings.Contains(e.Error(), sqliteMissingTable)
@@ -78,10 +76,19 @@ var sqliteEngine = engine{
 // refusedBySQLite asks whether the transaction is still open: then COMMIT did
 // nothing, as with SQLITE_BUSY. Otherwise SQLite rolled back by itself after a
 // failure of the disk, and the log may hold a whole commit that a crash would
-// bring back: the outcome is unknown.
-func refusedBySQLite(ctx context.Context, conn *sql.Conn, _ error) bool {
-	_, err := conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+// bring back: the outcome is unknown. A disk that was full is the exception: the
+// page that makes a commit whole is the last one, and did not fit.
+func refusedBySQLite(ctx context.Context, conn *sql.Conn, err error) bool {
+	if isSQLite(err, sqliteFull) {
+		return true
+	}
+	_, err = conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
 	return err == nil
+}
+
+func isSQLite(err error, primary int) bool {
+	e, ok := errors.AsType[*sqlitedriver.Error](err)
+	return ok && e.Code()&sqlitePrimaryCode == primary
 }
 
 func openSQLite(address string, o Options) (*pools, error) {

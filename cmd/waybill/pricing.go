@@ -83,6 +83,6 @@ func servePricing(ctx context.Context, door net.Listener, handler http.Handler, 
 	if err != nil {
 		err = errors.Join(err, server.Close())
 	}
-	<-served // http.ErrServerClosed
+	_ = <-served // http.ErrServerClosed
 	return err
 }

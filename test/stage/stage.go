@@ -96,6 +96,7 @@ type Clock struct {
 	past atomic.Int64 // nanoseconds since Noon
 }
 
+// Now is the time shown, after the step.
 func (c *Clock) Now() time.Time { return Noon.Add(time.Duration(c.past.Add(int64(c.Step)))) }
 
 // GoOn moves the clock, back too.
@@ -104,8 +105,13 @@ func (c *Clock) GoOn(d time.Duration) { c.past.Add(int64(d)) }
 // IDs are unique among their like and in order.
 type IDs struct{ n atomic.Uint64 }
 
+// ID sorts behind those before it.
 func (i *IDs) ID(p domain.Prefix) domain.ID { return domain.MakeID(p, i.next()) }
-func (i *IDs) Reference() domain.Reference  { return domain.MakeReference(i.n.Add(1)) }
+
+// Reference is one nobody had before.
+func (i *IDs) Reference() domain.Reference { return domain.MakeReference(i.n.Add(1)) }
+
+// APIKey is one nobody had before.
 func (i *IDs) APIKey(e domain.Environment) string {
 	half := i.next()
 	return domain.MakeAPIKey(e, [32]byte(slices.Concat(half[:], half[:])))
@@ -120,7 +126,10 @@ func (i *IDs) next() (bytes [16]byte) {
 // cases get phone numbers that were normalised before.
 type FoldCase struct{}
 
+// PhoneNumber is not for use cases to ask.
 func (FoldCase) PhoneNumber(string) (domain.PhoneNumber, bool) { panic("not for use cases") }
+
+// MatchKey ignores case and spacing.
 func (FoldCase) MatchKey(address string) string {
 	return strings.ToLower(strings.Join(strings.Fields(address), " "))
 }

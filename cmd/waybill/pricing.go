@@ -83,6 +83,8 @@ func servePricing(ctx context.Context, door net.Listener, handler http.Handler, 
 	if err != nil {
 		err = errors.Join(err, server.Close())
 	}
-	_ = <-served // http.ErrServerClosed
+	if closed := <-served; !errors.Is(closed, http.ErrServerClosed) {
+		err = errors.Join(err, closed)
+	}
 	return err
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // plantedPause is how long a window stays open into which a process may die.
-const plantedPause = 5 * time.Millisecond
+const plantedPause = 25 * time.Millisecond
 
 // plantedBug is Book with the rule broken that WAYBILL_PLANT names. The tests
 // in test/faults have to notice; no other program is built with this file.

@@ -83,7 +83,7 @@ func (a *API) finished(c *call, took time.Duration) {
 		slog.String("method", knownMethod(c.Request.Method)),
 		slog.String("route", route),
 		slog.Int("status", status),
-		slog.Duration("took", took),
+		slog.Float64("took_ms", float64(took.Microseconds())/1000),
 		slog.String("application_id", string(c.tenant.ApplicationID)),
 	)
 }

@@ -14,7 +14,7 @@ import (
 var loggable = map[string]bool{
 	slog.TimeKey: true, slog.LevelKey: true, slog.MessageKey: true,
 	// a request
-	"request_id": true, "environment": true, "method": true, "route": true, "status": true, "took": true,
+	"request_id": true, "environment": true, "method": true, "route": true, "status": true, "took_ms": true,
 	"application_id": true, "business_id": true, "delivery_id": true, "attempt": true, "try": true,
 	"code": true, "error": true, "panic": true, "cause": true, "stack": true,
 	// a statement, which has no values in it

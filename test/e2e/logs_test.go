@@ -46,7 +46,7 @@ func (s *server) hideFields(value any) {
 // requestFields are all that the line of a request may have.
 var requestFields = map[string]bool{
 	"time": true, "level": true, "msg": true, "request_id": true, "environment": true, "method": true,
-	"route": true, "status": true, "took": true, "application_id": true,
+	"route": true, "status": true, "took_ms": true, "application_id": true,
 }
 
 var (

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -169,6 +170,10 @@ func (v *victim) tail() string {
 	return strings.Join(last, "\n")
 }
 
+// handedOut are the addresses of freeAddress: one that is free may still be
+// meant for a server that is about to start.
+var handedOut sync.Map
+
 // freeAddress is a port below those that outgoing connections take: while a
 // server is down, one of the many clients must not sit on its port.
 func freeAddress(t *testing.T) string {
@@ -176,6 +181,9 @@ func freeAddress(t *testing.T) string {
 	var failed error
 	for range 100 {
 		address := fmt.Sprintf("127.0.0.1:%d", 10000+rand.IntN(5000))
+		if _, taken := handedOut.LoadOrStore(address, true); taken {
+			continue
+		}
 		l, err := net.Listen("tcp", address)
 		if err == nil {
 			if err = l.Close(); err == nil {

@@ -33,7 +33,7 @@ import (
 // server is one server for the command.
 type server struct {
 	env  string       // the variable that carries the URL, e.g. WAYBILL_TEST_POSTGRES_URL
-	url  string       // its value
+	url  string       // its value; of what tests start themselves, the program's path
 	from string       // where the server comes from, for the reader of the output
 	stop func() error // never nil; ends the server where this program started it
 }
@@ -52,6 +52,8 @@ func (e *leftOut) Unwrap() error { return e.err }
 // sources lists the servers; a new one is a file with such a function.
 var sources = []func(ctx context.Context) (*server, error){
 	findPostgres,
+	findRedis,
+	findPgBouncer,
 }
 
 func main() {
@@ -210,7 +212,7 @@ func watchGoRun(signals chan<- os.Signal) (stop func()) {
 
 func notice(missing *leftOut) {
 	const line = "************************************************************************"
-	fmt.Fprintf(os.Stderr, "\n%s\n%s\n*\n*   %s WAS LEFT OUT. What it would check is NOT checked in this run.\n*\n*   Why: %s\n*\n*   Install it, or name one: %s=URL\n*\n%s\n%s\n\n",
+	fmt.Fprintf(os.Stderr, "\n%s\n%s\n*\n*   %s WAS LEFT OUT. What it would check is NOT checked in this run.\n*\n*   Why: %s\n*\n*   Install it, or name one in %s\n*\n%s\n%s\n\n",
 		line, line, strings.ToUpper(missing.name), strings.ReplaceAll(missing.err.Error(), "\n", "\n*        "), missing.env, line, line)
 }
 

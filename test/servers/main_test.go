@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// program prepares a run with temporary files in tmp. The variable that names a
-// Postgres stays: under `make test` this run shares the outer one's server.
+// program prepares a run with temporary files in tmp. The variables that name
+// servers stay: under `make test` this run shares the outer one's.
 func program(t *testing.T, tmp string, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	if testing.Short() {
@@ -47,14 +47,20 @@ func TestTheCommandsExitCodeIsPassedOn(t *testing.T) {
 }
 
 func TestANamedServerThatDoesNotAnswerIsAnErrorWithoutItsPassword(t *testing.T) {
-	cmd, output := program(t, t.TempDir(), "--", "echo", "the command ran")
-	cmd.Env = append(cmd.Env, postgresEnv+"=postgres://someone:hunter2@127.0.0.1:1/x")
-	if err := cmd.Run(); err == nil {
-		t.Error("exit code 0")
-	}
-	for _, unwanted := range []string{"the command ran", "hunter2"} {
-		if strings.Contains(output.String(), unwanted) {
-			t.Errorf("the output has %q:\n%s", unwanted, output)
+	for _, named := range []string{
+		postgresEnv + "=postgres://someone:hunter2@127.0.0.1:1/x",
+		redisEnv + "=redis://:hunter2@127.0.0.1:1/0",
+		redisEnv + "=redis://:hunter2/@127.0.0.1/0",
+	} {
+		cmd, output := program(t, t.TempDir(), "--", "echo", "the command ran")
+		cmd.Env = append(cmd.Env, named)
+		if err := cmd.Run(); err == nil {
+			t.Errorf("%s: exit code 0", named)
+		}
+		for _, unwanted := range []string{"the command ran", "hunter2"} {
+			if strings.Contains(output.String(), unwanted) {
+				t.Errorf("%s: the output has %q:\n%s", named, unwanted, output)
+			}
 		}
 	}
 }
@@ -87,7 +93,7 @@ func TestASignalEndsTheCommandWithItsChildrenAndTheServers(t *testing.T) {
 		t.Errorf("exit code %d, want 143; output:\n%s", got, output)
 	}
 	waitFor(t, "the command's child to end", func() bool { return ended(grandchild) })
-	if left, _ := filepath.Glob(filepath.Join(tmp, "waybill-postgres-*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(tmp, "waybill-*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }

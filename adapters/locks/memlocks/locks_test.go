@@ -2,55 +2,21 @@ package memlocks
 
 import (
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"waybill/ports"
+	"waybill/test/conformance"
 )
 
-func TestOfManyAtOnceOneGetsTheLock(t *testing.T) {
+func TestConformance(t *testing.T) {
 	t.Parallel()
-	l := New()
-	for round := range 50 {
-		var acquired atomic.Int64
-		var wg sync.WaitGroup
-		for range 16 {
-			wg.Go(func() {
-				if _, ok := l.TryLock(t.Context(), fmt.Sprint(round)); ok {
-					acquired.Add(1)
-				}
-			})
-		}
-		wg.Wait()
-		if acquired.Load() != 1 {
-			t.Fatalf("%d got the lock, want 1", acquired.Load())
-		}
-	}
-}
-
-func TestAReleasedLockCanBeTakenAgainAndNamesAreApart(t *testing.T) {
-	t.Parallel()
-	l := New()
-	release, ok := l.TryLock(t.Context(), "a")
-	if !ok {
-		t.Fatal("a free lock was refused")
-	}
-	if _, ok := l.TryLock(t.Context(), "b"); !ok {
-		t.Error("another name was refused")
-	}
-	none, ok := l.TryLock(t.Context(), "a")
-	if ok || none == nil {
-		t.Fatal("a held lock was given away, or there is no release")
-	}
-	none() // of a lock that was not acquired: frees nothing
-	if _, ok := l.TryLock(t.Context(), "a"); ok {
-		t.Fatal("the release of a refused try freed the lock")
-	}
-	release()
-	if _, ok := l.TryLock(t.Context(), "a"); !ok {
-		t.Error("a released lock was refused")
-	}
+	conformance.Locks(t, func(*testing.T) (one, other ports.Locks) {
+		l := New()
+		return l, l
+	})
 }
 
 func TestALockEndsByItselfAfterTenSeconds(t *testing.T) {

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"waybill/test/servers/process"
 )
 
 // MinMajor is the oldest major version of Postgres that Waybill supports.
@@ -54,34 +56,9 @@ func FindBinaries(ctx context.Context) (Binaries, error) {
 	return Binaries{}, fmt.Errorf("%w: need postgres and initdb, version %d or newer, in PATH or /usr/lib/postgresql/*/bin", ErrNotInstalled, MinMajor)
 }
 
-// Install installs Debian's postgresql package, sending apt's output to
-// stderr. It works for root where apt-get exists and returns an error
-// elsewhere. The package may start a cluster of its own; nothing here uses it,
-// as Start takes a free port and its own directory.
-func Install(ctx context.Context) error {
-	if os.Geteuid() != 0 {
-		return errors.New("install Postgres: only root may, and this is another user")
-	}
-	apt, err := exec.LookPath("apt-get")
-	if err != nil {
-		return errors.New("install Postgres: no apt-get here")
-	}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
-	defer cancel()
-	for _, args := range [][]string{
-		{"update"},
-		{"install", "-y", "--no-install-recommends", "postgresql"},
-	} {
-		// Two test runs may install at once; the second waits for the lock.
-		cmd := exec.CommandContext(ctx, apt, append([]string{"-o", "DPkg::Lock::Timeout=120"}, args...)...)
-		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-		cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-		if err := cmd.Run(); err != nil {
-			return fmt.Errorf("install Postgres: apt-get %s: %w", args[0], err)
-		}
-	}
-	return nil
-}
+// Install installs Debian's postgresql package. The cluster it may start is not
+// used: Start takes a free port and its own directory.
+func Install(ctx context.Context) error { return process.Install(ctx, "postgresql") }
 
 func candidateDirs(ctx context.Context) []string {
 	dirs := filepath.SplitList(os.Getenv("PATH"))
@@ -124,7 +101,7 @@ func majorVersion(ctx context.Context, dir string) (int, error) {
 			return 0, os.ErrNotExist // a directory closed to us is as good as none
 		}
 	}
-	if os.Geteuid() == 0 && !traversable(dir) {
+	if os.Geteuid() == 0 && !process.Traversable(dir) {
 		return 0, errors.New("closed to the user that would run it in place of root")
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)

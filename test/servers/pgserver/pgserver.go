@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"waybill/test/servers/process"
+
 	"github.com/jackc/pgx/v5"
 )
 
@@ -22,9 +22,8 @@ const (
 	startTimeout = 60 * time.Second
 	stopTimeout  = 30 * time.Second
 
-	// Ports below the range from which Linux and macOS take the local end of
-	// outgoing connections, so that Restart finds its port free.
-	firstPort, lastPort = 15432, 31999
+	// orphaned is Postgres's immediate shutdown.
+	orphaned = syscall.SIGQUIT
 )
 
 // Server is one running Postgres. URL, Port and Dir never change, also not
@@ -35,10 +34,10 @@ type Server struct {
 	Dir  string // data, and the log in Dir/server.log
 
 	binaries Binaries
-	owner    *owner
+	owner    *process.User
 
 	mu      sync.Mutex
-	process *process // nil while the server is down
+	process *process.Process // nil while the server is down
 	stopped bool
 }
 
@@ -53,11 +52,11 @@ func Start(ctx context.Context) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	own, err := findOwner()
+	own, err := process.NotRoot()
 	if err != nil {
 		return nil, err
 	}
-	dir, err := makeDir(own)
+	dir, err := process.MakeDir("postgres", own)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +72,7 @@ func Start(ctx context.Context) (_ *Server, err error) {
 	// Between finding a port free and Postgres binding it, another process may
 	// take it: try a few.
 	for attempt := 1; ; attempt++ {
-		port, err := freePort()
+		port, err := process.FreePort()
 		if err != nil {
 			return nil, err
 		}
@@ -140,7 +139,7 @@ func (s *Server) Restart(ctx context.Context) error {
 // launch starts the process and waits until it answers. s.mu is held, or s is
 // not shared yet.
 func (s *Server) launch(ctx context.Context) error {
-	logFile, err := os.OpenFile(filepath.Join(s.Dir, "server.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	logFile, err := os.OpenFile(s.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("open the log of the test Postgres: %w", err)
 	}
@@ -155,27 +154,27 @@ func (s *Server) launch(ctx context.Context) error {
 	)
 	cmd.Dir = s.Dir
 	cmd.Stdout, cmd.Stderr = logFile, logFile
-	process, err := startProcess(cmd, s.owner)
+	started, err := process.Start(cmd, s.owner, orphaned)
 	if err != nil {
 		return fmt.Errorf("start %s: %w", cmd.Path, err)
 	}
-	if err := s.waitUntilReady(ctx, process); err != nil {
-		process.end(syscall.SIGQUIT, stopTimeout)
-		return fmt.Errorf("start Postgres on 127.0.0.1:%d: %w; its log ends with:\n%s", s.Port, err, s.logTail())
+	if err := s.waitUntilReady(ctx, started); err != nil {
+		started.End(syscall.SIGQUIT, stopTimeout)
+		return fmt.Errorf("start Postgres on 127.0.0.1:%d: %w; its log ends with:\n%s", s.Port, err, process.LogTail(s.logFile()))
 	}
-	s.process = process
+	s.process = started
 	return nil
 }
 
-func (s *Server) waitUntilReady(ctx context.Context, p *process) error {
+func (s *Server) waitUntilReady(ctx context.Context, p *process.Process) error {
 	var last error
 	for {
 		if last = s.ping(ctx); last == nil {
 			return nil
 		}
 		select {
-		case <-p.done:
-			return fmt.Errorf("the process ended: %w", p.err)
+		case <-p.Done():
+			return fmt.Errorf("the process ended: %w", p.Err())
 		case <-ctx.Done():
 			return fmt.Errorf("%w; it last answered: %w", ctx.Err(), last)
 		case <-time.After(25 * time.Millisecond):
@@ -208,7 +207,7 @@ func (s *Server) end(signal os.Signal) error {
 	if s.process == nil {
 		return nil
 	}
-	killed := s.process.end(signal, stopTimeout)
+	killed := s.process.End(signal, stopTimeout)
 	s.process = nil
 	if killed {
 		return fmt.Errorf("Postgres on 127.0.0.1:%d ignored %v for %v and was killed; see whether the machine is overloaded", s.Port, signal, stopTimeout)
@@ -218,19 +217,9 @@ func (s *Server) end(signal os.Signal) error {
 
 func (s *Server) dataDir() string { return filepath.Join(s.Dir, "data") }
 
-func (s *Server) logTail() string {
-	const tail = 2000
-	log, err := os.ReadFile(filepath.Join(s.Dir, "server.log"))
-	if err != nil {
-		return err.Error()
-	}
-	if len(log) > tail {
-		log = log[len(log)-tail:]
-	}
-	return string(bytes.TrimSpace(log))
-}
+func (s *Server) logFile() string { return filepath.Join(s.Dir, "server.log") }
 
-func initdb(ctx context.Context, b Binaries, own *owner, dir string) error {
+func initdb(ctx context.Context, b Binaries, own *process.User, dir string) error {
 	// One locale on every machine. C.UTF-8 compares bytes but knows the case of
 	// letters beyond ASCII; macOS lacks it.
 	locale := "C.UTF-8"
@@ -249,67 +238,19 @@ func initdb(ctx context.Context, b Binaries, own *owner, dir string) error {
 	cmd.Dir = dir
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
-	process, err := startProcess(cmd, own)
+	started, err := process.Start(cmd, own, orphaned)
 	if err != nil {
 		return fmt.Errorf("start %s: %w", cmd.Path, err)
 	}
 	select {
-	case <-process.done:
-		err = process.err
+	case <-started.Done():
+		err = started.Err()
 	case <-ctx.Done():
-		process.end(syscall.SIGTERM, stopTimeout)
+		started.End(syscall.SIGTERM, stopTimeout)
 		err = ctx.Err()
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w; it printed:\n%s", cmd.Path, err, bytes.TrimSpace(output.Bytes()))
 	}
 	return nil
-}
-
-// makeDir creates the server's directory and gives it to the server's user.
-func makeDir(own *owner) (string, error) {
-	parent := os.TempDir()
-	if own != nil && !traversable(parent) {
-		parent = "/tmp" // root's TMPDIR may be closed to the user that runs Postgres
-	}
-	dir, err := os.MkdirTemp(parent, "waybill-postgres-*")
-	if err != nil {
-		return "", fmt.Errorf("make a directory for Postgres: %w; point TMPDIR at a writable one", err)
-	}
-	// Postgres reports its data directory with links resolved.
-	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = resolved
-	}
-	if own != nil {
-		if err := os.Chown(dir, own.uid, own.gid); err != nil {
-			return "", errors.Join(fmt.Errorf("give %s to user %s: %w", dir, own.name, err), os.Remove(dir))
-		}
-	}
-	return dir, nil
-}
-
-// traversable reports whether every user may pass through dir.
-func traversable(dir string) bool {
-	for {
-		info, err := os.Stat(dir)
-		if err != nil || info.Mode().Perm()&0o001 == 0 {
-			return false
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return true
-		}
-		dir = parent
-	}
-}
-
-func freePort() (int, error) {
-	for range 100 {
-		port := firstPort + rand.IntN(lastPort-firstPort+1)
-		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err == nil {
-			return port, listener.Close()
-		}
-	}
-	return 0, fmt.Errorf("no free port found on 127.0.0.1 in 100 tries between %d and %d", firstPort, lastPort)
 }

@@ -1,0 +1,120 @@
+package redispubsub
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+var _ ports.Invalidations = (*PubSub)(nil)
+
+const (
+	channel = "waybill:invalidations"
+
+	announceTimeout = 100 * time.Millisecond
+	// reconnectPause is between two attempts to subscribe.
+	reconnectPause = 500 * time.Millisecond
+	// pingAfter is how long a connection may be silent before it is asked, and
+	// then before it is given up.
+	pingAfter = 5 * time.Second
+)
+
+var errSilent = errors.New("the connection is silent")
+
+// PubSub announces and listens on one Redis.
+type PubSub struct {
+	client    *redis.Client
+	log       *slog.Logger
+	pingAfter time.Duration
+}
+
+// New needs a client that obeys the deadlines of contexts. It connects to
+// nothing yet.
+func New(client *redis.Client, log *slog.Logger) *PubSub {
+	return &PubSub{client: client, log: log, pingAfter: pingAfter}
+}
+
+// Announce tells every process that is connected.
+func (p *PubSub) Announce(ctx context.Context, application domain.ID) {
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), announceTimeout)
+	defer cancel()
+	if err := p.client.Publish(bounded, channel, string(application)).Err(); err != nil {
+		p.log.WarnContext(ctx, "a change of keys was not announced: other processes go on with what they remember, for two seconds at most",
+			"application_id", application, "error", err)
+	}
+}
+
+// Listen calls forget, one call at a time, until ctx ends. While Redis is gone
+// it tries to connect again and again; that it went, and that it is back, is
+// logged once each.
+func (p *PubSub) Listen(ctx context.Context, forget func(application domain.ID)) {
+	gone := false
+	for {
+		err := p.hear(ctx, func(application domain.ID) {
+			if gone {
+				gone = false
+				p.log.Info("changes of keys are heard from Redis again")
+			}
+			forget(application)
+		})
+		if ctx.Err() != nil {
+			return
+		}
+		if !gone {
+			gone = true
+			p.log.Warn("changes of keys are not heard until Redis answers again: what is remembered is up to two seconds old", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(reconnectPause):
+		}
+	}
+}
+
+// hear connects once and listens until the connection is lost or ctx ends. The
+// first call of forget says that it is connected.
+func (p *PubSub) hear(ctx context.Context, forget func(application domain.ID)) error {
+	subscription := p.client.Subscribe(ctx)
+	defer subscription.Close()
+	// A read under way does not see a context end.
+	stop := context.AfterFunc(ctx, func() { _ = subscription.Close() })
+	defer stop()
+	if err := subscription.Subscribe(ctx, channel); err != nil {
+		return err
+	}
+	for asked := false; ; {
+		heard, err := subscription.ReceiveTimeout(ctx, p.pingAfter)
+		var failed net.Error
+		switch {
+		case errors.As(err, &failed) && failed.Timeout() && ctx.Err() == nil:
+			if asked {
+				return errSilent
+			}
+			asked = true
+			if err := subscription.Ping(ctx); err != nil {
+				return err
+			}
+			continue
+		case err != nil:
+			return err
+		}
+		asked = false
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		switch word := heard.(type) {
+		case *redis.Subscription:
+			forget("")
+		case *redis.Message:
+			forget(domain.ID(word.Payload))
+		}
+	}
+}

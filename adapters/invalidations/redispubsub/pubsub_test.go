@@ -1,0 +1,194 @@
+package redispubsub
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"waybill/domain"
+	"waybill/ports"
+	"waybill/test/conformance"
+	"waybill/test/redis"
+)
+
+func TestMain(m *testing.M) {
+	goredis.SetLogger(quiet{}) // it tells what these tests do on purpose
+	goleak.VerifyTestMain(m)
+}
+
+type quiet struct{}
+
+func (quiet) Printf(context.Context, string, ...any) {}
+
+func connect(t *testing.T, url string) *goredis.Client {
+	t.Helper()
+	options, err := goredis.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.MaxRetries, options.ContextTimeoutEnabled = -1, true
+	options.DialTimeout, options.ReadTimeout = time.Second, 500*time.Millisecond
+	client := goredis.NewClient(options)
+	t.Cleanup(func() { client.Close() })
+	return client
+}
+
+var silent = slog.New(slog.DiscardHandler)
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	url := redis.URL(t)
+	conformance.Invalidations(t, func(t *testing.T) (one, other ports.Invalidations) {
+		return New(connect(t, url), silent), New(connect(t, url), silent)
+	})
+}
+
+// listening is one Listen and what it heard.
+type listening struct {
+	*testing.T
+	*PubSub
+	mu     sync.Mutex
+	heard  map[domain.ID]int
+	logged bytes.Buffer // read it after stop
+	stop   func()
+}
+
+func listen(t *testing.T, url string, pingAfter time.Duration) *listening {
+	t.Helper()
+	l := &listening{T: t, heard: map[domain.ID]int{}}
+	l.PubSub = New(connect(t, url), slog.New(slog.NewTextHandler(&l.logged, nil)))
+	l.pingAfter = pingAfter
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		l.Listen(ctx, func(id domain.ID) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.heard[id]++
+		})
+	}()
+	l.stop = func() {
+		cancel()
+		<-done
+	}
+	t.Cleanup(l.stop)
+	return l
+}
+
+func (l *listening) times(id domain.ID) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.heard[id]
+}
+
+func (l *listening) until(what string, done func() bool) {
+	l.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			l.Fatalf("not so: %s", what)
+		}
+	}
+}
+
+// works announces until it is heard, which proves that all is well again.
+func (l *listening) works() {
+	l.Helper()
+	id := domain.ID(fmt.Sprintf("app_%x", rand.Uint64()))
+	l.until("an announcement is heard", func() bool {
+		l.Announce(l.Context(), id)
+		time.Sleep(5 * time.Millisecond)
+		return l.times(id) > 0
+	})
+}
+
+func TestAfterEachConnectionEverythingIsForgotten(t *testing.T) {
+	t.Parallel()
+	server := redis.Own(t)
+	l := listen(t, server.URL, time.Minute)
+	l.until("everything is forgotten at the beginning", func() bool { return l.times("") == 1 })
+	l.works()
+	for round := range 3 {
+		server.Kill()
+		if err := server.Restart(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		l.until("everything is forgotten after a restart", func() bool { return l.times("") == round+2 })
+		l.works()
+	}
+	if n := l.times(""); n != 4 {
+		t.Errorf("everything was forgotten %d times, want once for each of 4 connections", n)
+	}
+	l.stop()
+	if went, back := strings.Count(l.logged.String(), "are not heard until"), strings.Count(l.logged.String(), "again\"\n"); went != 3 || back != 3 {
+		t.Errorf("logged %d losses and %d returns, want 3 of each:\n%s", went, back, l.logged.String())
+	}
+}
+
+func TestAListenerThatStartsBeforeRedisHearsOnceItIsThere(t *testing.T) {
+	t.Parallel()
+	server := redis.Own(t)
+	server.Kill()
+	l := listen(t, server.URL, time.Minute)
+	time.Sleep(3 * reconnectPause)
+	if err := server.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l.until("everything is forgotten", func() bool { return l.times("") == 1 })
+	l.works()
+	l.stop()
+	if n := strings.Count(l.logged.String(), "are not heard until"); n != 1 {
+		t.Errorf("logged %d losses, want 1:\n%s", n, l.logged.String())
+	}
+}
+
+func TestAConnectionThatFallsSilentIsGivenUp(t *testing.T) {
+	t.Parallel()
+	server := redis.Own(t)
+	l := listen(t, server.URL, 100*time.Millisecond)
+	l.until("it listens", func() bool { return l.times("") == 1 })
+	time.Sleep(time.Second) // many pings, all of them answered
+	if n := l.times(""); n != 1 {
+		t.Errorf("connected %d times to a Redis that answers", n)
+	}
+	if err := server.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Second)
+	if err := server.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	l.until("everything is forgotten", func() bool { return l.times("") >= 2 })
+	l.works()
+}
+
+func TestAPausedRedisHoldsUpNeitherAnAnnouncementNorTheEndOfAListener(t *testing.T) {
+	t.Parallel()
+	server := redis.Own(t)
+	l := listen(t, server.URL, 100*time.Millisecond)
+	l.until("it listens", func() bool { return l.times("") == 1 })
+	if err := server.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		began := time.Now()
+		l.Announce(t.Context(), "app_x")
+		if took := time.Since(began); took > 2*announceTimeout {
+			t.Errorf("announcing took %v, want %v", took, announceTimeout)
+		}
+	}
+	began := time.Now()
+	l.stop()
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("listening ended after %v", took)
+	}
+}

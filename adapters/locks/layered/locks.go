@@ -1,0 +1,37 @@
+// Package layered puts one set of courtesy locks before another: a near one,
+// such as that of the process, and a far one, such as that of Redis. What the
+// near one refuses is not asked of the far one, and what the far one lets pass
+// because it is gone is still refused by the near one.
+package layered
+
+import (
+	"context"
+
+	"waybill/ports"
+)
+
+var _ ports.Locks = (*Locks)(nil)
+
+// Locks are two sets of locks taken one after the other.
+type Locks struct{ near, far ports.Locks }
+
+// New puts near before far.
+func New(near, far ports.Locks) *Locks { return &Locks{near: near, far: far} }
+
+// TryLock takes both locks or none.
+func (l *Locks) TryLock(ctx context.Context, name string) (release func(), acquired bool) {
+	releaseNear, acquired := l.near.TryLock(ctx, name)
+	if !acquired {
+		return releaseNear, false
+	}
+	releaseFar, acquired := l.far.TryLock(ctx, name)
+	if !acquired {
+		releaseNear()
+		return releaseFar, false
+	}
+	return func() {
+		// The far one first: who passes the near one must find it free.
+		releaseFar()
+		releaseNear()
+	}, true
+}

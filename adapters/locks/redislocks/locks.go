@@ -1,0 +1,124 @@
+package redislocks
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/sony/gobreaker/v2"
+
+	"waybill/ports"
+)
+
+var _ ports.Locks = (*Locks)(nil)
+
+const (
+	// expiry is when a lock nobody released ends by itself.
+	expiry  = 10 * time.Second
+	timeout = 50 * time.Millisecond
+
+	breakerFailures = 5 // in a row
+	breakerPause    = time.Second
+
+	prefix = "waybill:lock:"
+)
+
+// unlock removes a key where it still holds our token.
+var unlock = redis.NewScript(`if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`)
+
+// Locks are the locks of all processes on one Redis.
+type Locks struct {
+	client  redis.Cmdable
+	timeout time.Duration
+	breaker *gobreaker.CircuitBreaker[bool]
+	log     *slog.Logger
+	cause   atomic.Pointer[error] // the last failure, for the log
+}
+
+// New makes locks on a client that obeys the deadlines of contexts.
+func New(client redis.Cmdable, log *slog.Logger) *Locks {
+	l := &Locks{client: client, timeout: timeout, log: log}
+	l.cause.Store(new(error))
+	l.breaker = gobreaker.NewCircuitBreaker[bool](gobreaker.Settings{
+		Name:        "locks",
+		MaxRequests: 1,
+		Timeout:     breakerPause,
+		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= breakerFailures },
+		IsExcluded: func(err error) bool {
+			var gone *callerGoneError
+			return errors.As(err, &gone)
+		},
+		OnStateChange: l.tell,
+	})
+	return l
+}
+
+// TryLock takes the lock if nobody holds it, or if Redis does not say. release
+// is never nil, may be called more than once, and frees only what this call took.
+func (l *Locks) TryLock(ctx context.Context, name string) (release func(), acquired bool) {
+	sum := sha256.Sum256([]byte(name))
+	key, token := prefix+hex.EncodeToString(sum[:16]), newToken()
+	asked := false
+	acquired, err := l.ask(ctx, func(ctx context.Context) (bool, error) {
+		asked = true
+		return l.client.SetNX(ctx, key, token, expiry).Result()
+	})
+	switch {
+	case err == nil && !acquired:
+		return func() {}, false
+	case !asked:
+		return func() {}, true
+	}
+	return func() {
+		// The request may be over, and its lock has to go all the same.
+		_, _ = l.ask(context.WithoutCancel(ctx), func(ctx context.Context) (bool, error) {
+			return true, unlock.Run(ctx, l.client, []string{key}, token).Err()
+		})
+	}, true
+}
+
+// ask makes one call, unless the breaker is open.
+func (l *Locks) ask(ctx context.Context, call func(ctx context.Context) (bool, error)) (bool, error) {
+	return l.breaker.Execute(func() (bool, error) {
+		bounded, cancel := context.WithTimeout(ctx, l.timeout)
+		defer cancel()
+		answer, err := call(bounded)
+		switch {
+		case err == nil:
+			return answer, nil
+		case ctx.Err() != nil:
+			return false, &callerGoneError{err}
+		}
+		l.cause.Store(&err)
+		return false, err
+	})
+}
+
+// callerGoneError tells the breaker that a failure says nothing about Redis.
+type callerGoneError struct{ cause error }
+
+func (e *callerGoneError) Error() string { return "the caller went away: " + e.cause.Error() }
+func (e *callerGoneError) Unwrap() error { return e.cause }
+
+// tell logs the beginning and the end of an outage; probes that fail in between
+// are no news.
+func (l *Locks) tell(_ string, from, to gobreaker.State) {
+	switch {
+	case from == gobreaker.StateClosed:
+		l.log.Warn("courtesy locks are not shared between processes until Redis answers again", "error", *l.cause.Load())
+	case to == gobreaker.StateClosed:
+		l.log.Info("courtesy locks are shared between processes again")
+	}
+}
+
+func newToken() string {
+	var token [16]byte
+	_, _ = rand.Read(token[:]) // crypto/rand never fails
+	return string(token[:])
+}

@@ -1,0 +1,210 @@
+package redislocks
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"waybill/ports"
+	"waybill/test/conformance"
+	"waybill/test/redis"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func connect(t testing.TB, url string) *goredis.Client {
+	t.Helper()
+	options, err := goredis.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.MaxRetries, options.ContextTimeoutEnabled = -1, true
+	client := goredis.NewClient(options)
+	t.Cleanup(func() { client.Close() })
+	return client
+}
+
+var silent = slog.New(slog.DiscardHandler)
+
+// patient are locks that wait for a Redis on a busy machine, where a test is not
+// about the wait.
+func patient(t testing.TB, url string) *Locks {
+	l := New(connect(t, url), silent)
+	l.timeout = 10 * time.Second
+	return l
+}
+
+func named() string { return fmt.Sprintf("test %x", rand.Uint64()) }
+
+// keyOf finds the key of a lock, which is the only one of a server of one's own.
+func keyOf(t *testing.T, client *goredis.Client) string {
+	t.Helper()
+	keys, err := client.Keys(t.Context(), "*").Result()
+	if err != nil || len(keys) != 1 {
+		t.Fatalf("keys %q, %v, want one", keys, err)
+	}
+	return keys[0]
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	url := redis.URL(t)
+	conformance.Locks(t, func(t *testing.T) (one, other ports.Locks) {
+		return patient(t, url), patient(t, url)
+	})
+}
+
+func TestALockIsAShortKeyThatEndsAfterTenSeconds(t *testing.T) {
+	t.Parallel()
+	url := redis.Own(t).URL
+	client, l := connect(t, url), patient(t, url)
+	secret := "chosen-by-a-client-" + strings.Repeat("x", 5000)
+	release, ok := l.TryLock(t.Context(), secret)
+	if !ok {
+		t.Fatal("a free lock was refused")
+	}
+	key := keyOf(t, client)
+	if !strings.HasPrefix(key, "waybill:lock:") || len(key) > 64 || strings.Contains(key, "chosen") {
+		t.Errorf("the key is %q", key)
+	}
+	if left := client.PTTL(t.Context(), key).Val(); left > 10*time.Second || left < 9*time.Second {
+		t.Errorf("it ends in %v, want 10s", left)
+	}
+	release()
+	if n := client.DBSize(t.Context()).Val(); n != 0 {
+		t.Errorf("%d keys are left", n)
+	}
+}
+
+func TestALateReleaseDoesNotFreeTheNextHoldersLock(t *testing.T) {
+	t.Parallel()
+	url := redis.Own(t).URL
+	client, l := connect(t, url), patient(t, url)
+	late, _ := l.TryLock(t.Context(), "a")
+	client.Del(t.Context(), keyOf(t, client)) // as if it had ended
+	if _, ok := l.TryLock(t.Context(), "a"); !ok {
+		t.Fatal("the ended lock was refused")
+	}
+	late()
+	if _, ok := l.TryLock(t.Context(), "a"); ok {
+		t.Error("the late release freed the next holder's lock")
+	}
+}
+
+func TestALockIsReleasedThoughItsRequestIsOver(t *testing.T) {
+	t.Parallel()
+	l := patient(t, redis.URL(t))
+	name := named()
+	ctx, cancel := context.WithCancel(t.Context())
+	release, _ := l.TryLock(ctx, name)
+	cancel()
+	release()
+	if _, ok := l.TryLock(t.Context(), name); !ok {
+		t.Error("the lock is still held")
+	}
+}
+
+// Nothing of Redis may stop or hold up a request.
+func TestARedisThatIsPausedGoneOrBackRefusesNobody(t *testing.T) {
+	t.Parallel()
+	const slack = 100 * time.Millisecond // what a loaded machine may add
+	server := redis.Own(t)
+	var logged bytes.Buffer
+	l := New(connect(t, server.URL), slog.New(slog.NewTextHandler(&logged, nil)))
+	lock := func(within time.Duration) {
+		t.Helper()
+		began := time.Now()
+		release, ok := l.TryLock(t.Context(), named())
+		if !ok {
+			t.Error("a free lock was refused")
+		}
+		release()
+		if took := time.Since(began); took > within {
+			t.Errorf("locked and released in %v, want at most %v", took, within)
+		}
+	}
+	lines := func() int { return strings.Count(logged.String(), "\n") }
+	returns := func() {
+		t.Helper()
+		for deadline := time.Now().Add(10 * time.Second); lines()%2 == 1; time.Sleep(20 * time.Millisecond) {
+			lock(2*timeout + slack)
+			if time.Now().After(deadline) {
+				t.Fatalf("Redis is back and not asked; logged %q", logged.String())
+			}
+		}
+	}
+
+	lock(2*timeout + slack)
+	if err := server.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 { // five failures: a lock is two calls
+		lock(2*timeout + slack)
+	}
+	for range 100 {
+		lock(timeout)
+	}
+	if lines() != 1 || !strings.Contains(logged.String(), "level=WARN") {
+		t.Errorf("logged %q", logged.String())
+	}
+	if err := server.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	returns()
+
+	server.Kill()
+	for range 100 {
+		lock(2*timeout + slack)
+	}
+	if lines() != 3 {
+		t.Errorf("logged %q", logged.String())
+	}
+	if err := server.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	returns()
+	name := named()
+	if _, ok := l.TryLock(t.Context(), name); !ok {
+		t.Error("a free lock was refused")
+	}
+	if _, ok := l.TryLock(t.Context(), name); ok {
+		t.Error("a held lock was given away though Redis is back")
+	}
+}
+
+func TestCallersWhoGoAwayDoNotOpenTheBreaker(t *testing.T) {
+	t.Parallel()
+	l := patient(t, redis.URL(t))
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 20 {
+		if _, ok := l.TryLock(gone, named()); !ok {
+			t.Fatal("refused")
+		}
+	}
+	name := named()
+	l.TryLock(t.Context(), name)
+	if _, ok := l.TryLock(t.Context(), name); ok {
+		t.Error("Redis is not asked any more")
+	}
+}
+
+func BenchmarkLockAndRelease(b *testing.B) {
+	l := New(connect(b, redis.URL(b)), silent)
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		name := named()
+		for pb.Next() {
+			release, _ := l.TryLock(b.Context(), name)
+			release()
+		}
+	})
+}

@@ -1,0 +1,165 @@
+package redislimiter
+
+import (
+	"context"
+	_ "embed" // the script
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"waybill/ports"
+)
+
+var _ ports.RateLimiter = (*Limiter)(nil)
+
+const (
+	// maxLimit and maxWindow keep every product below 2^53; see window.
+	maxLimit  = 10_000_000
+	maxWindow = 24 * time.Hour
+	minWindow = time.Millisecond
+
+	prefix = "waybill:{limit}:"
+)
+
+// What the script is to do.
+const (
+	take     = "take"
+	peek     = "peek"
+	giveBack = "back"
+)
+
+//go:embed limiter.lua
+var source string
+
+var script = redis.NewScript(source)
+
+// Options are for tests.
+type Options struct {
+	// Now replaces the clock of Redis. Keys still end by that clock.
+	Now func() time.Time
+}
+
+// Limiter counts requests in Redis. It knows no time-outs but those of the
+// client and of the contexts it is given.
+type Limiter struct {
+	client redis.Scripter
+	now    func() time.Time
+}
+
+// New makes a limiter on a client that neither it nor anyone else may have
+// configured to retry: a request would be counted twice.
+func New(client redis.Scripter, o Options) *Limiter { return &Limiter{client: client, now: o.Now} }
+
+// Take counts one request against every bucket or against none; a bucket named
+// twice is counted once. Besides what Redis fails with, the only errors are
+// limits that cannot be meant: below 1 or above ten million, or a window that is
+// not whole milliseconds or outside 1 ms to 24 h.
+func (l *Limiter) Take(ctx context.Context, buckets ...ports.Bucket) (ports.Allowance, error) {
+	return l.ask(ctx, take, buckets)
+}
+
+// Peek tells what Take would answer.
+func (l *Limiter) Peek(ctx context.Context, buckets ...ports.Bucket) (ports.Allowance, error) {
+	return l.ask(ctx, peek, buckets)
+}
+
+// GiveBack takes one request off every bucket that has one.
+func (l *Limiter) GiveBack(ctx context.Context, buckets ...ports.Bucket) error {
+	_, err := l.run(ctx, giveBack, buckets)
+	return err
+}
+
+func (l *Limiter) ask(ctx context.Context, what string, buckets []ports.Bucket) (ports.Allowance, error) {
+	if len(buckets) == 0 {
+		return ports.Allowance{Admitted: true}, nil
+	}
+	found, err := l.run(ctx, what, buckets)
+	if err != nil {
+		return ports.Allowance{}, err
+	}
+	if found[0] == 0 {
+		return refusal(found, buckets), nil
+	}
+	counted := int64(0)
+	if what == take {
+		counted = 1
+	}
+	answer := ports.Allowance{}
+	for i, b := range buckets {
+		w := windowOf(found, i, b)
+		w.count += counted
+		if told := allowance(b, w, found[1]); i == 0 || told.Remaining < answer.Remaining {
+			answer = told
+		}
+	}
+	answer.Admitted = true
+	return answer, nil
+}
+
+// refusal tells about the bucket that takes longest to have room.
+func refusal(found []int64, buckets []ports.Bucket) (answer ports.Allowance) {
+	for i, b := range buckets {
+		w := windowOf(found, i, b)
+		if wait := millis(w.retryAfter(found[1], int64(b.Limit.Limit))); wait > answer.RetryAfter {
+			answer = allowance(b, w, found[1])
+			answer.RetryAfter = wait
+		}
+	}
+	return answer
+}
+
+func allowance(b ports.Bucket, w window, now int64) ports.Allowance {
+	return ports.Allowance{
+		Scope:     b.Scope,
+		Limit:     b.Limit,
+		Remaining: int(w.remaining(now, int64(b.Limit.Limit))),
+		Reset:     millis(w.start + w.length - now),
+	}
+}
+
+// run is the round trip. It answers with whether there is room (1 or 0), the
+// time, and three numbers for each bucket.
+func (l *Limiter) run(ctx context.Context, what string, buckets []ports.Bucket) ([]int64, error) {
+	if len(buckets) == 0 {
+		return nil, nil
+	}
+	keys := make([]string, len(buckets))
+	args := make([]any, 2, 2+2*len(buckets))
+	args[0], args[1] = what, l.time()
+	for i, b := range buckets {
+		if err := valid(b); err != nil {
+			return nil, err
+		}
+		length := b.Limit.Window.Milliseconds()
+		// With the length in it, a bucket whose window is configured anew begins
+		// afresh instead of mixing two.
+		keys[i] = prefix + b.Scope + ":" + strconv.FormatInt(length, 10) + ":" + b.Name
+		args = append(args, b.Limit.Limit, length)
+	}
+	found, err := script.Run(ctx, l.client, keys, args...).Int64Slice()
+	if err != nil {
+		return nil, fmt.Errorf("redislimiter: %w", err)
+	}
+	if len(found) != 2+3*len(buckets) {
+		return nil, fmt.Errorf("redislimiter: %d numbers for %d buckets came back", len(found), len(buckets))
+	}
+	return found, nil
+}
+
+// time is what the script is told: the milliseconds of a test's clock, or
+// nothing, which is the clock of Redis.
+func (l *Limiter) time() string {
+	if l.now == nil {
+		return ""
+	}
+	return strconv.FormatInt(l.now().UnixMilli(), 10)
+}
+
+func valid(b ports.Bucket) error {
+	if l := b.Limit; l.Limit < 1 || l.Limit > maxLimit || l.Window < minWindow || l.Window > maxWindow || l.Window%time.Millisecond != 0 {
+		return fmt.Errorf("redislimiter: %s: a limit of %d in %v cannot be counted", b.Scope, l.Limit, l.Window)
+	}
+	return nil
+}

@@ -1,0 +1,64 @@
+// Package redis gives tests a Redis: one that all of them share, or one of
+// their own that they may break.
+//
+// What tests write to the shared server has names that no other test has, and
+// ends by itself. They never flush it: somebody else's data may be in it.
+//
+// The package does not start the shared server (test/servers does), and it is
+// for tests only.
+package redis
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"testing"
+
+	"waybill/test/servers/redisserver"
+)
+
+// URLEnv names the shared server, as a URL.
+const URLEnv = "WAYBILL_TEST_REDIS_URL"
+
+// URL returns the address of the server that all tests share. Without one the
+// test is skipped; with CI=true it fails, unless run with -short, which means
+// "without servers".
+func URL(t testing.TB) string {
+	t.Helper()
+	url := os.Getenv(URLEnv)
+	if url == "" {
+		leaveOut(t, "no Redis: "+URLEnv+" is empty; run the tests with `make test` or `go run ./test/servers -- go test ./...`")
+	}
+	return url
+}
+
+// Own starts a server that only t uses and may kill, pause or flush. It ends
+// with t. Where none is installed the test is skipped; with CI=true it fails.
+// With -short it is skipped in any case, as no server is started then.
+func Own(t testing.TB) *redisserver.Server {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a Redis; left out in short mode")
+	}
+	server, err := redisserver.Start(t.Context())
+	if errors.Is(err, redisserver.ErrNotInstalled) {
+		leaveOut(t, err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return server
+}
+
+func leaveOut(t testing.TB, why any) {
+	t.Helper()
+	if ci, _ := strconv.ParseBool(os.Getenv("CI")); ci && !testing.Short() { // anything unreadable is not CI
+		t.Fatal(why)
+	}
+	t.Skip(why)
+}

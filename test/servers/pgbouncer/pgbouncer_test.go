@@ -1,0 +1,144 @@
+package pgbouncer_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"waybill/test/servers/pgbouncer"
+	"waybill/test/servers/pgserver"
+)
+
+// start starts a PgBouncer before a Postgres of its own.
+func start(t *testing.T, settings ...string) (*pgbouncer.Server, *pgserver.Server) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts servers")
+	}
+	postgres, err := pgserver.Start(t.Context())
+	if err != nil {
+		notInstalled(t, err)
+	}
+	t.Cleanup(func() {
+		if err := postgres.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	server, err := pgbouncer.Start(t.Context(), postgres.URL, settings...)
+	if err != nil {
+		notInstalled(t, err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return server, postgres
+}
+
+func notInstalled(t *testing.T, err error) {
+	t.Helper()
+	if (errors.Is(err, pgserver.ErrNotInstalled) || errors.Is(err, pgbouncer.ErrNotInstalled)) && os.Getenv("CI") != "true" {
+		t.Skip(err)
+	}
+	t.Fatal(err)
+}
+
+func connect(t *testing.T, url string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url+"&default_query_exec_mode=exec")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	return conn
+}
+
+func backend(t *testing.T, c interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}) (pid int) {
+	t.Helper()
+	if err := c.QueryRow(t.Context(), "SELECT pg_backend_pid()").Scan(&pid); err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+func TestASessionIsAClientsForOneTransactionOnly(t *testing.T) {
+	server, postgres := start(t)
+	one, two := connect(t, server.URL(postgres.URL)), connect(t, server.URL(postgres.URL))
+	first := backend(t, one)
+	if second := backend(t, two); second != first {
+		t.Errorf("two idle clients have sessions of their own, %d and %d", first, second)
+	}
+	tx, err := one.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback(context.Background())
+	if mine, other := backend(t, tx), backend(t, two); mine == other {
+		t.Errorf("a transaction shares session %d", mine)
+	}
+}
+
+func TestItComesBackOnTheSamePortAndWithItsSettings(t *testing.T) {
+	server, postgres := start(t, "ignore_startup_parameters = search_path")
+	before := connect(t, server.URL(postgres.URL)+"&search_path=x")
+	if err := server.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := before.Ping(t.Context()); err == nil {
+		t.Error("a connection outlived the restart")
+	}
+	backend(t, connect(t, server.URL(postgres.URL)+"&search_path=x"))
+}
+
+func TestStopEndsItAndRemovesItsDirectory(t *testing.T) {
+	server, postgres := start(t)
+	open := connect(t, server.URL(postgres.URL))
+	for range 2 {
+		if err := server.Stop(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := os.Stat(server.Dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("stat %s: %v, want it gone", server.Dir, err)
+	}
+	if err := open.Ping(t.Context()); err == nil {
+		t.Error("a connection outlived it")
+	}
+	if err := server.Restart(t.Context()); err == nil {
+		t.Error("restarted what was stopped")
+	}
+}
+
+func TestAMistakeInItsSettingsIsToldWithItsLog(t *testing.T) {
+	postgres := "postgres://postgres@127.0.0.1:1/postgres" // which it would not need yet
+	_, err := pgbouncer.Start(t.Context(), postgres, "pool_mode = nonsense")
+	if errors.Is(err, pgbouncer.ErrNotInstalled) {
+		notInstalled(t, err)
+	}
+	if err == nil || !strings.Contains(err.Error(), "nonsense") {
+		t.Errorf("%v, want its log", err)
+	}
+}
+
+func TestTheEnvironmentNamesTheBinary(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "my-pgbouncer")
+	if err := os.WriteFile(path, nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(pgbouncer.BinaryEnv, path)
+	if found, err := pgbouncer.FindBinary(); err != nil || found != path {
+		t.Errorf("found %q (%v), want %q", found, err, path)
+	}
+	t.Setenv(pgbouncer.BinaryEnv, path+"-not")
+	if found, err := pgbouncer.FindBinary(); err == nil || errors.Is(err, pgbouncer.ErrNotInstalled) {
+		t.Errorf("found %q (%v), want an error that is no reason to skip", found, err)
+	}
+}

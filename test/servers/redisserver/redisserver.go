@@ -1,0 +1,225 @@
+package redisserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"waybill/test/servers/process"
+)
+
+const (
+	startTimeout = 30 * time.Second
+	stopTimeout  = 10 * time.Second
+
+	// orphaned and every other end is abrupt: there is nothing to save, and a
+	// paused server hears no other signal.
+	orphaned = syscall.SIGKILL
+)
+
+// Server is one running Redis. URL, Port and Dir never change, also not across
+// Kill and Restart. Its methods may be called from several goroutines.
+type Server struct {
+	URL  string
+	Port int
+	Dir  string // the log in Dir/server.log
+
+	binary string
+	args   []string
+
+	mu      sync.Mutex
+	process *process.Process // nil while the server is down
+	stopped bool
+}
+
+// Start creates a new, empty Redis and returns once it answers. ctx bounds the
+// start only. The caller must Stop it. The error wraps ErrNotInstalled where
+// the machine has no usable binary.
+func Start(ctx context.Context) (*Server, error) {
+	return start(ctx, func(s *Server) error {
+		s.args = []string{
+			"--port", fmt.Sprint(s.Port), "--bind", "127.0.0.1", "--dir", s.Dir,
+			"--save", "", "--appendonly", "no", "--daemonize", "no",
+		}
+		return nil
+	})
+}
+
+// StartSentinel starts a Sentinel, which tells whoever asks for the name where
+// the master is. It is a Server too; its URL is the Sentinel's.
+func StartSentinel(ctx context.Context, name string, master *Server) (*Server, error) {
+	return start(ctx, func(s *Server) error {
+		file := filepath.Join(s.Dir, "sentinel.conf") // it has to be one: a Sentinel writes to it
+		s.args = []string{file, "--sentinel"}
+		return os.WriteFile(file, fmt.Appendf(nil, "port %d\nbind 127.0.0.1\ndir %s\nsentinel monitor %s 127.0.0.1 %d 1\n",
+			s.Port, s.Dir, name, master.Port), 0o600)
+	})
+}
+
+func start(ctx context.Context, configure func(s *Server) error) (_ *Server, err error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	binary, err := FindBinary(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "waybill-redis-*")
+	if err != nil {
+		return nil, fmt.Errorf("make a directory for Redis: %w; point TMPDIR at a writable one", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}()
+	// Between finding a port free and Redis binding it, another process may
+	// take it: try a few.
+	for attempt := 1; ; attempt++ {
+		port, err := process.FreePort()
+		if err != nil {
+			return nil, err
+		}
+		s := &Server{URL: fmt.Sprintf("redis://127.0.0.1:%d/0", port), Port: port, Dir: dir, binary: binary}
+		if err := configure(s); err != nil {
+			return nil, err
+		}
+		err = s.launch(ctx)
+		if err == nil {
+			return s, nil
+		}
+		if attempt == 3 || ctx.Err() != nil {
+			return nil, err
+		}
+	}
+}
+
+// Stop ends the server, breaking open connections, and removes its directory.
+// Stopping twice does nothing.
+func (s *Server) Stop() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return nil
+	}
+	s.stopped = true
+	s.end()
+	if err := os.RemoveAll(s.Dir); err != nil {
+		return fmt.Errorf("remove the directory of the stopped Redis: %w; remove it by hand", err)
+	}
+	return nil
+}
+
+// Kill ends the server with SIGKILL, and all it held with it. It returns once
+// the process is gone. Killing a server that is down does nothing.
+func (s *Server) Kill() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.end()
+}
+
+// Restart brings the server back on the same port, empty, killing it first
+// where it still runs, and returns once it answers. ctx bounds the wait.
+func (s *Server) Restart(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return errors.New("restart Redis: the server was stopped; start a new one with Start")
+	}
+	s.end()
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	return s.launch(ctx)
+}
+
+// Pause stops the process where it is: connections stay open and new ones are
+// accepted, and nothing is answered until Resume.
+func (s *Server) Pause() error { return s.signal(syscall.SIGSTOP) }
+
+// Resume lets a paused server go on, with what it was sent meanwhile.
+func (s *Server) Resume() error { return s.signal(syscall.SIGCONT) }
+
+func (s *Server) signal(signal syscall.Signal) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process == nil {
+		return fmt.Errorf("send %v to Redis: the server is down", signal)
+	}
+	return s.process.Signal(signal)
+}
+
+// launch starts the process and waits until it answers. s.mu is held, or s is
+// not shared yet.
+func (s *Server) launch(ctx context.Context) error {
+	logFile, err := os.OpenFile(s.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("open the log of the test Redis: %w", err)
+	}
+	defer logFile.Close() // the process has its own copy
+
+	cmd := exec.Command(s.binary, s.args...)
+	cmd.Dir = s.Dir
+	cmd.Stdout, cmd.Stderr = logFile, logFile
+	started, err := process.Start(cmd, nil, orphaned)
+	if err != nil {
+		return fmt.Errorf("start %s: %w", cmd.Path, err)
+	}
+	if err := s.waitUntilReady(ctx, started); err != nil {
+		started.End(syscall.SIGKILL, stopTimeout)
+		return fmt.Errorf("start Redis on 127.0.0.1:%d: %w; its log ends with:\n%s", s.Port, err, process.LogTail(s.logFile()))
+	}
+	s.process = started
+	return nil
+}
+
+func (s *Server) waitUntilReady(ctx context.Context, p *process.Process) error {
+	client := redis.NewClient(&redis.Options{
+		Addr: fmt.Sprintf("127.0.0.1:%d", s.Port), MaxRetries: -1, DialTimeout: time.Second, ReadTimeout: time.Second,
+	})
+	defer client.Close()
+	var last error
+	for {
+		if last = s.ping(ctx, client, p); last == nil {
+			return nil
+		}
+		select {
+		case <-p.Done():
+			return fmt.Errorf("the process ended: %w", p.Err())
+		case <-ctx.Done():
+			return fmt.Errorf("%w; it last answered: %w", ctx.Err(), last)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// ping reports whether the server on the port answers and is this one: another
+// Redis may have taken the port.
+func (s *Server) ping(ctx context.Context, client *redis.Client, p *process.Process) error {
+	info, err := client.Info(ctx, "server").Result()
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(info, fmt.Sprintf("\nprocess_id:%d\r", p.PID())) {
+		return fmt.Errorf("another Redis has port %d", s.Port)
+	}
+	return nil
+}
+
+// end kills the process and waits for it; s.mu is held.
+func (s *Server) end() {
+	if s.process == nil {
+		return
+	}
+	s.process.End(syscall.SIGKILL, stopTimeout)
+	s.process = nil
+}
+
+func (s *Server) logFile() string { return filepath.Join(s.Dir, "server.log") }

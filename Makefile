@@ -18,7 +18,7 @@ export CGO_ENABLED := 0
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test test-short test-race fmt vet lint lint-install generate verify bench storm fuzz clean
+.PHONY: help run build test test-short test-race pgbouncer fmt vet lint lint-install generate verify bench storm fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +38,9 @@ test-short: ## run the quick tests, without servers
 test-race: export CGO_ENABLED := 1
 test-race: ## run the quick tests under the race detector, with servers; needs gcc
 	$(SERVERS) go test -race -short ./...
+
+pgbouncer: ## run the e2e suite through PgBouncer in transaction mode
+	WAYBILL_E2E_POOLER=pgbouncer $(SERVERS) go test ./test/e2e -count=1
 
 fmt: ## fail where gofmt would change a file, and name it
 	@unformatted=$$(gofmt -l $(GO_DIRS)) || exit 1; \
@@ -67,8 +70,8 @@ verify: ## generate again and fail where a generated file was stale
 bench: ## measure creates per second over HTTP against the database's own speed; ARGS are passed on
 	$(SERVERS) go run ./test/bench $(ARGS)
 
-storm: ## kill processes at random under load, the long form
-	WAYBILL_STORM=full $(SERVERS) go test ./test/faults -run TestStorm -count=1 -timeout 60m -v
+storm: ## kill, stall and cut off processes under load, the long form; RUN=Bulks and the like pick some
+	WAYBILL_STORM=full $(SERVERS) go test ./test/faults -run '$(or $(RUN),.)' -count=1 -timeout 60m -v
 
 fuzz: ## fuzz every native target for FUZZTIME each
 	.tools/fuzz.sh

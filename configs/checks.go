@@ -27,7 +27,9 @@ var checks = map[string]func(string) error{
 	"url":         checkURL,
 	"base_url":    checkBaseURL,
 	"database":    checkDatabase,
+	"redis":       checkRedis,
 	"file":        checkFile,
+	"pooler":      oneOf("none", "transaction"),
 	"secret":      checkSecret,
 	"currency":    matches(currency, "is no currency", "three capital letters, such as GHS"),
 	"region":      matches(region, "is no country", "two capital letters, such as GH"),
@@ -77,6 +79,15 @@ func checkDatabase(s string) error {
 		}
 	}
 	return bad("names no database we know", "postgres://user:password@host/name or sqlite:///path/to/file")
+}
+
+func checkRedis(s string) error {
+	for _, scheme := range []string{"redis://", "rediss://", "unix://"} {
+		if len(s) > len(scheme) && strings.HasPrefix(s, scheme) {
+			return nil
+		}
+	}
+	return bad("names no Redis", "redis://user:password@host:6379/0, or rediss:// for TLS")
 }
 
 func checkFile(s string) error {

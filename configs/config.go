@@ -21,8 +21,10 @@ type Config struct {
 
 	DatabaseURL          URL           `name:"database_url" group:"Storage" secret:"file" check:"database" doc:"postgres://user:password@host/name, or sqlite:///path/to/file; in a data directory its own SQLite file"`
 	DatabasePoolSize     int           `name:"database_pool_size" group:"Storage" default:"16" min:"2" max:"500" doc:"most connections one process holds to Postgres"`
-	RedisURL             URL           `name:"redis_url" group:"Storage" secret:"file" doc:"accepted and not used yet: limits and locks are kept in the process"`
+	DatabasePooler       string        `name:"database_pooler" group:"Storage" default:"none" check:"pooler" doc:"what stands before Postgres: none, or transaction for PgBouncer in transaction mode and its like; a pooler that is not named is refused at the start"`
+	RedisURL             URL           `name:"redis_url" group:"Storage" secret:"file" check:"redis" doc:"redis://user:password@host:6379/0, rediss:// for TLS, or a Sentinel with ?master_name=NAME, by which processes share limits, locks and news of changed keys; empty: each keeps its own"`
 	IdempotencyRetention time.Duration `name:"idempotency_retention" group:"Storage" default:"24h" min:"1s" max:"720h" doc:"how long an Idempotency-Key is remembered"`
+	BulkLease            time.Duration `name:"bulk_lease" group:"Storage" default:"30s" min:"1s" max:"5m" doc:"how long a bulk whose process died stays reserved for it; then the same request resumes it"`
 
 	PricingURL      string        `name:"pricing_url" group:"Pricing" check:"url" doc:"a pricing service; empty: the built-in tariff"`
 	PricingTimeout  time.Duration `name:"pricing_timeout" group:"Pricing" default:"2s" min:"10ms" max:"2400ms" doc:"how long the pricing service may take"`

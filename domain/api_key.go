@@ -68,6 +68,8 @@ type APIKey struct {
 	CreatedAt     time.Time
 	ExpiresAt     *time.Time
 	RevokedAt     *time.Time
+	// LastUsedAt is up to some ten seconds behind. Nil: never used.
+	LastUsedAt *time.Time
 }
 
 // Allows reports whether the key has the scope.

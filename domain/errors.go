@@ -50,6 +50,8 @@ const (
 	CodePickupLocationInactive   = "PICKUP_LOCATION_INACTIVE"
 	CodePickupLocationIncomplete = "PICKUP_LOCATION_INCOMPLETE"
 	CodeCODGoodsValueRequired    = "COD_GOODS_VALUE_REQUIRED"
+	CodeBulkValidationFailed     = "BULK_VALIDATION_FAILED"
+	CodeDuplicateExternalID      = "DUPLICATE_EXTERNAL_ID"
 	CodeRateLimitExceeded        = "RATE_LIMIT_EXCEEDED"
 	CodeQuoteUnavailable         = "QUOTE_UNAVAILABLE"
 	CodeInternal                 = "INTERNAL_SERVER_ERROR"

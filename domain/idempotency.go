@@ -16,9 +16,17 @@ type KeyRecord struct {
 	Key         string
 	Fingerprint [32]byte // SHA-256 of method, path and canonical body
 	ClaimID     string   // 32 hex: which attempt wrote the record; tells a commit of our own from a stranger's
-	Answer      Answer
+	Answer      Answer   // the zero Answer: not answered yet
 	CreatedAt   time.Time
+
+	// LeaseLeft is, of a record that is not answered yet, how long whoever
+	// works on it may go on without a sign of life, by the clock of the
+	// database. Zero or less: nobody does, and the request may be resumed.
+	LeaseLeft time.Duration
 }
+
+// Answered reports whether the request was carried out to its end.
+func (r *KeyRecord) Answered() bool { return r.Answer.Status != 0 }
 
 // IdempotencyConflict is the 409 for a key that was used for something else.
 func IdempotencyConflict(firstUsed time.Time) *Error {
@@ -33,7 +41,7 @@ func IdempotencyConflict(firstUsed time.Time) *Error {
 func IdempotencyInProgress(retryAfter time.Duration) *Error {
 	return &Error{
 		Kind: KindConflict, Code: CodeIdempotencyInProgress,
-		Message:    "The first request with this Idempotency-Key is still running. Wait, then send the identical request again.",
+		Message:    "The first request with this Idempotency-Key has not finished. Wait, then send the identical request again.",
 		RetryAfter: retryAfter,
 	}
 }

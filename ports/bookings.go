@@ -16,7 +16,11 @@ type Bookings interface {
 	// safe to repeat with the same write: it wins or finds itself, which shows
 	// as ErrKeyTaken with a record of the same ClaimID.
 	//
-	// Besides ErrKeyTaken the refusals are ErrDirectoryChanged,
+	// A booking with a Bulk mark has no key of its own: there the lease of the
+	// bulk is extended first and the outcome of the item recorded next, with
+	// ErrLeaseLost and ErrItemDone in place of ErrKeyTaken.
+	//
+	// The other refusals are ErrKeyBusy, ErrDirectoryChanged,
 	// ErrExternalIDTaken, ErrReferenceTaken, a VALIDATION_ERROR for an address
 	// too many, domain.ErrNotFound for a recipient or address that is not the
 	// tenant's, and ErrOutcomeUnknown. Nothing is stored with any of them but the last.
@@ -27,6 +31,7 @@ type Bookings interface {
 type BookingWrite struct {
 	Key       domain.KeyRecord // with its answer
 	Retention time.Duration    // of the key record, from the database's now
+	Bulk      *BulkItemMark    // instead of Key
 
 	Recipient    domain.Recipient
 	NewRecipient bool // insert it; otherwise it is there already

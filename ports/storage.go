@@ -27,6 +27,10 @@ var (
 	// work, with the same IDs, finds out.
 	ErrOutcomeUnknown = errors.New("ports: the outcome of the commit is unknown")
 
+	// ErrKeyBusy means that another request holds the idempotency key in a
+	// transaction that has not ended after all the time a lock may take.
+	ErrKeyBusy = errors.New("ports: the idempotency key is locked")
+
 	// ErrKeyTaken means another request holds the idempotency key: read its
 	// record and replay, or tell the conflict.
 	ErrKeyTaken = errors.New("ports: the idempotency key is taken")
@@ -59,6 +63,7 @@ type Stores struct {
 	Recipients      RecipientStore
 	PickupLocations PickupLocationStore
 	Deliveries      DeliveryStore
+	Bulks           BulkStore
 }
 
 // IdempotencyReader finds what a key was used for.
@@ -73,7 +78,8 @@ type IdempotencyStore interface {
 	// Claim inserts the record, or takes over an expired one; with an empty
 	// Answer, Complete must follow in the same transaction. It must be the
 	// first statement, so that of two requests with one key the second waits
-	// for the first. ErrKeyTaken when an unexpired record is there.
+	// for the first. ErrKeyTaken when an unexpired record is there, ErrKeyBusy
+	// when the first takes too long.
 	Claim(ctx context.Context, t domain.Tenant, r domain.KeyRecord, retention time.Duration) error
 	// Complete stores the answer of a record claimed in this transaction.
 	Complete(ctx context.Context, t domain.Tenant, key string, a domain.Answer) error

@@ -30,11 +30,22 @@ type TenancyStore interface {
 	InsertAPIKey(ctx context.Context, k domain.APIKey) error
 	// RevokeAPIKey keeps the time of the first revocation when there is one.
 	RevokeAPIKey(ctx context.Context, id domain.ID, at time.Time) error
+	// TouchAPIKeys keeps when keys were used last: for each the latest of the
+	// stored time and the given ones. Keys that do not exist are left out.
+	// Several at once, with the same keys in any order, wait for each other and
+	// all succeed.
+	TouchAPIKeys(ctx context.Context, uses []KeyUse) error
 	// AddPepperMark keeps the mark of the pepper that keys are digested with,
 	// or returns the one that is there. Of two at once the first one stays.
 	AddPepperMark(ctx context.Context, mark [32]byte) (stored [32]byte, err error)
 	// SetPepperMark keeps the mark, whatever was there.
 	SetPepperMark(ctx context.Context, mark [32]byte) error
+}
+
+// KeyUse is that a key was used.
+type KeyUse struct {
+	ID domain.ID
+	At time.Time
 }
 
 // KeyDigester turns the secret of an API key into what is stored of it.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"waybill/application/bulk"
 	"waybill/application/deliveries"
 	"waybill/application/pickuplocations"
 	"waybill/application/quotes"
@@ -45,6 +46,7 @@ type UseCases struct {
 	Recipients      *recipients.Recipients
 	PickupLocations *pickuplocations.PickupLocations
 	Deliveries      *deliveries.Deliveries
+	Bulk            *bulk.Bulk
 
 	// The forms need these two to judge single fields.
 	Normalizer  ports.Normalizer

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -12,20 +13,23 @@ import (
 	"waybill/domain"
 )
 
-// maxBody bounds a request body.
-const maxBody = 64 << 10
+// How large a request body may be: that of one record, and that of many.
+const (
+	maxBody     = 64 << 10
+	maxBulkBody = 1 << 20
+)
 
 // readBody reads and checks the body against the names the shape declares. A
 // nil shape means the call takes none: then nothing and {} are fine.
-func readBody(c *call, shape strictjson.Shape) (*strictjson.Value, error) {
+func readBody(c *call, shape strictjson.Shape, maxBody int64) (*strictjson.Value, error) {
 	if c.Request.ContentLength > maxBody {
-		return nil, tooLarge()
+		return nil, tooLarge(maxBody)
 	}
 	raw, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, maxBody))
 	if err != nil {
 		var over *http.MaxBytesError
 		if errors.As(err, &over) {
-			return nil, tooLarge()
+			return nil, tooLarge(maxBody)
 		}
 		return nil, &domain.Error{Kind: domain.KindMalformed, Code: domain.CodeInvalidRequest,
 			Message: "The body did not arrive whole.", Err: err}
@@ -72,7 +76,7 @@ func checkMediaType(h http.Header) error {
 	return nil
 }
 
-func tooLarge() error {
+func tooLarge(maxBody int64) error {
 	return &domain.Error{Kind: kindTooLarge, Code: codePayloadTooLarge,
 		Message: fmt.Sprintf("The body is larger than %d KiB, the most this call takes.", maxBody>>10)}
 }
@@ -99,17 +103,18 @@ func unknownField(u *strictjson.UnknownFieldError) error {
 
 // problems turns what a form noted into the 422 that lists it all.
 func problems(r *strictjson.Reader) error {
-	noted := r.Problems()
-	if len(noted) == 0 {
-		return nil
+	if fields := fieldErrors(r, "body"); len(fields) > 0 {
+		return domain.Invalid(fields...)
 	}
-	fields := make([]domain.FieldError, 0, len(noted))
-	for _, p := range noted {
-		field := p.Field
-		if field == "" {
-			field = "body"
-		}
-		fields = append(fields, domain.FieldError{Field: field, Code: string(p.Code), Message: p.Message})
+	return nil
+}
+
+// fieldErrors are the problems noted; whole names what is read, for those that
+// no single field is to blame for.
+func fieldErrors(r *strictjson.Reader, whole string) []domain.FieldError {
+	var fields []domain.FieldError
+	for _, p := range r.Problems() {
+		fields = append(fields, domain.FieldError{Field: cmp.Or(p.Field, whole), Code: string(p.Code), Message: p.Message})
 	}
-	return domain.Invalid(fields...)
+	return fields
 }

@@ -2,9 +2,11 @@ package httpapi
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"waybill/adapters/httpapi/views"
+	"waybill/application/bulk"
 	"waybill/application/deliveries"
 	"waybill/domain"
 )
@@ -15,6 +17,50 @@ func (a *API) createDelivery(c *call) (reply, error) {
 		func(d *domain.Delivery) domain.Answer {
 			return answer(http.StatusCreated, a.BaseURL+"/deliveries/"+string(d.ID), "Delivery booked.", a.view(d))
 		}))
+}
+
+func (a *API) createDeliveries(c *call) (reply, error) {
+	logged := false // once is enough, and a hundred items fail for one reason
+	return replyOf(a.Bulk.Create(c.Request.Context(), c.once(),
+		func() ([]bulk.Item, error) { return a.readBulk(c) },
+		bulk.Rendering{
+			Entry: func(index int, created *domain.Delivery, refusal *domain.Error) []byte {
+				if refusal != nil && refusal.Kind == domain.KindUnavailable && !logged {
+					a.logUnavailable(c, refusal.Code, refusal)
+					logged = true
+				}
+				return a.bulkEntry(index, created, refusal)
+			},
+			Whole: bulkAnswer,
+		}))
+}
+
+func (a *API) bulkEntry(index int, created *domain.Delivery, refusal *domain.Error) []byte {
+	switch {
+	case refusal == nil:
+		return render(views.NewBulkSuccess(index, a.view(created)))
+	case refusal.Code == domain.CodeQuoteUnavailable:
+		// Its own words are for a whole request; this one is remembered, and
+		// the same key would only repeat it.
+		told := *refusal
+		told.Message = "Prices are not available right now; this item was not booked. Send it again under a new Idempotency-Key."
+		refusal = &told
+	}
+	return render(views.NewBulkFailure(index, refusal))
+}
+
+// bulkAnswer is 201 when all were created and 207 otherwise, none included.
+func bulkAnswer(created, failed int, entries [][]byte) domain.Answer {
+	status, message := http.StatusCreated, fmt.Sprintf("%d deliveries booked.", created)
+	switch {
+	case failed > 0:
+		status = http.StatusMultiStatus
+		message = fmt.Sprintf("%d of %d deliveries booked. data.results says which failed and why; send those again under a new Idempotency-Key.",
+			created, created+failed)
+	case created == 1:
+		message = "1 delivery booked."
+	}
+	return answer(status, "", message, views.NewBulk(created, failed, entries))
 }
 
 func (a *API) listDeliveries(c *call) (reply, error) {

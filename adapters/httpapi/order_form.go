@@ -5,6 +5,7 @@ import (
 	"unicode"
 
 	"waybill/adapters/httpapi/strictjson"
+	"waybill/application/bulk"
 	"waybill/application/deliveries"
 	"waybill/domain"
 )
@@ -27,14 +28,52 @@ var orderShape = strictjson.Object{
 	"sandbox":               strictjson.Object{"scenario": strictjson.Leaf, "step_seconds": strictjson.Leaf},
 }
 
-// readOrder reads the body of a create and notes every problem of its fields.
-// How they fit together is the use case's to judge.
+// bulkShape bounds nothing: how many items there may be is the form's to say.
+var bulkShape = strictjson.Object{"deliveries": strictjson.ArrayOf(orderShape)}
+
+// readOrder reads the body of a create.
 func (a *API) readOrder(c *call) (deliveries.Order, error) {
 	r := strictjson.NewReader(c.body)
-	if c.environment == domain.Live && r.Has("sandbox") {
-		return deliveries.Order{}, &domain.Error{Kind: domain.KindMalformed, Code: domain.CodeSandboxOnlyField,
-			Message: "sandbox is for the sandbox host only. Leave it out on live, or call the sandbox with a test key."}
+	if err := a.refuseSandboxOnLive(r); err != nil {
+		return deliveries.Order{}, err
 	}
+	return a.readOrderFields(r), problems(r)
+}
+
+// readBulk reads the body of a bulk create. What is wrong with single items is
+// the use case's to tell, together with all else that is.
+func (a *API) readBulk(c *call) ([]bulk.Item, error) {
+	r := strictjson.NewReader(c.body)
+	// Looked at in every item, also of too many, before any field is judged.
+	for i, sent := 0, strictjson.NewReader(c.body).Array("deliveries", strictjson.Optional); i < sent.Len(); i++ {
+		if err := a.refuseSandboxOnLive(sent.Detached(i)); err != nil {
+			return nil, err
+		}
+	}
+	orders := r.Array("deliveries", strictjson.Required, strictjson.Count(1, domain.MaxBulkItems))
+	if err := problems(r); err != nil {
+		return nil, err
+	}
+	items := make([]bulk.Item, orders.Len())
+	for i := range items {
+		r := orders.Detached(i)
+		items[i].Order = a.readOrderFields(r)
+		items[i].Problems = fieldErrors(r, "")
+	}
+	return items, nil
+}
+
+func (a *API) refuseSandboxOnLive(r *strictjson.Reader) error {
+	if a.Environment == domain.Sandbox || !r.Has("sandbox") {
+		return nil
+	}
+	return &domain.Error{Kind: domain.KindMalformed, Code: domain.CodeSandboxOnlyField,
+		Message: "sandbox is for the sandbox host only. Leave it out on live, or call the sandbox with a test key."}
+}
+
+// readOrderFields reads one order and notes every problem of its fields. How
+// they fit together is the use case's to judge.
+func (a *API) readOrderFields(r *strictjson.Reader) deliveries.Order {
 	var o deliveries.Order
 	o.ExternalID = externalID(r)
 	o.RecipientID = identifier(r, "recipient_id")
@@ -46,7 +85,7 @@ func (a *API) readOrder(c *call) (deliveries.Order, error) {
 	o.VehicleType = vehicleType(r)
 	o.Instructions, _ = r.Text("delivery_instructions", strictjson.Optional, strictjson.Length(0, 500), strictjson.Multiline())
 	readSandbox(r)
-	return o, problems(r)
+	return o
 }
 
 func externalID(r *strictjson.Reader) string {
@@ -54,7 +93,7 @@ func externalID(r *strictjson.Reader) string {
 	for _, char := range id {
 		if !unicode.IsPrint(char) {
 			r.Reject("external_id", strictjson.CodeInvalidFormat, "may hold printable characters only")
-			break
+			return "" // not fit to be repeated in a message
 		}
 	}
 	return id
@@ -63,6 +102,9 @@ func externalID(r *strictjson.Reader) string {
 func (a *API) readInlineRecipient(parent *strictjson.Reader) *deliveries.InlineRecipient {
 	r := parent.Object("recipient", strictjson.Optional)
 	if r == nil {
+		if parent.Has("recipient") {
+			return &deliveries.InlineRecipient{} // it was sent, and noted to be no object
+		}
 		return nil
 	}
 	in := &deliveries.InlineRecipient{
@@ -84,6 +126,9 @@ func (a *API) readInlineRecipient(parent *strictjson.Reader) *deliveries.InlineR
 func (a *API) readPickup(parent *strictjson.Reader) *domain.Pickup {
 	r := parent.Object("pickup", strictjson.Optional)
 	if r == nil {
+		if parent.Has("pickup") {
+			return &domain.Pickup{} // as with a recipient
+		}
 		return nil
 	}
 	return &domain.Pickup{

@@ -181,7 +181,7 @@ func (a *API) readKey(r route, c *call) (err error) {
 // readBody tells what is wrong with the query first: that comes before the
 // body in the order of checks, and waits only to be told with bad values.
 func (a *API) readBody(r route, c *call) (err error) {
-	c.body, err = readBody(c, r.body)
+	c.body, err = readBody(c, r.body, cmp.Or(r.maxBody, maxBody))
 	c.giveTime() // what the client took to send is its own
 	if err != nil {
 		return cmp.Or(c.query.err(), err)

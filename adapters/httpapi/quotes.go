@@ -66,7 +66,11 @@ func vehicleType(r *strictjson.Reader) domain.VehicleType {
 // identifier is an ID as it was sent; whether it names anything is for the
 // use case to say, whatever characters it has.
 func identifier(r *strictjson.Reader, name string) *string {
-	return strictjson.Ptr(r.Text(name, strictjson.Optional, strictjson.AnyCharacter()))
+	id, ok := r.Text(name, strictjson.Optional, strictjson.AnyCharacter())
+	if !ok && !r.Has(name) {
+		return nil
+	}
+	return &id // also where it was noted to be no text: it was sent
 }
 
 func texts[T ~string](values []T) []string {

@@ -124,8 +124,7 @@ func (a *API) fail(c *call, err error) {
 		e = &domain.Error{Kind: domain.KindInternal, Code: domain.CodeInternal,
 			Message: "Something failed on our side. Try again with the same body and Idempotency-Key; if it stays, quote request ID " + c.requestID + "."}
 	case domain.KindUnavailable:
-		a.Log.WarnContext(c.Request.Context(), "dependency unavailable", "request_id", c.requestID,
-			"route", c.FullPath(), "code", e.Code, "error", err)
+		a.logUnavailable(c, e.Code, err)
 	}
 	a.Metrics.failed(e)
 	if e.RetryAfter > 0 {
@@ -136,6 +135,11 @@ func (a *API) fail(c *call, err error) {
 		c.Writer.Header().Set("WWW-Authenticate", "Bearer")
 	}
 	c.Data(status, "application/json; charset=utf-8", errorJSON(status, e))
+}
+
+func (a *API) logUnavailable(c *call, code string, err error) {
+	a.Log.WarnContext(c.Request.Context(), "dependency unavailable", "request_id", c.requestID,
+		"route", c.FullPath(), "code", code, "error", err)
 }
 
 func errorJSON(status int, e *domain.Error) []byte {
@@ -160,9 +164,9 @@ func showAllowance(c *call, a ports.Allowance) {
 }
 
 // seconds rounds up, so that who waits as told has waited long enough. What is
-// below a millisecond has passed before the answer arrives.
+// below a microsecond has passed before the answer arrives.
 func seconds(d time.Duration, least int) string {
-	return strconv.Itoa(max(least, int((d-time.Millisecond+time.Second-1)/time.Second)))
+	return strconv.Itoa(max(least, int((d-time.Microsecond+time.Second-1)/time.Second)))
 }
 
 // entityTag names the bytes of a body.

@@ -46,6 +46,7 @@ type route struct {
 	query        []string // the parameters it takes
 	key          keyRule
 	body         strictjson.Shape // nil: takes none
+	maxBody      int64            // bytes; 0: those of one record
 	handle       func(a *API, c *call) (reply, error)
 }
 
@@ -104,6 +105,10 @@ var routes = []route{
 	{
 		method: "POST", path: "/deliveries", scope: domain.ScopeDeliveriesWrite,
 		key: keyRequired, body: orderShape, handle: (*API).createDelivery,
+	},
+	{
+		method: "POST", path: "/deliveries/bulk", scope: domain.ScopeDeliveriesWrite,
+		key: keyRequired, body: bulkShape, maxBody: maxBulkBody, handle: (*API).createDeliveries,
 	},
 	{
 		method: "GET", path: "/deliveries", scope: domain.ScopeDeliveriesRead,

@@ -33,9 +33,10 @@ type answer struct {
 }
 
 type check struct {
-	Name  string `json:"name"`
-	OK    bool   `json:"ok"`
-	Error string `json:"error"`
+	Name     string `json:"name"`
+	OK       bool   `json:"ok"`
+	Degraded bool   `json:"degraded"`
+	Error    string `json:"error"`
 }
 
 func newAPI(log *slog.Logger, checks ...opsapi.Check) *opsapi.API {
@@ -125,6 +126,26 @@ func TestVerboseReadinessListsEveryCheckInOrder(t *testing.T) {
 	status, body = ask(t, newAPI(nil, passes), "GET", "/readyz?verbose")
 	if a := parse(t, status, body); status != 200 || a.Data == nil || len(a.Data.Checks) != 2 {
 		t.Errorf("ready: status %d, body %s", status, body)
+	}
+}
+
+func TestWhatTheProcessGoesOnWithoutLeavesItReady(t *testing.T) {
+	t.Parallel()
+	gone := opsapi.Check{Name: "redis", Informational: true, Run: func(context.Context) error { return errors.New("refused") }}
+	status, body := ask(t, newAPI(nil, passes, gone), "GET", "/readyz?verbose")
+	a := parse(t, status, body)
+	if status != 200 || a.Message != "Ready, degraded: redis." || a.Data.Checks[1] != (check{Name: "redis", Degraded: true, Error: "refused"}) {
+		t.Errorf("status %d, body %s", status, body)
+	}
+	status, body = ask(t, newAPI(nil, passes, gone, fails), "GET", "/readyz?verbose")
+	if a := parse(t, status, body); status != 503 || a.Message != "Not ready: migrations." {
+		t.Errorf("status %d, body %s", status, body)
+	}
+	there := gone
+	there.Run = passes.Run
+	status, body = ask(t, newAPI(nil, there), "GET", "/readyz?verbose")
+	if a := parse(t, status, body); a.Message != "Ready." || a.Data.Checks[0] != (check{Name: "redis", OK: true}) {
+		t.Errorf("status %d, body %s", status, body)
 	}
 }
 

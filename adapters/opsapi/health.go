@@ -17,12 +17,16 @@ const checkTimeout = 2 * time.Second
 type Check struct {
 	Name string
 	Run  func(ctx context.Context) error
+	// Informational is a thing the process goes on without: its failure is
+	// told, and the process stays ready.
+	Informational bool
 }
 
 // outcome is how one check went.
 type outcome struct {
 	Name         string `json:"name"`
 	OK           bool   `json:"ok"`
+	Degraded     bool   `json:"degraded,omitempty"` // not OK, and ready all the same
 	Error        string `json:"error,omitempty"`
 	Milliseconds int64  `json:"duration_ms"`
 }
@@ -34,13 +38,17 @@ type readiness struct {
 // alive looks at nothing: restarting the process would not mend a database.
 func alive(c *gin.Context) { succeed(c, "Alive.", nil) }
 
-// ready is 200 when every check passes and the process is not draining. With
-// ?verbose it lists the checks, with the text of those that failed.
+// ready is 200 when every check passes that is not informational, and the
+// process is not draining. With ?verbose it lists the checks, with the text of
+// those that failed.
 func (a *API) ready(c *gin.Context) {
 	outcomes := append(a.runChecks(c.Request.Context()), outcome{Name: "draining", OK: !a.draining.Load()})
-	var failed []string
+	var failed, degraded []string
 	for i, o := range outcomes {
-		if !o.OK {
+		switch {
+		case o.Degraded:
+			degraded = append(degraded, o.Name)
+		case !o.OK:
 			failed = append(failed, o.Name)
 			if o.Name == "draining" {
 				outcomes[i].Error = "the process is shutting down"
@@ -53,6 +61,10 @@ func (a *API) ready(c *gin.Context) {
 	}
 	if len(failed) > 0 {
 		fail(c, http.StatusServiceUnavailable, "NOT_READY", "Not ready: "+strings.Join(failed, ", ")+".", details)
+		return
+	}
+	if len(degraded) > 0 {
+		succeed(c, "Ready, degraded: "+strings.Join(degraded, ", ")+".", details)
 		return
 	}
 	succeed(c, "Ready.", details)
@@ -70,7 +82,7 @@ func (a *API) runChecks(ctx context.Context) []outcome {
 			err := check.Run(ctx)
 			outcomes[i] = outcome{Name: check.Name, OK: err == nil, Milliseconds: time.Since(start).Milliseconds()}
 			if err != nil {
-				outcomes[i].Error = err.Error()
+				outcomes[i].Error, outcomes[i].Degraded = err.Error(), check.Informational
 			}
 		})
 	}

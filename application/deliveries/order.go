@@ -38,15 +38,21 @@ type InlineRecipient struct {
 	DeliveryNotes string
 }
 
-// Coherent answers the first rule between the fields that the order breaks.
-func (o *Order) Coherent() error {
-	if err := o.recipientShape(); err != nil {
-		return err
+// incoherences are the rules between its fields that the order breaks, in the
+// order in which they are told.
+func (o *Order) incoherences(sound func(fields ...string) bool) []error {
+	var broken []error
+	for _, err := range []error{o.recipientShape(), o.pickupShape()} {
+		if err != nil {
+			broken = append(broken, err)
+		}
 	}
-	if err := quotes.ExactlyOnePickup(o.Pickup != nil, o.PickupLocationID != nil); err != nil {
-		return err
+	if sound("payment") {
+		if err := o.Payment.Valid(); err != nil {
+			broken = append(broken, err)
+		}
 	}
-	return o.Payment.Valid()
+	return broken
 }
 
 func (o *Order) recipientShape() error {
@@ -64,6 +70,10 @@ func (o *Order) recipientShape() error {
 		message = "Send recipient, or recipient_id with recipient_address_id; the request has neither."
 	}
 	return &domain.Error{Kind: domain.KindInvalid, Code: domain.CodeRecipientShapeConflict, Message: message}
+}
+
+func (o *Order) pickupShape() error {
+	return quotes.ExactlyOnePickup(o.Pickup != nil, o.PickupLocationID != nil)
 }
 
 // destination is who and where an order goes to, and what of it is new.

@@ -3,6 +3,7 @@ package deliveries_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"waybill/application/deliveries"
@@ -136,9 +137,61 @@ func TestARefusalIsNotRemembered(t *testing.T) {
 	}
 }
 
+// codes are those of all problems that a draft tells, in their order.
+func (s *scene) codes(t *testing.T, o *deliveries.Order, unsound ...domain.FieldError) []string {
+	t.Helper()
+	_, problems, err := s.Draft(t.Context(), s.tenant, o, unsound...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := make([]string, 0, len(problems))
+	for _, p := range problems {
+		told = append(told, p.Code)
+	}
+	return told
+}
+
+// What is wrong with an order is told all at once, for who asks that way.
+func TestADraftTellsEveryProblem(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.serves = func(c domain.Coordinates) bool { return c != tema }
+	s.build()
+	closed := s.newLocation(t, s.tenant, func(p *domain.PickupLocation) { p.Active = false })
+	ama := s.newRecipient(t, s.tenant, "Ama", "+233201234567")
+	home := s.newAddress(t, s.tenant, ama, "Home Street") // in Tema
+	broken := order(func(o *deliveries.Order) {
+		o.Recipient, o.RecipientID, o.RecipientAddressID = nil, new(string(ama.ID)), new(string(home.ID))
+		o.Pickup, o.PickupLocationID = nil, new(string(closed.ID))
+		o.Payment = domain.Payment{Type: domain.CashOnDelivery}
+	})
+	mixed := order(func(o *deliveries.Order) { o.RecipientID, o.Pickup = new("x"), nil })
+	field := func(name string) domain.FieldError { return domain.FieldError{Field: name} }
+	for name, c := range map[string]struct {
+		order   deliveries.Order
+		unsound []domain.FieldError
+		want    []string
+	}{
+		"nothing":         {order: order(func(o *deliveries.Order) { o.Recipient.Coordinates = accra })},
+		"state and place": {order: broken, want: []string{"COD_GOODS_VALUE_REQUIRED", "PICKUP_LOCATION_INACTIVE", "VALIDATION_ERROR"}},
+		"shapes":          {order: mixed, want: []string{"RECIPIENT_SHAPE_CONFLICT", "PICKUP_SHAPE_CONFLICT"}},
+		"what hangs on unsound fields is not judged": {
+			order: broken, unsound: []domain.FieldError{field("payment.goods_value"), field("pickup_location_id"), field("recipient_id")},
+		},
+		"shapes are, whatever the fields are": {
+			order: mixed, unsound: []domain.FieldError{field("recipient.address.latitude"), field("recipient_id")},
+			want: []string{"RECIPIENT_SHAPE_CONFLICT", "PICKUP_SHAPE_CONFLICT"},
+		},
+	} {
+		if told := s.codes(t, &c.order, c.unsound...); !slices.Equal(told, c.want) {
+			t.Errorf("%s: told %v, want %v", name, told, c.want)
+		}
+	}
+}
+
 func TestTheShapeOfARecipient(t *testing.T) {
 	t.Parallel()
-	inline, id := order(nil).Recipient, new("x")
+	s, inline, id := newScene(t), order(nil).Recipient, new("x")
 	for name, c := range map[string]struct {
 		inline      *deliveries.InlineRecipient
 		id, address *string
@@ -151,16 +204,15 @@ func TestTheShapeOfARecipient(t *testing.T) {
 		o := order(func(o *deliveries.Order) {
 			o.Recipient, o.RecipientID, o.RecipientAddressID = c.inline, c.id, c.address
 		})
-		if err := o.Coherent(); c.good != (err == nil) {
-			t.Errorf("%s: %v", name, err)
-		} else if !c.good {
-			wantCode(t, err, "RECIPIENT_SHAPE_CONFLICT")
+		if told := s.codes(t, &o); c.good == slices.Contains(told, "RECIPIENT_SHAPE_CONFLICT") {
+			t.Errorf("%s: told %v", name, told)
 		}
 	}
 }
 
 func TestTheShapeOfAPickup(t *testing.T) {
 	t.Parallel()
+	s := newScene(t)
 	for name, c := range map[string]struct {
 		inline *domain.Pickup
 		id     *string
@@ -170,10 +222,8 @@ func TestTheShapeOfAPickup(t *testing.T) {
 		"nothing": {}, "both": {inline: new(depot), id: new("x")},
 	} {
 		o := order(func(o *deliveries.Order) { o.Pickup, o.PickupLocationID = c.inline, c.id })
-		if err := o.Coherent(); c.good != (err == nil) {
-			t.Errorf("%s: %v", name, err)
-		} else if !c.good {
-			wantCode(t, err, "PICKUP_SHAPE_CONFLICT")
+		if told := s.codes(t, &o); c.good == slices.Contains(told, "PICKUP_SHAPE_CONFLICT") {
+			t.Errorf("%s: told %v", name, told)
 		}
 	}
 }

@@ -66,18 +66,19 @@ func (g *Gate) Retention() time.Duration { return g.retention }
 // carried out even if the caller hangs up meanwhile.
 func (g *Gate) Once(ctx context.Context, r Request, prepare func(ctx context.Context) (Attempt, error)) (Result, error) {
 	if r.Key != "" {
-		if result, found, err := g.recall(ctx, r); found || err != nil {
-			return result, err
+		known, err := g.Recall(ctx, r)
+		if err != nil || known.Answered {
+			return known.Result, err
 		}
-		release, acquired := g.locks.TryLock(ctx, lockName(r))
-		if !acquired {
-			return Result{}, domain.IdempotencyInProgress(busyRetryAfter)
+		release, err := g.Lock(ctx, r)
+		if err != nil {
+			return Result{}, err
 		}
 		defer release()
 	}
 	attempt, err := prepare(ctx)
 	if err != nil {
-		return g.explain(ctx, r, err)
+		return g.Explain(ctx, r, err)
 	}
 	if err := ctx.Err(); err != nil {
 		return Result{}, err // the caller hung up while it still could
@@ -85,43 +86,105 @@ func (g *Gate) Once(ctx context.Context, r Request, prepare func(ctx context.Con
 	return g.carryOut(ctx, r, attempt)
 }
 
-// explain looks once more before a conflict is told: the record that stands
-// in the way may be the caller's own first try, committed a moment ago.
-func (g *Gate) explain(ctx context.Context, r Request, cause error) (Result, error) {
-	var e *domain.Error
-	if r.Key != "" && errors.As(cause, &e) && e.Kind == domain.KindConflict {
-		if result, found, err := g.recall(ctx, r); found || err != nil {
-			return result, err
+// Known is what is remembered of a request.
+type Known struct {
+	Result   Result
+	ClaimID  string // empty: the key is free
+	Answered bool
+	// Unfinished is a request of many transactions that nobody works on: it
+	// may be resumed.
+	Unfinished bool
+}
+
+// Recall looks the key of a request up. Another request under the key is
+// IDEMPOTENCY_CONFLICT, this one under way IDEMPOTENCY_IN_PROGRESS.
+func (g *Gate) Recall(ctx context.Context, r Request) (Known, error) {
+	record, err := g.storage.Read().Idempotency.Find(ctx, r.Tenant, r.Key)
+	switch {
+	case errors.Is(err, domain.ErrNotFound):
+		return Known{}, nil
+	case err != nil:
+		return Known{}, err
+	case record.Fingerprint != r.Fingerprint:
+		return Known{}, domain.IdempotencyConflict(record.CreatedAt)
+	case record.Answered():
+		return Known{Result: Result{Answer: record.Answer, Replayed: true}, ClaimID: record.ClaimID, Answered: true}, nil
+	case record.LeaseLeft > 0:
+		return Known{}, domain.IdempotencyInProgress(record.LeaseLeft)
+	}
+	return Known{ClaimID: record.ClaimID, Unfinished: true}, nil
+}
+
+// Lock takes the courtesy lock of a key, or answers IDEMPOTENCY_IN_PROGRESS.
+// It spares double work; what happens once is decided by the storage.
+func (g *Gate) Lock(ctx context.Context, r Request) (release func(), err error) {
+	name := "idempotency/" + string(r.Tenant.ApplicationID) + "/" + string(r.Tenant.Environment) + "/" + r.Key
+	release, acquired := g.locks.TryLock(ctx, name)
+	if !acquired {
+		return nil, domain.IdempotencyInProgress(busyRetryAfter)
+	}
+	return release, nil
+}
+
+// Explain looks once more before a refusal is told: what stands in the way may
+// be the caller's own first try, committed a moment ago.
+func (g *Gate) Explain(ctx context.Context, r Request, cause error) (Result, error) {
+	if r.Key != "" && decided(cause) {
+		known, err := g.Recall(ctx, r)
+		switch {
+		case err != nil || known.Answered:
+			return known.Result, err
+		case known.Unfinished:
+			return Result{}, domain.IdempotencyInProgress(busyRetryAfter)
 		}
 	}
 	return Result{}, cause
+}
+
+// NewRecord is an unanswered record of a request, under a claim of its own.
+func (g *Gate) NewRecord(r Request) domain.KeyRecord {
+	return domain.KeyRecord{
+		Key: r.Key, Fingerprint: r.Fingerprint,
+		ClaimID: g.ids.ID("").Hex(), CreatedAt: g.clock.Now(),
+	}
 }
 
 // carryOut commits. From here on the caller's disconnect changes nothing.
 func (g *Gate) carryOut(ctx context.Context, r Request, attempt Attempt) (Result, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitBudget)
 	defer cancel()
-	record := domain.KeyRecord{
-		Key: r.Key, Fingerprint: r.Fingerprint,
-		ClaimID: g.ids.ID("").Hex(), CreatedAt: g.clock.Now(),
+	record := g.NewRecord(r)
+	var answer domain.Answer
+	err := g.Insist(ctx, func(ctx context.Context) (err error) {
+		answer, err = attempt(ctx, record)
+		return err
+	})
+	switch {
+	case err == nil:
+		return Result{Answer: answer}, nil
+	case errors.Is(err, ports.ErrKeyTaken):
+		return g.LostRace(ctx, r, record.ClaimID)
+	case errors.Is(err, ports.ErrKeyBusy):
+		return Result{}, domain.IdempotencyInProgress(busyRetryAfter)
 	}
+	return Result{}, err
+}
+
+// Insist runs a transaction until its outcome is known, or ctx ends. What it
+// runs must be safe to repeat after ports.ErrOutcomeUnknown.
+func (g *Gate) Insist(ctx context.Context, attempt func(ctx context.Context) error) error {
 	pause := firstPause
 	for try := 0; ; try++ {
-		answer, err := attempt(ctx, record)
-		switch {
-		case err == nil:
-			return Result{Answer: answer}, nil
-		case errors.Is(err, ports.ErrKeyTaken):
-			return g.lostRace(ctx, r, record.ClaimID)
-		case decided(err), !errors.Is(err, ports.ErrOutcomeUnknown) && try == 0, try == unknownRetries:
-			return Result{}, err
+		err := attempt(ctx)
+		if err == nil || decided(err) || try == unknownRetries || !errors.Is(err, ports.ErrOutcomeUnknown) && try == 0 {
+			return err
 		}
 		// Either the commit got no answer, or it got none before and the
 		// database is not back yet: only another attempt can tell.
 		g.log.WarnContext(ctx, "commit outcome unknown, asking again", "try", try+1, "error", err)
 		select {
 		case <-ctx.Done():
-			return Result{}, err
+			return err
 		case <-time.After(pause):
 			pause *= 2
 		}
@@ -131,43 +194,30 @@ func (g *Gate) carryOut(ctx context.Context, r Request, attempt Attempt) (Result
 // decided reports a refusal: the storage was reached and said no.
 func decided(err error) bool {
 	var e *domain.Error
-	return errors.As(err, &e) && e.Kind != domain.KindInternal
+	if errors.As(err, &e) {
+		return e.Kind != domain.KindInternal
+	}
+	for _, refusal := range []error{ports.ErrKeyTaken, ports.ErrKeyBusy, ports.ErrLeaseLost, ports.ErrItemDone} {
+		if errors.Is(err, refusal) {
+			return true
+		}
+	}
+	return false
 }
 
-// lostRace answers with what the winner stored; the winner may be an attempt
-// of our own whose commit got no answer.
-func (g *Gate) lostRace(ctx context.Context, r Request, claimID string) (Result, error) {
-	record, err := g.storage.Read().Idempotency.Find(ctx, r.Tenant, r.Key)
-	if errors.Is(err, domain.ErrNotFound) {
-		// The record expired between the two statements.
+// LostRace answers with what the winner stored. The winner may be an attempt
+// of our own whose commit got no answer, told by its claim: that is no replay.
+func (g *Gate) LostRace(ctx context.Context, r Request, claimID string) (Result, error) {
+	known, err := g.Recall(ctx, r)
+	switch {
+	case err != nil:
+		return Result{}, err
+	case !known.Answered:
+		// The record expired, or was left, between the two statements.
 		return Result{}, domain.IdempotencyInProgress(busyRetryAfter)
 	}
-	if err != nil {
-		return Result{}, err
-	}
-	if record.ClaimID == claimID {
-		return Result{Answer: record.Answer}, nil
-	}
-	return replay(record, r)
-}
-
-func (g *Gate) recall(ctx context.Context, r Request) (result Result, found bool, err error) {
-	record, err := g.storage.Read().Idempotency.Find(ctx, r.Tenant, r.Key)
-	if errors.Is(err, domain.ErrNotFound) {
-		return Result{}, false, nil
-	}
-	if err != nil {
-		return Result{}, false, err
-	}
-	result, err = replay(record, r)
-	return result, true, err
-}
-
-func replay(record domain.KeyRecord, r Request) (Result, error) {
-	if record.Fingerprint != r.Fingerprint {
-		return Result{}, domain.IdempotencyConflict(record.CreatedAt)
-	}
-	return Result{Answer: record.Answer, Replayed: true}, nil
+	known.Result.Replayed = known.ClaimID != claimID
+	return known.Result, nil
 }
 
 // InTx runs fn in one transaction that claims the record first and stores
@@ -190,8 +240,4 @@ func (g *Gate) InTx(ctx context.Context, t domain.Tenant, record domain.KeyRecor
 		return nil
 	})
 	return answer, err
-}
-
-func lockName(r Request) string {
-	return "idempotency/" + string(r.Tenant.ApplicationID) + "/" + string(r.Tenant.Environment) + "/" + r.Key
 }

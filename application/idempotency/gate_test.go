@@ -109,7 +109,7 @@ func TestWithoutAKeyAConflictIsToldAsItIs(t *testing.T) {
 	wantRefusal(t, got, err, "EXTERNAL_ID_CONFLICT")
 }
 
-func TestAConflictIsNotToldBeforeTheKeyWasLookedUpAgain(t *testing.T) {
+func TestARefusalIsNotToldBeforeTheKeyWasLookedUpAgain(t *testing.T) {
 	t.Parallel()
 	conflict := &domain.Error{Kind: domain.KindConflict, Code: domain.CodeExternalIDConflict}
 	refuse := func(err error) func(context.Context) (idempotency.Attempt, error) {
@@ -144,19 +144,30 @@ func TestAConflictIsNotToldBeforeTheKeyWasLookedUpAgain(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	for name, other := range map[string]error{
-		"a refusal of another kind": &domain.Error{Kind: domain.KindInvalid, Code: domain.CodeValidation},
-		"a failure":                 errBroken,
-	} {
-		t.Run(name+" is told at once", func(t *testing.T) {
-			t.Parallel()
-			s := newScene(t)
-			s.isFirst()
-			if _, err := s.gate.Once(t.Context(), keyed, refuse(other)); !errors.Is(err, other) {
-				t.Errorf("got %v", err)
-			}
-		})
-	}
+	t.Run("a refusal of any kind is looked up", func(t *testing.T) {
+		t.Parallel()
+		s := newScene(t)
+		s.holds(recordOf(stranger, 1)).After(s.isFirst())
+		got, err := s.gate.Once(t.Context(), keyed, refuse(&domain.Error{Kind: domain.KindInvalid, Code: domain.CodeValidation}))
+		wantAnswer(t, got, err, true)
+	})
+	t.Run("it was begun in many transactions and left", func(t *testing.T) {
+		t.Parallel()
+		s := newScene(t)
+		left := recordOf(stranger, 1)
+		left.Answer = domain.Answer{}
+		s.holds(left).After(s.isFirst())
+		got, err := s.gate.Once(t.Context(), keyed, refuse(conflict))
+		wantRefusal(t, got, err, "IDEMPOTENCY_IN_PROGRESS")
+	})
+	t.Run("a failure is told at once", func(t *testing.T) {
+		t.Parallel()
+		s := newScene(t)
+		s.isFirst()
+		if _, err := s.gate.Once(t.Context(), keyed, refuse(errBroken)); !errors.Is(err, errBroken) {
+			t.Errorf("got %v", err)
+		}
+	})
 }
 
 func TestWhoLosesTheRaceGetsWhatTheWinnerStored(t *testing.T) {

@@ -51,7 +51,7 @@ func (q *Quotes) Quote(ctx context.Context, t domain.Tenant, ask Question) (doma
 		}
 		trip.Pickup, trip.PickupField = place.Coordinates, "pickup_location_id"
 	}
-	if err := q.Serves(trip); err != nil {
+	if err := q.Serves(trip, true, true); err != nil {
 		return domain.Quote{}, err
 	}
 	return q.Price(ctx, trip)
@@ -64,13 +64,13 @@ type Trip struct {
 	DropoffField string
 }
 
-// Serves answers a VALIDATION_ERROR that names every end outside the area.
-func (q *Quotes) Serves(trip Trip) error {
+// Serves answers a VALIDATION_ERROR that names every known end outside the area.
+func (q *Quotes) Serves(trip Trip, pickupKnown, dropoffKnown bool) error {
 	var outside []domain.FieldError
-	if !q.area.Contains(trip.Pickup) {
+	if pickupKnown && !q.area.Contains(trip.Pickup) {
 		outside = append(outside, domain.OutsideServiceArea(trip.PickupField))
 	}
-	if !q.area.Contains(trip.Dropoff) {
+	if dropoffKnown && !q.area.Contains(trip.Dropoff) {
 		outside = append(outside, domain.OutsideServiceArea(trip.DropoffField))
 	}
 	if len(outside) > 0 {

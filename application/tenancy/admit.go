@@ -20,17 +20,22 @@ type Limits struct {
 
 // Admission decides whether a request is let in, and on whose behalf.
 type Admission struct {
-	keys    *keyCache
-	flights *flights
-	limiter ports.RateLimiter
-	digest  ports.KeyDigester
-	clock   ports.Clock
-	limits  Limits
+	keys      *keyCache
+	newcomers *newcomers
+	uses      *keyUses
+	flights   *flights
+	limiter   ports.RateLimiter
+	digest    ports.KeyDigester
+	clock     ports.Clock
+	limits    Limits
 }
 
 // NewAdmission makes the gate every request passes first.
 func NewAdmission(s ports.Storage, l ports.RateLimiter, d ports.KeyDigester, c ports.Clock, limits Limits) *Admission {
-	return &Admission{keys: newKeyCache(s, c), flights: newFlights(), limiter: l, digest: d, clock: c, limits: limits}
+	return &Admission{
+		keys: newKeyCache(s, c), newcomers: newNewcomers(), uses: newKeyUses(s), flights: newFlights(),
+		limiter: l, digest: d, clock: c, limits: limits,
+	}
 }
 
 // Knock is what admission looks at of a request.
@@ -55,10 +60,11 @@ type Grant struct {
 // where its address is locked out, so that a neighbour behind the same
 // address cannot shut it out.
 func (a *Admission) Admit(ctx context.Context, k Knock) (Grant, error) {
-	credential, err := a.identify(ctx, k)
+	credential, refusal, err := a.identify(ctx, k)
 	if err != nil {
-		return a.failed(ctx, k, err)
+		return refusal, err
 	}
+	a.uses.note(credential.Key.ID, a.clock.Now())
 	buckets := a.buckets(credential)
 	allowance, err := a.limiter.Take(ctx, buckets...)
 	grant := Grant{Credential: credential, Allowance: allowance, charged: buckets}
@@ -70,6 +76,10 @@ func (a *Admission) Admit(ctx context.Context, k Knock) (Grant, error) {
 	}
 	return grant, nil
 }
+
+// Forget makes the keys of an application be looked up again, or all keys when
+// the ID is empty. It is for what ports.Invalidations tells.
+func (a *Admission) Forget(application domain.ID) { a.keys.forget(application) }
 
 // GiveBack returns what a request was charged, for an answer that does not count.
 func (a *Admission) GiveBack(ctx context.Context, g *Grant) error {
@@ -110,64 +120,110 @@ func (a *Admission) addressBucket(address string) ports.Bucket {
 }
 
 // identify goes from the cheapest check to the dearest: form, checksum,
-// environment, then memory, and the database only for an address in good standing.
-func (a *Admission) identify(ctx context.Context, k Knock) (domain.Credential, error) {
-	none := domain.Credential{}
+// environment, then memory, and the database only for an address in good
+// standing. Where it fails, the grant tells about the address.
+func (a *Admission) identify(ctx context.Context, k Knock) (domain.Credential, Grant, error) {
+	digest, err := a.read(k)
+	if err != nil {
+		return a.refuse(ctx, k, err)
+	}
+	if !a.keys.trusts(digest) {
+		leave, err := a.newcomers.enter(ctx, digest)
+		if err != nil {
+			return a.refuse(ctx, k, err)
+		}
+		defer leave()
+		if !a.keys.trusts(digest) { // still: nobody was at it meanwhile
+			return a.introduce(ctx, k, digest)
+		}
+	}
+	credential, err := a.open(ctx, k, digest)
+	if err != nil {
+		return a.refuse(ctx, k, err)
+	}
+	return credential, Grant{}, nil
+}
+
+// read checks what can be told from the key itself.
+func (a *Admission) read(k Knock) (digest [32]byte, err error) {
 	switch {
 	case k.Malformed:
-		return none, badKey("malformed", "The Authorization header is not of the form: Bearer "+domain.KeyPrefix(k.Environment)+"... with exactly one space.")
+		return digest, badKey("malformed", "The Authorization header is not of the form: Bearer "+domain.KeyPrefix(k.Environment)+"... with exactly one space.")
 	case k.Key == "":
-		return none, badKey("missing", "No API key. Send Authorization: Bearer "+domain.KeyPrefix(k.Environment)+"...")
+		return digest, badKey("missing", "No API key. Send Authorization: Bearer "+domain.KeyPrefix(k.Environment)+"...")
 	}
 	environment, ok := domain.ParseAPIKey(k.Key)
 	switch {
 	case !ok && !strings.HasPrefix(k.Key, domain.KeyPrefix(domain.Live)) && !strings.HasPrefix(k.Key, domain.KeyPrefix(domain.Sandbox)):
-		return none, badKey("malformed", "This is no key of ours: one for this host begins with "+domain.KeyPrefix(k.Environment)+".")
+		return digest, badKey("malformed", "This is no key of ours: one for this host begins with "+domain.KeyPrefix(k.Environment)+".")
 	case !ok:
-		return none, badKey("malformed", "The key is mistyped or cut off: its checksum does not match. Copy it again, whole.")
+		return digest, badKey("malformed", "The key is mistyped or cut off: its checksum does not match. Copy it again, whole.")
+	case environment != k.Environment:
+		return digest, mismatch(environment, k)
 	}
-	if environment != k.Environment {
-		return none, mismatch(environment, k)
+	return a.digest.Digest(k.Key), nil
+}
+
+// introduce looks up a key that did not work lately. Its address is charged
+// before and gets that back for a key that works: so the look-ups that fail are
+// never more than the address may fail, however many knock at once.
+func (a *Admission) introduce(ctx context.Context, k Knock, digest [32]byte) (domain.Credential, Grant, error) {
+	bucket := a.addressBucket(k.Address)
+	allowance, err := a.limiter.Take(ctx, bucket)
+	switch {
+	case err != nil:
+		return domain.Credential{}, Grant{}, domain.Internal(err)
+	case !allowance.Admitted:
+		return domain.Credential{}, Grant{Allowance: allowance}, limited(allowance)
 	}
-	digest := a.digest.Digest(k.Key)
-	if !a.keys.trusts(digest) {
-		allowance, err := a.limiter.Peek(ctx, a.addressBucket(k.Address))
-		if err != nil {
-			return none, domain.Internal(err)
-		}
-		if !allowance.Admitted {
-			return none, limited(allowance)
-		}
+	credential, err := a.open(ctx, k, digest)
+	if unauthenticated(err) {
+		return domain.Credential{}, Grant{Allowance: allowance}, err
 	}
+	// Also where the storage failed: that is not the client's. It may have left
+	// by now, and is not to find itself charged when it comes back.
+	grant := Grant{Allowance: allowance, charged: []ports.Bucket{bucket}}
+	if back := a.GiveBack(context.WithoutCancel(ctx), &grant); back != nil {
+		return domain.Credential{}, Grant{}, domain.Internal(errors.Join(err, back))
+	}
+	return credential, Grant{Allowance: grant.Allowance}, err
+}
+
+// open finds out whose key it is, and whether it works now.
+func (a *Admission) open(ctx context.Context, k Knock, digest [32]byte) (domain.Credential, error) {
 	credential, err := a.keys.find(ctx, digest)
 	if errors.Is(err, domain.ErrNotFound) {
-		return none, domain.UnknownAPIKey(k.Key[len(k.Key)-4:])
+		return credential, domain.UnknownAPIKey(k.Key[len(k.Key)-4:])
 	}
 	if err != nil {
-		return none, err
+		return credential, err
 	}
 	return credential, credential.Usable(a.clock.Now())
 }
 
-// failed counts a failure against the address and turns it into a 429 once
+// refuse counts a failure against the address and turns it into a 429 once
 // the address has had too many. Failures of our own are not the client's.
-func (a *Admission) failed(ctx context.Context, k Knock, cause error) (Grant, error) {
-	var e *domain.Error
-	if !errors.As(cause, &e) || e.Kind != domain.KindUnauthenticated {
+func (a *Admission) refuse(ctx context.Context, k Knock, cause error) (none domain.Credential, _ Grant, _ error) {
+	if !unauthenticated(cause) {
 		allowance, err := a.Stranger(ctx, k.Address)
 		if err != nil {
-			return Grant{}, domain.Internal(err)
+			return none, Grant{}, domain.Internal(err)
 		}
-		return Grant{Allowance: allowance}, cause
+		return none, Grant{Allowance: allowance}, cause
 	}
 	allowance, err := a.limiter.Take(ctx, a.addressBucket(k.Address))
 	if err != nil {
-		return Grant{}, domain.Internal(err)
+		return none, Grant{}, domain.Internal(err)
 	}
 	if !allowance.Admitted {
 		cause = limited(allowance)
 	}
-	return Grant{Allowance: allowance}, cause
+	return none, Grant{Allowance: allowance}, cause
+}
+
+func unauthenticated(err error) bool {
+	var e *domain.Error
+	return errors.As(err, &e) && e.Kind == domain.KindUnauthenticated
 }
 
 func badKey(reason, message string) *domain.Error {
@@ -196,8 +252,8 @@ func limited(a ports.Allowance) *domain.Error {
 		"address":  "failed authentications " + span + " from this address",
 	}[a.Scope]
 	// Whole seconds, so that the text and the header say the same. What is
-	// below a millisecond has passed before the answer arrives.
-	wait := max(time.Second, (a.RetryAfter - time.Millisecond + time.Second - 1).Truncate(time.Second))
+	// below a microsecond has passed before the answer arrives.
+	wait := max(time.Second, (a.RetryAfter - time.Microsecond + time.Second - 1).Truncate(time.Second))
 	return &domain.Error{
 		Kind: domain.KindLimited, Code: domain.CodeRateLimitExceeded,
 		Message: strconv.Itoa(a.Limit.Limit) + " " + spent + " are used up. Try again in " + strconv.Itoa(int(wait.Seconds())) + " s.",

@@ -2,7 +2,6 @@ package tenancy_test
 
 import (
 	"errors"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -89,22 +88,6 @@ func TestEveryWayNotToBeLetIn(t *testing.T) {
 	}
 }
 
-func TestAKeyWithAWrongChecksumNeverReachesTheStorage(t *testing.T) {
-	t.Parallel()
-	g := newGate(t) // no call of the storage is expected
-	random := rand.New(rand.NewPCG(1, 2))
-	const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	for range 10_000 {
-		guess := []byte("svc_live_key_")
-		for range 38 {
-			guess = append(guess, letters[random.IntN(len(letters))])
-		}
-		g.limiter.taken = map[string]int{}
-		_, err := g.knock(t, string(guess))
-		wantCode(t, err, domain.KindUnauthenticated, "INVALID_API_KEY")
-	}
-}
-
 func TestAnAddressThatFailsTooOftenIsLockedOut(t *testing.T) {
 	t.Parallel()
 	g := newGate(t)
@@ -178,20 +161,32 @@ func TestAFailureOfOursIsNotTheClients(t *testing.T) {
 
 func TestNobodyIsLetInWhileTheLimiterFails(t *testing.T) {
 	t.Parallel()
+	ofAddress := ports.Bucket{Scope: "address", Name: address, Limit: limits.PerAddress}
 	for name, c := range map[string]struct {
 		key    string
 		expect func(*mocks.MockRateLimiter, *mocks.MockTenancyReader)
 	}{
-		"at the peek": {liveKey, func(l *mocks.MockRateLimiter, _ *mocks.MockTenancyReader) {
-			l.EXPECT().Peek(gomock.Any(), gomock.Any()).Return(ports.Allowance{}, errBroken).MinTimes(1)
+		"at the charge of a new key": {liveKey, func(l *mocks.MockRateLimiter, _ *mocks.MockTenancyReader) {
+			l.EXPECT().Take(gomock.Any(), ofAddress).Return(ports.Allowance{}, errBroken)
+		}},
+		"as it is given back": {liveKey, func(l *mocks.MockRateLimiter, s *mocks.MockTenancyReader) {
+			l.EXPECT().Take(gomock.Any(), ofAddress).Return(ports.Allowance{Admitted: true}, nil)
+			s.EXPECT().Credential(gomock.Any(), gomock.Any()).Return(credential(liveKey, nil), nil)
+			l.EXPECT().GiveBack(gomock.Any(), ofAddress).Return(errBroken)
+		}},
+		"as it is given back for a failure of ours": {liveKey, func(l *mocks.MockRateLimiter, s *mocks.MockTenancyReader) {
+			l.EXPECT().Take(gomock.Any(), ofAddress).Return(ports.Allowance{Admitted: true}, nil)
+			s.EXPECT().Credential(gomock.Any(), gomock.Any()).Return(domain.Credential{}, errors.New("gone"))
+			l.EXPECT().GiveBack(gomock.Any(), ofAddress).Return(errBroken)
 		}},
 		"at the take": {liveKey, func(l *mocks.MockRateLimiter, s *mocks.MockTenancyReader) {
-			l.EXPECT().Peek(gomock.Any(), gomock.Any()).Return(ports.Allowance{Admitted: true}, nil)
+			l.EXPECT().Take(gomock.Any(), ofAddress).Return(ports.Allowance{Admitted: true}, nil)
 			s.EXPECT().Credential(gomock.Any(), gomock.Any()).Return(credential(liveKey, nil), nil)
+			l.EXPECT().GiveBack(gomock.Any(), ofAddress).Return(nil)
 			l.EXPECT().Take(gomock.Any(), gomock.Any(), gomock.Any()).Return(ports.Allowance{}, errBroken)
 		}},
 		"at the count of a failure": {"guess", func(l *mocks.MockRateLimiter, _ *mocks.MockTenancyReader) {
-			l.EXPECT().Take(gomock.Any(), gomock.Any()).Return(ports.Allowance{}, errBroken)
+			l.EXPECT().Take(gomock.Any(), ofAddress).Return(ports.Allowance{}, errBroken)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,9 +2,19 @@
 // the API keys by which a request is let in.
 //
 // Admission (admit.go) is the first thing that happens to every request. It
-// refuses a mistyped key without asking the database, remembers a good key
-// for less than two seconds, so that a revoked one stops within two, and
-// counts failures per client address, so that guessing is cheap for nobody.
+// refuses a mistyped key without asking the database, and counts failures per
+// client address before it asks, so that guessing is cheap for nobody.
+//
+// It remembers a good key for less than two seconds (key_cache.go), so that a
+// revoked one stops within two whatever happens. Where the servers hear of the
+// change through ports.Invalidations it stops at once: Tenants announces it
+// behind the commit, and Admission forgets the application's keys. An
+// announcement decides nothing, so that a lost one costs those two seconds.
+//
+// When a key was used last is collected in memory (key_uses.go) and written
+// every few seconds; a process that dies takes the last ones with it. Writing
+// it with each request was rejected: it would turn every read into a write, of
+// the same row for all requests of a key.
 //
 // Keys are stored as digests under a pepper. With another pepper all of them
 // would be unknown and nothing else would show, so that the storage keeps a

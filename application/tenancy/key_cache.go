@@ -12,7 +12,8 @@ import (
 
 const (
 	// A found key is used again for this long, counted from before the
-	// look-up: what was revoked meanwhile stops within two seconds.
+	// look-up: what was revoked meanwhile stops within two seconds, even where
+	// nobody is told.
 	foundFor = 1500 * time.Millisecond
 	// An unknown key is not looked up again for this long.
 	missingFor = time.Second
@@ -28,17 +29,21 @@ type keyCache struct {
 	clock   ports.Clock
 
 	mu      sync.RWMutex
-	entries map[[32]byte]cachedKey
+	entries map[[32]byte]*cachedKey // what an entry points at never changes
+	// forgotten counts the calls of forget: what a look-up that began before
+	// one of them finds may be what was to be forgotten.
+	forgotten uint64
 }
 
 type cachedKey struct {
 	credential domain.Credential
 	missing    bool
+	stale      bool // good for trust only
 	at         time.Time
 }
 
 func newKeyCache(s ports.Storage, c ports.Clock) *keyCache {
-	return &keyCache{storage: s, clock: c, entries: make(map[[32]byte]cachedKey)}
+	return &keyCache{storage: s, clock: c, entries: make(map[[32]byte]*cachedKey)}
 }
 
 // find answers from memory while that is fresh. The caller still has to check
@@ -47,18 +52,21 @@ func (k *keyCache) find(ctx context.Context, digest [32]byte) (domain.Credential
 	now := k.clock.Now()
 	k.mu.RLock()
 	entry, known := k.entries[digest]
+	begun := k.forgotten
 	k.mu.RUnlock()
-	switch age := now.Sub(entry.at); {
-	case !known, age < 0: // the clock was set back: how old the entry is, nobody knows
-	case entry.missing && age < missingFor:
-		return domain.Credential{}, domain.ErrNotFound
-	case !entry.missing && age < foundFor:
-		return entry.credential, nil
+	if known && !entry.stale {
+		switch age := now.Sub(entry.at); {
+		case age < 0: // the clock was set back: how old the entry is, nobody knows
+		case entry.missing && age < missingFor:
+			return domain.Credential{}, domain.ErrNotFound
+		case !entry.missing && age < foundFor:
+			return entry.credential, nil
+		}
 	}
 	credential, err := k.storage.Read().Tenancy.Credential(ctx, digest)
 	missing := errors.Is(err, domain.ErrNotFound)
 	if err == nil || missing {
-		k.remember(digest, cachedKey{credential: credential, missing: missing, at: now})
+		k.remember(digest, &cachedKey{credential: credential, missing: missing, at: now}, begun)
 	}
 	return credential, err
 }
@@ -71,9 +79,33 @@ func (k *keyCache) trusts(digest [32]byte) bool {
 	return known && !entry.missing && k.clock.Now().Sub(entry.at) < trustedFor
 }
 
-func (k *keyCache) remember(digest [32]byte, entry cachedKey) {
+// forget makes the next request with a key of the application, or with an
+// empty ID of any, look it up again. Unknown keys are looked up again too, as
+// nobody can tell whose they would be. Trust stays: it does not open anything.
+func (k *keyCache) forget(application domain.ID) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.forgotten++
+	for digest, entry := range k.entries {
+		switch {
+		case entry.missing:
+			delete(k.entries, digest)
+		case !entry.stale && (application == "" || entry.credential.Application.ID == application):
+			stale := *entry
+			stale.stale = true
+			k.entries[digest] = &stale
+		}
+	}
+}
+
+// remember keeps what a look-up found that began when forget had been called
+// begun times.
+func (k *keyCache) remember(digest [32]byte, entry *cachedKey, begun uint64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.forgotten != begun {
+		return // it may have been read before the change that was announced
+	}
 	if _, known := k.entries[digest]; !known && len(k.entries) >= maxCached {
 		k.evict(entry.at)
 		if entry.missing && len(k.entries) >= maxCached {
@@ -84,7 +116,7 @@ func (k *keyCache) remember(digest [32]byte, entry cachedKey) {
 	k.entries[digest] = entry
 }
 
-// evict drops keys that do not exist and all that is stale.
+// evict drops keys that do not exist and all that is not trusted any more.
 func (k *keyCache) evict(now time.Time) {
 	for digest, entry := range k.entries {
 		if entry.missing || now.Sub(entry.at) >= trustedFor {

@@ -34,7 +34,7 @@ func newFullCache(t *testing.T, customers int) (*keyCache, *time.Time) {
 	}).AnyTimes()
 	cache := newKeyCache(storage, clock)
 	for n := 1; n <= customers; n++ {
-		cache.remember(digestOf(n), cachedKey{at: now}) // as find does, without the storage
+		cache.remember(digestOf(n), &cachedKey{at: now}, 0) // as find does, without the storage
 	}
 	return cache, &now
 }

@@ -74,6 +74,7 @@ func (t *Tenants) RevokeKey(ctx context.Context, id domain.ID) (key domain.APIKe
 		key, err = tx.Tenancy.APIKey(ctx, id)
 		return err
 	})
+	t.announce(ctx, key.ApplicationID, err)
 	return key, err
 }
 

@@ -19,7 +19,7 @@ func (p peppered) Digest(secret string) [32]byte { return sha256.Sum256([]byte(s
 
 // under makes the use cases of a server that has the pepper.
 func (o *office) under(pepper string, s ports.Storage) *tenancy.Tenants {
-	return tenancy.NewTenants(s, peppered(pepper), o.Clock, o.IDs)
+	return tenancy.NewTenants(s, peppered(pepper), o.Clock, o.IDs, &o.grapevine)
 }
 
 func TestTheFirstPepperIsConfirmedAndAnyOtherRefused(t *testing.T) {

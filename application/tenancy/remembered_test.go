@@ -95,3 +95,37 @@ func TestAnUnknownKeyIsLookedUpOncePerSecond(t *testing.T) {
 		t.Errorf("it was issued meanwhile: %v", err)
 	}
 }
+
+func TestAKeyThatExpiresDuringItsLookUpIsNotLetIn(t *testing.T) {
+	t.Parallel()
+	g := newGate(t)
+	expires := noon.Add(30 * time.Millisecond)
+	g.store.EXPECT().Credential(gomock.Any(), gomock.Any()).DoAndReturn(func(context.Context, [32]byte) (domain.Credential, error) {
+		g.clock.GoOn(30 * time.Millisecond)
+		return credential(liveKey, func(c *domain.Credential) { c.Key.ExpiresAt = &expires }), nil
+	})
+	for range 2 { // looked up, and remembered
+		_, err := g.knock(t, liveKey)
+		wantCode(t, err, domain.KindUnauthenticated, "API_KEY_EXPIRED")
+	}
+}
+
+func TestNoRequestThatBeginsAtTheExpiryOrLaterIsLetIn(t *testing.T) {
+	t.Parallel()
+	g := newGate(t)
+	g.clock.Step = time.Millisecond // goes on while a request is looked at
+	expires := noon.Add(2 * time.Second)
+	g.knows(liveKey, 2, func(c *domain.Credential) { c.Key.ExpiresAt = &expires }) // it is looked up again meanwhile
+	last := time.Time{}
+	for {
+		begun := g.clock.Now()
+		if _, err := g.knock(t, liveKey); err != nil {
+			wantCode(t, err, domain.KindUnauthenticated, "API_KEY_EXPIRED")
+			break
+		}
+		last = begun
+	}
+	if !last.Before(expires) || expires.Sub(last) > 10*time.Millisecond {
+		t.Errorf("the last request began at %s, the key expires at %s", last, expires)
+	}
+}

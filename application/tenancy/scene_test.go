@@ -28,6 +28,7 @@ var (
 	liveKey = domain.MakeAPIKey(domain.Live, [32]byte{1})
 	testKey = domain.MakeAPIKey(domain.Sandbox, [32]byte{1})
 
+	plenty    = domain.RateLimit{Limit: 10_000_000, Window: time.Minute}
 	errBroken = errors.New("the disk is on fire")
 )
 
@@ -77,7 +78,11 @@ func (c *counter) Peek(_ context.Context, b ...ports.Bucket) (ports.Allowance, e
 	return c.ask(false, b)
 }
 
-func (c *counter) GiveBack(_ context.Context, buckets ...ports.Bucket) error {
+// GiveBack does nothing for a client that has left, as over a network.
+func (c *counter) GiveBack(ctx context.Context, buckets ...ports.Bucket) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, b := range buckets {
@@ -129,6 +134,25 @@ func credential(secret string, change func(*domain.Credential)) domain.Credentia
 	}
 	return c
 }
+
+// grapevine keeps what was announced.
+type grapevine struct {
+	mu     sync.Mutex
+	passed []domain.ID
+	notice func(context.Context) // at the moment of each announcement; may be nil
+}
+
+func (g *grapevine) Announce(ctx context.Context, application domain.ID) {
+	if g.notice != nil {
+		g.notice(ctx)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.passed = append(g.passed, application)
+}
+
+// Listen is for servers.
+func (*grapevine) Listen(context.Context, func(domain.ID)) { panic("not for use cases") }
 
 // lockOut uses up what the address may fail.
 func (g *gate) lockOut() { g.limiter.taken["address "+address] = 60 }

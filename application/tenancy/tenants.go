@@ -2,6 +2,7 @@ package tenancy
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -12,15 +13,16 @@ import (
 // Tenants are the operators' use cases: who the customers are and which keys
 // they have.
 type Tenants struct {
-	storage ports.Storage
-	digest  ports.KeyDigester
-	clock   ports.Clock
-	ids     ports.Identifiers
+	storage       ports.Storage
+	digest        ports.KeyDigester
+	clock         ports.Clock
+	ids           ports.Identifiers
+	invalidations ports.Invalidations
 }
 
 // NewTenants makes the operators' use cases.
-func NewTenants(s ports.Storage, d ports.KeyDigester, c ports.Clock, ids ports.Identifiers) *Tenants {
-	return &Tenants{storage: s, digest: d, clock: c, ids: ids}
+func NewTenants(s ports.Storage, d ports.KeyDigester, c ports.Clock, ids ports.Identifiers, i ports.Invalidations) *Tenants {
+	return &Tenants{storage: s, digest: d, clock: c, ids: ids, invalidations: i}
 }
 
 // CreateBusiness adds a customer with three sandbox pickup locations to try
@@ -86,7 +88,18 @@ func (t *Tenants) SetDisabled(ctx context.Context, id domain.ID, disabled bool) 
 		app, err = tx.Tenancy.Application(ctx, id)
 		return err
 	})
+	t.announce(ctx, app.ID, err)
 	return app, err
+}
+
+// announce tells the servers that keys of the application open something else
+// than before, unless nothing was changed. A key that is new needs no word:
+// nobody can have asked for it and remember that it was missing.
+func (t *Tenants) announce(ctx context.Context, application domain.ID, err error) {
+	if err == nil || errors.Is(err, ports.ErrOutcomeUnknown) {
+		// An operator who interrupts the command has made the change all the same.
+		t.invalidations.Announce(context.WithoutCancel(ctx), application)
+	}
 }
 
 // Businesses lists every customer, oldest first.

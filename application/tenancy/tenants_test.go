@@ -19,6 +19,7 @@ import (
 type office struct {
 	*tenancy.Tenants
 	*stage.Stage
+	grapevine grapevine
 }
 
 func newOffice(t *testing.T) *office {
@@ -30,7 +31,9 @@ func newOffice(t *testing.T) *office {
 }
 
 // on makes the use cases anew on another storage.
-func (o *office) on(s ports.Storage) { o.Tenants = tenancy.NewTenants(s, digester{}, o.Clock, o.IDs) }
+func (o *office) on(s ports.Storage) {
+	o.Tenants = tenancy.NewTenants(s, digester{}, o.Clock, o.IDs, &o.grapevine)
+}
 
 func (o *office) newBusiness(t *testing.T) domain.Business {
 	t.Helper()

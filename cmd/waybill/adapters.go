@@ -11,19 +11,27 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
 
 	"waybill/adapters/clock/systemclock"
 	"waybill/adapters/identifiers/uuidv7"
+	"waybill/adapters/invalidations/local"
+	"waybill/adapters/invalidations/redispubsub"
 	"waybill/adapters/keydigest/hmacsha256"
+	"waybill/adapters/locks/layered"
 	"waybill/adapters/locks/memlocks"
+	"waybill/adapters/locks/redislocks"
 	"waybill/adapters/normalizer/international"
 	"waybill/adapters/pricing/httppricing"
 	"waybill/adapters/pricing/metered"
 	"waybill/adapters/pricing/tariff"
+	"waybill/adapters/ratelimit/guarded"
 	"waybill/adapters/ratelimit/memlimiter"
+	"waybill/adapters/ratelimit/redislimiter"
 	"waybill/adapters/routing/straightline"
 	"waybill/adapters/servicearea/geojson"
 	"waybill/adapters/storage/gormstore"
+	"waybill/application/bulk"
 	"waybill/application/idempotency"
 	"waybill/application/tenancy"
 	"waybill/configs"
@@ -39,6 +47,8 @@ const (
 	connectTimeout = 10 * time.Second
 	// failuresPerAddress is how often an address may present no valid key.
 	failuresPerAddress = 60
+	// startProbes are as many failures as make the limiter give Redis up.
+	startProbes = 5
 )
 
 func newClock() ports.Clock { return systemclock.New() }
@@ -58,7 +68,9 @@ func storageOf(c *configs.Config) storage {
 }
 
 func openGORM(ctx context.Context, c *configs.Config, log *slog.Logger) (database, error) {
-	return gormstore.Open(ctx, c.DatabaseURL.Reveal(), gormstore.Options{PoolSize: c.DatabasePoolSize, Logger: log})
+	return gormstore.Open(ctx, c.DatabaseURL.Reveal(), gormstore.Options{
+		PoolSize: c.DatabasePoolSize, TransactionPooler: c.DatabasePooler == "transaction", Logger: log,
+	})
 }
 
 func gormMigrations(ctx context.Context, url string) ([]migrationStep, error) {
@@ -76,10 +88,14 @@ func newDatabase(ctx context.Context, c *configs.Config, log *slog.Logger) (data
 	defer cancel()
 	store, err := storageOf(c).open(ctx, c, log)
 	if err != nil {
+		fix := "start the database, or set WAYBILL_DATABASE_URL"
+		if errors.Is(err, gormstore.ErrPooler) {
+			fix = "WAYBILL_DATABASE_POOLER=transaction, or the address of Postgres itself in WAYBILL_DATABASE_URL"
+		}
 		return nil, nil, &startError{
 			what: "the database cannot be opened", err: err,
 			usedFor: "all data (WAYBILL_DATABASE_URL, now " + c.DatabaseURL.String() + ")",
-			fix:     "start the database, or set WAYBILL_DATABASE_URL",
+			fix:     fix,
 		}
 	}
 	closeStore := func() {
@@ -173,9 +189,34 @@ func newTariff(c *configs.Config, routing ports.Routing, area ports.ServiceArea)
 	return pricing, nil
 }
 
-func newRateLimiter() ports.RateLimiter { return memlimiter.New(time.Now) }
+// newRateLimiter counts in Redis where there is one, and in the process where
+// there is none or it fails. Asking a few times at the start opens connections,
+// and lets the log tell of a Redis that is gone before a customer waits for it.
+func newRateLimiter(ctx context.Context, client *redis.Client, r prometheus.Registerer, log *slog.Logger) ports.RateLimiter {
+	inProcess := memlimiter.New(time.Now)
+	if client == nil {
+		return inProcess
+	}
+	limiter := guarded.New(redislimiter.New(client, redislimiter.Options{}), inProcess, r, log)
+	for range startProbes {
+		_, _ = limiter.Peek(ctx, ports.Bucket{Scope: "start", Limit: domain.RateLimit{Limit: 1, Window: time.Second}})
+	}
+	return limiter
+}
 
-func newLocks() ports.Locks { return memlocks.New() }
+func newLocks(client *redis.Client, log *slog.Logger) ports.Locks {
+	if client == nil {
+		return memlocks.New()
+	}
+	return layered.New(memlocks.New(), redislocks.New(client, log))
+}
+
+func newInvalidations(client *redis.Client, log *slog.Logger) ports.Invalidations {
+	if client == nil {
+		return local.New()
+	}
+	return redispubsub.New(client, log)
+}
 
 func newLimits(c *configs.Config) tenancy.Limits {
 	return tenancy.Limits{
@@ -192,6 +233,8 @@ func rateLimit(r configs.Rate) domain.RateLimit {
 func newRetention(c *configs.Config) idempotency.Retention {
 	return idempotency.Retention(c.IdempotencyRetention)
 }
+
+func newBulkLease(c *configs.Config) bulk.Lease { return bulk.Lease(c.BulkLease) }
 
 // cursorKey signs cursors. It is derived, so that the secret can serve other
 // purposes under other labels.

@@ -17,7 +17,8 @@ func (p *program) dev() *cobra.Command {
 		Use: "dev", Short: "Run everything on this machine, with a demo customer and its keys",
 		Long: "Run everything on this machine, until Ctrl-C: both APIs and the operators' listener, on\n" +
 			"SQLite in the data directory, with a demo customer. Its keys are shown at the first start\n" +
-			"and kept in DIR/dev.env. With WAYBILL_DATABASE_URL set, the same on that database.",
+			"and kept in DIR/dev.env. With WAYBILL_DATABASE_URL set, the same on that database, and with\n" +
+			"WAYBILL_REDIS_URL with that Redis.",
 		Example: `  waybill dev
   waybill dev --data-dir /tmp/try --live-addr 127.0.0.1:0
   waybill dev --reset`,
@@ -153,6 +154,7 @@ func (p *program) welcome(ctx context.Context, dir dataDir, s *service, doors *l
 		{"WAYBILL_PICKUP_INCOMPLETE_ID", string(d.incomplete)},
 		{"WAYBILL_LIVE_PICKUP_ID", string(d.livePickup)},
 		{"WAYBILL_DATABASE_URL", c.DatabaseURL.Reveal()},
+		{"WAYBILL_DATABASE_POOLER", c.DatabasePooler},
 		{"WAYBILL_REDIS_URL", c.RedisURL.Reveal()},
 	})
 	if err != nil {
@@ -169,6 +171,9 @@ func banner(w io.Writer, dir dataDir, v servingView, d demo, c *configs.Config) 
 		if !dir.owns(c.DatabaseURL) {
 			engine = c.DatabaseURL.String()
 		}
+	}
+	if c.RedisURL != "" {
+		engine += ", " + c.RedisURL.String()
 	}
 	keyLine := func(name, key string, fresh bool) string {
 		if fresh {

@@ -13,10 +13,10 @@ const (
 
 // purger forgets what nobody can ask for any more.
 type purger interface {
-	PurgeExpiredKeys(ctx context.Context, limit int) (int, error)
+	PurgeExpired(ctx context.Context, limit int) (removed int, more bool, err error)
 }
 
-// sweep purges expired idempotency keys, in batches so that no statement
+// sweep purges what has expired, in batches so that no statement
 // holds many rows, until ctx ends. Any number of processes may do it.
 func sweep(ctx context.Context, store purger, log *slog.Logger) {
 	tick := time.NewTicker(sweepEvery)
@@ -27,9 +27,9 @@ func sweep(ctx context.Context, store purger, log *slog.Logger) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			log.Warn("expired idempotency keys were not purged", "error", err)
+			log.Warn("expired records were not purged", "error", err)
 		case removed > 0:
-			log.Debug("expired idempotency keys purged", "removed", removed)
+			log.Debug("expired records purged", "removed", removed)
 		}
 		select {
 		case <-ctx.Done():
@@ -39,12 +39,12 @@ func sweep(ctx context.Context, store purger, log *slog.Logger) {
 	}
 }
 
-// sweepOnce goes on until a batch was not full.
+// sweepOnce goes on until nothing is left.
 func sweepOnce(ctx context.Context, store purger) (removed int, err error) {
 	for {
-		n, err := store.PurgeExpiredKeys(ctx, sweepBatch)
+		n, more, err := store.PurgeExpired(ctx, sweepBatch)
 		removed += n
-		if err != nil || n < sweepBatch {
+		if err != nil || !more {
 			return removed, err
 		}
 	}

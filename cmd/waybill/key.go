@@ -32,21 +32,23 @@ type keyView struct {
 	CreatedAt   string   `json:"created_at"`
 	ExpiresAt   *string  `json:"expires_at"`
 	RevokedAt   *string  `json:"revoked_at"`
+	LastUsedAt  *string  `json:"last_used_at"`
 }
 
 func showKey(k domain.APIKey) keyView {
 	return keyView{
 		ID: string(k.ID), Environment: string(k.Environment), Scopes: scopeNames(k.Scopes), LastFour: k.LastFour,
 		CreatedAt: domain.FormatTime(k.CreatedAt), ExpiresAt: moment(k.ExpiresAt), RevokedAt: moment(k.RevokedAt),
+		LastUsedAt: moment(k.LastUsedAt),
 	}
 }
 
 func (v keyView) row(w io.Writer) {
-	row(w, v.ID, v.Environment, "..."+v.LastFour, v.CreatedAt, dash(v.ExpiresAt), dash(v.RevokedAt), strings.Join(v.Scopes, ","))
+	row(w, v.ID, v.Environment, "..."+v.LastFour, v.CreatedAt, dash(v.ExpiresAt), dash(v.RevokedAt), dash(v.LastUsedAt), strings.Join(v.Scopes, ","))
 }
 
 func keyHeader(w io.Writer) {
-	row(w, "ID", "ENVIRONMENT", "KEY", "CREATED", "EXPIRES", "REVOKED", "SCOPES")
+	row(w, "ID", "ENVIRONMENT", "KEY", "CREATED", "EXPIRES", "REVOKED", "LAST USED", "SCOPES")
 }
 
 func scopeNames(scopes []domain.Scope) []string {
@@ -225,6 +227,8 @@ func (p *program) keyList() *cobra.Command {
 	var app string
 	cmd := &cobra.Command{
 		Use: "list --app ID", Short: "List the keys of an application, oldest first, revoked ones too", Args: takes(),
+		Long: "List the keys of an application, oldest first, revoked ones too.\n" +
+			"When a key was used last is written every ten seconds; a request that a rate limit refused counts too.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := required(cmd, "app"); err != nil {
 				return err

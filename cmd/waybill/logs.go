@@ -20,7 +20,7 @@ var loggable = map[string]bool{
 	// a statement, which has no values in it
 	"sql": true, "rows": true, "duration_ms": true, "message": true,
 	// the process
-	"version": true, "listener": true, "listening": true, "database": true, "setting": true, "warning": true, "removed": true,
+	"version": true, "listener": true, "listening": true, "database": true, "redis": true, "setting": true, "warning": true, "removed": true,
 }
 
 // newLog writes lines in the given format; values of unknown keys are left out.
@@ -44,9 +44,6 @@ func (p *program) log(c *configs.Config, watched bool) *slog.Logger {
 	log := newLog(p.stderr, c.LogLevel, asJSON)
 	for _, warning := range c.Warnings() {
 		log.Warn("settings", "warning", warning)
-	}
-	if c.RedisURL != "" {
-		log.Warn("settings", "warning", "WAYBILL_REDIS_URL is set and not used yet: rate limits and locks are kept in this process")
 	}
 	return log
 }

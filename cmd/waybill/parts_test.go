@@ -23,14 +23,14 @@ type store struct {
 	calls   atomic.Int32
 }
 
-func (s *store) PurgeExpiredKeys(context.Context, int) (int, error) {
+func (s *store) PurgeExpired(_ context.Context, limit int) (int, bool, error) {
 	s.calls.Add(1)
 	if s.err != nil || len(s.batches) == 0 {
-		return 0, s.err
+		return 0, false, s.err
 	}
 	n := s.batches[0]
 	s.batches = s.batches[1:]
-	return n, nil
+	return n, n == limit, nil
 }
 
 func TestTheJanitorGoesOnWhileBatchesAreFullThenWaits(t *testing.T) {

@@ -46,7 +46,7 @@ func (p *program) serve() *cobra.Command {
 				doors.close()
 				return err
 			}
-			log.Info("starting", "version", version, "database", c.DatabaseURL.String())
+			log.Info("starting", "version", version, "database", c.DatabaseURL.String(), "redis", c.RedisURL.String())
 			if p.asJSON {
 				v := servingView{Live: urls.live, Sandbox: urls.sandbox, Ops: origin(doors.ops)}
 				if err := p.show(v, func(io.Writer) {}); err != nil {

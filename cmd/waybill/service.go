@@ -11,11 +11,15 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/redis/go-redis/v9"
 
 	"waybill/adapters/httpapi"
 	"waybill/adapters/opsapi"
+	"waybill/application/bulk"
+	"waybill/application/tenancy"
 	"waybill/configs"
 	"waybill/domain"
+	"waybill/ports"
 )
 
 // How long a process may take to end: requests first, then what is left.
@@ -29,9 +33,13 @@ const (
 type service struct {
 	apis  apis
 	ops   *opsapi.API
+	bulk  *bulk.Bulk
 	store database
 	log   *slog.Logger
 	seed  *seeder
+
+	admission     *tenancy.Admission
+	invalidations ports.Invalidations
 }
 
 // apis are the public API in its two environments.
@@ -55,12 +63,19 @@ func newRegistry() *prometheus.Registry {
 	return r
 }
 
-func newOps(store database, r *prometheus.Registry, log *slog.Logger) *opsapi.API {
+func newOps(store database, client *redis.Client, r *prometheus.Registry, log *slog.Logger) *opsapi.API {
 	registerPools(store, r)
-	return opsapi.New(opsapi.Options{Metrics: r, Log: log, Checks: []opsapi.Check{
+	checks := []opsapi.Check{
 		{Name: "database", Run: store.Ping},
 		{Name: "migrations", Run: func(ctx context.Context) error { return upToDate(ctx, store) }},
-	}})
+	}
+	if client != nil {
+		registerRedis(client, r)
+		checks = append(checks, opsapi.Check{
+			Name: "redis", Informational: true, Run: func(ctx context.Context) error { return client.Ping(ctx).Err() },
+		})
+	}
+	return opsapi.New(opsapi.Options{Metrics: r, Log: log, Checks: checks})
 }
 
 // upToDate refuses a database that lacks what this program was built with.
@@ -95,6 +110,8 @@ func (s *service) run(ctx context.Context, l *listeners) error {
 	}
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	running.Go(func() { sweep(background, s.store, s.log) })
+	running.Go(func() { s.invalidations.Listen(background, s.admission.Forget) })
+	running.Go(func() { recordUses(background, s.admission, s.log) })
 
 	var failure error
 	select {
@@ -103,8 +120,8 @@ func (s *service) run(ctx context.Context, l *listeners) error {
 	case failure = <-served:
 		s.log.Error("a listener failed, shutting down", "error", failure)
 	}
-	stop()
 	failure = errors.Join(failure, s.drain(context.WithoutCancel(ctx)))
+	stop() // behind the last request: a key may be revoked meanwhile, and its use is to be recorded
 	running.Wait()
 	s.log.Info("shut down")
 	return failure
@@ -114,6 +131,7 @@ func (s *service) run(ctx context.Context, l *listeners) error {
 // the process is not ready while the others finish.
 func (s *service) drain(ctx context.Context) error {
 	s.ops.Drain()
+	s.bulk.Stop()
 	var live, sandbox error
 	var draining sync.WaitGroup
 	apiCtx, cancel := context.WithTimeout(ctx, drainTimeout)

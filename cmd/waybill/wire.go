@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"waybill/adapters/httpapi"
+	"waybill/application/bulk"
 	"waybill/application/deliveries"
 	"waybill/application/idempotency"
 	"waybill/application/operations"
@@ -26,7 +27,7 @@ var foundation = wire.NewSet(
 	newDatabase,
 	wire.Bind(new(ports.Storage), new(database)),
 	wire.Bind(new(ports.Bookings), new(database)),
-	newClock, newIdentifiers, newKeyDigester, newLocks,
+	newClock, newIdentifiers, newKeyDigester, newRedis, newLocks, newInvalidations,
 )
 
 // The use cases of operators.
@@ -39,7 +40,7 @@ var management = wire.NewSet(
 var product = wire.NewSet(
 	tenancy.NewAdmission, newLimits, newRateLimiter,
 	quotes.New, newPricing, newRouting, newServiceArea,
-	recipients.New, deliveries.New, newNormalizer,
+	recipients.New, deliveries.New, bulk.New, newBulkLease, newNormalizer,
 )
 
 // The listeners.

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"log/slog"
 	"waybill/adapters/httpapi"
+	"waybill/application/bulk"
 	"waybill/application/deliveries"
 	"waybill/application/idempotency"
 	"waybill/application/operations"
@@ -32,9 +33,16 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	if err != nil {
 		return nil, nil, err
 	}
-	rateLimiter := newRateLimiter()
+	client, cleanup2, err := newRedis(c)
+	if err != nil {
+		cleanup()
+		return nil, nil, err
+	}
+	registry := newRegistry()
+	rateLimiter := newRateLimiter(ctx, client, registry, log)
 	keyDigester, err := newKeyDigester(c)
 	if err != nil {
+		cleanup2()
 		cleanup()
 		return nil, nil, err
 	}
@@ -44,47 +52,54 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	routing := newRouting()
 	serviceArea, err := newServiceArea(c)
 	if err != nil {
+		cleanup2()
 		cleanup()
 		return nil, nil, err
 	}
-	registry := newRegistry()
 	pricing, err := newPricing(c, routing, serviceArea, registry)
 	if err != nil {
+		cleanup2()
 		cleanup()
 		return nil, nil, err
 	}
 	quotesQuotes := quotes.New(mainDatabase, pricing, serviceArea)
-	locks := newLocks()
+	locks := newLocks(client, log)
 	identifiers := newIdentifiers()
 	retention := newRetention(c)
 	gate := idempotency.NewGate(mainDatabase, locks, clock, identifiers, log, retention)
 	normalizer, err := newNormalizer(c)
 	if err != nil {
+		cleanup2()
 		cleanup()
 		return nil, nil, err
 	}
 	recipientsRecipients := recipients.New(mainDatabase, gate, clock, identifiers, normalizer)
 	pickupLocations := pickuplocations.New(mainDatabase, gate, clock, identifiers)
 	deliveriesDeliveries := deliveries.New(mainDatabase, mainDatabase, gate, quotesQuotes, clock, identifiers, normalizer)
+	lease := newBulkLease(c)
+	bulkBulk := bulk.New(mainDatabase, gate, deliveriesDeliveries, identifiers, log, lease)
 	useCases := httpapi.UseCases{
 		Admission:       admission,
 		Quotes:          quotesQuotes,
 		Recipients:      recipientsRecipients,
 		PickupLocations: pickupLocations,
 		Deliveries:      deliveriesDeliveries,
+		Bulk:            bulkBulk,
 		Normalizer:      normalizer,
 		ServiceArea:     serviceArea,
 		Identifiers:     identifiers,
 	}
 	mainCursorKey, err := newCursorKey(c)
 	if err != nil {
+		cleanup2()
 		cleanup()
 		return nil, nil, err
 	}
 	metrics := httpapi.NewMetrics(registry)
 	mainApis := newAPIs(useCases, c, urls, mainCursorKey, log, metrics)
-	api := newOps(mainDatabase, registry, log)
-	tenants := tenancy.NewTenants(mainDatabase, keyDigester, clock, identifiers)
+	api := newOps(mainDatabase, client, registry, log)
+	invalidations := newInvalidations(client, log)
+	tenants := tenancy.NewTenants(mainDatabase, keyDigester, clock, identifiers, invalidations)
 	mainSeeder := &seeder{
 		storage: mainDatabase,
 		digest:  keyDigester,
@@ -93,13 +108,17 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 		pickups: pickupLocations,
 	}
 	mainService := &service{
-		apis:  mainApis,
-		ops:   api,
-		store: mainDatabase,
-		log:   log,
-		seed:  mainSeeder,
+		apis:          mainApis,
+		ops:           api,
+		bulk:          bulkBulk,
+		store:         mainDatabase,
+		log:           log,
+		seed:          mainSeeder,
+		admission:     admission,
+		invalidations: invalidations,
 	}
 	return mainService, func() {
+		cleanup2()
 		cleanup()
 	}, nil
 }
@@ -117,8 +136,14 @@ func openOffice(ctx context.Context, c *configs.Config, log *slog.Logger) (*offi
 	}
 	clock := newClock()
 	identifiers := newIdentifiers()
-	tenants := tenancy.NewTenants(mainDatabase, keyDigester, clock, identifiers)
-	locks := newLocks()
+	client, cleanup2, err := newRedis(c)
+	if err != nil {
+		cleanup()
+		return nil, nil, err
+	}
+	invalidations := newInvalidations(client, log)
+	tenants := tenancy.NewTenants(mainDatabase, keyDigester, clock, identifiers, invalidations)
+	locks := newLocks(client, log)
 	retention := newRetention(c)
 	gate := idempotency.NewGate(mainDatabase, locks, clock, identifiers, log, retention)
 	pickupLocations := pickuplocations.New(mainDatabase, gate, clock, identifiers)
@@ -131,6 +156,7 @@ func openOffice(ctx context.Context, c *configs.Config, log *slog.Logger) (*offi
 		config:     c,
 	}
 	return mainOffice, func() {
+		cleanup2()
 		cleanup()
 	}, nil
 }
@@ -153,14 +179,14 @@ func openPricing(c *configs.Config) (ports.Pricing, error) {
 
 // The adapters that every command needs.
 var foundation = wire.NewSet(
-	newDatabase, wire.Bind(new(ports.Storage), new(database)), wire.Bind(new(ports.Bookings), new(database)), newClock, newIdentifiers, newKeyDigester, newLocks,
+	newDatabase, wire.Bind(new(ports.Storage), new(database)), wire.Bind(new(ports.Bookings), new(database)), newClock, newIdentifiers, newKeyDigester, newRedis, newLocks, newInvalidations,
 )
 
 // The use cases of operators.
 var management = wire.NewSet(tenancy.NewTenants, operations.New, pickuplocations.New, idempotency.NewGate, newRetention)
 
 // The use cases of customers, and what they need beyond the foundation.
-var product = wire.NewSet(tenancy.NewAdmission, newLimits, newRateLimiter, quotes.New, newPricing, newRouting, newServiceArea, recipients.New, deliveries.New, newNormalizer)
+var product = wire.NewSet(tenancy.NewAdmission, newLimits, newRateLimiter, quotes.New, newPricing, newRouting, newServiceArea, recipients.New, deliveries.New, bulk.New, newBulkLease, newNormalizer)
 
 // The listeners.
 var edges = wire.NewSet(wire.Struct(new(httpapi.UseCases), "*"), newAPIs, newCursorKey,

@@ -9,6 +9,7 @@ import (
 	reflect "reflect"
 	time "time"
 	domain "waybill/domain"
+	ports "waybill/ports"
 
 	gomock "github.com/golang/mock/gomock"
 )
@@ -366,6 +367,20 @@ func (m *MockTenancyStore) SetPepperMark(ctx context.Context, mark [32]byte) err
 func (mr *MockTenancyStoreMockRecorder) SetPepperMark(ctx, mark interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "SetPepperMark", reflect.TypeOf((*MockTenancyStore)(nil).SetPepperMark), ctx, mark)
+}
+
+// TouchAPIKeys mocks base method.
+func (m *MockTenancyStore) TouchAPIKeys(ctx context.Context, uses []ports.KeyUse) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "TouchAPIKeys", ctx, uses)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// TouchAPIKeys indicates an expected call of TouchAPIKeys.
+func (mr *MockTenancyStoreMockRecorder) TouchAPIKeys(ctx, uses interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "TouchAPIKeys", reflect.TypeOf((*MockTenancyStore)(nil).TouchAPIKeys), ctx, uses)
 }
 
 // MockKeyDigester is a mock of KeyDigester interface.

@@ -107,6 +107,7 @@ func TestPlantedImportsAreRefused(t *testing.T) {
 		{"gorm stays in its adapter", "cmd/waybill", "gorm.io/gorm"},
 		{"gin stays in its adapters", "adapters/jobs", "github.com/gin-gonic/gin"},
 		{"asynq stays in its adapter", "adapters/jobs", "github.com/hibiken/asynq"},
+		{"go-redis stays in its adapters", "adapters/ratelimit/guarded", "github.com/redis/go-redis/v9"},
 		{"wire stays in cmd", "adapters/httpapi", "github.com/google/wire"},
 		{"test tools stay in tests", "cmd/waybill", "github.com/golang/mock/gomock"},
 		{"the root holds no package", "cmd/waybill", "waybill"},

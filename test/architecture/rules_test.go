@@ -17,6 +17,7 @@ var topLevel = []string{
 
 // arrows lists, for a use-case package, the other ones it may import.
 var arrows = map[string][]string{
+	"application/bulk":            {"application/deliveries", "application/idempotency"},
 	"application/deliveries":      {"application/idempotency", "application/quotes"},
 	"application/pickuplocations": {"application/idempotency"},
 	"application/recipients":      {"application/idempotency"},
@@ -43,6 +44,7 @@ var homes = map[string][]string{
 	"github.com/gin-gonic/gin":    {"adapters/httpapi", "adapters/opsapi"},
 	"gorm.io":                     {"adapters/storage"},
 	"github.com/hibiken/asynq":    {"adapters/queue"},
+	"github.com/redis/go-redis":   {"adapters/ratelimit/redislimiter", "adapters/locks/redislocks", "adapters/invalidations/redispubsub", "cmd"},
 	"github.com/spf13/cobra":      {"cmd"},
 	"github.com/google/wire":      {"cmd"},
 	"github.com/golang/mock":      {"ports/mocks"},

@@ -34,7 +34,7 @@ func testTenancy(t *testing.T, b Backend) {
 		business := sample.Business(func(b *domain.Business) { b.RateLimit = nil })
 		application := sample.Application(business.ID)
 		key := sample.APIKey(application.ID, func(k *domain.APIKey) {
-			k.ExpiresAt, k.RevokedAt, k.Scopes = nil, nil, nil
+			k.ExpiresAt, k.RevokedAt, k.LastUsedAt, k.Scopes = nil, nil, nil, nil
 			k.Environment = domain.Live
 		})
 		storeTenancy(t, b, business, application, key)

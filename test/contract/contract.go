@@ -165,7 +165,7 @@ func (d *Document) check(req *http.Request, res *http.Response, body []byte) err
 // expected finds the response the document has for a request and a status, or
 // nil; and the methods documented for the address.
 func (d *Document) expected(req *http.Request, status int) (*response, []string) {
-	p, found := d.match(req.URL.EscapedPath()) // an escaped slash divides nothing
+	p, found := d.match(req.Method, req.URL.EscapedPath()) // an escaped slash divides nothing
 	if !found {
 		return d.outside(status, http.StatusNotFound, "NotFound"), nil
 	}
@@ -203,21 +203,26 @@ func carriesBody(req *http.Request) bool {
 	return req.ContentLength != 0 || req.Header.Get("Content-Type") != "" || req.Header.Get("Content-Encoding") != ""
 }
 
-// match finds the documented path of an address. Literal segments win over
-// parameters, and a parameter is never empty.
-func (d *Document) match(address string) (path, bool) {
+// match finds the documented path of a call. One that has the method wins, and
+// then literal segments over parameters: GET /deliveries/bulk asks for a
+// delivery with an odd ID. A parameter is never empty.
+func (d *Document) match(method, address string) (path, bool) {
 	rest, ok := relative(address)
 	if !ok {
 		return path{}, false
 	}
 	segments := strings.Split(rest, "/")
-	best, literals := path{}, -1
+	best, most := path{}, -1
 	for _, p := range d.paths {
-		if n, ok := p.matches(segments); ok && n > literals {
-			best, literals = p, n
+		n, ok := p.matches(segments)
+		if _, known := p.operations[method]; known {
+			n += len(segments) + 1
+		}
+		if ok && n > most {
+			best, most = p, n
 		}
 	}
-	return best, literals >= 0
+	return best, most >= 0
 }
 
 // relative cuts everything up to and including the base's /v1.

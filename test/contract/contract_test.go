@@ -59,7 +59,9 @@ func (s *sample) set(where string, value any) {
 		}
 	}
 	last := names[len(names)-1]
-	if value == nil {
+	if i, err := strconv.Atoi(last); err == nil {
+		at.([]any)[i] = value
+	} else if value == nil {
 		delete(at.(map[string]any), last)
 	} else {
 		at.(map[string]any)[last] = value
@@ -215,6 +217,23 @@ func TestViolationsAreRefused(t *testing.T) {
 		{"details of another code", "POST", "/deliveries", "externalId", 409, set("error.code", "IDEMPOTENCY_CONFLICT"), "details"},
 		{"an unknown field code", "POST", "/deliveries", "fields", 422, set("error.details.fields.0.code", "bad"), "value must be one of"},
 		{"an unknown limit scope", "GET", "/deliveries", "key", 429, set("error.details.scope", "planet"), "scope"},
+		{"a bulk item that is booked and failed", "POST", "/deliveries/bulk", "oneFailed", 207, set("data.results.1.error", map[string]any{"code": "NOT_FOUND", "message": "x"}), "error"},
+		{"a bulk item without its delivery", "POST", "/deliveries/bulk", "allBooked", 201, set("data.results.0.delivery", nil), "delivery"},
+		{"an unknown field in a delivery of a bulk", "POST", "/deliveries/bulk", "oneFailed", 207, set("data.results.1.delivery.rider", "Kofi"), "rider"},
+		{"details in a bulk item", "POST", "/deliveries/bulk", "oneFailed", 207, set("data.results.0.error.details", map[string]any{}), "details"},
+		{"a bulk item whose request is at fault", "POST", "/deliveries/bulk", "oneFailed", 207, set("data.results.0.error.code", "SANDBOX_ONLY_FIELD"), "value must be one of"},
+		{"201 for a bulk with a failure", "POST", "/deliveries/bulk", "allBooked", 201, set("data.failed", 1), "failed"},
+		{"201 for a bulk with a failed item", "POST", "/deliveries/bulk", "allBooked", 201, set("data.results.1", map[string]any{"index": 1, "status": "failed", "error": map[string]any{"code": "NOT_FOUND", "message": "x"}}), "created"},
+		{"207 for a bulk without a failure", "POST", "/deliveries/bulk", "oneFailed", 207, set("data.failed", 0), "minimum"},
+		{"207 for a bulk without a failed item", "POST", "/deliveries/bulk", "noneBooked", 207, set("data.results", []any{}), "minItems"},
+		{"the status 200 in a bulk", "POST", "/deliveries/bulk", "oneFailed", 207, set("statusCode", 200), "statusCode"},
+		{"a problem of no item", "POST", "/deliveries/bulk", "items", 422, set("error.details.errors.0.index", nil), "index"},
+		{"a problem of the 101st item", "POST", "/deliveries/bulk", "items", 422, set("error.details.errors.0.index", 100), "maximum"},
+		{"a problem that is none of an item", "POST", "/deliveries/bulk", "items", 422, set("error.details.errors.0.code", "EXTERNAL_ID_CONFLICT"), "value must be one of"},
+		{"a duplicate at the first item", "POST", "/deliveries/bulk", "items", 422, set("error.details.errors.2.index", 0), "minimum"},
+		{"a bulk that failed for nothing", "POST", "/deliveries/bulk", "items", 422, set("error.details.errors", []any{}), "minItems"},
+		{"no Retry-After for an unfinished bulk", "POST", "/deliveries/bulk", "inProgress", 409, without("Retry-After"), "IDEMPOTENCY_IN_PROGRESS needs"},
+		{"503 for a bulk", "POST", "/deliveries/bulk", "oneFailed", 207, func(s *sample) { s.status = 503 }, "not documented"},
 		{"a status that is not documented", "GET", "/recipients", "page", 200, func(s *sample) { s.status = 404 }, "not documented"},
 		{"503 where nothing is priced", "GET", "/recipients", "page", 200, func(s *sample) { s.status = 503 }, "not documented"},
 		{"no request ID", "GET", "/api-key", "testKey", 200, without("X-Request-ID"), "X-Request-ID is missing"},
@@ -263,6 +282,16 @@ func TestCallsThatAreNotDocumentedMustBeRefusedProperly(t *testing.T) {
 		require.ErrorContains(t, s.check(d), "not documented", path)
 	}
 
+	// One address of two paths: the method tells which is meant.
+	oddID := shared("NotFound", 404, "GET", "/deliveries/bulk", "notFound")
+	require.NoError(t, oddID.check(d))
+	oddID.method = "POST"
+	require.ErrorContains(t, oddID.check(d), "not documented")
+	neither := shared("MethodNotAllowed", 405, "DELETE", "/deliveries/bulk", "wrongMethod")
+	require.NoError(t, neither.check(d))
+	neither.header.Set("Allow", "GET")
+	require.ErrorContains(t, neither.check(d), "lacks POST")
+
 	wrong := shared("MethodNotAllowed", 405, "DELETE", "/deliveries", "wrongMethod")
 	require.NoError(t, wrong.check(d))
 	wrong.header.Set("Allow", "GET")
@@ -295,6 +324,7 @@ func TestOperationsAreTheOnesOfThisVersion(t *testing.T) {
 	require.Equal(t, []string{
 		"GET /api-key",
 		"GET /deliveries", "POST /deliveries",
+		"POST /deliveries/bulk",
 		"GET /deliveries/{delivery_id}",
 		"POST /deliveries/{delivery_id}/cancel",
 		"GET /deliveries/{delivery_id}/events",

@@ -20,6 +20,7 @@ import (
 	"waybill/adapters/clock/systemclock"
 	"waybill/adapters/httpapi"
 	"waybill/adapters/identifiers/uuidv7"
+	"waybill/adapters/invalidations/local"
 	"waybill/adapters/keydigest/hmacsha256"
 	"waybill/adapters/locks/memlocks"
 	"waybill/adapters/normalizer/international"
@@ -28,6 +29,7 @@ import (
 	"waybill/adapters/routing/straightline"
 	"waybill/adapters/servicearea/geojson"
 	"waybill/adapters/storage/gormstore"
+	"waybill/application/bulk"
 	"waybill/application/deliveries"
 	"waybill/application/idempotency"
 	"waybill/application/pickuplocations"
@@ -64,27 +66,86 @@ func FuzzCreateDelivery(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		req := httptest.NewRequest(http.MethodPost, "/v1/deliveries", bytes.NewReader(body))
-		req.Header.Set("Authorization", "Bearer "+key)
-		req.Header.Set("Idempotency-Key", newKeyText())
-		rec := httptest.NewRecorder()
-		api.ServeHTTP(rec, req)
-		res := rec.Result()
-		onTheWire := http.Header{} // in Go's spelling, as a client would have it
-		for name, values := range res.Header {
-			onTheWire[http.CanonicalHeaderKey(name)] = values
-		}
-		res.Header = onTheWire
-		if fault := faultOf(http.MethodPost, res, rec.Body.Bytes()); fault != "" || res.StatusCode >= 500 || errors.Len() > 0 {
-			t.Fatalf("answered %d: %s: %s\n%s", res.StatusCode, fault, rec.Body, errors)
-		}
-		if res.StatusCode >= 300 {
+		status, answer := postTo(t, api, key, "/v1/deliveries", body, errors)
+		if status >= 300 {
 			return
 		}
-		if reason := whyNotAnOrder(body, parse(rec.Body.Bytes())); reason != "" || res.StatusCode != http.StatusCreated {
-			t.Fatalf("answered %d to an order where %s: %s", res.StatusCode, reason, rec.Body)
+		if reason := whyNotAnOrder(body, inside(answer, "data")); reason != "" || status != http.StatusCreated {
+			t.Fatalf("answered %d to an order where %s: %v", status, reason, answer)
 		}
 	})
+}
+
+// FuzzBulkDelivery does the same with POST /deliveries/bulk: what it says it
+// booked are the sound orders of the body, each in its place.
+func FuzzBulkDelivery(f *testing.F) {
+	api, key, errors := sandboxAPI(f)
+	f.Add([]byte(`{"deliveries":[` + soundOrder + `]}`))
+	f.Add([]byte(`{"deliveries":[` + soundOrder + `,` + swapped(`"bike"`, `"truck"`) + `]}`))
+	f.Add([]byte(`{"deliveries":[` + swapped(`{"recipient"`, `{"external_id":"a","recipient"`) + `,` + swapped(`{"recipient"`, `{"external_id":"a ","recipient"`) + `]}`))
+	f.Add([]byte(`{"deliveries":[` + swapped(`"bike"`, `"boat"`) + `,{},null,` + swapped(`"delivery_only"`, `"cod"`) + `]}`))
+	for _, body := range []string{`{}`, `{"deliveries":[]}`, `{"deliveries":{}}`, `{"deliveries":[0,[],"x",{"sandbox":{"scenario":"manual"}}]}`,
+		`{"deliveries":[` + strings.Repeat("{},", 100) + `{}]}`, `{"deliveries":[{"recipient_id":"rcp_1","recipient_address_id":"adr_1","pickup_location_id":"pkp_1"}]}`} {
+		f.Add([]byte(body))
+	}
+	for _, c := range brokenBodies {
+		if len(c.body) < 1_000 {
+			f.Add([]byte(`{"deliveries":[` + c.body + `]}`))
+		}
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		status, answer := postTo(t, api, key, "/v1/deliveries/bulk", body, errors)
+		if status >= 300 {
+			return
+		}
+		var request struct{ Deliveries []json.RawMessage }
+		if err := json.Unmarshal(body, &request); err != nil {
+			t.Fatalf("answered %d to no bulk: %v", status, err)
+		}
+		results, _ := inside(inside(answer, "data"), "results").([]any)
+		if len(results) != len(request.Deliveries) {
+			t.Fatalf("%d results for %d items: %v", len(results), len(request.Deliveries), answer)
+		}
+		failed := 0
+		for i, result := range results {
+			code := inside(inside(result, "error"), "code")
+			switch inside(result, "status") {
+			case "created":
+				if reason := whyNotAnOrder(request.Deliveries[i], inside(result, "delivery")); reason != "" {
+					t.Fatalf("item %d was booked, where %s: %v", i, reason, answer)
+				}
+			case "failed": // taken by an earlier body, or one address too many
+				if failed++; code != "EXTERNAL_ID_CONFLICT" && code != "VALIDATION_ERROR" {
+					t.Fatalf("item %d failed with %v: %v", i, code, answer)
+				}
+			default:
+				t.Fatalf("item %d has no outcome: %v", i, answer)
+			}
+		}
+		if want := map[bool]int{true: http.StatusCreated, false: http.StatusMultiStatus}[failed == 0]; status != want {
+			t.Fatalf("answered %d, and %d of %d failed", status, failed, len(results))
+		}
+	})
+}
+
+// postTo posts a body under a fresh key, and fails where the answer breaks
+// what holds for all of them.
+func postTo(t *testing.T, api http.Handler, key, path string, body []byte, failures *bytes.Buffer) (status int, answer any) {
+	req := httptest.NewRequest(http.MethodPost, path, bytes.NewReader(body))
+	req.Header.Set("Authorization", "Bearer "+key)
+	req.Header.Set("Idempotency-Key", newKeyText())
+	rec := httptest.NewRecorder()
+	api.ServeHTTP(rec, req)
+	res := rec.Result()
+	onTheWire := http.Header{} // in Go's spelling, as a client would have it
+	for name, values := range res.Header {
+		onTheWire[http.CanonicalHeaderKey(name)] = values
+	}
+	res.Header = onTheWire
+	if fault := faultOf(http.MethodPost, res, rec.Body.Bytes()); fault != "" || res.StatusCode >= 500 || failures.Len() > 0 {
+		t.Fatalf("answered %d: %s: %s\n%s", res.StatusCode, fault, rec.Body, failures)
+	}
+	return res.StatusCode, parse(rec.Body.Bytes())
 }
 
 // sandboxAPI assembles the API of one environment, with a key for it. What it
@@ -115,20 +176,21 @@ func sandboxAPI(f *testing.F) (api http.Handler, key string, failures *bytes.Buf
 	gate := idempotency.NewGate(store, memlocks.New(), clock, ids, log, idempotency.Retention(time.Hour))
 	trips := quotes.New(store, price, area)
 	much := domain.RateLimit{Limit: 1_000_000, Window: time.Minute}
-	tenants := tenancy.NewTenants(store, digester, clock, ids)
+	tenants := tenancy.NewTenants(store, digester, clock, ids, local.New())
 	business, err := tenants.CreateBusiness(f.Context(), "Fuzz", &much)
 	must(err)
 	app, err := tenants.CreateApplication(f.Context(), business.ID, "Fuzz")
 	must(err)
 	made, err := tenants.IssueKey(f.Context(), app.ID, domain.Sandbox, domain.AllScopes(), nil)
 	must(err)
+	single := deliveries.New(store, store, gate, trips, clock, ids, normalizer)
 	return httpapi.New(httpapi.UseCases{
 		Admission: tenancy.NewAdmission(store, memlimiter.New(clock.Now), digester, clock,
 			tenancy.Limits{PerKey: much, PerBusiness: much, PerAddress: much}),
 		Quotes: trips, Recipients: recipients.New(store, gate, clock, ids, normalizer),
 		PickupLocations: pickuplocations.New(store, gate, clock, ids),
-		Deliveries:      deliveries.New(store, store, gate, trips, clock, ids, normalizer),
-		Normalizer:      normalizer, ServiceArea: area, Identifiers: ids,
+		Deliveries:      single, Bulk: bulk.New(store, gate, single, ids, log, bulk.Lease(time.Minute)),
+		Normalizer: normalizer, ServiceArea: area, Identifiers: ids,
 	}, httpapi.Options{
 		Environment: domain.Sandbox, BaseURL: "http://127.0.0.1/v1", TrackingBaseURL: "http://127.0.0.1/track",
 		Currency: "GHS", Log: log, Metrics: httpapi.NewMetrics(prometheus.NewRegistry()),
@@ -136,13 +198,13 @@ func sandboxAPI(f *testing.F) (api http.Handler, key string, failures *bytes.Buf
 }
 
 // whyNotAnOrder reads an order that was taken with the standard library, and
-// says what should have refused it or what the answer got wrong.
-func whyNotAnOrder(body []byte, answer any) string {
-	var order, delivery m
+// says what should have refused it or what the delivery got wrong.
+func whyNotAnOrder(body []byte, booked any) string {
+	var order m
 	if json.Unmarshal(body, &order) != nil || order == nil || !utf8.Valid(body) {
 		return "there is no JSON object"
 	}
-	delivery, _ = answer.(m)["data"].(m)
+	delivery, _ := booked.(m)
 	if hasNUL(order) {
 		return "a text has a NUL"
 	}

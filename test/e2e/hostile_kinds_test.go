@@ -8,6 +8,7 @@ import (
 
 const (
 	wrongValue = "422 VALIDATION_ERROR"
+	wrongItems = "422 BULK_VALIDATION_FAILED"
 	// The sandbox object is refused on live before its fields are read.
 	wrongSandbox = wrongValue + "|400 SANDBOX_ONLY_FIELD"
 )
@@ -18,6 +19,7 @@ var wrongKinds = map[string][]string{
 	"number": {`"5"`, `""`, `true`, `[]`, `{}`, `[5]`, `{"value":5}`, `"NaN"`},
 	"object": {`"x"`, `5`, `false`, `[]`, `[{}]`},
 	"yes/no": {`"true"`, `1`, `0`, `"yes"`, `[]`, `{}`},
+	"array":  {`"[]"`, `5`, `true`, `{}`, `{"0":{}}`, `{"length":1}`},
 }
 
 // fieldsOf says what kind of value each field of each write is, and which of
@@ -35,6 +37,7 @@ var fieldsOf = []struct {
 			"pickup.latitude! number, pickup.longitude! number, pickup_location_id text, payment! object, payment.type! text, " +
 			"payment.goods_value number, vehicle_type! text, delivery_instructions text, sandbox object, sandbox.scenario! text, " +
 			"sandbox.step_seconds number"},
+	{"POST", "/deliveries/bulk", func() m { return m{} }, "deliveries! array"},
 	{"POST", "/quotes", func() m { return aTrip() },
 		"pickup object, pickup.latitude! number, pickup.longitude! number, pickup_location_id text, dropoff! object, " +
 			"dropoff.latitude! number, dropoff.longitude! number, vehicle_type! text"},
@@ -84,14 +87,28 @@ func (g *siege) kinds(t *testing.T) {
 			}
 			for _, raw := range wrongKinds[kind] {
 				g.hit(t, op.method+" "+op.path+": "+field+" is "+raw, want, op.method, g.fill(op.path), rawField(body(), field, raw))
+				if op.path == "/deliveries" {
+					g.inBulk(t, field+" is "+raw, want, rawField(body(), field, raw))
+				}
 			}
 			if required {
 				g.hit(t, op.method+" "+op.path+": "+field+" is null", want, op.method, g.fill(op.path), rawField(body(), field, "null"))
 			}
 		}
 	}
+	for _, raw := range wrongKinds["object"] {
+		g.inBulk(t, "an item is "+raw, wrongValue, raw)
+	}
+	g.inBulk(t, "an item is null", wrongValue, "null")
 	g.numbers(t)
 	g.healthy(t)
+}
+
+// inBulk sends what is wrong with an order as the second item of a bulk.
+func (g *siege) inBulk(t *testing.T, name, want, order string) {
+	t.Helper()
+	g.hit(t, "POST /deliveries/bulk: "+name, strings.ReplaceAll(want, wrongValue, wrongItems), "POST", "/deliveries/bulk",
+		`{"deliveries":[`+soundOrder+`,`+order+`]}`)
 }
 
 // numbers are texts that JSON takes for a number and programs trip over.

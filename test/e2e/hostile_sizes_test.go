@@ -9,10 +9,29 @@ import (
 const (
 	tooLarge = "413 PAYLOAD_TOO_LARGE"
 	mostBody = 64 << 10
+	mostBulk = 1 << 20
 )
 
 // padded is a quote's body of exactly n bytes.
 func padded(n int) string { return quoteBody + strings.Repeat(" ", n-len(quoteBody)) }
+
+// bulkOf is a request to book what the text has as its items.
+func bulkOf(items string) string { return bulkBody(`{"deliveries":[` + items + `]}`) }
+
+func bulkBody(body string) string {
+	return post("/v1/deliveries/bulk", body, "Idempotency-Key: {idem}")
+}
+
+// paddedBulk is the body of a sound bulk of exactly n bytes.
+func paddedBulk(n int) string {
+	body := `{"deliveries":[` + soundOrder + `]}`
+	return body + strings.Repeat(" ", n-len(body))
+}
+
+// many is a list of n equal items that fills as much of a bulk as it can.
+func many(item string) string {
+	return strings.Repeat(item+",", (mostBulk-100)/(len(item)+1)) + item
+}
 
 // hostileSizes are bodies at and beyond the limit, and lengths that are lies.
 var hostileSizes = []wire{
@@ -44,6 +63,25 @@ var hostileSizes = []wire{
 	{name: "a body behind a GET", bytes: get("/v1/api-key") + quoteBody, wants: answers("200", invalidRequest), half: true},
 	{name: "a body in a GET", bytes: open("GET /v1/api-key") + length(len(quoteBody)) + "\r\n" + quoteBody, wants: answers(invalidRequest)},
 	{name: "an empty object in a GET", bytes: open("GET /v1/api-key") + length(2) + "\r\n{}", wants: answers("200")},
+	{name: "a bulk of 1 MiB", bytes: bulkBody(paddedBulk(mostBulk)), wants: answers("201")},
+	{name: "a bulk of 1 MiB and a byte", bytes: bulkBody(paddedBulk(mostBulk + 1)), wants: answers(tooLarge)},
+	{name: "a bulk of 8 MiB", bytes: bulkBody(paddedBulk(8 << 20)), wants: answers(tooLarge)},
+	{name: "a bulk in chunks of 1 MiB", bytes: open("POST /v1/deliveries/bulk") + "Idempotency-Key: {idem}\r\n" + chunked + "\r\n" + chunk(paddedBulk(mostBulk)) + last, wants: answers("201")},
+	{name: "a bulk in chunks of 1 MiB and a byte", bytes: open("POST /v1/deliveries/bulk") + "Idempotency-Key: {idem}\r\n" + chunked + "\r\n" + chunk(paddedBulk(mostBulk+1)) + last, wants: answers(tooLarge)},
+	{name: "a bulk of half a million numbers", bytes: bulkOf(many("0")), wants: answers(wrongValue)},
+	{name: "a bulk of 350,000 empty orders", bytes: bulkOf(many("{}")), wants: answers(wrongValue)},
+	{name: "a bulk of 20,000 nested items", bytes: bulkOf(many(strings.Repeat("[", 13) + "0" + strings.Repeat("]", 13))), wants: answers(wrongValue)},
+	{name: "a bulk of a million brackets", bytes: bulkBody(strings.Repeat("[", mostBulk)), wants: answers(invalidRequest)},
+	{name: "a bulk of a million open items", bytes: bulkOf(strings.Repeat(`{"payment":`, 90_000)), wants: answers(invalidRequest)},
+	{name: "a bulk of 100,000 unknown names", bytes: bulkOf("{" + manyNames(100_000) + "}"), wants: answers(invalidRequest)},
+	{name: "a bulk of 200,000 equal names", bytes: bulkOf("{" + many(`"a":1`) + "}"), wants: answers(invalidRequest)},
+	{name: "a bulk of one long text", bytes: bulkOf(`"` + strings.Repeat("n", mostBulk-100) + `"`), wants: answers(wrongItems)},
+	{name: "a bulk of one long number", bytes: bulkOf(strings.Repeat("7", mostBulk-100)), wants: answers(wrongItems)},
+	{name: "a bulk of one long amount", bytes: bulkOf(swapped(`"delivery_only"`, `"cod","goods_value":1`+strings.Repeat("0", mostBulk-1000))), wants: answers(wrongItems)},
+	{name: "a bulk of 100 empty orders", bytes: bulkOf(strings.Repeat("{},", 99) + "{}"), wants: answers(wrongItems)},
+	{name: "a bulk of 100 long names", bytes: bulkOf(strings.Repeat(`{"recipient":{"name":"`+strings.Repeat("n", 10_000)+`"}},`, 99) + "{}"), wants: answers(wrongItems)},
+	{name: "a bulk without an end", bytes: open("POST /v1/deliveries/bulk") + "Idempotency-Key: {idem}\r\n" + length(mostBulk) + "\r\n" + paddedBulk(1000), wants: answers(invalidRequest), half: true},
+	{name: "a large body for the cancel of a bulk", bytes: post("/v1/deliveries/bulk/cancel", strings.Repeat(" ", mostBody+1)), wants: answers(nowhere)},
 	{name: "no body for a POST", bytes: open("POST /v1/quotes") + "\r\n", wants: answers(invalidRequest)},
 }
 

@@ -36,7 +36,7 @@ var hostileTargets = []struct{ target, want string }{
 	{"/v1/deliveries/" + strings.Repeat("d", 10_000), nowhere}, {"/v1/deliveries/" + strings.Repeat("%64", 3_000), nowhere},
 	{"/" + strings.Repeat("a/", 5_000), nowhere}, {"/v1/" + strings.Repeat("../", 3_000) + "deliveries", nowhere},
 	{"/" + strings.Repeat("%2e", 4_000), nowhere}, {"/" + strings.Repeat("a", 32<<10), "431"}, {"/v1/api-key?" + strings.Repeat("a", 32<<10), "431"},
-	{"/v1/deliveries/bulk/{dlv}", nowhere}, {"/v1/deliveries/{dlv}/events/evt_1", nowhere}, {"/v1/deliveries/{dlv}/Events", nowhere},
+	{"/v1/deliveries/bulk", nowhere}, {"/v1/deliveries/bulk/", nowhere}, {"/v1/deliveries/bulk/events", nowhere}, {"/v1/deliveries/bulk/{dlv}", nowhere}, {"/v1/deliveries/{dlv}/events/evt_1", nowhere}, {"/v1/deliveries/{dlv}/Events", nowhere},
 	{"/v1/deliveries/{dlv}/cancel", "405"}, {"/v1/quotes", "405"}, {"/v1/quotes/", nowhere}, {"/v1/deliveries/{dlv}/%65vents", "200|404"},
 	{"/v1/test-helpers/deliveries/{dlv}/transition", nowhere + "|405"}, {"/v1/openapi.json/", nowhere}, {"/v1/openapi.yml", nowhere},
 	{"/openapi.json", nowhere}, {"/metrics", nowhere}, {"/healthz", nowhere}, {"/readyz", nowhere}, {"/debug/pprof/", nowhere},
@@ -66,8 +66,12 @@ func (g *siege) targets(t *testing.T) {
 	for _, target := range sameRecord {
 		table = append(table, wire{name: "target: " + target, bytes: get(target), wants: answers("200")})
 	}
-	for _, target := range []string{"/v1/deliveries/", "/v1//deliveries", "/v1/deliveries/{dlv}/cancel/", "/v1/recipients/{rcp}/addresses%2f", "/v1/deliveries/{rcp}/cancel"} {
+	for _, target := range []string{"/v1/deliveries/", "/v1//deliveries", "/v1/deliveries/{dlv}/cancel/", "/v1/recipients/{rcp}/addresses%2f", "/v1/deliveries/{rcp}/cancel",
+		"/v1/deliveries/bulk/", "/v1/deliveries//bulk", "/v1/deliveries/bulk/cancel", "/v1/bulk"} {
 		table = append(table, wire{name: "target of a POST: " + target, bytes: post(target, "{}", "Idempotency-Key: {idem}"), wants: answers(nowhere)})
+	}
+	for _, target := range []string{"/v1/deliveries/Bulk", "/v1/deliveries/bulk%2f", "/v1/deliveries/%62ulk", "/v1/deliveries/bulk%20"} {
+		table = append(table, wire{name: "target of a POST: " + target, bytes: post(target, "{}", "Idempotency-Key: {idem}"), wants: answers("405")})
 	}
 	g.fire(t, table)
 }

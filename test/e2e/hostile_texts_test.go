@@ -121,6 +121,8 @@ func (g *siege) texts(t *testing.T) {
 		if ordered != nil && ordered.status == 201 {
 			g.finds(t, "external ID: "+c.name, "/deliveries"+escaped("external_id", c.text), ordered.id())
 		}
+		g.hit(t, "external ID twice: "+c.name, wrongItems, "POST", "/deliveries/bulk",
+			aBulk(anOrder(set("external_id", c.text)), anOrder(set("external_id", c.text))))
 		if len(c.text) > 5_000 {
 			continue // no request line has room for it
 		}

@@ -89,6 +89,7 @@ func TestTheFormOfAnIdempotencyKey(t *testing.T) {
 			body func() any
 		}{
 			{"/deliveries", func() any { return anOrder() }},
+			{"/deliveries/bulk", func() any { return aBulk(anOrder()) }},
 			{"/recipients", func() any { return m{"phone_number": newPhone()} }},
 			{"/pickup-locations", func() any { return aPlace() }},
 		} {

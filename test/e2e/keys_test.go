@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -114,6 +115,74 @@ func TestARevokedKeyStops(t *testing.T) {
 		next.get("/api-key").is(200)
 		s.command(t, "key", "revoke", old.id) // again: nothing new
 		c.get("/api-key").refused(401, "API_KEY_REVOKED")
+	})
+}
+
+// Clients go on calling while a command, which is a process of its own, takes
+// their key away.
+func TestAKeyInUseStopsWithinTwoSeconds(t *testing.T) {
+	both(t, func(t *testing.T, s *server) {
+		for verb, command := range map[string]func(app string, k key) []string{
+			"revoke":  func(_ string, k key) []string { return []string{"key", "revoke", k.id} },
+			"disable": func(app string, _ key) []string { return []string{"app", "disable", app} },
+		} {
+			t.Run(verb, func(t *testing.T) {
+				t.Parallel()
+				app := s.newApp(t, s.commonBusiness(t))
+				k := s.newKey(t, app, live, "all")
+				c := s.newClient(t, live, k.secret)
+				c.get("/api-key").is(200)
+
+				var mu sync.Mutex
+				var served int
+				var last, refused time.Time // when the last request was sent that was let in; when the first one was refused
+				var callers sync.WaitGroup
+				defer callers.Wait()
+				end := make(chan struct{})
+				defer close(end)
+				for range 4 {
+					callers.Go(func() {
+						for {
+							select {
+							case <-end:
+								return
+							case <-time.After(5 * time.Millisecond):
+							}
+							sent := time.Now()
+							a, err := c.try(http.MethodGet, "/api-key", nil)
+							mu.Lock()
+							switch {
+							case err != nil:
+								t.Error(err)
+							case a.status == http.StatusOK:
+								served++
+								if sent.After(last) {
+									last = sent
+								}
+							case refused.IsZero():
+								refused = time.Now()
+							}
+							mu.Unlock()
+						}
+					})
+				}
+				eventually(t, "the key is in use", func() bool {
+					mu.Lock()
+					defer mu.Unlock()
+					return served > 20
+				})
+				s.command(t, command(app, k)...)
+				made := time.Now()
+				<-time.After(noticed + 200*time.Millisecond)
+				mu.Lock()
+				defer mu.Unlock()
+				t.Logf("%d requests were let in, the last one %s after the command; the first one was refused %s after it",
+					served, last.Sub(made), refused.Sub(made))
+				if refused.IsZero() || last.Sub(made) > noticed || last.After(refused) {
+					t.Errorf("refused at %s, and still let in at %s, after the command", refused.Sub(made), last.Sub(made))
+				}
+			})
+		}
 	})
 }
 

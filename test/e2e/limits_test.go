@@ -97,6 +97,18 @@ func TestRequestsAreLimitedPerKeyAndPerBusiness(t *testing.T) {
 			obey(t, refusal)
 			c.get("/api-key").is(200)
 		})
+		t.Run("a bulk counts once", func(t *testing.T) {
+			t.Parallel()
+			c := s.loner(t, sandbox)
+			// Six in three seconds would be few for a hundred deliveries.
+			a := c.post("/deliveries/bulk", aBulk(manyOrders(100)...)).outcomes(times("created", 100)...)
+			if l, r := a.number(t, "RateLimit-Limit"), a.number(t, "RateLimit-Remaining"); l != 6 || r != 5 {
+				t.Errorf("after a bulk the limit is %d and %d remain, want 6 and 5", l, r)
+			}
+			for range 4 {
+				c.get("/api-key").is(200)
+			}
+		})
 		t.Run("the setting for businesses", func(t *testing.T) {
 			t.Parallel()
 			business := s.command(t, "business", "create", "--name", "Plain")["id"].(string)

@@ -55,11 +55,18 @@ func run(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "build the program: %v\n%s", err, out)
 		return 1
 	}
+	if code, ok := startPooler(); !ok {
+		return code
+	}
 	code := m.Run()
 	for _, s := range sharedServers {
 		if !s.close() {
 			code = max(code, 1)
 		}
+	}
+	if err := stopPooler(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
 	}
 	return code
 }

@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -30,7 +32,76 @@ func (w *world) checkBodies() {
 			ask.body = func() any { return aTrip(drop("pickup"), set("pickup_location_id", unescape(place.id))) }
 			w.checkBody(v, ask, "PICKUP_LOCATION_NOT_FOUND", 422, true, place)
 		}
+		w.checkBulk(v, people, homes, places)
 	}
+}
+
+// checkBulk puts every ID that the caller may not see into an item of a bulk,
+// and expects the one problem there is with each; then those it may see.
+func (w *world) checkBulk(v visitor, people, homes, places []target) {
+	w.t.Helper()
+	visible := func(t target) bool { return v.acts != nil && t.owner != nil && v.acts.sees(t.owner, ofTheBusiness) }
+	var strangers, elsewhere, shown []m
+	for i, person := range people {
+		for j, home := range homes {
+			order := anOrder(drop("recipient"), set("recipient_id", unescape(person.id)), set("recipient_address_id", unescape(home.id)))
+			switch {
+			case visible(person) && person.owner == home.owner:
+				shown = append(shown, order)
+			case i == j, visible(person) != visible(home):
+				strangers = append(strangers, order)
+			}
+		}
+	}
+	for _, place := range places {
+		if order := anOrder(drop("pickup"), set("pickup_location_id", unescape(place.id))); visible(place) {
+			shown = append(shown, order)
+		} else {
+			elsewhere = append(elsewhere, order)
+		}
+	}
+	w.refuseItems(v, "NOT_FOUND", strangers)
+	w.refuseItems(v, "PICKUP_LOCATION_NOT_FOUND", elsewhere)
+	if len(shown) == 0 {
+		return
+	}
+	if a, turned := w.callBulk(v, shown); !turned {
+		a.outcomes(times("created", len(shown))...)
+		w.nothingForeign(v, a)
+	}
+}
+
+// refuseItems expects that each item is refused with the same code in the same
+// words.
+func (w *world) refuseItems(v visitor, code string, orders []m) {
+	w.t.Helper()
+	for some := range slices.Chunk(orders, 100) {
+		a, turned := w.callBulk(v, some)
+		if turned {
+			return
+		}
+		var want []string
+		for i := range some {
+			want = append(want, strconv.Itoa(i)+" "+code)
+		}
+		a.problems(len(some), want...)
+		for i := range some {
+			text := a.text("error.details.errors." + strconv.Itoa(i) + ".message")
+			if known, told := w.answers["item "+code]; !told {
+				w.answers["item "+code] = text
+			} else if text != known {
+				w.t.Errorf("%s: %s is told as %q and as %q", v.name, code, text, known)
+			}
+		}
+	}
+}
+
+func (w *world) callBulk(v visitor, orders []m) (a *answer, turned bool) {
+	w.t.Helper()
+	w.cells += len(orders) - 1 // each item is one
+	bulk := rule{method: "POST", path: "/deliveries/bulk", scope: "deliveries:write", keyed: true, body: func() any { return aBulk(orders...) }}
+	a = w.call(v, bulk, "")
+	return a, w.turnedAway(v, bulk, a)
 }
 
 // checkBody expects success when the IDs belong together and to what the

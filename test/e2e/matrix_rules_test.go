@@ -49,6 +49,8 @@ var rules = []rule{
 	{method: "PATCH", path: "/pickup-locations/{pickup_location_id}", scope: "deliveries:write", owner: ofTheBusiness, kind: "pkp_",
 		success: 200, keyed: true, body: func() any { return m{"active": true} }},
 	{method: "POST", path: "/deliveries", scope: "deliveries:write", success: 201, keyed: true, body: func() any { return anOrder() }},
+	{method: "POST", path: "/deliveries/bulk", scope: "deliveries:write", success: 201, keyed: true,
+		body: func() any { return aBulk(anOrder(), anOrder()) }},
 	{method: "GET", path: "/deliveries", scope: "deliveries:read", success: 200},
 	{method: "GET", path: "/deliveries/{delivery_id}", scope: "deliveries:read", owner: ofApplications, kind: "dlv_", success: 200},
 	{method: "GET", path: "/deliveries/{delivery_id}/events", scope: "deliveries:read", owner: ofApplications, kind: "dlv_", success: 200},

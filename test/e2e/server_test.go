@@ -70,7 +70,13 @@ func prepare(t testing.TB, engine string, settings ...string) *server {
 			}
 			return nil
 		}, migrationsHash(t))
+		if pooler != nil {
+			url = pooler.URL(url)
+			settings = append(settings, "WAYBILL_DATABASE_POOLER=transaction")
+		}
 		settings = append(settings, "WAYBILL_DATABASE_URL="+url)
+	} else if pooler != nil {
+		t.Skip("no pooler stands before " + engine)
 	}
 	s := &server{
 		engine: engine, dir: t.TempDir(), secrets: map[string]bool{},

@@ -126,6 +126,7 @@ func (s storage) InTx(ctx context.Context, fn func(context.Context, ports.Stores
 				Recipients:      between[ports.RecipientStore](s.Calls, mocks.NewMockRecipientStore(s.ctrl), tx.Recipients),
 				PickupLocations: between[ports.PickupLocationStore](s.Calls, mocks.NewMockPickupLocationStore(s.ctrl), tx.PickupLocations),
 				Deliveries:      between[ports.DeliveryStore](s.Calls, mocks.NewMockDeliveryStore(s.ctrl), tx.Deliveries),
+				Bulks:           between[ports.BulkStore](s.Calls, mocks.NewMockBulkStore(s.ctrl), tx.Bulks),
 			})
 		})
 	})

@@ -75,10 +75,10 @@ func Application(business domain.ID, with ...func(*domain.Application)) domain.A
 	}, with)
 }
 
-// APIKey is a key of the application that will expire and was revoked.
+// APIKey is a key of the application that was used, will expire and was revoked.
 func APIKey(application domain.ID, with ...func(*domain.APIKey)) domain.APIKey {
 	id := ID(domain.PrefixAPIKey)
-	expires, revoked := Now.Add(time.Hour), Now.Add(time.Minute)
+	expires, revoked, used := Now.Add(time.Hour), Now.Add(time.Minute), Now.Add(30*time.Second)
 	return build(domain.APIKey{
 		ID:            id,
 		ApplicationID: application,
@@ -89,6 +89,7 @@ func APIKey(application domain.ID, with ...func(*domain.APIKey)) domain.APIKey {
 		CreatedAt:     Now.Add(2 * time.Second),
 		ExpiresAt:     &expires,
 		RevokedAt:     &revoked,
+		LastUsedAt:    &used,
 	}, with)
 }
 

@@ -41,8 +41,9 @@ type booking struct {
 }
 
 func (b booking) store(ctx context.Context, w ports.BookingWrite, row deliveryRow) error {
-	// First of all the key: of two requests with one key the second waits here,
-	// and must not meet the first's external_id before it learns who that was.
+	// First of all the key, or the lease of the bulk: of two requests with one key
+	// the second waits here, and must not meet the first's external_id before it
+	// learns who that was.
 	if err := b.claim(ctx, w); err != nil {
 		return err
 	}
@@ -50,6 +51,13 @@ func (b booking) store(ctx context.Context, w ports.BookingWrite, row deliveryRo
 }
 
 func (b booking) claim(ctx context.Context, w ports.BookingWrite) error {
+	if mark := w.Bulk; mark != nil {
+		bulk := bulks{b.session}
+		if err := bulk.Extend(ctx, b.tenant, mark.Hold); err != nil {
+			return err
+		}
+		return bulk.AddItem(ctx, b.tenant, mark.Hold, mark.Item)
+	}
 	return idempotency{b.session}.Claim(ctx, b.tenant, w.Key, w.Retention)
 }
 

@@ -16,7 +16,6 @@ import (
 	"waybill/adapters/storage/gormstore"
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/postgres"
 	"waybill/test/sample"
 )
 
@@ -179,7 +178,8 @@ func TestACommitIsNotCancelledWithItsCaller(t *testing.T) {
 	}
 }
 
-// The same once more with a real connection that breaks.
+// The same once more with a real connection that breaks: that of the program,
+// or the one which a pooler has with Postgres.
 func TestAConnectionThatBreaksAtCommit(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -189,17 +189,25 @@ func TestAConnectionThatBreaksAtCommit(t *testing.T) {
 		{"before the server got it", cutBeforeCommit, nil},
 		{"after the server committed", cutAfterCommit, ports.ErrKeyTaken},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			direct := postgres.Database(t, gormstore.Migrate, gormstore.MigrationsHash())
-			p := startProxy(t, direct)
-			s := open(t, p.url(t, direct))
+		book := func(t *testing.T, s *gormstore.Store, p *proxy) {
 			w := sample.BookingWrite(newTenant(t, s))
 			p.cutNext(c.cut)
 			if err := s.Book(t.Context(), w); !errors.Is(err, ports.ErrOutcomeUnknown) {
 				t.Errorf("Book: %v, want ErrOutcomeUnknown", err)
 			}
 			wantCommittedOnce(t, s, w, c.repeat)
+		}
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			direct := newDatabase(t)
+			p := startProxy(t, direct)
+			book(t, open(t, p.url(t, direct)), p)
+		})
+		t.Run(c.name+"/behind PgBouncer", func(t *testing.T) {
+			t.Parallel()
+			direct := newDatabase(t)
+			p := startProxy(t, direct)
+			book(t, openPooled(t, startPgBouncer(t, p.url(t, direct)).URL(direct)), p)
 		})
 	}
 }
@@ -215,6 +223,8 @@ func TestWhatPostgresSaysAboutACommit(t *testing.T) {
 		{pgx.ErrTxCommitRollback, true},
 		{&pgconn.PgError{SeverityUnlocalized: "FATAL", Code: "57P01"}, false}, // may follow a durable commit
 		{&pgconn.PgError{SeverityUnlocalized: "PANIC", Code: "58030"}, false},
+		{&pgconn.PgError{SeverityUnlocalized: "ERROR", Code: "08P01"}, false}, // of a pooler that lost its server
+		{&pgconn.PgError{Severity: "FATAL", Code: "08P01"}, false},            // as PgBouncer 1.18 says it
 		{io.ErrUnexpectedEOF, false},
 		{context.DeadlineExceeded, false},
 	} {

@@ -18,6 +18,11 @@ func TestPostgresConforms(t *testing.T) {
 	conformance.Storage(t, func(t *testing.T) conformance.Backend { return openPostgres(t) })
 }
 
+func TestPostgresBehindPgBouncerConforms(t *testing.T) {
+	bouncer := startPgBouncer(t, newDatabase(t))
+	conformance.Storage(t, func(t *testing.T) conformance.Backend { return openPooled(t, bouncer.URL(newDatabase(t))) })
+}
+
 func openSQLite(t testing.TB) *gormstore.Store {
 	t.Helper()
 	url := sqliteURL(t)
@@ -34,12 +39,30 @@ func sqliteURL(t testing.TB) string {
 
 func openPostgres(t testing.TB) *gormstore.Store {
 	t.Helper()
-	return open(t, postgres.Database(t, gormstore.Migrate, gormstore.MigrationsHash()))
+	return open(t, newDatabase(t))
+}
+
+// newDatabase is a migrated database of Postgres.
+func newDatabase(t testing.TB) string {
+	t.Helper()
+	return postgres.Database(t, gormstore.Migrate, gormstore.MigrationsHash())
 }
 
 func open(t testing.TB, url string) *gormstore.Store {
 	t.Helper()
-	s, err := gormstore.Open(t.Context(), url, gormstore.Options{Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	return openWith(t, url, gormstore.Options{})
+}
+
+// openPooled opens what is, or might be, a pooler.
+func openPooled(t testing.TB, url string) *gormstore.Store {
+	t.Helper()
+	return openWith(t, url, gormstore.Options{TransactionPooler: true})
+}
+
+func openWith(t testing.TB, url string, o gormstore.Options) *gormstore.Store {
+	t.Helper()
+	o.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
+	s, err := gormstore.Open(t.Context(), url, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,9 @@
 //     external_id and a taken reference.
 //   - gorm's PrepareStmt stays off: pgx caches statements itself, and a second
 //     cache prepares them again in every transaction.
-//   - Nothing but migrations uses session state, so that a pooler in
-//     transaction mode may stand in front of Postgres.
+//   - Nothing relies on a session of Postgres but its time-outs and prepared
+//     statements, and those only where no pooler in transaction mode stands in
+//     front of it. To find that out by itself and go on was rejected: a pooler
+//     that hides itself would be taken for Postgres, and what ran without
+//     time-outs would not show before the day they are needed.
 package gormstore

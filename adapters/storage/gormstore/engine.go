@@ -33,12 +33,18 @@ type engine struct {
 	later   string
 	laterBy func(d time.Duration) any
 
+	// keyUses selects (id, at) of the API keys in a JSON array of keyUse, the
+	// latest of each, and keeps others from changing them meanwhile.
+	keyUses string
+
 	// violated is the name of the unique constraint an error is about, or empty.
 	violated func(err error) string
 	// orphaned tells that a foreign key points at nothing.
 	orphaned func(err error) bool
 	// transient tells that the transaction may succeed when it is run again.
 	transient func(err error) bool
+	// lockTimedOut tells that somebody else's transaction held a row for too long.
+	lockTimedOut func(err error) bool
 	// refused tells of an error of COMMIT that nothing was committed for sure.
 	// It may use the connection, which is given up afterwards.
 	refused func(ctx context.Context, conn *sql.Conn, err error) bool

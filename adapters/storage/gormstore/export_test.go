@@ -15,6 +15,16 @@ func (s *Store) Pools() (write, read *sql.DB) { return s.pools.write, s.pools.re
 
 var RefusedByPostgres = func(err error) bool { return refusedByPostgres(context.Background(), nil, err) }
 
+// OneAtATime runs work as Migrate runs the migrations of Postgres.
+func OneAtATime(ctx context.Context, url string, work func(*sql.DB) error) error {
+	db, err := openPostgresForMigrations(url)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return oneAtATime(ctx, db, func() error { return work(db) })
+}
+
 // CanStore reports whether a delivery fits into a row.
 func CanStore(d *domain.Delivery) error {
 	_, err := newDeliveryRow(d)

@@ -2,7 +2,6 @@ package gormstore
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"waybill/domain"
@@ -17,33 +16,44 @@ func (s idempotency) Find(ctx context.Context, t domain.Tenant, key string) (dom
 		return domain.KeyRecord{}, domain.ErrNotFound
 	}
 	var row keyRow
-	err := s.ofApplication(ctx, t).Where("key = ? AND expires_at > "+s.engine.now, key).Take(&row).Error
+	err := s.ofApplication(ctx, t).Select(s.engine.keyColumns()).
+		Where("key = ? AND expires_at > "+s.engine.now, key).Take(&row).Error
 	if err != nil {
 		return domain.KeyRecord{}, s.engine.failed("read an idempotency key", err)
 	}
 	return row.domain(), nil
 }
 
-// claimKey inserts a record or takes over an expired one. When an unexpired one
-// is there it changes no row; when somebody else's is not yet committed it waits.
+// claimKey inserts a record or takes over an expired one, unless a bulk is
+// still at work under it. When another one is there it changes no row; when
+// somebody else's is not yet committed it waits.
 const claimKey = `INSERT INTO idempotency_keys
 	(application_id, environment, key, fingerprint, claim_id, status, location, body, created_at, expires_at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, $later)
 ON CONFLICT (application_id, environment, key) DO UPDATE SET
 	fingerprint = excluded.fingerprint, claim_id = excluded.claim_id, status = excluded.status,
 	location = excluded.location, body = excluded.body,
-	created_at = excluded.created_at, expires_at = excluded.expires_at
-WHERE idempotency_keys.expires_at <= $now`
+	created_at = excluded.created_at, expires_at = excluded.expires_at,
+	lease_token = NULL, leased_until = NULL
+WHERE idempotency_keys.expires_at <= $now
+	AND (idempotency_keys.leased_until IS NULL OR idempotency_keys.leased_until <= $now)`
 
 func (s idempotency) Claim(ctx context.Context, t domain.Tenant, r domain.KeyRecord, retention time.Duration) error {
-	statement := strings.NewReplacer("$later", s.engine.later, "$now", s.engine.now).Replace(claimKey)
-	result := s.with(ctx).Exec(statement,
+	result := s.with(ctx).Exec(s.engine.clocked(claimKey),
 		rowIDOf(t.ApplicationID), string(t.Environment), r.Key, r.Fingerprint[:], rowID(r.ClaimID),
 		r.Answer.Status, r.Answer.Location, r.Answer.Body, instantOf(r.CreatedAt), s.engine.laterBy(retention))
-	if result.Error == nil && result.RowsAffected == 0 {
+	return s.engine.claimed(result.RowsAffected, result.Error)
+}
+
+// claimed tells the outcome of an upsert that changed so many records of a key.
+func (e *engine) claimed(records int64, err error) error {
+	switch {
+	case err == nil && records == 0:
 		return ports.ErrKeyTaken
+	case e.lockTimedOut(err):
+		return ports.ErrKeyBusy
 	}
-	return s.engine.failed("claim an idempotency key", result.Error)
+	return e.failed("claim an idempotency key", err)
 }
 
 func (s idempotency) Complete(ctx context.Context, t domain.Tenant, key string, a domain.Answer) error {

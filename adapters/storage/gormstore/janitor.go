@@ -3,25 +3,55 @@ package gormstore
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"gorm.io/gorm/clause"
 )
 
-// PurgeExpiredKeys deletes up to limit expired idempotency records, oldest
-// first, and returns how many there were: fewer than limit means that none is
-// left. Several processes may run it at once.
-func (s *Store) PurgeExpiredKeys(ctx context.Context, limit int) (int, error) {
+// PurgeExpired deletes what nobody can ask for any more, up to limit records of
+// each kind, and tells how many there were and whether there may be more.
+// Several processes may run it at once.
+func (s *Store) PurgeExpired(ctx context.Context, limit int) (removed int, more bool, err error) {
+	for _, purge := range []func(context.Context, int) (int, error){s.purgeKeys, s.purgeBulkItems} {
+		n, err := purge(ctx, limit)
+		if removed, more = removed+n, more || n == limit; err != nil {
+			return removed, more, err
+		}
+	}
+	return removed, more, nil
+}
+
+// purgeKeys deletes expired idempotency records, oldest first.
+func (s *Store) purgeKeys(ctx context.Context, limit int) (int, error) {
+	gone := "expires_at <= " + s.engine.now + " AND (leased_until IS NULL OR leased_until <= " + s.engine.now + ")"
 	// Locked rows are somebody's who takes the key over, or purges too.
 	expired := s.write.WithContext(ctx).Model(&keyRow{}).
 		Select("application_id", "environment", "key").
-		Where("expires_at <= " + s.engine.now).Order("expires_at").Limit(limit).
+		Where(gone).Order("expires_at").Limit(limit).
 		Clauses(clause.Locking{Strength: "UPDATE", Options: "SKIP LOCKED"})
 	result := s.write.WithContext(ctx).
-		Where("(application_id, environment, key) IN (?)", expired).
-		Where("expires_at <= " + s.engine.now).
+		Where("(application_id, environment, key) IN (?)", expired).Where(gone).
 		Delete(&keyRow{})
 	if result.Error != nil {
 		return 0, fmt.Errorf("gormstore: delete expired idempotency keys: %w", result.Error)
+	}
+	return int(result.RowsAffected), nil
+}
+
+// itemGrace is for how long after its key has expired somebody may still be at
+// work on a bulk. The items must not be gone before: they tell what is done.
+const itemGrace = time.Hour
+
+// purgeBulkItems deletes the items of bulks that were left unfinished until
+// their key expired.
+func (s *Store) purgeBulkItems(ctx context.Context, limit int) (int, error) {
+	expired := s.write.WithContext(ctx).Model(&bulkItemRow{}).
+		Select("claim_id", "item_index").
+		Where("expires_at <= "+s.engine.later, s.engine.laterBy(-itemGrace)).Limit(limit).
+		Clauses(clause.Locking{Strength: "UPDATE", Options: "SKIP LOCKED"})
+	result := s.write.WithContext(ctx).Where("(claim_id, item_index) IN (?)", expired).Delete(&bulkItemRow{})
+	if result.Error != nil {
+		return 0, fmt.Errorf("gormstore: delete items of abandoned bulks: %w", result.Error)
 	}
 	return int(result.RowsAffected), nil
 }

@@ -49,3 +49,7 @@ func (l *gormLogger) Trace(ctx context.Context, begin time.Time, statement func(
 func (l *gormLogger) ParamsFilter(_ context.Context, sql string, _ ...any) (string, []any) {
 	return sql, nil
 }
+
+// gorm takes down what Scan runs with a recorder of its own, which keeps the
+// values unless it is told otherwise.
+func init() { logger.RecorderParamsFilter = (&gormLogger{}).ParamsFilter }

@@ -13,14 +13,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 )
 
 const (
 	// How long a runner waits for another one that is at work.
-	migrationLockSeconds = 1
-	migrationLockTries   = 600
+	migrationLockPause = 200 * time.Millisecond
+	migrationLockTries = 3000
 
 	// A migration that gets no lock within lock_timeout gives way, and comes again.
 	migrationTries = 10
@@ -40,12 +41,20 @@ type Migration struct {
 
 // Migrate applies what is missing, each step in a transaction of its own, and
 // can be run again at any time. On Postgres one runner works while the others
-// wait; it needs a session, so that url must not name a pooler in transaction mode.
+// wait; url may name a pooler in transaction mode, whoever else knows of it.
 // It connects with pools of its own and leaves none open.
 func Migrate(ctx context.Context, url string) error {
-	return withProvider(url, func(e *engine, p *goose.Provider) error {
-		for try := 1; ; try++ {
+	return withProvider(url, func(e *engine, db *sql.DB, p *goose.Provider) error {
+		up := func() error {
 			_, err := p.Up(ctx)
+			return err
+		}
+		if e.dialect == goose.DialectPostgres {
+			alone := up
+			up = func() error { return oneAtATime(ctx, db, alone) }
+		}
+		for try := 1; ; try++ {
+			err := up()
 			if err == nil {
 				return nil
 			}
@@ -63,10 +72,55 @@ func Migrate(ctx context.Context, url string) error {
 	})
 }
 
+// oneAtATime holds a lock while work runs, and waits for another runner's. The
+// lock belongs to a transaction, which is all that a pooler keeps in one
+// session; goose's own lock belongs to a session.
+func oneAtATime(ctx context.Context, db *sql.DB, work func() error) error {
+	for try := 1; ; try++ {
+		done, err := workLocked(ctx, db, work)
+		if done || err != nil {
+			return err
+		}
+		if try == migrationLockTries {
+			return errors.New("another runner has been migrating for too long")
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(migrationLockPause):
+		}
+	}
+}
+
+// workLocked does nothing where somebody else has the lock. It does not wait
+// for it in the transaction: runners that wait there could take up all sessions
+// of a pooler, and the one that works needs a second one.
+func workLocked(ctx context.Context, db *sql.DB, work func() error) (done bool, err error) {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = tx.Rollback() }() // committed by then, or dead
+	// goose's number, so that a runner of an older version waits too. The simple
+	// protocol leaves no portal open, and with it a snapshot for whose end CREATE
+	// INDEX CONCURRENTLY would wait.
+	err = tx.QueryRowContext(ctx, "SELECT pg_try_advisory_xact_lock($1)", pgx.QueryExecModeSimpleProtocol, lock.DefaultLockID).Scan(&done)
+	if err != nil || !done {
+		return false, err
+	}
+	if err := work(); err != nil {
+		return true, err
+	}
+	if err := tx.Commit(); err != nil {
+		return true, fmt.Errorf("the lock was lost while migrating: %w", err)
+	}
+	return true, nil
+}
+
 // MigrationStatus lists all steps by version.
 func MigrationStatus(ctx context.Context, url string) ([]Migration, error) {
 	var steps []Migration
-	err := withProvider(url, func(_ *engine, p *goose.Provider) error {
+	err := withProvider(url, func(_ *engine, _ *sql.DB, p *goose.Provider) error {
 		status, err := p.Status(ctx)
 		if err != nil {
 			return fmt.Errorf("gormstore: read the migrations: %w", err)
@@ -113,7 +167,7 @@ func MigrationsHash() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-func withProvider(url string, use func(*engine, *goose.Provider) error) (err error) {
+func withProvider(url string, use func(*engine, *sql.DB, *goose.Provider) error) (err error) {
 	e, err := engineOf(url)
 	if err != nil {
 		return err
@@ -124,19 +178,11 @@ func withProvider(url string, use func(*engine, *goose.Provider) error) (err err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 
-	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true)}
-	if e.dialect == goose.DialectPostgres {
-		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(migrationLockSeconds, migrationLockTries))
-		if err != nil {
-			return fmt.Errorf("gormstore: %w", err)
-		}
-		options = append(options, goose.WithSessionLocker(locker))
-	}
-	provider, err := goose.NewProvider(e.dialect, db, e.migrations, options...)
+	provider, err := goose.NewProvider(e.dialect, db, e.migrations, goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return fmt.Errorf("gormstore: %w", err)
 	}
-	return use(e, provider)
+	return use(e, db, provider)
 }
 
 // migrationFiles are the files by name, which is by version.

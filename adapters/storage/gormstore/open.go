@@ -26,6 +26,11 @@ type Options struct {
 	PoolSize      int // connections to Postgres; 16
 	SQLiteReaders int // connections that read a SQLite file, beside the one that writes; 4
 
+	// TransactionPooler says that the URL names a pooler which gives out a
+	// session of Postgres for one transaction at a time, such as PgBouncer in
+	// transaction mode. Without it Open answers ErrPooler where there is one.
+	TransactionPooler bool
+
 	// What Postgres ends by itself, so that no request and no lock hangs.
 	// Parameters of the same name in the URL win.
 	StatementTimeout         time.Duration // 5 s
@@ -109,7 +114,11 @@ func openGORM(d gorm.Dialector, o Options) (*gorm.DB, error) {
 
 func ping(ctx context.Context, db *sql.DB) error {
 	// A statement, since the SQLite driver has no Ping.
-	if _, err := db.ExecContext(ctx, "SELECT 1"); err != nil {
+	_, err := db.ExecContext(ctx, "SELECT 1")
+	if errors.Is(err, ErrPooler) {
+		return err // somebody did answer
+	}
+	if err != nil {
 		return fmt.Errorf("gormstore: the database does not answer: %w", err)
 	}
 	return nil

@@ -22,6 +22,9 @@ func (s *Store) plantedBug(w ports.BookingWrite, row deliveryRow) func(context.C
 	delivery := func(ctx context.Context) error {
 		return s.booked(ctx, w, func(b booking) error { return b.storeDelivery(ctx, w, row) })
 	}
+	if w.Bulk != nil {
+		return s.plantedBulkBug(w, row, key, delivery)
+	}
 	switch os.Getenv("WAYBILL_PLANT") {
 	case "key_own_commit": // who dies in between is booked again
 		return inTwoCommits(delivery, key)
@@ -34,6 +37,35 @@ func (s *Store) plantedBug(w ports.BookingWrite, row deliveryRow) func(context.C
 					return err
 				}
 				return b.claim(ctx, w)
+			})
+		}
+	}
+	return nil
+}
+
+func (s *Store) plantedBulkBug(w ports.BookingWrite, row deliveryRow, mark, delivery func(context.Context) error) func(context.Context) error {
+	switch os.Getenv("WAYBILL_PLANT") {
+	case "item_own_commit": // who dies in between is booked again
+		return inTwoCommits(delivery, mark)
+	case "item_own_commit_first": // who dies in between is told of what was never booked
+		return inTwoCommits(mark, delivery)
+	case "item_unrecorded": // who dies before the end books all items again
+		return func(ctx context.Context) error {
+			time.Sleep(plantedPause)
+			return s.booked(ctx, w, func(b booking) error {
+				if err := (bulks{b.session}).Extend(ctx, b.tenant, w.Bulk.Hold); err != nil {
+					return err
+				}
+				return b.storeDelivery(ctx, w, row)
+			})
+		}
+	case "no_fence": // who stalled goes on beside who took over
+		return func(ctx context.Context) error {
+			return s.booked(ctx, w, func(b booking) error {
+				if err := (bulks{b.session}).AddItem(ctx, b.tenant, w.Bulk.Hold, w.Bulk.Item); err != nil {
+					return err
+				}
+				return b.storeDelivery(ctx, w, row)
 			})
 		}
 	}

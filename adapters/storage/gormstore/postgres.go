@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -27,6 +28,9 @@ const (
 	pgDeadlockDetected     = "40P01"
 	pgLockNotAvailable     = "55P03"
 	pgUndefinedTable       = "42P01"
+	pgProtocolViolation    = "08P01"
+
+	pgConnectionException = "08" // begins every code of its class
 )
 
 // Connections are renewed now and then, so that a database behind a name that
@@ -49,6 +53,11 @@ var postgresEngine = engine{
 	later:   "now() + make_interval(secs => ?)",
 	laterBy: func(d time.Duration) any { return d.Seconds() },
 
+	// In the order of the IDs: two statements that take the rows as they come
+	// could each wait for one that the other has.
+	keyUses: "SELECT k.id, u.at FROM (SELECT id, max(at) AS at FROM json_to_recordset(CAST(? AS json)) AS r(id uuid, at timestamptz) GROUP BY id) u" +
+		" JOIN api_keys k ON k.id = u.id ORDER BY k.id FOR NO KEY UPDATE OF k",
+
 	violated: func(err error) string {
 		if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == pgUniqueViolation {
 			return e.ConstraintName
@@ -57,6 +66,7 @@ var postgresEngine = engine{
 	},
 	orphaned:     func(err error) bool { return isPg(err, pgForeignKeyViolation) },
 	transient:    func(err error) bool { return isPg(err, pgSerializationFailure, pgDeadlockDetected) },
+	lockTimedOut: func(err error) bool { return isPg(err, pgLockNotAvailable) },
 	refused:      refusedByPostgres,
 	tableMissing: func(err error) bool { return isPg(err, pgUndefinedTable) },
 }
@@ -68,11 +78,12 @@ func isPg(err error, codes ...string) bool {
 
 // refusedByPostgres trusts an ERROR, after which the server has rolled back. A
 // FATAL one may come behind a commit that was already durable, when the server
-// is told to shut down before it has answered. pgconn.SafeToRetry is not asked:
-// of an answer that was lost it says that nothing had been sent (pgx 5.12).
+// is told to shut down before it has answered; and an error of a connection is
+// not Postgres's, but a pooler's that lost the answer. pgconn.SafeToRetry is not
+// asked: of an answer that was lost it says that nothing had been sent (pgx 5.12).
 func refusedByPostgres(_ context.Context, _ *sql.Conn, err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return e.SeverityUnlocalized == "ERROR"
+		return e.SeverityUnlocalized == "ERROR" && !strings.HasPrefix(e.Code, pgConnectionException)
 	}
 	return errors.Is(err, pgx.ErrTxCommitRollback) // COMMIT of a failed transaction
 }
@@ -83,13 +94,23 @@ func openPostgres(url string, o Options) (*pools, error) {
 		return nil, fmt.Errorf("gormstore: %w", err)
 	}
 	// Startup parameters, not SET: they hold for every session from its first
-	// statement. What the URL says itself stands.
+	// statement, unless they have to be moved into each transaction. What the
+	// URL says itself stands.
 	setDefault(config, "application_name", "waybill")
 	setDefault(config, "statement_timeout", milliseconds(o.StatementTimeout))
 	setDefault(config, "lock_timeout", milliseconds(o.LockTimeout))
 	setDefault(config, "idle_in_transaction_session_timeout", milliseconds(o.IdleInTransactionTimeout))
 
-	db := stdlib.OpenDB(*config)
+	connector := pgConnector{direct: !o.TransactionPooler}
+	if o.TransactionPooler {
+		if connector.alone, err = perTransaction(config); err != nil {
+			return nil, err
+		}
+		connector.begin = "begin; " + connector.alone
+	}
+	connector.Connector = stdlib.GetConnector(*config)
+
+	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(o.PoolSize)
 	db.SetMaxIdleConns(o.PoolSize)
 	db.SetConnMaxLifetime(pgConnLifetime)
@@ -101,6 +122,10 @@ func openPostgres(url string, o Options) (*pools, error) {
 
 // openPostgresForMigrations sets no statement_timeout: building an index may
 // take long. Waiting for a lock may not: everybody else queues behind it.
+//
+// It always expects a pooler: here that costs nothing, and one way is enough. A
+// statement outside of a transaction runs as it is, since those that have to
+// run there, such as CREATE INDEX CONCURRENTLY, bear no other beside them.
 func openPostgresForMigrations(url string) (*sql.DB, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
@@ -108,7 +133,12 @@ func openPostgresForMigrations(url string) (*sql.DB, error) {
 	}
 	setDefault(config, "application_name", "waybill-migrate")
 	setDefault(config, "lock_timeout", milliseconds(defaultLockTimeout))
-	return stdlib.OpenDB(*config), nil
+	setDefault(config, "idle_in_transaction_session_timeout", "0") // oneAtATime waits in one
+	settings, err := perTransaction(config)
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(pgConnector{Connector: stdlib.GetConnector(*config), begin: "begin; " + settings}), nil
 }
 
 func setDefault(config *pgx.ConnConfig, name, value string) {

@@ -21,7 +21,7 @@ const (
 // proxy stands between a Store and Postgres and knows one message: COMMIT.
 type proxy struct {
 	listener net.Listener
-	server   string
+	server   atomic.Value // host:port
 	next     atomic.Int32
 }
 
@@ -30,16 +30,13 @@ var commitMessage = []byte("Q\x00\x00\x00\x0bcommit\x00")
 
 func startProxy(t testing.TB, database string) *proxy {
 	t.Helper()
-	u, err := url.Parse(database)
-	if err != nil {
-		t.Fatal(err)
-	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { listener.Close() })
-	p := &proxy{listener: listener, server: u.Host}
+	p := &proxy{listener: listener}
+	p.leadTo(t, database)
 	go func() {
 		for {
 			client, err := listener.Accept()
@@ -52,6 +49,16 @@ func startProxy(t testing.TB, database string) *proxy {
 	return p
 }
 
+// leadTo has new connections end at the server of another database.
+func (p *proxy) leadTo(t testing.TB, database string) {
+	t.Helper()
+	u, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.server.Store(u.Host)
+}
+
 func (p *proxy) url(t testing.TB, database string) string {
 	return withHost(t, database, p.listener.Addr().String())
 }
@@ -60,7 +67,7 @@ func (p *proxy) cutNext(c cut) { p.next.Store(int32(c)) }
 
 func (p *proxy) relay(client net.Conn) {
 	defer client.Close()
-	server, err := net.Dial("tcp", p.server)
+	server, err := net.Dial("tcp", p.server.Load().(string))
 	if err != nil {
 		return
 	}

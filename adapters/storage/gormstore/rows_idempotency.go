@@ -1,9 +1,13 @@
 package gormstore
 
-import "waybill/domain"
+import (
+	"strings"
 
-// keyRow is a record as it is read. It is written by one statement of its own,
-// since expires_at is the database's to compute.
+	"waybill/domain"
+)
+
+// keyRow is a record as it is read. It is written by statements of its own,
+// since expires_at and leased_until are the database's to compute.
 type keyRow struct {
 	Key         string
 	Fingerprint []byte
@@ -12,14 +16,43 @@ type keyRow struct {
 	Location    string
 	Body        []byte
 	CreatedAt   instant
+	LeasedUntil *instant
+	ReadAt      instant // the database's clock
 }
 
 func (keyRow) TableName() string { return "idempotency_keys" }
 
+const keyColumns = "key, fingerprint, claim_id, status, location, body, created_at, leased_until, $now AS read_at"
+
+func (e *engine) keyColumns() string { return e.clocked(keyColumns) }
+
+// clocked puts the engine's clock into a statement: $now, and $later for the
+// clock plus a parameter.
+func (e *engine) clocked(statement string) string {
+	return strings.NewReplacer("$later", e.later, "$now", e.now).Replace(statement)
+}
+
 func (r *keyRow) domain() domain.KeyRecord {
-	return domain.KeyRecord{
+	record := domain.KeyRecord{
 		Key: r.Key, Fingerprint: [32]byte(r.Fingerprint), ClaimID: string(r.ClaimID),
 		Answer:    domain.Answer{Status: r.Status, Location: r.Location, Body: r.Body},
 		CreatedAt: r.CreatedAt.time,
 	}
+	if r.LeasedUntil != nil {
+		record.LeaseLeft = r.LeasedUntil.time.Sub(r.ReadAt.time)
+	}
+	return record
+}
+
+// bulkItemRow is the recorded outcome of an item as it is read.
+type bulkItemRow struct {
+	ItemIndex int
+	Created   bool
+	Result    []byte
+}
+
+func (bulkItemRow) TableName() string { return "bulk_items" }
+
+func (r *bulkItemRow) domain() domain.BulkItem {
+	return domain.BulkItem{Index: r.ItemIndex, Created: r.Created, Result: r.Result}
 }

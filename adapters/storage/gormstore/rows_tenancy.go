@@ -68,6 +68,7 @@ type apiKeyRow struct {
 	CreatedAt     instant
 	ExpiresAt     *instant
 	RevokedAt     *instant
+	LastUsedAt    *instant
 }
 
 func (apiKeyRow) TableName() string { return "api_keys" }
@@ -81,6 +82,7 @@ func newAPIKeyRow(k domain.APIKey) apiKeyRow {
 		ID: rowIDOf(k.ID), ApplicationID: rowIDOf(k.ApplicationID), Environment: string(k.Environment),
 		Digest: k.Digest[:], LastFour: k.LastFour, Scopes: strings.Join(scopes, ","),
 		CreatedAt: instantOf(k.CreatedAt), ExpiresAt: optionalInstant(k.ExpiresAt), RevokedAt: optionalInstant(k.RevokedAt),
+		LastUsedAt: optionalInstant(k.LastUsedAt),
 	}
 }
 
@@ -89,6 +91,7 @@ func (r *apiKeyRow) domain() domain.APIKey {
 		ID: r.ID.as(domain.PrefixAPIKey), ApplicationID: r.ApplicationID.as(domain.PrefixApplication),
 		Environment: domain.Environment(r.Environment), Digest: [32]byte(r.Digest), LastFour: r.LastFour,
 		CreatedAt: r.CreatedAt.time, ExpiresAt: optionalTime(r.ExpiresAt), RevokedAt: optionalTime(r.RevokedAt),
+		LastUsedAt: optionalTime(r.LastUsedAt),
 	}
 	if r.Scopes != "" {
 		for s := range strings.SplitSeq(r.Scopes, ",") {

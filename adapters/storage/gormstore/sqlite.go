@@ -51,6 +51,8 @@ var sqliteEngine = engine{
 	later:   "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', ?)",
 	laterBy: func(d time.Duration) any { return fmt.Sprintf("%+.3f seconds", d.Seconds()) },
 
+	keyUses: "SELECT value ->> 'id' AS id, max(value ->> 'at') AS at FROM json_each(?) GROUP BY 1",
+
 	violated: func(err error) string {
 		e, ok := errors.AsType[*sqlitedriver.Error](err)
 		if !ok || e.Code() != sqliteUnique && e.Code() != sqlitePrimaryKey {
@@ -66,7 +68,9 @@ var sqliteEngine = engine{
 		return ok && e.Code() == sqliteForeignKey
 	},
 	transient: func(err error) bool { return isSQLite(err, sqliteBusy) },
-	refused:   refusedBySQLite,
+	// There is no lock on a row: a transaction that begins waits for the one before.
+	lockTimedOut: func(error) bool { return false },
+	refused:      refusedBySQLite,
 	tableMissing: func(err error) bool {
 		e, ok := errors.AsType[*sqlitedriver.Error](err)
 		return ok && e.Code() == sqliteError && strings.Contains(e.Error(), sqliteMissingTable)

@@ -52,6 +52,7 @@ func (s *Store) stores(db *gorm.DB) ports.Stores {
 		Recipients:      recipients{sn},
 		PickupLocations: pickupLocations{sn},
 		Deliveries:      deliveries{sn},
+		Bulks:           bulks{sn},
 	}
 }
 

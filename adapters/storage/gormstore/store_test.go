@@ -228,10 +228,11 @@ func TestTheLogHasStatementsWithoutValuesAndNoExpectedErrors(t *testing.T) {
 				t.Errorf("a booking takes %d statements, want 5:\n%s", n, &log)
 			}
 			_ = s.Book(t.Context(), w)
+			hold := abandonBulk(t, s, tenant, 1, time.Hour, time.Hour)
 			_, _ = s.Read().Deliveries.Get(t.Context(), tenant, sample.ID(domain.PrefixDelivery))
 			_, _ = s.Read().Recipients.List(t.Context(), tenant, domain.RecipientFilter{Search: "Owusu"}, domain.PageRequest{Limit: 1})
 			for _, secret := range []string{
-				"Owusu", "owusu", "Oxford", "oxford", w.Key.Key, string(w.Recipient.PhoneNumber), w.Delivery.ExternalID,
+				"Owusu", "owusu", "Oxford", "oxford", w.Key.Key, hold.Key, hold.ClaimID, string(w.Recipient.PhoneNumber), w.Delivery.ExternalID,
 				w.Delivery.ID.Hex(), tenant.BusinessID.Hex(), "Keep upright", "not found", "level=WARN", "level=ERROR",
 			} {
 				if strings.Contains(log.String(), secret) {
@@ -273,7 +274,7 @@ func TestADeliveryInTwoCurrenciesIsRefused(t *testing.T) {
 	}
 }
 
-func TestExpiredKeysArePurgedInBatches(t *testing.T) {
+func TestWhatHasExpiredIsPurgedInBatches(t *testing.T) {
 	for name, open := range map[string]func(testing.TB) *gormstore.Store{"SQLite": openSQLite, "Postgres": openPostgres} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t)
@@ -289,14 +290,47 @@ func TestExpiredKeysArePurgedInBatches(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			for _, want := range []int{2, 2, 1, 0} {
-				if got, err := s.PurgeExpiredKeys(t.Context(), 2); err != nil || got != want {
-					t.Errorf("purged %d (%v), want %d", got, err, want)
+			left := abandonBulk(t, s, tenant, 3, -time.Second, -2*time.Hour)
+			atWork := abandonBulk(t, s, tenant, 0, time.Hour, -time.Second)
+			for _, want := range []struct {
+				removed int
+				more    bool
+			}{{4, true}, {3, true}, {2, true}, {0, false}} {
+				if got, more, err := s.PurgeExpired(t.Context(), 2); err != nil || got != want.removed || more != want.more {
+					t.Errorf("purged %d, more %t (%v), want %+v", got, more, err, want)
 				}
+			}
+			if err := s.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
+				if err := tx.Bulks.Extend(ctx, tenant, left); !errors.Is(err, ports.ErrLeaseLost) {
+					t.Errorf("the bulk that was left: %v", err)
+				}
+				return tx.Bulks.Extend(ctx, tenant, atWork)
+			}); err != nil {
+				t.Errorf("the bulk that somebody works on: %v", err)
 			}
 			if _, err := s.Read().Idempotency.Find(t.Context(), tenant, kept.Key); err != nil {
 				t.Errorf("the key that lives: %v", err)
 			}
 		})
 	}
+}
+
+// abandonBulk leaves a bulk with so many items done.
+func abandonBulk(t *testing.T, s *gormstore.Store, tenant domain.Tenant, items int, lease, retention time.Duration) (hold ports.BulkHold) {
+	t.Helper()
+	record := sample.KeyRecord(func(r *domain.KeyRecord) { r.Answer = domain.Answer{} })
+	if err := s.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) (err error) {
+		if hold, err = tx.Bulks.Claim(ctx, tenant, record, record.ClaimID, lease, retention); err != nil {
+			return err
+		}
+		for i := range items {
+			if err := tx.Bulks.AddItem(ctx, tenant, hold, domain.BulkItem{Index: i, Result: []byte("{}")}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return hold
 }

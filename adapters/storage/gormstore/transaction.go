@@ -42,8 +42,7 @@ func (s *Store) transact(ctx context.Context, fn func(db *gorm.DB) error) error 
 	}
 }
 
-// errNotBegun marks a transaction that did not begin: the connection was taken
-// from the pool and turned out to be dead.
+// errNotBegun marks a transaction that did not begin, so that nothing of it happened.
 var errNotBegun = errors.New("gormstore: begin")
 
 func (s *Store) worthRetrying(err error) bool {
@@ -51,12 +50,6 @@ func (s *Store) worthRetrying(err error) bool {
 }
 
 func (s *Store) attempt(ctx context.Context, fn func(db *gorm.DB) error) error {
-	conn, err := s.pools.write.Conn(ctx)
-	if err != nil {
-		return fmt.Errorf("gormstore: no connection to the database: %w", err)
-	}
-	defer func() { _ = conn.Close() }() // back into the pool; its error is that of a dead connection, known by now
-
 	// The transaction has a context of its own, which ends with the caller's
 	// until fn is through. A COMMIT must not be cancelled half-way: one that
 	// was sent counts, whoever still waits for its answer.
@@ -65,13 +58,11 @@ func (s *Store) attempt(ctx context.Context, fn func(db *gorm.DB) error) error {
 	release := context.AfterFunc(ctx, cancel)
 	defer release()
 
-	tx, err := conn.BeginTx(txCtx, nil)
+	conn, tx, err := s.begin(ctx, txCtx)
 	if err != nil {
-		if ctx.Err() != nil {
-			return fmt.Errorf("gormstore: begin: %w", err)
-		}
-		return fmt.Errorf("%w: %w", errNotBegun, err)
+		return err
 	}
+	defer func() { _ = conn.Close() }() // back into the pool; its error is that of a dead connection, known by now
 	committing := false
 	defer func() { // after a failure, and after a panic or Goexit in fn
 		if !committing {
@@ -89,6 +80,28 @@ func (s *Store) attempt(ctx context.Context, fn func(db *gorm.DB) error) error {
 	}
 	committing = true
 	return s.commit(txCtx, cancel, conn, tx)
+}
+
+// begin takes a connection and begins a transaction on it. It passes over dead
+// ones: after a restart of the server, all that wait in the pool may be.
+func (s *Store) begin(ctx, txCtx context.Context) (*sql.Conn, *sql.Tx, error) {
+	for dead := 0; ; dead++ {
+		conn, err := s.pools.write.Conn(ctx)
+		if err != nil {
+			return nil, nil, fmt.Errorf("gormstore: no connection to the database: %w", err)
+		}
+		tx, err := conn.BeginTx(txCtx, nil)
+		if err == nil {
+			return conn, tx, nil
+		}
+		_ = conn.Close() // the error is told by the one of BEGIN
+		if ctx.Err() != nil {
+			return nil, nil, fmt.Errorf("gormstore: begin: %w", err)
+		}
+		if !errors.Is(err, driver.ErrBadConn) || dead == s.pools.write.Stats().MaxOpenConnections {
+			return nil, nil, fmt.Errorf("%w: %w", errNotBegun, err)
+		}
+	}
 }
 
 // in is gorm on the transaction.

@@ -1,0 +1,114 @@
+package gormstore
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// bulks is ports.BulkStore.
+type bulks struct{ session }
+
+// claimBulk is claimKey for a record that gets its answer in a later
+// transaction. Of a request that was begun and left it keeps the claim, and
+// with it the items that are done; both expire as they would have.
+const claimBulk = `INSERT INTO idempotency_keys
+	(application_id, environment, key, fingerprint, claim_id, status, location, created_at, expires_at, lease_token, leased_until)
+VALUES (?, ?, ?, ?, ?, 0, '', ?, $later, ?, $later)
+ON CONFLICT (application_id, environment, key) DO UPDATE SET
+	fingerprint = excluded.fingerprint, status = 0, location = '', body = NULL,
+	claim_id = CASE WHEN $left THEN idempotency_keys.claim_id ELSE excluded.claim_id END,
+	created_at = CASE WHEN $left THEN idempotency_keys.created_at ELSE excluded.created_at END,
+	expires_at = CASE WHEN $left THEN idempotency_keys.expires_at ELSE excluded.expires_at END,
+	lease_token = excluded.lease_token, leased_until = excluded.leased_until
+WHERE $left OR idempotency_keys.expires_at <= $now
+	AND (idempotency_keys.leased_until IS NULL OR idempotency_keys.leased_until <= $now)
+RETURNING claim_id`
+
+// leftBulk is a record of this request that nobody works on, or this very
+// claim, whose commit got no answer.
+const leftBulk = `(idempotency_keys.status = 0 AND idempotency_keys.fingerprint = excluded.fingerprint
+	AND idempotency_keys.expires_at > $now
+	AND (idempotency_keys.leased_until <= $now OR idempotency_keys.lease_token = excluded.lease_token))`
+
+func (s bulks) Claim(ctx context.Context, t domain.Tenant, r domain.KeyRecord, token string, lease, retention time.Duration) (ports.BulkHold, error) {
+	var claims []rowID
+	result := s.with(ctx).Raw(s.engine.clocked(strings.ReplaceAll(claimBulk, "$left", leftBulk)),
+		rowIDOf(t.ApplicationID), string(t.Environment), r.Key, r.Fingerprint[:], rowID(r.ClaimID),
+		instantOf(r.CreatedAt), s.engine.laterBy(retention), rowID(token), s.engine.laterBy(lease)).Scan(&claims)
+	if err := s.engine.claimed(int64(len(claims)), result.Error); err != nil {
+		return ports.BulkHold{}, err
+	}
+	return ports.BulkHold{Key: r.Key, ClaimID: string(claims[0]), Token: token, Lease: lease}, nil
+}
+
+// Items come by way of the record, which knows whose they are.
+func (s bulks) Items(ctx context.Context, t domain.Tenant, h ports.BulkHold) ([]domain.BulkItem, error) {
+	var rows []bulkItemRow
+	record := s.ofApplication(ctx, t).Model(&keyRow{}).Select("claim_id").
+		Where("key = ? AND claim_id = ?", h.Key, rowID(h.ClaimID))
+	err := s.with(ctx).Where("claim_id IN (?)", record).Order("item_index").Find(&rows).Error
+	if err != nil {
+		return nil, s.engine.failed("read the items of a bulk", err)
+	}
+	return all(rows, (*bulkItemRow).domain), nil
+}
+
+// held begins an update of the record that the holder works under.
+func (s bulks) held(ctx context.Context, t domain.Tenant, h ports.BulkHold) *gorm.DB {
+	return s.ofApplication(ctx, t).Model(&keyRow{}).
+		Where("key = ? AND claim_id = ? AND lease_token = ? AND status = 0", h.Key, rowID(h.ClaimID), rowID(h.Token))
+}
+
+func (s bulks) Extend(ctx context.Context, t domain.Tenant, h ports.BulkHold) error {
+	result := s.held(ctx, t, h).Update("leased_until", gorm.Expr(s.engine.later, s.engine.laterBy(h.Lease)))
+	return s.kept("extend the lease of a bulk", result)
+}
+
+// kept tells a lease that is the holder's no more.
+func (s bulks) kept(what string, result *gorm.DB) error {
+	if result.Error == nil && result.RowsAffected == 0 {
+		return ports.ErrLeaseLost
+	}
+	return s.engine.failed(what, result.Error)
+}
+
+// addItem takes its expiry from the record it belongs to.
+const addItem = `INSERT INTO bulk_items (claim_id, item_index, created, result, expires_at)
+SELECT claim_id, ?, ?, ?, expires_at FROM idempotency_keys
+WHERE application_id = ? AND environment = ? AND key = ? AND claim_id = ?
+ON CONFLICT (claim_id, item_index) DO NOTHING`
+
+func (s bulks) AddItem(ctx context.Context, t domain.Tenant, h ports.BulkHold, item domain.BulkItem) error {
+	result := s.with(ctx).Exec(addItem, item.Index, item.Created, item.Result,
+		rowIDOf(t.ApplicationID), string(t.Environment), h.Key, rowID(h.ClaimID))
+	if result.Error == nil && result.RowsAffected == 0 {
+		return ports.ErrItemDone
+	}
+	return s.engine.failed("record an item of a bulk", result.Error)
+}
+
+func (s bulks) Finish(ctx context.Context, t domain.Tenant, h ports.BulkHold, a domain.Answer, retention time.Duration) error {
+	result := s.held(ctx, t, h).Updates(map[string]any{
+		"status": a.Status, "location": a.Location, "body": a.Body,
+		"expires_at":  gorm.Expr(s.engine.later, s.engine.laterBy(retention)),
+		"lease_token": nil, "leased_until": nil,
+	})
+	if err := s.kept("finish a bulk", result); err != nil {
+		return err
+	}
+	return s.engine.failed("forget the items of a bulk",
+		s.with(ctx).Where("claim_id = ?", rowID(h.ClaimID)).Delete(&bulkItemRow{}).Error)
+}
+
+func (s bulks) Release(ctx context.Context, t domain.Tenant, h ports.BulkHold) error {
+	// Postgres rounds a time to milliseconds, up too: the lease must not be there
+	// for who resumes in the same one.
+	result := s.held(ctx, t, h).Update("leased_until", gorm.Expr(s.engine.later, s.engine.laterBy(-time.Millisecond)))
+	return s.engine.failed("release a bulk", result.Error)
+}

@@ -1,0 +1,122 @@
+package gormstore
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// ErrPooler tells that a pooler answered where Postgres itself was expected.
+var ErrPooler = errors.New("gormstore: a pooler stands between this program and Postgres")
+
+// pgConnector makes the connections of a pool.
+type pgConnector struct {
+	driver.Connector // pgx's own
+
+	// direct refuses a pooler, behind which a session is somebody else's from
+	// one transaction to the next.
+	direct bool
+	// begin is what begins a transaction; empty: as usual.
+	begin string
+	// alone goes before a statement outside of a transaction, in one round trip
+	// and one transaction with it; empty: nothing does.
+	alone string
+}
+
+func (c pgConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	made, err := c.Connector.Connect(ctx)
+	if err != nil {
+		if c.direct && isPg(err, pgProtocolViolation) {
+			return nil, fmt.Errorf("%w: %w", ErrPooler, err) // PgBouncer refuses parameters of a session so
+		}
+		return nil, err
+	}
+	conn := &pgConn{Conn: made.(*stdlib.Conn), begin: c.begin, alone: c.alone}
+	if c.direct {
+		if err := conn.confirmDirect(ctx); err != nil {
+			return nil, errors.Join(err, conn.Close())
+		}
+	}
+	return conn, nil
+}
+
+// pgConn is a connection of pgx that tells database/sql of its death where that
+// does no harm, and that says in each transaction what a pooler's session does
+// not remember.
+type pgConn struct {
+	*stdlib.Conn
+	begin, alone string
+}
+
+func (c *pgConn) pgx() *pgx.Conn { return c.Conn.Conn() }
+
+// confirmDirect compares the process that Postgres introduced itself as with
+// the one that answers. A pooler makes the first one up: its clients cancel
+// statements with it, whatever session those run in.
+func (c *pgConn) confirmDirect(ctx context.Context) error {
+	var pid int64
+	// In the simple protocol, which leaves no prepared statement behind.
+	err := c.pgx().QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeSimpleProtocol).Scan(&pid)
+	if err == nil && uint32(pid) != c.pgx().PgConn().PID() {
+		return ErrPooler
+	}
+	return err
+}
+
+func (c *pgConn) BeginTx(ctx context.Context, o driver.TxOptions) (tx driver.Tx, err error) {
+	if c.begin == "" {
+		tx, err = c.Conn.BeginTx(ctx, o)
+	} else {
+		tx, err = c.beginAs(ctx, o)
+	}
+	return tx, c.unlessDead(ctx, err)
+}
+
+func (c *pgConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (rows driver.Rows, err error) {
+	again := c.idle() && readsOnly(query)
+	if c.alone != "" && c.idle() {
+		rows, err = c.queryAlone(ctx, query, args)
+	} else {
+		rows, err = c.Conn.QueryContext(ctx, query, args)
+	}
+	if again {
+		err = c.unlessDead(ctx, err)
+	}
+	return rows, err
+}
+
+func (c *pgConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (result driver.Result, err error) {
+	again := c.idle() && readsOnly(query)
+	if c.alone != "" && c.idle() {
+		result, err = c.execAlone(ctx, query, args)
+	} else {
+		result, err = c.Conn.ExecContext(ctx, query, args)
+	}
+	if again {
+		err = c.unlessDead(ctx, err)
+	}
+	return result, err
+}
+
+// idle tells that no transaction is open.
+func (c *pgConn) idle() bool { return c.pgx().PgConn().TxStatus() == 'I' }
+
+// readsOnly tells that a statement may run twice. It knows the statements of
+// this package, in which a SELECT changes nothing.
+func readsOnly(query string) bool { return strings.HasPrefix(query, "SELECT ") }
+
+// unlessDead turns an error into driver.ErrBadConn where it came with the end
+// of the connection, so that database/sql tries another one: those that wait in
+// a pool die unnoticed when the server restarts or ends their sessions. The
+// connection of a caller who has gone is dead too, and nobody waits for more.
+func (c *pgConn) unlessDead(ctx context.Context, err error) error {
+	if err == nil || errors.Is(err, driver.ErrBadConn) || !c.pgx().IsClosed() || ctx.Err() != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", driver.ErrBadConn, err)
+}

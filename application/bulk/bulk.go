@@ -1,0 +1,116 @@
+package bulk
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"waybill/application/deliveries"
+	"waybill/application/idempotency"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// Bulk is the use case of creating many deliveries in one request.
+type Bulk struct {
+	storage    ports.Storage
+	gate       *idempotency.Gate
+	deliveries *deliveries.Deliveries
+	ids        ports.Identifiers
+	log        *slog.Logger
+	lease      time.Duration
+
+	underWay sync.Map // requests that this process works on
+	stopping chan struct{}
+	stop     sync.Once
+}
+
+// Lease is how long a bulk stays reserved for a process that gives no sign of
+// life. It bounds how long a caller waits before it can resume after a crash.
+type Lease time.Duration
+
+// New makes the use case.
+func New(s ports.Storage, g *idempotency.Gate, d *deliveries.Deliveries, ids ports.Identifiers, log *slog.Logger, lease Lease) *Bulk {
+	return &Bulk{storage: s, gate: g, deliveries: d, ids: ids, log: log, lease: time.Duration(lease), stopping: make(chan struct{})}
+}
+
+// Stop lets every bulk end with the item it is at. Their callers are told to
+// send the request again, and another process goes on.
+func (b *Bulk) Stop() { b.stop.Do(func() { close(b.stopping) }) }
+
+// Item is one order of a bulk, and what is wrong with its fields one by one.
+type Item struct {
+	Order    deliveries.Order
+	Problems []domain.FieldError
+}
+
+// Rendering turns outcomes into the bytes that are stored and replayed.
+type Rendering struct {
+	// Entry is the entry of an item: of the delivery that was created, or of
+	// the refusal where that is not nil.
+	Entry func(index int, created *domain.Delivery, refusal *domain.Error) []byte
+	// Whole is the answer around the entries of all items, in their order.
+	Whole func(created, failed int, entries [][]byte) domain.Answer
+}
+
+// Create books the orders of a form exactly once per Idempotency-Key. The form
+// is read only when the key was not answered before. It returns what form
+// returns; BULK_VALIDATION_FAILED with every problem that a single create could
+// be refused for before its price is asked, and DUPLICATE_EXTERNAL_ID;
+// IDEMPOTENCY_IN_PROGRESS when the request is to be sent again to go on.
+func (b *Bulk) Create(ctx context.Context, req idempotency.Request, form func() ([]Item, error), to Rendering) (idempotency.Result, error) {
+	known, err := b.gate.Recall(ctx, req)
+	if err != nil || known.Answered {
+		return known.Result, b.sooner(req, err)
+	}
+	release, err := b.gate.Lock(ctx, req)
+	if err != nil {
+		return idempotency.Result{}, err
+	}
+	defer release()
+	items, err := form()
+	if err != nil {
+		return b.gate.Explain(ctx, req, err)
+	}
+	r := &run{Bulk: b, req: req, items: items, to: to, drafts: make([]*deliveries.Draft, len(items)), done: map[int]domain.BulkItem{}}
+	if !known.Unfinished {
+		// What was begun must not be told to be wrong as a whole: part of it may
+		// be booked. There an item that has become wrong fails by itself.
+		if err := r.check(ctx); err != nil {
+			return b.gate.Explain(ctx, req, err)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return idempotency.Result{}, err // the caller hung up while it still could
+	}
+	b.underWay.Store(nameOf(req), true)
+	defer b.underWay.Delete(nameOf(req))
+	return r.carryOut(ctx)
+}
+
+type name struct {
+	application domain.ID
+	environment domain.Environment
+	key         string
+}
+
+func nameOf(r idempotency.Request) name {
+	return name{r.Tenant.ApplicationID, r.Tenant.Environment, r.Key}
+}
+
+// sooner shortens the wait for a bulk that this process is at work on: what is
+// left of a lease is how long to wait for one that may be dead.
+func (b *Bulk) sooner(req idempotency.Request, err error) error {
+	var e *domain.Error
+	if errors.As(err, &e) && e.Code == domain.CodeIdempotencyInProgress {
+		if _, here := b.underWay.Load(nameOf(req)); here {
+			return inProgress()
+		}
+	}
+	return err
+}
+
+// inProgress asks the caller to send the request again in a moment.
+func inProgress() error { return domain.IdempotencyInProgress(time.Second) }

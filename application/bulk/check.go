@@ -1,0 +1,89 @@
+package bulk
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+
+	"waybill/domain"
+)
+
+// atOnce is how many items of one bulk are checked or priced at a time.
+const atOnce = 8
+
+// check drafts every order. As long as any item is wrong, everything that is
+// wrong with any of them is one BULK_VALIDATION_FAILED.
+func (r *run) check(ctx context.Context) error {
+	told := make([][]domain.BulkProblem, len(r.items))
+	failures := make([]error, len(r.items))
+	each(len(r.items), func(i int) {
+		failures[i] = safely(func() (err error) {
+			told[i], err = r.draft(ctx, i)
+			return err
+		})
+	})
+	var problems []domain.BulkProblem
+	externalIDs := make([]string, len(r.items))
+	for i := range r.items {
+		if failures[i] != nil {
+			return failures[i]
+		}
+		problems = append(problems, told[i]...)
+		externalIDs[i] = r.items[i].Order.ExternalID
+	}
+	if problems = append(problems, domain.DuplicateExternalIDs(externalIDs)...); len(problems) > 0 {
+		return domain.BulkInvalid(len(r.items), problems)
+	}
+	return nil
+}
+
+// draft checks one order and tells all its problems, in the order in which a
+// single create would tell the first.
+func (r *run) draft(ctx context.Context, i int) (problems []domain.BulkProblem, err error) {
+	item := &r.items[i]
+	if len(item.Problems) > 0 {
+		problems = domain.BulkProblemsOf(i, domain.Invalid(item.Problems...))
+		if item.Problems[0].Field == "" {
+			return problems, nil // no object: it has no fields that could be missing
+		}
+	}
+	draft, found, err := r.deliveries.Draft(ctx, r.req.Tenant, &item.Order, item.Problems...)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range found {
+		problems = append(problems, domain.BulkProblemsOf(i, e)...)
+	}
+	r.drafts[i] = draft
+	return problems, nil
+}
+
+// each calls f for every index below n, some at a time, and waits for all.
+func each(n int, f func(i int)) {
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range min(n, atOnce) {
+		workers.Go(func() {
+			for i := range next {
+				f(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+}
+
+// safely turns a panic into an error: beside a request's own goroutine it
+// would end the process.
+func safely(f func() error) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = domain.Internal(fmt.Errorf("panic: %v\n%s", cause, debug.Stack()))
+		}
+	}()
+	return f()
+}

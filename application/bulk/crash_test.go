@@ -1,0 +1,258 @@
+package bulk_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"waybill/application/bulk"
+	"waybill/application/idempotency"
+	"waybill/ports"
+	"waybill/test/nthcall"
+	"waybill/test/stage"
+)
+
+// examined is a scene whose bulk is sent to one process again and again.
+type examined struct {
+	*scene
+	process *process
+	items   []bulk.Item
+	last    idempotency.Result
+	least   int // how many items have to be created, whatever goes wrong
+}
+
+func (e *examined) send(ctx context.Context) (idempotency.Result, error) {
+	got, err := e.process.send(ctx, e.ask, e.items)
+	if err == nil {
+		e.last = got
+	}
+	return got, err
+}
+
+// Whichever call fails in whichever way, the same request sent again, when the
+// lease has run out, is answered once for all, and every item is done once.
+func TestWhicheverCallOfABulkFailsTheRetryFindsEveryItemOnce(t *testing.T) {
+	t.Parallel()
+	nthcall.Exam[*examined]{
+		Scene: func(t *testing.T) *examined { return &examined{scene: newScene(t)} },
+		Break: func(e *examined, c *nthcall.Calls) {
+			e.storage, e.bookings, e.price = c.Storage(e.witness), c.Bookings(e.Store), c.Pricing(e.price).Price
+			e.process = e.start("first")
+		},
+		Mend: func(e *examined) {
+			e.storage, e.bookings = e.witness, e.Store
+			e.process = e.start("second")
+			if e.witness.hold.Key == "" {
+				return
+			}
+			_ = e.Store.InTx(context.Background(), func(ctx context.Context, tx ports.Stores) error {
+				return tx.Bulks.Release(ctx, e.tenant, e.witness.hold)
+			})
+		},
+	}.Run(t, []nthcall.UseCase[*examined]{
+		{
+			// key; recipients; transaction: claim, items; external_id, price and
+			// booking of each; transaction: answer
+			Name: "two items", Keyed: true, Calls: 1 + 2 + 3 + 2*3 + 2,
+			Ready: func(_ *testing.T, e *examined) nthcall.Send {
+				e.items, e.least = orders(2, named), 1
+				return e.send
+			},
+			Check: everyItemOnce,
+		},
+		{
+			// key; recipients; transaction: claim, items; price of each; of the
+			// first a booking; of the second a transaction: sign of life, item;
+			// transaction: answer
+			Name: "an item that is refused", Keyed: true, Calls: 1 + 2 + 3 + 2 + 1 + 3 + 2,
+			Ready: func(_ *testing.T, e *examined) nthcall.Send {
+				e.items, e.price = orders(2), noPriceFor(1)
+				return e.send
+			},
+			Check: everyItemOnce,
+		},
+		{
+			// key; transaction: claim, items; recipient, external_id, price and
+			// booking of what is left; transaction: answer
+			Name: "a bulk that was left", Keyed: true, Calls: 1 + 3 + 4 + 2,
+			Ready: func(t *testing.T, e *examined) nthcall.Send {
+				e.items, e.least = orders(2, named), 1
+				e.leave(t, "earlier", e.items, 1)
+				return e.send
+			},
+			Check: everyItemOnce,
+		},
+	})
+}
+
+func everyItemOnce(t *testing.T, e *examined) {
+	t.Helper()
+	o := outcomeOf(t, e.last)
+	if o.Created < e.least {
+		t.Errorf("%d created, want %d", o.Created, e.least)
+	}
+	e.wantOutcome(t, e.last, nil, len(e.items), len(e.items)-o.Created)
+}
+
+// stalling holds a process up where it is about to write or has just written,
+// as a long pause of the machine would: what it does afterwards it does with
+// what it knew before.
+type stalling struct {
+	at    int  // the call
+	after bool // behind its effect
+
+	mu      sync.Mutex
+	made    int
+	stalled chan struct{} // closed when it is held up
+	resume  chan struct{} // to be closed
+}
+
+func (s *stalling) call(do func() error) error {
+	s.mu.Lock()
+	s.made++
+	now := s.made == s.at
+	s.mu.Unlock()
+	if !now {
+		return do()
+	}
+	if !s.after {
+		s.hold()
+		return do()
+	}
+	err := do()
+	s.hold()
+	return err
+}
+
+func (s *stalling) hold() {
+	close(s.stalled)
+	<-s.resume
+}
+
+type stallingStorage struct {
+	ports.Storage
+	s *stalling
+}
+
+func (w stallingStorage) InTx(ctx context.Context, fn func(context.Context, ports.Stores) error) error {
+	return w.s.call(func() error { return w.Storage.InTx(ctx, fn) })
+}
+
+type stallingBookings struct {
+	ports.Bookings
+	s *stalling
+}
+
+func (w stallingBookings) Book(ctx context.Context, b ports.BookingWrite) error {
+	return w.s.call(func() error { return w.Bookings.Book(ctx, b) })
+}
+
+// stall runs the scene's bulk in a process that is held up at a call, lets
+// others go on meanwhile, and returns what the process says in the end. There
+// is no such call where reached is false.
+func (s *scene) stall(t *testing.T, items []bulk.Item, at int, after bool, meanwhile func()) (got idempotency.Result, err error, reached bool) {
+	t.Helper()
+	st := &stalling{at: at, after: after, stalled: make(chan struct{}), resume: make(chan struct{})}
+	storage, bookings := s.storage, s.bookings
+	s.storage, s.bookings = stallingStorage{storage, st}, stallingBookings{bookings, st}
+	stalled := s.start("stalled")
+	s.storage, s.bookings = storage, bookings
+
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		got, err = stalled.send(context.WithoutCancel(t.Context()), s.ask, items)
+	}()
+	select {
+	case <-done:
+		return got, err, false
+	case <-st.stalled:
+	}
+	s.leaseRunsOut(t)
+	meanwhile()
+	close(st.resume)
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the stalled process does not come to an end")
+	}
+	return got, err, true
+}
+
+// atEveryCall runs a test on a scene of its own for every call that a bulk of
+// the items can be held up at.
+func atEveryCall(t *testing.T, test func(t *testing.T, at int, after bool) (reached bool)) {
+	for _, behind := range []bool{false, true} {
+		for at, reached := 1, true; reached; at++ {
+			name := fmt.Sprintf("before call %d", at)
+			if behind {
+				name = fmt.Sprintf("behind call %d", at)
+			}
+			t.Run(name, func(t *testing.T) { reached = test(t, at, behind) })
+			if t.Failed() {
+				return
+			}
+		}
+	}
+}
+
+// The calls are: the claim, two bookings and the record of a refusal, the answer.
+func TestAStalledProcessWhoseBulkWasFinishedByAnotherChangesNothing(t *testing.T) {
+	t.Parallel()
+	atEveryCall(t, func(t *testing.T, at int, after bool) bool {
+		s := newScene(t)
+		s.price = noPriceFor(1)
+		items := orders(3)
+		var finished idempotency.Result
+		got, err, reached := s.stall(t, items, at, after, func() {
+			var err error
+			finished, err = s.start("other").send(t.Context(), s.ask, items)
+			s.wantOutcome(t, finished, err, 3, 1)
+		})
+		if !reached {
+			s.wantOutcome(t, got, err, 3, 1)
+			return false
+		}
+		s.wantOutcome(t, got, err, 3, 1)
+		if !stage.SameAnswer(got, finished) {
+			t.Errorf("the stalled process says\n%s\nthe other said\n%s", got.Answer.Body, finished.Answer.Body)
+		}
+		return true
+	})
+}
+
+func TestAStalledProcessWhoseBulkIsAnothersNowWritesNothingMore(t *testing.T) {
+	t.Parallel()
+	atEveryCall(t, func(t *testing.T, at int, after bool) bool {
+		s := newScene(t)
+		s.price = noPriceFor(1)
+		items := orders(3)
+		var done int
+		var answered bool
+		got, err, reached := s.stall(t, items, at, after, func() {
+			if r, there := s.record(t); there && r.Answered() {
+				answered = true
+				return
+			}
+			s.begin(t) // another process resumes it, or claims it first, and is slow
+			done = len(s.stored(t))
+		})
+		if !reached {
+			return false
+		}
+		if answered { // it was held up behind its answer
+			s.wantOutcome(t, got, err, 3, 1)
+			return true
+		}
+		wantLeased(t, got, err)
+		if n := len(s.stored(t)); n != done {
+			t.Errorf("%d deliveries, and %d when the other took over", n, done)
+		}
+		s.leaseRunsOut(t)
+		got, err = s.start("third").send(t.Context(), s.ask, items)
+		s.wantOutcome(t, got, err, 3, 1)
+		return true
+	})
+}

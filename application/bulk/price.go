@@ -1,0 +1,87 @@
+package bulk
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"waybill/domain"
+)
+
+const (
+	// priceBudget is for the prices of all items together.
+	priceBudget = 10 * time.Second
+	// hopeless is after how many failures in a row no more prices are asked for.
+	hopeless = 5
+)
+
+var errHopeless = errors.New("bulk: the prices asked for before all failed")
+
+// prices are asked for ahead of the items' turns.
+type prices struct {
+	ready []chan error // one value each
+	stop  func()       // waits until nothing is under way any more
+}
+
+// price asks for the prices of all items that are not done, a few at a time in
+// their order. Without a price an item is refused, never the whole bulk.
+func (r *run) price(ctx context.Context) prices {
+	ctx, cancel := context.WithTimeout(ctx, priceBudget)
+	p, ended := prices{ready: make([]chan error, len(r.items))}, make(chan struct{})
+	var todo []int
+	for i := range r.items {
+		p.ready[i] = make(chan error, 1)
+		if _, done := r.done[i]; !done {
+			todo = append(todo, i)
+		}
+	}
+	p.stop = func() {
+		cancel()
+		<-ended
+	}
+	var failures atomic.Int32 // in a row; at hopeless it stays
+	go func() {
+		defer close(ended)
+		each(len(todo), func(n int) {
+			i := todo[n]
+			if failures.Load() >= hopeless || ctx.Err() != nil {
+				p.ready[i] <- unpriced(errHopeless)
+				return
+			}
+			err := safely(func() error { return r.priceOne(ctx, i) })
+			switch {
+			case err != nil && ctx.Err() != nil:
+				err = unpriced(err) // the budget is spent
+			case domain.HasCode(err, domain.CodeQuoteUnavailable):
+				failures.Add(1)
+				err = unpriced(err)
+			case err == nil && failures.Load() < hopeless:
+				failures.Store(0) // only a price shows that prices can be had
+			}
+			p.ready[i] <- err
+		})
+	}()
+	return p
+}
+
+// unpriced is QUOTE_UNAVAILABLE as an item is told. The key replays the whole
+// answer, so that sending the same again does not help.
+func unpriced(cause error) error {
+	e := domain.QuoteUnavailable(cause)
+	e.Message = "No price could be had for this delivery, and it was not created. Send it again in a new request under a new Idempotency-Key."
+	return e
+}
+
+func (r *run) priceOne(ctx context.Context, i int) error {
+	if r.drafts[i] == nil { // resumed: what was checked then may have changed
+		problems, err := r.draft(ctx, i)
+		if err != nil {
+			return err
+		}
+		if len(problems) > 0 {
+			return &domain.Error{Kind: domain.KindInvalid, Code: problems[0].Code, Message: problems[0].Message}
+		}
+	}
+	return r.deliveries.Price(ctx, r.drafts[i])
+}

@@ -1,0 +1,225 @@
+package bulk
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"waybill/application/deliveries"
+	"waybill/application/idempotency"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+const (
+	// turn is how long one request works on a bulk. What is left then waits for
+	// the caller to send it again, so that an answer comes before clients and
+	// proxies give up.
+	turn = 15 * time.Second
+	// stepBudget bounds one transaction with all its retries.
+	stepBudget = 10 * time.Second
+)
+
+// errYield ends a turn between two items.
+var errYield = errors.New("bulk: the turn is over")
+
+// run is one request at work on a bulk.
+type run struct {
+	*Bulk
+	req    idempotency.Request
+	items  []Item
+	drafts []*deliveries.Draft // nil until checked
+	to     Rendering
+	hold   ports.BulkHold
+	done   map[int]domain.BulkItem
+}
+
+// carryOut books what is not booked yet. From here on the caller's disconnect
+// changes nothing.
+func (r *run) carryOut(ctx context.Context) (idempotency.Result, error) {
+	ctx = context.WithoutCancel(ctx)
+	record := r.gate.NewRecord(r.req)
+	err := r.claim(ctx, record)
+	if errors.Is(err, ports.ErrKeyTaken) {
+		return r.gate.LostRace(ctx, r.req, record.ClaimID)
+	}
+	if errors.Is(err, ports.ErrKeyBusy) {
+		return idempotency.Result{}, inProgress()
+	}
+	if err != nil {
+		return idempotency.Result{}, err
+	}
+	answer, err := r.work(ctx)
+	switch {
+	case err == nil:
+		return idempotency.Result{Answer: answer}, nil
+	case errors.Is(err, ports.ErrLeaseLost):
+		return r.gate.LostRace(ctx, r.req, r.hold.ClaimID)
+	}
+	r.release(ctx)
+	if errors.Is(err, errYield) {
+		return idempotency.Result{}, inProgress()
+	}
+	return idempotency.Result{}, err
+}
+
+// claim makes this request the one that works on the bulk, and reads what was
+// done before.
+func (r *run) claim(ctx context.Context, record domain.KeyRecord) error {
+	token := r.ids.ID("").Hex()
+	var items []domain.BulkItem
+	err := r.step(ctx, func(ctx context.Context, tx ports.Stores) (err error) {
+		if r.hold, err = tx.Bulks.Claim(ctx, r.req.Tenant, record, token, r.lease, r.gate.Retention()); err != nil {
+			return err
+		}
+		items, err = tx.Bulks.Items(ctx, r.req.Tenant, r.hold)
+		return err
+	})
+	for _, item := range items {
+		r.done[item.Index] = item
+	}
+	return err
+}
+
+// work does the items in their order, and then answers the key.
+func (r *run) work(ctx context.Context) (domain.Answer, error) {
+	end := time.After(turn)
+	prices := r.price(ctx)
+	defer prices.stop()
+	for i := range r.items {
+		if _, done := r.done[i]; done {
+			continue
+		}
+		select {
+		case <-r.stopping:
+			return domain.Answer{}, errYield
+		case <-end:
+			return domain.Answer{}, errYield
+		default:
+		}
+		unfit, err := r.await(ctx, prices.ready[i])
+		if err != nil {
+			return domain.Answer{}, err
+		}
+		if r.done[i], err = r.settle(ctx, i, unfit); err != nil {
+			return domain.Answer{}, err
+		}
+	}
+	return r.finish(ctx)
+}
+
+// await waits for the price of an item and gives signs of life meanwhile.
+func (r *run) await(ctx context.Context, ready <-chan error) (unfit, err error) {
+	alive := time.NewTicker(r.lease / 3)
+	defer alive.Stop()
+	for {
+		select {
+		case unfit := <-ready:
+			return unfit, nil
+		case <-r.stopping:
+			return nil, errYield
+		case <-alive.C:
+			err := r.step(ctx, func(ctx context.Context, tx ports.Stores) error {
+				return tx.Bulks.Extend(ctx, r.req.Tenant, r.hold)
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// settle books an item, or records that it cannot be booked. An error that is
+// no refusal ends the turn: whatever it is, the other items would meet it too.
+func (r *run) settle(ctx context.Context, i int, unfit error) (item domain.BulkItem, err error) {
+	if unfit == nil {
+		item, unfit = r.book(ctx, i)
+		if unfit == nil {
+			return item, nil
+		}
+	}
+	var refusal *domain.Error
+	switch {
+	case errors.Is(unfit, ports.ErrItemDone):
+		// Only an own commit that got no answer can have recorded it since the claim.
+		return r.recorded(ctx, i)
+	case !errors.As(unfit, &refusal) || refusal.Kind == domain.KindInternal:
+		return item, unfit
+	}
+	item = domain.BulkItem{Index: i, Result: r.to.Entry(i, nil, refusal)}
+	err = r.step(ctx, func(ctx context.Context, tx ports.Stores) error {
+		if err := tx.Bulks.Extend(ctx, r.req.Tenant, r.hold); err != nil {
+			return err
+		}
+		return tx.Bulks.AddItem(ctx, r.req.Tenant, r.hold, item)
+	})
+	if errors.Is(err, ports.ErrItemDone) {
+		return r.recorded(ctx, i)
+	}
+	return item, err
+}
+
+func (r *run) book(ctx context.Context, i int) (item domain.BulkItem, err error) {
+	ctx, cancel := context.WithTimeout(ctx, stepBudget)
+	defer cancel()
+	err = r.gate.Insist(ctx, func(ctx context.Context) error {
+		return r.deliveries.Book(ctx, r.drafts[i], func(w *ports.BookingWrite) {
+			item = domain.BulkItem{Index: i, Created: true, Result: r.to.Entry(i, w.Delivery, nil)}
+			w.Bulk = &ports.BulkItemMark{Hold: r.hold, Item: item}
+		})
+	})
+	return item, err
+}
+
+// recorded reads the outcome of an item that is done.
+func (r *run) recorded(ctx context.Context, i int) (item domain.BulkItem, err error) {
+	err = r.step(ctx, func(ctx context.Context, tx ports.Stores) error {
+		items, err := tx.Bulks.Items(ctx, r.req.Tenant, r.hold)
+		for _, found := range items {
+			if found.Index == i {
+				item = found
+				return nil
+			}
+		}
+		if err == nil {
+			err = ports.ErrLeaseLost // the items are gone: the bulk was finished
+		}
+		return err
+	})
+	return item, err
+}
+
+// finish puts the answer together and stores it.
+func (r *run) finish(ctx context.Context) (domain.Answer, error) {
+	created, entries := 0, make([][]byte, len(r.items))
+	for i := range r.items {
+		entries[i] = r.done[i].Result
+		if r.done[i].Created {
+			created++
+		}
+	}
+	answer := r.to.Whole(created, len(entries)-created, entries)
+	err := r.step(ctx, func(ctx context.Context, tx ports.Stores) error {
+		return tx.Bulks.Finish(ctx, r.req.Tenant, r.hold, answer, r.gate.Retention())
+	})
+	return answer, err
+}
+
+// release lets the next request go on at once. Where it fails, that one waits
+// for the lease to run out.
+func (r *run) release(ctx context.Context) {
+	err := r.step(ctx, func(ctx context.Context, tx ports.Stores) error {
+		return tx.Bulks.Release(ctx, r.req.Tenant, r.hold)
+	})
+	if err != nil {
+		r.log.WarnContext(ctx, "bulk not released; it can be resumed when its lease has run out",
+			"application_id", string(r.req.Tenant.ApplicationID), "error", err)
+	}
+}
+
+// step runs one transaction until its outcome is known.
+func (r *run) step(ctx context.Context, fn func(ctx context.Context, tx ports.Stores) error) error {
+	ctx, cancel := context.WithTimeout(ctx, stepBudget)
+	defer cancel()
+	return r.gate.Insist(ctx, func(ctx context.Context) error { return r.storage.InTx(ctx, fn) })
+}

@@ -1,0 +1,73 @@
+package deliveries
+
+import (
+	"context"
+	"errors"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// bookTries bounds how often a booking starts over because somebody else
+// added the same recipient or address, or a reference clashed.
+const bookTries = 5
+
+// Book makes a priced draft a delivery and stores it. remember adds to the
+// write, which has all else, under what it is remembered; it is called anew
+// for every try, each with a delivery of its own. Refusals that come up only
+// here are EXTERNAL_ID_CONFLICT and VALIDATION_ERROR for an address too many.
+func (d *Deliveries) Book(ctx context.Context, draft *Draft, remember func(w *ports.BookingWrite)) error {
+	for try := 1; ; try++ {
+		w := d.mint(draft)
+		remember(&w)
+		err := d.bookings.Book(ctx, w)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, ports.ErrExternalIDTaken):
+			if conflict := d.externalIDFree(ctx, draft.tenant, draft.order.ExternalID); conflict != nil {
+				return conflict
+			}
+			return domain.Internal(err)
+		case domain.HasCode(err, domain.CodeValidation):
+			// The storage cannot know what the field is called in an order.
+			return domain.TooManyAddresses(draft.to.field)
+		case try == bookTries:
+			return err
+		case errors.Is(err, ports.ErrReferenceTaken):
+		case errors.Is(err, ports.ErrDirectoryChanged):
+			if draft.to, err = d.locate(ctx, draft.tenant, draft.order); err != nil {
+				return err
+			}
+		default:
+			return err
+		}
+	}
+}
+
+// mint gives the delivery its identity. The time is taken here, after pricing
+// and just before the commit, so that a list read by time misses nothing that
+// was committed before it.
+func (d *Deliveries) mint(draft *Draft) ports.BookingWrite {
+	now, to, order := d.clock.Now(), draft.to, draft.order
+	recipient, address := to.recipient, to.address
+	if to.newRecipient {
+		recipient.CreatedAt, recipient.UpdatedAt = now, now
+	} else if to.fillName {
+		recipient.UpdatedAt = now
+	}
+	if to.newAddress {
+		address.CreatedAt = now
+	}
+	delivery, event := domain.Book(domain.Booking{
+		ID: d.ids.ID(domain.PrefixDelivery), Tenant: draft.tenant, Reference: d.ids.Reference(),
+		ExternalID: order.ExternalID, Recipient: to.party, Pickup: draft.pickup, Dropoff: to.dropoff,
+		Payment: order.Payment, VehicleType: order.VehicleType, Quote: draft.quote,
+		Instructions: order.Instructions, CreatedAt: now,
+	}, d.ids.ID(domain.PrefixEvent))
+	return ports.BookingWrite{
+		Recipient: recipient, NewRecipient: to.newRecipient, FillName: to.fillName,
+		Address: address, NewAddress: to.newAddress,
+		Delivery: delivery, Event: event,
+	}
+}

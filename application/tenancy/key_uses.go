@@ -1,0 +1,77 @@
+package tenancy
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+const (
+	// maxUses bounds what is kept while the storage cannot take it: some 10 MB.
+	maxUses = 100_000
+	// usesBatch bounds how many rows one transaction holds.
+	usesBatch = 1000
+)
+
+// keyUses collects when keys were used last, so that no request waits for that
+// to be written. One mutex: noting a use takes a fraction of a microsecond.
+type keyUses struct {
+	storage ports.Storage
+
+	mu     sync.Mutex
+	latest map[domain.ID]time.Time
+}
+
+func newKeyUses(s ports.Storage) *keyUses {
+	return &keyUses{storage: s, latest: make(map[domain.ID]time.Time)}
+}
+
+// note keeps the latest use of a key. Beyond the most that are kept, a key is
+// left for its next use to tell.
+func (u *keyUses) note(key domain.ID, at time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if before, known := u.latest[key]; known && !at.After(before) || !known && len(u.latest) >= maxUses {
+		return
+	}
+	u.latest[key] = at
+}
+
+func (u *keyUses) take() []ports.KeyUse {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	taken := make([]ports.KeyUse, 0, len(u.latest))
+	for key, at := range u.latest {
+		taken = append(taken, ports.KeyUse{ID: key, At: at})
+	}
+	clear(u.latest)
+	return taken
+}
+
+// RecordUses writes which keys were used since the last call. What could not
+// be written is kept for the next one.
+//
+// A use is a request with a key that is good on the host it was sent to,
+// whatever comes of it. One that a limit refused counts too: who asks when a
+// key was used last wants to know whether somebody still has it.
+func (a *Admission) RecordUses(ctx context.Context) error {
+	left := a.uses.take()
+	for batch := range slices.Chunk(left, usesBatch) {
+		err := a.uses.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+			return tx.Tenancy.TouchAPIKeys(ctx, batch)
+		})
+		if err != nil {
+			// Of a batch that may be written after all, twice is as good as once.
+			for _, use := range left {
+				a.uses.note(use.ID, use.At)
+			}
+			return err
+		}
+		left = left[len(batch):]
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package tenancy
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// newcomerPatience is how long a request waits for another one with the same
+// key. It ends only while the storage or the limiter hardly answers.
+const newcomerPatience = 2 * time.Second
+
+var errNewcomer = errors.New("tenancy: looking up an API key takes too long")
+
+// newcomers lets the requests with a key that has not worked lately in one
+// after the other: the first one finds out about the key, and those behind it
+// are not charged for a look-up that they do not need.
+type newcomers struct {
+	mu   sync.Mutex
+	busy map[[32]byte]chan struct{} // closed by the request that is at it
+}
+
+func newNewcomers() *newcomers { return &newcomers{busy: make(map[[32]byte]chan struct{})} }
+
+// enter waits for the request before. leave must be called, and soon.
+func (n *newcomers) enter(ctx context.Context, digest [32]byte) (leave func(), err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, newcomerPatience, errNewcomer)
+	defer cancel()
+	for {
+		before := n.take(digest)
+		if before == nil {
+			return func() { n.leave(digest) }, nil
+		}
+		select {
+		case <-before:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// take answers nil, or what is closed when it is worth trying again.
+func (n *newcomers) take(digest [32]byte) (before chan struct{}) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if before = n.busy[digest]; before == nil {
+		n.busy[digest] = make(chan struct{})
+	}
+	return before
+}
+
+func (n *newcomers) leave(digest [32]byte) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	close(n.busy[digest])
+	delete(n.busy, digest)
+}

@@ -1,0 +1,268 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/configs"
+	"waybill/test/redis"
+	"waybill/test/servers/redisserver"
+)
+
+func TestARedisURLThatCannotBeUsedIsToldWithoutItsPassword(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{
+		"redis://:hunter22@h:x/0", "redis://:hunter22/@h/0", "redis://:hunter22@h/zero", "redis://u:hunter22@h/0?colour=hunter22",
+		"redis://:hunter22@h/0?pool_size=hunter22", "redis://:hunter22@h?master_name=m&replica_only=true", "redis://:hunter22@h?master_name=m&colour=blue",
+		"rediss://:hunter22@h?master_name=m&route_by_latency=true",
+	} {
+		_, _, err := newRedis(&configs.Config{RedisURL: configs.URL(address)})
+		var problems configs.Problems
+		if !errors.As(err, &problems) || !strings.Contains(err.Error(), "WAYBILL_REDIS_URL cannot be used") || strings.Contains(err.Error(), "hunter22") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
+func TestNoCallOfARedisIsRepeatedAndEachHasAnEnd(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"redis://h", "rediss://u:p@h:6380/3", "unix:///run/redis.sock", "redis://h?master_name=m", "redis://h?max_retries=5&pool_size=7"} {
+		client, closeClient, err := newRedis(&configs.Config{RedisURL: configs.URL(address)})
+		if err != nil {
+			t.Errorf("%s: %v", address, err)
+			continue
+		}
+		// The client keeps "never" as 0.
+		o := client.Options()
+		if o.MaxRetries != 0 || !o.ContextTimeoutEnabled || o.DialTimeout <= 0 || o.DialTimeout > time.Second || o.ReadTimeout <= 0 || o.ReadTimeout > time.Second {
+			t.Errorf("%s: options %+v", address, o)
+		}
+		if want := map[bool]int{true: 7, false: redisConnections}[strings.Contains(address, "pool_size=7")]; o.PoolSize != want {
+			t.Errorf("%s: %d connections, want %d", address, o.PoolSize, want)
+		}
+		closeClient()
+	}
+	if client, closeClient, err := newRedis(&configs.Config{}); client != nil || err != nil {
+		t.Errorf("without a URL: %v, %v", client, err)
+	} else {
+		closeClient()
+	}
+}
+
+// A listener that accepts and says nothing hangs in the agreement upon TLS.
+func TestADeadlineHoldsWhileTLSIsAgreedUpon(t *testing.T) {
+	t.Parallel()
+	dumb, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dumb.Close()
+	client, err := openRedis("rediss://" + dumb.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if err := client.Ping(ctx).Err(); err == nil {
+		t.Error("it answers")
+	}
+	if took := time.Since(began); took > 500*time.Millisecond {
+		t.Errorf("given up after %v, want 30ms", took)
+	}
+}
+
+func TestASentinelIsAskedWhereRedisIs(t *testing.T) {
+	t.Parallel()
+	master := redis.Own(t)
+	sentinel, err := redisserver.StartSentinel(t.Context(), "waybill", master)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := sentinel.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	client, err := openRedis(sentinel.URL + "?master_name=waybill")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	info, err := client.Info(t.Context(), "server").Result()
+	if err != nil || !strings.Contains(info, fmt.Sprintf("tcp_port:%d\r", master.Port)) {
+		t.Errorf("%v, %s", err, info)
+	}
+}
+
+// making runs commands that make things and answers with what they print.
+func making(t *testing.T, environ []string) func(args ...string) object {
+	return func(args ...string) (answer object) {
+		t.Helper()
+		o := command(t, environ, append(args, "--json")...)
+		if err := json.Unmarshal([]byte(o.stdout), &answer); err != nil || o.code != exitOK {
+			t.Fatalf("%v: %v\n%s", args, err, o.stderr)
+		}
+		return answer
+	}
+}
+
+// liveKey makes a customer and a key of it.
+func liveKey(t *testing.T, environ []string) (id, key string) {
+	t.Helper()
+	makes := making(t, environ)
+	business := makes("business", "create", "--name", "Adom Foods")["id"].(string)
+	app := makes("app", "create", "--business", business, "--name", "Shop")["id"].(string)
+	made := makes("key", "create", "--app", app, "--env", "live", "--scopes", "all")
+	return made["id"].(string), made["key"].(string)
+}
+
+func readAll(t *testing.T, url string) string {
+	t.Helper()
+	res, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+// fallbacks is how many calls the limiter of the process answered.
+func fallbacks(t *testing.T, v servingView) (n int) {
+	t.Helper()
+	_, after, _ := strings.Cut(readAll(t, v.Ops+"/metrics"), "\nwaybill_rate_limiter_fallbacks_total ")
+	if _, err := fmt.Sscan(after, &n); err != nil {
+		t.Errorf("the metrics do not tell the fallbacks: %v", err)
+	}
+	return n
+}
+
+func TestProcessesOnOneRedisShareLimitsAndHearOfARevokedKeyAtOnce(t *testing.T) {
+	t.Parallel()
+	environ := append(served(t), "WAYBILL_REDIS_URL="+redis.Own(t).URL, "WAYBILL_RATE_LIMIT_PER_KEY=10/60s")
+	id, key := liveKey(t, environ)
+	one, first := startServe(t, environ)
+	other, second := startServe(t, environ)
+	admitted := 0
+	for n := range 16 {
+		url := []string{first.Live, second.Live}[n%2]
+		code, answer := call(t, "GET", url+"/api-key", key, "")
+		switch code {
+		case http.StatusOK:
+			admitted++
+		case http.StatusTooManyRequests:
+		default:
+			t.Errorf("answer %d: %v", code, answer)
+		}
+	}
+	// On a machine that is busy for 30 ms a request is counted by its process.
+	inProcess := fallbacks(t, first) + fallbacks(t, second)
+	if admitted < 10 || admitted > 10+inProcess {
+		t.Errorf("two processes admitted %d, want the limit of 10; %d were counted in the process", admitted, inProcess)
+	}
+	if !strings.Contains(readAll(t, first.Ops+"/metrics"), "\nwaybill_redis_up 1\n") {
+		t.Error("the metrics do not tell that Redis answers")
+	}
+	if ready := readAll(t, first.Ops+"/readyz?verbose"); !strings.Contains(ready, `{"name":"redis","ok":true,`) {
+		t.Errorf("/readyz says %s", ready)
+	}
+
+	// Both remember the key for two seconds; what was announced they forget.
+	making(t, environ)("key", "revoke", id)
+	revoked := time.Now()
+	for _, url := range []string{first.Live, second.Live} {
+		eventually(t, "the revoked key is refused", func() bool {
+			code, _ := call(t, "GET", url+"/api-key", key, "")
+			return code == http.StatusUnauthorized
+		})
+	}
+	if took := time.Since(revoked); took > time.Second {
+		t.Errorf("the revoked key worked for %v", took)
+	}
+	one.terminate(t)
+	other.terminate(t)
+}
+
+func TestAServerStartsAndServesWithoutItsRedisAndSaysSoOnce(t *testing.T) {
+	t.Parallel()
+	server := redis.Own(t)
+	server.Kill()
+	environ := append(served(t), "WAYBILL_REDIS_URL="+server.URL, "WAYBILL_RATE_LIMIT_PER_KEY=1000/1s")
+	_, key := liveKey(t, environ)
+	r, v := startServe(t, environ)
+	for range 50 {
+		began := time.Now()
+		if code, answer := call(t, "GET", v.Live+"/api-key", key, ""); code != http.StatusOK {
+			t.Fatalf("answer %d: %v", code, answer)
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("an answer took %v", took)
+		}
+	}
+	ready := readAll(t, v.Ops+"/readyz?verbose")
+	if status(v.Ops+"/readyz") != http.StatusOK || !strings.Contains(ready, "Ready, degraded: redis.") {
+		t.Errorf("/readyz says %s", ready)
+	}
+	if metrics := readAll(t, v.Ops+"/metrics"); !strings.Contains(metrics, "\nwaybill_redis_up 0\n") {
+		t.Error("the metrics do not tell that Redis is gone")
+	}
+	if err := server.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "limits are counted in Redis", func() bool {
+		_, _ = call(t, "GET", v.Live+"/api-key", key, "")
+		return strings.Contains(r.stderr.String(), "rate limits are counted in Redis again")
+	})
+	r.terminate(t)
+	logged := r.stderr.String()
+	for _, line := range []string{"rate limits are counted in this process", "rate limits are counted in Redis again", "changes of keys are not heard", "changes of keys are heard"} {
+		if n := strings.Count(logged, line); n != 1 {
+			t.Errorf("%d lines say that %s\n%s", n, line, logged)
+		}
+	}
+	if strings.Contains(logged, "omitted") {
+		t.Errorf("a line lacks what it should tell\n%s", logged)
+	}
+}
+
+func TestDevUsesTheRedisItIsGiven(t *testing.T) {
+	t.Parallel()
+	url := redis.Own(t).URL
+	dir := t.TempDir()
+	r := start(t, append(slices.Clone(freePorts), "WAYBILL_REDIS_URL="+url), "dev", "--data-dir", dir)
+	var vars map[string]string
+	eventually(t, "dev is ready", func() bool {
+		vars, _ = readEnvFile(dataDir(dir).devEnv())
+		return vars["WAYBILL_OPS_URL"] != "" && status(vars["WAYBILL_OPS_URL"]+"/readyz") == http.StatusOK
+	})
+	client, err := openRedis(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	eventually(t, "the key and the business of a request are counted in Redis", func() bool {
+		if code, answer := call(t, "GET", vars["WAYBILL_LIVE_URL"]+"/api-key", vars["WAYBILL_LIVE_KEY"], ""); code != http.StatusOK {
+			t.Fatalf("answer %d: %v", code, answer)
+		}
+		keys := strings.Join(client.Keys(t.Context(), "*").Val(), " ")
+		return strings.Contains(keys, "waybill:{limit}:key:") && strings.Contains(keys, "waybill:{limit}:business:")
+	})
+	if vars["WAYBILL_REDIS_URL"] != url || !strings.Contains(r.stdout.String(), url) {
+		t.Errorf("dev.env names %q, and the banner is\n%s", vars["WAYBILL_REDIS_URL"], r.stdout.String())
+	}
+	r.terminate(t)
+}

@@ -61,6 +61,7 @@ func (s *Store) plantedBulkBug(w ports.BookingWrite, row deliveryRow, mark, deli
 		}
 	case "no_fence": // who stalled goes on beside who took over
 		return func(ctx context.Context) error {
+			time.Sleep(plantedPause)
 			return s.booked(ctx, w, func(b booking) error {
 				if err := (bulks{b.session}).AddItem(ctx, b.tenant, w.Bulk.Hold, w.Bulk.Item); err != nil {
 					return err

@@ -34,11 +34,11 @@ var poolersKeep = []string{"application_name", "client_encoding", "datestyle", "
 // session of one's own would keep, and returns the statement that sets them
 // until the end of a transaction.
 func perTransaction(config *pgx.ConnConfig) (string, error) {
-	// Measured through PgBouncer 1.18, a booking or a read takes the same time,
-	// within the noise, with each of the modes that prepare nothing: this one,
-	// QueryExecModeCacheDescribe and QueryExecModeSimpleProtocol. This one needs
-	// neither a round trip before the first use of a statement nor values in
-	// the text of one.
+	// Through PgBouncer 1.18 a booking took 2.0 ms of all processes' time in this
+	// mode, 2.1 in QueryExecModeSimpleProtocol and 2.2 in CacheDescribe (1.2
+	// without a pooler, with prepared statements), a read 0.43, 0.40 and 0.46:
+	// no difference to speak of. This one needs neither values in the text of a
+	// statement nor a round trip before its first use.
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
 
 	var calls []string
@@ -112,7 +112,8 @@ func (c *pgConn) execAlone(ctx context.Context, query string, args []driver.Name
 }
 
 // sendAlone sends two statements before one Sync, which makes them one
-// transaction, and reads the answer of the first.
+// transaction, and reads the answer of the first. A transaction around each read
+// would be three round trips instead of one, and took 1.6 times as long.
 func (c *pgConn) sendAlone(ctx context.Context, query string, args []driver.NamedValue) (pgx.BatchResults, error) {
 	values := make([]any, len(args))
 	for i, a := range args {

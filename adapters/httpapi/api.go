@@ -36,7 +36,7 @@ const (
 	answerTimeout = 8 * time.Second
 	// writeTimeout leaves time to tell a client so that was slow to send, also
 	// after a commit that was tried to the end of its own budget.
-	writeTimeout = 50 * time.Second
+	writeTimeout = 75 * time.Second
 )
 
 // UseCases is all that the API can do.

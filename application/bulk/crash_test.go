@@ -3,7 +3,7 @@ package bulk_test
 import (
 	"context"
 	"fmt"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -96,70 +96,88 @@ func everyItemOnce(t *testing.T, e *examined) {
 	e.wantOutcome(t, e.last, nil, len(e.items), len(e.items)-o.Created)
 }
 
-// stalling holds a process up where it is about to write or has just written,
-// as a long pause of the machine would: what it does afterwards it does with
-// what it knew before.
-type stalling struct {
-	at    int  // the call
-	after bool // behind its effect
-
-	mu      sync.Mutex
-	made    int
-	stalled chan struct{} // closed when it is held up
-	resume  chan struct{} // to be closed
+// tap goes around every write of a process, counted from one: the claim, the
+// bookings and records of refusals, the answer.
+type tap struct {
+	around func(call int, do func() error) error
+	calls  atomic.Int32
 }
 
-func (s *stalling) call(do func() error) error {
-	s.mu.Lock()
-	s.made++
-	now := s.made == s.at
-	s.mu.Unlock()
-	if !now {
-		return do()
-	}
-	if !s.after {
-		s.hold()
-		return do()
-	}
-	err := do()
-	s.hold()
-	return err
-}
+func (w *tap) call(do func() error) error { return w.around(int(w.calls.Add(1)), do) }
 
-func (s *stalling) hold() {
-	close(s.stalled)
-	<-s.resume
-}
-
-type stallingStorage struct {
+type tappedStorage struct {
 	ports.Storage
-	s *stalling
+	tap *tap
 }
 
-func (w stallingStorage) InTx(ctx context.Context, fn func(context.Context, ports.Stores) error) error {
-	return w.s.call(func() error { return w.Storage.InTx(ctx, fn) })
+func (s tappedStorage) InTx(ctx context.Context, fn func(context.Context, ports.Stores) error) error {
+	return s.tap.call(func() error { return s.Storage.InTx(ctx, fn) })
 }
 
-type stallingBookings struct {
+type tappedBookings struct {
 	ports.Bookings
-	s *stalling
+	tap *tap
 }
 
-func (w stallingBookings) Book(ctx context.Context, b ports.BookingWrite) error {
-	return w.s.call(func() error { return w.Bookings.Book(ctx, b) })
+func (b tappedBookings) Book(ctx context.Context, w ports.BookingWrite) error {
+	return b.tap.call(func() error { return b.Bookings.Book(ctx, w) })
 }
 
-// stall runs the scene's bulk in a process that is held up at a call, lets
-// others go on meanwhile, and returns what the process says in the end. There
-// is no such call where reached is false.
+// startTapped starts a process with something around every write.
+func (s *scene) startTapped(name string, around func(call int, do func() error) error) *process {
+	storage, bookings, t := s.storage, s.bookings, &tap{around: around}
+	defer func() { s.storage, s.bookings = storage, bookings }()
+	s.storage, s.bookings = tappedStorage{storage, t}, tappedBookings{bookings, t}
+	return s.start(name)
+}
+
+func TestACommitWithoutAnAnswerIsAskedForAgainAndNoCallerLearnsOfIt(t *testing.T) {
+	t.Parallel()
+	atEveryCall(t, func(t *testing.T, at int, committed bool) (reached bool) {
+		s := newScene(t)
+		s.price = noPriceFor(1)
+		p := s.startTapped("a", func(call int, do func() error) error {
+			if call != at {
+				return do()
+			}
+			reached = true
+			if committed {
+				if err := do(); err != nil {
+					return err
+				}
+			}
+			return fmt.Errorf("commit: %w", ports.ErrOutcomeUnknown)
+		})
+		got, err := p.send(t.Context(), s.ask, orders(3))
+		s.wantOutcome(t, got, err, 3, 1)
+		if got.Replayed {
+			t.Error("its own answer is marked as a replay")
+		}
+		return reached
+	})
+}
+
+// stall runs the scene's bulk in a process that is held up at a write, as by a
+// long pause of the machine: what it does afterwards it does with what it knew
+// before. Others go on meanwhile. It returns what the process says in the end;
+// there is no such write where reached is false.
 func (s *scene) stall(t *testing.T, items []bulk.Item, at int, after bool, meanwhile func()) (got idempotency.Result, err error, reached bool) {
 	t.Helper()
-	st := &stalling{at: at, after: after, stalled: make(chan struct{}), resume: make(chan struct{})}
-	storage, bookings := s.storage, s.bookings
-	s.storage, s.bookings = stallingStorage{storage, st}, stallingBookings{bookings, st}
-	stalled := s.start("stalled")
-	s.storage, s.bookings = storage, bookings
-
+	held, resume := make(chan struct{}), make(chan struct{})
+	stalled := s.startTapped("stalled", func(call int, do func() error) (err error) {
+		if call != at {
+			return do()
+		}
+		if after {
+			err = do()
+		}
+		close(held)
+		<-resume
+		if !after {
+			err = do()
+		}
+		return err
+	})
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -168,11 +186,11 @@ func (s *scene) stall(t *testing.T, items []bulk.Item, at int, after bool, meanw
 	select {
 	case <-done:
 		return got, err, false
-	case <-st.stalled:
+	case <-held:
 	}
 	s.leaseRunsOut(t)
 	meanwhile()
-	close(st.resume)
+	close(resume)
 	select {
 	case <-done:
 	case <-time.After(10 * time.Second):
@@ -181,8 +199,8 @@ func (s *scene) stall(t *testing.T, items []bulk.Item, at int, after bool, meanw
 	return got, err, true
 }
 
-// atEveryCall runs a test on a scene of its own for every call that a bulk of
-// the items can be held up at.
+// atEveryCall runs a test before and behind the effect of every write, until
+// there is no such write any more.
 func atEveryCall(t *testing.T, test func(t *testing.T, at int, after bool) (reached bool)) {
 	for _, behind := range []bool{false, true} {
 		for at, reached := 1, true; reached; at++ {
@@ -198,7 +216,6 @@ func atEveryCall(t *testing.T, test func(t *testing.T, at int, after bool) (reac
 	}
 }
 
-// The calls are: the claim, two bookings and the record of a refusal, the answer.
 func TestAStalledProcessWhoseBulkWasFinishedByAnotherChangesNothing(t *testing.T) {
 	t.Parallel()
 	atEveryCall(t, func(t *testing.T, at int, after bool) bool {

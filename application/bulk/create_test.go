@@ -296,7 +296,7 @@ func TestACallerThatHangsUp(t *testing.T) {
 			} else {
 				a = s.start("a")
 			}
-			_, err := a.send(ctx, s.ask, orders(3))
+			_, err := a.send(ctx, s.ask, orders(1))
 			hangUp()
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("%s: %v", name, err)

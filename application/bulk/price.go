@@ -46,16 +46,15 @@ func (r *run) price(ctx context.Context) prices {
 		each(len(todo), func(n int) {
 			i := todo[n]
 			if failures.Load() >= hopeless || ctx.Err() != nil {
-				p.ready[i] <- unpriced(errHopeless)
+				p.ready[i] <- domain.QuoteUnavailable(errHopeless)
 				return
 			}
 			err := safely(func() error { return r.priceOne(ctx, i) })
 			switch {
-			case err != nil && ctx.Err() != nil:
-				err = unpriced(err) // the budget is spent
+			case err != nil && ctx.Err() != nil && !domain.HasCode(err, domain.CodeExternalIDConflict):
+				err = domain.QuoteUnavailable(err) // the budget is spent
 			case domain.HasCode(err, domain.CodeQuoteUnavailable):
 				failures.Add(1)
-				err = unpriced(err)
 			case err == nil && failures.Load() < hopeless:
 				failures.Store(0) // only a price shows that prices can be had
 			}
@@ -63,14 +62,6 @@ func (r *run) price(ctx context.Context) prices {
 		})
 	}()
 	return p
-}
-
-// unpriced is QUOTE_UNAVAILABLE as an item is told. The key replays the whole
-// answer, so that sending the same again does not help.
-func unpriced(cause error) error {
-	e := domain.QuoteUnavailable(cause)
-	e.Message = "No price could be had for this delivery, and it was not created. Send it again in a new request under a new Idempotency-Key."
-	return e
 }
 
 func (r *run) priceOne(ctx context.Context, i int) error {

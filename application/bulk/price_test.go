@@ -193,18 +193,6 @@ func TestARowOfFailuresIsBrokenByAPriceAndByNothingElse(t *testing.T) {
 	}
 }
 
-func TestAnItemWithoutAPriceIsToldHowToSendItAgain(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	s.price = noPriceFor(1)
-	got, err := s.start("a").send(t.Context(), s.ask, orders(2))
-	o := s.wantOutcome(t, got, err, 2, 1)
-	// The same key would only show the same answer once more.
-	if m := o.Results[1].Message; !strings.Contains(m, "new Idempotency-Key") || strings.Contains(m, "same") {
-		t.Errorf("message %q", m)
-	}
-}
-
 func TestAPanicInPricingIsAnErrorAndTheBulkCanBeResumed(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -49,15 +49,21 @@ func (r *run) carryOut(ctx context.Context) (idempotency.Result, error) {
 	if err != nil {
 		return idempotency.Result{}, err
 	}
+	held := true
+	defer func() {
+		if held { // after a panic too
+			r.release(ctx)
+		}
+	}()
 	answer, err := r.work(ctx)
 	switch {
 	case err == nil:
+		held = false
 		return idempotency.Result{Answer: answer}, nil
 	case errors.Is(err, ports.ErrLeaseLost):
+		held = false
 		return r.gate.LostRace(ctx, r.req, r.hold.ClaimID)
-	}
-	r.release(ctx)
-	if errors.Is(err, errYield) {
+	case errors.Is(err, errYield):
 		return idempotency.Result{}, inProgress()
 	}
 	return idempotency.Result{}, err

@@ -14,7 +14,6 @@ import (
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
 	"waybill/application/idempotency"
-	"waybill/application/quotes"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/sample"
@@ -62,9 +61,8 @@ type process struct {
 
 // start makes a process of the neighbours as they are now.
 func (s *scene) start(name string) *process {
-	gate := s.Gate(s.storage)
-	one := deliveries.New(s.storage, s.bookings, gate, quotes.New(s.storage, s.price, s.serves), s.Clock, s.IDs, s.normalizer)
-	return &process{bulk.New(s.storage, gate, one, s.IDs, slog.New(slog.DiscardHandler), bulk.Lease(s.lease)), one, name}
+	one := s.Deliveries(s.storage, s.bookings, s.price, s.serves, s.normalizer)
+	return &process{bulk.New(s.storage, s.Gate(s.storage), one, s.IDs, slog.New(slog.DiscardHandler), bulk.Lease(s.lease)), one, name}
 }
 
 // send asks a process for a bulk.

@@ -20,7 +20,9 @@ import (
 	"time"
 
 	"waybill/adapters/storage/gormstore"
+	"waybill/application/deliveries"
 	"waybill/application/idempotency"
+	"waybill/application/quotes"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -48,6 +50,12 @@ func New(t *testing.T) *Stage {
 // stage's. No courtesy lock holds requests back: the key records alone decide.
 func (s *Stage) Gate(storage ports.Storage) *idempotency.Gate {
 	return idempotency.NewGate(storage, openLocks{}, s.Clock, s.IDs, slog.New(slog.DiscardHandler), idempotency.Retention(Retention))
+}
+
+// Deliveries are the use cases of deliveries among the given neighbours, for
+// who is tested on top of them.
+func (s *Stage) Deliveries(storage ports.Storage, b ports.Bookings, p ports.Pricing, a ports.ServiceArea, n ports.Normalizer) *deliveries.Deliveries {
+	return deliveries.New(storage, b, s.Gate(storage), quotes.New(storage, p, a), s.Clock, s.IDs, n)
 }
 
 // NewTenant stores an application of a business of its own, in the sandbox.

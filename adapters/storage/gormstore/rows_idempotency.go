@@ -2,6 +2,7 @@ package gormstore
 
 import (
 	"strings"
+	"time"
 
 	"waybill/domain"
 )
@@ -39,7 +40,8 @@ func (r *keyRow) domain() domain.KeyRecord {
 		CreatedAt: r.CreatedAt.time,
 	}
 	if r.LeasedUntil != nil {
-		record.LeaseLeft = r.LeasedUntil.time.Sub(r.ReadAt.time)
+		// Postgres rounds both to the millisecond, up as well as down.
+		record.LeaseLeft = r.LeasedUntil.time.Sub(r.ReadAt.time) - time.Millisecond
 	}
 	return record
 }

@@ -2,28 +2,33 @@ package faults
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
 
-// answers is what came back for one order, on all its sends.
+// answers is what came back for one job, on all its sends.
 type answers struct {
 	mu      sync.Mutex
-	body    []byte // of the first 201
-	id      string // of the delivery, 32 hex characters
-	differ  int    // later 201s with other bytes
+	body    []byte   // of the first that was final
+	ids     []string // 32 hex characters of each item's delivery; empty: it failed
+	differ  int      // later ones with other bytes
 	wrong   map[string]int
-	pending int // sends that no 201 was seen for
+	pending int // sends that never had one
 }
 
-// told notes a 201.
-func (a *answers) told(body []byte) {
+// answered notes a final answer.
+func (j *job) answered(body []byte) {
+	a := &j.told
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.body != nil {
@@ -33,20 +38,70 @@ func (a *answers) told(body []byte) {
 		return
 	}
 	a.body = body
-	var seen struct{ Data struct{ ID string } }
-	if json.Unmarshal(body, &seen) == nil && len(seen.Data.ID) > 32 {
-		a.id = seen.Data.ID[len(seen.Data.ID)-32:]
+	var err error
+	if a.ids, err = j.read(body); err != nil {
+		a.accuse(err.Error())
 	}
 }
 
-// refused notes an answer that nobody who sends his own order again may get.
+// entry is what an answer says of one item.
+type entry struct {
+	Index    int
+	Status   string
+	Delivery struct{ ID string }
+	Error    struct{ Code string }
+}
+
+// read finds the deliveries in the answer and what is wrong with it.
+func (j *job) read(body []byte) (ids []string, err error) {
+	ids = make([]string, len(j.items))
+	if !j.isBulk() {
+		var answer struct{ Data struct{ ID string } }
+		err = json.Unmarshal(body, &answer)
+		ids[0] = hexOf(answer.Data.ID)
+		return ids, err
+	}
+	var answer struct{ Data struct{ Results []entry } }
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return ids, err
+	}
+	results := answer.Data.Results
+	if len(results) != len(j.items) {
+		return ids, fmt.Errorf("%d entries for %d items", len(results), len(j.items))
+	}
+	for i, item := range j.items {
+		r, want := results[i], entry{Index: i, Status: "created"}
+		if item.refusal != "" {
+			want.Status = "failed"
+		}
+		if r.Index != want.Index || r.Status != want.Status || r.Error.Code != item.refusal {
+			err = cmp.Or(err, fmt.Errorf("item %s %s instead of %s %s", r.Status, r.Error.Code, want.Status, item.refusal))
+		}
+		ids[i] = hexOf(r.Delivery.ID)
+	}
+	return ids, err
+}
+
+// hexOf is an ID without its prefix.
+func hexOf(id string) string {
+	if len(id) <= 32 {
+		return ""
+	}
+	return id[len(id)-32:]
+}
+
+// refused notes an answer that nobody who sends his own job again may get.
 func (a *answers) refused(code string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.accuse(code)
+}
+
+func (a *answers) accuse(what string) {
 	if a.wrong == nil {
 		a.wrong = map[string]int{}
 	}
-	a.wrong[code]++
+	a.wrong[what]++
 }
 
 func (a *answers) unanswered() {
@@ -55,11 +110,12 @@ func (a *answers) unanswered() {
 	a.pending++
 }
 
-// sender sends orders as a customer's program would: until it is told 201.
+// sender sends jobs as a customer's program would: until it is told the outcome.
 type sender struct {
-	client   *http.Client
-	customer customer
-	targets  []string
+	client    *http.Client
+	customer  customer
+	targets   []string // base URLs
+	impatient int      // per cent of the tries on which it hangs up early
 
 	mu   sync.Mutex
 	seen map[string]int // how often each answer came
@@ -68,7 +124,7 @@ type sender struct {
 func newSender(c customer, victims []*victim) *sender {
 	s := &sender{
 		customer: c, seen: map[string]int{},
-		client: &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
+		client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
 	}
 	for _, v := range victims {
 		s.targets = append(s.targets, v.url())
@@ -82,68 +138,107 @@ func (s *sender) note(what string) {
 	s.seen[what]++
 }
 
-// retryPause is what a sender waits before it tries again; short, so that
-// tries fall into every phase of a server's life.
-const retryPause = 8 * time.Millisecond
+func (s *sender) count(what string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seen[what]
+}
 
-// send repeats the order, to any of the servers, until it is answered.
-func (s *sender) send(ctx context.Context, o *order) {
+// What a sender waits before it tries again. A customer would wait the second
+// or more that Retry-After says; these are shorter, so that tries fall into every
+// phase of a server's life and of a lease. A bulk takes so long that more tries
+// would only keep the processors busy.
+const (
+	singlePause = 8 * time.Millisecond
+	bulkPause   = 80 * time.Millisecond
+)
+
+// send repeats the job, to any of the servers, until it is answered.
+func (s *sender) send(ctx context.Context, j *job) {
+	pause := singlePause
+	if j.isBulk() {
+		pause = bulkPause
+	}
 	for ctx.Err() == nil {
-		reply, err := s.post(ctx, o, s.targets[rand.IntN(len(s.targets))])
-		if err != nil {
-			s.note("connection errors")
-		} else if done := s.judge(o, reply); done {
+		if s.try(ctx, j, s.targets[rand.IntN(len(s.targets))]) {
 			return
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(retryPause/2 + rand.N(retryPause)):
+		case <-time.After(pause/2 + rand.N(pause)):
 		}
 	}
-	o.toldBy.unanswered()
+	j.told.unanswered()
+}
+
+// try sends the job once and tells whether that ends it.
+func (s *sender) try(ctx context.Context, j *job, target string) (done bool) {
+	if rand.IntN(100) < s.impatient {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, rand.N(time.Second))
+		defer cancel()
+	}
+	reply, err := s.post(ctx, j, target)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		s.note("hung up")
+	case err != nil:
+		s.note("connection errors")
+	default:
+		return s.judge(j, reply)
+	}
+	return false
 }
 
 // judge notes the reply and tells whether it ends the send.
-func (s *sender) judge(o *order, r reply) (done bool) {
+func (s *sender) judge(j *job, r reply) (done bool) {
 	switch {
-	case r.status == http.StatusCreated:
-		s.note("201")
+	case r.status == j.status():
+		s.note(strconv.Itoa(r.status))
 		if r.replayed {
 			s.note("replays")
 		}
-		o.toldBy.told(r.body)
+		j.answered(r.body)
 		return true
 	case r.mayBeRepeated():
 		s.note(r.String())
+		if r.status < 500 && (r.retryAfter < 1 || r.retryAfter > longestRetryAfter) {
+			j.told.refused(fmt.Sprintf("%s with Retry-After %d", r, r.retryAfter))
+		}
 		return false
 	}
-	o.toldBy.refused(r.String())
+	j.told.refused(r.String())
 	return true
 }
 
-// replay sends an order again that was answered long ago.
-func (s *sender) replay(ctx context.Context, o *order, target string) {
-	r, err := s.post(ctx, o, target)
+// longestRetryAfter is what a lease can have left, in whole seconds, on
+// clocks that round.
+const longestRetryAfter = 2
+
+// replay sends a job again that was answered long ago.
+func (s *sender) replay(ctx context.Context, j *job, target string) {
+	r, err := s.post(ctx, j, target)
 	switch {
 	case err != nil:
-		o.toldBy.refused("replay: " + err.Error())
-	case r.status != http.StatusCreated || !r.replayed:
-		o.toldBy.refused(fmt.Sprintf("replay: %s, replayed %t", r, r.replayed))
+		j.told.refused("replay: " + err.Error())
+	case r.status != j.status() || !r.replayed:
+		j.told.refused(fmt.Sprintf("replay: %s, replayed %t", r, r.replayed))
 	default:
-		o.toldBy.told(r.body)
+		j.answered(r.body)
 	}
 }
 
 // reply is one answer of a server.
 type reply struct {
-	status   int
-	replayed bool
-	body     []byte
-	code     string // of an error
-	scope    string // of a limit
+	status     int
+	replayed   bool
+	retryAfter int // seconds; 0: none
+	body       []byte
+	code       string // of an error
+	scope      string // of a limit
 }
 
-func (r reply) String() string { return fmt.Sprintf("%d %s", r.status, r.code) }
+func (r reply) String() string { return strings.TrimSpace(fmt.Sprintf("%d %s", r.status, r.code)) }
 
 // mayBeRepeated is what the contract says to send again, body and key unchanged.
 func (r reply) mayBeRepeated() bool {
@@ -152,15 +247,15 @@ func (r reply) mayBeRepeated() bool {
 		r.status == http.StatusTooManyRequests && r.scope == "concurrency"
 }
 
-func (s *sender) post(ctx context.Context, o *order, target string) (reply, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(o.body))
+func (s *sender) post(ctx context.Context, j *job, target string) (reply, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target+j.path, bytes.NewReader(j.body))
 	if err != nil {
 		return reply{}, err
 	}
 	// net/http would repeat by itself what it takes for safe; every try is to be ours.
 	req.GetBody = nil
 	req.Header.Set("Content-Type", "application/json")
-	req.Header["Idempotency-Key"] = []string{o.key}
+	req.Header["Idempotency-Key"] = []string{j.key}
 	return s.do(req)
 }
 
@@ -172,6 +267,11 @@ func (s *sender) do(req *http.Request) (reply, error) {
 	}
 	defer res.Body.Close()
 	r := reply{status: res.StatusCode, replayed: res.Header.Get("Idempotent-Replayed") == "true"}
+	if wait := res.Header.Get("Retry-After"); wait != "" {
+		if r.retryAfter, err = strconv.Atoi(wait); err != nil {
+			return reply{}, err
+		}
+	}
 	if r.body, err = io.ReadAll(res.Body); err != nil {
 		return reply{}, err // the server died in the middle of its answer
 	}

@@ -25,24 +25,26 @@ func TestAFullDiskCostsNoOrderAndStopsNoReads(t *testing.T) {
 	if err := gormstore.Migrate(t.Context(), url); err != nil {
 		t.Fatal(err)
 	}
-	shop := serve(t, url)
-	post := func(o *order) reply {
+	shop := serve(t, url, 1)
+	shop.may = append(shop.may, "500 INTERNAL_SERVER_ERROR")
+	post := func(j *job) reply {
 		t.Helper()
-		r, err := shop.sender.post(t.Context(), o, shop.server.url())
+		r, err := shop.sender.post(t.Context(), j, shop.sender.targets[0])
 		if err != nil {
 			t.Fatal(err)
 		}
-		if shop.sender.judge(o, r); r.status != http.StatusCreated && r.String() != "500 INTERNAL_SERVER_ERROR" {
+		if shop.sender.judge(j, r); r.status != http.StatusCreated && r.String() != "500 INTERNAL_SERVER_ERROR" {
 			t.Fatalf("a create was answered %s", r)
 		}
 		return r
 	}
 
-	shop.orders = takeOrders(300, 0, 50)
+	_, jobs := demand{singles: 300, shared: 50}.jobs()
+	shop.remember(jobs...)
 	ballast := fill(t, disk)
 	next, refused := 0, 0
 	for ; next < 100 && refused < 3; next++ { // what is written already has room for some
-		if post(shop.orders[next]).status != http.StatusCreated {
+		if post(jobs[next]).status != http.StatusCreated {
 			refused++
 		}
 	}
@@ -59,12 +61,12 @@ func TestAFullDiskCostsNoOrderAndStopsNoReads(t *testing.T) {
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range shop.orders { // those that were refused too, under the same keys
-		if r := post(o); r.status != http.StatusCreated {
+	for _, j := range jobs { // those that were refused too, under the same keys
+		if r := post(j); r.status != http.StatusCreated {
 			t.Errorf("with room again: %s", r)
 		}
 	}
-	shop.settle(t, sqlite, openDatabase(t, url))
+	shop.settle(t, "SQLite on a disk that was full", openDatabase(t, url), SQLite)
 }
 
 // smallDisk is a file system of its own, which only root can make.

@@ -1,11 +1,16 @@
 // Package faults breaks what Waybill runs on, under load, and looks at what
-// is left: the real program, several processes of it, killed with -9 while
-// clients send, repeat and repeat at once what they want created; their database
-// gone, silent or out of room, and back again.
+// is left: the real program, several processes of it, killed with -9 and stalled
+// while clients send, repeat and repeat at once what they want created, one
+// delivery or many; their database crashed, gone, silent or out of room; their
+// Redis gone, hung, slow or forgetful; and all of it back again.
 //
 // Afterwards Check, one SQL program for both engines, tells every breach of
 // what must hold in a database that nothing is writing to; other tests may
 // run it on theirs.
+//
+// Where chance is not enough a process meets its fate at a named moment: the
+// wire between it and Postgres knows which statement is on its way. So it is the
+// real program too that dies between two statements.
 //
 // A test that never failed proves nothing. Each storm therefore also runs
 // against a program built with the tag plantedbugs, in which one rule is

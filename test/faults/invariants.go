@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 )
 
 // Breach is a rule that does not hold.
@@ -31,15 +32,39 @@ type Querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// Check tells every breach in a database of either engine. Nothing may write
-// to it meanwhile, and no idempotency record may have expired yet: a delivery
+// Engine is the database whose SQL is spoken.
+type Engine string
+
+// The engines that Check knows.
+const (
+	SQLite   Engine = "SQLite"
+	Postgres Engine = "Postgres"
+)
+
+// json is what the engines do not write alike: a column of bytes as JSON, and
+// the elements of a JSON array with their places from 0 on.
+func (e Engine) json() *strings.Replacer {
+	if e == Postgres {
+		return strings.NewReplacer(
+			"$body", "convert_from(k.body, 'UTF8')::jsonb",
+			"$result", "convert_from(i.result, 'UTF8')::jsonb",
+			"$elements", "jsonb_array_elements", "$of_array", "WITH ORDINALITY AS e(value, nth)", "$place", "e.nth - 1")
+	}
+	return strings.NewReplacer(
+		"$body", "CAST(k.body AS text)",
+		"$result", "CAST(i.result AS text)",
+		"$elements", "json_each", "$of_array", "AS e", "$place", "e.key")
+}
+
+// Check tells every breach in a database of the engine. Nothing may write to
+// it meanwhile, and no idempotency record may have expired yet: a delivery
 // whose record is gone for its age looks like one that was booked twice.
-func Check(ctx context.Context, db Querier) ([]Breach, error) {
+func Check(ctx context.Context, db Querier, engine Engine) ([]Breach, error) {
 	var breaches []Breach
 	for _, v := range invariants {
 		b := Breach{Rule: v.rule}
 		var example sql.NullString
-		query := withNames + "SELECT count(*), min(CAST(culprit AS text)) FROM (" + v.query + ") AS culprits"
+		query := engine.json().Replace(withNames + "SELECT count(*), min(CAST(culprit AS text)) FROM (" + v.query + ") AS culprits")
 		if err := db.QueryRowContext(ctx, query).Scan(&b.Count, &example); err != nil {
 			return nil, fmt.Errorf("faults: check %q: %w", v.rule, err)
 		}
@@ -51,13 +76,27 @@ func Check(ctx context.Context, db Querier) ([]Breach, error) {
 }
 
 // withNames lays the public ID of every delivery, without its prefix, beside
-// the one that an idempotency record tells in its Location.
+// those that idempotency records tell: of a single create in its Location, of a
+// bulk in the entries of its answer, and of one under way in its items.
 const withNames = `
 WITH booked AS MATERIALIZED (
-	SELECT replace(CAST(id AS text), '-', '') AS hex, application_id, environment FROM deliveries
+	SELECT replace(CAST(id AS text), '-', '') AS hex, application_id, environment, created_at FROM deliveries
 ), answered AS MATERIALIZED (
 	SELECT substr(location, length(location) - 31) AS hex, application_id, environment, key
 	FROM idempotency_keys WHERE status = 201 AND location LIKE '%/deliveries/dlv%'
+), entries AS MATERIALIZED (
+	SELECT substr(e.value -> 'delivery' ->> 'id', 5) AS hex, k.application_id, k.environment, k.key, k.status,
+		$place AS place, CAST(e.value ->> 'index' AS integer) AS item,
+		e.value ->> 'status' AS became, e.value -> 'error' ->> 'code' AS refusal,
+		CAST($body -> 'data' ->> 'created' AS integer) AS created, CAST($body -> 'data' ->> 'failed' AS integer) AS failed
+	FROM idempotency_keys k, $elements($body -> 'data' -> 'results') $of_array
+	WHERE k.status IN (201, 207) AND k.location = ''
+), recorded AS MATERIALIZED (
+	SELECT substr($result -> 'delivery' ->> 'id', 5) AS hex, k.application_id, k.environment, k.key, i.claim_id, i.item_index AS item
+	FROM bulk_items i LEFT JOIN idempotency_keys k ON k.claim_id = i.claim_id AND k.status = 0
+), ordered AS MATERIALIZED (
+	SELECT hex, application_id, environment, key, item FROM entries WHERE hex IS NOT NULL
+	UNION ALL SELECT hex, application_id, environment, key, item FROM recorded WHERE hex IS NOT NULL
 ), timelines AS MATERIALIZED (
 	SELECT delivery_id, count(*) AS events, min(sequence) AS first, max(sequence) AS last
 	FROM delivery_events GROUP BY delivery_id
@@ -70,12 +109,49 @@ var invariants = []struct{ rule, query string }{
 		SELECT a.key AS culprit FROM answered a
 		LEFT JOIN booked b ON b.hex = a.hex AND b.application_id = a.application_id AND b.environment = a.environment
 		WHERE b.hex IS NULL`},
-	{"a delivery has one key", `
+	{"a delivery has one key, or one place in one bulk", `
 		SELECT b.hex AS culprit FROM booked b
-		LEFT JOIN answered a ON a.hex = b.hex AND a.application_id = b.application_id AND a.environment = b.environment
+		LEFT JOIN (SELECT hex, application_id, environment, key FROM answered
+			UNION ALL SELECT hex, application_id, environment, key FROM ordered) a
+			ON a.hex = b.hex AND a.application_id = b.application_id AND a.environment = b.environment
 		GROUP BY b.hex HAVING count(a.key) <> 1`},
-	{"a key that is recorded has its answer", `
-		SELECT key AS culprit FROM idempotency_keys WHERE status = 0 OR body IS NULL`},
+	{"a key without an answer is of a bulk under a lease", `
+		SELECT key AS culprit FROM idempotency_keys
+		WHERE status = 0 AND (body IS NOT NULL OR lease_token IS NULL OR leased_until IS NULL)`},
+	{"a key with an answer has its bytes and no lease", `
+		SELECT key AS culprit FROM idempotency_keys
+		WHERE status <> 0 AND (body IS NULL OR lease_token IS NOT NULL OR leased_until IS NOT NULL)`},
+
+	{"the answer of a bulk names deliveries that exist", `
+		SELECT e.key AS culprit FROM entries e
+		LEFT JOIN booked b ON b.hex = e.hex AND b.application_id = e.application_id AND b.environment = e.environment
+		WHERE e.hex IS NOT NULL AND b.hex IS NULL`},
+	{"an entry of a bulk is a delivery or a refusal", `
+		SELECT key AS culprit FROM entries
+		WHERE NOT (coalesce(became, '') = 'created' AND hex IS NOT NULL AND refusal IS NULL
+			OR coalesce(became, '') = 'failed' AND hex IS NULL AND refusal IS NOT NULL)`},
+	{"the entries of a bulk stand in the order of its items", `
+		SELECT key AS culprit FROM entries WHERE coalesce(item, -1) <> place`},
+	{"the answer of a bulk counts its entries", `
+		SELECT key AS culprit FROM entries GROUP BY application_id, environment, key
+		HAVING coalesce(min(created), -1) <> count(hex) OR coalesce(min(failed), -1) <> count(*) - count(hex)
+			OR min(status) <> CASE WHEN count(hex) = count(*) THEN 201 ELSE 207 END`},
+	{"the deliveries of a bulk were created in the order of its items", `
+		SELECT key AS culprit FROM (
+			SELECT o.key, b.created_at, b.hex,
+				lag(b.created_at) OVER of_bulk AS earlier_at, lag(b.hex) OVER of_bulk AS earlier_hex
+			FROM ordered o JOIN booked b ON b.hex = o.hex
+			WINDOW of_bulk AS (PARTITION BY o.application_id, o.environment, o.key ORDER BY o.item)
+		) AS pairs WHERE (created_at, hex) <= (earlier_at, earlier_hex)`},
+	{"a recorded item is of a bulk that is not finished", `
+		SELECT claim_id AS culprit FROM recorded WHERE key IS NULL`},
+	{"a recorded item that was created is a delivery that exists", `
+		SELECT r.key AS culprit FROM recorded r
+		LEFT JOIN booked b ON b.hex = r.hex AND b.application_id = r.application_id AND b.environment = r.environment
+		WHERE r.hex IS NOT NULL AND b.hex IS NULL`},
+	{"the recorded items of a bulk have no gap", `
+		SELECT claim_id AS culprit FROM recorded GROUP BY claim_id HAVING min(item) <> 0 OR max(item) <> count(*) - 1`},
+
 	{"a key is of an application that exists", `
 		SELECT k.key AS culprit FROM idempotency_keys k
 		LEFT JOIN applications a ON a.id = k.application_id WHERE a.id IS NULL`},

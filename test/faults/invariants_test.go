@@ -3,8 +3,12 @@ package faults
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	_ "github.com/glebarez/go-sqlite"
 	_ "github.com/jackc/pgx/v5/stdlib"
@@ -19,94 +23,145 @@ import (
 // stranger is an ID that nothing has.
 const stranger = "'00000000-0000-7000-8000-000000000000'"
 
-// one picks a single row of a table.
-func one(table string) string {
-	return " WHERE CAST(id AS text) = (SELECT min(CAST(id AS text)) FROM " + table + ")"
+// theLast picks the row that came last.
+func theLast(table string) string {
+	return " WHERE CAST(id AS text) = (SELECT max(CAST(id AS text)) FROM " + table + ")"
 }
 
+// keyLike adds a key beside one that it is like but for status and location.
+func keyLike(which, status, location string) string {
+	columns := " application_id, environment, 'another key', fingerprint, claim_id, " + status + ", " + location + ", body, created_at, expires_at"
+	return "INSERT INTO idempotency_keys (application_id, environment, key, fingerprint, claim_id, status, location, body, created_at, expires_at) SELECT" +
+		columns + " FROM idempotency_keys WHERE " + which + " LIMIT 1"
+}
+
+const (
+	single = "location <> ''"
+	whole  = "status = 207" // a bulk that is answered
+)
+
 // breaches are statements that break one rule each, in a database that has
-// lost its constraints.
-var breaches = []struct{ rule, statement string }{
-	{"a key that was answered names a delivery that exists",
-		`INSERT INTO idempotency_keys SELECT application_id, environment, 'another key', fingerprint, claim_id, status,
-			'https://api.example/v1/deliveries/dlv_00000000000070008000000000000000', body, created_at, expires_at
-			FROM idempotency_keys LIMIT 1`},
-	{"a delivery has one key", `DELETE FROM idempotency_keys WHERE key = (SELECT min(key) FROM idempotency_keys)`},
-	{"a delivery has one key",
-		`INSERT INTO idempotency_keys SELECT application_id, environment, 'another key', fingerprint, claim_id, status,
-			location, body, created_at, expires_at FROM idempotency_keys LIMIT 1`},
-	{"a key that is recorded has its answer",
-		`INSERT INTO idempotency_keys SELECT application_id, environment, 'another key', fingerprint, claim_id, 0,
-			'', body, created_at, expires_at FROM idempotency_keys LIMIT 1`},
-	{"a key is of an application that exists",
-		`INSERT INTO idempotency_keys SELECT ` + stranger + `, environment, 'another key', fingerprint, claim_id, 200,
-			'', body, created_at, expires_at FROM idempotency_keys LIMIT 1`},
-	{"a delivery begins with delivery.created", `UPDATE delivery_events SET type = 'delivery.assigned'`},
-	{"a delivery begins with delivery.created", `DELETE FROM delivery_events`},
-	{"the events of a delivery have no gap and no double",
-		`INSERT INTO delivery_events SELECT ` + stranger + `, delivery_id, 3, type, status, status, reason_code, occurred_at
+// lost its constraints. answer, where there is one, changes the bytes with which
+// the bulk was answered instead.
+var breaches = []struct {
+	rule, statement string
+	answer          *strings.Replacer
+}{
+	{rule: "a key that was answered names a delivery that exists",
+		statement: keyLike(single, "status", "'https://api.example/v1/deliveries/dlv_00000000000070008000000000000000'")},
+	{rule: "a delivery has one key, or one place in one bulk",
+		statement: "DELETE FROM idempotency_keys WHERE key = (SELECT min(key) FROM idempotency_keys WHERE " + single + ")"},
+	{rule: "a delivery has one key, or one place in one bulk", statement: "DELETE FROM idempotency_keys WHERE " + whole},
+	{rule: "a delivery has one key, or one place in one bulk", statement: "DELETE FROM bulk_items WHERE item_index = 1"},
+	{rule: "a delivery has one key, or one place in one bulk", statement: keyLike(single, "status", "location")},
+	{rule: "a delivery has one key, or one place in one bulk", statement: keyLike(whole, "status", "location")},
+	{rule: "a delivery has one key, or one place in one bulk",
+		statement: "INSERT INTO bulk_items SELECT claim_id, 3, created, result, expires_at FROM bulk_items WHERE item_index = 1"},
+	{rule: "a key without an answer is of a bulk under a lease", statement: keyLike(single, "0", "''")},
+	{rule: "a key without an answer is of a bulk under a lease", statement: "UPDATE idempotency_keys SET leased_until = NULL WHERE status = 0"},
+	{rule: "a key with an answer has its bytes and no lease", statement: "UPDATE idempotency_keys SET body = NULL"},
+	{rule: "a key with an answer has its bytes and no lease", statement: "UPDATE idempotency_keys SET leased_until = created_at"},
+	{rule: "the answer of a bulk names deliveries that exist", statement: "DELETE FROM deliveries"},
+	{rule: "an entry of a bulk is a delivery or a refusal", answer: strings.NewReplacer(`"status":"failed"`, `"status":"created"`)},
+	{rule: "an entry of a bulk is a delivery or a refusal", answer: strings.NewReplacer(`"status":"failed",`, ``)},
+	{rule: "the entries of a bulk stand in the order of its items", answer: strings.NewReplacer(`"index":1`, `"index":2`, `"index":2`, `"index":1`)},
+	{rule: "the answer of a bulk counts its entries", answer: strings.NewReplacer(`"created":2`, `"created":3`)},
+	{rule: "the answer of a bulk counts its entries", statement: "UPDATE idempotency_keys SET status = 201 WHERE " + whole},
+	{rule: "the deliveries of a bulk were created in the order of its items",
+		statement: "UPDATE deliveries SET created_at = '2020-02-20T20:20:20.020Z'" + theLast("deliveries")},
+	{rule: "a recorded item is of a bulk that is not finished", statement: "UPDATE bulk_items SET claim_id = " + stranger},
+	{rule: "a recorded item that was created is a delivery that exists", statement: "DELETE FROM deliveries"},
+	{rule: "the recorded items of a bulk have no gap", statement: "DELETE FROM bulk_items WHERE item_index = 0"},
+	{rule: "a key is of an application that exists",
+		statement: "UPDATE idempotency_keys SET application_id = " + stranger + " WHERE " + whole},
+	{rule: "a delivery begins with delivery.created", statement: `UPDATE delivery_events SET type = 'delivery.assigned'`},
+	{rule: "a delivery begins with delivery.created", statement: `DELETE FROM delivery_events`},
+	{rule: "the events of a delivery have no gap and no double",
+		statement: `INSERT INTO delivery_events SELECT ` + stranger + `, delivery_id, 3, type, status, status, reason_code, occurred_at
 			FROM delivery_events LIMIT 1`},
-	{"the events of a delivery have no gap and no double",
-		`INSERT INTO delivery_events SELECT ` + stranger + `, delivery_id, 1, type, status, previous_status, reason_code, occurred_at
+	{rule: "the events of a delivery have no gap and no double",
+		statement: `INSERT INTO delivery_events SELECT ` + stranger + `, delivery_id, 1, type, status, previous_status, reason_code, occurred_at
 			FROM delivery_events LIMIT 1`},
-	{"a delivery counts its events", `UPDATE deliveries SET last_sequence = 2`},
-	{"a delivery is in the state of its last event", `UPDATE deliveries SET status = 'assigned'`},
-	{"an application uses an external_id once", `UPDATE deliveries SET external_id = 'the same'`},
-	{"a reference is given once", `UPDATE deliveries SET reference = 'the same'`},
-	{"a business has a phone number once", `UPDATE recipients SET phone_number = '+233201112223'`},
-	{"a recipient has an address once",
-		`INSERT INTO recipient_addresses SELECT ` + stranger + `, recipient_id, business_id, environment, label, address,
+	{rule: "a delivery counts its events", statement: `UPDATE deliveries SET last_sequence = 2`},
+	{rule: "a delivery is in the state of its last event", statement: `UPDATE deliveries SET status = 'assigned'`},
+	{rule: "an application uses an external_id once", statement: `UPDATE deliveries SET external_id = 'the same'`},
+	{rule: "a reference is given once", statement: `UPDATE deliveries SET reference = 'the same'`},
+	{rule: "a business has a phone number once", statement: `UPDATE recipients SET phone_number = '+233201112223'`},
+	{rule: "a recipient has an address once",
+		statement: `INSERT INTO recipient_addresses SELECT ` + stranger + `, recipient_id, business_id, environment, label, address,
 			match_key, match_hash, latitude, longitude, municipality, delivery_notes, created_at
 			FROM recipient_addresses LIMIT 1`},
-	{"a recipient counts its addresses", `UPDATE recipients SET address_count = 7`},
-	{"an event is of a delivery that exists", `UPDATE delivery_events SET delivery_id = ` + stranger + one("delivery_events")},
-	{"an address is of a recipient of the same business", `UPDATE recipient_addresses SET environment = 'live'`},
-	{"a delivery goes to a recipient of the same business", `UPDATE recipients SET environment = 'live'`},
-	{"a delivery goes to an address of its recipient", `UPDATE deliveries SET dropoff_id = ` + stranger + one("deliveries")},
-	{"a delivery is of an application of its business", `UPDATE applications SET business_id = ` + stranger},
-	{"a recipient is of a business that exists", `DELETE FROM businesses`},
+	{rule: "a recipient counts its addresses", statement: `UPDATE recipients SET address_count = 7`},
+	{rule: "an event is of a delivery that exists", statement: `UPDATE delivery_events SET delivery_id = ` + stranger + theLast("delivery_events")},
+	{rule: "an address is of a recipient of the same business", statement: `UPDATE recipient_addresses SET environment = 'live'`},
+	{rule: "a delivery goes to a recipient of the same business", statement: `UPDATE recipients SET environment = 'live'`},
+	{rule: "a delivery goes to an address of its recipient", statement: `UPDATE deliveries SET dropoff_id = ` + stranger + theLast("deliveries")},
+	{rule: "a delivery is of an application of its business", statement: `UPDATE applications SET business_id = ` + stranger},
+	{rule: "a recipient is of a business that exists", statement: `DELETE FROM businesses`},
 }
 
 func TestEveryRuleIsBrokenOnceAndNoticed(t *testing.T) {
 	t.Parallel()
-	untried := map[string]bool{}
-	for _, rule := range Rules() {
-		untried[rule] = true
-	}
+	tried := map[string]bool{}
 	for _, b := range breaches {
-		if delete(untried, b.rule); untried[b.rule] {
+		if tried[b.rule] = true; !slices.Contains(Rules(), b.rule) {
 			t.Errorf("no rule is called %q", b.rule)
 		}
 	}
-	for rule := range untried {
-		t.Errorf("nothing breaks the rule %q", rule)
+	for _, rule := range Rules() {
+		if !tried[rule] {
+			t.Errorf("nothing breaks the rule %q", rule)
+		}
 	}
 
-	for _, engine := range []string{sqlite, pg} {
-		t.Run(engine, func(t *testing.T) {
+	for _, engine := range engines {
+		t.Run(string(engine), func(t *testing.T) {
 			t.Parallel()
 			db := populated(t, engine)
-			if found := check(t, db); len(found) > 0 {
+			if found := check(t, db, engine); len(found) > 0 {
 				t.Fatalf("breaches in a sound database: %v", found)
 			}
 			stripConstraints(t, db, engine)
-			if found := check(t, db); len(found) > 0 {
+			if found := check(t, db, engine); len(found) > 0 {
 				t.Fatalf("breaches for lack of constraints: %v", found)
 			}
 			for _, b := range breaches {
-				if found := checkAfter(t, db, b.statement); !found[b.rule] {
-					t.Errorf("%q went unnoticed after %s; told were %v", b.rule, b.statement, found)
+				statement := b.statement
+				if b.answer != nil {
+					statement = rewrite(t, db, engine, b.answer)
+				}
+				if found := checkAfter(t, db, engine, statement); !found[b.rule] {
+					t.Errorf("%q went unnoticed after %s; told were %v", b.rule, statement, found)
 				}
 			}
-			if found := check(t, db); len(found) > 0 {
+			if found := check(t, db, engine); len(found) > 0 {
 				t.Fatalf("a breach was not taken back: %v", found)
 			}
 		})
 	}
 }
 
-// populated has two deliveries to people of their own.
-func populated(t *testing.T, engine string) *sql.DB {
+// rewrite is the statement that changes what the bulk was answered.
+func rewrite(t *testing.T, db *sql.DB, engine Engine, change *strings.Replacer) string {
+	t.Helper()
+	var answer []byte
+	if err := db.QueryRowContext(t.Context(), "SELECT body FROM idempotency_keys WHERE "+whole).Scan(&answer); err != nil {
+		t.Fatal(err)
+	}
+	changed := change.Replace(string(answer))
+	if changed == string(answer) {
+		t.Fatalf("nothing to change in %s", answer)
+	}
+	bytes := "X'%x'"
+	if engine == Postgres {
+		bytes = "'\\x%x'"
+	}
+	return fmt.Sprintf("UPDATE idempotency_keys SET body = "+bytes+" WHERE "+whole, changed)
+}
+
+// populated has two deliveries to people of their own, a bulk that is answered
+// and one that is under way.
+func populated(t *testing.T, engine Engine) *sql.DB {
 	t.Helper()
 	url := freshDatabase(t, engine)
 	store, err := gormstore.Open(t.Context(), url, gormstore.Options{})
@@ -133,13 +188,56 @@ func populated(t *testing.T, engine string) *sql.DB {
 			t.Fatal(err)
 		}
 	}
+	// What could not be created stands between two that were.
+	hold, entries := beginBulk(t, store, tenant, true, false, true)
+	err = store.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
+		body := `{"success":true,"statusCode":207,"data":{"created":2,"failed":1,"results":[` + strings.Join(entries, ",") + `]}}`
+		return tx.Bulks.Finish(ctx, tenant, hold, domain.Answer{Status: 207, Body: []byte(body)}, time.Hour)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	beginBulk(t, store, tenant, true, true, false)
 	return openDatabase(t, url)
 }
 
-// freshDatabase is migrated and empty.
-func freshDatabase(t *testing.T, engine string) string {
+// beginBulk records an item for each of created, and tells its entry of the
+// answer.
+func beginBulk(t *testing.T, store *gormstore.Store, tenant domain.Tenant, created ...bool) (hold ports.BulkHold, entries []string) {
 	t.Helper()
-	if engine == pg {
+	err := store.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) (err error) {
+		key := sample.KeyRecord()
+		hold, err = tx.Bulks.Claim(ctx, tenant, key, key.ClaimID, time.Minute, time.Hour)
+		return err
+	})
+	for i, created := range created {
+		if err != nil {
+			t.Fatal(err)
+		}
+		item := domain.BulkItem{Index: i, Created: created}
+		if created {
+			w := sample.BookingWrite(tenant)
+			item.Result = fmt.Appendf(nil, `{"index":%d,"status":"created","delivery":{"id":"%s"}}`, i, w.Delivery.ID)
+			w.Bulk = &ports.BulkItemMark{Hold: hold, Item: item}
+			err = store.Book(t.Context(), w)
+		} else {
+			item.Result = fmt.Appendf(nil, `{"index":%d,"status":"failed","error":{"code":"EXTERNAL_ID_CONFLICT"}}`, i)
+			err = store.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
+				return tx.Bulks.AddItem(ctx, tenant, hold, item)
+			})
+		}
+		entries = append(entries, string(item.Result))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hold, entries
+}
+
+// freshDatabase is migrated and empty.
+func freshDatabase(t *testing.T, engine Engine) string {
+	t.Helper()
+	if engine == Postgres {
 		return postgres.Database(t, gormstore.Migrate, gormstore.MigrationsHash())
 	}
 	url := "sqlite://" + filepath.Join(t.TempDir(), "waybill.db")
@@ -150,15 +248,15 @@ func freshDatabase(t *testing.T, engine string) string {
 }
 
 // stripConstraints lets the database hold anything.
-func stripConstraints(t *testing.T, db *sql.DB, engine string) {
+func stripConstraints(t *testing.T, db *sql.DB, engine Engine) {
 	t.Helper()
 	cascade := ""
-	if engine == pg {
+	if engine == Postgres {
 		cascade = " CASCADE"
 	}
 	for _, table := range []string{
 		"delivery_events", "deliveries", "recipient_addresses", "recipients", "pickup_locations",
-		"idempotency_keys", "api_keys", "applications", "businesses",
+		"bulk_items", "idempotency_keys", "api_keys", "applications", "businesses",
 	} {
 		for _, statement := range []string{
 			"CREATE TABLE bare AS SELECT * FROM " + table, "DROP TABLE " + table + cascade, "ALTER TABLE bare RENAME TO " + table,
@@ -171,7 +269,7 @@ func stripConstraints(t *testing.T, db *sql.DB, engine string) {
 }
 
 // checkAfter tells what the statement breaks, and takes it back.
-func checkAfter(t *testing.T, db *sql.DB, statement string) map[string]bool {
+func checkAfter(t *testing.T, db *sql.DB, engine Engine, statement string) map[string]bool {
 	t.Helper()
 	tx, err := db.BeginTx(t.Context(), nil)
 	if err != nil {
@@ -181,7 +279,7 @@ func checkAfter(t *testing.T, db *sql.DB, statement string) map[string]bool {
 		t.Fatalf("%s: %v", statement, err)
 	}
 	found := map[string]bool{}
-	for _, b := range check(t, tx) {
+	for _, b := range check(t, tx, engine) {
 		found[b.Rule] = true
 	}
 	if err := tx.Rollback(); err != nil {
@@ -190,9 +288,9 @@ func checkAfter(t *testing.T, db *sql.DB, statement string) map[string]bool {
 	return found
 }
 
-func check(t testing.TB, db Querier) []Breach {
+func check(t testing.TB, db Querier, engine Engine) []Breach {
 	t.Helper()
-	found, err := Check(context.WithoutCancel(t.Context()), db)
+	found, err := Check(context.WithoutCancel(t.Context()), db, engine)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,11 +16,8 @@ import (
 	"time"
 )
 
-// The engines that everything is shown on.
-const (
-	sqlite = "SQLite"
-	pg     = "Postgres"
-)
+// engines are those that everything is shown on.
+var engines = []Engine{SQLite, Postgres}
 
 // binaries is where the programs are built.
 var binaries string
@@ -62,6 +59,7 @@ func environment(settings ...string) []string {
 // customer is who creates deliveries.
 type customer struct {
 	BusinessID, AppID, Key string
+	KeyID                  string
 }
 
 // command runs a subcommand and reads the JSON it prints.
@@ -85,8 +83,12 @@ func command(ctx context.Context, binary string, env []string, into any, args ..
 	return nil
 }
 
-// enroll makes a customer as an operator would.
-func enroll(t *testing.T, binary string, env []string) customer {
+// noLimit is more requests than anybody here sends.
+const noLimit = "1000000/1s"
+
+// enroll makes a customer as an operator would, with a limit of requests for
+// the business.
+func enroll(t *testing.T, binary string, env []string, limit string) customer {
 	t.Helper()
 	var record struct{ ID, Key string }
 	var c customer
@@ -95,12 +97,12 @@ func enroll(t *testing.T, binary string, env []string) customer {
 			t.Fatal(err)
 		}
 	}
-	run("business", "create", "--name", "Stormy Foods", "--rate-limit", "1000000/1s")
+	run("business", "create", "--name", "Stormy Foods", "--rate-limit", limit)
 	c.BusinessID = record.ID
 	run("app", "create", "--business", c.BusinessID, "--name", "Web shop")
 	c.AppID = record.ID
 	run("key", "create", "--app", c.AppID, "--env", "live", "--scopes", "all")
-	c.Key = record.Key
+	c.KeyID, c.Key = record.ID, record.Key
 	return c
 }
 

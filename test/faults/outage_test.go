@@ -2,16 +2,10 @@ package faults
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"net/url"
 	"os"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,14 +20,87 @@ const (
 	// silentWithin is the same while the database takes connections and says
 	// nothing: the server waits for some time before it gives up.
 	silentWithin = 12 * time.Second
-	customers    = 4
+	// backWithin is how long after a crash of the database every server books
+	// again.
+	backWithin = 15 * time.Second
 )
 
 func TestADatabaseThatIsGoneAndComesBackCostsNoOrder(t *testing.T) {
+	database := ownPostgres(t)
+	t.Parallel()
+	shop := serve(t, database.URL, 1)
+	shop.admit(t.Context())
+	shop.outage(t, goneWithin, database.Kill, func() error { return database.Restart(t.Context()) })
+	shop.settle(t, "Postgres gone for a while", openDatabase(t, database.URL), Postgres)
+}
+
+func TestADatabaseThatFallsSilentCostsNoOrder(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a server; left out in short mode")
+	}
+	t.Parallel()
+	direct := freshDatabase(t, Postgres)
+	w := newWire(t, direct)
+	shop := serve(t, w.url, 1)
+	shop.admit(t.Context())
+	shop.outage(t, silentWithin, func() error { w.held.Lock(); return nil }, func() error { w.held.Unlock(); return nil })
+	shop.settle(t, "Postgres silent for a while", openDatabase(t, direct), Postgres)
+}
+
+func TestStormOfDatabaseRestartsCostsNoOrder(t *testing.T) {
+	database := ownPostgres(t)
+	restarts := 2
+	if full() {
+		restarts = 5
+	}
+	shop := serve(t, database.URL, 2)
+	shop.bulks = true
+	shop.may = append(shop.may, "500 INTERNAL_SERVER_ERROR", "409 IDEMPOTENCY_IN_PROGRESS")
+	for range 3 { // a crowd: some of it is always in the middle of something
+		shop.admit(t.Context())
+	}
+	const some = 100
+	for n := range restarts {
+		booked := shop.booked()
+		until(t, "orders are booked", backWithin, func() bool { return shop.booked() >= booked+some })
+		crashed := time.Now()
+		if err := database.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(n%3) * time.Second) // how long nobody starts it again
+		if err := database.Restart(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, took := range shop.bookAgain(t, crashed) {
+			t.Logf("restart %d: a server books again after %.2f s", n+1, took.Seconds())
+			if took > backWithin {
+				t.Errorf("that is more than %s", backWithin)
+			}
+		}
+	}
+	shop.settle(t, fmt.Sprintf("Postgres, crashed and restarted %d times", restarts), openDatabase(t, database.URL), Postgres)
+}
+
+// bookAgain tells how long after a moment each server had booked an order that
+// nobody sent before.
+func (s *shop) bookAgain(t *testing.T, since time.Time) (took []time.Duration) {
+	t.Helper()
+	clerk := newClerk(0, 0)
+	for _, target := range s.sender.targets {
+		j := clerk.single()
+		s.remember(j)
+		until(t, "a server books again", 2*backWithin, func() bool { return s.sender.try(t.Context(), j, target) })
+		took = append(took, time.Since(since))
+	}
+	return took
+}
+
+// ownPostgres is a migrated server that only this test uses.
+func ownPostgres(t *testing.T) *pgserver.Server {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("starts servers; left out in short mode")
 	}
-	t.Parallel()
 	server, err := pgserver.Start(t.Context())
 	if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("CI") != "true" {
 		t.Skip(err)
@@ -49,100 +116,16 @@ func TestADatabaseThatIsGoneAndComesBackCostsNoOrder(t *testing.T) {
 	if err := gormstore.Migrate(t.Context(), server.URL); err != nil {
 		t.Fatal(err)
 	}
-	shop := open(t, server.URL)
-	shop.outage(t, goneWithin, server.Kill, func() error { return server.Restart(t.Context()) })
-	shop.settle(t, pg, openDatabase(t, server.URL))
-}
-
-func TestADatabaseThatFallsSilentCostsNoOrder(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a server; left out in short mode")
-	}
-	t.Parallel()
-	direct := freshDatabase(t, pg)
-	w := newWire(t, direct)
-	shop := open(t, w.through(t, direct))
-	shop.outage(t, silentWithin, func() error { w.held.Lock(); return nil }, func() error { w.held.Unlock(); return nil })
-	shop.settle(t, pg, openDatabase(t, direct))
-}
-
-// shop is one server, and customers who order from it whatever it answers.
-type shop struct {
-	server *victim
-	sender *sender
-	watch  *stopwatch
-
-	closing chan struct{}
-	open    sync.WaitGroup
-
-	mu     sync.Mutex
-	orders []*order
-}
-
-// open is a shop in which customers order all the time.
-func open(t *testing.T, url string) *shop {
-	t.Helper()
-	s := serve(t, url)
-	for range customers {
-		s.open.Go(func() { s.trade(t.Context()) })
-	}
-	return s
-}
-
-// serve is a shop on a migrated database, and nobody in it yet.
-func serve(t *testing.T, url string) *shop {
-	t.Helper()
-	binary, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
-	env := settings(url)
-	s := &shop{
-		server: newVictim(t, binary, env, func() bool { return false }), closing: make(chan struct{}),
-		watch: &stopwatch{transport: &http.Transport{MaxIdleConnsPerHost: 64}},
-	}
-	s.sender = newSender(enroll(t, binary, env), []*victim{s.server})
-	s.sender.client = &http.Client{Transport: s.watch, Timeout: time.Minute}
-	cmd, exited, err := s.server.launch(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		s.watch.transport.CloseIdleConnections()
-		_ = cmd.Process.Kill() // it fails only where the process is gone
-		<-exited
-	})
-	return s
-}
-
-// trade sends one order after the other, each until it is answered 201.
-func (s *shop) trade(ctx context.Context) {
-	for ctx.Err() == nil {
-		select {
-		case <-s.closing:
-			return
-		default:
-		}
-		o := takeOrders(1, 0, 50)[0]
-		s.mu.Lock()
-		s.orders = append(s.orders, o)
-		s.mu.Unlock()
-		s.sender.send(ctx, o)
-	}
-}
-
-func (s *shop) count(answer string) int {
-	s.sender.mu.Lock()
-	defer s.sender.mu.Unlock()
-	return s.sender.seen[answer]
+	return server
 }
 
 // outage takes the database away and gives it back, under the eyes of
 // customers and operators.
 func (s *shop) outage(t *testing.T, within time.Duration, away, back func() error) {
 	t.Helper()
+	s.may = append(s.may, "500 INTERNAL_SERVER_ERROR")
 	const some = 30
-	until(t, "orders are booked", goneWithin, func() bool { return s.count("201") >= some })
+	until(t, "orders are booked", goneWithin, func() bool { return s.booked() >= some })
 	if err := away(); err != nil {
 		t.Fatal(err)
 	}
@@ -159,8 +142,8 @@ func (s *shop) outage(t *testing.T, within time.Duration, away, back func() erro
 		t.Fatal(err)
 	}
 	until(t, "the server is ready", goneWithin, func() bool { return s.operators(t, "/readyz") == http.StatusOK })
-	booked := s.count("201")
-	until(t, "orders are booked again", goneWithin, func() bool { return s.count("201") >= booked+some })
+	booked := s.booked()
+	until(t, "orders are booked again", goneWithin, func() bool { return s.booked() >= booked+some })
 	if slowest := s.watch.slowest(); slowest > within {
 		t.Errorf("an answer took %s, want at most %s", slowest, within)
 	}
@@ -174,147 +157,4 @@ func (s *shop) fails(ctx context.Context, within time.Duration) error {
 		return fmt.Errorf("after %s: %s (error %v), want an INTERNAL_SERVER_ERROR within %s", took, r, err, within)
 	}
 	return nil
-}
-
-// list asks for deliveries.
-func (s *shop) list(ctx context.Context) (reply, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.server.url(), nil)
-	if err != nil {
-		return reply{}, err
-	}
-	return s.sender.do(req)
-}
-
-// operators is what the operators' listener answers.
-func (s *shop) operators(t *testing.T, path string) int {
-	t.Helper()
-	res, err := http.Get("http://" + s.server.ops + path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	_, _ = io.Copy(io.Discard, res.Body) // only the status is asked for
-	return res.StatusCode
-}
-
-// settle lets the customers end, sends every order once more, and compares
-// what they were told with what is stored.
-func (s *shop) settle(t *testing.T, engine string, db *sql.DB) {
-	t.Helper()
-	close(s.closing)
-	s.open.Wait()
-	replayAll(t.Context(), s.sender, s.orders, []*victim{s.server})
-	o := outcome{storm: storm{engine: engine, orders: len(s.orders)}, seen: s.sender.seen}
-	o.examine(t, db, s.orders)
-	t.Log(o, "slowest", s.watch.slowest())
-	if !o.sound() {
-		t.Errorf("what went wrong:\n%s", o.report())
-	}
-	for answer := range s.sender.seen {
-		switch answer {
-		case "201", "replays", "500 INTERNAL_SERVER_ERROR":
-		default:
-			t.Errorf("%d answers were %q", s.sender.seen[answer], answer)
-		}
-	}
-}
-
-// until polls for what has to become true.
-func until(t *testing.T, what string, within time.Duration, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(within); !done(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("after %s: not so that %s", within, what)
-		}
-	}
-}
-
-// stopwatch is a transport that knows its slowest answer.
-type stopwatch struct {
-	transport *http.Transport
-	longest   atomic.Int64
-}
-
-func (w *stopwatch) RoundTrip(r *http.Request) (*http.Response, error) {
-	begun := time.Now()
-	res, err := w.transport.RoundTrip(r)
-	for took := int64(time.Since(begun)); ; {
-		longest := w.longest.Load()
-		if took <= longest || w.longest.CompareAndSwap(longest, took) {
-			return res, err
-		}
-	}
-}
-
-func (w *stopwatch) slowest() time.Duration { return time.Duration(w.longest.Load()) }
-
-// wire carries connections to a database. While it is held nothing passes, and
-// nobody is told.
-type wire struct {
-	listener net.Listener
-	to       string
-	held     sync.RWMutex
-}
-
-func newWire(t *testing.T, database string) *wire {
-	t.Helper()
-	u, err := url.Parse(database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	w := &wire{listener: l, to: u.Host}
-	go func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go w.join(client)
-		}
-	}()
-	return w
-}
-
-// through is the URL of the database at the other end.
-func (w *wire) through(t *testing.T, database string) string {
-	t.Helper()
-	u, err := url.Parse(database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u.Host = w.listener.Addr().String()
-	return u.String()
-}
-
-func (w *wire) join(client net.Conn) {
-	server, err := net.Dial("tcp", w.to)
-	if err != nil {
-		_ = client.Close()
-		return
-	}
-	go w.carry(client, server)
-	w.carry(server, client)
-}
-
-func (w *wire) carry(from, to net.Conn) {
-	defer from.Close()
-	defer to.Close()
-	buffer := make([]byte, 64<<10)
-	for {
-		n, err := from.Read(buffer)
-		if err != nil {
-			return
-		}
-		w.held.RLock()
-		_, err = to.Write(buffer[:n])
-		w.held.RUnlock()
-		if err != nil {
-			return
-		}
-	}
 }

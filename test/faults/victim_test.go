@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -39,69 +40,131 @@ type victim struct {
 	ops    string
 	logs   string // file
 
-	deaths  atomic.Int64
-	hurried func() bool // there were far more deaths than creates need
+	stalling int         // per cent of the blows that only stop it for a while
+	hurried  func() bool // there were far more blows than the demand needs
+
+	deaths, stalls atomic.Int64
 }
 
-func newVictim(t *testing.T, binary string, env []string, hurried func() bool) *victim {
+// newVictim is one that nobody haunts yet.
+func newVictim(t *testing.T, binary string, env []string) *victim {
 	t.Helper()
-	v := &victim{binary: binary, hurried: hurried, live: freeAddress(t), ops: freeAddress(t), logs: filepath.Join(t.TempDir(), "server.log")}
+	v := &victim{
+		binary: binary, live: freeAddress(t), ops: freeAddress(t), logs: filepath.Join(t.TempDir(), "server.log"),
+		hurried: func() bool { return false },
+	}
 	v.env = environment(append(env,
 		"WAYBILL_LIVE_ADDR="+v.live, "WAYBILL_SANDBOX_ADDR=127.0.0.1:0", "WAYBILL_OPS_ADDR="+v.ops,
 	)...)
 	return v
 }
 
-// url is where the victim's deliveries are created.
-func (v *victim) url() string { return "http://" + v.live + "/v1/deliveries" }
+// url is the base of the victim's live API.
+func (v *victim) url() string { return "http://" + v.live + "/v1" }
 
 // haunt starts the process, kills it after a moment, and starts it again,
 // until calm is closed. Then it stays up until ctx ends.
 func (v *victim) haunt(ctx context.Context, calm <-chan struct{}) error {
 	for {
-		cmd, exited, err := v.launch(ctx)
+		life, err := v.launch(ctx)
 		if err != nil {
 			return err
 		}
-		longest := longestLife
-		if v.hurried() {
-			longest = spareLife
-		}
-		life := time.NewTimer(shortestLife + rand.N(longest-shortestLife))
-		select {
-		case <-life.C:
-			_ = cmd.Process.Kill() // SIGKILL; it fails only where the process is gone
-			<-exited
-			v.deaths.Add(1)
+		switch killed, err := v.torment(ctx, calm, life); {
+		case err != nil:
+			return err
+		case killed:
 			continue
-		case <-exited:
-			return fmt.Errorf("a server ended by itself; its log ends with:\n%s", v.tail())
-		case <-calm:
-		case <-ctx.Done():
 		}
 		select {
 		case <-ctx.Done():
-		case <-exited:
-			return fmt.Errorf("a server ended by itself; its log ends with:\n%s", v.tail())
+		case <-life.over:
+			return v.endedByItself()
 		}
-		_ = cmd.Process.Kill()
-		<-exited
+		life.kill()
 		return nil
 	}
 }
 
+// torment lets one life go on for a moment and kills it, unless all is calm
+// before. Where the victim stalls it may be stopped in between.
+func (v *victim) torment(ctx context.Context, calm <-chan struct{}, of *life) (killed bool, err error) {
+	for {
+		longest := longestLife
+		if v.hurried() {
+			longest = spareLife
+		}
+		select {
+		case <-time.After(shortestLife + rand.N(longest-shortestLife)):
+			if rand.IntN(100) >= v.stalling {
+				of.kill()
+				v.deaths.Add(1)
+				return true, nil
+			}
+			if err := of.stop(); err != nil {
+				return false, err
+			}
+			select {
+			case <-time.After(lease + rand.N(2*lease)):
+			case <-ctx.Done():
+			}
+			if err := of.resume(); err != nil {
+				return false, err
+			}
+			v.stalls.Add(1)
+		case <-of.over:
+			return false, v.endedByItself()
+		case <-calm:
+			return false, nil
+		case <-ctx.Done():
+			return false, nil
+		}
+	}
+}
+
+func (v *victim) endedByItself() error {
+	return fmt.Errorf("a server ended by itself; its log ends with:\n%s", v.tail())
+}
+
+// life is one process of a victim.
+type life struct {
+	process *os.Process
+	over    <-chan struct{}
+}
+
+// kill is SIGKILL; it returns when the process is gone.
+func (l *life) kill() {
+	_ = l.process.Kill() // it fails only where the process is gone
+	<-l.over
+}
+
+// stop leaves the process where it is until resume.
+func (l *life) stop() error   { return l.process.Signal(syscall.SIGSTOP) }
+func (l *life) resume() error { return l.process.Signal(syscall.SIGCONT) }
+
+// start is a life that ends with the test.
+func (v *victim) start(t *testing.T) *life {
+	t.Helper()
+	l, err := v.launch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.kill)
+	return l
+}
+
 // launch starts a life and waits until it answers.
-func (v *victim) launch(ctx context.Context) (*exec.Cmd, <-chan struct{}, error) {
+func (v *victim) launch(ctx context.Context) (*life, error) {
 	logs, err := os.OpenFile(v.logs, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer logs.Close()
 	cmd := exec.Command(v.binary, "serve")
 	cmd.Env = v.env
 	cmd.Stdout, cmd.Stderr = logs, logs
 	cmd.SysProcAttr = mortal()
-	exited, started := make(chan struct{}), make(chan error, 1)
+	over, started := make(chan struct{}), make(chan error, 1)
 	go func() {
 		// The thread that started the process has to last as long as that does.
 		runtime.LockOSThread()
@@ -110,30 +173,27 @@ func (v *victim) launch(ctx context.Context) (*exec.Cmd, <-chan struct{}, error)
 		started <- err
 		if err == nil {
 			_ = cmd.Wait() // killed, so always an error
-			close(exited)
+			close(over)
 		}
 	}()
 	if err := <-started; err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	give := func(err error) (*exec.Cmd, <-chan struct{}, error) {
-		_ = cmd.Process.Kill()
-		<-exited
-		return nil, nil, err
-	}
+	l := &life{process: cmd.Process, over: over}
 	for deadline := time.Now().Add(startPatience); ; {
 		if v.answers(ctx) {
-			return cmd, exited, nil
+			return l, nil
 		}
 		select {
-		case <-exited:
-			return give(fmt.Errorf("a server did not start; its log ends with:\n%s", v.tail()))
+		case <-over:
+			return nil, fmt.Errorf("a server did not start; its log ends with:\n%s", v.tail())
 		case <-ctx.Done():
-			return cmd, exited, nil
+			return l, nil
 		case <-time.After(5 * time.Millisecond):
 		}
 		if time.Now().After(deadline) {
-			return give(fmt.Errorf("a server is not ready after %s; its log ends with:\n%s", startPatience, v.tail()))
+			l.kill()
+			return nil, fmt.Errorf("a server is not ready after %s; its log ends with:\n%s", startPatience, v.tail())
 		}
 	}
 }

@@ -1,0 +1,187 @@
+package faults
+
+import (
+	"context"
+	"database/sql"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// shop is a few servers on one database, and customers who order from them
+// whatever they answer.
+type shop struct {
+	binary  string
+	env     []string
+	servers []*victim
+	sender  *sender
+	watch   *stopwatch
+	bulks   bool     // every tenth job is one
+	may     []string // be answered
+
+	closing chan struct{}
+	open    sync.WaitGroup
+
+	mu   sync.Mutex
+	jobs []*job
+}
+
+const customers = 4
+
+// serve is a shop on a migrated database, and nobody in it yet. Each server
+// has the settings besides the usual ones.
+func serve(t *testing.T, url string, servers int, with ...string) *shop {
+	t.Helper()
+	binary, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &shop{
+		binary: binary, env: append(settings(url), with...),
+		closing: make(chan struct{}), watch: &stopwatch{transport: &http.Transport{MaxIdleConnsPerHost: 64}},
+		may: []string{"201", "207", "replays"},
+	}
+	for range servers {
+		v := newVictim(t, binary, s.env)
+		v.start(t)
+		s.servers = append(s.servers, v)
+	}
+	s.sender = newSender(enroll(t, binary, s.env, noLimit), s.servers)
+	s.sender.client = &http.Client{Transport: s.watch, Timeout: time.Minute}
+	t.Cleanup(s.watch.transport.CloseIdleConnections)
+	return s
+}
+
+// admit lets customers in who order all the time.
+func (s *shop) admit(ctx context.Context) {
+	for range customers {
+		s.open.Go(func() { s.trade(ctx, newClerk(0, 50)) })
+	}
+}
+
+// trade sends one job after the other, each until it is answered.
+func (s *shop) trade(ctx context.Context, c *clerk) {
+	for n := 1; ctx.Err() == nil; n++ {
+		select {
+		case <-s.closing:
+			return
+		default:
+		}
+		j := c.single()
+		if s.bulks && n%10 == 0 {
+			j = c.bulk(12, nil)
+		}
+		s.remember(j)
+		s.sender.send(ctx, j)
+	}
+}
+
+// remember makes settle ask for the job.
+func (s *shop) remember(jobs ...*job) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.jobs = append(s.jobs, jobs...)
+}
+
+// booked is how many jobs were done.
+func (s *shop) booked() int { return s.sender.count("201") }
+
+// list asks the first server for deliveries.
+func (s *shop) list(ctx context.Context) (reply, error) {
+	return s.sender.get(ctx, s.sender.targets[0]+singlePath)
+}
+
+// operators is what the operators' listener of the first server answers.
+func (s *shop) operators(t *testing.T, path string) int {
+	t.Helper()
+	res, err := http.Get("http://" + s.servers[0].ops + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	_, _ = io.Copy(io.Discard, res.Body) // only the status is asked for
+	return res.StatusCode
+}
+
+// close lets the customers end what they are at.
+func (s *shop) close() {
+	s.mu.Lock()
+	select {
+	case <-s.closing:
+	default:
+		close(s.closing)
+	}
+	s.mu.Unlock()
+	s.open.Wait()
+}
+
+// settle lets the customers end, sends every job once more to every server,
+// and compares what they were told with what is stored.
+func (s *shop) settle(t *testing.T, name string, db *sql.DB, engine Engine) {
+	t.Helper()
+	s.close()
+	replayAll(t.Context(), s.sender, s.jobs, s.servers)
+	o := outcome{name: name, seen: s.sender.seen}
+	o.examine(t, db, engine, s.jobs)
+	t.Log(o, "slowest", s.watch.slowest())
+	if !o.sound() {
+		t.Errorf("what went wrong:\n%s", o.report())
+	}
+	for answer, n := range s.sender.seen {
+		if !slices.Contains(s.may, answer) {
+			t.Errorf("%d answers were %q", n, answer)
+		}
+	}
+}
+
+// until polls for what has to become true.
+func until(t *testing.T, what string, within time.Duration, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(within); !done(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("after %s: not so that %s", within, what)
+		}
+	}
+}
+
+// stopwatch is a transport that knows how long answers took.
+type stopwatch struct {
+	transport *http.Transport
+
+	mu      sync.Mutex
+	longest time.Duration
+	singles []time.Duration // creates of one delivery
+}
+
+func (w *stopwatch) RoundTrip(r *http.Request) (*http.Response, error) {
+	begun := time.Now()
+	res, err := w.transport.RoundTrip(r)
+	took := time.Since(begun)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.longest = max(w.longest, took)
+	if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, singlePath) {
+		w.singles = append(w.singles, took)
+	}
+	return res, err
+}
+
+func (w *stopwatch) slowest() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.longest
+}
+
+// lap tells how long single creates took since the last time, in order.
+func (w *stopwatch) lap() []time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	took := w.singles
+	w.singles = nil
+	slices.Sort(took)
+	return took
+}

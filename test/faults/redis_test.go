@@ -130,8 +130,9 @@ func TestARedisThatSuffersFailsNoCallOfTheLimiterAndHoldsUpFew(t *testing.T) {
 		if slowest > limitedWithin {
 			t.Errorf("Redis %s: a call took %v, want at most %v", o.name, slowest, limitedWithin)
 		}
-		// Those under way, those that opened the breaker, and one a second.
-		if most := callers + 5 + int(o.lasts/time.Second) + 3; slow > most {
+		// Those under way, those that opened the breaker, and one a second; and what
+		// a machine with other things to do holds up whatever Redis does.
+		if most := callers + 5 + int(o.lasts/time.Second) + 3 + calls/100; slow > most {
 			t.Errorf("Redis %s: %d calls were held up, want at most %d", o.name, slow, most)
 		}
 		mu.Unlock()

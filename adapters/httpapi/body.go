@@ -86,6 +86,9 @@ func unsupported(message string) error {
 }
 
 func invalidSyntax(bad *strictjson.SyntaxError) error {
+	if bad.TooMany {
+		return domain.Invalid(domain.FieldError{Field: "body", Code: domain.FieldTooLong, Message: bad.Message})
+	}
 	details := map[string]any{"line": bad.Line, "column": bad.Column}
 	if bad.Field != "" {
 		details = map[string]any{"field": bad.Field}

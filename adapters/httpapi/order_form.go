@@ -34,7 +34,7 @@ var bulkShape = strictjson.Object{"deliveries": strictjson.ArrayOf(orderShape)}
 // readOrder reads the body of a create.
 func (a *API) readOrder(c *call) (deliveries.Order, error) {
 	r := strictjson.NewReader(c.body)
-	if err := a.refuseSandboxOnLive(r); err != nil {
+	if err := a.refuseSandboxOnLive(r.Has("sandbox")); err != nil {
 		return deliveries.Order{}, err
 	}
 	return a.readOrderFields(r), problems(r)
@@ -45,10 +45,8 @@ func (a *API) readOrder(c *call) (deliveries.Order, error) {
 func (a *API) readBulk(c *call) ([]bulk.Item, error) {
 	r := strictjson.NewReader(c.body)
 	// Looked at in every item, also of too many, before any field is judged.
-	for i, sent := 0, strictjson.NewReader(c.body).Array("deliveries", strictjson.Optional); i < sent.Len(); i++ {
-		if err := a.refuseSandboxOnLive(sent.Detached(i)); err != nil {
-			return nil, err
-		}
+	if err := a.refuseSandboxOnLive(r.AnyHas("deliveries", "sandbox")); err != nil {
+		return nil, err
 	}
 	orders := r.Array("deliveries", strictjson.Required, strictjson.Count(1, domain.MaxBulkItems))
 	if err := problems(r); err != nil {
@@ -63,8 +61,8 @@ func (a *API) readBulk(c *call) ([]bulk.Item, error) {
 	return items, nil
 }
 
-func (a *API) refuseSandboxOnLive(r *strictjson.Reader) error {
-	if a.Environment == domain.Sandbox || !r.Has("sandbox") {
+func (a *API) refuseSandboxOnLive(sent bool) error {
+	if a.Environment == domain.Sandbox || !sent {
 		return nil
 	}
 	return &domain.Error{Kind: domain.KindMalformed, Code: domain.CodeSandboxOnlyField,

@@ -63,7 +63,7 @@ type Rendering struct {
 func (b *Bulk) Create(ctx context.Context, req idempotency.Request, form func() ([]Item, error), to Rendering) (idempotency.Result, error) {
 	known, err := b.gate.Recall(ctx, req)
 	if err != nil || known.Answered {
-		return known.Result, b.sooner(req, err)
+		return known.Result, b.sooner(ctx, req, err)
 	}
 	release, err := b.gate.Lock(ctx, req)
 	if err != nil {
@@ -100,14 +100,20 @@ func nameOf(r idempotency.Request) name {
 	return name{r.Tenant.ApplicationID, r.Tenant.Environment, r.Key}
 }
 
-// sooner shortens the wait for a bulk that this process is at work on: what is
-// left of a lease is how long to wait for one that may be dead.
-func (b *Bulk) sooner(req idempotency.Request, err error) error {
+// sooner shortens the wait for a bulk that a process is at work on, as its
+// courtesy lock tells: what is left of a lease is how long to wait for one that
+// is dead.
+func (b *Bulk) sooner(ctx context.Context, req idempotency.Request, err error) error {
 	var e *domain.Error
 	if errors.As(err, &e) && e.Code == domain.CodeIdempotencyInProgress {
 		if _, here := b.underWay.Load(nameOf(req)); here {
 			return inProgress()
 		}
+		release, busy := b.gate.Lock(ctx, req)
+		if busy != nil {
+			return busy
+		}
+		release()
 	}
 	return err
 }

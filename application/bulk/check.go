@@ -32,7 +32,15 @@ func (r *run) check(ctx context.Context) error {
 		problems = append(problems, told[i]...)
 		externalIDs[i] = r.items[i].Order.ExternalID
 	}
-	if problems = append(problems, domain.DuplicateExternalIDs(externalIDs)...); len(problems) > 0 {
+	problems = append(problems, domain.DuplicateExternalIDs(externalIDs)...)
+	crowded, err := r.deliveries.Crowded(ctx, r.req.Tenant, r.drafts)
+	if err != nil {
+		return err
+	}
+	for i, e := range crowded {
+		problems = append(problems, domain.BulkProblemsOf(i, e)...)
+	}
+	if len(problems) > 0 {
 		return domain.BulkInvalid(len(r.items), problems)
 	}
 	return nil

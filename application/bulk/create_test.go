@@ -114,13 +114,6 @@ func TestAnItemThatIsRefusedStopsNoOther(t *testing.T) {
 				}
 			},
 		},
-		"addresses too many": {
-			codes: []string{"", "", "", "VALIDATION_ERROR", "VALIDATION_ERROR"},
-			world: func(t *testing.T, s *scene) { s.fillAddresses(t, "+233201234567", domain.MaxAddressesPerRecipient-3) },
-			order: func(i int, o *deliveries.Order) {
-				o.Recipient.PhoneNumber, o.Recipient.Address = "+233201234567", fmt.Sprint("New Street ", i)
-			},
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -321,4 +314,22 @@ func TestACallerThatHangsUp(t *testing.T) {
 		got, err := s.start("a").send(ctx, s.ask, orders(3))
 		s.wantOutcome(t, got, err, 3, 0)
 	})
+}
+
+// A recipient's addresses are counted over the whole request, before any of it
+// is booked.
+func TestAddressesTooManyAreToldBeforeAnythingIsBooked(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.fillAddresses(t, "+233201234567", domain.MaxAddressesPerRecipient-3)
+	to := func(street func(i int) int) func(int, *deliveries.Order) {
+		return func(i int, o *deliveries.Order) {
+			o.Recipient.PhoneNumber, o.Recipient.Address = "+233201234567", fmt.Sprint("New Street ", street(i))
+		}
+	}
+	b := s.start("a")
+	_, err := b.send(t.Context(), s.ask, orders(5, to(func(i int) int { return i })))
+	wantCode(t, err, "BULK_VALIDATION_FAILED")
+	got, err := b.send(t.Context(), s.ask, orders(5, to(func(i int) int { return i % 3 })))
+	s.wantOutcome(t, got, err, 5, 0)
 }

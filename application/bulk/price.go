@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// priceBudget is for the prices of all items together.
+	// priceBudget is for the prices of one turn. What is not priced by then waits
+	// for the caller to send the request again.
 	priceBudget = 10 * time.Second
 	// hopeless is after how many failures in a row no more prices are asked for.
 	hopeless = 5
@@ -25,7 +26,8 @@ type prices struct {
 }
 
 // price asks for the prices of all items that are not done, a few at a time in
-// their order. Without a price an item is refused, never the whole bulk.
+// their order. An item that no price can be had for is refused, never the whole
+// bulk; one that there was no time for is not refused.
 func (r *run) price(ctx context.Context) prices {
 	ctx, cancel := context.WithTimeout(ctx, priceBudget)
 	p, ended := prices{ready: make([]chan error, len(r.items))}, make(chan struct{})
@@ -45,14 +47,18 @@ func (r *run) price(ctx context.Context) prices {
 		defer close(ended)
 		each(len(todo), func(n int) {
 			i := todo[n]
-			if failures.Load() >= hopeless || ctx.Err() != nil {
+			switch {
+			case ctx.Err() != nil:
+				p.ready[i] <- errYield
+				return
+			case failures.Load() >= hopeless:
 				p.ready[i] <- domain.QuoteUnavailable(errHopeless)
 				return
 			}
 			err := safely(func() error { return r.priceOne(ctx, i) })
 			switch {
 			case err != nil && ctx.Err() != nil && !domain.HasCode(err, domain.CodeExternalIDConflict):
-				err = domain.QuoteUnavailable(err) // the budget is spent
+				err = errYield // the budget is spent: nobody knows what the price would have been
 			case domain.HasCode(err, domain.CodeQuoteUnavailable):
 				failures.Add(1)
 			case err == nil && failures.Load() < hopeless:

@@ -69,7 +69,7 @@ func TestItemsAreBookedWhileLaterOnesArePriced(t *testing.T) {
 	})
 }
 
-func TestAllPricesTogetherHaveABudget(t *testing.T) {
+func TestWhatThereWasNoTimeToPriceComesWithTheNextTry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
@@ -77,20 +77,17 @@ func TestAllPricesTogetherHaveABudget(t *testing.T) {
 		a := &asked{pricing: after(1100*time.Millisecond, goodPrice)}
 		s.price = a.Price
 		start := time.Now()
-		got, err := s.start("a").send(t.Context(), s.ask, orders(100))
-		o := s.wantOutcome(t, got, err, 100, 28)
-		if time.Since(start) != 10*time.Second || a.items() != 80 {
-			t.Errorf("%d prices were asked for in %s", a.items(), time.Since(start))
+		b := s.start("a")
+		_, err := b.send(t.Context(), s.ask, orders(100))
+		if e := wantCode(t, err, "IDEMPOTENCY_IN_PROGRESS"); e.RetryAfter != time.Second || time.Since(start) != 10*time.Second || a.items() != 80 {
+			t.Errorf("%d prices were asked for in %s; then %+v", a.items(), time.Since(start), e)
 		}
-		for i, e := range o.Results {
-			if failed := i >= 72; failed != (e.Code == "QUOTE_UNAVAILABLE") {
-				t.Errorf("item %d: %+v", i, e)
-			}
-		}
+		got, err := b.send(t.Context(), s.ask, orders(100))
+		s.wantOutcome(t, got, err, 100, 0)
 	})
 }
 
-func TestPricesThatNeverComeAreRefusedWhenTheBudgetIsSpent(t *testing.T) {
+func TestPricesThatNeverComeEndTheTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
@@ -99,10 +96,9 @@ func TestPricesThatNeverComeAreRefusedWhenTheBudgetIsSpent(t *testing.T) {
 			return domain.Quote{}, ctx.Err() // without a code, as a port should not
 		}
 		start := time.Now()
-		got, err := s.start("a").send(t.Context(), s.ask, orders(12))
-		o := s.wantOutcome(t, got, err, 12, 12)
-		if time.Since(start) != 10*time.Second || o.Results[11].Code != "QUOTE_UNAVAILABLE" {
-			t.Errorf("%+v after %s", o.Results[11], time.Since(start))
+		_, err := s.start("a").send(t.Context(), s.ask, orders(12))
+		if wantCode(t, err, "IDEMPOTENCY_IN_PROGRESS"); time.Since(start) != 10*time.Second {
+			t.Errorf("after %s", time.Since(start))
 		}
 	})
 }

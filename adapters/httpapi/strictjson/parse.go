@@ -3,6 +3,7 @@ package strictjson
 import (
 	"bytes"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -16,6 +17,10 @@ const MaxDepth = 16
 // maxBody keeps offsets within 32 bits even where every string has escapes and
 // so is stored twice.
 const maxBody = 1 << 30
+
+// MaxValues is how many values a body may have, names not counted: far more
+// than any request needs, so that a body of tiny values costs no memory.
+const MaxValues = 40_000
 
 // Parse checks a request body and returns it as a tree. It accepts exactly one
 // JSON object with white space around it and refuses everything else: empty
@@ -99,6 +104,9 @@ func (p *parser) document() *SyntaxError {
 		}
 		if p.depth == 0 {
 			break
+		}
+		if len(p.nodes) > MaxValues {
+			return &SyntaxError{Message: "The body has more than " + strconv.Itoa(MaxValues) + " values.", TooMany: true, Line: 1, Column: 1}
 		}
 	}
 	end := int(p.dec.InputOffset())

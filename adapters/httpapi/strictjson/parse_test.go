@@ -182,10 +182,13 @@ func TestParseAllocatesAHandfulOfTimesHoweverLongTheBody(t *testing.T) {
 	}
 }
 
-func TestAMebibyteOfTinyValuesIsReadWhole(t *testing.T) {
+func TestManyTinyValuesAreReadWholeAndTooManyAreRefused(t *testing.T) {
 	t.Parallel()
-	body := `{"a":[` + strings.Repeat("1,", 500_000) + `1]}`
-	if got := canonical(t, body); got != body {
+	values := func(n int) string { return `{"a":[` + strings.Repeat("1,", n-1) + `1]}` }
+	if body := values(30_000); canonical(t, body) != body {
 		t.Error("it came out changed")
+	}
+	if root, bad := strictjson.Parse([]byte(values(500_000))); root != nil || bad == nil || !bad.TooMany {
+		t.Errorf("half a million values were read: %v", bad)
 	}
 }

@@ -35,6 +35,23 @@ func (r *Reader) Problems() []Problem {
 // Has reports whether a field is there and not null, of whatever kind.
 func (r *Reader) Has(name string) bool { return r.field(name).there }
 
+// AnyHas reports whether any object in an array has a field that is not null.
+// It costs no memory, however many items there are.
+func (r *Reader) AnyHas(array, field string) bool {
+	f := r.field(array)
+	if !f.there || f.value.kind() != kindArray {
+		return false
+	}
+	for i := 1; i < len(f.value.nodes); i = f.value.next(i) {
+		if item := f.value.child(i); item.kind() == kindObject {
+			if v, there := item.member(field); there && v.kind() != kindNull {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Reject notes a problem found by the caller. The field is a name in this
 // object, and empty for the object itself.
 func (r *Reader) Reject(field string, code Code, message string) {

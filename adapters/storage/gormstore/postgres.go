@@ -27,6 +27,7 @@ const (
 	pgSerializationFailure = "40001"
 	pgDeadlockDetected     = "40P01"
 	pgLockNotAvailable     = "55P03"
+	pgInternalError        = "XX000"
 	pgUndefinedTable       = "42P01"
 	pgProtocolViolation    = "08P01"
 
@@ -65,10 +66,18 @@ var postgresEngine = engine{
 		return ""
 	},
 	orphaned:     func(err error) bool { return isPg(err, pgForeignKeyViolation) },
-	transient:    func(err error) bool { return isPg(err, pgSerializationFailure, pgDeadlockDetected) },
+	transient:    transientOnPostgres,
 	lockTimedOut: func(err error) bool { return isPg(err, pgLockNotAvailable) },
 	refused:      refusedByPostgres,
 	tableMissing: func(err error) bool { return isPg(err, pgUndefinedTable) },
+}
+
+// transientOnPostgres knows, beside what is meant to be run again, a failure of
+// the server's own when a row has lockers and an updater that rolls back.
+func transientOnPostgres(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return isPg(err, pgSerializationFailure, pgDeadlockDetected) ||
+		ok && e.Code == pgInternalError && strings.Contains(e.Message, "multixact")
 }
 
 func isPg(err error, codes ...string) bool {

@@ -41,14 +41,20 @@ func readBody(c *call, shape strictjson.Shape, maxBody int64) (*strictjson.Value
 		return nil, err
 	}
 	root, bad := strictjson.Parse(raw)
-	if bad != nil {
+	if bad != nil && bad.TooMany == nil {
 		return nil, invalidSyntax(bad)
 	}
 	if shape == nil {
 		shape = strictjson.Object{}
 	}
+	if bad != nil {
+		root = bad.TooMany
+	}
 	if unknown := root.UnknownField(shape); unknown != nil {
 		return nil, unknownField(unknown)
+	}
+	if bad != nil {
+		return nil, domain.Invalid(domain.FieldError{Field: "body", Code: domain.FieldTooLong, Message: bad.Message})
 	}
 	return root, nil
 }
@@ -86,9 +92,6 @@ func unsupported(message string) error {
 }
 
 func invalidSyntax(bad *strictjson.SyntaxError) error {
-	if bad.TooMany {
-		return domain.Invalid(domain.FieldError{Field: "body", Code: domain.FieldTooLong, Message: bad.Message})
-	}
 	details := map[string]any{"line": bad.Line, "column": bad.Column}
 	if bad.Field != "" {
 		details = map[string]any{"field": bad.Field}

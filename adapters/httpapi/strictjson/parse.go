@@ -106,7 +106,7 @@ func (p *parser) document() *SyntaxError {
 			break
 		}
 		if len(p.nodes) > MaxValues {
-			return &SyntaxError{Message: "The body has more than " + strconv.Itoa(MaxValues) + " values.", TooMany: true, Line: 1, Column: 1}
+			return &SyntaxError{Message: "The body has more than " + strconv.Itoa(MaxValues) + " values.", Line: 1, Column: 1, TooMany: p.soFar()}
 		}
 	}
 	end := int(p.dec.InputOffset())
@@ -115,6 +115,14 @@ func (p *parser) document() *SyntaxError {
 		return p.badTail(len(p.body) - len(rest))
 	}
 	return nil
+}
+
+// soFar is the part of the tape that is read, as if everything ended there.
+func (p *parser) soFar() *Value {
+	for _, f := range p.frames[:p.depth] {
+		p.nodes[f.node].size = uint32(len(p.nodes)) - f.node
+	}
+	return &Value{src: p.src.String(), nodes: slices.Clone(p.nodes)}
 }
 
 // token reads the next token: a bracket, a name or a scalar.

@@ -18,7 +18,7 @@ type SyntaxError struct {
 	Line    int    // from 1
 	Column  int    // from 1, in characters
 	Field   string // path of a duplicate name, otherwise empty
-	TooMany bool   // the syntax is right so far; there are more than MaxValues
+	TooMany *Value // what was read until there were more than MaxValues, otherwise nil
 }
 
 // Error is the message. Compare the pointer with nil before turning it into an

@@ -2,7 +2,6 @@ package gormstore
 
 import (
 	"strings"
-	"time"
 
 	"waybill/domain"
 )
@@ -40,8 +39,7 @@ func (r *keyRow) domain() domain.KeyRecord {
 		CreatedAt: r.CreatedAt.time,
 	}
 	if r.LeasedUntil != nil {
-		// Postgres rounds both to the millisecond, up as well as down.
-		record.LeaseLeft = r.LeasedUntil.time.Sub(r.ReadAt.time) - time.Millisecond
+		record.LeaseLeft = r.LeasedUntil.time.Sub(r.ReadAt.time)
 	}
 	return record
 }

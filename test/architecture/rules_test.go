@@ -19,8 +19,10 @@ var topLevel = []string{
 var arrows = map[string][]string{
 	"application/bulk":            {"application/deliveries", "application/idempotency"},
 	"application/deliveries":      {"application/idempotency", "application/quotes"},
+	"application/operations":      {"application/deliveries"},
 	"application/pickuplocations": {"application/idempotency"},
 	"application/recipients":      {"application/idempotency"},
+	"application/sandbox":         {"application/deliveries", "application/idempotency"},
 }
 
 // edges are the adapters through which calls come in: they alone may import the
@@ -44,8 +46,9 @@ var homes = map[string][]string{
 	"github.com/gin-gonic/gin":    {"adapters/httpapi", "adapters/opsapi"},
 	"gorm.io":                     {"adapters/storage"},
 	"github.com/hibiken/asynq":    {"adapters/queue"},
-	"github.com/redis/go-redis":   {"adapters/ratelimit/redislimiter", "adapters/locks/redislocks", "adapters/invalidations/redispubsub", "cmd"},
+	"github.com/redis/go-redis":   {"adapters/ratelimit/redislimiter", "adapters/locks/redislocks", "adapters/invalidations/redispubsub", "adapters/queue/asynqqueue", "cmd"},
 	"github.com/spf13/cobra":      {"cmd"},
+	"github.com/schollz":          {"cmd"},
 	"github.com/google/wire":      {"cmd"},
 	"github.com/golang/mock":      {"ports/mocks"},
 	"github.com/stretchr/testify": {"test"},

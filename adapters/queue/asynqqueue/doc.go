@@ -1,0 +1,37 @@
+// Package asynqqueue rings across processes, through asynq on Redis.
+//
+// A ring is an asynq task for now, with the ID as its payload. Nothing else of
+// asynq is used: due times and retries are in the storage, which is asked again
+// whatever happens here.
+//
+// Decisions that bind this package:
+//
+//   - Each lane has a server of its own. One server asks its queues in turn and
+//     has one pool of workers, where a slow lane would hold up the others.
+//   - Rings are one as long as a task of the ID waits. asynq refuses a second
+//     task of the same name in every state: waiting, running, or left behind by
+//     a process that died, for a minute or two. So an ID has several names; on a
+//     refusal the states are read, and a new task gets the first free name
+//     unless one waits. Two names, of which one is for what runs and one for
+//     what waits, were rejected: both may run, and the next ring would be lost.
+//     So was the time in the name: what waits would not be recognized, and a
+//     lane that nobody works on would grow with every ring.
+//   - asynq's Inspector could tell the states, but not after Redis was emptied
+//     until the process is started again. Its key of a task is read instead;
+//     the tests notice when a new version calls it something else.
+//   - No task fails. A handler that panics is logged here and done with. A
+//     task of a process that died is queued again, which asynq would count as a
+//     failure, and put what failed too often into an archive for 90 days.
+//   - asynq asks for the next task without a pause when Redis refuses, which
+//     takes a whole core for as long as that lasts. Its client pauses instead.
+//   - asynq's subscription to cancelled tasks is kept from connecting. It has no
+//     time-out, so that a Redis that hangs at the wrong moment would hold up the
+//     end of the process, and a client that is closed too early would crash it.
+//   - Handlers do not get asynq's context. It ends when Redis was away for half
+//     a minute, and what a handler is at does not depend on Redis.
+//
+// The database of Redis is one installation's own: another one's handlers would
+// hear the rings, find nothing due, and leave them to be rung again. It must not
+// evict keys that have no expiry: of a task of which a part is gone, asynq keeps
+// for ever that it waits, and the ID would be deaf.
+package asynqqueue

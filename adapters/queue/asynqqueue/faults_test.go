@@ -1,0 +1,243 @@
+package asynqqueue
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"waybill/test/redis"
+)
+
+// log is one that is read while it is written to.
+type log struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *log) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(line)
+}
+
+func (l *log) lines(part string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), part)
+}
+
+// ears are the handler of a test, and what it heard.
+type ears struct{ heard sync.Map }
+
+func (e *ears) handle(_ context.Context, id string) { e.heard.Store(id, true) }
+
+// hears rings until a ring is heard: those into an outage may be lost.
+func (e *ears) hears(t *testing.T, q *Queue, id string) {
+	t.Helper()
+	until(t, "a ring is heard", func() bool {
+		_ = q.Ring(t.Context(), "a", id)
+		_, ok := e.heard.Load(id)
+		return ok
+	})
+}
+
+func TestRunOutlivesARedisThatIsKilledPausedAndEmptied(t *testing.T) {
+	t.Parallel()
+	server := redis.Own(t)
+	var logged log
+	q := New(connect(t, server.URL), Options{}, slog.New(slog.NewTextHandler(&logged, nil)))
+	var e ears
+	stop := run(t, q, "a", e.handle)
+	e.hears(t, q, "at first")
+	if n := logged.lines("\n"); n != 0 {
+		t.Errorf("%d lines were logged while all was well: %s", n, logged.text.String())
+	}
+	for outage, end := range map[string]func() error{
+		"killed": func() error {
+			server.Kill()
+			until(t, "the outage is noticed", func() bool { return logged.lines("level=WARN") > logged.lines("level=INFO") })
+			return server.Restart(t.Context())
+		},
+		"paused": func() error {
+			if err := server.Pause(); err != nil {
+				return err
+			}
+			until(t, "the outage is noticed", func() bool { return logged.lines("level=WARN") > logged.lines("level=INFO") })
+			return server.Resume()
+		},
+	} {
+		if err := end(); err != nil {
+			t.Fatal(err)
+		}
+		e.hears(t, q, "after it was "+outage)
+		until(t, "it is told that it is back", func() bool { return logged.lines("level=WARN") == logged.lines("level=INFO") })
+	}
+	if n := logged.lines("level=WARN"); n != 2 {
+		t.Errorf("%d outages were told of, want 2: %s", n, logged.text.String())
+	}
+	client := connect(t, server.URL)
+	for n := range 20 {
+		if err := client.FlushAll(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		e.hears(t, q, fmt.Sprint("after flush ", n))
+	}
+	if err := client.ScriptFlush(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	e.hears(t, q, "after the scripts were forgotten")
+	if n := logged.lines("level=WARN"); n != 2 {
+		t.Errorf("an emptied Redis was told of as an outage: %s", logged.text.String())
+	}
+	stop()
+}
+
+func TestARunThatBeginsWithoutRedisHearsItLater(t *testing.T) {
+	t.Parallel()
+	server := redis.Own(t)
+	server.Kill()
+	q := open(t, server.URL)
+	var e ears
+	run(t, q, "a", e.handle)
+	if err := q.Ring(t.Context(), "a", "x"); err == nil {
+		t.Error("a ring without Redis answers nil")
+	}
+	if err := server.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	e.hears(t, q, "x")
+}
+
+// A handler's work is in the database: an outage of Redis is none of its.
+func TestAHandlerThatRunsWhenRedisIsEmptiedOrLostIsLetFinish(t *testing.T) {
+	t.Parallel()
+	for outage, cause := range map[string]func(t *testing.T, client *goredis.Client, kill func()){
+		"emptied": func(t *testing.T, client *goredis.Client, _ func()) { client.FlushAll(t.Context()) },
+		"killed":  func(_ *testing.T, _ *goredis.Client, kill func()) { kill() },
+	} {
+		t.Run(outage, func(t *testing.T) {
+			t.Parallel()
+			server := redis.Own(t)
+			client := connect(t, server.URL)
+			q := New(client, Options{}, silent)
+			opened, begun := make(chan struct{}), make(chan struct{}, 100)
+			var finished, disturbed atomic.Int64
+			stop := run(t, q, "a", func(ctx context.Context, id string) {
+				begun <- struct{}{}
+				<-opened
+				if ctx.Err() != nil {
+					disturbed.Add(1)
+				}
+				finished.Add(1)
+			})
+			for n := range workers {
+				ring(t, q, "a", fmt.Sprint(n))
+				<-begun
+			}
+			cause(t, client, server.Kill)
+			close(opened)
+			stop()
+			if finished.Load() != workers || disturbed.Load() != 0 {
+				t.Errorf("%d of %d finished, %d were disturbed", finished.Load(), workers, disturbed.Load())
+			}
+		})
+	}
+}
+
+func TestARingGivesUpWithinASecondWhenRedisHangs(t *testing.T) {
+	t.Parallel()
+	server := redis.Own(t)
+	q := open(t, server.URL)
+	patientClient := connect(t, server.URL) // one that would wait for long
+	patientClient.Options().ReadTimeout = time.Minute
+	waits := New(patientClient, Options{}, silent)
+	ring(t, q, "a", "x")
+	ring(t, waits, "a", "y")
+	if err := server.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		for _, q := range []*Queue{q, waits} {
+			began := time.Now()
+			err := q.Ring(t.Context(), "a", "x")
+			if took := time.Since(began); err == nil || took > ringTimeout+500*time.Millisecond {
+				t.Errorf("%v after %v, want an error within a second", err, took)
+			}
+		}
+	}
+}
+
+func TestARunEndsSoonThoughRedisHangsOrIsGone(t *testing.T) {
+	t.Parallel()
+	for outage, paused := range map[string]bool{"hangs": true, "gone": false} {
+		t.Run(outage, func(t *testing.T) {
+			t.Parallel()
+			server := redis.Own(t)
+			q := open(t, server.URL)
+			var e ears
+			stop := run(t, q, "a", e.handle)
+			e.hears(t, q, "x")
+			if !paused {
+				server.Kill()
+			} else if err := server.Pause(); err != nil {
+				t.Fatal(err)
+			}
+			_ = q.Ring(t.Context(), "a", "x") // takes its time, in which the run notices
+			began := time.Now()
+			stop()
+			if took := time.Since(began); took > 10*time.Second {
+				t.Errorf("it took %v", took)
+			}
+		})
+	}
+}
+
+// counted counts what is sent, or would be.
+type counted struct {
+	goredis.UniversalClient
+	calls atomic.Int64
+}
+
+func (c *counted) EvalSha(ctx context.Context, sha1 string, keys []string, args ...any) *goredis.Cmd {
+	c.calls.Add(1)
+	return c.UniversalClient.EvalSha(ctx, sha1, keys, args...)
+}
+
+// asynq asks again at once when Redis refuses, thousands of times a second.
+func TestALaneRestsWhileRedisIsGoneOrRefuses(t *testing.T) {
+	t.Parallel()
+	for outage, cause := range map[string]func(client *goredis.Client, kill func()) error{
+		"gone": func(_ *goredis.Client, kill func()) error { kill(); return nil },
+		"refuses": func(client *goredis.Client, _ func()) error {
+			// As a full one does, that is: with an answer.
+			return client.Do(context.Background(), "CONFIG", "SET", "maxmemory", "1").Err()
+		},
+	} {
+		t.Run(outage, func(t *testing.T) {
+			t.Parallel()
+			server := redis.Own(t)
+			client := &counted{UniversalClient: connect(t, server.URL)}
+			var logged log
+			q := New(client, Options{}, slog.New(slog.NewTextHandler(&logged, nil)))
+			run(t, q, "a", func(context.Context, string) {})
+			until(t, "it asks", func() bool { return client.calls.Load() > 20 })
+			if err := cause(connect(t, server.URL), server.Kill); err != nil {
+				t.Fatal(err)
+			}
+			until(t, "the outage is noticed", func() bool { return logged.lines("level=WARN") == 1 })
+			before, began := client.calls.Load(), time.Now()
+			<-time.After(2 * time.Second)
+			if n, most := client.calls.Load()-before, int64(time.Since(began)/refusedPause)+10; n > most {
+				t.Errorf("it asked %d times in two seconds, want at most %d", n, most)
+			}
+		})
+	}
+}

@@ -1,0 +1,72 @@
+package asynqqueue
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// refusedPause is how long a lane rests after it asked for a task in vain.
+const refusedPause = 200 * time.Millisecond
+
+// patient is the client of asynq's servers. It pauses where asynq does not, and
+// logs the beginning and the end of an outage.
+type patient struct {
+	redis.UniversalClient
+	stop <-chan struct{}
+	log  *slog.Logger
+	gone atomic.Bool
+}
+
+// EvalSha is how asynq asks for a task.
+func (p *patient) EvalSha(ctx context.Context, sha1 string, keys []string, args ...any) *redis.Cmd {
+	cmd := p.UniversalClient.EvalSha(ctx, sha1, keys, args...)
+	p.heed(keys, cmd.Err())
+	return cmd
+}
+
+// Eval is how it asks a Redis that does not know the script yet.
+func (p *patient) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
+	cmd := p.UniversalClient.Eval(ctx, script, keys, args...)
+	p.heed(keys, cmd.Err())
+	return cmd
+}
+
+func (p *patient) heed(keys []string, err error) {
+	if len(keys) < 2 || !strings.HasSuffix(keys[1], ":paused") { // asks for something else
+		return
+	}
+	switch {
+	case err == nil || errors.Is(err, redis.Nil):
+		if p.gone.Load() && p.gone.CompareAndSwap(true, false) {
+			p.log.Info("the queue hears rings again")
+		}
+		return
+	case redis.HasErrorPrefix(err, "NOSCRIPT"):
+		return
+	}
+	if p.gone.CompareAndSwap(false, true) {
+		p.log.Warn("the queue hears no rings until Redis answers again", "error", err)
+	}
+	select {
+	case <-p.stop:
+	case <-time.After(refusedPause):
+	}
+}
+
+// Subscribe subscribes to nothing: asynq tries again every few seconds.
+func (p *patient) Subscribe(ctx context.Context, channels ...string) *redis.PubSub {
+	return closed.Subscribe(ctx, channels...)
+}
+
+// closed never connects.
+var closed = func() *redis.Client {
+	client := redis.NewClient(&redis.Options{})
+	_ = client.Close() // it has nothing open
+	return client
+}()

@@ -1,0 +1,196 @@
+package asynqqueue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/hibiken/asynq"
+	"github.com/redis/go-redis/v9"
+
+	"waybill/ports"
+)
+
+var _ ports.Queue = (*Queue)(nil)
+
+const (
+	// workers is how many handlers of a lane one process runs at a time.
+	workers = 8
+	// pollEvery is how often an idle lane asks, on average; asynq waits between
+	// a half and one and a half of it.
+	pollEvery = 10 * time.Millisecond
+	// ringTimeout bounds a ring.
+	ringTimeout = time.Second
+	// handlerTimeout is when the context of a handler ends, and giveUpAfter when
+	// asynq takes the handler for lost and gives its task to another.
+	handlerTimeout = time.Minute
+	giveUpAfter    = 2 * handlerTimeout
+	// requeueAfter is how long the end of Run waits for a handler until its
+	// task is given to another process. Run goes on to wait.
+	requeueAfter = 20 * time.Second
+
+	// turns is how many names the tasks of an ID have. If none is free, there
+	// is one more for each of spareTurns seconds; they are more than the two
+	// minutes for which the name of a task whose process died is taken.
+	turns      = 8
+	spareTurns = 128
+)
+
+// Options are what a process may choose.
+type Options struct {
+	// Workers is how many handlers of a lane run at a time, 8 where it is not
+	// named.
+	Workers map[ports.Lane]int
+}
+
+// Queue rings through one Redis.
+type Queue struct {
+	redis   redis.UniversalClient
+	client  *asynq.Client
+	options Options
+	log     *slog.Logger
+
+	requeueAfter time.Duration
+}
+
+// New needs a client that obeys the deadlines of contexts and gives up on a
+// Redis that hangs. It stays the caller's to close, after Run has returned.
+func New(r redis.UniversalClient, o Options, log *slog.Logger) *Queue {
+	return &Queue{
+		redis: r, client: asynq.NewClientFromRedisClient(r), options: o, log: log,
+		requeueAfter: requeueAfter,
+	}
+}
+
+// Ring fails where Redis does not answer.
+func (q *Queue) Ring(ctx context.Context, lane ports.Lane, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, ringTimeout)
+	defer cancel()
+	name := taskName(id, "0")
+	for {
+		_, err := q.client.EnqueueContext(ctx, asynq.NewTask(string(lane), []byte(id)),
+			asynq.Queue(queueName(lane)), asynq.TaskID(name), asynq.MaxRetry(1), asynq.Timeout(giveUpAfter))
+		if err == nil {
+			return nil
+		}
+		waits := false
+		if errors.Is(err, asynq.ErrTaskIDConflict) {
+			name, waits, err = q.freeName(ctx, lane, id)
+		}
+		switch {
+		case err != nil:
+			return fmt.Errorf("asynqqueue: ring: %w", err)
+		case waits:
+			return nil
+		}
+	}
+}
+
+var errManyRuns = errors.New("more handlers run for the ID than there are names")
+
+// freeName finds a name for another task of an ID, unless one waits.
+func (q *Queue) freeName(ctx context.Context, lane ports.Lane, id string) (name string, waits bool, err error) {
+	names := make([]string, 0, turns+1)
+	for turn := range turns {
+		names = append(names, taskName(id, strconv.Itoa(turn)))
+	}
+	names = append(names, taskName(id, "s"+strconv.FormatInt(time.Now().Unix()%spareTurns, 10)))
+
+	// The error of the whole is that of the first command; each has its own.
+	states, _ := q.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, name := range names {
+			p.HGet(ctx, taskKey(lane, name), "state")
+		}
+		return nil
+	})
+	free := ""
+	for i, s := range states {
+		state, err := s.(*redis.StringCmd).Result()
+		switch {
+		case errors.Is(err, redis.Nil):
+			if free == "" {
+				free = names[i]
+			}
+		case err != nil:
+			return "", false, err
+		case state == "pending":
+			return "", true, nil
+		}
+	}
+	if free == "" {
+		return "", false, errManyRuns
+	}
+	return free, false, nil
+}
+
+// queueName keeps apart what else may use the same Redis.
+func queueName(lane ports.Lane) string { return "waybill-" + string(lane) }
+
+func taskName(id, turn string) string { return id + ":" + turn }
+
+// taskKey is where asynq keeps a task.
+func taskKey(lane ports.Lane, name string) string {
+	return "asynq:{" + queueName(lane) + "}:t:" + name
+}
+
+// Run also goes on while Redis is away, and hears what is rung when it is back.
+func (q *Queue) Run(ctx context.Context, handlers map[ports.Lane]ports.Handler) error {
+	client := &patient{UniversalClient: q.redis, stop: ctx.Done(), log: q.log}
+	var running sync.WaitGroup // asynq stops waiting for what takes too long
+	var servers []*asynq.Server
+	defer func() {
+		var stopping sync.WaitGroup
+		for _, s := range servers {
+			stopping.Go(s.Shutdown)
+		}
+		stopping.Wait()
+		running.Wait()
+	}()
+	for lane, handle := range handlers {
+		server := asynq.NewServerFromRedisClient(client, asynq.Config{
+			Concurrency: q.workers(lane), Queues: map[string]int{queueName(lane): 1},
+			TaskCheckInterval: pollEvery, ShutdownTimeout: q.requeueAfter,
+			// A task of a process that died is for now, and no failure.
+			RetryDelayFunc: func(int, error, *asynq.Task) time.Duration { return 0 },
+			IsFailure:      func(error) bool { return false },
+			// Nothing of what asynq tells is news: see patient.
+			LogLevel: asynq.FatalLevel,
+		})
+		err := server.Start(asynq.HandlerFunc(func(_ context.Context, t *asynq.Task) error {
+			running.Add(1)
+			defer running.Done()
+			q.handle(ctx, lane, handle, string(t.Payload()))
+			return nil
+		}))
+		if err != nil {
+			return fmt.Errorf("asynqqueue: start lane %s: %w", lane, err)
+		}
+		servers = append(servers, server)
+	}
+	<-ctx.Done()
+	return nil
+}
+
+func (q *Queue) workers(lane ports.Lane) int {
+	if n := q.options.Workers[lane]; n > 0 {
+		return n
+	}
+	return workers
+}
+
+// handle calls a handler, which is let finish when ctx ends.
+func (q *Queue) handle(ctx context.Context, lane ports.Lane, handle ports.Handler, id string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handlerTimeout)
+	defer cancel()
+	defer func() {
+		if why := recover(); why != nil {
+			q.log.ErrorContext(ctx, "a queue handler panicked", "lane", lane, "id", id, "panic", why, "stack", string(debug.Stack()))
+		}
+	}()
+	handle(ctx, id)
+}

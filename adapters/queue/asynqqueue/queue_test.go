@@ -1,0 +1,364 @@
+package asynqqueue
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"waybill/ports"
+	"waybill/test/conformance"
+	"waybill/test/redis"
+)
+
+func TestMain(m *testing.M) {
+	goredis.SetLogger(noLog{}) // it would tell of every server that a test ends
+	goleak.VerifyTestMain(m)
+}
+
+type noLog struct{}
+
+func (noLog) Printf(context.Context, string, ...any) {}
+
+// connect opens a client as production has it.
+func connect(t testing.TB, url string) *goredis.Client {
+	t.Helper()
+	options, err := goredis.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.MaxRetries, options.ContextTimeoutEnabled = -1, true
+	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = time.Second, 500*time.Millisecond, 500*time.Millisecond
+	options.PoolSize = 32
+	client := goredis.NewClient(options)
+	t.Cleanup(func() { client.Close() })
+	return client
+}
+
+var silent = slog.New(slog.DiscardHandler)
+
+func open(t testing.TB, url string) *Queue { return New(connect(t, url), Options{}, silent) }
+
+// run runs a lane's handler until the test ends or stop is called.
+func run(t testing.TB, q *Queue, lane ports.Lane, handle ports.Handler) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := q.Run(ctx, map[ports.Lane]ports.Handler{lane: handle}); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+	stop = sync.OnceFunc(func() {
+		cancel()
+		running.Wait()
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+func until(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("in vain waited until %s", what)
+		}
+	}
+}
+
+func ring(t testing.TB, q *Queue, lane ports.Lane, id string) {
+	t.Helper()
+	if err := q.Ring(t.Context(), lane, id); err != nil {
+		t.Fatalf("ring for %q: %v", id, err)
+	}
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	url := redis.URL(t)
+	conformance.Queue(t, workers, func(t *testing.T) (one, other ports.Queue) {
+		return openTidy(t, url), openTidy(t, url)
+	})
+}
+
+// tidy removes at the end of the test what asynq keeps of its lanes: counters,
+// for longer than a server of many should have them.
+type tidy struct {
+	*Queue
+	lanes sync.Map
+}
+
+func openTidy(t testing.TB, url string) *tidy {
+	client := connect(t, url)
+	q := &tidy{Queue: New(client, Options{}, silent)}
+	t.Cleanup(func() {
+		ctx := context.Background()
+		for lane := range q.lanes.Range {
+			queue := queueName(lane.(ports.Lane))
+			client.SRem(ctx, "asynq:queues", queue)
+			for found := client.Scan(ctx, 0, "asynq:{"+queue+"}:*", 1000).Iterator(); found.Next(ctx); {
+				client.Del(ctx, found.Val())
+			}
+		}
+	})
+	return q
+}
+
+func (q *tidy) Ring(ctx context.Context, lane ports.Lane, id string) error {
+	q.lanes.Store(lane, true)
+	return q.Queue.Ring(ctx, lane, id)
+}
+
+func TestALaneHasTheWorkersThatItsOptionNames(t *testing.T) {
+	t.Parallel()
+	q := New(connect(t, redis.Own(t).URL), Options{Workers: map[ports.Lane]int{"few": 2, "many": 20}}, silent)
+	for lane, want := range map[ports.Lane]int64{"few": 2, "many": 20, "unnamed": workers} {
+		opened := make(chan struct{})
+		release := sync.OnceFunc(func() { close(opened) })
+		defer release()
+		var begun atomic.Int64
+		stop := run(t, q, lane, func(context.Context, string) {
+			begun.Add(1)
+			<-opened
+		})
+		for n := range 30 {
+			ring(t, q, lane, fmt.Sprint(n))
+		}
+		until(t, "all workers are busy", func() bool { return begun.Load() >= want })
+		<-time.After(5 * pollEvery) // in which one too many would begin
+		if n := begun.Load(); n != want {
+			t.Errorf("%d handlers of %s run, want %d", n, lane, want)
+		}
+		release()
+		stop()
+	}
+}
+
+// What waits is one task for each ID, so that a lane nobody works on does not
+// grow with every ring; what has run leaves nothing but counters.
+func TestRedisKeepsOneTaskForWhatWaitsAndNoneForWhatHasRun(t *testing.T) {
+	t.Parallel()
+	client := connect(t, redis.Own(t).URL)
+	q := New(client, Options{}, silent)
+	tasks := func() int { return len(client.Keys(t.Context(), "asynq:*:t:*").Val()) }
+	var ringing sync.WaitGroup
+	for range 4 {
+		ringing.Go(func() {
+			for n := range 500 {
+				ring(t, q, "a", fmt.Sprint(n%10))
+			}
+		})
+	}
+	ringing.Wait()
+	if n := client.DBSize(t.Context()).Val(); tasks() != 10 || n != 12 {
+		t.Errorf("%d tasks of %d keys for 10 IDs, want 10 of 12", tasks(), n)
+	}
+	var heard atomic.Int64
+	stop := run(t, q, "a", func(context.Context, string) { heard.Add(1) })
+	for n := range 500 {
+		ring(t, q, "a", fmt.Sprint("more ", n))
+	}
+	until(t, "all have run", func() bool { return heard.Load() == 510 })
+	stop()
+	// A counter has the day in its name and ends after 90 days.
+	keys := client.Keys(t.Context(), "*").Val()
+	keys = slices.DeleteFunc(keys, func(key string) bool { return strings.HasPrefix(key, "asynq:{waybill-a}:processed:") })
+	slices.Sort(keys)
+	if want := []string{"asynq:queues", "asynq:{waybill-a}:processed"}; !slices.Equal(keys, want) {
+		t.Errorf("what is left is %q, want %q", keys, want)
+	}
+}
+
+// leaveBehind makes of what waits next what a process leaves that dies with it:
+// running, on a lease that ended so long ago.
+func leaveBehind(t testing.TB, client *goredis.Client, lane ports.Lane, ago time.Duration) (key string) {
+	t.Helper()
+	queue := "asynq:{" + queueName(lane) + "}:"
+	name, err := client.RPopLPush(t.Context(), queue+"pending", queue+"active").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.HSet(t.Context(), queue+"t:"+name, "state", "active")
+	client.ZAdd(t.Context(), queue+"lease", goredis.Z{Score: float64(time.Now().Add(-ago).Unix()), Member: name})
+	return queue + "t:" + name
+}
+
+// asynq takes the tasks of a dead process for running, for a minute or two. A
+// process that dies again and again must not make an ID deaf.
+func TestTasksOfDeadProcessesHoldUpNoRing(t *testing.T) {
+	t.Parallel()
+	client := connect(t, redis.Own(t).URL)
+	q := New(client, Options{}, silent)
+	left := map[string]bool{}
+	for range turns + 1 {
+		ring(t, q, "a", "x")
+		left[leaveBehind(t, client, "a", -time.Minute)] = true
+	}
+	if len(left) != turns+1 {
+		t.Errorf("%d deaths left %d tasks", turns+1, len(left))
+	}
+	var heard atomic.Int64
+	run(t, q, "a", func(context.Context, string) { heard.Add(1) })
+	// One name is of the second; at most the rings of this one are refused.
+	until(t, "a ring is heard", func() bool {
+		_ = q.Ring(t.Context(), "a", "x")
+		return heard.Load() > 0
+	})
+}
+
+func TestWhateverAsynqKeepsOfATaskItsIDIsRungFor(t *testing.T) {
+	t.Parallel()
+	client := connect(t, redis.Own(t).URL)
+	q := New(client, Options{}, silent)
+	var heard sync.Map
+	run(t, q, "b", func(_ context.Context, id string) { heard.Store(id, true) })
+	for _, state := range []string{"active", "scheduled", "retry", "archived", "completed", "aggregating", "", "unheard of"} {
+		client.HSet(t.Context(), taskKey("b", taskName(state, "0")), "state", state)
+		ring(t, q, "b", state)
+		until(t, "it is heard", func() bool {
+			_, ok := heard.Load(state)
+			return ok
+		})
+	}
+}
+
+func TestATaskOfADeadProcessRunsInTheEndAndIsNeverArchived(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes five seconds, in which asynq looks for what to try again")
+	}
+	t.Parallel()
+	client := connect(t, redis.Own(t).URL)
+	q := New(client, Options{}, silent)
+	state := func(key string) string { return client.HGet(t.Context(), key, "state").Val() }
+	ring(t, q, "a", "x")
+	for range 3 { // processes that die of it
+		key := leaveBehind(t, client, "a", time.Minute)
+		stop := run(t, q, "a", func(context.Context, string) { t.Error("run too early") })
+		until(t, "asynq has found it", func() bool { return state(key) != "active" })
+		stop()
+		if s := state(key); s != "retry" {
+			t.Fatalf("it is %q, want retry", s)
+		}
+		// What asynq does every five seconds.
+		queue, name := "asynq:{"+queueName("a")+"}:", taskName("x", "0")
+		client.ZRem(t.Context(), queue+"retry", name)
+		client.LPush(t.Context(), queue+"pending", name)
+		client.HSet(t.Context(), key, "state", "pending")
+	}
+	key := leaveBehind(t, client, "a", time.Minute)
+	heard := make(chan string, 10)
+	run(t, q, "a", func(_ context.Context, id string) { heard <- id })
+	select {
+	case id := <-heard:
+		if id != "x" {
+			t.Errorf("%q was heard, want x", id)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatalf("it does not run; it is %q", state(key))
+	}
+}
+
+func TestAPanicIsLoggedWithWhereItWasAndItsTaskIsDone(t *testing.T) {
+	t.Parallel()
+	client := connect(t, redis.Own(t).URL)
+	var logged bytes.Buffer
+	q := New(client, Options{}, slog.New(slog.NewTextHandler(&logged, nil)))
+	ran := make(chan struct{})
+	stop := run(t, q, "a", func(context.Context, string) {
+		defer close(ran)
+		panic("planned for the test")
+	})
+	ring(t, q, "a", "x/1")
+	<-ran
+	stop()
+	for _, part := range []string{"level=ERROR", "lane=a", "id=x/1", "planned for the test", "queue_test.go"} {
+		if !strings.Contains(logged.String(), part) {
+			t.Errorf("logged %q, which lacks %q", logged.String(), part)
+		}
+	}
+	if keys := client.Keys(t.Context(), "asynq:*:t:*").Val(); len(keys) > 0 {
+		t.Errorf("%q is left", keys)
+	}
+}
+
+func TestARunWaitsForALongHandlerAndLetsAnotherProcessHaveItsTask(t *testing.T) {
+	t.Parallel()
+	url := redis.Own(t).URL
+	one, other := open(t, url), open(t, url)
+	one.requeueAfter = 50 * time.Millisecond
+	begun, opened, heard := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	var ended atomic.Bool
+	stop := run(t, one, "a", func(context.Context, string) {
+		close(begun)
+		<-opened
+		ended.Store(true)
+	})
+	ring(t, one, "a", "x")
+	<-begun
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		stop()
+		if !ended.Load() {
+			t.Error("the run did not wait")
+		}
+	}()
+	run(t, other, "a", func(context.Context, string) { close(heard) })
+	<-heard
+	<-time.After(100 * time.Millisecond) // in which a run that does not wait would end
+	close(opened)
+	<-stopped
+}
+
+func TestAnIdleLaneHearsARingInMoments(t *testing.T) {
+	t.Parallel()
+	q := open(t, redis.Own(t).URL)
+	heard := make(chan time.Time)
+	run(t, q, "a", func(context.Context, string) { heard <- time.Now() })
+	var took []time.Duration
+	for n := range 100 {
+		rung := time.Now()
+		ring(t, q, "a", fmt.Sprint(n))
+		took = append(took, (<-heard).Sub(rung))
+	}
+	slices.Sort(took)
+	t.Logf("p50 %v, p95 %v, p99 %v", took[50], took[95], took[99])
+	if took[50] > 10*pollEvery { // for a machine that is busy
+		t.Errorf("half of the rings took more than %v", took[50])
+	}
+}
+
+func TestNothingIsSubscribedTo(t *testing.T) {
+	t.Parallel()
+	client := connect(t, redis.Own(t).URL)
+	q := New(client, Options{}, silent)
+	heard := make(chan string)
+	run(t, q, "a", func(_ context.Context, id string) { heard <- id })
+	ring(t, q, "a", "x")
+	<-heard
+	if list := client.ClientList(t.Context()).Val(); strings.Contains(list, "cmd=subscribe") {
+		t.Errorf("connections:\n%s", list)
+	}
+}
+
+func BenchmarkRingAndRun(b *testing.B) {
+	q := open(b, redis.Own(b).URL)
+	var heard sync.WaitGroup
+	run(b, q, "a", func(context.Context, string) { heard.Done() })
+	heard.Add(b.N)
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for n := 0; pb.Next(); n++ {
+			ring(b, q, "a", fmt.Sprintf("%p %d", pb, n))
+		}
+	})
+	heard.Wait()
+}

@@ -1,0 +1,146 @@
+// Package memqueue rings inside one process. What is waiting when the process
+// ends is forgotten, as the port allows.
+package memqueue
+
+import (
+	"context"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"waybill/ports"
+)
+
+var _ ports.Queue = (*Queue)(nil)
+
+const (
+	// workers is how many handlers of a lane run at a time.
+	workers = 8
+	// maxWaiting bounds the memory of a lane that nobody works on; what is rung
+	// for beyond that is lost.
+	maxWaiting = 100_000
+	// handlerTimeout is when the context of a handler ends.
+	handlerTimeout = time.Minute
+)
+
+// Options are what a process may choose.
+type Options struct {
+	// Workers is how many handlers of a lane run at a time, 8 where it is not
+	// named.
+	Workers map[ports.Lane]int
+}
+
+// Queue is the bell of one process.
+type Queue struct {
+	options Options
+	log     *slog.Logger
+
+	mu    sync.Mutex
+	lanes map[ports.Lane]*lane
+}
+
+// lane is what waits, each ID once, the one rung for first in front.
+type lane struct {
+	waiting map[string]bool
+	order   []string
+	ready   *sync.Cond // something waits, or the workers are to end
+}
+
+// New returns a queue in which nothing waits.
+func New(o Options, log *slog.Logger) *Queue {
+	return &Queue{options: o, log: log, lanes: map[ports.Lane]*lane{}}
+}
+
+// lane is called with the lock held.
+func (q *Queue) lane(name ports.Lane) *lane {
+	l := q.lanes[name]
+	if l == nil {
+		l = &lane{waiting: map[string]bool{}, ready: sync.NewCond(&q.mu)}
+		q.lanes[name] = l
+	}
+	return l
+}
+
+// Ring never fails.
+func (q *Queue) Ring(_ context.Context, name ports.Lane, id string) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	l := q.lane(name)
+	if l.waiting[id] || len(l.order) >= maxWaiting {
+		return nil
+	}
+	l.waiting[id] = true
+	l.order = append(l.order, id)
+	l.ready.Signal()
+	return nil
+}
+
+// Run never fails.
+func (q *Queue) Run(ctx context.Context, handlers map[ports.Lane]ports.Handler) error {
+	var running sync.WaitGroup
+	for name, handle := range handlers {
+		for range q.workers(name) {
+			running.Go(func() { q.work(ctx, name, handle) })
+		}
+	}
+	<-ctx.Done()
+	q.wakeAll()
+	running.Wait()
+	return nil
+}
+
+func (q *Queue) workers(name ports.Lane) int {
+	if n := q.options.Workers[name]; n > 0 {
+		return n
+	}
+	return workers
+}
+
+// wakeAll lets the workers whose context has ended see it. A ring may have woken
+// only such a one; its ID is seen by the others now.
+func (q *Queue) wakeAll() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, l := range q.lanes {
+		l.ready.Broadcast()
+	}
+}
+
+func (q *Queue) work(ctx context.Context, name ports.Lane, handle ports.Handler) {
+	for {
+		id, ok := q.next(ctx, name)
+		if !ok {
+			return
+		}
+		q.handle(ctx, name, handle, id)
+	}
+}
+
+// next waits for an ID; a ring for it from now on is another one.
+func (q *Queue) next(ctx context.Context, name ports.Lane) (id string, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	l := q.lane(name)
+	for len(l.order) == 0 && ctx.Err() == nil {
+		l.ready.Wait()
+	}
+	if ctx.Err() != nil {
+		return "", false
+	}
+	id, l.order = l.order[0], l.order[1:]
+	delete(l.waiting, id)
+	return id, true
+}
+
+// handle calls a handler, which is let finish when ctx ends.
+func (q *Queue) handle(ctx context.Context, name ports.Lane, handle ports.Handler, id string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handlerTimeout)
+	defer cancel()
+	defer func() {
+		if why := recover(); why != nil {
+			q.log.ErrorContext(ctx, "a queue handler panicked", "lane", name, "id", id, "panic", why, "stack", string(debug.Stack()))
+		}
+	}()
+	handle(ctx, id)
+}

@@ -44,6 +44,7 @@ type Lifecycle struct {
 	Sequence   int        // of the last event
 	PickedUpAt *time.Time // first pickup; set once, kept through a retry
 	UpdatedAt  time.Time
+	Simulation *Simulation // nil: none was ever started
 }
 
 // Delivery is one order to bring something from a pickup to a recipient.
@@ -67,11 +68,22 @@ func (d *Delivery) Status() Status { return d.life.Status }
 // UpdatedAt is when a public field last changed.
 func (d *Delivery) UpdatedAt() time.Time { return d.life.UpdatedAt }
 
-// Lifecycle is a copy of all that changes, for storage.
+// Lifecycle is all that changes, for storage; what its pointers lead to is not
+// to be written.
 func (d *Delivery) Lifecycle() Lifecycle { return d.life }
 
 // Simulated reports whether no rider will ever come: everything in the sandbox.
 func (d *Delivery) Simulated() bool { return d.Tenant.Environment == Sandbox }
+
+// touch notes that a public field changes. The clock may step back between two
+// processes; a delivery must not: the time it returns is the one that counts.
+func (d *Delivery) touch(at time.Time) time.Time {
+	if at.Before(d.life.UpdatedAt) {
+		at = d.life.UpdatedAt
+	}
+	d.life.UpdatedAt = at
+	return at
+}
 
 // record appends the next event; sequences have no gaps.
 func (d *Delivery) record(id ID, at time.Time, previous Status, reason ReasonCode) Event {

@@ -3,16 +3,17 @@ package domain
 import "time"
 
 // Cancel stops a delivery on behalf of the caller, as long as pickup was never
-// recorded. Cancelling a cancelled one leaves it as it is: changed is false
-// and there is no event.
+// recorded. A simulation that runs is stopped with it. Cancelling a cancelled one
+// leaves it as it is: changed is false and there is no event.
 func (d *Delivery) Cancel(eventID ID, at time.Time) (event Event, changed bool, err error) {
 	if d.life.Status == Cancelled {
 		return Event{}, false, nil
 	}
-	event, err = d.Move(Cancelled, ActorCaller, ReasonCancelledByCaller, eventID, at)
+	event, err = d.move(Cancelled, ActorCaller, ReasonCancelledByCaller, eventID, at)
 	if err != nil {
 		return Event{}, false, d.notCancellable()
 	}
+	d.restSimulation()
 	return event, true, nil
 }
 

@@ -87,8 +87,16 @@ func (d *Delivery) Next(by Actor) []Status {
 }
 
 // Move takes the delivery one step and returns the event of it, or refuses
-// with the statuses that are allowed instead.
+// with the statuses that are allowed instead. While a simulation runs it is the
+// only one to move the delivery: SIMULATION_RUNNING.
 func (d *Delivery) Move(to Status, by Actor, reason ReasonCode, eventID ID, at time.Time) (Event, error) {
+	if d.Simulating() {
+		return Event{}, d.simulationRunning()
+	}
+	return d.move(to, by, reason, eventID, at)
+}
+
+func (d *Delivery) move(to Status, by Actor, reason ReasonCode, eventID ID, at time.Time) (Event, error) {
 	if reason != "" && to != Failed && to != Cancelled {
 		return Event{}, Invalid(FieldError{Field: "reason_code", Code: FieldNotAllowed,
 			Message: "a reason goes with failed and cancelled only"})
@@ -107,13 +115,9 @@ func (d *Delivery) permits(t Transition, by Actor) bool {
 
 // moveTo is the only place where a status changes.
 func (d *Delivery) moveTo(to Status, reason ReasonCode, eventID ID, at time.Time) Event {
-	// The clock may step back between two processes; a timeline must not.
-	if at.Before(d.life.UpdatedAt) {
-		at = d.life.UpdatedAt
-	}
+	at = d.touch(at)
 	previous := d.life.Status
 	d.life.Status = to
-	d.life.UpdatedAt = at
 	if to == PickedUp && d.life.PickedUpAt == nil {
 		d.life.PickedUpAt = &at
 	}

@@ -20,6 +20,9 @@ type Bookings interface {
 	// bulk is extended first and the outcome of the item recorded next, with
 	// ErrLeaseLost and ErrItemDone in place of ErrKeyTaken.
 	//
+	// A delivery whose simulation runs is counted, or refused with
+	// ErrSimulationLimit.
+	//
 	// The other refusals are ErrKeyBusy, ErrDirectoryChanged,
 	// ErrExternalIDTaken, ErrReferenceTaken, a VALIDATION_ERROR for an address
 	// too many, domain.ErrNotFound for a recipient or address that is not the

@@ -54,6 +54,7 @@ type Readers struct {
 	Recipients      RecipientReader
 	PickupLocations PickupLocationReader
 	Deliveries      DeliveryReader
+	Simulations     SimulationReader
 }
 
 // Stores are the reads and writes of one transaction.
@@ -64,6 +65,7 @@ type Stores struct {
 	PickupLocations PickupLocationStore
 	Deliveries      DeliveryStore
 	Bulks           BulkStore
+	Simulations     SimulationStore
 }
 
 // IdempotencyReader finds what a key was used for.
@@ -146,7 +148,7 @@ type DeliveryStore interface {
 	// Lock reads the delivery and holds its row until the transaction ends,
 	// so that of two changes the second decides on the outcome of the first.
 	Lock(ctx context.Context, t domain.Tenant, id domain.ID) (*domain.Delivery, error)
-	// Update stores the lifecycle of a locked delivery together with the event
-	// that changed it.
-	Update(ctx context.Context, t domain.Tenant, d *domain.Delivery, e domain.Event) error
+	// Update stores the lifecycle of a locked delivery together with the events
+	// that changed it; none where only its simulation did.
+	Update(ctx context.Context, t domain.Tenant, d *domain.Delivery, events ...domain.Event) error
 }

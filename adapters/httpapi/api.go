@@ -16,6 +16,7 @@ import (
 	"waybill/application/pickuplocations"
 	"waybill/application/quotes"
 	"waybill/application/recipients"
+	"waybill/application/sandbox"
 	"waybill/application/tenancy"
 	"waybill/domain"
 	"waybill/ports"
@@ -47,6 +48,7 @@ type UseCases struct {
 	PickupLocations *pickuplocations.PickupLocations
 	Deliveries      *deliveries.Deliveries
 	Bulk            *bulk.Bulk
+	Sandbox         *sandbox.Sandbox
 
 	// The forms need these two to judge single fields.
 	Normalizer  ports.Normalizer
@@ -128,6 +130,9 @@ func (a *API) router() *gin.Engine {
 	}
 	engine.Use(a.observe)
 	for _, r := range routes {
+		if r.sandboxOnly && a.Environment != domain.Sandbox {
+			continue
+		}
 		engine.Handle(r.method, "/v1"+r.ginPath(), a.pipeline(r))
 	}
 	engine.NoRoute(a.stranger(errNoRoute))

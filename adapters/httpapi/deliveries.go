@@ -111,10 +111,7 @@ func (a *API) listEvents(c *call) (reply, error) {
 }
 
 func (a *API) cancelDelivery(c *call) (reply, error) {
-	return replyOf(a.Deliveries.Cancel(c.Request.Context(), c.once(), c.id,
-		func(d *domain.Delivery) domain.Answer {
-			return answer(http.StatusOK, "", "Delivery cancelled.", a.view(d))
-		}))
+	return replyOf(a.Deliveries.Cancel(c.Request.Context(), c.once(), c.id, a.delivered("Delivery cancelled.")))
 }
 
 func (a *API) view(d *domain.Delivery) views.Delivery {

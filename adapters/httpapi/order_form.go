@@ -25,8 +25,10 @@ var orderShape = strictjson.Object{
 	"payment":               strictjson.Object{"type": strictjson.Leaf, "goods_value": strictjson.Leaf},
 	"vehicle_type":          strictjson.Leaf,
 	"delivery_instructions": strictjson.Leaf,
-	"sandbox":               strictjson.Object{"scenario": strictjson.Leaf, "step_seconds": strictjson.Leaf},
+	"sandbox":               planShape,
 }
+
+var planShape = strictjson.Object{"scenario": strictjson.Leaf, "step_seconds": strictjson.Leaf}
 
 // bulkShape bounds nothing: how many items there may be is the form's to say.
 var bulkShape = strictjson.Object{"deliveries": strictjson.ArrayOf(orderShape)}
@@ -82,7 +84,7 @@ func (a *API) readOrderFields(r *strictjson.Reader) deliveries.Order {
 	o.Payment = a.readPayment(r)
 	o.VehicleType = vehicleType(r)
 	o.Instructions, _ = r.Text("delivery_instructions", strictjson.Optional, strictjson.Length(0, 500), strictjson.Multiline())
-	readSandbox(r)
+	o.Simulation = readPlan(r.Object("sandbox", strictjson.Optional))
 	return o
 }
 
@@ -164,13 +166,15 @@ func (a *API) readPayment(parent *strictjson.Reader) domain.Payment {
 	return p
 }
 
-// readSandbox takes the one scenario there is so far: a delivery that stays
-// where it is until somebody moves it.
-func readSandbox(parent *strictjson.Reader) {
-	r := parent.Object("sandbox", strictjson.Optional)
+// readPlan reads the simulation that is asked for; nil for none.
+func readPlan(r *strictjson.Reader) *domain.Plan {
 	if r == nil {
-		return
+		return nil
 	}
-	r.Enum("scenario", strictjson.Required, []string{string(domain.ScenarioManual)})
-	r.Integer("step_seconds", strictjson.Optional, strictjson.Between(1, 300))
+	scenario, _ := r.Enum("scenario", strictjson.Required, texts(domain.Scenarios()))
+	pace, sent := r.Integer("step_seconds", strictjson.Optional, strictjson.Between(1, domain.MaxStepSeconds))
+	if !sent {
+		pace = domain.DefaultStepSeconds
+	}
+	return &domain.Plan{Scenario: domain.Scenario(scenario), StepSeconds: pace}
 }

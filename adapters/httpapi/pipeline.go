@@ -51,6 +51,7 @@ func (a *API) run(r route, c *call) (reply, error) {
 	}
 	for _, step := range []func(route, *call) error{
 		a.admit, // 401: bearer, environment, key state; 429: rate, requests in flight
+		a.forceError,
 		a.checkScope,
 		a.readPathID,
 		a.readQuery,

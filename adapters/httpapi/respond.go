@@ -117,16 +117,20 @@ func (a *API) fail(c *call, err error) {
 	if !errors.As(err, &e) {
 		e = domain.Internal(err)
 	}
-	switch e.Kind {
-	case domain.KindInternal:
+	forced := errors.Is(err, errForced) // as it was asked for, and nobody's failure
+	switch {
+	case forced:
+	case e.Kind == domain.KindInternal:
 		a.Log.ErrorContext(c.Request.Context(), "request failed", "request_id", c.requestID,
 			"route", c.FullPath(), "application_id", string(c.tenant.ApplicationID), "error", err)
 		e = &domain.Error{Kind: domain.KindInternal, Code: domain.CodeInternal,
 			Message: "Something failed on our side. Try again with the same body and Idempotency-Key; if it stays, quote request ID " + c.requestID + "."}
-	case domain.KindUnavailable:
+	case e.Kind == domain.KindUnavailable:
 		a.logUnavailable(c, e.Code, err)
 	}
-	a.Metrics.failed(e)
+	if !forced {
+		a.Metrics.failed(e)
+	}
 	if e.RetryAfter > 0 {
 		c.Writer.Header().Set("Retry-After", seconds(e.RetryAfter, 1))
 	}

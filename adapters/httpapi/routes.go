@@ -14,13 +14,15 @@ type Route struct {
 	Path   string // behind the base address, with {names}
 	Scope  domain.Scope
 	Open   bool // needs no key and is not counted
+
+	SandboxOnly bool // does not exist on live
 }
 
 // Routes lists every operation there is.
 func Routes() []Route {
 	out := make([]Route, 0, len(routes))
 	for _, r := range routes {
-		out = append(out, Route{Method: r.method, Path: r.path, Scope: r.scope, Open: r.open})
+		out = append(out, Route{Method: r.method, Path: r.path, Scope: r.scope, Open: r.open, SandboxOnly: r.sandboxOnly})
 	}
 	return out
 }
@@ -38,6 +40,7 @@ const (
 // and what to call when all is well.
 type route struct {
 	method, path string
+	sandboxOnly  bool          // not there on live
 	open         bool          // no key needed, nothing counted
 	scope        domain.Scope  // empty: any key will do
 	id           domain.Prefix // of the one ID in the path
@@ -126,6 +129,19 @@ var routes = []route{
 	{
 		method: "POST", path: "/deliveries/{delivery_id}/cancel", scope: domain.ScopeDeliveriesWrite,
 		id: domain.PrefixDelivery, exists: (*API).deliveryExists, key: keyOptional, handle: (*API).cancelDelivery,
+	},
+
+	{
+		method: "POST", path: "/test-helpers/deliveries/{delivery_id}/transition", sandboxOnly: true, scope: domain.ScopeDeliveriesWrite,
+		id: domain.PrefixDelivery, exists: (*API).deliveryExists, key: keyOptional, body: transitionShape, handle: (*API).transitionDelivery,
+	},
+	{
+		method: "POST", path: "/test-helpers/deliveries/{delivery_id}/simulation", sandboxOnly: true, scope: domain.ScopeDeliveriesWrite,
+		id: domain.PrefixDelivery, exists: (*API).deliveryExists, key: keyOptional, body: planShape, handle: (*API).startSimulation,
+	},
+	{
+		method: "DELETE", path: "/test-helpers/deliveries/{delivery_id}/simulation", sandboxOnly: true, scope: domain.ScopeDeliveriesWrite,
+		id: domain.PrefixDelivery, exists: (*API).deliveryExists, key: keyOptional, handle: (*API).stopSimulation,
 	},
 }
 

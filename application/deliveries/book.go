@@ -15,12 +15,16 @@ const bookTries = 5
 // Book makes a priced draft a delivery and stores it. remember adds to the
 // write, which has all else, under what it is remembered; it is called anew
 // for every try, each with a delivery of its own. Refusals that come up only
-// here are EXTERNAL_ID_CONFLICT and VALIDATION_ERROR for an address too many.
+// here are EXTERNAL_ID_CONFLICT, SIMULATION_LIMIT and VALIDATION_ERROR for an
+// address too many.
 func (d *Deliveries) Book(ctx context.Context, draft *Draft, remember func(w *ports.BookingWrite)) error {
 	for try := 1; ; try++ {
-		w := d.mint(draft)
+		w, err := d.mint(draft)
+		if err != nil {
+			return err
+		}
 		remember(&w)
-		err := d.bookings.Book(ctx, w)
+		err = d.bookings.Book(ctx, w)
 		switch {
 		case err == nil:
 			return nil
@@ -32,6 +36,8 @@ func (d *Deliveries) Book(ctx context.Context, draft *Draft, remember func(w *po
 		case domain.HasCode(err, domain.CodeValidation):
 			// The storage cannot know what the field is called in an order.
 			return domain.TooManyAddresses(draft.to.field)
+		case errors.Is(err, ports.ErrSimulationLimit):
+			return SimulationLimit(ctx, d.storage.Read().Simulations, draft.tenant, d.clock.Now(), err)
 		case try == bookTries:
 			return err
 		case errors.Is(err, ports.ErrReferenceTaken):
@@ -48,7 +54,7 @@ func (d *Deliveries) Book(ctx context.Context, draft *Draft, remember func(w *po
 // mint gives the delivery its identity. The time is taken here, after pricing
 // and just before the commit, so that a list read by time misses nothing that
 // was committed before it.
-func (d *Deliveries) mint(draft *Draft) ports.BookingWrite {
+func (d *Deliveries) mint(draft *Draft) (ports.BookingWrite, error) {
 	now, to, order := d.clock.Now(), draft.to, draft.order
 	recipient, address := to.recipient, to.address
 	if to.newRecipient {
@@ -65,9 +71,14 @@ func (d *Deliveries) mint(draft *Draft) ports.BookingWrite {
 		Payment: order.Payment, VehicleType: order.VehicleType, Quote: draft.quote,
 		Instructions: order.Instructions, CreatedAt: now,
 	}, d.ids.ID(domain.PrefixEvent))
+	if order.Simulation != nil {
+		if err := delivery.StartSimulation(*order.Simulation, now); err != nil {
+			return ports.BookingWrite{}, err
+		}
+	}
 	return ports.BookingWrite{
 		Recipient: recipient, NewRecipient: to.newRecipient, FillName: to.fillName,
 		Address: address, NewAddress: to.newAddress,
 		Delivery: delivery, Event: event,
-	}
+	}, nil
 }

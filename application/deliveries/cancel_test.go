@@ -49,15 +49,18 @@ func TestCancelTwiceChangesNothing(t *testing.T) {
 func TestCancelOfACancelledOneWritesNothing(t *testing.T) {
 	t.Parallel()
 	ctrl := gomock.NewController(t)
-	storage, store := mocks.NewMockStorage(ctrl), mocks.NewMockDeliveryStore(ctrl)
+	storage, store, counts := mocks.NewMockStorage(ctrl), mocks.NewMockDeliveryStore(ctrl), mocks.NewMockSimulationStore(ctrl)
 	s := newScene(t)
 	s.storage = storage
 	s.build()
-	cancelled := domain.RestoreDelivery(domain.Booking{ID: "dlv_1"}, domain.Lifecycle{Status: domain.Cancelled, Sequence: 2})
+	cancelled := domain.RestoreDelivery(domain.Booking{ID: "dlv_1", Tenant: s.tenant}, domain.Lifecycle{Status: domain.Cancelled, Sequence: 2})
 	storage.EXPECT().InTx(gomock.Any(), gomock.Any()).DoAndReturn(func(ctx context.Context, fn func(context.Context, ports.Stores) error) error {
-		return fn(ctx, ports.Stores{Deliveries: store})
+		return fn(ctx, ports.Stores{Deliveries: store, Simulations: counts})
 	})
-	store.EXPECT().Lock(gomock.Any(), s.tenant, domain.ID("dlv_1")).Return(cancelled, nil) // and no Update
+	gomock.InOrder(
+		counts.EXPECT().Lock(gomock.Any(), s.tenant).Return(nil),                               // and no Leave
+		store.EXPECT().Lock(gomock.Any(), s.tenant, domain.ID("dlv_1")).Return(cancelled, nil), // and no Update
+	)
 	if _, err := s.Cancel(t.Context(), idempotency.Request{Tenant: s.tenant}, "dlv_1", render); err != nil {
 		t.Error(err)
 	}

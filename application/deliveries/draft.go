@@ -100,9 +100,14 @@ func (f *Draft) trip() quotes.Trip {
 	}
 }
 
-// Price asks what the delivery costs: EXTERNAL_ID_CONFLICT, QUOTE_UNAVAILABLE,
-// or VALIDATION_ERROR for a place that the pricing service does not serve.
+// Price asks what the delivery costs, unless it is known by now that it cannot
+// be booked: SIMULATION_NOT_APPLICABLE, SIMULATION_LIMIT, EXTERNAL_ID_CONFLICT,
+// QUOTE_UNAVAILABLE, or VALIDATION_ERROR for a place that the pricing service
+// does not serve.
 func (d *Deliveries) Price(ctx context.Context, draft *Draft) (err error) {
+	if err := d.mayRun(ctx, draft); err != nil {
+		return err
+	}
 	if id := draft.order.ExternalID; id != "" {
 		// The unique index decides; asking first saves the price of a lost cause.
 		if err := d.externalIDFree(ctx, draft.tenant, id); err != nil {
@@ -110,6 +115,23 @@ func (d *Deliveries) Price(ctx context.Context, draft *Draft) (err error) {
 		}
 	}
 	draft.quote, err = d.quotes.Price(ctx, draft.trip())
+	return err
+}
+
+// mayRun judges the simulation that is asked for. The count that the booking
+// locks decides; asking first saves the price of a lost cause.
+func (d *Deliveries) mayRun(ctx context.Context, draft *Draft) error {
+	p := draft.order.Simulation
+	if p == nil || p.Scenario == domain.ScenarioManual {
+		return nil
+	}
+	if err := p.Fits(draft.order.Payment.Type); err != nil {
+		return err
+	}
+	running, firstEnd, err := d.storage.Read().Simulations.Load(ctx, draft.tenant)
+	if err == nil && running >= domain.MaxRunningSimulations {
+		err = domain.SimulationLimit(firstEnd.Sub(d.clock.Now()))
+	}
 	return err
 }
 

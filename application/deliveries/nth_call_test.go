@@ -35,8 +35,21 @@ var useCases = []nthcall.UseCase[*scene]{
 		Check: oneDelivery,
 	},
 	{
-		// key, transaction: claim, lock, update, complete
-		Name: "cancel with a key", Keyed: true, Calls: 6,
+		// key, recipient, load, price, book
+		Name: "create with a simulation", Keyed: true, Calls: 5,
+		Ready: func(_ *testing.T, s *scene) nthcall.Send {
+			return func(ctx context.Context) (idempotency.Result, error) {
+				return s.create(ctx, stage.Key(s.tenant, "order-0001", 1), order(moving))
+			}
+		},
+		Check: func(t *testing.T, s *scene) {
+			oneDelivery(t, s)
+			s.WantRunning(t, s.tenant, 1)
+		},
+	},
+	{
+		// key, transaction: claim, lock of the count, lock, update, complete
+		Name: "cancel with a key", Keyed: true, Calls: 7,
 		Ready: func(t *testing.T, s *scene) nthcall.Send {
 			d := s.mustCreate(t, stage.Key(s.tenant, "order-0001", 1), order(nil))
 			return func(ctx context.Context) (idempotency.Result, error) {
@@ -46,8 +59,19 @@ var useCases = []nthcall.UseCase[*scene]{
 		Check: cancelledOnce,
 	},
 	{
-		// transaction: lock, update
-		Name: "cancel without a key", Calls: 3,
+		// transaction: lock of the count, lock, leave, update
+		Name: "cancel of what a scenario moves, without a key", Calls: 5,
+		Ready: func(t *testing.T, s *scene) nthcall.Send {
+			d := s.mustCreate(t, stage.Key(s.tenant, "order-0001", 1), order(moving))
+			return func(ctx context.Context) (idempotency.Result, error) {
+				return s.Cancel(ctx, idempotency.Request{Tenant: s.tenant}, d.ID, render)
+			}
+		},
+		Check: cancelledOnce,
+	},
+	{
+		// transaction: lock of the count, lock, update
+		Name: "cancel without a key", Calls: 4,
 		Ready: func(t *testing.T, s *scene) nthcall.Send {
 			d := s.mustCreate(t, stage.Key(s.tenant, "order-0001", 1), order(nil))
 			return func(ctx context.Context) (idempotency.Result, error) {
@@ -76,6 +100,7 @@ func cancelledOnce(t *testing.T, s *scene) {
 	if events := s.events(t, s.tenant, all[0].ID); len(events) != 2 || events[1].Sequence != 2 || events[1].Type != "delivery.cancelled" {
 		t.Errorf("events %+v", events)
 	}
+	s.WantRunning(t, s.tenant, 0)
 }
 
 // Whichever call fails in whichever way, the same request sent again gets the

@@ -25,6 +25,7 @@ type Order struct {
 	Payment      domain.Payment
 	VehicleType  domain.VehicleType
 	Instructions string
+	Simulation   *domain.Plan // nil: the delivery moves by hand
 }
 
 // InlineRecipient is a person and address to be found or added.

@@ -128,6 +128,11 @@ func order(change func(*deliveries.Order)) deliveries.Order {
 	return o
 }
 
+// moving lets a scenario move the delivery of an order.
+func moving(o *deliveries.Order) {
+	o.Simulation = &domain.Plan{Scenario: domain.ScenarioDelivered, StepSeconds: 15}
+}
+
 // create sends an order; the answer's body is the whole delivery as JSON.
 func (s *scene) create(ctx context.Context, r idempotency.Request, o deliveries.Order) (idempotency.Result, error) {
 	return s.Create(ctx, r, func() (deliveries.Order, error) { return o, nil }, render)

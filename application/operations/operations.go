@@ -5,6 +5,7 @@ package operations
 import (
 	"context"
 
+	"waybill/application/deliveries"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -22,24 +23,20 @@ func New(s ports.Storage, c ports.Clock, ids ports.Identifiers) *Operations {
 }
 
 // Advance moves a delivery one step as the platform. TRANSITION_INVALID tells
-// which steps are allowed instead.
+// which steps are allowed instead; SIMULATION_RUNNING, that a scenario moves it.
 func (o *Operations) Advance(ctx context.Context, id domain.ID, to domain.Status, reason domain.ReasonCode) (*domain.Delivery, error) {
 	tenant, err := o.storage.Read().Deliveries.Owner(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	var moved *domain.Delivery
-	err = o.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
-		delivery, err := tx.Deliveries.Lock(ctx, tenant, id)
-		if err != nil {
-			return err
-		}
-		event, err := delivery.Move(to, domain.ActorPlatform, reason, o.ids.ID(domain.PrefixEvent), o.clock.Now())
-		if err != nil {
-			return err
-		}
-		moved = delivery
-		return tx.Deliveries.Update(ctx, tenant, delivery, event)
+	err = o.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) (err error) {
+		now := o.clock.Now()
+		moved, err = deliveries.Change(ctx, tx, tenant, id, now, func(d *domain.Delivery) ([]domain.Event, error) {
+			event, err := d.Move(to, domain.ActorPlatform, reason, o.ids.ID(domain.PrefixEvent), now)
+			return []domain.Event{event}, err
+		})
+		return err
 	})
 	if err != nil {
 		return nil, err

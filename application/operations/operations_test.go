@@ -28,6 +28,7 @@ type scene struct {
 	storage *mocks.MockStorage
 	reader  *mocks.MockDeliveryReader
 	store   *mocks.MockDeliveryStore
+	counts  *mocks.MockSimulationStore
 }
 
 func newScene(t *testing.T) *scene {
@@ -35,6 +36,7 @@ func newScene(t *testing.T) *scene {
 	clock, ids := mocks.NewMockClock(ctrl), mocks.NewMockIdentifiers(ctrl)
 	s := &scene{
 		storage: mocks.NewMockStorage(ctrl), reader: mocks.NewMockDeliveryReader(ctrl), store: mocks.NewMockDeliveryStore(ctrl),
+		counts: mocks.NewMockSimulationStore(ctrl),
 	}
 	clock.EXPECT().Now().Return(noon).AnyTimes()
 	ids.EXPECT().ID(domain.PrefixEvent).Return(event).AnyTimes()
@@ -47,7 +49,7 @@ func newScene(t *testing.T) *scene {
 func (s *scene) transaction(runs int, end error) *gomock.Call {
 	return s.storage.EXPECT().InTx(gomock.Any(), gomock.Any()).DoAndReturn(func(ctx context.Context, fn func(context.Context, ports.Stores) error) (err error) {
 		for range runs {
-			if err = fn(ctx, ports.Stores{Deliveries: s.store}); err != nil {
+			if err = fn(ctx, ports.Stores{Deliveries: s.store, Simulations: s.counts}); err != nil {
 				return err
 			}
 		}
@@ -78,6 +80,49 @@ func TestAdvanceMovesAnybodysDeliveryUnderItsLock(t *testing.T) {
 	)
 	moved, err := s.Advance(t.Context(), delivery, domain.Failed, domain.ReasonNoRider)
 	if err != nil || moved.Status() != domain.Failed {
+		t.Errorf("%+v, %v", moved, err)
+	}
+}
+
+// simulated is a delivery that a scenario moves, or used to.
+func simulated(status domain.SimulationStatus) (domain.Tenant, *domain.Delivery) {
+	tenant := owner
+	tenant.Environment = domain.Sandbox
+	simulation := &domain.Simulation{Scenario: domain.ScenarioDelivered, Status: status, StepSeconds: 1}
+	if status == domain.SimulationRunning {
+		simulation.NextStepAt = &noon
+	}
+	return tenant, domain.RestoreDelivery(domain.Booking{ID: delivery, Tenant: tenant},
+		domain.Lifecycle{Status: domain.Booked, Sequence: 1, UpdatedAt: noon.Add(-time.Hour), Simulation: simulation})
+}
+
+func TestAdvanceLeavesWhatAScenarioMovesToIt(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	tenant, running := simulated(domain.SimulationRunning)
+	gomock.InOrder(
+		s.reader.EXPECT().Owner(gomock.Any(), delivery).Return(tenant, nil),
+		s.transaction(1, nil),
+		s.counts.EXPECT().Lock(gomock.Any(), tenant).Return(nil),
+		s.store.EXPECT().Lock(gomock.Any(), tenant, delivery).Return(running, nil), // and no Update
+	)
+	if moved, err := s.Advance(t.Context(), delivery, domain.Assigned, ""); moved != nil || !domain.HasCode(err, "SIMULATION_RUNNING") {
+		t.Errorf("%+v, %v", moved, err)
+	}
+}
+
+func TestAdvanceMovesWhatAScenarioMovesNoMore(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	tenant, stopped := simulated(domain.SimulationStopped)
+	gomock.InOrder(
+		s.reader.EXPECT().Owner(gomock.Any(), delivery).Return(tenant, nil),
+		s.transaction(1, nil),
+		s.counts.EXPECT().Lock(gomock.Any(), tenant).Return(nil), // and neither Enter nor Leave
+		s.store.EXPECT().Lock(gomock.Any(), tenant, delivery).Return(stopped, nil),
+		s.store.EXPECT().Update(gomock.Any(), tenant, stopped, gomock.Any()).Return(nil),
+	)
+	if moved, err := s.Advance(t.Context(), delivery, domain.Assigned, ""); err != nil || moved.Status() != domain.Assigned {
 		t.Errorf("%+v, %v", moved, err)
 	}
 }
@@ -129,6 +174,12 @@ func TestADeliveryThatCouldNotBeMovedIsNotReturned(t *testing.T) {
 	for name, expect := range map[string]func(*scene){
 		"nobody owns it": func(s *scene) {
 			s.reader.EXPECT().Owner(gomock.Any(), delivery).Return(domain.Tenant{}, errBroken)
+		},
+		"its count cannot be locked": func(s *scene) {
+			tenant, _ := simulated(domain.SimulationRunning)
+			s.reader.EXPECT().Owner(gomock.Any(), delivery).Return(tenant, nil)
+			s.transaction(1, nil)
+			s.counts.EXPECT().Lock(gomock.Any(), tenant).Return(errBroken)
 		},
 		"it cannot be locked": func(s *scene) {
 			s.reader.EXPECT().Owner(gomock.Any(), delivery).Return(owner, nil)

@@ -25,6 +25,8 @@ import (
 	"waybill/adapters/pricing/httppricing"
 	"waybill/adapters/pricing/metered"
 	"waybill/adapters/pricing/tariff"
+	"waybill/adapters/queue/asynqqueue"
+	"waybill/adapters/queue/memqueue"
 	"waybill/adapters/ratelimit/guarded"
 	"waybill/adapters/ratelimit/memlimiter"
 	"waybill/adapters/ratelimit/redislimiter"
@@ -216,6 +218,14 @@ func newInvalidations(client *redis.Client, log *slog.Logger) ports.Invalidation
 		return local.New()
 	}
 	return redispubsub.New(client, log)
+}
+
+// newQueue rings across processes where there is a Redis.
+func newQueue(client *redis.Client, log *slog.Logger) ports.Queue {
+	if client == nil {
+		return memqueue.New(memqueue.Options{}, log)
+	}
+	return asynqqueue.New(client, asynqqueue.Options{}, log)
 }
 
 func newLimits(c *configs.Config) tenancy.Limits {

@@ -91,21 +91,19 @@ func (p *program) runDev(ctx context.Context, dir dataDir, c *configs.Config) er
 	if err != nil {
 		return err
 	}
+	defer doors.close()
 	s, closeService, err := p.openDev(ctx, doors, c, log)
 	if err != nil {
-		doors.close()
 		return err
 	}
 	defer closeService()
 	if err := adoptPepper(ctx, s); err != nil {
-		doors.close()
 		return err
 	}
 	if err := p.welcome(ctx, dir, s, doors, c); err != nil {
-		doors.close()
 		return err
 	}
-	return s.run(ctx, doors)
+	return s.serveAndWork(ctx, doors)
 }
 
 func (p *program) openDev(ctx context.Context, doors *listeners, c *configs.Config, log *slog.Logger) (*service, func(), error) {
@@ -160,11 +158,11 @@ func (p *program) welcome(ctx context.Context, dir dataDir, s *service, doors *l
 	if err != nil {
 		return err
 	}
-	return p.show(v, func(w io.Writer) { banner(w, dir, v, d, c) })
+	return p.show(v, func(w io.Writer) { p.banner(w, dir, v, d, c) })
 }
 
 // banner is what a person sees. Nothing in it is coloured.
-func banner(w io.Writer, dir dataDir, v servingView, d demo, c *configs.Config) {
+func (p *program) banner(w io.Writer, dir dataDir, v servingView, d demo, c *configs.Config) {
 	engine := "Postgres"
 	if strings.HasPrefix(c.DatabaseURL.Reveal(), sqliteScheme) {
 		engine = "SQLite in " + string(dir)
@@ -181,6 +179,10 @@ func banner(w io.Writer, dir dataDir, v servingView, d demo, c *configs.Config) 
 		}
 		return "  " + name + masked(key) + "   (in " + dir.devEnv() + ")"
 	}
+	where := ""
+	if dir != defaultDataDir {
+		where = " --data-dir " + shellQuoted(string(dir))
+	}
 	lines := []string{
 		"waybill " + version + "  (dev: " + engine + "; not for production)",
 		"",
@@ -193,7 +195,9 @@ func banner(w io.Writer, dir dataDir, v servingView, d demo, c *configs.Config) 
 		keyLine("Test key       ", d.testKey, d.freshTest),
 		keyLine("Live key       ", d.liveKey, d.freshLive),
 		"",
-		"  Next, in another terminal: a price, then a delivery",
+		"  Next           " + p.ourselves() + " demo" + where + "   (in another terminal: price, book, simulate, follow; every call shown)",
+		"",
+		"  Or by hand, a price and then a delivery:",
 		"",
 		"    . " + shellWord(dir.devEnv()),
 		`    curl -s $WAYBILL_SANDBOX_URL/quotes -H "Authorization: Bearer $WAYBILL_TEST_KEY" -H "Content-Type: application/json" \`,
@@ -215,15 +219,20 @@ func masked(key string) string {
 	return key[:prefix] + "..." + key[len(key)-tail:]
 }
 
-// shellWord quotes a path for a shell where it needs that.
+// shellWord is a path as a shell takes it, also after a dot.
 func shellWord(path string) string {
 	if !strings.ContainsRune(path, '/') {
 		path = "./" + path
 	}
-	if strings.ContainsFunc(path, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+", r))
+	return shellQuoted(path)
+}
+
+// shellQuoted quotes a text for a shell where it needs that.
+func shellQuoted(text string) string {
+	if text == "" || strings.ContainsFunc(text, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:", r))
 	}) {
-		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 	}
-	return path
+	return text
 }

@@ -59,7 +59,7 @@ func TestDevServesADemoCustomerAndTellsScriptsAboutIt(t *testing.T) {
 	}
 
 	shown := r.stdout.String()
-	for _, want := range []string{"waybill 1.0.0", vars["WAYBILL_SANDBOX_URL"], vars["WAYBILL_LIVE_URL"], vars["WAYBILL_OPS_URL"], vars["WAYBILL_TEST_KEY"], vars["WAYBILL_LIVE_KEY"], "Adom Foods", "dev.env", "curl"} {
+	for _, want := range []string{"waybill 1.0.0", vars["WAYBILL_SANDBOX_URL"], vars["WAYBILL_LIVE_URL"], vars["WAYBILL_OPS_URL"], vars["WAYBILL_TEST_KEY"], vars["WAYBILL_LIVE_KEY"], "Adom Foods", "dev.env", "curl", "  Next           waybill demo --data-dir " + dir + " "} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("the banner lacks %q:\n%s", want, shown)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,9 +26,10 @@ func usagef(cmd *cobra.Command, format string, args ...any) error {
 	return &usageError{message: fmt.Sprintf(format, args...), command: cmd.CommandPath()}
 }
 
-// startError is why a command cannot begin: what happened, where it is set,
-// and how to mend it.
+// startError is why a command cannot begin, or go on: what happened, where it
+// is set, and how to mend it.
 type startError struct {
+	code    string // for scripts; empty: CANNOT_START
 	what    string
 	usedFor string
 	fix     string
@@ -97,6 +99,7 @@ func explain(err error) (complaints []complaint, exit int) {
 		starts   startErrors
 		start    *startError
 		ours     *domain.Error
+		theirs   *apiError
 	)
 	switch {
 	case errors.As(err, &problems):
@@ -113,6 +116,8 @@ func explain(err error) (complaints []complaint, exit int) {
 		complaints = append(complaints, start.complaint())
 	case errors.As(err, &ours) && ours.Kind != domain.KindInternal:
 		complaints = append(complaints, complaint{Code: ours.Code, Message: ours.Message, Fix: hint(ours), Details: details(ours)})
+	case errors.As(err, &theirs):
+		complaints = append(complaints, theirs.complaint())
 	default:
 		complaints = append(complaints, complaint{Code: "FAILED", Message: oneLine(err)})
 	}
@@ -120,7 +125,7 @@ func explain(err error) (complaints []complaint, exit int) {
 }
 
 func (e *startError) complaint() complaint {
-	return complaint{Code: "CANNOT_START", Message: e.Error(), UsedFor: e.usedFor, Fix: e.fix}
+	return complaint{Code: cmp.Or(e.code, "CANNOT_START"), Message: e.Error(), UsedFor: e.usedFor, Fix: e.fix}
 }
 
 func details(e *domain.Error) any {

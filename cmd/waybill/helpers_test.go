@@ -70,6 +70,23 @@ func inDir[T any](t *testing.T, dir string, args ...string) T {
 	return value
 }
 
+// made runs a command that makes something in the environment of a server.
+func made(t *testing.T, environ []string, args ...string) (answer object) {
+	t.Helper()
+	o := command(t, environ, append(slices.Clone(args), "--json")...)
+	if err := json.Unmarshal([]byte(o.stdout), &answer); err != nil || o.code != exitOK {
+		t.Fatalf("waybill %s: %v\n%s", strings.Join(args, " "), err, o.stderr)
+	}
+	return answer
+}
+
+// madeApp is an application of a new customer.
+func madeApp(t *testing.T, environ []string) (business, app string) {
+	t.Helper()
+	business = made(t, environ, "business", "create", "--name", "Adom Foods")["id"].(string)
+	return business, made(t, environ, "app", "create", "--business", business, "--name", "Shop")["id"].(string)
+}
+
 type object = map[string]any
 
 // names are the members of an object, sorted.

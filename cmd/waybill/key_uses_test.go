@@ -140,7 +140,7 @@ func TestAServerForgetsAKeyWhenItIsToldToAndNotOnlyInTime(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- s.run(ctx, doors) }()
+	go func() { ended <- s.serve(ctx, doors) }()
 	defer func() {
 		stop()
 		if err := <-ended; err != nil {

@@ -16,18 +16,34 @@ type listeners struct {
 	live, sandbox, ops net.Listener
 }
 
-// listen opens all doors, or none and tells everything that is in the way.
+// place is where a door is to be.
+type place struct {
+	to               *net.Listener
+	address, usedFor string
+}
+
+// listen opens the doors of a server.
 func listen(ctx context.Context, c *configs.Config) (*listeners, error) {
 	l := &listeners{}
+	return l, l.open(ctx,
+		place{&l.live, c.LiveAddr, "live API (WAYBILL_LIVE_ADDR)"},
+		place{&l.sandbox, c.SandboxAddr, "sandbox API (WAYBILL_SANDBOX_ADDR)"},
+		place{&l.ops, c.OpsAddr, opsUse},
+	)
+}
+
+// listenOps opens the only door of a worker.
+func listenOps(ctx context.Context, c *configs.Config) (*listeners, error) {
+	l := &listeners{}
+	return l, l.open(ctx, place{&l.ops, c.OpsAddr, opsUse})
+}
+
+const opsUse = "health and metrics (WAYBILL_OPS_ADDR)"
+
+// open opens all doors, or none and tells everything that is in the way.
+func (l *listeners) open(ctx context.Context, places ...place) error {
 	var failed startErrors
-	for _, door := range []struct {
-		to               *net.Listener
-		address, usedFor string
-	}{
-		{&l.live, c.LiveAddr, "live API (WAYBILL_LIVE_ADDR)"},
-		{&l.sandbox, c.SandboxAddr, "sandbox API (WAYBILL_SANDBOX_ADDR)"},
-		{&l.ops, c.OpsAddr, "health and metrics (WAYBILL_OPS_ADDR)"},
-	} {
+	for _, door := range places {
 		opened, err := listenOn(ctx, door.address, door.usedFor)
 		if err != nil {
 			failed = append(failed, err)
@@ -37,9 +53,9 @@ func listen(ctx context.Context, c *configs.Config) (*listeners, error) {
 	}
 	if len(failed) > 0 {
 		l.close()
-		return nil, failed
+		return failed
 	}
-	return l, nil
+	return nil
 }
 
 func listenOn(ctx context.Context, address, usedFor string) (net.Listener, *startError) {
@@ -82,10 +98,11 @@ func shownHost(host string) string {
 	return host
 }
 
+// close closes what is still open; who served there has closed it already.
 func (l *listeners) close() {
 	for _, listener := range []net.Listener{l.live, l.sandbox, l.ops} {
 		if listener != nil {
-			_ = listener.Close() // nothing was accepted yet
+			_ = listener.Close()
 		}
 	}
 }

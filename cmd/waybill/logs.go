@@ -19,6 +19,8 @@ var loggable = map[string]bool{
 	"code": true, "error": true, "panic": true, "cause": true, "stack": true,
 	// a statement, which has no values in it
 	"sql": true, "rows": true, "duration_ms": true, "message": true,
+	// what is due, and which bell was rung for which ID
+	"step": true, "lane": true, "id": true,
 	// the process
 	"version": true, "listener": true, "listening": true, "database": true, "redis": true, "setting": true, "warning": true, "removed": true,
 }

@@ -26,16 +26,8 @@ func refusal(t *testing.T, environ []string, args ...string) outcome {
 func TestUnderAnotherPepperNothingIsServedAndNoKeyMade(t *testing.T) {
 	t.Parallel()
 	environ := served(t)
-	made := func(args ...string) (answer object) {
-		o := command(t, environ, append(args, "--json")...)
-		if err := json.Unmarshal([]byte(o.stdout), &answer); err != nil || o.code != exitOK {
-			t.Fatalf("%v: %v\n%s", args, err, o.stderr)
-		}
-		return answer
-	}
-	business := made("business", "create", "--name", "Adom Foods")["id"].(string)
-	app := made("app", "create", "--business", business, "--name", "Shop")["id"].(string)
-	key := made("key", "create", "--app", app, "--env", "live", "--scopes", "all")
+	business, app := madeApp(t, environ)
+	key := made(t, environ, "key", "create", "--app", app, "--env", "live", "--scopes", "all")
 
 	pepper := strings.Repeat("hunter22", 4)
 	wrong := underPepper(environ, pepper)
@@ -60,7 +52,7 @@ func TestUnderAnotherPepperNothingIsServedAndNoKeyMade(t *testing.T) {
 	}
 
 	r, v := startServe(t, environ)
-	successor := made("key", "create", "--app", app, "--env", "live", "--scopes", "all")["key"].(string)
+	successor := made(t, environ, "key", "create", "--app", app, "--env", "live", "--scopes", "all")["key"].(string)
 	if code, answer := call(t, "GET", v.Live+"/api-key", successor, ""); code != http.StatusOK {
 		t.Errorf("under the right pepper a key answers %d: %v", code, answer)
 	}

@@ -48,7 +48,9 @@ func (p *program) root() *cobra.Command {
 		Use:   "waybill",
 		Short: "The delivery API: book, follow and cancel deliveries",
 		Example: `  waybill dev                            everything on this machine, with a demo customer
+  waybill demo                           play that customer: price, book, simulate, follow
   waybill serve                          the API servers, on the database of WAYBILL_DATABASE_URL
+  waybill worker                         what becomes due, beside them
   waybill key create --help              what a command takes`,
 		SilenceUsage: true, SilenceErrors: true,
 		Args: knownSubcommand,
@@ -62,7 +64,7 @@ func (p *program) root() *cobra.Command {
 	flags.StringVar(&p.dataDir, "data-dir", defaultDataDir, "directory of a local installation; WAYBILL_DATABASE_URL wins over its database")
 	flags.StringVar(&p.configFile, "config", "", "YAML file of settings (WAYBILL_CONFIG)")
 	root.AddCommand(
-		p.dev(), p.serve(), p.migrate(),
+		p.dev(), p.demo(), p.trigger(), p.serve(), p.worker(), p.migrate(),
 		p.business(), p.app(), p.key(), p.pickupLocation(), p.delivery(), p.pricing(),
 		p.config(), p.version(),
 	)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -19,13 +20,9 @@ func (p *program) serve() *cobra.Command {
   waybill serve --live-addr 0.0.0.0:8080 --config /etc/waybill.yaml`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := p.loadPlaced(cmd)
+			c, err := p.loadNamed(cmd)
 			if err != nil {
 				return err
-			}
-			if dir := dataDir(p.dataDir); c.Source("database_url") == dir.label() && !cmd.Flag("data-dir").Changed {
-				// Serving what somebody played with must be asked for.
-				return noDatabaseNamed(dir)
 			}
 			if err := needSecrets(c, "key_pepper", "secret_key"); err != nil {
 				return err
@@ -35,30 +32,48 @@ func (p *program) serve() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			defer doors.close()
 			urls := publicURLsOf(c, origin(doors.live), origin(doors.sandbox))
 			s, closeService, err := openService(cmd.Context(), c, urls, log)
 			if err != nil {
-				doors.close()
 				return err
 			}
 			defer closeService()
 			if err := mayServe(cmd.Context(), s, c); err != nil {
-				doors.close()
 				return err
 			}
-			log.Info("starting", "version", version, "database", c.DatabaseURL.String(), "redis", c.RedisURL.String())
-			if p.asJSON {
-				v := servingView{Live: urls.live, Sandbox: urls.sandbox, Ops: origin(doors.ops)}
-				if err := p.show(v, func(io.Writer) {}); err != nil {
-					doors.close()
-					return err
-				}
+			v := servingView{Live: urls.live, Sandbox: urls.sandbox, Ops: origin(doors.ops)}
+			if err := p.announce(v, c, log); err != nil {
+				return err
 			}
-			return s.run(cmd.Context(), doors)
+			return s.serve(cmd.Context(), doors)
 		},
 	}
 	addSettingFlags(cmd)
 	return cmd
+}
+
+// loadNamed reads the settings of a process in production. To work on what
+// somebody played with must be asked for.
+func (p *program) loadNamed(cmd *cobra.Command) (*configs.Config, error) {
+	c, err := p.loadPlaced(cmd)
+	if err != nil {
+		return nil, err
+	}
+	if dir := dataDir(p.dataDir); c.Source("database_url") == dir.label() && !cmd.Flag("data-dir").Changed {
+		return nil, noDatabaseNamed(dir)
+	}
+	return c, nil
+}
+
+// announce logs that a process in production is about to begin and, with
+// --json, tells a script where it listens.
+func (p *program) announce(v servingView, c *configs.Config, log *slog.Logger) error {
+	log.Info("starting", "version", version, "database", c.DatabaseURL.String(), "redis", c.RedisURL.String())
+	if !p.asJSON {
+		return nil
+	}
+	return p.show(v, func(io.Writer) {})
 }
 
 // mayServe refuses a database on which every request would fail.
@@ -71,13 +86,13 @@ func mayServe(ctx context.Context, s *service, c *configs.Config) error {
 
 func noDatabaseNamed(dir dataDir) error {
 	return &startError{what: "WAYBILL_DATABASE_URL is not set", usedFor: "all data",
-		fix: "WAYBILL_DATABASE_URL=postgres://user:password@host/name; or --data-dir " + string(dir) + " to serve the data of waybill dev"}
+		fix: "WAYBILL_DATABASE_URL=postgres://user:password@host/name; or --data-dir " + string(dir) + " for the data of waybill dev"}
 }
 
 // servingView tells a script where a server listens.
 type servingView struct {
-	Live    string `json:"live_url"`
-	Sandbox string `json:"sandbox_url"`
+	Live    string `json:"live_url,omitempty"` // a worker has neither API
+	Sandbox string `json:"sandbox_url,omitempty"`
 	Ops     string `json:"ops_url"`
 	EnvFile string `json:"env_file,omitempty"` // dev only
 }

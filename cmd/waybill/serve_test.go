@@ -46,17 +46,9 @@ func TestServeServesUntilItIsTold(t *testing.T) {
 	r, v := startServe(t, environ)
 
 	// Keys come from commands in the same environment.
-	make := func(args ...string) (answer object) {
-		o := command(t, environ, append(args, "--json")...)
-		if err := json.Unmarshal([]byte(o.stdout), &answer); err != nil || o.code != exitOK {
-			t.Fatalf("%v: %v\n%s", args, err, o.stderr)
-		}
-		return answer
-	}
-	business := make("business", "create", "--name", "Adom Foods")["id"].(string)
-	app := make("app", "create", "--business", business, "--name", "Shop")["id"].(string)
+	_, app := madeApp(t, environ)
 	for env, url := range map[string]string{"live": v.Live, "sandbox": v.Sandbox} {
-		key := make("key", "create", "--app", app, "--env", env, "--scopes", "all")["key"].(string)
+		key := made(t, environ, "key", "create", "--app", app, "--env", env, "--scopes", "all")["key"].(string)
 		if code, answer := call(t, "GET", url+"/api-key", key, ""); code != http.StatusOK {
 			t.Errorf("%s answers %d: %v", env, code, answer)
 		}

@@ -17,6 +17,7 @@ import (
 	"waybill/application/pickuplocations"
 	"waybill/application/quotes"
 	"waybill/application/recipients"
+	"waybill/application/sandbox"
 	"waybill/application/tenancy"
 	"waybill/configs"
 	"waybill/ports"
@@ -40,22 +41,37 @@ var management = wire.NewSet(
 var product = wire.NewSet(
 	tenancy.NewAdmission, newLimits, newRateLimiter,
 	quotes.New, newPricing, newRouting, newServiceArea,
-	recipients.New, deliveries.New, bulk.New, newBulkLease, newNormalizer,
+	recipients.New, deliveries.New, bulk.New, newBulkLease, sandbox.New, newNormalizer,
+)
+
+// What is done without a request.
+var duties = wire.NewSet(
+	newQueue, newLateness, sandbox.NewScheduler, sandbox.NewSimulator, wire.Struct(new(engine), "*"),
 )
 
 // The listeners.
 var edges = wire.NewSet(
 	wire.Struct(new(httpapi.UseCases), "*"),
-	newAPIs, newCursorKey,
-	newOps, newRegistry, httpapi.NewMetrics,
-	wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
+	newAPIs, newCursorKey, httpapi.NewMetrics,
+)
+
+// The operators' listener.
+var control = wire.NewSet(
+	newOps, newRegistry, wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
 )
 
 // openService assembles a server process. The function it returns closes the
 // database, after the service has stopped.
 func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *slog.Logger) (*service, func(), error) {
-	wire.Build(foundation, management, product, edges,
+	wire.Build(foundation, management, product, duties, edges, control,
 		wire.Struct(new(seeder), "*"), wire.Struct(new(service), "*"))
+	return nil, nil, nil
+}
+
+// openWorker assembles a process without an API.
+func openWorker(ctx context.Context, c *configs.Config, log *slog.Logger) (*worker, func(), error) {
+	wire.Build(newDatabase, wire.Bind(new(ports.Storage), new(database)), newClock, newIdentifiers, newRedis,
+		duties, control, wire.Struct(new(worker), "*"))
 	return nil, nil, nil
 }
 

@@ -19,6 +19,7 @@ import (
 	"waybill/application/pickuplocations"
 	"waybill/application/quotes"
 	"waybill/application/recipients"
+	"waybill/application/sandbox"
 	"waybill/application/tenancy"
 	"waybill/configs"
 	"waybill/ports"
@@ -78,6 +79,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	deliveriesDeliveries := deliveries.New(mainDatabase, mainDatabase, gate, quotesQuotes, clock, identifiers, normalizer)
 	lease := newBulkLease(c)
 	bulkBulk := bulk.New(mainDatabase, gate, deliveriesDeliveries, identifiers, log, lease)
+	sandboxSandbox := sandbox.New(deliveriesDeliveries, clock, identifiers)
 	useCases := httpapi.UseCases{
 		Admission:       admission,
 		Quotes:          quotesQuotes,
@@ -85,6 +87,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 		PickupLocations: pickupLocations,
 		Deliveries:      deliveriesDeliveries,
 		Bulk:            bulkBulk,
+		Sandbox:         sandboxSandbox,
 		Normalizer:      normalizer,
 		ServiceArea:     serviceArea,
 		Identifiers:     identifiers,
@@ -98,6 +101,16 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	metrics := httpapi.NewMetrics(registry)
 	mainApis := newAPIs(useCases, c, urls, mainCursorKey, log, metrics)
 	api := newOps(mainDatabase, client, registry, log)
+	queue := newQueue(client, log)
+	scheduler := sandbox.NewScheduler(mainDatabase, queue, clock, log)
+	lateness := newLateness(registry)
+	simulator := sandbox.NewSimulator(mainDatabase, clock, identifiers, log, lateness)
+	mainEngine := &engine{
+		queue:     queue,
+		scheduler: scheduler,
+		simulator: simulator,
+		log:       log,
+	}
 	invalidations := newInvalidations(client, log)
 	tenants := tenancy.NewTenants(mainDatabase, keyDigester, clock, identifiers, invalidations)
 	mainSeeder := &seeder{
@@ -111,6 +124,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 		apis:          mainApis,
 		ops:           api,
 		bulk:          bulkBulk,
+		engine:        mainEngine,
 		store:         mainDatabase,
 		log:           log,
 		seed:          mainSeeder,
@@ -118,6 +132,43 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 		invalidations: invalidations,
 	}
 	return mainService, func() {
+		cleanup2()
+		cleanup()
+	}, nil
+}
+
+// openWorker assembles a process without an API.
+func openWorker(ctx context.Context, c *configs.Config, log *slog.Logger) (*worker, func(), error) {
+	client, cleanup, err := newRedis(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	queue := newQueue(client, log)
+	mainDatabase, cleanup2, err := newDatabase(ctx, c, log)
+	if err != nil {
+		cleanup()
+		return nil, nil, err
+	}
+	clock := newClock()
+	scheduler := sandbox.NewScheduler(mainDatabase, queue, clock, log)
+	identifiers := newIdentifiers()
+	registry := newRegistry()
+	lateness := newLateness(registry)
+	simulator := sandbox.NewSimulator(mainDatabase, clock, identifiers, log, lateness)
+	mainEngine := &engine{
+		queue:     queue,
+		scheduler: scheduler,
+		simulator: simulator,
+		log:       log,
+	}
+	api := newOps(mainDatabase, client, registry, log)
+	mainWorker := &worker{
+		engine: mainEngine,
+		ops:    api,
+		store:  mainDatabase,
+		log:    log,
+	}
+	return mainWorker, func() {
 		cleanup2()
 		cleanup()
 	}, nil
@@ -186,9 +237,17 @@ var foundation = wire.NewSet(
 var management = wire.NewSet(tenancy.NewTenants, operations.New, pickuplocations.New, idempotency.NewGate, newRetention)
 
 // The use cases of customers, and what they need beyond the foundation.
-var product = wire.NewSet(tenancy.NewAdmission, newLimits, newRateLimiter, quotes.New, newPricing, newRouting, newServiceArea, recipients.New, deliveries.New, bulk.New, newBulkLease, newNormalizer)
+var product = wire.NewSet(tenancy.NewAdmission, newLimits, newRateLimiter, quotes.New, newPricing, newRouting, newServiceArea, recipients.New, deliveries.New, bulk.New, newBulkLease, sandbox.New, newNormalizer)
+
+// What is done without a request.
+var duties = wire.NewSet(
+	newQueue, newLateness, sandbox.NewScheduler, sandbox.NewSimulator, wire.Struct(new(engine), "*"),
+)
 
 // The listeners.
-var edges = wire.NewSet(wire.Struct(new(httpapi.UseCases), "*"), newAPIs, newCursorKey,
-	newOps, newRegistry, httpapi.NewMetrics, wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
+var edges = wire.NewSet(wire.Struct(new(httpapi.UseCases), "*"), newAPIs, newCursorKey, httpapi.NewMetrics)
+
+// The operators' listener.
+var control = wire.NewSet(
+	newOps, newRegistry, wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
 )

@@ -773,15 +773,20 @@ func (mr *MockDeliveryStoreMockRecorder) Owner(ctx, id interface{}) *gomock.Call
 }
 
 // Update mocks base method.
-func (m *MockDeliveryStore) Update(ctx context.Context, t domain.Tenant, d *domain.Delivery, e domain.Event) error {
+func (m *MockDeliveryStore) Update(ctx context.Context, t domain.Tenant, d *domain.Delivery, events ...domain.Event) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Update", ctx, t, d, e)
+	varargs := []interface{}{ctx, t, d}
+	for _, a := range events {
+		varargs = append(varargs, a)
+	}
+	ret := m.ctrl.Call(m, "Update", varargs...)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // Update indicates an expected call of Update.
-func (mr *MockDeliveryStoreMockRecorder) Update(ctx, t, d, e interface{}) *gomock.Call {
+func (mr *MockDeliveryStoreMockRecorder) Update(ctx, t, d interface{}, events ...interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Update", reflect.TypeOf((*MockDeliveryStore)(nil).Update), ctx, t, d, e)
+	varargs := append([]interface{}{ctx, t, d}, events...)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Update", reflect.TypeOf((*MockDeliveryStore)(nil).Update), varargs...)
 }

@@ -33,6 +33,7 @@ import (
 // relative to a base address ending in /v1.
 type Operation struct {
 	Method, Path string
+	SandboxOnly  bool // the live host has no such call
 }
 
 // Document is a loaded API description. It is safe for concurrent use.
@@ -48,7 +49,10 @@ type path struct {
 }
 
 // operation is what a call may answer, by HTTP status.
-type operation map[int]*response
+type operation struct {
+	answers     map[int]*response
+	sandboxOnly bool
+}
 
 // Load reads the description, once per test binary. A document that is not
 // valid, or has a schema that does not compile, fails the test.
@@ -125,7 +129,7 @@ func (d *Document) Operations() []Operation {
 	var all []Operation
 	for _, p := range d.paths {
 		for _, method := range p.methods() {
-			all = append(all, Operation{Method: method, Path: p.template})
+			all = append(all, Operation{Method: method, Path: p.template, SandboxOnly: p.operations[method].sandboxOnly})
 		}
 	}
 	return all
@@ -170,21 +174,43 @@ func (d *Document) expected(req *http.Request, status int) (*response, []string)
 		return d.outside(status, http.StatusNotFound, "NotFound"), nil
 	}
 	op, found := p.operations[req.Method]
-	if !found {
+	switch {
+	case found:
+	case status == http.StatusNotFound && p.sandboxOnly():
+		// On the live host it is no address at all, and which host this is
+		// cannot be told from here.
+		return d.shared["NotFound"], nil
+	default:
 		return d.outside(status, http.StatusMethodNotAllowed, "MethodNotAllowed"), p.methods()
 	}
-	if want := op[status]; want != nil || !carriesBody(req) {
+	if want := op.answers[status]; want != nil {
 		return want, p.methods()
 	}
-	// The document says in its preface that bodies nobody asked for are
-	// refused like others; repeating that for each GET would be noise.
-	switch status {
-	case http.StatusRequestEntityTooLarge:
-		return d.shared["PayloadTooLarge"], p.methods()
-	case http.StatusUnsupportedMediaType:
-		return d.shared["UnsupportedMediaType"], p.methods()
+	return d.shared[inPreface(req, status)], p.methods()
+}
+
+// inPreface names the shared response that the document promises in its
+// preface, for every call; repeating it for each would be noise.
+func inPreface(req *http.Request, status int) string {
+	if carriesBody(req) {
+		switch status {
+		case http.StatusRequestEntityTooLarge:
+			return "PayloadTooLarge"
+		case http.StatusUnsupportedMediaType:
+			return "UnsupportedMediaType"
+		}
 	}
-	return nil, p.methods()
+	if req.Header.Values("X-Sandbox-Error") != nil {
+		switch status {
+		case http.StatusServiceUnavailable:
+			return "QuoteUnavailable"
+		case http.StatusConflict:
+			return "IdempotencyConflict"
+		case http.StatusUnprocessableEntity: // of the header itself
+			return "ValidationFailed"
+		}
+	}
+	return ""
 }
 
 // outside is the answer to a call that is not documented: refused, unless the
@@ -248,6 +274,15 @@ func (p path) matches(segments []string) (literals int, ok bool) {
 		}
 	}
 	return literals, true
+}
+
+func (p path) sandboxOnly() bool {
+	for _, op := range p.operations {
+		if !op.sandboxOnly {
+			return false
+		}
+	}
+	return true
 }
 
 func (p path) methods() []string {

@@ -233,6 +233,42 @@ func TestViolationsAreRefused(t *testing.T) {
 		{"a duplicate at the first item", "POST", "/deliveries/bulk", "items", 422, set("error.details.errors.2.index", 0), "minimum"},
 		{"a bulk that failed for nothing", "POST", "/deliveries/bulk", "items", 422, set("error.details.errors", []any{}), "minItems"},
 		{"no Retry-After for an unfinished bulk", "POST", "/deliveries/bulk", "inProgress", 409, without("Retry-After"), "IDEMPOTENCY_IN_PROGRESS needs"},
+		{"a running simulation without its next step", "POST", "/deliveries", "scenario", 201, func(s *sample) { s.body["data"].(map[string]any)["simulation"].(map[string]any)["next_step_at"] = nil }, "next_step_at"},
+		{"a stopped simulation with a next step", "DELETE", "/test-helpers/deliveries/{delivery_id}/simulation", "stopped", 200, set("data.simulation.next_step_at", "2025-08-29T02:27:38.880Z"), "next_step_at"},
+		{"a manual simulation that runs", "POST", "/deliveries", "sandbox", 201, set("data.simulation.status", "stopped"), "oneOf"},
+		{"a scenario of another length", "POST", "/deliveries", "scenario", 201, set("data.simulation.steps_total", 4), "oneOf"},
+		{"a scenario of another length that is one of others", "DELETE", "/test-helpers/deliveries/{delivery_id}/simulation", "stopped", 200, set("data.simulation.steps_total", 8), "oneOf"},
+		{"a scenario that is complete before its last step", "GET", "/deliveries/{delivery_id}", "simulated", 200, func(s *sample) {
+			s.set("data.simulation.status", "completed")
+			s.body["data"].(map[string]any)["simulation"].(map[string]any)["next_step_at"] = nil
+		}, "oneOf"},
+		{"a scenario that runs past its last step", "GET", "/deliveries/{delivery_id}", "simulated", 200, set("data.simulation.step", 8), "oneOf"},
+		{"a scenario nobody knows", "POST", "/deliveries", "scenario", 201, set("data.simulation.scenario", "lost_at_sea"), "scenario"},
+		{"a cancelled delivery whose simulation runs", "POST", "/deliveries/{delivery_id}/cancel", "simulated", 200, func(s *sample) {
+			s.set("data.simulation.status", "running")
+			s.set("data.simulation.next_step_at", "2025-08-29T02:27:38.880Z")
+		}, "running"},
+		{"a stop that stopped nothing", "DELETE", "/test-helpers/deliveries/{delivery_id}/simulation", "stopped", 200, func(s *sample) {
+			s.set("data.simulation.status", "running")
+			s.set("data.simulation.next_step_at", "2025-08-29T02:27:38.880Z")
+		}, "running"},
+		{"a start from another status", "POST", "/test-helpers/deliveries/{delivery_id}/simulation", "running", 200, set("data.status", "assigned"), "booked"},
+		{"a live delivery from a helper", "POST", "/test-helpers/deliveries/{delivery_id}/transition", "assigned", 200, func(s *sample) {
+			s.set("data.environment", "live")
+			s.set("data.simulated", false)
+			s.set("data.simulation", nil)
+		}, "environment"},
+		{"a move to booked", "POST", "/test-helpers/deliveries/{delivery_id}/transition", "assigned", 200, set("data.status", "booked"), "value must be one of"},
+		{"a refused move without what is allowed", "POST", "/test-helpers/deliveries/{delivery_id}/transition", "skipped", 409, set("error.details.allowed_statuses", nil), "allowed_statuses"},
+		{"a running simulation told without its next step", "POST", "/test-helpers/deliveries/{delivery_id}/transition", "running", 409, set("error.details.next_step_at", nil), "next_step_at"},
+		{"a move refused for a payment", "POST", "/test-helpers/deliveries/{delivery_id}/transition", "skipped", 409, set("error.code", "SIMULATION_NOT_APPLICABLE"), "oneOf"},
+		{"no scenario to a delivery that is booked", "POST", "/deliveries", "unfit", 409, set("error.details.applicable_scenarios", []any{}), "minItems"},
+		{"a scenario to a delivery that has moved on", "POST", "/test-helpers/deliveries/{delivery_id}/simulation", "movedOn", 409, set("error.details.applicable_scenarios", []any{"manual"}), "maxItems"},
+		{"another limit of simulations", "POST", "/deliveries", "simulations", 429, set("error.details.limit", 50), "limit"},
+		{"a limit of simulations without Retry-After", "POST", "/deliveries", "simulations", 429, without("Retry-After"), "Retry-After is missing"},
+		{"a limit of simulations for a bulk", "POST", "/deliveries/bulk", "key", 429, func(s *sample) {
+			s.set("error", map[string]any{"code": "SIMULATION_LIMIT", "details": map[string]any{"limit": 100, "running": 100}})
+		}, "RATE_LIMIT_EXCEEDED"},
 		{"503 for a bulk", "POST", "/deliveries/bulk", "oneFailed", 207, func(s *sample) { s.status = 503 }, "not documented"},
 		{"a status that is not documented", "GET", "/recipients", "page", 200, func(s *sample) { s.status = 404 }, "not documented"},
 		{"503 where nothing is priced", "GET", "/recipients", "page", 200, func(s *sample) { s.status = 503 }, "not documented"},
@@ -313,13 +349,57 @@ func TestCallsThatAreNotDocumentedMustBeRefusedProperly(t *testing.T) {
 	require.NoError(t, form.check(d))
 	large := shared("PayloadTooLarge", 413, "POST", dlv+"/cancel", "tooLarge")
 	require.NoError(t, large.check(d))
+
+	// What only the sandbox has is no address on live, whatever the method.
+	for _, method := range []string{"GET", "POST", "DELETE"} {
+		onLive := shared("NotFound", 404, method, "/test-helpers"+dlv+"/simulation", "notFound")
+		require.NoError(t, onLive.check(d), method)
+	}
+	inSandbox := shared("MethodNotAllowed", 405, "GET", "/test-helpers"+dlv+"/simulation", "wrongMethod")
+	inSandbox.header.Set("Allow", "DELETE, POST")
+	require.NoError(t, inSandbox.check(d))
+	elsewhere := shared("NotFound", 404, "DELETE", "/deliveries", "notFound")
+	require.ErrorContains(t, elsewhere.check(d), "not documented")
+}
+
+func TestAForcedErrorIsAnAnswerToEveryCall(t *testing.T) {
+	t.Parallel()
+	d, doc := contract.Load(t), description(t)
+	for _, c := range []struct {
+		component, example, code string
+		status                   int
+	}{
+		{"QuoteUnavailable", "noPrice", "QUOTE_UNAVAILABLE", 503},
+		{"IdempotencyConflict", "inProgress", "IDEMPOTENCY_IN_PROGRESS", 409},
+		{"RateLimited", "key", "RATE_LIMIT_EXCEEDED", 429},
+		{"InternalServerError", "internal", "INTERNAL_SERVER_ERROR", 500},
+		{"ValidationFailed", "sandboxError", "nonsense", 422},
+	} {
+		documented := c.status == 429 || c.status == 500
+		for _, call := range []string{"GET /api-key", "GET " + dlv, "POST " + dlv + "/cancel"} {
+			method, path, _ := strings.Cut(call, " ")
+			s := &sample{method: method, path: path, status: c.status, header: http.Header{}}
+			fill(t, s, doc.Components.Responses[c.component].Value, c.example)
+			if !documented && method == "GET" {
+				require.ErrorContains(t, s.check(d), "not documented", call)
+			}
+			s.request = http.Header{"X-Sandbox-Error": {c.code}}
+			require.NoError(t, s.check(d), "%s %d", call, c.status)
+			s.set("error.code", "NOT_FOUND")
+			require.Error(t, s.check(d), "%s %d", call, c.status)
+		}
+	}
 }
 
 func TestOperationsAreTheOnesOfThisVersion(t *testing.T) {
 	t.Parallel()
 	var got []string
 	for _, op := range contract.Load(t).Operations() {
-		got = append(got, op.Method+" "+op.Path)
+		call := op.Method + " " + op.Path
+		if op.SandboxOnly {
+			call += ", sandbox only"
+		}
+		got = append(got, call)
 	}
 	require.Equal(t, []string{
 		"GET /api-key",
@@ -336,6 +416,9 @@ func TestOperationsAreTheOnesOfThisVersion(t *testing.T) {
 		"GET /recipients", "POST /recipients",
 		"GET /recipients/{recipient_id}",
 		"GET /recipients/{recipient_id}/addresses", "POST /recipients/{recipient_id}/addresses",
+		"DELETE /test-helpers/deliveries/{delivery_id}/simulation, sandbox only",
+		"POST /test-helpers/deliveries/{delivery_id}/simulation, sandbox only",
+		"POST /test-helpers/deliveries/{delivery_id}/transition, sandbox only",
 	}, got)
 }
 

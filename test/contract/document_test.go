@@ -2,11 +2,13 @@ package contract_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -16,6 +18,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"waybill/adapters/httpapi"
+	"waybill/domain"
 )
 
 func TestTheDocumentIsValid(t *testing.T) {
@@ -96,6 +99,8 @@ func TestAdditionsSaySo(t *testing.T) {
 		{"getPickupLocation", doc.Paths.Value("/pickup-locations/{pickup_location_id}").Get.Extensions, doc.Paths.Value("/pickup-locations/{pickup_location_id}").Get.Description},
 		{"updatePickupLocation", doc.Paths.Value("/pickup-locations/{pickup_location_id}").Patch.Extensions, doc.Paths.Value("/pickup-locations/{pickup_location_id}").Patch.Description},
 		{"getApiKey", doc.Paths.Value("/api-key").Get.Extensions, doc.Paths.Value("/api-key").Get.Description},
+		{"startSimulation", doc.Paths.Value("/test-helpers/deliveries/{delivery_id}/simulation").Post.Extensions, doc.Paths.Value("/test-helpers/deliveries/{delivery_id}/simulation").Post.Description},
+		{"X-Sandbox-Error", doc.Components.Parameters["SandboxError"].Value.Extensions, doc.Components.Parameters["SandboxError"].Value.Description},
 		{"order", doc.Paths.Value("/deliveries").Get.Parameters.GetByInAndName("query", "order").Extensions, doc.Paths.Value("/deliveries").Get.Parameters.GetByInAndName("query", "order").Description},
 		{"If-None-Match", doc.Components.Parameters["IfNoneMatch"].Value.Extensions, doc.Components.Parameters["IfNoneMatch"].Value.Description},
 		{"ETag", doc.Components.Headers["ETag"].Value.Extensions, doc.Components.Headers["ETag"].Value.Description},
@@ -109,6 +114,53 @@ func TestAdditionsSaySo(t *testing.T) {
 		require.Equal(t, true, c.extensions["x-waybill-addition"], c.what)
 		require.Contains(t, strings.Join(strings.Fields(c.description), " "), "addition to the original contract", c.what)
 	}
+}
+
+func TestWhatOnlyTheSandboxHasSaysSo(t *testing.T) {
+	t.Parallel()
+	doc := description(t)
+	for path, item := range doc.Paths.Map() {
+		helper := strings.HasPrefix(path, "/test-helpers/")
+		for method, op := range item.Operations() {
+			call := method + " " + path
+			require.Equal(t, helper, op.Extensions["x-waybill-sandbox-only"] == true, call)
+			require.Equal(t, helper, op.Tags[0] == "Test helpers", call)
+			if helper {
+				require.Contains(t, strings.Join(strings.Fields(op.Description), " "), "Only the sandbox has this call: the live host answers `404 NOT_FOUND`.", call)
+			}
+		}
+		if helper {
+			require.Len(t, item.Servers, 1, path)
+			require.Contains(t, item.Servers[0].Description, "Sandbox", path)
+		}
+		// Every call that needs a key can be made to fail.
+		require.Equal(t, !strings.HasPrefix(path, "/openapi."), item.Parameters.GetByInAndName("header", "X-Sandbox-Error") != nil, path)
+	}
+}
+
+// TestTheTableOfScenariosIsWhatTheyDo reads the table in the preface and holds
+// every row against the scenario of that name.
+func TestTheTableOfScenariosIsWhatTheyDo(t *testing.T) {
+	t.Parallel()
+	doc := description(t)
+	row := regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| (.+) \\| (\\d) \\| (any|`cod`) \\|$")
+	step := regexp.MustCompile("(?:after (\\d) x `step_seconds` )?`([a-z_]+)`(?: \\(`([a-z_]+)`\\))?(?:,|$)")
+	var documented []any
+	for _, cells := range row.FindAllStringSubmatch(doc.Info.Description, -1) {
+		scenario, steps := domain.Scenario(cells[1]), []domain.ScenarioStep(nil)
+		documented = append(documented, cells[1])
+		for _, s := range step.FindAllStringSubmatch(cells[2], -1) {
+			wait, _ := strconv.Atoi(cmp.Or(s[1], "1"))
+			steps = append(steps, domain.ScenarioStep{To: domain.Status(s[2]), Reason: domain.ReasonCode(s[3]), Wait: wait})
+		}
+		require.Equal(t, scenario.Steps(), steps, "%s: %s", scenario, cells[2])
+		require.Equal(t, strconv.Itoa(len(steps)), cells[3], scenario)
+		misfit := domain.Plan{Scenario: scenario}.Fits(domain.DeliveryOnly)
+		require.Equal(t, cells[4] == "any", misfit == nil, scenario)
+		require.NoError(t, domain.Plan{Scenario: scenario}.Fits(domain.CashOnDelivery), scenario)
+	}
+	require.Len(t, documented, len(domain.Scenarios()))
+	require.Equal(t, documented, doc.Components.Schemas["Scenario"].Value.Enum)
 }
 
 // TestEveryObjectIsClosed walks the raw document: a schema that names

@@ -30,18 +30,22 @@ type header struct {
 	schema   *jsonschema.Schema
 }
 
+// sandboxOnly marks an operation of the document that the live host has not.
+const sandboxOnly = "x-waybill-sandbox-only"
+
 func (c *compiler) operation(op *openapi3.Operation, at string) (operation, error) {
-	statuses := operation{}
+	statuses := map[int]*response{}
 	for text, ref := range op.Responses.Map() {
 		status, err := strconv.Atoi(text)
 		if err != nil {
-			return nil, fmt.Errorf("%s: response %q: name each status, so that no other passes", op.OperationID, text)
+			return operation{}, fmt.Errorf("%s: response %q: name each status, so that no other passes", op.OperationID, text)
 		}
 		if statuses[status], err = c.response(ref, at+text); err != nil {
-			return nil, err
+			return operation{}, err
 		}
 	}
-	return statuses, nil
+	only, _ := op.Extensions[sandboxOnly].(bool)
+	return operation{answers: statuses, sandboxOnly: only}, nil
 }
 
 func (c *compiler) response(ref *openapi3.ResponseRef, at string) (*response, error) {

@@ -218,6 +218,16 @@ func (g *siege) bodies(t *testing.T) {
 	}
 	for _, body := range []string{"null", "[]", "{", `{"reason":"late"}`, `{} {}`, "\x00", `""`} {
 		g.hit(t, fmt.Sprintf("cancel with body %q", body), invalidRequest, "POST", "/deliveries/"+g.name["{dlv}"]+"/cancel", body)
+		g.hit(t, fmt.Sprintf("stop with body %q", body), g.helped(invalidRequest), "DELETE", g.fill(helperPath+"/simulation"), body)
 	}
+	for _, body := range []string{"", "null", "[]", "{", "\xff", `"assigned"`, `{"status":"assigned"`, `{"status":"assigned"}{}`, `{"status":"assigned","status":"failed"}`,
+		`{"Status":"assigned"}`, `{"status":"assigned","reason_code":"other"}`, `{"scenario":"delivered","status":"assigned"}`, `{"scenario":"stalled","scenario":"manual"}`,
+		`{"sandbox":{"scenario":"delivered"}}`, `{"scenario":"delivered","steps":[{"to":"delivered"}]}`, `{"scenario":"manual","step_seconds":15,"next_step_at":null}`,
+		`{"scenario":"\ud800"}`, `{"scenario":"manual\u0000"}`, strings.Repeat(`{"scenario":`, 17) + "1" + strings.Repeat("}", 17)} {
+		g.hit(t, fmt.Sprintf("transition with body %.60q", body), g.helped(invalidRequest), "POST", g.fill(helperPath+"/transition"), body)
+		g.hit(t, fmt.Sprintf("start with body %.60q", body), g.helped(invalidRequest), "POST", g.fill(helperPath+"/simulation"), body)
+	}
+	g.hit(t, "a transition of nothing", g.helped(wrongValue), "POST", g.fill(helperPath+"/transition"), "{}")
+	g.hit(t, "a start of nothing", g.helped(wrongValue), "POST", g.fill(helperPath+"/simulation"), "{}")
 	g.healthy(t)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -47,6 +48,10 @@ func FuzzCreateDelivery(f *testing.F) {
 	f.Add([]byte(soundOrder))
 	f.Add([]byte(swapped(`{"type":"delivery_only"}`, `{"type":"cod","goods_value":12.5}`)))
 	f.Add([]byte(swapped(`{"recipient"`, `{"external_id":"order-1","delivery_instructions":"Ring\n twice","sandbox":{"scenario":"manual","step_seconds":15},"recipient"`)))
+	for _, scenario := range domain.Scenarios() {
+		f.Add([]byte(swapped(`{"recipient"`, `{"sandbox":{"scenario":"`+string(scenario)+`","step_seconds":300},"recipient"`)))
+		f.Add([]byte(swapped(`"delivery_only"}`, `"cod","goods_value":12.5},"sandbox":{"scenario":"`+string(scenario)+`"}`)))
+	}
 	f.Add([]byte(`{"recipient_id":"rcp_1","recipient_address_id":"adr_1","pickup_location_id":"pkp_1","payment":{"type":"cod"},"vehicle_type":"truck"}`))
 	for _, near := range [][2]string{ // orders that miss by a little
 		{`"delivery_only"`, `"delivery_only","goods_value":5`}, {`"delivery_only"`, `"cod"`}, {`"delivery_only"`, `"cod","goods_value":1000000.01`},
@@ -114,8 +119,8 @@ func FuzzBulkDelivery(f *testing.F) {
 				if reason := whyNotAnOrder(request.Deliveries[i], inside(result, "delivery")); reason != "" {
 					t.Fatalf("item %d was booked, where %s: %v", i, reason, answer)
 				}
-			case "failed": // taken by an earlier body, or one address too many
-				if failed++; code != "EXTERNAL_ID_CONFLICT" && code != "VALIDATION_ERROR" {
+			case "failed": // taken by an earlier body, one address or simulation too many, or no scenario for this payment
+				if failed++; !slices.Contains([]any{"EXTERNAL_ID_CONFLICT", "VALIDATION_ERROR", "SIMULATION_LIMIT", "SIMULATION_NOT_APPLICABLE"}, code) {
 					t.Fatalf("item %d failed with %v: %v", i, code, answer)
 				}
 			default:
@@ -231,8 +236,35 @@ func whyNotAnOrder(body []byte, booked any) string {
 			return end.name + " " + reason
 		}
 	}
+	if reason := whyNotThatSimulation(order, delivery["simulation"]); reason != "" {
+		return reason
+	}
 	if id, ok := order["external_id"].(string); ok && (strings.TrimSpace(id) != delivery["external_id"] || utf8.RuneCountInString(strings.TrimSpace(id)) > 128) {
 		return fmt.Sprintf("external_id is %q", id)
+	}
+	return ""
+}
+
+// whyNotThatSimulation compares the sandbox object of an order with the
+// simulation that was booked.
+func whyNotThatSimulation(order m, booked any) string {
+	plan, sent := order["sandbox"].(m)
+	scenario, _ := plan["scenario"].(string)
+	status := "running"
+	if scenario == "manual" || !sent {
+		scenario, status = "manual", "idle"
+	}
+	script, known := scripts[scenario]
+	pace, paced := plan["step_seconds"].(float64)
+	switch {
+	case !known && scenario != "manual":
+		return fmt.Sprintf("the scenario is %q", scenario)
+	case scenario != inside(booked, "scenario") || status != inside(booked, "status"):
+		return fmt.Sprintf("the simulation is %v", booked)
+	case script.payment != "" && script.payment != inside(order["payment"], "type"):
+		return fmt.Sprintf("%s goes with any payment", scenario)
+	case paced && (pace < 1 || pace > 300 || pace != math.Trunc(pace)):
+		return fmt.Sprintf("a step takes %v s", pace)
 	}
 	return ""
 }

@@ -92,6 +92,15 @@ var hostileRequestIDs = [][]string{
 	{"${jndi:ldap://x}"}, {`{"level":"ERROR"}`}, {"'--"}, {"req_..:--__"}, {":"},
 }
 
+// hostileForcedErrors are values of X-Sandbox-Error that name no error which
+// can be had: the sandbox refuses them, and live does not look.
+var hostileForcedErrors = [][]string{
+	{""}, {" "}, {"nonsense"}, {"quote_unavailable"}, {"QUOTE_UNAVAILABLE,RATE_LIMIT_EXCEEDED"}, {"QUOTE_UNAVAILABLE", "RATE_LIMIT_EXCEEDED"},
+	{"IDEMPOTENCY_IN_PROGRESS", "IDEMPOTENCY_IN_PROGRESS"}, {"", "QUOTE_UNAVAILABLE"}, {"NOT_FOUND"}, {"INVALID_API_KEY"}, {"500"}, {"*"}, {"none"},
+	{`"QUOTE_UNAVAILABLE"`}, {"QUOTE_UNAVAILABLE;q=1"}, {"QUOTE UNAVAILABLE"}, {"%51UOTE_UNAVAILABLE"}, {"<script>"}, {"%0d%0aX-Evil:1"}, {"é"}, {"\xff"},
+	{strings.Repeat("QUOTE_UNAVAILABLE", 600)}, {"${jndi:ldap://x}"}, {"'--"},
+}
+
 // hostileHeaders are lines beside the ones that GET /api-key needs.
 var hostileHeaders = []struct {
 	name, lines, want string
@@ -139,7 +148,6 @@ var hostileHeaders = []struct {
 	{"an unknown expectation", "Expect: nonsense\r\n", "417"},
 	{"two expectations", "Expect: 100-continue, nonsense\r\n", "200|417"},
 	{"an empty expectation", "Expect:\r\n", "200"},
-	{"a sandbox error", "X-Sandbox-Error: nonsense\r\n", "200"},
 	{"a host twice", "Host: evil.example\r\n", invalidRequest},
 }
 
@@ -203,6 +211,11 @@ func (g *siege) headers(t *testing.T) {
 	for _, lines := range hostileRequestIDs {
 		table = append(table, wire{name: "X-Request-ID: " + brief(strings.Join(lines, " and ")), wants: answers("200"),
 			bytes: open("GET /v1/api-key") + repeated("X-Request-ID", lines) + "\r\n"})
+	}
+	for _, lines := range hostileForcedErrors {
+		want := map[string]string{live: "200", sandbox: wrongValue}[g.env]
+		table = append(table, wire{name: "X-Sandbox-Error: " + brief(strings.Join(lines, " and ")), wants: answers(want),
+			bytes: open("GET /v1/api-key") + repeated("X-Sandbox-Error", lines) + "\r\n"})
 	}
 	for _, c := range hostileHeaders {
 		table = append(table, wire{name: "header: " + c.name, wants: answers(c.want), bytes: open("GET /v1/api-key") + c.lines + "\r\n"})

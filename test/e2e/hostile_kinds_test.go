@@ -13,6 +13,18 @@ const (
 	wrongSandbox = wrongValue + "|400 SANDBOX_ONLY_FIELD"
 )
 
+// helperPath is where the test helpers of a delivery are. The live host has
+// nothing there, whatever is sent.
+const helperPath = "/test-helpers/deliveries/{dlv}"
+
+// helped is what a test helper should answer.
+func (g *siege) helped(want string) string {
+	if g.env == live {
+		return nowhere
+	}
+	return want
+}
+
 // wrongKinds are, for a kind of field, JSON values that are of another.
 var wrongKinds = map[string][]string{
 	"text":   {`5`, `true`, `[]`, `{}`, `["x"]`, `{"$ne":null}`},
@@ -48,6 +60,8 @@ var fieldsOf = []struct {
 		"name! text, contact text, address! text, latitude number, longitude number, active yes/no"},
 	{"PATCH", "/pickup-locations/{pkp}", func() m { return m{} },
 		"name text, contact text, address text, latitude number, longitude number, active yes/no"},
+	{"POST", helperPath + "/transition", func() m { return m{"status": "picked_up"} }, "status! text"},
+	{"POST", helperPath + "/simulation", func() m { return m{"scenario": "manual"} }, "scenario! text, step_seconds number"},
 }
 
 // with puts raw JSON text in the place of a field.
@@ -84,6 +98,9 @@ func (g *siege) kinds(t *testing.T) {
 			want := wrongValue
 			if strings.HasPrefix(field, "sandbox") {
 				want = wrongSandbox
+			}
+			if strings.HasPrefix(op.path, helperPath) {
+				want = g.helped(wrongValue)
 			}
 			for _, raw := range wrongKinds[kind] {
 				g.hit(t, op.method+" "+op.path+": "+field+" is "+raw, want, op.method, g.fill(op.path), rawField(body(), field, raw))
@@ -142,6 +159,17 @@ func (g *siege) numbers(t *testing.T) {
 	for _, raw := range []string{"0", "-1", "301", "1.5", "1e400", "1e999999999", "1e-999999999", "9223372036854775808", digits} {
 		g.hit(t, "step_seconds of "+brief(raw), wrongSandbox, "POST", "/deliveries",
 			rawField(anOrder(set("sandbox", m{"scenario": "manual"})), "sandbox.step_seconds", raw))
+		g.hit(t, "step_seconds of "+brief(raw)+" for a start", g.helped(wrongValue), "POST", g.fill(helperPath+"/simulation"),
+			rawField(m{"scenario": "delivered"}, "step_seconds", raw))
+	}
+	for _, raw := range []string{`"DELIVERED"`, `" delivered"`, `"delivered "`, `"delivered,stalled"`, `""`, `"running"`, `"__proto__"`, `"delivered\u200b"`,
+		`"dеlivered"`, `"../delivered"`, `"` + strings.Repeat("delayed", 5_000) + `"`} {
+		g.hit(t, "scenario of "+brief(raw), wrongSandbox, "POST", "/deliveries", rawField(anOrder(set("sandbox", m{})), "sandbox.scenario", raw))
+		g.hit(t, "scenario of "+brief(raw)+" for a start", g.helped(wrongValue), "POST", g.fill(helperPath+"/simulation"), rawField(m{}, "scenario", raw))
+	}
+	for _, raw := range []string{`"booked"`, `"ASSIGNED"`, `" assigned"`, `"assigned "`, `"in-transit"`, `"inTransit"`, `""`, `"delivered,failed"`, `"created"`,
+		`"delivery.assigned"`, `"assigned\u0085"`, `"аssigned"`, `"constructor"`, `"` + strings.Repeat("assigned", 5_000) + `"`} {
+		g.hit(t, "status of "+brief(raw), g.helped(wrongValue), "POST", g.fill(helperPath+"/transition"), rawField(m{}, "status", raw))
 	}
 	for _, raw := range []string{`"BIKE"`, `" bike"`, `"bike\u0000"`, `"bicycle"`, `""`, `"bike,car"`, `"ｂｉｋｅ"`, `"` + strings.Repeat("bike", 9_000) + `"`} {
 		g.hit(t, "vehicle_type of "+brief(raw), wrongValue+"|"+invalidRequest, "POST", "/quotes", rawField(aTrip(), "vehicle_type", raw))

@@ -67,7 +67,12 @@ func (g *siege) targets(t *testing.T) {
 		table = append(table, wire{name: "target: " + target, bytes: get(target), wants: answers("200")})
 	}
 	for _, target := range []string{"/v1/deliveries/", "/v1//deliveries", "/v1/deliveries/{dlv}/cancel/", "/v1/recipients/{rcp}/addresses%2f", "/v1/deliveries/{rcp}/cancel",
-		"/v1/deliveries/bulk/", "/v1/deliveries//bulk", "/v1/deliveries/bulk/cancel", "/v1/bulk"} {
+		"/v1/deliveries/bulk/", "/v1/deliveries//bulk", "/v1/deliveries/bulk/cancel", "/v1/bulk",
+		"/v1/test-helpers/deliveries/{dlv}", "/v1/test-helpers/deliveries/{dlv}/", "/v1/test-helpers/deliveries/{dlv}/transition/", "/v1/test-helpers/{dlv}/transition",
+		"/v1/test-helpers/deliveries/{DLV}/transition", "/v1/test-helpers/deliveries/{rcp}/simulation", "/v1/test-helpers/deliveries/{dlv}%2f/simulation",
+		"/v1/test-helpers/deliveries//simulation", "/v1/test_helpers/deliveries/{dlv}/transition", "/v1/Test-Helpers/deliveries/{dlv}/transition",
+		"/v1/test-helpers/deliveries/{dlv}/simulations", "/v1/test-helpers/deliveries/..%2f..%2fdeliveries/{dlv}/cancel", "/v1/deliveries/{dlv}/simulation",
+		"/test-helpers/deliveries/{dlv}/transition", "/v1/test-helpers/deliveries/bulk/transition"} {
 		table = append(table, wire{name: "target of a POST: " + target, bytes: post(target, "{}", "Idempotency-Key: {idem}"), wants: answers(nowhere)})
 	}
 	for _, target := range []string{"/v1/deliveries/Bulk", "/v1/deliveries/bulk%2f", "/v1/deliveries/%62ulk", "/v1/deliveries/bulk%20"} {

@@ -25,7 +25,14 @@ type rule struct {
 	success      int
 	body         func() any
 	keyed        bool // takes an Idempotency-Key
+	sandboxOnly  bool // on live it is no address at all
+
+	// ready brings a record to where the call succeeds; the owner calls it.
+	ready func(owner *client, id string)
 }
+
+// isThere says whether a host has the operation.
+func (r rule) isThere(env string) bool { return env == sandbox || !r.sandboxOnly }
 
 // openToAll is the scope of what needs no key.
 const openToAll = "none"
@@ -54,6 +61,18 @@ var rules = []rule{
 	{method: "GET", path: "/deliveries", scope: "deliveries:read", success: 200},
 	{method: "GET", path: "/deliveries/{delivery_id}", scope: "deliveries:read", owner: ofApplications, kind: "dlv_", success: 200},
 	{method: "GET", path: "/deliveries/{delivery_id}/events", scope: "deliveries:read", owner: ofApplications, kind: "dlv_", success: 200},
+	{method: "POST", path: "/test-helpers/deliveries/{delivery_id}/simulation", scope: "deliveries:write", owner: ofApplications, kind: "dlv_",
+		success: 200, keyed: true, sandboxOnly: true, body: func() any { return m{"scenario": "delivered", "step_seconds": 300} },
+		ready: func(c *client, id string) { c.stop(id).is(200) }},
+	{method: "DELETE", path: "/test-helpers/deliveries/{delivery_id}/simulation", scope: "deliveries:write", owner: ofApplications, kind: "dlv_",
+		success: 200, keyed: true, sandboxOnly: true, body: func() any { return nil }},
+	{method: "POST", path: "/test-helpers/deliveries/{delivery_id}/transition", scope: "deliveries:write", owner: ofApplications, kind: "dlv_",
+		success: 200, keyed: true, sandboxOnly: true, body: func() any { return m{"status": "assigned"} },
+		ready: func(c *client, id string) {
+			if c.get("/deliveries/"+id).is(200).text("data.status") == "assigned" {
+				c.move(id, "failed").is(200) // and is tried again
+			}
+		}},
 	{method: "POST", path: "/deliveries/{delivery_id}/cancel", scope: "deliveries:write", owner: ofApplications, kind: "dlv_",
 		success: 200, keyed: true, body: func() any { return nil }},
 }

@@ -114,6 +114,7 @@ func (s storage) Read() ports.Readers {
 		Recipients:      between[ports.RecipientReader](s.Calls, mocks.NewMockRecipientReader(s.ctrl), r.Recipients),
 		PickupLocations: between[ports.PickupLocationReader](s.Calls, mocks.NewMockPickupLocationReader(s.ctrl), r.PickupLocations),
 		Deliveries:      between[ports.DeliveryReader](s.Calls, mocks.NewMockDeliveryReader(s.ctrl), r.Deliveries),
+		Simulations:     between[ports.SimulationReader](s.Calls, mocks.NewMockSimulationReader(s.ctrl), r.Simulations),
 	}
 }
 
@@ -127,6 +128,7 @@ func (s storage) InTx(ctx context.Context, fn func(context.Context, ports.Stores
 				PickupLocations: between[ports.PickupLocationStore](s.Calls, mocks.NewMockPickupLocationStore(s.ctrl), tx.PickupLocations),
 				Deliveries:      between[ports.DeliveryStore](s.Calls, mocks.NewMockDeliveryStore(s.ctrl), tx.Deliveries),
 				Bulks:           between[ports.BulkStore](s.Calls, mocks.NewMockBulkStore(s.ctrl), tx.Bulks),
+				Simulations:     between[ports.SimulationStore](s.Calls, mocks.NewMockSimulationStore(s.ctrl), tx.Simulations),
 			})
 		})
 	})
@@ -166,6 +168,10 @@ func between[T any](c *Calls, double, real T) T {
 		for i := range anything {
 			anything[i] = gomock.Any()
 		}
+		do := target.Call
+		if target.Type().IsVariadic() {
+			do = target.CallSlice
+		}
 		through := reflect.MakeFunc(target.Type(), func(args []reflect.Value) []reflect.Value {
 			results := make([]reflect.Value, target.Type().NumOut())
 			for i := range results {
@@ -173,7 +179,7 @@ func between[T any](c *Calls, double, real T) T {
 			}
 			last := len(results) - 1
 			err := c.call(args[0].Interface().(context.Context), method.Name, false, func() error {
-				copy(results, target.Call(args))
+				copy(results, do(args))
 				err, _ := results[last].Interface().(error)
 				return err
 			})

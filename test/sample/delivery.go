@@ -74,3 +74,22 @@ func BookingTo(t domain.Tenant, r domain.Recipient, a domain.Address, with ...fu
 		Recipient: r, Address: a, Delivery: delivery, Event: event,
 	}
 }
+
+// Plan is the longest scenario there is.
+func Plan(with ...func(*domain.Plan)) domain.Plan {
+	return build(domain.Plan{Scenario: domain.ScenarioFailedThenRetried, StepSeconds: 20}, with)
+}
+
+// SimulatedWrite books to a new recipient what a plan moves from the start.
+func SimulatedWrite(t domain.Tenant, with ...func(*domain.Plan)) ports.BookingWrite {
+	w := BookingWrite(t)
+	Simulate(w, with...)
+	return w
+}
+
+// Simulate starts the simulation of a delivery that is about to be booked.
+func Simulate(w ports.BookingWrite, with ...func(*domain.Plan)) {
+	if err := w.Delivery.StartSimulation(Plan(with...), w.Delivery.CreatedAt); err != nil {
+		panic(err)
+	}
+}

@@ -62,6 +62,12 @@ func (b booking) claim(ctx context.Context, w ports.BookingWrite) error {
 }
 
 func (b booking) storeDelivery(ctx context.Context, w ports.BookingWrite, row deliveryRow) error {
+	if w.Delivery.Simulating() {
+		// Before any row that others may wait for: many starts queue here.
+		if err := (simulations{b.session}).Enter(ctx, b.tenant); err != nil {
+			return err
+		}
+	}
 	if err := b.storeRecipient(ctx, w); err != nil {
 		return err
 	}

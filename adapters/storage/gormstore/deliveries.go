@@ -3,6 +3,7 @@ package gormstore
 import (
 	"context"
 	"errors"
+	"maps"
 
 	"gorm.io/gorm"
 
@@ -93,22 +94,31 @@ func (s deliveries) Owner(ctx context.Context, id domain.ID) (domain.Tenant, err
 // errNotLocked tells of a change that was decided on an older state.
 var errNotLocked = errors.New("gormstore: the delivery changed since it was read; lock it first")
 
-// Update finds the row only where it is at the event before this one, so that
-// a forgotten Lock shows as an error and not as a lost event.
-func (s deliveries) Update(ctx context.Context, t domain.Tenant, d *domain.Delivery, e domain.Event) error {
+// Update finds the row only where it is at the event before these, so that a
+// forgotten Lock shows as an error and not as a lost event.
+func (s deliveries) Update(ctx context.Context, t domain.Tenant, d *domain.Delivery, events ...domain.Event) error {
 	key, err := lookup(domain.PrefixDelivery, d.ID)
 	if err != nil {
 		return err
 	}
 	life := d.Lifecycle()
-	result := s.ofApplication(ctx, t).Model(&deliveryRow{}).
-		Where("id = ? AND last_sequence = ?", key, life.Sequence-1).
-		Updates(map[string]any{
-			"status":        string(life.Status),
-			"last_sequence": life.Sequence,
-			"picked_up_at":  optionalInstant(life.PickedUpAt),
-			"updated_at":    instantOf(life.UpdatedAt),
+	changes := map[string]any{
+		"status":        string(life.Status),
+		"last_sequence": life.Sequence,
+		"picked_up_at":  optionalInstant(life.PickedUpAt),
+		"updated_at":    instantOf(life.UpdatedAt),
+	}
+	if life.Simulation != nil {
+		var row deliveryRow
+		row.setSimulation(life.Simulation)
+		maps.Copy(changes, map[string]any{
+			"simulation_scenario": row.SimulationScenario, "simulation_status": row.SimulationStatus,
+			"simulation_step": row.SimulationStep, "simulation_step_seconds": row.SimulationStepSeconds,
+			"simulation_next_at": row.SimulationNextAt, "simulation_ends_at": row.SimulationEndsAt,
 		})
+	}
+	result := s.ofApplication(ctx, t).Model(&deliveryRow{}).
+		Where("id = ? AND last_sequence = ?", key, life.Sequence-len(events)).Updates(changes)
 	if result.Error != nil {
 		return s.engine.failed("update a delivery", result.Error)
 	}
@@ -118,6 +128,10 @@ func (s deliveries) Update(ctx context.Context, t domain.Tenant, d *domain.Deliv
 		}
 		return errNotLocked
 	}
-	row := newEventRow(e)
-	return s.engine.failed("insert an event", eventTable.insertInto(ctx, s.with(ctx), row, "").Error)
+	for _, e := range events {
+		if err := eventTable.insertInto(ctx, s.with(ctx), newEventRow(e), "").Error; err != nil {
+			return s.engine.failed("insert an event", err)
+		}
+	}
+	return nil
 }

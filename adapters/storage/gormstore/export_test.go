@@ -3,6 +3,9 @@ package gormstore
 import (
 	"context"
 	"database/sql"
+	"errors"
+
+	"gorm.io/gorm"
 
 	"waybill/domain"
 )
@@ -29,4 +32,13 @@ func OneAtATime(ctx context.Context, url string, work func(*sql.DB) error) error
 func CanStore(d *domain.Delivery) error {
 	_, err := newDeliveryRow(d)
 	return err
+}
+
+// WatchReads tells every statement that Read sends from now on, with its values.
+func (s *Store) WatchReads(see func(sql string, values []any)) error {
+	told := func(db *gorm.DB) { see(db.Statement.SQL.String(), db.Statement.Vars) }
+	return errors.Join(
+		s.read.Callback().Query().After("gorm:query").Register("watch", told),
+		s.read.Callback().Row().After("gorm:row").Register("watch", told),
+	)
 }

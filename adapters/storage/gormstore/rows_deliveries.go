@@ -42,6 +42,14 @@ type deliveryRow struct {
 	PickedUpAt          *instant
 	CreatedAt           instant
 	UpdatedAt           instant
+
+	// Null where no simulation was ever started; the last two also where none runs.
+	SimulationScenario    *string
+	SimulationStatus      *string
+	SimulationStep        *int
+	SimulationStepSeconds *int
+	SimulationNextAt      *instant
+	SimulationEndsAt      *instant
 }
 
 func (deliveryRow) TableName() string { return "deliveries" }
@@ -88,6 +96,7 @@ func newDeliveryRow(d *domain.Delivery) (deliveryRow, error) {
 	if d.ExternalID != "" {
 		row.ExternalID = &d.ExternalID
 	}
+	row.setSimulation(life.Simulation)
 	var err error
 	if row.GoodsValueMinor, err = minorUnits(d.Payment.GoodsValue, row.Currency); err != nil {
 		return deliveryRow{}, err
@@ -96,6 +105,25 @@ func newDeliveryRow(d *domain.Delivery) (deliveryRow, error) {
 		return deliveryRow{}, err
 	}
 	return row, nil
+}
+
+func (r *deliveryRow) setSimulation(s *domain.Simulation) {
+	if s == nil {
+		return
+	}
+	r.SimulationScenario, r.SimulationStatus = new(string(s.Scenario)), new(string(s.Status))
+	r.SimulationStep, r.SimulationStepSeconds = &s.Step, &s.StepSeconds
+	r.SimulationNextAt, r.SimulationEndsAt = optionalInstant(s.NextStepAt), optionalInstant(s.EndsAt())
+}
+
+func (r *deliveryRow) simulation() *domain.Simulation {
+	if r.SimulationScenario == nil {
+		return nil
+	}
+	return &domain.Simulation{
+		Scenario: domain.Scenario(*r.SimulationScenario), Status: domain.SimulationStatus(*r.SimulationStatus),
+		Step: *r.SimulationStep, StepSeconds: *r.SimulationStepSeconds, NextStepAt: optionalTime(r.SimulationNextAt),
+	}
 }
 
 func minorUnits(m *domain.Money, currency string) (*int64, error) {
@@ -166,6 +194,7 @@ func (r *deliveryRow) domain() *domain.Delivery {
 		Sequence:   r.LastSequence,
 		PickedUpAt: optionalTime(r.PickedUpAt),
 		UpdatedAt:  r.UpdatedAt.time,
+		Simulation: r.simulation(),
 	})
 }
 

@@ -40,6 +40,7 @@ func (s *Store) Read() ports.Readers {
 		Recipients:      recipients{sn},
 		PickupLocations: pickupLocations{sn},
 		Deliveries:      deliveries{sn},
+		Simulations:     simulations{sn},
 	}
 }
 
@@ -53,6 +54,7 @@ func (s *Store) stores(db *gorm.DB) ports.Stores {
 		PickupLocations: pickupLocations{sn},
 		Deliveries:      deliveries{sn},
 		Bulks:           bulks{sn},
+		Simulations:     simulations{sn},
 	}
 }
 

@@ -1,0 +1,45 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"waybill/adapters/httpapi/strictjson"
+	"waybill/domain"
+)
+
+var transitionShape = strictjson.Object{"status": strictjson.Leaf}
+
+// transitionTargets are the statuses that a delivery can be moved to.
+var transitionTargets = texts(domain.Statuses()[1:])
+
+func (a *API) transitionDelivery(c *call) (reply, error) {
+	r := strictjson.NewReader(c.body)
+	to, _ := r.Enum("status", strictjson.Required, transitionTargets)
+	if err := problems(r); err != nil {
+		return reply{}, err
+	}
+	return replyOf(a.Sandbox.Transition(c.Request.Context(), c.once(), c.id, domain.Status(to),
+		a.delivered("Delivery moved to "+to+".")))
+}
+
+func (a *API) startSimulation(c *call) (reply, error) {
+	r := strictjson.NewReader(c.body)
+	plan := readPlan(r)
+	if err := problems(r); err != nil {
+		return reply{}, err
+	}
+	message := "Simulation started."
+	if plan.Scenario == domain.ScenarioManual {
+		message = "Nothing moves the delivery by itself."
+	}
+	return replyOf(a.Sandbox.Start(c.Request.Context(), c.once(), c.id, *plan, a.delivered(message)))
+}
+
+func (a *API) stopSimulation(c *call) (reply, error) {
+	return replyOf(a.Sandbox.Stop(c.Request.Context(), c.once(), c.id, a.delivered("Nothing moves the delivery by itself any more.")))
+}
+
+// delivered answers 200 with a delivery as it is now.
+func (a *API) delivered(message string) func(*domain.Delivery) domain.Answer {
+	return func(d *domain.Delivery) domain.Answer { return answer(http.StatusOK, "", message, a.view(d)) }
+}

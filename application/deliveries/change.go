@@ -1,0 +1,94 @@
+package deliveries
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"waybill/application/idempotency"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// Decision changes a delivery by the rules of the domain and returns the events
+// of it, or refuses.
+type Decision func(d *domain.Delivery) ([]domain.Event, error)
+
+// Change is how a delivery that exists is changed, whoever does it: under its
+// lock, so that of two at the same moment the second decides on the outcome of
+// the first; together with its events; and with the count of the application's
+// running simulations following. Where the decision changes nothing, nothing is
+// written. It belongs in a transaction that has locked no delivery yet.
+func Change(ctx context.Context, tx ports.Stores, t domain.Tenant, id domain.ID, now time.Time, decide Decision) (*domain.Delivery, error) {
+	if t.Environment == domain.Sandbox {
+		if err := tx.Simulations.Lock(ctx, t); err != nil {
+			return nil, err
+		}
+	}
+	d, err := tx.Deliveries.Lock(ctx, t, id)
+	if err != nil {
+		return nil, err
+	}
+	before, ran := d.Lifecycle(), d.Simulating()
+	events, err := decide(d)
+	if err != nil {
+		return nil, err
+	}
+	if d.Lifecycle() == before {
+		return d, nil
+	}
+	switch runs := d.Simulating(); {
+	case runs && !ran:
+		err = SimulationLimit(ctx, tx.Simulations, t, now, tx.Simulations.Enter(ctx, t))
+	case ran && !runs:
+		err = tx.Simulations.Leave(ctx, t)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d, tx.Deliveries.Update(ctx, t, d, events...)
+}
+
+// ChangeOnce is Change for a request of the API. One without a key whose commit
+// got no answer finds its own change there, and does not take it for another's.
+func (d *Deliveries) ChangeOnce(ctx context.Context, req idempotency.Request, id domain.ID,
+	decide Decision, answer func(*domain.Delivery) domain.Answer,
+) (idempotency.Result, error) {
+	return d.gate.Once(ctx, req, func(context.Context) (idempotency.Attempt, error) {
+		var tried *domain.Delivery // as the attempt before meant to leave it
+		decideOnce := func(found *domain.Delivery) ([]domain.Event, error) {
+			if tried != nil && same(found, tried) {
+				return nil, nil
+			}
+			return decide(found)
+		}
+		return func(ctx context.Context, key domain.KeyRecord) (domain.Answer, error) {
+			return d.gate.InTx(ctx, req.Tenant, key, func(ctx context.Context, tx ports.Stores) (domain.Answer, error) {
+				changed, err := Change(ctx, tx, req.Tenant, id, d.clock.Now(), decideOnce)
+				if err != nil {
+					return domain.Answer{}, err
+				}
+				tried = changed
+				return answer(changed), nil
+			})
+		}, nil
+	})
+}
+
+// same reports whether both are at one moment of one life.
+func same(a, b *domain.Delivery) bool {
+	return a.Lifecycle().Sequence == b.Lifecycle().Sequence && a.UpdatedAt().Equal(b.UpdatedAt()) && a.Simulating() == b.Simulating()
+}
+
+// SimulationLimit turns ports.ErrSimulationLimit into SIMULATION_LIMIT with the
+// time until a simulation ends, and passes on any other error.
+func SimulationLimit(ctx context.Context, r ports.SimulationReader, t domain.Tenant, now time.Time, err error) error {
+	if !errors.Is(err, ports.ErrSimulationLimit) {
+		return err
+	}
+	_, firstEnd, err := r.Load(ctx, t)
+	if err != nil {
+		return err
+	}
+	return domain.SimulationLimit(firstEnd.Sub(now))
+}

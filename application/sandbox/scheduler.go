@@ -1,0 +1,170 @@
+package sandbox
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"waybill/ports"
+)
+
+const (
+	// lookEvery is how often the storage is asked what comes due, and lookAhead
+	// how far: further than to the end of the next look, so that a step that is
+	// planned in time is rung for in time.
+	lookEvery = 200 * time.Millisecond
+	lookAhead = 2 * time.Second
+	// lookBatch bounds one look; the earliest come first.
+	lookBatch = 5000
+	// lookTimeout ends a look at a storage that says nothing at all.
+	lookTimeout = 5 * time.Second
+	// ringAgain is how long a step may stay due after it was rung for until it
+	// is taken for lost.
+	ringAgain = 2 * time.Second
+	// ringers is how many rings are under way at a time.
+	ringers = 8
+)
+
+// Scheduler rings for steps when they are due. Any number of processes may run
+// one: a step that is rung for twice happens once.
+type Scheduler struct {
+	storage ports.Storage
+	queue   ports.Queue
+	clock   ports.Clock
+	log     *slog.Logger
+}
+
+// NewScheduler makes a scheduler.
+func NewScheduler(s ports.Storage, q ports.Queue, c ports.Clock, log *slog.Logger) *Scheduler {
+	return &Scheduler{storage: s, queue: q, clock: c, log: log}
+}
+
+// Run rings until ctx ends, and has stopped everything when it returns. Looking
+// and ringing go on beside each other, so that a slow storage delays no step
+// that is planned already, and a slow queue no look.
+func (s *Scheduler) Run(ctx context.Context) {
+	var working sync.WaitGroup
+	defer working.Wait()
+	looks, rings := make(chan []ports.DueStep), make(chan ports.DueStep)
+	working.Go(func() { s.look(ctx, looks) })
+	for range ringers {
+		working.Go(func() { s.ring(ctx, rings) })
+	}
+
+	var planned plan
+	alarm := time.NewTimer(0)
+	defer alarm.Stop()
+	for {
+		// Asked anew every time: the clock may be set, and time has passed since
+		// the steps were read.
+		step, wait, some := planned.next(s.clock.Now())
+		var ring chan<- ports.DueStep // nil: nothing is due
+		if some && wait <= 0 {
+			ring = rings
+		} else if some {
+			alarm.Reset(wait)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case steps := <-looks:
+			planned.renew(steps, s.clock.Now())
+		case ring <- step:
+			planned.rang(s.clock.Now())
+		case <-alarm.C:
+		}
+	}
+}
+
+// look passes on what is due soon, again and again.
+func (s *Scheduler) look(ctx context.Context, to chan<- []ports.DueStep) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	failing := false
+	for {
+		steps, err := s.due(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if failing = s.note(ctx, err, failing); !failing {
+			select {
+			case <-ctx.Done():
+				return
+			case to <- steps:
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (s *Scheduler) due(ctx context.Context) ([]ports.DueStep, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	return s.storage.Read().Simulations.Due(ctx, s.clock.Now().Add(lookAhead), lookBatch)
+}
+
+// note logs when looking begins to fail and when it works again.
+func (s *Scheduler) note(ctx context.Context, err error, failing bool) bool {
+	switch {
+	case err != nil && !failing:
+		s.log.WarnContext(ctx, "simulations wait: due steps cannot be read", "error", err)
+	case err == nil && failing:
+		s.log.InfoContext(ctx, "simulations go on")
+	}
+	return err != nil
+}
+
+// ring passes what is due to the queue.
+func (s *Scheduler) ring(ctx context.Context, due <-chan ports.DueStep) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case step := <-due:
+			// A ring that fails is one that is lost: it is rung again.
+			if err := s.queue.Ring(ctx, ports.LaneSimulation, stepID(step)); err != nil && ctx.Err() == nil {
+				s.log.DebugContext(ctx, "ring failed", "step", stepID(step), "error", err)
+			}
+		}
+	}
+}
+
+// plan is what was due soon at the last look. It is never more than that, so
+// that its size is bounded however long nobody answers a ring.
+type plan struct {
+	waiting []ports.DueStep             // to be rung for, the earliest first
+	rung    map[ports.DueStep]time.Time // when somebody last began to ring for it
+}
+
+// next is the step to ring for next and how long that has to wait.
+func (p *plan) next(now time.Time) (step ports.DueStep, wait time.Duration, some bool) {
+	if len(p.waiting) == 0 {
+		return ports.DueStep{}, 0, false
+	}
+	return p.waiting[0], p.waiting[0].DueAt.Sub(now), true
+}
+
+// rang notes that the next step was passed to a ringer.
+func (p *plan) rang(now time.Time) {
+	p.rung[p.waiting[0]] = now
+	p.waiting = p.waiting[1:]
+}
+
+// renew replaces the plan with a look. What was rung for a moment ago is left
+// in peace: its handler may be at work, or the look be older than the ring.
+func (p *plan) renew(steps []ports.DueStep, now time.Time) {
+	renewed := plan{rung: make(map[ports.DueStep]time.Time)}
+	for _, step := range steps {
+		if at, known := p.rung[step]; known && now.Sub(at).Abs() < ringAgain {
+			renewed.rung[step] = at
+			continue
+		}
+		renewed.waiting = append(renewed.waiting, step)
+	}
+	*p = renewed
+}

@@ -1,0 +1,533 @@
+package sandbox_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"waybill/application/sandbox"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+const (
+	// A look comes so often, and a ring that was lost is rung again after so long.
+	look      = 200 * time.Millisecond
+	ringAgain = 2 * time.Second
+)
+
+// world is what a scheduler lives in: a storage with due steps and a queue that
+// rings. It is a bubble's, so that times are exact.
+type world struct {
+	ports.Storage
+	logged lockedBuilder
+	clock  ports.Clock
+	began  time.Time
+	// look goes around every look, and answer around every ring; nil: all is well.
+	look   func(ctx context.Context) error
+	answer func(ctx context.Context, id string) error
+
+	mu      sync.Mutex
+	steps   []ports.DueStep
+	rings   []rung
+	ringing int // at this moment
+	most    int // at a time
+}
+
+type rung struct {
+	id string
+	at time.Duration // since the beginning
+}
+
+// inWorld plays on a running scheduler, which has ended when it returns.
+func inWorld(t *testing.T, play func(t *testing.T, w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{clock: wall{}, began: time.Now()}
+		play(t, w)
+	})
+}
+
+// run starts a scheduler; stop ends it and waits for that.
+func (w *world) run(t *testing.T) (stop func()) {
+	log := slog.New(slog.NewTextHandler(&w.logged, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	scheduler := sandbox.NewScheduler(w, w, w.clock, log)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		scheduler.Run(ctx)
+	}()
+	return func() {
+		cancel()
+		asked := time.Now()
+		<-ended
+		if took := time.Since(asked); took != 0 {
+			t.Errorf("it took %v to end", took)
+		}
+	}
+}
+
+func (w *world) Read() ports.Readers { return ports.Readers{Simulations: reader{world: w}} }
+
+type reader struct {
+	ports.SimulationReader
+	world *world
+}
+
+func (r reader) Due(ctx context.Context, by time.Time, limit int) ([]ports.DueStep, error) {
+	if r.world.look != nil {
+		if err := r.world.look(ctx); err != nil {
+			return nil, err
+		}
+	}
+	r.world.mu.Lock()
+	defer r.world.mu.Unlock()
+	n := 0
+	for n < len(r.world.steps) && n < limit && !r.world.steps[n].DueAt.After(by) {
+		n++
+	}
+	return slices.Clone(r.world.steps[:n]), nil
+}
+
+func (w *world) Run(context.Context, map[ports.Lane]ports.Handler) error {
+	panic("not for a scheduler")
+}
+
+func (w *world) Ring(ctx context.Context, lane ports.Lane, id string) error {
+	w.mu.Lock()
+	if lane != ports.LaneSimulation {
+		panic(lane)
+	}
+	w.rings = append(w.rings, rung{id, time.Since(w.began)})
+	w.ringing++
+	w.most = max(w.most, w.ringing)
+	w.mu.Unlock()
+	defer func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.ringing--
+	}()
+	if w.answer != nil {
+		return w.answer(ctx, id)
+	}
+	w.done(id)
+	return nil
+}
+
+// add makes steps due at times since the beginning, numbered from 0 on.
+func (w *world) add(due ...time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, d := range due {
+		w.steps = append(w.steps, ports.DueStep{Delivery: domain.ID(fmt.Sprintf("dlv_%05d", len(w.steps))), DueAt: domain.Millis(w.began.Add(d))})
+	}
+	slices.SortStableFunc(w.steps, func(a, b ports.DueStep) int { return a.DueAt.Compare(b.DueAt) })
+}
+
+// done takes a step out, as its handler does, or a stop.
+func (w *world) done(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.steps = slices.DeleteFunc(w.steps, func(s ports.DueStep) bool { return nameOf(s) == id })
+}
+
+func nameOf(s ports.DueStep) string { return stepID(s.Delivery, s.Done) }
+
+func name(i int) string { return stepID(domain.ID(fmt.Sprintf("dlv_%05d", i)), 0) }
+
+// heard is every ring so far, in the order of the IDs.
+func (w *world) heard() []rung {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	rings := slices.Clone(w.rings)
+	slices.SortFunc(rings, func(a, b rung) int { return cmp.Or(strings.Compare(a.id, b.id), cmp.Compare(a.at, b.at)) })
+	return rings
+}
+
+func wantRings(t *testing.T, got []rung, want ...rung) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("rung %v, want %v", got, want)
+	}
+}
+
+func TestAStepIsRungForAtItsTimeAndNotBefore(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		due := []time.Duration{0, time.Millisecond, 50 * time.Millisecond, 500 * time.Millisecond, 500 * time.Millisecond, 1999 * time.Millisecond, 2 * time.Second, 2300 * time.Millisecond, 7 * time.Second}
+		w.add(due...)
+		defer w.run(t)()
+		time.Sleep(30 * time.Second) // what is done is not rung for again
+		var want []rung
+		for i, d := range due {
+			want = append(want, rung{name(i), d})
+		}
+		wantRings(t, w.heard(), want...)
+	})
+}
+
+func TestAStepThatComesUpLateIsRungForAtTheNextLook(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		defer w.run(t)()
+		time.Sleep(3*time.Second + 10*time.Millisecond)
+		w.add(3 * time.Second) // overdue as it comes
+		time.Sleep(5 * time.Second)
+		wantRings(t, w.heard(), rung{name(0), 3*time.Second + look})
+	})
+}
+
+func TestWhatWasMissedIsRungForAtOnceAfterARestart(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		for i := range 300 {
+			w.add(-time.Duration(i) * time.Minute)
+		}
+		defer w.run(t)()
+		time.Sleep(time.Millisecond)
+		heard := w.heard()
+		if len(heard) != 300 || heard[0].id == heard[1].id {
+			t.Fatalf("%d rings", len(heard))
+		}
+		for _, r := range heard {
+			if r.at != 0 {
+				t.Errorf("%s was rung for at %v", r.id, r.at)
+			}
+		}
+	})
+}
+
+func TestWhatIsStoppedInTimeIsNotRungFor(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		w.add(1500*time.Millisecond, 1500*time.Millisecond)
+		defer w.run(t)()
+		time.Sleep(time.Second + time.Millisecond)
+		w.done(name(0))
+		time.Sleep(5 * time.Second)
+		wantRings(t, w.heard(), rung{name(1), 1500 * time.Millisecond})
+	})
+}
+
+func TestARingThatIsLostIsRungAgain(t *testing.T) {
+	t.Parallel()
+	for what, failure := range map[string]error{"the queue forgot it": nil, "the queue refused it": errors.New("no bell")} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, func(t *testing.T, w *world) {
+				times := 0
+				w.answer = func(_ context.Context, id string) error {
+					if times++; times < 4 {
+						return failure
+					}
+					w.done(id)
+					return nil
+				}
+				w.add(time.Second)
+				defer w.run(t)()
+				time.Sleep(30 * time.Second)
+				heard := w.heard()
+				if len(heard) != 4 || heard[0].at != time.Second {
+					t.Fatalf("rung %v", heard)
+				}
+				for i, r := range heard[1:] {
+					if after := r.at - heard[i].at; after < ringAgain || after > ringAgain+look {
+						t.Errorf("rung again after %v", after)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A handler that takes its time is not rung for anew at every look.
+func TestWhatIsRungForIsLeftInPeace(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		w.answer = func(_ context.Context, id string) error {
+			time.AfterFunc(ringAgain-time.Millisecond, func() { w.done(id) })
+			return nil
+		}
+		w.add(time.Second)
+		defer w.run(t)()
+		time.Sleep(30 * time.Second)
+		wantRings(t, w.heard(), rung{name(0), time.Second})
+	})
+}
+
+func TestAStorageThatIsDownIsToldOnceAndWhatIsPlannedGoesOn(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		broken := errors.New("the disk is on fire")
+		down := func() bool { since := time.Since(w.began); return since >= time.Second && since < 6*time.Second }
+		w.look = func(context.Context) error {
+			if down() {
+				return broken
+			}
+			return nil
+		}
+		w.add(1300*time.Millisecond, 2500*time.Millisecond, 5*time.Second, 9*time.Second)
+		defer w.run(t)()
+		time.Sleep(20 * time.Second)
+		// The second is in sight of the last look that succeeds, the third is not.
+		wantRings(t, w.heard(), rung{name(0), 1300 * time.Millisecond}, rung{name(1), 2500 * time.Millisecond},
+			rung{name(2), 6 * time.Second}, rung{name(3), 9 * time.Second})
+		logged := w.logged.String()
+		if strings.Count(logged, "level=WARN") != 1 || strings.Count(logged, "level=INFO") != 1 || strings.Count(logged, "\n") != 2 ||
+			!strings.Contains(logged, broken.Error()) || strings.Index(logged, "WARN") > strings.Index(logged, "INFO") {
+			t.Errorf("logged\n%s", logged)
+		}
+	})
+}
+
+func TestAStorageThatHangsHoldsUpNothingThatIsPlanned(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		w.look = func(ctx context.Context) error {
+			if since := time.Since(w.began); since < time.Second || since >= 10*time.Second {
+				return nil
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		w.add(1500*time.Millisecond, 2700*time.Millisecond, 30*time.Second)
+		defer w.run(t)()
+		time.Sleep(20 * time.Second)
+		wantRings(t, w.heard(), rung{name(0), 1500 * time.Millisecond}, rung{name(1), 2700 * time.Millisecond})
+		if logged := w.logged.String(); strings.Count(logged, "level=WARN") != 1 || strings.Count(logged, "level=INFO") != 1 {
+			t.Errorf("logged\n%s", logged)
+		}
+	})
+}
+
+// The time that a look takes is no time by which the ring is late.
+func TestASlowLookMakesNoStepLate(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		w.look = func(ctx context.Context) error {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(700 * time.Millisecond):
+				return nil
+			}
+		}
+		w.add(800*time.Millisecond, 1234*time.Millisecond, 3*time.Second, 9*time.Second)
+		defer w.run(t)()
+		time.Sleep(20 * time.Second)
+		wantRings(t, w.heard(), rung{name(0), 800 * time.Millisecond}, rung{name(1), 1234 * time.Millisecond},
+			rung{name(2), 3 * time.Second}, rung{name(3), 9 * time.Second})
+	})
+}
+
+// shifted is a clock that is set while it runs.
+type shifted struct {
+	mu sync.Mutex
+	by time.Duration
+}
+
+func (s *shifted) Now() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return domain.Millis(time.Now().Add(s.by))
+}
+
+func (s *shifted) set(by time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.by = by
+}
+
+func TestAClockThatIsSetIsFollowed(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		by    time.Duration
+		first time.Duration // by the clock as it was
+	}{
+		"back":    {-10 * time.Second, 11500 * time.Millisecond},
+		"forward": {10 * time.Second, time.Second + look},
+	} {
+		inWorld(t, func(t *testing.T, w *world) {
+			clock := &shifted{}
+			w.clock = clock
+			w.add(1500 * time.Millisecond)
+			defer w.run(t)()
+			time.Sleep(time.Second + time.Millisecond)
+			clock.set(c.by)
+			time.Sleep(30 * time.Second)
+			if heard := w.heard(); len(heard) != 1 || heard[0].at != c.first {
+				t.Errorf("set %s it rang %v, want once at %v", what, heard, c.first)
+			}
+		})
+	}
+}
+
+func TestOfMoreThanOneLookTakesTheEarliestComeFirst(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		const steps, batch = 12_000, 5_000
+		due := make([]time.Duration, steps)
+		for i := range due {
+			due[i] = -time.Hour + time.Duration(i)*time.Millisecond
+		}
+		w.add(due...)
+		w.answer = func(_ context.Context, id string) error { return nil }
+		stop := w.run(t)
+		time.Sleep(look / 2)
+		heard := w.heard()
+		if len(heard) != batch || heard[0].id != name(0) || heard[batch-1].id != name(batch-1) {
+			t.Fatalf("%d rings, from %v to %v", len(heard), heard[0], heard[len(heard)-1])
+		}
+		w.mu.Lock()
+		w.steps = w.steps[batch:] // all of them are done
+		w.mu.Unlock()
+		time.Sleep(look)
+		w.mu.Lock()
+		w.steps = w.steps[batch:]
+		w.mu.Unlock()
+		time.Sleep(look)
+		stop()
+		for i, r := range w.heard() {
+			if r.id != name(i) || r.at != time.Duration(i/batch)*look {
+				t.Fatalf("ring %d is %v", i, r)
+			}
+		}
+		if n := len(w.heard()); n != steps {
+			t.Errorf("%d rings, want %d", n, steps)
+		}
+	})
+}
+
+// What nobody answers costs neither goroutines nor memory as time goes by. Not
+// parallel, for it counts goroutines.
+func TestAQueueThatIsDownIsWaitedForAndCostsNothing(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		const steps = 5_000
+		for range steps {
+			w.steps = append(w.steps, ports.DueStep{Delivery: domain.ID(fmt.Sprintf("dlv_%05d", len(w.steps))), DueAt: domain.Millis(w.began.Add(-time.Hour))})
+		}
+		down := func() bool { return time.Since(w.began) < time.Minute }
+		done := map[string]bool{}
+		w.answer = func(ctx context.Context, id string) error {
+			if !down() {
+				w.mu.Lock()
+				done[id] = true
+				w.mu.Unlock()
+				return nil
+			}
+			select { // as a queue does that cannot be reached
+			case <-ctx.Done():
+			case <-time.After(time.Second):
+			}
+			return errors.New("no bell")
+		}
+		before := runtime.NumGoroutine()
+		stop := w.run(t)
+		time.Sleep(time.Minute - time.Millisecond)
+		if n := runtime.NumGoroutine() - before; n > 20 {
+			t.Errorf("%d goroutines wait", n)
+		}
+		if w.most > 8 {
+			t.Errorf("%d rings at a time", w.most)
+		}
+		tried := map[string]time.Duration{}
+		for _, r := range w.heard() {
+			if last, known := tried[r.id]; known && r.at-last < ringAgain {
+				t.Fatalf("%s was rung for at %v and %v", r.id, last, r.at)
+			}
+			tried[r.id] = r.at
+		}
+		time.Sleep(2 * time.Second)
+		w.mu.Lock()
+		if len(done) != steps {
+			t.Errorf("two seconds after it is back, %d of %d are rung for", len(done), steps)
+		}
+		w.mu.Unlock()
+		stop()
+	})
+}
+
+func TestItEndsAtOnceWhateverIsUnderWay(t *testing.T) {
+	t.Parallel()
+	hangs := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	for what, ready := range map[string]func(*world){
+		"nothing": func(*world) {},
+		"a wait":  func(w *world) { w.add(time.Minute, 1500*time.Millisecond) },
+		"a look":  func(w *world) { w.look = hangs },
+		"rings": func(w *world) {
+			w.add(make([]time.Duration, 100)...)
+			w.answer = func(ctx context.Context, _ string) error { return hangs(ctx) }
+		},
+		"more than it takes": func(w *world) {
+			w.add(make([]time.Duration, 6000)...)
+			w.answer = func(ctx context.Context, _ string) error { return hangs(ctx) }
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, func(t *testing.T, w *world) {
+				ready(w)
+				stop := w.run(t)
+				time.Sleep(time.Second)
+				stop() // a goroutine that is left fails the test
+				if logged := w.logged.String(); logged != "" {
+					t.Errorf("logged %q", logged)
+				}
+			})
+		})
+	}
+}
+
+// All together, with a real storage: a simulation moves by itself, on time.
+func TestASimulationMovesByItself(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, s *scene) {
+		d := s.running(t, "failed_then_retried")
+		created := time.Now()
+		scheduler := sandbox.NewScheduler(s.storage, bell{s}, s.clock, slog.New(slog.NewTextHandler(&s.logged, nil)))
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			scheduler.Run(ctx)
+		}()
+		time.Sleep(100 * time.Second)
+		cancel()
+		<-ended
+		s.wantLife(t, d.ID, "created assigned picked_up in_transit failed assigned picked_up in_transit delivered")
+		s.WantRunning(t, s.tenant, 0)
+		for i, e := range s.events(t, d.ID)[1:] {
+			if due := d.CreatedAt.Add(time.Duration(i+1) * 10 * time.Second); !e.OccurredAt.Equal(due) {
+				t.Errorf("%s occurred at %v, due %v (created %v)", e.Type, e.OccurredAt, due, created)
+			}
+		}
+		for _, late := range s.lateness() {
+			if late != 0 {
+				t.Errorf("a step was %v late", late)
+			}
+		}
+		if logged := s.logged.String(); logged != "" {
+			t.Errorf("logged %q", logged)
+		}
+	})
+}
+
+// bell calls the handler at once.
+type bell struct{ s *scene }
+
+func (b bell) Ring(ctx context.Context, _ ports.Lane, id string) error {
+	b.s.simulator.Handle(ctx, id)
+	return nil
+}
+
+func (bell) Run(context.Context, map[ports.Lane]ports.Handler) error { panic("not for a scheduler") }

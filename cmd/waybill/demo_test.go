@@ -1,0 +1,326 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"waybill/domain"
+)
+
+// pasteable are the commands that an output shows, one text each.
+func pasteable(shown string) []string {
+	var commands []string
+	open := false
+	for line := range strings.Lines(shown) {
+		if line = strings.TrimSpace(line); !open && !strings.HasPrefix(line, "curl ") {
+			continue
+		}
+		if !open {
+			commands = append(commands, "")
+		}
+		command := &commands[len(commands)-1]
+		*command += line + "\n"
+		open = strings.HasSuffix(line, `\`)
+	}
+	return commands
+}
+
+func TestDemoPlaysALifeAndShowsEveryCall(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	_, vars := startDev(t, dir)
+	r := start(t, nil, "demo", "--data-dir", dir, "--step-seconds", "1")
+	eventually(t, "the first step is shown", func() bool { return strings.Contains(r.stdout.String(), "  assigned\n") })
+	if shown := r.stdout.String(); strings.Contains(shown, "  delivered\n") {
+		t.Errorf("the events come at the end:\n%s", shown)
+	}
+	if code := r.wait(t); code != exitOK || r.stderr.String() != "" {
+		t.Fatalf("exit code %d\n%s", code, r.stderr.String())
+	}
+	shown := r.stdout.String()
+	if strings.Contains(shown, vars["WAYBILL_TEST_KEY"]) || strings.Contains(shown, "\x1b") || !strings.Contains(shown, ". "+dir+"/dev.env\n") {
+		t.Errorf("a key or a colour is in it, or the way to the key is not:\n%s", shown)
+	}
+	at := 0
+	for _, want := range []string{
+		"/quotes", "-> 200: ", " GHS, ", " km (straight_line)", "/deliveries \\", "-> 201: dlv_", " is booked, reference ",
+		"/simulation \\", "-> 200: running, 4 steps, the first at ", "/events \\",
+		"  booked\n", "  assigned\n", "  picked_up\n", "  in_transit\n", "  delivered\n", "\ndelivered after ", "the simulation is completed",
+		"waybill trigger failed_then_retried --wait --data-dir " + dir + " ",
+	} {
+		next := strings.Index(shown[at:], want)
+		if next < 0 {
+			t.Fatalf("%q is missing or in another place:\n%s", want, shown)
+		}
+		at += next
+	}
+
+	curl, err := exec.LookPath("curl")
+	if err != nil {
+		t.Skip("no curl to paste the calls for")
+	}
+	commands := pasteable(shown)
+	if len(commands) != 5 {
+		t.Fatalf("%d calls are shown:\n%s", len(commands), shown)
+	}
+	var id string
+	for i, want := range []string{
+		`"fee":`, `"status":"booked"`, `"status":"running"`, `"status":"delivered"`, `"sequence":5`,
+	} {
+		paste := exec.CommandContext(t.Context(), "sh", "-c", commands[i])
+		paste.Env = []string{"PATH=" + filepath.Dir(curl), "WAYBILL_TEST_KEY=" + vars["WAYBILL_TEST_KEY"]}
+		out, err := paste.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%v\n%s\n%s", err, commands[i], out)
+		}
+		if booked := regexp.MustCompile(`"id":"(dlv_\w+)"`).FindSubmatch(out); booked != nil {
+			if id == "" {
+				id = string(booked[1]) // the one of the demo: the key of the call is the same
+			}
+			if id != string(booked[1]) || !strings.Contains(shown, id) {
+				t.Errorf("another delivery was booked: %s", out)
+			}
+		}
+	}
+}
+
+func TestDemoWithJSONPrintsTheWholeLifeAsOneValue(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	startDev(t, dir)
+	v := inDir[struct {
+		Quote, Delivery object
+		Events          []object
+	}](t, dir, "demo", "--scenario", "cod_refused", "--step-seconds", "1")
+	if v.Quote["fee"] == nil || v.Delivery["status"] != "failed" || len(v.Events) != 5 || v.Events[4]["reason_code"] != "cod_refused" {
+		t.Errorf("%+v", v)
+	}
+}
+
+// A stranger's sandbox is called with what the environment or a file holds.
+func TestDemoFindsTheSandboxInTheEnvironment(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	_, vars := startDev(t, dir)
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, []byte(vars["WAYBILL_TEST_KEY"]+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	address, key := "WAYBILL_SANDBOX_URL="+vars["WAYBILL_SANDBOX_URL"], "WAYBILL_TEST_KEY="+vars["WAYBILL_TEST_KEY"]
+	for name, c := range map[string]struct{ environ, args []string }{
+		"variables":                 {[]string{address, key}, nil},
+		"variable with a file":      {[]string{address, "WAYBILL_TEST_KEY_FILE=" + file}, nil},
+		"flags":                     {[]string{"WAYBILL_SANDBOX_URL=http://127.0.0.1:1/v1", "WAYBILL_TEST_KEY=x"}, []string{"--url", vars["WAYBILL_SANDBOX_URL"] + "/", "--key-file", file}},
+		"a directory that is named": {[]string{"WAYBILL_SANDBOX_URL=http://127.0.0.1:1/v1", "WAYBILL_TEST_KEY=x"}, []string{"--data-dir", dir}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if o := command(t, c.environ, append([]string{"demo", "--scenario", "manual"}, c.args...)...); o.code != exitOK || strings.Contains(o.stdout, vars["WAYBILL_TEST_KEY"]) {
+				t.Errorf("exit code %d\n%s%s", o.code, o.stdout, o.stderr)
+			}
+		})
+	}
+}
+
+func TestDemoTellsWhatItNeeds(t *testing.T) {
+	t.Parallel()
+	calls := new(atomic.Int32)
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls.Add(1) }))
+	t.Cleanup(elsewhere.Close)
+	live, test := domain.MakeAPIKey(domain.Live, [32]byte{}), domain.MakeAPIKey(domain.Sandbox, [32]byte{})
+	gone, empty := t.TempDir(), t.TempDir()
+	if err := writeEnvFile(dataDir(gone).devEnv(), "", []variable{{sandboxURLEnv, "http://127.0.0.1:1/v1"}, {testKeyEnv, test}}); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		environ, args []string
+		code          int
+		want          []string
+	}{
+		"no directory":           {nil, []string{"--data-dir", empty}, exitFailure, []string{"error: there is no " + empty + "/dev.env\n", "fix:      make run (or waybill dev)"}},
+		"not running":            {nil, []string{"--data-dir", gone}, exitFailure, []string{"error: nothing runs at http://127.0.0.1:1/v1\n", "used for: the sandbox API (WAYBILL_SANDBOX_URL in " + gone + "/dev.env)", "make run"}},
+		"many, not running":      {nil, []string{"--data-dir", gone, "--deliveries", "300"}, exitFailure, []string{"error: nothing runs at http://127.0.0.1:1/v1\n"}},
+		"the key of another":     {nil, []string{"--data-dir", gone, "--url", elsewhere.URL + "/v1"}, exitFailure, []string{"error: there is no key for " + elsewhere.URL + "/v1\n", "--key-file FILE"}},
+		"not Waybill":            {[]string{testKeyEnv + "=" + test}, []string{"--url", elsewhere.URL + "/v1"}, exitFailure, []string{"is not Waybill: 200 OK, no Content-Type", "--url"}},
+		"a live key":             {[]string{testKeyEnv + "=" + live}, []string{"--url", elsewhere.URL + "/v1"}, exitFailure, []string{"error: that is a live key", "used for: the sandbox API (WAYBILL_TEST_KEY)"}},
+		"half a key":             {[]string{testKeyEnv + "=" + test[:30]}, []string{"--url", elsewhere.URL + "/v1"}, exitFailure, []string{"error: that is no API key, or not a whole one"}},
+		"no file":                {nil, []string{"--url", elsewhere.URL + "/v1", "--key-file", "/none"}, exitFailure, []string{"error: the key cannot be read", "(--key-file)"}},
+		"no address":             {nil, []string{"--url", "127.0.0.1:8081/v1"}, exitFailure, []string{"error: that is no address of a sandbox: --url"}},
+		"an address without /v1": {[]string{sandboxURLEnv + "=http://127.0.0.1:8081"}, nil, exitFailure, []string{"error: that is no address of a sandbox: WAYBILL_SANDBOX_URL"}},
+		"a password in it":       {[]string{sandboxURLEnv + "=http://u:hunter22@127.0.0.1/v1"}, nil, exitFailure, []string{"error: that is no address of a sandbox: WAYBILL_SANDBOX_URL"}},
+		"no such scenario":       {nil, []string{"--scenario", "deliverd"}, exitUsage, []string{`error: "deliverd" is no scenario; did you mean delivered?`, "failed_then_retried", "fix:      waybill demo --help"}},
+		"too fast":               {nil, []string{"--step-seconds", "0"}, exitUsage, []string{"error: --step-seconds is 0; it is 1 to 300\n"}},
+		"none":                   {nil, []string{"--deliveries", "0"}, exitUsage, []string{"error: --deliveries is 0; it is 1 to 10000\n"}},
+		"too many":               {nil, []string{"--deliveries", "10001"}, exitUsage, []string{"error: --deliveries is 10001; it is 1 to 10000\n"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := command(t, c.environ, append([]string{"demo"}, c.args...)...)
+			for _, want := range c.want {
+				if o.code != c.code || !strings.Contains(o.stderr, want) {
+					t.Errorf("exit code %d without %q\n%s", o.code, want, o.stderr)
+				}
+			}
+			if shown := o.stdout + o.stderr; strings.Contains(shown, "hunter22") || strings.Contains(shown, test[:30]) || strings.Contains(shown, live) {
+				t.Errorf("a secret shows in\n%s", shown)
+			}
+		})
+	}
+	if calls.Load() != 1 { // by "not Waybill"
+		t.Errorf("the stranger was called %d times", calls.Load())
+	}
+}
+
+// flaky is a sandbox behind a network that loses an answer and a server that
+// is busy: the first calls of a bulk each meet something else.
+func flaky(t *testing.T, sandbox string) (baseURL string, sent *sync.Map) {
+	t.Helper()
+	target, err := url.Parse(strings.TrimSuffix(sandbox, "/v1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	through := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
+	var calls atomic.Int32
+	sent = new(sync.Map)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if before, again := sent.LoadOrStore(r.Header.Get("Idempotency-Key"), string(body)); again && before != string(body) {
+			t.Error("another body under the same key")
+		}
+		switch calls.Add(1) {
+		case 1:
+			r.Header.Set("X-Sandbox-Error", "RATE_LIMIT_EXCEEDED")
+		case 2:
+			r.Header.Set("X-Sandbox-Error", "IDEMPOTENCY_IN_PROGRESS")
+		case 3:
+			r.Header.Set("X-Sandbox-Error", "INTERNAL_SERVER_ERROR")
+		case 4, 5: // booked, and nobody hears of it
+			through.ServeHTTP(httptest.NewRecorder(), r)
+			panic(http.ErrAbortHandler)
+		}
+		through.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + "/v1", sent
+}
+
+func TestManyDeliveriesAreBookedOnceEachWhateverIsLost(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	_, vars := startDev(t, dir)
+	address, sent := flaky(t, vars["WAYBILL_SANDBOX_URL"])
+	o := command(t, []string{"WAYBILL_TEST_KEY=" + vars["WAYBILL_TEST_KEY"]}, "demo", "--url", address, "--deliveries", "230", "--json")
+	if o.code != exitOK || o.stderr != "" {
+		t.Fatalf("exit code %d\n%s", o.code, o.stderr)
+	}
+	var v manyView
+	if err := json.Unmarshal([]byte(o.stdout), &v); err != nil {
+		t.Fatal(err)
+	}
+	// The two calls without an answer net/http may have repeated by itself.
+	if v.Deliveries != 230 || v.Created != 230 || v.Failed != 0 || len(v.Failures) != 0 || v.Requests != 3 || v.Repeated < 3 || v.Seconds <= 0 || v.PerSecond <= 0 {
+		t.Errorf("%+v", v)
+	}
+	keys := 0
+	sent.Range(func(any, any) bool { keys++; return true })
+	if keys != 3 {
+		t.Errorf("%d keys for 3 requests", keys)
+	}
+	found, cursor := map[string]bool{}, ""
+	for {
+		_, page := call(t, "GET", vars["WAYBILL_SANDBOX_URL"]+"/deliveries?limit=100"+cursor, vars["WAYBILL_TEST_KEY"], "")
+		for _, d := range page["data"].([]any) {
+			found[d.(object)["external_id"].(string)] = true
+		}
+		next, more := page["meta"].(object)["next_cursor"].(string)
+		if !more {
+			break
+		}
+		cursor = "&cursor=" + url.QueryEscape(next)
+	}
+	for n := range 230 {
+		if !found[fmt.Sprintf("%s-%d", v.Prefix, n+1)] {
+			t.Errorf("delivery %d is missing", n+1)
+		}
+	}
+	if len(found) != 230 {
+		t.Errorf("%d deliveries", len(found))
+	}
+}
+
+func TestManyDeliveriesAreTalliedByTheirErrors(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	_, vars := startDev(t, dir)
+	o := command(t, nil, "demo", "--data-dir", dir, "--deliveries", "130", "--scenario", "delivered", "--step-seconds", "300")
+	if o.code != exitFailure || !strings.HasSuffix(o.stderr, "error: 30 of 130 deliveries were refused\n") {
+		t.Errorf("exit code %d\n%s", o.code, o.stderr)
+	}
+	for _, want := range []string{"2 requests like this one", "Created      100 of 130\n", "Refused      30", "SIMULATION_LIMIT\n", "Per second ", "Requests     2, and 0 sent again\n"} {
+		if !strings.Contains(o.stdout, want) {
+			t.Errorf("%q is missing in\n%s", want, o.stdout)
+		}
+	}
+	if lines := strings.Split(o.stderr, "\n"); !strings.HasPrefix(lines[0], "booking: ") || !strings.Contains(o.stderr, "booking: 130 of 130\n") || strings.ContainsAny(o.stderr, "\r\x1b") {
+		t.Errorf("progress is shown as %q", o.stderr)
+	}
+	if strings.Contains(o.stdout, vars["WAYBILL_TEST_KEY"]) {
+		t.Error("the key shows")
+	}
+	// The request that is shown may be sent, too.
+	if curl, err := exec.LookPath("curl"); err == nil {
+		paste := exec.CommandContext(t.Context(), "sh", "-c", strings.ReplaceAll(pasteable(o.stdout)[0], `"delivered"`, `"manual"`))
+		paste.Env = []string{"PATH=" + filepath.Dir(curl), "WAYBILL_TEST_KEY=" + vars["WAYBILL_TEST_KEY"]}
+		if out, err := paste.CombinedOutput(); err != nil || !strings.Contains(string(out), `"created":1,"failed":0`) {
+			t.Errorf("%v\n%s", err, out)
+		}
+	}
+}
+
+// A batch that is refused as a whole ends the demo, with what was done until then.
+func TestARefusedBatchEndsTheDemo(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int32
+	sandbox := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if calls.Add(1) == 1 {
+			_, _ = io.WriteString(w, `{"success":true,"data":{"created":100,"failed":0,"results":[]}}`)
+			return
+		}
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = io.WriteString(w, `{"success":false,"message":"The key was revoked.","error":{"code":"API_KEY_REVOKED"}}`)
+	}))
+	defer sandbox.Close()
+	key := domain.MakeAPIKey(domain.Sandbox, [32]byte{})
+	o := command(t, []string{"WAYBILL_TEST_KEY=" + key}, "demo", "--url", sandbox.URL+"/v1", "--deliveries", "2000")
+	if o.code != exitFailure || !strings.HasSuffix(o.stderr, "error: The key was revoked.\n  set in:   WAYBILL_TEST_KEY\n") || !strings.Contains(o.stdout, "Created      100 of 2000\n") {
+		t.Errorf("exit code %d\n%s%s", o.code, o.stdout, o.stderr)
+	}
+	if calls.Load() > 1+2*bulksAtOnce {
+		t.Errorf("%d calls were made", calls.Load())
+	}
+}
+
+func TestACtrlCEndsTheDemoAndTellsWhatGoesOn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	startDev(t, dir)
+	r := start(t, nil, "demo", "--data-dir", dir, "--step-seconds", "300")
+	eventually(t, "it follows", func() bool { return strings.Contains(r.stdout.String(), "  booked\n") })
+	r.stop()
+	if code := r.wait(t); code != exitFailure || r.stderr.String() != "error: interrupted: the delivery goes on without us\n" {
+		t.Errorf("exit code %d\n%s", code, r.stderr.String())
+	}
+}

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"waybill/adapters/opsapi"
+	"waybill/adapters/queue/memqueue"
+	"waybill/ports"
+)
+
+// diary is what happened to a process, in its order.
+type diary struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (d *diary) note(line string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lines = append(d.lines, line)
+}
+
+func (d *diary) all() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.lines)
+}
+
+// silence is a listener that nobody ever calls.
+type silence struct {
+	closed  chan struct{}
+	closing func()
+}
+
+func newSilence(closing func()) *silence {
+	s := &silence{closed: make(chan struct{})}
+	s.closing = sync.OnceFunc(func() { closing(); close(s.closed) })
+	return s
+}
+
+func (s *silence) Accept() (net.Conn, error) { <-s.closed; return nil, net.ErrClosed }
+func (s *silence) Close() error              { s.closing(); return nil }
+func (s *silence) Addr() net.Addr            { return &net.TCPAddr{} }
+
+// rehearsal is a process whose doors and tasks do as they are told.
+type rehearsal struct {
+	*process
+	diary diary
+	fails chan error // ends the serving of the first door
+}
+
+func rehearse(doorTakes ...time.Duration) *rehearsal {
+	r := &rehearsal{fails: make(chan error, 1)}
+	log := slog.New(slog.DiscardHandler)
+	r.process = &process{
+		ops: opsapi.New(opsapi.Options{Metrics: prometheus.NewRegistry(), Log: log}), log: log,
+		at:      newSilence(func() { r.diary.note("operations closed") }),
+		leaving: func() { r.diary.note("leaving while " + r.readiness()) },
+	}
+	for i, takes := range doorTakes {
+		shut := make(chan struct{})
+		fails := r.fails
+		if i > 0 {
+			fails = nil
+		}
+		r.doors = append(r.doors, door{
+			name: "door", listener: newSilence(func() {}),
+			serve: func(net.Listener) error {
+				select {
+				case err := <-fails:
+					return err
+				case <-shut:
+					return http.ErrServerClosed
+				}
+			},
+			shutdown: func(ctx context.Context) error {
+				r.diary.note("door shuts while " + r.readiness())
+				defer func() { r.diary.note("door shut"); close(shut) }()
+				if !sleep(ctx, takes) {
+					return ctx.Err()
+				}
+				return nil
+			},
+		})
+	}
+	return r
+}
+
+// readiness is what a balancer is told.
+func (r *rehearsal) readiness() string {
+	answer := httptest.NewRecorder()
+	r.ops.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+	if answer.Code == http.StatusOK {
+		return "ready"
+	}
+	return "not ready"
+}
+
+// task runs until it is stopped and takes its time to end.
+func (r *rehearsal) task(takes time.Duration) func(context.Context) {
+	return func(ctx context.Context) {
+		r.diary.note("task begins")
+		<-ctx.Done()
+		r.diary.note("task stopped while " + r.readiness())
+		time.Sleep(takes)
+		r.diary.note("task ended")
+	}
+}
+
+func TestAProcessClosesItsDoorsThenItsTasksAndTheOperatorsLast(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		r := rehearse(3 * time.Second)
+		r.tasks = append(r.tasks, r.task(2*time.Second))
+		ended := make(chan error, 1)
+		go func() { ended <- r.run(ctx) }()
+		synctest.Wait()
+		if got := r.readiness(); got != "ready" {
+			t.Errorf("it is %s while it serves", got)
+		}
+		time.Sleep(time.Hour)
+		begun := time.Now()
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begun); took != 5*time.Second {
+			t.Errorf("it took %s", took)
+		}
+		want := []string{
+			"task begins", "leaving while not ready", "door shuts while not ready", "door shut",
+			"task stopped while not ready", "task ended", "operations closed",
+		}
+		if got := r.diary.all(); !slices.Equal(got, want) {
+			t.Errorf("%s", strings.Join(got, "\n"))
+		}
+	})
+}
+
+func TestAListenerThatFailsEndsTheWholeProcess(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("the network is gone")
+	for name, breaks := range map[string]func(*rehearsal){
+		"a door":     func(r *rehearsal) { r.fails <- broken },
+		"operations": func(r *rehearsal) { r.at = brokenListener{r.at, broken} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := rehearse(time.Second, time.Second)
+				r.tasks = append(r.tasks, r.task(0))
+				breaks(r)
+				if err := r.run(t.Context()); !errors.Is(err, broken) {
+					t.Errorf("it ended with %v", err)
+				}
+				got := r.diary.all()
+				for _, line := range []string{"door shut", "task ended"} {
+					if !slices.Contains(got, line) {
+						t.Errorf("%q is missing:\n%s", line, strings.Join(got, "\n"))
+					}
+				}
+			})
+		})
+	}
+}
+
+type brokenListener struct {
+	net.Listener
+	err error
+}
+
+func (b brokenListener) Accept() (net.Conn, error) { return nil, b.err }
+
+// Half a minute is what a machine gives a process that it stops.
+func TestAProcessEndsWithinHalfAMinuteWhateverHangs(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		door, task time.Duration
+		taskEnds   bool
+		took       time.Duration
+	}{
+		"a request":                         {time.Hour, 0, true, 25 * time.Second},
+		"a task":                            {0, time.Hour, false, 28 * time.Second},
+		"both":                              {time.Hour, time.Hour, false, 28 * time.Second},
+		"a request, and a task that writes": {time.Hour, recordTimeout, true, 27 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, stop := context.WithCancel(t.Context())
+				r := rehearse(c.door)
+				r.tasks = append(r.tasks, r.task(c.task))
+				begun := time.Now()
+				stop()
+				err := r.run(ctx)
+				if took := time.Since(begun); took != c.took || err == nil {
+					t.Errorf("it ended with %v after %s", err, took)
+				}
+				if got := r.diary.all(); slices.Contains(got, "task ended") != c.taskEnds || got[len(got)-1] != "operations closed" {
+					t.Errorf("%s", strings.Join(got, "\n"))
+				}
+				time.Sleep(2 * time.Hour) // what hung
+			})
+		})
+	}
+}
+
+func TestAWorkerFinishesTheHandlersThatRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		r := rehearse()
+		queue := memqueue.New(memqueue.Options{}, r.log)
+		r.tasks = append(r.tasks, func(ctx context.Context) {
+			_ = queue.Run(ctx, map[ports.Lane]ports.Handler{ports.LaneSimulation: func(ctx context.Context, _ string) {
+				r.diary.note("handler begins")
+				if sleep(ctx, 10*time.Second) {
+					r.diary.note("handler ended")
+				}
+			}})
+		})
+		ended := make(chan error, 1)
+		go func() { ended <- r.run(ctx) }()
+		if err := queue.Ring(t.Context(), ports.LaneSimulation, "x"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		stop()
+		time.Sleep(time.Second)
+		if got := r.readiness(); got != "not ready" {
+			t.Errorf("while a handler runs it is %s", got)
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if got, want := r.diary.all(), []string{"handler begins", "leaving while not ready", "handler ended", "operations closed"}; !slices.Equal(got, want) {
+			t.Errorf("%s", strings.Join(got, "\n"))
+		}
+	})
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"waybill/adapters/opsapi"
+)
+
+// worker is a process without an API: it does what becomes due.
+type worker struct {
+	engine *engine
+	ops    *opsapi.API
+	store  database
+	log    *slog.Logger
+}
+
+func (p *program) worker() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "worker", Short: "Do what becomes due: the steps of sandbox simulations",
+		Long: "Do what becomes due, until SIGTERM: the steps of sandbox simulations. Any number of these\n" +
+			"may run on one database beside the servers; with WAYBILL_REDIS_URL they share the work. It needs\n" +
+			"WAYBILL_DATABASE_URL, migrated, and listens on WAYBILL_OPS_ADDR only, for health and metrics.",
+		Example: `  waybill worker
+  waybill worker --ops-addr 127.0.0.1:8083      beside a server on the same machine`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := p.loadNamed(cmd)
+			if err != nil {
+				return err
+			}
+			log := p.log(c, false)
+			doors, err := listenOps(cmd.Context(), c)
+			if err != nil {
+				return err
+			}
+			defer doors.close()
+			w, closeWorker, err := openWorker(cmd.Context(), c, log)
+			if err != nil {
+				return err
+			}
+			defer closeWorker()
+			if err := upToDate(cmd.Context(), w.store); err != nil {
+				return err
+			}
+			if err := p.announce(servingView{Ops: origin(doors.ops)}, c, log); err != nil {
+				return err
+			}
+			return w.run(cmd.Context(), doors)
+		},
+	}
+	addSettingFlags(cmd)
+	return cmd
+}
+
+func (w *worker) run(ctx context.Context, l *listeners) error {
+	p := &process{
+		ops: w.ops, at: l.ops, log: w.log,
+		tasks: []func(context.Context){
+			w.engine.run,
+			func(ctx context.Context) { sweep(ctx, w.store, w.log) },
+		},
+	}
+	return p.run(ctx)
+}

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"database/sql"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// startWorker starts a worker and tells where it listens.
+func startWorker(t *testing.T, environ []string) (*running, servingView) {
+	t.Helper()
+	r := start(t, environ, "worker", "--json")
+	var v servingView
+	eventually(t, "the worker is ready", func() bool {
+		select {
+		case code := <-r.ended:
+			t.Fatalf("the worker ended with %d\n%s", code, r.stderr.String())
+		default:
+		}
+		return json.Unmarshal([]byte(r.stdout.String()), &v) == nil && status(v.Ops+"/readyz") == http.StatusOK
+	})
+	return r, v
+}
+
+// sandboxKey makes a customer and its key by the commands of operators.
+func sandboxKey(t *testing.T, environ []string) string {
+	t.Helper()
+	_, app := madeApp(t, environ)
+	return made(t, environ, "key", "create", "--app", app, "--env", "sandbox", "--scopes", "all")["key"].(string)
+}
+
+func TestAWorkerWorksUntilItIsTold(t *testing.T) {
+	t.Parallel()
+	// It needs no secret: it knows no key and no cursor.
+	environ := slices.DeleteFunc(served(t), func(v string) bool { return strings.Contains(v, "PEPPER") || strings.Contains(v, "SECRET") })
+	r, v := startWorker(t, environ)
+	if v != (servingView{Ops: v.Ops}) || strings.Contains(r.stdout.String(), "live_url") {
+		t.Errorf("it tells of an API: %s", r.stdout.String())
+	}
+	if code := status(v.Ops + "/healthz"); code != http.StatusOK {
+		t.Errorf("/healthz answers %d", code)
+	}
+	res, err := http.Get(v.Ops + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	metrics, _ := io.ReadAll(res.Body)
+	_ = res.Body.Close()
+	for _, want := range []string{"waybill_simulations_running 0\n", "waybill_simulation_lateness_seconds_count 0\n", "go_goroutines "} {
+		if !strings.Contains(string(metrics), want) {
+			t.Errorf("the metrics lack %q", want)
+		}
+	}
+	r.terminate(t)
+	for line := range strings.Lines(r.stderr.String()) {
+		var fields object
+		if err := json.Unmarshal([]byte(line), &fields); err != nil || strings.Contains(line, "omitted") {
+			t.Errorf("logged %q: %v", line, err)
+		}
+	}
+	if status(v.Ops+"/healthz") != 0 {
+		t.Error("its listener is still open")
+	}
+}
+
+func TestAWorkerTellsWhatItNeeds(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	_, port, _ := net.SplitHostPort(taken.Addr().String())
+	empty := "WAYBILL_DATABASE_URL=sqlite://" + filepath.Join(t.TempDir(), "empty.db")
+	for name, c := range map[string]struct{ environ, want []string }{
+		"no database":     {freePorts, []string{"error: there is no database in ", "WAYBILL_DATABASE_URL is not set\n", "fix:"}},
+		"database behind": {append(slices.Clone(freePorts), empty), []string{"error: the database is behind this program\n", "fix:      waybill migrate up\n"}},
+		"database unreachable": {append(slices.Clone(freePorts), "WAYBILL_DATABASE_URL=postgres://waybill:hunter22@127.0.0.1:1/waybill"),
+			[]string{"the database cannot be opened", "now postgres://waybill:xxxxx@127.0.0.1:1/waybill"}},
+		"port in use": {[]string{empty, "WAYBILL_OPS_ADDR=" + taken.Addr().String()},
+			[]string{"error: port " + port + " is in use on 127.0.0.1\n  used for: health and metrics (WAYBILL_OPS_ADDR)\n  fix:      stop the other program, or WAYBILL_OPS_ADDR="}},
+		"a bad setting": {[]string{empty, "WAYBILL_OPS_ADDR=x"}, []string{"WAYBILL_OPS_ADDR is"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := refusal(t, c.environ, "worker", "--data-dir", filepath.Join(t.TempDir(), "none"))
+			for _, want := range c.want {
+				if o.code != exitFailure || !strings.Contains(o.stderr, want) || o.stdout != "" {
+					t.Errorf("exit code %d without %q\n%s", o.code, want, o.stderr)
+				}
+			}
+			if strings.Contains(o.stderr, "hunter22") {
+				t.Errorf("the password shows\n%s", o.stderr)
+			}
+		})
+	}
+}
+
+func TestAWorkerDoesNotTakeTheDirectoryOfDevByItself(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	inDir[migrationsView](t, defaultDataDir, "migrate", "up")
+	if o := refusal(t, freePorts, "worker"); o.code != exitFailure || !strings.Contains(o.stderr, "WAYBILL_DATABASE_URL is not set") {
+		t.Errorf("exit code %d\n%s", o.code, o.stderr)
+	}
+}
+
+// simulation is what the API says of a delivery.
+func simulation(t *testing.T, v servingView, key, id string) object {
+	t.Helper()
+	code, answer := call(t, http.MethodGet, v.Sandbox+"/deliveries/"+id, key, "")
+	if code != http.StatusOK {
+		t.Fatalf("%d: %v", code, answer)
+	}
+	return answer["data"].(object)["simulation"].(object)
+}
+
+// book begins a scenario in the sandbox of a server.
+func book(t *testing.T, v servingView, key, scenario string, stepSeconds int) (id string, due time.Time) {
+	t.Helper()
+	o := command(t, []string{"WAYBILL_SANDBOX_URL=" + v.Sandbox, "WAYBILL_TEST_KEY=" + key}, "trigger", scenario, "--step-seconds", strconv.Itoa(stepSeconds), "--json")
+	var begun triggered
+	if err := json.Unmarshal([]byte(o.stdout), &begun); err != nil || o.code != exitOK {
+		t.Fatalf("%v\n%s", err, o.stderr)
+	}
+	return begun.Delivery.ID, begun.Steps[0].DueAt
+}
+
+func TestServersLeaveTheStepsToWorkers(t *testing.T) {
+	t.Parallel()
+	environ := served(t)
+	server, v := startServe(t, environ)
+	key := sandboxKey(t, environ)
+	id, due := book(t, v, key, "failed_at_pickup", 1)
+	// Longer than a process that does steps needs for one.
+	eventually(t, "the step is overdue", func() bool { return time.Since(due) > time.Second })
+	if s := simulation(t, v, key, id); s["step"] != 0.0 || s["status"] != "running" {
+		t.Fatalf("the server did a step: %v", s)
+	}
+
+	worker, _ := startWorker(t, environ)
+	eventually(t, "the worker did both steps", func() bool { return simulation(t, v, key, id)["status"] == "completed" })
+	worker.terminate(t)
+
+	id, due = book(t, v, key, "delivered", 1)
+	eventually(t, "the next step is overdue", func() bool { return time.Since(due) > time.Second })
+	if s := simulation(t, v, key, id); s["step"] != 0.0 {
+		t.Errorf("a step was done after the worker had ended: %v", s)
+	}
+	server.terminate(t)
+}
+
+// The step waits for the lock of the database while the worker is told to stop.
+// No other test runs beside this one: it looks at the goroutines of the process.
+func TestAWorkerFinishesTheStepThatItHasBegun(t *testing.T) {
+	environ := served(t)
+	server, v := startServe(t, environ)
+	key := sandboxKey(t, environ)
+	worker, w := startWorker(t, environ)
+	id, due := book(t, v, key, "delivered", 3)
+
+	var file string
+	for _, entry := range environ {
+		if path, ok := strings.CutPrefix(entry, "WAYBILL_DATABASE_URL=sqlite://"); ok {
+			file = path
+		}
+	}
+	other, err := sql.Open("sqlite", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	other.SetMaxOpenConns(1)
+	exec := func(statement string) {
+		t.Helper()
+		if _, err := other.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec("PRAGMA busy_timeout = 5000")
+	exec("BEGIN IMMEDIATE")
+	if time.Now().After(due) {
+		t.Fatal("the step was due before the database was locked")
+	}
+	eventually(t, "the step has begun", func() bool {
+		stacks := make([]byte, 4<<20)
+		return strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "sandbox.(*Simulator).Step")
+	})
+	worker.stop()
+	eventually(t, "the worker is not ready", func() bool { return status(w.Ops+"/readyz") == http.StatusServiceUnavailable })
+	select {
+	case code := <-worker.ended:
+		t.Fatalf("it ended with %d before its step did", code)
+	default:
+	}
+	exec("ROLLBACK")
+	if code := worker.wait(t); code != exitOK {
+		t.Errorf("exit code %d\n%s", code, worker.stderr.String())
+	}
+	if s := simulation(t, v, key, id); s["step"] != 1.0 {
+		t.Errorf("the step was not done: %v", s)
+	}
+	server.terminate(t)
+}

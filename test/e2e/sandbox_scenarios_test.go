@@ -1,0 +1,324 @@
+package e2e
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// script is what a scenario does, written apart from the program: the two have
+// to agree.
+type script struct {
+	statuses []string // after booked
+	waits    []int    // in steps; nil: one each
+	reasons  reasons  // by the status they go with
+	payment  string   // the only one it fits; empty: any
+}
+
+var toTheDoor = []string{"assigned", "picked_up", "in_transit"}
+
+var scripts = map[string]script{
+	"delivered":                 {statuses: []string{"assigned", "picked_up", "in_transit", "delivered"}},
+	"delayed":                   {statuses: []string{"assigned", "picked_up", "in_transit", "delivered"}, waits: []int{1, 1, 1, 5}},
+	"failed_at_pickup":          {statuses: []string{"assigned", "failed"}, reasons: reasons{"failed": "pickup_unavailable"}},
+	"failed_at_dropoff":         {statuses: append(slices.Clone(toTheDoor), "failed"), reasons: reasons{"failed": "recipient_unreachable"}},
+	"failed_then_retried":       {statuses: slices.Concat(toTheDoor, []string{"failed"}, toTheDoor, []string{"delivered"}), reasons: reasons{"failed": "recipient_unreachable"}},
+	"cod_refused":               {statuses: append(slices.Clone(toTheDoor), "failed"), reasons: reasons{"failed": "cod_refused"}, payment: "cod"},
+	"cancelled_by_platform":     {statuses: []string{"assigned", "cancelled"}, reasons: reasons{"cancelled": "cancelled_by_platform"}},
+	"no_rider_found":            {statuses: []string{"cancelled"}, waits: []int{3}, reasons: reasons{"cancelled": "no_rider"}},
+	"outsourced_then_delivered": {statuses: []string{"outsourced", "picked_up", "in_transit", "delivered"}},
+	"stalled":                   {statuses: toTheDoor},
+}
+
+type reasons = map[string]string
+
+func (s script) wait(step int) time.Duration {
+	if s.waits == nil {
+		return time.Second
+	}
+	return time.Duration(s.waits[step]) * time.Second
+}
+
+// simulated has an order follow a scenario.
+func simulated(scenario string, stepSeconds int) change {
+	return func(order m) {
+		order["sandbox"] = m{"scenario": scenario, "step_seconds": stepSeconds}
+		if scripts[scenario].payment == "cod" {
+			order["payment"] = m{"type": "cod", "goods_value": 80}
+		}
+	}
+}
+
+func helperOf(id, what string) string { return "/test-helpers/deliveries/" + id + "/" + what }
+
+// move, simulate and stop are the test helpers, without an Idempotency-Key
+// unless an option sets one.
+func (c *client) move(id, status string, options ...option) *answer {
+	c.t.Helper()
+	return c.send("POST", helperOf(id, "transition"), m{"status": status}, options...)
+}
+
+func (c *client) simulate(id, scenario string, stepSeconds int, options ...option) *answer {
+	c.t.Helper()
+	return c.send("POST", helperOf(id, "simulation"), m{"scenario": scenario, "step_seconds": stepSeconds}, options...)
+}
+
+func (c *client) stop(id string, options ...option) *answer {
+	c.t.Helper()
+	return c.send("DELETE", helperOf(id, "simulation"), nil, options...)
+}
+
+// simulation checks the simulation object of the delivery in an answer.
+func (a *answer) simulation(scenario, status string, step, total int) *answer {
+	a.t.Helper()
+	a.has("data.simulation.scenario", scenario, "data.simulation.status", status,
+		"data.simulation.step", strconv.Itoa(step), "data.simulation.steps_total", strconv.Itoa(total))
+	if status != "running" {
+		a.has("data.simulation.next_step_at", "null")
+	}
+	return a
+}
+
+// instant reads a time of an answer.
+func (a *answer) instant(path string) time.Time {
+	a.t.Helper()
+	at, err := time.Parse(time.RFC3339, a.text(path))
+	if err != nil {
+		a.t.Fatalf("%s: %s is %q", a.what, path, a.text(path))
+	}
+	return at
+}
+
+// show is a time as the API writes it.
+func show(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// watch is a delivery that a scenario moves, and what was seen of it.
+type watch struct {
+	*client
+	id, scenario string
+	script       script
+	seen         []*answer // of the delivery, each differing from the one before
+	events       *answer
+}
+
+// look asks for the delivery as a client should, and holds what has changed
+// against the script. It reports whether the scenario is at its end.
+func (w *watch) look() (done bool) {
+	w.t.Helper()
+	last := w.seen[len(w.seen)-1]
+	now := w.get("/deliveries/"+w.id, with("If-None-Match", last.header.Get("ETag")))
+	if now.status == 304 {
+		return last.text("data.simulation.status") != "running"
+	}
+	now.is(200)
+	was, step := w.step(last), w.step(now)
+	if step <= was || !now.instant("data.updated_at").After(last.instant("data.updated_at")) {
+		w.t.Errorf("%s: %s is followed by %s", w.scenario, last.body, now.body)
+	}
+	w.check(now)
+	events := w.get("/deliveries/"+w.id+"/events", with("If-None-Match", w.events.header.Get("ETag")))
+	if events.status == 200 {
+		w.events = events
+	}
+	if w.events.count("data") < step+1 {
+		w.t.Errorf("%s: after %d steps the timeline is %d %s", w.scenario, step, events.status, events.body)
+	}
+	w.seen = append(w.seen, now)
+	return now.text("data.simulation.status") != "running"
+}
+
+func (w *watch) step(a *answer) int {
+	w.t.Helper()
+	n, err := strconv.Atoi(a.text("data.simulation.step"))
+	if err != nil || n < 0 || n > len(w.script.statuses) {
+		w.t.Fatalf("%s: %s", w.scenario, a.body)
+	}
+	return n
+}
+
+// check holds one state of the delivery against the script. Its next step is
+// due one wait after the step before, which is its last change.
+func (w *watch) check(a *answer) {
+	w.t.Helper()
+	step, total := w.step(a), len(w.script.statuses)
+	status := "booked"
+	if step > 0 {
+		status = w.script.statuses[step-1]
+	}
+	a.has("data.status", status)
+	if step == total {
+		a.simulation(w.scenario, "completed", step, total)
+		return
+	}
+	a.simulation(w.scenario, "running", step, total).
+		has("data.simulation.next_step_at", show(a.instant("data.updated_at").Add(w.script.wait(step))))
+}
+
+// finished holds the whole timeline against the script and against what was
+// seen on the way.
+func (w *watch) finished() {
+	w.t.Helper()
+	want := append([]string{"booked"}, w.script.statuses...)
+	if got := timeline(w.t, w.client, w.id); !slices.Equal(got, want) {
+		w.t.Errorf("%s: the timeline is %v, want %v", w.scenario, got, want)
+		return
+	}
+	list := w.get("/deliveries/" + w.id + "/events").is(200)
+	at := func(i int) string { return "data." + strconv.Itoa(i) }
+	for i, status := range want {
+		list.has(at(i)+".reason_code", w.script.reasons[status])
+		if i == 0 {
+			continue
+		}
+		waited := list.instant(at(i) + ".occurred_at").Sub(list.instant(at(i-1) + ".occurred_at"))
+		if least := w.script.wait(i - 1); waited < least {
+			w.t.Errorf("%s: step %d came after %s, want no less than %s", w.scenario, i, waited, least)
+		} else if late := waited - least; late > time.Second {
+			w.t.Logf("%s: step %d was %s late", w.scenario, i, late)
+		}
+	}
+	for _, a := range w.seen {
+		a.has("data.updated_at", list.text(at(w.step(a))+".occurred_at"))
+	}
+}
+
+func TestSandboxScenariosPlayAsTheyAreWritten(t *testing.T) {
+	both(t, func(t *testing.T, s *server) {
+		c := s.caller(t, sandbox)
+		var orders []m
+		names := slices.Sorted(maps.Keys(scripts))
+		for _, scenario := range names {
+			orders = append(orders, anOrder(simulated(scenario, 1)))
+		}
+		booked := c.post("/deliveries/bulk", aBulk(orders...)).outcomes(times("created", len(orders))...)
+		watches := make([]*watch, len(names))
+		for i, id := range booked.booked() {
+			// A bulk shows a delivery as a read of it does.
+			booked.has(fmt.Sprintf("data.results.%d.delivery.simulation.status", i), "running")
+			w := &watch{client: c, id: id, scenario: names[i], script: scripts[names[i]]}
+			w.seen = append(w.seen, c.get("/deliveries/"+id).is(200))
+			w.events = c.get("/deliveries/" + id + "/events").is(200)
+			w.check(w.seen[0])
+			watches[i] = w
+		}
+		eventually(t, "all scenarios have ended", func() bool {
+			done := true
+			for _, w := range watches {
+				done = w.look() && done
+			}
+			return done || t.Failed()
+		})
+		if t.Failed() {
+			return
+		}
+		for _, w := range watches {
+			w.finished()
+			if len(w.seen) < len(w.script.statuses) { // on a busy machine a state may pass unseen
+				t.Logf("%s: %d of %d states were seen", w.scenario, len(w.seen), len(w.script.statuses)+1)
+			}
+		}
+
+		// What has ended stays: nothing more comes, a stop changes nothing, and
+		// what the state machine allows is done by hand again.
+		for _, w := range watches {
+			last := w.seen[len(w.seen)-1]
+			if a := c.stop(w.id).is(200); a.text("data") != last.text("data") {
+				t.Errorf("%s: a stop after the end left %s, was %s", w.scenario, a.body, last.body)
+			}
+			c.simulate(w.id, "delivered", 1).refused(409, "SIMULATION_NOT_APPLICABLE")
+			total := len(w.script.statuses)
+			switch w.scenario {
+			case "stalled":
+				c.move(w.id, "delivered").is(200).has("data.status", "delivered").simulation(w.scenario, "completed", total, total)
+			case "failed_at_pickup":
+				c.move(w.id, "assigned").is(200).has("data.status", "assigned").simulation(w.scenario, "completed", total, total)
+			case "cod_refused", "failed_at_dropoff":
+				c.move(w.id, "assigned").is(200)
+				c.move(w.id, "cancelled").refused(409, "SANDBOX_TRANSITION_INVALID").has("error.details.allowed_statuses", "[picked_up outsourced failed]")
+			case "no_rider_found", "cancelled_by_platform":
+				if a := c.send("POST", "/deliveries/"+w.id+"/cancel", nil).is(200); a.text("data") != last.text("data") {
+					t.Errorf("%s: a cancel after the end left %s, was %s", w.scenario, a.body, last.body)
+				}
+			}
+		}
+	})
+}
+
+func TestSandboxDeliveriesTakeTheirTimeAsAsked(t *testing.T) {
+	both(t, func(t *testing.T, s *server) {
+		c := s.caller(t, sandbox)
+		for _, try := range []struct {
+			plan m
+			due  time.Duration
+		}{
+			{m{"scenario": "delivered"}, 15 * time.Second},
+			{m{"scenario": "delayed", "step_seconds": nil}, 15 * time.Second},
+			{m{"scenario": "no_rider_found"}, 45 * time.Second},
+			{m{"scenario": "no_rider_found", "step_seconds": 300}, 900 * time.Second},
+			{m{"scenario": "stalled", "step_seconds": 2e1}, 20 * time.Second},
+			{m{"scenario": "failed_then_retried", "step_seconds": 1}, time.Second},
+		} {
+			scenario := try.plan["scenario"].(string)
+			total := len(scripts[scenario].statuses)
+			key, order := newKeyText(), anOrder(set("sandbox", try.plan))
+			a := c.post("/deliveries", order, idem(key)).is(201).has("data.status", "booked").simulation(scenario, "running", 0, total)
+			due := show(a.instant("data.created_at").Add(try.due))
+			a.has("data.simulation.next_step_at", due, "data.updated_at", a.text("data.created_at"))
+			// The answer is remembered as it was.
+			c.post("/deliveries", order, idem(key)).is(201).replayed(true).has("data.simulation.next_step_at", due)
+
+			b := c.post("/deliveries/bulk", aBulk(anOrder(set("sandbox", try.plan)))).outcomes("created")
+			at := "data.results.0.delivery."
+			b.has(at+"simulation.status", "running", at+"simulation.next_step_at", show(b.instant(at+"created_at").Add(try.due)))
+
+			id := c.post("/deliveries", anOrder()).is(201).simulation("manual", "idle", 0, 0).id()
+			started := c.send("POST", helperOf(id, "simulation"), try.plan).is(200).simulation(scenario, "running", 0, total)
+			started.has("data.simulation.next_step_at", show(started.instant("data.updated_at").Add(try.due)))
+		}
+		for _, plan := range []any{m{"scenario": "manual", "step_seconds": 300}, nil} {
+			c.post("/deliveries", anOrder(set("sandbox", plan))).is(201).simulation("manual", "idle", 0, 0)
+		}
+	})
+}
+
+func TestSandboxFieldsAreChecked(t *testing.T) {
+	both(t, func(t *testing.T, s *server) {
+		c := s.caller(t, sandbox)
+		id := c.post("/deliveries", anOrder()).is(201).id()
+		for body, want := range map[string]string{
+			`{}`:                         "scenario required",
+			`{"scenario":null}`:          "scenario required",
+			`{"scenario":"Delivered"}`:   "scenario not_allowed",
+			`{"scenario":["delivered"]}`: "scenario invalid_type",
+			`{"scenario":"delivered","step_seconds":0}`:                    "step_seconds out_of_range",
+			`{"scenario":"delivered","step_seconds":301}`:                  "step_seconds out_of_range",
+			`{"scenario":"delivered","step_seconds":"5"}`:                  "step_seconds invalid_type",
+			`{"scenario":"manual","step_seconds":1000}`:                    "step_seconds out_of_range",
+			`{"scenario":"nothing","step_seconds":-1}`:                     "scenario not_allowed, step_seconds out_of_range",
+			`{"scenario":"delivered","step_seconds":99999999999999999999}`: "step_seconds out_of_range",
+		} {
+			problems := strings.Split(want, ", ")
+			c.send("POST", helperOf(id, "simulation"), body).invalid(problems...)
+			for i := range problems {
+				problems[i] = "sandbox." + problems[i]
+			}
+			c.post("/deliveries", rawField(anOrder(), "sandbox", body)).invalid(problems...)
+		}
+		c.send("POST", helperOf(id, "simulation"), m{"scenario": "delivered", "pace": 1}).refused(400, "INVALID_REQUEST").has("error.details.field", "pace")
+		c.send("POST", helperOf(id, "simulation"), m{"sandbox": m{"scenario": "delivered"}}).refused(400, "INVALID_REQUEST")
+		c.send("POST", helperOf(id, "transition"), m{"status": "assigned", "reason_code": "other"}).refused(400, "INVALID_REQUEST")
+		c.send("POST", helperOf(id, "transition"), m{}).invalid("status required")
+		c.send("POST", helperOf(id, "transition"), m{"status": 1}).invalid("status invalid_type")
+		c.send("DELETE", helperOf(id, "simulation"), m{"status": "assigned"}).refused(400, "INVALID_REQUEST")
+		c.send("DELETE", helperOf(id, "simulation"), m{}).is(200)
+		for _, path := range []string{"transition", "simulation"} {
+			c.send("POST", helperOf(id, path), nil).refused(400, "INVALID_REQUEST")
+			c.send("POST", helperOf(id, path)+"?dry_run=1", m{"status": "assigned"}).refused(400, "INVALID_REQUEST").has("error.details.field", "dry_run")
+		}
+		c.get("/deliveries/"+id).is(200).has("data.status", "booked").simulation("manual", "idle", 0, 0)
+	})
+}

@@ -22,7 +22,7 @@ type Config struct {
 	DatabaseURL          URL           `name:"database_url" group:"Storage" secret:"file" check:"database" doc:"postgres://user:password@host/name, or sqlite:///path/to/file; in a data directory its own SQLite file"`
 	DatabasePoolSize     int           `name:"database_pool_size" group:"Storage" default:"16" min:"2" max:"500" doc:"most connections one process holds to Postgres"`
 	DatabasePooler       string        `name:"database_pooler" group:"Storage" default:"none" check:"pooler" doc:"what stands before Postgres: none, or transaction for PgBouncer in transaction mode and its like; a pooler that is not named is refused at the start"`
-	RedisURL             URL           `name:"redis_url" group:"Storage" secret:"file" check:"redis" doc:"redis://user:password@host:6379/0, rediss:// for TLS, or a Sentinel with ?master_name=NAME, by which processes share limits, locks and news of changed keys; empty: each keeps its own"`
+	RedisURL             URL           `name:"redis_url" group:"Storage" secret:"file" check:"redis" doc:"redis://user:password@host:6379/0, rediss:// for TLS, or a Sentinel with ?master_name=NAME, by which processes share limits, locks, the queue and news of changed keys; the number (/0) is the database of Redis, and each installation needs one of its own; empty: each process keeps its own"`
 	IdempotencyRetention time.Duration `name:"idempotency_retention" group:"Storage" default:"24h" min:"1s" max:"720h" doc:"how long an Idempotency-Key is remembered"`
 	BulkLease            time.Duration `name:"bulk_lease" group:"Storage" default:"30s" min:"1s" max:"5m" doc:"how long a bulk whose process died stays reserved for it; then the same request resumes it"`
 
@@ -37,8 +37,11 @@ type Config struct {
 	RateLimitPerKey      Rate `name:"rate_limit_per_key" group:"Limits" default:"600/60s" doc:"requests of one API key"`
 	RateLimitPerBusiness Rate `name:"rate_limit_per_business" group:"Limits" default:"1200/60s" doc:"requests of one business per environment, unless it has its own limit"`
 
+	WebhookAllowPrivate  bool  `name:"webhook_allow_private" group:"Webhooks" default:"false" doc:"whether webhook endpoints may be on this machine or a private network, by http and on any port: for development; dev sets it to true"`
+	WebhookRetrySchedule Waits `name:"webhook_retry_schedule" group:"Webhooks" doc:"waits before each further attempt of a webhook, such as 5s,30s,2m, in both environments; empty: 11 waits over three days on live, 4 within 13 minutes in the sandbox"`
+
 	KeyPepper Secret `name:"key_pepper" group:"Secrets" secret:"only" check:"secret" doc:"under which API keys are digested; changing it makes every key unknown. Made by dev in a data directory, required elsewhere"`
-	SecretKey Secret `name:"secret_key" group:"Secrets" secret:"only" check:"secret" doc:"from which the keys that sign cursors are derived. Made by dev in a data directory, required elsewhere"`
+	SecretKey Secret `name:"secret_key" group:"Secrets" secret:"only" check:"secret" doc:"from which the keys are derived that sign cursors and seal the signing secrets of webhooks. Made by dev in a data directory, required elsewhere"`
 
 	LogLevel  slog.Level `name:"log_level" group:"Logs" default:"info" doc:"debug, info, warn or error"`
 	LogFormat string     `name:"log_format" group:"Logs" default:"auto" check:"log_format" doc:"text, json, or auto: text in dev and json elsewhere"`

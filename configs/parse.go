@@ -97,6 +97,14 @@ func (f field) parse(value any) (any, error) {
 			return nil, bad("is no rate", err.Error())
 		}
 		return rate, nil
+	case reflect.TypeFor[Waits]():
+		waits, err := ParseWaits(s)
+		if err != nil {
+			return nil, bad("is no list of waits", err.Error())
+		}
+		return waits, nil
+	case reflect.TypeFor[bool]():
+		return parseBool(s)
 	case reflect.TypeFor[slog.Level]():
 		return parseLevel(s)
 	case reflect.TypeFor[[]netip.Prefix]():
@@ -123,6 +131,16 @@ func (f field) parseDuration(s string) (time.Duration, error) {
 		return 0, bad("is not within "+f.min+" to "+f.max, "a number and a unit, such as "+f.standard)
 	}
 	return d, nil
+}
+
+func parseBool(s string) (bool, error) {
+	switch strings.ToLower(s) {
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	return false, bad("is neither true nor false", "true or false")
 }
 
 func parseLevel(s string) (slog.Level, error) {

@@ -22,13 +22,13 @@ func TestAnErrorOfAnItemIsToldProblemByProblem(t *testing.T) {
 		},
 		"one field": {
 			domain.Invalid(missing),
-			[]domain.BulkProblem{{Index: 7, Code: "VALIDATION_ERROR", Message: "vehicle_type is invalid: is required", Field: "vehicle_type"}},
+			[]domain.BulkProblem{{Index: 7, Code: "VALIDATION_ERROR", Message: "vehicle_type: is required", Field: "vehicle_type"}},
 		},
 		"two fields": {
 			domain.Invalid(tooShort, missing),
 			[]domain.BulkProblem{
-				{Index: 7, Code: "VALIDATION_ERROR", Message: "pickup.name is invalid: must have 1 to 128 characters", Field: "pickup.name"},
-				{Index: 7, Code: "VALIDATION_ERROR", Message: "vehicle_type is invalid: is required", Field: "vehicle_type"},
+				{Index: 7, Code: "VALIDATION_ERROR", Message: "pickup.name: must have 1 to 128 characters", Field: "pickup.name"},
+				{Index: 7, Code: "VALIDATION_ERROR", Message: "vehicle_type: is required", Field: "vehicle_type"},
 			},
 		},
 		"the item itself": {

@@ -55,6 +55,10 @@ const (
 	CodeSimulationNotApplicable  = "SIMULATION_NOT_APPLICABLE"
 	CodeSimulationRunning        = "SIMULATION_RUNNING"
 	CodeSimulationLimit          = "SIMULATION_LIMIT"
+	CodeWebhookURLNotAllowed     = "WEBHOOK_URL_NOT_ALLOWED"
+	CodeWebhookEndpointLimit     = "WEBHOOK_ENDPOINT_LIMIT"
+	CodeWebhookEndpointDisabled  = "WEBHOOK_ENDPOINT_DISABLED"
+	CodeRecoveryRunning          = "RECOVERY_RUNNING"
 	CodeRateLimitExceeded        = "RATE_LIMIT_EXCEEDED"
 	CodeQuoteUnavailable         = "QUOTE_UNAVAILABLE"
 	CodeInternal                 = "INTERNAL_SERVER_ERROR"
@@ -129,7 +133,7 @@ func Invalid(fields ...FieldError) *Error {
 	}
 	message := fmt.Sprintf("%d fields are invalid: %s.", len(fields), strings.Join(names, ", "))
 	if len(fields) == 1 {
-		message = fmt.Sprintf("%s is invalid: %s", fields[0].Field, fields[0].Message)
+		message = fields[0].Field + ": " + fields[0].Message
 	}
 	return &Error{Kind: KindInvalid, Code: CodeValidation, Message: message, Fields: fields}
 }

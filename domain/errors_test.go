@@ -76,7 +76,7 @@ func TestInvalidNamesTheFields(t *testing.T) {
 		fields []domain.FieldError
 		want   string
 	}{
-		"one": {[]domain.FieldError{one}, "name is invalid: at most 128 characters"},
+		"one": {[]domain.FieldError{one}, "name: at most 128 characters"},
 		"two": {[]domain.FieldError{one, two}, "2 fields are invalid: name, address.latitude."},
 	} {
 		e := asError(t, domain.Invalid(c.fields...), domain.KindInvalid, "VALIDATION_ERROR")

@@ -5,7 +5,7 @@ import "time"
 // Answer is the part of a response that is kept and replayed: the same bytes
 // for the same request.
 type Answer struct {
-	Status   int    // 200, 201 or 207: only what happened is remembered
+	Status   int    // 200, 201, 202 or 207: only what happened is remembered
 	Location string // empty: none
 	Body     []byte
 }

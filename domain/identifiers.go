@@ -23,6 +23,10 @@ const (
 	PrefixPickupLocation Prefix = "pkp_"
 	PrefixDelivery       Prefix = "dlv_"
 	PrefixEvent          Prefix = "evt_"
+
+	PrefixWebhookEndpoint Prefix = "whe_"
+	PrefixWebhookDelivery Prefix = "whd_"
+	PrefixWebhookAttempt  Prefix = "wha_"
 )
 
 // MakeID joins a prefix and 16 bytes.

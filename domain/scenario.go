@@ -127,13 +127,23 @@ const (
 // MaxRunningSimulations is how many an application may have at a time.
 const MaxRunningSimulations = 100
 
-// SimulationLimit refuses one more running simulation; firstEnd is when the
-// next of those that run will have ended.
+// longestBackOff is how long a caller waits at most for simulations that should
+// have ended.
+const longestBackOff = time.Minute
+
+// SimulationLimit refuses one more running simulation; firstEnd is how long it
+// is until the next of those that run will have ended. Where that moment has
+// passed, nobody knows when it comes: the caller waits as long again, so that it
+// comes back at growing distances while nothing does the steps.
 func SimulationLimit(firstEnd time.Duration) *Error {
+	wait := firstEnd
+	if wait < 0 {
+		wait = min(-wait, longestBackOff)
+	}
 	return &Error{
 		Kind: KindLimited, Code: CodeSimulationLimit,
 		Message:    fmt.Sprintf("%d simulations are running, the most an application may have. Wait for one to end, or stop one.", MaxRunningSimulations),
 		Details:    map[string]any{"limit": MaxRunningSimulations, "running": MaxRunningSimulations},
-		RetryAfter: max(firstEnd, time.Second),
+		RetryAfter: max(wait, time.Second),
 	}
 }

@@ -246,7 +246,11 @@ func TestManualIsNoSimulationThatRuns(t *testing.T) {
 
 func TestSimulationLimitTellsWhenToComeBack(t *testing.T) {
 	t.Parallel()
-	for first, want := range map[time.Duration]time.Duration{42 * time.Second: 42 * time.Second, 0: time.Second, -time.Minute: time.Second} {
+	for first, want := range map[time.Duration]time.Duration{
+		42 * time.Second: 42 * time.Second, time.Hour: time.Hour, time.Millisecond: time.Second, 0: time.Second,
+		// Overdue: nothing may ever end.
+		-time.Millisecond: time.Second, -7 * time.Second: 7 * time.Second, -time.Minute: time.Minute, -time.Hour: time.Minute,
+	} {
 		e := domain.SimulationLimit(first)
 		if e.Kind != domain.KindLimited || e.Code != "SIMULATION_LIMIT" || e.RetryAfter != want || e.Details["limit"] != 100 {
 			t.Errorf("%v: %+v", first, e)

@@ -43,5 +43,5 @@ type BookingWrite struct {
 	NewAddress   bool
 
 	Delivery *domain.Delivery // carries the tenant
-	Event    domain.Event     // sequence 1
+	Event    EventWrite       // sequence 1
 }

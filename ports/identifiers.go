@@ -10,4 +10,6 @@ type Identifiers interface {
 	Reference() domain.Reference
 	// APIKey is a fresh secret for the environment.
 	APIKey(e domain.Environment) string
+	// SigningSecret is a fresh secret for webhooks, as random as it is long.
+	SigningSecret() [32]byte
 }

@@ -55,6 +55,8 @@ type Readers struct {
 	PickupLocations PickupLocationReader
 	Deliveries      DeliveryReader
 	Simulations     SimulationReader
+	Webhooks        WebhookReader
+	Feed            FeedReader
 }
 
 // Stores are the reads and writes of one transaction.
@@ -66,6 +68,7 @@ type Stores struct {
 	Deliveries      DeliveryStore
 	Bulks           BulkStore
 	Simulations     SimulationStore
+	Webhooks        WebhookStore
 }
 
 // IdempotencyReader finds what a key was used for.
@@ -149,6 +152,7 @@ type DeliveryStore interface {
 	// so that of two changes the second decides on the outcome of the first.
 	Lock(ctx context.Context, t domain.Tenant, id domain.ID) (*domain.Delivery, error)
 	// Update stores the lifecycle of a locked delivery together with the events
-	// that changed it; none where only its simulation did.
-	Update(ctx context.Context, t domain.Tenant, d *domain.Delivery, events ...domain.Event) error
+	// that changed it, which go into the feed and to the webhook endpoints; none
+	// where only its simulation did.
+	Update(ctx context.Context, t domain.Tenant, d *domain.Delivery, events ...EventWrite) error
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -18,6 +19,7 @@ import (
 	"waybill/application/recipients"
 	"waybill/application/sandbox"
 	"waybill/application/tenancy"
+	"waybill/application/webhooks"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -36,7 +38,8 @@ const (
 	// into it asks a database that says nothing.
 	answerTimeout = 8 * time.Second
 	// writeTimeout leaves time to tell a client so that was slow to send, also
-	// after a commit that was tried to the end of its own budget.
+	// after a commit that was tried to the end of its own budget, and after a
+	// listener has waited for its webhooks.
 	writeTimeout = 75 * time.Second
 )
 
@@ -49,6 +52,9 @@ type UseCases struct {
 	Deliveries      *deliveries.Deliveries
 	Bulk            *bulk.Bulk
 	Sandbox         *sandbox.Sandbox
+	Webhooks        *webhooks.Webhooks
+	Listeners       *webhooks.Listeners
+	Feed            *webhooks.Feed
 
 	// The forms need these two to judge single fields.
 	Normalizer  ports.Normalizer
@@ -76,11 +82,12 @@ type API struct {
 	Options
 	cursors cursorBox
 	server  *http.Server
+	closing chan struct{} // closed when no new request is taken any more
 }
 
 // New builds the API; Serve starts it.
 func New(u UseCases, o Options) *API {
-	a := &API{UseCases: u, Options: o, cursors: newCursorBox(o.CursorKey)}
+	a := &API{UseCases: u, Options: o, cursors: newCursorBox(o.CursorKey), closing: make(chan struct{})}
 	a.server = &http.Server{
 		Handler:                      a.router(),
 		ReadHeaderTimeout:            readHeaderTimeout,
@@ -91,6 +98,7 @@ func New(u UseCases, o Options) *API {
 		DisableGeneralOptionsHandler: true, // "OPTIONS *" gets our envelope too
 		ErrorLog:                     slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 	}
+	a.server.RegisterOnShutdown(sync.OnceFunc(func() { close(a.closing) }))
 	return a
 }
 

@@ -20,8 +20,9 @@ const (
 )
 
 // readBody reads and checks the body against the names the shape declares. A
-// nil shape means the call takes none: then nothing and {} are fine.
-func readBody(c *call, shape strictjson.Shape, maxBody int64) (*strictjson.Value, error) {
+// nil shape means the call takes none: then nothing and {} are fine, as they are
+// where the body may be empty.
+func readBody(c *call, shape strictjson.Shape, mayBeEmpty bool, maxBody int64) (*strictjson.Value, error) {
 	if c.Request.ContentLength > maxBody {
 		return nil, tooLarge(maxBody)
 	}
@@ -34,7 +35,7 @@ func readBody(c *call, shape strictjson.Shape, maxBody int64) (*strictjson.Value
 		return nil, &domain.Error{Kind: domain.KindMalformed, Code: domain.CodeInvalidRequest,
 			Message: "The body did not arrive whole.", Err: err}
 	}
-	if len(raw) == 0 && shape == nil {
+	if len(raw) == 0 && (shape == nil || mayBeEmpty) {
 		return nil, nil
 	}
 	if err := checkMediaType(c.Request.Header); err != nil {

@@ -14,7 +14,8 @@ import (
 
 const (
 	maxCursor      = 512
-	positionLength = 8 + 16 // milliseconds, bytes of the ID
+	positionLength = 8 + 16     // milliseconds, bytes of the ID
+	feedLength     = 8 + 4 + 16 // commit, sequence, bytes of the ID
 	macLength      = 16
 )
 
@@ -27,31 +28,70 @@ func newCursorBox(key [32]byte) cursorBox { return cursorBox{key: key} }
 
 func (b cursorBox) seal(binding string, p domain.Position) string {
 	raw := binary.BigEndian.AppendUint64(nil, uint64(p.CreatedAt.UnixMilli()))
-	id, err := hex.DecodeString(p.ID.Hex())
-	if err != nil || len(id) != 16 {
-		panic("httpapi: a record has the ID " + string(p.ID))
+	return b.sealRaw(binding, append(raw, bytesOf(p.ID)...))
+}
+
+// sealFeed seals a place in the feed; the zero position, too.
+func (b cursorBox) sealFeed(binding string, p domain.FeedPosition) string {
+	id := make([]byte, 16)
+	if p.ID != "" {
+		id = bytesOf(p.ID)
 	}
-	raw = append(raw, id...)
+	raw := binary.BigEndian.AppendUint64(nil, uint64(p.Commit))
+	raw = binary.BigEndian.AppendUint32(raw, uint32(p.Sequence))
+	return b.sealRaw(binding, append(raw, id...))
+}
+
+func bytesOf(id domain.ID) []byte {
+	raw, err := hex.DecodeString(id.Hex())
+	if err != nil || len(raw) != 16 {
+		panic("httpapi: a record has the ID " + string(id))
+	}
+	return raw
+}
+
+func (b cursorBox) sealRaw(binding string, raw []byte) string {
 	return base64.RawURLEncoding.EncodeToString(append(raw, b.mac(binding, raw)...))
 }
 
 func (b cursorBox) open(binding string, prefix domain.Prefix, cursor string) (domain.Position, bool) {
-	// The decoder would pass over line breaks; a cursor comes back unchanged.
-	if len(cursor) > maxCursor || strings.ContainsAny(cursor, "\r\n") {
-		return domain.Position{}, false
-	}
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(raw) != positionLength+macLength {
-		return domain.Position{}, false
-	}
-	position, mac := raw[:positionLength], raw[positionLength:]
-	if !hmac.Equal(mac, b.mac(binding, position)) {
+	position, ok := b.openRaw(binding, cursor, positionLength)
+	if !ok {
 		return domain.Position{}, false
 	}
 	return domain.Position{
 		CreatedAt: time.UnixMilli(int64(binary.BigEndian.Uint64(position))).UTC(),
 		ID:        domain.MakeID(prefix, [16]byte(position[8:])),
 	}, true
+}
+
+func (b cursorBox) openFeed(binding, cursor string) (domain.FeedPosition, bool) {
+	position, ok := b.openRaw(binding, cursor, feedLength)
+	if !ok {
+		return domain.FeedPosition{}, false
+	}
+	p := domain.FeedPosition{
+		Commit:   int64(binary.BigEndian.Uint64(position)),
+		Sequence: int(binary.BigEndian.Uint32(position[8:])),
+	}
+	if id := [16]byte(position[12:]); id != [16]byte{} {
+		p.ID = domain.MakeID(domain.PrefixEvent, id)
+	}
+	return p, true
+}
+
+// openRaw is a position of so many bytes, as sealRaw got it.
+func (b cursorBox) openRaw(binding, cursor string, length int) ([]byte, bool) {
+	// The decoder would pass over line breaks; a cursor comes back unchanged.
+	if len(cursor) > maxCursor || strings.ContainsAny(cursor, "\r\n") {
+		return nil, false
+	}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	if err != nil || len(raw) != length+macLength {
+		return nil, false
+	}
+	position, mac := raw[:length], raw[length:]
+	return position, hmac.Equal(mac, b.mac(binding, position))
 }
 
 func (b cursorBox) mac(binding string, position []byte) []byte {

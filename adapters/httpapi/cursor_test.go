@@ -50,3 +50,26 @@ func TestEveryChangedBitOfACursorIsNoticed(t *testing.T) {
 		raw[i/8] ^= 1 << (i % 8)
 	}
 }
+
+func TestACursorOfTheFeedOpensWhereItWasMadeAndNowhereElse(t *testing.T) {
+	box := newCursorBox([32]byte{1})
+	for _, place := range []domain.FeedPosition{
+		{}, // before all events
+		{Commit: 1<<62 + 7, Sequence: 8, ID: "evt_0198f3a27c4e7b23a1d4c8e9f0b51a67"},
+	} {
+		cursor := box.sealFeed("here", place)
+		got, ok := box.openFeed("here", cursor)
+		require.True(t, ok)
+		require.Equal(t, place, got)
+		_, ok = box.openFeed("there", cursor)
+		require.False(t, ok, "another binding")
+		_, ok = newCursorBox([32]byte{2}).openFeed("here", cursor)
+		require.False(t, ok, "another server key")
+		_, ok = box.open("here", domain.PrefixEvent, cursor)
+		require.False(t, ok, "as one of another list")
+		_, ok = box.openFeed("here", cursor[1:])
+		require.False(t, ok, "cut")
+	}
+	_, ok := box.openFeed("here", box.seal("here", somewhere))
+	require.False(t, ok, "one of another list")
+}

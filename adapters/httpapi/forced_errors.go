@@ -16,21 +16,15 @@ const forcedErrorHeader = "X-Sandbox-Error"
 
 var errForced = errors.New("httpapi: asked for by " + forcedErrorHeader)
 
-var forcedErrors = map[string]*domain.Error{
-	domain.CodeQuoteUnavailable:      forced(domain.QuoteUnavailable(nil)),
-	domain.CodeIdempotencyInProgress: forced(domain.IdempotencyInProgress(time.Second)),
-	domain.CodeInternal:              forced(domain.Internal(nil)),
-	domain.CodeRateLimitExceeded: forced(&domain.Error{
-		Kind: domain.KindLimited, Code: domain.CodeRateLimitExceeded, RetryAfter: time.Second,
-		Message: "The requests of this window are used up. Try again in 1 s.",
-		Details: map[string]any{"scope": "key", "limit": 600, "window_seconds": 60},
-	}),
-}
-
-func forced(e *domain.Error) *domain.Error {
-	e.Message += " (Forced by " + forcedErrorHeader + ".)"
-	e.Err = errForced
-	return e
+var forcedErrors = map[string]func(*API, *call) *domain.Error{
+	domain.CodeQuoteUnavailable:      func(*API, *call) *domain.Error { return domain.QuoteUnavailable(nil) },
+	domain.CodeIdempotencyInProgress: func(*API, *call) *domain.Error { return domain.IdempotencyInProgress(time.Second) },
+	domain.CodeInternal:              func(*API, *call) *domain.Error { return domain.Internal(nil) },
+	domain.CodeRateLimitExceeded: func(a *API, c *call) *domain.Error {
+		e := a.Admission.Spent(&c.grant)
+		showAllowance(c, c.grant.Allowance)
+		return e
+	},
 }
 
 // forceError answers the error that a sandbox request asks for. On live the
@@ -43,7 +37,10 @@ func (a *API) forceError(_ route, c *call) error {
 	if len(asked) == 0 {
 		return nil
 	}
-	if e, known := forcedErrors[asked[0]]; known && len(asked) == 1 {
+	if force, known := forcedErrors[asked[0]]; known && len(asked) == 1 {
+		e := force(a, c)
+		e.Message += " (Forced by " + forcedErrorHeader + ".)"
+		e.Err = errForced
 		return e
 	}
 	return domain.Invalid(domain.FieldError{Field: forcedErrorHeader, Code: domain.FieldNotAllowed,

@@ -24,7 +24,7 @@ func callOf(g *gin.Context) *call { return g.MustGet(callKey).(*call) }
 // counts it and writes its one line of log.
 func (a *API) observe(g *gin.Context) {
 	begun := time.Now()
-	c := &call{Context: g, environment: a.Environment, requestID: a.requestID(g.Request.Header["X-Request-Id"])}
+	c := &call{Context: g, environment: a.Environment, requestID: a.requestID(g.Request.Header["X-Request-Id"]), gone: g.Request.Context().Done()}
 	c.giveTime()
 	defer func() { c.stop() }()
 	g.Set(callKey, c)

@@ -6,6 +6,8 @@ import (
 	"waybill/domain"
 )
 
+const notACursor = "not a cursor of this list with these filters; pass next_cursor back unchanged, or start without one"
+
 // pageRequest reads limit and cursor. Read every filter first: the cursor is
 // bound to them as they were sent, and err tells the problems of all.
 func (a *API) pageRequest(c *call, prefix domain.Prefix) (domain.PageRequest, error) {
@@ -13,8 +15,7 @@ func (a *API) pageRequest(c *call, prefix domain.Prefix) (domain.PageRequest, er
 	if cursor := c.query.values.Get("cursor"); cursor != "" {
 		position, ok := a.cursors.open(c.listBinding(), prefix, cursor)
 		if !ok {
-			c.query.reject("cursor", domain.FieldInvalidFormat,
-				"not a cursor of this list with these filters; pass next_cursor back unchanged, or start without one")
+			c.query.reject("cursor", domain.FieldInvalidFormat, notACursor)
 		}
 		page.After = &position
 	}

@@ -21,8 +21,9 @@ type call struct {
 	environment domain.Environment
 	requestID   string
 	grant       tenancy.Grant
-	leave       func() // nil: not among the application's requests in flight
-	stop        func() // ends the time that giveTime gave
+	leave       func()          // nil: not among the application's requests in flight
+	stop        func()          // ends the time that giveTime gave
+	gone        <-chan struct{} // closed when the client has left, as net/http sees it
 	tenant      domain.Tenant
 	id          domain.ID         // in the path
 	query       query             // checked for names, not for values
@@ -112,6 +113,7 @@ func (a *API) admit(_ route, c *call) error {
 func (c *call) end() {
 	if c.leave != nil {
 		c.leave()
+		c.leave = nil
 	}
 }
 
@@ -182,7 +184,7 @@ func (a *API) readKey(r route, c *call) (err error) {
 // readBody tells what is wrong with the query first: that comes before the
 // body in the order of checks, and waits only to be told with bad values.
 func (a *API) readBody(r route, c *call) (err error) {
-	c.body, err = readBody(c, r.body, cmp.Or(r.maxBody, maxBody))
+	c.body, err = readBody(c, r.body, r.mayBeEmpty, cmp.Or(r.maxBody, maxBody))
 	c.giveTime() // what the client took to send is its own
 	if err != nil {
 		return cmp.Or(c.query.err(), err)

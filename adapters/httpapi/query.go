@@ -129,6 +129,18 @@ func (q query) oneOf(name string, allowed ...string) string {
 	return value
 }
 
+// id is the ID of a record; whether there is one, and whose, is not looked at.
+func (q query) id(name string, prefix domain.Prefix) domain.ID {
+	if !q.values.Has(name) {
+		return ""
+	}
+	id, err := domain.ParseID(prefix, q.values.Get(name))
+	if err != nil {
+		q.reject(name, domain.FieldInvalidFormat, "must be an ID: "+string(prefix)+" and 32 lowercase hex characters")
+	}
+	return id
+}
+
 func (q query) limit() int {
 	if !q.values.Has("limit") {
 		return defaultLimit
@@ -156,11 +168,22 @@ func (q query) time(name string) *time.Time {
 		return nil
 	}
 	// A + that came unencoded reads as a space.
-	sent := strings.ToUpper(strings.Replace(q.values.Get(name), " ", "+", 1))
+	t, ok := parseTime(strings.Replace(q.values.Get(name), " ", "+", 1))
+	if !ok {
+		q.reject(name, domain.FieldInvalidFormat, wantedTime)
+		return nil
+	}
+	return &t
+}
+
+const wantedTime = "must be an RFC 3339 time such as 2026-11-21T10:00:00Z"
+
+// parseTime reads an RFC 3339 time as a bound in whole milliseconds.
+func parseTime(sent string) (time.Time, bool) {
+	sent = strings.ToUpper(sent)
 	t, err := time.Parse(time.RFC3339Nano, sent)
 	if err != nil || !rfc3339.MatchString(sent) {
-		q.reject(name, domain.FieldInvalidFormat, "must be an RFC 3339 time such as 2026-11-21T10:00:00Z")
-		return nil
+		return time.Time{}, false
 	}
 	up := domain.Millis(t.Add(time.Millisecond - 1))
 	if up.Before(earliest) {
@@ -168,7 +191,7 @@ func (q query) time(name string) *time.Time {
 	} else if up.After(latest) {
 		up = latest
 	}
-	return &up
+	return up, true
 }
 
 // No record is older or younger; databases differ on what lies beyond.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"waybill/application/idempotency"
 	"waybill/domain"
@@ -51,8 +52,9 @@ type errorBody struct {
 }
 
 func render(v any) []byte {
-	// Deterministic: replays and ETags compare bytes.
-	body, err := json.Marshal(v, json.Deterministic(true))
+	// Deterministic: replays and ETags compare bytes. Raw values, such as
+	// published events, stay as they are.
+	body, err := json.Marshal(v, json.Deterministic(true), jsontext.PreserveRawStrings(true))
 	if err != nil {
 		panic(err) // all we show was checked when it came in
 	}

@@ -49,6 +49,7 @@ type route struct {
 	query        []string // the parameters it takes
 	key          keyRule
 	body         strictjson.Shape // nil: takes none
+	mayBeEmpty   bool             // no body at all counts as {}
 	maxBody      int64            // bytes; 0: those of one record
 	handle       func(a *API, c *call) (reply, error)
 }
@@ -129,6 +130,81 @@ var routes = []route{
 	{
 		method: "POST", path: "/deliveries/{delivery_id}/cancel", scope: domain.ScopeDeliveriesWrite,
 		id: domain.PrefixDelivery, exists: (*API).deliveryExists, key: keyOptional, handle: (*API).cancelDelivery,
+	},
+
+	{
+		method: "GET", path: "/events", scope: domain.ScopeDeliveriesRead,
+		query: []string{"type", "delivery_id", "created_after", "cursor", "limit"}, handle: (*API).listFeed,
+	},
+
+	{
+		method: "POST", path: "/webhook-endpoints", scope: domain.ScopeWebhooksWrite,
+		key: keyRequired, body: webhookEndpointShape, handle: (*API).createWebhookEndpoint,
+	},
+	{
+		method: "GET", path: "/webhook-endpoints", scope: domain.ScopeWebhooksRead,
+		query: []string{"cursor", "limit"}, handle: (*API).listWebhookEndpoints,
+	},
+	{
+		method: "GET", path: "/webhook-endpoints/{webhook_endpoint_id}", scope: domain.ScopeWebhooksRead,
+		id: domain.PrefixWebhookEndpoint, exists: (*API).webhookEndpointExists, readsLate: true, handle: (*API).getWebhookEndpoint,
+	},
+	{
+		method: "PATCH", path: "/webhook-endpoints/{webhook_endpoint_id}", scope: domain.ScopeWebhooksWrite,
+		id: domain.PrefixWebhookEndpoint, exists: (*API).webhookEndpointExists,
+		key: keyOptional, body: webhookEndpointShape, handle: (*API).changeWebhookEndpoint,
+	},
+	{
+		method: "DELETE", path: "/webhook-endpoints/{webhook_endpoint_id}", scope: domain.ScopeWebhooksWrite,
+		id: domain.PrefixWebhookEndpoint, exists: (*API).webhookEndpointExists, readsLate: true,
+		key: keyOptional, handle: (*API).deleteWebhookEndpoint,
+	},
+	{
+		method: "POST", path: "/webhook-endpoints/{webhook_endpoint_id}/rotate-secret", scope: domain.ScopeWebhooksWrite,
+		id: domain.PrefixWebhookEndpoint, exists: (*API).webhookEndpointExists,
+		key: keyOptional, body: rotationShape, mayBeEmpty: true, handle: (*API).rotateWebhookSecret,
+	},
+	{
+		method: "POST", path: "/webhook-endpoints/{webhook_endpoint_id}/test", scope: domain.ScopeWebhooksWrite,
+		id: domain.PrefixWebhookEndpoint, exists: (*API).webhookEndpointExists, key: keyOptional, handle: (*API).testWebhookEndpoint,
+	},
+	{
+		method: "POST", path: "/webhook-endpoints/{webhook_endpoint_id}/recover", scope: domain.ScopeWebhooksWrite,
+		id: domain.PrefixWebhookEndpoint, exists: (*API).webhookEndpointExists,
+		key: keyOptional, body: recoveryShape, handle: (*API).recoverWebhooks,
+	},
+	{
+		method: "GET", path: "/webhook-endpoints/{webhook_endpoint_id}/deliveries", scope: domain.ScopeWebhooksRead,
+		id: domain.PrefixWebhookEndpoint, exists: (*API).webhookEndpointExists,
+		query:  []string{"status", "event_type", "delivery_id", "created_after", "created_before", "cursor", "limit"},
+		handle: (*API).listWebhookDeliveries,
+	},
+	{
+		method: "GET", path: "/webhook-deliveries/{webhook_delivery_id}", scope: domain.ScopeWebhooksRead,
+		id: domain.PrefixWebhookDelivery, exists: (*API).webhookDeliveryExists, readsLate: true, handle: (*API).getWebhookDelivery,
+	},
+	{
+		method: "GET", path: "/webhook-deliveries/{webhook_delivery_id}/attempts", scope: domain.ScopeWebhooksRead,
+		id: domain.PrefixWebhookDelivery, exists: (*API).webhookDeliveryExists, readsLate: true, handle: (*API).listWebhookAttempts,
+	},
+	{
+		method: "POST", path: "/webhook-deliveries/{webhook_delivery_id}/redeliver", scope: domain.ScopeWebhooksWrite,
+		id: domain.PrefixWebhookDelivery, exists: (*API).webhookDeliveryExists, key: keyOptional, handle: (*API).redeliverWebhook,
+	},
+
+	{
+		method: "POST", path: "/webhook-listeners", sandboxOnly: true, scope: domain.ScopeWebhooksWrite,
+		key: keyOptional, body: listenerShape, mayBeEmpty: true, handle: (*API).createListener,
+	},
+	{
+		method: "POST", path: "/webhook-listeners/{webhook_listener_id}/fetch", sandboxOnly: true, scope: domain.ScopeWebhooksWrite,
+		id: domain.PrefixWebhookEndpoint, exists: (*API).listenerExists, body: fetchShape, mayBeEmpty: true,
+		handle: (*API).fetchWebhooks,
+	},
+	{
+		method: "DELETE", path: "/webhook-listeners/{webhook_listener_id}", sandboxOnly: true, scope: domain.ScopeWebhooksWrite,
+		id: domain.PrefixWebhookEndpoint, exists: (*API).listenerExists, readsLate: true,
+		key: keyOptional, handle: (*API).deleteListener,
 	},
 
 	{

@@ -167,7 +167,7 @@ func TestAResumedItemWhoseFieldsBecameWrongIsToldSo(t *testing.T) {
 	items[2].Problems = []domain.FieldError{{Code: domain.FieldInvalidType, Message: "must be an object"}}
 	got, err := s.start("second").send(t.Context(), s.ask, items)
 	o := s.wantOutcome(t, got, err, 3, 2)
-	if e := o.Results[1]; e.Code != "VALIDATION_ERROR" || e.Message != "vehicle_type is invalid: is not offered any more" {
+	if e := o.Results[1]; e.Code != "VALIDATION_ERROR" || e.Message != "vehicle_type: is not offered any more" {
 		t.Errorf("item 1: %+v", e)
 	}
 	if e := o.Results[2]; e.Code != "VALIDATION_ERROR" || e.Message != "must be an object" {

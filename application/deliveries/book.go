@@ -76,9 +76,13 @@ func (d *Deliveries) mint(draft *Draft) (ports.BookingWrite, error) {
 			return ports.BookingWrite{}, err
 		}
 	}
+	write, err := rendered(d.renderer, delivery, event)
+	if err != nil {
+		return ports.BookingWrite{}, err
+	}
 	return ports.BookingWrite{
 		Recipient: recipient, NewRecipient: to.newRecipient, FillName: to.fillName,
 		Address: address, NewAddress: to.newAddress,
-		Delivery: delivery, Event: event,
+		Delivery: delivery, Event: write,
 	}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/ports/mocks"
+	"waybill/test/sample"
 	"waybill/test/stage"
 )
 
@@ -121,7 +122,7 @@ func (s *scene) move(id domain.ID, to domain.Status) error {
 		if err != nil {
 			return err
 		}
-		return tx.Deliveries.Update(ctx, s.tenant, d, event)
+		return tx.Deliveries.Update(ctx, s.tenant, d, sample.Published(event))
 	})
 }
 

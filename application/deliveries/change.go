@@ -19,7 +19,7 @@ type Decision func(d *domain.Delivery) ([]domain.Event, error)
 // the first; together with its events; and with the count of the application's
 // running simulations following. Where the decision changes nothing, nothing is
 // written. It belongs in a transaction that has locked no delivery yet.
-func Change(ctx context.Context, tx ports.Stores, t domain.Tenant, id domain.ID, now time.Time, decide Decision) (*domain.Delivery, error) {
+func Change(ctx context.Context, tx ports.Stores, r ports.EventRenderer, t domain.Tenant, id domain.ID, now time.Time, decide Decision) (*domain.Delivery, error) {
 	if t.Environment == domain.Sandbox {
 		if err := tx.Simulations.Lock(ctx, t); err != nil {
 			return nil, err
@@ -46,7 +46,19 @@ func Change(ctx context.Context, tx ports.Stores, t domain.Tenant, id domain.ID,
 	if err != nil {
 		return nil, err
 	}
-	return d, tx.Deliveries.Update(ctx, t, d, events...)
+	writes := make([]ports.EventWrite, len(events))
+	for i, e := range events {
+		if writes[i], err = rendered(r, d, e); err != nil {
+			return nil, err
+		}
+	}
+	return d, tx.Deliveries.Update(ctx, t, d, writes...)
+}
+
+// rendered is an event with the JSON that is published.
+func rendered(r ports.EventRenderer, d *domain.Delivery, e domain.Event) (ports.EventWrite, error) {
+	payload, err := r.DeliveryEvent(d, e)
+	return ports.EventWrite{Event: e, Payload: payload}, err
 }
 
 // ChangeOnce is Change for a request of the API. One without a key whose commit
@@ -64,7 +76,7 @@ func (d *Deliveries) ChangeOnce(ctx context.Context, req idempotency.Request, id
 		}
 		return func(ctx context.Context, key domain.KeyRecord) (domain.Answer, error) {
 			return d.gate.InTx(ctx, req.Tenant, key, func(ctx context.Context, tx ports.Stores) (domain.Answer, error) {
-				changed, err := Change(ctx, tx, req.Tenant, id, d.clock.Now(), decideOnce)
+				changed, err := Change(ctx, tx, d.renderer, req.Tenant, id, d.clock.Now(), decideOnce)
 				if err != nil {
 					return domain.Answer{}, err
 				}

@@ -21,13 +21,14 @@ type Deliveries struct {
 	clock      ports.Clock
 	ids        ports.Identifiers
 	normalizer ports.Normalizer
+	renderer   ports.EventRenderer
 }
 
 // New makes the use cases of deliveries.
 func New(s ports.Storage, b ports.Bookings, g *idempotency.Gate, q *quotes.Quotes,
-	c ports.Clock, ids ports.Identifiers, n ports.Normalizer,
+	c ports.Clock, ids ports.Identifiers, n ports.Normalizer, r ports.EventRenderer,
 ) *Deliveries {
-	return &Deliveries{storage: s, bookings: b, gate: g, quotes: q, clock: c, ids: ids, normalizer: n}
+	return &Deliveries{storage: s, bookings: b, gate: g, quotes: q, clock: c, ids: ids, normalizer: n, renderer: r}
 }
 
 // Get is NOT_FOUND for what the application did not create.

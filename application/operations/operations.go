@@ -12,14 +12,15 @@ import (
 
 // Operations are the use cases of the platform.
 type Operations struct {
-	storage ports.Storage
-	clock   ports.Clock
-	ids     ports.Identifiers
+	storage  ports.Storage
+	clock    ports.Clock
+	ids      ports.Identifiers
+	renderer ports.EventRenderer
 }
 
 // New makes the use cases of the platform.
-func New(s ports.Storage, c ports.Clock, ids ports.Identifiers) *Operations {
-	return &Operations{storage: s, clock: c, ids: ids}
+func New(s ports.Storage, c ports.Clock, ids ports.Identifiers, r ports.EventRenderer) *Operations {
+	return &Operations{storage: s, clock: c, ids: ids, renderer: r}
 }
 
 // Advance moves a delivery one step as the platform. TRANSITION_INVALID tells
@@ -32,7 +33,7 @@ func (o *Operations) Advance(ctx context.Context, id domain.ID, to domain.Status
 	var moved *domain.Delivery
 	err = o.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) (err error) {
 		now := o.clock.Now()
-		moved, err = deliveries.Change(ctx, tx, tenant, id, now, func(d *domain.Delivery) ([]domain.Event, error) {
+		moved, err = deliveries.Change(ctx, tx, o.renderer, tenant, id, now, func(d *domain.Delivery) ([]domain.Event, error) {
 			event, err := d.Move(to, domain.ActorPlatform, reason, o.ids.ID(domain.PrefixEvent), now)
 			return []domain.Event{event}, err
 		})

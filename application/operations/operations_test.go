@@ -12,6 +12,8 @@ import (
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/ports/mocks"
+	"waybill/test/sample"
+	"waybill/test/stage"
 )
 
 var (
@@ -41,7 +43,7 @@ func newScene(t *testing.T) *scene {
 	clock.EXPECT().Now().Return(noon).AnyTimes()
 	ids.EXPECT().ID(domain.PrefixEvent).Return(event).AnyTimes()
 	s.storage.EXPECT().Read().Return(ports.Readers{Deliveries: s.reader}).AnyTimes()
-	s.Operations = operations.New(s.storage, clock, ids)
+	s.Operations = operations.New(s.storage, clock, ids, stage.Renderer{})
 	return s
 }
 
@@ -68,10 +70,10 @@ func TestAdvanceMovesAnybodysDeliveryUnderItsLock(t *testing.T) {
 		s.reader.EXPECT().Owner(gomock.Any(), delivery).Return(owner, nil),
 		s.transaction(1, nil),
 		s.store.EXPECT().Lock(gomock.Any(), owner, delivery).Return(stored(domain.Assigned), nil),
-		s.store.EXPECT().Update(gomock.Any(), owner, gomock.Any(), domain.Event{
+		s.store.EXPECT().Update(gomock.Any(), owner, gomock.Any(), sample.Published(domain.Event{
 			ID: event, DeliveryID: delivery, Type: "delivery.failed", Status: domain.Failed, Previous: domain.Assigned,
 			Sequence: 2, OccurredAt: noon, Reason: domain.ReasonNoRider,
-		}).DoAndReturn(func(_ context.Context, _ domain.Tenant, d *domain.Delivery, _ domain.Event) error {
+		})).DoAndReturn(func(_ context.Context, _ domain.Tenant, d *domain.Delivery, _ ports.EventWrite) error {
 			if d.Status() != domain.Failed || d.Lifecycle().Sequence != 2 {
 				t.Errorf("stored %+v", d.Lifecycle())
 			}

@@ -50,7 +50,7 @@ func (s *scene) build() {
 	s.deliveries = s.Deliveries(s.storage, s.Store, price{}, everywhere{}, stage.FoldCase{})
 	s.Sandbox = sandbox.New(s.deliveries, s.clock, s.IDs)
 	log := slog.New(slog.NewTextHandler(&s.logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	s.simulator = sandbox.NewSimulator(s.storage, s.clock, s.IDs, log, s.noteLateness)
+	s.simulator = sandbox.NewSimulator(s.storage, s.clock, s.IDs, stage.Renderer{}, log, s.noteLateness)
 }
 
 func (s *scene) noteLateness(d time.Duration) {

@@ -19,19 +19,20 @@ const earliness = 2 * time.Second
 
 // Simulator does the steps of scenarios.
 type Simulator struct {
-	storage ports.Storage
-	clock   ports.Clock
-	ids     ports.Identifiers
-	log     *slog.Logger
-	late    Lateness
+	storage  ports.Storage
+	clock    ports.Clock
+	ids      ports.Identifiers
+	renderer ports.EventRenderer
+	log      *slog.Logger
+	late     Lateness
 }
 
 // Lateness hears of every step how long after its due time it happened.
 type Lateness func(time.Duration)
 
 // NewSimulator makes a simulator.
-func NewSimulator(s ports.Storage, c ports.Clock, ids ports.Identifiers, log *slog.Logger, late Lateness) *Simulator {
-	return &Simulator{storage: s, clock: c, ids: ids, log: log, late: late}
+func NewSimulator(s ports.Storage, c ports.Clock, ids ports.Identifiers, r ports.EventRenderer, log *slog.Logger, late Lateness) *Simulator {
+	return &Simulator{storage: s, clock: c, ids: ids, renderer: r, log: log, late: late}
 }
 
 // Handle is the handler of ports.LaneSimulation. What it cannot do is still
@@ -56,7 +57,7 @@ func (s *Simulator) Step(ctx context.Context, id domain.ID, done int) error {
 	var early, late time.Duration
 	step := func(ctx context.Context, tx ports.Stores) error {
 		early, late = 0, -1
-		_, err := deliveries.Change(ctx, tx, tenant, id, s.clock.Now(), func(d *domain.Delivery) ([]domain.Event, error) {
+		_, err := deliveries.Change(ctx, tx, s.renderer, tenant, id, s.clock.Now(), func(d *domain.Delivery) ([]domain.Event, error) {
 			// Behind the wait for the lock: what happens, happens now.
 			now, simulation := s.clock.Now(), d.Simulation()
 			event, due, err := d.Simulate(done, s.ids.ID(domain.PrefixEvent), now)

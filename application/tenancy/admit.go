@@ -92,6 +92,16 @@ func (a *Admission) GiveBack(ctx context.Context, g *Grant) error {
 	return nil
 }
 
+// Spent makes a grant tell, and answers, what it would if the limit of its key
+// had just been used up.
+func (a *Admission) Spent(g *Grant) *domain.Error {
+	perKey, _ := a.LimitsOf(&g.Credential)
+	g.Allowance = ports.Allowance{
+		Scope: "key", Limit: perKey, Reset: min(g.Allowance.Reset, perKey.Window), RetryAfter: time.Second,
+	}
+	return limited(g.Allowance)
+}
+
 // Stranger is what a client is told that has not shown a key.
 func (a *Admission) Stranger(ctx context.Context, address string) (ports.Allowance, error) {
 	return a.limiter.Peek(ctx, a.addressBucket(address))

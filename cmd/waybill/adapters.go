@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"waybill/adapters/clock/systemclock"
+	"waybill/adapters/httpapi/views"
 	"waybill/adapters/identifiers/uuidv7"
 	"waybill/adapters/invalidations/local"
 	"waybill/adapters/invalidations/redispubsub"
@@ -31,11 +32,14 @@ import (
 	"waybill/adapters/ratelimit/memlimiter"
 	"waybill/adapters/ratelimit/redislimiter"
 	"waybill/adapters/routing/straightline"
+	"waybill/adapters/sealer/aesgcm"
 	"waybill/adapters/servicearea/geojson"
 	"waybill/adapters/storage/gormstore"
+	"waybill/adapters/webhooksend/httpsender"
 	"waybill/application/bulk"
 	"waybill/application/idempotency"
 	"waybill/application/tenancy"
+	"waybill/application/webhooks"
 	"waybill/configs"
 	"waybill/domain"
 	"waybill/ports"
@@ -221,11 +225,55 @@ func newInvalidations(client *redis.Client, log *slog.Logger) ports.Invalidation
 }
 
 // newQueue rings across processes where there is a Redis.
-func newQueue(client *redis.Client, log *slog.Logger) ports.Queue {
-	if client == nil {
-		return memqueue.New(memqueue.Options{}, log)
+func newQueue(client queueRedis, log *slog.Logger) ports.Queue {
+	if client.Client == nil {
+		return memqueue.New(memqueue.Options{Workers: webhookWorkers}, log)
 	}
-	return asynqqueue.New(client, asynqqueue.Options{}, log)
+	return asynqqueue.New(client.Client, asynqqueue.Options{Workers: webhookWorkers}, log)
+}
+
+// webhookWorkers are many, since they wait for receivers: for slow ones most.
+var webhookWorkers = map[ports.Lane]int{ports.LaneWebhook: 128, ports.LaneWebhookSlow: 256}
+
+// newSealer needs the secret key only where a secret is made or used, as
+// newKeyDigester does.
+func newSealer(c *configs.Config) (ports.Sealer, error) {
+	if c.SecretKey == "" {
+		return noSecretKey{}, nil
+	}
+	return aesgcm.New([]byte(c.SecretKey.Reveal()))
+}
+
+// noSecretKey stands where nothing is sealed.
+type noSecretKey struct{}
+
+var errNoSecretKey = errors.New("waybill: signing secrets need the secret key")
+
+func (noSecretKey) Seal(string, []byte) ([]byte, error) { return nil, errNoSecretKey }
+func (noSecretKey) Open(string, []byte) ([]byte, error) { return nil, errNoSecretKey }
+
+func newWebhookSender(c *configs.Config) (ports.WebhookSender, func()) {
+	s := httpsender.New(httpsender.Options{AllowPrivate: c.WebhookAllowPrivate})
+	return s, s.Close
+}
+
+func newOutbox(store database) ports.WebhookOutbox { return store.Outbox() }
+
+func newAllowPrivate(c *configs.Config) webhooks.AllowPrivate {
+	return webhooks.AllowPrivate(c.WebhookAllowPrivate)
+}
+
+// newSchedules are the retries of the settings for both environments, or those
+// that each has.
+func newSchedules(c *configs.Config) webhooks.Schedules {
+	schedules := webhooks.Schedules{}
+	for _, e := range []domain.Environment{domain.Live, domain.Sandbox} {
+		schedules[e] = domain.DefaultRetrySchedule(e)
+		if len(c.WebhookRetrySchedule) > 0 {
+			schedules[e] = domain.RetrySchedule(c.WebhookRetrySchedule)
+		}
+	}
+	return schedules
 }
 
 func newLimits(c *configs.Config) tenancy.Limits {
@@ -273,4 +321,9 @@ func badSetting(c *configs.Config, name string, cause error) error {
 		}
 	}
 	return cause
+}
+
+// newEventRenderer shows deliveries as the API does.
+func newEventRenderer(urls publicURLs) ports.EventRenderer {
+	return views.Events{TrackingBaseURL: urls.tracking}
 }

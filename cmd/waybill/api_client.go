@@ -63,6 +63,9 @@ type apiCall struct {
 	body           []byte // nil: none
 	idempotencyKey string // empty: none
 	known          string // ETag of what the caller has already; empty: nothing
+	// tireless is for what outlives an outage: once somebody has answered, the
+	// call is repeated for as long as it takes.
+	tireless bool
 }
 
 func get(path string) apiCall { return apiCall{method: http.MethodGet, path: path} }
@@ -81,6 +84,13 @@ type apiAnswer struct {
 	data     json.RawMessage // nil with 304
 	etag     string
 	serverAt time.Time // by the clock of the server, to the second; zero: not told
+	page     pageMeta  // of a list
+}
+
+// pageMeta is where a list goes on.
+type pageMeta struct {
+	HasMore    bool   `json:"has_more"`
+	NextCursor string `json:"next_cursor"` // empty: nowhere
 }
 
 // decode reads what the caller is interested in.
@@ -144,10 +154,13 @@ func (e *apiError) complaint() complaint {
 // callers do so: while it is busy with the first one, or too many were made, or
 // something failed that passes.
 func (c *apiClient) send(ctx context.Context, call apiCall) (apiAnswer, error) {
-	begun, pause := time.Now(), firstPause
+	begun, pause, settled := time.Now(), firstPause, false
 	for {
 		answer, err := c.attempt(ctx, call)
 		if err == nil || ctx.Err() != nil {
+			if err == nil && call.tireless && pause > firstPause {
+				c.notice("it answers again")
+			}
 			return answer, err
 		}
 		wait, why := pause, "no answer"
@@ -155,7 +168,10 @@ func (c *apiClient) send(ctx context.Context, call apiCall) (apiAnswer, error) {
 		var stranger *startError
 		switch {
 		case errors.As(err, &stranger):
-			return answer, err
+			if !call.tireless || !c.answered.Load() {
+				return answer, err
+			}
+			why = stranger.what // a proxy, say, while the service is away
 		case !errors.As(err, &refused):
 			err = c.unreachable(err)
 			if !c.answered.Load() {
@@ -166,11 +182,17 @@ func (c *apiClient) send(ctx context.Context, call apiCall) (apiAnswer, error) {
 		default:
 			wait, why = max(wait, refused.retryAfter), refused.code
 		}
-		if time.Since(begun)+wait > perseverance {
+		if !call.tireless && time.Since(begun)+wait > perseverance {
 			return answer, err
 		}
 		c.repeats.Add(1)
-		c.notice(fmt.Sprintf("%s: trying again in %s", why, wait))
+		switch {
+		case !call.tireless || pause < longestPause:
+			c.notice(fmt.Sprintf("%s: trying again in %s", why, wait))
+		case !settled:
+			settled = true // told once: it may take all night
+			c.notice(fmt.Sprintf("%s: trying again every %s", why, longestPause))
+		}
 		if !sleep(ctx, wait) {
 			return answer, ctx.Err()
 		}
@@ -228,6 +250,7 @@ func (c *apiClient) read(res *http.Response, body []byte) (apiAnswer, error) {
 		Success *bool
 		Message string
 		Data    json.RawMessage
+		Meta    pageMeta
 		Error   struct {
 			Code    string
 			Details json.RawMessage
@@ -251,7 +274,7 @@ func (c *apiClient) read(res *http.Response, body []byte) (apiAnswer, error) {
 		}
 	}
 	c.answered.Store(true)
-	answer.message, answer.data = envelope.Message, envelope.Data
+	answer.message, answer.data, answer.page = envelope.Message, envelope.Data, envelope.Meta
 	return answer, nil
 }
 

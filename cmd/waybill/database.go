@@ -24,6 +24,11 @@ type database interface {
 	ports.Bookings
 	purger
 
+	// Outbox is what webhooks are to be sent.
+	Outbox() ports.WebhookOutbox
+	// OnFanout makes a listener hear of webhooks that were just committed.
+	OnFanout(ports.FanoutListener)
+
 	Ping(ctx context.Context) error
 	// MigrationsPending tells whether the schema is behind this program.
 	MigrationsPending(ctx context.Context) (bool, error)

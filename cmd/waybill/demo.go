@@ -24,10 +24,10 @@ func (p *program) demo() *cobra.Command {
 		scenario       string
 	)
 	cmd := &cobra.Command{
-		Use: "demo", Short: "Play an integrator against a running sandbox: price, book, simulate, follow",
+		Use: "demo", Short: "Play an integrator against a running sandbox: price, book, simulate, follow, take webhooks",
 		Long: "Play an integrator against a running sandbox, of waybill dev or any other: ask for a price, book\n" +
-			"a delivery, let a scenario move it, follow its timeline to the end. Every call is shown as a line\n" +
-			"for a shell, with its answer. With --deliveries it books that many, a hundred to a request.\n\n" +
+			"a delivery, let a scenario move it, follow its timeline to the end, and take its webhooks, here and\n" +
+			"without a public address. Every call is shown as a line for a shell, with its answer. With --deliveries it books that many, a hundred to a request.\n\n" +
 			"Scenarios:" + scenarioList(),
 		Example: `  waybill demo
   waybill demo --scenario failed_then_retried --step-seconds 1
@@ -64,11 +64,15 @@ func (p *program) demo() *cobra.Command {
 	return cmd
 }
 
+// nextWidth is that of the longest command that is shown at the end.
+const nextWidth = 47
+
 // demoView is the whole play for a script.
 type demoView struct {
 	Quote    json.RawMessage   `json:"quote"`
 	Delivery json.RawMessage   `json:"delivery"` // at the end
 	Events   []json.RawMessage `json:"events"`
+	Webhooks []arrivalView     `json:"webhooks"`
 }
 
 // playOne shows the life of one delivery.
@@ -93,7 +97,13 @@ func (p *program) playOne(ctx context.Context, c *apiClient, plan domain.Plan) e
 	v.Quote = answer.data
 	p.say(answered(answer, price))
 
-	answer, err = p.play(ctx, c, "2. Book it. The same call again gets the same answer, and books nothing twice.", "/deliveries", "demo-"+run+"-book", order)
+	receiver, stopReceiving, err := p.receive(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer stopReceiving()
+
+	answer, err = p.play(ctx, c, "3. Book it. The same call again gets the same answer, and books nothing twice.", "/deliveries", "demo-"+run+"-book", order)
 	if err != nil {
 		return err
 	}
@@ -102,8 +112,9 @@ func (p *program) playOne(ctx context.Context, c *apiClient, plan domain.Plan) e
 		return err
 	}
 	p.say(answered(answer, d.ID+" is "+d.Status+", reference "+d.Reference))
+	receiver.follow(d.ID)
 
-	answer, err = p.play(ctx, c, "3. Let it be moved: scenario "+string(plan.Scenario)+".", "/test-helpers/deliveries/"+d.ID+"/simulation", "demo-"+run+"-move", newPlanBody(plan))
+	answer, err = p.play(ctx, c, "4. Let a scenario move it: "+string(plan.Scenario)+".", "/test-helpers/deliveries/"+d.ID+"/simulation", "demo-"+run+"-move", newPlanBody(plan))
 	if err != nil {
 		return err
 	}
@@ -113,16 +124,21 @@ func (p *program) playOne(ctx context.Context, c *apiClient, plan domain.Plan) e
 	p.say(answered(answer, simulated(d)))
 
 	begun := time.Now()
-	f, err := p.followAloud(ctx, c, "4. Its timeline. Nothing is asked for again that has not changed.", d.ID)
+	f, err := p.followAloud(ctx, c, "5. Follow it. Asking with If-None-Match costs nothing of the rate limit while nothing has changed.", d.ID)
 	if err != nil {
 		return err
 	}
 	v.Delivery, v.Events = f.raw, f.events
+	v.Webhooks = receiver.await(ctx, len(f.events))
 	p.say("", fmt.Sprintf("%s after %.1f s; the simulation is %s.", f.delivery.Status, time.Since(begun).Seconds(), f.delivery.Simulation.Status), "",
-		"Next",
-		"  "+p.ourselves()+" trigger failed_then_retried --wait"+c.flags+"   another life; trigger --help lists them",
-		"  "+p.ourselves()+" demo --deliveries 500"+c.flags+"                many at once",
-	)
+		"Next")
+	for _, next := range [][2]string{
+		{"listen --forward-to http://localhost:3000/hooks", "the webhooks, to a program of yours"},
+		{"trigger failed_then_retried --wait", "another scenario; trigger --help lists them"},
+		{"demo --deliveries 500", "many at once"},
+	} {
+		p.say(fmt.Sprintf("  %s %-*s   %s", p.ourselves(), nextWidth+len(c.flags), next[0]+c.flags, next[1]))
+	}
 	if p.asJSON {
 		return p.show(v, func(io.Writer) {})
 	}

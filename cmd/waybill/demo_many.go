@@ -40,7 +40,7 @@ func (p *program) bookMany(ctx context.Context, c *apiClient, count int, plan *p
 		orders = append(orders, order)
 	}
 	batches := slices.Collect(slices.Chunk(orders, domain.MaxBulkItems))
-	if err := p.showBulk(c, run, len(batches), orders[0]); err != nil {
+	if err := p.showBulk(c, run, len(orders), len(batches), orders[0]); err != nil {
 		return err
 	}
 	b := &booking{client: c, run: run, progress: p.progress(count), view: manyView{
@@ -68,14 +68,21 @@ func (p *program) bookMany(ctx context.Context, c *apiClient, count int, plan *p
 }
 
 // showBulk shows one of the requests, with one delivery in it.
-func (p *program) showBulk(c *apiClient, run string, requests int, first orderBody) error {
+func (p *program) showBulk(c *apiClient, run string, count, requests int, first orderBody) error {
 	first.ExternalID = "" // a second one would be refused
 	call, err := post("/deliveries/bulk", run+"-example", bulkBody{[]orderBody{first}})
 	if err != nil {
 		return err
 	}
-	p.say(fmt.Sprintf("%d requests like this one, each under its own Idempotency-Key and with up to %d deliveries:", requests, domain.MaxBulkItems),
-		"", indented(c.curl(call)), "")
+	title := fmt.Sprintf("One request like this one, with %d deliveries:", count)
+	if requests > 1 {
+		title = fmt.Sprintf("%d requests like this one, each under its own Idempotency-Key and with up to %d deliveries:", requests, domain.MaxBulkItems)
+	}
+	p.say(title)
+	if c.preparation != "" {
+		p.say("It can be pasted into a shell, after:  " + c.preparation)
+	}
+	p.say("", indented(c.curl(call)), "")
 	return nil
 }
 
@@ -153,6 +160,10 @@ func (v manyView) print(w io.Writer) {
 	}
 	row(w, "Time", fmt.Sprintf("%.1f s", v.Seconds))
 	row(w, "Per second", fmt.Sprintf("%.0f", v.PerSecond))
-	row(w, "Requests", fmt.Sprintf("%d, and %d sent again", v.Requests, v.Repeated))
+	requests := strconv.Itoa(v.Requests)
+	if v.Repeated > 0 {
+		requests += fmt.Sprintf(", and %d sent again", v.Repeated)
+	}
+	row(w, "Requests", requests)
 	row(w, "external_id", v.Prefix+"-1 to "+v.Prefix+"-"+strconv.Itoa(v.Deliveries))
 }

@@ -57,9 +57,10 @@ func TestDemoPlaysALifeAndShowsEveryCall(t *testing.T) {
 	}
 	at := 0
 	for _, want := range []string{
-		"/quotes", "-> 200: ", " GHS, ", " km (straight_line)", "/deliveries \\", "-> 201: dlv_", " is booked, reference ",
+		"/quotes", "-> 200: ", " GHS, ", " km (straight_line)", "/webhook-listeners \\", "-> 201: whe_", " listens for delivery.*\n", "/openapi.yaml\n", "/deliveries \\", "-> 201: dlv_", " is booked, reference ",
 		"/simulation \\", "-> 200: running, 4 steps, the first at ", "/events \\",
 		"  booked\n", "  assigned\n", "  picked_up\n", "  in_transit\n", "  delivered\n", "\ndelivered after ", "the simulation is completed",
+		"waybill listen --forward-to http://localhost:3000/hooks --data-dir " + dir + " ",
 		"waybill trigger failed_then_retried --wait --data-dir " + dir + " ",
 	} {
 		next := strings.Index(shown[at:], want)
@@ -69,17 +70,27 @@ func TestDemoPlaysALifeAndShowsEveryCall(t *testing.T) {
 		at += next
 	}
 
+	for _, kind := range domain.DeliveryEventTypes()[:5] { // created to delivered
+		if lines := regexp.MustCompile(`(?m)^      webhook `+string(kind)+`, signature valid, \d+ ms after the event$`).FindAllString(shown, -1); len(lines) != 1 {
+			t.Errorf("%d webhooks %s are shown:\n%s", len(lines), kind, shown)
+		}
+	}
+	listener := regexp.MustCompile(`whe_\w+`).FindString(shown)
+	if code, answer := call(t, http.MethodPost, vars["WAYBILL_SANDBOX_URL"]+"/webhook-listeners/"+listener+"/fetch", vars["WAYBILL_TEST_KEY"], `{"wait_seconds":0}`); code != http.StatusNotFound {
+		t.Errorf("the listener is left: %d, %v", code, answer)
+	}
+
 	curl, err := exec.LookPath("curl")
 	if err != nil {
 		t.Skip("no curl to paste the calls for")
 	}
 	commands := pasteable(shown)
-	if len(commands) != 5 {
+	if len(commands) != 6 {
 		t.Fatalf("%d calls are shown:\n%s", len(commands), shown)
 	}
 	var id string
 	for i, want := range []string{
-		`"fee":`, `"status":"booked"`, `"status":"running"`, `"status":"delivered"`, `"sequence":5`,
+		`"fee":`, `"secret":"whsec_`, `"status":"booked"`, `"status":"running"`, `"status":"delivered"`, `"sequence":5`,
 	} {
 		paste := exec.CommandContext(t.Context(), "sh", "-c", commands[i])
 		paste.Env = []string{"PATH=" + filepath.Dir(curl), "WAYBILL_TEST_KEY=" + vars["WAYBILL_TEST_KEY"]}
@@ -103,11 +114,19 @@ func TestDemoWithJSONPrintsTheWholeLifeAsOneValue(t *testing.T) {
 	dir := t.TempDir()
 	startDev(t, dir)
 	v := inDir[struct {
-		Quote, Delivery object
-		Events          []object
+		Quote, Delivery  object
+		Events, Webhooks []object
 	}](t, dir, "demo", "--scenario", "cod_refused", "--step-seconds", "1")
 	if v.Quote["fee"] == nil || v.Delivery["status"] != "failed" || len(v.Events) != 5 || v.Events[4]["reason_code"] != "cod_refused" {
 		t.Errorf("%+v", v)
+	}
+	if len(v.Webhooks) != len(v.Events) {
+		t.Fatalf("%d webhooks for %d events", len(v.Webhooks), len(v.Events))
+	}
+	for i, w := range v.Webhooks {
+		if w["event_id"] != v.Events[i]["id"] || w["type"] != v.Events[i]["type"] || w["signature_valid"] != true {
+			t.Errorf("webhook %d is %v", i, w)
+		}
 	}
 }
 
@@ -158,9 +177,9 @@ func TestDemoTellsWhatItNeeds(t *testing.T) {
 		"a live key":             {[]string{testKeyEnv + "=" + live}, []string{"--url", elsewhere.URL + "/v1"}, exitFailure, []string{"error: that is a live key", "used for: the sandbox API (WAYBILL_TEST_KEY)"}},
 		"half a key":             {[]string{testKeyEnv + "=" + test[:30]}, []string{"--url", elsewhere.URL + "/v1"}, exitFailure, []string{"error: that is no API key, or not a whole one"}},
 		"no file":                {nil, []string{"--url", elsewhere.URL + "/v1", "--key-file", "/none"}, exitFailure, []string{"error: the key cannot be read", "(--key-file)"}},
-		"no address":             {nil, []string{"--url", "127.0.0.1:8081/v1"}, exitFailure, []string{"error: that is no address of a sandbox: --url"}},
-		"an address without /v1": {[]string{sandboxURLEnv + "=http://127.0.0.1:8081"}, nil, exitFailure, []string{"error: that is no address of a sandbox: WAYBILL_SANDBOX_URL"}},
-		"a password in it":       {[]string{sandboxURLEnv + "=http://u:hunter22@127.0.0.1/v1"}, nil, exitFailure, []string{"error: that is no address of a sandbox: WAYBILL_SANDBOX_URL"}},
+		"no address":             {nil, []string{"--url", "127.0.0.1:8081/v1"}, exitFailure, []string{"error: --url is no address of a sandbox\n"}},
+		"an address without /v1": {[]string{sandboxURLEnv + "=http://127.0.0.1:8081"}, nil, exitFailure, []string{"error: WAYBILL_SANDBOX_URL is no address of a sandbox\n"}},
+		"a password in it":       {[]string{sandboxURLEnv + "=http://u:hunter22@127.0.0.1/v1"}, nil, exitFailure, []string{"error: WAYBILL_SANDBOX_URL is no address of a sandbox\n"}},
 		"no such scenario":       {nil, []string{"--scenario", "deliverd"}, exitUsage, []string{`error: "deliverd" is no scenario; did you mean delivered?`, "failed_then_retried", "fix:      waybill demo --help"}},
 		"too fast":               {nil, []string{"--step-seconds", "0"}, exitUsage, []string{"error: --step-seconds is 0; it is 1 to 300\n"}},
 		"none":                   {nil, []string{"--deliveries", "0"}, exitUsage, []string{"error: --deliveries is 0; it is 1 to 10000\n"}},
@@ -269,7 +288,7 @@ func TestManyDeliveriesAreTalliedByTheirErrors(t *testing.T) {
 	if o.code != exitFailure || !strings.HasSuffix(o.stderr, "error: 30 of 130 deliveries were refused\n") {
 		t.Errorf("exit code %d\n%s", o.code, o.stderr)
 	}
-	for _, want := range []string{"2 requests like this one", "Created      100 of 130\n", "Refused      30", "SIMULATION_LIMIT\n", "Per second ", "Requests     2, and 0 sent again\n"} {
+	for _, want := range []string{"2 requests like this one", "Created      100 of 130\n", "Refused      30", "SIMULATION_LIMIT\n", "Per second ", "Requests     2\n"} {
 		if !strings.Contains(o.stdout, want) {
 			t.Errorf("%q is missing in\n%s", want, o.stdout)
 		}
@@ -279,6 +298,9 @@ func TestManyDeliveriesAreTalliedByTheirErrors(t *testing.T) {
 	}
 	if strings.Contains(o.stdout, vars["WAYBILL_TEST_KEY"]) {
 		t.Error("the key shows")
+	}
+	if few := command(t, nil, "demo", "--data-dir", dir, "--deliveries", "2").stdout; !strings.HasPrefix(few, "One request like this one, with 2 deliveries:\nIt can be pasted into a shell, after:  . "+dir+"/dev.env\n\n  curl ") {
+		t.Errorf("two deliveries are told as\n%s", few)
 	}
 	// The request that is shown may be sent, too.
 	if curl, err := exec.LookPath("curl"); err == nil {

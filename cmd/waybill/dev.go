@@ -45,6 +45,9 @@ func (p *program) dev() *cobra.Command {
 			if err := p.placeDev(cmd, dir, c); err != nil {
 				return err
 			}
+			if err := c.Supply("webhook_allow_private", "true", "waybill dev"); err != nil {
+				return err
+			}
 			return p.runDev(cmd.Context(), dir, c)
 		},
 	}

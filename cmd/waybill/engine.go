@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"waybill/application/sandbox"
+	"waybill/application/webhooks"
 	"waybill/ports"
 )
 
@@ -17,20 +18,31 @@ type engine struct {
 	queue     ports.Queue
 	scheduler *sandbox.Scheduler
 	simulator *sandbox.Simulator
-	log       *slog.Logger
+	sweeper   *webhooks.Sweeper
+	drainer   *webhooks.Drainer
 }
 
 // run works until ctx ends; what has begun by then is finished when it returns.
-func (e *engine) run(ctx context.Context) {
-	var working sync.WaitGroup
-	working.Go(func() { e.scheduler.Run(ctx) })
-	working.Go(func() {
-		err := e.queue.Run(ctx, map[ports.Lane]ports.Handler{ports.LaneSimulation: e.simulator.Handle})
-		if err != nil {
-			e.log.Error("the queue failed: nothing that is due is done by this process", "error", err)
-		}
+// An error means that this process does nothing of what is due.
+func (e *engine) run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var looking sync.WaitGroup
+	looking.Go(func() { e.scheduler.Run(ctx) })
+	looking.Go(func() { e.sweeper.Run(ctx) })
+	looking.Go(func() {
+		<-ctx.Done()
+		e.drainer.Close() // while the queue lets its handlers end
 	})
-	working.Wait()
+	handlers := e.drainer.Handlers()
+	handlers[ports.LaneSimulation] = e.simulator.Handle
+	err := e.queue.Run(ctx, handlers)
+	stop()
+	looking.Wait()
+	if err != nil {
+		return &startError{what: "what becomes due cannot be done here", err: err, usedFor: "webhooks and the steps of sandbox simulations"}
+	}
+	return nil
 }
 
 // newLateness measures how late the steps of simulations are.

@@ -111,11 +111,15 @@ func (c *apiClient) tellNew(ctx context.Context, f *followed, told int, tell fun
 }
 
 // here is a time of the server by the clock of this machine.
-func here(at, serverNow time.Time) time.Time {
+func here(at, serverNow time.Time) time.Time { return at.Add(-skewOf(serverNow)) }
+
+// skewOf is how far the clock of the server is ahead of this machine's; 0 where
+// the difference would not be noticed.
+func skewOf(serverNow time.Time) time.Duration {
 	if skew := time.Until(serverNow); !serverNow.IsZero() && skew.Abs() > clockSkew {
-		return at.Add(-skew)
+		return skew
 	}
-	return at
+	return 0
 }
 
 func stoodStill(d deliveryView) error {

@@ -51,7 +51,7 @@ func (p *program) sandbox(cmd *cobra.Command, a access) (*apiClient, error) {
 	base = strings.TrimSuffix(base, "/")
 	if u, err := url.Parse(base); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil ||
 		!strings.HasSuffix(u.Path, "/v1") || u.RawQuery != "" || u.Fragment != "" {
-		return nil, &startError{what: "that is no address of a sandbox: " + from, usedFor: "the sandbox API",
+		return nil, &startError{what: from + " is no address of a sandbox", usedFor: "the sandbox API",
 			fix: "http://host:port/v1, such as http://127.0.0.1:8081/v1"}
 	}
 	c := newAPIClient(base, from)

@@ -21,6 +21,8 @@ var loggable = map[string]bool{
 	"sql": true, "rows": true, "duration_ms": true, "message": true,
 	// what is due, and which bell was rung for which ID
 	"step": true, "lane": true, "id": true,
+	// an endpoint of webhooks, and what is sent to it
+	"endpoint": true, "webhook": true, "attempts": true, "reason": true, "metric": true,
 	// the process
 	"version": true, "listener": true, "listening": true, "database": true, "redis": true, "setting": true, "warning": true, "removed": true,
 }

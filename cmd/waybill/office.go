@@ -8,6 +8,7 @@ import (
 	"waybill/application/operations"
 	"waybill/application/pickuplocations"
 	"waybill/application/tenancy"
+	"waybill/application/webhooks"
 	"waybill/configs"
 )
 
@@ -17,6 +18,7 @@ type office struct {
 	tenants    *tenancy.Tenants
 	pickups    *pickuplocations.PickupLocations
 	operations *operations.Operations
+	webhooks   *webhooks.Webhooks
 	store      database
 	config     *configs.Config
 }
@@ -33,7 +35,7 @@ func (p *program) inOffice(cmd *cobra.Command, work func(*office) error, secrets
 	}
 	// Commands speak through their answer; only what went wrong is logged.
 	log := newLog(p.stderr, max(c.LogLevel, slog.LevelWarn), c.LogFormat == "json")
-	o, closeOffice, err := openOffice(cmd.Context(), c, log)
+	o, closeOffice, err := openOffice(cmd.Context(), c, publicURLs{tracking: p.trackingURL(c)}, log)
 	if err != nil {
 		return err
 	}

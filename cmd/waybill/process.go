@@ -27,11 +27,15 @@ type process struct {
 	at    net.Listener // of ops
 	// tasks run beside the doors and until these are closed: a key may be
 	// revoked meanwhile, and its use is to be recorded.
-	tasks []func(ctx context.Context)
+	tasks []task
 	// leaving is called when no new request is taken any more; nil: nothing.
 	leaving func()
 	log     *slog.Logger
 }
+
+// task runs until ctx ends. An error before that ends the process, which would
+// seem to be ready without it.
+type task func(ctx context.Context) error
 
 // door is a listener and what answers there.
 type door struct {
@@ -41,7 +45,7 @@ type door struct {
 	shutdown func(context.Context) error
 }
 
-// run serves until ctx ends or a listener fails. Then no new request is taken,
+// run serves until ctx ends, or a listener or a task fails. Then no new request is taken,
 // and what is under way is finished: everything this started has stopped when
 // it returns, or the error tells what took too long and was left behind.
 func (p *process) run(ctx context.Context) error {
@@ -57,8 +61,13 @@ func (p *process) run(ctx context.Context) error {
 	}
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
+	failed := make(chan error, len(p.tasks))
 	for _, task := range p.tasks {
-		working.Go(func() { task(background) })
+		working.Go(func() {
+			if err := task(background); err != nil {
+				failed <- err
+			}
+		})
 	}
 	var failure error
 	select {
@@ -66,6 +75,8 @@ func (p *process) run(ctx context.Context) error {
 		p.log.Info("shutting down: finishing what is under way")
 	case failure = <-served:
 		p.log.Error("a listener failed, shutting down", "error", failure)
+	case failure = <-failed:
+		p.log.Error("a task failed, shutting down", "error", failure)
 	}
 	failure = errors.Join(failure, p.drain(context.WithoutCancel(ctx), func(ctx context.Context) error {
 		stop()

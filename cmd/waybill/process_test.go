@@ -110,13 +110,14 @@ func (r *rehearsal) readiness() string {
 }
 
 // task runs until it is stopped and takes its time to end.
-func (r *rehearsal) task(takes time.Duration) func(context.Context) {
-	return func(ctx context.Context) {
+func (r *rehearsal) task(takes time.Duration) task {
+	return func(ctx context.Context) error {
 		r.diary.note("task begins")
 		<-ctx.Done()
 		r.diary.note("task stopped while " + r.readiness())
 		time.Sleep(takes)
 		r.diary.note("task ended")
+		return nil
 	}
 }
 
@@ -151,12 +152,13 @@ func TestAProcessClosesItsDoorsThenItsTasksAndTheOperatorsLast(t *testing.T) {
 	})
 }
 
-func TestAListenerThatFailsEndsTheWholeProcess(t *testing.T) {
+func TestAListenerOrATaskThatFailsEndsTheWholeProcess(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the network is gone")
 	for name, breaks := range map[string]func(*rehearsal){
 		"a door":     func(r *rehearsal) { r.fails <- broken },
 		"operations": func(r *rehearsal) { r.at = brokenListener{r.at, broken} },
+		"a task":     func(r *rehearsal) { r.tasks = append(r.tasks, func(context.Context) error { return broken }) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -225,8 +227,8 @@ func TestAWorkerFinishesTheHandlersThatRun(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		r := rehearse()
 		queue := memqueue.New(memqueue.Options{}, r.log)
-		r.tasks = append(r.tasks, func(ctx context.Context) {
-			_ = queue.Run(ctx, map[ports.Lane]ports.Handler{ports.LaneSimulation: func(ctx context.Context, _ string) {
+		r.tasks = append(r.tasks, func(ctx context.Context) error {
+			return queue.Run(ctx, map[ports.Lane]ports.Handler{ports.LaneSimulation: func(ctx context.Context, _ string) {
 				r.diary.note("handler begins")
 				if sleep(ctx, 10*time.Second) {
 					r.diary.note("handler ended")

@@ -49,6 +49,7 @@ func (p *program) root() *cobra.Command {
 		Short: "The delivery API: book, follow and cancel deliveries",
 		Example: `  waybill dev                            everything on this machine, with a demo customer
   waybill demo                           play that customer: price, book, simulate, follow
+  waybill listen --forward-to URL        have its webhooks delivered to a program on this machine
   waybill serve                          the API servers, on the database of WAYBILL_DATABASE_URL
   waybill worker                         what becomes due, beside them
   waybill key create --help              what a command takes`,
@@ -58,14 +59,17 @@ func (p *program) root() *cobra.Command {
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetUsageTemplate(usageTemplate)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef(cmd, "%v", err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		problem, _, _ := strings.Cut(err.Error(), ": strconv.") // the name of a function in Go says nothing to people
+		return usagef(cmd, "%s", problem)
+	})
 	flags := root.PersistentFlags()
 	flags.BoolVar(&p.asJSON, "json", false, "print one JSON value, and nothing else, on stdout")
 	flags.StringVar(&p.dataDir, "data-dir", defaultDataDir, "directory of a local installation; WAYBILL_DATABASE_URL wins over its database")
 	flags.StringVar(&p.configFile, "config", "", "YAML file of settings (WAYBILL_CONFIG)")
 	root.AddCommand(
-		p.dev(), p.demo(), p.trigger(), p.serve(), p.worker(), p.migrate(),
-		p.business(), p.app(), p.key(), p.pickupLocation(), p.delivery(), p.pricing(),
+		p.dev(), p.demo(), p.trigger(), p.listen(), p.tail(), p.serve(), p.worker(), p.migrate(),
+		p.business(), p.app(), p.key(), p.pickupLocation(), p.delivery(), p.webhook(), p.pricing(),
 		p.config(), p.version(),
 	)
 	return root

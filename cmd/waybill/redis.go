@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"log/slog"
 	"net"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,6 +23,9 @@ import (
 const (
 	redisDialTimeout = time.Second
 	redisTimeout     = 500 * time.Millisecond
+	// queueTimeout is longer: no request waits for the queue, and what it takes
+	// for an outage makes it pause.
+	queueTimeout = 2 * time.Second
 	// redisConnections are the most that are used at once. A Redis that hangs
 	// holds up so many calls, each for its time-out, until a breaker opens.
 	redisConnections = 32
@@ -31,12 +36,27 @@ const (
 // newRedis makes the client that limits, locks and invalidations share, nil
 // where no Redis is set. It connects to nothing yet: a server starts, serves
 // and ends without its Redis.
-func newRedis(c *configs.Config) (*redis.Client, func(), error) {
+func newRedis(c *configs.Config) (*redis.Client, func(), error) { return redisOf(c, redisTimeout) }
+
+// queueRedis is the client of the queue, nil where no Redis is set. The queue
+// asks all the time, from several workers, and must not keep the limiter, which
+// has moments, waiting for a connection.
+type queueRedis struct{ *redis.Client }
+
+func newQueueRedis(ctx context.Context, c *configs.Config, log *slog.Logger) (queueRedis, func(), error) {
+	client, closeClient, err := redisOf(c, queueTimeout)
+	if client != nil {
+		warnOfEviction(ctx, client, log)
+	}
+	return queueRedis{client}, closeClient, err
+}
+
+func redisOf(c *configs.Config, timeout time.Duration) (*redis.Client, func(), error) {
 	if c.RedisURL == "" {
 		return nil, func() {}, nil
 	}
 	silenceRedis()
-	client, err := openRedis(c.RedisURL.Reveal())
+	client, err := openRedis(c.RedisURL.Reveal(), timeout)
 	if err != nil {
 		return nil, nil, badSetting(c, "redis_url", err)
 	}
@@ -44,13 +64,13 @@ func newRedis(c *configs.Config) (*redis.Client, func(), error) {
 }
 
 // openRedis reads the URL. Its errors do not repeat it: it may hold a password.
-func openRedis(address string) (*redis.Client, error) {
+func openRedis(address string, timeout time.Duration) (*redis.Client, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, errors.New("it is no URL; a user or password with other characters than letters and digits has to be percent-encoded")
 	}
 	if u.Query().Has("master_name") {
-		return openSentinel(address)
+		return openSentinel(address, timeout)
 	}
 	o, err := redis.ParseURL(address)
 	if err != nil {
@@ -60,8 +80,8 @@ func openRedis(address string) (*redis.Client, error) {
 	o.MaxRetries = -1
 	o.ContextTimeoutEnabled, o.DisableIdentity = true, true
 	fill(&o.DialTimeout, redisDialTimeout)
-	fill(&o.ReadTimeout, redisTimeout)
-	fill(&o.WriteTimeout, redisTimeout)
+	fill(&o.ReadTimeout, timeout)
+	fill(&o.WriteTimeout, timeout)
 	fill(&o.PoolSize, redisConnections)
 	if o.Network != "unix" {
 		o.Dialer = redisDialer(o.DialTimeout, o.TLSConfig)
@@ -72,7 +92,7 @@ func openRedis(address string) (*redis.Client, error) {
 // openSentinel is for a URL that names a Sentinel and, with master_name, what
 // it watches; more Sentinels follow as addr=host:port. The user and password
 // before the host are the Sentinel's, those of Redis are options too.
-func openSentinel(address string) (*redis.Client, error) {
+func openSentinel(address string, timeout time.Duration) (*redis.Client, error) {
 	o, err := redis.ParseFailoverURL(address)
 	if err != nil || o.RouteByLatency || o.RouteRandomly || o.ReplicaOnly {
 		return nil, errors.New("it names a Sentinel, and has options that do not go with one")
@@ -80,8 +100,8 @@ func openSentinel(address string) (*redis.Client, error) {
 	o.MaxRetries = -1
 	o.ContextTimeoutEnabled, o.DisableIdentity = true, true
 	fill(&o.DialTimeout, redisDialTimeout)
-	fill(&o.ReadTimeout, redisTimeout)
-	fill(&o.WriteTimeout, redisTimeout)
+	fill(&o.ReadTimeout, timeout)
+	fill(&o.WriteTimeout, timeout)
 	fill(&o.PoolSize, redisConnections)
 	o.Dialer = redisDialer(o.DialTimeout, o.TLSConfig)
 	return redis.NewFailoverClient(o), nil
@@ -103,6 +123,25 @@ func redisDialer(timeout time.Duration, t *tls.Config) func(ctx context.Context,
 	return (&tls.Dialer{NetDialer: plain, Config: t}).DialContext
 }
 
+// warnOfEviction tells of a Redis that drops keys when its memory is full: one
+// of the queue's may be half of a task, and its delivery would not be rung for
+// again. A Redis that does not answer, or does not tell, is no reason to wait.
+func warnOfEviction(ctx context.Context, client *redis.Client, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(ctx, redisTimeout)
+	defer cancel()
+	info, err := client.Info(ctx, "memory").Result()
+	if err != nil {
+		return
+	}
+	for line := range strings.Lines(info) {
+		policy, told := strings.CutPrefix(strings.TrimSpace(line), "maxmemory_policy:")
+		if told && policy != "noeviction" {
+			log.Warn("redis", "warning", "maxmemory-policy is "+policy+
+				": when its memory is full, limits, locks or what waits in the queue are dropped; set it to noeviction")
+		}
+	}
+}
+
 // silenceRedis keeps the client's own log, which is one for the whole process,
 // off stderr: what it tells are failures of calls, and those are logged where
 // they are dealt with.
@@ -113,7 +152,7 @@ type noRedisLog struct{}
 func (noRedisLog) Printf(context.Context, string, ...any) {}
 
 // registerRedis shows whether Redis answers and how many connections there are.
-func registerRedis(client *redis.Client, r prometheus.Registerer) {
+func registerRedis(client *redis.Client, queue queueRedis, r prometheus.Registerer) {
 	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "waybill_redis_up", Help: "Whether Redis answers at this moment.",
 	}, func() float64 {
@@ -125,5 +164,5 @@ func registerRedis(client *redis.Client, r prometheus.Registerer) {
 		return 1
 	}), prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "waybill_redis_connections_open", Help: "Connections to Redis.",
-	}, func() float64 { return float64(client.PoolStats().TotalConns) }))
+	}, func() float64 { return float64(client.PoolStats().TotalConns + queue.PoolStats().TotalConns) }))
 }

@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	goredis "github.com/redis/go-redis/v9"
 
 	"waybill/configs"
 	"waybill/test/redis"
@@ -58,6 +61,115 @@ func TestNoCallOfARedisIsRepeatedAndEachHasAnEnd(t *testing.T) {
 	}
 }
 
+// What the queue asks for must not take the connections that requests need.
+func TestTheQueueHasConnectionsOfItsOwnAndMorePatience(t *testing.T) {
+	t.Parallel()
+	silent := slog.New(slog.DiscardHandler)
+	c := &configs.Config{RedisURL: configs.URL("redis://127.0.0.1:1/3?pool_size=1")}
+	client, closeClient, err := newRedis(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeClient()
+	queue, closeQueue, err := newQueueRedis(t.Context(), c, silent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if queue.Client == client {
+		t.Error("the queue shares the client of the limiter")
+	}
+	if o := queue.Options(); o.ReadTimeout != queueTimeout || o.WriteTimeout != queueTimeout || o.MaxRetries != 0 || !o.ContextTimeoutEnabled || o.DB != 3 || o.PoolSize != 1 {
+		t.Errorf("options %+v", o)
+	}
+	if o := client.Options(); o.ReadTimeout != redisTimeout {
+		t.Errorf("options of the other client %+v", o)
+	}
+	closeQueue()
+	if err := queue.Ping(t.Context()).Err(); !errors.Is(err, goredis.ErrClosed) {
+		t.Errorf("after it was closed: %v", err)
+	}
+	if queue, _, err := newQueueRedis(t.Context(), &configs.Config{}, silent); queue.Client != nil || err != nil {
+		t.Errorf("without a URL: %v, %v", queue, err)
+	}
+	var bad configs.Problems
+	if _, _, err := newQueueRedis(t.Context(), &configs.Config{RedisURL: "redis://h/zero"}, silent); !errors.As(err, &bad) {
+		t.Errorf("a bad URL: %v", err)
+	}
+}
+
+func TestARedisThatMayDropKeysIsWarnedOfAtTheStart(t *testing.T) {
+	t.Parallel()
+	server := redis.Own(t)
+	client, err := openRedis(server.URL, redisTimeout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for policy, warnings := range map[string]int{"noeviction": 0, "allkeys-lru": 1, "volatile-ttl": 1} {
+		if err := client.ConfigSet(t.Context(), "maxmemory-policy", policy).Err(); err != nil {
+			t.Fatal(err)
+		}
+		environ := append(served(t), "WAYBILL_REDIS_URL="+server.URL)
+		worker, _ := startWorker(t, environ)
+		worker.terminate(t)
+		serve, _ := startServe(t, environ)
+		serve.terminate(t)
+		for _, r := range []*running{worker, serve} {
+			if n := strings.Count(r.stderr.String(), `"maxmemory-policy is `+policy+": "); n != warnings {
+				t.Errorf("%s: warned %d times, want %d\n%s", policy, n, warnings, r.stderr.String())
+			}
+		}
+	}
+	// One that does not tell is not waited for.
+	if err := server.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	var logged output
+	warnOfEviction(t.Context(), client, slog.New(slog.NewTextHandler(&logged, nil)))
+	if took := time.Since(begun); took > 2*redisTimeout || logged.String() != "" {
+		t.Errorf("after %v: %q", took, logged.String())
+	}
+	if err := server.Resume(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Two installations on one Redis have a database each.
+func TestAnInstallationKeepsToTheDatabaseOfItsURL(t *testing.T) {
+	t.Parallel()
+	base := strings.TrimSuffix(redis.Own(t).URL, "/0")
+	for _, database := range []string{"/2", "/3"} {
+		environ := append(served(t), "WAYBILL_REDIS_URL="+base+database)
+		server, v := startServe(t, environ)
+		worker, _ := startWorker(t, environ)
+		key := sandboxKey(t, environ)
+		id, _ := book(t, v, key, "failed_at_pickup", 1)
+		eventually(t, "the worker did both steps", func() bool { return simulation(t, v, key, id)["status"] == "completed" })
+		worker.terminate(t)
+		server.terminate(t)
+		client, err := openRedis(base+database, redisTimeout)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		if keys := client.Keys(t.Context(), "asynq:{waybill-simulation}:processed").Val(); len(keys) != 1 {
+			t.Errorf("the queue has run nothing in database %s", database)
+		}
+		if keys := client.Keys(t.Context(), "waybill:{limit}:key:*").Val(); len(keys) != 1 {
+			t.Errorf("database %s has the limits %q, want those of one key", database, keys)
+		}
+	}
+	other, err := openRedis(base+"/0", redisTimeout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if keys := other.Keys(t.Context(), "*").Val(); len(keys) != 0 {
+		t.Errorf("database 0 has %q", keys)
+	}
+}
+
 // A listener that accepts and says nothing hangs in the agreement upon TLS.
 func TestADeadlineHoldsWhileTLSIsAgreedUpon(t *testing.T) {
 	t.Parallel()
@@ -66,7 +178,7 @@ func TestADeadlineHoldsWhileTLSIsAgreedUpon(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dumb.Close()
-	client, err := openRedis("rediss://" + dumb.Addr().String())
+	client, err := openRedis("rediss://"+dumb.Addr().String(), redisTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +206,7 @@ func TestASentinelIsAskedWhereRedisIs(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	client, err := openRedis(sentinel.URL + "?master_name=waybill")
+	client, err := openRedis(sentinel.URL+"?master_name=waybill", redisTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +361,7 @@ func TestDevUsesTheRedisItIsGiven(t *testing.T) {
 		vars, _ = readEnvFile(dataDir(dir).devEnv())
 		return vars["WAYBILL_OPS_URL"] != "" && status(vars["WAYBILL_OPS_URL"]+"/readyz") == http.StatusOK
 	})
-	client, err := openRedis(url)
+	client, err := openRedis(url, redisTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}

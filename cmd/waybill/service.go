@@ -12,6 +12,7 @@ import (
 	"waybill/adapters/opsapi"
 	"waybill/application/bulk"
 	"waybill/application/tenancy"
+	"waybill/application/webhooks"
 	"waybill/configs"
 	"waybill/domain"
 	"waybill/ports"
@@ -24,6 +25,7 @@ type service struct {
 	ops    *opsapi.API
 	bulk   *bulk.Bulk
 	engine *engine
+	waker  *webhooks.Waker
 	store  database
 	log    *slog.Logger
 	seed   *seeder
@@ -49,10 +51,11 @@ func (s *service) process(l *listeners) *process {
 			{"sandbox", l.sandbox, s.apis.sandbox.Serve, s.apis.sandbox.Shutdown},
 		},
 		ops: s.ops, at: l.ops, log: s.log, leaving: s.bulk.Stop,
-		tasks: []func(context.Context){
-			func(ctx context.Context) { sweep(ctx, s.store, s.log) },
-			func(ctx context.Context) { s.invalidations.Listen(ctx, s.admission.Forget) },
-			func(ctx context.Context) { recordUses(ctx, s.admission, s.log) },
+		tasks: []task{
+			func(ctx context.Context) error { sweep(ctx, s.store, s.log); return nil },
+			func(ctx context.Context) error { s.invalidations.Listen(ctx, s.admission.Forget); return nil },
+			func(ctx context.Context) error { recordUses(ctx, s.admission, s.log); return nil },
+			func(ctx context.Context) error { s.waker.Run(ctx); return nil },
 		},
 	}
 }
@@ -78,15 +81,16 @@ func newRegistry() *prometheus.Registry {
 	return r
 }
 
-func newOps(store database, client *redis.Client, r *prometheus.Registry, log *slog.Logger) *opsapi.API {
+func newOps(store database, client *redis.Client, queue queueRedis, r *prometheus.Registry, log *slog.Logger) *opsapi.API {
 	registerPools(store, r)
 	registerSimulations(store, r, log)
+	registerWebhooks(store.Outbox(), r, log)
 	checks := []opsapi.Check{
 		{Name: "database", Run: store.Ping},
 		{Name: "migrations", Run: func(ctx context.Context) error { return upToDate(ctx, store) }},
 	}
 	if client != nil {
-		registerRedis(client, r)
+		registerRedis(client, queue, r)
 		checks = append(checks, opsapi.Check{
 			Name: "redis", Informational: true, Run: func(ctx context.Context) error { return client.Ping(ctx).Err() },
 		})

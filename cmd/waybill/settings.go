@@ -90,7 +90,7 @@ func needSecrets(c *configs.Config, names ...string) error {
 	for _, name := range names {
 		value, usedFor := c.KeyPepper, "API keys"
 		if name == "secret_key" {
-			value, usedFor = c.SecretKey, "cursors"
+			value, usedFor = c.SecretKey, "cursors and webhooks"
 		}
 		if value == "" {
 			env := configs.Prefix + strings.ToUpper(name)

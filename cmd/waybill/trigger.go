@@ -139,14 +139,14 @@ func printSteps(w io.Writer, d deliveryView, steps []stepView) {
 		if s.Reason != "" {
 			what += " (" + s.Reason + ")"
 		}
-		row(w, "Step "+strconv.Itoa(s.Step), clockTime(s.DueAt)+"  "+what)
+		row(w, "Step "+strconv.Itoa(s.Step), "due "+clockTime(s.DueAt)+"  "+what)
 	}
 }
 
 func (p *program) sayHowToFollow(c *apiClient, d deliveryView) {
 	title := "Follow it:"
 	if c.preparation != "" {
-		title = "Follow it, after  " + c.preparation
+		title = "Follow it, in a shell after  " + c.preparation
 	}
 	p.say("", title, "", indented(c.curl(get("/deliveries/"+d.ID+"/events"))))
 	if d.Simulation.Status == string(domain.SimulationIdle) {

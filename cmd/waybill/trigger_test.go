@@ -77,7 +77,7 @@ func TestTriggerMovesADeliveryThatIsThereAndWaitsWhereItIsTold(t *testing.T) {
 	}
 
 	o = command(t, nil, "trigger", "failed_at_pickup", "--data-dir", dir)
-	for _, want := range []string{"Delivery   dlv_", "Scenario   failed_at_pickup, running\n", "Step 1     ", "Z  assigned\n", "Z  failed (pickup_unavailable)\n", "Follow it, after  . " + dir + "/dev.env\n", "/events \\\n"} {
+	for _, want := range []string{"Delivery   dlv_", "Scenario   failed_at_pickup, running\n", "Step 1     due ", "Z  assigned\n", "Z  failed (pickup_unavailable)\n", "Follow it, in a shell after  . " + dir + "/dev.env\n", "/events \\\n"} {
 		if o.code != exitOK || !strings.Contains(o.stdout, want) {
 			t.Errorf("exit code %d without %q\n%s%s", o.code, want, o.stdout, o.stderr)
 		}
@@ -108,6 +108,8 @@ func TestTriggerListsTheScenarios(t *testing.T) {
 		"something else":   {[]string{"lost_at_sea"}, `"lost_at_sea" is no scenario. There are `},
 		"no ID":            {[]string{"delivered", "--delivery", "x"}, `"x" is no ID of a delivery`},
 		"faster than ever": {[]string{"delivered", "--step-seconds", "-1"}, "--step-seconds is -1; it is 1 to 300"},
+		"no number":        {[]string{"delivered", "--step-seconds", "soon"}, "invalid argument \"soon\" for \"--step-seconds\" flag\n"},
+		"no such flag":     {[]string{"delivered", "--pace", "1"}, "unknown flag: --pace\n"},
 	} {
 		o := command(t, nil, append([]string{"trigger"}, c.args...)...)
 		if o.code != exitUsage || !strings.HasPrefix(o.stderr, "error: "+c.want) {

@@ -19,6 +19,7 @@ import (
 	"waybill/application/recipients"
 	"waybill/application/sandbox"
 	"waybill/application/tenancy"
+	"waybill/application/webhooks"
 	"waybill/configs"
 	"waybill/ports"
 )
@@ -33,20 +34,25 @@ var foundation = wire.NewSet(
 
 // The use cases of operators.
 var management = wire.NewSet(
-	tenancy.NewTenants, operations.New,
-	pickuplocations.New, idempotency.NewGate, newRetention,
+	tenancy.NewTenants, operations.New, newEventRenderer,
+	pickuplocations.New, idempotency.NewGate, newRetention, webhooks.New, newAllowPrivate,
 )
+
+// What sends webhooks.
+var sending = wire.NewSet(newSealer, newWebhookSender, newOutbox, newSchedules)
 
 // The use cases of customers, and what they need beyond the foundation.
 var product = wire.NewSet(
 	tenancy.NewAdmission, newLimits, newRateLimiter,
 	quotes.New, newPricing, newRouting, newServiceArea,
 	recipients.New, deliveries.New, bulk.New, newBulkLease, sandbox.New, newNormalizer,
+	webhooks.NewListeners, webhooks.NewFeed,
 )
 
 // What is done without a request.
 var duties = wire.NewSet(
-	newQueue, newLateness, sandbox.NewScheduler, sandbox.NewSimulator, wire.Struct(new(engine), "*"),
+	newQueueRedis, newQueue, newLateness, sandbox.NewScheduler, sandbox.NewSimulator,
+	newWaker, webhooks.NewSweeper, webhooks.NewDrainer, newWebhookObserver, wire.Struct(new(engine), "*"),
 )
 
 // The listeners.
@@ -63,21 +69,21 @@ var control = wire.NewSet(
 // openService assembles a server process. The function it returns closes the
 // database, after the service has stopped.
 func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *slog.Logger) (*service, func(), error) {
-	wire.Build(foundation, management, product, duties, edges, control,
+	wire.Build(foundation, management, sending, product, duties, edges, control,
 		wire.Struct(new(seeder), "*"), wire.Struct(new(service), "*"))
 	return nil, nil, nil
 }
 
 // openWorker assembles a process without an API.
-func openWorker(ctx context.Context, c *configs.Config, log *slog.Logger) (*worker, func(), error) {
-	wire.Build(newDatabase, wire.Bind(new(ports.Storage), new(database)), newClock, newIdentifiers, newRedis,
-		duties, control, wire.Struct(new(worker), "*"))
+func openWorker(ctx context.Context, c *configs.Config, urls publicURLs, log *slog.Logger) (*worker, func(), error) {
+	wire.Build(newDatabase, wire.Bind(new(ports.Storage), new(database)), newClock, newIdentifiers, newRedis, newEventRenderer,
+		sending, duties, control, wire.Struct(new(worker), "*"))
 	return nil, nil, nil
 }
 
 // openOffice assembles what the operators' commands use.
-func openOffice(ctx context.Context, c *configs.Config, log *slog.Logger) (*office, func(), error) {
-	wire.Build(foundation, management, wire.Struct(new(office), "*"))
+func openOffice(ctx context.Context, c *configs.Config, urls publicURLs, log *slog.Logger) (*office, func(), error) {
+	wire.Build(foundation, management, sending, wire.Struct(new(office), "*"))
 	return nil, nil, nil
 }
 

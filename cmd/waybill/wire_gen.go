@@ -21,6 +21,7 @@ import (
 	"waybill/application/recipients"
 	"waybill/application/sandbox"
 	"waybill/application/tenancy"
+	"waybill/application/webhooks"
 	"waybill/configs"
 	"waybill/ports"
 )
@@ -76,10 +77,24 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	}
 	recipientsRecipients := recipients.New(mainDatabase, gate, clock, identifiers, normalizer)
 	pickupLocations := pickuplocations.New(mainDatabase, gate, clock, identifiers)
-	deliveriesDeliveries := deliveries.New(mainDatabase, mainDatabase, gate, quotesQuotes, clock, identifiers, normalizer)
+	eventRenderer := newEventRenderer(urls)
+	deliveriesDeliveries := deliveries.New(mainDatabase, mainDatabase, gate, quotesQuotes, clock, identifiers, normalizer, eventRenderer)
 	lease := newBulkLease(c)
 	bulkBulk := bulk.New(mainDatabase, gate, deliveriesDeliveries, identifiers, log, lease)
 	sandboxSandbox := sandbox.New(deliveriesDeliveries, clock, identifiers)
+	sealer, err := newSealer(c)
+	if err != nil {
+		cleanup2()
+		cleanup()
+		return nil, nil, err
+	}
+	webhookSender, cleanup3 := newWebhookSender(c)
+	allowPrivate := newAllowPrivate(c)
+	webhooksWebhooks := webhooks.New(mainDatabase, gate, sealer, webhookSender, eventRenderer, clock, identifiers, allowPrivate)
+	webhookOutbox := newOutbox(mainDatabase)
+	schedules := newSchedules(c)
+	webhooksListeners := webhooks.NewListeners(mainDatabase, webhookOutbox, gate, sealer, clock, identifiers, schedules)
+	feed := webhooks.NewFeed(mainDatabase)
 	useCases := httpapi.UseCases{
 		Admission:       admission,
 		Quotes:          quotesQuotes,
@@ -88,29 +103,45 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 		Deliveries:      deliveriesDeliveries,
 		Bulk:            bulkBulk,
 		Sandbox:         sandboxSandbox,
+		Webhooks:        webhooksWebhooks,
+		Listeners:       webhooksListeners,
+		Feed:            feed,
 		Normalizer:      normalizer,
 		ServiceArea:     serviceArea,
 		Identifiers:     identifiers,
 	}
 	mainCursorKey, err := newCursorKey(c)
 	if err != nil {
+		cleanup3()
 		cleanup2()
 		cleanup()
 		return nil, nil, err
 	}
 	metrics := httpapi.NewMetrics(registry)
 	mainApis := newAPIs(useCases, c, urls, mainCursorKey, log, metrics)
-	api := newOps(mainDatabase, client, registry, log)
-	queue := newQueue(client, log)
+	mainQueueRedis, cleanup4, err := newQueueRedis(ctx, c, log)
+	if err != nil {
+		cleanup3()
+		cleanup2()
+		cleanup()
+		return nil, nil, err
+	}
+	api := newOps(mainDatabase, client, mainQueueRedis, registry, log)
+	queue := newQueue(mainQueueRedis, log)
 	scheduler := sandbox.NewScheduler(mainDatabase, queue, clock, log)
 	lateness := newLateness(registry)
-	simulator := sandbox.NewSimulator(mainDatabase, clock, identifiers, log, lateness)
+	simulator := sandbox.NewSimulator(mainDatabase, clock, identifiers, eventRenderer, log, lateness)
+	sweeper := webhooks.NewSweeper(webhookOutbox, queue, clock, log)
+	observer := newWebhookObserver(registry)
+	drainer := webhooks.NewDrainer(webhookOutbox, webhookSender, sealer, eventRenderer, queue, clock, identifiers, schedules, observer, log)
 	mainEngine := &engine{
 		queue:     queue,
 		scheduler: scheduler,
 		simulator: simulator,
-		log:       log,
+		sweeper:   sweeper,
+		drainer:   drainer,
 	}
+	waker := newWaker(mainDatabase, queue, log)
 	invalidations := newInvalidations(client, log)
 	tenants := tenancy.NewTenants(mainDatabase, keyDigester, clock, identifiers, invalidations)
 	mainSeeder := &seeder{
@@ -125,6 +156,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 		ops:           api,
 		bulk:          bulkBulk,
 		engine:        mainEngine,
+		waker:         waker,
 		store:         mainDatabase,
 		log:           log,
 		seed:          mainSeeder,
@@ -132,18 +164,20 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 		invalidations: invalidations,
 	}
 	return mainService, func() {
+		cleanup4()
+		cleanup3()
 		cleanup2()
 		cleanup()
 	}, nil
 }
 
 // openWorker assembles a process without an API.
-func openWorker(ctx context.Context, c *configs.Config, log *slog.Logger) (*worker, func(), error) {
-	client, cleanup, err := newRedis(c)
+func openWorker(ctx context.Context, c *configs.Config, urls publicURLs, log *slog.Logger) (*worker, func(), error) {
+	mainQueueRedis, cleanup, err := newQueueRedis(ctx, c, log)
 	if err != nil {
 		return nil, nil, err
 	}
-	queue := newQueue(client, log)
+	queue := newQueue(mainQueueRedis, log)
 	mainDatabase, cleanup2, err := newDatabase(ctx, c, log)
 	if err != nil {
 		cleanup()
@@ -152,30 +186,56 @@ func openWorker(ctx context.Context, c *configs.Config, log *slog.Logger) (*work
 	clock := newClock()
 	scheduler := sandbox.NewScheduler(mainDatabase, queue, clock, log)
 	identifiers := newIdentifiers()
+	eventRenderer := newEventRenderer(urls)
 	registry := newRegistry()
 	lateness := newLateness(registry)
-	simulator := sandbox.NewSimulator(mainDatabase, clock, identifiers, log, lateness)
+	simulator := sandbox.NewSimulator(mainDatabase, clock, identifiers, eventRenderer, log, lateness)
+	webhookOutbox := newOutbox(mainDatabase)
+	sweeper := webhooks.NewSweeper(webhookOutbox, queue, clock, log)
+	webhookSender, cleanup3 := newWebhookSender(c)
+	sealer, err := newSealer(c)
+	if err != nil {
+		cleanup3()
+		cleanup2()
+		cleanup()
+		return nil, nil, err
+	}
+	schedules := newSchedules(c)
+	observer := newWebhookObserver(registry)
+	drainer := webhooks.NewDrainer(webhookOutbox, webhookSender, sealer, eventRenderer, queue, clock, identifiers, schedules, observer, log)
 	mainEngine := &engine{
 		queue:     queue,
 		scheduler: scheduler,
 		simulator: simulator,
-		log:       log,
+		sweeper:   sweeper,
+		drainer:   drainer,
 	}
-	api := newOps(mainDatabase, client, registry, log)
+	waker := newWaker(mainDatabase, queue, log)
+	client, cleanup4, err := newRedis(c)
+	if err != nil {
+		cleanup3()
+		cleanup2()
+		cleanup()
+		return nil, nil, err
+	}
+	api := newOps(mainDatabase, client, mainQueueRedis, registry, log)
 	mainWorker := &worker{
 		engine: mainEngine,
+		waker:  waker,
 		ops:    api,
 		store:  mainDatabase,
 		log:    log,
 	}
 	return mainWorker, func() {
+		cleanup4()
+		cleanup3()
 		cleanup2()
 		cleanup()
 	}, nil
 }
 
 // openOffice assembles what the operators' commands use.
-func openOffice(ctx context.Context, c *configs.Config, log *slog.Logger) (*office, func(), error) {
+func openOffice(ctx context.Context, c *configs.Config, urls publicURLs, log *slog.Logger) (*office, func(), error) {
 	mainDatabase, cleanup, err := newDatabase(ctx, c, log)
 	if err != nil {
 		return nil, nil, err
@@ -198,15 +258,27 @@ func openOffice(ctx context.Context, c *configs.Config, log *slog.Logger) (*offi
 	retention := newRetention(c)
 	gate := idempotency.NewGate(mainDatabase, locks, clock, identifiers, log, retention)
 	pickupLocations := pickuplocations.New(mainDatabase, gate, clock, identifiers)
-	operationsOperations := operations.New(mainDatabase, clock, identifiers)
+	eventRenderer := newEventRenderer(urls)
+	operationsOperations := operations.New(mainDatabase, clock, identifiers, eventRenderer)
+	sealer, err := newSealer(c)
+	if err != nil {
+		cleanup2()
+		cleanup()
+		return nil, nil, err
+	}
+	webhookSender, cleanup3 := newWebhookSender(c)
+	allowPrivate := newAllowPrivate(c)
+	webhooksWebhooks := webhooks.New(mainDatabase, gate, sealer, webhookSender, eventRenderer, clock, identifiers, allowPrivate)
 	mainOffice := &office{
 		tenants:    tenants,
 		pickups:    pickupLocations,
 		operations: operationsOperations,
+		webhooks:   webhooksWebhooks,
 		store:      mainDatabase,
 		config:     c,
 	}
 	return mainOffice, func() {
+		cleanup3()
 		cleanup2()
 		cleanup()
 	}, nil
@@ -234,14 +306,17 @@ var foundation = wire.NewSet(
 )
 
 // The use cases of operators.
-var management = wire.NewSet(tenancy.NewTenants, operations.New, pickuplocations.New, idempotency.NewGate, newRetention)
+var management = wire.NewSet(tenancy.NewTenants, operations.New, newEventRenderer, pickuplocations.New, idempotency.NewGate, newRetention, webhooks.New, newAllowPrivate)
+
+// What sends webhooks.
+var sending = wire.NewSet(newSealer, newWebhookSender, newOutbox, newSchedules)
 
 // The use cases of customers, and what they need beyond the foundation.
-var product = wire.NewSet(tenancy.NewAdmission, newLimits, newRateLimiter, quotes.New, newPricing, newRouting, newServiceArea, recipients.New, deliveries.New, bulk.New, newBulkLease, sandbox.New, newNormalizer)
+var product = wire.NewSet(tenancy.NewAdmission, newLimits, newRateLimiter, quotes.New, newPricing, newRouting, newServiceArea, recipients.New, deliveries.New, bulk.New, newBulkLease, sandbox.New, newNormalizer, webhooks.NewListeners, webhooks.NewFeed)
 
 // What is done without a request.
 var duties = wire.NewSet(
-	newQueue, newLateness, sandbox.NewScheduler, sandbox.NewSimulator, wire.Struct(new(engine), "*"),
+	newQueueRedis, newQueue, newLateness, sandbox.NewScheduler, sandbox.NewSimulator, newWaker, webhooks.NewSweeper, webhooks.NewDrainer, newWebhookObserver, wire.Struct(new(engine), "*"),
 )
 
 // The listeners.

@@ -7,11 +7,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"waybill/adapters/opsapi"
+	"waybill/application/webhooks"
 )
 
 // worker is a process without an API: it does what becomes due.
 type worker struct {
 	engine *engine
+	waker  *webhooks.Waker
 	ops    *opsapi.API
 	store  database
 	log    *slog.Logger
@@ -19,10 +21,11 @@ type worker struct {
 
 func (p *program) worker() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "worker", Short: "Do what becomes due: the steps of sandbox simulations",
-		Long: "Do what becomes due, until SIGTERM: the steps of sandbox simulations. Any number of these\n" +
-			"may run on one database beside the servers; with WAYBILL_REDIS_URL they share the work. It needs\n" +
-			"WAYBILL_DATABASE_URL, migrated, and listens on WAYBILL_OPS_ADDR only, for health and metrics.",
+		Use: "worker", Short: "Do what becomes due: webhooks, and the steps of sandbox simulations",
+		Long: "Do what becomes due, until SIGTERM: webhooks, and the steps of sandbox simulations. Any number\n" +
+			"of these may run on one database beside the servers; with WAYBILL_REDIS_URL they share the work.\n" +
+			"It needs WAYBILL_DATABASE_URL, migrated, and the WAYBILL_SECRET_KEY of the servers, by which\n" +
+			"webhooks are signed. It listens on WAYBILL_OPS_ADDR only, for health and metrics.",
 		Example: `  waybill worker
   waybill worker --ops-addr 127.0.0.1:8083      beside a server on the same machine`,
 		Args: takes(),
@@ -31,13 +34,16 @@ func (p *program) worker() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := needSecrets(c, "secret_key"); err != nil {
+				return err
+			}
 			log := p.log(c, false)
 			doors, err := listenOps(cmd.Context(), c)
 			if err != nil {
 				return err
 			}
 			defer doors.close()
-			w, closeWorker, err := openWorker(cmd.Context(), c, log)
+			w, closeWorker, err := openWorker(cmd.Context(), c, publicURLs{tracking: p.trackingURL(c)}, log)
 			if err != nil {
 				return err
 			}
@@ -58,9 +64,10 @@ func (p *program) worker() *cobra.Command {
 func (w *worker) run(ctx context.Context, l *listeners) error {
 	p := &process{
 		ops: w.ops, at: l.ops, log: w.log,
-		tasks: []func(context.Context){
+		tasks: []task{
 			w.engine.run,
-			func(ctx context.Context) { sweep(ctx, w.store, w.log) },
+			func(ctx context.Context) error { w.waker.Run(ctx); return nil },
+			func(ctx context.Context) error { sweep(ctx, w.store, w.log); return nil },
 		},
 	}
 	return p.run(ctx)

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -13,6 +16,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"waybill/configs"
+	"waybill/ports"
 )
 
 // startWorker starts a worker and tells where it listens.
@@ -40,8 +46,8 @@ func sandboxKey(t *testing.T, environ []string) string {
 
 func TestAWorkerWorksUntilItIsTold(t *testing.T) {
 	t.Parallel()
-	// It needs no secret: it knows no key and no cursor.
-	environ := slices.DeleteFunc(served(t), func(v string) bool { return strings.Contains(v, "PEPPER") || strings.Contains(v, "SECRET") })
+	// It needs no pepper: it knows no API key.
+	environ := slices.DeleteFunc(served(t), func(v string) bool { return strings.Contains(v, "PEPPER") })
 	r, v := startWorker(t, environ)
 	if v != (servingView{Ops: v.Ops}) || strings.Contains(r.stdout.String(), "live_url") {
 		t.Errorf("it tells of an API: %s", r.stdout.String())
@@ -55,7 +61,8 @@ func TestAWorkerWorksUntilItIsTold(t *testing.T) {
 	}
 	metrics, _ := io.ReadAll(res.Body)
 	_ = res.Body.Close()
-	for _, want := range []string{"waybill_simulations_running 0\n", "waybill_simulation_lateness_seconds_count 0\n", "go_goroutines "} {
+	for _, want := range []string{"waybill_simulations_running 0\n", "waybill_simulation_lateness_seconds_count 0\n", "go_goroutines ",
+		"waybill_webhook_delay_seconds_count 0\n", "waybill_webhook_backlog 0\n", "waybill_webhook_backlog_age_seconds 0\n", "waybill_webhook_endpoints_disabled 0\n"} {
 		if !strings.Contains(string(metrics), want) {
 			t.Errorf("the metrics lack %q", want)
 		}
@@ -81,12 +88,14 @@ func TestAWorkerTellsWhatItNeeds(t *testing.T) {
 	defer taken.Close()
 	_, port, _ := net.SplitHostPort(taken.Addr().String())
 	empty := "WAYBILL_DATABASE_URL=sqlite://" + filepath.Join(t.TempDir(), "empty.db")
+	secret := "WAYBILL_SECRET_KEY=" + strings.Repeat("s", 32)
 	for name, c := range map[string]struct{ environ, want []string }{
 		"no database":     {freePorts, []string{"error: there is no database in ", "WAYBILL_DATABASE_URL is not set\n", "fix:"}},
-		"database behind": {append(slices.Clone(freePorts), empty), []string{"error: the database is behind this program\n", "fix:      waybill migrate up\n"}},
-		"database unreachable": {append(slices.Clone(freePorts), "WAYBILL_DATABASE_URL=postgres://waybill:hunter22@127.0.0.1:1/waybill"),
+		"no secret":       {append(slices.Clone(freePorts), empty), []string{"error: WAYBILL_SECRET_KEY is not set; cursors and webhooks need it\n", "fix:"}},
+		"database behind": {append(slices.Clone(freePorts), empty, secret), []string{"error: the database is behind this program\n", "fix:      waybill migrate up\n"}},
+		"database unreachable": {append(slices.Clone(freePorts), "WAYBILL_DATABASE_URL=postgres://waybill:hunter22@127.0.0.1:1/waybill", secret),
 			[]string{"the database cannot be opened", "now postgres://waybill:xxxxx@127.0.0.1:1/waybill"}},
-		"port in use": {[]string{empty, "WAYBILL_OPS_ADDR=" + taken.Addr().String()},
+		"port in use": {[]string{empty, secret, "WAYBILL_OPS_ADDR=" + taken.Addr().String()},
 			[]string{"error: port " + port + " is in use on 127.0.0.1\n  used for: health and metrics (WAYBILL_OPS_ADDR)\n  fix:      stop the other program, or WAYBILL_OPS_ADDR="}},
 		"a bad setting": {[]string{empty, "WAYBILL_OPS_ADDR=x"}, []string{"WAYBILL_OPS_ADDR is"}},
 	} {
@@ -156,6 +165,41 @@ func TestServersLeaveTheStepsToWorkers(t *testing.T) {
 		t.Errorf("a step was done after the worker had ended: %v", s)
 	}
 	server.terminate(t)
+}
+
+// brokenQueue does not begin.
+type brokenQueue struct {
+	ports.Queue
+	err error
+}
+
+func (q brokenQueue) Run(context.Context, map[ports.Lane]ports.Handler) error { return q.err }
+
+// A process that does nothing of what is due must not look as if it did.
+func TestAWorkerWhoseQueueFailsEnds(t *testing.T) {
+	t.Parallel()
+	c, err := configs.Load(configs.Sources{Environ: served(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	doors, err := listenOps(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, closeWorker, err := openWorker(t.Context(), c, publicURLs{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeWorker()
+	broken := errors.New("the server is in the stopped state")
+	w.engine.queue = brokenQueue{w.engine.queue, broken}
+	err = w.run(t.Context(), doors)
+	if !errors.Is(err, broken) || !strings.HasPrefix(err.Error(), "what becomes due cannot be done here: ") {
+		t.Errorf("it ended with %v", err)
+	}
+	if status(origin(doors.ops)+"/readyz") != 0 {
+		t.Error("its listener is still open")
+	}
 }
 
 // The step waits for the lock of the database while the worker is told to stop.

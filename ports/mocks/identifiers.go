@@ -75,3 +75,17 @@ func (mr *MockIdentifiersMockRecorder) Reference() *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Reference", reflect.TypeOf((*MockIdentifiers)(nil).Reference))
 }
+
+// SigningSecret mocks base method.
+func (m *MockIdentifiers) SigningSecret() [32]byte {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "SigningSecret")
+	ret0, _ := ret[0].([32]byte)
+	return ret0
+}
+
+// SigningSecret indicates an expected call of SigningSecret.
+func (mr *MockIdentifiersMockRecorder) SigningSecret() *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "SigningSecret", reflect.TypeOf((*MockIdentifiers)(nil).SigningSecret))
+}

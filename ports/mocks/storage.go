@@ -773,7 +773,7 @@ func (mr *MockDeliveryStoreMockRecorder) Owner(ctx, id interface{}) *gomock.Call
 }
 
 // Update mocks base method.
-func (m *MockDeliveryStore) Update(ctx context.Context, t domain.Tenant, d *domain.Delivery, events ...domain.Event) error {
+func (m *MockDeliveryStore) Update(ctx context.Context, t domain.Tenant, d *domain.Delivery, events ...ports.EventWrite) error {
 	m.ctrl.T.Helper()
 	varargs := []interface{}{ctx, t, d}
 	for _, a := range events {

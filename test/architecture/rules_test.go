@@ -23,6 +23,7 @@ var arrows = map[string][]string{
 	"application/pickuplocations": {"application/idempotency"},
 	"application/recipients":      {"application/idempotency"},
 	"application/sandbox":         {"application/deliveries", "application/idempotency"},
+	"application/webhooks":        {"application/idempotency"},
 }
 
 // edges are the adapters through which calls come in: they alone may import the

@@ -22,10 +22,12 @@ import (
 type Backend interface {
 	ports.Storage
 	ports.Bookings
+	Outbox() ports.WebhookOutbox
+	OnFanout(l ports.FanoutListener)
 }
 
-// Storage examines an adapter of ports.Storage and ports.Bookings. open returns
-// an empty backend, and closes it when its t ends.
+// Storage examines an adapter of ports.Storage, ports.Bookings and
+// ports.WebhookOutbox. open returns an empty backend, and closes it when its t ends.
 func Storage(t *testing.T, open func(t *testing.T) Backend) {
 	groups := []struct {
 		name string
@@ -52,6 +54,16 @@ func Storage(t *testing.T, open func(t *testing.T) Backend) {
 		{"counts of simulations", testSimulationCounts},
 		{"bookings with a simulation", testSimulatedBookings},
 		{"races of simulations", testSimulationRaces},
+		{"webhook endpoints", testWebhookEndpoints},
+		{"fan-out", testWebhookFanout},
+		{"webhook deliveries", testWebhookDeliveries},
+		{"recovery of webhooks", testWebhookRecovery},
+		{"feed", testFeed},
+		{"waiting webhooks", testWaitingWebhooks},
+		{"leases of endpoints", testEndpointLeases},
+		{"due webhooks", testDueWebhooks},
+		{"outcomes of webhooks", testWebhookOutcomes},
+		{"announcements", testAnnouncements},
 		{"transactions", testTransactions},
 		{"isolation", testIsolation},
 		{"races of bookings", testBookingRaces},

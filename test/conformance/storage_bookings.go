@@ -192,7 +192,7 @@ func wantStored(t testing.TB, b Backend, w ports.BookingWrite) {
 	read, tenant := b.Read(), w.Delivery.Tenant
 	wantEqual(t, "the key record", must(read.Idempotency.Find(t.Context(), tenant, w.Key.Key))(t), w.Key)
 	wantDelivery(t, "the delivery", must(read.Deliveries.Get(t.Context(), tenant, w.Delivery.ID))(t), w.Delivery)
-	wantEqual(t, "its events", must(read.Deliveries.Events(t.Context(), tenant, w.Delivery.ID))(t), []domain.Event{w.Event})
+	wantEqual(t, "its events", must(read.Deliveries.Events(t.Context(), tenant, w.Delivery.ID))(t), []domain.Event{w.Event.Event})
 }
 
 // wantRefused fails unless Book answers want and stores nothing of the write.

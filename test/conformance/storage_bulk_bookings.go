@@ -279,5 +279,5 @@ func wantBooked(t testing.TB, b Backend, w ports.BookingWrite) {
 	t.Helper()
 	read, tenant := b.Read(), w.Delivery.Tenant
 	wantDelivery(t, "the delivery", must(read.Deliveries.Get(t.Context(), tenant, w.Delivery.ID))(t), w.Delivery)
-	wantEqual(t, "its events", must(read.Deliveries.Events(t.Context(), tenant, w.Delivery.ID))(t), []domain.Event{w.Event})
+	wantEqual(t, "its events", must(read.Deliveries.Events(t.Context(), tenant, w.Delivery.ID))(t), []domain.Event{w.Event.Event})
 }

@@ -32,7 +32,7 @@ func testDeliveries(t *testing.T, b Backend) {
 			want := book(t, b, w)
 			owner := want.Tenant
 			wantDelivery(t, "Get", must(read().Get(t.Context(), owner, want.ID))(t), want)
-			wantEqual(t, "Events", must(read().Events(t.Context(), owner, want.ID))(t), []domain.Event{w.Event})
+			wantEqual(t, "Events", must(read().Events(t.Context(), owner, want.ID))(t), []domain.Event{w.Event.Event})
 			wantEqual(t, "Owner", must(read().Owner(t.Context(), want.ID))(t), owner)
 			if want.ExternalID != "" {
 				wantDelivery(t, "FindByExternalID", must(read().FindByExternalID(t.Context(), owner, want.ExternalID))(t), want)
@@ -68,7 +68,7 @@ func testDeliveries(t *testing.T, b Backend) {
 		missing := sample.Delivery(func(b *domain.Booking) { b.Tenant = tenant })
 		event := must(missing.Move(domain.Assigned, domain.ActorPlatform, "", sample.ID(domain.PrefixEvent), sample.Now))(t)
 		wantError(t, "Update", b.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
-			return tx.Deliveries.Update(ctx, tenant, missing, event)
+			return tx.Deliveries.Update(ctx, tenant, missing, sample.Published(event))
 		}), domain.ErrNotFound)
 	})
 
@@ -86,7 +86,7 @@ func testDeliveries(t *testing.T, b Backend) {
 		w := sample.BookingWrite(tenant)
 		book(t, b, w)
 		bystander := book(t, b, sample.BookingWrite(tenant))
-		events := []domain.Event{w.Event}
+		events := []domain.Event{w.Event.Event}
 		var last *domain.Delivery
 		for i, step := range []struct {
 			to     domain.Status
@@ -106,7 +106,7 @@ func testDeliveries(t *testing.T, b Backend) {
 					return err
 				}
 				events, last = append(events, event), d
-				return tx.Deliveries.Update(ctx, tenant, d, event)
+				return tx.Deliveries.Update(ctx, tenant, d, sample.Published(event))
 			})
 			wantDelivery(t, "Get after "+string(step.to), must(read().Get(t.Context(), tenant, last.ID))(t), last)
 		}
@@ -130,7 +130,7 @@ func testDeliveries(t *testing.T, b Backend) {
 			t.Fatal(err)
 		}
 		err = b.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
-			return tx.Deliveries.Update(ctx, tenant, old, event)
+			return tx.Deliveries.Update(ctx, tenant, old, sample.Published(event))
 		})
 		if err == nil || errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("error %v, want a failure", err)
@@ -149,7 +149,7 @@ func moveLocked(ctx context.Context, b Backend, tenant domain.Tenant, id domain.
 		if err != nil {
 			return err
 		}
-		return tx.Deliveries.Update(ctx, tenant, d, e)
+		return tx.Deliveries.Update(ctx, tenant, d, sample.Published(e))
 	})
 	return d, e, err
 }

@@ -158,7 +158,7 @@ func testIsolation(t *testing.T, b Backend) {
 				if err != nil {
 					return err
 				}
-				err = tx.Deliveries.Update(ctx, t, d, e)
+				err = tx.Deliveries.Update(ctx, t, d, sample.Published(e))
 				return errors.Join(err, rollBack(err))
 			}),
 		}

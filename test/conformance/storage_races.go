@@ -264,7 +264,7 @@ func decide(b Backend, tenant domain.Tenant, id domain.ID, cancel bool) error {
 		if err != nil {
 			return err
 		}
-		return tx.Deliveries.Update(ctx, tenant, d, event)
+		return tx.Deliveries.Update(ctx, tenant, d, sample.Published(event))
 	})
 }
 

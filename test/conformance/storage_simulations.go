@@ -41,7 +41,7 @@ func play(ctx context.Context, b Backend, t domain.Tenant, id domain.ID, runs *a
 		if err != nil {
 			return err
 		}
-		return tx.Deliveries.Update(ctx, t, d, events...)
+		return tx.Deliveries.Update(ctx, t, d, sample.AllPublished(events)...)
 	})
 	return d, err
 }
@@ -89,7 +89,7 @@ func testSimulations(t *testing.T, b Backend) {
 		for _, scenario := range domain.Scenarios() {
 			w := sample.BookingTo(tenant, recipient, address)
 			sample.Simulate(w, func(p *domain.Plan) { p.Scenario, p.StepSeconds = scenario, 7 })
-			want, events := book(t, b, w), []domain.Event{w.Event}
+			want, events := book(t, b, w), []domain.Event{w.Event.Event}
 			for {
 				got := must(read().Get(t.Context(), tenant, want.ID))(t)
 				wantDelivery(t, "Get in "+string(scenario), got, want)
@@ -131,14 +131,14 @@ func testSimulations(t *testing.T, b Backend) {
 				t.Fatalf("the simulation is %s, want %s", s.Status, change.status)
 			}
 			wantDelivery(t, "Get when it is "+string(change.status), must(read().Get(t.Context(), tenant, want.ID))(t), want)
-			wantEqual(t, "Events", must(read().Events(t.Context(), tenant, want.ID))(t), []domain.Event{w.Event})
+			wantEqual(t, "Events", must(read().Events(t.Context(), tenant, want.ID))(t), []domain.Event{w.Event.Event})
 		}
 	})
 
 	t.Run("several events are stored at once", func(t *testing.T) {
 		tenant := newTenant(t, b)
 		w := bookWrite(t, b, sample.BookingWrite(tenant))
-		events := []domain.Event{w.Event}
+		events := []domain.Event{w.Event.Event}
 		want := mustPlay(t, b, tenant, w.Delivery.ID, func(d *domain.Delivery) (happened []domain.Event, err error) {
 			for i, to := range []domain.Status{domain.Assigned, domain.PickedUp, domain.InTransit} {
 				event, err := d.Move(to, domain.ActorPlatform, "", sample.ID(domain.PrefixEvent), d.UpdatedAt().Add(time.Duration(i)*time.Second))
@@ -176,7 +176,7 @@ func testSimulations(t *testing.T, b Backend) {
 				t.Fatal(err)
 			}
 			err = b.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
-				return tx.Deliveries.Update(ctx, tenant, old, events...)
+				return tx.Deliveries.Update(ctx, tenant, old, sample.AllPublished(events)...)
 			})
 			if err == nil || errors.Is(err, domain.ErrNotFound) {
 				t.Errorf("%s: error %v, want a failure", name, err)

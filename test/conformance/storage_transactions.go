@@ -51,7 +51,7 @@ func testTransactions(t *testing.T, b Backend) {
 				if err != nil {
 					return err
 				}
-				if err := tx.Deliveries.Update(ctx, tenant, d, event); err != nil {
+				if err := tx.Deliveries.Update(ctx, tenant, d, sample.Published(event)); err != nil {
 					return err
 				}
 				return end(ctx, cancel)

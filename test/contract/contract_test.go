@@ -94,6 +94,9 @@ func example(t *testing.T, doc *openapi3.T, method, path string, status int, nam
 		"{address_id}", "adr_0198f3a1a8047e92a3c5f6d80b17e24d",
 		"{pickup_location_id}", "pkp_0198f3a0c9b17d4e8e2f7a6b5c1d0394",
 		"{delivery_id}", "dlv_0198f3a27c4e7b1d9a6e5c2f10d3b847",
+		"{webhook_endpoint_id}", "whe_0198f3b0a1c27d33a4f5e6b7c8d90a1b",
+		"{webhook_delivery_id}", "whd_0198f3a27c4e7b23a1d4c8e9f0b51a60",
+		"{webhook_listener_id}", "whe_0198f3b7204e7c15b0d2a9f46c81e370",
 	).Replace(path)
 	res := doc.Paths.Value(path).GetOperation(method).Responses.Status(status)
 	require.NotNil(t, res, "%s %s has no %d", method, path, status)
@@ -408,6 +411,7 @@ func TestOperationsAreTheOnesOfThisVersion(t *testing.T) {
 		"GET /deliveries/{delivery_id}",
 		"POST /deliveries/{delivery_id}/cancel",
 		"GET /deliveries/{delivery_id}/events",
+		"GET /events",
 		"GET /openapi.json", "GET /openapi.yaml",
 		"GET /pickup-locations", "POST /pickup-locations",
 		"GET /pickup-locations/{pickup_location_id}", "PATCH /pickup-locations/{pickup_location_id}",
@@ -419,6 +423,19 @@ func TestOperationsAreTheOnesOfThisVersion(t *testing.T) {
 		"DELETE /test-helpers/deliveries/{delivery_id}/simulation, sandbox only",
 		"POST /test-helpers/deliveries/{delivery_id}/simulation, sandbox only",
 		"POST /test-helpers/deliveries/{delivery_id}/transition, sandbox only",
+		"GET /webhook-deliveries/{webhook_delivery_id}",
+		"GET /webhook-deliveries/{webhook_delivery_id}/attempts",
+		"POST /webhook-deliveries/{webhook_delivery_id}/redeliver",
+		"GET /webhook-endpoints", "POST /webhook-endpoints",
+		"DELETE /webhook-endpoints/{webhook_endpoint_id}", "GET /webhook-endpoints/{webhook_endpoint_id}",
+		"PATCH /webhook-endpoints/{webhook_endpoint_id}",
+		"GET /webhook-endpoints/{webhook_endpoint_id}/deliveries",
+		"POST /webhook-endpoints/{webhook_endpoint_id}/recover",
+		"POST /webhook-endpoints/{webhook_endpoint_id}/rotate-secret",
+		"POST /webhook-endpoints/{webhook_endpoint_id}/test",
+		"POST /webhook-listeners, sandbox only",
+		"DELETE /webhook-listeners/{webhook_listener_id}, sandbox only",
+		"POST /webhook-listeners/{webhook_listener_id}/fetch, sandbox only",
 	}, got)
 }
 

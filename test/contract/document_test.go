@@ -69,7 +69,7 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 			for _, status := range []string{"400", "401", "429", "500"} {
 				require.NotNil(t, op.Responses.Value(status), "%s has no %s", call, status)
 			}
-			require.Equal(t, strings.Contains(path, "{") || call == "POST /deliveries", op.Responses.Value("404") != nil, call)
+			require.Equal(t, strings.Contains(path, "{") || call == "POST /deliveries" || call == "POST /webhook-listeners", op.Responses.Value("404") != nil, call)
 			require.Equal(t, path != "/api-key", op.Responses.Value("403") != nil, call)
 			require.Equal(t, path != "/api-key", strings.Contains(op.Description, "Scope: `"), call)
 		}
@@ -107,6 +107,10 @@ func TestAdditionsSaySo(t *testing.T) {
 		{"reason_code", doc.Components.Schemas["ReasonCode"].Value.Extensions, doc.Components.Schemas["ReasonCode"].Value.Description},
 		{"field", doc.Components.Schemas["BulkProblem"].Value.Properties["field"].Value.Extensions, doc.Components.Schemas["BulkProblem"].Value.Properties["field"].Value.Description},
 		{"304", doc.Components.Responses["NotModified"].Value.Extensions, *doc.Components.Responses["NotModified"].Value.Description},
+		{"listEvents", doc.Paths.Value("/events").Get.Extensions, doc.Paths.Value("/events").Get.Description},
+		{"createWebhookEndpoint", doc.Paths.Value("/webhook-endpoints").Post.Extensions, doc.Paths.Value("/webhook-endpoints").Post.Description},
+		{"createWebhookListener", doc.Paths.Value("/webhook-listeners").Post.Extensions, doc.Paths.Value("/webhook-listeners").Post.Description},
+		{"receiveEvent", doc.Webhooks["event"].Post.Extensions, doc.Webhooks["event"].Post.Description},
 		{"405", doc.Components.Responses["MethodNotAllowed"].Value.Extensions, *doc.Components.Responses["MethodNotAllowed"].Value.Description},
 		{"413", doc.Components.Responses["PayloadTooLarge"].Value.Extensions, *doc.Components.Responses["PayloadTooLarge"].Value.Description},
 		{"415", doc.Components.Responses["UnsupportedMediaType"].Value.Extensions, *doc.Components.Responses["UnsupportedMediaType"].Value.Description},
@@ -121,15 +125,16 @@ func TestWhatOnlyTheSandboxHasSaysSo(t *testing.T) {
 	doc := description(t)
 	for path, item := range doc.Paths.Map() {
 		helper := strings.HasPrefix(path, "/test-helpers/")
+		sandboxOnly := helper || strings.HasPrefix(path, "/webhook-listeners")
 		for method, op := range item.Operations() {
 			call := method + " " + path
-			require.Equal(t, helper, op.Extensions["x-waybill-sandbox-only"] == true, call)
+			require.Equal(t, sandboxOnly, op.Extensions["x-waybill-sandbox-only"] == true, call)
 			require.Equal(t, helper, op.Tags[0] == "Test helpers", call)
-			if helper {
+			if sandboxOnly {
 				require.Contains(t, strings.Join(strings.Fields(op.Description), " "), "Only the sandbox has this call: the live host answers `404 NOT_FOUND`.", call)
 			}
 		}
-		if helper {
+		if sandboxOnly {
 			require.Len(t, item.Servers, 1, path)
 			require.Contains(t, item.Servers[0].Description, "Sandbox", path)
 		}
@@ -167,7 +172,8 @@ func TestTheTableOfScenariosIsWhatTheyDo(t *testing.T) {
 // properties must refuse all others, or be a base that a closed schema extends.
 func TestEveryObjectIsClosed(t *testing.T) {
 	t.Parallel()
-	bases := []string{"/components/schemas/Ok", "/components/schemas/Created", "/components/schemas/MultiStatus", "/components/schemas/Failure"}
+	bases := []string{"/components/schemas/Ok", "/components/schemas/Created", "/components/schemas/Accepted", "/components/schemas/MultiStatus", "/components/schemas/Failure",
+		"/components/schemas/WebhookEndpointFields", "/components/schemas/WebhookListenerFields"}
 	closed := 0
 	walk(raw(t), "", func(at string, node map[string]any) {
 		isSchema := node["type"] == "object" && node["properties"] != nil

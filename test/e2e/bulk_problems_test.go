@@ -47,7 +47,7 @@ func TestTheNumberOfItemsIsOneToAHundred(t *testing.T) {
 		orders := manyOrders(101)
 		orders[7] = m{"vehicle_type": "boat"}
 		c.post("/deliveries/bulk", aBulk(orders...)).invalid("deliveries too_long").
-			has("message", "deliveries is invalid: Must have 1 to 100 items; it has 101.")
+			has("message", "deliveries: Must have 1 to 100 items; it has 101.")
 		if n := len(c.get("/deliveries").ids()); n != 0 {
 			t.Errorf("refusals left %d deliveries behind", n)
 		}

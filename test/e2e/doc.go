@@ -4,7 +4,8 @@
 //
 // Tests share one server per engine and keep out of each other's way by having
 // an application of their own. What counts requests, stops a server or starts
-// it with other settings has a server of its own.
+// it with other settings has a server of its own; startFleet is `waybill serve`
+// beside `waybill worker`, as in production.
 //
 // A test reads as the behaviour it shows: both runs it on both engines,
 // everywhere on both engines and in both environments. In short mode only the

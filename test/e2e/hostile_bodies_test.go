@@ -211,13 +211,19 @@ func (g *siege) bodies(t *testing.T) {
 		want := map[bool]string{true: "4xx", false: c.want + "|4xx"}[c.want == invalidRequest]
 		g.hit(t, "item: "+c.name, want, "POST", "/deliveries/bulk", `{"deliveries":[`+c.body+`]}`)
 	}
-	for _, path := range []string{"/quotes", "/recipients", "/recipients/" + g.name["{rcp}"] + "/addresses", "/pickup-locations", "/deliveries/bulk"} {
+	for _, path := range []string{"/quotes", "/recipients", "/recipients/" + g.name["{rcp}"] + "/addresses", "/pickup-locations", "/deliveries/bulk",
+		"/webhook-endpoints", "/webhook-endpoints/" + g.name["{whe}"] + "/recover"} {
 		for _, body := range []string{"", "null", "[]", "{", `{"x":1}`, "\xff", `{"a":"\ud800"}`} {
 			g.hit(t, fmt.Sprintf("body %q for %.12s", body, path), invalidRequest, "POST", path, body)
 		}
 	}
 	for _, body := range []string{"null", "[]", "{", `{"reason":"late"}`, `{} {}`, "\x00", `""`} {
 		g.hit(t, fmt.Sprintf("cancel with body %q", body), invalidRequest, "POST", "/deliveries/"+g.name["{dlv}"]+"/cancel", body)
+		g.hit(t, fmt.Sprintf("test event with body %q", body), invalidRequest, "POST", "/webhook-endpoints/"+g.name["{whe}"]+"/test", body)
+		g.hit(t, fmt.Sprintf("rotation with body %q", body), invalidRequest, "POST", "/webhook-endpoints/"+g.name["{whe}"]+"/rotate-secret", body)
+		g.hit(t, fmt.Sprintf("deletion with body %q", body), invalidRequest, "DELETE", "/webhook-endpoints/"+g.name["{whe}"], body)
+		g.hit(t, fmt.Sprintf("listener with body %q", body), g.helped(invalidRequest), "POST", listenerPath, body)
+		g.hit(t, fmt.Sprintf("fetch with body %q", body), nowhere, "POST", listenerPath+"/"+g.name["{whe}"]+"/fetch", body)
 		g.hit(t, fmt.Sprintf("stop with body %q", body), g.helped(invalidRequest), "DELETE", g.fill(helperPath+"/simulation"), body)
 	}
 	for _, body := range []string{"", "null", "[]", "{", "\xff", `"assigned"`, `{"status":"assigned"`, `{"status":"assigned"}{}`, `{"status":"assigned","status":"failed"}`,

@@ -20,6 +20,7 @@ import (
 
 	"waybill/adapters/clock/systemclock"
 	"waybill/adapters/httpapi"
+	"waybill/adapters/httpapi/views"
 	"waybill/adapters/identifiers/uuidv7"
 	"waybill/adapters/invalidations/local"
 	"waybill/adapters/keydigest/hmacsha256"
@@ -188,7 +189,7 @@ func sandboxAPI(f *testing.F) (api http.Handler, key string, failures *bytes.Buf
 	must(err)
 	made, err := tenants.IssueKey(f.Context(), app.ID, domain.Sandbox, domain.AllScopes(), nil)
 	must(err)
-	single := deliveries.New(store, store, gate, trips, clock, ids, normalizer)
+	single := deliveries.New(store, store, gate, trips, clock, ids, normalizer, views.Events{})
 	return httpapi.New(httpapi.UseCases{
 		Admission: tenancy.NewAdmission(store, memlimiter.New(clock.Now), digester, clock,
 			tenancy.Limits{PerKey: much, PerBusiness: much, PerAddress: much}),

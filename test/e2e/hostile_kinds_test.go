@@ -17,6 +17,9 @@ const (
 // nothing there, whatever is sent.
 const helperPath = "/test-helpers/deliveries/{dlv}"
 
+// listenerPath is only in the sandbox, too.
+const listenerPath = "/webhook-listeners"
+
 // helped is what a test helper should answer.
 func (g *siege) helped(want string) string {
 	if g.env == live {
@@ -62,6 +65,11 @@ var fieldsOf = []struct {
 		"name text, contact text, address text, latitude number, longitude number, active yes/no"},
 	{"POST", helperPath + "/transition", func() m { return m{"status": "picked_up"} }, "status! text"},
 	{"POST", helperPath + "/simulation", func() m { return m{"scenario": "manual"} }, "scenario! text, step_seconds number"},
+	{"POST", "/webhook-endpoints", func() m { return anEndpoint() }, "url! text, event_types array, description text, enabled yes/no"},
+	{"PATCH", "/webhook-endpoints/{whe}", func() m { return m{} }, "url text, event_types array, description text, enabled yes/no"},
+	{"POST", "/webhook-endpoints/{whe}/rotate-secret", func() m { return m{} }, "overlap_seconds number"},
+	{"POST", "/webhook-endpoints/{whe}/recover", func() m { return m{"since": "2026-01-01T00:00:00Z"} }, "since! text, until text, only text"},
+	{"POST", listenerPath, func() m { return m{} }, "event_types array"},
 }
 
 // with puts raw JSON text in the place of a field.
@@ -99,7 +107,7 @@ func (g *siege) kinds(t *testing.T) {
 			if strings.HasPrefix(field, "sandbox") {
 				want = wrongSandbox
 			}
-			if strings.HasPrefix(op.path, helperPath) {
+			if strings.HasPrefix(op.path, helperPath) || strings.HasPrefix(op.path, listenerPath) {
 				want = g.helped(wrongValue)
 			}
 			for _, raw := range wrongKinds[kind] {

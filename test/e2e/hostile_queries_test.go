@@ -159,7 +159,23 @@ var hostileQueries = []struct{ list, query, want string }{
 	{"/pickup-locations", "cursor={cursor}", wrongValue},
 	{"/deliveries", "cursor={cursor}&limit=100", "200"},
 
+	{"/events", "cursor={cursor}", wrongValue},
+	{"/events", "cursor=" + strings.Repeat("A", 59), wrongValue},
+	{"/events", "cursor=" + strings.Repeat("_", 59), wrongValue},
+	{"/events", "type=delivery.*", wrongValue},
+	{"/events", "type=webhook_endpoint.test", wrongValue},
+	{"/events", "delivery_id={DLV}", wrongValue},
+	{"/events", "delivery_id={hex}", wrongValue},
+	{"/events", "delivery_id=%00", wrongValue},
+	{"/events", "status=booked", invalidRequest},
+	{"/webhook-endpoints", "cursor={cursor}", wrongValue},
+	{"/webhook-endpoints/{whe}/deliveries", "cursor={cursor}", wrongValue},
+	{"/webhook-endpoints/{whe}/deliveries", "status=PENDING", wrongValue},
+	{"/webhook-endpoints/{whe}/deliveries", "delivery_id={whe}", wrongValue},
+	{"/webhook-endpoints/{whe}/deliveries", "order=desc", invalidRequest},
+
 	// Calls that take no parameters.
+	{"/webhook-endpoints/{whe}", "expand=secret", invalidRequest},
 	{"/api-key", "limit=1", invalidRequest},
 	{"/deliveries/{dlv}", "expand=recipient", invalidRequest},
 	{"/deliveries/{dlv}/events", "limit=1", invalidRequest},

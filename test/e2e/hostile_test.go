@@ -125,10 +125,11 @@ func newSiege(t *testing.T, s *server, env string, count *tally) *siege {
 	home := c.post("/recipients/"+person+"/addresses", anAddress()).is(201).id()
 	place := c.post("/pickup-locations", aPlace()).is(201).id()
 	parcel := c.post("/deliveries", anOrder()).is(201).id()
+	hook := c.newEndpoint()
 	c.post("/deliveries", anOrder()).is(201) // so that a list of one has a next page
 	g.name = map[string]string{
 		"{host}": strings.TrimSuffix(strings.TrimPrefix(s.base(env), "http://"), "/v1"),
-		"{key}":  c.key, "{rcp}": person, "{adr}": home, "{pkp}": place, "{dlv}": parcel,
+		"{key}":  c.key, "{rcp}": person, "{adr}": home, "{pkp}": place, "{dlv}": parcel, "{whe}": hook,
 		"{DLV}": strings.ToUpper(parcel), "{hex}": strings.TrimPrefix(parcel, "dlv_"),
 		"{other_key}": c.in(map[string]string{live: sandbox, sandbox: live}[env]).key,
 		"{cursor}":    c.get("/deliveries?limit=1").is(200).text("meta.next_cursor"),

@@ -92,6 +92,7 @@ func TestTheFormOfAnIdempotencyKey(t *testing.T) {
 			{"/deliveries/bulk", func() any { return aBulk(anOrder()) }},
 			{"/recipients", func() any { return m{"phone_number": newPhone()} }},
 			{"/pickup-locations", func() any { return aPlace() }},
+			{"/webhook-endpoints", func() any { return anEndpoint() }},
 		} {
 			c.send("POST", create.path, create.body()).refused(400, "IDEMPOTENCY_KEY_REQUIRED")
 			c.send("POST", create.path, create.body(), idem("")).refused(400, "IDEMPOTENCY_KEY_REQUIRED")
@@ -148,6 +149,7 @@ func TestEveryCreateIsReplayed(t *testing.T) {
 			{"POST", "/pickup-locations", aPlace(), 201},
 			{"PATCH", "/pickup-locations/" + place.id(), m{"name": "Renamed depot"}, 200},
 			{"POST", "/deliveries", anOrder(), 201},
+			{"POST", "/webhook-endpoints", anEndpoint(), 201},
 		} {
 			key := newKeyText()
 			first := c.send(call.method, call.path, call.body, idem(key)).is(call.status).replayed(false)

@@ -23,7 +23,7 @@ func (s *server) hide(secrets ...string) {
 var sensitive = map[string]bool{
 	"phone_number": true, "contact": true, "name": true, "address": true, "label": true,
 	"municipality": true, "delivery_notes": true, "delivery_instructions": true, "external_id": true,
-	"reference": true, "next_cursor": true,
+	"reference": true, "next_cursor": true, "secret": true,
 }
 
 // hideFields notes every sensitive value in a JSON document.

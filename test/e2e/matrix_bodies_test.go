@@ -127,7 +127,10 @@ func (w *world) checkBody(v visitor, r rule, code string, status int, together b
 
 // checkCursors takes the cursors of everybody to every list.
 func (w *world) checkCursors() {
-	lists := map[string]string{"/recipients": "recipients:read", "/pickup-locations": "deliveries:read", "/deliveries": "deliveries:read"}
+	lists := map[string]string{
+		"/recipients": "recipients:read", "/pickup-locations": "deliveries:read", "/deliveries": "deliveries:read",
+		"/events": "deliveries:read", "/webhook-endpoints": "webhooks:read",
+	}
 	for from := range lists {
 		for _, maker := range w.parties {
 			cursor := maker.client.get(from + "?limit=1").is(200).text("meta.next_cursor")

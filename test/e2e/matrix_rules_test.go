@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
+	"time"
 )
 
 // ownership says who may see the record that an ID names.
@@ -21,11 +22,18 @@ type rule struct {
 	method, path string
 	scope        string // empty: any key
 	owner        ownership
-	kind         string // of the ID: a prefix
+	kind         string // of the ID: a prefix, or listener
 	success      int
 	body         func() any
 	keyed        bool // takes an Idempotency-Key
 	sandboxOnly  bool // on live it is no address at all
+
+	anonymous bool // the answer does not name the record
+
+	// made is a record for one call, where that uses it up; undo takes away what
+	// a call has made, where there may not be many.
+	made func(owner *client) string
+	undo func(owner *client, id string)
 
 	// ready brings a record to where the call succeeds; the owner calls it.
 	ready func(owner *client, id string)
@@ -75,10 +83,55 @@ var rules = []rule{
 		}},
 	{method: "POST", path: "/deliveries/{delivery_id}/cancel", scope: "deliveries:write", owner: ofApplications, kind: "dlv_",
 		success: 200, keyed: true, body: func() any { return nil }},
+
+	{method: "GET", path: "/events", scope: "deliveries:read", success: 200},
+	{method: "POST", path: "/webhook-endpoints", scope: "webhooks:write", success: 201, keyed: true,
+		body: func() any { return anEndpoint() }, undo: (*client).dropEndpoint},
+	{method: "GET", path: "/webhook-endpoints", scope: "webhooks:read", success: 200},
+	{method: "GET", path: "/webhook-endpoints/{webhook_endpoint_id}", scope: "webhooks:read", owner: ofApplications, kind: "whe_", success: 200},
+	{method: "PATCH", path: "/webhook-endpoints/{webhook_endpoint_id}", scope: "webhooks:write", owner: ofApplications, kind: "whe_",
+		success: 200, keyed: true, body: func() any { return m{"description": "Matrix"} }},
+	{method: "DELETE", path: "/webhook-endpoints/{webhook_endpoint_id}", scope: "webhooks:write", owner: ofApplications, kind: "whe_",
+		success: 200, keyed: true, body: func() any { return nil }, made: (*client).newEndpoint, undo: (*client).dropEndpoint},
+	{method: "POST", path: "/webhook-endpoints/{webhook_endpoint_id}/rotate-secret", scope: "webhooks:write", owner: ofApplications, kind: "whe_",
+		success: 200, keyed: true, body: func() any { return m{"overlap_seconds": 60} }},
+	{method: "POST", path: "/webhook-endpoints/{webhook_endpoint_id}/test", scope: "webhooks:write", owner: ofApplications, kind: "whe_",
+		success: 202, keyed: true, body: func() any { return nil }, made: (*client).newEndpoint, undo: (*client).dropEndpoint},
+	{method: "POST", path: "/webhook-endpoints/{webhook_endpoint_id}/recover", scope: "webhooks:write", owner: ofApplications, kind: "whe_",
+		success: 202, keyed: true, body: func() any { return m{"since": time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)} },
+		made: (*client).newEndpoint, undo: (*client).dropEndpoint},
+	{method: "GET", path: "/webhook-endpoints/{webhook_endpoint_id}/deliveries", scope: "webhooks:read", owner: ofApplications, kind: "whe_", success: 200},
+	{method: "GET", path: "/webhook-deliveries/{webhook_delivery_id}", scope: "webhooks:read", owner: ofApplications, kind: "whd_", success: 200},
+	{method: "GET", path: "/webhook-deliveries/{webhook_delivery_id}/attempts", scope: "webhooks:read", owner: ofApplications, kind: "whd_",
+		success: 200, anonymous: true},
+	{method: "POST", path: "/webhook-deliveries/{webhook_delivery_id}/redeliver", scope: "webhooks:write", owner: ofApplications, kind: "whd_",
+		success: 202, keyed: true, body: func() any { return nil }},
+	{method: "POST", path: "/webhook-listeners", scope: "webhooks:write", success: 201, keyed: true, sandboxOnly: true,
+		body: func() any { return nil }, undo: (*client).dropListener},
+	{method: "POST", path: "/webhook-listeners/{webhook_listener_id}/fetch", scope: "webhooks:write", owner: ofApplications, kind: "listener",
+		success: 200, sandboxOnly: true, anonymous: true, body: func() any { return m{"wait_seconds": 0} },
+		made: (*client).newListener, undo: (*client).dropListener},
+	{method: "DELETE", path: "/webhook-listeners/{webhook_listener_id}", scope: "webhooks:write", owner: ofApplications, kind: "listener",
+		success: 200, keyed: true, sandboxOnly: true, body: func() any { return nil }, made: (*client).newListener, undo: (*client).dropListener},
 }
 
+// anEndpoint is one that refuses every connection, and takes no event but tests.
+func anEndpoint(changes ...change) m {
+	return apply(m{"url": "http://127.0.0.1:9/hooks", "event_types": []string{"webhook_endpoint.disabled"}}, changes)
+}
+
+func (c *client) newEndpoint() string    { return c.post("/webhook-endpoints", anEndpoint()).is(201).id() }
+func (c *client) dropEndpoint(id string) { c.send("DELETE", "/webhook-endpoints/"+id, nil) }
+func (c *client) newListener() string {
+	if c.env == live {
+		return unknown("whe_") // live has none
+	}
+	return c.post("/webhook-listeners", nil).is(201).id()
+}
+func (c *client) dropListener(id string) { c.send("DELETE", "/webhook-listeners/"+id, nil) }
+
 // scopes that an operation may need.
-var scopes = []string{"quotes:read", "recipients:read", "recipients:write", "deliveries:read", "deliveries:write"}
+var scopes = []string{"quotes:read", "recipients:read", "recipients:write", "deliveries:read", "deliveries:write", "webhooks:read", "webhooks:write"}
 
 // without is every scope but one.
 func without(scope string) string {

@@ -154,7 +154,11 @@ func furnish(c *client) map[string][]string {
 		home := c.post("/recipients/"+person+"/addresses", anAddress(set("address", newPlaceText()))).is(201).id()
 		place := c.post("/pickup-locations", aPlace()).is(201).id()
 		delivery := c.post("/deliveries", anOrder()).is(201).id()
-		for kind, id := range map[string]string{"rcp_": person, "adr_": home, "pkp_": place, "dlv_": delivery} {
+		endpoint := c.newEndpoint()
+		webhook := c.post("/webhook-endpoints/"+endpoint+"/test", nil).is(202).id()
+		for kind, id := range map[string]string{
+			"rcp_": person, "adr_": home, "pkp_": place, "dlv_": delivery, "whe_": endpoint, "whd_": webhook, "listener": unknown("whe_"),
+		} {
 			records[kind] = append(records[kind], id)
 		}
 	}
@@ -177,6 +181,9 @@ func (w *world) targets(kind string) []target {
 	for _, name := range slices.Sorted(maps.Keys(w.parties)) {
 		all = append(all, target{w.parties[name].records[kind][0], w.parties[name]})
 	}
+	if kind == "listener" {
+		kind = "whe_"
+	}
 	all = append(all, target{id: unknown(kind)})
 	for _, id := range malformed(kind) {
 		all = append(all, target{id: id})
@@ -196,7 +203,13 @@ func (w *world) checkPath(r rule) {
 			if mayCall && r.ready != nil && target.owner != nil && v.acts.sees(target.owner, r.owner) {
 				r.ready(target.owner.client, target.id)
 			}
+			if r.made != nil && target.owner != nil {
+				target.id = r.made(target.owner.client)
+			}
 			a := w.call(v, r, target.id)
+			if r.undo != nil && target.owner != nil {
+				r.undo(target.owner.client, target.id)
+			}
 			if w.turnedAway(v, r, a) {
 				continue
 			}
@@ -206,8 +219,11 @@ func (w *world) checkPath(r rule) {
 				continue
 			}
 			a.is(r.success)
+			if r.undo != nil && r.owner == nobodys {
+				r.undo(v.acts.client, a.id())
+			}
 			// An event does not name its delivery, and a new address is another record.
-			if target.id != "" && r.success == 200 && r.path != "/deliveries/{delivery_id}/events" && !bytes.Contains(a.body, []byte(target.id)) {
+			if target.id != "" && r.success == 200 && !r.anonymous && r.path != "/deliveries/{delivery_id}/events" && !bytes.Contains(a.body, []byte(target.id)) {
 				w.t.Errorf("%s: %s does not show what was asked for: %s", v.name, a.what, a.body)
 			}
 			w.nothingForeign(v, a)
@@ -282,8 +298,11 @@ func (w *world) nothingForeign(v visitor, a *answer) {
 	for name, p := range w.parties {
 		for kind, ids := range p.records {
 			level := ofTheBusiness
-			if kind == "dlv_" {
+			if kind == "dlv_" || kind == "whe_" || kind == "whd_" {
 				level = ofApplications
+			}
+			if kind == "listener" {
+				continue // has no records that last
 			}
 			for _, id := range ids {
 				if !v.acts.sees(p, level) && bytes.Contains(a.body, []byte(id)) {
@@ -306,6 +325,9 @@ func (w *world) checkKeyReuse(r rule) {
 	id := ""
 	if r.owner != nobodys {
 		id = owner.records[r.kind][1]
+		if r.made != nil {
+			id = r.made(owner.client)
+		}
 	}
 	body := r.body()
 	r.body = func() any { return body }

@@ -143,6 +143,15 @@ func TestSandboxCallsAreCounted(t *testing.T) {
 				t.Errorf("%s: %d remain of 6 after %d requests", a.what, left, i+2)
 			}
 		}
+		// One that is asked for tells what the real one would, to a key that has hardly begun.
+		a := s.loner(t, sandbox).get("/api-key", force("RATE_LIMIT_EXCEEDED")).refused(429, "RATE_LIMIT_EXCEEDED").
+			has("error.details.scope", "key", "error.details.limit", "6", "error.details.window_seconds", "3")
+		if !strings.Contains(a.text("message"), "6 requests in 3 s for this key are used up. Try again in 1 s. (Forced by ") {
+			t.Errorf("its message is %q", a.text("message"))
+		}
+		if l, r, reset := a.number(t, "RateLimit-Limit"), a.number(t, "RateLimit-Remaining"), a.number(t, "RateLimit-Reset"); l != 6 || r != 0 || reset > 3 {
+			t.Errorf("its headers tell %d of %d until %d s", r, l, reset)
+		}
 		for range 20 {
 			a := c.get("/api-key", force("QUOTE_UNAVAILABLE"))
 			if a.status == http.StatusTooManyRequests {

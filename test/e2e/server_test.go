@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"os"
@@ -24,9 +25,10 @@ import (
 // machine that has other things to do.
 const patience = 30 * time.Second
 
-// server is one running `waybill dev`.
+// server is one running `waybill dev`, or another process that serves.
 type server struct {
 	engine string
+	args   []string // of the process
 	dir    string
 	env    []string // settings
 	vars   map[string]string
@@ -78,8 +80,9 @@ func prepare(t testing.TB, engine string, settings ...string) *server {
 	} else if pooler != nil {
 		t.Skip("no pooler stands before " + engine)
 	}
+	dir := t.TempDir()
 	s := &server{
-		engine: engine, dir: t.TempDir(), secrets: map[string]bool{},
+		engine: engine, args: []string{"dev", "--data-dir", dir}, dir: dir, secrets: map[string]bool{},
 		env: append([]string{
 			"WAYBILL_LIVE_ADDR=127.0.0.1:0", "WAYBILL_SANDBOX_ADDR=127.0.0.1:0", "WAYBILL_OPS_ADDR=127.0.0.1:0",
 			"WAYBILL_LOG_FORMAT=json",
@@ -120,9 +123,14 @@ func (s *server) launch(t testing.TB) {
 		t.Fatal(err)
 	}
 	defer logs.Close()
-	s.cmd = exec.Command(binary, "dev", "--data-dir", s.dir)
+	told, err := os.Create(filepath.Join(s.dir, "told"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer told.Close()
+	s.cmd = exec.Command(binary, s.args...)
 	s.cmd.Env = environment(s.env...)
-	s.cmd.Stderr = logs
+	s.cmd.Stdout, s.cmd.Stderr = told, logs
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -141,28 +149,45 @@ func (s *server) launch(t testing.TB) {
 	})
 }
 
-// ready reads dev.env, which a first start writes once it knows its ports.
+// ready reads where the process listens, and asks it.
 func (s *server) ready() bool {
-	file, err := os.ReadFile(filepath.Join(s.dir, "dev.env"))
-	if err != nil {
+	s.vars = s.addresses()
+	if s.vars["WAYBILL_OPS_URL"] == "" {
 		return false
 	}
-	vars := map[string]string{}
-	for line := range strings.SplitSeq(string(file), "\n") {
-		if name, value, ok := strings.Cut(line, "="); ok {
-			vars[name] = value
-		}
-	}
-	if vars["WAYBILL_OPS_URL"] == "" {
-		return false
-	}
-	s.vars = vars
-	res, err := http.Get(vars["WAYBILL_OPS_URL"] + "/readyz")
+	res, err := http.Get(s.vars["WAYBILL_OPS_URL"] + "/readyz")
 	if err != nil {
 		return false
 	}
 	defer res.Body.Close()
 	return res.StatusCode == http.StatusOK
+}
+
+// addresses are in dev.env, which a first start of dev writes once it knows its
+// ports; the processes of production tell theirs. Nothing yet: nil.
+func (s *server) addresses() map[string]string {
+	vars := map[string]string{}
+	if s.args[0] != "dev" {
+		var told map[string]string
+		file, err := os.ReadFile(filepath.Join(s.dir, "told"))
+		if err != nil || json.Unmarshal(file, &told) != nil {
+			return nil
+		}
+		for name, url := range told { // live_url and so on
+			vars["WAYBILL_"+strings.ToUpper(name)] = url
+		}
+		return vars
+	}
+	file, err := os.ReadFile(filepath.Join(s.dir, "dev.env"))
+	if err != nil {
+		return nil
+	}
+	for line := range strings.SplitSeq(string(file), "\n") {
+		if name, value, ok := strings.Cut(line, "="); ok {
+			vars[name] = value
+		}
+	}
+	return vars
 }
 
 // base is the address of an environment's API.

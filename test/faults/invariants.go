@@ -5,6 +5,9 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
+	"time"
+
+	"waybill/domain"
 )
 
 // Breach is a rule that does not hold.
@@ -41,16 +44,19 @@ const (
 	Postgres Engine = "Postgres"
 )
 
-// json is what the engines do not write alike: a column of bytes as JSON, and
-// the elements of a JSON array with their places from 0 on.
-func (e Engine) json() *strings.Replacer {
+// dialect is what the engines do not write alike: a column of bytes as JSON, the
+// elements of a JSON array with their places from 0 on, and the seconds from one
+// event to another.
+func (e Engine) dialect() *strings.Replacer {
 	if e == Postgres {
 		return strings.NewReplacer(
+			"$seconds", "extract(epoch FROM e.occurred_at - b.occurred_at)",
 			"$body", "convert_from(k.body, 'UTF8')::jsonb",
 			"$result", "convert_from(i.result, 'UTF8')::jsonb",
 			"$elements", "jsonb_array_elements", "$of_array", "WITH ORDINALITY AS e(value, nth)", "$place", "e.nth - 1")
 	}
 	return strings.NewReplacer(
+		"$seconds", "round(unixepoch(e.occurred_at, 'subsec') - unixepoch(b.occurred_at, 'subsec'), 3)",
 		"$body", "CAST(k.body AS text)",
 		"$result", "CAST(i.result AS text)",
 		"$elements", "json_each", "$of_array", "AS e", "$place", "e.key")
@@ -64,7 +70,7 @@ func Check(ctx context.Context, db Querier, engine Engine) ([]Breach, error) {
 	for _, v := range invariants {
 		b := Breach{Rule: v.rule}
 		var example sql.NullString
-		query := engine.json().Replace(withNames + "SELECT count(*), min(CAST(culprit AS text)) FROM (" + v.query + ") AS culprits")
+		query := strings.NewReplacer("$young", young()).Replace(engine.dialect().Replace(withNames + scripts() + "SELECT count(*), min(CAST(culprit AS text)) FROM (" + v.query + ") AS culprits"))
 		if err := db.QueryRowContext(ctx, query).Scan(&b.Count, &example); err != nil {
 			return nil, fmt.Errorf("faults: check %q: %w", v.rule, err)
 		}
@@ -73,6 +79,11 @@ func Check(ctx context.Context, db Querier, engine Engine) ([]Breach, error) {
 		}
 	}
 	return breaches, nil
+}
+
+// young is an ID below all that the cleaning has left in the feed.
+func young() string {
+	return fmt.Sprintf("'%012x%020d'", time.Now().Add(-29*24*time.Hour).UnixMilli(), 0)
 }
 
 // withNames lays the public ID of every delivery, without its prefix, beside
@@ -100,8 +111,21 @@ WITH booked AS MATERIALIZED (
 ), timelines AS MATERIALIZED (
 	SELECT delivery_id, count(*) AS events, min(sequence) AS first, max(sequence) AS last
 	FROM delivery_events GROUP BY delivery_id
-)
-`
+)`
+
+// scripts lays the steps of all scenarios beside that: what each makes of a
+// delivery, and after how many waits.
+func scripts() string {
+	var lines, totals []string
+	for _, s := range domain.Scenarios() {
+		for i, step := range s.Steps() {
+			lines = append(lines, fmt.Sprintf("('%s', %d, '%s', '%s', %d)", s, i+1, step.To, step.Reason, step.Wait))
+		}
+		totals = append(totals, fmt.Sprintf("('%s', %d)", s, len(s.Steps())))
+	}
+	return ", script_steps(scenario, step, status, reason, wait) AS (VALUES " + strings.Join(lines, ", ") + ")" +
+		", script_totals(scenario, steps) AS (VALUES " + strings.Join(totals, ", ") + ")\n"
+}
 
 // invariants are queries that name, as culprit, whatever breaks the rule.
 var invariants = []struct{ rule, query string }{
@@ -169,6 +193,94 @@ var invariants = []struct{ rule, query string }{
 	{"a delivery is in the state of its last event", `
 		SELECT d.id AS culprit FROM deliveries d
 		JOIN delivery_events e ON e.delivery_id = d.id AND e.sequence = d.last_sequence WHERE e.status <> d.status`},
+
+	{"a simulation is of a sandbox delivery", `
+		SELECT id AS culprit FROM deliveries WHERE environment <> 'sandbox' AND simulation_status IS NOT NULL`},
+	{"a simulation has a scenario that exists, and has done some of its steps", `
+		SELECT d.id AS culprit FROM deliveries d
+		LEFT JOIN script_totals s ON s.scenario = d.simulation_scenario AND d.simulation_step BETWEEN 0 AND s.steps
+		WHERE d.simulation_status IS NOT NULL AND s.scenario IS NULL`},
+	{"a simulation is completed when all its steps are done", `
+		SELECT d.id AS culprit FROM deliveries d JOIN script_totals s ON s.scenario = d.simulation_scenario
+		WHERE d.simulation_status <> CASE WHEN s.steps = 0 THEN 'idle' WHEN d.simulation_step = s.steps THEN 'completed'
+			WHEN d.simulation_status = 'stopped' THEN 'stopped' ELSE 'running' END`},
+	{"a simulation has a next step while it runs, and no longer", `
+		SELECT id AS culprit FROM deliveries
+		WHERE (coalesce(simulation_status, '') = 'running') <> (simulation_next_at IS NOT NULL)
+			OR (simulation_next_at IS NULL) <> (simulation_ends_at IS NULL) OR simulation_ends_at < simulation_next_at`},
+	{"a simulation that runs moves a delivery that can move", `
+		SELECT id AS culprit FROM deliveries
+		WHERE simulation_status = 'running' AND status IN ('delivered', 'cancelled')`},
+	{"the events of a delivery are the steps that its simulation has done", `
+		SELECT d.id AS culprit FROM deliveries d JOIN script_steps s ON s.scenario = d.simulation_scenario AND s.step <= d.simulation_step
+		LEFT JOIN delivery_events e ON e.delivery_id = d.id AND e.sequence = s.step + 1
+			AND e.type = 'delivery.' || s.status AND e.status = s.status AND e.reason_code = s.reason
+		WHERE e.id IS NULL`},
+	{"while a simulation runs nothing else moves its delivery", `
+		SELECT id AS culprit FROM deliveries
+		WHERE simulation_status = 'running' AND last_sequence <> simulation_step + 1`},
+	{"a step of a simulation is not early", `
+		SELECT e.id AS culprit FROM deliveries d JOIN script_steps s ON s.scenario = d.simulation_scenario AND s.step <= d.simulation_step
+		JOIN delivery_events b ON b.delivery_id = d.id AND b.sequence = s.step
+		JOIN delivery_events e ON e.delivery_id = d.id AND e.sequence = s.step + 1
+		WHERE $seconds < s.wait * d.simulation_step_seconds`},
+	{"an application counts its running simulations", `
+		SELECT a.id AS culprit FROM (
+			SELECT application_id AS id FROM simulation_counts
+			UNION SELECT application_id FROM deliveries WHERE simulation_status = 'running'
+		) AS a LEFT JOIN simulation_counts c ON c.application_id = a.id
+		WHERE coalesce(c.running, 0) <>
+			(SELECT count(*) FROM deliveries d WHERE d.application_id = a.id AND d.simulation_status = 'running')`},
+	{"an application runs no more simulations than it may", fmt.Sprintf(`
+		SELECT application_id AS culprit FROM deliveries WHERE simulation_status = 'running'
+		GROUP BY application_id HAVING count(*) > %d`, domain.MaxRunningSimulations)},
+
+	{"an event of a delivery is in the feed once", `
+		SELECT e.id AS culprit FROM delivery_events e
+		LEFT JOIN feed_events f ON f.id = e.id AND f.delivery_id = e.delivery_id AND f.sequence = e.sequence AND f.type = e.type
+		WHERE e.id > $young GROUP BY e.id HAVING count(f.id) <> 1`},
+	{"an event in the feed is one of a delivery of its application", `
+		SELECT f.id AS culprit FROM feed_events f LEFT JOIN delivery_events e ON e.id = f.id
+		LEFT JOIN deliveries d ON d.id = e.delivery_id AND d.application_id = f.application_id AND d.environment = f.environment
+		WHERE f.delivery_id IS NOT NULL AND d.id IS NULL`},
+	{"the events of a delivery stand in the feed in their order", `
+		SELECT id AS culprit FROM (
+			SELECT id, position, lag(position) OVER (PARTITION BY delivery_id ORDER BY sequence) AS earlier
+			FROM feed_events WHERE delivery_id IS NOT NULL
+		) AS pairs WHERE position < earlier`},
+	{"a webhook endpoint has a slot of its own", fmt.Sprintf(`
+		SELECT min(CAST(id AS text)) AS culprit FROM webhook_endpoints WHERE slot IS NOT NULL
+		GROUP BY application_id, environment, slot HAVING count(*) > 1 OR slot NOT BETWEEN 0 AND %d`, domain.MaxWebhookEndpoints-1)},
+	{"a webhook endpoint gets every event since it was made", `
+		SELECT e.id AS culprit FROM feed_events e
+		JOIN (SELECT id, application_id, environment, created_at AS occurred_at FROM webhook_endpoints
+			WHERE slot IS NOT NULL AND created_at = updated_at AND event_mask & 1 <> 0) b
+			ON b.application_id = e.application_id AND b.environment = e.environment
+		LEFT JOIN webhook_deliveries d ON d.endpoint_id = b.id AND d.event_id = e.id
+		WHERE e.delivery_id IS NOT NULL AND e.id > $young AND $seconds > 5 AND d.id IS NULL`},
+	{"a webhook endpoint gets an event once", `
+		SELECT min(CAST(id AS text)) AS culprit FROM webhook_deliveries GROUP BY endpoint_id, event_id HAVING count(*) > 1`},
+	{"a webhook delivery has its event, and the ID of that but for the slot", `
+		SELECT d.id AS culprit FROM webhook_deliveries d LEFT JOIN feed_events f ON f.id = d.event_id AND f.type = d.event_type
+			AND substr(CAST(f.id AS text), 1, length(CAST(f.id AS text)) - 1) = substr(CAST(d.id AS text), 1, length(CAST(d.id AS text)) - 1)
+		WHERE f.id IS NULL`},
+	{"a webhook delivery is of an endpoint of its event's application", `
+		SELECT d.id AS culprit FROM webhook_deliveries d JOIN feed_events f ON f.id = d.event_id
+		JOIN webhook_endpoints e ON e.id = d.endpoint_id
+		WHERE e.application_id <> f.application_id OR e.environment <> f.environment`},
+	{"a webhook delivery is due while it is pending, and no longer", `
+		SELECT id AS culprit FROM webhook_deliveries
+		WHERE (status = 'pending') <> (due_at IS NOT NULL) OR status NOT IN ('pending', 'succeeded', 'failed', 'held')`},
+	{"nothing is pending for a webhook endpoint that is disabled", `
+		SELECT d.id AS culprit FROM webhook_deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id
+		WHERE d.status = 'pending' AND NOT e.enabled AND e.slot IS NOT NULL`},
+	{"a webhook delivery counts its attempts, and they have no gap", `
+		SELECT d.id AS culprit FROM webhook_deliveries d LEFT JOIN webhook_attempts a ON a.webhook_delivery_id = d.id
+		GROUP BY d.id, d.attempts HAVING count(a.id) <> d.attempts OR coalesce(max(a.number), 0) <> d.attempts
+			OR count(DISTINCT a.number) <> d.attempts`},
+	{"an attempt is of a webhook delivery that exists", `
+		SELECT a.id AS culprit FROM webhook_attempts a
+		LEFT JOIN webhook_deliveries d ON d.id = a.webhook_delivery_id WHERE d.id IS NULL`},
 
 	{"an application uses an external_id once", `
 		SELECT external_id AS culprit FROM deliveries WHERE external_id IS NOT NULL

@@ -14,10 +14,12 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"waybill/adapters/storage/gormstore"
+	"waybill/application/deliveries"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/postgres"
 	"waybill/test/sample"
+	"waybill/test/stage"
 )
 
 // stranger is an ID that nothing has.
@@ -35,10 +37,26 @@ func keyLike(which, status, location string) string {
 		columns + " FROM idempotency_keys WHERE " + which + " LIMIT 1"
 }
 
+// onceMore gives an endpoint an event that is pending for it under another ID.
+const onceMore = `INSERT INTO webhook_deliveries
+	(id, endpoint_id, event_id, event_type, delivery_id, sequence, status, attempts, used, due_at, trigger, back, created_at)
+	SELECT ` + stranger + `, endpoint_id, event_id, event_type, delivery_id, sequence, status, 0, 0, due_at, trigger, back, created_at
+	FROM webhook_deliveries WHERE status = 'pending' LIMIT 1`
+
 const (
 	single = "location <> ''"
 	whole  = "status = 207" // a bulk that is answered
 )
+
+const (
+	runs  = "simulation_status = 'running'"
+	ended = "simulation_status = 'completed'"
+)
+
+// manyRun copies the delivery whose simulation runs a hundred times.
+const manyRun = `INSERT INTO deliveries SELECT d.* FROM deliveries d JOIN (
+	WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100) SELECT i FROM n
+) AS copies ON d.simulation_status = 'running'`
 
 // breaches are statements that break one rule each, in a database that has
 // lost its constraints. answer, where there is one, changes the bytes with which
@@ -84,6 +102,55 @@ var breaches = []struct {
 			FROM delivery_events LIMIT 1`},
 	{rule: "a delivery counts its events", statement: `UPDATE deliveries SET last_sequence = 2`},
 	{rule: "a delivery is in the state of its last event", statement: `UPDATE deliveries SET status = 'assigned'`},
+	{rule: "a simulation is of a sandbox delivery", statement: `UPDATE deliveries SET environment = 'live'`},
+	{rule: "a simulation has a scenario that exists, and has done some of its steps", statement: `UPDATE deliveries SET simulation_step = 5`},
+	{rule: "a simulation has a scenario that exists, and has done some of its steps", statement: `UPDATE deliveries SET simulation_step = -1`},
+	{rule: "a simulation has a scenario that exists, and has done some of its steps", statement: `UPDATE deliveries SET simulation_step = NULL`},
+	{rule: "a simulation has a scenario that exists, and has done some of its steps", statement: `UPDATE deliveries SET simulation_scenario = 'lost'`},
+	{rule: "a simulation is completed when all its steps are done", statement: `UPDATE deliveries SET simulation_status = 'completed' WHERE ` + runs},
+	{rule: "a simulation is completed when all its steps are done", statement: `UPDATE deliveries SET simulation_status = 'running' WHERE ` + ended},
+	{rule: "a simulation is completed when all its steps are done", statement: `UPDATE deliveries SET simulation_status = 'stopped' WHERE ` + ended},
+	{rule: "a simulation is completed when all its steps are done", statement: `UPDATE deliveries SET simulation_status = 'idle' WHERE ` + runs},
+	{rule: "a simulation has a next step while it runs, and no longer", statement: `UPDATE deliveries SET simulation_next_at = NULL WHERE ` + runs},
+	{rule: "a simulation has a next step while it runs, and no longer", statement: `UPDATE deliveries SET simulation_ends_at = NULL WHERE ` + runs},
+	{rule: "a simulation has a next step while it runs, and no longer", statement: `UPDATE deliveries SET simulation_ends_at = created_at WHERE ` + runs},
+	{rule: "a simulation has a next step while it runs, and no longer",
+		statement: `UPDATE deliveries SET simulation_next_at = updated_at, simulation_ends_at = updated_at WHERE ` + ended},
+	{rule: "a simulation has a next step while it runs, and no longer",
+		statement: `UPDATE deliveries SET simulation_next_at = updated_at, simulation_ends_at = updated_at WHERE simulation_status IS NULL`},
+	{rule: "a simulation that runs moves a delivery that can move", statement: `UPDATE deliveries SET status = 'cancelled' WHERE ` + runs},
+	{rule: "the events of a delivery are the steps that its simulation has done", statement: `UPDATE deliveries SET simulation_step = 2 WHERE ` + runs},
+	{rule: "the events of a delivery are the steps that its simulation has done", statement: `UPDATE deliveries SET simulation_scenario = 'stalled' WHERE ` + ended},
+	{rule: "the events of a delivery are the steps that its simulation has done", statement: `UPDATE delivery_events SET reason_code = 'other' WHERE sequence = 2`},
+	{rule: "while a simulation runs nothing else moves its delivery", statement: `UPDATE deliveries SET simulation_step = 0 WHERE ` + runs},
+	{rule: "a step of a simulation is not early", statement: `UPDATE deliveries SET simulation_step_seconds = simulation_step_seconds + 1 WHERE ` + runs},
+	{rule: "a step of a simulation is not early", statement: `UPDATE delivery_events SET occurred_at = '2020-02-20T20:20:20.020Z' WHERE sequence = 2`},
+	{rule: "an application counts its running simulations", statement: `UPDATE simulation_counts SET running = running + 1`},
+	{rule: "an application counts its running simulations", statement: `DELETE FROM simulation_counts`},
+	{rule: "an application counts its running simulations", statement: `INSERT INTO simulation_counts VALUES (` + stranger + `, 1)`},
+	{rule: "an application counts its running simulations", statement: `UPDATE deliveries SET simulation_status = 'stopped' WHERE ` + runs},
+	{rule: "an application runs no more simulations than it may", statement: manyRun},
+	{rule: "an event of a delivery is in the feed once", statement: `DELETE FROM feed_events WHERE sequence = 2`},
+	{rule: "an event of a delivery is in the feed once", statement: `INSERT INTO feed_events SELECT * FROM feed_events`},
+	{rule: "an event of a delivery is in the feed once", statement: `UPDATE feed_events SET sequence = 9 WHERE delivery_id IS NOT NULL`},
+	{rule: "an event in the feed is one of a delivery of its application", statement: `UPDATE feed_events SET application_id = ` + stranger},
+	{rule: "an event in the feed is one of a delivery of its application", statement: `DELETE FROM delivery_events`},
+	{rule: "the events of a delivery stand in the feed in their order", statement: `UPDATE feed_events SET position = 0 WHERE sequence = 2`},
+	{rule: "a webhook endpoint has a slot of its own", statement: `UPDATE webhook_endpoints SET slot = 3`},
+	{rule: "a webhook endpoint has a slot of its own", statement: `UPDATE webhook_endpoints SET slot = 16 WHERE slot = 1`},
+	{rule: "a webhook endpoint gets every event since it was made", statement: `DELETE FROM webhook_deliveries WHERE status = 'pending'`},
+	{rule: "a webhook endpoint gets an event once", statement: onceMore},
+	{rule: "a webhook delivery has its event, and the ID of that but for the slot", statement: `DELETE FROM feed_events`},
+	{rule: "a webhook delivery has its event, and the ID of that but for the slot", statement: `UPDATE webhook_deliveries SET id = ` + stranger},
+	{rule: "a webhook delivery is of an endpoint of its event's application", statement: `UPDATE webhook_endpoints SET environment = 'live'`},
+	{rule: "a webhook delivery is due while it is pending, and no longer", statement: `UPDATE webhook_deliveries SET due_at = NULL`},
+	{rule: "a webhook delivery is due while it is pending, and no longer", statement: `UPDATE webhook_deliveries SET status = 'failed'`},
+	{rule: "a webhook delivery is due while it is pending, and no longer", statement: `UPDATE webhook_deliveries SET status = 'lost', due_at = NULL`},
+	{rule: "nothing is pending for a webhook endpoint that is disabled", statement: `UPDATE webhook_endpoints SET enabled = (1 = 0)`},
+	{rule: "a webhook delivery counts its attempts, and they have no gap", statement: `DELETE FROM webhook_attempts WHERE number = 1`},
+	{rule: "a webhook delivery counts its attempts, and they have no gap", statement: `UPDATE webhook_attempts SET number = 1`},
+	{rule: "a webhook delivery counts its attempts, and they have no gap", statement: `UPDATE webhook_deliveries SET attempts = 1`},
+	{rule: "an attempt is of a webhook delivery that exists", statement: `DELETE FROM webhook_deliveries`},
 	{rule: "an application uses an external_id once", statement: `UPDATE deliveries SET external_id = 'the same'`},
 	{rule: "a reference is given once", statement: `UPDATE deliveries SET reference = 'the same'`},
 	{rule: "a business has a phone number once", statement: `UPDATE recipients SET phone_number = '+233201112223'`},
@@ -159,8 +226,9 @@ func rewrite(t *testing.T, db *sql.DB, engine Engine, change *strings.Replacer) 
 	return fmt.Sprintf("UPDATE idempotency_keys SET body = "+bytes+" WHERE "+whole, changed)
 }
 
-// populated has two deliveries to people of their own, a bulk that is answered
-// and one that is under way.
+// populated has two deliveries to people of their own, a simulation that has
+// done one of its steps and one that has done all, a bulk that is answered and
+// one that is under way; and webhook endpoints that hear of them.
 func populated(t *testing.T, engine Engine) *sql.DB {
 	t.Helper()
 	url := freshDatabase(t, engine)
@@ -181,6 +249,7 @@ func populated(t *testing.T, engine Engine) *sql.DB {
 		t.Fatal(err)
 	}
 	tenant := domain.Tenant{BusinessID: business.ID, ApplicationID: application.ID, Environment: domain.Sandbox}
+	endpoints := addEndpoints(t, store, tenant)
 	for range 2 {
 		w := sample.BookingWrite(tenant)
 		w.Key.Answer.Location = "https://api.example/v1/deliveries/" + string(w.Delivery.ID)
@@ -188,6 +257,9 @@ func populated(t *testing.T, engine Engine) *sql.DB {
 			t.Fatal(err)
 		}
 	}
+	deliverOne(t, store, endpoints[0])
+	simulate(t, store, tenant, domain.ScenarioDelivered, 1)
+	simulate(t, store, tenant, domain.ScenarioFailedAtPickup, 2)
 	// What could not be created stands between two that were.
 	hold, entries := beginBulk(t, store, tenant, true, false, true)
 	err = store.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
@@ -199,6 +271,76 @@ func populated(t *testing.T, engine Engine) *sql.DB {
 	}
 	beginBulk(t, store, tenant, true, true, false)
 	return openDatabase(t, url)
+}
+
+// addEndpoints adds one that takes all events, one that takes some and got a test,
+// and one that is disabled.
+func addEndpoints(t *testing.T, store *gormstore.Store, tenant domain.Tenant) (all []domain.WebhookEndpoint) {
+	t.Helper()
+	at := func(e *domain.WebhookEndpoint) { e.CreatedAt, e.UpdatedAt = sample.Now, sample.Now }
+	err := store.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
+		all = nil
+		for _, change := range []func(*domain.WebhookEndpoint){
+			func(*domain.WebhookEndpoint) {},
+			func(e *domain.WebhookEndpoint) { e.EventTypes = []string{"delivery.assigned"} },
+			func(e *domain.WebhookEndpoint) { e.Enabled, e.Disabled = false, domain.DisabledByCaller },
+		} {
+			e, err := tx.Webhooks.InsertEndpoint(ctx, sample.WebhookEndpoint(tenant, at, change))
+			if err != nil {
+				return err
+			}
+			all = append(all, e)
+		}
+		_, err := tx.Webhooks.PublishTo(ctx, all[1], sample.EndpointEvent(domain.EventEndpointTest))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// deliverOne makes two attempts at the first event for the endpoint, of which the
+// second arrives.
+func deliverOne(t *testing.T, store *gormstore.Store, e domain.WebhookEndpoint) {
+	t.Helper()
+	token, at := sample.ID("").Hex(), sample.Now.Add(time.Hour)
+	if _, leased, err := store.Outbox().Lease(t.Context(), e.ID, token, time.Minute); !leased || err != nil {
+		t.Fatal(leased, err)
+	}
+	for _, r := range []domain.WebhookResult{sample.Refused(at), sample.Arrived(at)} {
+		due, err := store.Outbox().Due(t.Context(), e.ID, at, 1)
+		if err != nil || len(due) != 1 {
+			t.Fatal(due, err)
+		}
+		w := sample.WebhookOutcome(due[0].WebhookDelivery, r, sample.Now)
+		if err := store.Outbox().Record(t.Context(), e.ID, token, []ports.WebhookOutcome{w}, domain.WebhookHealth{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// simulate books a delivery and does so many steps of a scenario, each when
+// it is due.
+func simulate(t *testing.T, store *gormstore.Store, tenant domain.Tenant, s domain.Scenario, steps int) {
+	t.Helper()
+	w := sample.SimulatedWrite(tenant, func(p *domain.Plan) { p.Scenario = s })
+	w.Key.Answer.Location = "https://api.example/v1/deliveries/" + string(w.Delivery.ID)
+	if err := store.Book(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	for done := range steps {
+		err := store.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
+			_, err := deliveries.Change(ctx, tx, stage.Renderer{}, tenant, w.Delivery.ID, time.Now(), func(d *domain.Delivery) ([]domain.Event, error) {
+				event, _, err := d.Simulate(done, sample.ID(domain.PrefixEvent), *d.Simulation().NextStepAt)
+				return []domain.Event{event}, err
+			})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // beginBulk records an item for each of created, and tells its entry of the
@@ -255,8 +397,9 @@ func stripConstraints(t *testing.T, db *sql.DB, engine Engine) {
 		cascade = " CASCADE"
 	}
 	for _, table := range []string{
+		"webhook_attempts", "webhook_deliveries", "webhook_endpoints", "feed_events",
 		"delivery_events", "deliveries", "recipient_addresses", "recipients", "pickup_locations",
-		"bulk_items", "idempotency_keys", "api_keys", "applications", "businesses",
+		"simulation_counts", "bulk_items", "idempotency_keys", "api_keys", "applications", "businesses",
 	} {
 		for _, statement := range []string{
 			"CREATE TABLE bare AS SELECT * FROM " + table, "DROP TABLE " + table + cascade, "ALTER TABLE bare RENAME TO " + table,

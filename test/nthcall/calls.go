@@ -115,6 +115,8 @@ func (s storage) Read() ports.Readers {
 		PickupLocations: between[ports.PickupLocationReader](s.Calls, mocks.NewMockPickupLocationReader(s.ctrl), r.PickupLocations),
 		Deliveries:      between[ports.DeliveryReader](s.Calls, mocks.NewMockDeliveryReader(s.ctrl), r.Deliveries),
 		Simulations:     between[ports.SimulationReader](s.Calls, mocks.NewMockSimulationReader(s.ctrl), r.Simulations),
+		Webhooks:        between[ports.WebhookReader](s.Calls, mocks.NewMockWebhookReader(s.ctrl), r.Webhooks),
+		Feed:            between[ports.FeedReader](s.Calls, mocks.NewMockFeedReader(s.ctrl), r.Feed),
 	}
 }
 
@@ -129,6 +131,7 @@ func (s storage) InTx(ctx context.Context, fn func(context.Context, ports.Stores
 				Deliveries:      between[ports.DeliveryStore](s.Calls, mocks.NewMockDeliveryStore(s.ctrl), tx.Deliveries),
 				Bulks:           between[ports.BulkStore](s.Calls, mocks.NewMockBulkStore(s.ctrl), tx.Bulks),
 				Simulations:     between[ports.SimulationStore](s.Calls, mocks.NewMockSimulationStore(s.ctrl), tx.Simulations),
+				Webhooks:        between[ports.WebhookStore](s.Calls, mocks.NewMockWebhookStore(s.ctrl), tx.Webhooks),
 			})
 		})
 	})

@@ -71,7 +71,7 @@ func BookingTo(t domain.Tenant, r domain.Recipient, a domain.Address, with ...fu
 	delivery, event := domain.Book(booking, ID(domain.PrefixEvent))
 	return ports.BookingWrite{
 		Key: KeyRecord(), Retention: time.Hour,
-		Recipient: r, Address: a, Delivery: delivery, Event: event,
+		Recipient: r, Address: a, Delivery: delivery, Event: Published(event),
 	}
 }
 
@@ -92,4 +92,18 @@ func Simulate(w ports.BookingWrite, with ...func(*domain.Plan)) {
 	if err := w.Delivery.StartSimulation(Plan(with...), w.Delivery.CreatedAt); err != nil {
 		panic(err)
 	}
+}
+
+// Published is an event with some JSON to publish.
+func Published(e domain.Event) ports.EventWrite {
+	return ports.EventWrite{Event: e, Payload: []byte(`{"id":"` + string(e.ID) + `"}`)}
+}
+
+// AllPublished is Published for each.
+func AllPublished(events []domain.Event) []ports.EventWrite {
+	writes := make([]ports.EventWrite, len(events))
+	for i, e := range events {
+		writes[i] = Published(e)
+	}
+	return writes
 }

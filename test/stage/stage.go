@@ -55,7 +55,7 @@ func (s *Stage) Gate(storage ports.Storage) *idempotency.Gate {
 // Deliveries are the use cases of deliveries among the given neighbours, for
 // who is tested on top of them.
 func (s *Stage) Deliveries(storage ports.Storage, b ports.Bookings, p ports.Pricing, a ports.ServiceArea, n ports.Normalizer) *deliveries.Deliveries {
-	return deliveries.New(storage, b, s.Gate(storage), quotes.New(storage, p, a), s.Clock, s.IDs, n)
+	return deliveries.New(storage, b, s.Gate(storage), quotes.New(storage, p, a), s.Clock, s.IDs, n, Renderer{})
 }
 
 // NewTenant stores an application of a business of its own, in the sandbox.
@@ -125,6 +125,12 @@ func (i *IDs) APIKey(e domain.Environment) string {
 	return domain.MakeAPIKey(e, [32]byte(slices.Concat(half[:], half[:])))
 }
 
+// SigningSecret is one nobody had before.
+func (i *IDs) SigningSecret() [32]byte {
+	half := i.next()
+	return [32]byte(slices.Concat(half[:], half[:]))
+}
+
 func (i *IDs) next() (bytes [16]byte) {
 	binary.BigEndian.PutUint64(bytes[8:], i.n.Add(1))
 	return bytes
@@ -176,4 +182,17 @@ func openStore(t *testing.T) *gormstore.Store {
 	}
 	t.Cleanup(func() { _ = store.Close() })
 	return store
+}
+
+// Renderer shows of an event no more than its ID.
+type Renderer struct{}
+
+// DeliveryEvent renders an event of a delivery.
+func (Renderer) DeliveryEvent(_ *domain.Delivery, e domain.Event) ([]byte, error) {
+	return []byte(`{"id":"` + string(e.ID) + `"}`), nil
+}
+
+// EndpointEvent renders an event of a webhook endpoint.
+func (Renderer) EndpointEvent(_ domain.WebhookEndpoint, id domain.ID, _ domain.EventType, _ time.Time) ([]byte, error) {
+	return []byte(`{"id":"` + string(id) + `"}`), nil
 }

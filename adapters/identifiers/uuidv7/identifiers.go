@@ -38,3 +38,9 @@ func (Identifiers) APIKey(e domain.Environment) string {
 	_, _ = rand.Read(random[:]) // never fails: it ends the process instead
 	return domain.MakeAPIKey(e, random)
 }
+
+// SigningSecret makes a secret of random bytes.
+func (Identifiers) SigningSecret() (secret [32]byte) {
+	_, _ = rand.Read(secret[:]) // never fails: it ends the process instead
+	return secret
+}

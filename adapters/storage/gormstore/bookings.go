@@ -29,8 +29,8 @@ func (s *Store) Book(ctx context.Context, w ports.BookingWrite) error {
 
 // booked runs the work in one transaction.
 func (s *Store) booked(ctx context.Context, w ports.BookingWrite, work func(booking) error) error {
-	return s.transact(ctx, func(db *gorm.DB) error {
-		return work(booking{session: session{db: db, engine: s.engine}, tenant: w.Delivery.Tenant})
+	return s.transact(ctx, func(sn session) error {
+		return work(booking{session: sn, tenant: w.Delivery.Tenant})
 	})
 }
 
@@ -64,7 +64,7 @@ func (b booking) claim(ctx context.Context, w ports.BookingWrite) error {
 func (b booking) storeDelivery(ctx context.Context, w ports.BookingWrite, row deliveryRow) error {
 	if w.Delivery.Simulating() {
 		// Before any row that others may wait for: many starts queue here.
-		if err := (simulations{b.session}).Enter(ctx, b.tenant); err != nil {
+		if err := newSimulations(b.session).Enter(ctx, b.tenant); err != nil {
 			return err
 		}
 	}
@@ -83,8 +83,7 @@ func (b booking) storeDelivery(ctx context.Context, w ports.BookingWrite, row de
 		}
 		return b.engine.failed("insert a delivery", err)
 	}
-	event := newEventRow(w.Event)
-	return b.engine.failed("insert an event", eventTable.insertInto(ctx, b.with(ctx), event, "").Error)
+	return b.addEvent(ctx, b.tenant, w.Event)
 }
 
 // storeRecipient brings the recipient up to date. One that is there and needs

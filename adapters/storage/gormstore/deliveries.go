@@ -8,6 +8,7 @@ import (
 	"gorm.io/gorm"
 
 	"waybill/domain"
+	"waybill/ports"
 )
 
 // deliveries is ports.DeliveryStore.
@@ -91,12 +92,20 @@ func (s deliveries) Owner(ctx context.Context, id domain.ID) (domain.Tenant, err
 	return row.tenant(), nil
 }
 
+// addEvent stores an event in the timeline and publishes it.
+func (s session) addEvent(ctx context.Context, t domain.Tenant, e ports.EventWrite) error {
+	if err := eventTable.insertInto(ctx, s.with(ctx), newEventRow(e.Event), "").Error; err != nil {
+		return s.engine.failed("insert an event", err)
+	}
+	return feed{s}.publish(ctx, t, e)
+}
+
 // errNotLocked tells of a change that was decided on an older state.
 var errNotLocked = errors.New("gormstore: the delivery changed since it was read; lock it first")
 
 // Update finds the row only where it is at the event before these, so that a
 // forgotten Lock shows as an error and not as a lost event.
-func (s deliveries) Update(ctx context.Context, t domain.Tenant, d *domain.Delivery, events ...domain.Event) error {
+func (s deliveries) Update(ctx context.Context, t domain.Tenant, d *domain.Delivery, events ...ports.EventWrite) error {
 	key, err := lookup(domain.PrefixDelivery, d.ID)
 	if err != nil {
 		return err
@@ -129,8 +138,8 @@ func (s deliveries) Update(ctx context.Context, t domain.Tenant, d *domain.Deliv
 		return errNotLocked
 	}
 	for _, e := range events {
-		if err := eventTable.insertInto(ctx, s.with(ctx), newEventRow(e), "").Error; err != nil {
-			return s.engine.failed("insert an event", err)
+		if err := s.addEvent(ctx, t, e); err != nil {
+			return err
 		}
 	}
 	return nil

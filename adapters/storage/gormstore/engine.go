@@ -37,6 +37,24 @@ type engine struct {
 	// latest of each, and keeps others from changing them meanwhile.
 	keyUses string
 
+	// insertFeed stores a feedEventRow, all columns but position; insertFeedBehind
+	// one that has to come behind the event before it in its delivery, whose ID
+	// and sequence are two more parameters. Empty: insertFeed will do.
+	insertFeed, insertFeedBehind string
+	// feedSettled is the condition on an event that none can come before any more.
+	feedSettled string
+	// webhookID is the ID of a webhook delivery: a parameter with the slot of the
+	// endpoint behind it. instant is a parameter that is a time.
+	webhookID, instant string
+	// webhookIDOf is the ID of a webhook delivery by that of an event, which SQL
+	// tells, and the digit of the slot.
+	webhookIDOf func(event, digit string) string
+	// catchUp makes positions in the feed go on where a database was restored
+	// from another one, and is nil where they do by themselves.
+	catchUp func(ctx context.Context, db *sql.DB) error
+	// outcomes selects from a JSON array of outcome.
+	outcomes string
+
 	// violated is the name of the unique constraint an error is about, or empty.
 	violated func(err error) string
 	// orphaned tells that a foreign key points at nothing.
@@ -95,4 +113,9 @@ func (e *engine) changed(what string, result *gorm.DB) error {
 		return domain.ErrNotFound
 	}
 	return e.failed(what, result.Error)
+}
+
+// webhooks puts the engine's own ways into a statement about webhooks.
+func (e *engine) webhooks(statement string) string {
+	return strings.NewReplacer("$webhook_id", e.webhookID, "$instant", e.instant, "$outcomes", e.outcomes).Replace(statement)
 }

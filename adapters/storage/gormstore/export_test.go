@@ -35,10 +35,22 @@ func CanStore(d *domain.Delivery) error {
 }
 
 // WatchReads tells every statement that Read sends from now on, with its values.
-func (s *Store) WatchReads(see func(sql string, values []any)) error {
-	told := func(db *gorm.DB) { see(db.Statement.SQL.String(), db.Statement.Vars) }
+func (s *Store) WatchReads(see func(sql string, values []any)) error { return watch(s.read, see) }
+
+// WatchWrites tells all others.
+func (s *Store) WatchWrites(see func(sql string, values []any)) error { return watch(s.write, see) }
+
+func watch(db *gorm.DB, see func(sql string, values []any)) error {
+	told := func(db *gorm.DB) {
+		if !db.DryRun { // a part of another one
+			see(db.Statement.SQL.String(), db.Statement.Vars)
+		}
+	}
 	return errors.Join(
-		s.read.Callback().Query().After("gorm:query").Register("watch", told),
-		s.read.Callback().Row().After("gorm:row").Register("watch", told),
+		db.Callback().Query().After("gorm:query").Register("watch", told),
+		db.Callback().Row().After("gorm:row").Register("watch", told),
+		db.Callback().Raw().After("gorm:raw").Register("watch", told),
+		db.Callback().Update().After("gorm:update").Register("watch", told),
+		db.Callback().Delete().After("gorm:delete").Register("watch", told),
 	)
 }

@@ -12,7 +12,9 @@ import (
 // each kind, and tells how many there were and whether there may be more.
 // Several processes may run it at once.
 func (s *Store) PurgeExpired(ctx context.Context, limit int) (removed int, more bool, err error) {
-	for _, purge := range []func(context.Context, int) (int, error){s.purgeKeys, s.purgeBulkItems} {
+	for _, purge := range []func(context.Context, int) (int, error){
+		s.purgeKeys, s.purgeBulkItems, s.purgeEndpoints, s.purgeWebhooks, s.purgeFeed,
+	} {
 		n, err := purge(ctx, limit)
 		if removed, more = removed+n, more || n == limit; err != nil {
 			return removed, more, err

@@ -88,6 +88,11 @@ func newStore(ctx context.Context, e *engine, p *pools, o Options) (*Store, erro
 			return nil, err
 		}
 	}
+	if e.catchUp != nil {
+		if err := e.catchUp(ctx, p.write); err != nil {
+			return nil, err
+		}
+	}
 	write, err := openGORM(p.dialector(p.write), o)
 	if err != nil {
 		return nil, err

@@ -41,6 +41,18 @@ const (
 	pgConnIdleTime = 5 * time.Minute
 )
 
+// pgPosition is that of an event of this transaction: its number, and how far the
+// feed is ahead of numbers; pgBehind the higher one of that and the position of
+// the event before.
+const (
+	pgInsertFeed = "INSERT INTO feed_events (id, application_id, environment, delivery_id, sequence, type, occurred_at, payload, position)" +
+		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, "
+	pgAhead    = " + (SELECT last_value FROM feed_ahead)"
+	pgPosition = "pg_current_xact_id()::text::bigint" + pgAhead
+	pgBehind   = "GREATEST(" + pgPosition + ", (SELECT f.position FROM feed_events f JOIN delivery_events e ON e.id = f.id" +
+		" WHERE e.delivery_id = ? AND e.sequence = ?))"
+)
+
 //go:embed migrations/postgres/*.sql
 var postgresMigrations embed.FS
 
@@ -59,6 +71,18 @@ var postgresEngine = engine{
 	keyUses: "SELECT k.id, u.at FROM (SELECT id, max(at) AS at FROM json_to_recordset(CAST(? AS json)) AS r(id uuid, at timestamptz) GROUP BY id) u" +
 		" JOIN api_keys k ON k.id = u.id ORDER BY k.id FOR NO KEY UPDATE OF k",
 
+	insertFeed:       pgInsertFeed + pgPosition + ")",
+	insertFeedBehind: pgInsertFeed + pgBehind + ")",
+	feedSettled:      " AND position < pg_snapshot_xmin(pg_current_snapshot())::text::bigint" + pgAhead,
+	webhookID:        "CAST(CAST(? AS text) || to_hex(CAST(slot AS integer)) AS uuid)",
+	webhookIDOf: func(event, digit string) string {
+		return "CAST(substr(CAST(" + event + " AS text), 1, 35) || '" + digit + "' AS uuid)"
+	},
+	instant: "CAST(? AS timestamptz)",
+	catchUp: catchUpOnPostgres,
+	outcomes: "SELECT * FROM json_to_recordset(CAST(? AS json)) AS r(id uuid, status text, attempts integer, used integer, due_at timestamptz," +
+		" attempt uuid, number integer, trigger text, code integer, error text, took integer, excerpt text, started timestamptz, next timestamptz)",
+
 	violated: func(err error) string {
 		if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == pgUniqueViolation {
 			return e.ConstraintName
@@ -70,6 +94,30 @@ var postgresEngine = engine{
 	lockTimedOut: func(err error) bool { return isPg(err, pgLockNotAvailable) },
 	refused:      refusedByPostgres,
 	tableMissing: func(err error) bool { return isPg(err, pgUndefinedTable) },
+}
+
+// pgHeadroom is how many transactions may end between the making of an event's ID
+// and its commit, far beyond what can.
+const pgHeadroom = 1 << 20
+
+// catchUpOnPostgres looks for positions that are ahead of every transaction: the
+// database came here by a dump, and its new transactions count from lower on. As
+// IDs and positions both grow, the newest events tell.
+func catchUpOnPostgres(ctx context.Context, db *sql.DB) error {
+	const next = "pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
+	const newest = "(SELECT position FROM feed_events ORDER BY id DESC LIMIT 1000) AS newest"
+	var ahead bool
+	err := db.QueryRowContext(ctx, "SELECT coalesce(max(position) >= "+next+pgAhead+", false) FROM "+newest).Scan(&ahead)
+	if isPg(err, pgUndefinedTable) {
+		return nil // not migrated yet
+	}
+	if err == nil && ahead {
+		_, err = db.ExecContext(ctx, "SELECT setval('feed_ahead', max(position) - "+next+" + $1) FROM "+newest, pgHeadroom)
+	}
+	if err != nil {
+		return fmt.Errorf("gormstore: look for the end of the feed: %w", err)
+	}
+	return nil
 }
 
 // transientOnPostgres knows, beside what is meant to be run again, a failure of

@@ -53,6 +53,18 @@ var sqliteEngine = engine{
 
 	keyUses: "SELECT value ->> 'id' AS id, max(value ->> 'at') AS at FROM json_each(?) GROUP BY 1",
 
+	insertFeed: "INSERT INTO feed_events (id, application_id, environment, delivery_id, sequence, type, occurred_at, payload)" +
+		" VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+	webhookID: "? || printf('%x', slot)",
+	webhookIDOf: func(event, digit string) string {
+		return "substr(" + event + ", 1, 31) || '" + digit + "'"
+	},
+	instant: "?",
+	outcomes: "SELECT value ->> 'id' AS id, value ->> 'status' AS status, value ->> 'attempts' AS attempts, value ->> 'used' AS used," +
+		" value ->> 'due_at' AS due_at, value ->> 'attempt' AS attempt, value ->> 'number' AS number, value ->> 'trigger' AS trigger," +
+		" value ->> 'code' AS code, value ->> 'error' AS error, value ->> 'took' AS took, value ->> 'excerpt' AS excerpt," +
+		" value ->> 'started' AS started, value ->> 'next' AS next FROM json_each(?)",
+
 	violated: func(err error) string {
 		e, ok := errors.AsType[*sqlitedriver.Error](err)
 		if !ok || e.Code() != sqliteUnique && e.Code() != sqlitePrimaryKey {

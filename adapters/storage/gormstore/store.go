@@ -23,6 +23,8 @@ type Store struct {
 
 	// commitTx is (*sql.Tx).Commit; tests lose its answer.
 	commitTx func(*sql.Tx) error
+
+	onFanout ports.FanoutListener
 }
 
 // Close waits for running statements and closes all connections.
@@ -39,22 +41,24 @@ func (s *Store) Read() ports.Readers {
 		Tenancy:         tenancy{sn},
 		Recipients:      recipients{sn},
 		PickupLocations: pickupLocations{sn},
-		Deliveries:      deliveries{sn},
-		Simulations:     simulations{sn},
+		Deliveries:      newDeliveries(sn),
+		Simulations:     newSimulations(sn),
+		Webhooks:        webhooks{sn},
+		Feed:            newFeed(sn),
 	}
 }
 
 // stores work in one transaction.
-func (s *Store) stores(db *gorm.DB) ports.Stores {
-	sn := session{db: db, engine: s.engine}
+func (s session) stores() ports.Stores {
 	return ports.Stores{
-		Idempotency:     idempotency{sn},
-		Tenancy:         tenancy{sn},
-		Recipients:      recipients{sn},
-		PickupLocations: pickupLocations{sn},
-		Deliveries:      deliveries{sn},
-		Bulks:           bulks{sn},
-		Simulations:     simulations{sn},
+		Idempotency:     idempotency{s},
+		Tenancy:         tenancy{s},
+		Recipients:      recipients{s},
+		PickupLocations: pickupLocations{s},
+		Deliveries:      newDeliveries(s),
+		Bulks:           bulks{s},
+		Simulations:     newSimulations(s),
+		Webhooks:        webhooks{s},
 	}
 }
 
@@ -63,6 +67,7 @@ func (s *Store) stores(db *gorm.DB) ports.Stores {
 type session struct {
 	db     *gorm.DB
 	engine *engine
+	fanned *fanned // nil outside a transaction
 }
 
 func (s session) with(ctx context.Context) *gorm.DB { return s.db.WithContext(ctx) }

@@ -224,8 +224,8 @@ func TestTheLogHasStatementsWithoutValuesAndNoExpectedErrors(t *testing.T) {
 			if err := s.Book(t.Context(), w); err != nil {
 				t.Fatal(err)
 			}
-			if n := strings.Count(log.String(), "msg=statement"); n != 5 {
-				t.Errorf("a booking takes %d statements, want 5:\n%s", n, &log)
+			if n := strings.Count(log.String(), "msg=statement"); n != 7 {
+				t.Errorf("a booking takes %d statements, want 7:\n%s", n, &log)
 			}
 			_ = s.Book(t.Context(), w)
 			hold := abandonBulk(t, s, tenant, 1, time.Hour, time.Hour)

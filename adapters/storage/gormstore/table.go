@@ -19,6 +19,9 @@ var (
 	addressTable     = newTable(addressRow{})
 	deliveryTable    = newTable(deliveryRow{})
 	eventTable       = newTable(eventRow{})
+
+	webhookEndpointTable = newTable(webhookEndpointRow{})
+	webhookDeliveryTable = newTable(webhookDeliveryRow{})
 )
 
 // table knows the columns of a row type, from the same declaration that gorm

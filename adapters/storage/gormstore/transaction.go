@@ -24,11 +24,11 @@ const (
 
 // InTx runs fn in one transaction.
 func (s *Store) InTx(ctx context.Context, fn func(ctx context.Context, tx ports.Stores) error) error {
-	return s.transact(ctx, func(db *gorm.DB) error { return fn(ctx, s.stores(db)) })
+	return s.transact(ctx, func(sn session) error { return fn(ctx, sn.stores()) })
 }
 
 // transact runs fn in a transaction, and again when the database asks for it.
-func (s *Store) transact(ctx context.Context, fn func(db *gorm.DB) error) error {
+func (s *Store) transact(ctx context.Context, fn func(session) error) error {
 	for retry := 0; ; retry++ {
 		err := s.attempt(ctx, fn)
 		if err == nil || retry == maxRetries || !s.worthRetrying(err) {
@@ -49,7 +49,7 @@ func (s *Store) worthRetrying(err error) bool {
 	return errors.Is(err, errNotBegun) || s.engine.transient(err)
 }
 
-func (s *Store) attempt(ctx context.Context, fn func(db *gorm.DB) error) error {
+func (s *Store) attempt(ctx context.Context, fn func(session) error) error {
 	// The transaction has a context of its own, which ends with the caller's
 	// until fn is through. A COMMIT must not be cancelled half-way: one that
 	// was sent counts, whoever still waits for its answer.
@@ -72,14 +72,18 @@ func (s *Store) attempt(ctx context.Context, fn func(db *gorm.DB) error) error {
 		}
 	}()
 
-	if err := fn(s.in(ctx, tx)); err != nil {
+	sn := session{db: s.in(ctx, tx), engine: s.engine, fanned: &fanned{}}
+	if err := fn(sn); err != nil {
 		return err
 	}
 	if !release() {
 		return fmt.Errorf("gormstore: not committed: %w", context.Cause(ctx))
 	}
 	committing = true
-	return s.commit(txCtx, cancel, conn, tx)
+	if err = s.commit(txCtx, cancel, conn, tx); err == nil || errors.Is(err, ports.ErrOutcomeUnknown) {
+		s.announce(sn.fanned)
+	}
+	return err
 }
 
 // begin takes a connection and begins a transaction on it. It passes over dead

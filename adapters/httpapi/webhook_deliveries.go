@@ -1,0 +1,63 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"waybill/adapters/httpapi/views"
+	"waybill/domain"
+)
+
+func (a *API) listWebhookDeliveries(c *call) (reply, error) {
+	filter := domain.WebhookDeliveryFilter{
+		Status:        domain.WebhookStatus(c.query.oneOf("status", texts(domain.WebhookStatuses())...)),
+		EventType:     domain.EventType(c.query.oneOf("event_type", texts(domain.EventTypes())...)),
+		DeliveryID:    c.query.id("delivery_id", domain.PrefixDelivery),
+		CreatedAfter:  c.query.time("created_after"),
+		CreatedBefore: c.query.time("created_before"),
+	}
+	p, err := a.pageRequest(c, domain.PrefixWebhookDelivery)
+	if err != nil {
+		return reply{}, err
+	}
+	found, err := a.Webhooks.Deliveries(c.Request.Context(), c.tenant, c.id, filter, p)
+	if err != nil {
+		return reply{}, err
+	}
+	found, m := page(a, c, found, p.Limit, func(d domain.WebhookDelivery) domain.Position {
+		return domain.Position{CreatedAt: d.CreatedAt, ID: d.ID}
+	})
+	return list("Webhook deliveries listed.", each(found, views.NewWebhookDelivery), m), nil
+}
+
+func (a *API) getWebhookDelivery(c *call) (reply, error) {
+	found, err := a.Webhooks.Delivery(c.Request.Context(), c.tenant, c.id)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok("Webhook delivery found.", views.NewWebhookDelivery(found)), nil
+}
+
+func (a *API) webhookDeliveryExists(ctx context.Context, t domain.Tenant, id domain.ID) error {
+	_, err := a.Webhooks.Delivery(ctx, t, id)
+	return err
+}
+
+func (a *API) listWebhookAttempts(c *call) (reply, error) {
+	found, err := a.Webhooks.Attempts(c.Request.Context(), c.tenant, c.id)
+	if err != nil {
+		return reply{}, err
+	}
+	return list("Attempts listed.", each(found, views.NewWebhookAttempt), whole(len(found))), nil
+}
+
+func (a *API) redeliverWebhook(c *call) (reply, error) {
+	return replyOf(a.Webhooks.Redeliver(c.Request.Context(), c.once(), c.id, webhookDeliveryAnswer("Redelivery queued.")))
+}
+
+// webhookDeliveryAnswer is 202 with what is to be sent.
+func webhookDeliveryAnswer(message string) func(domain.WebhookDelivery) domain.Answer {
+	return func(d domain.WebhookDelivery) domain.Answer {
+		return answer(http.StatusAccepted, "", message, views.NewWebhookDelivery(d))
+	}
+}

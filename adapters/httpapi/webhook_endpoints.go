@@ -1,0 +1,198 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"waybill/adapters/httpapi/strictjson"
+	"waybill/adapters/httpapi/views"
+	"waybill/application/webhooks"
+	"waybill/domain"
+)
+
+var (
+	webhookEndpointShape = strictjson.Object{
+		"url": strictjson.Leaf, "event_types": strictjson.ArrayOf(strictjson.Leaf),
+		"description": strictjson.Leaf, "enabled": strictjson.Leaf,
+	}
+	rotationShape = strictjson.Object{"overlap_seconds": strictjson.Leaf}
+	recoveryShape = strictjson.Object{"since": strictjson.Leaf, "until": strictjson.Leaf, "only": strictjson.Leaf}
+)
+
+// defaultOverlap is how long the secret before a rotated one signs on.
+const defaultOverlap = 24 * time.Hour
+
+func (a *API) listWebhookEndpoints(c *call) (reply, error) {
+	p, err := a.pageRequest(c, domain.PrefixWebhookEndpoint)
+	if err != nil {
+		return reply{}, err
+	}
+	found, err := a.Webhooks.List(c.Request.Context(), c.tenant, p)
+	if err != nil {
+		return reply{}, err
+	}
+	found, m := page(a, c, found, p.Limit, func(e domain.WebhookEndpoint) domain.Position {
+		return domain.Position{CreatedAt: e.CreatedAt, ID: e.ID}
+	})
+	return list("Webhook endpoints listed.", each(found, views.NewWebhookEndpoint), m), nil
+}
+
+func (a *API) getWebhookEndpoint(c *call) (reply, error) {
+	found, err := a.Webhooks.Get(c.Request.Context(), c.tenant, c.id)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok("Webhook endpoint found.", views.NewWebhookEndpoint(found)), nil
+}
+
+func (a *API) webhookEndpointExists(ctx context.Context, t domain.Tenant, id domain.ID) error {
+	_, err := a.Webhooks.Get(ctx, t, id)
+	return err
+}
+
+func (a *API) createWebhookEndpoint(c *call) (reply, error) {
+	return replyOf(a.Webhooks.Create(c.Request.Context(), c.once(),
+		func() (webhooks.Form, error) { return readWebhookEndpoint(c.body) },
+		func(e domain.WebhookEndpoint, secret string) domain.Answer {
+			return answer(http.StatusCreated, a.BaseURL+"/webhook-endpoints/"+string(e.ID), "Webhook endpoint created. Its secret is shown this once.",
+				views.WebhookEndpointSecret{WebhookEndpoint: views.NewWebhookEndpoint(e), Secret: secret})
+		}))
+}
+
+func readWebhookEndpoint(body *strictjson.Value) (webhooks.Form, error) {
+	r := strictjson.NewReader(body)
+	form := webhooks.Form{EventTypes: eventPatterns(r), Enabled: true}
+	form.URL, _ = webhookURL(r, strictjson.Required)
+	form.Description, _ = webhookDescription(r)
+	if form.EventTypes == nil {
+		form.EventTypes = []string{domain.AllEvents}
+	}
+	if enabled, present := r.Bool("enabled", strictjson.Optional); present {
+		form.Enabled = enabled
+	}
+	return form, problems(r)
+}
+
+// webhookURL is judged by the domain, its length too; a text it has to be.
+func webhookURL(r *strictjson.Reader, need strictjson.Need) (string, bool) {
+	return r.Text("url", need, strictjson.Length(1, maxBody))
+}
+
+func webhookDescription(r *strictjson.Reader) (string, bool) {
+	return r.Text("description", strictjson.Optional, strictjson.Length(0, 256))
+}
+
+// eventPatterns is nil where none are sent.
+func eventPatterns(r *strictjson.Reader) []string {
+	sent := r.Array("event_types", strictjson.Optional, strictjson.Count(1, domain.MaxEventPatterns))
+	var patterns []string
+	for i := range sent.Len() {
+		pattern, sound := sent.Enum(i, domain.EventPatterns())
+		if sound && slices.Contains(patterns, pattern) {
+			sent.Reject(i, strictjson.CodeNotAllowed, pattern+" is in the list already.")
+		}
+		patterns = append(patterns, pattern)
+	}
+	return patterns
+}
+
+func (a *API) changeWebhookEndpoint(c *call) (reply, error) {
+	return replyOf(a.Webhooks.Change(c.Request.Context(), c.once(), c.id,
+		func() (domain.WebhookEndpointChange, error) { return readWebhookEndpointChange(c.body) },
+		webhookEndpointAnswer("Webhook endpoint updated.")))
+}
+
+func readWebhookEndpointChange(body *strictjson.Value) (domain.WebhookEndpointChange, error) {
+	r := strictjson.NewReader(body)
+	needOne(r, "url", "event_types", "description", "enabled")
+	change := domain.WebhookEndpointChange{
+		URL:        strictjson.Ptr(webhookURL(r, strictjson.Optional)),
+		EventTypes: eventPatterns(r),
+	}
+	change.Description = strictjson.Ptr(webhookDescription(r))
+	change.Enabled = strictjson.Ptr(r.Bool("enabled", strictjson.Optional))
+	return change, problems(r)
+}
+
+// needOne refuses a change that names nothing.
+func needOne(r *strictjson.Reader, fields ...string) {
+	if !slices.ContainsFunc(fields, r.Has) {
+		r.Reject("", strictjson.CodeRequired, "send at least one of "+strings.Join(fields, ", "))
+	}
+}
+
+// deleteWebhookEndpoint may be a replay, whose endpoint is gone: so it is asked
+// for only when something else is in the way.
+func (a *API) deleteWebhookEndpoint(c *call) (reply, error) {
+	r, err := replyOf(a.Webhooks.Delete(c.Request.Context(), c.once(), c.id, webhookEndpointAnswer("Webhook endpoint deleted.")))
+	if err != nil {
+		return reply{}, cmp.Or(a.webhookEndpointExists(c.Request.Context(), c.tenant, c.id), err)
+	}
+	return r, nil
+}
+
+// webhookEndpointAnswer is 200 with the endpoint as it is now.
+func webhookEndpointAnswer(message string) func(domain.WebhookEndpoint) domain.Answer {
+	return func(e domain.WebhookEndpoint) domain.Answer {
+		return answer(http.StatusOK, "", message, views.NewWebhookEndpoint(e))
+	}
+}
+
+func (a *API) rotateWebhookSecret(c *call) (reply, error) {
+	return replyOf(a.Webhooks.Rotate(c.Request.Context(), c.once(), c.id,
+		func() (time.Duration, error) {
+			r := strictjson.NewReader(c.body)
+			overlap := defaultOverlap
+			most := domain.MaxSecretOverlap / time.Second
+			if seconds, sent := r.Integer("overlap_seconds", strictjson.Optional, strictjson.Between(0, float64(most))); sent {
+				overlap = time.Duration(seconds) * time.Second
+			}
+			return overlap, problems(r)
+		},
+		func(e domain.WebhookEndpoint, secret string) domain.Answer {
+			return answer(http.StatusOK, "", "Signing secret rotated. The new one is shown this once.",
+				views.WebhookEndpointSecret{WebhookEndpoint: views.NewWebhookEndpoint(e), Secret: secret})
+		}))
+}
+
+func (a *API) testWebhookEndpoint(c *call) (reply, error) {
+	return replyOf(a.Webhooks.Test(c.Request.Context(), c.once(), c.id, webhookDeliveryAnswer("Test event queued.")))
+}
+
+func (a *API) recoverWebhooks(c *call) (reply, error) {
+	return replyOf(a.Webhooks.Recover(c.Request.Context(), c.once(), c.id,
+		func() (webhooks.Span, error) { return readSpan(c.body) },
+		func(r webhooks.Recovered) domain.Answer {
+			return answer(http.StatusAccepted, "", "Recovery queued.", views.WebhookRecovery{Queued: r.Queued, HasMore: r.HasMore})
+		}))
+}
+
+func readSpan(body *strictjson.Value) (webhooks.Span, error) {
+	r := strictjson.NewReader(body)
+	var span webhooks.Span
+	if since := bodyTime(r, "since", strictjson.Required); since != nil {
+		span.Since = *since
+	}
+	span.Until = bodyTime(r, "until", strictjson.Optional)
+	only, _ := r.Enum("only", strictjson.Optional, []string{string(domain.WebhookFailed), string(domain.WebhookHeld)})
+	span.Only = domain.WebhookStatus(only)
+	return span, problems(r)
+}
+
+// bodyTime is nil where none was sent, or none that can be read.
+func bodyTime(r *strictjson.Reader, name string, need strictjson.Need) *time.Time {
+	sent, there := r.Text(name, need)
+	if !there {
+		return nil
+	}
+	t, sound := parseTime(sent)
+	if !sound {
+		r.Reject(name, strictjson.CodeInvalidFormat, wantedTime)
+		return nil
+	}
+	return &t
+}

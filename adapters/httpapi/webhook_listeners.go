@@ -1,0 +1,168 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"waybill/adapters/httpapi/strictjson"
+	"waybill/adapters/httpapi/views"
+	"waybill/application/webhooks"
+	"waybill/domain"
+)
+
+var (
+	listenerShape = strictjson.Object{"event_types": strictjson.ArrayOf(strictjson.Leaf)}
+	fetchShape    = strictjson.Object{
+		"results": strictjson.ArrayOf(strictjson.Object{
+			"webhook_delivery_id": strictjson.Leaf, "attempt": strictjson.Leaf, "status_code": strictjson.Leaf,
+			"error_class": strictjson.Leaf, "duration_ms": strictjson.Leaf, "response_excerpt": strictjson.Leaf,
+		}),
+		"wait_seconds": strictjson.Leaf,
+	}
+)
+
+const (
+	// maxResults is more than a fetch gives out.
+	maxResults = 32
+	// maxWait is how long a fetch waits, also where it does not say.
+	maxWait = 20 * time.Second
+	// maxExcerpt is how much may be told of what a receiver answered, in
+	// characters, and how much of it is kept, in bytes.
+	maxExcerpt = 1 << 10
+	// maxAttempt bounds what a result may say it took.
+	maxAttempt = 10 * time.Minute
+)
+
+func (a *API) createListener(c *call) (reply, error) {
+	return replyOf(a.Listeners.Create(c.Request.Context(), c.once(),
+		func() ([]string, error) {
+			r := strictjson.NewReader(c.body)
+			patterns := eventPatterns(r)
+			if patterns == nil {
+				patterns = []string{domain.AllEvents}
+			}
+			return patterns, problems(r)
+		},
+		func(e domain.WebhookEndpoint, secret string) domain.Answer {
+			return answer(http.StatusCreated, a.BaseURL+"/webhook-listeners/"+string(e.ID), "Listener created. Its secret is shown this once.",
+				views.WebhookListenerSecret{WebhookListener: views.NewWebhookListener(e, e.CreatedAt), Secret: secret})
+		}))
+}
+
+func (a *API) listenerExists(ctx context.Context, t domain.Tenant, id domain.ID) error {
+	_, err := a.Listeners.Get(ctx, t, id)
+	return err
+}
+
+// deleteListener may be a replay, as deleteWebhookEndpoint.
+func (a *API) deleteListener(c *call) (reply, error) {
+	r, err := replyOf(a.Listeners.Delete(c.Request.Context(), c.once(), c.id, func(e domain.WebhookEndpoint) domain.Answer {
+		return answer(http.StatusOK, "", "Listener deleted.", views.NewWebhookListener(e, e.UpdatedAt))
+	}))
+	if err != nil {
+		return reply{}, cmp.Or(a.listenerExists(c.Request.Context(), c.tenant, c.id), err)
+	}
+	return r, nil
+}
+
+func (a *API) fetchWebhooks(c *call) (reply, error) {
+	results, wait, err := readFetch(c.body)
+	if err != nil {
+		return reply{}, err
+	}
+	e, err := a.Listeners.Report(c.Request.Context(), c.tenant, c.id, results)
+	if err != nil {
+		return reply{}, err
+	}
+	c.end() // a listener that waits takes no place among the requests in flight
+	ctx, stop := a.patience(c, wait)
+	defer stop()
+	fetched, err := a.Listeners.Await(ctx, e)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok("Webhooks fetched.", views.FetchedWebhooks{Webhooks: each(fetched, newFetchedWebhook)}), nil
+}
+
+// patience is a context that ends after a time, when the client leaves and when
+// the server is to stop.
+func (a *API) patience(c *call, wait time.Duration) (context.Context, func()) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), wait)
+	go func() {
+		select {
+		case <-ctx.Done():
+		case <-c.gone:
+		case <-a.closing:
+		}
+		cancel()
+	}()
+	return ctx, cancel
+}
+
+func readFetch(body *strictjson.Value) ([]webhooks.ListenerResult, time.Duration, error) {
+	r := strictjson.NewReader(body)
+	wait := maxWait
+	if seconds, sent := r.Integer("wait_seconds", strictjson.Optional, strictjson.Between(0, maxWait.Seconds())); sent {
+		wait = time.Duration(seconds) * time.Second
+	}
+	list := r.Array("results", strictjson.Optional, strictjson.Count(0, maxResults))
+	results := make([]webhooks.ListenerResult, 0, list.Len())
+	for i := range list.Len() {
+		results = append(results, readResult(list.Object(i)))
+	}
+	return results, wait, problems(r)
+}
+
+// readResult names no delivery where the ID is not one: then it is passed over,
+// as one of a delivery that is gone.
+func readResult(r *strictjson.Reader) webhooks.ListenerResult {
+	id, _ := r.Text("webhook_delivery_id", strictjson.Required, strictjson.Length(1, 64))
+	attempt, _ := r.Integer("attempt", strictjson.Optional, strictjson.Between(1, 1_000_000))
+	status, answered := r.Integer("status_code", strictjson.Optional, strictjson.Between(200, 599))
+	class, failed := r.Enum("error_class", strictjson.Optional, texts(domain.ErrorClasses()))
+	took, _ := r.Integer("duration_ms", strictjson.Required, strictjson.Between(0, float64(maxAttempt.Milliseconds())))
+	excerpt, _ := r.Text("response_excerpt", strictjson.Optional, strictjson.AnyCharacter(), strictjson.Length(0, maxExcerpt))
+	if !answered && !failed && !r.Has("status_code") && !r.Has("error_class") {
+		r.Reject("", strictjson.CodeRequired, "send status_code, or error_class where there was no answer")
+	}
+	out := webhooks.ListenerResult{Attempt: attempt, Result: domain.WebhookResult{
+		StatusCode: status, Error: domain.ErrorClass(class), Duration: time.Duration(took) * time.Millisecond, Excerpt: oneLine(excerpt),
+	}}
+	out.DeliveryID, _ = domain.ParseID(domain.PrefixWebhookDelivery, id)
+	if !failed {
+		out.Result.Error = domain.StatusClass(status)
+	}
+	return out
+}
+
+// oneLine is a text that is safe to show: no control or formatting characters,
+// and not too much of it.
+func oneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r) || unicode.IsControl(r):
+			return ' '
+		case !unicode.IsPrint(r):
+			return -1
+		}
+		return r
+	}, text)
+	text = strings.Join(strings.Fields(text), " ")
+	for len(text) > maxExcerpt {
+		_, last := utf8.DecodeLastRuneInString(text[:maxExcerpt+1])
+		text = text[:maxExcerpt+1-last]
+	}
+	return text
+}
+
+func newFetchedWebhook(f webhooks.FetchedWebhook) views.FetchedWebhook {
+	return views.FetchedWebhook{
+		WebhookDeliveryID: string(f.ID), EventID: string(f.EventID), EventType: string(f.EventType),
+		Attempt: f.Attempts + 1, Headers: f.Header, Body: string(f.Body),
+	}
+}

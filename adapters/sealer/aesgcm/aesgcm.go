@@ -1,0 +1,124 @@
+// Package aesgcm seals secrets with AES-256-GCM.
+//
+// Sealed text is a version, the ID of the key, a random nonce and the
+// ciphertext with its tag:
+//
+//	1 byte | 8 bytes | 12 bytes | as long as the text + 16 bytes
+//
+// The purpose and all that stands before the nonce are authenticated with it.
+// The key is derived from the server's secret by HKDF-SHA256, so that the same
+// secret may serve other ends; its ID is the begin of a hash of the key. To
+// rotate the server's secret, the old one is kept among the previous: it still
+// opens, and seals nothing any more.
+//
+// Nonces are random: a key is good for 2^32 texts, far more than there are
+// endpoints. A counter was rejected, because several processes seal.
+package aesgcm
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"waybill/ports"
+)
+
+var _ ports.Sealer = (*Sealer)(nil)
+
+const (
+	version    = 1
+	keySize    = 32
+	keyIDSize  = 8
+	headerSize = 1 + keyIDSize
+	overhead   = 12 + 16 // nonce and tag
+
+	// minSecret is the least a secret has: fewer bytes could be searched for.
+	minSecret = 16
+
+	derivation = "waybill/sealer/aesgcm/v1"
+)
+
+var (
+	errShort  = errors.New("aesgcm: the sealed text is too short, or none")
+	errKey    = errors.New("aesgcm: the sealed text was made under a key that is not known")
+	errOpened = errors.New("aesgcm: the sealed text was changed, or has another purpose")
+)
+
+// header tells what a text was sealed by.
+type header [headerSize]byte
+
+// Sealer seals under one key and opens under several. It is safe for
+// concurrent use.
+type Sealer struct {
+	current header
+	keys    map[header]cipher.AEAD
+}
+
+// New makes a sealer. It seals under the current secret of the server and opens
+// what was sealed under a previous one, too. A secret of fewer than 16 bytes is
+// an error.
+func New(current []byte, previous ...[]byte) (*Sealer, error) {
+	s := &Sealer{keys: make(map[header]cipher.AEAD, 1+len(previous))}
+	for i, secret := range append([][]byte{current}, previous...) {
+		if len(secret) < minSecret {
+			return nil, fmt.Errorf("aesgcm: a secret has fewer than %d bytes", minSecret)
+		}
+		id, key, err := derive(secret)
+		if err != nil {
+			return nil, fmt.Errorf("aesgcm: derive a key: %w", err)
+		}
+		s.keys[id] = key
+		if i == 0 {
+			s.current = id
+		}
+	}
+	return s, nil
+}
+
+func derive(secret []byte) (id header, key cipher.AEAD, err error) {
+	derived, err := hkdf.Key(sha256.New, secret, nil, derivation, keySize)
+	if err != nil {
+		return id, nil, err
+	}
+	block, err := aes.NewCipher(derived)
+	if err != nil {
+		return id, nil, err
+	}
+	digest := sha256.Sum256(derived)
+	id[0] = version
+	copy(id[1:], digest[:])
+	key, err = cipher.NewGCMWithRandomNonce(block)
+	return id, key, err
+}
+
+// Seal encrypts under the current key.
+func (s *Sealer) Seal(purpose string, plain []byte) ([]byte, error) {
+	sealed := make([]byte, headerSize, headerSize+len(plain)+overhead)
+	copy(sealed, s.current[:])
+	return s.keys[s.current].Seal(sealed, nil, plain, authenticated(s.current, purpose)), nil
+}
+
+// Open decrypts under whichever key the text was sealed.
+func (s *Sealer) Open(purpose string, sealed []byte) ([]byte, error) {
+	if len(sealed) < headerSize+overhead {
+		return nil, errShort
+	}
+	id := header(sealed)
+	key, ok := s.keys[id]
+	if !ok {
+		return nil, errKey
+	}
+	plain, err := key.Open(nil, nil, sealed[headerSize:], authenticated(id, purpose))
+	if err != nil {
+		return nil, errOpened // the cause says nothing more
+	}
+	return plain, nil
+}
+
+func authenticated(id header, purpose string) []byte {
+	return bytes.Join([][]byte{id[:], []byte(purpose)}, nil)
+}

@@ -1,0 +1,123 @@
+package gormstore
+
+import (
+	"context"
+	"errors"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// feed is ports.FeedReader, and the way into it.
+type feed struct{ session }
+
+func (s feed) Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after domain.FeedPosition, limit int) ([]domain.FeedEvent, error) {
+	if !storable(string(f.Type)) {
+		return nil, nil
+	}
+	query := s.ofApplication(ctx, t).Where("delivery_id IS NOT NULL" + s.engine.feedSettled)
+	if after != (domain.FeedPosition{}) {
+		query = query.Where("(position, sequence, id) > (?, ?, ?)", after.Commit, after.Sequence, rowIDOf(after.ID))
+	}
+	if f.Type != "" {
+		query = query.Where("type = ?", string(f.Type))
+	}
+	if f.DeliveryID != "" {
+		key, err := lookup(domain.PrefixDelivery, f.DeliveryID)
+		if err != nil {
+			return nil, nil // no such delivery, so no events
+		}
+		// By way of the timeline, which has an index of the delivery.
+		query = query.Where("id IN (?)", s.with(ctx).Model(&eventRow{}).Select("id").Where("delivery_id = ?", key))
+	}
+	if f.CreatedAfter != nil {
+		query = query.Where("occurred_at >= ?", boundary(*f.CreatedAfter))
+	}
+	var rows []feedEventRow
+	err := query.Order("position, sequence, id").Limit(limit + 1).Find(&rows).Error
+	return all(rows, (*feedEventRow).domain), s.engine.failed("read the feed", err)
+}
+
+// errNoPayload tells of an event that nobody rendered.
+var errNoPayload = errors.New("gormstore: an event without the JSON that is published")
+
+// publish stores an event of a delivery and makes it pending for all endpoints
+// that take it.
+func (s feed) publish(ctx context.Context, t domain.Tenant, e ports.EventWrite) error {
+	return s.add(ctx, t, domain.FeedEvent{
+		ID: e.ID, Type: e.Type, DeliveryID: e.DeliveryID, Sequence: e.Sequence, OccurredAt: e.OccurredAt, Payload: e.Payload,
+	}, "")
+}
+
+// add stores an event and makes it pending for all endpoints that take it, but
+// for one.
+func (s feed) add(ctx context.Context, t domain.Tenant, e domain.FeedEvent, except domain.ID) error {
+	if err := s.insert(ctx, t, e); err != nil {
+		return err
+	}
+	return newFanOut(s)(ctx, t, e, except)
+}
+
+func (s feed) insert(ctx context.Context, t domain.Tenant, e domain.FeedEvent) error {
+	if len(e.Payload) == 0 {
+		return errNoPayload
+	}
+	statement, values := s.engine.insertFeed, []any{
+		rowIDOf(e.ID), rowIDOf(t.ApplicationID), string(t.Environment), optionalRowID(e.DeliveryID),
+		e.Sequence, string(e.Type), instantOf(e.OccurredAt), e.Payload,
+	}
+	if e.Sequence > 1 && s.engine.insertFeedBehind != "" {
+		statement, values = s.engine.insertFeedBehind, append(values, rowIDOf(e.DeliveryID), e.Sequence-1)
+	}
+	return s.engine.failed("insert an event into the feed", s.with(ctx).Exec(statement, values...).Error)
+}
+
+// fanOut is one statement whatever the endpoints are. The ID of a row is made as
+// domain.WebhookDeliveryID does. What comes for a disabled endpoint is held.
+const fanOut = `INSERT INTO webhook_deliveries
+	(id, endpoint_id, event_id, event_type, delivery_id, sequence, status, attempts, used, due_at, trigger, back, created_at)
+SELECT $webhook_id, id, ?, ?, ?, ?, CASE WHEN enabled THEN 'pending' ELSE 'held' END, 0, 0,
+	CASE WHEN enabled THEN $instant END, 'schedule', '', ?
+FROM webhook_endpoints
+WHERE application_id = ? AND environment = ? AND slot IS NOT NULL AND event_mask & ? <> 0 AND id <> ?
+RETURNING endpoint_id, status`
+
+// fanOutOf is fanOut of a session.
+type fanOutOf func(ctx context.Context, t domain.Tenant, e domain.FeedEvent, except domain.ID) error
+
+func (s feed) fanOut(ctx context.Context, t domain.Tenant, e domain.FeedEvent, except domain.ID) error {
+	at, excluded := instantOf(e.OccurredAt), rowIDOf(e.ID) // an event's ID is no endpoint's
+	if except != "" {
+		excluded = rowIDOf(except)
+	}
+	var rows []webhookDeliveryRow
+	err := s.with(ctx).Raw(s.engine.webhooks(fanOut), e.ID.Hex()[:31], rowIDOf(e.ID), string(e.Type), optionalRowID(e.DeliveryID), e.Sequence,
+		at, at, rowIDOf(t.ApplicationID), string(t.Environment), int64(domain.MaskOf(e.Type)), excluded).Scan(&rows).Error
+	if err != nil {
+		return s.engine.failed("fan out an event", err)
+	}
+	for _, r := range rows {
+		if r.Status == string(domain.WebhookPending) {
+			s.fanned.add(r.EndpointID)
+		}
+	}
+	return nil
+}
+
+// fanned collects, in a transaction, for which endpoints it has something.
+type fanned struct{ endpoints []domain.ID }
+
+func (f *fanned) add(endpoint rowID) {
+	f.endpoints = append(f.endpoints, endpoint.as(domain.PrefixWebhookEndpoint))
+}
+
+// OnFanout makes the listener hear of every commit from now on. It is to be
+// called before the store is used.
+func (s *Store) OnFanout(l ports.FanoutListener) { s.onFanout = l }
+
+// announce is for what was committed, or may have been.
+func (s *Store) announce(f *fanned) {
+	if len(f.endpoints) > 0 && s.onFanout != nil {
+		s.onFanout(f.endpoints)
+	}
+}

@@ -1,0 +1,94 @@
+package gormstore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"gorm.io/gorm/clause"
+)
+
+const (
+	// webhookRetention is how long events and what became of them are kept. IDs
+	// tell the time they were made at, so that an age is a bound of IDs.
+	webhookRetention = 30 * 24 * time.Hour
+	// endpointGrace is for how long after an endpoint was deleted a transaction
+	// that had read it may still make something pending for it.
+	endpointGrace = time.Hour
+)
+
+// oldestID is below every ID that was made since the retention began.
+func oldestID() rowID {
+	return rowID(fmt.Sprintf("%012x%020d", time.Now().Add(-webhookRetention).UnixMilli(), 0))
+}
+
+// purgeEndpoints deletes listeners that nobody fetches from, and of deleted
+// endpoints first all that was sent to them, and in the end themselves. What was
+// made pending beside the deletion or a disabling is found here.
+func (s *Store) purgeEndpoints(ctx context.Context, limit int) (removed int, err error) {
+	sn := session{db: s.write.WithContext(ctx), engine: s.engine}
+	if err := (webhooks{sn}).dropListeners(ctx, sn.with(ctx)); err != nil {
+		return 0, err
+	}
+	off := sn.with(ctx).Model(&webhookEndpointRow{}).Select("id").Where("slot IS NOT NULL AND NOT enabled")
+	stranded := sn.with(ctx).Model(&webhookDeliveryRow{}).Where("endpoint_id IN (?) AND status = 'pending'", off)
+	if err := stranded.Updates(holding).Error; err != nil {
+		return 0, sn.engine.failed("hold what is pending", err)
+	}
+
+	var gone []struct {
+		ID   rowID
+		Aged bool
+	}
+	err = sn.with(ctx).Raw("SELECT id, updated_at <= "+sn.engine.later+" AS aged FROM webhook_endpoints WHERE slot IS NULL ORDER BY id LIMIT ?",
+		sn.engine.laterBy(-endpointGrace), limit).Scan(&gone).Error
+	for i := 0; err == nil && i < len(gone) && removed < limit; i++ {
+		var n int
+		if n, err = s.purgeLog(ctx, "endpoint_id = ?", "created_at, id", gone[i].ID, limit-removed); n == 0 && err == nil && gone[i].Aged {
+			result := sn.with(ctx).Where("id = ? AND slot IS NULL", gone[i].ID).Delete(&webhookEndpointRow{})
+			n, err = int(result.RowsAffected), result.Error
+		}
+		removed += n
+	}
+	return removed, sn.engine.failed("delete what is left of webhook endpoints", err)
+}
+
+// purgeWebhooks deletes what was sent, or given up, long ago.
+func (s *Store) purgeWebhooks(ctx context.Context, limit int) (int, error) {
+	return s.purgeLog(ctx, "id < ? AND status <> 'pending'", "id", oldestID(), limit)
+}
+
+// purgeLog deletes webhook deliveries with their attempts. Locked rows are
+// somebody's who asks for them again, or purges too.
+func (s *Store) purgeLog(ctx context.Context, which, order string, value rowID, limit int) (removed int, err error) {
+	err = s.transact(ctx, func(sn session) error {
+		removed = 0
+		var ids []rowID
+		if err := sn.with(ctx).Model(&webhookDeliveryRow{}).Where(which, value).Order(order).Limit(limit).
+			Clauses(clause.Locking{Strength: "UPDATE", Options: "SKIP LOCKED"}).Pluck("id", &ids).Error; err != nil || len(ids) == 0 {
+			return sn.engine.failed("look for old webhook deliveries", err)
+		}
+		if err := sn.with(ctx).Where("webhook_delivery_id IN ?", ids).Delete(&webhookAttemptRow{}).Error; err != nil {
+			return sn.engine.failed("delete old attempts", err)
+		}
+		result := sn.with(ctx).Where("id IN ?", ids).Delete(&webhookDeliveryRow{})
+		removed = int(result.RowsAffected)
+		return sn.engine.failed("delete old webhook deliveries", result.Error)
+	})
+	return removed, err
+}
+
+// purgeOldEvents leaves what a webhook delivery, which has the event's ID but
+// for the last digit, still needs.
+const purgeOldEvents = `DELETE FROM feed_events WHERE id IN (
+	SELECT f.id FROM feed_events f WHERE f.id < ?
+		AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.id BETWEEN $first AND $last)
+	ORDER BY f.id LIMIT ?)`
+
+// purgeFeed deletes old events.
+func (s *Store) purgeFeed(ctx context.Context, limit int) (int, error) {
+	statement := strings.NewReplacer("$first", s.engine.webhookIDOf("f.id", "0"), "$last", s.engine.webhookIDOf("f.id", "f")).Replace(purgeOldEvents)
+	result := s.write.WithContext(ctx).Exec(statement, oldestID(), limit)
+	return int(result.RowsAffected), s.engine.failed("delete old events", result.Error)
+}

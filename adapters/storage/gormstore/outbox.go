@@ -1,0 +1,291 @@
+package gormstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+var _ ports.WebhookOutbox = outbox{}
+
+// outbox is ports.WebhookOutbox.
+type outbox struct{ store *Store }
+
+// Outbox is what is to be sent.
+func (s *Store) Outbox() ports.WebhookOutbox { return newOutbox(s) }
+
+func (o outbox) read() session  { return session{db: o.store.read, engine: o.store.engine} }
+func (o outbox) write() session { return session{db: o.store.write, engine: o.store.engine} }
+
+// pendingEndpoints goes through the index of what is pending from one endpoint to
+// the next, so that neither what is pending nor who has nothing is read.
+const pendingEndpoints = `WITH RECURSIVE pending (id) AS (
+	SELECT (SELECT endpoint_id FROM webhook_deliveries WHERE status = 'pending' ORDER BY endpoint_id LIMIT 1)
+	UNION ALL
+	SELECT (SELECT d.endpoint_id FROM webhook_deliveries d WHERE d.status = 'pending' AND d.endpoint_id > p.id ORDER BY d.endpoint_id LIMIT 1)
+	FROM pending p WHERE p.id IS NOT NULL
+) `
+
+const waitingEndpoints = `SELECT id, slow_until FROM (
+	SELECT e.id, e.slow_until,
+		(SELECT min(d.due_at) FROM webhook_deliveries d WHERE d.endpoint_id = e.id AND d.status = 'pending') AS due
+	FROM webhook_endpoints e
+	WHERE $which AND e.slot IS NOT NULL AND e.enabled AND NOT e.listener
+		AND (e.leased_until IS NULL OR e.leased_until <= $now)
+		AND (e.open_until IS NULL OR e.open_until <= ?)
+) AS waiting WHERE due <= ? ORDER BY due, id LIMIT ?`
+
+func (o outbox) Waiting(ctx context.Context, now time.Time, limit int) ([]ports.WaitingEndpoint, error) {
+	return o.waiting(ctx, now, pendingEndpoints+strings.Replace(waitingEndpoints, "$which", "e.id IN (SELECT id FROM pending)", 1),
+		instantOf(now), instantOf(now), limit)
+}
+
+func (o outbox) WaitingFor(ctx context.Context, endpoint domain.ID, now time.Time) (*ports.WaitingEndpoint, error) {
+	key, err := lookup(domain.PrefixWebhookEndpoint, endpoint)
+	if err != nil {
+		return nil, nil // no such endpoint, so it does not wait
+	}
+	found, err := o.waiting(ctx, now, strings.Replace(waitingEndpoints, "$which", "e.id = ?", 1), key, instantOf(now), instantOf(now), 1)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return &found[0], nil
+}
+
+func (o outbox) waiting(ctx context.Context, now time.Time, query string, values ...any) ([]ports.WaitingEndpoint, error) {
+	var rows []struct {
+		ID        rowID
+		SlowUntil *instant
+	}
+	sn := o.read()
+	err := sn.with(ctx).Raw(sn.engine.clocked(query), values...).Scan(&rows).Error
+	if err != nil {
+		return nil, sn.engine.failed("look for webhooks that are due", err)
+	}
+	waiting := make([]ports.WaitingEndpoint, len(rows))
+	for i, r := range rows {
+		health := domain.WebhookHealth{SlowUntil: optionalTime(r.SlowUntil)}
+		waiting[i] = ports.WaitingEndpoint{ID: r.ID.as(domain.PrefixWebhookEndpoint), Slow: health.Slow(now)}
+	}
+	return waiting, nil
+}
+
+func (o outbox) Lease(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration) (domain.WebhookEndpoint, bool, error) {
+	return o.lease(ctx, endpoint, token, lasting, "NOT listener AND (lease_token IS NULL OR lease_token = ? OR leased_until <= $now)")
+}
+
+func (o outbox) Renew(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration) (domain.WebhookEndpoint, error) {
+	e, kept, err := o.lease(ctx, endpoint, token, lasting, "lease_token = ?")
+	if err == nil && !kept {
+		err = ports.ErrEndpointLost
+	}
+	return e, err
+}
+
+func (o outbox) lease(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration, where string) (domain.WebhookEndpoint, bool, error) {
+	sn := o.write()
+	key, err := lookup(domain.PrefixWebhookEndpoint, endpoint)
+	if err != nil {
+		return domain.WebhookEndpoint{}, false, nil
+	}
+	var rows []webhookEndpointRow
+	err = sn.with(ctx).Raw(sn.engine.clocked("UPDATE webhook_endpoints SET lease_token = ?, leased_until = $later"+
+		" WHERE id = ? AND slot IS NOT NULL AND "+where+" RETURNING "+strings.Join(webhookEndpointTable.columns, ", ")),
+		rowID(token), sn.engine.laterBy(lasting), key, rowID(token)).Scan(&rows).Error
+	if err != nil || len(rows) == 0 {
+		return domain.WebhookEndpoint{}, false, sn.engine.failed("lease a webhook endpoint", err)
+	}
+	e := rows[0].domain()
+	if !e.Enabled {
+		// What a transaction beside the one that disabled it made pending.
+		return e, true, webhooks{sn}.hold(ctx, key)
+	}
+	return e, true, nil
+}
+
+// owned begins an update of the endpoint that the token holds.
+func (s session) owned(ctx context.Context, endpoint domain.ID, token string) *gorm.DB {
+	return s.with(ctx).Model(&webhookEndpointRow{}).
+		Where("id = ? AND lease_token = ? AND slot IS NOT NULL", rowIDOf(endpoint), rowID(token))
+}
+
+func (o outbox) Release(ctx context.Context, endpoint domain.ID, token string) error {
+	sn := o.write()
+	return sn.engine.failed("release a webhook endpoint", sn.owned(ctx, endpoint, token).
+		Updates(map[string]any{"lease_token": nil, "leased_until": nil}).Error)
+}
+
+const dueWebhooks = ` FROM webhook_deliveries d JOIN feed_events f ON f.id = d.event_id
+WHERE d.endpoint_id = ? AND d.status = 'pending' AND d.due_at <= ? ORDER BY d.due_at, d.id LIMIT ?`
+
+func (o outbox) Due(ctx context.Context, endpoint domain.ID, now time.Time, limit int) ([]ports.OutgoingWebhook, error) {
+	key, err := lookup(domain.PrefixWebhookEndpoint, endpoint)
+	if err != nil {
+		return nil, nil // no such endpoint, so nothing is due
+	}
+	sn := o.read()
+	rows, err := sn.with(ctx).Raw("SELECT "+webhookDeliveryTable.selectAs("d", "")+", f.payload"+dueWebhooks,
+		key, instantOf(now), limit).Rows()
+	if err != nil {
+		return nil, sn.engine.failed("read webhooks that are due", err)
+	}
+	defer rows.Close()
+	// Row by row: gorm's Scan costs as much as all that is done to send them.
+	var due []ports.OutgoingWebhook
+	for err == nil && rows.Next() {
+		var row webhookDeliveryRow
+		var payload []byte
+		err = rows.Scan(append(webhookDeliveryTable.scanned(ctx, &row), &payload)...)
+		due = append(due, ports.OutgoingWebhook{WebhookDelivery: row.domain(), Payload: payload})
+	}
+	if err = errors.Join(err, rows.Err()); err != nil {
+		return nil, sn.engine.failed("read webhooks that are due", err)
+	}
+	return due, nil
+}
+
+// scanned is where the columns of a row are put, in the table's order.
+func (t table) scanned(ctx context.Context, row any) []any {
+	value := reflect.ValueOf(row)
+	into := make([]any, len(t.fields), len(t.fields)+1)
+	for i, f := range t.fields {
+		into[i] = f.ReflectValueOf(ctx, value).Addr().Interface()
+	}
+	return into
+}
+
+// outcome is an element of the JSON array by which a batch is one statement.
+type outcome struct {
+	ID       rowID   `json:"id"` // of the webhook delivery
+	Status   string  `json:"status"`
+	Attempts int     `json:"attempts"`
+	Used     int     `json:"used"`
+	DueAt    *string `json:"due_at"`
+	Attempt  rowID   `json:"attempt"`
+	Number   int     `json:"number"`
+	Trigger  string  `json:"trigger"` // of the attempt that was made
+	Code     int     `json:"code"`
+	Error    string  `json:"error"`
+	Took     int64   `json:"took"`
+	Excerpt  string  `json:"excerpt"`
+	Started  string  `json:"started"`
+	Next     *string `json:"next"`
+}
+
+// storableExcerpt takes out what Postgres has in no text; what is not UTF-8
+// encoding/json takes out.
+var storableExcerpt = strings.NewReplacer("\x00", "\uFFFD")
+
+func newOutcome(w ports.WebhookOutcome) outcome {
+	d, a := w.Delivery, w.Attempt
+	return outcome{
+		ID: rowIDOf(d.ID), Status: string(d.Status), Attempts: d.Attempts, Used: d.Used, DueAt: optionalText(d.DueAt),
+		Attempt: rowIDOf(a.ID), Number: a.Number, Trigger: string(a.Trigger), Code: a.Result.StatusCode, Error: string(a.Result.Error),
+		Took: a.Result.Duration.Milliseconds(), Excerpt: storableExcerpt.Replace(a.Result.Excerpt), Started: domain.FormatTime(a.Result.StartedAt), Next: optionalText(a.NextAt),
+	}
+}
+
+func optionalText(t *time.Time) *string {
+	if t == nil {
+		return nil
+	}
+	return new(domain.FormatTime(*t))
+}
+
+// settle counts an attempt that is not counted yet, so that a repeat changes
+// nothing. What was held or asked for again since the attempt began stays as it
+// is, unless the attempt arrived.
+var settle = strings.ReplaceAll(`UPDATE webhook_deliveries SET attempts = o.attempts,
+	status = CASE WHEN $counts THEN o.status ELSE webhook_deliveries.status END,
+	due_at = CASE WHEN $counts THEN o.due_at ELSE webhook_deliveries.due_at END,
+	used = CASE WHEN $counts THEN o.used ELSE webhook_deliveries.used END,
+	trigger = CASE WHEN $counts THEN 'schedule' ELSE webhook_deliveries.trigger END,
+	back = CASE WHEN $counts THEN '' ELSE webhook_deliveries.back END
+FROM ($outcomes) AS o WHERE webhook_deliveries.id = o.id AND webhook_deliveries.attempts < o.number`, "$counts", `(o.status = 'succeeded'
+		OR webhook_deliveries.status = 'pending' AND webhook_deliveries.trigger = CASE o.trigger WHEN 'probe' THEN 'schedule' ELSE o.trigger END)`)
+
+const logAttempts = `INSERT INTO webhook_attempts
+	(id, webhook_delivery_id, number, trigger, status_code, error_class, duration_ms, excerpt, started_at, next_at)
+SELECT o.attempt, o.id, o.number, o.trigger, o.code, o.error, o.took, o.excerpt, o.started, o.next FROM ($outcomes) AS o
+WHERE EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.id = o.id)
+ON CONFLICT DO NOTHING`
+
+func (o outbox) Record(ctx context.Context, endpoint domain.ID, token string, of []ports.WebhookOutcome, health domain.WebhookHealth) error {
+	outcomes := make([]outcome, len(of))
+	for i, w := range of {
+		outcomes[i] = newOutcome(w)
+	}
+	batch, err := json.Marshal(outcomes)
+	if err != nil {
+		return fmt.Errorf("gormstore: write outcomes: %w", err)
+	}
+	var row webhookEndpointRow
+	row.setHealth(health)
+	return o.store.transact(ctx, func(sn session) error {
+		// First the lease: whoever takes the endpoint over waits for this row.
+		if err := sn.held("record attempts", sn.owned(ctx, endpoint, token).Updates(row.health())); err != nil {
+			return err
+		}
+		for _, statement := range []string{settle, logAttempts} {
+			if err := sn.with(ctx).Exec(sn.engine.webhooks(statement), string(batch)).Error; err != nil {
+				return sn.engine.failed("record attempts", err)
+			}
+		}
+		return nil
+	})
+}
+
+// held tells an endpoint that is the owner's no more.
+func (s session) held(what string, result *gorm.DB) error {
+	if result.Error == nil && result.RowsAffected == 0 {
+		return ports.ErrEndpointLost
+	}
+	return s.engine.failed(what, result.Error)
+}
+
+func (o outbox) Disable(ctx context.Context, e domain.WebhookEndpoint, token string, event domain.FeedEvent) error {
+	var row webhookEndpointRow
+	row.setHealth(e.Health)
+	changes := row.health()
+	changes["enabled"], changes["disabled_reason"], changes["updated_at"] = false, string(e.Disabled), instantOf(e.UpdatedAt)
+	return o.store.transact(ctx, func(sn session) error {
+		if err := sn.held("disable a webhook endpoint", sn.owned(ctx, e.ID, token).Updates(changes)); err != nil {
+			return err
+		}
+		w := webhooks{sn}
+		if err := w.hold(ctx, rowIDOf(e.ID)); err != nil {
+			return err
+		}
+		return w.Publish(ctx, e, event)
+	})
+}
+
+func (o outbox) Backlog(ctx context.Context, now time.Time) (int, time.Time, error) {
+	var row struct {
+		N     int
+		Since *instant
+	}
+	sn := o.read()
+	err := sn.with(ctx).Raw("SELECT count(*) AS n, min(due_at) AS since FROM webhook_deliveries WHERE status = 'pending' AND due_at <= ?"+
+		" AND endpoint_id IN (SELECT id FROM webhook_endpoints WHERE slot IS NOT NULL AND enabled AND NOT listener)", instantOf(now)).Scan(&row).Error
+	if err != nil || row.Since == nil {
+		return row.N, time.Time{}, sn.engine.failed("count webhooks that are due", err)
+	}
+	return row.N, row.Since.time, nil
+}
+
+func (o outbox) Disabled(ctx context.Context) (int, error) {
+	var n int64
+	sn := o.read()
+	err := sn.with(ctx).Model(&webhookEndpointRow{}).Where("slot IS NOT NULL AND NOT enabled").Count(&n).Error
+	return int(n), sn.engine.failed("count disabled webhook endpoints", err)
+}

@@ -1,0 +1,155 @@
+package gormstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/adapters/storage/gormstore"
+	"waybill/domain"
+	"waybill/ports"
+	"waybill/test/sample"
+)
+
+// manyWebhooks is how many events there are for each of sixteen endpoints of one
+// application; a few of all are pending, failed or held.
+const manyWebhooks = 2500
+
+// fillWebhooks makes them a second apart, the last one now.
+func fillWebhooks(t testing.TB, s *gormstore.Store, tenant domain.Tenant, id func(ms, n string) string, instant func(ms string) string, blob string) {
+	t.Helper()
+	now := time.Now().UnixMilli()
+	numbers := fmt.Sprintf("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) ", manyWebhooks)
+	ms := fmt.Sprintf("(%d - (%d - i) * 1000)", now, manyWebhooks)
+	event := id(ms, "i * 16")
+	exec(t, s, "INSERT INTO feed_events (id, application_id, environment, delivery_id, sequence, type, occurred_at, position, payload) "+numbers+
+		"SELECT "+event+", '"+tenant.ApplicationID.Hex()+"', 'sandbox', "+event+", 1, 'delivery.created', "+instant(ms)+", i + 10, "+blob+" FROM n")
+	exec(t, s, "INSERT INTO webhook_deliveries (id, endpoint_id, event_id, event_type, delivery_id, sequence, status, attempts, used, due_at, trigger, back, created_at) "+numbers+
+		"SELECT "+id(ms, "i * 16 + e.slot")+", e.id, "+event+", 'delivery.created', "+event+", 1,"+
+		" CASE WHEN i % 500 = 1 THEN 'pending' WHEN i % 500 = 2 THEN 'failed' WHEN i % 500 = 3 THEN 'held' ELSE 'succeeded' END, 1, 1,"+
+		" CASE WHEN i % 500 = 1 THEN "+instant(ms)+" END, 'schedule', '', "+instant(ms)+" FROM n, webhook_endpoints e")
+	exec(t, s, "INSERT INTO webhook_attempts SELECT id, id, 1, 'schedule', 200, '', 1, '', created_at, NULL FROM webhook_deliveries")
+}
+
+// A table of events grows without end: who looks for the few that matter must
+// not read the others.
+func TestWebhooksAndEventsAreFoundByIndexes(t *testing.T) {
+	for name, c := range map[string]struct {
+		open             func(testing.TB) *gormstore.Store
+		id               func(ms, n string) string
+		instant          func(ms string) string
+		blob             string
+		explain, analyze string
+		reads            *regexp.Regexp // of a whole table
+	}{
+		"SQLite": {
+			openSQLite,
+			func(ms, n string) string { return "printf('%012x70008000%012x', " + ms + ", " + n + ")" },
+			func(ms string) string { return "strftime('%Y-%m-%dT%H:%M:%fZ', " + ms + " / 1000.0, 'unixepoch')" },
+			"zeroblob(600)", "EXPLAIN QUERY PLAN ", "SELECT 'nobody analyzes it in production either'",
+			regexp.MustCompile(`SCAN (d|f|webhook_deliveries|webhook_attempts|feed_events)( |\n|$)(USING INDEX feed|[^U]|$)`),
+		},
+		"Postgres": {
+			openPostgres,
+			func(ms, n string) string {
+				return "CAST(lpad(to_hex(" + ms + "), 12, '0') || '70008000' || lpad(to_hex(" + n + "), 12, '0') AS uuid)"
+			},
+			func(ms string) string { return "to_timestamp(" + ms + " / 1000.0)" },
+			"decode(repeat('ab', 600), 'hex')", "EXPLAIN ", "VACUUM ANALYZE",
+			regexp.MustCompile(`Seq Scan on (webhook_deliveries|webhook_attempts|feed_events)`),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := c.open(t)
+			tenant := newTenant(t, s)
+			var e domain.WebhookEndpoint
+			for range domain.MaxWebhookEndpoints {
+				e = insertEndpoint(t, s, tenant)
+			}
+			w := sample.BookingWrite(tenant)
+			if err := s.Book(t.Context(), w); err != nil {
+				t.Fatal(err)
+			}
+			fillWebhooks(t, s, tenant, c.id, c.instant, c.blob)
+			exec(t, s, c.analyze)
+			var plans []string
+			_, read := s.Pools()
+			see := func(query string, values []any) {
+				plans = append(plans, query+"\n"+planOf(t, read, c.explain+query, values))
+			}
+			if err := errors.Join(s.WatchReads(see), s.WatchWrites(see)); err != nil {
+				t.Fatal(err)
+			}
+
+			ctx, now := t.Context(), time.Now().Add(time.Hour)
+			page := domain.PageRequest{Limit: 50, After: &domain.Position{CreatedAt: now, ID: w.Event.ID}}
+			list := func(f domain.WebhookDeliveryFilter) func() error {
+				return func() error { return errorOf(s.Read().Webhooks.Deliveries(ctx, tenant, e.ID, f, page)) }
+			}
+			position := domain.FeedPosition{Commit: 1, Sequence: 1, ID: w.Event.ID}
+			token := sample.ID("").Hex()
+			for _, q := range []struct {
+				what, index string // of any of its statements
+				run         func() error
+			}{
+				{"Waiting", "webhook_deliveries_due_idx", func() error { return errorOf(s.Outbox().Waiting(ctx, now, 1000)) }},
+				{"WaitingFor", "webhook_deliveries_due_idx", func() error { return errorOf(s.Outbox().WaitingFor(ctx, e.ID, now)) }},
+				{"Due", "webhook_deliveries_due_idx", func() error { return errorOf(s.Outbox().Due(ctx, e.ID, now, 128)) }},
+				{"Backlog", "webhook_deliveries_due_idx", func() error { _, _, err := s.Outbox().Backlog(ctx, now); return err }},
+				{"Lease", "", func() error { _, _, err := s.Outbox().Lease(ctx, e.ID, token, time.Minute); return err }},
+				{"Record", "", func() error {
+					due, err := s.Outbox().Due(ctx, e.ID, now, 2)
+					if err != nil || len(due) == 0 {
+						return fmt.Errorf("%d due: %w", len(due), err)
+					}
+					return s.Outbox().Record(ctx, e.ID, token, []ports.WebhookOutcome{sample.WebhookOutcome(due[0].WebhookDelivery, sample.Arrived(now), now)}, domain.WebhookHealth{})
+				}},
+				{"a page of the feed", "feed_events_feed_idx", func() error {
+					return errorOf(s.Read().Feed.Events(ctx, tenant, domain.FeedFilter{}, position, 50))
+				}},
+				{"a delivery in the feed", "", func() error {
+					return errorOf(s.Read().Feed.Events(ctx, tenant, domain.FeedFilter{DeliveryID: w.Delivery.ID}, domain.FeedPosition{}, 50))
+				}},
+				{"a page of the list", "webhook_deliveries_list_idx", list(domain.WebhookDeliveryFilter{})},
+				{"what is pending", "webhook_deliveries_", list(domain.WebhookDeliveryFilter{Status: domain.WebhookPending})},
+				{"what failed", "webhook_deliveries_recoverable_idx", list(domain.WebhookDeliveryFilter{Status: domain.WebhookFailed})},
+				{"what was sent of a delivery", "", list(domain.WebhookDeliveryFilter{DeliveryID: w.Delivery.ID})},
+				{"Attempts", "", func() error {
+					return errorOf(s.Read().Webhooks.Attempts(ctx, tenant, domain.WebhookDeliveryID(w.Event.ID, e.Slot)))
+				}},
+				{"Tests", "webhook_deliveries_list_idx", func() error { return errorOf(s.Read().Webhooks.Tests(ctx, e.ID, now.Add(-time.Minute))) }},
+				{"Recover", "webhook_deliveries_recoverable_idx", func() error {
+					return s.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+						_, _, err := tx.Webhooks.Recover(ctx, e.ID, domain.Recovery{Since: now.Add(-month), Until: now}, now, 1000)
+						return err
+					})
+				}},
+				{"cleaning", "", func() error { _, _, err := s.PurgeExpired(ctx, 1000); return err }},
+				{"Book", "", func() error { return s.Book(ctx, sample.BookingWrite(tenant)) }},
+			} {
+				plans = nil
+				begun := time.Now()
+				if err := q.run(); err != nil {
+					t.Fatalf("%s: %v", q.what, err)
+				}
+				t.Logf("%s: %d statements, %v with their plans", q.what, len(plans), time.Since(begun))
+				all := strings.Join(plans, "\n")
+				if len(plans) == 0 || q.index != "" && !strings.Contains(all, q.index) {
+					t.Errorf("%s: %s is not used:\n%s", q.what, q.index, all)
+				}
+				for _, plan := range plans {
+					if c.reads.MatchString(plan) {
+						t.Errorf("%s reads a whole table:\n%s", q.what, plan)
+					}
+				}
+			}
+		})
+	}
+}
+
+func errorOf[T any](_ T, err error) error { return err }

@@ -1,0 +1,101 @@
+//go:build plantedbugs
+
+package gormstore
+
+import (
+	"bytes"
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"gorm.io/gorm"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// newFanOut breaks the rule that WAYBILL_PLANT names.
+func newFanOut(s feed) fanOutOf {
+	switch {
+	case planted("fanout_own_commit"): // who dies in between tells nobody
+		return func(ctx context.Context, t domain.Tenant, e domain.FeedEvent, except domain.ID) error {
+			go s.fanOutLater(context.WithoutCancel(ctx), t, e, except)
+			return nil
+		}
+	case planted("feed_unsettled"): // transactions end in another order than they began
+		return func(ctx context.Context, t domain.Tenant, e domain.FeedEvent, except domain.ID) error {
+			time.Sleep(rand.N(plantedPause))
+			return s.fanOut(ctx, t, e, except)
+		}
+	}
+	return s.fanOut
+}
+
+// fanOutLater waits for the commit of the event, and fans it out on its own.
+func (s feed) fanOutLater(ctx context.Context, t domain.Tenant, e domain.FeedEvent, except domain.ID) {
+	pool := s.db.Session(&gorm.Session{NewDB: true, Context: ctx})
+	pool.Statement.ConnPool = pool.ConnPool
+	alone := feed{session{db: pool, engine: s.engine, fanned: &fanned{}}}
+	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); {
+		time.Sleep(plantedPause)
+		var n int64
+		err := alone.with(ctx).Table("feed_events").Where("id = ?", rowIDOf(e.ID)).Count(&n).Error
+		if err == nil && n > 0 {
+			_ = alone.fanOut(ctx, t, e, except) // nobody is left to be told
+			return
+		}
+	}
+}
+
+func newFeed(s session) ports.FeedReader { return plantedFeed{s} }
+
+// plantedFeed and plantedOutbox break the rule that WAYBILL_PLANT names.
+type plantedFeed struct{ session }
+
+func (s plantedFeed) Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after domain.FeedPosition, limit int) ([]domain.FeedEvent, error) {
+	sn := s.session
+	if planted("feed_unsettled") { // what is committed later with an earlier position is missed
+		careless := *s.engine
+		careless.feedSettled = ""
+		sn.engine = &careless
+	}
+	return feed{sn}.Events(ctx, t, f, after, limit)
+}
+
+func newOutbox(s *Store) ports.WebhookOutbox { return plantedOutbox{outbox{store: s}} }
+
+type plantedOutbox struct{ outbox }
+
+func (o plantedOutbox) Due(ctx context.Context, endpoint domain.ID, now time.Time, limit int) ([]ports.OutgoingWebhook, error) {
+	due, err := o.outbox.Due(ctx, endpoint, now, limit)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case planted("webhook_settled_early"): // what its sender has in hand when it dies is sent by nobody
+		ids := all(due, func(d *ports.OutgoingWebhook) rowID { return rowIDOf(d.ID) })
+		if len(ids) == 0 {
+			return nil, nil
+		}
+		err = o.write().with(ctx).Exec("UPDATE webhook_deliveries SET status = 'succeeded', due_at = NULL WHERE id IN ?", ids).Error
+	case planted("webhook_written_anew"): // a repeat is not what was sent before
+		for i := range due {
+			due[i].Payload = append(bytes.Clone(due[i].Payload), bytes.Repeat([]byte{' '}, due[i].Attempts)...)
+		}
+	}
+	return due, err
+}
+
+func (o plantedOutbox) Lease(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration) (domain.WebhookEndpoint, bool, error) {
+	if planted("webhook_shared") { // two send to one endpoint
+		return o.lease(ctx, endpoint, token, lasting, "NOT listener AND ? <> ''")
+	}
+	return o.outbox.Lease(ctx, endpoint, token, lasting)
+}
+
+func (o plantedOutbox) Waiting(ctx context.Context, now time.Time, limit int) ([]ports.WaitingEndpoint, error) {
+	if planted("webhook_unswept") { // a ring that was lost is never made up for
+		return nil, nil
+	}
+	return o.outbox.Waiting(ctx, now, limit)
+}

@@ -1,0 +1,322 @@
+package gormstore
+
+import (
+	"context"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// webhooks is ports.WebhookStore.
+type webhooks struct{ session }
+
+// endpoints begins a query on those that are there.
+func (s webhooks) endpoints(ctx context.Context, t domain.Tenant) *gorm.DB {
+	return s.ofApplication(ctx, t).Where("slot IS NOT NULL")
+}
+
+func (s webhooks) Endpoint(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookEndpoint, error) {
+	return s.takeEndpoint(s.endpoints(ctx, t), id)
+}
+
+func (s webhooks) LockEndpoint(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookEndpoint, error) {
+	return s.takeEndpoint(s.endpoints(ctx, t).Clauses(forUpdate), id)
+}
+
+func (s webhooks) takeEndpoint(query *gorm.DB, id domain.ID) (domain.WebhookEndpoint, error) {
+	key, err := lookup(domain.PrefixWebhookEndpoint, id)
+	if err != nil {
+		return domain.WebhookEndpoint{}, err
+	}
+	var row webhookEndpointRow
+	if err := query.Where("id = ?", key).Take(&row).Error; err != nil {
+		return domain.WebhookEndpoint{}, s.engine.failed("read a webhook endpoint", err)
+	}
+	return row.domain(), nil
+}
+
+func (s webhooks) Endpoints(ctx context.Context, t domain.Tenant, p domain.PageRequest) ([]domain.WebhookEndpoint, error) {
+	var rows []webhookEndpointRow
+	err := page(s.endpoints(ctx, t), p, false).Where("NOT listener").Find(&rows).Error
+	return all(rows, (*webhookEndpointRow).domain), s.engine.failed("list webhook endpoints", err)
+}
+
+func (s webhooks) Delivery(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookDelivery, error) {
+	return s.takeDelivery(s.deliveriesOf(ctx, t), id)
+}
+
+func (s webhooks) LockDelivery(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookDelivery, error) {
+	return s.takeDelivery(s.deliveriesOf(ctx, t).Clauses(forUpdate), id)
+}
+
+// deliveriesOf begins a query on what was sent to endpoints of the application,
+// deleted ones excepted.
+func (s webhooks) deliveriesOf(ctx context.Context, t domain.Tenant) *gorm.DB {
+	return s.with(ctx).Where("endpoint_id IN (?)", s.endpoints(ctx, t).Model(&webhookEndpointRow{}).Select("id"))
+}
+
+func (s webhooks) takeDelivery(query *gorm.DB, id domain.ID) (domain.WebhookDelivery, error) {
+	key, err := lookup(domain.PrefixWebhookDelivery, id)
+	if err != nil {
+		return domain.WebhookDelivery{}, err
+	}
+	var row webhookDeliveryRow
+	if err := query.Where("id = ?", key).Take(&row).Error; err != nil {
+		return domain.WebhookDelivery{}, s.engine.failed("read a webhook delivery", err)
+	}
+	return row.domain(), nil
+}
+
+func (s webhooks) Deliveries(ctx context.Context, t domain.Tenant, endpoint domain.ID, f domain.WebhookDeliveryFilter, p domain.PageRequest) ([]domain.WebhookDelivery, error) {
+	if !storable(string(f.Status), string(f.EventType)) {
+		return nil, nil
+	}
+	key, _ := lookup(domain.PrefixWebhookEndpoint, endpoint)
+	if key == "" {
+		return nil, nil // no such endpoint, so nothing was sent to it
+	}
+	query := page(s.deliveriesOf(ctx, t), p, true).Where("endpoint_id = ?", key)
+	switch f.Status {
+	case "":
+	case domain.WebhookPending:
+		query = query.Where("status = 'pending'")
+	case domain.WebhookFailed, domain.WebhookHeld:
+		query = query.Where("status = ?"+recoverable, string(f.Status))
+	default:
+		query = query.Where("status = ?", string(f.Status))
+	}
+	if f.EventType != "" {
+		query = query.Where("event_type = ?", string(f.EventType))
+	}
+	if f.DeliveryID != "" {
+		ids, err := s.idsFor(ctx, t, endpoint, f.DeliveryID)
+		if err != nil || len(ids) == 0 {
+			return nil, err
+		}
+		query = query.Where("id IN ?", ids)
+	}
+	if f.CreatedAfter != nil {
+		query = query.Where("created_at >= ?", boundary(*f.CreatedAfter))
+	}
+	if f.CreatedBefore != nil {
+		query = query.Where("created_at < ?", boundary(*f.CreatedBefore))
+	}
+	var rows []webhookDeliveryRow
+	err := query.Find(&rows).Error
+	return all(rows, (*webhookDeliveryRow).domain), s.engine.failed("list webhook deliveries", err)
+}
+
+// recoverable is what the index of such rows is for, in the words of its
+// condition: a parameter would hide it.
+const recoverable = " AND status IN ('failed', 'held')"
+
+// idsFor are those that the events of a delivery have for an endpoint, where it
+// takes them: by way of the timeline, which has an index of the delivery.
+func (s webhooks) idsFor(ctx context.Context, t domain.Tenant, endpoint, delivery domain.ID) ([]rowID, error) {
+	e, err := s.Endpoint(ctx, t, endpoint)
+	if domain.HasCode(err, domain.CodeNotFound) {
+		return nil, nil // deleted, or another's
+	}
+	if err != nil {
+		return nil, err
+	}
+	events, err := deliveries(s).Events(ctx, t, delivery)
+	return all(events, func(event *domain.Event) rowID { return rowIDOf(domain.WebhookDeliveryID(event.ID, e.Slot)) }), err
+}
+
+func (s webhooks) Attempts(ctx context.Context, t domain.Tenant, delivery domain.ID) ([]domain.WebhookAttempt, error) {
+	key, _ := lookup(domain.PrefixWebhookDelivery, delivery)
+	if key == "" {
+		return nil, nil // no such webhook delivery, so no attempts
+	}
+	var rows []webhookAttemptRow
+	err := s.with(ctx).Where("webhook_delivery_id IN (?)",
+		s.deliveriesOf(ctx, t).Model(&webhookDeliveryRow{}).Select("id").Where("id = ?", key)).
+		Order("number").Find(&rows).Error
+	return all(rows, (*webhookAttemptRow).domain), s.engine.failed("read attempts", err)
+}
+
+func (s webhooks) Tests(ctx context.Context, endpoint domain.ID, since time.Time) (int, error) {
+	key, err := lookup(domain.PrefixWebhookEndpoint, endpoint)
+	if err != nil {
+		return 0, err
+	}
+	var n int64
+	err = s.with(ctx).Model(&webhookDeliveryRow{}).
+		Where("endpoint_id = ? AND created_at >= ? AND event_type = ?", key, boundary(since), string(domain.EventEndpointTest)).
+		Count(&n).Error
+	return int(n), s.engine.failed("count test events", err)
+}
+
+// InsertEndpoint takes the first slot that is free.
+func (s webhooks) InsertEndpoint(ctx context.Context, e domain.WebhookEndpoint) (domain.WebhookEndpoint, error) {
+	if err := s.dropListeners(ctx, s.ofApplication(ctx, e.Tenant)); err != nil {
+		return domain.WebhookEndpoint{}, err
+	}
+	// Who adds at the same moment waits here; bookings do not.
+	lock := s.with(ctx).Clauses(clause.Locking{Strength: "NO KEY UPDATE"}).Where("id = ?", rowIDOf(e.Tenant.ApplicationID))
+	if err := lock.Take(&applicationRow{}).Error; err != nil {
+		return domain.WebhookEndpoint{}, s.engine.failed("lock an application", err)
+	}
+	var taken []int
+	if err := s.endpoints(ctx, e.Tenant).Model(&webhookEndpointRow{}).Pluck("slot", &taken).Error; err != nil {
+		return domain.WebhookEndpoint{}, s.engine.failed("count webhook endpoints", err)
+	}
+	used := map[int]bool{}
+	for _, slot := range taken {
+		used[slot] = true
+	}
+	for e.Slot = 0; used[e.Slot]; e.Slot++ {
+	}
+	if e.Slot >= domain.MaxWebhookEndpoints {
+		return domain.WebhookEndpoint{}, ports.ErrEndpointLimit
+	}
+	row, err := newWebhookEndpointRow(e)
+	if err != nil {
+		return domain.WebhookEndpoint{}, err
+	}
+	if err := s.with(ctx).Create(&row).Error; err != nil {
+		return domain.WebhookEndpoint{}, s.engine.failed("insert a webhook endpoint", err)
+	}
+	if e.Listener {
+		// It is its own owner, by its ID, for as long as it fetches.
+		life := s.endpoints(ctx, e.Tenant).Model(&webhookEndpointRow{}).Where("id = ?", row.ID).Updates(map[string]any{
+			"lease_token": row.ID, "leased_until": gorm.Expr(s.engine.later, s.engine.laterBy(domain.ListenerLife)),
+		})
+		if err := s.engine.changed("begin the life of a listener", life); err != nil {
+			return domain.WebhookEndpoint{}, err
+		}
+	}
+	return e, nil
+}
+
+// dropListeners deletes those of a query that nobody fetches from any more.
+func (s webhooks) dropListeners(ctx context.Context, of *gorm.DB) error {
+	var gone []rowID
+	err := of.Model(&webhookEndpointRow{}).Where("slot IS NOT NULL AND "+s.engine.dead()).Pluck("id", &gone).Error
+	if err != nil {
+		return s.engine.failed("look for dead listeners", err)
+	}
+	for _, id := range gone {
+		if err := s.drop(ctx, s.with(ctx).Where("id = ? AND "+s.engine.dead(), id), id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dead is the condition on a listener that did not fetch for too long.
+func (e *engine) dead() string { return "listener AND leased_until <= " + e.now }
+
+func (s webhooks) UpdateEndpoint(ctx context.Context, e domain.WebhookEndpoint) error {
+	row, err := newWebhookEndpointRow(e)
+	if err != nil {
+		return err
+	}
+	changes := row.health()
+	for column, value := range map[string]any{
+		"url": row.URL, "event_types": row.EventTypes, "event_mask": row.EventMask, "description": row.Description,
+		"enabled": row.Enabled, "disabled_reason": row.DisabledReason, "secret": row.Secret,
+		"previous_secret": row.PreviousSecret, "previous_until": row.PreviousUntil, "updated_at": row.UpdatedAt,
+	} {
+		changes[column] = value
+	}
+	result := s.endpoints(ctx, e.Tenant).Model(&webhookEndpointRow{}).Where("id = ?", row.ID).Updates(changes)
+	if err := s.engine.changed("update a webhook endpoint", result); err != nil || e.Enabled {
+		return err
+	}
+	return s.hold(ctx, row.ID)
+}
+
+// pendingFor begins a query on what is pending for an endpoint.
+func (s webhooks) pendingFor(ctx context.Context, endpoint rowID) *gorm.DB {
+	return s.with(ctx).Model(&webhookDeliveryRow{}).Where("endpoint_id = ? AND status = 'pending'", endpoint)
+}
+
+func (s webhooks) hold(ctx context.Context, endpoint rowID) error {
+	return s.engine.failed("hold what is pending", s.pendingFor(ctx, endpoint).Updates(holding).Error)
+}
+
+// holding is what changes of a webhook delivery that is to be held.
+var holding = map[string]any{"status": string(domain.WebhookHeld), "due_at": nil, "trigger": string(domain.TriggerSchedule), "back": ""}
+
+func (s webhooks) DeleteEndpoint(ctx context.Context, t domain.Tenant, id domain.ID) error {
+	e, err := s.LockEndpoint(ctx, t, id)
+	if err != nil {
+		return err
+	}
+	return s.drop(ctx, s.with(ctx).Where("id = ?", rowIDOf(e.ID)), rowIDOf(e.ID))
+}
+
+// drop deletes an endpoint where the query still finds it.
+func (s webhooks) drop(ctx context.Context, query *gorm.DB, endpoint rowID) error {
+	result := query.Model(&webhookEndpointRow{}).Updates(map[string]any{
+		"slot": nil, "lease_token": nil, "leased_until": nil, "updated_at": gorm.Expr(s.engine.now),
+	})
+	if result.Error != nil || result.RowsAffected == 0 {
+		return s.engine.failed("delete a webhook endpoint", result.Error)
+	}
+	return s.engine.failed("delete what is pending", s.pendingFor(ctx, endpoint).Delete(&webhookDeliveryRow{}).Error)
+}
+
+func (s webhooks) UpdateDelivery(ctx context.Context, d domain.WebhookDelivery) error {
+	result := s.with(ctx).Model(&webhookDeliveryRow{}).Where("id = ?", rowIDOf(d.ID)).Updates(webhookDeliveryChanges(d))
+	if err := s.engine.changed("update a webhook delivery", result); err != nil {
+		return err
+	}
+	if d.Status == domain.WebhookPending {
+		s.fanned.add(rowIDOf(d.EndpointID))
+	}
+	return nil
+}
+
+func (s webhooks) Recover(ctx context.Context, endpoint domain.ID, r domain.Recovery, now time.Time, limit int) (queued int, running bool, err error) {
+	key := rowIDOf(endpoint)
+	var first []rowID
+	err = s.pendingFor(ctx, key).Where("trigger = ?", string(domain.TriggerRecover)).Limit(1).Pluck("id", &first).Error
+	if err != nil || len(first) > 0 {
+		return 0, len(first) > 0, s.engine.failed("look for a recovery under way", err)
+	}
+	statuses := make([]string, 0, 2)
+	for _, status := range r.Statuses() {
+		statuses = append(statuses, string(status))
+	}
+	named := s.with(ctx).Model(&webhookDeliveryRow{}).Select("id").
+		Where("endpoint_id = ?"+recoverable+" AND status IN ? AND created_at >= ? AND created_at < ?", key, statuses, boundary(r.Since), boundary(r.Until)).
+		// What is cleaned away meanwhile is not to be sent any more.
+		Where("event_id IN (?)", s.with(ctx).Model(&feedEventRow{}).Select("id").Where("feed_events.id = webhook_deliveries.event_id")).
+		Order("created_at, id").Limit(limit)
+	// The status once more: an attempt may have changed it since.
+	result := s.with(ctx).Model(&webhookDeliveryRow{}).Where("id IN (?) AND status IN ?", named, statuses).Updates(map[string]any{
+		"status": string(domain.WebhookPending), "due_at": instantOf(now), "used": 0,
+		"trigger": string(domain.TriggerRecover), "back": "",
+	})
+	if result.RowsAffected > 0 {
+		s.fanned.add(key)
+	}
+	return int(result.RowsAffected), false, s.engine.failed("recover webhook deliveries", result.Error)
+}
+
+func (s webhooks) PublishTo(ctx context.Context, e domain.WebhookEndpoint, event domain.FeedEvent) (domain.WebhookDelivery, error) {
+	if err := feed(s).insert(ctx, e.Tenant, event); err != nil {
+		return domain.WebhookDelivery{}, err
+	}
+	row := webhookDeliveryRow{
+		ID: rowIDOf(domain.WebhookDeliveryID(event.ID, e.Slot)), EndpointID: rowIDOf(e.ID), EventID: rowIDOf(event.ID),
+		EventType: string(event.Type), Status: string(domain.WebhookPending), DueAt: optionalInstant(&event.OccurredAt),
+		Trigger: string(domain.TriggerTest), Back: string(domain.WebhookFailed), CreatedAt: instantOf(event.OccurredAt),
+	}
+	if err := s.with(ctx).Create(&row).Error; err != nil {
+		return domain.WebhookDelivery{}, s.engine.failed("insert a webhook delivery", err)
+	}
+	s.fanned.add(row.EndpointID)
+	return row.domain(), nil
+}
+
+func (s webhooks) Publish(ctx context.Context, except domain.WebhookEndpoint, event domain.FeedEvent) error {
+	return feed(s).add(ctx, except.Tenant, event, except.ID)
+}

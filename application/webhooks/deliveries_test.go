@@ -1,0 +1,169 @@
+package webhooks_test
+
+import (
+	"testing"
+	"time"
+
+	"waybill/application/webhooks"
+	"waybill/domain"
+)
+
+func since(t time.Time) func() (webhooks.Span, error) {
+	return func() (webhooks.Span, error) { return webhooks.Span{Since: t}, nil }
+}
+
+func showRecovered(r webhooks.Recovered) domain.Answer { return render(202, r) }
+
+func (s *scene) recover(endpoint domain.ID, span webhooks.Span) webhooks.Recovered {
+	s.t.Helper()
+	r, err := s.webhooks.Recover(s.t.Context(), s.request(), endpoint, func() (webhooks.Span, error) { return span, nil }, showRecovered)
+	return read[webhooks.Recovered](s.t, r, err)
+}
+
+func TestTenTestsAMinuteAndTheEleventhWaitsForTheFirst(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	id, other := s.add().Endpoint.ID, s.add().Endpoint.ID
+	first := s.send(id)
+	if first.EventType != domain.EventEndpointTest || first.Status != domain.WebhookPending || first.Trigger != domain.TriggerTest {
+		t.Errorf("a test is %+v", first)
+	}
+	s.Clock.GoOn(30 * time.Second)
+	for range domain.MaxWebhookTests - 1 {
+		s.send(id)
+	}
+	_, err := s.webhooks.Test(t.Context(), s.request(), id, showWebhook)
+	e := isCode(t, err, domain.CodeRateLimitExceeded)
+	if e.Kind != domain.KindLimited || e.RetryAfter != 30*time.Second || e.Details["scope"] != "endpoint" {
+		t.Errorf("refused with %+v, want 30 s to wait", e)
+	}
+	s.send(other) // has its own
+	s.Clock.GoOn(e.RetryAfter)
+	s.send(id)
+	_, err = s.webhooks.Test(t.Context(), s.request(), id, showWebhook)
+	isCode(t, err, domain.CodeRateLimitExceeded)
+}
+
+func TestATestIsTriedOnce(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	id := s.add().Endpoint.ID
+	webhook := s.send(id).ID
+	s.attempt(id, serverError)
+	if d := s.standsAt(webhook, domain.WebhookFailed); d.Attempts != 1 {
+		t.Errorf("after a failure it is %+v", d)
+	}
+}
+
+func TestARedeliveryLeavesTheOutcomeUnlessItArrives(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	id := s.add().Endpoint.ID
+	webhook := s.send(id).ID
+	s.attempt(id, serverError)
+	redeliver := func() domain.WebhookDelivery {
+		t.Helper()
+		r, err := s.webhooks.Redeliver(t.Context(), s.request(), webhook, showWebhook)
+		return read[domain.WebhookDelivery](t, r, err)
+	}
+	if d := redeliver(); d.Status != domain.WebhookPending || d.Trigger != domain.TriggerManual {
+		t.Errorf("it is %+v", d)
+	}
+	redeliver() // twice is once
+	s.attempt(id, serverError)
+	if d := s.standsAt(webhook, domain.WebhookFailed); d.Attempts != 2 {
+		t.Errorf("after another failure it is %+v", d)
+	}
+	redeliver()
+	s.attempt(id, tookIt)
+	s.standsAt(webhook, domain.WebhookSucceeded)
+	if d, err := s.webhooks.Resend(t.Context(), s.tenant, webhook); err != nil || d.Status != domain.WebhookPending {
+		t.Errorf("an operator's is %+v, %v", d, err)
+	}
+	s.attempt(id, serverError)
+	s.standsAt(webhook, domain.WebhookSucceeded)
+	attempts, err := s.webhooks.Attempts(t.Context(), s.tenant, webhook)
+	if err != nil || len(attempts) != 4 || attempts[1].Trigger != domain.TriggerManual {
+		t.Errorf("the attempts are %+v, %v", attempts, err)
+	}
+}
+
+func TestARecoveryQueuesWhatFailedOrWasHeldWithinItsSpan(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	id := s.add().Endpoint.ID
+	failed := s.send(id).ID
+	s.attempt(id, serverError)
+	succeeded := s.send(id).ID
+	s.attempt(id, tookIt)
+	s.Clock.GoOn(time.Hour)
+	later := s.Clock.Now()
+	held := s.send(id).ID
+	s.change(id, domain.WebhookEndpointChange{Enabled: new(false)})
+	s.change(id, domain.WebhookEndpointChange{Enabled: new(true)})
+
+	if r := s.recover(id, webhooks.Span{Since: later.Add(-2 * time.Hour), Until: &later, Only: domain.WebhookHeld}); r != (webhooks.Recovered{}) {
+		t.Errorf("recovered %+v, and nothing was held then", r)
+	}
+	if r := s.recover(id, webhooks.Span{Since: later}); r.Queued != 1 {
+		t.Errorf("recovered %+v, want the one that was held", r)
+	}
+	if d := s.standsAt(held, domain.WebhookPending); d.Trigger != domain.TriggerRecover {
+		t.Errorf("it is %+v", d)
+	}
+	_, err := s.webhooks.Recover(t.Context(), s.request(), id, since(later.Add(-2*time.Hour)), showRecovered)
+	isCode(t, err, domain.CodeRecoveryRunning)
+	s.attempt(id, tookIt)
+	if r := s.recover(id, webhooks.Span{Since: later.Add(-2 * time.Hour)}); r.Queued != 1 {
+		t.Errorf("recovered %+v, want the one that failed", r)
+	}
+	s.standsAt(failed, domain.WebhookPending)
+	s.standsAt(succeeded, domain.WebhookSucceeded)
+}
+
+func TestARecoveryTellsWhetherThereIsMore(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.webhooks.RecoverAtMost(2)
+	id := s.add().Endpoint.ID
+	for range 4 {
+		s.send(id)
+		s.attempt(id, serverError)
+	}
+	span := webhooks.Span{Since: s.Clock.Now().Add(-time.Hour)}
+	for _, want := range []webhooks.Recovered{{Queued: 2, HasMore: true}, {Queued: 2}, {}} {
+		if got := s.recover(id, span); got != want {
+			t.Errorf("recovered %+v, want %+v", got, want)
+		}
+		s.attempt(id, tookIt)
+	}
+}
+
+func TestASpanIsWithinThirtyDaysAndGoesForward(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	id := s.add().Endpoint.ID
+	now := s.Clock.Now()
+	for name, c := range map[string]struct {
+		span  webhooks.Span
+		field string // that is wrong; empty: none
+	}{
+		"thirty days, as the caller counted them": {webhooks.Span{Since: now.Add(-domain.RecoverableFor)}, ""},
+		"older":         {webhooks.Span{Since: now.Add(-domain.RecoverableFor - time.Hour)}, "since"},
+		"in the future": {webhooks.Span{Since: now.Add(time.Hour)}, "since"},
+		"backwards":     {webhooks.Span{Since: now.Add(-time.Hour), Until: new(now.Add(-2 * time.Hour))}, "until"},
+		"empty":         {webhooks.Span{Since: now.Add(-time.Hour), Until: new(now.Add(-time.Hour))}, "until"},
+		"to the future": {webhooks.Span{Since: now.Add(-time.Hour), Until: new(now.Add(time.Hour))}, ""},
+	} {
+		_, err := s.webhooks.Recover(t.Context(), s.request(), id, func() (webhooks.Span, error) { return c.span, nil }, showRecovered)
+		if c.field == "" {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if e := isCode(t, err, domain.CodeValidation); e.Fields[0].Field != c.field || e.Fields[0].Code != domain.FieldOutOfRange {
+			t.Errorf("%s: %+v", name, e.Fields)
+		}
+	}
+}

@@ -1,0 +1,15 @@
+// Package webhooks tells applications what happens to their deliveries: where
+// they want it sent, sending it, and the feed of all events.
+//
+// An event and a row for each endpoint it goes to are stored in the transaction
+// of the change: these rows are the outbox, and there is no window in which an
+// event could be lost. All else is about when they are sent. After the commit
+// the Waker rings for the endpoints; a ring is answered, by one process at a time
+// under a lease, by draining everything that is due for the endpoint; results
+// are stored in batches while the lease holds. Retries are due times in the
+// rows. The Sweeper rings for what is due and nobody's: retries, what a dead
+// process left, and whatever a queue lost.
+//
+// One ring per endpoint, and not one per event, is what makes this fast: a
+// busy endpoint is drained in batches, and 5 statements serve 64 webhooks.
+package webhooks

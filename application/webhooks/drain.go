@@ -1,0 +1,347 @@
+package webhooks
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// sent is a webhook and how its attempt ended.
+type sent struct {
+	webhook *ports.OutgoingWebhook
+	result  domain.WebhookResult
+}
+
+// recorded is how storing a batch of outcomes went.
+type recorded struct {
+	outcomes []ports.WebhookOutcome
+	err      error
+}
+
+// drain is the work of one owner of one endpoint. All of it is the business of
+// the goroutine of run; sends and one write to the storage go on beside it.
+type drain struct {
+	*Drainer
+	endpoint domain.WebhookEndpoint
+	secrets  [][]byte
+	token    string
+	slowLane bool
+	sure     time.Time // until then the lease is ours for sure
+	abort    func()    // ends what is on its way
+
+	more    chan struct{} // one: a ring came
+	hung    chan struct{} // closed: the rest ends without a worker
+	results chan sent
+	writes  chan recorded
+
+	queue    []*ports.OutgoingWebhook // read and not sent yet
+	taken    map[domain.ID]bool       // read and not stored yet
+	busy     map[domain.ID]bool       // deliveries of which an event is on its way
+	began    map[domain.ID]time.Time  // of those on their way
+	outcomes []ports.WebhookOutcome   // not stored yet
+	health   domain.WebhookHealth     // after all results so far
+	condemn  domain.DisabledReason    // nothing more is to be sent
+	writing  bool
+	reread   bool // what is due may have changed since it was read
+	closing  bool // no new attempts
+	lost     bool // the lease, or what was to be recorded under it
+	troubled bool // something failed that would fail again at once
+}
+
+func newDrain(d *Drainer, e domain.WebhookEndpoint, token string, slowLane bool, leased time.Time) *drain {
+	return &drain{
+		Drainer: d, endpoint: e, token: token, slowLane: slowLane, sure: leased.Add(leaseSure), health: e.Health, reread: true,
+		more: make(chan struct{}, 1), hung: make(chan struct{}), results: make(chan sent, inFlight), writes: make(chan recorded, 1),
+		taken: map[domain.ID]bool{}, busy: map[domain.ID]bool{}, began: map[domain.ID]time.Time{},
+	}
+}
+
+// run sends until nothing is due, the slice is over or something fails. Nothing
+// of it is under way when it returns. It tells whether the endpoint can be given
+// back. Otherwise it is somebody else's, or its lease runs out by itself: that is
+// the pause before what failed is tried again.
+func (w *drain) run(ctx context.Context) bool {
+	ctx, w.abort = context.WithCancel(ctx)
+	defer w.abort()
+	w.openSecrets(ctx)
+	end, quiet, watch := time.NewTimer(slice), time.NewTimer(linger), time.NewTimer(hangs)
+	defer end.Stop()
+	defer quiet.Stop()
+	defer watch.Stop()
+	renew := time.NewTicker(renewEvery)
+	defer renew.Stop()
+	over, closed := ctx.Done(), w.closed
+	w.heed()
+	for {
+		w.fill(ctx)
+		w.heed()
+		w.start(ctx)
+		w.store(ctx)
+		if w.closing && w.idle() {
+			w.disable(ctx)
+			return !w.lost && !w.troubled
+		}
+		select {
+		case s := <-w.results:
+			w.settle(s)
+			quiet.Reset(linger)
+		case r := <-w.writes:
+			w.stored(ctx, r)
+			quiet.Reset(linger)
+		case <-w.more:
+			w.reread = true
+			quiet.Reset(linger)
+		case <-quiet.C: // what is on its way sets it anew when it ends
+			w.closing = w.closing || w.idle()
+		case <-watch.C:
+			if wait := w.hanging(); wait > 0 {
+				watch.Reset(wait)
+			}
+		case <-renew.C:
+			w.renew(ctx)
+		case <-end.C:
+			w.closing = true
+		case <-closed:
+			w.closing, closed = true, nil
+		case <-over: // far beyond the slice: the storage or the sender hangs
+			w.lose()
+			over = nil
+		}
+	}
+}
+
+// idle reports whether nothing is on its way anywhere.
+func (w *drain) idle() bool {
+	return len(w.began) == 0 && !w.writing && len(w.outcomes) == 0
+}
+
+// lose ends all at once: what is not recorded is somebody else's to send.
+func (w *drain) lose() {
+	w.closing, w.lost, w.outcomes = true, true, nil
+	w.abort()
+}
+
+func (w *drain) openSecrets(ctx context.Context) {
+	var secrets [][]byte
+	for _, s := range w.endpoint.ActiveSecrets(w.clock.Now()) {
+		secret, err := w.sealer.Open(string(w.endpoint.ID), s.Sealed)
+		if err != nil {
+			w.log.ErrorContext(ctx, "webhooks wait: the signing secret cannot be opened; is WAYBILL_SECRET_KEY another one now?",
+				"endpoint", w.endpoint.ID, "error", err)
+			w.closing, w.troubled = true, true
+			return
+		}
+		secrets = append(secrets, secret)
+	}
+	w.secrets = secrets
+}
+
+// fill reads what is due, before the last of what was read is sent.
+func (w *drain) fill(ctx context.Context) {
+	if w.closing || !w.reread || len(w.queue) >= inFlight {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	due, err := w.outbox.Due(ctx, w.endpoint.ID, w.clock.Now(), batch+len(w.taken)) // the taken ones come first
+	if err != nil {
+		w.log.WarnContext(ctx, "due webhooks not read", "endpoint", w.endpoint.ID, "error", err)
+		w.closing, w.troubled = true, true
+		return
+	}
+	w.reread = false
+	for i := range due {
+		if webhook := &due[i]; !w.taken[webhook.ID] {
+			w.taken[webhook.ID] = true
+			w.queue = append(w.queue, webhook)
+		}
+	}
+	// IDs of one moment are in order only where one process made them.
+	slices.SortStableFunc(w.queue, func(a, b *ports.OutgoingWebhook) int {
+		return cmp.Or(a.DueAt.Compare(*b.DueAt), cmp.Compare(a.Sequence, b.Sequence))
+	})
+}
+
+// heed stops what must not be sent, or not here.
+func (w *drain) heed() {
+	now := w.clock.Now()
+	if !w.endpoint.Enabled || w.condemn != "" || w.health.Open(now) || !w.slowLane && w.health.Slow(now) || time.Now().After(w.sure) {
+		w.closing = true
+	}
+}
+
+// start sends as much as may be on its way, one event of a delivery at a time.
+func (w *drain) start(ctx context.Context) {
+	now, most := w.clock.Now(), inFlight
+	if w.closing {
+		w.queue = nil
+		return
+	}
+	if w.health.Probing(now) {
+		most = 1
+	}
+	kept := w.queue[:0]
+	for i, webhook := range w.queue {
+		if len(w.began) >= most {
+			kept = append(kept, w.queue[i:]...)
+			break
+		}
+		if w.busy[webhook.DeliveryID] {
+			kept = append(kept, webhook)
+			continue
+		}
+		w.send(ctx, webhook, now)
+	}
+	clear(w.queue[len(kept):])
+	w.queue = kept
+}
+
+func (w *drain) send(ctx context.Context, webhook *ports.OutgoingWebhook, now time.Time) {
+	w.began[webhook.ID] = time.Now()
+	if webhook.DeliveryID != "" {
+		w.busy[webhook.DeliveryID] = true
+	}
+	url, secrets := w.endpoint.URL, w.secrets
+	go func() { w.results <- sent{webhook, w.attempt(ctx, url, secrets, webhook, now)} }()
+}
+
+// attempt sends once. A webhook that makes the sender panic uses up its schedule
+// like one that nobody takes.
+func (d *Drainer) attempt(ctx context.Context, url string, secrets [][]byte, webhook *ports.OutgoingWebhook, now time.Time) (r domain.WebhookResult) {
+	defer func() {
+		if why := recover(); why != nil {
+			d.log.ErrorContext(ctx, "the sender of webhooks panicked", "webhook", webhook.ID, "panic", why, "stack", string(debug.Stack()))
+			r = domain.WebhookResult{Error: domain.ErrorReset, StartedAt: now}
+		}
+	}()
+	return d.sender.Send(ctx, message(url, secrets, *webhook, now))
+}
+
+// hanging is how long the oldest attempt on its way may still take. When that is
+// over, and this is not the slow lane, no other follows and the worker is free.
+func (w *drain) hanging() time.Duration {
+	if w.slowLane {
+		return slice
+	}
+	wait := hangs
+	for _, at := range w.began {
+		wait = min(wait, hangs-time.Since(at))
+	}
+	if wait <= 0 {
+		w.closing = true
+		close(w.hung)
+	}
+	return wait
+}
+
+// settle decides what comes of a result.
+func (w *drain) settle(s sent) {
+	now := w.clock.Now()
+	delete(w.began, s.webhook.ID)
+	delete(w.busy, s.webhook.DeliveryID)
+	if w.lost {
+		return
+	}
+	probe := w.health.Probing(now)
+	w.health = w.health.After(s.result, now)
+	if w.condemn != domain.DisabledGone {
+		w.condemn = w.health.Condemned(s.result, now)
+	}
+	first := s.webhook.Back != domain.WebhookSucceeded
+	attempt := s.webhook.Record(w.ids.ID(domain.PrefixWebhookAttempt), s.result, w.schedules[w.endpoint.Tenant.Environment], probe, rand.Float64(), now)
+	w.outcomes = append(w.outcomes, ports.WebhookOutcome{Delivery: s.webhook.WebhookDelivery, Attempt: attempt})
+	if w.observer.Attempted != nil {
+		w.observer.Attempted(s.result)
+	}
+	if w.observer.Delayed != nil && first && s.result.Succeeded() {
+		w.observer.Delayed(now.Sub(s.webhook.CreatedAt))
+	}
+}
+
+// store writes what has come in, all of it at once, beside the sends.
+func (w *drain) store(ctx context.Context) {
+	if w.writing || len(w.outcomes) == 0 {
+		return
+	}
+	endpoint, batch, health := w.endpoint.ID, w.outcomes, w.health
+	w.outcomes, w.writing = nil, true
+	go func() {
+		w.writes <- recorded{outcomes: batch, err: insist(ctx, func(ctx context.Context) error {
+			return w.outbox.Record(ctx, endpoint, w.token, batch, health)
+		})}
+	}()
+}
+
+func (w *drain) stored(ctx context.Context, r recorded) {
+	w.writing = false
+	if r.err != nil {
+		// What was sent is still due, and somebody sends it again.
+		w.log.WarnContext(ctx, "webhook attempts not recorded", "endpoint", w.endpoint.ID, "attempts", len(r.outcomes), "error", r.err)
+		w.lose()
+		return
+	}
+	for _, o := range r.outcomes {
+		delete(w.taken, o.Delivery.ID)
+	}
+	w.reread = true
+}
+
+// renew gives a sign of life and learns what was changed at the endpoint.
+func (w *drain) renew(ctx context.Context) {
+	if w.lost {
+		return
+	}
+	asked := time.Now()
+	within, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	e, err := w.outbox.Renew(within, w.endpoint.ID, w.token, leaseFor)
+	switch {
+	case errors.Is(err, ports.ErrEndpointLost):
+		w.log.InfoContext(ctx, "webhook endpoint taken over, or deleted", "endpoint", w.endpoint.ID)
+		w.lose()
+		return
+	case err != nil:
+		w.log.WarnContext(ctx, "webhook endpoint not renewed", "endpoint", w.endpoint.ID, "error", err)
+		w.closing, w.troubled = true, true // what is on its way may still be recorded
+		return
+	}
+	w.sure = asked.Add(leaseSure)
+	if !e.UpdatedAt.Equal(w.endpoint.UpdatedAt) {
+		w.health, w.condemn = e.Health, "" // enabling it, or another address, starts afresh
+	}
+	w.endpoint = e
+	w.openSecrets(ctx)
+}
+
+// disable ends the deliveries to an endpoint that is gone, or failed for days.
+func (w *drain) disable(ctx context.Context) {
+	if w.condemn == "" || w.lost {
+		return
+	}
+	w.renew(ctx) // whoever changed it meanwhile knows better
+	if w.condemn == "" || w.lost || w.troubled {
+		return
+	}
+	now, e := w.clock.Now(), w.endpoint
+	e.Enabled, e.Disabled, e.Health, e.UpdatedAt = false, w.condemn, w.health, now
+	err := insist(ctx, func(ctx context.Context) error {
+		event, err := endpointEvent(w.renderer, e, w.ids.ID(domain.PrefixEvent), domain.EventEndpointDisabled, now)
+		if err != nil {
+			return err
+		}
+		return w.outbox.Disable(ctx, e, w.token, event)
+	})
+	if err != nil {
+		w.log.WarnContext(ctx, "webhook endpoint not disabled", "endpoint", e.ID, "reason", w.condemn, "error", err)
+		w.troubled = true
+		return
+	}
+	w.log.InfoContext(ctx, "webhook endpoint disabled", "endpoint", e.ID, "reason", w.condemn)
+}

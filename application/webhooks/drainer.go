@@ -1,0 +1,223 @@
+package webhooks
+
+import (
+	"context"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+const (
+	// leaseFor is how long an owner may be silent, and renewEvery how often it is
+	// not. After leaseSure without a sign of life it sends nothing more: what is
+	// sent then may reach the receiver beside what the next owner sends.
+	leaseFor   = 6 * time.Second
+	renewEvery = 2 * time.Second
+	leaseSure  = 4 * time.Second
+	// slice is how long an endpoint is drained at a stretch, so that many share
+	// the workers.
+	slice = 5 * time.Second
+	// linger is how long an owner waits for more before it leaves.
+	linger = 10 * time.Millisecond
+	// batch is how many due webhooks are read at a time, inFlight how many are
+	// sent at a time to one endpoint.
+	batch    = 128
+	inFlight = 16
+	// hangs is after how long without an answer an endpoint is left to the slow lane.
+	hangs = 2 * time.Second
+	// readTimeout ends a read that has to be over long before the lease is, and
+	// writeTimeout any other call of the storage.
+	readTimeout  = 2 * time.Second
+	writeTimeout = 5 * time.Second
+	// drainTimeout ends a drain whose storage says nothing at all.
+	drainTimeout = time.Minute
+)
+
+// Observer hears of attempts; nil functions do not.
+type Observer struct {
+	Attempted func(domain.WebhookResult)
+	Delayed   func(time.Duration) // from the event to its first 2xx
+}
+
+// Schedules are the retries of each environment.
+type Schedules map[domain.Environment]domain.RetrySchedule
+
+// Drainer sends what is due.
+type Drainer struct {
+	outbox    ports.WebhookOutbox
+	sender    ports.WebhookSender
+	sealer    ports.Sealer
+	renderer  ports.EventRenderer
+	queue     ports.Queue
+	clock     ports.Clock
+	ids       ports.Identifiers
+	schedules Schedules
+	observer  Observer
+	log       *slog.Logger
+
+	mu      sync.Mutex
+	active  map[domain.ID]*drain
+	running sync.WaitGroup // drains, of which some outlast their handler
+	closed  chan struct{}  // no drain begins, and those that run come to an end
+	close   func()
+}
+
+// NewDrainer makes a drainer. Close it after use.
+func NewDrainer(o ports.WebhookOutbox, s ports.WebhookSender, sealer ports.Sealer, r ports.EventRenderer, q ports.Queue,
+	c ports.Clock, ids ports.Identifiers, schedules Schedules, observer Observer, log *slog.Logger,
+) *Drainer {
+	closed := make(chan struct{})
+	return &Drainer{
+		outbox: o, sender: s, sealer: sealer, renderer: r, queue: q, clock: c, ids: ids,
+		schedules: schedules, observer: observer, log: log, active: map[domain.ID]*drain{},
+		closed: closed, close: sync.OnceFunc(func() { close(closed) }),
+	}
+}
+
+// Handlers are those of the lanes of webhooks.
+func (d *Drainer) Handlers() map[ports.Lane]ports.Handler {
+	return map[ports.Lane]ports.Handler{
+		ports.LaneWebhook:     func(ctx context.Context, id string) { d.Drain(ctx, domain.ID(id), false) },
+		ports.LaneWebhookSlow: func(ctx context.Context, id string) { d.Drain(ctx, domain.ID(id), true) },
+	}
+}
+
+// Close sends nothing more and waits until what is on its way has ended and is
+// recorded: for at most as long as an attempt takes, while the storage answers.
+func (d *Drainer) Close() {
+	d.mu.Lock()
+	d.close()
+	d.mu.Unlock()
+	d.running.Wait()
+}
+
+// Drain sends what is due for an endpoint, unless another process does. Slow
+// ones are left to the slow lane by the other; where an attempt hangs there,
+// Drain returns, and what is on its way ends without a worker.
+func (d *Drainer) Drain(ctx context.Context, endpoint domain.ID, slowLane bool) {
+	if d.joins(endpoint) {
+		return
+	}
+	token, asked := d.ids.ID("").Hex(), time.Now()
+	e, leased, err := d.lease(ctx, endpoint, token)
+	if err != nil {
+		d.log.WarnContext(ctx, "webhook endpoint not leased", "endpoint", endpoint, "error", err)
+	}
+	if err != nil || !leased {
+		return // the owner looks again before it leaves, and the Sweeper after it
+	}
+	work := newDrain(d, e, token, slowLane, asked)
+	if !d.enter(work) {
+		d.giveBack(ctx, endpoint, token)
+		return
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer d.running.Done()
+		defer close(ended)
+		d.own(context.WithoutCancel(ctx), work)
+	}()
+	select {
+	case <-ended:
+	case <-work.hung:
+	}
+}
+
+func (d *Drainer) lease(ctx context.Context, endpoint domain.ID, token string) (domain.WebhookEndpoint, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	return d.outbox.Lease(ctx, endpoint, token, leaseFor)
+}
+
+// own does the work and gives the endpoint back.
+func (d *Drainer) own(ctx context.Context, work *drain) {
+	defer func() {
+		if why := recover(); why != nil {
+			d.log.ErrorContext(ctx, "a drain of webhooks panicked", "endpoint", work.endpoint.ID, "panic", why, "stack", string(debug.Stack()))
+		}
+	}()
+	run := func() bool {
+		defer d.leave(work)
+		ctx, cancel := context.WithTimeout(ctx, drainTimeout)
+		defer cancel()
+		return work.run(ctx)
+	}
+	if run() {
+		d.giveBack(ctx, work.endpoint.ID, work.token)
+	}
+}
+
+// giveBack ends the lease, and rings once more where something is due: a ring
+// during the last moments found the endpoint taken.
+func (d *Drainer) giveBack(ctx context.Context, endpoint domain.ID, token string) {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	if err := d.outbox.Release(ctx, endpoint, token); err != nil {
+		d.log.WarnContext(ctx, "webhook endpoint not released; its lease ends by itself", "endpoint", endpoint, "error", err)
+		return
+	}
+	waiting, err := d.outbox.WaitingFor(ctx, endpoint, d.clock.Now())
+	if err != nil || waiting == nil {
+		return // nothing, or the Sweeper finds it
+	}
+	if err := d.queue.Ring(ctx, laneOf(*waiting), string(endpoint)); err != nil {
+		d.log.DebugContext(ctx, "ring failed", "endpoint", endpoint, "error", err)
+	}
+}
+
+func laneOf(w ports.WaitingEndpoint) ports.Lane {
+	if w.Slow {
+		return ports.LaneWebhookSlow
+	}
+	return ports.LaneWebhook
+}
+
+// joins tells a drain of this process, where there is one, that there is more.
+// Nothing is to be begun then, nor after Close.
+func (d *Drainer) joins(endpoint domain.ID) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	work := d.active[endpoint]
+	if work == nil {
+		return d.isClosed()
+	}
+	select {
+	case work.more <- struct{}{}:
+	default:
+	}
+	return true
+}
+
+func (d *Drainer) isClosed() bool {
+	select {
+	case <-d.closed:
+		return true
+	default:
+		return false
+	}
+}
+
+func (d *Drainer) enter(work *drain) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.isClosed() {
+		return false
+	}
+	d.active[work.endpoint.ID] = work
+	d.running.Add(1)
+	return true
+}
+
+// leave comes before the lease ends: who rings from then on is seen by the look
+// after it.
+func (d *Drainer) leave(work *drain) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.active[work.endpoint.ID] == work {
+		delete(d.active, work.endpoint.ID)
+	}
+}

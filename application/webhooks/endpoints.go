@@ -1,0 +1,225 @@
+package webhooks
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+
+	"waybill/application/idempotency"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// AllowPrivate lets endpoints have addresses that are not on the public
+// internet, for development.
+type AllowPrivate bool
+
+// Webhooks are the use cases of webhook endpoints and of what is sent to them.
+type Webhooks struct {
+	storage  ports.Storage
+	gate     *idempotency.Gate
+	sealer   ports.Sealer
+	sender   ports.WebhookSender
+	renderer ports.EventRenderer
+	clock    ports.Clock
+	ids      ports.Identifiers
+	private  AllowPrivate
+
+	recoverMost int // by one call
+}
+
+// New makes the use cases of webhook endpoints.
+func New(s ports.Storage, g *idempotency.Gate, sealer ports.Sealer, sender ports.WebhookSender, r ports.EventRenderer,
+	c ports.Clock, ids ports.Identifiers, private AllowPrivate,
+) *Webhooks {
+	return &Webhooks{
+		storage: s, gate: g, sealer: sealer, sender: sender, renderer: r, clock: c, ids: ids, private: private,
+		recoverMost: recoverMost,
+	}
+}
+
+// Form is an endpoint to be added; see domain.WebhookEndpoint.
+type Form struct {
+	URL         string
+	EventTypes  []string
+	Description string
+	Enabled     bool
+}
+
+// Get is NOT_FOUND for what is not the application's, and for a listener.
+func (w *Webhooks) Get(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookEndpoint, error) {
+	return noListener(w.storage.Read().Webhooks.Endpoint(ctx, t, id))
+}
+
+// List returns up to Limit+1 endpoints, oldest first, no listeners.
+func (w *Webhooks) List(ctx context.Context, t domain.Tenant, p domain.PageRequest) ([]domain.WebhookEndpoint, error) {
+	return w.storage.Read().Webhooks.Endpoints(ctx, t, p)
+}
+
+// Create adds an endpoint with a secret of its own, which answer alone gets to
+// see. WEBHOOK_URL_NOT_ALLOWED, WEBHOOK_ENDPOINT_LIMIT.
+func (w *Webhooks) Create(ctx context.Context, req idempotency.Request,
+	form func() (Form, error), answer func(e domain.WebhookEndpoint, secret string) domain.Answer,
+) (idempotency.Result, error) {
+	return confidential(w.sealer, req)(w.gate.Once(ctx, req, func(ctx context.Context) (idempotency.Attempt, error) {
+		f, err := form()
+		if err != nil {
+			return nil, err
+		}
+		if err := w.mayHave(ctx, req.Tenant, f.URL); err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context, key domain.KeyRecord) (domain.Answer, error) {
+			return w.gate.InTx(ctx, req.Tenant, key, func(ctx context.Context, tx ports.Stores) (domain.Answer, error) {
+				e := w.build(req.Tenant, f)
+				return addEndpoint(ctx, tx, w.sealer, w.ids, req, e, answer)
+			})
+		}, nil
+	}))
+}
+
+func (w *Webhooks) build(t domain.Tenant, f Form) domain.WebhookEndpoint {
+	now := w.clock.Now()
+	e := domain.WebhookEndpoint{
+		ID: w.ids.ID(domain.PrefixWebhookEndpoint), Tenant: t, URL: f.URL, EventTypes: f.EventTypes, Description: f.Description,
+		Enabled: f.Enabled, CreatedAt: now, UpdatedAt: now,
+	}
+	if !f.Enabled {
+		e.Disabled = domain.DisabledByCaller
+	}
+	return e
+}
+
+// addEndpoint stores an endpoint with a fresh secret and seals the answer, in
+// which the secret is.
+func addEndpoint(ctx context.Context, tx ports.Stores, s ports.Sealer, ids ports.Identifiers, req idempotency.Request,
+	e domain.WebhookEndpoint, answer func(domain.WebhookEndpoint, string) domain.Answer,
+) (domain.Answer, error) {
+	secret, sealed, err := newSecret(s, ids, e.ID)
+	if err != nil {
+		return domain.Answer{}, err
+	}
+	e.Secrets = []domain.SigningSecret{{Sealed: sealed}}
+	stored, err := tx.Webhooks.InsertEndpoint(ctx, e)
+	if errors.Is(err, ports.ErrEndpointLimit) {
+		err = domain.WebhookEndpointLimit()
+	}
+	if err != nil {
+		return domain.Answer{}, err
+	}
+	return sealAnswer(s, req, answer(stored, secret))
+}
+
+// mayHave tells whether an endpoint may have the address. It asks the DNS, and
+// is for when nothing is open in the database.
+func (w *Webhooks) mayHave(ctx context.Context, t domain.Tenant, url string) error {
+	if refusal := domain.CheckWebhookURL(url, t.Environment, bool(w.private)); refusal != nil {
+		return refusal
+	}
+	return w.sender.Resolvable(ctx, url)
+}
+
+// Change updates the fields that are given. A change that changes nothing
+// leaves updated_at alone.
+func (w *Webhooks) Change(ctx context.Context, req idempotency.Request, id domain.ID,
+	form func() (domain.WebhookEndpointChange, error), answer func(domain.WebhookEndpoint) domain.Answer,
+) (idempotency.Result, error) {
+	return w.gate.Once(ctx, req, func(ctx context.Context) (idempotency.Attempt, error) {
+		change, err := form()
+		if err != nil {
+			return nil, err
+		}
+		if change.URL != nil {
+			if err := w.mayHave(ctx, req.Tenant, *change.URL); err != nil {
+				return nil, err
+			}
+		}
+		return w.onEndpoint(req.Tenant, id, func(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint) (domain.Answer, error) {
+			if e.Apply(change, w.clock.Now()) {
+				if err := tx.Webhooks.UpdateEndpoint(ctx, e); err != nil {
+					return domain.Answer{}, err
+				}
+			}
+			return answer(e), nil
+		}), nil
+	})
+}
+
+// Delete takes an endpoint away, with what is pending for it, and answers with
+// its last state.
+func (w *Webhooks) Delete(ctx context.Context, req idempotency.Request, id domain.ID, answer func(domain.WebhookEndpoint) domain.Answer) (idempotency.Result, error) {
+	return w.gate.Once(ctx, req, func(context.Context) (idempotency.Attempt, error) {
+		return deletion(w.onEndpoint(req.Tenant, id, func(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint) (domain.Answer, error) {
+			return answer(e), tx.Webhooks.DeleteEndpoint(ctx, req.Tenant, id)
+		})), nil
+	})
+}
+
+// deletion repeats an attempt whose commit got no answer: where the record is
+// gone by then, it was this one.
+func deletion(attempt idempotency.Attempt) idempotency.Attempt {
+	var last *domain.Answer
+	return func(ctx context.Context, key domain.KeyRecord) (domain.Answer, error) {
+		a, err := attempt(ctx, key)
+		switch {
+		case errors.Is(err, ports.ErrOutcomeUnknown):
+			last = &a
+		case errors.Is(err, domain.ErrNotFound) && last != nil:
+			return *last, nil
+		}
+		return a, err
+	}
+}
+
+// Rotate gives an endpoint a new secret, which answer alone gets to see. The one
+// before signs beside it for the overlap.
+func (w *Webhooks) Rotate(ctx context.Context, req idempotency.Request, id domain.ID, form func() (overlap time.Duration, err error),
+	answer func(e domain.WebhookEndpoint, secret string) domain.Answer,
+) (idempotency.Result, error) {
+	return confidential(w.sealer, req)(w.gate.Once(ctx, req, func(context.Context) (idempotency.Attempt, error) {
+		overlap, err := form()
+		if err != nil {
+			return nil, err
+		}
+		secret, sealed, err := newSecret(w.sealer, w.ids, id)
+		if err != nil {
+			return nil, err
+		}
+		return w.onEndpoint(req.Tenant, id, func(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint) (domain.Answer, error) {
+			// A commit without an answer is asked again: the secret before must
+			// not lose its overlap to the very one that took its place.
+			if !bytes.Equal(e.Secrets[0].Sealed, sealed) {
+				e.Rotate(sealed, overlap, w.clock.Now())
+				if err := tx.Webhooks.UpdateEndpoint(ctx, e); err != nil {
+					return domain.Answer{}, err
+				}
+			}
+			return sealAnswer(w.sealer, req, answer(e, secret))
+		}), nil
+	}))
+}
+
+// onEndpoint is an attempt in one transaction that holds the endpoint.
+func (w *Webhooks) onEndpoint(t domain.Tenant, id domain.ID,
+	fn func(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint) (domain.Answer, error),
+) idempotency.Attempt {
+	return func(ctx context.Context, key domain.KeyRecord) (domain.Answer, error) {
+		return w.gate.InTx(ctx, t, key, func(ctx context.Context, tx ports.Stores) (domain.Answer, error) {
+			e, err := noListener(tx.Webhooks.LockEndpoint(ctx, t, id))
+			if err != nil {
+				return domain.Answer{}, err
+			}
+			return fn(ctx, tx, e)
+		})
+	}
+}
+
+// noListener keeps listeners, which have calls of their own, out of those of
+// endpoints.
+func noListener(e domain.WebhookEndpoint, err error) (domain.WebhookEndpoint, error) {
+	if err == nil && e.Listener {
+		err = domain.ErrNotFound
+	}
+	return e, err
+}

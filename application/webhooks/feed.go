@@ -1,0 +1,20 @@
+package webhooks
+
+import (
+	"context"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// Feed is the events of an application over all its deliveries.
+type Feed struct{ storage ports.Storage }
+
+// NewFeed makes the use case.
+func NewFeed(s ports.Storage) *Feed { return &Feed{storage: s} }
+
+// Events returns up to limit+1 events behind a position, in the order of
+// commits. Who goes on from the last one it saw misses none.
+func (f *Feed) Events(ctx context.Context, t domain.Tenant, filter domain.FeedFilter, after domain.FeedPosition, limit int) ([]domain.FeedEvent, error) {
+	return f.storage.Read().Feed.Events(ctx, t, filter, after, limit)
+}

@@ -1,0 +1,223 @@
+package webhooks
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"waybill/application/idempotency"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+const (
+	// fetchMost is how many webhooks a listener gets at a time.
+	fetchMost = 16
+	// lookEvery is how often a listener that waits is looked for something due.
+	lookEvery = 100 * time.Millisecond
+	// maxWaits is how many listeners wait at a time, in this process.
+	maxWaits = 512
+	// lookTimeout bounds one look.
+	lookTimeout = 5 * time.Second
+)
+
+// Listeners are endpoints without an address: a program fetches what is due for
+// one and tells how its delivery ended. Only the sandbox has them.
+//
+// What a program has fetched stays due until it has told the result, and is
+// given out again by the next fetch: a program that dies loses nothing, and one
+// that tells its results with each fetch gets nothing twice.
+type Listeners struct {
+	storage   ports.Storage
+	outbox    ports.WebhookOutbox
+	gate      *idempotency.Gate
+	sealer    ports.Sealer
+	clock     ports.Clock
+	ids       ports.Identifiers
+	schedules Schedules
+
+	mu    sync.Mutex
+	waits map[domain.ID]chan struct{} // closed when a later fetch takes the place
+}
+
+// NewListeners makes the use cases.
+func NewListeners(s ports.Storage, o ports.WebhookOutbox, g *idempotency.Gate, sealer ports.Sealer,
+	c ports.Clock, ids ports.Identifiers, schedules Schedules,
+) *Listeners {
+	return &Listeners{storage: s, outbox: o, gate: g, sealer: sealer, clock: c, ids: ids, schedules: schedules, waits: map[domain.ID]chan struct{}{}}
+}
+
+// Get is NOT_FOUND for what is no listener of the application.
+func (l *Listeners) Get(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookEndpoint, error) {
+	return onlyListener(l.storage.Read().Webhooks.Endpoint(ctx, t, id))
+}
+
+// Create adds a listener, which lives until it has not fetched for
+// domain.ListenerLife. It takes a place among the endpoints: WEBHOOK_ENDPOINT_LIMIT.
+func (l *Listeners) Create(ctx context.Context, req idempotency.Request, form func() (eventTypes []string, err error),
+	answer func(e domain.WebhookEndpoint, secret string) domain.Answer,
+) (idempotency.Result, error) {
+	return confidential(l.sealer, req)(l.gate.Once(ctx, req, func(context.Context) (idempotency.Attempt, error) {
+		types, err := form()
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context, key domain.KeyRecord) (domain.Answer, error) {
+			return l.gate.InTx(ctx, req.Tenant, key, func(ctx context.Context, tx ports.Stores) (domain.Answer, error) {
+				now := l.clock.Now()
+				e := domain.WebhookEndpoint{
+					ID: l.ids.ID(domain.PrefixWebhookEndpoint), Tenant: req.Tenant, EventTypes: types,
+					Enabled: true, Listener: true, CreatedAt: now, UpdatedAt: now,
+				}
+				return addEndpoint(ctx, tx, l.sealer, l.ids, req, e, answer)
+			})
+		}, nil
+	}))
+}
+
+// Delete ends a listener and answers with its last state.
+func (l *Listeners) Delete(ctx context.Context, req idempotency.Request, id domain.ID, answer func(domain.WebhookEndpoint) domain.Answer) (idempotency.Result, error) {
+	return l.gate.Once(ctx, req, func(context.Context) (idempotency.Attempt, error) {
+		return deletion(func(ctx context.Context, key domain.KeyRecord) (domain.Answer, error) {
+			return l.gate.InTx(ctx, req.Tenant, key, func(ctx context.Context, tx ports.Stores) (domain.Answer, error) {
+				e, err := onlyListener(tx.Webhooks.LockEndpoint(ctx, req.Tenant, id))
+				if err != nil {
+					return domain.Answer{}, err
+				}
+				return answer(e), tx.Webhooks.DeleteEndpoint(ctx, req.Tenant, id)
+			})
+		}), nil
+	})
+}
+
+// ListenerResult is how the delivery of a fetched webhook ended.
+type ListenerResult struct {
+	DeliveryID domain.ID
+	Attempt    int // that it was; 0: not told
+	Result     domain.WebhookResult
+}
+
+// Report gives a sign of life and records results. A result of what is not due
+// (any more) is passed over: it was told before.
+func (l *Listeners) Report(ctx context.Context, t domain.Tenant, id domain.ID, results []ListenerResult) (domain.WebhookEndpoint, error) {
+	e, err := l.outbox.Renew(ctx, id, id.Hex(), domain.ListenerLife)
+	if err != nil {
+		return e, gone(err)
+	}
+	var outcomes []ports.WebhookOutcome
+	told := map[domain.ID]bool{}
+	for _, r := range results {
+		d, err := l.storage.Read().Webhooks.Delivery(ctx, t, r.DeliveryID)
+		now := l.clock.Now()
+		switch {
+		case errors.Is(err, domain.ErrNotFound):
+			continue
+		case err != nil:
+			return e, err
+		case told[d.ID] || d.EndpointID != id || d.Status != domain.WebhookPending || d.DueAt.After(now) || r.Attempt != 0 && r.Attempt != d.Attempts+1:
+			continue
+		}
+		told[d.ID] = true
+		r.Result.StartedAt = domain.Millis(now.Add(-r.Result.Duration))
+		a := d.Record(l.ids.ID(domain.PrefixWebhookAttempt), r.Result, l.schedules[t.Environment], false, rand.Float64(), now)
+		outcomes = append(outcomes, ports.WebhookOutcome{Delivery: d, Attempt: a})
+	}
+	if len(outcomes) == 0 {
+		return e, nil
+	}
+	// No circuit: who develops restarts the receiver and wants to see it work.
+	return e, gone(l.outbox.Record(ctx, id, id.Hex(), outcomes, domain.WebhookHealth{}))
+}
+
+// FetchedWebhook is a webhook as it is to be forwarded.
+type FetchedWebhook struct {
+	domain.WebhookDelivery
+	Header map[string]string
+	Body   []byte
+}
+
+// Await returns what is due, at most fetchMost, as soon as something is, and
+// nothing when ctx ends, or another call for the listener takes its place.
+func (l *Listeners) Await(ctx context.Context, e domain.WebhookEndpoint) ([]FetchedWebhook, error) {
+	displaced, leave, err := l.enter(e.ID)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		due, err := l.look(ctx, e)
+		if err != nil || len(due) > 0 {
+			return due, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, nil
+		case <-displaced:
+			return nil, nil
+		case <-look.C:
+		}
+	}
+}
+
+// look reads and signs what is due. What ends the waiting does not end a look
+// half-way.
+func (l *Listeners) look(ctx context.Context, e domain.WebhookEndpoint) ([]FetchedWebhook, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTimeout)
+	defer cancel()
+	now := l.clock.Now()
+	due, err := l.outbox.Due(ctx, e.ID, now, fetchMost)
+	if err != nil || len(due) == 0 {
+		return nil, err
+	}
+	secrets, err := openAll(l.sealer, e, now)
+	if err != nil {
+		return nil, err
+	}
+	fetched := make([]FetchedWebhook, 0, len(due))
+	for _, webhook := range due {
+		m := message("", secrets, webhook, now)
+		fetched = append(fetched, FetchedWebhook{WebhookDelivery: webhook.WebhookDelivery, Header: m.Header, Body: m.Body})
+	}
+	return fetched, nil
+}
+
+// enter takes the listener's one place among those that wait.
+func (l *Listeners) enter(id domain.ID) (displaced <-chan struct{}, leave func(), err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := l.waits[id]
+	switch {
+	case before != nil:
+		close(before)
+	case len(l.waits) >= maxWaits:
+		return nil, nil, domain.TooManyListeners(maxWaits)
+	}
+	mine := make(chan struct{})
+	l.waits[id] = mine
+	return mine, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.waits[id] == mine {
+			delete(l.waits, id)
+		}
+	}, nil
+}
+
+func onlyListener(e domain.WebhookEndpoint, err error) (domain.WebhookEndpoint, error) {
+	if err == nil && !e.Listener {
+		err = domain.ErrNotFound
+	}
+	return e, err
+}
+
+// gone tells a listener that has ended.
+func gone(err error) error {
+	if errors.Is(err, ports.ErrEndpointLost) {
+		return domain.ErrNotFound
+	}
+	return err
+}

@@ -1,0 +1,95 @@
+package webhooks
+
+import (
+	"context"
+	"time"
+
+	"waybill/application/idempotency"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+const (
+	// recoverMost is how much one call recovers.
+	recoverMost = 50_000
+	// recoverGrace is what a caller's clock, and its way here, may take.
+	recoverGrace = time.Minute
+)
+
+// Span is from when until when events are recovered, as it was asked for.
+type Span struct {
+	Since time.Time
+	Until *time.Time           // nil: now
+	Only  domain.WebhookStatus // empty: failed and held
+}
+
+// Recovered is what comes of a recovery.
+type Recovered struct {
+	Queued  int
+	HasMore bool
+}
+
+// Recover makes what failed, or was held, pending again, each with a schedule
+// of its own. WEBHOOK_ENDPOINT_DISABLED, RECOVERY_RUNNING.
+func (w *Webhooks) Recover(ctx context.Context, req idempotency.Request, id domain.ID,
+	form func() (Span, error), answer func(Recovered) domain.Answer,
+) (idempotency.Result, error) {
+	return w.gate.Once(ctx, req, func(context.Context) (idempotency.Attempt, error) {
+		span, err := form()
+		if err != nil {
+			return nil, err
+		}
+		now := w.clock.Now()
+		r, err := span.recovery(now)
+		if err != nil {
+			return nil, err
+		}
+		return w.onEndpoint(req.Tenant, id, func(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint) (domain.Answer, error) {
+			if !e.Enabled {
+				return domain.Answer{}, domain.WebhookEndpointDisabled(e.ID, e.Disabled)
+			}
+			queued, running, err := tx.Webhooks.Recover(ctx, id, r, now, w.recoverMost)
+			switch {
+			case err != nil:
+				return domain.Answer{}, err
+			case running:
+				return domain.Answer{}, domain.RecoveryRunning()
+			}
+			more := false
+			if queued == w.recoverMost {
+				more, err = anyLeft(ctx, tx, e, r)
+			}
+			return answer(Recovered{Queued: queued, HasMore: more}), err
+		}), nil
+	})
+}
+
+// recovery is the span as it counts from now.
+func (s Span) recovery(now time.Time) (domain.Recovery, error) {
+	r := domain.Recovery{Since: s.Since, Until: now, Only: s.Only}
+	if s.Until != nil {
+		r.Until = *s.Until
+	}
+	switch {
+	case now.Sub(s.Since) > domain.RecoverableFor+recoverGrace:
+		return r, domain.Invalid(domain.FieldError{Field: "since", Code: domain.FieldOutOfRange,
+			Message: "at most 30 days back: what is older is cleaned away"})
+	case !s.Since.Before(r.Until) && s.Until != nil:
+		return r, domain.Invalid(domain.FieldError{Field: "until", Code: domain.FieldOutOfRange, Message: "must be after since"})
+	case !s.Since.Before(r.Until):
+		return r, domain.Invalid(domain.FieldError{Field: "since", Code: domain.FieldOutOfRange, Message: "must be in the past"})
+	}
+	return r, nil
+}
+
+// anyLeft tells whether another recovery of the same span would find something.
+func anyLeft(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint, r domain.Recovery) (bool, error) {
+	for _, status := range r.Statuses() {
+		f := domain.WebhookDeliveryFilter{Status: status, CreatedAfter: &r.Since, CreatedBefore: &r.Until}
+		found, err := tx.Webhooks.Deliveries(ctx, e.Tenant, e.ID, f, domain.PageRequest{Limit: 1})
+		if err != nil || len(found) > 0 {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,207 @@
+package webhooks_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"waybill/application/idempotency"
+	"waybill/application/webhooks"
+	"waybill/domain"
+	"waybill/ports"
+	"waybill/test/stage"
+)
+
+// scene is the use cases of callers on a database of their own.
+type scene struct {
+	*stage.Stage
+	t         *testing.T
+	tenant    domain.Tenant
+	ids       spaced
+	sealer    maskSealer
+	resolver  *resolver
+	webhooks  *webhooks.Webhooks
+	listeners *webhooks.Listeners
+	first     string // secret that was made
+}
+
+func newScene(t *testing.T) *scene {
+	t.Helper()
+	s := stage.New(t)
+	sc := &scene{Stage: s, t: t, tenant: s.NewTenant(t), ids: spaced{s.IDs}, resolver: &resolver{}}
+	sc.perform(s.Store)
+	return sc
+}
+
+// perform puts a storage behind the use cases, which may be a double in front
+// of the stage's.
+func (s *scene) perform(storage ports.Storage) {
+	gate := s.Gate(storage)
+	s.webhooks = webhooks.New(storage, gate, s.sealer, s.resolver, stage.Renderer{}, s.Clock, s.ids, false)
+	s.listeners = webhooks.NewListeners(storage, s.Store.Outbox(), gate, s.sealer, s.Clock, s.ids,
+		webhooks.Schedules{domain.Sandbox: domain.DefaultRetrySchedule(domain.Sandbox)})
+}
+
+// spaced leaves the last digit free, which domain.WebhookDeliveryID takes.
+type spaced struct{ *stage.IDs }
+
+func (s spaced) ID(p domain.Prefix) domain.ID {
+	return domain.ID(string(p) + s.IDs.ID(p).Hex()[1:] + "0")
+}
+
+// maskSealer hides a text from who reads the database, and opens it only for
+// the purpose it was sealed for.
+type maskSealer struct{}
+
+func (maskSealer) Seal(purpose string, plain []byte) ([]byte, error) {
+	return append([]byte(purpose+"|"), mask(plain)...), nil
+}
+
+func (maskSealer) Open(purpose string, sealed []byte) ([]byte, error) {
+	text, ok := bytes.CutPrefix(sealed, []byte(purpose+"|"))
+	if !ok {
+		return nil, errors.New("sealed for something else")
+	}
+	return mask(text), nil
+}
+
+func mask(text []byte) []byte {
+	masked := slices.Clone(text)
+	for i := range masked {
+		masked[i] ^= 0x80
+	}
+	return masked
+}
+
+// resolver finds every host but those it is told not to. It sends nothing.
+type resolver struct {
+	ports.WebhookSender
+	mu      sync.Mutex
+	asked   []string
+	refuses string // a part of the URLs it refuses
+}
+
+func (r *resolver) Resolvable(_ context.Context, url string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked = append(r.asked, url)
+	if r.refuses != "" && strings.Contains(url, r.refuses) {
+		return domain.WebhookURLBlocked("The host does not resolve.")
+	}
+	return nil
+}
+
+// shown is what the tests render: enough to tell answers apart.
+type shown struct {
+	Endpoint domain.WebhookEndpoint
+	Secret   string
+}
+
+func showSecret(e domain.WebhookEndpoint, secret string) domain.Answer {
+	return render(201, shown{e, secret})
+}
+
+func showEndpoint(e domain.WebhookEndpoint) domain.Answer { return render(200, shown{Endpoint: e}) }
+
+func showWebhook(d domain.WebhookDelivery) domain.Answer { return render(202, d) }
+
+func render(status int, v any) domain.Answer {
+	body, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return domain.Answer{Status: status, Body: body}
+}
+
+func read[T any](t *testing.T, r idempotency.Result, err error) (v T) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(r.Answer.Body, &v); err != nil {
+		t.Fatalf("%v in %q", err, r.Answer.Body)
+	}
+	return v
+}
+
+func isCode(t *testing.T, err error, code string) *domain.Error {
+	t.Helper()
+	var e *domain.Error
+	if !errors.As(err, &e) || e.Code != code {
+		t.Fatalf("the error is %v, want %s", err, code)
+	}
+	return e
+}
+
+// form is an endpoint that takes everything.
+func form(changes ...func(*webhooks.Form)) func() (webhooks.Form, error) {
+	f := webhooks.Form{URL: "https://shop.example.com/hooks", EventTypes: []string{domain.AllEvents}, Enabled: true}
+	for _, c := range changes {
+		c(&f)
+	}
+	return func() (webhooks.Form, error) { return f, nil }
+}
+
+// request is one without a key.
+func (s *scene) request() idempotency.Request { return idempotency.Request{Tenant: s.tenant} }
+
+// add makes an endpoint.
+func (s *scene) add(changes ...func(*webhooks.Form)) shown {
+	s.t.Helper()
+	r, err := s.webhooks.Create(s.t.Context(), s.request(), form(changes...), showSecret)
+	made := read[shown](s.t, r, err)
+	if s.first == "" {
+		s.first = made.Secret
+	}
+	return made
+}
+
+func (s *scene) change(id domain.ID, c domain.WebhookEndpointChange) domain.WebhookEndpoint {
+	s.t.Helper()
+	r, err := s.webhooks.Change(s.t.Context(), s.request(), id, func() (domain.WebhookEndpointChange, error) { return c, nil }, showEndpoint)
+	return read[shown](s.t, r, err).Endpoint
+}
+
+// send makes a webhook of an event of the endpoint's own.
+func (s *scene) send(endpoint domain.ID) domain.WebhookDelivery {
+	s.t.Helper()
+	r, err := s.webhooks.Test(s.t.Context(), s.request(), endpoint, showWebhook)
+	return read[domain.WebhookDelivery](s.t, r, err)
+}
+
+// attempt ends the next attempt of what is due for an endpoint, all alike.
+func (s *scene) attempt(endpoint domain.ID, result domain.WebhookResult) {
+	s.t.Helper()
+	ctx, o, now := s.t.Context(), s.Store.Outbox(), s.Clock.Now()
+	token := s.ids.ID("").Hex()
+	e, leased, err := o.Lease(ctx, endpoint, token, time.Minute)
+	if err != nil || !leased {
+		s.t.Fatal("the endpoint is not leased", err)
+	}
+	due, err := o.Due(ctx, endpoint, now, 1000)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var outcomes []ports.WebhookOutcome
+	for _, d := range due {
+		a := d.Record(s.ids.ID(domain.PrefixWebhookAttempt), result, domain.DefaultRetrySchedule(domain.Sandbox), false, 0.5, now)
+		outcomes = append(outcomes, ports.WebhookOutcome{Delivery: d.WebhookDelivery, Attempt: a})
+	}
+	if err := o.Record(ctx, endpoint, token, outcomes, e.Health); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := o.Release(ctx, endpoint, token); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+var (
+	tookIt      = domain.WebhookResult{StatusCode: 200}
+	serverError = domain.WebhookResult{StatusCode: 503, Error: domain.ErrorHTTP5xx}
+)

@@ -1,0 +1,86 @@
+package webhooks
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+const (
+	// sweepEvery is how often due webhooks are looked for. Where a look takes more
+	// than a tenth of that, it is a tenth of the time, up to sweepMost.
+	sweepEvery   = 100 * time.Millisecond
+	sweepShare   = 10
+	sweepMost    = time.Second
+	sweepBatch   = 1000
+	sweepTimeout = 5 * time.Second
+	// sweepAgain is how long an endpoint that was rung for is left in peace.
+	sweepAgain = time.Second
+)
+
+// Sweeper rings for endpoints that have something due and no owner: retries,
+// what a dead process left, and rings that were lost. Any number of processes
+// may run one.
+type Sweeper struct {
+	outbox ports.WebhookOutbox
+	queue  ports.Queue
+	clock  ports.Clock
+	log    *slog.Logger
+}
+
+// NewSweeper makes a sweeper.
+func NewSweeper(o ports.WebhookOutbox, q ports.Queue, c ports.Clock, log *slog.Logger) *Sweeper {
+	return &Sweeper{outbox: o, queue: q, clock: c, log: log}
+}
+
+// Run sweeps until ctx ends.
+func (s *Sweeper) Run(ctx context.Context) {
+	rung := map[domain.ID]time.Time{}
+	failing := false
+	for {
+		begun := time.Now()
+		waiting, err := s.look(ctx)
+		took := time.Since(begun)
+		if ctx.Err() != nil {
+			return
+		}
+		switch {
+		case err != nil && !failing:
+			s.log.WarnContext(ctx, "webhooks wait: what is due cannot be read", "error", err)
+		case err == nil && failing:
+			s.log.InfoContext(ctx, "webhooks go on")
+		}
+		failing = err != nil
+		s.ring(ctx, waiting, rung)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(min(max(sweepEvery-took, (sweepShare-1)*took), sweepMost)):
+		}
+	}
+}
+
+func (s *Sweeper) look(ctx context.Context) ([]ports.WaitingEndpoint, error) {
+	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
+	defer cancel()
+	return s.outbox.Waiting(ctx, s.clock.Now(), sweepBatch)
+}
+
+// ring notes in rung for whom it rang a moment ago.
+func (s *Sweeper) ring(ctx context.Context, waiting []ports.WaitingEndpoint, rung map[domain.ID]time.Time) {
+	maps.DeleteFunc(rung, func(_ domain.ID, at time.Time) bool { return time.Since(at) >= sweepAgain })
+	for _, w := range waiting {
+		if _, lately := rung[w.ID]; lately {
+			continue
+		}
+		if err := s.queue.Ring(ctx, laneOf(w), string(w.ID)); err != nil {
+			s.log.DebugContext(ctx, "ring failed", "endpoint", w.ID, "error", err)
+			return // the queue is away: the next sweep asks again
+		}
+		rung[w.ID] = time.Now()
+	}
+}

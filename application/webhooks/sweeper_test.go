@@ -1,0 +1,139 @@
+package webhooks_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// sweeping runs a Sweeper; stop ends it, at once.
+func (w *world) sweeping(t *testing.T) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { w.sweeper().Run(ctx) })
+	return func() {
+		asked := w.now()
+		cancel()
+		running.Wait()
+		if took := w.now() - asked; took != 0 {
+			t.Errorf("it took %v to end", took)
+		}
+	}
+}
+
+func TestTheSweeperRingsForWhatIsDueAndNobodys(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		defer w.sweeping(t)()
+		synctest.Wait()
+		due, slow, leased, disabled, open, later := w.addEndpoint(1), w.addEndpoint(2), w.addEndpoint(3), w.addEndpoint(4), w.addEndpoint(5), w.addEndpoint(6)
+		soon := time.Now().Add(10 * time.Second)
+		w.change(slow, func(b *boxed) { b.Health.SlowUntil = &soon })
+		w.change(leased, func(b *boxed) { b.token, b.until = "another", soon })
+		w.change(open, func(b *boxed) { b.Health.OpenUntil = &soon })
+		for _, e := range []domain.ID{due, slow, leased, disabled, open} {
+			w.add(e, 1, 1)
+		}
+		w.change(disabled, func(b *boxed) { b.Enabled = false })
+		time.Sleep(5*sweepsEvery - 50*time.Millisecond)
+		if got := w.heard(); !slices.Equal(got, []string{"webhook 100ms", "webhook-slow 100ms"}) && !slices.Equal(got, []string{"webhook-slow 100ms", "webhook 100ms"}) {
+			t.Errorf("rung %v", got)
+		}
+		w.add(later, 1, 1)
+		time.Sleep(51 * time.Millisecond)
+		if got := w.heard(); len(got) != 3 || got[2] != "webhook 500ms" {
+			t.Errorf("rung %v", got)
+		}
+	})
+}
+
+func TestWhoWasRungForIsLeftInPeaceForASecond(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		e := w.addEndpoint(1)
+		w.add(e, 1, 1)
+		defer w.sweeping(t)()
+		time.Sleep(3500 * time.Millisecond)
+		if got := w.heard(); !slices.Equal(got, []string{"webhook 0s", "webhook 1s", "webhook 2s", "webhook 3s"}) {
+			t.Errorf("rung %v", got)
+		}
+	})
+}
+
+// broken is a queue that is away.
+type broken struct{ ports.Queue }
+
+func (broken) Ring(ctx context.Context, _ ports.Lane, _ string) error {
+	select {
+	case <-ctx.Done():
+	case <-time.After(time.Second):
+	}
+	return errStorage
+}
+
+func TestAQueueThatIsAwayIsAskedAgainAtTheNextSweep(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		for n := range 50 {
+			w.add(w.addEndpoint(n), 1, 1)
+		}
+		w.bell = broken{}
+		defer w.sweeping(t)()
+		time.Sleep(10 * time.Second)
+		if rings, looks := len(w.heard()), w.count("Waiting"); looks < 8 || rings < looks-1 || rings > looks {
+			t.Errorf("%d rings after %d looks in 10 seconds", rings, looks)
+		}
+	})
+}
+
+// A tenth of the time at most is spent in looking, and a storage that was slow
+// is not left alone for long.
+func TestASlowLookIsFollowedByAPause(t *testing.T) {
+	t.Parallel()
+	for took, looks := range map[time.Duration]int{0: 100, 10 * time.Millisecond: 100, 50 * time.Millisecond: 20, 100 * time.Millisecond: 10, time.Second: 5, 10 * time.Second: 2} {
+		inWorld(t, func(t *testing.T, w *world) {
+			w.slowed("Waiting", took, 0, time.Hour)
+			defer w.sweeping(t)()
+			time.Sleep(10*time.Second - time.Millisecond)
+			if n := w.count("Waiting"); n != looks {
+				t.Errorf("%d looks that take %v, want %d", n, took, looks)
+			}
+		})
+	}
+}
+
+func TestASweeperTellsOnceThatTheStorageFailsAndThatItIsBack(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		w.add(w.addEndpoint(1), 1, 1)
+		w.failing("Waiting", 0, 5*time.Second)
+		defer w.sweeping(t)()
+		time.Sleep(5500 * time.Millisecond)
+		if logged := w.logged.String(); strings.Count(logged, "level=WARN") != 1 || strings.Count(logged, "level=INFO") != 1 {
+			t.Errorf("logged %s", logged)
+		}
+		if got := w.heard(); !slices.Equal(got, []string{"webhook 5s"}) {
+			t.Errorf("rung %v", got)
+		}
+	})
+}
+
+func TestASweeperEndsInTheMiddleOfALook(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		w.slowed("Waiting", time.Hour, 0, time.Hour)
+		stop := w.sweeping(t)
+		time.Sleep(time.Second)
+		stop()
+		if logged := w.logged.String(); logged != "" {
+			t.Errorf("logged %s", logged)
+		}
+	})
+}

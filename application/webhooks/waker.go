@@ -1,0 +1,96 @@
+package webhooks
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+const (
+	// gather is how long rings for one endpoint are gathered into one.
+	gather = time.Millisecond
+	// maxGathered bounds the memory while the queue does not answer; the Sweeper
+	// finds what is dropped.
+	maxGathered = 10_000
+	// wakers is how many rings are under way at a time.
+	wakers = 4
+)
+
+// Waker rings for endpoints that have just got something to be sent.
+type Waker struct {
+	queue ports.Queue
+	log   *slog.Logger
+
+	mu      sync.Mutex
+	waiting map[domain.ID]bool
+	some    chan struct{} // one: something waits
+}
+
+// NewWaker makes a waker; Run is what rings.
+func NewWaker(q ports.Queue, log *slog.Logger) *Waker {
+	return &Waker{queue: q, log: log, waiting: map[domain.ID]bool{}, some: make(chan struct{}, 1)}
+}
+
+// Wake is a ports.FanoutListener.
+func (w *Waker) Wake(endpoints []domain.ID) {
+	w.mu.Lock()
+	for _, id := range endpoints {
+		if len(w.waiting) < maxGathered {
+			w.waiting[id] = true
+		}
+	}
+	w.mu.Unlock()
+	select {
+	case w.some <- struct{}{}:
+	default:
+	}
+}
+
+// Run rings until ctx ends.
+func (w *Waker) Run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.some:
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(gather):
+		}
+		w.ring(ctx, w.take())
+	}
+}
+
+func (w *Waker) take() []domain.ID {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	taken := slices.Collect(maps.Keys(w.waiting))
+	clear(w.waiting)
+	return taken
+}
+
+func (w *Waker) ring(ctx context.Context, endpoints []domain.ID) {
+	var ringing sync.WaitGroup
+	defer ringing.Wait()
+	free := make(chan struct{}, wakers)
+	for _, id := range endpoints {
+		if ctx.Err() != nil {
+			return
+		}
+		free <- struct{}{}
+		ringing.Go(func() {
+			defer func() { <-free }()
+			if err := w.queue.Ring(ctx, ports.LaneWebhook, string(id)); err != nil && ctx.Err() == nil {
+				w.log.DebugContext(ctx, "ring failed", "endpoint", id, "error", err)
+			}
+		})
+	}
+}

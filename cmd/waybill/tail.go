@@ -1,0 +1,144 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"waybill/domain"
+)
+
+// tailEvery is how often is looked for new events; a look that finds none costs
+// nothing of the rate limit.
+const tailEvery = 500 * time.Millisecond
+
+func (p *program) tail() *cobra.Command {
+	return group("tail", "Follow what happens in a sandbox: events, or attempts to send them", p.tailEvents(), p.tailAttempts())
+}
+
+func (p *program) tailEvents() *cobra.Command {
+	var (
+		a                     access
+		since, kind, delivery string
+	)
+	cmd := &cobra.Command{
+		Use: "events", Short: "Follow the feed of events",
+		Long: "Follow the feed of events, from now on or from some time ago, until Ctrl-C. With --json each line\n" +
+			"is the payload of an event, as webhooks carry it.\n\nTypes: " + joined(domain.DeliveryEventTypes()),
+		Example: `  waybill tail events
+  waybill tail events --since 1h --type delivery.failed
+  waybill tail events --delivery dlv_0198f3a27c4e7b1d9a6e5c2f10d3b847 --since 30d --json`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			query := url.Values{"limit": {"100"}}
+			var back time.Duration
+			if since != "" {
+				var err error
+				if back, err = parseLifetime(since); err != nil {
+					return usagef(cmd, "--since is %q; it is a number and a unit, such as 90s, 2h or 30d", since)
+				}
+			}
+			if kind != "" {
+				if !slices.Contains(domain.DeliveryEventTypes(), domain.EventType(kind)) {
+					return usagef(cmd, "%q is no type in the feed. There are %s", kind, joined(domain.DeliveryEventTypes()))
+				}
+				query.Set("type", kind)
+			}
+			if delivery != "" {
+				if _, err := parseID(cmd, "a delivery", domain.PrefixDelivery, delivery); err != nil {
+					return err
+				}
+				query.Set("delivery_id", delivery)
+			}
+			c, err := p.sandbox(cmd, a)
+			if err != nil {
+				return err
+			}
+			return quietly(cmd.Context(), p.followFeed(cmd.Context(), c, query, back))
+		},
+	}
+	cmd.Flags().StringVar(&since, "since", "", "how long ago to begin, such as 90s, 2h or 30d (without it: now)")
+	cmd.Flags().StringVar(&kind, "type", "", "only events of this type")
+	cmd.Flags().StringVar(&delivery, "delivery", "", "only events of the delivery with this ID")
+	a.addFlags(cmd)
+	return cmd
+}
+
+// quietly ends what only a Ctrl-C ends.
+func quietly(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// serverNow is the time by the clock of the server, as exactly as is known.
+func (c *apiClient) serverNow(ctx context.Context) (time.Time, error) {
+	answer, err := c.send(ctx, get("/api-key"))
+	return time.Now().Add(skewOf(answer.serverAt)), err
+}
+
+// followFeed prints events until ctx ends. Where it is in the feed it keeps
+// through outages, so that none is missed or printed twice.
+func (p *program) followFeed(ctx context.Context, c *apiClient, query url.Values, back time.Duration) error {
+	now, err := c.serverNow(ctx)
+	if err != nil {
+		return err
+	}
+	query.Set("created_after", domain.FormatTime(now.Add(-back)))
+	look := apiCall{method: "GET", tireless: true}
+	for {
+		look.path = "/events?" + query.Encode()
+		answer, err := c.send(ctx, look)
+		if err != nil {
+			return err
+		}
+		look.known = answer.etag
+		var events []json.RawMessage
+		if answer.data != nil { // it has changed
+			if err := answer.decode(&events); err != nil {
+				return err
+			}
+		}
+		for _, e := range events {
+			p.printEvent(e)
+		}
+		moved := answer.page.NextCursor != "" && answer.page.NextCursor != query.Get("cursor")
+		if moved {
+			query.Set("cursor", answer.page.NextCursor)
+			look.known = "" // of another page
+		}
+		if answer.page.HasMore && moved && len(events) > 0 {
+			continue
+		}
+		if !sleep(ctx, tailEvery) {
+			return nil
+		}
+	}
+}
+
+// printEvent is a line for people, or the payload to the byte.
+func (p *program) printEvent(raw json.RawMessage) {
+	if p.asJSON {
+		if bytes.ContainsAny(raw, "\r\n") { // one line each, whatever a server sends
+			var compact bytes.Buffer
+			_ = json.Compact(&compact, raw) // it was read already
+			raw = compact.Bytes()
+		}
+		fmt.Fprintf(p.stdout, "%s\n", raw)
+		return
+	}
+	var e webhookPayload
+	_ = json.Unmarshal(raw, &e) // what cannot be read shows as empty
+	line := fmt.Sprintf("%s  %-20s  %s  %2d", plainText(clockTime(e.Timestamp)), plainText(e.Type), plainText(e.Data.Delivery.ID), e.Sequence)
+	if e.Data.ReasonCode != "" {
+		line += "  " + plainText(e.Data.ReasonCode)
+	}
+	fmt.Fprintln(p.stdout, line)
+}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"waybill/adapters/httpapi/views"
+	"waybill/domain"
+)
+
+func (p *program) webhook() *cobra.Command {
+	return group("webhook", "Webhooks of an application: list, attempts, resend", p.webhookList(), p.webhookAttempts(), p.webhookResend())
+}
+
+// owner is whose webhooks a command is about.
+type owner struct{ app, env string }
+
+func (f *owner) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.app, "app", "", "ID of the application")
+	cmd.Flags().StringVar(&f.env, "env", "", "live or sandbox")
+}
+
+// read is the owner as it was typed; the business is not known yet.
+func (f *owner) read(cmd *cobra.Command) (t domain.Tenant, err error) {
+	if err := required(cmd, "app", "env"); err != nil {
+		return t, err
+	}
+	if t.ApplicationID, err = parseID(cmd, "an application", domain.PrefixApplication, f.app); err != nil {
+		return t, err
+	}
+	t.Environment, err = parseEnvironment(cmd, f.env)
+	return t, err
+}
+
+// found fills in the business of the application.
+func (o *office) found(ctx context.Context, t domain.Tenant) (domain.Tenant, error) {
+	app, err := o.store.Read().Tenancy.Application(ctx, t.ApplicationID)
+	t.BusinessID = app.BusinessID
+	return t, unknown(err, "application", t.ApplicationID)
+}
+
+// withWebhook runs a command about the one webhook that its argument names.
+func (f *owner) withWebhook(p *program, work func(ctx context.Context, o *office, t domain.Tenant, id domain.ID) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		t, err := f.read(cmd)
+		if err != nil {
+			return err
+		}
+		id, err := parseID(cmd, "a webhook delivery", domain.PrefixWebhookDelivery, args[0])
+		if err != nil {
+			return err
+		}
+		return p.inOffice(cmd, func(o *office) error {
+			t, err := o.found(cmd.Context(), t)
+			if err != nil {
+				return err
+			}
+			return work(cmd.Context(), o, t, id)
+		})
+	}
+}
+
+func (p *program) webhookList() *cobra.Command {
+	var (
+		of               owner
+		endpoint, status string
+	)
+	cmd := &cobra.Command{
+		Use: "list --app ID --env live|sandbox [--endpoint ID [--status STATUS]]", Short: "List the endpoints of an application, or the last 100 webhooks of one",
+		Example: `  waybill webhook list --app app_0198f3a27c4e7b1d9a6e5c2f10d3b847 --env live
+  waybill webhook list --app app_0198f3a27c4e7b1d9a6e5c2f10d3b847 --env live --endpoint whe_0198f3b0a1c27d33a4f5e6b7c8d90a1b --status failed`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			t, err := of.read(cmd)
+			if err != nil {
+				return err
+			}
+			if endpoint == "" {
+				if status != "" {
+					return usagef(cmd, "--status needs --endpoint")
+				}
+				return p.inOffice(cmd, func(o *office) error { return p.showEndpoints(cmd.Context(), o, t) })
+			}
+			id, err := parseID(cmd, "a webhook endpoint", domain.PrefixWebhookEndpoint, endpoint)
+			if err != nil {
+				return err
+			}
+			if status != "" && !slices.Contains(domain.WebhookStatuses(), domain.WebhookStatus(status)) {
+				return usagef(cmd, "--status is %q; there are %s", status, joined(domain.WebhookStatuses()))
+			}
+			return p.inOffice(cmd, func(o *office) error {
+				return p.showSent(cmd.Context(), o, t, id, domain.WebhookDeliveryFilter{Status: domain.WebhookStatus(status)})
+			})
+		},
+	}
+	of.flags(cmd)
+	cmd.Flags().StringVar(&endpoint, "endpoint", "", "ID of an endpoint, to list what was sent to it")
+	cmd.Flags().StringVar(&status, "status", "", joined(domain.WebhookStatuses()))
+	return cmd
+}
+
+func (p *program) showEndpoints(ctx context.Context, o *office, t domain.Tenant) error {
+	t, err := o.found(ctx, t)
+	if err != nil {
+		return err
+	}
+	endpoints, err := o.webhooks.List(ctx, t, domain.PageRequest{Limit: domain.MaxWebhookEndpoints})
+	if err != nil {
+		return err
+	}
+	shown := make([]views.WebhookEndpoint, 0, len(endpoints))
+	for _, e := range endpoints {
+		shown = append(shown, views.NewWebhookEndpoint(e))
+	}
+	return p.show(shown, func(w io.Writer) {
+		row(w, "ID", "STATUS", "REASON", "FAILING SINCE", "EVENTS", "URL")
+		for _, v := range shown {
+			row(w, v.ID, v.Status, cmp.Or(v.DisabledReason, "-"), dash(v.FailingSince), strings.Join(v.EventTypes, ","), v.URL)
+		}
+	})
+}
+
+func (p *program) showSent(ctx context.Context, o *office, t domain.Tenant, endpoint domain.ID, f domain.WebhookDeliveryFilter) error {
+	t, err := o.found(ctx, t)
+	if err != nil {
+		return err
+	}
+	sent, err := o.webhooks.Deliveries(ctx, t, endpoint, f, domain.PageRequest{Limit: listPage})
+	if err != nil {
+		return unknown(err, "webhook endpoint of the application", endpoint)
+	}
+	shown := make([]views.WebhookDelivery, 0, len(sent))
+	for _, d := range sent[:min(len(sent), listPage)] {
+		shown = append(shown, views.NewWebhookDelivery(d))
+	}
+	return p.show(shown, func(w io.Writer) {
+		sentHeader(w)
+		for _, v := range shown {
+			sentRow(w, v)
+		}
+	})
+}
+
+func sentHeader(w io.Writer) {
+	row(w, "ID", "STATUS", "ATTEMPTS", "NEXT ATTEMPT", "EVENT", "DELIVERY", "CREATED")
+}
+
+func sentRow(w io.Writer, v views.WebhookDelivery) {
+	row(w, v.ID, v.Status, strconv.Itoa(v.Attempts), dash(v.NextAttemptAt), v.EventType, cmp.Or(v.DeliveryID, "-"), v.CreatedAt)
+}
+
+func (p *program) webhookAttempts() *cobra.Command {
+	var of owner
+	cmd := &cobra.Command{
+		Use: "attempts ID --app ID --env live|sandbox", Short: "List the attempts to send one webhook",
+		Example: "  waybill webhook attempts whd_0198f3a27c4e7b23a1d4c8e9f0b51a60 --app app_0198f3a27c4e7b1d9a6e5c2f10d3b847 --env live",
+		Args:    takes("ID"),
+		RunE: of.withWebhook(p, func(ctx context.Context, o *office, t domain.Tenant, id domain.ID) error {
+			attempts, err := o.webhooks.Attempts(ctx, t, id)
+			if err != nil {
+				return unknown(err, "webhook of the application", id)
+			}
+			shown := make([]views.WebhookAttempt, 0, len(attempts))
+			for _, a := range attempts {
+				shown = append(shown, views.NewWebhookAttempt(a))
+			}
+			return p.show(shown, func(w io.Writer) {
+				row(w, "ATTEMPT", "STARTED", "TRIGGER", "STATUS", "ERROR", "MS", "NEXT ATTEMPT")
+				for _, v := range shown {
+					row(w, strconv.Itoa(v.Attempt), v.StartedAt, v.Trigger, strconv.Itoa(v.StatusCode), cmp.Or(v.ErrorClass, "-"),
+						strconv.FormatInt(v.DurationMS, 10), dash(v.NextAttemptAt))
+				}
+			})
+		}),
+	}
+	of.flags(cmd)
+	return cmd
+}
+
+func (p *program) webhookResend() *cobra.Command {
+	var of owner
+	cmd := &cobra.Command{
+		Use: "resend ID --app ID --env live|sandbox", Short: "Send one webhook once more, now",
+		Example: "  waybill webhook resend whd_0198f3a27c4e7b23a1d4c8e9f0b51a60 --app app_0198f3a27c4e7b1d9a6e5c2f10d3b847 --env live",
+		Args:    takes("ID"),
+		RunE: of.withWebhook(p, func(ctx context.Context, o *office, t domain.Tenant, id domain.ID) error {
+			d, err := o.webhooks.Resend(ctx, t, id)
+			if err != nil {
+				return unknown(err, "webhook of the application", id)
+			}
+			v := views.NewWebhookDelivery(d)
+			return p.show(v, func(w io.Writer) { sentHeader(w); sentRow(w, v) })
+		}),
+	}
+	of.flags(cmd)
+	return cmd
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"waybill/application/webhooks"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// newWaker rings for what this process commits.
+func newWaker(store database, q ports.Queue, log *slog.Logger) *webhooks.Waker {
+	w := webhooks.NewWaker(q, log)
+	store.OnFanout(w.Wake)
+	return w
+}
+
+// newWebhookObserver counts what is sent, and measures how long it took.
+func newWebhookObserver(r prometheus.Registerer) webhooks.Observer {
+	attempts := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "waybill_webhook_attempts_total", Help: "Attempts to send a webhook: succeeded, or the class of the error.",
+	}, []string{"result"})
+	delay := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "waybill_webhook_delay_seconds", Help: "Time from an event to the first answer of an endpoint that took it.",
+		Buckets: []float64{.005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600, 6 * 3600, 24 * 3600},
+	})
+	r.MustRegister(attempts, delay)
+	return webhooks.Observer{
+		Attempted: func(result domain.WebhookResult) {
+			label := string(result.Error)
+			if result.Succeeded() {
+				label = "succeeded"
+			}
+			attempts.WithLabelValues(label).Inc()
+		},
+		Delayed: func(d time.Duration) { delay.Observe(d.Seconds()) },
+	}
+}
+
+// registerWebhooks shows what waits to be sent, over all processes together.
+func registerWebhooks(o ports.WebhookOutbox, r prometheus.Registerer, log *slog.Logger) {
+	gauge := func(name, help string, value func(context.Context) (float64, error)) {
+		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 {
+			ctx, cancel := context.WithTimeout(context.Background(), countTimeout)
+			defer cancel()
+			v, err := value(ctx)
+			if err != nil {
+				log.Debug("webhooks not counted", "metric", name, "error", err)
+				return -1
+			}
+			return v
+		}))
+	}
+	gauge("waybill_webhook_backlog", "Webhooks that are due now, over all processes.", func(ctx context.Context) (float64, error) {
+		n, _, err := o.Backlog(ctx, time.Now())
+		return float64(n), err
+	})
+	gauge("waybill_webhook_backlog_age_seconds", "How long the oldest webhook is due that is; 0: none.", func(ctx context.Context) (float64, error) {
+		_, since, err := o.Backlog(ctx, time.Now())
+		if err != nil || since.IsZero() {
+			return 0, err
+		}
+		return time.Since(since).Seconds(), nil
+	})
+	gauge("waybill_webhook_endpoints_disabled", "Webhook endpoints that are disabled, over all applications.", func(ctx context.Context) (float64, error) {
+		n, err := o.Disabled(ctx)
+		return float64(n), err
+	})
+}

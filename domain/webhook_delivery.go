@@ -1,0 +1,230 @@
+package domain
+
+import (
+	"slices"
+	"time"
+)
+
+// WebhookStatus is how it stands with one event for one endpoint.
+type WebhookStatus string
+
+// The statuses of a webhook delivery.
+const (
+	WebhookPending   WebhookStatus = "pending" // an attempt is due, now or later
+	WebhookSucceeded WebhookStatus = "succeeded"
+	WebhookFailed    WebhookStatus = "failed" // the schedule is used up
+	WebhookHeld      WebhookStatus = "held"   // the endpoint is disabled
+)
+
+// WebhookStatuses is every status.
+func WebhookStatuses() []WebhookStatus {
+	return []WebhookStatus{WebhookPending, WebhookSucceeded, WebhookFailed, WebhookHeld}
+}
+
+// WebhookTrigger is why an attempt is made.
+type WebhookTrigger string
+
+// The triggers there are.
+const (
+	TriggerSchedule WebhookTrigger = "schedule"
+	TriggerProbe    WebhookTrigger = "probe" // of an endpoint whose circuit was open
+	TriggerManual   WebhookTrigger = "manual"
+	TriggerRecover  WebhookTrigger = "recover"
+	TriggerTest     WebhookTrigger = "test"
+)
+
+// WebhookDelivery is one event for one endpoint, until it has arrived.
+type WebhookDelivery struct {
+	ID         ID
+	EndpointID ID
+	EventID    ID
+	EventType  EventType
+	DeliveryID ID  // empty for an event of an endpoint
+	Sequence   int // within the delivery
+	Status     WebhookStatus
+	Attempts   int // made
+	Used       int // of the schedule; a manual attempt uses none
+	DueAt      *time.Time
+	Trigger    WebhookTrigger // of the next attempt
+	CreatedAt  time.Time
+
+	// Back is the status that a failing attempt out of schedule returns to;
+	// empty: it goes on by the schedule.
+	Back WebhookStatus
+}
+
+// WebhookDeliveryID is that of an event for the endpoint in a slot: the event's
+// own, with the slot for its last digit. So whoever stores an event for all
+// endpoints at once need not draw one for each.
+func WebhookDeliveryID(event ID, slot int) ID {
+	hex := event.Hex()
+	return ID(string(PrefixWebhookDelivery) + hex[:len(hex)-1] + string("0123456789abcdef"[slot]))
+}
+
+// ErrorClass says how an attempt failed; the HTTP status says the rest.
+type ErrorClass string
+
+// The classes there are.
+const (
+	ErrorDNS             ErrorClass = "dns"
+	ErrorBlockedIP       ErrorClass = "blocked_ip"
+	ErrorRefused         ErrorClass = "refused"
+	ErrorReset           ErrorClass = "reset"
+	ErrorTLS             ErrorClass = "tls"
+	ErrorTimeoutConnect  ErrorClass = "timeout_connect"
+	ErrorTimeoutResponse ErrorClass = "timeout_response"
+	ErrorBodyTooLarge    ErrorClass = "body_too_large"
+	ErrorHTTP4xx         ErrorClass = "http_4xx"
+	ErrorHTTP5xx         ErrorClass = "http_5xx"
+	ErrorRedirect        ErrorClass = "redirect"
+)
+
+// ErrorClasses is every class.
+func ErrorClasses() []ErrorClass {
+	return []ErrorClass{
+		ErrorDNS, ErrorBlockedIP, ErrorRefused, ErrorReset, ErrorTLS, ErrorTimeoutConnect, ErrorTimeoutResponse,
+		ErrorBodyTooLarge, ErrorHTTP4xx, ErrorHTTP5xx, ErrorRedirect,
+	}
+}
+
+// StatusClass is the class of an answer by its status; empty: it arrived.
+func StatusClass(status int) ErrorClass {
+	switch status / 100 {
+	case 2:
+		return ""
+	case 3:
+		return ErrorRedirect
+	case 4:
+		return ErrorHTTP4xx
+	}
+	return ErrorHTTP5xx
+}
+
+// WebhookResult is how one attempt ended.
+type WebhookResult struct {
+	StatusCode int        // 0: no answer
+	Error      ErrorClass // empty: it arrived
+	StartedAt  time.Time
+	Duration   time.Duration
+	Excerpt    string        // of the answer's body
+	RetryAfter time.Duration // that the receiver asked for; 0: none
+}
+
+// Succeeded is a 2xx and nothing else.
+func (r WebhookResult) Succeeded() bool {
+	return r.Error == "" && r.StatusCode >= 200 && r.StatusCode < 300
+}
+
+// WebhookAttempt is one try, as its log keeps it.
+type WebhookAttempt struct {
+	ID         ID
+	DeliveryID ID // of the webhook delivery
+	Number     int
+	Trigger    WebhookTrigger
+	Result     WebhookResult
+	NextAt     *time.Time // nil: none follows
+}
+
+// Record notes an attempt that ended now. jitter is from [0, 1).
+func (d *WebhookDelivery) Record(id ID, r WebhookResult, s RetrySchedule, probe bool, jitter float64, now time.Time) WebhookAttempt {
+	trigger := d.Trigger
+	if probe && trigger == TriggerSchedule {
+		trigger = TriggerProbe
+	}
+	d.Attempts++
+	d.settle(r, s, jitter, now)
+	d.Trigger, d.Back = TriggerSchedule, ""
+	return WebhookAttempt{ID: id, DeliveryID: d.ID, Number: d.Attempts, Trigger: trigger, Result: r, NextAt: d.DueAt}
+}
+
+func (d *WebhookDelivery) settle(r WebhookResult, s RetrySchedule, jitter float64, now time.Time) {
+	if r.Succeeded() {
+		d.Status, d.DueAt = WebhookSucceeded, nil
+		return
+	}
+	if d.Back != "" {
+		d.Status, d.DueAt = d.Back, nil
+		return
+	}
+	if d.Trigger != TriggerManual {
+		d.Used++
+	}
+	wait, some := s.Wait(max(d.Used, 1), r.RetryAfter, jitter)
+	if !some {
+		d.Status, d.DueAt = WebhookFailed, nil
+		return
+	}
+	due := Millis(now.Add(wait))
+	d.Status, d.DueAt = WebhookPending, &due
+}
+
+// Redeliver asks for one more attempt now, out of schedule. changed is false
+// where one is due anyhow.
+func (d *WebhookDelivery) Redeliver(now time.Time) (changed bool) {
+	if d.Status == WebhookPending && d.DueAt != nil && !d.DueAt.After(now) {
+		return false
+	}
+	if d.Status != WebhookPending {
+		d.Back = d.Status
+	}
+	d.Status, d.DueAt, d.Trigger = WebhookPending, &now, TriggerManual
+	return true
+}
+
+// RetrySchedule is how long to wait after the first failure, the second, and so on.
+type RetrySchedule []time.Duration
+
+// DefaultRetrySchedule is that of an environment: dense at first, because a
+// delivery lasts minutes to hours.
+func DefaultRetrySchedule(e Environment) RetrySchedule {
+	waits := RetrySchedule{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute}
+	if e == Live {
+		waits = append(waits, 30*time.Minute, time.Hour, 3*time.Hour, 6*time.Hour, 12*time.Hour, 24*time.Hour, 24*time.Hour)
+	}
+	return waits
+}
+
+// retryAfterMost is the longest wait a receiver may ask for, where the schedule
+// has not a longer one.
+const retryAfterMost = time.Hour
+
+// Wait is how long after so many failures the next attempt is due; ok is false
+// where none follows. Waits vary by a fifth either way, so that receivers are not
+// struck by all at once.
+func (s RetrySchedule) Wait(failures int, retryAfter time.Duration, jitter float64) (wait time.Duration, ok bool) {
+	if failures > len(s) {
+		return 0, false
+	}
+	base := s[failures-1]
+	wait = time.Duration(float64(base) * (0.8 + 0.4*jitter))
+	// Jitter may go below what the receiver asked for; asking may only lengthen.
+	return max(wait, min(retryAfter, max(2*base, retryAfterMost))), true
+}
+
+// WebhookDeliveryFilter narrows a list of webhook deliveries; zero fields do not.
+type WebhookDeliveryFilter struct {
+	Status        WebhookStatus
+	EventType     EventType
+	DeliveryID    ID
+	CreatedAfter  *time.Time // inclusive
+	CreatedBefore *time.Time // exclusive
+}
+
+// RecoverableFor is how far back what was not delivered can be recovered;
+// then it is cleaned away.
+const RecoverableFor = 30 * 24 * time.Hour
+
+// Recovery is which webhook deliveries are to be tried anew.
+type Recovery struct {
+	Since, Until time.Time // of the event's creation; Until is exclusive
+	Only         WebhookStatus
+}
+
+// Statuses are those that are recovered.
+func (r Recovery) Statuses() []WebhookStatus {
+	both := []WebhookStatus{WebhookFailed, WebhookHeld}
+	if slices.Contains(both, r.Only) {
+		return []WebhookStatus{r.Only}
+	}
+	return both
+}

@@ -1,0 +1,252 @@
+package domain
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// MaxWebhookEndpoints is how many an application may have in an environment.
+	MaxWebhookEndpoints = 16
+	// MaxWebhookURL is how long the address of an endpoint may be, in bytes.
+	MaxWebhookURL = 2048
+	// MaxSecretOverlap is how long two secrets may sign side by side.
+	MaxSecretOverlap = 7 * 24 * time.Hour
+)
+
+// WebhookEndpoint is where an application wants its events sent.
+type WebhookEndpoint struct {
+	ID          ID
+	Tenant      Tenant
+	Slot        int // 0 to MaxWebhookEndpoints-1, its own among those of the application
+	URL         string
+	EventTypes  []string // types or patterns, as they were given
+	Description string
+	Enabled     bool
+	Disabled    DisabledReason // empty while enabled
+	Listener    bool           // has no address: a program fetches its events; see ListenerLife
+	Secrets     []SigningSecret
+	Health      WebhookHealth
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
+// ListenerLife is how long a listener stays after it last fetched.
+const ListenerLife = time.Minute
+
+// DisabledReason says why nothing is sent to an endpoint.
+type DisabledReason string
+
+// The reasons there are.
+const (
+	DisabledByCaller DisabledReason = "by_caller"
+	DisabledGone     DisabledReason = "gone"    // it answered 410
+	DisabledFailing  DisabledReason = "failing" // it failed for days
+)
+
+// SigningSecret signs what is sent. Sealed is encrypted; only a ports.Sealer
+// opens it.
+type SigningSecret struct {
+	Sealed    []byte
+	ExpiresAt *time.Time // nil: the current one
+}
+
+// ActiveSecrets are those that sign now, the newest first.
+func (e *WebhookEndpoint) ActiveSecrets(now time.Time) []SigningSecret {
+	return slices.DeleteFunc(slices.Clone(e.Secrets), func(s SigningSecret) bool {
+		return s.ExpiresAt != nil && !now.Before(*s.ExpiresAt)
+	})
+}
+
+// Rotate makes a secret the current one. The one before signs beside it for the
+// overlap; any older one ends.
+func (e *WebhookEndpoint) Rotate(sealed []byte, overlap time.Duration, now time.Time) {
+	secrets := []SigningSecret{{Sealed: sealed}}
+	if overlap > 0 && len(e.Secrets) > 0 {
+		end := now.Add(overlap)
+		secrets = append(secrets, SigningSecret{Sealed: e.Secrets[0].Sealed, ExpiresAt: &end})
+	}
+	e.Secrets, e.UpdatedAt = secrets, now
+}
+
+// WebhookEndpointStatus is how an endpoint does, for people.
+type WebhookEndpointStatus string
+
+// The statuses of an endpoint.
+const (
+	EndpointHealthy  WebhookEndpointStatus = "healthy"
+	EndpointFailing  WebhookEndpointStatus = "failing" // the last attempt failed
+	EndpointDisabled WebhookEndpointStatus = "disabled"
+)
+
+// Status is how the endpoint does.
+func (e *WebhookEndpoint) Status() WebhookEndpointStatus {
+	switch {
+	case !e.Enabled:
+		return EndpointDisabled
+	case e.Health.FailingSince != nil:
+		return EndpointFailing
+	}
+	return EndpointHealthy
+}
+
+// WebhookEndpointChange is what a caller may change; nil fields stay.
+type WebhookEndpointChange struct {
+	URL         *string
+	EventTypes  []string
+	Description *string
+	Enabled     *bool
+}
+
+// Apply changes the endpoint; changed is false where all is so already.
+// Enabling starts afresh: what failed before counts no more.
+func (e *WebhookEndpoint) Apply(c WebhookEndpointChange, now time.Time) (changed bool) {
+	set := func(differs bool, assign func()) {
+		if differs {
+			assign()
+			changed = true
+		}
+	}
+	set(c.URL != nil && *c.URL != e.URL, func() { e.URL = *c.URL })
+	set(c.EventTypes != nil && !slices.Equal(c.EventTypes, e.EventTypes), func() { e.EventTypes = c.EventTypes })
+	set(c.Description != nil && *c.Description != e.Description, func() { e.Description = *c.Description })
+	set(c.Enabled != nil && *c.Enabled != e.Enabled, func() {
+		if *c.Enabled {
+			e.Enabled, e.Disabled, e.Health = true, "", WebhookHealth{}
+		} else {
+			e.Enabled, e.Disabled = false, DisabledByCaller
+		}
+	})
+	if changed {
+		e.UpdatedAt = now
+	}
+	return changed
+}
+
+// CheckWebhookURL is nil where an endpoint may have the address, or says what
+// is wrong with it. lenient is for development: http, any host, any port. What
+// the host resolves to is not looked at here.
+func CheckWebhookURL(address string, env Environment, lenient bool) *Error {
+	if len(address) > MaxWebhookURL {
+		return webhookURLNotAllowed(fmt.Sprintf("It is %d bytes long; at most %d are allowed.", len(address), MaxWebhookURL))
+	}
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Opaque != "" || u.Host == "" || u.Hostname() == "":
+		return webhookURLNotAllowed("It is not an absolute address such as https://example.com/hooks.")
+	case u.Scheme != "https" && u.Scheme != "http":
+		return webhookURLNotAllowed("Use https.")
+	case u.User != nil:
+		return webhookURLNotAllowed("It must not carry a user or a password; the signature tells who sends.")
+	case u.Fragment != "" || strings.Contains(address, "#"):
+		return webhookURLNotAllowed("It must not have a fragment (#).")
+	case lenient:
+		return nil
+	}
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	_, notAddress := netip.ParseAddr(host)
+	labels := strings.Split(host, ".")
+	last := labels[len(labels)-1]
+	switch {
+	case notAddress == nil || last == "" || strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x"):
+		return webhookURLNotAllowed("Use a host name, not an IP address.")
+	case len(labels) < 2:
+		return webhookURLNotAllowed("Use a full host name with a dot, such as hooks.example.com.")
+	case !isHostName(labels):
+		return webhookURLNotAllowed("It has no valid host name. Write an international one in ASCII, such as xn--bcher-kva.example.")
+	case slices.Contains([]string{"local", "internal", "localhost"}, last):
+		return webhookURLNotAllowed("A name under ." + last + " is private; use one that the internet knows.")
+	case last == "arpa" && labels[len(labels)-2] == "home":
+		return webhookURLNotAllowed("A name under .home.arpa is private; use one that the internet knows.")
+	case env == Sandbox && u.Scheme == "http" && slices.Contains([]string{"", "80", "8080"}, u.Port()):
+		return nil
+	case u.Scheme == "http" && env == Sandbox:
+		return webhookURLNotAllowed("Over http only ports 80 and 8080 are allowed, and only in the sandbox.")
+	case u.Scheme == "http":
+		return webhookURLNotAllowed("Use https.")
+	case !slices.Contains([]string{"", "443", "8443"}, u.Port()):
+		return webhookURLNotAllowed("Use port 443 or 8443.")
+	}
+	return nil
+}
+
+// isHostName reports whether the labels, in lower case, are of a name in DNS.
+// Other alphabets are out: some of their dots and digits count as the ASCII ones
+// where a name is looked up, and would pass the rules here as something else.
+func isHostName(labels []string) bool {
+	length := 0
+	for _, label := range labels {
+		length += len(label) + 1
+		if label == "" || len(label) > 63 || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+			return false
+		}
+	}
+	return length <= 254
+}
+
+func webhookURLNotAllowed(why string) *Error {
+	return &Error{
+		Kind: KindInvalid, Code: CodeWebhookURLNotAllowed, Message: "url is not allowed: " + why,
+		Fields: []FieldError{{Field: "url", Code: FieldNotAllowed, Message: why}},
+	}
+}
+
+// WebhookURLBlocked is the 422 for a host that is not on the public internet,
+// or that nobody finds.
+func WebhookURLBlocked(why string) *Error { return webhookURLNotAllowed(why) }
+
+// WebhookEndpointDisabled is the 409 for asking that something be sent to an
+// endpoint that gets nothing.
+func WebhookEndpointDisabled(id ID, why DisabledReason) *Error {
+	return &Error{
+		Kind: KindConflict, Code: CodeWebhookEndpointDisabled,
+		Message: "Webhook endpoint " + string(id) + " is disabled. Enable it first: PATCH it with {\"enabled\": true}.",
+		Details: map[string]any{"endpoint_id": string(id), "disabled_reason": string(why)},
+	}
+}
+
+// RecoveryRunning is the 409 for a recovery while some of an earlier one are
+// not tried yet.
+func RecoveryRunning() *Error {
+	return &Error{
+		Kind: KindConflict, Code: CodeRecoveryRunning,
+		Message: "A recovery of this endpoint is running: some of its webhooks have not been tried yet. Wait for them, then ask again.",
+	}
+}
+
+// MaxWebhookTests is how many test events an endpoint may get in a minute.
+const MaxWebhookTests = 10
+
+// TooManyWebhookTests is the 429 for one test event too many.
+func TooManyWebhookTests(wait time.Duration) *Error {
+	wait = max(time.Second, (wait + time.Second - 1).Truncate(time.Second)) // as text and header show it
+	return &Error{
+		Kind: KindLimited, Code: CodeRateLimitExceeded,
+		Message:    fmt.Sprintf("%d test events a minute for this endpoint are used up. Try again in %d s.", MaxWebhookTests, int(wait.Seconds())),
+		Details:    map[string]any{"scope": "endpoint", "limit": MaxWebhookTests, "window_seconds": 60},
+		RetryAfter: wait,
+	}
+}
+
+// TooManyListeners is the 429 while as many listeners wait as may.
+func TooManyListeners(most int) *Error {
+	return &Error{
+		Kind: KindLimited, Code: CodeRateLimitExceeded,
+		Message:    fmt.Sprintf("%d webhook listeners wait at this server, the most there may be. Try again in 5 s.", most),
+		Details:    map[string]any{"scope": "concurrency", "limit": most},
+		RetryAfter: 5 * time.Second,
+	}
+}
+
+// WebhookEndpointLimit is the 422 for one endpoint too many.
+func WebhookEndpointLimit() *Error {
+	return &Error{
+		Kind: KindInvalid, Code: CodeWebhookEndpointLimit,
+		Message: fmt.Sprintf("The application has %d webhook endpoints, the most there may be. Delete one first.", MaxWebhookEndpoints),
+		Details: map[string]any{"limit": MaxWebhookEndpoints},
+	}
+}

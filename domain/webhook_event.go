@@ -1,0 +1,111 @@
+package domain
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Events of endpoints themselves; all others are of deliveries.
+const (
+	EventEndpointTest     EventType = "webhook_endpoint.test"
+	EventEndpointDisabled EventType = "webhook_endpoint.disabled"
+)
+
+// DeliveryEventTypes is every type a delivery's event can have.
+func DeliveryEventTypes() []EventType {
+	return []EventType{
+		eventType(Booked), eventType(Assigned), eventType(PickedUp), eventType(InTransit),
+		eventType(Delivered), eventType(Failed), eventType(Cancelled), eventType(Outsourced),
+	}
+}
+
+// EventTypes is every type there is.
+func EventTypes() []EventType {
+	return append(DeliveryEventTypes(), EventEndpointTest, EventEndpointDisabled)
+}
+
+// Patterns that stand for more than one type, those of later versions included.
+const (
+	AllEvents      = "*"
+	DeliveryEvents = "delivery.*"
+)
+
+// EventPatterns is all that an endpoint may ask for.
+func EventPatterns() []string {
+	patterns := []string{AllEvents, DeliveryEvents}
+	for _, t := range EventTypes() {
+		patterns = append(patterns, string(t))
+	}
+	return patterns
+}
+
+// MaxEventPatterns is how many patterns an endpoint may have.
+const MaxEventPatterns = 16
+
+// EventMask is a set of event types as bits, so that a storage can select by
+// one comparison: an endpoint takes an event where both masks share a bit.
+type EventMask int64
+
+const (
+	anyEvent    EventMask = 1 << iota // whatever it is
+	anyDelivery                       // whatever happens to a delivery
+	firstOfType                       // one bit for each type from here on
+)
+
+// MaskOf is the mask of an event of the type.
+func MaskOf(t EventType) EventMask {
+	mask := anyEvent
+	if strings.HasPrefix(string(t), "delivery.") {
+		mask |= anyDelivery
+	}
+	if i := slices.Index(EventTypes(), t); i >= 0 {
+		mask |= firstOfType << i
+	}
+	return mask
+}
+
+// MaskOfPatterns is the mask of an endpoint that takes what the patterns name:
+// a type, DeliveryEvents or AllEvents. ok is false where one names nothing.
+func MaskOfPatterns(patterns []string) (mask EventMask, ok bool) {
+	for _, p := range patterns {
+		i := slices.Index(EventTypes(), EventType(p))
+		switch {
+		case p == AllEvents:
+			mask |= anyEvent
+		case p == DeliveryEvents:
+			mask |= anyDelivery
+		case i >= 0:
+			mask |= firstOfType << i
+		default:
+			return 0, false
+		}
+	}
+	return mask, true
+}
+
+// FeedEvent is an event as the feed shows it and webhooks carry it.
+type FeedEvent struct {
+	ID         ID
+	Type       EventType
+	DeliveryID ID  // empty for an event of an endpoint
+	Sequence   int // within the delivery; 0 for an event of an endpoint
+	OccurredAt time.Time
+	Payload    []byte // the JSON that is sent, made once
+	Position   FeedPosition
+}
+
+// FeedPosition is a place in the feed of an application, which goes in the
+// order of commits. The zero position is before all events.
+type FeedPosition struct {
+	Commit   int64
+	Sequence int
+	ID       ID
+}
+
+// FeedFilter narrows the feed; zero fields do not.
+type FeedFilter struct {
+	Type         EventType
+	DeliveryID   ID
+	CreatedAfter *time.Time // inclusive
+}

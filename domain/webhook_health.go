@@ -1,0 +1,77 @@
+package domain
+
+import "time"
+
+const (
+	// circuitAfter is how many failures in a row open the circuit, and circuitFirst
+	// and circuitMost for how long: at first, and after doubling.
+	circuitAfter = 10
+	circuitFirst = 30 * time.Second
+	circuitMost  = 10 * time.Minute
+
+	// An endpoint that failed so often, and for so long, is disabled.
+	disableAfter    = 50
+	disableAfterFor = 72 * time.Hour
+
+	// slowAnswer is how late an answer makes an endpoint slow, and slowFor for how long.
+	slowAnswer = 2 * time.Second
+	slowFor    = time.Minute
+)
+
+// WebhookHealth is what the attempts so far say about an endpoint. The zero
+// Health is one of which nothing bad is known.
+type WebhookHealth struct {
+	Failures     int // in a row
+	FailingSince *time.Time
+	// While the circuit is open nothing is sent. Then one probe decides.
+	OpenUntil *time.Time
+	Opened    int        // times in a row
+	SlowUntil *time.Time // served beside the others meanwhile, so that it delays none
+}
+
+// Slow reports whether the endpoint kept somebody waiting a short time ago.
+func (h WebhookHealth) Slow(now time.Time) bool {
+	return h.SlowUntil != nil && now.Before(*h.SlowUntil)
+}
+
+// Open reports whether nothing is to be sent now.
+func (h WebhookHealth) Open(now time.Time) bool {
+	return h.OpenUntil != nil && now.Before(*h.OpenUntil)
+}
+
+// Probing reports whether the next attempt alone decides about the circuit.
+func (h WebhookHealth) Probing(now time.Time) bool { return h.OpenUntil != nil && !h.Open(now) }
+
+// After is the health after an attempt that ended now.
+func (h WebhookHealth) After(r WebhookResult, now time.Time) WebhookHealth {
+	if r.Duration >= slowAnswer {
+		until := now.Add(slowFor)
+		h.SlowUntil = &until
+	}
+	if r.Succeeded() {
+		return WebhookHealth{SlowUntil: h.SlowUntil}
+	}
+	probed := h.Probing(now)
+	h.Failures++
+	if h.FailingSince == nil {
+		h.FailingSince = &now
+	}
+	if probed || h.OpenUntil == nil && h.Failures >= circuitAfter {
+		until := now.Add(min(circuitFirst<<min(h.Opened, 10), circuitMost))
+		h.Opened++
+		h.OpenUntil = &until
+	}
+	return h
+}
+
+// Condemned tells why an endpoint of this health gets nothing any more after
+// the result; empty: it does.
+func (h WebhookHealth) Condemned(r WebhookResult, now time.Time) DisabledReason {
+	switch {
+	case r.StatusCode == 410:
+		return DisabledGone
+	case h.Failures >= disableAfter && h.FailingSince != nil && now.Sub(*h.FailingSince) >= disableAfterFor:
+		return DisabledFailing
+	}
+	return ""
+}

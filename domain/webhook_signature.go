@@ -1,0 +1,41 @@
+package domain
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"strconv"
+	"time"
+)
+
+// The Standard Webhooks specification calls the headers of a message so.
+const (
+	HeaderWebhookID        = "webhook-id"
+	HeaderWebhookTimestamp = "webhook-timestamp"
+	HeaderWebhookSignature = "webhook-signature"
+	HeaderWebhookAttempt   = "x-webhook-attempt" // not signed
+)
+
+// SigningSecretBytes is how long a secret is before it is written down.
+const SigningSecretBytes = 32
+
+// FormatSigningSecret is a secret as receivers configure it.
+func FormatSigningSecret(secret []byte) string {
+	return "whsec_" + base64.StdEncoding.EncodeToString(secret)
+}
+
+// SignWebhook is the signature of a message under each secret, as one header
+// value. The time counts in whole seconds.
+func SignWebhook(secrets [][]byte, id ID, at time.Time, body []byte) string {
+	header := ""
+	for _, secret := range secrets {
+		mac := hmac.New(sha256.New, secret)
+		mac.Write([]byte(string(id) + "." + strconv.FormatInt(at.Unix(), 10) + "."))
+		mac.Write(body)
+		if header != "" {
+			header += " "
+		}
+		header += "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	}
+	return header
+}

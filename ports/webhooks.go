@@ -1,0 +1,184 @@
+package ports
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"waybill/domain"
+)
+
+// The lanes of webhooks; the ID of a ring is an endpoint's.
+const (
+	LaneWebhook Lane = "webhook"
+	// LaneWebhookSlow is for endpoints that keep their sender waiting.
+	LaneWebhookSlow Lane = "webhook-slow"
+)
+
+var (
+	// ErrEndpointLimit means that the application has as many endpoints as it may.
+	ErrEndpointLimit = errors.New("ports: the limit of webhook endpoints is reached")
+
+	// ErrEndpointLost means that the endpoint is not this owner's any more.
+	ErrEndpointLost = errors.New("ports: the lease of the webhook endpoint was lost")
+)
+
+// EventWrite is an event of a delivery with the JSON that is published.
+type EventWrite struct {
+	domain.Event
+	Payload []byte
+}
+
+// EventRenderer makes the JSON that the feed shows and webhooks carry. It is
+// rendered once, in the transaction of the event, and never again.
+type EventRenderer interface {
+	// DeliveryEvent shows the delivery as the event leaves it; at most 20 KB.
+	DeliveryEvent(d *domain.Delivery, e domain.Event) ([]byte, error)
+	// EndpointEvent is about an endpoint as it is now; type is one of
+	// domain.EventEndpointTest and domain.EventEndpointDisabled.
+	EndpointEvent(w domain.WebhookEndpoint, id domain.ID, of domain.EventType, at time.Time) ([]byte, error)
+}
+
+// FeedReader reads the events of an application over all its deliveries.
+type FeedReader interface {
+	// Events lists up to limit+1 events behind a position, in the order of
+	// commits, and of one delivery by sequence. An event that a transaction under
+	// way could still come before is not listed yet: so a reader that goes on
+	// from the last event it saw misses none. On Postgres any transaction of the
+	// server that writes keeps later events back until it ends. Events of
+	// endpoints are not listed.
+	Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after domain.FeedPosition, limit int) ([]domain.FeedEvent, error)
+}
+
+// WebhookReader reads the endpoints of an application in an environment, and
+// what was sent to them. Listeners are not listed.
+type WebhookReader interface {
+	Endpoint(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookEndpoint, error)
+	// Endpoints goes by (created_at, id) ascending and returns up to Limit+1.
+	Endpoints(ctx context.Context, t domain.Tenant, p domain.PageRequest) ([]domain.WebhookEndpoint, error)
+	Delivery(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookDelivery, error)
+	// Deliveries goes newest first by (created_at, id) and returns up to Limit+1.
+	Deliveries(ctx context.Context, t domain.Tenant, endpoint domain.ID, f domain.WebhookDeliveryFilter, p domain.PageRequest) ([]domain.WebhookDelivery, error)
+	// Attempts is the whole log of a webhook delivery, by number.
+	Attempts(ctx context.Context, t domain.Tenant, delivery domain.ID) ([]domain.WebhookAttempt, error)
+	// Tests counts the test events made for an endpoint since then.
+	Tests(ctx context.Context, endpoint domain.ID, since time.Time) (int, error)
+}
+
+// WebhookStore changes them.
+type WebhookStore interface {
+	WebhookReader
+	// LockEndpoint reads the endpoint and holds its row until the transaction ends.
+	LockEndpoint(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookEndpoint, error)
+	// InsertEndpoint stores it in a free slot, or answers ErrEndpointLimit.
+	InsertEndpoint(ctx context.Context, e domain.WebhookEndpoint) (domain.WebhookEndpoint, error)
+	// UpdateEndpoint stores what changes of a locked one. Where it is disabled
+	// by that, what is pending for it is held.
+	UpdateEndpoint(ctx context.Context, e domain.WebhookEndpoint) error
+	// DeleteEndpoint takes it away with what is pending; its log goes with time.
+	DeleteEndpoint(ctx context.Context, t domain.Tenant, id domain.ID) error
+	// LockDelivery reads a webhook delivery and holds its row.
+	LockDelivery(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookDelivery, error)
+	// UpdateDelivery stores what changes of a locked one.
+	UpdateDelivery(ctx context.Context, d domain.WebhookDelivery) error
+	// Recover makes pending, now and with a schedule of its own, what the
+	// recovery names: at most limit, the oldest first. It returns how many.
+	// While some of an earlier recovery are not tried yet, running is true and
+	// nothing happens.
+	Recover(ctx context.Context, endpoint domain.ID, r domain.Recovery, now time.Time, limit int) (queued int, running bool, err error)
+	// PublishTo stores an event of an endpoint and makes it pending for one
+	// endpoint, without any other, to be tried once.
+	PublishTo(ctx context.Context, e domain.WebhookEndpoint, event domain.FeedEvent) (domain.WebhookDelivery, error)
+	// Publish stores an event of an endpoint and makes it pending for all other
+	// endpoints of the application that take it.
+	Publish(ctx context.Context, except domain.WebhookEndpoint, event domain.FeedEvent) error
+}
+
+// FanoutListener hears, right after the commit of something that is pending, which
+// endpoints it is for; also where the outcome of the commit is unknown, and of
+// one more than once. Nothing is pending for disabled ones. It must not block. Nothing depends on it but time: what it
+// misses is found by WebhookOutbox.Waiting.
+type FanoutListener func(endpoints []domain.ID)
+
+// WaitingEndpoint has something due and no owner.
+type WaitingEndpoint struct {
+	ID   domain.ID
+	Slow bool
+}
+
+// OutgoingWebhook is a webhook delivery with what is sent.
+type OutgoingWebhook struct {
+	domain.WebhookDelivery
+	Payload []byte
+}
+
+// WebhookOutbox is what is to be sent, as the senders see it: over all
+// applications. Whoever holds the lease of an endpoint is the only one who sends
+// to it. Leases go by the clock of the database, due times by the caller's.
+type WebhookOutbox interface {
+	// Waiting lists endpoints, those first that wait longest; none whose circuit
+	// is open, no listener.
+	Waiting(ctx context.Context, now time.Time, limit int) ([]WaitingEndpoint, error)
+	// Lease makes the token the owner's for so long, if nobody's is or this very
+	// one, and tells whether it did. An endpoint that is gone is nobody's, and a
+	// listener its own: it renews the lease under its ID without the prefix. What
+	// was made pending for one just while it was disabled is held with that.
+	Lease(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration) (e domain.WebhookEndpoint, leased bool, err error)
+	// Renew begins the lease anew and reads the endpoint, or ErrEndpointLost.
+	Renew(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration) (domain.WebhookEndpoint, error)
+	// Release ends the lease. It does nothing where it was lost.
+	Release(ctx context.Context, endpoint domain.ID, token string) error
+	// Due lists what is pending and due for the endpoint, by due time and ID.
+	Due(ctx context.Context, endpoint domain.ID, now time.Time, limit int) ([]OutgoingWebhook, error)
+	// WaitingFor is Waiting for one endpoint; nil where it does not.
+	WaitingFor(ctx context.Context, endpoint domain.ID, now time.Time) (*WaitingEndpoint, error)
+	// Record stores, in one transaction and while the lease is the token's, how
+	// attempts ended and what they say about the endpoint, or ErrEndpointLost.
+	// A webhook delivery that was held meanwhile, since the endpoint was disabled,
+	// or asked for again, stays so unless the attempt succeeded. An attempt that is
+	// recorded already changes nothing, so that a repeat is safe; one at a webhook
+	// delivery that is gone is forgotten.
+	Record(ctx context.Context, endpoint domain.ID, token string, of []WebhookOutcome, health domain.WebhookHealth) error
+	// Disable, while the lease is the token's, disables the endpoint, holds what
+	// is pending for it and publishes the event to the others.
+	Disable(ctx context.Context, e domain.WebhookEndpoint, token string, event domain.FeedEvent) error
+	// Backlog counts what is due now for enabled endpoints, listeners excepted,
+	// and tells since when the oldest is.
+	Backlog(ctx context.Context, now time.Time) (n int, since time.Time, err error)
+	// Disabled counts the endpoints that are disabled.
+	Disabled(ctx context.Context) (int, error)
+}
+
+// WebhookOutcome is a webhook delivery after an attempt.
+type WebhookOutcome struct {
+	Delivery domain.WebhookDelivery
+	Attempt  domain.WebhookAttempt
+}
+
+// WebhookSender makes one attempt.
+type WebhookSender interface {
+	// Send posts the body and never fails: what went wrong is in the result. It
+	// takes at most 15 seconds and keeps no connection to an address that the
+	// targets' rules forbid.
+	Send(ctx context.Context, m WebhookMessage) domain.WebhookResult
+	// Resolvable is nil where the host of an address resolves, now, to addresses
+	// that may be sent to; or says why not, as domain.WebhookURLBlocked.
+	Resolvable(ctx context.Context, url string) error
+}
+
+// WebhookMessage is one signed request.
+type WebhookMessage struct {
+	URL    string
+	Header map[string]string // by name, besides what every request has
+	Body   []byte
+}
+
+// Sealer keeps secrets unreadable at rest.
+type Sealer interface {
+	// Seal encrypts for the purpose, such as an ID; the same text gives another
+	// result each time.
+	Seal(purpose string, plain []byte) ([]byte, error)
+	// Open fails where the purpose is another, the text was changed, or the key
+	// it was sealed under is not known any more.
+	Open(purpose string, sealed []byte) ([]byte, error)
+}

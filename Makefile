@@ -18,7 +18,7 @@ export CGO_ENABLED := 0
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test test-short test-race pgbouncer fmt vet lint lint-install generate verify bench storm fuzz clean
+.PHONY: help run build test test-short test-race pgbouncer fmt vet lint lint-install generate verify bench storm seeds fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -72,6 +72,9 @@ bench: ## measure creates per second over HTTP against the database's own speed;
 
 storm: ## kill, stall and cut off processes under load, the long form; RUN=Bulks and the like pick some
 	WAYBILL_STORM=full $(SERVERS) go test ./test/faults -run '$(or $(RUN),.)' -count=1 -timeout 60m -v
+
+seeds: ## play SEEDS worlds of the simulation, 10000 where not said; SEED=537 plays and shows that one
+	$(if $(SEED),,SEEDS=$(or $(SEEDS),10000)) go test ./test/simulation -run '$(if $(SEED),TestSeed$$,TestWorlds)' $(if $(SEED),-seed $(SEED)) -count=1 -timeout 60m -v
 
 fuzz: ## fuzz every native target for FUZZTIME each
 	.tools/fuzz.sh

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -32,13 +33,16 @@ const (
 // that has other things to do.
 const startPatience = 30 * time.Second
 
-// victim is one `waybill serve` that is killed and started again.
+// victim is one `waybill serve`, or another command that stays, that is killed
+// and started again.
 type victim struct {
-	binary string
-	env    []string
-	live   string // address, the same in every life
-	ops    string
-	logs   string // file
+	binary  string
+	command []string
+	env     []string
+	live    string // address, the same in every life
+	sandbox string
+	ops     string
+	logs    string // file
 
 	stalling int         // per cent of the blows that only stop it for a while
 	hurried  func() bool // there were far more blows than the demand needs
@@ -46,21 +50,28 @@ type victim struct {
 	deaths, stalls atomic.Int64
 }
 
-// newVictim is one that nobody haunts yet.
+// newVictim is a server that nobody haunts yet.
 func newVictim(t *testing.T, binary string, env []string) *victim {
 	t.Helper()
+	return newVictimOf(t, binary, env, "serve")
+}
+
+// newVictimOf runs another command.
+func newVictimOf(t *testing.T, binary string, env []string, command ...string) *victim {
+	t.Helper()
 	v := &victim{
-		binary: binary, live: freeAddress(t), ops: freeAddress(t), logs: filepath.Join(t.TempDir(), "server.log"),
-		hurried: func() bool { return false },
+		binary: binary, command: command, live: freeAddress(t), sandbox: freeAddress(t), ops: freeAddress(t),
+		logs: filepath.Join(t.TempDir(), "server.log"), hurried: func() bool { return false },
 	}
-	v.env = environment(append(env,
-		"WAYBILL_LIVE_ADDR="+v.live, "WAYBILL_SANDBOX_ADDR=127.0.0.1:0", "WAYBILL_OPS_ADDR="+v.ops,
-	)...)
+	v.env = environment(slices.Concat(env, []string{
+		"WAYBILL_LIVE_ADDR=" + v.live, "WAYBILL_SANDBOX_ADDR=" + v.sandbox, "WAYBILL_OPS_ADDR=" + v.ops,
+	})...)
 	return v
 }
 
-// url is the base of the victim's live API.
-func (v *victim) url() string { return "http://" + v.live + "/v1" }
+// url is the base of the victim's live API, sandboxURL of the other.
+func (v *victim) url() string        { return "http://" + v.live + "/v1" }
+func (v *victim) sandboxURL() string { return "http://" + v.sandbox + "/v1" }
 
 // haunt starts the process, kills it after a moment, and starts it again,
 // until calm is closed. Then it stays up until ctx ends.
@@ -160,7 +171,7 @@ func (v *victim) launch(ctx context.Context) (*life, error) {
 		return nil, err
 	}
 	defer logs.Close()
-	cmd := exec.Command(v.binary, "serve")
+	cmd := exec.Command(v.binary, v.command...)
 	cmd.Env = v.env
 	cmd.Stdout, cmd.Stderr = logs, logs
 	cmd.SysProcAttr = mortal()

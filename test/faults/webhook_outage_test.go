@@ -1,0 +1,152 @@
+package faults
+
+import (
+	"testing"
+	"time"
+
+	"waybill/test/redis"
+)
+
+// drought is a Redis that forgets, goes and comes back while events are written.
+type drought struct{ plant string }
+
+func TestStormOnRedisLosesNoWebhook(t *testing.T) {
+	alongside(t)
+	l := drought{}.last(t)
+	if !l.sound() || l.doubled > 0 {
+		t.Error("want every webhook once")
+	}
+}
+
+func (d drought) last(t *testing.T) *ledger {
+	t.Helper()
+	server := redis.Own(t)
+	p := newPost(t, setting{engine: Postgres, redis: server.URL, servers: 1, workers: 2, apps: 2, plant: d.plant})
+	p.receive(t, p.apps[0], takes)
+	p.receive(t, p.apps[0], takes)
+	p.receive(t, p.apps[1], thinks(10*time.Millisecond))
+	flushes, away, within := 20, 3*time.Second, 60*time.Second
+	if full() {
+		flushes, away, within = 200, time.Minute, 90*time.Second
+	}
+	if d.plant != "" {
+		within = 10 * time.Second
+	}
+	direct := openRedis(t, server.URL)
+	over := make(chan struct{})
+	clients := p.write(t.Context(), 4, 20*time.Millisecond, func() bool {
+		select {
+		case <-over:
+			return true
+		default:
+			return false
+		}
+	})
+	flush := func() {
+		for range flushes {
+			if err := direct.FlushAll(t.Context()).Err(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
+	flush()
+	flushed := p.written.Load()
+	server.Kill()
+	gone := time.Now()
+	time.Sleep(away)
+	written := p.written.Load() - flushed
+	backlog := p.pending(t)
+	if written < int64(away/time.Second) {
+		t.Errorf("in %s without Redis %d events were written", away, written)
+	}
+	if err := server.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	back := time.Now()
+	flush()
+	close(over)
+	clients.Wait()
+	p.drain(t, within)
+	l := p.audit(t)
+	t.Logf("Redis was emptied %d times and away for %.1f s, in which %d events were written and %d webhooks came to wait; %.1f s after it was back all was sent: %s (answers: %s)",
+		2*flushes, back.Sub(gone).Seconds(), written, backlog, time.Since(back).Seconds(), l, p.answered())
+	for _, app := range p.apps {
+		for what, n := range app.seen {
+			if what != "201" {
+				t.Errorf("%d answers were %q", n, what)
+			}
+		}
+	}
+	return l
+}
+
+// TestStormOfDatabaseRestartsLosesNoWebhook crashes Postgres under everybody.
+func TestStormOfDatabaseRestartsLosesNoWebhook(t *testing.T) {
+	alongside(t)
+	database := ownPostgres(t)
+	p := newPost(t, setting{engine: Postgres, url: database.URL, redis: redis.Own(t).URL, servers: 1, workers: 2, apps: 2})
+	p.receive(t, p.apps[0], takes)
+	p.receive(t, p.apps[1], takes)
+	p.receive(t, p.apps[1], thinks(20*time.Millisecond))
+	restarts, some := 2, int64(100)
+	if full() {
+		restarts, some = 8, 500
+	}
+	over := make(chan struct{})
+	clients := p.write(t.Context(), 8, 0, func() bool {
+		select {
+		case <-over:
+			return true
+		default:
+			return false
+		}
+	})
+	for n := range restarts {
+		before := p.written.Load()
+		until(t, "events are written", time.Minute, func() bool { return p.written.Load() >= before+some })
+		p.struck(func() {
+			if err := database.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Duration(n%3) * time.Second)
+			if err := database.Restart(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	before := p.written.Load()
+	until(t, "events are written again", time.Minute, func() bool { return p.written.Load() >= before+some })
+	close(over)
+	clients.Wait()
+	took := p.drain(t, time.Minute)
+	l := p.audit(t)
+	t.Logf("Postgres crashed %d times; %.1f s after the last event all was sent: %s (answers: %s)", restarts, took.Seconds(), l, p.answered())
+	if !l.sound() {
+		t.Error("want every acknowledged event with every receiver")
+	}
+}
+
+// TestABacklogOutlivesTheProcess kills `waybill dev` in the middle of one.
+func TestABacklogOutlivesTheProcess(t *testing.T) {
+	alongside(t)
+	p := newPost(t, setting{engine: SQLite, apps: 1})
+	r := p.receive(t, p.apps[0], thinks(200*time.Millisecond))
+	events := 200
+	if full() {
+		events = 2_000
+	}
+	clients := p.write(t.Context(), 4, 0, func() bool { return int(p.written.Load()) >= events })
+	clients.Wait()
+	until(t, "some have arrived", time.Minute, func() bool { return r.taken() >= events/3 })
+	waiting := p.pending(t)
+	killed := time.Now()
+	p.strikeServer(t, 0)
+	p.drain(t, 2*time.Minute)
+	took := time.Since(killed)
+	l := p.audit(t)
+	t.Logf("killed while %d webhooks were waiting; %.1f s later all had been sent: %s", waiting, took.Seconds(), l)
+	if !l.sound() || waiting == 0 {
+		t.Error("want all of them after the restart, and nothing twice but for the death")
+	}
+}

@@ -1,0 +1,224 @@
+package faults
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"waybill/test/redis"
+)
+
+// flood is events that are written while workers die.
+type flood struct {
+	events int
+	plant  string
+}
+
+// strikeEvery is how often a process is killed; one of so many is the server.
+const (
+	strikeEvery  = 500 * time.Millisecond
+	serverStrike = 6
+)
+
+// aftermath is what a flood left.
+type aftermath struct {
+	*ledger
+	missed, repeated int // events, by readers of the feed
+}
+
+func (a aftermath) sound() bool {
+	return a.ledger.sound() && a.missed == 0 && a.repeated == 0
+}
+
+func TestStormOnWebhooksLosesNothing(t *testing.T) {
+	alongside(t)
+	f := flood{events: 600}
+	if full() {
+		f.events = 20_000
+	}
+	a := f.rage(t)
+	if !a.sound() {
+		t.Error("want all that was committed with every receiver, and nothing twice but for a death")
+	}
+	if most := a.strikes * sentAtOnce; a.doubled > most {
+		t.Errorf("%d doubled, want at most %d for %d deaths", a.doubled, most, a.strikes)
+	}
+}
+
+// rage lets clients write and readers read while processes die and transactions
+// are open for long.
+func (f flood) rage(t *testing.T) aftermath {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("kills real servers; left out in short mode")
+	}
+	database := ownPostgres(t)
+	p := newPost(t, setting{
+		engine: Postgres, url: database.URL, redis: redis.Own(t).URL, servers: 1, workers: 2, apps: 3, plant: f.plant,
+	})
+	p.receive(t, p.apps[0], takes)
+	p.receive(t, p.apps[0], takes)
+	p.receive(t, p.apps[1], flaky(20))
+	p.receive(t, p.apps[1], thinks(20*time.Millisecond))
+	p.receive(t, p.apps[2], takes)
+	p.receivers[2].unwell.Store(true)
+
+	simulations := min(f.events/10, 240)
+	p.begin(t, simulations, 1)
+	begun := time.Now()
+	calm := make(chan struct{})
+	readers := []*feedReader{{app: p.apps[0]}, {app: p.apps[1]}}
+	eventsOf := func(app *sender) int { return p.count(t, app) }
+	var beside sync.WaitGroup
+	for _, r := range readers {
+		beside.Go(func() { r.follow(t.Context(), calm, func() int { return eventsOf(r.app) }) })
+	}
+	beside.Go(func() { holdTransactions(t, database.URL, calm) })
+	clients := p.write(t.Context(), 8, 0, func() bool { return int(p.written.Load()) >= f.events-4*simulations })
+	ended := make(chan struct{})
+	go func() { clients.Wait(); close(ended) }()
+	for n, over := 0, false; !over || n < 8; n++ {
+		next := time.After(strikeEvery)
+		if n%serverStrike == serverStrike-1 {
+			p.strikeServer(t, 0)
+		} else {
+			p.strikeWorker(t, n%len(p.lives))
+		}
+		<-next
+		select {
+		case <-ended:
+			over = true
+		default:
+		}
+	}
+	stormed := time.Since(begun)
+	patience := 90 * time.Second
+	if f.plant != "" {
+		patience = 20 * time.Second
+	}
+	took := p.drain(t, patience)
+	close(calm)
+	beside.Wait()
+	a := aftermath{ledger: p.audit(t)}
+	t.Logf("storm of %.1f s, and %.1f s until all was sent: %s", stormed.Seconds(), took.Seconds(), a)
+	t.Logf("half of the webhooks came first within %.0f ms of the event, 99 of 100 within %.0f ms; answers: %s", ms(a.quantile(500)), ms(a.quantile(990)), p.answered())
+	stored := p.published(t)
+	for _, r := range readers {
+		missed, repeated := r.against(stored[hexOf(r.app.customer.AppID)])
+		t.Logf("a reader of the feed saw %d events: %d missed, %d twice (error %v)", len(r.seen), missed, repeated, r.err)
+		a.missed, a.repeated = a.missed+missed, a.repeated+repeated
+		if r.err != nil {
+			t.Error(r.err)
+		}
+	}
+	return a
+}
+
+// against compares what a reader saw with what is stored.
+func (f *feedReader) against(events []published) (missed, repeated int) {
+	seen := map[string]int{}
+	for _, id := range f.seen {
+		if seen[id]++; seen[id] > 1 {
+			repeated++
+		}
+	}
+	for _, e := range events {
+		if seen[e.id] == 0 {
+			missed++
+		}
+	}
+	return missed, repeated
+}
+
+// count is how many events of deliveries an application has. It may be called
+// beside the test.
+func (p *post) count(t *testing.T, app *sender) (n int) {
+	err := p.db.QueryRowContext(t.Context(), "SELECT count(*) FROM feed_events WHERE delivery_id IS NOT NULL AND replace(CAST(application_id AS text), '-', '') = $1",
+		hexOf(app.customer.AppID)).Scan(&n)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// holdTransactions keeps transactions open that have a number, some seconds each
+// and two at a time, as somebody's reports and migrations do.
+func holdTransactions(t *testing.T, url string, until <-chan struct{}) {
+	db, err := sql.Open("pgx", url)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer db.Close()
+	lasting := time.Second
+	if full() {
+		lasting = 3 * time.Second
+	}
+	var holders sync.WaitGroup
+	for range 2 {
+		holders.Go(func() {
+			for {
+				if err := holdTransaction(t.Context(), db, lasting, until); err != nil {
+					t.Error(err)
+					return
+				}
+				select {
+				case <-until:
+					return
+				case <-time.After(300 * time.Millisecond):
+				}
+			}
+		})
+	}
+	holders.Wait()
+}
+
+func holdTransaction(ctx context.Context, db *sql.DB, lasting time.Duration, until <-chan struct{}) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, "SELECT pg_current_xact_id()"); err != nil {
+		return err
+	}
+	select {
+	case <-until:
+	case <-time.After(lasting):
+	}
+	return tx.Commit()
+}
+
+// TestStormOnWebhooksNoticesPlantedBugs shows what the storms are worth.
+func TestStormOnWebhooksNoticesPlantedBugs(t *testing.T) {
+	raging := func(plant string) func(*testing.T) aftermath { return flood{events: 400, plant: plant}.rage }
+	bugs := []struct {
+		plant   string
+		run     func(*testing.T) aftermath
+		noticed func(aftermath) bool
+	}{
+		{"fanout_own_commit", raging("fanout_own_commit"), func(a aftermath) bool {
+			return a.lost > 0 && slices.ContainsFunc(a.breaches, func(b Breach) bool { return b.Rule == "a webhook endpoint gets every event since it was made" })
+		}},
+		{"feed_unsettled", raging("feed_unsettled"), func(a aftermath) bool { return a.missed > 0 }},
+		{"webhook_settled_early", raging("webhook_settled_early"), func(a aftermath) bool { return a.lost > 0 }},
+		{"webhook_written_anew", raging("webhook_written_anew"), func(a aftermath) bool { return a.differing > 0 }},
+		{"webhook_shared", raging("webhook_shared"), func(a aftermath) bool { return a.unexplained > 0 || a.doubled > a.strikes*sentAtOnce }},
+		{"webhook_unswept", func(t *testing.T) aftermath { return aftermath{ledger: drought{plant: "webhook_unswept"}.last(t)} },
+			func(a aftermath) bool { return a.lost > 0 && a.unsettled["pending"] > 0 }},
+	}
+	for _, b := range bugs {
+		t.Run(b.plant, func(t *testing.T) {
+			t.Parallel()
+			const tries = 3
+			for range tries {
+				if b.noticed(b.run(t)) {
+					return
+				}
+			}
+			t.Errorf("%d storms noticed nothing, with that bug in the program", tries)
+		})
+	}
+}

@@ -73,7 +73,7 @@ type WebhookStore interface {
 	// InsertEndpoint stores it in a free slot, or answers ErrEndpointLimit.
 	InsertEndpoint(ctx context.Context, e domain.WebhookEndpoint) (domain.WebhookEndpoint, error)
 	// UpdateEndpoint stores what changes of a locked one. Where it is disabled
-	// by that, what is pending for it is held.
+	// by that, what is pending for it is held; of much of it the rest a little later.
 	UpdateEndpoint(ctx context.Context, e domain.WebhookEndpoint) error
 	// DeleteEndpoint takes it away with what is pending; its log goes with time.
 	DeleteEndpoint(ctx context.Context, t domain.Tenant, id domain.ID) error
@@ -120,9 +120,10 @@ type WebhookOutbox interface {
 	// is open, no listener.
 	Waiting(ctx context.Context, now time.Time, limit int) ([]WaitingEndpoint, error)
 	// Lease makes the token the owner's for so long, if nobody's is or this very
-	// one, and tells whether it did. An endpoint that is gone is nobody's, and a
-	// listener its own: it renews the lease under its ID without the prefix. What
-	// was made pending for one just while it was disabled is held with that.
+	// one, and tells whether it did. An endpoint that is gone is nobody's, nor is
+	// one whose circuit is open, so that rings for it change nothing; a listener is
+	// its own: it renews the lease under its ID without the prefix. What was made
+	// pending for one just while it was disabled is held with that.
 	Lease(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration) (e domain.WebhookEndpoint, leased bool, err error)
 	// Renew begins the lease anew and reads the endpoint, or ErrEndpointLost.
 	Renew(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration) (domain.WebhookEndpoint, error)
@@ -181,4 +182,7 @@ type Sealer interface {
 	// Open fails where the purpose is another, the text was changed, or the key
 	// it was sealed under is not known any more.
 	Open(purpose string, sealed []byte) ([]byte, error)
+	// Derive makes a secret for the purpose, the same each time while the key is,
+	// that tells nothing about any other.
+	Derive(purpose string) ([32]byte, error)
 }

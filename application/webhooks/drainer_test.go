@@ -119,6 +119,32 @@ func TestNoMoreThanSixteenAreOnTheirWayToAnEndpoint(t *testing.T) {
 }
 
 // Of what is read some is on its way already: that costs, and must stay a part.
+// What was sent and is not stored is sent again after a death.
+func TestWhileTheStorageIsSlowNoMoreIsSentThanADeathMayDouble(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		e := w.addEndpoint(1)
+		for i := range 1000 {
+			w.add(e, i+1, 1)
+		}
+		w.answer = func(ports.WebhookMessage) domain.WebhookResult { return takes(time.Millisecond) }
+		w.slowed("Record", time.Second, 0, time.Hour)
+		d := w.drainer()
+		go ring(t, w, d.Handlers(), ports.LaneWebhook, e)
+		most := 0
+		for range 30 {
+			// Rings make it look for more.
+			time.Sleep(100 * time.Millisecond)
+			d.Drain(t.Context(), e, false)
+			most = max(most, len(w.sent())-w.statuses()[domain.WebhookSucceeded])
+		}
+		if most != 128 {
+			t.Errorf("%d were sent and not stored, want 128", most)
+		}
+		d.Close()
+	})
+}
+
 func TestABacklogIsReadOnceAndALittle(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(t *testing.T, w *world) {

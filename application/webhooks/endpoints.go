@@ -73,7 +73,7 @@ func (w *Webhooks) Create(ctx context.Context, req idempotency.Request,
 		return func(ctx context.Context, key domain.KeyRecord) (domain.Answer, error) {
 			return w.gate.InTx(ctx, req.Tenant, key, func(ctx context.Context, tx ports.Stores) (domain.Answer, error) {
 				e := w.build(req.Tenant, f)
-				return addEndpoint(ctx, tx, w.sealer, w.ids, req, e, answer)
+				return addEndpoint(ctx, tx, w.sealer, req, e, w.ids.SigningSecret(), answer)
 			})
 		}, nil
 	}))
@@ -91,12 +91,12 @@ func (w *Webhooks) build(t domain.Tenant, f Form) domain.WebhookEndpoint {
 	return e
 }
 
-// addEndpoint stores an endpoint with a fresh secret and seals the answer, in
-// which the secret is.
-func addEndpoint(ctx context.Context, tx ports.Stores, s ports.Sealer, ids ports.Identifiers, req idempotency.Request,
-	e domain.WebhookEndpoint, answer func(domain.WebhookEndpoint, string) domain.Answer,
+// addEndpoint stores an endpoint with its secret and seals the answer, in which
+// the secret is.
+func addEndpoint(ctx context.Context, tx ports.Stores, s ports.Sealer, req idempotency.Request,
+	e domain.WebhookEndpoint, drawn [domain.SigningSecretBytes]byte, answer func(domain.WebhookEndpoint, string) domain.Answer,
 ) (domain.Answer, error) {
-	secret, sealed, err := newSecret(s, ids, e.ID)
+	secret, sealed, err := sealSecret(s, e.ID, drawn)
 	if err != nil {
 		return domain.Answer{}, err
 	}
@@ -182,7 +182,7 @@ func (w *Webhooks) Rotate(ctx context.Context, req idempotency.Request, id domai
 		if err != nil {
 			return nil, err
 		}
-		secret, sealed, err := newSecret(w.sealer, w.ids, id)
+		secret, sealed, err := sealSecret(w.sealer, id, w.ids.SigningSecret())
 		if err != nil {
 			return nil, err
 		}

@@ -78,6 +78,9 @@ func rowID(endpoint, n int) domain.ID {
 // plainSealer leaves secrets as they are.
 type plainSealer struct{ fails error }
 
+func (plainSealer) Derive(string) (secret [domain.SigningSecretBytes]byte, err error) {
+	return secret, nil
+}
 func (plainSealer) Seal(_ string, plain []byte) ([]byte, error) { return plain, nil }
 func (s plainSealer) Open(_ string, sealed []byte) ([]byte, error) {
 	return sealed, s.fails
@@ -244,7 +247,8 @@ func (b *box) WaitingFor(ctx context.Context, id domain.ID, now time.Time) (wait
 
 func (b *box) Lease(ctx context.Context, id domain.ID, token string, lasting time.Duration) (e domain.WebhookEndpoint, leased bool, err error) {
 	err = b.call(ctx, "Lease", func() error {
-		if at := b.endpoints[id]; !at.gone && (!at.leased() || at.token == token) {
+		at := b.endpoints[id]
+		if !at.gone && (!at.leased() || at.token == token) && (!at.Enabled || !at.Health.Open(time.Now())) {
 			at.token, at.until, leased, e = token, time.Now().Add(lasting), true, at.WebhookEndpoint
 		}
 		return nil

@@ -55,7 +55,8 @@ func (l *Listeners) Get(ctx context.Context, t domain.Tenant, id domain.ID) (dom
 }
 
 // Create adds a listener, which lives until it has not fetched for
-// domain.ListenerLife. It takes a place among the endpoints: WEBHOOK_ENDPOINT_LIMIT.
+// domain.ListenerLife. Its secret is that of all listeners of the application.
+// It takes a place among the endpoints: WEBHOOK_ENDPOINT_LIMIT.
 func (l *Listeners) Create(ctx context.Context, req idempotency.Request, form func() (eventTypes []string, err error),
 	answer func(e domain.WebhookEndpoint, secret string) domain.Answer,
 ) (idempotency.Result, error) {
@@ -71,7 +72,11 @@ func (l *Listeners) Create(ctx context.Context, req idempotency.Request, form fu
 					ID: l.ids.ID(domain.PrefixWebhookEndpoint), Tenant: req.Tenant, EventTypes: types,
 					Enabled: true, Listener: true, CreatedAt: now, UpdatedAt: now,
 				}
-				return addEndpoint(ctx, tx, l.sealer, l.ids, req, e, answer)
+				secret, err := listenerSecret(l.sealer, req.Tenant)
+				if err != nil {
+					return domain.Answer{}, err
+				}
+				return addEndpoint(ctx, tx, l.sealer, req, e, secret, answer)
 			})
 		}, nil
 	}))

@@ -3,6 +3,7 @@ package webhooks_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -58,6 +59,10 @@ func (s spaced) ID(p domain.Prefix) domain.ID {
 // maskSealer hides a text from who reads the database, and opens it only for
 // the purpose it was sealed for.
 type maskSealer struct{}
+
+func (maskSealer) Derive(purpose string) ([domain.SigningSecretBytes]byte, error) {
+	return sha256.Sum256([]byte(purpose)), nil
+}
 
 func (maskSealer) Seal(purpose string, plain []byte) ([]byte, error) {
 	return append([]byte(purpose+"|"), mask(plain)...), nil

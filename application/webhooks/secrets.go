@@ -9,14 +9,23 @@ import (
 	"waybill/ports"
 )
 
-// newSecret draws a secret for an endpoint: as its receiver configures it, and
-// as it is stored.
-func newSecret(s ports.Sealer, ids ports.Identifiers, endpoint domain.ID) (shown string, sealed []byte, err error) {
-	secret := ids.SigningSecret()
+// sealSecret brings the secret of an endpoint into the forms in which its
+// receiver configures it and in which it is stored.
+func sealSecret(s ports.Sealer, endpoint domain.ID, secret [domain.SigningSecretBytes]byte) (shown string, sealed []byte, err error) {
 	if sealed, err = s.Seal(string(endpoint), secret[:]); err != nil {
 		return "", nil, fmt.Errorf("webhooks: seal a signing secret: %w", err)
 	}
 	return domain.FormatSigningSecret(secret[:]), sealed, nil
+}
+
+// listenerSecret is the same for all listeners of an application, whose programs
+// keep it over restarts.
+func listenerSecret(s ports.Sealer, t domain.Tenant) ([domain.SigningSecretBytes]byte, error) {
+	secret, err := s.Derive("listener/" + string(t.ApplicationID) + "/" + string(t.Environment))
+	if err != nil {
+		return secret, fmt.Errorf("webhooks: derive the secret of listeners: %w", err)
+	}
+	return secret, nil
 }
 
 // openAll are the secrets that sign now, the newest first.

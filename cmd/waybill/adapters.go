@@ -250,6 +250,9 @@ type noSecretKey struct{}
 var errNoSecretKey = errors.New("waybill: signing secrets need the secret key")
 
 func (noSecretKey) Seal(string, []byte) ([]byte, error) { return nil, errNoSecretKey }
+func (noSecretKey) Derive(string) ([domain.SigningSecretBytes]byte, error) {
+	return [domain.SigningSecretBytes]byte{}, errNoSecretKey
+}
 func (noSecretKey) Open(string, []byte) ([]byte, error) { return nil, errNoSecretKey }
 
 func newWebhookSender(c *configs.Config) (ports.WebhookSender, func()) {

@@ -57,7 +57,7 @@ func (p *program) receive(ctx context.Context, c *apiClient) (*receiver, func(),
 	if err != nil {
 		return nil, nil, err
 	}
-	p.say("", "2. Have its webhooks sent to a receiver in this demo, through a listener. Your server gets a URL of its own: POST /webhook-endpoints.",
+	p.say("", "2. Have its webhooks sent to a receiver in this demo, through a listener. A server that can be reached registers itself: POST /webhook-endpoints.",
 		"", indented(c.curl(call)), "")
 	answer, err := l.register(ctx, call)
 	var refused *apiError

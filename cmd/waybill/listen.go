@@ -1,12 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -14,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -46,7 +42,7 @@ func (p *program) listen() *cobra.Command {
 			"would get them, signed and with the same bytes. What fails is tried again by the schedule of\n" +
 			"the sandbox. Without --forward-to they are shown only, and count as delivered.\n\n" +
 			"A line for each attempt goes to stdout, or with --print-secret to stderr, since stdout is then\n" +
-			"for the secret alone. The secret is another one each time. With --json each line is an object.\n\n" +
+			"for the secret alone. The secret stays the same for the application. With --json each line is an object.\n\n" +
 			"Events: " + strings.Join(domain.EventPatterns(), ", "),
 		Example: `  waybill listen --forward-to http://localhost:3000/hooks
   waybill listen --forward-to localhost:3000/hooks --events delivery.delivered,delivery.failed
@@ -203,7 +199,7 @@ func (s *listening) message(lines ...string) {
 	}
 }
 
-// readyLine is what a script learns first, and again with another secret.
+// readyLine is what a script learns first, and again after an expiry.
 type readyLine struct {
 	Kind       string   `json:"kind"` // ready
 	ListenerID string   `json:"listener_id"`
@@ -225,7 +221,6 @@ func (s *listening) tellReady(owner string) {
 	if s.printSecret {
 		fmt.Fprintln(s.p.stdout, l.Secret)
 		if s.forwardTo == "" {
-			s.message("It is of this one listener, which ends with this command. Add --forward-to URL to listen and to print the secret that is signed with.")
 			return
 		}
 		s.message("Sandbox         "+s.client.baseURL+", "+owner, "Signing secret  on stdout")
@@ -235,24 +230,16 @@ func (s *listening) tellReady(owner string) {
 	s.message("Ready: "+s.matching()+" "+s.goes()+". Ctrl-C ends it.", "")
 }
 
-// tellExpired tells the new secret.
+// tellExpired tells of a new listener.
 func (s *listening) tellExpired() {
 	l := s.listener.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.p.asJSON:
+	if s.p.asJSON {
 		s.encode(readyLine{"ready", l.ID, l.Secret, s.matched(), s.client.baseURL, s.forwardTo})
 		return
-	case s.printSecret:
-		fmt.Fprintln(s.p.stdout, l.Secret)
 	}
-	secret := l.Secret
-	if s.printSecret {
-		secret = "on stdout"
-	}
-	s.message("The listener had expired: the sandbox had not heard of it for a minute. A new one is there, with another secret.",
-		"Signing secret  "+secret,
+	s.message("The listener had expired: the sandbox had not heard of it for a minute. A new one is there, with the same secret.",
 		"What happened in between is in the feed: "+s.p.ourselves()+" tail events --since 10m"+s.client.flags)
 }
 
@@ -284,169 +271,4 @@ func (s *listening) deliver(ctx context.Context, w *incomingWebhook) domain.Webh
 		return domain.WebhookResult{StatusCode: http.StatusOK, StartedAt: time.Now()}
 	}
 	return s.sender.Send(ctx, ports.WebhookMessage{URL: s.forwardTo, Header: w.header(), Body: []byte(w.Body)})
-}
-
-// attemptLine is an attempt as a script learns of it.
-type attemptLine struct {
-	Kind              string          `json:"kind"` // attempt
-	Time              string          `json:"time"`
-	EventID           string          `json:"event_id"`
-	EventType         string          `json:"event_type"`
-	DeliveryID        string          `json:"delivery_id,omitempty"`
-	WebhookDeliveryID string          `json:"webhook_delivery_id"`
-	Attempt           int             `json:"attempt"`
-	Succeeded         bool            `json:"succeeded"`
-	StatusCode        int             `json:"status_code,omitempty"`
-	ErrorClass        string          `json:"error_class,omitempty"`
-	DurationMS        int64           `json:"duration_ms"`
-	ResponseExcerpt   string          `json:"response_excerpt,omitempty"`
-	Payload           json.RawMessage `json:"payload,omitempty"`
-}
-
-func (s *listening) tell(w *incomingWebhook, r domain.WebhookResult) {
-	delivery := w.payload.Data.Delivery.ID
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.last = time.Now()
-	if s.p.asJSON {
-		line := attemptLine{
-			"attempt", domain.FormatTime(s.last), w.EventID, w.EventType, delivery, w.WebhookDeliveryID, w.Attempt,
-			r.Succeeded(), r.StatusCode, string(r.Error), r.Duration.Milliseconds(), r.Excerpt, nil,
-		}
-		if json.Valid([]byte(w.Body)) {
-			line.Payload = json.RawMessage(w.Body)
-		}
-		if s.forwardTo == "" {
-			line.StatusCode = 0 // nobody answered
-		}
-		s.encode(line)
-		return
-	}
-	outcome := "received"
-	if s.forwardTo != "" {
-		outcome = s.outcome(r) + ", " + milliseconds(r.Duration)
-	}
-	if w.Attempt > 1 {
-		outcome += ", attempt " + strconv.Itoa(w.Attempt)
-	}
-	fmt.Fprintf(s.lines, "%s  %-20s  %s  %s\n", clockTime(domain.FormatTime(s.last)), plainText(w.EventType), cmp.Or(plainText(delivery), "-"), outcome)
-}
-
-func (s *listening) encode(line any) {
-	encoder := json.NewEncoder(s.p.stdout)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(line) // a closed pipe ends the program by itself
-}
-
-// outcome is the status, or why there is none.
-func (s *listening) outcome(r domain.WebhookResult) string {
-	switch r.Error {
-	case domain.ErrorRefused:
-		return "POST refused: nothing listens on " + s.host
-	case domain.ErrorDNS:
-		return "POST failed: this machine does not know the host of " + s.host
-	case domain.ErrorBlockedIP:
-		return "POST not sent: " + s.host + " has a reserved address"
-	case domain.ErrorReset:
-		return "POST failed: the connection broke off before an answer"
-	case domain.ErrorTLS:
-		return "POST failed: no TLS with " + s.host + " (is it https there, with a certificate that is trusted here?)"
-	case domain.ErrorTimeoutConnect:
-		return "POST failed: no connection to " + s.host + " in time"
-	case domain.ErrorTimeoutResponse:
-		return "POST failed: no answer within 15 s"
-	case domain.ErrorBodyTooLarge:
-		return "POST failed: the headers of the answer are too large"
-	}
-	told := strings.TrimSpace(strconv.Itoa(r.StatusCode) + " " + http.StatusText(r.StatusCode))
-	if r.Error == domain.ErrorRedirect {
-		told += " (redirects are not followed)"
-	}
-	return told
-}
-
-func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) + " ms" }
-
-// plainText is a text of strangers as it may be shown on a terminal.
-func plainText(text string) string {
-	const most = 80
-	shown := []rune(strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, text))
-	if len(shown) > most {
-		return string(shown[:most]) + "..."
-	}
-	return string(shown)
-}
-
-// beat says why nothing comes, while nothing comes.
-func (s *listening) beat(ctx context.Context) {
-	if s.p.asJSON {
-		return
-	}
-	for {
-		s.mu.Lock()
-		since := s.last
-		s.mu.Unlock()
-		if quiet := time.Since(since); quiet < heartbeat {
-			if !sleep(ctx, heartbeat-quiet) {
-				return
-			}
-			continue
-		}
-		why := s.whyNothing(ctx, since)
-		s.mu.Lock()
-		if s.last.Equal(since) { // nothing came meanwhile
-			s.last = time.Now()
-			if why != "" && ctx.Err() == nil {
-				s.message(why)
-			}
-		}
-		s.mu.Unlock()
-	}
-}
-
-// whyNothing looks in the feed for what was not asked for. It is empty while
-// the service is away, which is told otherwise.
-func (s *listening) whyNothing(ctx context.Context, since time.Time) string {
-	ctx, cancel := context.WithTimeout(ctx, glanceTimeout)
-	defer cancel()
-	answer, err := s.client.attempt(ctx, get("/events?limit=100&created_after="+url.QueryEscape(domain.FormatTime(since.Add(s.skew)))))
-	if answer.status == 0 {
-		return ""
-	}
-	var events []webhookPayload
-	if err == nil {
-		err = answer.decode(&events)
-	}
-	quiet := "no events for " + strconv.Itoa(int(heartbeat.Seconds())) + " s; listening for " + strings.Join(s.matched(), ", ")
-	mask, _ := domain.MaskOfPatterns(s.matched())
-	others := map[string]bool{}
-	for _, e := range events {
-		if domain.MaskOf(domain.EventType(e.Type))&mask == 0 {
-			others[plainText(e.Type)] = true
-		}
-	}
-	if err == nil && len(others) > 0 {
-		names := slices.Sorted(maps.Keys(others))
-		return quiet + ", and what happened was " + strings.Join(names[:min(len(names), len(domain.EventTypes()))], ", ")
-	}
-	return quiet + s.whatToTry(mask)
-}
-
-// whatToTry names a scenario that makes an event of those listened for.
-func (s *listening) whatToTry(mask domain.EventMask) string {
-	for _, scenario := range append([]domain.Scenario{domain.ScenarioDelivered}, domain.Scenarios()...) {
-		makes := domain.MaskOf(domain.DeliveryEventTypes()[0]) // it books
-		for _, step := range scenario.Steps() {
-			makes |= domain.MaskOf(domain.EventType("delivery." + string(step.To)))
-		}
-		if makes&mask != 0 {
-			return "; try: " + s.p.ourselves() + " trigger " + string(scenario) + s.client.flags
-		}
-	}
-	return "; deliveries make none of these"
 }

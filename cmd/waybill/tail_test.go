@@ -148,12 +148,12 @@ func TestTailMissesNothingInAnOutageAndPrintsNothingTwice(t *testing.T) {
 				f.events += 130
 				f.mu.Unlock()
 			}
-			time.Sleep(10 * time.Second)
+			time.Sleep(5 * time.Minute) // longer than other commands insist
 			f.mu.Lock()
 			f.away = false
 			f.mu.Unlock()
 		}()
-		shown := tailing(t, f, 2*time.Minute)
+		shown := tailing(t, f, 7*time.Minute)
 		want := ""
 		for n := range 250 + 5*130 {
 			want += fmt.Sprintf("{\"n\":%d}\n", n+1)

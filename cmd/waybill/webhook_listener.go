@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -37,64 +36,6 @@ const (
 	// sandbox ends it by itself, after a minute.
 	farewell = 5 * time.Second
 )
-
-// incomingWebhook is a webhook that was fetched.
-type incomingWebhook struct {
-	views.FetchedWebhook
-	payload  webhookPayload
-	listener string // that fetched it
-}
-
-// webhookPayload is what these commands read of a body.
-type webhookPayload struct {
-	ID        string `json:"id"`
-	Type      string `json:"type"`
-	Timestamp string `json:"timestamp"`
-	Sequence  int    `json:"sequence"`
-	Data      struct {
-		Delivery struct {
-			ID     string `json:"id"`
-			Status string `json:"status"`
-		} `json:"delivery"`
-		PreviousStatus string `json:"previous_status"`
-		ReasonCode     string `json:"reason_code"`
-	} `json:"data"`
-}
-
-// key names one attempt of one webhook.
-func (w *incomingWebhook) key() string { return fmt.Sprintf("%s/%d", w.WebhookDeliveryID, w.Attempt) }
-
-// lane is what is delivered in order: all webhooks of one delivery.
-func (w *incomingWebhook) lane() string {
-	if id := w.payload.Data.Delivery.ID; id != "" {
-		return id
-	}
-	return w.WebhookDeliveryID
-}
-
-// header is what is signed, and the number of the attempt. Anything else that a
-// sandbox sends is not passed on.
-func (w *incomingWebhook) header() map[string]string {
-	h := map[string]string{}
-	for _, name := range []string{domain.HeaderWebhookID, domain.HeaderWebhookTimestamp, domain.HeaderWebhookSignature, domain.HeaderWebhookAttempt} {
-		if value, there := w.Headers[name]; there {
-			h[name] = value
-		}
-	}
-	return h
-}
-
-// webhookResult is how an attempt ended, as the sandbox is told.
-type webhookResult struct {
-	WebhookDeliveryID string `json:"webhook_delivery_id"`
-	Attempt           int    `json:"attempt"`
-	StatusCode        int    `json:"status_code,omitempty"`
-	ErrorClass        string `json:"error_class,omitempty"`
-	DurationMS        int64  `json:"duration_ms"`
-	ResponseExcerpt   string `json:"response_excerpt,omitempty"`
-
-	key string
-}
 
 // webhookListener fetches the webhooks of an application and delivers them: the
 // same bytes that an endpoint gets, to a program that the sandbox cannot reach.
@@ -231,21 +172,36 @@ func (l *webhookListener) untold() (results []webhookResult, busy bool) {
 	return append([]webhookResult{}, l.results[:min(len(l.results), mostResults)]...), len(l.lanes) > 0
 }
 
+// fetch tells results and gets what is due. After a failure it insists, without
+// a wait: that the service is back is to be known at once.
 func (l *webhookListener) fetch(ctx context.Context, results []webhookResult, wait time.Duration) ([]views.FetchedWebhook, error) {
-	call, err := post("/webhook-listeners/"+l.now().ID+"/fetch", "", struct {
-		Results     []webhookResult `json:"results"`
-		WaitSeconds int             `json:"wait_seconds"`
-	}{results, int(wait.Seconds())})
+	call := func(wait time.Duration) (apiCall, error) {
+		return post("/webhook-listeners/"+l.now().ID+"/fetch", "", struct {
+			Results     []webhookResult `json:"results"`
+			WaitSeconds int             `json:"wait_seconds"`
+		}{results, int(wait.Seconds())})
+	}
+	waiting, err := call(wait)
 	if err != nil {
 		return nil, err
 	}
-	call.tireless = true
-	answer, err := l.client.send(ctx, call)
+	answer, err := l.client.attempt(ctx, waiting)
+	if err != nil && ctx.Err() == nil && !isGone(err) {
+		insisting, encodeErr := call(0)
+		if encodeErr != nil {
+			return nil, encodeErr
+		}
+		insisting.tireless = true
+		answer, err = l.client.send(ctx, insisting)
+	}
 	if err != nil {
 		return nil, err
 	}
 	var fetched views.FetchedWebhooks
-	return fetched.Webhooks, answer.decode(&fetched)
+	if err := answer.decode(&fetched); err != nil {
+		return nil, err
+	}
+	return fetched.Webhooks, nil
 }
 
 // registerAgain begins a new listener where the one before has ended.

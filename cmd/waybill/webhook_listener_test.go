@@ -352,6 +352,21 @@ func TestWhatAHostileSandboxCausesIsBounded(t *testing.T) {
 	}
 }
 
+func TestWhatIsKeptForAProgramThatHangsIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHandout()
+		for n := range 1000 {
+			h.due = append(h.due, webhookNo(n, fmt.Sprintf("dlv_%d", n)))
+		}
+		h.most = 1000
+		d := newPostings(at(time.Hour))
+		if l := listenTo(t, h, d, func() bool { return false }); len(l.held) != mostHeld || d.most != forwardsAtOnce {
+			t.Errorf("%d are kept, %d under way", len(l.held), d.most)
+		}
+	})
+}
+
 func endAlways(h *handout) {
 	for range 60 {
 		time.Sleep(time.Second)

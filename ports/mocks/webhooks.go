@@ -709,6 +709,21 @@ func (m *MockSealer) EXPECT() *MockSealerMockRecorder {
 	return m.recorder
 }
 
+// Derive mocks base method.
+func (m *MockSealer) Derive(purpose string) ([32]byte, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Derive", purpose)
+	ret0, _ := ret[0].([32]byte)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Derive indicates an expected call of Derive.
+func (mr *MockSealerMockRecorder) Derive(purpose interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Derive", reflect.TypeOf((*MockSealer)(nil).Derive), purpose)
+}
+
 // Open mocks base method.
 func (m *MockSealer) Open(purpose string, sealed []byte) ([]byte, error) {
 	m.ctrl.T.Helper()

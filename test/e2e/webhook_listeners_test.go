@@ -19,6 +19,11 @@ func TestAListenerFetchesForwardsAndReports(t *testing.T) {
 		made := c.post("/webhook-listeners", m{"event_types": []string{"delivery.*"}}).is(201).
 			has("data.event_types.0", "delivery.*", "data.environment", "sandbox")
 		id, secret := made.id(), made.text("data.secret")
+		// A program keeps its secret over restarts; another application has another.
+		c.post("/webhook-listeners", nil).is(201).has("data.secret", secret)
+		if theirs := s.caller(t, sandbox).post("/webhook-listeners", nil).is(201).text("data.secret"); theirs == secret {
+			t.Error("two applications have one secret")
+		}
 		c.get("/webhook-endpoints/"+id).refused(404, "NOT_FOUND")
 		c.get("/webhook-endpoints").is(200).lacks("data.0")
 

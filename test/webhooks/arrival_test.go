@@ -53,6 +53,9 @@ func TestEveryEventArrivesAtEveryEndpoint(t *testing.T) {
 // plainSealer leaves secrets as they are.
 type plainSealer struct{}
 
+func (plainSealer) Derive(string) (secret [domain.SigningSecretBytes]byte, err error) {
+	return secret, nil
+}
 func (plainSealer) Seal(_ string, plain []byte) ([]byte, error)  { return plain, nil }
 func (plainSealer) Open(_ string, sealed []byte) ([]byte, error) { return sealed, nil }
 

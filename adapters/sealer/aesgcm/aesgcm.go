@@ -24,6 +24,7 @@ import (
 	"errors"
 	"fmt"
 
+	"waybill/domain"
 	"waybill/ports"
 )
 
@@ -40,6 +41,8 @@ const (
 	minSecret = 16
 
 	derivation = "waybill/sealer/aesgcm/v1"
+	// derivedFor comes before the purpose of a derived secret.
+	derivedFor = "waybill/sealer/derived/v1/"
 )
 
 var (
@@ -54,6 +57,7 @@ type header [headerSize]byte
 // Sealer seals under one key and opens under several. It is safe for
 // concurrent use.
 type Sealer struct {
+	secret  []byte // of the server, the current one
 	current header
 	keys    map[header]cipher.AEAD
 }
@@ -62,7 +66,7 @@ type Sealer struct {
 // what was sealed under a previous one, too. A secret of fewer than 16 bytes is
 // an error.
 func New(current []byte, previous ...[]byte) (*Sealer, error) {
-	s := &Sealer{keys: make(map[header]cipher.AEAD, 1+len(previous))}
+	s := &Sealer{secret: bytes.Clone(current), keys: make(map[header]cipher.AEAD, 1+len(previous))}
 	for i, secret := range append([][]byte{current}, previous...) {
 		if len(secret) < minSecret {
 			return nil, fmt.Errorf("aesgcm: a secret has fewer than %d bytes", minSecret)
@@ -117,6 +121,16 @@ func (s *Sealer) Open(purpose string, sealed []byte) ([]byte, error) {
 		return nil, errOpened // the cause says nothing more
 	}
 	return plain, nil
+}
+
+// Derive makes a secret for the purpose by HKDF from the server's current one.
+func (s *Sealer) Derive(purpose string) (derived [domain.SigningSecretBytes]byte, err error) {
+	key, err := hkdf.Key(sha256.New, s.secret, nil, derivedFor+purpose, len(derived))
+	if err != nil {
+		return derived, fmt.Errorf("aesgcm: derive a secret: %w", err)
+	}
+	copy(derived[:], key)
+	return derived, nil
 }
 
 func authenticated(id header, purpose string) []byte {

@@ -126,3 +126,19 @@ func TestASecretThatCouldBeSearchedForIsRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestADerivedSecretIsOfItsPurposeAndKey(t *testing.T) {
+	derive := func(secret []byte, purpose string) [32]byte {
+		derived, err := sealer(t, secret).Derive(purpose)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return derived
+	}
+	if derive(secretA, "x") != derive(secretA, "x") {
+		t.Error("the same purpose gives another secret")
+	}
+	if derive(secretA, "x") == derive(secretA, "y") || derive(secretA, "x") == derive(secretB, "x") {
+		t.Error("another purpose or key gives the same secret")
+	}
+}

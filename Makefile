@@ -27,6 +27,7 @@ run: build ## build and run everything embedded, in the foreground; ARGS="--rese
 	@exec .bin/waybill dev $(ARGS)
 
 build: ## build .bin/waybill
+	@echo 'building .bin/waybill; the first time takes a minute or two'
 	@go build -o .bin/waybill ./cmd/waybill
 
 test: fmt vet verify ## check everything: format, vet, generated files, all tests with their servers
@@ -67,7 +68,7 @@ generate: ## generate the mocks of ports and the wiring of cmd/waybill
 verify: ## generate again and fail where a generated file was stale
 	@MAKE="$(MAKE)" .tools/verify.sh
 
-bench: ## measure creates per second over HTTP against the database's own speed; ARGS are passed on
+bench: ## measure creates per second over HTTP against the database's own speed, or with ARGS=webhooks these; ARGS are passed on
 	$(SERVERS) go run ./test/bench $(ARGS)
 
 storm: ## kill, stall and cut off processes under load, the long form; RUN=Bulks and the like pick some

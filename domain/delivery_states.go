@@ -109,8 +109,18 @@ func (d *Delivery) move(to Status, by Actor, reason ReasonCode, eventID ID, at t
 	return Event{}, d.refuse(to, by)
 }
 
+// maxHelperEvents is after how many events the sandbox helper retries a delivery
+// no more: that is the only way round, and the timeline has no pages.
+const maxHelperEvents = 1000
+
 func (d *Delivery) permits(t Transition, by Actor) bool {
-	return slices.Contains(t.By, by) && !(t.BeforePickup && d.life.PickedUpAt != nil)
+	switch {
+	case by == ActorHelper && t.From == Failed && d.life.Sequence >= maxHelperEvents:
+		return false
+	case t.BeforePickup && d.life.PickedUpAt != nil:
+		return false
+	}
+	return slices.Contains(t.By, by)
 }
 
 // moveTo is the only place where a status changes.

@@ -172,6 +172,21 @@ func TestNextListsExactlyWhatMoveAccepts(t *testing.T) {
 	}
 }
 
+// The timeline has no pages, so nobody may make it grow without end.
+func TestTheHelperRetriesADeliveryForAThousandEvents(t *testing.T) {
+	t.Parallel()
+	for sequence, want := range map[int]bool{999: true, 1000: false, 2000: false} {
+		life := domain.Lifecycle{Status: domain.Failed, Sequence: sequence, UpdatedAt: noon}
+		for by, want := range map[domain.Actor]bool{domain.ActorHelper: want, domain.ActorPlatform: true} {
+			d := domain.RestoreDelivery(bookingAt(noon), life)
+			listed := slices.Contains(d.Next(by), domain.Assigned)
+			if _, err := d.Move(domain.Assigned, by, "", eventID(1), noon); (err == nil) != want || listed != want {
+				t.Errorf("%v at event %d: listed %t, %v", by, sequence, listed, err)
+			}
+		}
+	}
+}
+
 func TestAReasonGoesWithFailedAndCancelledOnly(t *testing.T) {
 	t.Parallel()
 	for e, rule := range rules {

@@ -59,7 +59,7 @@ func (p *PickupLocation) Pickup() (Pickup, error) {
 // location of the business, whatever the reason.
 func PickupLocationNotFound() *Error {
 	return &Error{Kind: KindInvalid, Code: CodePickupLocationNotFound,
-		Message: "pickup_location_id names no pickup location of this business. GET /pickup-locations lists them."}
+		Message: "pickup_location_id names no pickup location of this business in this environment. GET /pickup-locations lists those there are."}
 }
 
 // PickupLocationChange holds the fields to change; nil leaves one as it is.

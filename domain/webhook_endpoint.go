@@ -103,7 +103,8 @@ type WebhookEndpointChange struct {
 }
 
 // Apply changes the endpoint; changed is false where all is so already.
-// Enabling starts afresh: what failed before counts no more.
+// Enabling it, or another address, starts afresh: what failed before counts no
+// more.
 func (e *WebhookEndpoint) Apply(c WebhookEndpointChange, now time.Time) (changed bool) {
 	set := func(differs bool, assign func()) {
 		if differs {
@@ -111,7 +112,7 @@ func (e *WebhookEndpoint) Apply(c WebhookEndpointChange, now time.Time) (changed
 			changed = true
 		}
 	}
-	set(c.URL != nil && *c.URL != e.URL, func() { e.URL = *c.URL })
+	set(c.URL != nil && *c.URL != e.URL, func() { e.URL, e.Health = *c.URL, WebhookHealth{} })
 	set(c.EventTypes != nil && !slices.Equal(c.EventTypes, e.EventTypes), func() { e.EventTypes = c.EventTypes })
 	set(c.Description != nil && *c.Description != e.Description, func() { e.Description = *c.Description })
 	set(c.Enabled != nil && *c.Enabled != e.Enabled, func() {

@@ -211,6 +211,10 @@ func TestEnablingAnEndpointStartsAfresh(t *testing.T) {
 	if e.Health.Failures != 12 {
 		t.Error("enabling an enabled endpoint forgets its health")
 	}
+	moved := e
+	if !moved.Apply(domain.WebhookEndpointChange{URL: &other}, noon) || moved.Health != (domain.WebhookHealth{}) {
+		t.Errorf("what failed at another address counts on: %+v", moved.Health)
+	}
 	if !e.Apply(domain.WebhookEndpointChange{Enabled: &no}, noon) || e.Status() != domain.EndpointDisabled || e.Disabled != domain.DisabledByCaller {
 		t.Errorf("disabled: %+v", e)
 	}

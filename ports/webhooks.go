@@ -59,7 +59,8 @@ type WebhookReader interface {
 	Delivery(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookDelivery, error)
 	// Deliveries goes newest first by (created_at, id) and returns up to Limit+1.
 	Deliveries(ctx context.Context, t domain.Tenant, endpoint domain.ID, f domain.WebhookDeliveryFilter, p domain.PageRequest) ([]domain.WebhookDelivery, error)
-	// Attempts is the whole log of a webhook delivery, by number.
+	// Attempts is the log of a webhook delivery, by number: the last
+	// domain.MaxAttemptsListed.
 	Attempts(ctx context.Context, t domain.Tenant, delivery domain.ID) ([]domain.WebhookAttempt, error)
 	// Tests counts the test events made for an endpoint since then.
 	Tests(ctx context.Context, endpoint domain.ID, since time.Time) (int, error)

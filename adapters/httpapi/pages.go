@@ -46,7 +46,7 @@ func (c *call) listBinding() string {
 		}
 	}
 	return string(c.tenant.ApplicationID) + "\n" + string(c.tenant.Environment) + "\n" +
-		c.FullPath() + "\n" + filters.Encode()
+		c.FullPath() + "\n" + string(c.id) + "\n" + filters.Encode()
 }
 
 func each[T, V any](records []T, view func(T) V) []V {

@@ -82,7 +82,8 @@ func (w *Webhooks) Delivery(ctx context.Context, t domain.Tenant, id domain.ID) 
 	return w.storage.Read().Webhooks.Delivery(ctx, t, id)
 }
 
-// Attempts is all that was tried, the first one first.
+// Attempts is what was tried, the first one first: the last
+// domain.MaxAttemptsListed.
 func (w *Webhooks) Attempts(ctx context.Context, t domain.Tenant, id domain.ID) ([]domain.WebhookAttempt, error) {
 	if _, err := w.Delivery(ctx, t, id); err != nil {
 		return nil, err

@@ -129,16 +129,12 @@ func (w *drain) lose() {
 }
 
 func (w *drain) openSecrets(ctx context.Context) {
-	var secrets [][]byte
-	for _, s := range w.endpoint.ActiveSecrets(w.clock.Now()) {
-		secret, err := w.sealer.Open(string(w.endpoint.ID), s.Sealed)
-		if err != nil {
-			w.log.ErrorContext(ctx, "webhooks wait: the signing secret cannot be opened; is WAYBILL_SECRET_KEY another one now?",
-				"endpoint", w.endpoint.ID, "error", err)
-			w.closing, w.troubled = true, true
-			return
-		}
-		secrets = append(secrets, secret)
+	secrets, err := openAll(w.sealer, w.endpoint, w.clock.Now())
+	if err != nil {
+		w.log.ErrorContext(ctx, "webhooks wait: the signing secret cannot be opened; is WAYBILL_SECRET_KEY another one now?",
+			"endpoint", w.endpoint.ID, "error", err)
+		w.closing, w.troubled = true, true
+		return
 	}
 	w.secrets = secrets
 }
@@ -187,9 +183,9 @@ func (w *drain) start(ctx context.Context) {
 	if w.health.Probing(now) {
 		most = 1
 	}
-	kept := w.queue[:0]
+	kept, unstored := w.queue[:0], len(w.taken)-len(w.queue)
 	for i, webhook := range w.queue {
-		if len(w.began) >= most {
+		if len(w.began) >= most || unstored >= mostUnstored {
 			kept = append(kept, w.queue[i:]...)
 			break
 		}
@@ -198,6 +194,7 @@ func (w *drain) start(ctx context.Context) {
 			continue
 		}
 		w.send(ctx, webhook, now)
+		unstored++
 	}
 	clear(w.queue[len(kept):])
 	w.queue = kept

@@ -24,9 +24,11 @@ const (
 	// linger is how long an owner waits for more before it leaves.
 	linger = 10 * time.Millisecond
 	// batch is how many due webhooks are read at a time, inFlight how many are
-	// sent at a time to one endpoint.
-	batch    = 128
-	inFlight = 16
+	// sent at a time to one endpoint, and mostUnstored how many may have been sent
+	// and are not stored yet: after a death these are sent again.
+	batch        = 128
+	inFlight     = 16
+	mostUnstored = 128
 	// hangs is after how long without an answer an endpoint is left to the slow lane.
 	hangs = 2 * time.Second
 	// readTimeout ends a read that has to be over long before the lease is, and

@@ -740,6 +740,26 @@ func TestASecretThatCannotBeOpenedIsNotTriedAllTheTime(t *testing.T) {
 	})
 }
 
+// The server's key has changed, and the endpoint's secret was rotated since.
+func TestARotatedSecretSignsAloneWhereTheOneBeforeCannotBeOpened(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		e := w.addEndpoint(1)
+		soon := time.Now().Add(time.Hour)
+		w.change(e, func(b *boxed) {
+			b.Secrets = append(b.Secrets, domain.SigningSecret{Sealed: []byte("older"), ExpiresAt: &soon})
+		})
+		row := w.add(e, 1, 1)
+		w.sealer.lost = "older"
+		ring(t, w, w.drainer().Handlers(), ports.LaneWebhook, e)
+		event := w.row(row).EventID
+		want := domain.SignWebhook([][]byte{[]byte("secret")}, event, w.began, []byte(event))
+		if sent := w.sent(); len(sent) != 1 || sent[0].signed != want {
+			t.Errorf("sent %+v", sent)
+		}
+	})
+}
+
 func TestASenderThatPanicsFailsThatAttemptAlone(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(t *testing.T, w *world) {

@@ -75,14 +75,20 @@ func rowID(endpoint, n int) domain.ID {
 	return domain.ID(fmt.Sprintf("whd_%016x%016x", endpoint, n))
 }
 
-// plainSealer leaves secrets as they are.
-type plainSealer struct{ fails error }
+// plainSealer leaves secrets as they are. It fails to open all, or one.
+type plainSealer struct {
+	fails error
+	lost  string
+}
 
 func (plainSealer) Derive(string) (secret [domain.SigningSecretBytes]byte, err error) {
 	return secret, nil
 }
 func (plainSealer) Seal(_ string, plain []byte) ([]byte, error) { return plain, nil }
 func (s plainSealer) Open(_ string, sealed []byte) ([]byte, error) {
+	if s.lost != "" && s.lost == string(sealed) {
+		return nil, errStorage
+	}
 	return sealed, s.fails
 }
 

@@ -40,7 +40,11 @@ func (p *program) migrateUp() *cobra.Command {
 			}
 			if !c.IsSet("database_url") {
 				if !cmd.Flag("data-dir").Changed {
-					return noDatabase(dataDir(p.dataDir))
+					return &startError{
+						what:    "nothing says which database to migrate",
+						usedFor: "a migration, which is asked for by name",
+						fix:     "WAYBILL_DATABASE_URL=postgres://user:password@host/name, or --data-dir " + p.dataDir,
+					}
 				}
 				if err := prepare(dataDir(p.dataDir), c); err != nil {
 					return err

@@ -40,8 +40,9 @@ type bench struct {
 // numbers of creates that one connection was answered.
 type numbers []int
 
-// prepare starts everything. What it returns must be closed, also after an error.
-func prepare(ctx context.Context, o options) (*bench, error) {
+// open finds the Postgres and builds the program. What it returns must be
+// closed, also after an error.
+func open(ctx context.Context, o options) (*bench, error) {
 	b := &bench{options: o, replays: make([]atomic.Int64, o.connections), told: make([]numbers, o.connections)}
 	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
 		b.loadAverage, _, _ = strings.Cut(string(text), " ")
@@ -59,21 +60,26 @@ func prepare(ctx context.Context, o options) (*bench, error) {
 			return b, err
 		}
 	}
-	path, err := findPgbench(ctx)
-	if err != nil {
-		return b, err
-	}
 	if b.admin, err = pgx.Connect(ctx, server); err != nil {
 		return b, fmt.Errorf("connect to the server of %s: %w", postgresEnv, err)
 	}
 	b.master = postmaster(ctx, b.admin)
-	if err := b.admin.QueryRow(ctx, `SELECT 'Postgres ' || current_setting('server_version')
+	return b, b.admin.QueryRow(ctx, `SELECT 'Postgres ' || current_setting('server_version')
 		|| ', synchronous_commit ' || current_setting('synchronous_commit') || ', fsync ' || current_setting('fsync')
-		|| ', shared_buffers ' || current_setting('shared_buffers')`).Scan(&b.about); err != nil {
+		|| ', shared_buffers ' || current_setting('shared_buffers')`).Scan(&b.about)
+}
+
+// prepare starts everything. What it returns must be closed, also after an error.
+func prepare(ctx context.Context, o options) (*bench, error) {
+	b, err := open(ctx, o)
+	if err != nil {
 		return b, err
 	}
-
-	onPostgres, err := b.createDatabase(ctx, server, "http")
+	path, err := findPgbench(ctx)
+	if err != nil {
+		return b, err
+	}
+	onPostgres, err := b.createDatabase(ctx, "http")
 	if err != nil {
 		return b, err
 	}
@@ -91,7 +97,7 @@ func prepare(ctx context.Context, o options) (*bench, error) {
 	}
 	b.pgbench = &pgbench{path: path, clients: o.clients, protocol: o.protocol, dir: b.dir}
 	for name, at := range map[string]*string{"function": &b.onFunc, "statements": &b.onStmts} {
-		if *at, err = b.createDatabase(ctx, server, name); err != nil {
+		if *at, err = b.createDatabase(ctx, name); err != nil {
 			return b, err
 		}
 		if err := command(ctx, b.binary, *at, nil, "migrate", "up"); err != nil {
@@ -128,8 +134,8 @@ func (b *bench) warm(ctx context.Context) error {
 }
 
 // createDatabase makes an empty one that the run drops at its end.
-func (b *bench) createDatabase(ctx context.Context, server, name string) (string, error) {
-	u, err := url.Parse(server)
+func (b *bench) createDatabase(ctx context.Context, name string) (string, error) {
+	u, err := url.Parse(os.Getenv(postgresEnv))
 	if err != nil {
 		return "", errors.New(postgresEnv + " is not a URL") // it may hold a password
 	}

@@ -16,6 +16,8 @@
 // machine's processors, the load generator too; its share is printed.
 //
 // It prints one page of text and fails when any answer was not the expected one.
+//
+// With the argument webhooks it measures these instead; see webhooks.go.
 package main
 
 import (
@@ -43,6 +45,24 @@ type options struct {
 }
 
 func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	program := benchCreates
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case webhooksArgument:
+			program = benchWebhooks
+		case receiverArgument:
+			program = receive
+		}
+	}
+	if err := program(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func benchCreates(ctx context.Context) error {
 	var o options
 	flag.IntVar(&o.rounds, "rounds", 5, "how often everything is measured")
 	flag.DurationVar(&o.duration, "duration", 6*time.Second, "length of one measurement, whole seconds")
@@ -54,13 +74,7 @@ func main() {
 	flag.BoolVar(&o.embedded, "embedded", true, "measure SQLite as well")
 	flag.StringVar(&o.binary, "binary", "", "the program to measure; empty: build it")
 	flag.Parse()
-
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, o); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
+	return run(ctx, o)
 }
 
 func run(ctx context.Context, o options) (err error) {

@@ -20,10 +20,10 @@ import (
 
 const startPatience = 30 * time.Second
 
-// server is one running `waybill serve`.
+// server is one running `waybill serve`, or `waybill worker`.
 type server struct {
 	cmd     *exec.Cmd
-	address string // of the live API
+	address string // of the live API; a worker has none
 	keys    []string
 	exited  chan struct{}
 	err     error // of the exit, once exited is closed
@@ -83,21 +83,33 @@ func enroll(ctx context.Context, binary, database string, applications int) (key
 const perApplication = 16
 
 // startServer migrates the database, enrolls the customers, and serves.
-func startServer(ctx context.Context, o options, binary, database, dir string) (_ *server, err error) {
+func startServer(ctx context.Context, o options, binary, database, dir string) (*server, error) {
 	if err := command(ctx, binary, database, nil, "migrate", "up"); err != nil {
 		return nil, err
 	}
-	s := &server{logs: filepath.Join(dir, "server.log"), exited: make(chan struct{})}
-	if s.keys, err = enroll(ctx, binary, database, (o.connections+perApplication-1)/perApplication); err != nil {
+	keys, err := enroll(ctx, binary, database, (o.connections+perApplication-1)/perApplication)
+	if err != nil {
 		return nil, err
 	}
+	s, err := launch(ctx, binary, dir, "serve", settings(database))
+	if err != nil {
+		return nil, err
+	}
+	s.keys = keys
+	s.load = &load{address: s.address, keys: s.keys, connections: o.connections, recipients: o.recipients}
+	return s, nil
+}
+
+// launch starts a process of the program and returns once it is ready.
+func launch(ctx context.Context, binary, dir, name string, env []string) (_ *server, err error) {
+	s := &server{logs: filepath.Join(dir, name+".log"), exited: make(chan struct{})}
 	logs, err := os.Create(s.logs)
 	if err != nil {
 		return nil, err
 	}
 	defer logs.Close()
-	s.cmd = exec.Command(binary, "serve", "--json")
-	s.cmd.Env = settings(database)
+	s.cmd = exec.Command(binary, name, "--json")
+	s.cmd.Env = env
 	s.cmd.Stderr = logs
 	stdout, err := s.cmd.StdoutPipe()
 	if err != nil {
@@ -115,9 +127,8 @@ func startServer(ctx context.Context, o options, binary, database, dir string) (
 		close(s.exited)
 	}()
 	if err := s.awaitReady(ctx, urls); err != nil {
-		return nil, errors.Join(err, s.stop())
+		return nil, errors.Join(fmt.Errorf("waybill %s: %w", name, err), s.stop())
 	}
-	s.load = &load{address: s.address, keys: s.keys, connections: o.connections, recipients: o.recipients}
 	return s, nil
 }
 
@@ -128,12 +139,15 @@ func (s *server) awaitReady(ctx context.Context, urls <-chan map[string]string) 
 	select {
 	case printed = <-urls:
 	case <-ctx.Done():
-		return fmt.Errorf("waybill serve: %w", ctx.Err())
+		return ctx.Err()
+	}
+	if printed["ops_url"] == "" {
+		log, _ := os.ReadFile(s.logs) // empty is told too
+		return fmt.Errorf("no address was printed; its log:\n%s", log)
 	}
 	live, err := url.Parse(printed["live_url"])
-	if err != nil || live.Host == "" {
-		log, _ := os.ReadFile(s.logs) // empty is told too
-		return fmt.Errorf("waybill serve printed no address; its log:\n%s", log)
+	if err != nil {
+		return err
 	}
 	s.address = live.Host
 	for {
@@ -150,7 +164,7 @@ func (s *server) awaitReady(ctx context.Context, urls <-chan map[string]string) 
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("waybill serve is not ready: %w", errors.Join(ctx.Err(), err))
+			return fmt.Errorf("it is not ready: %w", errors.Join(ctx.Err(), err))
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

@@ -211,6 +211,34 @@ func testEndpointLeases(t *testing.T, b Backend) {
 		}), ports.ErrEndpointLost)
 	})
 
+	t.Run("an endpoint whose circuit is open is nobody's, but where it is disabled", func(t *testing.T) {
+		tenant := newTenant(t, b)
+		e := insertEndpoint(t, b, tenant)
+		opened := func(until time.Time) {
+			t.Helper()
+			token := leaseOf(t, b, e)
+			e.Health = domain.WebhookHealth{Failures: 10, FailingSince: &until, OpenUntil: &until, Opened: 1}
+			wantError(t, "Record", o.Record(t.Context(), e.ID, token, nil, e.Health), nil)
+			release(t, b, e, token)
+		}
+		lease := func(want bool) {
+			t.Helper()
+			token := sample.ID("").Hex()
+			if _, leased, err := o.Lease(t.Context(), e.ID, token, time.Minute); leased != want || err != nil {
+				t.Errorf("leased %t (%v), want %t", leased, err, want)
+			}
+			release(t, b, e, token)
+		}
+		now := time.Now().UTC().Truncate(time.Millisecond)
+		opened(now.Add(-time.Second))
+		lease(true)
+		opened(now.Add(time.Hour))
+		lease(false)
+		e.Enabled, e.Disabled, e.UpdatedAt = false, domain.DisabledByCaller, now
+		updateEndpoint(t, b, e)
+		lease(true)
+	})
+
 	t.Run("an endpoint that is gone is nobody's", func(t *testing.T) {
 		e := insertEndpoint(t, b, newTenant(t, b))
 		token := leaseOf(t, b, e)
@@ -499,6 +527,19 @@ func testWebhookOutcomes(t *testing.T, b Backend) {
 		wantEqual(t, "what another gets", theOne(t, b, all).ID, domain.WebhookDeliveryID(event.ID, all.Slot))
 		wantEqual(t, "what others get", len(sentTo(t, b, ofDeliveries)), 0)
 		release(t, b, e, token)
+	})
+
+	t.Run("of very many attempts the last are listed", func(t *testing.T) {
+		e, token, due := scene(t, 1)
+		d := due[0]
+		var all []ports.WebhookOutcome
+		var want []domain.WebhookAttempt
+		for range domain.MaxAttemptsListed + 2 {
+			w := sample.WebhookOutcome(d, sample.Refused(later), later)
+			d, all, want = w.Delivery, append(all, w), append(want, w.Attempt)
+		}
+		record(t, b, e, token, all...)
+		wantEqual(t, "Attempts", attemptsOf(t, b, e, d.ID), want[2:])
 	})
 
 	t.Run("of two owners' writes the living lease's is stored", func(t *testing.T) {

@@ -186,6 +186,12 @@ func TestWhatFailedOrWasHeldIsSentAgainWhenAskedFor(t *testing.T) {
 			old := time.Now().Add(-31 * 24 * time.Hour).UTC().Format(time.RFC3339)
 			c.post("/webhook-endpoints/"+endpoint+"/recover", m{"since": old}).invalid("since out_of_range")
 
+			// A cursor is of one endpoint's list.
+			cursor := c.get("/webhook-endpoints/" + endpoint + "/deliveries?limit=1").is(200).text("meta.next_cursor")
+			other, _ := c.endpoint(newReceiver(t), set("enabled", false))
+			c.get("/webhook-endpoints/" + other + "/deliveries?cursor=" + cursor).invalid("cursor invalid_format")
+			c.send("DELETE", "/webhook-endpoints/"+other, nil).is(200)
+
 			// The operators' way.
 			tenant := []string{"--app", c.app, "--env", live}
 			list := func(args ...string) (rows []m) {

@@ -1,9 +1,10 @@
 // Package faults breaks what Waybill runs on, under load, and looks at what
 // is left: the real program, several processes of it, killed with -9 and stalled
 // while clients send, repeat and repeat at once what they want created, one
-// delivery or many, and while workers move what is simulated; their database
-// crashed, gone, silent or out of room; their Redis gone, hung, slow or
-// forgetful; and all of it back again.
+// delivery or many, and while workers move what is simulated and send webhooks,
+// to receivers that fail and hang too; their database crashed, gone, silent or
+// out of room; their Redis gone, hung, slow or forgetful; and all of it back
+// again.
 //
 // Afterwards Check, one SQL program for both engines, tells every breach of
 // what must hold in a database that nothing is writing to; other tests may

@@ -251,10 +251,11 @@ var invariants = []struct{ rule, query string }{
 	{"a webhook endpoint has a slot of its own", fmt.Sprintf(`
 		SELECT min(CAST(id AS text)) AS culprit FROM webhook_endpoints WHERE slot IS NOT NULL
 		GROUP BY application_id, environment, slot HAVING count(*) > 1 OR slot NOT BETWEEN 0 AND %d`, domain.MaxWebhookEndpoints-1)},
+	// The lowest bits of the mask are *, and delivery.*.
 	{"a webhook endpoint gets every event since it was made", `
 		SELECT e.id AS culprit FROM feed_events e
 		JOIN (SELECT id, application_id, environment, created_at AS occurred_at FROM webhook_endpoints
-			WHERE slot IS NOT NULL AND created_at = updated_at AND event_mask & 1 <> 0) b
+			WHERE slot IS NOT NULL AND created_at = updated_at AND event_mask & 3 <> 0) b
 			ON b.application_id = e.application_id AND b.environment = e.environment
 		LEFT JOIN webhook_deliveries d ON d.endpoint_id = b.id AND d.event_id = e.id
 		WHERE e.delivery_id IS NOT NULL AND e.id > $young AND $seconds > 5 AND d.id IS NULL`},

@@ -38,6 +38,9 @@ func TestHungReceiversHoldUpNobodyElse(t *testing.T) {
 		p.receive(t, p.apps[n%5], hangs).unwell.Store(true)
 	}
 	fifty := phase("fifty hang besides")
+	if full() {
+		fifty = max(fifty, phase("and their circuits are open"))
+	}
 	// A machine that is busy with other tests is late by itself.
 	for name, p95 := range map[string]time.Duration{"one": one, "fifty": fifty} {
 		if most := 5*calm + time.Second; p95 > most {

@@ -91,7 +91,8 @@ func newReceiver(t *testing.T, app *sender, s script) *receiver {
 	r := &receiver{app: app, parcels: map[string]*parcel{}, strange: map[string]int{}}
 	r.server = httptest.NewServer(r)
 	t.Cleanup(func() {
-		r.server.CloseClientConnections() // some hang
+		r.plays(takes)
+		r.server.CloseClientConnections() // on which it hung
 		r.server.Close()
 	})
 	r.plays(s)

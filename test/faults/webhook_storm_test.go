@@ -41,10 +41,7 @@ func TestStormOnWebhooksLosesNothing(t *testing.T) {
 	}
 	a := f.rage(t)
 	if !a.sound() {
-		t.Error("want all that was committed with every receiver, and nothing twice but for a death")
-	}
-	if most := a.strikes * sentAtOnce; a.doubled > most {
-		t.Errorf("%d doubled, want at most %d for %d deaths", a.doubled, most, a.strikes)
+		t.Errorf("want all that was committed with every receiver, and nothing twice but by a death: %d at most, and %d of one endpoint", a.most, mostUnstored)
 	}
 }
 
@@ -104,7 +101,7 @@ func (f flood) rage(t *testing.T) aftermath {
 	beside.Wait()
 	a := aftermath{ledger: p.audit(t)}
 	t.Logf("storm of %.1f s, and %.1f s until all was sent: %s", stormed.Seconds(), took.Seconds(), a)
-	t.Logf("half of the webhooks came first within %.0f ms of the event, 99 of 100 within %.0f ms; answers: %s", ms(a.quantile(500)), ms(a.quantile(990)), p.answered())
+	t.Logf("half of the webhooks came first within %.0f ms of the event, 99 of 100 within %.0f ms; answers: %s", ms(a.quantile(500)), ms(a.quantile(990)), p.answered(t))
 	stored := p.published(t)
 	for _, r := range readers {
 		missed, repeated := r.against(stored[hexOf(r.app.customer.AppID)])
@@ -193,28 +190,34 @@ func holdTransaction(ctx context.Context, db *sql.DB, lasting time.Duration, unt
 
 // TestStormOnWebhooksNoticesPlantedBugs shows what the storms are worth.
 func TestStormOnWebhooksNoticesPlantedBugs(t *testing.T) {
-	raging := func(plant string) func(*testing.T) aftermath { return flood{events: 400, plant: plant}.rage }
-	bugs := []struct {
+	type bug struct {
 		plant   string
-		run     func(*testing.T) aftermath
+		run     func(t *testing.T, plant string) aftermath
 		noticed func(aftermath) bool
-	}{
-		{"fanout_own_commit", raging("fanout_own_commit"), func(a aftermath) bool {
+	}
+	raging := func(t *testing.T, plant string) aftermath { return flood{events: 400, plant: plant}.rage(t) }
+	thirsting := func(t *testing.T, plant string) aftermath { return aftermath{ledger: drought{plant: plant}.last(t)} }
+	bugs := []bug{
+		{"fanout_own_commit", raging, func(a aftermath) bool { return a.lost > 0 }},
+		{"webhook_settled_early", raging, func(a aftermath) bool { return a.lost > 0 }},
+		{"webhook_unswept", thirsting, func(a aftermath) bool { return a.lost > 0 && a.unsettled["pending"] > 0 }},
+	}
+	if full() {
+		bugs = append(bugs,
+			bug{"feed_unsettled", raging, func(a aftermath) bool { return a.missed > 0 }},
+			bug{"webhook_written_anew", raging, func(a aftermath) bool { return a.differing > 0 }},
+			bug{"webhook_shared", raging, func(a aftermath) bool { return a.unexplained > 0 }},
+		)
+		bugs[0].noticed = func(a aftermath) bool {
 			return a.lost > 0 && slices.ContainsFunc(a.breaches, func(b Breach) bool { return b.Rule == "a webhook endpoint gets every event since it was made" })
-		}},
-		{"feed_unsettled", raging("feed_unsettled"), func(a aftermath) bool { return a.missed > 0 }},
-		{"webhook_settled_early", raging("webhook_settled_early"), func(a aftermath) bool { return a.lost > 0 }},
-		{"webhook_written_anew", raging("webhook_written_anew"), func(a aftermath) bool { return a.differing > 0 }},
-		{"webhook_shared", raging("webhook_shared"), func(a aftermath) bool { return a.unexplained > 0 || a.doubled > a.strikes*sentAtOnce }},
-		{"webhook_unswept", func(t *testing.T) aftermath { return aftermath{ledger: drought{plant: "webhook_unswept"}.last(t)} },
-			func(a aftermath) bool { return a.lost > 0 && a.unsettled["pending"] > 0 }},
+		}
 	}
 	for _, b := range bugs {
 		t.Run(b.plant, func(t *testing.T) {
 			t.Parallel()
 			const tries = 3
 			for range tries {
-				if b.noticed(b.run(t)) {
+				if b.noticed(b.run(t, b.plant)) {
 					return
 				}
 			}

@@ -14,13 +14,14 @@ import (
 // refusedPause is how long a lane rests after it asked for a task in vain.
 const refusedPause = 200 * time.Millisecond
 
-// patient is the client of asynq's servers. It pauses where asynq does not, and
-// logs the beginning and the end of an outage.
+// patient is the client of asynq's server of one lane. It pauses where asynq does
+// not, and logs the beginning and the end of an outage.
 type patient struct {
 	redis.UniversalClient
 	stop <-chan struct{}
 	log  *slog.Logger
-	gone atomic.Bool
+	gone *atomic.Bool // shared by all lanes
+	got  time.Time    // a task, of the one goroutine that asks
 }
 
 // EvalSha is how asynq asks for a task.
@@ -46,6 +47,7 @@ func (p *patient) heed(keys []string, err error) {
 		if p.gone.Load() && p.gone.CompareAndSwap(true, false) {
 			p.log.Info("the queue hears rings again")
 		}
+		p.pace(err == nil)
 		return
 	case redis.HasErrorPrefix(err, "NOSCRIPT"):
 		return
@@ -53,9 +55,23 @@ func (p *patient) heed(keys []string, err error) {
 	if p.gone.CompareAndSwap(false, true) {
 		p.log.Warn("the queue hears no rings until Redis answers again", "error", err)
 	}
+	p.rest(refusedPause)
+}
+
+// pace makes a lane that got nothing for a while ask less often.
+func (p *patient) pace(got bool) {
+	switch now := time.Now(); {
+	case got:
+		p.got = now
+	case now.Sub(p.got) > eagerFor:
+		p.rest(pollEvery - eagerEvery)
+	}
+}
+
+func (p *patient) rest(d time.Duration) {
 	select {
 	case <-p.stop:
-	case <-time.After(refusedPause):
+	case <-time.After(d):
 	}
 }
 

@@ -25,16 +25,23 @@ func oldestID() rowID {
 
 // purgeEndpoints deletes listeners that nobody fetches from, and of deleted
 // endpoints first all that was sent to them, and in the end themselves. What was
-// made pending beside the deletion or a disabling is found here.
+// made pending beside the deletion or a disabling is found here, and what was too
+// much to be held or deleted with it.
 func (s *Store) purgeEndpoints(ctx context.Context, limit int) (removed int, err error) {
 	sn := session{db: s.write.WithContext(ctx), engine: s.engine}
 	if err := (webhooks{sn}).dropListeners(ctx, sn.with(ctx)); err != nil {
 		return 0, err
 	}
-	off := sn.with(ctx).Model(&webhookEndpointRow{}).Select("id").Where("slot IS NOT NULL AND NOT enabled")
-	stranded := sn.with(ctx).Model(&webhookDeliveryRow{}).Where("endpoint_id IN (?) AND status = 'pending'", off)
-	if err := stranded.Updates(holding).Error; err != nil {
-		return 0, sn.engine.failed("hold what is pending", err)
+	var off []rowID
+	pending := sn.with(ctx).Model(&webhookDeliveryRow{}).Select("1").Where("endpoint_id = webhook_endpoints.id AND status = 'pending'")
+	if err := sn.with(ctx).Model(&webhookEndpointRow{}).Where("slot IS NOT NULL AND NOT enabled AND EXISTS (?)", pending).Pluck("id", &off).Error; err != nil {
+		return 0, sn.engine.failed("look for what is to be held", err)
+	}
+	for _, id := range off {
+		held, err := webhooks{sn}.hold(ctx, id, limit-removed)
+		if removed += held; err != nil || removed == limit {
+			return removed, err
+		}
 	}
 
 	var gone []struct {

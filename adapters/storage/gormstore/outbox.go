@@ -80,7 +80,8 @@ func (o outbox) waiting(ctx context.Context, now time.Time, query string, values
 }
 
 func (o outbox) Lease(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration) (domain.WebhookEndpoint, bool, error) {
-	return o.lease(ctx, endpoint, token, lasting, "NOT listener AND (lease_token IS NULL OR lease_token = ? OR leased_until <= $now)")
+	return o.lease(ctx, endpoint, token, lasting, "NOT listener AND (lease_token IS NULL OR lease_token = ? OR leased_until <= $now)"+
+		" AND (NOT enabled OR open_until IS NULL OR open_until <= $now)")
 }
 
 func (o outbox) Renew(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration) (domain.WebhookEndpoint, error) {
@@ -107,7 +108,8 @@ func (o outbox) lease(ctx context.Context, endpoint domain.ID, token string, las
 	e := rows[0].domain()
 	if !e.Enabled {
 		// What a transaction beside the one that disabled it made pending.
-		return e, true, webhooks{sn}.hold(ctx, key)
+		_, err = webhooks{sn}.hold(ctx, key, heldAtOnce)
+		return e, true, err
 	}
 	return e, true, nil
 }
@@ -262,7 +264,7 @@ func (o outbox) Disable(ctx context.Context, e domain.WebhookEndpoint, token str
 			return err
 		}
 		w := webhooks{sn}
-		if err := w.hold(ctx, rowIDOf(e.ID)); err != nil {
+		if _, err := w.hold(ctx, rowIDOf(e.ID), heldAtOnce); err != nil {
 			return err
 		}
 		return w.Publish(ctx, e, event)

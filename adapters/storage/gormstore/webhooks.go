@@ -2,6 +2,8 @@ package gormstore
 
 import (
 	"context"
+	"slices"
+	"strconv"
 	"time"
 
 	"gorm.io/gorm"
@@ -94,10 +96,10 @@ func (s webhooks) Deliveries(ctx context.Context, t domain.Tenant, endpoint doma
 	}
 	if f.DeliveryID != "" {
 		ids, err := s.idsFor(ctx, t, endpoint, f.DeliveryID)
-		if err != nil || len(ids) == 0 {
+		if err != nil || ids == nil {
 			return nil, err
 		}
-		query = query.Where("id IN ?", ids)
+		query = query.Where("id IN (?)", ids)
 	}
 	if f.CreatedAfter != nil {
 		query = query.Where("created_at >= ?", boundary(*f.CreatedAfter))
@@ -114,18 +116,19 @@ func (s webhooks) Deliveries(ctx context.Context, t domain.Tenant, endpoint doma
 // condition: a parameter would hide it.
 const recoverable = " AND status IN ('failed', 'held')"
 
-// idsFor are those that the events of a delivery have for an endpoint, where it
-// takes them: by way of the timeline, which has an index of the delivery.
-func (s webhooks) idsFor(ctx context.Context, t domain.Tenant, endpoint, delivery domain.ID) ([]rowID, error) {
+// idsFor begins a query for those that the events of a delivery have in a slot:
+// by way of the timeline, which has an index of the delivery. It is nil where
+// there is no such delivery or endpoint.
+func (s webhooks) idsFor(ctx context.Context, t domain.Tenant, endpoint, delivery domain.ID) (*gorm.DB, error) {
 	e, err := s.Endpoint(ctx, t, endpoint)
 	if domain.HasCode(err, domain.CodeNotFound) {
 		return nil, nil // deleted, or another's
 	}
-	if err != nil {
+	key, _ := lookup(domain.PrefixDelivery, delivery)
+	if err != nil || key == "" {
 		return nil, err
 	}
-	events, err := deliveries(s).Events(ctx, t, delivery)
-	return all(events, func(event *domain.Event) rowID { return rowIDOf(domain.WebhookDeliveryID(event.ID, e.Slot)) }), err
+	return s.with(ctx).Model(&eventRow{}).Select(s.engine.webhookIDOf("id", strconv.FormatInt(int64(e.Slot), 16))).Where("delivery_id = ?", key), nil
 }
 
 func (s webhooks) Attempts(ctx context.Context, t domain.Tenant, delivery domain.ID) ([]domain.WebhookAttempt, error) {
@@ -136,7 +139,8 @@ func (s webhooks) Attempts(ctx context.Context, t domain.Tenant, delivery domain
 	var rows []webhookAttemptRow
 	err := s.with(ctx).Where("webhook_delivery_id IN (?)",
 		s.deliveriesOf(ctx, t).Model(&webhookDeliveryRow{}).Select("id").Where("id = ?", key)).
-		Order("number").Find(&rows).Error
+		Order("number DESC").Limit(domain.MaxAttemptsListed).Find(&rows).Error
+	slices.Reverse(rows)
 	return all(rows, (*webhookAttemptRow).domain), s.engine.failed("read attempts", err)
 }
 
@@ -229,7 +233,8 @@ func (s webhooks) UpdateEndpoint(ctx context.Context, e domain.WebhookEndpoint) 
 	if err := s.engine.changed("update a webhook endpoint", result); err != nil || e.Enabled {
 		return err
 	}
-	return s.hold(ctx, row.ID)
+	_, err = s.hold(ctx, row.ID, heldAtOnce)
+	return err
 }
 
 // pendingFor begins a query on what is pending for an endpoint.
@@ -237,8 +242,31 @@ func (s webhooks) pendingFor(ctx context.Context, endpoint rowID) *gorm.DB {
 	return s.with(ctx).Model(&webhookDeliveryRow{}).Where("endpoint_id = ? AND status = 'pending'", endpoint)
 }
 
-func (s webhooks) hold(ctx context.Context, endpoint rowID) error {
-	return s.engine.failed("hold what is pending", s.pendingFor(ctx, endpoint).Updates(holding).Error)
+// heldAtOnce is how much of what is pending is held, or deleted, together with
+// the change of an endpoint: what a long outage left would take longer than a
+// statement may. The rest is left to the janitor; nothing of it is sent meanwhile.
+const heldAtOnce = 10_000
+
+// firstPending is pendingFor, but at most so much of it.
+func (s webhooks) firstPending(ctx context.Context, endpoint rowID, most int) (*gorm.DB, error) {
+	var last webhookDeliveryRow
+	result := s.pendingFor(ctx, endpoint).Select("due_at", "id").Order("due_at, id").Offset(most - 1).Limit(1).Find(&last)
+	if result.Error != nil || result.RowsAffected == 0 {
+		return s.pendingFor(ctx, endpoint), s.engine.failed("look for what is pending", result.Error)
+	}
+	// A range of the index: by their IDs Postgres might compare each with all.
+	return s.pendingFor(ctx, endpoint).Where("(due_at, id) <= (?, ?)", *last.DueAt, last.ID), nil
+}
+
+// hold holds what is pending for an endpoint that is disabled, at most so much.
+func (s webhooks) hold(ctx context.Context, endpoint rowID, most int) (held int, err error) {
+	first, err := s.firstPending(ctx, endpoint, most)
+	if err != nil {
+		return 0, err
+	}
+	off := s.with(ctx).Model(&webhookEndpointRow{}).Select("id").Where("id = ? AND NOT enabled", endpoint)
+	result := first.Where("endpoint_id IN (?)", off).Updates(holding)
+	return int(result.RowsAffected), s.engine.failed("hold what is pending", result.Error)
 }
 
 // holding is what changes of a webhook delivery that is to be held.
@@ -260,7 +288,11 @@ func (s webhooks) drop(ctx context.Context, query *gorm.DB, endpoint rowID) erro
 	if result.Error != nil || result.RowsAffected == 0 {
 		return s.engine.failed("delete a webhook endpoint", result.Error)
 	}
-	return s.engine.failed("delete what is pending", s.pendingFor(ctx, endpoint).Delete(&webhookDeliveryRow{}).Error)
+	first, err := s.firstPending(ctx, endpoint, heldAtOnce)
+	if err != nil {
+		return err
+	}
+	return s.engine.failed("delete what is pending", first.Delete(&webhookDeliveryRow{}).Error)
 }
 
 func (s webhooks) UpdateDelivery(ctx context.Context, d domain.WebhookDelivery) error {
@@ -285,13 +317,22 @@ func (s webhooks) Recover(ctx context.Context, endpoint domain.ID, r domain.Reco
 	for _, status := range r.Statuses() {
 		statuses = append(statuses, string(status))
 	}
-	named := s.with(ctx).Model(&webhookDeliveryRow{}).Select("id").
-		Where("endpoint_id = ?"+recoverable+" AND status IN ? AND created_at >= ? AND created_at < ?", key, statuses, boundary(r.Since), boundary(r.Until)).
-		// What is cleaned away meanwhile is not to be sent any more.
-		Where("event_id IN (?)", s.with(ctx).Model(&feedEventRow{}).Select("id").Where("feed_events.id = webhook_deliveries.event_id")).
-		Order("created_at, id").Limit(limit)
-	// The status once more: an attempt may have changed it since.
-	result := s.with(ctx).Model(&webhookDeliveryRow{}).Where("id IN (?) AND status IN ?", named, statuses).Updates(map[string]any{
+	named := func() *gorm.DB {
+		return s.with(ctx).Model(&webhookDeliveryRow{}).
+			Where("endpoint_id = ?"+recoverable+" AND status IN ? AND created_at >= ? AND created_at < ?", key, statuses, boundary(r.Since), boundary(r.Until)).
+			// What is cleaned away meanwhile is not to be sent any more.
+			Where("event_id IN (?)", s.with(ctx).Model(&feedEventRow{}).Select("id").Where("feed_events.id = webhook_deliveries.event_id"))
+	}
+	var last webhookDeliveryRow
+	found := named().Select("created_at", "id").Order("created_at, id").Offset(limit - 1).Limit(1).Find(&last)
+	if found.Error != nil {
+		return 0, false, s.engine.failed("look for what is to be recovered", found.Error)
+	}
+	query := named()
+	if found.RowsAffected > 0 { // a range, as firstPending
+		query = query.Where("(created_at, id) <= (?, ?)", last.CreatedAt, last.ID)
+	}
+	result := query.Updates(map[string]any{
 		"status": string(domain.WebhookPending), "due_at": instantOf(now), "used": 0,
 		"trigger": string(domain.TriggerRecover), "back": "",
 	})

@@ -282,3 +282,56 @@ func TestTheFeedGoesOnWhereADatabaseWasRestored(t *testing.T) {
 		}
 	}
 }
+
+// What a receiver that was away for days has left is more than one statement
+// can change in its time: the janitor does the rest.
+func TestAnEndpointWithALongBacklogIsDisabledAndDeletedInTime(t *testing.T) {
+	const backlog, atOnce = 10_500, 10_000
+	for name, open := range bothEngines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t)
+			tenant := newTenant(t, s)
+			off, gone := insertEndpoint(t, s, tenant), insertEndpoint(t, s, tenant)
+			for _, e := range []domain.WebhookEndpoint{off, gone} {
+				for range backlog / 500 {
+					rows := make([]string, 500)
+					for i := range rows {
+						id := sample.ID("").Hex()
+						rows[i] = "('" + id + "', '" + e.ID.Hex() + "', '" + id + "', 'delivery.created', 1, 'pending', 1, 1, '2026-11-21T10:00:00.000Z', 'schedule', '', '2026-11-21T10:00:00.000Z')"
+					}
+					exec(t, s, "INSERT INTO webhook_deliveries (id, endpoint_id, event_id, event_type, sequence, status, attempts, used, due_at, trigger, back, created_at) VALUES "+
+						strings.Join(rows, ", "))
+				}
+			}
+			off.Enabled, off.Disabled = false, domain.DisabledByCaller
+			if err := s.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
+				return errors.Join(tx.Webhooks.UpdateEndpoint(ctx, off), tx.Webhooks.DeleteEndpoint(ctx, tenant, gone.ID))
+			}); err != nil {
+				t.Fatal(err)
+			}
+			want := func(held, of int) {
+				t.Helper()
+				for what, want := range map[string]int{
+					"webhook_deliveries WHERE status = 'held' AND endpoint_id = '" + off.ID.Hex() + "'": held,
+					"webhook_deliveries WHERE endpoint_id = '" + gone.ID.Hex() + "'":                    of,
+				} {
+					if got := count(t, s, what); got != want {
+						t.Errorf("%d of %s, want %d", got, what, want)
+					}
+				}
+			}
+			want(atOnce, backlog-atOnce)
+			if waiting, err := s.Outbox().Waiting(t.Context(), time.Now().Add(time.Hour), 10); err != nil || len(waiting) != 0 {
+				t.Errorf("%v wait (%v), want none", waiting, err)
+			}
+			for more := true; more; {
+				var err error
+				if _, more, err = s.PurgeExpired(t.Context(), 200); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want(backlog, 0)
+		})
+	}
+}

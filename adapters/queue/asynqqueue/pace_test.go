@@ -1,0 +1,44 @@
+package asynqqueue
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestALaneAsksLessOftenOnceItGotNothingForAWhile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := &patient{stop: make(chan struct{})}
+		rested := func(got bool) time.Duration {
+			asked := time.Now()
+			p.pace(got)
+			return time.Since(asked)
+		}
+		if r := rested(false); r != pollEvery-eagerEvery {
+			t.Errorf("a lane that never got anything rests for %v", r)
+		}
+		if r := rested(true); r != 0 {
+			t.Errorf("a lane that got a task rests for %v", r)
+		}
+		<-time.After(eagerFor)
+		if r := rested(false); r != 0 {
+			t.Errorf("a lane that got a task lately rests for %v", r)
+		}
+		<-time.After(eagerEvery)
+		if r := rested(false); r != pollEvery-eagerEvery {
+			t.Errorf("a lane that got nothing for a while rests for %v", r)
+		}
+	})
+}
+
+func TestALaneThatRestsEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	stop := make(chan struct{})
+	close(stop)
+	began := time.Now()
+	(&patient{stop: stop}).rest(time.Hour)
+	if took := time.Since(began); took > time.Minute {
+		t.Errorf("it took %v", took)
+	}
+}

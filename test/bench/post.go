@@ -1,0 +1,323 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/redis/go-redis/v9"
+
+	"waybill/test/servers/redisserver"
+)
+
+// application is a customer and the inboxes that his endpoints lead to.
+type application struct {
+	key     string
+	inboxes []string
+}
+
+// post is a server and a worker on one Postgres and one Redis, and applications
+// whose webhooks are received.
+type post struct {
+	*bench
+	db       *pgx.Conn
+	store    *redisserver.Server // emptied while it runs, so nobody else's
+	redis    *redis.Client
+	redisPID int
+	env      []string
+	serving  *server
+	worker   *server
+	receiver *receiver
+
+	one, four, sixteen application // by the number of endpoints
+	neighbours         []application
+
+	numbers  atomic.Int64 // of creates, and of calls
+	mu       sync.Mutex
+	answered map[int]time.Time // when each create of a trial was
+}
+
+// mostNeighbours is how many applications there may be that hang.
+const mostNeighbours = 50
+
+// openPost starts everything. What it returns must be closed, also after an error.
+func openPost(ctx context.Context, b *bench) (p *post, err error) {
+	p = &post{bench: b}
+	if err := p.startRedis(ctx); err != nil {
+		return p, err
+	}
+	database, err := b.createDatabase(ctx, "webhooks")
+	if err != nil {
+		return p, err
+	}
+	if p.db, err = pgx.Connect(ctx, database); err != nil {
+		return p, err
+	}
+	if err := command(ctx, b.binary, database, nil, "migrate", "up"); err != nil {
+		return p, err
+	}
+	keys, err := enroll(ctx, b.binary, database, 3+mostNeighbours)
+	if err != nil {
+		return p, err
+	}
+	p.env = append(settings(database), "WAYBILL_REDIS_URL="+p.store.URL, "WAYBILL_WEBHOOK_ALLOW_PRIVATE=true")
+	if p.serving, err = launch(ctx, b.binary, b.dir, "serve", p.env); err != nil {
+		return p, err
+	}
+	if p.worker, err = launch(ctx, b.binary, b.dir, "worker", p.env); err != nil {
+		return p, err
+	}
+	if p.receiver, err = startReceiver(1 + 4 + 16 + mostNeighbours); err != nil {
+		return p, err
+	}
+	inboxes := p.receiver.addresses
+	next := func(n int) application {
+		a := application{key: keys[0], inboxes: inboxes[:n]}
+		keys, inboxes = keys[1:], inboxes[n:]
+		return a
+	}
+	p.one, p.four, p.sixteen = next(1), next(4), next(16)
+	for range mostNeighbours {
+		p.neighbours = append(p.neighbours, next(1))
+	}
+	for _, a := range []application{p.one, p.four, p.sixteen} {
+		for _, inbox := range a.inboxes {
+			if _, err := p.addEndpoint(ctx, a, inbox+"/hooks"); err != nil {
+				return p, err
+			}
+		}
+	}
+	return p, nil
+}
+
+func (p *post) startRedis(ctx context.Context) (err error) {
+	if p.store, err = redisserver.Start(ctx); err != nil {
+		return err
+	}
+	o, err := redis.ParseURL(p.store.URL)
+	if err != nil {
+		return err
+	}
+	p.redis = redis.NewClient(o)
+	info, err := p.redis.Info(ctx, "server").Result()
+	if err != nil {
+		return err
+	}
+	_, rest, _ := strings.Cut(info, "\nprocess_id:")
+	text, _, _ := strings.Cut(rest, "\r")
+	p.redisPID, err = strconv.Atoi(text)
+	return err
+}
+
+// close undoes openPost, also one that stopped half-way; the bench is its own.
+func (p *post) close() error {
+	var err error
+	for _, s := range []*server{p.worker, p.serving} {
+		if s != nil {
+			err = errors.Join(err, s.stop())
+		}
+	}
+	if p.receiver != nil {
+		err = errors.Join(err, p.receiver.stop())
+	}
+	if p.db != nil {
+		err = errors.Join(err, p.db.Close(context.Background()))
+	}
+	if p.redis != nil {
+		err = errors.Join(err, p.redis.Close())
+	}
+	if p.store != nil {
+		err = errors.Join(err, p.store.Stop())
+	}
+	return err
+}
+
+// addEndpoint makes an endpoint for all events of deliveries.
+func (p *post) addEndpoint(ctx context.Context, a application, url string) (id string, err error) {
+	var made struct{ Data struct{ ID string } }
+	err = p.call(ctx, a, http.MethodPost, "/webhook-endpoints", `{"url":"http://`+url+`","event_types":["delivery.*"]}`, &made)
+	return made.Data.ID, err
+}
+
+func (p *post) removeEndpoint(ctx context.Context, a application, id string) error {
+	return p.call(ctx, a, http.MethodDelete, "/webhook-endpoints/"+id, "", nil)
+}
+
+// call sends what is not measured.
+func (p *post) call(ctx context.Context, a application, method, path, body string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+p.serving.address+"/v1"+path, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+a.key)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Idempotency-Key", fmt.Sprintf("bench-call-%d", p.numbers.Add(1)))
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	if err == nil && res.StatusCode/100 != 2 {
+		err = fmt.Errorf("%s %s was answered %d: %s", method, path, res.StatusCode, answer)
+	}
+	if err != nil || into == nil {
+		return err
+	}
+	return json.Unmarshal(answer, into)
+}
+
+// order sends so many creates of the applications in turn: a number of them in a
+// second at a steady pace or, where that is 0, as fast as they are answered.
+func (p *post) order(ctx context.Context, of []application, n, perSecond int) error {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	next := make(chan struct{})
+	var group sync.WaitGroup
+	for i := range max(perApplication, len(of)) {
+		c, err := dial(ctx, p.serving.address, of[i%len(of)].key)
+		if err != nil {
+			fail(err)
+			break
+		}
+		group.Go(func() {
+			defer c.net.Close()
+			for range next {
+				number := int(p.numbers.Add(1))
+				a, err := c.create(number, number)
+				p.note(number, time.Now())
+				if err == nil && a.status != http.StatusCreated {
+					err = fmt.Errorf("a create was answered %d: %s", a.status, bytes.Clone(a.body))
+				}
+				if err != nil {
+					fail(err)
+					return
+				}
+			}
+		})
+	}
+	begun := time.Now()
+	for i := range n {
+		if perSecond > 0 {
+			time.Sleep(time.Until(begun.Add(time.Duration(i) * time.Second / time.Duration(perSecond))))
+		}
+		select {
+		case next <- struct{}{}:
+		case <-ctx.Done():
+		}
+	}
+	close(next)
+	group.Wait()
+	return context.Cause(ctx)
+}
+
+func (p *post) note(create int, answered time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.answered[create] = answered
+}
+
+// await waits until so many webhooks have come, or it has taken too long.
+func (p *post) await(ctx context.Context, n int, patience time.Duration) error {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		a, err := p.receiver.ask(askCount)
+		if err != nil || a.Count >= n {
+			return err
+		}
+		if err := pause(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settled waits until what has come is recorded and nobody owns an endpoint.
+func (p *post) settled(ctx context.Context) error {
+	for deadline := time.Now().Add(time.Minute); ; {
+		var busy bool
+		err := p.db.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM webhook_deliveries WHERE status = 'pending')
+			OR EXISTS (SELECT 1 FROM webhook_endpoints WHERE slot IS NOT NULL AND leased_until > now())`).Scan(&busy)
+		if err != nil || !busy {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return errors.New("after a minute there still are webhooks to be sent")
+		}
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// backlog makes a server write so many events while the worker is held back.
+func (p *post) backlog(ctx context.Context, a application, events int) error {
+	if err := p.worker.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	err := p.order(ctx, []application{a}, events, 0)
+	if err == nil {
+		_, err = p.admin.Exec(ctx, "CHECKPOINT")
+	}
+	if err != nil {
+		_, _ = p.letGo() // so that it can end; the error is told
+	}
+	return err
+}
+
+// letGo lets the worker go on, and tells when.
+func (p *post) letGo() (time.Time, error) {
+	return time.Now(), p.worker.cmd.Process.Signal(syscall.SIGCONT)
+}
+
+// replaceWorker kills the worker and starts another; it tells when it killed.
+func (p *post) replaceWorker(ctx context.Context) (killed time.Time, err error) {
+	if err := p.worker.cmd.Process.Kill(); err != nil {
+		return killed, err
+	}
+	killed = time.Now()
+	<-p.worker.exited
+	p.worker, err = launch(ctx, p.binary, p.dir, "worker", p.env)
+	return killed, err
+}
+
+// spent is processor time.
+type spent struct{ serve, worker, postgres, redis, receiver time.Duration }
+
+func (p *post) spent() spent {
+	s := spent{
+		serve: cpuOf(p.serving.cmd.Process.Pid), worker: cpuOf(p.worker.cmd.Process.Pid),
+		redis: cpuOf(p.redisPID), receiver: cpuOf(p.receiver.cmd.Process.Pid),
+	}
+	if p.master != 0 {
+		s.postgres = cpuOfTree(p.master)
+	}
+	return s
+}
+
+// since is what was spent after an earlier moment.
+func (s spent) since(e spent) spent {
+	return spent{s.serve - e.serve, s.worker - e.worker, s.postgres - e.postgres, s.redis - e.redis, s.receiver - e.receiver}
+}
+
+// inAll leaves the receiver out, which is the customer's.
+func (s spent) inAll() time.Duration { return s.serve + s.worker + s.postgres + s.redis }
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}

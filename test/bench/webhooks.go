@@ -1,0 +1,295 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"time"
+)
+
+// webhooksArgument makes this program measure webhooks:
+//
+//	go run ./test/servers -- go run ./test/bench webhooks
+//
+// A server and a worker of the program run on one Postgres and on a Redis of
+// their own. What is sent to is a process beside them that answers at once.
+// Events are those of real creates over HTTP: for a backlog while the worker is
+// held back with SIGSTOP, for latencies at a steady pace.
+const webhooksArgument = "webhooks"
+
+// webhookOptions are the flags behind it.
+type webhookOptions struct {
+	rounds   int
+	duration time.Duration
+	backlog  int
+	only     string
+	binary   string
+}
+
+func benchWebhooks(ctx context.Context) (err error) {
+	var o webhookOptions
+	flags := flag.NewFlagSet(webhooksArgument, flag.ExitOnError)
+	flags.IntVar(&o.rounds, "rounds", 5, "how often everything is measured")
+	flags.DurationVar(&o.duration, "duration", 8*time.Second, "length of one measurement of latencies")
+	flags.IntVar(&o.backlog, "backlog", 16000, "webhooks that wait when one of throughput begins")
+	flags.StringVar(&o.only, "only", "", "measure only what this regular expression matches")
+	flags.StringVar(&o.binary, "binary", "", "the program to measure; empty: build it")
+	_ = flags.Parse(os.Args[2:]) // it exits
+	only, err := regexp.Compile(o.only)
+	if err != nil {
+		return err
+	}
+	b, err := open(ctx, options{binary: o.binary})
+	defer func() { err = errors.Join(err, b.close()) }()
+	if err != nil {
+		return err
+	}
+	p, err := openPost(ctx, b)
+	defer func() { err = errors.Join(err, p.close()) }()
+	if err != nil {
+		return err
+	}
+	trials := slices.DeleteFunc(p.trials(o), func(t *trial) bool { return !only.MatchString(t.name) })
+	for round := range o.rounds {
+		for i := range trials {
+			t := trials[(i+round)%len(trials)]
+			fmt.Fprintf(os.Stderr, "round %d of %d: %s\n", round+1, o.rounds, t.name)
+			if err := p.measure(ctx, t); err != nil {
+				return fmt.Errorf("%s: %w", t.name, err)
+			}
+		}
+	}
+	printWebhooks(os.Stdout, p, o, trials)
+	for _, t := range trials {
+		if n := slices.Max(t.lost); n > 0 {
+			return fmt.Errorf("%s: %d webhooks did not arrive", t.name, n)
+		}
+	}
+	return nil
+}
+
+// trial is one thing that is measured in every round.
+type trial struct {
+	name    string
+	run     func(ctx context.Context) (outcome, error)
+	figures []figure
+
+	outcomes []outcome
+	lost     []int
+}
+
+// outcome is what one round of a trial came to.
+type outcome struct {
+	expected int // webhooks
+	begun    time.Time
+	answered map[int]time.Time // when each create was
+	arrivals
+	spent
+}
+
+// figure is a line of the report.
+type figure struct {
+	name    string
+	of      func(outcome) float64
+	digits  int
+	atLeast float64 // the aim; 0: none
+	atMost  float64 // the aim; below 0: none
+}
+
+// trials are what every round measures.
+func (p *post) trials(o webhookOptions) []*trial {
+	drain := func(name string, a application) *trial {
+		return &trial{name: name, figures: throughput, run: func(ctx context.Context) (outcome, error) { return p.drain(ctx, a, o.backlog) }}
+	}
+	steady := func(name string, perSecond, hung int, figures []figure) *trial {
+		return &trial{name: name, figures: figures, run: func(ctx context.Context) (outcome, error) {
+			return p.steady(ctx, perSecond, hung, o.duration)
+		}}
+	}
+	return []*trial{
+		drain("backlog to 1 endpoint", p.one),
+		drain("backlog to 4 endpoints", p.four),
+		drain("backlog to 16 endpoints", p.sixteen),
+		steady("20/s", 20, 0, latency(20)),
+		steady("200/s", 200, 0, latency(12)),
+		steady("20/s beside 1 hung", 20, 1, latency(25)),
+		steady("20/s beside 50 hung", 20, mostNeighbours, latency(50)),
+		{name: "200/s, FLUSHALL twice", figures: []figure{{"lost", missing, 0, 0, 0}, {"latest, s", latest, 1, 0, -1}},
+			run: func(ctx context.Context) (outcome, error) { return p.flushed(ctx, o.duration) }},
+		{name: "kill -9 with a backlog", figures: []figure{{"last event after s", last, 1, 0, 10}, {"lost", missing, 0, 0, 0}, {"repeated", repeats, 0, 0, -1}},
+			run: func(ctx context.Context) (outcome, error) { return p.killed(ctx, o.backlog/4) }},
+	}
+}
+
+var throughput = []figure{
+	{"per second", func(o outcome) float64 { return float64(o.Count) / last(o) }, 0, 4000, -1},
+	{"per CPU-second", func(o outcome) float64 { return float64(o.Count) / o.inAll().Seconds() }, 0, 3000, -1},
+	{"CPU us: serve", each(func(s spent) time.Duration { return s.serve }), 0, 0, -1},
+	{"CPU us: worker", each(func(s spent) time.Duration { return s.worker }), 0, 0, -1},
+	{"CPU us: Postgres", each(func(s spent) time.Duration { return s.postgres }), 0, 0, -1},
+	{"CPU us: Redis", each(func(s spent) time.Duration { return s.redis }), 0, 0, -1},
+	{"not counted: receiver", each(func(s spent) time.Duration { return s.receiver }), 0, 0, -1},
+}
+
+// latency is in milliseconds; the aim is for the p95.
+func latency(aim float64) []figure {
+	at := func(q float64, from func(outcome, arrival) time.Time) func(outcome) float64 {
+		return func(o outcome) float64 { return milliseconds(o.quantile(q, from)) }
+	}
+	return []figure{
+		{"p50 ms", at(0.5, eventOf), 1, 0, -1}, {"p95 ms", at(0.95, eventOf), 1, 0, aim}, {"p99 ms", at(0.99, eventOf), 1, 0, -1},
+		{"p50 ms after answer", at(0.5, answerOf), 1, 0, -1}, {"p95 ms after answer", at(0.95, answerOf), 1, 0, -1},
+		{"CPU us, create too", each(spent.inAll), 0, 0, -1},
+	}
+}
+
+// each is the processor time of one webhook, in microseconds.
+func each(of func(spent) time.Duration) func(outcome) float64 {
+	return func(o outcome) float64 { return float64(of(o.spent).Microseconds()) / float64(o.Count) }
+}
+
+func missing(o outcome) float64 { return float64(o.expected - o.Count) }
+func repeats(o outcome) float64 { return float64(o.Again) }
+func latest(o outcome) float64  { return o.quantile(1, eventOf).Seconds() }
+
+// last is when the last webhook came, in seconds after the beginning.
+func last(o outcome) float64 {
+	var at time.Time
+	for _, a := range o.First {
+		if a.Came.After(at) {
+			at = a.Came
+		}
+	}
+	return at.Sub(o.begun).Seconds()
+}
+
+// Moments from which an arrival is late.
+func eventOf(_ outcome, a arrival) time.Time  { return a.Happened }
+func answerOf(o outcome, a arrival) time.Time { return o.answered[a.Order] }
+
+// quantile of the time until arrival.
+func (o outcome) quantile(q float64, from func(outcome, arrival) time.Time) time.Duration {
+	m := measurement{}
+	for _, a := range o.First {
+		m.latencies = append(m.latencies, a.Came.Sub(from(o, a)))
+	}
+	slices.Sort(m.latencies)
+	return m.quantile(q)
+}
+
+// patience is how long is waited for what may never come.
+const patience = 30 * time.Second
+
+// measure runs a trial once, from peace to peace.
+func (p *post) measure(ctx context.Context, t *trial) error {
+	if err := p.settled(ctx); err != nil {
+		return err
+	}
+	if _, err := p.receiver.ask(askTake); err != nil {
+		return err
+	}
+	p.answered = map[int]time.Time{}
+	before := p.spent()
+	o, err := t.run(ctx)
+	if err != nil {
+		return err
+	}
+	if err := p.await(ctx, o.expected, patience); err != nil {
+		return err
+	}
+	if err := p.settled(ctx); err != nil {
+		return err
+	}
+	if o.spent == (spent{}) {
+		o.spent = before
+	}
+	o.spent = p.spent().since(o.spent)
+	if o.arrivals, err = p.receiver.ask(askTake); err != nil {
+		return err
+	}
+	o.answered = p.answered
+	t.outcomes, t.lost = append(t.outcomes, o), append(t.lost, o.expected-o.Count)
+	return nil
+}
+
+// drain is a backlog with nothing beside it.
+func (p *post) drain(ctx context.Context, a application, webhooks int) (o outcome, err error) {
+	events := webhooks / len(a.inboxes)
+	if err := p.backlog(ctx, a, events); err != nil {
+		return o, err
+	}
+	o.expected, o.spent = events*len(a.inboxes), p.spent()
+	o.begun, err = p.letGo()
+	return o, err
+}
+
+// steady is one application's events at a steady pace, beside others whose
+// endpoint never answers and who have as many events all together.
+func (p *post) steady(ctx context.Context, perSecond, hung int, duration time.Duration) (o outcome, err error) {
+	beside, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	neighbours := p.neighbours[:hung]
+	var endpoints []string
+	for _, n := range neighbours {
+		id, err := p.addEndpoint(ctx, n, n.inboxes[0]+hangPath)
+		if err != nil {
+			stop()
+			return o, err
+		}
+		endpoints = append(endpoints, id)
+	}
+	o.expected = perSecond * int(duration/time.Second)
+	go func() {
+		if hung == 0 {
+			ended <- nil
+			return
+		}
+		ended <- p.order(beside, neighbours, o.expected, perSecond)
+	}()
+	err = p.order(ctx, []application{p.one}, o.expected, perSecond)
+	stop()
+	if besideErr := <-ended; !errors.Is(besideErr, context.Canceled) {
+		err = errors.Join(err, besideErr)
+	}
+	for i, id := range endpoints {
+		err = errors.Join(err, p.removeEndpoint(ctx, neighbours[i], id))
+	}
+	return o, err
+}
+
+// flushed is a steady pace while Redis forgets everything, twice.
+func (p *post) flushed(ctx context.Context, duration time.Duration) (o outcome, err error) {
+	const perSecond = 200
+	ended := make(chan error, 1)
+	o.expected = perSecond * int(duration/time.Second)
+	go func() { ended <- p.order(ctx, []application{p.one}, o.expected, perSecond) }()
+	for range 2 {
+		if err = pause(ctx, duration/3); err == nil {
+			err = p.redis.FlushAll(ctx).Err()
+		}
+		if err != nil {
+			break
+		}
+	}
+	return o, errors.Join(err, <-ended)
+}
+
+// killed is the end of a worker in the middle of a backlog, and another one.
+func (p *post) killed(ctx context.Context, webhooks int) (o outcome, err error) {
+	if err := p.backlog(ctx, p.one, webhooks); err != nil {
+		return o, err
+	}
+	o.expected = webhooks
+	if _, err := p.letGo(); err != nil {
+		return o, err
+	}
+	if err := p.await(ctx, webhooks/4, patience); err != nil {
+		return o, err
+	}
+	o.begun, err = p.replaceWorker(ctx)
+	return o, err
+}

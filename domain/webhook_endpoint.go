@@ -103,8 +103,8 @@ type WebhookEndpointChange struct {
 }
 
 // Apply changes the endpoint; changed is false where all is so already.
-// Enabling it, or another address, starts afresh: what failed before counts no
-// more.
+// Enabling it, another address, or enabling one whose circuit is open, starts
+// afresh: what failed before counts no more.
 func (e *WebhookEndpoint) Apply(c WebhookEndpointChange, now time.Time) (changed bool) {
 	set := func(differs bool, assign func()) {
 		if differs {
@@ -115,6 +115,7 @@ func (e *WebhookEndpoint) Apply(c WebhookEndpointChange, now time.Time) (changed
 	set(c.URL != nil && *c.URL != e.URL, func() { e.URL, e.Health = *c.URL, WebhookHealth{} })
 	set(c.EventTypes != nil && !slices.Equal(c.EventTypes, e.EventTypes), func() { e.EventTypes = c.EventTypes })
 	set(c.Description != nil && *c.Description != e.Description, func() { e.Description = *c.Description })
+	set(c.Enabled != nil && *c.Enabled && e.Health.OpenUntil != nil, func() { e.Health = WebhookHealth{} })
 	set(c.Enabled != nil && *c.Enabled != e.Enabled, func() {
 		if *c.Enabled {
 			e.Enabled, e.Disabled, e.Health = true, "", WebhookHealth{}

@@ -196,7 +196,7 @@ func TestSecretsSignBesideEachOtherForTheOverlap(t *testing.T) {
 
 func TestEnablingAnEndpointStartsAfresh(t *testing.T) {
 	t.Parallel()
-	e := domain.WebhookEndpoint{Enabled: true, URL: "https://a.example", EventTypes: []string{"*"}, Health: failing(12, noon)}
+	e := domain.WebhookEndpoint{Enabled: true, URL: "https://a.example", EventTypes: []string{"*"}, Health: failing(9, noon)}
 	if e.Status() != domain.EndpointFailing {
 		t.Errorf("status %s", e.Status())
 	}
@@ -208,8 +208,13 @@ func TestEnablingAnEndpointStartsAfresh(t *testing.T) {
 			t.Errorf("%s changed it to %+v", name, e)
 		}
 	}
-	if e.Health.Failures != 12 {
+	if e.Health.Failures != 9 {
 		t.Error("enabling an enabled endpoint forgets its health")
+	}
+	paused := e
+	paused.Health = failing(10, noon)
+	if !paused.Apply(domain.WebhookEndpointChange{Enabled: &yes}, noon) || paused.Health != (domain.WebhookHealth{}) {
+		t.Errorf("enabling a paused endpoint leaves it paused: %+v", paused.Health)
 	}
 	moved := e
 	if !moved.Apply(domain.WebhookEndpointChange{URL: &other}, noon) || moved.Health != (domain.WebhookHealth{}) {

@@ -39,6 +39,16 @@ func (h WebhookHealth) Open(now time.Time) bool {
 	return h.OpenUntil != nil && now.Before(*h.OpenUntil)
 }
 
+// Hurry makes an open circuit one whose probe is due: somebody asked for an
+// attempt. hurried is false where the circuit is not open.
+func (h *WebhookHealth) Hurry(now time.Time) (hurried bool) {
+	if !h.Open(now) {
+		return false
+	}
+	h.OpenUntil = &now
+	return true
+}
+
 // Probing reports whether the next attempt alone decides about the circuit.
 func (h WebhookHealth) Probing(now time.Time) bool { return h.OpenUntil != nil && !h.Open(now) }
 

@@ -143,3 +143,17 @@ func TestAnEndpointIsCondemnedByGoneOrByDaysOfFailure(t *testing.T) {
 		t.Errorf("counted from %v", h.FailingSince)
 	}
 }
+
+func TestWhoAsksForAnAttemptNeedNotWaitForTheProbe(t *testing.T) {
+	t.Parallel()
+	closed, open := failing(9, noon), failing(10, noon)
+	if closed.Hurry(noon) || closed.OpenUntil != nil {
+		t.Errorf("a closed circuit was hurried: %+v", closed)
+	}
+	if !open.Hurry(noon) || open.Open(noon) || !open.Probing(noon) {
+		t.Errorf("the probe is not due: %+v", open)
+	}
+	if again := open.After(broken, noon); !again.Open(noon.Add(59*time.Second)) || again.Open(noon.Add(time.Minute)) {
+		t.Errorf("a probe that fails does not double the pause: %+v", again)
+	}
+}

@@ -43,7 +43,18 @@ func (w *Webhooks) sendTest(ctx context.Context, tx ports.Stores, e domain.Webho
 	if err != nil {
 		return domain.WebhookDelivery{}, err
 	}
+	if err := hurry(ctx, tx, e, now); err != nil {
+		return domain.WebhookDelivery{}, err
+	}
 	return tx.Webhooks.PublishTo(ctx, e, event)
+}
+
+// hurry ends the pause of a locked endpoint for whoever asks for an attempt.
+func hurry(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint, now time.Time) error {
+	if !e.Health.Hurry(now) {
+		return nil
+	}
+	return tx.Webhooks.UpdateEndpoint(ctx, e)
 }
 
 // mayTest counts the tests of the last minute. The endpoint is held, so that
@@ -120,10 +131,14 @@ func (w *Webhooks) redeliver(ctx context.Context, tx ports.Stores, t domain.Tena
 	if !e.Enabled {
 		return d, domain.WebhookEndpointDisabled(e.ID, e.Disabled)
 	}
+	now := w.clock.Now()
+	if err := hurry(ctx, tx, e, now); err != nil {
+		return d, err
+	}
 	if d, err = tx.Webhooks.LockDelivery(ctx, t, id); err != nil {
 		return d, err
 	}
-	if d.Redeliver(w.clock.Now()) {
+	if d.Redeliver(now) {
 		err = tx.Webhooks.UpdateDelivery(ctx, d)
 	}
 	return d, err

@@ -1,11 +1,13 @@
 package webhooks_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"waybill/application/webhooks"
 	"waybill/domain"
+	"waybill/ports"
 )
 
 func since(t time.Time) func() (webhooks.Span, error) {
@@ -166,4 +168,55 @@ func TestASpanIsWithinThirtyDaysAndGoesForward(t *testing.T) {
 			t.Errorf("%s: %+v", name, e.Fields)
 		}
 	}
+}
+
+// Who asks for an attempt wants to see it made, not to wait for minutes.
+func TestAskingForAnAttemptEndsAPause(t *testing.T) {
+	t.Parallel()
+	for name, ask := range map[string]func(s *scene, endpoint, webhook domain.ID){
+		"a test":       func(s *scene, endpoint, _ domain.ID) { s.send(endpoint) },
+		"a redelivery": func(s *scene, _, webhook domain.ID) { s.redeliver(webhook) },
+		"a recovery": func(s *scene, endpoint, _ domain.ID) {
+			s.recover(endpoint, webhooks.Span{Since: s.Clock.Now().Add(-time.Hour)})
+		},
+		"enabling it": func(s *scene, endpoint, _ domain.ID) {
+			s.change(endpoint, domain.WebhookEndpointChange{Enabled: new(true)})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t)
+			e := s.add().Endpoint
+			webhook := s.send(e.ID).ID
+			s.Write(t, func(ctx context.Context, tx ports.Stores) error {
+				e, err := tx.Webhooks.LockEndpoint(ctx, s.tenant, e.ID)
+				if err != nil {
+					return err
+				}
+				until := s.Clock.Now().Add(time.Hour)
+				e.Health = domain.WebhookHealth{Failures: 10, FailingSince: new(s.Clock.Now()), OpenUntil: &until, Opened: 1}
+				return tx.Webhooks.UpdateEndpoint(ctx, e)
+			})
+			waits := func() bool {
+				waiting, err := s.Store.Outbox().Waiting(t.Context(), s.Clock.Now(), 10)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return len(waiting) > 0
+			}
+			if waits() {
+				t.Fatal("it is not paused")
+			}
+			ask(s, e.ID, webhook)
+			if !waits() {
+				t.Error("it is paused still")
+			}
+		})
+	}
+}
+
+func (s *scene) redeliver(webhook domain.ID) {
+	s.t.Helper()
+	r, err := s.webhooks.Redeliver(s.t.Context(), s.request(), webhook, showWebhook)
+	read[domain.WebhookDelivery](s.t, r, err)
 }

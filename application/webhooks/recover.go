@@ -49,6 +49,9 @@ func (w *Webhooks) Recover(ctx context.Context, req idempotency.Request, id doma
 			if !e.Enabled {
 				return domain.Answer{}, domain.WebhookEndpointDisabled(e.ID, e.Disabled)
 			}
+			if err := hurry(ctx, tx, e, now); err != nil {
+				return domain.Answer{}, err
+			}
 			queued, running, err := tx.Webhooks.Recover(ctx, id, r, now, w.recoverMost)
 			switch {
 			case err != nil:

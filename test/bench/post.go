@@ -225,6 +225,9 @@ func (p *post) order(ctx context.Context, of []application, n, perSecond int) er
 func (p *post) note(create int, answered time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.answered == nil {
+		p.answered = map[int]time.Time{}
+	}
 	p.answered[create] = answered
 }
 

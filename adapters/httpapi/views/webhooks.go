@@ -16,6 +16,7 @@ type WebhookEndpoint struct {
 	Status         string   `json:"status"`
 	DisabledReason string   `json:"disabled_reason,omitempty"`
 	FailingSince   *string  `json:"failing_since"`
+	PausedUntil    *string  `json:"paused_until,omitempty"`
 	Environment    string   `json:"environment"`
 	CreatedAt      string   `json:"created_at"`
 	UpdatedAt      string   `json:"updated_at"`
@@ -25,7 +26,7 @@ type WebhookEndpoint struct {
 func NewWebhookEndpoint(e domain.WebhookEndpoint) WebhookEndpoint {
 	return WebhookEndpoint{
 		ID: string(e.ID), URL: e.URL, EventTypes: e.EventTypes, Description: e.Description, Enabled: e.Enabled,
-		Status: string(e.Status()), DisabledReason: string(e.Disabled), FailingSince: timestamp(e.Health.FailingSince),
+		Status: string(e.Status()), DisabledReason: string(e.Disabled), FailingSince: timestamp(e.Health.FailingSince), PausedUntil: timestamp(e.Health.OpenUntil),
 		Environment: string(e.Tenant.Environment),
 		CreatedAt:   domain.FormatTime(e.CreatedAt), UpdatedAt: domain.FormatTime(e.UpdatedAt),
 	}

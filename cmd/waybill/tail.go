@@ -91,7 +91,9 @@ func (p *program) followFeed(ctx context.Context, c *apiClient, query url.Values
 	if err != nil {
 		return err
 	}
-	query.Set("created_after", domain.FormatTime(now.Add(-back)))
+	began := domain.FormatTime(now.Add(-back))
+	query.Set("created_after", began)
+	fmt.Fprintln(p.stderr, "Following events from "+began+" on; Ctrl-C ends it.")
 	look := apiCall{method: "GET", tireless: true}
 	for {
 		look.path = "/events?" + query.Encode()

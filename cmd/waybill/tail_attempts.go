@@ -127,6 +127,9 @@ func (f *attemptFollower) run(ctx context.Context) error {
 			}
 			f.print(fresh)
 		}
+		if first && !f.lonely {
+			fmt.Fprintln(f.p.stderr, "Following attempts; Ctrl-C ends it.")
+		}
 		if !sleep(ctx, max(attemptsEvery, time.Duration(1+2*len(endpoints))*callEvery)) {
 			return nil
 		}

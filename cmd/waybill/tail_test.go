@@ -30,6 +30,7 @@ func TestTailPrintsThePayloadsOfTheFeed(t *testing.T) {
 	fresh := start(t, nil, "tail", "events", "--data-dir", dir, "--type", "delivery.failed")
 	of := start(t, nil, "tail", "events", "--data-dir", dir, "--delivery", before, "--since", "1d")
 	eventually(t, "what was before is told", func() bool { return all.stdout.String() != "" && of.stdout.String() != "" })
+	eventually(t, "it follows", func() bool { return strings.HasPrefix(fresh.stderr.String(), "Following events from ") })
 	v := inDir[triggered](t, dir, "trigger", "failed_at_pickup", "--step-seconds", "1", "--wait")
 	eventually(t, "all is told", func() bool {
 		return strings.Count(all.stdout.String(), "\n") == 4 && strings.Count(fresh.stdout.String(), "\n") == 1
@@ -53,7 +54,7 @@ func TestTailPrintsThePayloadsOfTheFeed(t *testing.T) {
 		t.Errorf("%q", line)
 	}
 	for _, r := range []*running{all, fresh, of} {
-		if r.terminate(t); r.stderr.String() != "" {
+		if r.terminate(t); strings.Count(r.stderr.String(), "\n") != 1 {
 			t.Errorf("%s", r.stderr.String())
 		}
 	}
@@ -127,7 +128,7 @@ func (f *feed) RoundTrip(r *http.Request) (*http.Response, error) {
 func tailing(t *testing.T, f *feed, lasting time.Duration) string {
 	t.Helper()
 	var stdout output
-	p := &program{stdout: &stdout, asJSON: true}
+	p := &program{stdout: &stdout, stderr: io.Discard, asJSON: true}
 	ctx, stop := context.WithTimeout(t.Context(), lasting)
 	defer stop()
 	if err := p.followFeed(ctx, clientOf(f.RoundTrip), url.Values{}, 0); quietly(ctx, err) != nil {
@@ -180,7 +181,7 @@ func TestTailIsNotDrivenByAFeedThatAlwaysHasMore(t *testing.T) {
 func TestAnEventIsOneLineWhateverAServerSends(t *testing.T) {
 	t.Parallel()
 	var stdout output
-	p := &program{stdout: &stdout, asJSON: true}
+	p := &program{stdout: &stdout, stderr: io.Discard, asJSON: true}
 	p.printEvent(json.RawMessage("{\n\"a\" : 1\r\n}"))
 	p.printEvent(json.RawMessage(`{"a" : 1}`))
 	p.asJSON = false
@@ -212,6 +213,7 @@ func TestTailPrintsEachAttemptOnce(t *testing.T) {
 	eventually(t, "it looks", func() bool { return strings.Contains(r.stderr.String(), "There is no webhook endpoint yet") })
 	endpoint := register(receiver.URL)
 	only := start(t, nil, "tail", "attempts", "--data-dir", dir, "--endpoint", endpoint, "--json")
+	eventually(t, "it follows", func() bool { return strings.Contains(only.stderr.String(), "Following attempts; ") })
 	delivery := inDir[triggered](t, dir, "trigger", "manual").Delivery.ID
 	eventually(t, "both attempts are told", func() bool {
 		return strings.Count(r.stdout.String(), "\n") == 2 && strings.Count(only.stdout.String(), "\n") == 2

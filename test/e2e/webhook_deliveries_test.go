@@ -20,7 +20,11 @@ func TestWhatHappensToADeliveryArrivesSignedAndIsLogged(t *testing.T) {
 		got := r.awaits(t, 2)
 
 		events := c.get("/deliveries/" + booked.id() + "/events").is(200)
-		feed := c.get("/events").is(200)
+		var feed *answer
+		eventually(t, "both are in the feed, which waits for older transactions", func() bool {
+			feed = c.get("/events").is(200)
+			return feed.count("data") == 2
+		})
 		for i, g := range got {
 			at := fmt.Sprintf("data.%d.", i)
 			if !slices.Equal(g.signedBy(t, secret), []bool{true}) {

@@ -38,6 +38,9 @@ func fillWebhooks(t testing.TB, s *gormstore.Store, tenant domain.Tenant, id fun
 // A table of events grows without end: who looks for the few that matter must
 // not read the others.
 func TestWebhooksAndEventsAreFoundByIndexes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fills tables with 40,000 rows; left out in short mode")
+	}
 	for name, c := range map[string]struct {
 		open             func(testing.TB) *gormstore.Store
 		id               func(ms, n string) string

@@ -931,17 +931,17 @@ func TestCloseLetsEndWhatIsOnItsWayAndBeginsNothing(t *testing.T) {
 		}
 		d := w.drainer()
 		handlers := d.Handlers()
-		var ended time.Duration
+		ended := make(chan time.Duration, 1)
 		go func() {
 			ring(t, w, handlers, ports.LaneWebhook, quick)
-			ended = w.now()
+			ended <- w.now()
 		}()
 		ring(t, w, handlers, ports.LaneWebhook, hung)
 		time.Sleep(50 * time.Millisecond) // at 2.05 s
 		sent := len(w.sent())
 		d.Close()
-		if now := w.now(); now != attemptLasts || ended != 2100*time.Millisecond {
-			t.Errorf("closed at %v, the other ended at %v", now, ended)
+		if now, other := w.now(), <-ended; now != attemptLasts || other != 2100*time.Millisecond {
+			t.Errorf("closed at %v, the other ended at %v", now, other)
 		}
 		handlers[ports.LaneWebhook](t.Context(), string(quick))
 		if len(w.sent()) != sent || w.count("Lease") != 2 {

@@ -18,8 +18,6 @@ const (
 	sweepMost    = time.Second
 	sweepBatch   = 1000
 	sweepTimeout = 5 * time.Second
-	// lookGrace is how long a look may go on when the sweeper ends.
-	lookGrace = 200 * time.Millisecond
 	// sweepAgain is how long an endpoint that was rung for is left in peace.
 	sweepAgain = time.Second
 )
@@ -67,12 +65,8 @@ func (s *Sweeper) Run(ctx context.Context) {
 }
 
 func (s *Sweeper) look(ctx context.Context) ([]ports.WaitingEndpoint, error) {
-	// At the end a look is let finish, for a moment: a query that is cancelled
-	// costs its connection, and PgBouncer 1.18 now and then its life.
-	looking, cancel := context.WithTimeout(context.WithoutCancel(ctx), sweepTimeout)
+	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(lookGrace, cancel) })()
-	ctx = looking
 	return s.outbox.Waiting(ctx, s.clock.Now(), sweepBatch)
 }
 

@@ -1,11 +1,13 @@
 package gormstore_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -425,4 +427,36 @@ func TestARunnerOfMigrationsWaitsForOneOfAnOlderVersion(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// PgBouncer 1.18 may die of a cancel request, and so may everybody behind it.
+func TestCallersWhoLeaveCancelNothingInAPooler(t *testing.T) {
+	t.Parallel()
+	direct := newDatabase(t)
+	pooler := startPgBouncer(t, direct)
+	s, err := gormstore.Open(t.Context(), pooler.URL(direct), gormstore.Options{TransactionPooler: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	_, read := s.Pools()
+	var callers sync.WaitGroup
+	for range 40 {
+		callers.Go(func() {
+			ctx, leave := context.WithTimeout(t.Context(), 20*time.Millisecond)
+			defer leave()
+			_, _ = read.ExecContext(ctx, "SELECT pg_sleep(0.1)") // nobody waits for it
+		})
+	}
+	callers.Wait()
+	if err := s.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+	log, err := os.ReadFile(filepath.Join(pooler.Dir, "server.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(log, []byte("cancel request")); n > 0 {
+		t.Errorf("%d statements were cancelled", n)
+	}
 }

@@ -164,6 +164,7 @@ func openPostgres(url string, o Options) (*pools, error) {
 			return nil, err
 		}
 		connector.begin = "begin; " + connector.alone
+		withoutCancels(config)
 	}
 	connector.Connector = stdlib.GetConnector(*config)
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
@@ -29,6 +30,20 @@ import (
 // poolersKeep are the parameters that PgBouncer remembers for each client, in
 // lower case.
 var poolersKeep = []string{"application_name", "client_encoding", "datestyle", "standard_conforming_strings", "timezone"}
+
+// letFinish is how long a statement behind a pooler may go on after its caller
+// has gone. Those of this program end within that, and nothing is cancelled: a
+// cancel request takes another connection, comes late, and PgBouncer 1.18 may
+// end in a fatal error on it, with all its clients.
+const letFinish = time.Second
+
+// withoutCancels lets what runs finish when its context ends. Only a statement
+// that goes on for longer costs its connection.
+func withoutCancels(config *pgx.ConnConfig) {
+	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
+		return &pgconn.DeadlineContextWatcherHandler{Conn: c.Conn(), DeadlineDelay: letFinish}
+	}
+}
 
 // perTransaction takes the parameters out of a configuration that only a
 // session of one's own would keep, and returns the statement that sets them

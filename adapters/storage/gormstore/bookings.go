@@ -2,6 +2,7 @@ package gormstore
 
 import (
 	"context"
+	"errors"
 
 	"gorm.io/gorm"
 
@@ -15,16 +16,26 @@ const (
 	externalIDKey = "deliveries_external_id_key"
 )
 
-// Book stores a created delivery in one transaction.
+// Book stores a created delivery together with others that come at the same
+// time, or by itself: in one transaction in any case.
 func (s *Store) Book(ctx context.Context, w ports.BookingWrite) error {
 	row, err := newDeliveryRow(w.Delivery)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case len(w.Event.Payload) == 0:
+		return errNoPayload
 	}
 	if bug := s.plantedBug(w, row); bug != nil {
 		return bug(ctx)
 	}
-	return s.booked(ctx, w, func(b booking) error { return b.store(ctx, w, row) })
+	e := entry{BookingWrite: w, row: row}
+	if w.Bulk == nil {
+		if err := s.folder.book(ctx, e); !errors.Is(err, errAlone) {
+			return err
+		}
+	}
+	return s.booked(ctx, w, func(b booking) error { return b.store(ctx, e) })
 }
 
 // booked runs the work in one transaction.
@@ -40,14 +51,14 @@ type booking struct {
 	tenant domain.Tenant
 }
 
-func (b booking) store(ctx context.Context, w ports.BookingWrite, row deliveryRow) error {
+func (b booking) store(ctx context.Context, e entry) error {
 	// First of all the key, or the lease of the bulk: of two requests with one key
 	// the second waits here, and must not meet the first's external_id before it
 	// learns who that was.
-	if err := b.claim(ctx, w); err != nil {
+	if err := b.claim(ctx, e.BookingWrite); err != nil {
 		return err
 	}
-	return b.storeDelivery(ctx, w, row)
+	return b.storeDelivery(ctx, e.BookingWrite, e.row)
 }
 
 func (b booking) claim(ctx context.Context, w ports.BookingWrite) error {
@@ -91,16 +102,22 @@ func (b booking) storeDelivery(ctx context.Context, w ports.BookingWrite, row de
 func (b booking) storeRecipient(ctx context.Context, w ports.BookingWrite) error {
 	switch {
 	case w.NewRecipient:
-		row := newRecipientRow(b.tenant, w.Recipient)
-		if w.NewAddress {
-			row.AddressCount = 1 // counted here, it costs no statement
-		}
-		return b.inserted("insert a recipient", recipientTable.insertInto(ctx, b.with(ctx), row,
+		return b.inserted("insert a recipient", recipientTable.insertInto(ctx, b.with(ctx), firstRecipientRow(w),
 			" ON CONFLICT (business_id, environment, phone_number) DO NOTHING"))
 	case w.FillName:
 		return recipients{b.session}.fillName(ctx, b.tenant, w.Recipient)
 	}
 	return nil
+}
+
+// firstRecipientRow is that of a recipient who is booked for the first time. The
+// address is counted here, where it costs no statement.
+func firstRecipientRow(w ports.BookingWrite) recipientRow {
+	row := newRecipientRow(w.Delivery.Tenant, w.Recipient)
+	if w.NewAddress {
+		row.AddressCount = 1
+	}
+	return row
 }
 
 func (b booking) storeAddress(ctx context.Context, w ports.BookingWrite) error {

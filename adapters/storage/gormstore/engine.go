@@ -27,6 +27,11 @@ type engine struct {
 	dialect           goose.Dialect
 	migrations        fs.FS
 
+	// fold stores bookings in one transaction and tells of each what became of it,
+	// which may be errAlone; folds is how many of them pay at a time.
+	fold  func(ctx context.Context, s *Store, entries []entry) []error
+	folds int
+
 	// now is the database's clock in SQL; later is that clock plus one
 	// parameter, which laterBy makes.
 	now     string

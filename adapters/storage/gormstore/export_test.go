@@ -38,7 +38,10 @@ func CanStore(d *domain.Delivery) error {
 func (s *Store) WatchReads(see func(sql string, values []any)) error { return watch(s.read, see) }
 
 // WatchWrites tells all others.
-func (s *Store) WatchWrites(see func(sql string, values []any)) error { return watch(s.write, see) }
+func (s *Store) WatchWrites(see func(sql string, values []any)) error {
+	s.watch = see
+	return watch(s.write, see)
+}
 
 func watch(db *gorm.DB, see func(sql string, values []any)) error {
 	told := func(db *gorm.DB) {

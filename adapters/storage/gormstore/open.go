@@ -101,7 +101,10 @@ func newStore(ctx context.Context, e *engine, p *pools, o Options) (*Store, erro
 	if err != nil {
 		return nil, err
 	}
-	return &Store{engine: e, pools: p, write: write, read: read, commitTx: (*sql.Tx).Commit}, nil
+	s := &Store{engine: e, pools: p, write: write, read: read, commitTx: (*sql.Tx).Commit}
+	s.folder.writers = e.folds
+	s.folder.store = func(ctx context.Context, entries []entry) []error { return e.fold(ctx, s, entries) }
+	return s, nil
 }
 
 func openGORM(d gorm.Dialector, o Options) (*gorm.DB, error) {

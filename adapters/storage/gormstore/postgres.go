@@ -24,6 +24,7 @@ import (
 const (
 	pgForeignKeyViolation  = "23503"
 	pgUniqueViolation      = "23505"
+	pgCheckViolation       = "23514"
 	pgSerializationFailure = "40001"
 	pgDeadlockDetected     = "40P01"
 	pgLockNotAvailable     = "55P03"
@@ -61,6 +62,9 @@ var postgresEngine = engine{
 	openForMigrations: openPostgresForMigrations,
 	dialect:           goose.DialectPostgres,
 	migrations:        subFS(postgresMigrations, "migrations/postgres"),
+
+	fold:  foldOnPostgres,
+	folds: 2, // one is stored while another one waits for the disk
 
 	now:     "now()",
 	later:   "now() + make_interval(secs => ?)",

@@ -47,6 +47,9 @@ var sqliteEngine = engine{
 	dialect:           goose.DialectSQLite3,
 	migrations:        subFS(sqliteMigrations, "migrations/sqlite"),
 
+	fold:  foldOnSQLite,
+	folds: 1, // as many as connections that write
+
 	now:     "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
 	later:   "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', ?)",
 	laterBy: func(d time.Duration) any { return fmt.Sprintf("%+.3f seconds", d.Seconds()) },

@@ -20,9 +20,12 @@ type Store struct {
 	engine      *engine
 	pools       *pools
 	write, read *gorm.DB
+	folder      folder
 
 	// commitTx is (*sql.Tx).Commit; tests lose its answer.
 	commitTx func(*sql.Tx) error
+	// watch, if any, is told what is sent past gorm, with its values; tests set it.
+	watch func(statement string, values []any)
 
 	onFanout ports.FanoutListener
 }
@@ -67,7 +70,11 @@ func (s session) stores() ports.Stores {
 type session struct {
 	db     *gorm.DB
 	engine *engine
-	fanned *fanned // nil outside a transaction
+
+	// Nil outside a transaction.
+	fanned *fanned
+	conn   *sql.Conn // that it runs on
+	watch  func(statement string, values []any)
 }
 
 func (s session) with(ctx context.Context) *gorm.DB { return s.db.WithContext(ctx) }

@@ -72,7 +72,7 @@ func (s *Store) attempt(ctx context.Context, fn func(session) error) error {
 		}
 	}()
 
-	sn := session{db: s.in(ctx, tx), engine: s.engine, fanned: &fanned{}}
+	sn := session{db: s.in(ctx, tx), engine: s.engine, fanned: &fanned{}, conn: conn, watch: s.watch}
 	if err := fn(sn); err != nil {
 		return err
 	}

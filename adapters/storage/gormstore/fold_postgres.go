@@ -1,0 +1,374 @@
+package gormstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"waybill/domain"
+)
+
+// foldPatience is how long a fold waits for a row that somebody else holds. It
+// is short: the others in it wait too.
+const foldPatience = "100ms"
+
+// foldOnPostgres stores bookings by one statement per table, all of which go to
+// the server at once. Where one of the bookings does not come through the
+// transaction is rolled back, and the others are stored by another one.
+func foldOnPostgres(ctx context.Context, s *Store, entries []entry) []error {
+	outcomes := make([]error, len(entries))
+	left := make([]int, len(entries)) // of entries
+	for i := range left {
+		left[i] = i
+	}
+	for len(left) > 0 {
+		of := make([]entry, len(left))
+		for i, e := range left {
+			of[i] = entries[e]
+		}
+		f := &pgFold{entries: of}
+		err := s.transact(ctx, func(sn session) error { return f.store(ctx, sn) })
+		if err == nil {
+			return outcomes
+		}
+		missing := f.missing
+		if !errors.Is(err, errIncomplete) {
+			missing = nil
+		}
+		if len(missing) == 0 { // it cannot be told whose fault it is
+			if aboutRows(err) {
+				err = errAlone
+			}
+			for _, e := range left {
+				outcomes[e] = err
+			}
+			return outcomes
+		}
+		var rest []int
+		for i, e := range left {
+			if missing[i] {
+				outcomes[e] = errAlone
+			} else {
+				rest = append(rest, e)
+			}
+		}
+		left = rest
+	}
+	return outcomes
+}
+
+// errIncomplete tells that some of the bookings did not come through.
+var errIncomplete = errors.New("gormstore: a fold is incomplete")
+
+// aboutRows tells a failure that comes of what was to be stored, or of who held
+// it, from one of the database.
+func aboutRows(err error) bool {
+	return isPg(err, pgForeignKeyViolation, pgUniqueViolation, pgCheckViolation, pgLockNotAvailable, pgDeadlockDetected, pgSerializationFailure)
+}
+
+// pgFold is one try to store some bookings.
+type pgFold struct {
+	entries []entry
+	missing map[int]bool // those that did not come through
+}
+
+// step is one of its statements, and whom it is for: it has to return an ID of
+// each of those. Nil: it returns something else, which goes to read.
+type step struct {
+	what      string
+	statement string
+	wanted    map[pgtype.UUID][]int
+	read      func(pgx.Rows) error
+}
+
+// store sends all statements and reads what came of them. The order in which
+// rows are taken is that of a booking that is stored by itself, and within a
+// statement that of their values: so no two transactions wait for each other.
+func (f *pgFold) store(ctx context.Context, sn session) error {
+	batch := &pgx.Batch{}
+	var steps []step
+	add := func(s step, statement string, values ...any) {
+		batch.Queue(statement, values...)
+		s.statement = statement
+		steps = append(steps, s)
+		if sn.watch != nil {
+			sn.watch(statement, values)
+		}
+	}
+	add(step{what: "be patient", read: discard}, "SELECT set_config('lock_timeout', '"+foldPatience+"', true)")
+	f.addKeys(add)
+	f.addSimulations(add)
+	f.addDirectory(add)
+	f.addDeliveries(add, sn)
+
+	return sn.onPgx(func(conn *pgx.Conn) (err error) {
+		results := conn.SendBatch(ctx, batch)
+		defer func() {
+			if closed := results.Close(); err == nil {
+				err = sn.engine.failed("store bookings", closed)
+			}
+		}()
+		f.missing = map[int]bool{}
+		for _, s := range steps {
+			begun := time.Now()
+			rows, err := f.result(results, s)
+			sn.db.Logger.Trace(ctx, begun, func() (string, int64) { return s.statement, rows }, err)
+			if err != nil {
+				if len(f.missing) > 0 { // what comes after one that is missing may fail for that
+					return errIncomplete
+				}
+				return fmt.Errorf("gormstore: %s: %w", s.what, err)
+			}
+		}
+		if len(f.missing) > 0 {
+			return errIncomplete
+		}
+		return nil
+	})
+}
+
+func discard(rows pgx.Rows) error {
+	rows.Close()
+	return rows.Err()
+}
+
+// result reads what a statement returned, and notes whom it left out.
+func (f *pgFold) result(results pgx.BatchResults, s step) (int64, error) {
+	rows, _ := results.Query() // its error is that of rows, too
+	defer rows.Close()
+	read := s.read
+	if read == nil {
+		read = func(rows pgx.Rows) error { return f.returned(rows, s.wanted) }
+	}
+	if err := read(rows); err != nil {
+		return 0, err
+	}
+	rows.Close()
+	return rows.CommandTag().RowsAffected(), rows.Err()
+}
+
+func (f *pgFold) returned(rows pgx.Rows, wanted map[pgtype.UUID][]int) error {
+	var id pgtype.UUID
+	for rows.Next() {
+		if err := rows.Scan(&id); err != nil {
+			return err
+		}
+		delete(wanted, id)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	for _, entries := range wanted {
+		for _, e := range entries {
+			f.missing[e] = true
+		}
+	}
+	return nil
+}
+
+type adding func(s step, statement string, values ...any)
+
+// chosen are the entries that meet a condition, in an order.
+func (f *pgFold) chosen(is func(*entry) bool, order func(a, b *entry) int) []int {
+	var some []int
+	for i := range f.entries {
+		if is(&f.entries[i]) {
+			some = append(some, i)
+		}
+	}
+	slices.SortStableFunc(some, func(a, b int) int { return order(&f.entries[a], &f.entries[b]) })
+	return some
+}
+
+func everyone(*entry) bool { return true }
+
+// gathered is a column of some entries.
+func gathered[T any](f *pgFold, of []int, value func(*entry) T) []T {
+	all := make([]T, len(of))
+	for i, e := range of {
+		all[i] = value(&f.entries[e])
+	}
+	return all
+}
+
+// wants is who has to be told by which ID.
+func (f *pgFold) wants(of []int, id func(*entry) rowID) map[pgtype.UUID][]int {
+	wanted := make(map[pgtype.UUID][]int, len(of))
+	for _, e := range of {
+		u := uuidOf(id(&f.entries[e]))
+		wanted[u] = append(wanted[u], e)
+	}
+	return wanted
+}
+
+// foldKeys leaves a record that has expired to who comes by itself.
+const foldKeys = `INSERT INTO idempotency_keys
+	(application_id, environment, key, fingerprint, claim_id, status, location, body, created_at, expires_at)
+SELECT a, e, k, f, c, s, l, b, t, now() + make_interval(secs => r)
+FROM unnest($1::uuid[], $2::text[], $3::text[], $4::bytea[], $5::uuid[], $6::integer[], $7::text[], $8::bytea[], $9::timestamptz[], $10::double precision[])
+	AS u (a, e, k, f, c, s, l, b, t, r)
+ON CONFLICT (application_id, environment, key) DO NOTHING RETURNING claim_id`
+
+func (f *pgFold) addKeys(add adding) {
+	of := f.chosen(everyone, func(a, b *entry) int {
+		return cmp.Or(cmp.Compare(a.row.ApplicationID, b.row.ApplicationID), cmp.Compare(a.row.Environment, b.row.Environment), cmp.Compare(a.Key.Key, b.Key.Key))
+	})
+	claim := func(e *entry) rowID { return rowID(e.Key.ClaimID) }
+	add(step{what: "claim idempotency keys", wanted: f.wants(of, claim)}, foldKeys,
+		gathered(f, of, func(e *entry) pgtype.UUID { return uuidOf(e.row.ApplicationID) }),
+		gathered(f, of, func(e *entry) string { return e.row.Environment }),
+		gathered(f, of, func(e *entry) string { return e.Key.Key }),
+		gathered(f, of, func(e *entry) []byte { return e.Key.Fingerprint[:] }),
+		gathered(f, of, func(e *entry) pgtype.UUID { return uuidOf(claim(e)) }),
+		gathered(f, of, func(e *entry) int32 { return int32(e.Key.Answer.Status) }),
+		gathered(f, of, func(e *entry) string { return e.Key.Answer.Location }),
+		gathered(f, of, func(e *entry) []byte { return e.Key.Answer.Body }),
+		gathered(f, of, func(e *entry) time.Time { return e.Key.CreatedAt }),
+		gathered(f, of, func(e *entry) float64 { return e.Retention.Seconds() }))
+}
+
+const foldSimulations = `INSERT INTO simulation_counts (application_id, running)
+SELECT a, count(*) FROM unnest($1::uuid[]) AS u (a) GROUP BY a ORDER BY a
+ON CONFLICT (application_id) DO UPDATE SET running = simulation_counts.running + excluded.running
+WHERE simulation_counts.running + excluded.running <= $2 RETURNING application_id`
+
+// addSimulations counts them. Where not all of an application's may run they
+// come by themselves, until no more may.
+func (f *pgFold) addSimulations(add adding) {
+	of := f.chosen(func(e *entry) bool { return e.Delivery.Simulating() }, func(a, b *entry) int { return 0 })
+	if len(of) == 0 {
+		return
+	}
+	application := func(e *entry) rowID { return e.row.ApplicationID }
+	add(step{what: "count simulations", wanted: f.wants(of, application)}, foldSimulations,
+		gathered(f, of, func(e *entry) pgtype.UUID { return uuidOf(application(e)) }), domain.MaxRunningSimulations)
+}
+
+var (
+	recipientColumns = columnarOf(recipientTable, recipientRow{})
+	addressColumns   = columnarOf(addressTable, addressRow{})
+	deliveryColumns  = columnarOf(deliveryTable, deliveryRow{})
+	eventColumns     = columnarOf(eventTable, eventRow{})
+)
+
+const (
+	foldNames = `UPDATE recipients r SET name = u.name, search_text = u.search_text, updated_at = u.at
+FROM (SELECT r.id, u.name, u.search_text, u.at FROM unnest($1::uuid[], $2::text[], $3::text[], $4::timestamptz[]) AS u (id, name, search_text, at)
+	JOIN recipients r ON r.id = u.id ORDER BY r.id FOR NO KEY UPDATE OF r) u
+WHERE r.id = u.id AND r.name = ''`
+
+	// A tenant's recipient by its ID alone: where it is another's, the foreign key
+	// of the delivery tells.
+	foldCounts = `UPDATE recipients r SET address_count = r.address_count + 1
+FROM (SELECT id FROM recipients WHERE id = ANY ($1::uuid[]) ORDER BY id FOR NO KEY UPDATE) u
+WHERE r.id = u.id AND r.address_count < $2 RETURNING r.id`
+)
+
+// addDirectory brings recipients and addresses up to date.
+func (f *pgFold) addDirectory(add adding) {
+	byPhone := func(a, b *entry) int {
+		return cmp.Or(cmp.Compare(a.row.BusinessID, b.row.BusinessID), cmp.Compare(a.row.Environment, b.row.Environment),
+			cmp.Compare(a.Recipient.PhoneNumber, b.Recipient.PhoneNumber))
+	}
+	recipient := func(e *entry) rowID { return rowIDOf(e.Recipient.ID) }
+
+	if of := f.chosen(func(e *entry) bool { return e.NewRecipient }, byPhone); len(of) > 0 {
+		rows := gathered(f, of, func(e *entry) recipientRow { return firstRecipientRow(e.BookingWrite) })
+		add(step{what: "insert recipients", wanted: f.wants(of, recipient)},
+			recipientColumns.insert+" ON CONFLICT (business_id, environment, phone_number) DO NOTHING RETURNING id", recipientColumns.values(rows)...)
+	}
+	if of := f.chosen(func(e *entry) bool { return e.FillName && !e.NewRecipient }, byPhone); len(of) > 0 {
+		rows := gathered(f, of, func(e *entry) recipientRow { return firstRecipientRow(e.BookingWrite) })
+		add(step{what: "fill in names of recipients", read: discard}, foldNames,
+			gathered(f, of, func(e *entry) pgtype.UUID { return uuidOf(recipient(e)) }),
+			texts(rows, func(r recipientRow) string { return r.Name }), texts(rows, func(r recipientRow) string { return r.SearchText }),
+			gathered(f, of, func(e *entry) time.Time { return e.Recipient.UpdatedAt }))
+	}
+	if of := f.chosen(func(e *entry) bool { return e.NewAddress && !e.NewRecipient }, byPhone); len(of) > 0 {
+		add(step{what: "count addresses", wanted: f.wants(of, recipient)}, foldCounts,
+			gathered(f, of, func(e *entry) pgtype.UUID { return uuidOf(recipient(e)) }), domain.MaxAddressesPerRecipient)
+	}
+	if of := f.chosen(func(e *entry) bool { return e.NewAddress }, byPhone); len(of) > 0 {
+		rows := gathered(f, of, func(e *entry) addressRow { return newAddressRow(e.Delivery.Tenant, e.Address) })
+		add(step{what: "insert addresses", wanted: f.wants(of, func(e *entry) rowID { return rowIDOf(e.Address.ID) })},
+			addressColumns.insert+" ON CONFLICT (recipient_id, match_hash) DO NOTHING RETURNING id", addressColumns.values(rows)...)
+	}
+}
+
+func texts[Row any](rows []Row, of func(Row) string) []string {
+	all := make([]string, len(rows))
+	for i, r := range rows {
+		all[i] = of(r)
+	}
+	return all
+}
+
+const (
+	foldFeed = `INSERT INTO feed_events (id, application_id, environment, delivery_id, sequence, type, occurred_at, payload, position)
+SELECT *, ` + pgPosition + ` FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::integer[], $6::text[], $7::timestamptz[], $8::bytea[])`
+
+	foldFanOut = `INSERT INTO webhook_deliveries
+	(id, endpoint_id, event_id, event_type, delivery_id, sequence, status, attempts, used, due_at, trigger, back, created_at)
+SELECT CAST(substr(CAST(u.id AS text), 1, 35) || to_hex(CAST(w.slot AS integer)) AS uuid), w.id, u.id, u.type, u.delivery_id, u.sequence,
+	CASE WHEN w.enabled THEN 'pending' ELSE 'held' END, 0, 0, CASE WHEN w.enabled THEN u.at END, 'schedule', '', u.at
+FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::integer[], $6::text[], $7::timestamptz[], $8::bigint[])
+	AS u (id, application_id, environment, delivery_id, sequence, type, at, mask)
+JOIN webhook_endpoints w ON w.application_id = u.application_id AND w.environment = u.environment
+	AND w.slot IS NOT NULL AND w.event_mask & u.mask <> 0
+RETURNING endpoint_id, status`
+)
+
+// addDeliveries stores them with their first events, in the order of their
+// external_id, which others may claim at the same moment.
+func (f *pgFold) addDeliveries(add adding, sn session) {
+	of := f.chosen(everyone, func(a, b *entry) int {
+		return cmp.Or(cmp.Compare(a.row.ApplicationID, b.row.ApplicationID), cmp.Compare(a.row.Environment, b.row.Environment),
+			strings.Compare(a.Delivery.ExternalID, b.Delivery.ExternalID))
+	})
+	rows := gathered(f, of, func(e *entry) deliveryRow { return e.row })
+	add(step{what: "insert deliveries", wanted: f.wants(of, func(e *entry) rowID { return e.row.ID })},
+		deliveryColumns.insert+" ON CONFLICT DO NOTHING RETURNING id", deliveryColumns.values(rows)...)
+
+	events := gathered(f, of, func(e *entry) eventRow { return newEventRow(e.Event.Event) })
+	add(step{what: "insert events", read: discard}, eventColumns.insert, eventColumns.values(events)...)
+
+	published := []any{
+		gathered(f, of, func(e *entry) pgtype.UUID { return uuidOf(rowIDOf(e.Event.ID)) }),
+		gathered(f, of, func(e *entry) pgtype.UUID { return uuidOf(e.row.ApplicationID) }),
+		gathered(f, of, func(e *entry) string { return e.row.Environment }),
+		gathered(f, of, func(e *entry) pgtype.UUID { return uuidOf(e.row.ID) }),
+		gathered(f, of, func(e *entry) int32 { return int32(e.Event.Sequence) }),
+		gathered(f, of, func(e *entry) string { return string(e.Event.Type) }),
+		gathered(f, of, func(e *entry) time.Time { return e.Event.OccurredAt }),
+	}
+	payloads := gathered(f, of, func(e *entry) []byte { return e.Event.Payload })
+	add(step{what: "insert events into the feed", read: discard}, foldFeed, append(slices.Clone(published), payloads)...)
+	masks := gathered(f, of, func(e *entry) int64 { return int64(domain.MaskOf(e.Event.Type)) })
+	add(step{what: "fan out events", read: sn.fannedOut}, foldFanOut, append(slices.Clone(published), masks)...)
+}
+
+// fannedOut notes for which endpoints there is something.
+func (sn session) fannedOut(rows pgx.Rows) error {
+	var endpoint, status string
+	for rows.Next() {
+		if err := rows.Scan(&endpoint, &status); err != nil {
+			return err
+		}
+		if status == string(domain.WebhookPending) {
+			sn.fanned.add(rowID(strings.ReplaceAll(endpoint, "-", "")))
+		}
+	}
+	return rows.Err()
+}
+
+// onPgx gives the connection of a transaction to what gorm does not know.
+func (sn session) onPgx(do func(*pgx.Conn) error) error {
+	return sn.conn.Raw(func(driven any) error { return do(driven.(*pgConn).pgx()) })
+}

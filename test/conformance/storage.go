@@ -35,6 +35,7 @@ func Storage(t *testing.T, open func(t *testing.T) Backend) {
 	}{
 		{"tenancy", testTenancy},
 		{"pepper", testPepper},
+		{"check of the secret key", testKeyCheck},
 		{"uses of keys", testKeyUses},
 		{"recipients", testRecipients},
 		{"addresses", testAddresses},
@@ -44,6 +45,7 @@ func Storage(t *testing.T, open func(t *testing.T) Backend) {
 		{"idempotency", testIdempotency},
 		{"bookings", testBookings},
 		{"refused bookings", testRefusedBookings},
+		{"bookings at once", testBookingsAtOnce},
 		{"bulks", testBulks},
 		{"leases of bulks", testBulkLeases},
 		{"items of bulks", testBulkItems},

@@ -2,6 +2,7 @@ package gormstore
 
 import (
 	"context"
+	"errors"
 
 	"gorm.io/gorm"
 
@@ -21,8 +22,15 @@ func (s recipients) FindAddress(ctx context.Context, t domain.Tenant, recipient 
 	if err != nil {
 		return domain.Address{}, err
 	}
+	row, err := probeFor[addressRow](ctx, s.session, addressProbe, uuidOf(rowIDOf(t.BusinessID)), string(t.Environment), uuidOf(key), matchHash(matchKey))
+	if !errors.Is(err, errAlone) {
+		return foundOr(row, err, (*addressRow).domain)
+	}
 	return s.takeAddress(s.ofBusiness(ctx, t).Where("recipient_id = ? AND match_hash = ?", key, matchHash(matchKey)))
 }
+
+var addressProbe = newProbe(addressTable, addressTable.list(),
+	"recipient_addresses WHERE business_id = u.a AND environment = u.b AND recipient_id = u.c AND match_hash = u.d", "uuid", "text", "uuid", "bytea")
 
 func (s recipients) takeAddress(query *gorm.DB) (domain.Address, error) {
 	var row addressRow

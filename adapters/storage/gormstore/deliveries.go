@@ -15,6 +15,14 @@ import (
 type deliveries struct{ session }
 
 func (s deliveries) Get(ctx context.Context, t domain.Tenant, id domain.ID) (*domain.Delivery, error) {
+	key, err := lookup(domain.PrefixDelivery, id)
+	if err != nil {
+		return nil, err
+	}
+	row, err := probeFor[deliveryRow](ctx, s.session, deliveryProbe, uuidOf(rowIDOf(t.ApplicationID)), string(t.Environment), uuidOf(key))
+	if !errors.Is(err, errAlone) {
+		return foundOr(row, err, (*deliveryRow).domain)
+	}
 	return s.takeByID(s.ofApplication(ctx, t), id)
 }
 
@@ -26,8 +34,19 @@ func (s deliveries) FindByExternalID(ctx context.Context, t domain.Tenant, exter
 	if !storable(externalID) {
 		return nil, domain.ErrNotFound
 	}
+	row, err := probeFor[deliveryRow](ctx, s.session, externalIDProbe, uuidOf(rowIDOf(t.ApplicationID)), string(t.Environment), externalID)
+	if !errors.Is(err, errAlone) {
+		return foundOr(row, err, (*deliveryRow).domain)
+	}
 	return s.take(s.ofApplication(ctx, t).Where("external_id = ?", externalID))
 }
+
+var (
+	deliveryProbe = newProbe(deliveryTable, deliveryTable.list(),
+		"deliveries WHERE application_id = u.a AND environment = u.b AND id = u.c", "uuid", "text", "uuid")
+	externalIDProbe = newProbe(deliveryTable, deliveryTable.list(),
+		"deliveries WHERE application_id = u.a AND environment = u.b AND external_id = u.c", "uuid", "text", "text")
+)
 
 func (s deliveries) takeByID(query *gorm.DB, id domain.ID) (*domain.Delivery, error) {
 	key, err := lookup(domain.PrefixDelivery, id)

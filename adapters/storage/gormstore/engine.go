@@ -31,6 +31,8 @@ type engine struct {
 	// which may be errAlone; folds is how many of them pay at a time.
 	fold  func(ctx context.Context, s *Store, entries []entry) []error
 	folds int
+	// probesTogether tells that a row by its key costs less than to ask for it.
+	probesTogether bool
 
 	// now is the database's clock in SQL; later is that clock plus one
 	// parameter, which laterBy makes.

@@ -57,3 +57,12 @@ func watch(db *gorm.DB, see func(sql string, values []any)) error {
 		db.Callback().Delete().After("gorm:delete").Register("watch", told),
 	)
 }
+
+// Folds is how many bookings wait for a fold and how many are in one, and how
+// many folds there may be at a time.
+func (s *Store) Folds() (waiting, inside, writers int) {
+	f := &s.folder
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.waiting), f.inside, f.writers
+}

@@ -24,6 +24,9 @@ import (
 const (
 	// mostFolded is how many bookings one transaction may store.
 	mostFolded = 64
+	// seatPatience is how long a booking waits while no fold ends. Where the writers
+	// hang on connections that are dead without a word, it takes another one.
+	seatPatience = time.Second
 	// foldBudget bounds a fold. Whoever is in it learns what became of it.
 	foldBudget = 10 * time.Second
 )
@@ -40,6 +43,8 @@ type folder struct {
 	mu      sync.Mutex
 	busy    int
 	waiting []*seat
+	inside  int       // of folds under way
+	moved   time.Time // when the last one ended
 }
 
 // entry is a booking on its way into the tables.
@@ -68,21 +73,31 @@ func (f *folder) book(ctx context.Context, e entry) error {
 	if hire {
 		go f.work()
 	}
-	select {
-	case err := <-s.outcome:
-		return err
-	case <-ctx.Done():
-		if f.leave(s) {
-			return fmt.Errorf("gormstore: not booked: %w", context.Cause(ctx))
+	for {
+		select {
+		case err := <-s.outcome:
+			return err
+		case <-ctx.Done():
+			if f.leave(s, 0) {
+				return fmt.Errorf("gormstore: not booked: %w", context.Cause(ctx))
+			}
+			return <-s.outcome
+		case <-time.After(seatPatience):
+			if f.leave(s, seatPatience) {
+				return errAlone
+			}
 		}
-		return <-s.outcome
 	}
 }
 
-// leave gives up a seat, unless its fold has begun.
-func (f *folder) leave(s *seat) bool {
+// leave gives up a seat, unless its fold has begun or another one has ended
+// within such a time.
+func (f *folder) leave(s *seat, idle time.Duration) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if time.Since(f.moved) < idle {
+		return false
+	}
 	for i, waiting := range f.waiting {
 		if waiting == s {
 			f.waiting = append(f.waiting[:i], f.waiting[i+1:]...)
@@ -102,6 +117,9 @@ func (f *folder) work() {
 		for i, err := range f.fold(seats) {
 			seats[i].outcome <- err
 		}
+		f.mu.Lock()
+		f.inside, f.moved = f.inside-len(seats), time.Now()
+		f.mu.Unlock()
 	}
 }
 
@@ -144,6 +162,7 @@ func (f *folder) next() []*seat {
 		}
 	}
 	f.waiting = left
+	f.inside += len(taken)
 	return taken
 }
 

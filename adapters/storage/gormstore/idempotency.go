@@ -2,6 +2,8 @@ package gormstore
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"time"
 
 	"waybill/domain"
@@ -15,14 +17,21 @@ func (s idempotency) Find(ctx context.Context, t domain.Tenant, key string) (dom
 	if !storable(key) {
 		return domain.KeyRecord{}, domain.ErrNotFound
 	}
+	known, err := probeFor[keyRow](ctx, s.session, keyProbe, uuidOf(rowIDOf(t.ApplicationID)), string(t.Environment), key)
+	if !errors.Is(err, errAlone) {
+		return foundOr(known, err, (*keyRow).domain)
+	}
 	var row keyRow
-	err := s.ofApplication(ctx, t).Select(s.engine.keyColumns()).
+	err = s.ofApplication(ctx, t).Select(s.engine.keyColumns()).
 		Where("key = ? AND expires_at > "+s.engine.now, key).Take(&row).Error
 	if err != nil {
 		return domain.KeyRecord{}, s.engine.failed("read an idempotency key", err)
 	}
 	return row.domain(), nil
 }
+
+var keyProbe = newProbe(keyTable, strings.ReplaceAll(keyColumns, "$now", "now()"),
+	"idempotency_keys WHERE application_id = u.a AND environment = u.b AND key = u.c AND expires_at > now()", "uuid", "text", "text")
 
 // claimKey inserts a record or takes over an expired one, unless a bulk is
 // still at work under it. When another one is there it changes no row; when

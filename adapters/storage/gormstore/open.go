@@ -104,7 +104,20 @@ func newStore(ctx context.Context, e *engine, p *pools, o Options) (*Store, erro
 	s := &Store{engine: e, pools: p, write: write, read: read, commitTx: (*sql.Tx).Commit}
 	s.folder.writers = e.folds
 	s.folder.store = func(ctx context.Context, entries []entry) []error { return e.fold(ctx, s, entries) }
+	if e.probesTogether {
+		s.probes = &probes{conn: s.onPgConn}
+	}
 	return s, nil
+}
+
+// onPgConn gives a connection that reads to what gorm does not know.
+func (s *Store) onPgConn(ctx context.Context, do func(*pgConn) error) error {
+	conn, err := s.pools.read.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return conn.Raw(func(driven any) error { return do(driven.(*pgConn)) })
 }
 
 func openGORM(d gorm.Dialector, o Options) (*gorm.DB, error) {

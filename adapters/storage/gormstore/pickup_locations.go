@@ -2,6 +2,7 @@ package gormstore
 
 import (
 	"context"
+	"errors"
 
 	"gorm.io/gorm"
 
@@ -12,8 +13,19 @@ import (
 type pickupLocations struct{ session }
 
 func (s pickupLocations) Get(ctx context.Context, t domain.Tenant, id domain.ID) (domain.PickupLocation, error) {
+	key, err := lookup(domain.PrefixPickupLocation, id)
+	if err != nil {
+		return domain.PickupLocation{}, err
+	}
+	row, err := probeFor[pickupLocationRow](ctx, s.session, pickupProbe, uuidOf(rowIDOf(t.BusinessID)), string(t.Environment), uuidOf(key))
+	if !errors.Is(err, errAlone) {
+		return foundOr(row, err, (*pickupLocationRow).domain)
+	}
 	return s.take(s.ofBusiness(ctx, t), id)
 }
+
+var pickupProbe = newProbe(pickupTable, pickupTable.list(),
+	"pickup_locations WHERE business_id = u.a AND environment = u.b AND id = u.c", "uuid", "text", "uuid")
 
 func (s pickupLocations) Lock(ctx context.Context, t domain.Tenant, id domain.ID) (domain.PickupLocation, error) {
 	return s.take(s.ofBusiness(ctx, t).Clauses(forUpdate), id)

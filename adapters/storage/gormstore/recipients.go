@@ -2,6 +2,7 @@ package gormstore
 
 import (
 	"context"
+	"errors"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -29,8 +30,15 @@ func (s recipients) FindByPhone(ctx context.Context, t domain.Tenant, phone doma
 	if !storable(string(phone)) {
 		return domain.Recipient{}, domain.ErrNotFound
 	}
+	row, err := probeFor[recipientRow](ctx, s.session, recipientProbe, uuidOf(rowIDOf(t.BusinessID)), string(t.Environment), string(phone))
+	if !errors.Is(err, errAlone) {
+		return foundOr(row, err, (*recipientRow).domain)
+	}
 	return s.take(s.ofBusiness(ctx, t).Where("phone_number = ?", string(phone)))
 }
+
+var recipientProbe = newProbe(recipientTable, recipientTable.list(),
+	"recipients WHERE business_id = u.a AND environment = u.b AND phone_number = u.c", "uuid", "text", "text")
 
 func (s recipients) take(query *gorm.DB) (domain.Recipient, error) {
 	var row recipientRow

@@ -21,6 +21,7 @@ type Store struct {
 	pools       *pools
 	write, read *gorm.DB
 	folder      folder
+	probes      *probes // nil: each row is looked for by itself
 
 	// commitTx is (*sql.Tx).Commit; tests lose its answer.
 	commitTx func(*sql.Tx) error
@@ -38,7 +39,7 @@ func (s *Store) Ping(ctx context.Context) error { return ping(ctx, s.pools.read)
 
 // Read gives access without a transaction.
 func (s *Store) Read() ports.Readers {
-	sn := session{db: s.read, engine: s.engine}
+	sn := session{db: s.read, engine: s.engine, probes: s.probes}
 	return ports.Readers{
 		Idempotency:     idempotency{sn},
 		Tenancy:         tenancy{sn},
@@ -70,6 +71,7 @@ func (s session) stores() ports.Stores {
 type session struct {
 	db     *gorm.DB
 	engine *engine
+	probes *probes // nil in a transaction
 
 	// Nil outside a transaction.
 	fanned *fanned

@@ -19,6 +19,8 @@ var (
 	addressTable     = newTable(addressRow{})
 	deliveryTable    = newTable(deliveryRow{})
 	eventTable       = newTable(eventRow{})
+	keyTable         = newTable(keyRow{})
+	pickupTable      = newTable(pickupLocationRow{})
 
 	webhookEndpointTable = newTable(webhookEndpointRow{})
 	webhookDeliveryTable = newTable(webhookDeliveryRow{})
@@ -56,6 +58,9 @@ func (t table) selectAs(alias, prefix string) string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+// list names the columns.
+func (t table) list() string { return strings.Join(t.columns, ", ") }
 
 // insertInto stores the row: a third of the cost of Create, which builds its
 // statement anew each time. suffix may say what to do on a conflict.

@@ -1,0 +1,241 @@
+package gormstore
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"waybill/domain"
+)
+
+// What Postgres does for one row by a unique key is a fraction of what it costs
+// to ask. So those that are asked for at the same time are asked for together, one
+// statement for each kind of them. As with bookings, nobody waits for company,
+// and who cannot be served so asks alone.
+
+const (
+	probers    = 2   // that ask at a time
+	mostProbes = 128 // rows at a time
+
+	// probePatience is how long somebody waits while nobody is answered: a
+	// connection that is dead without a word must not hold up those of others.
+	probePatience = 500 * time.Millisecond
+	probeBudget   = 5 * time.Second
+)
+
+// probes are rows that are looked for in one store.
+type probes struct {
+	conn func(ctx context.Context, do func(*pgConn) error) error
+
+	mu      sync.Mutex
+	busy    int
+	waiting []*probe
+	moved   time.Time // when the last ones were answered
+}
+
+// probe is one of them.
+type probe struct {
+	kind  *probeKind
+	key   []any
+	into  []any // where its columns are put
+	found bool
+	done  chan error
+}
+
+// probeKind is how rows of a table are looked for.
+type probeKind struct {
+	table     table
+	statement string
+	gather    []func([]*probe) any // the parameters
+}
+
+// newProbe is for rows of a table t that meet a condition on u.a, u.b and so
+// on, which are of these types.
+func newProbe(t table, columns, from string, key ...string) *probeKind {
+	k := &probeKind{table: t, gather: []func([]*probe) any{numbered}}
+	parameters, names := []string{"$1::integer[]"}, []string{"n"}
+	for i, sqlType := range key {
+		parameters = append(parameters, "$"+strconv.Itoa(i+2)+"::"+sqlType+"[]")
+		names = append(names, string(rune('a'+i)))
+		k.gather = append(k.gather, keyGatherers[sqlType](i))
+	}
+	// LATERAL with a LIMIT is a look into an index for each, whatever Postgres
+	// believes about the size of the table.
+	k.statement = "SELECT u.n, f.* FROM unnest(" + strings.Join(parameters, ", ") + ") AS u (" + strings.Join(names, ", ") + ")" +
+		" CROSS JOIN LATERAL (SELECT " + columns + " FROM " + from + " LIMIT 1) f"
+	return k
+}
+
+var keyGatherers = map[string]func(i int) func([]*probe) any{
+	"uuid": keyed[pgtype.UUID], "text": keyed[string], "bytea": keyed[[]byte],
+}
+
+func keyed[T any](i int) func([]*probe) any {
+	return func(of []*probe) any {
+		all := make([]T, len(of))
+		for n, l := range of {
+			all[n] = l.key[i].(T)
+		}
+		return all
+	}
+}
+
+func numbered(of []*probe) any {
+	all := make([]int32, len(of))
+	for n := range all {
+		all[n] = int32(n)
+	}
+	return all
+}
+
+// probeFor finds the row of a key, or none; errAlone tells that it has to be
+// looked for by itself.
+func probeFor[Row any](ctx context.Context, s session, kind *probeKind, key ...any) (*Row, error) {
+	if s.probes == nil {
+		return nil, errAlone
+	}
+	row := new(Row)
+	l := &probe{kind: kind, key: key, into: kind.table.scanned(ctx, row), done: make(chan error, 1)}
+	s.probes.add(l)
+	for {
+		select {
+		case err := <-l.done:
+			if err != nil || !l.found {
+				return nil, err
+			}
+			return row, nil
+		case <-ctx.Done():
+			return nil, errAlone // row is left to whoever may still fill it
+		case <-time.After(probePatience):
+			if s.probes.stuck() {
+				return nil, errAlone
+			}
+		}
+	}
+}
+
+// stuck tells that nothing has been answered for some time.
+func (ls *probes) stuck() bool {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	return time.Since(ls.moved) >= probePatience
+}
+
+func (ls *probes) add(l *probe) {
+	ls.mu.Lock()
+	ls.waiting = append(ls.waiting, l)
+	hire := ls.busy < probers
+	if hire {
+		ls.busy++
+	}
+	ls.mu.Unlock()
+	if hire {
+		go ls.work()
+	}
+}
+
+// work asks until nobody waits.
+func (ls *probes) work() {
+	for {
+		ls.mu.Lock()
+		n := min(len(ls.waiting), mostProbes)
+		if n == 0 {
+			ls.busy--
+			ls.mu.Unlock()
+			return
+		}
+		taken := ls.waiting[:n:n]
+		ls.waiting = ls.waiting[n:]
+		ls.mu.Unlock()
+
+		err := ls.ask(taken)
+		ls.mu.Lock()
+		ls.moved = time.Now()
+		ls.mu.Unlock()
+		for _, l := range taken {
+			l.done <- err
+		}
+	}
+}
+
+// ask looks for all of them. The error, if any, is errAlone.
+func (ls *probes) ask(of []*probe) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = errAlone // what is wrong shows there
+		}
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), probeBudget)
+	defer cancel()
+	byKind := make(map[*probeKind][]*probe, 4)
+	for _, l := range of {
+		byKind[l.kind] = append(byKind[l.kind], l)
+	}
+	err = ls.conn(ctx, func(conn *pgConn) error {
+		batch := &pgx.Batch{}
+		if conn.alone != "" {
+			batch.Queue(conn.alone)
+		}
+		asked := make([][]*probe, 0, len(byKind))
+		for kind, some := range byKind {
+			values := make([]any, len(kind.gather))
+			for i, gather := range kind.gather {
+				values[i] = gather(some)
+			}
+			batch.Queue(kind.statement, values...)
+			asked = append(asked, some)
+		}
+		results := conn.pgx().SendBatch(ctx, batch)
+		defer results.Close()
+		if conn.alone != "" {
+			if _, err := results.Exec(); err != nil {
+				return err
+			}
+		}
+		for _, some := range asked {
+			if err := fill(results, some, conn.pgx().TypeMap()); err != nil {
+				return err
+			}
+		}
+		return results.Close()
+	})
+	if err != nil {
+		return errAlone
+	}
+	return nil
+}
+
+// fill puts rows where they belong.
+func fill(results pgx.BatchResults, of []*probe, types *pgtype.Map) error {
+	rows, _ := results.Query() // its error is that of rows, too
+	defer rows.Close()
+	var n int32
+	for rows.Next() {
+		number := rows.FieldDescriptions()[0]
+		if err := types.Scan(number.DataTypeOID, number.Format, rows.RawValues()[0], &n); err != nil {
+			return err
+		}
+		l := of[n]
+		if err := rows.Scan(append([]any{nil}, l.into...)...); err != nil {
+			return err
+		}
+		l.found = true
+	}
+	return rows.Err()
+}
+
+// foundOr is what a row stands for, or domain.ErrNotFound.
+func foundOr[Row, Record any](row *Row, err error, record func(*Row) Record) (none Record, _ error) {
+	switch {
+	case err != nil:
+		return none, err
+	case row == nil:
+		return none, domain.ErrNotFound
+	}
+	return record(row), nil
+}

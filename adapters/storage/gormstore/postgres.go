@@ -66,6 +66,8 @@ var postgresEngine = engine{
 	fold:  foldOnPostgres,
 	folds: 2, // one is stored while another one waits for the disk
 
+	probesTogether: true,
+
 	now:     "now()",
 	later:   "now() + make_interval(secs => ?)",
 	laterBy: func(d time.Duration) any { return d.Seconds() },

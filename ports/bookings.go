@@ -28,6 +28,12 @@ type Bookings interface {
 	// too many, domain.ErrNotFound for a recipient or address that is not the
 	// tenant's, and ErrOutcomeUnknown. Nothing is stored with any of them but the last.
 	Book(ctx context.Context, w BookingWrite) error
+
+	// BookRun books items of one bulk, in their order, by one transaction for all
+	// of them: the first n, as many as come through. What is in the way of the
+	// next one is for Book to tell. n may be 0, and is with any error; ErrLeaseLost
+	// is the only one that says more than that Book is to be tried.
+	BookRun(ctx context.Context, writes []BookingWrite) (n int, err error)
 }
 
 // BookingWrite is all that one created delivery stores.

@@ -36,7 +36,7 @@ func New(s ports.Storage, g *idempotency.Gate, d *deliveries.Deliveries, ids por
 	return &Bulk{storage: s, gate: g, deliveries: d, ids: ids, log: log, lease: time.Duration(lease), stopping: make(chan struct{})}
 }
 
-// Stop lets every bulk end with the item it is at. Their callers are told to
+// Stop lets every bulk end with the items it is at. Their callers are told to
 // send the request again, and another process goes on.
 func (b *Bulk) Stop() { b.stop.Do(func() { close(b.stopping) }) }
 

@@ -38,7 +38,7 @@ func TestWhicheverCallOfABulkFailsTheRetryFindsEveryItemOnce(t *testing.T) {
 	nthcall.Exam[*examined]{
 		Scene: func(t *testing.T) *examined { return &examined{scene: newScene(t)} },
 		Break: func(e *examined, c *nthcall.Calls) {
-			e.storage, e.bookings, e.price = c.Storage(e.witness), c.Bookings(e.Store), c.Pricing(e.price).Price
+			e.storage, e.bookings, e.price = c.Storage(e.witness), singly{c.Bookings(e.Store)}, c.Pricing(e.price).Price
 			e.process = e.start("first")
 		},
 		Mend: func(e *examined) {
@@ -127,7 +127,7 @@ func (b tappedBookings) Book(ctx context.Context, w ports.BookingWrite) error {
 func (s *scene) startTapped(name string, around func(call int, do func() error) error) *process {
 	storage, bookings, t := s.storage, s.bookings, &tap{around: around}
 	defer func() { s.storage, s.bookings = storage, bookings }()
-	s.storage, s.bookings = tappedStorage{storage, t}, tappedBookings{bookings, t}
+	s.storage, s.bookings = tappedStorage{storage, t}, tappedBookings{singly{bookings}, t}
 	return s.start(name)
 }
 

@@ -25,6 +25,17 @@ type prices struct {
 	stop  func()       // waits until nothing is under way any more
 }
 
+// fit tells that the price of an item is there and nothing speaks against it.
+func (p prices) fit(i int) bool {
+	select {
+	case unfit := <-p.ready[i]:
+		p.ready[i] <- unfit // whoever awaits it gets it too
+		return unfit == nil
+	default:
+		return false
+	}
+}
+
 // price asks for the prices of all items that are not done, a few at a time in
 // their order. An item that no price can be had for is refused, never the whole
 // bulk; one that there was no time for is not refused.

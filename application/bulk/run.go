@@ -18,9 +18,12 @@ const (
 	turn = 15 * time.Second
 	// stepBudget bounds one transaction with all its retries.
 	stepBudget = 10 * time.Second
+	// mostTogether is how many items one transaction may book: a bulk that is to
+	// stop does so when it is through.
+	mostTogether = 50
 )
 
-// errYield ends a turn between two items.
+// errYield ends a turn between two transactions.
 var errYield = errors.New("bulk: the turn is over")
 
 // run is one request at work on a bulk.
@@ -92,8 +95,8 @@ func (r *run) work(ctx context.Context) (domain.Answer, error) {
 	end := time.After(turn)
 	prices := r.price(ctx)
 	defer prices.stop()
-	for i := range r.items {
-		if _, done := r.done[i]; done {
+	for i := 0; i < len(r.items); i++ {
+		if r.isDone(i) {
 			continue
 		}
 		select {
@@ -107,11 +110,50 @@ func (r *run) work(ctx context.Context) (domain.Answer, error) {
 		if err != nil {
 			return domain.Answer{}, err
 		}
+		if unfit == nil {
+			if err := r.bookRun(ctx, i, prices); err != nil {
+				return domain.Answer{}, err
+			}
+			if r.isDone(i) {
+				continue
+			}
+		}
 		if r.done[i], err = r.settle(ctx, i, unfit); err != nil {
 			return domain.Answer{}, err
 		}
 	}
 	return r.finish(ctx)
+}
+
+func (r *run) isDone(i int) bool {
+	_, done := r.done[i]
+	return done
+}
+
+// bookRun books item i and those behind it that are ready, as many as can be
+// booked together; none is no error.
+func (r *run) bookRun(ctx context.Context, i int, prices prices) error {
+	end := i + 1
+	for end < len(r.items) && end-i < mostTogether && !r.isDone(end) && prices.fit(end) {
+		end++
+	}
+	if end-i < 2 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, stepBudget)
+	defer cancel()
+	items := make([]domain.BulkItem, end-i)
+	n, err := r.deliveries.BookRun(ctx, r.drafts[i:end], func(k int, w *ports.BookingWrite) {
+		items[k] = domain.BulkItem{Index: i + k, Created: true, Result: r.to.Entry(i+k, w.Delivery, nil)}
+		w.Bulk = &ports.BulkItemMark{Hold: r.hold, Item: items[k]}
+	})
+	for _, item := range items[:n] {
+		r.done[item.Index] = item
+	}
+	if errors.Is(err, ports.ErrLeaseLost) {
+		return err
+	}
+	return nil // of any other error booking one by one tells more
 }
 
 // await waits for the price of an item and gives signs of life meanwhile.

@@ -240,6 +240,13 @@ func (b booking) Book(ctx context.Context, w ports.BookingWrite) error {
 	return err
 }
 
+func (b booking) BookRun(context.Context, []ports.BookingWrite) (int, error) { return 0, nil }
+
+// singly has every item booked by itself, so that a test can count them.
+type singly struct{ ports.Bookings }
+
+func (singly) BookRun(context.Context, []ports.BookingWrite) (int, error) { return 0, nil }
+
 // witness sees what goes on with the leases of bulks.
 type witness struct {
 	ports.Storage

@@ -51,6 +51,20 @@ func (d *Deliveries) Book(ctx context.Context, draft *Draft, remember func(w *po
 	}
 }
 
+// BookRun books the first n of several drafts of a bulk together, in their
+// order. The next one is for Book; so are all where there is an error, unless
+// that is ports.ErrLeaseLost.
+func (d *Deliveries) BookRun(ctx context.Context, drafts []*Draft, remember func(i int, w *ports.BookingWrite)) (n int, err error) {
+	writes := make([]ports.BookingWrite, len(drafts))
+	for i, draft := range drafts {
+		if writes[i], err = d.mint(draft); err != nil {
+			return 0, err
+		}
+		remember(i, &writes[i])
+	}
+	return d.bookings.BookRun(ctx, writes)
+}
+
 // mint gives the delivery its identity. The time is taken here, after pricing
 // and just before the commit, so that a list read by time misses nothing that
 // was committed before it.

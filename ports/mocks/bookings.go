@@ -48,3 +48,18 @@ func (mr *MockBookingsMockRecorder) Book(ctx, w interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Book", reflect.TypeOf((*MockBookings)(nil).Book), ctx, w)
 }
+
+// BookRun mocks base method.
+func (m *MockBookings) BookRun(ctx context.Context, writes []ports.BookingWrite) (int, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "BookRun", ctx, writes)
+	ret0, _ := ret[0].(int)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// BookRun indicates an expected call of BookRun.
+func (mr *MockBookingsMockRecorder) BookRun(ctx, writes interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "BookRun", reflect.TypeOf((*MockBookings)(nil).BookRun), ctx, writes)
+}

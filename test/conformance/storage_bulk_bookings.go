@@ -103,6 +103,70 @@ func testBulkBookings(t *testing.T, b Backend) {
 		book(t, b, mark(sample.BookingTo(q.tenant, recipient, address), h, 0))
 	})
 
+	t.Run("a run is stored up to the first that does not come through", func(t *testing.T) {
+		q := newBulk(t, b)
+		h := q.mustClaim(t, theirs, ranOut)
+		h.Lease = aLease
+		recipient, address := newRecipient(t, b, q.tenant)
+		earlier := bookWrite(t, b, sample.BookingTo(q.tenant, recipient, address))
+		taken := func(b *domain.Booking) { b.ExternalID = earlier.Delivery.ExternalID }
+		known := sample.BookingWrite(q.tenant)
+		known.Recipient.PhoneNumber = recipient.PhoneNumber
+		var stored []domain.BulkItem
+		index := 0
+		for _, c := range []struct {
+			in   string
+			what ports.BookingWrite
+		}{
+			{"a taken external_id", sample.BookingWrite(q.tenant, taken)},
+			{"a known recipient", known},
+			{"a taken reference", sample.BookingWrite(q.tenant, func(b *domain.Booking) { b.Reference = earlier.Delivery.Reference })},
+		} {
+			writes := []ports.BookingWrite{
+				sample.BookingWrite(q.tenant), sample.BookingTo(q.tenant, recipient, address), sample.SimulatedWrite(q.tenant), c.what, sample.BookingWrite(q.tenant),
+			}
+			for i := range writes {
+				writes[i] = mark(writes[i], h, index+i)
+			}
+			if n, err := b.BookRun(t.Context(), writes); n != 3 || err != nil {
+				t.Errorf("%s: %d were stored (%v), want 3", c.in, n, err)
+			}
+			for _, w := range writes[:3] {
+				wantBooked(t, b, w)
+				stored = append(stored, w.Bulk.Item)
+			}
+			wantFed(t, b, writes[:3], writes[3:])
+			wantEqual(t, "the items", q.items(t, h), stored)
+			index += 3
+		}
+		q.wantLeft(t, aLease)
+
+		// One that is recorded is in the way, and so is one that claims the same
+		// as another of the run.
+		again := mark(sample.BookingWrite(q.tenant), h, 0)
+		if n, err := b.BookRun(t.Context(), []ports.BookingWrite{again, mark(sample.BookingWrite(q.tenant), h, index)}); n != 0 || err != nil {
+			t.Errorf("an item that is done: %d were stored (%v), want none", n, err)
+		}
+		one := mark(sample.BookingWrite(q.tenant), h, index)
+		same := mark(sample.BookingWrite(q.tenant, func(b *domain.Booking) { b.ExternalID = one.Delivery.ExternalID }), h, index+1)
+		if n, err := b.BookRun(t.Context(), []ports.BookingWrite{one, same}); n != 1 || err != nil {
+			t.Errorf("twice the same external_id: %d were stored (%v), want 1", n, err)
+		}
+		if n, err := b.BookRun(t.Context(), nil); n != 0 || err != nil {
+			t.Errorf("nothing: %d were stored (%v)", n, err)
+		}
+	})
+
+	t.Run("who lost the lease books no run", func(t *testing.T) {
+		q := newBulk(t, b)
+		former := q.mustClaim(t, theirs, ranOut)
+		h := q.again().mustClaim(t, another, aLease)
+		n, err := b.BookRun(t.Context(), []ports.BookingWrite{mark(sample.BookingWrite(q.tenant), former, 0), mark(sample.BookingWrite(q.tenant), former, 1)})
+		wantError(t, "BookRun", err, ports.ErrLeaseLost)
+		wantEqual(t, "booked", n, 0)
+		wantEqual(t, "the items", q.items(t, h), []domain.BulkItem{})
+	})
+
 	t.Run("as many items as there may be", func(t *testing.T) {
 		q := newBulk(t, b)
 		h := q.mustClaim(t, theirs, aLease)

@@ -146,6 +146,14 @@ func (b bookings) Book(ctx context.Context, w ports.BookingWrite) error {
 	return b.call(ctx, "Book", true, func() error { return b.real.Book(ctx, w) })
 }
 
+func (b bookings) BookRun(ctx context.Context, writes []ports.BookingWrite) (n int, err error) {
+	err = b.call(ctx, "BookRun", true, func() error {
+		n, err = b.real.BookRun(ctx, writes)
+		return err
+	})
+	return n, err
+}
+
 type pricing struct {
 	*Calls
 	real ports.Pricing

@@ -25,7 +25,7 @@ var branches = []string{
 	"a bulk was booked whole", "a bulk was booked in part", "a bulk was refused as a whole",
 	"a bulk was resumed", "a bulk was resumed by another process", "a bulk was resumed that its owner still worked on", "a bulk lost its lease",
 	"an item was recorded already", "a bulk was under way", "a bulk yielded to a process that stops", "the prices of a bulk were given up",
-	"a bulk gave a sign of life",
+	"a bulk gave a sign of life", "items of a bulk were booked together",
 	"a process died with requests under way", "a process died behind a commit", "a booking was found by the repetition",
 	"a step was done", "a step was rung for and not due any more", "an early ring waited", "a ring came far too early", "a step was late",
 	"a step met a simulation at rest", "a ring was lost", "a step was rung for again", "a commit of a step lost its answer",

@@ -84,6 +84,30 @@ func (s store) Book(ctx context.Context, w ports.BookingWrite) error {
 	})
 }
 
+// BookRun goes past what is planted: those bugs are in Book.
+func (s store) BookRun(ctx context.Context, writes []ports.BookingWrite) (n int, err error) {
+	if s.p.world.plant != nil {
+		return 0, nil
+	}
+	err = s.p.through(ctx, begins, fmt.Sprintf("BookRun %d items", len(writes)), func(ctx context.Context) (err error) {
+		if fateOf(ctx) == commitLost {
+			noteIn(ctx, "commit lost")
+			return ports.ErrOutcomeUnknown
+		}
+		if n, err = s.p.world.store.BookRun(ctx, writes); n > 1 {
+			s.p.world.reach("items of a bulk were booked together")
+		}
+		if errors.Is(err, ports.ErrLeaseLost) {
+			noteIn(ctx, "lease lost")
+		}
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
 // refusals of a booking that are worth a note.
 var refusals = []struct {
 	err  error

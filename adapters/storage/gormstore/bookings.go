@@ -19,23 +19,50 @@ const (
 // Book stores a created delivery together with others that come at the same
 // time, or by itself: in one transaction in any case.
 func (s *Store) Book(ctx context.Context, w ports.BookingWrite) error {
-	row, err := newDeliveryRow(w.Delivery)
-	switch {
-	case err != nil:
+	e, err := newEntry(w)
+	if err != nil {
 		return err
-	case len(w.Event.Payload) == 0:
-		return errNoPayload
 	}
-	if bug := s.plantedBug(w, row); bug != nil {
+	if bug := s.plantedBug(w, e.row); bug != nil {
 		return bug(ctx)
 	}
-	e := entry{BookingWrite: w, row: row}
 	if w.Bulk == nil {
 		if err := s.folder.book(ctx, e); !errors.Is(err, errAlone) {
 			return err
 		}
 	}
 	return s.booked(ctx, w, func(b booking) error { return b.store(ctx, e) })
+}
+
+// BookRun stores as many as do not claim the same thing.
+func (s *Store) BookRun(ctx context.Context, writes []ports.BookingWrite) (int, error) {
+	claimed := make(claims, 3*len(writes))
+	var run []entry
+	for _, w := range writes {
+		e, err := newEntry(w)
+		if err != nil || s.plantedBug(w, e.row) != nil || !claimed.add(w) {
+			break
+		}
+		run = append(run, e)
+	}
+	if len(run) == 0 {
+		return 0, nil
+	}
+	return s.engine.foldRun(ctx, s, run)
+}
+
+// entry is a booking on its way into the tables.
+type entry struct {
+	ports.BookingWrite
+	row deliveryRow
+}
+
+func newEntry(w ports.BookingWrite) (entry, error) {
+	if len(w.Event.Payload) == 0 {
+		return entry{}, errNoPayload
+	}
+	row, err := newDeliveryRow(w.Delivery)
+	return entry{BookingWrite: w, row: row}, err
 }
 
 // booked runs the work in one transaction.

@@ -47,13 +47,7 @@ type folder struct {
 	moved   time.Time // when the last one ended
 }
 
-// entry is a booking on its way into the tables.
-type entry struct {
-	ports.BookingWrite
-	row deliveryRow
-}
-
-// seat is one that waits for its fold.
+// seat is a booking that waits for its fold.
 type seat struct {
 	entry
 	outcome chan error

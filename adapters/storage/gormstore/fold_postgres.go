@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -64,6 +65,22 @@ func foldOnPostgres(ctx context.Context, s *Store, entries []entry) []error {
 	return outcomes
 }
 
+// foldRunOnPostgres stores fewer where one of them does not come through.
+func foldRunOnPostgres(ctx context.Context, s *Store, entries []entry) (int, error) {
+	for len(entries) > 0 {
+		f := &pgFold{entries: entries}
+		err := s.transact(ctx, func(sn session) error { return f.store(ctx, sn) })
+		if err == nil {
+			return len(entries), nil
+		}
+		if !errors.Is(err, errIncomplete) {
+			return 0, err
+		}
+		entries = entries[:slices.Min(slices.Collect(maps.Keys(f.missing)))]
+	}
+	return 0, nil
+}
+
 // errIncomplete tells that some of the bookings did not come through.
 var errIncomplete = errors.New("gormstore: a fold is incomplete")
 
@@ -103,7 +120,14 @@ func (f *pgFold) store(ctx context.Context, sn session) error {
 		}
 	}
 	add(step{what: "be patient", read: discard}, "SELECT set_config('lock_timeout', '"+foldPatience+"', true)")
-	f.addKeys(add)
+	if hold := f.entries[0].Bulk; hold != nil {
+		if err := (bulks{sn}).Extend(ctx, f.entries[0].Delivery.Tenant, hold.Hold); err != nil {
+			return err
+		}
+		f.addItems(add)
+	} else {
+		f.addKeys(add)
+	}
 	f.addSimulations(add)
 	f.addDirectory(add)
 	f.addDeliveries(add, sn)
@@ -232,6 +256,37 @@ func (f *pgFold) addKeys(add adding) {
 		gathered(f, of, func(e *entry) []byte { return e.Key.Answer.Body }),
 		gathered(f, of, func(e *entry) time.Time { return e.Key.CreatedAt }),
 		gathered(f, of, func(e *entry) float64 { return e.Retention.Seconds() }))
+}
+
+// foldItems takes their expiry from the record they belong to.
+const foldItems = `INSERT INTO bulk_items (claim_id, item_index, created, result, expires_at)
+SELECT k.claim_id, u.i, u.c, u.r, k.expires_at FROM unnest($1::integer[], $2::boolean[], $3::bytea[]) AS u (i, c, r)
+JOIN idempotency_keys k ON k.application_id = $4 AND k.environment = $5 AND k.key = $6 AND k.claim_id = $7
+ON CONFLICT (claim_id, item_index) DO NOTHING RETURNING item_index`
+
+// addItems records the outcomes of the items of a bulk, whose lease is held.
+func (f *pgFold) addItems(add adding) {
+	of := f.chosen(everyone, func(a, b *entry) int { return cmp.Compare(a.Bulk.Item.Index, b.Bulk.Item.Index) })
+	first := f.entries[0]
+	recorded := func(rows pgx.Rows) error {
+		missing := make(map[int]int, len(of))
+		for _, e := range of {
+			missing[f.entries[e].Bulk.Item.Index] = e
+		}
+		index, err := pgx.CollectRows(rows, pgx.RowTo[int])
+		for _, i := range index {
+			delete(missing, i)
+		}
+		for _, e := range missing {
+			f.missing[e] = true
+		}
+		return err
+	}
+	add(step{what: "record items of a bulk", read: recorded}, foldItems,
+		gathered(f, of, func(e *entry) int32 { return int32(e.Bulk.Item.Index) }),
+		gathered(f, of, func(e *entry) bool { return e.Bulk.Item.Created }),
+		gathered(f, of, func(e *entry) []byte { return e.Bulk.Item.Result }),
+		uuidOf(first.row.ApplicationID), first.row.Environment, first.Bulk.Hold.Key, uuidOf(rowID(first.Bulk.Hold.ClaimID)))
 }
 
 const foldSimulations = `INSERT INTO simulation_counts (application_id, running)

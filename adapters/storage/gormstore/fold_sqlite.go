@@ -32,6 +32,29 @@ func foldOnSQLite(ctx context.Context, s *Store, entries []entry) []error {
 	return sameForAll(len(entries), err)
 }
 
+// foldRunOnSQLite ends with the first refusal.
+func foldRunOnSQLite(ctx context.Context, s *Store, entries []entry) (n int, err error) {
+	err = s.transact(ctx, func(sn session) error {
+		n = 0
+		for _, e := range entries {
+			switch refusal, err := sn.bookBehindSavepoint(ctx, e); {
+			case err != nil:
+				return err
+			case errors.Is(refusal, ports.ErrLeaseLost):
+				return refusal
+			case refusal != nil:
+				return nil
+			}
+			n++
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
 // bookBehindSavepoint tells a refusal, which leaves nothing behind, from a
 // failure, which may have ended the transaction.
 func (sn session) bookBehindSavepoint(ctx context.Context, e entry) (refusal, err error) {
@@ -61,7 +84,8 @@ func refused(err error) bool {
 	if errors.As(err, &e) {
 		return e.Kind != domain.KindInternal
 	}
-	for _, refusal := range []error{ports.ErrKeyTaken, ports.ErrDirectoryChanged, ports.ErrExternalIDTaken, ports.ErrReferenceTaken, ports.ErrSimulationLimit} {
+	for _, refusal := range []error{ports.ErrKeyTaken, ports.ErrDirectoryChanged, ports.ErrExternalIDTaken, ports.ErrReferenceTaken,
+		ports.ErrSimulationLimit, ports.ErrLeaseLost, ports.ErrItemDone} {
 		if errors.Is(err, refusal) {
 			return true
 		}

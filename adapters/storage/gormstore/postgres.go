@@ -63,8 +63,9 @@ var postgresEngine = engine{
 	dialect:           goose.DialectPostgres,
 	migrations:        subFS(postgresMigrations, "migrations/postgres"),
 
-	fold:  foldOnPostgres,
-	folds: 2, // one is stored while another one waits for the disk
+	fold:    foldOnPostgres,
+	foldRun: foldRunOnPostgres,
+	folds:   2, // one is stored while another one waits for the disk
 
 	probesTogether: true,
 

@@ -25,7 +25,8 @@ type bench struct {
 	master  int // process of the Postgres; 0: on another machine
 
 	databases []string
-	onFunc    string // URLs of pgbench's databases
+	onHTTP    string // URLs of the server's database and of pgbench's
+	onFunc    string
 	onStmts   string
 
 	postgres, sqlite *server
@@ -79,11 +80,10 @@ func prepare(ctx context.Context, o options) (*bench, error) {
 	if err != nil {
 		return b, err
 	}
-	onPostgres, err := b.createDatabase(ctx, "http")
-	if err != nil {
+	if b.onHTTP, err = b.createDatabase(ctx, "http"); err != nil {
 		return b, err
 	}
-	if b.postgres, err = startServer(ctx, o, b.binary, onPostgres, b.dir); err != nil {
+	if b.postgres, err = startServer(ctx, o, b.binary, b.onHTTP, b.dir); err != nil {
 		return b, err
 	}
 	if o.embedded {
@@ -110,7 +110,7 @@ func prepare(ctx context.Context, o options) (*bench, error) {
 	return b, b.warm(ctx)
 }
 
-// warm brings caches to temperature and learns the size of an answer.
+// warm brings caches to temperature and learns the size of what is stored.
 func (b *bench) warm(ctx context.Context) error {
 	for _, s := range []*server{b.postgres, b.sqlite} {
 		if s == nil {
@@ -125,12 +125,44 @@ func (b *bench) warm(ctx context.Context) error {
 		}
 	}
 	b.pgbench.answer = append([]byte{}, b.postgres.load.conns[0].body...)
+	err := b.on(ctx, b.onHTTP, func(db *pgx.Conn) error {
+		return db.QueryRow(ctx, "SELECT payload FROM feed_events LIMIT 1").Scan(&b.pgbench.payload)
+	})
+	if err != nil {
+		return err
+	}
 	for url, script := range map[string]string{b.onFunc: functionSQL, b.onStmts: statementsSQL} {
 		if _, err := b.pgbench.run(ctx, url, script, max(time.Second, b.warmUp), -1); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// on connects to a database of the run.
+func (b *bench) on(ctx context.Context, url string, do func(*pgx.Conn) error) error {
+	db, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(db), db.Close(ctx))
+}
+
+// settle puts everybody behind what Postgres does by the minute: statistics,
+// without which it knows nothing of tables so young and goes by any index, and
+// a checkpoint, behind which pages are written whole at first.
+func (b *bench) settle(ctx context.Context) error {
+	for _, url := range []string{b.onHTTP, b.onFunc, b.onStmts} {
+		err := b.on(ctx, url, func(db *pgx.Conn) error {
+			_, err := db.Exec(ctx, "VACUUM ANALYZE")
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	_, err := b.admin.Exec(ctx, "CHECKPOINT")
+	return err
 }
 
 // createDatabase makes an empty one that the run drops at its end.

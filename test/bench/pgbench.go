@@ -40,6 +40,7 @@ type pgbench struct {
 	clients  int
 	protocol string
 	answer   []byte // a create's, as the program stores it
+	payload  []byte // of its event
 	dir      string // for scripts
 }
 
@@ -90,6 +91,7 @@ func (p *pgbench) run(ctx context.Context, url, script string, duration time.Dur
 		"--define=n=0", fmt.Sprintf("--define=base=%d", int64(round+1)<<40),
 		"--define=application="+pgbenchApplication, "--define=business="+pgbenchBusiness,
 		`--define=mark=\x`+strings.Repeat("5a", 32), `--define=answer=\x`+hex.EncodeToString(p.answer),
+		`--define=payload=\x`+hex.EncodeToString(p.payload),
 		url)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

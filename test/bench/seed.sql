@@ -4,13 +4,14 @@ INSERT INTO businesses (id, name, created_at) VALUES ('$business', 'Bench', now(
 INSERT INTO applications (id, business_id, name, disabled, created_at)
 VALUES ('$application', '$business', 'Bench', false, now());
 
-CREATE FUNCTION bench_book(application uuid, business uuid, n bigint, r bigint, mark bytea, answer bytea)
+CREATE FUNCTION bench_book(application uuid, business uuid, n bigint, r bigint, mark bytea, answer bytea, payload bytea)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     head text := lpad(to_hex(n), 16, '0');
     recipient uuid := (head || '8000000000000001')::uuid;
     place uuid := (head || '8000000000000002')::uuid;
     delivery uuid := (head || '8000000000000003')::uuid;
+    event uuid := (head || '8000000000000004')::uuid;
 BEGIN
     INSERT INTO idempotency_keys (application_id, environment, key, fingerprint, claim_id, status, location, body,
         created_at, expires_at)
@@ -51,5 +52,16 @@ BEGIN
         'booked', 1, NULL, now(), now());
 
     INSERT INTO delivery_events (id, delivery_id, sequence, type, status, previous_status, reason_code, occurred_at)
-    VALUES ((head || '8000000000000004')::uuid, delivery, 1, 'delivery.created', 'booked', '', '', now());
+    VALUES (event, delivery, 1, 'delivery.created', 'booked', '', '', now());
+
+    INSERT INTO feed_events (id, application_id, environment, delivery_id, sequence, type, occurred_at, payload, position)
+    VALUES (event, application, 'live', delivery, 1, 'delivery.created', now(), payload,
+        pg_current_xact_id()::text::bigint + (SELECT last_value FROM feed_ahead));
+
+    INSERT INTO webhook_deliveries (id, endpoint_id, event_id, event_type, delivery_id, sequence, status, attempts, used,
+        due_at, trigger, back, created_at)
+    SELECT (substr(event::text, 1, 35) || to_hex(slot::integer))::uuid, id, event, 'delivery.created', delivery, 1,
+        CASE WHEN enabled THEN 'pending' ELSE 'held' END, 0, 0, CASE WHEN enabled THEN now() END, 'schedule', '', now()
+    FROM webhook_endpoints
+    WHERE application_id = application AND environment = 'live' AND slot IS NOT NULL AND event_mask & 1 <> 0;
 END $$;

@@ -1,5 +1,4 @@
--- The statements of a booking, one by one, as the program sends them. The
--- fan-out to webhooks will be the next one; it has no table yet.
+-- The statements of a booking, one by one.
 \set n :n + 1
 \set hi :base + :n * 64 + :client_id
 \set r random(0, 1152921504606846975)
@@ -44,4 +43,14 @@ VALUES ((lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000003')::uuid, :appli
 
 INSERT INTO delivery_events (id, delivery_id, sequence, type, status, previous_status, reason_code, occurred_at)
 VALUES ((lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000004')::uuid, (lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000003')::uuid, 1, 'delivery.created', 'booked', '', '', now());
+INSERT INTO feed_events (id, application_id, environment, delivery_id, sequence, type, occurred_at, payload, position)
+VALUES ((lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000004')::uuid, :application::uuid, 'live', (lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000003')::uuid, 1, 'delivery.created', now(), :payload::bytea,
+    pg_current_xact_id()::text::bigint + (SELECT last_value FROM feed_ahead));
+
+INSERT INTO webhook_deliveries (id, endpoint_id, event_id, event_type, delivery_id, sequence, status, attempts, used,
+    due_at, trigger, back, created_at)
+SELECT (lpad(to_hex(:hi::bigint), 16, '0') || '800000000000000' || to_hex(slot::integer))::uuid, id, (lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000004')::uuid, 'delivery.created', (lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000003')::uuid, 1,
+    CASE WHEN enabled THEN 'pending' ELSE 'held' END, 0, 0, CASE WHEN enabled THEN now() END, 'schedule', '', now()
+FROM webhook_endpoints
+WHERE application_id = :application::uuid AND environment = 'live' AND slot IS NOT NULL AND event_mask & 1 <> 0;
 COMMIT;

@@ -42,8 +42,7 @@ func (b *bench) subjects() []*subject {
 // measured adds to a measurement what the processes spent meanwhile.
 func (b *bench) measured(s *server, run func(context.Context, int) (measurement, error)) func(context.Context, int) (measurement, error) {
 	return func(ctx context.Context, round int) (measurement, error) {
-		// Everybody starts behind a checkpoint, and so writes whole pages first.
-		if _, err := b.admin.Exec(ctx, "CHECKPOINT"); err != nil {
+		if err := b.settle(ctx); err != nil {
 			return measurement{}, err
 		}
 		usage := func() (server, postgres, self time.Duration) {

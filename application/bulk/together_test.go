@@ -44,7 +44,9 @@ func TestItemsThatAreReadyAreBookedTogether(t *testing.T) {
 		single []int
 	}{
 		"all come through": {
-			func(s *scene, _ int32, ctx context.Context, writes []ports.BookingWrite) (int, error) { return s.Store.BookRun(ctx, writes) },
+			func(s *scene, _ int32, ctx context.Context, writes []ports.BookingWrite) (int, error) {
+				return s.Store.BookRun(ctx, writes)
+			},
 			[][]int{{0, 1, 2, 3, 4}}, nil,
 		},
 		"the third does not": {

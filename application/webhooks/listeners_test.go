@@ -173,3 +173,21 @@ func TestAListenerThatIsGoneIsNotFound(t *testing.T) {
 		t.Errorf("it is read: %v", err)
 	}
 }
+
+func TestTheSecretOfListenersIsTheApplicationsOwn(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	secretOf := func(tenant domain.Tenant) string {
+		s.tenant = tenant
+		r, err := s.listeners.Create(s.t.Context(), s.request(), allTypes, showSecret)
+		return read[shown](s.t, r, err).Secret
+	}
+	one, sibling := s.tenant, s.NewApplication(t, s.tenant)
+	first, again, other := secretOf(one), secretOf(one), secretOf(sibling)
+	if first == "" || first != again {
+		t.Errorf("the secrets of two listeners of an application are %q and %q, want one", first, again)
+	}
+	if first == other {
+		t.Error("another application has the same secret")
+	}
+}

@@ -40,8 +40,10 @@ type Config struct {
 	WebhookAllowPrivate  bool  `name:"webhook_allow_private" group:"Webhooks" default:"false" doc:"whether webhook endpoints may be on this machine or a private network, by http and on any port: for development; dev sets it to true"`
 	WebhookRetrySchedule Waits `name:"webhook_retry_schedule" group:"Webhooks" doc:"waits before each further attempt of a webhook, such as 5s,30s,2m, in both environments; empty: 11 waits over three days on live, 4 within 13 minutes in the sandbox"`
 
-	KeyPepper Secret `name:"key_pepper" group:"Secrets" secret:"only" check:"secret" doc:"under which API keys are digested; changing it makes every key unknown. Made by dev in a data directory, required elsewhere"`
-	SecretKey Secret `name:"secret_key" group:"Secrets" secret:"only" check:"secret" doc:"from which the keys are derived that sign cursors and seal the signing secrets of webhooks. Made by dev in a data directory, required elsewhere"`
+	KeyPepper Secret `name:"key_pepper" group:"Secrets" secret:"only" check:"secret" doc:"under which API keys are digested, and from which the key is derived that signs cursors; changing it makes every key unknown. Made by dev in a data directory, required elsewhere"`
+	SecretKey Secret `name:"secret_key" group:"Secrets" secret:"only" check:"secret" doc:"from which the key is derived that seals the signing secrets of webhooks; how to change it stands with secret_key_previous. Made by dev in a data directory, required elsewhere"`
+
+	SecretKeyPrevious []Secret `name:"secret_key_previous" group:"Secrets" secret:"only" doc:"comma-separated keys that open what was sealed under them, for a change of secret_key: first give every process the new key here; then, one after the other, make it their secret_key and put the old one here; a day after the last, or after idempotency_retention where that is longer, take the old one out. Meanwhile all secrets are sealed anew; programs that listen get another one at their next start"`
 
 	LogLevel  slog.Level `name:"log_level" group:"Logs" default:"info" doc:"debug, info, warn or error"`
 	LogFormat string     `name:"log_format" group:"Logs" default:"auto" check:"log_format" doc:"text, json, or auto: text in dev and json elsewhere"`

@@ -137,6 +137,23 @@ func TestASecretMayComeFromAFileOfItsOwn(t *testing.T) {
 	}
 }
 
+func TestPreviousKeysAreAListFromAnySource(t *testing.T) {
+	t.Parallel()
+	one, two := strings.Repeat("1", 32), strings.Repeat("2", 32)
+	for name, s := range map[string]configs.Sources{
+		"a variable":     {Environ: []string{"WAYBILL_SECRET_KEY_PREVIOUS= " + one + " ," + two}},
+		"a file of them": {Environ: []string{"WAYBILL_SECRET_KEY_PREVIOUS_FILE=" + write(t, "previous", one+","+two+"\n")}},
+		"a list in YAML": {File: write(t, "waybill.yaml", "secret_key_previous: ['"+one+"', '"+two+"']\n")},
+	} {
+		if got := load(t, s).SecretKeyPrevious; len(got) != 2 || got[0].Reveal() != one || got[1].Reveal() != two {
+			t.Errorf("%s: %d keys", name, len(got))
+		}
+	}
+	if c := load(t, configs.Sources{}); len(c.SecretKeyPrevious) != 0 || c.IsSet("secret_key_previous") {
+		t.Errorf("%d keys from nowhere", len(c.SecretKeyPrevious))
+	}
+}
+
 func TestAProblemNamesTheSettingTheValueItsSourceAndTheCure(t *testing.T) {
 	t.Parallel()
 	missing := filepath.Join(t.TempDir(), "missing")
@@ -167,6 +184,8 @@ func TestAProblemNamesTheSettingTheValueItsSourceAndTheCure(t *testing.T) {
 		{"WAYBILL_DATABASE_POOL_SIZE=1", "is not within 2 to 500", "16"},
 		{"WAYBILL_DATABASE_POOLER=session", "is none of the values there are", "none, transaction"},
 		{"WAYBILL_KEY_PEPPER=hunter22", "WAYBILL_KEY_PEPPER is too short", "openssl"},
+		{"WAYBILL_SECRET_KEY_PREVIOUS=" + strings.Repeat("s", 32) + ",hunter22", "WAYBILL_SECRET_KEY_PREVIOUS holds one that is too short", "32 characters"},
+		{"WAYBILL_SECRET_KEY_PREVIOUS=" + strings.Repeat("s", 32) + ",", "WAYBILL_SECRET_KEY_PREVIOUS holds one that is too short", "comma-separated"},
 		{"WAYBILL_SECRET_KEY_FILE=" + missing, "WAYBILL_SECRET_KEY_FILE names a file that cannot be read", "name a file"},
 		{"WAYBILL_CONFIG=" + missing, "the configuration file cannot be read", "name a YAML file"},
 	} {

@@ -109,6 +109,8 @@ func (f field) parse(value any) (any, error) {
 		return parseLevel(s)
 	case reflect.TypeFor[[]netip.Prefix]():
 		return parsePrefixes(s)
+	case reflect.TypeFor[[]Secret]():
+		return parseSecrets(s)
 	}
 	return s, nil
 }
@@ -155,6 +157,21 @@ func parseLevel(s string) (slog.Level, error) {
 		return slog.LevelError, nil
 	}
 	return 0, bad("is no level", "debug, info, warn or error")
+}
+
+func parseSecrets(s string) ([]Secret, error) {
+	var all []Secret
+	if s == "" {
+		return all, nil
+	}
+	for part := range strings.SplitSeq(s, ",") {
+		part = strings.TrimSpace(part)
+		if checkSecret(part) != nil {
+			return nil, bad("holds one that is too short", "comma-separated secrets, each of at least 32 characters")
+		}
+		all = append(all, Secret(part))
+	}
+	return all, nil
 }
 
 func parsePrefixes(s string) ([]netip.Prefix, error) {

@@ -48,6 +48,12 @@ func show(value any) string {
 			parts[i] = p.String()
 		}
 		return strings.Join(parts, ",")
+	case []Secret:
+		parts := make([]string, len(v))
+		for i, s := range v {
+			parts[i] = s.String()
+		}
+		return strings.Join(parts, ",")
 	case Tariff:
 		if v.Vehicles == nil {
 			return "built-in"

@@ -57,15 +57,15 @@ func TestTheTariffOfTheReferenceLoads(t *testing.T) {
 
 func TestNoSecretShowsWhateverIsDoneWithASetting(t *testing.T) {
 	t.Parallel()
-	pepper, secret, password := strings.Repeat("pepper", 8), strings.Repeat("secret", 8), "hunter22"
+	pepper, secret, former, password := strings.Repeat("pepper", 8), strings.Repeat("secret", 8), strings.Repeat("former", 8), "hunter22"
 	c := load(t, configs.Sources{Environ: []string{
-		"WAYBILL_KEY_PEPPER=" + pepper, "WAYBILL_SECRET_KEY=" + secret,
+		"WAYBILL_KEY_PEPPER=" + pepper, "WAYBILL_SECRET_KEY=" + secret, "WAYBILL_SECRET_KEY_PREVIOUS=" + former + "," + former,
 		"WAYBILL_DATABASE_URL=postgres://waybill:" + password + "@db.internal/waybill?sslmode=require&password=" + password,
 		"WAYBILL_REDIS_URL=redis://:" + password + "@cache.internal:6379",
 	}})
 	var logged bytes.Buffer
-	slog.New(slog.NewJSONHandler(&logged, nil)).Info("x", "pepper", c.KeyPepper, "database", c.DatabaseURL, "redis", c.RedisURL)
-	slog.New(slog.NewTextHandler(&logged, nil)).Info("x", "pepper", c.KeyPepper, "database", c.DatabaseURL, "config", c)
+	slog.New(slog.NewJSONHandler(&logged, nil)).Info("x", "pepper", c.KeyPepper, "database", c.DatabaseURL, "redis", c.RedisURL, "previous", c.SecretKeyPrevious)
+	slog.New(slog.NewTextHandler(&logged, nil)).Info("x", "pepper", c.KeyPepper, "database", c.DatabaseURL, "config", c, "previous", c.SecretKeyPrevious)
 	marshalled, err := json.Marshal(c)
 	if err != nil {
 		t.Fatal(err)
@@ -76,16 +76,16 @@ func TestNoSecretShowsWhateverIsDoneWithASetting(t *testing.T) {
 	}
 	all := logged.String() + string(marshalled) + string(listed) + c.String()
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
-		for _, value := range []any{c, *c, c.KeyPepper, c.SecretKey, c.DatabaseURL, c.RedisURL} {
+		for _, value := range []any{c, *c, c.KeyPepper, c.SecretKey, c.SecretKeyPrevious, c.DatabaseURL, c.RedisURL} {
 			all += fmt.Sprintf(verb, value) + "\n"
 		}
 	}
-	for _, hidden := range []string{pepper, secret, password, fmt.Sprintf("%x", password)} {
+	for _, hidden := range []string{pepper, secret, former, password, fmt.Sprintf("%x", password)} {
 		if strings.Contains(all, hidden) {
 			t.Errorf("%q shows", hidden)
 		}
 	}
-	for _, shown := range []string{"[redacted]", "db.internal", "cache.internal"} {
+	for _, shown := range []string{"[redacted]", "secret_key_previous=[redacted],[redacted]\n", "db.internal", "cache.internal"} {
 		if !strings.Contains(all, shown) {
 			t.Errorf("%q is missing", shown)
 		}

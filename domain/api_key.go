@@ -41,7 +41,7 @@ func ParseScopes(text string) ([]Scope, error) {
 		if !slices.Contains(AllScopes(), s) || slices.Contains(scopes, s) {
 			return nil, Invalid(FieldError{
 				Field: "scopes", Code: FieldNotAllowed,
-				Message: "unknown or repeated scope \"" + string(s) + "\"; use all, or some of " + joinScopes(AllScopes()),
+				Message: "unknown or repeated scope " + quoted(string(s)) + "; use all, or some of " + joinScopes(AllScopes()),
 			})
 		}
 		scopes = append(scopes, s)

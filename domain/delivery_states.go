@@ -99,7 +99,7 @@ func (d *Delivery) Move(to Status, by Actor, reason ReasonCode, eventID ID, at t
 func (d *Delivery) move(to Status, by Actor, reason ReasonCode, eventID ID, at time.Time) (Event, error) {
 	if reason != "" && to != Failed && to != Cancelled {
 		return Event{}, Invalid(FieldError{Field: "reason_code", Code: FieldNotAllowed,
-			Message: "a reason goes with failed and cancelled only"})
+			Message: fmt.Sprintf("%s goes with failed and cancelled only, not with %s; leave it out", quoted(string(reason)), to)})
 	}
 	for _, t := range transitions {
 		if t.From == d.life.Status && t.To == to && d.permits(t, by) {

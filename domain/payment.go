@@ -22,8 +22,12 @@ type Payment struct {
 // Valid answers COD_GOODS_VALUE_REQUIRED for cash on delivery without an amount.
 func (p Payment) Valid() error {
 	if p.Type == CashOnDelivery && (p.GoodsValue == nil || p.GoodsValue.Minor <= 0) {
+		is := ""
+		if p.GoodsValue != nil {
+			is = "; it is " + p.GoodsValue.Decimal()
+		}
 		return &Error{Kind: KindInvalid, Code: CodeCODGoodsValueRequired,
-			Message: "payment.type cod needs payment.goods_value over 0: the amount the rider collects."}
+			Message: "payment.type cod needs payment.goods_value over 0: the amount the rider collects" + is + "."}
 	}
 	return nil
 }

@@ -139,9 +139,9 @@ func CheckWebhookURL(address string, env Environment, lenient bool) *Error {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Opaque != "" || u.Host == "" || u.Hostname() == "":
-		return webhookURLNotAllowed("It is not an absolute address such as https://example.com/hooks.")
+		return webhookURLNotAllowed("It is not an absolute address such as https://example.com/hooks" + withoutSecrets(address) + ".")
 	case u.Scheme != "https" && u.Scheme != "http":
-		return webhookURLNotAllowed("Use https.")
+		return webhookURLNotAllowed("Use https; it is " + quoted(u.Scheme) + ".")
 	case u.User != nil:
 		return webhookURLNotAllowed("It must not carry a user or a password; the signature tells who sends.")
 	case u.Fragment != "" || strings.Contains(address, "#"):
@@ -149,31 +149,42 @@ func CheckWebhookURL(address string, env Environment, lenient bool) *Error {
 	case lenient:
 		return nil
 	}
+	itIs := "; it is " + quoted(u.Hostname()) + "."
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	_, notAddress := netip.ParseAddr(host)
 	labels := strings.Split(host, ".")
 	last := labels[len(labels)-1]
 	switch {
 	case notAddress == nil || last == "" || strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x"):
-		return webhookURLNotAllowed("Use a host name, not an IP address.")
+		return webhookURLNotAllowed("Use a host name, not an IP address" + itIs)
 	case len(labels) < 2:
-		return webhookURLNotAllowed("Use a full host name with a dot, such as hooks.example.com.")
+		return webhookURLNotAllowed("Use a full host name with a dot, such as hooks.example.com" + itIs)
 	case !isHostName(labels):
-		return webhookURLNotAllowed("It has no valid host name. Write an international one in ASCII, such as xn--bcher-kva.example.")
+		return webhookURLNotAllowed("It has no valid host name. Write an international one in ASCII, such as xn--bcher-kva.example" + itIs)
 	case slices.Contains([]string{"local", "internal", "localhost"}, last):
-		return webhookURLNotAllowed("A name under ." + last + " is private; use one that the internet knows.")
+		return webhookURLNotAllowed("A name under ." + last + " is private; use one that the internet knows" + itIs)
 	case last == "arpa" && labels[len(labels)-2] == "home":
-		return webhookURLNotAllowed("A name under .home.arpa is private; use one that the internet knows.")
+		return webhookURLNotAllowed("A name under .home.arpa is private; use one that the internet knows" + itIs)
 	case env == Sandbox && u.Scheme == "http" && slices.Contains([]string{"", "80", "8080"}, u.Port()):
 		return nil
 	case u.Scheme == "http" && env == Sandbox:
-		return webhookURLNotAllowed("Over http only ports 80 and 8080 are allowed, and only in the sandbox.")
+		return webhookURLNotAllowed("Over http only ports 80 and 8080 are allowed, and only in the sandbox; it is " + quoted(u.Port()) + ".")
 	case u.Scheme == "http":
-		return webhookURLNotAllowed("Use https.")
+		return webhookURLNotAllowed("Use https; it is http.")
 	case !slices.Contains([]string{"", "443", "8443"}, u.Port()):
-		return webhookURLNotAllowed("Use port 443 or 8443.")
+		return webhookURLNotAllowed("Use port 443 or 8443; it is " + quoted(u.Port()) + ".")
 	}
 	return nil
+}
+
+// withoutSecrets ends a message with what cannot be read as an address, but for
+// what may be secret in it: the query, a user, a password.
+func withoutSecrets(address string) string {
+	address, _, _ = strings.Cut(address, "?")
+	if address == "" || strings.Contains(address, "@") {
+		return ""
+	}
+	return "; it is " + quoted(address)
 }
 
 // isHostName reports whether the labels, in lower case, are of a name in DNS.

@@ -46,13 +46,17 @@ type FeedReader interface {
 	// way could still come before is not listed yet: so a reader that goes on
 	// from the last event it saw misses none. On Postgres any transaction of the
 	// server that writes keeps later events back until it ends. Events of
-	// endpoints are not listed.
+	// endpoints are not listed. With CreatedAfter the feed is read from there on,
+	// and not from its beginning: IDs tell when events were made.
 	Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after domain.FeedPosition, limit int) ([]domain.FeedEvent, error)
 }
 
 // WebhookReader reads the endpoints of an application in an environment, and
 // what was sent to them. Listeners are not listed.
 type WebhookReader interface {
+	// AllEndpoints lists, for the platform's own operations, those of all
+	// applications behind one, by ID; listeners too. Empty: from the first on.
+	AllEndpoints(ctx context.Context, after domain.ID, limit int) ([]domain.WebhookEndpoint, error)
 	Endpoint(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookEndpoint, error)
 	// Endpoints goes by (created_at, id) ascending and returns up to Limit+1.
 	Endpoints(ctx context.Context, t domain.Tenant, p domain.PageRequest) ([]domain.WebhookEndpoint, error)
@@ -93,6 +97,12 @@ type WebhookStore interface {
 	// Publish stores an event of an endpoint and makes it pending for all other
 	// endpoints of the application that take it.
 	Publish(ctx context.Context, except domain.WebhookEndpoint, event domain.FeedEvent) error
+	// AddKeyCheck keeps something that was sealed, by which the key it was sealed
+	// under is known again, or returns what is there. Of two at once the first
+	// one stays.
+	AddKeyCheck(ctx context.Context, sealed []byte) (stored []byte, err error)
+	// SetKeyCheck keeps it, whatever was there.
+	SetKeyCheck(ctx context.Context, sealed []byte) error
 }
 
 // FanoutListener hears, right after the commit of something that is pending, which
@@ -183,7 +193,10 @@ type Sealer interface {
 	// Open fails where the purpose is another, the text was changed, or the key
 	// it was sealed under is not known any more.
 	Open(purpose string, sealed []byte) ([]byte, error)
+	// Current tells whether Seal would use the key that the text was sealed under.
+	Current(sealed []byte) bool
 	// Derive makes a secret for the purpose, the same each time while the key is,
-	// that tells nothing about any other.
+	// that tells nothing about any other. Another key makes another one: a key is
+	// changed because somebody may know it, who could derive the old one too.
 	Derive(purpose string) ([32]byte, error)
 }

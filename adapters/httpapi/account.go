@@ -12,9 +12,9 @@ func (a *API) showAPIKey(c *call) (reply, error) {
 }
 
 func (a *API) openAPIJSON(*call) (reply, error) {
-	return reply{status: http.StatusOK, contentType: "application/json; charset=utf-8", body: OpenAPIJSON()}, nil
+	return reply{status: http.StatusOK, contentType: "application/json; charset=utf-8", body: a.descriptionJSON()}, nil
 }
 
 func (a *API) openAPIYAML(*call) (reply, error) {
-	return reply{status: http.StatusOK, contentType: "application/yaml; charset=utf-8", body: OpenAPIYAML}, nil
+	return reply{status: http.StatusOK, contentType: "application/yaml; charset=utf-8", body: a.descriptionYAML()}, nil
 }

@@ -81,6 +81,9 @@ type API struct {
 	UseCases
 	Options
 	cursors cursorBox
+	// The description of the API, for its own addresses.
+	descriptionJSON, descriptionYAML func() []byte
+
 	server  *http.Server
 	closing chan struct{} // closed when no new request is taken any more
 }
@@ -88,6 +91,8 @@ type API struct {
 // New builds the API; Serve starts it.
 func New(u UseCases, o Options) *API {
 	a := &API{UseCases: u, Options: o, cursors: newCursorBox(o.CursorKey), closing: make(chan struct{})}
+	a.descriptionJSON = sync.OnceValue(func() []byte { return a.described(OpenAPIJSON()) })
+	a.descriptionYAML = sync.OnceValue(func() []byte { return a.described(OpenAPIYAML) })
 	a.server = &http.Server{
 		Handler:                      a.router(),
 		ReadHeaderTimeout:            readHeaderTimeout,
@@ -143,7 +148,7 @@ func (a *API) router() *gin.Engine {
 		}
 		engine.Handle(r.method, "/v1"+r.ginPath(), a.pipeline(r))
 	}
-	engine.NoRoute(a.stranger(errNoRoute))
-	engine.NoMethod(a.stranger(errNoMethod))
+	engine.NoRoute(a.stranger(noRoute))
+	engine.NoMethod(a.stranger(noMethod))
 	return engine
 }

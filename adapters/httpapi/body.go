@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"waybill/adapters/httpapi/strictjson"
@@ -33,7 +34,7 @@ func readBody(c *call, shape strictjson.Shape, mayBeEmpty bool, maxBody int64) (
 			return nil, tooLarge(maxBody)
 		}
 		return nil, &domain.Error{Kind: domain.KindMalformed, Code: domain.CodeInvalidRequest,
-			Message: "The body did not arrive whole.", Err: err}
+			Message: "The body did not arrive whole. Send the request again.", Err: err}
 	}
 	if len(raw) == 0 && (shape == nil || mayBeEmpty) {
 		return nil, nil
@@ -63,7 +64,7 @@ func readBody(c *call, shape strictjson.Shape, mayBeEmpty bool, maxBody int64) (
 func checkMediaType(h http.Header) error {
 	for _, encoding := range h.Values("Content-Encoding") {
 		if encoding != "" && !strings.EqualFold(encoding, "identity") {
-			return unsupported("Content-Encoding is not supported; send the JSON as it is.")
+			return unsupported("Content-Encoding " + shown(encoding) + " is not supported; leave it out and send the JSON as it is.")
 		}
 	}
 	declared := h.Values("Content-Type")
@@ -75,17 +76,19 @@ func checkMediaType(h http.Header) error {
 	switch {
 	case mediaType == "application/x-www-form-urlencoded":
 		return unsupported("Send Content-Type: application/json. The request has a form's type, which curl -d sends by itself.")
-	case err != nil, len(declared) > 1, mediaType != "application/json":
-		return unsupported("Send Content-Type: application/json.")
+	case len(declared) > 1:
+		return unsupported("Content-Type was sent " + strconv.Itoa(len(declared)) + " times. Send it once: application/json.")
+	case err != nil, mediaType != "application/json":
+		return unsupported("Send Content-Type: application/json" + itIs(declared[0]) + ".")
 	case charset != "" && !strings.EqualFold(charset, "utf-8"):
-		return unsupported("JSON is UTF-8; send Content-Type: application/json without another charset.")
+		return unsupported("JSON is UTF-8; send Content-Type: application/json without charset " + shown(charset) + ".")
 	}
 	return nil
 }
 
 func tooLarge(maxBody int64) error {
 	return &domain.Error{Kind: kindTooLarge, Code: codePayloadTooLarge,
-		Message: fmt.Sprintf("The body is larger than %d KiB, the most this call takes.", maxBody>>10)}
+		Message: fmt.Sprintf("The body is larger than %d KiB, the most this call takes. Send less in one request.", maxBody>>10)}
 }
 
 func unsupported(message string) error {

@@ -19,12 +19,23 @@ const (
 	codeUnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE"
 )
 
-var (
-	errNoRoute = &domain.Error{Kind: domain.KindNotFound, Code: domain.CodeNotFound,
+// noRoute has one text for all addresses: what a stranger guessed is not told apart.
+func noRoute(*call) *domain.Error {
+	return &domain.Error{Kind: domain.KindNotFound, Code: domain.CodeNotFound,
 		Message: "There is nothing at this address. GET /v1/openapi.json lists what there is."}
-	errNoMethod = &domain.Error{Kind: kindNoMethod, Code: codeMethodNotAllowed,
-		Message: "This address does not take this method. The Allow header lists those it takes."}
-)
+}
+
+// noMethod repeats the Allow header, which gin has set by then.
+func noMethod(c *call) *domain.Error {
+	return &domain.Error{Kind: kindNoMethod, Code: codeMethodNotAllowed,
+		Message: "This address does not take " + shown(c.Request.Method) + ". Send one of the Allow header: " + c.Writer.Header().Get("Allow") + "."}
+}
+
+// internal is the 500: whose fault it is, and what to do about it.
+func internal(requestID string) *domain.Error {
+	return &domain.Error{Kind: domain.KindInternal, Code: domain.CodeInternal,
+		Message: "Something failed on our side. Try again with the same body and Idempotency-Key; if it stays, quote request ID " + requestID + "."}
+}
 
 // statusOf is the one map from kinds to HTTP.
 func statusOf(k domain.Kind) int {

@@ -19,7 +19,7 @@ var errForced = errors.New("httpapi: asked for by " + forcedErrorHeader)
 var forcedErrors = map[string]func(*API, *call) *domain.Error{
 	domain.CodeQuoteUnavailable:      func(*API, *call) *domain.Error { return domain.QuoteUnavailable(nil) },
 	domain.CodeIdempotencyInProgress: func(*API, *call) *domain.Error { return domain.IdempotencyInProgress(time.Second) },
-	domain.CodeInternal:              func(*API, *call) *domain.Error { return domain.Internal(nil) },
+	domain.CodeInternal:              func(_ *API, c *call) *domain.Error { return internal(c.requestID) },
 	domain.CodeRateLimitExceeded: func(a *API, c *call) *domain.Error {
 		e := a.Admission.Spent(&c.grant)
 		showAllowance(c, c.grant.Allowance)
@@ -44,5 +44,5 @@ func (a *API) forceError(_ route, c *call) error {
 		return e
 	}
 	return domain.Invalid(domain.FieldError{Field: forcedErrorHeader, Code: domain.FieldNotAllowed,
-		Message: "send it once, as one of " + strings.Join(slices.Sorted(maps.Keys(forcedErrors)), ", ")})
+		Message: "send it once, as one of " + strings.Join(slices.Sorted(maps.Keys(forcedErrors)), ", ") + itIs(strings.Join(asked, ", "))})
 }

@@ -75,7 +75,8 @@ func bareStatus(p []byte) (status int, bare bool) {
 }
 
 func (a *API) bareAnswer(status int, remote net.Addr) []byte {
-	e := &domain.Error{Code: domain.CodeInvalidRequest, Message: "This is not an HTTP request we can read; the connection is closed."}
+	requestID := string(a.Identifiers.ID("req_"))
+	e := &domain.Error{Code: domain.CodeInvalidRequest, Message: "This is not an HTTP request we can read; the connection is closed. Speak HTTP/1.1, and no TLS on this port."}
 	switch status {
 	// net/http finds fault with itself for what it does not speak; the client
 	// is who must change, and what counts 5xx must not be moved by strangers.
@@ -88,9 +89,9 @@ func (a *API) bareAnswer(status int, remote net.Addr) []byte {
 	case http.StatusExpectationFailed:
 		e.Message = "This Expect header is not supported. Leave it out, or send Expect: 100-continue."
 	case http.StatusRequestHeaderFieldsTooLarge:
-		e.Message = "The request line and headers are larger than 16 KiB."
+		e.Message = "The request line and headers are larger than 16 KiB. Send fewer or shorter headers."
 	case http.StatusInternalServerError:
-		e = &domain.Error{Code: domain.CodeInternal, Message: "Something failed on our side."}
+		e = internal(requestID)
 	}
 	body := errorJSON(status, e)
 	allowance := a.bareAllowance(remote)
@@ -99,7 +100,7 @@ func (a *API) bareAnswer(status int, remote net.Addr) []byte {
 	b.WriteString("HTTP/1.1 " + strconv.Itoa(status) + " " + http.StatusText(status) + "\r\n")
 	b.WriteString("Content-Type: application/json; charset=utf-8\r\nConnection: close\r\n")
 	b.WriteString("Content-Length: " + strconv.Itoa(len(body)) + "\r\n")
-	b.WriteString("X-Request-ID: " + string(a.Identifiers.ID("req_")) + "\r\n")
+	b.WriteString("X-Request-ID: " + requestID + "\r\n")
 	b.WriteString("RateLimit-Limit: " + strconv.Itoa(allowance.Limit.Limit) + "\r\n")
 	b.WriteString("RateLimit-Remaining: " + strconv.Itoa(max(allowance.Remaining, 0)) + "\r\n")
 	b.WriteString("RateLimit-Reset: " + seconds(allowance.Reset, 0) + "\r\n\r\n")

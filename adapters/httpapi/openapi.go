@@ -5,13 +5,16 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/goccy/go-yaml"
+
+	"waybill/domain"
 )
 
-// OpenAPIYAML is the description of the public API, as it is served under
-// /v1/openapi.yaml. Treat it as read-only.
+// OpenAPIYAML is the description of the public API; under /v1/openapi.yaml it is
+// served with the addresses of the servers it is about. Treat it as read-only.
 //
 //go:embed openapi.yaml
 var OpenAPIYAML []byte
@@ -32,6 +35,24 @@ var openAPIJSON = sync.OnceValue(func() []byte {
 	}
 	return out.Bytes()
 })
+
+// The addresses that the document has for each environment.
+const (
+	documentedLive    = "http://127.0.0.1:8080/v1"
+	documentedSandbox = "http://127.0.0.1:8081/v1"
+)
+
+// described is the document with the addresses under which the two APIs are
+// known to their callers.
+func (a *API) described(document []byte) []byte {
+	live, sandbox := a.BaseURL, a.OtherBaseURL
+	if a.Environment == domain.Sandbox {
+		live, sandbox = sandbox, live
+	}
+	return []byte(strings.NewReplacer(
+		documentedLive, live, documentedSandbox, sandbox, " (development default)", "",
+	).Replace(string(document)))
+}
 
 // writeJSON keeps the order of ordered maps, which encoding/json cannot do.
 func writeJSON(out *bytes.Buffer, value any) error {

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"errors"
+	"fmt"
 	"unicode"
 
 	"waybill/adapters/httpapi/strictjson"
@@ -90,9 +91,9 @@ func (a *API) readOrderFields(r *strictjson.Reader) deliveries.Order {
 
 func externalID(r *strictjson.Reader) string {
 	id, _ := r.Text("external_id", strictjson.Optional, strictjson.Length(1, 128))
-	for _, char := range id {
+	for i, char := range []rune(id) {
 		if !unicode.IsPrint(char) {
-			r.Reject("external_id", strictjson.CodeInvalidFormat, "may hold printable characters only")
+			r.Reject("external_id", strictjson.CodeInvalidFormat, fmt.Sprintf("may hold printable characters only; character %d is %U", i+1, char))
 			return "" // not fit to be repeated in a message
 		}
 	}
@@ -116,8 +117,7 @@ func (a *API) readInlineRecipient(parent *strictjson.Reader) *deliveries.InlineR
 		in.Address, in.Coordinates, in.Label = place.Text, place.Coordinates, place.Label
 		in.Municipality, in.DeliveryNotes = place.Municipality, place.DeliveryNotes
 		if located && !a.ServiceArea.Contains(in.Coordinates) {
-			outside := domain.OutsideServiceArea("address")
-			r.Reject(outside.Field, strictjson.Code(outside.Code), outside.Message)
+			rejectOutside(r, "address", in.Coordinates)
 		}
 	}
 	return in
@@ -152,14 +152,17 @@ func (a *API) readPayment(parent *strictjson.Reader) domain.Payment {
 	switch {
 	case !present:
 	case p.Type == domain.DeliveryOnly:
-		r.Reject("goods_value", strictjson.CodeNotAllowed, "goes with payment type cod only")
-	case value.Sign() > 0:
+		r.Reject("goods_value", strictjson.CodeNotAllowed, "goes with payment type cod only; leave it out, or send type cod")
+	default:
 		minor, err := value.MinorUnits(2, domain.MaxGoodsValueMinor)
+		sent := strictjson.Shown(value.String())
 		switch {
+		case err != nil && value.Sign() <= 0:
+			return p
 		case errors.Is(err, strictjson.ErrTooLarge):
-			r.Reject("goods_value", strictjson.CodeOutOfRange, "is at most 1000000")
+			r.Reject("goods_value", strictjson.CodeOutOfRange, "is at most 1000000; it is "+sent)
 		case err != nil:
-			r.Reject("goods_value", strictjson.CodeInvalidFormat, "has at most two decimals")
+			r.Reject("goods_value", strictjson.CodeInvalidFormat, "has at most two decimals; it is "+sent)
 		}
 		p.GoodsValue = &domain.Money{Minor: minor, Currency: a.Currency}
 	}

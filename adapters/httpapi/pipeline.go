@@ -3,6 +3,7 @@ package httpapi
 import (
 	"cmp"
 	"crypto/sha256"
+	"fmt"
 	"net/netip"
 	"strings"
 
@@ -128,14 +129,14 @@ func (a *API) greetStranger(c *call) error {
 }
 
 // stranger answers where there is no route.
-func (a *API) stranger(answer *domain.Error) gin.HandlerFunc {
+func (a *API) stranger(answer func(*call) *domain.Error) gin.HandlerFunc {
 	return func(g *gin.Context) {
 		c := callOf(g)
 		if err := a.greetStranger(c); err != nil {
 			a.fail(c, err)
 			return
 		}
-		a.fail(c, answer)
+		a.fail(c, answer(c))
 	}
 }
 
@@ -240,7 +241,7 @@ func idempotencyKey(headers []string, required bool) (string, error) {
 	}
 	switch {
 	case len(headers) > 1:
-		return "", invalid(domain.FieldInvalidFormat, "the header was sent more than once")
+		return "", invalid(domain.FieldInvalidFormat, fmt.Sprintf("the header was sent %d times; send it once", len(headers)))
 	case len(headers) == 0 || headers[0] == "":
 		if !required {
 			return "", nil
@@ -251,14 +252,15 @@ func idempotencyKey(headers []string, required bool) (string, error) {
 	key := headers[0]
 	for i := range len(key) {
 		if key[i] < ' ' || key[i] > '~' {
-			return "", invalid(domain.FieldInvalidFormat, "the header may hold printable ASCII characters only")
+			return "", invalid(domain.FieldInvalidFormat,
+				fmt.Sprintf("the header may hold printable ASCII characters only; byte %d is 0x%02x. A UUID will do", i+1, key[i]))
 		}
 	}
 	switch {
 	case len(key) < 8:
-		return "", invalid(domain.FieldTooShort, "the header has fewer than 8 characters")
+		return "", invalid(domain.FieldTooShort, fmt.Sprintf("the header needs 8 to 255 characters and has %d%s. A UUID will do", len(key), itIs(key)))
 	case len(key) > 255:
-		return "", invalid(domain.FieldTooLong, "the header has more than 255 characters")
+		return "", invalid(domain.FieldTooLong, fmt.Sprintf("the header may have 255 characters and has %d. A UUID will do", len(key)))
 	}
 	return key, nil
 }

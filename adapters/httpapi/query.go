@@ -1,15 +1,16 @@
 package httpapi
 
 import (
+	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
+	"waybill/adapters/httpapi/strictjson"
 	"waybill/domain"
 )
 
@@ -44,11 +45,11 @@ func parseQuery(raw string, known []string) (query, error) {
 	for _, name := range names {
 		switch sent := q.values[name]; {
 		case len(sent) > 1:
-			q.reject(name, domain.FieldInvalidFormat, "the parameter was sent more than once")
+			q.reject(name, domain.FieldInvalidFormat, "the parameter was sent "+strconv.Itoa(len(sent))+" times; send it once")
 		case sent[0] == "":
 			q.reject(name, domain.FieldTooShort, "the parameter is empty; leave it out instead")
 		case !utf8.ValidString(sent[0]) || strings.ContainsRune(sent[0], 0):
-			q.reject(name, domain.FieldInvalidFormat, "the parameter is not valid UTF-8 text")
+			q.reject(name, domain.FieldInvalidFormat, "the parameter is not valid UTF-8 text; encode it as UTF-8, then with %")
 		default:
 			continue
 		}
@@ -72,27 +73,26 @@ func unknownParameter(name string, known []string) error {
 	e := &domain.Error{Kind: domain.KindMalformed, Code: domain.CodeInvalidRequest,
 		Message: "A query parameter has no name. " + takes}
 	if name != "" { // ?=5 has none
-		shown := shownName(name)
+		shown := shown(name)
 		e.Message = "Unknown query parameter " + strings.TrimSuffix(shown, ".") + ". " + takes
 		e.Details = map[string]any{"field": shown}
 	}
 	return e
 }
 
-// shownName is a name as it may be repeated to people: short, and printable.
-func shownName(name string) string {
-	const most = 40
-	shown := []rune(strings.ToValidUTF8(name, "\ufffd"))
-	for i, r := range shown {
-		if !unicode.IsPrint(r) {
-			shown[i] = unicode.ReplacementChar
+// shown is a text of the caller as it may be repeated to people: short and
+// printable, and no API key that ended up in the wrong place.
+func shown(text string) string {
+	for _, e := range []domain.Environment{domain.Live, domain.Sandbox} {
+		if strings.Contains(text, domain.KeyPrefix(e)) {
+			return domain.KeyPrefix(e) + "..."
 		}
 	}
-	if len(shown) > most {
-		return string(shown[:most]) + "..."
-	}
-	return string(shown)
+	return strictjson.Shown(text)
 }
+
+// itIs ends a message with the value that it is about.
+func itIs(sent string) string { return `; it is "` + shown(sent) + `"` }
 
 func (q query) reject(name, code, message string) {
 	*q.noted = append(*q.noted, domain.FieldError{Field: name, Code: code, Message: message})
@@ -111,9 +111,9 @@ func (q query) text(name string, most int) string {
 	value := strings.TrimSpace(q.values.Get(name))
 	switch {
 	case q.values.Has(name) && value == "":
-		q.reject(name, domain.FieldTooShort, "the parameter is blank")
-	case utf8.RuneCountInString(value) > most:
-		q.reject(name, domain.FieldTooLong, "the parameter has more than "+strconv.Itoa(most)+" characters")
+		q.reject(name, domain.FieldTooShort, "the parameter is blank; leave it out instead")
+	case utf8.RuneCountInString(value) > most: // whose it is, a name say, is not repeated
+		q.reject(name, domain.FieldTooLong, fmt.Sprintf("the parameter has %d characters; it may have %d", utf8.RuneCountInString(value), most))
 	default:
 		return value
 	}
@@ -123,7 +123,7 @@ func (q query) text(name string, most int) string {
 func (q query) oneOf(name string, allowed ...string) string {
 	value := q.values.Get(name)
 	if value != "" && !slices.Contains(allowed, value) {
-		q.reject(name, domain.FieldNotAllowed, "must be one of "+strings.Join(allowed, ", "))
+		q.reject(name, domain.FieldNotAllowed, "must be one of "+strings.Join(allowed, ", ")+itIs(value))
 		return ""
 	}
 	return value
@@ -136,7 +136,7 @@ func (q query) id(name string, prefix domain.Prefix) domain.ID {
 	}
 	id, err := domain.ParseID(prefix, q.values.Get(name))
 	if err != nil {
-		q.reject(name, domain.FieldInvalidFormat, "must be an ID: "+string(prefix)+" and 32 lowercase hex characters")
+		q.reject(name, domain.FieldInvalidFormat, "must be an ID: "+string(prefix)+" and 32 lowercase hex characters"+itIs(q.values.Get(name)))
 	}
 	return id
 }
@@ -149,9 +149,9 @@ func (q query) limit() int {
 	n, err := strconv.Atoi(sent)
 	switch {
 	case err != nil || strings.Trim(sent, "0123456789") != "":
-		q.reject("limit", domain.FieldInvalidType, "must be a whole number from 1 to 100")
+		q.reject("limit", domain.FieldInvalidType, "must be a whole number from 1 to 100"+itIs(sent))
 	case n < 1 || n > 100:
-		q.reject("limit", domain.FieldOutOfRange, "must be from 1 to 100")
+		q.reject("limit", domain.FieldOutOfRange, "must be from 1 to 100"+itIs(sent))
 	default:
 		return n
 	}
@@ -170,7 +170,7 @@ func (q query) time(name string) *time.Time {
 	// A + that came unencoded reads as a space.
 	t, ok := parseTime(strings.Replace(q.values.Get(name), " ", "+", 1))
 	if !ok {
-		q.reject(name, domain.FieldInvalidFormat, wantedTime)
+		q.reject(name, domain.FieldInvalidFormat, wantedTime+itIs(q.values.Get(name)))
 		return nil
 	}
 	return &t

@@ -92,8 +92,8 @@ func TestAnUnknownParameterIsNamed(t *testing.T) {
 	for raw, want := range map[string]string{
 		"page=2":                       "Unknown query parameter page. This call takes search, limit.",
 		"=5":                           "A query parameter has no name. This call takes search, limit.",
-		"a%0Ab%FF=":                    "Unknown query parameter a\ufffdb\ufffd. This call takes search, limit.",
-		strings.Repeat("p", 41) + "=1": "Unknown query parameter " + strings.Repeat("p", 40) + "... This call takes search, limit.",
+		"a%0Ab%FF=":                    "Unknown query parameter a\\nb\ufffd. This call takes search, limit.",
+		strings.Repeat("p", 65) + "=1": "Unknown query parameter " + strings.Repeat("p", 64) + "... This call takes search, limit.",
 	} {
 		_, err := parseQuery(raw, []string{"search", "limit"})
 		var e *domain.Error

@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"fmt"
+
 	"waybill/adapters/httpapi/strictjson"
 	"waybill/adapters/httpapi/views"
 	"waybill/application/quotes"
@@ -46,10 +48,15 @@ func (a *API) readQuestion(body *strictjson.Value) (quotes.Question, error) {
 func (a *API) servedPoint(parent, r *strictjson.Reader, field string) domain.Coordinates {
 	at, sound := point(r)
 	if sound && !a.ServiceArea.Contains(at) {
-		outside := domain.OutsideServiceArea(field)
-		parent.Reject(field, strictjson.Code(outside.Code), outside.Message)
+		rejectOutside(parent, field, at)
 	}
 	return at
+}
+
+// rejectOutside notes a point that is not served.
+func rejectOutside(r *strictjson.Reader, field string, at domain.Coordinates) {
+	outside := domain.OutsideServiceArea(field)
+	r.Reject(field, strictjson.Code(outside.Code), fmt.Sprintf("latitude %g, longitude %g: %s", at.Latitude, at.Longitude, outside.Message))
 }
 
 func point(r *strictjson.Reader) (at domain.Coordinates, sound bool) {

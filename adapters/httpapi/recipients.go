@@ -2,8 +2,10 @@ package httpapi
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
+	"unicode"
 
 	"waybill/adapters/httpapi/strictjson"
 	"waybill/adapters/httpapi/views"
@@ -46,7 +48,7 @@ func (a *API) listRecipients(c *call) (reply, error) {
 		}
 		phone, ok := domain.ParsePhoneNumber(sent)
 		if !ok {
-			c.query.reject("phone_number", domain.FieldInvalidFormat, "must be the normalized form, such as %2B233201234567")
+			c.query.reject("phone_number", domain.FieldInvalidFormat, "must be the normalized form, such as %2B233201234567; "+aboutPhone(sent))
 		}
 		filter.PhoneNumber = phone
 	}
@@ -143,7 +145,27 @@ func (a *API) phoneNumber(r *strictjson.Reader, field string, need strictjson.Ne
 	}
 	number, ok := a.Normalizer.PhoneNumber(typed)
 	if !ok {
-		r.Reject(field, strictjson.CodeInvalidFormat, "not a valid phone number; send it as +233201234567, or as people dial it at home")
+		r.Reject(field, strictjson.CodeInvalidFormat, "not a valid phone number; send it as +233201234567, or as people dial it at home; "+aboutPhone(typed))
 	}
 	return number
+}
+
+// aboutPhone tells which number was sent without repeating it: it is a person's,
+// and messages end up in logs.
+func aboutPhone(sent string) string {
+	const enough = 6 // digits, of which two tell nobody's number
+	digits := strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r
+	}, sent)
+	about := fmt.Sprintf("the one sent has %d digits", len(digits))
+	if len(digits) >= enough {
+		about += " and ends in " + digits[len(digits)-2:]
+	}
+	if strings.ContainsFunc(sent, unicode.IsLetter) {
+		about += ", with letters among them"
+	}
+	return about
 }

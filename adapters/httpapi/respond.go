@@ -125,8 +125,7 @@ func (a *API) fail(c *call, err error) {
 	case e.Kind == domain.KindInternal:
 		a.Log.ErrorContext(c.Request.Context(), "request failed", "request_id", c.requestID,
 			"route", c.FullPath(), "application_id", string(c.tenant.ApplicationID), "error", err)
-		e = &domain.Error{Kind: domain.KindInternal, Code: domain.CodeInternal,
-			Message: "Something failed on our side. Try again with the same body and Idempotency-Key; if it stays, quote request ID " + c.requestID + "."}
+		e = internal(c.requestID)
 	case e.Kind == domain.KindUnavailable:
 		a.logUnavailable(c, e.Code, err)
 	}

@@ -103,7 +103,14 @@ func eventPatterns(r *strictjson.Reader) []string {
 func (a *API) changeWebhookEndpoint(c *call) (reply, error) {
 	return replyOf(a.Webhooks.Change(c.Request.Context(), c.once(), c.id,
 		func() (domain.WebhookEndpointChange, error) { return readWebhookEndpointChange(c.body) },
-		webhookEndpointAnswer("Webhook endpoint updated.")))
+		func(e domain.WebhookEndpoint, enabled bool) domain.Answer {
+			message := "Webhook endpoint updated."
+			if enabled {
+				message = "Webhook endpoint enabled. What was held while it was disabled is sent when you ask for it: POST /webhook-endpoints/" +
+					string(e.ID) + `/recover with {"since": a time at most 30 days back, "only": "held"}.`
+			}
+			return webhookEndpointAnswer(message)(e)
+		}))
 }
 
 func readWebhookEndpointChange(body *strictjson.Value) (domain.WebhookEndpointChange, error) {
@@ -191,7 +198,7 @@ func bodyTime(r *strictjson.Reader, name string, need strictjson.Need) *time.Tim
 	}
 	t, sound := parseTime(sent)
 	if !sound {
-		r.Reject(name, strictjson.CodeInvalidFormat, wantedTime)
+		r.Reject(name, strictjson.CodeInvalidFormat, wantedTime+itIs(sent))
 		return nil
 	}
 	return &t

@@ -79,27 +79,59 @@ func mayTest(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint, now
 }
 
 // Deliveries returns up to Limit+1 of what was, or is to be, sent to an
-// endpoint, newest first.
+// endpoint, newest first. Nothing of it is due before the endpoint's pause ends.
 func (w *Webhooks) Deliveries(ctx context.Context, t domain.Tenant, endpoint domain.ID, f domain.WebhookDeliveryFilter, p domain.PageRequest) ([]domain.WebhookDelivery, error) {
-	if _, err := w.Get(ctx, t, endpoint); err != nil {
+	e, err := w.Get(ctx, t, endpoint)
+	if err != nil {
 		return nil, err
 	}
-	return w.storage.Read().Webhooks.Deliveries(ctx, t, endpoint, f, p)
+	found, err := w.storage.Read().Webhooks.Deliveries(ctx, t, endpoint, f, p)
+	for i := range found {
+		found[i].DueAt = afterPause(found[i].DueAt, e.Health)
+	}
+	return found, err
 }
 
-// Delivery is one event for one endpoint; NOT_FOUND where the endpoint is not
-// the application's, or deleted.
+// Delivery is one event for one endpoint, due as in Deliveries; NOT_FOUND where
+// the endpoint is not the application's, or deleted.
 func (w *Webhooks) Delivery(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookDelivery, error) {
-	return w.storage.Read().Webhooks.Delivery(ctx, t, id)
+	d, e, err := w.delivery(ctx, t, id)
+	d.DueAt = afterPause(d.DueAt, e.Health)
+	return d, err
+}
+
+// delivery is a webhook as it is stored, and its endpoint.
+func (w *Webhooks) delivery(ctx context.Context, t domain.Tenant, id domain.ID) (d domain.WebhookDelivery, e domain.WebhookEndpoint, err error) {
+	stored := w.storage.Read().Webhooks
+	if d, err = stored.Delivery(ctx, t, id); err != nil {
+		return d, e, err
+	}
+	e, err = stored.Endpoint(ctx, t, d.EndpointID)
+	return d, e, err
 }
 
 // Attempts is what was tried, the first one first: the last
-// domain.MaxAttemptsListed.
+// domain.MaxAttemptsListed. What follows the last one waits for the end of the
+// endpoint's pause, too.
 func (w *Webhooks) Attempts(ctx context.Context, t domain.Tenant, id domain.ID) ([]domain.WebhookAttempt, error) {
-	if _, err := w.Delivery(ctx, t, id); err != nil {
+	d, e, err := w.delivery(ctx, t, id)
+	if err != nil {
 		return nil, err
 	}
-	return w.storage.Read().Webhooks.Attempts(ctx, t, id)
+	made, err := w.storage.Read().Webhooks.Attempts(ctx, t, id)
+	if n := len(made); n > 0 && d.Status == domain.WebhookPending {
+		made[n-1].NextAt = afterPause(made[n-1].NextAt, e.Health)
+	}
+	return made, err
+}
+
+// afterPause is when something due then is attempted: while the circuit is open
+// nothing is sent.
+func afterPause(due *time.Time, h domain.WebhookHealth) *time.Time {
+	if due == nil || h.OpenUntil == nil || h.OpenUntil.Before(*due) {
+		return due
+	}
+	return h.OpenUntil
 }
 
 // Redeliver asks for one more attempt now, whatever became of those before.

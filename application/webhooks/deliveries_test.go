@@ -2,6 +2,7 @@ package webhooks_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -188,15 +189,7 @@ func TestAskingForAnAttemptEndsAPause(t *testing.T) {
 			s := newScene(t)
 			e := s.add().Endpoint
 			webhook := s.send(e.ID).ID
-			s.Write(t, func(ctx context.Context, tx ports.Stores) error {
-				e, err := tx.Webhooks.LockEndpoint(ctx, s.tenant, e.ID)
-				if err != nil {
-					return err
-				}
-				until := s.Clock.Now().Add(time.Hour)
-				e.Health = domain.WebhookHealth{Failures: 10, FailingSince: new(s.Clock.Now()), OpenUntil: &until, Opened: 1}
-				return tx.Webhooks.UpdateEndpoint(ctx, e)
-			})
+			s.pause(e.ID, time.Hour)
 			waits := func() bool {
 				waiting, err := s.Store.Outbox().Waiting(t.Context(), s.Clock.Now(), 10)
 				if err != nil {
@@ -213,6 +206,71 @@ func TestAskingForAnAttemptEndsAPause(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What is due while nothing is sent is attempted when the pause ends, and shown so.
+func TestAPausedEndpointShowsWhenItIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	endpoint := s.add().Endpoint
+	id := endpoint.ID
+	failed := s.send(id).ID
+	s.attempt(id, serverError)
+	s.redeliver(failed)
+	s.attempt(id, serverError) // by no schedule: none follows
+	booked := domain.WebhookDeliveryID(s.publish(), endpoint.Slot)
+	s.attempt(id, serverError) // the next one is due in 5 s
+	shownAs := func() (listed, read, tried, ended *time.Time) {
+		t.Helper()
+		all, err := s.webhooks.Deliveries(t.Context(), s.tenant, id, domain.WebhookDeliveryFilter{}, domain.PageRequest{Limit: 10})
+		one, oneErr := s.webhooks.Delivery(t.Context(), s.tenant, booked)
+		attempts, attemptsErr := s.webhooks.Attempts(t.Context(), s.tenant, booked)
+		done, doneErr := s.webhooks.Attempts(t.Context(), s.tenant, failed)
+		if err := errors.Join(err, oneErr, attemptsErr, doneErr); err != nil || len(all) != 2 || len(attempts) != 1 || len(done) != 2 {
+			t.Fatalf("%v; %d webhooks, %d and %d attempts", err, len(all), len(attempts), len(done))
+		}
+		if all[0].ID != booked {
+			all[0], all[1] = all[1], all[0]
+		}
+		if all[1].DueAt != nil {
+			t.Errorf("what failed is due at %v", all[1].DueAt)
+		}
+		return all[0].DueAt, one.DueAt, attempts[0].NextAt, done[1].NextAt
+	}
+	wantAll := func(name string, want time.Time) {
+		t.Helper()
+		listed, read, tried, ended := shownAs()
+		if !want.Equal(*listed) || !want.Equal(*read) || !want.Equal(*tried) || ended != nil {
+			t.Errorf("%s: listed %v, read %v, after its attempt %v, want %v; what has ended: %v", name, listed, read, tried, want, ended)
+		}
+	}
+	stored, err := s.Store.Read().Webhooks.Delivery(t.Context(), s.tenant, booked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	due := *stored.DueAt
+	wantAll("healthy", due)
+	s.pause(id, 3*time.Second)
+	wantAll("the pause is the shorter one", due)
+	until := s.pause(id, 30*time.Second)
+	wantAll("the pause is the longer one", until)
+	s.Clock.GoOn(20 * time.Second) // it was due long ago
+	wantAll("paused still", until)
+}
+
+// pause opens the circuit of an endpoint for so long.
+func (s *scene) pause(endpoint domain.ID, lasting time.Duration) (until time.Time) {
+	s.t.Helper()
+	until = s.Clock.Now().Add(lasting)
+	s.Write(s.t, func(ctx context.Context, tx ports.Stores) error {
+		e, err := tx.Webhooks.LockEndpoint(ctx, s.tenant, endpoint)
+		if err != nil {
+			return err
+		}
+		e.Health = domain.WebhookHealth{Failures: 10, FailingSince: new(s.Clock.Now()), OpenUntil: &until, Opened: 1}
+		return tx.Webhooks.UpdateEndpoint(ctx, e)
+	})
+	return until
 }
 
 func (s *scene) redeliver(webhook domain.ID) {

@@ -10,6 +10,12 @@
 // rows. The Sweeper rings for what is due and nobody's: retries, what a dead
 // process left, and whatever a queue lost.
 //
+// Signing secrets are sealed under the server's key. With another key none could
+// be opened and webhooks would only wait, so that the storage keeps a check of
+// the key (secret_key.go), and no process that works for customers starts without
+// a key that opens it. The key can be changed: what is under the one before is
+// sealed anew.
+//
 // One ring per endpoint, and not one per event, is what makes this fast: a
 // busy endpoint is drained in batches, and 5 statements serve 64 webhooks.
 package webhooks

@@ -22,6 +22,7 @@ type sent struct {
 // recorded is how storing a batch of outcomes went.
 type recorded struct {
 	outcomes []ports.WebhookOutcome
+	health   domain.WebhookHealth
 	err      error
 }
 
@@ -47,6 +48,7 @@ type drain struct {
 	began    map[domain.ID]time.Time  // of those on their way
 	outcomes []ports.WebhookOutcome   // not stored yet
 	health   domain.WebhookHealth     // after all results so far
+	paused   *time.Time               // until then, as the log was told
 	condemn  domain.DisabledReason    // nothing more is to be sent
 	writing  bool
 	reread   bool // what is due may have changed since it was read
@@ -57,7 +59,7 @@ type drain struct {
 
 func newDrain(d *Drainer, e domain.WebhookEndpoint, token string, slowLane bool, leased time.Time) *drain {
 	return &drain{
-		Drainer: d, endpoint: e, token: token, slowLane: slowLane, sure: leased.Add(leaseSure), health: e.Health, reread: true,
+		Drainer: d, endpoint: e, token: token, slowLane: slowLane, sure: leased.Add(leaseSure), health: e.Health, paused: e.Health.OpenUntil, reread: true,
 		more: make(chan struct{}, 1), hung: make(chan struct{}), results: make(chan sent, inFlight), writes: make(chan recorded, 1),
 		taken: map[domain.ID]bool{}, busy: map[domain.ID]bool{}, began: map[domain.ID]time.Time{},
 	}
@@ -270,7 +272,7 @@ func (w *drain) store(ctx context.Context) {
 	endpoint, batch, health := w.endpoint.ID, w.outcomes, w.health
 	w.outcomes, w.writing = nil, true
 	go func() {
-		w.writes <- recorded{outcomes: batch, err: insist(ctx, func(ctx context.Context) error {
+		w.writes <- recorded{outcomes: batch, health: health, err: insist(ctx, func(ctx context.Context) error {
 			return w.outbox.Record(ctx, endpoint, w.token, batch, health)
 		})}
 	}()
@@ -288,6 +290,17 @@ func (w *drain) stored(ctx context.Context, r recorded) {
 		delete(w.taken, o.Delivery.ID)
 	}
 	w.reread = true
+	w.tellPause(ctx, r)
+}
+
+// tellPause logs that the circuit opened, once each time.
+func (w *drain) tellPause(ctx context.Context, r recorded) {
+	until := r.health.OpenUntil
+	if until != nil && (w.paused == nil || until.After(*w.paused)) {
+		w.log.InfoContext(ctx, "webhook endpoint paused", "endpoint", w.endpoint.ID, "application_id", w.endpoint.Tenant.ApplicationID,
+			"reason", r.outcomes[len(r.outcomes)-1].Attempt.Result.Error, "failures", r.health.Failures, "until", domain.FormatTime(*until))
+	}
+	w.paused = until
 }
 
 // renew gives a sign of life and learns what was changed at the endpoint.
@@ -340,5 +353,6 @@ func (w *drain) disable(ctx context.Context) {
 		w.troubled = true
 		return
 	}
-	w.log.InfoContext(ctx, "webhook endpoint disabled", "endpoint", e.ID, "reason", w.condemn)
+	w.log.WarnContext(ctx, "webhook endpoint disabled", "endpoint", e.ID, "application_id", e.Tenant.ApplicationID, "reason", w.condemn,
+		"until", "its application enables it")
 }

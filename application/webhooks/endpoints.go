@@ -120,10 +120,11 @@ func (w *Webhooks) mayHave(ctx context.Context, t domain.Tenant, url string) err
 	return w.sender.Resolvable(ctx, url)
 }
 
-// Change updates the fields that are given. A change that changes nothing
-// leaves updated_at alone.
+// Change updates the fields that are given, and tells answer whether that
+// enabled a disabled endpoint, for which events may be held. A change that
+// changes nothing leaves updated_at alone.
 func (w *Webhooks) Change(ctx context.Context, req idempotency.Request, id domain.ID,
-	form func() (domain.WebhookEndpointChange, error), answer func(domain.WebhookEndpoint) domain.Answer,
+	form func() (domain.WebhookEndpointChange, error), answer func(e domain.WebhookEndpoint, enabled bool) domain.Answer,
 ) (idempotency.Result, error) {
 	return w.gate.Once(ctx, req, func(ctx context.Context) (idempotency.Attempt, error) {
 		change, err := form()
@@ -136,12 +137,13 @@ func (w *Webhooks) Change(ctx context.Context, req idempotency.Request, id domai
 			}
 		}
 		return w.onEndpoint(req.Tenant, id, func(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint) (domain.Answer, error) {
+			was := e.Enabled
 			if e.Apply(change, w.clock.Now()) {
 				if err := tx.Webhooks.UpdateEndpoint(ctx, e); err != nil {
 					return domain.Answer{}, err
 				}
 			}
-			return answer(e), nil
+			return answer(e, e.Enabled && !was), nil
 		}), nil
 	})
 }

@@ -102,7 +102,7 @@ func TestAnAddressIsJudgedBeforeAnythingIsStored(t *testing.T) {
 	id := s.add().Endpoint.ID
 	_, err := s.webhooks.Change(t.Context(), s.request(), id, func() (domain.WebhookEndpointChange, error) {
 		return domain.WebhookEndpointChange{URL: new("https://nowhere.example.com")}, nil
-	}, showEndpoint)
+	}, showChanged)
 	isCode(t, err, domain.CodeWebhookURLNotAllowed)
 	asked := len(s.resolver.asked)
 	s.change(id, domain.WebhookEndpointChange{Description: new("No address in it")})
@@ -147,7 +147,7 @@ func TestNobodyElseFindsAnEndpointOrWhatWasSentToIt(t *testing.T) {
 	} {
 		ctx, req := t.Context(), stage.Key(tenant, "", 0)
 		_, got := s.webhooks.Get(ctx, tenant, id)
-		_, change := s.webhooks.Change(ctx, req, id, func() (domain.WebhookEndpointChange, error) { return domain.WebhookEndpointChange{}, nil }, showEndpoint)
+		_, change := s.webhooks.Change(ctx, req, id, func() (domain.WebhookEndpointChange, error) { return domain.WebhookEndpointChange{}, nil }, showChanged)
 		_, deleted := s.webhooks.Delete(ctx, req, id, showEndpoint)
 		_, rotate := s.webhooks.Rotate(ctx, req, id, func() (time.Duration, error) { return 0, nil }, showSecret)
 		_, test := s.webhooks.Test(ctx, req, id, showWebhook)

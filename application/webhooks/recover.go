@@ -77,11 +77,11 @@ func (s Span) recovery(now time.Time) (domain.Recovery, error) {
 	switch {
 	case now.Sub(s.Since) > domain.RecoverableFor+recoverGrace:
 		return r, domain.Invalid(domain.FieldError{Field: "since", Code: domain.FieldOutOfRange,
-			Message: "at most 30 days back: what is older is cleaned away"})
+			Message: "may be at most 30 days back, since what is older is cleaned away; it is " + domain.FormatTime(s.Since)})
 	case !s.Since.Before(r.Until) && s.Until != nil:
-		return r, domain.Invalid(domain.FieldError{Field: "until", Code: domain.FieldOutOfRange, Message: "must be after since"})
+		return r, domain.Invalid(domain.FieldError{Field: "until", Code: domain.FieldOutOfRange, Message: "must be after since; it is " + domain.FormatTime(*s.Until)})
 	case !s.Since.Before(r.Until):
-		return r, domain.Invalid(domain.FieldError{Field: "since", Code: domain.FieldOutOfRange, Message: "must be in the past"})
+		return r, domain.Invalid(domain.FieldError{Field: "since", Code: domain.FieldOutOfRange, Message: "must be in the past; it is " + domain.FormatTime(s.Since)})
 	}
 	return r, nil
 }

@@ -64,6 +64,8 @@ func (maskSealer) Derive(purpose string) ([domain.SigningSecretBytes]byte, error
 	return sha256.Sum256([]byte(purpose)), nil
 }
 
+func (maskSealer) Current([]byte) bool { return true }
+
 func (maskSealer) Seal(purpose string, plain []byte) ([]byte, error) {
 	return append([]byte(purpose+"|"), mask(plain)...), nil
 }
@@ -113,6 +115,8 @@ func showSecret(e domain.WebhookEndpoint, secret string) domain.Answer {
 }
 
 func showEndpoint(e domain.WebhookEndpoint) domain.Answer { return render(200, shown{Endpoint: e}) }
+
+func showChanged(e domain.WebhookEndpoint, _ bool) domain.Answer { return showEndpoint(e) }
 
 func showWebhook(d domain.WebhookDelivery) domain.Answer { return render(202, d) }
 
@@ -169,7 +173,7 @@ func (s *scene) add(changes ...func(*webhooks.Form)) shown {
 
 func (s *scene) change(id domain.ID, c domain.WebhookEndpointChange) domain.WebhookEndpoint {
 	s.t.Helper()
-	r, err := s.webhooks.Change(s.t.Context(), s.request(), id, func() (domain.WebhookEndpointChange, error) { return c, nil }, showEndpoint)
+	r, err := s.webhooks.Change(s.t.Context(), s.request(), id, func() (domain.WebhookEndpointChange, error) { return c, nil }, showChanged)
 	return read[shown](s.t, r, err).Endpoint
 }
 

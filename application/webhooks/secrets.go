@@ -19,7 +19,9 @@ func sealSecret(s ports.Sealer, endpoint domain.ID, secret [domain.SigningSecret
 }
 
 // listenerSecret is the same for all listeners of an application, whose programs
-// keep it over restarts.
+// keep it over restarts, and another one under another key of the server: to keep
+// it would leave it with whoever the key was changed for. A listener that is there
+// keeps its own.
 func listenerSecret(s ports.Sealer, t domain.Tenant) ([domain.SigningSecretBytes]byte, error) {
 	secret, err := s.Derive("listener/" + string(t.ApplicationID) + "/" + string(t.Environment))
 	if err != nil {

@@ -241,7 +241,11 @@ func newSealer(c *configs.Config) (ports.Sealer, error) {
 	if c.SecretKey == "" {
 		return noSecretKey{}, nil
 	}
-	return aesgcm.New([]byte(c.SecretKey.Reveal()))
+	previous := make([][]byte, len(c.SecretKeyPrevious))
+	for i, key := range c.SecretKeyPrevious {
+		previous[i] = []byte(key.Reveal())
+	}
+	return aesgcm.New([]byte(c.SecretKey.Reveal()), previous...)
 }
 
 // noSecretKey stands where nothing is sealed.
@@ -254,6 +258,7 @@ func (noSecretKey) Derive(string) ([domain.SigningSecretBytes]byte, error) {
 	return [domain.SigningSecretBytes]byte{}, errNoSecretKey
 }
 func (noSecretKey) Open(string, []byte) ([]byte, error) { return nil, errNoSecretKey }
+func (noSecretKey) Current([]byte) bool                 { return false }
 
 func newWebhookSender(c *configs.Config) (ports.WebhookSender, func()) {
 	s := httpsender.New(httpsender.Options{AllowPrivate: c.WebhookAllowPrivate})
@@ -297,15 +302,16 @@ func newRetention(c *configs.Config) idempotency.Retention {
 
 func newBulkLease(c *configs.Config) bulk.Lease { return bulk.Lease(c.BulkLease) }
 
-// cursorKey signs cursors. It is derived, so that the secret can serve other
-// purposes under other labels.
+// cursorKey signs cursors. It is derived from the pepper, which stays as long as
+// the database does: who reads the feed comes back with a cursor after weeks. The
+// secret key may be changed, and while that goes on processes have different ones.
 type cursorKey [32]byte
 
 func newCursorKey(c *configs.Config) (key cursorKey, err error) {
-	if c.SecretKey == "" {
-		return key, errors.New("waybill: cursors need the secret key")
+	if c.KeyPepper == "" {
+		return key, errors.New("waybill: cursors need the pepper")
 	}
-	derived, err := hkdf.Key(sha256.New, []byte(c.SecretKey.Reveal()), nil, "waybill/cursors/v1", len(key))
+	derived, err := hkdf.Key(sha256.New, []byte(c.KeyPepper.Reveal()), nil, "waybill/cursors/v1", len(key))
 	if err != nil {
 		return key, fmt.Errorf("derive the key of cursors: %w", err)
 	}

@@ -33,6 +33,16 @@ func TestATenantIsMadeStepByStep(t *testing.T) {
 		t.Errorf("businesses %v", list)
 	}
 
+	if _, there := inDir[[]object](t, dir, "business", "list")[0]["rate_limit"]; there {
+		t.Error("a script is told a limit of its own where there is none")
+	}
+	table := command(t, []string{"WAYBILL_RATE_LIMIT_PER_BUSINESS=77/30s"}, "business", "list", "--data-dir", dir).stdout
+	for _, want := range []string{"Adom Foods  77/30s (the default)\n", "Big         3000/60s\n"} {
+		if !strings.Contains(table, want) {
+			t.Errorf("%q is missing in\n%s", want, table)
+		}
+	}
+
 	app := inDir[object](t, dir, "app", "create", "--business", id, "--name", "Web shop")
 	if names(app) != "business_id disabled id name" || app["business_id"] != id || app["disabled"] != false {
 		t.Errorf("application %v", app)

@@ -138,6 +138,9 @@ func (e *apiError) complaint() complaint {
 	switch {
 	case e.status == http.StatusUnauthorized:
 		c.SetIn = e.keyFrom
+		if e.code == domain.CodeInvalidAPIKey {
+			c.Fix = e.newKey()
+		}
 	case len(told.Fields) > 0:
 		words := make([]string, len(told.Fields))
 		for i, f := range told.Fields {
@@ -148,6 +151,19 @@ func (e *apiError) complaint() complaint {
 		c.Fix = "try again in " + e.retryAfter.String()
 	}
 	return c
+}
+
+// newKey is how to come by a key that the sandbox knows: one it knew before is
+// unknown after its data was wiped.
+func (e *apiError) newKey() string {
+	reset := "after a --reset of waybill dev there are new keys: "
+	if file, ours := strings.CutPrefix(e.keyFrom, testKeyEnv+" in "); ours {
+		return reset + "start this again, and it reads " + file + " again"
+	}
+	if e.keyFrom == testKeyEnv {
+		return reset + "read them in this shell, . " + shellWord(dataDir(defaultDataDir).devEnv()) + ", and start this again"
+	}
+	return reset + "put that of " + dataDir(defaultDataDir).devEnv() + " in the file, and start this again"
 }
 
 // send makes a call and repeats it, the same to the byte, where the API lets

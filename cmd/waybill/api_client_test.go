@@ -243,6 +243,28 @@ func TestAnErrorOfTheAPIReadsAsEveryOther(t *testing.T) {
 	}
 }
 
+func TestAnUnknownKeyIsToldWithTheWayToANewOne(t *testing.T) {
+	t.Parallel()
+	for from, want := range map[string]string{
+		"WAYBILL_TEST_KEY in /data/dev.env": "after a --reset of waybill dev there are new keys: start this again, and it reads /data/dev.env again",
+		"WAYBILL_TEST_KEY":                  "after a --reset of waybill dev there are new keys: read them in this shell, . .waybill/dev.env, and start this again",
+		"--key-file":                        "after a --reset of waybill dev there are new keys: put that of .waybill/dev.env in the file, and start this again",
+	} {
+		answers, _ := script(func() *http.Response { return refuse(401, "INVALID_API_KEY") })
+		client := clientOf(answers)
+		client.keyFrom = from
+		_, err := client.send(t.Context(), get("/events"))
+		if told, _ := explain(err); len(told) != 1 || told[0].SetIn != from || told[0].Fix != want {
+			t.Errorf("%s: told %+v, want the fix %q", from, told, want)
+		}
+	}
+	answers, _ := script(func() *http.Response { return refuse(401, "API_KEY_EXPIRED") })
+	_, err := clientOf(answers).send(t.Context(), get("/events"))
+	if told, _ := explain(err); told[0].Fix != "" { // a reset is not what it needs
+		t.Errorf("an expired key: told %+v", told)
+	}
+}
+
 // The shell is asked what it makes of the line.
 func TestACallIsShownAsALineThatAShellTakes(t *testing.T) {
 	t.Parallel()

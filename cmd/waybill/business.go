@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -81,7 +82,7 @@ func (p *program) businessList() *cobra.Command {
 				return p.show(views, func(w io.Writer) {
 					row(w, "ID", "NAME", "RATE LIMIT")
 					for _, v := range views {
-						row(w, v.ID, v.Name, v.RateLimit)
+						row(w, v.ID, v.Name, cmp.Or(v.RateLimit, o.config.RateLimitPerBusiness.String()+" (the default)"))
 					}
 				})
 			})

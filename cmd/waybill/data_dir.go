@@ -18,6 +18,8 @@ const (
 
 	pepperEnv = "WAYBILL_KEY_PEPPER"
 	secretEnv = "WAYBILL_SECRET_KEY"
+
+	previousEnv = "WAYBILL_SECRET_KEY_PREVIOUS"
 )
 
 // dataDir is a directory that holds a local installation: the database, the
@@ -57,6 +59,31 @@ func (d dataDir) make() error {
 	return nil
 }
 
+// missing are the files that a start makes before it has a database, and the
+// directory, as far as they are not there yet.
+func (d dataDir) missing() []string {
+	var missing []string
+	for _, path := range []string{d.lockFile(), d.secrets(), string(d)} {
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			missing = append(missing, path)
+		}
+	}
+	return missing
+}
+
+// forget removes what a start that failed has made; the directory only where
+// nothing else is in it. With a database stay the secrets that belong to it. The
+// lock is held still, so that no other start meets half of it.
+func (d dataDir) forget(made []string) {
+	_, err := os.Lstat(d.database())
+	for _, path := range made {
+		if path == d.secrets() && !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		_ = os.Remove(path) // what cannot be removed does no harm
+	}
+}
+
 // supplyDatabase offers the directory's database where the settings name none.
 func (d dataDir) supplyDatabase(c *configs.Config) error {
 	url, err := d.databaseURL()
@@ -73,7 +100,7 @@ func (d dataDir) supplySecrets(c *configs.Config) error {
 		return &startError{what: "the secrets cannot be read", usedFor: "API keys and cursors",
 			fix: "run as the user who made " + d.secrets(), err: err}
 	}
-	for env, name := range map[string]string{pepperEnv: "key_pepper", secretEnv: "secret_key"} {
+	for env, name := range map[string]string{pepperEnv: "key_pepper", secretEnv: "secret_key", previousEnv: "secret_key_previous"} {
 		if secrets[env] != "" {
 			if err := c.Supply(name, secrets[env], d.secrets()); err != nil {
 				return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"waybill/adapters/httpapi/views"
 	"waybill/domain"
 )
 
@@ -124,7 +125,10 @@ func (p *program) playOne(ctx context.Context, c *apiClient, plan domain.Plan) e
 	p.say(answered(answer, simulated(d)))
 
 	begun := time.Now()
-	f, err := p.followAloud(ctx, c, "5. Follow it. Asking with If-None-Match costs nothing of the rate limit while nothing has changed.", d.ID)
+	f, err := p.followAloud(ctx, c, "5. Follow it. Asking with If-None-Match costs nothing of the rate limit while nothing has changed.", d.ID, func(e views.Event) {
+		p.sayEvent(e)
+		receiver.told(e.ID)
+	})
 	if err != nil {
 		return err
 	}
@@ -157,9 +161,9 @@ func (p *program) play(ctx context.Context, c *apiClient, title, path, key strin
 }
 
 // followAloud shows the calls that read a delivery, and each event of it.
-func (p *program) followAloud(ctx context.Context, c *apiClient, title, id string) (followed, error) {
+func (p *program) followAloud(ctx context.Context, c *apiClient, title, id string, tell func(views.Event)) (followed, error) {
 	p.say("", title, "", indented(c.curl(get("/deliveries/"+id))), indented(c.curl(get("/deliveries/"+id+"/events"))), "")
-	f, err := c.follow(ctx, id, p.sayEvent)
+	f, err := c.follow(ctx, id, tell)
 	return f, interrupted(ctx, err, "the delivery goes on without us")
 }
 

@@ -43,7 +43,7 @@ func (p *program) bookMany(ctx context.Context, c *apiClient, count int, plan *p
 	if err := p.showBulk(c, run, len(orders), len(batches), orders[0]); err != nil {
 		return err
 	}
-	b := &booking{client: c, run: run, progress: p.progress(count), view: manyView{
+	b := &booking{client: c, run: run, progress: p.progress(count), why: map[string]string{}, view: manyView{
 		Deliveries: count, Failures: map[string]int{}, Prefix: run,
 	}}
 	c.notice = b.progress.note
@@ -62,7 +62,7 @@ func (p *program) bookMany(ctx context.Context, c *apiClient, count int, plan *p
 	case failure != nil:
 		return interrupted(ctx, failure, "requests that were not answered may have booked deliveries or not")
 	case v.Failed > 0:
-		return &startError{code: "NOT_ALL_CREATED", what: fmt.Sprintf("%d of %d deliveries were refused", v.Failed, count)}
+		return &startError{code: "NOT_ALL_CREATED", what: fmt.Sprintf("%d of %d deliveries were refused", v.Failed, count), fix: b.fix()}
 	}
 	return nil
 }
@@ -94,6 +94,7 @@ type booking struct {
 
 	mu   sync.Mutex
 	view manyView
+	why  map[string]string // a message of each code
 }
 
 // bookAll sends the batches, a few at a time. After the first one that is
@@ -134,7 +135,9 @@ func (b *booking) book(ctx context.Context, n int, orders []orderBody) error {
 	}
 	var booked struct {
 		Created, Failed int
-		Results         []struct{ Error struct{ Code string } }
+		Results         []struct {
+			Error struct{ Code, Message string }
+		}
 	}
 	if err := answer.decode(&booked); err != nil {
 		return err
@@ -147,10 +150,23 @@ func (b *booking) book(ctx context.Context, n int, orders []orderBody) error {
 	for _, result := range booked.Results {
 		if code := result.Error.Code; code != "" {
 			b.view.Failures[code]++
+			b.why[code] = plainText(result.Error.Message)
 		}
 	}
 	b.progress.add(len(orders))
 	return nil
+}
+
+// fix is what to do about those that were refused.
+func (b *booking) fix() string {
+	if b.view.Failures[domain.CodeSimulationLimit] > 0 {
+		return fmt.Sprintf("%d simulations may run at a time: leave --scenario out, which books without moving anything, or wait for some to end and ask for fewer",
+			domain.MaxRunningSimulations)
+	}
+	for _, code := range slices.Sorted(maps.Keys(b.why)) {
+		return code + " says: " + b.why[code]
+	}
+	return ""
 }
 
 func (v manyView) print(w io.Writer) {

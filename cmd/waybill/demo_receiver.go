@@ -28,6 +28,7 @@ type arrivalView struct {
 	SignatureValid bool   `json:"signature_valid"`
 	DelayMS        int64  `json:"delay_ms"` // after the event
 	delivery       string
+	shown          bool
 }
 
 // receiver takes webhooks as the program of an integrator does. It listens on
@@ -40,8 +41,8 @@ type receiver struct {
 
 	mu       sync.Mutex
 	delivery string // whose webhooks are shown; empty: it is not booked yet
-	shown    int    // of those that arrived
 	arrived  []arrivalView
+	events   map[string]bool // that people were told of: their webhooks come after
 	seen     map[string]bool // webhooks may come twice
 	news     chan struct{}
 }
@@ -68,7 +69,7 @@ func (p *program) receive(ctx context.Context, c *apiClient) (*receiver, func(),
 	case err != nil:
 		return nil, nil, interrupted(ctx, err, "nothing was booked")
 	}
-	r := &receiver{p: p, listener: l, skew: skewOf(answer.serverAt), seen: map[string]bool{}, news: make(chan struct{}, 1)}
+	r := &receiver{p: p, listener: l, skew: skewOf(answer.serverAt), events: map[string]bool{}, seen: map[string]bool{}, news: make(chan struct{}, 1)}
 	stop, err := r.start(ctx)
 	if err != nil {
 		return nil, nil, errors.Join(err, l.end(ctx))
@@ -154,8 +155,8 @@ func (r *receiver) note(a arrivalView) {
 	}
 }
 
-// follow shows the webhooks of a delivery: those that have come, and those that
-// will. Others of the application come, too.
+// follow names the delivery whose webhooks are shown. Others of the application
+// come, too.
 func (r *receiver) follow(delivery string) {
 	if r == nil {
 		return
@@ -163,20 +164,28 @@ func (r *receiver) follow(delivery string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.delivery = delivery
+}
+
+// told shows the webhook of an event that people have just been told of, now or
+// when it comes: it may be here before the timeline was read.
+func (r *receiver) told(event string) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events[event] = true
 	r.show()
 }
 
 // show tells what is new. The lock is held.
 func (r *receiver) show() {
-	if r.delivery == "" {
-		return
-	}
-	for _, a := range r.arrived[r.shown:] {
-		if a.SignatureValid && a.delivery == r.delivery {
+	for i := range r.arrived {
+		if a := &r.arrived[i]; !a.shown && a.SignatureValid && a.delivery == r.delivery && r.events[a.EventID] {
 			r.p.say(fmt.Sprintf("      webhook %s, signature valid, %d ms after the event", a.Type, a.DelayMS))
+			a.shown = true
 		}
 	}
-	r.shown = len(r.arrived)
 }
 
 // await waits, not for long, until so many webhooks of the delivery have come,

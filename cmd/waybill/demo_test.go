@@ -75,6 +75,12 @@ func TestDemoPlaysALifeAndShowsEveryCall(t *testing.T) {
 			t.Errorf("%d webhooks %s are shown:\n%s", len(lines), kind, shown)
 		}
 	}
+	for i, status := range domain.Statuses()[:5] {
+		step, webhook := strings.Index(shown, "  "+string(status)+"\n"), strings.Index(shown, "  webhook "+string(domain.DeliveryEventTypes()[i])+",")
+		if webhook < step {
+			t.Errorf("the webhook of %s stands above it:\n%s", status, shown)
+		}
+	}
 	listener := regexp.MustCompile(`whe_\w+`).FindString(shown)
 	if code, answer := call(t, http.MethodPost, vars["WAYBILL_SANDBOX_URL"]+"/webhook-listeners/"+listener+"/fetch", vars["WAYBILL_TEST_KEY"], `{"wait_seconds":0}`); code != http.StatusNotFound {
 		t.Errorf("the listener is left: %d, %v", code, answer)
@@ -285,7 +291,8 @@ func TestManyDeliveriesAreTalliedByTheirErrors(t *testing.T) {
 	dir := t.TempDir()
 	_, vars := startDev(t, dir)
 	o := command(t, nil, "demo", "--data-dir", dir, "--deliveries", "130", "--scenario", "delivered", "--step-seconds", "300")
-	if o.code != exitFailure || !strings.HasSuffix(o.stderr, "error: 30 of 130 deliveries were refused\n") {
+	if o.code != exitFailure || !strings.HasSuffix(o.stderr, "error: 30 of 130 deliveries were refused\n  fix:      100 simulations may run at a time: "+
+		"leave --scenario out, which books without moving anything, or wait for some to end and ask for fewer\n") {
 		t.Errorf("exit code %d\n%s", o.code, o.stderr)
 	}
 	for _, want := range []string{"2 requests like this one", "Created      100 of 130\n", "Refused      30", "SIMULATION_LIMIT\n", "Per second ", "Requests     2\n"} {

@@ -29,6 +29,7 @@ func (p *program) dev() *cobra.Command {
 				return err
 			}
 			dir := dataDir(p.dataDir)
+			traces := dir.missing()
 			if err := dir.make(); err != nil {
 				return err
 			}
@@ -37,18 +38,13 @@ func (p *program) dev() *cobra.Command {
 				return err
 			}
 			defer unlock()
-			if reset {
-				if err := p.reset(dir, c); err != nil {
-					return err
-				}
-			}
-			if err := p.placeDev(cmd, dir, c); err != nil {
+			d, err := p.beginDev(cmd, dir, c, reset)
+			if err != nil {
+				dir.forget(traces)
 				return err
 			}
-			if err := c.Supply("webhook_allow_private", "true", "waybill dev"); err != nil {
-				return err
-			}
-			return p.runDev(cmd.Context(), dir, c)
+			defer d.close()
+			return p.runDev(cmd.Context(), dir, c, d)
 		},
 	}
 	cmd.Flags().BoolVar(&reset, "reset", false, "first remove the directory's database, keys and secrets")
@@ -56,8 +52,47 @@ func (p *program) dev() *cobra.Command {
 	return cmd
 }
 
-// reset wipes the directory, and refuses where the data is not in it.
-func (p *program) reset(dir dataDir, c *configs.Config) error {
+// devServer is what dev serves with.
+type devServer struct {
+	service *service
+	doors   *listeners
+	close   func()
+}
+
+// beginDev opens the doors before it wipes or makes anything: what is in the way
+// of a start mostly stands there.
+func (p *program) beginDev(cmd *cobra.Command, dir dataDir, c *configs.Config, reset bool) (d devServer, err error) {
+	if reset {
+		if err := mayReset(dir, c); err != nil {
+			return d, err
+		}
+	}
+	doors, err := listen(cmd.Context(), c)
+	if err != nil {
+		return d, err
+	}
+	defer func() {
+		if err != nil {
+			doors.close()
+		}
+	}()
+	if reset {
+		if err := dir.reset(); err != nil {
+			return d, err
+		}
+	}
+	if err := p.placeDev(cmd, dir, c); err != nil {
+		return d, err
+	}
+	if err := c.Supply("webhook_allow_private", "true", "waybill dev"); err != nil {
+		return d, err
+	}
+	s, closeService, err := p.openDev(cmd.Context(), doors, c, p.log(c, true))
+	return devServer{service: s, doors: doors, close: func() { closeService(); doors.close() }}, err
+}
+
+// mayReset refuses where the data is not in the directory.
+func mayReset(dir dataDir, c *configs.Config) error {
 	if c.IsSet("database_url") && !dir.owns(c.DatabaseURL) {
 		return &startError{
 			what:    "--reset wipes the database in " + string(dir) + " only, and " + c.Source("database_url") + " names another one",
@@ -65,7 +100,7 @@ func (p *program) reset(dir dataDir, c *configs.Config) error {
 			fix:     "unset WAYBILL_DATABASE_URL, or start without --reset and drop that database yourself",
 		}
 	}
-	return dir.reset()
+	return nil
 }
 
 // placeDev fills in database and secrets, and draws secrets where none are.
@@ -88,25 +123,18 @@ func (p *program) placeDev(cmd *cobra.Command, dir dataDir, c *configs.Config) e
 	return needSecrets(c, "key_pepper", "secret_key")
 }
 
-func (p *program) runDev(ctx context.Context, dir dataDir, c *configs.Config) error {
-	log := p.log(c, true)
-	doors, err := listen(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer doors.close()
-	s, closeService, err := p.openDev(ctx, doors, c, log)
-	if err != nil {
-		return err
-	}
-	defer closeService()
+func (p *program) runDev(ctx context.Context, dir dataDir, c *configs.Config, d devServer) error {
+	s := d.service
 	if err := adoptPepper(ctx, s); err != nil {
 		return err
 	}
-	if err := p.welcome(ctx, dir, s, doors, c); err != nil {
+	if err := s.key.adopt(ctx); err != nil {
 		return err
 	}
-	return s.serveAndWork(ctx, doors)
+	if err := p.welcome(ctx, dir, s, d.doors, c); err != nil {
+		return err
+	}
+	return s.serveAndWork(ctx, d.doors)
 }
 
 func (p *program) openDev(ctx context.Context, doors *listeners, c *configs.Config, log *slog.Logger) (*service, func(), error) {

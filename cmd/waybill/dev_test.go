@@ -182,6 +182,45 @@ func TestAPortInUseIsToldWithItsPurposeAndACure(t *testing.T) {
 	}
 }
 
+func TestADevThatCannotStartLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	portTaken := append(freePorts[:2:2], "WAYBILL_OPS_ADDR="+taken.Addr().String())
+	for name, environ := range map[string][]string{
+		"a port in use": portTaken,
+		"no database":   append(freePorts[:3:3], "WAYBILL_DATABASE_URL=postgres://waybill:waybill@127.0.0.1:1/waybill"),
+	} {
+		parent := t.TempDir()
+		for _, dir := range []string{filepath.Join(parent, "made"), parent} {
+			if o := command(t, environ, "dev", "--data-dir", dir); o.code != exitFailure {
+				t.Errorf("%s: exit code %d", name, o.code)
+			}
+			if left, err := os.ReadDir(parent); err != nil || len(left) != 0 {
+				t.Errorf("%s: in %s is left %v, %v", name, parent, left, err)
+			}
+		}
+	}
+
+	// What was there stays, also where a reset was asked for.
+	dir := t.TempDir()
+	r, first := startDev(t, dir)
+	r.terminate(t)
+	for _, args := range [][]string{{"dev", "--data-dir", dir}, {"dev", "--reset", "--data-dir", dir}} {
+		if o := command(t, portTaken, args...); o.code != exitFailure {
+			t.Errorf("%v: exit code %d", args, o.code)
+		}
+	}
+	r, second := startDev(t, dir)
+	if second["WAYBILL_TEST_KEY"] != first["WAYBILL_TEST_KEY"] || second["WAYBILL_BUSINESS_ID"] != first["WAYBILL_BUSINESS_ID"] {
+		t.Error("a start that failed took the customer away")
+	}
+	r.terminate(t)
+}
+
 func TestDevWithJSONPrintsOneValue(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

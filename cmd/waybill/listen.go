@@ -186,10 +186,10 @@ func (s *listening) owner(ctx context.Context) (string, error) {
 // end deletes the listener, so that no more is kept for it.
 func (s *listening) end(ctx context.Context) {
 	if err := s.listener.end(ctx); err != nil {
-		s.message("The listener could not be deleted; it ends by itself within a minute.")
+		s.message("Stopped listening. The sandbox could not be told; it keeps webhooks for this listener for up to a minute.")
 		return
 	}
-	s.message("The listener is deleted.")
+	s.message("Stopped listening.")
 }
 
 // message is for people; a script is told only what it can use.

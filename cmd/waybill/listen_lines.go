@@ -60,7 +60,17 @@ func (s *listening) tell(w *incomingWebhook, r domain.WebhookResult) {
 	if w.Attempt > 1 {
 		outcome += ", attempt " + strconv.Itoa(w.Attempt)
 	}
-	fmt.Fprintf(s.lines, "%s  %-20s  %s  %s\n", clockTime(domain.FormatTime(s.last)), plainText(w.EventType), cmp.Or(plainText(delivery), "-"), outcome)
+	fmt.Fprintf(s.lines, "%s  %s  %s\n", clockTime(domain.FormatTime(s.last)), aboutEvent(w.EventType, delivery), outcome)
+}
+
+// aboutEvent is the type of an event and its delivery in columns, as wide as the
+// longest there is. An event of an endpoint has no delivery.
+func aboutEvent(kind, delivery string) string {
+	widest := 0
+	for _, t := range domain.EventTypes() {
+		widest = max(widest, len(t))
+	}
+	return fmt.Sprintf("%-*s  %-*s", widest, plainText(kind), len(domain.MakeID(domain.PrefixDelivery, [16]byte{})), cmp.Or(plainText(delivery), "-"))
 }
 
 func (s *listening) encode(line any) {

@@ -85,7 +85,7 @@ func TestListenDeliversToTheProgramAndEndsWithCtrlC(t *testing.T) {
 		t.Errorf("%s", shown)
 	}
 	r.stop()
-	if code := r.wait(t); code != exitOK || !strings.HasSuffix(r.stderr.String(), "\nThe listener is deleted.\n") || strings.Contains(r.stderr.String(), vars["WAYBILL_TEST_KEY"]) {
+	if code := r.wait(t); code != exitOK || !strings.HasSuffix(r.stderr.String(), "\nStopped listening.\n") || strings.Contains(r.stderr.String(), vars["WAYBILL_TEST_KEY"]) {
 		t.Errorf("exit code %d\n%s", code, r.stderr.String())
 	}
 }
@@ -147,7 +147,7 @@ func TestListenWithoutAProgramShowsEventsAndNobodyIsTheWiser(t *testing.T) {
 	eventually(t, "it is ready", func() bool { return strings.Contains(r.stderr.String(), "Ready: every event is shown here.") })
 	delivery := inDir[triggered](t, dir, "trigger", "manual").Delivery.ID
 	eventually(t, "it shows", func() bool {
-		return strings.HasSuffix(r.stdout.String(), "  delivery.created      "+delivery+"  received\n")
+		return strings.HasSuffix(r.stdout.String(), "  delivery.created           "+delivery+"  received\n")
 	})
 	r.terminate(t)
 }
@@ -269,7 +269,7 @@ func TestAHeartbeatIsSilentWhileEventsComeAndWhileTheServiceIsAway(t *testing.T)
 		if err := s.run(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if told := stderr.String(); strings.Contains(told, "no events") || strings.Count(told, "trying again") != 6 || !strings.HasSuffix(told, "The listener could not be deleted; it ends by itself within a minute.\n") {
+		if told := stderr.String(); strings.Contains(told, "no events") || strings.Count(told, "trying again") != 6 || !strings.HasSuffix(told, "Stopped listening. The sandbox could not be told; it keeps webhooks for this listener for up to a minute.\n") {
 			t.Errorf("%s", told)
 		}
 		if strings.Count(stdout.String(), "200 OK") != 5 {
@@ -304,7 +304,7 @@ func TestListenSaysThatItIsBackAndThatItIsAnotherListener(t *testing.T) {
 		told, at := stderr.String(), 0
 		for _, want := range []string{
 			"Signing secret  whsec_1\nReady: ", "trying again in 500ms", "trying again every 10s", "it answers again\n", "The listener had expired",
-			"waybill tail events --since 10m --url x\n", "The listener is deleted.\n",
+			"waybill tail events --since 10m --url x\n", "Stopped listening.\n",
 		} {
 			next := strings.Index(told[at:], want)
 			if next < 0 {

@@ -24,7 +24,7 @@ var loggable = map[string]bool{
 	// an endpoint of webhooks, and what is sent to it
 	"endpoint": true, "webhook": true, "attempts": true, "reason": true, "metric": true,
 	// the process
-	"version": true, "listener": true, "listening": true, "database": true, "redis": true, "setting": true, "warning": true, "removed": true,
+	"version": true, "listener": true, "listening": true, "database": true, "redis": true, "setting": true, "warning": true, "removed": true, "resealed": true,
 }
 
 // newLog writes lines in the given format; values of unknown keys are left out.

@@ -136,16 +136,16 @@ func TestPublicAddressesAreDerivedFromWhatIsKnown(t *testing.T) {
 	}
 }
 
-func TestTheCursorKeyDependsOnTheSecretAlone(t *testing.T) {
+func TestTheCursorKeyDependsOnThePepperAlone(t *testing.T) {
 	t.Parallel()
-	a, errA := newCursorKey(&configs.Config{SecretKey: "one secret"})
-	again, errAgain := newCursorKey(&configs.Config{SecretKey: "one secret"})
-	b, errB := newCursorKey(&configs.Config{SecretKey: "another secret"})
+	a, errA := newCursorKey(&configs.Config{KeyPepper: "one pepper", SecretKey: "one secret"})
+	again, errAgain := newCursorKey(&configs.Config{KeyPepper: "one pepper", SecretKey: "another secret"})
+	b, errB := newCursorKey(&configs.Config{KeyPepper: "another pepper", SecretKey: "one secret"})
 	if errA != nil || errAgain != nil || errB != nil || a != again || a == b {
 		t.Errorf("%x, %x, %x; %v, %v, %v", a, again, b, errA, errAgain, errB)
 	}
-	if _, err := newCursorKey(&configs.Config{}); err == nil {
-		t.Error("there is a key without a secret")
+	if _, err := newCursorKey(&configs.Config{SecretKey: "one secret"}); err == nil {
+		t.Error("there is a key without a pepper")
 	}
 }
 

@@ -15,7 +15,8 @@ func (p *program) serve() *cobra.Command {
 		Use: "serve", Short: "Run the live and the sandbox API, and the operators' listener",
 		Long: "Run the live and the sandbox API, and the operators' listener, until SIGTERM.\n" +
 			"Any number of these may run on one database. It needs WAYBILL_DATABASE_URL, migrated,\n" +
-			"WAYBILL_KEY_PEPPER and WAYBILL_SECRET_KEY; each of them also as NAME_FILE.",
+			"WAYBILL_KEY_PEPPER and WAYBILL_SECRET_KEY; each of them also as NAME_FILE. How to change the secret\n" +
+			"key without a gap stands with WAYBILL_SECRET_KEY_PREVIOUS in waybill config --docs.",
 		Example: `  waybill migrate up && waybill serve
   waybill serve --live-addr 0.0.0.0:8080 --config /etc/waybill.yaml`,
 		Args: takes(),
@@ -76,12 +77,15 @@ func (p *program) announce(v servingView, c *configs.Config, log *slog.Logger) e
 	return p.show(v, func(io.Writer) {})
 }
 
-// mayServe refuses a database on which every request would fail.
+// mayServe refuses a database on which every request, or every webhook, would fail.
 func mayServe(ctx context.Context, s *service, c *configs.Config) error {
 	if err := upToDate(ctx, s.store); err != nil {
 		return err
 	}
-	return pepperRefused(s.seed.tenants.ConfirmPepper(ctx), c)
+	if err := pepperRefused(s.seed.tenants.ConfirmPepper(ctx), c); err != nil {
+		return err
+	}
+	return s.key.confirm(ctx)
 }
 
 func noDatabaseNamed(dir dataDir) error {

@@ -136,7 +136,7 @@ func TestServeTellsWhatItNeeds(t *testing.T) {
 		want    []string
 	}{
 		"no database":           {[]string{pepper, secret}, []string{"WAYBILL_DATABASE_URL is not set", "fix:"}},
-		"no secrets":            {[]string{empty}, []string{"WAYBILL_KEY_PEPPER is not set; API keys need it", "WAYBILL_SECRET_KEY is not set; cursors and webhooks need it", "WAYBILL_SECRET_KEY_FILE="}},
+		"no secrets":            {[]string{empty}, []string{"WAYBILL_KEY_PEPPER is not set; API keys and cursors need it", "WAYBILL_SECRET_KEY is not set; webhooks need it", "WAYBILL_SECRET_KEY_FILE="}},
 		"database behind":       {[]string{empty, pepper, secret}, []string{"error: the database is behind this program\n", "fix:      waybill migrate up\n"}},
 		"database unreachable":  {[]string{"WAYBILL_DATABASE_URL=postgres://waybill:hunter22@127.0.0.1:1/waybill", pepper, secret}, []string{"the database cannot be opened", "WAYBILL_DATABASE_URL, now postgres://waybill:xxxxx@127.0.0.1:1/waybill", "fix:"}},
 		"routing":               {[]string{empty, pepper, secret, "WAYBILL_ROUTING_URL=http://valhalla"}, []string{"WAYBILL_ROUTING_URL", "not supported"}},

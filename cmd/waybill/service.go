@@ -29,6 +29,7 @@ type service struct {
 	store  database
 	log    *slog.Logger
 	seed   *seeder
+	key    *secretKey
 
 	admission     *tenancy.Admission
 	invalidations ports.Invalidations
@@ -56,6 +57,7 @@ func (s *service) process(l *listeners) *process {
 			func(ctx context.Context) error { s.invalidations.Listen(ctx, s.admission.Forget); return nil },
 			func(ctx context.Context) error { recordUses(ctx, s.admission, s.log); return nil },
 			func(ctx context.Context) error { s.waker.Run(ctx); return nil },
+			func(ctx context.Context) error { s.key.reseal(ctx); return nil },
 		},
 	}
 }

@@ -88,9 +88,9 @@ func noDatabase(dir dataDir) error {
 func needSecrets(c *configs.Config, names ...string) error {
 	var missing configs.Problems
 	for _, name := range names {
-		value, usedFor := c.KeyPepper, "API keys"
+		value, usedFor := c.KeyPepper, "API keys and cursors"
 		if name == "secret_key" {
-			value, usedFor = c.SecretKey, "cursors and webhooks"
+			value, usedFor = c.SecretKey, "webhooks"
 		}
 		if value == "" {
 			env := configs.Prefix + strings.ToUpper(name)

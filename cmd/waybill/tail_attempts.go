@@ -308,8 +308,7 @@ func (r attemptRecord) line() string {
 	if r.view.StatusCode != 0 {
 		outcome = strings.TrimSpace(strconv.Itoa(r.view.StatusCode) + " " + http.StatusText(r.view.StatusCode))
 	}
-	line := fmt.Sprintf("%s  %-20s  %s  %s  %s, %d ms, attempt %d", plainText(clockTime(r.view.StartedAt)), plainText(r.EventType),
-		cmp.Or(plainText(r.DeliveryID), "-"), r.EndpointID, plainText(outcome), r.view.DurationMS, r.view.Attempt)
+	line := fmt.Sprintf("%s  %s  %s  %s, %d ms, attempt %d", plainText(clockTime(r.view.StartedAt)), aboutEvent(r.EventType, r.DeliveryID), r.EndpointID, plainText(outcome), r.view.DurationMS, r.view.Attempt)
 	if r.view.Trigger != string(domain.TriggerSchedule) {
 		line += " (" + plainText(r.view.Trigger) + ")"
 	}

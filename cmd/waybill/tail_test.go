@@ -219,7 +219,7 @@ func TestTailPrintsEachAttemptOnce(t *testing.T) {
 		return strings.Count(r.stdout.String(), "\n") == 2 && strings.Count(only.stdout.String(), "\n") == 2
 	})
 	lines := strings.Split(r.stdout.String(), "\n")
-	if want := "  delivery.created      " + delivery + "  " + endpoint + "  503 Service Unavailable, "; !strings.Contains(lines[0], want) || !strings.Contains(lines[0], ", attempt 1, next at ") {
+	if want := "  delivery.created           " + delivery + "  " + endpoint + "  503 Service Unavailable, "; !strings.Contains(lines[0], want) || !strings.Contains(lines[0], ", attempt 1, next at ") {
 		t.Errorf("%s, want %s", lines[0], want)
 	}
 	if !strings.Contains(lines[1], "  200 OK, ") || !strings.HasSuffix(lines[1], ", attempt 2") {

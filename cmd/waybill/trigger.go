@@ -101,7 +101,7 @@ func (p *program) startScenario(ctx context.Context, c *apiClient, on string, pl
 	if !wait {
 		p.sayHowToFollow(c, d)
 	} else {
-		f, err := p.followAloud(ctx, c, "Its timeline:", d.ID)
+		f, err := p.followAloud(ctx, c, "Its timeline:", d.ID, p.sayEvent)
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -118,12 +119,21 @@ func (p *program) showEndpoints(ctx context.Context, o *office, t domain.Tenant)
 	for _, e := range endpoints {
 		shown = append(shown, views.NewWebhookEndpoint(e))
 	}
-	return p.show(shown, func(w io.Writer) {
+	if err := p.show(shown, func(w io.Writer) {
 		row(w, "ID", "STATUS", "REASON", "FAILING SINCE", "EVENTS", "URL")
 		for _, v := range shown {
 			row(w, v.ID, v.Status, cmp.Or(v.DisabledReason, "-"), dash(v.FailingSince), strings.Join(v.EventTypes, ","), v.URL)
 		}
-	})
+	}); err != nil || p.asJSON {
+		return err
+	}
+	// How many are held is not counted here: the index that finds them holds what
+	// failed, too, of which there may be any number.
+	if slices.ContainsFunc(shown, func(v views.WebhookEndpoint) bool { return !v.Enabled }) {
+		fmt.Fprintln(p.stderr, "What is held for a disabled endpoint: add --endpoint ID --status held. It is sent after the application\n"+
+			`has enabled the endpoint and asked for it: POST /webhook-endpoints/ID/recover {"since": "...", "only": "held"}`)
+	}
+	return nil
 }
 
 func (p *program) showSent(ctx context.Context, o *office, t domain.Tenant, endpoint domain.ID, f domain.WebhookDeliveryFilter) error {

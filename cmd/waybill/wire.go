@@ -53,6 +53,7 @@ var product = wire.NewSet(
 var duties = wire.NewSet(
 	newQueueRedis, newQueue, newLateness, sandbox.NewScheduler, sandbox.NewSimulator,
 	newWaker, webhooks.NewSweeper, webhooks.NewDrainer, newWebhookObserver, wire.Struct(new(engine), "*"),
+	webhooks.NewSecretKey, wire.Struct(new(secretKey), "*"),
 )
 
 // The listeners.

@@ -151,6 +151,12 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 		tenants: tenants,
 		pickups: pickupLocations,
 	}
+	webhooksSecretKey := webhooks.NewSecretKey(mainDatabase, sealer)
+	mainSecretKey := &secretKey{
+		use:    webhooksSecretKey,
+		config: c,
+		log:    log,
+	}
 	mainService := &service{
 		apis:          mainApis,
 		ops:           api,
@@ -160,6 +166,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 		store:         mainDatabase,
 		log:           log,
 		seed:          mainSeeder,
+		key:           mainSecretKey,
 		admission:     admission,
 		invalidations: invalidations,
 	}
@@ -219,11 +226,18 @@ func openWorker(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 		return nil, nil, err
 	}
 	api := newOps(mainDatabase, client, mainQueueRedis, registry, log)
+	webhooksSecretKey := webhooks.NewSecretKey(mainDatabase, sealer)
+	mainSecretKey := &secretKey{
+		use:    webhooksSecretKey,
+		config: c,
+		log:    log,
+	}
 	mainWorker := &worker{
 		engine: mainEngine,
 		waker:  waker,
 		ops:    api,
 		store:  mainDatabase,
+		key:    mainSecretKey,
 		log:    log,
 	}
 	return mainWorker, func() {
@@ -316,7 +330,7 @@ var product = wire.NewSet(tenancy.NewAdmission, newLimits, newRateLimiter, quote
 
 // What is done without a request.
 var duties = wire.NewSet(
-	newQueueRedis, newQueue, newLateness, sandbox.NewScheduler, sandbox.NewSimulator, newWaker, webhooks.NewSweeper, webhooks.NewDrainer, newWebhookObserver, wire.Struct(new(engine), "*"),
+	newQueueRedis, newQueue, newLateness, sandbox.NewScheduler, sandbox.NewSimulator, newWaker, webhooks.NewSweeper, webhooks.NewDrainer, newWebhookObserver, wire.Struct(new(engine), "*"), webhooks.NewSecretKey, wire.Struct(new(secretKey), "*"),
 )
 
 // The listeners.

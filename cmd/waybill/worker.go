@@ -16,6 +16,7 @@ type worker struct {
 	waker  *webhooks.Waker
 	ops    *opsapi.API
 	store  database
+	key    *secretKey
 	log    *slog.Logger
 }
 
@@ -51,6 +52,9 @@ func (p *program) worker() *cobra.Command {
 			if err := upToDate(cmd.Context(), w.store); err != nil {
 				return err
 			}
+			if err := w.key.confirm(cmd.Context()); err != nil {
+				return err
+			}
 			if err := p.announce(servingView{Ops: origin(doors.ops)}, c, log); err != nil {
 				return err
 			}
@@ -68,6 +72,7 @@ func (w *worker) run(ctx context.Context, l *listeners) error {
 			w.engine.run,
 			func(ctx context.Context) error { w.waker.Run(ctx); return nil },
 			func(ctx context.Context) error { sweep(ctx, w.store, w.log); return nil },
+			func(ctx context.Context) error { w.key.reseal(ctx); return nil },
 		},
 	}
 	return p.run(ctx)

@@ -91,7 +91,7 @@ func TestAWorkerTellsWhatItNeeds(t *testing.T) {
 	secret := "WAYBILL_SECRET_KEY=" + strings.Repeat("s", 32)
 	for name, c := range map[string]struct{ environ, want []string }{
 		"no database":     {freePorts, []string{"error: there is no database in ", "WAYBILL_DATABASE_URL is not set\n", "fix:"}},
-		"no secret":       {append(slices.Clone(freePorts), empty), []string{"error: WAYBILL_SECRET_KEY is not set; cursors and webhooks need it\n", "fix:"}},
+		"no secret":       {append(slices.Clone(freePorts), empty), []string{"error: WAYBILL_SECRET_KEY is not set; webhooks need it\n", "fix:"}},
 		"database behind": {append(slices.Clone(freePorts), empty, secret), []string{"error: the database is behind this program\n", "fix:      waybill migrate up\n"}},
 		"database unreachable": {append(slices.Clone(freePorts), "WAYBILL_DATABASE_URL=postgres://waybill:hunter22@127.0.0.1:1/waybill", secret),
 			[]string{"the database cannot be opened", "now postgres://waybill:xxxxx@127.0.0.1:1/waybill"}},

@@ -128,6 +128,21 @@ func (m *MockWebhookReader) EXPECT() *MockWebhookReaderMockRecorder {
 	return m.recorder
 }
 
+// AllEndpoints mocks base method.
+func (m *MockWebhookReader) AllEndpoints(ctx context.Context, after domain.ID, limit int) ([]domain.WebhookEndpoint, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "AllEndpoints", ctx, after, limit)
+	ret0, _ := ret[0].([]domain.WebhookEndpoint)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// AllEndpoints indicates an expected call of AllEndpoints.
+func (mr *MockWebhookReaderMockRecorder) AllEndpoints(ctx, after, limit interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "AllEndpoints", reflect.TypeOf((*MockWebhookReader)(nil).AllEndpoints), ctx, after, limit)
+}
+
 // Attempts mocks base method.
 func (m *MockWebhookReader) Attempts(ctx context.Context, t domain.Tenant, delivery domain.ID) ([]domain.WebhookAttempt, error) {
 	m.ctrl.T.Helper()
@@ -239,6 +254,36 @@ func NewMockWebhookStore(ctrl *gomock.Controller) *MockWebhookStore {
 // EXPECT returns an object that allows the caller to indicate expected use.
 func (m *MockWebhookStore) EXPECT() *MockWebhookStoreMockRecorder {
 	return m.recorder
+}
+
+// AddKeyCheck mocks base method.
+func (m *MockWebhookStore) AddKeyCheck(ctx context.Context, sealed []byte) ([]byte, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "AddKeyCheck", ctx, sealed)
+	ret0, _ := ret[0].([]byte)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// AddKeyCheck indicates an expected call of AddKeyCheck.
+func (mr *MockWebhookStoreMockRecorder) AddKeyCheck(ctx, sealed interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "AddKeyCheck", reflect.TypeOf((*MockWebhookStore)(nil).AddKeyCheck), ctx, sealed)
+}
+
+// AllEndpoints mocks base method.
+func (m *MockWebhookStore) AllEndpoints(ctx context.Context, after domain.ID, limit int) ([]domain.WebhookEndpoint, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "AllEndpoints", ctx, after, limit)
+	ret0, _ := ret[0].([]domain.WebhookEndpoint)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// AllEndpoints indicates an expected call of AllEndpoints.
+func (mr *MockWebhookStoreMockRecorder) AllEndpoints(ctx, after, limit interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "AllEndpoints", reflect.TypeOf((*MockWebhookStore)(nil).AllEndpoints), ctx, after, limit)
 }
 
 // Attempts mocks base method.
@@ -418,6 +463,20 @@ func (m *MockWebhookStore) Recover(ctx context.Context, endpoint domain.ID, r do
 func (mr *MockWebhookStoreMockRecorder) Recover(ctx, endpoint, r, now, limit interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Recover", reflect.TypeOf((*MockWebhookStore)(nil).Recover), ctx, endpoint, r, now, limit)
+}
+
+// SetKeyCheck mocks base method.
+func (m *MockWebhookStore) SetKeyCheck(ctx context.Context, sealed []byte) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "SetKeyCheck", ctx, sealed)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// SetKeyCheck indicates an expected call of SetKeyCheck.
+func (mr *MockWebhookStoreMockRecorder) SetKeyCheck(ctx, sealed interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "SetKeyCheck", reflect.TypeOf((*MockWebhookStore)(nil).SetKeyCheck), ctx, sealed)
 }
 
 // Tests mocks base method.
@@ -707,6 +766,20 @@ func NewMockSealer(ctrl *gomock.Controller) *MockSealer {
 // EXPECT returns an object that allows the caller to indicate expected use.
 func (m *MockSealer) EXPECT() *MockSealerMockRecorder {
 	return m.recorder
+}
+
+// Current mocks base method.
+func (m *MockSealer) Current(sealed []byte) bool {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Current", sealed)
+	ret0, _ := ret[0].(bool)
+	return ret0
+}
+
+// Current indicates an expected call of Current.
+func (mr *MockSealerMockRecorder) Current(sealed interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Current", reflect.TypeOf((*MockSealer)(nil).Current), sealed)
 }
 
 // Derive mocks base method.

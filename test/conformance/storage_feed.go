@@ -2,6 +2,8 @@ package conformance
 
 import (
 	"context"
+	"encoding/binary"
+	"encoding/hex"
 	"slices"
 	"testing"
 	"time"
@@ -206,6 +208,53 @@ func testFeed(t *testing.T, b Backend) {
 		slices.Sort(got)
 		slices.Sort(want)
 		wantEqual(t, "what the reader saw", got, want)
+	})
+
+	t.Run("what occurred since a time is listed, whatever from before is committed behind it", func(t *testing.T) {
+		at := time.Now().Add(-time.Hour).UTC().Truncate(time.Millisecond) // long before what other tests make
+		made := func(offset time.Duration) domain.ID {
+			id := [16]byte(must(hex.DecodeString(sample.ID("").Hex()))(t))
+			copy(id[:6], binary.BigEndian.AppendUint64(nil, uint64(at.Add(offset).UnixMilli()))[2:])
+			return domain.MakeID(domain.PrefixEvent, id)
+		}
+		tenant, e, committed := newTenant(t, b), insertEndpoint(t, b, newTenant(t, b)), 0
+		// commit adds an event that occurred then, and crowd very many of somebody else.
+		commit := func(offset time.Duration) domain.ID {
+			w := sample.BookingWrite(tenant, func(b *domain.Booking) { b.CreatedAt = at.Add(offset) })
+			w.Event.ID = made(offset)
+			committed++
+			return bookWrite(t, b, w).Event.ID
+		}
+		crowd := func(offset time.Duration) {
+			inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
+				for range 300 {
+					event := sample.EndpointEvent(domain.EventEndpointTest)
+					event.ID, event.OccurredAt = made(offset), at.Add(offset)
+					if _, err := tx.Webhooks.PublishTo(ctx, e, event); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		list := func(what string, want ...domain.ID) {
+			t.Helper()
+			want = append(want, commit(time.Millisecond))
+			feedOf(t, b, tenant, committed)
+			wantEqual(t, what, events(t, tenant, domain.FeedFilter{CreatedAfter: &at}), want)
+		}
+
+		first := commit(0)
+		commit(-time.Hour)
+		list("few events", first)
+
+		at = at.Add(30 * time.Minute)
+		crowd(-20 * time.Minute)
+		first = commit(0)
+		commit(-11 * time.Minute)
+		crowd(-9 * time.Minute)
+		commit(-time.Millisecond)
+		list("many events", first)
 	})
 
 	t.Run("within a delivery the order is that of sequence, whichever transaction began first", func(t *testing.T) {

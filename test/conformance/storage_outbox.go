@@ -529,6 +529,57 @@ func testWebhookOutcomes(t *testing.T, b Backend) {
 		release(t, b, e, token)
 	})
 
+	for how, disable := range map[string]func(t *testing.T, e domain.WebhookEndpoint, token string){
+		"by its customer": func(t *testing.T, e domain.WebhookEndpoint, _ string) { updateEndpoint(t, b, e) },
+		"by its owner": func(t *testing.T, e domain.WebhookEndpoint, token string) {
+			wantError(t, "Disable", o.Disable(t.Context(), e, token, sample.EndpointEvent(domain.EventEndpointDisabled)), nil)
+		},
+	} {
+		t.Run("one disabled "+how+" amidst its webhooks gets none of the others, and is counted", func(t *testing.T) {
+			was, count := must(o.Disabled(t.Context()))(t), func(what string, want int) {
+				t.Helper()
+				wantEqual(t, what, must(o.Disabled(t.Context()))(t), want)
+			}
+			backlog, _, err := o.Backlog(t.Context(), later)
+			wantError(t, "Backlog", err, nil)
+			e, token, due := scene(t, 5)
+			nothing := func(what string, held int) {
+				t.Helper()
+				wantEqual(t, what+": due", len(must(o.Due(t.Context(), e.ID, later, 10))(t)), 0)
+				wantEqual(t, what+": waiting", must(o.WaitingFor(t.Context(), e.ID, later))(t), nil)
+				n, _, err := o.Backlog(t.Context(), later)
+				wantError(t, "Backlog", err, nil)
+				wantEqual(t, what+": backlog", n, backlog)
+				wantEqual(t, what+": held", statusesOf(sentTo(t, b, e))[domain.WebhookHeld], held)
+			}
+			record(t, b, e, token, sample.WebhookOutcome(due[0], sample.Arrived(later), later))
+			count("before", was)
+			disabled(&e)
+			e.Health, e.UpdatedAt = domain.WebhookHealth{}, later
+			disable(t, e, token)
+			count("disabled", was+1)
+			nothing("disabled", 4)
+			wantEqual(t, "what its owner learns", must(o.Renew(t.Context(), e.ID, token, time.Minute))(t), e)
+			record(t, b, e, token, sample.WebhookOutcome(due[1], sample.Arrived(later), later), sample.WebhookOutcome(due[2], sample.Refused(later), later))
+			nothing("what was on its way is recorded", 3)
+			release(t, b, e, token)
+			nothing("released", 3)
+			wantError(t, "Renew after Release", errorOf(o.Renew(t.Context(), e.ID, token, time.Minute)), ports.ErrEndpointLost)
+			bookWrite(t, b, sample.BookingWrite(e.Tenant))
+			leaseOf(t, b, e)
+			nothing("leased again", 4)
+
+			e.Enabled, e.Disabled = true, ""
+			updateEndpoint(t, b, e)
+			count("enabled", was)
+			disabled(&e)
+			updateEndpoint(t, b, e)
+			count("disabled again", was+1)
+			deleteEndpoint(t, b, e)
+			count("deleted", was)
+		})
+	}
+
 	t.Run("of very many attempts the last are listed", func(t *testing.T) {
 		e, token, due := scene(t, 1)
 		d := due[0]

@@ -71,18 +71,20 @@ func TestAnUnknownFieldAnywhereInABulkIsNamed(t *testing.T) {
 			orders := manyOrders(4)
 			inner("recipient", set("adress", "x"))(orders[at])
 			path := fmt.Sprintf("deliveries[%d].recipient.", at)
-			unknown(aBulk(orders...), path+"adress", path+"address", " Did you mean "+path+"address?")
+			unknown(aBulk(orders...), path+"adress", path+"address", " Did you mean "+path+"address? "+strings.TrimSuffix(path, ".")+" takes address, name, phone_number.")
 		}
 		orders := manyOrders(101)
 		orders[100]["rider"] = nil
 		orders[3] = m{"sandbox": 5}
-		unknown(aBulk(orders...), "deliveries[100].rider", "", "")
+		unknown(aBulk(orders...), "deliveries[100].rider", "", " deliveries[100] takes delivery_instructions, external_id, payment, pickup, "+
+			"pickup_location_id, recipient, recipient_address_id, recipient_id, sandbox, vehicle_type.")
 		unknown(`{"deliveries":[{},[],5,{"recipient":{"address":{"lattitude":1}}}]}`, "deliveries[3].recipient.address.lattitude",
-			"deliveries[3].recipient.address.latitude", " Did you mean deliveries[3].recipient.address.latitude?")
-		unknown(`{"delivereis":[]}`, "delivereis", "deliveries", " Did you mean deliveries?")
-		unknown(`{"deliveries":[{}],"sandbox":{}}`, "sandbox", "", "")
+			"deliveries[3].recipient.address.latitude", " Did you mean deliveries[3].recipient.address.latitude? "+
+				"deliveries[3].recipient.address takes address, delivery_notes, label, latitude, longitude, municipality.")
+		unknown(`{"delivereis":[]}`, "delivereis", "deliveries", " Did you mean deliveries? This call takes deliveries.")
+		unknown(`{"deliveries":[{}],"sandbox":{}}`, "sandbox", "", " This call takes deliveries.")
 		// A body of the other call is no body of this one, and the other way round.
-		unknown(`{"vehicle_type":"bike"}`, "vehicle_type", "", "")
+		unknown(`{"vehicle_type":"bike"}`, "vehicle_type", "", " This call takes deliveries.")
 		c.post("/deliveries", aBulk(anOrder())).refused(400, "INVALID_REQUEST").has("error.details.field", "deliveries")
 		// A name twice is told with its place.
 		c.post("/deliveries/bulk", `{"deliveries":[{},{"payment":{"type":"cod","type":"cod"}}]}`).refused(400, "INVALID_REQUEST").
@@ -362,7 +364,7 @@ func TestABulkMayHaveAMebibyte(t *testing.T) {
 		c.post("/deliveries/bulk", pad(string(render(aBulk(anOrder()))), most), chunked).outcomes("created")
 		for _, send := range []option{func(*http.Request) {}, chunked, with("Content-Type", "text/plain")} {
 			c.post("/deliveries/bulk", pad(large, most+1), send).refused(413, "PAYLOAD_TOO_LARGE").
-				has("message", "The body is larger than 1024 KiB, the most this call takes.")
+				has("message", "The body is larger than 1024 KiB, the most this call takes. Send less in one request.")
 		}
 		for path, body := range map[string]any{"/deliveries": anOrder(), "/quotes": aTrip(), "/recipients": m{"phone_number": newPhone()}} {
 			c.post(path, pad(string(render(body)), 64<<10+1)).refused(413, "PAYLOAD_TOO_LARGE")

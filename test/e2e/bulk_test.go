@@ -149,7 +149,7 @@ func TestAnItemThatCannotBeBookedStopsNoOther(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *server, env string) {
 		c := s.caller(t, env)
 		taken := c.post("/deliveries", anOrder(set("external_id", newExternalID()))).is(201)
-		conflict := "external_id " + taken.text("data.external_id") + " is already delivery " + taken.id() + "."
+		conflict := takenMessage(taken.text("data.external_id"), taken.id())
 		orders := manyOrders(4)
 		orders[1]["external_id"] = taken.text("data.external_id")
 		key := newKeyText()
@@ -160,7 +160,7 @@ func TestAnItemThatCannotBeBookedStopsNoOther(t *testing.T) {
 		// All of them, and it is still an answer and no refusal.
 		all := c.post("/deliveries/bulk", aBulk(orders...)).outcomes(times("EXTERNAL_ID_CONFLICT", 4)...)
 		all.has("data.results.1.error.message", conflict, "data.results.0.error.message",
-			"external_id "+orders[0]["external_id"].(string)+" is already delivery "+a.booked()[0]+".")
+			takenMessage(orders[0]["external_id"].(string), a.booked()[0]))
 		if n := len(c.get("/deliveries").ids()); n != 4 {
 			t.Errorf("there are %d deliveries, want 4", n)
 		}
@@ -321,7 +321,7 @@ func TestBulksThatWantTheSameExternalIDsShareThem(t *testing.T) {
 			for i := range items {
 				at := "data.results." + strconv.Itoa(i) + ".error"
 				if _, failed := a.lookup(at); failed {
-					a.has(at+".code", "EXTERNAL_ID_CONFLICT", at+".message", "external_id "+names[i]+" is already delivery "+owner[names[i]]+".")
+					a.has(at+".code", "EXTERNAL_ID_CONFLICT", at+".message", takenMessage(names[i], owner[names[i]]))
 				}
 			}
 		}
@@ -346,4 +346,9 @@ func atOnce(t *testing.T, n int, ask func(i int) (*answer, error)) []*answer {
 		t.FailNow()
 	}
 	return answers
+}
+
+// takenMessage is what a second use of an external_id is told.
+func takenMessage(externalID, delivery string) string {
+	return "external_id " + externalID + " is already delivery " + delivery + ". Read it with GET /deliveries/" + delivery + ", or send another external_id."
 }

@@ -34,7 +34,11 @@ func TestAWebhookEndpointIsMadeChangedAndDeleted(t *testing.T) {
 		patch(m{"enabled": false}).is(200).has("data.status", "disabled", "data.disabled_reason", "by_caller", "data.created_at", same.text("data.created_at"))
 		c.post(at+"/test", nil).refused(409, "WEBHOOK_ENDPOINT_DISABLED").has("error.details.endpoint_id", id, "error.details.disabled_reason", "by_caller")
 		c.post(at+"/recover", m{"since": "2026-01-01T00:00:00Z"}).refused(422, "VALIDATION_ERROR")
-		patch(m{"enabled": true}).is(200).has("data.status", "healthy").lacks("data.disabled_reason")
+		again := patch(m{"enabled": true}).is(200).has("data.status", "healthy").lacks("data.disabled_reason")
+		if told := again.text("message"); !strings.Contains(told, at+`/recover with {"since"`) {
+			t.Errorf("enabled with %q, want how to have what was held sent", told)
+		}
+		patch(m{"enabled": true}).is(200).has("message", "Webhook endpoint updated.") // nothing was held
 
 		patch(m{}).invalid("body required")
 		patch(m{"url": nil, "enabled": nil}).invalid("body required")

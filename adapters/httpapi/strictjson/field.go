@@ -37,11 +37,21 @@ func (f field) is(need Need, want string, a, b kind) bool {
 	case !f.there:
 		return false
 	}
-	if k := f.value.kind(); k != a && k != b {
-		f.fail(CodeInvalidType, wrongKind(want, k))
-		return false
+	k := f.value.kind()
+	if k == a || k == b {
+		return true
 	}
-	return true
+	message := wrongKind(want, k)
+	switch {
+	case a == kindString && k == kindNumber: // not repeated: it may be a phone number
+		message += " Put it in double quotes."
+	case a == kindNumber || a == kindTrue:
+		if sent := f.value.plain(); sent != "" {
+			message = strings.TrimSuffix(message, ".") + "; it is " + sent + "."
+		}
+	}
+	f.fail(CodeInvalidType, message)
+	return false
 }
 
 func wrongKind(want string, got kind) string {
@@ -90,7 +100,7 @@ func (f field) enum(need Need, allowed []string) (string, bool) {
 	}
 	s := f.value.text()
 	if !slices.Contains(allowed, s) {
-		f.fail(CodeNotAllowed, "Must be one of "+strings.Join(allowed, ", ")+`; it is "`+clean(s)+`".`)
+		f.fail(CodeNotAllowed, "Must be one of "+strings.Join(allowed, ", ")+`; it is "`+Shown(s)+`".`)
 		return "", false
 	}
 	return s, true
@@ -117,7 +127,7 @@ func (f field) integer(need Need, rules []NumberRule) (int, bool) {
 	}
 	n, err := Decimal{f.value.text()}.MinorUnits(0, math.MaxInt)
 	if errors.Is(err, ErrTooPrecise) {
-		f.fail(CodeInvalidType, "Must be a whole number; it is "+clean(f.value.text())+".")
+		f.fail(CodeInvalidType, "Must be a whole number; it is "+Shown(f.value.text())+".")
 		return 0, false
 	}
 	if err != nil || !inRange(float64(n), rules) {
@@ -132,7 +142,7 @@ func (f field) outOfRange(rules []NumberRule) {
 	if len(rules) > 0 {
 		want = rules[0].String()
 	}
-	f.fail(CodeOutOfRange, want+"; it is "+clean(f.value.text())+".")
+	f.fail(CodeOutOfRange, want+"; it is "+Shown(f.value.text())+".")
 }
 
 func (f field) decimal(need Need) (Decimal, bool) {

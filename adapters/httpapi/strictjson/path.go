@@ -1,13 +1,15 @@
 package strictjson
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 )
 
 // maxEcho is how many characters of a caller's own text a message repeats.
-const maxEcho = 40
+const maxEcho = 64
 
 // path leads to a value: deliveries[3].recipient. nil is the top level. It is
 // a list towards the root so that walking down costs nothing until a problem
@@ -44,17 +46,17 @@ func joinField(prefix, field string) string {
 	return prefix + "." + field
 }
 
-// cleanName is clean for a member name, which may be empty.
+// cleanName is Shown for a member name, which may be empty.
 func cleanName(name string) string {
 	if name == "" {
 		return `""`
 	}
-	return clean(name)
+	return Shown(name)
 }
 
-// clean makes a caller's text fit to repeat: at most maxEcho characters, and
-// none that a terminal or a log viewer would act upon.
-func clean(s string) string {
+// Shown makes a caller's text fit to repeat in a message: at most 64 characters,
+// and those escaped as JSON does that a terminal or a log viewer would act upon.
+func Shown(s string) string {
 	var b strings.Builder
 	n := 0
 	for _, c := range s {
@@ -62,11 +64,25 @@ func clean(s string) string {
 			b.WriteString("...")
 			break
 		}
-		if !unicode.IsPrint(c) {
-			c = unicode.ReplacementChar
-		}
-		b.WriteRune(c)
+		writeEscaped(&b, c)
 		n++
 	}
 	return b.String()
+}
+
+func writeEscaped(b *strings.Builder, c rune) {
+	switch {
+	case unicode.IsPrint(c):
+		b.WriteRune(c)
+	case c == '\n':
+		b.WriteString(`\n`)
+	case c == '\r':
+		b.WriteString(`\r`)
+	case c == '\t':
+		b.WriteString(`\t`)
+	default:
+		for _, unit := range utf16.Encode([]rune{c}) {
+			fmt.Fprintf(b, `\u%04x`, unit)
+		}
+	}
 }

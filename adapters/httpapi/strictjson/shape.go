@@ -1,6 +1,8 @@
 package strictjson
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -94,22 +96,29 @@ func (s Object) unknown(name string, at *path) *UnknownFieldError {
 		e.Suggestion = joinField(prefix, near)
 		e.Message += " Did you mean " + e.Suggestion + "?"
 	}
+	const mostListed = 12 // of more a reader finds nothing
+	takes := "This call takes "
+	if prefix != "" {
+		takes = prefix + " takes "
+	}
+	switch names := slices.Sorted(maps.Keys(s)); {
+	case len(names) == 0:
+		e.Message += " " + takes + "none."
+	case len(names) <= mostListed:
+		e.Message += " " + takes + strings.Join(names, ", ") + "."
+	}
 	return e
 }
 
 // nearest is the declared name that differs least from an unknown one, the
-// first in the alphabet where several do, or empty where none is near.
+// first in the alphabet where several do, or else the one that it shortens or
+// lengthens, or empty where none is near.
 func (s Object) nearest(name string) string {
 	const maxName = 64 // a longer one is no slip of the fingers
 	if len(name) > maxName {
 		return ""
 	}
-	candidates := make([]string, 0, len(s))
-	for c := range s {
-		candidates = append(candidates, c)
-	}
-	slices.Sort(candidates)
-
+	candidates := slices.Sorted(maps.Keys(s))
 	folded := fold(name)
 	// A third of the letters, three at most: "lat" is not "id".
 	limit := min(3, utf8.RuneCountInString(folded)/3)
@@ -119,7 +128,47 @@ func (s Object) nearest(name string) string {
 			best, bestDistance = c, d
 		}
 	}
-	return best
+	if best != "" {
+		return best
+	}
+	return shortened(folded, candidates)
+}
+
+// shortened is the shortest candidate that the name abbreviates, such as lat,
+// lng or phone, or else the longest that it goes on from.
+func shortened(folded string, candidates []string) string {
+	const (
+		least = 3 // fewer letters begin too much
+		most  = 3 // so many times longer may a name be than its letters alone
+	)
+	whole, part := "", ""
+	for _, c := range candidates {
+		known := fold(c)
+		short := len(folded) >= least && (strings.HasPrefix(known, folded) || len(known) <= most*len(folded) && abbreviates(folded, known))
+		if short && (whole == "" || len(known) < len(fold(whole))) {
+			whole = c
+		}
+		if len(known) >= least && strings.HasPrefix(folded, known) && len(known) > len(fold(part)) {
+			part = c
+		}
+	}
+	return cmp.Or(whole, part)
+}
+
+// abbreviates reports whether the letters of short are in the name in their
+// order, the first one at its begin.
+func abbreviates(short, name string) bool {
+	if !strings.HasPrefix(name, short[:1]) {
+		return false
+	}
+	for _, letter := range short {
+		_, rest, found := strings.Cut(name, string(letter))
+		if !found {
+			return false
+		}
+		name = rest
+	}
+	return true
 }
 
 // fold drops what people vary between languages: phoneNumber, phone-number and

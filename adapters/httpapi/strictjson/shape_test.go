@@ -9,6 +9,11 @@ import (
 
 func TestAnUnknownFieldIsNamedWithWhatWasProbablyMeant(t *testing.T) {
 	t.Parallel()
+	takes := map[string]string{
+		"":                  "This call takes delivery_instructions, external_id, payment, pickup, recipient, sandbox, vehicle_type.",
+		"recipient":         "recipient takes address, name, phone_number.",
+		"recipient.address": "recipient.address takes address, delivery_notes, label, latitude, longitude, municipality.",
+	}
 	for _, c := range []struct{ name, body, field, suggestion string }{
 		{"one letter wrong", `{"recepient":1}`, "recepient", "recipient"},
 		{"one letter missing, below", `{"recipient":{"adress":{}}}`, "recipient.adress", "recipient.address"},
@@ -19,12 +24,19 @@ func TestAnUnknownFieldIsNamedWithWhatWasProbablyMeant(t *testing.T) {
 		{"capitals only", `{"VEHICLE_TYPE":1}`, "VEHICLE_TYPE", "vehicle_type"},
 		{"camel case", `{"vehicleType":1}`, "vehicleType", "vehicle_type"},
 		{"hyphens", `{"vehicle-type":1}`, "vehicle-type", "vehicle_type"},
+		{"a short form", `{"recipient":{"address":{"lat":1}}}`, "recipient.address.lat", "recipient.address.latitude"},
+		{"a short form that is no begin", `{"recipient":{"address":{"lng":1}}}`, "recipient.address.lng", "recipient.address.longitude"},
+		{"half of a name", `{"recipient":{"phone":1}}`, "recipient.phone", "recipient.phone_number"},
+		{"half of a name in camel case", `{"externalRef":1,"vehicle":2}`, "externalRef", "external_id"},
+		{"more than a name", `{"recipient":{"addressLine1":1}}`, "recipient.addressLine1", "recipient.address"},
+		{"one letter, which begins too much", `{"recipient":{"address":{"l":1}}}`, "recipient.address.l", ""},
+		{"letters of a much longer name", `{"din":1}`, "din", ""},
 		{"nothing like it", `{"weight":1}`, "weight", ""},
 		{"a name of another level", `{"phone_number":1}`, "phone_number", ""},
 		{"a short name is not guessed", `{"id":1}`, "id", ""},
 		{"an empty name", `{"":1}`, `""`, ""},
-		{"a very long name", `{"` + strings.Repeat("r", 9999) + `":1}`, strings.Repeat("r", 40) + "...", ""},
-		{"a name with control characters", `{"a\u001b[2Jb\n":1}`, "a\ufffd[2Jb\ufffd", ""},
+		{"a very long name", `{"` + strings.Repeat("r", 9999) + `":1}`, strings.Repeat("r", 64) + "...", ""},
+		{"a name with control characters", `{"a\u001b[2Jb\n":1}`, `a\u001b[2Jb\n`, ""},
 		{"the first in the order of the body", `{"zzz":1,"aaa":1}`, "zzz", ""},
 		{"below before behind", `{"recipient":{"zzz":1},"aaa":1}`, "recipient.zzz", ""},
 		{"below a null sibling", `{"pickup":null,"recipient":{"nam":1}}`, "recipient.nam", "recipient.name"},
@@ -44,6 +56,11 @@ func TestAnUnknownFieldIsNamedWithWhatWasProbablyMeant(t *testing.T) {
 			if c.suggestion != "" {
 				want += " Did you mean " + c.suggestion + "?"
 			}
+			within := ""
+			if i := strings.LastIndexByte(c.field, '.'); i >= 0 && c.field[i:] != "." && takes[c.field[:i]] != "" {
+				within = c.field[:i]
+			}
+			want += " " + takes[within]
 			if bad.Message != want || bad.Error() != want {
 				t.Errorf("message %q", bad.Message)
 			}
@@ -92,8 +109,23 @@ func TestABodyOfNoFieldsRefusesEveryField(t *testing.T) {
 	if bad := mustParse(t, `{}`).UnknownField(strictjson.Object{}); bad != nil {
 		t.Error(bad.Message)
 	}
-	if bad := mustParse(t, `{"a":1}`).UnknownField(strictjson.Object{}); bad == nil {
-		t.Error("accepted")
+	if bad := mustParse(t, `{"a":1}`).UnknownField(strictjson.Object{}); bad == nil || bad.Message != "Unknown field a. This call takes none." {
+		t.Errorf("got %+v", bad)
+	}
+}
+
+func TestOfManyFieldsNoneIsListed(t *testing.T) {
+	t.Parallel()
+	shape := strictjson.Object{}
+	for i := range 12 {
+		shape[string(rune('a'+i))] = strictjson.Leaf
+	}
+	if bad := mustParse(t, `{"zzz":1}`).UnknownField(shape); bad.Message != "Unknown field zzz. This call takes a, b, c, d, e, f, g, h, i, j, k, l." {
+		t.Error(bad.Message)
+	}
+	shape["m"] = strictjson.Leaf
+	if bad := mustParse(t, `{"zzz":1}`).UnknownField(shape); bad.Message != "Unknown field zzz." {
+		t.Error(bad.Message)
 	}
 }
 

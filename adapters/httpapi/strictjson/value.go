@@ -58,6 +58,24 @@ func (v Value) text() string {
 	return v.src[n.textAt : n.textAt+n.textLen]
 }
 
+// plain is a number or a boolean as it was sent, also within quotes; empty for
+// anything else, which might be a secret.
+func (v Value) plain() string {
+	switch v.kind() {
+	case kindFalse:
+		return "false"
+	case kindTrue:
+		return "true"
+	case kindNumber:
+		return Shown(v.text())
+	case kindString:
+		if _, err := ParseDecimal(v.text()); err == nil || v.text() == "true" || v.text() == "false" {
+			return `"` + Shown(v.text()) + `"`
+		}
+	}
+	return ""
+}
+
 // name is the member name of the value on position i of the tape.
 func (v Value) name(i int) string {
 	n := &v.nodes[i]

@@ -9,7 +9,7 @@
 // The key is derived from the server's secret by HKDF-SHA256, so that the same
 // secret may serve other ends; its ID is the begin of a hash of the key. To
 // rotate the server's secret, the old one is kept among the previous: it still
-// opens, and seals nothing any more.
+// opens, and neither seals nor derives anything any more.
 //
 // Nonces are random: a key is good for 2^32 texts, far more than there are
 // endpoints. A counter was rejected, because several processes seal.
@@ -122,6 +122,9 @@ func (s *Sealer) Open(purpose string, sealed []byte) ([]byte, error) {
 	}
 	return plain, nil
 }
+
+// Current reports whether a text was sealed under the current key.
+func (s *Sealer) Current(sealed []byte) bool { return bytes.HasPrefix(sealed, s.current[:]) }
 
 // Derive makes a secret for the purpose by HKDF from the server's current one.
 func (s *Sealer) Derive(purpose string) (derived [domain.SigningSecretBytes]byte, err error) {

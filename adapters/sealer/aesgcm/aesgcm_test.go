@@ -103,6 +103,26 @@ func TestAPreviousKeyStillOpens(t *testing.T) {
 	}
 }
 
+func TestASealerKnowsWhatIsUnderItsCurrentKey(t *testing.T) {
+	t.Parallel()
+	s := sealer(t, secretB, secretA)
+	for what, c := range map[string]struct {
+		sealed []byte
+		want   bool
+	}{
+		"its own":              {seal(t, s, "whe_1", []byte("plain")), true},
+		"another's of the key": {seal(t, sealer(t, secretB), "whe_2", nil), true},
+		"a previous key's":     {seal(t, sealer(t, secretA), "whe_1", nil), false},
+		"an unknown key's":     {seal(t, sealer(t, secretC, secretB), "whe_1", nil), false},
+		"nothing":              {nil, false},
+		"less than a header":   {seal(t, s, "whe_1", nil)[:8], false},
+	} {
+		if got := s.Current(c.sealed); got != c.want {
+			t.Errorf("%s: %t", what, got)
+		}
+	}
+}
+
 // Made by this package once. A difference would make every stored secret unreadable.
 func TestWhatEarlierVersionsSealedStillOpens(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,8 @@ package gormstore
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"waybill/domain"
 	"waybill/ports"
@@ -31,11 +33,49 @@ func (s feed) Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, 
 		query = query.Where("id IN (?)", s.with(ctx).Model(&eventRow{}).Select("id").Where("delivery_id = ?", key))
 	}
 	if f.CreatedAfter != nil {
-		query = query.Where("occurred_at >= ?", boundary(*f.CreatedAfter))
+		since := boundary(*f.CreatedAfter)
+		query = query.Where("occurred_at >= ?", since)
+		if first := firstIDAt(since.time.Add(-feedMargin)); first != "" && f.DeliveryID == "" && after == (domain.FeedPosition{}) {
+			query = query.Where(feedStart, feedWitnesses, first, feedWitnesses)
+		}
 	}
 	var rows []feedEventRow
 	err := query.Order("position, sequence, id").Limit(limit + 1).Find(&rows).Error
 	return all(rows, (*feedEventRow).domain), s.engine.failed("read the feed", err)
+}
+
+// feedStart begins at the least position that an event may have which occurred at
+// some time or later: to walk there from the first event on would read all that
+// came before. The place is found by witnesses, the last events whose IDs, which
+// are in the order of time and have an index, are older than that time by more
+// than the margin.
+//
+// It passes over nothing. The position of a witness is the number of a transaction
+// that had begun when the witness was stored: of its own, or of that of an earlier
+// event of its delivery. What is looked for got its ID in its transaction or
+// before it, and so later than the witness by the margin. That is far more than
+// a transaction lasts, which time-outs keep to seconds, and than clocks differ: its
+// transaction began after the witness was stored, and has a higher number.
+// Only what was held up between ID and transaction, on a machine that slept
+// perhaps, is a false witness. So the lowest of many is believed, of more than a
+// request makes; and where there are not so many, the feed is read from its
+// beginning.
+const feedStart = `position >= (SELECT CASE WHEN count(*) = ? THEN min(position) ELSE 0 END
+	FROM (SELECT position FROM feed_events WHERE id < ? ORDER BY id DESC LIMIT ?) AS witnesses)`
+
+const (
+	feedMargin    = 10 * time.Minute
+	feedWitnesses = 200
+)
+
+// firstIDAt is below every ID that was made then or later, and above all that were
+// made before; empty: no ID is that old.
+func firstIDAt(t time.Time) rowID {
+	ms := t.UnixMilli()
+	if ms < 0 {
+		return ""
+	}
+	return rowID(fmt.Sprintf("%012x%020x", ms, 0))
 }
 
 // errNoPayload tells of an event that nobody rendered.

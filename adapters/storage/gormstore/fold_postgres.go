@@ -410,20 +410,20 @@ func (f *pgFold) addDeliveries(add adding, sn session) {
 }
 
 // fannedOut notes for which endpoints there is something.
-func (sn session) fannedOut(rows pgx.Rows) error {
+func (s session) fannedOut(rows pgx.Rows) error {
 	var endpoint, status string
 	for rows.Next() {
 		if err := rows.Scan(&endpoint, &status); err != nil {
 			return err
 		}
 		if status == string(domain.WebhookPending) {
-			sn.fanned.add(rowID(strings.ReplaceAll(endpoint, "-", "")))
+			s.fanned.add(rowID(strings.ReplaceAll(endpoint, "-", "")))
 		}
 	}
 	return rows.Err()
 }
 
 // onPgx gives the connection of a transaction to what gorm does not know.
-func (sn session) onPgx(do func(*pgx.Conn) error) error {
-	return sn.conn.Raw(func(driven any) error { return do(driven.(*pgConn).pgx()) })
+func (s session) onPgx(do func(*pgx.Conn) error) error {
+	return s.conn.Raw(func(driven any) error { return do(driven.(*pgConn).pgx()) })
 }

@@ -57,21 +57,21 @@ func foldRunOnSQLite(ctx context.Context, s *Store, entries []entry) (n int, err
 
 // bookBehindSavepoint tells a refusal, which leaves nothing behind, from a
 // failure, which may have ended the transaction.
-func (sn session) bookBehindSavepoint(ctx context.Context, e entry) (refusal, err error) {
-	if err := sn.with(ctx).Exec("SAVEPOINT booking").Error; err != nil {
+func (s session) bookBehindSavepoint(ctx context.Context, e entry) (refusal, err error) {
+	if err := s.with(ctx).Exec("SAVEPOINT booking").Error; err != nil {
 		return nil, fmt.Errorf("gormstore: begin a booking: %w", err)
 	}
-	heard := len(sn.fanned.endpoints)
+	heard := len(s.fanned.endpoints)
 	end := []string{"RELEASE booking"}
-	if refusal = (booking{session: sn, tenant: e.Delivery.Tenant}).store(ctx, e); refusal != nil {
+	if refusal = (booking{session: s, tenant: e.Delivery.Tenant}).store(ctx, e); refusal != nil {
 		if !refused(refusal) {
 			return nil, refusal
 		}
-		sn.fanned.endpoints = sn.fanned.endpoints[:heard]
+		s.fanned.endpoints = s.fanned.endpoints[:heard]
 		end = []string{"ROLLBACK TO booking", "RELEASE booking"}
 	}
 	for _, statement := range end {
-		if err := sn.with(ctx).Exec(statement).Error; err != nil {
+		if err := s.with(ctx).Exec(statement).Error; err != nil {
 			return nil, fmt.Errorf("gormstore: end a booking: %w", err)
 		}
 	}

@@ -116,7 +116,7 @@ func (s *Store) onPgConn(ctx context.Context, do func(*pgConn) error) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }() // back into the pool
 	return conn.Raw(func(driven any) error { return do(driven.(*pgConn)) })
 }
 

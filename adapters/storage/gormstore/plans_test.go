@@ -48,6 +48,7 @@ func TestWebhooksAndEventsAreFoundByIndexes(t *testing.T) {
 		blob             string
 		explain, analyze string
 		reads            *regexp.Regexp // of a whole table
+		behind           string         // an index is read from a position on
 	}{
 		"SQLite": {
 			openSQLite,
@@ -55,6 +56,7 @@ func TestWebhooksAndEventsAreFoundByIndexes(t *testing.T) {
 			func(ms string) string { return "strftime('%Y-%m-%dT%H:%M:%fZ', " + ms + " / 1000.0, 'unixepoch')" },
 			"zeroblob(600)", "EXPLAIN QUERY PLAN ", "SELECT 'nobody analyzes it in production either'",
 			regexp.MustCompile(`SCAN (d|f|webhook_deliveries|webhook_attempts|feed_events)( |\n|$)(USING INDEX feed|[^U]|$)`),
+			"feed_events_feed_idx (application_id=? AND environment=? AND position>?)",
 		},
 		"Postgres": {
 			openPostgres,
@@ -64,6 +66,7 @@ func TestWebhooksAndEventsAreFoundByIndexes(t *testing.T) {
 			func(ms string) string { return "to_timestamp(" + ms + " / 1000.0)" },
 			"decode(repeat('ab', 600), 'hex')", "EXPLAIN ", "VACUUM ANALYZE",
 			regexp.MustCompile(`Seq Scan on (webhook_deliveries|webhook_attempts|feed_events)`),
+			`("position" >= `,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -114,6 +117,9 @@ func TestWebhooksAndEventsAreFoundByIndexes(t *testing.T) {
 				}},
 				{"a page of the feed", "feed_events_feed_idx", func() error {
 					return errorOf(s.Read().Feed.Events(ctx, tenant, domain.FeedFilter{}, position, 50))
+				}},
+				{"the feed since a time", c.behind, func() error {
+					return errorOf(s.Read().Feed.Events(ctx, tenant, domain.FeedFilter{CreatedAfter: &now}, domain.FeedPosition{}, 50))
 				}},
 				{"a delivery in the feed", "", func() error {
 					return errorOf(s.Read().Feed.Events(ctx, tenant, domain.FeedFilter{DeliveryID: w.Delivery.ID}, domain.FeedPosition{}, 50))

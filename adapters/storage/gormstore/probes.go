@@ -191,7 +191,7 @@ func (ls *probes) ask(of []*probe) (err error) {
 			asked = append(asked, some)
 		}
 		results := conn.pgx().SendBatch(ctx, batch)
-		defer results.Close()
+		defer func() { _ = results.Close() }() // its error is told below
 		if conn.alone != "" {
 			if _, err := results.Exec(); err != nil {
 				return err

@@ -21,6 +21,16 @@ func (s webhooks) endpoints(ctx context.Context, t domain.Tenant) *gorm.DB {
 	return s.ofApplication(ctx, t).Where("slot IS NOT NULL")
 }
 
+func (s webhooks) AllEndpoints(ctx context.Context, after domain.ID, limit int) ([]domain.WebhookEndpoint, error) {
+	query := s.with(ctx).Where("slot IS NOT NULL")
+	if after != "" {
+		query = query.Where("id > ?", rowIDOf(after))
+	}
+	var rows []webhookEndpointRow
+	err := query.Order("id").Limit(limit).Find(&rows).Error
+	return all(rows, (*webhookEndpointRow).domain), s.engine.failed("list all webhook endpoints", err)
+}
+
 func (s webhooks) Endpoint(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookEndpoint, error) {
 	return s.takeEndpoint(s.endpoints(ctx, t), id)
 }

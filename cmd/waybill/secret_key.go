@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"waybill/application/webhooks"
+	"waybill/configs"
+	"waybill/domain"
+)
+
+// resealEvery is how often what is sealed under a previous key is looked for: a
+// process that still has it as its key may seal under it until it ends.
+const resealEvery = time.Hour
+
+// secretKey is what a process does about the key of signing secrets.
+type secretKey struct {
+	use    *webhooks.SecretKey
+	config *configs.Config
+	log    *slog.Logger
+}
+
+// confirm refuses a key by which nothing that is stored can be opened. It tells
+// where the key is set, never the key.
+func (k *secretKey) confirm(ctx context.Context) error {
+	err := k.use.Confirm(ctx)
+	if !domain.HasCode(err, domain.CodeSecretKeyMismatch) {
+		return err
+	}
+	what := "WAYBILL_SECRET_KEY is not the one this database's signing secrets were sealed under"
+	if k.rotates() {
+		what += ", nor is any of WAYBILL_SECRET_KEY_PREVIOUS"
+	}
+	return &startError{
+		what:    what,
+		usedFor: "webhooks, of which none can be signed (now from " + k.config.Source("secret_key") + ")",
+		fix: "set it to that one, or to change it add that one to WAYBILL_SECRET_KEY_PREVIOUS; where it is lost, " +
+			"delete the row of the table secret_key_check and rotate the secret of every endpoint",
+	}
+}
+
+// adopt takes the database over, as adoptPepper does.
+func (k *secretKey) adopt(ctx context.Context) error {
+	replaced, err := k.use.Adopt(ctx)
+	if err == nil && replaced {
+		k.log.Warn("database", "warning", "WAYBILL_SECRET_KEY is another one than before: webhooks to an endpoint wait until its secret is rotated, and waybill serve with the old one will not start")
+	}
+	return err
+}
+
+// rotates reports whether the key is being changed.
+func (k *secretKey) rotates() bool { return len(k.config.SecretKeyPrevious) > 0 }
+
+// reseal seals anew what is under a previous key, until ctx ends. Any number of
+// processes may do it.
+func (k *secretKey) reseal(ctx context.Context) {
+	if !k.rotates() {
+		return
+	}
+	tick := time.NewTicker(resealEvery)
+	defer tick.Stop()
+	for {
+		resealed, err := k.use.Reseal(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			k.log.Warn("signing secrets were not sealed anew", "error", err)
+		case resealed > 0:
+			k.log.Info("signing secrets were sealed anew, under WAYBILL_SECRET_KEY", "resealed", resealed)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}

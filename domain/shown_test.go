@@ -1,0 +1,42 @@
+package domain_test
+
+import (
+	"strings"
+	"testing"
+
+	"waybill/domain"
+)
+
+func TestARefusedAddressIsToldByWhatIsWrongWithIt(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"https://10.0.0.1/x?token=secret":            `Use a host name, not an IP address; it is "10.0.0.1".`,
+		"https://intranet/x?token=secret":            `such as hooks.example.com; it is "intranet".`,
+		"https://shop.internal":                      `one that the internet knows; it is "shop.internal".`,
+		"https://nas.home.arpa":                      `one that the internet knows; it is "nas.home.arpa".`,
+		"https://bücher.example":                     `xn--bcher-kva.example; it is "bücher.example".`,
+		"https://a\u200bb.example.com":               `it is "a\u200bb.example.com".`,
+		"https://" + strings.Repeat("a", 70) + ".io": `it is "` + strings.Repeat("a", 64) + `...".`,
+		"https://shop.example.com:9000/secret":       `Use port 443 or 8443; it is "9000".`,
+		"http://shop.example.com/secret":             `Use https; it is http.`,
+		"gopher://shop.example.com/secret":           `Use https; it is "gopher".`,
+		"shop.example.com/hooks?token=secret":        `such as https://example.com/hooks; it is "shop.example.com/hooks".`,
+		"me:secret@shop.example.com":                 `such as https://example.com/hooks.`,
+	} {
+		e := domain.CheckWebhookURL(address, domain.Live, false)
+		if e == nil || !strings.HasSuffix(e.Message, want) || strings.Contains(e.Message, "secret") || !strings.HasSuffix(e.Fields[0].Message, want) {
+			t.Errorf("%s: %v, want %s at its end", address, e, want)
+		}
+	}
+	if e := domain.CheckWebhookURL("http://shop.example.com:81", domain.Sandbox, false); !strings.HasSuffix(e.Message, `only in the sandbox; it is "81".`) {
+		t.Error(e)
+	}
+}
+
+func TestARefusedWordIsShownSafely(t *testing.T) {
+	t.Parallel()
+	_, err := domain.ParseScopes("quotes:read,\x1b[2J" + strings.Repeat("x", 99))
+	if want := `scope "\x1b[2J` + strings.Repeat("x", 60) + `...";`; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %s in it", err, want)
+	}
+}

@@ -51,6 +51,7 @@ type drain struct {
 	paused   *time.Time               // until then, as the log was told
 	condemn  domain.DisabledReason    // nothing more is to be sent
 	writing  bool
+	behind   bool // there is much: the storage is asked in turn
 	reread   bool // what is due may have changed since it was read
 	closing  bool // no new attempts
 	lost     bool // the lease, or what was to be recorded under it
@@ -82,15 +83,27 @@ func (w *drain) run(ctx context.Context) bool {
 	over, closed := ctx.Done(), w.closed
 	w.heed()
 	for {
-		w.fill(ctx)
+		if !w.behind {
+			w.fill(ctx)
+		}
 		w.heed()
 		w.start(ctx)
-		w.store(ctx)
+		if !w.behind {
+			w.store(ctx, func() {})
+		}
 		if w.closing && w.idle() {
 			w.disable(ctx)
 			return !w.lost && !w.troubled
 		}
+		var turn chan<- struct{}
+		if w.waits() {
+			turn = w.turns
+		}
 		select {
+		case turn <- struct{}{}:
+			w.fill(ctx)
+			w.store(ctx, func() { <-w.turns })
+			quiet.Reset(linger)
 		case s := <-w.results:
 			w.settle(s)
 			quiet.Reset(linger)
@@ -101,7 +114,7 @@ func (w *drain) run(ctx context.Context) bool {
 			w.reread = true
 			quiet.Reset(linger)
 		case <-quiet.C: // what is on its way sets it anew when it ends
-			w.closing = w.closing || w.idle()
+			w.closing = w.closing || w.idle() && !w.waits()
 		case <-watch.C:
 			if wait := w.hanging(); wait > 0 {
 				watch.Reset(wait)
@@ -124,6 +137,15 @@ func (w *drain) idle() bool {
 	return len(w.began) == 0 && !w.writing && len(w.outcomes) == 0
 }
 
+// waits reports whether a turn at the storage is wanted.
+func (w *drain) waits() bool {
+	return w.behind && (w.mayRead() || !w.writing && len(w.outcomes) > 0)
+}
+
+// mayRead reports whether what is due is to be read, before the last of what was
+// read is sent.
+func (w *drain) mayRead() bool { return !w.closing && w.reread && len(w.queue) < inFlight }
+
 // lose ends all at once: what is not recorded is somebody else's to send.
 func (w *drain) lose() {
 	w.closing, w.lost, w.outcomes = true, true, nil
@@ -141,9 +163,9 @@ func (w *drain) openSecrets(ctx context.Context) {
 	w.secrets = secrets
 }
 
-// fill reads what is due, before the last of what was read is sent.
+// fill reads what is due.
 func (w *drain) fill(ctx context.Context) {
-	if w.closing || !w.reread || len(w.queue) >= inFlight {
+	if !w.mayRead() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
@@ -154,7 +176,7 @@ func (w *drain) fill(ctx context.Context) {
 		w.closing, w.troubled = true, true
 		return
 	}
-	w.reread = false
+	w.reread, w.behind = false, len(due) > much
 	for i := range due {
 		if webhook := &due[i]; !w.taken[webhook.ID] {
 			w.taken[webhook.ID] = true
@@ -264,14 +286,17 @@ func (w *drain) settle(s sent) {
 	}
 }
 
-// store writes what has come in, all of it at once, beside the sends.
-func (w *drain) store(ctx context.Context) {
+// store writes what has come in, all of it at once, beside the sends, and then
+// calls done.
+func (w *drain) store(ctx context.Context, done func()) {
 	if w.writing || len(w.outcomes) == 0 {
+		done()
 		return
 	}
 	endpoint, batch, health := w.endpoint.ID, w.outcomes, w.health
 	w.outcomes, w.writing = nil, true
 	go func() {
+		defer done()
 		w.writes <- recorded{outcomes: batch, health: health, err: insist(ctx, func(ctx context.Context) error {
 			return w.outbox.Record(ctx, endpoint, w.token, batch, health)
 		})}

@@ -3,6 +3,7 @@ package webhooks
 import (
 	"context"
 	"log/slog"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -29,6 +30,9 @@ const (
 	batch        = 128
 	inFlight     = 16
 	mostUnstored = 128
+	// much is how many due webhooks make a backlog. Drains that have one take turns
+	// at the storage, so that those with little to do find it free.
+	much = 2 * inFlight
 	// hangs is after how long without an answer an endpoint is left to the slow lane.
 	hangs = 2 * time.Second
 	// readTimeout ends a read that has to be over long before the lease is, and
@@ -60,6 +64,7 @@ type Drainer struct {
 	schedules Schedules
 	observer  Observer
 	log       *slog.Logger
+	turns     chan struct{} // that drains with a backlog have at the storage
 
 	mu      sync.Mutex
 	active  map[domain.ID]*drain
@@ -76,7 +81,7 @@ func NewDrainer(o ports.WebhookOutbox, s ports.WebhookSender, sealer ports.Seale
 	return &Drainer{
 		outbox: o, sender: s, sealer: sealer, renderer: r, queue: q, clock: c, ids: ids,
 		schedules: schedules, observer: observer, log: log, active: map[domain.ID]*drain{},
-		closed: closed, close: sync.OnceFunc(func() { close(closed) }),
+		turns: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), closed: closed, close: sync.OnceFunc(func() { close(closed) }),
 	}
 }
 

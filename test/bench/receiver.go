@@ -189,9 +189,12 @@ func happened(body []byte) time.Time {
 	return at
 }
 
+// orderMark is before the number of the create in a body.
+const orderMark = `"external_id":"order-`
+
 // orderOf reads the number of the create.
 func orderOf(body []byte) int {
-	n, _ := strconv.Atoi(textIn(body, `"external_id":"order-`)) // zero is no create's
+	n, _ := strconv.Atoi(textIn(body, orderMark)) // zero is no create's
 	return n
 }
 

@@ -18,35 +18,39 @@ func printWebhooks(w io.Writer, p *post, o webhookOptions, trials []*trial) {
 	fmt.Fprintf(w, "A payload has %d bytes, a backlog %d webhooks. Latencies are from the timestamp of the\n", size, o.backlog)
 	fmt.Fprint(w, "event, which is before its commit, until all of the request has been received.\n\n")
 
-	fmt.Fprintf(w, "%-48s %s %9s  %s\n", "", strings.Repeat(" ", 9*o.rounds-7)+"rounds", "median", "aim")
+	fmt.Fprintf(w, "%-51s %s %9s  %s\n", "", strings.Repeat(" ", max(0, 9*o.rounds-7))+"rounds", "median", "aim")
 	for _, t := range trials {
-		for i, f := range t.figures {
-			name := t.name
-			if i > 0 {
-				name = ""
-			}
-			fmt.Fprintf(w, "%-25s %-22s", name, f.name)
-			values := make([]float64, len(t.outcomes))
-			for i, o := range t.outcomes {
-				values[i] = f.of(o)
-				fmt.Fprintf(w, "%9.*f", f.digits, values[i])
-			}
-			fmt.Fprintf(w, "%11.*f  %s\n", f.digits, median(values), f.judged(median(values)))
-		}
+		t.print(w, o.rounds)
 	}
 }
 
-// judged is the aim, and whether it is missed.
-func (f figure) judged(value float64) string {
-	aim, missed := "", false
-	switch {
-	case f.atLeast > 0:
-		aim, missed = fmt.Sprintf(">= %.0f", f.atLeast), value < f.atLeast
-	case f.atMost >= 0:
-		aim, missed = fmt.Sprintf("<= %.0f", f.atMost), value > f.atMost
+// print is a line for each figure.
+func (t *trial) print(w io.Writer, rounds int) {
+	name := t.name
+	line := func(f figure, values []float64) {
+		fmt.Fprintf(w, "%-28s %-22s", name, f.name)
+		for _, v := range values {
+			fmt.Fprintf(w, "%9.*f", f.digits, v)
+		}
+		blank := strings.Repeat(" ", 9*max(0, rounds-len(values)))
+		fmt.Fprintf(w, "%s%11.*f  %s\n", blank, f.digits, median(values), f.judged(median(values)))
+		name = ""
 	}
-	if missed {
-		aim += ", missed"
+	for _, f := range t.figures {
+		line(f, t.values(f.of))
 	}
-	return aim
+	for _, c := range t.comparisons {
+		line(c.figure, c.values(t))
+	}
+}
+
+// amount is a number as it is spoken of.
+func amount(n int) string {
+	switch million := 1_000_000; {
+	case n >= million && n%million == 0:
+		return fmt.Sprintf("%d M", n/million)
+	case n >= 1000:
+		return fmt.Sprintf("%s,%03d", amount(n/1000), n%1000)
+	}
+	return fmt.Sprint(n)
 }

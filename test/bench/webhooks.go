@@ -18,7 +18,8 @@ import (
 // A server and a worker of the program run on one Postgres and on a Redis of
 // their own. What is sent to is a process beside them that answers at once.
 // Events are those of real creates over HTTP: for a backlog while the worker is
-// held back with SIGSTOP, for latencies at a steady pace.
+// held back with SIGSTOP, for latencies at a steady pace. What would take too long
+// to be created is planted in the database; see plant.sql.
 const webhooksArgument = "webhooks"
 
 // webhookOptions are the flags behind it.
@@ -26,6 +27,8 @@ type webhookOptions struct {
 	rounds   int
 	duration time.Duration
 	backlog  int
+	large    int
+	retries  int
 	only     string
 	binary   string
 }
@@ -36,7 +39,9 @@ func benchWebhooks(ctx context.Context) (err error) {
 	flags.IntVar(&o.rounds, "rounds", 5, "how often everything is measured")
 	flags.DurationVar(&o.duration, "duration", 8*time.Second, "length of one measurement of latencies")
 	flags.IntVar(&o.backlog, "backlog", 16000, "webhooks that wait when one of throughput begins")
-	flags.StringVar(&o.only, "only", "", "measure only what this regular expression matches")
+	flags.IntVar(&o.large, "large", 1_000_000, "webhooks that wait when the large backlog begins, once")
+	flags.IntVar(&o.retries, "retries", 100_000, "retries that become due at once")
+	flags.StringVar(&o.only, "only", "", "measure only what this regular expression matches, and what it is compared with")
 	flags.StringVar(&o.binary, "binary", "", "the program to measure; empty: build it")
 	_ = flags.Parse(os.Args[2:]) // it exits
 	only, err := regexp.Compile(o.only)
@@ -56,10 +61,12 @@ func benchWebhooks(ctx context.Context) (err error) {
 	if err := p.warm(ctx); err != nil {
 		return err
 	}
-	trials := slices.DeleteFunc(p.trials(o), func(t *trial) bool { return !only.MatchString(t.name) })
+	trials := chosen(p.trials(o), only)
+	if len(trials) == 0 {
+		return fmt.Errorf("there is nothing that -only %q matches", o.only)
+	}
 	for round := range o.rounds {
-		for i := range trials {
-			t := trials[(i+round)%len(trials)]
+		for _, t := range ofRound(trials, round, o.rounds) {
 			fmt.Fprintf(os.Stderr, "round %d of %d: %s\n", round+1, o.rounds, t.name)
 			if err := p.measure(ctx, t); err != nil {
 				return fmt.Errorf("%s: %w", t.name, err)
@@ -77,9 +84,11 @@ func benchWebhooks(ctx context.Context) (err error) {
 
 // trial is one thing that is measured in every round.
 type trial struct {
-	name    string
-	run     func(ctx context.Context) (outcome, error)
-	figures []figure
+	name        string
+	run         func(ctx context.Context) (outcome, error)
+	figures     []figure
+	comparisons []comparison
+	once        bool // by its length: only at the end of the last round
 
 	outcomes []outcome
 	lost     []int
@@ -89,18 +98,11 @@ type trial struct {
 type outcome struct {
 	expected int // webhooks
 	begun    time.Time
+	took     time.Duration     // what is later does not count; 0: everything does
 	answered map[int]time.Time // when each create was
+	commits  []time.Duration   // sorted; of those that are measured alone
 	arrivals
-	spent
-}
-
-// figure is a line of the report.
-type figure struct {
-	name    string
-	of      func(outcome) float64
-	digits  int
-	atLeast float64 // the aim; 0: none
-	atMost  float64 // the aim; below 0: none
+	spent // before it began; once it is over, meanwhile
 }
 
 // trials are what every round measures.
@@ -113,11 +115,22 @@ func (p *post) trials(o webhookOptions) []*trial {
 			return p.steady(ctx, perSecond, hung, o.duration)
 		}}
 	}
+	idle := func(endpoints int) *trial {
+		return &trial{name: amount(endpoints) + " idle endpoints", figures: idleFigures, run: func(ctx context.Context) (outcome, error) {
+			return p.idle(ctx, endpoints, o.duration)
+		}}
+	}
+	maximum, alone := drain("backlog to 1 endpoint", p.one), steady("20/s", 20, 0, latency(20))
+	empty, crowded := idle(0), idle(manyEndpoints)
+	crowded.comparisons = []comparison{{figure{"all, more than with 0", idling.of, 1, 0, 3}, empty, difference}}
+	bare := &trial{name: "200/s, commits alone", figures: []figure{committed("p50 ms", 0.5), committed("p95 ms", 0.95), committed("p99 ms", 0.99)},
+		run: func(ctx context.Context) (outcome, error) { return p.commits(ctx, 200, o.duration) }}
 	return []*trial{
-		drain("backlog to 1 endpoint", p.one),
+		maximum,
 		drain("backlog to 4 endpoints", p.four),
 		drain("backlog to 16 endpoints", p.sixteen),
-		steady("20/s", 20, 0, latency(20)),
+		alone,
+		bare,
 		steady("200/s", 200, 0, latency(12)),
 		steady("20/s beside 1 hung", 20, 1, latency(25)),
 		steady("20/s beside 50 hung", 20, mostNeighbours, latency(50)),
@@ -125,63 +138,45 @@ func (p *post) trials(o webhookOptions) []*trial {
 			run: func(ctx context.Context) (outcome, error) { return p.flushed(ctx, o.duration) }},
 		{name: "kill -9 with a backlog", figures: []figure{{"last event after s", last, 1, 0, 10}, {"lost", missing, 0, 0, 0}, {"repeated", repeats, 0, 0, -1}},
 			run: func(ctx context.Context) (outcome, error) { return p.killed(ctx, o.backlog/4) }},
+		empty,
+		crowded,
+		{name: amount(o.retries) + " retries due at once", figures: besideRetries,
+			comparisons: []comparison{{figure{"p95 / p95 of 20/s", p95(-1).of, 2, 0, 1.5}, alone, ratio}},
+			run:         func(ctx context.Context) (outcome, error) { return p.retried(ctx, 20, o.retries, o.duration) }},
+		{name: amount(o.large) + " due rows", figures: overdueFigures, once: true,
+			comparisons: []comparison{{figure{"rate / backlog to 1", rate.of, 2, 0.5, -1}, maximum, ratio}},
+			run:         func(ctx context.Context) (outcome, error) { return p.overdue(ctx, o.large) }},
 	}
 }
 
-var throughput = []figure{
-	{"per second", func(o outcome) float64 { return float64(o.Count) / last(o) }, 0, 4000, -1},
-	{"per CPU-second", func(o outcome) float64 { return float64(o.Count) / o.inAll().Seconds() }, 0, 3000, -1},
-	{"CPU us: serve", each(func(s spent) time.Duration { return s.serve }), 0, 0, -1},
-	{"CPU us: worker", each(func(s spent) time.Duration { return s.worker }), 0, 0, -1},
-	{"CPU us: Postgres", each(func(s spent) time.Duration { return s.postgres }), 0, 0, -1},
-	{"CPU us: Redis", each(func(s spent) time.Duration { return s.redis }), 0, 0, -1},
-	{"not counted: receiver", each(func(s spent) time.Duration { return s.receiver }), 0, 0, -1},
-}
-
-// latency is in milliseconds; the aim is for the p95.
-func latency(aim float64) []figure {
-	at := func(q float64, from func(outcome, arrival) time.Time) func(outcome) float64 {
-		return func(o outcome) float64 { return milliseconds(o.quantile(q, from)) }
-	}
-	return []figure{
-		{"p50 ms", at(0.5, eventOf), 1, 0, -1}, {"p95 ms", at(0.95, eventOf), 1, 0, aim}, {"p99 ms", at(0.99, eventOf), 1, 0, -1},
-		{"p50 ms after answer", at(0.5, answerOf), 1, 0, -1}, {"p95 ms after answer", at(0.95, answerOf), 1, 0, -1},
-		{"CPU us, create too", each(spent.inAll), 0, 0, -1},
-	}
-}
-
-// each is the processor time of one webhook, in microseconds.
-func each(of func(spent) time.Duration) func(outcome) float64 {
-	return func(o outcome) float64 { return float64(of(o.spent).Microseconds()) / float64(o.Count) }
-}
-
-func missing(o outcome) float64 { return float64(o.expected - o.Count) }
-func repeats(o outcome) float64 { return float64(o.Again) }
-func latest(o outcome) float64  { return o.quantile(1, eventOf).Seconds() }
-
-// last is when the last webhook came, in seconds after the beginning.
-func last(o outcome) float64 {
-	var at time.Time
-	for _, a := range o.First {
-		if a.Came.After(at) {
-			at = a.Came
+// chosen are the trials that a pattern matches, and those they are compared with.
+func chosen(trials []*trial, only *regexp.Regexp) []*trial {
+	wanted := map[*trial]bool{}
+	for _, t := range trials {
+		if only.MatchString(t.name) {
+			wanted[t] = true
+			for _, c := range t.comparisons {
+				wanted[c.with] = true
+			}
 		}
 	}
-	return at.Sub(o.begun).Seconds()
+	return slices.DeleteFunc(trials, func(t *trial) bool { return !wanted[t] })
 }
 
-// Moments from which an arrival is late.
-func eventOf(_ outcome, a arrival) time.Time  { return a.Happened }
-func answerOf(o outcome, a arrival) time.Time { return o.answered[a.Order] }
-
-// quantile of the time until arrival.
-func (o outcome) quantile(q float64, from func(outcome, arrival) time.Time) time.Duration {
-	m := measurement{}
-	for _, a := range o.First {
-		m.latencies = append(m.latencies, a.Came.Sub(from(o, a)))
+// ofRound is what is measured in a round. Another one begins each time; what is
+// measured once is in nobody's way at the end.
+func ofRound(trials []*trial, round, rounds int) (turn []*trial) {
+	for i := range trials {
+		if t := trials[(i+round)%len(trials)]; !t.once {
+			turn = append(turn, t)
+		}
 	}
-	slices.Sort(m.latencies)
-	return m.quantile(q)
+	for _, t := range trials {
+		if t.once && round == rounds-1 {
+			turn = append(turn, t)
+		}
+	}
+	return turn
 }
 
 // patience is how long is waited for what may never come.
@@ -215,11 +210,14 @@ func (p *post) measure(ctx context.Context, t *trial) error {
 	if o.spent == (spent{}) {
 		o.spent = before
 	}
-	o.spent = p.spent().since(o.spent)
+	if o.took == 0 {
+		o.spent = p.spent().since(o.spent)
+	}
 	if o.arrivals, err = p.receiver.ask(askTake); err != nil {
 		return err
 	}
 	o.answered = p.answered
+	o = o.within()
 	t.outcomes, t.lost = append(t.outcomes, o), append(t.lost, o.expected-o.Count)
 	return nil
 }

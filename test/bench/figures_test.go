@@ -1,0 +1,117 @@
+package main
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestComparisonsAreMadeWithinTheRounds(t *testing.T) {
+	t.Parallel()
+	of := func(counts ...int) *trial {
+		tr := &trial{}
+		for _, n := range counts {
+			tr.outcomes = append(tr.outcomes, outcome{arrivals: arrivals{Count: n}})
+		}
+		return tr
+	}
+	count := figure{of: func(o outcome) float64 { return float64(o.Count) }}
+	for name, c := range map[string]struct {
+		own, other *trial
+		by         func(own, other float64) float64
+		want       []float64
+	}{
+		"round by round":              {of(10, 90), of(5, 30), ratio, []float64{2, 3}},
+		"a difference":                {of(10, 90), of(5, 30), difference, []float64{5, 60}},
+		"once, against the median":    {of(90), of(10, 30, 500), ratio, []float64{3}},
+		"once, where there was a one": {of(90), of(45), ratio, []float64{2}},
+	} {
+		if got := (comparison{count, c.other, c.by}).values(c.own); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+func TestWhatATrialIsComparedWithIsMeasuredToo(t *testing.T) {
+	t.Parallel()
+	all := func() []*trial {
+		a, b, c := &trial{name: "a"}, &trial{name: "b"}, &trial{name: "c"}
+		return []*trial{a, b, c, {name: "large", once: true, comparisons: []comparison{{with: b}}}}
+	}
+	names := func(trials []*trial) (joined string) {
+		for _, t := range trials {
+			joined += t.name + " "
+		}
+		return strings.TrimSpace(joined)
+	}
+	for only, want := range map[string]string{"": "a b c large", "large": "b large", "^[ac]$": "a c", "none": ""} {
+		if got := names(chosen(all(), regexp.MustCompile(only))); got != want {
+			t.Errorf("-only %q measures %q, want %q", only, got, want)
+		}
+	}
+	for round, want := range []string{"a b c", "b c a", "c a b large"} {
+		if got := names(ofRound(all(), round, 3)); got != want {
+			t.Errorf("round %d measures %q, want %q", round, got, want)
+		}
+	}
+}
+
+func TestLatenciesAreThoseOfCreatesBesideWhatWasPlanted(t *testing.T) {
+	t.Parallel()
+	begun := time.Date(2026, 3, 14, 9, 0, 0, 0, time.UTC)
+	at := func(s int) time.Time { return begun.Add(time.Duration(s) * time.Second) }
+	o := outcome{begun: begun, answered: map[int]time.Time{}, arrivals: arrivals{First: []arrival{
+		{Order: 1, Happened: at(1), Came: at(3)},
+		{Order: 2, Happened: at(2), Came: at(5)},
+		{Order: 0, Happened: at(-3600), Came: at(4)},
+		{Order: 3, Happened: at(5), Came: at(6)}, // nothing else was under way any more
+	}}}
+	if p50, most := o.quantile(0.5, eventOf), o.quantile(1, eventOf); p50 != 3*time.Second || most != 3*time.Second {
+		t.Errorf("p50 %v, longest %v, want those of 2 s and 3 s", p50, most)
+	}
+	if last(o) != 6 || lastPlanted(o) != 4 || o.plantedOnes() != 1 {
+		t.Errorf("the last after %v s, of %d planted after %v s", last(o), o.plantedOnes(), lastPlanted(o))
+	}
+	o.took, o.Count = 4*time.Second, 4
+	if w := o.within(); w.Count != 2 || last(w) != 4 {
+		t.Errorf("within 4 s %d came, the last after %v s", w.Count, last(w))
+	}
+}
+
+func TestIdlingIsAShareOfOneCore(t *testing.T) {
+	t.Parallel()
+	o := outcome{took: 2 * time.Second, spent: spent{serve: 20 * time.Millisecond, worker: 40 * time.Millisecond,
+		postgres: 60 * time.Millisecond, redis: 100 * time.Millisecond, receiver: time.Second}}
+	for i, want := range []float64{1, 2, 3, 5, 11} {
+		if got := idleFigures[i].of(o); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%s: %v, want %v", idleFigures[i].name, got, want)
+		}
+	}
+}
+
+func TestTheReportHasALineForEachFigureInColumns(t *testing.T) {
+	t.Parallel()
+	count := figure{"webhooks", func(o outcome) float64 { return float64(o.Count) }, 0, 0, -1}
+	each := &trial{name: "each round", figures: []figure{count}, outcomes: []outcome{{arrivals: arrivals{Count: 4}}, {arrivals: arrivals{Count: 8}}}}
+	once := &trial{name: amount(1_000_000) + " due rows", figures: []figure{count}, outcomes: each.outcomes[:1],
+		comparisons: []comparison{{figure{"webhooks / each", count.of, 2, 0.75, -1}, each, ratio}}}
+	var page strings.Builder
+	each.print(&page, 2)
+	once.print(&page, 2)
+	want := strings.Join([]string{
+		"each round                   webhooks                      4        8          6  ",
+		"1 M due rows                 webhooks                      4                   4  ",
+		"                             webhooks / each            0.67                0.67  >= 0.75, missed",
+	}, "\n") + "\n"
+	if page.String() != want {
+		t.Errorf("the page is\n%s\nwant\n%s", page.String(), want)
+	}
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 100_000: "100,000", 1_500_000: "1,500,000", 2_000_000: "2 M"} {
+		if got := amount(n); got != want {
+			t.Errorf("%d is called %q", n, got)
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package sandbox_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,9 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"waybill/application/sandbox"
@@ -24,142 +21,6 @@ const (
 	look      = 200 * time.Millisecond
 	ringAgain = 2 * time.Second
 )
-
-// world is what a scheduler lives in: a storage with due steps and a queue that
-// rings. It is a bubble's, so that times are exact.
-type world struct {
-	ports.Storage
-	logged lockedBuilder
-	clock  ports.Clock
-	began  time.Time
-	// look goes around every look, and answer around every ring; nil: all is well.
-	look   func(ctx context.Context) error
-	answer func(ctx context.Context, id string) error
-
-	mu      sync.Mutex
-	steps   []ports.DueStep
-	rings   []rung
-	ringing int // at this moment
-	most    int // at a time
-}
-
-type rung struct {
-	id string
-	at time.Duration // since the beginning
-}
-
-// inWorld plays on a running scheduler, which has ended when it returns.
-func inWorld(t *testing.T, play func(t *testing.T, w *world)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		w := &world{clock: wall{}, began: time.Now()}
-		play(t, w)
-	})
-}
-
-// run starts a scheduler; stop ends it and waits for that.
-func (w *world) run(t *testing.T) (stop func()) {
-	log := slog.New(slog.NewTextHandler(&w.logged, &slog.HandlerOptions{Level: slog.LevelInfo}))
-	scheduler := sandbox.NewScheduler(w, w, w.clock, log)
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		scheduler.Run(ctx)
-	}()
-	return func() {
-		cancel()
-		asked := time.Now()
-		<-ended
-		if took := time.Since(asked); took != 0 {
-			t.Errorf("it took %v to end", took)
-		}
-	}
-}
-
-func (w *world) Read() ports.Readers { return ports.Readers{Simulations: reader{world: w}} }
-
-type reader struct {
-	ports.SimulationReader
-	world *world
-}
-
-func (r reader) Due(ctx context.Context, by time.Time, limit int) ([]ports.DueStep, error) {
-	if r.world.look != nil {
-		if err := r.world.look(ctx); err != nil {
-			return nil, err
-		}
-	}
-	r.world.mu.Lock()
-	defer r.world.mu.Unlock()
-	n := 0
-	for n < len(r.world.steps) && n < limit && !r.world.steps[n].DueAt.After(by) {
-		n++
-	}
-	return slices.Clone(r.world.steps[:n]), nil
-}
-
-func (w *world) Run(context.Context, map[ports.Lane]ports.Handler) error {
-	panic("not for a scheduler")
-}
-
-func (w *world) Ring(ctx context.Context, lane ports.Lane, id string) error {
-	w.mu.Lock()
-	if lane != ports.LaneSimulation {
-		panic(lane)
-	}
-	w.rings = append(w.rings, rung{id, time.Since(w.began)})
-	w.ringing++
-	w.most = max(w.most, w.ringing)
-	w.mu.Unlock()
-	defer func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.ringing--
-	}()
-	if w.answer != nil {
-		return w.answer(ctx, id)
-	}
-	w.done(id)
-	return nil
-}
-
-// add makes steps due at times since the beginning, numbered from 0 on.
-func (w *world) add(due ...time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, d := range due {
-		w.steps = append(w.steps, ports.DueStep{Delivery: domain.ID(fmt.Sprintf("dlv_%05d", len(w.steps))), DueAt: domain.Millis(w.began.Add(d))})
-	}
-	slices.SortStableFunc(w.steps, func(a, b ports.DueStep) int { return a.DueAt.Compare(b.DueAt) })
-}
-
-// done takes a step out, as its handler does, or a stop.
-func (w *world) done(id string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.steps = slices.DeleteFunc(w.steps, func(s ports.DueStep) bool { return nameOf(s) == id })
-}
-
-func nameOf(s ports.DueStep) string { return stepID(s.Delivery, s.Done) }
-
-func name(i int) string { return stepID(domain.ID(fmt.Sprintf("dlv_%05d", i)), 0) }
-
-// heard is every ring so far, in the order of the IDs.
-func (w *world) heard() []rung {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	rings := slices.Clone(w.rings)
-	slices.SortFunc(rings, func(a, b rung) int { return cmp.Or(strings.Compare(a.id, b.id), cmp.Compare(a.at, b.at)) })
-	return rings
-}
-
-// mostAtOnce is how many rings were under way at a time.
-func (w *world) mostAtOnce() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.most
-}
 
 func wantRings(t *testing.T, got []rung, want ...rung) {
 	t.Helper()
@@ -335,24 +196,6 @@ func TestASlowLookMakesNoStepLate(t *testing.T) {
 		wantRings(t, w.heard(), rung{name(0), 800 * time.Millisecond}, rung{name(1), 1234 * time.Millisecond},
 			rung{name(2), 3 * time.Second}, rung{name(3), 9 * time.Second})
 	})
-}
-
-// shifted is a clock that is set while it runs.
-type shifted struct {
-	mu sync.Mutex
-	by time.Duration
-}
-
-func (s *shifted) Now() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return domain.Millis(time.Now().Add(s.by))
-}
-
-func (s *shifted) set(by time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.by = by
 }
 
 func TestAClockThatIsSetIsFollowed(t *testing.T) {

@@ -2,13 +2,11 @@ package webhooks_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -28,51 +26,14 @@ const (
 	lingers      = 10 * time.Millisecond
 )
 
-// box is an outbox in memory. Its leases go by the time of the bubble, which is
-// the database's.
-type box struct {
-	ports.WebhookOutbox // nil: what is not of the engine
-	*boxState
-	// around goes around every call: what it returns is the answer, whether the
-	// call was made or not. nil: all is well.
-	around func(ctx context.Context, call string, make func() error) error
-}
-
-type boxState struct {
-	mu        sync.Mutex
-	endpoints map[domain.ID]*boxed
-	rows      map[domain.ID]*domain.WebhookDelivery
-	attempts  map[domain.ID][]domain.WebhookAttempt
-	published []domain.DisabledReason // by the events about disabled endpoints
-	calls     map[string]int
-	read      int // rows that Due gave
-	widest    int // that it was asked for at a time
-}
-
-// boxed is an endpoint, its lease and the rows that are pending.
-type boxed struct {
-	domain.WebhookEndpoint
-	gone    bool
-	token   string
-	until   time.Time
-	pending []*domain.WebhookDelivery // by due time and ID
-}
-
-func newBox() *box {
-	return &box{boxState: &boxState{
-		endpoints: map[domain.ID]*boxed{}, rows: map[domain.ID]*domain.WebhookDelivery{},
-		attempts: map[domain.ID][]domain.WebhookAttempt{}, calls: map[string]int{},
-	}}
-}
-
-// view is the same outbox as another process sees it.
-func (b *box) view(around func(ctx context.Context, call string, make func() error) error) *box {
-	return &box{boxState: b.boxState, around: around}
-}
-
-func endpointID(n int) domain.ID { return domain.ID(fmt.Sprintf("whe_%032x", n)) }
-func rowID(endpoint, n int) domain.ID {
-	return domain.ID(fmt.Sprintf("whd_%016x%016x", endpoint, n))
+// shot is one request that was sent.
+type shot struct {
+	event   domain.ID
+	url     string
+	attempt string
+	signed  string
+	at      time.Duration // since the beginning
+	aborted bool
 }
 
 // plainSealer leaves secrets as they are. It fails to open all, or one.
@@ -84,6 +45,7 @@ type plainSealer struct {
 func (plainSealer) Derive(string) (secret [domain.SigningSecretBytes]byte, err error) {
 	return secret, nil
 }
+
 func (plainSealer) Current([]byte) bool                         { return true }
 func (plainSealer) Seal(_ string, plain []byte) ([]byte, error) { return plain, nil }
 func (s plainSealer) Open(_ string, sealed []byte) ([]byte, error) {
@@ -91,266 +53,6 @@ func (s plainSealer) Open(_ string, sealed []byte) ([]byte, error) {
 		return nil, errStorage
 	}
 	return sealed, s.fails
-}
-
-// addEndpoint makes one in the sandbox, whose retries are few.
-func (b *box) addEndpoint(n int) domain.ID {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	id := endpointID(n)
-	b.endpoints[id] = &boxed{WebhookEndpoint: domain.WebhookEndpoint{
-		ID: id, Tenant: domain.Tenant{Environment: domain.Sandbox}, URL: fmt.Sprintf("https://%d.example.com", n), Enabled: true,
-		Secrets: []domain.SigningSecret{{Sealed: []byte("secret")}},
-	}}
-	return id
-}
-
-// add makes an event of a delivery due now; delivery 0 is none.
-func (b *box) add(endpoint domain.ID, delivery, sequence int) domain.ID {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	n := len(b.rows)
-	now := domain.Millis(time.Now())
-	d := &domain.WebhookDelivery{
-		ID: rowID(0, n), EndpointID: endpoint, EventID: domain.ID(fmt.Sprintf("evt_%032x", n)), Sequence: sequence,
-		Status: domain.WebhookPending, DueAt: &now, Trigger: domain.TriggerSchedule, CreatedAt: now,
-	}
-	if delivery != 0 {
-		d.DeliveryID = domain.ID(fmt.Sprintf("dlv_%032x", delivery))
-	}
-	b.rows[d.ID] = d
-	b.insert(d)
-	return d.ID
-}
-
-func inOrder(a, b *domain.WebhookDelivery) int {
-	return cmp.Or(a.DueAt.Compare(*b.DueAt), strings.Compare(string(a.ID), string(b.ID)))
-}
-
-func (b *box) insert(d *domain.WebhookDelivery) {
-	e := b.endpoints[d.EndpointID]
-	at, _ := slices.BinarySearchFunc(e.pending, d, inOrder)
-	e.pending = slices.Insert(e.pending, at, d)
-}
-
-func (b *box) remove(d *domain.WebhookDelivery) {
-	if d.DueAt == nil {
-		return
-	}
-	e := b.endpoints[d.EndpointID]
-	if at, found := slices.BinarySearchFunc(e.pending, d, inOrder); found {
-		e.pending = slices.Delete(e.pending, at, at+1)
-	}
-}
-
-// change is what a use case does to an endpoint.
-func (b *box) change(id domain.ID, change func(*boxed)) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	e := b.endpoints[id]
-	e.UpdatedAt = domain.Millis(time.Now())
-	change(e)
-	if e.gone {
-		e.token = ""
-	}
-	if !e.Enabled || e.gone {
-		b.hold(e)
-	}
-}
-
-func (b *box) hold(e *boxed) {
-	for _, d := range e.pending {
-		d.Status, d.DueAt = domain.WebhookHeld, nil
-	}
-	e.pending = nil
-}
-
-func (b *box) row(id domain.ID) domain.WebhookDelivery {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return *b.rows[id]
-}
-
-func (b *box) endpoint(id domain.ID) boxed {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return *b.endpoints[id]
-}
-
-func (b *box) log(id domain.ID) []domain.WebhookAttempt {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Clone(b.attempts[id])
-}
-
-func (b *box) count(call string) int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.calls[call]
-}
-
-// statuses counts the rows of each status.
-func (b *box) statuses() map[domain.WebhookStatus]int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	n := map[domain.WebhookStatus]int{}
-	for _, d := range b.rows {
-		n[d.Status]++
-	}
-	return n
-}
-
-// call makes one, as around wants it.
-func (b *box) call(ctx context.Context, name string, run func() error) error {
-	b.mu.Lock()
-	b.calls[name]++
-	around := b.around
-	b.mu.Unlock()
-	made := func() error {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		return run()
-	}
-	if around == nil {
-		return made()
-	}
-	return around(ctx, name, made)
-}
-
-func (b *box) waits(e *boxed, now time.Time) bool {
-	return !e.gone && e.Enabled && !e.leased() && !e.Health.Open(now) && len(e.pending) > 0 && !e.pending[0].DueAt.After(now)
-}
-
-func (e *boxed) leased() bool { return e.token != "" && e.until.After(time.Now()) }
-
-func (b *box) Waiting(ctx context.Context, now time.Time, limit int) (waiting []ports.WaitingEndpoint, err error) {
-	err = b.call(ctx, "Waiting", func() error {
-		for _, e := range b.endpoints {
-			if b.waits(e, now) {
-				waiting = append(waiting, ports.WaitingEndpoint{ID: e.ID, Slow: e.Health.Slow(now)})
-			}
-		}
-		slices.SortFunc(waiting, func(x, y ports.WaitingEndpoint) int {
-			return inOrder(b.endpoints[x.ID].pending[0], b.endpoints[y.ID].pending[0])
-		})
-		waiting = waiting[:min(len(waiting), limit)]
-		return nil
-	})
-	return waiting, err
-}
-
-func (b *box) WaitingFor(ctx context.Context, id domain.ID, now time.Time) (waiting *ports.WaitingEndpoint, err error) {
-	err = b.call(ctx, "WaitingFor", func() error {
-		if e := b.endpoints[id]; b.waits(e, now) {
-			waiting = &ports.WaitingEndpoint{ID: id, Slow: e.Health.Slow(now)}
-		}
-		return nil
-	})
-	return waiting, err
-}
-
-func (b *box) Lease(ctx context.Context, id domain.ID, token string, lasting time.Duration) (e domain.WebhookEndpoint, leased bool, err error) {
-	err = b.call(ctx, "Lease", func() error {
-		at := b.endpoints[id]
-		if !at.gone && (!at.leased() || at.token == token) && (!at.Enabled || !at.Health.Open(time.Now())) {
-			at.token, at.until, leased, e = token, time.Now().Add(lasting), true, at.WebhookEndpoint
-		}
-		return nil
-	})
-	return e, leased, err
-}
-
-func (b *box) owned(id domain.ID, token string) (*boxed, error) {
-	if e := b.endpoints[id]; !e.gone && e.token == token {
-		return e, nil
-	}
-	return nil, ports.ErrEndpointLost
-}
-
-func (b *box) Renew(ctx context.Context, id domain.ID, token string, lasting time.Duration) (e domain.WebhookEndpoint, err error) {
-	err = b.call(ctx, "Renew", func() error {
-		at, err := b.owned(id, token)
-		if err == nil {
-			at.until, e = time.Now().Add(lasting), at.WebhookEndpoint
-		}
-		return err
-	})
-	return e, err
-}
-
-func (b *box) Release(ctx context.Context, id domain.ID, token string) error {
-	return b.call(ctx, "Release", func() error {
-		if e, err := b.owned(id, token); err == nil {
-			e.token = ""
-		}
-		return nil
-	})
-}
-
-func (b *box) Due(ctx context.Context, id domain.ID, now time.Time, limit int) (due []ports.OutgoingWebhook, err error) {
-	err = b.call(ctx, "Due", func() error {
-		for _, d := range b.endpoints[id].pending {
-			if d.DueAt.After(now) || len(due) == limit {
-				break
-			}
-			due = append(due, ports.OutgoingWebhook{WebhookDelivery: *d, Payload: []byte(d.EventID)})
-		}
-		b.read += len(due)
-		b.widest = max(b.widest, limit)
-		return nil
-	})
-	return due, err
-}
-
-func (b *box) Record(ctx context.Context, id domain.ID, token string, of []ports.WebhookOutcome, health domain.WebhookHealth) error {
-	return b.call(ctx, "Record", func() error {
-		e, err := b.owned(id, token)
-		if err != nil {
-			return err
-		}
-		e.Health = health
-		for _, o := range of {
-			d := b.rows[o.Delivery.ID]
-			b.remove(d)
-			if d.Status == domain.WebhookPending || o.Delivery.Status == domain.WebhookSucceeded {
-				d.Status, d.DueAt = o.Delivery.Status, o.Delivery.DueAt
-			}
-			d.Attempts, d.Used, d.Trigger, d.Back = o.Delivery.Attempts, o.Delivery.Used, domain.TriggerSchedule, ""
-			if d.Status == domain.WebhookPending {
-				b.insert(d)
-			}
-			if !slices.ContainsFunc(b.attempts[d.ID], func(a domain.WebhookAttempt) bool { return a.ID == o.Attempt.ID }) {
-				b.attempts[d.ID] = append(b.attempts[d.ID], o.Attempt)
-			}
-		}
-		return nil
-	})
-}
-
-func (b *box) Disable(ctx context.Context, of domain.WebhookEndpoint, token string, _ domain.FeedEvent) error {
-	return b.call(ctx, "Disable", func() error {
-		e, err := b.owned(of.ID, token)
-		if err != nil {
-			return err
-		}
-		e.WebhookEndpoint = of
-		b.hold(e)
-		b.published = append(b.published, of.Disabled)
-		return nil
-	})
-}
-
-// shot is one request that was sent.
-type shot struct {
-	event   domain.ID
-	url     string
-	attempt string
-	signed  string
-	at      time.Duration // since the beginning
-	aborted bool
 }
 
 // world is what a drainer lives in.
@@ -415,6 +117,17 @@ func inWorld(t *testing.T, play func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) { play(t, newWorld()) })
 }
 
+// inWorlds plays each case in a bubble of its own.
+func inWorlds[C any](t *testing.T, cases map[string]C, play func(t *testing.T, w *world, what string, c C)) {
+	t.Helper()
+	for what, c := range cases {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, func(t *testing.T, w *world) { play(t, w, what, c) })
+		})
+	}
+}
+
 func newWorld() *world {
 	return &world{box: newBox(), clock: &shifted{}, began: time.Now(), flying: map[string]int{}, most: map[string]int{}}
 }
@@ -434,6 +147,65 @@ func (w *world) drainerOver(o ports.WebhookOutbox, s ports.WebhookSender, ids po
 
 func (w *world) sweeper() *webhooks.Sweeper {
 	return webhooks.NewSweeper(w.box, w, w.clock, w.logger())
+}
+
+// running rings by a real queue and, where it is asked for, a Sweeper.
+func (w *world) running(t *testing.T, workers int, sweeps bool) (stop func()) {
+	bell := newLanes(workers)
+	w.bell = bell
+	d := w.drainer()
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	all.Go(func() { _ = bell.Run(ctx, d.Handlers()) })
+	if sweeps {
+		all.Go(func() { w.sweeper().Run(ctx) })
+	}
+	return func() {
+		cancel()
+		d.Close()
+		all.Wait()
+	}
+}
+
+// wake rings for an endpoint, as is done after a commit.
+func (w *world) wake(t *testing.T, id domain.ID) {
+	_ = w.bell.Ring(t.Context(), ports.LaneWebhook, string(id))
+}
+
+// ring calls the handler of a lane, as a queue does.
+func ring(t *testing.T, w *world, handlers map[ports.Lane]ports.Handler, lane ports.Lane, id domain.ID) (took time.Duration) {
+	t.Helper()
+	began := w.now()
+	handlers[lane](t.Context(), string(id))
+	return w.now() - began
+}
+
+// drained rings a drainer that nobody rang before.
+func (w *world) drained(t *testing.T, lane ports.Lane, id domain.ID) (took time.Duration) {
+	t.Helper()
+	return ring(t, w, w.drainer().Handlers(), lane, id)
+}
+
+// always makes every receiver answer alike.
+func (w *world) always(answer domain.WebhookResult) {
+	w.answer = func(ports.WebhookMessage) domain.WebhookResult { return answer }
+}
+
+// backlog is an endpoint with an event of each of n deliveries, all of which
+// its receiver answers alike.
+func (w *world) backlog(n int, answer domain.WebhookResult) domain.ID {
+	id := w.addEndpoint(1)
+	w.addEvents(id, n)
+	w.always(answer)
+	return id
+}
+
+// wantArrived fails unless so many events have arrived.
+func (w *world) wantArrived(t *testing.T, want int) {
+	t.Helper()
+	if n := w.statuses()[domain.WebhookSucceeded]; n != want {
+		t.Errorf("%d arrived, want %d", n, want)
+	}
 }
 
 // Ring notes it and passes it on.
@@ -504,6 +276,30 @@ func (w *world) mostAtOnce(url string) int {
 	return w.most[url]
 }
 
+// failing makes calls of the storage fail from one time to another.
+func (w *world) failing(call string, from, to time.Duration) {
+	w.around = func(_ context.Context, name string, make func() error) error {
+		if now := w.now(); name == call && now >= from && now < to {
+			return errStorage
+		}
+		return make()
+	}
+}
+
+// slowed makes a call of the storage slow from one time to another.
+func (w *world) slowed(call string, by time.Duration, from, to time.Duration) {
+	w.around = func(ctx context.Context, name string, make func() error) error {
+		if now := w.now(); name == call && now >= from && now < to {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(by):
+			}
+		}
+		return make()
+	}
+}
+
 // times is when shots began.
 func times(shots []shot) []time.Duration {
 	at := make([]time.Duration, len(shots))
@@ -530,35 +326,15 @@ func refuses(status int) domain.WebhookResult {
 	return domain.WebhookResult{StatusCode: status, Error: domain.ErrorHTTP5xx}
 }
 
+func isGone(after time.Duration) domain.WebhookResult {
+	return domain.WebhookResult{StatusCode: 410, Error: domain.ErrorHTTP4xx, Duration: after}
+}
+
 func hangs() domain.WebhookResult {
 	return domain.WebhookResult{Error: domain.ErrorTimeoutResponse, Duration: attemptLasts}
 }
 
 var errStorage = errors.New("the disk is on fire")
-
-// failing makes calls of the storage fail from one time to another.
-func (w *world) failing(call string, from, to time.Duration) {
-	w.around = func(_ context.Context, name string, make func() error) error {
-		if now := w.now(); name == call && now >= from && now < to {
-			return errStorage
-		}
-		return make()
-	}
-}
-
-// slowed makes a call of the storage slow from one time to another.
-func (w *world) slowed(call string, by time.Duration, from, to time.Duration) {
-	w.around = func(ctx context.Context, name string, make func() error) error {
-		if now := w.now(); name == call && now >= from && now < to {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-time.After(by):
-			}
-		}
-		return make()
-	}
-}
 
 // lanes is a queue: so many workers on each lane, and an ID waits once.
 type lanes struct {

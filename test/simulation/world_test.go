@@ -6,41 +6,23 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
-	"log/slog"
 	"math/rand/v2"
-
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing/synctest"
 	"time"
 
 	sqlitedriver "github.com/glebarez/go-sqlite"
-	"github.com/prometheus/client_golang/prometheus"
 
-	"waybill/adapters/httpapi"
-	"waybill/adapters/httpapi/views"
 	"waybill/adapters/invalidations/local"
 	"waybill/adapters/keydigest/hmacsha256"
-	"waybill/adapters/locks/memlocks"
-	"waybill/adapters/normalizer/international"
-	"waybill/adapters/ratelimit/memlimiter"
-	"waybill/adapters/servicearea/geojson"
 	"waybill/adapters/storage/gormstore"
-	"waybill/application/bulk"
-	"waybill/application/deliveries"
-	"waybill/application/idempotency"
-	"waybill/application/quotes"
-	"waybill/application/recipients"
-	"waybill/application/sandbox"
 	"waybill/application/tenancy"
 	"waybill/domain"
-	"waybill/ports"
 )
 
 const (
@@ -120,21 +102,6 @@ type world struct {
 	mu       sync.Mutex // of what calls note
 	branches map[string]int
 	faults   map[string]int
-}
-
-// process is all that a server and its worker have in memory.
-type process struct {
-	world *world
-	n     int
-	dead  atomic.Bool
-	skew  atomic.Int64 // its clock less the world's
-
-	bulkStopped bool
-
-	apis      map[domain.Environment]*httpapi.API
-	bulk      *bulk.Bulk
-	scheduler *sandbox.Scheduler
-	simulator *sandbox.Simulator
 }
 
 // client is an application in an environment, with its key.
@@ -219,155 +186,6 @@ func (w *world) people() error {
 		w.procs = append(w.procs, w.newProcess(n))
 	}
 	return nil
-}
-
-// newProcess assembles what wire does in cmd/waybill.
-func (w *world) newProcess(n int) *process {
-	p := &process{world: w, n: n, apis: map[domain.Environment]*httpapi.API{}}
-	digest, err := hmacsha256.New(strings.Repeat("p", 32))
-	if err != nil {
-		panic(err)
-	}
-	normalizer, err := international.New("GH")
-	if err != nil {
-		panic(err)
-	}
-	log, area, ids, s := slog.New(observer{w}), geojson.Default(), identifiers{w}, store{p}
-	renderer := views.Events{TrackingBaseURL: trackingURL}
-	admission := tenancy.NewAdmission(s, limiter{memlimiter.New(time.Now), p}, digest, clock{p}, w.limits)
-	q := quotes.New(s, pricing{p}, area)
-	gate := idempotency.NewGate(s, locks{memlocks.New(), p}, clock{p}, ids, log, idempotency.Retention(retention))
-	d := deliveries.New(s, s, gate, q, clock{p}, ids, normalizer, renderer)
-	p.bulk = bulk.New(s, gate, d, ids, log, bulk.Lease(w.lease))
-	p.scheduler = sandbox.NewScheduler(s, bell{p}, clock{p}, log)
-	p.simulator = sandbox.NewSimulator(s, clock{p}, ids, renderer, log, func(late time.Duration) {
-		if late > 2*time.Second {
-			w.reach("a step was late")
-		}
-	})
-	metrics := httpapi.NewMetrics(prometheus.NewRegistry())
-	for _, e := range []domain.Environment{domain.Sandbox, domain.Live} {
-		p.apis[e] = httpapi.New(httpapi.UseCases{
-			Admission: admission, Quotes: q, Recipients: recipients.New(s, gate, clock{p}, ids, normalizer),
-			Deliveries: d, Bulk: p.bulk, Sandbox: sandbox.New(d, clock{p}, ids),
-			Normalizer: normalizer, ServiceArea: area, Identifiers: ids,
-		}, httpapi.Options{
-			Environment: e, BaseURL: "https://api.test/v1", OtherBaseURL: "https://other.test/v1",
-			TrackingBaseURL: trackingURL, Currency: currency, Log: log, Metrics: metrics,
-		})
-	}
-	return p
-}
-
-// observer is a log that only looks for what must never be in one.
-type observer struct{ w *world }
-
-func (o observer) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
-func (o observer) WithAttrs([]slog.Attr) slog.Handler           { return o }
-func (o observer) WithGroup(string) slog.Handler                { return o }
-
-func (o observer) Handle(_ context.Context, r slog.Record) error {
-	text := r.Message
-	r.Attrs(func(a slog.Attr) bool {
-		text += " " + a.String()
-		return true
-	})
-	if strings.Contains(text, "panic") {
-		o.w.breach("a panic: %s", text)
-	}
-	return nil
-}
-
-// task is something that is under way in a process.
-type task struct {
-	n       int
-	p       *process
-	rng     *rand.Rand
-	drawn   atomic.Uint32 // identifiers
-	mu      sync.Mutex
-	facts   map[string]bool
-	deaf    bool // every commit of it loses its answer
-	faults  int
-	began   time.Time
-	turn    int
-	done    atomic.Bool
-	lost    bool // nobody heard its answer
-	request *request
-	answer  *httptest.ResponseRecorder
-	ended   func(*task) // what the world makes of it
-}
-
-func (w *world) newTask(p *process, ended func(*task)) *task {
-	w.tasks++
-	w.turn++
-	return &task{
-		n: w.tasks, p: p, rng: rand.New(rand.NewPCG(w.seed, uint64(w.tasks))), facts: map[string]bool{},
-		began: time.Now(), turn: w.turn, ended: ended,
-	}
-}
-
-func (t *task) note(fact string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.facts[fact] = true
-}
-
-func (t *task) noted(fact string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.facts[fact]
-}
-
-func (t *task) chance(part float64) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.rng.Float64() < part
-}
-
-// duration is between two bounds, and not a round one: no two timers are due together.
-func (t *task) duration(from, to time.Duration) time.Duration {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return from + time.Duration(t.rng.Int64N(int64(to-from))) | 1
-}
-
-// begin starts the work of a task and lets it come to its first call.
-func (w *world) begin(t *task, what string, work func(context.Context)) {
-	w.say("#%d p%d begins: %s", t.n, t.p.n, what)
-	w.open = append(w.open, t)
-	go func() {
-		w.x.belongs(t)
-		work(context.WithValue(context.Background(), taskKey{}, t))
-		t.done.Store(true)
-		w.x.wake()
-	}()
-	synctest.Wait()
-}
-
-// send begins a request of a client.
-func (w *world) send(p *process, r *request, ended func(*task)) {
-	t := w.newTask(p, ended)
-	t.request, t.answer = r, httptest.NewRecorder()
-	req := httptest.NewRequest(r.method, "/v1"+r.path, strings.NewReader(r.body))
-	req.Header.Set("Authorization", "Bearer "+r.from.secret)
-	if r.body != "" {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	if r.key != "" {
-		req.Header.Set("Idempotency-Key", r.key)
-	}
-	if r.force != "" {
-		req.Header.Set("X-Sandbox-Error", r.force)
-	}
-	if r.etag != "" {
-		req.Header.Set("If-None-Match", r.etag)
-	}
-	if r.use != nil {
-		r.use.sent(t)
-	}
-	w.begin(t, r.String(), func(ctx context.Context) {
-		p.apis[r.from.tenant.Environment].Handler().ServeHTTP(t.answer, req.WithContext(ctx))
-	})
 }
 
 // play runs the world to its end.
@@ -535,5 +353,3 @@ func (w *world) close() {
 }
 
 func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
-
-var _ ports.Storage = store{}

@@ -10,6 +10,8 @@ import (
 
 func TestNowIsUTCInWholeMilliseconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		// A bubble begins at midnight sharp. Its time is put where something has to
+		// be cut off; no real time passes.
 		time.Sleep(1234567 * time.Nanosecond)
 		started := time.Now()
 		now := systemclock.New().Now()

@@ -24,11 +24,12 @@ func TestALockEndsByItselfAfterTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New()
 		l.TryLock(t.Context(), "a")
+		// A bubble's clock: it stands until all of it sleeps, and nobody waits.
 		time.Sleep(10*time.Second - time.Nanosecond)
 		if _, ok := l.TryLock(t.Context(), "a"); ok {
 			t.Fatal("the lock ended early")
 		}
-		time.Sleep(time.Nanosecond)
+		time.Sleep(time.Nanosecond) // of the bubble
 		if _, ok := l.TryLock(t.Context(), "a"); !ok {
 			t.Fatal("the lock did not end")
 		}
@@ -40,7 +41,7 @@ func TestALateReleaseDoesNotFreeTheNextHoldersLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New()
 		late, _ := l.TryLock(t.Context(), "a")
-		time.Sleep(10 * time.Second)
+		time.Sleep(10 * time.Second) // of the bubble
 		release, ok := l.TryLock(t.Context(), "a")
 		if !ok {
 			t.Fatal("the expired lock was refused")
@@ -69,7 +70,7 @@ func TestLocksNobodyReleasedTakeNoMemoryForEver(t *testing.T) {
 		for i := range 1000 {
 			l.TryLock(t.Context(), fmt.Sprint(i))
 		}
-		time.Sleep(10 * time.Second)
+		time.Sleep(10 * time.Second) // of the bubble
 		release, _ := l.TryLock(t.Context(), "last")
 		if len(l.held) != 1 || l.order.Len() != 1 {
 			t.Errorf("%d and %d locks are kept, want 1", len(l.held), l.order.Len())

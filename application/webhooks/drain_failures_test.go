@@ -1,0 +1,171 @@
+package webhooks_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+func TestWhatIsOnItsWayWhenARenewalFailsIsRecorded(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		e := w.backlog(20, takes(2500*time.Millisecond))
+		w.failing("Renew", 0, time.Hour)
+		w.drained(t, ports.LaneWebhookSlow, e)
+		if n := w.statuses()[domain.WebhookSucceeded]; n != 16 || len(w.sent()) != 16 {
+			t.Errorf("%d of %d recorded", n, len(w.sent()))
+		}
+		// What failed would fail again: the lease is the pause.
+		if b := w.endpoint(e); b.until.Sub(w.began) != leaseLasts || !b.leased() || len(w.heard()) != 0 {
+			t.Errorf("leased until %v, rings %v", b.until.Sub(w.began), w.heard())
+		}
+	})
+}
+
+// A storage that fails is tried again, not at full speed: what fails in a drain
+// is left in peace until the lease has run out.
+func TestAStorageThatFailsCostsTimeOnlyAndIsNotStormed(t *testing.T) {
+	t.Parallel()
+	const back = 40 * time.Second
+	type failure struct {
+		sent  int // of two events, until all has arrived
+		calls int // at most, in 40 seconds of failure
+	}
+	inWorlds(t, map[string]failure{
+		"Lease": {2, 50}, "Due": {2, 10}, "Record": {8, 200}, "Release": {2, 10}, "WaitingFor": {2, 10}, "Waiting": {2, 400},
+	}, func(t *testing.T, w *world, call string, c failure) {
+		e := w.addEndpoint(1)
+		w.failing(call, 0, back)
+		defer w.running(t, 1, true)()
+		w.add(e, 1, 1)
+		w.wake(t, e)
+		time.Sleep(20 * time.Second)
+		w.add(e, 2, 1)
+		w.wake(t, e)
+		time.Sleep(20*time.Second - time.Millisecond)
+		if n := w.count(call); n > c.calls || n == 0 {
+			t.Errorf("%d calls", n)
+		}
+		time.Sleep(leaseLasts + 2*time.Second)
+		if n := w.statuses()[domain.WebhookSucceeded]; n != 2 || len(w.sent()) > c.sent {
+			t.Errorf("%d arrived, %d were sent", n, len(w.sent()))
+		}
+		if b := w.endpoint(e); b.leased() {
+			t.Error("the lease is left behind")
+		}
+		if n := strings.Count(w.logged.String(), "\n"); n > 50 {
+			t.Errorf("%d lines were logged", n)
+		}
+	})
+}
+
+func TestWhatIsSentWhileTheStorageRestartsIsRecordedAfterwards(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		e := w.addEndpoint(1)
+		row := w.add(e, 1, 1)
+		w.around = func(_ context.Context, name string, make func() error) error {
+			if now := w.now(); name != "Lease" && name != "Due" && now < 12*time.Second {
+				return errStorage
+			}
+			return make()
+		}
+		defer w.running(t, 1, true)()
+		w.wake(t, e)
+		time.Sleep(13 * time.Second)
+		if w.row(row).Status != domain.WebhookSucceeded || len(w.log(row)) != 1 || len(w.sent()) != 1 {
+			t.Errorf("%+v after %d sends", w.row(row), len(w.sent()))
+		}
+	})
+}
+
+// A write that was made though it failed counts once.
+func TestAnAnswerOfTheStorageThatIsLostDoublesNothing(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		e := w.addEndpoint(1)
+		row := w.add(e, 1, 1)
+		w.always(refuses(500))
+		w.around = func(_ context.Context, name string, make func() error) error {
+			err := make()
+			if name == "Record" && w.now() == 0 {
+				return errStorage
+			}
+			return err
+		}
+		w.drained(t, ports.LaneWebhook, e)
+		if d := w.row(row); d.Attempts != 1 || len(w.log(row)) != 1 || len(w.sent()) != 1 || w.count("Record") != 2 {
+			t.Errorf("%+v with %d in the log, %d sent", d, len(w.log(row)), len(w.sent()))
+		}
+	})
+}
+
+func TestASenderThatPanicsFailsThatAttemptAlone(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		e := w.addEndpoint(1)
+		bad, good := w.add(e, 1, 1), w.add(e, 2, 1)
+		poison := string(w.row(bad).EventID)
+		w.answer = func(m ports.WebhookMessage) domain.WebhookResult {
+			if string(m.Body) == poison {
+				panic("planned for the test")
+			}
+			return takes(0)
+		}
+		w.drained(t, ports.LaneWebhook, e)
+		if d := w.row(bad); d.Status != domain.WebhookPending || d.Attempts != 1 || w.row(good).Status != domain.WebhookSucceeded {
+			t.Errorf("%+v, %+v", d, w.row(good))
+		}
+		if logged := w.logged.String(); strings.Count(logged, "level=ERROR") != 1 || !strings.Contains(logged, "planned for the test") || !strings.Contains(logged, "drain_failures_test.go") {
+			t.Errorf("logged %s", logged)
+		}
+	})
+}
+
+func TestAPanicOfADrainIsLoggedAndTheEndpointGoesOn(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		e := w.addEndpoint(1)
+		row := w.add(e, 1, 1)
+		w.around = func(_ context.Context, name string, make func() error) error {
+			if name == "Due" && w.now() < time.Second {
+				panic("planned for the test")
+			}
+			return make()
+		}
+		defer w.running(t, 1, true)()
+		time.Sleep(leaseLasts + 2*sweepsEvery)
+		if w.row(row).Status != domain.WebhookSucceeded || !strings.Contains(w.logged.String(), "planned for the test") {
+			t.Errorf("%+v, logged %s", w.row(row), &w.logged)
+		}
+	})
+}
+
+func TestAClockThatIsSetHoldsNothingUp(t *testing.T) {
+	t.Parallel()
+	for _, by := range []time.Duration{-time.Hour, time.Hour} {
+		t.Run(by.String(), func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, func(t *testing.T, w *world) {
+				e := w.backlog(200, takes(100*time.Millisecond))
+				time.AfterFunc(450*time.Millisecond, func() { w.clock.set(by) })
+				defer w.running(t, 1, true)()
+				w.wake(t, e)
+				time.Sleep(2 * time.Second)
+				// Set back, what was not read yet is not due for an hour.
+				if n := w.statuses()[domain.WebhookSucceeded]; n != 200 && (by > 0 || n < 128) {
+					t.Errorf("%d arrived", n)
+				}
+				w.clock.set(0)
+				time.Sleep(2 * time.Second)
+				if n := w.statuses()[domain.WebhookSucceeded]; n != 200 || len(w.sent()) != 200 {
+					t.Errorf("%d arrived, %d sent", n, len(w.sent()))
+				}
+			})
+		})
+	}
+}

@@ -72,7 +72,7 @@ bench: ## measure creates per second over HTTP against the database's own speed,
 	$(SERVERS) go run ./test/bench $(ARGS)
 
 storm: ## kill, stall and cut off processes under load, the long form; RUN=Bulks and the like pick some
-	WAYBILL_STORM=full $(SERVERS) go test ./test/faults -run '$(or $(RUN),.)' -count=1 -timeout 60m -v
+	WAYBILL_STORM=full $(SERVERS) go test ./test/faults ./test/webhooks -p 1 -run '$(or $(RUN),.)' -count=1 -timeout 60m -v
 
 seeds: ## play SEEDS worlds of the simulation, 10000 where not said; SEED=537 plays and shows that one
 	$(if $(SEED),,SEEDS=$(or $(SEEDS),10000)) go test ./test/simulation -run '$(if $(SEED),TestSeed$$,TestWorlds)' $(if $(SEED),-seed $(SEED)) -count=1 -timeout 60m -v

@@ -206,6 +206,8 @@ func (w *drain) start(ctx context.Context) {
 	}
 	if w.health.Probing(now) {
 		most = 1
+		// What somebody asked for is the probe.
+		slices.SortStableFunc(w.queue, func(a, b *ports.OutgoingWebhook) int { return cmp.Compare(asked(b), asked(a)) })
 	}
 	kept, unstored := w.queue[:0], len(w.taken)-len(w.queue)
 	for i, webhook := range w.queue {
@@ -222,6 +224,13 @@ func (w *drain) start(ctx context.Context) {
 	}
 	clear(w.queue[len(kept):])
 	w.queue = kept
+}
+
+func asked(w *ports.OutgoingWebhook) int {
+	if w.Trigger == domain.TriggerSchedule {
+		return 0
+	}
+	return 1
 }
 
 func (w *drain) send(ctx context.Context, webhook *ports.OutgoingWebhook, now time.Time) {
@@ -277,6 +286,9 @@ func (w *drain) settle(s sent) {
 	}
 	first := s.webhook.Back != domain.WebhookSucceeded
 	attempt := s.webhook.Record(w.ids.ID(domain.PrefixWebhookAttempt), s.result, w.schedules[w.endpoint.Tenant.Environment], probe, rand.Float64(), now)
+	if w.condemn != "" {
+		attempt.NextAt = nil // it will be held
+	}
 	w.outcomes = append(w.outcomes, ports.WebhookOutcome{Delivery: s.webhook.WebhookDelivery, Attempt: attempt})
 	if w.observer.Attempted != nil {
 		w.observer.Attempted(s.result)

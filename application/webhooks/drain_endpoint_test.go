@@ -69,6 +69,25 @@ func TestAnOpenCircuitIsLeftAloneAndThenProbedOnce(t *testing.T) {
 	})
 }
 
+func TestTheProbeIsWhatSomebodyAskedFor(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		e := w.addEndpoint(1)
+		w.addEvents(e, 3)
+		manual := w.add(e, 4, 1)
+		w.change(e, func(b *boxed) {
+			now := time.Now()
+			b.Health = domain.WebhookHealth{Failures: 10, FailingSince: &now, OpenUntil: &now, Opened: 1}
+			b.pending[3].Trigger = domain.TriggerManual
+		})
+		w.always(refuses(500))
+		w.drained(t, ports.LaneWebhook, e)
+		if sent := w.sent(); len(sent) != 1 || sent[0].event != w.row(manual).EventID {
+			t.Errorf("sent %+v, want what was asked for and, as that failed, nothing else", sent)
+		}
+	})
+}
+
 func TestGoneDisablesAtOnce(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(t *testing.T, w *world) {
@@ -77,6 +96,10 @@ func TestGoneDisablesAtOnce(t *testing.T) {
 		got := w.endpoint(e)
 		if got.Enabled || got.Disabled != domain.DisabledGone || got.token != "" || !slices.Equal(w.published, []domain.DisabledReason{domain.DisabledGone}) {
 			t.Errorf("%+v, published %v", got.WebhookEndpoint, w.published)
+		}
+		first := w.log(rowID(0, 0))
+		if len(first) != 1 || first[0].NextAt != nil {
+			t.Errorf("the attempt that found it gone: %+v; none follows", first)
 		}
 		if n := w.statuses(); n[domain.WebhookHeld] != 100 || w.sent()[len(w.sent())-1].at != 0 || len(w.heard()) != 0 {
 			t.Errorf("%v, %d sent, rings %v", n, len(w.sent()), w.heard())

@@ -22,7 +22,7 @@ var loggable = map[string]bool{
 	// what is due, and which bell was rung for which ID
 	"step": true, "lane": true, "id": true,
 	// an endpoint of webhooks, and what is sent to it
-	"endpoint": true, "webhook": true, "attempts": true, "reason": true, "metric": true,
+	"endpoint": true, "webhook": true, "attempts": true, "reason": true, "failures": true, "until": true, "metric": true,
 	// the process
 	"version": true, "listener": true, "listening": true, "database": true, "redis": true, "setting": true, "warning": true, "removed": true, "resealed": true,
 }

@@ -28,6 +28,22 @@ func TestARefusedAddressIsToldByWhatIsWrongWithIt(t *testing.T) {
 			t.Errorf("%s: %v, want %s at its end", address, e, want)
 		}
 	}
+	for want, c := range map[string]struct {
+		env     domain.Environment
+		lenient bool
+	}{
+		`Use https, or http on port 80 or 8080; it is "ftp".`: {domain.Sandbox, false},
+		`Use http or https; it is "ftp".`:                     {domain.Live, true},
+		`Use https; it is "ftp".`:                             {domain.Live, false},
+	} {
+		if e := domain.CheckWebhookURL("ftp://shop.example.com", c.env, c.lenient); e == nil || !strings.HasSuffix(e.Message, ": "+want) {
+			t.Errorf("%s, lenient %t: %v, want %s", c.env, c.lenient, e, want)
+		}
+	}
+	long := "https://shop.example.com/" + strings.Repeat("x", 2048)
+	if e := domain.CheckWebhookURL(long, domain.Live, false); e == nil || !strings.HasSuffix(e.Message, ": Must have 1 to 2048 bytes; it has 2073.") {
+		t.Error(e)
+	}
 	if e := domain.CheckWebhookURL("http://shop.example.com:81", domain.Sandbox, false); !strings.HasSuffix(e.Message, `only in the sandbox; it is "81".`) {
 		t.Error(e)
 	}

@@ -134,14 +134,14 @@ func (e *WebhookEndpoint) Apply(c WebhookEndpointChange, now time.Time) (changed
 // the host resolves to is not looked at here.
 func CheckWebhookURL(address string, env Environment, lenient bool) *Error {
 	if len(address) > MaxWebhookURL {
-		return webhookURLNotAllowed(fmt.Sprintf("It is %d bytes long; at most %d are allowed.", len(address), MaxWebhookURL))
+		return webhookURLNotAllowed(WebhookURLLength(len(address)))
 	}
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Opaque != "" || u.Host == "" || u.Hostname() == "":
 		return webhookURLNotAllowed("It is not an absolute address such as https://example.com/hooks" + withoutSecrets(address) + ".")
 	case u.Scheme != "https" && u.Scheme != "http":
-		return webhookURLNotAllowed("Use https; it is " + quoted(u.Scheme) + ".")
+		return webhookURLNotAllowed("Use " + webhookSchemes(env, lenient) + "; it is " + quoted(u.Scheme) + ".")
 	case u.User != nil:
 		return webhookURLNotAllowed("It must not carry a user or a password; the signature tells who sends.")
 	case u.Fragment != "" || strings.Contains(address, "#"):
@@ -175,6 +175,22 @@ func CheckWebhookURL(address string, env Environment, lenient bool) *Error {
 		return webhookURLNotAllowed("Use port 443 or 8443; it is " + quoted(u.Port()) + ".")
 	}
 	return nil
+}
+
+// WebhookURLLength says how long an address may be, and that it is so many bytes.
+func WebhookURLLength(n int) string {
+	return fmt.Sprintf("Must have 1 to %d bytes; it has %d.", MaxWebhookURL, n)
+}
+
+// webhookSchemes says by which schemes an endpoint may be reached.
+func webhookSchemes(env Environment, lenient bool) string {
+	switch {
+	case lenient:
+		return "http or https"
+	case env == Sandbox:
+		return "https, or http on port 80 or 8080"
+	}
+	return "https"
 }
 
 // withoutSecrets ends a message with what cannot be read as an address, but for
@@ -227,7 +243,8 @@ func WebhookEndpointDisabled(id ID, why DisabledReason) *Error {
 func RecoveryRunning() *Error {
 	return &Error{
 		Kind: KindConflict, Code: CodeRecoveryRunning,
-		Message: "A recovery of this endpoint is running: some of its webhooks have not been tried yet. Wait for them, then ask again.",
+		Message: "A recovery of this endpoint is running: some of its webhooks have not been tried yet. Wait for them, then ask again. " +
+			"While the endpoint has paused_until they wait for that time; PATCH it with {\"enabled\": true} to end the pause.",
 	}
 }
 
@@ -259,7 +276,8 @@ func TooManyListeners(most int) *Error {
 func WebhookEndpointLimit() *Error {
 	return &Error{
 		Kind: KindInvalid, Code: CodeWebhookEndpointLimit,
-		Message: fmt.Sprintf("The application has %d webhook endpoints, the most there may be. Delete one first.", MaxWebhookEndpoints),
+		Message: fmt.Sprintf("The application has %d webhook endpoints, the most there may be; each running waybill listen counts as one. "+
+			"Delete one, or end a waybill listen, first.", MaxWebhookEndpoints),
 		Details: map[string]any{"limit": MaxWebhookEndpoints},
 	}
 }

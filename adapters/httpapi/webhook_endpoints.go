@@ -77,9 +77,15 @@ func readWebhookEndpoint(body *strictjson.Value) (webhooks.Form, error) {
 	return form, problems(r)
 }
 
-// webhookURL is judged by the domain, its length too; a text it has to be.
+// webhookURL is judged by the domain, its length too; a text that is not empty
+// it has to be.
 func webhookURL(r *strictjson.Reader, need strictjson.Need) (string, bool) {
-	return r.Text("url", need, strictjson.Length(1, maxBody))
+	url, ok := r.Text("url", need, strictjson.Length(0, maxBody))
+	if ok && url == "" {
+		r.Reject("url", strictjson.CodeTooShort, domain.WebhookURLLength(0))
+		return "", false
+	}
+	return url, ok
 }
 
 func webhookDescription(r *strictjson.Reader) (string, bool) {

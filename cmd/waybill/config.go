@@ -2,6 +2,8 @@ package main
 
 import (
 	"io"
+	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +19,8 @@ func (p *program) config() *cobra.Command {
 	var docs bool
 	cmd := &cobra.Command{
 		Use: "config", Short: "Print the settings in effect and where each comes from; secrets stay hidden",
+		Long: "Print the settings in effect and where each comes from; secrets stay hidden. What the data directory\n" +
+			"of waybill dev supplies is among them; serve and worker take that only with --data-dir.",
 		Example: `  waybill config
   waybill config --docs           the table of all settings, in Markdown`,
 		Args: takes(),
@@ -25,11 +29,11 @@ func (p *program) config() *cobra.Command {
 				reference := configs.Reference()
 				return p.show(map[string]string{"markdown": reference}, func(w io.Writer) { _, _ = io.WriteString(w, reference) })
 			}
-			c, err := p.load(cmd)
+			c, warnings, err := p.loadShown(cmd)
 			if err != nil {
 				return err
 			}
-			v := configView{Settings: c.Settings(), Warnings: append([]string{}, c.Warnings()...)}
+			v := configView{Settings: c.Settings(), Warnings: append([]string{}, warnings...)}
 			if !p.asJSON {
 				for _, warning := range v.Warnings {
 					row(p.stderr, "warning: "+warning)
@@ -46,4 +50,20 @@ func (p *program) config() *cobra.Command {
 	cmd.Flags().BoolVar(&docs, "docs", false, "print the reference of all settings in Markdown")
 	addSettingFlags(cmd)
 	return cmd
+}
+
+// loadShown reads the settings as the other commands do, from a data directory
+// too. What is wrong there stops them and not the list: it is a warning.
+func (p *program) loadShown(cmd *cobra.Command) (c *configs.Config, warnings []string, err error) {
+	if c, err = p.load(cmd); err != nil {
+		return nil, nil, err
+	}
+	if _, err := os.Stat(dataDir(p.dataDir).database()); err != nil && !c.IsSet("database_url") {
+		return c, c.Warnings(), nil // nothing to fill in
+	}
+	placed, err := p.loadPlaced(cmd)
+	if err != nil {
+		return c, append(slices.Clone(c.Warnings()), err.Error()), nil
+	}
+	return placed, placed.Warnings(), nil
 }

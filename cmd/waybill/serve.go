@@ -71,6 +71,9 @@ func (p *program) loadNamed(cmd *cobra.Command) (*configs.Config, error) {
 // --json, tells a script where it listens.
 func (p *program) announce(v servingView, c *configs.Config, log *slog.Logger) error {
 	log.Info("starting", "version", version, "database", c.DatabaseURL.String(), "redis", c.RedisURL.String())
+	if c.WebhookAllowPrivate {
+		log.Warn("webhooks", "warning", c.Source("webhook_allow_private")+" lets customers have webhooks sent to this machine and to private networks; it is for development only")
+	}
 	if !p.asJSON {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -235,6 +236,58 @@ func TestConfigShowsWhereASettingComesFromAndNoSecret(t *testing.T) {
 		}
 		if !strings.Contains(o.stdout+o.stderr, "did you mean WAYBILL_LIVE_ADDR?") {
 			t.Errorf("%v does not warn", args)
+		}
+	}
+}
+
+// What dev supplies for the other commands is no surprise to who asks for the
+// settings; and what cannot be read there keeps nobody from seeing the others.
+func TestConfigShowsWhatADataDirectorySupplies(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	from := func(environ ...string) (sources map[string]string, warnings []any) {
+		t.Helper()
+		v := made(t, environ, "config", "--data-dir", dir)
+		sources = map[string]string{}
+		for _, s := range v["settings"].([]any) {
+			sources[s.(object)["name"].(string)] = s.(object)["source"].(string)
+		}
+		return sources, v["warnings"].([]any)
+	}
+	if s, warnings := from(); s["database_url"] != "default" || len(warnings) != 0 {
+		t.Errorf("of an empty directory: %v, %v", s, warnings)
+	}
+	r, _ := startDev(t, dir)
+	r.terminate(t)
+	if s, warnings := from(); s["database_url"] != dataDir(dir).label() || s["key_pepper"] != dataDir(dir).secrets() || s["live_addr"] != "default" || len(warnings) != 0 {
+		t.Errorf("beside dev: %v, %v", s, warnings)
+	}
+	if s, _ := from("WAYBILL_DATABASE_URL=postgres://u:p@h/d"); s["database_url"] != "WAYBILL_DATABASE_URL" {
+		t.Errorf("with a database: %v", s)
+	}
+	if err := os.Remove(dataDir(dir).secrets()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(dataDir(dir).secrets(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if s, warnings := from(); s["log_level"] != "default" || len(warnings) != 1 || !strings.Contains(warnings[0].(string), "the secrets cannot be read") {
+		t.Errorf("with secrets that cannot be read: %v, %v", s, warnings)
+	}
+}
+
+func TestAProcessInProductionWarnsThatPrivateAddressesAreAllowed(t *testing.T) {
+	t.Parallel()
+	for _, allowed := range []bool{true, false} {
+		environ := append(served(t), "WAYBILL_WEBHOOK_ALLOW_PRIVATE="+strconv.FormatBool(allowed))
+		server, _ := startServe(t, environ)
+		worker, _ := startWorker(t, environ)
+		for _, r := range []*running{server, worker} {
+			r.terminate(t)
+			logged := r.stderr.String()
+			if n := strings.Count(logged, "WAYBILL_WEBHOOK_ALLOW_PRIVATE lets "); (n == 1) != allowed || n > 1 || allowed && !strings.Contains(logged, `"level":"WARN"`) {
+				t.Errorf("allowed %t: %d warnings\n%s", allowed, n, logged)
+			}
 		}
 	}
 }

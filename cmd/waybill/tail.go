@@ -18,6 +18,9 @@ import (
 // nothing of the rate limit.
 const tailEvery = 500 * time.Millisecond
 
+// keptDays is for how many days the feed has what happened.
+const keptDays = int(domain.RecoverableFor / (24 * time.Hour))
+
 func (p *program) tail() *cobra.Command {
 	return group("tail", "Follow what happens in a sandbox: events, or attempts to send them", p.tailEvents(), p.tailAttempts())
 }
@@ -42,6 +45,9 @@ func (p *program) tailEvents() *cobra.Command {
 				var err error
 				if back, err = parseLifetime(since); err != nil {
 					return usagef(cmd, "--since is %q; it is a number and a unit, such as 90s, 2h or 30d", since)
+				}
+				if back > domain.RecoverableFor {
+					return usagef(cmd, "--since is %q; events are kept for %d days: --since %dd is the longest", since, keptDays, keptDays)
 				}
 			}
 			if kind != "" {

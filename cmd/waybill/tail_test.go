@@ -248,6 +248,7 @@ func TestTailTellsWhatItTakes(t *testing.T) {
 		"no such type": {nil, []string{"events", "--type", "delivery.booked"}, exitUsage, `error: "delivery.booked" is no type in the feed. There are delivery.created, `},
 		"no delivery":  {nil, []string{"events", "--delivery", "x"}, exitUsage, `error: "x" is no ID of a delivery`},
 		"no time":      {nil, []string{"events", "--since", "yesterday"}, exitUsage, `error: --since is "yesterday"; it is a number and a unit, such as 90s, 2h or 30d`},
+		"too long ago": {nil, []string{"events", "--since", "31d"}, exitUsage, `error: --since is "31d"; events are kept for 30 days: --since 30d is the longest`},
 		"no endpoint":  {nil, []string{"attempts", "--endpoint", "x"}, exitUsage, `error: "x" is no ID of a webhook endpoint`},
 		"a live key":   {[]string{testKeyEnv + "=" + live}, []string{"events", "--url", "http://127.0.0.1:1/v1"}, exitFailure, "error: that is a live key"},
 	} {

@@ -3,11 +3,13 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -119,10 +121,11 @@ func (p *program) showEndpoints(ctx context.Context, o *office, t domain.Tenant)
 	for _, e := range endpoints {
 		shown = append(shown, views.NewWebhookEndpoint(e))
 	}
+	now := domain.FormatTime(time.Now())
 	if err := p.show(shown, func(w io.Writer) {
 		row(w, "ID", "STATUS", "REASON", "FAILING SINCE", "EVENTS", "URL")
 		for _, v := range shown {
-			row(w, v.ID, v.Status, cmp.Or(v.DisabledReason, "-"), dash(v.FailingSince), strings.Join(v.EventTypes, ","), v.URL)
+			row(w, v.ID, endpointStatus(v, now), cmp.Or(v.DisabledReason, "-"), dash(v.FailingSince), strings.Join(v.EventTypes, ","), v.URL)
 		}
 	}); err != nil || p.asJSON {
 		return err
@@ -136,6 +139,26 @@ func (p *program) showEndpoints(ctx context.Context, o *office, t domain.Tenant)
 	return nil
 }
 
+// endpointStatus is the status and, where nothing is sent for a while, until when.
+func endpointStatus(v views.WebhookEndpoint, now string) string {
+	if v.Enabled && v.PausedUntil != nil && *v.PausedUntil > now {
+		return v.Status + ", paused until " + *v.PausedUntil
+	}
+	return v.Status
+}
+
+// unknownWebhook tells which webhook is missing, whose it would be, and which
+// webhook list, with more of its flags, shows those that are there.
+func unknownWebhook(err error, t domain.Tenant, what, flags string) error {
+	if !errors.Is(err, domain.ErrNotFound) {
+		return err
+	}
+	return &domain.Error{
+		Kind: domain.KindNotFound, Code: domain.CodeNotFound,
+		Message: fmt.Sprintf("No %s in this database for %s (%s); `waybill webhook list%s` shows them.", what, t.ApplicationID, t.Environment, flags),
+	}
+}
+
 func (p *program) showSent(ctx context.Context, o *office, t domain.Tenant, endpoint domain.ID, f domain.WebhookDeliveryFilter) error {
 	t, err := o.found(ctx, t)
 	if err != nil {
@@ -143,7 +166,7 @@ func (p *program) showSent(ctx context.Context, o *office, t domain.Tenant, endp
 	}
 	sent, err := o.webhooks.Deliveries(ctx, t, endpoint, f, domain.PageRequest{Limit: listPage})
 	if err != nil {
-		return unknown(err, "webhook endpoint of the application", endpoint)
+		return unknownWebhook(err, t, "webhook endpoint "+string(endpoint), "")
 	}
 	shown := make([]views.WebhookDelivery, 0, len(sent))
 	for _, d := range sent[:min(len(sent), listPage)] {
@@ -174,7 +197,7 @@ func (p *program) webhookAttempts() *cobra.Command {
 		RunE: of.withWebhook(p, func(ctx context.Context, o *office, t domain.Tenant, id domain.ID) error {
 			attempts, err := o.webhooks.Attempts(ctx, t, id)
 			if err != nil {
-				return unknown(err, "webhook of the application", id)
+				return unknownWebhook(err, t, "webhook "+string(id), " --endpoint ID")
 			}
 			shown := make([]views.WebhookAttempt, 0, len(attempts))
 			for _, a := range attempts {
@@ -183,7 +206,7 @@ func (p *program) webhookAttempts() *cobra.Command {
 			return p.show(shown, func(w io.Writer) {
 				row(w, "ATTEMPT", "STARTED", "TRIGGER", "STATUS", "ERROR", "MS", "NEXT ATTEMPT")
 				for _, v := range shown {
-					row(w, strconv.Itoa(v.Attempt), v.StartedAt, v.Trigger, strconv.Itoa(v.StatusCode), cmp.Or(v.ErrorClass, "-"),
+					row(w, strconv.Itoa(v.Attempt), v.StartedAt, v.Trigger, statusCode(v.StatusCode), cmp.Or(v.ErrorClass, "-"),
 						strconv.FormatInt(v.DurationMS, 10), dash(v.NextAttemptAt))
 				}
 			})
@@ -191,6 +214,14 @@ func (p *program) webhookAttempts() *cobra.Command {
 	}
 	of.flags(cmd)
 	return cmd
+}
+
+// statusCode is that of an answer; 0: there was none.
+func statusCode(code int) string {
+	if code == 0 {
+		return "-"
+	}
+	return strconv.Itoa(code)
 }
 
 func (p *program) webhookResend() *cobra.Command {
@@ -202,7 +233,7 @@ func (p *program) webhookResend() *cobra.Command {
 		RunE: of.withWebhook(p, func(ctx context.Context, o *office, t domain.Tenant, id domain.ID) error {
 			d, err := o.webhooks.Resend(ctx, t, id)
 			if err != nil {
-				return unknown(err, "webhook of the application", id)
+				return unknownWebhook(err, t, "webhook "+string(id), " --endpoint ID")
 			}
 			v := views.NewWebhookDelivery(d)
 			return p.show(v, func(w io.Writer) { sentHeader(w); sentRow(w, v) })

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"waybill/adapters/httpapi/views"
 )
 
 func TestTheListOfEndpointsTellsHowWhatIsHeldIsSent(t *testing.T) {
@@ -25,5 +27,58 @@ func TestTheListOfEndpointsTellsHowWhatIsHeldIsSent(t *testing.T) {
 	}
 	if endpoints := inDir[[]object](t, dir, list[:6]...); len(endpoints) != 1 { // says nothing on stderr
 		t.Errorf("endpoints %v", endpoints)
+	}
+}
+
+func TestAnAttemptWithoutAnAnswerHasNoStatus(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	_, vars := startDev(t, dir)
+	_, made := call(t, "POST", vars["WAYBILL_SANDBOX_URL"]+"/webhook-endpoints", vars["WAYBILL_TEST_KEY"], `{"url":"http://127.0.0.1:1/hooks"}`)
+	inDir[triggered](t, dir, "trigger", "manual")
+	of := []string{"--app", vars["WAYBILL_APP_ID"], "--env", "sandbox", "--data-dir", dir}
+	sent := inDir[[]object](t, dir, append([]string{"webhook", "list", "--endpoint", made["data"].(object)["id"].(string)}, of[:4]...)...)
+	list := append([]string{"webhook", "attempts", sent[0]["id"].(string)}, of...)
+	var cells []string
+	eventually(t, "it is attempted", func() bool {
+		_, row, _ := strings.Cut(command(t, nil, list...).stdout, "\n")
+		cells = strings.Fields(row)
+		return len(cells) > 0
+	})
+	if len(cells) < 5 || cells[3] != "-" || cells[4] != "refused" {
+		t.Errorf("%q, want the status - and the error refused", cells)
+	}
+}
+
+func TestWhatIsMissingIsNamedWithItsOwner(t *testing.T) {
+	t.Parallel()
+	environ := served(t)
+	_, app := madeApp(t, environ)
+	const whe, whd = "whe_0198f3b0a1c27d33a4f5e6b7c8d90a1b", "whd_0198f3a27c4e7b23a1d4c8e9f0b51a60"
+	for line, want := range map[string]string{
+		"list --endpoint " + whe: "error: No webhook endpoint " + whe + " in this database for " + app + " (live); `waybill webhook list` shows them.",
+		"attempts " + whd:        "error: No webhook " + whd + " in this database for " + app + " (live); `waybill webhook list --endpoint ID` shows them.",
+		"resend " + whd:          "error: No webhook " + whd + " in this database for " + app + " (live); `waybill webhook list --endpoint ID` shows them.",
+	} {
+		o := command(t, environ, append(append([]string{"webhook"}, strings.Fields(line)...), "--app", app, "--env", "live")...)
+		if o.code != exitFailure || !strings.HasPrefix(o.stderr, want) {
+			t.Errorf("%s: exit code %d\n%s", line, o.code, o.stderr)
+		}
+	}
+}
+
+func TestAPauseIsShownWhileItLasts(t *testing.T) {
+	t.Parallel()
+	const before, now, after = "2026-11-21T10:00:00.000Z", "2026-11-21T10:00:00.001Z", "2026-11-21T10:00:00.002Z"
+	until := func(at string) *string { return &at }
+	for want, v := range map[string]views.WebhookEndpoint{
+		"healthy":                        {Status: "healthy", Enabled: true},
+		"failing":                        {Status: "failing", Enabled: true, PausedUntil: until(before)},
+		"failing, paused until " + after: {Status: "failing", Enabled: true, PausedUntil: until(after)},
+		"disabled":                       {Status: "disabled", PausedUntil: until(after)},
+	} {
+		if got := endpointStatus(v, now); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }

@@ -20,6 +20,13 @@ type worker struct {
 	log    *slog.Logger
 }
 
+// workerSettings have a flag of worker: those that it goes by. From the base
+// addresses it makes the tracking links in what it sends.
+var workerSettings = []string{
+	"ops_addr", "live_base_url", "tracking_base_url", "database_pool_size", "database_pooler",
+	"webhook_allow_private", "webhook_retry_schedule", "log_level", "log_format",
+}
+
 func (p *program) worker() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "worker", Short: "Do what becomes due: webhooks, and the steps of sandbox simulations",
@@ -61,7 +68,7 @@ func (p *program) worker() *cobra.Command {
 			return w.run(cmd.Context(), doors)
 		},
 	}
-	addSettingFlags(cmd)
+	addSettingFlags(cmd, workerSettings...)
 	return cmd
 }
 

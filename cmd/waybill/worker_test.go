@@ -113,6 +113,21 @@ func TestAWorkerTellsWhatItNeeds(t *testing.T) {
 	}
 }
 
+func TestAWorkerHasFlagsForWhatItUses(t *testing.T) {
+	t.Parallel()
+	help := command(t, nil, "worker", "--help").stdout
+	for _, name := range workerSettings {
+		if flag := " --" + strings.ReplaceAll(name, "_", "-") + " "; !strings.Contains(help, flag) {
+			t.Errorf("the help lacks%s", flag)
+		}
+	}
+	for _, flag := range []string{"--live-addr", "--sandbox-addr", "--pricing-url", "--rate-limit-per-key"} {
+		if strings.Contains(help, flag) {
+			t.Errorf("the help has %s", flag)
+		}
+	}
+}
+
 func TestAWorkerDoesNotTakeTheDirectoryOfDevByItself(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

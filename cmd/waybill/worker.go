@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"log/slog"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"waybill/adapters/opsapi"
 	"waybill/application/webhooks"
+	"waybill/configs"
 )
 
 // worker is a process without an API: it does what becomes due.
@@ -20,8 +22,9 @@ type worker struct {
 	log    *slog.Logger
 }
 
-// workerSettings have a flag of worker: those that it goes by. From the base
-// addresses it makes the tracking links in what it sends.
+// workerSettings are those that a worker goes by. It takes all others too, so
+// that it can be started with what serve is, and does not show them. From the
+// base addresses it makes the tracking links in what it sends.
 var workerSettings = []string{
 	"ops_addr", "live_base_url", "tracking_base_url", "database_pool_size", "database_pooler",
 	"webhook_allow_private", "webhook_retry_schedule", "log_level", "log_format",
@@ -68,7 +71,10 @@ func (p *program) worker() *cobra.Command {
 			return w.run(cmd.Context(), doors)
 		},
 	}
-	addSettingFlags(cmd, workerSettings...)
+	addSettingFlags(cmd)
+	for _, s := range configs.FlagSettings() {
+		cmd.Flags().Lookup(s.Flag).Hidden = !slices.Contains(workerSettings, s.Name)
+	}
 	return cmd
 }
 

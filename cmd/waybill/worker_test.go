@@ -126,6 +126,9 @@ func TestAWorkerHasFlagsForWhatItUses(t *testing.T) {
 			t.Errorf("the help has %s", flag)
 		}
 	}
+	if o := refusal(t, nil, "worker", "--live-addr", "127.0.0.1:0"); strings.Contains(o.stderr, "unknown flag") {
+		t.Errorf("a flag of serve is refused: %s", o.stderr)
+	}
 }
 
 func TestAWorkerDoesNotTakeTheDirectoryOfDevByItself(t *testing.T) {

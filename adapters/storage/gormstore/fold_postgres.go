@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"waybill/domain"
+	"waybill/ports"
 )
 
 // foldPatience is how long a fold waits for a row that somebody else holds. It
@@ -22,7 +23,9 @@ const foldPatience = "100ms"
 
 // foldOnPostgres stores bookings by one statement per table, all of which go to
 // the server at once. Where one of the bookings does not come through the
-// transaction is rolled back, and the others are stored by another one.
+// transaction is rolled back, and the others are stored by another one. A failure
+// that does not tell of whom it is, such as of a value that the database refuses
+// or of a connection that ended, makes all of them come by themselves.
 func foldOnPostgres(ctx context.Context, s *Store, entries []entry) []error {
 	outcomes := make([]error, len(entries))
 	left := make([]int, len(entries)) // of entries
@@ -44,7 +47,7 @@ func foldOnPostgres(ctx context.Context, s *Store, entries []entry) []error {
 			missing = nil
 		}
 		if len(missing) == 0 { // it cannot be told whose fault it is
-			if aboutRows(err) {
+			if aboutRows(err) || len(left) > 1 && f.begun && !errors.Is(err, ports.ErrOutcomeUnknown) {
 				err = errAlone
 			}
 			for _, e := range left {
@@ -93,6 +96,7 @@ func aboutRows(err error) bool {
 // pgFold is one try to store some bookings.
 type pgFold struct {
 	entries []entry
+	begun   bool         // a transaction did: the database is there
 	missing map[int]bool // those that did not come through
 }
 
@@ -109,6 +113,7 @@ type step struct {
 // rows are taken is that of a booking that is stored by itself, and within a
 // statement that of their values: so no two transactions wait for each other.
 func (f *pgFold) store(ctx context.Context, sn session) error {
+	f.begun = true
 	batch := &pgx.Batch{}
 	var steps []step
 	add := func(s step, statement string, values ...any) {

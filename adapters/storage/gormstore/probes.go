@@ -45,6 +45,7 @@ type probe struct {
 	into  []any // where its columns are put
 	found bool
 	done  chan error
+	left  bool // nobody waits for it any more
 }
 
 // probeKind is how rows of a table are looked for.
@@ -110,20 +111,25 @@ func probeFor[Row any](ctx context.Context, s session, kind *probeKind, key ...a
 			}
 			return row, nil
 		case <-ctx.Done():
+			s.probes.leave(l, 0)
 			return nil, errAlone // row is left to whoever may still fill it
 		case <-time.After(probePatience):
-			if s.probes.stuck() {
+			if s.probes.leave(l, probePatience) {
 				return nil, errAlone
 			}
 		}
 	}
 }
 
-// stuck tells that nothing has been answered for some time.
-func (ls *probes) stuck() bool {
+// leave gives a probe up, unless others have been answered within such a time.
+func (ls *probes) leave(l *probe, idle time.Duration) bool {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	return time.Since(ls.moved) >= probePatience
+	if time.Since(ls.moved) < idle {
+		return false
+	}
+	l.left = true
+	return true
 }
 
 func (ls *probes) add(l *probe) {
@@ -142,17 +148,10 @@ func (ls *probes) add(l *probe) {
 // work asks until nobody waits.
 func (ls *probes) work() {
 	for {
-		ls.mu.Lock()
-		n := min(len(ls.waiting), mostProbes)
-		if n == 0 {
-			ls.busy--
-			ls.mu.Unlock()
+		taken := ls.next()
+		if len(taken) == 0 {
 			return
 		}
-		taken := ls.waiting[:n:n]
-		ls.waiting = ls.waiting[n:]
-		ls.mu.Unlock()
-
 		err := ls.ask(taken)
 		ls.mu.Lock()
 		ls.moved = time.Now()
@@ -161,6 +160,25 @@ func (ls *probes) work() {
 			l.done <- err
 		}
 	}
+}
+
+// next takes those that wait, in their order, and passes over those that were
+// given up: after a pause they would be in everybody's way. Where nobody waits
+// the prober is let go.
+func (ls *probes) next() []*probe {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	taken := make([]*probe, 0, min(len(ls.waiting), mostProbes))
+	for len(ls.waiting) > 0 && len(taken) < mostProbes {
+		if l := ls.waiting[0]; !l.left {
+			taken = append(taken, l)
+		}
+		ls.waiting[0], ls.waiting = nil, ls.waiting[1:]
+	}
+	if len(taken) == 0 {
+		ls.busy--
+	}
+	return taken
 }
 
 // ask looks for all of them. The error, if any, is errAlone.

@@ -1,6 +1,7 @@
 package international_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -223,6 +224,15 @@ func FuzzPhoneNumber(f *testing.F) {
 func BenchmarkPhoneNumber(b *testing.B) {
 	n := in(b, "GH")
 	for b.Loop() {
-		n.PhoneNumber("024 123 4567")
+		n.PhoneNumber("024 123 4567") // known from the second time on
+	}
+}
+
+func BenchmarkANewPhoneNumber(b *testing.B) {
+	n := in(b, "GH")
+	i := 0
+	for b.Loop() {
+		i++
+		n.PhoneNumber(fmt.Sprintf("024%07d", i%10_000_000))
 	}
 }

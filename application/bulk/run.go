@@ -35,6 +35,11 @@ type run struct {
 	to     Rendering
 	hold   ports.BulkHold
 	done   map[int]domain.BulkItem
+
+	// Where runs come to nothing, as of items to the same new person, the next one
+	// waits for more and more items.
+	barren int // grows with each in a row
+	singly int // items before the next
 }
 
 // carryOut books what is not booked yet. From here on the caller's disconnect
@@ -133,6 +138,10 @@ func (r *run) isDone(i int) bool {
 // bookRun books item i and those behind it that are ready, as many as can be
 // booked together; none is no error.
 func (r *run) bookRun(ctx context.Context, i int, prices prices) error {
+	if r.singly > 0 {
+		r.singly--
+		return nil
+	}
 	end := i + 1
 	for end < len(r.items) && end-i < mostTogether && !r.isDone(end) && prices.fit(end) {
 		end++
@@ -149,6 +158,11 @@ func (r *run) bookRun(ctx context.Context, i int, prices prices) error {
 	})
 	for _, item := range items[:n] {
 		r.done[item.Index] = item
+	}
+	if n > 0 {
+		r.barren = 0
+	} else {
+		r.barren, r.singly = 2*r.barren+1, 2*r.barren
 	}
 	if errors.Is(err, ports.ErrLeaseLost) {
 		return err

@@ -1,0 +1,114 @@
+package gormstore_test
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"waybill/adapters/storage/gormstore"
+	"waybill/domain"
+	"waybill/ports"
+	"waybill/test/sample"
+)
+
+// folded books all of them in one fold: the writers are held up until they wait,
+// and until prepare is through.
+func folded(t *testing.T, s *gormstore.Store, tenant domain.Tenant, writes []ports.BookingWrite, prepare func()) []error {
+	t.Helper()
+	letGo, commits := heldUp(s)
+	defer letGo()
+	var all sync.WaitGroup
+	_, _, writers := s.Folds()
+	for i := range writers {
+		all.Go(func() {
+			if err := s.Book(t.Context(), sample.BookingWrite(tenant)); err != nil {
+				t.Errorf("a booking that holds a writer up: %v", err)
+			}
+		})
+		await(t, func() bool { return int(commits.Load()) == i+1 })
+	}
+	outcomes := make([]error, len(writes))
+	for i, w := range writes {
+		all.Go(func() { outcomes[i] = s.Book(t.Context(), w) })
+	}
+	await(t, func() bool { waiting, _, _ := s.Folds(); return waiting == len(writes) })
+	prepare()
+	letGo()
+	all.Wait()
+	return outcomes
+}
+
+func TestWhatTheDatabaseDoesNotTakeFailsNobodyBesideIt(t *testing.T) {
+	for engine, open := range map[string]func(testing.TB) *gormstore.Store{"SQLite": openSQLite, "Postgres": openPostgres} {
+		for name, spoil := range map[string]func(w *ports.BookingWrite){
+			"a NUL":               func(w *ports.BookingWrite) { w.Recipient.Name = "Ama\x00" },
+			"no UTF-8":            func(w *ports.BookingWrite) { w.Address.Label = "Home\xff" },
+			"a number too high":   func(w *ports.BookingWrite) { w.Key.Answer.Status = 1 << 20 },
+			"a number too low":    func(w *ports.BookingWrite) { w.Event.Sequence = 0 },
+			"a time too far":      func(w *ports.BookingWrite) { w.Key.CreatedAt = time.Date(300_000, 1, 1, 0, 0, 0, 0, time.UTC) },
+			"no ID":               func(w *ports.BookingWrite) { w.Event.ID = "evt_x" },
+			"another environment": func(w *ports.BookingWrite) { w.Delivery.Tenant.Environment = "moon" },
+			"what no index can hold": func(w *ports.BookingWrite) {
+				var key strings.Builder
+				for key.Len() < 20_000 { // that cannot be compressed
+					key.WriteString(string(sample.Reference()))
+				}
+				w.Key.Key = key.String()
+			},
+		} {
+			t.Run(engine+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				s := open(t)
+				tenant := newTenant(t, s)
+				writes := make([]ports.BookingWrite, 5)
+				for i := range writes {
+					writes[i] = sample.BookingWrite(tenant)
+				}
+				spoil(&writes[2])
+				for i, err := range folded(t, s, tenant, writes, func() {}) {
+					if i == 2 {
+						// SQLite takes more than Postgres does.
+						if again := s.Book(t.Context(), writes[i]); (err == nil) != errors.Is(again, ports.ErrKeyTaken) {
+							t.Errorf("the spoiled booking: %v, and alone: %v", err, again)
+						}
+						continue
+					}
+					if err != nil {
+						t.Errorf("number %d beside it: %v", i, err)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestAConnectionThatEndsInAFoldFailsNobodyInIt(t *testing.T) {
+	direct := newDatabase(t)
+	s := open(t, direct)
+	tenant := newTenant(t, s)
+	writes := make([]ports.BookingWrite, 5)
+	for i := range writes {
+		writes[i] = sample.BookingWrite(tenant)
+	}
+	var once sync.Once
+	outcomes := folded(t, s, tenant, writes, func() {
+		err := s.WatchWrites(func(statement string, _ []any) {
+			if strings.HasPrefix(statement, "INSERT INTO deliveries") {
+				once.Do(func() { endSessions(t, direct) }) // the transaction has begun
+			}
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	for i, err := range outcomes {
+		if err != nil {
+			t.Errorf("number %d: %v", i, err)
+		}
+		if again := s.Book(t.Context(), writes[i]); !errors.Is(again, ports.ErrKeyTaken) {
+			t.Errorf("number %d again: %v, want ErrKeyTaken", i, again)
+		}
+	}
+}

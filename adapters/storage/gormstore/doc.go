@@ -23,6 +23,10 @@
 //     external_id and a taken reference.
 //   - gorm's PrepareStmt stays off: pgx caches statements itself, and a second
 //     cache prepares them again in every transaction.
+//   - What comes at the same time is stored by one transaction (fold.go) and
+//     looked up by one statement (probes.go), on Postgres past gorm, by arrays.
+//     One multi-table statement was rejected for folds: it cannot tell which of
+//     its bookings is in the way before it has failed for all of them.
 //   - Nothing relies on a session of Postgres but its time-outs and prepared
 //     statements, and those only where no pooler in transaction mode stands in
 //     front of it. To find that out by itself and go on was rejected: a pooler

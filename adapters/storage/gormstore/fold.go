@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -92,13 +93,12 @@ func (f *folder) leave(s *seat, idle time.Duration) bool {
 	if time.Since(f.moved) < idle {
 		return false
 	}
-	for i, waiting := range f.waiting {
-		if waiting == s {
-			f.waiting = append(f.waiting[:i], f.waiting[i+1:]...)
-			return true
-		}
+	i := slices.Index(f.waiting, s)
+	if i < 0 {
+		return false
 	}
-	return false
+	f.waiting = slices.Delete(f.waiting, i, i+1)
+	return true
 }
 
 // work stores fold after fold until nobody waits.

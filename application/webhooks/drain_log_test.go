@@ -2,6 +2,7 @@ package webhooks_test
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,7 +20,9 @@ func TestAPauseAndADisablingAreOneLineOfTheLogEach(t *testing.T) {
 		for i := range 40 {
 			w.add(e, i+1, 1)
 		}
-		w.answer = func(ports.WebhookMessage) domain.WebhookResult { return refuses(500) }
+		var status atomic.Int32
+		status.Store(500)
+		w.answer = func(ports.WebhookMessage) domain.WebhookResult { return refuses(int(status.Load())) }
 		stop := w.running(t, 1, true)
 		time.Sleep(20 * time.Second)
 		lines := func(with string) (found []string) {
@@ -40,7 +43,7 @@ func TestAPauseAndADisablingAreOneLineOfTheLogEach(t *testing.T) {
 		if again := lines("webhook endpoint paused"); len(again) != 2 || !strings.Contains(again[1], "until="+domain.FormatTime(*w.endpoint(e).Health.OpenUntil)) {
 			t.Errorf("two pauses are told by %q", again)
 		}
-		w.answer = func(ports.WebhookMessage) domain.WebhookResult { return refuses(410) }
+		status.Store(410)
 		time.Sleep(10 * time.Minute)
 		stop()
 		if gone := lines("webhook endpoint disabled"); len(gone) != 1 || !strings.Contains(gone[0], "level=WARN") || !strings.Contains(gone[0], of+"gone ") {

@@ -2,7 +2,6 @@ package bulk
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -63,7 +62,10 @@ type Rendering struct {
 func (b *Bulk) Create(ctx context.Context, req idempotency.Request, form func() ([]Item, error), to Rendering) (idempotency.Result, error) {
 	known, err := b.gate.Recall(ctx, req)
 	if err != nil || known.Answered {
-		return known.Result, b.sooner(ctx, req, err)
+		if err != nil {
+			return b.sooner(ctx, req, err)
+		}
+		return known.Result, nil
 	}
 	release, err := b.gate.Lock(ctx, req)
 	if err != nil {
@@ -101,21 +103,25 @@ func nameOf(r idempotency.Request) name {
 }
 
 // sooner shortens the wait for a bulk that a process is at work on, as its
-// courtesy lock tells: what is left of a lease is how long to wait for one that
-// is dead.
-func (b *Bulk) sooner(ctx context.Context, req idempotency.Request, err error) error {
-	var e *domain.Error
-	if errors.As(err, &e) && e.Code == domain.CodeIdempotencyInProgress {
-		if _, here := b.underWay.Load(nameOf(req)); here {
-			return inProgress()
-		}
-		release, busy := b.gate.Lock(ctx, req)
-		if busy != nil {
-			return busy
-		}
-		release()
+// courtesy lock tells, or returns its answer where it has ended since: what is
+// left of a lease is how long to wait for one that is dead.
+func (b *Bulk) sooner(ctx context.Context, req idempotency.Request, err error) (idempotency.Result, error) {
+	if !domain.HasCode(err, domain.CodeIdempotencyInProgress) {
+		return idempotency.Result{}, err
 	}
-	return err
+	if _, here := b.underWay.Load(nameOf(req)); here {
+		return idempotency.Result{}, inProgress()
+	}
+	release, busy := b.gate.Lock(ctx, req)
+	if busy != nil {
+		return idempotency.Result{}, busy
+	}
+	release()
+	// Nobody is at work: either who was is dead, or has answered meanwhile.
+	if known, again := b.gate.Recall(ctx, req); again == nil && known.Answered {
+		return known.Result, nil
+	}
+	return idempotency.Result{}, err
 }
 
 // inProgress asks the caller to send the request again in a moment.

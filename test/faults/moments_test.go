@@ -15,11 +15,13 @@ const (
 	claiming  = "INSERT INTO idempotency_keys"
 	extending = `SET "leased_until"`
 	recording = "INSERT INTO bulk_items"
+	answering = `SET "body"`
 	finishing = `DELETE FROM "bulk_items"`
 )
 
 // moments are those in the life of a bulk of four items, of which the third is
-// refused, at which a process must be able to vanish.
+// refused, at which a process must be able to vanish. Items may be recorded
+// together: at least three records are made.
 var moments = []moment{
 	{name: "before the commit of the claim", statement: claiming, commit: true, nth: 1},
 	{name: "after the commit of the claim", statement: claiming, commit: true, nth: 1, done: true},
@@ -28,7 +30,7 @@ var moments = []moment{
 	{name: "before the commit of an item", statement: recording, commit: true, nth: 2},
 	{name: "after the commit of an item", statement: recording, commit: true, nth: 2, done: true},
 	{name: "after the commit of a refusal", statement: recording, commit: true, nth: 3, done: true},
-	{name: "before the answer is stored", statement: recording, commit: true, nth: 4, done: true},
+	{name: "before the answer is stored", statement: answering, nth: 1},
 	{name: "before the commit of the answer", statement: finishing, commit: true, nth: 1},
 	{name: "after the commit of the answer", statement: finishing, commit: true, nth: 1, done: true},
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -66,3 +67,6 @@ func (s *Store) Folds() (waiting, inside, writers int) {
 	defer f.mu.Unlock()
 	return len(f.waiting), f.inside, f.writers
 }
+
+// WaitForFolds is how long bookings wait while no fold ends.
+func (s *Store) WaitForFolds(patience time.Duration) { s.folder.patience = patience }

@@ -25,9 +25,8 @@ import (
 const (
 	// mostFolded is how many bookings one transaction may store.
 	mostFolded = 64
-	// seatPatience is how long a booking waits while no fold ends. Where the writers
-	// hang on connections that are dead without a word, it takes another one.
-	seatPatience = time.Second
+	// foldPause is how long no fold may end before bookings come alone.
+	foldPause = time.Second
 	// foldBudget bounds a fold. Whoever is in it learns what became of it.
 	foldBudget = 10 * time.Second
 )
@@ -40,6 +39,9 @@ type folder struct {
 	// store stores bookings in one transaction and tells of each what became of it.
 	store   func(ctx context.Context, entries []entry) []error
 	writers int // at a time
+	// patience is how long a booking waits while no fold ends. Where the writers
+	// hang on connections that are dead without a word, it takes another one.
+	patience time.Duration
 
 	mu      sync.Mutex
 	busy    int
@@ -77,8 +79,8 @@ func (f *folder) book(ctx context.Context, e entry) error {
 				return fmt.Errorf("gormstore: not booked: %w", context.Cause(ctx))
 			}
 			return <-s.outcome
-		case <-time.After(seatPatience):
-			if f.leave(s, seatPatience) {
+		case <-time.After(f.patience):
+			if f.leave(s, f.patience) {
 				return errAlone
 			}
 		}

@@ -18,6 +18,7 @@ import (
 // heldUp makes commits wait until the function it returns is called, and counts
 // them.
 func heldUp(s *gormstore.Store) (letGo func(), commits *atomic.Int32) {
+	s.WaitForFolds(time.Hour)
 	gate, commits := make(chan struct{}), new(atomic.Int32)
 	s.CommitWith(func(tx *sql.Tx) error {
 		commits.Add(1)

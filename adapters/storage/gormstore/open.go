@@ -102,7 +102,7 @@ func newStore(ctx context.Context, e *engine, p *pools, o Options) (*Store, erro
 		return nil, err
 	}
 	s := &Store{engine: e, pools: p, write: write, read: read, commitTx: (*sql.Tx).Commit}
-	s.folder.writers = e.folds
+	s.folder.writers, s.folder.patience = e.folds, foldPause
 	s.folder.store = func(ctx context.Context, entries []entry) []error { return e.fold(ctx, s, entries) }
 	if e.probesTogether {
 		s.probes = &probes{conn: s.onPgConn}

@@ -74,6 +74,7 @@ type Options struct {
 	TrustedProxies  []netip.Prefix // who may tell a client's address
 	Log             *slog.Logger
 	Metrics         *Metrics
+	Beside          []Site // what else this listener serves
 }
 
 // API serves one environment.
@@ -94,7 +95,7 @@ func New(u UseCases, o Options) *API {
 	a.descriptionJSON = sync.OnceValue(func() []byte { return a.described(OpenAPIJSON()) })
 	a.descriptionYAML = sync.OnceValue(func() []byte { return a.described(OpenAPIYAML) })
 	a.server = &http.Server{
-		Handler:                      a.router(),
+		Handler:                      a.beside(a.router()),
 		ReadHeaderTimeout:            readHeaderTimeout,
 		ReadTimeout:                  readTimeout,
 		WriteTimeout:                 writeTimeout,

@@ -29,22 +29,30 @@ var arrows = map[string][]string{
 // edges are the adapters through which calls come in: they alone may import the
 // use cases. Each is one folder below adapters; every other adapter is
 // adapters/<port>/<technology>.
-var edges = []string{"adapters/httpapi", "adapters/opsapi", "adapters/jobs"}
+var edges = []string{"adapters/httpapi", "adapters/opsapi", "adapters/trackingpage", "adapters/docsite", "adapters/jobs"}
+
+// edgeArrows lists what an edge may import of another one: how JSON is read and
+// how records are shown is the same on both listeners.
+var edgeArrows = map[string][]string{
+	"adapters/opsapi": {"adapters/httpapi/strictjson", "adapters/httpapi/views"},
+}
 
 // testArrows lists what _test.go files below a folder may import besides what
 // its code may, test/* and ports/mocks. Behaviour of use cases and handlers is
 // shown on a real database in memory; a mock would only repeat the test.
 var testArrows = map[string][]string{
-	"application":      {"adapters/storage/gormstore"},
-	"adapters/httpapi": {"adapters/storage/gormstore"},
-	"adapters/opsapi":  {"adapters/storage/gormstore"},
-	"adapters/jobs":    {"adapters/storage/gormstore"},
+	"application":           {"adapters/storage/gormstore"},
+	"adapters/httpapi":      {"adapters/storage/gormstore"},
+	"adapters/opsapi":       {"adapters/storage/gormstore"},
+	"adapters/trackingpage": {"adapters/storage/gormstore"},
+	"adapters/docsite":      {"adapters/httpapi", "adapters/storage/gormstore"},
+	"adapters/jobs":         {"adapters/storage/gormstore"},
 }
 
 // homes lists the only folders that may import a technology, so that it can be
 // replaced there. Tests may import any.
 var homes = map[string][]string{
-	"github.com/gin-gonic/gin":    {"adapters/httpapi", "adapters/opsapi"},
+	"github.com/gin-gonic/gin":    {"adapters/httpapi", "adapters/opsapi", "adapters/trackingpage", "adapters/docsite"},
 	"gorm.io":                     {"adapters/storage"},
 	"github.com/hibiken/asynq":    {"adapters/queue"},
 	"github.com/redis/go-redis":   {"adapters/ratelimit/redislimiter", "adapters/locks/redislocks", "adapters/invalidations/redispubsub", "adapters/queue/asynqqueue", "cmd"},
@@ -161,6 +169,9 @@ func refuseOurs(pkg, imported string) string {
 			return ""
 		}
 		if within(imported, "application") && slices.Contains(edges, adapter(pkg)) {
+			return ""
+		}
+		if slices.Contains(edgeArrows[adapter(pkg)], imported) {
 			return ""
 		}
 		if within(imported, "adapters") {

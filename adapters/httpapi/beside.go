@@ -1,0 +1,53 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Site is something for people that shares the listener of the API, such as its
+// documentation. Requests for it are not calls of the API: they need no key,
+// count against no limit, and are neither measured nor logged here.
+type Site struct {
+	Prefix  string // such as /docs: that path and all below it
+	Handler http.Handler
+}
+
+// siteTimeout is how long a site may take to write its answer; one that streams
+// sets another deadline with http.ResponseController.
+const siteTimeout = 30 * time.Second
+
+// beside gives requests for a site to it and all others to the API.
+func (a *API) beside(api http.Handler) http.Handler {
+	if len(a.Beside) == 0 {
+		return api
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, site := range a.Beside {
+			if r.URL.Path == site.Prefix || strings.HasPrefix(r.URL.Path, site.Prefix+"/") {
+				a.visit(site, w, r)
+				return
+			}
+		}
+		api.ServeHTTP(w, r)
+	})
+}
+
+func (a *API) visit(site Site, w http.ResponseWriter, r *http.Request) {
+	// The name of the request also tells envelopeConn that the answer is no
+	// complaint of net/http.
+	w.Header()["X-Request-ID"] = []string{a.requestID(r.Header["X-Request-Id"])}
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(siteTimeout))
+	ctx, stop := context.WithCancel(r.Context())
+	defer stop()
+	go func() {
+		select {
+		case <-a.closing: // whoever streams must not hold the process up
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	site.Handler.ServeHTTP(w, r.WithContext(ctx))
+}

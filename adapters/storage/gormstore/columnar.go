@@ -1,19 +1,15 @@
 package gormstore
 
 import (
-	"encoding/hex"
 	"reflect"
 	"strconv"
 	"strings"
-	"time"
-
-	"github.com/jackc/pgx/v5/pgtype"
 )
 
 // columnar stores many rows of a table by one statement of Postgres, whatever
 // their number: each parameter is a column of them, an array.
 type columnar struct {
-	insert  string // up to the rows
+	insert  string // all of it, with what is done about conflicts
 	columns []column
 }
 
@@ -21,11 +17,11 @@ type columnar struct {
 type column struct {
 	field   int
 	sqlType string
-	gather  func(rows reflect.Value, field int) any
+	gather  func(rows reflect.Value, field int) param
 }
 
 // columnarOf goes through the columns of a row type, which newTable has read.
-func columnarOf(t table, row any) columnar {
+func columnarOf(t table, row any, conflicts string) columnar {
 	c := columnar{insert: strings.TrimSuffix(t.insert, "VALUES (?"+strings.Repeat(", ?", len(t.columns)-1)+")") + "SELECT * FROM "}
 	names := make([]string, len(t.fields))
 	for i, f := range t.fields {
@@ -37,14 +33,14 @@ func columnarOf(t table, row any) columnar {
 		c.columns = append(c.columns, kind)
 		names[i] = "$" + strconv.Itoa(i+1) + "::" + kind.sqlType + "[]"
 	}
-	c.insert += "unnest(" + strings.Join(names, ", ") + ")"
+	c.insert += "unnest(" + strings.Join(names, ", ") + ")" + conflicts
 	return c
 }
 
 // values are the parameters for a slice of rows.
-func (c columnar) values(rows any) []any {
+func (c columnar) values(rows any) []param {
 	of := reflect.ValueOf(rows)
-	values := make([]any, len(c.columns))
+	values := make([]param, len(c.columns))
 	for i, col := range c.columns {
 		values[i] = col.gather(of, col.field)
 	}
@@ -53,53 +49,25 @@ func (c columnar) values(rows any) []any {
 
 // columnKinds are the types of fields in rows, and of their columns.
 var columnKinds = map[reflect.Type]column{
-	reflect.TypeFor[rowID]():    {sqlType: "uuid", gather: gathering(uuidOf)},
-	reflect.TypeFor[*rowID]():   {sqlType: "uuid", gather: gathering(optionalUUID)},
-	reflect.TypeFor[string]():   {sqlType: "text", gather: gathering(itself[string])},
-	reflect.TypeFor[*string]():  {sqlType: "text", gather: gathering(itself[*string])},
-	reflect.TypeFor[int]():      {sqlType: "integer", gather: gathering(func(n int) int32 { return int32(n) })},
-	reflect.TypeFor[*int]():     {sqlType: "integer", gather: gathering(optionalInt32)},
-	reflect.TypeFor[int64]():    {sqlType: "bigint", gather: gathering(itself[int64])},
-	reflect.TypeFor[*int64]():   {sqlType: "bigint", gather: gathering(itself[*int64])},
-	reflect.TypeFor[float64]():  {sqlType: "double precision", gather: gathering(itself[float64])},
-	reflect.TypeFor[bool]():     {sqlType: "boolean", gather: gathering(itself[bool])},
-	reflect.TypeFor[[]byte]():   {sqlType: "bytea", gather: gathering(itself[[]byte])},
-	reflect.TypeFor[instant]():  {sqlType: "timestamptz", gather: gathering(func(i instant) time.Time { return i.time })},
-	reflect.TypeFor[*instant](): {sqlType: "timestamptz", gather: gathering(optionalTime)},
+	reflect.TypeFor[rowID]():    columnOf(wireUUID),
+	reflect.TypeFor[*rowID]():   columnOf(optional(wireUUID)),
+	reflect.TypeFor[string]():   columnOf(wireText),
+	reflect.TypeFor[*string]():  columnOf(optional(wireText)),
+	reflect.TypeFor[int]():      columnOf(wireInteger),
+	reflect.TypeFor[*int]():     columnOf(optional(wireInteger)),
+	reflect.TypeFor[int64]():    columnOf(wireBigint),
+	reflect.TypeFor[*int64]():   columnOf(optional(wireBigint)),
+	reflect.TypeFor[float64]():  columnOf(wireDouble),
+	reflect.TypeFor[bool]():     columnOf(wireBoolean),
+	reflect.TypeFor[[]byte]():   columnOf(wireBytes),
+	reflect.TypeFor[instant]():  columnOf(wireInstant),
+	reflect.TypeFor[*instant](): columnOf(optional(wireInstant)),
 }
 
-func itself[T any](v T) T { return v }
-
-func optionalInt32(n *int) *int32 {
-	if n == nil {
-		return nil
-	}
-	return new(int32(*n))
-}
-
-// uuidOf is an ID as pgx sends it fastest; one that is malformed becomes NULL,
-// which no column takes.
-func uuidOf(id rowID) (u pgtype.UUID) {
-	if len(id) == 2*len(u.Bytes) {
-		_, err := hex.Decode(u.Bytes[:], []byte(id))
-		u.Valid = err == nil
-	}
-	return u
-}
-
-func optionalUUID(id *rowID) pgtype.UUID {
-	if id == nil {
-		return pgtype.UUID{}
-	}
-	return uuidOf(*id)
-}
-
-func gathering[Field, Element any](element func(Field) Element) func(reflect.Value, int) any {
-	return func(rows reflect.Value, field int) any {
-		all := make([]Element, rows.Len())
-		for i := range all {
-			all[i] = element(*rows.Index(i).Field(field).Addr().Interface().(*Field))
-		}
-		return all
-	}
+func columnOf[T any](w wireType[T]) column {
+	return column{sqlType: w.name, gather: func(rows reflect.Value, field int) param {
+		return w.many(rows.Len(), func(i int) T {
+			return *rows.Index(i).Field(field).Addr().Interface().(*T)
+		})
+	}}
 }

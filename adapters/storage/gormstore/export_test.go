@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgtype"
 	"gorm.io/gorm"
 
 	"waybill/domain"
@@ -16,6 +17,15 @@ func (s *Store) CommitWith(commit func(*sql.Tx) error) { s.commitTx = commit }
 
 // Pools are the connections, for tests that look at sessions.
 func (s *Store) Pools() (write, read *sql.DB) { return s.pools.write, s.pools.read }
+
+// OnConnection does something with a connection past gorm.
+func OnConnection(ctx context.Context, db *sql.DB, do func()) error {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(onPgConn(conn, func(*pgConn) error { do(); return nil }), conn.Close())
+}
 
 var RefusedByPostgres = func(err error) bool { return refusedByPostgres(context.Background(), nil, err) }
 
@@ -40,7 +50,21 @@ func (s *Store) WatchReads(see func(sql string, values []any)) error { return wa
 
 // WatchWrites tells all others.
 func (s *Store) WatchWrites(see func(sql string, values []any)) error {
-	s.watch = see
+	types := pgtype.NewMap()
+	s.watch = func(sql string, values []param) {
+		read := make([]any, len(values))
+		for i, v := range values {
+			kind, ok := types.TypeForOID(v.oid)
+			if !ok {
+				panic("no type of PostgreSQL has this OID")
+			}
+			var err error
+			if read[i], err = kind.Codec.DecodeValue(types, v.oid, pgtype.BinaryFormatCode, v.data); err != nil {
+				panic(err) // Postgres could not read it either
+			}
+		}
+		see(sql, read)
+	}
 	return watch(s.write, see)
 }
 

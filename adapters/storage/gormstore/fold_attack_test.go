@@ -1,6 +1,7 @@
 package gormstore_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"sync"
@@ -109,6 +110,42 @@ func TestAConnectionThatEndsInAFoldFailsNobodyInIt(t *testing.T) {
 		}
 		if again := s.Book(t.Context(), writes[i]); !errors.Is(again, ports.ErrKeyTaken) {
 			t.Errorf("number %d again: %v, want ErrKeyTaken", i, again)
+		}
+	}
+}
+
+func TestASessionThatForgetsItsStatementsFailsNobody(t *testing.T) {
+	s := open(t, newDatabase(t))
+	tenant := newTenant(t, s)
+	write, _ := s.Pools()
+	write.SetMaxOpenConns(1)
+	if err := s.Book(t.Context(), sample.BookingWrite(tenant)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := write.ExecContext(t.Context(), "DEALLOCATE ALL"); err != nil {
+			t.Fatal(err)
+		}
+		w := sample.BookingWrite(tenant)
+		if err := s.Book(t.Context(), w); err != nil {
+			t.Errorf("booking in a session without its statements: %v", err)
+		}
+		if again := s.Book(t.Context(), w); !errors.Is(again, ports.ErrKeyTaken) {
+			t.Errorf("the same again: %v, want ErrKeyTaken", again)
+		}
+	}
+}
+
+func TestAPanicWithAConnectionDoesNotKeepIt(t *testing.T) {
+	s := open(t, newDatabase(t))
+	write, _ := s.Pools()
+	write.SetMaxOpenConns(1)
+	for range 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		err := gormstore.OnConnection(ctx, write, func() { panic("planted") })
+		cancel()
+		if err == nil || !strings.Contains(err.Error(), "planted") {
+			t.Errorf("the panic became %v", err)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package gormstore
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,8 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"waybill/domain"
 	"waybill/ports"
@@ -47,7 +48,7 @@ func foldOnPostgres(ctx context.Context, s *Store, entries []entry) []error {
 			missing = nil
 		}
 		if len(missing) == 0 { // it cannot be told whose fault it is
-			if aboutRows(err) || len(left) > 1 && f.begun && !errors.Is(err, ports.ErrOutcomeUnknown) {
+			if aboutRows(err) || statementGone(err) || len(left) > 1 && f.begun && !errors.Is(err, ports.ErrOutcomeUnknown) {
 				err = errAlone
 			}
 			for _, e := range left {
@@ -76,6 +77,9 @@ func foldRunOnPostgres(ctx context.Context, s *Store, entries []entry) (int, err
 		if err == nil {
 			return len(entries), nil
 		}
+		if statementGone(err) {
+			return 0, nil // they come by themselves
+		}
 		if !errors.Is(err, errIncomplete) {
 			return 0, err
 		}
@@ -93,6 +97,10 @@ func aboutRows(err error) bool {
 	return isPg(err, pgForeignKeyViolation, pgUniqueViolation, pgCheckViolation, pgLockNotAvailable, pgDeadlockDetected, pgSerializationFailure)
 }
 
+// statementGone tells that somebody took from the session what is prepared there,
+// or changed the tables.
+func statementGone(err error) bool { return isPg(err, pgStatementUnknown, pgPlanOutdated) }
+
 // pgFold is one try to store some bookings.
 type pgFold struct {
 	entries []entry
@@ -105,8 +113,9 @@ type pgFold struct {
 type step struct {
 	what      string
 	statement string
-	wanted    map[pgtype.UUID][]int
-	read      func(pgx.Rows) error
+	values    []param
+	wanted    map[[16]byte][]int
+	read      func(*pgconn.ResultReader) error
 }
 
 // store sends all statements and reads what came of them. The order in which
@@ -114,11 +123,9 @@ type step struct {
 // statement that of their values: so no two transactions wait for each other.
 func (f *pgFold) store(ctx context.Context, sn session) error {
 	f.begun = true
-	batch := &pgx.Batch{}
 	var steps []step
-	add := func(s step, statement string, values ...any) {
-		batch.Queue(statement, values...)
-		s.statement = statement
+	add := func(s step, statement string, values ...param) {
+		s.statement, s.values = statement, values
 		steps = append(steps, s)
 		if sn.watch != nil {
 			sn.watch(statement, values)
@@ -137,61 +144,77 @@ func (f *pgFold) store(ctx context.Context, sn session) error {
 	f.addDirectory(add)
 	f.addDeliveries(add, sn)
 
-	return sn.onPgx(func(conn *pgx.Conn) (err error) {
-		results := conn.SendBatch(ctx, batch)
-		defer func() {
-			if closed := results.Close(); err == nil {
-				err = sn.engine.failed("store bookings", closed)
-			}
-		}()
-		f.missing = map[int]bool{}
-		for _, s := range steps {
-			begun := time.Now()
-			rows, err := f.result(results, s)
-			sn.db.Logger.Trace(ctx, begun, func() (string, int64) { return s.statement, rows }, err)
-			if err != nil {
-				if len(f.missing) > 0 { // what comes after one that is missing may fail for that
-					return errIncomplete
-				}
-				return fmt.Errorf("gormstore: %s: %w", s.what, err)
-			}
+	return sn.onPgConn(func(conn *pgConn) error {
+		sent, err := conn.send(ctx, steps)
+		if err != nil {
+			return err
 		}
-		if len(f.missing) > 0 {
-			return errIncomplete
+		err = f.results(ctx, sn, sent, steps)
+		if closed := sent.Close(); err == nil {
+			err = sn.engine.failed("store bookings", closed)
 		}
-		return nil
+		if statementGone(err) { // another connection prepares it anew
+			err = errors.Join(err, conn.pgx().Close(ctx))
+		}
+		return err
 	})
 }
 
-func discard(rows pgx.Rows) error {
-	rows.Close()
-	return rows.Err()
+// results reads what came of each statement, up to the first that failed.
+func (f *pgFold) results(ctx context.Context, sn session, sent *pgconn.Pipeline, steps []step) error {
+	f.missing = map[int]bool{}
+	for _, s := range steps {
+		begun := time.Now()
+		rows, err := f.result(sent, s)
+		sn.db.Logger.Trace(ctx, begun, func() (string, int64) { return s.statement, rows }, err)
+		if err != nil {
+			if len(f.missing) > 0 { // what comes after one that is missing may fail for that
+				return errIncomplete
+			}
+			return fmt.Errorf("gormstore: %s: %w", s.what, err)
+		}
+	}
+	if len(f.missing) > 0 {
+		return errIncomplete
+	}
+	return nil
+}
+
+func discard(rows *pgconn.ResultReader) error {
+	for rows.NextRow() {
+	}
+	return nil
 }
 
 // result reads what a statement returned, and notes whom it left out.
-func (f *pgFold) result(results pgx.BatchResults, s step) (int64, error) {
-	rows, _ := results.Query() // its error is that of rows, too
-	defer rows.Close()
-	read := s.read
-	if read == nil {
-		read = func(rows pgx.Rows) error { return f.returned(rows, s.wanted) }
-	}
-	if err := read(rows); err != nil {
+func (f *pgFold) result(sent *pgconn.Pipeline, s step) (int64, error) {
+	got, err := sent.GetResults()
+	if err != nil {
 		return 0, err
 	}
-	rows.Close()
-	return rows.CommandTag().RowsAffected(), rows.Err()
+	rows, ok := got.(*pgconn.ResultReader)
+	if !ok {
+		return 0, fmt.Errorf("no rows came back but a %T", got)
+	}
+	read := s.read
+	if read == nil {
+		read = func(rows *pgconn.ResultReader) error { return f.returned(rows, s.wanted) }
+	}
+	failed := read(rows)
+	tag, err := rows.Close()
+	return tag.RowsAffected(), errors.Join(err, failed)
 }
 
-func (f *pgFold) returned(rows pgx.Rows, wanted map[pgtype.UUID][]int) error {
-	var id pgtype.UUID
-	for rows.Next() {
-		if err := rows.Scan(&id); err != nil {
-			return err
+// returned notes who is wanted still when all rows have come, where none failed.
+func (f *pgFold) returned(rows *pgconn.ResultReader, wanted map[[16]byte][]int) error {
+	for rows.NextRow() {
+		id := rows.Values()[0]
+		if len(id) != 16 {
+			return fmt.Errorf("an ID of %d bytes came back", len(id))
 		}
-		delete(wanted, id)
+		delete(wanted, [16]byte(id))
 	}
-	if err := rows.Err(); err != nil {
+	if _, err := rows.Close(); err != nil {
 		return err
 	}
 	for _, entries := range wanted {
@@ -202,7 +225,7 @@ func (f *pgFold) returned(rows pgx.Rows, wanted map[pgtype.UUID][]int) error {
 	return nil
 }
 
-type adding func(s step, statement string, values ...any)
+type adding func(s step, statement string, values ...param)
 
 // chosen are the entries that meet a condition, in an order.
 func (f *pgFold) chosen(is func(*entry) bool, order func(a, b *entry) int) []int {
@@ -218,7 +241,7 @@ func (f *pgFold) chosen(is func(*entry) bool, order func(a, b *entry) int) []int
 
 func everyone(*entry) bool { return true }
 
-// gathered is a column of some entries.
+// gathered is something of each of some entries.
 func gathered[T any](f *pgFold, of []int, value func(*entry) T) []T {
 	all := make([]T, len(of))
 	for i, e := range of {
@@ -227,11 +250,16 @@ func gathered[T any](f *pgFold, of []int, value func(*entry) T) []T {
 	return all
 }
 
+// arrayOf is a column of some entries.
+func arrayOf[T any](f *pgFold, of []int, w wireType[T], value func(*entry) T) param {
+	return w.many(len(of), func(i int) T { return value(&f.entries[of[i]]) })
+}
+
 // wants is who has to be told by which ID.
-func (f *pgFold) wants(of []int, id func(*entry) rowID) map[pgtype.UUID][]int {
-	wanted := make(map[pgtype.UUID][]int, len(of))
+func (f *pgFold) wants(of []int, id func(*entry) rowID) map[[16]byte][]int {
+	wanted := make(map[[16]byte][]int, len(of))
 	for _, e := range of {
-		u := uuidOf(id(&f.entries[e]))
+		u, _ := uuidBytes(id(&f.entries[e])) // a malformed one is never stored
 		wanted[u] = append(wanted[u], e)
 	}
 	return wanted
@@ -251,16 +279,16 @@ func (f *pgFold) addKeys(add adding) {
 	})
 	claim := func(e *entry) rowID { return rowID(e.Key.ClaimID) }
 	add(step{what: "claim idempotency keys", wanted: f.wants(of, claim)}, foldKeys,
-		gathered(f, of, func(e *entry) pgtype.UUID { return uuidOf(e.row.ApplicationID) }),
-		gathered(f, of, func(e *entry) string { return e.row.Environment }),
-		gathered(f, of, func(e *entry) string { return e.Key.Key }),
-		gathered(f, of, func(e *entry) []byte { return e.Key.Fingerprint[:] }),
-		gathered(f, of, func(e *entry) pgtype.UUID { return uuidOf(claim(e)) }),
-		gathered(f, of, func(e *entry) int32 { return int32(e.Key.Answer.Status) }),
-		gathered(f, of, func(e *entry) string { return e.Key.Answer.Location }),
-		gathered(f, of, func(e *entry) []byte { return e.Key.Answer.Body }),
-		gathered(f, of, func(e *entry) time.Time { return e.Key.CreatedAt }),
-		gathered(f, of, func(e *entry) float64 { return e.Retention.Seconds() }))
+		arrayOf(f, of, wireUUID, func(e *entry) rowID { return e.row.ApplicationID }),
+		arrayOf(f, of, wireText, func(e *entry) string { return e.row.Environment }),
+		arrayOf(f, of, wireText, func(e *entry) string { return e.Key.Key }),
+		arrayOf(f, of, wireBytes, func(e *entry) []byte { return e.Key.Fingerprint[:] }),
+		arrayOf(f, of, wireUUID, func(e *entry) rowID { return claim(e) }),
+		arrayOf(f, of, wireInteger, func(e *entry) int { return e.Key.Answer.Status }),
+		arrayOf(f, of, wireText, func(e *entry) string { return e.Key.Answer.Location }),
+		arrayOf(f, of, wireBytes, func(e *entry) []byte { return e.Key.Answer.Body }),
+		arrayOf(f, of, wireTime, func(e *entry) time.Time { return e.Key.CreatedAt }),
+		arrayOf(f, of, wireDouble, func(e *entry) float64 { return e.Retention.Seconds() }))
 }
 
 // foldItems takes their expiry from the record they belong to.
@@ -273,25 +301,27 @@ ON CONFLICT (claim_id, item_index) DO NOTHING RETURNING item_index`
 func (f *pgFold) addItems(add adding) {
 	of := f.chosen(everyone, func(a, b *entry) int { return cmp.Compare(a.Bulk.Item.Index, b.Bulk.Item.Index) })
 	first := f.entries[0]
-	recorded := func(rows pgx.Rows) error {
+	recorded := func(rows *pgconn.ResultReader) error {
 		missing := make(map[int]int, len(of))
 		for _, e := range of {
 			missing[f.entries[e].Bulk.Item.Index] = e
 		}
-		index, err := pgx.CollectRows(rows, pgx.RowTo[int])
-		for _, i := range index {
-			delete(missing, i)
+		for rows.NextRow() {
+			delete(missing, int(binary.BigEndian.Uint16(rows.Values()[0]))) // a smallint
+		}
+		if _, err := rows.Close(); err != nil {
+			return err
 		}
 		for _, e := range missing {
 			f.missing[e] = true
 		}
-		return err
+		return nil
 	}
 	add(step{what: "record items of a bulk", read: recorded}, foldItems,
-		gathered(f, of, func(e *entry) int32 { return int32(e.Bulk.Item.Index) }),
-		gathered(f, of, func(e *entry) bool { return e.Bulk.Item.Created }),
-		gathered(f, of, func(e *entry) []byte { return e.Bulk.Item.Result }),
-		uuidOf(first.row.ApplicationID), first.row.Environment, first.Bulk.Hold.Key, uuidOf(rowID(first.Bulk.Hold.ClaimID)))
+		arrayOf(f, of, wireInteger, func(e *entry) int { return e.Bulk.Item.Index }),
+		arrayOf(f, of, wireBoolean, func(e *entry) bool { return e.Bulk.Item.Created }),
+		arrayOf(f, of, wireBytes, func(e *entry) []byte { return e.Bulk.Item.Result }),
+		wireUUID.one(first.row.ApplicationID), wireText.one(first.row.Environment), wireText.one(first.Bulk.Hold.Key), wireUUID.one(rowID(first.Bulk.Hold.ClaimID)))
 }
 
 const foldSimulations = `INSERT INTO simulation_counts (application_id, running)
@@ -308,14 +338,14 @@ func (f *pgFold) addSimulations(add adding) {
 	}
 	application := func(e *entry) rowID { return e.row.ApplicationID }
 	add(step{what: "count simulations", wanted: f.wants(of, application)}, foldSimulations,
-		gathered(f, of, func(e *entry) pgtype.UUID { return uuidOf(application(e)) }), domain.MaxRunningSimulations)
+		arrayOf(f, of, wireUUID, func(e *entry) rowID { return application(e) }), wireInteger.one(domain.MaxRunningSimulations))
 }
 
 var (
-	recipientColumns = columnarOf(recipientTable, recipientRow{})
-	addressColumns   = columnarOf(addressTable, addressRow{})
-	deliveryColumns  = columnarOf(deliveryTable, deliveryRow{})
-	eventColumns     = columnarOf(eventTable, eventRow{})
+	recipientColumns = columnarOf(recipientTable, recipientRow{}, " ON CONFLICT (business_id, environment, phone_number) DO NOTHING RETURNING id")
+	addressColumns   = columnarOf(addressTable, addressRow{}, " ON CONFLICT (recipient_id, match_hash) DO NOTHING RETURNING id")
+	deliveryColumns  = columnarOf(deliveryTable, deliveryRow{}, " ON CONFLICT DO NOTHING RETURNING id")
+	eventColumns     = columnarOf(eventTable, eventRow{}, "")
 )
 
 const (
@@ -342,32 +372,24 @@ func (f *pgFold) addDirectory(add adding) {
 	if of := f.chosen(func(e *entry) bool { return e.NewRecipient }, byPhone); len(of) > 0 {
 		rows := gathered(f, of, func(e *entry) recipientRow { return firstRecipientRow(e.BookingWrite) })
 		add(step{what: "insert recipients", wanted: f.wants(of, recipient)},
-			recipientColumns.insert+" ON CONFLICT (business_id, environment, phone_number) DO NOTHING RETURNING id", recipientColumns.values(rows)...)
+			recipientColumns.insert, recipientColumns.values(rows)...)
 	}
 	if of := f.chosen(func(e *entry) bool { return e.FillName && !e.NewRecipient }, byPhone); len(of) > 0 {
 		rows := gathered(f, of, func(e *entry) recipientRow { return firstRecipientRow(e.BookingWrite) })
 		add(step{what: "fill in names of recipients", read: discard}, foldNames,
-			gathered(f, of, func(e *entry) pgtype.UUID { return uuidOf(recipient(e)) }),
-			texts(rows, func(r recipientRow) string { return r.Name }), texts(rows, func(r recipientRow) string { return r.SearchText }),
-			gathered(f, of, func(e *entry) time.Time { return e.Recipient.UpdatedAt }))
+			arrayOf(f, of, wireUUID, func(e *entry) rowID { return recipient(e) }),
+			wireText.many(len(rows), func(i int) string { return rows[i].Name }), wireText.many(len(rows), func(i int) string { return rows[i].SearchText }),
+			arrayOf(f, of, wireTime, func(e *entry) time.Time { return e.Recipient.UpdatedAt }))
 	}
 	if of := f.chosen(func(e *entry) bool { return e.NewAddress && !e.NewRecipient }, byPhone); len(of) > 0 {
 		add(step{what: "count addresses", wanted: f.wants(of, recipient)}, foldCounts,
-			gathered(f, of, func(e *entry) pgtype.UUID { return uuidOf(recipient(e)) }), domain.MaxAddressesPerRecipient)
+			arrayOf(f, of, wireUUID, func(e *entry) rowID { return recipient(e) }), wireInteger.one(domain.MaxAddressesPerRecipient))
 	}
 	if of := f.chosen(func(e *entry) bool { return e.NewAddress }, byPhone); len(of) > 0 {
 		rows := gathered(f, of, func(e *entry) addressRow { return newAddressRow(e.Delivery.Tenant, e.Address) })
 		add(step{what: "insert addresses", wanted: f.wants(of, func(e *entry) rowID { return rowIDOf(e.Address.ID) })},
-			addressColumns.insert+" ON CONFLICT (recipient_id, match_hash) DO NOTHING RETURNING id", addressColumns.values(rows)...)
+			addressColumns.insert, addressColumns.values(rows)...)
 	}
-}
-
-func texts[Row any](rows []Row, of func(Row) string) []string {
-	all := make([]string, len(rows))
-	for i, r := range rows {
-		all[i] = of(r)
-	}
-	return all
 }
 
 const (
@@ -394,41 +416,35 @@ func (f *pgFold) addDeliveries(add adding, sn session) {
 	})
 	rows := gathered(f, of, func(e *entry) deliveryRow { return e.row })
 	add(step{what: "insert deliveries", wanted: f.wants(of, func(e *entry) rowID { return e.row.ID })},
-		deliveryColumns.insert+" ON CONFLICT DO NOTHING RETURNING id", deliveryColumns.values(rows)...)
+		deliveryColumns.insert, deliveryColumns.values(rows)...)
 
 	events := gathered(f, of, func(e *entry) eventRow { return newEventRow(e.Event.Event) })
 	add(step{what: "insert events", read: discard}, eventColumns.insert, eventColumns.values(events)...)
 
-	published := []any{
-		gathered(f, of, func(e *entry) pgtype.UUID { return uuidOf(rowIDOf(e.Event.ID)) }),
-		gathered(f, of, func(e *entry) pgtype.UUID { return uuidOf(e.row.ApplicationID) }),
-		gathered(f, of, func(e *entry) string { return e.row.Environment }),
-		gathered(f, of, func(e *entry) pgtype.UUID { return uuidOf(e.row.ID) }),
-		gathered(f, of, func(e *entry) int32 { return int32(e.Event.Sequence) }),
-		gathered(f, of, func(e *entry) string { return string(e.Event.Type) }),
-		gathered(f, of, func(e *entry) time.Time { return e.Event.OccurredAt }),
+	published := []param{
+		arrayOf(f, of, wireUUID, func(e *entry) rowID { return rowIDOf(e.Event.ID) }),
+		arrayOf(f, of, wireUUID, func(e *entry) rowID { return e.row.ApplicationID }),
+		arrayOf(f, of, wireText, func(e *entry) string { return e.row.Environment }),
+		arrayOf(f, of, wireUUID, func(e *entry) rowID { return e.row.ID }),
+		arrayOf(f, of, wireInteger, func(e *entry) int { return e.Event.Sequence }),
+		arrayOf(f, of, wireText, func(e *entry) string { return string(e.Event.Type) }),
+		arrayOf(f, of, wireTime, func(e *entry) time.Time { return e.Event.OccurredAt }),
 	}
-	payloads := gathered(f, of, func(e *entry) []byte { return e.Event.Payload })
+	payloads := arrayOf(f, of, wireBytes, func(e *entry) []byte { return e.Event.Payload })
 	add(step{what: "insert events into the feed", read: discard}, foldFeed, append(slices.Clone(published), payloads)...)
-	masks := gathered(f, of, func(e *entry) int64 { return int64(domain.MaskOf(e.Event.Type)) })
+	masks := arrayOf(f, of, wireBigint, func(e *entry) int64 { return int64(domain.MaskOf(e.Event.Type)) })
 	add(step{what: "fan out events", read: sn.fannedOut}, foldFanOut, append(slices.Clone(published), masks)...)
 }
 
 // fannedOut notes for which endpoints there is something.
-func (s session) fannedOut(rows pgx.Rows) error {
-	var endpoint, status string
-	for rows.Next() {
-		if err := rows.Scan(&endpoint, &status); err != nil {
-			return err
-		}
-		if status == string(domain.WebhookPending) {
-			s.fanned.add(rowID(strings.ReplaceAll(endpoint, "-", "")))
+func (s session) fannedOut(rows *pgconn.ResultReader) error {
+	for rows.NextRow() {
+		if columns := rows.Values(); string(columns[1]) == string(domain.WebhookPending) {
+			s.fanned.add(rowID(hex.EncodeToString(columns[0])))
 		}
 	}
-	return rows.Err()
+	return nil
 }
 
-// onPgx gives the connection of a transaction to what gorm does not know.
-func (s session) onPgx(do func(*pgx.Conn) error) error {
-	return s.conn.Raw(func(driven any) error { return do(driven.(*pgConn).pgx()) })
-}
+// onPgConn gives the connection of a transaction to what gorm does not know.
+func (s session) onPgConn(do func(*pgConn) error) error { return onPgConn(s.conn, do) }

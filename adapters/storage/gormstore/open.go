@@ -117,7 +117,7 @@ func (s *Store) onPgConn(ctx context.Context, do func(*pgConn) error) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }() // back into the pool
-	return conn.Raw(func(driven any) error { return do(driven.(*pgConn)) })
+	return onPgConn(conn, do)
 }
 
 func openGORM(d gorm.Dialector, o Options) (*gorm.DB, error) {

@@ -28,6 +28,8 @@ const (
 	pgSerializationFailure = "40001"
 	pgDeadlockDetected     = "40P01"
 	pgLockNotAvailable     = "55P03"
+	pgStatementUnknown     = "26000"
+	pgPlanOutdated         = "0A000" // among others
 	pgInternalError        = "XX000"
 	pgUndefinedTable       = "42P01"
 	pgProtocolViolation    = "08P01"

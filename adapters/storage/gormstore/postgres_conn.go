@@ -2,9 +2,11 @@ package gormstore
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -54,6 +56,19 @@ type pgConn struct {
 }
 
 func (c *pgConn) pgx() *pgx.Conn { return c.Conn.Conn() }
+
+// onPgConn gives a connection to what gorm does not know. A panic becomes an
+// error: database/sql would never let go of the connection.
+func onPgConn(conn *sql.Conn, do func(*pgConn) error) error {
+	return conn.Raw(func(driven any) (err error) {
+		defer func() {
+			if why := recover(); why != nil {
+				err = fmt.Errorf("gormstore: panic: %v\n%s", why, debug.Stack())
+			}
+		}()
+		return do(driven.(*pgConn))
+	})
+}
 
 // confirmDirect compares the process that Postgres introduced itself as with
 // the one that answers. A pooler makes the first one up: its clients cancel

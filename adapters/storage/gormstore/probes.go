@@ -86,6 +86,13 @@ func keyed[T any](i int) func([]*probe) any {
 	}
 }
 
+// uuidOf is an ID as pgx sends it fastest; one that is malformed becomes NULL,
+// which nothing equals.
+func uuidOf(id rowID) (u pgtype.UUID) {
+	u.Bytes, u.Valid = uuidBytes(id)
+	return u
+}
+
 func numbered(of []*probe) any {
 	all := make([]int32, len(of))
 	for n := range all {

@@ -26,7 +26,7 @@ type Store struct {
 	// commitTx is (*sql.Tx).Commit; tests lose its answer.
 	commitTx func(*sql.Tx) error
 	// watch, if any, is told what is sent past gorm, with its values; tests set it.
-	watch func(statement string, values []any)
+	watch func(statement string, values []param)
 
 	onFanout ports.FanoutListener
 }
@@ -76,7 +76,7 @@ type session struct {
 	// Nil outside a transaction.
 	fanned *fanned
 	conn   *sql.Conn // that it runs on
-	watch  func(statement string, values []any)
+	watch  func(statement string, values []param)
 }
 
 func (s session) with(ctx context.Context) *gorm.DB { return s.db.WithContext(ctx) }

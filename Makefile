@@ -18,7 +18,7 @@ export CGO_ENABLED := 0
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test test-short test-race pgbouncer fmt vet lint lint-install generate verify bench storm seeds fuzz clean
+.PHONY: help run build test test-short test-race pgbouncer fmt vet lint lint-install generate verify bench bench-large soak storm seeds fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -68,8 +68,14 @@ generate: ## generate the mocks of ports and the wiring of cmd/waybill
 verify: ## generate again and fail where a generated file was stale
 	@MAKE="$(MAKE)" .tools/verify.sh
 
-bench: ## measure creates per second over HTTP against the database's own speed, or with ARGS=webhooks these; ARGS are passed on
+bench: ## measure creates and reads over HTTP against the database's own speed, or with ARGS=webhooks these; ARGS are passed on
 	$(SERVERS) go run ./test/bench $(ARGS)
+
+bench-large: ## measure lists at 1 and 10 million deliveries, which takes up to 25 GB of disk; ROWS=20000,100000 takes fewer
+	$(SERVERS) go run ./test/bench large $(if $(ROWS),-rows $(ROWS)) $(ARGS)
+
+soak: ## keep a service busy for MINUTES, 30 where not said, and watch cleaning, tables and memory
+	$(SERVERS) go run ./test/bench soak $(if $(MINUTES),-minutes $(MINUTES)) $(ARGS)
 
 storm: ## kill, stall and cut off processes under load, the long form; RUN=Bulks and the like pick some
 	WAYBILL_STORM=full $(SERVERS) go test ./test/faults ./test/webhooks -p 1 -run '$(or $(RUN),.)' -count=1 -timeout 60m -v

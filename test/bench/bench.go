@@ -30,7 +30,10 @@ type bench struct {
 	onStmts   string
 
 	postgres, sqlite *server
-	created          [2]atomic.Int64 // creates numbered so far, on postgres and sqlite
+	limited          *server // on the same database as postgres, with Redis; nil: not measured
+	store            *ownRedis
+	shelved          int             // deliveries that are there to be read
+	created          [2]atomic.Int64 // creates numbered so far, on onHTTP and sqlite
 	replays          []atomic.Int64  // per connection
 	told             []numbers       // per connection, what it created on postgres
 
@@ -95,6 +98,11 @@ func prepare(ctx context.Context, o options) (*bench, error) {
 			return b, err
 		}
 	}
+	if o.redis {
+		if err := b.limit(ctx); err != nil {
+			return b, err
+		}
+	}
 	b.pgbench = &pgbench{path: path, clients: o.clients, protocol: o.protocol, dir: b.dir}
 	for name, at := range map[string]*string{"function": &b.onFunc, "statements": &b.onStmts} {
 		if *at, err = b.createDatabase(ctx, name); err != nil {
@@ -110,9 +118,23 @@ func prepare(ctx context.Context, o options) (*bench, error) {
 	return b, b.warm(ctx)
 }
 
+// limit starts a server like the first one, but for its limits, locks and news,
+// which it shares through Redis.
+func (b *bench) limit(ctx context.Context) (err error) {
+	if b.store, err = startRedis(ctx); err != nil {
+		return err
+	}
+	dir := filepath.Join(b.dir, "limited")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	b.limited, err = serve(ctx, b.options, b.binary, dir, b.postgres.customers, append(settings(b.onHTTP), "WAYBILL_REDIS_URL="+b.store.url))
+	return err
+}
+
 // warm brings caches to temperature and learns the size of what is stored.
 func (b *bench) warm(ctx context.Context) error {
-	for _, s := range []*server{b.postgres, b.sqlite} {
+	for _, s := range []*server{b.postgres, b.limited, b.sqlite} {
 		if s == nil {
 			continue
 		}
@@ -131,8 +153,11 @@ func (b *bench) warm(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := b.shelve(ctx); err != nil {
+		return err
+	}
 	for url, script := range map[string]string{b.onFunc: functionSQL, b.onStmts: statementsSQL} {
-		if _, err := b.pgbench.run(ctx, url, script, max(time.Second, b.warmUp), -1); err != nil {
+		if _, err := b.pgbench.run(ctx, url, []string{script}, max(time.Second, b.warmUp), -1); err != nil {
 			return err
 		}
 	}
@@ -183,10 +208,13 @@ func (b *bench) createDatabase(ctx context.Context, name string) (string, error)
 // close undoes prepare, also one that stopped half-way.
 func (b *bench) close() error {
 	var err error
-	for _, s := range []*server{b.postgres, b.sqlite} {
+	for _, s := range []*server{b.postgres, b.limited, b.sqlite} {
 		if s != nil {
 			err = errors.Join(err, s.stop())
 		}
+	}
+	if b.store != nil {
+		err = errors.Join(err, b.store.stop())
 	}
 	if b.admin != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

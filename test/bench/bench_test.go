@@ -44,7 +44,7 @@ func TestEveryCreateIsAnotherOneAndAReplayIsTheSame(t *testing.T) {
 	t.Cleanup(s.Close)
 
 	l := &load{address: strings.TrimPrefix(s.URL, "http://"), keys: []string{"one", "two"}, connections: 2, recipients: 3}
-	if err := l.connect(t.Context()); err != nil {
+	if err := l.connect(t.Context(), createRequest); err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range []int{7, 1234567} {

@@ -103,13 +103,18 @@ func postmaster(ctx context.Context, db *pgx.Conn) int {
 }
 
 // memory is how much of the process was in memory at most, in MiB.
-func memory(pid int) int {
+func memory(pid int) int { return mebibytes(pid, "VmHWM:") }
+
+// resident is how much of it is there now.
+func resident(pid int) int { return mebibytes(pid, "VmRSS:") }
+
+func mebibytes(pid int, field string) int {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0
 	}
 	for line := range strings.SplitSeq(string(status), "\n") {
-		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+		if value, ok := strings.CutPrefix(line, field); ok {
 			kib, _ := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(value, "kB")))
 			return kib / 1024
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"slices"
 	"strconv"
 	"sync"
@@ -22,12 +23,15 @@ const numberDigits = 7
 
 const placeholder = "0000000"
 
+// phonePrefix is before a recipient's number.
+const phonePrefix = "+23324"
+
 // orderBody is a create as a customer's program sends one.
 const orderBody = `{
   "external_id": "order-` + placeholder + `",
   "recipient": {
     "name": "Nana Akosua Boateng-Mensah",
-    "phone_number": "+23324` + placeholder + `",
+    "phone_number": "` + phonePrefix + placeholder + `",
     "address": {
       "label": "Home",
       "address": "17 Palm Crescent, Labone, behind the old post office",
@@ -63,10 +67,10 @@ type load struct {
 
 // connect opens the connections, for one send: the server would close those
 // that wait for the next.
-func (l *load) connect(ctx context.Context) error {
+func (l *load) connect(ctx context.Context, request func(address, key string) []byte) error {
 	l.conns = l.conns[:0]
 	for i := range l.connections {
-		c, err := dial(ctx, l.address, l.keys[i%len(l.keys)])
+		c, err := dialWith(ctx, l.address, request(l.address, l.keys[i%len(l.keys)]))
 		if err != nil {
 			return err
 		}
@@ -81,11 +85,35 @@ func (l *load) disconnect() {
 	}
 }
 
-// send keeps every connection busy for the duration. next numbers the creates:
-// a number sent twice on the same connection's key is a replay.
+// work is what a load does over and over.
+type work struct {
+	request  func(address, key string) []byte // of a connection; what varies is overwritten
+	next     func(conn int) int               // numbers what is sent
+	send     func(c *conn, n int) (answer, error)
+	expected func(a answer) bool
+	size     int // operations in one request; 0: one
+}
+
+// send keeps every connection busy with creates for the duration. next numbers
+// them: a number sent twice on the same connection's key is a replay.
 func (l *load) send(ctx context.Context, duration time.Duration, replays bool, next func(conn int) int) (measurement, error) {
+	return l.drive(ctx, duration, work{
+		request: createRequest, next: next,
+		send: func(c *conn, n int) (answer, error) {
+			recipient := n
+			if l.recipients > 0 {
+				recipient = n % l.recipients
+			}
+			return c.create(n, recipient)
+		},
+		expected: func(a answer) bool { return a.status == http.StatusCreated && a.replayed == replays },
+	})
+}
+
+// drive keeps every connection busy for the duration.
+func (l *load) drive(ctx context.Context, duration time.Duration, w work) (measurement, error) {
 	defer l.disconnect()
-	if err := l.connect(ctx); err != nil {
+	if err := l.connect(ctx, w.request); err != nil {
 		return measurement{}, err
 	}
 	var m measurement
@@ -106,20 +134,16 @@ func (l *load) send(ctx context.Context, duration time.Duration, replays bool, n
 			unexpected, example := 0, ""
 			var err error
 			for !stop.Load() {
-				n := next(i)
-				recipient := n
-				if l.recipients > 0 {
-					recipient = n % l.recipients
-				}
+				n := w.next(i)
 				sent := time.Now()
 				var a answer
-				if a, err = c.create(n, recipient); err != nil {
-					err = fmt.Errorf("create %d: %w", n, err)
+				if a, err = w.send(c, n); err != nil {
+					err = fmt.Errorf("number %d: %w", n, err)
 					cancel()
 					break
 				}
 				latencies = append(latencies, time.Since(sent))
-				if a.status != 201 || a.replayed != replays {
+				if !w.expected(a) {
 					if unexpected++; example == "" {
 						example = fmt.Sprintf("%d, replayed %t: %s", a.status, a.replayed, a.body)
 					}
@@ -140,7 +164,7 @@ func (l *load) send(ctx context.Context, duration time.Duration, replays bool, n
 		failed = context.Cause(ctx)
 	}
 	slices.Sort(m.latencies)
-	m.operations = len(m.latencies)
+	m.operations = len(m.latencies) * max(1, w.size)
 	m.perSecond = float64(m.operations) / took.Seconds()
 	return m, failed
 }
@@ -152,35 +176,50 @@ type conn struct {
 	net     net.Conn
 	in      *bufio.Reader
 	request []byte
-	number  []int // where a create's number stands in the request
-	phone   int   // and its recipient's
+	numbers []int // where a number stands in the request, in order
+	phones  []int // and a recipient's
 	body    []byte
 }
 
+// dial is for creates.
 func dial(ctx context.Context, address, key string) (*conn, error) {
+	return dialWith(ctx, address, createRequest(address, key))
+}
+
+// dialWith is for requests in which zeros stand where a number belongs.
+func dialWith(ctx context.Context, address string, request []byte) (*conn, error) {
 	var d net.Dialer
 	n, err := d.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{net: n, in: bufio.NewReaderSize(n, 16<<10)}
-	c.request = fmt.Appendf(nil, "POST /v1/deliveries HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n"+
-		"Content-Type: application/json\r\nIdempotency-Key: bench-order-%s\r\nContent-Length: %d\r\n\r\n%s",
-		address, key, placeholder, len(orderBody), orderBody)
-	phone := bytes.Index(c.request, []byte("+23324"+placeholder)) + len("+23324")
-	for at := 0; ; {
-		i := bytes.Index(c.request[at:], []byte(placeholder))
+	c := &conn{net: n, in: bufio.NewReaderSize(n, 16<<10), request: request}
+	for at := 0; ; at += numberDigits {
+		i := bytes.Index(request[at:], []byte(placeholder))
 		if i < 0 {
-			break
+			return c, nil
 		}
-		if at += i; at == phone {
-			c.phone = at
+		if at += i; bytes.HasSuffix(request[:at], []byte(phonePrefix)) {
+			c.phones = append(c.phones, at)
 		} else {
-			c.number = append(c.number, at)
+			c.numbers = append(c.numbers, at)
 		}
-		at += numberDigits
 	}
-	return c, nil
+}
+
+// createRequest has two places of the number, and one of the recipient's.
+func createRequest(address, key string) []byte {
+	return postRequest(address, key, "/v1/deliveries", "bench-order-"+placeholder, orderBody)
+}
+
+func postRequest(address, key, path, idempotencyKey, body string) []byte {
+	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n"+
+		"Content-Type: application/json\r\nIdempotency-Key: %s\r\nContent-Length: %d\r\n\r\n%s",
+		path, address, key, idempotencyKey, len(body), body)
+}
+
+func getRequest(address, key, path string) []byte {
+	return fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", path, address, key)
 }
 
 // answer is what came back; body is valid until the next call.
@@ -192,10 +231,22 @@ type answer struct {
 
 // create sends one and waits for its answer.
 func (c *conn) create(number, recipient int) (answer, error) {
-	for _, at := range c.number {
+	for _, at := range c.phones {
+		writeDigits(c.request[at:at+numberDigits], recipient)
+	}
+	return c.ask(number)
+}
+
+// ask sends the request with a number and waits for its answer.
+func (c *conn) ask(number int) (answer, error) {
+	for _, at := range c.numbers {
 		writeDigits(c.request[at:at+numberDigits], number)
 	}
-	writeDigits(c.request[c.phone:c.phone+numberDigits], recipient)
+	return c.exchange()
+}
+
+// exchange sends the request as it is and waits for its answer.
+func (c *conn) exchange() (answer, error) {
 	if err := c.net.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
 		return answer{}, err
 	}

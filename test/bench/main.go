@@ -1,5 +1,5 @@
-// Command bench measures how fast deliveries are created over HTTP, and what
-// that is worth against the database's own speed:
+// Command bench measures how fast deliveries are created and read over HTTP, and
+// what that is worth against the database's own speed:
 //
 //	go run ./test/servers -- go run ./test/bench
 //
@@ -10,14 +10,21 @@
 //
 //	S  statement by statement, as the program does inside its transaction
 //	F  in one call of a function, the least that a create can cost
+//	R  and reads single rows by their IDs
+//
+// Creates are measured besides with limits in Redis, under a profiler that tells
+// what of the server's time is not for the database, and in bulks.
 //
 // Rounds are interleaved, and what counts is the median of the ratios within
 // the rounds: absolute figures drift with the machine. Everything shares the
 // machine's processors, the load generator too; its share is printed.
 //
-// It prints one page of text and fails when any answer was not the expected one.
+// It prints one page of text with the goals and whether they are met, draws them
+// where -plot names a file, and fails when any answer was not the expected one.
 //
-// With the argument webhooks it measures these instead; see webhooks.go.
+// With an argument it measures something else instead: webhooks (webhooks.go),
+// lists of large tables (large.go), or hours of everything with all that is
+// cleaned up meanwhile (soak.go).
 package main
 
 import (
@@ -41,7 +48,12 @@ type options struct {
 	protocol    string
 	recipients  int
 	embedded    bool
+	redis       bool
+	shelf       int
 	binary      string
+	plot        string
+
+	bulkConnections int
 }
 
 func main() {
@@ -52,6 +64,10 @@ func main() {
 		switch os.Args[1] {
 		case webhooksArgument:
 			program = benchWebhooks
+		case largeArgument:
+			program = benchLarge
+		case soakArgument:
+			program = soak
 		case receiverArgument:
 			program = receive
 		}
@@ -72,6 +88,10 @@ func benchCreates(ctx context.Context) error {
 	flag.StringVar(&o.protocol, "protocol", "prepared", "how pgbench sends statements: prepared, extended or simple")
 	flag.IntVar(&o.recipients, "recipients", 0, "send to this many recipients in turn; 0: a new one each time, as pgbench does")
 	flag.BoolVar(&o.embedded, "embedded", true, "measure SQLite as well")
+	flag.BoolVar(&o.redis, "redis", true, "measure creates with limits in Redis as well")
+	flag.IntVar(&o.shelf, "shelf", 200_000, "deliveries there are to be read")
+	flag.IntVar(&o.bulkConnections, "bulk-connections", 16, "HTTP connections that send bulks")
+	flag.StringVar(&o.plot, "plot", "", "a file into which the goals are drawn, as SVG")
 	flag.StringVar(&o.binary, "binary", "", "the program to measure; empty: build it")
 	flag.Parse()
 	return run(ctx, o)
@@ -97,7 +117,9 @@ func run(ctx context.Context, o options) (err error) {
 			s.rounds = append(s.rounds, m)
 		}
 	}
-	printReport(os.Stdout, b, subjects)
+	if err := printReport(os.Stdout, b, subjects); err != nil {
+		return err
+	}
 	for _, s := range subjects {
 		for _, m := range s.rounds {
 			if m.unexpected > 0 {
@@ -124,7 +146,9 @@ type measurement struct {
 	example    string          // one of them
 
 	// Processor time spent in this round; zero where it cannot be read.
-	server, postgres, client time.Duration
+	server, postgres, redis, client time.Duration
+
+	profile *profiled // of the server; nil: none was made
 }
 
 // each is the processor time of one operation.

@@ -34,7 +34,8 @@ const (
 	pgbenchApplication = "01900000-0000-7000-8000-00000000000a"
 )
 
-// pgbench writes what a create writes, without the program.
+// pgbench writes what a create writes, and reads what a get reads, without the
+// program.
 type pgbench struct {
 	path     string
 	clients  int
@@ -78,21 +79,27 @@ var (
 	failedLine    = regexp.MustCompile(`(?m)^number of failed transactions: ([0-9]+)`)
 )
 
-// run measures one script. Each run must have a round of its own: identifiers
-// are made from it, in the order of time as the program's are.
-func (p *pgbench) run(ctx context.Context, url, script string, duration time.Duration, round int) (measurement, error) {
-	file := filepath.Join(p.dir, "script.sql")
-	if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
-		return measurement{}, err
+// run measures scripts, each transaction one of them at random. Each run must
+// have a round of its own: identifiers are made from it, in the order of time as
+// the program's are.
+func (p *pgbench) run(ctx context.Context, url string, scripts []string, duration time.Duration, round int) (measurement, error) {
+	var files []string
+	for i, script := range scripts {
+		file := filepath.Join(p.dir, fmt.Sprintf("script-%d.sql", i))
+		if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
+			return measurement{}, err
+		}
+		files = append(files, "--file="+file)
 	}
-	cmd := exec.CommandContext(ctx, p.path,
+	cmd := exec.CommandContext(ctx, p.path, append(files,
 		"--no-vacuum", "--protocol="+p.protocol, "--client="+strconv.Itoa(p.clients), "--jobs=2",
-		"--time="+strconv.Itoa(int(duration.Seconds())), "--file="+file,
+		"--time="+strconv.Itoa(int(duration.Seconds())),
 		"--define=n=0", fmt.Sprintf("--define=base=%d", int64(round+1)<<40),
 		"--define=application="+pgbenchApplication, "--define=business="+pgbenchBusiness,
 		`--define=mark=\x`+strings.Repeat("5a", 32), `--define=answer=\x`+hex.EncodeToString(p.answer),
 		`--define=payload=\x`+hex.EncodeToString(p.payload),
-		url)
+		"--define=environment=live", "--define=one={0}",
+		url)...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,9 +15,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/redis/go-redis/v9"
-
-	"waybill/test/servers/redisserver"
 )
 
 // application is a customer and the inboxes that his endpoints lead to.
@@ -32,13 +28,12 @@ type application struct {
 type post struct {
 	*bench
 	db       *pgx.Conn
-	store    *redisserver.Server // emptied while it runs, so nobody else's
-	redis    *redis.Client
-	redisPID int
+	store    *ownRedis
 	env      []string
 	serving  *server
 	worker   *server
 	receiver *receiver
+	enrolled customers
 
 	one, four, sixteen application // by the number of endpoints
 	neighbours         []application
@@ -51,10 +46,10 @@ type post struct {
 // mostNeighbours is how many applications there may be that hang.
 const mostNeighbours = 50
 
-// openPost starts everything. What it returns must be closed, also after an error.
-func openPost(ctx context.Context, b *bench) (p *post, err error) {
+// openPost starts everything, with settings besides the usual. What it returns must be closed, also after an error.
+func openPost(ctx context.Context, b *bench, settingsBesides ...string) (p *post, err error) {
 	p = &post{bench: b}
-	if err := p.startRedis(ctx); err != nil {
+	if p.store, err = startRedis(ctx); err != nil {
 		return p, err
 	}
 	database, err := b.createDatabase(ctx, "webhooks")
@@ -67,11 +62,12 @@ func openPost(ctx context.Context, b *bench) (p *post, err error) {
 	if err := command(ctx, b.binary, database, nil, "migrate", "up"); err != nil {
 		return p, err
 	}
-	keys, err := enroll(ctx, b.binary, database, 3+mostNeighbours)
-	if err != nil {
+	if p.enrolled, err = enroll(ctx, b.binary, database, 3+mostNeighbours); err != nil {
 		return p, err
 	}
-	p.env = append(settings(database), "WAYBILL_REDIS_URL="+p.store.URL, "WAYBILL_WEBHOOK_ALLOW_PRIVATE=true")
+	keys := p.enrolled.keys
+	p.env = append(settings(database), "WAYBILL_REDIS_URL="+p.store.url, "WAYBILL_WEBHOOK_ALLOW_PRIVATE=true")
+	p.env = append(p.env, settingsBesides...)
 	if p.serving, err = launch(ctx, b.binary, b.dir, "serve", p.env); err != nil {
 		return p, err
 	}
@@ -101,25 +97,6 @@ func openPost(ctx context.Context, b *bench) (p *post, err error) {
 	return p, nil
 }
 
-func (p *post) startRedis(ctx context.Context) (err error) {
-	if p.store, err = redisserver.Start(ctx); err != nil {
-		return err
-	}
-	o, err := redis.ParseURL(p.store.URL)
-	if err != nil {
-		return err
-	}
-	p.redis = redis.NewClient(o)
-	info, err := p.redis.Info(ctx, "server").Result()
-	if err != nil {
-		return err
-	}
-	_, rest, _ := strings.Cut(info, "\nprocess_id:")
-	text, _, _ := strings.Cut(rest, "\r")
-	p.redisPID, err = strconv.Atoi(text)
-	return err
-}
-
 // close undoes openPost, also one that stopped half-way; the bench is its own.
 func (p *post) close() error {
 	var err error
@@ -134,11 +111,8 @@ func (p *post) close() error {
 	if p.db != nil {
 		err = errors.Join(err, p.db.Close(context.Background()))
 	}
-	if p.redis != nil {
-		err = errors.Join(err, p.redis.Close())
-	}
 	if p.store != nil {
-		err = errors.Join(err, p.store.Stop())
+		err = errors.Join(err, p.store.stop())
 	}
 	return err
 }
@@ -300,7 +274,7 @@ type spent struct{ serve, worker, postgres, redis, receiver time.Duration }
 func (p *post) spent() spent {
 	s := spent{
 		serve: cpuOf(p.serving.cmd.Process.Pid), worker: cpuOf(p.worker.cmd.Process.Pid),
-		redis: cpuOf(p.redisPID), receiver: cpuOf(p.receiver.cmd.Process.Pid),
+		redis: p.store.cpu(), receiver: cpuOf(p.receiver.cmd.Process.Pid),
 	}
 	if p.master != 0 {
 		s.postgres = cpuOfTree(p.master)

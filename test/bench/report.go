@@ -10,7 +10,7 @@ import (
 )
 
 // printReport is the page.
-func printReport(w io.Writer, b *bench, subjects []*subject) {
+func printReport(w io.Writer, b *bench, subjects []*subject) error {
 	by := map[string]*subject{}
 	for _, s := range subjects {
 		by[s.name] = s
@@ -19,12 +19,13 @@ func printReport(w io.Writer, b *bench, subjects []*subject) {
 	if b.recipients > 0 {
 		recipients = fmt.Sprintf("%d recipients in turn", b.recipients)
 	}
-	fmt.Fprintf(w, "Creates per second: %d rounds of %s, interleaved; %d processors for everything\n", b.rounds, b.duration, runtime.NumCPU())
+	fmt.Fprintf(w, "Creates and reads per second: %d rounds of %s, interleaved; %d processors for everything\n", b.rounds, b.duration, runtime.NumCPU())
 	fmt.Fprintf(w, "%s; load average at the start %s\n", b.about, b.loadAverage)
-	fmt.Fprintf(w, "HTTP: %d connections, body %d bytes, answer %d bytes, %s\n", b.connections, len(orderBody), len(b.pgbench.answer), recipients)
+	fmt.Fprintf(w, "HTTP: %d connections (bulks %d), body %d bytes, answer %d bytes, %s; %s deliveries to be read\n",
+		b.connections, b.bulkConnections, len(orderBody), len(b.pgbench.answer), recipients, amount(b.shelved))
 	fmt.Fprintf(w, "pgbench: %d clients, protocol %s; a booking is %d statements, BEGIN and COMMIT not counted\n\n", b.clients, b.protocol, inserts())
 
-	fmt.Fprintf(w, "%-26s %s %9s %16s %34s\n", "", strings.Repeat(" ", 9*b.rounds-8)+"rounds", "median", "p50 / p99 ms", "CPU us each: server+Postgres+client")
+	fmt.Fprintf(w, "%-26s %s %9s %16s %34s\n", "", strings.Repeat(" ", max(0, 9*b.rounds-8))+"rounds", "median", "p50 / p99 ms", "CPU us each: server+Postgres+client")
 	for _, s := range subjects {
 		fmt.Fprintf(w, "%-26s", s.name)
 		for _, m := range s.rounds {
@@ -32,56 +33,82 @@ func printReport(w io.Writer, b *bench, subjects []*subject) {
 		}
 		fmt.Fprintf(w, "%10.0f %16s %34s\n", s.median(perSecond), s.latency(), s.cost())
 	}
+	printProfile(w, by[profiledName])
+	printRatios(w, b, by)
+	if b.sqlite != nil {
+		fmt.Fprintf(w, "memory of the server on SQLite at most %d MiB\n", memory(b.sqlite.cmd.Process.Pid))
+	}
+	title := fmt.Sprintf("Waybill beside its limits: medians of %d rounds of %s", b.rounds, b.duration)
+	if err := told(w, b.goals(by), title, b.plot); err != nil {
+		return err
+	}
+	fmt.Fprint(w, "\nMeasured elsewhere: lists of large tables (make bench-large), webhooks (make bench ARGS=webhooks), hours of it (make soak).\n")
+	return nil
+}
 
-	fmt.Fprintln(w, "\nMedians of the ratios within a round:")
-	ratio := func(what string, of, to *subject, goal string) {
-		r := ratios(of, to)
-		fmt.Fprintf(w, "  %-48s %.2f   (%.2f to %.2f)   %s\n", what, median(r), slices.Min(r), slices.Max(r), goal)
+// goals are what is to be reached in this run; those without values were not
+// measured.
+func (b *bench) goals(by map[string]*subject) []goal {
+	goals := []goal{
+		atLeast("creates over HTTP / F", "ratio", 0.9, ratios(by[createName], by[byFunction])),
+		atLeast("creates over HTTP / S", "ratio", 1.4, ratios(by[createName], by[byStatements])),
+		atMost("p99 of a create", "ms", 1, 25, by[createName].values(func(m measurement) float64 { return milliseconds(m.quantile(0.99)) })),
 	}
-	ratio("create / F", by[createName], by[byFunction], "goal 0.90")
-	ratio("create / S", by[createName], by[byStatements], "goal 1.4")
-	ratio("S / F", by[byStatements], by[byFunction], "")
+	if s := by[limitedName]; s != nil {
+		goals = append(goals, atLeast("creates with limits in Redis / without", "ratio", 0.9, ratios(s, by[createName])))
+	}
+	goals = append(goals,
+		atMost("processor time of a create, no database", "us", 1, 30, by[profiledName].values(costOf(shares.forProgram))),
+		atLeast("deliveries in bulks over HTTP / F", "ratio", 2, ratios(by[bulkName], by[byFunction])),
+		atLeast("gets over HTTP / R", "ratio", 0.45, ratios(by[readName], by[byRow])),
+	)
 	if s := by[embeddedName]; s != nil {
-		ratio("create on SQLite / F", s, by[byFunction], "goal 0.30")
+		goals = append(goals, atLeast("creates over HTTP, SQLite / F", "ratio", 0.3, ratios(s, by[byFunction])))
 	}
-	fmt.Fprintf(w, "  %-48s %.2f   by time at full load, goal at most 0.25\n", "cost of a replay / of a create",
-		median(ratios(by[createName], by[replayName])))
+	goals = append(goals, atMost("time of a replay / of a create, at full load", "ratio", 2, 0.25, ratios(by[createName], by[replayName])))
+	if mib := memory(b.postgres.cmd.Process.Pid); mib > 0 {
+		goals = append(goals, atMost("memory of the server at most", "MiB", 0, 60, []float64{float64(mib)}))
+	}
+	return goals
+}
+
+// printRatios is what stands beside the goals.
+func printRatios(w io.Writer, b *bench, by map[string]*subject) {
+	fmt.Fprintln(w, "\nMedians of other ratios:")
+	line := func(what string, value float64, about string) {
+		fmt.Fprintf(w, "  %-48s %.2f   %s\n", what, value, about)
+	}
+	line("S / F", median(ratios(by[byStatements], by[byFunction])), "")
+	line("get / R asked as the program asks", median(ratios(by[readName], by[byArrays])), "by arrays, which it fills with all that are asked for at a time")
 	work := func(m measurement) float64 { return float64(m.each(m.server + m.postgres)) }
 	everybody := func(m measurement) float64 { return float64(m.each(m.server + m.postgres + m.client)) }
-	if by[createName].median(work) > 0 {
-		fmt.Fprintf(w, "  %-48s %.2f   by processor time of server and Postgres\n", "", by[replayName].median(work)/by[createName].median(work))
+	if c := by[createName].median(work); c > 0 {
+		line("cost of a replay / of a create", by[replayName].median(work)/c, "by processor time of server and Postgres")
 	}
-
+	if s := by[limitedName]; s != nil {
+		line("processor time of Redis for a create, in us", s.median(func(m measurement) float64 { return float64(m.each(m.redis)) / 1000 }),
+			"limits, locks and news of keys")
+	}
 	if f := by[byFunction].median(everybody); f > 0 && b.master != 0 {
-		fmt.Fprintf(w, "  %-48s %.2f   steadier than the rates where others use the machine too\n", "processor time of a create / of F, all included",
-			by[createName].median(everybody)/f)
-	}
-
-	fmt.Fprintf(w, "\ncreate p99 %.1f ms, goal at most 25; memory of the server at most %s, goal at most 60 MiB\n",
-		by[createName].median(func(m measurement) float64 { return milliseconds(m.quantile(0.99)) }), memoryOf(b.postgres))
-	if b.sqlite != nil {
-		fmt.Fprintf(w, "memory of the server on SQLite at most %s\n", memoryOf(b.sqlite))
+		line("processor time of a create / of F, all included", by[createName].median(everybody)/f,
+			"steadier than the rates where others use the machine too")
 	}
 }
 
 // inserts counts the statements of a booking.
 func inserts() int { return strings.Count(statementsSQL, "\nINSERT INTO ") }
 
-func memoryOf(s *server) string {
-	if mib := memory(s.cmd.Process.Pid); mib > 0 {
-		return fmt.Sprintf("%d MiB", mib)
-	}
-	return "unknown"
-}
-
 func perSecond(m measurement) float64 { return m.perSecond }
 
-func (s *subject) median(of func(measurement) float64) float64 {
+func (s *subject) median(of func(measurement) float64) float64 { return median(s.values(of)) }
+
+// values are one for each round.
+func (s *subject) values(of func(measurement) float64) []float64 {
 	values := make([]float64, len(s.rounds))
 	for i, m := range s.rounds {
 		values[i] = of(m)
 	}
-	return median(values)
+	return values
 }
 
 func (s *subject) latency() string {

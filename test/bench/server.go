@@ -24,11 +24,13 @@ const startPatience = 30 * time.Second
 type server struct {
 	cmd     *exec.Cmd
 	address string // of the live API; a worker has none
-	keys    []string
-	exited  chan struct{}
-	err     error // of the exit, once exited is closed
-	load    *load
-	logs    string
+	sandbox string // address of the other one
+	ops     string // URL of the operators' listener
+	customers
+	exited chan struct{}
+	err    error // of the exit, once exited is closed
+	load   *load
+	logs   string
 }
 
 // settings are those of every command on the database.
@@ -59,23 +61,29 @@ func command(ctx context.Context, binary, database string, into any, args ...str
 	return json.Unmarshal(out, into)
 }
 
-// enroll makes one business with several applications, each with a key: of
-// one application only so many requests may be under way.
-func enroll(ctx context.Context, binary, database string, applications int) (keys []string, err error) {
+// customers are applications of one business, each with a key.
+type customers struct {
+	applications []string // as the database writes them
+	keys         []string
+}
+
+// enroll makes one business with several applications: of one only so many
+// requests may be under way.
+func enroll(ctx context.Context, binary, database string, applications int) (c customers, err error) {
 	var business, app, key struct{ ID, Key string }
 	if err := command(ctx, binary, database, &business, "business", "create", "--name", "Bench", "--json"); err != nil {
-		return nil, err
+		return c, err
 	}
 	for range applications {
 		if err := command(ctx, binary, database, &app, "app", "create", "--business", business.ID, "--name", "Bench", "--json"); err != nil {
-			return nil, err
+			return c, err
 		}
 		if err := command(ctx, binary, database, &key, "key", "create", "--app", app.ID, "--env", "live", "--scopes", "all", "--json"); err != nil {
-			return nil, err
+			return c, err
 		}
-		keys = append(keys, key.Key)
+		c.applications, c.keys = append(c.applications, strings.TrimPrefix(app.ID, "app_")), append(c.keys, key.Key)
 	}
-	return keys, nil
+	return c, nil
 }
 
 // perApplication is how many connections share an application, well below the
@@ -87,16 +95,21 @@ func startServer(ctx context.Context, o options, binary, database, dir string) (
 	if err := command(ctx, binary, database, nil, "migrate", "up"); err != nil {
 		return nil, err
 	}
-	keys, err := enroll(ctx, binary, database, (o.connections+perApplication-1)/perApplication)
+	c, err := enroll(ctx, binary, database, (o.connections+perApplication-1)/perApplication)
 	if err != nil {
 		return nil, err
 	}
-	s, err := launch(ctx, binary, dir, "serve", settings(database))
+	return serve(ctx, o, binary, dir, c, settings(database))
+}
+
+// serve starts a server for customers that there are.
+func serve(ctx context.Context, o options, binary, dir string, c customers, env []string) (*server, error) {
+	s, err := launch(ctx, binary, dir, "serve", env)
 	if err != nil {
 		return nil, err
 	}
-	s.keys = keys
-	s.load = &load{address: s.address, keys: s.keys, connections: o.connections, recipients: o.recipients}
+	s.customers = c
+	s.load = &load{address: s.address, keys: c.keys, connections: o.connections, recipients: o.recipients}
 	return s, nil
 }
 
@@ -149,9 +162,13 @@ func (s *server) awaitReady(ctx context.Context, urls <-chan map[string]string) 
 	if err != nil {
 		return err
 	}
-	s.address = live.Host
+	sandbox, err := url.Parse(printed["sandbox_url"])
+	if err != nil {
+		return err
+	}
+	s.address, s.sandbox, s.ops = live.Host, sandbox.Host, printed["ops_url"]
 	for {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, printed["ops_url"]+"/readyz", nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.ops+"/readyz", nil)
 		if err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -11,30 +10,52 @@ const (
 	byFunction   = "F  pgbench, one call"
 	byStatements = "S  pgbench, statements"
 	createName   = "create over HTTP"
+	limitedName  = "the same, limits in Redis"
+	profiledName = "the same, profiled"
 	replayName   = "replay over HTTP"
+	bulkName     = "in bulks of 100 over HTTP"
 	embeddedName = "create over HTTP, SQLite"
+	byRow        = "R  pgbench, row by its ID"
+	byArrays     = "as the program asks"
+	readName     = "get over HTTP"
 )
 
 // subjects are what every round measures.
 func (b *bench) subjects() []*subject {
-	all := []*subject{
-		{name: byFunction, measure: b.measured(nil, func(ctx context.Context, round int) (measurement, error) {
-			return b.pgbench.run(ctx, b.onFunc, functionSQL, b.duration, round)
-		})},
-		{name: createName, measure: b.measured(b.postgres, func(ctx context.Context, _ int) (measurement, error) {
-			return b.create(ctx, b.postgres, b.duration)
-		})},
-		{name: byStatements, measure: b.measured(nil, func(ctx context.Context, round int) (measurement, error) {
-			return b.pgbench.run(ctx, b.onStmts, statementsSQL, b.duration, round)
-		})},
-		{name: replayName, measure: b.measured(b.postgres, func(ctx context.Context, _ int) (measurement, error) {
-			return b.replay(ctx, b.duration)
-		})},
+	of := func(name string, s *server, measure func(ctx context.Context, round int) (measurement, error)) *subject {
+		return &subject{name: name, measure: b.measured(s, measure)}
 	}
+	creates := func(s *server) func(context.Context, int) (measurement, error) {
+		return func(ctx context.Context, _ int) (measurement, error) { return b.create(ctx, s, b.duration) }
+	}
+	all := []*subject{
+		of(byFunction, nil, func(ctx context.Context, round int) (measurement, error) {
+			return b.pgbench.run(ctx, b.onFunc, []string{functionSQL}, b.duration, round)
+		}),
+		of(createName, b.postgres, creates(b.postgres)),
+	}
+	if b.limited != nil {
+		all = append(all, of(limitedName, b.limited, creates(b.limited)))
+	}
+	all = append(all,
+		of(byStatements, nil, func(ctx context.Context, round int) (measurement, error) {
+			return b.pgbench.run(ctx, b.onStmts, []string{statementsSQL}, b.duration, round)
+		}),
+		of(bulkName, b.postgres, func(ctx context.Context, _ int) (measurement, error) { return b.bulks(ctx, b.duration) }),
+		of(profiledName, b.postgres, func(ctx context.Context, round int) (measurement, error) {
+			return record(ctx, b.postgres, int(b.duration.Seconds()), func() (measurement, error) { return b.create(ctx, b.postgres, b.duration) })
+		}),
+		of(replayName, b.postgres, func(ctx context.Context, _ int) (measurement, error) { return b.replay(ctx, b.duration) }),
+		of(byRow, nil, func(ctx context.Context, round int) (measurement, error) {
+			return b.readByPgbench(ctx, askForOne, round)
+		}),
+		of(readName, b.postgres, func(ctx context.Context, _ int) (measurement, error) { return b.read(ctx, b.duration) }),
+		of(byArrays, nil, func(ctx context.Context, round int) (measurement, error) {
+			return b.readByPgbench(ctx, askTogether, round)
+		}),
+	)
 	if b.sqlite != nil {
-		all = append(all, &subject{name: embeddedName, measure: b.measured(b.sqlite, func(ctx context.Context, _ int) (measurement, error) {
-			return b.create(ctx, b.sqlite, b.duration)
-		})})
+		all = append(all, of(embeddedName, b.sqlite, creates(b.sqlite)))
 	}
 	return all
 }
@@ -45,44 +66,52 @@ func (b *bench) measured(s *server, run func(context.Context, int) (measurement,
 		if err := b.settle(ctx); err != nil {
 			return measurement{}, err
 		}
-		usage := func() (server, postgres, self time.Duration) {
-			if s != nil {
-				server = cpuOf(s.cmd.Process.Pid)
-			}
-			if b.master != 0 {
-				postgres = cpuOfTree(b.master)
-			}
-			return server, postgres, cpuOfSelf()
-		}
-		serverBefore, postgresBefore, selfBefore := usage()
+		before := b.usage(s)
 		m, err := run(ctx, round)
 		if err != nil {
 			return m, err
 		}
-		server, postgres, self := usage()
-		m.server, m.postgres = server-serverBefore, postgres-postgresBefore
+		after := b.usage(s)
+		m.server, m.postgres, m.redis = after.server-before.server, after.postgres-before.postgres, after.redis-before.redis
 		if s != nil {
-			m.client = self - selfBefore
+			m.client = after.client - before.client
 		}
 		return m, nil
 	}
 }
 
+// usage is the processor time spent so far, by a server and those beside it.
+type usage struct{ server, postgres, redis, client time.Duration }
+
+func (b *bench) usage(s *server) usage {
+	u := usage{client: cpuOfSelf()}
+	if s != nil {
+		u.server = cpuOf(s.cmd.Process.Pid)
+	}
+	if s != nil && s == b.limited {
+		u.redis = b.store.cpu()
+	}
+	if b.master != 0 {
+		u.postgres = cpuOfTree(b.master)
+	}
+	return u
+}
+
 // create sends creates that were never sent before.
 func (b *bench) create(ctx context.Context, s *server, duration time.Duration) (measurement, error) {
-	counter := &b.created[0]
+	of := 0
 	if s == b.sqlite {
-		counter = &b.created[1]
+		of = 1
 	}
 	m, err := s.load.send(ctx, duration, false, func(conn int) int {
-		n := int(counter.Add(1))
+		n := int(b.created[of].Add(1))
 		if s == b.postgres {
 			b.told[conn] = append(b.told[conn], n)
 		}
 		return n
 	})
-	if err == nil && counter.Load() > pow10(numberDigits) {
-		err = fmt.Errorf("more than %d creates: the numbers begin to repeat; take fewer or shorter rounds", pow10(numberDigits))
+	if err == nil {
+		err = b.enoughNumbers(of)
 	}
 	return m, err
 }

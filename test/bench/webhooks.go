@@ -281,7 +281,7 @@ func (p *post) flushed(ctx context.Context, duration time.Duration) (o outcome, 
 	go func() { ended <- p.order(ctx, []application{p.one}, o.expected, perSecond) }()
 	for range 2 {
 		if err = pause(ctx, duration/3); err == nil {
-			err = p.redis.FlushAll(ctx).Err()
+			err = p.store.client.FlushAll(ctx).Err()
 		}
 		if err != nil {
 			break

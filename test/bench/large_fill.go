@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// filling is so many deliveries of one customer: of all tables only those are
+// filled that are read here.
+type filling struct {
+	rows  int
+	begun time.Time // when the first was made
+}
+
+// apart is the time between two deliveries.
+const apart = 100 * time.Millisecond
+
+// Kinds of records, which their IDs are made of.
+const (
+	deliveryKind = iota + 1
+	recipientKind
+	addressKind
+	eventKind
+)
+
+// Fewer than deliveries.
+func (f filling) recipients() int { return max(1, f.rows/10) }
+func (f filling) events() int     { return max(1, f.rows/5) }
+
+// id is a UUIDv7 of when the record was made, as a hexadecimal number.
+func (f filling) id(kind, n int) string {
+	return fmt.Sprintf("%012x7000%04x%012x", f.begun.Add(time.Duration(n)*apart).UnixMilli(), 0x8000+kind, n)
+}
+
+func (f filling) at(n int) string {
+	return f.begun.Add(time.Duration(n) * apart).UTC().Format("2006-01-02 15:04:05.000Z07:00")
+}
+
+// values are those columns of a record that differ from record to record.
+type values map[string]func(n int) string
+
+// bytesEach is what a delivery needs on disk at most, with the share of recipients
+// and events, indexes, and what is sorted for these.
+const bytesEach = 2500
+
+// room refuses what the disk of a Postgres on this machine cannot hold.
+func (b *bench) room(ctx context.Context, rows []int) error {
+	var dir string
+	if err := b.admin.QueryRow(ctx, "SHOW data_directory").Scan(&dir); err != nil || b.master == 0 {
+		return nil // nobody may know
+	}
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(dir, &disk); err != nil {
+		return nil
+	}
+	need := uint64(0)
+	for _, n := range rows {
+		need += uint64(n) * bytesEach
+	}
+	if free := disk.Bavail * uint64(disk.Bsize); free < need {
+		return fmt.Errorf("%s has %d MB free, and up to %d MB are needed; give fewer rows with -rows", dir, free/1e6, need/1e6)
+	}
+	return nil
+}
+
+// fill copies what was booked once until there are as many as there shall be. It
+// takes indexes and keys away meanwhile.
+func (f filling) fill(ctx context.Context, db *pgx.Conn) error {
+	recipient := func(n int) string { return f.id(recipientKind, n%f.recipients()) }
+	address := func(n int) string { return f.id(addressKind, n%f.recipients()) }
+	phone := func(n int) string { return fmt.Sprintf("+23327%07d", n%f.recipients()) }
+	id := func(kind int) func(int) string { return func(n int) string { return f.id(kind, n) } }
+	number := func(n int) string { return strconv.Itoa(n + 1) }
+	tables := []struct {
+		name string
+		rows int
+		values
+	}{
+		{"recipients", f.recipients(), values{"id": recipient, "phone_number": phone, "created_at": f.at, "updated_at": f.at}},
+		{"recipient_addresses", f.recipients(), values{"id": address, "recipient_id": recipient, "created_at": f.at}},
+		{"deliveries", f.rows, values{
+			"id": id(deliveryKind), "reference": func(n int) string { return "filled-" + strconv.Itoa(n) },
+			"external_id":  func(n int) string { return "filled-" + strconv.Itoa(n) },
+			"recipient_id": recipient, "recipient_phone": phone, "dropoff_id": address, "created_at": f.at, "updated_at": f.at,
+		}},
+		{"feed_events", f.events(), values{"id": id(eventKind), "delivery_id": id(deliveryKind), "occurred_at": f.at, "position": number}},
+	}
+	names := make([]string, len(tables))
+	for i, t := range tables {
+		names[i] = t.name
+	}
+	rebuild, err := strip(ctx, db, names)
+	if err != nil {
+		return fmt.Errorf("take indexes away: %w", err)
+	}
+	for _, t := range tables {
+		if err := multiply(ctx, db, t.name, t.rows, t.values); err != nil {
+			return fmt.Errorf("fill %s: %w", t.name, err)
+		}
+	}
+	rest := append(rebuild,
+		// So that readers take the positions for settled.
+		fmt.Sprintf("SELECT setval('feed_ahead', %d)", f.events()+1), "VACUUM ANALYZE", "CHECKPOINT")
+	for _, statement := range rest {
+		if _, err := db.Exec(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	return nil
+}
+
+// strip drops the indexes and unique keys of tables and all foreign keys, and
+// tells the statements that make them again.
+func strip(ctx context.Context, db *pgx.Conn, tables []string) (rebuild []string, err error) {
+	rows, err := db.Query(ctx, `SELECT * FROM (
+		SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname),
+			format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)),
+			CASE contype WHEN 'f' THEN 1 ELSE 2 END AS turn
+		FROM pg_constraint
+		WHERE connamespace = 'public'::regnamespace AND (contype = 'f' OR contype IN ('p', 'u') AND conrelid = ANY ($1::text[]::regclass[]))
+		UNION ALL
+		SELECT format('DROP INDEX %I', indexname), indexdef, 3
+		FROM pg_indexes
+		WHERE schemaname = 'public' AND tablename = ANY ($1::text[])
+			AND indexname NOT IN (SELECT conname FROM pg_constraint WHERE connamespace = 'public'::regnamespace)
+	) AS all_of_them ORDER BY turn, 1`, tables)
+	if err != nil {
+		return nil, err
+	}
+	var drop []string
+	var dropped, made string
+	var turn, keys int
+	if _, err := pgx.ForEachRow(rows, []any{&dropped, &made, &turn}, func() error {
+		drop, rebuild = append(drop, dropped), append(rebuild, made)
+		if turn == 1 {
+			keys++
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	for _, statement := range append(drop, "SET maintenance_work_mem = '256MB'") {
+		if _, err := db.Exec(ctx, statement); err != nil {
+			return nil, fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	// Foreign keys need the others.
+	return slices.Concat(rebuild[keys:], rebuild[:keys]), nil
+}
+
+// multiply copies the one row of a table, as text, with other values.
+func multiply(ctx context.Context, db *pgx.Conn, table string, rows int, vary values) error {
+	var columns []string
+	err := db.QueryRow(ctx, "SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped", table).
+		Scan(&columns)
+	if err != nil {
+		return err
+	}
+	names := strings.Join(columns, ", ")
+	var line bytes.Buffer
+	if _, err := db.PgConn().CopyTo(ctx, &line, "COPY (SELECT "+names+" FROM "+table+" LIMIT 1) TO STDOUT"); err != nil {
+		return err
+	}
+	fields := strings.Split(strings.TrimSuffix(line.String(), "\n"), "\t")
+	if len(fields) != len(columns) {
+		return fmt.Errorf("its row has %d fields for %d columns", len(fields), len(columns))
+	}
+	made := make([]func(int) string, len(columns))
+	for i, name := range columns {
+		made[i] = vary[name]
+	}
+	for name := range vary {
+		if !slices.Contains(columns, name) {
+			return fmt.Errorf("it has no column %s", name)
+		}
+	}
+	in, out := io.Pipe()
+	go func() {
+		w := bufio.NewWriterSize(out, 1<<16)
+		var err error
+		for n := 0; n < rows && err == nil; n++ {
+			for i, field := range fields {
+				if i > 0 {
+					_ = w.WriteByte('\t') // an error stays and is told by the next
+				}
+				if made[i] != nil {
+					field = made[i](n)
+				}
+				_, err = w.WriteString(field)
+			}
+			_ = w.WriteByte('\n')
+		}
+		out.CloseWithError(errors.Join(err, w.Flush()))
+	}()
+	tag, err := db.PgConn().CopyFrom(ctx, in, "COPY "+table+" ("+names+") FROM STDIN")
+	_ = in.Close() // so that the writer ends, too
+	if err == nil && tag.RowsAffected() != int64(rows) {
+		err = fmt.Errorf("%d rows were copied, not %d", tag.RowsAffected(), rows)
+	}
+	return err
+}

@@ -23,18 +23,18 @@ var (
 // checks are the rules that Config's tags name. A rule sees values that are
 // not empty and answers with a badValue.
 var checks = map[string]func(string) error{
-	"address":     checkAddress,
-	"url":         checkURL,
-	"base_url":    checkBaseURL,
-	"database":    checkDatabase,
-	"redis":       checkRedis,
-	"file":        checkFile,
-	"pooler":      oneOf("none", "transaction"),
-	"secret":      checkSecret,
-	"currency":    matches(currency, "is no currency", "three capital letters, such as GHS"),
-	"region":      matches(region, "is no country", "two capital letters, such as GH"),
-	"log_format":  oneOf("auto", "text", "json"),
-	"unsupported": checkUnsupported,
+	"address":    checkAddress,
+	"url":        checkURL,
+	"base_url":   checkBaseURL,
+	"database":   checkDatabase,
+	"redis":      checkRedis,
+	"file":       checkFile,
+	"pooler":     oneOf("none", "transaction"),
+	"bike":       oneOf("motor_scooter", "motorcycle", "bicycle"),
+	"secret":     checkSecret,
+	"currency":   matches(currency, "is no currency", "three capital letters, such as GHS"),
+	"region":     matches(region, "is no country", "two capital letters, such as GH"),
+	"log_format": oneOf("auto", "text", "json"),
 }
 
 func checkAddress(s string) error {
@@ -78,7 +78,11 @@ func checkDatabase(s string) error {
 			return nil
 		}
 	}
-	return bad("names no database we know", "postgres://user:password@host/name or sqlite:///path/to/file")
+	const fix = "postgres://user:password@host/name or sqlite:///path/to/file"
+	if kindOfURL(s) == "Redis" {
+		return bad("is the address of a Redis, and the data goes into a database", fix+"; Redis belongs into WAYBILL_REDIS_URL")
+	}
+	return bad("names no database we know", fix)
 }
 
 func checkRedis(s string) error {
@@ -87,7 +91,30 @@ func checkRedis(s string) error {
 			return nil
 		}
 	}
-	return bad("names no Redis", "redis://user:password@host:6379/0, or rediss:// for TLS")
+	const fix = "redis://user:password@host:6379/0, or rediss:// for TLS"
+	switch kind := kindOfURL(s); kind {
+	case "":
+		return bad("names no Redis", fix)
+	case "database":
+		return bad("is the address of a database and of no Redis", fix+"; the database belongs into WAYBILL_DATABASE_URL")
+	default:
+		return bad("is an address of the kind "+kind+":// and of no Redis", fix)
+	}
+}
+
+// kindOfURL is what an address was meant for, as far as its scheme tells: Redis,
+// database, a scheme that is neither, or "". It never holds more of the address.
+func kindOfURL(s string) string {
+	scheme, _, _ := strings.Cut(strings.ToLower(s), "://")
+	switch scheme {
+	case "redis", "rediss":
+		return "Redis"
+	case "postgres", "postgresql", "sqlite", "mysql":
+		return "database"
+	case "http", "https", "tcp", "memcached", "amqp":
+		return scheme
+	}
+	return ""
 }
 
 func checkFile(s string) error {
@@ -103,10 +130,6 @@ func checkSecret(s string) error {
 		return bad("is too short", "at least 32 characters that nobody can guess: openssl rand -hex 32")
 	}
 	return nil
-}
-
-func checkUnsupported(string) error {
-	return bad("is not supported in this version", "unset it: distances are straight lines x 1.3, and answers say so in distance_source")
 }
 
 func matches(re *regexp.Regexp, what, fix string) func(string) error {

@@ -12,11 +12,11 @@ import (
 type Config struct {
 	LiveAddr    string `name:"live_addr" group:"Listeners" default:"127.0.0.1:8080" check:"address" doc:"where the live API listens; port 0 takes a free one"`
 	SandboxAddr string `name:"sandbox_addr" group:"Listeners" default:"127.0.0.1:8081" check:"address" doc:"where the sandbox API listens"`
-	OpsAddr     string `name:"ops_addr" group:"Listeners" default:"127.0.0.1:8082" check:"address" doc:"where health, metrics and profiles are served; keep it private"`
+	OpsAddr     string `name:"ops_addr" group:"Listeners" default:"127.0.0.1:8082" check:"address" doc:"where the operations API, health, metrics and profiles are served; keep it private"`
 
 	LiveBaseURL     string         `name:"live_base_url" group:"Listeners" check:"base_url" doc:"public address of the live API, ending in /v1; default: from live_addr"`
 	SandboxBaseURL  string         `name:"sandbox_base_url" group:"Listeners" check:"base_url" doc:"public address of the sandbox API, ending in /v1; default: from sandbox_addr"`
-	TrackingBaseURL string         `name:"tracking_base_url" group:"Listeners" check:"url" doc:"what comes before the reference in tracking links; default: /track on the live address"`
+	TrackingBaseURL string         `name:"tracking_base_url" group:"Listeners" check:"url" doc:"what comes before the reference in tracking links; default: /track on the live address. The pages answer at its path and at /track, on the live and the sandbox address"`
 	TrustedProxies  []netip.Prefix `name:"trusted_proxies" group:"Listeners" doc:"networks whose X-Forwarded-For is believed, comma-separated, such as 10.0.0.0/8; empty: none"`
 
 	DatabaseURL          URL           `name:"database_url" group:"Storage" secret:"file" check:"database" doc:"postgres://user:password@host/name, or sqlite:///path/to/file; in a data directory its own SQLite file"`
@@ -28,7 +28,9 @@ type Config struct {
 
 	PricingURL      string        `name:"pricing_url" group:"Pricing" check:"url" doc:"a pricing service; empty: the built-in tariff"`
 	PricingTimeout  time.Duration `name:"pricing_timeout" group:"Pricing" default:"2s" min:"10ms" max:"2400ms" doc:"how long the pricing service may take"`
-	RoutingURL      string        `name:"routing_url" group:"Pricing" check:"unsupported" doc:"not supported in this version: distances are straight lines x 1.3; setting it is an error"`
+	RoutingURL      string        `name:"routing_url" group:"Pricing" check:"url" doc:"a Valhalla, such as http://valhalla:8002, by which the built-in tariff measures roads; empty: straight lines x 1.3. A car and a van take the way of its auto, a truck that of its truck. A pricing service measures for itself"`
+	RoutingTimeout  time.Duration `name:"routing_timeout" group:"Pricing" default:"1s" min:"10ms" max:"1900ms" doc:"how long a distance may take"`
+	RoutingBike     string        `name:"routing_bike" group:"Pricing" default:"motor_scooter" check:"bike" doc:"whose way a bike takes: motor_scooter, motorcycle or bicycle"`
 	ServiceAreaFile string        `name:"service_area_file" group:"Pricing" check:"file" doc:"GeoJSON polygons that are served; empty: a box around Ghana"`
 	Currency        string        `name:"currency" group:"Pricing" default:"GHS" check:"currency" doc:"ISO 4217 code of every amount; two decimals"`
 	Tariff          Tariff        `name:"tariff" group:"Pricing" doc:"the built-in price table; in a file only"`

@@ -33,10 +33,8 @@ func (f field) env() string  { return Prefix + strings.ToUpper(f.name) }
 func (f field) flag() string { return strings.ReplaceAll(f.name, "_", "-") }
 
 // flaggable reports whether a flag may set it: others see the flags of a
-// process, a table does not fit into one, and what is refused needs none.
-func (f field) flaggable() bool {
-	return f.secret == "" && f.inEnvironment() && f.check != "unsupported"
-}
+// process, and a table does not fit into one.
+func (f field) flaggable() bool { return f.secret == "" && f.inEnvironment() }
 
 // inEnvironment reports whether a variable may set it.
 func (f field) inEnvironment() bool { return f.kind != reflect.TypeFor[Tariff]() }

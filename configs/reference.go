@@ -123,7 +123,7 @@ func ExampleEnv() string {
 		"# Made by: go test ./configs -run Example -update\n")
 	group := ""
 	for _, f := range fields() {
-		if !f.inEnvironment() || f.check == "unsupported" {
+		if !f.inEnvironment() {
 			continue
 		}
 		if f.group != group {

@@ -131,8 +131,12 @@ func KeyPrefix(e Environment) string {
 // MakeAPIKey renders a key from 32 random bytes. The checksum at its end lets
 // ParseAPIKey refuse a mistyped key without asking a database.
 func MakeAPIKey(e Environment, random [secretLength]byte) string {
+	return makeSecret(KeyPrefix(e), random)
+}
+
+func makeSecret(prefix string, random [secretLength]byte) string {
 	var b strings.Builder
-	b.WriteString(KeyPrefix(e))
+	b.WriteString(prefix)
 	for _, r := range random {
 		// 256 is not a multiple of 62; a bias of 1/256 per character leaves
 		// over 189 bits, far beyond guessing.
@@ -144,24 +148,27 @@ func MakeAPIKey(e Environment, random [secretLength]byte) string {
 // ParseAPIKey tells the environment a key was made for, or false when its
 // form or its checksum is wrong.
 func ParseAPIKey(secret string) (Environment, bool) {
-	env := Sandbox
-	rest, ok := strings.CutPrefix(secret, testPrefix)
-	if !ok {
-		env = Live
-		if rest, ok = strings.CutPrefix(secret, livePrefix); !ok {
-			return "", false
+	for _, e := range []Environment{Live, Sandbox} {
+		if soundSecret(KeyPrefix(e), secret) {
+			return e, true
 		}
 	}
-	if len(rest) != secretLength+checksumLength {
-		return "", false
+	return "", false
+}
+
+// soundSecret reports whether a secret is one that makeSecret can have made.
+func soundSecret(prefix, secret string) bool {
+	rest, ok := strings.CutPrefix(secret, prefix)
+	if !ok || len(rest) != secretLength+checksumLength {
+		return false
 	}
 	for i := range len(rest) {
 		if strings.IndexByte(base62, rest[i]) < 0 {
-			return "", false
+			return false
 		}
 	}
 	body := secret[:len(secret)-checksumLength]
-	return env, secret[len(body):] == checksum(body)
+	return secret[len(body):] == checksum(body)
 }
 
 func checksum(s string) string {

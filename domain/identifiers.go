@@ -27,6 +27,9 @@ const (
 	PrefixWebhookEndpoint Prefix = "whe_"
 	PrefixWebhookDelivery Prefix = "whd_"
 	PrefixWebhookAttempt  Prefix = "wha_"
+
+	PrefixOperatorToken Prefix = "opr_"
+	PrefixAuditEntry    Prefix = "aud_"
 )
 
 // MakeID joins a prefix and 16 bytes.

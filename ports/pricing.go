@@ -32,6 +32,9 @@ var ErrNoRoute = errors.New("ports: no route between the two points")
 
 // Routing measures trips.
 type Routing interface {
-	// Distance is ErrNoRoute, or another error when the engine does not answer.
+	// Distance is the length of the trip and where it is from. ErrNoRoute means
+	// that no way leads there, and an *OutsideServiceAreaError the same where it is
+	// known which end no way leads to. Any other error is a measure that could not
+	// be had; it ends by itself, also where ctx has no deadline.
 	Distance(ctx context.Context, trip domain.Trip) (domain.Distance, error)
 }

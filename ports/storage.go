@@ -57,6 +57,10 @@ type Readers struct {
 	Simulations     SimulationReader
 	Webhooks        WebhookReader
 	Feed            FeedReader
+	Tracking        TrackingReader
+	Operators       OperatorReader
+	Audit           AuditReader
+	Platform        PlatformReader
 }
 
 // Stores are the reads and writes of one transaction.
@@ -69,6 +73,8 @@ type Stores struct {
 	Bulks           BulkStore
 	Simulations     SimulationStore
 	Webhooks        WebhookStore
+	Operators       OperatorStore
+	Audit           AuditStore
 }
 
 // IdempotencyReader finds what a key was used for.
@@ -128,6 +134,8 @@ type PickupLocationStore interface {
 	// Lock reads the location and holds its row until the transaction ends.
 	Lock(ctx context.Context, t domain.Tenant, id domain.ID) (domain.PickupLocation, error)
 	Insert(ctx context.Context, t domain.Tenant, p domain.PickupLocation) error
+	// InsertAll is Insert for many at once.
+	InsertAll(ctx context.Context, t domain.Tenant, all []domain.PickupLocation) error
 	Update(ctx context.Context, t domain.Tenant, p domain.PickupLocation) error
 }
 
@@ -155,4 +163,13 @@ type DeliveryStore interface {
 	// that changed it, which go into the feed and to the webhook endpoints; none
 	// where only its simulation did.
 	Update(ctx context.Context, t domain.Tenant, d *domain.Delivery, events ...EventWrite) error
+}
+
+// TrackingReader reads what the public may see of a delivery.
+type TrackingReader interface {
+	// Find looks through the deliveries of all tenants in both environments:
+	// who has the reference has no tenant. All of the answer is of one moment.
+	// For a text that is no reference it does the same work and answers
+	// domain.ErrNotFound, so that the time it takes tells nothing.
+	Find(ctx context.Context, r domain.Reference) (domain.Tracking, error)
 }

@@ -25,6 +25,11 @@ type TenancyReader interface {
 type TenancyStore interface {
 	TenancyReader
 	InsertBusiness(ctx context.Context, b domain.Business) error
+	// LockBusiness reads the business and holds its row until the transaction
+	// ends. What only refers to the business goes on meanwhile.
+	LockBusiness(ctx context.Context, id domain.ID) (domain.Business, error)
+	// UpdateBusiness changes the name and the rate limit.
+	UpdateBusiness(ctx context.Context, b domain.Business) error
 	InsertApplication(ctx context.Context, a domain.Application) error
 	SetApplicationDisabled(ctx context.Context, id domain.ID, disabled bool) error
 	InsertAPIKey(ctx context.Context, k domain.APIKey) error

@@ -74,6 +74,7 @@ type Options struct {
 	TrustedProxies  []netip.Prefix // who may tell a client's address
 	Log             *slog.Logger
 	Metrics         *Metrics
+	Follow          Follow // nil: nobody does
 	Beside          []Site // what else this listener serves
 }
 

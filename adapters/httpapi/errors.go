@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"strings"
 
 	"waybill/domain"
 )
@@ -35,6 +36,24 @@ func noMethod(c *call) *domain.Error {
 func internal(requestID string) *domain.Error {
 	return &domain.Error{Kind: domain.KindInternal, Code: domain.CodeInternal,
 		Message: "Something failed on our side. Try again with the same body and Idempotency-Key; if it stays, quote request ID " + requestID + "."}
+}
+
+// docURL is the page about a code, in the documentation that stands beside the
+// sandbox API: what applies there applies on live.
+func (a *API) docURL(code string) string {
+	return docsURL(a.sandboxBaseURL()) + "/errors/" + code
+}
+
+// docsURL is where the documentation is, given the address of the sandbox API.
+func docsURL(sandboxBaseURL string) string {
+	return strings.TrimSuffix(sandboxBaseURL, "/v1") + "/docs"
+}
+
+func (a *API) sandboxBaseURL() string {
+	if a.Environment == domain.Sandbox {
+		return a.BaseURL
+	}
+	return a.OtherBaseURL
 }
 
 // statusOf is the one map from kinds to HTTP.

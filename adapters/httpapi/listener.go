@@ -93,7 +93,7 @@ func (a *API) bareAnswer(status int, remote net.Addr) []byte {
 	case http.StatusInternalServerError:
 		e = internal(requestID)
 	}
-	body := errorJSON(status, e)
+	body := a.errorJSON(status, e)
 	allowance := a.bareAllowance(remote)
 	a.Metrics.failed(e)
 	var b strings.Builder

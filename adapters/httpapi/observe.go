@@ -25,6 +25,7 @@ func callOf(g *gin.Context) *call { return g.MustGet(callKey).(*call) }
 func (a *API) observe(g *gin.Context) {
 	begun := time.Now()
 	c := &call{Context: g, environment: a.Environment, requestID: a.requestID(g.Request.Header["X-Request-Id"]), gone: g.Request.Context().Done()}
+	defer a.follow(c)()
 	c.giveTime()
 	defer func() { c.stop() }()
 	g.Set(callKey, c)
@@ -71,11 +72,7 @@ func (a *API) panicked(c *call, cause any) {
 // finished logs an allow-list of fields. Never add a body, a header, a phone
 // number, a name, an address, a cursor or an Idempotency-Key.
 func (a *API) finished(c *call, took time.Duration) {
-	route := c.FullPath()
-	if route == "" {
-		route = "none"
-	}
-	status := c.Writer.Status()
+	route, status := routeOf(c), c.Writer.Status()
 	a.Metrics.served(route, c.Request.Method, status, a.Environment, took)
 	a.Log.LogAttrs(c.Request.Context(), slog.LevelInfo, "request",
 		slog.String("request_id", c.requestID),

@@ -49,8 +49,15 @@ func (a *API) described(document []byte) []byte {
 	if a.Environment == domain.Sandbox {
 		live, sandbox = sandbox, live
 	}
+	return Described(document, live, sandbox)
+}
+
+// Described is a form of the document with these two base addresses in place of
+// those that developers find.
+func Described(document []byte, live, sandbox string) []byte {
 	return []byte(strings.NewReplacer(
-		documentedLive, live, documentedSandbox, sandbox, " (development default)", "",
+		documentedLive, live, documentedSandbox, sandbox, docsURL(documentedSandbox), docsURL(sandbox),
+		" (development default)", "",
 	).Replace(string(document)))
 }
 

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"net/http"
 	"strconv"
 	"time"
@@ -139,7 +140,7 @@ func (a *API) fail(c *call, err error) {
 	if status == http.StatusUnauthorized {
 		c.Writer.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	c.Data(status, "application/json; charset=utf-8", errorJSON(status, e))
+	c.Data(status, "application/json; charset=utf-8", a.errorJSON(status, e))
 }
 
 func (a *API) logUnavailable(c *call, code string, err error) {
@@ -147,14 +148,19 @@ func (a *API) logUnavailable(c *call, code string, err error) {
 		"route", c.FullPath(), "code", code, "error", err)
 }
 
-func errorJSON(status int, e *domain.Error) []byte {
-	details := e.Details
+// errorJSON is the body of an error. Details lead on to the page about the code;
+// an error without them says all there is to say.
+func (a *API) errorJSON(status int, e *domain.Error) []byte {
+	details := maps.Clone(e.Details) // an error may be shared
 	if len(e.Fields) > 0 {
 		fields := make([]map[string]any, 0, len(e.Fields))
 		for _, f := range e.Fields {
 			fields = append(fields, map[string]any{"field": f.Field, "code": f.Code, "message": f.Message})
 		}
 		details = map[string]any{"fields": fields}
+	}
+	if len(details) > 0 {
+		details["doc_url"] = a.docURL(e.Code)
 	}
 	return render(errorEnvelope{false, status, e.Message, errorBody{e.Code, details}})
 }

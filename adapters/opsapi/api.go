@@ -30,6 +30,8 @@ type Options struct {
 	Checks  []Check // what has to work before traffic makes sense
 	Metrics prometheus.Gatherer
 	Log     *slog.Logger
+
+	Management *Management // nil: there is no operations API
 }
 
 // API is the operators' listener.
@@ -78,9 +80,15 @@ func (a *API) router() *gin.Engine {
 	gin.SetMode(gin.ReleaseMode)
 	engine := gin.New()
 	engine.RedirectTrailingSlash = false
+	engine.UseEscapedPath = true // an escaped slash must not make a path segment two
 	engine.HandleMethodNotAllowed = true
 	if err := engine.SetTrustedProxies(nil); err != nil {
 		panic(err) // no proxies are always valid
+	}
+	nothing := "There is nothing here. There are /healthz, /readyz, /metrics and /debug/pprof/."
+	if m := a.options.Management; m != nil {
+		engine.Use(m.name)
+		nothing = "There is nothing here. GET " + base + "/openapi.json lists what there is, beside /healthz, /readyz, /metrics and /debug/pprof/."
 	}
 	engine.Use(a.recover)
 	health := map[string]gin.HandlerFunc{"/healthz": alive, "/readyz": a.ready}
@@ -90,12 +98,15 @@ func (a *API) router() *gin.Engine {
 	}
 	engine.GET("/metrics", gin.WrapH(promhttp.HandlerFor(a.options.Metrics, promhttp.HandlerOpts{})))
 	engine.GET("/debug/pprof/*profile", profile)
+	if a.options.Management != nil {
+		for _, r := range routes {
+			engine.Handle(r.method, r.ginPath(), a.pipeline(r))
+		}
+	}
 	engine.NoRoute(func(c *gin.Context) {
-		fail(c, http.StatusNotFound, "NOT_FOUND", "There is nothing here. There are /healthz, /readyz, /metrics and /debug/pprof/.", nil)
+		fail(c, http.StatusNotFound, "NOT_FOUND", nothing, nil)
 	})
-	engine.NoMethod(func(c *gin.Context) {
-		fail(c, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "This address takes GET only.", nil)
-	})
+	engine.NoMethod(noMethod)
 	return engine
 }
 

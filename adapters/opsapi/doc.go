@@ -1,6 +1,22 @@
 // Package opsapi is the operators' listener: is the process alive, may it get
-// traffic, its metrics and its profiles.
+// traffic, its metrics and its profiles; and, on servers, the operations API
+// under /ops/v1, by which the delivery company manages its customers and moves
+// their deliveries.
 //
-// Whoever reaches the listener sees all of it, so it belongs on a private
-// address. Nothing here names a customer, a delivery or a key.
+// Whoever reaches the listener sees its health, metrics and profiles, so it
+// belongs on a private address. These name no customer, no delivery and no key.
+// The operations API asks for an operator token with each request.
+//
+// Where to look: routes.go is the table of everything there is; management.go
+// is the fixed order of checks that every route passes; a file per resource reads
+// its input and shows its output. openapi.yaml describes it, and tests hold the
+// routes and every answer against that.
+//
+// Decisions that bind this package:
+//
+//   - It imports how JSON is read and records are shown from the public API, and
+//     nothing else of it: the two listeners have different callers, limits and
+//     errors, and one pipeline with switches for both was rejected.
+//   - No Idempotency-Key. What is dangerous to repeat can be told from the state
+//     it left: a move that was made already is refused with the current status.
 package opsapi

@@ -4,7 +4,9 @@ package operations
 
 import (
 	"context"
+	"time"
 
+	"waybill/application/audit"
 	"waybill/application/deliveries"
 	"waybill/domain"
 	"waybill/ports"
@@ -13,6 +15,7 @@ import (
 // Operations are the use cases of the platform.
 type Operations struct {
 	storage  ports.Storage
+	log      *audit.Log
 	clock    ports.Clock
 	ids      ports.Identifiers
 	renderer ports.EventRenderer
@@ -20,27 +23,102 @@ type Operations struct {
 
 // New makes the use cases of the platform.
 func New(s ports.Storage, c ports.Clock, ids ports.Identifiers, r ports.EventRenderer) *Operations {
-	return &Operations{storage: s, clock: c, ids: ids, renderer: r}
+	return &Operations{storage: s, log: audit.New(s, c, ids), clock: c, ids: ids, renderer: r}
 }
 
 // Advance moves a delivery one step as the platform. TRANSITION_INVALID tells
 // which steps are allowed instead; SIMULATION_RUNNING, that a scenario moves it.
-func (o *Operations) Advance(ctx context.Context, id domain.ID, to domain.Status, reason domain.ReasonCode) (*domain.Delivery, error) {
+func (o *Operations) Advance(ctx context.Context, by domain.Operator, id domain.ID, to domain.Status, reason domain.ReasonCode) (*domain.Delivery, error) {
 	tenant, err := o.storage.Read().Deliveries.Owner(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	var moved *domain.Delivery
-	err = o.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) (err error) {
+	err = o.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
 		now := o.clock.Now()
+		var from domain.Status
 		moved, err = deliveries.Change(ctx, tx, o.renderer, tenant, id, now, func(d *domain.Delivery) ([]domain.Event, error) {
+			from = d.Status()
 			event, err := d.Move(to, domain.ActorPlatform, reason, o.ids.ID(domain.PrefixEvent), now)
 			return []domain.Event{event}, err
 		})
-		return err
+		if err != nil {
+			return domain.Deed{}, err
+		}
+		details := map[string]string{"from": string(from), "to": string(to)}
+		if reason != "" {
+			details["reason_code"] = string(reason)
+		}
+		return domain.Deed{Action: domain.ActionDeliveryAdvance, Target: id, BusinessID: tenant.BusinessID, Details: details}, nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	return moved, nil
+}
+
+// lookBack is how far a search goes that neither names a record nor says since
+// when: what is older would make it read all there ever was.
+const lookBack = 7 * 24 * time.Hour
+
+// Found is a page of deliveries, up to Limit+1, and since when they were looked
+// for; nil: all of time.
+type Found struct {
+	Deliveries []*domain.Delivery
+	Since      *time.Time
+}
+
+// Search looks through the deliveries of all businesses, by ID. Where the search
+// names no record and not since when, it looks back seven days from its end.
+func (o *Operations) Search(ctx context.Context, s domain.DeliverySearch, p domain.PageRequest) (Found, error) {
+	if s.CreatedAfter == nil && s.ID == "" && s.Reference == "" && s.ExternalID == "" {
+		end := o.clock.Now()
+		if s.CreatedBefore != nil && s.CreatedBefore.Before(end) {
+			end = *s.CreatedBefore
+		}
+		since := domain.Millis(end.Add(-lookBack))
+		s.CreatedAfter = &since
+	}
+	found, err := o.storage.Read().Platform.Deliveries(ctx, s, p)
+	return Found{Deliveries: found, Since: s.CreatedAfter}, err
+}
+
+// StatusOlderThan is the moment before which a status counts as that old.
+func (o *Operations) StatusOlderThan(d time.Duration) time.Time { return o.clock.Now().Add(-d) }
+
+// Case is a delivery with all that an operator needs to judge it.
+type Case struct {
+	Delivery    *domain.Delivery
+	Business    domain.Business
+	Application domain.Application
+	Timeline    []domain.Event
+	Next        []domain.Status // to which the platform may move it now
+}
+
+// Case is NOT_FOUND for what nobody has.
+func (o *Operations) Case(ctx context.Context, id domain.ID) (c Case, err error) {
+	read := o.storage.Read()
+	tenant, err := read.Deliveries.Owner(ctx, id)
+	if err != nil {
+		return c, err
+	}
+	if c.Delivery, err = read.Deliveries.Get(ctx, tenant, id); err != nil {
+		return c, err
+	}
+	if c.Business, err = read.Tenancy.Business(ctx, tenant.BusinessID); err != nil {
+		return c, err
+	}
+	if c.Application, err = read.Tenancy.Application(ctx, tenant.ApplicationID); err != nil {
+		return c, err
+	}
+	if c.Timeline, err = read.Deliveries.Events(ctx, tenant, id); err != nil {
+		return c, err
+	}
+	c.Next = c.Delivery.Next(domain.ActorPlatform)
+	return c, nil
+}
+
+// Audit returns up to Limit+1 entries of the audit log, newest first.
+func (o *Operations) Audit(ctx context.Context, f domain.AuditFilter, p domain.PageRequest) ([]domain.AuditEntry, error) {
+	return o.log.Entries(ctx, f, p)
 }

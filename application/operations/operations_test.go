@@ -23,7 +23,9 @@ var (
 	errBroken = errors.New("the disk is on fire")
 )
 
-const delivery, event = domain.ID("dlv_1"), domain.ID("evt_2")
+const delivery, event, entry = domain.ID("dlv_1"), domain.ID("evt_2"), domain.ID("aud_3")
+
+var by = domain.Operator{TokenID: "opr_1", Name: "Dispatch", RequestID: "req_1"}
 
 type scene struct {
 	*operations.Operations
@@ -31,6 +33,7 @@ type scene struct {
 	reader  *mocks.MockDeliveryReader
 	store   *mocks.MockDeliveryStore
 	counts  *mocks.MockSimulationStore
+	audit   *mocks.MockAuditStore // expects nothing unless a test says so
 }
 
 func newScene(t *testing.T) *scene {
@@ -38,10 +41,11 @@ func newScene(t *testing.T) *scene {
 	clock, ids := mocks.NewMockClock(ctrl), mocks.NewMockIdentifiers(ctrl)
 	s := &scene{
 		storage: mocks.NewMockStorage(ctrl), reader: mocks.NewMockDeliveryReader(ctrl), store: mocks.NewMockDeliveryStore(ctrl),
-		counts: mocks.NewMockSimulationStore(ctrl),
+		counts: mocks.NewMockSimulationStore(ctrl), audit: mocks.NewMockAuditStore(ctrl),
 	}
 	clock.EXPECT().Now().Return(noon).AnyTimes()
 	ids.EXPECT().ID(domain.PrefixEvent).Return(event).AnyTimes()
+	ids.EXPECT().ID(domain.PrefixAuditEntry).Return(entry).AnyTimes()
 	s.storage.EXPECT().Read().Return(ports.Readers{Deliveries: s.reader}).AnyTimes()
 	s.Operations = operations.New(s.storage, clock, ids, stage.Renderer{})
 	return s
@@ -51,11 +55,23 @@ func newScene(t *testing.T) *scene {
 func (s *scene) transaction(runs int, end error) *gomock.Call {
 	return s.storage.EXPECT().InTx(gomock.Any(), gomock.Any()).DoAndReturn(func(ctx context.Context, fn func(context.Context, ports.Stores) error) (err error) {
 		for range runs {
-			if err = fn(ctx, ports.Stores{Deliveries: s.store, Simulations: s.counts}); err != nil {
+			if err = fn(ctx, ports.Stores{Deliveries: s.store, Simulations: s.counts, Audit: s.audit}); err != nil {
 				return err
 			}
 		}
 		return end
+	})
+}
+
+// keeps expects the row of the audit log.
+func (s *scene) keeps(from, to, reason string) *gomock.Call {
+	details := map[string]string{"from": from, "to": to}
+	if reason != "" {
+		details["reason_code"] = reason
+	}
+	return s.audit.EXPECT().Append(gomock.Any(), domain.AuditEntry{
+		ID: entry, At: noon, Operator: by,
+		Deed: domain.Deed{Action: "delivery.advance", Target: delivery, BusinessID: "biz_1", Details: details},
 	})
 }
 
@@ -79,8 +95,9 @@ func TestAdvanceMovesAnybodysDeliveryUnderItsLock(t *testing.T) {
 			}
 			return nil
 		}),
+		s.keeps("assigned", "failed", "no_rider").Return(nil),
 	)
-	moved, err := s.Advance(t.Context(), delivery, domain.Failed, domain.ReasonNoRider)
+	moved, err := s.Advance(t.Context(), by, delivery, domain.Failed, domain.ReasonNoRider)
 	if err != nil || moved.Status() != domain.Failed {
 		t.Errorf("%+v, %v", moved, err)
 	}
@@ -108,7 +125,7 @@ func TestAdvanceLeavesWhatAScenarioMovesToIt(t *testing.T) {
 		s.counts.EXPECT().Lock(gomock.Any(), tenant).Return(nil),
 		s.store.EXPECT().Lock(gomock.Any(), tenant, delivery).Return(running, nil), // and no Update
 	)
-	if moved, err := s.Advance(t.Context(), delivery, domain.Assigned, ""); moved != nil || !domain.HasCode(err, "SIMULATION_RUNNING") {
+	if moved, err := s.Advance(t.Context(), by, delivery, domain.Assigned, ""); moved != nil || !domain.HasCode(err, "SIMULATION_RUNNING") {
 		t.Errorf("%+v, %v", moved, err)
 	}
 }
@@ -123,8 +140,9 @@ func TestAdvanceMovesWhatAScenarioMovesNoMore(t *testing.T) {
 		s.counts.EXPECT().Lock(gomock.Any(), tenant).Return(nil), // and neither Enter nor Leave
 		s.store.EXPECT().Lock(gomock.Any(), tenant, delivery).Return(stopped, nil),
 		s.store.EXPECT().Update(gomock.Any(), tenant, stopped, gomock.Any()).Return(nil),
+		s.keeps("booked", "assigned", "").Return(nil),
 	)
-	if moved, err := s.Advance(t.Context(), delivery, domain.Assigned, ""); err != nil || moved.Status() != domain.Assigned {
+	if moved, err := s.Advance(t.Context(), by, delivery, domain.Assigned, ""); err != nil || moved.Status() != domain.Assigned {
 		t.Errorf("%+v, %v", moved, err)
 	}
 }
@@ -140,7 +158,8 @@ func TestAdvanceDecidesAgainWhenTheStorageStartsOver(t *testing.T) {
 			return stored(domain.Booked), nil
 		}).Times(2)
 	s.store.EXPECT().Update(gomock.Any(), owner, gomock.Any(), gomock.Any()).Return(nil).Times(2)
-	if moved, err := s.Advance(t.Context(), delivery, domain.Assigned, ""); err != nil || moved.Lifecycle().Sequence != 2 {
+	s.keeps("booked", "assigned", "").Return(nil).Times(2)
+	if moved, err := s.Advance(t.Context(), by, delivery, domain.Assigned, ""); err != nil || moved.Lifecycle().Sequence != 2 {
 		t.Errorf("%+v, %v", moved, err)
 	}
 }
@@ -163,7 +182,7 @@ func TestAStepThePlatformMayNotTakeChangesNothing(t *testing.T) {
 			s.reader.EXPECT().Owner(gomock.Any(), delivery).Return(owner, nil)
 			s.transaction(1, nil)
 			s.store.EXPECT().Lock(gomock.Any(), owner, delivery).Return(stored(c.from), nil) // and no Update
-			moved, err := s.Advance(t.Context(), delivery, c.to, c.reason)
+			moved, err := s.Advance(t.Context(), by, delivery, c.to, c.reason)
 			if moved != nil || !domain.HasCode(err, c.code) {
 				t.Errorf("%+v, %v", moved, err)
 			}
@@ -194,18 +213,26 @@ func TestADeliveryThatCouldNotBeMovedIsNotReturned(t *testing.T) {
 			s.store.EXPECT().Lock(gomock.Any(), owner, delivery).Return(stored(domain.Booked), nil)
 			s.store.EXPECT().Update(gomock.Any(), owner, gomock.Any(), gomock.Any()).Return(errBroken)
 		},
+		"the audit log cannot be written": func(s *scene) {
+			s.reader.EXPECT().Owner(gomock.Any(), delivery).Return(owner, nil)
+			s.transaction(1, nil)
+			s.store.EXPECT().Lock(gomock.Any(), owner, delivery).Return(stored(domain.Booked), nil)
+			s.store.EXPECT().Update(gomock.Any(), owner, gomock.Any(), gomock.Any()).Return(nil)
+			s.keeps("booked", "assigned", "").Return(errBroken)
+		},
 		"the commit fails": func(s *scene) {
 			s.reader.EXPECT().Owner(gomock.Any(), delivery).Return(owner, nil)
 			s.transaction(1, errBroken)
 			s.store.EXPECT().Lock(gomock.Any(), owner, delivery).Return(stored(domain.Booked), nil)
 			s.store.EXPECT().Update(gomock.Any(), owner, gomock.Any(), gomock.Any()).Return(nil)
+			s.keeps("booked", "assigned", "").Return(nil)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t)
 			expect(s)
-			if moved, err := s.Advance(t.Context(), delivery, domain.Assigned, ""); moved != nil || !errors.Is(err, errBroken) {
+			if moved, err := s.Advance(t.Context(), by, delivery, domain.Assigned, ""); moved != nil || !errors.Is(err, errBroken) {
 				t.Errorf("%+v, %v", moved, err)
 			}
 		})

@@ -4,6 +4,7 @@ package pickuplocations
 import (
 	"context"
 
+	"waybill/application/audit"
 	"waybill/application/idempotency"
 	"waybill/domain"
 	"waybill/ports"
@@ -12,6 +13,7 @@ import (
 // PickupLocations are the use cases of saved pickup locations.
 type PickupLocations struct {
 	storage ports.Storage
+	log     *audit.Log
 	gate    *idempotency.Gate
 	clock   ports.Clock
 	ids     ports.Identifiers
@@ -19,7 +21,7 @@ type PickupLocations struct {
 
 // New makes the use cases of saved pickup locations.
 func New(s ports.Storage, g *idempotency.Gate, c ports.Clock, ids ports.Identifiers) *PickupLocations {
-	return &PickupLocations{storage: s, gate: g, clock: c, ids: ids}
+	return &PickupLocations{storage: s, log: audit.New(s, c, ids), gate: g, clock: c, ids: ids}
 }
 
 // Get is NOT_FOUND for what is not the business's.
@@ -60,19 +62,6 @@ func (p *PickupLocations) Create(ctx context.Context, req idempotency.Request,
 			})
 		}, nil
 	})
-}
-
-// Add stores a location for the platform's operators, who send no
-// Idempotency-Key; it may be incomplete.
-func (p *PickupLocations) Add(ctx context.Context, t domain.Tenant, f Form) (domain.PickupLocation, error) {
-	location := p.build(f)
-	err := p.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
-		if _, err := tx.Tenancy.Business(ctx, t.BusinessID); err != nil {
-			return err
-		}
-		return tx.PickupLocations.Insert(ctx, t, location)
-	})
-	return location, err
 }
 
 func (p *PickupLocations) build(f Form) domain.PickupLocation {

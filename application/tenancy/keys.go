@@ -2,6 +2,7 @@ package tenancy
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"waybill/domain"
@@ -17,7 +18,7 @@ type IssuedKey struct {
 // IssueKey makes a key for an application. The secret is not kept: it is
 // shown once. A nil lifetime means the key does not expire. Under a pepper
 // that ConfirmPepper refuses no key is made: it would open nothing.
-func (t *Tenants) IssueKey(ctx context.Context, applicationID domain.ID, e domain.Environment, scopes []domain.Scope, lifetime *time.Duration) (IssuedKey, error) {
+func (t *Tenants) IssueKey(ctx context.Context, by domain.Operator, applicationID domain.ID, e domain.Environment, scopes []domain.Scope, lifetime *time.Duration) (IssuedKey, error) {
 	key := t.mint(applicationID, e, scopes)
 	if lifetime != nil {
 		if *lifetime <= 0 {
@@ -26,14 +27,15 @@ func (t *Tenants) IssueKey(ctx context.Context, applicationID domain.ID, e domai
 		expires := key.CreatedAt.Add(*lifetime)
 		key.ExpiresAt = &expires
 	}
-	err := t.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
-		if _, err := tx.Tenancy.Application(ctx, applicationID); err != nil {
-			return err
+	err := t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+		app, err := tx.Tenancy.Application(ctx, applicationID)
+		if err != nil {
+			return domain.Deed{}, err
 		}
 		if err := t.confirmPepper(ctx, tx); err != nil {
-			return err
+			return domain.Deed{}, err
 		}
-		return tx.Tenancy.InsertAPIKey(ctx, key.APIKey)
+		return keyDeed(domain.ActionKeyCreate, key.APIKey, app), tx.Tenancy.InsertAPIKey(ctx, key.APIKey)
 	})
 	return key, err
 }
@@ -42,14 +44,14 @@ func (t *Tenants) IssueKey(ctx context.Context, applicationID domain.ID, e domai
 // it is revoked, so that an integrator can switch without a gap. The successor
 // of an expiring key lives as long as that key was made for. A revoked key is
 // refused: whoever had it must not get another by asking for its successor.
-func (t *Tenants) RotateKey(ctx context.Context, id domain.ID) (successor IssuedKey, err error) {
-	err = t.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+func (t *Tenants) RotateKey(ctx context.Context, by domain.Operator, id domain.ID) (successor IssuedKey, err error) {
+	err = t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
 		old, err := tx.Tenancy.APIKey(ctx, id)
 		if err != nil {
-			return err
+			return domain.Deed{}, err
 		}
 		if old.RevokedAt != nil {
-			return &domain.Error{Kind: domain.KindConflict, Code: domain.CodeAPIKeyRevoked,
+			return domain.Deed{}, &domain.Error{Kind: domain.KindConflict, Code: domain.CodeAPIKeyRevoked,
 				Message: "Key " + string(id) + " was revoked and cannot be rotated. Create a new key for application " + string(old.ApplicationID) + "."}
 		}
 		successor = t.mint(old.ApplicationID, old.Environment, old.Scopes)
@@ -58,24 +60,58 @@ func (t *Tenants) RotateKey(ctx context.Context, id domain.ID) (successor Issued
 			successor.ExpiresAt = &expires
 		}
 		if err := t.confirmPepper(ctx, tx); err != nil {
-			return err
+			return domain.Deed{}, err
 		}
-		return tx.Tenancy.InsertAPIKey(ctx, successor.APIKey)
+		app, err := tx.Tenancy.Application(ctx, old.ApplicationID)
+		if err != nil {
+			return domain.Deed{}, err
+		}
+		deed := keyDeed(domain.ActionKeyRotate, successor.APIKey, app)
+		deed.Target, deed.Details["successor"] = id, string(successor.ID)
+		return deed, tx.Tenancy.InsertAPIKey(ctx, successor.APIKey)
 	})
 	return successor, err
 }
 
 // RevokeKey stops a key for good. Revoking twice changes nothing.
-func (t *Tenants) RevokeKey(ctx context.Context, id domain.ID) (key domain.APIKey, err error) {
-	err = t.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
-		if err := tx.Tenancy.RevokeAPIKey(ctx, id, t.clock.Now()); err != nil {
-			return err
+func (t *Tenants) RevokeKey(ctx context.Context, by domain.Operator, id domain.ID) (key domain.APIKey, err error) {
+	err = t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+		before, err := tx.Tenancy.APIKey(ctx, id)
+		if err != nil {
+			return domain.Deed{}, err
 		}
-		key, err = tx.Tenancy.APIKey(ctx, id)
-		return err
+		now := t.clock.Now()
+		if err := tx.Tenancy.RevokeAPIKey(ctx, id, now); err != nil {
+			return domain.Deed{}, err
+		}
+		// Somebody else may have revoked it between the two reads.
+		if key, err = tx.Tenancy.APIKey(ctx, id); err != nil || before.RevokedAt != nil || !key.RevokedAt.Equal(now) {
+			return domain.Deed{}, err
+		}
+		app, err := tx.Tenancy.Application(ctx, key.ApplicationID)
+		if err != nil {
+			return domain.Deed{}, err
+		}
+		return keyDeed(domain.ActionKeyRevoke, key, app), nil
 	})
 	t.announce(ctx, key.ApplicationID, err)
 	return key, err
+}
+
+// keyDeed is what was done with a key of an application.
+func keyDeed(a domain.Action, k domain.APIKey, app domain.Application) domain.Deed {
+	scopes := make([]string, len(k.Scopes))
+	for i, s := range k.Scopes {
+		scopes[i] = string(s)
+	}
+	return domain.Deed{Action: a, Target: k.ID, BusinessID: app.BusinessID, Details: map[string]string{
+		"application_id": string(app.ID), "environment": string(k.Environment), "scopes": strings.Join(scopes, ","),
+	}}
+}
+
+// Key is one key.
+func (t *Tenants) Key(ctx context.Context, id domain.ID) (domain.APIKey, error) {
+	return t.storage.Read().Tenancy.APIKey(ctx, id)
 }
 
 // Keys lists the keys of an application, oldest first, revoked ones included.

@@ -177,10 +177,12 @@ func (w *Webhooks) redeliver(ctx context.Context, tx ports.Stores, t domain.Tena
 }
 
 // Resend is Redeliver for the platform's operators, who send no Idempotency-Key.
-func (w *Webhooks) Resend(ctx context.Context, t domain.Tenant, id domain.ID) (d domain.WebhookDelivery, err error) {
-	err = w.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
-		d, err = w.redeliver(ctx, tx, t, id)
-		return err
+func (w *Webhooks) Resend(ctx context.Context, by domain.Operator, t domain.Tenant, id domain.ID) (d domain.WebhookDelivery, err error) {
+	err = w.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+		if d, err = w.redeliver(ctx, tx, t, id); err != nil {
+			return domain.Deed{}, err
+		}
+		return domain.Deed{Action: domain.ActionWebhookResend, Target: id, BusinessID: t.BusinessID}, nil
 	})
 	return d, err
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"waybill/application/audit"
 	"waybill/application/idempotency"
 	"waybill/domain"
 	"waybill/ports"
@@ -25,6 +26,7 @@ type Webhooks struct {
 	clock    ports.Clock
 	ids      ports.Identifiers
 	private  AllowPrivate
+	log      *audit.Log
 
 	recoverMost int // by one call
 }
@@ -35,7 +37,7 @@ func New(s ports.Storage, g *idempotency.Gate, sealer ports.Sealer, sender ports
 ) *Webhooks {
 	return &Webhooks{
 		storage: s, gate: g, sealer: sealer, sender: sender, renderer: r, clock: c, ids: ids, private: private,
-		recoverMost: recoverMost,
+		log: audit.New(s, c, ids), recoverMost: recoverMost,
 	}
 }
 

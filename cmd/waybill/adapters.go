@@ -31,7 +31,6 @@ import (
 	"waybill/adapters/ratelimit/guarded"
 	"waybill/adapters/ratelimit/memlimiter"
 	"waybill/adapters/ratelimit/redislimiter"
-	"waybill/adapters/routing/straightline"
 	"waybill/adapters/sealer/aesgcm"
 	"waybill/adapters/servicearea/geojson"
 	"waybill/adapters/storage/gormstore"
@@ -149,24 +148,25 @@ func newServiceArea(c *configs.Config) (ports.ServiceArea, error) {
 	}
 }
 
-// newRouting has one choice; a routing engine that is set is refused with the
-// settings, since a straight line must never stand in for a road.
-func newRouting() ports.Routing { return straightline.New() }
-
-func newPricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea, r prometheus.Registerer) (ports.Pricing, error) {
-	pricing, err := choosePricing(c, routing, area)
+func newPricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea, r prometheus.Registerer, f *follower) (ports.Pricing, error) {
+	pricing, err := followedPricing(c, routing, area, f)
 	if err != nil {
 		return nil, err
 	}
-	return metered.New(pricing, r), nil
+	return f.pricing(metered.New(pricing, r)), nil
 }
 
 func choosePricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea) (ports.Pricing, error) {
+	return followedPricing(c, routing, area, nil)
+}
+
+// followedPricing is choosePricing in a process that may be followed.
+func followedPricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea, f *follower) (ports.Pricing, error) {
 	switch c.PricingURL {
 	case "":
 		return newTariff(c, routing, area)
 	default:
-		client, err := httppricing.New(httppricing.Options{URL: c.PricingURL, Timeout: c.PricingTimeout, Currency: c.Currency})
+		client, err := httppricing.New(httppricing.Options{URL: c.PricingURL, Timeout: c.PricingTimeout, Currency: c.Currency, Header: f.headers()})
 		if err != nil {
 			return nil, badSetting(c, "pricing_url", err)
 		}
@@ -260,9 +260,9 @@ func (noSecretKey) Derive(string) ([domain.SigningSecretBytes]byte, error) {
 func (noSecretKey) Open(string, []byte) ([]byte, error) { return nil, errNoSecretKey }
 func (noSecretKey) Current([]byte) bool                 { return false }
 
-func newWebhookSender(c *configs.Config) (ports.WebhookSender, func()) {
+func newWebhookSender(c *configs.Config, f *follower) (ports.WebhookSender, func()) {
 	s := httpsender.New(httpsender.Options{AllowPrivate: c.WebhookAllowPrivate})
-	return s, s.Close
+	return f.sender(s), s.Close
 }
 
 func newOutbox(store database) ports.WebhookOutbox { return store.Outbox() }

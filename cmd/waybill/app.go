@@ -53,7 +53,7 @@ func (p *program) appCreate() *cobra.Command {
 				return err
 			}
 			return p.inOffice(cmd, func(o *office) error {
-				a, err := o.tenants.CreateApplication(cmd.Context(), id, name)
+				a, err := o.tenants.CreateApplication(cmd.Context(), p.operatorHere(), id, name)
 				if err != nil {
 					return unknown(err, "business", id)
 				}
@@ -76,7 +76,7 @@ func (p *program) appSwitch(verb, short string, disabled bool) *cobra.Command {
 				return err
 			}
 			return p.inOffice(cmd, func(o *office) error {
-				a, err := o.tenants.SetDisabled(cmd.Context(), id, disabled)
+				a, err := o.tenants.SetDisabled(cmd.Context(), p.operatorHere(), id, disabled)
 				if err != nil {
 					return unknown(err, "application", id)
 				}

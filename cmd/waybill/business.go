@@ -49,7 +49,7 @@ func (p *program) businessCreate() *cobra.Command {
 				limit = &l
 			}
 			return p.inOffice(cmd, func(o *office) error {
-				b, err := o.tenants.CreateBusiness(cmd.Context(), name, limit)
+				b, err := o.tenants.CreateBusiness(cmd.Context(), p.operatorHere(), name, limit)
 				if err != nil {
 					return err
 				}

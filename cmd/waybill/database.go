@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -32,6 +33,11 @@ type database interface {
 	Ping(ctx context.Context) error
 	// MigrationsPending tells whether the schema is behind this program.
 	MigrationsPending(ctx context.Context) (bool, error)
+	// SchemaVersions are the newest step that the schema has, and the newest one
+	// that this program knows.
+	SchemaVersions(ctx context.Context) (applied, known int64, err error)
+	// Server is the product, its version and its clock.
+	Server(ctx context.Context) (product, version string, clock time.Time, err error)
 	Close() error
 }
 
@@ -40,4 +46,20 @@ type migrationStep struct {
 	Version   int64
 	Name      string
 	AppliedAt *time.Time
+}
+
+// aheadFix is what to do where a newer program has migrated the database. It is
+// no error: during a change of version old processes go on beside new ones.
+const aheadFix = "run everywhere the version that migrated it"
+
+func aheadOf(applied, known int64) string {
+	return fmt.Sprintf("the database is ahead of this program: it is at %d, and this program knows the steps up to %d", applied, known)
+}
+
+// warnOfAhead tells of a database that a newer program has migrated.
+func warnOfAhead(ctx context.Context, store database, log *slog.Logger) {
+	applied, known, err := store.SchemaVersions(ctx)
+	if err == nil && applied > known {
+		log.Warn("database", "warning", aheadOf(applied, known)+"; "+aheadFix)
+	}
 }

@@ -38,7 +38,7 @@ func (p *program) deliveryAdvance() *cobra.Command {
 				return usagef(cmd, "--reason is %q; there are %s", reason, joined(domain.ReasonCodes()))
 			}
 			return p.inOffice(cmd, func(o *office) error {
-				moved, err := o.operations.Advance(cmd.Context(), id, status, code)
+				moved, err := o.operations.Advance(cmd.Context(), p.operatorHere(), id, status, code)
 				if err != nil {
 					return unknown(err, "delivery", id)
 				}

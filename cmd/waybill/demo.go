@@ -113,6 +113,7 @@ func (p *program) playOne(ctx context.Context, c *apiClient, plan domain.Plan) e
 		return err
 	}
 	p.say(answered(answer, d.ID+" is "+d.Status+", reference "+d.Reference))
+	p.say("  Its recipient follows it in a browser: " + d.TrackingURL)
 	receiver.follow(d.ID)
 
 	answer, err = p.play(ctx, c, "4. Let a scenario move it: "+string(plan.Scenario)+".", "/test-helpers/deliveries/"+d.ID+"/simulation", "demo-"+run+"-move", newPlanBody(plan))

@@ -43,7 +43,7 @@ func (p *program) bookMany(ctx context.Context, c *apiClient, count int, plan *p
 	if err := p.showBulk(c, run, len(orders), len(batches), orders[0]); err != nil {
 		return err
 	}
-	b := &booking{client: c, run: run, progress: p.progress(count), why: map[string]string{}, view: manyView{
+	b := &booking{client: c, run: run, progress: p.progress("booking", count), why: map[string]string{}, view: manyView{
 		Deliveries: count, Failures: map[string]int{}, Prefix: run,
 	}}
 	c.notice = b.progress.note

@@ -13,6 +13,7 @@ import (
 const (
 	demoBusiness = "Adom Foods"
 	demoApp      = "Demo shop"
+	demoOperator = "Demo operator"
 )
 
 // seeder makes the demo customer of a development server.
@@ -31,14 +32,18 @@ type demo struct {
 	liveKey, testKey     string
 	freshLive, freshTest bool // the key was made just now
 
+	by         domain.Operator // who makes what is missing
+	opsToken   string
+	freshToken bool
+
 	pickup, inactive, incomplete domain.ID // sandbox
 	livePickup                   domain.ID
 }
 
 // demo answers with the customer of the last start, whose variables are
 // given, and makes whatever is missing of it: all, at the first start.
-func (s *seeder) demo(ctx context.Context, before map[string]string) (demo, error) {
-	var d demo
+func (s *seeder) demo(ctx context.Context, by domain.Operator, before map[string]string) (demo, error) {
+	d := demo{by: by}
 	if err := s.keepKeys(ctx, &d, before); err != nil {
 		return d, err
 	}
@@ -55,13 +60,29 @@ func (s *seeder) demo(ctx context.Context, before map[string]string) (demo, erro
 		if *k.key != "" {
 			continue
 		}
-		issued, err := s.tenants.IssueKey(ctx, d.app.ID, k.env, domain.AllScopes(), nil)
+		issued, err := s.tenants.IssueKey(ctx, d.by, d.app.ID, k.env, domain.AllScopes(), nil)
 		if err != nil {
 			return d, err
 		}
 		*k.key, *k.fresh = issued.Secret, true
 	}
+	if err := s.keepOperator(ctx, &d, before["WAYBILL_OPS_TOKEN"]); err != nil {
+		return d, err
+	}
 	return d, s.placePickups(ctx, &d, before)
+}
+
+// keepOperator takes over the token of the operations API while it works, or
+// makes another one.
+func (s *seeder) keepOperator(ctx context.Context, d *demo, last string) error {
+	works, err := s.tenants.UsableOperatorToken(ctx, last)
+	if err != nil || works {
+		d.opsToken = last
+		return err
+	}
+	issued, err := s.tenants.IssueOperatorToken(ctx, d.by, demoOperator, nil)
+	d.opsToken, d.freshToken = issued.Secret, true
+	return err
 }
 
 // keepKeys takes over the keys that still open the database.
@@ -110,10 +131,10 @@ func (s *seeder) findOrMake(ctx context.Context, d *demo) error {
 			}
 		}
 	}
-	if d.business, err = s.tenants.CreateBusiness(ctx, demoBusiness, nil); err != nil {
+	if d.business, err = s.tenants.CreateBusiness(ctx, d.by, demoBusiness, nil); err != nil {
 		return err
 	}
-	d.app, err = s.tenants.CreateApplication(ctx, d.business.ID, demoApp)
+	d.app, err = s.tenants.CreateApplication(ctx, d.by, d.business.ID, demoApp)
 	return err
 }
 
@@ -149,7 +170,7 @@ func (s *seeder) placePickups(ctx context.Context, d *demo, before map[string]st
 		if *want.id != "" {
 			continue
 		}
-		made, err := s.pickups.Add(ctx, tenant, want.form)
+		made, err := s.pickups.Add(ctx, d.by, tenant, want.form)
 		if err != nil {
 			return err
 		}

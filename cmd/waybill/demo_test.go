@@ -57,7 +57,7 @@ func TestDemoPlaysALifeAndShowsEveryCall(t *testing.T) {
 	}
 	at := 0
 	for _, want := range []string{
-		"/quotes", "-> 200: ", " GHS, ", " km (straight_line)", "/webhook-listeners \\", "-> 201: whe_", " listens for delivery.*\n", "/openapi.yaml\n", "/deliveries \\", "-> 201: dlv_", " is booked, reference ",
+		"/quotes", "-> 200: ", " GHS, ", " km (straight_line)", "/webhook-listeners \\", "-> 201: whe_", " listens for delivery.*\n", "/openapi.yaml\n", "/deliveries \\", "-> 201: dlv_", " is booked, reference ", "/track/",
 		"/simulation \\", "-> 200: running, 4 steps, the first at ", "/events \\",
 		"  booked\n", "  assigned\n", "  picked_up\n", "  in_transit\n", "  delivered\n", "\ndelivered after ", "the simulation is completed",
 		"waybill listen --forward-to http://localhost:3000/hooks --data-dir " + dir + " ",

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"waybill/adapters/docsite"
 	"waybill/configs"
 )
 
@@ -161,7 +162,7 @@ func (p *program) welcome(ctx context.Context, dir dataDir, s *service, doors *l
 	if err != nil {
 		return err
 	}
-	d, err := s.seed.demo(ctx, before)
+	d, err := s.seed.demo(ctx, p.operatorHere(), before)
 	if err != nil {
 		return err
 	}
@@ -175,7 +176,7 @@ func (p *program) welcome(ctx context.Context, dir dataDir, s *service, doors *l
 		{"WAYBILL_OPS_URL", v.Ops},
 		{"WAYBILL_LIVE_KEY", d.liveKey},
 		{"WAYBILL_TEST_KEY", d.testKey},
-		{"WAYBILL_OPS_TOKEN", ""}, // the listener asks for none
+		{"WAYBILL_OPS_TOKEN", d.opsToken},
 		{"WAYBILL_BUSINESS_ID", string(d.business.ID)},
 		{"WAYBILL_APP_ID", string(d.app.ID)},
 		{"WAYBILL_PICKUP_ID", string(d.pickup)},
@@ -219,12 +220,14 @@ func (p *program) banner(w io.Writer, dir dataDir, v servingView, d demo, c *con
 		"",
 		"  Sandbox API    " + v.Sandbox,
 		"  Live API       " + v.Live,
+		"  Docs           " + strings.TrimSuffix(v.Sandbox, "/v1") + docsite.Prefix,
 		"  Description    " + v.Sandbox + "/openapi.yaml",
-		"  Operations     " + v.Ops + "  (/readyz, /metrics)",
+		"  Operations     " + v.Ops + "/ops/v1  (/readyz and /metrics beside it)",
 		"",
 		"  Demo business  " + d.business.Name + ", application \"" + d.app.Name + "\"",
 		keyLine("Test key       ", d.testKey, d.freshTest),
 		keyLine("Live key       ", d.liveKey, d.freshLive),
+		keyLine("Ops token      ", d.opsToken, d.freshToken),
 		"",
 		"  Next           " + p.ourselves() + " demo" + where + "   (in another terminal: price, book, simulate, follow; every call shown)",
 		"",

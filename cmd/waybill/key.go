@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 
@@ -130,14 +129,14 @@ func (p *program) keyCreate() *cobra.Command {
 			}
 			var lifetime *time.Duration
 			if cmd.Flag("expires-in").Changed {
-				d, err := parseLifetime(expiresIn)
+				d, err := domain.ParseLifetime(expiresIn)
 				if err != nil {
 					return usagef(cmd, "--expires-in is %q; %v", expiresIn, err)
 				}
 				lifetime = &d
 			}
 			return p.inOffice(cmd, func(o *office) error {
-				key, err := o.tenants.IssueKey(cmd.Context(), id, environment, granted, lifetime)
+				key, err := o.tenants.IssueKey(cmd.Context(), p.operatorHere(), id, environment, granted, lifetime)
 				if err != nil {
 					return pepperRefused(unknown(err, "application", id), o.config)
 				}
@@ -161,27 +160,6 @@ func message(err error) string {
 	return err.Error()
 }
 
-const (
-	day         = 24 * time.Hour
-	maxLifetime = 3650 * day
-)
-
-var errLifetime = errors.New("a lifetime is a number and a unit, such as 1s, 2h or 90d, up to 3650d")
-
-// parseLifetime reads Go's durations and whole days.
-func parseLifetime(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		var n uint64
-		n, err = strconv.ParseUint(days, 10, 16)
-		d = time.Duration(n) * day
-	}
-	if err != nil || d < time.Millisecond || d > maxLifetime {
-		return 0, errLifetime
-	}
-	return d, nil
-}
-
 func (p *program) keyRotate() *cobra.Command {
 	return &cobra.Command{
 		Use: "rotate ID", Short: "Make a successor; the old key works until it is revoked", Args: takes("ID"),
@@ -192,7 +170,7 @@ func (p *program) keyRotate() *cobra.Command {
 				return err
 			}
 			return p.inOffice(cmd, func(o *office) error {
-				key, err := o.tenants.RotateKey(cmd.Context(), id)
+				key, err := o.tenants.RotateKey(cmd.Context(), p.operatorHere(), id)
 				if err != nil {
 					return pepperRefused(unknown(err, "key", id), o.config)
 				}
@@ -212,7 +190,7 @@ func (p *program) keyRevoke() *cobra.Command {
 				return err
 			}
 			return p.inOffice(cmd, func(o *office) error {
-				key, err := o.tenants.RevokeKey(cmd.Context(), id)
+				key, err := o.tenants.RevokeKey(cmd.Context(), p.operatorHere(), id)
 				if err != nil {
 					return unknown(err, "key", id)
 				}

@@ -134,7 +134,7 @@ func TestAServerForgetsAKeyWhenItIsToldToAndNotOnlyInTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer closeService()
-	d, err := s.seed.demo(t.Context(), nil)
+	d, err := s.seed.demo(t.Context(), domain.Operator{Name: "test"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestAServerForgetsAKeyWhenItIsToldToAndNotOnlyInTime(t *testing.T) {
 	if code, answer := call(t, "GET", urls.live+"/api-key", d.liveKey, ""); code != http.StatusOK {
 		t.Fatalf("%d: %v", code, answer)
 	}
-	if _, err := s.seed.tenants.SetDisabled(t.Context(), d.app.ID, true); err != nil {
+	if _, err := s.seed.tenants.SetDisabled(t.Context(), domain.Operator{Name: "test"}, d.app.ID, true); err != nil {
 		t.Fatal(err)
 	}
 	disabled := time.Now()

@@ -98,22 +98,6 @@ func TestALogLineShowsKnownKeysOnly(t *testing.T) {
 	}
 }
 
-func TestALifetimeIsANumberAndAUnit(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]time.Duration{
-		"1s": time.Second, "2h": 2 * time.Hour, "90d": 90 * day, "1h30m": 90 * time.Minute, "3650d": maxLifetime,
-	} {
-		if got, err := parseLifetime(text); err != nil || got != want {
-			t.Errorf("%s is %v, %v", text, got, err)
-		}
-	}
-	for _, text := range []string{"", "90", "d", "0s", "0d", "-1d", "-1s", "1.5d", "3651d", "99999999d", "1us", "1y", "+1d"} {
-		if got, err := parseLifetime(text); err == nil {
-			t.Errorf("%q was read as %v", text, got)
-		}
-	}
-}
-
 func TestPublicAddressesAreDerivedFromWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

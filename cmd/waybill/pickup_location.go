@@ -19,7 +19,7 @@ import (
 const listPage = 100
 
 func (p *program) pickupLocation() *cobra.Command {
-	return group("pickup-location", "Places riders collect from: create, list", p.pickupCreate(), p.pickupList())
+	return group("pickup-location", "Places riders collect from: create, import, list", p.pickupCreate(), p.pickupImport(), p.pickupList())
 }
 
 // pickupForm is a location as typed.
@@ -51,7 +51,7 @@ func (p *program) pickupCreate() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				location, err := o.pickups.Add(cmd.Context(), tenant, form)
+				location, err := o.pickups.Add(cmd.Context(), p.operatorHere(), tenant, form)
 				if err != nil {
 					return unknown(err, "business", tenant.BusinessID)
 				}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/spf13/cobra"
 
 	"waybill/adapters/pricing/pricingserver"
@@ -25,7 +26,9 @@ func (p *program) pricingServe() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "serve [--addr ADDR]", Short: "Serve the built-in tariff over the pricing protocol",
 		Long: "Serve the built-in tariff, or the one of the configuration file, over the pricing protocol,\n" +
-			"until SIGTERM. Point servers at it with WAYBILL_PRICING_URL. It asks for no key: keep it private.",
+			"until SIGTERM. Point servers at it with WAYBILL_PRICING_URL. It measures roads where WAYBILL_ROUTING_URL\n" +
+			"names a Valhalla, and straight lines elsewhere. It asks for no key: keep it private. Beside the\n" +
+			"protocol it has /healthz and /metrics.",
 		Example: `  waybill pricing serve --addr 127.0.0.1:8090
   WAYBILL_PRICING_URL=http://127.0.0.1:8090 waybill serve`,
 		Args: takes(),
@@ -38,10 +41,13 @@ func (p *program) pricingServe() *cobra.Command {
 				return err
 			}
 			log := p.log(c, false)
-			tariff, err := openPricing(c)
+			c.PricingURL = "" // in a file that servers share it names this very service
+			metrics := newRegistry()
+			tariff, closePricing, err := openPricing(c, metrics)
 			if err != nil {
 				return err
 			}
+			defer closePricing()
 			door, failed := listenOn(cmd.Context(), addr, "pricing service (--addr)")
 			if failed != nil {
 				return failed
@@ -52,12 +58,14 @@ func (p *program) pricingServe() *cobra.Command {
 					return errors.Join(err, door.Close())
 				}
 			}
-			handler := pricingserver.New(pricingserver.Options{Pricing: tariff, Currency: c.Currency, Logger: log})
+			handler := http.NewServeMux()
+			handler.Handle("/", pricingserver.New(pricingserver.Options{Pricing: tariff, Currency: c.Currency, Logger: log}))
+			handler.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 			return servePricing(cmd.Context(), door, handler, log)
 		},
 	}
 	cmd.Flags().StringVar(&addr, "addr", defaultPricingAddr, "where to listen; port 0 takes a free one")
-	addSettingFlags(cmd, "service_area_file", "currency", "log_level", "log_format")
+	addSettingFlags(cmd, "routing_url", "routing_timeout", "routing_bike", "service_area_file", "currency", "log_level", "log_format")
 	return cmd
 }
 

@@ -52,12 +52,12 @@ func (p *program) root() *cobra.Command {
   waybill listen --forward-to URL        have its webhooks delivered to a program on this machine
   waybill serve                          the API servers, on the database of WAYBILL_DATABASE_URL
   waybill worker                         what becomes due, beside them
+  waybill doctor                         what a start would trip over, and the cure
   waybill key create --help              what a command takes`,
 		SilenceUsage: true, SilenceErrors: true,
 		Args: knownSubcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetUsageTemplate(usageTemplate)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		problem, _, _ := strings.Cut(err.Error(), ": strconv.") // the name of a function in Go says nothing to people
@@ -69,8 +69,8 @@ func (p *program) root() *cobra.Command {
 	flags.StringVar(&p.configFile, "config", "", "YAML file of settings (WAYBILL_CONFIG)")
 	root.AddCommand(
 		p.dev(), p.demo(), p.trigger(), p.listen(), p.tail(), p.serve(), p.worker(), p.migrate(),
-		p.business(), p.app(), p.key(), p.pickupLocation(), p.delivery(), p.webhook(), p.pricing(),
-		p.config(), p.version(),
+		p.business(), p.app(), p.key(), p.pickupLocation(), p.delivery(), p.operator(), p.webhook(), p.pricing(),
+		p.config(), p.doctor(), p.healthcheck(), p.completion(), p.version(),
 	)
 	return root
 }

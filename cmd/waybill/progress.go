@@ -17,16 +17,16 @@ type progress struct {
 	end  func()
 }
 
-// progress is a bar on a terminal, a line now and then elsewhere, and nothing
+// progress is, under the name of what is done, a bar on a terminal, a line now and then elsewhere, and nothing
 // for a script. It goes to stderr, as everything that is no result.
-func (p *program) progress(total int) progress {
+func (p *program) progress(doing string, total int) progress {
 	switch {
 	case p.asJSON:
 		return progress{add: func(int) {}, note: func(string) {}, end: func() {}}
 	case p.onTerminal():
-		return bar(p.stderr, total)
+		return bar(p.stderr, doing, total)
 	default:
-		return lines(p.stderr, total)
+		return lines(p.stderr, doing, total)
 	}
 }
 
@@ -37,8 +37,8 @@ func (p *program) onTerminal() bool {
 }
 
 // bar has no colours, with NO_COLOR and without.
-func bar(w io.Writer, total int) progress {
-	const label, width = "booking", 30
+func bar(w io.Writer, label string, total int) progress {
+	const width = 30
 	b := progressbar.NewOptions(total,
 		progressbar.OptionSetWriter(w), progressbar.OptionEnableColorCodes(false), progressbar.OptionSetDescription(label),
 		progressbar.OptionSetWidth(width), progressbar.OptionShowCount(),
@@ -53,17 +53,17 @@ func bar(w io.Writer, total int) progress {
 }
 
 // lines tells every tenth part.
-func lines(w io.Writer, total int) progress {
+func lines(w io.Writer, label string, total int) progress {
 	const parts = 10
 	done, told := 0, 0
 	return progress{
 		add: func(n int) {
 			if done += n; done*parts/total > told {
 				told = done * parts / total
-				fmt.Fprintf(w, "booking: %d of %d\n", done, total)
+				fmt.Fprintf(w, "%s: %d of %d\n", label, done, total)
 			}
 		},
-		note: func(why string) { fmt.Fprintln(w, "booking: "+why) },
+		note: func(why string) { fmt.Fprintln(w, label+": "+why) },
 		end:  func() {},
 	}
 }

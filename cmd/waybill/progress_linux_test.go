@@ -50,7 +50,7 @@ func TestProgressIsABarOnATerminalAndLinesOnADumbOne(t *testing.T) {
 			t.Parallel()
 			screen, tty := terminal(t)
 			p := &program{environ: c.environ, stderr: tty, asJSON: c.asJSON}
-			bar := p.progress(40)
+			bar := p.progress("booking", 40)
 			bar.add(10)
 			bar.note("busy: trying again in 1s")
 			bar.add(30)

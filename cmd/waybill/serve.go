@@ -85,6 +85,7 @@ func mayServe(ctx context.Context, s *service, c *configs.Config) error {
 	if err := upToDate(ctx, s.store); err != nil {
 		return err
 	}
+	warnOfAhead(ctx, s.store, s.log)
 	if err := pepperRefused(s.seed.tenants.ConfirmPepper(ctx), c); err != nil {
 		return err
 	}

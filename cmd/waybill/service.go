@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -67,14 +68,14 @@ type apis struct {
 	live, sandbox *httpapi.API
 }
 
-func newAPIs(u httpapi.UseCases, c *configs.Config, urls publicURLs, key cursorKey, log *slog.Logger, m *httpapi.Metrics) apis {
-	api := func(e domain.Environment, baseURL, otherBaseURL string) *httpapi.API {
+func newAPIs(u httpapi.UseCases, c *configs.Config, urls publicURLs, key cursorKey, tracked trackingSites, log *slog.Logger, m *httpapi.Metrics, f *follower) apis {
+	api := func(e domain.Environment, baseURL, otherBaseURL string, beside ...httpapi.Site) *httpapi.API {
 		return httpapi.New(u, httpapi.Options{
 			Environment: e, BaseURL: baseURL, OtherBaseURL: otherBaseURL, TrackingBaseURL: urls.tracking, Currency: c.Currency,
-			CursorKey: key, TrustedProxies: c.TrustedProxies, Log: log, Metrics: m,
+			CursorKey: key, TrustedProxies: c.TrustedProxies, Log: log, Metrics: m, Follow: f.requests(), Beside: slices.Concat(tracked, beside),
 		})
 	}
-	return apis{live: api(domain.Live, urls.live, urls.sandbox), sandbox: api(domain.Sandbox, urls.sandbox, urls.live)}
+	return apis{live: api(domain.Live, urls.live, urls.sandbox), sandbox: api(domain.Sandbox, urls.sandbox, urls.live, newDocs(c, urls))}
 }
 
 func newRegistry() *prometheus.Registry {
@@ -83,7 +84,7 @@ func newRegistry() *prometheus.Registry {
 	return r
 }
 
-func newOps(store database, client *redis.Client, queue queueRedis, r *prometheus.Registry, log *slog.Logger) *opsapi.API {
+func newOps(store database, client *redis.Client, queue queueRedis, engine roadEngine, m *opsapi.Management, r *prometheus.Registry, log *slog.Logger) *opsapi.API {
 	registerPools(store, r)
 	registerSimulations(store, r, log)
 	registerWebhooks(store.Outbox(), r, log)
@@ -97,7 +98,9 @@ func newOps(store database, client *redis.Client, queue queueRedis, r *prometheu
 			Name: "redis", Informational: true, Run: func(ctx context.Context) error { return client.Ping(ctx).Err() },
 		})
 	}
-	return opsapi.New(opsapi.Options{Metrics: r, Log: log, Checks: checks})
+	checks = append(checks, engine.checks()...)
+	registerChecks(checks, r)
+	return opsapi.New(opsapi.Options{Metrics: r, Log: log, Checks: checks, Management: m})
 }
 
 // upToDate refuses a database that lacks what this program was built with.

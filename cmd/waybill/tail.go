@@ -43,7 +43,7 @@ func (p *program) tailEvents() *cobra.Command {
 			var back time.Duration
 			if since != "" {
 				var err error
-				if back, err = parseLifetime(since); err != nil {
+				if back, err = domain.ParseLifetime(since); err != nil {
 					return usagef(cmd, "--since is %q; it is a number and a unit, such as 90s, 2h or 30d", since)
 				}
 				if back > domain.RecoverableFor {

@@ -8,8 +8,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is of the program; the API's own is in openapi.yaml.
-const version = "1.0.0"
+// version is of the program; the API's own is in openapi.yaml. A build may set
+// another one: go build -ldflags "-X main.version=1.4.0".
+var version = "1.0.0"
 
 type versionView struct {
 	Version  string `json:"version"`

@@ -231,7 +231,7 @@ func (p *program) webhookResend() *cobra.Command {
 		Example: "  waybill webhook resend whd_0198f3a27c4e7b23a1d4c8e9f0b51a60 --app app_0198f3a27c4e7b1d9a6e5c2f10d3b847 --env live",
 		Args:    takes("ID"),
 		RunE: of.withWebhook(p, func(ctx context.Context, o *office, t domain.Tenant, id domain.ID) error {
-			d, err := o.webhooks.Resend(ctx, t, id)
+			d, err := o.webhooks.Resend(ctx, p.operatorHere(), t, id)
 			if err != nil {
 				return unknownWebhook(err, t, "webhook "+string(id), " --endpoint ID")
 			}

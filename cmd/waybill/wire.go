@@ -10,6 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"waybill/adapters/httpapi"
+	"waybill/adapters/opsapi"
+	"waybill/adapters/trackingpage"
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
 	"waybill/application/idempotency"
@@ -19,6 +21,7 @@ import (
 	"waybill/application/recipients"
 	"waybill/application/sandbox"
 	"waybill/application/tenancy"
+	"waybill/application/tracking"
 	"waybill/application/webhooks"
 	"waybill/configs"
 	"waybill/ports"
@@ -26,7 +29,7 @@ import (
 
 // The adapters that every command needs.
 var foundation = wire.NewSet(
-	newDatabase,
+	openFollowed,
 	wire.Bind(new(ports.Storage), new(database)),
 	wire.Bind(new(ports.Bookings), new(database)),
 	newClock, newIdentifiers, newKeyDigester, newRedis, newLocks, newInvalidations,
@@ -44,9 +47,9 @@ var sending = wire.NewSet(newSealer, newWebhookSender, newOutbox, newSchedules)
 // The use cases of customers, and what they need beyond the foundation.
 var product = wire.NewSet(
 	tenancy.NewAdmission, newLimits, newRateLimiter,
-	quotes.New, newPricing, newRouting, newServiceArea,
+	quotes.New, newPricing, followedRoadEngine, newRouting, newServiceArea,
 	recipients.New, deliveries.New, bulk.New, newBulkLease, sandbox.New, newNormalizer,
-	webhooks.NewListeners, webhooks.NewFeed,
+	webhooks.NewListeners, webhooks.NewFeed, tracking.New, tracking.NewWatches,
 )
 
 // What is done without a request.
@@ -59,37 +62,41 @@ var duties = wire.NewSet(
 // The listeners.
 var edges = wire.NewSet(
 	wire.Struct(new(httpapi.UseCases), "*"),
-	newAPIs, newCursorKey, httpapi.NewMetrics,
+	newAPIs, newCursorKey, httpapi.NewMetrics, newTrackingPages, newTrackingSites, trackingpage.NewMetrics,
 )
+
+// The operations API.
+var operating = wire.NewSet(tenancy.NewOperators, newFailedOperators, newManagement)
 
 // The operators' listener.
 var control = wire.NewSet(
-	newOps, newRegistry, wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
+	newOps, newFollower, newRegistry, wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
 )
 
 // openService assembles a server process. The function it returns closes the
 // database, after the service has stopped.
 func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *slog.Logger) (*service, func(), error) {
-	wire.Build(foundation, management, sending, product, duties, edges, control,
+	wire.Build(foundation, management, sending, product, duties, edges, operating, control,
 		wire.Struct(new(seeder), "*"), wire.Struct(new(service), "*"))
 	return nil, nil, nil
 }
 
 // openWorker assembles a process without an API.
 func openWorker(ctx context.Context, c *configs.Config, urls publicURLs, log *slog.Logger) (*worker, func(), error) {
-	wire.Build(newDatabase, wire.Bind(new(ports.Storage), new(database)), newClock, newIdentifiers, newRedis, newEventRenderer,
-		sending, duties, control, wire.Struct(new(worker), "*"))
+	wire.Build(openFollowed, wire.Bind(new(ports.Storage), new(database)), newClock, newIdentifiers, newRedis, newEventRenderer,
+		sending, duties, control, wire.Value(roadEngine{}), wire.Value((*opsapi.Management)(nil)), wire.Struct(new(worker), "*"))
 	return nil, nil, nil
 }
 
 // openOffice assembles what the operators' commands use.
 func openOffice(ctx context.Context, c *configs.Config, urls publicURLs, log *slog.Logger) (*office, func(), error) {
-	wire.Build(foundation, management, sending, wire.Struct(new(office), "*"))
+	wire.Build(foundation, management, sending, wire.Value((*follower)(nil)), wire.Struct(new(office), "*"))
 	return nil, nil, nil
 }
 
-// openPricing assembles the pricing service.
-func openPricing(c *configs.Config) (ports.Pricing, error) {
-	wire.Build(newTariff, newRouting, newServiceArea)
-	return nil, nil
+// openPricing assembles the pricing service. The function it returns closes the
+// connections to its engine.
+func openPricing(c *configs.Config, r prometheus.Registerer) (ports.Pricing, func(), error) {
+	wire.Build(newTariff, newRoadEngine, newRouting, newServiceArea, wire.Value((*follower)(nil)))
+	return nil, nil, nil
 }

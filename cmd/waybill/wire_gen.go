@@ -12,6 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"log/slog"
 	"waybill/adapters/httpapi"
+	"waybill/adapters/opsapi"
+	"waybill/adapters/trackingpage"
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
 	"waybill/application/idempotency"
@@ -21,6 +23,7 @@ import (
 	"waybill/application/recipients"
 	"waybill/application/sandbox"
 	"waybill/application/tenancy"
+	"waybill/application/tracking"
 	"waybill/application/webhooks"
 	"waybill/configs"
 	"waybill/ports"
@@ -31,19 +34,26 @@ import (
 // openService assembles a server process. The function it returns closes the
 // database, after the service has stopped.
 func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *slog.Logger) (*service, func(), error) {
-	mainDatabase, cleanup, err := newDatabase(ctx, c, log)
+	registry := newRegistry()
+	mainFollower, cleanup, err := newFollower(ctx, registry, log)
 	if err != nil {
 		return nil, nil, err
 	}
-	client, cleanup2, err := newRedis(c)
+	mainDatabase, cleanup2, err := openFollowed(ctx, c, log, mainFollower)
 	if err != nil {
 		cleanup()
 		return nil, nil, err
 	}
-	registry := newRegistry()
+	client, cleanup3, err := newRedis(c)
+	if err != nil {
+		cleanup2()
+		cleanup()
+		return nil, nil, err
+	}
 	rateLimiter := newRateLimiter(ctx, client, registry, log)
 	keyDigester, err := newKeyDigester(c)
 	if err != nil {
+		cleanup3()
 		cleanup2()
 		cleanup()
 		return nil, nil, err
@@ -51,15 +61,33 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	clock := newClock()
 	limits := newLimits(c)
 	admission := tenancy.NewAdmission(mainDatabase, rateLimiter, keyDigester, clock, limits)
-	routing := newRouting()
-	serviceArea, err := newServiceArea(c)
+	mainRoadEngine, cleanup4, err := followedRoadEngine(c, mainFollower)
 	if err != nil {
+		cleanup3()
 		cleanup2()
 		cleanup()
 		return nil, nil, err
 	}
-	pricing, err := newPricing(c, routing, serviceArea, registry)
+	routing, err := newRouting(mainRoadEngine, registry, mainFollower)
 	if err != nil {
+		cleanup4()
+		cleanup3()
+		cleanup2()
+		cleanup()
+		return nil, nil, err
+	}
+	serviceArea, err := newServiceArea(c)
+	if err != nil {
+		cleanup4()
+		cleanup3()
+		cleanup2()
+		cleanup()
+		return nil, nil, err
+	}
+	pricing, err := newPricing(c, routing, serviceArea, registry, mainFollower)
+	if err != nil {
+		cleanup4()
+		cleanup3()
 		cleanup2()
 		cleanup()
 		return nil, nil, err
@@ -71,6 +99,8 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	gate := idempotency.NewGate(mainDatabase, locks, clock, identifiers, log, retention)
 	normalizer, err := newNormalizer(c)
 	if err != nil {
+		cleanup4()
+		cleanup3()
 		cleanup2()
 		cleanup()
 		return nil, nil, err
@@ -84,11 +114,13 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	sandboxSandbox := sandbox.New(deliveriesDeliveries, clock, identifiers)
 	sealer, err := newSealer(c)
 	if err != nil {
+		cleanup4()
+		cleanup3()
 		cleanup2()
 		cleanup()
 		return nil, nil, err
 	}
-	webhookSender, cleanup3 := newWebhookSender(c)
+	webhookSender, cleanup5 := newWebhookSender(c, mainFollower)
 	allowPrivate := newAllowPrivate(c)
 	webhooksWebhooks := webhooks.New(mainDatabase, gate, sealer, webhookSender, eventRenderer, clock, identifiers, allowPrivate)
 	webhookOutbox := newOutbox(mainDatabase)
@@ -112,21 +144,36 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	}
 	mainCursorKey, err := newCursorKey(c)
 	if err != nil {
+		cleanup5()
+		cleanup4()
 		cleanup3()
 		cleanup2()
 		cleanup()
 		return nil, nil, err
 	}
-	metrics := httpapi.NewMetrics(registry)
-	mainApis := newAPIs(useCases, c, urls, mainCursorKey, log, metrics)
-	mainQueueRedis, cleanup4, err := newQueueRedis(ctx, c, log)
+	trackingTracking := tracking.New(mainDatabase, rateLimiter)
+	watches := tracking.NewWatches(mainDatabase, log)
+	metrics := trackingpage.NewMetrics(registry)
+	pages := newTrackingPages(trackingTracking, watches, c, log, metrics)
+	mainTrackingSites := newTrackingSites(pages, urls)
+	httpapiMetrics := httpapi.NewMetrics(registry)
+	mainApis := newAPIs(useCases, c, urls, mainCursorKey, mainTrackingSites, log, httpapiMetrics, mainFollower)
+	mainQueueRedis, cleanup6, err := newQueueRedis(ctx, c, log)
 	if err != nil {
+		cleanup5()
+		cleanup4()
 		cleanup3()
 		cleanup2()
 		cleanup()
 		return nil, nil, err
 	}
-	api := newOps(mainDatabase, client, mainQueueRedis, registry, log)
+	failedOperators := newFailedOperators()
+	operators := tenancy.NewOperators(mainDatabase, rateLimiter, keyDigester, clock, identifiers, failedOperators)
+	invalidations := newInvalidations(client, log)
+	tenants := tenancy.NewTenants(mainDatabase, keyDigester, clock, identifiers, invalidations)
+	operationsOperations := operations.New(mainDatabase, clock, identifiers, eventRenderer)
+	opsapiManagement := newManagement(operators, tenants, pickupLocations, operationsOperations, normalizer, identifiers, mainCursorKey, urls)
+	api := newOps(mainDatabase, client, mainQueueRedis, mainRoadEngine, opsapiManagement, registry, log)
 	queue := newQueue(mainQueueRedis, log)
 	scheduler := sandbox.NewScheduler(mainDatabase, queue, clock, log)
 	lateness := newLateness(registry)
@@ -142,8 +189,6 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 		drainer:   drainer,
 	}
 	waker := newWaker(mainDatabase, queue, log)
-	invalidations := newInvalidations(client, log)
-	tenants := tenancy.NewTenants(mainDatabase, keyDigester, clock, identifiers, invalidations)
 	mainSeeder := &seeder{
 		storage: mainDatabase,
 		digest:  keyDigester,
@@ -171,6 +216,8 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 		invalidations: invalidations,
 	}
 	return mainService, func() {
+		cleanup6()
+		cleanup5()
 		cleanup4()
 		cleanup3()
 		cleanup2()
@@ -185,8 +232,15 @@ func openWorker(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 		return nil, nil, err
 	}
 	queue := newQueue(mainQueueRedis, log)
-	mainDatabase, cleanup2, err := newDatabase(ctx, c, log)
+	registry := newRegistry()
+	mainFollower, cleanup2, err := newFollower(ctx, registry, log)
 	if err != nil {
+		cleanup()
+		return nil, nil, err
+	}
+	mainDatabase, cleanup3, err := openFollowed(ctx, c, log, mainFollower)
+	if err != nil {
+		cleanup2()
 		cleanup()
 		return nil, nil, err
 	}
@@ -194,14 +248,14 @@ func openWorker(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 	scheduler := sandbox.NewScheduler(mainDatabase, queue, clock, log)
 	identifiers := newIdentifiers()
 	eventRenderer := newEventRenderer(urls)
-	registry := newRegistry()
 	lateness := newLateness(registry)
 	simulator := sandbox.NewSimulator(mainDatabase, clock, identifiers, eventRenderer, log, lateness)
 	webhookOutbox := newOutbox(mainDatabase)
 	sweeper := webhooks.NewSweeper(webhookOutbox, queue, clock, log)
-	webhookSender, cleanup3 := newWebhookSender(c)
+	webhookSender, cleanup4 := newWebhookSender(c, mainFollower)
 	sealer, err := newSealer(c)
 	if err != nil {
+		cleanup4()
 		cleanup3()
 		cleanup2()
 		cleanup()
@@ -218,14 +272,17 @@ func openWorker(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 		drainer:   drainer,
 	}
 	waker := newWaker(mainDatabase, queue, log)
-	client, cleanup4, err := newRedis(c)
+	client, cleanup5, err := newRedis(c)
 	if err != nil {
+		cleanup4()
 		cleanup3()
 		cleanup2()
 		cleanup()
 		return nil, nil, err
 	}
-	api := newOps(mainDatabase, client, mainQueueRedis, registry, log)
+	mainRoadEngine := _wireRoadEngineValue
+	opsapiManagement := _wireManagementValue
+	api := newOps(mainDatabase, client, mainQueueRedis, mainRoadEngine, opsapiManagement, registry, log)
 	webhooksSecretKey := webhooks.NewSecretKey(mainDatabase, sealer)
 	mainSecretKey := &secretKey{
 		use:    webhooksSecretKey,
@@ -241,6 +298,7 @@ func openWorker(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 		log:    log,
 	}
 	return mainWorker, func() {
+		cleanup5()
 		cleanup4()
 		cleanup3()
 		cleanup2()
@@ -248,9 +306,15 @@ func openWorker(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 	}, nil
 }
 
+var (
+	_wireRoadEngineValue = roadEngine{}
+	_wireManagementValue = (*opsapi.Management)(nil)
+)
+
 // openOffice assembles what the operators' commands use.
 func openOffice(ctx context.Context, c *configs.Config, urls publicURLs, log *slog.Logger) (*office, func(), error) {
-	mainDatabase, cleanup, err := newDatabase(ctx, c, log)
+	mainFollower := _wireFollowerValue
+	mainDatabase, cleanup, err := openFollowed(ctx, c, log, mainFollower)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -280,7 +344,7 @@ func openOffice(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 		cleanup()
 		return nil, nil, err
 	}
-	webhookSender, cleanup3 := newWebhookSender(c)
+	webhookSender, cleanup3 := newWebhookSender(c, mainFollower)
 	allowPrivate := newAllowPrivate(c)
 	webhooksWebhooks := webhooks.New(mainDatabase, gate, sealer, webhookSender, eventRenderer, clock, identifiers, allowPrivate)
 	mainOffice := &office{
@@ -298,25 +362,47 @@ func openOffice(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 	}, nil
 }
 
-// openPricing assembles the pricing service.
-func openPricing(c *configs.Config) (ports.Pricing, error) {
-	routing := newRouting()
+var (
+	_wireFollowerValue = (*follower)(nil)
+)
+
+// openPricing assembles the pricing service. The function it returns closes the
+// connections to its engine.
+func openPricing(c *configs.Config, r prometheus.Registerer) (ports.Pricing, func(), error) {
+	mainRoadEngine, cleanup, err := newRoadEngine(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	mainFollower := _wireMainFollowerValue
+	routing, err := newRouting(mainRoadEngine, r, mainFollower)
+	if err != nil {
+		cleanup()
+		return nil, nil, err
+	}
 	serviceArea, err := newServiceArea(c)
 	if err != nil {
-		return nil, err
+		cleanup()
+		return nil, nil, err
 	}
 	pricing, err := newTariff(c, routing, serviceArea)
 	if err != nil {
-		return nil, err
+		cleanup()
+		return nil, nil, err
 	}
-	return pricing, nil
+	return pricing, func() {
+		cleanup()
+	}, nil
 }
+
+var (
+	_wireMainFollowerValue = (*follower)(nil)
+)
 
 // wire.go:
 
 // The adapters that every command needs.
 var foundation = wire.NewSet(
-	newDatabase, wire.Bind(new(ports.Storage), new(database)), wire.Bind(new(ports.Bookings), new(database)), newClock, newIdentifiers, newKeyDigester, newRedis, newLocks, newInvalidations,
+	openFollowed, wire.Bind(new(ports.Storage), new(database)), wire.Bind(new(ports.Bookings), new(database)), newClock, newIdentifiers, newKeyDigester, newRedis, newLocks, newInvalidations,
 )
 
 // The use cases of operators.
@@ -326,7 +412,7 @@ var management = wire.NewSet(tenancy.NewTenants, operations.New, newEventRendere
 var sending = wire.NewSet(newSealer, newWebhookSender, newOutbox, newSchedules)
 
 // The use cases of customers, and what they need beyond the foundation.
-var product = wire.NewSet(tenancy.NewAdmission, newLimits, newRateLimiter, quotes.New, newPricing, newRouting, newServiceArea, recipients.New, deliveries.New, bulk.New, newBulkLease, sandbox.New, newNormalizer, webhooks.NewListeners, webhooks.NewFeed)
+var product = wire.NewSet(tenancy.NewAdmission, newLimits, newRateLimiter, quotes.New, newPricing, followedRoadEngine, newRouting, newServiceArea, recipients.New, deliveries.New, bulk.New, newBulkLease, sandbox.New, newNormalizer, webhooks.NewListeners, webhooks.NewFeed, tracking.New, tracking.NewWatches)
 
 // What is done without a request.
 var duties = wire.NewSet(
@@ -334,9 +420,12 @@ var duties = wire.NewSet(
 )
 
 // The listeners.
-var edges = wire.NewSet(wire.Struct(new(httpapi.UseCases), "*"), newAPIs, newCursorKey, httpapi.NewMetrics)
+var edges = wire.NewSet(wire.Struct(new(httpapi.UseCases), "*"), newAPIs, newCursorKey, httpapi.NewMetrics, newTrackingPages, newTrackingSites, trackingpage.NewMetrics)
+
+// The operations API.
+var operating = wire.NewSet(tenancy.NewOperators, newFailedOperators, newManagement)
 
 // The operators' listener.
 var control = wire.NewSet(
-	newOps, newRegistry, wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
+	newOps, newFollower, newRegistry, wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
 )

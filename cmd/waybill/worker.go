@@ -62,6 +62,7 @@ func (p *program) worker() *cobra.Command {
 			if err := upToDate(cmd.Context(), w.store); err != nil {
 				return err
 			}
+			warnOfAhead(cmd.Context(), w.store, log)
 			if err := w.key.confirm(cmd.Context()); err != nil {
 				return err
 			}

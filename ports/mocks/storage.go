@@ -517,6 +517,20 @@ func (mr *MockPickupLocationStoreMockRecorder) Insert(ctx, t, p interface{}) *go
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Insert", reflect.TypeOf((*MockPickupLocationStore)(nil).Insert), ctx, t, p)
 }
 
+// InsertAll mocks base method.
+func (m *MockPickupLocationStore) InsertAll(ctx context.Context, t domain.Tenant, all []domain.PickupLocation) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "InsertAll", ctx, t, all)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// InsertAll indicates an expected call of InsertAll.
+func (mr *MockPickupLocationStoreMockRecorder) InsertAll(ctx, t, all interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "InsertAll", reflect.TypeOf((*MockPickupLocationStore)(nil).InsertAll), ctx, t, all)
+}
+
 // List mocks base method.
 func (m *MockPickupLocationStore) List(ctx context.Context, t domain.Tenant, f domain.PickupLocationFilter, p domain.PageRequest) ([]domain.PickupLocation, error) {
 	m.ctrl.T.Helper()
@@ -789,4 +803,42 @@ func (mr *MockDeliveryStoreMockRecorder) Update(ctx, t, d interface{}, events ..
 	mr.mock.ctrl.T.Helper()
 	varargs := append([]interface{}{ctx, t, d}, events...)
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Update", reflect.TypeOf((*MockDeliveryStore)(nil).Update), varargs...)
+}
+
+// MockTrackingReader is a mock of TrackingReader interface.
+type MockTrackingReader struct {
+	ctrl     *gomock.Controller
+	recorder *MockTrackingReaderMockRecorder
+}
+
+// MockTrackingReaderMockRecorder is the mock recorder for MockTrackingReader.
+type MockTrackingReaderMockRecorder struct {
+	mock *MockTrackingReader
+}
+
+// NewMockTrackingReader creates a new mock instance.
+func NewMockTrackingReader(ctrl *gomock.Controller) *MockTrackingReader {
+	mock := &MockTrackingReader{ctrl: ctrl}
+	mock.recorder = &MockTrackingReaderMockRecorder{mock}
+	return mock
+}
+
+// EXPECT returns an object that allows the caller to indicate expected use.
+func (m *MockTrackingReader) EXPECT() *MockTrackingReaderMockRecorder {
+	return m.recorder
+}
+
+// Find mocks base method.
+func (m *MockTrackingReader) Find(ctx context.Context, r domain.Reference) (domain.Tracking, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Find", ctx, r)
+	ret0, _ := ret[0].(domain.Tracking)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Find indicates an expected call of Find.
+func (mr *MockTrackingReaderMockRecorder) Find(ctx, r interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Find", reflect.TypeOf((*MockTrackingReader)(nil).Find), ctx, r)
 }

@@ -327,6 +327,21 @@ func (mr *MockTenancyStoreMockRecorder) InsertBusiness(ctx, b interface{}) *gomo
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "InsertBusiness", reflect.TypeOf((*MockTenancyStore)(nil).InsertBusiness), ctx, b)
 }
 
+// LockBusiness mocks base method.
+func (m *MockTenancyStore) LockBusiness(ctx context.Context, id domain.ID) (domain.Business, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "LockBusiness", ctx, id)
+	ret0, _ := ret[0].(domain.Business)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// LockBusiness indicates an expected call of LockBusiness.
+func (mr *MockTenancyStoreMockRecorder) LockBusiness(ctx, id interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "LockBusiness", reflect.TypeOf((*MockTenancyStore)(nil).LockBusiness), ctx, id)
+}
+
 // RevokeAPIKey mocks base method.
 func (m *MockTenancyStore) RevokeAPIKey(ctx context.Context, id domain.ID, at time.Time) error {
 	m.ctrl.T.Helper()
@@ -381,6 +396,20 @@ func (m *MockTenancyStore) TouchAPIKeys(ctx context.Context, uses []ports.KeyUse
 func (mr *MockTenancyStoreMockRecorder) TouchAPIKeys(ctx, uses interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "TouchAPIKeys", reflect.TypeOf((*MockTenancyStore)(nil).TouchAPIKeys), ctx, uses)
+}
+
+// UpdateBusiness mocks base method.
+func (m *MockTenancyStore) UpdateBusiness(ctx context.Context, b domain.Business) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "UpdateBusiness", ctx, b)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// UpdateBusiness indicates an expected call of UpdateBusiness.
+func (mr *MockTenancyStoreMockRecorder) UpdateBusiness(ctx, b interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "UpdateBusiness", reflect.TypeOf((*MockTenancyStore)(nil).UpdateBusiness), ctx, b)
 }
 
 // MockKeyDigester is a mock of KeyDigester interface.

@@ -19,11 +19,12 @@ var topLevel = []string{
 var arrows = map[string][]string{
 	"application/bulk":            {"application/deliveries", "application/idempotency"},
 	"application/deliveries":      {"application/idempotency", "application/quotes"},
-	"application/operations":      {"application/deliveries"},
-	"application/pickuplocations": {"application/idempotency"},
+	"application/operations":      {"application/audit", "application/deliveries"},
+	"application/pickuplocations": {"application/audit", "application/idempotency"},
 	"application/recipients":      {"application/idempotency"},
 	"application/sandbox":         {"application/deliveries", "application/idempotency"},
-	"application/webhooks":        {"application/idempotency"},
+	"application/tenancy":         {"application/audit"},
+	"application/webhooks":        {"application/audit", "application/idempotency"},
 }
 
 // edges are the adapters through which calls come in: they alone may import the
@@ -56,6 +57,7 @@ var homes = map[string][]string{
 	"gorm.io":                     {"adapters/storage"},
 	"github.com/hibiken/asynq":    {"adapters/queue"},
 	"github.com/redis/go-redis":   {"adapters/ratelimit/redislimiter", "adapters/locks/redislocks", "adapters/invalidations/redispubsub", "adapters/queue/asynqqueue", "cmd"},
+	"go.opentelemetry.io":         {"adapters/tracing"},
 	"github.com/spf13/cobra":      {"cmd"},
 	"github.com/schollz":          {"cmd"},
 	"github.com/google/wire":      {"cmd"},

@@ -1,7 +1,7 @@
-// Package contract holds HTTP answers against the API description in
-// adapters/httpapi/openapi.yaml: what the document does not say, a server
-// under test must not do. It is for tests only, and judges responses, never
-// requests: tests send wrong ones on purpose.
+// Package contract holds HTTP answers against the description of their API,
+// openapi.yaml in adapters/httpapi or adapters/opsapi: what the document does
+// not say, a server under test must not do. It is for tests only, and judges
+// responses, never requests: tests send wrong ones on purpose.
 //
 // The document is loaded and judged by kin-openapi. Bodies and headers are
 // checked by its JSON Schema library directly: kin-openapi compiles a schema
@@ -54,9 +54,14 @@ type operation struct {
 	sandboxOnly bool
 }
 
-// Load reads the description, once per test binary. A document that is not
-// valid, or has a schema that does not compile, fails the test.
-func Load(t testing.TB) *Document {
+// Load reads the description of the public API, once per test binary. A
+// document that is not valid, or has a schema that does not compile, fails the test.
+func Load(t testing.TB) *Document { return loaded(t, public) }
+
+// LoadOperations is Load for the operations API.
+func LoadOperations(t testing.TB) *Document { return loaded(t, operations) }
+
+func loaded(t testing.TB, load func() (*Document, error)) *Document {
 	t.Helper()
 	d, err := load()
 	if err != nil {
@@ -65,24 +70,28 @@ func Load(t testing.TB) *Document {
 	return d
 }
 
-var load = sync.OnceValues(func() (*Document, error) {
-	text, err := readDescription()
-	if err != nil {
-		return nil, err
-	}
-	return parse(text)
-})
+var public, operations = load("httpapi"), load("opsapi")
+
+func load(adapter string) func() (*Document, error) {
+	return sync.OnceValues(func() (*Document, error) {
+		text, err := readDescription(adapter)
+		if err != nil {
+			return nil, err
+		}
+		return parse(text)
+	})
+}
 
 // readDescription finds the module's root from the directory of the test,
 // which is always inside it.
-func readDescription() ([]byte, error) {
+func readDescription(adapter string) ([]byte, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, err
 	}
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return os.ReadFile(filepath.Join(dir, "adapters", "httpapi", "openapi.yaml"))
+			return os.ReadFile(filepath.Join(dir, "adapters", adapter, "openapi.yaml"))
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {

@@ -106,6 +106,7 @@ func TestAdditionsSaySo(t *testing.T) {
 		{"ETag", doc.Components.Headers["ETag"].Value.Extensions, doc.Components.Headers["ETag"].Value.Description},
 		{"reason_code", doc.Components.Schemas["ReasonCode"].Value.Extensions, doc.Components.Schemas["ReasonCode"].Value.Description},
 		{"field", doc.Components.Schemas["BulkProblem"].Value.Properties["field"].Value.Extensions, doc.Components.Schemas["BulkProblem"].Value.Properties["field"].Value.Description},
+		{"doc_url", doc.Components.Schemas["DocUrl"].Value.Extensions, doc.Components.Schemas["DocUrl"].Value.Description},
 		{"304", doc.Components.Responses["NotModified"].Value.Extensions, *doc.Components.Responses["NotModified"].Value.Description},
 		{"listEvents", doc.Paths.Value("/events").Get.Extensions, doc.Paths.Value("/events").Get.Description},
 		{"createWebhookEndpoint", doc.Paths.Value("/webhook-endpoints").Post.Extensions, doc.Paths.Value("/webhook-endpoints").Post.Description},

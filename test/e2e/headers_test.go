@@ -41,7 +41,8 @@ func TestTheDescriptionIsServedWithoutAKey(t *testing.T) {
 		c := s.newClient(t, env, "")
 		asYAML := c.get("/openapi.yaml").is(200)
 		// It is the one of the sources, for the addresses of this server.
-		want := strings.NewReplacer("http://127.0.0.1:8080/v1", s.base(live), "http://127.0.0.1:8081/v1", s.base(sandbox), " (development default)", "").
+		want := strings.NewReplacer("http://127.0.0.1:8080/v1", s.base(live), "http://127.0.0.1:8081/v1", s.base(sandbox),
+			"http://127.0.0.1:8081/docs", strings.TrimSuffix(s.base(sandbox), "/v1")+"/docs", " (development default)", "").
 			Replace(string(httpapi.OpenAPIYAML))
 		if string(asYAML.body) != want {
 			t.Error("openapi.yaml is not the one of the sources")

@@ -117,6 +117,10 @@ func (s storage) Read() ports.Readers {
 		Simulations:     between[ports.SimulationReader](s.Calls, mocks.NewMockSimulationReader(s.ctrl), r.Simulations),
 		Webhooks:        between[ports.WebhookReader](s.Calls, mocks.NewMockWebhookReader(s.ctrl), r.Webhooks),
 		Feed:            between[ports.FeedReader](s.Calls, mocks.NewMockFeedReader(s.ctrl), r.Feed),
+		Operators:       between[ports.OperatorReader](s.Calls, mocks.NewMockOperatorReader(s.ctrl), r.Operators),
+		Audit:           between[ports.AuditReader](s.Calls, mocks.NewMockAuditReader(s.ctrl), r.Audit),
+		Platform:        between[ports.PlatformReader](s.Calls, mocks.NewMockPlatformReader(s.ctrl), r.Platform),
+		Tracking:        between[ports.TrackingReader](s.Calls, mocks.NewMockTrackingReader(s.ctrl), r.Tracking),
 	}
 }
 
@@ -132,6 +136,8 @@ func (s storage) InTx(ctx context.Context, fn func(context.Context, ports.Stores
 				Bulks:           between[ports.BulkStore](s.Calls, mocks.NewMockBulkStore(s.ctrl), tx.Bulks),
 				Simulations:     between[ports.SimulationStore](s.Calls, mocks.NewMockSimulationStore(s.ctrl), tx.Simulations),
 				Webhooks:        between[ports.WebhookStore](s.Calls, mocks.NewMockWebhookStore(s.ctrl), tx.Webhooks),
+				Operators:       between[ports.OperatorStore](s.Calls, mocks.NewMockOperatorStore(s.ctrl), tx.Operators),
+				Audit:           between[ports.AuditStore](s.Calls, mocks.NewMockAuditStore(s.ctrl), tx.Audit),
 			})
 		})
 	})

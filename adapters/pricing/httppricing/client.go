@@ -46,6 +46,9 @@ type Options struct {
 	URL      string        // such as http://pricing.internal:9000; /prices is added
 	Timeout  time.Duration // zero: DefaultTimeout
 	Currency string        // an answer in another one is a fault
+	// Header adds to the headers of each request what belongs to its context;
+	// nil: nothing.
+	Header func(context.Context, http.Header)
 	// HTTPClient replaces the one made here, for tests. Its redirect policy
 	// and its cookies are not used.
 	HTTPClient *http.Client
@@ -56,6 +59,7 @@ type Client struct {
 	endpoint string
 	currency string
 	timeout  time.Duration
+	header   func(context.Context, http.Header)
 	http     *http.Client
 	breaker  *gobreaker.CircuitBreaker[domain.Quote]
 }
@@ -85,6 +89,7 @@ func New(o Options) (*Client, error) {
 		endpoint: endpoint,
 		currency: o.Currency,
 		timeout:  o.Timeout,
+		header:   o.Header,
 		http:     client,
 		breaker:  newBreaker(),
 	}, nil
@@ -179,6 +184,9 @@ func (c *Client) ask(ctx context.Context, body []byte) (domain.Quote, error) {
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "waybill")
+	if c.header != nil {
+		c.header(ctx, req.Header)
+	}
 	// Present and empty, it is not sent and tells net/http that the request may
 	// go out again where the service had closed the kept connection.
 	req.Header["Idempotency-Key"] = []string{}

@@ -2,6 +2,7 @@ package tariff
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -34,8 +35,9 @@ func New(table Table, routing ports.Routing, area ports.ServiceArea) (*Pricing, 
 }
 
 // Price answers with the fee, or with RequiresCustomQuote for a vehicle
-// without prices and for a trip beyond the vehicle's range. When no distance
-// can be had the error is QUOTE_UNAVAILABLE, whatever the cause.
+// without prices and for a trip beyond the vehicle's range. An end to which no
+// way leads is outside the service area; when no distance can be had the error is
+// QUOTE_UNAVAILABLE, whatever the cause.
 func (p *Pricing) Price(ctx context.Context, trip domain.Trip) (domain.Quote, error) {
 	if !p.area.Contains(trip.Pickup) {
 		return domain.Quote{}, &ports.OutsideServiceAreaError{End: "pickup"}
@@ -47,7 +49,7 @@ func (p *Pricing) Price(ctx context.Context, trip domain.Trip) (domain.Quote, er
 	defer cancel()
 	distance, err := p.routing.Distance(ctx, trip)
 	if err != nil {
-		return domain.Quote{}, domain.QuoteUnavailable(err)
+		return domain.Quote{}, withoutDistance(err)
 	}
 	// Not as distance < 0: NaN must end here too.
 	if !(distance.Kilometres >= 0) || math.IsInf(distance.Kilometres, 0) {
@@ -67,4 +69,18 @@ func (p *Pricing) Price(ctx context.Context, trip domain.Trip) (domain.Quote, er
 	quote.RequiresCustomQuote = false
 	quote.Fee = &domain.Money{Minor: rate.fee(metres, p.table.StepMinor), Currency: p.table.Currency}
 	return quote, nil
+}
+
+// withoutDistance tells a trip that nobody can make from a measure that failed:
+// the second gets better by waiting. Where neither end is known to be at fault
+// it is the dropoff, which differs from trip to trip.
+func withoutDistance(err error) error {
+	var outside *ports.OutsideServiceAreaError
+	switch {
+	case errors.As(err, &outside):
+		return outside
+	case errors.Is(err, ports.ErrNoRoute):
+		return &ports.OutsideServiceAreaError{End: "dropoff"}
+	}
+	return domain.QuoteUnavailable(err)
 }

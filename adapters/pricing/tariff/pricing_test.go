@@ -3,6 +3,7 @@ package tariff_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/big"
 	"strings"
@@ -127,7 +128,7 @@ func TestWithoutADistanceThereIsNoQuote(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("engine is down")
 	for name, r := range map[string]routing{
-		"error": {err: broken}, "no route": {err: ports.ErrNoRoute}, "NaN": {km: math.NaN()},
+		"error": {err: broken}, "NaN": {km: math.NaN()},
 		"infinite": {km: math.Inf(1)}, "negative": {km: -0.01},
 	} {
 		for _, vehicle := range domain.VehicleTypes() {
@@ -137,6 +138,26 @@ func TestWithoutADistanceThereIsNoQuote(t *testing.T) {
 			}
 			if r.err != nil && !errors.Is(err, r.err) {
 				t.Errorf("%s: %v hides the cause", name, err)
+			}
+		}
+	}
+}
+
+func TestAnEndToWhichNoWayLeadsIsOutsideTheServiceArea(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		err  error
+		want string
+	}{
+		"no way between them":  {fmt.Errorf("engine: %w", ports.ErrNoRoute), "dropoff"},
+		"no way from a pickup": {fmt.Errorf("engine: %w", &ports.OutsideServiceAreaError{End: "pickup"}), "pickup"},
+		"no way to a dropoff":  {fmt.Errorf("engine: %w", &ports.OutsideServiceAreaError{End: "dropoff"}), "dropoff"},
+	} {
+		for _, vehicle := range domain.VehicleTypes() {
+			got, err := price(t, tariff.Default(), routing{err: c.err}, domain.Trip{VehicleType: vehicle})
+			var outside *ports.OutsideServiceAreaError
+			if !errors.As(err, &outside) || outside.End != c.want || got != (domain.Quote{}) {
+				t.Errorf("%s, %s: got %+v, %v, want %s outside", name, vehicle, got, err, c.want)
 			}
 		}
 	}

@@ -53,6 +53,10 @@ type engine struct {
 	insertFeed, insertFeedBehind string
 	// feedSettled is the condition on an event that none can come before any more.
 	feedSettled string
+	// anyApplication is the condition that a delivery d is of some application,
+	// written so that an index which begins with the application is entered once
+	// for each: what is equal in all of them is found without reading the others.
+	anyApplication string
 	// webhookID is the ID of a webhook delivery: a parameter with the slot of the
 	// endpoint behind it. instant is a parameter that is a time.
 	webhookID, instant string

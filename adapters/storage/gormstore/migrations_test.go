@@ -54,7 +54,7 @@ func TestMigrationsApplyOnceAndAreReported(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			names := []string{"tenancy", "directory", "deliveries", "idempotency", "key pepper", "key usage", "bulk", "simulations", "webhooks", "secret key check"}
+			names := []string{"tenancy", "directory", "deliveries", "idempotency", "key pepper", "key usage", "bulk", "simulations", "webhooks", "secret key check", "operators"}
 			for i, name := range names {
 				if b := before[i]; b.Version != int64(i+1) || b.Name != name || b.AppliedAt != nil {
 					t.Errorf("before: %+v, want %s, pending", b, name)

@@ -64,6 +64,21 @@ func (s pickupLocations) Insert(ctx context.Context, t domain.Tenant, p domain.P
 	return s.engine.failed("insert a pickup location", s.with(ctx).Create(&row).Error)
 }
 
+// insertBatch is how many rows one statement inserts: far fewer than make the
+// parameters that either engine allows.
+const insertBatch = 500
+
+func (s pickupLocations) InsertAll(ctx context.Context, t domain.Tenant, all []domain.PickupLocation) error {
+	if len(all) == 0 {
+		return nil
+	}
+	rows := make([]pickupLocationRow, len(all))
+	for i, p := range all {
+		rows[i] = newPickupLocationRow(t, p)
+	}
+	return s.engine.failed("insert pickup locations", s.with(ctx).CreateInBatches(&rows, insertBatch).Error)
+}
+
 func (s pickupLocations) Update(ctx context.Context, t domain.Tenant, p domain.PickupLocation) error {
 	key, err := lookup(domain.PrefixPickupLocation, p.ID)
 	if err != nil {

@@ -83,6 +83,7 @@ var postgresEngine = engine{
 	insertFeed:       pgInsertFeed + pgPosition + ")",
 	insertFeedBehind: pgInsertFeed + pgBehind + ")",
 	feedSettled:      " AND position < pg_snapshot_xmin(pg_current_snapshot())::text::bigint" + pgAhead,
+	anyApplication:   "d.application_id = ANY (ARRAY(SELECT id FROM applications))",
 	webhookID:        "CAST(CAST(? AS text) || to_hex(CAST(slot AS integer)) AS uuid)",
 	webhookIDOf: func(event, digit string) string {
 		return "CAST(substr(CAST(" + event + " AS text), 1, 35) || '" + digit + "' AS uuid)"

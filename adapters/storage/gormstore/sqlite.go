@@ -42,6 +42,7 @@ var sqliteConstraints = map[string]string{
 var sqliteMigrations embed.FS
 
 var sqliteEngine = engine{
+	anyApplication:    "d.application_id IN (SELECT id FROM applications)",
 	open:              openSQLite,
 	openForMigrations: openSQLiteForMigrations,
 	dialect:           goose.DialectSQLite3,

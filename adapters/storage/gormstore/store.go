@@ -49,6 +49,10 @@ func (s *Store) Read() ports.Readers {
 		Simulations:     newSimulations(sn),
 		Webhooks:        webhooks{sn},
 		Feed:            newFeed(sn),
+		Operators:       operators{sn},
+		Audit:           audit{sn},
+		Platform:        platform{sn},
+		Tracking:        tracking{sn},
 	}
 }
 
@@ -63,6 +67,8 @@ func (s session) stores() ports.Stores {
 		Bulks:           bulks{s},
 		Simulations:     newSimulations(s),
 		Webhooks:        webhooks{s},
+		Operators:       operators{s},
+		Audit:           audit{s},
 	}
 }
 

@@ -100,6 +100,30 @@ func (s tenancy) InsertBusiness(ctx context.Context, b domain.Business) error {
 	return s.engine.failed("insert a business", s.with(ctx).Create(&row).Error)
 }
 
+func (s tenancy) LockBusiness(ctx context.Context, id domain.ID) (domain.Business, error) {
+	key, err := lookup(domain.PrefixBusiness, id)
+	if err != nil {
+		return domain.Business{}, err
+	}
+	var row businessRow
+	if err := s.with(ctx).Clauses(forUpdate).Where("id = ?", key).Take(&row).Error; err != nil {
+		return domain.Business{}, s.engine.failed("lock a business", err)
+	}
+	return row.domain(), nil
+}
+
+func (s tenancy) UpdateBusiness(ctx context.Context, b domain.Business) error {
+	key, err := lookup(domain.PrefixBusiness, b.ID)
+	if err != nil {
+		return err
+	}
+	row := newBusinessRow(b)
+	result := s.with(ctx).Model(&businessRow{}).Where("id = ?", key).Updates(map[string]any{
+		"name": row.Name, "rate_limit": row.RateLimit, "rate_window_ns": row.RateWindowNS,
+	})
+	return s.engine.changed("update a business", result)
+}
+
 func (s tenancy) InsertApplication(ctx context.Context, a domain.Application) error {
 	row := newApplicationRow(a)
 	return s.engine.failed("insert an application", s.with(ctx).Create(&row).Error)

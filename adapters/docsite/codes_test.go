@@ -1,0 +1,151 @@
+package docsite_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"html"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"waybill/adapters/docsite"
+	"waybill/adapters/httpapi"
+	"waybill/domain"
+)
+
+// operatorsOnly are codes that no answer of the API has: commands tell them.
+var operatorsOnly = []string{domain.CodeKeyPepperMismatch, domain.CodeSecretKeyMismatch, domain.CodeTransitionInvalid}
+
+var (
+	reCodeLink = regexp.MustCompile(`href="/docs/errors/([A-Z_]+)"`)
+	// As a constant of one error, or in a list of those that items can have.
+	reConst  = regexp.MustCompile(`(?m)^ +code: \{ type: string, const: ([A-Z_]+) \}$`)
+	reListed = regexp.MustCompile(`(?m)^ +- ([A-Z]+_[A-Z_]+|NOT_FOUND)$`)
+)
+
+func TestEveryCodeHasAPageAndNoPageIsAboutNothing(t *testing.T) {
+	t.Parallel()
+	s := newSite()
+	paged := map[string]bool{}
+	for _, m := range reCodeLink.FindAllStringSubmatch(get(t, s, "/docs/errors").Body.String(), -1) {
+		paged[m[1]] = true
+	}
+	documented := map[string]bool{}
+	for _, pattern := range []*regexp.Regexp{reConst, reListed} {
+		for _, m := range pattern.FindAllStringSubmatch(string(httpapi.OpenAPIYAML), -1) {
+			documented[m[1]] = true
+		}
+	}
+	if len(documented) < 35 {
+		t.Fatalf("found %d codes in openapi.yaml, so the test looks for them in the wrong way", len(documented))
+	}
+	want := maps.Clone(documented)
+	for _, code := range domainCodes(t) {
+		if !slices.Contains(operatorsOnly, code) {
+			want[code] = true
+		}
+	}
+	for code := range want {
+		if !paged[code] {
+			t.Errorf("%s has no page: add it to explanations", code)
+		}
+		if !documented[code] {
+			t.Errorf("%s is in domain/errors.go and not in openapi.yaml", code)
+		}
+	}
+	for code := range paged {
+		if !want[code] {
+			t.Errorf("there is a page about %s, which no answer has", code)
+		}
+	}
+	if n := len(paged); n != len(docsite.Explained()) {
+		t.Errorf("%d codes are explained and %d have a page: some explanation is about no code", len(docsite.Explained()), n)
+	}
+}
+
+// domainCodes are the constants of domain/errors.go that are codes.
+func domainCodes(t *testing.T) []string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "../../domain/errors.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var codes []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if ok && strings.HasPrefix(spec.Names[0].Name, "Code") && len(spec.Values) == 1 {
+			code, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			codes = append(codes, code)
+		}
+		return true
+	})
+	if len(codes) < 30 {
+		t.Fatalf("found %d codes in domain/errors.go", len(codes))
+	}
+	return codes
+}
+
+func TestThePageOfACodeSaysWhatHappenedAndWhatToDo(t *testing.T) {
+	t.Parallel()
+	s := newSite()
+	for _, code := range docsite.Explained() {
+		w := get(t, s, "/docs/errors/"+code)
+		body := html.UnescapeString(w.Body.String())
+		for _, part := range []string{`id="causes"`, `id="todo"`, `id="retry"`, `id="example"`, `"code": "` + code + `"`, `"statusCode": 4`} {
+			if part == `"statusCode": 4` && (code == domain.CodeInternal || code == domain.CodeQuoteUnavailable) {
+				part = `"statusCode": 5`
+			}
+			if !strings.Contains(body, part) {
+				t.Errorf("the page about %s lacks %s", code, part)
+			}
+		}
+		if strings.Contains(body, "doc_url") && !strings.Contains(body, "https://sandbox.example.com/docs/errors/") {
+			t.Errorf("the example of %s leads elsewhere", code)
+		}
+	}
+}
+
+func TestTheTablesAreThoseOfTheProgram(t *testing.T) {
+	t.Parallel()
+	s := newSite()
+	contains := func(path string, wants ...string) {
+		t.Helper()
+		body := html.UnescapeString(get(t, s, path).Body.String())
+		for _, want := range wants {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s does not show %q", path, want)
+			}
+		}
+	}
+	for _, name := range domain.Scenarios() {
+		contains("/docs/sandbox", "<td><code>"+string(name)+"</code>")
+	}
+	for _, tr := range domain.Transitions() {
+		if slices.Contains(tr.By, domain.ActorHelper) {
+			contains("/docs/sandbox", "<td><code>"+string(tr.From)+"</code></td><td><code>")
+		}
+	}
+	for _, e := range domain.EventTypes() {
+		contains("/docs/webhooks", "<td><code>"+string(e)+"</code></td><td>")
+	}
+	if body := get(t, s, "/docs/webhooks").Body.String(); strings.Contains(body, "<td></td>") {
+		t.Error("an event type has no meaning")
+	}
+	for _, scope := range domain.AllScopes() {
+		contains("/docs/limits", "<td><code>"+string(scope)+"</code></td><td>")
+	}
+	if body := get(t, s, "/docs/limits").Body.String(); strings.Contains(body, "<td><div") || strings.Contains(body, `"calls"></div>`) {
+		t.Error("a scope allows nothing, or no call needs it")
+	}
+	contains("/docs/limits", "601 in 1 minute", "1203 in 1 min 30 s", "61 in 1 minute", "36 hours", "30 days")
+	contains("/docs/idempotency", "36 hours", "1 to 100")
+	contains("/docs/webhooks", "<td>2</td><td>5 seconds</td>", "<td>12</td><td>24 hours</td><td>about 71 hours</td>")
+	contains("/docs/going-live", "<td>5</td><td>12</td>")
+}

@@ -1,0 +1,267 @@
+package docsite
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// description is what the pages take from the description of the API.
+type description struct {
+	codes      map[string]*errorCode
+	scopes     map[string]string   // what each allows
+	calls      map[string][]string // that need a scope
+	vector     vector
+	limit      struct{ Maximum, Default int } // of a page of a list
+	forced     []string                       // what X-Sandbox-Error takes
+	operations int
+}
+
+// errorCode is what the description says about a code.
+type errorCode struct {
+	Name     string
+	Status   int
+	Calls    []string // METHOD /path, those that can answer it
+	Examples []example
+	ItemOnly bool // told about an item of a bulk, never by itself
+
+	withItem []example // answers that tell it about an item
+}
+
+// example is an answer of the API, indented.
+type example struct {
+	Summary string
+	Body    string
+}
+
+// vector is the published example of a signed webhook.
+type vector struct {
+	Secret    string `json:"secret"`
+	ID        string `json:"webhook-id"`
+	Timestamp string `json:"webhook-timestamp"`
+	Body      string `json:"body"`
+	Signature string `json:"webhook-signature"`
+}
+
+type openAPI struct {
+	Paths    map[string]map[string]json.RawMessage
+	Webhooks map[string]struct {
+		Post struct {
+			Vector vector `json:"x-waybill-test-vector"`
+		}
+	}
+	Components struct {
+		Responses  map[string]json.RawMessage
+		Schemas    map[string]json.RawMessage
+		Parameters struct {
+			Limit struct {
+				Schema struct{ Maximum, Default int }
+			}
+			SandboxError struct {
+				Schema struct{ Enum []string }
+			}
+		}
+		SecuritySchemes struct{ ApiKey struct{ Description string } }
+	}
+}
+
+var (
+	methods  = []string{"get", "post", "put", "patch", "delete"}
+	reScope  = regexp.MustCompile("Scope: `([a-z:]+)`")
+	reAllows = regexp.MustCompile("(?m)^\\| `([a-z]+:[a-z]+)` \\| (.+) \\|$")
+	reCode   = regexp.MustCompile(`^[A-Z][A-Z_]+$`)
+)
+
+func readDescription(text []byte) (*description, error) {
+	var doc openAPI
+	if err := json.Unmarshal(text, &doc); err != nil {
+		return nil, fmt.Errorf("the description of the API: %w", err)
+	}
+	d := &description{
+		codes: map[string]*errorCode{}, scopes: map[string]string{}, calls: map[string][]string{},
+		vector: doc.Webhooks["event"].Post.Vector,
+	}
+	d.limit = doc.Components.Parameters.Limit.Schema
+	d.forced = doc.Components.Parameters.SandboxError.Schema.Enum
+	for _, row := range reAllows.FindAllStringSubmatch(doc.Components.SecuritySchemes.ApiKey.Description, -1) {
+		d.scopes[row[1]] = row[2]
+	}
+	for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
+		for _, method := range methods {
+			if raw := doc.Paths[path][method]; raw != nil {
+				if err := d.readOperation(&doc, strings.ToUpper(method)+" "+path, raw); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(doc.Components.Responses)) {
+		if err := d.readResponse(&doc, "", doc.Components.Responses[name]); err != nil {
+			return nil, fmt.Errorf("response %s: %w", name, err)
+		}
+	}
+	for _, c := range d.codes {
+		if c.ItemOnly && len(c.withItem) > 0 {
+			c.show(http.StatusUnprocessableEntity, c.withItem[0])
+		}
+	}
+	return d, nil
+}
+
+func (d *description) readOperation(doc *openAPI, call string, raw json.RawMessage) error {
+	var op struct {
+		Description string
+		Responses   map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(raw, &op); err != nil {
+		return fmt.Errorf("%s: %w", call, err)
+	}
+	d.operations++
+	if scope := reScope.FindStringSubmatch(op.Description); scope != nil {
+		d.calls[scope[1]] = append(d.calls[scope[1]], call)
+	}
+	for _, status := range slices.Sorted(maps.Keys(op.Responses)) {
+		if err := d.readResponse(doc, call, op.Responses[status]); err != nil {
+			return fmt.Errorf("%s %s: %w", call, status, err)
+		}
+	}
+	return nil
+}
+
+// readResponse notes the codes that an answer can have, and its examples of
+// them; an empty call stands for those of every address.
+func (d *description) readResponse(doc *openAPI, call string, raw json.RawMessage) error {
+	var res struct {
+		Ref     string `json:"$ref"`
+		Content map[string]struct {
+			Schema   any
+			Examples map[string]struct {
+				Summary string
+				Value   json.RawMessage
+			}
+		}
+	}
+	if err := json.Unmarshal(raw, &res); err != nil {
+		return err
+	}
+	if res.Ref != "" {
+		return d.readResponse(doc, call, doc.Components.Responses[strings.TrimPrefix(res.Ref, "#/components/responses/")])
+	}
+	content := res.Content["application/json"]
+	own, inItems := map[string]bool{}, map[string]bool{}
+	collect(doc, content.Schema, own, inItems, map[string]bool{})
+	for code := range inItems {
+		d.note(code, call)
+	}
+	for code := range own {
+		d.note(code, call).ItemOnly = false
+	}
+	for _, name := range slices.Sorted(maps.Keys(content.Examples)) {
+		if err := d.readExample(content.Examples[name].Summary, content.Examples[name].Value); err != nil {
+			return fmt.Errorf("example %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (d *description) note(code, call string) *errorCode {
+	c := d.codes[code]
+	if c == nil {
+		c = &errorCode{Name: code, ItemOnly: true} // until it is found by itself
+		d.codes[code] = c
+	}
+	if call != "" && !slices.Contains(c.Calls, call) {
+		c.Calls = append(c.Calls, call)
+	}
+	return c
+}
+
+// collect finds the codes in a schema: a constant is the code of an answer, an
+// enumeration lists those of items.
+func collect(doc *openAPI, schema any, own, inItems, seen map[string]bool) {
+	switch s := schema.(type) {
+	case []any:
+		for _, item := range s {
+			collect(doc, item, own, inItems, seen)
+		}
+	case map[string]any:
+		if ref, ok := s["$ref"].(string); ok && !seen[ref] {
+			seen[ref] = true
+			var target any
+			if json.Unmarshal(doc.Components.Schemas[strings.TrimPrefix(ref, "#/components/schemas/")], &target) == nil {
+				collect(doc, target, own, inItems, seen)
+			}
+		}
+		if properties, ok := s["properties"].(map[string]any); ok {
+			if code, ok := properties["code"].(map[string]any); ok && s["type"] == "object" {
+				noteCodes(code, own, inItems)
+			}
+		}
+		for _, member := range s {
+			collect(doc, member, own, inItems, seen)
+		}
+	}
+}
+
+func noteCodes(schema map[string]any, own, inItems map[string]bool) {
+	if code, ok := schema["const"].(string); ok && reCode.MatchString(code) {
+		own[code] = true
+	}
+	listed, _ := schema["enum"].([]any)
+	for _, one := range listed {
+		if code, ok := one.(string); ok && reCode.MatchString(code) {
+			inItems[code] = true
+		}
+	}
+}
+
+// mostExamples is how many answers the page about a code shows.
+const mostExamples = 3
+
+func (d *description) readExample(summary string, value json.RawMessage) error {
+	var answer struct {
+		StatusCode int
+		Error      struct {
+			Code    string
+			Details struct{ Errors []struct{ Code string } }
+		}
+	}
+	if err := json.Unmarshal(value, &answer); err != nil {
+		return err
+	}
+	if answer.Error.Code == "" {
+		return nil
+	}
+	var body bytes.Buffer
+	if err := json.Indent(&body, value, "", "  "); err != nil {
+		return err
+	}
+	shown := example{Summary: summary, Body: body.String()}
+	d.note(answer.Error.Code, "").show(answer.StatusCode, shown)
+	for _, problem := range answer.Error.Details.Errors {
+		c := d.note(problem.Code, "")
+		c.withItem = append(c.withItem, shown)
+	}
+	return nil
+}
+
+// exampleOf is the first example of a code, or empty.
+func (d *description) exampleOf(code string) string {
+	if c := d.codes[code]; c != nil && len(c.Examples) > 0 {
+		return c.Examples[0].Body
+	}
+	return ""
+}
+
+func (c *errorCode) show(status int, e example) {
+	c.Status = status
+	known := slices.ContainsFunc(c.Examples, func(o example) bool { return o.Body == e.Body || o.Summary == e.Summary })
+	if !known && len(c.Examples) < mostExamples {
+		c.Examples = append(c.Examples, e)
+	}
+}

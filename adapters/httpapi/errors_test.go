@@ -1,0 +1,38 @@
+package httpapi
+
+import (
+	"strings"
+	"testing"
+
+	"waybill/domain"
+)
+
+func TestDetailsLeadToThePageOfTheirCode(t *testing.T) {
+	t.Parallel()
+	const live, sandbox = "https://api.example.com/v1", "https://sandbox.example.com/v1"
+	const page = `"doc_url":"https://sandbox.example.com/docs/errors/`
+	shared := map[string]any{"limit": 16}
+	for _, a := range []*API{
+		{Options: Options{Environment: domain.Live, BaseURL: live, OtherBaseURL: sandbox}},
+		{Options: Options{Environment: domain.Sandbox, BaseURL: sandbox, OtherBaseURL: live}},
+	} {
+		for _, c := range []struct {
+			e    *domain.Error
+			want string // in details; empty: there are none
+		}{
+			{&domain.Error{Code: domain.CodeWebhookEndpointLimit, Details: shared}, `"details":{` + page + `WEBHOOK_ENDPOINT_LIMIT","limit":16}`},
+			{domain.Invalid(domain.FieldError{Field: "a", Code: "required", Message: "send it"}), page + `VALIDATION_ERROR","fields":[{`},
+			{domain.ErrNotFound, ""},
+			{domain.Internal(nil), ""},
+			{domain.QuoteUnavailable(nil), ""},
+		} {
+			body := string(a.errorJSON(400, c.e))
+			if c.want == "" && strings.Contains(body, "details") || !strings.Contains(body, c.want) {
+				t.Errorf("%s on %s: %s, want %s", c.e.Code, a.Environment, body, c.want)
+			}
+		}
+	}
+	if len(shared) != 1 {
+		t.Errorf("the details of the error itself were changed: %v", shared)
+	}
+}

@@ -1,0 +1,157 @@
+package opsapi
+
+import (
+	"net/http"
+	"net/netip"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"waybill/adapters/httpapi/strictjson"
+	"waybill/application/operations"
+	"waybill/application/pickuplocations"
+	"waybill/application/tenancy"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// base is the address of the operations API on the listener.
+const base = "/ops/v1"
+
+// Management is what operators may do, and what that needs.
+type Management struct {
+	Operators       *tenancy.Operators
+	Tenants         *tenancy.Tenants
+	PickupLocations *pickuplocations.PickupLocations
+	Operations      *operations.Operations
+
+	Normalizer      ports.Normalizer
+	Identifiers     ports.Identifiers
+	CursorKey       [32]byte
+	TrackingBaseURL string
+}
+
+// call is one request of an operator on its way through the checks.
+type call struct {
+	*gin.Context
+	requestID string
+	by        domain.Operator
+	route     string            // as the description names it
+	query     query             // checked for names, not for values
+	body      *strictjson.Value // nil: none
+	table     []byte            // CSV; nil: none
+}
+
+var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
+
+const requestIDKey = "waybill/request-id"
+
+// name gives the request an ID: the one it came with where that will do.
+func (m *Management) name(g *gin.Context) {
+	id := string(m.Identifiers.ID("req_"))
+	if sent := g.Request.Header["X-Request-Id"]; len(sent) == 1 && requestIDForm.MatchString(sent[0]) {
+		id = sent[0]
+	}
+	g.Set(requestIDKey, id)
+	g.Writer.Header()["X-Request-ID"] = []string{id}
+	g.Next()
+}
+
+// pipeline is the one order in which every request is checked: token (401, 429),
+// query and body (400, 413, 415), and then what the handler finds.
+func (a *API) pipeline(r route) gin.HandlerFunc {
+	m := a.options.Management
+	return func(g *gin.Context) {
+		begun := time.Now()
+		c := &call{Context: g, requestID: g.GetString(requestIDKey), route: r.path}
+		defer func() {
+			// An allow-list: never a body, a token, a name or a query.
+			a.options.Log.InfoContext(g.Request.Context(), "operations request", "request_id", c.requestID, "method", r.method,
+				"route", base+r.path, "status", g.Writer.Status(), "took_ms", float64(time.Since(begun).Microseconds())/1000,
+				"operator_id", string(c.by.TokenID))
+		}()
+		rep, err := m.run(r, c)
+		if err != nil {
+			a.refuse(c, err)
+			return
+		}
+		if rep.location != "" {
+			g.Header("Location", rep.location)
+		}
+		g.Data(rep.status, rep.contentType, rep.body)
+	}
+}
+
+func (m *Management) run(r route, c *call) (rep reply, err error) {
+	if !r.open {
+		knock := tenancy.OperatorKnock{Address: clientAddress(c.ClientIP()), RequestID: c.requestID}
+		knock.Token, knock.Malformed = bearer(c.Request.Header["Authorization"])
+		if c.by, err = m.Operators.Identify(c.Request.Context(), knock); err != nil {
+			return rep, err
+		}
+	}
+	if c.query, err = parseQuery(c.Request.URL.RawQuery, r.query); err != nil {
+		return rep, err
+	}
+	if r.csv {
+		c.table, err = readTable(c)
+	} else {
+		c.body, err = readBody(c, r.body)
+	}
+	if err != nil {
+		return rep, err
+	}
+	return r.handle(m, c)
+}
+
+// bearer reads the token out of the Authorization headers of a request.
+func bearer(headers []string) (token string, malformed bool) {
+	if len(headers) == 0 || len(headers) == 1 && headers[0] == "" {
+		return "", false
+	}
+	token, ok := strings.CutPrefix(headers[0], "Bearer ")
+	if len(headers) > 1 || !ok || token == "" || strings.ContainsAny(token, " \t") {
+		return "", true
+	}
+	return token, false
+}
+
+// clientAddress is whom failures count against: the address, or for IPv6 the
+// network of 64 bits, since one host has all of it.
+func clientAddress(text string) string {
+	ip, err := netip.ParseAddr(text)
+	if err != nil {
+		return "unknown"
+	}
+	if ip = ip.Unmap(); ip.Is6() {
+		network, _ := ip.WithZone("").Prefix(64)
+		return network.String()
+	}
+	return ip.String()
+}
+
+// id is the ID in the path. One that is malformed is NOT_FOUND, as one of nobody.
+func (c *call) id(name string, prefix domain.Prefix) (domain.ID, error) {
+	return domain.ParseID(prefix, c.Param(name))
+}
+
+// tenant is the business and the environment in the path.
+func (c *call) tenant() (domain.Tenant, error) {
+	business, err := c.id("business_id", domain.PrefixBusiness)
+	if err != nil {
+		return domain.Tenant{}, err
+	}
+	environment, known := domain.ParseEnvironment(c.Param("environment"))
+	if !known {
+		return domain.Tenant{}, domain.ErrNotFound
+	}
+	return domain.Tenant{BusinessID: business, Environment: environment}, nil
+}
+
+// noMethod repeats the Allow header, which gin has set by then.
+func noMethod(c *gin.Context) {
+	allowed := c.Writer.Header().Get("Allow")
+	fail(c, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "This address does not take that method. Send one of the Allow header: "+allowed+".", nil)
+}

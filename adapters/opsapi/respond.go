@@ -1,0 +1,126 @@
+package opsapi
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"waybill/domain"
+)
+
+// Kinds that only HTTP knows, beyond those of the domain.
+const (
+	kindTooLarge domain.Kind = 100 + iota
+	kindUnsupported
+)
+
+const jsonType = "application/json; charset=utf-8"
+
+// reply is what a handler wants to be sent.
+type reply struct {
+	status      int
+	contentType string
+	location    string
+	body        []byte
+}
+
+// answered is the envelope of a success.
+type answered struct {
+	Success    bool   `json:"success"`
+	StatusCode int    `json:"statusCode"`
+	Message    string `json:"message"`
+	Data       any    `json:"data"`
+	Meta       *meta  `json:"meta,omitempty"`
+}
+
+type meta struct {
+	Limit      int     `json:"limit"`
+	HasMore    bool    `json:"has_more"`
+	NextCursor *string `json:"next_cursor"`
+	// CreatedAfter is since when deliveries were looked for.
+	CreatedAfter *string `json:"created_after,omitempty"`
+}
+
+func render(status int, message string, data any, m *meta) reply {
+	body, err := json.Marshal(answered{true, status, message, data, m}, json.Deterministic(true))
+	if err != nil {
+		panic(err) // all we show was checked when it came in
+	}
+	return reply{status: status, contentType: jsonType, body: body}
+}
+
+func ok(message string, data any) reply { return render(http.StatusOK, message, data, nil) }
+
+// created answers 201 with where the record is from now on.
+func created(path string, message string, data any) reply {
+	r := render(http.StatusCreated, message, data, nil)
+	r.location = base + path
+	return r
+}
+
+func list(message string, data any, m meta) reply { return render(http.StatusOK, message, data, &m) }
+
+// refuse answers with an error. What is not a *domain.Error is ours: it is
+// logged here, once, and the operator learns the request ID only.
+func (a *API) refuse(c *call, err error) {
+	var e *domain.Error
+	if !errors.As(err, &e) {
+		e = domain.Internal(err)
+	}
+	switch e.Kind {
+	case domain.KindInternal:
+		a.options.Log.ErrorContext(c.Request.Context(), "operations request failed", "request_id", c.requestID, "route", base+c.route, "error", err)
+		e = &domain.Error{Kind: domain.KindInternal, Code: domain.CodeInternal,
+			Message: "Something failed on our side. See the log for request ID " + c.requestID + "."}
+	case domain.KindNotFound:
+		e = &domain.Error{Kind: domain.KindNotFound, Code: domain.CodeNotFound,
+			Message: "There is no such record. Check the ID in the address, and that it belongs to the business and environment there."}
+	case domain.KindUnauthenticated:
+		c.Header("WWW-Authenticate", "Bearer")
+	}
+	if e.RetryAfter > 0 {
+		c.Header("Retry-After", strconv.Itoa(max(1, int((e.RetryAfter+time.Second-1)/time.Second))))
+	}
+	var details any
+	if len(e.Details) > 0 {
+		details = e.Details
+	}
+	if len(e.Fields) > 0 {
+		fields := make([]map[string]any, 0, len(e.Fields))
+		for _, f := range e.Fields {
+			fields = append(fields, map[string]any{"field": f.Field, "code": f.Code, "message": f.Message})
+		}
+		details = map[string]any{"fields": fields}
+	}
+	fail(c.Context, statusOf(e.Kind), e.Code, e.Message, details)
+}
+
+// statusOf is the one map from kinds to HTTP.
+func statusOf(k domain.Kind) int {
+	switch k {
+	case domain.KindMalformed:
+		return http.StatusBadRequest
+	case domain.KindUnauthenticated:
+		return http.StatusUnauthorized
+	case domain.KindForbidden:
+		return http.StatusForbidden
+	case domain.KindNotFound:
+		return http.StatusNotFound
+	case domain.KindConflict:
+		return http.StatusConflict
+	case kindTooLarge:
+		return http.StatusRequestEntityTooLarge
+	case kindUnsupported:
+		return http.StatusUnsupportedMediaType
+	case domain.KindInvalid:
+		return http.StatusUnprocessableEntity
+	case domain.KindLimited:
+		return http.StatusTooManyRequests
+	case domain.KindUnavailable:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
+}

@@ -1,0 +1,121 @@
+package cached
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/singleflight"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+var _ ports.Routing = (*Routing)(nil)
+
+const (
+	lifetime  = time.Hour
+	mostKnown = 1 << 16
+	// grid is how many points a degree has: 1.1 m are between two.
+	grid = 1e5
+)
+
+// The results that are told apart.
+const (
+	hit    = "hit"    // known
+	shared = "shared" // waited for another caller's question
+	miss   = "miss"   // asked
+)
+
+// Routing remembers what the routing behind it measured.
+type Routing struct {
+	behind ports.Routing
+	now    func() time.Time
+	known  *lru.Cache[domain.Trip, answer]
+	calls  singleflight.Group
+	looks  *prometheus.CounterVec
+}
+
+// answer is a length, or why there is none.
+type answer struct {
+	distance domain.Distance
+	err      error
+	until    time.Time
+}
+
+// New registers the counter and wraps the routing that measures.
+func New(behind ports.Routing, now func() time.Time, r prometheus.Registerer) (*Routing, error) {
+	known, err := lru.New[domain.Trip, answer](mostKnown)
+	if err != nil {
+		return nil, fmt.Errorf("cached: %w", err)
+	}
+	c := &Routing{behind: behind, now: now, known: known, looks: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "waybill_routing_cache_total", Help: "Distances wanted, by whether they were known.",
+	}, []string{"result"})}
+	if err := r.Register(c.looks); err != nil {
+		return nil, fmt.Errorf("cached: %w", err)
+	}
+	for _, result := range []string{hit, shared, miss} {
+		c.looks.WithLabelValues(result)
+	}
+	return c, nil
+}
+
+// Distance is what was measured within the last hour, or what the routing
+// behind answers now.
+func (c *Routing) Distance(ctx context.Context, trip domain.Trip) (domain.Distance, error) {
+	trip = domain.Trip{VehicleType: trip.VehicleType, Pickup: rounded(trip.Pickup), Dropoff: rounded(trip.Dropoff)}
+	if !finite(trip.Pickup) || !finite(trip.Dropoff) { // NaN as a key is never found again, nor removed
+		return c.behind.Distance(ctx, trip)
+	}
+	if a, ok := c.known.Get(trip); ok && c.now().Before(a.until) {
+		c.looks.WithLabelValues(hit).Inc()
+		return a.distance, a.err
+	}
+	asked := false
+	answers := c.calls.DoChan(fmt.Sprint(trip), func() (any, error) {
+		asked = true
+		return c.ask(context.WithoutCancel(ctx), trip), nil
+	})
+	select {
+	case <-ctx.Done():
+		return domain.Distance{}, fmt.Errorf("cached: the caller went away: %w", ctx.Err())
+	case got := <-answers:
+		if asked {
+			c.looks.WithLabelValues(miss).Inc()
+		} else {
+			c.looks.WithLabelValues(shared).Inc()
+		}
+		a := got.Val.(answer)
+		return a.distance, a.err
+	}
+}
+
+func (c *Routing) ask(ctx context.Context, trip domain.Trip) (a answer) {
+	if known, ok := c.known.Get(trip); ok && c.now().Before(known.until) {
+		return known // since this caller looked
+	}
+	a.distance, a.err = c.behind.Distance(ctx, trip)
+	var outside *ports.OutsideServiceAreaError
+	if a.err == nil || errors.Is(a.err, ports.ErrNoRoute) || errors.As(a.err, &outside) {
+		a.until = c.now().Add(lifetime)
+		c.known.Add(trip, a)
+	}
+	return a
+}
+
+func finite(c domain.Coordinates) bool {
+	sum := math.Abs(c.Latitude) + math.Abs(c.Longitude)
+	return !math.IsNaN(sum) && !math.IsInf(sum, 0)
+}
+
+func rounded(c domain.Coordinates) domain.Coordinates {
+	return domain.Coordinates{
+		Latitude:  math.Round(c.Latitude*grid) / grid,
+		Longitude: math.Round(c.Longitude*grid) / grid,
+	}
+}

@@ -1,0 +1,270 @@
+package valhalla
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/sony/gobreaker/v2"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+var _ ports.Routing = (*Client)(nil)
+
+const (
+	// DefaultTimeout is how long one distance may take.
+	DefaultTimeout = time.Second
+	// MaxTimeout is the longest setting; it leaves a price, which has 2.5
+	// seconds, enough to tell of the failure.
+	MaxTimeout = 1900 * time.Millisecond
+
+	maxAnswer  = 1 << 20 // the line of a way across Ghana is some 100 KB
+	maxHeaders = 16 << 10
+
+	breakerFailures = 5 // in a row
+	breakerPause    = 5 * time.Second
+
+	// connections are kept open for as many distances at once. Beyond four
+	// times as many a distance waits for one.
+	connections = 64
+)
+
+// Options say whom to ask.
+type Options struct {
+	URL     string        // such as http://valhalla.internal:8002; /route is added
+	Timeout time.Duration // zero: DefaultTimeout
+	// BikeCosting is what a bike is for the engine: motor_scooter, motorcycle or
+	// bicycle. Empty: motor_scooter.
+	BikeCosting string
+	// Header adds to the headers of each request for a way what belongs to its
+	// context; nil: nothing.
+	Header func(context.Context, http.Header)
+	// HTTPClient replaces the one made here, for tests. Its redirect policy
+	// and its cookies are not used.
+	HTTPClient *http.Client
+}
+
+// Client asks one engine.
+type Client struct {
+	base     string
+	costings map[domain.VehicleType]string
+	timeout  time.Duration
+	header   func(context.Context, http.Header)
+	http     *http.Client
+	breaker  *gobreaker.CircuitBreaker[domain.Distance]
+}
+
+// New checks the options and connects to nothing yet.
+func New(o Options) (*Client, error) {
+	base, err := baseURL(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	if o.Timeout == 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.Timeout < 0 || o.Timeout > MaxTimeout {
+		return nil, fmt.Errorf("valhalla: the time-out is %v; it may be up to %v", o.Timeout, MaxTimeout)
+	}
+	costings, err := costingsOf(o.BikeCosting)
+	if err != nil {
+		return nil, err
+	}
+	client := &http.Client{Transport: newTransport()}
+	if o.HTTPClient != nil {
+		*client = *o.HTTPClient
+		client.Jar = nil
+	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Client{base: base, costings: costings, timeout: o.Timeout, header: o.Header, http: client, breaker: newBreaker()}, nil
+}
+
+func baseURL(text string) (string, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		// The cause repeats the URL, with the password somebody may have put there.
+		return "", errors.New("valhalla: the URL cannot be parsed")
+	}
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return "", fmt.Errorf("valhalla: %q is no URL of an engine; write http://host:port", u.Redacted())
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return "", errors.New("valhalla: the URL may have no user, query or fragment")
+	}
+	return strings.TrimRight(u.String(), "/"), nil
+}
+
+// costingsOf is the table of the package comment.
+func costingsOf(bike string) (map[domain.VehicleType]string, error) {
+	switch bike {
+	case "":
+		bike = "motor_scooter"
+	case "motor_scooter", "motorcycle", "bicycle":
+	default:
+		return nil, fmt.Errorf("valhalla: a bike cannot be %q; it is motor_scooter, motorcycle or bicycle", bike)
+	}
+	return map[domain.VehicleType]string{
+		domain.Bike: bike, domain.Car: "auto", domain.Van: "auto", domain.Truck: "truck",
+	}, nil
+}
+
+func newTransport() *http.Transport {
+	return &http.Transport{
+		Proxy:                  nil,
+		DialContext:            (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		MaxIdleConns:           connections,
+		MaxIdleConnsPerHost:    connections,
+		MaxConnsPerHost:        4 * connections,
+		IdleConnTimeout:        30 * time.Second,
+		MaxResponseHeaderBytes: maxHeaders,
+		DisableCompression:     true, // what is small gains nothing, and what is large is not wanted
+	}
+}
+
+func newBreaker() *gobreaker.CircuitBreaker[domain.Distance] {
+	return gobreaker.NewCircuitBreaker[domain.Distance](gobreaker.Settings{
+		Name:         "routing",
+		MaxRequests:  1,
+		Timeout:      breakerPause,
+		ReadyToTrip:  func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= breakerFailures },
+		IsSuccessful: func(err error) bool { return err == nil || isNoRoute(err) },
+		IsExcluded: func(err error) bool {
+			var gone *callerGoneError
+			return errors.As(err, &gone)
+		},
+	})
+}
+
+// isNoRoute reports whether the engine answered that there is no way.
+func isNoRoute(err error) bool {
+	var outside *ports.OutsideServiceAreaError
+	return errors.Is(err, ports.ErrNoRoute) || errors.As(err, &outside)
+}
+
+// callerGoneError tells the breaker that a failure says nothing about the engine.
+type callerGoneError struct{ cause error }
+
+func (e *callerGoneError) Error() string { return "the caller went away: " + e.cause.Error() }
+func (e *callerGoneError) Unwrap() error { return e.cause }
+
+// Distance is the length of the fastest way by road, in kilometres to the
+// metre. While the breaker is open it fails at once.
+func (c *Client) Distance(ctx context.Context, trip domain.Trip) (domain.Distance, error) {
+	costing, ok := c.costings[trip.VehicleType]
+	if !ok {
+		return domain.Distance{}, fmt.Errorf("valhalla: no costing for a vehicle %q", trip.VehicleType)
+	}
+	body, err := json.Marshal(newQuestion(trip, costing))
+	if err != nil {
+		return domain.Distance{}, fmt.Errorf("valhalla: %w", err) // coordinates that are no numbers
+	}
+	distance, err := c.breaker.Execute(func() (domain.Distance, error) {
+		distance, err := c.measure(ctx, trip, costing, body)
+		if err != nil && !isNoRoute(err) && ctx.Err() != nil {
+			err = &callerGoneError{err}
+		}
+		return distance, err
+	})
+	if err != nil {
+		return domain.Distance{}, fmt.Errorf("valhalla: %w", err)
+	}
+	return distance, nil
+}
+
+// measure asks for the way and, where an end is off all roads, which one.
+func (c *Client) measure(ctx context.Context, trip domain.Trip, costing string, body []byte) (domain.Distance, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	distance, err := c.ask(ctx, body)
+	if !errors.Is(err, errOffRoad) {
+		return distance, err
+	}
+	trip.Dropoff = trip.Pickup
+	body, err = json.Marshal(newQuestion(trip, costing))
+	if err != nil {
+		return domain.Distance{}, err
+	}
+	_, err = c.ask(ctx, body)
+	switch {
+	case err == nil:
+		return domain.Distance{}, &ports.OutsideServiceAreaError{End: "dropoff"}
+	case errors.Is(err, errOffRoad):
+		return domain.Distance{}, &ports.OutsideServiceAreaError{End: "pickup"}
+	}
+	return domain.Distance{}, err
+}
+
+func (c *Client) ask(ctx context.Context, body []byte) (domain.Distance, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/route", bytes.NewReader(body))
+	if err != nil {
+		return domain.Distance{}, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	// Present and empty, it is not sent and tells net/http that the request may
+	// go out again where the engine had closed the kept connection.
+	req.Header["Idempotency-Key"] = []string{}
+	if c.header != nil {
+		c.header(ctx, req.Header)
+	}
+	status, answer, err := c.do(req)
+	switch {
+	case err != nil:
+		return domain.Distance{}, err
+	case status == http.StatusBadRequest:
+		return domain.Distance{}, readRefusal(answer)
+	case status != http.StatusOK:
+		return domain.Distance{}, fmt.Errorf("the engine answered %d", status)
+	}
+	return readDistance(answer)
+}
+
+// Ping asks whether the engine is there: GET /status.
+func (c *Client) Ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/status", nil)
+	if err != nil {
+		return fmt.Errorf("valhalla: %w", err)
+	}
+	status, answer, err := c.do(req)
+	if err != nil {
+		return fmt.Errorf("valhalla: %w", err)
+	}
+	if status != http.StatusOK {
+		return fmt.Errorf("valhalla: the engine answered %d to GET /status", status)
+	}
+	return readStatus(answer)
+}
+
+func (c *Client) do(req *http.Request) (status int, answer []byte, err error) {
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", "waybill")
+	res, err := c.http.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer res.Body.Close()
+	answer, err = io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
+	if err != nil {
+		return 0, nil, err
+	}
+	if len(answer) > maxAnswer {
+		return 0, nil, fmt.Errorf("the answer is over %d KiB", maxAnswer>>10)
+	}
+	return res.StatusCode, answer, nil
+}
+
+// Close closes the connections that are kept open; a Distance under way goes on.
+func (c *Client) Close() { c.http.CloseIdleConnections() }

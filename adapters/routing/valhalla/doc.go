@@ -1,0 +1,40 @@
+// Package valhalla measures trips by road, asking a Valhalla over HTTP: one
+// call, POST {URL}/route, whose answer has the length of the fastest way.
+//
+// A vehicle of ours is one of the engine's costings, which decide the roads
+// that it may take:
+//
+//	bike   motor_scooter    riders are on motorbikes; Options.BikeCosting
+//	                        makes it motorcycle or bicycle
+//	car    auto
+//	van    auto             a van of couriers goes where cars do
+//	truck  truck            by its usual size and weight
+//
+// Decisions that bind this package:
+//
+//   - No road between the points is an answer and no outage. The engine says so
+//     with error 170, 171 or 442, and the caller gets ports.ErrNoRoute or, where
+//     one end is too far from any road for this vehicle, the end by name: error
+//     171 does not tell which, so the way from the pickup to itself is asked for
+//     too. The price becomes a 422 on that field, as for a point outside the
+//     service area. Rejected: 503, since nothing gets better by waiting; a quote by
+//     hand, which needs a distance that nobody measured; and a straight line.
+//   - A point may be 2 km from a road, not the engine's 35: what is farther out
+//     would be measured from another town. The way to the road is not in the
+//     length.
+//   - Everything else that comes, or does not, is a failure: another status, a
+//     redirect, another unit, a length that is missing, negative or no number,
+//     an answer over 1 MiB or not JSON, any other error of the engine's, also its
+//     refusal of our question.
+//   - One deadline covers everything from the look-up of the name to the last
+//     byte, and the second question.
+//   - No retry, no proxy of the environment, no redirect; the reasons are the same
+//     as those of the pricing service's client.
+//   - A circuit breaker opens after five failures in a row and lets one probe
+//     through after five seconds. That there is no road is no failure, and neither
+//     is a caller who went away.
+//   - The matrix, POST /sources_to_targets, has a shorter answer, and was
+//     rejected: it tells by null that there is no way, and does not say why.
+//
+// What was measured lately is remembered by package cached, not here.
+package valhalla

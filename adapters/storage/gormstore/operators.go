@@ -1,0 +1,107 @@
+package gormstore
+
+import (
+	"context"
+	"time"
+
+	"waybill/domain"
+)
+
+// operators is ports.OperatorStore.
+type operators struct{ session }
+
+func (s operators) FindByDigest(ctx context.Context, digest [32]byte) (domain.OperatorToken, error) {
+	var row operatorRow
+	if err := s.with(ctx).Where("digest = ?", digest[:]).Take(&row).Error; err != nil {
+		return domain.OperatorToken{}, s.engine.failed("read an operator token", err)
+	}
+	return row.domain(), nil
+}
+
+func (s operators) Get(ctx context.Context, id domain.ID) (domain.OperatorToken, error) {
+	key, err := lookup(domain.PrefixOperatorToken, id)
+	if err != nil {
+		return domain.OperatorToken{}, err
+	}
+	var row operatorRow
+	if err := s.with(ctx).Where("id = ?", key).Take(&row).Error; err != nil {
+		return domain.OperatorToken{}, s.engine.failed("read an operator token", err)
+	}
+	return row.domain(), nil
+}
+
+func (s operators) List(ctx context.Context) ([]domain.OperatorToken, error) {
+	var rows []operatorRow
+	err := oldestFirst(s.with(ctx)).Find(&rows).Error
+	return all(rows, (*operatorRow).domain), s.engine.failed("list operator tokens", err)
+}
+
+func (s operators) Insert(ctx context.Context, t domain.OperatorToken) error {
+	row := newOperatorRow(t)
+	return s.engine.failed("insert an operator token", s.with(ctx).Create(&row).Error)
+}
+
+func (s operators) Revoke(ctx context.Context, id domain.ID, at time.Time) error {
+	key, err := lookup(domain.PrefixOperatorToken, id)
+	if err != nil {
+		return err
+	}
+	result := s.with(ctx).Exec("UPDATE operator_tokens SET revoked_at = COALESCE(revoked_at, ?) WHERE id = ?", instantOf(at), key)
+	return s.engine.changed("revoke an operator token", result)
+}
+
+func (s operators) Touch(ctx context.Context, id domain.ID, at time.Time) error {
+	key, err := lookup(domain.PrefixOperatorToken, id)
+	if err != nil {
+		return err
+	}
+	result := s.with(ctx).Exec("UPDATE operator_tokens SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)",
+		instantOf(at), key, instantOf(at))
+	return s.engine.failed("keep the use of an operator token", result.Error)
+}
+
+// audit is ports.AuditStore.
+type audit struct{ session }
+
+func (s audit) Append(ctx context.Context, e domain.AuditEntry) error {
+	row, err := newAuditRow(e)
+	if err != nil {
+		return err
+	}
+	return s.engine.failed("insert an audit entry", s.with(ctx).Create(&row).Error)
+}
+
+func (s audit) List(ctx context.Context, f domain.AuditFilter, p domain.PageRequest) ([]domain.AuditEntry, error) {
+	if !storable(string(f.Action), string(f.Target)) {
+		return nil, nil
+	}
+	query := s.with(ctx).Order("id DESC").Limit(p.Limit + 1)
+	if f.OperatorID != "" {
+		key, _ := lookup(domain.PrefixOperatorToken, f.OperatorID)
+		if key == "" {
+			return nil, nil // no such operator, so no deeds
+		}
+		query = query.Where("operator_id = ?", key)
+	}
+	if f.Action != "" {
+		query = query.Where("action = ?", string(f.Action))
+	}
+	if f.Target != "" {
+		query = query.Where("target = ?", string(f.Target))
+	}
+	if p.After != nil {
+		query = query.Where("id < ?", rowIDOf(p.After.ID))
+	}
+	var rows []auditRow
+	if err := query.Find(&rows).Error; err != nil {
+		return nil, s.engine.failed("list audit entries", err)
+	}
+	entries := make([]domain.AuditEntry, len(rows))
+	for i := range rows {
+		var err error
+		if entries[i], err = rows[i].domain(); err != nil {
+			return nil, err
+		}
+	}
+	return entries, nil
+}

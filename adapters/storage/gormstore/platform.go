@@ -1,0 +1,123 @@
+package gormstore
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"waybill/domain"
+)
+
+// platform is ports.PlatformReader.
+type platform struct{ session }
+
+func (s platform) Businesses(ctx context.Context, p domain.PageRequest) ([]domain.Business, error) {
+	var rows []businessRow
+	err := page(s.with(ctx), p, false).Find(&rows).Error
+	return all(rows, (*businessRow).domain), s.engine.failed("list businesses", err)
+}
+
+// idMargin is more than the time in an ID and created_at ever differ by: both
+// are drawn by one process while it books.
+const idMargin = time.Minute
+
+// Deliveries walk the primary key, which is in the order of time, where no index
+// finds them: bounds on the time they were booked at become bounds on their IDs.
+func (s platform) Deliveries(ctx context.Context, f domain.DeliverySearch, p domain.PageRequest) ([]*domain.Delivery, error) {
+	if !storable(string(f.Reference), f.ExternalID, string(f.Status), string(f.Environment)) {
+		return nil, nil
+	}
+	q := &condition{}
+	if f.ExternalID != "" {
+		q.and("d.external_id = ?", f.ExternalID)
+		if f.ApplicationID == "" {
+			q.and(s.engine.anyApplication)
+		}
+		if f.Environment == "" {
+			q.and("d.environment IN ('live', 'sandbox')")
+		}
+	}
+	if !q.ids(f) {
+		return nil, nil // of a record that cannot be
+	}
+	for _, by := range []struct{ column, value string }{
+		{"reference", string(f.Reference)}, {"status", string(f.Status)}, {"environment", string(f.Environment)},
+	} {
+		if by.value != "" {
+			q.and("d."+by.column+" = ?", by.value)
+		}
+	}
+	q.times(f)
+	behind, order := "d.id > ?", " ORDER BY d.id LIMIT ?"
+	if f.NewestFirst {
+		behind, order = "d.id < ?", " ORDER BY d.id DESC LIMIT ?"
+	}
+	if p.After != nil {
+		q.and(behind, rowIDOf(p.After.ID))
+	}
+	var rows []deliveryRow
+	err := s.with(ctx).Raw("SELECT "+deliveryTable.selectAs("d", "")+" FROM deliveries d"+q.where()+order,
+		append(q.values, p.Limit+1)...).Scan(&rows).Error
+	return all(rows, (*deliveryRow).domain), s.engine.failed("search deliveries", err)
+}
+
+// condition is a WHERE that grows.
+type condition struct {
+	parts  []string
+	values []any
+}
+
+func (q *condition) and(part string, values ...any) {
+	q.parts = append(q.parts, part)
+	q.values = append(q.values, values...)
+}
+
+func (q *condition) where() string {
+	if len(q.parts) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(q.parts, " AND ")
+}
+
+// ids narrows by the IDs of records; false: one of them is no ID of its kind.
+func (q *condition) ids(f domain.DeliverySearch) bool {
+	for _, by := range []struct {
+		column string
+		prefix domain.Prefix
+		id     domain.ID
+	}{
+		{"id", domain.PrefixDelivery, f.ID},
+		{"business_id", domain.PrefixBusiness, f.BusinessID},
+		{"application_id", domain.PrefixApplication, f.ApplicationID},
+	} {
+		if by.id == "" {
+			continue
+		}
+		key, err := lookup(by.prefix, by.id)
+		if err != nil {
+			return false
+		}
+		q.and("d."+by.column+" = ?", key)
+	}
+	return true
+}
+
+func (q *condition) times(f domain.DeliverySearch) {
+	if f.CreatedAfter != nil {
+		since := boundary(*f.CreatedAfter)
+		q.and("d.created_at >= ?", since)
+		if first := firstIDAt(since.time.Add(-idMargin)); first != "" {
+			q.and("d.id >= ?", first)
+		}
+	}
+	if f.CreatedBefore != nil {
+		until := boundary(*f.CreatedBefore)
+		q.and("d.created_at < ?", until)
+		if end := firstIDAt(until.time.Add(idMargin)); end != "" {
+			q.and("d.id < ?", end)
+		}
+	}
+	if f.UpdatedBefore != nil {
+		q.and("d.updated_at < ?", boundary(*f.UpdatedBefore))
+	}
+}

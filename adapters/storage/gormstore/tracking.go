@@ -1,0 +1,62 @@
+package gormstore
+
+import (
+	"context"
+	"slices"
+
+	"waybill/domain"
+)
+
+// tracking is ports.TrackingReader.
+type tracking struct{ session }
+
+// trackingRow is an event with what the public may see of its delivery. No
+// other column is read, so that none can be shown by mistake.
+type trackingRow struct {
+	Sender       string
+	Municipality string
+	Environment  string
+	Status       string
+	LastSequence int
+	EventStatus  string
+	ReasonCode   string
+	OccurredAt   instant
+}
+
+// trackingJoin is one statement, so that the status and the events are of one
+// moment.
+const trackingJoin = "SELECT b.name AS sender, d.dropoff_municipality AS municipality, d.environment, d.status, d.last_sequence," +
+	" e.status AS event_status, e.reason_code, e.occurred_at" +
+	" FROM deliveries d JOIN businesses b ON b.id = d.business_id JOIN delivery_events e ON e.delivery_id = d.id" +
+	" WHERE d.reference = ? ORDER BY e.sequence DESC LIMIT ?"
+
+// nobodysReference is looked for in place of what is no reference.
+const nobodysReference = "----.----.----"
+
+func (s tracking) Find(ctx context.Context, r domain.Reference) (domain.Tracking, error) {
+	wanted, ok := domain.ParseReference(string(r))
+	if !ok {
+		wanted = nobodysReference
+	}
+	var rows []trackingRow
+	err := s.with(ctx).Raw(trackingJoin, string(wanted), domain.MaxTrackedEvents).Scan(&rows).Error
+	switch {
+	case err != nil:
+		return domain.Tracking{}, s.engine.failed("read what is tracked", err)
+	case len(rows) == 0:
+		return domain.Tracking{}, domain.ErrNotFound
+	}
+	slices.Reverse(rows)
+	last := rows[len(rows)-1]
+	return domain.Tracking{
+		Sender: last.Sender, Municipality: last.Municipality, Test: last.Environment == string(domain.Sandbox),
+		Status: domain.Status(last.Status), Sequence: last.LastSequence,
+		Events: all(rows, (*trackingRow).domain),
+	}, nil
+}
+
+func (r *trackingRow) domain() domain.TrackedEvent {
+	return domain.TrackedEvent{
+		Status: domain.Status(r.EventStatus), OccurredAt: r.OccurredAt.time, Reason: domain.ReasonCode(r.ReasonCode),
+	}
+}

@@ -1,0 +1,119 @@
+package otlp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strconv"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// Pricing follows prices.
+type Pricing struct {
+	pricing ports.Pricing
+	tracing *Tracing
+}
+
+var (
+	_ ports.Pricing       = (*Pricing)(nil)
+	_ ports.Routing       = (*Routing)(nil)
+	_ ports.WebhookSender = (*WebhookSender)(nil)
+)
+
+// Pricing wraps the pricing that does the work.
+func (t *Tracing) Pricing(p ports.Pricing) *Pricing { return &Pricing{p, t} }
+
+// Price asks in a span.
+func (p *Pricing) Price(ctx context.Context, trip domain.Trip) (domain.Quote, error) {
+	ctx, span := p.tracing.child(ctx, "price", trace.SpanKindClient, attribute.String("waybill.vehicle_type", string(trip.VehicleType)))
+	quote, err := p.pricing.Price(ctx, trip)
+	end(span, err)
+	return quote, err
+}
+
+// Routing follows distances.
+type Routing struct {
+	routing ports.Routing
+	tracing *Tracing
+}
+
+// Routing wraps the routing that does the work.
+func (t *Tracing) Routing(r ports.Routing) *Routing { return &Routing{r, t} }
+
+// Distance measures in a span.
+func (r *Routing) Distance(ctx context.Context, trip domain.Trip) (domain.Distance, error) {
+	ctx, span := r.tracing.child(ctx, "distance", trace.SpanKindClient, attribute.String("waybill.vehicle_type", string(trip.VehicleType)))
+	distance, err := r.routing.Distance(ctx, trip)
+	end(span, err)
+	return distance, err
+}
+
+// WebhookSender follows attempts to send webhooks.
+type WebhookSender struct {
+	ports.WebhookSender
+	tracing *Tracing
+}
+
+// WebhookSender wraps the sender that does the work.
+func (t *Tracing) WebhookSender(s ports.WebhookSender) *WebhookSender { return &WebhookSender{s, t} }
+
+// Send sends in a span of the event's trace. The message itself stays as it is.
+func (s *WebhookSender) Send(ctx context.Context, m ports.WebhookMessage) domain.WebhookResult {
+	event := domain.ID(m.Header[domain.HeaderWebhookID])
+	attempt, _ := strconv.Atoi(m.Header[domain.HeaderWebhookAttempt]) // 0 where there is none
+	_, span := s.tracing.tracer.Start(s.tracing.below(ctx, event), "webhook attempt", trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithAttributes(attribute.String("waybill.event_id", string(event)), attribute.Int("waybill.attempt", attempt)))
+	result := s.WebhookSender.Send(ctx, m)
+	if result.StatusCode != 0 {
+		span.SetAttributes(attribute.Int("http.response.status_code", result.StatusCode))
+	}
+	if !result.Succeeded() {
+		span.SetAttributes(attribute.String("error.type", cmp.Or(string(result.Error), otherError)))
+		span.SetStatus(codes.Error, "")
+	}
+	span.End()
+	return result
+}
+
+// Codes of errors that have none of their own.
+const (
+	otherError     = "other"
+	timedOut       = "timeout"
+	outcomeUnknown = "outcome_unknown"
+)
+
+// codeOf is a word for an error, out of those that we choose.
+func codeOf(err error) string {
+	var ours *domain.Error
+	var outside *ports.OutsideServiceAreaError
+	switch {
+	case errors.As(err, &ours) && ours.Code != "":
+		return ours.Code
+	case errors.As(err, &outside):
+		return "OUTSIDE_SERVICE_AREA"
+	case errors.Is(err, context.DeadlineExceeded):
+		return timedOut
+	case errors.Is(err, context.Canceled):
+		return "cancelled"
+	}
+	for _, known := range []struct {
+		err  error
+		word string
+	}{
+		{ports.ErrKeyTaken, "key_taken"}, {ports.ErrKeyBusy, "key_busy"}, {ports.ErrDirectoryChanged, "directory_changed"},
+		{ports.ErrExternalIDTaken, "external_id_taken"}, {ports.ErrReferenceTaken, "reference_taken"},
+		{ports.ErrOutcomeUnknown, outcomeUnknown}, {ports.ErrNoRoute, "no_route"},
+		{ports.ErrLeaseLost, "lease_lost"}, {ports.ErrItemDone, "item_done"}, {ports.ErrSimulationLimit, "simulation_limit"},
+	} {
+		if errors.Is(err, known.err) {
+			return known.word
+		}
+	}
+	return otherError
+}

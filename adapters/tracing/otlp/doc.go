@@ -1,0 +1,35 @@
+// Package otlp follows requests through the program and sends what it saw, as
+// OpenTelemetry traces, to a collector. It wraps other adapters: a span for
+// each request of the API, for each transaction and booking, each price and
+// distance asked for, and each attempt to send a webhook. It knows no ports of
+// its own, and where no collector is named nothing of it is in the way: cmd
+// then joins the adapters without it.
+//
+// Decisions that bind this package:
+//
+//   - A span names what was done, for whom (request_id, application_id,
+//     delivery_id, event_id) and how it ended: never a body, a name, a phone
+//     number, an address, a coordinate, a URL, a key or a text of an error.
+//   - An event has a trace of its own, whose ID is derived from the event's. Its
+//     root is written by whoever commits the event, and every attempt to send it,
+//     in any process and days later, is a span below that root: both compute the
+//     two IDs. The root links to the request, and the request's span to the root.
+//     So nothing about traces is stored. To keep the traceparent of the request
+//     with the event was rejected: it costs a column in the hot path, and one
+//     request may make hundreds of events whose attempts go on for days. To take
+//     the event's ID itself for the trace ID was rejected: samplers decide by the
+//     lower half of a trace ID, which in a UUIDv7 is not evenly distributed.
+//     sha256(event ID) is.
+//   - Whether the trace of an event is kept is decided by its ID, so that all
+//     processes with one sampler decide alike; by another rule than the request,
+//     of which the senders know nothing. With a ratio below 1 a request may be
+//     seen without its events, and an event without its request.
+//   - The trace of a caller is linked to and not continued: a stranger neither
+//     chooses our IDs nor what we keep. Outwards, traceparent goes to the pricing
+//     service and the routing engine only; receivers of webhooks are strangers.
+//   - Nobody waits for the collector. Spans wait in a queue that is bounded; what
+//     does not fit, or cannot be sent after three tries, is counted and forgotten.
+//   - The client is written here, 120 lines on net/http for OTLP over HTTP with
+//     protobuf. The one that comes with OpenTelemetry brings gRPC into the binary:
+//     8.6 MB, where this takes 1.3.
+package otlp

@@ -1,0 +1,58 @@
+package trackingpage
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+)
+
+//go:embed assets/track.css assets/track.js assets/icon.svg
+var assetFiles embed.FS
+
+// asset is a file that the page loads. Its name changes with its content, so
+// that it may be kept for good.
+type asset struct {
+	name, kind string
+	content    []byte
+}
+
+// assetNames are what the template links to.
+type assetNames struct{ Style, Script, Icon string }
+
+func loadAssets() (names assetNames, byName map[string]asset) {
+	byName = map[string]asset{}
+	load := func(file, kind string) string {
+		content, err := assetFiles.ReadFile("assets/" + file)
+		if err != nil {
+			panic(err) // it is embedded
+		}
+		sum := sha256.Sum256(content)
+		extension := path.Ext(file)
+		name := strings.TrimSuffix(file, extension) + "." + hex.EncodeToString(sum[:6]) + extension
+		byName[name] = asset{name: name, kind: kind, content: content}
+		return name
+	}
+	return assetNames{
+		Style:  load("track.css", "text/css; charset=utf-8"),
+		Script: load("track.js", "text/javascript; charset=utf-8"),
+		Icon:   load("icon.svg", "image/svg+xml"),
+	}, byName
+}
+
+// asset serves assets/<name> below any path, since what was mistyped with a slash
+// in it links to them from there. It reports whether there is one.
+func (p *Pages) asset(c *gin.Context) bool {
+	dir, name := path.Split(c.Request.URL.Path)
+	a, ok := p.assets[name]
+	if !ok || !strings.HasSuffix(dir, "/assets/") {
+		return false
+	}
+	c.Header("Cache-Control", "public, max-age=31536000, immutable")
+	send(c, http.StatusOK, a.kind, a.content)
+	return true
+}

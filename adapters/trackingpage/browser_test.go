@@ -1,0 +1,190 @@
+package trackingpage_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"waybill/domain"
+	"waybill/test/browser"
+)
+
+// TestInABrowser shows the pages to one browser, one after the other.
+func TestInABrowser(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	for name, test := range map[string]func(*testing.T, *browser.Browser){
+		"every status":                              everyStatus,
+		"a long story":                              aLongStory,
+		"a page that has nothing to show":           nothingToShow,
+		"an open page follows its delivery":         followed,
+		"times are the reader's own":                readersTimes,
+		"the page is whole without scripts":         withoutScripts,
+		"a page without a stream is otherwise same": withoutStream,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, b) })
+	}
+}
+
+// looks are a small phone and a desk, by day and by night.
+var looks = []browser.Look{{Width: 320}, {Width: 320, Dark: true}, {Width: 1280}, {Width: 1280, Dark: true}}
+
+// examine looks at a page in every way, and holds it to what every page has to
+// be: it fits into the window and can be used by everybody.
+func examine(t *testing.T, p *browser.Page, name string) {
+	t.Helper()
+	for _, l := range looks {
+		p.Look(t, l)
+		scheme := map[bool]string{false: "light", true: "dark"}[l.Dark]
+		if wide := p.Overflow(t); wide > 0 {
+			t.Errorf("%s, %d, %s: %d pixels too wide", name, l.Width, scheme, wide)
+		}
+		for _, violation := range p.Violations(t) {
+			t.Errorf("%s, %d, %s: %s", name, l.Width, scheme, violation)
+		}
+		p.Screenshot(t, fmt.Sprintf("%s-%d-%s", name, l.Width, scheme))
+	}
+}
+
+// wantQuiet fails where a page loads something from elsewhere or complains.
+func (s *scene) wantQuiet(t *testing.T, p *browser.Page) {
+	t.Helper()
+	requests := p.Requests()
+	if len(requests) < 2 { // the page and its style at least
+		t.Errorf("requests %q", requests)
+	}
+	for _, request := range requests {
+		if !strings.HasPrefix(request, s.url+"/") {
+			t.Errorf("asked for %s", request)
+		}
+	}
+	if complaints := p.Complaints(); len(complaints) > 0 {
+		t.Errorf("%q", complaints)
+	}
+}
+
+// phone opens the page of a delivery on one.
+func (s *scene) phone(t *testing.T, b *browser.Browser, d *domain.Delivery, r browser.Reader) *browser.Page {
+	t.Helper()
+	return b.Open(t, s.url+"/"+string(d.Reference), looks[0], r)
+}
+
+func everyStatus(t *testing.T, b *browser.Browser) {
+	s := newScene(t)
+	for _, status := range domain.Statuses() {
+		t.Run(string(status), func(t *testing.T) {
+			environment := domain.Live
+			if status == domain.InTransit {
+				environment = domain.Sandbox // with its banner
+			}
+			d := s.book(t, environment)
+			s.move(t, d, domain.ReasonRecipientUnreachable, ways[status]...)
+			p := s.phone(t, b, d, browser.Reader{})
+			examine(t, p, string(status))
+			s.wantQuiet(t, p)
+		})
+	}
+}
+
+func aLongStory(t *testing.T, b *browser.Browser) {
+	s := newScene(t)
+	d := s.book(t, domain.Live, func(b *domain.Booking) {
+		b.Dropoff.Municipality = strings.Repeat("Llanfairpwllgwyngyll", 4)
+	})
+	for _, reason := range domain.ReasonCodes() {
+		for range 3 {
+			s.move(t, d, reason, domain.Assigned, domain.Failed)
+		}
+	}
+	p := s.phone(t, b, d, browser.Reader{})
+	if n := browser.Eval[int](t, p, "document.querySelectorAll('li').length"); n != domain.MaxTrackedEvents {
+		t.Errorf("%d steps", n)
+	}
+	examine(t, p, "long")
+	s.wantQuiet(t, p)
+}
+
+func nothingToShow(t *testing.T, b *browser.Browser) {
+	s := newScene(t)
+	p := b.Open(t, s.url+"/a/b/none", looks[0], browser.Reader{})
+	examine(t, p, "missing")
+	// The console tells of every answer that is no 200.
+	if complaints := p.Complaints(); len(complaints) != 1 || !strings.Contains(complaints[0], "404") {
+		t.Errorf("%q", complaints)
+	}
+}
+
+func followed(t *testing.T, b *browser.Browser) {
+	s := newScene(t)
+	d := s.book(t, domain.Live)
+	p := s.phone(t, b, d, browser.Reader{})
+	p.Eventually(t, "the page says that it updates itself", "!document.querySelector('[data-live]').hidden")
+	// What is marked now is gone if the page is loaded again, or the part that is
+	// read out is replaced and not filled.
+	browser.Eval[bool](t, p, "document.querySelector('[role=status]').mark = window.mark = true")
+	headline := func(text string) string {
+		return "document.querySelector('[role=status] h1').textContent === " + browser.Quoted(text)
+	}
+	s.move(t, d, "", domain.Assigned)
+	p.Eventually(t, "the page tells of a change", headline("A rider will collect your parcel"))
+	s.move(t, d, "", domain.PickedUp, domain.InTransit)
+	p.Eventually(t, "steps that came together are all told", headline("Your parcel is on its way")+
+		" && document.querySelectorAll('li time').length === 4 && document.querySelector('li[aria-current=step] .label').textContent === 'On its way'")
+	s.move(t, d, "", domain.Delivered)
+	p.Eventually(t, "the page is about what has arrived", headline("Your parcel has arrived")+
+		" && document.title.startsWith('Your parcel has arrived') && document.querySelector('.parcel').classList.contains('arrived')")
+	p.Eventually(t, "the page no longer waits", "document.querySelector('[data-live]').hidden")
+	s.eventually(t, "the stream is closed", func() bool { return s.streams(t) == 0 })
+	if !browser.Eval[bool](t, p, "window.mark && document.querySelector('[role=status]').mark") {
+		t.Error("the page was loaded again")
+	}
+	for _, violation := range p.Violations(t) {
+		t.Error(violation)
+	}
+	if complaints := p.Complaints(); len(complaints) > 0 {
+		t.Errorf("%q", complaints)
+	}
+}
+
+func readersTimes(t *testing.T, b *browser.Browser) {
+	s := newScene(t)
+	d := s.book(t, domain.Live)
+	p := s.phone(t, b, d, browser.Reader{Zone: "Asia/Kolkata"})
+	got := browser.Eval[string](t, p, "document.querySelector('time').textContent")
+	if !strings.Contains(got, "14:57") || strings.Contains(got, "UTC") { // 09:27 UTC
+		t.Errorf("%q", got)
+	}
+}
+
+func withoutScripts(t *testing.T, b *browser.Browser) {
+	s := newScene(t)
+	d := s.book(t, domain.Live)
+	p := s.phone(t, b, d, browser.Reader{NoScripts: true})
+	if !browser.Eval[bool](t, p, "document.querySelector('[data-live]').hidden && document.querySelector('time').textContent === '14 March 2026, 09:27 UTC'") {
+		t.Error("a script ran, or a part of the page is missing")
+	}
+	p.Screenshot(t, "without-scripts-320")
+	s.move(t, d, "", domain.Assigned)
+	p.Click(t, ".refresh")
+	p.Eventually(t, "the link refreshes", "document.querySelector('h1').textContent === 'A rider will collect your parcel'")
+	if s.streams(t) != 0 || len(p.Complaints()) > 0 {
+		t.Errorf("%v streams, %q", s.streams(t), p.Complaints())
+	}
+}
+
+func withoutStream(t *testing.T, b *browser.Browser) {
+	s := newScene(t)
+	d := s.book(t, domain.Live)
+	for range 10 {
+		s.listen(t, d.Reference, "127.0.0.1", "", "").want(t, "1", "change", "") // as many as one address may have
+	}
+	p := s.phone(t, b, d, browser.Reader{})
+	p.Eventually(t, "the stream is refused", `performance.getEntriesByType("resource").some(r => r.name.includes("/stream"))`)
+	if !browser.Eval[bool](t, p, "document.querySelector('[data-live]').hidden") {
+		t.Error("the page says that it updates itself")
+	}
+	if got := s.ask(t, http.MethodGet, "/"+string(d.Reference), "127.0.0.1").StatusCode; got != http.StatusOK {
+		t.Errorf("the page: %d", got)
+	}
+}

@@ -1,0 +1,160 @@
+package trackingpage_test
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"waybill/domain"
+	"waybill/test/sample"
+)
+
+// notReferences are of many kinds, and none leads anywhere.
+var notReferences = []string{
+	"/none", "/7K3M-Q9XT-2WH", "/7k3m-q9xt-2whb", "/7K3M-Q9XT-2WHI", "/7K3MQ9XT2WHB", "/", "", "/a/b", "/stream", "/assets", "/assets/",
+	"/assets/track.css", "/%00", "/%2e%2e", "/7K3M-Q9XT-2WHB/", "/7K3M-Q9XT-2WHB/other", "/none/stream", "/7K3M-Q9XT-2WHB%2Fstream",
+	"/" + strings.Repeat("A", 4000), "/%FF%FE",
+}
+
+func TestWhatIsMalformedLooksLikeWhatDoesNotExist(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	unknown := s.ask(t, http.MethodGet, "/"+string(sample.Reference()), "192.0.2.1")
+	if unknown.StatusCode != http.StatusNotFound {
+		t.Fatalf("unknown: %d", unknown.StatusCode)
+	}
+	for _, path := range append(notReferences, "/"+string(sample.Reference())+"/stream") {
+		looks, takes := s.storage.looks.Load(), s.limiter.counted()
+		got := s.ask(t, http.MethodGet, path, "192.0.2.2")
+		if got.StatusCode != http.StatusNotFound || got.body != unknown.body {
+			t.Errorf("%q: %d\n%s", path, got.StatusCode, cmp.Diff(unknown.body, got.body))
+		}
+		unknown.Header.Del("Date")
+		got.Header.Del("Date")
+		if diff := cmp.Diff(unknown.Header, got.Header); diff != "" {
+			t.Errorf("%q: headers (-unknown +got):\n%s", path, diff)
+		}
+		if looks, takes = s.storage.looks.Load()-looks, s.limiter.counted()-takes; looks != 1 || takes != 1 {
+			t.Errorf("%q: looked up %d times, counted %d times", path, looks, takes)
+		}
+		s.limiter.forget()
+	}
+}
+
+// What they do is the same, as the test before shows; this one holds a watch to
+// it. The times of a busy machine jump, so that only the middle counts.
+func TestWhatIsMalformedTakesAsLongAsWhatDoesNotExist(t *testing.T) {
+	s := newScene(t)
+	const rounds = 300
+	var unknown, malformed [rounds]time.Duration
+	for i := range rounds {
+		s.limiter.forget()
+		for path, took := range map[string]*time.Duration{
+			"/" + string(sample.Reference()): &unknown[i], "/7K3M-Q9XT-2WHI": &malformed[i],
+		} {
+			begun := time.Now()
+			s.ask(t, http.MethodGet, path, "192.0.2.1")
+			*took = time.Since(begun)
+		}
+	}
+	slices.Sort(unknown[:])
+	slices.Sort(malformed[:])
+	a, b := unknown[rounds/2], malformed[rounds/2]
+	t.Logf("unknown %v, malformed %v", a, b)
+	if apart := (a - b).Abs(); apart > max(a, b)/3 {
+		t.Errorf("unknown takes %v and malformed %v", a, b)
+	}
+}
+
+func TestWhoGuessesIsStoppedAndNobodyElse(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	const guesser, neighbour = "192.0.2.1", "192.0.2.2"
+	open, other := s.book(t, domain.Live), s.book(t, domain.Live)
+	hit := func(d *domain.Delivery, address string) int {
+		return s.ask(t, http.MethodGet, "/"+string(d.Reference), address).StatusCode
+	}
+	for range 30 { // hits do not count
+		if got := hit(open, guesser); got != http.StatusOK {
+			t.Fatalf("a hit: %d", got)
+		}
+	}
+	for i := range 20 {
+		if got := s.ask(t, http.MethodGet, "/"+string(sample.Reference()), guesser); got.StatusCode != http.StatusNotFound {
+			t.Fatalf("miss %d: %d", i+1, got.StatusCode)
+		}
+	}
+	looks := s.storage.looks.Load()
+	for _, path := range []string{"/" + string(sample.Reference()), "/none", "/" + string(sample.Reference()) + "/stream"} {
+		got := s.ask(t, http.MethodGet, path, guesser)
+		if got.StatusCode != http.StatusTooManyRequests || got.Header.Get("Retry-After") != "91" || !strings.Contains(got.body, "Please try again later") {
+			t.Errorf("%s: %d, Retry-After %q\n%s", path, got.StatusCode, got.Header.Get("Retry-After"), got.body)
+		}
+	}
+	if got := hit(other, guesser); got != http.StatusTooManyRequests {
+		t.Errorf("a guess that would have hit: %d", got)
+	}
+	if n := s.storage.looks.Load() - looks; n != 0 {
+		t.Errorf("%d of the guesses that were refused were looked up", n)
+	}
+	if got := hit(open, guesser); got != http.StatusOK {
+		t.Errorf("what is open behind the same address: %d", got)
+	}
+	if got := hit(other, neighbour); got != http.StatusOK {
+		t.Errorf("another address: %d", got)
+	}
+	want := map[string]float64{"found": 32, "missing": 20, "limited": 4, "error": 0}
+	if diff := cmp.Diff(want, s.pagesCounted(t)); diff != "" {
+		t.Errorf("waybill_tracking_pages_total (-want +got):\n%s", diff)
+	}
+}
+
+func TestANetworkOfIPv6IsOneAddress(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	for i := range 20 {
+		s.ask(t, http.MethodGet, "/none", "2001:db8:1:2::"+string("0123456789abcdef"[i%16]))
+	}
+	if got := s.ask(t, http.MethodGet, "/none", "2001:db8:1:2:ffff::1").StatusCode; got != http.StatusTooManyRequests {
+		t.Errorf("the same network: %d", got)
+	}
+	if got := s.ask(t, http.MethodGet, "/none", "2001:db8:1:3::1").StatusCode; got != http.StatusNotFound {
+		t.Errorf("another network: %d", got)
+	}
+}
+
+func TestALimiterThatFailsKeepsNobodyOut(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.limiter.fails = errors.New("no answer")
+	if got := s.get(t, s.book(t, domain.Live).Reference).StatusCode; got != http.StatusOK {
+		t.Errorf("%d", got)
+	}
+	for range 30 {
+		if got := s.ask(t, http.MethodGet, "/none", "192.0.2.1").StatusCode; got != http.StatusNotFound {
+			t.Fatalf("%d", got)
+		}
+	}
+}
+
+func TestAStorageThatFailsIsToldAndLoggedWithoutTheReference(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	d := s.book(t, domain.Live)
+	s.storage.fails.Store(new(errors.New("no answer of the database")))
+	for range 30 { // and none of it counts
+		got := s.get(t, d.Reference)
+		if got.StatusCode != http.StatusServiceUnavailable || !strings.Contains(got.body, "We cannot look right now") || got.Header.Get("Retry-After") == "" {
+			t.Fatalf("%d, %v\n%s", got.StatusCode, got.Header, got.body)
+		}
+	}
+	log := s.log.String()
+	if !strings.Contains(log, "no answer of the database") || strings.Contains(log, string(d.Reference)) || strings.Contains(log, "203.0.113.9") {
+		t.Errorf("logged:\n%s", log)
+	}
+}

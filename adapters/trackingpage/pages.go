@@ -1,0 +1,196 @@
+package trackingpage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"waybill/application/tracking"
+	"waybill/domain"
+)
+
+// answerTimeout is how long a page waits for the database.
+const answerTimeout = 8 * time.Second
+
+// contentPolicy lets the page use what comes from its own origin and nothing
+// else; nothing that is written into it could run.
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
+	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// Options are what the pages need to know about where they are.
+type Options struct {
+	TrustedProxies []netip.Prefix // who may tell a client's address
+	Log            *slog.Logger
+	Metrics        *Metrics
+}
+
+// Pages serves tracking pages.
+type Pages struct {
+	options  Options
+	tracking *tracking.Tracking
+	watches  *tracking.Watches
+
+	render *renderer
+	assets map[string]asset
+	engine *gin.Engine
+}
+
+// New makes the pages; At serves them.
+func New(t *tracking.Tracking, w *tracking.Watches, o Options) *Pages {
+	p := &Pages{options: o, tracking: t, watches: w}
+	var names assetNames
+	names, p.assets = loadAssets()
+	p.render = newRenderer(names)
+	p.engine = p.router()
+	return p
+}
+
+// At serves the pages under a path such as /track.
+func (p *Pages) At(prefix string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		below := r.Clone(r.Context())
+		below.URL.Path = "/" + strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, prefix), "/")
+		below.URL.RawPath = ""
+		p.engine.ServeHTTP(w, below)
+	})
+}
+
+func (p *Pages) router() *gin.Engine {
+	gin.SetMode(gin.ReleaseMode)
+	engine := gin.New()
+	engine.RedirectTrailingSlash = false
+	engine.RedirectFixedPath = false
+	engine.RemoteIPHeaders = []string{"X-Forwarded-For"}
+	proxies := make([]string, 0, len(p.options.TrustedProxies))
+	for _, prefix := range p.options.TrustedProxies {
+		proxies = append(proxies, prefix.String())
+	}
+	if err := engine.SetTrustedProxies(proxies); err != nil {
+		panic(err) // prefixes that were parsed are valid
+	}
+	engine.Use(p.recover, protect, p.onlyRead)
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		engine.Handle(method, "/:reference", p.page)
+		engine.Handle(method, "/:reference/stream", p.stream)
+	}
+	engine.NoRoute(func(c *gin.Context) {
+		if !p.asset(c) {
+			// More than one segment is no reference either.
+			p.look(c, strings.TrimPrefix(c.Request.URL.Path, "/"))
+		}
+	})
+	return engine
+}
+
+// recover turns a panic into an error page and a line in the log.
+func (p *Pages) recover(c *gin.Context) {
+	defer func() {
+		cause := recover()
+		if cause == nil {
+			return
+		}
+		if err, ok := cause.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+			panic(cause)
+		}
+		p.options.Log.ErrorContext(c.Request.Context(), "panic", "request_id", requestID(c), "route", "tracking"+c.FullPath(),
+			"cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
+		if c.Writer.Written() {
+			panic(http.ErrAbortHandler)
+		}
+		p.notice(c, http.StatusInternalServerError, p.render.failed, resultError)
+	}()
+	c.Next()
+}
+
+// protect sets what every answer has.
+func protect(c *gin.Context) {
+	h := c.Writer.Header()
+	h.Set("Content-Security-Policy", contentPolicy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer") // the address is the secret
+	h.Set("X-Robots-Tag", "noindex, nofollow")
+	h.Set("Cache-Control", "no-store")
+}
+
+func (p *Pages) onlyRead(c *gin.Context) {
+	if c.Request.Method != http.MethodGet && c.Request.Method != http.MethodHead {
+		c.Header("Allow", "GET, HEAD")
+		send(c, http.StatusMethodNotAllowed, html, p.render.readOnly)
+		c.Abort()
+	}
+}
+
+// page shows a delivery.
+func (p *Pages) page(c *gin.Context) {
+	if found, ok := p.look(c, c.Param("reference")); ok {
+		body, err := p.render.page(show(domain.Reference(c.Param("reference")), &found))
+		if err != nil {
+			panic(err) // the template and its data are ours
+		}
+		send(c, http.StatusOK, html, body)
+	}
+}
+
+// look finds a delivery, or answers why it does not.
+func (p *Pages) look(c *gin.Context, reference string) (found domain.Tracking, ok bool) {
+	ctx, cancel := context.WithTimeout(c.Request.Context(), answerTimeout)
+	defer cancel()
+	found, err := p.tracking.Find(ctx, clientAddress(c), reference)
+	var e *domain.Error
+	switch {
+	case err == nil:
+		p.options.Metrics.pages.WithLabelValues(resultFound).Inc()
+		return found, true
+	case errors.Is(err, domain.ErrNotFound):
+		p.notice(c, http.StatusNotFound, p.render.missing, resultMissing)
+	case errors.As(err, &e) && e.Kind == domain.KindLimited:
+		c.Header("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+		p.notice(c, http.StatusTooManyRequests, p.render.limited, resultLimited)
+	default:
+		if c.Request.Context().Err() == nil { // else nobody waits any more
+			p.options.Log.ErrorContext(c.Request.Context(), "a tracking page failed", "request_id", requestID(c), "error", err)
+		}
+		c.Header("Retry-After", "5")
+		p.notice(c, http.StatusServiceUnavailable, p.render.failed, resultError)
+	}
+	return found, false
+}
+
+func (p *Pages) notice(c *gin.Context, status int, body []byte, result string) {
+	p.options.Metrics.pages.WithLabelValues(result).Inc()
+	send(c, status, html, body)
+}
+
+const html = "text/html; charset=utf-8"
+
+func send(c *gin.Context, status int, kind string, body []byte) {
+	c.Header("Content-Length", strconv.Itoa(len(body)))
+	c.Data(status, kind, body)
+}
+
+// requestID is how the listener calls the request.
+func requestID(c *gin.Context) string { return c.Writer.Header().Get("X-Request-ID") }
+
+// clientAddress is whom misses and streams count against: the address, or for
+// IPv6 the network of 64 bits, since one customer has all of it.
+func clientAddress(c *gin.Context) string {
+	ip, err := netip.ParseAddr(c.ClientIP())
+	if err != nil {
+		return "unknown"
+	}
+	if ip = ip.Unmap(); ip.Is6() {
+		network, _ := ip.WithZone("").Prefix(64)
+		return network.String()
+	}
+	return ip.String()
+}

@@ -1,0 +1,67 @@
+package trackingpage
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"html/template"
+)
+
+//go:embed page.html
+var pageHTML string
+
+// renderer makes pages. Those that are the same for everybody are made once.
+type renderer struct {
+	template *template.Template
+	names    assetNames
+
+	missing, limited, failed, readOnly []byte
+}
+
+// shell is what every page gets.
+type shell struct {
+	Title  string
+	Assets assetNames
+	Parcel *parcel
+	Notice *notice
+}
+
+func newRenderer(names assetNames) *renderer {
+	r := &renderer{template: template.Must(template.New("page").Parse(pageHTML)), names: names}
+	for page, n := range map[*[]byte]notice{&r.missing: missing, &r.limited: limited, &r.failed: failed, &r.readOnly: readOnly} {
+		body, err := r.run("page", shell{Title: n.Headline + " - Waybill", Assets: names, Notice: &n})
+		if err != nil {
+			panic(err) // the template and its data are ours
+		}
+		*page = body
+	}
+	return r
+}
+
+func (r *renderer) page(p parcel) ([]byte, error) {
+	return r.run("page", shell{Title: title(p), Assets: r.names, Parcel: &p})
+}
+
+// change is what an event of a stream carries: the part of the page that is new.
+func (r *renderer) change(p parcel) ([]byte, error) {
+	part, err := r.run("parcel", &p)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false) // it is no part of a page before a script has read it
+	err = encoder.Encode(struct {
+		Title string `json:"title"`
+		HTML  string `json:"html"`
+	}{title(p), string(part)})
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+func (r *renderer) run(name string, data any) ([]byte, error) {
+	var b bytes.Buffer
+	err := r.template.ExecuteTemplate(&b, name, data)
+	return b.Bytes(), err
+}
+
+func title(p parcel) string { return p.Headline + " - " + p.Sender }

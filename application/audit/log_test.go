@@ -1,0 +1,95 @@
+package audit_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"waybill/application/audit"
+	"waybill/domain"
+	"waybill/ports"
+	"waybill/test/stage"
+)
+
+var by = domain.Operator{TokenID: domain.MakeID(domain.PrefixOperatorToken, [16]byte{1}), Name: "Dispatch", RequestID: "req_1"}
+
+// kept is the whole log, newest first.
+func kept(t *testing.T, l *audit.Log) []domain.AuditEntry {
+	t.Helper()
+	entries, err := l.Entries(t.Context(), domain.AuditFilter{}, domain.PageRequest{Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries
+}
+
+func TestAChangeIsKeptWithWhoMadeIt(t *testing.T) {
+	t.Parallel()
+	s := stage.New(t)
+	l := audit.New(s.Store, s.Clock, s.IDs)
+	business := domain.Business{ID: s.IDs.ID(domain.PrefixBusiness), Name: "Shop", CreatedAt: s.Clock.Now()}
+	deed := domain.Deed{
+		Action: domain.ActionBusinessCreate, Target: business.ID, BusinessID: business.ID, Details: map[string]string{"a": "b"},
+	}
+	err := l.Change(t.Context(), by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+		return deed, tx.Tenancy.InsertBusiness(ctx, business)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries := kept(t, l)
+	if len(entries) != 1 || !cmp.Equal(entries[0].Deed, deed) || entries[0].Operator != by || entries[0].At.Before(stage.Noon) {
+		t.Errorf("%+v", entries)
+	}
+}
+
+func TestWhatIsRefusedOrChangesNothingIsNotKept(t *testing.T) {
+	t.Parallel()
+	s := stage.New(t)
+	l := audit.New(s.Store, s.Clock, s.IDs)
+	refused := errors.New("refused")
+	for _, want := range []error{nil, refused} {
+		err := l.Change(t.Context(), by, func(context.Context, ports.Stores) (domain.Deed, error) {
+			if want == nil {
+				return domain.Deed{}, nil
+			}
+			return domain.Deed{Action: domain.ActionKeyCreate, Target: "key_1"}, want
+		})
+		if !errors.Is(err, want) {
+			t.Errorf("%v, want %v", err, want)
+		}
+	}
+	if entries := kept(t, l); len(entries) != 0 {
+		t.Errorf("%+v", entries)
+	}
+}
+
+func TestNothingChangesWhereTheLogCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	s := stage.New(t)
+	business := domain.Business{ID: s.IDs.ID(domain.PrefixBusiness), Name: "Shop", CreatedAt: s.Clock.Now()}
+	taken := s.IDs.ID(domain.PrefixAuditEntry)
+	s.Write(t, func(ctx context.Context, tx ports.Stores) error {
+		return tx.Audit.Append(ctx, domain.AuditEntry{ID: taken, At: s.Clock.Now(), Deed: domain.Deed{Action: "x", Target: "y"}})
+	})
+	l := audit.New(s.Store, s.Clock, again{s.IDs, taken})
+	err := l.Change(t.Context(), by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+		return domain.Deed{Action: domain.ActionBusinessCreate, Target: business.ID}, tx.Tenancy.InsertBusiness(ctx, business)
+	})
+	if err == nil {
+		t.Error("an ID was kept twice")
+	}
+	if _, err := s.Store.Read().Tenancy.Business(t.Context(), business.ID); !errors.Is(err, domain.ErrNotFound) {
+		t.Errorf("the business is there without its entry: %v", err)
+	}
+}
+
+// again draws an ID that is there already.
+type again struct {
+	*stage.IDs
+	id domain.ID
+}
+
+func (a again) ID(domain.Prefix) domain.ID { return a.id }

@@ -1,0 +1,264 @@
+package pickuplocations
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// What a table of locations may have.
+const (
+	MaxTableBytes = 5 << 20
+	MaxTableRows  = 10_000
+)
+
+// Columns are the names that the first line of a table has, in any order.
+func Columns() []string {
+	return []string{"name", "address", "contact", "latitude", "longitude", "active"}
+}
+
+// Row is a location of a table. An empty cell says nothing: what is stored stays.
+type Row struct {
+	Line        int // in the file, from 1
+	Name        string
+	Address     string
+	Contact     domain.PhoneNumber
+	Coordinates *domain.Coordinates
+	Active      *bool
+}
+
+// RowError is what is wrong with one row of a table.
+type RowError struct {
+	Line    int
+	Field   string // a column, or empty where the line as a whole cannot be read
+	Code    string // one of the Field codes of the domain
+	Message string
+}
+
+// TableErrors is everything that is wrong with a table: nothing of it is stored.
+type TableErrors []RowError
+
+func (e TableErrors) Error() string {
+	return fmt.Sprintf("%d problems in the table; the first one in line %d: %s", len(e), e[0].Line, strings.TrimSpace(e[0].Field+" "+e[0].Message))
+}
+
+// ReadTable reads comma-separated rows, as RFC 4180 and spreadsheets have them:
+// with or without a byte order mark, carriage returns and quotes. The first line
+// names the columns; name and address are needed, the others may be left out.
+// The error is TableErrors, with all that is wrong.
+func ReadTable(content []byte, n ports.Normalizer) ([]Row, error) {
+	content = bytes.TrimPrefix(content, []byte("\xef\xbb\xbf"))
+	switch {
+	case len(content) > MaxTableBytes:
+		return nil, whole(1, domain.FieldTooLong, fmt.Sprintf("the file has more than %d MiB; send it in parts", MaxTableBytes>>20))
+	case !utf8.Valid(content):
+		line := 1 + bytes.Count(content[:firstInvalid(content)], []byte("\n"))
+		return nil, whole(line, domain.FieldInvalidFormat, "the text is not UTF-8; save the file as CSV UTF-8")
+	}
+	r := csv.NewReader(bytes.NewReader(content))
+	r.FieldsPerRecord = -1 // a row of another length is told with its line
+	header, err := r.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, whole(1, domain.FieldRequired, "the file is empty; its first line names the columns: "+strings.Join(Columns(), ","))
+	}
+	if err != nil {
+		return nil, TableErrors{unreadable(err)}
+	}
+	at, wrong := columns(header)
+	if wrong != nil {
+		return nil, wrong
+	}
+	t := &table{at: at, width: len(header), numbers: n, seen: map[string]int{}}
+	for {
+		cells, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.wrong = append(t.wrong, unreadable(err))
+			break // where the next row begins, nobody can tell
+		}
+		line, _ := r.FieldPos(0)
+		if len(t.rows) == MaxTableRows {
+			t.wrong = append(t.wrong, RowError{line, "", domain.FieldTooLong, fmt.Sprintf("there are more than %d rows; send the file in parts", MaxTableRows)})
+			break
+		}
+		t.add(line, cells)
+	}
+	switch {
+	case len(t.wrong) > 0:
+		return nil, t.wrong
+	case len(t.rows) == 0:
+		return nil, whole(1, domain.FieldRequired, "there is no row behind the first line")
+	}
+	return t.rows, nil
+}
+
+func firstInvalid(content []byte) int {
+	for i := 0; i < len(content); {
+		r, size := utf8.DecodeRune(content[i:])
+		if r == utf8.RuneError && size == 1 {
+			return i
+		}
+		i += size
+	}
+	return len(content)
+}
+
+func whole(line int, code, message string) TableErrors {
+	return TableErrors{{Line: line, Code: code, Message: message}}
+}
+
+func unreadable(err error) RowError {
+	wrong := RowError{Line: 1, Code: domain.FieldInvalidFormat, Message: "the line cannot be read"}
+	var at *csv.ParseError
+	if errors.As(err, &at) {
+		wrong.Line = at.Line
+		switch {
+		case errors.Is(at.Err, csv.ErrBareQuote):
+			wrong.Message = `there is a " within a cell that does not begin with one; put the cell in quotes and double those inside`
+		case errors.Is(at.Err, csv.ErrQuote):
+			wrong.Line = at.StartLine
+			wrong.Message = `a quoted cell does not end properly; behind its closing " comes a comma or the end of the line`
+		}
+	}
+	return wrong
+}
+
+// columns finds where each column is.
+func columns(header []string) (map[string]int, error) {
+	at := map[string]int{}
+	var wrong TableErrors
+	for i, cell := range header {
+		name := strings.ToLower(strings.TrimSpace(cell))
+		_, twice := at[name]
+		switch {
+		case !slices.Contains(Columns(), name):
+			wrong = append(wrong, RowError{1, "", domain.FieldNotAllowed, fmt.Sprintf("column %d has a name that is none of %s", i+1, strings.Join(Columns(), ","))})
+		case twice:
+			wrong = append(wrong, RowError{1, name, domain.FieldNotAllowed, "the column is there twice"})
+		}
+		at[name] = i
+	}
+	for _, name := range []string{"name", "address"} {
+		if _, there := at[name]; !there {
+			wrong = append(wrong, RowError{1, name, domain.FieldRequired, "the column is missing; the first line names the columns: " + strings.Join(Columns(), ",")})
+		}
+	}
+	if len(wrong) > 0 {
+		return nil, wrong
+	}
+	return at, nil
+}
+
+// table is one being read.
+type table struct {
+	at      map[string]int
+	width   int
+	numbers ports.Normalizer
+	rows    []Row
+	seen    map[string]int // line by name and address
+	wrong   TableErrors
+}
+
+func (t *table) add(line int, cells []string) {
+	row := Row{Line: line}
+	reject := func(field, code, message string) {
+		t.wrong = append(t.wrong, RowError{line, field, code, message})
+	}
+	if len(cells) != t.width {
+		reject("", domain.FieldInvalidFormat, fmt.Sprintf("the row has %d cells and the first line %d; put cells with commas in quotes", len(cells), t.width))
+		t.rows = append(t.rows, row) // counts
+		return
+	}
+	cell := func(name string) string {
+		i, there := t.at[name]
+		if !there {
+			return ""
+		}
+		return strings.TrimSpace(cells[i])
+	}
+	row.Name = text(cell("name"), "name", 1, 128, false, reject)
+	row.Address = text(cell("address"), "address", 2, 500, true, reject)
+	if typed := cell("contact"); typed != "" {
+		var sound bool
+		if row.Contact, sound = t.numbers.PhoneNumber(typed); !sound {
+			reject("contact", domain.FieldInvalidFormat, "no valid phone number; write it with its country code, such as +233302000001")
+		}
+	}
+	row.Coordinates = point(cell("latitude"), cell("longitude"), reject)
+	switch strings.ToLower(cell("active")) {
+	case "":
+	case "true", "yes", "1":
+		row.Active = new(true)
+	case "false", "no", "0":
+		row.Active = new(false)
+	default:
+		reject("active", domain.FieldNotAllowed, "true or false; empty counts as true")
+	}
+	if first, twice := t.seen[identity(row.Name, row.Address)]; twice && row.Name != "" && row.Address != "" {
+		reject("", domain.FieldNotAllowed, fmt.Sprintf("line %d has the same name and address", first))
+	} else {
+		t.seen[identity(row.Name, row.Address)] = line
+	}
+	t.rows = append(t.rows, row)
+}
+
+// identity is what a location is found again by.
+func identity(name, address string) string { return name + "\x00" + address }
+
+func text(s, field string, least, most int, multiline bool, reject func(field, code, message string)) string {
+	bad := func(r rune) bool { return unicode.IsControl(r) && !(multiline && strings.ContainsRune("\n\r\t", r)) }
+	switch n := utf8.RuneCountInString(s); {
+	case n == 0:
+		reject(field, domain.FieldRequired, "the cell is empty")
+	case n < least:
+		reject(field, domain.FieldTooShort, fmt.Sprintf("%d to %d characters; it has %d", least, most, n))
+	case n > most:
+		reject(field, domain.FieldTooLong, fmt.Sprintf("%d to %d characters; it has %d", least, most, n))
+	case strings.ContainsFunc(s, bad):
+		reject(field, domain.FieldInvalidFormat, "no control characters")
+	default:
+		return s
+	}
+	return ""
+}
+
+// point needs both coordinates or none: half a position is none.
+func point(latitude, longitude string, reject func(field, code, message string)) *domain.Coordinates {
+	if latitude == "" && longitude == "" {
+		return nil
+	}
+	sound := true
+	degrees := func(typed, field string, most float64) float64 {
+		x, err := strconv.ParseFloat(typed, 64)
+		switch {
+		case typed == "":
+			reject(field, domain.FieldRequired, "give latitude and longitude together")
+		case err != nil || math.IsNaN(x) || strings.ContainsAny(typed, "xXpP_"):
+			reject(field, domain.FieldInvalidType, "a number with a decimal point, such as 5.5571")
+		case math.Abs(x) > most:
+			reject(field, domain.FieldOutOfRange, fmt.Sprintf("-%g to %g degrees", most, most))
+		default:
+			return x
+		}
+		sound = false
+		return 0
+	}
+	at := domain.Coordinates{Latitude: degrees(latitude, "latitude", 90), Longitude: degrees(longitude, "longitude", 180)}
+	if !sound {
+		return nil
+	}
+	return &at
+}

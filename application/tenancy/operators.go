@@ -1,0 +1,171 @@
+package tenancy
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"waybill/application/audit"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+const (
+	// touchEvery is how exactly it is kept when a token was used last.
+	touchEvery = time.Minute
+	// maxTrusted bounds the tokens that are trusted behind a locked-out address.
+	maxTrusted = 1000
+)
+
+// FailedOperators limits the failed authentications of one client address at
+// the operations API.
+type FailedOperators domain.RateLimit
+
+// Operators are who may use the operations API. A token is read from the
+// database with each request: operators are few, and one that was revoked stops
+// at once.
+type Operators struct {
+	storage ports.Storage
+	log     *audit.Log
+	limiter ports.RateLimiter
+	digest  ports.KeyDigester
+	clock   ports.Clock
+	ids     ports.Identifiers
+	failed  domain.RateLimit
+
+	mu      sync.Mutex
+	trusted map[[32]byte]time.Time // when it worked last
+}
+
+// NewOperators makes the use cases of operator tokens.
+func NewOperators(s ports.Storage, l ports.RateLimiter, d ports.KeyDigester, c ports.Clock, ids ports.Identifiers, failed FailedOperators) *Operators {
+	return &Operators{
+		storage: s, log: audit.New(s, c, ids), limiter: l, digest: d, clock: c, ids: ids,
+		failed: domain.RateLimit(failed), trusted: map[[32]byte]time.Time{},
+	}
+}
+
+// OperatorKnock is what is looked at of a request to the operations API.
+type OperatorKnock struct {
+	Address   string // of the client
+	Token     string // empty: none was sent
+	Malformed bool   // something was sent that is no bearer token
+	RequestID string
+}
+
+// Identify tells which operator knocks, or answers 401 or 429. Only failures
+// count against the client's address; a token that worked in the last minutes is
+// served also where its address is locked out.
+func (o *Operators) Identify(ctx context.Context, k OperatorKnock) (domain.Operator, error) {
+	digest, err := o.read(k)
+	if err == nil && o.trusts(digest) {
+		by, err := o.find(ctx, k, digest)
+		if unauthenticated(err) {
+			o.distrust(digest)
+			return by, o.charge(ctx, k, err)
+		}
+		return by, err
+	}
+	if err != nil {
+		return domain.Operator{}, o.charge(ctx, k, err)
+	}
+	// Charged before the look-up and given back after one that succeeds: so the
+	// look-ups that fail are no more than the address may fail, however many
+	// knock at once.
+	if refused := o.charge(ctx, k, nil); refused != nil {
+		return domain.Operator{}, refused
+	}
+	by, err := o.find(ctx, k, digest)
+	if unauthenticated(err) {
+		return by, err
+	}
+	if back := o.limiter.GiveBack(context.WithoutCancel(ctx), o.bucket(k)); back != nil && err == nil {
+		return by, domain.Internal(back)
+	}
+	if err == nil {
+		o.trust(digest)
+	}
+	return by, err
+}
+
+func (o *Operators) bucket(k OperatorKnock) ports.Bucket {
+	return ports.Bucket{Scope: "operator_address", Name: k.Address, Limit: o.failed}
+}
+
+// charge counts a failure and returns it, or 429 where there were too many.
+func (o *Operators) charge(ctx context.Context, k OperatorKnock, failure error) error {
+	allowance, err := o.limiter.Take(ctx, o.bucket(k))
+	switch {
+	case err != nil:
+		return domain.Internal(err)
+	case !allowance.Admitted:
+		allowance.Scope = "address"
+		return limited(allowance)
+	}
+	return failure
+}
+
+// read checks what can be told from the token itself.
+func (o *Operators) read(k OperatorKnock) (digest [32]byte, err error) {
+	switch {
+	case k.Malformed:
+		return digest, badToken("malformed", "The Authorization header is not of the form: Bearer "+domain.OperatorTokenPrefix+"... with exactly one space.")
+	case k.Token == "":
+		return digest, badToken("missing", "No operator token. Send Authorization: Bearer "+domain.OperatorTokenPrefix+"..., made with waybill operator create.")
+	case !strings.HasPrefix(k.Token, domain.OperatorTokenPrefix):
+		return digest, badToken("malformed", "This is no operator token: one begins with "+domain.OperatorTokenPrefix+". Keys of customers open the public API only.")
+	case !domain.SoundOperatorToken(k.Token):
+		return digest, badToken("malformed", "The token is mistyped or cut off: its checksum does not match. Copy it again, whole.")
+	}
+	return o.digest.Digest(k.Token), nil
+}
+
+func badToken(reason, message string) error {
+	return &domain.Error{Kind: domain.KindUnauthenticated, Code: domain.CodeInvalidOperatorToken, Message: message, Details: map[string]any{"reason": reason}}
+}
+
+func (o *Operators) find(ctx context.Context, k OperatorKnock, digest [32]byte) (domain.Operator, error) {
+	token, err := o.storage.Read().Operators.FindByDigest(ctx, digest)
+	if domain.HasCode(err, domain.CodeNotFound) {
+		return domain.Operator{}, badToken("unknown", "Unknown operator token ending "+k.Token[len(k.Token)-4:]+". waybill operator list shows those there are.")
+	}
+	if err != nil {
+		return domain.Operator{}, domain.Internal(err)
+	}
+	now := o.clock.Now()
+	if err := token.Usable(now); err != nil {
+		return domain.Operator{}, err
+	}
+	if token.LastUsedAt == nil || now.Sub(*token.LastUsedAt) >= touchEvery {
+		err = o.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+			return tx.Operators.Touch(ctx, token.ID, now)
+		})
+		if err != nil {
+			return domain.Operator{}, domain.Internal(err)
+		}
+	}
+	return domain.Operator{TokenID: token.ID, Name: token.Name, RequestID: k.RequestID}, nil
+}
+
+func (o *Operators) trusts(digest [32]byte) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	at, known := o.trusted[digest]
+	return known && o.clock.Now().Sub(at) < trustedFor
+}
+
+func (o *Operators) trust(digest [32]byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.trusted) >= maxTrusted {
+		clear(o.trusted) // they earn it again with the next request
+	}
+	o.trusted[digest] = o.clock.Now()
+}
+
+func (o *Operators) distrust(digest [32]byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.trusted, digest)
+}

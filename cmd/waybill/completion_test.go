@@ -1,0 +1,43 @@
+package main
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+func TestEveryShellGetsAScriptThatItCanRead(t *testing.T) {
+	t.Parallel()
+	for shell, check := range map[string][]string{"bash": {"-n"}, "zsh": {"-n"}, "fish": {"--no-execute"}, "powershell": nil} {
+		o := command(t, nil, "completion", shell)
+		if o.code != exitOK || o.stderr != "" || !strings.Contains(o.stdout, "waybill") || strings.Count(o.stdout, "\n") < 100 {
+			t.Errorf("%s: exit code %d, %d bytes\n%s", shell, o.code, len(o.stdout), o.stderr)
+			continue
+		}
+		if _, err := exec.LookPath(shell); err != nil || check == nil {
+			continue // its grammar is checked where the shell is
+		}
+		cmd := exec.CommandContext(t.Context(), shell, check...)
+		cmd.Stdin = strings.NewReader(o.stdout)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s cannot read it: %v\n%.500s", shell, err, out)
+		}
+	}
+	for args, want := range map[string]string{"completion": "needs one of: bash, fish, powershell, zsh", "completion tcsh": `has no command "tcsh"`, "completion bash x": "takes no arguments"} {
+		if o := command(t, nil, strings.Fields(args)...); o.code != exitUsage || !strings.Contains(o.stderr, want) {
+			t.Errorf("%s: exit code %d\n%s", args, o.code, o.stderr)
+		}
+	}
+	if o := command(t, nil, "--help"); !strings.Contains(o.stdout, "completion ") || !strings.Contains(o.stdout, "doctor ") || !strings.Contains(o.stdout, "healthcheck ") {
+		t.Errorf("the help does not show them\n%s", o.stdout)
+	}
+}
+
+func TestTheScriptsAskTheProgramForWords(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{"do": "doctor", "completion b": "bash", "healthcheck --u": "--url", "serve --routing-": "--routing-url"} {
+		if o := command(t, nil, append([]string{"__complete"}, strings.Fields(line)...)...); o.code != exitOK || !strings.Contains(o.stdout, want) {
+			t.Errorf("%s: exit code %d\n%s", line, o.code, o.stdout)
+		}
+	}
+}

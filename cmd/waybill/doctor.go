@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"waybill/configs"
+)
+
+// verdict is how one check of the doctor went.
+type verdict string
+
+const (
+	verdictOK   verdict = "OK"
+	verdictWarn verdict = "WARN" // works, and will trouble somebody
+	verdictFail verdict = "FAIL"
+)
+
+// finding is one line of the doctor's.
+type finding struct {
+	Check   string  `json:"check"`
+	Verdict verdict `json:"verdict"`
+	Message string  `json:"message"`
+	Fix     string  `json:"fix,omitempty"`
+}
+
+type doctorView struct {
+	Healthy  bool      `json:"healthy"`
+	Findings []finding `json:"findings"`
+}
+
+func (p *program) doctor() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Check settings, secrets, database, Redis, services and ports, and tell how to mend them",
+		Long: "Check what a server of these settings needs, one line each: OK, WARN or FAIL, and how to mend it. The exit\n" +
+			"code is 1 where one failed. It changes nothing, and works before the first start and beside a running server.",
+		Example: `  waybill doctor
+  waybill doctor --json
+  waybill doctor --config /etc/waybill.yaml`,
+		Args: takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			d := &diagnosis{program: p, cmd: cmd}
+			d.examine(cmd.Context())
+			v := doctorView{Healthy: true, Findings: d.findings}
+			failed := 0
+			for _, f := range d.findings {
+				if f.Verdict == verdictFail {
+					v.Healthy = false
+					failed++
+				}
+			}
+			if err := p.show(v, func(w io.Writer) { printFindings(w, v.Findings) }); err != nil {
+				return err
+			}
+			if failed > 0 {
+				return &startError{code: "UNHEALTHY", what: fmt.Sprintf("%d of %d checks failed", failed, len(v.Findings)),
+					fix: "what stands under each FAIL"}
+			}
+			return nil
+		},
+	}
+	addSettingFlags(cmd)
+	return cmd
+}
+
+func printFindings(w io.Writer, findings []finding) {
+	for _, f := range findings {
+		row(w, string(f.Verdict), f.Check, f.Message)
+		if f.Fix != "" {
+			row(w, "", "", "fix: "+f.Fix)
+		}
+	}
+}
+
+// diagnosis is one run of the doctor.
+type diagnosis struct {
+	program  *program
+	cmd      *cobra.Command
+	c        *configs.Config
+	dir      dataDir
+	inDir    bool // the database is the data directory's
+	clocks   []clockReading
+	findings []finding
+}
+
+func (d *diagnosis) add(v verdict, check, message, fix string) {
+	d.findings = append(d.findings, finding{check, v, message, fix})
+}
+
+func (d *diagnosis) ok(check, message string)        { d.add(verdictOK, check, message, "") }
+func (d *diagnosis) warn(check, message, fix string) { d.add(verdictWarn, check, message, fix) }
+func (d *diagnosis) fail(check, message, fix string) { d.add(verdictFail, check, message, fix) }
+
+// failed reports an error in the words in which a start would have told it.
+func (d *diagnosis) failed(check string, err error) {
+	complaints, _ := explain(err)
+	for _, c := range complaints {
+		message := c.Message
+		if c.SetIn != "" {
+			message += " (set in " + c.SetIn + ")"
+		}
+		d.fail(check, message, c.Fix)
+	}
+}
+
+// examine makes all checks. Where the settings cannot be read there is nothing
+// more to look at.
+func (d *diagnosis) examine(ctx context.Context) {
+	if !d.settings() {
+		return
+	}
+	d.dataDirectory()
+	d.secrets()
+	d.database(ctx)
+	d.redis(ctx)
+	d.pricing(ctx)
+	d.routing(ctx)
+	d.ports(ctx)
+	d.clock()
+}
+
+func (d *diagnosis) settings() bool {
+	c, err := d.program.load(d.cmd)
+	if err != nil {
+		d.failed("settings", err)
+		return false
+	}
+	d.c, d.dir = c, dataDir(d.program.dataDir)
+	d.inDir = !c.IsSet("database_url")
+	if d.inDir {
+		if err := d.dir.supplyDatabase(c); err != nil {
+			d.failed("settings", err)
+			return false
+		}
+	}
+	if home, ok := d.program.secretsOf(d.cmd, c); ok {
+		if err := home.supplySecrets(c); err != nil {
+			d.failed("secrets", err)
+		}
+	}
+	for _, warning := range c.Warnings() {
+		d.warn("settings", warning, "waybill config lists the settings in effect")
+	}
+	set := 0
+	for _, s := range c.Settings() {
+		if s.Source != "default" {
+			set++
+		}
+	}
+	d.ok("settings", fmt.Sprintf("%d of %d are set", set, len(c.Settings())))
+	return true
+}
+
+// secrets looks whether there are any; whether they are the database's is seen there.
+func (d *diagnosis) secrets() {
+	err := needSecrets(d.c, "key_pepper", "secret_key")
+	var missing configs.Problems
+	switch {
+	case err == nil:
+		d.ok("secrets", "WAYBILL_KEY_PEPPER from "+d.c.Source("key_pepper")+", WAYBILL_SECRET_KEY from "+d.c.Source("secret_key"))
+	case d.fresh():
+		d.ok("secrets", "none yet; waybill dev draws them at its first start")
+	case errors.As(err, &missing):
+		d.failed("secrets", err)
+	}
+}

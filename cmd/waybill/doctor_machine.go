@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"waybill/domain"
+)
+
+// A clock is told of once logs and deadlines of two machines stop fitting
+// together, and fails where receivers begin to refuse signatures for their age.
+const skewTold, skewFailed = 2 * time.Second, 4 * time.Minute
+
+// strangerTimeout is how long one who holds a port may think about who it is.
+const strangerTimeout = 2 * time.Second
+
+func (d *diagnosis) dataDirectory() {
+	if !d.inDir && !d.dir.owns(d.c.DatabaseURL) {
+		return // it holds nothing that these settings use
+	}
+	const check = "data directory"
+	fix := "give it to the user who runs waybill, or name another one with --data-dir"
+	info, err := os.Stat(string(d.dir))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		above, absErr := filepath.Abs(filepath.Dir(string(d.dir)))
+		for absErr == nil && !isDir(above) && above != filepath.Dir(above) {
+			above = filepath.Dir(above)
+		}
+		if err := errors.Join(absErr, writable(above)); err != nil {
+			d.fail(check, string(d.dir)+" cannot be made: "+oneLine(err), fix)
+			return
+		}
+		d.ok(check, string(d.dir)+" is not there yet; waybill dev makes it")
+	case err != nil:
+		d.fail(check, oneLine(err), fix)
+	case !info.IsDir():
+		d.fail(check, string(d.dir)+" is no directory", "name another one with --data-dir")
+	default:
+		if err := writable(string(d.dir)); err != nil {
+			d.fail(check, string(d.dir)+" cannot be written to: "+oneLine(err), fix)
+			return
+		}
+		if secrets, err := os.Stat(d.dir.secrets()); err == nil && secrets.Mode().Perm()&0o077 != 0 {
+			d.warn(check, d.dir.secrets()+" can be read by other users", "chmod 600 "+shellWord(d.dir.secrets()))
+			return
+		}
+		d.ok(check, string(d.dir)+" can be written to")
+	}
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// writable tries it, since permissions alone do not tell of full disks and
+// read-only mounts.
+func writable(dir string) error {
+	file, err := os.CreateTemp(dir, ".waybill-doctor-*")
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString("x")
+	return errors.Join(err, file.Close(), os.Remove(file.Name()))
+}
+
+// ports looks whether the doors can be opened; where a Waybill stands in them
+// already, this is a look at it from beside.
+func (d *diagnosis) ports(ctx context.Context) {
+	for _, door := range []struct{ check, address, usedFor, sign string }{
+		{"live port", d.c.LiveAddr, "live API (WAYBILL_LIVE_ADDR)", "/v1/openapi.json"},
+		{"sandbox port", d.c.SandboxAddr, "sandbox API (WAYBILL_SANDBOX_ADDR)", "/v1/openapi.json"},
+		{"operations port", d.c.OpsAddr, opsUse, "/healthz"},
+	} {
+		listener, failure := listenOn(ctx, door.address, door.usedFor)
+		if failure == nil {
+			_ = listener.Close()
+			d.ok(door.check, door.address+" is free")
+			continue
+		}
+		if isWaybill(ctx, door.address, door.sign) {
+			d.ok(door.check, door.address+" has a running Waybill")
+			continue
+		}
+		d.failed(door.check, failure)
+	}
+}
+
+// isWaybill asks for something that only we have there.
+func isWaybill(ctx context.Context, address, path string) bool {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, strangerTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(reachable(host), port)+path, nil)
+	if err != nil {
+		return false
+	}
+	client := &http.Client{Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}
+	res, err := client.Do(req)
+	if err != nil {
+		return false
+	}
+	defer res.Body.Close()
+	start := make([]byte, 4<<10)
+	n, _ := res.Body.Read(start)
+	text := string(start[:n])
+	return res.StatusCode == http.StatusOK && (strings.Contains(text, "Waybill") || strings.Contains(text, `"message":"Alive."`))
+}
+
+// clockReading is how far the clock of another machine is ahead of this one's.
+type clockReading struct {
+	whose string
+	ahead time.Duration
+}
+
+func (d *diagnosis) clock() {
+	const check = "clock"
+	now := time.Now().UTC()
+	if now.Before(released) {
+		d.fail(check, "this machine's clock says "+domain.FormatTime(now)+", before this program was made", "set it, best by NTP")
+		return
+	}
+	worst := clockReading{}
+	for _, reading := range d.clocks {
+		if reading.ahead.Abs() > worst.ahead.Abs() {
+			worst = reading
+		}
+	}
+	message := domain.FormatTime(now)
+	if len(d.clocks) > 0 {
+		message += ", " + shortly(worst.ahead.Abs()) + " from " + worst.whose
+	}
+	switch ahead := worst.ahead.Abs(); {
+	case worst.whose == "" || ahead < skewTold:
+		d.ok(check, domain.FormatTime(now))
+	case ahead < skewFailed:
+		d.warn(check, message, "set both by NTP")
+	default:
+		d.fail(check, message+"; receivers refuse webhooks whose time is that far off", "set both by NTP")
+	}
+}
+
+// released is when this version was made: no clock is right that is before.
+var released = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)

@@ -1,0 +1,286 @@
+package main
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"waybill/adapters/storage/gormstore"
+	"waybill/test/postgres"
+	"waybill/test/redis"
+	"waybill/test/servers/valhalla"
+)
+
+// examined runs the doctor; its stdout must be one JSON value, and its exit code
+// that of what it found.
+func examined(t *testing.T, dir string, environ ...string) []finding {
+	t.Helper()
+	o := command(t, append(slices.Clone(freePorts), environ...), "doctor", "--json", "--data-dir", dir)
+	var v doctorView
+	if err := json.Unmarshal([]byte(o.stdout), &v); err != nil {
+		t.Fatalf("%v in %s\n%s", err, o.stdout, o.stderr)
+	}
+	fails := slices.ContainsFunc(v.Findings, func(f finding) bool { return f.Verdict == verdictFail })
+	if v.Healthy == fails || (o.code == exitFailure) != fails || o.code > exitFailure || (o.stderr != "") != fails {
+		t.Errorf("exit code %d, healthy %v\n%s%s", o.code, v.Healthy, o.stdout, o.stderr)
+	}
+	if strings.Contains(o.stdout+o.stderr, "hunter22") {
+		t.Errorf("a password shows\n%s%s", o.stdout, o.stderr)
+	}
+	for _, f := range v.Findings {
+		if (f.Verdict == verdictOK) != (f.Fix == "") {
+			t.Errorf("%+v: a cure belongs to what is not OK, and to that alone", f)
+		}
+	}
+	return v.Findings
+}
+
+// found wants a finding of a check with all of the words in it.
+func found(t *testing.T, findings []finding, v verdict, check string, words ...string) {
+	t.Helper()
+	if !slices.ContainsFunc(findings, func(f finding) bool {
+		return f.Check == check && f.Verdict == v && !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(f.Message+" | "+f.Fix, word) })
+	}) {
+		t.Errorf("no %s of %s with %q in %+v", v, check, words, findings)
+	}
+}
+
+func healthy(t *testing.T, findings []finding, but ...string) {
+	t.Helper()
+	for _, f := range findings {
+		if f.Verdict != verdictOK && !slices.Contains(but, f.Check) {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+func TestTheDoctorFindsNothingAmissBeforeTheFirstStartAndMakesNothing(t *testing.T) {
+	t.Parallel()
+	above := t.TempDir()
+	findings := examined(t, filepath.Join(above, "new", "data"))
+	healthy(t, findings)
+	for _, check := range []string{"settings", "data directory", "secrets", "database", "redis", "pricing", "routing", "live port", "sandbox port", "operations port", "clock"} {
+		found(t, findings, verdictOK, check)
+	}
+	if made, err := os.ReadDir(above); err != nil || len(made) > 0 {
+		t.Errorf("it made %v, %v", made, err)
+	}
+}
+
+func TestTheDoctorLooksAtARunningServerFromBeside(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	_, vars := startDev(t, dir)
+	at := func(name, url string) string {
+		return name + "=" + strings.TrimSuffix(strings.TrimPrefix(vars[url], "http://"), "/v1")
+	}
+	findings := examined(t, dir, at("WAYBILL_LIVE_ADDR", "WAYBILL_LIVE_URL"), at("WAYBILL_SANDBOX_ADDR", "WAYBILL_SANDBOX_URL"), at("WAYBILL_OPS_ADDR", "WAYBILL_OPS_URL"))
+	healthy(t, findings)
+	for _, check := range []string{"live port", "sandbox port", "operations port"} {
+		found(t, findings, verdictOK, check, "has a running Waybill")
+	}
+	found(t, findings, verdictOK, "database", "SQLite 3.")
+	found(t, findings, verdictOK, "migrations", "are applied")
+	found(t, findings, verdictOK, "secrets", "both are this database's")
+}
+
+func TestTheDoctorNamesWhatIsWrongAndTheCure(t *testing.T) {
+	t.Parallel()
+	secrets := []string{"WAYBILL_KEY_PEPPER=" + strings.Repeat("p", 32), "WAYBILL_SECRET_KEY=" + strings.Repeat("s", 32)}
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { taken.Close() })
+	stranger := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(stranger.Close)
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	none := filepath.Join(t.TempDir(), "none")
+	for name, c := range map[string]struct {
+		dir     string
+		environ []string
+		check   string
+		words   []string
+	}{
+		"settings":          {none, []string{"WAYBILL_LOG_LEVEL=loud", "WAYBILL_LIVE_ADDR=x"}, "settings", []string{"WAYBILL_LOG_LEVEL is", "debug, info"}},
+		"all settings":      {none, []string{"WAYBILL_LOG_LEVEL=loud", "WAYBILL_LIVE_ADDR=x"}, "settings", []string{"WAYBILL_LIVE_ADDR is", "127.0.0.1:8080"}},
+		"no secrets":        {none, []string{"WAYBILL_DATABASE_URL=postgres://u:hunter22@127.0.0.1:1/d"}, "secrets", []string{"WAYBILL_KEY_PEPPER is not set", "openssl rand"}},
+		"database":          {none, append(secrets, "WAYBILL_DATABASE_URL=postgres://u:hunter22@127.0.0.1:1/d"), "database", []string{"cannot be opened", "start the database"}},
+		"database file":     {none, append(secrets, "WAYBILL_DATABASE_URL=sqlite://"+none+".db"), "database", []string{"no file", "migrate up makes it"}},
+		"directory":         {filepath.Join(file, "data"), nil, "data directory", []string{file, "--data-dir"}},
+		"directory is file": {file, nil, "data directory", []string{"is no directory"}},
+		"redis":             {none, []string{"WAYBILL_REDIS_URL=redis://:hunter22@127.0.0.1:1/0"}, "redis", []string{"does not answer", "start Redis"}},
+		"redis URL":         {none, []string{"WAYBILL_REDIS_URL=redis://127.0.0.1/none"}, "redis", []string{"WAYBILL_REDIS_URL cannot be used"}},
+		"pricing":           {none, []string{"WAYBILL_PRICING_URL=" + stranger.URL}, "pricing", []string{"the service answered 404", "start the pricing service"}},
+		"routing":           {none, []string{"WAYBILL_ROUTING_URL=" + stranger.URL}, "routing", []string{"the engine answered 404", "start the Valhalla"}},
+		"area":              {none, []string{"WAYBILL_SERVICE_AREA_FILE=doctor_test.go"}, "pricing", []string{"WAYBILL_SERVICE_AREA_FILE cannot be used"}},
+		"live port":         {none, []string{"WAYBILL_LIVE_ADDR=" + taken.Addr().String()}, "live port", []string{"is in use on 127.0.0.1", "WAYBILL_LIVE_ADDR=127.0.0.1:"}},
+		"sandbox port":      {none, []string{"WAYBILL_SANDBOX_ADDR=" + stranger.Listener.Addr().String()}, "sandbox port", []string{"is in use on 127.0.0.1", "stop the other program"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if name == "live port" { // a stranger that never answers must not hold it up for long
+				began := time.Now()
+				t.Cleanup(func() {
+					if took := time.Since(began); took > 2*strangerTimeout {
+						t.Errorf("it took %v", took)
+					}
+				})
+			}
+			found(t, examined(t, c.dir, c.environ...), verdictFail, c.check, c.words...)
+		})
+	}
+}
+
+func TestTheDoctorWarnsOfWhatWillTroubleSomebody(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	inDir[migrationsView](t, dir, "migrate", "up")
+	if err := os.Chmod(dataDir(dir).secrets(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	findings := examined(t, dir, "WAYBILL_PRICING_TIMEOUTS=1s", "WAYBILL_ROUTING_URL=http://127.0.0.1:1", "WAYBILL_PRICING_URL=http://127.0.0.1:1")
+	found(t, findings, verdictWarn, "settings", "WAYBILL_PRICING_TIMEOUTS")
+	found(t, findings, verdictWarn, "data directory", "can be read by other users", "chmod 600")
+	found(t, findings, verdictWarn, "routing", "the pricing service measures")
+	found(t, findings, verdictFail, "pricing", "connection refused")
+}
+
+func TestTheDoctorSeesThatSecretsAreAnotherDatabasesAndLeavesNoMark(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	inDir[migrationsView](t, dir, "migrate", "up")
+	url, err := dataDir(dir).databaseURL()
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := []string{"WAYBILL_DATABASE_URL=" + url, "WAYBILL_KEY_PEPPER=" + strings.Repeat("p", 32), "WAYBILL_SECRET_KEY=" + strings.Repeat("s", 32)}
+	healthy(t, examined(t, dir, wrong...)) // the database has no mark yet, and gets none
+	_, app := madeApp(t, []string{"WAYBILL_DATABASE_URL=" + url})
+	made(t, []string{"WAYBILL_DATABASE_URL=" + url}, "key", "create", "--app", app, "--env", "live", "--scopes", "all")
+	healthy(t, examined(t, dir))
+	findings := examined(t, dir, wrong...)
+	found(t, findings, verdictFail, "secrets", "WAYBILL_KEY_PEPPER is not the one this database's keys were made with", "set it to that one")
+}
+
+// aheadBy makes a database look as if a newer program had migrated it.
+func aheadBy(t *testing.T, dir string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", dataDir(dir).database())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestADatabaseThatIsAheadIsToldAndServed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	inDir[migrationsView](t, dir, "migrate", "up")
+	aheadBy(t, dir)
+	found(t, examined(t, dir), verdictWarn, "migrations", "the database is ahead of this program: it is at 9999", "run everywhere the version that migrated it")
+	for _, args := range [][]string{{"serve"}, {"worker"}} {
+		r := start(t, freePorts, append(args, "--data-dir", dir, "--json")...)
+		var v servingView
+		eventually(t, "it serves", func() bool { return json.Unmarshal([]byte(r.stdout.String()), &v) == nil })
+		eventually(t, "it is ready", func() bool { return status(v.Ops+"/readyz") == http.StatusOK })
+		if log := r.stderr.String(); !strings.Contains(log, "the database is ahead of this program: it is at 9999, and this program knows the steps up to") {
+			t.Errorf("%s tells nothing\n%s", args[0], log)
+		}
+		r.terminate(t)
+	}
+	if o := command(t, nil, "migrate", "up", "--data-dir", dir); o.code != exitOK {
+		t.Errorf("migrate up: exit code %d\n%s", o.code, o.stderr)
+	}
+}
+
+func TestADatabaseThatIsBehindFailsUnlessDevMendsIt(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(dataDir(dir).database(), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	found(t, examined(t, dir), verdictWarn, "migrations", "is behind this program: it is at 0 of ", "waybill dev applies the rest")
+	url, err := dataDir(dir).databaseURL()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found(t, examined(t, dir, "WAYBILL_DATABASE_URL="+url), verdictFail, "migrations", "is behind this program: it is at 0 of ", "waybill migrate up")
+}
+
+func TestTheDoctorAsksPostgresAndRedisWhatTheyAre(t *testing.T) {
+	t.Parallel()
+	server := redis.Own(t)
+	database := postgres.Database(t, gormstore.Migrate, gormstore.MigrationsHash())
+	production := []string{
+		"WAYBILL_DATABASE_URL=" + database, "WAYBILL_REDIS_URL=" + server.URL,
+		"WAYBILL_KEY_PEPPER=" + strings.Repeat("p", 32), "WAYBILL_SECRET_KEY=" + strings.Repeat("s", 32),
+	}
+	none := filepath.Join(t.TempDir(), "none")
+	client := goredis.NewClient(must(goredis.ParseURL(server.URL)))
+	t.Cleanup(func() { client.Close() })
+	for policy, want := range map[string]verdict{"noeviction": verdictOK, "allkeys-lru": verdictWarn} {
+		if err := client.ConfigSet(t.Context(), "maxmemory-policy", policy).Err(); err != nil {
+			t.Fatal(err)
+		}
+		findings := examined(t, none, production...)
+		found(t, findings, want, "redis", "Redis ", policy, "answers in")
+		found(t, findings, verdictOK, "database", "Postgres ", "answers in")
+		found(t, findings, verdictOK, "migrations", "are applied")
+		found(t, findings, verdictOK, "secrets", "both are this database's")
+		found(t, findings, verdictOK, "clock")
+		healthy(t, findings, "redis")
+	}
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+func TestTheDoctorAsksTheServicesForATrip(t *testing.T) {
+	t.Parallel()
+	engine := valhalla.ForTest(t)
+	none := filepath.Join(t.TempDir(), "none")
+	found(t, examined(t, none, "WAYBILL_ROUTING_URL="+engine.URL), verdictOK, "routing", engine.URL, "answers in")
+	r := start(t, nil, "pricing", "serve", "--addr", "127.0.0.1:0", "--json")
+	t.Cleanup(func() { r.terminate(t) })
+	var v struct {
+		URL string `json:"pricing_url"`
+	}
+	eventually(t, "the pricing service listens", func() bool { return json.Unmarshal([]byte(r.stdout.String()), &v) == nil })
+	found(t, examined(t, none, "WAYBILL_PRICING_URL="+v.URL), verdictOK, "pricing", v.URL, "answers in")
+}
+
+func TestClocksThatDifferAreTold(t *testing.T) {
+	t.Parallel()
+	for ahead, want := range map[time.Duration]verdict{
+		0: verdictOK, -time.Second: verdictOK, 3 * time.Second: verdictWarn, -3 * time.Minute: verdictWarn, 5 * time.Minute: verdictFail, -time.Hour: verdictFail,
+	} {
+		d := &diagnosis{clocks: []clockReading{{"Redis's", 0}, {"the database's", ahead}}}
+		d.clock()
+		found(t, d.findings, want, "clock")
+		if want != verdictOK {
+			found(t, d.findings, want, "clock", "the database's", fmt.Sprint(ahead.Abs()), "NTP")
+		}
+	}
+}

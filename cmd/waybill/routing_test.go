@@ -1,0 +1,215 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/domain"
+	"waybill/test/servers/valhalla"
+)
+
+// quoted is the answer to a quote, without its envelope.
+type quoted struct {
+	Status     int
+	RetryAfter string
+	Code       string  // of an error
+	Field      string  // the first that is invalid
+	Kilometres float64 // and below: of a price
+	Source     string
+	Fee        *float64
+	Custom     bool
+	Took       time.Duration
+}
+
+// quote asks a sandbox for a price.
+func quote(t *testing.T, base, key string, vehicle domain.VehicleType, from, to domain.Coordinates) (q quoted) {
+	t.Helper()
+	body := fmt.Sprintf(`{"vehicle_type":%q,"pickup":{"latitude":%v,"longitude":%v},"dropoff":{"latitude":%v,"longitude":%v}}`,
+		vehicle, from.Latitude, from.Longitude, to.Latitude, to.Longitude)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/quotes", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	req.Header.Set("Content-Type", "application/json")
+	began := time.Now()
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var answer struct {
+		Data struct {
+			Kilometres float64  `json:"distance_km"`
+			Source     string   `json:"distance_source"`
+			Fee        *float64 `json:"fee"`
+			Custom     bool     `json:"requires_custom_quote"`
+		} `json:"data"`
+		Error struct {
+			Code    string `json:"code"`
+			Details struct {
+				Fields []struct {
+					Field string `json:"field"`
+				} `json:"fields"`
+			} `json:"details"`
+		} `json:"error"`
+	}
+	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
+		t.Fatal(err)
+	}
+	q = quoted{
+		Status: res.StatusCode, RetryAfter: res.Header.Get("Retry-After"), Code: answer.Error.Code, Took: time.Since(began),
+		Kilometres: answer.Data.Kilometres, Source: answer.Data.Source, Fee: answer.Data.Fee, Custom: answer.Data.Custom,
+	}
+	if fields := answer.Error.Details.Fields; len(fields) > 0 {
+		q.Field = fields[0].Field
+	}
+	return q
+}
+
+// body is the text at an address.
+func body(t *testing.T, url string) string {
+	t.Helper()
+	res, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// devWith starts dev with settings of its own.
+func devWith(t *testing.T, settings ...string) (vars map[string]string) {
+	t.Helper()
+	dir := t.TempDir()
+	r := start(t, append(slices.Clone(freePorts), settings...), "dev", "--data-dir", dir)
+	t.Cleanup(func() { r.terminate(t) })
+	eventually(t, "dev is ready", func() bool {
+		var err error
+		vars, err = readEnvFile(dataDir(dir).devEnv())
+		return err == nil && vars["WAYBILL_OPS_URL"] != "" && status(vars["WAYBILL_OPS_URL"]+"/readyz") == http.StatusOK
+	})
+	return vars
+}
+
+// Lengths are those of the roads in test/servers/valhalla: A to E is 2 km of main
+// road, 1 km closed to trucks (or 3 km round), 1 km one way, and 4 km round a path
+// for bicycles of 1 km. As the crow flies it is 5 km.
+func TestAQuoteIsMeasuredOnTheRoadsThatItsVehicleMayTake(t *testing.T) {
+	t.Parallel()
+	engine := valhalla.ForTest(t)
+	byRoad, byBicycle := devWith(t, "WAYBILL_ROUTING_URL="+engine.URL), devWith(t, "WAYBILL_ROUTING_URL="+engine.URL, "WAYBILL_ROUTING_BIKE=bicycle")
+	asTheCrowFlies := devWith(t)
+	for _, c := range []struct {
+		name     string
+		vars     map[string]string
+		vehicle  domain.VehicleType
+		from, to domain.Coordinates
+		km       float64
+		source   string
+		fee      float64 // 0: by hand
+	}{
+		{"bike", byRoad, domain.Bike, valhalla.A, valhalla.E, 8, "road", 30},
+		{"bicycle", byBicycle, domain.Bike, valhalla.A, valhalla.E, 5, "road", 22.50},
+		{"car", byRoad, domain.Car, valhalla.A, valhalla.E, 8, "road", 43},
+		{"van", byRoad, domain.Van, valhalla.A, valhalla.E, 8, "road", 88},
+		{"truck", byRoad, domain.Truck, valhalla.A, valhalla.E, 10, "road", 0},
+		{"along the one way", byRoad, domain.Car, valhalla.C, valhalla.D, 1, "road", 20},
+		{"against the one way", byRoad, domain.Car, valhalla.D, valhalla.C, 2, "road", 22},
+		{"no engine", asTheCrowFlies, domain.Car, valhalla.A, valhalla.E, 5 * 1.3, "straight_line", 38},
+		{"no engine, no one way", asTheCrowFlies, domain.Car, valhalla.D, valhalla.C, 1.3, "straight_line", 20},
+	} {
+		q := quote(t, c.vars["WAYBILL_SANDBOX_URL"], c.vars["WAYBILL_TEST_KEY"], c.vehicle, c.from, c.to)
+		if q.Status != http.StatusOK || math.Abs(q.Kilometres-c.km) > c.km/100 || q.Source != c.source {
+			t.Errorf("%s: got %+v, want %v km, %s", c.name, q, c.km, c.source)
+		}
+		if fee := c.fee; q.Custom != (fee == 0) || q.Custom != (q.Fee == nil) || q.Fee != nil && math.Abs(*q.Fee-fee) > 0.5 {
+			t.Errorf("%s: got %+v, want a fee of %v", c.name, q, fee)
+		}
+	}
+	for end, trip := range map[string][2]domain.Coordinates{
+		"dropoff": {valhalla.A, valhalla.F}, "dropoff.": {valhalla.A, valhalla.Sea}, "pickup": {valhalla.Sea, valhalla.A},
+	} {
+		q := quote(t, byRoad["WAYBILL_SANDBOX_URL"], byRoad["WAYBILL_TEST_KEY"], domain.Car, trip[0], trip[1])
+		if q.Status != http.StatusUnprocessableEntity || q.Code != "VALIDATION_ERROR" || q.Field != strings.TrimSuffix(end, ".") {
+			t.Errorf("no way to the %s: got %+v", end, q)
+		}
+	}
+	metrics := body(t, byRoad["WAYBILL_OPS_URL"]+"/metrics")
+	for _, want := range []string{
+		`waybill_routing_requests_total{result="measured"} 6`, `waybill_routing_requests_total{result="no_route"} 3`,
+		`waybill_routing_requests_total{result="unavailable"} 0`, `waybill_routing_duration_seconds_count 9`, `waybill_routing_cache_total{result="miss"} 9`,
+	} {
+		if !strings.Contains(metrics, want) {
+			t.Errorf("the metrics have no %s", want)
+		}
+	}
+}
+
+func TestWithoutItsEngineAServerHasNoPricesAndGoesOn(t *testing.T) {
+	t.Parallel()
+	engine := valhalla.ForTest(t)
+	vars := devWith(t, "WAYBILL_ROUTING_URL="+engine.URL)
+	ask := func(to domain.Coordinates) quoted {
+		return quote(t, vars["WAYBILL_LIVE_URL"], vars["WAYBILL_LIVE_KEY"], domain.Car, valhalla.A, to)
+	}
+	ready := func() string { return body(t, vars["WAYBILL_OPS_URL"]+"/readyz?verbose") }
+	if text := ready(); !strings.Contains(text, `"name":"routing","ok":true`) || strings.Contains(text, "degraded") {
+		t.Errorf("/readyz: %s", text)
+	}
+	if q := ask(valhalla.B); q.Status != http.StatusOK || q.Source != "road" {
+		t.Fatalf("got %+v", q)
+	}
+	engine.Kill()
+	if q := ask(valhalla.C); q.Status != http.StatusServiceUnavailable || q.Code != domain.CodeQuoteUnavailable || q.RetryAfter == "" || q.Took > 2500*time.Millisecond {
+		t.Errorf("without an engine: %+v", q)
+	}
+	if q := ask(valhalla.B); q.Status != http.StatusOK || q.Source != "road" {
+		t.Errorf("what was measured before the outage: %+v", q)
+	}
+	if text := ready(); !strings.Contains(text, `"name":"routing","ok":false,"degraded":true`) || status(vars["WAYBILL_OPS_URL"]+"/readyz") != http.StatusOK {
+		t.Errorf("/readyz: %s", text)
+	}
+	if err := engine.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the engine is asked again", func() bool { return ask(valhalla.C).Status == http.StatusOK })
+}
+
+func TestThePricingServiceMeasuresRoadsToo(t *testing.T) {
+	t.Parallel()
+	engine := valhalla.ForTest(t)
+	// A file that both processes share names the service itself, too.
+	r := start(t, []string{"WAYBILL_ROUTING_URL=" + engine.URL, "WAYBILL_PRICING_URL=http://127.0.0.1:1"}, "pricing", "serve", "--addr", "127.0.0.1:0", "--json")
+	t.Cleanup(func() { r.terminate(t) })
+	var v struct {
+		URL string `json:"pricing_url"`
+	}
+	eventually(t, "the pricing service listens", func() bool { return json.Unmarshal([]byte(r.stdout.String()), &v) == nil })
+	vars := devWith(t, "WAYBILL_PRICING_URL="+v.URL, "WAYBILL_ROUTING_URL=http://127.0.0.1:1")
+	q := quote(t, vars["WAYBILL_LIVE_URL"], vars["WAYBILL_LIVE_KEY"], domain.Truck, valhalla.A, valhalla.C)
+	if q.Status != http.StatusOK || q.Kilometres != 5 || q.Source != "road" {
+		t.Errorf("got %+v, want 5 km by road", q)
+	}
+	q = quote(t, vars["WAYBILL_LIVE_URL"], vars["WAYBILL_LIVE_KEY"], domain.Car, valhalla.Sea, valhalla.C)
+	if q.Status != http.StatusUnprocessableEntity || q.Field != "pickup" {
+		t.Errorf("from the sea: got %+v", q)
+	}
+	if text := body(t, vars["WAYBILL_OPS_URL"]+"/readyz?verbose"); strings.Contains(text, "routing") {
+		t.Errorf("an engine that this process does not ask is a check: %s", text)
+	}
+	if text := body(t, v.URL+"/metrics"); !strings.Contains(text, `waybill_routing_requests_total{result="measured"} 1`) {
+		t.Error("the service's metrics do not count its distances")
+	}
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"log/slog"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"waybill/adapters/httpapi"
+	"waybill/adapters/tracing/otlp"
+	"waybill/configs"
+	"waybill/ports"
+)
+
+// flushTimeout is how long the end of a process waits for its last spans.
+const flushTimeout = 5 * time.Second
+
+// follower puts traces around the adapters that it is given. Nil, where no
+// collector is named, it gives them back as they are: then traces cost nothing.
+type follower otlp.Tracing
+
+// newFollower reads the variables of OpenTelemetry, which are no settings of
+// ours: OTEL_EXPORTER_OTLP_ENDPOINT switches traces on.
+func newFollower(ctx context.Context, r prometheus.Registerer, log *slog.Logger) (*follower, func(), error) {
+	if !otlp.Wanted(os.Environ()) {
+		return nil, func() {}, nil
+	}
+	t, err := otlp.Open(ctx, otlp.Options{Environ: os.Environ(), Version: version, Registry: r, Log: log})
+	if err != nil {
+		return nil, nil, &startError{what: "traces cannot be sent", err: err, usedFor: "traces (OTEL_EXPORTER_OTLP_ENDPOINT)",
+			fix: "mend the variable, or unset OTEL_EXPORTER_OTLP_ENDPOINT to go without traces"}
+	}
+	log.Info("traces are sent to the collector of OTEL_EXPORTER_OTLP_ENDPOINT")
+	return (*follower)(t), func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
+		defer cancel()
+		if err := t.Close(ctx); err != nil {
+			log.Warn("the last traces were not sent", "error", err)
+		}
+	}, nil
+}
+
+func (f *follower) tracing() *otlp.Tracing { return (*otlp.Tracing)(f) }
+
+func (f *follower) requests() httpapi.Follow {
+	if f == nil {
+		return nil
+	}
+	return f.tracing().Request
+}
+
+// headers names the span of a call to a service of our own.
+func (f *follower) headers() func(context.Context, http.Header) {
+	if f == nil {
+		return nil
+	}
+	return f.tracing().Inject
+}
+
+func (f *follower) pricing(p ports.Pricing) ports.Pricing {
+	if f == nil {
+		return p
+	}
+	return f.tracing().Pricing(p)
+}
+
+func (f *follower) routing(r ports.Routing) ports.Routing {
+	if f == nil {
+		return r
+	}
+	return f.tracing().Routing(r)
+}
+
+func (f *follower) sender(s ports.WebhookSender) ports.WebhookSender {
+	if f == nil {
+		return s
+	}
+	return f.tracing().WebhookSender(s)
+}
+
+func (f *follower) database(d database) database {
+	if f == nil {
+		return d
+	}
+	return &followedDatabase{database: d, transactions: f.tracing().Storage(d), bookings: f.tracing().Bookings(d)}
+}
+
+// followedDatabase is a database whose writes are followed.
+type followedDatabase struct {
+	database
+	transactions ports.Storage
+	bookings     ports.Bookings
+}
+
+var _ pooled = (*followedDatabase)(nil)
+
+func (d *followedDatabase) InTx(ctx context.Context, fn func(ctx context.Context, tx ports.Stores) error) error {
+	return d.transactions.InTx(ctx, fn)
+}
+
+func (d *followedDatabase) Book(ctx context.Context, w ports.BookingWrite) error {
+	return d.bookings.Book(ctx, w)
+}
+
+func (d *followedDatabase) BookRun(ctx context.Context, writes []ports.BookingWrite) (int, error) {
+	return d.bookings.BookRun(ctx, writes)
+}
+
+// PoolStats are those of the database behind; none where it has no pools.
+func (d *followedDatabase) PoolStats() map[string]func() sql.DBStats {
+	if p, ok := d.database.(pooled); ok {
+		return p.PoolStats()
+	}
+	return nil
+}
+
+// openFollowed is newDatabase in a process that may be followed.
+func openFollowed(ctx context.Context, c *configs.Config, log *slog.Logger, f *follower) (database, func(), error) {
+	d, closeStore, err := newDatabase(ctx, c, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	return f.database(d), closeStore, nil
+}

@@ -1,0 +1,155 @@
+package domain
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The codes that only operators meet.
+const (
+	CodeInvalidOperatorToken = "INVALID_OPERATOR_TOKEN"
+	CodeOperatorTokenRevoked = "OPERATOR_TOKEN_REVOKED"
+	CodeOperatorTokenExpired = "OPERATOR_TOKEN_EXPIRED"
+	CodeImportInvalid        = "IMPORT_INVALID"
+)
+
+// OperatorToken opens the operations API to one person or program of the
+// delivery company. The secret itself is not kept: only its digest.
+type OperatorToken struct {
+	ID        ID
+	Name      string
+	Digest    [32]byte // HMAC-SHA256 of the secret under the server's pepper
+	LastFour  string
+	CreatedAt time.Time
+	ExpiresAt *time.Time
+	RevokedAt *time.Time
+	// LastUsedAt is up to a minute behind. Nil: never used.
+	LastUsedAt *time.Time
+}
+
+// Usable answers nil, or the 401 that tells why the token does not work now.
+func (t *OperatorToken) Usable(now time.Time) error {
+	switch {
+	case t.RevokedAt != nil:
+		return &Error{Kind: KindUnauthenticated, Code: CodeOperatorTokenRevoked,
+			Message: "The operator token ending " + t.LastFour + " was revoked. Use the one that replaced it."}
+	case t.ExpiresAt != nil && !now.Before(*t.ExpiresAt):
+		return &Error{Kind: KindUnauthenticated, Code: CodeOperatorTokenExpired,
+			Message: "The operator token ending " + t.LastFour + " expired at " + FormatTime(*t.ExpiresAt) + ". Make a new one: waybill operator create."}
+	}
+	return nil
+}
+
+// OperatorTokenPrefix is what every operator token starts with.
+const OperatorTokenPrefix = "svc_ops_"
+
+// MakeOperatorToken renders a token from 32 random bytes, in the form of an API key.
+func MakeOperatorToken(random [32]byte) string { return makeSecret(OperatorTokenPrefix, random) }
+
+// SoundOperatorToken reports whether the form and the checksum of a token are right.
+func SoundOperatorToken(secret string) bool { return soundSecret(OperatorTokenPrefix, secret) }
+
+// Operator is who acts for the delivery company. Every use case that changes
+// something on its behalf takes one, and puts it into the audit log.
+type Operator struct {
+	TokenID   ID     // empty: a command on the server, with no token
+	Name      string // of the token, or command:USER
+	RequestID string // empty: not by a request
+}
+
+// Action names what an operator did, such as key.create.
+type Action string
+
+// The actions there are.
+const (
+	ActionBusinessCreate     Action = "business.create"
+	ActionBusinessUpdate     Action = "business.update"
+	ActionApplicationCreate  Action = "application.create"
+	ActionApplicationDisable Action = "application.disable"
+	ActionApplicationEnable  Action = "application.enable"
+	ActionKeyCreate          Action = "key.create"
+	ActionKeyRotate          Action = "key.rotate"
+	ActionKeyRevoke          Action = "key.revoke"
+	ActionPickupCreate       Action = "pickup_location.create"
+	ActionPickupUpdate       Action = "pickup_location.update"
+	ActionPickupImport       Action = "pickup_location.import"
+	ActionDeliveryAdvance    Action = "delivery.advance"
+	ActionWebhookResend      Action = "webhook.resend"
+	ActionOperatorCreate     Action = "operator.create"
+	ActionOperatorRevoke     Action = "operator.revoke"
+)
+
+// Actions is every action.
+func Actions() []Action {
+	return []Action{
+		ActionBusinessCreate, ActionBusinessUpdate,
+		ActionApplicationCreate, ActionApplicationDisable, ActionApplicationEnable,
+		ActionKeyCreate, ActionKeyRotate, ActionKeyRevoke,
+		ActionPickupCreate, ActionPickupUpdate, ActionPickupImport,
+		ActionDeliveryAdvance, ActionWebhookResend, ActionOperatorCreate, ActionOperatorRevoke,
+	}
+}
+
+// Deed is a change that an operator made. The zero Deed is that nothing was changed.
+type Deed struct {
+	Action     Action
+	Target     ID // of the record that was changed, or made
+	BusinessID ID // empty: of none
+	// Details are a few facts for people. Never put a secret, a phone number or
+	// an address in.
+	Details map[string]string
+}
+
+// AuditEntry is a deed as it is kept, for good and unchanged.
+type AuditEntry struct {
+	ID       ID
+	At       time.Time
+	Operator Operator
+	Deed
+}
+
+// AuditFilter narrows the audit log; zero fields do not.
+type AuditFilter struct {
+	OperatorID ID
+	Action     Action
+	Target     ID
+}
+
+// DeliverySearch narrows the deliveries of all businesses; zero fields do not.
+// They go by ID, which is the order in which they were booked.
+type DeliverySearch struct {
+	ID            ID
+	Reference     Reference
+	ExternalID    string
+	Status        Status
+	BusinessID    ID
+	ApplicationID ID
+	Environment   Environment
+	CreatedAfter  *time.Time // inclusive
+	CreatedBefore *time.Time // exclusive
+	UpdatedBefore *time.Time // exclusive
+	NewestFirst   bool
+}
+
+const (
+	day         = 24 * time.Hour
+	maxLifetime = 3650 * day
+)
+
+var errLifetime = errors.New("a lifetime is a number and a unit, such as 1s, 2h or 90d, up to 3650d")
+
+// ParseLifetime reads Go's durations and whole days, from a millisecond to ten years.
+func ParseLifetime(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		var n uint64
+		n, err = strconv.ParseUint(days, 10, 16)
+		d = time.Duration(n) * day
+	}
+	if err != nil || d < time.Millisecond || d > maxLifetime {
+		return 0, errLifetime
+	}
+	return d, nil
+}

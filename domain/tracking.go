@@ -1,0 +1,30 @@
+package domain
+
+import "time"
+
+// MaxTrackedEvents is how much of a timeline Tracking has: a delivery that was
+// retried without end must not make a page without end.
+const MaxTrackedEvents = 40
+
+// Tracking is what anyone may see of a delivery who has its reference. Who was
+// sent the link may pass it on, so there is nothing here that tells who the
+// recipient is, where they live or what they pay; and no identifier either.
+type Tracking struct {
+	Sender       string // trading name of the business
+	Municipality string // of the dropoff; empty: not known
+	Test         bool   // of the sandbox: nothing is on its way
+	Status       Status
+	Sequence     int            // of the last event; a higher one is news
+	Events       []TrackedEvent // the last MaxTrackedEvents, oldest first
+}
+
+// TrackedEvent is one entry of the timeline that Tracking shows.
+type TrackedEvent struct {
+	Status     Status
+	OccurredAt time.Time
+	Reason     ReasonCode // empty: none
+}
+
+// Over reports whether nothing can follow any more. A failed delivery is not
+// over: it may be tried again.
+func (t *Tracking) Over() bool { return t.Status == Delivered || t.Status == Cancelled }

@@ -1,0 +1,52 @@
+package ports
+
+import (
+	"context"
+	"time"
+
+	"waybill/domain"
+)
+
+// OperatorReader reads who may operate the platform.
+type OperatorReader interface {
+	// FindByDigest finds a token by the digest of its secret.
+	FindByDigest(ctx context.Context, digest [32]byte) (domain.OperatorToken, error)
+	Get(ctx context.Context, id domain.ID) (domain.OperatorToken, error)
+	// List is all tokens, oldest first, revoked ones included.
+	List(ctx context.Context) ([]domain.OperatorToken, error)
+}
+
+// OperatorStore changes who may operate the platform.
+type OperatorStore interface {
+	OperatorReader
+	Insert(ctx context.Context, t domain.OperatorToken) error
+	// Revoke keeps the time of the first revocation when there is one.
+	Revoke(ctx context.Context, id domain.ID, at time.Time) error
+	// Touch keeps when a token was used last, unless a later time is there.
+	Touch(ctx context.Context, id domain.ID, at time.Time) error
+}
+
+// AuditReader reads what operators did.
+type AuditReader interface {
+	// List goes newest first and returns up to Limit+1. Of the position behind
+	// which it begins the ID alone counts.
+	List(ctx context.Context, f domain.AuditFilter, p domain.PageRequest) ([]domain.AuditEntry, error)
+}
+
+// AuditStore keeps what operators did. Nothing changes or removes an entry.
+type AuditStore interface {
+	AuditReader
+	// Append is part of the transaction that makes the change.
+	Append(ctx context.Context, e domain.AuditEntry) error
+}
+
+// PlatformReader looks across all tenants, for the platform's own operations.
+type PlatformReader interface {
+	// Deliveries go by ID, ascending unless the search says newest first, and
+	// are up to Limit+1. Of the position behind which they begin the ID alone
+	// counts. The time a delivery was booked at and that in its ID may differ by
+	// a minute, no more.
+	Deliveries(ctx context.Context, s domain.DeliverySearch, p domain.PageRequest) ([]*domain.Delivery, error)
+	// Businesses go oldest first, by (created_at, id), and are up to Limit+1.
+	Businesses(ctx context.Context, p domain.PageRequest) ([]domain.Business, error)
+}

@@ -1,0 +1,102 @@
+package browser
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// How long a browser may take to start, and to do one thing.
+const (
+	startTimeout = time.Minute
+	doTimeout    = 30 * time.Second
+)
+
+// Browser is one process of Chromium.
+type Browser struct{ ctx context.Context }
+
+// Start starts one, which ends with the test.
+func Start(t *testing.T) *Browser {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a browser; left out in short mode")
+	}
+	program, err := find()
+	if err != nil {
+		leaveOut(t, err)
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(startTimeout))
+	process, stopProcess := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(stopProcess)
+	quiet := func(string, ...any) {} // newer browsers tell more than the library understands
+	ctx, stop := chromedp.NewContext(process, chromedp.WithErrorf(quiet), chromedp.WithLogf(quiet))
+	t.Cleanup(stop)
+	if err := chromedp.Run(ctx); err != nil {
+		t.Fatalf("start %s: %v", program, err)
+	}
+	return &Browser{ctx: ctx}
+}
+
+func find() (string, error) {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if program, err := exec.LookPath(name); err == nil {
+			return program, nil
+		}
+	}
+	return "", errors.New("no page is looked at here: install chromium")
+}
+
+// leaveOut skips the test; with CI=true it fails.
+func leaveOut(t testing.TB, why error) {
+	t.Helper()
+	if ci, _ := strconv.ParseBool(os.Getenv("CI")); ci { // anything unreadable is not CI
+		t.Fatal(why)
+	}
+	t.Skip(why)
+}
+
+// Look is how a page is looked at. Nothing moves in it.
+type Look struct {
+	Width int // of the window, in pixels of CSS
+	Dark  bool
+}
+
+// Reader is who looks.
+type Reader struct {
+	NoScripts bool
+	Zone      string // of time; empty: UTC
+}
+
+// Open opens a page in a tab of its own and waits until it is loaded.
+func (b *Browser) Open(t *testing.T, url string, l Look, r Reader) *Page {
+	t.Helper()
+	ctx, closeTab := chromedp.NewContext(b.ctx)
+	t.Cleanup(closeTab)
+	p := &Page{ctx: ctx}
+	chromedp.ListenTarget(ctx, p.note)
+	// The first run makes the tab; it must not have a deadline, or the tab ends with it.
+	if err := chromedp.Run(ctx); err != nil {
+		t.Fatalf("open a tab: %v", err)
+	}
+	p.Look(t, l)
+	p.do(t, "open "+url,
+		network.Enable(), log.Enable(), runtime.Enable(),
+		emulation.SetTimezoneOverride(cmp.Or(r.Zone, "UTC")),
+		emulation.SetScriptExecutionDisabled(r.NoScripts),
+		chromedp.Navigate(url),
+	)
+	return p
+}

@@ -1,0 +1,134 @@
+package docs
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"waybill/test/browser"
+)
+
+// reference is drawn by Scalar; what it draws is Scalar's to make accessible, so
+// that axe-core and the narrow window look at our own pages only.
+const reference = "/reference"
+
+// drawn holds when the reference shows the call that the test looks for.
+const drawn = `[...document.querySelectorAll("#drawn .show-api-client-button")].some(b => b.textContent.includes("/api-key"))`
+
+// TestPages opens each page and looks at it as readers do.
+func TestPages(t *testing.T) {
+	s := serve(t)
+	b := browser.Start(t)
+	for _, path := range s.paths(t) {
+		t.Run(strings.Trim("docs"+path, "/"), func(t *testing.T) {
+			p := b.Open(t, s.site+path, browser.Look{Width: 1280}, browser.Reader{})
+			if path == reference {
+				p.Eventually(t, "the reference is drawn", `document.querySelectorAll("#drawn h1, #drawn h2").length > 3`)
+			} else {
+				checkLooks(t, path, p)
+			}
+			s.checkQuiet(t, path, p)
+		})
+	}
+}
+
+// checkLooks examines a page of ours in windows of both widths and in both
+// colours. Those about codes have one template: two of them are examined whole.
+func checkLooks(t *testing.T, path string, p *browser.Page) {
+	t.Helper()
+	whole := !strings.HasPrefix(path, "/errors/") || strings.HasSuffix(path, "/VALIDATION_ERROR") || strings.HasSuffix(path, "/NOT_FOUND")
+	for _, look := range []browser.Look{{Width: 320}, {Width: 320, Dark: true}, {Width: 1280}, {Width: 1280, Dark: true}} {
+		p.Look(t, look)
+		if wider := p.Overflow(t); wider > 0 {
+			t.Errorf("%s is %d pixels wider than a window of %d", path, wider, look.Width)
+		}
+		if !whole {
+			return
+		}
+		for _, v := range p.Violations(t) {
+			t.Errorf("%s at %d, dark %t: %s", path, look.Width, look.Dark, v)
+		}
+		p.Screenshot(t, fmt.Sprintf("docs%s-%d-dark-%t", strings.ReplaceAll(path, "/", "-"), look.Width, look.Dark))
+	}
+}
+
+func (s *server) checkQuiet(t *testing.T, path string, p *browser.Page) {
+	t.Helper()
+	origin := strings.TrimSuffix(s.site, "/docs") + "/"
+	for _, url := range p.Requests() {
+		if !strings.HasPrefix(url, origin) && !strings.HasPrefix(url, "data:") && !strings.HasPrefix(url, "blob:"+origin) {
+			t.Errorf("%s asks for %s", path, url)
+		}
+	}
+	for _, complaint := range p.Complaints() {
+		t.Errorf("%s: %s", path, complaint)
+	}
+}
+
+func TestPagesCanBeReadWithoutScripts(t *testing.T) {
+	s := serve(t)
+	b := browser.Start(t)
+	for _, path := range []string{"", "/webhooks", "/errors/VALIDATION_ERROR", reference} {
+		p := b.Open(t, s.site+path, browser.Look{Width: 800}, browser.Reader{NoScripts: true})
+		if !browser.Eval[bool](t, p, `document.querySelector("h1").getBoundingClientRect().height > 0`) {
+			t.Errorf("%s shows no heading", path)
+		}
+		if n := browser.Eval[int](t, p, `document.querySelectorAll("button").length`); n > 0 {
+			t.Errorf("%s shows %d buttons that do nothing", path, n)
+		}
+	}
+	p := b.Open(t, s.site+reference, browser.Look{Width: 800}, browser.Reader{NoScripts: true})
+	if !browser.Eval[bool](t, p, `[...document.querySelectorAll("main a")].some(a => a.href.endsWith("/v1/openapi.yaml"))`) {
+		t.Error("without scripts the reference does not lead to openapi.yaml")
+	}
+}
+
+func TestABlockOfCodeIsCopied(t *testing.T) {
+	s := serve(t)
+	p := browser.Start(t).Open(t, s.site+"/webhooks", browser.Look{Width: 1280}, browser.Reader{})
+	const spy = `let copied = ""; navigator.clipboard.writeText = async (text) => { copied = text }; `
+	const check = `(async () => { ` + spy + `
+		const sheet = [...document.querySelectorAll(".sheet")].find(s => s.textContent.includes("timingSafeEqual"));
+		sheet.querySelector("button").click();
+		await new Promise(r => setTimeout(r));
+		return copied === sheet.querySelector("pre").textContent && sheet.querySelector("button").textContent === "Copied"
+	})()`
+	if !browser.Eval[bool](t, p, check) {
+		t.Error("the button does not copy its block")
+	}
+}
+
+// TestTheReferenceCallsTheSandbox does what a reader does: puts in a key, opens
+// the console of a call, and sends it as it stands.
+func TestTheReferenceCallsTheSandbox(t *testing.T) {
+	s := serve(t)
+	p := browser.Start(t).Open(t, s.site+reference+"#tag/account/GET/api-key", browser.Look{Width: 1280}, browser.Reader{})
+	p.Eventually(t, "the call is drawn", drawn)
+	if n := browser.Eval[int](t, p, `document.querySelectorAll("#drawn nav a, #drawn aside a").length`); n < 8 {
+		t.Errorf("the reference lists %d parts", n)
+	}
+	const field = `document.querySelector('#drawn input[placeholder="Token"]')`
+	if got := browser.Eval[string](t, p, field+".value"); got != placeholder {
+		t.Errorf("the key is filled in as %q, want %q", got, placeholder)
+	}
+	// As typing does it: frameworks listen to the event, not to the property.
+	browser.Eval[bool](t, p, `(() => { const field = `+field+`; field.focus();
+		Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(field, `+browser.Quoted(s.vars["WAYBILL_TEST_KEY"])+`);
+		for (const e of ["input", "change"]) field.dispatchEvent(new Event(e, { bubbles: true }));
+		field.blur(); return true })()`)
+	press := func(within, text string) {
+		t.Helper()
+		find := `[...document.querySelectorAll(` + browser.Quoted(within) + `)].find(b => b.textContent.includes(` + browser.Quoted(text) + `))`
+		p.Eventually(t, "there is a button "+text, find+` !== undefined`)
+		browser.Eval[bool](t, p, find+`.click() || true`)
+	}
+	press("#drawn .show-api-client-button", "/api-key")
+	press("[role=dialog] button", "Send get request")
+	p.Eventually(t, "an answer is shown", `/Status:\s*\d\d\d/.test(document.querySelector("[role=dialog]").innerText)`)
+	p.Screenshot(t, "docs-reference-console")
+	answer := browser.Eval[string](t, p, `document.querySelector("[role=dialog]").innerText`)
+	if !strings.Contains(answer, "200 OK") || !strings.Contains(answer, s.vars["WAYBILL_APP_ID"]) {
+		t.Errorf("the console shows\n%s\nwant 200 OK with the application of the key", answer)
+	}
+	s.checkQuiet(t, reference, p)
+}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"waybill/adapters/httpapi/views"
 	"waybill/domain"
 )
 
@@ -56,31 +57,15 @@ func (a *API) sandboxBaseURL() string {
 	return a.OtherBaseURL
 }
 
-// statusOf is the one map from kinds to HTTP.
+// statusOf knows the kinds that only HTTP has, beside those of the domain.
 func statusOf(k domain.Kind) int {
 	switch k {
-	case domain.KindMalformed:
-		return http.StatusBadRequest
-	case domain.KindUnauthenticated:
-		return http.StatusUnauthorized
-	case domain.KindForbidden:
-		return http.StatusForbidden
-	case domain.KindNotFound:
-		return http.StatusNotFound
 	case kindNoMethod:
 		return http.StatusMethodNotAllowed
-	case domain.KindConflict:
-		return http.StatusConflict
 	case kindTooLarge:
 		return http.StatusRequestEntityTooLarge
 	case kindUnsupported:
 		return http.StatusUnsupportedMediaType
-	case domain.KindInvalid:
-		return http.StatusUnprocessableEntity
-	case domain.KindLimited:
-		return http.StatusTooManyRequests
-	case domain.KindUnavailable:
-		return http.StatusServiceUnavailable
 	}
-	return http.StatusInternalServerError
+	return views.Status(k)
 }

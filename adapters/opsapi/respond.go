@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"waybill/adapters/httpapi/views"
 	"waybill/domain"
 )
 
@@ -98,29 +99,13 @@ func (a *API) refuse(c *call, err error) {
 	fail(c.Context, statusOf(e.Kind), e.Code, e.Message, details)
 }
 
-// statusOf is the one map from kinds to HTTP.
+// statusOf knows the kinds that only HTTP has, beside those of the domain.
 func statusOf(k domain.Kind) int {
 	switch k {
-	case domain.KindMalformed:
-		return http.StatusBadRequest
-	case domain.KindUnauthenticated:
-		return http.StatusUnauthorized
-	case domain.KindForbidden:
-		return http.StatusForbidden
-	case domain.KindNotFound:
-		return http.StatusNotFound
-	case domain.KindConflict:
-		return http.StatusConflict
 	case kindTooLarge:
 		return http.StatusRequestEntityTooLarge
 	case kindUnsupported:
 		return http.StatusUnsupportedMediaType
-	case domain.KindInvalid:
-		return http.StatusUnprocessableEntity
-	case domain.KindLimited:
-		return http.StatusTooManyRequests
-	case domain.KindUnavailable:
-		return http.StatusServiceUnavailable
 	}
-	return http.StatusInternalServerError
+	return views.Status(k)
 }

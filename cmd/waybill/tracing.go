@@ -86,7 +86,8 @@ func (f *follower) database(d database) database {
 	if f == nil {
 		return d
 	}
-	return &followedDatabase{database: d, transactions: f.tracing().Storage(d), bookings: f.tracing().Bookings(d)}
+	t := f.tracing()
+	return &followedDatabase{database: d, transactions: t.Storage(d), bookings: t.Bookings(d), outbox: t.Outbox(d.Outbox())}
 }
 
 // followedDatabase is a database whose writes are followed.
@@ -94,6 +95,7 @@ type followedDatabase struct {
 	database
 	transactions ports.Storage
 	bookings     ports.Bookings
+	outbox       ports.WebhookOutbox
 }
 
 var _ pooled = (*followedDatabase)(nil)
@@ -109,6 +111,8 @@ func (d *followedDatabase) Book(ctx context.Context, w ports.BookingWrite) error
 func (d *followedDatabase) BookRun(ctx context.Context, writes []ports.BookingWrite) (int, error) {
 	return d.bookings.BookRun(ctx, writes)
 }
+
+func (d *followedDatabase) Outbox() ports.WebhookOutbox { return d.outbox }
 
 // PoolStats are those of the database behind; none where it has no pools.
 func (d *followedDatabase) PoolStats() map[string]func() sql.DBStats {

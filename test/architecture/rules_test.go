@@ -32,6 +32,10 @@ var arrows = map[string][]string{
 // adapters/<port>/<technology>.
 var edges = []string{"adapters/httpapi", "adapters/opsapi", "adapters/trackingpage", "adapters/docsite", "adapters/jobs"}
 
+// clients are no adapters of a port: a folder for each language in which the
+// public API is called.
+const clients = "adapters/clients"
+
 // edgeArrows lists what an edge may import of another one: how JSON is read and
 // how records are shown is the same on both listeners.
 var edgeArrows = map[string][]string{
@@ -167,6 +171,9 @@ func refuseOurs(pkg, imported string) string {
 		}
 		return "use cases import domain and ports only; let a port carry it"
 	case "adapters":
+		if within(pkg, clients) && adapter(imported) != adapter(pkg) {
+			return "a client is copied into other people's code and imports nothing of ours"
+		}
 		if isCore(imported) || adapter(imported) == adapter(pkg) {
 			return ""
 		}
@@ -206,6 +213,8 @@ func refuseForeign(pkg, imported string) string {
 	switch {
 	case layer == "test":
 		return ""
+	case within(pkg, clients):
+		return "a client needs the standard library only, so that it can be copied"
 	case layer == "domain", layer == "application", pkg == "ports":
 		return layer + " imports no third-party module; put it behind a port"
 	}

@@ -37,9 +37,10 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// server is a running `waybill dev`.
+// server is a running `waybill dev`, or another process beside it.
 type server struct {
 	t      *testing.T
+	name   string
 	dir    string
 	vars   map[string]string
 	cmd    *exec.Cmd
@@ -48,17 +49,27 @@ type server struct {
 
 func start(t *testing.T, variables ...string) *server {
 	t.Helper()
-	dir := t.TempDir()
-	logs, err := os.Create(filepath.Join(dir, "server.log"))
+	return launch(t, "dev", t.TempDir(), variables...)
+}
+
+// launch runs a command on a data directory.
+func launch(t *testing.T, name, dir string, variables ...string) *server {
+	t.Helper()
+	logs, err := os.Create(filepath.Join(dir, name+".log"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer logs.Close()
-	s := &server{t: t, dir: dir, cmd: exec.Command(binary, "dev", "--data-dir", dir), exited: make(chan error, 1)}
+	told, err := os.Create(filepath.Join(dir, name+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer told.Close()
+	s := &server{t: t, name: name, dir: dir, cmd: exec.Command(binary, name, "--data-dir", dir, "--json"), exited: make(chan error, 1)}
 	s.cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "WAYBILL_") || strings.HasPrefix(v, "OTEL_")
 	}), append([]string{"WAYBILL_LIVE_ADDR=127.0.0.1:0", "WAYBILL_SANDBOX_ADDR=127.0.0.1:0", "WAYBILL_OPS_ADDR=127.0.0.1:0"}, variables...)...)
-	s.cmd.Stderr = logs
+	s.cmd.Stdout, s.cmd.Stderr = told, logs
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -83,11 +94,19 @@ func (s *server) readVars() bool {
 			s.vars[name] = value
 		}
 	}
-	return err == nil && s.vars["WAYBILL_OPS_URL"] != ""
+	told, toldErr := os.ReadFile(filepath.Join(s.dir, s.name+".json"))
+	var addresses map[string]string
+	if err != nil || toldErr != nil || json.Unmarshal(told, &addresses) != nil {
+		return false // not yet
+	}
+	for name, url := range addresses { // live_url and so on
+		s.vars["WAYBILL_"+strings.ToUpper(name)] = url
+	}
+	return s.vars["WAYBILL_OPS_URL"] != ""
 }
 
 func (s *server) log() string {
-	text, err := os.ReadFile(filepath.Join(s.dir, "server.log"))
+	text, err := os.ReadFile(filepath.Join(s.dir, s.name+".log"))
 	if err != nil {
 		return err.Error()
 	}

@@ -20,6 +20,8 @@
 //     the event's ID itself for the trace ID was rejected: samplers decide by the
 //     lower half of a trace ID, which in a UUIDv7 is not evenly distributed.
 //     sha256(event ID) is.
+//   - The root is written after the commit. Where the outcome of the commit was in
+//     doubt it is not, and the attempts stand in their trace without it.
 //   - Whether the trace of an event is kept is decided by its ID, so that all
 //     processes with one sampler decide alike; by another rule than the request,
 //     of which the senders know nothing. With a ratio below 1 a request may be

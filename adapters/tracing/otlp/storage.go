@@ -17,8 +17,9 @@ type Storage struct {
 }
 
 var (
-	_ ports.Storage  = (*Storage)(nil)
-	_ ports.Bookings = (*Bookings)(nil)
+	_ ports.Storage       = (*Storage)(nil)
+	_ ports.Bookings      = (*Bookings)(nil)
+	_ ports.WebhookOutbox = (*Outbox)(nil)
 )
 
 // Storage wraps the storage that does the work.
@@ -82,6 +83,24 @@ func (s *webhookStore) Publish(ctx context.Context, except domain.WebhookEndpoin
 	err := s.WebhookStore.Publish(ctx, except, event)
 	if err == nil {
 		s.heard(committed{id: event.ID, of: string(event.Type)})
+	}
+	return err
+}
+
+// Outbox follows nothing of what senders ask of it but the event that it makes.
+type Outbox struct {
+	ports.WebhookOutbox
+	tracing *Tracing
+}
+
+// Outbox wraps the outbox that does the work.
+func (t *Tracing) Outbox(o ports.WebhookOutbox) *Outbox { return &Outbox{o, t} }
+
+// Disable writes the root of the event that tells of it.
+func (o *Outbox) Disable(ctx context.Context, e domain.WebhookEndpoint, token string, event domain.FeedEvent) error {
+	err := o.WebhookOutbox.Disable(ctx, e, token, event)
+	if err == nil {
+		o.tracing.announce(trace.SpanFromContext(ctx), []committed{{id: event.ID, of: string(event.Type)}})
 	}
 	return err
 }

@@ -1,0 +1,38 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/gin-gonic/gin"
+	"github.com/stretchr/testify/require"
+
+	"waybill/domain"
+)
+
+func TestWhoFollowsARequestIsToldItsPatternAndItsEnd(t *testing.T) {
+	t.Parallel()
+	type key struct{}
+	var told []any
+	a := &API{Options: Options{Environment: domain.Sandbox, Follow: func(r *http.Request, environment, method, route, requestID string) (context.Context, func(int, string)) {
+		told = append(told, environment, method, route, requestID)
+		return context.WithValue(r.Context(), key{}, "followed"), func(status int, applicationID string) { told = append(told, status, applicationID) }
+	}}}
+	g, _ := gin.CreateTestContext(httptest.NewRecorder())
+	g.Request = httptest.NewRequestWithContext(t.Context(), "BREW", "/v1/deliveries/dlv_1", nil)
+	c := &call{Context: g, requestID: "req_1"}
+	ended := a.follow(c)
+	require.Equal(t, "followed", c.Request.Context().Value(key{}))
+	c.tenant.ApplicationID = "app_1"
+	c.Writer.WriteHeader(http.StatusTeapot)
+	ended()
+	require.Equal(t, []any{"sandbox", "other", "none", "req_1", http.StatusTeapot, "app_1"}, told)
+}
+
+func TestARequestThatNobodyFollowsCostsNothing(t *testing.T) {
+	a := &API{}
+	c := &call{Context: &gin.Context{Request: httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)}}
+	require.Zero(t, testing.AllocsPerRun(1000, func() { a.follow(c)() }))
+}

@@ -1,0 +1,138 @@
+package otlp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// exporter is a collector inside the process.
+type exporter struct {
+	mu    sync.Mutex
+	names []string
+	fail  error
+	hang  bool
+}
+
+func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	e.mu.Lock()
+	fail, hang := e.fail, e.hang
+	e.mu.Unlock()
+	if hang {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	if fail != nil {
+		return fail
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, s := range spans {
+		e.names = append(e.names, s.Name())
+	}
+	return nil
+}
+
+func (e *exporter) Shutdown(context.Context) error { return nil }
+
+func (e *exporter) set(fail error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.fail = fail
+}
+
+var small = queueSettings{size: 4, batch: 2, every: time.Second, export: 30 * time.Second}
+
+func spans(t *testing.T, tracing *Tracing, n int) {
+	t.Helper()
+	for range n {
+		_, span := tracing.tracer.Start(t.Context(), "span")
+		span.End()
+	}
+}
+
+// dropped is the counter, as it is scraped.
+func dropped(t *testing.T, p *processor) float64 {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(p.dropped)
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	require.Len(t, families, 1)
+	return families[0].GetMetric()[0].GetCounter().GetValue()
+}
+
+func TestSpansAreSentWithinTheDelayAndAtTheEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &exporter{}
+		p := newProcessor(to, small, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+		tracing := start(p, resource.Empty())
+		spans(t, tracing, 1)
+		synctest.Wait()
+		require.Empty(t, to.names)
+		time.Sleep(small.every) // of the bubble's clock
+		synctest.Wait()
+		require.Len(t, to.names, 1)
+		spans(t, tracing, 3)
+		require.NoError(t, tracing.Close(t.Context()))
+		require.Len(t, to.names, 4)
+		require.Zero(t, dropped(t, p))
+		spans(t, tracing, 1) // late, and not waited for
+		require.NoError(t, tracing.Close(t.Context()))
+	})
+}
+
+func TestACollectorThatFailsIsToldOnceAndWhatItMissedIsCounted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		to := &exporter{fail: errors.New("the collector answered 500")}
+		p := newProcessor(to, small, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&log, nil)))
+		tracing := start(p, resource.Empty())
+		for range 3 {
+			spans(t, tracing, 2)
+			synctest.Wait()
+		}
+		require.Equal(t, 6.0, dropped(t, p))
+		require.Equal(t, 1, strings.Count(log.String(), "traces are dropped"), log.String())
+		to.set(nil)
+		spans(t, tracing, 4)
+		require.NoError(t, tracing.Close(t.Context()))
+		require.Len(t, to.names, 4)
+		require.Equal(t, 1, strings.Count(log.String(), "takes traces again"), log.String())
+	})
+}
+
+// The queue is bounded, ending a span never waits, and the end of the process
+// waits no longer than it says.
+func TestACollectorThatHangsHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &exporter{hang: true}
+		p := newProcessor(to, small, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+		tracing := start(p, resource.Empty())
+		begun := time.Now()
+		spans(t, tracing, 2)
+		synctest.Wait() // these hang
+		spans(t, tracing, 10)
+		require.Zero(t, time.Since(begun))
+		require.Equal(t, 6.0, dropped(t, p), "the queue holds 4")
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		require.ErrorIs(t, tracing.Close(ctx), context.DeadlineExceeded)
+		require.Equal(t, 5*time.Second, time.Since(begun))
+		require.Equal(t, 12.0, dropped(t, p))
+	})
+}

@@ -61,9 +61,10 @@ $(GOLANGCI):
 	@GOBIN=$(CURDIR)/.bin/.install go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 	@mv .bin/.install/golangci-lint $@ && rmdir .bin/.install
 
-generate: ## generate the mocks of ports and the wiring of cmd/waybill
+generate: ## generate the mocks of ports, the wiring of cmd/waybill and the clients of the API
 	.tools/mocks.sh
 	$(TOOL) wire ./cmd/waybill
+	.tools/clients.sh
 
 verify: ## generate again and fail where a generated file was stale
 	@MAKE="$(MAKE)" .tools/verify.sh

@@ -1,0 +1,81 @@
+package waybillapi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ErrNotModified says that WithIfNoneMatch named the current answer.
+var ErrNotModified = errors.New("waybillapi: not modified")
+
+// Error is a call that was refused or failed. Branch on Code; Message is for
+// people and its wording may change.
+type Error struct {
+	StatusCode int
+	Code       ErrorCode // "" where the answer is not the API's, but a proxy's
+	Message    string
+	Details    json.RawMessage // in the form that its code has; nil for none
+	RequestID  string          // to be quoted when you ask for help
+	RetryAfter time.Duration   // 0 where nothing was said
+
+	operation string
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "waybillapi: %s: %d", e.operation, e.StatusCode)
+	if e.Code != "" {
+		b.WriteString(" " + string(e.Code))
+	}
+	b.WriteString(": " + e.Message)
+	if e.RequestID != "" {
+		b.WriteString(" (request " + e.RequestID + ")")
+	}
+	return b.String()
+}
+
+// DecodeDetails reads the details into a value, such as an
+// ErrorExternalIDConflictDetails.
+func (e *Error) DecodeDetails(into any) error {
+	if len(e.Details) == 0 {
+		return fmt.Errorf("waybillapi: %s carries no details", e.Code)
+	}
+	if err := json.Unmarshal(e.Details, into); err != nil {
+		return fmt.Errorf("waybillapi: the details of %s: %w", e.Code, err)
+	}
+	return nil
+}
+
+// HasCode reports whether err is a failure with this code.
+func HasCode(err error, code ErrorCode) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Code == code
+}
+
+// failure reads an answer that is no success.
+func failure(made call, res *http.Response, text []byte) *Error {
+	e := &Error{StatusCode: res.StatusCode, RequestID: res.Header.Get("X-Request-ID"), operation: made.name}
+	if seconds, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && seconds > 0 {
+		e.RetryAfter = time.Duration(seconds) * time.Second
+	}
+	var body struct {
+		Message string `json:"message"`
+		Error   struct {
+			Code    ErrorCode       `json:"code"`
+			Details json.RawMessage `json:"details"`
+		} `json:"error"`
+	}
+	if err := json.Unmarshal(text, &body); err == nil && body.Error.Code != "" {
+		e.Message, e.Code, e.Details = body.Message, body.Error.Code, body.Error.Details
+		return e
+	}
+	const shown = 200
+	excerpt := strings.Join(strings.Fields(strings.ToValidUTF8(string(text[:min(len(text), shown)]), "")), " ")
+	e.Message = fmt.Sprintf("%s, and not in the form of the API: %q", http.StatusText(res.StatusCode), excerpt)
+	return e
+}

@@ -1,0 +1,86 @@
+package waybillapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// Page is one page of a list.
+type Page[T any] struct {
+	Items []T
+	// HasMore is true when there is another page, and NextCursor leads to it.
+	// The feed of events has a NextCursor always, to go on with later.
+	HasMore    bool
+	NextCursor string
+	Limit      int
+}
+
+// page calls and returns a page.
+func page[T any](ctx context.Context, c *Client, made call, options []CallOption) (*Page[T], error) {
+	got, err := decoded[[]T](ctx, c, made, options)
+	if err != nil {
+		return nil, err
+	}
+	var meta struct {
+		Limit      int    `json:"limit"`
+		HasMore    bool   `json:"has_more"`
+		NextCursor string `json:"next_cursor"`
+	}
+	if err := json.Unmarshal(got.Meta, &meta); err != nil {
+		return nil, fmt.Errorf("waybillapi: %s: the answer has no place in the list: %w", made.name, err)
+	}
+	return &Page[T]{Items: got.Data, HasMore: meta.HasMore, NextCursor: meta.NextCursor, Limit: meta.Limit}, nil
+}
+
+// each walks the pages from a cursor on. A page is fetched when its first row is
+// asked for.
+func each[T any](cursor string, fetch func(cursor string) (*Page[T], error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for cursor := cursor; ; {
+			page, err := fetch(cursor)
+			if err != nil {
+				var none T
+				yield(none, err)
+				return
+			}
+			for _, item := range page.Items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			if !page.HasMore || page.NextCursor == "" {
+				return
+			}
+			cursor = page.NextCursor
+		}
+	}
+}
+
+func setText(q url.Values, name, value string) {
+	if value != "" {
+		q.Set(name, value)
+	}
+}
+
+func setInt(q url.Values, name string, value int) {
+	if value != 0 {
+		q.Set(name, strconv.Itoa(value))
+	}
+}
+
+func setBool(q url.Values, name string, value *bool) {
+	if value != nil {
+		q.Set(name, strconv.FormatBool(*value))
+	}
+}
+
+func setTime(q url.Values, name string, value time.Time) {
+	if !value.IsZero() {
+		q.Set(name, value.UTC().Format(time.RFC3339Nano))
+	}
+}

@@ -1,0 +1,242 @@
+package waybillapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// maxAnswer is the most of an answer that is read. A page of the largest records
+// has a hundredth of it.
+const maxAnswer = 64 << 20
+
+// Whether a call takes an Idempotency-Key.
+const (
+	unkeyed = iota
+	optional
+	required
+)
+
+// call is an operation with its arguments.
+type call struct {
+	name       string
+	method     string
+	path       []string // each part as it is, before escaping
+	query      url.Values
+	body       any // nil for none
+	key        string
+	keyed      int
+	repeatable bool // safe to send twice without a key
+}
+
+// sending is a call on its way.
+type sending struct {
+	call
+	url     string
+	header  http.Header
+	content []byte
+	answer  *Answer
+}
+
+// envelope is the form of every success.
+type envelope[T any] struct {
+	Message string          `json:"message"`
+	Data    T               `json:"data"`
+	Meta    json.RawMessage `json:"meta"`
+}
+
+// one calls and returns the data.
+func one[T any](ctx context.Context, c *Client, made call, options []CallOption) (*T, error) {
+	got, err := decoded[T](ctx, c, made, options)
+	if err != nil {
+		return nil, err
+	}
+	return &got.Data, nil
+}
+
+// whole calls and returns a list that has no pages.
+func whole[T any](ctx context.Context, c *Client, made call, options []CallOption) ([]T, error) {
+	got, err := decoded[[]T](ctx, c, made, options)
+	if err != nil {
+		return nil, err
+	}
+	return got.Data, nil
+}
+
+func decoded[T any](ctx context.Context, c *Client, made call, options []CallOption) (*envelope[T], error) {
+	s, text, err := c.send(ctx, made, options)
+	if err != nil {
+		return nil, err
+	}
+	var got envelope[T]
+	if err := json.Unmarshal(text, &got); err != nil {
+		return nil, fmt.Errorf("waybillapi: %s: the answer %d is not what the API describes: %w", s.name, s.answer.StatusCode, err)
+	}
+	s.answer.Message = got.Message
+	return &got, nil
+}
+
+// raw calls and returns the answer as it came.
+func raw(ctx context.Context, c *Client, made call, options []CallOption) ([]byte, error) {
+	_, text, err := c.send(ctx, made, options)
+	return text, err
+}
+
+// send makes the call, again where that is safe and settled so, and returns a
+// success.
+func (c *Client) send(ctx context.Context, made call, options []CallOption) (*sending, []byte, error) {
+	s, err := c.prepare(made, options)
+	if err != nil {
+		return nil, nil, err
+	}
+	for try := 1; ; try++ {
+		s.answer.Tries = try
+		text, err := c.try(ctx, s)
+		if err == nil {
+			return s, text, nil
+		}
+		if !s.again(err) {
+			return nil, nil, err
+		}
+		if !c.retries.pause(ctx, try, err) {
+			return nil, nil, err
+		}
+	}
+}
+
+func (c *Client) prepare(made call, options []CallOption) (*sending, error) {
+	s := &sending{call: made, header: http.Header{}}
+	for _, option := range options {
+		option(s)
+	}
+	if s.answer == nil {
+		s.answer = new(Answer)
+	}
+	*s.answer = Answer{}
+	parts := make([]string, 0, len(s.path))
+	for _, part := range s.path {
+		if part == "" || part == "." || part == ".." {
+			return nil, fmt.Errorf("waybillapi: %s: %q is no ID", s.name, part)
+		}
+		parts = append(parts, url.PathEscape(part))
+	}
+	s.url = c.base.String() + "/" + strings.Join(parts, "/")
+	if len(s.query) > 0 {
+		s.url += "?" + s.query.Encode()
+	}
+	if s.body != nil {
+		content, err := json.Marshal(s.body)
+		if err != nil {
+			return nil, fmt.Errorf("waybillapi: %s: the body: %w", s.name, err)
+		}
+		s.content = content
+		s.header.Set("Content-Type", "application/json")
+	}
+	if s.keyed == required && s.key == "" {
+		return nil, fmt.Errorf("waybillapi: %s: the idempotency key is empty; NewIdempotencyKey makes one", s.name)
+	}
+	if s.keyed == optional && s.key == "" {
+		s.key = NewIdempotencyKey()
+	}
+	if s.key != "" {
+		s.header.Set("Idempotency-Key", s.key)
+	}
+	s.header.Set("Authorization", "Bearer "+c.key)
+	s.header.Set("Accept", "application/json, application/yaml")
+	s.header.Set("User-Agent", c.agent)
+	return s, nil
+}
+
+// try sends the call once.
+func (c *Client) try(ctx context.Context, s *sending) ([]byte, error) {
+	var body io.Reader
+	if s.content != nil {
+		body = bytes.NewReader(s.content)
+	}
+	r, err := http.NewRequestWithContext(ctx, s.method, s.url, body)
+	if err != nil {
+		return nil, fmt.Errorf("waybillapi: %s: %w", s.name, err)
+	}
+	r.Header = s.header.Clone()
+	res, err := c.http.Do(r)
+	if err != nil {
+		return nil, &lost{s.name, err}
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
+	if err != nil {
+		return nil, &lost{s.name, err}
+	}
+	if len(text) > maxAnswer {
+		return nil, fmt.Errorf("waybillapi: %s: the answer is larger than %d bytes", s.name, maxAnswer)
+	}
+	tries := s.answer.Tries
+	*s.answer = Answer{
+		StatusCode: res.StatusCode, RequestID: res.Header.Get("X-Request-ID"), ETag: res.Header.Get("ETag"),
+		Replayed: res.Header.Get("Idempotent-Replayed") == "true", Tries: tries, Header: res.Header,
+	}
+	switch {
+	case res.StatusCode == http.StatusNotModified:
+		return nil, ErrNotModified
+	case res.StatusCode < 200 || res.StatusCode > 299:
+		return nil, failure(s.call, res, text)
+	}
+	return text, nil
+}
+
+// lost is a try whose answer did not come, or not whole: nobody knows whether
+// the request arrived.
+type lost struct {
+	name string
+	err  error
+}
+
+func (l *lost) Error() string {
+	text := l.err.Error()
+	if e, ok := l.err.(*url.Error); ok { //nolint:errorlint // what net/http returns, as it is
+		text = e.Err.Error() // without the address, which the caller knows
+	}
+	return "waybillapi: " + l.name + ": no answer: " + text
+}
+
+func (l *lost) Unwrap() error { return l.err }
+
+// again reports whether the same request may be sent once more after err. What
+// was refused before anything was done may always be; what may have been done,
+// only where doing it twice is doing it once.
+func (s *sending) again(err error) bool {
+	safe := s.repeatable || s.key != ""
+	var unanswered *lost
+	if errors.As(err, &unanswered) {
+		return safe && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+	}
+	var e *Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.StatusCode {
+	case http.StatusTooManyRequests:
+		return true
+	case http.StatusServiceUnavailable:
+		return safe || e.Code != "" // one without a code is a proxy's, who may have passed it on
+	case http.StatusConflict:
+		return e.Code == CodeIdempotencyInProgress
+	case http.StatusInternalServerError, http.StatusBadGateway, http.StatusGatewayTimeout:
+		return safe
+	}
+	return false
+}
+
+// present is the body of a call that may go without one.
+func present[T any](body *T) any {
+	if body == nil {
+		return nil
+	}
+	return body
+}

@@ -1,0 +1,96 @@
+package waybillapi
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Tolerance is how far the time of a webhook may be from the clock of its
+// receiver, either way.
+const Tolerance = 5 * time.Minute
+
+// ErrWebhook says that a webhook is not to be believed. What is wrong with it
+// stands in the error that wraps this one; answer 400 or 401 and no more.
+var ErrWebhook = errors.New("waybillapi: the webhook is not to be believed")
+
+// Verifier verifies webhooks as Standard Webhooks says.
+type Verifier struct {
+	keys [][]byte
+	now  func() time.Time
+}
+
+// NewVerifier takes the secrets of an endpoint, whsec_...: one, or while they are
+// rotated both.
+func NewVerifier(secrets ...string) (*Verifier, error) {
+	if len(secrets) == 0 {
+		return nil, errors.New("waybillapi: there is no secret to verify webhooks with")
+	}
+	v := &Verifier{now: time.Now}
+	for _, secret := range secrets {
+		encoded, ok := strings.CutPrefix(secret, "whsec_")
+		key, err := base64.StdEncoding.DecodeString(encoded)
+		if !ok || err != nil || len(key) == 0 {
+			return nil, errors.New("waybillapi: a secret of webhooks is whsec_ and Base64; this one is not") // never shown
+		}
+		v.keys = append(v.keys, key)
+	}
+	return v, nil
+}
+
+// WithClock returns a verifier that takes the time from now, for tests.
+func (v *Verifier) WithClock(now func() time.Time) *Verifier {
+	return &Verifier{keys: v.keys, now: now}
+}
+
+// Verify returns nil if the headers sign these bytes with one of the secrets, at
+// a time within Tolerance. The body is what was read, before any parsing. An
+// event may come twice: remember webhook-id.
+func (v *Verifier) Verify(header http.Header, body []byte) error {
+	id, timestamp := header.Get("webhook-id"), header.Get("webhook-timestamp")
+	signatures := header.Get("webhook-signature")
+	if id == "" || timestamp == "" || signatures == "" {
+		return fmt.Errorf("%w: webhook-id, webhook-timestamp or webhook-signature is missing", ErrWebhook)
+	}
+	seconds, err := strconv.ParseInt(timestamp, 10, 64)
+	if err != nil {
+		return fmt.Errorf("%w: webhook-timestamp is not a number of seconds", ErrWebhook)
+	}
+	if off := v.now().Sub(time.Unix(seconds, 0)); off > Tolerance || off < -Tolerance {
+		return fmt.Errorf("%w: it was signed %v from now", ErrWebhook, off.Round(time.Second))
+	}
+	for _, key := range v.keys {
+		mac := hmac.New(sha256.New, key)
+		mac.Write([]byte(id + "." + timestamp + "."))
+		mac.Write(body)
+		want := mac.Sum(nil)
+		for signature := range strings.SplitSeq(signatures, " ") {
+			encoded, ours := strings.CutPrefix(signature, "v1,")
+			got, err := base64.StdEncoding.DecodeString(encoded)
+			if ours && err == nil && hmac.Equal(got, want) {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("%w: no signature is by a known secret", ErrWebhook)
+}
+
+// Event verifies a webhook and reads it. Types that are not known yet come too;
+// ignore them.
+func (v *Verifier) Event(header http.Header, body []byte) (*WebhookEvent, error) {
+	if err := v.Verify(header, body); err != nil {
+		return nil, err
+	}
+	var event WebhookEvent
+	if err := json.Unmarshal(body, &event); err != nil {
+		return nil, fmt.Errorf("waybillapi: the webhook is signed, but not an event: %w", err)
+	}
+	return &event, nil
+}

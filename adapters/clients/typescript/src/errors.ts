@@ -1,0 +1,45 @@
+/**
+ * A call that was refused or failed. Branch on `code`; `message` is for people
+ * and its wording may change.
+ */
+export class WaybillError extends Error {
+  override readonly name = "WaybillError";
+  readonly operation: string;
+  readonly statusCode: number;
+  /** Empty where the answer is not the API's, but a proxy's. */
+  readonly code: string;
+  /** In the form that its code has. */
+  readonly details: unknown;
+  /** To be quoted when you ask for help. */
+  readonly requestId: string | undefined;
+  /** Seconds to wait; 0 where nothing was said. */
+  readonly retryAfter: number;
+
+  constructor(operation: string, response: Response, text: string) {
+    const body = parse(text);
+    super(`${operation}: ${response.status} ${body?.error.code ?? ""}: ${body?.message ?? text.slice(0, 200)}`);
+    this.operation = operation;
+    this.statusCode = response.status;
+    this.code = body?.error.code ?? "";
+    this.details = body?.error.details;
+    this.requestId = response.headers.get("x-request-id") ?? undefined;
+    const seconds = Number(response.headers.get("retry-after") ?? 0);
+    this.retryAfter = Number.isFinite(seconds) ? Math.max(0, seconds) : 0;
+  }
+}
+
+/** `ifNoneMatch` named the current answer. */
+export class NotModified extends Error {
+  override readonly name = "NotModified";
+}
+
+type Failure = { message: string; error: { code: string; details?: unknown } };
+
+function parse(text: string): Failure | undefined {
+  try {
+    const body = JSON.parse(text) as Partial<Failure> | null;
+    return typeof body?.error?.code === "string" ? (body as Failure) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -4,7 +4,8 @@
 // delivery or many, and while workers move what is simulated and send webhooks,
 // to receivers that fail and hang too; their database crashed, gone, silent or
 // out of room; their Redis gone, hung, slow or forgetful; and all of it back
-// again.
+// again. live_test.go has a whole company of ten processes, with prices by road,
+// an operator and a recipient, in which every part dies in its turn.
 //
 // Afterwards Check, one SQL program for both engines, tells every breach of
 // what must hold in a database that nothing is writing to; other tests may

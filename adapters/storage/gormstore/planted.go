@@ -39,6 +39,10 @@ func (s *Store) plantedBug(w ports.BookingWrite, row deliveryRow) func(context.C
 				return b.claim(ctx, w)
 			})
 		}
+	case "simulation_counted": // by itself each one counts what it finds
+		return func(ctx context.Context) error {
+			return s.booked(ctx, w, func(b booking) error { return b.store(ctx, entry{BookingWrite: w, row: row}) })
+		}
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"time"
 
 	"waybill/domain"
@@ -51,7 +52,10 @@ type drain struct {
 	paused   *time.Time               // until then, as the log was told
 	condemn  domain.DisabledReason    // nothing more is to be sent
 	writing  bool
-	behind   bool // there is much: the storage is asked in turn
+	behind   bool // there is much: the storage is asked in turn, and sends take slots
+	starved  bool // a send waits for a slot
+	looked   bool // at what is due, once
+	granted  bool // a slot was got for the next one
 	reread   bool // what is due may have changed since it was read
 	closing  bool // no new attempts
 	lost     bool // the lease, or what was to be recorded under it
@@ -73,6 +77,7 @@ func newDrain(d *Drainer, e domain.WebhookEndpoint, token string, slowLane bool,
 func (w *drain) run(ctx context.Context) bool {
 	ctx, w.abort = context.WithCancel(ctx)
 	defer w.abort()
+	defer w.fallsBehind(false)
 	w.openSecrets(ctx)
 	end, quiet, watch := time.NewTimer(slice), time.NewTimer(linger), time.NewTimer(hangs)
 	defer end.Stop()
@@ -95,14 +100,20 @@ func (w *drain) run(ctx context.Context) bool {
 			w.disable(ctx)
 			return !w.lost && !w.troubled
 		}
-		var turn chan<- struct{}
+		var turn, slot chan<- struct{}
 		if w.waits() {
 			turn = w.turns
 		}
+		if w.starved {
+			slot = w.slots
+		}
 		select {
+		case slot <- struct{}{}:
+			w.granted = true
 		case turn <- struct{}{}:
+			end := w.endsTurn()
 			w.fill(ctx)
-			w.store(ctx, func() { <-w.turns })
+			w.store(ctx, end)
 			quiet.Reset(linger)
 		case s := <-w.results:
 			w.settle(s)
@@ -114,7 +125,7 @@ func (w *drain) run(ctx context.Context) bool {
 			w.reread = true
 			quiet.Reset(linger)
 		case <-quiet.C: // what is on its way sets it anew when it ends
-			w.closing = w.closing || w.idle() && !w.waits()
+			w.closing = w.closing || w.idle() && !w.waits() && !w.starved
 		case <-watch.C:
 			if wait := w.hanging(); wait > 0 {
 				watch.Reset(wait)
@@ -140,6 +151,30 @@ func (w *drain) idle() bool {
 // waits reports whether a turn at the storage is wanted.
 func (w *drain) waits() bool {
 	return w.behind && (w.mayRead() || !w.writing && len(w.outcomes) > 0)
+}
+
+// endsTurn lets the next one have a turn: at once, or where somebody without a
+// backlog sends too, after a pause.
+func (w *drain) endsTurn() func() {
+	began := time.Now()
+	return func() {
+		if time.Since(time.Unix(0, w.promptly.Load())) > company {
+			<-w.turns
+			return
+		}
+		time.AfterFunc(time.Since(began), func() { <-w.turns })
+	}
+}
+
+// fallsBehind notes whether there is a backlog.
+func (w *drain) fallsBehind(behind bool) {
+	switch {
+	case behind && !w.behind:
+		w.backlogs.Add(1)
+	case !behind && w.behind:
+		w.backlogs.Add(-1)
+	}
+	w.behind = behind
 }
 
 // mayRead reports whether what is due is to be read, before the last of what was
@@ -170,13 +205,18 @@ func (w *drain) fill(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	due, err := w.outbox.Due(ctx, w.endpoint.ID, w.clock.Now(), batch+len(w.taken)) // the taken ones come first
+	most := batch + len(w.taken) // the taken ones come first
+	if !w.looked {
+		most = much + 1 // enough to tell a backlog, which is read in turn
+	}
+	due, err := w.outbox.Due(ctx, w.endpoint.ID, w.clock.Now(), most)
 	if err != nil {
 		w.log.WarnContext(ctx, "due webhooks not read", "endpoint", w.endpoint.ID, "error", err)
 		w.closing, w.troubled = true, true
 		return
 	}
-	w.reread, w.behind = false, len(due) > much
+	w.fallsBehind(len(due) > much)
+	w.reread, w.looked = !w.looked && w.behind, true
 	for i := range due {
 		if webhook := &due[i]; !w.taken[webhook.ID] {
 			w.taken[webhook.ID] = true
@@ -200,6 +240,8 @@ func (w *drain) heed() {
 // start sends as much as may be on its way, one event of a delivery at a time.
 func (w *drain) start(ctx context.Context) {
 	now, most := w.clock.Now(), inFlight
+	w.starved = false
+	defer w.returnSlot()
 	if w.closing {
 		w.queue = nil
 		return
@@ -219,11 +261,49 @@ func (w *drain) start(ctx context.Context) {
 			kept = append(kept, webhook)
 			continue
 		}
+		if !w.takesSlot() {
+			kept = append(kept, w.queue[i:]...)
+			break
+		}
 		w.send(ctx, webhook, now)
 		unstored++
 	}
 	clear(w.queue[len(kept):])
 	w.queue = kept
+}
+
+// takesSlot reports whether one more may be sent now. With a backlog that takes
+// one of the slots, unless it is the only one.
+func (w *drain) takesSlot() bool {
+	if !w.behind || w.granted || w.backlogs.Load() == 1 {
+		return true
+	}
+	select {
+	case w.slots <- struct{}{}:
+		w.granted = true
+	default:
+		w.starved = true
+	}
+	return w.granted
+}
+
+// returnSlot gives back what no send took.
+func (w *drain) returnSlot() {
+	if w.granted {
+		w.granted = false
+		<-w.slots
+	}
+}
+
+// busySlot is a slot that a send has until it ends, or waits for its receiver.
+func (w *drain) busySlot() (ended func()) {
+	if !w.granted {
+		return func() {}
+	}
+	w.granted = false
+	free := sync.OnceFunc(func() { <-w.slots })
+	waits := time.AfterFunc(brief, free)
+	return func() { waits.Stop(); free() }
 }
 
 func asked(w *ports.OutgoingWebhook) int {
@@ -235,11 +315,18 @@ func asked(w *ports.OutgoingWebhook) int {
 
 func (w *drain) send(ctx context.Context, webhook *ports.OutgoingWebhook, now time.Time) {
 	w.began[webhook.ID] = time.Now()
+	if !w.behind {
+		w.promptly.Store(time.Now().UnixNano())
+	}
 	if webhook.DeliveryID != "" {
 		w.busy[webhook.DeliveryID] = true
 	}
-	url, secrets := w.endpoint.URL, w.secrets
-	go func() { w.results <- sent{webhook, w.attempt(ctx, url, secrets, webhook, now)} }()
+	url, secrets, ended := w.endpoint.URL, w.secrets, w.busySlot()
+	go func() {
+		result := w.attempt(ctx, url, secrets, webhook, now)
+		ended()
+		w.results <- sent{webhook, result}
+	}()
 }
 
 // attempt sends once. A webhook that makes the sender panic uses up its schedule

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"waybill/domain"
@@ -33,6 +34,17 @@ const (
 	// much is how many due webhooks make a backlog. Drains that have one take turns
 	// at the storage, so that those with little to do find it free.
 	much = 2 * inFlight
+	// brief is how long a send of a backlog counts as work for this machine. Who has
+	// not answered by then makes it wait, not work, and holds up no other one.
+	brief = 2 * time.Millisecond
+	// slotsPerProcessor is how many sends of backlogs are work at a time. All that
+	// are beyond what keeps the processors busy only stand in the way of those who
+	// have no backlog.
+	slotsPerProcessor = 4
+	// company is how long a send without a backlog counts as being beside those that
+	// have one. While it does, the storage has a pause behind each of their turns
+	// that is as long as the turn was.
+	company = time.Second
 	// hangs is after how long without an answer an endpoint is left to the slow lane.
 	hangs = 2 * time.Second
 	// readTimeout ends a read that has to be over long before the lease is, and
@@ -65,6 +77,9 @@ type Drainer struct {
 	observer  Observer
 	log       *slog.Logger
 	turns     chan struct{} // that drains with a backlog have at the storage
+	backlogs  atomic.Int32  // drains that have one
+	promptly  atomic.Int64  // when somebody without a backlog sent last, in Unix nanoseconds
+	slots     chan struct{} // that their sends have while they are work
 
 	mu      sync.Mutex
 	active  map[domain.ID]*drain
@@ -81,7 +96,7 @@ func NewDrainer(o ports.WebhookOutbox, s ports.WebhookSender, sealer ports.Seale
 	return &Drainer{
 		outbox: o, sender: s, sealer: sealer, renderer: r, queue: q, clock: c, ids: ids,
 		schedules: schedules, observer: observer, log: log, active: map[domain.ID]*drain{},
-		turns: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), closed: closed, close: sync.OnceFunc(func() { close(closed) }),
+		turns: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), slots: make(chan struct{}, slotsPerProcessor*runtime.GOMAXPROCS(0)), closed: closed, close: sync.OnceFunc(func() { close(closed) }),
 	}
 }
 

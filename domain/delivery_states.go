@@ -148,9 +148,12 @@ func (d *Delivery) refuse(to Status, by Actor) *Error {
 	if len(names) > 0 {
 		hint = "Next allowed: " + strings.Join(names, ", ") + "."
 	}
+	message := fmt.Sprintf("Cannot go from %s to %s. %s", d.life.Status, to, hint)
+	if to == d.life.Status {
+		message = fmt.Sprintf("It is %s already. %s", to, hint)
+	}
 	return &Error{
-		Kind: KindConflict, Code: code,
-		Message: fmt.Sprintf("Cannot go from %s to %s. %s", d.life.Status, to, hint),
+		Kind: KindConflict, Code: code, Message: message,
 		Details: map[string]any{
 			"current_status": string(d.life.Status), "requested_status": string(to), "allowed_statuses": names,
 		},

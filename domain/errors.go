@@ -139,6 +139,18 @@ func Invalid(fields ...FieldError) *Error {
 	return &Error{Kind: KindInvalid, Code: CodeValidation, Message: message, Fields: fields}
 }
 
+// busyFor is when to come back for a record that others hold.
+const busyFor = 3 * time.Second
+
+// Busy answers where somebody else's change held a record for all the time one
+// waits for that. Nothing was changed.
+func Busy(cause error) *Error {
+	return &Error{
+		Kind: KindUnavailable, Code: CodeInternal, RetryAfter: busyFor, Err: cause,
+		Message: "Another change of the same record takes long, such as an import of many. Nothing was changed; send the same request again in a few seconds.",
+	}
+}
+
 // Internal wraps a failure that is ours. The cause is logged, never shown.
 func Internal(err error) *Error {
 	return &Error{Kind: KindInternal, Code: CodeInternal, Message: "Something failed on our side.", Err: err}

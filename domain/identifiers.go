@@ -3,6 +3,7 @@ package domain
 import (
 	"encoding/hex"
 	"strings"
+	"unicode"
 )
 
 // ID is the public form of an identifier: a prefix that names the resource,
@@ -97,4 +98,36 @@ func ParseReference(s string) (Reference, bool) {
 		}
 	}
 	return Reference(s), true
+}
+
+// FoldReference reads a reference as people write one down: in small letters,
+// with other dashes or spaces or none, and with I and L for 1 and O for 0. It
+// says nothing about whether there is one.
+func FoldReference(s string) (Reference, bool) {
+	const symbols, most = 12, 64 // most: of bytes, so that nobody has us read much
+	if len(s) > most {
+		return "", false
+	}
+	var out []byte
+	for _, r := range s {
+		if r >= 'a' && r <= 'z' {
+			r -= 'a' - 'A' // and no letter of another alphabet becomes one of ours
+		}
+		switch {
+		case unicode.IsSpace(r), unicode.Is(unicode.Pd, r), r == '\u2212': // the last one is the minus
+			continue
+		case r == 'I', r == 'L':
+			r = '1'
+		case r == 'O':
+			r = '0'
+		}
+		if r > unicode.MaxASCII || strings.IndexByte(crockford, byte(r)) < 0 || len(out) == symbols+2 {
+			return "", false
+		}
+		if len(out) == 4 || len(out) == 9 {
+			out = append(out, '-')
+		}
+		out = append(out, byte(r))
+	}
+	return ParseReference(string(out))
 }

@@ -126,3 +126,23 @@ func TestWhatIsNoReference(t *testing.T) {
 		}
 	}
 }
+
+func TestAReferenceIsReadAsPeopleWriteItDown(t *testing.T) {
+	t.Parallel()
+	const want = domain.Reference("7K3M-Q018-2V1D")
+	for _, typed := range []string{
+		"7K3M-Q018-2V1D", "7k3m-q018-2v1d", "7K3MQ0182V1D", " 7K3M Q018 2V1D\n", "7K3M–Q018—2V1D", "7K3M−Q018−2V1D",
+		"7K3M-QOI8-2VLD", "7k3mqoi82vld", "7-K3M-Q0-18-2V1D", "7K3M\u00a0Q018\u202f2V1D",
+	} {
+		if got, ok := domain.FoldReference(typed); !ok || got != want {
+			t.Errorf("%q: %q, %v", typed, got, ok)
+		}
+	}
+	for _, typed := range []string{
+		"", "-", "7K3M-Q018-2V1", "7K3M-Q018-2V1D5", "7K3M-Q018-2V1U", "7K3M/Q018/2V1D", "７K3M-Q018-2V1D", "7K3M-Q018-2V1ſ", "7K3M-Q018-2V1D" + strings.Repeat(" ", 64), "\xff",
+	} {
+		if got, ok := domain.FoldReference(typed); ok {
+			t.Errorf("%q is taken for %q", typed, got)
+		}
+	}
+}

@@ -34,10 +34,10 @@ func (t *OperatorToken) Usable(now time.Time) error {
 	switch {
 	case t.RevokedAt != nil:
 		return &Error{Kind: KindUnauthenticated, Code: CodeOperatorTokenRevoked,
-			Message: "The operator token ending " + t.LastFour + " was revoked. Use the one that replaced it."}
+			Message: "The operator token ending " + t.LastFour + " was revoked. Have a new one made: waybill operator create."}
 	case t.ExpiresAt != nil && !now.Before(*t.ExpiresAt):
 		return &Error{Kind: KindUnauthenticated, Code: CodeOperatorTokenExpired,
-			Message: "The operator token ending " + t.LastFour + " expired at " + FormatTime(*t.ExpiresAt) + ". Make a new one: waybill operator create."}
+			Message: "The operator token ending " + t.LastFour + " expired at " + FormatTime(*t.ExpiresAt) + ". Have a new one made: waybill operator create."}
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func TestARefusedAddressIsToldByWhatIsWrongWithIt(t *testing.T) {
 		}
 	}
 	long := "https://shop.example.com/" + strings.Repeat("x", 2048)
-	if e := domain.CheckWebhookURL(long, domain.Live, false); e == nil || !strings.HasSuffix(e.Message, ": Must have 1 to 2048 bytes; it has 2073.") {
+	if e := domain.CheckWebhookURL(long, domain.Live, false); e == nil || !strings.HasSuffix(e.Message, ": must have 1 to 2048 bytes; it has 2073") {
 		t.Error(e)
 	}
 	if e := domain.CheckWebhookURL("http://shop.example.com:81", domain.Sandbox, false); !strings.HasSuffix(e.Message, `only in the sandbox; it is "81".`) {

@@ -179,7 +179,7 @@ func CheckWebhookURL(address string, env Environment, lenient bool) *Error {
 
 // WebhookURLLength says how long an address may be, and that it is so many bytes.
 func WebhookURLLength(n int) string {
-	return fmt.Sprintf("Must have 1 to %d bytes; it has %d.", MaxWebhookURL, n)
+	return fmt.Sprintf("must have 1 to %d bytes; it has %d", MaxWebhookURL, n)
 }
 
 // webhookSchemes says by which schemes an endpoint may be reached.

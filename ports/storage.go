@@ -31,6 +31,13 @@ var (
 	// transaction that has not ended after all the time a lock may take.
 	ErrKeyBusy = errors.New("ports: the idempotency key is locked")
 
+	// ErrTookTooLong means that a statement was cut off after all the time one may
+	// take: the same again, on the same data, would be too.
+	ErrTookTooLong = errors.New("ports: the statement took too long")
+
+	// ErrStorageGone means that the database does not answer, or not now.
+	ErrStorageGone = errors.New("ports: the database does not answer")
+
 	// ErrKeyTaken means another request holds the idempotency key: read its
 	// record and replay, or tell the conflict.
 	ErrKeyTaken = errors.New("ports: the idempotency key is taken")
@@ -137,7 +144,16 @@ type PickupLocationStore interface {
 	// InsertAll is Insert for many at once.
 	InsertAll(ctx context.Context, t domain.Tenant, all []domain.PickupLocation) error
 	Update(ctx context.Context, t domain.Tenant, p domain.PickupLocation) error
+	// LockAll is Lock for up to LocationsAtOnce, in the order of their IDs, so that
+	// two who lock many do not wait for each other. Who is not there is left out.
+	LockAll(ctx context.Context, t domain.Tenant, ids []domain.ID) ([]domain.PickupLocation, error)
+	// UpdateAll is Update for up to LocationsAtOnce; the caller has locked them, so
+	// that they are there.
+	UpdateAll(ctx context.Context, t domain.Tenant, all []domain.PickupLocation) error
 }
+
+// LocationsAtOnce is how many pickup locations one statement locks or updates.
+const LocationsAtOnce = 500
 
 // DeliveryReader reads the deliveries of an application in an environment.
 type DeliveryReader interface {

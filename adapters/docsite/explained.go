@@ -119,7 +119,7 @@ var requestErrors = []explanation{
 	},
 	{
 		code: "VALIDATION_ERROR", retry: mendFirst,
-		what: "The request can be read, but values in it are not acceptable. All problems are told at once.",
+		what: "The request can be read, but values in it are not acceptable. All problems of single fields are told at once; shape conflicts and the `goods_value` of cod come after.",
 		causes: []string{
 			"`details.fields` has each one: `field`, a `code` (`required`, `too_short`, `too_long`, `out_of_range`, `invalid_format`, `invalid_type`, `not_allowed`) and a `message`.",
 			"Coordinates outside the area we serve, or latitude and longitude the wrong way round.",

@@ -150,7 +150,7 @@ func (a *API) router() *gin.Engine {
 		}
 		engine.Handle(r.method, "/v1"+r.ginPath(), a.pipeline(r))
 	}
-	engine.NoRoute(a.stranger(noRoute))
+	engine.NoRoute(a.stranger(a.noRoute))
 	engine.NoMethod(a.stranger(noMethod))
 	return engine
 }

@@ -13,6 +13,7 @@ import (
 type Site struct {
 	Prefix  string // such as /docs: that path and all below it
 	Handler http.Handler
+	Home    bool // where a browser is led that asks for /; programs get the envelope of a 404
 }
 
 // siteTimeout is how long a site may take to write its answer; one that streams
@@ -24,7 +25,14 @@ func (a *API) beside(api http.Handler) http.Handler {
 	if len(a.Beside) == 0 {
 		return api
 	}
+	home := a.home()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if home != "" && r.URL.Path == "/" && forABrowser(r) {
+			w.Header().Set("Location", strings.TrimPrefix(home, "/")) // relative, for who stands behind a proxy's path
+			w.Header().Set("Vary", "Accept")
+			w.WriteHeader(http.StatusFound)
+			return
+		}
 		for _, site := range a.Beside {
 			if r.URL.Path == site.Prefix || strings.HasPrefix(r.URL.Path, site.Prefix+"/") {
 				a.visit(site, w, r)
@@ -33,6 +41,23 @@ func (a *API) beside(api http.Handler) http.Handler {
 		}
 		api.ServeHTTP(w, r)
 	})
+}
+
+// home is the path of the site that browsers are led to; empty: there is none.
+func (a *API) home() string {
+	for _, site := range a.Beside {
+		if site.Home {
+			return site.Prefix
+		}
+	}
+	return ""
+}
+
+// forABrowser reports whether somebody wants to read: browsers name text/html,
+// and programs take anything or JSON.
+func forABrowser(r *http.Request) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
+		strings.Contains(strings.ToLower(strings.Join(r.Header.Values("Accept"), ",")), "text/html")
 }
 
 func (a *API) visit(site Site, w http.ResponseWriter, r *http.Request) {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,7 +30,7 @@ func sited(t *testing.T, site http.HandlerFunc) (*API, string) {
 		t.Fatal(err)
 	}
 	a := New(UseCases{Identifiers: oneID{}}, Options{
-		Environment: domain.Sandbox, Log: slog.New(slog.DiscardHandler), Beside: []Site{{"/docs", site}},
+		Environment: domain.Sandbox, Log: slog.New(slog.DiscardHandler), Beside: []Site{{Prefix: "/docs", Handler: site}},
 	})
 	go func() { _ = a.Serve(listener) }()
 	t.Cleanup(func() { _ = a.server.Close() })
@@ -89,5 +90,36 @@ func TestAStreamOfASiteEndsWhenTheListenerCloses(t *testing.T) {
 	defer cancel()
 	if err := a.Shutdown(ctx); err != nil {
 		t.Errorf("the listener was not free of the stream: %v", err)
+	}
+}
+
+func TestABrowserIsLedToTheDocsAndAProgramIsNot(t *testing.T) {
+	t.Parallel()
+	for _, home := range []bool{true, false} {
+		a := &API{Options: Options{Beside: []Site{{Prefix: "/track", Handler: http.NotFoundHandler()}, {Prefix: "/docs", Handler: http.NotFoundHandler(), Home: home}}}}
+		handler := a.beside(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }))
+		for _, c := range []struct {
+			method, path, accept string
+			led                  bool
+		}{
+			{"GET", "/", "text/html,application/xhtml+xml,*/*;q=0.8", home}, {"HEAD", "/", "text/html", home},
+			{"GET", "/", "*/*", false}, {"GET", "/", "application/json", false}, {"GET", "/", "", false},
+			{"POST", "/", "text/html", false}, {"GET", "/v1", "text/html", false}, {"GET", "//", "text/html", false},
+		} {
+			r := httptest.NewRequest(c.method, "http://api.example.com"+c.path, nil)
+			r.Header.Set("Accept", c.accept)
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, r)
+			want, to := http.StatusNotFound, ""
+			if c.led {
+				want, to = http.StatusFound, "docs"
+			}
+			if w.Code != want || w.Header().Get("Location") != to {
+				t.Errorf("home %v: %+v: %d to %q", home, c, w.Code, w.Header().Get("Location"))
+			}
+		}
+		if message := a.noRoute(nil).Message; strings.Contains(message, "/docs explains it") != home {
+			t.Errorf("home %v: %s", home, message)
+		}
 	}
 }

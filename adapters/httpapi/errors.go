@@ -22,9 +22,12 @@ const (
 )
 
 // noRoute has one text for all addresses: what a stranger guessed is not told apart.
-func noRoute(*call) *domain.Error {
-	return &domain.Error{Kind: domain.KindNotFound, Code: domain.CodeNotFound,
-		Message: "There is nothing at this address. GET /v1/openapi.json lists what there is."}
+func (a *API) noRoute(*call) *domain.Error {
+	message := "There is nothing at this address. GET /v1/openapi.json lists what there is."
+	if home := a.home(); home != "" {
+		message = "There is nothing at this address. GET /v1/openapi.json lists what there is, and " + home + " explains it."
+	}
+	return &domain.Error{Kind: domain.KindNotFound, Code: domain.CodeNotFound, Message: message}
 }
 
 // noMethod repeats the Allow header, which gin has set by then.
@@ -36,7 +39,19 @@ func noMethod(c *call) *domain.Error {
 // internal is the 500: whose fault it is, and what to do about it.
 func internal(requestID string) *domain.Error {
 	return &domain.Error{Kind: domain.KindInternal, Code: domain.CodeInternal,
-		Message: "Something failed on our side. Try again with the same body and Idempotency-Key; if it stays, quote request ID " + requestID + "."}
+		Message: "Something failed on our side. " + sameAgain + "; if it stays, quote request ID " + requestID + "."}
+}
+
+// sameAgain is what a create is told to do after a failure.
+const sameAgain = "Try again with the same body and Idempotency-Key"
+
+// inMoment is an error for a call that has no Idempotency-Key to try again with.
+// Those that are made without one create nothing.
+func inMoment(e *domain.Error) *domain.Error {
+	said := *e // an error may be shared
+	said.Message = strings.Replace(e.Message, "; nothing was created. "+sameAgain, ". "+sameAgain, 1)
+	said.Message = strings.Replace(said.Message, sameAgain, "Try again in a moment", 1)
+	return &said
 }
 
 // docURL is the page about a code, in the documentation that stands beside the

@@ -36,3 +36,20 @@ func TestDetailsLeadToThePageOfTheirCode(t *testing.T) {
 		t.Errorf("the details of the error itself were changed: %v", shared)
 	}
 }
+
+func TestWhoSendsNoIdempotencyKeyIsNotToldToSendItAgain(t *testing.T) {
+	t.Parallel()
+	for _, e := range []*domain.Error{internal("req_1"), domain.QuoteUnavailable(nil)} {
+		before := e.Message
+		got := inMoment(e)
+		if strings.Contains(got.Message, "Idempotency-Key") || !strings.Contains(got.Message, "Try again in a moment") || strings.Contains(before, "req_1") != strings.Contains(got.Message, "req_1") {
+			t.Errorf("%s: %s", e.Code, got.Message)
+		}
+		if e.Message != before || got.RetryAfter != e.RetryAfter {
+			t.Errorf("%s itself was changed: %+v", e.Code, e)
+		}
+	}
+	if got := inMoment(domain.ErrNotFound); got.Message != domain.ErrNotFound.Message {
+		t.Errorf("%s", got.Message)
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"fmt"
-	"net/netip"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -221,19 +220,7 @@ func bearer(headers []string) (key string, malformed bool) {
 	return key, false
 }
 
-// clientAddress is whom failures count against: the address, or for IPv6 the
-// network of 64 bits, since one customer has all of it.
-func clientAddress(c *call) string {
-	ip, err := netip.ParseAddr(c.ClientIP())
-	if err != nil {
-		return "unknown"
-	}
-	if ip = ip.Unmap(); ip.Is6() {
-		network, _ := ip.WithZone("").Prefix(64)
-		return network.String()
-	}
-	return ip.String()
-}
+func clientAddress(c *call) string { return domain.ClientAddress(c.ClientIP()) }
 
 func idempotencyKey(headers []string, required bool) (string, error) {
 	invalid := func(code, message string) error {

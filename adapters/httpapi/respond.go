@@ -22,6 +22,7 @@ type reply struct {
 	contentType string // empty: JSON
 	location    string
 	replayed    bool
+	secret      bool // shows something that must not lie in a cache
 	tagged      bool // compare with If-None-Match and send an ETag
 	body        []byte
 }
@@ -82,6 +83,13 @@ func replyOf(r idempotency.Result, err error) (reply, error) {
 	return reply{status: r.Answer.Status, location: r.Answer.Location, replayed: r.Replayed, body: r.Answer.Body}, nil
 }
 
+// secretly is replyOf for an answer that shows a secret.
+func secretly(r idempotency.Result, err error) (reply, error) {
+	rep, err := replyOf(r, err)
+	rep.secret = true
+	return rep, err
+}
+
 func (a *API) write(c *call, r reply) {
 	header := c.Writer.Header()
 	if r.tagged {
@@ -96,6 +104,9 @@ func (a *API) write(c *call, r reply) {
 			c.Writer.WriteHeaderNow()
 			return
 		}
+	}
+	if r.secret {
+		header.Set("Cache-Control", "no-store")
 	}
 	if r.location != "" {
 		header.Set("Location", r.location)
@@ -129,9 +140,17 @@ func (a *API) fail(c *call, err error) {
 		e = internal(c.requestID)
 	case e.Kind == domain.KindUnavailable:
 		a.logUnavailable(c, e.Code, err)
+		if e.Code == domain.CodeInternal { // callers know no other 503 than that of prices
+			busy := *e
+			busy.Kind = domain.KindInternal
+			e = &busy
+		}
 	}
 	if !forced {
 		a.Metrics.failed(e)
+	}
+	if c.Request.Header.Get("Idempotency-Key") == "" {
+		e = inMoment(e)
 	}
 	if e.RetryAfter > 0 {
 		c.Writer.Header().Set("Retry-After", seconds(e.RetryAfter, 1))

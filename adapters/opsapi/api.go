@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -30,6 +31,12 @@ type Options struct {
 	Checks  []Check // what has to work before traffic makes sense
 	Metrics prometheus.Gatherer
 	Log     *slog.Logger
+
+	TrustedProxies []netip.Prefix // who may tell a client's address
+
+	// Installation names the installation to those beside it, and is no secret;
+	// empty: it is not told.
+	Installation string
 
 	Management *Management // nil: there is no operations API
 }
@@ -82,8 +89,13 @@ func (a *API) router() *gin.Engine {
 	engine.RedirectTrailingSlash = false
 	engine.UseEscapedPath = true // an escaped slash must not make a path segment two
 	engine.HandleMethodNotAllowed = true
-	if err := engine.SetTrustedProxies(nil); err != nil {
-		panic(err) // no proxies are always valid
+	engine.RemoteIPHeaders = []string{"X-Forwarded-For"}
+	proxies := make([]string, 0, len(a.options.TrustedProxies))
+	for _, p := range a.options.TrustedProxies {
+		proxies = append(proxies, p.String())
+	}
+	if err := engine.SetTrustedProxies(proxies); err != nil {
+		panic(err) // prefixes that were parsed are valid
 	}
 	nothing := "There is nothing here. There are /healthz, /readyz, /metrics and /debug/pprof/."
 	if m := a.options.Management; m != nil {
@@ -91,13 +103,13 @@ func (a *API) router() *gin.Engine {
 		nothing = "There is nothing here. GET " + base + "/openapi.json lists what there is, beside /healthz, /readyz, /metrics and /debug/pprof/."
 	}
 	engine.Use(a.recover)
-	health := map[string]gin.HandlerFunc{"/healthz": alive, "/readyz": a.ready}
+	health := map[string]gin.HandlerFunc{"/healthz": a.alive, "/readyz": a.ready}
 	for path, handler := range health {
 		engine.GET(path, handler)
 		engine.HEAD(path, handler)
 	}
-	engine.GET("/metrics", gin.WrapH(promhttp.HandlerFor(a.options.Metrics, promhttp.HandlerOpts{})))
-	engine.GET("/debug/pprof/*profile", profile)
+	engine.GET("/metrics", ownHost, gin.WrapH(promhttp.HandlerFor(a.options.Metrics, promhttp.HandlerOpts{})))
+	engine.GET("/debug/pprof/*profile", ownHost, profile)
 	if a.options.Management != nil {
 		for _, r := range routes {
 			engine.Handle(r.method, r.ginPath(), a.pipeline(r))

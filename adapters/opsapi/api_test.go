@@ -53,7 +53,7 @@ func newAPI(log *slog.Logger, checks ...opsapi.Check) *opsapi.API {
 func ask(t *testing.T, api *opsapi.API, method, path string) (int, string) {
 	t.Helper()
 	recorder := httptest.NewRecorder()
-	api.Handler().ServeHTTP(recorder, httptest.NewRequest(method, path, nil))
+	api.Handler().ServeHTTP(recorder, httptest.NewRequest(method, "http://127.0.0.1"+path, nil))
 	return recorder.Code, recorder.Body.String()
 }
 

@@ -38,6 +38,9 @@ func read(c *call, most int64) ([]byte, error) {
 // readBody reads and checks the body against the names the shape declares. A
 // nil shape means the call takes none: then nothing and {} are fine.
 func readBody(c *call, shape strictjson.Shape) (*strictjson.Value, error) {
+	if err := notEncoded(c.Request.Header); err != nil {
+		return nil, err
+	}
 	raw, err := read(c, maxBody)
 	if err != nil || len(raw) == 0 && shape == nil {
 		return nil, err
@@ -70,21 +73,31 @@ func readBody(c *call, shape strictjson.Shape) (*strictjson.Value, error) {
 
 // readTable reads a table as it is; what is in it is judged later.
 func readTable(c *call) ([]byte, error) {
+	if err := notEncoded(c.Request.Header); err != nil {
+		return nil, err
+	}
 	if err := wantType(c.Request.Header, "text/csv"); err != nil {
 		return nil, err
 	}
 	return read(c, pickuplocations.MaxTableBytes)
 }
 
-func wantType(h http.Header, want string) error {
-	unsupported := func(message string) error {
-		return &domain.Error{Kind: kindUnsupported, Code: "UNSUPPORTED_MEDIA_TYPE", Message: message}
-	}
+func unsupported(message string) error {
+	return &domain.Error{Kind: kindUnsupported, Code: "UNSUPPORTED_MEDIA_TYPE", Message: message}
+}
+
+// notEncoded refuses a body that is not what it stands for, with or without a
+// Content-Type.
+func notEncoded(h http.Header) error {
 	for _, encoding := range h.Values("Content-Encoding") {
 		if encoding != "" && !strings.EqualFold(encoding, "identity") {
 			return unsupported("A Content-Encoding is not supported; send the body as it is.")
 		}
 	}
+	return nil
+}
+
+func wantType(h http.Header, want string) error {
 	sent := h.Values("Content-Type")
 	if len(sent) == 1 {
 		mediaType, params, err := mime.ParseMediaType(sent[0])

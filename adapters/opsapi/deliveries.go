@@ -21,7 +21,7 @@ func (m *Management) searchDeliveries(c *call) (reply, error) {
 		NewestFirst:   q.oneOf("order", "asc", "desc") == "desc",
 	}
 	if sent := q.text("reference", 64); sent != "" {
-		reference, sound := domain.ParseReference(sent)
+		reference, sound := domain.FoldReference(sent)
 		if !sound {
 			q.reject("reference", domain.FieldInvalidFormat, "must be a reference such as 7K3M-QX8P-2VTD")
 		}

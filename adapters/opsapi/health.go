@@ -35,8 +35,19 @@ type readiness struct {
 	Checks []outcome `json:"checks"`
 }
 
+// identity is whose process this is.
+type identity struct {
+	Installation string `json:"installation"`
+}
+
 // alive looks at nothing: restarting the process would not mend a database.
-func alive(c *gin.Context) { succeed(c, "Alive.", nil) }
+func (a *API) alive(c *gin.Context) {
+	var data any
+	if a.options.Installation != "" {
+		data = identity{a.options.Installation}
+	}
+	succeed(c, "Alive.", data)
+}
 
 // ready is 200 when every check passes that is not informational, and the
 // process is not draining. With ?verbose it lists the checks, with the text of

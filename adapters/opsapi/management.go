@@ -2,7 +2,6 @@ package opsapi
 
 import (
 	"net/http"
-	"net/netip"
 	"regexp"
 	"strings"
 	"time"
@@ -77,6 +76,9 @@ func (a *API) pipeline(r route) gin.HandlerFunc {
 			a.refuse(c, err)
 			return
 		}
+		if rep.secret {
+			g.Header("Cache-Control", "no-store")
+		}
 		if rep.location != "" {
 			g.Header("Location", rep.location)
 		}
@@ -86,7 +88,7 @@ func (a *API) pipeline(r route) gin.HandlerFunc {
 
 func (m *Management) run(r route, c *call) (rep reply, err error) {
 	if !r.open {
-		knock := tenancy.OperatorKnock{Address: clientAddress(c.ClientIP()), RequestID: c.requestID}
+		knock := tenancy.OperatorKnock{Address: domain.ClientAddress(c.ClientIP()), RequestID: c.requestID}
 		knock.Token, knock.Malformed = bearer(c.Request.Header["Authorization"])
 		if c.by, err = m.Operators.Identify(c.Request.Context(), knock); err != nil {
 			return rep, err
@@ -116,20 +118,6 @@ func bearer(headers []string) (token string, malformed bool) {
 		return "", true
 	}
 	return token, false
-}
-
-// clientAddress is whom failures count against: the address, or for IPv6 the
-// network of 64 bits, since one host has all of it.
-func clientAddress(text string) string {
-	ip, err := netip.ParseAddr(text)
-	if err != nil {
-		return "unknown"
-	}
-	if ip = ip.Unmap(); ip.Is6() {
-		network, _ := ip.WithZone("").Prefix(64)
-		return network.String()
-	}
-	return ip.String()
 }
 
 // id is the ID in the path. One that is malformed is NOT_FOUND, as one of nobody.

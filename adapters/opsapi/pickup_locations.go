@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"waybill/adapters/httpapi/strictjson"
 	"waybill/application/pickuplocations"
@@ -191,7 +192,7 @@ func refusedTable(err error) error {
 	if !errors.As(err, &wrong) {
 		return err
 	}
-	errs := each(wrong, func(e pickuplocations.RowError) map[string]any {
+	errs := each(wrong.Shown(), func(e pickuplocations.RowError) map[string]any {
 		shown := map[string]any{"line": e.Line, "code": e.Code, "message": e.Message}
 		if e.Field != "" {
 			shown["field"] = e.Field
@@ -199,6 +200,6 @@ func refusedTable(err error) error {
 		return shown
 	})
 	return &domain.Error{Kind: domain.KindInvalid, Code: domain.CodeImportInvalid,
-		Message: fmt.Sprintf("%d problems in the table, the first one in line %d; nothing was stored.", len(wrong), wrong[0].Line),
+		Message: fmt.Sprintf("%s in the table, the first one in line %d: %s. Nothing was stored.", wrong.Count(), wrong[0].Line, strings.TrimSpace(wrong[0].Field+" "+wrong[0].Message)),
 		Details: map[string]any{"errors": errs}}
 }

@@ -198,7 +198,7 @@ func TestAnOperatorFindsADeliveryAndMovesItToItsEnd(t *testing.T) {
 	tenant := d.NewTenant(t)
 	other := d.book(t, d.NewTenant(t), "order-2")
 	booked := d.book(t, tenant, "order-1")
-	for _, query := range []string{"id=" + string(booked.ID), "external_id=order-1", "reference=" + string(booked.Reference), "business_id=" + string(tenant.BusinessID), "application_id=" + string(tenant.ApplicationID)} {
+	for _, query := range []string{"id=" + string(booked.ID), "external_id=order-1", "reference=" + string(booked.Reference), "reference=" + strings.ToLower(strings.ReplaceAll(string(booked.Reference), "-", "")), "business_id=" + string(tenant.BusinessID), "application_id=" + string(tenant.ApplicationID)} {
 		got := d.send(t, "GET", "/deliveries?"+query, "").is(200)
 		if list, _ := got.at("data").([]any); len(list) != 1 || got.text("data", 0, "id") != string(booked.ID) || got.text("data", 0, "business_id") != string(tenant.BusinessID) {
 			t.Errorf("%s: %s", query, got.body)

@@ -10,6 +10,7 @@ import (
 
 	"waybill/adapters/httpapi/views"
 	"waybill/domain"
+	"waybill/ports"
 )
 
 // Kinds that only HTTP knows, beyond those of the domain.
@@ -25,6 +26,7 @@ type reply struct {
 	status      int
 	contentType string
 	location    string
+	secret      bool // shows something that must not lie in a cache
 	body        []byte
 }
 
@@ -62,16 +64,39 @@ func created(path string, message string, data any) reply {
 	return r
 }
 
+// issued is created with a secret that is shown this once.
+func issued(path string, message string, data any) reply {
+	r := created(path, message, data)
+	r.secret = true
+	return r
+}
+
 func list(message string, data any, m meta) reply { return render(http.StatusOK, message, data, &m) }
 
 // refuse answers with an error. What is not a *domain.Error is ours: it is
 // logged here, once, and the operator learns the request ID only.
 func (a *API) refuse(c *call, err error) {
 	var e *domain.Error
-	if !errors.As(err, &e) {
+	switch {
+	case c.Request.Context().Err() != nil && (!errors.As(err, &e) || e.Kind == domain.KindInternal):
+		// Nobody waits any more; that is no failure of ours.
+		a.options.Log.InfoContext(c.Request.Context(), "the client left", "request_id", c.requestID, "route", base+c.route, "error", err)
+		e = &domain.Error{Kind: domain.KindUnavailable, Message: "The client left.", RetryAfter: time.Second}
+	case errors.Is(err, ports.ErrTookTooLong) && !errors.As(err, &e):
+		a.unavailable(c, err)
+		e = &domain.Error{Kind: domain.KindUnavailable, RetryAfter: goneFor, Message: "The database took too long; nothing was changed. Send the same request again in a few seconds, or less at once."}
+	case errors.Is(err, ports.ErrStorageGone):
+		a.unavailable(c, err)
+		e = &domain.Error{Kind: domain.KindUnavailable, RetryAfter: goneFor,
+			Message: "The database does not answer right now. Send the same request again in a few seconds; /readyz tells when it is back."}
+	case !errors.As(err, &e):
 		e = domain.Internal(err)
+	case e.Kind == domain.KindUnavailable:
+		a.unavailable(c, err)
 	}
 	switch e.Kind {
+	case domain.KindUnavailable:
+		e = &domain.Error{Kind: e.Kind, Code: "SERVICE_UNAVAILABLE", Message: e.Message, RetryAfter: e.RetryAfter}
 	case domain.KindInternal:
 		a.options.Log.ErrorContext(c.Request.Context(), "operations request failed", "request_id", c.requestID, "route", base+c.route, "error", err)
 		e = &domain.Error{Kind: domain.KindInternal, Code: domain.CodeInternal,
@@ -97,6 +122,13 @@ func (a *API) refuse(c *call, err error) {
 		details = map[string]any{"fields": fields}
 	}
 	fail(c.Context, statusOf(e.Kind), e.Code, e.Message, details)
+}
+
+// goneFor is when to come back for a database that does not answer.
+const goneFor = 5 * time.Second
+
+func (a *API) unavailable(c *call, err error) {
+	a.options.Log.WarnContext(c.Request.Context(), "dependency unavailable", "request_id", c.requestID, "route", base+c.route, "error", err)
 }
 
 // statusOf knows the kinds that only HTTP has, beside those of the domain.

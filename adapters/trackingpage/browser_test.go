@@ -165,6 +165,10 @@ func withoutScripts(t *testing.T, b *browser.Browser) {
 		t.Error("a script ran, or a part of the page is missing")
 	}
 	p.Screenshot(t, "without-scripts-320")
+	lost := b.Open(t, s.url+"/a/none", looks[0], browser.Reader{NoScripts: true})
+	browser.Eval[bool](t, lost, "(document.querySelector('#reference').value = "+browser.Quoted(strings.ToLower(strings.ReplaceAll(string(d.Reference), "-", " ")))+") !== ''")
+	lost.Click(t, ".ask button")
+	lost.Eventually(t, "the form leads to the page", "location.pathname === "+browser.Quoted("/track/"+string(d.Reference)))
 	s.move(t, d, "", domain.Assigned)
 	p.Click(t, ".refresh")
 	p.Eventually(t, "the link refreshes", "document.querySelector('h1').textContent === 'A rider will collect your parcel'")

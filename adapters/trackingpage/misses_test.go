@@ -55,7 +55,7 @@ func TestWhatIsMalformedTakesAsLongAsWhatDoesNotExist(t *testing.T) {
 	for i := range rounds {
 		s.limiter.forget()
 		for path, took := range map[string]*time.Duration{
-			"/" + string(sample.Reference()): &unknown[i], "/7K3M-Q9XT-2WHI": &malformed[i],
+			"/" + string(sample.Reference()): &unknown[i], "/7K3M-Q9XT-2WHU": &malformed[i],
 		} {
 			begun := time.Now()
 			s.ask(t, http.MethodGet, path, "192.0.2.1")
@@ -84,7 +84,7 @@ func TestWhoGuessesIsStoppedAndNobodyElse(t *testing.T) {
 			t.Fatalf("a hit: %d", got)
 		}
 	}
-	for i := range 20 {
+	for i := range 100 {
 		if got := s.ask(t, http.MethodGet, "/"+string(sample.Reference()), guesser); got.StatusCode != http.StatusNotFound {
 			t.Fatalf("miss %d: %d", i+1, got.StatusCode)
 		}
@@ -108,22 +108,36 @@ func TestWhoGuessesIsStoppedAndNobodyElse(t *testing.T) {
 	if got := hit(other, neighbour); got != http.StatusOK {
 		t.Errorf("another address: %d", got)
 	}
-	want := map[string]float64{"found": 32, "missing": 20, "limited": 4, "error": 0}
+	want := map[string]float64{"found": 32, "missing": 100, "limited": 4, "error": 0}
 	if diff := cmp.Diff(want, s.pagesCounted(t)); diff != "" {
 		t.Errorf("waybill_tracking_pages_total (-want +got):\n%s", diff)
+	}
+}
+
+func TestAnEscapedSlashIsNoPathOfADelivery(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	d := s.book(t, domain.Live)
+	for _, path := range []string{"/" + string(d.Reference) + "%2fstream", "/" + string(d.Reference) + "%2Fstream", "/" + string(d.Reference) + "%2f"} {
+		if got := s.ask(t, http.MethodGet, path, "192.0.2.1"); got.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: %d %s", path, got.StatusCode, got.Header.Get("Content-Type"))
+		}
+	}
+	if got := s.ask(t, http.MethodGet, "/"+strings.Replace(string(d.Reference), "-", "%2d", 1), "192.0.2.1"); got.StatusCode != http.StatusOK {
+		t.Errorf("another character that is escaped: %d", got.StatusCode)
 	}
 }
 
 func TestANetworkOfIPv6IsOneAddress(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	for i := range 20 {
-		s.ask(t, http.MethodGet, "/none", "2001:db8:1:2::"+string("0123456789abcdef"[i%16]))
+	for i := range 100 {
+		s.ask(t, http.MethodGet, "/none", "2001:db8:1:2"+string("0123456789abcdef"[i%16])+string("0123456789abcdef"[i/16])+"::1")
 	}
-	if got := s.ask(t, http.MethodGet, "/none", "2001:db8:1:2:ffff::1").StatusCode; got != http.StatusTooManyRequests {
+	if got := s.ask(t, http.MethodGet, "/none", "2001:db8:1:2ff:ffff::1").StatusCode; got != http.StatusTooManyRequests {
 		t.Errorf("the same network: %d", got)
 	}
-	if got := s.ask(t, http.MethodGet, "/none", "2001:db8:1:3::1").StatusCode; got != http.StatusNotFound {
+	if got := s.ask(t, http.MethodGet, "/none", "2001:db8:1:300::1").StatusCode; got != http.StatusNotFound {
 		t.Errorf("another network: %d", got)
 	}
 }

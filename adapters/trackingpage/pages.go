@@ -8,6 +8,8 @@ import (
 	"math"
 	"net/http"
 	"net/netip"
+	"net/url"
+	"path"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -55,12 +57,23 @@ func New(t *tracking.Tracking, w *tracking.Watches, o Options) *Pages {
 	return p
 }
 
-// At serves the pages under a path such as /track.
+// At serves the pages under a path such as /track. Their links are relative, so
+// that the path itself leads on to the one with a slash.
 func (p *Pages) At(prefix string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == prefix && readOnlyMethod(r.Method) {
+			to := url.URL{Path: path.Base(prefix) + "/", RawQuery: r.URL.RawQuery}
+			protectHeaders(w.Header())
+			w.Header().Set("Location", to.String())
+			w.WriteHeader(http.StatusFound)
+			return
+		}
 		below := r.Clone(r.Context())
 		below.URL.Path = "/" + strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, prefix), "/")
 		below.URL.RawPath = ""
+		if raw := r.URL.RawPath; raw != "" {
+			below.URL.RawPath = "/" + strings.TrimPrefix(strings.TrimPrefix(raw, prefix), "/")
+		}
 		p.engine.ServeHTTP(w, below)
 	})
 }
@@ -70,6 +83,7 @@ func (p *Pages) router() *gin.Engine {
 	engine := gin.New()
 	engine.RedirectTrailingSlash = false
 	engine.RedirectFixedPath = false
+	engine.UseEscapedPath = true // an escaped slash must not make a path segment two
 	engine.RemoteIPHeaders = []string{"X-Forwarded-For"}
 	proxies := make([]string, 0, len(p.options.TrustedProxies))
 	for _, prefix := range p.options.TrustedProxies {
@@ -84,10 +98,16 @@ func (p *Pages) router() *gin.Engine {
 		engine.Handle(method, "/:reference/stream", p.stream)
 	}
 	engine.NoRoute(func(c *gin.Context) {
-		if !p.asset(c) {
-			// More than one segment is no reference either.
-			p.look(c, strings.TrimPrefix(c.Request.URL.Path, "/"))
+		if p.asset(c) {
+			return
 		}
+		typed := c.Query("reference") // in the form of the page that found nothing
+		if r, ok := domain.FoldReference(typed); ok {
+			lead(c, strings.Repeat("../", strings.Count(c.Request.URL.Path, "/")-1)+string(r))
+			return
+		}
+		// More than one segment is no reference either.
+		p.look(c, strings.TrimPrefix(c.Request.URL.Path, "/"))
 	})
 	return engine
 }
@@ -113,8 +133,9 @@ func (p *Pages) recover(c *gin.Context) {
 }
 
 // protect sets what every answer has.
-func protect(c *gin.Context) {
-	h := c.Writer.Header()
+func protect(c *gin.Context) { protectHeaders(c.Writer.Header()) }
+
+func protectHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", contentPolicy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer") // the address is the secret
@@ -123,15 +144,28 @@ func protect(c *gin.Context) {
 }
 
 func (p *Pages) onlyRead(c *gin.Context) {
-	if c.Request.Method != http.MethodGet && c.Request.Method != http.MethodHead {
+	if !readOnlyMethod(c.Request.Method) {
 		c.Header("Allow", "GET, HEAD")
 		send(c, http.StatusMethodNotAllowed, html, p.render.readOnly)
 		c.Abort()
 	}
 }
 
-// page shows a delivery.
+func readOnlyMethod(method string) bool { return method == http.MethodGet || method == http.MethodHead }
+
+// lead sends the reader on to an address relative to this one.
+func lead(c *gin.Context, to string) {
+	c.Header("Location", to)
+	c.Status(http.StatusFound)
+}
+
+// page shows a delivery. A reference that was written down in another way leads
+// to its own form first, whether or not there is one.
 func (p *Pages) page(c *gin.Context) {
+	if r, ok := domain.FoldReference(c.Param("reference")); ok && string(r) != c.Param("reference") {
+		lead(c, string(r))
+		return
+	}
 	if found, ok := p.look(c, c.Param("reference")); ok {
 		body, err := p.render.page(show(domain.Reference(c.Param("reference")), &found))
 		if err != nil {
@@ -181,16 +215,4 @@ func send(c *gin.Context, status int, kind string, body []byte) {
 // requestID is how the listener calls the request.
 func requestID(c *gin.Context) string { return c.Writer.Header().Get("X-Request-ID") }
 
-// clientAddress is whom misses and streams count against: the address, or for
-// IPv6 the network of 64 bits, since one customer has all of it.
-func clientAddress(c *gin.Context) string {
-	ip, err := netip.ParseAddr(c.ClientIP())
-	if err != nil {
-		return "unknown"
-	}
-	if ip = ip.Unmap(); ip.Is6() {
-		network, _ := ip.WithZone("").Prefix(64)
-		return network.String()
-	}
-	return ip.String()
-}
+func clientAddress(c *gin.Context) string { return domain.ClientAddress(c.ClientIP()) }

@@ -87,18 +87,19 @@ var ahead = map[domain.Status][]domain.Status{
 type notice struct {
 	Headline string
 	Details  []string
+	Form     bool // to type the reference in
 }
 
 var (
-	missing = notice{"We cannot find this parcel", []string{
-		"Please open the link again just as it was sent to you, with every character of it.",
+	missing = notice{Headline: "We cannot find this parcel", Form: true, Details: []string{
+		"Please open the link again just as it was sent to you, with every character of it, or type the reference.",
 		"If that does not help, ask the shop that sent you the link.",
 	}}
-	limited = notice{"Please try again later", []string{
+	limited = notice{Headline: "Please try again later", Details: []string{
 		"Too many parcels that do not exist were asked for from your network. Links that are right work again in a few minutes.",
 	}}
-	failed = notice{"We cannot look right now", []string{
+	failed = notice{Headline: "We cannot look right now", Details: []string{
 		"Something on our side does not answer. Your parcel is not affected; please try again in a minute.",
 	}}
-	readOnly = notice{"This page can only be read", []string{"Please open the link just as it was sent to you."}}
+	readOnly = notice{Headline: "This page can only be read", Details: []string{"Please open the link just as it was sent to you."}}
 )

@@ -4,6 +4,7 @@ package operations
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"waybill/application/audit"
@@ -29,6 +30,10 @@ func New(s ports.Storage, c ports.Clock, ids ports.Identifiers, r ports.EventRen
 // Advance moves a delivery one step as the platform. TRANSITION_INVALID tells
 // which steps are allowed instead; SIMULATION_RUNNING, that a scenario moves it.
 func (o *Operations) Advance(ctx context.Context, by domain.Operator, id domain.ID, to domain.Status, reason domain.ReasonCode) (*domain.Delivery, error) {
+	if reason == domain.ReasonCancelledByCaller {
+		return nil, domain.Invalid(domain.FieldError{Field: "reason_code", Code: domain.FieldNotAllowed,
+			Message: "cancelled_by_caller is what the customer's own cancellation says; of the platform's use cancelled_by_platform"})
+	}
 	tenant, err := o.storage.Read().Deliveries.Owner(ctx, id)
 	if err != nil {
 		return nil, err
@@ -80,6 +85,12 @@ func (o *Operations) Search(ctx context.Context, s domain.DeliverySearch, p doma
 		s.CreatedAfter = &since
 	}
 	found, err := o.storage.Read().Platform.Deliveries(ctx, s, p)
+	if errors.Is(err, ports.ErrTookTooLong) {
+		err = &domain.Error{
+			Kind: domain.KindUnavailable, Code: domain.CodeInternal, RetryAfter: time.Second, Err: err,
+			Message: "The search reads too much. Narrow it: give business_id, or a later created_after.",
+		}
+	}
 	return Found{Deliveries: found, Since: s.CreatedAfter}, err
 }
 

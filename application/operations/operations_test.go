@@ -238,3 +238,12 @@ func TestADeliveryThatCouldNotBeMovedIsNotReturned(t *testing.T) {
 		})
 	}
 }
+
+func TestThePlatformDoesNotCancelInTheCustomersName(t *testing.T) {
+	t.Parallel()
+	o := operations.New(nil, nil, nil, nil) // it is refused before anything is read
+	_, err := o.Advance(t.Context(), domain.Operator{}, "", domain.Cancelled, domain.ReasonCancelledByCaller)
+	if !domain.HasCode(err, domain.CodeValidation) {
+		t.Error(err)
+	}
+}

@@ -1,8 +1,12 @@
 package pickuplocations
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"slices"
 	"strconv"
+	"time"
 
 	"waybill/domain"
 	"waybill/ports"
@@ -25,7 +29,8 @@ type IncompleteRow struct {
 // Import stores the rows of a table, all in one transaction. A row whose name and
 // address the business has in that environment updates what it has there, the
 // oldest where there are several; the others are created. Two imports of a
-// business wait for each other, so that none doubles what the other creates.
+// business wait for each other, so that none doubles what the other creates; and
+// a process runs one at a time, whosever it is: domain.Busy where that takes long.
 //
 // A dry run finds out what would come of it and changes nothing. each is called
 // for every row, and again from the first one where the storage has to start
@@ -37,10 +42,15 @@ func (p *PickupLocations) Import(ctx context.Context, by domain.Operator, t doma
 		if err != nil {
 			return done, err
 		}
-		err = p.merge(ctx, rows, there, nowhere{}, t, &done, each)
+		err = p.merge(ctx, rows, there, nil, t, &done, each)
 		return done, err
 	}
-	err := p.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+	end, err := p.begin(ctx)
+	if err != nil {
+		return done, err
+	}
+	defer end()
+	err = p.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
 		done = Imported{}
 		there, err := existing(ctx, tx.Tenancy.LockBusiness, tx.PickupLocations, t)
 		if err != nil {
@@ -57,21 +67,32 @@ func (p *PickupLocations) Import(ctx context.Context, by domain.Operator, t doma
 	return done, err
 }
 
+// importPatience is how long an import waits for the one before it.
+const importPatience = 20 * time.Second
+
+// begin waits until no other import is under way in this process: each one keeps
+// the database busy for seconds, and SQLite for everybody.
+func (p *PickupLocations) begin(ctx context.Context) (end func(), err error) {
+	timer := time.NewTimer(importPatience)
+	defer timer.Stop()
+	select {
+	case p.importing <- struct{}{}:
+		return func() { <-p.importing }, nil
+	case <-timer.C:
+		return nil, domain.Busy(errImporting)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+var errImporting = errors.New("pickuplocations: other imports are under way")
+
 // writer is where rows go.
 type writer interface {
-	Lock(ctx context.Context, t domain.Tenant, id domain.ID) (domain.PickupLocation, error)
+	LockAll(ctx context.Context, t domain.Tenant, ids []domain.ID) ([]domain.PickupLocation, error)
 	InsertAll(ctx context.Context, t domain.Tenant, all []domain.PickupLocation) error
-	Update(ctx context.Context, t domain.Tenant, p domain.PickupLocation) error
+	UpdateAll(ctx context.Context, t domain.Tenant, all []domain.PickupLocation) error
 }
-
-// nowhere is the writer of a dry run, which never locks.
-type nowhere struct{}
-
-func (nowhere) Lock(context.Context, domain.Tenant, domain.ID) (domain.PickupLocation, error) {
-	return domain.PickupLocation{}, domain.ErrNotFound
-}
-func (nowhere) InsertAll(context.Context, domain.Tenant, []domain.PickupLocation) error { return nil }
-func (nowhere) Update(context.Context, domain.Tenant, domain.PickupLocation) error      { return nil }
 
 // existing finds the locations of the business by name and address.
 func existing(ctx context.Context, business func(context.Context, domain.ID) (domain.Business, error), locations ports.PickupLocationReader, t domain.Tenant) (map[string]domain.PickupLocation, error) {
@@ -97,58 +118,91 @@ func existing(ctx context.Context, business func(context.Context, domain.ID) (do
 	}
 }
 
+// merge finds out what becomes of each row and, unless to is nil, stores it.
 func (p *PickupLocations) merge(ctx context.Context, rows []Row, there map[string]domain.PickupLocation, to writer, t domain.Tenant, done *Imported, each func()) error {
+	if each == nil {
+		each = func() {}
+	}
+	located := make([]domain.PickupLocation, len(rows))
 	var fresh []domain.PickupLocation
-	for _, row := range rows {
+	var changed []int // rows
+	for i, row := range rows {
 		location, known := there[identity(row.Name, row.Address)]
-		changed := false
-		var err error
-		if known {
-			changed, err = location.Apply(row.change(), p.clock.Now())
-		}
-		switch {
-		case err != nil:
-		case !known:
+		if !known {
 			location = p.build(Form{
 				Name: row.Name, Contact: row.Contact, Address: row.Address, Coordinates: row.Coordinates,
 				Active: row.Active == nil || *row.Active,
 			})
 			fresh = append(fresh, location)
 			done.Created++
-		case changed:
-			location, err = p.amend(ctx, to, t, location, row)
-			done.Updated++
-		default:
-			done.Unchanged++
+		} else {
+			differs, err := location.Apply(row.change(), p.clock.Now())
+			switch {
+			case err != nil:
+				return err
+			case differs:
+				done.Updated++
+			default:
+				done.Unchanged++
+			}
+			if differs && to != nil {
+				changed = append(changed, i)
+			}
 		}
-		if err != nil {
-			return err
-		}
-		if !location.Complete() {
-			done.Incomplete = append(done.Incomplete, IncompleteRow{Line: row.Line, Location: location})
-		}
-		if each != nil {
+		if located[i] = location; len(changed) == 0 || changed[len(changed)-1] != i {
 			each()
 		}
 	}
-	return to.InsertAll(ctx, t, fresh)
+	if to != nil {
+		if err := p.amend(ctx, to, t, rows, located, changed, each); err != nil {
+			return err
+		}
+		if err := to.InsertAll(ctx, t, fresh); err != nil {
+			return err
+		}
+	}
+	for i, location := range located {
+		if !location.Complete() {
+			done.Incomplete = append(done.Incomplete, IncompleteRow{Line: rows[i].Line, Location: location})
+		}
+	}
+	return nil
 }
 
-// amend applies the row to what is stored by now: the customer may have changed
-// the location since it was listed.
-func (p *PickupLocations) amend(ctx context.Context, to writer, t domain.Tenant, listed domain.PickupLocation, row Row) (domain.PickupLocation, error) {
-	if to == (nowhere{}) {
-		return listed, nil
+// amend applies the changed rows to what is stored by now: the customer may have
+// changed a location since it was listed. It locks in the order of the IDs, as
+// another import does.
+func (p *PickupLocations) amend(ctx context.Context, to writer, t domain.Tenant, rows []Row, located []domain.PickupLocation, changed []int, each func()) error {
+	slices.SortFunc(changed, func(a, b int) int { return cmp.Compare(located[a].ID, located[b].ID) })
+	for some := range slices.Chunk(changed, ports.LocationsAtOnce) {
+		ids := make([]domain.ID, len(some))
+		for n, i := range some {
+			ids[n] = located[i].ID
+		}
+		locked, err := to.LockAll(ctx, t, ids)
+		if err != nil {
+			return err
+		}
+		if len(locked) != len(some) {
+			return domain.ErrNotFound
+		}
+		var differ []domain.PickupLocation
+		for n, i := range some {
+			located[i] = locked[n]
+			differs, err := located[i].Apply(rows[i].change(), p.clock.Now())
+			if err != nil {
+				return err
+			}
+			if differs {
+				differ = append(differ, located[i])
+			}
+			each()
+		}
+		if err := to.UpdateAll(ctx, t, differ); err != nil {
+			return err
+		}
 	}
-	location, err := to.Lock(ctx, t, listed.ID)
-	if err != nil {
-		return location, err
-	}
-	changed, err := location.Apply(row.change(), p.clock.Now())
-	if err != nil || !changed {
-		return location, err
-	}
-	return location, to.Update(ctx, t, location)
+	return nil
 }
 
 // change leaves alone what the row says nothing about.

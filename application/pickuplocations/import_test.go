@@ -55,6 +55,14 @@ func TestTablesAreReadAsSpreadsheetsWriteThem(t *testing.T) {
 		"only what is needed":      {"address,name\n1 Street,Osu", `2 "Osu" "1 Street"  - -`},
 		"a byte order mark, CRLF":  {"\xef\xbb\xbf" + "Name, Address\r\nOsu,1 Street\r\n", `2 "Osu" "1 Street"  - -`},
 		"quotes, commas, lines":    {"name,address\n\"The \"\"Osu\"\"\",\"1 Street,\nAccra\"\nTema,2 Road\n", `2 "The \"Osu\"" "1 Street,\nAccra"  - -; 4 "Tema" "2 Road"  - -`},
+		"semicolons":               {"name;address;latitude;longitude\nOsu;1 Street, Accra;5,5571;-0.1\n", `2 "Osu" "1 Street, Accra"  5.5571/-0.1 -`},
+		"semicolons in cells":      {"name,address\nOsu,1 Street; Accra\n", `2 "Osu" "1 Street; Accra"  - -`},
+		"both in the first line":   {"name,address;\nOsu,1 Street\n", "!1 not_allowed; !1 address required"},
+		"commas in numbers":        {header + "Osu,1 Street,,\"5,5571\",-0.1,\n", "!2 latitude invalid_type"},
+		"too many commas":          {"name;address;latitude;longitude\nOsu;1 Street;1,234,5;1.234,5\n", "!2 latitude invalid_type; !2 longitude invalid_type"},
+		"rows without any text":    {"name,address\n,\nOsu,1 Street\n , \n,,,\n", `3 "Osu" "1 Street"  - -`},
+		"nothing but such rows":    {"name,address\n,\n", "!1 required"},
+		"no line break":            {"name,addressOsu,1 Street", "!1 required"},
 		"empty lines between":      {"name,address\n\nOsu,1 Street\n\n", `3 "Osu" "1 Street"  - -`},
 		"switched off":             {header + "Osu,1 Street,,,,No\n", `2 "Osu" "1 Street"  - false`},
 		"nothing":                  {"", "!1 required"},
@@ -81,6 +89,29 @@ func TestTablesAreReadAsSpreadsheetsWriteThem(t *testing.T) {
 				t.Errorf("%s\nwant %s", got, c.want)
 			}
 		})
+	}
+}
+
+func TestAMessageShowsTheCellAndTheWayOut(t *testing.T) {
+	t.Parallel()
+	const header = "name,address,latitude,longitude,active\n"
+	for content, want := range map[string]string{
+		header + "Osu,1 Street,\"5,5571\",1,\n":              `a number with a decimal point, such as 5.5571; it is "5,5571"`,
+		header + "Osu,1 Street,91,1,\n":                      `-90 to 90 degrees; it is "91"`,
+		header + "Osu,1 Street,,,maybe\n":                    `true or false; empty counts as true; it is "maybe"`,
+		header + "Osu,1,,,\n":                                `2 to 500 characters; it has 1; it is "1"`,
+		header + strings.Repeat("x", 200) + ",1 Street,,,\n": `1 to 128 characters; it has 200; it is "` + strings.Repeat("x", 40) + `..."`,
+		"name,addressOsu,1 Street":                           "--data-binary @FILE",
+		strings.Repeat("name,address", 100):                  "--data-binary @FILE",
+		"name;address\nOsu;1 Street;Accra\n":                 `put cells that have a ";" in them in quotes`,
+	} {
+		_, err := pickuplocations.ReadTable([]byte(content), numbers{})
+		if err == nil || !strings.HasPrefix(err.Error(), "1 problem in the table") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.60q: %v, want %s", content, err, want)
+		}
+	}
+	if _, err := pickuplocations.ReadTable([]byte(header+",,1,1,\n"), numbers{}); !strings.HasPrefix(err.Error(), "2 problems in the table") {
+		t.Error(err)
 	}
 }
 

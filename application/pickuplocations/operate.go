@@ -12,7 +12,8 @@ import (
 func (p *PickupLocations) Add(ctx context.Context, by domain.Operator, t domain.Tenant, f Form) (domain.PickupLocation, error) {
 	location := p.build(f)
 	err := p.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
-		if _, err := tx.Tenancy.Business(ctx, t.BusinessID); err != nil {
+		// Locked, as an import does: that must not create what this one just did.
+		if _, err := tx.Tenancy.LockBusiness(ctx, t.BusinessID); err != nil {
 			return domain.Deed{}, err
 		}
 		return deed(domain.ActionPickupCreate, t, location.ID), tx.PickupLocations.Insert(ctx, t, location)

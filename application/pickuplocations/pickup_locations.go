@@ -17,11 +17,13 @@ type PickupLocations struct {
 	gate    *idempotency.Gate
 	clock   ports.Clock
 	ids     ports.Identifiers
+
+	importing chan struct{} // holds the one import that stores something now
 }
 
 // New makes the use cases of saved pickup locations.
 func New(s ports.Storage, g *idempotency.Gate, c ports.Clock, ids ports.Identifiers) *PickupLocations {
-	return &PickupLocations{storage: s, log: audit.New(s, c, ids), gate: g, clock: c, ids: ids}
+	return &PickupLocations{storage: s, log: audit.New(s, c, ids), gate: g, clock: c, ids: ids, importing: make(chan struct{}, 1)}
 }
 
 // Get is NOT_FOUND for what is not the business's.

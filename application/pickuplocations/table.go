@@ -50,13 +50,23 @@ type RowError struct {
 type TableErrors []RowError
 
 func (e TableErrors) Error() string {
-	return fmt.Sprintf("%d problems in the table; the first one in line %d: %s", len(e), e[0].Line, strings.TrimSpace(e[0].Field+" "+e[0].Message))
+	return fmt.Sprintf("%s in the table; the first one in line %d: %s", e.Count(), e[0].Line, strings.TrimSpace(e[0].Field+" "+e[0].Message))
+}
+
+// Count is "1 problem" and "2 problems".
+func (e TableErrors) Count() string {
+	if len(e) == 1 {
+		return "1 problem"
+	}
+	return strconv.Itoa(len(e)) + " problems"
 }
 
 // ReadTable reads comma-separated rows, as RFC 4180 and spreadsheets have them:
 // with or without a byte order mark, carriage returns and quotes. The first line
 // names the columns; name and address are needed, the others may be left out.
-// The error is TableErrors, with all that is wrong.
+// Where it has semicolons and no comma, as spreadsheets of many countries write
+// it, they separate all rows, and numbers may have a decimal comma. A row without
+// any text is passed over. The error is TableErrors, with all that is wrong.
 func ReadTable(content []byte, n ports.Normalizer) ([]Row, error) {
 	content = bytes.TrimPrefix(content, []byte("\xef\xbb\xbf"))
 	switch {
@@ -66,7 +76,14 @@ func ReadTable(content []byte, n ports.Normalizer) ([]Row, error) {
 		line := 1 + bytes.Count(content[:firstInvalid(content)], []byte("\n"))
 		return nil, whole(line, domain.FieldInvalidFormat, "the text is not UTF-8; save the file as CSV UTF-8")
 	}
+	if line, wide := tooWide(content); wide {
+		return nil, whole(line, domain.FieldTooLong, fmt.Sprintf("the line has more than %d cells; the columns there are: %s", mostCells, strings.Join(Columns(), ","))+unbroken(content))
+	}
+	if hint := unbroken(content); hint != "" {
+		return nil, whole(1, domain.FieldRequired, "the file has one line, and its first line only names the columns"+hint)
+	}
 	r := csv.NewReader(bytes.NewReader(content))
+	r.Comma = separator(content)
 	r.FieldsPerRecord = -1 // a row of another length is told with its line
 	header, err := r.Read()
 	if errors.Is(err, io.EOF) {
@@ -79,7 +96,7 @@ func ReadTable(content []byte, n ports.Normalizer) ([]Row, error) {
 	if wrong != nil {
 		return nil, wrong
 	}
-	t := &table{at: at, width: len(header), numbers: n, seen: map[string]int{}}
+	t := &table{at: at, width: len(header), comma: r.Comma, numbers: n, seen: map[string]int{}}
 	for {
 		cells, err := r.Read()
 		if errors.Is(err, io.EOF) {
@@ -88,6 +105,9 @@ func ReadTable(content []byte, n ports.Normalizer) ([]Row, error) {
 		if err != nil {
 			t.wrong = append(t.wrong, unreadable(err))
 			break // where the next row begins, nobody can tell
+		}
+		if strings.TrimSpace(strings.Join(cells, "")) == "" {
+			continue // spreadsheets leave them at the end
 		}
 		line, _ := r.FieldPos(0)
 		if len(t.rows) == MaxTableRows {
@@ -103,6 +123,23 @@ func ReadTable(content []byte, n ports.Normalizer) ([]Row, error) {
 		return nil, whole(1, domain.FieldRequired, "there is no row behind the first line")
 	}
 	return t.rows, nil
+}
+
+// separator is what stands between the cells, by the first line.
+func separator(content []byte) rune {
+	first, _, _ := bytes.Cut(content, []byte("\n"))
+	if bytes.ContainsRune(first, ';') && !bytes.ContainsRune(first, ',') {
+		return ';'
+	}
+	return ','
+}
+
+// unbroken is a hint for a text without line breaks, which mostly had some.
+func unbroken(content []byte) string {
+	if len(content) == 0 || bytes.ContainsRune(content, '\n') {
+		return ""
+	}
+	return "; there is no line break in it: curl keeps them with --data-binary @FILE, and -d takes them out"
 }
 
 func firstInvalid(content []byte) int {
@@ -130,7 +167,7 @@ func unreadable(err error) RowError {
 			wrong.Message = `there is a " within a cell that does not begin with one; put the cell in quotes and double those inside`
 		case errors.Is(at.Err, csv.ErrQuote):
 			wrong.Line = at.StartLine
-			wrong.Message = `a quoted cell does not end properly; behind its closing " comes a comma or the end of the line`
+			wrong.Message = `a quoted cell does not end properly; behind its closing " comes a comma, or the semicolon of the first line, or the end of the line`
 		}
 	}
 	return wrong
@@ -166,6 +203,7 @@ func columns(header []string) (map[string]int, error) {
 type table struct {
 	at      map[string]int
 	width   int
+	comma   rune // between cells
 	numbers ports.Normalizer
 	rows    []Row
 	seen    map[string]int // line by name and address
@@ -178,7 +216,7 @@ func (t *table) add(line int, cells []string) {
 		t.wrong = append(t.wrong, RowError{line, field, code, message})
 	}
 	if len(cells) != t.width {
-		reject("", domain.FieldInvalidFormat, fmt.Sprintf("the row has %d cells and the first line %d; put cells with commas in quotes", len(cells), t.width))
+		reject("", domain.FieldInvalidFormat, fmt.Sprintf("the row has %d cells and the first line %d; put cells that have a %q in them in quotes", len(cells), t.width, string(t.comma)))
 		t.rows = append(t.rows, row) // counts
 		return
 	}
@@ -197,7 +235,7 @@ func (t *table) add(line int, cells []string) {
 			reject("contact", domain.FieldInvalidFormat, "no valid phone number; write it with its country code, such as +233302000001")
 		}
 	}
-	row.Coordinates = point(cell("latitude"), cell("longitude"), reject)
+	row.Coordinates = point(t.decimal(cell("latitude")), t.decimal(cell("longitude")), reject)
 	switch strings.ToLower(cell("active")) {
 	case "":
 	case "true", "yes", "1":
@@ -205,7 +243,7 @@ func (t *table) add(line int, cells []string) {
 	case "false", "no", "0":
 		row.Active = new(false)
 	default:
-		reject("active", domain.FieldNotAllowed, "true or false; empty counts as true")
+		reject("active", domain.FieldNotAllowed, "true or false; empty counts as true"+itIs(cell("active")))
 	}
 	if first, twice := t.seen[identity(row.Name, row.Address)]; twice && row.Name != "" && row.Address != "" {
 		reject("", domain.FieldNotAllowed, fmt.Sprintf("line %d has the same name and address", first))
@@ -213,6 +251,23 @@ func (t *table) add(line int, cells []string) {
 		t.seen[identity(row.Name, row.Address)] = line
 	}
 	t.rows = append(t.rows, row)
+}
+
+// decimal is a number with a point, where the table may have commas in it.
+func (t *table) decimal(typed string) string {
+	if t.comma == ';' && strings.Count(typed, ",") == 1 && !strings.Contains(typed, ".") {
+		return strings.Replace(typed, ",", ".", 1)
+	}
+	return typed
+}
+
+// itIs shows a cell to who has to find it. Long ones are cut.
+func itIs(cell string) string {
+	const most = 40
+	if runes := []rune(cell); len(runes) > most {
+		cell = string(runes[:most]) + "..."
+	}
+	return "; it is " + strconv.Quote(cell)
 }
 
 // identity is what a location is found again by.
@@ -224,11 +279,11 @@ func text(s, field string, least, most int, multiline bool, reject func(field, c
 	case n == 0:
 		reject(field, domain.FieldRequired, "the cell is empty")
 	case n < least:
-		reject(field, domain.FieldTooShort, fmt.Sprintf("%d to %d characters; it has %d", least, most, n))
+		reject(field, domain.FieldTooShort, fmt.Sprintf("%d to %d characters; it has %d", least, most, n)+itIs(s))
 	case n > most:
-		reject(field, domain.FieldTooLong, fmt.Sprintf("%d to %d characters; it has %d", least, most, n))
+		reject(field, domain.FieldTooLong, fmt.Sprintf("%d to %d characters; it has %d", least, most, n)+itIs(s))
 	case strings.ContainsFunc(s, bad):
-		reject(field, domain.FieldInvalidFormat, "no control characters")
+		reject(field, domain.FieldInvalidFormat, "no control characters"+itIs(s))
 	default:
 		return s
 	}
@@ -247,9 +302,9 @@ func point(latitude, longitude string, reject func(field, code, message string))
 		case typed == "":
 			reject(field, domain.FieldRequired, "give latitude and longitude together")
 		case err != nil || math.IsNaN(x) || strings.ContainsAny(typed, "xXpP_"):
-			reject(field, domain.FieldInvalidType, "a number with a decimal point, such as 5.5571")
+			reject(field, domain.FieldInvalidType, "a number with a decimal point, such as 5.5571"+itIs(typed))
 		case math.Abs(x) > most:
-			reject(field, domain.FieldOutOfRange, fmt.Sprintf("-%g to %g degrees", most, most))
+			reject(field, domain.FieldOutOfRange, fmt.Sprintf("-%g to %g degrees", most, most)+itIs(typed))
 		default:
 			return x
 		}

@@ -65,6 +65,9 @@ func (o *Operators) Identify(ctx context.Context, k OperatorKnock) (domain.Opera
 			o.distrust(digest)
 			return by, o.charge(ctx, k, err)
 		}
+		if err == nil {
+			o.trust(digest) // anew: who goes on working is not shut out in the middle of it
+		}
 		return by, err
 	}
 	if err != nil {
@@ -158,7 +161,7 @@ func (o *Operators) trusts(digest [32]byte) bool {
 func (o *Operators) trust(digest [32]byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.trusted) >= maxTrusted {
+	if _, known := o.trusted[digest]; !known && len(o.trusted) >= maxTrusted {
 		clear(o.trusted) // they earn it again with the next request
 	}
 	o.trusted[digest] = o.clock.Now()

@@ -245,3 +245,36 @@ func TestARevocationIsKeptOnceHoweverManyRevoke(t *testing.T) {
 		t.Errorf("kept %d revocations", len(revoked))
 	}
 }
+
+// Who works all day behind an address that somebody guesses from is not shut out
+// in the middle of it.
+func TestTrustInATokenIsRenewedWithEachUse(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	limiter := &counter{taken: map[string]int{}}
+	door := o.operators(limiter)
+	issued, err := o.IssueOperatorToken(t.Context(), boss, "Dispatch", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	use := func() error {
+		_, err := door.Identify(t.Context(), tenancy.OperatorKnock{Address: address, Token: issued.Secret})
+		return err
+	}
+	if err := use(); err != nil {
+		t.Fatal(err)
+	}
+	for range limits.PerAddress.Limit + 1 {
+		_, _ = door.Identify(t.Context(), tenancy.OperatorKnock{Address: address, Malformed: true})
+	}
+	for range 4 {
+		o.Clock.GoOn(9 * time.Minute)
+		if err := use(); err != nil {
+			t.Fatalf("nine minutes after the last use: %v", err)
+		}
+	}
+	o.Clock.GoOn(11 * time.Minute)
+	if err := use(); !domain.HasCode(err, domain.CodeRateLimitExceeded) {
+		t.Errorf("eleven minutes after it: %v", err)
+	}
+}

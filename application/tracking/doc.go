@@ -6,9 +6,11 @@
 //
 // Decisions that bind this package:
 //
-//   - Misses are limited per client address before the look-up, and a hit gives
-//     back what it took. Counting after the look-up was rejected: who guesses
-//     with many requests at once would have all of them looked up.
+//   - Misses are limited per client address. Only what was missed counts, after
+//     the look-up, and an address has few look-ups under way at a time: so who
+//     guesses with many requests at once has hardly more of them looked up. Taking
+//     before the look-up and giving back after a hit was rejected: of many people
+//     who open their pages at one moment behind one address, most were turned away.
 //   - A reference that was found lately is served whatever its address did: whole
 //     mobile networks share one, and a neighbour who guesses shuts nobody out
 //     who has the page open.

@@ -9,44 +9,52 @@ import (
 	"waybill/ports"
 )
 
-// misses is how often a client address may ask for what does not exist.
-var misses = domain.RateLimit{Limit: 20, Window: 10 * time.Minute}
+// misses is how often a client address may ask for what does not exist. With 60
+// bits of a reference, a hundred addresses that guess all the time find one of a
+// million deliveries once in two thousand years.
+var misses = domain.RateLimit{Limit: 100, Window: 10 * time.Minute}
 
 // Tracking finds deliveries for whoever has the reference.
 type Tracking struct {
 	storage  ports.Storage
 	limiter  ports.RateLimiter
 	familiar *familiar
+	lanes    *lanes
 }
 
 // New makes the use case.
 func New(s ports.Storage, l ports.RateLimiter) *Tracking {
-	return &Tracking{storage: s, limiter: l, familiar: newFamiliar(mostFamiliar)}
+	return &Tracking{storage: s, limiter: l, familiar: newFamiliar(mostFamiliar), lanes: newLanes()}
 }
 
 // Find shows the delivery with a reference to a client address. One that does
 // not exist and a text that is no reference are both domain.ErrNotFound, after
-// the same work; an address with too many of them gets a KindLimited error. A
-// limiter that fails keeps nobody out.
+// the same work; an address with too many of them gets a KindLimited error, and
+// so does one that asks for too much at once. A limiter that fails keeps nobody out.
 func (t *Tracking) Find(ctx context.Context, address, reference string) (domain.Tracking, error) {
 	r := domain.Reference(reference)
 	if t.familiar.knows(r) {
 		return t.storage.Read().Tracking.Find(ctx, r)
 	}
+	leave, err := t.lanes.enter(ctx, address)
+	if err != nil {
+		return domain.Tracking{}, err
+	}
+	defer leave()
 	bucket := ports.Bucket{Scope: "tracking", Name: address, Limit: misses}
-	allowance, err := t.limiter.Take(ctx, bucket)
-	counted := err == nil
-	if counted && !allowance.Admitted {
+	if allowance, err := t.limiter.Peek(ctx, bucket); err == nil && !allowance.Admitted {
 		return domain.Tracking{}, tooMany(allowance)
 	}
 	found, err := t.storage.Read().Tracking.Find(ctx, r)
-	if err == nil {
+	switch {
+	case err == nil:
 		t.familiar.add(r)
-	}
-	if counted && !errors.Is(err, domain.ErrNotFound) {
-		// Also where the storage failed: that is not the client's. What cannot be
-		// given back is forgotten with the window.
-		_ = t.limiter.GiveBack(context.WithoutCancel(ctx), bucket)
+	case errors.Is(err, domain.ErrNotFound):
+		// Also where the client has left: who does not wait for the answers to
+		// guesses pays for them all the same.
+		if allowance, failed := t.limiter.Take(context.WithoutCancel(ctx), bucket); failed == nil && !allowance.Admitted {
+			return domain.Tracking{}, tooMany(allowance)
+		}
 	}
 	return found, err
 }

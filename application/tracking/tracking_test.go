@@ -86,17 +86,14 @@ func TestWhatIsTrackedHoldsNoMoreThanItMay(t *testing.T) {
 	}
 }
 
-var bucket = ports.Bucket{Scope: "tracking", Name: "192.0.2.1", Limit: domain.RateLimit{Limit: 20, Window: 10 * time.Minute}}
+var bucket = ports.Bucket{Scope: "tracking", Name: "192.0.2.1", Limit: domain.RateLimit{Limit: 100, Window: 10 * time.Minute}}
 
-func TestAHitGivesBackWhatItTookAndIsNotAskedAgain(t *testing.T) {
+func TestAHitCountsNothingAndIsNotAskedAgain(t *testing.T) {
 	t.Parallel()
 	shelf, limiter := newShelf(), mocks.NewMockRateLimiter(gomock.NewController(t))
 	r := sample.Reference()
 	want := shelf.put(r, domain.Booked, 1)
-	gomock.InOrder(
-		limiter.EXPECT().Take(gomock.Any(), bucket).Return(ports.Allowance{Admitted: true}, nil),
-		limiter.EXPECT().GiveBack(gomock.Any(), bucket).Return(nil),
-	)
+	limiter.EXPECT().Peek(gomock.Any(), bucket).Return(ports.Allowance{Admitted: true}, nil)
 	use := tracking.New(shelf, limiter)
 	for range 3 {
 		if got, err := use.Find(t.Context(), "192.0.2.1", string(r)); err != nil || !reflect.DeepEqual(got, want) {
@@ -108,9 +105,10 @@ func TestAHitGivesBackWhatItTookAndIsNotAskedAgain(t *testing.T) {
 	}
 }
 
-func TestAMissKeepsWhatItTook(t *testing.T) {
+func TestAMissCounts(t *testing.T) {
 	t.Parallel()
 	limiter := mocks.NewMockRateLimiter(gomock.NewController(t))
+	limiter.EXPECT().Peek(gomock.Any(), bucket).Return(ports.Allowance{Admitted: true}, nil).Times(2)
 	limiter.EXPECT().Take(gomock.Any(), bucket).Return(ports.Allowance{Admitted: true}, nil).Times(2)
 	use := tracking.New(newShelf(), limiter)
 	for _, text := range []string{string(sample.Reference()), "none"} {
@@ -125,8 +123,7 @@ func TestWhatTheStorageCannotDoIsNotTheClients(t *testing.T) {
 	shelf, limiter := newShelf(), mocks.NewMockRateLimiter(gomock.NewController(t))
 	broken := errors.New("no answer")
 	shelf.fail(broken)
-	limiter.EXPECT().Take(gomock.Any(), bucket).Return(ports.Allowance{Admitted: true}, nil)
-	limiter.EXPECT().GiveBack(gomock.Any(), bucket).Return(broken)
+	limiter.EXPECT().Peek(gomock.Any(), bucket).Return(ports.Allowance{Admitted: true}, nil)
 	if _, err := tracking.New(shelf, limiter).Find(t.Context(), "192.0.2.1", "none"); !errors.Is(err, broken) {
 		t.Error(err)
 	}
@@ -137,7 +134,7 @@ func TestWhoMissedTooOftenIsToldWhenToComeBackAndNothingIsLookedUp(t *testing.T)
 	shelf, limiter := newShelf(), mocks.NewMockRateLimiter(gomock.NewController(t))
 	r := sample.Reference()
 	shelf.put(r, domain.Booked, 1)
-	limiter.EXPECT().Take(gomock.Any(), bucket).Return(ports.Allowance{RetryAfter: 89*time.Second + time.Millisecond}, nil)
+	limiter.EXPECT().Peek(gomock.Any(), bucket).Return(ports.Allowance{RetryAfter: 89*time.Second + time.Millisecond}, nil)
 	_, err := tracking.New(shelf, limiter).Find(t.Context(), "192.0.2.1", string(r))
 	var e *domain.Error
 	if !errors.As(err, &e) || e.Kind != domain.KindLimited || e.RetryAfter != 90*time.Second || shelf.looked() != 0 {
@@ -150,7 +147,8 @@ func TestALimiterThatFailsKeepsNobodyOut(t *testing.T) {
 	shelf, limiter := newShelf(), mocks.NewMockRateLimiter(gomock.NewController(t))
 	r := sample.Reference()
 	shelf.put(r, domain.Booked, 1)
-	limiter.EXPECT().Take(gomock.Any(), bucket).Return(ports.Allowance{}, errors.New("no answer")).Times(2)
+	limiter.EXPECT().Peek(gomock.Any(), bucket).Return(ports.Allowance{}, errors.New("no answer")).Times(2)
+	limiter.EXPECT().Take(gomock.Any(), bucket).Return(ports.Allowance{}, errors.New("no answer"))
 	use := tracking.New(shelf, limiter)
 	if _, err := use.Find(t.Context(), "192.0.2.1", "none"); !errors.Is(err, domain.ErrNotFound) {
 		t.Error(err)

@@ -12,22 +12,25 @@ import (
 )
 
 // How much one process watches. Many people share an address, yet nobody needs
-// more than a few pages that are open at the same time.
+// more than a few pages that are open at the same time; and a delivery has one
+// recipient and their family, from however many addresses it is watched.
 const (
-	mostWatches    = 1000
-	mostPerAddress = 10
+	mostWatches      = 1000
+	mostPerAddress   = 10
+	mostPerReference = 50
 )
 
-// How often what is watched is looked at. After a failure people decide what
-// comes next, which takes longer.
+// How often what is watched is looked at. After a failure a rider may try again
+// at once; later people decide what comes next, which takes longer.
 const (
 	lookEvery       = 2 * time.Second
 	lookAfterFailed = 10 * time.Second
+	freshlyFailed   = time.Minute // of watching; until then as often as before
 	lookTimeout     = 5 * time.Second
 )
 
 // ErrCrowded means that this process, or the client's address, watches as much
-// as it may. The delivery can still be looked at.
+// as it may, or that the delivery is watched by as many as may. The delivery can still be looked at.
 var ErrCrowded = errors.New("tracking: too many watch already")
 
 // Watches tells of changes of deliveries.
@@ -74,9 +77,12 @@ func (w *Watches) Watch(address string, r domain.Reference, found domain.Trackin
 	if w.open >= mostWatches || w.addresses[address] >= mostPerAddress {
 		return nil, ErrCrowded
 	}
+	p := w.polls[r]
+	if p != nil && p.watches >= mostPerReference {
+		return nil, ErrCrowded
+	}
 	w.open++
 	w.addresses[address]++
-	p := w.polls[r]
 	if p == nil {
 		ctx, stop := context.WithCancel(context.Background())
 		p = &poll{stop: stop, ended: make(chan struct{}), latest: found, news: make(chan struct{})}
@@ -135,12 +141,16 @@ func (w *Watches) drop(leaving *Watch) bool {
 func (w *Watches) follow(ctx context.Context, r domain.Reference, p *poll) {
 	defer close(p.ended)
 	failing := false
+	since, known := time.Now(), 0
 	for {
 		latest, _ := p.state()
 		if latest.Over() {
 			return
 		}
-		pause := time.NewTimer(pace(latest.Status))
+		if latest.Sequence != known {
+			since, known = time.Now(), latest.Sequence
+		}
+		pause := time.NewTimer(pace(latest.Status, time.Since(since)))
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
@@ -166,8 +176,8 @@ func (w *Watches) look(ctx context.Context, r domain.Reference) (domain.Tracking
 	return w.storage.Read().Tracking.Find(ctx, r)
 }
 
-func pace(s domain.Status) time.Duration {
-	if s == domain.Failed {
+func pace(s domain.Status, seenFor time.Duration) time.Duration {
+	if s == domain.Failed && seenFor >= freshlyFailed {
 		return lookAfterFailed
 	}
 	return lookEvery

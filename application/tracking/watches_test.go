@@ -71,8 +71,12 @@ func TestAFailedDeliveryIsLookedAtLessOftenAndOneThatIsOverNotAtAll(t *testing.T
 		one := watch(t, tracking.NewWatches(shelf, silent()), "192.0.2.1", r, shelf.put(r, domain.Failed, 3))
 		defer one.Close()
 		time.Sleep(time.Minute + time.Second)
-		if n := shelf.looked(); n != 6 {
-			t.Errorf("looked %d times in a minute", n)
+		if n := shelf.looked(); n != 30 {
+			t.Errorf("looked %d times in the first minute", n)
+		}
+		time.Sleep(time.Minute)
+		if n := shelf.looked(); n != 36 {
+			t.Errorf("looked %d times in the second minute", n-30)
 		}
 		shelf.put(r, domain.Assigned, 4) // somebody tries again
 		if got, err := one.Next(t.Context(), 3); err != nil || got.Sequence != 4 {
@@ -142,6 +146,27 @@ func TestAWatchEndsWithItsContext(t *testing.T) {
 		defer cancel()
 		if _, err := one.Next(ctx, 1); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
+		}
+	})
+}
+
+func TestADeliveryIsWatchedByOnlySoMany(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		shelf := newShelf()
+		all := tracking.NewWatches(shelf, silent())
+		r := sample.Reference()
+		found := shelf.put(r, domain.Booked, 1)
+		var open []*tracking.Watch
+		for address := range 50 {
+			open = append(open, watch(t, all, fmt.Sprintf("192.0.2.%d", address), r, found))
+		}
+		if _, err := all.Watch("198.51.100.1", r, found); !errors.Is(err, tracking.ErrCrowded) {
+			t.Errorf("the fifty-first: %v", err)
+		}
+		open[0].Close()
+		for _, w := range append(open, watch(t, all, "198.51.100.1", r, found)) {
+			w.Close()
 		}
 	})
 }

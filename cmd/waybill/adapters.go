@@ -326,7 +326,7 @@ func badSetting(c *configs.Config, name string, cause error) error {
 			if shown == "" {
 				shown = s.Name
 			}
-			return configs.Problems{{What: shown + " cannot be used: " + oneLine(cause), SetIn: s.Source, Fix: s.Description}}
+			return configs.Problems{{What: shown + " cannot be used: " + plainly(cause), SetIn: s.Source, Fix: s.Description}}
 		}
 	}
 	return cause

@@ -152,6 +152,10 @@ func TestAdvanceMovesADeliveryAsThePlatform(t *testing.T) {
 	if o.code != exitFailure || !strings.Contains(o.stderr, "Cannot go from failed to delivered. Next allowed: assigned.") {
 		t.Errorf("exit code %d\n%s", o.code, o.stderr)
 	}
+	o = command(t, nil, "delivery", "advance", data["id"].(string), "failed", "--reason", "pickup_unavailable", "--data-dir", dir)
+	if o.code != exitFailure || !strings.Contains(o.stderr, "It is failed already. Next allowed: assigned.") {
+		t.Errorf("exit code %d\n%s", o.code, o.stderr)
+	}
 }
 
 func TestCommandLinesThatCannotBeMeantExitWith2(t *testing.T) {

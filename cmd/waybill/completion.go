@@ -26,6 +26,7 @@ func (p *program) completion() *cobra.Command {
 		shell("powershell", "  waybill completion powershell | Out-String | Invoke-Expression",
 			func(root *cobra.Command, w io.Writer) error { return root.GenPowerShellCompletionWithDesc(w) }),
 	)
+	cmd.Long = cmd.Short + ".\nFor bash the package bash-completion must be installed; the others need nothing."
 	cmd.Example = "  source <(waybill completion bash)\n  waybill completion fish | source"
 	return cmd
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"waybill/adapters/docsite"
 	"waybill/adapters/httpapi/views"
 	"waybill/domain"
 )
@@ -46,6 +47,12 @@ func (p *program) demo() *cobra.Command {
 			c, err := p.sandbox(cmd, a)
 			if err != nil {
 				return err
+			}
+			// Elsewhere there may be a proxy on the way; here a look tells before all the talk.
+			if onThisMachine(c.baseURL) {
+				if err := listensAt(cmd.Context(), c.baseURL); err != nil {
+					return c.unreachable(err)
+				}
 			}
 			switch {
 			case count == 1:
@@ -144,6 +151,7 @@ func (p *program) playOne(ctx context.Context, c *apiClient, plan domain.Plan) e
 	} {
 		p.say(fmt.Sprintf("  %s %-*s   %s", p.ourselves(), nextWidth+len(c.flags), next[0]+c.flags, next[1]))
 	}
+	p.say("", "  To verify the signatures in your own program: "+strings.TrimSuffix(c.baseURL, "/v1")+docsite.Prefix+"/webhooks#verify")
 	if p.asJSON {
 		return p.show(v, func(io.Writer) {})
 	}

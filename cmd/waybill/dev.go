@@ -135,11 +135,12 @@ func (p *program) runDev(ctx context.Context, dir dataDir, c *configs.Config, d 
 	if err := p.welcome(ctx, dir, s, d.doors, c); err != nil {
 		return err
 	}
+	s.beside.warn(ctx, s.log)
 	return s.serveAndWork(ctx, d.doors)
 }
 
 func (p *program) openDev(ctx context.Context, doors *listeners, c *configs.Config, log *slog.Logger) (*service, func(), error) {
-	if err := migrateUp(ctx, c); err != nil {
+	if _, err := migrateUp(ctx, c); err != nil {
 		return nil, nil, err
 	}
 	return openService(ctx, c, publicURLsOf(c, origin(doors.live), origin(doors.sandbox)), log)

@@ -173,7 +173,7 @@ func TestAPortInUseIsToldWithItsPurposeAndACure(t *testing.T) {
 	_, port, _ := net.SplitHostPort(taken.Addr().String())
 	o := command(t, append(freePorts[:2:2], "WAYBILL_OPS_ADDR="+taken.Addr().String()), "dev", "--data-dir", t.TempDir())
 	want := "error: port " + port + " is in use on 127.0.0.1\n" +
-		"  used for: health and metrics (WAYBILL_OPS_ADDR)\n" +
+		"  used for: operations API, health and metrics (WAYBILL_OPS_ADDR)\n" +
 		"  fix:      stop the other program, or WAYBILL_OPS_ADDR=127.0.0.1:" + otherPort(port) + "\n"
 	if o.code != exitFailure || o.stderr != want || o.stdout != "" {
 		t.Errorf("exit code %d\n%s%s", o.code, o.stdout, o.stderr)

@@ -16,5 +16,5 @@ func newDocs(c *configs.Config, urls publicURLs) httpapi.Site {
 		PerKey: limits.PerKey, PerBusiness: limits.PerBusiness, PerAddress: limits.PerAddress,
 		Schedules: newSchedules(c), IdempotencyRetention: c.IdempotencyRetention,
 	})
-	return httpapi.Site{Prefix: docsite.Prefix, Handler: site}
+	return httpapi.Site{Prefix: docsite.Prefix, Handler: site, Home: true}
 }

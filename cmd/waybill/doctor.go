@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -56,15 +57,26 @@ func (p *program) doctor() *cobra.Command {
 			if err := p.show(v, func(w io.Writer) { printFindings(w, v.Findings) }); err != nil {
 				return err
 			}
-			if failed > 0 {
-				return &startError{code: "UNHEALTHY", what: fmt.Sprintf("%d of %d checks failed", failed, len(v.Findings)),
-					fix: "what stands under each FAIL"}
+			if failed == 0 {
+				return nil
 			}
-			return nil
+			what := fmt.Sprintf("%d of %s failed", failed, counted(len(v.Findings), "check"))
+			if d.c == nil {
+				what = counted(failed, "setting") + " cannot be used; the rest was not looked at"
+			}
+			return &startError{code: "UNHEALTHY", what: what, fix: "what stands under each FAIL"}
 		},
 	}
 	addSettingFlags(cmd)
 	return cmd
+}
+
+// counted is "1 check" and "2 checks".
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return strconv.Itoa(n) + " " + what
 }
 
 func printFindings(w io.Writer, findings []finding) {
@@ -119,6 +131,7 @@ func (d *diagnosis) examine(ctx context.Context) {
 	d.redis(ctx)
 	d.pricing(ctx)
 	d.routing(ctx)
+	d.addresses()
 	d.ports(ctx)
 	d.clock()
 }
@@ -129,7 +142,7 @@ func (d *diagnosis) settings() bool {
 		d.failed("settings", err)
 		return false
 	}
-	d.c, d.dir = c, dataDir(d.program.dataDir)
+	d.dir = dataDir(d.program.dataDir)
 	d.inDir = !c.IsSet("database_url")
 	if d.inDir {
 		if err := d.dir.supplyDatabase(c); err != nil {
@@ -137,6 +150,7 @@ func (d *diagnosis) settings() bool {
 			return false
 		}
 	}
+	d.c = c
 	if home, ok := d.program.secretsOf(d.cmd, c); ok {
 		if err := home.supplySecrets(c); err != nil {
 			d.failed("secrets", err)

@@ -95,7 +95,7 @@ func (d *diagnosis) migrations(ctx context.Context, store database) bool {
 
 // secretsOfDatabase does what a start does, and takes it back.
 func (d *diagnosis) secretsOfDatabase(ctx context.Context, store database) {
-	const check = "secrets"
+	const check = "secrets fit"
 	if needSecrets(d.c, "key_pepper", "secret_key") != nil {
 		return // told before
 	}

@@ -1,14 +1,10 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"io/fs"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"waybill/domain"
@@ -17,9 +13,6 @@ import (
 // A clock is told of once logs and deadlines of two machines stop fitting
 // together, and fails where receivers begin to refuse signatures for their age.
 const skewTold, skewFailed = 2 * time.Second, 4 * time.Minute
-
-// strangerTimeout is how long one who holds a port may think about who it is.
-const strangerTimeout = 2 * time.Second
 
 func (d *diagnosis) dataDirectory() {
 	if !d.inDir && !d.dir.owns(d.c.DatabaseURL) {
@@ -70,52 +63,6 @@ func writable(dir string) error {
 	}
 	_, err = file.WriteString("x")
 	return errors.Join(err, file.Close(), os.Remove(file.Name()))
-}
-
-// ports looks whether the doors can be opened; where a Waybill stands in them
-// already, this is a look at it from beside.
-func (d *diagnosis) ports(ctx context.Context) {
-	for _, door := range []struct{ check, address, usedFor, sign string }{
-		{"live port", d.c.LiveAddr, "live API (WAYBILL_LIVE_ADDR)", "/v1/openapi.json"},
-		{"sandbox port", d.c.SandboxAddr, "sandbox API (WAYBILL_SANDBOX_ADDR)", "/v1/openapi.json"},
-		{"operations port", d.c.OpsAddr, opsUse, "/healthz"},
-	} {
-		listener, failure := listenOn(ctx, door.address, door.usedFor)
-		if failure == nil {
-			_ = listener.Close()
-			d.ok(door.check, door.address+" is free")
-			continue
-		}
-		if isWaybill(ctx, door.address, door.sign) {
-			d.ok(door.check, door.address+" has a running Waybill")
-			continue
-		}
-		d.failed(door.check, failure)
-	}
-}
-
-// isWaybill asks for something that only we have there.
-func isWaybill(ctx context.Context, address, path string) bool {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	ctx, cancel := context.WithTimeout(ctx, strangerTimeout)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(reachable(host), port)+path, nil)
-	if err != nil {
-		return false
-	}
-	client := &http.Client{Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}
-	res, err := client.Do(req)
-	if err != nil {
-		return false
-	}
-	defer res.Body.Close()
-	start := make([]byte, 4<<10)
-	n, _ := res.Body.Read(start)
-	text := string(start[:n])
-	return res.StatusCode == http.StatusOK && (strings.Contains(text, "Waybill") || strings.Contains(text, `"message":"Alive."`))
 }
 
 // clockReading is how far the clock of another machine is ahead of this one's.

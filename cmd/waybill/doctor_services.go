@@ -31,7 +31,7 @@ func (d *diagnosis) redis(ctx context.Context) {
 	asked := time.Now()
 	clock, err := client.Time(ctx).Result()
 	if err != nil {
-		d.fail(check, d.c.RedisURL.String()+" does not answer: "+oneLine(err)+" (WAYBILL_REDIS_URL)", "start Redis, or correct WAYBILL_REDIS_URL; servers go on without it, each counting for itself")
+		d.fail(check, d.c.RedisURL.String()+" does not answer: "+plainly(err)+" (WAYBILL_REDIS_URL)", "start Redis, or correct WAYBILL_REDIS_URL; servers go on without it, each counting for itself")
 		return
 	}
 	took := time.Since(asked)
@@ -96,7 +96,7 @@ func (d *diagnosis) pricing(ctx context.Context) {
 	_, err = pricing.Price(ctx, accra)
 	var outside *ports.OutsideServiceAreaError
 	if err != nil && !errors.As(err, &outside) { // elsewhere this trip is not served, and that is a good answer too
-		d.fail(check, d.c.PricingURL+" has no price for a trip: "+oneLine(causeOf(err))+" (WAYBILL_PRICING_URL)", "start the pricing service, or correct the address; without it a create answers 503")
+		d.fail(check, d.c.PricingURL+" has no price for a trip: "+plainly(causeOf(err))+" (WAYBILL_PRICING_URL)", "start the pricing service, or correct the address; without it a create answers 503")
 		return
 	}
 	d.ok(check, d.c.PricingURL+" answers in "+shortly(time.Since(asked)))
@@ -137,7 +137,7 @@ func (d *diagnosis) routing(ctx context.Context) {
 		err = measures(ctx, engine.Client)
 	}
 	if err != nil {
-		d.fail(check, d.c.RoutingURL+" measures no trip: "+oneLine(err)+" (WAYBILL_ROUTING_URL)", "start the Valhalla, or correct the address; without it a create answers 503")
+		d.fail(check, d.c.RoutingURL+" measures no trip: "+plainly(err)+" (WAYBILL_ROUTING_URL)", "start the Valhalla, or correct the address; without it a create answers 503")
 		return
 	}
 	d.ok(check, d.c.RoutingURL+" answers in "+shortly(time.Since(asked)))

@@ -86,13 +86,60 @@ func TestTheDoctorLooksAtARunningServerFromBeside(t *testing.T) {
 		return name + "=" + strings.TrimSuffix(strings.TrimPrefix(vars[url], "http://"), "/v1")
 	}
 	findings := examined(t, dir, at("WAYBILL_LIVE_ADDR", "WAYBILL_LIVE_URL"), at("WAYBILL_SANDBOX_ADDR", "WAYBILL_SANDBOX_URL"), at("WAYBILL_OPS_ADDR", "WAYBILL_OPS_URL"))
-	healthy(t, findings)
-	for _, check := range []string{"live port", "sandbox port", "operations port"} {
-		found(t, findings, verdictOK, check, "has a running Waybill")
+	healthy(t, findings, doors...)
+	for _, check := range doors {
+		found(t, findings, verdictWarn, check, "of this installation", "a second serve here would not start: one is running")
 	}
 	found(t, findings, verdictOK, "database", "SQLite 3.")
 	found(t, findings, verdictOK, "migrations", "are applied")
-	found(t, findings, verdictOK, "secrets", "both are this database's")
+	found(t, findings, verdictOK, "secrets fit", "both are this database's")
+}
+
+var doors = []string{"live port", "sandbox port", "operations port"}
+
+func TestTheDoctorTellsAnotherInstallationFromOurs(t *testing.T) {
+	t.Parallel()
+	theirs, vars := startDev(t, t.TempDir())
+	ours := t.TempDir()
+	inDir[migrationsView](t, ours, "migrate", "up")
+	at := func(name, url string) string {
+		return name + "=" + strings.TrimSuffix(strings.TrimPrefix(vars[url], "http://"), "/v1")
+	}
+	live, ops := at("WAYBILL_LIVE_ADDR", "WAYBILL_LIVE_URL"), at("WAYBILL_OPS_ADDR", "WAYBILL_OPS_URL")
+	findings := examined(t, ours, live, ops)
+	found(t, findings, verdictFail, "live port", "another installation", "another database", "WAYBILL_LIVE_ADDR=")
+	found(t, findings, verdictFail, "operations port", "another installation", "WAYBILL_OPS_ADDR=")
+	found(t, examined(t, ours, live), verdictFail, "live port", "tells of which installation")
+	theirs.terminate(t)
+}
+
+func TestTheDoctorCountsInGoodEnglish(t *testing.T) {
+	t.Parallel()
+	none := filepath.Join(t.TempDir(), "none")
+	for want, environ := range map[string][]string{
+		"error: 1 setting cannot be used; the rest was not looked at\n":  {"WAYBILL_LOG_LEVEL=loud"},
+		"error: 2 settings cannot be used; the rest was not looked at\n": {"WAYBILL_LOG_LEVEL=loud", "WAYBILL_LIVE_ADDR=x"},
+		"error: 1 of 12 checks failed\n":                                 {"WAYBILL_REDIS_URL=redis://127.0.0.1:1/0"},
+	} {
+		if o := command(t, append(slices.Clone(freePorts), environ...), "doctor", "--data-dir", none); !strings.HasPrefix(o.stderr, want) {
+			t.Errorf("%v: %s, want %s", environ, o.stderr, want)
+		}
+	}
+}
+
+func TestAddressesThatOnlyThisMachineCanOpenAreTold(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	inDir[migrationsView](t, dir, "migrate", "up")
+	elsewhere := filepath.Join(t.TempDir(), "w.db")
+	public := []string{"WAYBILL_LIVE_BASE_URL=https://api.example.com/v1", "WAYBILL_SANDBOX_BASE_URL=https://sandbox.example.com/v1"}
+	found(t, examined(t, dir), verdictOK, "addresses", "tracking links begin with http://127.0.0.1:")
+	for _, environ := range [][]string{{"WAYBILL_DATABASE_URL=sqlite://" + elsewhere}, {"WAYBILL_LIVE_ADDR=0.0.0.0:0"}} {
+		found(t, examined(t, dir, environ...), verdictWarn, "addresses", "tracking links begin with http://127.0.0.1:", "nobody else can open them",
+			"WAYBILL_TRACKING_BASE_URL=", "WAYBILL_LIVE_BASE_URL=", "WAYBILL_SANDBOX_BASE_URL=")
+		found(t, examined(t, dir, append(environ, public...)...), verdictOK, "addresses", "https://api.example.com/track")
+		found(t, examined(t, dir, append(append(environ, public...), "WAYBILL_TRACKING_BASE_URL=http://localhost/t")...), verdictWarn, "addresses", "tracking links begin with http://localhost/t;")
+	}
 }
 
 func TestTheDoctorNamesWhatIsWrongAndTheCure(t *testing.T) {
@@ -174,7 +221,7 @@ func TestTheDoctorSeesThatSecretsAreAnotherDatabasesAndLeavesNoMark(t *testing.T
 	made(t, []string{"WAYBILL_DATABASE_URL=" + url}, "key", "create", "--app", app, "--env", "live", "--scopes", "all")
 	healthy(t, examined(t, dir))
 	findings := examined(t, dir, wrong...)
-	found(t, findings, verdictFail, "secrets", "WAYBILL_KEY_PEPPER is not the one this database's keys were made with", "set it to that one")
+	found(t, findings, verdictFail, "secrets fit", "WAYBILL_KEY_PEPPER is not the one this database's keys were made with", "set it to that one")
 }
 
 // aheadBy makes a database look as if a newer program had migrated it.
@@ -244,9 +291,9 @@ func TestTheDoctorAsksPostgresAndRedisWhatTheyAre(t *testing.T) {
 		found(t, findings, want, "redis", "Redis ", policy, "answers in")
 		found(t, findings, verdictOK, "database", "Postgres ", "answers in")
 		found(t, findings, verdictOK, "migrations", "are applied")
-		found(t, findings, verdictOK, "secrets", "both are this database's")
+		found(t, findings, verdictOK, "secrets fit", "both are this database's")
 		found(t, findings, verdictOK, "clock")
-		healthy(t, findings, "redis")
+		healthy(t, findings, "redis", "addresses")
 	}
 }
 

@@ -38,7 +38,7 @@ type startError struct {
 
 func (e *startError) Error() string {
 	if e.err != nil {
-		return e.what + ": " + oneLine(e.err)
+		return e.what + ": " + plainly(e.err)
 	}
 	return e.what
 }
@@ -119,7 +119,7 @@ func explain(err error) (complaints []complaint, exit int) {
 	case errors.As(err, &theirs):
 		complaints = append(complaints, theirs.complaint())
 	default:
-		complaints = append(complaints, complaint{Code: "FAILED", Message: oneLine(err)})
+		complaints = append(complaints, complaint{Code: "FAILED", Message: plainly(err)})
 	}
 	return complaints, exitFailure
 }

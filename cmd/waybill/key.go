@@ -145,7 +145,7 @@ func (p *program) keyCreate() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&app, "app", "", "ID of the application")
-	cmd.Flags().StringVar(&env, "env", "", "live or sandbox")
+	addEnvFlag(cmd, &env)
 	cmd.Flags().StringVar(&scopes, "scopes", "", "all, or some of "+strings.Join(scopeNames(domain.AllScopes()), ","))
 	cmd.Flags().StringVar(&expiresIn, "expires-in", "", "lifetime, such as 1s, 2h, 90d; without it the key does not expire")
 	return cmd

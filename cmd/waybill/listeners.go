@@ -35,10 +35,13 @@ func listen(ctx context.Context, c *configs.Config) (*listeners, error) {
 // listenOps opens the only door of a worker.
 func listenOps(ctx context.Context, c *configs.Config) (*listeners, error) {
 	l := &listeners{}
-	return l, l.open(ctx, place{&l.ops, c.OpsAddr, opsUse})
+	return l, l.open(ctx, place{&l.ops, c.OpsAddr, workerOpsUse})
 }
 
-const opsUse = "health and metrics (WAYBILL_OPS_ADDR)"
+const (
+	opsUse       = "operations API, health and metrics (WAYBILL_OPS_ADDR)"
+	workerOpsUse = "health and metrics (WAYBILL_OPS_ADDR)"
+)
 
 // open opens all doors, or none and tells everything that is in the way.
 func (l *listeners) open(ctx context.Context, places ...place) error {

@@ -50,8 +50,12 @@ func (p *program) migrateUp() *cobra.Command {
 					return err
 				}
 			}
-			if err := migrateUp(cmd.Context(), c); err != nil {
+			pending, err := migrateUp(cmd.Context(), c)
+			if err != nil {
 				return err
+			}
+			if !pending {
+				p.say("Nothing to do.")
 			}
 			return p.showMigrations(cmd.Context(), c)
 		},
@@ -83,17 +87,18 @@ func (p *program) migrateStatus() *cobra.Command {
 }
 
 // migrateUp asks first whether the database answers: a migration has no
-// time-out that would tell soon.
-func migrateUp(ctx context.Context, c *configs.Config) error {
-	_, closeStore, err := newDatabase(ctx, c, slog.New(slog.DiscardHandler))
+// time-out that would tell soon. pending tells whether there was anything to do.
+func migrateUp(ctx context.Context, c *configs.Config) (pending bool, err error) {
+	store, closeStore, err := newDatabase(ctx, c, slog.New(slog.DiscardHandler))
 	if err != nil {
-		return err
+		return false, err
 	}
+	pending, asked := store.MigrationsPending(ctx)
 	closeStore()
 	if err := storageOf(c).migrate(ctx, c.DatabaseURL.Reveal()); err != nil {
-		return migrationFailed(c, err)
+		return false, migrationFailed(c, err)
 	}
-	return nil
+	return pending || asked != nil, nil
 }
 
 func migrationFailed(c *configs.Config, err error) error {

@@ -55,7 +55,8 @@ func (p *program) pickupImport() *cobra.Command {
 		Long: "Add or update the pickup locations of a CSV file, all or none. Its first line names the columns:\n" +
 			strings.Join(pickuplocations.Columns(), ",") + ". Only name and address are needed; a location without\n" +
 			"contact or coordinates cannot be used until it is completed. A row whose name and address the\n" +
-			"business has already updates that location, and an empty cell leaves what is there.\n" +
+			"business has already updates that location, and an empty cell leaves what is there. Where the first\n" +
+			"line has semicolons and no comma they separate the cells, and numbers may have a decimal comma.\n" +
 			"With - for the file the table is read from standard input.",
 		Example: `  waybill pickup-location import --business biz_0198f3a27c4e7b1d9a6e5c2f10d3b847 --env live branches.csv --dry-run`,
 		Args:    takes("FILE.csv"),
@@ -92,7 +93,7 @@ func (p *program) pickupImport() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&f.business, "business", "", "ID of the customer")
-	cmd.Flags().StringVar(&f.env, "env", "", "live or sandbox")
+	addEnvFlag(cmd, &f.env)
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "tell what would come of it and change nothing")
 	return cmd
 }
@@ -117,8 +118,8 @@ func refusedFile(path string, err error) error {
 	if !errors.As(err, &wrong) {
 		return err
 	}
-	lines := []string{path + " has " + strconv.Itoa(len(wrong)) + " problems; nothing was stored:"}
-	for _, w := range wrong {
+	lines := []string{path + " has " + wrong.Count() + "; nothing was stored:"}
+	for _, w := range wrong.Shown() {
 		at := "  line " + strconv.Itoa(w.Line) + ": "
 		if w.Field != "" {
 			at += w.Field + ": "

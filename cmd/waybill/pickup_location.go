@@ -62,7 +62,7 @@ func (p *program) pickupCreate() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.business, "business", "", "ID of the customer")
-	flags.StringVar(&f.env, "env", "", "live or sandbox")
+	addEnvFlag(cmd, &f.env)
 	flags.StringVar(&f.name, "name", "", "what riders and the customer call it, 1 to 128 characters")
 	flags.StringVar(&f.address, "address", "", "where it is, 2 to 500 characters")
 	flags.StringVar(&f.contact, "contact", "", "phone number of who hands over")
@@ -157,7 +157,7 @@ func (p *program) pickupList() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&f.business, "business", "", "ID of the customer")
-	cmd.Flags().StringVar(&f.env, "env", "", "live or sandbox")
+	addEnvFlag(cmd, &f.env)
 	return cmd
 }
 

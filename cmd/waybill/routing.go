@@ -5,7 +5,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"waybill/adapters/opsapi"
 	"waybill/adapters/routing/cached"
 	"waybill/adapters/routing/metered"
 	"waybill/adapters/routing/straightline"
@@ -39,13 +38,4 @@ func newRouting(engine roadEngine, r prometheus.Registerer, f *follower) (ports.
 		return straightline.New(), nil
 	}
 	return cached.New(f.routing(metered.New(engine, r)), time.Now, r)
-}
-
-// checks are those of readiness: without its engine a process serves all but
-// prices.
-func (e roadEngine) checks() []opsapi.Check {
-	if e.Client == nil {
-		return nil
-	}
-	return []opsapi.Check{{Name: "routing", Informational: true, Run: e.Ping}}
 }

@@ -47,6 +47,10 @@ func (p *program) serve() *cobra.Command {
 			if err := p.announce(v, c, log); err != nil {
 				return err
 			}
+			if message, fix := selfish(urls); message != "" && forOthers(c, dataDir(p.dataDir)) {
+				log.Warn("addresses", "warning", message+"; set "+fix)
+			}
+			s.beside.warn(cmd.Context(), log)
 			return s.serve(cmd.Context(), doors)
 		},
 	}

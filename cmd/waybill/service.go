@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 
@@ -31,6 +32,7 @@ type service struct {
 	log    *slog.Logger
 	seed   *seeder
 	key    *secretKey
+	beside neighbours
 
 	admission     *tenancy.Admission
 	invalidations ports.Invalidations
@@ -84,7 +86,7 @@ func newRegistry() *prometheus.Registry {
 	return r
 }
 
-func newOps(store database, client *redis.Client, queue queueRedis, engine roadEngine, m *opsapi.Management, r *prometheus.Registry, log *slog.Logger) *opsapi.API {
+func newOps(store database, client *redis.Client, queue queueRedis, beside neighbours, m *opsapi.Management, r *prometheus.Registry, c *configs.Config, log *slog.Logger) *opsapi.API {
 	registerPools(store, r)
 	registerSimulations(store, r, log)
 	registerWebhooks(store.Outbox(), r, log)
@@ -98,9 +100,17 @@ func newOps(store database, client *redis.Client, queue queueRedis, engine roadE
 			Name: "redis", Informational: true, Run: func(ctx context.Context) error { return client.Ping(ctx).Err() },
 		})
 	}
-	checks = append(checks, engine.checks()...)
+	checks = append(checks, beside...)
 	registerChecks(checks, r)
-	return opsapi.New(opsapi.Options{Metrics: r, Log: log, Checks: checks, Management: m})
+	for i, run := range checks {
+		checks[i].Run = func(ctx context.Context) error {
+			if err := run.Run(ctx); err != nil {
+				return errors.New(plainly(err))
+			}
+			return nil
+		}
+	}
+	return opsapi.New(opsapi.Options{Metrics: r, Log: log, TrustedProxies: c.TrustedProxies, Checks: checks, Installation: installationOf(c), Management: m})
 }
 
 // upToDate refuses a database that lacks what this program was built with.

@@ -26,7 +26,7 @@ type owner struct{ app, env string }
 
 func (f *owner) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.app, "app", "", "ID of the application")
-	cmd.Flags().StringVar(&f.env, "env", "", "live or sandbox")
+	addEnvFlag(cmd, &f.env)
 }
 
 // read is the owner as it was typed; the business is not known yet.

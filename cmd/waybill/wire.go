@@ -47,7 +47,7 @@ var sending = wire.NewSet(newSealer, newWebhookSender, newOutbox, newSchedules)
 // The use cases of customers, and what they need beyond the foundation.
 var product = wire.NewSet(
 	tenancy.NewAdmission, newLimits, newRateLimiter,
-	quotes.New, newPricing, followedRoadEngine, newRouting, newServiceArea,
+	quotes.New, newPricing, followedRoadEngine, newRouting, newServiceArea, newNeighbours,
 	recipients.New, deliveries.New, bulk.New, newBulkLease, sandbox.New, newNormalizer,
 	webhooks.NewListeners, webhooks.NewFeed, tracking.New, tracking.NewWatches,
 )
@@ -84,7 +84,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 // openWorker assembles a process without an API.
 func openWorker(ctx context.Context, c *configs.Config, urls publicURLs, log *slog.Logger) (*worker, func(), error) {
 	wire.Build(openFollowed, wire.Bind(new(ports.Storage), new(database)), newClock, newIdentifiers, newRedis, newEventRenderer,
-		sending, duties, control, wire.Value(roadEngine{}), wire.Value((*opsapi.Management)(nil)), wire.Struct(new(worker), "*"))
+		sending, duties, control, wire.Value(neighbours(nil)), wire.Value((*opsapi.Management)(nil)), wire.Struct(new(worker), "*"))
 	return nil, nil, nil
 }
 

@@ -167,13 +167,14 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 		cleanup()
 		return nil, nil, err
 	}
+	mainNeighbours := newNeighbours(c, mainRoadEngine)
 	failedOperators := newFailedOperators()
 	operators := tenancy.NewOperators(mainDatabase, rateLimiter, keyDigester, clock, identifiers, failedOperators)
 	invalidations := newInvalidations(client, log)
 	tenants := tenancy.NewTenants(mainDatabase, keyDigester, clock, identifiers, invalidations)
 	operationsOperations := operations.New(mainDatabase, clock, identifiers, eventRenderer)
 	opsapiManagement := newManagement(operators, tenants, pickupLocations, operationsOperations, normalizer, identifiers, mainCursorKey, urls)
-	api := newOps(mainDatabase, client, mainQueueRedis, mainRoadEngine, opsapiManagement, registry, log)
+	api := newOps(mainDatabase, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, log)
 	queue := newQueue(mainQueueRedis, log)
 	scheduler := sandbox.NewScheduler(mainDatabase, queue, clock, log)
 	lateness := newLateness(registry)
@@ -212,6 +213,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 		log:           log,
 		seed:          mainSeeder,
 		key:           mainSecretKey,
+		beside:        mainNeighbours,
 		admission:     admission,
 		invalidations: invalidations,
 	}
@@ -280,9 +282,9 @@ func openWorker(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 		cleanup()
 		return nil, nil, err
 	}
-	mainRoadEngine := _wireRoadEngineValue
+	mainNeighbours := _wireNeighboursValue
 	opsapiManagement := _wireManagementValue
-	api := newOps(mainDatabase, client, mainQueueRedis, mainRoadEngine, opsapiManagement, registry, log)
+	api := newOps(mainDatabase, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, log)
 	webhooksSecretKey := webhooks.NewSecretKey(mainDatabase, sealer)
 	mainSecretKey := &secretKey{
 		use:    webhooksSecretKey,
@@ -307,7 +309,7 @@ func openWorker(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 }
 
 var (
-	_wireRoadEngineValue = roadEngine{}
+	_wireNeighboursValue = neighbours(nil)
 	_wireManagementValue = (*opsapi.Management)(nil)
 )
 
@@ -412,7 +414,7 @@ var management = wire.NewSet(tenancy.NewTenants, operations.New, newEventRendere
 var sending = wire.NewSet(newSealer, newWebhookSender, newOutbox, newSchedules)
 
 // The use cases of customers, and what they need beyond the foundation.
-var product = wire.NewSet(tenancy.NewAdmission, newLimits, newRateLimiter, quotes.New, newPricing, followedRoadEngine, newRouting, newServiceArea, recipients.New, deliveries.New, bulk.New, newBulkLease, sandbox.New, newNormalizer, webhooks.NewListeners, webhooks.NewFeed, tracking.New, tracking.NewWatches)
+var product = wire.NewSet(tenancy.NewAdmission, newLimits, newRateLimiter, quotes.New, newPricing, followedRoadEngine, newRouting, newServiceArea, newNeighbours, recipients.New, deliveries.New, bulk.New, newBulkLease, sandbox.New, newNormalizer, webhooks.NewListeners, webhooks.NewFeed, tracking.New, tracking.NewWatches)
 
 // What is done without a request.
 var duties = wire.NewSet(

@@ -561,6 +561,21 @@ func (mr *MockPickupLocationStoreMockRecorder) Lock(ctx, t, id interface{}) *gom
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Lock", reflect.TypeOf((*MockPickupLocationStore)(nil).Lock), ctx, t, id)
 }
 
+// LockAll mocks base method.
+func (m *MockPickupLocationStore) LockAll(ctx context.Context, t domain.Tenant, ids []domain.ID) ([]domain.PickupLocation, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "LockAll", ctx, t, ids)
+	ret0, _ := ret[0].([]domain.PickupLocation)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// LockAll indicates an expected call of LockAll.
+func (mr *MockPickupLocationStoreMockRecorder) LockAll(ctx, t, ids interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "LockAll", reflect.TypeOf((*MockPickupLocationStore)(nil).LockAll), ctx, t, ids)
+}
+
 // Update mocks base method.
 func (m *MockPickupLocationStore) Update(ctx context.Context, t domain.Tenant, p domain.PickupLocation) error {
 	m.ctrl.T.Helper()
@@ -573,6 +588,20 @@ func (m *MockPickupLocationStore) Update(ctx context.Context, t domain.Tenant, p
 func (mr *MockPickupLocationStoreMockRecorder) Update(ctx, t, p interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Update", reflect.TypeOf((*MockPickupLocationStore)(nil).Update), ctx, t, p)
+}
+
+// UpdateAll mocks base method.
+func (m *MockPickupLocationStore) UpdateAll(ctx context.Context, t domain.Tenant, all []domain.PickupLocation) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "UpdateAll", ctx, t, all)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// UpdateAll indicates an expected call of UpdateAll.
+func (mr *MockPickupLocationStoreMockRecorder) UpdateAll(ctx, t, all interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "UpdateAll", reflect.TypeOf((*MockPickupLocationStore)(nil).UpdateAll), ctx, t, all)
 }
 
 // MockDeliveryReader is a mock of DeliveryReader interface.

@@ -99,6 +99,16 @@ func testIsolation(t *testing.T, b Backend) {
 				_, err := tx.PickupLocations.Lock(ctx, t, place.ID)
 				return err
 			}),
+			"PickupLocations.LockAll": change(func(ctx context.Context, tx ports.Stores) error {
+				l, err := tx.PickupLocations.LockAll(ctx, t, []domain.ID{place.ID})
+				if err == nil && len(l) == 0 {
+					err = domain.ErrNotFound
+				}
+				return err
+			}),
+			"PickupLocations.UpdateAll": change(func(ctx context.Context, tx ports.Stores) error {
+				return tx.PickupLocations.UpdateAll(ctx, t, []domain.PickupLocation{place})
+			}),
 			"PickupLocations.Update": change(func(ctx context.Context, tx ports.Stores) error {
 				changed := place
 				changed.Name = "Taken over"

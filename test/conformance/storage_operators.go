@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -256,10 +257,47 @@ func testManyPickupLocations(t *testing.T, b Backend) {
 	}
 	got := must(b.Read().PickupLocations.List(t.Context(), tenant, domain.PickupLocationFilter{}, domain.PageRequest{Limit: 2000}))(t)
 	wantEqual(t, "List", got, all)
+	testManyChanged(t, b, tenant, all)
 	stranger := sample.Tenant()
 	wantError(t, "InsertAll of nobody", b.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
 		return tx.PickupLocations.InsertAll(ctx, stranger, []domain.PickupLocation{sample.PickupLocation()})
 	}), domain.ErrNotFound)
+}
+
+// testManyChanged locks and updates as many as one statement may, and nobody else's.
+func testManyChanged(t *testing.T, b Backend, tenant domain.Tenant, all []domain.PickupLocation) {
+	t.Helper()
+	some := slices.Clone(all[100 : 100+ports.LocationsAtOnce])
+	slices.SortFunc(some, func(a, b domain.PickupLocation) int { return cmp.Compare(a.ID, b.ID) })
+	ids := []domain.ID{sample.ID(domain.PrefixPickupLocation), "nonsense"}
+	for _, p := range slices.Backward(some) {
+		ids = append(ids, p.ID)
+	}
+	neighbour := newTenant(t, b)
+	inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
+		wantEqual(t, "LockAll", must(tx.PickupLocations.LockAll(ctx, tenant, ids[2:]))(t), some)
+		wantEqual(t, "LockAll with those that are not there", len(must(tx.PickupLocations.LockAll(ctx, tenant, ids[:3]))(t)), 1)
+		wantEqual(t, "LockAll of none", len(must(tx.PickupLocations.LockAll(ctx, tenant, nil))(t)), 0)
+		wantEqual(t, "LockAll of a neighbour", len(must(tx.PickupLocations.LockAll(ctx, neighbour, ids))(t)), 0)
+		for i := range some {
+			some[i].Name, some[i].Address, some[i].Contact = "Makola 'Ɛ' "+string(some[i].ID), "new\nStreet", "+233302000001"
+			some[i].Coordinates = &domain.Coordinates{Latitude: 5.1 + float64(i)/7e5, Longitude: -0.1 - float64(i)/3e5}
+			some[i].Active, some[i].UpdatedAt = i%3 != 0, sample.Now.Add(time.Duration(i)*time.Millisecond)
+		}
+		some[0].Coordinates, some[0].Contact = nil, ""
+		if err := tx.PickupLocations.UpdateAll(ctx, tenant, nil); err != nil {
+			return err
+		}
+		return tx.PickupLocations.UpdateAll(ctx, tenant, some)
+	})
+	wantError(t, "UpdateAll of a neighbour's", b.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
+		return tx.PickupLocations.UpdateAll(ctx, neighbour, some[:1])
+	}), domain.ErrNotFound)
+	for _, want := range some[:20] {
+		wantEqual(t, "Get after UpdateAll", must(b.Read().PickupLocations.Get(t.Context(), tenant, want.ID))(t), want)
+	}
+	found := must(b.Read().PickupLocations.List(t.Context(), tenant, domain.PickupLocationFilter{Search: "makola 'ɛ'"}, domain.PageRequest{Limit: 2000}))(t)
+	wantEqual(t, "how many are found by their new names", len(found), len(some))
 }
 
 // idAt is an ID of a delivery as one that is booked at that time gets.

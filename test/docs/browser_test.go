@@ -24,6 +24,7 @@ func TestPages(t *testing.T) {
 			p := b.Open(t, s.site+path, browser.Look{Width: 1280}, browser.Reader{})
 			if path == reference {
 				p.Eventually(t, "the reference is drawn", `document.querySelectorAll("#drawn h1, #drawn h2").length > 3`)
+				checkReference(t, p)
 			} else {
 				checkLooks(t, path, p)
 			}
@@ -37,7 +38,7 @@ func TestPages(t *testing.T) {
 func checkLooks(t *testing.T, path string, p *browser.Page) {
 	t.Helper()
 	whole := !strings.HasPrefix(path, "/errors/") || strings.HasSuffix(path, "/VALIDATION_ERROR") || strings.HasSuffix(path, "/NOT_FOUND")
-	for _, look := range []browser.Look{{Width: 320}, {Width: 320, Dark: true}, {Width: 1280}, {Width: 1280, Dark: true}} {
+	for _, look := range []browser.Look{{Width: 320}, {Width: 320, Dark: true}, {Width: 375}, {Width: 1280}, {Width: 1280, Dark: true}} {
 		p.Look(t, look)
 		if wider := p.Overflow(t); wider > 0 {
 			t.Errorf("%s is %d pixels wider than a window of %d", path, wider, look.Width)
@@ -49,6 +50,38 @@ func checkLooks(t *testing.T, path string, p *browser.Page) {
 			t.Errorf("%s at %d, dark %t: %s", path, look.Width, look.Dark, v)
 		}
 		p.Screenshot(t, fmt.Sprintf("docs%s-%d-dark-%t", strings.ReplaceAll(path, "/", "-"), look.Width, look.Dark))
+	}
+}
+
+// checkReference looks at what is ours of the reference: its header on a phone,
+// where every entry must be in sight, and one black for it and the other pages.
+func checkReference(t *testing.T, p *browser.Page) {
+	t.Helper()
+	p.Look(t, browser.Look{Width: 375, Dark: true})
+	p.Screenshot(t, "docs-reference-375-dark-true")
+	const hidden = `[...document.querySelectorAll(".top a")].filter(a => { const r = a.getBoundingClientRect(); return r.left < 0 || r.right > innerWidth }).length`
+	if n := browser.Eval[int](t, p, hidden); n > 0 {
+		t.Errorf("%d entries of the header are out of sight at 375 pixels", n)
+	}
+	const black = `getComputedStyle(document.body).backgroundColor === (() => { const probe = document.createElement("p");
+		probe.style.background = "var(--scalar-background-1)"; document.querySelector("#drawn .dark-mode, .dark-mode").append(probe); return getComputedStyle(probe).backgroundColor })()`
+	p.Eventually(t, "the reference is as dark as the other pages", black)
+}
+
+// TestTheReferenceOffersABodyThatCanBeSent opens it twice: an external_id stays
+// taken for good, so that each visit needs one of its own.
+func TestTheReferenceOffersABodyThatCanBeSent(t *testing.T) {
+	s := serve(t)
+	b := browser.Start(t)
+	var offered []string
+	for range 2 {
+		p := b.Open(t, s.site+reference+"#tag/deliveries/POST/deliveries", browser.Look{Width: 1280}, browser.Reader{})
+		const body = `(document.querySelector("#drawn").innerText.match(/order-[0-9a-f]{8}-1001/) ?? [""])[0]`
+		p.Eventually(t, "the body has a fresh external_id", body+` !== ""`)
+		offered = append(offered, browser.Eval[string](t, p, body))
+	}
+	if offered[0] == offered[1] {
+		t.Errorf("both visits are offered %s", offered[0])
 	}
 }
 
@@ -108,8 +141,8 @@ func TestTheReferenceCallsTheSandbox(t *testing.T) {
 		t.Errorf("the reference lists %d parts", n)
 	}
 	const field = `document.querySelector('#drawn input[placeholder="Token"]')`
-	if got := browser.Eval[string](t, p, field+".value"); got != placeholder {
-		t.Errorf("the key is filled in as %q, want %q", got, placeholder)
+	if got := browser.Eval[string](t, p, field+".value"); got != "" {
+		t.Errorf("the key is filled in as %q: dots that somebody takes for a key", got)
 	}
 	// As typing does it: frameworks listen to the event, not to the property.
 	browser.Eval[bool](t, p, `(() => { const field = `+field+`; field.focus();

@@ -47,7 +47,7 @@ func TestTheNumberOfItemsIsOneToAHundred(t *testing.T) {
 		orders := manyOrders(101)
 		orders[7] = m{"vehicle_type": "boat"}
 		c.post("/deliveries/bulk", aBulk(orders...)).invalid("deliveries too_long").
-			has("message", "deliveries: Must have 1 to 100 items; it has 101.")
+			has("message", "deliveries: must have 1 to 100 items; it has 101")
 		if n := len(c.get("/deliveries").ids()); n != 0 {
 			t.Errorf("refusals left %d deliveries behind", n)
 		}
@@ -235,7 +235,7 @@ func TestEveryProblemOfEveryItemIsToldAtOnce(t *testing.T) {
 			problem := "error.details.errors." + strconv.Itoa(at)
 			at += len(broken.problems)
 			if _, object := broken.item.(m); !object {
-				if message := a.text(problem + ".message"); !strings.HasPrefix(message, "Must be an object, not ") {
+				if message := a.text(problem + ".message"); !strings.HasPrefix(message, "must be an object, not ") {
 					t.Errorf("%v is told as %q", broken.item, message)
 				}
 				continue

@@ -44,15 +44,15 @@ func TestAMessageTellsWhichValueItIsAbout(t *testing.T) {
 			"a tiny amount below 0": {c.post("/deliveries", cod("-0.001")), "the amount the rider collects.", ""},
 			"an amount for nothing": {c.post("/deliveries", anOrder(set("payment", m{"type": "delivery_only", "goods_value": 5}))),
 				"goes with payment type cod only; leave it out, or send type cod", ""},
-			"an amount in quotes": {c.post("/deliveries", cod(`"120"`)), `payment.goods_value: Must be a number, not a string; it is "120".`, ""},
+			"an amount in quotes": {c.post("/deliveries", cod(`"120"`)), `payment.goods_value: must be a number, not a string; it is "120"`, ""},
 			"an external_id":      {c.post("/deliveries", anOrder(set("external_id", "a\u200bb"))), "may hold printable characters only; character 2 is U+200B", ""},
 			"a point": {c.send("POST", "/quotes", aTrip(set("dropoff", m{"latitude": -0.187, "longitude": 5.6}))),
 				"dropoff: latitude -0.187, longitude 5.6: this point is outside the area we serve; check that latitude and longitude are not swapped", ""},
 			"an address that is none": {c.post("/webhook-endpoints", m{"url": "//user:secret@?token=secret"}), "It is not an absolute address", "secret"},
 			"an address to a file":    {c.post("/webhook-endpoints", m{"url": "shop.example.com/hooks?token=secret"}), `; it is "shop.example.com/hooks".`, "secret"},
 			"a scheme":                {c.post("/webhook-endpoints", m{"url": "ftp://shop.example.com?token=secret"}), `Use http or https; it is "ftp".`, "secret"},
-			"an empty address":        {c.post("/webhook-endpoints", m{"url": ""}), "url: Must have 1 to 2048 bytes; it has 0.", ""},
-			"a change to none":        {c.send("PATCH", "/webhook-endpoints/"+endpoint, m{"url": " "}), "url: Must have 1 to 2048 bytes; it has 0.", ""},
+			"an empty address":        {c.post("/webhook-endpoints", m{"url": ""}), "url: must have 1 to 2048 bytes; it has 0", ""},
+			"a change to none":        {c.send("PATCH", "/webhook-endpoints/"+endpoint, m{"url": " "}), "url: must have 1 to 2048 bytes; it has 0", ""},
 			"a since": {c.post("/webhook-endpoints/"+endpoint+"/recover", m{"since": "monday"}),
 				`since: must be an RFC 3339 time such as 2026-11-21T10:00:00Z; it is "monday"`, ""},
 			"a type of content":      {c.post("/recipients", m{}, with("Content-Type", "text/plain")), `Send Content-Type: application/json; it is "text/plain".`, ""},
@@ -74,10 +74,16 @@ func TestAMessageTellsWhichValueItIsAbout(t *testing.T) {
 
 func TestAFailureTellsWhatToDoNext(t *testing.T) {
 	both(t, func(t *testing.T, s *server) {
-		a := s.caller(t, sandbox).get("/deliveries", with("X-Sandbox-Error", "INTERNAL_SERVER_ERROR"), with("X-Request-ID", "my-request-1")).is(500)
-		for _, want := range []string{"Try again with the same body and Idempotency-Key", "quote request ID my-request-1."} {
-			if !strings.Contains(a.text("message"), want) {
-				t.Errorf("the message is %q, want %q in it", a.text("message"), want)
+		c, failing, named := s.caller(t, sandbox), with("X-Sandbox-Error", "INTERNAL_SERVER_ERROR"), with("X-Request-ID", "my-request-1")
+		for again, a := range map[string]*answer{
+			"Try again in a moment; ":                          c.get("/deliveries", failing, named),
+			"Try again with the same body and Idempotency-Key": c.post("/deliveries", anOrder(), failing, named),
+		} {
+			a.is(500)
+			for _, want := range []string{again, "quote request ID my-request-1."} {
+				if !strings.Contains(a.text("message"), want) {
+					t.Errorf("the message is %q, want %q in it", a.text("message"), want)
+				}
 			}
 		}
 	})

@@ -16,7 +16,16 @@ const tidy = (parameters) => {
   }
 };
 
-// A key that nobody has used yet, each time the page is opened.
+// A number of each external_id in an example of what is sent is replaced: it stays
+// taken for good, and who comes back another day would meet their own.
+const renumber = (value, visit) => {
+  for (const [name, part] of Object.entries(value ?? {})) {
+    if (name === "external_id" && typeof part === "string") value[name] = part.replace(/\d+$/, (n) => visit + "-" + n);
+    else if (typeof part === "object") renumber(part, visit);
+  }
+};
+
+// A text that nobody has used yet, each time the page is opened.
 const freshKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
 
 (async () => {
@@ -25,10 +34,14 @@ const freshKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (b
   const answer = await fetch(here + "/openapi.json");
   if (!answer.ok) return; // the page says where to read on
   const content = await answer.json();
+  const visit = freshKey().slice(0, 8);
   content.servers = [{ url: here, description: "Sandbox" }];
   for (const path of Object.values(content.paths)) {
     delete path.servers;
-    for (const operation of Object.values(path)) tidy(operation.parameters);
+    for (const operation of Object.values(path)) {
+      tidy(operation.parameters);
+      for (const example of Object.values(operation.requestBody?.content?.["application/json"]?.examples ?? {})) renumber(example.value, visit);
+    }
   }
   tidy(content.components.parameters);
   content.components.parameters.IdempotencyKeyRequired.example = freshKey();
@@ -51,7 +64,7 @@ const freshKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (b
     defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
     authentication: {
       preferredSecurityScheme: "ApiKey",
-      securitySchemes: { ApiKey: { token: "svc_test_key_..." } },
+      securitySchemes: { ApiKey: { token: "" } },
     },
   });
 })();

@@ -17,6 +17,6 @@ if (navigator.clipboard) {
     button.addEventListener("click", () => {
       navigator.clipboard.writeText(block.textContent).then(() => say("Copied"), () => say("Select and copy"));
     });
-    sheet.append(block, button);
+    sheet.append(button, block);
   }
 }

@@ -32,7 +32,7 @@ func (f field) fail(code Code, message string) {
 func (f field) is(need Need, want string, a, b kind) bool {
 	switch {
 	case !f.there && need == Required:
-		f.fail(CodeRequired, "This field is required.")
+		f.fail(CodeRequired, "this field is required")
 		return false
 	case !f.there:
 		return false
@@ -44,10 +44,10 @@ func (f field) is(need Need, want string, a, b kind) bool {
 	message := wrongKind(want, k)
 	switch {
 	case a == kindString && k == kindNumber: // not repeated: it may be a phone number
-		message += " Put it in double quotes."
+		message += "; put it in double quotes"
 	case a == kindNumber || a == kindTrue:
 		if sent := f.value.plain(); sent != "" {
-			message = strings.TrimSuffix(message, ".") + "; it is " + sent + "."
+			message += "; it is " + sent
 		}
 	}
 	f.fail(CodeInvalidType, message)
@@ -55,7 +55,7 @@ func (f field) is(need Need, want string, a, b kind) bool {
 }
 
 func wrongKind(want string, got kind) string {
-	return "Must be " + want + ", not " + got.String() + "."
+	return "must be " + want + ", not " + got.String()
 }
 
 func (f field) text(need Need, rules []TextRule) (string, bool) {
@@ -89,7 +89,7 @@ func controlCharacter(s string, multiline bool) string {
 		if !unicode.IsControl(c) || multiline && (c == '\n' || c == '\r' || c == '\t') {
 			continue
 		}
-		return "Must not have control characters; character " + strconv.Itoa(n) + " is " + codePoint(c) + "."
+		return "must not have control characters; character " + strconv.Itoa(n) + " is " + codePoint(c)
 	}
 	return ""
 }
@@ -100,7 +100,7 @@ func (f field) enum(need Need, allowed []string) (string, bool) {
 	}
 	s := f.value.text()
 	if !slices.Contains(allowed, s) {
-		f.fail(CodeNotAllowed, "Must be one of "+strings.Join(allowed, ", ")+`; it is "`+Shown(s)+`".`)
+		f.fail(CodeNotAllowed, "must be one of "+strings.Join(allowed, ", ")+`; it is "`+Shown(s)+`"`)
 		return "", false
 	}
 	return s, true
@@ -127,7 +127,7 @@ func (f field) integer(need Need, rules []NumberRule) (int, bool) {
 	}
 	n, err := Decimal{f.value.text()}.MinorUnits(0, math.MaxInt)
 	if errors.Is(err, ErrTooPrecise) {
-		f.fail(CodeInvalidType, "Must be a whole number; it is "+Shown(f.value.text())+".")
+		f.fail(CodeInvalidType, "must be a whole number; it is "+Shown(f.value.text()))
 		return 0, false
 	}
 	if err != nil || !inRange(float64(n), rules) {
@@ -138,11 +138,11 @@ func (f field) integer(need Need, rules []NumberRule) (int, bool) {
 }
 
 func (f field) outOfRange(rules []NumberRule) {
-	want := "Must be closer to 0"
+	want := "must be closer to 0"
 	if len(rules) > 0 {
 		want = rules[0].String()
 	}
-	f.fail(CodeOutOfRange, want+"; it is "+Shown(f.value.text())+".")
+	f.fail(CodeOutOfRange, want+"; it is "+Shown(f.value.text()))
 }
 
 func (f field) decimal(need Need) (Decimal, bool) {

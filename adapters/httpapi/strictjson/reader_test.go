@@ -116,45 +116,45 @@ func TestAnUnsoundFieldGetsItsCodeAndMessage(t *testing.T) {
 		code        strictjson.Code
 		message     string
 	}{
-		{"a blank text", `" \t "`, text(optional, name), "too_short", "Must have 1 to 128 characters; it has 0."},
-		{"a long text", `"` + strings.Repeat("é", 129) + `"`, text(optional, name), "too_long", "Must have 1 to 128 characters; it has 129."},
-		{"a long note", `"` + strings.Repeat("x", 501) + `"`, text(optional, strictjson.Length(0, 500)), "too_long", "Must have at most 500 characters; it has 501."},
-		{"a text of a wrong fixed length", `"abc"`, text(optional, strictjson.Length(2, 2)), "too_long", "Must have exactly 2 characters; it has 3."},
-		{"a text of more than one character", `"abc"`, text(optional, strictjson.Length(0, 1)), "too_long", "Must have at most 1 character; it has 3."},
-		{"a line feed in a line", `"a\nb"`, text(optional, name), "invalid_format", "Must not have control characters; character 2 is U+000A."},
-		{"an escape character in lines", `"é\u001b[0m"`, text(optional, strictjson.Multiline()), "invalid_format", "Must not have control characters; character 2 is U+001B."},
-		{"a delete character", `"a\u007fb"`, text(optional), "invalid_format", "Must not have control characters; character 2 is U+007F."},
-		{"a C1 control character", `"a\u0085b"`, text(optional, strictjson.Multiline()), "invalid_format", "Must not have control characters; character 2 is U+0085."},
-		{"a number for a text", `1`, text(optional), "invalid_type", "Must be a string, not a number. Put it in double quotes."},
-		{"an object for a text", `{}`, text(required), "invalid_type", "Must be a string, not an object."},
-		{"a text for a number", `"5.6"`, number(required, bounds), "invalid_type", `Must be a number, not a string; it is "5.6".`},
-		{"another text for a number", `"5.6 N"`, number(required, bounds), "invalid_type", "Must be a number, not a string."},
-		{"a boolean for a number", `true`, number(required, bounds), "invalid_type", "Must be a number, not a boolean; it is true."},
-		{"a number below", `-90.5`, number(required, bounds), "out_of_range", "Must be between -90 and 90; it is -90.5."},
-		{"a number above", `95.20`, number(required, bounds), "out_of_range", "Must be between -90 and 90; it is 95.20."},
-		{"a number beyond floats", `1e400`, number(required, bounds), "out_of_range", "Must be between -90 and 90; it is 1e400."},
-		{"a number beyond floats, unbounded", `-1e400`, number(required), "out_of_range", "Must be closer to 0; it is -1e400."},
-		{"a number of many digits", strings.Repeat("9", 500), number(required, bounds), "out_of_range", "Must be between -90 and 90; it is " + strings.Repeat("9", 64) + "...."},
-		{"a fraction for an integer", `1.5`, integer(required), "invalid_type", "Must be a whole number; it is 1.5."},
-		{"a tiny fraction for an integer", `1e-400`, integer(required), "invalid_type", "Must be a whole number; it is 1e-400."},
-		{"a text for an integer", `"15"`, integer(required), "invalid_type", `Must be a whole number, not a string; it is "15".`},
-		{"an integer above", `301`, integer(required, strictjson.Between(1, 300)), "out_of_range", "Must be between 1 and 300; it is 301."},
-		{"an integer beyond 64 bits", `1e30`, integer(required), "out_of_range", "Must be closer to 0; it is 1e30."},
-		{"an array for a decimal", `[1]`, decimal(optional), "invalid_type", "Must be a number, not an array."},
-		{"an unknown enum", `"plane"`, enum(required), "not_allowed", `Must be one of bike, car; it is "plane".`},
-		{"an enum in another case", `"Bike"`, enum(required), "not_allowed", `Must be one of bike, car; it is "Bike".`},
-		{"an enum with a space", `"bike "`, enum(required), "not_allowed", `Must be one of bike, car; it is "bike ".`},
-		{"an empty enum", `""`, enum(optional), "not_allowed", `Must be one of bike, car; it is "".`},
-		{"a long enum", `"` + strings.Repeat("漢", 65) + `"`, enum(required), "not_allowed", `Must be one of bike, car; it is "` + strings.Repeat("漢", 64) + `...".`},
-		{"an enum that paints the terminal", `"\u001b[31m"`, enum(required), "not_allowed", `Must be one of bike, car; it is "\u001b[31m".`},
-		{"a number for an enum", `1`, enum(required), "invalid_type", "Must be a string, not a number. Put it in double quotes."},
-		{"a text for a boolean", `"true"`, boolean(required), "invalid_type", `Must be true or false, not a string; it is "true".`},
-		{"a number for a boolean", `0`, boolean(optional), "invalid_type", "Must be true or false, not a number; it is 0."},
-		{"an array for an object", `[]`, object(required), "invalid_type", "Must be an object, not an array."},
-		{"a text for an object", `"{}"`, object(optional), "invalid_type", "Must be an object, not a string."},
-		{"an object for an array", `{}`, array(required), "invalid_type", "Must be an array, not an object."},
-		{"too few items", `[]`, array(required, strictjson.Count(1, 100)), "too_short", "Must have 1 to 100 items; it has 0."},
-		{"too many items", `[[],[1,1],{},4]`, array(required, strictjson.Count(1, 3)), "too_long", "Must have 1 to 3 items; it has 4."},
+		{"a blank text", `" \t "`, text(optional, name), "too_short", "must have 1 to 128 characters; it has 0"},
+		{"a long text", `"` + strings.Repeat("é", 129) + `"`, text(optional, name), "too_long", "must have 1 to 128 characters; it has 129"},
+		{"a long note", `"` + strings.Repeat("x", 501) + `"`, text(optional, strictjson.Length(0, 500)), "too_long", "must have at most 500 characters; it has 501"},
+		{"a text of a wrong fixed length", `"abc"`, text(optional, strictjson.Length(2, 2)), "too_long", "must have exactly 2 characters; it has 3"},
+		{"a text of more than one character", `"abc"`, text(optional, strictjson.Length(0, 1)), "too_long", "must have at most 1 character; it has 3"},
+		{"a line feed in a line", `"a\nb"`, text(optional, name), "invalid_format", "must not have control characters; character 2 is U+000A"},
+		{"an escape character in lines", `"é\u001b[0m"`, text(optional, strictjson.Multiline()), "invalid_format", "must not have control characters; character 2 is U+001B"},
+		{"a delete character", `"a\u007fb"`, text(optional), "invalid_format", "must not have control characters; character 2 is U+007F"},
+		{"a C1 control character", `"a\u0085b"`, text(optional, strictjson.Multiline()), "invalid_format", "must not have control characters; character 2 is U+0085"},
+		{"a number for a text", `1`, text(optional), "invalid_type", "must be a string, not a number; put it in double quotes"},
+		{"an object for a text", `{}`, text(required), "invalid_type", "must be a string, not an object"},
+		{"a text for a number", `"5.6"`, number(required, bounds), "invalid_type", `must be a number, not a string; it is "5.6"`},
+		{"another text for a number", `"5.6 N"`, number(required, bounds), "invalid_type", "must be a number, not a string"},
+		{"a boolean for a number", `true`, number(required, bounds), "invalid_type", "must be a number, not a boolean; it is true"},
+		{"a number below", `-90.5`, number(required, bounds), "out_of_range", "must be between -90 and 90; it is -90.5"},
+		{"a number above", `95.20`, number(required, bounds), "out_of_range", "must be between -90 and 90; it is 95.20"},
+		{"a number beyond floats", `1e400`, number(required, bounds), "out_of_range", "must be between -90 and 90; it is 1e400"},
+		{"a number beyond floats, unbounded", `-1e400`, number(required), "out_of_range", "must be closer to 0; it is -1e400"},
+		{"a number of many digits", strings.Repeat("9", 500), number(required, bounds), "out_of_range", "must be between -90 and 90; it is " + strings.Repeat("9", 64) + "..."},
+		{"a fraction for an integer", `1.5`, integer(required), "invalid_type", "must be a whole number; it is 1.5"},
+		{"a tiny fraction for an integer", `1e-400`, integer(required), "invalid_type", "must be a whole number; it is 1e-400"},
+		{"a text for an integer", `"15"`, integer(required), "invalid_type", `must be a whole number, not a string; it is "15"`},
+		{"an integer above", `301`, integer(required, strictjson.Between(1, 300)), "out_of_range", "must be between 1 and 300; it is 301"},
+		{"an integer beyond 64 bits", `1e30`, integer(required), "out_of_range", "must be closer to 0; it is 1e30"},
+		{"an array for a decimal", `[1]`, decimal(optional), "invalid_type", "must be a number, not an array"},
+		{"an unknown enum", `"plane"`, enum(required), "not_allowed", `must be one of bike, car; it is "plane"`},
+		{"an enum in another case", `"Bike"`, enum(required), "not_allowed", `must be one of bike, car; it is "Bike"`},
+		{"an enum with a space", `"bike "`, enum(required), "not_allowed", `must be one of bike, car; it is "bike "`},
+		{"an empty enum", `""`, enum(optional), "not_allowed", `must be one of bike, car; it is ""`},
+		{"a long enum", `"` + strings.Repeat("漢", 65) + `"`, enum(required), "not_allowed", `must be one of bike, car; it is "` + strings.Repeat("漢", 64) + `..."`},
+		{"an enum that paints the terminal", `"\u001b[31m"`, enum(required), "not_allowed", `must be one of bike, car; it is "\u001b[31m"`},
+		{"a number for an enum", `1`, enum(required), "invalid_type", "must be a string, not a number; put it in double quotes"},
+		{"a text for a boolean", `"true"`, boolean(required), "invalid_type", `must be true or false, not a string; it is "true"`},
+		{"a number for a boolean", `0`, boolean(optional), "invalid_type", "must be true or false, not a number; it is 0"},
+		{"an array for an object", `[]`, object(required), "invalid_type", "must be an object, not an array"},
+		{"a text for an object", `"{}"`, object(optional), "invalid_type", "must be an object, not a string"},
+		{"an object for an array", `{}`, array(required), "invalid_type", "must be an array, not an object"},
+		{"too few items", `[]`, array(required, strictjson.Count(1, 100)), "too_short", "must have 1 to 100 items; it has 0"},
+		{"too many items", `[[],[1,1],{},4]`, array(required, strictjson.Count(1, 3)), "too_long", "must have 1 to 3 items; it has 4"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -189,7 +189,7 @@ func TestNullAndAbsenceAreTheSame(t *testing.T) {
 				t.Errorf("optional %s in %s: %v, %v", kind, body, ok, r.Problems())
 			}
 			_, ok := reading(required)(r)
-			want := []strictjson.Problem{{Field: "f", Code: "required", Message: "This field is required."}}
+			want := []strictjson.Problem{{Field: "f", Code: "required", Message: "this field is required"}}
 			if ok || !reflect.DeepEqual(r.Problems(), want) {
 				t.Errorf("required %s in %s: %v, %+v", kind, body, ok, r.Problems())
 			}
@@ -269,8 +269,8 @@ func TestItemsOfAnArrayAreReadUnderTheirIndex(t *testing.T) {
 		}
 	}
 	want := []strictjson.Problem{
-		{Field: "m[0].a[0].b", Code: "invalid_type", Message: "Must be a string, not a number. Put it in double quotes."},
-		{Field: "m[1]", Code: "invalid_type", Message: "Must be an object, not a number."},
+		{Field: "m[0].a[0].b", Code: "invalid_type", Message: "must be a string, not a number; put it in double quotes"},
+		{Field: "m[1]", Code: "invalid_type", Message: "must be an object, not a number"},
 	}
 	if !reflect.DeepEqual(r.Problems(), want) {
 		t.Errorf("got %+v", r.Problems())
@@ -290,11 +290,11 @@ func TestADetachedItemKeepsItsProblemsToItself(t *testing.T) {
 	root := strictjson.NewReader(mustParse(t, `{"deliveries":[{"recipient":{}},{"recipient":{"name":"Ama"}},null,"x",[]]}`))
 	list := root.Array("deliveries", required, strictjson.Count(1, 100))
 	want := []string{
-		"[{recipient.name required This field is required.}]",
+		"[{recipient.name required this field is required}]",
 		"[]",
-		"[{ invalid_type Must be an object, not null.}]",
-		"[{ invalid_type Must be an object, not a string.}]",
-		"[{ invalid_type Must be an object, not an array.}]",
+		"[{ invalid_type must be an object, not null}]",
+		"[{ invalid_type must be an object, not a string}]",
+		"[{ invalid_type must be an object, not an array}]",
 	}
 	for i := range list.Len() {
 		item := list.Detached(i)

@@ -69,7 +69,7 @@ func (l limits) judge(n int, one, many string) (Code, string) {
 	if l.most == 1 {
 		noun = one
 	}
-	return code, "Must have " + want + strconv.Itoa(l.most) + " " + noun + "; it has " + strconv.Itoa(n) + "."
+	return code, "must have " + want + strconv.Itoa(l.most) + " " + noun + "; it has " + strconv.Itoa(n)
 }
 
 func inRange(x float64, rules []NumberRule) bool {
@@ -83,7 +83,7 @@ func inRange(x float64, rules []NumberRule) bool {
 
 // String is the rule as the beginning of a sentence.
 func (r NumberRule) String() string {
-	return "Must be between " + formatBound(r.least) + " and " + formatBound(r.most)
+	return "must be between " + formatBound(r.least) + " and " + formatBound(r.most)
 }
 
 func formatBound(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }

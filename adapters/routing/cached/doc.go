@@ -5,8 +5,8 @@
 //   - Points are rounded to five decimals, about a metre, before anybody is
 //     asked: the answer then depends on the trip, not on who asked first.
 //   - Live and sandbox share what was measured: roads are the same.
-//   - That there is no way is remembered as a length is. A failure is not: the
-//     next caller asks again.
+//   - That there is no way is remembered for a minute: an engine whose map is not
+//     loaded yet says so too. A failure is not: the next caller asks again.
 //   - Callers who want the same trip at the same time wait for one answer. It is
 //     asked for without anybody's deadline, since the first caller may leave
 //     while others wait; the routing behind has to end by itself. Each caller

@@ -18,7 +18,10 @@ import (
 var _ ports.Routing = (*Routing)(nil)
 
 const (
-	lifetime  = time.Hour
+	lifetime = time.Hour
+	// noWayFor is how long it is known that there is no way: an engine that has
+	// just begun to load its map says so of every trip.
+	noWayFor  = time.Minute
 	mostKnown = 1 << 16
 	// grid is how many points a degree has: 1.1 m are between two.
 	grid = 1e5
@@ -101,10 +104,15 @@ func (c *Routing) ask(ctx context.Context, trip domain.Trip) (a answer) {
 	}
 	a.distance, a.err = c.behind.Distance(ctx, trip)
 	var outside *ports.OutsideServiceAreaError
-	if a.err == nil || errors.Is(a.err, ports.ErrNoRoute) || errors.As(a.err, &outside) {
+	switch {
+	case a.err == nil:
 		a.until = c.now().Add(lifetime)
-		c.known.Add(trip, a)
+	case errors.Is(a.err, ports.ErrNoRoute) || errors.As(a.err, &outside):
+		a.until = c.now().Add(noWayFor)
+	default:
+		return a
 	}
+	c.known.Add(trip, a)
 	return a
 }
 

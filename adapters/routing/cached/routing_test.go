@@ -100,6 +100,28 @@ func TestATripIsMeasuredOnceAnHour(t *testing.T) {
 	})
 }
 
+func TestThatThereIsNoWayIsKnownForAMinute(t *testing.T) {
+	t.Parallel()
+	for _, none := range []error{ports.ErrNoRoute, &ports.OutsideServiceAreaError{End: "dropoff"}} {
+		synctest.Test(t, func(t *testing.T) {
+			e := &engine{f: func(context.Context, domain.Trip) (domain.Distance, error) { return domain.Distance{}, none }}
+			c, _ := wrap(t, e)
+			look := func() {
+				if _, err := c.Distance(t.Context(), trip(5.56)); !errors.Is(err, none) {
+					t.Errorf("%v, want %v", err, none)
+				}
+			}
+			look()
+			time.Sleep(time.Minute - 1)
+			look()
+			wantAsked(t, e, 1, "within the minute")
+			time.Sleep(time.Nanosecond)
+			look()
+			wantAsked(t, e, 2, "after it")
+		})
+	}
+}
+
 func TestTripsThatDifferAreMeasuredApart(t *testing.T) {
 	t.Parallel()
 	e := flat()

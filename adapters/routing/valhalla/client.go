@@ -188,8 +188,14 @@ func (c *Client) measure(ctx context.Context, trip domain.Trip, costing string, 
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	distance, err := c.ask(ctx, body)
-	if !errors.Is(err, errOffRoad) {
-		return distance, err
+	if err == nil {
+		err = plausible(trip, distance.Kilometres)
+	}
+	if err != nil && !errors.Is(err, errOffRoad) {
+		return domain.Distance{}, err
+	}
+	if err == nil {
+		return distance, nil
 	}
 	trip.Dropoff = trip.Pickup
 	body, err = json.Marshal(newQuestion(trip, costing))

@@ -14,6 +14,7 @@ import (
 	"gorm.io/gorm"
 
 	"waybill/domain"
+	"waybill/ports"
 )
 
 // engine is all that differs between the databases. A query that needs more
@@ -77,6 +78,10 @@ type engine struct {
 	transient func(err error) bool
 	// lockTimedOut tells that somebody else's transaction held a row for too long.
 	lockTimedOut func(err error) bool
+	// tookTooLong tells that a statement was cut off after the time it may take.
+	tookTooLong func(err error) bool
+	// gone tells that the database does not answer, or not now.
+	gone func(err error) bool
 	// refused tells of an error of COMMIT that nothing was committed for sure.
 	// It may use the connection, which is given up afterwards.
 	refused func(ctx context.Context, conn *sql.Conn, err error) bool
@@ -110,13 +115,20 @@ func engineOf(url string) (*engine, error) {
 }
 
 // failed tells what could not be done. What the database says about records
-// that are missing becomes domain.ErrNotFound.
+// that are missing becomes domain.ErrNotFound, and a record that others hold for too
+// long domain.Busy.
 func (e *engine) failed(what string, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, gorm.ErrRecordNotFound), e.orphaned(err):
 		return domain.ErrNotFound
+	case e.lockTimedOut(err):
+		return domain.Busy(fmt.Errorf("gormstore: %s: %w", what, err))
+	case e.tookTooLong(err):
+		return fmt.Errorf("gormstore: %s: %w: %w", what, ports.ErrTookTooLong, err)
+	case e.gone(err):
+		return fmt.Errorf("gormstore: %s: %w: %w", what, ports.ErrStorageGone, err)
 	}
 	return fmt.Errorf("gormstore: %s: %w", what, err)
 }

@@ -3,10 +3,13 @@ package gormstore
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,13 +31,16 @@ const (
 	pgSerializationFailure = "40001"
 	pgDeadlockDetected     = "40P01"
 	pgLockNotAvailable     = "55P03"
+	pgQueryCanceled        = "57014"
+	pgTooManyConnections   = "53300"
 	pgStatementUnknown     = "26000"
 	pgPlanOutdated         = "0A000" // among others
 	pgInternalError        = "XX000"
 	pgUndefinedTable       = "42P01"
 	pgProtocolViolation    = "08P01"
 
-	pgConnectionException = "08" // begins every code of its class
+	pgConnectionException = "08" // these begin every code of their class
+	pgShuttingDown        = "57P"
 )
 
 // Connections are renewed now and then, so that a database behind a name that
@@ -102,6 +108,8 @@ var postgresEngine = engine{
 	orphaned:     func(err error) bool { return isPg(err, pgForeignKeyViolation) },
 	transient:    transientOnPostgres,
 	lockTimedOut: func(err error) bool { return isPg(err, pgLockNotAvailable) },
+	tookTooLong:  func(err error) bool { return isPg(err, pgQueryCanceled) },
+	gone:         goneOnPostgres,
 	refused:      refusedByPostgres,
 	tableMissing: func(err error) bool { return isPg(err, pgUndefinedTable) },
 }
@@ -136,6 +144,20 @@ func transientOnPostgres(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return isPg(err, pgSerializationFailure, pgDeadlockDetected) ||
 		ok && e.Code == pgInternalError && strings.Contains(e.Message, "multixact")
+}
+
+// goneOnPostgres takes what a server says that stops or is full, and what is said
+// of a connection that cannot be made or broke.
+func goneOnPostgres(err error) bool {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return strings.HasPrefix(e.Code, pgConnectionException) || strings.HasPrefix(e.Code, pgShuttingDown) || e.Code == pgTooManyConnections
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false // that is the caller's
+	}
+	_, refused := errors.AsType[*pgconn.ConnectError](err)
+	_, network := errors.AsType[net.Error](err)
+	return refused || network || errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 func isPg(err error, codes ...string) bool {

@@ -87,6 +87,8 @@ var sqliteEngine = engine{
 	transient: func(err error) bool { return isSQLite(err, sqliteBusy) },
 	// There is no lock on a row: a transaction that begins waits for the one before.
 	lockTimedOut: func(error) bool { return false },
+	tookTooLong:  func(error) bool { return false },
+	gone:         func(error) bool { return false }, // a file that is gone is nothing that comes back by itself
 	refused:      refusedBySQLite,
 	tableMissing: func(err error) bool {
 		e, ok := errors.AsType[*sqlitedriver.Error](err)

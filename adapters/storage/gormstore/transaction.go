@@ -92,7 +92,7 @@ func (s *Store) begin(ctx, txCtx context.Context) (*sql.Conn, *sql.Tx, error) {
 	for dead := 0; ; dead++ {
 		conn, err := s.pools.write.Conn(ctx)
 		if err != nil {
-			return nil, nil, fmt.Errorf("gormstore: no connection to the database: %w", err)
+			return nil, nil, s.engine.failed("no connection to the database", err)
 		}
 		tx, err := conn.BeginTx(txCtx, nil)
 		if err == nil {
@@ -103,7 +103,7 @@ func (s *Store) begin(ctx, txCtx context.Context) (*sql.Conn, *sql.Tx, error) {
 			return nil, nil, fmt.Errorf("gormstore: begin: %w", err)
 		}
 		if !errors.Is(err, driver.ErrBadConn) || dead == s.pools.write.Stats().MaxOpenConnections {
-			return nil, nil, fmt.Errorf("%w: %w", errNotBegun, err)
+			return nil, nil, fmt.Errorf("%w: %w", errNotBegun, s.engine.failed("begin", err))
 		}
 	}
 }

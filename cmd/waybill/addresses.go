@@ -1,0 +1,73 @@
+package main
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"waybill/configs"
+)
+
+// selfish are the public addresses that only this machine can open: what it
+// means, and the settings that mend it. Both are empty where there is none.
+func selfish(u publicURLs) (message, fix string) {
+	var what, settings []string
+	for _, a := range []struct{ url, what, setting string }{
+		{u.tracking, "tracking links begin with ", "WAYBILL_TRACKING_BASE_URL=https://track.example.com/track"},
+		{u.live, "the live API is told to be at ", "WAYBILL_LIVE_BASE_URL=https://api.example.com/v1"},
+		{u.sandbox, "the sandbox and its docs are told to be at ", "WAYBILL_SANDBOX_BASE_URL=https://sandbox.example.com/v1"},
+	} {
+		if onThisMachine(a.url) {
+			what, settings = append(what, a.what+a.url), append(settings, a.setting)
+		}
+	}
+	if len(what) == 0 {
+		return "", ""
+	}
+	return strings.Join(what, ", ") + "; nobody else can open them", strings.Join(settings, ", ")
+}
+
+// onThisMachine reports whether the host of an address is the loopback.
+func onThisMachine(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || address == "" {
+		return false
+	}
+	host := u.Hostname()
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
+
+// forOthers reports whether settings look as if somebody else is to call: the
+// database is no data directory's, or the APIs listen for other machines.
+func forOthers(c *configs.Config, dir dataDir) bool {
+	for _, address := range []string{c.LiveAddr, c.SandboxAddr} {
+		host, _, err := net.SplitHostPort(address)
+		if err == nil && !onThisMachine("http://"+net.JoinHostPort(host, "0")) {
+			return true
+		}
+	}
+	return c.Source("database_url") != dir.label() && !dir.owns(c.DatabaseURL)
+}
+
+// addresses looks whether those who get a link can open it.
+func (d *diagnosis) addresses() {
+	const check = "addresses"
+	public := publicURLsOf(d.c, originOf(d.c.LiveAddr), originOf(d.c.SandboxAddr))
+	message, fix := selfish(public)
+	if message != "" && forOthers(d.c, d.dir) {
+		d.warn(check, message, fix)
+		return
+	}
+	d.ok(check, "tracking links begin with "+public.tracking)
+}
+
+// originOf is how a listener that is not open yet will be reached from here.
+func originOf(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return "http://" + address
+	}
+	return "http://" + net.JoinHostPort(reachable(host), port)
+}

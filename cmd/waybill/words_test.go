@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"waybill/domain"
+)
+
+// TestNoPackageOfOursIsNamedToAnAdministrator looks for packages that begin
+// their errors with their name.
+func TestNoPackageOfOursIsNamedToAnAdministrator(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, part := range []string{"adapters", "application", "ports"} {
+		err := filepath.WalkDir(filepath.Join("../..", part), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			if strings.Contains(path, "adapters/clients") {
+				return nil // it runs elsewhere
+			}
+			content, err := os.ReadFile(path)
+			name := filepath.Base(filepath.Dir(path))
+			if err != nil || seen[name] || !regexp.MustCompile(`"`+name+`: `).Match(content) {
+				return err
+			}
+			seen[name] = true
+			if name == "docsite" {
+				return nil // a page that is wrong stops the program, and tests read all
+			}
+			if got := plainly(errors.New("cannot: " + name + ": it is gone")); got != "cannot: it is gone" {
+				t.Errorf("%s is named: %s", name, got)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(seen) < 10 {
+		t.Errorf("only %v were found", seen)
+	}
+}
+
+func TestADatabaseThatIsAwayIsToldOnceAndPlainly(t *testing.T) {
+	t.Parallel()
+	o := command(t, []string{"WAYBILL_DATABASE_URL=postgres://u:hunter22@127.0.0.1:1/d"}, "migrate", "up")
+	if want := "error: the database cannot be opened: nothing answers at 127.0.0.1:1 (connection refused)\n"; !strings.HasPrefix(o.stderr, want) {
+		t.Errorf("%s, want %s", o.stderr, want)
+	}
+}
+
+func TestAMigrationWithNothingToDoSaysSo(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for i, want := range []bool{false, true} {
+		if o := command(t, nil, "migrate", "up", "--data-dir", dir); strings.HasPrefix(o.stdout, "Nothing to do.\n") != want {
+			t.Errorf("time %d: %s", i+1, o.stdout)
+		}
+	}
+	inDir[migrationsView](t, dir, "migrate", "up") // with --json nothing else is there
+}
+
+func TestADemoWithNothingRunningTellsThatFirst(t *testing.T) {
+	t.Parallel()
+	environ := []string{testKeyEnv + "=" + domain.MakeAPIKey(domain.Sandbox, [32]byte{})}
+	for _, args := range [][]string{nil, {"--deliveries", "300"}} {
+		o := command(t, environ, append([]string{"demo", "--url", "http://" + closedPort(t) + "/v1"}, args...)...)
+		if o.stdout != "" || !strings.HasPrefix(o.stderr, "error: nothing runs at ") {
+			t.Errorf("%v: %s%s", args, o.stdout, o.stderr)
+		}
+	}
+}
+
+func TestTheEnvironmentIsCompleted(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{"key create", "pickup-location create", "pickup-location import", "pickup-location list", "webhook list"} {
+		o := command(t, nil, append(append([]string{"__complete"}, strings.Fields(line)...), "--env", "")...)
+		if !strings.HasPrefix(o.stdout, "live\nsandbox\n") {
+			t.Errorf("%s: %s", line, o.stdout)
+		}
+	}
+	if o := command(t, nil, "completion", "--help"); !strings.Contains(o.stdout, "bash-completion") {
+		t.Errorf("%s", o.stdout)
+	}
+}

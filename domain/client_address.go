@@ -1,0 +1,22 @@
+package domain
+
+import "net/netip"
+
+// clientNetwork is how much of an address of IPv6 counts: providers give a
+// household or an office 56 bits, and who has it may use all that is below.
+const clientNetwork = 56
+
+// ClientAddress is whom failures, misses and streams of a client count against,
+// at every listener: the address as text, or for IPv6 its network. What is no
+// address is "unknown".
+func ClientAddress(text string) string {
+	ip, err := netip.ParseAddr(text)
+	if err != nil {
+		return "unknown"
+	}
+	if ip = ip.Unmap(); ip.Is6() {
+		network, _ := ip.WithZone("").Prefix(clientNetwork)
+		return network.String()
+	}
+	return ip.String()
+}

@@ -54,6 +54,7 @@ type drain struct {
 	writing  bool
 	behind   bool // there is much: the storage is asked in turn, and sends take slots
 	starved  bool // a send waits for a slot
+	caught   bool // there was much, at least once
 	looked   bool // at what is due, once
 	granted  bool // a slot was got for the next one
 	reread   bool // what is due may have changed since it was read
@@ -174,7 +175,7 @@ func (w *drain) fallsBehind(behind bool) {
 	case !behind && w.behind:
 		w.backlogs.Add(-1)
 	}
-	w.behind = behind
+	w.behind, w.caught = behind, w.caught || behind
 }
 
 // mayRead reports whether what is due is to be read, before the last of what was
@@ -315,7 +316,7 @@ func asked(w *ports.OutgoingWebhook) int {
 
 func (w *drain) send(ctx context.Context, webhook *ports.OutgoingWebhook, now time.Time) {
 	w.began[webhook.ID] = time.Now()
-	if !w.behind {
+	if !w.caught {
 		w.promptly.Store(time.Now().UnixNano())
 	}
 	if webhook.DeliveryID != "" {

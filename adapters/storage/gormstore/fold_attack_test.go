@@ -18,6 +18,7 @@ import (
 // and until prepare is through.
 func folded(t *testing.T, s *gormstore.Store, tenant domain.Tenant, writes []ports.BookingWrite, prepare func()) []error {
 	t.Helper()
+	s.WaitForFolds(time.Minute) // however slow the machine is
 	letGo, commits := heldUp(s)
 	defer letGo()
 	var all sync.WaitGroup

@@ -45,6 +45,7 @@ func TestBookingsThatWaitAreStoredInOneTransaction(t *testing.T) {
 			t.Parallel()
 			s := open(t)
 			tenant := newTenant(t, s)
+			s.WaitForFolds(time.Minute) // however slow the machine is
 			letGo, commits := heldUp(s)
 			defer letGo()
 			const bookings = 60

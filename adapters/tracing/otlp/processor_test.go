@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -44,6 +45,13 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	return nil
 }
 
+// exported are the names of what came, so far.
+func (e *exporter) exported() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.names)
+}
+
 func (e *exporter) Shutdown(context.Context) error { return nil }
 
 func (e *exporter) set(fail error) {
@@ -81,13 +89,13 @@ func TestSpansAreSentWithinTheDelayAndAtTheEnd(t *testing.T) {
 		tracing := start(p, resource.Empty())
 		spans(t, tracing, 1)
 		synctest.Wait()
-		require.Empty(t, to.names)
+		require.Empty(t, to.exported())
 		time.Sleep(small.every) // of the bubble's clock
 		synctest.Wait()
-		require.Len(t, to.names, 1)
+		require.Len(t, to.exported(), 1)
 		spans(t, tracing, 3)
 		require.NoError(t, tracing.Close(t.Context()))
-		require.Len(t, to.names, 4)
+		require.Len(t, to.exported(), 4)
 		require.Zero(t, dropped(t, p))
 		spans(t, tracing, 1) // late, and not waited for
 		require.NoError(t, tracing.Close(t.Context()))
@@ -110,7 +118,7 @@ func TestACollectorThatFailsIsToldOnceAndWhatItMissedIsCounted(t *testing.T) {
 		to.set(nil)
 		spans(t, tracing, 4)
 		require.NoError(t, tracing.Close(t.Context()))
-		require.Len(t, to.names, 4)
+		require.Len(t, to.exported(), 4)
 		require.Equal(t, 1, strings.Count(log.String(), "takes traces again"), log.String())
 	})
 }

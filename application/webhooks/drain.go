@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"runtime/debug"
 	"slices"
-	"sync"
 	"time"
 
 	"waybill/domain"
@@ -79,6 +78,7 @@ func (w *drain) run(ctx context.Context) bool {
 	ctx, w.abort = context.WithCancel(ctx)
 	defer w.abort()
 	defer w.fallsBehind(false)
+	defer w.returnSlot()
 	w.openSecrets(ctx)
 	end, quiet, watch := time.NewTimer(slice), time.NewTimer(linger), time.NewTimer(hangs)
 	defer end.Stop()
@@ -147,35 +147,6 @@ func (w *drain) run(ctx context.Context) bool {
 // idle reports whether nothing is on its way anywhere.
 func (w *drain) idle() bool {
 	return len(w.began) == 0 && !w.writing && len(w.outcomes) == 0
-}
-
-// waits reports whether a turn at the storage is wanted.
-func (w *drain) waits() bool {
-	return w.behind && (w.mayRead() || !w.writing && len(w.outcomes) > 0)
-}
-
-// endsTurn lets the next one have a turn: at once, or where somebody without a
-// backlog sends too, after a pause.
-func (w *drain) endsTurn() func() {
-	began := time.Now()
-	return func() {
-		if time.Since(time.Unix(0, w.promptly.Load())) > company {
-			<-w.turns
-			return
-		}
-		time.AfterFunc(time.Since(began), func() { <-w.turns })
-	}
-}
-
-// fallsBehind notes whether there is a backlog.
-func (w *drain) fallsBehind(behind bool) {
-	switch {
-	case behind && !w.behind:
-		w.backlogs.Add(1)
-	case !behind && w.behind:
-		w.backlogs.Add(-1)
-	}
-	w.behind, w.caught = behind, w.caught || behind
 }
 
 // mayRead reports whether what is due is to be read, before the last of what was
@@ -271,40 +242,6 @@ func (w *drain) start(ctx context.Context) {
 	}
 	clear(w.queue[len(kept):])
 	w.queue = kept
-}
-
-// takesSlot reports whether one more may be sent now. With a backlog that takes
-// one of the slots, unless it is the only one.
-func (w *drain) takesSlot() bool {
-	if !w.behind || w.granted || w.backlogs.Load() == 1 {
-		return true
-	}
-	select {
-	case w.slots <- struct{}{}:
-		w.granted = true
-	default:
-		w.starved = true
-	}
-	return w.granted
-}
-
-// returnSlot gives back what no send took.
-func (w *drain) returnSlot() {
-	if w.granted {
-		w.granted = false
-		<-w.slots
-	}
-}
-
-// busySlot is a slot that a send has until it ends, or waits for its receiver.
-func (w *drain) busySlot() (ended func()) {
-	if !w.granted {
-		return func() {}
-	}
-	w.granted = false
-	free := sync.OnceFunc(func() { <-w.slots })
-	waits := time.AfterFunc(brief, free)
-	return func() { waits.Stop(); free() }
 }
 
 func asked(w *ports.OutgoingWebhook) int {

@@ -1,8 +1,13 @@
 package httpapi
 
 import (
+	"log/slog"
+	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"waybill/domain"
 )
@@ -51,5 +56,26 @@ func TestWhoSendsNoIdempotencyKeyIsNotToldToSendItAgain(t *testing.T) {
 	}
 	if got := inMoment(domain.ErrNotFound); got.Message != domain.ErrNotFound.Message {
 		t.Errorf("%s", got.Message)
+	}
+}
+
+// Callers know of no other 503 than that of prices: see openapi.yaml.
+func TestARecordThatOthersHoldIsA500ThatSaysWhenToComeBack(t *testing.T) {
+	t.Parallel()
+	a := &API{Options: Options{Log: slog.New(slog.DiscardHandler), Metrics: NewMetrics(prometheus.NewRegistry())}}
+	for _, want := range []struct {
+		err        error
+		status     int
+		retryAfter string
+	}{
+		{domain.Busy(nil), 500, "3"}, {domain.QuoteUnavailable(nil), 503, "5"}, {domain.Internal(nil), 500, ""},
+	} {
+		recorder := httptest.NewRecorder()
+		g, _ := gin.CreateTestContext(recorder)
+		g.Request = httptest.NewRequestWithContext(t.Context(), "PATCH", "/v1/pickup-locations/x", nil)
+		a.fail(&call{Context: g}, want.err)
+		if got := recorder.Header().Get("Retry-After"); recorder.Code != want.status || got != want.retryAfter {
+			t.Errorf("%v: %d, Retry-After %q, want %d, %q: %s", want.err, recorder.Code, got, want.status, want.retryAfter, recorder.Body)
+		}
 	}
 }

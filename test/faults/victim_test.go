@@ -107,7 +107,7 @@ func (v *victim) torment(ctx context.Context, calm <-chan struct{}, of *life) (k
 		}
 		select {
 		case <-time.After(shortestLife + rand.N(longest-shortestLife)):
-			if rand.IntN(100) >= v.stalling {
+			if !v.stallIsDue() {
 				of.kill()
 				v.deaths.Add(1)
 				return true, nil
@@ -131,6 +131,13 @@ func (v *victim) torment(ctx context.Context, calm <-chan struct{}, of *life) (k
 			return false, nil
 		}
 	}
+}
+
+// stallIsDue says whether the next blow may be a stall: they never are more
+// than their share, so luck cannot leave a storm without its deaths.
+func (v *victim) stallIsDue() bool {
+	deaths, stalls := int(v.deaths.Load()), int(v.stalls.Load())
+	return 100*(stalls+1) <= v.stalling*(deaths+stalls+1)
 }
 
 func (v *victim) endedByItself() error {

@@ -53,13 +53,16 @@ const (
 	firstOfType                       // one bit for each type from here on
 )
 
+// eventTypes are in the order of their bits.
+var eventTypes = EventTypes()
+
 // MaskOf is the mask of an event of the type.
 func MaskOf(t EventType) EventMask {
 	mask := anyEvent
 	if strings.HasPrefix(string(t), "delivery.") {
 		mask |= anyDelivery
 	}
-	if i := slices.Index(EventTypes(), t); i >= 0 {
+	if i := slices.Index(eventTypes, t); i >= 0 {
 		mask |= firstOfType << i
 	}
 	return mask
@@ -69,7 +72,7 @@ func MaskOf(t EventType) EventMask {
 // a type, DeliveryEvents or AllEvents. ok is false where one names nothing.
 func MaskOfPatterns(patterns []string) (mask EventMask, ok bool) {
 	for _, p := range patterns {
-		i := slices.Index(EventTypes(), EventType(p))
+		i := slices.Index(eventTypes, EventType(p))
 		switch {
 		case p == AllEvents:
 			mask |= anyEvent

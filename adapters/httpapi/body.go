@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ func readBody(c *call, shape strictjson.Shape, mayBeEmpty bool, maxBody int64) (
 	if c.Request.ContentLength > maxBody {
 		return nil, tooLarge(maxBody)
 	}
-	raw, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, maxBody))
+	raw, err := readAll(http.MaxBytesReader(c.Writer, c.Request.Body, maxBody), c.Request.ContentLength)
 	if err != nil {
 		var over *http.MaxBytesError
 		if errors.As(err, &over) {
@@ -61,6 +62,16 @@ func readBody(c *call, shape strictjson.Shape, mayBeEmpty bool, maxBody int64) (
 	return root, nil
 }
 
+// readAll reads what is announced to be so long, which is below 0 where it is not.
+func readAll(from io.Reader, announced int64) ([]byte, error) {
+	var all bytes.Buffer
+	if announced > 0 {
+		all.Grow(int(min(announced, maxBody)) + bytes.MinRead) // it looks for the end behind it
+	}
+	_, err := all.ReadFrom(from)
+	return all.Bytes(), err
+}
+
 func checkMediaType(h http.Header) error {
 	for _, encoding := range h.Values("Content-Encoding") {
 		if encoding != "" && !strings.EqualFold(encoding, "identity") {
@@ -68,7 +79,7 @@ func checkMediaType(h http.Header) error {
 		}
 	}
 	declared := h.Values("Content-Type")
-	if len(declared) == 0 {
+	if len(declared) == 0 || len(declared) == 1 && declared[0] == "application/json" {
 		return nil
 	}
 	mediaType, params, err := mime.ParseMediaType(declared[0])

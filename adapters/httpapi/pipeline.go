@@ -196,16 +196,11 @@ func (a *API) readBody(r route, c *call) (err error) {
 // its canonical form: white space, the order of names and the notation of
 // numbers make no difference.
 func (c *call) once() idempotency.Request {
-	h := sha256.New()
-	h.Write([]byte(c.Request.Method + "\n" + c.Request.URL.Path + "\n"))
-	if c.body != nil {
-		h.Write(c.body.AppendCanonical(nil))
-	} else {
-		h.Write([]byte("{}"))
-	}
-	r := idempotency.Request{Tenant: c.tenant, Key: c.key}
-	h.Sum(r.Fingerprint[:0])
-	return r
+	whole := make([]byte, 0, max(c.Request.ContentLength, 0)+256) // mostly white space makes up for the path
+	whole = append(append(whole, c.Request.Method...), '\n')
+	whole = append(append(whole, c.Request.URL.Path...), '\n')
+	whole = c.body.AppendCanonical(whole)
+	return idempotency.Request{Tenant: c.tenant, Key: c.key, Fingerprint: sha256.Sum256(whole)}
 }
 
 // bearer reads the key out of the Authorization headers of a request.

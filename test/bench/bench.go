@@ -31,6 +31,7 @@ type bench struct {
 
 	postgres, sqlite *server
 	limited          *server // on the same database as postgres, with Redis; nil: not measured
+	other            *server // another build on the same database; nil: not measured
 	store            *ownRedis
 	shelved          int             // deliveries that are there to be read
 	created          [2]atomic.Int64 // creates numbered so far, on onHTTP and sqlite
@@ -103,6 +104,15 @@ func prepare(ctx context.Context, o options) (*bench, error) {
 			return b, err
 		}
 	}
+	if o.beside != "" {
+		dir := filepath.Join(b.dir, "beside")
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return b, err
+		}
+		if b.other, err = serve(ctx, o, o.beside, dir, b.postgres.customers, settings(b.onHTTP)); err != nil {
+			return b, err
+		}
+	}
 	b.pgbench = &pgbench{path: path, clients: o.clients, protocol: o.protocol, dir: b.dir}
 	for name, at := range map[string]*string{"function": &b.onFunc, "statements": &b.onStmts} {
 		if *at, err = b.createDatabase(ctx, name); err != nil {
@@ -134,7 +144,7 @@ func (b *bench) limit(ctx context.Context) (err error) {
 
 // warm brings caches to temperature and learns the size of what is stored.
 func (b *bench) warm(ctx context.Context) error {
-	for _, s := range []*server{b.postgres, b.limited, b.sqlite} {
+	for _, s := range []*server{b.postgres, b.limited, b.other, b.sqlite} {
 		if s == nil {
 			continue
 		}
@@ -208,7 +218,7 @@ func (b *bench) createDatabase(ctx context.Context, name string) (string, error)
 // close undoes prepare, also one that stopped half-way.
 func (b *bench) close() error {
 	var err error
-	for _, s := range []*server{b.postgres, b.limited, b.sqlite} {
+	for _, s := range []*server{b.postgres, b.limited, b.other, b.sqlite} {
 		if s != nil {
 			err = errors.Join(err, s.stop())
 		}

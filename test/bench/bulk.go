@@ -32,8 +32,8 @@ func (c *conn) bulk(number int) (answer, error) {
 }
 
 // bulks sends bulks that were never sent before; what is counted is deliveries.
-func (b *bench) bulks(ctx context.Context, duration time.Duration) (measurement, error) {
-	l := &load{address: b.postgres.address, keys: b.postgres.keys, connections: b.bulkConnections}
+func (b *bench) bulks(ctx context.Context, s *server, duration time.Duration) (measurement, error) {
+	l := &load{address: s.address, keys: s.keys, connections: b.bulkConnections}
 	m, err := l.drive(ctx, duration, work{
 		request: bulkRequest, size: bulkSize,
 		next:     func(int) int { return int(b.created[0].Add(bulkSize)) - bulkSize + 1 },

@@ -105,6 +105,12 @@ func postmaster(ctx context.Context, db *pgx.Conn) int {
 // memory is how much of the process was in memory at most, in MiB.
 func memory(pid int) int { return mebibytes(pid, "VmHWM:") }
 
+// forgetMemory makes memory begin anew, where the system lets it: otherwise it
+// goes on counting from the start of the process.
+func forgetMemory(pid int) {
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
+}
+
 // resident is how much of it is there now.
 func resident(pid int) int { return mebibytes(pid, "VmRSS:") }
 

@@ -34,6 +34,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"regexp"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -52,6 +54,9 @@ type options struct {
 	shelf       int
 	binary      string
 	plot        string
+	profiles    string
+	beside      string
+	only        string
 
 	bulkConnections int
 }
@@ -92,18 +97,28 @@ func benchCreates(ctx context.Context) error {
 	flag.IntVar(&o.shelf, "shelf", 200_000, "deliveries there are to be read")
 	flag.IntVar(&o.bulkConnections, "bulk-connections", 16, "HTTP connections that send bulks")
 	flag.StringVar(&o.plot, "plot", "", "a file into which the goals are drawn, as SVG")
+	flag.StringVar(&o.beside, "beside", "", "another build of the program, to be measured in the same run")
+	flag.StringVar(&o.only, "only", "", "measure only what this regular expression matches")
+	flag.StringVar(&o.profiles, "profiles", "", "a directory for the profiles of the server, as go tool pprof reads them")
 	flag.StringVar(&o.binary, "binary", "", "the program to measure; empty: build it")
 	flag.Parse()
 	return run(ctx, o)
 }
 
 func run(ctx context.Context, o options) (err error) {
+	only, err := regexp.Compile(o.only)
+	if err != nil {
+		return fmt.Errorf("-only: %w", err)
+	}
 	b, err := prepare(ctx, o)
 	defer func() { err = errors.Join(err, b.close()) }()
 	if err != nil {
 		return err
 	}
-	subjects := b.subjects()
+	subjects := slices.DeleteFunc(b.subjects(), func(s *subject) bool { return !only.MatchString(s.name) })
+	if len(subjects) == 0 {
+		return fmt.Errorf("there is nothing that -only %q matches", o.only)
+	}
 	for round := range o.rounds {
 		for i := range subjects {
 			// Another one begins each round, so that none always runs on what
@@ -147,6 +162,7 @@ type measurement struct {
 
 	// Processor time spent in this round; zero where it cannot be read.
 	server, postgres, redis, client time.Duration
+	memory                          int // of the server at most, in MiB
 
 	profile *profiled // of the server; nil: none was made
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -193,8 +195,8 @@ func quotient(of, by int64) float64 {
 	return float64(of) / float64(by)
 }
 
-// record profiles a server while it works for some seconds.
-func record(ctx context.Context, s *server, seconds int, during func() (measurement, error)) (m measurement, err error) {
+// record profiles a server while it works for the duration of a measurement.
+func (b *bench) record(ctx context.Context, s *server, round int, during func() (measurement, error)) (m measurement, err error) {
 	type answer struct {
 		profile *profile.Profile
 		err     error
@@ -202,7 +204,10 @@ func record(ctx context.Context, s *server, seconds int, during func() (measurem
 	fetch := func(name string) <-chan answer {
 		c := make(chan answer, 1)
 		go func() {
-			p, err := fetchProfile(ctx, fmt.Sprintf("%s/debug/pprof/%s?seconds=%d", s.ops, name, seconds))
+			p, err := fetchProfile(ctx, fmt.Sprintf("%s/debug/pprof/%s?seconds=%d", s.ops, name, int(b.duration.Seconds())))
+			if err == nil && b.profiles != "" {
+				err = keepProfile(p, filepath.Join(b.profiles, fmt.Sprintf("%s-%d.pb.gz", name, round+1)))
+			}
 			c <- answer{p, err}
 		}()
 		return c
@@ -218,6 +223,14 @@ func record(ctx context.Context, s *server, seconds int, during func() (measurem
 		m.profile.allocated, err = spendingOf(a.profile, "alloc_space")
 	}
 	return m, err
+}
+
+func keepProfile(p *profile.Profile, path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(p.Write(f), f.Close())
 }
 
 func fetchProfile(ctx context.Context, url string) (*profile.Profile, error) {

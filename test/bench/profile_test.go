@@ -6,8 +6,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/pprof"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/pprof/profile"
 )
@@ -112,9 +115,18 @@ func TestAProfileOfALivingServerIsRead(t *testing.T) {
 	mux.Handle("/debug/pprof/allocs", pprof.Handler("allocs"))
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
-	m, err := record(t.Context(), &server{ops: s.URL}, 1, func() (measurement, error) { return measurement{operations: 7}, nil })
+	b := &bench{options: options{duration: time.Second, profiles: t.TempDir()}}
+	m, err := b.record(t.Context(), &server{ops: s.URL}, 0, func() (measurement, error) { return measurement{operations: 7}, nil })
 	if err != nil || m.operations != 7 || m.profile == nil {
 		t.Errorf("%+v, %v", m, err)
+	}
+	kept, err := os.Open(filepath.Join(b.profiles, "profile-1.pb.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer kept.Close()
+	if _, err := profile.Parse(kept); err != nil {
+		t.Error(err)
 	}
 	if _, err := fetchProfile(context.WithoutCancel(t.Context()), s.URL+"/debug/pprof/nothing"); err == nil || !strings.Contains(err.Error(), "404") {
 		t.Errorf("a profile that is not there: %v", err)

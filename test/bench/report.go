@@ -12,6 +12,9 @@ import (
 // printReport is the page.
 func printReport(w io.Writer, b *bench, subjects []*subject) error {
 	by := map[string]*subject{}
+	for _, s := range b.subjects() {
+		by[s.name] = s // without rounds where it was not measured
+	}
 	for _, s := range subjects {
 		by[s.name] = s
 	}
@@ -33,11 +36,10 @@ func printReport(w io.Writer, b *bench, subjects []*subject) error {
 		}
 		fmt.Fprintf(w, "%10.0f %16s %34s\n", s.median(perSecond), s.latency(), s.cost())
 	}
-	printProfile(w, by[profiledName])
-	printRatios(w, b, by)
-	if b.sqlite != nil {
-		fmt.Fprintf(w, "memory of the server on SQLite at most %d MiB\n", memory(b.sqlite.cmd.Process.Pid))
+	if len(by[profiledName].rounds) > 0 {
+		printProfile(w, by[profiledName])
 	}
+	printRatios(w, b, by)
 	title := fmt.Sprintf("Waybill beside its limits: medians of %d rounds of %s", b.rounds, b.duration)
 	if err := told(w, b.goals(by), title, b.plot); err != nil {
 		return err
@@ -66,8 +68,8 @@ func (b *bench) goals(by map[string]*subject) []goal {
 		goals = append(goals, atLeast("creates over HTTP, SQLite / F", "ratio", 0.3, ratios(s, by[byFunction])))
 	}
 	goals = append(goals, atMost("time of a replay / of a create, at full load", "ratio", 2, 0.25, ratios(by[createName], by[replayName])))
-	if mib := memory(b.postgres.cmd.Process.Pid); mib > 0 {
-		goals = append(goals, atMost("memory of the server at most", "MiB", 0, 60, []float64{float64(mib)}))
+	if b.master != 0 { // both are read from /proc
+		goals = append(goals, atMost("memory of the server under creates", "MiB", 0, 60, by[createName].values(mebibytesUsed)))
 	}
 	return goals
 }
@@ -76,11 +78,19 @@ func (b *bench) goals(by map[string]*subject) []goal {
 func printRatios(w io.Writer, b *bench, by map[string]*subject) {
 	fmt.Fprintln(w, "\nMedians of other ratios:")
 	line := func(what string, value float64, about string) {
-		fmt.Fprintf(w, "  %-48s %.2f   %s\n", what, value, about)
+		if value > 0 { // otherwise it was not measured
+			fmt.Fprintf(w, "  %-48s %.2f   %s\n", what, value, about)
+		}
+	}
+	work := func(m measurement) float64 { return float64(m.each(m.server + m.postgres)) }
+	if s := by[besideName]; s != nil {
+		line("creates / those of the other build", median(ratios(by[createName], s)), "")
+		line("processor time of a create / of the other's", median(quotients(by[createName].values(work), s.values(work))), "server and Postgres")
+		line("bulks / those of the other build", median(ratios(by[bulkName], by[besideBulk])), "")
+		line("processor time in a bulk / in the other's", median(quotients(by[bulkName].values(work), by[besideBulk].values(work))), "")
 	}
 	line("S / F", median(ratios(by[byStatements], by[byFunction])), "")
 	line("get / R asked as the program asks", median(ratios(by[readName], by[byArrays])), "by arrays, which it fills with all that are asked for at a time")
-	work := func(m measurement) float64 { return float64(m.each(m.server + m.postgres)) }
 	everybody := func(m measurement) float64 { return float64(m.each(m.server + m.postgres + m.client)) }
 	if c := by[createName].median(work); c > 0 {
 		line("cost of a replay / of a create", by[replayName].median(work)/c, "by processor time of server and Postgres")
@@ -89,6 +99,10 @@ func printRatios(w io.Writer, b *bench, by map[string]*subject) {
 		line("processor time of Redis for a create, in us", s.median(func(m measurement) float64 { return float64(m.each(m.redis)) / 1000 }),
 			"limits, locks and news of keys")
 	}
+	if s := by[embeddedName]; s != nil && b.master != 0 {
+		line("memory of the server on SQLite, in MiB", s.median(mebibytesUsed), "under creates")
+	}
+	line("memory of the server under bulks, in MiB", by[bulkName].median(mebibytesUsed), "")
 	if f := by[byFunction].median(everybody); f > 0 && b.master != 0 {
 		line("processor time of a create / of F, all included", by[createName].median(everybody)/f,
 			"steadier than the rates where others use the machine too")
@@ -97,6 +111,8 @@ func printRatios(w io.Writer, b *bench, by map[string]*subject) {
 
 // inserts counts the statements of a booking.
 func inserts() int { return strings.Count(statementsSQL, "\nINSERT INTO ") }
+
+func mebibytesUsed(m measurement) float64 { return float64(m.memory) }
 
 func perSecond(m measurement) float64 { return m.perSecond }
 
@@ -136,11 +152,16 @@ func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 
 // ratios of the rates, round by round.
 func ratios(of, to *subject) []float64 {
-	r := make([]float64, len(of.rounds))
-	for i := range r {
-		r[i] = of.rounds[i].perSecond / to.rounds[i].perSecond
+	return quotients(of.values(perSecond), to.values(perSecond))
+}
+
+// quotients are of the values of each round.
+func quotients(of, by []float64) []float64 {
+	q := make([]float64, min(len(of), len(by)))
+	for i := range q {
+		q[i] = of[i] / by[i]
 	}
-	return r
+	return q
 }
 
 func median(values []float64) float64 {

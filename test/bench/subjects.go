@@ -10,6 +10,8 @@ const (
 	byFunction   = "F  pgbench, one call"
 	byStatements = "S  pgbench, statements"
 	createName   = "create over HTTP"
+	besideName   = "create, the other build"
+	besideBulk   = "bulks of 100, the other"
 	limitedName  = "the same, limits in Redis"
 	profiledName = "the same, profiled"
 	replayName   = "replay over HTTP"
@@ -37,13 +39,17 @@ func (b *bench) subjects() []*subject {
 	if b.limited != nil {
 		all = append(all, of(limitedName, b.limited, creates(b.limited)))
 	}
+	if b.other != nil {
+		all = append(all, of(besideName, b.other, creates(b.other)),
+			of(besideBulk, b.other, func(ctx context.Context, _ int) (measurement, error) { return b.bulks(ctx, b.other, b.duration) }))
+	}
 	all = append(all,
 		of(byStatements, nil, func(ctx context.Context, round int) (measurement, error) {
 			return b.pgbench.run(ctx, b.onStmts, []string{statementsSQL}, b.duration, round)
 		}),
-		of(bulkName, b.postgres, func(ctx context.Context, _ int) (measurement, error) { return b.bulks(ctx, b.duration) }),
+		of(bulkName, b.postgres, func(ctx context.Context, _ int) (measurement, error) { return b.bulks(ctx, b.postgres, b.duration) }),
 		of(profiledName, b.postgres, func(ctx context.Context, round int) (measurement, error) {
-			return record(ctx, b.postgres, int(b.duration.Seconds()), func() (measurement, error) { return b.create(ctx, b.postgres, b.duration) })
+			return b.record(ctx, b.postgres, round, func() (measurement, error) { return b.create(ctx, b.postgres, b.duration) })
 		}),
 		of(replayName, b.postgres, func(ctx context.Context, _ int) (measurement, error) { return b.replay(ctx, b.duration) }),
 		of(byRow, nil, func(ctx context.Context, round int) (measurement, error) {
@@ -66,6 +72,9 @@ func (b *bench) measured(s *server, run func(context.Context, int) (measurement,
 		if err := b.settle(ctx); err != nil {
 			return measurement{}, err
 		}
+		if s != nil {
+			forgetMemory(s.cmd.Process.Pid)
+		}
 		before := b.usage(s)
 		m, err := run(ctx, round)
 		if err != nil {
@@ -75,6 +84,7 @@ func (b *bench) measured(s *server, run func(context.Context, int) (measurement,
 		m.server, m.postgres, m.redis = after.server-before.server, after.postgres-before.postgres, after.redis-before.redis
 		if s != nil {
 			m.client = after.client - before.client
+			m.memory = memory(s.cmd.Process.Pid)
 		}
 		return m, nil
 	}

@@ -37,7 +37,7 @@ func (s *Store) Book(ctx context.Context, w ports.BookingWrite) error {
 // BookRun stores as many as do not claim the same thing.
 func (s *Store) BookRun(ctx context.Context, writes []ports.BookingWrite) (int, error) {
 	claimed := make(claims, 3*len(writes))
-	var run []entry
+	var run []*entry
 	for _, w := range writes {
 		e, err := newEntry(w)
 		if err != nil || s.plantedBug(w, e.row) != nil || !claimed.add(w) {
@@ -57,12 +57,12 @@ type entry struct {
 	row deliveryRow
 }
 
-func newEntry(w ports.BookingWrite) (entry, error) {
+func newEntry(w ports.BookingWrite) (*entry, error) {
 	if len(w.Event.Payload) == 0 {
-		return entry{}, errNoPayload
+		return nil, errNoPayload
 	}
 	row, err := newDeliveryRow(w.Delivery)
-	return entry{BookingWrite: w, row: row}, err
+	return &entry{BookingWrite: w, row: row}, err
 }
 
 // booked runs the work in one transaction.
@@ -78,7 +78,7 @@ type booking struct {
 	tenant domain.Tenant
 }
 
-func (b booking) store(ctx context.Context, e entry) error {
+func (b booking) store(ctx context.Context, e *entry) error {
 	// First of all the key, or the lease of the bulk: of two requests with one key
 	// the second waits here, and must not meet the first's external_id before it
 	// learns who that was.

@@ -30,11 +30,11 @@ type engine struct {
 
 	// fold stores bookings in one transaction and tells of each what became of it,
 	// which may be errAlone; folds is how many of them pay at a time.
-	fold  func(ctx context.Context, s *Store, entries []entry) []error
+	fold  func(ctx context.Context, s *Store, entries []*entry) []error
 	folds int
 	// foldRun is fold for items of a bulk, in their order, up to the first one that
 	// does not come through.
-	foldRun func(ctx context.Context, s *Store, entries []entry) (int, error)
+	foldRun func(ctx context.Context, s *Store, entries []*entry) (int, error)
 	// probesTogether tells that a row by its key costs less than to ask for it.
 	probesTogether bool
 

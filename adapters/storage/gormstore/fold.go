@@ -29,6 +29,11 @@ const (
 	foldPause = time.Second
 	// foldBudget bounds a fold. Whoever is in it learns what became of it.
 	foldBudget = 10 * time.Second
+	// manyWaiting is how many make a second writer worth its while: two folds of
+	// a few cost more than one of many.
+	manyWaiting = mostFolded / 2
+	// longFold is how long a fold may take before others no longer wait for it.
+	longFold = 50 * time.Millisecond
 )
 
 // errAlone is the outcome of a booking that its fold was stored without.
@@ -37,7 +42,7 @@ var errAlone = errors.New("gormstore: the booking has to be stored by itself")
 // folder folds what is booked at the same time.
 type folder struct {
 	// store stores bookings in one transaction and tells of each what became of it.
-	store   func(ctx context.Context, entries []entry) []error
+	store   func(ctx context.Context, entries []*entry) []error
 	writers int // at a time
 	// patience is how long a booking waits while no fold ends. Where the writers
 	// hang on connections that are dead without a word, it takes another one.
@@ -48,21 +53,22 @@ type folder struct {
 	waiting []*seat
 	inside  int       // of folds under way
 	moved   time.Time // when the last one ended
+	began   time.Time // when the last one was taken
 }
 
 // seat is a booking that waits for its fold.
 type seat struct {
-	entry
+	*entry
 	outcome chan error
 }
 
 // book stores a booking together with others. It returns when the outcome is
 // known, even where ctx ends meanwhile, unless nothing has begun yet.
-func (f *folder) book(ctx context.Context, e entry) error {
+func (f *folder) book(ctx context.Context, e *entry) error {
 	s := &seat{entry: e, outcome: make(chan error, 1)}
 	f.mu.Lock()
 	f.waiting = append(f.waiting, s)
-	hire := f.busy < f.writers
+	hire := f.busy == 0 || f.busy < f.writers && (len(f.waiting) >= manyWaiting || time.Since(f.began) > longFold)
 	if hire {
 		f.busy++
 	}
@@ -127,7 +133,7 @@ func (f *folder) fold(seats []*seat) (outcomes []error) {
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), foldBudget)
 	defer cancel()
-	entries := make([]entry, len(seats))
+	entries := make([]*entry, len(seats))
 	for i, s := range seats {
 		entries[i] = s.entry
 	}
@@ -158,7 +164,7 @@ func (f *folder) next() []*seat {
 		}
 	}
 	f.waiting = left
-	f.inside += len(taken)
+	f.inside, f.began = f.inside+len(taken), time.Now()
 	return taken
 }
 

@@ -27,18 +27,20 @@ const foldPatience = "100ms"
 // transaction is rolled back, and the others are stored by another one. A failure
 // that does not tell of whom it is, such as of a value that the database refuses
 // or of a connection that ended, makes all of them come by themselves.
-func foldOnPostgres(ctx context.Context, s *Store, entries []entry) []error {
+func foldOnPostgres(ctx context.Context, s *Store, entries []*entry) []error {
 	outcomes := make([]error, len(entries))
 	left := make([]int, len(entries)) // of entries
 	for i := range left {
 		left[i] = i
 	}
 	for len(left) > 0 {
-		of := make([]entry, len(left))
-		for i, e := range left {
-			of[i] = entries[e]
+		f := &pgFold{entries: entries}
+		if len(left) < len(entries) {
+			f.entries = make([]*entry, len(left))
+			for i, e := range left {
+				f.entries[i] = entries[e]
+			}
 		}
-		f := &pgFold{entries: of}
 		err := s.transact(ctx, func(sn session) error { return f.store(ctx, sn) })
 		if err == nil {
 			return outcomes
@@ -70,7 +72,7 @@ func foldOnPostgres(ctx context.Context, s *Store, entries []entry) []error {
 }
 
 // foldRunOnPostgres stores fewer where one of them does not come through.
-func foldRunOnPostgres(ctx context.Context, s *Store, entries []entry) (int, error) {
+func foldRunOnPostgres(ctx context.Context, s *Store, entries []*entry) (int, error) {
 	for len(entries) > 0 {
 		f := &pgFold{entries: entries}
 		err := s.transact(ctx, func(sn session) error { return f.store(ctx, sn) })
@@ -103,7 +105,7 @@ func statementGone(err error) bool { return isPg(err, pgStatementUnknown, pgPlan
 
 // pgFold is one try to store some bookings.
 type pgFold struct {
-	entries []entry
+	entries []*entry
 	begun   bool         // a transaction did: the database is there
 	missing map[int]bool // those that did not come through
 }
@@ -231,11 +233,11 @@ type adding func(s step, statement string, values ...param)
 func (f *pgFold) chosen(is func(*entry) bool, order func(a, b *entry) int) []int {
 	var some []int
 	for i := range f.entries {
-		if is(&f.entries[i]) {
+		if is(f.entries[i]) {
 			some = append(some, i)
 		}
 	}
-	slices.SortStableFunc(some, func(a, b int) int { return order(&f.entries[a], &f.entries[b]) })
+	slices.SortStableFunc(some, func(a, b int) int { return order(f.entries[a], f.entries[b]) })
 	return some
 }
 
@@ -245,21 +247,21 @@ func everyone(*entry) bool { return true }
 func gathered[T any](f *pgFold, of []int, value func(*entry) T) []T {
 	all := make([]T, len(of))
 	for i, e := range of {
-		all[i] = value(&f.entries[e])
+		all[i] = value(f.entries[e])
 	}
 	return all
 }
 
 // arrayOf is a column of some entries.
 func arrayOf[T any](f *pgFold, of []int, w wireType[T], value func(*entry) T) param {
-	return w.many(len(of), func(i int) T { return value(&f.entries[of[i]]) })
+	return w.many(len(of), func(i int) T { return value(f.entries[of[i]]) })
 }
 
 // wants is who has to be told by which ID.
 func (f *pgFold) wants(of []int, id func(*entry) rowID) map[[16]byte][]int {
 	wanted := make(map[[16]byte][]int, len(of))
 	for _, e := range of {
-		u, _ := uuidBytes(id(&f.entries[e])) // a malformed one is never stored
+		u, _ := uuidBytes(id(f.entries[e])) // a malformed one is never stored
 		wanted[u] = append(wanted[u], e)
 	}
 	return wanted

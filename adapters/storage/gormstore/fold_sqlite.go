@@ -11,7 +11,7 @@ import (
 
 // foldOnSQLite stores one booking after the other, each behind a savepoint: what
 // a commit costs here is to wait for the disk, and that is shared.
-func foldOnSQLite(ctx context.Context, s *Store, entries []entry) []error {
+func foldOnSQLite(ctx context.Context, s *Store, entries []*entry) []error {
 	var outcomes []error
 	err := s.transact(ctx, func(sn session) error {
 		outcomes = make([]error, len(entries))
@@ -33,7 +33,7 @@ func foldOnSQLite(ctx context.Context, s *Store, entries []entry) []error {
 }
 
 // foldRunOnSQLite ends with the first refusal.
-func foldRunOnSQLite(ctx context.Context, s *Store, entries []entry) (n int, err error) {
+func foldRunOnSQLite(ctx context.Context, s *Store, entries []*entry) (n int, err error) {
 	err = s.transact(ctx, func(sn session) error {
 		n = 0
 		for _, e := range entries {
@@ -57,7 +57,7 @@ func foldRunOnSQLite(ctx context.Context, s *Store, entries []entry) (n int, err
 
 // bookBehindSavepoint tells a refusal, which leaves nothing behind, from a
 // failure, which may have ended the transaction.
-func (s session) bookBehindSavepoint(ctx context.Context, e entry) (refusal, err error) {
+func (s session) bookBehindSavepoint(ctx context.Context, e *entry) (refusal, err error) {
 	if err := s.with(ctx).Exec("SAVEPOINT booking").Error; err != nil {
 		return nil, fmt.Errorf("gormstore: begin a booking: %w", err)
 	}

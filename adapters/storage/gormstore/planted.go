@@ -41,7 +41,7 @@ func (s *Store) plantedBug(w ports.BookingWrite, row deliveryRow) func(context.C
 		}
 	case "simulation_counted": // by itself each one counts what it finds
 		return func(ctx context.Context) error {
-			return s.booked(ctx, w, func(b booking) error { return b.store(ctx, entry{BookingWrite: w, row: row}) })
+			return s.booked(ctx, w, func(b booking) error { return b.store(ctx, &entry{BookingWrite: w, row: row}) })
 		}
 	}
 	return nil

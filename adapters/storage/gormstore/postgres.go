@@ -73,7 +73,7 @@ var postgresEngine = engine{
 
 	fold:    foldOnPostgres,
 	foldRun: foldRunOnPostgres,
-	folds:   2, // one is stored while another one waits for the disk
+	folds:   2, // where many come, one is stored while another one waits for the disk
 
 	probesTogether: true,
 

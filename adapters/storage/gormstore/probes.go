@@ -26,6 +26,8 @@ const (
 	// connection that is dead without a word must not hold up those of others.
 	probePatience = 500 * time.Millisecond
 	probeBudget   = 5 * time.Second
+	// longProbe is how long others wait for those that are asked for.
+	longProbe = 20 * time.Millisecond
 )
 
 // probes are rows that are looked for in one store.
@@ -36,13 +38,14 @@ type probes struct {
 	busy    int
 	waiting []*probe
 	moved   time.Time // when the last ones were answered
+	began   time.Time // when the last ones were taken
 }
 
 // probe is one of them.
 type probe struct {
 	kind  *probeKind
 	key   []any
-	into  []any // where its columns are put
+	into  func() []any // where the columns of what is found are put
 	found bool
 	done  chan error
 	left  bool // nobody waits for it any more
@@ -107,8 +110,11 @@ func probeFor[Row any](ctx context.Context, s session, kind *probeKind, key ...a
 	if s.probes == nil {
 		return nil, errAlone
 	}
-	row := new(Row)
-	l := &probe{kind: kind, key: key, into: kind.table.scanned(ctx, row), done: make(chan error, 1)}
+	var row *Row
+	l := &probe{kind: kind, key: key, done: make(chan error, 1), into: func() []any {
+		row = new(Row)
+		return kind.table.scanned(ctx, row)
+	}}
 	s.probes.add(l)
 	for {
 		select {
@@ -142,7 +148,7 @@ func (ls *probes) leave(l *probe, idle time.Duration) bool {
 func (ls *probes) add(l *probe) {
 	ls.mu.Lock()
 	ls.waiting = append(ls.waiting, l)
-	hire := ls.busy < probers
+	hire := ls.busy == 0 || ls.busy < probers && (len(ls.waiting) >= mostProbes/2 || time.Since(ls.began) > longProbe)
 	if hire {
 		ls.busy++
 	}
@@ -185,6 +191,7 @@ func (ls *probes) next() []*probe {
 	if len(taken) == 0 {
 		ls.busy--
 	}
+	ls.began = time.Now()
 	return taken
 }
 
@@ -246,7 +253,7 @@ func fill(results pgx.BatchResults, of []*probe, types *pgtype.Map) error {
 			return err
 		}
 		l := of[n]
-		if err := rows.Scan(append([]any{nil}, l.into...)...); err != nil {
+		if err := rows.Scan(append([]any{nil}, l.into()...)...); err != nil {
 			return err
 		}
 		l.found = true

@@ -22,6 +22,7 @@ type Store struct {
 	write, read *gorm.DB
 	folder      folder
 	probes      *probes // nil: each row is looked for by itself
+	readers     ports.Readers
 
 	// commitTx is (*sql.Tx).Commit; tests lose its answer.
 	commitTx func(*sql.Tx) error
@@ -38,8 +39,10 @@ func (s *Store) Close() error { return s.pools.close() }
 func (s *Store) Ping(ctx context.Context) error { return ping(ctx, s.pools.read) }
 
 // Read gives access without a transaction.
-func (s *Store) Read() ports.Readers {
-	sn := session{db: s.read, engine: s.engine, probes: s.probes}
+func (s *Store) Read() ports.Readers { return s.readers }
+
+// readers work without a transaction.
+func (sn session) readers() ports.Readers {
 	return ports.Readers{
 		Idempotency:     idempotency{sn},
 		Tenancy:         tenancy{sn},

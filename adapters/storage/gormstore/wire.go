@@ -6,10 +6,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
@@ -38,7 +40,9 @@ func (c *pgConn) send(ctx context.Context, steps []step) (*pgconn.Pipeline, erro
 			}
 		}
 	}
-	sent := c.pgx().PgConn().StartPipeline(ctx)
+	pg := c.pgx().PgConn()
+	sent := pg.StartPipeline(ctx)
+	pg.Frontend().Send(roomFor(steps))
 	for i, s := range steps {
 		data, types := make([][]byte, len(s.values)), make([]uint32, len(s.values))
 		for n, v := range s.values {
@@ -55,6 +59,28 @@ func (c *pgConn) send(ctx context.Context, steps []step) (*pgconn.Pipeline, erro
 	}
 	return sent, nil
 }
+
+// room is no message but the place for those that follow: without it the buffer
+// of the connection grows by doubling each time, as pgx keeps no large one.
+type room struct {
+	pgproto3.Sync
+	size int
+}
+
+func roomFor(steps []step) *room {
+	const head = 64 // of a message and of those beside it, more or less
+	r := &room{}
+	for _, s := range steps {
+		r.size += 2*head + len(s.statement)
+		for _, v := range s.values {
+			r.size += 8 + len(v.data)
+		}
+	}
+	return r
+}
+
+// Encode adds nothing.
+func (r *room) Encode(to []byte) ([]byte, error) { return slices.Grow(to, r.size), nil }
 
 // wireType is how values of a Go type go to Postgres.
 type wireType[T any] struct {

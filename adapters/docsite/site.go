@@ -34,7 +34,7 @@ type Options struct {
 // Site serves the documentation.
 type Site struct {
 	pages  func() map[string]*answer // by path
-	assets map[string]*answer
+	assets func() map[string]*answer
 }
 
 // answer is one resource, ready to be sent.
@@ -59,7 +59,7 @@ func New(o Options) *Site {
 			}
 			return pages
 		}),
-		assets: assetAnswers(),
+		assets: sync.OnceValue(assetAnswers), // more than a megabyte
 	}
 }
 
@@ -103,7 +103,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Site) find(path string) *answer {
-	if asset := s.assets[path]; asset != nil {
+	if asset := s.assets()[path]; asset != nil {
 		return asset
 	}
 	pages := s.pages()

@@ -25,15 +25,23 @@ type prices struct {
 	stop  func()       // waits until nothing is under way any more
 }
 
-// fit tells that the price of an item is there and nothing speaks against it.
-func (p prices) fit(i int) bool {
+// fit tells that the price of an item is there in a moment, before ctx ends, and
+// that nothing speaks against it.
+func (p prices) fit(ctx context.Context, i int) bool {
+	var unfit error
 	select {
-	case unfit := <-p.ready[i]:
-		p.ready[i] <- unfit // whoever awaits it gets it too
-		return unfit == nil
+	case unfit = <-p.ready[i]:
 	default:
-		return false
+		select {
+		case unfit = <-p.ready[i]:
+		case <-time.After(nextPrice):
+			return false
+		case <-ctx.Done():
+			return false
+		}
 	}
+	p.ready[i] <- unfit // whoever awaits it gets it too
+	return unfit == nil
 }
 
 // price asks for the prices of all items that are not done, a few at a time in

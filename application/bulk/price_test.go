@@ -62,9 +62,8 @@ func TestItemsAreBookedWhileLaterOnesArePriced(t *testing.T) {
 		s.bookings = booking{Bookings: s.Store, before: func(i int) { booked[i] = time.Since(begun) }}
 		got, err := s.start("a").send(t.Context(), s.ask, orders(10))
 		s.wantOutcome(t, got, err, 10, 0)
-		want := append(make([]time.Duration, 9), 5*time.Second)
-		if !slices.Equal(booked, want) {
-			t.Errorf("booked after %v, want %v", booked, want)
+		if slices.Max(booked[:9]) > 100*time.Millisecond || booked[9] != 5*time.Second {
+			t.Errorf("booked after %v, want all but the last one in a moment, and that after 5 s", booked)
 		}
 	})
 }

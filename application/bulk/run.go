@@ -21,6 +21,10 @@ const (
 	// mostTogether is how many items one transaction may book: a bulk that is to
 	// stop does so when it is through.
 	mostTogether = 50
+	// company is how long a transaction waits for the prices of more items, and
+	// nextPrice for one of them: few transactions of many items cost less.
+	company   = 100 * time.Millisecond
+	nextPrice = 25 * time.Millisecond
 )
 
 // errYield ends a turn between two transactions.
@@ -135,15 +139,17 @@ func (r *run) isDone(i int) bool {
 	return done
 }
 
-// bookRun books item i and those behind it that are ready, as many as can be
-// booked together; none is no error.
+// bookRun books item i and those behind it that are ready in a moment, as many as
+// can be booked together; none is no error.
 func (r *run) bookRun(ctx context.Context, i int, prices prices) error {
 	if r.singly > 0 {
 		r.singly--
 		return nil
 	}
+	patience, impatient := context.WithTimeout(ctx, company)
+	defer impatient()
 	end := i + 1
-	for end < len(r.items) && end-i < mostTogether && !r.isDone(end) && prices.fit(end) {
+	for end < len(r.items) && end-i < mostTogether && !r.isDone(end) && prices.fit(patience, end) {
 		end++
 	}
 	if end-i < 2 {

@@ -103,6 +103,10 @@ func printRatios(w io.Writer, b *bench, by map[string]*subject) {
 		line("memory of the server on SQLite, in MiB", s.median(mebibytesUsed), "under creates")
 	}
 	line("memory of the server under bulks, in MiB", by[bulkName].median(mebibytesUsed), "")
+	if s := by[besideName]; s != nil {
+		line("memory of the other build, in MiB", s.median(mebibytesUsed), "under creates")
+		line("memory of the other build under bulks, in MiB", by[besideBulk].median(mebibytesUsed), "")
+	}
 	if f := by[byFunction].median(everybody); f > 0 && b.master != 0 {
 		line("processor time of a create / of F, all included", by[createName].median(everybody)/f,
 			"steadier than the rates where others use the machine too")

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -42,7 +43,8 @@ func (c *pgConn) send(ctx context.Context, steps []step) (*pgconn.Pipeline, erro
 	}
 	pg := c.pgx().PgConn()
 	sent := pg.StartPipeline(ctx)
-	pg.Frontend().Send(roomFor(steps))
+	r := roomFor(steps)
+	pg.Frontend().Send(r)
 	for i, s := range steps {
 		data, types := make([][]byte, len(s.values)), make([]uint32, len(s.values))
 		for n, v := range s.values {
@@ -57,6 +59,7 @@ func (c *pgConn) send(ctx context.Context, steps []step) (*pgconn.Pipeline, erro
 	if err := sent.Sync(); err != nil {
 		return nil, errors.Join(err, sent.Close())
 	}
+	r.leave()
 	return sent, nil
 }
 
@@ -64,8 +67,20 @@ func (c *pgConn) send(ctx context.Context, steps []step) (*pgconn.Pipeline, erro
 // of the connection grows by doubling each time, as pgx keeps no large one.
 type room struct {
 	pgproto3.Sync
-	size int
+	size  int    // with all that is around the values
+	data  int    // the values alone
+	taken []byte // nil: not one of rooms
 }
+
+// rooms are used again. What is in one has been sent when it comes back.
+var rooms = sync.Pool{New: func() any { return new([]byte) }}
+
+// The smallest that is used again is above what pgx keeps for itself, the largest
+// below what is rare.
+const (
+	smallRoom = 16 << 10
+	largeRoom = 512 << 10
+)
 
 func roomFor(steps []step) *room {
 	const head = 64 // of a message and of those beside it, more or less
@@ -73,14 +88,28 @@ func roomFor(steps []step) *room {
 	for _, s := range steps {
 		r.size += 2*head + len(s.statement)
 		for _, v := range s.values {
-			r.size += 8 + len(v.data)
+			r.size, r.data = r.size+8+len(v.data), r.data+len(v.data)
 		}
 	}
 	return r
 }
 
 // Encode adds nothing.
-func (r *room) Encode(to []byte) ([]byte, error) { return slices.Grow(to, r.size), nil }
+func (r *room) Encode(to []byte) ([]byte, error) {
+	if len(to) > 0 || r.data < smallRoom || r.size > largeRoom {
+		return slices.Grow(to, r.size), nil
+	}
+	kept := *rooms.Get().(*[]byte)
+	r.taken = slices.Grow(kept[:0], r.size)
+	return r.taken, nil
+}
+
+// leave gives the room back, after everything in it was sent.
+func (r *room) leave() {
+	if r.taken != nil {
+		rooms.Put(&r.taken)
+	}
+}
 
 // wireType is how values of a Go type go to Postgres.
 type wireType[T any] struct {

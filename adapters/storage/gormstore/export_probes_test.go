@@ -5,6 +5,15 @@ import (
 	"sync/atomic"
 )
 
+// HireAtOnce lets a second writer and a second prober come whenever the first one
+// is at work.
+func (s *Store) HireAtOnce() {
+	s.folder.long = -1
+	if s.probes != nil {
+		s.probes.long = -1
+	}
+}
+
 // Looking is how many rows wait to be looked for together.
 func (s *Store) Looking() int {
 	s.probes.mu.Lock()

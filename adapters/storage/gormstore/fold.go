@@ -32,7 +32,7 @@ const (
 	// manyWaiting is how many make a second writer worth its while: two folds of
 	// a few cost more than one of many.
 	manyWaiting = mostFolded / 2
-	// longFold is how long a fold may take before others no longer wait for it.
+	// longFold is how long a fold may take before another writer comes anyway.
 	longFold = 50 * time.Millisecond
 )
 
@@ -47,6 +47,7 @@ type folder struct {
 	// patience is how long a booking waits while no fold ends. Where the writers
 	// hang on connections that are dead without a word, it takes another one.
 	patience time.Duration
+	long     time.Duration // how long a fold takes at which another writer comes anyway
 
 	mu      sync.Mutex
 	busy    int
@@ -68,7 +69,7 @@ func (f *folder) book(ctx context.Context, e *entry) error {
 	s := &seat{entry: e, outcome: make(chan error, 1)}
 	f.mu.Lock()
 	f.waiting = append(f.waiting, s)
-	hire := f.busy == 0 || f.busy < f.writers && (len(f.waiting) >= manyWaiting || time.Since(f.began) > longFold)
+	hire := f.busy == 0 || f.busy < f.writers && (len(f.waiting) >= manyWaiting || time.Since(f.began) > f.long)
 	if hire {
 		f.busy++
 	}

@@ -19,6 +19,7 @@ import (
 // them.
 func heldUp(s *gormstore.Store) (letGo func(), commits *atomic.Int32) {
 	s.WaitForFolds(time.Hour)
+	s.HireAtOnce()
 	gate, commits := make(chan struct{}), new(atomic.Int32)
 	s.CommitWith(func(tx *sql.Tx) error {
 		commits.Add(1)

@@ -102,10 +102,10 @@ func newStore(ctx context.Context, e *engine, p *pools, o Options) (*Store, erro
 		return nil, err
 	}
 	s := &Store{engine: e, pools: p, write: write, read: read, commitTx: (*sql.Tx).Commit}
-	s.folder.writers, s.folder.patience = e.folds, foldPause
+	s.folder.writers, s.folder.patience, s.folder.long = e.folds, foldPause, longFold
 	s.folder.store = func(ctx context.Context, entries []*entry) []error { return e.fold(ctx, s, entries) }
 	if e.probesTogether {
-		s.probes = &probes{conn: s.onPgConn}
+		s.probes = &probes{conn: s.onPgConn, long: longProbe}
 	}
 	s.readers = session{db: s.read, engine: s.engine, probes: s.probes}.readers()
 	return s, nil

@@ -177,6 +177,9 @@ func refusedByPostgres(_ context.Context, _ *sql.Conn, err error) bool {
 	return errors.Is(err, pgx.ErrTxCommitRollback) // COMMIT of a failed transaction
 }
 
+// preparedStatements is how many a connection keeps.
+const preparedStatements = 256
+
 func openPostgres(url string, o Options) (*pools, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
@@ -189,6 +192,9 @@ func openPostgres(url string, o Options) (*pools, error) {
 	setDefault(config, "statement_timeout", milliseconds(o.StatementTimeout))
 	setDefault(config, "lock_timeout", milliseconds(o.LockTimeout))
 	setDefault(config, "idle_in_transaction_session_timeout", milliseconds(o.IdleInTransactionTimeout))
+
+	// Those there are; pgx makes room for twice as many in each connection.
+	config.StatementCacheCapacity = preparedStatements
 
 	connector := pgConnector{direct: !o.TransactionPooler}
 	if o.TransactionPooler {

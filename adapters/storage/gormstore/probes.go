@@ -26,13 +26,14 @@ const (
 	// connection that is dead without a word must not hold up those of others.
 	probePatience = 500 * time.Millisecond
 	probeBudget   = 5 * time.Second
-	// longProbe is how long others wait for those that are asked for.
+	// longProbe is how long asking may take before another prober comes anyway.
 	longProbe = 20 * time.Millisecond
 )
 
 // probes are rows that are looked for in one store.
 type probes struct {
 	conn func(ctx context.Context, do func(*pgConn) error) error
+	long time.Duration // how long asking takes at which another prober comes anyway
 
 	mu      sync.Mutex
 	busy    int
@@ -148,7 +149,7 @@ func (ls *probes) leave(l *probe, idle time.Duration) bool {
 func (ls *probes) add(l *probe) {
 	ls.mu.Lock()
 	ls.waiting = append(ls.waiting, l)
-	hire := ls.busy == 0 || ls.busy < probers && (len(ls.waiting) >= mostProbes/2 || time.Since(ls.began) > longProbe)
+	hire := ls.busy == 0 || ls.busy < probers && (len(ls.waiting) >= mostProbes/2 || time.Since(ls.began) > ls.long)
 	if hire {
 		ls.busy++
 	}

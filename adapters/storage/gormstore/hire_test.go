@@ -1,0 +1,104 @@
+package gormstore
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// slowFolder takes its time for each fold and tells how many bookings it had.
+func slowFolder(took time.Duration) (*folder, chan int) {
+	folds := make(chan int, 1000)
+	return &folder{writers: 2, patience: time.Hour, long: longFold, store: func(_ context.Context, entries []*entry) []error {
+		folds <- len(entries)
+		time.Sleep(took)
+		return make([]error, len(entries))
+	}}, folds
+}
+
+// newcomer is a booking that claims nothing.
+func newcomer() *entry {
+	return &entry{BookingWrite: ports.BookingWrite{Delivery: &domain.Delivery{}}}
+}
+
+func TestASecondWriterComesWhereHalfAFoldWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, folds := slowFolder(longFold / 2)
+		book := func(n int) {
+			for range n {
+				go func() { _ = f.book(t.Context(), newcomer()) }()
+				synctest.Wait()
+			}
+		}
+		book(1 + manyWaiting - 1) // the first one is stored by itself
+		if len(folds) != 1 {
+			t.Fatalf("%d folds while %d wait, want 1", len(folds), manyWaiting-1)
+		}
+		book(1)
+		if len(folds) != 2 {
+			t.Fatalf("%d folds where %d wait, want 2", len(folds), manyWaiting)
+		}
+		if first, second := <-folds, <-folds; first != 1 || second != manyWaiting {
+			t.Errorf("folds of %d and %d, want 1 and %d", first, second, manyWaiting)
+		}
+		time.Sleep(time.Second)
+	})
+}
+
+func TestASecondWriterComesWhereAFoldTakesLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, folds := slowFolder(time.Second)
+		for _, at := range []time.Duration{0, longFold, longFold + time.Millisecond} {
+			time.AfterFunc(at, func() { _ = f.book(t.Context(), newcomer()) })
+		}
+		time.Sleep(longFold)
+		synctest.Wait()
+		if len(folds) != 1 {
+			t.Fatalf("%d folds, want the second booking to wait", len(folds))
+		}
+		time.Sleep(time.Millisecond)
+		synctest.Wait()
+		if len(folds) != 2 {
+			t.Fatalf("%d folds, want a second one as the first takes long", len(folds))
+		}
+		time.Sleep(time.Minute)
+	})
+}
+
+func TestASecondProberComesWhereManyWaitOrOneTakesLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		ls := &probes{long: longProbe, conn: func(context.Context, func(*pgConn) error) error {
+			asked++
+			time.Sleep(time.Second)
+			return errors.New("nobody is there")
+		}}
+		add := func(n int) {
+			for range n {
+				ls.add(&probe{done: make(chan error, 1)})
+				synctest.Wait()
+			}
+		}
+		add(1 + mostProbes/2 - 1)
+		if asked != 1 {
+			t.Fatalf("%d probers, want one", asked)
+		}
+		add(1)
+		if asked != 2 {
+			t.Fatalf("%d probers where %d wait, want two", asked, mostProbes/2)
+		}
+		time.Sleep(time.Minute)
+		asked = 0
+		add(1)
+		time.Sleep(longProbe + time.Millisecond)
+		if add(1); asked != 2 {
+			t.Fatalf("%d probers where one takes long, want two", asked)
+		}
+		time.Sleep(time.Minute)
+	})
+}

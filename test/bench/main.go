@@ -22,8 +22,8 @@
 // It prints one page of text with the goals and whether they are met, draws them
 // where -plot names a file, and fails when any answer was not the expected one.
 //
-// With an argument it measures something else instead: webhooks (webhooks.go),
-// lists of large tables (large.go), or hours of everything with all that is
+// With an argument it measures something else instead: webhooks (webhooks.go), the
+// steps of simulations (simulations.go), lists of large tables (large.go), or hours of everything with all that is
 // cleaned up meanwhile (soak.go).
 package main
 
@@ -69,6 +69,8 @@ func main() {
 		switch os.Args[1] {
 		case webhooksArgument:
 			program = benchWebhooks
+		case simulationsArgument:
+			program = benchSimulations
 		case largeArgument:
 			program = benchLarge
 		case soakArgument:

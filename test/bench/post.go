@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"waybill/domain"
 )
 
 // application is a customer and the inboxes that his endpoints lead to.
@@ -62,7 +64,7 @@ func openPost(ctx context.Context, b *bench, settingsBesides ...string) (p *post
 	if err := command(ctx, b.binary, database, nil, "migrate", "up"); err != nil {
 		return p, err
 	}
-	if p.enrolled, err = enroll(ctx, b.binary, database, 3+mostNeighbours); err != nil {
+	if p.enrolled, err = enroll(ctx, b.binary, database, domain.Live, 3+mostNeighbours); err != nil {
 		return p, err
 	}
 	keys := p.enrolled.keys

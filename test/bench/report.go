@@ -44,7 +44,8 @@ func printReport(w io.Writer, b *bench, subjects []*subject) error {
 	if err := told(w, b.goals(by), title, b.plot); err != nil {
 		return err
 	}
-	fmt.Fprint(w, "\nMeasured elsewhere: lists of large tables (make bench-large), webhooks (make bench ARGS=webhooks), hours of it (make soak).\n")
+	fmt.Fprint(w, "\nMeasured elsewhere: lists of large tables (make bench-large), webhooks (make bench ARGS=webhooks),\n"+
+		"simulations (make bench ARGS=simulations), hours of it (make soak).\n")
 	return nil
 }
 

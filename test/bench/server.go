@@ -16,6 +16,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"waybill/domain"
 )
 
 const startPatience = 30 * time.Second
@@ -69,7 +71,7 @@ type customers struct {
 
 // enroll makes one business with several applications: of one only so many
 // requests may be under way.
-func enroll(ctx context.Context, binary, database string, applications int) (c customers, err error) {
+func enroll(ctx context.Context, binary, database string, in domain.Environment, applications int) (c customers, err error) {
 	var business, app, key struct{ ID, Key string }
 	if err := command(ctx, binary, database, &business, "business", "create", "--name", "Bench", "--json"); err != nil {
 		return c, err
@@ -78,7 +80,7 @@ func enroll(ctx context.Context, binary, database string, applications int) (c c
 		if err := command(ctx, binary, database, &app, "app", "create", "--business", business.ID, "--name", "Bench", "--json"); err != nil {
 			return c, err
 		}
-		if err := command(ctx, binary, database, &key, "key", "create", "--app", app.ID, "--env", "live", "--scopes", "all", "--json"); err != nil {
+		if err := command(ctx, binary, database, &key, "key", "create", "--app", app.ID, "--env", string(in), "--scopes", "all", "--json"); err != nil {
 			return c, err
 		}
 		c.applications, c.keys = append(c.applications, strings.TrimPrefix(app.ID, "app_")), append(c.keys, key.Key)
@@ -95,7 +97,7 @@ func startServer(ctx context.Context, o options, binary, database, dir string) (
 	if err := command(ctx, binary, database, nil, "migrate", "up"); err != nil {
 		return nil, err
 	}
-	c, err := enroll(ctx, binary, database, (o.connections+perApplication-1)/perApplication)
+	c, err := enroll(ctx, binary, database, domain.Live, (o.connections+perApplication-1)/perApplication)
 	if err != nil {
 		return nil, err
 	}

@@ -45,10 +45,13 @@ func assetAnswers() map[string]*answer {
 	answers := map[string]*answer{}
 	for file, name := range assetNames() {
 		body := readAsset(file)
-		a := newAnswer(mediaTypes[path.Ext(name)], body)
+		var a *answer
 		if strings.HasSuffix(file, ".gz") {
+			a = plainAnswer(mediaTypes[path.Ext(name)], body)
 			a.gzipped = body
 			a.plain = sync.OnceValue(func() []byte { return unpack(body) }) // rarely asked for, and large
+		} else {
+			a = newAnswer(mediaTypes[path.Ext(name)], body)
 		}
 		a.immutable = true
 		answers[Prefix+name] = a

@@ -177,14 +177,19 @@ func holds(headers []string, tag string) bool {
 
 // newAnswer is a body as it is sent.
 func newAnswer(contentType string, body []byte) *answer {
-	a := &answer{
-		status: http.StatusOK, contentType: contentType, tag: hashOf(body),
-		plain: func() []byte { return body },
-	}
+	a := plainAnswer(contentType, body)
 	if packed := squeeze(body); len(packed) < len(body) {
 		a.gzipped = packed
 	}
 	return a
+}
+
+// plainAnswer is a body that is sent as it is.
+func plainAnswer(contentType string, body []byte) *answer {
+	return &answer{
+		status: http.StatusOK, contentType: contentType, tag: hashOf(body),
+		plain: func() []byte { return body },
+	}
 }
 
 func squeeze(body []byte) []byte {

@@ -66,7 +66,8 @@ func readBody(c *call, shape strictjson.Shape, mayBeEmpty bool, maxBody int64) (
 func readAll(from io.Reader, announced int64) ([]byte, error) {
 	var all bytes.Buffer
 	if announced > 0 {
-		all.Grow(int(min(announced, maxBody)) + bytes.MinRead) // it looks for the end behind it
+		// What comes is not known yet to be as much. It looks for the end behind it.
+		all.Grow(int(min(announced, 8<<10)) + bytes.MinRead)
 	}
 	_, err := all.ReadFrom(from)
 	return all.Bytes(), err

@@ -146,7 +146,7 @@ func (r *run) bookRun(ctx context.Context, i int, prices prices) error {
 		r.singly--
 		return nil
 	}
-	patience, impatient := context.WithTimeout(ctx, company)
+	patience, impatient := context.WithTimeout(ctx, min(company, r.lease/10))
 	defer impatient()
 	end := i + 1
 	for end < len(r.items) && end-i < mostTogether && !r.isDone(end) && prices.fit(patience, end) {

@@ -31,6 +31,7 @@ type bench struct {
 
 	postgres, sqlite *server
 	limited          *server // on the same database as postgres, with Redis; nil: not measured
+	hello            *server // does nothing
 	other            *server // another build on the same database; nil: not measured
 	store            *ownRedis
 	shelved          int             // deliveries that are there to be read
@@ -125,7 +126,10 @@ func prepare(ctx context.Context, o options) (*bench, error) {
 			return b, fmt.Errorf("prepare pgbench: %w", err)
 		}
 	}
-	return b, b.warm(ctx)
+	if err := b.warm(ctx); err != nil {
+		return b, err
+	}
+	return b, b.greet(ctx)
 }
 
 // limit starts a server like the first one, but for its limits, locks and news,
@@ -218,7 +222,7 @@ func (b *bench) createDatabase(ctx context.Context, name string) (string, error)
 // close undoes prepare, also one that stopped half-way.
 func (b *bench) close() error {
 	var err error
-	for _, s := range []*server{b.postgres, b.limited, b.other, b.sqlite} {
+	for _, s := range []*server{b.postgres, b.limited, b.other, b.hello, b.sqlite} {
 		if s != nil {
 			err = errors.Join(err, s.stop())
 		}

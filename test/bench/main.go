@@ -12,6 +12,8 @@
 //	F  in one call of a function, the least that a create can cost
 //	R  and reads single rows by their IDs
 //
+// and a server of the same framework, H, takes the same requests and does nothing.
+//
 // Creates are measured besides with limits in Redis, under a profiler that tells
 // what of the server's time is not for the database, and in bulks.
 //
@@ -75,6 +77,8 @@ func main() {
 			program = benchLarge
 		case soakArgument:
 			program = soak
+		case helloArgument:
+			program = hello
 		case receiverArgument:
 			program = receive
 		}

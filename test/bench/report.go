@@ -71,8 +71,7 @@ func (b *bench) goals(by map[string]*subject) []goal {
 	goals = append(goals, atMost("time of a replay / of a create, at full load", "ratio", 2, 0.25, ratios(by[createName], by[replayName])))
 	if b.master != 0 { // both are read from /proc
 		// After bulks it keeps what those needed: the first round has none before it.
-		first := by[createName].values(mebibytesUsed)
-		goals = append(goals, atMost("memory of the server under creates", "MiB", 0, 60, first[:min(1, len(first))]))
+		goals = append(goals, atMost("memory under creates, before any bulk", "MiB", 0, 60, by[createName].memoryFirst()))
 	}
 	return goals
 }
@@ -93,6 +92,9 @@ func printRatios(w io.Writer, b *bench, by map[string]*subject) {
 		line("processor time in a bulk / in the other's", median(quotients(by[bulkName].values(work), by[besideBulk].values(work))), "")
 	}
 	line("S / F", median(ratios(by[byStatements], by[byFunction])), "")
+	if h := by[byFramework].median(serverCost); h > 0 {
+		line("processor time of a create, no database / of H", by[profiledName].median(costOf(shares.forProgram))/h, "")
+	}
 	line("get / R asked as the program asks", median(ratios(by[readName], by[byArrays])), "by arrays, which it fills with all that are asked for at a time")
 	everybody := func(m measurement) float64 { return float64(m.each(m.server + m.postgres + m.client)) }
 	if c := by[createName].median(work); c > 0 {
@@ -107,7 +109,7 @@ func printRatios(w io.Writer, b *bench, by map[string]*subject) {
 	}
 	line("memory of the server under bulks, in MiB", by[bulkName].median(mebibytesUsed), "")
 	if s := by[besideName]; s != nil {
-		line("memory of the other build, in MiB", s.median(mebibytesUsed), "under creates")
+		line("memory of the other build, in MiB", median(s.memoryFirst()), "under creates, before any bulk")
 		line("memory of the other build under bulks, in MiB", by[besideBulk].median(mebibytesUsed), "")
 	}
 	if f := by[byFunction].median(everybody); f > 0 && b.master != 0 {
@@ -118,6 +120,12 @@ func printRatios(w io.Writer, b *bench, by map[string]*subject) {
 
 // inserts counts the statements of a booking.
 func inserts() int { return strings.Count(statementsSQL, "\nINSERT INTO ") }
+
+// memoryFirst is that of the first round, if any.
+func (s *subject) memoryFirst() []float64 {
+	all := s.values(mebibytesUsed)
+	return all[:min(1, len(all))]
+}
 
 func mebibytesUsed(m measurement) float64 { return float64(m.memory) }
 

@@ -37,7 +37,7 @@ const scenarioMeasured = domain.ScenarioDelivered
 // simulatedOrder is a create whose delivery then moves by itself.
 func simulatedOrder(stepSeconds int) string {
 	end := strings.LastIndexByte(orderBody, '}')
-	return orderBody[:end] + fmt.Sprintf(`, "simulation": {"scenario": "%s", "step_seconds": %d}}`, scenarioMeasured, stepSeconds)
+	return orderBody[:end] + fmt.Sprintf(`, "sandbox": {"scenario": "%s", "step_seconds": %d}}`, scenarioMeasured, stepSeconds)
 }
 
 func benchSimulations(ctx context.Context) (err error) {

@@ -12,15 +12,15 @@ func TestASimulatedOrderIsAnOrderWithAScenario(t *testing.T) {
 	t.Parallel()
 	var order struct {
 		ExternalID string `json:"external_id"`
-		Simulation struct {
+		Sandbox    struct {
 			Scenario    string `json:"scenario"`
 			StepSeconds int    `json:"step_seconds"`
-		} `json:"simulation"`
+		} `json:"sandbox"`
 	}
 	if err := json.Unmarshal([]byte(simulatedOrder(7)), &order); err != nil {
 		t.Fatal(err)
 	}
-	if order.ExternalID == "" || order.Simulation.Scenario != "delivered" || order.Simulation.StepSeconds != 7 {
+	if order.ExternalID == "" || order.Sandbox.Scenario != "delivered" || order.Sandbox.StepSeconds != 7 {
 		t.Errorf("%+v", order)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -158,11 +157,6 @@ func (s *stream) note(of span, a answer, expected bool) {
 	}
 }
 
-// simulatedBody is an order that moves by itself.
-var simulatedBody = strings.TrimSuffix(orderBody, "\n}") + `,
-  "sandbox": {"scenario": "delivered", "step_seconds": 1}
-}`
-
 // run is all of it at once. Whoever fails ends the others.
 func (s *soaking) run(ctx context.Context) error {
 	sandboxKey, err := s.sandboxKey(ctx)
@@ -209,7 +203,7 @@ func (s *soaking) run(ctx context.Context) error {
 		func() error {
 			return s.simulate.at(ctx, s.simulations, until, s.serving.sandbox, work{
 				request: func(address, _ string) []byte {
-					return postRequest(address, sandboxKey, "/v1/deliveries", "bench-order-"+placeholder, simulatedBody)
+					return postRequest(address, sandboxKey, "/v1/deliveries", "bench-order-"+placeholder, simulatedOrder(1))
 				},
 				next: func(int) int { return int(simulated.Add(1)) },
 				send: func(c *conn, n int) (answer, error) { return c.create(n, n) }, expected: ok(http.StatusCreated),

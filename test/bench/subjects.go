@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -18,6 +19,7 @@ const (
 	bulkName     = "in bulks of 100 over HTTP"
 	embeddedName = "create over HTTP, SQLite"
 	byRow        = "R  pgbench, row by its ID"
+	byFramework  = "H  gin, no work"
 	byArrays     = "as the program asks"
 	readName     = "get over HTTP"
 )
@@ -60,6 +62,9 @@ func (b *bench) subjects() []*subject {
 			return b.readByPgbench(ctx, askTogether, round)
 		}),
 	)
+	all = append(all, of(byFramework, b.hello, func(ctx context.Context, _ int) (measurement, error) {
+		return b.hello.load.send(ctx, b.duration, false, func(int) int { return 1 })
+	}))
 	if b.sqlite != nil {
 		all = append(all, of(embeddedName, b.sqlite, creates(b.sqlite)))
 	}
@@ -129,6 +134,11 @@ func (b *bench) create(ctx context.Context, s *server, duration time.Duration) (
 // replay sends again, on each connection and so with the same API key, what
 // was created on it.
 func (b *bench) replay(ctx context.Context, duration time.Duration) (measurement, error) {
+	for conn, sent := range b.told {
+		if len(sent) == 0 {
+			return measurement{}, fmt.Errorf("connection %d has created nothing that could be sent again", conn)
+		}
+	}
 	return b.postgres.load.send(ctx, duration, true, func(conn int) int {
 		sent := b.told[conn]
 		return sent[int(b.replays[conn].Add(1))%len(sent)]

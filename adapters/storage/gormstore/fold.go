@@ -15,8 +15,9 @@ import (
 // A commit costs the same whether it holds one booking or sixty-four, and so
 // does the way to the database and back. So bookings that wait for each other
 // anyway are folded: a writer takes all that wait and stores them in one
-// transaction. Nobody waits for company, so that a booking that comes alone is
-// stored as fast as ever.
+// transaction. Nobody waits for company: who comes while nothing is stored is
+// stored at once, and who comes meanwhile waits for one fold at most, or for as
+// long as longFold.
 //
 // Folding shows in nothing but speed. A booking that cannot be stored is left
 // out of the fold, which is stored without it, and is tried by itself: that
@@ -69,14 +70,11 @@ func (f *folder) book(ctx context.Context, e *entry) error {
 	s := &seat{entry: e, outcome: make(chan error, 1)}
 	f.mu.Lock()
 	f.waiting = append(f.waiting, s)
-	hire := f.busy == 0 || f.busy < f.writers && (len(f.waiting) >= manyWaiting || time.Since(f.began) > f.long)
-	if hire {
-		f.busy++
-	}
+	f.hire()
 	f.mu.Unlock()
-	if hire {
-		go f.work()
-	}
+	came, look := time.Now(), max(f.long, longFold)
+	again := time.NewTimer(look)
+	defer again.Stop()
 	for {
 		select {
 		case err := <-s.outcome:
@@ -86,11 +84,28 @@ func (f *folder) book(ctx context.Context, e *entry) error {
 				return fmt.Errorf("gormstore: not booked: %w", context.Cause(ctx))
 			}
 			return <-s.outcome
-		case <-time.After(f.patience):
-			if f.leave(s, f.patience) {
+		case <-again.C:
+			if time.Since(came) >= f.patience && f.leave(s, f.patience) {
 				return errAlone
 			}
+			f.mu.Lock()
+			f.hire() // what takes long may have begun after all had come
+			f.mu.Unlock()
+			again.Reset(look)
 		}
+	}
+}
+
+// hire lets a writer begin where somebody waits and none is at work or, up to
+// their number, where many wait or the last fold was begun long ago. The folder is
+// locked.
+func (f *folder) hire() {
+	if len(f.waiting) == 0 || f.busy == f.writers {
+		return
+	}
+	if f.busy == 0 || len(f.waiting) >= manyWaiting || time.Since(f.began) > f.long {
+		f.busy, f.began = f.busy+1, time.Now()
+		go f.work()
 	}
 }
 

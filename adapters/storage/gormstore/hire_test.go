@@ -70,6 +70,22 @@ func TestASecondWriterComesWhereAFoldTakesLong(t *testing.T) {
 	})
 }
 
+func TestASecondWriterComesForWhoeverWaitsWhileNobodyElseArrives(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, folds := slowFolder(time.Second)
+		for range 2 {
+			go func() { _ = f.book(t.Context(), newcomer()) }()
+			synctest.Wait()
+		}
+		time.Sleep(2*longFold + time.Millisecond)
+		synctest.Wait()
+		if len(folds) != 2 {
+			t.Errorf("%d folds, want a second one after %s", len(folds), 2*longFold)
+		}
+		time.Sleep(time.Minute)
+	})
+}
+
 func TestASecondProberComesWhereManyWaitOrOneTakesLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0

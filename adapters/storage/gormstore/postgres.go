@@ -177,8 +177,12 @@ func refusedByPostgres(_ context.Context, _ *sql.Conn, err error) bool {
 	return errors.Is(err, pgx.ErrTxCommitRollback) // COMMIT of a failed transaction
 }
 
-// preparedStatements is how many a connection keeps.
-const preparedStatements = 256
+// How many prepared statements a connection has room for: where the URL does not
+// say it, and what pgx takes then.
+const (
+	preparedStatements = 256
+	pgxStatements      = 512
+)
 
 func openPostgres(url string, o Options) (*pools, error) {
 	config, err := pgx.ParseConfig(url)
@@ -193,8 +197,9 @@ func openPostgres(url string, o Options) (*pools, error) {
 	setDefault(config, "lock_timeout", milliseconds(o.LockTimeout))
 	setDefault(config, "idle_in_transaction_session_timeout", milliseconds(o.IdleInTransactionTimeout))
 
-	// Those there are; pgx makes room for twice as many in each connection.
-	config.StatementCacheCapacity = preparedStatements
+	if config.StatementCacheCapacity == pgxStatements {
+		config.StatementCacheCapacity = preparedStatements
+	}
 
 	connector := pgConnector{direct: !o.TransactionPooler}
 	if o.TransactionPooler {

@@ -112,6 +112,9 @@ func probeFor[Row any](ctx context.Context, s session, kind *probeKind, key ...a
 		return nil, errAlone
 	}
 	var row *Row
+	came, look := time.Now(), max(s.probes.long, longProbe)
+	again := time.NewTimer(look)
+	defer again.Stop()
 	l := &probe{kind: kind, key: key, done: make(chan error, 1), into: func() []any {
 		row = new(Row)
 		return kind.table.scanned(ctx, row)
@@ -127,10 +130,14 @@ func probeFor[Row any](ctx context.Context, s session, kind *probeKind, key ...a
 		case <-ctx.Done():
 			s.probes.leave(l, 0)
 			return nil, errAlone // row is left to whoever may still fill it
-		case <-time.After(probePatience):
-			if s.probes.leave(l, probePatience) {
+		case <-again.C:
+			if time.Since(came) >= probePatience && s.probes.leave(l, probePatience) {
 				return nil, errAlone
 			}
+			s.probes.mu.Lock()
+			s.probes.hire() // what takes long may have begun after all had come
+			s.probes.mu.Unlock()
+			again.Reset(look)
 		}
 	}
 }
@@ -149,12 +156,19 @@ func (ls *probes) leave(l *probe, idle time.Duration) bool {
 func (ls *probes) add(l *probe) {
 	ls.mu.Lock()
 	ls.waiting = append(ls.waiting, l)
-	hire := ls.busy == 0 || ls.busy < probers && (len(ls.waiting) >= mostProbes/2 || time.Since(ls.began) > ls.long)
-	if hire {
-		ls.busy++
-	}
+	ls.hire()
 	ls.mu.Unlock()
-	if hire {
+}
+
+// hire lets somebody ask where rows wait and nobody is at it or, up to their
+// number, where many wait or the last ones were taken long ago. The probes are
+// locked.
+func (ls *probes) hire() {
+	if len(ls.waiting) == 0 || ls.busy == probers {
+		return
+	}
+	if ls.busy == 0 || len(ls.waiting) >= mostProbes/2 || time.Since(ls.began) > ls.long {
+		ls.busy, ls.began = ls.busy+1, time.Now()
 		go ls.work()
 	}
 }
@@ -191,8 +205,9 @@ func (ls *probes) next() []*probe {
 	}
 	if len(taken) == 0 {
 		ls.busy--
+	} else {
+		ls.began = time.Now()
 	}
-	ls.began = time.Now()
 	return taken
 }
 

@@ -41,6 +41,9 @@ func (c *pgConn) send(ctx context.Context, steps []step) (*pgconn.Pipeline, erro
 			}
 		}
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err // a pipeline that does not begin would leave the room behind
+	}
 	pg := c.pgx().PgConn()
 	sent := pg.StartPipeline(ctx)
 	r := roomFor(steps)
@@ -59,7 +62,7 @@ func (c *pgConn) send(ctx context.Context, steps []step) (*pgconn.Pipeline, erro
 	if err := sent.Sync(); err != nil {
 		return nil, errors.Join(err, sent.Close())
 	}
-	r.leave()
+	r.leave(pg.Frontend())
 	return sent, nil
 }
 
@@ -104,11 +107,32 @@ func (r *room) Encode(to []byte) ([]byte, error) {
 	return r.taken, nil
 }
 
-// leave gives the room back, after everything in it was sent.
-func (r *room) leave() {
-	if r.taken != nil {
+// leave gives the room back, after everything in it was sent; not where the
+// connection goes on with it, as it does with small ones.
+func (r *room) leave(of *pgproto3.Frontend) {
+	if r.taken == nil {
+		return
+	}
+	now := &buffer{}
+	of.Send(now)
+	if !sameArray(now.bytes, r.taken) {
 		rooms.Put(&r.taken)
 	}
+}
+
+// buffer is no message either: it looks at where messages are put.
+type buffer struct {
+	pgproto3.Sync
+	bytes []byte
+}
+
+func (b *buffer) Encode(to []byte) ([]byte, error) {
+	b.bytes = to
+	return to, nil
+}
+
+func sameArray(a, b []byte) bool {
+	return cap(a) > 0 && cap(b) > 0 && &a[:1][0] == &b[:1][0]
 }
 
 // wireType is how values of a Go type go to Postgres.

@@ -185,7 +185,9 @@ func (a *API) readKey(r route, c *call) (err error) {
 // body in the order of checks, and waits only to be told with bad values.
 func (a *API) readBody(r route, c *call) (err error) {
 	c.body, err = readBody(c, r.body, r.mayBeEmpty, cmp.Or(r.maxBody, maxBody))
-	c.giveTime() // what the client took to send is its own
+	if c.Request.ContentLength != 0 {
+		c.giveTime() // what the client took to send is its own
+	}
 	if err != nil {
 		return cmp.Or(c.query.err(), err)
 	}

@@ -31,6 +31,7 @@ import (
 	"waybill/adapters/ratelimit/guarded"
 	"waybill/adapters/ratelimit/memlimiter"
 	"waybill/adapters/ratelimit/redislimiter"
+	"waybill/adapters/redis/autopipeline"
 	"waybill/adapters/sealer/aesgcm"
 	"waybill/adapters/servicearea/geojson"
 	"waybill/adapters/storage/gormstore"
@@ -203,7 +204,7 @@ func newRateLimiter(ctx context.Context, client *redis.Client, r prometheus.Regi
 	if client == nil {
 		return inProcess
 	}
-	limiter := guarded.New(redislimiter.New(client, redislimiter.Options{}), inProcess, r, log)
+	limiter := guarded.New(redislimiter.New(autopipeline.New(client), redislimiter.Options{}), inProcess, r, log)
 	for range startProbes {
 		_, _ = limiter.Peek(ctx, ports.Bucket{Scope: "start", Limit: domain.RateLimit{Limit: 1, Window: time.Second}})
 	}
@@ -214,7 +215,7 @@ func newLocks(client *redis.Client, log *slog.Logger) ports.Locks {
 	if client == nil {
 		return memlocks.New()
 	}
-	return layered.New(memlocks.New(), redislocks.New(client, log))
+	return layered.New(memlocks.New(), redislocks.New(autopipeline.New(client), log))
 }
 
 func newInvalidations(client *redis.Client, log *slog.Logger) ports.Invalidations {

@@ -8,7 +8,14 @@ import (
 
 const (
 	sweepEvery = time.Minute
-	sweepBatch = 1000
+	// sweepBatch is how many records of each kind go at a time: what holds the
+	// database for long shows in how long requests take.
+	sweepBatch = 200
+	// sweepRest is for how long nothing is purged after a batch, as a multiple of
+	// what that took, and hurriedRest the same where a sweep has not come to its end
+	// when the next one is due.
+	sweepRest   = 9
+	hurriedRest = 1
 )
 
 // purger forgets what nobody can ask for any more.
@@ -39,13 +46,23 @@ func sweep(ctx context.Context, store purger, log *slog.Logger) {
 	}
 }
 
-// sweepOnce goes on until nothing is left.
+// sweepOnce goes on until nothing is left, at a pace that leaves the database to
+// others.
 func sweepOnce(ctx context.Context, store purger) (removed int, err error) {
-	for {
+	for begun, rest := time.Now(), time.Duration(sweepRest); ; {
+		batch := time.Now()
 		n, more, err := store.PurgeExpired(ctx, sweepBatch)
 		removed += n
 		if err != nil || !more {
 			return removed, err
+		}
+		if time.Since(begun) > sweepEvery {
+			rest = hurriedRest
+		}
+		select {
+		case <-ctx.Done():
+			return removed, ctx.Err()
+		case <-time.After(rest * time.Since(batch)):
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -20,11 +21,13 @@ import (
 type store struct {
 	batches []int
 	err     error
+	takes   time.Duration
 	calls   atomic.Int32
 }
 
 func (s *store) PurgeExpired(_ context.Context, limit int) (int, bool, error) {
 	s.calls.Add(1)
+	time.Sleep(s.takes)
 	if s.err != nil || len(s.batches) == 0 {
 		return 0, false, s.err
 	}
@@ -51,6 +54,32 @@ func TestTheJanitorGoesOnWhileBatchesAreFullThenWaits(t *testing.T) {
 		synctest.Wait()
 		if s.calls.Load() != 5 {
 			t.Errorf("%d batches after a minute, want 5", s.calls.Load())
+		}
+		stop()
+		<-done
+	})
+}
+
+func TestTheJanitorLeavesTheDatabaseToOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const takes, enough = 20 * time.Millisecond, 1000 // batches: more than a minute has room for
+		s := &store{takes: takes, batches: slices.Repeat([]int{sweepBatch}, enough)}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			sweep(ctx, s, slog.New(slog.DiscardHandler))
+		}()
+		calls := func() int { synctest.Wait(); return int(s.calls.Load()) }
+		time.Sleep(sweepEvery)
+		first := calls()
+		if want := int(sweepEvery / (10 * takes)); first < want || first > want+1 {
+			t.Errorf("%d batches of %s in a minute, want a tenth of it to be used: %d", first, takes, want)
+		}
+		time.Sleep(10 * time.Second)
+		if more, want := calls()-first, int(10*time.Second/(2*takes)); more < want-10 || more > want+1 {
+			t.Errorf("%d batches in the next 10 s, want half of that to be used: %d", more, want)
 		}
 		stop()
 		<-done

@@ -60,7 +60,7 @@ var homes = map[string][]string{
 	"github.com/gin-gonic/gin":    {"adapters/httpapi", "adapters/opsapi", "adapters/trackingpage", "adapters/docsite"},
 	"gorm.io":                     {"adapters/storage"},
 	"github.com/hibiken/asynq":    {"adapters/queue"},
-	"github.com/redis/go-redis":   {"adapters/ratelimit/redislimiter", "adapters/locks/redislocks", "adapters/invalidations/redispubsub", "adapters/queue/asynqqueue", "cmd"},
+	"github.com/redis/go-redis":   {"adapters/redis/autopipeline", "adapters/ratelimit/redislimiter", "adapters/locks/redislocks", "adapters/invalidations/redispubsub", "adapters/queue/asynqqueue", "cmd"},
 	"go.opentelemetry.io":         {"adapters/tracing"},
 	"github.com/spf13/cobra":      {"cmd"},
 	"github.com/schollz":          {"cmd"},

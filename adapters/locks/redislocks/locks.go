@@ -32,9 +32,15 @@ const (
 // unlock removes a key where it still holds our token.
 var unlock = redis.NewScript(`if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`)
 
+// Client is what locks need of a client of Redis.
+type Client interface {
+	redis.Scripter
+	SetNX(ctx context.Context, key string, value any, expiry time.Duration) *redis.BoolCmd
+}
+
 // Locks are the locks of all processes on one Redis.
 type Locks struct {
-	client  redis.Cmdable
+	client  Client
 	timeout time.Duration
 	breaker *gobreaker.CircuitBreaker[bool]
 	log     *slog.Logger
@@ -42,7 +48,7 @@ type Locks struct {
 }
 
 // New makes locks on a client that obeys the deadlines of contexts.
-func New(client redis.Cmdable, log *slog.Logger) *Locks {
+func New(client Client, log *slog.Logger) *Locks {
 	l := &Locks{client: client, timeout: timeout, log: log}
 	l.cause.Store(new(error))
 	l.breaker = gobreaker.NewCircuitBreaker[bool](gobreaker.Settings{

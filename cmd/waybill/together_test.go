@@ -1,0 +1,43 @@
+package main
+
+import (
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"waybill/adapters/locks/redislocks"
+	"waybill/adapters/ratelimit/redislimiter"
+	"waybill/adapters/redis/autopipeline"
+	"waybill/ports"
+	"waybill/test/conformance"
+	"waybill/test/redis"
+)
+
+// What processes share through Redis takes its exams as it is joined here.
+func TestLimitsAndLocksHoldInPipelines(t *testing.T) {
+	t.Parallel()
+	open := func() *autopipeline.Client {
+		client, err := openRedis(redis.URL(t), redisTimeout)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { client.Close() })
+		return autopipeline.New(client)
+	}
+	c := open()
+	t.Run("limits", func(t *testing.T) {
+		conformance.RateLimiter(t, func(*testing.T) (ports.RateLimiter, func(time.Duration)) {
+			var mu sync.Mutex
+			now := time.Date(2026, 1, 2, 3, 4, 5, 678_901_234, time.UTC)
+			clock := func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
+			return redislimiter.New(c, redislimiter.Options{Now: clock}), func(d time.Duration) { mu.Lock(); defer mu.Unlock(); now = now.Add(d) }
+		})
+	})
+	t.Run("locks", func(t *testing.T) {
+		conformance.Locks(t, func(*testing.T) (one, other ports.Locks) {
+			silent := slog.New(slog.DiscardHandler)
+			return redislocks.New(c, silent), redislocks.New(open(), silent)
+		})
+	})
+}

@@ -149,7 +149,7 @@ func (c *Client) SetNX(ctx context.Context, key string, value any, expiry time.D
 	return cmd
 }
 
-// Eval, and those that follow, are what redis.Script needs.
+// Eval runs a script. It and those that follow are what redis.Script needs.
 func (c *Client) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
 	return c.script(ctx, "eval", script, keys, args)
 }

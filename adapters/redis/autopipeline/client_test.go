@@ -17,7 +17,9 @@ import (
 	"waybill/test/redis"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial")) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
+}
 
 // connect opens a client as production has it: no retries, contexts obeyed.
 func connect(t testing.TB, url string) *goredis.Client {

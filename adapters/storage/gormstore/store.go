@@ -42,20 +42,20 @@ func (s *Store) Ping(ctx context.Context) error { return ping(ctx, s.pools.read)
 func (s *Store) Read() ports.Readers { return s.readers }
 
 // readers work without a transaction.
-func (sn session) readers() ports.Readers {
+func (s session) readers() ports.Readers {
 	return ports.Readers{
-		Idempotency:     idempotency{sn},
-		Tenancy:         tenancy{sn},
-		Recipients:      recipients{sn},
-		PickupLocations: pickupLocations{sn},
-		Deliveries:      newDeliveries(sn),
-		Simulations:     newSimulations(sn),
-		Webhooks:        webhooks{sn},
-		Feed:            newFeed(sn),
-		Operators:       operators{sn},
-		Audit:           audit{sn},
-		Platform:        platform{sn},
-		Tracking:        tracking{sn},
+		Idempotency:     idempotency{s},
+		Tenancy:         tenancy{s},
+		Recipients:      recipients{s},
+		PickupLocations: pickupLocations{s},
+		Deliveries:      newDeliveries(s),
+		Simulations:     newSimulations(s),
+		Webhooks:        webhooks{s},
+		Feed:            newFeed(s),
+		Operators:       operators{s},
+		Audit:           audit{s},
+		Platform:        platform{s},
+		Tracking:        tracking{s},
 	}
 }
 

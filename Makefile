@@ -53,7 +53,7 @@ vet: ## run go vet
 lint: $(GOLANGCI) ## run golangci-lint, built into .bin on first use
 	$(GOLANGCI) run ./...
 
-lint-install: $(GOLANGCI)
+lint-install: $(GOLANGCI) ## build the linter
 
 $(GOLANGCI):
 	@echo "installing golangci-lint $(GOLANGCI_VERSION) into .bin"
@@ -72,7 +72,7 @@ verify: ## generate again and fail where a generated file was stale
 bench: ## measure creates and reads over HTTP against the database's own speed, or with ARGS=webhooks or ARGS=simulations these; ARGS are passed on
 	$(SERVERS) go run ./test/bench $(ARGS)
 
-bench-large: ## measure lists at 1 and 10 million deliveries, which takes up to 25 GB of disk; ROWS=20000,100000 takes fewer
+bench-large: ## measure lists at 1 and 10 million deliveries, which takes up to 28 GB of disk; ROWS=20000,100000 takes fewer
 	$(SERVERS) go run ./test/bench large $(if $(ROWS),-rows $(ROWS)) $(ARGS)
 
 soak: ## keep a service busy for MINUTES, 30 where not said, and watch cleaning, tables and memory

@@ -8,8 +8,8 @@
 // an external_id and a recipient of its own. Beside it, in the same run and on
 // the same Postgres, pgbench writes the same rows into the same tables:
 //
-//	S  statement by statement, as the program does inside its transaction
-//	F  in one call of a function, the least that a create can cost
+//	S  statement by statement, one booking a commit
+//	F  in one call of a function, the least that a booking with a commit of its own can cost
 //	R  and reads single rows by their IDs
 //
 // and a server of the same framework, H, takes the same requests and does nothing.
@@ -25,7 +25,7 @@
 // where -plot names a file, and fails when any answer was not the expected one.
 //
 // With an argument it measures something else instead: webhooks (webhooks.go), the
-// steps of simulations (simulations.go), lists of large tables (large.go), or hours of everything with all that is
+// steps of simulations (simulations.go), lists of large tables (large.go), or a busy half hour with all that is
 // cleaned up meanwhile (soak.go).
 package main
 

@@ -226,6 +226,9 @@ func (b *bench) record(ctx context.Context, s *server, round int, during func() 
 }
 
 func keepProfile(p *profile.Profile, path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
 	f, err := os.Create(path)
 	if err != nil {
 		return err

@@ -155,7 +155,7 @@ func (s *subject) latency() string {
 // cost is the processor time of one operation, by who spent it.
 func (s *subject) cost() string {
 	each := func(of func(measurement) time.Duration) float64 {
-		return s.median(func(m measurement) float64 { return float64(m.each(of(m)).Microseconds()) })
+		return s.median(func(m measurement) float64 { return float64(m.each(of(m))) / float64(time.Microsecond) })
 	}
 	return fmt.Sprintf("%.0f+%.0f+%.0f",
 		each(func(m measurement) time.Duration { return m.server }),

@@ -110,7 +110,13 @@ func TestWhatIsAskedForMeanwhileGoesTogetherAndEachGetsItsOwnAnswer(t *testing.T
 	for i := 1; i <= commands; i++ {
 		ask(i)
 	}
-	await(t, func() bool { return c.Waiting() == commands || len(h.pipelines()) > 1 })
+	await(t, func() bool { // until all have asked
+		asked := c.Waiting()
+		for _, n := range h.pipelines() {
+			asked += n
+		}
+		return asked == commands+1
+	})
 	close(h.gate)
 	all.Wait()
 	if got := h.pipelines(); len(got) > 4 || got[0] != 1 { // a slow machine has the second sender come

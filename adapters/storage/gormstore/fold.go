@@ -67,6 +67,9 @@ type seat struct {
 // book stores a booking together with others. It returns when the outcome is
 // known, even where ctx ends meanwhile, unless nothing has begun yet.
 func (f *folder) book(ctx context.Context, e *entry) error {
+	if ctx.Err() != nil {
+		return notBooked(ctx)
+	}
 	s := &seat{entry: e, outcome: make(chan error, 1)}
 	f.mu.Lock()
 	f.waiting = append(f.waiting, s)
@@ -81,7 +84,7 @@ func (f *folder) book(ctx context.Context, e *entry) error {
 			return err
 		case <-ctx.Done():
 			if f.leave(s, 0) {
-				return fmt.Errorf("gormstore: not booked: %w", context.Cause(ctx))
+				return notBooked(ctx)
 			}
 			return <-s.outcome
 		case <-again.C:
@@ -94,6 +97,10 @@ func (f *folder) book(ctx context.Context, e *entry) error {
 			again.Reset(look)
 		}
 	}
+}
+
+func notBooked(ctx context.Context) error {
+	return fmt.Errorf("gormstore: not booked: %w", context.Cause(ctx))
 }
 
 // hire lets a writer begin where somebody waits and none is at work or, up to

@@ -118,3 +118,17 @@ func TestASecondProberComesWhereManyWaitOrOneTakesLong(t *testing.T) {
 		time.Sleep(time.Minute)
 	})
 }
+
+func TestWhoeversTimeIsUpBooksNothing(t *testing.T) {
+	ended, end := context.WithCancel(t.Context())
+	end()
+	f, folds := slowFolder(0)
+	for range 500 {
+		if err := f.book(ended, newcomer()); !errors.Is(err, context.Canceled) {
+			t.Fatalf("%v, want that the caller was gone", err)
+		}
+	}
+	if len(folds) > 0 {
+		t.Errorf("%d bookings of callers that were gone, want none", len(folds))
+	}
+}

@@ -22,7 +22,7 @@ func (w *drain) endsTurn() func() {
 			<-w.turns
 			return
 		}
-		time.AfterFunc(time.Since(began), func() { <-w.turns })
+		time.AfterFunc(rest*time.Since(began), func() { <-w.turns })
 	}
 }
 

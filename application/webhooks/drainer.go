@@ -43,8 +43,9 @@ const (
 	slotsPerProcessor = 4
 	// company is how long a send without a backlog counts as being beside those that
 	// have one. While it does, the storage has a pause behind each of their turns
-	// that is as long as the turn was.
+	// that is rest times as long as the turn was.
 	company = time.Second
+	rest    = 3
 	// hangs is after how long without an answer an endpoint is left to the slow lane.
 	hangs = 2 * time.Second
 	// readTimeout ends a read that has to be over long before the lease is, and

@@ -82,8 +82,10 @@ func (a *Admission) Admit(ctx context.Context, k Knock) (Grant, error) {
 func (a *Admission) Forget(application domain.ID) { a.keys.forget(application) }
 
 // GiveBack returns what a request was charged, for an answer that does not count.
+// The client may have left by now, and is not to find itself charged when it comes
+// back.
 func (a *Admission) GiveBack(ctx context.Context, g *Grant) error {
-	if err := a.limiter.GiveBack(ctx, g.charged...); err != nil {
+	if err := a.limiter.GiveBack(context.WithoutCancel(ctx), g.charged...); err != nil {
 		return err
 	}
 	if g.Allowance.Remaining < g.Allowance.Limit.Limit {
@@ -190,10 +192,9 @@ func (a *Admission) introduce(ctx context.Context, k Knock, digest [32]byte) (do
 	if unauthenticated(err) {
 		return domain.Credential{}, Grant{Allowance: allowance}, err
 	}
-	// Also where the storage failed: that is not the client's. It may have left
-	// by now, and is not to find itself charged when it comes back.
+	// Also where the storage failed: that is not the client's.
 	grant := Grant{Allowance: allowance, charged: []ports.Bucket{bucket}}
-	if back := a.GiveBack(context.WithoutCancel(ctx), &grant); back != nil {
+	if back := a.GiveBack(ctx, &grant); back != nil {
 		return domain.Credential{}, Grant{}, domain.Internal(errors.Join(err, back))
 	}
 	return credential, Grant{Allowance: grant.Allowance}, err

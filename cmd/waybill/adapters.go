@@ -199,23 +199,23 @@ func newTariff(c *configs.Config, routing ports.Routing, area ports.ServiceArea)
 // newRateLimiter counts in Redis where there is one, and in the process where
 // there is none or it fails. Asking a few times at the start opens connections,
 // and lets the log tell of a Redis that is gone before a customer waits for it.
-func newRateLimiter(ctx context.Context, client *redis.Client, r prometheus.Registerer, log *slog.Logger) ports.RateLimiter {
+func newRateLimiter(ctx context.Context, pipelines *autopipeline.Client, r prometheus.Registerer, log *slog.Logger) ports.RateLimiter {
 	inProcess := memlimiter.New(time.Now)
-	if client == nil {
+	if pipelines == nil {
 		return inProcess
 	}
-	limiter := guarded.New(redislimiter.New(autopipeline.New(client), redislimiter.Options{}), inProcess, r, log)
+	limiter := guarded.New(redislimiter.New(pipelines, redislimiter.Options{}), inProcess, r, log)
 	for range startProbes {
 		_, _ = limiter.Peek(ctx, ports.Bucket{Scope: "start", Limit: domain.RateLimit{Limit: 1, Window: time.Second}})
 	}
 	return limiter
 }
 
-func newLocks(client *redis.Client, log *slog.Logger) ports.Locks {
-	if client == nil {
+func newLocks(pipelines *autopipeline.Client, log *slog.Logger) ports.Locks {
+	if pipelines == nil {
 		return memlocks.New()
 	}
-	return layered.New(memlocks.New(), redislocks.New(autopipeline.New(client), log))
+	return layered.New(memlocks.New(), redislocks.New(pipelines, log))
 }
 
 func newInvalidations(client *redis.Client, log *slog.Logger) ports.Invalidations {

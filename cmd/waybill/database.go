@@ -24,6 +24,7 @@ type database interface {
 	ports.Storage
 	ports.Bookings
 	purger
+	analyzer
 
 	// Outbox is what webhooks are to be sent.
 	Outbox() ports.WebhookOutbox

@@ -16,6 +16,8 @@ const (
 	// when the next one is due.
 	sweepRest   = 9
 	hurriedRest = 1
+	// youngEvery is how often the database may be asked to look at tables that grow.
+	youngEvery = 5 * time.Second
 )
 
 // purger forgets what nobody can ask for any more.
@@ -63,6 +65,28 @@ func sweepOnce(ctx context.Context, store purger) (removed int, err error) {
 		case <-ctx.Done():
 			return removed, ctx.Err()
 		case <-time.After(rest * time.Since(batch)):
+		}
+	}
+}
+
+// analyzer has the database look at tables that have just begun to grow.
+type analyzer interface {
+	AnalyzeYoung(ctx context.Context) (analyzed int, err error)
+}
+
+// analyze keeps a young database acquainted with itself, until ctx ends.
+func analyze(ctx context.Context, store analyzer, log *slog.Logger) {
+	tick := time.NewTicker(youngEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		// Statements are slower without it, and nothing else.
+		if n, err := store.AnalyzeYoung(ctx); n > 0 || err != nil {
+			log.Debug("tables that have just begun to grow were analyzed", "tables", n, "error", err)
 		}
 	}
 }

@@ -106,6 +106,31 @@ func TestTheJanitorLogsAFailureAndComesAgain(t *testing.T) {
 	})
 }
 
+// AnalyzeYoung counts as a call.
+func (s *store) AnalyzeYoung(context.Context) (int, error) {
+	s.calls.Add(1)
+	return 0, s.err
+}
+
+func TestYoungTablesAreLookedForWhateverFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		s := &store{err: errors.New("gone")}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			analyze(ctx, s, slog.New(slog.DiscardHandler))
+		}()
+		time.Sleep(time.Minute + time.Second)
+		stop()
+		<-done
+		if n := s.calls.Load(); n != 12 {
+			t.Errorf("asked %d times in a minute, want every five seconds", n)
+		}
+	})
+}
+
 func TestALogLineShowsKnownKeysOnly(t *testing.T) {
 	t.Parallel()
 	for _, asJSON := range []bool{true, false} {

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
+	"waybill/adapters/redis/autopipeline"
 	"waybill/configs"
 )
 
@@ -37,6 +38,14 @@ const (
 // where no Redis is set. It connects to nothing yet: a server starts, serves
 // and ends without its Redis.
 func newRedis(c *configs.Config) (*redis.Client, func(), error) { return redisOf(c, redisTimeout) }
+
+// newPipelines is how limits and locks go to Redis, nil where none is set.
+func newPipelines(client *redis.Client) *autopipeline.Client {
+	if client == nil {
+		return nil
+	}
+	return autopipeline.New(client)
+}
 
 // queueRedis is the client of the queue, nil where no Redis is set. The queue
 // asks all the time, from several workers, and must not keep the limiter, which

@@ -57,6 +57,7 @@ func (s *service) process(l *listeners) *process {
 		ops: s.ops, at: l.ops, log: s.log, leaving: s.bulk.Stop,
 		tasks: []task{
 			func(ctx context.Context) error { sweep(ctx, s.store, s.log); return nil },
+			func(ctx context.Context) error { analyze(ctx, s.store, s.log); return nil },
 			func(ctx context.Context) error { s.invalidations.Listen(ctx, s.admission.Forget); return nil },
 			func(ctx context.Context) error { recordUses(ctx, s.admission, s.log); return nil },
 			func(ctx context.Context) error { s.waker.Run(ctx); return nil },

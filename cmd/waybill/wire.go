@@ -32,7 +32,7 @@ var foundation = wire.NewSet(
 	openFollowed,
 	wire.Bind(new(ports.Storage), new(database)),
 	wire.Bind(new(ports.Bookings), new(database)),
-	newClock, newIdentifiers, newKeyDigester, newRedis, newLocks, newInvalidations,
+	newClock, newIdentifiers, newKeyDigester, newRedis, newPipelines, newLocks, newInvalidations,
 )
 
 // The use cases of operators.

@@ -50,7 +50,8 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 		cleanup()
 		return nil, nil, err
 	}
-	rateLimiter := newRateLimiter(ctx, client, registry, log)
+	autopipelineClient := newPipelines(client)
+	rateLimiter := newRateLimiter(ctx, autopipelineClient, registry, log)
 	keyDigester, err := newKeyDigester(c)
 	if err != nil {
 		cleanup3()
@@ -93,7 +94,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 		return nil, nil, err
 	}
 	quotesQuotes := quotes.New(mainDatabase, pricing, serviceArea)
-	locks := newLocks(client, log)
+	locks := newLocks(autopipelineClient, log)
 	identifiers := newIdentifiers()
 	retention := newRetention(c)
 	gate := idempotency.NewGate(mainDatabase, locks, clock, identifiers, log, retention)
@@ -334,7 +335,8 @@ func openOffice(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 	}
 	invalidations := newInvalidations(client, log)
 	tenants := tenancy.NewTenants(mainDatabase, keyDigester, clock, identifiers, invalidations)
-	locks := newLocks(client, log)
+	autopipelineClient := newPipelines(client)
+	locks := newLocks(autopipelineClient, log)
 	retention := newRetention(c)
 	gate := idempotency.NewGate(mainDatabase, locks, clock, identifiers, log, retention)
 	pickupLocations := pickuplocations.New(mainDatabase, gate, clock, identifiers)
@@ -404,7 +406,7 @@ var (
 
 // The adapters that every command needs.
 var foundation = wire.NewSet(
-	openFollowed, wire.Bind(new(ports.Storage), new(database)), wire.Bind(new(ports.Bookings), new(database)), newClock, newIdentifiers, newKeyDigester, newRedis, newLocks, newInvalidations,
+	openFollowed, wire.Bind(new(ports.Storage), new(database)), wire.Bind(new(ports.Bookings), new(database)), newClock, newIdentifiers, newKeyDigester, newRedis, newPipelines, newLocks, newInvalidations,
 )
 
 // The use cases of operators.

@@ -13,6 +13,7 @@ import (
 	"waybill/adapters/ratelimit/guarded"
 	"waybill/adapters/ratelimit/memlimiter"
 	"waybill/adapters/ratelimit/redislimiter"
+	"waybill/adapters/redis/autopipeline"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/redis"
@@ -71,7 +72,7 @@ func openRedis(t *testing.T, url string) *goredis.Client {
 func TestARedisThatSuffersFailsNoCallOfTheLimiterAndHoldsUpFew(t *testing.T) {
 	server := redis.Own(t)
 	registry := prometheus.NewRegistry()
-	limiter := guarded.New(redislimiter.New(openRedis(t, server.URL), redislimiter.Options{}), memlimiter.New(time.Now), registry, slog.New(slog.DiscardHandler))
+	limiter := guarded.New(redislimiter.New(autopipeline.New(openRedis(t, server.URL)), redislimiter.Options{}), memlimiter.New(time.Now), registry, slog.New(slog.DiscardHandler))
 	const callers = 8
 	var (
 		mu      sync.Mutex

@@ -58,7 +58,8 @@ func New(client Client, log *slog.Logger) *Locks {
 		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= breakerFailures },
 		IsExcluded: func(err error) bool {
 			var gone *callerGoneError
-			return errors.As(err, &gone)
+			var beside interface{ Beside() } // another call fails for the same reason
+			return errors.As(err, &gone) || errors.As(err, &beside)
 		},
 		OnStateChange: l.tell,
 	})
@@ -83,18 +84,27 @@ func (l *Locks) TryLock(ctx context.Context, name string) (release func(), acqui
 	}
 	return func() {
 		// The request may be over, and its lock has to go all the same.
-		_, _ = l.ask(context.WithoutCancel(ctx), func(ctx context.Context) (bool, error) {
+		ctx := context.WithoutCancel(ctx)
+		free := func(ctx context.Context) (bool, error) {
 			return true, unlock.Run(ctx, l.client, []string{key}, token).Err()
-		})
+		}
+		if err != nil { // it may not be ours, and Redis may be gone
+			_, _ = l.ask(ctx, free)
+			return
+		}
+		// It is ours. Neither the breaker nor one dead connection may leave it there.
+		for range 2 {
+			if _, err := inTime(ctx, l.timeout/2, free); err == nil {
+				return
+			}
+		}
 	}, true
 }
 
 // ask makes one call, unless the breaker is open.
 func (l *Locks) ask(ctx context.Context, call func(ctx context.Context) (bool, error)) (bool, error) {
 	return l.breaker.Execute(func() (bool, error) {
-		bounded, cancel := context.WithTimeout(ctx, l.timeout)
-		defer cancel()
-		answer, err := call(bounded)
+		answer, err := inTime(ctx, l.timeout, call)
 		switch {
 		case err == nil:
 			return answer, nil
@@ -104,6 +114,13 @@ func (l *Locks) ask(ctx context.Context, call func(ctx context.Context) (bool, e
 		l.cause.Store(&err)
 		return false, err
 	})
+}
+
+// inTime makes one call that may take a while and no longer.
+func inTime(ctx context.Context, timeout time.Duration, call func(ctx context.Context) (bool, error)) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return call(ctx)
 }
 
 // callerGoneError tells the breaker that a failure says nothing about Redis.

@@ -3,10 +3,12 @@ package redislocks
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -179,6 +181,89 @@ func TestARedisThatIsPausedGoneOrBackRefusesNobody(t *testing.T) {
 		t.Error("a held lock was given away though Redis is back")
 	}
 }
+
+// moody fails what it is told to.
+type moody struct {
+	Client
+	locks  atomic.Bool  // fail all
+	frees  atomic.Int32 // fail so many
+	fault  error
+	failed atomic.Int32
+}
+
+func (m *moody) SetNX(ctx context.Context, key string, value any, expiry time.Duration) *goredis.BoolCmd {
+	if m.locks.Load() {
+		cmd := goredis.NewBoolCmd(ctx)
+		cmd.SetErr(m.fault)
+		return cmd
+	}
+	return m.Client.SetNX(ctx, key, value, expiry)
+}
+
+func (m *moody) EvalSha(ctx context.Context, sha1 string, keys []string, args ...any) *goredis.Cmd {
+	if m.frees.Add(-1) >= 0 {
+		m.failed.Add(1)
+		cmd := goredis.NewCmd(ctx)
+		cmd.SetErr(m.fault)
+		return cmd
+	}
+	return m.Client.EvalSha(ctx, sha1, keys, args...)
+}
+
+func TestALockThatIsHeldForSureIsFreedThroughAnOpenBreakerAndADeadConnection(t *testing.T) {
+	t.Parallel()
+	url := redis.URL(t)
+	m := &moody{Client: connect(t, url), fault: errors.New("the connection broke")}
+	l, other := New(m, silent), patient(t, url)
+	l.timeout = 10 * time.Second
+	name := named()
+	release, ok := l.TryLock(t.Context(), name)
+	if !ok {
+		t.Fatal("a free lock was refused")
+	}
+	m.locks.Store(true)
+	for range breakerFailures {
+		l.TryLock(t.Context(), named())
+	}
+	m.locks.Store(false)
+	m.frees.Store(1)
+	release()
+	if _, ok := other.TryLock(t.Context(), name); !ok || m.failed.Load() != 1 {
+		t.Errorf("free: %v, after %d failures, want it free after one", ok, m.failed.Load())
+	}
+}
+
+func TestAFailureThatAnotherCallTellsOfDoesNotOpenTheBreaker(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fault  error
+		opened bool
+	}{
+		"told twice": {besideError{}, false},
+		"of its own": {errors.New("the connection broke"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &moody{Client: connect(t, redis.URL(t)), fault: c.fault}
+			l := New(m, silent)
+			l.timeout = 10 * time.Second
+			m.locks.Store(true)
+			for range 4 * breakerFailures {
+				l.TryLock(t.Context(), named())
+			}
+			m.locks.Store(false)
+			held := named()
+			l.TryLock(t.Context(), held)
+			if _, again := l.TryLock(t.Context(), held); again != c.opened {
+				t.Errorf("a held lock was given away: %v, want %v", again, c.opened)
+			}
+		})
+	}
+}
+
+type besideError struct{}
+
+func (besideError) Error() string { return "the connection broke" }
+func (besideError) Beside()       {}
 
 func TestCallersWhoGoAwayDoNotOpenTheBreaker(t *testing.T) {
 	t.Parallel()

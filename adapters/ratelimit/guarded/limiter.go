@@ -48,7 +48,8 @@ func New(shared, local ports.RateLimiter, r prometheus.Registerer, log *slog.Log
 		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= breakerFailures },
 		IsExcluded: func(err error) bool {
 			var gone *callerGoneError
-			return errors.As(err, &gone)
+			var beside interface{ Beside() } // another call fails for the same reason
+			return errors.As(err, &gone) || errors.As(err, &beside)
 		},
 		OnStateChange: l.tell,
 	})

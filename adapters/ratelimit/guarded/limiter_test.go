@@ -33,6 +33,8 @@ type counter struct {
 	asked atomic.Int64
 	fails atomic.Bool
 	hangs atomic.Bool
+
+	beside atomic.Bool // its failures are told by other calls too
 }
 
 func (c *counter) answer(ctx context.Context, taken int64) (ports.Allowance, error) {
@@ -42,11 +44,18 @@ func (c *counter) answer(ctx context.Context, taken int64) (ports.Allowance, err
 		return ports.Allowance{}, ctx.Err()
 	}
 	c.taken.Add(taken) // a limiter that fails may have counted
-	if c.fails.Load() {
+	switch {
+	case c.fails.Load() && c.beside.Load():
+		return ports.Allowance{}, besideError{errGone}
+	case c.fails.Load():
 		return ports.Allowance{}, errGone
 	}
 	return ports.Allowance{Admitted: true, Scope: c.name}, nil
 }
+
+type besideError struct{ error }
+
+func (besideError) Beside() {}
 
 func (c *counter) Take(ctx context.Context, _ ...ports.Bucket) (ports.Allowance, error) {
 	return c.answer(ctx, 1)
@@ -184,6 +193,19 @@ func TestFourFailuresInARowAreForgotten(t *testing.T) {
 		}
 		if s.lines() != 0 || s.fallbacks() != 40 {
 			s.Errorf("%d fallbacks, logged %q", s.fallbacks(), s.logged.String())
+		}
+	})
+}
+
+func TestAFailureThatAnotherCallTellsOfIsNoOther(t *testing.T) {
+	play(t, func(s *scene) {
+		s.shared.fails.Store(true)
+		s.shared.beside.Store(true)
+		s.answers("local", 100)
+		s.shared.fails.Store(false)
+		s.answers("shared", 1)
+		if s.fallbacks() != 100 || s.lines() != 0 {
+			t.Errorf("%d fallbacks, want 100; logged %q", s.fallbacks(), s.logged.String())
 		}
 	})
 }

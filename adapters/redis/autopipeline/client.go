@@ -12,12 +12,15 @@ import (
 
 const (
 	// senders may have a pipeline under way at a time. The second one comes where
-	// that of the first takes longer than slow, or where many wait.
-	senders = 2
-	slow    = 10 * time.Millisecond
+	// many wait, and any other where the last pipeline was taken a while ago that
+	// is slow for a round trip: then one may hang on a dead connection.
+	senders = 8
+	slow    = 3 * time.Millisecond
 	many    = 64
 	// most is how many commands go in one pipeline.
 	most = 128
+	// apart is how long one pipeline begins after another while they are shared.
+	apart = time.Millisecond
 	// patience bounds a pipeline. Callers have less.
 	patience = 200 * time.Millisecond
 )
@@ -35,17 +38,32 @@ type Client struct {
 	mu      sync.Mutex
 	waiting []*command
 	busy    int
-	began   time.Time // when the last pipeline was taken
+	hired   time.Time // when the last sender came, or took a pipeline
+	taken   time.Time // when the last pipeline was taken
+	shared  bool      // which had more than one command
+	looks   bool      // whether another sender is needed, soon
 }
 
 // command is one that somebody waits for.
 type command struct {
-	args  []any
-	value any
-	err   error
-	done  chan struct{}
-	left  bool // nobody waits any more
+	args   []any
+	until  time.Time // when its caller will have left
+	beside bool      // not the first one of its pipeline
+	value  any
+	err    error
+	done   chan struct{}
+	left   bool // nobody waits any more
 }
+
+// BesideError is the failure of a command whose pipeline failed, where another
+// command of the same pipeline tells of it too: one connection broke, not many.
+type BesideError struct{ cause error }
+
+func (e *BesideError) Error() string { return e.cause.Error() }
+func (e *BesideError) Unwrap() error { return e.cause }
+
+// Beside is what breakers, which know no pipelines, tell it by.
+func (e *BesideError) Beside() {}
 
 // New makes a client that sends through another one, which must not retry.
 func New(r Redis) *Client { return &Client{redis: r} }
@@ -56,28 +74,56 @@ func (c *Client) Do(ctx context.Context, args ...any) (any, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	own := &command{args: args, done: make(chan struct{})}
+	own := &command{args: args, done: make(chan struct{}), until: time.Now().Add(patience)}
+	if end, ok := ctx.Deadline(); ok && end.Before(own.until) {
+		own.until = end
+	}
 	c.mu.Lock()
 	c.waiting = append(c.waiting, own)
-	if c.busy == 0 || c.busy < senders && (len(c.waiting) >= many || time.Since(c.began) > slow) {
-		c.busy, c.began = c.busy+1, time.Now()
-		go c.work()
-	}
+	c.hire()
 	c.mu.Unlock()
 	select {
 	case <-own.done:
 		return own.value, own.err
 	case <-ctx.Done():
 		c.mu.Lock()
+		defer c.mu.Unlock()
 		own.left = true
-		c.mu.Unlock()
-		return nil, fmt.Errorf("autopipeline: %w", ctx.Err())
+		return nil, own.failed(fmt.Errorf("autopipeline: %w", ctx.Err()))
+	}
+}
+
+// failed is how a failure that is not of the command itself is told.
+func (own *command) failed(err error) error {
+	if own.beside {
+		return &BesideError{err}
+	}
+	return err
+}
+
+// hire lets a sender begin where one is needed, and looks again soon where none
+// was although somebody waits. The client is locked.
+func (c *Client) hire() {
+	switch late := time.Since(c.hired) > slow; {
+	case len(c.waiting) == 0 || c.busy == senders:
+	case c.busy == 0 || c.busy == 1 && len(c.waiting) >= many || late:
+		c.busy, c.hired = c.busy+1, time.Now()
+		go c.work()
+	case !c.looks:
+		c.looks = true
+		time.AfterFunc(slow, func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.looks = false
+			c.hire()
+		})
 	}
 }
 
 // work sends until nobody waits.
 func (c *Client) work() {
 	for {
+		time.Sleep(c.pause())
 		taken := c.next()
 		if len(taken) == 0 {
 			return
@@ -86,38 +132,64 @@ func (c *Client) work() {
 	}
 }
 
+// pause is how long it is until the next pipeline begins.
+func (c *Client) pause() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.shared {
+		return 0
+	}
+	return apart - time.Since(c.taken)
+}
+
 // next takes those that wait, in their order, without those that were given up.
 func (c *Client) next() (taken []*command) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for len(c.waiting) > 0 && len(taken) < most {
 		if own := c.waiting[0]; !own.left {
+			own.beside = len(taken) > 0
 			taken = append(taken, own)
 		}
 		c.waiting[0], c.waiting = nil, c.waiting[1:]
 	}
 	if len(taken) == 0 {
 		c.busy--
-	} else {
-		c.began = time.Now()
+		return nil
 	}
+	c.hired, c.taken, c.shared = time.Now(), time.Now(), len(taken) > 1
 	return taken
 }
 
-var errPanicked = errors.New("autopipeline: panic while a pipeline was under way")
+var errNoAnswer = errors.New("autopipeline: Redis has not answered")
 
 func (c *Client) send(commands []*command) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	// Not for longer than the last one waits: a command must not be carried out
+	// when its caller has long gone on without it.
+	until := commands[0].until
+	for _, own := range commands {
+		if own.until.After(until) {
+			until = own.until
+		}
+	}
+	ctx, cancel := context.WithDeadline(context.Background(), until)
 	defer cancel()
-	sent, err := make([]*redis.Cmd, 0, len(commands)), errPanicked
+	sent, err := make([]*redis.Cmd, 0, len(commands)), errNoAnswer
 	defer func() {
-		_ = recover() // whoever waits is told
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("autopipeline: panic while a pipeline was under way: %v", fault)
+		}
 		for i, own := range commands {
 			if i < len(sent) {
 				own.value, own.err = sent[i].Result()
 			}
-			if own.value == nil && own.err == nil { // Redis has not answered
-				own.err = err
+			switch {
+			case own.value != nil: // whatever befell those behind it
+				own.err = nil
+			case own.err == nil:
+				own.err = own.failed(err)
+			case !answered(own.err):
+				own.err = own.failed(own.err)
 			}
 			close(own.done)
 		}
@@ -133,6 +205,12 @@ func (c *Client) send(commands []*command) {
 	if _, failed := pipe.Exec(ctx); failed != nil {
 		err = failed
 	}
+}
+
+// answered reports whether an error is an answer of Redis.
+func answered(err error) bool {
+	var told redis.Error
+	return errors.As(err, &told)
 }
 
 var _ redis.Scripter = (*Client)(nil)

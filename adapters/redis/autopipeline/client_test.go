@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,19 +36,24 @@ func connect(t testing.TB, url string) *goredis.Client {
 	return client
 }
 
-// held holds up what is sent until the gate opens, and tells how many commands
-// went together.
+// held holds up each "echo" that is sent until the gate opens, and tells how many
+// commands went together, and until when.
 type held struct {
-	gate chan struct{}
-	mu   sync.Mutex
-	sent []int
+	gate   chan struct{}
+	broken error // what befalls them then
+
+	mu    sync.Mutex
+	sent  []int
+	until []time.Time
 }
 
-func (h *held) note(n int) {
+func (h *held) note(ctx context.Context, n int) error {
+	end, _ := ctx.Deadline()
 	h.mu.Lock()
-	h.sent = append(h.sent, n)
+	h.sent, h.until = append(h.sent, n), append(h.until, end)
 	h.mu.Unlock()
 	<-h.gate
+	return h.broken
 }
 
 func (h *held) pipelines() []int {
@@ -62,7 +69,9 @@ func (h *held) DialHook(next goredis.DialHook) goredis.DialHook {
 func (h *held) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
 	return func(ctx context.Context, cmd goredis.Cmder) error {
 		if cmd.Name() == "echo" {
-			h.note(1)
+			if err := h.note(ctx, 1); err != nil {
+				return err
+			}
 		}
 		return next(context.WithoutCancel(ctx), cmd)
 	}
@@ -71,7 +80,9 @@ func (h *held) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
 func (h *held) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []goredis.Cmder) error {
 		if cmds[0].Name() == "echo" {
-			h.note(len(cmds))
+			if err := h.note(ctx, len(cmds)); err != nil {
+				return err
+			}
 		}
 		return next(context.WithoutCancel(ctx), cmds)
 	}
@@ -93,34 +104,134 @@ func await(t *testing.T, condition func() bool) {
 	}
 }
 
-func TestWhatIsAskedForMeanwhileGoesTogetherAndEachGetsItsOwnAnswer(t *testing.T) {
-	t.Parallel()
-	h, c := holding(t)
-	const commands = 50 // below what a second sender comes for
-	var all sync.WaitGroup
-	ask := func(i int) {
-		all.Go(func() {
-			if got, err := c.Do(t.Context(), "echo", fmt.Sprint("word ", i)); err != nil || got != fmt.Sprint("word ", i) {
-				t.Errorf("%d was answered %v, %v", i, got, err)
-			}
-		})
-	}
-	ask(0)
+// together asks a command, which is held up alone, and some more that go together.
+func together(t *testing.T, h *held, c *autopipeline.Client, ask func(i int), more int) {
+	t.Helper()
+	go ask(0)
 	await(t, func() bool { return len(h.pipelines()) == 1 })
-	for i := 1; i <= commands; i++ {
-		ask(i)
+	for i := range more {
+		go ask(i + 1)
 	}
-	await(t, func() bool { // until all have asked
+	await(t, func() bool {
 		asked := c.Waiting()
 		for _, n := range h.pipelines() {
 			asked += n
 		}
-		return asked == commands+1
+		return asked == more+1
 	})
 	close(h.gate)
+}
+
+func TestWhatIsAskedForMeanwhileGoesTogetherAndEachGetsItsOwnAnswer(t *testing.T) {
+	t.Parallel()
+	h, c := holding(t)
+	const commands = 50
+	var all sync.WaitGroup
+	all.Add(commands + 1)
+	together(t, h, c, func(i int) {
+		defer all.Done()
+		if got, err := c.Do(t.Context(), "echo", fmt.Sprint("word ", i)); err != nil || got != fmt.Sprint("word ", i) {
+			t.Errorf("%d was answered %v, %v", i, got, err)
+		}
+	}, commands)
 	all.Wait()
-	if got := h.pipelines(); len(got) > 4 || got[0] != 1 { // a slow machine has the second sender come
+	if got := h.pipelines(); len(got) > 9 || got[0] != 1 { // a slow machine has other senders come
 		t.Errorf("%d commands went in pipelines of %v", commands+1, got)
+	}
+}
+
+func TestAPipelineThatHangsHoldsUpNobodyElse(t *testing.T) {
+	t.Parallel()
+	h, c := holding(t)
+	hung := make(chan struct{})
+	go func() {
+		defer close(hung)
+		_, _ = c.Do(t.Context(), "echo", "hung")
+	}()
+	await(t, func() bool { return len(h.pipelines()) == 1 })
+	for range 5 { // one after the other: nobody's arrival helps those before it
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		if _, err := c.Do(ctx, "time"); err != nil {
+			t.Errorf("beside a pipeline that hangs: %v", err)
+		}
+		cancel()
+	}
+	close(h.gate)
+	<-hung
+}
+
+func TestAPipelineLastsAsLongAsItsCallersWait(t *testing.T) {
+	t.Parallel()
+	h, c := holding(t)
+	const commands = 10
+	first := time.Now().Add(time.Minute) // a pipeline has less
+	soon := time.Now().Add(150 * time.Millisecond)
+	var all sync.WaitGroup
+	all.Add(commands + 1)
+	together(t, h, c, func(i int) {
+		defer all.Done()
+		ctx, cancel := context.WithDeadline(t.Context(), first)
+		if i > 0 {
+			ctx, cancel = context.WithDeadline(t.Context(), soon.Add(-time.Duration(i)*time.Millisecond))
+		}
+		defer cancel()
+		_, _ = c.Do(ctx, "echo", "until then")
+	}, commands)
+	all.Wait()
+	if h.until[0].After(time.Now().Add(200 * time.Millisecond)) {
+		t.Errorf("the first may last until %v, want 200 ms", h.until[0])
+	}
+	if last, want := slices.MaxFunc(h.until[1:], time.Time.Compare), soon.Add(-time.Millisecond); !last.Equal(want) {
+		t.Errorf("the others may last until %v, want %v, as their last caller", last, want)
+	}
+}
+
+func TestOnePipelineThatFailsIsToldAsOneFailure(t *testing.T) {
+	t.Parallel()
+	h, c := holding(t)
+	h.broken = errors.New("the connection broke")
+	const commands = 40
+	var all sync.WaitGroup
+	var alone atomic.Int32
+	all.Add(commands + 1)
+	together(t, h, c, func(i int) {
+		defer all.Done()
+		_, err := c.Do(t.Context(), "echo", i)
+		if !errors.Is(err, h.broken) {
+			t.Errorf("%d was told %v", i, err)
+		}
+		if beside := (interface{ Beside() })(nil); !errors.As(err, &beside) {
+			alone.Add(1)
+		}
+	}, commands)
+	all.Wait()
+	if got, want := int(alone.Load()), len(h.pipelines()); got != want {
+		t.Errorf("%d were told of a failure of their own, want one for each of %v", got, h.pipelines())
+	}
+}
+
+func TestPipelinesThatAreSharedComeApart(t *testing.T) {
+	t.Parallel()
+	h, c := holding(t)
+	close(h.gate)
+	const callers = 20
+	var all sync.WaitGroup
+	var asked atomic.Int32
+	began := time.Now()
+	for range callers {
+		all.Go(func() {
+			for time.Since(began) < 200*time.Millisecond {
+				if _, err := c.Do(t.Context(), "echo", "again"); err != nil {
+					t.Error(err)
+				}
+				asked.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	took := time.Since(began)
+	if n := len(h.pipelines()); n > int(took/time.Millisecond)+9 {
+		t.Errorf("%d commands went in %d pipelines within %v, want one a millisecond", asked.Load(), n, took)
 	}
 }
 

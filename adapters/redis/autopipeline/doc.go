@@ -3,9 +3,13 @@
 // each, several times what the command costs; of twenty in one pipeline each costs
 // a twentieth of that.
 //
-// Nobody waits for company: a command goes out at once, unless some are under way.
-// Then it waits for those, one round trip at most, and goes with all that came
+// A command that comes alone goes out at once. Where several came together, the
+// next pipeline begins a millisecond after theirs and takes all that came
 // meanwhile.
+//
+// A pipeline that hangs holds up nobody for long: after a few milliseconds the next
+// one goes out on another connection. It lasts no longer than its callers wait, so
+// that nothing is carried out when they have long gone on without it.
 //
 // What it does not do: retry. A command may count something.
 package autopipeline

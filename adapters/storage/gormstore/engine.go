@@ -38,6 +38,10 @@ type engine struct {
 	// probesTogether tells that a row by its key costs less than to ask for it.
 	probesTogether bool
 
+	// youngTables selects tables that the database has to look at before it plans
+	// well; empty where it needs not.
+	youngTables string
+
 	// now is the database's clock in SQL; later is that clock plus one
 	// parameter, which laterBy makes.
 	now     string

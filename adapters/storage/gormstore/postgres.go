@@ -76,6 +76,7 @@ var postgresEngine = engine{
 	folds:   2, // where many come, one is stored while another one waits for the disk
 
 	probesTogether: true,
+	youngTables:    youngTables,
 
 	now:     "now()",
 	later:   "now() + make_interval(secs => ?)",

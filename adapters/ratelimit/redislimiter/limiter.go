@@ -5,6 +5,7 @@ import (
 	_ "embed" // the script
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -46,68 +47,81 @@ type Options struct {
 type Limiter struct {
 	client redis.Scripter
 	now    func() time.Time
+
+	mu   sync.Mutex
+	open map[string]*calls // that others may still join, by what they count against
 }
 
 // New makes a limiter on a client that neither it nor anyone else may have
 // configured to retry: a request would be counted twice.
-func New(client redis.Scripter, o Options) *Limiter { return &Limiter{client: client, now: o.Now} }
+func New(client redis.Scripter, o Options) *Limiter {
+	return &Limiter{client: client, now: o.Now, open: map[string]*calls{}}
+}
 
 // Take counts one request against every bucket or against none; a bucket named
 // twice is counted once. Besides what Redis fails with, the only errors are
 // limits that cannot be meant: below 1 or above ten million, or a window that is
 // not whole milliseconds or outside 1 ms to 24 h.
 func (l *Limiter) Take(ctx context.Context, buckets ...ports.Bucket) (ports.Allowance, error) {
-	return l.ask(ctx, take, buckets)
+	if len(buckets) == 0 {
+		return ports.Allowance{Admitted: true}, nil
+	}
+	keys, args, err := l.parameters(take, buckets)
+	if err != nil {
+		return ports.Allowance{}, err
+	}
+	found, place, err := l.together(ctx, keys, args)
+	if err != nil {
+		return ports.Allowance{}, err
+	}
+	// Those before it in the same call are counted as if they had been asked for
+	// before.
+	admitted := place < found[0]
+	return answer(found, buckets, min(place, found[0]), admitted, admitted), nil
 }
 
 // Peek tells what Take would answer.
 func (l *Limiter) Peek(ctx context.Context, buckets ...ports.Bucket) (ports.Allowance, error) {
-	return l.ask(ctx, peek, buckets)
+	if len(buckets) == 0 {
+		return ports.Allowance{Admitted: true}, nil
+	}
+	found, err := l.run(ctx, peek, buckets)
+	if err != nil {
+		return ports.Allowance{}, err
+	}
+	return answer(found, buckets, 0, found[0] > 0, false), nil
 }
 
 // GiveBack takes one request off every bucket that has one.
 func (l *Limiter) GiveBack(ctx context.Context, buckets ...ports.Bucket) error {
+	if len(buckets) == 0 {
+		return nil
+	}
 	_, err := l.run(ctx, giveBack, buckets)
 	return err
 }
 
-func (l *Limiter) ask(ctx context.Context, what string, buckets []ports.Bucket) (ports.Allowance, error) {
-	if len(buckets) == 0 {
-		return ports.Allowance{Admitted: true}, nil
+// answer is for a request that has so many before it which the script has not
+// found, and that was admitted and counted or not.
+func answer(found []int64, buckets []ports.Bucket, before int64, admitted, counted bool) (told ports.Allowance) {
+	if counted {
+		before++
 	}
-	found, err := l.run(ctx, what, buckets)
-	if err != nil {
-		return ports.Allowance{}, err
-	}
-	if found[0] == 0 {
-		return refusal(found, buckets), nil
-	}
-	counted := int64(0)
-	if what == take {
-		counted = 1
-	}
-	answer := ports.Allowance{}
 	for i, b := range buckets {
 		w := windowOf(found, i, b)
-		w.count += counted
-		if told := allowance(b, w, found[1]); i == 0 || told.Remaining < answer.Remaining {
-			answer = told
+		w.count += before
+		of := allowance(b, w, found[1])
+		switch {
+		case admitted && (i == 0 || of.Remaining < told.Remaining):
+			told = of
+		case !admitted: // about the bucket that takes longest to have room
+			if wait := millis(w.retryAfter(found[1], int64(b.Limit.Limit))); wait > told.RetryAfter {
+				told, told.RetryAfter = of, wait
+			}
 		}
 	}
-	answer.Admitted = true
-	return answer, nil
-}
-
-// refusal tells about the bucket that takes longest to have room.
-func refusal(found []int64, buckets []ports.Bucket) (answer ports.Allowance) {
-	for i, b := range buckets {
-		w := windowOf(found, i, b)
-		if wait := millis(w.retryAfter(found[1], int64(b.Limit.Limit))); wait > answer.RetryAfter {
-			answer = allowance(b, w, found[1])
-			answer.RetryAfter = wait
-		}
-	}
-	return answer
+	told.Admitted = admitted
+	return told
 }
 
 func allowance(b ports.Bucket, w window, now int64) ports.Allowance {
@@ -119,18 +133,14 @@ func allowance(b ports.Bucket, w window, now int64) ports.Allowance {
 	}
 }
 
-// run is the round trip. It answers with whether there is room (1 or 0), the
-// time, and three numbers for each bucket.
-func (l *Limiter) run(ctx context.Context, what string, buckets []ports.Bucket) ([]int64, error) {
-	if len(buckets) == 0 {
-		return nil, nil
-	}
-	keys := make([]string, len(buckets))
-	args := make([]any, 2, 2+2*len(buckets))
+// parameters are those of the script; who takes says how many at the end.
+func (l *Limiter) parameters(what string, buckets []ports.Bucket) (keys []string, args []any, err error) {
+	keys = make([]string, len(buckets))
+	args = make([]any, 2, 3+2*len(buckets))
 	args[0], args[1] = what, l.time()
 	for i, b := range buckets {
 		if err := valid(b); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		length := b.Limit.Window.Milliseconds()
 		// With the length in it, a bucket whose window is configured anew begins
@@ -138,12 +148,26 @@ func (l *Limiter) run(ctx context.Context, what string, buckets []ports.Bucket) 
 		keys[i] = prefix + b.Scope + ":" + strconv.FormatInt(length, 10) + ":" + b.Name
 		args = append(args, b.Limit.Limit, length)
 	}
+	return keys, args, nil
+}
+
+func (l *Limiter) run(ctx context.Context, what string, buckets []ports.Bucket) ([]int64, error) {
+	keys, args, err := l.parameters(what, buckets)
+	if err != nil {
+		return nil, err
+	}
+	return l.call(ctx, keys, append(args, 1))
+}
+
+// call is the round trip. It answers with for how many requests there is room, up
+// to those that are asked for, the time, and three numbers for each bucket.
+func (l *Limiter) call(ctx context.Context, keys []string, args []any) ([]int64, error) {
 	found, err := script.Run(ctx, l.client, keys, args...).Int64Slice()
 	if err != nil {
 		return nil, fmt.Errorf("redislimiter: %w", err)
 	}
-	if len(found) != 2+3*len(buckets) {
-		return nil, fmt.Errorf("redislimiter: %d numbers for %d buckets came back", len(found), len(buckets))
+	if len(found) != 2+3*len(keys) {
+		return nil, fmt.Errorf("redislimiter: %d numbers for %d buckets came back", len(found), len(keys))
 	}
 	return found, nil
 }

@@ -1,8 +1,8 @@
 -- KEYS: a key for each bucket.
 -- ARGV: what to do (take, peek or back), the time in ms or '' for the clock of
--- Redis, then limit and length in ms of each bucket.
--- Returns whether all buckets have room, the time, and of each bucket the
--- start, count and previous count it had before this call.
+-- Redis, limit and length in ms of each bucket, then how many requests to take.
+-- Returns for how many of them all buckets have room, the time, and of each bucket
+-- the start, count and previous count it had before this call.
 local now = tonumber(ARGV[2])
 if not now then
   local time = redis.call('TIME')
@@ -10,7 +10,7 @@ if not now then
 end
 
 local kept = redis.call('MGET', unpack(KEYS))
-local answer = {1, now}
+local answer = {tonumber(ARGV[2 * #KEYS + 3]), now}
 for i = 1, #KEYS do
   local limit, length = tonumber(ARGV[2 * i + 1]), tonumber(ARGV[2 * i + 2])
   local start, count, previous = now, 0, 0
@@ -28,9 +28,8 @@ for i = 1, #KEYS do
     end
   end
   answer[3 * i], answer[3 * i + 1], answer[3 * i + 2] = start, count, previous
-  if previous * (start + length - now - 1) >= (limit - count) * length then
-    answer[1] = 0
-  end
+  local room = (limit - count) * length - previous * (start + length - now - 1)
+  answer[1] = math.min(answer[1], math.max(0, math.ceil(room / length)))
 end
 
 local function keep(i, count, previous)
@@ -41,9 +40,9 @@ local function keep(i, count, previous)
   redis.call('SET', KEYS[i], struct.pack('<ddd', start, count, previous), 'PX', start + 2 * ARGV[2 * i + 2] - now)
 end
 
-if ARGV[1] == 'take' and answer[1] == 1 then
+if ARGV[1] == 'take' and answer[1] > 0 then
   for i = 1, #KEYS do
-    keep(i, answer[3 * i + 1] + 1, answer[3 * i + 2])
+    keep(i, answer[3 * i + 1] + answer[1], answer[3 * i + 2])
   end
 elseif ARGV[1] == 'back' then
   for i = 1, #KEYS do

@@ -17,7 +17,7 @@ const (
 	sweepRest   = 9
 	hurriedRest = 1
 	// youngEvery is how often the database may be asked to look at tables that grow.
-	youngEvery = 5 * time.Second
+	youngEvery = 2 * time.Second
 )
 
 // purger forgets what nobody can ask for any more.

@@ -125,8 +125,8 @@ func TestYoungTablesAreLookedForWhateverFails(t *testing.T) {
 		time.Sleep(time.Minute + time.Second)
 		stop()
 		<-done
-		if n := s.calls.Load(); n != 12 {
-			t.Errorf("asked %d times in a minute, want every five seconds", n)
+		if n := s.calls.Load(); n != 30 {
+			t.Errorf("asked %d times in a minute, want every two seconds", n)
 		}
 	})
 }

@@ -16,9 +16,10 @@ import (
 
 var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
 
-const callKey = "waybill/call"
+// callKey is where the context of a request keeps its call.
+type callKey struct{}
 
-func callOf(g *gin.Context) *call { return g.MustGet(callKey).(*call) }
+func callOf(g *gin.Context) *call { return g.Request.Context().Value(callKey{}).(*call) }
 
 // observe surrounds every request: it names it, turns a panic into a 500,
 // counts it and writes its one line of log.
@@ -28,7 +29,6 @@ func (a *API) observe(g *gin.Context) {
 	defer a.follow(c)()
 	c.giveTime()
 	defer func() { c.stop() }()
-	g.Set(callKey, c)
 	g.Writer.Header()["X-Request-ID"] = []string{c.requestID}
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -44,11 +44,13 @@ func (a *API) observe(g *gin.Context) {
 // connection while it waits for the answer: net/http takes that for a client
 // that has left.
 func (c *call) giveTime() {
-	if c.stop != nil {
+	ctx := context.WithoutCancel(c.Request.Context())
+	if c.stop == nil {
+		ctx = context.WithValue(ctx, callKey{}, c)
+	} else {
 		c.stop()
 	}
-	var ctx context.Context
-	ctx, c.stop = context.WithTimeout(context.WithoutCancel(c.Request.Context()), answerTimeout)
+	ctx, c.stop = context.WithTimeout(ctx, answerTimeout)
 	c.Request = c.Request.WithContext(ctx)
 }
 

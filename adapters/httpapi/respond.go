@@ -63,8 +63,10 @@ func render(v any) []byte {
 	return body
 }
 
-func ok(message string, data any) reply {
-	return reply{status: http.StatusOK, body: render(envelope{true, http.StatusOK, message, data, nil})}
+// ok shows data. It goes by its address, as what an interface holds is copied
+// once more to be rendered.
+func ok[T any](message string, data T) reply {
+	return reply{status: http.StatusOK, body: render(envelope{true, http.StatusOK, message, &data, nil})}
 }
 
 func list(message string, data any, m meta) reply {
@@ -72,8 +74,8 @@ func list(message string, data any, m meta) reply {
 }
 
 // answer is a reply in the form that is stored under an Idempotency-Key.
-func answer(status int, location, message string, data any) domain.Answer {
-	return domain.Answer{Status: status, Location: location, Body: render(envelope{true, status, message, data, nil})}
+func answer[T any](status int, location, message string, data T) domain.Answer {
+	return domain.Answer{Status: status, Location: location, Body: render(envelope{true, status, message, &data, nil})}
 }
 
 func replyOf(r idempotency.Result, err error) (reply, error) {

@@ -2,9 +2,13 @@ package gormstore
 
 import (
 	"database/sql/driver"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"waybill/domain"
 )
@@ -33,6 +37,17 @@ func (id *rowID) Scan(src any) error {
 		return fmt.Errorf("gormstore: an identifier came as %T", src)
 	}
 	*id = rowID(strings.ReplaceAll(s, "-", ""))
+	return nil
+}
+
+// ScanUUID reads what Postgres answers with where nothing is between pgx and us.
+func (id *rowID) ScanUUID(v pgtype.UUID) error {
+	if !v.Valid {
+		return errors.New("gormstore: an identifier came as NULL")
+	}
+	var text [32]byte
+	hex.Encode(text[:], v.Bytes[:])
+	*id = rowID(text[:])
 	return nil
 }
 
@@ -66,6 +81,15 @@ func (i *instant) Scan(src any) error {
 	default:
 		return fmt.Errorf("gormstore: a time came as %T", src)
 	}
+	return nil
+}
+
+// ScanTimestamptz reads what Postgres answers with where nothing is between pgx and us.
+func (i *instant) ScanTimestamptz(v pgtype.Timestamptz) error {
+	if !v.Valid || v.InfinityModifier != pgtype.Finite {
+		return fmt.Errorf("gormstore: a time came as %+v", v)
+	}
+	i.time = domain.Millis(v.Time)
 	return nil
 }
 

@@ -135,7 +135,7 @@ func (o outbox) Due(ctx context.Context, endpoint domain.ID, now time.Time, limi
 		return nil, nil // no such endpoint, so nothing is due
 	}
 	sn := o.read()
-	rows, err := sn.with(ctx).Raw("SELECT "+webhookDeliveryTable.selectAs("d", "")+", f.payload"+dueWebhooks,
+	rows, err := sn.with(ctx).Raw("SELECT f.payload, "+webhookDeliveryTable.selectAs("d", "")+dueWebhooks,
 		key, instantOf(now), limit).Rows()
 	if err != nil {
 		return nil, sn.engine.failed("read webhooks that are due", err)
@@ -146,7 +146,7 @@ func (o outbox) Due(ctx context.Context, endpoint domain.ID, now time.Time, limi
 	for err == nil && rows.Next() {
 		var row webhookDeliveryRow
 		var payload []byte
-		err = rows.Scan(append(webhookDeliveryTable.scanned(ctx, &row), &payload)...)
+		err = rows.Scan(webhookDeliveryTable.scanned(ctx, &row, &payload)...)
 		due = append(due, ports.OutgoingWebhook{WebhookDelivery: row.domain(), Payload: payload})
 	}
 	if err = errors.Join(err, rows.Err()); err != nil {
@@ -155,12 +155,14 @@ func (o outbox) Due(ctx context.Context, endpoint domain.ID, now time.Time, limi
 	return due, nil
 }
 
-// scanned is where the columns of a row are put, in the table's order.
-func (t table) scanned(ctx context.Context, row any) []any {
+// scanned is where the columns of a row are put, in the table's order, behind
+// those that come first.
+func (t table) scanned(ctx context.Context, row any, first ...any) []any {
 	value := reflect.ValueOf(row)
-	into := make([]any, len(t.fields), len(t.fields)+1)
+	into := make([]any, len(first)+len(t.fields))
+	behind := into[copy(into, first):]
 	for i, f := range t.fields {
-		into[i] = f.ReflectValueOf(ctx, value).Addr().Interface()
+		behind[i] = f.ReflectValueOf(ctx, value).Addr().Interface()
 	}
 	return into
 }

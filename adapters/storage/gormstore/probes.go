@@ -46,7 +46,7 @@ type probes struct {
 type probe struct {
 	kind  *probeKind
 	key   []any
-	into  func() []any // where the columns of what is found are put
+	into  func() []any // where the number and the columns of what is found are put
 	found bool
 	done  chan error
 	left  bool // nobody waits for it any more
@@ -117,7 +117,7 @@ func probeFor[Row any](ctx context.Context, s session, kind *probeKind, key ...a
 	defer again.Stop()
 	l := &probe{kind: kind, key: key, done: make(chan error, 1), into: func() []any {
 		row = new(Row)
-		return kind.table.scanned(ctx, row)
+		return kind.table.scanned(ctx, row, nil)
 	}}
 	s.probes.add(l)
 	for {
@@ -269,7 +269,7 @@ func fill(results pgx.BatchResults, of []*probe, types *pgtype.Map) error {
 			return err
 		}
 		l := of[n]
-		if err := rows.Scan(append([]any{nil}, l.into()...)...); err != nil {
+		if err := rows.Scan(l.into()...); err != nil {
 			return err
 		}
 		l.found = true

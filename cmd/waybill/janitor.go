@@ -84,9 +84,11 @@ func analyze(ctx context.Context, store analyzer, log *slog.Logger) {
 			return
 		case <-tick.C:
 		}
-		// Statements are slower without it, and nothing else.
-		if n, err := store.AnalyzeYoung(ctx); n > 0 || err != nil {
-			log.Debug("tables that have just begun to grow were analyzed", "tables", n, "error", err)
+		switch n, err := store.AnalyzeYoung(ctx); {
+		case err != nil: // statements are slower without it, and nothing else
+			log.Debug("tables that have just begun to grow were not analyzed", "error", err)
+		case n > 0:
+			log.Debug("tables that have just begun to grow were analyzed", "tables", n)
 		}
 	}
 }

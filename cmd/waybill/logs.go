@@ -26,7 +26,7 @@ var loggable = map[string]bool{
 	// an operator
 	"operator_id": true,
 	// the process
-	"version": true, "listener": true, "listening": true, "database": true, "redis": true, "setting": true, "warning": true, "removed": true, "resealed": true,
+	"version": true, "listener": true, "listening": true, "database": true, "redis": true, "setting": true, "warning": true, "removed": true, "resealed": true, "tables": true,
 }
 
 // newLog writes lines in the given format; values of unknown keys are left out.

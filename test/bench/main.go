@@ -162,7 +162,7 @@ type subject struct {
 type measurement struct {
 	operations int
 	perSecond  float64
-	latencies  []time.Duration // sorted; none for pgbench
+	latencies  []time.Duration // sorted; of pgbench a sample
 	unexpected int             // answers
 	example    string          // one of them
 

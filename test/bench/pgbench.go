@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -94,6 +95,7 @@ func (p *pgbench) run(ctx context.Context, url string, scripts []string, duratio
 	cmd := exec.CommandContext(ctx, p.path, append(files,
 		"--no-vacuum", "--protocol="+p.protocol, "--client="+strconv.Itoa(p.clients), "--jobs=2",
 		"--time="+strconv.Itoa(int(duration.Seconds())),
+		"--log", "--log-prefix="+filepath.Join(p.dir, latencyLog), "--sampling-rate=0.2",
 		"--define=n=0", fmt.Sprintf("--define=base=%d", int64(round+1)<<40),
 		"--define=application="+pgbenchApplication, "--define=business="+pgbenchBusiness,
 		`--define=mark=\x`+strings.Repeat("5a", 32), `--define=answer=\x`+hex.EncodeToString(p.answer),
@@ -116,5 +118,34 @@ func (p *pgbench) run(ctx context.Context, url string, scripts []string, duratio
 		return measurement{}, fmt.Errorf("pgbench had failures:\n%s", out.Bytes())
 	}
 	m.client = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	return m, nil
+	var err error
+	m.latencies, err = p.latencies()
+	return m, err
+}
+
+// latencyLog is what the files begin with in which pgbench tells how long
+// transactions took.
+const latencyLog = "latency"
+
+// latencies are those of a run, whose files are gone then.
+func (p *pgbench) latencies() (all []time.Duration, err error) {
+	files, err := filepath.Glob(filepath.Join(p.dir, latencyLog+".*"))
+	for _, file := range files {
+		var text []byte
+		if text, err = os.ReadFile(file); err != nil {
+			break
+		}
+		for line := range strings.Lines(string(text)) {
+			var client, number, microseconds int
+			if _, err := fmt.Sscan(line, &client, &number, &microseconds); err != nil {
+				return nil, fmt.Errorf("pgbench logged %q: %w", line, err)
+			}
+			all = append(all, time.Duration(microseconds)*time.Microsecond)
+		}
+		if err = os.Remove(file); err != nil {
+			break
+		}
+	}
+	slices.Sort(all)
+	return all, err
 }

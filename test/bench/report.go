@@ -95,7 +95,7 @@ func printRatios(w io.Writer, b *bench, by map[string]*subject) {
 	if h := by[byFramework].median(serverCost); h > 0 {
 		line("processor time of a create, no database / of H", by[profiledName].median(costOf(shares.forProgram))/h, "")
 	}
-	line("get / R asked as the program asks", median(ratios(by[readName], by[byArrays])), "by arrays, which it fills with all that are asked for at a time")
+	line("get / R asked by arrays", median(ratios(by[readName], by[byArrays])), "as the program asks, for all that wait at a time")
 	everybody := func(m measurement) float64 { return float64(m.each(m.server + m.postgres + m.client)) }
 	if c := by[createName].median(work); c > 0 {
 		line("cost of a replay / of a create", by[replayName].median(work)/c, "by processor time of server and Postgres")

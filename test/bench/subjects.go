@@ -13,14 +13,14 @@ const (
 	createName   = "create over HTTP"
 	besideName   = "create, the other build"
 	besideBulk   = "bulks of 100, the other"
-	limitedName  = "the same, limits in Redis"
-	profiledName = "the same, profiled"
+	limitedName  = "create, limits in Redis"
+	profiledName = "create, profiled"
 	replayName   = "replay over HTTP"
 	bulkName     = "in bulks of 100 over HTTP"
 	embeddedName = "create over HTTP, SQLite"
 	byRow        = "R  pgbench, row by its ID"
 	byFramework  = "H  gin, no work"
-	byArrays     = "as the program asks"
+	byArrays     = "R  asked by arrays"
 	readName     = "get over HTTP"
 )
 

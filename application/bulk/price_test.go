@@ -12,6 +12,7 @@ import (
 
 	"waybill/application/deliveries"
 	"waybill/domain"
+	"waybill/ports"
 	"waybill/test/stage"
 )
 
@@ -210,22 +211,52 @@ func TestAPanicInPricingIsAnErrorAndTheBulkCanBeResumed(t *testing.T) {
 	s.wantOutcome(t, got, err, 4, 0)
 }
 
-func TestAFailureOfOursWhilePricesAreAskedEndsTheTurn(t *testing.T) {
+func TestAFailureOfOursEndsTheTurnAndIsNoOutcomeOfAnItem(t *testing.T) {
 	t.Parallel()
-	s := newScene(t)
 	broken := errors.New("the disk is on fire")
-	s.price = func(ctx context.Context, trip domain.Trip) (domain.Quote, error) {
-		if itemOf(trip) == 1 {
-			return domain.Quote{}, broken
-		}
-		return goodPrice(ctx, trip)
+	for name, failure := range map[string]error{"broken": broken, "busy": domain.Busy(broken)} {
+		t.Run(name+" while a price is asked for", func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t)
+			s.price = func(ctx context.Context, trip domain.Trip) (domain.Quote, error) {
+				if itemOf(trip) == 1 {
+					return domain.Quote{}, failure
+				}
+				return goodPrice(ctx, trip)
+			}
+			if _, err := s.start("a").send(t.Context(), s.ask, orders(3)); !errors.Is(err, broken) {
+				t.Errorf("got %v", err)
+			}
+			s.price = goodPrice
+			got, err := s.start("b").send(t.Context(), s.ask, orders(3))
+			s.wantOutcome(t, got, err, 3, 0)
+		})
+		t.Run(name+" while an item is booked", func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t)
+			s.bookings = singly{failing{s.Store, failure, new(atomic.Int32)}}
+			if _, err := s.start("a").send(t.Context(), s.ask, orders(3)); !errors.Is(err, broken) {
+				t.Errorf("got %v", err)
+			}
+			s.bookings = s.Store
+			got, err := s.start("b").send(t.Context(), s.ask, orders(3))
+			s.wantOutcome(t, got, err, 3, 0)
+		})
 	}
-	if _, err := s.start("a").send(t.Context(), s.ask, orders(3)); !errors.Is(err, broken) {
-		t.Errorf("got %v", err)
+}
+
+// failing fails the second booking.
+type failing struct {
+	ports.Bookings
+	failure error
+	calls   *atomic.Int32
+}
+
+func (f failing) Book(ctx context.Context, w ports.BookingWrite) error {
+	if f.calls.Add(1) == 2 {
+		return f.failure
 	}
-	s.price = goodPrice
-	got, err := s.start("b").send(t.Context(), s.ask, orders(3))
-	s.wantOutcome(t, got, err, 3, 0)
+	return f.Bookings.Book(ctx, w)
 }
 
 func TestALeaseIsKeptWhileAPriceIsSlow(t *testing.T) {

@@ -18,11 +18,13 @@ func (w *drain) waits() bool {
 func (w *drain) endsTurn() func() {
 	began := time.Now()
 	return func() {
-		if time.Since(time.Unix(0, w.promptly.Load())) > company {
+		took := time.Since(began)
+		if time.Since(time.Unix(0, w.promptly.Load())) > company || w.isClosed() {
 			<-w.turns
 			return
 		}
-		time.AfterFunc(rest*time.Since(began), func() { <-w.turns })
+		// Never long: a turn may have outlasted an outage, which makes backlogs.
+		time.AfterFunc(min(rest*took, company), func() { <-w.turns })
 	}
 }
 

@@ -18,6 +18,8 @@ const (
 	hurriedRest = 1
 	// youngEvery is how often the database may be asked to look at tables that grow.
 	youngEvery = 2 * time.Second
+	// youngTimeout ends that where a connection is dead without a word.
+	youngTimeout = 10 * time.Second
 )
 
 // purger forgets what nobody can ask for any more.
@@ -84,7 +86,10 @@ func analyze(ctx context.Context, store analyzer, log *slog.Logger) {
 			return
 		case <-tick.C:
 		}
-		switch n, err := store.AnalyzeYoung(ctx); {
+		within, cancel := context.WithTimeout(ctx, youngTimeout)
+		n, err := store.AnalyzeYoung(within)
+		cancel()
+		switch {
 		case err != nil: // statements are slower without it, and nothing else
 			log.Debug("tables that have just begun to grow were not analyzed", "error", err)
 		case n > 0:

@@ -6,7 +6,7 @@
 //   - A lock that Redis does not confirm or refuse within 50 ms counts as
 //     acquired: nothing correct depends on it, and an outage of Redis must not
 //     be one of the API. After five failures in a row a circuit breaker opens
-//     and Redis is not asked for a second.
+//     and Redis is not asked for a second, but to release what is held for sure.
 //   - A lock is a key with a random token that ends after ten seconds. Release
 //     removes it where the token is still ours, so that a late one cannot free
 //     the next holder's.

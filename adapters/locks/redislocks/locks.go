@@ -93,11 +93,13 @@ func (l *Locks) TryLock(ctx context.Context, name string) (release func(), acqui
 			return
 		}
 		// It is ours. Neither the breaker nor one dead connection may leave it there.
+		var err error
 		for range 2 {
-			if _, err := inTime(ctx, l.timeout/2, free); err == nil {
+			if _, err = inTime(ctx, l.timeout/2, free); err == nil {
 				return
 			}
 		}
+		_, _ = l.breaker.Execute(func() (bool, error) { return false, err })
 	}, true
 }
 

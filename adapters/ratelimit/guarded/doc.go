@@ -8,9 +8,10 @@
 //     counted locally at once; every second one of them tries the shared limiter
 //     again, and the first that succeeds closes it.
 //   - A shared limiter that failed may have counted the request all the same.
-//     It is counted locally then, once more perhaps: too strict by one request,
-//     never an error. Refusing instead was rejected, since an outage of the
-//     counter would be an outage of the API.
+//     It is counted locally then, once more perhaps: too strict by one request, or
+//     by those that were counted together with it, never an error. Refusing
+//     instead was rejected, since an outage of the counter would be an outage of
+//     the API.
 //   - While requests are counted locally each process allows the whole limit,
 //     and begins with empty windows. Counting every request in both all the
 //     time was rejected: it buys a smoother first window of an outage with work

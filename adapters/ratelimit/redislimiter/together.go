@@ -87,6 +87,17 @@ func (c *calls) make(ctx context.Context, keys []string, args []any) {
 	defer close(c.over)
 	defer c.close() // it may never have been written
 	c.found, c.err = c.limiter.call(ctx, keys, append(args, c))
+	if c.err != nil {
+		c.forget()
+	}
+}
+
+// forget makes a call that may still be written, though all have gone on without
+// it, count nothing.
+func (c *calls) forget() {
+	c.limiter.mu.Lock()
+	defer c.limiter.mu.Unlock()
+	c.n = 0
 }
 
 // nameOf tells apart what is counted against other buckets, within other limits, or

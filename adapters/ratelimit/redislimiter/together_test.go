@@ -2,6 +2,7 @@ package redislimiter
 
 import (
 	"context"
+	"encoding"
 	"errors"
 	"slices"
 	"sync"
@@ -20,11 +21,13 @@ type slowly struct {
 	let   chan error // what befalls the next one
 	mu    sync.Mutex
 	calls int
+	last  encoding.BinaryMarshaler // how many the last call is for
 }
 
 func (s *slowly) EvalSha(ctx context.Context, sha1 string, keys []string, args ...any) *goredis.Cmd {
 	s.mu.Lock()
 	s.calls++
+	s.last, _ = args[len(args)-1].(encoding.BinaryMarshaler)
 	s.mu.Unlock()
 	if err := <-s.let; err != nil {
 		cmd := goredis.NewCmd(ctx)
@@ -137,6 +140,17 @@ func TestRequestsThatAreCountedTogetherAreToldWhatTheyWereOneByOne(t *testing.T)
 	}
 }
 
+// take1 takes one that waits for nobody.
+func take1(t *testing.T, l *Limiter, s *slowly, b ports.Bucket) ports.Allowance {
+	t.Helper()
+	s.let <- nil
+	got, err := l.Take(t.Context(), b)
+	if err != nil {
+		t.Error(err)
+	}
+	return got
+}
+
 func TestWhoLeavesOrFailsTogetherLeavesTheOthersAlone(t *testing.T) {
 	t.Parallel()
 	client := &slowly{Scripter: open(t), let: make(chan error, 1000)}
@@ -195,6 +209,28 @@ func TestWhoLeavesOrFailsTogetherLeavesTheOthersAlone(t *testing.T) {
 	}
 	if n := l.waiting(); n != 0 {
 		t.Errorf("%d wait for nothing", n)
+	}
+	if failed, err := client.last.MarshalBinary(); err != nil || string(failed) != "0" {
+		t.Errorf("written late, the call that failed would count %s, %v", failed, err)
+	}
+
+	// Redis has forgotten the script: it is sent along, and counts as many.
+	before := take1(t, l, client, b)
+	if err := client.Scripter.(*goredis.Client).ScriptFlush(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		go take(t.Context(), othersTold)
+	}
+	until(t, func() bool { return l.waiting() == 5 })
+	client.let <- nil
+	for range 5 {
+		if err := <-othersTold; err != nil {
+			t.Error(err)
+		}
+	}
+	if after := take1(t, l, client, b); after.Remaining != before.Remaining-6 {
+		t.Errorf("%d are left of %d behind six requests", after.Remaining, before.Remaining)
 	}
 
 	// The failure is over, and another limit is another call.

@@ -181,6 +181,9 @@ func TestAPipelineLastsAsLongAsItsCallersWait(t *testing.T) {
 	if h.until[0].After(time.Now().Add(200 * time.Millisecond)) {
 		t.Errorf("the first may last until %v, want 200 ms", h.until[0])
 	}
+	if len(h.until) == 1 {
+		t.Skip("the machine is so slow that all have left")
+	}
 	if last, want := slices.MaxFunc(h.until[1:], time.Time.Compare), soon.Add(-time.Millisecond); !last.Equal(want) {
 		t.Errorf("the others may last until %v, want %v, as their last caller", last, want)
 	}

@@ -2,14 +2,16 @@ package gormstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
-// youngTables are tables of ours that have grown by half and that autovacuum has
-// not looked at yet.
+// youngTables are small tables that have grown by half and that autovacuum has not
+// looked at yet. Large ones are not young: Postgres forgets after a crash when it
+// looked at them.
 const youngTables = `SELECT format('%I.%I', t.schemaname, t.relname)
 	FROM pg_stat_user_tables t JOIN pg_class c ON c.oid = t.relid
-	WHERE t.schemaname = current_schema() AND t.last_autoanalyze IS NULL
+	WHERE pg_table_is_visible(t.relid) AND t.last_autoanalyze IS NULL AND pg_relation_size(t.relid) < 64 * 1024 * 1024
 		AND t.n_mod_since_analyze >= greatest(100, t.n_live_tup / 2) AND pg_has_role(c.relowner, 'USAGE')`
 
 // AnalyzeYoung makes the database look at tables that have just begun to grow, and
@@ -27,9 +29,11 @@ func (s *Store) AnalyzeYoung(ctx context.Context) (analyzed int, err error) {
 	}
 	for _, table := range young {
 		// Another process may be at it.
-		if err := s.write.WithContext(ctx).Exec("ANALYZE (SKIP_LOCKED) " + table).Error; err != nil {
-			return 0, fmt.Errorf("gormstore: analyze %s: %w", table, err)
+		if failed := s.write.WithContext(ctx).Exec("ANALYZE (SKIP_LOCKED) " + table).Error; failed != nil {
+			err = errors.Join(err, fmt.Errorf("gormstore: analyze %s: %w", table, failed))
+			continue
 		}
+		analyzed++
 	}
-	return len(young), nil
+	return analyzed, err
 }

@@ -337,7 +337,14 @@ func newAddress() string {
 func newKeyText() string { return fmt.Sprintf("idem-%016x", rand.Uint64()) }
 
 // newPhone is the number of somebody nobody knows.
-func newPhone() string { return fmt.Sprintf("+23324%07d", rand.IntN(10_000_000)) }
+func newPhone() string { return fmt.Sprintf("+23324%07d", phones.Add(1)%10_000_000) }
+
+// phones are drawn one after the other: of thousands at random two are the same.
+var phones = func() *atomic.Int64 {
+	first := new(atomic.Int64)
+	first.Store(rand.Int64N(10_000_000))
+	return first
+}()
 
 // newExternalID is an order number nobody has used.
 func newExternalID() string { return fmt.Sprintf("order-%012x", rand.Uint64()&0xffffffffffff) }

@@ -205,6 +205,10 @@ func optionalText(t *time.Time) *string {
 	return new(domain.FormatTime(*t))
 }
 
+// The LIMIT of both statements leaves nothing out. It tells Postgres how many
+// outcomes there are: of any JSON it expects a hundred, for which it would read
+// all of a table of a few thousand.
+
 // settle counts an attempt that is not counted yet, so that a repeat changes
 // nothing. What was held or asked for again since the attempt began stays as it
 // is, unless the attempt arrived.
@@ -214,12 +218,12 @@ var settle = strings.ReplaceAll(`UPDATE webhook_deliveries SET attempts = o.atte
 	used = CASE WHEN $counts THEN o.used ELSE webhook_deliveries.used END,
 	trigger = CASE WHEN $counts THEN 'schedule' ELSE webhook_deliveries.trigger END,
 	back = CASE WHEN $counts THEN '' ELSE webhook_deliveries.back END
-FROM ($outcomes) AS o WHERE webhook_deliveries.id = o.id AND webhook_deliveries.attempts < o.number`, "$counts", `(o.status = 'succeeded'
+FROM ($outcomes LIMIT ?) AS o WHERE webhook_deliveries.id = o.id AND webhook_deliveries.attempts < o.number`, "$counts", `(o.status = 'succeeded'
 		OR webhook_deliveries.status = 'pending' AND webhook_deliveries.trigger = CASE o.trigger WHEN 'probe' THEN 'schedule' ELSE o.trigger END)`)
 
 const logAttempts = `INSERT INTO webhook_attempts
 	(id, webhook_delivery_id, number, trigger, status_code, error_class, duration_ms, excerpt, started_at, next_at)
-SELECT o.attempt, o.id, o.number, o.trigger, o.code, o.error, o.took, o.excerpt, o.started, o.next FROM ($outcomes) AS o
+SELECT o.attempt, o.id, o.number, o.trigger, o.code, o.error, o.took, o.excerpt, o.started, o.next FROM ($outcomes LIMIT ?) AS o
 WHERE EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.id = o.id)
 ON CONFLICT DO NOTHING`
 
@@ -240,7 +244,7 @@ func (o outbox) Record(ctx context.Context, endpoint domain.ID, token string, of
 			return err
 		}
 		for _, statement := range []string{settle, logAttempts} {
-			if err := sn.with(ctx).Exec(sn.engine.webhooks(statement), string(batch)).Error; err != nil {
+			if err := sn.with(ctx).Exec(sn.engine.webhooks(statement), string(batch), len(outcomes)).Error; err != nil {
 				return sn.engine.failed("record attempts", err)
 			}
 		}

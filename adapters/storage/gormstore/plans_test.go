@@ -15,16 +15,13 @@ import (
 	"waybill/test/sample"
 )
 
-// manyWebhooks is how many events there are for each of sixteen endpoints of one
-// application; a few of all are pending, failed or held.
-const manyWebhooks = 2500
-
-// fillWebhooks makes them a second apart, the last one now.
-func fillWebhooks(t testing.TB, s *gormstore.Store, tenant domain.Tenant, id func(ms, n string) string, instant func(ms string) string, blob string) {
+// fillWebhooks makes so many events for each endpoint of an application, a second
+// apart, the last one now; a few of all are pending, failed or held.
+func fillWebhooks(t testing.TB, s *gormstore.Store, tenant domain.Tenant, many int, id func(ms, n string) string, instant func(ms string) string, blob string) {
 	t.Helper()
 	now := time.Now().UnixMilli()
-	numbers := fmt.Sprintf("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) ", manyWebhooks)
-	ms := fmt.Sprintf("(%d - (%d - i) * 1000)", now, manyWebhooks)
+	numbers := fmt.Sprintf("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) ", many)
+	ms := fmt.Sprintf("(%d - (%d - i) * 1000)", now, many)
 	event := id(ms, "i * 16")
 	exec(t, s, "INSERT INTO feed_events (id, application_id, environment, delivery_id, sequence, type, occurred_at, position, payload) "+numbers+
 		"SELECT "+event+", '"+tenant.ApplicationID.Hex()+"', 'sandbox', "+event+", 1, 'delivery.created', "+instant(ms)+", i + 10, "+blob+" FROM n")
@@ -60,11 +57,7 @@ func TestWebhooksAndEventsAreFoundByIndexes(t *testing.T) {
 		},
 		"Postgres": {
 			openPostgres,
-			func(ms, n string) string {
-				return "CAST(lpad(to_hex(" + ms + "), 12, '0') || '70008000' || lpad(to_hex(" + n + "), 12, '0') AS uuid)"
-			},
-			func(ms string) string { return "to_timestamp(" + ms + " / 1000.0)" },
-			"decode(repeat('ab', 600), 'hex')", "EXPLAIN ", "VACUUM ANALYZE",
+			postgresID, postgresInstant, "decode(repeat('ab', 600), 'hex')", "EXPLAIN ", "VACUUM ANALYZE",
 			regexp.MustCompile(`Seq Scan on (webhook_deliveries|webhook_attempts|feed_events)`),
 			`("position" >= `,
 		},
@@ -81,7 +74,7 @@ func TestWebhooksAndEventsAreFoundByIndexes(t *testing.T) {
 			if err := s.Book(t.Context(), w); err != nil {
 				t.Fatal(err)
 			}
-			fillWebhooks(t, s, tenant, c.id, c.instant, c.blob)
+			fillWebhooks(t, s, tenant, 2500, c.id, c.instant, c.blob)
 			exec(t, s, c.analyze)
 			var plans []string
 			_, read := s.Pools()
@@ -158,6 +151,44 @@ func TestWebhooksAndEventsAreFoundByIndexes(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func postgresID(ms, n string) string {
+	return "CAST(lpad(to_hex(" + ms + "), 12, '0') || '70008000' || lpad(to_hex(" + n + "), 12, '0') AS uuid)"
+}
+
+func postgresInstant(ms string) string { return "to_timestamp(" + ms + " / 1000.0)" }
+
+// What a day of few webhooks leaves is little enough to be read as a whole where
+// many outcomes are expected.
+func TestOneOutcomeReadsNoTableOfAFewThousandWebhooks(t *testing.T) {
+	t.Parallel()
+	s := openPostgres(t)
+	tenant := newTenant(t, s)
+	e := insertEndpoint(t, s, tenant)
+	fillWebhooks(t, s, tenant, 6000, postgresID, postgresInstant, "''")
+	exec(t, s, "VACUUM ANALYZE")
+	ctx, now, token := t.Context(), time.Now(), sample.ID("").Hex()
+	_, _, err := s.Outbox().Lease(ctx, e.ID, token, time.Minute)
+	due, err2 := s.Outbox().Due(ctx, e.ID, now, 1)
+	if err := errors.Join(err, err2); err != nil || len(due) != 1 {
+		t.Fatalf("%d due: %v", len(due), err)
+	}
+	var plans []string
+	_, read := s.Pools()
+	if err := s.WatchWrites(func(query string, values []any) {
+		plans = append(plans, planOf(t, read, "EXPLAIN "+query, values))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	outcome := sample.WebhookOutcome(due[0].WebhookDelivery, sample.Arrived(now), now)
+	if err := s.Outbox().Record(ctx, e.ID, token, []ports.WebhookOutcome{outcome}, domain.WebhookHealth{}); err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Join(plans, "\n")
+	if !strings.Contains(all, "webhook_deliveries_pkey") || strings.Contains(all, "Seq Scan on webhook_deliveries") {
+		t.Errorf("the table is read for one outcome:\n%s", all)
 	}
 }
 

@@ -28,10 +28,15 @@ func (c *calls) close() int64 {
 	l := c.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.open[c.name] == c {
-		delete(l.open, c.name)
-	}
+	c.leave()
 	return c.n
+}
+
+// leave lets nobody join any more. The limiter is locked.
+func (c *calls) leave() {
+	if c.limiter.open[c.name] == c {
+		delete(c.limiter.open, c.name)
+	}
 }
 
 // besideError is the failure of a call that the first of them tells of too.
@@ -86,17 +91,18 @@ func (c *calls) make(ctx context.Context, keys []string, args []any) {
 	}
 	defer close(c.over)
 	defer c.close() // it may never have been written
-	c.found, c.err = c.limiter.call(ctx, keys, append(args, c))
-	if c.err != nil {
+	if c.found, c.err = c.limiter.call(ctx, keys, append(args, c)); c.err != nil {
 		c.forget()
 	}
 }
 
 // forget makes a call that may still be written, though all have gone on without
-// it, count nothing.
+// it, count nothing. Nobody may join it any more.
 func (c *calls) forget() {
-	c.limiter.mu.Lock()
-	defer c.limiter.mu.Unlock()
+	l := c.limiter
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.leave()
 	c.n = 0
 }
 

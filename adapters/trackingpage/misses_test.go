@@ -50,6 +50,21 @@ func TestWhatIsMalformedLooksLikeWhatDoesNotExist(t *testing.T) {
 // it. The times of a busy machine jump, so that only the middle counts.
 func TestWhatIsMalformedTakesAsLongAsWhatDoesNotExist(t *testing.T) {
 	s := newScene(t)
+	for try := 1; ; try++ {
+		unknown, malformed := medians(t, s)
+		t.Logf("unknown %v, malformed %v", unknown, malformed)
+		if apart := (unknown - malformed).Abs(); apart <= max(unknown, malformed)/3 {
+			return
+		}
+		if try == 3 {
+			t.Fatalf("unknown takes %v and malformed %v, and so they did twice before", unknown, malformed)
+		}
+	}
+}
+
+// medians are how long it takes to be told that there is nothing.
+func medians(t *testing.T, s *scene) (ofUnknown, ofMalformed time.Duration) {
+	t.Helper()
 	const rounds = 300
 	var unknown, malformed [rounds]time.Duration
 	for i := range rounds {
@@ -64,11 +79,7 @@ func TestWhatIsMalformedTakesAsLongAsWhatDoesNotExist(t *testing.T) {
 	}
 	slices.Sort(unknown[:])
 	slices.Sort(malformed[:])
-	a, b := unknown[rounds/2], malformed[rounds/2]
-	t.Logf("unknown %v, malformed %v", a, b)
-	if apart := (a - b).Abs(); apart > max(a, b)/3 {
-		t.Errorf("unknown takes %v and malformed %v", a, b)
-	}
+	return unknown[rounds/2], malformed[rounds/2]
 }
 
 func TestWhoGuessesIsStoppedAndNobodyElse(t *testing.T) {

@@ -215,7 +215,7 @@ func newLocks(pipelines *autopipeline.Client, log *slog.Logger) ports.Locks {
 	if pipelines == nil {
 		return memlocks.New()
 	}
-	return layered.New(memlocks.New(), redislocks.New(pipelines, log))
+	return layered.New(memlocks.New(), redislocks.New(pipelines, redislocks.Options{}, log))
 }
 
 func newInvalidations(client *redis.Client, log *slog.Logger) ports.Invalidations {

@@ -150,15 +150,24 @@ func TestAServerForgetsAKeyWhenItIsToldToAndNotOnlyInTime(t *testing.T) {
 	if code, answer := call(t, "GET", urls.live+"/api-key", d.liveKey, ""); code != http.StatusOK {
 		t.Fatalf("%d: %v", code, answer)
 	}
-	if _, err := s.seed.tenants.SetDisabled(t.Context(), domain.Operator{Name: "test"}, d.app.ID, true); err != nil {
-		t.Fatal(err)
+	// set tells how long it takes until it shows.
+	set := func(disabled bool, status int) time.Duration {
+		if _, err := s.seed.tenants.SetDisabled(t.Context(), domain.Operator{Name: "test"}, d.app.ID, disabled); err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		eventually(t, "the change shows", func() bool {
+			code, _ := call(t, "GET", urls.live+"/api-key", d.liveKey, "")
+			return code == status
+		})
+		return time.Since(begun)
 	}
-	disabled := time.Now()
-	eventually(t, "the application is refused", func() bool {
-		code, _ := call(t, "GET", urls.live+"/api-key", d.liveKey, "")
-		return code == http.StatusUnauthorized
-	})
-	if took := time.Since(disabled); took > time.Second { // what is remembered is used for longer
-		t.Errorf("it took %s", took)
+	var took time.Duration
+	for range 3 { // a machine may be busy
+		if took = set(true, http.StatusUnauthorized); took <= time.Second { // what is remembered is used for longer
+			return
+		}
+		set(false, http.StatusOK)
 	}
+	t.Errorf("it took %s, and more than a second twice before", took)
 }

@@ -36,8 +36,8 @@ func TestLimitsAndLocksHoldInPipelines(t *testing.T) {
 	})
 	t.Run("locks", func(t *testing.T) {
 		conformance.Locks(t, func(*testing.T) (one, other ports.Locks) {
-			silent := slog.New(slog.DiscardHandler)
-			return redislocks.New(c, silent), redislocks.New(open(), silent)
+			silent, unhurried := slog.New(slog.DiscardHandler), redislocks.Options{Timeout: 10 * time.Second}
+			return redislocks.New(c, unhurried, silent), redislocks.New(open(), unhurried, silent)
 		})
 	})
 }

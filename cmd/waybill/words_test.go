@@ -71,7 +71,7 @@ func TestADemoWithNothingRunningTellsThatFirst(t *testing.T) {
 	t.Parallel()
 	environ := []string{testKeyEnv + "=" + domain.MakeAPIKey(domain.Sandbox, [32]byte{})}
 	for _, args := range [][]string{nil, {"--deliveries", "300"}} {
-		o := command(t, environ, append([]string{"demo", "--url", "http://" + closedPort(t) + "/v1"}, args...)...)
+		o := command(t, environ, append([]string{"demo", "--url", "http://" + closedPort + "/v1"}, args...)...)
 		if o.stdout != "" || !strings.HasPrefix(o.stderr, "error: nothing runs at ") {
 			t.Errorf("%v: %s%s", args, o.stdout, o.stderr)
 		}

@@ -15,7 +15,7 @@ import (
 const (
 	// announceWithin is what ports.Invalidations promises, and something for a
 	// machine that is busy.
-	announceWithin = 100*time.Millisecond + 100*time.Millisecond
+	announceWithin = 100*time.Millisecond + 5*time.Second
 	// heardWithin is how long the suite waits for what should take moments.
 	heardWithin = 10 * time.Second
 )

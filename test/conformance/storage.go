@@ -275,10 +275,10 @@ func pages[T any](t testing.TB, limit int, list func(domain.PageRequest) ([]T, e
 // eventually polls until done, and fails after a while.
 func eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(30 * time.Second)
 	for !done() {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within 5 s", what)
+			t.Fatalf("%s: not within 30 s", what)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}

@@ -177,7 +177,7 @@ func testBulkLeases(t *testing.T, b Backend) {
 
 	t.Run("a lease runs out by the clock of the database", func(t *testing.T) {
 		q := newBulk(t, b)
-		q.mustClaim(t, theirs, time.Second)
+		q.mustClaim(t, theirs, 3*time.Second)
 		_, err := q.again().claim(t, another, aLease, time.Hour)
 		wantError(t, "Claim at once", err, ports.ErrKeyTaken)
 		eventually(t, "the lease runs out", func() bool { return must(q.find(t))(t).LeaseLeft <= 0 })

@@ -119,7 +119,7 @@ func testIdempotency(t *testing.T, b Backend) {
 	t.Run("an expired key is not found and can be taken over", func(t *testing.T) {
 		tenant := newTenant(t, b)
 		first := sample.KeyRecord()
-		if err := claim(t, tenant, first, time.Second); err != nil {
+		if err := claim(t, tenant, first, 3*time.Second); err != nil {
 			t.Fatal(err)
 		}
 		second := sample.KeyRecord(func(r *domain.KeyRecord) { r.Key, r.Answer.Location = first.Key, "" })

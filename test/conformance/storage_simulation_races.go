@@ -71,7 +71,7 @@ func testSimulationRaces(t *testing.T, b Backend) {
 	})
 
 	t.Run("all that happens at once ends with a right count and without a deadlock", func(t *testing.T) {
-		const workers, long = 8, time.Second
+		const workers, long, patience = 8, time.Second, 30 * time.Second
 		tenant := newTenant(t, b)
 		recipient, address := newRecipient(t, b, tenant)
 		fillSimulations(t, b, tenant, 10) // so that the limit is met
@@ -79,7 +79,7 @@ func testSimulationRaces(t *testing.T, b Backend) {
 		var plays, runs atomic.Int64
 		end := time.Now().Add(long)
 		for _, err := range together(workers, func(worker int) error {
-			for turn := worker; time.Now().Before(end); turn++ {
+			for turn := worker; time.Now().Before(end) || plays.Load() < workers && time.Now().Before(end.Add(patience)); turn++ {
 				place := &shared[turn%len(shared)]
 				d := place.Load()
 				if d == nil || turn%workers == 0 {
@@ -110,7 +110,7 @@ func testSimulationRaces(t *testing.T, b Backend) {
 			t.Errorf("%d changes took %d transactions", plays.Load(), runs.Load())
 		}
 		if plays.Load() < workers {
-			t.Errorf("only %d changes within %s", plays.Load(), long)
+			t.Errorf("only %d changes within %s", plays.Load(), long+patience)
 		}
 		running, _, err := b.Read().Simulations.Load(t.Context(), tenant)
 		if err != nil {

@@ -143,7 +143,7 @@ func TestABulkGivesUpOnPricesThatNeverCome(t *testing.T) {
 func TestAClientThatHangsUpFindsItsBulkOnTheNextTry(t *testing.T) {
 	priced(t, func(t *testing.T, s *server, p *prices) {
 		c := s.loner(t, sandbox)
-		p.delay.Store(int64(200 * time.Millisecond))
+		p.delay.Store(int64(500 * time.Millisecond))
 		key, body := newKeyText(), aBulk(manyOrders(40)...)
 		ctx, cancel := context.WithCancel(t.Context())
 		gone := make(chan error, 1)

@@ -113,11 +113,12 @@ func TestABulkWhoseServerDiedIsResumedWhenItsLeaseHasRunOut(t *testing.T) {
 		var final *answer
 		waited := 0
 		for {
+			asked := time.Now()
 			if final = c.post("/deliveries/bulk", body, idem(key)); final.status != 409 {
 				break
 			}
 			wait := final.refused(409, "IDEMPOTENCY_IN_PROGRESS").number(t, "Retry-After")
-			if left := time.Until(died.Add(lease + time.Second)); wait < 1 || time.Duration(wait)*time.Second > max(left, time.Second) {
+			if left := died.Add(lease + time.Second).Sub(asked); wait < 1 || time.Duration(wait)*time.Second > max(left, time.Second) {
 				t.Fatalf("Retry-After is %d, and at most %s are left of the lease", wait, left)
 			}
 			if now := walk(t, c, "/deliveries", 100); !slices.Equal(now, booked) {
@@ -129,7 +130,7 @@ func TestABulkWhoseServerDiedIsResumedWhenItsLeaseHasRunOut(t *testing.T) {
 			<-time.After(time.Duration(wait) * time.Second)
 		}
 		// It gave signs of life three times in each lease.
-		if since := time.Since(died); since < lease/2 {
+		if since := time.Since(died); since < lease/3 {
 			t.Errorf("it was resumed %s after its server died, while the lease ran", since)
 		}
 		t.Logf("%d of %d items were booked when the server died; %d retries were told to wait", len(booked), items, waited)

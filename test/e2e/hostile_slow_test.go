@@ -20,8 +20,8 @@ type slowClient struct {
 }
 
 const (
-	headersWithin = 6 * time.Second  // 5 s by the server's clock
-	bodyWithin    = 16 * time.Second // 15 s
+	headersWithin = 10 * time.Second // 5 s by the server's clock
+	bodyWithin    = 20 * time.Second // 15 s
 )
 
 var slowClients = []slowClient{

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"waybill/test/servers/process"
 )
 
 // priceService is `waybill pricing serve` in a process of its own.
@@ -44,14 +46,14 @@ func (p *priceService) kill() {
 	_ = p.cmd.Wait()
 }
 
+// freeAddress is one that nobody gets by chance, so that it is free again later.
 func freeAddress(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := process.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return fmt.Sprintf("127.0.0.1:%d", port)
 }
 
 func TestAPricingServiceOfItsOwn(t *testing.T) {

@@ -50,7 +50,11 @@ func TestStormOnRedisFailsNoCall(t *testing.T) {
 		o.begin()
 		time.Sleep(lasts)
 		p99 := shop.lap(t, o.name)
-		if most := 3*max(calm, 50*time.Millisecond) + redisCosts; p99 > most {
+		most := 3*max(calm, 50*time.Millisecond) + redisCosts
+		if !full() { // of a second's creates that is the slowest, which another test may have held up
+			most += time.Second
+		}
+		if p99 > most {
 			t.Errorf("with Redis %s one create in a hundred took %s or more, want at most %s", o.name, p99, most)
 		}
 		shop.spendAlone(t)
@@ -82,8 +86,8 @@ func (s *shop) joinLate(t *testing.T, while string) {
 	late.start(t)
 	t.Logf("with Redis %s a server answers %s after its start", while, time.Since(begun).Round(time.Millisecond))
 	s.servers, s.sender.targets = append(s.servers, late), append(s.sender.targets, late.url())
-	for _, took := range s.bookAgain(t, time.Now()) {
-		if took > time.Second {
+	for _, took := range s.bookAgain(t, time.Now()) { // one after the other
+		if took > 5*time.Second {
 			t.Errorf("with Redis %s a create took %s", while, took)
 		}
 	}

@@ -283,11 +283,14 @@ func TestRacesOfSimulationsNoticePlantedBugs(t *testing.T) {
 	for _, b := range bugs {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
-			if v := b.run(t, arena(t, Postgres, b.plant)); b.noticed(v) {
-				t.Log(v)
-			} else {
-				t.Errorf("nothing was noticed, with that bug in the program: %s", v)
+			var v *verdict
+			for range 3 { // a bug that shows by chance may not do so at once
+				if v = b.run(t, arena(t, Postgres, b.plant)); b.noticed(v) {
+					t.Log(v)
+					return
+				}
 			}
+			t.Errorf("nothing was noticed, with that bug in the program: %s", v)
 		})
 	}
 }

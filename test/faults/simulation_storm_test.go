@@ -194,11 +194,14 @@ func TestSimulationsNoticePlantedBugs(t *testing.T) {
 			t.Parallel()
 			s := small
 			s.plant = b.plant
-			if a := b.play(s, t); b.noticed(a) {
-				t.Log(a)
-			} else {
-				t.Errorf("nothing was noticed, with that bug in the program: %s", a)
+			var a account
+			for range 3 { // a bug that shows by chance may not do so at once
+				if a = b.play(s, t); b.noticed(a) {
+					t.Log(a)
+					return
+				}
 			}
+			t.Errorf("nothing was noticed, with that bug in the program: %s", a)
 		})
 	}
 }

@@ -13,6 +13,9 @@ import (
 	"os"
 	"strconv"
 	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
 
 	"waybill/test/servers/redisserver"
 )
@@ -53,6 +56,25 @@ func Own(t testing.TB) *redisserver.Server {
 		}
 	})
 	return server
+}
+
+// Connect returns a client that obeys the deadlines of contexts and tries nothing
+// twice, as in production, but is patient, unless its options are changed. It is
+// closed with t.
+func Connect(t testing.TB, url string, change ...func(*goredis.Options)) *goredis.Client {
+	t.Helper()
+	options, err := goredis.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.MaxRetries, options.ContextTimeoutEnabled = -1, true
+	options.DialTimeout, options.ReadTimeout = time.Second, 10*time.Second
+	for _, c := range change {
+		c(options)
+	}
+	client := goredis.NewClient(options)
+	t.Cleanup(func() { client.Close() })
+	return client
 }
 
 func leaveOut(t testing.TB, why any) {

@@ -96,7 +96,7 @@ func TestACollectorSeesOneCreateFromRequestToWebhook(t *testing.T) {
 
 	all := c.bytes.String()
 	for _, secret := range []string{
-		"Ama", "Mensah", "244123456", "412 3456", "Independence", "order-of-ama", "5.6037", "secret-path",
+		"Ama Mensah", "Mensah", "244123456", "412 3456", "Independence", "order-of-ama", "5.6037", "secret-path",
 		s.vars["WAYBILL_TEST_KEY"], s.vars["WAYBILL_LIVE_KEY"], "key-of-create-1", strings.TrimPrefix(receiver.URL, "http://"),
 	} {
 		require.NotContains(t, all, secret, "a span names what it must not")

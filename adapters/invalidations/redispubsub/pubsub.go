@@ -30,20 +30,21 @@ var errSilent = errors.New("the connection is silent")
 
 // PubSub announces and listens on one Redis.
 type PubSub struct {
-	client    *redis.Client
-	log       *slog.Logger
-	pingAfter time.Duration
+	client          *redis.Client
+	log             *slog.Logger
+	announceTimeout time.Duration
+	pingAfter       time.Duration
 }
 
 // New needs a client that obeys the deadlines of contexts. It connects to
 // nothing yet.
 func New(client *redis.Client, log *slog.Logger) *PubSub {
-	return &PubSub{client: client, log: log, pingAfter: pingAfter}
+	return &PubSub{client: client, log: log, announceTimeout: announceTimeout, pingAfter: pingAfter}
 }
 
 // Announce tells every process that is connected.
 func (p *PubSub) Announce(ctx context.Context, application domain.ID) {
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), announceTimeout)
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.announceTimeout)
 	defer cancel()
 	if err := p.client.Publish(bounded, channel, string(application)).Err(); err != nil {
 		p.log.WarnContext(ctx, "a change of keys was not announced: other processes go on with what they remember, for two seconds at most",

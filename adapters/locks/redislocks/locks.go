@@ -1,6 +1,7 @@
 package redislocks
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -47,9 +48,16 @@ type Locks struct {
 	cause   atomic.Pointer[error] // the last failure, for the log
 }
 
+// Options are what a process may choose.
+type Options struct {
+	// Timeout is how long Redis may take to give a lock or to take it back, 50 ms
+	// where it is not named. After it the lock counts as given.
+	Timeout time.Duration
+}
+
 // New makes locks on a client that obeys the deadlines of contexts.
-func New(client Client, log *slog.Logger) *Locks {
-	l := &Locks{client: client, timeout: timeout, log: log}
+func New(client Client, o Options, log *slog.Logger) *Locks {
+	l := &Locks{client: client, timeout: cmp.Or(o.Timeout, timeout), log: log}
 	l.cause.Store(new(error))
 	l.breaker = gobreaker.NewCircuitBreaker[bool](gobreaker.Settings{
 		Name:        "locks",

@@ -32,16 +32,9 @@ func (noLog) Printf(context.Context, string, ...any) {}
 // connect opens a client as production has it.
 func connect(t testing.TB, url string) *goredis.Client {
 	t.Helper()
-	options, err := goredis.ParseURL(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	options.MaxRetries, options.ContextTimeoutEnabled = -1, true
-	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = time.Second, 500*time.Millisecond, 500*time.Millisecond
-	options.PoolSize = 32
-	client := goredis.NewClient(options)
-	t.Cleanup(func() { client.Close() })
-	return client
+	return redis.Connect(t, url, func(o *goredis.Options) {
+		o.ReadTimeout, o.WriteTimeout, o.PoolSize = 500*time.Millisecond, 500*time.Millisecond, 32
+	})
 }
 
 var silent = slog.New(slog.DiscardHandler)

@@ -19,13 +19,7 @@ import (
 
 func open(t *testing.T) *goredis.Client {
 	t.Helper()
-	options, err := goredis.ParseURL(redis.URL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := goredis.NewClient(options)
-	t.Cleanup(func() { client.Close() })
-	return client
+	return redis.Connect(t, redis.URL(t))
 }
 
 // model is the rule with fractions that never round.

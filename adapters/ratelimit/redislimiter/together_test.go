@@ -252,3 +252,18 @@ func TestWhoLeavesOrFailsTogetherLeavesTheOthersAlone(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestNobodyJoinsACallThatHasFailed(t *testing.T) {
+	t.Parallel()
+	l := New(nil, Options{})
+	failed, next := &calls{limiter: l, name: "a", n: 3}, &calls{limiter: l, name: "a"}
+	l.open["a"] = failed
+	failed.forget()
+	if l.open["a"] != nil || failed.n != 0 {
+		t.Errorf("it can be joined, or counts %d", failed.n)
+	}
+	l.open["a"] = next
+	if failed.close(); l.open["a"] != next {
+		t.Error("the one after it cannot be joined")
+	}
+}

@@ -17,7 +17,7 @@ import (
 // anyway are folded: a writer takes all that wait and stores them in one
 // transaction. Nobody waits for company: who comes while nothing is stored is
 // stored at once, and who comes meanwhile waits for one fold at most, or for as
-// long as longFold.
+// long as longFold. Where folds are small anyway two go on at a time.
 //
 // Folding shows in nothing but speed. A booking that cannot be stored is left
 // out of the fold, which is stored without it, and is tried by itself: that
@@ -33,6 +33,11 @@ const (
 	// manyWaiting is how many make a second writer worth its while: two folds of
 	// a few cost more than one of many.
 	manyWaiting = mostFolded / 2
+	// fewFolded is how many there are in a fold, on average of about lastFolds,
+	// where folding brings so little that another writer comes at once. It leaves
+	// where there are more: both would have half a fold each.
+	fewFolded = 4
+	lastFolds = 8
 	// longFold is how long a fold may take before another writer comes anyway.
 	longFold = 50 * time.Millisecond
 )
@@ -54,6 +59,7 @@ type folder struct {
 	busy    int
 	waiting []*seat
 	inside  int       // of folds under way
+	lately  float64   // in a fold, on average
 	moved   time.Time // when the last one ended
 	began   time.Time // when the last one was taken
 }
@@ -104,15 +110,16 @@ func notBooked(ctx context.Context) error {
 }
 
 // hire lets a writer begin where somebody waits and none is at work or, up to
-// their number, where many wait or the last fold was begun long ago. The folder is
-// locked.
+// their number, where many wait, the last fold was begun long ago, or there are
+// few in any. The folder is locked.
 func (f *folder) hire() {
 	if len(f.waiting) == 0 || f.busy == f.writers {
 		return
 	}
-	if f.busy == 0 || len(f.waiting) >= manyWaiting || time.Since(f.began) > f.long {
+	needed := f.busy == 0 || len(f.waiting) >= manyWaiting || time.Since(f.began) > f.long
+	if needed || f.lately <= fewFolded {
 		f.busy, f.began = f.busy+1, time.Now()
-		go f.work()
+		go f.work(needed)
 	}
 }
 
@@ -132,10 +139,11 @@ func (f *folder) leave(s *seat, idle time.Duration) bool {
 	return true
 }
 
-// work stores fold after fold until nobody waits.
-func (f *folder) work() {
+// work stores fold after fold until nobody waits. A writer who is there only as
+// folds are small goes when they are not.
+func (f *folder) work(needed bool) {
 	for {
-		seats := f.next()
+		seats := f.next(needed)
 		if len(seats) == 0 {
 			return
 		}
@@ -164,12 +172,12 @@ func (f *folder) fold(seats []*seat) (outcomes []error) {
 }
 
 // next takes those that wait, in their order, up to as many as fit. One that
-// claims what another one of the fold does goes on waiting. Where nobody waits
-// the writer is let go.
-func (f *folder) next() []*seat {
+// claims what another one of the fold does goes on waiting. A writer who has
+// nothing to do, or whom another one does without, is let go.
+func (f *folder) next(needed bool) []*seat {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.waiting) == 0 {
+	if len(f.waiting) == 0 || !needed && f.busy > 1 && f.lately > fewFolded && len(f.waiting) < manyWaiting {
 		f.busy--
 		return nil
 	}
@@ -188,6 +196,7 @@ func (f *folder) next() []*seat {
 	}
 	f.waiting = left
 	f.inside, f.began = f.inside+len(taken), time.Now()
+	f.lately += (float64(len(taken)) - f.lately) / lastFolds
 	return taken
 }
 

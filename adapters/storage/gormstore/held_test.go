@@ -17,7 +17,7 @@ func TestWhatIsHeldForTooLongIsToldApart(t *testing.T) {
 		busy    bool
 	}{
 		"longer than one waits for a lock":      {gormstore.Options{LockTimeout: 50 * time.Millisecond, StatementTimeout: 10 * time.Second}, true},
-		"longer than a statement takes at most": {gormstore.Options{LockTimeout: 10 * time.Second, StatementTimeout: 50 * time.Millisecond}, false},
+		"longer than a statement takes at most": {gormstore.Options{LockTimeout: 20 * time.Second, StatementTimeout: 2 * time.Second}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -29,6 +29,7 @@ func newcomer() *entry {
 func TestASecondWriterComesWhereHalfAFoldWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, folds := slowFolder(longFold / 2)
+		f.lately = mostFolded
 		book := func(n int) {
 			for range n {
 				go func() { _ = f.book(t.Context(), newcomer()) }()
@@ -53,6 +54,7 @@ func TestASecondWriterComesWhereHalfAFoldWaits(t *testing.T) {
 func TestASecondWriterComesWhereAFoldTakesLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, folds := slowFolder(time.Second)
+		f.lately = mostFolded
 		for _, at := range []time.Duration{0, longFold, longFold + time.Millisecond} {
 			time.AfterFunc(at, func() { _ = f.book(t.Context(), newcomer()) })
 		}
@@ -73,6 +75,7 @@ func TestASecondWriterComesWhereAFoldTakesLong(t *testing.T) {
 func TestASecondWriterComesForWhoeverWaitsWhileNobodyElseArrives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, folds := slowFolder(time.Second)
+		f.lately = mostFolded
 		for range 2 {
 			go func() { _ = f.book(t.Context(), newcomer()) }()
 			synctest.Wait()
@@ -83,6 +86,43 @@ func TestASecondWriterComesForWhoeverWaitsWhileNobodyElseArrives(t *testing.T) {
 			t.Errorf("%d folds, want a second one after %s", len(folds), 2*longFold)
 		}
 		time.Sleep(time.Minute)
+	})
+}
+
+func TestASecondWriterComesAtOnceWhereFoldsAreSmallAndGoesWhereTheyAreNot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const took = longFold / 2
+		f, _ := slowFolder(took)
+		book := func(n int) {
+			for range n {
+				go func() { _ = f.book(t.Context(), newcomer()) }()
+				synctest.Wait()
+			}
+		}
+		busy := func() int { f.mu.Lock(); defer f.mu.Unlock(); return f.busy }
+		for range lastFolds {
+			book(1)
+			time.Sleep(took / 2)
+			if book(1); busy() != 2 {
+				t.Fatalf("%d writers where each fold has one, want 2", busy())
+			}
+			time.Sleep(time.Second)
+		}
+		book(1)
+		time.Sleep(took / 2)
+		book(1) // half a fold behind, so that whoever ends finds somebody waiting
+		for range 3 * lastFolds {
+			book(manyWaiting/2 - 1)
+			time.Sleep(took / 2)
+		}
+		if busy() != 1 {
+			t.Errorf("%d writers where folds are no longer small, want 1", busy())
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if n := len(f.waiting); n > 0 || busy() > 0 {
+			t.Errorf("%d wait and %d are at work in the end", n, busy())
+		}
 	})
 }
 

@@ -173,7 +173,7 @@ var tooLong = []struct {
 // short are time-outs that a test can wait for, the lock's well before the
 // statement's.
 func short(o gormstore.Options) gormstore.Options {
-	o.StatementTimeout, o.LockTimeout, o.IdleInTransactionTimeout = 300*time.Millisecond, 100*time.Millisecond, 200*time.Millisecond
+	o.StatementTimeout, o.LockTimeout, o.IdleInTransactionTimeout = 300*time.Millisecond, 100*time.Millisecond, 2*time.Second
 	return o
 }
 

@@ -215,7 +215,7 @@ func TestTheLogHasStatementsWithoutValuesAndNoExpectedErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
 			s, err := gormstore.Open(t.Context(), c.url(t), gormstore.Options{
-				Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+				Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), SlowStatement: time.Minute,
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -166,7 +166,7 @@ func TestSessionsAreResumedAndConnectionsKept(t *testing.T) {
 	r.StartTLS()
 	defer r.Close()
 	s := sender(t, Options{RootCAs: roots, Resolver: resolver(t, fixed("93.184.216.34"))}, limits{
-		lookup: time.Second, connect: time.Second, handshake: time.Second, attempt: 5 * time.Second, idle: 200 * time.Millisecond,
+		lookup: time.Second, connect: time.Second, handshake: time.Second, attempt: 5 * time.Second, idle: 2 * time.Second,
 	})
 	s.divert(r.URL, nil)
 	connect := s.dialer.connect
@@ -186,7 +186,7 @@ func TestSessionsAreResumedAndConnectionsKept(t *testing.T) {
 	if conns.Load() != 1 {
 		t.Errorf("%d connections", conns.Load())
 	}
-	for deadline := time.Now().Add(5 * time.Second); kept(s) > 0; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(20 * time.Second); kept(s) > 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("an idle connection stays open")
 		}

@@ -10,7 +10,7 @@ const (
 	sweepEvery = time.Minute
 	// sweepBatch is how many records of each kind go at a time: what holds the
 	// database for long shows in how long requests take.
-	sweepBatch = 200
+	sweepBatch = 50
 	// sweepRest is for how long nothing is purged after a batch, as a multiple of
 	// what that took, and hurriedRest the same where a sweep has not come to its end
 	// when the next one is due.

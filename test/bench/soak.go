@@ -170,6 +170,9 @@ func (s *soaking) run(ctx context.Context) error {
 	if err := s.settled(ctx); err != nil {
 		return err
 	}
+	if err := s.watch.begin(ctx, s.db); err != nil {
+		return fmt.Errorf("watch the cleaning: %w", err)
+	}
 	s.created.name, s.read.name, s.simulate.name = "creates", "reads", "simulations"
 	until := time.Now().Add(time.Duration(s.minutes * float64(time.Minute)))
 	var simulated atomic.Int64
@@ -210,7 +213,6 @@ func (s *soaking) run(ctx context.Context) error {
 			})
 		},
 		func() error { return s.age(ctx, until) },
-		func() error { return s.watch.clean(ctx, until, s.db.Config().ConnString()) },
 		func() error { return s.sampleUntil(ctx, until) },
 	} {
 		group.Go(func() {
@@ -223,7 +225,7 @@ func (s *soaking) run(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	if err := s.settled(ctx); err != nil {
+	if err := errors.Join(s.settled(ctx), s.watch.end(ctx, s.db)); err != nil {
 		return err
 	}
 	a, err := s.receiver.ask(askCount)

@@ -90,12 +90,22 @@ func TestWhatIsMadeOldIsCleanedAway(t *testing.T) {
 	if after, err := sizes(t, s); err != nil || after != [3]int{before[0] + 2*n, before[1] + 2*n, before[2] + 2*n} {
 		t.Errorf("there were %v, and then %v, %v", before, after, err)
 	}
+	var w watch
+	if err := w.begin(t.Context(), s.db); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
 	removed, _, err := s.store.PurgeExpired(t.Context(), 1000)
+	ended := time.Now()
 	if err != nil || removed != 2*2*n {
 		t.Errorf("%d records were cleaned away, want %d events and their webhooks, %v", removed, 2*n, err)
 	}
 	if after, err := sizes(t, s); err != nil || after != before {
 		t.Errorf("there were %v, and in the end %v, %v", before, after, err)
+	}
+	if err := w.end(t.Context(), s.db); err != nil || len(w.spans) != 1 ||
+		w.spans[0].begun.Before(begun.Truncate(time.Microsecond)) || w.spans[0].ended.After(ended.Add(aftermath)) || !w.during(span{begun, ended}) {
+		t.Errorf("the cleaning was at %v, want it between %v and %v, %v", w.spans, begun, ended, err)
 	}
 	if tables, err := sizesOf(t.Context(), s.db); err != nil || tables[cleaned[0]].heap+tables[cleaned[0]].indexes == 0 {
 		t.Errorf("sizes %v, %v", tables, err)

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -19,6 +18,9 @@ import (
 
 //go:embed aged.sql
 var agedSQL string
+
+//go:embed watch.sql
+var watchSQL string
 
 // aged is more than events and webhooks are kept.
 const aged = 31 * 24 * time.Hour
@@ -48,47 +50,44 @@ func (s *soaking) age(ctx context.Context, until time.Time) error {
 
 // watch is when there was cleaning.
 type watch struct {
-	mu    sync.Mutex
 	spans []span // in order, apart from each other
 }
 
-const (
-	lookEvery = 25 * time.Millisecond
-	// aftermath of a batch still counts: its commit, and what waited for it.
-	aftermath = 100 * time.Millisecond
-)
+// aftermath of a statement still counts: its commit, and what waited for it.
+const aftermath = 100 * time.Millisecond
 
-// clean looks for statements that delete: no request does.
-func (w *watch) clean(ctx context.Context, until time.Time, database string) error {
-	db, err := pgx.Connect(ctx, database)
-	if err != nil {
-		return err
-	}
-	defer db.Close(context.WithoutCancel(ctx))
-	for time.Now().Before(until) {
-		looked := time.Now()
-		var cleaning bool
-		err := db.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_stat_activity
-			WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle' AND query LIKE 'DELETE FROM%')`).Scan(&cleaning)
+// begin has Postgres note every statement that deletes: no request does. Who
+// looks now and then instead sees those above all that took long, whatever for.
+func (w *watch) begin(ctx context.Context, db *pgx.Conn) error {
+	_, err := db.Exec(ctx, watchSQL)
+	for _, table := range cleaned {
 		if err != nil {
-			return err
+			break
 		}
-		if cleaning {
-			w.note(span{looked.Add(-lookEvery), time.Now().Add(aftermath)})
-		}
-		if err := pause(ctx, lookEvery); err != nil {
-			return err
-		}
+		_, err = db.Exec(ctx, "CREATE TRIGGER bench_cleaned AFTER DELETE ON "+table+" FOR EACH STATEMENT EXECUTE FUNCTION bench_cleaned()")
 	}
-	return nil
+	return err
+}
+
+// end reads what was noted.
+func (w *watch) end(ctx context.Context, db *pgx.Conn) error {
+	rows, _ := db.Query(ctx, "SELECT begun, ended FROM bench_cleaning ORDER BY begun") // its error is that of the rows
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (s span, err error) {
+		err = row.Scan(&s.begun, &s.ended)
+		return s, err
+	})
+	for _, s := range found {
+		w.note(span{s.begun, s.ended.Add(aftermath)})
+	}
+	return err
 }
 
 // note adds what is not before the last one.
 func (w *watch) note(s span) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	if n := len(w.spans); n > 0 && !s.begun.After(w.spans[n-1].ended) {
-		w.spans[n-1].ended = s.ended
+		if last := &w.spans[n-1]; s.ended.After(last.ended) {
+			last.ended = s.ended
+		}
 		return
 	}
 	w.spans = append(w.spans, s)

@@ -44,6 +44,11 @@ func TestARefusedAddressIsToldByWhatIsWrongWithIt(t *testing.T) {
 	if e := domain.CheckWebhookURL(long, domain.Live, false); e == nil || !strings.HasSuffix(e.Message, ": must have 1 to 2048 bytes; it has 2073") {
 		t.Error(e)
 	}
+	for _, port := range []string{"0", "65536", "99999999999999999999"} {
+		if e := domain.CheckWebhookURL("https://shop.example.com:"+port+"/", domain.Live, true); e == nil || !strings.HasSuffix(e.Message, `port must be 1 to 65535; it is "`+port+`".`) {
+			t.Error(e)
+		}
+	}
 	if e := domain.CheckWebhookURL("http://shop.example.com:81", domain.Sandbox, false); !strings.HasSuffix(e.Message, `only in the sandbox; it is "81".`) {
 		t.Error(e)
 	}

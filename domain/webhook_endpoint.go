@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -142,6 +143,8 @@ func CheckWebhookURL(address string, env Environment, lenient bool) *Error {
 		return webhookURLNotAllowed("It is not an absolute address such as https://example.com/hooks" + withoutSecrets(address) + ".")
 	case u.Scheme != "https" && u.Scheme != "http":
 		return webhookURLNotAllowed("Use " + webhookSchemes(env, lenient) + "; it is " + quoted(u.Scheme) + ".")
+	case !isPort(u.Port()):
+		return webhookURLNotAllowed("Its port must be 1 to 65535; it is " + quoted(u.Port()) + ".")
 	case u.User != nil:
 		return webhookURLNotAllowed("It must not carry a user or a password; the signature tells who sends.")
 	case u.Fragment != "" || strings.Contains(address, "#"):
@@ -180,6 +183,12 @@ func CheckWebhookURL(address string, env Environment, lenient bool) *Error {
 // WebhookURLLength says how long an address may be, and that it is so many bytes.
 func WebhookURLLength(n int) string {
 	return fmt.Sprintf("must have 1 to %d bytes; it has %d", MaxWebhookURL, n)
+}
+
+// isPort reports whether a port may be in an address; none may.
+func isPort(port string) bool {
+	n, err := strconv.ParseUint(port, 10, 16)
+	return port == "" || err == nil && n > 0
 }
 
 // webhookSchemes says by which schemes an endpoint may be reached.

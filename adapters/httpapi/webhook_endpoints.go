@@ -77,15 +77,18 @@ func readWebhookEndpoint(body *strictjson.Value) (webhooks.Form, error) {
 	return form, problems(r)
 }
 
-// webhookURL is judged by the domain, its length too; a text that is not empty
-// it has to be.
+// webhookURL is judged by the domain, but for its length, which counts in bytes.
 func webhookURL(r *strictjson.Reader, need strictjson.Need) (string, bool) {
 	url, ok := r.Text("url", need, strictjson.Length(0, maxBody))
-	if ok && url == "" {
-		r.Reject("url", strictjson.CodeTooShort, domain.WebhookURLLength(0))
-		return "", false
+	code := strictjson.CodeTooShort
+	switch {
+	case !ok || url != "" && len(url) <= domain.MaxWebhookURL:
+		return url, ok
+	case url != "":
+		code = strictjson.CodeTooLong
 	}
-	return url, ok
+	r.Reject("url", code, domain.WebhookURLLength(len(url)))
+	return "", false
 }
 
 func webhookDescription(r *strictjson.Reader) (string, bool) {
@@ -134,7 +137,7 @@ func readWebhookEndpointChange(body *strictjson.Value) (domain.WebhookEndpointCh
 // needOne refuses a change that names nothing.
 func needOne(r *strictjson.Reader, fields ...string) {
 	if !slices.ContainsFunc(fields, r.Has) {
-		r.Reject("", strictjson.CodeRequired, "send at least one of "+strings.Join(fields, ", "))
+		r.Reject("", strictjson.CodeRequired, "send at least one of "+strings.Join(fields, ", ")+"; null counts as not sent")
 	}
 }
 

@@ -230,8 +230,12 @@ func newQueue(client queueRedis, log *slog.Logger) ports.Queue {
 	if client.Client == nil {
 		return memqueue.New(memqueue.Options{Workers: webhookWorkers}, log)
 	}
-	return asynqqueue.New(client.Client, asynqqueue.Options{Workers: webhookWorkers}, log)
+	return asynqqueue.New(client.Client, asynqqueue.Options{Workers: webhookWorkers, PollEvery: idlePolls}, log)
 }
+
+// idlePolls are of lanes on which nothing is awaited to the millisecond: an idle
+// process spends most of its time on asking.
+var idlePolls = map[ports.Lane]time.Duration{ports.LaneWebhookSlow: 50 * time.Millisecond, ports.LaneSimulation: 25 * time.Millisecond}
 
 // webhookWorkers are many, since they wait for receivers: for slow ones most.
 var webhookWorkers = map[ports.Lane]int{ports.LaneWebhook: 128, ports.LaneWebhookSlow: 256}

@@ -115,13 +115,19 @@ func TestBothSecretsSignDuringARotation(t *testing.T) {
 			c.post("/webhook-endpoints/"+endpoint+"/test", nil).is(202)
 			return r.awaits(t, n)[n-1].signedBy(t, secrets...)
 		}
+		c.get("/webhook-endpoints/" + endpoint).is(200).lacks("data.previous_secret_expires_at")
 		second := rotate(3600)
+		ends, err := time.Parse(time.RFC3339, c.get("/webhook-endpoints/"+endpoint).is(200).text("data.previous_secret_expires_at"))
+		if left := time.Until(ends); err != nil || left > time.Hour || left < 50*time.Minute {
+			t.Errorf("the secret before ends in %s, want an hour, %v", left, err)
+		}
 		// An owner that sends already reads the endpoint anew every two seconds.
 		if got := test(1, first, second); !slices.Equal(got, []bool{true, true}) {
 			t.Errorf("during the overlap it is signed by %v of the first and the second", got)
 		}
 		<-time.After(2500 * time.Millisecond) // whoever sent has left, or has read it anew
 		third := rotate(0)
+		c.get("/webhook-endpoints/" + endpoint).is(200).lacks("data.previous_secret_expires_at")
 		if got := test(2, first, second, third); !slices.Equal(got, []bool{false, false, true}) {
 			t.Errorf("without one it is signed by %v of the three", got)
 		}

@@ -81,11 +81,12 @@ func TestAWebhookAddressMustBePublicUnlessItIsForDevelopment(t *testing.T) {
 		for _, url := range []string{
 			"http://shop.example.com:81/", "https://10.0.0.1/", "https://[::1]/", "https://localhost/", "https://shop/", "https://shop.local/",
 			"https://user@shop.example.com/", "https://shop.example.com/#x", "https://shop.example.com:444/", "ftp://shop.example.com/",
-			"//shop.example.com", "https://" + strings.Repeat("a", 2048) + ".example.com/", "https://nowhere.invalid/",
+			"//shop.example.com", "https://shop.example.com:65536/", "https://nowhere.invalid/",
 		} {
 			c.post("/webhook-endpoints", m{"url": url}).refused(422, "WEBHOOK_URL_NOT_ALLOWED").
 				has("error.details.fields.0.field", "url", "error.details.fields.0.code", "not_allowed")
 		}
+		c.post("/webhook-endpoints", m{"url": "https://" + strings.Repeat("a", 2048) + ".example.com/"}).invalid("url too_long")
 		// What is wrong with the fields comes before.
 		c.post("/webhook-endpoints", m{"url": "https://10.0.0.1/", "enabled": 1}).invalid("enabled invalid_type")
 	}

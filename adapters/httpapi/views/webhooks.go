@@ -17,6 +17,7 @@ type WebhookEndpoint struct {
 	DisabledReason string   `json:"disabled_reason,omitempty"`
 	FailingSince   *string  `json:"failing_since"`
 	PausedUntil    *string  `json:"paused_until,omitempty"`
+	PreviousSecret *string  `json:"previous_secret_expires_at,omitempty"`
 	Environment    string   `json:"environment"`
 	CreatedAt      string   `json:"created_at"`
 	UpdatedAt      string   `json:"updated_at"`
@@ -24,11 +25,16 @@ type WebhookEndpoint struct {
 
 // NewWebhookEndpoint shows an endpoint.
 func NewWebhookEndpoint(e domain.WebhookEndpoint) WebhookEndpoint {
+	var previous *time.Time
+	if len(e.Secrets) > 1 {
+		previous = e.Secrets[1].ExpiresAt
+	}
 	return WebhookEndpoint{
 		ID: string(e.ID), URL: e.URL, EventTypes: e.EventTypes, Description: e.Description, Enabled: e.Enabled,
 		Status: string(e.Status()), DisabledReason: string(e.Disabled), FailingSince: timestamp(e.Health.FailingSince), PausedUntil: timestamp(e.Health.OpenUntil),
-		Environment: string(e.Tenant.Environment),
-		CreatedAt:   domain.FormatTime(e.CreatedAt), UpdatedAt: domain.FormatTime(e.UpdatedAt),
+		PreviousSecret: timestamp(previous),
+		Environment:    string(e.Tenant.Environment),
+		CreatedAt:      domain.FormatTime(e.CreatedAt), UpdatedAt: domain.FormatTime(e.UpdatedAt),
 	}
 }
 

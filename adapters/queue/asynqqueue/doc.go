@@ -25,9 +25,9 @@
 //   - asynq asks for the next task without a pause when Redis refuses, which
 //     takes a whole core for as long as that lasts. Its client pauses instead.
 //   - asynq asks at one pace, also where nothing ever comes. A lane that got a
-//     task lately asks at that pace, five times as often as an idle one, which
-//     its client holds back: what was rung for comes sooner, and idling costs no
-//     more. A wake-up by pub/sub was rejected: it is a connection more to lose,
+//     task lately asks at that pace, five times as often as an idle one and more,
+//     which its client holds back: what was rung for comes sooner, and idling costs
+//     no more. A wake-up by pub/sub was rejected: it is a connection more to lose,
 //     and asking could not end for it.
 //   - asynq's subscription to cancelled tasks is kept from connecting. It has no
 //     time-out, so that a Redis that hangs at the wrong moment would hold up the

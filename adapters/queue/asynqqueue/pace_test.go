@@ -9,13 +9,14 @@ import (
 func TestALaneAsksLessOftenOnceItGotNothingForAWhile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := &patient{stop: make(chan struct{})}
+		const every = 40 * time.Millisecond
+		p := &patient{every: every, stop: make(chan struct{})}
 		rested := func(got bool) time.Duration {
 			asked := time.Now()
 			p.pace(got)
 			return time.Since(asked)
 		}
-		if r := rested(false); r != pollEvery-eagerEvery {
+		if r := rested(false); r != every-eagerEvery {
 			t.Errorf("a lane that never got anything rests for %v", r)
 		}
 		if r := rested(true); r != 0 {
@@ -26,7 +27,7 @@ func TestALaneAsksLessOftenOnceItGotNothingForAWhile(t *testing.T) {
 			t.Errorf("a lane that got a task lately rests for %v", r)
 		}
 		<-time.After(eagerEvery)
-		if r := rested(false); r != pollEvery-eagerEvery {
+		if r := rested(false); r != every-eagerEvery {
 			t.Errorf("a lane that got nothing for a while rests for %v", r)
 		}
 	})

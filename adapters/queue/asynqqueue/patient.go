@@ -18,10 +18,11 @@ const refusedPause = 200 * time.Millisecond
 // not, and logs the beginning and the end of an outage.
 type patient struct {
 	redis.UniversalClient
-	stop <-chan struct{}
-	log  *slog.Logger
-	gone *atomic.Bool // shared by all lanes
-	got  time.Time    // a task, of the one goroutine that asks
+	every time.Duration // it asks where it got nothing for a while
+	stop  <-chan struct{}
+	log   *slog.Logger
+	gone  *atomic.Bool // shared by all lanes
+	got   time.Time    // a task, of the one goroutine that asks
 }
 
 // EvalSha is how asynq asks for a task.
@@ -64,7 +65,7 @@ func (p *patient) pace(got bool) {
 	case got:
 		p.got = now
 	case now.Sub(p.got) > eagerFor:
-		p.rest(pollEvery - eagerEvery)
+		p.rest(p.every - eagerEvery)
 	}
 }
 

@@ -1,6 +1,7 @@
 package asynqqueue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,9 +23,10 @@ var _ ports.Queue = (*Queue)(nil)
 const (
 	// workers is how many handlers of a lane one process runs at a time.
 	workers = 8
-	// pollEvery is how often an idle lane asks, and eagerEvery one that got a task
-	// less than eagerFor ago, on average: asynq waits between a half and one and
-	// a half of eagerEvery. Asking takes about 60 us of Redis and this process.
+	// pollEvery is how often an idle lane asks unless an option says otherwise, and
+	// eagerEvery one that got a task less than eagerFor ago, on average: asynq waits
+	// between a half and one and a half of eagerEvery. Asking takes 60 us of Redis
+	// and this process, and several times that where it wakes a core.
 	pollEvery  = 10 * time.Millisecond
 	eagerEvery = 2 * time.Millisecond
 	eagerFor   = time.Second
@@ -50,6 +52,9 @@ type Options struct {
 	// Workers is how many handlers of a lane run at a time, 8 where it is not
 	// named.
 	Workers map[ports.Lane]int
+	// PollEvery is how often a lane asks that got no task lately, every 10 ms
+	// where it is not named. What it asks for may come as much later.
+	PollEvery map[ports.Lane]time.Duration
 }
 
 // Queue rings through one Redis.
@@ -156,7 +161,8 @@ func (q *Queue) Run(ctx context.Context, handlers map[ports.Lane]ports.Handler) 
 		running.Wait()
 	}()
 	for lane, handle := range handlers {
-		client := &patient{UniversalClient: q.redis, stop: ctx.Done(), log: q.log, gone: &gone}
+		every := cmp.Or(q.options.PollEvery[lane], pollEvery)
+		client := &patient{UniversalClient: q.redis, every: every, stop: ctx.Done(), log: q.log, gone: &gone}
 		server := asynq.NewServerFromRedisClient(client, asynq.Config{
 			Concurrency: q.workers(lane), Queues: map[string]int{queueName(lane): 1},
 			TaskCheckInterval: eagerEvery, ShutdownTimeout: q.requeueAfter,

@@ -642,11 +642,14 @@ type WebhookEndpointFields struct {
 	// When the first of the failures in a row was; null while there is none.
 	FailingSince *Timestamp `json:"failing_since"`
 	// After 10 failures in a row nothing is sent until then; after that the next attempt decides. A
-	// test, a redelivery, a recovery or `enabled: true` ends the pause.
-	PausedUntil Timestamp   `json:"paused_until,omitzero"`
-	Environment Environment `json:"environment"`
-	CreatedAt   Timestamp   `json:"created_at"`
-	UpdatedAt   Timestamp   `json:"updated_at"`
+	// test, a redelivery, a recovery or `enabled: true` ends the pause. Attempts of tests and
+	// redeliveries count as any other.
+	PausedUntil Timestamp `json:"paused_until,omitzero"`
+	// When the secret before the last rotation stops signing, or stopped; left out where there is none.
+	PreviousSecretExpiresAt Timestamp   `json:"previous_secret_expires_at,omitzero"`
+	Environment             Environment `json:"environment"`
+	CreatedAt               Timestamp   `json:"created_at"`
+	UpdatedAt               Timestamp   `json:"updated_at"`
 }
 
 type WebhookEndpointStatus string
@@ -680,11 +683,14 @@ type WebhookEndpoint struct {
 	// When the first of the failures in a row was; null while there is none.
 	FailingSince *Timestamp `json:"failing_since"`
 	// After 10 failures in a row nothing is sent until then; after that the next attempt decides. A
-	// test, a redelivery, a recovery or `enabled: true` ends the pause.
-	PausedUntil Timestamp   `json:"paused_until,omitzero"`
-	Environment Environment `json:"environment"`
-	CreatedAt   Timestamp   `json:"created_at"`
-	UpdatedAt   Timestamp   `json:"updated_at"`
+	// test, a redelivery, a recovery or `enabled: true` ends the pause. Attempts of tests and
+	// redeliveries count as any other.
+	PausedUntil Timestamp `json:"paused_until,omitzero"`
+	// When the secret before the last rotation stops signing, or stopped; left out where there is none.
+	PreviousSecretExpiresAt Timestamp   `json:"previous_secret_expires_at,omitzero"`
+	Environment             Environment `json:"environment"`
+	CreatedAt               Timestamp   `json:"created_at"`
+	UpdatedAt               Timestamp   `json:"updated_at"`
 }
 
 type WebhookEndpointSecret struct {
@@ -700,12 +706,15 @@ type WebhookEndpointSecret struct {
 	// When the first of the failures in a row was; null while there is none.
 	FailingSince *Timestamp `json:"failing_since"`
 	// After 10 failures in a row nothing is sent until then; after that the next attempt decides. A
-	// test, a redelivery, a recovery or `enabled: true` ends the pause.
-	PausedUntil Timestamp     `json:"paused_until,omitzero"`
-	Environment Environment   `json:"environment"`
-	CreatedAt   Timestamp     `json:"created_at"`
-	UpdatedAt   Timestamp     `json:"updated_at"`
-	Secret      SigningSecret `json:"secret"`
+	// test, a redelivery, a recovery or `enabled: true` ends the pause. Attempts of tests and
+	// redeliveries count as any other.
+	PausedUntil Timestamp `json:"paused_until,omitzero"`
+	// When the secret before the last rotation stops signing, or stopped; left out where there is none.
+	PreviousSecretExpiresAt Timestamp     `json:"previous_secret_expires_at,omitzero"`
+	Environment             Environment   `json:"environment"`
+	CreatedAt               Timestamp     `json:"created_at"`
+	UpdatedAt               Timestamp     `json:"updated_at"`
+	Secret                  SigningSecret `json:"secret"`
 }
 
 type WebhookDelivery struct {

@@ -1911,9 +1911,12 @@ export interface components {
             failing_since: components["schemas"]["Timestamp"] | null;
             /**
              * @description After 10 failures in a row nothing is sent until then; after that the next attempt decides. A
-             *     test, a redelivery, a recovery or `enabled: true` ends the pause.
+             *     test, a redelivery, a recovery or `enabled: true` ends the pause. Attempts of tests and
+             *     redeliveries count as any other.
              */
             paused_until?: components["schemas"]["Timestamp"];
+            /** @description When the secret before the last rotation stops signing, or stopped; left out where there is none. */
+            previous_secret_expires_at?: components["schemas"]["Timestamp"];
             environment: components["schemas"]["Environment"];
             created_at: components["schemas"]["Timestamp"];
             updated_at: components["schemas"]["Timestamp"];

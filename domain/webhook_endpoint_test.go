@@ -41,7 +41,7 @@ var addresses = map[string]string{
 	"https://hooks.example.com:22":   "d",
 	"https://hooks.example.com:6379": "d",
 	"https://hooks.example.com:0443": "d",
-	"https://hooks.example.com:0":    "d",
+	"https://hooks.example.com:0":    "",
 
 	"http://localhost:3000/hooks":                     "d",
 	"https://localhost":                               "d",

@@ -14,7 +14,7 @@ const (
 	// sweepRest is for how long nothing is purged after a batch, as a multiple of
 	// what that took, and hurriedRest the same where a sweep has not come to its end
 	// when the next one is due.
-	sweepRest   = 19
+	sweepRest   = 9
 	hurriedRest = 1
 	// youngEvery is how often the database may be asked to look at tables that grow.
 	youngEvery = 2 * time.Second

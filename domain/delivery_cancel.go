@@ -3,7 +3,7 @@ package domain
 import "time"
 
 // Cancel stops a delivery on behalf of the caller, as long as pickup was never
-// recorded. A simulation that runs is stopped with it. Cancelling a cancelled one
+// recorded: a failed one too, which operations might retry otherwise. A simulation that runs is stopped with it. Cancelling a cancelled one
 // leaves it as it is: changed is false and there is no event.
 func (d *Delivery) Cancel(eventID ID, at time.Time) (event Event, changed bool, err error) {
 	if d.life.Status == Cancelled {

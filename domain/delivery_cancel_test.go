@@ -24,7 +24,7 @@ func TestCancelFromEveryState(t *testing.T) {
 		"picked_up":  {refuses, refuses},
 		"in_transit": {refuses, refuses},
 		"delivered":  {refuses, refuses},
-		"failed":     {refuses, refuses},
+		"failed":     {cancels, refuses}, // without: operations might retry it otherwise
 		"cancelled":  {stays, stays},
 		"outsourced": {cancels, refuses},
 	}

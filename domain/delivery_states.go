@@ -48,6 +48,7 @@ type Transition struct {
 
 var (
 	operators = []Actor{ActorPlatform, ActorHelper}
+	people    = []Actor{ActorCaller, ActorPlatform, ActorHelper}
 	everyTest = []Actor{ActorPlatform, ActorHelper, ActorSimulator}
 	everyone  = []Actor{ActorCaller, ActorPlatform, ActorHelper, ActorSimulator}
 )
@@ -68,8 +69,9 @@ var transitions = []Transition{
 	{From: Outsourced, To: PickedUp, By: everyTest},
 	{From: Outsourced, To: Delivered, By: []Actor{ActorPlatform}},
 	{From: Outsourced, To: Failed, By: operators},
-	{From: Outsourced, To: Cancelled, By: []Actor{ActorCaller, ActorPlatform, ActorHelper}, BeforePickup: true},
+	{From: Outsourced, To: Cancelled, By: people, BeforePickup: true},
 	{From: Failed, To: Assigned, By: everyTest},
+	{From: Failed, To: Cancelled, By: people, BeforePickup: true},
 }
 
 // Transitions is a copy of the table.
@@ -109,13 +111,13 @@ func (d *Delivery) move(to Status, by Actor, reason ReasonCode, eventID ID, at t
 	return Event{}, d.refuse(to, by)
 }
 
-// maxHelperEvents is after how many events the sandbox helper retries a delivery
-// no more: that is the only way round, and the timeline has no pages.
+// maxHelperEvents is the number of events from which the sandbox helper retries a
+// delivery no more: a retry is the only way round, so it bounds the timeline.
 const maxHelperEvents = 1000
 
 func (d *Delivery) permits(t Transition, by Actor) bool {
 	switch {
-	case by == ActorHelper && t.From == Failed && d.life.Sequence >= maxHelperEvents:
+	case by == ActorHelper && t.From == Failed && t.To == Assigned && d.life.Sequence >= maxHelperEvents:
 		return false
 	case t.BeforePickup && d.life.PickedUpAt != nil:
 		return false

@@ -55,6 +55,10 @@ var rules = map[edge]permission{
 		announcedAs: "delivery.cancelled", mayCarryTheReason: true,
 	},
 	{"failed", "assigned"}: {who: platform | helper | simulator, announcedAs: "delivery.assigned"},
+	{"failed", "cancelled"}: { // never by a scenario
+		who: caller | platform | helper, onlyBeforePickup: true,
+		announcedAs: "delivery.cancelled", mayCarryTheReason: true,
+	},
 }
 
 var actors = []struct {
@@ -182,6 +186,10 @@ func TestTheHelperRetriesADeliveryForAThousandEvents(t *testing.T) {
 			listed := slices.Contains(d.Next(by), domain.Assigned)
 			if _, err := d.Move(domain.Assigned, by, "", eventID(1), noon); (err == nil) != want || listed != want {
 				t.Errorf("%v at event %d: listed %t, %v", by, sequence, listed, err)
+			}
+			d = domain.RestoreDelivery(bookingAt(noon), life)
+			if _, err := d.Move(domain.Cancelled, by, "", eventID(1), noon); err != nil {
+				t.Errorf("%v cannot cancel it at event %d: %v", by, sequence, err)
 			}
 		}
 	}

@@ -22,7 +22,7 @@ var stateErrors = []explanation{
 	{
 		code: "DELIVERY_NOT_CANCELLABLE", retry: never,
 		what:   "The goods were picked up once, so the delivery can no longer be cancelled. That holds for a retry after a failure too.",
-		causes: []string{"The rider was faster. `details.status` is where the delivery stands."},
+		causes: []string{"The rider was faster. `details.status` is where the delivery stands.", "It failed at the door: the goods were collected before that. A delivery that failed before pickup can be cancelled."},
 		todo:   []string{"Tell the person who asked. Follow the delivery to its end, and talk to our support about a return."},
 	},
 	{

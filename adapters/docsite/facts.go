@@ -127,7 +127,7 @@ var eventMeanings = map[domain.EventType]string{
 	"delivery.picked_up":         "The goods were collected. From here it cannot be cancelled.",
 	"delivery.in_transit":        "The rider is on the way to the recipient.",
 	"delivery.delivered":         "The recipient has it. Nothing follows.",
-	"delivery.failed":            "A try ended without delivery, `reason_code` says why. The platform may try again.",
+	"delivery.failed":            "A try ended without delivery, `reason_code` says why. The platform may try again; before pickup a cancel prevents that.",
 	"delivery.cancelled":         "It will not happen, `reason_code` says why. Nothing follows.",
 	"delivery.outsourced":        "A partner courier takes it over.",
 	domain.EventEndpointTest:     "You asked for a test. Only the endpoint that is tested gets it.",

@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -42,6 +43,8 @@ func TestADeliveryLivesThroughRetryToItsEnd(t *testing.T) {
 		c.send("POST", "/deliveries/"+id+"/cancel", nil).refused(409, "DELIVERY_NOT_CANCELLABLE").has("error.details.status", "picked_up")
 		move("in_transit")
 		move("failed", "--reason", "recipient_unreachable")
+		c.send("POST", "/deliveries/"+id+"/cancel", nil).refused(409, "DELIVERY_NOT_CANCELLABLE").has("error.details.status", "failed")
+		refuse("cancelled", "assigned")
 		move("assigned") // a retry
 		// Pickup has happened, whatever the status says now.
 		c.send("POST", "/deliveries/"+id+"/cancel", nil).refused(409, "DELIVERY_NOT_CANCELLABLE").has("error.details.status", "assigned")
@@ -91,12 +94,15 @@ func timeline(t testing.TB, c *client, id string) []string {
 func TestADeliveryIsCancelledFromEveryStatusBeforePickup(t *testing.T) {
 	both(t, func(t *testing.T, s *server) {
 		c := s.caller(t, live)
-		for _, way := range [][]string{{"assigned"}, {"outsourced"}, {"assigned", "outsourced"}, {"assigned", "failed", "assigned"}} {
+		for _, way := range [][]string{{"assigned"}, {"outsourced"}, {"assigned", "outsourced"}, {"assigned", "failed", "assigned"}, {"assigned", "failed"}, {"outsourced", "failed"}} {
 			id := c.post("/deliveries", anOrder()).is(201).id()
 			for _, status := range way {
 				s.advance(t, id, status)
 			}
 			c.send("POST", "/deliveries/"+id+"/cancel", nil).is(200).has("data.status", "cancelled")
+			if got, want := timeline(t, c, id), append(append([]string{"booked"}, way...), "cancelled"); !slices.Equal(got, want) {
+				t.Errorf("the timeline is %v, want %v", got, want)
+			}
 		}
 		id := c.post("/deliveries", anOrder()).is(201).id()
 		s.advance(t, id, "cancelled", "--reason", "cancelled_by_platform")

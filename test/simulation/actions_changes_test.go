@@ -15,6 +15,7 @@ var lives = [][]domain.Status{
 	{domain.Assigned, domain.PickedUp, domain.InTransit, domain.Delivered},
 	{domain.Assigned, domain.PickedUp, domain.Failed, domain.Assigned},
 	{domain.Assigned, domain.Failed, domain.Assigned},
+	{domain.Assigned, domain.Failed},
 	{domain.Outsourced, domain.PickedUp, domain.InTransit, domain.Failed, domain.Assigned},
 }
 

@@ -32,6 +32,7 @@ var branches = []string{
 	"a stop met a step", "a stop came first", "a step came before its stop", "a cancel met a step",
 	"a simulation was stopped", "a simulation was started", "a simulation was started again", "a simulation was completed", "a simulation refused a start", "a simulation refused a helper",
 	"a delivery was cancelled", "a delivery was cancelled twice", "a cancel came too late", "a cancel stopped a simulation", "a retried delivery could not be cancelled",
+	"a failed delivery was cancelled", "a failed delivery that was picked up could not be cancelled",
 	"a helper moved a delivery", "a helper was refused", "a delivery was retried",
 	"a foreign delivery", "a forced error", "a rate limit", "the limiter failed", "storage failed",
 	"a list over many pages", "a list beside a booking", "days passed", "a clock was set back", "expired keys were purged",
@@ -125,6 +126,9 @@ func (w *world) recognizeRefusal(t *task, code string, a answer) {
 		if strings.Contains(a.body, `"status":"assigned"`) { // so it was picked up before
 			w.reach("a retried delivery could not be cancelled")
 		}
+		if strings.Contains(a.body, `"status":"failed"`) {
+			w.reach("a failed delivery that was picked up could not be cancelled")
+		}
 	case domain.CodeInternal:
 		w.reach("storage failed")
 		if t.noted("limiter failed") {
@@ -159,8 +163,11 @@ func (w *world) recognizeChange(t *task, p *parcel, was, v *deliveryView) {
 	switch {
 	case strings.HasSuffix(path, "/cancel"):
 		w.reach("a delivery was cancelled")
-		if was.Status == domain.Cancelled {
+		switch was.Status {
+		case domain.Cancelled:
 			w.reach("a delivery was cancelled twice")
+		case domain.Failed:
+			w.reach("a failed delivery was cancelled")
 		}
 		if was.running() && v.Simulation.Status == "stopped" {
 			w.reach("a cancel stopped a simulation")

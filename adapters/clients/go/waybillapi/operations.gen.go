@@ -322,9 +322,10 @@ func (c *Client) ListDeliveryEvents(ctx context.Context, deliveryID string, opti
 
 // CancelDelivery: Cancel a delivery before pickup.
 //
-// Cancels a delivery in `booked`, `assigned` or `outsourced` whose goods were never picked up.
-// Cancelling twice is safe: the delivery comes back as it is. Once anything was picked up the
-// answer is `409 DELIVERY_NOT_CANCELLABLE`, also when a failed delivery is being tried again.
+// Cancels a delivery in `booked`, `assigned`, `outsourced` or `failed` whose goods were never picked
+// up. A failed one is not tried again after that. Cancelling twice is safe: the delivery comes back
+// as it is. Once anything was picked up the answer is `409 DELIVERY_NOT_CANCELLABLE`, whatever the
+// status is by then.
 // In the sandbox a simulation that runs is stopped with it.
 //
 // Send no body, or `{}`.
@@ -692,7 +693,7 @@ func (c *Client) DeleteWebhookListener(ctx context.Context, webhookListenerID st
 // | `picked_up` | `in_transit`, `failed` |
 // | `in_transit` | `delivered`, `failed` |
 // | `outsourced` | `picked_up`, `cancelled`, `failed` |
-// | `failed` | `assigned`, a new attempt; no more once the delivery has 1000 events |
+// | `failed` | `assigned`, a new attempt, but no more once the delivery has 1000 events; `cancelled` |
 // | `delivered`, `cancelled` | nothing |
 //
 // `cancelled` is out of reach once anything was picked up, in whichever attempt. Every other move,

@@ -39,7 +39,7 @@ const (
 
 // DeliveryStatus: `booked` to `assigned`, `picked_up`, `in_transit` and `delivered` is the usual way. `outsourced`
 // means that a partner courier has it, and is not an end. `delivered` and `cancelled` are final;
-// after `failed` the same delivery may be tried again.
+// after `failed` the same delivery may be tried again, or cancelled while it was never picked up.
 type DeliveryStatus string
 
 // The values of DeliveryStatus so far.

@@ -547,9 +547,10 @@ export interface paths {
         put?: never;
         /**
          * Cancel a delivery before pickup
-         * @description Cancels a delivery in `booked`, `assigned` or `outsourced` whose goods were never picked up.
-         *     Cancelling twice is safe: the delivery comes back as it is. Once anything was picked up the
-         *     answer is `409 DELIVERY_NOT_CANCELLABLE`, also when a failed delivery is being tried again.
+         * @description Cancels a delivery in `booked`, `assigned`, `outsourced` or `failed` whose goods were never picked
+         *     up. A failed one is not tried again after that. Cancelling twice is safe: the delivery comes back
+         *     as it is. Once anything was picked up the answer is `409 DELIVERY_NOT_CANCELLABLE`, whatever the
+         *     status is by then.
          *     In the sandbox a simulation that runs is stopped with it.
          *
          *     Send no body, or `{}`.
@@ -1239,7 +1240,7 @@ export interface paths {
          *     | `picked_up` | `in_transit`, `failed` |
          *     | `in_transit` | `delivered`, `failed` |
          *     | `outsourced` | `picked_up`, `cancelled`, `failed` |
-         *     | `failed` | `assigned`, a new attempt; no more once the delivery has 1000 events |
+         *     | `failed` | `assigned`, a new attempt, but no more once the delivery has 1000 events; `cancelled` |
          *     | `delivered`, `cancelled` | nothing |
          *
          *     `cancelled` is out of reach once anything was picked up, in whichever attempt. Every other move,
@@ -1477,7 +1478,7 @@ export interface components {
         /**
          * @description `booked` to `assigned`, `picked_up`, `in_transit` and `delivered` is the usual way. `outsourced`
          *     means that a partner courier has it, and is not an end. `delivered` and `cancelled` are final;
-         *     after `failed` the same delivery may be tried again.
+         *     after `failed` the same delivery may be tried again, or cancelled while it was never picked up.
          * @enum {string}
          */
         DeliveryStatus: "booked" | "assigned" | "picked_up" | "in_transit" | "delivered" | "failed" | "cancelled" | "outsourced";

@@ -276,7 +276,9 @@ func (d *Drainer) attempt(ctx context.Context, url string, secrets [][]byte, web
 			r = domain.WebhookResult{Error: domain.ErrorReset, StartedAt: now}
 		}
 	}()
-	return d.sender.Send(ctx, message(url, secrets, *webhook, now))
+	r = d.sender.Send(ctx, message(url, secrets, *webhook, now))
+	r.StartedAt = now // by the clock that all other times are of
+	return r
 }
 
 // hanging is how long the oldest attempt on its way may still take. When that is

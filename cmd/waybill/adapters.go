@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
-	"waybill/adapters/clock/systemclock"
+	"waybill/adapters/clock/databaseclock"
 	"waybill/adapters/httpapi/views"
 	"waybill/adapters/identifiers/uuidv7"
 	"waybill/adapters/invalidations/local"
@@ -57,9 +57,19 @@ const (
 	startProbes = 5
 )
 
-func newClock() ports.Clock { return systemclock.New() }
+// newClock follows the database's clock until the function it returns is called.
+func newClock(ctx context.Context, store database, log *slog.Logger) (*databaseclock.Clock, func()) {
+	clock := databaseclock.New(store.Time, log)
+	if err := clock.Sync(ctx); err != nil {
+		log.Warn("the database did not tell its time; this machine's is used until it does", "error", err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	go func() { defer close(ended); clock.Run(ctx) }()
+	return clock, func() { cancel(); <-ended }
+}
 
-func newIdentifiers() ports.Identifiers { return uuidv7.New() }
+func newIdentifiers(clock ports.Clock) ports.Identifiers { return uuidv7.New(clock) }
 
 // onGORM is Postgres and SQLite.
 var onGORM = storage{open: openGORM, migrate: gormstore.Migrate, status: gormMigrations}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"waybill/adapters/clock/systemclock"
 	"waybill/adapters/invalidations/local"
 	"waybill/application/tenancy"
 	"waybill/application/webhooks"
@@ -110,7 +111,7 @@ func (d *diagnosis) secretsOfDatabase(ctx context.Context, store database) {
 		return
 	}
 	undone := rolledBack{store}
-	tenants := tenancy.NewTenants(undone, digest, newClock(), newIdentifiers(), local.New())
+	tenants := tenancy.NewTenants(undone, digest, systemclock.New(), newIdentifiers(systemclock.New()), local.New())
 	key := &secretKey{use: webhooks.NewSecretKey(undone, sealer), config: d.c}
 	failures := []error{pepperRefused(tenants.ConfirmPepper(ctx), d.c), key.confirm(ctx)}
 	for _, err := range failures {

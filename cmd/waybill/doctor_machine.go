@@ -12,7 +12,7 @@ import (
 
 // A clock is told of once logs and deadlines of two machines stop fitting
 // together, and fails where receivers begin to refuse signatures for their age.
-const skewTold, skewFailed = 2 * time.Second, 4 * time.Minute
+const skewTold, skewFailed = time.Second, 4 * time.Minute
 
 func (d *diagnosis) dataDirectory() {
 	if !d.inDir && !d.dir.owns(d.c.DatabaseURL) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"waybill/adapters/clock/databaseclock"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -87,10 +88,11 @@ func newRegistry() *prometheus.Registry {
 	return r
 }
 
-func newOps(store database, client *redis.Client, queue queueRedis, beside neighbours, m *opsapi.Management, r *prometheus.Registry, c *configs.Config, log *slog.Logger) *opsapi.API {
+func newOps(store database, clock *databaseclock.Clock, client *redis.Client, queue queueRedis, beside neighbours, m *opsapi.Management, r *prometheus.Registry, c *configs.Config, log *slog.Logger) *opsapi.API {
 	registerPools(store, r)
 	registerSimulations(store, r, log)
-	registerWebhooks(store.Outbox(), r, log)
+	registerWebhooks(store.Outbox(), clock, r, log)
+	registerClock(clock, r)
 	checks := []opsapi.Check{
 		{Name: "database", Run: store.Ping},
 		{Name: "migrations", Run: func(ctx context.Context) error { return upToDate(ctx, store) }},

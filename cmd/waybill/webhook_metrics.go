@@ -42,7 +42,7 @@ func newWebhookObserver(r prometheus.Registerer) webhooks.Observer {
 }
 
 // registerWebhooks shows what waits to be sent, over all processes together.
-func registerWebhooks(o ports.WebhookOutbox, r prometheus.Registerer, log *slog.Logger) {
+func registerWebhooks(o ports.WebhookOutbox, clock ports.Clock, r prometheus.Registerer, log *slog.Logger) {
 	gauge := func(name, help string, value func(context.Context) (float64, error)) {
 		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 {
 			ctx, cancel := context.WithTimeout(context.Background(), countTimeout)
@@ -56,15 +56,15 @@ func registerWebhooks(o ports.WebhookOutbox, r prometheus.Registerer, log *slog.
 		}))
 	}
 	gauge("waybill_webhook_backlog", "Webhooks that are due now, over all processes.", func(ctx context.Context) (float64, error) {
-		n, _, err := o.Backlog(ctx, time.Now())
+		n, _, err := o.Backlog(ctx, clock.Now())
 		return float64(n), err
 	})
 	gauge("waybill_webhook_backlog_age_seconds", "How long the oldest webhook is due that is; 0: none.", func(ctx context.Context) (float64, error) {
-		_, since, err := o.Backlog(ctx, time.Now())
+		_, since, err := o.Backlog(ctx, clock.Now())
 		if err != nil || since.IsZero() {
 			return 0, err
 		}
-		return time.Since(since).Seconds(), nil
+		return clock.Now().Sub(since).Seconds(), nil
 	})
 	gauge("waybill_webhook_endpoints_disabled", "Webhook endpoints that are disabled, over all applications.", func(ctx context.Context) (float64, error) {
 		n, err := o.Disabled(ctx)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/wire"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"waybill/adapters/clock/databaseclock"
 	"waybill/adapters/httpapi"
 	"waybill/adapters/opsapi"
 	"waybill/adapters/trackingpage"
@@ -32,7 +33,7 @@ var foundation = wire.NewSet(
 	openFollowed,
 	wire.Bind(new(ports.Storage), new(database)),
 	wire.Bind(new(ports.Bookings), new(database)),
-	newClock, newIdentifiers, newKeyDigester, newRedis, newPipelines, newLocks, newInvalidations,
+	newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newKeyDigester, newRedis, newPipelines, newLocks, newInvalidations,
 )
 
 // The use cases of operators.
@@ -83,7 +84,8 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 
 // openWorker assembles a process without an API.
 func openWorker(ctx context.Context, c *configs.Config, urls publicURLs, log *slog.Logger) (*worker, func(), error) {
-	wire.Build(openFollowed, wire.Bind(new(ports.Storage), new(database)), newClock, newIdentifiers, newRedis, newEventRenderer,
+	wire.Build(openFollowed, wire.Bind(new(ports.Storage), new(database)), 
+		newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newRedis, newEventRenderer,
 		sending, duties, control, wire.Value(neighbours(nil)), wire.Value((*opsapi.Management)(nil)), wire.Struct(new(worker), "*"))
 	return nil, nil, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/wire"
 	"github.com/prometheus/client_golang/prometheus"
 	"log/slog"
+	"waybill/adapters/clock/databaseclock"
 	"waybill/adapters/httpapi"
 	"waybill/adapters/opsapi"
 	"waybill/adapters/trackingpage"
@@ -59,11 +60,12 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 		cleanup()
 		return nil, nil, err
 	}
-	clock := newClock()
+	clock, cleanup4 := newClock(ctx, mainDatabase, log)
 	limits := newLimits(c)
 	admission := tenancy.NewAdmission(mainDatabase, rateLimiter, keyDigester, clock, limits)
-	mainRoadEngine, cleanup4, err := followedRoadEngine(c, mainFollower)
+	mainRoadEngine, cleanup5, err := followedRoadEngine(c, mainFollower)
 	if err != nil {
+		cleanup4()
 		cleanup3()
 		cleanup2()
 		cleanup()
@@ -71,6 +73,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	}
 	routing, err := newRouting(mainRoadEngine, registry, mainFollower)
 	if err != nil {
+		cleanup5()
 		cleanup4()
 		cleanup3()
 		cleanup2()
@@ -79,6 +82,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	}
 	serviceArea, err := newServiceArea(c)
 	if err != nil {
+		cleanup5()
 		cleanup4()
 		cleanup3()
 		cleanup2()
@@ -87,6 +91,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	}
 	pricing, err := newPricing(c, routing, serviceArea, registry, mainFollower)
 	if err != nil {
+		cleanup5()
 		cleanup4()
 		cleanup3()
 		cleanup2()
@@ -95,11 +100,12 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	}
 	quotesQuotes := quotes.New(mainDatabase, pricing, serviceArea)
 	locks := newLocks(autopipelineClient, log)
-	identifiers := newIdentifiers()
+	identifiers := newIdentifiers(clock)
 	retention := newRetention(c)
 	gate := idempotency.NewGate(mainDatabase, locks, clock, identifiers, log, retention)
 	normalizer, err := newNormalizer(c)
 	if err != nil {
+		cleanup5()
 		cleanup4()
 		cleanup3()
 		cleanup2()
@@ -115,13 +121,14 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	sandboxSandbox := sandbox.New(deliveriesDeliveries, clock, identifiers)
 	sealer, err := newSealer(c)
 	if err != nil {
+		cleanup5()
 		cleanup4()
 		cleanup3()
 		cleanup2()
 		cleanup()
 		return nil, nil, err
 	}
-	webhookSender, cleanup5 := newWebhookSender(c, mainFollower)
+	webhookSender, cleanup6 := newWebhookSender(c, mainFollower)
 	allowPrivate := newAllowPrivate(c)
 	webhooksWebhooks := webhooks.New(mainDatabase, gate, sealer, webhookSender, eventRenderer, clock, identifiers, allowPrivate)
 	webhookOutbox := newOutbox(mainDatabase)
@@ -145,6 +152,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	}
 	mainCursorKey, err := newCursorKey(c)
 	if err != nil {
+		cleanup6()
 		cleanup5()
 		cleanup4()
 		cleanup3()
@@ -159,8 +167,9 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	mainTrackingSites := newTrackingSites(pages, urls)
 	httpapiMetrics := httpapi.NewMetrics(registry)
 	mainApis := newAPIs(useCases, c, urls, mainCursorKey, mainTrackingSites, log, httpapiMetrics, mainFollower)
-	mainQueueRedis, cleanup6, err := newQueueRedis(ctx, c, log)
+	mainQueueRedis, cleanup7, err := newQueueRedis(ctx, c, log)
 	if err != nil {
+		cleanup6()
 		cleanup5()
 		cleanup4()
 		cleanup3()
@@ -175,7 +184,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	tenants := tenancy.NewTenants(mainDatabase, keyDigester, clock, identifiers, invalidations)
 	operationsOperations := operations.New(mainDatabase, clock, identifiers, eventRenderer)
 	opsapiManagement := newManagement(operators, tenants, pickupLocations, operationsOperations, normalizer, identifiers, mainCursorKey, urls)
-	api := newOps(mainDatabase, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, log)
+	api := newOps(mainDatabase, clock, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, log)
 	queue := newQueue(mainQueueRedis, log)
 	scheduler := sandbox.NewScheduler(mainDatabase, queue, clock, log)
 	lateness := newLateness(registry)
@@ -219,6 +228,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 		invalidations: invalidations,
 	}
 	return mainService, func() {
+		cleanup7()
 		cleanup6()
 		cleanup5()
 		cleanup4()
@@ -247,17 +257,18 @@ func openWorker(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 		cleanup()
 		return nil, nil, err
 	}
-	clock := newClock()
+	clock, cleanup4 := newClock(ctx, mainDatabase, log)
 	scheduler := sandbox.NewScheduler(mainDatabase, queue, clock, log)
-	identifiers := newIdentifiers()
+	identifiers := newIdentifiers(clock)
 	eventRenderer := newEventRenderer(urls)
 	lateness := newLateness(registry)
 	simulator := sandbox.NewSimulator(mainDatabase, clock, identifiers, eventRenderer, log, lateness)
 	webhookOutbox := newOutbox(mainDatabase)
 	sweeper := webhooks.NewSweeper(webhookOutbox, queue, clock, log)
-	webhookSender, cleanup4 := newWebhookSender(c, mainFollower)
+	webhookSender, cleanup5 := newWebhookSender(c, mainFollower)
 	sealer, err := newSealer(c)
 	if err != nil {
+		cleanup5()
 		cleanup4()
 		cleanup3()
 		cleanup2()
@@ -275,8 +286,9 @@ func openWorker(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 		drainer:   drainer,
 	}
 	waker := newWaker(mainDatabase, queue, log)
-	client, cleanup5, err := newRedis(c)
+	client, cleanup6, err := newRedis(c)
 	if err != nil {
+		cleanup5()
 		cleanup4()
 		cleanup3()
 		cleanup2()
@@ -285,7 +297,7 @@ func openWorker(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 	}
 	mainNeighbours := _wireNeighboursValue
 	opsapiManagement := _wireManagementValue
-	api := newOps(mainDatabase, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, log)
+	api := newOps(mainDatabase, clock, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, log)
 	webhooksSecretKey := webhooks.NewSecretKey(mainDatabase, sealer)
 	mainSecretKey := &secretKey{
 		use:    webhooksSecretKey,
@@ -301,6 +313,7 @@ func openWorker(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 		log:    log,
 	}
 	return mainWorker, func() {
+		cleanup6()
 		cleanup5()
 		cleanup4()
 		cleanup3()
@@ -326,10 +339,11 @@ func openOffice(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 		cleanup()
 		return nil, nil, err
 	}
-	clock := newClock()
-	identifiers := newIdentifiers()
-	client, cleanup2, err := newRedis(c)
+	clock, cleanup2 := newClock(ctx, mainDatabase, log)
+	identifiers := newIdentifiers(clock)
+	client, cleanup3, err := newRedis(c)
 	if err != nil {
+		cleanup2()
 		cleanup()
 		return nil, nil, err
 	}
@@ -344,11 +358,12 @@ func openOffice(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 	operationsOperations := operations.New(mainDatabase, clock, identifiers, eventRenderer)
 	sealer, err := newSealer(c)
 	if err != nil {
+		cleanup3()
 		cleanup2()
 		cleanup()
 		return nil, nil, err
 	}
-	webhookSender, cleanup3 := newWebhookSender(c, mainFollower)
+	webhookSender, cleanup4 := newWebhookSender(c, mainFollower)
 	allowPrivate := newAllowPrivate(c)
 	webhooksWebhooks := webhooks.New(mainDatabase, gate, sealer, webhookSender, eventRenderer, clock, identifiers, allowPrivate)
 	mainOffice := &office{
@@ -360,6 +375,7 @@ func openOffice(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 		config:     c,
 	}
 	return mainOffice, func() {
+		cleanup4()
 		cleanup3()
 		cleanup2()
 		cleanup()
@@ -406,7 +422,7 @@ var (
 
 // The adapters that every command needs.
 var foundation = wire.NewSet(
-	openFollowed, wire.Bind(new(ports.Storage), new(database)), wire.Bind(new(ports.Bookings), new(database)), newClock, newIdentifiers, newKeyDigester, newRedis, newPipelines, newLocks, newInvalidations,
+	openFollowed, wire.Bind(new(ports.Storage), new(database)), wire.Bind(new(ports.Bookings), new(database)), newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newKeyDigester, newRedis, newPipelines, newLocks, newInvalidations,
 )
 
 // The use cases of operators.

@@ -178,7 +178,7 @@ func sandboxAPI(f *testing.F) (api http.Handler, key string, failures *bytes.Buf
 	price, err := tariff.New(tariff.Default(), straightline.New(), area)
 	must(err)
 
-	clock, ids := systemclock.New(), uuidv7.New()
+	clock, ids := systemclock.New(), uuidv7.New(systemclock.New())
 	gate := idempotency.NewGate(store, memlocks.New(), clock, ids, log, idempotency.Retention(time.Hour))
 	trips := quotes.New(store, price, area)
 	much := domain.RateLimit{Limit: 1_000_000, Window: time.Minute}

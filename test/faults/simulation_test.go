@@ -120,7 +120,7 @@ func (p *playground) enroll(t *testing.T, apps int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tenants := tenancy.NewTenants(store, digester, systemclock.New(), uuidv7.New(), local.New())
+	tenants := tenancy.NewTenants(store, digester, systemclock.New(), uuidv7.New(systemclock.New()), local.New())
 	business, err := tenants.CreateBusiness(t.Context(), domain.Operator{Name: "test"}, "Stormy Foods", nil)
 	for range apps {
 		if err != nil {

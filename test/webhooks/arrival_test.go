@@ -109,7 +109,7 @@ func everyEventArrives(t *testing.T, url string) {
 	queue := memqueue.New(memqueue.Options{}, log)
 	sender := httpsender.New(httpsender.Options{AllowPrivate: true})
 	defer sender.Close()
-	drainer := webhooks.NewDrainer(store.Outbox(), sender, plainSealer{}, stage.Renderer{}, queue, systemclock.New(), uuidv7.New(),
+	drainer := webhooks.NewDrainer(store.Outbox(), sender, plainSealer{}, stage.Renderer{}, queue, systemclock.New(), uuidv7.New(systemclock.New()),
 		webhooks.Schedules{domain.Sandbox: {100 * time.Millisecond, time.Second, time.Second}}, webhooks.Observer{}, log)
 	waker := webhooks.NewWaker(queue, log)
 	store.OnFanout(waker.Wake)

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"waybill/adapters/clock/systemclock"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
@@ -219,7 +220,7 @@ func (c *correspondence) settle(t *testing.T) {
 // idle reports whether nothing is to be sent and the endpoint is nobody's: who
 // can have its lease knows.
 func (c *correspondence) idle(ctx context.Context) bool {
-	outbox, id, token := c.store.Outbox(), domain.ID(c.endpoint), uuidv7.New().ID("").Hex()
+	outbox, id, token := c.store.Outbox(), domain.ID(c.endpoint), uuidv7.New(systemclock.New()).ID("").Hex()
 	if n, _, err := outbox.Backlog(ctx, time.Now().Add(time.Hour)); n != 0 || err != nil {
 		return false
 	}

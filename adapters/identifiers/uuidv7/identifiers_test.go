@@ -13,10 +13,45 @@ import (
 	"waybill/domain"
 )
 
+// machine is this machine's clock, to the millisecond.
+type machine struct{}
+
+func (machine) Now() time.Time { return time.Now().Truncate(time.Millisecond).UTC() }
+
+// set is a clock that stands where it is put.
+type set struct{ at time.Time }
+
+func (s *set) Now() time.Time { return s.at }
+
+func TestIDsRiseWhileTheClockStandsOrIsSetBack(t *testing.T) {
+	t.Parallel()
+	clock := &set{at: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)}
+	ids, last := uuidv7.New(clock), domain.ID("")
+	for i := range 10_000 { // more than a millisecond has numbers for
+		if i == 5000 {
+			clock.at = clock.at.Add(-time.Hour)
+		}
+		id := ids.ID(domain.PrefixEvent)
+		if id <= last {
+			t.Fatalf("ID %d is %s, which does not rise above %s", i, id, last)
+		}
+		last = id
+	}
+}
+
+func TestAnIDHasTheTimeOfTheClock(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2031, 2, 3, 4, 5, 6, 789e6, time.UTC)
+	u := uuid.MustParse(uuidv7.New(&set{at: at}).ID(domain.PrefixEvent).Hex())
+	if sec, nsec := u.Time().UnixTime(); !time.Unix(sec, nsec).Equal(at) {
+		t.Errorf("the ID says it was made at %v, want %v", time.Unix(sec, nsec).UTC(), at)
+	}
+}
+
 func TestIDsOfOneProcessRiseAndNeverRepeat(t *testing.T) {
 	t.Parallel()
 	const goroutines, each = 8, 5000
-	ids := uuidv7.New()
+	ids := uuidv7.New(machine{})
 	drawn := make([][]domain.ID, goroutines)
 	var wg sync.WaitGroup
 	for g := range goroutines {
@@ -45,7 +80,7 @@ func TestIDsOfOneProcessRiseAndNeverRepeat(t *testing.T) {
 func TestAnIDHasItsPrefixAndIsAVersion7UUIDOfNow(t *testing.T) {
 	t.Parallel()
 	before := time.Now().Truncate(time.Millisecond)
-	id, err := domain.ParseID(domain.PrefixEvent, string(uuidv7.New().ID(domain.PrefixEvent)))
+	id, err := domain.ParseID(domain.PrefixEvent, string(uuidv7.New(machine{}).ID(domain.PrefixEvent)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +101,7 @@ func TestAnIDHasItsPrefixAndIsAVersion7UUIDOfNow(t *testing.T) {
 // must take each of the 32 values.
 func TestAReferenceUsesEveryBitOfEveryPlace(t *testing.T) {
 	t.Parallel()
-	ids := uuidv7.New()
+	ids := uuidv7.New(machine{})
 	var seen [14]map[byte]bool
 	for i := range seen {
 		seen[i] = map[byte]bool{}
@@ -93,7 +128,7 @@ func TestAReferenceUsesEveryBitOfEveryPlace(t *testing.T) {
 
 func TestAnAPIKeyParsesForItsEnvironmentAndVariesInEveryPlace(t *testing.T) {
 	t.Parallel()
-	ids := uuidv7.New()
+	ids := uuidv7.New(machine{})
 	for _, env := range []domain.Environment{domain.Live, domain.Sandbox} {
 		first := ids.APIKey(env)
 		varied := make([]bool, len(first))
@@ -114,7 +149,7 @@ func TestAnAPIKeyParsesForItsEnvironmentAndVariesInEveryPlace(t *testing.T) {
 }
 
 func BenchmarkID(b *testing.B) {
-	ids := uuidv7.New()
+	ids := uuidv7.New(machine{})
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			ids.ID(domain.PrefixDelivery)

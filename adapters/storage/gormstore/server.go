@@ -27,6 +27,17 @@ func (s *Store) Server(ctx context.Context) (product, version string, clock time
 	return product, version, clock, nil
 }
 
+// Time is what the database's clock says, the machine's where that is SQLite.
+func (s *Store) Time(ctx context.Context) (now time.Time, err error) {
+	if s.engine.dialect != goose.DialectPostgres {
+		return time.Now(), nil
+	}
+	if err := s.pools.read.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&now); err != nil {
+		return time.Time{}, fmt.Errorf("gormstore: ask the server for its time: %w", err)
+	}
+	return now, nil
+}
+
 // SchemaVersions are the newest step that the schema has, 0 where it has none,
 // and the newest one that this program was built with.
 func (s *Store) SchemaVersions(ctx context.Context) (applied, known int64, err error) {

@@ -1,0 +1,143 @@
+package databaseclock_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"waybill/adapters/clock/databaseclock"
+)
+
+// server is a database whose clock is ahead of the machine's and whose answers
+// take a time each way.
+type server struct {
+	ahead     time.Duration
+	there     time.Duration // until the question is there
+	back      time.Duration // until the answer is here
+	err       error
+	questions int
+}
+
+func (s *server) time(ctx context.Context) (time.Time, error) {
+	s.questions++
+	time.Sleep(s.there)
+	now := time.Now().Add(s.ahead)
+	select {
+	case <-ctx.Done():
+		return time.Time{}, ctx.Err()
+	case <-time.After(s.back):
+	}
+	return now, s.err
+}
+
+// follow runs a clock on the server, in a bubble in which time is made up.
+func follow(t *testing.T, s *server, check func(c *databaseclock.Clock, log *bytes.Buffer)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		c := databaseclock.New(s.time, slog.New(slog.NewTextHandler(&log, nil)))
+		if err := c.Sync(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { defer close(ended); c.Run(ctx) }()
+		check(c, &log)
+		stop()
+		<-ended
+	})
+}
+
+// off is how far the clock is from the server's.
+func off(c *databaseclock.Clock, s *server) time.Duration {
+	return c.Now().Sub(time.Now().Add(s.ahead)).Abs()
+}
+
+func TestNowIsTheDatabasesTimeHoweverFarOffTheMachineIs(t *testing.T) {
+	for _, ahead := range []time.Duration{-31 * 24 * time.Hour, -time.Minute, 0, 10 * time.Second, 31 * 24 * time.Hour} {
+		s := &server{ahead: ahead, there: time.Millisecond, back: time.Millisecond}
+		follow(t, s, func(c *databaseclock.Clock, _ *bytes.Buffer) {
+			for range 5 {
+				if d := off(c, s); d > 2*time.Millisecond {
+					t.Errorf("%v ahead: off by %v, want at most half of the round trip and a millisecond", ahead, d)
+				}
+				if skew := c.Skew() + ahead; skew.Abs() > 2*time.Millisecond {
+					t.Errorf("%v ahead: skew %v, want %v", ahead, c.Skew(), -ahead)
+				}
+				time.Sleep(time.Second)
+			}
+		})
+	}
+}
+
+func TestASlowAnswerDoesNotShiftTheClock(t *testing.T) {
+	s := &server{ahead: time.Minute}
+	follow(t, s, func(c *databaseclock.Clock, _ *bytes.Buffer) {
+		s.there, s.back = 10*time.Millisecond, 900*time.Millisecond
+		time.Sleep(10 * time.Second)
+		if d := off(c, s); d > time.Millisecond {
+			t.Errorf("off by %v after answers that took 910 ms, want as before", d)
+		}
+	})
+}
+
+func TestTheClockGoesAheadAtOnceAndBackBySmallSteps(t *testing.T) {
+	s := &server{}
+	follow(t, s, func(c *databaseclock.Clock, _ *bytes.Buffer) {
+		s.ahead = time.Hour
+		time.Sleep(1500 * time.Millisecond)
+		if d := off(c, s); d > time.Millisecond {
+			t.Errorf("off by %v a second after the database was set an hour ahead", d)
+		}
+		s.ahead = 0
+		before := c.Now()
+		for range 20 {
+			time.Sleep(time.Second)
+			if passed := c.Now().Sub(before); passed < 890*time.Millisecond || passed > time.Second {
+				t.Fatalf("%v passed in a second after the database was set back by an hour, want 900 ms", passed)
+			}
+			before = c.Now()
+		}
+	})
+}
+
+func TestTheClockGoesOnWithoutTheDatabase(t *testing.T) {
+	s := &server{ahead: -time.Hour}
+	follow(t, s, func(c *databaseclock.Clock, _ *bytes.Buffer) {
+		s.err = errors.New("gone")
+		time.Sleep(5 * time.Minute)
+		s.back = time.Hour // hangs
+		time.Sleep(5 * time.Minute)
+		if d := off(c, s); d > time.Millisecond {
+			t.Errorf("off by %v after ten minutes without an answer", d)
+		}
+		if s.questions < 400 {
+			t.Errorf("%d questions in ten minutes: one that hangs stops all others", s.questions)
+		}
+	})
+}
+
+func TestTheLogTellsOnceThatTheClocksDiffer(t *testing.T) {
+	s := &server{ahead: 10 * time.Second}
+	follow(t, s, func(_ *databaseclock.Clock, log *bytes.Buffer) {
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if n := strings.Count(log.String(), "level=WARN"); n != 1 || !strings.Contains(log.String(), "ahead_seconds=-10") {
+			t.Errorf("%d warnings in\n%s\nwant one, with ahead_seconds=-10", n, log)
+		}
+	})
+}
+
+func TestNowIsUTCInWholeMilliseconds(t *testing.T) {
+	s := &server{ahead: 1234567 * time.Nanosecond}
+	follow(t, s, func(c *databaseclock.Clock, _ *bytes.Buffer) {
+		if now := c.Now(); now.Location() != time.UTC || now != now.Truncate(time.Millisecond) {
+			t.Errorf("%v, want UTC in whole milliseconds without a monotonic reading", now)
+		}
+	})
+}

@@ -1,0 +1,15 @@
+package main
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"waybill/adapters/clock/databaseclock"
+)
+
+// registerClock shows how far this machine's clock is off.
+func registerClock(clock *databaseclock.Clock, r prometheus.Registerer) {
+	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "waybill_clock_skew_seconds",
+		Help: "How far this machine's clock is ahead of the database's, which decides what is due and what is old.",
+	}, func() float64 { return clock.Skew().Seconds() }))
+}

@@ -2,7 +2,6 @@ package gormstore
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -17,11 +16,6 @@ const (
 	// that had read it may still make something pending for it.
 	endpointGrace = time.Hour
 )
-
-// oldestID is below every ID that was made since the retention began.
-func oldestID() rowID {
-	return rowID(fmt.Sprintf("%012x%020d", time.Now().Add(-webhookRetention).UnixMilli(), 0))
-}
 
 // purgeEndpoints deletes listeners that nobody fetches from, and of deleted
 // endpoints first all that was sent to them, and in the end themselves. What was
@@ -63,7 +57,11 @@ func (s *Store) purgeEndpoints(ctx context.Context, limit int) (removed int, err
 
 // purgeWebhooks deletes what was sent, or given up, long ago.
 func (s *Store) purgeWebhooks(ctx context.Context, limit int) (int, error) {
-	return s.purgeLog(ctx, "id < ? AND status <> 'pending'", "id", oldestID(), limit)
+	before, err := s.expired(ctx, "webhook_deliveries", webhookRetention)
+	if err != nil {
+		return 0, err
+	}
+	return s.purgeLog(ctx, "id < ? AND status <> 'pending'", "id", before, limit)
 }
 
 // purgeLog deletes webhook deliveries with their attempts. Locked rows are
@@ -95,7 +93,11 @@ const purgeOldEvents = `DELETE FROM feed_events WHERE id IN (
 
 // purgeFeed deletes old events.
 func (s *Store) purgeFeed(ctx context.Context, limit int) (int, error) {
+	before, err := s.expired(ctx, "feed_events", webhookRetention)
+	if err != nil {
+		return 0, err
+	}
 	statement := strings.NewReplacer("$first", s.engine.webhookIDOf("f.id", "0"), "$last", s.engine.webhookIDOf("f.id", "f")).Replace(purgeOldEvents)
-	result := s.write.WithContext(ctx).Exec(statement, oldestID(), limit)
+	result := s.write.WithContext(ctx).Exec(statement, before, limit)
 	return int(result.RowsAffected), s.engine.failed("delete old events", result.Error)
 }

@@ -3,6 +3,7 @@ package gormstore
 import (
 	"context"
 	"database/sql"
+	"log/slog"
 
 	"gorm.io/gorm"
 
@@ -23,6 +24,8 @@ type Store struct {
 	folder      folder
 	probes      *probes // nil: each row is looked for by itself
 	readers     ports.Readers
+	retention   retention
+	log         *slog.Logger
 
 	// commitTx is (*sql.Tx).Commit; tests lose its answer.
 	commitTx func(*sql.Tx) error

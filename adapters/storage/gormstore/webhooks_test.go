@@ -338,3 +338,29 @@ func TestAnEndpointWithALongBacklogIsDisabledAndDeletedInTime(t *testing.T) {
 		})
 	}
 }
+
+// A clock that jumps, of the database even, must not empty the feed.
+func TestCleaningTakesADaysWorthAtOnceAtMost(t *testing.T) {
+	for name, open := range bothEngines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t)
+			tenant := newTenant(t, s)
+			insertEndpoint(t, s, tenant)
+			for _, days := range []time.Duration{60, 50, 40, 1} {
+				bookOld(t, s, tenant, days*24*time.Hour)
+			}
+			exec(t, s, "UPDATE webhook_deliveries SET status = 'failed', due_at = NULL")
+			for range 5 {
+				if _, _, err := s.PurgeExpired(t.Context(), 100); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, table := range []string{"feed_events", "webhook_deliveries"} {
+				if got := count(t, s, table); got != 3 {
+					t.Errorf("%d of %s are left of four that are 60, 50, 40 days and a day old, want three", got, table)
+				}
+			}
+		})
+	}
+}

@@ -4,8 +4,9 @@ import "waybill/domain"
 
 // Normalizer brings what people type into the one form that is compared.
 type Normalizer interface {
-	// PhoneNumber reads national, international and 00 forms in the default
-	// region and answers false for what is no valid number anywhere.
+	// PhoneNumber reads national, international and 00 forms. It answers false
+	// for a national number that the default region's plan does not have, and
+	// for an international one whose length its country does not have.
 	PhoneNumber(typed string) (domain.PhoneNumber, bool)
 	// MatchKey is equal for two addresses exactly when they count as one:
 	// Unicode NFKC, trimmed, white space runs as one space, case folded.

@@ -2,8 +2,11 @@
 // form that is compared, for any country.
 //
 // Phone numbers go through the numbering plans of libphonenumber. Being
-// parsed is not enough there ("12" parses as +23312 in Ghana): a number must
-// also be valid in its plan. Whether somebody answers it is not known here.
+// parsed is not enough there ("12" parses as +23312 in Ghana). A national number
+// must be valid in the plan of its region. An international one, with + or 00,
+// must have a length that its country has: the caller has named the country, and
+// ranges newer than the plans, and ranges kept for tests, have to work. Whether
+// a number is in use is not known here.
 //
 // Decisions that bind this package:
 //

@@ -76,10 +76,10 @@ func plainPlan(region string) (plan, error) {
 	return plan{}, nil
 }
 
-// read tells of a number in this form whether it is valid, as the library's own
+// read tells of a number in this form whether it is possible, as the library's own
 // reader would, which takes 9 us more to look for what cannot be there. known is
 // false for other numbers.
-func (p plan) read(dialled string) (valid, known bool) {
+func (p plan) read(dialled string) (fits, known bool) {
 	national, ok := strings.CutPrefix(dialled, p.prefix)
 	if p.prefix == "" || !ok || national == "" || national[0] == '0' {
 		return false, false
@@ -88,11 +88,12 @@ func (p plan) read(dialled string) (valid, known bool) {
 	if err != nil {
 		return false, false
 	}
-	return phonenumbers.IsValidNumber(&phonenumbers.PhoneNumber{CountryCode: &p.code, NationalNumber: &digits}), true
+	return possible(&phonenumbers.PhoneNumber{CountryCode: &p.code, NationalNumber: &digits}), true
 }
 
-// PhoneNumber reads a number; false for what is valid in no numbering plan,
-// for letters and extensions, and for a text of more than 100 bytes.
+// PhoneNumber reads a number. False for a national number that is not valid in
+// the region's plan, for an international one of a length its country does not
+// have, for letters and extensions, and for a text of more than 100 bytes.
 func (n *Normalizer) PhoneNumber(typed string) (domain.PhoneNumber, bool) {
 	if len(typed) > maxTyped {
 		return "", false
@@ -112,17 +113,29 @@ func (n *Normalizer) read(typed string) (domain.PhoneNumber, bool) {
 	if !ok {
 		return "", false
 	}
-	if valid, known := n.plain.read(dialled); known {
-		if !valid {
+	if fits, known := n.plain.read(dialled); known {
+		if !fits {
 			return "", false
 		}
 		return domain.ParsePhoneNumber(dialled)
 	}
 	parsed, err := phonenumbers.Parse(dialled, n.region)
-	if err != nil || !phonenumbers.IsValidNumber(parsed) {
+	if err != nil {
 		return "", false
 	}
-	return domain.ParsePhoneNumber(phonenumbers.Format(parsed, phonenumbers.E164))
+	number := phonenumbers.Format(parsed, phonenumbers.E164)
+	// Where the library changed what was dialled, such as a national 0 behind
+	// the country code, its plan has to confirm the result.
+	if !phonenumbers.IsValidNumber(parsed) && !(number == dialled && possible(parsed)) {
+		return "", false
+	}
+	return domain.ParsePhoneNumber(number)
+}
+
+// possible reports a length that numbers of the country have when they are
+// dialled from abroad.
+func possible(number *phonenumbers.PhoneNumber) bool {
+	return phonenumbers.IsPossibleNumberWithReason(number) == phonenumbers.IS_POSSIBLE
 }
 
 // dialled keeps the digits and a leading plus; false when anything stands

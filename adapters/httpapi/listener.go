@@ -100,6 +100,7 @@ func (a *API) bareAnswer(status int, remote net.Addr) []byte {
 	b.WriteString("HTTP/1.1 " + strconv.Itoa(status) + " " + http.StatusText(status) + "\r\n")
 	b.WriteString("Content-Type: application/json; charset=utf-8\r\nConnection: close\r\n")
 	b.WriteString("Content-Length: " + strconv.Itoa(len(body)) + "\r\n")
+	b.WriteString("X-Content-Type-Options: " + noSniff[0] + "\r\nCache-Control: " + noStore[0] + "\r\n")
 	b.WriteString("X-Request-ID: " + requestID + "\r\n")
 	b.WriteString("RateLimit-Limit: " + strconv.Itoa(allowance.Limit.Limit) + "\r\n")
 	b.WriteString("RateLimit-Remaining: " + strconv.Itoa(max(allowance.Remaining, 0)) + "\r\n")

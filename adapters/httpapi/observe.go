@@ -29,7 +29,10 @@ func (a *API) observe(g *gin.Context) {
 	defer a.follow(c)()
 	c.giveTime()
 	defer func() { c.stop() }()
-	g.Writer.Header()["X-Request-ID"] = []string{c.requestID}
+	header := g.Writer.Header()
+	header["X-Request-ID"] = []string{c.requestID}
+	header["X-Content-Type-Options"] = noSniff
+	header["Cache-Control"] = noStore
 	defer func() {
 		if cause := recover(); cause != nil {
 			a.panicked(c, cause)

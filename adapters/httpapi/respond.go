@@ -22,7 +22,6 @@ type reply struct {
 	contentType string // empty: JSON
 	location    string
 	replayed    bool
-	secret      bool // shows something that must not lie in a cache
 	tagged      bool // compare with If-None-Match and send an ETag
 	body        []byte
 }
@@ -85,18 +84,23 @@ func replyOf(r idempotency.Result, err error) (reply, error) {
 	return reply{status: r.Answer.Status, location: r.Answer.Location, replayed: r.Replayed, body: r.Answer.Body}, nil
 }
 
-// secretly is replyOf for an answer that shows a secret.
-func secretly(r idempotency.Result, err error) (reply, error) {
-	rep, err := replyOf(r, err)
-	rep.secret = true
-	return rep, err
-}
+// Values of headers that every answer has. They are shared: replace them in a
+// header, never append to them.
+var (
+	noSniff = []string{"nosniff"}
+	// noStore is for every answer without a tag, errors and the description
+	// included: each has the request ID and the allowance of one caller.
+	noStore = []string{"private, no-store"}
+	// noCache lets the client keep a tagged answer and ask with If-None-Match.
+	noCache = []string{"private, no-cache"}
+)
 
 func (a *API) write(c *call, r reply) {
 	header := c.Writer.Header()
 	if r.tagged {
 		tag := entityTag(r.body)
 		header["ETag"] = []string{tag}
+		header["Cache-Control"] = noCache
 		if matchesAny(c.Request.Header.Values("If-None-Match"), tag) {
 			if err := a.Admission.GiveBack(c.Request.Context(), &c.grant); err != nil {
 				a.Log.WarnContext(c.Request.Context(), "rate limit not given back", "request_id", c.requestID, "error", err)
@@ -106,9 +110,6 @@ func (a *API) write(c *call, r reply) {
 			c.Writer.WriteHeaderNow()
 			return
 		}
-	}
-	if r.secret {
-		header.Set("Cache-Control", "no-store")
 	}
 	if r.location != "" {
 		header.Set("Location", r.location)

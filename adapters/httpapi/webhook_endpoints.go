@@ -55,7 +55,7 @@ func (a *API) webhookEndpointExists(ctx context.Context, t domain.Tenant, id dom
 }
 
 func (a *API) createWebhookEndpoint(c *call) (reply, error) {
-	return secretly(a.Webhooks.Create(c.Request.Context(), c.once(),
+	return replyOf(a.Webhooks.Create(c.Request.Context(), c.once(),
 		func() (webhooks.Form, error) { return readWebhookEndpoint(c.body) },
 		func(e domain.WebhookEndpoint, secret string) domain.Answer {
 			return answer(http.StatusCreated, a.BaseURL+"/webhook-endpoints/"+string(e.ID), "Webhook endpoint created. Its secret is shown this once.",
@@ -159,7 +159,7 @@ func webhookEndpointAnswer(message string) func(domain.WebhookEndpoint) domain.A
 }
 
 func (a *API) rotateWebhookSecret(c *call) (reply, error) {
-	return secretly(a.Webhooks.Rotate(c.Request.Context(), c.once(), c.id,
+	return replyOf(a.Webhooks.Rotate(c.Request.Context(), c.once(), c.id,
 		func() (time.Duration, error) {
 			r := strictjson.NewReader(c.body)
 			overlap := defaultOverlap

@@ -39,7 +39,7 @@ const (
 )
 
 func (a *API) createListener(c *call) (reply, error) {
-	return secretly(a.Listeners.Create(c.Request.Context(), c.once(),
+	return replyOf(a.Listeners.Create(c.Request.Context(), c.once(),
 		func() ([]string, error) {
 			r := strictjson.NewReader(c.body)
 			patterns := eventPatterns(r)

@@ -97,6 +97,7 @@ func (a *API) router() *gin.Engine {
 	if err := engine.SetTrustedProxies(proxies); err != nil {
 		panic(err) // prefixes that were parsed are valid
 	}
+	engine.Use(private)
 	nothing := "There is nothing here. There are /healthz, /readyz, /metrics and /debug/pprof/."
 	if m := a.options.Management; m != nil {
 		engine.Use(m.name)
@@ -120,6 +121,13 @@ func (a *API) router() *gin.Engine {
 	})
 	engine.NoMethod(noMethod)
 	return engine
+}
+
+// private keeps every answer out of caches, and browsers from guessing its type.
+func private(c *gin.Context) {
+	header := c.Writer.Header()
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Cache-Control", "private, no-store")
 }
 
 func profile(c *gin.Context) {

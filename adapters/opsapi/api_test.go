@@ -57,6 +57,21 @@ func ask(t *testing.T, api *opsapi.API, method, path string) (int, string) {
 	return recorder.Code, recorder.Body.String()
 }
 
+func TestNoAnswerMayBeCachedOrGuessedAt(t *testing.T) {
+	t.Parallel()
+	api := newAPI(nil, fails)
+	for _, path := range []string{"/healthz", "/readyz", "/metrics", "/debug/pprof/", "/nowhere"} {
+		for _, method := range []string{"GET", "HEAD", "POST"} {
+			recorder := httptest.NewRecorder()
+			api.Handler().ServeHTTP(recorder, httptest.NewRequest(method, "http://127.0.0.1"+path, nil))
+			header := recorder.Result().Header
+			if header.Get("X-Content-Type-Options") != "nosniff" || header.Get("Cache-Control") != "private, no-store" {
+				t.Errorf("%s %s answered %d with %v", method, path, recorder.Code, header)
+			}
+		}
+	}
+}
+
 func parse(t *testing.T, status int, body string) answer {
 	t.Helper()
 	var a answer

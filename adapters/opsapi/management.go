@@ -76,9 +76,6 @@ func (a *API) pipeline(r route) gin.HandlerFunc {
 			a.refuse(c, err)
 			return
 		}
-		if rep.secret {
-			g.Header("Cache-Control", "no-store")
-		}
 		if rep.location != "" {
 			g.Header("Location", rep.location)
 		}

@@ -26,7 +26,6 @@ type reply struct {
 	status      int
 	contentType string
 	location    string
-	secret      bool // shows something that must not lie in a cache
 	body        []byte
 }
 
@@ -61,13 +60,6 @@ func ok(message string, data any) reply { return render(http.StatusOK, message, 
 func created(path string, message string, data any) reply {
 	r := render(http.StatusCreated, message, data, nil)
 	r.location = base + path
-	return r
-}
-
-// issued is created with a secret that is shown this once.
-func issued(path string, message string, data any) reply {
-	r := created(path, message, data)
-	r.secret = true
 	return r
 }
 

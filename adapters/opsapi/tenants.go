@@ -192,7 +192,7 @@ func (m *Management) createKey(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return issued("/keys/"+string(made.ID), "Key created. It is not shown again: store it now.", showIssued(made)), nil
+	return created("/keys/"+string(made.ID), "Key created. It is not shown again: store it now.", showIssued(made)), nil
 }
 
 // readScopes reads names of scopes, or all alone.
@@ -249,7 +249,7 @@ func (m *Management) rotateKey(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return issued("/keys/"+string(made.ID), "Successor created; it is not shown again. The old key works until it is revoked.", showIssued(made)), nil
+	return created("/keys/"+string(made.ID), "Successor created; it is not shown again. The old key works until it is revoked.", showIssued(made)), nil
 }
 
 func (m *Management) revokeKey(c *call) (reply, error) {

@@ -162,7 +162,7 @@ func (d *Document) check(req *http.Request, res *http.Response, body []byte) err
 	if want == nil {
 		return errors.New("the status is not documented for this call")
 	}
-	problems := []error{want.checkHeaders(res.Header, body), checkRequestID(req, res), checkRemaining(res)}
+	problems := []error{want.checkHeaders(res.Header, body), checkRequestID(req, res), checkCaching(res), checkRemaining(res)}
 	if req.Method != http.MethodHead {
 		problems = append(problems, want.checkBody(res.Header.Get("Content-Type"), body))
 	}

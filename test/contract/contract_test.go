@@ -111,6 +111,11 @@ func fill(t *testing.T, s *sample, res *openapi3.Response, name string) {
 			s.header.Set(header, fmt.Sprint(ref.Value.Example))
 		}
 	}
+	s.header.Set("X-Content-Type-Options", "nosniff")
+	s.header.Set("Cache-Control", "private, no-store")
+	if s.header.Get("ETag") != "" {
+		s.header.Set("Cache-Control", "private, no-cache")
+	}
 	for mediaType, content := range res.Content {
 		s.header.Set("Content-Type", mediaType)
 		if ref := content.Examples[name]; ref != nil {
@@ -288,6 +293,11 @@ func TestViolationsAreRefused(t *testing.T) {
 		{"a Location of something else", "POST", "/deliveries", "sandbox", 201, header("Location", "/v1/deliveries/dlv_00000000000000000000000000000000"), "does not lead to"},
 		{"no ETag", "GET", "/deliveries/{delivery_id}/events", "cancelled", 200, without("ETag"), "ETag is missing"},
 		{"an ETag without quotes", "GET", "/deliveries/{delivery_id}", "onTheWay", 200, header("ETag", "abc"), "ETag"},
+		{"an answer whose type may be guessed", "GET", "/deliveries", "page", 200, without("X-Content-Type-Options"), "X-Content-Type-Options is"},
+		{"an answer that a cache may keep", "GET", "/deliveries", "page", 200, without("Cache-Control"), "Cache-Control is"},
+		{"an error that a cache may keep", "POST", "/deliveries", "externalId", 409, header("Cache-Control", "public, max-age=60"), "Cache-Control is"},
+		{"a tagged answer that the client may not keep", "GET", "/deliveries/{delivery_id}", "onTheWay", 200, header("Cache-Control", "private, no-store"), "Cache-Control is"},
+		{"a 304 that the client may not keep", "GET", "/deliveries/{delivery_id}", "", 304, header("Cache-Control", "private, no-store"), "Cache-Control is"},
 		{"a replay that says false", "POST", "/recipients", "known", 200, header("Idempotent-Replayed", "false"), "Idempotent-Replayed"},
 		{"HTML", "GET", "/deliveries", "page", 200, header("Content-Type", "text/html"), "text/html"},
 		{"no content type", "GET", "/deliveries", "page", 200, without("Content-Type"), "Content-Type"},

@@ -190,6 +190,21 @@ func checkRequestID(req *http.Request, res *http.Response) error {
 	return nil
 }
 
+// checkCaching holds what the document says once for all answers.
+func checkCaching(res *http.Response) error {
+	if got := res.Header.Values("X-Content-Type-Options"); len(got) != 1 || got[0] != "nosniff" {
+		return fmt.Errorf("X-Content-Type-Options is %q, not nosniff", got)
+	}
+	want := "private, no-store"
+	if res.Header.Get("ETag") != "" {
+		want = "private, no-cache"
+	}
+	if got := res.Header.Values("Cache-Control"); len(got) != 1 || got[0] != want {
+		return fmt.Errorf("Cache-Control is %q, not %q", got, want)
+	}
+	return nil
+}
+
 func checkRemaining(res *http.Response) error {
 	limit, err1 := strconv.Atoi(res.Header.Get("RateLimit-Limit"))
 	remaining, err2 := strconv.Atoi(res.Header.Get("RateLimit-Remaining"))

@@ -17,7 +17,7 @@ type Config struct {
 	LiveBaseURL     string         `name:"live_base_url" group:"Listeners" check:"base_url" doc:"public address of the live API, ending in /v1; default: from live_addr"`
 	SandboxBaseURL  string         `name:"sandbox_base_url" group:"Listeners" check:"base_url" doc:"public address of the sandbox API, ending in /v1; default: from sandbox_addr"`
 	TrackingBaseURL string         `name:"tracking_base_url" group:"Listeners" check:"url" doc:"what comes before the reference in tracking links; default: /track on the live address. The pages answer at its path and at /track, on the live and the sandbox address"`
-	TrustedProxies  []netip.Prefix `name:"trusted_proxies" group:"Listeners" doc:"networks whose X-Forwarded-For is believed, comma-separated, such as 10.0.0.0/8; empty: none"`
+	TrustedProxies  []netip.Prefix `name:"trusted_proxies" group:"Listeners" doc:"networks whose X-Forwarded-For is believed, comma-separated, such as 10.0.0.0/8; empty: none. What another address sends is not believed and warned of"`
 
 	DatabaseURL          URL           `name:"database_url" group:"Storage" secret:"file" check:"database" doc:"postgres://user:password@host/name, or sqlite:///path/to/file; in a data directory its own SQLite file"`
 	DatabasePoolSize     int           `name:"database_pool_size" group:"Storage" default:"16" min:"2" max:"500" doc:"most connections one process holds to Postgres"`

@@ -277,3 +277,17 @@ func TestARateIsRequestsInWholeSeconds(t *testing.T) {
 		}
 	}
 }
+
+func TestANetworkOfNearlyEverybodyIsNoTrustedProxy(t *testing.T) {
+	t.Parallel()
+	for value, refused := range map[string]bool{
+		"0.0.0.0/0": true, "::/0": true, "10.0.0.0/8,0.0.0.0/0": true, "0.0.0.0/1,128.0.0.0/1": true,
+		"::ffff:0.0.0.0/96": true, "::ffff:0.0.0.0/0": true, "2000::/3": true,
+		"10.0.0.0/8": false, "fc00::/7": false, "192.0.2.7": false, "2001:db8::1": false, "::ffff:10.0.0.0/104": false,
+	} {
+		_, err := configs.Load(configs.Sources{Environ: []string{"WAYBILL_TRUSTED_PROXIES=" + value}})
+		if refused != (err != nil) || refused && !strings.Contains(err.Error(), "trusts nearly every address there is") {
+			t.Errorf("%s: %v", value, err)
+		}
+	}
+}

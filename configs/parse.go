@@ -188,7 +188,23 @@ func parsePrefixes(s string) ([]netip.Prefix, error) {
 		if err != nil {
 			return nil, bad("holds "+strconv.Quote(shorten(part))+", which is no network", "comma-separated networks, such as 10.0.0.0/8,192.168.1.7")
 		}
+		if tooWide(prefix) {
+			return nil, bad("holds "+part+", which trusts nearly every address there is: any client could then call itself as it likes",
+				"the networks of your own proxies, such as 10.0.0.0/8,192.168.1.7")
+		}
 		all = append(all, prefix.Masked())
 	}
 	return all, nil
+}
+
+// tooWide reports whether a network is wider than any that proxies have: than
+// 10.0.0.0/8, and than fc00::/7, all private addresses of IPv6.
+func tooWide(p netip.Prefix) bool {
+	if p.Addr().Is4In6() {
+		return p.Bits() < 96+8
+	}
+	if p.Addr().Is4() {
+		return p.Bits() < 8
+	}
+	return p.Bits() < 7
 }

@@ -74,8 +74,9 @@ type Options struct {
 	TrustedProxies  []netip.Prefix // who may tell a client's address
 	Log             *slog.Logger
 	Metrics         *Metrics
-	Follow          Follow // nil: nobody does
-	Beside          []Site // what else this listener serves
+	Follow          Follow                          // nil: nobody does
+	Beside          []Site                          // what else this listener serves
+	Around          func(http.Handler) http.Handler // sees each request first; nil: nothing does
 }
 
 // API serves one environment.
@@ -95,8 +96,12 @@ func New(u UseCases, o Options) *API {
 	a := &API{UseCases: u, Options: o, cursors: newCursorBox(o.CursorKey), closing: make(chan struct{})}
 	a.descriptionJSON = sync.OnceValue(func() []byte { return a.described(OpenAPIJSON()) })
 	a.descriptionYAML = sync.OnceValue(func() []byte { return a.described(OpenAPIYAML) })
+	handler := a.beside(a.router())
+	if o.Around != nil {
+		handler = o.Around(handler)
+	}
 	a.server = &http.Server{
-		Handler:                      a.beside(a.router()),
+		Handler:                      handler,
 		ReadHeaderTimeout:            readHeaderTimeout,
 		ReadTimeout:                  readTimeout,
 		WriteTimeout:                 writeTimeout,

@@ -32,7 +32,8 @@ type Options struct {
 	Metrics prometheus.Gatherer
 	Log     *slog.Logger
 
-	TrustedProxies []netip.Prefix // who may tell a client's address
+	TrustedProxies []netip.Prefix                  // who may tell a client's address
+	Around         func(http.Handler) http.Handler // sees each request first; nil: nothing does
 
 	// Installation names the installation to those beside it, and is no secret;
 	// empty: it is not told.
@@ -51,8 +52,12 @@ type API struct {
 // New builds the listener's API; Serve starts it.
 func New(o Options) *API {
 	a := &API{options: o}
+	var handler http.Handler = a.router()
+	if o.Around != nil {
+		handler = o.Around(handler)
+	}
 	a.server = &http.Server{
-		Handler:           a.router(),
+		Handler:           handler,
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,

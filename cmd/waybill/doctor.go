@@ -132,6 +132,7 @@ func (d *diagnosis) examine(ctx context.Context) {
 	d.pricing(ctx)
 	d.routing(ctx)
 	d.addresses()
+	d.proxies(ctx)
 	d.ports(ctx)
 	d.clock()
 }

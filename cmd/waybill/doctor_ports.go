@@ -78,7 +78,7 @@ func told(ctx context.Context, address, path string) string {
 		return ""
 	}
 	defer res.Body.Close()
-	start, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10)) // what came tells who it is
+	start, _ := io.ReadAll(io.LimitReader(res.Body, 256<<10)) // what came tells who it is
 	if res.StatusCode != http.StatusOK {
 		return ""
 	}

@@ -72,11 +72,11 @@ type apis struct {
 	live, sandbox *httpapi.API
 }
 
-func newAPIs(u httpapi.UseCases, c *configs.Config, urls publicURLs, key cursorKey, tracked trackingSites, log *slog.Logger, m *httpapi.Metrics, f *follower) apis {
+func newAPIs(u httpapi.UseCases, c *configs.Config, urls publicURLs, key cursorKey, tracked trackingSites, log *slog.Logger, m *httpapi.Metrics, f *follower, watch *forwardedWatch) apis {
 	api := func(e domain.Environment, baseURL, otherBaseURL string, beside ...httpapi.Site) *httpapi.API {
 		return httpapi.New(u, httpapi.Options{
 			Environment: e, BaseURL: baseURL, OtherBaseURL: otherBaseURL, TrackingBaseURL: urls.tracking, Currency: c.Currency,
-			CursorKey: key, TrustedProxies: c.TrustedProxies, Log: log, Metrics: m, Follow: f.requests(), Beside: slices.Concat(tracked, beside),
+			CursorKey: key, TrustedProxies: c.TrustedProxies, Log: log, Metrics: m, Follow: f.requests(), Beside: slices.Concat(tracked, beside), Around: watch.around,
 		})
 	}
 	return apis{live: api(domain.Live, urls.live, urls.sandbox), sandbox: api(domain.Sandbox, urls.sandbox, urls.live, newDocs(c, urls))}
@@ -88,7 +88,7 @@ func newRegistry() *prometheus.Registry {
 	return r
 }
 
-func newOps(store database, clock *databaseclock.Clock, client *redis.Client, queue queueRedis, beside neighbours, m *opsapi.Management, r *prometheus.Registry, c *configs.Config, log *slog.Logger) *opsapi.API {
+func newOps(store database, clock *databaseclock.Clock, client *redis.Client, queue queueRedis, beside neighbours, m *opsapi.Management, r *prometheus.Registry, c *configs.Config, watch *forwardedWatch, log *slog.Logger) *opsapi.API {
 	registerPools(store, r)
 	registerSimulations(store, r, log)
 	registerWebhooks(store.Outbox(), clock, r, log)
@@ -113,7 +113,7 @@ func newOps(store database, clock *databaseclock.Clock, client *redis.Client, qu
 			return nil
 		}
 	}
-	return opsapi.New(opsapi.Options{Metrics: r, Log: log, TrustedProxies: c.TrustedProxies, Checks: checks, Installation: installationOf(c), Management: m})
+	return opsapi.New(opsapi.Options{Metrics: r, Log: log, TrustedProxies: c.TrustedProxies, Around: watch.around, Checks: checks, Installation: installationOf(c), Management: m})
 }
 
 // upToDate refuses a database that lacks what this program was built with.

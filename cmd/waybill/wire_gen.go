@@ -166,7 +166,8 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	pages := newTrackingPages(trackingTracking, watches, c, log, metrics)
 	mainTrackingSites := newTrackingSites(pages, urls)
 	httpapiMetrics := httpapi.NewMetrics(registry)
-	mainApis := newAPIs(useCases, c, urls, mainCursorKey, mainTrackingSites, log, httpapiMetrics, mainFollower)
+	mainForwardedWatch := newForwardedWatch(c, registry, log)
+	mainApis := newAPIs(useCases, c, urls, mainCursorKey, mainTrackingSites, log, httpapiMetrics, mainFollower, mainForwardedWatch)
 	mainQueueRedis, cleanup7, err := newQueueRedis(ctx, c, log)
 	if err != nil {
 		cleanup6()
@@ -184,7 +185,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	tenants := tenancy.NewTenants(mainDatabase, keyDigester, clock, identifiers, invalidations)
 	operationsOperations := operations.New(mainDatabase, clock, identifiers, eventRenderer)
 	opsapiManagement := newManagement(operators, tenants, pickupLocations, operationsOperations, normalizer, identifiers, mainCursorKey, urls)
-	api := newOps(mainDatabase, clock, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, log)
+	api := newOps(mainDatabase, clock, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, mainForwardedWatch, log)
 	queue := newQueue(mainQueueRedis, log)
 	scheduler := sandbox.NewScheduler(mainDatabase, queue, clock, log)
 	lateness := newLateness(registry)
@@ -297,7 +298,8 @@ func openWorker(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 	}
 	mainNeighbours := _wireNeighboursValue
 	opsapiManagement := _wireManagementValue
-	api := newOps(mainDatabase, clock, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, log)
+	mainForwardedWatch := newForwardedWatch(c, registry, log)
+	api := newOps(mainDatabase, clock, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, mainForwardedWatch, log)
 	webhooksSecretKey := webhooks.NewSecretKey(mainDatabase, sealer)
 	mainSecretKey := &secretKey{
 		use:    webhooksSecretKey,
@@ -447,5 +449,5 @@ var operating = wire.NewSet(tenancy.NewOperators, newFailedOperators, newManagem
 
 // The operators' listener.
 var control = wire.NewSet(
-	newOps, newFollower, newRegistry, wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
+	newOps, newFollower, newForwardedWatch, newRegistry, wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
 )

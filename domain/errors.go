@@ -62,6 +62,7 @@ const (
 	CodeRecoveryRunning          = "RECOVERY_RUNNING"
 	CodeRateLimitExceeded        = "RATE_LIMIT_EXCEEDED"
 	CodeQuoteUnavailable         = "QUOTE_UNAVAILABLE"
+	CodeServiceUnavailable       = "SERVICE_UNAVAILABLE"
 	CodeInternal                 = "INTERNAL_SERVER_ERROR"
 )
 
@@ -146,10 +147,28 @@ const busyFor = 3 * time.Second
 // waits for that. Nothing was changed.
 func Busy(cause error) *Error {
 	return &Error{
-		Kind: KindUnavailable, Code: CodeInternal, RetryAfter: busyFor, Err: cause,
+		Kind: KindUnavailable, Code: CodeServiceUnavailable, RetryAfter: busyFor, Err: cause,
 		Message: "Another change of the same record takes long, such as an import of many. Nothing was changed; send the same request again in a few seconds.",
 	}
 }
+
+// unavailableFor is when to come back for a database that does not answer: most
+// failovers and restarts take longer, and a shorter wait only adds to the load
+// that they begin with.
+const unavailableFor = 5 * time.Second
+
+// ServiceUnavailable answers while the database is gone, slow, read-only or full.
+// Whether anything was created stays open: the same Idempotency-Key tells.
+func ServiceUnavailable(cause error) *Error {
+	return &Error{
+		Kind: KindUnavailable, Code: CodeServiceUnavailable, RetryAfter: unavailableFor, Err: cause,
+		Message: "The service cannot reach its data at the moment. Try again with the same body and Idempotency-Key in a few seconds.",
+	}
+}
+
+// Refusal reports an answer about the request itself. What is internal, or comes
+// of a database that is not available, is none: the same request may yet succeed.
+func (e *Error) Refusal() bool { return e.Kind != KindInternal && e.Code != CodeServiceUnavailable }
 
 // Internal wraps a failure that is ours. The cause is logged, never shown.
 func Internal(err error) *Error {

@@ -35,7 +35,8 @@ var (
 	// take: the same again, on the same data, would be too.
 	ErrTookTooLong = errors.New("ports: the statement took too long")
 
-	// ErrStorageGone means that the database does not answer, or not now.
+	// ErrStorageGone means that the database does not answer, or not now: it is
+	// gone, read-only, out of connections or out of disk.
 	ErrStorageGone = errors.New("ports: the database does not answer")
 
 	// ErrKeyTaken means another request holds the idempotency key: read its
@@ -52,6 +53,13 @@ var (
 	// ErrExternalIDTaken means the application has a delivery with this external_id.
 	ErrExternalIDTaken = errors.New("ports: the external_id is taken")
 )
+
+// StorageUnavailable reports a failure of the database that may be over in a
+// moment, and no defect of the program: 503 and not 500 at an edge. Only with
+// ErrOutcomeUnknown may anything have been stored.
+func StorageUnavailable(err error) bool {
+	return errors.Is(err, ErrStorageGone) || errors.Is(err, ErrTookTooLong) || errors.Is(err, ErrOutcomeUnknown)
+}
 
 // Readers are the reads that need no transaction. A record that does not
 // exist, or is not the tenant's, is domain.ErrNotFound.

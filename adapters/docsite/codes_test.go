@@ -99,7 +99,7 @@ func TestThePageOfACodeSaysWhatHappenedAndWhatToDo(t *testing.T) {
 		w := get(t, s, "/docs/errors/"+code)
 		body := html.UnescapeString(w.Body.String())
 		for _, part := range []string{`id="causes"`, `id="todo"`, `id="retry"`, `id="example"`, `"code": "` + code + `"`, `"statusCode": 4`} {
-			if part == `"statusCode": 4` && (code == domain.CodeInternal || code == domain.CodeQuoteUnavailable) {
+			if part == `"statusCode": 4` && (slices.Contains([]string{domain.CodeInternal, domain.CodeQuoteUnavailable, domain.CodeServiceUnavailable}, code)) {
 				part = `"statusCode": 5`
 			}
 			if !strings.Contains(body, part) {

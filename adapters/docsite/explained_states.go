@@ -89,9 +89,21 @@ var stateErrors = []explanation{
 		todo:   []string{"Keep the order and send it again, same key, same body. Let a shop offer delivery without a shown price meanwhile."},
 	},
 	{
+		code: "SERVICE_UNAVAILABLE", retry: waitTold,
+		what: "The service cannot reach its data at the moment. It answers within 3 seconds, within 8 where something is to be changed.",
+		causes: []string{
+			"The database restarts, moves to another machine, is slow or has no room.",
+			"Another change of the same record takes long, such as an import of many.",
+		},
+		todo: []string{
+			"Wait as long as `Retry-After` says, then send the same request again. With its `Idempotency-Key` you get the answer of the first one if that was carried out after all.",
+			"A change that was sent without a key: look at the record first.",
+		},
+	},
+	{
 		code: "INTERNAL_SERVER_ERROR", retry: backOff,
 		what:   "Something failed on our side, and we do not know whether the request was carried out.",
-		causes: []string{"A fault of ours, or an outage of something we need. It is logged and somebody looks at it."},
+		causes: []string{"A defect of ours. It is logged and somebody looks at it."},
 		todo:   []string{"Send the same request again: with its `Idempotency-Key` you get the answer of the first if it was carried out.", "If it stays, write to us with the `X-Request-ID` of the answer."},
 	},
 }

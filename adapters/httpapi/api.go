@@ -32,11 +32,12 @@ const (
 	idleTimeout       = 60 * time.Second
 	maxHeaderBytes    = 16 << 10
 
-	// answerTimeout is how long a request waits for what it needs, first until
-	// its body is to be read and then again until its answer is there. It is
-	// more than the database gives a statement and a price takes: what runs
-	// into it asks a database that says nothing.
-	answerTimeout = 8 * time.Second
+	// readBudget is how long a call that changes nothing waits for its answer, and
+	// every call until its body is to be read. changeBudget is that for all other
+	// calls. Neither counts the time that a client takes to send its body. Both are
+	// promises of the API: past them the answer is 503.
+	readBudget   = 3 * time.Second
+	changeBudget = 8 * time.Second
 	// writeTimeout leaves time to tell a client so that was slow to send, also
 	// after a commit that was tried to the end of its own budget, and after a
 	// listener has waited for its webhooks.

@@ -1,6 +1,10 @@
 package httpapi
 
 import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net/http/httptest"
 	"strings"
@@ -10,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"waybill/domain"
+	"waybill/ports"
 )
 
 func TestDetailsLeadToThePageOfTheirCode(t *testing.T) {
@@ -44,7 +49,7 @@ func TestDetailsLeadToThePageOfTheirCode(t *testing.T) {
 
 func TestWhoSendsNoIdempotencyKeyIsNotToldToSendItAgain(t *testing.T) {
 	t.Parallel()
-	for _, e := range []*domain.Error{internal("req_1"), domain.QuoteUnavailable(nil)} {
+	for _, e := range []*domain.Error{internal("req_1"), domain.QuoteUnavailable(nil), domain.ServiceUnavailable(nil)} {
 		before := e.Message
 		got := inMoment(e)
 		if strings.Contains(got.Message, "Idempotency-Key") || !strings.Contains(got.Message, "Try again in a moment") || strings.Contains(before, "req_1") != strings.Contains(got.Message, "req_1") {
@@ -59,23 +64,41 @@ func TestWhoSendsNoIdempotencyKeyIsNotToldToSendItAgain(t *testing.T) {
 	}
 }
 
-// Callers know of no other 503 than that of prices: see openapi.yaml.
-func TestARecordThatOthersHoldIsA500ThatSaysWhenToComeBack(t *testing.T) {
+func TestWhatIsNoDefectIsA503ThatSaysWhenToComeBack(t *testing.T) {
 	t.Parallel()
-	a := &API{Options: Options{Log: slog.New(slog.DiscardHandler), Metrics: NewMetrics(prometheus.NewRegistry())}}
+	cause := errors.New("the cause of it")
+	late, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
 	for _, want := range []struct {
 		err        error
 		status     int
+		code       string
 		retryAfter string
 	}{
-		{domain.Busy(nil), 500, "3"}, {domain.QuoteUnavailable(nil), 503, "5"}, {domain.Internal(nil), 500, ""},
+		{domain.Busy(cause), 503, "SERVICE_UNAVAILABLE", "3"},
+		{domain.QuoteUnavailable(cause), 503, "QUOTE_UNAVAILABLE", "5"},
+		{fmt.Errorf("read: %w: %w", ports.ErrStorageGone, cause), 503, "SERVICE_UNAVAILABLE", "5"},
+		{fmt.Errorf("read: %w: %w", ports.ErrTookTooLong, cause), 503, "SERVICE_UNAVAILABLE", "5"},
+		{fmt.Errorf("commit: %w: %w", ports.ErrOutcomeUnknown, cause), 503, "SERVICE_UNAVAILABLE", "5"},
+		{fmt.Errorf("read: %w", late.Err()), 503, "SERVICE_UNAVAILABLE", "5"},
+		{domain.Internal(fmt.Errorf("look up the key: %w: %w", ports.ErrStorageGone, cause)), 503, "SERVICE_UNAVAILABLE", "5"},
+		{domain.Internal(cause), 500, "INTERNAL_SERVER_ERROR", ""},
+		{cause, 500, "INTERNAL_SERVER_ERROR", ""},
 	} {
+		var log bytes.Buffer
+		a := &API{Options: Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Metrics: NewMetrics(prometheus.NewRegistry())}}
 		recorder := httptest.NewRecorder()
 		g, _ := gin.CreateTestContext(recorder)
 		g.Request = httptest.NewRequestWithContext(t.Context(), "PATCH", "/v1/pickup-locations/x", nil)
 		a.fail(&call{Context: g}, want.err)
 		if got := recorder.Header().Get("Retry-After"); recorder.Code != want.status || got != want.retryAfter {
 			t.Errorf("%v: %d, Retry-After %q, want %d, %q: %s", want.err, recorder.Code, got, want.status, want.retryAfter, recorder.Body)
+		}
+		if body := recorder.Body.String(); !strings.Contains(body, `"code":"`+want.code+`"`) || strings.Contains(body, "the cause") {
+			t.Errorf("%v: %s, want %s and nothing of the cause", want.err, body, want.code)
+		}
+		if defect := strings.Contains(log.String(), "level=ERROR"); defect != (want.status == 500) || log.Len() == 0 {
+			t.Errorf("%v is logged as %s", want.err, log.String())
 		}
 	}
 }

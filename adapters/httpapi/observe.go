@@ -25,9 +25,9 @@ func callOf(g *gin.Context) *call { return g.Request.Context().Value(callKey{}).
 // counts it and writes its one line of log.
 func (a *API) observe(g *gin.Context) {
 	begun := time.Now()
-	c := &call{Context: g, environment: a.Environment, requestID: a.requestID(g.Request.Header["X-Request-Id"]), gone: g.Request.Context().Done()}
+	c := &call{Context: g, begun: begun, environment: a.Environment, requestID: a.requestID(g.Request.Header["X-Request-Id"]), gone: g.Request.Context().Done()}
 	defer a.follow(c)()
-	c.giveTime()
+	c.giveTime(readBudget)
 	defer func() { c.stop() }()
 	header := g.Writer.Header()
 	header["X-Request-ID"] = []string{c.requestID}
@@ -42,19 +42,24 @@ func (a *API) observe(g *gin.Context) {
 	g.Next()
 }
 
-// giveTime gives the request answerTimeout from now on. Its context ends with
+// giveTime gives the request so long from now on. Its context ends with
 // that and not with its client, who may close the sending side of the
 // connection while it waits for the answer: net/http takes that for a client
 // that has left.
-func (c *call) giveTime() {
+func (c *call) giveTime(limit time.Duration) {
 	ctx := context.WithoutCancel(c.Request.Context())
 	if c.stop == nil {
 		ctx = context.WithValue(ctx, callKey{}, c)
 	} else {
 		c.stop()
 	}
-	ctx, c.stop = context.WithTimeout(ctx, answerTimeout)
+	ctx, c.stop = context.WithTimeout(ctx, limit)
 	c.Request = c.Request.WithContext(ctx)
+}
+
+// changes reports a call that may change something.
+func (c *call) changes() bool {
+	return c.Request.Method != http.MethodGet && c.Request.Method != http.MethodHead
 }
 
 func (a *API) requestID(sent []string) string {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -21,7 +22,8 @@ type call struct {
 	environment domain.Environment
 	requestID   string
 	grant       tenancy.Grant
-	leave       func()          // nil: not among the application's requests in flight
+	leave       func() // nil: not among the application's requests in flight
+	begun       time.Time
 	stop        func()          // ends the time that giveTime gave
 	gone        <-chan struct{} // closed when the client has left, as net/http sees it
 	tenant      domain.Tenant
@@ -184,9 +186,13 @@ func (a *API) readKey(r route, c *call) (err error) {
 // readBody tells what is wrong with the query first: that comes before the
 // body in the order of checks, and waits only to be told with bad values.
 func (a *API) readBody(r route, c *call) (err error) {
+	used := time.Since(c.begun)
 	c.body, err = readBody(c, r.body, r.mayBeEmpty, cmp.Or(r.maxBody, maxBody))
-	if c.Request.ContentLength != 0 {
-		c.giveTime() // what the client took to send is its own
+	switch { // what the client took to send is its own
+	case c.changes():
+		c.giveTime(changeBudget - used)
+	case c.Request.ContentLength != 0:
+		c.giveTime(readBudget - used)
 	}
 	if err != nil {
 		return cmp.Or(c.query.err(), err)

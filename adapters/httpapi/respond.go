@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"waybill/adapters/httpapi/views"
 	"waybill/application/idempotency"
 	"waybill/domain"
 	"waybill/ports"
@@ -127,13 +128,10 @@ func (a *API) write(c *call, r reply) {
 	c.Data(r.status, contentType, r.body)
 }
 
-// fail answers with an error. What is not a *domain.Error is ours: it is
-// logged here, once, and the caller learns the request ID only.
+// fail answers with an error. A defect of ours is logged here, once, and the
+// caller learns the request ID only.
 func (a *API) fail(c *call, err error) {
-	var e *domain.Error
-	if !errors.As(err, &e) {
-		e = domain.Internal(err)
-	}
+	e := views.Failure(err)
 	forced := errors.Is(err, errForced) // as it was asked for, and nobody's failure
 	switch {
 	case forced:
@@ -143,11 +141,6 @@ func (a *API) fail(c *call, err error) {
 		e = internal(c.requestID)
 	case e.Kind == domain.KindUnavailable:
 		a.logUnavailable(c, e.Code, err)
-		if e.Code == domain.CodeInternal { // callers know no other 503 than that of prices
-			busy := *e
-			busy.Kind = domain.KindInternal
-			e = &busy
-		}
 	}
 	if !forced {
 		a.Metrics.failed(e)

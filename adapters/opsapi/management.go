@@ -1,6 +1,7 @@
 package opsapi
 
 import (
+	"context"
 	"net/http"
 	"regexp"
 	"strings"
@@ -64,6 +65,9 @@ func (a *API) pipeline(r route) gin.HandlerFunc {
 	m := a.options.Management
 	return func(g *gin.Context) {
 		begun := time.Now()
+		ctx, cancel := context.WithTimeout(g.Request.Context(), r.budget())
+		defer cancel()
+		g.Request = g.Request.WithContext(ctx)
 		c := &call{Context: g, requestID: g.GetString(requestIDKey), route: r.path}
 		defer func() {
 			// An allow-list: never a body, a token, a name or a query.
@@ -82,6 +86,20 @@ func (a *API) pipeline(r route) gin.HandlerFunc {
 		g.Data(rep.status, rep.contentType, rep.body)
 	}
 }
+
+// budget is how long a call waits for its answer. A table may hold thousands of
+// rows, all stored in one transaction.
+func (r route) budget() time.Duration {
+	if r.csv {
+		return tableBudget
+	}
+	return callBudget
+}
+
+const (
+	callBudget  = 8 * time.Second
+	tableBudget = 2 * time.Minute
+)
 
 func (m *Management) run(r route, c *call) (rep reply, err error) {
 	if !r.open {

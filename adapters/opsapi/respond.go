@@ -1,6 +1,7 @@
 package opsapi
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strconv"
@@ -70,25 +71,30 @@ func list(message string, data any, m meta) reply { return render(http.StatusOK,
 func (a *API) refuse(c *call, err error) {
 	var e *domain.Error
 	switch {
-	case c.Request.Context().Err() != nil && (!errors.As(err, &e) || e.Kind == domain.KindInternal):
+	case errors.Is(c.Request.Context().Err(), context.Canceled) && (!errors.As(err, &e) || e.Kind == domain.KindInternal):
 		// Nobody waits any more; that is no failure of ours.
 		a.options.Log.InfoContext(c.Request.Context(), "the client left", "request_id", c.requestID, "route", base+c.route, "error", err)
 		e = &domain.Error{Kind: domain.KindUnavailable, Message: "The client left.", RetryAfter: time.Second}
 	case errors.Is(err, ports.ErrTookTooLong) && !errors.As(err, &e):
 		a.unavailable(c, err)
 		e = &domain.Error{Kind: domain.KindUnavailable, RetryAfter: goneFor, Message: "The database took too long; nothing was changed. Send the same request again in a few seconds, or less at once."}
-	case errors.Is(err, ports.ErrStorageGone):
+	default:
+		if e = views.Failure(err); e.Kind != domain.KindUnavailable {
+			break
+		}
 		a.unavailable(c, err)
-		e = &domain.Error{Kind: domain.KindUnavailable, RetryAfter: goneFor,
-			Message: "The database does not answer right now. Send the same request again in a few seconds; /readyz tells when it is back."}
-	case !errors.As(err, &e):
-		e = domain.Internal(err)
-	case e.Kind == domain.KindUnavailable:
-		a.unavailable(c, err)
+		switch {
+		case errors.Is(err, ports.ErrOutcomeUnknown):
+			e = &domain.Error{Kind: e.Kind, RetryAfter: goneFor,
+				Message: "The database did not answer in time, and the change may have been made. Look at the record in a few seconds before you send it again."}
+		case errors.Is(err, ports.ErrStorageGone), errors.Is(err, context.DeadlineExceeded):
+			e = &domain.Error{Kind: e.Kind, RetryAfter: goneFor,
+				Message: "The database does not answer right now. Send the same request again in a few seconds; /readyz tells when it is back."}
+		}
 	}
 	switch e.Kind {
 	case domain.KindUnavailable:
-		e = &domain.Error{Kind: e.Kind, Code: "SERVICE_UNAVAILABLE", Message: e.Message, RetryAfter: e.RetryAfter}
+		e = &domain.Error{Kind: e.Kind, Code: domain.CodeServiceUnavailable, Message: e.Message, RetryAfter: e.RetryAfter}
 	case domain.KindInternal:
 		a.options.Log.ErrorContext(c.Request.Context(), "operations request failed", "request_id", c.requestID, "route", base+c.route, "error", err)
 		e = &domain.Error{Kind: domain.KindInternal, Code: domain.CodeInternal,

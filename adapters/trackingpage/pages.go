@@ -19,10 +19,11 @@ import (
 
 	"waybill/application/tracking"
 	"waybill/domain"
+	"waybill/ports"
 )
 
 // answerTimeout is how long a page waits for the database.
-const answerTimeout = 8 * time.Second
+const answerTimeout = 3 * time.Second
 
 // contentPolicy lets the page use what comes from its own origin and nothing
 // else; nothing that is written into it could run.
@@ -191,7 +192,11 @@ func (p *Pages) look(c *gin.Context, reference string) (found domain.Tracking, o
 		c.Header("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
 		p.notice(c, http.StatusTooManyRequests, p.render.limited, resultLimited)
 	default:
-		if c.Request.Context().Err() == nil { // else nobody waits any more
+		switch {
+		case c.Request.Context().Err() != nil: // nobody waits any more
+		case ports.StorageUnavailable(err), errors.Is(err, context.DeadlineExceeded):
+			p.options.Log.WarnContext(c.Request.Context(), "dependency unavailable", "request_id", requestID(c), "route", "tracking"+c.FullPath(), "error", err)
+		default:
 			p.options.Log.ErrorContext(c.Request.Context(), "a tracking page failed", "request_id", requestID(c), "error", err)
 		}
 		c.Header("Retry-After", "5")

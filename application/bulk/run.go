@@ -211,8 +211,8 @@ func (r *run) settle(ctx context.Context, i int, unfit error) (item domain.BulkI
 	case errors.Is(unfit, ports.ErrItemDone):
 		// Only an own commit that got no answer can have recorded it since the claim.
 		return r.recorded(ctx, i)
-	case !errors.As(unfit, &refusal) || refusal.Code == domain.CodeInternal:
-		return item, unfit // ours, or of a database that is busy
+	case !errors.As(unfit, &refusal) || !refusal.Refusal():
+		return item, unfit
 	}
 	item = domain.BulkItem{Index: i, Result: r.to.Entry(i, nil, refusal)}
 	err = r.step(ctx, func(ctx context.Context, tx ports.Stores) error {

@@ -62,29 +62,39 @@ func TestAnUnknownOutcomeIsAskedForAgain(t *testing.T) {
 	}
 }
 
-func TestAnAttemptHasABudgetOfItsOwn(t *testing.T) {
+func TestTheDeadlineOfItsCallerEndsAnAttemptAndABudgetOfItsOwnDoesWithoutOne(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, attempts := newScene(t), 0
-		s.isFirst()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // the caller's patience
-		defer cancel()
-		start := time.Now()
-		_, err := s.gate.Once(ctx, keyed, func(context.Context) (idempotency.Attempt, error) {
-			return func(ctx context.Context, _ domain.KeyRecord) (domain.Answer, error) {
-				attempts++
-				select {
-				case <-ctx.Done():
-					return domain.Answer{}, ctx.Err()
-				case <-time.After(10 * time.Second):
-					return domain.Answer{}, ports.ErrOutcomeUnknown
-				}
-			}, nil
+	for name, c := range map[string]struct{ patience, want time.Duration }{
+		"the caller's deadline":     {8 * time.Second, 8 * time.Second},
+		"a deadline behind its own": {time.Hour, 15 * time.Second},
+		"no deadline":               {0, 15 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s, attempts := newScene(t), 0
+			s.isFirst()
+			ctx := t.Context()
+			if c.patience > 0 {
+				limited, cancel := context.WithTimeout(ctx, c.patience)
+				defer cancel()
+				ctx = limited
+			}
+			start := time.Now()
+			_, err := s.gate.Once(ctx, keyed, func(context.Context) (idempotency.Attempt, error) {
+				return func(ctx context.Context, _ domain.KeyRecord) (domain.Answer, error) {
+					attempts++
+					select {
+					case <-ctx.Done():
+						return domain.Answer{}, ctx.Err()
+					case <-time.After(5 * time.Second):
+						return domain.Answer{}, ports.ErrOutcomeUnknown
+					}
+				}, nil
+			})
+			if !errors.Is(err, context.DeadlineExceeded) || attempts < 2 || time.Since(start) != c.want {
+				t.Errorf("%s: %v after %d tries in %s, want that to end it after %s", name, err, attempts, time.Since(start), c.want)
+			}
 		})
-		if !errors.Is(err, context.DeadlineExceeded) || attempts != 2 || time.Since(start) != 15*time.Second {
-			t.Errorf("%v after %d tries in %s, want the budget of 15 s to end the second", err, attempts, time.Since(start))
-		}
-	})
+	}
 }
 
 type traceID struct{}

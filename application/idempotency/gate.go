@@ -14,7 +14,7 @@ const (
 	// busyRetryAfter is what a caller is told while its first request runs.
 	busyRetryAfter = time.Second
 	// commitBudget bounds one create from the moment nothing may stop it any
-	// more; it outlasts the storage's statement and lock time-outs.
+	// more, where its caller has no deadline that comes before.
 	commitBudget = 15 * time.Second
 	// unknownRetries is how often a commit without an answer is asked again.
 	unknownRetries = 5
@@ -149,9 +149,14 @@ func (g *Gate) NewRecord(r Request) domain.KeyRecord {
 	}
 }
 
-// carryOut commits. From here on the caller's disconnect changes nothing.
+// carryOut commits. From here on the caller's disconnect changes nothing; its
+// deadline holds, since an answer that comes after it reaches nobody.
 func (g *Gate) carryOut(ctx context.Context, r Request, attempt Attempt) (Result, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitBudget)
+	end := time.Now().Add(commitBudget)
+	if d, ok := ctx.Deadline(); ok && d.Before(end) {
+		end = d
+	}
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)
 	defer cancel()
 	record := g.NewRecord(r)
 	var answer domain.Answer
@@ -195,7 +200,7 @@ func (g *Gate) Insist(ctx context.Context, attempt func(ctx context.Context) err
 func decided(err error) bool {
 	var e *domain.Error
 	if errors.As(err, &e) {
-		return e.Kind != domain.KindInternal
+		return e.Refusal()
 	}
 	for _, refusal := range []error{ports.ErrKeyTaken, ports.ErrKeyBusy, ports.ErrLeaseLost, ports.ErrItemDone} {
 		if errors.Is(err, refusal) {

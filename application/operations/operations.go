@@ -87,7 +87,7 @@ func (o *Operations) Search(ctx context.Context, s domain.DeliverySearch, p doma
 	found, err := o.storage.Read().Platform.Deliveries(ctx, s, p)
 	if errors.Is(err, ports.ErrTookTooLong) {
 		err = &domain.Error{
-			Kind: domain.KindUnavailable, Code: domain.CodeInternal, RetryAfter: time.Second, Err: err,
+			Kind: domain.KindUnavailable, Code: domain.CodeServiceUnavailable, RetryAfter: time.Second, Err: err,
 			Message: "The search reads too much. Narrow it: give business_id, or a later created_after.",
 		}
 	}

@@ -109,6 +109,7 @@ var safety = []struct {
 	{fault{429, "RATE_LIMIT_EXCEEDED", "20"}, everyCall},
 	{fault{503, "QUOTE_UNAVAILABLE", "1"}, everyCall},
 	{fault{409, "IDEMPOTENCY_IN_PROGRESS", "1"}, everyCall},
+	{fault{503, "SERVICE_UNAVAILABLE", "5"}, safeCalls},
 	{fault{503, "", ""}, safeCalls},
 	{fault{500, "INTERNAL_SERVER_ERROR", ""}, safeCalls},
 	{fault{502, "", ""}, safeCalls},

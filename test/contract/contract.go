@@ -192,6 +192,9 @@ func (d *Document) expected(req *http.Request, status int) (*response, []string)
 	default:
 		return d.outside(status, http.StatusMethodNotAllowed, "MethodNotAllowed"), p.methods()
 	}
+	if forced := req.Header.Values("X-Sandbox-Error") != nil; forced && status == http.StatusServiceUnavailable {
+		return d.shared["QuoteOrServiceUnavailable"], p.methods() // documented for the lack of data alone, with most calls
+	}
 	if want := op.answers[status]; want != nil {
 		return want, p.methods()
 	}
@@ -211,8 +214,6 @@ func inPreface(req *http.Request, status int) string {
 	}
 	if req.Header.Values("X-Sandbox-Error") != nil {
 		switch status {
-		case http.StatusServiceUnavailable:
-			return "QuoteUnavailable"
 		case http.StatusConflict:
 			return "IdempotencyConflict"
 		case http.StatusUnprocessableEntity: // of the header itself

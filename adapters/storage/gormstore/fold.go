@@ -28,8 +28,8 @@ const (
 	mostFolded = 64
 	// foldPause is how long no fold may end before bookings come alone.
 	foldPause = time.Second
-	// foldBudget bounds a fold. Whoever is in it learns what became of it.
-	foldBudget = 10 * time.Second
+	// foldBudget bounds a fold.
+	foldBudget = 5 * time.Second
 	// manyWaiting is how many make a second writer worth its while: two folds of
 	// a few cost more than one of many.
 	manyWaiting = mostFolded / 2
@@ -70,8 +70,9 @@ type seat struct {
 	outcome chan error
 }
 
-// book stores a booking together with others. It returns when the outcome is
-// known, even where ctx ends meanwhile, unless nothing has begun yet.
+// book stores a booking together with others. Once its fold has begun, it returns
+// when the outcome is known even where ctx is cancelled meanwhile; when the
+// deadline of ctx passes, the outcome is unknown.
 func (f *folder) book(ctx context.Context, e *entry) error {
 	if ctx.Err() != nil {
 		return notBooked(ctx)
@@ -92,7 +93,15 @@ func (f *folder) book(ctx context.Context, e *entry) error {
 			if f.leave(s, 0) {
 				return notBooked(ctx)
 			}
-			return <-s.outcome
+			if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return <-s.outcome
+			}
+			select {
+			case err := <-s.outcome:
+				return err
+			default:
+				return fmt.Errorf("%w: %w", ports.ErrOutcomeUnknown, notBooked(ctx))
+			}
 		case <-again.C:
 			if time.Since(came) >= f.patience && f.leave(s, f.patience) {
 				return errAlone

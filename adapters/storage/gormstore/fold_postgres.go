@@ -52,6 +52,8 @@ func foldOnPostgres(ctx context.Context, s *Store, entries []*entry) []error {
 		if len(missing) == 0 { // it cannot be told whose fault it is
 			if aboutRows(err) || statementGone(err) || len(left) > 1 && f.begun && !errors.Is(err, ports.ErrOutcomeUnknown) {
 				err = errAlone
+			} else if goneOnPostgres(err) {
+				err = s.engine.failed("store bookings", err)
 			}
 			for _, e := range left {
 				outcomes[e] = err
@@ -83,7 +85,7 @@ func foldRunOnPostgres(ctx context.Context, s *Store, entries []*entry) (int, er
 			return 0, nil // they come by themselves
 		}
 		if !errors.Is(err, errIncomplete) {
-			return 0, err
+			return 0, s.engine.failed("store bookings", err)
 		}
 		entries = entries[:slices.Min(slices.Collect(maps.Keys(f.missing)))]
 	}

@@ -82,7 +82,7 @@ func (s session) bookBehindSavepoint(ctx context.Context, e *entry) (refusal, er
 func refused(err error) bool {
 	var e *domain.Error
 	if errors.As(err, &e) {
-		return e.Kind != domain.KindInternal
+		return e.Refusal()
 	}
 	for _, refusal := range []error{ports.ErrKeyTaken, ports.ErrDirectoryChanged, ports.ErrExternalIDTaken, ports.ErrReferenceTaken,
 		ports.ErrSimulationLimit, ports.ErrLeaseLost, ports.ErrItemDone} {

@@ -32,7 +32,7 @@ const (
 	pgDeadlockDetected     = "40P01"
 	pgLockNotAvailable     = "55P03"
 	pgQueryCanceled        = "57014"
-	pgTooManyConnections   = "53300"
+	pgReadOnly             = "25006"
 	pgStatementUnknown     = "26000"
 	pgPlanOutdated         = "0A000" // among others
 	pgInternalError        = "XX000"
@@ -41,6 +41,8 @@ const (
 
 	pgConnectionException = "08" // these begin every code of their class
 	pgShuttingDown        = "57P"
+	pgResourcesUsedUp     = "53" // disk, memory, connections
+	pgSystemError         = "58" // of the machine below, such as its disk
 )
 
 // Connections are renewed now and then, so that a database behind a name that
@@ -147,11 +149,13 @@ func transientOnPostgres(err error) bool {
 		ok && e.Code == pgInternalError && strings.Contains(e.Message, "multixact")
 }
 
-// goneOnPostgres takes what a server says that stops or is full, and what is said
-// of a connection that cannot be made or broke.
+// goneOnPostgres takes what a server says that stops, is full or may not be
+// written, and what is said of a connection that cannot be made or broke.
 func goneOnPostgres(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return strings.HasPrefix(e.Code, pgConnectionException) || strings.HasPrefix(e.Code, pgShuttingDown) || e.Code == pgTooManyConnections
+		return e.Code == pgReadOnly || slices.ContainsFunc(
+			[]string{pgConnectionException, pgShuttingDown, pgResourcesUsedUp, pgSystemError},
+			func(class string) bool { return strings.HasPrefix(e.Code, class) })
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false // that is the caller's

@@ -25,7 +25,7 @@ const (
 	// probePatience is how long somebody waits while nobody is answered: a
 	// connection that is dead without a word must not hold up those of others.
 	probePatience = 500 * time.Millisecond
-	probeBudget   = 5 * time.Second
+	probeBudget   = 3 * time.Second
 	// longProbe is how long asking may take before another prober comes anyway.
 	longProbe = 20 * time.Millisecond
 )

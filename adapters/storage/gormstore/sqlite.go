@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,7 +23,10 @@ import (
 const (
 	sqliteError          = 1
 	sqliteBusy           = 5
+	sqliteReadOnly       = 8
+	sqliteDiskFailed     = 10
 	sqliteFull           = 13
+	sqliteCannotOpen     = 14
 	sqliteForeignKey     = 787
 	sqlitePrimaryKey     = 1555
 	sqliteUnique         = 2067
@@ -88,8 +92,12 @@ var sqliteEngine = engine{
 	// There is no lock on a row: a transaction that begins waits for the one before.
 	lockTimedOut: func(error) bool { return false },
 	tookTooLong:  func(error) bool { return false },
-	gone:         func(error) bool { return false }, // a file that is gone is nothing that comes back by itself
-	refused:      refusedBySQLite,
+	// The disk is full, read-only or broken, or another process writes for longer
+	// than one waits for that.
+	gone: func(err error) bool {
+		return isSQLite(err, sqliteFull, sqliteDiskFailed, sqliteCannotOpen, sqliteReadOnly, sqliteBusy)
+	},
+	refused: refusedBySQLite,
 	tableMissing: func(err error) bool {
 		e, ok := errors.AsType[*sqlitedriver.Error](err)
 		return ok && e.Code() == sqliteError && strings.Contains(e.Error(), sqliteMissingTable)
@@ -109,9 +117,9 @@ func refusedBySQLite(ctx context.Context, conn *sql.Conn, err error) bool {
 	return err == nil
 }
 
-func isSQLite(err error, primary int) bool {
+func isSQLite(err error, primary ...int) bool {
 	e, ok := errors.AsType[*sqlitedriver.Error](err)
-	return ok && e.Code()&sqlitePrimaryCode == primary
+	return ok && slices.Contains(primary, e.Code()&sqlitePrimaryCode)
 }
 
 func openSQLite(address string, o Options) (*pools, error) {

@@ -18,8 +18,14 @@ const (
 	maxRetries = 3
 	// retryPause is the longest pause before the first retry; it doubles.
 	retryPause = 10 * time.Millisecond
-	// endTimeout bounds COMMIT and ROLLBACK, which ignore the caller's context.
-	endTimeout = 10 * time.Second
+	// endTimeout bounds COMMIT, which ignores that the caller's context ends but
+	// not its deadline: past that, the outcome is unknown. leastToEnd is what one
+	// that was begun in time has in any case.
+	endTimeout = 5 * time.Second
+	leastToEnd = 500 * time.Millisecond
+	// rollbackTimeout is short: a connection that does not answer is thrown away,
+	// and Postgres rolls back by itself.
+	rollbackTimeout = time.Second
 )
 
 // InTx runs fn in one transaction.
@@ -66,7 +72,7 @@ func (s *Store) attempt(ctx context.Context, fn func(session) error) error {
 	committing := false
 	defer func() { // after a failure, and after a panic or Goexit in fn
 		if !committing {
-			timer := time.AfterFunc(endTimeout, cancel)
+			timer := time.AfterFunc(rollbackTimeout, cancel)
 			defer timer.Stop()
 			_ = tx.Rollback() // a transaction whose rollback fails is dead already
 		}
@@ -80,10 +86,20 @@ func (s *Store) attempt(ctx context.Context, fn func(session) error) error {
 		return fmt.Errorf("gormstore: not committed: %w", context.Cause(ctx))
 	}
 	committing = true
-	if err = s.commit(txCtx, cancel, conn, tx); err == nil || errors.Is(err, ports.ErrOutcomeUnknown) {
+	timer := time.AfterFunc(timeToEnd(ctx), cancel)
+	defer timer.Stop()
+	if err = s.commit(txCtx, conn, tx); err == nil || errors.Is(err, ports.ErrOutcomeUnknown) {
 		s.announce(sn.fanned)
 	}
 	return err
+}
+
+// timeToEnd is how long the caller of a transaction waits for its COMMIT.
+func timeToEnd(ctx context.Context) time.Duration {
+	if end, ok := ctx.Deadline(); ok {
+		return min(endTimeout, max(leastToEnd, time.Until(end)))
+	}
+	return endTimeout
 }
 
 // begin takes a connection and begins a transaction on it. It passes over dead
@@ -117,9 +133,7 @@ func (s *Store) in(ctx context.Context, tx *sql.Tx) *gorm.DB {
 
 // commit tells three outcomes apart: committed, not committed, and
 // ports.ErrOutcomeUnknown.
-func (s *Store) commit(ctx context.Context, cancel func(), conn *sql.Conn, tx *sql.Tx) error {
-	timer := time.AfterFunc(endTimeout, cancel)
-	defer timer.Stop()
+func (s *Store) commit(ctx context.Context, conn *sql.Conn, tx *sql.Tx) error {
 	err := s.commitTx(tx)
 	if err == nil {
 		return nil
@@ -129,7 +143,7 @@ func (s *Store) commit(ctx context.Context, cancel func(), conn *sql.Conn, tx *s
 	// session is in. Nobody else may get it.
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 	if refused {
-		return fmt.Errorf("gormstore: commit: %w", err)
+		return s.engine.failed("commit", err)
 	}
 	return fmt.Errorf("%w: %w", ports.ErrOutcomeUnknown, err)
 }

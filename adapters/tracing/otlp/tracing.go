@@ -139,4 +139,4 @@ func end(span trace.Span, err error) {
 }
 
 // failures are the codes that tell of something that broke.
-var failures = []string{otherError, timedOut, outcomeUnknown, domain.CodeInternal, domain.CodeQuoteUnavailable}
+var failures = []string{otherError, timedOut, outcomeUnknown, storageGone, domain.CodeInternal, domain.CodeQuoteUnavailable, domain.CodeServiceUnavailable}

@@ -11,10 +11,10 @@ import (
 
 // Retries says how often a call is sent and how long it waits between.
 //
-// Sent again are: 429, 503 and 409 IDEMPOTENCY_IN_PROGRESS, which were refused
-// before anything was done, after what Retry-After says; and, for reads and for
-// writes with an idempotency key, a lost answer, 500, 502 and 504. The same
-// request goes out each time, with the same key.
+// Sent again are: 429, 503 QUOTE_UNAVAILABLE and 409 IDEMPOTENCY_IN_PROGRESS,
+// which were refused before anything was done, after what Retry-After says; and,
+// for reads and for writes with an idempotency key, a lost answer, 500, 502, any
+// other 503, and 504. The same request goes out each time, with the same key.
 type Retries struct {
 	// Tries is the most a call is sent, the first time included.
 	Tries int

@@ -224,7 +224,7 @@ func (s *sending) again(err error) bool {
 	case http.StatusTooManyRequests:
 		return true
 	case http.StatusServiceUnavailable:
-		return safe || e.Code != "" // one without a code is a proxy's, who may have passed it on
+		return safe || e.Code == CodeQuoteUnavailable // of any other nobody knows whether it was done
 	case http.StatusConflict:
 		return e.Code == CodeIdempotencyInProgress
 	case http.StatusInternalServerError, http.StatusBadGateway, http.StatusGatewayTimeout:

@@ -1306,6 +1306,10 @@ type ErrorQuoteUnavailable struct {
 	Code string `json:"code"`
 }
 
+type ErrorServiceUnavailable struct {
+	Code string `json:"code"`
+}
+
 type ListDeliveriesParamsOrder string
 
 // The values of ListDeliveriesParamsOrder so far.
@@ -1379,4 +1383,5 @@ const (
 	CodeRateLimitExceeded        ErrorCode = "RATE_LIMIT_EXCEEDED"
 	CodeInternalServerError      ErrorCode = "INTERNAL_SERVER_ERROR"
 	CodeQuoteUnavailable         ErrorCode = "QUOTE_UNAVAILABLE"
+	CodeServiceUnavailable       ErrorCode = "SERVICE_UNAVAILABLE"
 )

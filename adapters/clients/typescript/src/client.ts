@@ -63,8 +63,9 @@ export type Client = {
 
 /**
  * How often a call is sent and how long it waits between. Sent again are 429, 503
- * and 409 IDEMPOTENCY_IN_PROGRESS after what Retry-After says; and, for reads and
- * writes with an idempotency key, a lost answer, 500, 502 and 504.
+ * QUOTE_UNAVAILABLE and 409 IDEMPOTENCY_IN_PROGRESS after what Retry-After says;
+ * and, for reads and writes with an idempotency key, a lost answer, 500, 502, any
+ * other 503, and 504.
  */
 export type Retries = {
   /** The most a call is sent, the first time included: 1 switches retries off. */
@@ -228,7 +229,7 @@ function refused(failure: WaybillError, safe: boolean): boolean {
     case 429:
       return true;
     case 503:
-      return safe || failure.code !== ""; // one without a code is a proxy's
+      return safe || failure.code === "QUOTE_UNAVAILABLE"; // of others nobody knows whether it was done
     case 409:
       return failure.code === "IDEMPOTENCY_IN_PROGRESS";
     case 500:

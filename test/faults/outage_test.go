@@ -18,8 +18,10 @@ const (
 	// connections, and until all is well when it is back.
 	goneWithin = 5 * time.Second
 	// silentWithin is the same while the database takes connections and says
-	// nothing: the server waits for some time before it gives up.
-	silentWithin = 12 * time.Second
+	// nothing. The promises are 3 s for what only reads and 8 s for the rest; a
+	// machine that is busy with other tests may take somewhat longer.
+	silentWithin     = 10 * time.Second
+	silentReadWithin = 5 * time.Second
 	// backWithin is how long after a crash of the database every server books
 	// again.
 	backWithin = 15 * time.Second
@@ -55,7 +57,7 @@ func TestStormOfDatabaseRestartsCostsNoOrder(t *testing.T) {
 	}
 	shop := serve(t, database.URL, 2)
 	shop.bulks = true
-	shop.may = append(shop.may, "500 INTERNAL_SERVER_ERROR", "409 IDEMPOTENCY_IN_PROGRESS")
+	shop.may = append(shop.may, away, "409 IDEMPOTENCY_IN_PROGRESS")
 	for range 3 { // a crowd: some of it is always in the middle of something
 		shop.admit(t.Context())
 	}
@@ -121,16 +123,16 @@ func ownPostgres(t *testing.T) *pgserver.Server {
 
 // outage takes the database away and gives it back, under the eyes of
 // customers and operators.
-func (s *shop) outage(t *testing.T, within time.Duration, away, back func() error) {
+func (s *shop) outage(t *testing.T, within time.Duration, cut, back func() error) {
 	t.Helper()
-	s.may = append(s.may, "500 INTERNAL_SERVER_ERROR")
+	s.may = append(s.may, away)
 	const some = 30
 	until(t, "orders are booked", goneWithin, func() bool { return s.booked() >= some })
-	if err := away(); err != nil {
+	if err := cut(); err != nil {
 		t.Fatal(err)
 	}
 	told := make(chan error, 1)
-	go func() { told <- s.fails(t.Context(), within) }()
+	go func() { told <- s.fails(t.Context(), min(within, silentReadWithin)) }()
 	until(t, "the server is not ready", goneWithin, func() bool { return s.operators(t, "/readyz") == http.StatusServiceUnavailable })
 	if status := s.operators(t, "/healthz"); status != http.StatusOK {
 		t.Errorf("/healthz answers %d; starting the process anew would not help", status)
@@ -153,8 +155,8 @@ func (s *shop) outage(t *testing.T, within time.Duration, away, back func() erro
 func (s *shop) fails(ctx context.Context, within time.Duration) error {
 	begun := time.Now()
 	r, err := s.list(ctx)
-	if took := time.Since(begun); err != nil || took > within || r.String() != "500 INTERNAL_SERVER_ERROR" {
-		return fmt.Errorf("after %s: %s (error %v), want an INTERNAL_SERVER_ERROR within %s", took, r, err, within)
+	if took := time.Since(begun); err != nil || took > within || r.String() != away || r.retryAfter == 0 {
+		return fmt.Errorf("after %s: %s, Retry-After %d (error %v), want %s within %s", took, r, r.retryAfter, err, away, within)
 	}
 	return nil
 }

@@ -85,6 +85,7 @@ type API struct {
 	UseCases
 	Options
 	cursors cursorBox
+	tags    tagBox
 	// The description of the API, for its own addresses.
 	descriptionJSON, descriptionYAML func() []byte
 
@@ -94,7 +95,7 @@ type API struct {
 
 // New builds the API; Serve starts it.
 func New(u UseCases, o Options) *API {
-	a := &API{UseCases: u, Options: o, cursors: newCursorBox(o.CursorKey), closing: make(chan struct{})}
+	a := &API{UseCases: u, Options: o, cursors: newCursorBox(o.CursorKey), tags: newTagBox(o.CursorKey), closing: make(chan struct{})}
 	a.descriptionJSON = sync.OnceValue(func() []byte { return a.described(OpenAPIJSON()) })
 	a.descriptionYAML = sync.OnceValue(func() []byte { return a.described(OpenAPIYAML) })
 	handler := a.beside(a.router())

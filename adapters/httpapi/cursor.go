@@ -100,8 +100,3 @@ func (b cursorBox) mac(binding string, position []byte) []byte {
 	h.Write([]byte(binding))
 	return h.Sum(nil)[:macLength]
 }
-
-func shortHash(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:12])
-}

@@ -1,11 +1,14 @@
 package httpapi
 
 import (
-	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"maps"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -99,16 +102,11 @@ var (
 func (a *API) write(c *call, r reply) {
 	header := c.Writer.Header()
 	if r.tagged {
-		tag := entityTag(r.body)
+		tag := a.tags.name(c, r.body)
 		header["ETag"] = []string{tag}
 		header["Cache-Control"] = noCache
-		if matchesAny(c.Request.Header.Values("If-None-Match"), tag) {
-			if err := a.Admission.GiveBack(c.Request.Context(), &c.grant); err != nil {
-				a.Log.WarnContext(c.Request.Context(), "rate limit not given back", "request_id", c.requestID, "error", err)
-			}
-			showAllowance(c, c.grant.Allowance)
-			c.Status(http.StatusNotModified)
-			c.Writer.WriteHeaderNow()
+		if held, wild := matches(c.Request.Header.Values("If-None-Match"), tag); held || wild {
+			a.notModified(c, held)
 			return
 		}
 	}
@@ -126,6 +124,20 @@ func (a *API) write(c *call, r reply) {
 		contentType = "application/json; charset=utf-8"
 	}
 	c.Data(r.status, contentType, r.body)
+}
+
+// notModified answers that the client has what it asked for. Only a client that
+// shows the tag it was given goes free: * is true of anything, and so would a flood
+// of it be.
+func (a *API) notModified(c *call, tagged bool) {
+	if tagged {
+		if err := a.Admission.GiveBackUnmodified(c.Request.Context(), &c.grant); err != nil {
+			a.Log.WarnContext(c.Request.Context(), "rate limit not given back", "request_id", c.requestID, "error", err)
+		}
+		showAllowance(c, c.grant.Allowance)
+	}
+	c.Status(http.StatusNotModified)
+	c.Writer.WriteHeaderNow()
 }
 
 // fail answers with an error. A defect of ours is logged here, once, and the
@@ -195,18 +207,36 @@ func seconds(d time.Duration, least int) string {
 	return strconv.Itoa(max(least, int((d-time.Microsecond+time.Second-1)/time.Second)))
 }
 
-// entityTag names the bytes of a body.
-func entityTag(body []byte) string { return `"` + shortHash(body) + `"` }
+// tagBox names states of answers. A tag is a code under a key of ours over the
+// path, the application and the body: a client that sends it was given it, for this
+// record, and nothing has to be remembered to know that.
+type tagBox struct{ key []byte }
 
-// matchesAny compares weakly, as If-None-Match asks for.
-func matchesAny(headers []string, tag string) bool {
+func newTagBox(key [32]byte) tagBox {
+	h := hmac.New(sha256.New, key[:])
+	h.Write([]byte("entity tags")) // cursors are made under the same key
+	return tagBox{key: h.Sum(nil)}
+}
+
+func (b tagBox) name(c *call, body []byte) string {
+	h := hmac.New(sha256.New, b.key)
+	for _, part := range []string{string(c.tenant.ApplicationID), string(c.tenant.Environment), c.Request.URL.Path} {
+		h.Write([]byte(part))
+		h.Write([]byte{0})
+	}
+	h.Write(body)
+	return `"` + hex.EncodeToString(h.Sum(nil)[:12]) + `"`
+}
+
+// matches reports whether a tag is among those of If-None-Match, compared weakly
+// as it asks for, and whether * is.
+func matches(headers []string, tag string) (held, wild bool) {
 	for _, header := range headers {
-		for candidate := range bytes.SplitSeq([]byte(header), []byte(",")) {
-			candidate = bytes.TrimPrefix(bytes.TrimSpace(candidate), []byte("W/"))
-			if string(candidate) == tag || string(candidate) == "*" {
-				return true
-			}
+		for candidate := range strings.SplitSeq(header, ",") {
+			candidate = strings.TrimPrefix(strings.TrimSpace(candidate), "W/")
+			held = held || candidate == tag
+			wild = wild || candidate == "*"
 		}
 	}
-	return false
+	return held, wild
 }

@@ -11,6 +11,14 @@ import (
 	"waybill/ports"
 )
 
+const (
+	// unmodifiedShare is how many answers without news go free for each request
+	// that a key has in a window.
+	unmodifiedShare = 10
+	// maxUnmodified is what limiters can count.
+	maxUnmodified = 10_000_000
+)
+
 // Limits are the request limits of admission.
 type Limits struct {
 	PerKey      domain.RateLimit
@@ -92,6 +100,21 @@ func (a *Admission) GiveBack(ctx context.Context, g *Grant) error {
 		g.Allowance.Remaining++
 	}
 	return nil
+}
+
+// GiveBackUnmodified is GiveBack for an answer that told nothing new to a client that
+// could show what it had been told before. At most unmodifiedShare times as many as
+// a key has requests go free in a window; what is beyond stays charged.
+func (a *Admission) GiveBackUnmodified(ctx context.Context, g *Grant) error {
+	perKey, _ := a.LimitsOf(&g.Credential)
+	allowance, err := a.limiter.Take(context.WithoutCancel(ctx), ports.Bucket{
+		Scope: "unmodified", Name: string(g.Credential.Key.ID),
+		Limit: domain.RateLimit{Limit: min(perKey.Limit*unmodifiedShare, maxUnmodified), Window: perKey.Window},
+	})
+	if err != nil || !allowance.Admitted {
+		return err
+	}
+	return a.GiveBack(ctx, g)
 }
 
 // Spent makes a grant tell, and answers, what it would if the limit of its key

@@ -107,6 +107,42 @@ func TestAnAnswerThatDoesNotCountIsGivenBack(t *testing.T) {
 	}
 }
 
+func TestAnswersWithoutNewsGoFreeTenTimesAsOftenAsAKeyMayAsk(t *testing.T) {
+	t.Parallel()
+	g := newGate(t)
+	g.knows(liveKey, 1, nil)
+	free := 0
+	for range 10*limits.PerKey.Limit + 100 {
+		g.limiter.taken["key key_1"], g.limiter.taken["business biz_1/live"] = 0, 0
+		grant, err := g.knock(t, liveKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := g.GiveBackUnmodified(t.Context(), &grant); err != nil {
+			t.Fatal(err)
+		}
+		if g.limiter.taken["key key_1"] == 0 {
+			free++
+		}
+	}
+	if want := 10 * limits.PerKey.Limit; free != want {
+		t.Errorf("%d went free, want %d", free, want)
+	}
+}
+
+// What ten times the greatest limit would be, no limiter can count.
+func TestTheGreatestLimitStillLetsAnswersWithoutNewsGoFree(t *testing.T) {
+	t.Parallel()
+	ctrl := gomock.NewController(t)
+	limiter := mocks.NewMockRateLimiter(ctrl)
+	limiter.EXPECT().Take(gomock.Any(), ports.Bucket{Scope: "unmodified", Name: "key_1", Limit: plenty}).Return(ports.Allowance{Admitted: true}, nil)
+	limiter.EXPECT().GiveBack(gomock.Any()).Return(nil)
+	a := tenancy.NewAdmission(nil, limiter, digester{}, &stage.Clock{}, tenancy.Limits{PerKey: plenty})
+	if err := a.GiveBackUnmodified(t.Context(), &tenancy.Grant{Credential: credential(liveKey, nil)}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAStrangerIsToldAboutItsAddressAndNotCounted(t *testing.T) {
 	t.Parallel()
 	g := newGate(t)

@@ -130,6 +130,51 @@ func TestA304IsNotCounted(t *testing.T) {
 	})
 }
 
+// What a client was not given for this very record is counted, whatever comes of it.
+func TestOnlyATagThatWasGivenOutForTheRecordGoesFree(t *testing.T) {
+	limited(t, func(t *testing.T, s *server) {
+		body := anOrder()
+		c := s.loner(t, sandbox)
+		id, other := c.post("/deliveries", body).is(201).id(), c.post("/deliveries", anOrder()).is(201).id()
+		foreign := c.get("/deliveries/" + other).is(200).header.Get("ETag")
+		for _, sent := range []string{"*", "W/*", foreign, `"000000000000000000000000"`, `*, "x"`} {
+			who, counted := c.in(sandbox), false // another key of the application
+			for range 12 {
+				if who.get("/deliveries/"+id, with("If-None-Match", sent)).status == http.StatusTooManyRequests {
+					counted = true
+					break
+				}
+			}
+			if !counted {
+				t.Errorf("If-None-Match: %s goes free", sent)
+			}
+			obey(t, who.get("/deliveries/"+id, with("If-None-Match", sent)))
+		}
+	})
+}
+
+func TestA304GoesFreeTenTimesAsOftenAsAKeyMayAsk(t *testing.T) {
+	limited(t, func(t *testing.T, s *server) {
+		c := s.loner(t, sandbox)
+		id := c.post("/deliveries", anOrder()).is(201).id()
+		tag := c.get("/deliveries/" + id).is(200).header.Get("ETag")
+		free := 0
+		for begun := time.Now(); ; free++ {
+			a := c.get("/deliveries/"+id, with("If-None-Match", tag))
+			if a.status == http.StatusTooManyRequests {
+				break
+			}
+			a.is(304)
+			if lasted := time.Since(begun); float64(free) > 66*(2+lasted.Seconds()/3) {
+				t.Fatalf("%d answers went free in %v, and the limit is 6 in 3 s", free, lasted)
+			}
+		}
+		if free < 60 {
+			t.Errorf("%d went free, want at least 60", free)
+		}
+	})
+}
+
 func TestWhatIsRefusedOrUnknownStillCountsForAKey(t *testing.T) {
 	limited(t, func(t *testing.T, s *server) {
 		c := s.loner(t, sandbox)

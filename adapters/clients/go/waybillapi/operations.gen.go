@@ -371,8 +371,8 @@ func (p ListEventsParams) query() url.Values {
 // `delivery_id` along with it each time, or none where there were none. Others are a 422 on
 // `cursor`, so keep the filters together with it.
 //
-// With `If-None-Match` an answer that has nothing new is `304`, and is not counted against the rate
-// limit.
+// With the `ETag` of the answer before as `If-None-Match` an answer that has nothing new is `304`, and
+// is free up to ten times the limit of the key.
 //
 // An addition to the original contract.
 //

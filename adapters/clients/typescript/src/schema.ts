@@ -595,8 +595,8 @@ export interface paths {
          *     `delivery_id` along with it each time, or none where there were none. Others are a 422 on
          *     `cursor`, so keep the filters together with it.
          *
-         *     With `If-None-Match` an answer that has nothing new is `304`, and is not counted against the rate
-         *     limit.
+         *     With the `ETag` of the answer before as `If-None-Match` an answer that has nothing new is `304`, and
+         *     is free up to ten times the limit of the key.
          *
          *     An addition to the original contract.
          *
@@ -3017,7 +3017,8 @@ export interface components {
         IdempotencyKeyOptional: components["schemas"]["IdempotencyKey"];
         /**
          * @description The `ETag` of the answer you have. If it is still current you get 304 without a body, and the
-         *     request is not counted. An addition to the original contract.
+         *     request is not counted, up to ten times the limit of the key in each window. `*` gives 304 too, and
+         *     counts. An addition to the original contract.
          * @example "1f0c9be2a47d5e83"
          */
         IfNoneMatch: string;
@@ -4087,7 +4088,8 @@ export interface operations {
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
                 /**
                  * @description The `ETag` of the answer you have. If it is still current you get 304 without a body, and the
-                 *     request is not counted. An addition to the original contract.
+                 *     request is not counted, up to ten times the limit of the key in each window. `*` gives 304 too, and
+                 *     counts. An addition to the original contract.
                  * @example "1f0c9be2a47d5e83"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -4147,7 +4149,8 @@ export interface operations {
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
                 /**
                  * @description The `ETag` of the answer you have. If it is still current you get 304 without a body, and the
-                 *     request is not counted. An addition to the original contract.
+                 *     request is not counted, up to ten times the limit of the key in each window. `*` gives 304 too, and
+                 *     counts. An addition to the original contract.
                  * @example "1f0c9be2a47d5e83"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -4304,7 +4307,8 @@ export interface operations {
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
                 /**
                  * @description The `ETag` of the answer you have. If it is still current you get 304 without a body, and the
-                 *     request is not counted. An addition to the original contract.
+                 *     request is not counted, up to ten times the limit of the key in each window. `*` gives 304 too, and
+                 *     counts. An addition to the original contract.
                  * @example "1f0c9be2a47d5e83"
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];

@@ -38,7 +38,7 @@ type drain struct {
 	abort    func()    // ends what is on its way
 
 	more    chan struct{} // one: a ring came
-	hung    chan struct{} // closed: the rest ends without a worker
+	freed   chan struct{} // closed: the rest is done without a worker
 	results chan sent
 	writes  chan recorded
 
@@ -65,7 +65,7 @@ type drain struct {
 func newDrain(d *Drainer, e domain.WebhookEndpoint, token string, slowLane bool, leased time.Time) *drain {
 	return &drain{
 		Drainer: d, endpoint: e, token: token, slowLane: slowLane, sure: leased.Add(leaseSure), health: e.Health, paused: e.Health.OpenUntil, reread: true,
-		more: make(chan struct{}, 1), hung: make(chan struct{}), results: make(chan sent, inFlight), writes: make(chan recorded, 1),
+		more: make(chan struct{}, 1), freed: make(chan struct{}), results: make(chan sent, inFlight), writes: make(chan recorded, 1),
 		taken: map[domain.ID]bool{}, busy: map[domain.ID]bool{}, began: map[domain.ID]time.Time{},
 	}
 }
@@ -80,7 +80,7 @@ func (w *drain) run(ctx context.Context) bool {
 	defer w.fallsBehind(false)
 	defer w.returnSlot()
 	w.openSecrets(ctx)
-	end, quiet, watch := time.NewTimer(slice), time.NewTimer(linger), time.NewTimer(hangs)
+	end, quiet, watch := time.NewTimer(slice), time.NewTimer(linger), time.NewTimer(holds)
 	defer end.Stop()
 	defer quiet.Stop()
 	defer watch.Stop()
@@ -128,9 +128,7 @@ func (w *drain) run(ctx context.Context) bool {
 		case <-quiet.C: // what is on its way sets it anew when it ends
 			w.closing = w.closing || w.idle() && !w.waits() && !w.starved
 		case <-watch.C:
-			if wait := w.hanging(); wait > 0 {
-				watch.Reset(wait)
-			}
+			watch.Reset(w.watchAttempts())
 		case <-renew.C:
 			w.renew(ctx)
 		case <-end.C:
@@ -281,21 +279,42 @@ func (d *Drainer) attempt(ctx context.Context, url string, secrets [][]byte, web
 	return r
 }
 
-// hanging is how long the oldest attempt on its way may still take. When that is
-// over, and this is not the slow lane, no other follows and the worker is free.
-func (w *drain) hanging() time.Duration {
-	if w.slowLane {
-		return slice
-	}
-	wait := hangs
+// watchAttempts looks at how old the oldest attempt on its way is. Past holds the
+// worker is freed, since all there is to do is to wait; past hangs, where this is
+// not the slow lane, no other attempt follows. It returns when to look again.
+func (w *drain) watchAttempts() time.Duration {
+	var oldest time.Duration
 	for _, at := range w.began {
-		wait = min(wait, hangs-time.Since(at))
+		oldest = max(oldest, time.Since(at))
 	}
-	if wait <= 0 {
+	if oldest >= holds && !w.isFreed() {
+		w.freeWorker()
+	}
+	if oldest >= hangs && !w.slowLane {
 		w.closing = true
-		close(w.hung)
 	}
-	return wait
+	if oldest < holds {
+		return holds - oldest
+	}
+	return max(hangs-oldest, holds)
+}
+
+// freeWorker lets the rest of the drain do without a worker, unless too many do.
+func (w *drain) freeWorker() {
+	select {
+	case w.unattended <- struct{}{}:
+		close(w.freed)
+	default:
+	}
+}
+
+func (w *drain) isFreed() bool {
+	select {
+	case <-w.freed:
+		return true
+	default:
+		return false
+	}
 }
 
 // settle decides what comes of a result.

@@ -46,6 +46,13 @@ const (
 	// that is rest times as long as the turn was.
 	company = time.Second
 	rest    = 3
+	// holds is the age of an attempt from which its drain goes on without a worker: it
+	// waits for its receiver, and any number of receivers that hang at once leave the
+	// workers to others.
+	holds = 20 * time.Millisecond
+	// mostUnattended bounds the drains that go on without a worker, and with them the
+	// connections that receivers can keep open by not answering.
+	mostUnattended = 1024
 	// hangs is after how long without an answer an endpoint is left to the slow lane.
 	hangs = 2 * time.Second
 	// readTimeout ends a read that has to be over long before the lease is, and
@@ -81,6 +88,8 @@ type Drainer struct {
 	backlogs  atomic.Int32  // drains that have one
 	promptly  atomic.Int64  // when somebody without a backlog sent last, in Unix nanoseconds
 	slots     chan struct{} // that their sends have while they are work
+	// unattended has an element for each drain that goes on without a worker.
+	unattended chan struct{}
 
 	mu      sync.Mutex
 	active  map[domain.ID]*drain
@@ -97,7 +106,8 @@ func NewDrainer(o ports.WebhookOutbox, s ports.WebhookSender, sealer ports.Seale
 	return &Drainer{
 		outbox: o, sender: s, sealer: sealer, renderer: r, queue: q, clock: c, ids: ids,
 		schedules: schedules, observer: observer, log: log, active: map[domain.ID]*drain{},
-		turns: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), slots: make(chan struct{}, slotsPerProcessor*runtime.GOMAXPROCS(0)), closed: closed, close: sync.OnceFunc(func() { close(closed) }),
+		turns: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), slots: make(chan struct{}, slotsPerProcessor*runtime.GOMAXPROCS(0)),
+		unattended: make(chan struct{}, mostUnattended), closed: closed, close: sync.OnceFunc(func() { close(closed) }),
 	}
 }
 
@@ -119,8 +129,9 @@ func (d *Drainer) Close() {
 }
 
 // Drain sends what is due for an endpoint, unless another process does. Slow
-// ones are left to the slow lane by the other; where an attempt hangs there,
-// Drain returns, and what is on its way ends without a worker.
+// ones are left to the slow lane by the other. Drain returns when all is sent, or
+// when there is nothing to do but to wait for the receiver: the rest ends without
+// a worker.
 func (d *Drainer) Drain(ctx context.Context, endpoint domain.ID, slowLane bool) {
 	if d.joins(endpoint) {
 		return
@@ -146,7 +157,7 @@ func (d *Drainer) Drain(ctx context.Context, endpoint domain.ID, slowLane bool) 
 	}()
 	select {
 	case <-ended:
-	case <-work.hung:
+	case <-work.freed:
 	}
 }
 
@@ -159,6 +170,9 @@ func (d *Drainer) lease(ctx context.Context, endpoint domain.ID, token string) (
 // own does the work and gives the endpoint back.
 func (d *Drainer) own(ctx context.Context, work *drain) {
 	defer func() {
+		if work.isFreed() {
+			<-d.unattended
+		}
 		if why := recover(); why != nil {
 			d.log.ErrorContext(ctx, "a drain of webhooks panicked", "endpoint", work.endpoint.ID, "panic", why, "stack", string(debug.Stack()))
 		}

@@ -180,10 +180,13 @@ func ring(t *testing.T, w *world, handlers map[ports.Lane]ports.Handler, lane po
 	return w.now() - began
 }
 
-// drained rings a drainer that nobody rang before.
+// drained rings a new drainer, and waits until it has ended.
 func (w *world) drained(t *testing.T, lane ports.Lane, id domain.ID) (took time.Duration) {
 	t.Helper()
-	return ring(t, w, w.drainer().Handlers(), lane, id)
+	d, began := w.drainer(), w.now()
+	ring(t, w, d.Handlers(), lane, id)
+	d.WaitForDrains()
+	return w.now() - began
 }
 
 // always makes every receiver answer alike.

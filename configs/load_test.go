@@ -186,7 +186,7 @@ func TestAProblemNamesTheSettingTheValueItsSourceAndTheCure(t *testing.T) {
 		{"WAYBILL_REDIS_URL=postgres://u:hunter22@db/waybill", "WAYBILL_REDIS_URL is the address of a database and of no Redis", "WAYBILL_DATABASE_URL"},
 		{"WAYBILL_REDIS_URL=http://hunter22@cache:6379", "WAYBILL_REDIS_URL is an address of the kind http:// and of no Redis", "redis://"},
 		{"WAYBILL_DATABASE_URL=rediss://u:hunter22@cache", "WAYBILL_DATABASE_URL is the address of a Redis", "WAYBILL_REDIS_URL"},
-		{"WAYBILL_DATABASE_POOL_SIZE=1", "is not within 2 to 500", "16"},
+		{"WAYBILL_DATABASE_POOL_SIZE=1", "is not within 8 to 500", "24"},
 		{"WAYBILL_DATABASE_POOLER=session", "is none of the values there are", "none, transaction"},
 		{"WAYBILL_KEY_PEPPER=hunter22", "WAYBILL_KEY_PEPPER is too short", "openssl"},
 		{"WAYBILL_SECRET_KEY_PREVIOUS=" + strings.Repeat("s", 32) + ",hunter22", "WAYBILL_SECRET_KEY_PREVIOUS holds one that is too short", "32 characters"},

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 	"time"
@@ -72,7 +73,7 @@ func newClock(ctx context.Context, store database, log *slog.Logger) (*databasec
 func newIdentifiers(clock ports.Clock) ports.Identifiers { return uuidv7.New(clock) }
 
 // onGORM is Postgres and SQLite.
-var onGORM = storage{open: openGORM, migrate: gormstore.Migrate, status: gormMigrations}
+var onGORM = storage{open: openGORM, share: shareGORM, migrate: gormstore.Migrate, status: gormMigrations}
 
 // storages are the adapters by the scheme of the database's URL; the settings
 // let no other scheme through.
@@ -84,9 +85,39 @@ func storageOf(c *configs.Config) storage {
 }
 
 func openGORM(ctx context.Context, c *configs.Config, log *slog.Logger) (database, error) {
-	return gormstore.Open(ctx, c.DatabaseURL.Reveal(), gormstore.Options{
-		PoolSize: c.DatabasePoolSize, TransactionPooler: c.DatabasePooler == "transaction", Logger: log,
-	})
+	return gormstore.Open(ctx, c.DatabaseURL.Reveal(), gormOptions(c, log))
+}
+
+func gormOptions(c *configs.Config, log *slog.Logger) gormstore.Options {
+	return gormstore.Options{PoolSize: c.DatabasePoolSize, TransactionPooler: c.DatabasePooler == "transaction", Logger: log}
+}
+
+// listTimeout is how long the database may take for a page of a list, a search or
+// the feed.
+const listTimeout = time.Second
+
+func shareGORM(ctx context.Context, c *configs.Config, log *slog.Logger) (d databases, err error) {
+	sizes := configs.ConnectionsOf(c.DatabasePoolSize)
+	o := gormOptions(c, log)
+	o.Name, o.PoolSize = "background", sizes.Background
+	root, err := gormstore.Open(ctx, c.DatabaseURL.Reveal(), o)
+	if err != nil {
+		return d, err
+	}
+	share := func(e domain.Environment, connections, lists int) (*gormstore.Store, error) {
+		o := gormOptions(c, log)
+		o.Name, o.PoolSize, o.ListPoolSize, o.ListTimeout = string(e), connections, lists, listTimeout
+		return root.Share(ctx, o)
+	}
+	live, err := share(domain.Live, sizes.Live, sizes.LiveLists)
+	if err != nil {
+		return d, errors.Join(err, root.Close())
+	}
+	sandbox, err := share(domain.Sandbox, sizes.Sandbox, sizes.SandboxLists)
+	if err != nil {
+		return d, errors.Join(err, live.Close(), root.Close())
+	}
+	return databases{live: live, sandbox: sandbox, background: root}, nil
 }
 
 func gormMigrations(ctx context.Context, url string) ([]migrationStep, error) {
@@ -100,15 +131,21 @@ func gormMigrations(ctx context.Context, url string) ([]migrationStep, error) {
 
 // newDatabase opens what the URL of the database names.
 func newDatabase(ctx context.Context, c *configs.Config, log *slog.Logger) (database, func(), error) {
+	return openBy(ctx, c, log, storageOf(c).open)
+}
+
+func openBy[D io.Closer](ctx context.Context, c *configs.Config, log *slog.Logger,
+	open func(context.Context, *configs.Config, *slog.Logger) (D, error),
+) (none D, _ func(), _ error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	store, err := storageOf(c).open(ctx, c, log)
+	store, err := open(ctx, c, log)
 	if err != nil {
 		fix := "start the database, or set WAYBILL_DATABASE_URL"
 		if errors.Is(err, gormstore.ErrPooler) {
 			fix = "WAYBILL_DATABASE_POOLER=transaction, or the address of Postgres itself in WAYBILL_DATABASE_URL"
 		}
-		return nil, nil, &startError{
+		return none, nil, &startError{
 			what: "the database cannot be opened", err: err,
 			usedFor: "all data (WAYBILL_DATABASE_URL, now " + c.DatabaseURL.String() + ")",
 			fix:     fix,

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -13,7 +14,9 @@ import (
 // storage is how one kind of database is opened and kept up to date. A new
 // storage adapter is one more of these, chosen in storageOf.
 type storage struct {
+	// open is for a process that serves no customers; share for one that does.
 	open    func(ctx context.Context, c *configs.Config, log *slog.Logger) (database, error)
+	share   func(ctx context.Context, c *configs.Config, log *slog.Logger) (databases, error)
 	migrate func(ctx context.Context, url string) error
 	status  func(ctx context.Context, url string) ([]migrationStep, error)
 }
@@ -43,6 +46,31 @@ type database interface {
 	Time(ctx context.Context) (time.Time, error)
 	Close() error
 }
+
+// databases are one database as a server uses it: each environment, and what is
+// neither's, has connections of its own, so that none waits for those of another.
+type databases struct {
+	live, sandbox database
+	// background is for the operations API, tracking pages and background jobs.
+	background database
+}
+
+// Close closes background last: the others may share connections with it.
+func (d databases) Close() error {
+	return errors.Join(d.live.Close(), d.sandbox.Close(), d.background.Close())
+}
+
+func allOf(d databases) []database { return []database{d.live, d.sandbox, d.background} }
+
+// The ports that a database is.
+func storageIn(d database) ports.Storage   { return d }
+func bookingsIn(d database) ports.Bookings { return d }
+
+// onlyOne is all there is in a process that serves no customers.
+func onlyOne(d database) []database { return []database{d} }
+
+// backgroundOf is the share of what belongs to no environment.
+func backgroundOf(d databases) database { return d.background }
 
 // migrationStep is one step of a schema; AppliedAt is nil while it is pending.
 type migrationStep struct {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"database/sql"
+	"maps"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -12,12 +13,14 @@ type pooled interface {
 }
 
 // registerPools shows how busy the connections to the database are.
-func registerPools(store database, r prometheus.Registerer) {
-	p, ok := store.(pooled)
-	if !ok {
-		return
+func registerPools(open []database, r prometheus.Registerer) {
+	pools := map[string]func() sql.DBStats{}
+	for _, store := range open {
+		if p, ok := store.(pooled); ok {
+			maps.Copy(pools, p.PoolStats())
+		}
 	}
-	for pool, stats := range p.PoolStats() {
+	for pool, stats := range pools {
 		gauge := func(name, help string, value func(sql.DBStats) float64) {
 			r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 				Name: name, Help: help, ConstLabels: prometheus.Labels{"pool": pool},

@@ -13,8 +13,6 @@ import (
 
 	"waybill/adapters/httpapi"
 	"waybill/adapters/opsapi"
-	"waybill/application/bulk"
-	"waybill/application/tenancy"
 	"waybill/application/webhooks"
 	"waybill/configs"
 	"waybill/domain"
@@ -26,7 +24,6 @@ import (
 type service struct {
 	apis   apis
 	ops    *opsapi.API
-	bulk   *bulk.Bulk
 	engine *engine
 	waker  *webhooks.Waker
 	store  database
@@ -35,7 +32,7 @@ type service struct {
 	key    *secretKey
 	beside neighbours
 
-	admission     *tenancy.Admission
+	products      products
 	invalidations ports.Invalidations
 }
 
@@ -55,12 +52,13 @@ func (s *service) process(l *listeners) *process {
 			{"live", l.live, s.apis.live.Serve, s.apis.live.Shutdown},
 			{"sandbox", l.sandbox, s.apis.sandbox.Serve, s.apis.sandbox.Shutdown},
 		},
-		ops: s.ops, at: l.ops, log: s.log, leaving: s.bulk.Stop,
+		ops: s.ops, at: l.ops, log: s.log, leaving: s.products.stop,
 		tasks: []task{
 			func(ctx context.Context) error { sweep(ctx, s.store, s.log); return nil },
 			func(ctx context.Context) error { analyze(ctx, s.store, s.log); return nil },
-			func(ctx context.Context) error { s.invalidations.Listen(ctx, s.admission.Forget); return nil },
-			func(ctx context.Context) error { recordUses(ctx, s.admission, s.log); return nil },
+			func(ctx context.Context) error { s.invalidations.Listen(ctx, s.products.forget); return nil },
+			func(ctx context.Context) error { recordUses(ctx, s.products.live.Admission, s.log); return nil },
+			func(ctx context.Context) error { recordUses(ctx, s.products.sandbox.Admission, s.log); return nil },
 			func(ctx context.Context) error { s.waker.Run(ctx); return nil },
 			func(ctx context.Context) error { s.key.reseal(ctx); return nil },
 		},
@@ -72,14 +70,14 @@ type apis struct {
 	live, sandbox *httpapi.API
 }
 
-func newAPIs(u httpapi.UseCases, c *configs.Config, urls publicURLs, key cursorKey, tracked trackingSites, log *slog.Logger, m *httpapi.Metrics, f *follower, watch *forwardedWatch) apis {
-	api := func(e domain.Environment, baseURL, otherBaseURL string, beside ...httpapi.Site) *httpapi.API {
+func newAPIs(p products, c *configs.Config, urls publicURLs, key cursorKey, tracked trackingSites, log *slog.Logger, m *httpapi.Metrics, f *follower, watch *forwardedWatch) apis {
+	api := func(u httpapi.UseCases, e domain.Environment, baseURL, otherBaseURL string, beside ...httpapi.Site) *httpapi.API {
 		return httpapi.New(u, httpapi.Options{
 			Environment: e, BaseURL: baseURL, OtherBaseURL: otherBaseURL, TrackingBaseURL: urls.tracking, Currency: c.Currency,
 			CursorKey: key, TrustedProxies: c.TrustedProxies, Log: log, Metrics: m, Follow: f.requests(), Beside: slices.Concat(tracked, beside), Around: watch.around,
 		})
 	}
-	return apis{live: api(domain.Live, urls.live, urls.sandbox), sandbox: api(domain.Sandbox, urls.sandbox, urls.live, newDocs(c, urls))}
+	return apis{live: api(p.live, domain.Live, urls.live, urls.sandbox), sandbox: api(p.sandbox, domain.Sandbox, urls.sandbox, urls.live, newDocs(c, urls))}
 }
 
 func newRegistry() *prometheus.Registry {
@@ -88,8 +86,8 @@ func newRegistry() *prometheus.Registry {
 	return r
 }
 
-func newOps(store database, clock *databaseclock.Clock, client *redis.Client, queue queueRedis, beside neighbours, m *opsapi.Management, r *prometheus.Registry, c *configs.Config, watch *forwardedWatch, log *slog.Logger) *opsapi.API {
-	registerPools(store, r)
+func newOps(store database, open []database, clock *databaseclock.Clock, client *redis.Client, queue queueRedis, beside neighbours, m *opsapi.Management, r *prometheus.Registry, c *configs.Config, watch *forwardedWatch, log *slog.Logger) *opsapi.API {
+	registerPools(open, r)
 	registerSimulations(store, r, log)
 	registerWebhooks(store.Outbox(), clock, r, log)
 	registerClock(clock, r)

@@ -122,6 +122,15 @@ func (d *followedDatabase) PoolStats() map[string]func() sql.DBStats {
 	return nil
 }
 
+// openShared opens the database for a server that may be followed.
+func openShared(ctx context.Context, c *configs.Config, log *slog.Logger, f *follower) (databases, func(), error) {
+	d, closeStores, err := openBy(ctx, c, log, storageOf(c).share)
+	if err != nil {
+		return databases{}, nil, err
+	}
+	return databases{live: f.database(d.live), sandbox: f.database(d.sandbox), background: f.database(d.background)}, closeStores, nil
+}
+
 // openFollowed is newDatabase in a process that may be followed.
 func openFollowed(ctx context.Context, c *configs.Config, log *slog.Logger, f *follower) (database, func(), error) {
 	d, closeStore, err := newDatabase(ctx, c, log)

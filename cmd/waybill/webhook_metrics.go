@@ -13,9 +13,11 @@ import (
 )
 
 // newWaker rings for what this process commits.
-func newWaker(store database, q ports.Queue, log *slog.Logger) *webhooks.Waker {
+func newWaker(open []database, q ports.Queue, log *slog.Logger) *webhooks.Waker {
 	w := webhooks.NewWaker(q, log)
-	store.OnFanout(w.Wake)
+	for _, store := range open {
+		store.OnFanout(w.Wake)
+	}
 	return w
 }
 

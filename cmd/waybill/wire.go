@@ -28,12 +28,12 @@ import (
 	"waybill/ports"
 )
 
+// The ports that a database is.
+var stored = wire.NewSet(storageIn, bookingsIn)
+
 // The adapters that every command needs.
 var foundation = wire.NewSet(
-	openFollowed,
-	wire.Bind(new(ports.Storage), new(database)),
-	wire.Bind(new(ports.Bookings), new(database)),
-	newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newKeyDigester, newRedis, newPipelines, newLocks, newInvalidations,
+	stored, newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newKeyDigester, newRedis, newPipelines, newLocks, newInvalidations,
 )
 
 // The use cases of operators.
@@ -47,11 +47,19 @@ var sending = wire.NewSet(newSealer, newWebhookSender, newOutbox, newSchedules)
 
 // The use cases of customers, and what they need beyond the foundation.
 var product = wire.NewSet(
-	tenancy.NewAdmission, newLimits, newRateLimiter,
-	quotes.New, newPricing, followedRoadEngine, newRouting, newServiceArea, newNeighbours,
-	recipients.New, deliveries.New, bulk.New, newBulkLease, sandbox.New, newNormalizer,
-	webhooks.NewListeners, webhooks.NewFeed, tracking.New, tracking.NewWatches,
+	tenancy.NewAdmission, quotes.New, recipients.New, pickuplocations.New, deliveries.New, bulk.New, sandbox.New,
+	webhooks.New, newOutbox, webhooks.NewListeners, webhooks.NewFeed, idempotency.NewGate,
+	wire.Struct(new(httpapi.UseCases), "*"),
 )
+
+// What the use cases of both environments have in common.
+var common = wire.NewSet(
+	newLimits, newRateLimiter, newPricing, followedRoadEngine, newRouting, newServiceArea, newNeighbours,
+	newBulkLease, newNormalizer, wire.Struct(new(parts), "*"), newProducts,
+)
+
+// What anybody sees.
+var public = wire.NewSet(tracking.New, tracking.NewWatches)
 
 // What is done without a request.
 var duties = wire.NewSet(
@@ -62,7 +70,6 @@ var duties = wire.NewSet(
 
 // The listeners.
 var edges = wire.NewSet(
-	wire.Struct(new(httpapi.UseCases), "*"),
 	newAPIs, newCursorKey, httpapi.NewMetrics, newTrackingPages, newTrackingSites, trackingpage.NewMetrics,
 )
 
@@ -77,22 +84,30 @@ var control = wire.NewSet(
 // openService assembles a server process. The function it returns closes the
 // database, after the service has stopped.
 func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *slog.Logger) (*service, func(), error) {
-	wire.Build(foundation, management, sending, product, duties, edges, operating, control,
+	wire.Build(openShared, backgroundOf, allOf, foundation, management, sending, common, public, duties, edges, operating, control,
 		wire.Struct(new(seeder), "*"), wire.Struct(new(service), "*"))
 	return nil, nil, nil
 }
 
+// newProduct assembles the use cases of one environment, on its own share of the
+// database.
+func newProduct(store database, p *parts) httpapi.UseCases {
+	wire.Build(stored, product, wire.FieldsOf(new(*parts),
+		"Limiter", "Limits", "Digest", "Clock", "Identifiers", "Locks", "Log", "Retention", "Lease",
+		"Pricing", "ServiceArea", "Normalizer", "Renderer", "Sealer", "Sender", "Schedules", "AllowPrivate"))
+	return httpapi.UseCases{}
+}
+
 // openWorker assembles a process without an API.
 func openWorker(ctx context.Context, c *configs.Config, urls publicURLs, log *slog.Logger) (*worker, func(), error) {
-	wire.Build(openFollowed, wire.Bind(new(ports.Storage), new(database)), 
-		newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newRedis, newEventRenderer,
+	wire.Build(openFollowed, onlyOne, storageIn, newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newRedis, newEventRenderer,
 		sending, duties, control, wire.Value(neighbours(nil)), wire.Value((*opsapi.Management)(nil)), wire.Struct(new(worker), "*"))
 	return nil, nil, nil
 }
 
 // openOffice assembles what the operators' commands use.
 func openOffice(ctx context.Context, c *configs.Config, urls publicURLs, log *slog.Logger) (*office, func(), error) {
-	wire.Build(foundation, management, sending, wire.Value((*follower)(nil)), wire.Struct(new(office), "*"))
+	wire.Build(openFollowed, foundation, management, sending, wire.Value((*follower)(nil)), wire.Struct(new(office), "*"))
 	return nil, nil, nil
 }
 

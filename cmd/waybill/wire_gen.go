@@ -40,7 +40,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	if err != nil {
 		return nil, nil, err
 	}
-	mainDatabase, cleanup2, err := openFollowed(ctx, c, log, mainFollower)
+	mainDatabases, cleanup2, err := openShared(ctx, c, log, mainFollower)
 	if err != nil {
 		cleanup()
 		return nil, nil, err
@@ -53,6 +53,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	}
 	autopipelineClient := newPipelines(client)
 	rateLimiter := newRateLimiter(ctx, autopipelineClient, registry, log)
+	limits := newLimits(c)
 	keyDigester, err := newKeyDigester(c)
 	if err != nil {
 		cleanup3()
@@ -60,9 +61,12 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 		cleanup()
 		return nil, nil, err
 	}
+	mainDatabase := backgroundOf(mainDatabases)
 	clock, cleanup4 := newClock(ctx, mainDatabase, log)
-	limits := newLimits(c)
-	admission := tenancy.NewAdmission(mainDatabase, rateLimiter, keyDigester, clock, limits)
+	identifiers := newIdentifiers(clock)
+	locks := newLocks(autopipelineClient, log)
+	retention := newRetention(c)
+	lease := newBulkLease(c)
 	mainRoadEngine, cleanup5, err := followedRoadEngine(c, mainFollower)
 	if err != nil {
 		cleanup4()
@@ -98,11 +102,6 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 		cleanup()
 		return nil, nil, err
 	}
-	quotesQuotes := quotes.New(mainDatabase, pricing, serviceArea)
-	locks := newLocks(autopipelineClient, log)
-	identifiers := newIdentifiers(clock)
-	retention := newRetention(c)
-	gate := idempotency.NewGate(mainDatabase, locks, clock, identifiers, log, retention)
 	normalizer, err := newNormalizer(c)
 	if err != nil {
 		cleanup5()
@@ -112,13 +111,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 		cleanup()
 		return nil, nil, err
 	}
-	recipientsRecipients := recipients.New(mainDatabase, gate, clock, identifiers, normalizer)
-	pickupLocations := pickuplocations.New(mainDatabase, gate, clock, identifiers)
 	eventRenderer := newEventRenderer(urls)
-	deliveriesDeliveries := deliveries.New(mainDatabase, mainDatabase, gate, quotesQuotes, clock, identifiers, normalizer, eventRenderer)
-	lease := newBulkLease(c)
-	bulkBulk := bulk.New(mainDatabase, gate, deliveriesDeliveries, identifiers, log, lease)
-	sandboxSandbox := sandbox.New(deliveriesDeliveries, clock, identifiers)
 	sealer, err := newSealer(c)
 	if err != nil {
 		cleanup5()
@@ -129,12 +122,155 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 		return nil, nil, err
 	}
 	webhookSender, cleanup6 := newWebhookSender(c, mainFollower)
-	allowPrivate := newAllowPrivate(c)
-	webhooksWebhooks := webhooks.New(mainDatabase, gate, sealer, webhookSender, eventRenderer, clock, identifiers, allowPrivate)
-	webhookOutbox := newOutbox(mainDatabase)
 	schedules := newSchedules(c)
-	webhooksListeners := webhooks.NewListeners(mainDatabase, webhookOutbox, gate, sealer, clock, identifiers, schedules)
-	feed := webhooks.NewFeed(mainDatabase)
+	allowPrivate := newAllowPrivate(c)
+	mainParts := &parts{
+		Limiter:      rateLimiter,
+		Limits:       limits,
+		Digest:       keyDigester,
+		Clock:        clock,
+		Identifiers:  identifiers,
+		Locks:        locks,
+		Log:          log,
+		Retention:    retention,
+		Lease:        lease,
+		Pricing:      pricing,
+		ServiceArea:  serviceArea,
+		Normalizer:   normalizer,
+		Renderer:     eventRenderer,
+		Sealer:       sealer,
+		Sender:       webhookSender,
+		Schedules:    schedules,
+		AllowPrivate: allowPrivate,
+	}
+	mainProducts := newProducts(mainDatabases, mainParts)
+	mainCursorKey, err := newCursorKey(c)
+	if err != nil {
+		cleanup6()
+		cleanup5()
+		cleanup4()
+		cleanup3()
+		cleanup2()
+		cleanup()
+		return nil, nil, err
+	}
+	portsStorage := storageIn(mainDatabase)
+	trackingTracking := tracking.New(portsStorage, rateLimiter)
+	watches := tracking.NewWatches(portsStorage, log)
+	metrics := trackingpage.NewMetrics(registry)
+	pages := newTrackingPages(trackingTracking, watches, c, log, metrics)
+	mainTrackingSites := newTrackingSites(pages, urls)
+	httpapiMetrics := httpapi.NewMetrics(registry)
+	mainForwardedWatch := newForwardedWatch(c, registry, log)
+	mainApis := newAPIs(mainProducts, c, urls, mainCursorKey, mainTrackingSites, log, httpapiMetrics, mainFollower, mainForwardedWatch)
+	v := allOf(mainDatabases)
+	mainQueueRedis, cleanup7, err := newQueueRedis(ctx, c, log)
+	if err != nil {
+		cleanup6()
+		cleanup5()
+		cleanup4()
+		cleanup3()
+		cleanup2()
+		cleanup()
+		return nil, nil, err
+	}
+	mainNeighbours := newNeighbours(c, mainRoadEngine)
+	failedOperators := newFailedOperators()
+	operators := tenancy.NewOperators(portsStorage, rateLimiter, keyDigester, clock, identifiers, failedOperators)
+	invalidations := newInvalidations(client, log)
+	tenants := tenancy.NewTenants(portsStorage, keyDigester, clock, identifiers, invalidations)
+	gate := idempotency.NewGate(portsStorage, locks, clock, identifiers, log, retention)
+	pickupLocations := pickuplocations.New(portsStorage, gate, clock, identifiers)
+	operationsOperations := operations.New(portsStorage, clock, identifiers, eventRenderer)
+	opsapiManagement := newManagement(operators, tenants, pickupLocations, operationsOperations, normalizer, identifiers, mainCursorKey, urls)
+	api := newOps(mainDatabase, v, clock, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, mainForwardedWatch, log)
+	queue := newQueue(mainQueueRedis, log)
+	scheduler := sandbox.NewScheduler(portsStorage, queue, clock, log)
+	lateness := newLateness(registry)
+	simulator := sandbox.NewSimulator(portsStorage, clock, identifiers, eventRenderer, log, lateness)
+	webhookOutbox := newOutbox(mainDatabase)
+	sweeper := webhooks.NewSweeper(webhookOutbox, queue, clock, log)
+	observer := newWebhookObserver(registry)
+	drainer := webhooks.NewDrainer(webhookOutbox, webhookSender, sealer, eventRenderer, queue, clock, identifiers, schedules, observer, log)
+	mainEngine := &engine{
+		queue:     queue,
+		scheduler: scheduler,
+		simulator: simulator,
+		sweeper:   sweeper,
+		drainer:   drainer,
+	}
+	waker := newWaker(v, queue, log)
+	mainSeeder := &seeder{
+		storage: portsStorage,
+		digest:  keyDigester,
+		clock:   clock,
+		tenants: tenants,
+		pickups: pickupLocations,
+	}
+	webhooksSecretKey := webhooks.NewSecretKey(portsStorage, sealer)
+	mainSecretKey := &secretKey{
+		use:    webhooksSecretKey,
+		config: c,
+		log:    log,
+	}
+	mainService := &service{
+		apis:          mainApis,
+		ops:           api,
+		engine:        mainEngine,
+		waker:         waker,
+		store:         mainDatabase,
+		log:           log,
+		seed:          mainSeeder,
+		key:           mainSecretKey,
+		beside:        mainNeighbours,
+		products:      mainProducts,
+		invalidations: invalidations,
+	}
+	return mainService, func() {
+		cleanup7()
+		cleanup6()
+		cleanup5()
+		cleanup4()
+		cleanup3()
+		cleanup2()
+		cleanup()
+	}, nil
+}
+
+// newProduct assembles the use cases of one environment, on its own share of the
+// database.
+func newProduct(store database, p *parts) httpapi.UseCases {
+	portsStorage := storageIn(store)
+	rateLimiter := p.Limiter
+	keyDigester := p.Digest
+	clock := p.Clock
+	limits := p.Limits
+	admission := tenancy.NewAdmission(portsStorage, rateLimiter, keyDigester, clock, limits)
+	pricing := p.Pricing
+	serviceArea := p.ServiceArea
+	quotesQuotes := quotes.New(portsStorage, pricing, serviceArea)
+	locks := p.Locks
+	identifiers := p.Identifiers
+	logger := p.Log
+	retention := p.Retention
+	gate := idempotency.NewGate(portsStorage, locks, clock, identifiers, logger, retention)
+	normalizer := p.Normalizer
+	recipientsRecipients := recipients.New(portsStorage, gate, clock, identifiers, normalizer)
+	pickupLocations := pickuplocations.New(portsStorage, gate, clock, identifiers)
+	bookings := bookingsIn(store)
+	eventRenderer := p.Renderer
+	deliveriesDeliveries := deliveries.New(portsStorage, bookings, gate, quotesQuotes, clock, identifiers, normalizer, eventRenderer)
+	lease := p.Lease
+	bulkBulk := bulk.New(portsStorage, gate, deliveriesDeliveries, identifiers, logger, lease)
+	sandboxSandbox := sandbox.New(deliveriesDeliveries, clock, identifiers)
+	sealer := p.Sealer
+	webhookSender := p.Sender
+	allowPrivate := p.AllowPrivate
+	webhooksWebhooks := webhooks.New(portsStorage, gate, sealer, webhookSender, eventRenderer, clock, identifiers, allowPrivate)
+	webhookOutbox := newOutbox(store)
+	schedules := p.Schedules
+	webhooksListeners := webhooks.NewListeners(portsStorage, webhookOutbox, gate, sealer, clock, identifiers, schedules)
+	feed := webhooks.NewFeed(portsStorage)
 	useCases := httpapi.UseCases{
 		Admission:       admission,
 		Quotes:          quotesQuotes,
@@ -150,93 +286,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 		ServiceArea:     serviceArea,
 		Identifiers:     identifiers,
 	}
-	mainCursorKey, err := newCursorKey(c)
-	if err != nil {
-		cleanup6()
-		cleanup5()
-		cleanup4()
-		cleanup3()
-		cleanup2()
-		cleanup()
-		return nil, nil, err
-	}
-	trackingTracking := tracking.New(mainDatabase, rateLimiter)
-	watches := tracking.NewWatches(mainDatabase, log)
-	metrics := trackingpage.NewMetrics(registry)
-	pages := newTrackingPages(trackingTracking, watches, c, log, metrics)
-	mainTrackingSites := newTrackingSites(pages, urls)
-	httpapiMetrics := httpapi.NewMetrics(registry)
-	mainForwardedWatch := newForwardedWatch(c, registry, log)
-	mainApis := newAPIs(useCases, c, urls, mainCursorKey, mainTrackingSites, log, httpapiMetrics, mainFollower, mainForwardedWatch)
-	mainQueueRedis, cleanup7, err := newQueueRedis(ctx, c, log)
-	if err != nil {
-		cleanup6()
-		cleanup5()
-		cleanup4()
-		cleanup3()
-		cleanup2()
-		cleanup()
-		return nil, nil, err
-	}
-	mainNeighbours := newNeighbours(c, mainRoadEngine)
-	failedOperators := newFailedOperators()
-	operators := tenancy.NewOperators(mainDatabase, rateLimiter, keyDigester, clock, identifiers, failedOperators)
-	invalidations := newInvalidations(client, log)
-	tenants := tenancy.NewTenants(mainDatabase, keyDigester, clock, identifiers, invalidations)
-	operationsOperations := operations.New(mainDatabase, clock, identifiers, eventRenderer)
-	opsapiManagement := newManagement(operators, tenants, pickupLocations, operationsOperations, normalizer, identifiers, mainCursorKey, urls)
-	api := newOps(mainDatabase, clock, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, mainForwardedWatch, log)
-	queue := newQueue(mainQueueRedis, log)
-	scheduler := sandbox.NewScheduler(mainDatabase, queue, clock, log)
-	lateness := newLateness(registry)
-	simulator := sandbox.NewSimulator(mainDatabase, clock, identifiers, eventRenderer, log, lateness)
-	sweeper := webhooks.NewSweeper(webhookOutbox, queue, clock, log)
-	observer := newWebhookObserver(registry)
-	drainer := webhooks.NewDrainer(webhookOutbox, webhookSender, sealer, eventRenderer, queue, clock, identifiers, schedules, observer, log)
-	mainEngine := &engine{
-		queue:     queue,
-		scheduler: scheduler,
-		simulator: simulator,
-		sweeper:   sweeper,
-		drainer:   drainer,
-	}
-	waker := newWaker(mainDatabase, queue, log)
-	mainSeeder := &seeder{
-		storage: mainDatabase,
-		digest:  keyDigester,
-		clock:   clock,
-		tenants: tenants,
-		pickups: pickupLocations,
-	}
-	webhooksSecretKey := webhooks.NewSecretKey(mainDatabase, sealer)
-	mainSecretKey := &secretKey{
-		use:    webhooksSecretKey,
-		config: c,
-		log:    log,
-	}
-	mainService := &service{
-		apis:          mainApis,
-		ops:           api,
-		bulk:          bulkBulk,
-		engine:        mainEngine,
-		waker:         waker,
-		store:         mainDatabase,
-		log:           log,
-		seed:          mainSeeder,
-		key:           mainSecretKey,
-		beside:        mainNeighbours,
-		admission:     admission,
-		invalidations: invalidations,
-	}
-	return mainService, func() {
-		cleanup7()
-		cleanup6()
-		cleanup5()
-		cleanup4()
-		cleanup3()
-		cleanup2()
-		cleanup()
-	}, nil
+	return useCases
 }
 
 // openWorker assembles a process without an API.
@@ -258,12 +308,13 @@ func openWorker(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 		cleanup()
 		return nil, nil, err
 	}
+	portsStorage := storageIn(mainDatabase)
 	clock, cleanup4 := newClock(ctx, mainDatabase, log)
-	scheduler := sandbox.NewScheduler(mainDatabase, queue, clock, log)
+	scheduler := sandbox.NewScheduler(portsStorage, queue, clock, log)
 	identifiers := newIdentifiers(clock)
 	eventRenderer := newEventRenderer(urls)
 	lateness := newLateness(registry)
-	simulator := sandbox.NewSimulator(mainDatabase, clock, identifiers, eventRenderer, log, lateness)
+	simulator := sandbox.NewSimulator(portsStorage, clock, identifiers, eventRenderer, log, lateness)
 	webhookOutbox := newOutbox(mainDatabase)
 	sweeper := webhooks.NewSweeper(webhookOutbox, queue, clock, log)
 	webhookSender, cleanup5 := newWebhookSender(c, mainFollower)
@@ -286,7 +337,8 @@ func openWorker(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 		sweeper:   sweeper,
 		drainer:   drainer,
 	}
-	waker := newWaker(mainDatabase, queue, log)
+	v := onlyOne(mainDatabase)
+	waker := newWaker(v, queue, log)
 	client, cleanup6, err := newRedis(c)
 	if err != nil {
 		cleanup5()
@@ -299,8 +351,8 @@ func openWorker(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 	mainNeighbours := _wireNeighboursValue
 	opsapiManagement := _wireManagementValue
 	mainForwardedWatch := newForwardedWatch(c, registry, log)
-	api := newOps(mainDatabase, clock, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, mainForwardedWatch, log)
-	webhooksSecretKey := webhooks.NewSecretKey(mainDatabase, sealer)
+	api := newOps(mainDatabase, v, clock, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, mainForwardedWatch, log)
+	webhooksSecretKey := webhooks.NewSecretKey(portsStorage, sealer)
 	mainSecretKey := &secretKey{
 		use:    webhooksSecretKey,
 		config: c,
@@ -336,6 +388,7 @@ func openOffice(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 	if err != nil {
 		return nil, nil, err
 	}
+	portsStorage := storageIn(mainDatabase)
 	keyDigester, err := newKeyDigester(c)
 	if err != nil {
 		cleanup()
@@ -350,14 +403,14 @@ func openOffice(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 		return nil, nil, err
 	}
 	invalidations := newInvalidations(client, log)
-	tenants := tenancy.NewTenants(mainDatabase, keyDigester, clock, identifiers, invalidations)
+	tenants := tenancy.NewTenants(portsStorage, keyDigester, clock, identifiers, invalidations)
 	autopipelineClient := newPipelines(client)
 	locks := newLocks(autopipelineClient, log)
 	retention := newRetention(c)
-	gate := idempotency.NewGate(mainDatabase, locks, clock, identifiers, log, retention)
-	pickupLocations := pickuplocations.New(mainDatabase, gate, clock, identifiers)
+	gate := idempotency.NewGate(portsStorage, locks, clock, identifiers, log, retention)
+	pickupLocations := pickuplocations.New(portsStorage, gate, clock, identifiers)
 	eventRenderer := newEventRenderer(urls)
-	operationsOperations := operations.New(mainDatabase, clock, identifiers, eventRenderer)
+	operationsOperations := operations.New(portsStorage, clock, identifiers, eventRenderer)
 	sealer, err := newSealer(c)
 	if err != nil {
 		cleanup3()
@@ -367,7 +420,7 @@ func openOffice(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 	}
 	webhookSender, cleanup4 := newWebhookSender(c, mainFollower)
 	allowPrivate := newAllowPrivate(c)
-	webhooksWebhooks := webhooks.New(mainDatabase, gate, sealer, webhookSender, eventRenderer, clock, identifiers, allowPrivate)
+	webhooksWebhooks := webhooks.New(portsStorage, gate, sealer, webhookSender, eventRenderer, clock, identifiers, allowPrivate)
 	mainOffice := &office{
 		tenants:    tenants,
 		pickups:    pickupLocations,
@@ -422,9 +475,12 @@ var (
 
 // wire.go:
 
+// The ports that a database is.
+var stored = wire.NewSet(storageIn, bookingsIn)
+
 // The adapters that every command needs.
 var foundation = wire.NewSet(
-	openFollowed, wire.Bind(new(ports.Storage), new(database)), wire.Bind(new(ports.Bookings), new(database)), newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newKeyDigester, newRedis, newPipelines, newLocks, newInvalidations,
+	stored, newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newKeyDigester, newRedis, newPipelines, newLocks, newInvalidations,
 )
 
 // The use cases of operators.
@@ -434,7 +490,16 @@ var management = wire.NewSet(tenancy.NewTenants, operations.New, newEventRendere
 var sending = wire.NewSet(newSealer, newWebhookSender, newOutbox, newSchedules)
 
 // The use cases of customers, and what they need beyond the foundation.
-var product = wire.NewSet(tenancy.NewAdmission, newLimits, newRateLimiter, quotes.New, newPricing, followedRoadEngine, newRouting, newServiceArea, newNeighbours, recipients.New, deliveries.New, bulk.New, newBulkLease, sandbox.New, newNormalizer, webhooks.NewListeners, webhooks.NewFeed, tracking.New, tracking.NewWatches)
+var product = wire.NewSet(tenancy.NewAdmission, quotes.New, recipients.New, pickuplocations.New, deliveries.New, bulk.New, sandbox.New, webhooks.New, newOutbox, webhooks.NewListeners, webhooks.NewFeed, idempotency.NewGate, wire.Struct(new(httpapi.UseCases), "*"))
+
+// What the use cases of both environments have in common.
+var common = wire.NewSet(
+	newLimits, newRateLimiter, newPricing, followedRoadEngine, newRouting, newServiceArea, newNeighbours,
+	newBulkLease, newNormalizer, wire.Struct(new(parts), "*"), newProducts,
+)
+
+// What anybody sees.
+var public = wire.NewSet(tracking.New, tracking.NewWatches)
 
 // What is done without a request.
 var duties = wire.NewSet(
@@ -442,7 +507,9 @@ var duties = wire.NewSet(
 )
 
 // The listeners.
-var edges = wire.NewSet(wire.Struct(new(httpapi.UseCases), "*"), newAPIs, newCursorKey, httpapi.NewMetrics, newTrackingPages, newTrackingSites, trackingpage.NewMetrics)
+var edges = wire.NewSet(
+	newAPIs, newCursorKey, httpapi.NewMetrics, newTrackingPages, newTrackingSites, trackingpage.NewMetrics,
+)
 
 // The operations API.
 var operating = wire.NewSet(tenancy.NewOperators, newFailedOperators, newManagement)

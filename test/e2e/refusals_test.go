@@ -86,13 +86,20 @@ func TestMetricsTellOfPricesKeysAndConnections(t *testing.T) {
 		c.post("/deliveries", anOrder(), idem(key)).is(201)
 		c.post("/deliveries", anOrder(), idem(key)).refused(409, "IDEMPOTENCY_CONFLICT")
 		figures := s.ops(t, "/metrics")
-		pool := map[string]string{sqlite: "write", postgres: "all"}[s.engine]
-		for _, name := range []string{
+		names := []string{
 			`waybill_pricing_requests_total{result="priced"}`, `waybill_pricing_requests_total{result="unavailable"}`,
 			`waybill_idempotency_total{result="created"}`, `waybill_idempotency_total{result="conflict"}`,
-			`waybill_database_connections_open{pool="` + pool + `"}`, `waybill_database_connections_in_use{pool="` + pool + `"}`,
-			`waybill_database_connections_max{pool="` + pool + `"}`, `waybill_database_wait_seconds_total{pool="` + pool + `"}`,
-		} {
+		}
+		pools := []string{"live", "live_lists", "sandbox", "sandbox_lists", "background"}
+		if s.engine == sqlite {
+			pools = append(pools, "write")
+		}
+		for _, pool := range pools {
+			for _, name := range []string{"connections_open", "connections_in_use", "connections_max", "wait_seconds_total"} {
+				names = append(names, "waybill_database_"+name+`{pool="`+pool+`"}`)
+			}
+		}
+		for _, name := range names {
 			if !strings.Contains(figures, "\n"+name+" ") {
 				t.Errorf("there is no %s", name)
 			}

@@ -65,6 +65,8 @@ func (s deliveries) take(query *gorm.DB) (*domain.Delivery, error) {
 }
 
 func (s deliveries) List(ctx context.Context, t domain.Tenant, f domain.DeliveryFilter, p domain.PageRequest) ([]*domain.Delivery, error) {
+	ctx, done := s.forList(ctx)
+	defer done()
 	if !storable(f.ExternalID, string(f.Status)) {
 		return nil, nil
 	}
@@ -83,7 +85,7 @@ func (s deliveries) List(ctx context.Context, t domain.Tenant, f domain.Delivery
 	}
 	var rows []deliveryRow
 	err := query.Find(&rows).Error
-	return all(rows, (*deliveryRow).domain), s.engine.failed("list deliveries", err)
+	return all(rows, (*deliveryRow).domain), s.listFailed(ctx, "list deliveries", err)
 }
 
 func (s deliveries) Events(ctx context.Context, t domain.Tenant, id domain.ID) ([]domain.Event, error) {

@@ -20,8 +20,9 @@ import (
 // engine is all that differs between the databases. A query that needs more
 // than this is written in a way both understand.
 type engine struct {
-	// open connects; reads and writes may share a pool.
-	open func(url string, o Options) (*pools, error)
+	// open prepares connections; reads and writes may use the same ones. Pools
+	// beside others of the same file take the connection that writes from them.
+	open func(url string, o Options, beside *pools) (*pools, error)
 
 	// openForMigrations is a pool whose statements may take their time.
 	openForMigrations func(url string) (*sql.DB, error)
@@ -41,6 +42,10 @@ type engine struct {
 	// youngTables selects tables that the database has to look at before it plans
 	// well; empty where it needs not.
 	youngTables string
+
+	// limitsStatements tells that the database itself ends a statement that takes
+	// longer than its connection allows.
+	limitsStatements bool
 
 	// now is the database's clock in SQL; later is that clock plus one
 	// parameter, which laterBy makes.
@@ -91,19 +96,6 @@ type engine struct {
 	refused func(ctx context.Context, conn *sql.Conn, err error) bool
 	// tableMissing tells that the schema is not there.
 	tableMissing func(err error) bool
-}
-
-// pools are the open connections of a Store.
-type pools struct {
-	write, read *sql.DB
-	dialector   func(*sql.DB) gorm.Dialector
-}
-
-func (p *pools) close() error {
-	if p.read == p.write {
-		return p.write.Close()
-	}
-	return errors.Join(p.read.Close(), p.write.Close())
 }
 
 // engineOf tells the engine by the scheme of the URL.

@@ -18,6 +18,9 @@ func (s *Store) CommitWith(commit func(*sql.Tx) error) { s.commitTx = commit }
 // Pools are the connections, for tests that look at sessions.
 func (s *Store) Pools() (write, read *sql.DB) { return s.pools.write, s.pools.read }
 
+// ListPool are those of lists.
+func (s *Store) ListPool() *sql.DB { return s.pools.lists }
+
 // OnConnection does something with a connection past gorm.
 func OnConnection(ctx context.Context, db *sql.DB, do func()) error {
 	conn, err := db.Conn(ctx)

@@ -14,6 +14,8 @@ import (
 type feed struct{ session }
 
 func (s feed) Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after domain.FeedPosition, limit int) ([]domain.FeedEvent, error) {
+	ctx, done := s.forList(ctx)
+	defer done()
 	if !storable(string(f.Type)) {
 		return nil, nil
 	}
@@ -41,7 +43,7 @@ func (s feed) Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, 
 	}
 	var rows []feedEventRow
 	err := query.Order("position, sequence, id").Limit(limit + 1).Find(&rows).Error
-	return all(rows, (*feedEventRow).domain), s.engine.failed("read the feed", err)
+	return all(rows, (*feedEventRow).domain), s.listFailed(ctx, "read the feed", err)
 }
 
 // feedStart begins at the least position that an event may have which occurred at

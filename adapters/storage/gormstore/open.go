@@ -18,13 +18,22 @@ const (
 	defaultStatementTimeout = 5 * time.Second
 	defaultLockTimeout      = 2 * time.Second
 	defaultIdleTimeout      = 10 * time.Second
+	defaultListTimeout      = time.Second
 	defaultSlowStatement    = 500 * time.Millisecond
 )
 
 // Options tune a Store. The zero value of each field is its default.
 type Options struct {
-	PoolSize      int // connections to Postgres; 16
-	SQLiteReaders int // connections that read a SQLite file, beside the one that writes; 4
+	Name          string // of its connections in PoolStats; all
+	PoolSize      int    // connections to Postgres; 16
+	SQLiteReaders int    // connections that read a SQLite file, beside the one that writes; 4
+
+	// ListPoolSize is how many more connections there are for lists, searches and
+	// feeds, which take no others; 0: they share those of everything else.
+	// ListTimeout is how long such a connection works on a page; 1 s. It wins over
+	// a statement_timeout in the URL.
+	ListPoolSize int
+	ListTimeout  time.Duration
 
 	// TransactionPooler says that the URL names a pooler which gives out a
 	// session of Postgres for one transaction at a time, such as PgBouncer in
@@ -45,8 +54,10 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
+	o.Name = cmp.Or(o.Name, "all")
 	o.PoolSize = cmp.Or(o.PoolSize, defaultPoolSize)
 	o.SQLiteReaders = cmp.Or(o.SQLiteReaders, defaultSQLiteReaders)
+	o.ListTimeout = cmp.Or(o.ListTimeout, defaultListTimeout)
 	o.StatementTimeout = cmp.Or(o.StatementTimeout, defaultStatementTimeout)
 	o.LockTimeout = cmp.Or(o.LockTimeout, defaultLockTimeout)
 	o.IdleInTransactionTimeout = cmp.Or(o.IdleInTransactionTimeout, defaultIdleTimeout)
@@ -69,8 +80,27 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	s, err := openBeside(ctx, e, url, o, nil)
+	if err != nil || e.catchUp == nil {
+		return s, err
+	}
+	if err := e.catchUp(ctx, s.pools.write); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// Share opens the same database once more, with connections, batches of bookings
+// and batched look-ups of its own: work on one of the two never waits for that of
+// the other inside this process. On SQLite both have the one connection that
+// writes in common. Close s last.
+func (s *Store) Share(ctx context.Context, o Options) (*Store, error) {
+	return openBeside(ctx, s.engine, s.url, o, s.pools)
+}
+
+func openBeside(ctx context.Context, e *engine, url string, o Options, beside *pools) (*Store, error) {
 	o = o.withDefaults()
-	p, err := e.open(url, o)
+	p, err := e.open(url, o, beside)
 	if err != nil {
 		return nil, err
 	}
@@ -78,18 +108,14 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, p.close())
 	}
+	s.url = url
 	return s, nil
 }
 
 func newStore(ctx context.Context, e *engine, p *pools, o Options) (*Store, error) {
 	// The one that writes comes first: it makes a SQLite file what it has to be.
-	for _, db := range []*sql.DB{p.write, p.read} {
+	for _, db := range []*sql.DB{p.write, p.read, p.lists} {
 		if err := ping(ctx, db); err != nil {
-			return nil, err
-		}
-	}
-	if e.catchUp != nil {
-		if err := e.catchUp(ctx, p.write); err != nil {
 			return nil, err
 		}
 	}
@@ -107,7 +133,17 @@ func newStore(ctx context.Context, e *engine, p *pools, o Options) (*Store, erro
 	if e.probesTogether {
 		s.probes = &probes{conn: s.onPgConn, long: longProbe}
 	}
-	s.readers = session{db: s.read, engine: s.engine, probes: s.probes}.readers()
+	reads := session{db: s.read, engine: s.engine, probes: s.probes}
+	if p.lists != p.read {
+		if reads.lists, err = openGORM(p.dialector(p.lists), o); err != nil {
+			return nil, err
+		}
+		reads.listTime = o.ListTimeout
+		if e.limitsStatements {
+			reads.listTime += listWait
+		}
+	}
+	s.readers = reads.readers()
 	return s, nil
 }
 

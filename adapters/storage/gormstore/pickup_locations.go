@@ -51,6 +51,8 @@ func (s pickupLocations) take(query *gorm.DB, id domain.ID) (domain.PickupLocati
 }
 
 func (s pickupLocations) List(ctx context.Context, t domain.Tenant, f domain.PickupLocationFilter, p domain.PageRequest) ([]domain.PickupLocation, error) {
+	ctx, done := s.forList(ctx)
+	defer done()
 	if !storable(f.Search) {
 		return nil, nil
 	}
@@ -63,7 +65,7 @@ func (s pickupLocations) List(ctx context.Context, t domain.Tenant, f domain.Pic
 	}
 	var rows []pickupLocationRow
 	err := query.Find(&rows).Error
-	return all(rows, (*pickupLocationRow).domain), s.engine.failed("list pickup locations", err)
+	return all(rows, (*pickupLocationRow).domain), s.listFailed(ctx, "list pickup locations", err)
 }
 
 func (s pickupLocations) Insert(ctx context.Context, t domain.Tenant, p domain.PickupLocation) error {

@@ -77,8 +77,9 @@ var postgresEngine = engine{
 	foldRun: foldRunOnPostgres,
 	folds:   2, // where many come, one is stored while another one waits for the disk
 
-	probesTogether: true,
-	youngTables:    youngTables,
+	probesTogether:   true,
+	limitsStatements: true,
+	youngTables:      youngTables,
 
 	now:     "now()",
 	later:   "now() + make_interval(secs => ?)",
@@ -189,7 +190,27 @@ const (
 	pgxStatements      = 512
 )
 
-func openPostgres(url string, o Options) (*pools, error) {
+func openPostgres(url string, o Options, _ *pools) (*pools, error) {
+	p := &pools{named: map[string]*sql.DB{}, dialector: func(db *sql.DB) gorm.Dialector {
+		return postgres.New(postgres.Config{Conn: db})
+	}}
+	all, err := postgresPool(url, o, o.PoolSize, 0)
+	if err != nil {
+		return nil, err
+	}
+	p.write, p.read, p.lists, p.named[o.Name] = all, all, all, all
+	if o.ListPoolSize > 0 {
+		if p.lists, err = postgresPool(url, o, o.ListPoolSize, o.ListTimeout); err != nil {
+			return nil, errors.Join(err, p.close())
+		}
+		p.named[o.Name+"_lists"] = p.lists
+	}
+	return p, nil
+}
+
+// postgresPool is a number of connections. A limit, if any, is that of each of
+// their statements, whatever the URL says.
+func postgresPool(url string, o Options, size int, limit time.Duration) (*sql.DB, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("gormstore: %w", err)
@@ -198,6 +219,9 @@ func openPostgres(url string, o Options) (*pools, error) {
 	// statement, unless they have to be moved into each transaction. What the
 	// URL says itself stands.
 	setDefault(config, "application_name", "waybill")
+	if limit > 0 {
+		config.RuntimeParams["statement_timeout"] = milliseconds(limit)
+	}
 	setDefault(config, "statement_timeout", milliseconds(o.StatementTimeout))
 	setDefault(config, "lock_timeout", milliseconds(o.LockTimeout))
 	setDefault(config, "idle_in_transaction_session_timeout", milliseconds(o.IdleInTransactionTimeout))
@@ -217,13 +241,11 @@ func openPostgres(url string, o Options) (*pools, error) {
 	connector.Connector = stdlib.GetConnector(*config)
 
 	db := sql.OpenDB(connector)
-	db.SetMaxOpenConns(o.PoolSize)
-	db.SetMaxIdleConns(o.PoolSize)
+	db.SetMaxOpenConns(size)
+	db.SetMaxIdleConns(size)
 	db.SetConnMaxLifetime(pgConnLifetime)
 	db.SetConnMaxIdleTime(pgConnIdleTime)
-	return &pools{write: db, read: db, dialector: func(db *sql.DB) gorm.Dialector {
-		return postgres.New(postgres.Config{Conn: db})
-	}}, nil
+	return db, nil
 }
 
 // openPostgresForMigrations sets no statement_timeout: building an index may

@@ -49,6 +49,8 @@ func (s recipients) take(query *gorm.DB) (domain.Recipient, error) {
 }
 
 func (s recipients) List(ctx context.Context, t domain.Tenant, f domain.RecipientFilter, p domain.PageRequest) ([]domain.Recipient, error) {
+	ctx, done := s.forList(ctx)
+	defer done()
 	if !storable(f.Search, string(f.PhoneNumber)) {
 		return nil, nil
 	}
@@ -61,7 +63,7 @@ func (s recipients) List(ctx context.Context, t domain.Tenant, f domain.Recipien
 	}
 	var rows []recipientRow
 	err := query.Find(&rows).Error
-	return all(rows, (*recipientRow).domain), s.engine.failed("list recipients", err)
+	return all(rows, (*recipientRow).domain), s.listFailed(ctx, "list recipients", err)
 }
 
 // Add inserts first and asks afterwards: a look before would not see who adds

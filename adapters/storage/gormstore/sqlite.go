@@ -122,24 +122,43 @@ func isSQLite(err error, primary ...int) bool {
 	return ok && slices.Contains(primary, e.Code()&sqlitePrimaryCode)
 }
 
-func openSQLite(address string, o Options) (*pools, error) {
+func openSQLite(address string, o Options, beside *pools) (*pools, error) {
 	path, err := sqlitePath(address)
 	if err != nil {
 		return nil, err
 	}
-	write, err := openSQLiteWriter(path)
-	if err != nil {
-		return nil, err
-	}
-	read, err := sql.Open(sqlite.DriverName, sqliteDSN(path, "_pragma=query_only(1)"))
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("gormstore: %w", err), write.Close())
-	}
-	read.SetMaxOpenConns(o.SQLiteReaders)
-	read.SetMaxIdleConns(o.SQLiteReaders)
-	return &pools{write: write, read: read, dialector: func(db *sql.DB) gorm.Dialector {
+	p := &pools{named: map[string]*sql.DB{}, dialector: func(db *sql.DB) gorm.Dialector {
 		return &sqlite.Dialector{Conn: db}
-	}}, nil
+	}}
+	if beside != nil {
+		p.write = beside.write
+	} else {
+		if p.write, err = openSQLiteWriter(path); err != nil {
+			return nil, err
+		}
+		p.named["write"] = p.write
+	}
+	if p.read, err = openSQLiteReaders(path, o.SQLiteReaders); err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	p.lists, p.named[o.Name] = p.read, p.read
+	if o.ListPoolSize > 0 {
+		if p.lists, err = openSQLiteReaders(path, o.ListPoolSize); err != nil {
+			return nil, errors.Join(err, p.close())
+		}
+		p.named[o.Name+"_lists"] = p.lists
+	}
+	return p, nil
+}
+
+func openSQLiteReaders(path string, size int) (*sql.DB, error) {
+	db, err := sql.Open(sqlite.DriverName, sqliteDSN(path, "_pragma=query_only(1)"))
+	if err != nil {
+		return nil, fmt.Errorf("gormstore: %w", err)
+	}
+	db.SetMaxOpenConns(size)
+	db.SetMaxIdleConns(size)
+	return db, nil
 }
 
 func openSQLiteForMigrations(address string) (*sql.DB, error) {

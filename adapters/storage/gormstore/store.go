@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"log/slog"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -21,6 +22,7 @@ type Store struct {
 	engine      *engine
 	pools       *pools
 	write, read *gorm.DB
+	url         string
 	folder      folder
 	probes      *probes // nil: each row is looked for by itself
 	readers     ports.Readers
@@ -84,6 +86,9 @@ type session struct {
 	db     *gorm.DB
 	engine *engine
 	probes *probes // nil in a transaction
+
+	lists    *gorm.DB      // for forList; nil: db, in a transaction above all
+	listTime time.Duration // of a page, with its wait for a connection
 
 	// Nil outside a transaction.
 	fanned *fanned

@@ -52,9 +52,11 @@ func (s webhooks) takeEndpoint(query *gorm.DB, id domain.ID) (domain.WebhookEndp
 }
 
 func (s webhooks) Endpoints(ctx context.Context, t domain.Tenant, p domain.PageRequest) ([]domain.WebhookEndpoint, error) {
+	ctx, done := s.forList(ctx)
+	defer done()
 	var rows []webhookEndpointRow
 	err := page(s.endpoints(ctx, t), p, false).Where("NOT listener").Find(&rows).Error
-	return all(rows, (*webhookEndpointRow).domain), s.engine.failed("list webhook endpoints", err)
+	return all(rows, (*webhookEndpointRow).domain), s.listFailed(ctx, "list webhook endpoints", err)
 }
 
 func (s webhooks) Delivery(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookDelivery, error) {
@@ -84,6 +86,8 @@ func (s webhooks) takeDelivery(query *gorm.DB, id domain.ID) (domain.WebhookDeli
 }
 
 func (s webhooks) Deliveries(ctx context.Context, t domain.Tenant, endpoint domain.ID, f domain.WebhookDeliveryFilter, p domain.PageRequest) ([]domain.WebhookDelivery, error) {
+	ctx, done := s.forList(ctx)
+	defer done()
 	if !storable(string(f.Status), string(f.EventType)) {
 		return nil, nil
 	}
@@ -119,7 +123,7 @@ func (s webhooks) Deliveries(ctx context.Context, t domain.Tenant, endpoint doma
 	}
 	var rows []webhookDeliveryRow
 	err := query.Find(&rows).Error
-	return all(rows, (*webhookDeliveryRow).domain), s.engine.failed("list webhook deliveries", err)
+	return all(rows, (*webhookDeliveryRow).domain), s.listFailed(ctx, "list webhook deliveries", err)
 }
 
 // recoverable is what the index of such rows is for, in the words of its

@@ -1,0 +1,69 @@
+package gormstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+
+	"waybill/ports"
+)
+
+// pools are the connections of a Store. What takes all of one pool leaves the
+// others free: a page of a list may take as long as it may, and the read of one
+// record does not wait for it.
+type pools struct {
+	write, read *sql.DB // the same one on Postgres
+	lists       *sql.DB // of lists, searches and feeds; read, where they have none of their own
+	dialector   func(*sql.DB) gorm.Dialector
+
+	// named are those that belong to this Store, which closes them.
+	named map[string]*sql.DB
+}
+
+func (p *pools) close() error {
+	var failed []error
+	for _, name := range slices.Sorted(maps.Keys(p.named)) {
+		failed = append(failed, p.named[name].Close())
+	}
+	return errors.Join(failed...)
+}
+
+// PoolStats tells how busy the connections are, by the name of their pool.
+func (s *Store) PoolStats() map[string]func() sql.DBStats {
+	stats := make(map[string]func() sql.DBStats, len(s.pools.named))
+	for name, db := range s.pools.named {
+		stats[name] = db.Stats
+	}
+	return stats
+}
+
+// listWait is how long a page of a list waits for a connection, at most, on top of
+// the time that the database may take for it.
+const listWait = 2 * time.Second
+
+// errListTime ends a page that has taken too long, with the wait for a connection.
+var errListTime = errors.New("gormstore: the time of a list is over")
+
+// forList moves a session onto the connections of lists, and bounds how long a
+// page may take there. In a transaction both stay as they are.
+func (s *session) forList(ctx context.Context) (context.Context, context.CancelFunc) {
+	if s.lists == nil {
+		return ctx, func() {}
+	}
+	s.db = s.lists
+	return context.WithTimeoutCause(ctx, s.listTime, errListTime)
+}
+
+// listFailed is failed for a page that was read by the context of forList.
+func (s session) listFailed(ctx context.Context, what string, err error) error {
+	if err != nil && errors.Is(context.Cause(ctx), errListTime) {
+		return fmt.Errorf("gormstore: %s: %w: %w", what, ports.ErrTookTooLong, err)
+	}
+	return s.engine.failed(what, err)
+}

@@ -1,0 +1,196 @@
+package gormstore_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"testing"
+	"time"
+
+	"waybill/adapters/storage/gormstore"
+	"waybill/domain"
+	"waybill/ports"
+	"waybill/test/conformance"
+	"waybill/test/sample"
+)
+
+// shares is a database as a server opens it.
+type shares struct{ live, sandbox, background *gormstore.Store }
+
+func openShares(t testing.TB, url string, o gormstore.Options) shares {
+	t.Helper()
+	root := openWith(t, url, o)
+	share := func(name string) *gormstore.Store {
+		o := o
+		o.Name, o.ListPoolSize = name, 2
+		s, err := root.Share(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return s
+	}
+	return shares{live: share("live"), sandbox: share("sandbox"), background: root}
+}
+
+func migratedSQLite(t testing.TB) string {
+	t.Helper()
+	url := sqliteURL(t)
+	if err := gormstore.Migrate(t.Context(), url); err != nil {
+		t.Fatal(err)
+	}
+	return url
+}
+
+// everyWay runs a test on all databases there are, and through a pooler.
+func everyWay(t *testing.T, test func(t *testing.T, url string, o gormstore.Options)) {
+	t.Run("SQLite", func(t *testing.T) { t.Parallel(); test(t, migratedSQLite(t), gormstore.Options{}) })
+	bothWays(t, func(t *testing.T, _, url string, o gormstore.Options) { test(t, url, o) })
+}
+
+// hold takes connections of a pool until it has no more, for as long as the test lasts.
+func hold(t testing.TB, db *sql.DB) {
+	t.Helper()
+	for range db.Stats().MaxOpenConnections {
+		conn, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+	}
+}
+
+// A request that has to wait for a connection that is held waits for longer than
+// this; on a busy machine all others are done in it.
+const holdPatience = 20 * time.Second
+
+// served creates, reads and lists, and looks a key up.
+func served(t *testing.T, s *gormstore.Store, tenant domain.Tenant, lists bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), holdPatience)
+	defer cancel()
+	w := sample.BookingWrite(tenant)
+	if err := s.Book(ctx, w); err != nil {
+		t.Errorf("book: %v", err)
+	}
+	if _, err := s.Read().Deliveries.Get(ctx, tenant, w.Delivery.ID); err != nil {
+		t.Errorf("read: %v", err)
+	}
+	if _, err := s.Read().Idempotency.Find(ctx, tenant, w.Key.Key); err != nil {
+		t.Errorf("find the key: %v", err)
+	}
+	if _, err := s.Read().Tenancy.Credential(ctx, [32]byte{1}); !errors.Is(err, domain.ErrNotFound) {
+		t.Errorf("look a key up: %v", err)
+	}
+	if err := s.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+		_, err := tx.Deliveries.Lock(ctx, tenant, w.Delivery.ID)
+		return err
+	}); err != nil {
+		t.Errorf("a transaction: %v", err)
+	}
+	if !lists {
+		return
+	}
+	if found, err := s.Read().Deliveries.List(ctx, tenant, domain.DeliveryFilter{}, domain.PageRequest{Limit: 1}); err != nil || len(found) == 0 {
+		t.Errorf("list: %d, %v", len(found), err)
+	}
+}
+
+func TestAnEnvironmentIsServedWhileTheOtherOneHoldsAllItsConnections(t *testing.T) {
+	everyWay(t, func(t *testing.T, url string, o gormstore.Options) {
+		s := openShares(t, url, o)
+		tenant := newTenant(t, s.background)
+		write, read := s.sandbox.Pools()
+		hold(t, read)
+		hold(t, s.sandbox.ListPool())
+		if own, _ := s.live.Pools(); own == write && write != read {
+			t.Log("the one connection that writes is common to both") // on SQLite
+		}
+		served(t, s.live, tenant, true)
+		served(t, s.background, tenant, true)
+	})
+}
+
+func TestNothingButListsWaitsForListsThatHoldTheirConnections(t *testing.T) {
+	everyWay(t, func(t *testing.T, url string, o gormstore.Options) {
+		o.ListTimeout = 50 * time.Millisecond
+		s := openShares(t, url, o)
+		tenant := newTenant(t, s.background)
+		hold(t, s.live.ListPool())
+		served(t, s.live, tenant, false)
+		served(t, s.sandbox, tenant, false)
+		for what, list := range listsOf(tenant) {
+			if err := list(t.Context(), s.live.Read()); !errors.Is(err, ports.ErrTookTooLong) {
+				t.Errorf("%s: %v, want that it took too long", what, err)
+			}
+		}
+	})
+}
+
+// listsOf are all pages that wait for connections of lists.
+func listsOf(tenant domain.Tenant) map[string]func(context.Context, ports.Readers) error {
+	p := domain.PageRequest{Limit: 1}
+	return map[string]func(context.Context, ports.Readers) error{
+		"deliveries": func(ctx context.Context, r ports.Readers) error {
+			_, err := r.Deliveries.List(ctx, tenant, domain.DeliveryFilter{}, p)
+			return err
+		},
+		"recipients": func(ctx context.Context, r ports.Readers) error {
+			_, err := r.Recipients.List(ctx, tenant, domain.RecipientFilter{}, p)
+			return err
+		},
+		"pickup locations": func(ctx context.Context, r ports.Readers) error {
+			_, err := r.PickupLocations.List(ctx, tenant, domain.PickupLocationFilter{Search: "ama"}, p)
+			return err
+		},
+		"feed": func(ctx context.Context, r ports.Readers) error {
+			_, err := r.Feed.Events(ctx, tenant, domain.FeedFilter{}, domain.FeedPosition{}, 1)
+			return err
+		},
+		"webhook endpoints": func(ctx context.Context, r ports.Readers) error {
+			_, err := r.Webhooks.Endpoints(ctx, tenant, p)
+			return err
+		},
+		"webhook deliveries": func(ctx context.Context, r ports.Readers) error {
+			_, err := r.Webhooks.Deliveries(ctx, tenant, sample.WebhookEndpoint(tenant).ID, domain.WebhookDeliveryFilter{}, p)
+			return err
+		},
+	}
+}
+
+// The table is somebody else's for as long as the test lasts. The URL allows a
+// statement more than a list may take.
+func TestThePageOfAListIsCutOffInItsTime(t *testing.T) {
+	bothWays(t, func(t *testing.T, direct, url string, o gormstore.Options) {
+		o.ListTimeout, o.StatementTimeout, o.LockTimeout = 300*time.Millisecond, time.Minute, time.Minute
+		s := openShares(t, url, o)
+		tenant := newTenant(t, s.background)
+		holder := connect(t, direct)
+		do(t, holder, "BEGIN")
+		do(t, holder, "LOCK TABLE deliveries IN ACCESS EXCLUSIVE MODE")
+		begun := time.Now()
+		err := listsOf(tenant)["deliveries"](t.Context(), s.live.Read())
+		if took := time.Since(begun); !errors.Is(err, ports.ErrTookTooLong) || took < o.ListTimeout || took > o.ListTimeout+10*time.Second {
+			t.Errorf("%v after %v, want that it took too long after %v", err, took, o.ListTimeout)
+		}
+		do(t, holder, "ROLLBACK")
+		if err := listsOf(tenant)["deliveries"](t.Context(), s.live.Read()); err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
+	})
+}
+
+func TestAShareConforms(t *testing.T) {
+	t.Run("Postgres", func(t *testing.T) {
+		conformance.Storage(t, func(t *testing.T) conformance.Backend { return openShares(t, newDatabase(t), gormstore.Options{}).live })
+	})
+	t.Run("SQLite", func(t *testing.T) {
+		conformance.Storage(t, func(t *testing.T) conformance.Backend {
+			return openShares(t, migratedSQLite(t), gormstore.Options{}).live
+		})
+	})
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"log/slog"
+
+	"waybill/adapters/httpapi"
+	"waybill/application/bulk"
+	"waybill/application/idempotency"
+	"waybill/application/tenancy"
+	"waybill/application/webhooks"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// parts are what the use cases of both environments have in common. The database
+// is not among them, nor is anything that waits for it: batches of bookings,
+// batched look-ups, remembered keys. So no request of one environment waits for
+// the other's.
+type parts struct {
+	Limiter     ports.RateLimiter
+	Limits      tenancy.Limits
+	Digest      ports.KeyDigester
+	Clock       ports.Clock
+	Identifiers ports.Identifiers
+	Locks       ports.Locks
+	Log         *slog.Logger
+	Retention   idempotency.Retention
+	Lease       bulk.Lease
+
+	Pricing     ports.Pricing
+	ServiceArea ports.ServiceArea
+	Normalizer  ports.Normalizer
+
+	Renderer     ports.EventRenderer
+	Sealer       ports.Sealer
+	Sender       ports.WebhookSender
+	Schedules    webhooks.Schedules
+	AllowPrivate webhooks.AllowPrivate
+}
+
+// products are the use cases of customers, of each environment its own.
+type products struct {
+	live, sandbox httpapi.UseCases
+}
+
+func newProducts(d databases, p *parts) products {
+	return products{live: newProduct(d.live, p), sandbox: newProduct(d.sandbox, p)}
+}
+
+func (p products) each(do func(httpapi.UseCases)) {
+	do(p.live)
+	do(p.sandbox)
+}
+
+// stop lets no bulk begin another item.
+func (p products) stop() { p.each(func(u httpapi.UseCases) { u.Bulk.Stop() }) }
+
+// forget makes the keys of an application be looked up again.
+func (p products) forget(application domain.ID) {
+	p.each(func(u httpapi.UseCases) { u.Admission.Forget(application) })
+}

@@ -2,6 +2,7 @@ package domain
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,14 +13,31 @@ const (
 	CodeInvalidOperatorToken = "INVALID_OPERATOR_TOKEN"
 	CodeOperatorTokenRevoked = "OPERATOR_TOKEN_REVOKED"
 	CodeOperatorTokenExpired = "OPERATOR_TOKEN_EXPIRED"
+	CodeOperatorKindRefused  = "OPERATOR_KIND_REFUSED"
 	CodeImportInvalid        = "IMPORT_INVALID"
 )
+
+// OperatorKind is what a token opens of the operations API.
+type OperatorKind string
+
+// The kinds there are.
+const (
+	OperatorAdmin      OperatorKind = "admin"      // everything
+	OperatorDispatcher OperatorKind = "dispatcher" // reading deliveries and advancing them
+	OperatorReadOnly   OperatorKind = "read-only"  // reading everything
+)
+
+// OperatorKinds is every kind.
+func OperatorKinds() []OperatorKind {
+	return []OperatorKind{OperatorAdmin, OperatorDispatcher, OperatorReadOnly}
+}
 
 // OperatorToken opens the operations API to one person or program of the
 // delivery company. The secret itself is not kept: only its digest.
 type OperatorToken struct {
 	ID        ID
 	Name      string
+	Kind      OperatorKind
 	Digest    [32]byte // HMAC-SHA256 of the secret under the server's pepper
 	LastFour  string
 	CreatedAt time.Time
@@ -40,6 +58,21 @@ func (t *OperatorToken) Usable(now time.Time) error {
 			Message: "The operator token ending " + t.LastFour + " expired at " + FormatTime(*t.ExpiresAt) + ". Have a new one made: waybill operator create."}
 	}
 	return nil
+}
+
+// Allows answers nil, or the 403 for what only admins and the other kinds may do.
+func (t *OperatorToken) Allows(others ...OperatorKind) error {
+	if t.Kind == OperatorAdmin || slices.Contains(others, t.Kind) {
+		return nil
+	}
+	kinds := []string{string(OperatorAdmin)}
+	for _, kind := range others {
+		kinds = append(kinds, string(kind))
+	}
+	return &Error{Kind: KindForbidden, Code: CodeOperatorKindRefused,
+		Message: "The operator token ending " + t.LastFour + " is of the kind " + string(t.Kind) + ", and this takes one of the kind " +
+			strings.Join(kinds, " or ") + ": waybill operator create --kind " + kinds[len(kinds)-1] + ".",
+		Details: map[string]any{"kind": string(t.Kind), "required_kinds": kinds}}
 }
 
 // OperatorTokenPrefix is what every operator token starts with.

@@ -103,7 +103,7 @@ const (
 
 func (m *Management) run(r route, c *call) (rep reply, err error) {
 	if !r.open {
-		knock := tenancy.OperatorKnock{Address: domain.ClientAddress(c.ClientIP()), RequestID: c.requestID}
+		knock := tenancy.OperatorKnock{Address: domain.ClientAddress(c.ClientIP()), RequestID: c.requestID, Kinds: r.kinds}
 		knock.Token, knock.Malformed = bearer(c.Request.Header["Authorization"])
 		if c.by, err = m.Operators.Identify(c.Request.Context(), knock); err != nil {
 			return rep, err

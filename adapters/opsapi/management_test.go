@@ -99,7 +99,7 @@ func newDesk(t *testing.T) *desk {
 	t.Helper()
 	d := &desk{Stage: stage.New(t), logged: &notes{}}
 	d.tenants = tenancy.NewTenants(d.Store, digester{}, d.Clock, d.IDs, silent{})
-	issued, err := d.tenants.IssueOperatorToken(t.Context(), domain.Operator{Name: "test"}, "Dispatch", nil)
+	issued, err := d.tenants.IssueOperatorToken(t.Context(), domain.Operator{Name: "test"}, "Dispatch", domain.OperatorAdmin, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +267,7 @@ func TestEveryRouteButTheDescriptionAsksForAToken(t *testing.T) {
 func TestFailuresOfAnAddressAreLimitedAndATokenThatWorkedIsNotShutOut(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	newcomer, err := d.tenants.IssueOperatorToken(t.Context(), domain.Operator{Name: "test"}, "Newcomer", nil)
+	newcomer, err := d.tenants.IssueOperatorToken(t.Context(), domain.Operator{Name: "test"}, "Newcomer", domain.OperatorAdmin, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +293,7 @@ func TestARevokedOrExpiredTokenStopsAtOnce(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	d.send(t, "GET", "/audit", "").is(200)
-	brief, err := d.tenants.IssueOperatorToken(t.Context(), domain.Operator{Name: "test"}, "Brief", new(time.Hour))
+	brief, err := d.tenants.IssueOperatorToken(t.Context(), domain.Operator{Name: "test"}, "Brief", domain.OperatorAdmin, new(time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"waybill/adapters/httpapi/strictjson"
+	"waybill/domain"
 )
 
 // Route is one operation as the description names it.
@@ -11,13 +12,18 @@ type Route struct {
 	Method string
 	Path   string // behind /ops/v1, with {names}
 	Open   bool   // needs no token
+	Kinds  []domain.OperatorKind
 }
 
 // Routes lists every operation there is.
 func Routes() []Route {
 	out := make([]Route, 0, len(routes))
 	for _, r := range routes {
-		out = append(out, Route{r.method, r.path, r.open})
+		kinds := append([]domain.OperatorKind{domain.OperatorAdmin}, r.kinds...)
+		if r.open {
+			kinds = nil
+		}
+		out = append(out, Route{r.method, r.path, r.open, kinds})
 	}
 	return out
 }
@@ -25,53 +31,61 @@ func Routes() []Route {
 // route is an operation as data: what to check, and what to call when all is well.
 type route struct {
 	method, path string
-	open         bool             // needs no token
-	query        []string         // the parameters it takes
-	body         strictjson.Shape // nil: takes none
-	csv          bool             // takes a table instead
+	open         bool                  // needs no token
+	kinds        []domain.OperatorKind // of tokens that open it, beside admin
+	query        []string              // the parameters it takes
+	body         strictjson.Shape      // nil: takes none
+	csv          bool                  // takes a table instead
 	handle       func(m *Management, c *call) (reply, error)
 }
 
 const pickups = "/businesses/{business_id}/environments/{environment}/pickup-locations"
 
-// routes is the whole operations API.
+// Whose token opens a route, beside an admin's.
+var (
+	readers     = []domain.OperatorKind{domain.OperatorReadOnly}
+	dispatchers = []domain.OperatorKind{domain.OperatorDispatcher}
+	deliverers  = []domain.OperatorKind{domain.OperatorDispatcher, domain.OperatorReadOnly}
+)
+
+// routes is the whole operations API. A route that names no kinds is for admins.
 var routes = []route{
 	{method: "GET", path: "/openapi.json", open: true, handle: (*Management).openAPIJSON},
 	{method: "GET", path: "/openapi.yaml", open: true, handle: (*Management).openAPIYAML},
 
 	{method: "POST", path: "/businesses", body: businessShape, handle: (*Management).createBusiness},
-	{method: "GET", path: "/businesses", query: []string{"cursor", "limit"}, handle: (*Management).listBusinesses},
-	{method: "GET", path: "/businesses/{business_id}", handle: (*Management).getBusiness},
+	{method: "GET", path: "/businesses", kinds: readers, query: []string{"cursor", "limit"}, handle: (*Management).listBusinesses},
+	{method: "GET", path: "/businesses/{business_id}", kinds: readers, handle: (*Management).getBusiness},
 	{method: "PATCH", path: "/businesses/{business_id}", body: businessShape, handle: (*Management).changeBusiness},
 
 	{method: "POST", path: "/businesses/{business_id}/applications", body: applicationShape, handle: (*Management).createApplication},
-	{method: "GET", path: "/businesses/{business_id}/applications", handle: (*Management).listApplications},
-	{method: "GET", path: "/applications/{application_id}", handle: (*Management).getApplication},
+	{method: "GET", path: "/businesses/{business_id}/applications", kinds: readers, handle: (*Management).listApplications},
+	{method: "GET", path: "/applications/{application_id}", kinds: readers, handle: (*Management).getApplication},
 	{method: "PATCH", path: "/applications/{application_id}", body: disabledShape, handle: (*Management).changeApplication},
 
 	{method: "POST", path: "/applications/{application_id}/keys", body: keyShape, handle: (*Management).createKey},
-	{method: "GET", path: "/applications/{application_id}/keys", handle: (*Management).listKeys},
-	{method: "GET", path: "/keys/{key_id}", handle: (*Management).getKey},
+	{method: "GET", path: "/applications/{application_id}/keys", kinds: readers, handle: (*Management).listKeys},
+	{method: "GET", path: "/keys/{key_id}", kinds: readers, handle: (*Management).getKey},
 	{method: "POST", path: "/keys/{key_id}/rotate", handle: (*Management).rotateKey},
 	{method: "POST", path: "/keys/{key_id}/revoke", handle: (*Management).revokeKey},
 
-	{method: "GET", path: pickups, query: []string{"search", "active", "cursor", "limit"}, handle: (*Management).listPickupLocations},
+	{method: "GET", path: pickups, kinds: readers, query: []string{"search", "active", "cursor", "limit"}, handle: (*Management).listPickupLocations},
 	{method: "POST", path: pickups, body: pickupLocationShape, handle: (*Management).createPickupLocation},
 	{method: "POST", path: pickups + "/import", query: []string{"dry_run"}, csv: true, handle: (*Management).importPickupLocations},
-	{method: "GET", path: pickups + "/{pickup_location_id}", handle: (*Management).getPickupLocation},
+	{method: "GET", path: pickups + "/{pickup_location_id}", kinds: readers, handle: (*Management).getPickupLocation},
 	{method: "PATCH", path: pickups + "/{pickup_location_id}", body: pickupLocationShape, handle: (*Management).changePickupLocation},
 
 	{
-		method: "GET", path: "/deliveries", handle: (*Management).searchDeliveries,
+		method: "GET", path: "/deliveries", kinds: deliverers, handle: (*Management).searchDeliveries,
 		query: []string{
 			"id", "reference", "external_id", "status", "business_id", "application_id", "environment",
 			"created_after", "created_before", "status_older_than", "order", "cursor", "limit",
 		},
 	},
-	{method: "GET", path: "/deliveries/{delivery_id}", handle: (*Management).getDelivery},
-	{method: "POST", path: "/deliveries/{delivery_id}/advance", body: advanceShape, handle: (*Management).advanceDelivery},
+	{method: "GET", path: "/deliveries/{delivery_id}", kinds: deliverers, handle: (*Management).getDelivery},
+	{method: "POST", path: "/deliveries/{delivery_id}/advance", kinds: dispatchers, body: advanceShape, handle: (*Management).advanceDelivery},
 
-	{method: "GET", path: "/audit", query: []string{"operator_id", "action", "target", "cursor", "limit"}, handle: (*Management).listAudit},
+	{method: "GET", path: "/audit", kinds: readers, query: []string{"operator_id", "action", "target", "cursor", "limit"}, handle: (*Management).listAudit},
 }
 
 // ginPath is the path in gin's notation: {id} becomes :id.

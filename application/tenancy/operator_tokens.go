@@ -2,6 +2,8 @@ package tenancy
 
 import (
 	"context"
+	"slices"
+	"strconv"
 	"time"
 
 	"waybill/domain"
@@ -14,17 +16,23 @@ type IssuedOperatorToken struct {
 	Secret string
 }
 
+// DefaultOperatorLifetime is how long a token lives for which nothing else is said.
+const DefaultOperatorLifetime = 90 * 24 * time.Hour
+
 // IssueOperatorToken makes a token for the operations API. The secret is not
 // kept: it is shown once. A nil lifetime means the token does not expire. As with
 // keys, none is made under a pepper that ConfirmPepper refuses.
-func (t *Tenants) IssueOperatorToken(ctx context.Context, by domain.Operator, name string, lifetime *time.Duration) (IssuedOperatorToken, error) {
+func (t *Tenants) IssueOperatorToken(ctx context.Context, by domain.Operator, name string, kind domain.OperatorKind, lifetime *time.Duration) (IssuedOperatorToken, error) {
 	name, err := properName(name)
 	if err != nil {
 		return IssuedOperatorToken{}, err
 	}
+	if !slices.Contains(domain.OperatorKinds(), kind) {
+		return IssuedOperatorToken{}, domain.Invalid(domain.FieldError{Field: "kind", Code: domain.FieldNotAllowed, Message: "there is no kind " + strconv.Quote(string(kind))})
+	}
 	secret := domain.MakeOperatorToken(t.ids.SigningSecret())
 	token := IssuedOperatorToken{Secret: secret, OperatorToken: domain.OperatorToken{
-		ID: t.ids.ID(domain.PrefixOperatorToken), Name: name, Digest: t.digest.Digest(secret),
+		ID: t.ids.ID(domain.PrefixOperatorToken), Name: name, Kind: kind, Digest: t.digest.Digest(secret),
 		LastFour: secret[len(secret)-4:], CreatedAt: t.clock.Now(),
 	}}
 	if lifetime != nil {
@@ -38,7 +46,11 @@ func (t *Tenants) IssueOperatorToken(ctx context.Context, by domain.Operator, na
 		if err := t.confirmPepper(ctx, tx); err != nil {
 			return domain.Deed{}, err
 		}
-		return domain.Deed{Action: domain.ActionOperatorCreate, Target: token.ID, Details: map[string]string{"name": name}},
+		details := map[string]string{"name": name, "kind": string(kind), "expires_at": "never"}
+		if token.ExpiresAt != nil {
+			details["expires_at"] = domain.FormatTime(*token.ExpiresAt)
+		}
+		return domain.Deed{Action: domain.ActionOperatorCreate, Target: token.ID, Details: details},
 			tx.Operators.Insert(ctx, token.OperatorToken)
 	})
 	return token, err

@@ -52,44 +52,55 @@ type OperatorKnock struct {
 	Token     string // empty: none was sent
 	Malformed bool   // something was sent that is no bearer token
 	RequestID string
+	// Kinds may do what is asked, beside admins, who may do everything.
+	Kinds []domain.OperatorKind
 }
 
-// Identify tells which operator knocks, or answers 401 or 429. Only failures
-// count against the client's address; a token that worked in the last minutes is
-// served also where its address is locked out.
+// Identify tells which operator knocks, or answers 401, 429, or 403 for a token
+// of another kind. Only failures of the token count against the client's address;
+// a token that worked in the last minutes is served also where its address is
+// locked out.
 func (o *Operators) Identify(ctx context.Context, k OperatorKnock) (domain.Operator, error) {
+	token, err := o.authenticate(ctx, k)
+	if err != nil {
+		return domain.Operator{}, err
+	}
+	return domain.Operator{TokenID: token.ID, Name: token.Name, RequestID: k.RequestID}, token.Allows(k.Kinds...)
+}
+
+func (o *Operators) authenticate(ctx context.Context, k OperatorKnock) (domain.OperatorToken, error) {
 	digest, err := o.read(k)
 	if err == nil && o.trusts(digest) {
-		by, err := o.find(ctx, k, digest)
+		token, err := o.find(ctx, k, digest)
 		if unauthenticated(err) {
 			o.distrust(digest)
-			return by, o.charge(ctx, k, err)
+			return token, o.charge(ctx, k, err)
 		}
 		if err == nil {
 			o.trust(digest) // anew: who goes on working is not shut out in the middle of it
 		}
-		return by, err
+		return token, err
 	}
 	if err != nil {
-		return domain.Operator{}, o.charge(ctx, k, err)
+		return domain.OperatorToken{}, o.charge(ctx, k, err)
 	}
 	// Charged before the look-up and given back after one that succeeds: so the
 	// look-ups that fail are no more than the address may fail, however many
 	// knock at once.
 	if refused := o.charge(ctx, k, nil); refused != nil {
-		return domain.Operator{}, refused
+		return domain.OperatorToken{}, refused
 	}
-	by, err := o.find(ctx, k, digest)
+	token, err := o.find(ctx, k, digest)
 	if unauthenticated(err) {
-		return by, err
+		return token, err
 	}
 	if back := o.limiter.GiveBack(context.WithoutCancel(ctx), o.bucket(k)); back != nil && err == nil {
-		return by, domain.Internal(back)
+		return token, domain.Internal(back)
 	}
 	if err == nil {
 		o.trust(digest)
 	}
-	return by, err
+	return token, err
 }
 
 func (o *Operators) bucket(k OperatorKnock) ports.Bucket {
@@ -128,27 +139,27 @@ func badToken(reason, message string) error {
 	return &domain.Error{Kind: domain.KindUnauthenticated, Code: domain.CodeInvalidOperatorToken, Message: message, Details: map[string]any{"reason": reason}}
 }
 
-func (o *Operators) find(ctx context.Context, k OperatorKnock, digest [32]byte) (domain.Operator, error) {
+func (o *Operators) find(ctx context.Context, k OperatorKnock, digest [32]byte) (domain.OperatorToken, error) {
 	token, err := o.storage.Read().Operators.FindByDigest(ctx, digest)
 	if domain.HasCode(err, domain.CodeNotFound) {
-		return domain.Operator{}, badToken("unknown", "Unknown operator token ending "+k.Token[len(k.Token)-4:]+". waybill operator list shows those there are.")
+		return domain.OperatorToken{}, badToken("unknown", "Unknown operator token ending "+k.Token[len(k.Token)-4:]+". waybill operator list shows those there are.")
 	}
 	if err != nil {
-		return domain.Operator{}, domain.Internal(err)
+		return domain.OperatorToken{}, domain.Internal(err)
 	}
 	now := o.clock.Now()
 	if err := token.Usable(now); err != nil {
-		return domain.Operator{}, err
+		return domain.OperatorToken{}, err
 	}
 	if token.LastUsedAt == nil || now.Sub(*token.LastUsedAt) >= touchEvery {
 		err = o.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
 			return tx.Operators.Touch(ctx, token.ID, now)
 		})
 		if err != nil {
-			return domain.Operator{}, domain.Internal(err)
+			return domain.OperatorToken{}, domain.Internal(err)
 		}
 	}
-	return domain.Operator{TokenID: token.ID, Name: token.Name, RequestID: k.RequestID}, nil
+	return token, nil
 }
 
 func (o *Operators) trusts(digest [32]byte) bool {

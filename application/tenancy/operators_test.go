@@ -45,7 +45,7 @@ func TestAnOperatorTokenNamesItsOperatorUntilItIsRevoked(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	door := o.operators(&counter{taken: map[string]int{}})
-	issued, err := o.IssueOperatorToken(t.Context(), boss, "  Dispatch ", nil)
+	issued, err := o.IssueOperatorToken(t.Context(), boss, "  Dispatch ", domain.OperatorAdmin, nil)
 	if err != nil || issued.Name != "Dispatch" || !domain.SoundOperatorToken(issued.Secret) {
 		t.Fatalf("%+v, %v", issued, err)
 	}
@@ -73,7 +73,7 @@ func TestWhenATokenWasUsedIsKeptOnceAMinute(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	door := o.operators(&counter{taken: map[string]int{}})
-	issued, err := o.IssueOperatorToken(t.Context(), boss, "Dispatch", nil)
+	issued, err := o.IssueOperatorToken(t.Context(), boss, "Dispatch", domain.OperatorAdmin, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,18 +102,18 @@ func TestNoTokenIsMadeThatWouldOpenNothing(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	for _, name := range []string{"", "  "} {
-		if _, err := o.IssueOperatorToken(t.Context(), boss, name, nil); !domain.HasCode(err, "VALIDATION_ERROR") {
+		if _, err := o.IssueOperatorToken(t.Context(), boss, name, domain.OperatorAdmin, nil); !domain.HasCode(err, "VALIDATION_ERROR") {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	if _, err := o.IssueOperatorToken(t.Context(), boss, "Dispatch", new(time.Duration(0))); !domain.HasCode(err, "VALIDATION_ERROR") {
+	if _, err := o.IssueOperatorToken(t.Context(), boss, "Dispatch", domain.OperatorAdmin, new(time.Duration(0))); !domain.HasCode(err, "VALIDATION_ERROR") {
 		t.Error(err)
 	}
 	if err := o.ConfirmPepper(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	other := tenancy.NewTenants(o.Store, peppered("other"), o.Clock, o.IDs, &o.grapevine)
-	if _, err := other.IssueOperatorToken(t.Context(), boss, "Dispatch", nil); !domain.HasCode(err, "KEY_PEPPER_MISMATCH") {
+	if _, err := other.IssueOperatorToken(t.Context(), boss, "Dispatch", domain.OperatorAdmin, nil); !domain.HasCode(err, "KEY_PEPPER_MISMATCH") {
 		t.Error(err)
 	}
 	if kept := o.actions(t); len(kept) != 0 {
@@ -253,7 +253,7 @@ func TestTrustInATokenIsRenewedWithEachUse(t *testing.T) {
 	o := newOffice(t)
 	limiter := &counter{taken: map[string]int{}}
 	door := o.operators(limiter)
-	issued, err := o.IssueOperatorToken(t.Context(), boss, "Dispatch", nil)
+	issued, err := o.IssueOperatorToken(t.Context(), boss, "Dispatch", domain.OperatorAdmin, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func (s *seeder) keepOperator(ctx context.Context, d *demo, last string) error {
 		d.opsToken = last
 		return err
 	}
-	issued, err := s.tenants.IssueOperatorToken(ctx, d.by, demoOperator, nil)
+	issued, err := s.tenants.IssueOperatorToken(ctx, d.by, demoOperator, domain.OperatorAdmin, new(tenancy.DefaultOperatorLifetime))
 	d.opsToken, d.freshToken = issued.Secret, true
 	return err
 }

@@ -70,6 +70,7 @@ func (d *diagnosis) database(ctx context.Context) {
 	}
 	if d.migrations(ctx, store) {
 		d.secretsOfDatabase(ctx, store)
+		d.operators(ctx, store)
 	}
 }
 

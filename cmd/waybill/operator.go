@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
 	"io"
 	"os/user"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -49,6 +52,7 @@ type issuedOperatorView struct {
 	ID        string  `json:"id"`
 	Token     string  `json:"token"`
 	Name      string  `json:"name"`
+	Kind      string  `json:"kind"`
 	ExpiresAt *string `json:"expires_at"`
 }
 
@@ -56,6 +60,7 @@ type issuedOperatorView struct {
 type operatorView struct {
 	ID         string  `json:"id"`
 	Name       string  `json:"name"`
+	Kind       string  `json:"kind"`
 	LastFour   string  `json:"last_four"`
 	CreatedAt  string  `json:"created_at"`
 	ExpiresAt  *string `json:"expires_at"`
@@ -65,62 +70,80 @@ type operatorView struct {
 
 func showOperator(t domain.OperatorToken) operatorView {
 	return operatorView{
-		ID: string(t.ID), Name: t.Name, LastFour: t.LastFour, CreatedAt: domain.FormatTime(t.CreatedAt),
+		ID: string(t.ID), Name: t.Name, Kind: string(t.Kind), LastFour: t.LastFour, CreatedAt: domain.FormatTime(t.CreatedAt),
 		ExpiresAt: moment(t.ExpiresAt), RevokedAt: moment(t.RevokedAt), LastUsedAt: moment(t.LastUsedAt),
 	}
 }
 
 func (v operatorView) row(w io.Writer) {
-	row(w, v.ID, v.Name, "..."+v.LastFour, v.CreatedAt, dash(v.ExpiresAt), dash(v.RevokedAt), dash(v.LastUsedAt))
+	row(w, v.ID, v.Name, v.Kind, "..."+v.LastFour, v.CreatedAt, dash(v.ExpiresAt), dash(v.RevokedAt), dash(v.LastUsedAt))
 }
 
 func operatorHeader(w io.Writer) {
-	row(w, "ID", "NAME", "TOKEN", "CREATED", "EXPIRES", "REVOKED", "LAST USED")
+	row(w, "ID", "NAME", "KIND", "TOKEN", "CREATED", "EXPIRES", "REVOKED", "LAST USED")
 }
 
 func (p *program) operator() *cobra.Command {
 	return group("operator", "Tokens of the operations API: create, list, revoke", p.operatorCreate(), p.operatorList(), p.operatorRevoke())
 }
 
+// neverExpires is what --expires-in takes beside lifetimes.
+const neverExpires = "never"
+
 func (p *program) operatorCreate() *cobra.Command {
-	var name, expiresIn string
+	var name, kind, expiresIn string
 	cmd := &cobra.Command{
 		Use: "create --name NAME", Short: "Make a token for the operations API; it is shown this once",
 		Long: "Make a token for the operations API, for one person or one program: the audit log names it.\n" +
-			"It opens all of that API. The token is shown this once.",
-		Example: `  waybill operator create --name "Dispatch system"
-  waybill operator create --name "Ama Mensah" --expires-in 90d`,
+			"What it opens is its kind: admin everything, dispatcher reading deliveries and advancing them,\n" +
+			"read-only reading everything. The token is shown this once, and expires after 90 days unless\n" +
+			"--expires-in says otherwise; make its successor before.",
+		Example: `  waybill operator create --name "Dispatch system" --kind dispatcher
+  waybill operator create --name "Ama Mensah" --expires-in 8h`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := required(cmd, "name"); err != nil {
 				return err
 			}
+			if !slices.Contains(domain.OperatorKinds(), domain.OperatorKind(kind)) {
+				return usagef(cmd, "--kind is %q; it is %s", kind, strings.Join(operatorKinds(), ", "))
+			}
 			var lifetime *time.Duration
-			if cmd.Flag("expires-in").Changed {
+			if expiresIn != neverExpires {
 				d, err := domain.ParseLifetime(expiresIn)
 				if err != nil {
-					return usagef(cmd, "--expires-in is %q; %v", expiresIn, err)
+					return usagef(cmd, "--expires-in is %q; %v, or %s", expiresIn, err, neverExpires)
 				}
 				lifetime = &d
 			}
 			return p.inOffice(cmd, func(o *office) error {
-				t, err := o.tenants.IssueOperatorToken(cmd.Context(), p.operatorHere(), name, lifetime)
+				t, err := o.tenants.IssueOperatorToken(cmd.Context(), p.operatorHere(), name, domain.OperatorKind(kind), lifetime)
 				if err != nil {
 					return pepperRefused(err, o.config)
 				}
-				v := issuedOperatorView{ID: string(t.ID), Token: t.Secret, Name: t.Name, ExpiresAt: moment(t.ExpiresAt)}
+				v := issuedOperatorView{ID: string(t.ID), Token: t.Secret, Name: t.Name, Kind: string(t.Kind), ExpiresAt: moment(t.ExpiresAt)}
 				return p.show(v, func(w io.Writer) {
 					row(w, "ID", v.ID)
 					row(w, "Token", v.Token+"   (not shown again: store it now)")
 					row(w, "Name", v.Name)
+					row(w, "Kind", v.Kind)
 					row(w, "Expires", dash(v.ExpiresAt))
 				})
 			}, "key_pepper")
 		},
 	}
 	cmd.Flags().StringVar(&name, "name", "", "whose it is, 1 to 128 characters")
-	cmd.Flags().StringVar(&expiresIn, "expires-in", "", "lifetime, such as 1s, 2h, 90d; without it the token does not expire")
+	cmd.Flags().StringVar(&kind, "kind", string(domain.OperatorAdmin), "what it opens: "+strings.Join(operatorKinds(), ", "))
+	cmd.Flags().StringVar(&expiresIn, "expires-in", "90d", "lifetime, such as 1s, 2h, 90d; or "+neverExpires)
 	return cmd
+}
+
+func operatorKinds() []string {
+	var names []string
+	for _, kind := range domain.OperatorKinds() {
+		names = append(names, string(kind))
+	}
+	return names
 }
 
 func (p *program) operatorList() *cobra.Command {
@@ -136,6 +159,9 @@ func (p *program) operatorList() *cobra.Command {
 				for _, t := range tokens {
 					views = append(views, showOperator(t))
 				}
+				if message, fix := endless(tokens); message != "" {
+					row(p.stderr, "warning: "+message+"; "+fix)
+				}
 				return p.show(views, func(w io.Writer) {
 					operatorHeader(w)
 					for _, v := range views {
@@ -145,6 +171,43 @@ func (p *program) operatorList() *cobra.Command {
 			})
 		},
 	}
+}
+
+// endless tells of the tokens that open the operations API for ever, as all did
+// that were made before tokens expired; both texts are empty where there is none.
+func endless(tokens []domain.OperatorToken) (message, fix string) {
+	var ids []string
+	for _, t := range tokens {
+		if t.RevokedAt == nil && t.ExpiresAt == nil {
+			ids = append(ids, string(t.ID)+" ("+string(t.Kind)+")")
+		}
+	}
+	if len(ids) == 0 {
+		return "", ""
+	}
+	return counted(len(ids), "operator token") + " without an expiry: " + strings.Join(ids, ", "),
+		"make a successor of the kind it needs with waybill operator create, then waybill operator revoke ID"
+}
+
+// operators looks for tokens that open more, or longer, than they have to.
+func (d *diagnosis) operators(ctx context.Context, store database) {
+	const check = "operator tokens"
+	tokens, err := store.Read().Operators.List(ctx)
+	if err != nil {
+		d.failed(check, err)
+		return
+	}
+	if message, fix := endless(tokens); message != "" {
+		d.warn(check, message, fix)
+		return
+	}
+	usable := 0
+	for _, t := range tokens {
+		if t.Usable(time.Now()) == nil {
+			usable++
+		}
+	}
+	d.ok(check, counted(usable, "token")+", all with an expiry")
 }
 
 func (p *program) operatorRevoke() *cobra.Command {

@@ -1,22 +1,27 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestAnOperatorTokenIsShownOnceListedAndRevoked(t *testing.T) {
 	t.Parallel()
 	dir := prepared(t)
-	made := inDir[object](t, dir, "operator", "create", "--name", " Dispatch ", "--expires-in", "90d")
+	made := inDir[object](t, dir, "operator", "create", "--name", " Dispatch ", "--kind", "dispatcher")
 	token, _ := made["token"].(string)
-	if names(made) != "expires_at id name token" || made["name"] != "Dispatch" || made["expires_at"] == nil || !strings.HasPrefix(token, "svc_ops_") {
+	if names(made) != "expires_at id kind name token" || made["name"] != "Dispatch" || made["kind"] != "dispatcher" || !strings.HasPrefix(token, "svc_ops_") {
 		t.Errorf("made %v", made)
 	}
+	if expires, err := time.Parse(time.RFC3339, fmt.Sprint(made["expires_at"])); err != nil || (time.Until(expires)-90*24*time.Hour).Abs() > time.Hour {
+		t.Errorf("expires at %v, %v", made["expires_at"], err)
+	}
 	list := inDir[[]object](t, dir, "operator", "list")
-	if len(list) != 1 || names(list[0]) != "created_at expires_at id last_four last_used_at name revoked_at" || list[0]["last_four"] != token[len(token)-4:] {
+	if len(list) != 1 || names(list[0]) != "created_at expires_at id kind last_four last_used_at name revoked_at" || list[0]["last_four"] != token[len(token)-4:] {
 		t.Errorf("listed %v", list)
 	}
 	revoked := inDir[object](t, dir, "operator", "revoke", made["id"].(string))
@@ -28,13 +33,35 @@ func TestAnOperatorTokenIsShownOnceListedAndRevoked(t *testing.T) {
 		t.Errorf("%s%s", shown.stdout, shown.stderr)
 	}
 	for _, args := range [][]string{
-		{"operator", "create"}, {"operator", "create", "--name", "x", "--expires-in", "soon"}, {"operator", "revoke", "key_1"},
+		{"operator", "create"}, {"operator", "create", "--name", "x", "--expires-in", "soon"}, {"operator", "create", "--name", "x", "--kind", "god"}, {"operator", "revoke", "key_1"},
 		{"operator", "revoke", "opr_" + strings.Repeat("0", 32)}, {"operator"},
 	} {
 		if o := command(t, nil, append(args, "--data-dir", dir)...); o.code == exitOK || o.stdout != "" || o.stderr == "" {
 			t.Errorf("%v: code %d, %q, %q", args, o.code, o.stdout, o.stderr)
 		}
 	}
+}
+
+// Tokens from before kinds and expiries are of this sort.
+func TestATokenThatNeverExpiresIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	dir := prepared(t)
+	inDir[object](t, dir, "operator", "create", "--name", "Brief", "--expires-in", "2h")
+	if o := command(t, nil, "operator", "list", "--data-dir", dir); o.code != exitOK || o.stderr != "" {
+		t.Errorf("%d: %s", o.code, o.stderr)
+	}
+	found(t, examined(t, dir), verdictOK, "operator tokens", "1 token, all with an expiry")
+	made := inDir[object](t, dir, "operator", "create", "--name", "Old", "--expires-in", "never")
+	if made["expires_at"] != nil || made["kind"] != "admin" {
+		t.Errorf("made %v", made)
+	}
+	want := "1 operator token without an expiry: " + made["id"].(string) + " (admin)"
+	if o := command(t, nil, "operator", "list", "--data-dir", dir); o.code != exitOK || !strings.HasPrefix(o.stderr, "warning: "+want) {
+		t.Errorf("%d: %s", o.code, o.stderr)
+	}
+	found(t, examined(t, dir), verdictWarn, "operator tokens", want, "waybill operator revoke")
+	inDir[object](t, dir, "operator", "revoke", made["id"].(string))
+	found(t, examined(t, dir), verdictOK, "operator tokens")
 }
 
 func TestAFileOfPickupLocationsIsImportedWithASummary(t *testing.T) {

@@ -1,0 +1,89 @@
+package opsapi_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/adapters/opsapi"
+	"waybill/domain"
+)
+
+// What a kind opens is written down here a second time, by a rule of its own.
+func opens(kind domain.OperatorKind, r opsapi.Route) bool {
+	switch kind {
+	case domain.OperatorAdmin:
+		return true
+	case domain.OperatorReadOnly:
+		return r.Method == "GET"
+	case domain.OperatorDispatcher:
+		return slices.Contains([]string{"GET /deliveries", "GET /deliveries/{delivery_id}", "POST /deliveries/{delivery_id}/advance"}, r.Method+" "+r.Path)
+	}
+	return false
+}
+
+func TestEachKindOfTokenOpensItsRoutesAndNoOther(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	kept := func() int { return len(d.send(t, "GET", "/audit", "").is(200).at("data").([]any)) }
+	before, made := kept(), 0
+	for _, kind := range domain.OperatorKinds() {
+		issued, err := d.tenants.IssueOperatorToken(t.Context(), domain.Operator{Name: "test"}, "One of "+string(kind), kind, new(time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		made++
+		for _, r := range opsapi.Routes() {
+			if r.Open {
+				continue
+			}
+			path := strings.NewReplacer("{environment}", "live", "{business_id}", "biz_"+strings.Repeat("0", 32), "{application_id}", "app_"+strings.Repeat("0", 32),
+				"{key_id}", "key_"+strings.Repeat("0", 32), "{delivery_id}", "dlv_"+strings.Repeat("0", 32), "{pickup_location_id}", "pkp_"+strings.Repeat("0", 32)).Replace(r.Path)
+			got := d.send(t, r.Method, path, "", "Authorization", "Bearer "+issued.Secret)
+			if got.status == 401 || (got.status == 403) == opens(kind, r) {
+				t.Errorf("%s: %s %s answered %d: %s", kind, r.Method, r.Path, got.status, got.body)
+			}
+			if got.status == 403 {
+				got.refused(403, "OPERATOR_KIND_REFUSED")
+				if got.text("error", "details", "kind") != string(kind) {
+					t.Errorf("%s: %s", kind, got.body)
+				}
+			}
+		}
+	}
+	if after := kept(); after != before+made {
+		t.Errorf("%d entries of the audit log became %d by making %d tokens", before, after, made)
+	}
+}
+
+// A dispatch system whose token is too weak does not lock its address out.
+func TestATokenOfAnotherKindIsNoFailedAuthentication(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	issued, err := d.tenants.IssueOperatorToken(t.Context(), domain.Operator{Name: "test"}, "Dispatch", domain.OperatorDispatcher, new(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range everyMinute.Limit + 10 {
+		d.send(t, "GET", "/audit", "", "Authorization", "Bearer "+issued.Secret).refused(403, "OPERATOR_KIND_REFUSED")
+	}
+	if logged := "operator_id=" + string(issued.ID); !strings.Contains(d.logged.String(), logged) {
+		t.Errorf("no %s in the log: %s", logged, d.logged)
+	}
+}
+
+func TestTheDescriptionNamesTheKindsOfEachRoute(t *testing.T) {
+	t.Parallel()
+	described := newDesk(t).send(t, "GET", "/openapi.json", "").is(200)
+	for _, r := range opsapi.Routes() {
+		want := ""
+		if len(r.Kinds) > 0 {
+			want = fmt.Sprint(r.Kinds)
+		}
+		if got := described.text("paths", r.Path, strings.ToLower(r.Method), "x-operator-kinds"); got != want {
+			t.Errorf("%s %s: described for %s, served for %s", r.Method, r.Path, got, want)
+		}
+	}
+}

@@ -12,10 +12,16 @@
 //     by those that were counted together with it, never an error. Refusing
 //     instead was rejected, since an outage of the counter would be an outage of
 //     the API.
-//   - While requests are counted locally each process allows the whole limit,
-//     and begins with empty windows. Counting every request in both all the
-//     time was rejected: it buys a smoother first window of an outage with work
-//     on each request of all other days.
+//   - The local count goes on from the last one known: every answer of the shared
+//     limiter is remembered, with what all processes had counted by then. So a
+//     process admits in an outage what was left, and not the whole limit again.
+//     What others admit meanwhile it cannot know: N processes admit at most N
+//     times what was left, and each the whole limit of a bucket that it had not
+//     asked for within two windows.
+//   - What was counted locally is owed to the shared limiter, which is told when it
+//     answers again, before anything else is asked about the bucket. Else an
+//     outage in the middle of a window would be a limit for nobody behind it.
+//     A shared limiter that lost its own counts begins from what it is owed.
 //   - GiveBack goes where a Take would go now. A request that was charged by one
 //     limiter and is given back to the other, because the state changed between
 //     the two, moves that other one by one request, and never below none. So a

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,21 +23,46 @@ const (
 	breakerPause    = time.Second
 )
 
+// Shared is the limiter that processes share.
+type Shared interface {
+	ports.RateLimiter
+	// Tell makes told hear what each answer says of a bucket: how old its window
+	// is, and how many requests it and the one before it count.
+	Tell(told func(b ports.Bucket, age time.Duration, count, previous int64))
+	// Add counts requests that were admitted without it, as many as fit.
+	Add(ctx context.Context, b ports.Bucket, n int) error
+}
+
+// Local is the limiter of the process.
+type Local interface {
+	ports.RateLimiter
+	// Remember makes a bucket go on from what the shared limiter told of it.
+	Remember(b ports.Bucket, age time.Duration, count, previous int64)
+	// Owed is how many requests of a bucket were counted here alone.
+	Owed(b ports.Bucket) int
+	// Settle says that the shared limiter counts so many of them by now.
+	Settle(b ports.Bucket, n int)
+}
+
 // Limiter asks one limiter and falls back on another.
 type Limiter struct {
-	shared    ports.RateLimiter
-	local     ports.RateLimiter
+	shared    Shared
+	local     Local
 	breaker   *gobreaker.CircuitBreaker[struct{}]
 	fallbacks prometheus.Counter
 	log       *slog.Logger
 	cause     atomic.Pointer[error] // the last failure, for the log
+
+	mu       sync.Mutex
+	settling map[ports.Bucket]chan struct{} // closed when what is owed was told, or could not be
 }
 
 // New guards the limiter that processes share with one that cannot fail. It
 // registers waybill_rate_limiter_fallbacks_total, the calls that the local one
 // answered, and logs when they begin and when they end.
-func New(shared, local ports.RateLimiter, r prometheus.Registerer, log *slog.Logger) *Limiter {
-	l := &Limiter{shared: shared, local: local, log: log, fallbacks: prometheus.NewCounter(prometheus.CounterOpts{
+func New(shared Shared, local Local, r prometheus.Registerer, log *slog.Logger) *Limiter {
+	shared.Tell(local.Remember)
+	l := &Limiter{shared: shared, local: local, log: log, settling: map[ports.Bucket]chan struct{}{}, fallbacks: prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "waybill_rate_limiter_fallbacks_total", Help: "Calls answered by the rate limiter of the process, because Redis was slow or gone.",
 	})}
 	r.MustRegister(l.fallbacks)
@@ -59,7 +85,7 @@ func New(shared, local ports.RateLimiter, r prometheus.Registerer, log *slog.Log
 // Take counts a request, here if not there. The only errors are those of the
 // local limiter.
 func (l *Limiter) Take(ctx context.Context, buckets ...ports.Bucket) (a ports.Allowance, err error) {
-	if l.try(ctx, func(ctx context.Context) (err error) {
+	if l.ask(ctx, buckets, func(ctx context.Context) (err error) {
 		a, err = l.shared.Take(ctx, buckets...)
 		return err
 	}) {
@@ -70,7 +96,7 @@ func (l *Limiter) Take(ctx context.Context, buckets ...ports.Bucket) (a ports.Al
 
 // Peek tells what Take would answer.
 func (l *Limiter) Peek(ctx context.Context, buckets ...ports.Bucket) (a ports.Allowance, err error) {
-	if l.try(ctx, func(ctx context.Context) (err error) {
+	if l.ask(ctx, buckets, func(ctx context.Context) (err error) {
 		a, err = l.shared.Peek(ctx, buckets...)
 		return err
 	}) {
@@ -81,17 +107,78 @@ func (l *Limiter) Peek(ctx context.Context, buckets ...ports.Bucket) (a ports.Al
 
 // GiveBack undoes a Take where one would be counted now.
 func (l *Limiter) GiveBack(ctx context.Context, buckets ...ports.Bucket) error {
-	if l.try(ctx, func(ctx context.Context) error { return l.shared.GiveBack(ctx, buckets...) }) {
+	if l.ask(ctx, buckets, func(ctx context.Context) error { return l.shared.GiveBack(ctx, buckets...) }) {
 		return nil
 	}
 	return l.local.GiveBack(ctx, buckets...)
 }
 
-// try reports whether the shared limiter answered in time.
-func (l *Limiter) try(ctx context.Context, call func(ctx context.Context) error) bool {
+// ask reports whether the shared limiter answered in time, after it was told what
+// it is owed.
+func (l *Limiter) ask(ctx context.Context, buckets []ports.Bucket, call func(ctx context.Context) error) bool {
+	bounded, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	for _, b := range buckets {
+		if !l.settle(ctx, bounded, b) {
+			l.fallbacks.Inc()
+			return false
+		}
+	}
+	if !l.try(ctx, bounded, call) {
+		l.fallbacks.Inc()
+		return false
+	}
+	return true
+}
+
+// settle tells the shared limiter what it is owed for a bucket: one request does,
+// the others wait for it. It reports whether nothing is owed any more.
+func (l *Limiter) settle(ctx, bounded context.Context, b ports.Bucket) bool {
+	for l.local.Owed(b) > 0 {
+		mine, before := l.turn(b)
+		if before != nil {
+			select {
+			case <-before:
+				continue
+			case <-bounded.Done():
+				return false
+			}
+		}
+		owed := l.local.Owed(b)
+		told := l.try(ctx, bounded, func(ctx context.Context) error { return l.shared.Add(ctx, b, owed) })
+		if told {
+			l.local.Settle(b, owed)
+		}
+		mine()
+		if !told {
+			return false
+		}
+	}
+	return true
+}
+
+// turn is to end with mine, or after that of another request, which is over when
+// before is closed.
+func (l *Limiter) turn(b ports.Bucket) (mine func(), before <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if taken := l.settling[b]; taken != nil {
+		return nil, taken
+	}
+	over := make(chan struct{})
+	l.settling[b] = over
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.settling, b)
+		close(over)
+	}, nil
+}
+
+// try reports whether the shared limiter answered before bounded, which is of ctx,
+// ended.
+func (l *Limiter) try(ctx, bounded context.Context, call func(ctx context.Context) error) bool {
 	_, err := l.breaker.Execute(func() (struct{}, error) {
-		bounded, cancel := context.WithTimeout(ctx, timeout)
-		defer cancel()
 		err := call(bounded)
 		switch {
 		case err == nil:
@@ -102,9 +189,6 @@ func (l *Limiter) try(ctx context.Context, call func(ctx context.Context) error)
 		l.cause.Store(&err)
 		return struct{}{}, err
 	})
-	if err != nil {
-		l.fallbacks.Inc()
-	}
 	return err == nil
 }
 

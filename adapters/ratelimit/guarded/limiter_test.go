@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -35,6 +36,10 @@ type counter struct {
 	hangs atomic.Bool
 
 	beside atomic.Bool // its failures are told by other calls too
+
+	told  func(ports.Bucket, time.Duration, int64, int64)
+	added atomic.Int64 // of a shared one
+	owed  atomic.Int64 // of a local one
 }
 
 func (c *counter) answer(ctx context.Context, taken int64) (ports.Allowance, error) {
@@ -52,6 +57,18 @@ func (c *counter) answer(ctx context.Context, taken int64) (ports.Allowance, err
 	}
 	return ports.Allowance{Admitted: true, Scope: c.name}, nil
 }
+
+func (c *counter) Tell(told func(ports.Bucket, time.Duration, int64, int64)) { c.told = told }
+
+func (c *counter) Add(ctx context.Context, _ ports.Bucket, n int) error {
+	c.added.Add(int64(n))
+	_, err := c.answer(ctx, int64(n))
+	return err
+}
+
+func (c *counter) Remember(_ ports.Bucket, _ time.Duration, count, _ int64) { c.taken.Store(count) }
+func (c *counter) Owed(ports.Bucket) int                                    { return int(c.owed.Load()) }
+func (c *counter) Settle(_ ports.Bucket, n int)                             { c.owed.Add(int64(-n)) }
 
 type besideError struct{ error }
 
@@ -278,6 +295,57 @@ func TestALimitThatNeitherCanCountIsAnError(t *testing.T) {
 		s.local.fails.Store(true)
 		if a, err := s.Take(s.Context(), bucket); !errors.Is(err, errGone) || a.Admitted {
 			s.Errorf("got %+v, %v", a, err)
+		}
+	})
+}
+
+func TestWhatTheSharedLimiterTellsIsRemembered(t *testing.T) {
+	play(t, func(s *scene) {
+		s.shared.told(bucket, time.Second, 7, 3)
+		if got := s.local.taken.Load(); got != 7 {
+			s.Errorf("the local limiter goes on from %d, want 7", got)
+		}
+	})
+}
+
+// However many come at once, what was counted here is told once, and before
+// anything else is asked.
+func TestWhatIsOwedIsToldOnceAndFirst(t *testing.T) {
+	play(t, func(s *scene) {
+		s.local.owed.Store(5)
+		var all sync.WaitGroup
+		for range 50 {
+			all.Go(func() {
+				if a, err := s.Take(s.Context(), bucket); err != nil || a.Scope != "shared" {
+					s.Errorf("got %+v, %v", a, err)
+				}
+			})
+		}
+		all.Wait()
+		if added, taken := s.shared.added.Load(), s.shared.taken.Load(); added != 5 || taken != 55 || s.fallbacks() != 0 {
+			s.Errorf("%d were told, %d counted, %d fallbacks; want 5, 55 and none", added, taken, s.fallbacks())
+		}
+	})
+}
+
+func TestWhileWhatIsOwedCannotBeToldRequestsAreCountedHere(t *testing.T) {
+	play(t, func(s *scene) {
+		s.local.owed.Store(5)
+		s.shared.hangs.Store(true)
+		for range 3 {
+			began := time.Now()
+			s.answers("local", 1)
+			if took := time.Since(began); took != 30*time.Millisecond {
+				s.Errorf("answered after %v, want 30ms", took)
+			}
+		}
+		if s.local.owed.Load() != 5 || s.shared.asked.Load() != 3 {
+			s.Errorf("%d are owed, the shared limiter was asked %d times", s.local.owed.Load(), s.shared.asked.Load())
+		}
+		s.shared.hangs.Store(false)
+		s.answers("shared", 1)
+		if s.local.owed.Load() != 0 {
+			s.Errorf("%d are owed still", s.local.owed.Load())
 		}
 	})
 }

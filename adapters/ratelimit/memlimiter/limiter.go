@@ -19,6 +19,12 @@ const (
 	maxLimit  = 10_000_000
 	maxWindow = 24 * time.Hour
 	minWindow = time.Millisecond
+
+	// overtaken is how long after another answer of the limiter that is remembered
+	// one may come that was given before it, in microseconds: longer than anybody
+	// waits for it.
+	overtaken = 50_000
+	never     = -overtaken
 )
 
 // Limiter counts requests in memory.
@@ -48,6 +54,7 @@ type name struct {
 type bucket struct {
 	name   name
 	window window
+	told   int64 // when the window was told by another limiter, in microseconds since began
 }
 
 // New makes a limiter whose counters are empty. now is time.Now, or a test's
@@ -79,17 +86,68 @@ func (l *Limiter) GiveBack(_ context.Context, buckets ...ports.Bucket) error {
 	now := l.time()
 	for _, b := range buckets {
 		f := l.find(b, now)
-		switch {
-		case f.window.count > 0:
-			f.window.count--
-		case f.window.previous > 0:
-			f.window.previous--
-		default:
-			continue
+		if f.window.count+f.window.previous > 0 {
+			f.window = f.window.less()
+			l.keep(b, f)
 		}
-		l.keep(b, f)
 	}
 	return nil
+}
+
+// Remember makes a bucket go on from what another limiter says of it: how old the
+// window is, and how many requests it and the one before it count. What this one
+// owes to the other is counted on top. Of answers that overtake each other the
+// one that leaves less room counts.
+func (l *Limiter) Remember(b ports.Bucket, age time.Duration, count, previous int64) {
+	if valid([]ports.Bucket{b}) != nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.time()
+	f := l.find(b, now)
+	if f.entry == nil && count+previous == 0 {
+		return
+	}
+	own, ownPrevious := f.window.own, f.window.ownPrevious
+	told := window{
+		start: now - age.Microseconds(), length: f.window.length,
+		count: count + own, previous: previous + ownPrevious, own: own, ownPrevious: ownPrevious,
+	}.at(now)
+	if f.entry != nil {
+		kept := f.entry.Value.(*bucket)
+		if now-kept.told < overtaken && f.window.used(now) > told.used(now) {
+			return
+		}
+	}
+	f.window = told
+	l.keep(b, f).told = now
+	l.forget(b.Scope, now)
+}
+
+// Owed is how many requests of a bucket were counted here alone and still weigh
+// something: those that the limiter which is remembered does not know of.
+func (l *Limiter) Owed(b ports.Bucket) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.scopes[b.Scope]
+	if s == nil || s.buckets[named(b)] == nil {
+		return 0
+	}
+	now := l.time()
+	return int(s.buckets[named(b)].Value.(*bucket).window.at(now).owed(now))
+}
+
+// Settle takes off again what was owed when the other limiter was told so many:
+// it counts them itself from then on.
+func (l *Limiter) Settle(b ports.Bucket, n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.time()
+	if f := l.find(b, now); f.entry != nil {
+		f.window = f.window.settled(now, int64(n))
+		l.keep(b, f)
+	}
 }
 
 func (l *Limiter) ask(buckets []ports.Bucket, count bool) (ports.Allowance, error) {
@@ -116,7 +174,7 @@ func (l *Limiter) ask(buckets []ports.Bucket, count bool) (ports.Allowance, erro
 	for i, b := range buckets {
 		f := states[i]
 		if count {
-			f.window.count++
+			f.window = f.window.plus()
 			l.keep(b, f)
 		}
 		if told := allowance(b, f.window, now); i == 0 || told.Remaining < answer.Remaining {
@@ -176,10 +234,11 @@ func (l *Limiter) find(b ports.Bucket, now int64) found {
 	return found{nil, window{start: now, length: of.length}}
 }
 
-func (l *Limiter) keep(b ports.Bucket, f found) {
+func (l *Limiter) keep(b ports.Bucket, f found) *bucket {
 	if f.entry != nil {
-		f.entry.Value.(*bucket).window = f.window
-		return
+		kept := f.entry.Value.(*bucket)
+		kept.window = f.window
+		return kept
 	}
 	s := l.scopes[b.Scope]
 	if s == nil {
@@ -188,10 +247,13 @@ func (l *Limiter) keep(b ports.Bucket, f found) {
 	}
 	of := named(b)
 	if e := s.buckets[of]; e != nil { // the same new bucket twice in one call
-		e.Value.(*bucket).window = f.window
-		return
+		kept := e.Value.(*bucket)
+		kept.window = f.window
+		return kept
 	}
-	s.buckets[of] = s.recent.PushFront(&bucket{name: of, window: f.window})
+	kept := &bucket{name: of, window: f.window, told: never}
+	s.buckets[of] = s.recent.PushFront(kept)
+	return kept
 }
 
 // forget drops up to two of the scope's buckets that ended, or that are too

@@ -47,6 +47,7 @@ type Options struct {
 type Limiter struct {
 	client redis.Scripter
 	now    func() time.Time
+	told   func(b ports.Bucket, age time.Duration, count, previous int64)
 
 	mu   sync.Mutex
 	open map[string]*calls // that others may still join, by what they count against
@@ -55,7 +56,14 @@ type Limiter struct {
 // New makes a limiter on a client that neither it nor anyone else may have
 // configured to retry: a request would be counted twice.
 func New(client redis.Scripter, o Options) *Limiter {
-	return &Limiter{client: client, now: o.Now, open: map[string]*calls{}}
+	return &Limiter{client: client, now: o.Now, told: func(ports.Bucket, time.Duration, int64, int64) {}, open: map[string]*calls{}}
+}
+
+// Tell makes told hear what each answer of Redis says of a bucket: how old its
+// window is, and how many requests it and the one before it count. It is to be
+// called before the limiter is used.
+func (l *Limiter) Tell(told func(b ports.Bucket, age time.Duration, count, previous int64)) {
+	l.told = told
 }
 
 // Take counts one request against every bucket or against none; a bucket named
@@ -70,7 +78,7 @@ func (l *Limiter) Take(ctx context.Context, buckets ...ports.Bucket) (ports.Allo
 	if err != nil {
 		return ports.Allowance{}, err
 	}
-	found, place, err := l.together(ctx, keys, args)
+	found, place, err := l.together(ctx, buckets, keys, args)
 	if err != nil {
 		return ports.Allowance{}, err
 	}
@@ -98,6 +106,18 @@ func (l *Limiter) GiveBack(ctx context.Context, buckets ...ports.Bucket) error {
 		return nil
 	}
 	_, err := l.run(ctx, giveBack, buckets)
+	return err
+}
+
+// Add counts requests against one bucket that were admitted elsewhere, as many as
+// there is room for.
+func (l *Limiter) Add(ctx context.Context, b ports.Bucket, n int) error {
+	buckets := []ports.Bucket{b}
+	keys, args, err := l.parameters(take, buckets)
+	if err != nil {
+		return err
+	}
+	_, err = l.call(ctx, buckets, keys, append(args, n))
 	return err
 }
 
@@ -156,18 +176,28 @@ func (l *Limiter) run(ctx context.Context, what string, buckets []ports.Bucket) 
 	if err != nil {
 		return nil, err
 	}
-	return l.call(ctx, keys, append(args, 1))
+	return l.call(ctx, buckets, keys, append(args, 1))
 }
 
 // call is the round trip. It answers with for how many requests there is room, up
 // to those that are asked for, the time, and three numbers for each bucket.
-func (l *Limiter) call(ctx context.Context, keys []string, args []any) ([]int64, error) {
+func (l *Limiter) call(ctx context.Context, buckets []ports.Bucket, keys []string, args []any) ([]int64, error) {
 	found, err := script.Run(ctx, l.client, keys, args...).Int64Slice()
 	if err != nil {
 		return nil, fmt.Errorf("redislimiter: %w", err)
 	}
 	if len(found) != 2+3*len(keys) {
 		return nil, fmt.Errorf("redislimiter: %d numbers for %d buckets came back", len(found), len(keys))
+	}
+	for i, b := range buckets {
+		w := windowOf(found, i, b)
+		switch args[0] {
+		case take:
+			w.count += found[0]
+		case giveBack:
+			w = w.less()
+		}
+		l.told(b, millis(found[1]-w.start), w.count, w.previous)
 	}
 	return found, nil
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"waybill/ports"
 )
 
 // calls are requests that are counted against the same buckets at the same time.
@@ -13,6 +15,7 @@ import (
 // until it is written to the connection.
 type calls struct {
 	limiter *Limiter
+	buckets []ports.Bucket
 	name    string
 	n       int64
 	over    chan struct{}
@@ -49,7 +52,7 @@ var errUnmade = errors.New("redislimiter: the call was not made")
 
 // together takes with others. It answers as call does, and how many of them come
 // before this one.
-func (l *Limiter) together(ctx context.Context, keys []string, args []any) (found []int64, place int64, err error) {
+func (l *Limiter) together(ctx context.Context, buckets []ports.Bucket, keys []string, args []any) (found []int64, place int64, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, 0, fmt.Errorf("redislimiter: %w", err)
 	}
@@ -57,7 +60,7 @@ func (l *Limiter) together(ctx context.Context, keys []string, args []any) (foun
 	l.mu.Lock()
 	c, joined := l.open[name]
 	if !joined {
-		c = &calls{limiter: l, name: name, over: make(chan struct{}), err: errUnmade}
+		c = &calls{limiter: l, buckets: buckets, name: name, over: make(chan struct{}), err: errUnmade}
 		l.open[name] = c
 	}
 	place = c.n
@@ -91,7 +94,7 @@ func (c *calls) make(ctx context.Context, keys []string, args []any) {
 	}
 	defer close(c.over)
 	defer c.close() // it may never have been written
-	if c.found, c.err = c.limiter.call(ctx, keys, append(args, c)); c.err != nil {
+	if c.found, c.err = c.limiter.call(ctx, c.buckets, keys, append(args, c)); c.err != nil {
 		c.forget()
 	}
 }

@@ -24,6 +24,17 @@ func windowOf(found []int64, i int, b ports.Bucket) window {
 	return window{start: of[0], length: b.Limit.Window.Milliseconds(), count: of[1], previous: of[2]}
 }
 
+// less is the window without one of its requests, as the script gives one back.
+func (w window) less() window {
+	switch {
+	case w.count > 0:
+		w.count--
+	case w.previous > 0:
+		w.previous--
+	}
+	return w
+}
+
 // room is the weight that is left, in requests times length: integers keep
 // every comparison exact. The millisecond of now counts as passed.
 func (w window) room(now, limit int64) int64 {

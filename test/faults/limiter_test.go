@@ -1,0 +1,200 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	goredis "github.com/redis/go-redis/v9"
+
+	"waybill/adapters/ratelimit/guarded"
+	"waybill/adapters/ratelimit/memlimiter"
+	"waybill/adapters/ratelimit/redislimiter"
+	"waybill/adapters/redis/autopipeline"
+	"waybill/domain"
+	"waybill/ports"
+	"waybill/test/redis"
+)
+
+// cable is the way of a process to Redis, which can be cut, and made slow.
+type cable struct {
+	mu    sync.Mutex
+	cut   bool
+	delay time.Duration
+	conns []net.Conn
+}
+
+var errCut = errors.New("the wire is cut")
+
+func (w *cable) set(cut bool, delay time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cut, w.delay = cut, delay
+	if cut {
+		for _, c := range w.conns {
+			_ = c.Close()
+		}
+		w.conns = nil
+	}
+}
+
+func (w *cable) dial(dial func(ctx context.Context, network, address string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.cut {
+			return nil, errCut
+		}
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		w.conns = append(w.conns, conn)
+		return &slowConn{conn, w}, nil
+	}
+}
+
+// slowConn is slow to bring an answer: what was asked was counted by then.
+type slowConn struct {
+	net.Conn
+	cable *cable
+}
+
+func (c *slowConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.cable.mu.Lock()
+	delay := c.cable.delay
+	c.cable.mu.Unlock()
+	time.Sleep(delay)
+	return n, err
+}
+
+// counting is the limiter of one process.
+type counting struct {
+	*guarded.Limiter
+	*cable
+	registry *prometheus.Registry
+}
+
+func newCounting(t *testing.T, url string) *counting {
+	t.Helper()
+	w, r := &cable{}, prometheus.NewRegistry()
+	client := redis.Connect(t, url, func(o *goredis.Options) {
+		o.ReadTimeout = 500 * time.Millisecond
+		o.Dialer = w.dial(goredis.NewDialer(o))
+	})
+	shared := redislimiter.New(autopipeline.New(client), redislimiter.Options{})
+	return &counting{guarded.New(shared, memlimiter.New(time.Now), r, slog.New(slog.DiscardHandler)), w, r}
+}
+
+// take asks that often, from several at once, and tells how many were admitted.
+func (c *counting) take(t *testing.T, times int, b ports.Bucket) (admitted int) {
+	t.Helper()
+	var yes atomic.Int64
+	var all sync.WaitGroup
+	for range times {
+		all.Go(func() {
+			a, err := c.Take(t.Context(), b)
+			if err != nil {
+				t.Error(err)
+			}
+			if a.Admitted {
+				yes.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	return int(yes.Load())
+}
+
+func (c *counting) fallbacks(t *testing.T) float64 {
+	t.Helper()
+	families, err := c.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return families[0].GetMetric()[0].GetCounter().GetValue()
+}
+
+// recover mends the wire and waits until Redis counts again.
+func (c *counting) recover(t *testing.T) {
+	t.Helper()
+	c.set(false, 0)
+	until(t, "Redis counts again", 20*time.Second, func() bool {
+		before := c.fallbacks(t)
+		_, err := c.Peek(t.Context(), ports.Bucket{Scope: "start", Name: "x", Limit: domain.RateLimit{Limit: 1, Window: time.Second}})
+		return err == nil && c.fallbacks(t) == before
+	})
+}
+
+func aLimit(t *testing.T, limit int) ports.Bucket {
+	return ports.Bucket{Scope: "key", Name: fmt.Sprintf("%s-%x", t.Name(), rand.Uint64()), Limit: domain.RateLimit{Limit: limit, Window: time.Hour}}
+}
+
+// Neither what Redis counted before nor what was counted without it is forgotten,
+// however often the one takes over from the other.
+func TestALimitHoldsWhileRedisComesAndGoes(t *testing.T) {
+	t.Parallel()
+	url := redis.URL(t)
+	for name, suffer := range map[string]func(*cable){
+		"gone": func(w *cable) { w.set(true, 0) },
+		"slow": func(w *cable) { w.set(false, 100*time.Millisecond) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const limit = 20
+			c, b := newCounting(t, url), aLimit(t, limit)
+			admitted := c.take(t, 9, b)
+			suffer(c.cable)
+			admitted += c.take(t, 4, b)
+			c.recover(t)
+			admitted += c.take(t, 3, b)
+			suffer(c.cable)
+			for range 5 {
+				admitted += c.take(t, 10, b)
+			}
+			c.recover(t)
+			for range 5 {
+				admitted += c.take(t, 10, b)
+			}
+			if admitted > limit || admitted < limit/2 {
+				t.Errorf("%d were admitted, and the limit is %d", admitted, limit)
+			}
+		})
+	}
+}
+
+// What others admit while nobody hears of anybody, a process cannot know; but it
+// begins from what all had counted before, and all of it counts behind the outage.
+func TestTwoProcessesWithoutRedisAdmitWhatWasLeftAndNoMore(t *testing.T) {
+	t.Parallel()
+	url := redis.URL(t)
+	const limit, left = 20, 4
+	one, other, b := newCounting(t, url), newCounting(t, url), aLimit(t, limit)
+	admitted := 0
+	for range (limit - left) / 2 {
+		admitted += one.take(t, 1, b) + other.take(t, 1, b)
+	}
+	one.set(true, 0)
+	other.set(true, 0)
+	// The last answer that one heard was before the last of the other.
+	if alone := one.take(t, 50, b) + other.take(t, 50, b); alone > 2*left+1 {
+		t.Errorf("without Redis %d were admitted, and %d were left for each", alone, left)
+	}
+	one.recover(t)
+	other.recover(t)
+	if later := one.take(t, 20, b) + other.take(t, 20, b); later > 0 {
+		t.Errorf("behind the outage %d more were admitted", later)
+	}
+	if admitted < limit-left-2 {
+		t.Errorf("before it %d were", admitted)
+	}
+}

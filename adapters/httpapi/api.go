@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"waybill/adapters/httpapi/connections"
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
 	"waybill/application/pickuplocations"
@@ -78,6 +78,7 @@ type Options struct {
 	Follow          Follow                          // nil: nobody does
 	Beside          []Site                          // what else this listener serves
 	Around          func(http.Handler) http.Handler // sees each request first; nil: nothing does
+	Connections     connections.Options
 }
 
 // API serves one environment.
@@ -89,7 +90,7 @@ type API struct {
 	// The description of the API, for its own addresses.
 	descriptionJSON, descriptionYAML func() []byte
 
-	server  *http.Server
+	server  *connections.Server
 	closing chan struct{} // closed when no new request is taken any more
 }
 
@@ -102,7 +103,7 @@ func New(u UseCases, o Options) *API {
 	if o.Around != nil {
 		handler = o.Around(handler)
 	}
-	a.server = &http.Server{
+	a.server = connections.New(&http.Server{
 		Handler:                      handler,
 		ReadHeaderTimeout:            readHeaderTimeout,
 		ReadTimeout:                  readTimeout,
@@ -111,7 +112,7 @@ func New(u UseCases, o Options) *API {
 		MaxHeaderBytes:               maxHeaderBytes,
 		DisableGeneralOptionsHandler: true, // "OPTIONS *" gets our envelope too
 		ErrorLog:                     slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
-	}
+	}, o.Connections)
 	a.server.RegisterOnShutdown(sync.OnceFunc(func() { close(a.closing) }))
 	return a
 }
@@ -126,13 +127,7 @@ func (a *API) Serve(l net.Listener) error {
 
 // Shutdown stops accepting and waits for what is under way. When ctx ends
 // first, the rest is cut off.
-func (a *API) Shutdown(ctx context.Context) error {
-	err := a.server.Shutdown(ctx)
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return errors.Join(err, a.server.Close())
-	}
-	return err
-}
+func (a *API) Shutdown(ctx context.Context) error { return a.server.Shutdown(ctx) }
 
 func (a *API) router() *gin.Engine {
 	gin.SetMode(gin.ReleaseMode)

@@ -45,8 +45,7 @@ func (c *envelopeConn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// CloseWrite lets net/http say goodbye to a client that is still sending, so
-// that the client reads its refusal before the connection is gone.
+// CloseWrite closes the sending side, as the connection below can.
 func (c *envelopeConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

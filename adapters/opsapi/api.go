@@ -14,6 +14,8 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"waybill/adapters/httpapi/connections"
 )
 
 // Limits of a connection. Profiles are recorded while the client waits, so
@@ -40,12 +42,14 @@ type Options struct {
 	Installation string
 
 	Management *Management // nil: there is no operations API
+
+	Connections connections.Options
 }
 
 // API is the operators' listener.
 type API struct {
 	options  Options
-	server   *http.Server
+	server   *connections.Server
 	draining atomic.Bool
 }
 
@@ -56,7 +60,7 @@ func New(o Options) *API {
 	if o.Around != nil {
 		handler = o.Around(handler)
 	}
-	a.server = &http.Server{
+	a.server = connections.New(&http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       readTimeout,
@@ -64,7 +68,7 @@ func New(o Options) *API {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
-	}
+	}, o.Connections)
 	return a
 }
 
@@ -80,13 +84,7 @@ func (a *API) Drain() { a.draining.Store(true) }
 
 // Shutdown stops accepting and waits for what is under way. When ctx ends
 // first, the rest is cut off.
-func (a *API) Shutdown(ctx context.Context) error {
-	err := a.server.Shutdown(ctx)
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return errors.Join(err, a.server.Close())
-	}
-	return err
-}
+func (a *API) Shutdown(ctx context.Context) error { return a.server.Shutdown(ctx) }
 
 func (a *API) router() *gin.Engine {
 	gin.SetMode(gin.ReleaseMode)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 
@@ -77,6 +78,9 @@ func (p *program) announce(v servingView, c *configs.Config, log *slog.Logger) e
 	log.Info("starting", "version", version, "database", c.DatabaseURL.String(), "redis", c.RedisURL.String())
 	if c.WebhookAllowPrivate {
 		log.Warn("webhooks", "warning", c.Source("webhook_allow_private")+" lets customers have webhooks sent to this machine and to private networks; it is for development only")
+	}
+	if live, _, _ := connectionsOf(c.MaxConnections, openFiles()); live < c.MaxConnections && v.Live != "" {
+		log.Warn("connections", "warning", fmt.Sprintf("this process may open %d files, so the live API takes %d connections at a time and not %d (WAYBILL_MAX_CONNECTIONS); raise LimitNOFILE, or ulimit -n", openFiles(), live, c.MaxConnections))
 	}
 	if !p.asJSON {
 		return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"waybill/adapters/httpapi"
+	"waybill/adapters/httpapi/connections"
 	"waybill/adapters/opsapi"
 	"waybill/application/webhooks"
 	"waybill/configs"
@@ -70,14 +71,18 @@ type apis struct {
 	live, sandbox *httpapi.API
 }
 
-func newAPIs(p products, c *configs.Config, urls publicURLs, key cursorKey, tracked trackingSites, log *slog.Logger, m *httpapi.Metrics, f *follower, watch *forwardedWatch) apis {
-	api := func(u httpapi.UseCases, e domain.Environment, baseURL, otherBaseURL string, beside ...httpapi.Site) *httpapi.API {
+func newAPIs(p products, c *configs.Config, urls publicURLs, key cursorKey, tracked trackingSites, log *slog.Logger, m *httpapi.Metrics, f *follower, watch *forwardedWatch, d doorways) apis {
+	api := func(u httpapi.UseCases, e domain.Environment, baseURL, otherBaseURL string, through connections.Options, beside ...httpapi.Site) *httpapi.API {
 		return httpapi.New(u, httpapi.Options{
 			Environment: e, BaseURL: baseURL, OtherBaseURL: otherBaseURL, TrackingBaseURL: urls.tracking, Currency: c.Currency,
-			CursorKey: key, TrustedProxies: c.TrustedProxies, Log: log, Metrics: m, Follow: f.requests(), Beside: slices.Concat(tracked, beside), Around: watch.around,
+			CursorKey: key, TrustedProxies: c.TrustedProxies, Log: log, Metrics: m, Follow: f.requests(), Beside: slices.Concat(tracked, beside),
+			Around: watch.around, Connections: through,
 		})
 	}
-	return apis{live: api(p.live, domain.Live, urls.live, urls.sandbox), sandbox: api(p.sandbox, domain.Sandbox, urls.sandbox, urls.live, newDocs(c, urls))}
+	return apis{
+		live:    api(p.live, domain.Live, urls.live, urls.sandbox, d.live),
+		sandbox: api(p.sandbox, domain.Sandbox, urls.sandbox, urls.live, d.sandbox, newDocs(c, urls)),
+	}
 }
 
 func newRegistry() *prometheus.Registry {
@@ -86,7 +91,7 @@ func newRegistry() *prometheus.Registry {
 	return r
 }
 
-func newOps(store database, open []database, clock *databaseclock.Clock, client *redis.Client, queue queueRedis, beside neighbours, m *opsapi.Management, r *prometheus.Registry, c *configs.Config, watch *forwardedWatch, log *slog.Logger) *opsapi.API {
+func newOps(store database, open []database, clock *databaseclock.Clock, client *redis.Client, queue queueRedis, beside neighbours, m *opsapi.Management, r *prometheus.Registry, c *configs.Config, watch *forwardedWatch, d doorways, log *slog.Logger) *opsapi.API {
 	registerPools(open, r)
 	registerSimulations(store, r, log)
 	registerWebhooks(store.Outbox(), clock, r, log)
@@ -111,7 +116,9 @@ func newOps(store database, open []database, clock *databaseclock.Clock, client 
 			return nil
 		}
 	}
-	return opsapi.New(opsapi.Options{Metrics: r, Log: log, TrustedProxies: c.TrustedProxies, Around: watch.around, Checks: checks, Installation: installationOf(c), Management: m})
+	return opsapi.New(opsapi.Options{
+		Metrics: r, Log: log, TrustedProxies: c.TrustedProxies, Around: watch.around, Connections: d.ops, Checks: checks, Installation: installationOf(c), Management: m,
+	})
 }
 
 // upToDate refuses a database that lacks what this program was built with.

@@ -162,7 +162,8 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	mainTrackingSites := newTrackingSites(pages, urls)
 	httpapiMetrics := httpapi.NewMetrics(registry)
 	mainForwardedWatch := newForwardedWatch(c, registry, log)
-	mainApis := newAPIs(mainProducts, c, urls, mainCursorKey, mainTrackingSites, log, httpapiMetrics, mainFollower, mainForwardedWatch)
+	mainDoorways := newDoorways(c, registry)
+	mainApis := newAPIs(mainProducts, c, urls, mainCursorKey, mainTrackingSites, log, httpapiMetrics, mainFollower, mainForwardedWatch, mainDoorways)
 	v := allOf(mainDatabases)
 	mainQueueRedis, cleanup7, err := newQueueRedis(ctx, c, log)
 	if err != nil {
@@ -183,7 +184,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	pickupLocations := pickuplocations.New(portsStorage, gate, clock, identifiers)
 	operationsOperations := operations.New(portsStorage, clock, identifiers, eventRenderer)
 	opsapiManagement := newManagement(operators, tenants, pickupLocations, operationsOperations, normalizer, identifiers, mainCursorKey, urls)
-	api := newOps(mainDatabase, v, clock, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, mainForwardedWatch, log)
+	api := newOps(mainDatabase, v, clock, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, mainForwardedWatch, mainDoorways, log)
 	queue := newQueue(mainQueueRedis, log)
 	scheduler := sandbox.NewScheduler(portsStorage, queue, clock, log)
 	lateness := newLateness(registry)
@@ -351,7 +352,8 @@ func openWorker(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 	mainNeighbours := _wireNeighboursValue
 	opsapiManagement := _wireManagementValue
 	mainForwardedWatch := newForwardedWatch(c, registry, log)
-	api := newOps(mainDatabase, v, clock, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, mainForwardedWatch, log)
+	mainDoorways := newDoorways(c, registry)
+	api := newOps(mainDatabase, v, clock, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, mainForwardedWatch, mainDoorways, log)
 	webhooksSecretKey := webhooks.NewSecretKey(portsStorage, sealer)
 	mainSecretKey := &secretKey{
 		use:    webhooksSecretKey,
@@ -516,5 +518,5 @@ var operating = wire.NewSet(tenancy.NewOperators, newFailedOperators, newManagem
 
 // The operators' listener.
 var control = wire.NewSet(
-	newOps, newFollower, newForwardedWatch, newRegistry, wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
+	newOps, newDoorways, newFollower, newForwardedWatch, newRegistry, wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
 )

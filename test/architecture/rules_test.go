@@ -36,10 +36,10 @@ var edges = []string{"adapters/httpapi", "adapters/opsapi", "adapters/trackingpa
 // public API is called.
 const clients = "adapters/clients"
 
-// edgeArrows lists what an edge may import of another one: how JSON is read and
-// how records are shown is the same on both listeners.
+// edgeArrows lists what an edge may import of another one: how connections are
+// treated, JSON is read and records are shown is the same on both listeners.
 var edgeArrows = map[string][]string{
-	"adapters/opsapi": {"adapters/httpapi/strictjson", "adapters/httpapi/views"},
+	"adapters/opsapi": {"adapters/httpapi/connections", "adapters/httpapi/strictjson", "adapters/httpapi/views"},
 }
 
 // testArrows lists what _test.go files below a folder may import besides what

@@ -1,0 +1,21 @@
+// Package connections is how a listener of ours treats its connections: how
+// many there may be, and how one ends.
+//
+// A connection that is closed while its client still sends is reset by the
+// kernel, and the reset throws away what the client has not read yet: the answer
+// that says why its request was refused. So the sending side is closed first,
+// and what still comes is read and thrown away, up to 8 MiB or 2 seconds. That
+// happens below net/http, for whatever was answered and by whomever: a handler,
+// a site beside the API, or net/http itself.
+//
+// Decisions that bind this package:
+//
+//   - Each listener has places of its own for its connections, so that those of
+//     one cannot use up another's. What finds no place is closed at once: leaving
+//     it to wait would only move the queue into the kernel.
+//   - One network (/56 of IPv6) holds at most half of the places. That is not
+//     asked of trusted proxies, behind which everybody has one address, nor of
+//     this machine.
+//   - Throwing away has places too. Without one a connection is closed as if this
+//     package were not there: its answer may be lost, and nothing else is.
+package connections

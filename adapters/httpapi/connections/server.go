@@ -1,0 +1,134 @@
+package connections
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"waybill/domain"
+)
+
+const (
+	// discardBytes and discardTime are how much of a refused request is read and
+	// thrown away.
+	discardBytes = 8 << 20
+	discardTime  = 2 * time.Second
+	// restTime is how long the rest of a small body may take before the answer: if
+	// it is there by then, the connection stays open.
+	restTime = 250 * time.Millisecond
+
+	// Throwing away has this many places in a listener, and for one client.
+	discards       = 256
+	discardsOfEach = 64
+)
+
+// Options are the bounds of a listener.
+type Options struct {
+	Name    string         // of the listener, for the metrics
+	Most    int            // connections at a time; 0: without limit
+	Proxies []netip.Prefix // whose connections are those of many clients
+	Metrics *Metrics       // nil: nothing is counted
+}
+
+// Server is an http.Server with bounded connections.
+type Server struct {
+	*http.Server
+	options    Options
+	connected  places
+	discarding places
+	hurried    atomic.Bool // Shutdown is out of time: nobody is waited for
+}
+
+// New takes over an http.Server whose ConnState is free.
+func New(server *http.Server, o Options) *Server {
+	s := &Server{
+		Server: server, options: o,
+		connected:  places{most: o.Most, each: max(1, o.Most/2)},
+		discarding: places{most: discards, each: discardsOfEach},
+	}
+	server.ConnState = follow
+	handler := server.Handler
+	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength != 0 {
+			w = &answer{ResponseWriter: w}
+		}
+		handler.ServeHTTP(w, r)
+	})
+	o.Metrics.show(o.Name, s.connected.inUse)
+	return s
+}
+
+// Serve answers on the listener until Shutdown; then it returns http.ErrServerClosed.
+func (s *Server) Serve(l net.Listener) error {
+	return s.Server.Serve(&listener{Listener: l, server: s})
+}
+
+// Shutdown stops accepting and waits for what is under way. When ctx ends
+// first, the rest is cut off.
+func (s *Server) Shutdown(ctx context.Context) error {
+	err := s.Server.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		s.hurried.Store(true)
+		return errors.Join(err, s.Close())
+	}
+	return err
+}
+
+// client is whose share a connection counts against; empty: nobody's.
+func (s *Server) client(remote net.Addr) string {
+	at, ok := remote.(*net.TCPAddr)
+	if !ok {
+		return ""
+	}
+	ip := at.AddrPort().Addr().Unmap().WithZone("")
+	if ip.IsLoopback() {
+		return ""
+	}
+	for _, proxy := range s.options.Proxies {
+		if proxy.Contains(ip) {
+			return ""
+		}
+	}
+	return domain.ClientAddress(ip.String())
+}
+
+type listener struct {
+	net.Listener
+	server *Server
+}
+
+// Accept waits for a connection for which there is a place, and closes all
+// others that come meanwhile.
+func (l *listener) Accept() (net.Conn, error) {
+	for {
+		accepted, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		client := l.server.client(accepted.RemoteAddr())
+		if l.server.connected.take(client) {
+			return &conn{Conn: accepted, server: l.server, client: client}, nil
+		}
+		l.server.options.Metrics.refused(l.server.options.Name)
+		_ = accepted.Close()
+	}
+}
+
+// answer is the answer to a request that has a body. An error is mostly written
+// before the body was read, and net/http first reads the rest of a small one:
+// for which it then has restTime instead of the time of a whole request.
+type answer struct{ http.ResponseWriter }
+
+func (a *answer) WriteHeader(status int) {
+	if status >= http.StatusBadRequest {
+		_ = http.NewResponseController(a.ResponseWriter).SetReadDeadline(time.Now().Add(restTime))
+	}
+	a.ResponseWriter.WriteHeader(status)
+}
+
+func (a *answer) Flush()                      { _ = http.NewResponseController(a.ResponseWriter).Flush() }
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }

@@ -26,7 +26,10 @@ type DeliveryFilter struct {
 
 // RecipientFilter narrows a list of recipients.
 type RecipientFilter struct {
-	Search      string // within name or phone number, any case
+	Search string // within name or phone number, any case
+	// SearchPhone is what Search is as a part of a phone number in its normalized
+	// form; records that contain it are found too. Empty: it is none.
+	SearchPhone string
 	PhoneNumber PhoneNumber
 }
 

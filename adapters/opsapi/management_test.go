@@ -70,6 +70,8 @@ func (silent) Listen(context.Context, func(domain.ID)) {}
 // ghana takes numbers that begin with +233.
 type ghana struct{ stage.FoldCase }
 
+func (ghana) PhonePart(string) (string, bool) { return "", false }
+
 func (ghana) PhoneNumber(typed string) (domain.PhoneNumber, bool) {
 	return domain.PhoneNumber(typed), strings.HasPrefix(typed, "+233") && len(typed) == 13
 }

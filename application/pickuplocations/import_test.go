@@ -20,6 +20,8 @@ var by = domain.Operator{Name: "command:ama"}
 // numbers takes what begins with +.
 type numbers struct{ stage.FoldCase }
 
+func (numbers) PhonePart(string) (string, bool) { return "", false }
+
 func (numbers) PhoneNumber(typed string) (domain.PhoneNumber, bool) {
 	return domain.PhoneNumber(typed), strings.HasPrefix(typed, "+")
 }

@@ -62,3 +62,18 @@ func (mr *MockNormalizerMockRecorder) PhoneNumber(typed interface{}) *gomock.Cal
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "PhoneNumber", reflect.TypeOf((*MockNormalizer)(nil).PhoneNumber), typed)
 }
+
+// PhonePart mocks base method.
+func (m *MockNormalizer) PhonePart(typed string) (string, bool) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "PhonePart", typed)
+	ret0, _ := ret[0].(string)
+	ret1, _ := ret[1].(bool)
+	return ret0, ret1
+}
+
+// PhonePart indicates an expected call of PhonePart.
+func (mr *MockNormalizerMockRecorder) PhonePart(typed interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "PhonePart", reflect.TypeOf((*MockNormalizer)(nil).PhonePart), typed)
+}

@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -152,6 +153,42 @@ func testRecipients(t *testing.T, b Backend) {
 				t.Errorf("search %q finds %q, want %q", search, found, want)
 			}
 		}
+	})
+
+	t.Run("a search finds a few among many, whatever the page and however long the text", func(t *testing.T) {
+		tenant, other := newTenant(t, b), newTenant(t, b)
+		long := "Nana Akosua Boateng-Mensah of the old "
+		var wanted []domain.Recipient
+		inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
+			for i := range 400 {
+				r := sample.Recipient(func(r *domain.Recipient) {
+					r.Name, r.CreatedAt = long+"post office", sample.Now.Add(time.Duration(i)*time.Millisecond)
+					if i%60 == 59 {
+						r.Name = long + "Fire Station"
+						wanted = append(wanted, *r)
+					}
+				})
+				if _, _, err := tx.Recipients.Add(ctx, tenant, r); err != nil {
+					return err
+				}
+			}
+			_, _, err := tx.Recipients.Add(ctx, other, sample.Recipient(func(r *domain.Recipient) { r.Name = long + "fire station" }))
+			return err
+		})
+		for _, search := range []string{"FIRE stat", "fi", strings.ToUpper(long) + "fire", "d fire station\n"} {
+			want := wanted
+			if strings.HasSuffix(search, "\n") {
+				want = nil
+			}
+			for _, limit := range []int{1, 2, len(wanted), 100} {
+				got := pages(t, limit, func(p domain.PageRequest) ([]domain.Recipient, error) {
+					return b.Read().Recipients.List(t.Context(), tenant, domain.RecipientFilter{Search: search}, p)
+				}, recipientPosition)
+				wantEqual(t, "search "+search, append([]domain.Recipient{}, got...), append([]domain.Recipient{}, want...))
+			}
+		}
+		wantEqual(t, "by phone number as it is typed", must(b.Read().Recipients.List(t.Context(), tenant,
+			domain.RecipientFilter{Search: "no such text", SearchPhone: string(wanted[2].PhoneNumber)[3:]}, domain.PageRequest{Limit: 5}))(t), wanted[2:3])
 	})
 
 	t.Run("a list by phone number has that one", func(t *testing.T) {

@@ -126,6 +126,25 @@ func TestTheOtherListsAreWalkedToo(t *testing.T) {
 	})
 }
 
+func TestASearchFindsAPhoneByAnySpelling(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *server, env string) {
+		c := s.loner(t, env)
+		wanted := c.post("/recipients", m{"phone_number": "024 412 3456", "name": "Ama"}).is(201).id()
+		c.post("/recipients", m{"phone_number": "+233 20 555 0199", "name": "Kofi"}).is(201)
+		for _, spelling := range []string{"+233244123456", "024 412 3456", "0244123456", "(024) 412-3456", "+233 (0)24 412 3456", "00233244123456",
+			"244123456", "0244", "024 41", "412 3456", "412-34", "+233 24", "3456", "ama"} {
+			if found := c.get("/recipients" + escaped("search", spelling)).is(200).ids(); !slices.Equal(found, []string{wanted}) {
+				t.Errorf("search=%s finds %v, want %s alone", spelling, found, wanted)
+			}
+		}
+		for _, other := range []string{"0244123457", "0245", "412 999", "24 4x"} {
+			if found := c.get("/recipients" + escaped("search", other)).is(200).ids(); len(found) != 0 {
+				t.Errorf("search=%s finds %v, want nothing", other, found)
+			}
+		}
+	})
+}
+
 func TestACursorIsGoodForItsOwnListOnly(t *testing.T) {
 	both(t, func(t *testing.T, s *server) {
 		c := s.loner(t, sandbox)

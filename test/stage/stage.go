@@ -143,6 +143,9 @@ type FoldCase struct{}
 // PhoneNumber is not for use cases to ask.
 func (FoldCase) PhoneNumber(string) (domain.PhoneNumber, bool) { panic("not for use cases") }
 
+// PhonePart finds none.
+func (FoldCase) PhonePart(string) (string, bool) { return "", false }
+
 // MatchKey ignores case and spacing.
 func (FoldCase) MatchKey(address string) string {
 	return strings.ToLower(strings.Join(strings.Fields(address), " "))

@@ -108,6 +108,35 @@ func (n *Normalizer) PhoneNumber(typed string) (domain.PhoneNumber, bool) {
 	return number, ok
 }
 
+// leastDigits is how many a part of a number has at least.
+const leastDigits = 3
+
+// PhonePart reads a whole number as PhoneNumber does. Of a part it knows that
+// digits behind a national prefix begin a number of the default region, and those
+// behind a plus or 00 one with its country code.
+func (n *Normalizer) PhonePart(typed string) (string, bool) {
+	if number, ok := n.PhoneNumber(typed); ok {
+		return string(number), true
+	}
+	if len(typed) > maxTyped {
+		return "", false
+	}
+	part, ok := dialled(typed)
+	if !ok || len(strings.TrimPrefix(part, "+")) < leastDigits {
+		return "", false
+	}
+	switch national, isNational := strings.CutPrefix(part, "0"); {
+	case n.plain.prefix == "":
+	case isNational:
+		part = n.plain.prefix + national
+	default: // +233 (0)24
+		if behind, ok := strings.CutPrefix(part, n.plain.prefix+"0"); ok {
+			part = n.plain.prefix + behind
+		}
+	}
+	return part, true
+}
+
 func (n *Normalizer) read(typed string) (domain.PhoneNumber, bool) {
 	dialled, ok := dialled(typed)
 	if !ok {

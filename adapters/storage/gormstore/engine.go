@@ -57,6 +57,15 @@ type engine struct {
 	// latest of each, and keeps others from changing them meanwhile.
 	keyUses string
 
+	// contains is the condition that search_text contains a parameter. matches is
+	// one for a row of a table, with its value, that an index of trigrams serves
+	// where the text is indexable.
+	contains  string
+	matches   func(table, text string) (condition string, value any)
+	indexable func(text string) bool
+	// fence ends a subquery that is planned by itself, as if all its rows were wanted.
+	fence string
+
 	// insertFeed stores a feedEventRow, all columns but position; insertFeedBehind
 	// one that has to come behind the event before it in its delivery, whose ID
 	// and sequence are two more parameters. Empty: insertFeed will do.

@@ -56,15 +56,20 @@ func (s pickupLocations) List(ctx context.Context, t domain.Tenant, f domain.Pic
 	if !storable(f.Search) {
 		return nil, nil
 	}
-	query := page(s.ofBusiness(ctx, t), p, true)
-	if f.Search != "" {
-		query = searched(query, f.Search)
-	}
-	if f.Active != nil {
-		query = query.Where("active = ?", *f.Active)
+	query := func() *gorm.DB {
+		db := s.ofBusiness(ctx, t)
+		if f.Active != nil {
+			db = db.Where("active = ?", *f.Active)
+		}
+		return db
 	}
 	var rows []pickupLocationRow
-	err := query.Find(&rows).Error
+	var err error
+	if f.Search == "" {
+		err = page(query(), p, true).Find(&rows).Error
+	} else {
+		rows, err = searchPage[pickupLocationRow](query, s.engine, newSearch(f.Search), p, true)
+	}
 	return all(rows, (*pickupLocationRow).domain), s.listFailed(ctx, "list pickup locations", err)
 }
 

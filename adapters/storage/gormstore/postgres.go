@@ -64,6 +64,8 @@ const (
 		" WHERE e.delivery_id = ? AND e.sequence = ?))"
 )
 
+var likeWildcards = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
+
 //go:embed migrations/postgres/*.sql
 var postgresMigrations embed.FS
 
@@ -89,6 +91,13 @@ var postgresEngine = engine{
 	// could each wait for one that the other has.
 	keyUses: "SELECT k.id, u.at FROM (SELECT id, max(at) AS at FROM json_to_recordset(CAST(? AS json)) AS r(id uuid, at timestamptz) GROUP BY id) u" +
 		" JOIN api_keys k ON k.id = u.id ORDER BY k.id FOR NO KEY UPDATE OF k",
+
+	contains: "strpos(search_text, ?) > 0",
+	matches: func(_, text string) (string, any) {
+		return "search_text LIKE ?", "%" + likeWildcards.Replace(text) + "%"
+	},
+	indexable: hasWord,
+	fence:     " OFFSET 0",
 
 	insertFeed:       pgInsertFeed + pgPosition + ")",
 	insertFeedBehind: pgInsertFeed + pgBehind + ")",

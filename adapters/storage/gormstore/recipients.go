@@ -51,18 +51,23 @@ func (s recipients) take(query *gorm.DB) (domain.Recipient, error) {
 func (s recipients) List(ctx context.Context, t domain.Tenant, f domain.RecipientFilter, p domain.PageRequest) ([]domain.Recipient, error) {
 	ctx, done := s.forList(ctx)
 	defer done()
-	if !storable(f.Search, string(f.PhoneNumber)) {
+	if !storable(f.Search, f.SearchPhone, string(f.PhoneNumber)) {
 		return nil, nil
 	}
-	query := page(s.ofBusiness(ctx, t), p, false)
-	if f.Search != "" {
-		query = searched(query, f.Search)
-	}
-	if f.PhoneNumber != "" {
-		query = query.Where("phone_number = ?", string(f.PhoneNumber))
+	query := func() *gorm.DB {
+		db := s.ofBusiness(ctx, t)
+		if f.PhoneNumber != "" {
+			db = db.Where("phone_number = ?", string(f.PhoneNumber))
+		}
+		return db
 	}
 	var rows []recipientRow
-	err := query.Find(&rows).Error
+	var err error
+	if f.Search == "" {
+		err = page(query(), p, false).Find(&rows).Error
+	} else {
+		rows, err = searchPage[recipientRow](query, s.engine, newSearch(f.Search, f.SearchPhone), p, false)
+	}
 	return all(rows, (*recipientRow).domain), s.listFailed(ctx, "list recipients", err)
 }
 

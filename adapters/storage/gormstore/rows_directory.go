@@ -51,6 +51,10 @@ func (r *recipientRow) domain() domain.Recipient {
 	}
 }
 
+func (r *recipientRow) searched() (string, domain.Position) {
+	return r.SearchText, domain.Position{CreatedAt: r.CreatedAt.time, ID: r.ID.as(domain.PrefixRecipient)}
+}
+
 type addressRow struct {
 	ID            rowID `gorm:"primaryKey"`
 	RecipientID   rowID
@@ -131,4 +135,8 @@ func (r *pickupLocationRow) domain() domain.PickupLocation {
 		p.Coordinates = &domain.Coordinates{Latitude: *r.Latitude, Longitude: *r.Longitude}
 	}
 	return p
+}
+
+func (r *pickupLocationRow) searched() (string, domain.Position) {
+	return r.SearchText, domain.Position{CreatedAt: r.CreatedAt.time, ID: r.ID.as(domain.PrefixPickupLocation)}
 }

@@ -1,17 +1,159 @@
 package gormstore
 
 import (
+	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"gorm.io/gorm"
+
+	"waybill/domain"
 )
 
-var likeWildcards = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
+// A search costs no more than its page where many rows match, nor than its matches
+// where few do: the first rows of the list are looked through, and when they do not
+// fill the page, an index of trigrams finds the rest.
+//
+// The database compares with the first characters of a text only. A pattern that is
+// compared at each character of a row costs the product of both lengths at worst,
+// and folding makes some characters three. The program compares the whole, which it
+// does in time linear in the row.
 
-// searched narrows a query to rows whose search_text contains the text.
-func searched(db *gorm.DB, text string) *gorm.DB {
-	return db.Where(`search_text LIKE ? ESCAPE '\'`, "%"+likeWildcards.Replace(fold(text))+"%")
+const (
+	// searchWindow is how many rows of a list are looked through without an index.
+	searchWindow = 250
+	// anchorLength is how many characters of a text the database compares with.
+	anchorLength = 16
+	// trigram is the length of what the indexes know: no shorter text is found by them.
+	trigram = 3
+	// mostCandidates bounds the rows that are read at a time where the database may
+	// find more than the program admits.
+	mostCandidates = 1000
+)
+
+// search admits rows whose search_text contains one of its texts.
+type search []string
+
+// newSearch folds texts as search_text is. Empty ones are left out.
+func newSearch(texts ...string) search {
+	var s search
+	for _, text := range texts {
+		if folded := fold(text); folded != "" && !slices.Contains(s, folded) {
+			s = append(s, folded)
+		}
+	}
+	return s
+}
+
+func (s search) admits(searchText string) bool {
+	return slices.ContainsFunc(s, func(text string) bool { return strings.Contains(searchText, text) })
+}
+
+// anchors are the beginnings of the texts.
+func (s search) anchors() []string {
+	anchors := make([]string, len(s))
+	for i, text := range s {
+		anchors[i] = text
+		if utf8.RuneCountInString(text) > anchorLength {
+			anchors[i] = string([]rune(text)[:anchorLength])
+		}
+	}
+	return anchors
+}
+
+// condition is one of the engine's for each anchor.
+func (s search) condition(db *gorm.DB, one func(anchor string) (string, any)) *gorm.DB {
+	var conditions []string
+	var values []any
+	for _, anchor := range s.anchors() {
+		condition, value := one(anchor)
+		conditions, values = append(conditions, condition), append(values, value)
+	}
+	return db.Where("("+strings.Join(conditions, " OR ")+")", values...)
+}
+
+// near narrows a query of a table to rows that contain one of the anchors, by
+// comparing.
+func (s search) near(db *gorm.DB, e *engine) *gorm.DB {
+	return s.condition(db, func(anchor string) (string, any) { return e.contains, anchor })
+}
+
+// indexed is near by the index of the table, where all anchors have what it knows.
+func (s search) indexed(db *gorm.DB, e *engine, table string) *gorm.DB {
+	if slices.ContainsFunc(s.anchors(), func(anchor string) bool { return !e.indexable(anchor) }) {
+		return s.near(db, e)
+	}
+	return s.condition(db, func(anchor string) (string, any) { return e.matches(table, anchor) })
+}
+
+// searchable is what a search needs to know of a row.
+type searchable[R any] interface {
+	*R
+	TableName() string
+	searched() (text string, at domain.Position)
+}
+
+// searchPage lists, of the rows of a query, those that the search admits, as page
+// would: up to Limit+1 of them.
+func searchPage[R any, P searchable[R]](query func() *gorm.DB, e *engine, s search, p domain.PageRequest, newestFirst bool) ([]R, error) {
+	table := P(new(R)).TableName()
+	// some reads the first rows of a subquery, and what the search admits of them.
+	some := func(limit int, from string, subquery *gorm.DB, narrow func(*gorm.DB) *gorm.DB) (rows, admitted []R, err error) {
+		db := narrow(subquery.Session(&gorm.Session{NewDB: true}).Table("("+from+") AS "+table, subquery))
+		err = inOrder(db, newestFirst).Limit(limit).Find(&rows).Error
+		for i := range rows {
+			if text, _ := P(&rows[i]).searched(); s.admits(text) {
+				admitted = append(admitted, rows[i])
+			}
+		}
+		return rows, admitted, err
+	}
+
+	window := page(query().Model(new(R)), domain.PageRequest{Limit: searchWindow - 1, After: p.After}, newestFirst)
+	_, found, err := some(p.Limit+1, "?", window, func(db *gorm.DB) *gorm.DB { return s.near(db, e) })
+	if err != nil || len(found) > p.Limit {
+		return found, err
+	}
+	found = nil
+	for limit := p.Limit + 1; ; limit = min(4*limit, mostCandidates) {
+		matches := s.indexed(behind(query().Model(new(R)), p, newestFirst), e, table)
+		rows, admitted, err := some(limit, "?"+e.fence, matches, func(db *gorm.DB) *gorm.DB { return db })
+		if err != nil {
+			return nil, err
+		}
+		if found = append(found, admitted...); len(found) > p.Limit || len(rows) < limit {
+			return found[:min(len(found), p.Limit+1)], nil
+		}
+		_, at := P(&rows[len(rows)-1]).searched()
+		p.After = &at
+	}
+}
+
+// hasWord tells whether letters or digits stand side by side, as many as make a
+// trigram: others are no part of those of Postgres.
+func hasWord(text string) bool {
+	run := 0
+	for _, r := range text {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			run = 0
+		} else if run++; run == trigram {
+			return true
+		}
+	}
+	return false
+}
+
+// trigrams are all of a text, as a query of FTS5 that asks for each of them.
+func trigrams(text string) string {
+	runes, all := []rune(text), []string{}
+	for i := range max(0, len(runes)-trigram+1) {
+		one := `"` + strings.ReplaceAll(string(runes[i:i+trigram]), `"`, `""`) + `"`
+		if !slices.Contains(all, one) {
+			all = append(all, one)
+		}
+	}
+	return strings.Join(all, " AND ")
 }
 
 // storable reports whether a text can be in the database at all. Postgres

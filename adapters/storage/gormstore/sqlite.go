@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	sqlitedriver "github.com/glebarez/go-sqlite"
 	"github.com/glebarez/sqlite"
@@ -61,6 +62,14 @@ var sqliteEngine = engine{
 	laterBy: func(d time.Duration) any { return fmt.Sprintf("%+.3f seconds", d.Seconds()) },
 
 	keyUses: "SELECT value ->> 'id' AS id, max(value ->> 'at') AS at FROM json_each(?) GROUP BY 1",
+
+	contains: "instr(search_text, ?) > 0",
+	matches: func(table, text string) (string, any) {
+		return "id IN (SELECT r.id FROM " + table + "_search s JOIN " + table + "_search_rows r ON r.number = s.rowid" +
+			" WHERE " + table + "_search MATCH ?)", trigrams(text)
+	},
+	indexable: func(text string) bool { return utf8.RuneCountInString(text) >= trigram },
+	fence:     " LIMIT -1",
 
 	insertFeed: "INSERT INTO feed_events (id, application_id, environment, delivery_id, sequence, type, occurred_at, payload)" +
 		" VALUES (?, ?, ?, ?, ?, ?, ?, ?)",

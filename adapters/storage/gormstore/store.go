@@ -110,12 +110,24 @@ func (s session) ofApplication(ctx context.Context, t domain.Tenant) *gorm.DB {
 
 // page cuts a query to one page of it, and one record more.
 func page(db *gorm.DB, p domain.PageRequest, newestFirst bool) *gorm.DB {
-	after, order := "(created_at, id) > (?, ?)", "created_at, id"
+	return inOrder(behind(db, p, newestFirst), newestFirst).Limit(p.Limit + 1)
+}
+
+// behind leaves what a list has behind the position that a page begins at.
+func behind(db *gorm.DB, p domain.PageRequest, newestFirst bool) *gorm.DB {
+	if p.After == nil {
+		return db
+	}
+	after := "(created_at, id) > (?, ?)"
 	if newestFirst {
-		after, order = "(created_at, id) < (?, ?)", "created_at DESC, id DESC"
+		after = "(created_at, id) < (?, ?)"
 	}
-	if p.After != nil {
-		db = db.Where(after, instantOf(p.After.CreatedAt), rowIDOf(p.After.ID))
+	return db.Where(after, instantOf(p.After.CreatedAt), rowIDOf(p.After.ID))
+}
+
+func inOrder(db *gorm.DB, newestFirst bool) *gorm.DB {
+	if newestFirst {
+		return db.Order("created_at DESC, id DESC")
 	}
-	return db.Order(order).Limit(p.Limit + 1)
+	return db.Order("created_at, id")
 }

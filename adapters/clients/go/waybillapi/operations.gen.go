@@ -35,7 +35,9 @@ func (c *Client) CreateRecipient(ctx context.Context, idempotencyKey string, bod
 
 // ListRecipientsParams filters ListRecipients. What is left out does not.
 type ListRecipientsParams struct {
-	// Only recipients with this text in their name or phone number.
+	// Only recipients with this text in their name or phone number. A phone number is found by any
+	// spelling that a create would take, and by three or more of its digits in a row:
+	// `0241234567`, `024 123`, `+233 24` and `4567` all find `+233241234567`.
 	Search string
 	// Only the recipient with exactly this number, in E.164 form. Write the plus sign as `%2B`;
 	// a bare `+`, which arrives as a space, is understood too.

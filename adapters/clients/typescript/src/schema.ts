@@ -3207,7 +3207,9 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Only recipients with this text in their name or phone number.
+                 * @description Only recipients with this text in their name or phone number. A phone number is found by any
+                 *     spelling that a create would take, and by three or more of its digits in a row:
+                 *     `0241234567`, `024 123`, `+233 24` and `4567` all find `+233241234567`.
                  * @example mensah
                  */
                 search?: string;

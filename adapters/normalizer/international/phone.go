@@ -111,13 +111,10 @@ func (n *Normalizer) PhoneNumber(typed string) (domain.PhoneNumber, bool) {
 // leastDigits is how many a part of a number has at least.
 const leastDigits = 3
 
-// PhonePart reads a whole number as PhoneNumber does. Of a part it knows that
-// digits behind a national prefix begin a number of the default region, and those
-// behind a plus or 00 one with its country code.
+// PhonePart knows that digits behind a national prefix begin a number of the default
+// region, and those behind a plus or 00 one with its country code. Others stand
+// somewhere in a number as they are.
 func (n *Normalizer) PhonePart(typed string) (string, bool) {
-	if number, ok := n.PhoneNumber(typed); ok {
-		return string(number), true
-	}
 	if len(typed) > maxTyped {
 		return "", false
 	}
@@ -125,13 +122,16 @@ func (n *Normalizer) PhonePart(typed string) (string, bool) {
 	if !ok || len(strings.TrimPrefix(part, "+")) < leastDigits {
 		return "", false
 	}
-	switch national, isNational := strings.CutPrefix(part, "0"); {
-	case n.plain.prefix == "":
-	case isNational:
-		part = n.plain.prefix + national
-	default: // +233 (0)24
-		if behind, ok := strings.CutPrefix(part, n.plain.prefix+"0"); ok {
-			part = n.plain.prefix + behind
+	if n.plain.prefix != "" {
+		for _, national := range []string{"0", n.plain.prefix + "0"} { // +233 (0)24
+			if rest, ok := strings.CutPrefix(part, national); ok {
+				return n.plain.prefix + rest, true
+			}
+		}
+	}
+	if n.plain.prefix == "" || strings.HasPrefix(part, "+") {
+		if number, ok := n.PhoneNumber(typed); ok {
+			return string(number), true
 		}
 	}
 	return part, true

@@ -130,6 +130,16 @@ func (e *WebhookEndpoint) Apply(c WebhookEndpointChange, now time.Time) (changed
 	return changed
 }
 
+// Host is the host of the endpoint's address, with its port where it names one;
+// empty for an endpoint without an address.
+func (e WebhookEndpoint) Host() string {
+	u, err := url.Parse(e.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
 // CheckWebhookURL is nil where an endpoint may have the address, or says what
 // is wrong with it. lenient is for development: http, any host, any port. What
 // the host resolves to is not looked at here.

@@ -72,7 +72,8 @@ type openAPI struct {
 
 var (
 	methods  = []string{"get", "post", "put", "patch", "delete"}
-	reScope  = regexp.MustCompile("Scope: `([a-z:]+)`")
+	reScopes = regexp.MustCompile("(?m)^Scopes?: .+$")
+	reScope  = regexp.MustCompile("`([a-z]+:[a-z]+)`")
 	reAllows = regexp.MustCompile("(?m)^\\| `([a-z]+:[a-z]+)` \\| (.+) \\|$")
 	reCode   = regexp.MustCompile(`^[A-Z][A-Z_]+$`)
 )
@@ -122,7 +123,7 @@ func (d *description) readOperation(doc *openAPI, call string, raw json.RawMessa
 		return fmt.Errorf("%s: %w", call, err)
 	}
 	d.operations++
-	if scope := reScope.FindStringSubmatch(op.Description); scope != nil {
+	for _, scope := range reScope.FindAllStringSubmatch(reScopes.FindString(op.Description), -1) {
 		d.calls[scope[1]] = append(d.calls[scope[1]], call)
 	}
 	for _, status := range slices.Sorted(maps.Keys(op.Responses)) {

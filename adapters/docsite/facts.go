@@ -131,7 +131,7 @@ var eventMeanings = map[domain.EventType]string{
 	"delivery.cancelled":         "It will not happen, `reason_code` says why. Nothing follows.",
 	"delivery.outsourced":        "A partner courier takes it over.",
 	domain.EventEndpointTest:     "You asked for a test. Only the endpoint that is tested gets it.",
-	domain.EventEndpointDisabled: "We stopped sending to one of your other endpoints.",
+	domain.EventEndpointDisabled: "We stopped sending to one of your other endpoints: its `id` and `host` say which.",
 }
 
 func eventRows() []eventRow {

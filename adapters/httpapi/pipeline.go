@@ -60,6 +60,7 @@ func (a *API) run(r route, c *call) (reply, error) {
 		a.readQuery,
 		a.readKey,
 		a.readBody, // 413, 415, 400
+		a.checkFieldScopes,
 	} {
 		if err := step(r, c); err != nil {
 			return reply{}, a.orNotFound(r, c, err)
@@ -142,18 +143,30 @@ func (a *API) stranger(answer func(*call) *domain.Error) gin.HandlerFunc {
 }
 
 func (a *API) checkScope(r route, c *call) error {
-	key := c.grant.Credential.Key
-	if r.scope == "" || key.Allows(r.scope) {
-		return nil
+	for _, needed := range r.scopes {
+		if !c.grant.Credential.Key.Allows(needed) {
+			return insufficientScope(c, "This call needs ", needed)
+		}
 	}
-	granted := make([]string, 0, len(key.Scopes))
-	for _, s := range key.Scopes {
-		granted = append(granted, string(s))
+	return nil
+}
+
+// checkFieldScopes comes once the body is read: before that the fields are not known.
+func (a *API) checkFieldScopes(r route, c *call) error {
+	for field, needed := range r.fieldScopes {
+		if strictjson.NewReader(c.body).Has(field) && !c.grant.Credential.Key.Allows(needed) {
+			return insufficientScope(c, "With "+field+" this call needs ", needed)
+		}
 	}
+	return nil
+}
+
+func insufficientScope(c *call, needing string, missing domain.Scope) error {
+	granted := texts(c.grant.Credential.Key.Scopes)
 	return &domain.Error{
 		Kind: domain.KindForbidden, Code: domain.CodeInsufficientScope,
-		Message: "This call needs " + string(r.scope) + "; the key has " + strings.Join(granted, ", ") + ".",
-		Details: map[string]any{"required_scope": string(r.scope), "granted_scopes": granted},
+		Message: needing + string(missing) + "; the key has " + strings.Join(granted, ", ") + ".",
+		Details: map[string]any{"required_scope": string(missing), "granted_scopes": granted},
 	}
 }
 

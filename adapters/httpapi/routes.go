@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 
 	"waybill/adapters/httpapi/strictjson"
@@ -11,9 +13,12 @@ import (
 // Route is one operation as the description names it.
 type Route struct {
 	Method string
-	Path   string // behind the base address, with {names}
-	Scope  domain.Scope
-	Open   bool // needs no key and is not counted
+	Path   string         // behind the base address, with {names}
+	Scopes []domain.Scope // all of them are needed; none: any key will do
+	Open   bool           // needs no key and is not counted
+
+	// FieldScopes are needed besides by a body that has the field.
+	FieldScopes map[string]domain.Scope
 
 	SandboxOnly bool // does not exist on live
 }
@@ -22,7 +27,10 @@ type Route struct {
 func Routes() []Route {
 	out := make([]Route, 0, len(routes))
 	for _, r := range routes {
-		out = append(out, Route{Method: r.method, Path: r.path, Scope: r.scope, Open: r.open, SandboxOnly: r.sandboxOnly})
+		out = append(out, Route{
+			Method: r.method, Path: r.path, Scopes: slices.Clone(r.scopes), FieldScopes: maps.Clone(r.fieldScopes),
+			Open: r.open, SandboxOnly: r.sandboxOnly,
+		})
 	}
 	return out
 }
@@ -40,19 +48,33 @@ const (
 // and what to call when all is well.
 type route struct {
 	method, path string
-	sandboxOnly  bool          // not there on live
-	open         bool          // no key needed, nothing counted
-	scope        domain.Scope  // empty: any key will do
-	id           domain.Prefix // of the one ID in the path
+	sandboxOnly  bool           // not there on live
+	open         bool           // no key needed, nothing counted
+	scopes       []domain.Scope // all of them are needed; none: any key will do
+	id           domain.Prefix  // of the one ID in the path
 	exists       func(a *API, ctx context.Context, t domain.Tenant, id domain.ID) error
 	readsLate    bool     // the handler reads the record itself and says when there is none
 	query        []string // the parameters it takes
 	key          keyRule
-	body         strictjson.Shape // nil: takes none
-	mayBeEmpty   bool             // no body at all counts as {}
-	maxBody      int64            // bytes; 0: those of one record
+	body         strictjson.Shape        // nil: takes none
+	fieldScopes  map[string]domain.Scope // needed besides where the body has the field
+	mayBeEmpty   bool                    // no body at all counts as {}
+	maxBody      int64                   // bytes; 0: those of one record
 	handle       func(a *API, c *call) (reply, error)
 }
+
+// The scopes of the calls that have one, and of those that choose where payloads
+// go or fetch them: payloads are deliveries.
+var (
+	quotesRead      = []domain.Scope{domain.ScopeQuotesRead}
+	recipientsRead  = []domain.Scope{domain.ScopeRecipientsRead}
+	recipientsWrite = []domain.Scope{domain.ScopeRecipientsWrite}
+	deliveriesRead  = []domain.Scope{domain.ScopeDeliveriesRead}
+	deliveriesWrite = []domain.Scope{domain.ScopeDeliveriesWrite}
+	webhooksRead    = []domain.Scope{domain.ScopeWebhooksRead}
+	webhooksWrite   = []domain.Scope{domain.ScopeWebhooksWrite}
+	payloadsWrite   = []domain.Scope{domain.ScopeWebhooksWrite, domain.ScopeDeliveriesRead}
+)
 
 // routes is the whole public API.
 var routes = []route{
@@ -60,163 +82,165 @@ var routes = []route{
 	{method: "GET", path: "/openapi.yaml", open: true, handle: (*API).openAPIYAML},
 	{method: "GET", path: "/api-key", handle: (*API).showAPIKey},
 
-	{method: "POST", path: "/quotes", scope: domain.ScopeQuotesRead, body: quoteShape, handle: (*API).quote},
+	{method: "POST", path: "/quotes", scopes: quotesRead, body: quoteShape, handle: (*API).quote},
 
 	{
-		method: "POST", path: "/recipients", scope: domain.ScopeRecipientsWrite,
+		method: "POST", path: "/recipients", scopes: recipientsWrite,
 		key: keyRequired, body: recipientShape, handle: (*API).createRecipient,
 	},
 	{
-		method: "GET", path: "/recipients", scope: domain.ScopeRecipientsRead,
+		method: "GET", path: "/recipients", scopes: recipientsRead,
 		query: []string{"search", "phone_number", "cursor", "limit"}, handle: (*API).listRecipients,
 	},
 	{
-		method: "GET", path: "/recipients/{recipient_id}", scope: domain.ScopeRecipientsRead,
+		method: "GET", path: "/recipients/{recipient_id}", scopes: recipientsRead,
 		id: domain.PrefixRecipient, exists: (*API).recipientExists, readsLate: true, handle: (*API).getRecipient,
 	},
 	{
-		method: "POST", path: "/recipients/{recipient_id}/addresses", scope: domain.ScopeRecipientsWrite,
+		method: "POST", path: "/recipients/{recipient_id}/addresses", scopes: recipientsWrite,
 		id: domain.PrefixRecipient, exists: (*API).recipientExists,
 		key: keyRequired, body: addressShape, handle: (*API).addAddress,
 	},
 	{
-		method: "GET", path: "/recipients/{recipient_id}/addresses", scope: domain.ScopeRecipientsRead,
+		method: "GET", path: "/recipients/{recipient_id}/addresses", scopes: recipientsRead,
 		id: domain.PrefixRecipient, exists: (*API).recipientExists, readsLate: true, handle: (*API).listAddresses,
 	},
 	{
-		method: "GET", path: "/recipient-addresses/{address_id}", scope: domain.ScopeRecipientsRead,
+		method: "GET", path: "/recipient-addresses/{address_id}", scopes: recipientsRead,
 		id: domain.PrefixAddress, exists: (*API).addressExists, readsLate: true, handle: (*API).getAddress,
 	},
 
 	{
-		method: "GET", path: "/pickup-locations", scope: domain.ScopeDeliveriesRead,
+		method: "GET", path: "/pickup-locations", scopes: deliveriesRead,
 		query: []string{"search", "active", "cursor", "limit"}, handle: (*API).listPickupLocations,
 	},
 	{
-		method: "POST", path: "/pickup-locations", scope: domain.ScopeDeliveriesWrite,
+		method: "POST", path: "/pickup-locations", scopes: deliveriesWrite,
 		key: keyRequired, body: pickupLocationShape, handle: (*API).createPickupLocation,
 	},
 	{
-		method: "GET", path: "/pickup-locations/{pickup_location_id}", scope: domain.ScopeDeliveriesRead,
+		method: "GET", path: "/pickup-locations/{pickup_location_id}", scopes: deliveriesRead,
 		id: domain.PrefixPickupLocation, exists: (*API).pickupLocationExists, readsLate: true, handle: (*API).getPickupLocation,
 	},
 	{
-		method: "PATCH", path: "/pickup-locations/{pickup_location_id}", scope: domain.ScopeDeliveriesWrite,
+		method: "PATCH", path: "/pickup-locations/{pickup_location_id}", scopes: deliveriesWrite,
 		id: domain.PrefixPickupLocation, exists: (*API).pickupLocationExists,
 		key: keyOptional, body: pickupLocationShape, handle: (*API).changePickupLocation,
 	},
 
 	{
-		method: "POST", path: "/deliveries", scope: domain.ScopeDeliveriesWrite,
+		method: "POST", path: "/deliveries", scopes: deliveriesWrite,
 		key: keyRequired, body: orderShape, handle: (*API).createDelivery,
 	},
 	{
-		method: "POST", path: "/deliveries/bulk", scope: domain.ScopeDeliveriesWrite,
+		method: "POST", path: "/deliveries/bulk", scopes: deliveriesWrite,
 		key: keyRequired, body: bulkShape, maxBody: maxBulkBody, handle: (*API).createDeliveries,
 	},
 	{
-		method: "GET", path: "/deliveries", scope: domain.ScopeDeliveriesRead,
+		method: "GET", path: "/deliveries", scopes: deliveriesRead,
 		query:  []string{"status", "external_id", "created_after", "created_before", "order", "cursor", "limit"},
 		handle: (*API).listDeliveries,
 	},
 	{
-		method: "GET", path: "/deliveries/{delivery_id}", scope: domain.ScopeDeliveriesRead,
+		method: "GET", path: "/deliveries/{delivery_id}", scopes: deliveriesRead,
 		id: domain.PrefixDelivery, exists: (*API).deliveryExists, readsLate: true, handle: (*API).getDelivery,
 	},
 	{
-		method: "GET", path: "/deliveries/{delivery_id}/events", scope: domain.ScopeDeliveriesRead,
+		method: "GET", path: "/deliveries/{delivery_id}/events", scopes: deliveriesRead,
 		id: domain.PrefixDelivery, exists: (*API).deliveryExists, readsLate: true, handle: (*API).listEvents,
 	},
 	{
-		method: "POST", path: "/deliveries/{delivery_id}/cancel", scope: domain.ScopeDeliveriesWrite,
+		method: "POST", path: "/deliveries/{delivery_id}/cancel", scopes: deliveriesWrite,
 		id: domain.PrefixDelivery, exists: (*API).deliveryExists, key: keyOptional, handle: (*API).cancelDelivery,
 	},
 
 	{
-		method: "GET", path: "/events", scope: domain.ScopeDeliveriesRead,
+		method: "GET", path: "/events", scopes: deliveriesRead,
 		query: []string{"type", "delivery_id", "created_after", "cursor", "limit"}, handle: (*API).listFeed,
 	},
 
 	{
-		method: "POST", path: "/webhook-endpoints", scope: domain.ScopeWebhooksWrite,
+		method: "POST", path: "/webhook-endpoints", scopes: payloadsWrite,
 		key: keyRequired, body: webhookEndpointShape, handle: (*API).createWebhookEndpoint,
 	},
 	{
-		method: "GET", path: "/webhook-endpoints", scope: domain.ScopeWebhooksRead,
+		method: "GET", path: "/webhook-endpoints", scopes: webhooksRead,
 		query: []string{"cursor", "limit"}, handle: (*API).listWebhookEndpoints,
 	},
 	{
-		method: "GET", path: "/webhook-endpoints/{webhook_endpoint_id}", scope: domain.ScopeWebhooksRead,
+		method: "GET", path: "/webhook-endpoints/{webhook_endpoint_id}", scopes: webhooksRead,
 		id: domain.PrefixWebhookEndpoint, exists: (*API).webhookEndpointExists, readsLate: true, handle: (*API).getWebhookEndpoint,
 	},
 	{
-		method: "PATCH", path: "/webhook-endpoints/{webhook_endpoint_id}", scope: domain.ScopeWebhooksWrite,
+		method: "PATCH", path: "/webhook-endpoints/{webhook_endpoint_id}", scopes: webhooksWrite,
 		id: domain.PrefixWebhookEndpoint, exists: (*API).webhookEndpointExists,
-		key: keyOptional, body: webhookEndpointShape, handle: (*API).changeWebhookEndpoint,
+		key: keyOptional, body: webhookEndpointShape,
+		// What else a PATCH changes leads payloads nowhere new: the address was chosen by a key with both scopes.
+		fieldScopes: map[string]domain.Scope{"url": domain.ScopeDeliveriesRead}, handle: (*API).changeWebhookEndpoint,
 	},
 	{
-		method: "DELETE", path: "/webhook-endpoints/{webhook_endpoint_id}", scope: domain.ScopeWebhooksWrite,
+		method: "DELETE", path: "/webhook-endpoints/{webhook_endpoint_id}", scopes: webhooksWrite,
 		id: domain.PrefixWebhookEndpoint, exists: (*API).webhookEndpointExists, readsLate: true,
 		key: keyOptional, handle: (*API).deleteWebhookEndpoint,
 	},
 	{
-		method: "POST", path: "/webhook-endpoints/{webhook_endpoint_id}/rotate-secret", scope: domain.ScopeWebhooksWrite,
+		method: "POST", path: "/webhook-endpoints/{webhook_endpoint_id}/rotate-secret", scopes: webhooksWrite,
 		id: domain.PrefixWebhookEndpoint, exists: (*API).webhookEndpointExists,
 		key: keyOptional, body: rotationShape, mayBeEmpty: true, handle: (*API).rotateWebhookSecret,
 	},
 	{
-		method: "POST", path: "/webhook-endpoints/{webhook_endpoint_id}/test", scope: domain.ScopeWebhooksWrite,
+		method: "POST", path: "/webhook-endpoints/{webhook_endpoint_id}/test", scopes: webhooksWrite,
 		id: domain.PrefixWebhookEndpoint, exists: (*API).webhookEndpointExists, key: keyOptional, handle: (*API).testWebhookEndpoint,
 	},
 	{
-		method: "POST", path: "/webhook-endpoints/{webhook_endpoint_id}/recover", scope: domain.ScopeWebhooksWrite,
+		method: "POST", path: "/webhook-endpoints/{webhook_endpoint_id}/recover", scopes: webhooksWrite,
 		id: domain.PrefixWebhookEndpoint, exists: (*API).webhookEndpointExists,
 		key: keyOptional, body: recoveryShape, handle: (*API).recoverWebhooks,
 	},
 	{
-		method: "GET", path: "/webhook-endpoints/{webhook_endpoint_id}/deliveries", scope: domain.ScopeWebhooksRead,
+		method: "GET", path: "/webhook-endpoints/{webhook_endpoint_id}/deliveries", scopes: webhooksRead,
 		id: domain.PrefixWebhookEndpoint, exists: (*API).webhookEndpointExists,
 		query:  []string{"status", "event_type", "delivery_id", "created_after", "created_before", "cursor", "limit"},
 		handle: (*API).listWebhookDeliveries,
 	},
 	{
-		method: "GET", path: "/webhook-deliveries/{webhook_delivery_id}", scope: domain.ScopeWebhooksRead,
+		method: "GET", path: "/webhook-deliveries/{webhook_delivery_id}", scopes: webhooksRead,
 		id: domain.PrefixWebhookDelivery, exists: (*API).webhookDeliveryExists, readsLate: true, handle: (*API).getWebhookDelivery,
 	},
 	{
-		method: "GET", path: "/webhook-deliveries/{webhook_delivery_id}/attempts", scope: domain.ScopeWebhooksRead,
+		method: "GET", path: "/webhook-deliveries/{webhook_delivery_id}/attempts", scopes: webhooksRead,
 		id: domain.PrefixWebhookDelivery, exists: (*API).webhookDeliveryExists, readsLate: true, handle: (*API).listWebhookAttempts,
 	},
 	{
-		method: "POST", path: "/webhook-deliveries/{webhook_delivery_id}/redeliver", scope: domain.ScopeWebhooksWrite,
+		method: "POST", path: "/webhook-deliveries/{webhook_delivery_id}/redeliver", scopes: webhooksWrite,
 		id: domain.PrefixWebhookDelivery, exists: (*API).webhookDeliveryExists, key: keyOptional, handle: (*API).redeliverWebhook,
 	},
 
 	{
-		method: "POST", path: "/webhook-listeners", sandboxOnly: true, scope: domain.ScopeWebhooksWrite,
+		method: "POST", path: "/webhook-listeners", sandboxOnly: true, scopes: payloadsWrite,
 		key: keyOptional, body: listenerShape, mayBeEmpty: true, handle: (*API).createListener,
 	},
 	{
-		method: "POST", path: "/webhook-listeners/{webhook_listener_id}/fetch", sandboxOnly: true, scope: domain.ScopeWebhooksWrite,
+		method: "POST", path: "/webhook-listeners/{webhook_listener_id}/fetch", sandboxOnly: true, scopes: payloadsWrite,
 		id: domain.PrefixWebhookEndpoint, exists: (*API).listenerExists, body: fetchShape, mayBeEmpty: true,
 		handle: (*API).fetchWebhooks,
 	},
 	{
-		method: "DELETE", path: "/webhook-listeners/{webhook_listener_id}", sandboxOnly: true, scope: domain.ScopeWebhooksWrite,
+		method: "DELETE", path: "/webhook-listeners/{webhook_listener_id}", sandboxOnly: true, scopes: webhooksWrite,
 		id: domain.PrefixWebhookEndpoint, exists: (*API).listenerExists, readsLate: true,
 		key: keyOptional, handle: (*API).deleteListener,
 	},
 
 	{
-		method: "POST", path: "/test-helpers/deliveries/{delivery_id}/transition", sandboxOnly: true, scope: domain.ScopeDeliveriesWrite,
+		method: "POST", path: "/test-helpers/deliveries/{delivery_id}/transition", sandboxOnly: true, scopes: deliveriesWrite,
 		id: domain.PrefixDelivery, exists: (*API).deliveryExists, key: keyOptional, body: transitionShape, handle: (*API).transitionDelivery,
 	},
 	{
-		method: "POST", path: "/test-helpers/deliveries/{delivery_id}/simulation", sandboxOnly: true, scope: domain.ScopeDeliveriesWrite,
+		method: "POST", path: "/test-helpers/deliveries/{delivery_id}/simulation", sandboxOnly: true, scopes: deliveriesWrite,
 		id: domain.PrefixDelivery, exists: (*API).deliveryExists, key: keyOptional, body: planShape, handle: (*API).startSimulation,
 	},
 	{
-		method: "DELETE", path: "/test-helpers/deliveries/{delivery_id}/simulation", sandboxOnly: true, scope: domain.ScopeDeliveriesWrite,
+		method: "DELETE", path: "/test-helpers/deliveries/{delivery_id}/simulation", sandboxOnly: true, scopes: deliveriesWrite,
 		id: domain.PrefixDelivery, exists: (*API).deliveryExists, key: keyOptional, handle: (*API).stopSimulation,
 	},
 }

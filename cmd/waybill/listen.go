@@ -43,6 +43,7 @@ func (p *program) listen() *cobra.Command {
 			"the sandbox. Without --forward-to they are shown only, and count as delivered.\n\n" +
 			"A line for each attempt goes to stdout, or with --print-secret to stderr, since stdout is then\n" +
 			"for the secret alone. The secret stays the same for the application. With --json each line is an object.\n\n" +
+			"The key needs the scopes webhooks:write and deliveries:read.\n\n" +
 			"Events: " + strings.Join(domain.EventPatterns(), ", "),
 		Example: `  waybill listen --forward-to http://localhost:3000/hooks
   waybill listen --forward-to localhost:3000/hooks --events delivery.delivered,delivery.failed

@@ -21,6 +21,7 @@ const (
 type rule struct {
 	method, path string
 	scope        string // empty: any key
+	also         string // a second scope; empty: none
 	owner        ownership
 	kind         string // of the ID: a prefix, or listener
 	success      int
@@ -41,6 +42,9 @@ type rule struct {
 
 // isThere says whether a host has the operation.
 func (r rule) isThere(env string) bool { return env == sandbox || !r.sandboxOnly }
+
+// needs says whether the operation needs the scope.
+func (r rule) needs(scope string) bool { return scope != "" && (scope == r.scope || scope == r.also) }
 
 // openToAll is the scope of what needs no key.
 const openToAll = "none"
@@ -85,7 +89,7 @@ var rules = []rule{
 		success: 200, keyed: true, body: func() any { return nil }},
 
 	{method: "GET", path: "/events", scope: "deliveries:read", success: 200},
-	{method: "POST", path: "/webhook-endpoints", scope: "webhooks:write", success: 201, keyed: true,
+	{method: "POST", path: "/webhook-endpoints", scope: "webhooks:write", also: "deliveries:read", success: 201, keyed: true,
 		body: func() any { return anEndpoint() }, undo: (*client).dropEndpoint},
 	{method: "GET", path: "/webhook-endpoints", scope: "webhooks:read", success: 200},
 	{method: "GET", path: "/webhook-endpoints/{webhook_endpoint_id}", scope: "webhooks:read", owner: ofApplications, kind: "whe_", success: 200},
@@ -106,9 +110,9 @@ var rules = []rule{
 		success: 200, anonymous: true},
 	{method: "POST", path: "/webhook-deliveries/{webhook_delivery_id}/redeliver", scope: "webhooks:write", owner: ofApplications, kind: "whd_",
 		success: 202, keyed: true, body: func() any { return nil }},
-	{method: "POST", path: "/webhook-listeners", scope: "webhooks:write", success: 201, keyed: true, sandboxOnly: true,
+	{method: "POST", path: "/webhook-listeners", scope: "webhooks:write", also: "deliveries:read", success: 201, keyed: true, sandboxOnly: true,
 		body: func() any { return nil }, undo: (*client).dropListener},
-	{method: "POST", path: "/webhook-listeners/{webhook_listener_id}/fetch", scope: "webhooks:write", owner: ofApplications, kind: "listener",
+	{method: "POST", path: "/webhook-listeners/{webhook_listener_id}/fetch", scope: "webhooks:write", also: "deliveries:read", owner: ofApplications, kind: "listener",
 		success: 200, sandboxOnly: true, anonymous: true, body: func() any { return m{"wait_seconds": 0} },
 		made: (*client).newListener, undo: (*client).dropListener},
 	{method: "DELETE", path: "/webhook-listeners/{webhook_listener_id}", scope: "webhooks:write", owner: ofApplications, kind: "listener",

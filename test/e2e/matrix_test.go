@@ -199,7 +199,7 @@ func (w *world) checkPath(r rule) {
 	}
 	for _, v := range w.visitors {
 		for _, target := range targets {
-			mayCall := v.acts != nil && r.isThere(v.client.env) && v.lacks != r.scope
+			mayCall := v.acts != nil && r.isThere(v.client.env) && !r.needs(v.lacks)
 			if mayCall && r.ready != nil && target.owner != nil && v.acts.sees(target.owner, r.owner) {
 				r.ready(target.owner.client, target.id)
 			}
@@ -265,8 +265,8 @@ func (w *world) turnedAway(v visitor, r rule, a *answer) bool {
 		a.refused(401, v.code)
 		w.sameAnswer(v.name, v, a)
 		return true
-	case v.lacks != "" && v.lacks == r.scope:
-		a.refused(403, "INSUFFICIENT_SCOPE").has("error.details.required_scope", r.scope)
+	case r.needs(v.lacks):
+		a.refused(403, "INSUFFICIENT_SCOPE").has("error.details.required_scope", v.lacks)
 		w.sameAnswer(v.name, v, a)
 		return true
 	}

@@ -244,7 +244,8 @@ func TestAnEndpointThatIsGoneIsDisabledAndTheOthersAreTold(t *testing.T) {
 		c.endpoint(alive, set("event_types", []string{"webhook_endpoint.disabled"}))
 		c.post("/deliveries", anOrder()).is(201)
 		alive.awaits(t, 1)[0].tree.has("type", "webhook_endpoint.disabled", "data.webhook_endpoint.id", gone,
-			"data.webhook_endpoint.status", "disabled", "data.webhook_endpoint.disabled_reason", "gone").lacks("sequence", "data.webhook_endpoint.secret")
+			"data.webhook_endpoint.host", strings.TrimPrefix(dead.URL, "http://")).
+			lacks("sequence", "data.webhook_endpoint.url", "data.webhook_endpoint.description", "data.webhook_endpoint.event_types", "data.webhook_endpoint.status")
 		c.get("/webhook-endpoints/"+gone).is(200).has("data.status", "disabled", "data.disabled_reason", "gone")
 		c.post("/webhook-endpoints/"+gone+"/test", nil).refused(409, "WEBHOOK_ENDPOINT_DISABLED").has("error.details.disabled_reason", "gone")
 	})

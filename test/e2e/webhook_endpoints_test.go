@@ -217,3 +217,36 @@ func TestAnEndpointThatIsChangedAndDeletedAtOnceIsGone(t *testing.T) {
 		}
 	})
 }
+
+// Payloads are deliveries: a key that may not read them chooses no address for them.
+func TestOnlyAKeyThatMayReadDeliveriesHasThemSentSomewhere(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *server, env string) {
+		all := s.caller(t, env)
+		c := s.newClient(t, env, s.newKey(t, all.app, env, "webhooks:read,webhooks:write").secret)
+		id := all.newEndpoint()
+		refused := func(a *answer) {
+			t.Helper()
+			a.refused(403, "INSUFFICIENT_SCOPE").has("error.details.required_scope", "deliveries:read", "error.details.granted_scopes", "[webhooks:read webhooks:write]")
+			if said := a.text("message"); !strings.HasSuffix(said, "needs deliveries:read; the key has webhooks:read, webhooks:write.") {
+				t.Errorf("%s says %q", a.what, said)
+			}
+		}
+		refused(c.post("/webhook-endpoints", anEndpoint()))
+		patch := func(body m, o ...option) *answer { return c.send("PATCH", "/webhook-endpoints/"+id, body, o...) }
+		refused(patch(m{"url": "http://127.0.0.1:9/mine"}))
+		refused(patch(m{"url": "http://127.0.0.1:9/mine", "description": "Mine"}, idem(newKeyText())))
+		refused(patch(m{"url": 5}))
+		patch(m{"url": nil, "description": "Theirs"}).is(200).has("data.url", "http://127.0.0.1:9/hooks", "data.description", "Theirs")
+		patch(m{"enabled": false, "event_types": []string{"delivery.*"}}).is(200).has("data.url", "http://127.0.0.1:9/hooks")
+		// The path says first that there is nothing, and the body that it cannot be read.
+		c.send("PATCH", "/webhook-endpoints/"+unknown("whe_"), m{"url": "http://127.0.0.1:9/mine"}).refused(404, "NOT_FOUND")
+		c.send("PATCH", "/webhook-endpoints/"+id, `{"url": "http://127.0.0.1:9/mine"`).refused(400, "INVALID_REQUEST")
+		if env == sandbox {
+			refused(c.post("/webhook-listeners", nil))
+			refused(c.send("POST", "/webhook-listeners/"+all.newListener()+"/fetch", m{"wait_seconds": 0}))
+		}
+		s.newClient(t, env, s.newKey(t, all.app, env, "deliveries:read").secret).post("/webhook-endpoints", anEndpoint()).
+			refused(403, "INSUFFICIENT_SCOPE").has("error.details.required_scope", "webhooks:write")
+		all.send("PATCH", "/webhook-endpoints/"+id, m{"url": "http://127.0.0.1:9/ours"}).is(200).has("data.url", "http://127.0.0.1:9/ours")
+	})
+}

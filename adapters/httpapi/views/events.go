@@ -35,7 +35,14 @@ type DeliveryChange struct {
 
 // EndpointChange is the data of an event of a webhook endpoint.
 type EndpointChange struct {
-	WebhookEndpoint WebhookEndpoint `json:"webhook_endpoint"`
+	WebhookEndpoint EventEndpoint `json:"webhook_endpoint"`
+}
+
+// EventEndpoint is as much of an endpoint as events tell, which go to others too.
+// The path and query of its address often are the secret that opens it.
+type EventEndpoint struct {
+	ID   string `json:"id"`
+	Host string `json:"host"`
 }
 
 // apiVersion is the one all payloads have.
@@ -55,7 +62,7 @@ func (v Events) EndpointEvent(w domain.WebhookEndpoint, id domain.ID, of domain.
 	return render(PublishedEvent{
 		ID: string(id), Type: string(of), Timestamp: domain.FormatTime(at), APIVersion: apiVersion,
 		Environment: string(w.Tenant.Environment), Simulated: w.Tenant.Environment == domain.Sandbox,
-		Data: EndpointChange{WebhookEndpoint: NewWebhookEndpoint(w)},
+		Data: EndpointChange{EventEndpoint{ID: string(w.ID), Host: w.Host()}},
 	})
 }
 

@@ -410,7 +410,7 @@ func (c *Client) AllEvents(ctx context.Context, params ListEventsParams, options
 //
 // An addition to the original contract.
 //
-// Scope: `webhooks:write`.
+// Scopes: `webhooks:write` and `deliveries:read`: payloads are deliveries.
 func (c *Client) CreateWebhookEndpoint(ctx context.Context, idempotencyKey string, body WebhookEndpointRequest, options ...CallOption) (*WebhookEndpointSecret, error) {
 	return one[WebhookEndpointSecret](ctx, c, call{name: "CreateWebhookEndpoint", method: http.MethodPost, path: []string{"webhook-endpoints"}, key: idempotencyKey, keyed: required, body: body}, options)
 }
@@ -471,7 +471,7 @@ func (c *Client) GetWebhookEndpoint(ctx context.Context, webhookEndpointID strin
 //
 // An addition to the original contract.
 //
-// Scope: `webhooks:write`.
+// Scope: `webhooks:write`; with `url` also `deliveries:read`, as payloads are deliveries.
 func (c *Client) UpdateWebhookEndpoint(ctx context.Context, webhookEndpointID string, body WebhookEndpointChange, options ...CallOption) (*WebhookEndpoint, error) {
 	return one[WebhookEndpoint](ctx, c, call{name: "UpdateWebhookEndpoint", method: http.MethodPatch, path: []string{"webhook-endpoints", webhookEndpointID}, keyed: optional, body: body}, options)
 }
@@ -641,7 +641,7 @@ func (c *Client) RedeliverWebhook(ctx context.Context, webhookDeliveryID string,
 // Only the sandbox has this call: the live host answers `404 NOT_FOUND`. An addition to the
 // original contract.
 //
-// Scope: `webhooks:write`.
+// Scopes: `webhooks:write` and `deliveries:read`: payloads are deliveries.
 func (c *Client) CreateWebhookListener(ctx context.Context, body *WebhookListenerRequest, options ...CallOption) (*WebhookListenerSecret, error) {
 	return one[WebhookListenerSecret](ctx, c, call{name: "CreateWebhookListener", method: http.MethodPost, path: []string{"webhook-listeners"}, keyed: optional, body: present(body)}, options)
 }
@@ -664,7 +664,7 @@ func (c *Client) CreateWebhookListener(ctx context.Context, body *WebhookListene
 // Only the sandbox has this call: the live host answers `404 NOT_FOUND`. An addition to the
 // original contract.
 //
-// Scope: `webhooks:write`.
+// Scopes: `webhooks:write` and `deliveries:read`: payloads are deliveries.
 func (c *Client) FetchWebhooks(ctx context.Context, webhookListenerID string, body *WebhookFetchRequest, options ...CallOption) (*FetchWebhooksResult, error) {
 	return one[FetchWebhooksResult](ctx, c, call{name: "FetchWebhooks", method: http.MethodPost, path: []string{"webhook-listeners", webhookListenerID, "fetch"}, body: present(body)}, options)
 }

@@ -846,7 +846,14 @@ const (
 )
 
 type PublishedEndpointEventData struct {
-	WebhookEndpoint WebhookEndpoint `json:"webhook_endpoint"`
+	WebhookEndpoint EventWebhookEndpoint `json:"webhook_endpoint"`
+}
+
+// EventWebhookEndpoint: As much of the endpoint as tells which one it is: `GET /webhook-endpoints/{id}` has the rest.
+type EventWebhookEndpoint struct {
+	ID WebhookEndpointID `json:"id"`
+	// The host of its address, with the port where it names one.
+	Host string `json:"host"`
 }
 
 type APIKeyInfo struct {
@@ -1338,9 +1345,9 @@ type WebhookEventData struct {
 	// As it was right after this event.
 	Delivery *Delivery `json:"delivery,omitempty"`
 	// Absent on the first event.
-	PreviousStatus  DeliveryStatus   `json:"previous_status,omitzero"`
-	ReasonCode      ReasonCode       `json:"reason_code,omitzero"`
-	WebhookEndpoint *WebhookEndpoint `json:"webhook_endpoint,omitempty"`
+	PreviousStatus  DeliveryStatus        `json:"previous_status,omitzero"`
+	ReasonCode      ReasonCode            `json:"reason_code,omitzero"`
+	WebhookEndpoint *EventWebhookEndpoint `json:"webhook_endpoint,omitempty"`
 }
 
 // ErrorCode tells failures apart; more may come.

@@ -659,7 +659,7 @@ export interface paths {
          *
          *     An addition to the original contract.
          *
-         *     Scope: `webhooks:write`.
+         *     Scopes: `webhooks:write` and `deliveries:read`: payloads are deliveries.
          */
         post: operations["createWebhookEndpoint"];
         delete?: never;
@@ -728,7 +728,7 @@ export interface paths {
          *
          *     An addition to the original contract.
          *
-         *     Scope: `webhooks:write`.
+         *     Scope: `webhooks:write`; with `url` also `deliveries:read`, as payloads are deliveries.
          */
         patch: operations["updateWebhookEndpoint"];
         trace?: never;
@@ -1090,7 +1090,7 @@ export interface paths {
          *     Only the sandbox has this call: the live host answers `404 NOT_FOUND`. An addition to the
          *     original contract.
          *
-         *     Scope: `webhooks:write`.
+         *     Scopes: `webhooks:write` and `deliveries:read`: payloads are deliveries.
          */
         post: operations["createWebhookListener"];
         delete?: never;
@@ -1145,7 +1145,7 @@ export interface paths {
          *     Only the sandbox has this call: the live host answers `404 NOT_FOUND`. An addition to the
          *     original contract.
          *
-         *     Scope: `webhooks:write`.
+         *     Scopes: `webhooks:write` and `deliveries:read`: payloads are deliveries.
          */
         post: operations["fetchWebhooks"];
         delete?: never;
@@ -2029,8 +2029,14 @@ export interface components {
             environment: components["schemas"]["Environment"];
             simulated: boolean;
             data: {
-                webhook_endpoint: components["schemas"]["WebhookEndpoint"];
+                webhook_endpoint: components["schemas"]["EventWebhookEndpoint"];
             };
+        };
+        /** @description As much of the endpoint as tells which one it is: `GET /webhook-endpoints/{id}` has the rest. */
+        EventWebhookEndpoint: {
+            id: components["schemas"]["WebhookEndpointId"];
+            /** @description The host of its address, with the port where it names one. */
+            host: string;
         };
         ApiKeyInfo: {
             key: {
@@ -5638,7 +5644,7 @@ export interface operations {
                  * @description `v1,` and the Base64 of HMAC-SHA256 over `{webhook-id}.{webhook-timestamp}.{body}`, with what
                  *     is behind `whsec_` in the secret, decoded from Base64, as the key. While two secrets sign
                  *     there are two, separated by a space, the newest first: one that matches will do.
-                 * @example v1,vmzsB37pXX90khWbtaIER7001l3nwcjF0hePZ/018Nw=
+                 * @example v1,adKsqTXTStawGVePM3uqv0F2BAZwMDHXfGsyh9TBVi8=
                  */
                 "webhook-signature": string;
                 /**

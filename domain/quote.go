@@ -7,15 +7,19 @@ const quoteRetryAfter = 5 * time.Second
 // DistanceSource says how a distance was found.
 type DistanceSource string
 
-// The sources. StraightLine stands only where no routing engine is
-// configured; a configured engine that fails is never replaced by it.
+// The sources. StraightLine stands where no routing engine is configured, and
+// where the engine finds a trip too long to measure: of that no fee is made. An
+// engine that fails is never replaced by it.
 const (
 	DistanceRoad         DistanceSource = "road"
 	DistanceStraightLine DistanceSource = "straight_line"
 )
 
-// Trip is what a price is asked for.
+// Trip is what a price is asked for. BusinessID says whose question it is, so
+// that the failures of one customer are told from those of many; it changes no
+// price, and is empty where no customer asks.
 type Trip struct {
+	BusinessID  ID
 	Environment Environment
 	VehicleType VehicleType
 	Pickup      Coordinates
@@ -41,7 +45,7 @@ type Quote struct {
 func QuoteUnavailable(cause error) *Error {
 	return &Error{
 		Kind: KindUnavailable, Code: CodeQuoteUnavailable,
-		Message:    "Prices are not available right now; nothing was created. Try again with the same body and Idempotency-Key.",
+		Message:    "No price for this trip can be had right now; nothing was created. Try again with the same body and Idempotency-Key.",
 		RetryAfter: quoteRetryAfter,
 		Err:        cause,
 	}

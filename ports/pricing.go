@@ -3,6 +3,7 @@ package ports
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"waybill/domain"
 )
@@ -11,7 +12,8 @@ import (
 type Pricing interface {
 	// Price answers within 2.5 seconds. A point it does not serve is an
 	// *OutsideServiceAreaError; every other failure is a QUOTE_UNAVAILABLE
-	// error. A fee is never made up.
+	// error, of this trip alone: other trips fare by themselves. A fee is never
+	// made up.
 	Price(ctx context.Context, trip domain.Trip) (domain.Quote, error)
 }
 
@@ -30,11 +32,20 @@ type ServiceArea interface {
 // ErrNoRoute means the engine answered that no way leads there.
 var ErrNoRoute = errors.New("ports: no route between the two points")
 
+// TripTooLongError means the engine answered that it measures no trip of this
+// length. Distance is an estimate by the straight line, never one by road.
+type TripTooLongError struct{ Distance domain.Distance }
+
+func (e *TripTooLongError) Error() string {
+	return fmt.Sprintf("ports: the trip of some %.0f km is too long for the routing engine", e.Distance.Kilometres)
+}
+
 // Routing measures trips.
 type Routing interface {
 	// Distance is the length of the trip and where it is from. ErrNoRoute means
 	// that no way leads there, and an *OutsideServiceAreaError the same where it is
-	// known which end no way leads to. Any other error is a measure that could not
-	// be had; it ends by itself, also where ctx has no deadline.
+	// known which end no way leads to; a *TripTooLongError that the engine measures
+	// no such trips. Any other error is a measure that could not be had; it ends by
+	// itself, also where ctx has no deadline.
 	Distance(ctx context.Context, trip domain.Trip) (domain.Distance, error)
 }

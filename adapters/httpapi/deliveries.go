@@ -43,7 +43,7 @@ func (a *API) bulkEntry(index int, created *domain.Delivery, refusal *domain.Err
 		// Its own words are for a whole request; this one is remembered, and
 		// the same key would only repeat it.
 		told := *refusal
-		told.Message = "Prices are not available right now; this item was not booked. Send it again under a new Idempotency-Key."
+		told.Message = "No price for this trip can be had right now; this item was not booked. Send it again under a new Idempotency-Key."
 		refusal = &told
 	}
 	return render(views.NewBulkFailure(index, refusal))

@@ -61,7 +61,7 @@ func TestTheTripThatIsPriced(t *testing.T) {
 	s.mustCreate(t, stage.Key(s.tenant, "order-0001", 1), order(func(o *deliveries.Order) {
 		o.Pickup, o.PickupLocationID, o.VehicleType = nil, new(string(location.ID)), domain.Van
 	}))
-	want := domain.Trip{Environment: domain.Sandbox, VehicleType: domain.Van, Pickup: domain.Coordinates{Latitude: 5.1, Longitude: -0.3}, Dropoff: tema}
+	want := domain.Trip{BusinessID: s.tenant.BusinessID, Environment: domain.Sandbox, VehicleType: domain.Van, Pickup: domain.Coordinates{Latitude: 5.1, Longitude: -0.3}, Dropoff: tema}
 	if asked != want {
 		t.Errorf("asked for %+v, want %+v", asked, want)
 	}

@@ -93,7 +93,7 @@ func (d *Deliveries) collect(ctx context.Context, t domain.Tenant, draft *Draft)
 func (f *Draft) trip() quotes.Trip {
 	return quotes.Trip{
 		Trip: domain.Trip{
-			Environment: f.tenant.Environment, VehicleType: f.order.VehicleType,
+			BusinessID: f.tenant.BusinessID, Environment: f.tenant.Environment, VehicleType: f.order.VehicleType,
 			Pickup: f.pickup.Coordinates, Dropoff: f.to.dropoff.Coordinates,
 		},
 		PickupField: f.pickupField, DropoffField: f.to.field,

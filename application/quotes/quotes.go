@@ -38,7 +38,7 @@ func (q *Quotes) Quote(ctx context.Context, t domain.Tenant, ask Question) (doma
 		return domain.Quote{}, err
 	}
 	trip := Trip{
-		Trip:         domain.Trip{Environment: t.Environment, VehicleType: ask.VehicleType, Dropoff: ask.Dropoff},
+		Trip:         domain.Trip{BusinessID: t.BusinessID, Environment: t.Environment, VehicleType: ask.VehicleType, Dropoff: ask.Dropoff},
 		PickupField:  "pickup",
 		DropoffField: "dropoff",
 	}

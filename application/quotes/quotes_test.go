@@ -61,7 +61,7 @@ func wantCode(t *testing.T, err error, code string, fields ...string) {
 func TestAQuoteIsTheAnswerOfThePricing(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	trip := domain.Trip{Environment: domain.Live, VehicleType: domain.Van, Pickup: accra, Dropoff: tema}
+	trip := domain.Trip{BusinessID: tenant.BusinessID, Environment: domain.Live, VehicleType: domain.Van, Pickup: accra, Dropoff: tema}
 	s.pricing.EXPECT().Price(gomock.Any(), trip).Return(priced, nil)
 	got, err := s.Quote(t.Context(), tenant, quotes.Question{Pickup: &accra, Dropoff: tema, VehicleType: domain.Van})
 	if err != nil || got != priced {
@@ -74,7 +74,7 @@ func TestAQuoteFromASavedLocationUsesItsCoordinates(t *testing.T) {
 	s := newScene(t)
 	s.places.EXPECT().Get(gomock.Any(), tenant, location).
 		Return(domain.PickupLocation{ID: location, Contact: "+233302000001", Coordinates: &accra, Active: true}, nil)
-	trip := domain.Trip{Environment: domain.Live, VehicleType: domain.Bike, Pickup: accra, Dropoff: tema}
+	trip := domain.Trip{BusinessID: tenant.BusinessID, Environment: domain.Live, VehicleType: domain.Bike, Pickup: accra, Dropoff: tema}
 	s.pricing.EXPECT().Price(gomock.Any(), trip).Return(priced, nil)
 	if got, err := s.Quote(t.Context(), tenant, quotes.Question{PickupLocationID: new(string(location)), Dropoff: tema, VehicleType: domain.Bike}); err != nil || got != priced {
 		t.Errorf("%+v, %v", got, err)

@@ -196,8 +196,8 @@ func newServiceArea(c *configs.Config) (ports.ServiceArea, error) {
 	}
 }
 
-func newPricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea, r prometheus.Registerer, f *follower) (ports.Pricing, error) {
-	pricing, err := followedPricing(c, routing, area, f)
+func newPricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea, r prometheus.Registerer, f *follower, o *outages) (ports.Pricing, error) {
+	pricing, err := followedPricing(c, routing, area, f, o)
 	if err != nil {
 		return nil, err
 	}
@@ -205,16 +205,18 @@ func newPricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea
 }
 
 func choosePricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea) (ports.Pricing, error) {
-	return followedPricing(c, routing, area, nil)
+	return followedPricing(c, routing, area, nil, nil)
 }
 
 // followedPricing is choosePricing in a process that may be followed.
-func followedPricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea, f *follower) (ports.Pricing, error) {
+func followedPricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea, f *follower, o *outages) (ports.Pricing, error) {
 	switch c.PricingURL {
 	case "":
 		return newTariff(c, routing, area)
 	default:
-		client, err := httppricing.New(httppricing.Options{URL: c.PricingURL, Timeout: c.PricingTimeout, Currency: c.Currency, Header: f.headers()})
+		client, err := httppricing.New(httppricing.Options{
+			URL: c.PricingURL, Timeout: c.PricingTimeout, Currency: c.Currency, Header: f.headers(), OnChange: o.of("pricing"),
+		})
 		if err != nil {
 			return nil, badSetting(c, "pricing_url", err)
 		}

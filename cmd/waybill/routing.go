@@ -17,14 +17,18 @@ import (
 // none is set, and where a pricing service measures for itself.
 type roadEngine struct{ *valhalla.Client }
 
-func newRoadEngine(c *configs.Config) (roadEngine, func(), error) { return followedRoadEngine(c, nil) }
+func newRoadEngine(c *configs.Config) (roadEngine, func(), error) {
+	return followedRoadEngine(c, nil, nil)
+}
 
 // followedRoadEngine is newRoadEngine in a process that may be followed.
-func followedRoadEngine(c *configs.Config, f *follower) (roadEngine, func(), error) {
+func followedRoadEngine(c *configs.Config, f *follower, o *outages) (roadEngine, func(), error) {
 	if c.RoutingURL == "" || c.PricingURL != "" {
 		return roadEngine{}, func() {}, nil
 	}
-	client, err := valhalla.New(valhalla.Options{URL: c.RoutingURL, Timeout: c.RoutingTimeout, BikeCosting: c.RoutingBike, Header: f.headers()})
+	client, err := valhalla.New(valhalla.Options{
+		URL: c.RoutingURL, Timeout: c.RoutingTimeout, BikeCosting: c.RoutingBike, Header: f.headers(), OnChange: o.of("routing"),
+	})
 	if err != nil {
 		return roadEngine{}, nil, badSetting(c, "routing_url", err)
 	}

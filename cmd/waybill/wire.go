@@ -54,7 +54,7 @@ var product = wire.NewSet(
 
 // What the use cases of both environments have in common.
 var common = wire.NewSet(
-	newLimits, newRateLimiter, newPricing, followedRoadEngine, newRouting, newServiceArea, newNeighbours,
+	newLimits, newRateLimiter, newPricing, newOutages, followedRoadEngine, newRouting, newServiceArea, newNeighbours,
 	newBulkLease, newNormalizer, wire.Struct(new(parts), "*"), newProducts,
 )
 

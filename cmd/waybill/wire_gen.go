@@ -67,7 +67,8 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	locks := newLocks(autopipelineClient, log)
 	retention := newRetention(c)
 	lease := newBulkLease(c)
-	mainRoadEngine, cleanup5, err := followedRoadEngine(c, mainFollower)
+	mainOutages := newOutages(registry, log)
+	mainRoadEngine, cleanup5, err := followedRoadEngine(c, mainFollower, mainOutages)
 	if err != nil {
 		cleanup4()
 		cleanup3()
@@ -93,7 +94,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 		cleanup()
 		return nil, nil, err
 	}
-	pricing, err := newPricing(c, routing, serviceArea, registry, mainFollower)
+	pricing, err := newPricing(c, routing, serviceArea, registry, mainFollower, mainOutages)
 	if err != nil {
 		cleanup5()
 		cleanup4()
@@ -496,7 +497,7 @@ var product = wire.NewSet(tenancy.NewAdmission, quotes.New, recipients.New, pick
 
 // What the use cases of both environments have in common.
 var common = wire.NewSet(
-	newLimits, newRateLimiter, newPricing, followedRoadEngine, newRouting, newServiceArea, newNeighbours,
+	newLimits, newRateLimiter, newPricing, newOutages, followedRoadEngine, newRouting, newServiceArea, newNeighbours,
 	newBulkLease, newNormalizer, wire.Struct(new(parts), "*"), newProducts,
 )
 

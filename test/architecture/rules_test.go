@@ -36,6 +36,10 @@ var edges = []string{"adapters/httpapi", "adapters/opsapi", "adapters/trackingpa
 // public API is called.
 const clients = "adapters/clients"
 
+// shared is what adapters of services over the network have in common. It is no
+// adapter of a port, and imports domain only.
+const shared = "adapters/upstream"
+
 // edgeArrows lists what an edge may import of another one: how connections are
 // treated, JSON is read and records are shown is the same on both listeners.
 var edgeArrows = map[string][]string{
@@ -174,7 +178,10 @@ func refuseOurs(pkg, imported string) string {
 		if within(pkg, clients) && adapter(imported) != adapter(pkg) {
 			return "a client is copied into other people's code and imports nothing of ours"
 		}
-		if isCore(imported) || adapter(imported) == adapter(pkg) {
+		if pkg == shared && imported != "domain" {
+			return "what adapters share imports domain only"
+		}
+		if isCore(imported) || adapter(imported) == adapter(pkg) || imported == shared {
 			return ""
 		}
 		if within(imported, "application") && slices.Contains(edges, adapter(pkg)) {
@@ -241,7 +248,7 @@ func area(pkg string) string { return head(pkg, "application", 2) }
 // adapter returns the folder of the adapter that the package belongs to, or ""
 // where it belongs to none.
 func adapter(pkg string) string {
-	if edge := head(pkg, "adapters", 2); slices.Contains(edges, edge) {
+	if edge := head(pkg, "adapters", 2); edge == shared || slices.Contains(edges, edge) {
 		return edge
 	}
 	return head(pkg, "adapters", 3)

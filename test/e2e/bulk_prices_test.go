@@ -86,7 +86,7 @@ func TestAnItemWithoutAPriceFailsAlone(t *testing.T) {
 			partly := c.post("/deliveries/bulk", aBulk(orders...), idem(key)).
 				outcomes("created", "QUOTE_UNAVAILABLE", "created", "VALIDATION_ERROR", "created").
 				has("data.results.0.delivery.delivery_fee", "7.5", "data.results.1.error.message",
-					"Prices are not available right now; this item was not booked. Send it again under a new Idempotency-Key.",
+					"No price for this trip can be had right now; this item was not booked. Send it again under a new Idempotency-Key.",
 					"data.results.3.error.message", "recipient.address: this point is outside the area we serve; check that latitude and longitude are not swapped")
 			if partly.header.Get("Retry-After") != "" {
 				t.Error("an answer that nothing changes any more has Retry-After")

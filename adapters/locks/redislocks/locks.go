@@ -6,14 +6,13 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"log/slog"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/sony/gobreaker/v2"
 
+	"waybill/adapters/upstream"
 	"waybill/ports"
 )
 
@@ -23,9 +22,6 @@ const (
 	// expiry is when a lock nobody released ends by itself.
 	expiry  = 10 * time.Second
 	timeout = 50 * time.Millisecond
-
-	breakerFailures = 5 // in a row
-	breakerPause    = time.Second
 
 	prefix = "waybill:lock:"
 )
@@ -43,7 +39,7 @@ type Client interface {
 type Locks struct {
 	client  Client
 	timeout time.Duration
-	breaker *gobreaker.CircuitBreaker[bool]
+	breaker *upstream.Breaker
 	log     *slog.Logger
 	cause   atomic.Pointer[error] // the last failure, for the log
 }
@@ -59,18 +55,7 @@ type Options struct {
 func New(client Client, o Options, log *slog.Logger) *Locks {
 	l := &Locks{client: client, timeout: cmp.Or(o.Timeout, timeout), log: log}
 	l.cause.Store(new(error))
-	l.breaker = gobreaker.NewCircuitBreaker[bool](gobreaker.Settings{
-		Name:        "locks",
-		MaxRequests: 1,
-		Timeout:     breakerPause,
-		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= breakerFailures },
-		IsExcluded: func(err error) bool {
-			var gone *callerGoneError
-			var beside interface{ Beside() } // another call fails for the same reason
-			return errors.As(err, &gone) || errors.As(err, &beside)
-		},
-		OnStateChange: l.tell,
-	})
+	l.breaker = upstream.NewRedisBreaker(l.tell)
 	return l
 }
 
@@ -107,23 +92,22 @@ func (l *Locks) TryLock(ctx context.Context, name string) (release func(), acqui
 				return
 			}
 		}
-		_, _ = l.breaker.Execute(func() (bool, error) { return false, err })
+		_ = l.breaker.Do(upstream.Call{}, func() (upstream.Evidence, error) { return upstream.OfRedis(ctx, err), err })
 	}, true
 }
 
 // ask makes one call, unless the breaker is open.
-func (l *Locks) ask(ctx context.Context, call func(ctx context.Context) (bool, error)) (bool, error) {
-	return l.breaker.Execute(func() (bool, error) {
-		answer, err := inTime(ctx, l.timeout, call)
-		switch {
-		case err == nil:
-			return answer, nil
-		case ctx.Err() != nil:
-			return false, &callerGoneError{err}
+func (l *Locks) ask(ctx context.Context, call func(ctx context.Context) (bool, error)) (answer bool, err error) {
+	err = l.breaker.Do(upstream.Call{}, func() (upstream.Evidence, error) {
+		var err error
+		answer, err = inTime(ctx, l.timeout, call)
+		evidence := upstream.OfRedis(ctx, err)
+		if evidence == upstream.Gone {
+			l.cause.Store(&err)
 		}
-		l.cause.Store(&err)
-		return false, err
+		return evidence, err
 	})
+	return answer, err
 }
 
 // inTime makes one call that may take a while and no longer.
@@ -133,21 +117,13 @@ func inTime(ctx context.Context, timeout time.Duration, call func(ctx context.Co
 	return call(ctx)
 }
 
-// callerGoneError tells the breaker that a failure says nothing about Redis.
-type callerGoneError struct{ cause error }
-
-func (e *callerGoneError) Error() string { return "the caller went away: " + e.cause.Error() }
-func (e *callerGoneError) Unwrap() error { return e.cause }
-
-// tell logs the beginning and the end of an outage; probes that fail in between
-// are no news.
-func (l *Locks) tell(_ string, from, to gobreaker.State) {
-	switch {
-	case from == gobreaker.StateClosed:
+// tell logs the beginning and the end of an outage.
+func (l *Locks) tell(open bool) {
+	if open {
 		l.log.Warn("courtesy locks are not shared between processes until Redis answers again", "error", *l.cause.Load())
-	case to == gobreaker.StateClosed:
-		l.log.Info("courtesy locks are shared between processes again")
+		return
 	}
+	l.log.Info("courtesy locks are shared between processes again")
 }
 
 func newToken() string {

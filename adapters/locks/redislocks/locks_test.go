@@ -198,6 +198,9 @@ func (m *moody) EvalSha(ctx context.Context, sha1 string, keys []string, args ..
 	return m.Client.EvalSha(ctx, sha1, keys, args...)
 }
 
+// breakerFailures open the breaker.
+const breakerFailures = 5
+
 func TestALockThatIsHeldForSureIsFreedThroughAnOpenBreakerAndADeadConnection(t *testing.T) {
 	t.Parallel()
 	url := redis.URL(t)

@@ -3,7 +3,9 @@ package httppricing_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"waybill/adapters/pricing/httppricing"
+	"waybill/adapters/upstream"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -52,83 +55,122 @@ func inBubble(t *testing.T, f func(t *testing.T, s *service, c *httppricing.Clie
 	})
 }
 
-func fails(t *testing.T, c *httppricing.Client, times int) {
-	t.Helper()
-	for range times {
-		requireFault(t, c, 2*time.Second)
-	}
+// tripOf is one of many trips of a business.
+func tripOf(business string, e domain.Environment, n int) domain.Trip {
+	other := trip
+	other.BusinessID, other.Environment, other.Dropoff.Latitude = domain.ID(business), e, 5+float64(n)/1000
+	return other
 }
 
-func works(t *testing.T, c *httppricing.Client) {
+// outage asks often enough that a service that is gone is known to be.
+func outage(t *testing.T, c *httppricing.Client, e domain.Environment) (last error) {
+	t.Helper()
+	for i := range 6 {
+		_, last = c.Price(t.Context(), tripOf(fmt.Sprint("biz_", i%2), e, i))
+		if !domain.HasCode(last, domain.CodeQuoteUnavailable) {
+			t.Fatalf("call %d: %v", i, last)
+		}
+	}
+	return last
+}
+
+func works(t *testing.T, c *httppricing.Client, trip domain.Trip) {
 	t.Helper()
 	if _, err := c.Price(t.Context(), trip); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestTheBreakerOpensAtTheFifthFailureInARowAndThenFailsAtOnce(t *testing.T) {
+func TestBadAnswersAreOfTheirTripAlone(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *service, c *httppricing.Client) {
-		s.will(500, "")
-		fails(t, c, 4)
-		s.will(200, good)
-		works(t, c) // four in a row do not open it, and a success starts the count anew
-		s.hang.Store(true)
-		fails(t, c, 4)
-		if s.asked.Load() != 9 {
-			t.Fatalf("asked %d times, want 9", s.asked.Load())
+		var asked int64
+		for status, body := range map[int]string{
+			400: "", 404: "", 429: "", 500: "", 503: "", 302: "", 200: "<html>", 422: `{"code":"TOO_HEAVY"}`,
+			201: good, 403: strings.Repeat("x", 1<<20),
+		} {
+			s.will(status, body)
+			for range 4 {
+				outage(t, c, domain.Live)
+				asked += 6
+			}
 		}
-		fails(t, c, 1)
+		s.will(200, good)
+		works(t, c, trip)
+		if got := s.asked.Load(); got != asked+1 {
+			t.Errorf("the service was asked %d times, want %d: each trip for itself", got, asked+1)
+		}
+	})
+}
+
+func TestAServiceThatHangsCostsNothingSoonAndItsReturnIsNoticedWithinASecond(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *service, c *httppricing.Client) {
+		s.hang.Store(true)
+		outage(t, c, domain.Live)
 		began := time.Now()
-		fails(t, c, 100)
-		if s.asked.Load() != 10 || time.Since(began) != 0 {
-			t.Errorf("asked %d times, want 10; the failures took %v", s.asked.Load(), time.Since(began))
+		for range 20 {
+			outage(t, c, domain.Live)
 		}
-	})
-}
-
-func TestAnOpenBreakerLetsOneProbeThroughAfterFiveSeconds(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *service, c *httppricing.Client) {
-		s.will(500, "")
-		fails(t, c, 5)
-		s.will(200, good)
-		time.Sleep(5 * time.Second)
-		fails(t, c, 1)
-		if s.asked.Load() != 5 {
-			t.Fatalf("asked %d times within the pause, want 5", s.asked.Load())
+		if took := time.Since(began); took != 0 || s.asked.Load() != 5 {
+			t.Errorf("120 trips took %v, and the service was asked %d times, want at once and 5", took, s.asked.Load())
 		}
-		time.Sleep(time.Millisecond)
-
-		s.hang.Store(true)
-		probe := make(chan error)
-		go func() {
-			_, err := c.Price(t.Context(), trip)
-			probe <- err
-		}()
+		// Trips go on to come, and some hang for their two seconds.
+		for range 30 {
+			time.Sleep(100 * time.Millisecond)
+			go func() { _, _ = c.Price(t.Context(), trip) }()
+		}
 		synctest.Wait()
-		fails(t, c, 20) // the probe is under way
-		if s.asked.Load() != 6 {
-			t.Errorf("asked %d times while the probe was under way, want 6", s.asked.Load())
-		}
-		if err := <-probe; !domain.HasCode(err, domain.CodeQuoteUnavailable) {
-			t.Errorf("the probe answered %v", err)
-		}
-
-		fails(t, c, 3) // its failure opened the breaker again
-		if s.asked.Load() != 6 {
-			t.Errorf("asked %d times after the failed probe, want 6", s.asked.Load())
-		}
 		s.will(200, good)
-		time.Sleep(5001 * time.Millisecond)
-		for range 10 {
-			works(t, c)
+		back := time.Now()
+		for {
+			if _, err := c.Price(t.Context(), trip); err == nil {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
 		}
+		if took := time.Since(back); took > time.Second {
+			t.Errorf("noticed after %v", took)
+		}
+		for range 10 {
+			works(t, c, trip)
+		}
+		time.Sleep(2 * time.Second) // those that hung have ended
+		works(t, c, trip)
 	})
 }
 
-func TestAPointOutsideTheAreaIsNoFailure(t *testing.T) {
+func TestOneBusinessWhoseTripsHangHoldsUpNoOther(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *service, c *httppricing.Client) {
-		s.will(500, "")
-		fails(t, c, 4)
+		s.hang.Store(true)
+		for i := range 500 {
+			go func() { _, _ = c.Price(t.Context(), tripOf("biz_greedy", domain.Live, i)) }()
+		}
+		synctest.Wait()
+		s.will(200, good)
+		began := time.Now()
+		works(t, c, tripOf("biz_other", domain.Live, 1))
+		if took := time.Since(began); took != 0 {
+			t.Errorf("another business waited %v", took)
+		}
+		time.Sleep(5 * time.Second)
+		works(t, c, tripOf("biz_other", domain.Live, 2))
+	})
+}
+
+func TestWhatTheSandboxMeetsIsNotFeltOnLive(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *service, c *httppricing.Client) {
+		s.hang.Store(true)
+		if err := outage(t, c, domain.Sandbox); !errors.Is(err, upstream.ErrOpen) {
+			t.Fatalf("the sandbox answers %v", err)
+		}
+		s.will(200, good)
+		works(t, c, tripOf("biz_0", domain.Live, 1))
+		time.Sleep(250 * time.Millisecond)
+		works(t, c, tripOf("biz_0", domain.Sandbox, 1))
+	})
+}
+
+func TestAPointOutsideTheAreaIsAnAnswer(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *service, c *httppricing.Client) {
 		s.will(422, `{"code":"OUTSIDE_SERVICE_AREA","field":"pickup"}`)
 		for range 50 {
 			var outside *ports.OutsideServiceAreaError
@@ -136,37 +178,21 @@ func TestAPointOutsideTheAreaIsNoFailure(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s.will(500, "")
-		fails(t, c, 4)
-		s.will(200, good)
-		works(t, c)
 	})
 }
 
-func TestACallerWhoGoesAwayIsNoFailure(t *testing.T) {
+func TestCallersThatGoAwayAreNoOutage(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *service, c *httppricing.Client) {
-		leave := func() {
+		s.hang.Store(true)
+		for i := range 20 {
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(time.Second, cancel)
-			if _, err := c.Price(ctx, trip); !domain.HasCode(err, domain.CodeQuoteUnavailable) || !errors.Is(err, context.Canceled) {
+			if _, err := c.Price(ctx, tripOf(fmt.Sprint("biz_", i%2), domain.Live, i)); !domain.HasCode(err, domain.CodeQuoteUnavailable) || !errors.Is(err, context.Canceled) {
 				t.Fatalf("got %v", err)
 			}
 		}
-		s.hang.Store(true)
-		for range 20 {
-			leave()
-		}
 		s.will(200, good)
-		works(t, c)
-
-		// Nor does a probe whose caller left keep the next one out.
-		s.will(500, "")
-		fails(t, c, 5)
-		time.Sleep(5001 * time.Millisecond)
-		s.hang.Store(true)
-		leave()
-		s.will(200, good)
-		works(t, c)
+		works(t, c, trip)
 	})
 }
 
@@ -180,9 +206,65 @@ func TestATimeOutOfTheServiceIsAFailureAfterTwoSeconds(t *testing.T) {
 				t.Errorf("given up after %v, want 2s", took)
 			}
 		}
-		requireFault(t, c, 0)
-		if s.asked.Load() != 5 {
-			t.Errorf("asked %d times, want 5", s.asked.Load())
+	})
+}
+
+func TestOnlyAConnectionThatFailsShowsTheServiceGone(t *testing.T) {
+	t.Parallel()
+	head := "HTTP/1.1 200 OK\r\n"
+	for name, c := range map[string]struct {
+		fault func(net.Conn)
+		gone  bool
+	}{
+		"resets":                  {func(c net.Conn) { readRequest(c); _ = c.(*net.TCPConn).SetLinger(0) }, true},
+		"closes without a word":   {readRequest, true},
+		"closes within the body":  {func(c net.Conn) { readRequest(c); _, _ = io.WriteString(c, head+"Content-Length: 9\r\n\r\nx") }, true},
+		"speaks another protocol": {func(c net.Conn) { readRequest(c); _, _ = io.WriteString(c, "220 mail.example ESMTP\r\n") }, false},
+		"answers half an object":  {func(c net.Conn) { readRequest(c); _, _ = io.WriteString(c, head+"Content-Length: 1\r\n\r\n{") }, false},
+		"answers 500": {func(c net.Conn) {
+			readRequest(c)
+			_, _ = io.WriteString(c, "HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := outage(t, ask(t, httppricing.Options{URL: tcp(t, c.fault)}), domain.Live)
+			if gone := errors.Is(err, upstream.ErrOpen); gone != c.gone {
+				t.Errorf("taken for gone: %t, by %v", gone, err)
+			}
+		})
+	}
+	t.Run("nothing listens, and then it does", func(t *testing.T) {
+		t.Parallel()
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		address := l.Addr().String()
+		l.Close()
+		c := ask(t, httppricing.Options{URL: "http://" + address})
+		if err := outage(t, c, domain.Live); !errors.Is(err, upstream.ErrOpen) {
+			t.Fatalf("not taken for gone: %v", err)
+		}
+		if l, err = net.Listen("tcp", address); err != nil {
+			t.Skip("the port was taken meanwhile:", err)
+		}
+		s := &http.Server{Handler: answers(200, good)}
+		served := make(chan struct{})
+		go func() { defer close(served); _ = s.Serve(l) }()
+		t.Cleanup(func() { s.Close(); <-served })
+		back := time.Now()
+		for {
+			if _, err = c.Price(t.Context(), trip); err == nil {
+				break
+			}
+			if time.Since(back) > 10*time.Second {
+				t.Fatal("not noticed: ", err)
+			}
+			time.Sleep(5 * time.Millisecond) // the pace of the trips
+		}
+		if took := time.Since(back); took > time.Second {
+			t.Errorf("noticed after %v", took)
 		}
 	})
 }

@@ -3,19 +3,17 @@ package httppricing
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/sony/gobreaker/v2"
 
+	"waybill/adapters/upstream"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -29,16 +27,7 @@ const (
 	// to answer within 2.5 seconds.
 	MaxTimeout = 2400 * time.Millisecond
 
-	maxAnswer  = 64 << 10
-	maxHeaders = 16 << 10
-
-	breakerFailures = 5 // in a row
-	breakerPause    = 5 * time.Second
-
-	// connections are kept open for as many requests at once. Beyond four
-	// times as many a request waits for one, so that a burst cannot take every
-	// file descriptor of the process.
-	connections = 64
+	maxAnswer = 64 << 10
 )
 
 // Options say whom to ask.
@@ -49,7 +38,10 @@ type Options struct {
 	// Header adds to the headers of each request what belongs to its context;
 	// nil: nothing.
 	Header func(context.Context, http.Header)
-	// HTTPClient replaces the one made here, for tests. Its redirect policy
+	// OnChange hears of an outage of the service, as an environment sees it, and
+	// of its end; nil: nothing hears of it.
+	OnChange func(e domain.Environment, gone bool)
+	// HTTPClient replaces those made here, for tests. Its redirect policy
 	// and its cookies are not used.
 	HTTPClient *http.Client
 }
@@ -58,10 +50,8 @@ type Options struct {
 type Client struct {
 	endpoint string
 	currency string
-	timeout  time.Duration
 	header   func(context.Context, http.Header)
-	http     *http.Client
-	breaker  *gobreaker.CircuitBreaker[domain.Quote]
+	service  *upstream.Service
 }
 
 // New checks the options and connects to nothing yet.
@@ -79,19 +69,13 @@ func New(o Options) (*Client, error) {
 	if o.Currency == "" {
 		return nil, errors.New("httppricing: no currency to ask for")
 	}
-	client := &http.Client{Transport: newTransport()}
-	if o.HTTPClient != nil {
-		*client = *o.HTTPClient
-		client.Jar = nil
-	}
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Client{
 		endpoint: endpoint,
 		currency: o.Currency,
-		timeout:  o.Timeout,
 		header:   o.Header,
-		http:     client,
-		breaker:  newBreaker(),
+		service: upstream.NewService(upstream.ServiceOptions{
+			Timeout: o.Timeout, HTTPClient: o.HTTPClient, OnChange: o.OnChange,
+		}),
 	}, nil
 }
 
@@ -110,55 +94,16 @@ func pricesURL(base string) (string, error) {
 	return strings.TrimRight(u.String(), "/") + "/prices", nil
 }
 
-func newTransport() *http.Transport {
-	return &http.Transport{
-		Proxy:                  nil,
-		DialContext:            (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-		MaxIdleConns:           connections,
-		MaxIdleConnsPerHost:    connections,
-		MaxConnsPerHost:        4 * connections,
-		IdleConnTimeout:        30 * time.Second,
-		MaxResponseHeaderBytes: maxHeaders,
-		DisableCompression:     true, // an answer is 200 bytes
-	}
-}
-
-func newBreaker() *gobreaker.CircuitBreaker[domain.Quote] {
-	return gobreaker.NewCircuitBreaker[domain.Quote](gobreaker.Settings{
-		Name:        "pricing",
-		MaxRequests: 1,
-		Timeout:     breakerPause,
-		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= breakerFailures },
-		IsSuccessful: func(err error) bool {
-			var outside *ports.OutsideServiceAreaError
-			return err == nil || errors.As(err, &outside)
-		},
-		IsExcluded: func(err error) bool {
-			var gone *callerGoneError
-			return errors.As(err, &gone)
-		},
-	})
-}
-
-// callerGoneError tells the breaker that a failure says nothing about the service.
-type callerGoneError struct{ cause error }
-
-func (e *callerGoneError) Error() string { return "the caller went away: " + e.cause.Error() }
-func (e *callerGoneError) Unwrap() error { return e.cause }
-
-// Price asks the service once. While the breaker is open it fails at once.
+// Price asks the service once. While the service is gone it fails at once.
 func (c *Client) Price(ctx context.Context, trip domain.Trip) (domain.Quote, error) {
 	body, err := json.Marshal(newQuestion(trip, c.currency))
 	if err != nil {
 		return domain.Quote{}, unavailable(err)
 	}
-	quote, err := c.breaker.Execute(func() (domain.Quote, error) {
-		quote, err := c.ask(ctx, body)
-		if err != nil && ctx.Err() != nil {
-			return quote, &callerGoneError{err}
-		}
-		return quote, err
+	var quote domain.Quote
+	err = c.service.Ask(ctx, trip, func(ctx context.Context, client *http.Client) (err error) {
+		quote, err = c.ask(ctx, client, body)
+		return err
 	})
 	var outside *ports.OutsideServiceAreaError
 	switch {
@@ -174,9 +119,7 @@ func unavailable(cause error) error {
 	return domain.QuoteUnavailable(fmt.Errorf("httppricing: %w", cause))
 }
 
-func (c *Client) ask(ctx context.Context, body []byte) (domain.Quote, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
+func (c *Client) ask(ctx context.Context, client *http.Client, body []byte) (domain.Quote, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.endpoint, bytes.NewReader(body))
 	if err != nil {
 		return domain.Quote{}, err
@@ -191,9 +134,9 @@ func (c *Client) ask(ctx context.Context, body []byte) (domain.Quote, error) {
 	// go out again where the service had closed the kept connection.
 	req.Header["Idempotency-Key"] = []string{}
 
-	res, err := c.http.Do(req)
+	res, err := client.Do(req)
 	if err != nil {
-		return domain.Quote{}, err
+		return domain.Quote{}, upstream.Transport(err)
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusUnprocessableEntity {
@@ -201,7 +144,7 @@ func (c *Client) ask(ctx context.Context, body []byte) (domain.Quote, error) {
 	}
 	answer, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	if err != nil {
-		return domain.Quote{}, err
+		return domain.Quote{}, upstream.Transport(err)
 	}
 	if len(answer) > maxAnswer {
 		return domain.Quote{}, fmt.Errorf("the answer is over %d KiB", maxAnswer>>10)
@@ -213,4 +156,4 @@ func (c *Client) ask(ctx context.Context, body []byte) (domain.Quote, error) {
 }
 
 // Close closes the connections that are kept open; a Price under way goes on.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+func (c *Client) Close() { c.service.Close() }

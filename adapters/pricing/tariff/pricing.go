@@ -35,7 +35,8 @@ func New(table Table, routing ports.Routing, area ports.ServiceArea) (*Pricing, 
 }
 
 // Price answers with the fee, or with RequiresCustomQuote for a vehicle
-// without prices and for a trip beyond the vehicle's range. An end to which no
+// without prices and for a trip beyond the vehicle's range or too long to be
+// measured. An end to which no
 // way leads is outside the service area; when no distance can be had the error is
 // QUOTE_UNAVAILABLE, whatever the cause.
 func (p *Pricing) Price(ctx context.Context, trip domain.Trip) (domain.Quote, error) {
@@ -48,7 +49,11 @@ func (p *Pricing) Price(ctx context.Context, trip domain.Trip) (domain.Quote, er
 	ctx, cancel := context.WithTimeout(ctx, routingTimeout)
 	defer cancel()
 	distance, err := p.routing.Distance(ctx, trip)
-	if err != nil {
+	var tooLong *ports.TripTooLongError
+	switch {
+	case errors.As(err, &tooLong):
+		return domain.Quote{Currency: p.table.Currency, Distance: tooLong.Distance, RequiresCustomQuote: true}, nil
+	case err != nil:
 		return domain.Quote{}, withoutDistance(err)
 	}
 	// Not as distance < 0: NaN must end here too.

@@ -2,26 +2,20 @@ package guarded
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/sony/gobreaker/v2"
 
+	"waybill/adapters/upstream"
 	"waybill/ports"
 )
 
 var _ ports.RateLimiter = (*Limiter)(nil)
 
-const (
-	timeout = 30 * time.Millisecond
-
-	breakerFailures = 5 // in a row
-	breakerPause    = time.Second
-)
+const timeout = 30 * time.Millisecond
 
 // Shared is the limiter that processes share.
 type Shared interface {
@@ -48,7 +42,7 @@ type Local interface {
 type Limiter struct {
 	shared    Shared
 	local     Local
-	breaker   *gobreaker.CircuitBreaker[struct{}]
+	breaker   *upstream.Breaker
 	fallbacks prometheus.Counter
 	log       *slog.Logger
 	cause     atomic.Pointer[error] // the last failure, for the log
@@ -67,18 +61,7 @@ func New(shared Shared, local Local, r prometheus.Registerer, log *slog.Logger) 
 	})}
 	r.MustRegister(l.fallbacks)
 	l.cause.Store(new(error))
-	l.breaker = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
-		Name:        "rate limiter",
-		MaxRequests: 1,
-		Timeout:     breakerPause,
-		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= breakerFailures },
-		IsExcluded: func(err error) bool {
-			var gone *callerGoneError
-			var beside interface{ Beside() } // another call fails for the same reason
-			return errors.As(err, &gone) || errors.As(err, &beside)
-		},
-		OnStateChange: l.tell,
-	})
+	l.breaker = upstream.NewRedisBreaker(l.tell)
 	return l
 }
 
@@ -178,34 +161,22 @@ func (l *Limiter) turn(b ports.Bucket) (mine func(), before <-chan struct{}) {
 // try reports whether the shared limiter answered before bounded, which is of ctx,
 // ended.
 func (l *Limiter) try(ctx, bounded context.Context, call func(ctx context.Context) error) bool {
-	_, err := l.breaker.Execute(func() (struct{}, error) {
+	err := l.breaker.Do(upstream.Call{}, func() (upstream.Evidence, error) {
 		err := call(bounded)
-		switch {
-		case err == nil:
-			return struct{}{}, nil
-		case ctx.Err() != nil:
-			return struct{}{}, &callerGoneError{err}
+		evidence := upstream.OfRedis(ctx, err)
+		if evidence == upstream.Gone {
+			l.cause.Store(&err)
 		}
-		l.cause.Store(&err)
-		return struct{}{}, err
+		return evidence, err
 	})
 	return err == nil
 }
 
-// callerGoneError tells the breaker that a failure says nothing about the
-// shared limiter.
-type callerGoneError struct{ cause error }
-
-func (e *callerGoneError) Error() string { return "the caller went away: " + e.cause.Error() }
-func (e *callerGoneError) Unwrap() error { return e.cause }
-
-// tell logs the beginning and the end of an outage; probes that fail in between
-// are no news.
-func (l *Limiter) tell(_ string, from, to gobreaker.State) {
-	switch {
-	case from == gobreaker.StateClosed:
+// tell logs the beginning and the end of an outage.
+func (l *Limiter) tell(open bool) {
+	if open {
 		l.log.Warn("rate limits are counted in this process until Redis answers again", "error", *l.cause.Load())
-	case to == gobreaker.StateClosed:
-		l.log.Info("rate limits are counted in Redis again")
+		return
 	}
+	l.log.Info("rate limits are counted in Redis again")
 }

@@ -7,7 +7,9 @@
 //   - Live and sandbox share what was measured: roads are the same.
 //   - That there is no way is remembered for a minute: an engine whose map is not
 //     loaded yet says so too. A failure is not: the next caller asks again.
-//   - Callers who want the same trip at the same time wait for one answer. It is
+//   - Callers of one business and environment who want the same trip at the same
+//     time wait for one answer; others do not, so that no customer waits for
+//     what is held up for another one. It is
 //     asked for without anybody's deadline, since the first caller may leave
 //     while others wait; the routing behind has to end by itself. Each caller
 //     leaves at the end of their own.

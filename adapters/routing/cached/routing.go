@@ -71,11 +71,11 @@ func New(behind ports.Routing, now func() time.Time, r prometheus.Registerer) (*
 // Distance is what was measured within the last hour, or what the routing
 // behind answers now.
 func (c *Routing) Distance(ctx context.Context, trip domain.Trip) (domain.Distance, error) {
-	trip = domain.Trip{VehicleType: trip.VehicleType, Pickup: rounded(trip.Pickup), Dropoff: rounded(trip.Dropoff)}
+	trip.Pickup, trip.Dropoff = rounded(trip.Pickup), rounded(trip.Dropoff)
 	if !finite(trip.Pickup) || !finite(trip.Dropoff) { // NaN as a key is never found again, nor removed
 		return c.behind.Distance(ctx, trip)
 	}
-	if a, ok := c.known.Get(trip); ok && c.now().Before(a.until) {
+	if a, ok := c.known.Get(way(trip)); ok && c.now().Before(a.until) {
 		c.looks.WithLabelValues(hit).Inc()
 		return a.distance, a.err
 	}
@@ -99,21 +99,28 @@ func (c *Routing) Distance(ctx context.Context, trip domain.Trip) (domain.Distan
 }
 
 func (c *Routing) ask(ctx context.Context, trip domain.Trip) (a answer) {
-	if known, ok := c.known.Get(trip); ok && c.now().Before(known.until) {
+	if known, ok := c.known.Get(way(trip)); ok && c.now().Before(known.until) {
 		return known // since this caller looked
 	}
 	a.distance, a.err = c.behind.Distance(ctx, trip)
 	var outside *ports.OutsideServiceAreaError
+	var tooLong *ports.TripTooLongError
 	switch {
 	case a.err == nil:
 		a.until = c.now().Add(lifetime)
-	case errors.Is(a.err, ports.ErrNoRoute) || errors.As(a.err, &outside):
+	case errors.Is(a.err, ports.ErrNoRoute), errors.As(a.err, &outside), errors.As(a.err, &tooLong):
 		a.until = c.now().Add(noWayFor)
 	default:
 		return a
 	}
-	c.known.Add(trip, a)
+	c.known.Add(way(trip), a)
 	return a
+}
+
+// way is what the length of a trip depends on.
+func way(trip domain.Trip) domain.Trip {
+	trip.BusinessID, trip.Environment = "", ""
+	return trip
 }
 
 func finite(c domain.Coordinates) bool {

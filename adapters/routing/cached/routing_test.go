@@ -102,7 +102,7 @@ func TestATripIsMeasuredOnceAnHour(t *testing.T) {
 
 func TestThatThereIsNoWayIsKnownForAMinute(t *testing.T) {
 	t.Parallel()
-	for _, none := range []error{ports.ErrNoRoute, &ports.OutsideServiceAreaError{End: "dropoff"}} {
+	for _, none := range []error{ports.ErrNoRoute, &ports.OutsideServiceAreaError{End: "dropoff"}, &ports.TripTooLongError{}} {
 		synctest.Test(t, func(t *testing.T) {
 			e := &engine{f: func(context.Context, domain.Trip) (domain.Distance, error) { return domain.Distance{}, none }}
 			c, _ := wrap(t, e)
@@ -152,7 +152,7 @@ func TestTheEngineIsAskedForTheRoundedTrip(t *testing.T) {
 	}}
 	c, _ := wrap(t, e)
 	ask(t, c, trip(5.5600049))
-	if want := (domain.Trip{VehicleType: domain.Car, Pickup: trip(5.56).Pickup, Dropoff: trip(5.56).Dropoff}); seen != want {
+	if want := (domain.Trip{Environment: domain.Live, VehicleType: domain.Car, Pickup: trip(5.56).Pickup, Dropoff: trip(5.56).Dropoff}); seen != want {
 		t.Errorf("asked for %+v, want %+v", seen, want)
 	}
 }
@@ -164,7 +164,7 @@ func TestThatThereIsNoWayIsRememberedAndAFailureIsNot(t *testing.T) {
 		err       error
 		questions int64
 	}{
-		{ports.ErrNoRoute, 1}, {&ports.OutsideServiceAreaError{End: "pickup"}, 1}, {down, 3},
+		{ports.ErrNoRoute, 1}, {&ports.OutsideServiceAreaError{End: "pickup"}, 1}, {&ports.TripTooLongError{}, 1}, {down, 3},
 	} {
 		e := &engine{f: func(context.Context, domain.Trip) (domain.Distance, error) {
 			return domain.Distance{}, fmt.Errorf("engine: %w", c.err)
@@ -222,6 +222,35 @@ func TestCallersOfOneTripWaitForOneAnswer(t *testing.T) {
 		if got := counts(t, registry); got["shared"] != callers || got["hit"] != 0 {
 			t.Errorf("counted %v", got)
 		}
+	})
+}
+
+// The sandbox's answer may be that of its breaker, and another business may have
+// to wait for connections of its own.
+func TestCallersOfOtherEnvironmentsAndBusinessesWaitForNoneButTheirOwnAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		held := trip(5.56)
+		held.Environment, held.BusinessID = domain.Sandbox, "biz_1"
+		release := make(chan struct{})
+		e := flat()
+		measure := e.f
+		e.f = func(ctx context.Context, trip domain.Trip) (domain.Distance, error) {
+			if trip.Environment == held.Environment && trip.BusinessID == held.BusinessID {
+				<-release
+				return domain.Distance{}, errors.New("held up")
+			}
+			return measure(ctx, trip)
+		}
+		c, _ := wrap(t, e)
+		go func() { _, _ = c.Distance(t.Context(), held) }()
+		synctest.Wait()
+		other := held
+		other.BusinessID = "biz_2"
+		ask(t, c, other)
+		ask(t, c, trip(5.56))
+		wantAsked(t, e, 2, "one is held up, one was asked, and live knows it by then")
+		close(release)
 	})
 }
 

@@ -17,6 +17,7 @@ var _ ports.Routing = (*Routing)(nil)
 const (
 	measured    = "measured"
 	noRoute     = "no_route"
+	tooLong     = "too_long"
 	unavailable = "unavailable"
 )
 
@@ -40,7 +41,7 @@ func New(behind ports.Routing, r prometheus.Registerer) *Routing {
 		}),
 	}
 	r.MustRegister(m.requests, m.duration)
-	for _, result := range []string{measured, noRoute, unavailable} {
+	for _, result := range []string{measured, noRoute, tooLong, unavailable} {
 		m.requests.WithLabelValues(result) // there from the start, so that a first failure is a rise
 	}
 	return m
@@ -57,7 +58,10 @@ func (m *Routing) Distance(ctx context.Context, trip domain.Trip) (domain.Distan
 
 func resultOf(err error) string {
 	var outside *ports.OutsideServiceAreaError
+	var beyond *ports.TripTooLongError
 	switch {
+	case errors.As(err, &beyond):
+		return tooLong
 	case errors.Is(err, ports.ErrNoRoute), errors.As(err, &outside):
 		return noRoute
 	case err != nil:

@@ -38,6 +38,7 @@ func TestEveryDistanceIsCountedByItsResultAndPassedOn(t *testing.T) {
 			{err: fmt.Errorf("engine: %w", ports.ErrNoRoute)},
 			{err: errors.New("down")},
 			{err: fmt.Errorf("engine: %w", &ports.OutsideServiceAreaError{End: "pickup"})},
+			{err: fmt.Errorf("engine: %w", &ports.TripTooLongError{})},
 		} {
 			*behind = answer
 			for range times + 1 {
@@ -47,7 +48,7 @@ func TestEveryDistanceIsCountedByItsResultAndPassedOn(t *testing.T) {
 			}
 		}
 		requests, took := gathered(t, registry)
-		require.Equal(t, map[string]float64{"measured": 1, "no_route": 6, "unavailable": 3}, requests)
+		require.Equal(t, map[string]float64{"measured": 1, "no_route": 6, "unavailable": 3, "too_long": 5}, requests)
 		require.Equal(t, 1.0, took)
 	})
 }
@@ -57,7 +58,7 @@ func TestEveryResultIsThereBeforeTheFirstDistance(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	metered.New(&fixed{}, registry)
 	requests, _ := gathered(t, registry)
-	require.Len(t, requests, 3)
+	require.Len(t, requests, 4)
 }
 
 // gathered is the counter by its label, and all the seconds together.

@@ -89,7 +89,7 @@ func TestWhatIsNotTheEnginesAnswerIsAFailure(t *testing.T) {
 		{200, good + strings.Repeat(" ", 1<<20)},
 		{200, `{"error_code":442,"error":"No path could be found for input"}`},
 		{201, good}, {204, ""}, {301, good}, {400, good}, {401, good}, {404, good}, {429, good}, {500, good}, {502, good}, {503, good},
-		{400, ""}, {400, "{}"}, {400, `{"error_code":"442"}`}, {400, `{"error_code":442`}, {400, `{"error_code":154,"error":"Path distance exceeds the max distance limit"}`},
+		{400, ""}, {400, "{}"}, {400, `{"error_code":"442"}`}, {400, `{"error_code":442`}, {500, `{"error_code":154}`},
 		{400, `{"error_code":125,"error":"No costing method found"}`}, {500, `{"error_code":442,"error":"No path could be found for input"}`},
 		{404, `{"error_code":171}`},
 	} {

@@ -3,7 +3,9 @@ package valhalla_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -12,6 +14,8 @@ import (
 	"time"
 
 	"waybill/adapters/routing/valhalla"
+	"waybill/adapters/upstream"
+	"waybill/domain"
 	"waybill/ports"
 )
 
@@ -51,121 +55,114 @@ func inBubble(t *testing.T, f func(t *testing.T, s *service, c *valhalla.Client)
 	})
 }
 
-func fails(t *testing.T, c *valhalla.Client, times int) {
+// outage asks often enough that an engine that is gone is known to be.
+func outage(t *testing.T, c *valhalla.Client, e domain.Environment) (last error) {
 	t.Helper()
-	for range times {
-		requireFault(t, c)
+	for i := range 6 {
+		other := trip
+		other.BusinessID, other.Environment, other.Dropoff.Latitude = domain.ID(fmt.Sprint("biz_", i%2)), e, 5.6+float64(i)/1000
+		if _, last = c.Distance(t.Context(), other); last == nil {
+			t.Fatalf("call %d succeeds", i)
+		}
 	}
+	return last
 }
 
-func works(t *testing.T, c *valhalla.Client) {
+func works(t *testing.T, c *valhalla.Client, e domain.Environment) {
 	t.Helper()
-	if _, err := c.Distance(t.Context(), trip); err != nil {
+	other := trip
+	other.Environment = e
+	if _, err := c.Distance(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestTheBreakerOpensAtTheFifthFailureInARowAndThenFailsAtOnce(t *testing.T) {
+func TestWhatTheEngineAnswersIsOfItsTripAlone(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *service, c *valhalla.Client) {
-		s.will(500, "")
-		fails(t, c, 4)
-		s.will(200, good)
-		works(t, c) // four in a row do not open it, and a success starts the count anew
-		s.hang.Store(true)
-		began := time.Now()
-		fails(t, c, 5)
-		if took := time.Since(began); took != 5*time.Second || s.asked.Load() != 10 {
-			t.Fatalf("asked %d times in %v, want 10 in 5s", s.asked.Load(), took)
-		}
-		began = time.Now()
-		fails(t, c, 100)
-		if s.asked.Load() != 10 || time.Since(began) != 0 {
-			t.Errorf("asked %d times, want 10; the failures took %v", s.asked.Load(), time.Since(began))
-		}
-	})
-}
-
-func TestAnOpenBreakerLetsOneProbeThroughAfterFiveSeconds(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *service, c *valhalla.Client) {
-		s.will(500, "")
-		fails(t, c, 5)
-		s.will(200, good)
-		time.Sleep(5 * time.Second)
-		fails(t, c, 1)
-		if s.asked.Load() != 5 {
-			t.Fatalf("asked %d times within the pause, want 5", s.asked.Load())
-		}
-		time.Sleep(time.Millisecond)
-
-		s.hang.Store(true)
-		probe := make(chan error)
-		go func() {
-			_, err := c.Distance(t.Context(), trip)
-			probe <- err
-		}()
-		synctest.Wait()
-		fails(t, c, 20) // the probe is under way
-		if s.asked.Load() != 6 {
-			t.Errorf("asked %d times while the probe was under way, want 6", s.asked.Load())
-		}
-		if err := <-probe; !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("the probe answered %v", err)
-		}
-		fails(t, c, 3) // its failure opened the breaker again
-		if s.asked.Load() != 6 {
-			t.Errorf("asked %d times after the failed probe, want 6", s.asked.Load())
-		}
-		s.will(200, good)
-		time.Sleep(5001 * time.Millisecond)
-		for range 10 {
-			works(t, c)
-		}
-	})
-}
-
-func TestNoWayIsNoFailure(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *service, c *valhalla.Client) {
-		for _, code := range []string{"171", "442"} {
-			s.will(500, "")
-			fails(t, c, 4)
-			s.will(400, `{"error_code":`+code+`}`)
-			for range 50 {
-				var outside *ports.OutsideServiceAreaError
-				if _, err := c.Distance(t.Context(), trip); !errors.Is(err, ports.ErrNoRoute) && !errors.As(err, &outside) {
-					t.Fatal(err)
+		for body, status := range map[string]int{
+			"": 500, "<html>": 200, "busy": 503, `{"error_code":125}`: 400, `{"error_code":154}`: 400,
+			`{"error_code":442}`: 400, `{"error_code":171}`: 400, good: 404,
+		} {
+			s.will(status, body)
+			for range 4 {
+				if err := outage(t, c, domain.Live); errors.Is(err, upstream.ErrOpen) {
+					t.Fatalf("%d %s is taken for an outage", status, body)
 				}
 			}
-			s.will(500, "")
-			fails(t, c, 4)
-			s.will(200, good)
-			works(t, c)
+		}
+		s.will(200, good)
+		works(t, c, domain.Live)
+	})
+}
+
+// The engine's limit is its operator's: such a trip exists, and is not measured.
+func TestATripThatTheEngineFindsTooLongHasAnEstimateAndIsNoFailure(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *service, c *valhalla.Client) {
+		s.will(400, `{"error_code":154,"error":"Path distance exceeds the max distance limit: 500000 meters"}`)
+		far := domain.Trip{
+			Environment: domain.Live, VehicleType: domain.Car,
+			Pickup: domain.Coordinates{Latitude: 5.6037, Longitude: -0.1870}, Dropoff: domain.Coordinates{Latitude: 10.7856, Longitude: -0.8514},
+		}
+		d, err := c.Distance(t.Context(), far)
+		var tooLong *ports.TripTooLongError
+		if !errors.As(err, &tooLong) || d != (domain.Distance{}) || errors.Is(err, ports.ErrNoRoute) {
+			t.Fatalf("got %+v, %v", d, err)
+		}
+		// 580.8 km are between them.
+		if e := tooLong.Distance; e.Source != domain.DistanceStraightLine || e.Kilometres < 754 || e.Kilometres > 757 {
+			t.Errorf("the estimate is %+v, want 1.3 times the straight line", e)
+		}
+		if s.asked.Load() != 1 {
+			t.Errorf("asked %d times", s.asked.Load())
 		}
 	})
 }
 
-func TestACallerWhoGoesAwayIsNoFailure(t *testing.T) {
+func TestAnEngineThatHangsCostsNothingSoonAndOnlyItsEnvironment(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *service, c *valhalla.Client) {
-		leave := func() {
+		s.hang.Store(true)
+		began := time.Now()
+		if err := outage(t, c, domain.Sandbox); !errors.Is(err, upstream.ErrOpen) {
+			t.Fatalf("not taken for gone: %v", err)
+		}
+		if took := time.Since(began); took != 5*time.Second || s.asked.Load() != 5 {
+			t.Errorf("asked %d times in %v, want 5 in 5s", s.asked.Load(), took)
+		}
+		s.will(200, good)
+		works(t, c, domain.Live)
+		time.Sleep(250 * time.Millisecond)
+		works(t, c, domain.Sandbox)
+	})
+}
+
+func TestCallersThatGoAwayAreNoOutage(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *service, c *valhalla.Client) {
+		s.hang.Store(true)
+		for i := range 20 {
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(time.Second/2, cancel)
-			if _, err := c.Distance(ctx, trip); !errors.Is(err, context.Canceled) {
+			other := trip
+			other.BusinessID, other.Dropoff.Latitude = domain.ID(fmt.Sprint("biz_", i%2)), 5.6+float64(i)/1000
+			if _, err := c.Distance(ctx, other); !errors.Is(err, context.Canceled) {
 				t.Fatalf("got %v", err)
 			}
 		}
-		s.hang.Store(true)
-		for range 20 {
-			leave()
-		}
 		s.will(200, good)
-		works(t, c)
-
-		// Nor does a probe whose caller left keep the next one out.
-		s.will(500, "")
-		fails(t, c, 5)
-		time.Sleep(5001 * time.Millisecond)
-		s.hang.Store(true)
-		leave()
-		s.will(200, good)
-		works(t, c)
+		works(t, c, domain.Live)
 	})
+}
+
+func TestAnEngineThatIsNotThereIsTakenForGone(t *testing.T) {
+	t.Parallel()
+	for name, url := range map[string]string{
+		"refuses": "http://127.0.0.1:1", "closes": tcp(t, readRequest),
+		"closes within the body": tcp(t, func(c net.Conn) {
+			readRequest(c)
+			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx")
+		}),
+	} {
+		if err := outage(t, ask(t, valhalla.Options{URL: url}), domain.Live); !errors.Is(err, upstream.ErrOpen) {
+			t.Errorf("%s: not taken for gone: %v", name, err)
+		}
+	}
 }

@@ -3,19 +3,17 @@ package valhalla
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/sony/gobreaker/v2"
 
+	"waybill/adapters/upstream"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -29,15 +27,7 @@ const (
 	// seconds, enough to tell of the failure.
 	MaxTimeout = 1900 * time.Millisecond
 
-	maxAnswer  = 1 << 20 // the line of a way across Ghana is some 100 KB
-	maxHeaders = 16 << 10
-
-	breakerFailures = 5 // in a row
-	breakerPause    = 5 * time.Second
-
-	// connections are kept open for as many distances at once. Beyond four
-	// times as many a distance waits for one.
-	connections = 64
+	maxAnswer = 1 << 20 // the line of a way across Ghana is some 100 KB
 )
 
 // Options say whom to ask.
@@ -50,7 +40,10 @@ type Options struct {
 	// Header adds to the headers of each request for a way what belongs to its
 	// context; nil: nothing.
 	Header func(context.Context, http.Header)
-	// HTTPClient replaces the one made here, for tests. Its redirect policy
+	// OnChange hears of an outage of the engine, as an environment sees it, and of
+	// its end; nil: nothing hears of it.
+	OnChange func(e domain.Environment, gone bool)
+	// HTTPClient replaces those made here, for tests. Its redirect policy
 	// and its cookies are not used.
 	HTTPClient *http.Client
 }
@@ -61,8 +54,7 @@ type Client struct {
 	costings map[domain.VehicleType]string
 	timeout  time.Duration
 	header   func(context.Context, http.Header)
-	http     *http.Client
-	breaker  *gobreaker.CircuitBreaker[domain.Distance]
+	service  *upstream.Service
 }
 
 // New checks the options and connects to nothing yet.
@@ -81,13 +73,12 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := &http.Client{Transport: newTransport()}
-	if o.HTTPClient != nil {
-		*client = *o.HTTPClient
-		client.Jar = nil
-	}
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{base: base, costings: costings, timeout: o.Timeout, header: o.Header, http: client, breaker: newBreaker()}, nil
+	return &Client{
+		base: base, costings: costings, timeout: o.Timeout, header: o.Header,
+		service: upstream.NewService(upstream.ServiceOptions{
+			Timeout: o.Timeout, HTTPClient: o.HTTPClient, OnChange: o.OnChange,
+		}),
+	}, nil
 }
 
 func baseURL(text string) (string, error) {
@@ -119,48 +110,8 @@ func costingsOf(bike string) (map[domain.VehicleType]string, error) {
 	}, nil
 }
 
-func newTransport() *http.Transport {
-	return &http.Transport{
-		Proxy:                  nil,
-		DialContext:            (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-		MaxIdleConns:           connections,
-		MaxIdleConnsPerHost:    connections,
-		MaxConnsPerHost:        4 * connections,
-		IdleConnTimeout:        30 * time.Second,
-		MaxResponseHeaderBytes: maxHeaders,
-		DisableCompression:     true, // what is small gains nothing, and what is large is not wanted
-	}
-}
-
-func newBreaker() *gobreaker.CircuitBreaker[domain.Distance] {
-	return gobreaker.NewCircuitBreaker[domain.Distance](gobreaker.Settings{
-		Name:         "routing",
-		MaxRequests:  1,
-		Timeout:      breakerPause,
-		ReadyToTrip:  func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= breakerFailures },
-		IsSuccessful: func(err error) bool { return err == nil || isNoRoute(err) },
-		IsExcluded: func(err error) bool {
-			var gone *callerGoneError
-			return errors.As(err, &gone)
-		},
-	})
-}
-
-// isNoRoute reports whether the engine answered that there is no way.
-func isNoRoute(err error) bool {
-	var outside *ports.OutsideServiceAreaError
-	return errors.Is(err, ports.ErrNoRoute) || errors.As(err, &outside)
-}
-
-// callerGoneError tells the breaker that a failure says nothing about the engine.
-type callerGoneError struct{ cause error }
-
-func (e *callerGoneError) Error() string { return "the caller went away: " + e.cause.Error() }
-func (e *callerGoneError) Unwrap() error { return e.cause }
-
 // Distance is the length of the fastest way by road, in kilometres to the
-// metre. While the breaker is open it fails at once.
+// metre. While the engine is gone it fails at once.
 func (c *Client) Distance(ctx context.Context, trip domain.Trip) (domain.Distance, error) {
 	costing, ok := c.costings[trip.VehicleType]
 	if !ok {
@@ -170,12 +121,10 @@ func (c *Client) Distance(ctx context.Context, trip domain.Trip) (domain.Distanc
 	if err != nil {
 		return domain.Distance{}, fmt.Errorf("valhalla: %w", err) // coordinates that are no numbers
 	}
-	distance, err := c.breaker.Execute(func() (domain.Distance, error) {
-		distance, err := c.measure(ctx, trip, costing, body)
-		if err != nil && !isNoRoute(err) && ctx.Err() != nil {
-			err = &callerGoneError{err}
-		}
-		return distance, err
+	var distance domain.Distance
+	err = c.service.Ask(ctx, trip, func(ctx context.Context, client *http.Client) (err error) {
+		distance, err = c.measure(ctx, client, trip, costing, body)
+		return err
 	})
 	if err != nil {
 		return domain.Distance{}, fmt.Errorf("valhalla: %w", err)
@@ -184,25 +133,25 @@ func (c *Client) Distance(ctx context.Context, trip domain.Trip) (domain.Distanc
 }
 
 // measure asks for the way and, where an end is off all roads, which one.
-func (c *Client) measure(ctx context.Context, trip domain.Trip, costing string, body []byte) (domain.Distance, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	distance, err := c.ask(ctx, body)
+func (c *Client) measure(ctx context.Context, client *http.Client, trip domain.Trip, costing string, body []byte) (domain.Distance, error) {
+	distance, err := c.ask(ctx, client, body)
 	if err == nil {
 		err = plausible(trip, distance.Kilometres)
 	}
-	if err != nil && !errors.Is(err, errOffRoad) {
-		return domain.Distance{}, err
-	}
-	if err == nil {
+	switch {
+	case err == nil:
 		return distance, nil
+	case errors.Is(err, errTooLong):
+		return domain.Distance{}, &ports.TripTooLongError{Distance: estimate(trip)}
+	case !errors.Is(err, errOffRoad):
+		return domain.Distance{}, err
 	}
 	trip.Dropoff = trip.Pickup
 	body, err = json.Marshal(newQuestion(trip, costing))
 	if err != nil {
 		return domain.Distance{}, err
 	}
-	_, err = c.ask(ctx, body)
+	_, err = c.ask(ctx, client, body)
 	switch {
 	case err == nil:
 		return domain.Distance{}, &ports.OutsideServiceAreaError{End: "dropoff"}
@@ -212,7 +161,7 @@ func (c *Client) measure(ctx context.Context, trip domain.Trip, costing string, 
 	return domain.Distance{}, err
 }
 
-func (c *Client) ask(ctx context.Context, body []byte) (domain.Distance, error) {
+func (c *Client) ask(ctx context.Context, client *http.Client, body []byte) (domain.Distance, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/route", bytes.NewReader(body))
 	if err != nil {
 		return domain.Distance{}, err
@@ -224,7 +173,7 @@ func (c *Client) ask(ctx context.Context, body []byte) (domain.Distance, error) 
 	if c.header != nil {
 		c.header(ctx, req.Header)
 	}
-	status, answer, err := c.do(req)
+	status, answer, err := do(client, req)
 	switch {
 	case err != nil:
 		return domain.Distance{}, err
@@ -244,7 +193,7 @@ func (c *Client) Ping(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("valhalla: %w", err)
 	}
-	status, answer, err := c.do(req)
+	status, answer, err := do(c.service.Client(), req)
 	if err != nil {
 		return fmt.Errorf("valhalla: %w", err)
 	}
@@ -254,17 +203,17 @@ func (c *Client) Ping(ctx context.Context) error {
 	return readStatus(answer)
 }
 
-func (c *Client) do(req *http.Request) (status int, answer []byte, err error) {
+func do(client *http.Client, req *http.Request) (status int, answer []byte, err error) {
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "waybill")
-	res, err := c.http.Do(req)
+	res, err := client.Do(req)
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, upstream.Transport(err)
 	}
 	defer res.Body.Close()
 	answer, err = io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, upstream.Transport(err)
 	}
 	if len(answer) > maxAnswer {
 		return 0, nil, fmt.Errorf("the answer is over %d KiB", maxAnswer>>10)
@@ -273,4 +222,4 @@ func (c *Client) do(req *http.Request) (status int, answer []byte, err error) {
 }
 
 // Close closes the connections that are kept open; a Distance under way goes on.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+func (c *Client) Close() { c.service.Close() }

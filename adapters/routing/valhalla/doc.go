@@ -30,9 +30,13 @@
 //     byte, and the second question.
 //   - No retry, no proxy of the environment, no redirect; the reasons are the same
 //     as those of the pricing service's client.
-//   - A circuit breaker opens after five failures in a row and lets one probe
-//     through after five seconds. That there is no road is no failure, and neither
-//     is a caller who went away.
+//   - A trip that the engine finds too long, its error 154 (by its own settings
+//     over 500 km), is an answer too: the caller gets a *ports.TripTooLongError
+//     with an estimate by the straight line, and the price becomes a custom quote.
+//     The limit is the operator's, so no way that exists is called none.
+//   - A failure is that of one trip. What shows the engine itself gone, and how
+//     live, the sandbox and the businesses are kept apart meanwhile, is of
+//     package upstream.
 //   - The matrix, POST /sources_to_targets, has a shorter answer, and was
 //     rejected: it tells by null that there is no way, and does not say why.
 //

@@ -1,6 +1,7 @@
 package valhalla_test
 
 import (
+	"errors"
 	"math"
 	"testing"
 
@@ -23,6 +24,18 @@ func TestRoutingConformance(t *testing.T) {
 			"dropoff": {{Pickup: engine.A, Dropoff: engine.Sea}},
 		},
 	}, func(t *testing.T) ports.Routing { return ask(t, valhalla.Options{URL: s.URL}) })
+}
+
+func TestTheRealEngineFindsATripOf4900KilometresTooLong(t *testing.T) {
+	t.Parallel()
+	client := ask(t, valhalla.Options{URL: engine.ForTest(t).URL})
+	for _, vehicle := range domain.VehicleTypes() {
+		_, err := client.Distance(t.Context(), domain.Trip{VehicleType: vehicle, Pickup: engine.A, Dropoff: domain.Coordinates{Latitude: 50}})
+		var tooLong *ports.TripTooLongError
+		if !errors.As(err, &tooLong) || tooLong.Distance.Kilometres < 4900 {
+			t.Errorf("%s: got %v", vehicle, err)
+		}
+	}
 }
 
 // The lengths are those of the map in test/servers/valhalla.

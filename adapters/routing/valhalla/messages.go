@@ -16,12 +16,17 @@ import (
 // farthestRoad is how many metres a point may be from a road.
 const farthestRoad = 2000
 
-// The errors by which the engine says that no way leads there.
+// The errors by which the engine says that no way leads there, or none that it
+// measures.
 const (
+	codeTooLong     = 154 // the ends are farther apart than its max_distance
 	codeUnconnected = 170 // the ends are in parts of the map that nothing joins
 	codeOffRoad     = 171 // an end is too far from every road for this vehicle
 	codeNoPath      = 442 // the search found none
 )
+
+// errTooLong is codeTooLong.
+var errTooLong = errors.New("the trip is longer than the engine measures")
 
 // errOffRoad is codeOffRoad, which does not name the end.
 var errOffRoad = fmt.Errorf("an end is not near a road: %w", ports.ErrNoRoute)
@@ -86,7 +91,7 @@ func readDistance(body []byte) (domain.Distance, error) {
 	return domain.Distance{Kilometres: math.Abs(km), Source: domain.DistanceRoad}, nil
 }
 
-// readRefusal reads a 400: there is no way, or a failure.
+// readRefusal reads a 400: there is no way, or none that is measured, or a failure.
 func readRefusal(body []byte) error {
 	var refusal struct {
 		Code int    `json:"error_code"`
@@ -96,6 +101,8 @@ func readRefusal(body []byte) error {
 		return fmt.Errorf("the engine answered 400: %w", err)
 	}
 	switch refusal.Code {
+	case codeTooLong:
+		return errTooLong
 	case codeOffRoad:
 		return errOffRoad
 	case codeUnconnected, codeNoPath:

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"waybill/domain"
+)
+
+// outages tell of services that prices come from and that are gone, in the log
+// and as waybill_service_gone.
+type outages struct {
+	gone *prometheus.GaugeVec
+	log  *slog.Logger
+}
+
+func newOutages(r prometheus.Registerer, log *slog.Logger) *outages {
+	o := &outages{log: log, gone: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "waybill_service_gone",
+		Help: "1 while this process takes a service for gone: several trips of several businesses had no answer, and none has had one since.",
+	}, []string{"service", "environment"})}
+	r.MustRegister(o.gone)
+	return o
+}
+
+// of hears what becomes of one service; nil outages hear nothing.
+func (o *outages) of(service string) func(domain.Environment, bool) {
+	if o == nil {
+		return nil
+	}
+	for _, e := range []domain.Environment{domain.Live, domain.Sandbox} {
+		o.gone.WithLabelValues(service, string(e)).Set(0) // there from the start
+	}
+	return func(e domain.Environment, gone bool) {
+		if gone {
+			o.gone.WithLabelValues(service, string(e)).Set(1)
+			o.log.Warn("a service does not answer; until it does most quotes and creates are refused at once", "service", service, "environment", string(e))
+			return
+		}
+		o.gone.WithLabelValues(service, string(e)).Set(0)
+		o.log.Info("a service answers again", "service", service, "environment", string(e))
+	}
+}

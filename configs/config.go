@@ -25,7 +25,7 @@ type Config struct {
 	DatabasePooler       string        `name:"database_pooler" group:"Storage" default:"none" check:"pooler" doc:"what stands before Postgres: none, or transaction for PgBouncer in transaction mode and its like, which needs pool_mode = transaction, a max_client_conn of at least processes x database_pool_size, and no ignore_startup_parameters; time-outs then go with every transaction, and no statement is prepared; a pooler that is not named is refused at the start"`
 	RedisURL             URL           `name:"redis_url" group:"Storage" secret:"file" check:"redis" doc:"redis://user:password@host:6379/0, rediss:// for TLS, or a Sentinel with ?master_name=NAME, by which processes share limits, locks, the queue and news of changed keys; the number (/0) is the database of Redis, and each installation needs one of its own; empty: each process keeps its own"`
 	IdempotencyRetention time.Duration `name:"idempotency_retention" group:"Storage" default:"24h" min:"1s" max:"720h" doc:"how long an Idempotency-Key is remembered"`
-	BulkLease            time.Duration `name:"bulk_lease" group:"Storage" default:"30s" min:"1s" max:"5m" doc:"how long a bulk whose process died stays reserved for it; then the same request resumes it"`
+	BulkLease            time.Duration `name:"bulk_lease" group:"Storage" default:"5s" min:"1s" max:"5m" doc:"how long a bulk whose process died stays reserved for it; then the same request resumes it. A process that lives renews it"`
 
 	PricingURL      string        `name:"pricing_url" group:"Pricing" check:"url" doc:"a pricing service; empty: the built-in tariff"`
 	PricingTimeout  time.Duration `name:"pricing_timeout" group:"Pricing" default:"2s" min:"10ms" max:"2400ms" doc:"how long the pricing service may take"`

@@ -21,13 +21,13 @@ type Bulk struct {
 	log        *slog.Logger
 	lease      time.Duration
 
-	underWay sync.Map // requests that this process works on
 	stopping chan struct{}
 	stop     sync.Once
 }
 
 // Lease is how long a bulk stays reserved for a process that gives no sign of
-// life. It bounds how long a caller waits before it can resume after a crash.
+// life. It bounds how long a caller waits before it can resume after a crash; a
+// process that lives renews it, however long it works.
 type Lease time.Duration
 
 // New makes the use case.
@@ -62,14 +62,16 @@ type Rendering struct {
 func (b *Bulk) Create(ctx context.Context, req idempotency.Request, form func() ([]Item, error), to Rendering) (idempotency.Result, error) {
 	known, err := b.gate.Recall(ctx, req)
 	if err != nil || known.Answered {
-		if err != nil {
-			return b.sooner(ctx, req, err)
-		}
-		return known.Result, nil
+		return known.Result, err
 	}
 	release, err := b.gate.Lock(ctx, req)
 	if err != nil {
-		return idempotency.Result{}, err
+		if !known.Unfinished {
+			return idempotency.Result{}, err
+		}
+		// The lock may be that of the process that died. Its lease has run out, and
+		// the claim decides between two that resume.
+		release = func() {}
 	}
 	defer release()
 	items, err := form()
@@ -87,41 +89,7 @@ func (b *Bulk) Create(ctx context.Context, req idempotency.Request, form func() 
 	if err := ctx.Err(); err != nil {
 		return idempotency.Result{}, err // the caller hung up while it still could
 	}
-	b.underWay.Store(nameOf(req), true)
-	defer b.underWay.Delete(nameOf(req))
 	return r.carryOut(ctx)
-}
-
-type name struct {
-	application domain.ID
-	environment domain.Environment
-	key         string
-}
-
-func nameOf(r idempotency.Request) name {
-	return name{r.Tenant.ApplicationID, r.Tenant.Environment, r.Key}
-}
-
-// sooner shortens the wait for a bulk that a process is at work on, as its
-// courtesy lock tells, or returns its answer where it has ended since: what is
-// left of a lease is how long to wait for one that is dead.
-func (b *Bulk) sooner(ctx context.Context, req idempotency.Request, err error) (idempotency.Result, error) {
-	if !domain.HasCode(err, domain.CodeIdempotencyInProgress) {
-		return idempotency.Result{}, err
-	}
-	if _, here := b.underWay.Load(nameOf(req)); here {
-		return idempotency.Result{}, inProgress()
-	}
-	release, busy := b.gate.Lock(ctx, req)
-	if busy != nil {
-		return idempotency.Result{}, busy
-	}
-	release()
-	// Nobody is at work: either who was is dead, or has answered meanwhile.
-	if known, again := b.gate.Recall(ctx, req); again == nil && known.Answered {
-		return known.Result, nil
-	}
-	return idempotency.Result{}, err
 }
 
 // inProgress asks the caller to send the request again in a moment.

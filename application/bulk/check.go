@@ -9,15 +9,15 @@ import (
 	"waybill/domain"
 )
 
-// atOnce is how many items of one bulk are checked or priced at a time.
-const atOnce = 8
+// checksAtOnce is how many items of one bulk are checked at a time.
+const checksAtOnce = 8
 
 // check drafts every order. As long as any item is wrong, everything that is
 // wrong with any of them is one BULK_VALIDATION_FAILED.
 func (r *run) check(ctx context.Context) error {
 	told := make([][]domain.BulkProblem, len(r.items))
 	failures := make([]error, len(r.items))
-	each(len(r.items), func(i int) {
+	each(len(r.items), checksAtOnce, func(i int) {
 		failures[i] = safely(func() (err error) {
 			told[i], err = r.draft(ctx, i)
 			return err
@@ -67,8 +67,8 @@ func (r *run) draft(ctx context.Context, i int) (problems []domain.BulkProblem, 
 	return problems, nil
 }
 
-// each calls f for every index below n, some at a time, and waits for all.
-func each(n int, f func(i int)) {
+// each calls f for every index below n, so many at a time, and waits for all.
+func each(n, atOnce int, f func(i int)) {
 	next := make(chan int)
 	var workers sync.WaitGroup
 	for range min(n, atOnce) {

@@ -2,8 +2,6 @@ package bulk
 
 import (
 	"context"
-	"errors"
-	"sync/atomic"
 	"time"
 
 	"waybill/domain"
@@ -12,12 +10,11 @@ import (
 const (
 	// priceBudget is for the prices of one turn. What is not priced by then waits
 	// for the caller to send the request again.
-	priceBudget = 10 * time.Second
-	// hopeless is after how many failures in a row no more prices are asked for.
-	hopeless = 5
+	priceBudget = 30 * time.Second
+	// pricesAtOnce is how many prices are asked for at a time: a hundred that all
+	// take as long as a price may take come well within the budget.
+	pricesAtOnce = 16
 )
-
-var errHopeless = errors.New("bulk: the prices asked for before all failed")
 
 // prices are asked for ahead of the items' turns.
 type prices struct {
@@ -44,9 +41,10 @@ func (p prices) fit(ctx context.Context, i int) bool {
 	return unfit == nil
 }
 
-// price asks for the prices of all items that are not done, a few at a time in
-// their order. An item that no price can be had for is refused, never the whole
-// bulk; one that there was no time for is not refused.
+// price asks for the prices of all items that are not done, some at a time in
+// their order, each for itself: what became of the others changes nothing. An item
+// that no price can be had for is refused, never the whole bulk; one that there
+// was no time for is not refused.
 func (r *run) price(ctx context.Context) prices {
 	ctx, cancel := context.WithTimeout(ctx, priceBudget)
 	p, ended := prices{ready: make([]chan error, len(r.items))}, make(chan struct{})
@@ -61,27 +59,17 @@ func (r *run) price(ctx context.Context) prices {
 		cancel()
 		<-ended
 	}
-	var failures atomic.Int32 // in a row; at hopeless it stays
 	go func() {
 		defer close(ended)
-		each(len(todo), func(n int) {
+		each(len(todo), pricesAtOnce, func(n int) {
 			i := todo[n]
-			switch {
-			case ctx.Err() != nil:
+			if ctx.Err() != nil {
 				p.ready[i] <- errYield
-				return
-			case failures.Load() >= hopeless:
-				p.ready[i] <- domain.QuoteUnavailable(errHopeless)
 				return
 			}
 			err := safely(func() error { return r.priceOne(ctx, i) })
-			switch {
-			case err != nil && ctx.Err() != nil && !domain.HasCode(err, domain.CodeExternalIDConflict):
-				err = errYield // the budget is spent: nobody knows what the price would have been
-			case domain.HasCode(err, domain.CodeQuoteUnavailable):
-				failures.Add(1)
-			case err == nil && failures.Load() < hopeless:
-				failures.Store(0) // only a price shows that prices can be had
+			if err != nil && ctx.Err() != nil && !domain.HasCode(err, domain.CodeExternalIDConflict) {
+				err = errYield // the budget is spent: the price is not known to be unavailable
 			}
 			p.ready[i] <- err
 		})

@@ -10,10 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"waybill/application/deliveries"
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/stage"
 )
 
 // after answers as the pricing does, so much later or when the time is up.
@@ -28,7 +26,7 @@ func after(d time.Duration, p pricing) pricing {
 	}
 }
 
-func TestPricesAreAskedForEightAtATime(t *testing.T) {
+func TestPricesAreAskedForSixteenAtATime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
@@ -40,9 +38,9 @@ func TestPricesAreAskedForEightAtATime(t *testing.T) {
 			return slow(ctx, trip)
 		}
 		start := time.Now()
-		got, err := s.start("a").send(t.Context(), s.ask, orders(20))
-		s.wantOutcome(t, got, err, 20, 0)
-		if most.Load() != 8 || time.Since(start) != 3*time.Second {
+		got, err := s.start("a").send(t.Context(), s.ask, orders(40))
+		s.wantOutcome(t, got, err, 40, 0)
+		if most.Load() != 16 || time.Since(start) != 3*time.Second {
 			t.Errorf("%d prices at a time, in %s", most.Load(), time.Since(start))
 		}
 	})
@@ -69,18 +67,32 @@ func TestItemsAreBookedWhileLaterOnesArePriced(t *testing.T) {
 	})
 }
 
+func TestABulkIsAnsweredAtOnceWhereAllPricesComeWithinThirtySeconds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t)
+		s.price = after(29*time.Second/7, goodPrice) // of a hundred, sixteen at a time
+		start := time.Now()
+		got, err := s.start("a").send(t.Context(), s.ask, orders(100))
+		s.wantOutcome(t, got, err, 100, 0)
+		if took := time.Since(start); took < 28*time.Second || took > 31*time.Second {
+			t.Errorf("answered after %s", took)
+		}
+	})
+}
+
 func TestWhatThereWasNoTimeToPriceComesWithTheNextTry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
-		// Each in time for itself; the eleventh round would be behind the budget.
-		a := &asked{pricing: after(1100*time.Millisecond, goodPrice)}
+		// Each in time for itself; the seventh round would be behind the budget.
+		a := &asked{pricing: after(5*time.Second-time.Millisecond, goodPrice)}
 		s.price = a.Price
 		start := time.Now()
 		b := s.start("a")
 		_, err := b.send(t.Context(), s.ask, orders(100))
-		if e := wantCode(t, err, "IDEMPOTENCY_IN_PROGRESS"); e.RetryAfter != time.Second || time.Since(start) != 10*time.Second || a.items() != 80 {
-			t.Errorf("%d prices were asked for in %s; then %+v", a.items(), time.Since(start), e)
+		if e := wantCode(t, err, "IDEMPOTENCY_IN_PROGRESS"); e.RetryAfter != time.Second || time.Since(start) != 30*time.Second || len(s.stored(t)) != 96 {
+			t.Errorf("%d deliveries in %s; then %+v", len(s.stored(t)), time.Since(start), e)
 		}
 		got, err := b.send(t.Context(), s.ask, orders(100))
 		s.wantOutcome(t, got, err, 100, 0)
@@ -97,91 +109,36 @@ func TestPricesThatNeverComeEndTheTurn(t *testing.T) {
 		}
 		start := time.Now()
 		_, err := s.start("a").send(t.Context(), s.ask, orders(12))
-		if wantCode(t, err, "IDEMPOTENCY_IN_PROGRESS"); time.Since(start) != 10*time.Second {
+		if wantCode(t, err, "IDEMPOTENCY_IN_PROGRESS"); time.Since(start) != 30*time.Second {
 			t.Errorf("after %s", time.Since(start))
 		}
 	})
 }
 
-func TestBehindFiveFailuresInARowTheRestFailAtOnce(t *testing.T) {
+func TestEachItemIsPricedForItselfWhateverBecameOfOthers(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newScene(t)
-		a := &asked{pricing: after(2*time.Second, noPrice)}
-		s.price = a.Price
-		start := time.Now()
-		got, err := s.start("a").send(t.Context(), s.ask, orders(100))
-		s.wantOutcome(t, got, err, 100, 100)
-		// Eight are under way together, and each of the first four that fail may
-		// make room for another one.
-		if a.items() > 12 || time.Since(start) > 4*time.Second {
-			t.Errorf("%d prices were asked for in %s, want 12 in 4 s at the most", a.items(), time.Since(start))
-		}
-	})
-}
-
-func TestARowOfFailuresIsBrokenByAPriceAndByNothingElse(t *testing.T) {
-	t.Parallel()
-	const (
-		busy    = 7   // items that are priced all the time, so that the others are one by one
-		price   = 'p' // what becomes of an item, were it asked for
-		failure = 'f'
-		taken   = 't' // EXTERNAL_ID_CONFLICT, found before a price is asked
-	)
-	for name, c := range map[string]struct {
-		row  string
-		told int // items until the rest is refused unasked
-	}{
-		"five in a row":                     {"fffffpptp", 5},
-		"a price behind every fourth":       {"ffffpffffpffffpf", 16},
-		"five in a row in the middle":       {"pfffpfffffpp", 10},
-		"an external_id taken in between":   {"ffftffpp", 6},
-		"external_ids taken again and over": {"tftftftftftpp", 10},
-		"four at the end":                   {"pppffff", 7},
+	for name, row := range map[string]string{
+		"five good, eight bad, twenty good": "pppppffffffffpppppppppppppppppppp",
+		"all bad":                           strings.Repeat("f", 100),
+		"one good behind ninety-nine":       strings.Repeat("f", 99) + "p",
+		"in turns":                          strings.Repeat("fp", 50),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := newScene(t)
-				what := func(item int) byte { return (strings.Repeat("b", busy) + c.row)[item] }
-				items := orders(busy+len(c.row), func(i int, o *deliveries.Order) {
-					if what(i) == taken {
-						named(i, o)
+				a := &asked{pricing: func(ctx context.Context, trip domain.Trip) (domain.Quote, error) {
+					if row[itemOf(trip)] == 'f' {
+						return after(2*time.Second, noPrice)(ctx, trip)
 					}
-				})
-				failed := 0
-				want := make([]string, len(items))
-				for i := range items {
-					switch {
-					case i >= busy+c.told, what(i) == failure:
-						want[i] = "QUOTE_UNAVAILABLE"
-					case what(i) == taken:
-						want[i] = "EXTERNAL_ID_CONFLICT"
-					}
-					if want[i] != "" {
-						failed++
-					}
-					if what(i) == taken {
-						if _, err := s.start("earlier").one(t, stage.Key(s.tenant, "single-"+items[i].Order.ExternalID, 1), items[i].Order); err != nil {
-							t.Fatal(err)
-						}
-						s.earlier++
-					}
-				}
-				s.price = func(ctx context.Context, trip domain.Trip) (domain.Quote, error) {
-					switch what(itemOf(trip)) {
-					case failure:
-						return after(time.Millisecond, noPrice)(ctx, trip)
-					case price:
-						return after(time.Millisecond, goodPrice)(ctx, trip)
-					}
-					return after(9*time.Second, goodPrice)(ctx, trip)
-				}
-				got, err := s.start("a").send(t.Context(), s.ask, items)
-				o := s.wantOutcome(t, got, err, len(items), failed)
+					return goodPrice(ctx, trip)
+				}}
+				s.price = a.Price
+				got, err := s.start("a").send(t.Context(), s.ask, orders(len(row)))
+				o := s.wantOutcome(t, got, err, len(row), strings.Count(row, "f"))
 				for i, e := range o.Results {
-					if e.Code != want[i] {
-						t.Errorf("item %d of the row is told %q, want %q", i-busy, e.Code, want[i])
+					if (e.Code == "QUOTE_UNAVAILABLE") != (row[i] == 'f') || a.times[i] != 1 {
+						t.Errorf("item %d is told %q after %d questions", i, e.Code, a.times[i])
 					}
 				}
 			})

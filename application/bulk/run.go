@@ -12,15 +12,18 @@ import (
 )
 
 const (
-	// turn is how long one request works on a bulk. What is left then waits for
-	// the caller to send it again, so that an answer comes before clients and
-	// proxies give up.
-	turn = 15 * time.Second
+	// turn is how long one request works on a bulk: as long as prices may come,
+	// and some more to book what they came for. What is left then waits for the
+	// caller to send it again, so that an answer comes before clients and proxies
+	// give up.
+	turn = priceBudget + 10*time.Second
 	// stepBudget bounds one transaction with all its retries.
 	stepBudget = 10 * time.Second
 	// mostTogether is how many items one transaction may book: a bulk that is to
 	// stop does so when it is through.
 	mostTogether = 50
+	// renewals is how often a lease is renewed before it would run out.
+	renewals = 3
 	// company is how long a transaction waits for the prices of more items, and
 	// nextPrice for one of them: few transactions of many items cost less.
 	company   = 100 * time.Millisecond
@@ -61,24 +64,66 @@ func (r *run) carryOut(ctx context.Context) (idempotency.Result, error) {
 	if err != nil {
 		return idempotency.Result{}, err
 	}
+	ctx, lose := context.WithCancelCause(ctx)
+	died := r.keepAlive(ctx, lose)
 	held := true
 	defer func() {
+		died() // so that no sign of life comes behind the release
+		lose(nil)
 		if held { // after a panic too
-			r.release(ctx)
+			r.release(context.WithoutCancel(ctx))
 		}
 	}()
-	answer, err := r.work(ctx)
+	answer, err := r.work(ctx, died)
 	switch {
 	case err == nil:
 		held = false
 		return idempotency.Result{Answer: answer}, nil
-	case errors.Is(err, ports.ErrLeaseLost):
+	case errors.Is(err, ports.ErrLeaseLost), errors.Is(context.Cause(ctx), ports.ErrLeaseLost):
 		held = false
-		return r.gate.LostRace(ctx, r.req, r.hold.ClaimID)
+		return r.gate.LostRace(context.WithoutCancel(ctx), r.req, r.hold.ClaimID)
 	case errors.Is(err, errYield):
 		return idempotency.Result{}, inProgress()
 	}
 	return idempotency.Result{}, err
+}
+
+// keepAlive renews the lease until stop is called, which waits for a renewal under
+// way. The transactions of items renew it too, but a price or a turn may be long
+// in coming. Where the lease is lost it tells so, and ends.
+func (r *run) keepAlive(ctx context.Context, lost context.CancelCauseFunc) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		every := r.lease / renewals
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			err := safely(func() error {
+				ctx, cancel := context.WithTimeout(ctx, every)
+				defer cancel()
+				return r.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+					return tx.Bulks.Extend(ctx, r.req.Tenant, r.hold)
+				})
+			})
+			switch {
+			case errors.Is(err, ports.ErrLeaseLost):
+				lost(err)
+			case err != nil && ctx.Err() == nil:
+				r.log.WarnContext(ctx, "lease of a bulk not renewed", "application_id", string(r.req.Tenant.ApplicationID), "error", err)
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
 }
 
 // claim makes this request the one that works on the bulk, and reads what was
@@ -99,8 +144,9 @@ func (r *run) claim(ctx context.Context, record domain.KeyRecord) error {
 	return err
 }
 
-// work does the items in their order, and then answers the key.
-func (r *run) work(ctx context.Context) (domain.Answer, error) {
+// work does the items in their order, and then answers the key, when the signs of
+// life have died.
+func (r *run) work(ctx context.Context, died func()) (domain.Answer, error) {
 	end := time.After(turn)
 	prices := r.price(ctx)
 	defer prices.stop()
@@ -131,6 +177,7 @@ func (r *run) work(ctx context.Context) (domain.Answer, error) {
 			return domain.Answer{}, err
 		}
 	}
+	died()
 	return r.finish(ctx)
 }
 
@@ -146,7 +193,7 @@ func (r *run) bookRun(ctx context.Context, i int, prices prices) error {
 		r.singly--
 		return nil
 	}
-	patience, impatient := context.WithTimeout(ctx, min(company, r.lease/10))
+	patience, impatient := context.WithTimeout(ctx, company)
 	defer impatient()
 	end := i + 1
 	for end < len(r.items) && end-i < mostTogether && !r.isDone(end) && prices.fit(patience, end) {
@@ -176,24 +223,15 @@ func (r *run) bookRun(ctx context.Context, i int, prices prices) error {
 	return nil // of any other error booking one by one tells more
 }
 
-// await waits for the price of an item and gives signs of life meanwhile.
+// await waits for the price of an item.
 func (r *run) await(ctx context.Context, ready <-chan error) (unfit, err error) {
-	alive := time.NewTicker(r.lease / 3)
-	defer alive.Stop()
-	for {
-		select {
-		case unfit := <-ready:
-			return unfit, nil
-		case <-r.stopping:
-			return nil, errYield
-		case <-alive.C:
-			err := r.step(ctx, func(ctx context.Context, tx ports.Stores) error {
-				return tx.Bulks.Extend(ctx, r.req.Tenant, r.hold)
-			})
-			if err != nil {
-				return nil, err
-			}
-		}
+	select {
+	case unfit := <-ready:
+		return unfit, nil
+	case <-r.stopping:
+		return nil, errYield
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
 	}
 }
 

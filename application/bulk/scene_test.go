@@ -37,6 +37,7 @@ type scene struct {
 	serves     area
 	normalizer ports.Normalizer
 	lease      time.Duration
+	gate       *idempotency.Gate // nil: one whose locks are all free
 	tenant     domain.Tenant
 	ask        idempotency.Request
 	earlier    int // deliveries that the tenant has from before
@@ -62,7 +63,11 @@ type process struct {
 // start makes a process of the neighbours as they are now.
 func (s *scene) start(name string) *process {
 	one := s.Deliveries(s.storage, s.bookings, s.price, s.serves, s.normalizer)
-	return &process{bulk.New(s.storage, s.Gate(s.storage), one, s.IDs, slog.New(slog.DiscardHandler), bulk.Lease(s.lease)), one, name}
+	gate := s.gate
+	if gate == nil {
+		gate = s.Gate(s.storage)
+	}
+	return &process{bulk.New(s.storage, gate, one, s.IDs, slog.New(slog.DiscardHandler), bulk.Lease(s.lease)), one, name}
 }
 
 // send asks a process for a bulk.

@@ -113,19 +113,19 @@ func TestAnItemWithoutAPriceFailsAlone(t *testing.T) {
 	})
 }
 
-// A service that hangs is not asked a hundred times, and costs a bulk little
-// more time than one item.
-func TestABulkGivesUpOnPricesThatNeverCome(t *testing.T) {
+// One customer alone does not find out that a service is gone: each item is asked
+// for, and the answer comes with the first request all the same.
+func TestABulkWhosePricesNeverComeIsAnsweredAtOnce(t *testing.T) {
 	priced(t, func(t *testing.T, s *server, p *prices) {
 		c := s.loner(t, live)
 		p.delay.Store(int64(time.Minute))
 		begun := time.Now()
 		a := c.post("/deliveries/bulk", aBulk(manyOrders(100)...)).outcomes(times("QUOTE_UNAVAILABLE", 100)...)
-		if took := time.Since(begun); took > 8*time.Second {
+		if took := time.Since(begun); took > 25*time.Second { // 3.5 s on an idle machine
 			t.Errorf("it took %s to say that there are no prices", took)
 		}
-		if asked := p.asked.Load(); asked > 5+8 { // so many failures, and as many under way
-			t.Errorf("%d prices were asked for, and none was there", asked)
+		if asked := p.asked.Load(); asked != 100 {
+			t.Errorf("%d prices were asked for, want that of each item", asked)
 		}
 		if n := len(c.get("/deliveries").ids()); n != 0 {
 			t.Errorf("there are %d deliveries without a price", n)
@@ -137,7 +137,7 @@ func TestABulkGivesUpOnPricesThatNeverCome(t *testing.T) {
 		if n := strings.Count(string(log), `"dependency unavailable","request_id":"`+a.header.Get("X-Request-ID")+`"`); n != 1 {
 			t.Errorf("the log tells %d times that there are no prices, want once", n)
 		}
-	})
+	}, "WAYBILL_PRICING_TIMEOUT=500ms")
 }
 
 func TestAClientThatHangsUpFindsItsBulkOnTheNextTry(t *testing.T) {
@@ -161,8 +161,8 @@ func TestAClientThatHangsUpFindsItsBulkOnTheNextTry(t *testing.T) {
 		eventually(t, "the retry is answered", func() bool {
 			if final = c.post("/deliveries/bulk", body, idem(key)); final.status == 409 {
 				waited++
-				if wait := final.refused(409, "IDEMPOTENCY_IN_PROGRESS").number(t, "Retry-After"); wait != 1 {
-					t.Errorf("Retry-After is %d beside a bulk that runs", wait)
+				if wait := final.refused(409, "IDEMPOTENCY_IN_PROGRESS").number(t, "Retry-After"); wait < 1 || wait > 5 {
+					t.Errorf("Retry-After is %d beside a bulk that runs, want what is left of its lease of 5 s", wait)
 				}
 				return false
 			}

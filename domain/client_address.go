@@ -20,3 +20,20 @@ func ClientAddress(text string) string {
 	}
 	return ip.String()
 }
+
+// ClientNetwork is what may be kept of the address of a client that was turned
+// away: enough to tell one provider, office or village from another, and no
+// person: the first 24 bits of IPv4 and 56 of IPv6. What is no address is
+// "unknown".
+func ClientNetwork(text string) string {
+	ip, err := netip.ParseAddr(text)
+	if err != nil {
+		return "unknown"
+	}
+	bits := 24
+	if ip = ip.Unmap().WithZone(""); ip.Is6() {
+		bits = clientNetwork
+	}
+	network, _ := ip.Prefix(bits)
+	return network.String()
+}

@@ -18,3 +18,15 @@ func TestANetworkOfIPv6IsOneClient(t *testing.T) {
 		}
 	}
 }
+
+func TestOfAClientThatIsTurnedAwayItsNetworkMayBeKept(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"192.0.2.231": "192.0.2.0/24", "::ffff:192.0.2.231": "192.0.2.0/24", "2001:db8:1:2ff:ffff::1": "2001:db8:1:200::/56",
+		"fe80::1%eth0": "fe80::/56", "": "unknown", "a": "unknown",
+	} {
+		if got := domain.ClientNetwork(text); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}

@@ -61,9 +61,9 @@ func forABrowser(r *http.Request) bool {
 }
 
 func (a *API) visit(site Site, w http.ResponseWriter, r *http.Request) {
-	// The name of the request also tells envelopeConn that the answer is no
-	// complaint of net/http.
-	w.Header()["X-Request-ID"] = []string{a.requestID(r.Header["X-Request-Id"])}
+	// The name of the request, which a site logs, also tells envelopeConn that the
+	// answer is no complaint of net/http.
+	w.Header()["X-Request-ID"] = []string{a.newRequestID()}
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(siteTimeout))
 	ctx, stop := context.WithCancel(r.Context())
 	defer stop()

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -25,12 +26,12 @@ func callOf(g *gin.Context) *call { return g.Request.Context().Value(callKey{}).
 // counts it and writes its one line of log.
 func (a *API) observe(g *gin.Context) {
 	begun := time.Now()
-	c := &call{Context: g, begun: begun, environment: a.Environment, requestID: a.requestID(g.Request.Header["X-Request-Id"]), gone: g.Request.Context().Done()}
+	c := &call{Context: g, begun: begun, environment: a.Environment, requestID: a.newRequestID(), theirID: theirRequestID(g.Request.Header["X-Request-Id"]), gone: g.Request.Context().Done()}
 	defer a.follow(c)()
 	c.giveTime(readBudget)
 	defer func() { c.stop() }()
 	header := g.Writer.Header()
-	header["X-Request-ID"] = []string{c.requestID}
+	header["X-Request-ID"] = []string{c.shownID()}
 	header["X-Content-Type-Options"] = noSniff
 	header["Cache-Control"] = noStore
 	defer func() {
@@ -62,15 +63,29 @@ func (c *call) changes() bool {
 	return c.Request.Method != http.MethodGet && c.Request.Method != http.MethodHead
 }
 
-func (a *API) requestID(sent []string) string {
+func (a *API) newRequestID() string { return string(a.Identifiers.ID("req_")) }
+
+func theirRequestID(sent []string) string {
 	if len(sent) == 1 && requestIDForm.MatchString(sent[0]) {
 		return sent[0]
 	}
-	return string(a.Identifiers.ID("req_"))
+	return ""
+}
+
+// shownID is the ID in the answer: the caller's own, where it has one.
+func (c *call) shownID() string { return cmp.Or(c.theirID, c.requestID) }
+
+// ids are the names of the request in a line of log. What a caller chose stands
+// apart: it may be that of another request, or look like one of ours.
+func (c *call) ids() slog.Attr {
+	if c.theirID == "" {
+		return slog.String("request_id", c.requestID)
+	}
+	return slog.Group("", slog.String("request_id", c.requestID), slog.String("client_request_id", c.theirID))
 }
 
 func (a *API) panicked(c *call, cause any) {
-	a.Log.ErrorContext(c.Request.Context(), "panic", "request_id", c.requestID, "route", c.FullPath(),
+	a.Log.ErrorContext(c.Request.Context(), "panic", c.ids(), "route", c.FullPath(),
 		"cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
 	if c.Writer.Written() {
 		// Half an answer is out; only breaking the connection tells the client.
@@ -80,12 +95,13 @@ func (a *API) panicked(c *call, cause any) {
 }
 
 // finished logs an allow-list of fields. Never add a body, a header, a phone
-// number, a name, an address, a cursor or an Idempotency-Key.
+// number, a name, an address, a cursor or an Idempotency-Key. Of an address that
+// was not let in its network is told.
 func (a *API) finished(c *call, took time.Duration) {
 	route, status := routeOf(c), c.Writer.Status()
 	a.Metrics.served(route, c.Request.Method, status, a.Environment, took)
-	a.Log.LogAttrs(c.Request.Context(), slog.LevelInfo, "request",
-		slog.String("request_id", c.requestID),
+	fields := append(make([]slog.Attr, 0, 9),
+		c.ids(),
 		slog.String("environment", string(a.Environment)),
 		slog.String("method", knownMethod(c.Request.Method)),
 		slog.String("route", route),
@@ -93,6 +109,13 @@ func (a *API) finished(c *call, took time.Duration) {
 		slog.Float64("took_ms", float64(took.Microseconds())/1000),
 		slog.String("application_id", string(c.tenant.ApplicationID)),
 	)
+	if key := c.grant.Credential.Key.ID; key != "" {
+		fields = append(fields, slog.String("key_id", string(key)))
+	}
+	if status == http.StatusUnauthorized || status == http.StatusTooManyRequests {
+		fields = append(fields, slog.String("client_network", domain.ClientNetwork(c.ClientIP())))
+	}
+	a.Log.LogAttrs(c.Request.Context(), slog.LevelInfo, "request", fields...)
 }
 
 // knownMethod keeps what strangers invent out of labels and logs.

@@ -20,7 +20,8 @@ import (
 type call struct {
 	*gin.Context
 	environment domain.Environment
-	requestID   string
+	requestID   string // drawn by us
+	theirID     string // how the caller calls the request; empty: they do not
 	grant       tenancy.Grant
 	leave       func() // nil: not among the application's requests in flight
 	begun       time.Time

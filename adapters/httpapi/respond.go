@@ -132,7 +132,7 @@ func (a *API) write(c *call, r reply) {
 func (a *API) notModified(c *call, tagged bool) {
 	if tagged {
 		if err := a.Admission.GiveBackUnmodified(c.Request.Context(), &c.grant); err != nil {
-			a.Log.WarnContext(c.Request.Context(), "rate limit not given back", "request_id", c.requestID, "error", err)
+			a.Log.WarnContext(c.Request.Context(), "rate limit not given back", c.ids(), "error", err)
 		}
 		showAllowance(c, c.grant.Allowance)
 	}
@@ -148,9 +148,9 @@ func (a *API) fail(c *call, err error) {
 	switch {
 	case forced:
 	case e.Kind == domain.KindInternal:
-		a.Log.ErrorContext(c.Request.Context(), "request failed", "request_id", c.requestID,
+		a.Log.ErrorContext(c.Request.Context(), "request failed", c.ids(),
 			"route", c.FullPath(), "application_id", string(c.tenant.ApplicationID), "error", err)
-		e = internal(c.requestID)
+		e = internal(c.shownID())
 	case e.Kind == domain.KindUnavailable:
 		a.logUnavailable(c, e.Code, err)
 	}
@@ -171,7 +171,7 @@ func (a *API) fail(c *call, err error) {
 }
 
 func (a *API) logUnavailable(c *call, code string, err error) {
-	a.Log.WarnContext(c.Request.Context(), "dependency unavailable", "request_id", c.requestID,
+	a.Log.WarnContext(c.Request.Context(), "dependency unavailable", c.ids(),
 		"route", c.FullPath(), "code", code, "error", err)
 }
 

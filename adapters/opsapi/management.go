@@ -1,7 +1,9 @@
 package opsapi
 
 import (
+	"cmp"
 	"context"
+	"log/slog"
 	"net/http"
 	"regexp"
 	"strings"
@@ -36,7 +38,8 @@ type Management struct {
 // call is one request of an operator on its way through the checks.
 type call struct {
 	*gin.Context
-	requestID string
+	requestID string // drawn by us
+	theirID   string // how the caller calls the request; empty: they do not
 	by        domain.Operator
 	route     string            // as the description names it
 	query     query             // checked for names, not for values
@@ -46,17 +49,31 @@ type call struct {
 
 var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
 
-const requestIDKey = "waybill/request-id"
+const requestIDKey, theirIDKey = "waybill/request-id", "waybill/their-request-id"
 
-// name gives the request an ID: the one it came with where that will do.
+// name gives the request an ID of ours; the answer has the one it came with where
+// that will do.
 func (m *Management) name(g *gin.Context) {
 	id := string(m.Identifiers.ID("req_"))
+	g.Set(requestIDKey, id)
 	if sent := g.Request.Header["X-Request-Id"]; len(sent) == 1 && requestIDForm.MatchString(sent[0]) {
 		id = sent[0]
+		g.Set(theirIDKey, id)
 	}
-	g.Set(requestIDKey, id)
 	g.Writer.Header()["X-Request-ID"] = []string{id}
 	g.Next()
+}
+
+// shownID is the ID in the answer: the caller's own, where it has one.
+func (c *call) shownID() string { return cmp.Or(c.theirID, c.requestID) }
+
+// ids are the names of the request in a line of log. What a caller chose stands
+// apart: it may be that of another request, or look like one of ours.
+func (c *call) ids() slog.Attr {
+	if c.theirID == "" {
+		return slog.String("request_id", c.requestID)
+	}
+	return slog.Group("", slog.String("request_id", c.requestID), slog.String("client_request_id", c.theirID))
 }
 
 // pipeline is the one order in which every request is checked: token (401, 429),
@@ -68,12 +85,17 @@ func (a *API) pipeline(r route) gin.HandlerFunc {
 		ctx, cancel := context.WithTimeout(g.Request.Context(), r.budget())
 		defer cancel()
 		g.Request = g.Request.WithContext(ctx)
-		c := &call{Context: g, requestID: g.GetString(requestIDKey), route: r.path}
+		c := &call{Context: g, requestID: g.GetString(requestIDKey), theirID: g.GetString(theirIDKey), route: r.path}
 		defer func() {
-			// An allow-list: never a body, a token, a name or a query.
-			a.options.Log.InfoContext(g.Request.Context(), "operations request", "request_id", c.requestID, "method", r.method,
+			// An allow-list: never a body, a token, a name or a query. Of an address
+			// that was not let in its network is told.
+			from := slog.Group("")
+			if status := g.Writer.Status(); status == http.StatusUnauthorized || status == http.StatusTooManyRequests {
+				from = slog.String("client_network", domain.ClientNetwork(g.ClientIP()))
+			}
+			a.options.Log.InfoContext(g.Request.Context(), "operations request", c.ids(), "method", r.method,
 				"route", base+r.path, "status", g.Writer.Status(), "took_ms", float64(time.Since(begun).Microseconds())/1000,
-				"operator_id", string(c.by.TokenID))
+				"operator_id", string(c.by.TokenID), from)
 		}()
 		rep, err := m.run(r, c)
 		if err != nil {
@@ -103,7 +125,7 @@ const (
 
 func (m *Management) run(r route, c *call) (rep reply, err error) {
 	if !r.open {
-		knock := tenancy.OperatorKnock{Address: domain.ClientAddress(c.ClientIP()), RequestID: c.requestID, Kinds: r.kinds}
+		knock := tenancy.OperatorKnock{Address: domain.ClientAddress(c.ClientIP()), RequestID: c.shownID(), Kinds: r.kinds}
 		knock.Token, knock.Malformed = bearer(c.Request.Header["Authorization"])
 		if c.by, err = m.Operators.Identify(c.Request.Context(), knock); err != nil {
 			return rep, err

@@ -319,12 +319,19 @@ func TestARequestKeepsItsIDAndIsLoggedWithoutSecrets(t *testing.T) {
 	if entry.text("data", 0, "request_id") != "trace.1" || entry.text("data", 0, "operator", "id") != string(d.id) || entry.text("data", 0, "operator", "name") != "Dispatch" {
 		t.Errorf("audit %s", entry.body)
 	}
-	for _, want := range []string{"request_id=trace.1", "operator_id=" + string(d.id), "route=/ops/v1/businesses", "status=201"} {
+	if _, line, _ := strings.Cut(d.logged.String(), "\"operations request\""); strings.HasPrefix(line, " request_id=trace.1") {
+		t.Errorf("what the caller chose is logged as ours: %s", line)
+	}
+	for _, want := range []string{" request_id=req_", " client_request_id=trace.1", "operator_id=" + string(d.id), "route=/ops/v1/businesses", "status=201"} {
 		if !strings.Contains(d.logged.String(), want) {
 			t.Errorf("%q is not logged: %s", want, d.logged)
 		}
 	}
-	for _, secret := range []string{d.token, "Zed"} {
+	d.send(t, "GET", "/audit", "", "Authorization", "Bearer nonsense").refused(401, "INVALID_OPERATOR_TOKEN")
+	if !strings.Contains(d.logged.String(), "status=401") || !strings.Contains(d.logged.String(), " client_network=127.0.0.0/24\n") {
+		t.Errorf("the network is not logged: %s", d.logged)
+	}
+	for _, secret := range []string{d.token, "Zed", "127.0.0.1"} {
 		if strings.Contains(d.logged.String(), secret) {
 			t.Errorf("%q was logged", secret)
 		}

@@ -73,7 +73,7 @@ func (a *API) refuse(c *call, err error) {
 	switch {
 	case errors.Is(c.Request.Context().Err(), context.Canceled) && (!errors.As(err, &e) || e.Kind == domain.KindInternal):
 		// Nobody waits any more; that is no failure of ours.
-		a.options.Log.InfoContext(c.Request.Context(), "the client left", "request_id", c.requestID, "route", base+c.route, "error", err)
+		a.options.Log.InfoContext(c.Request.Context(), "the client left", c.ids(), "route", base+c.route, "error", err)
 		e = &domain.Error{Kind: domain.KindUnavailable, Message: "The client left.", RetryAfter: time.Second}
 	case errors.Is(err, ports.ErrTookTooLong) && !errors.As(err, &e):
 		a.unavailable(c, err)
@@ -96,9 +96,9 @@ func (a *API) refuse(c *call, err error) {
 	case domain.KindUnavailable:
 		e = &domain.Error{Kind: e.Kind, Code: domain.CodeServiceUnavailable, Message: e.Message, RetryAfter: e.RetryAfter}
 	case domain.KindInternal:
-		a.options.Log.ErrorContext(c.Request.Context(), "operations request failed", "request_id", c.requestID, "route", base+c.route, "error", err)
+		a.options.Log.ErrorContext(c.Request.Context(), "operations request failed", c.ids(), "route", base+c.route, "error", err)
 		e = &domain.Error{Kind: domain.KindInternal, Code: domain.CodeInternal,
-			Message: "Something failed on our side. See the log for request ID " + c.requestID + "."}
+			Message: "Something failed on our side. See the log for request ID " + c.shownID() + "."}
 	case domain.KindNotFound:
 		e = &domain.Error{Kind: domain.KindNotFound, Code: domain.CodeNotFound,
 			Message: "There is no such record. Check the ID in the address, and that it belongs to the business and environment there."}
@@ -126,7 +126,7 @@ func (a *API) refuse(c *call, err error) {
 const goneFor = 5 * time.Second
 
 func (a *API) unavailable(c *call, err error) {
-	a.options.Log.WarnContext(c.Request.Context(), "dependency unavailable", "request_id", c.requestID, "route", base+c.route, "error", err)
+	a.options.Log.WarnContext(c.Request.Context(), "dependency unavailable", c.ids(), "route", base+c.route, "error", err)
 }
 
 // statusOf knows the kinds that only HTTP has, beside those of the domain.

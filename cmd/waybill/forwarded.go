@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"waybill/configs"
+	"waybill/domain"
 )
 
 const (
@@ -71,21 +72,8 @@ func (w *forwardedWatch) look(r *http.Request) {
 	if warns {
 		w.log.Warn("proxies", "warning", forwardedFor+" is not believed: it came from an address that WAYBILL_TRUSTED_PROXIES does not name, "+
 			"and failed authentications of all clients behind it count as of one address; where that is your proxy, set WAYBILL_TRUSTED_PROXIES to its network",
-			"network", networkOf(address))
+			"client_network", domain.ClientNetwork(address.String()))
 	}
-}
-
-// networkOf is as much of an address as a log needs: the /24 or the /56.
-func networkOf(address netip.Addr) string {
-	bits := 24
-	if address.Is6() {
-		bits = 56
-	}
-	network, err := address.Prefix(bits)
-	if err != nil {
-		return ""
-	}
-	return network.String()
 }
 
 // proxies looks whether a proxy that there seems to be is trusted: a running

@@ -44,12 +44,12 @@ func TestAProxyThatIsNotTrustedIsWarnedOfOnceInFiveMinutes(t *testing.T) {
 		for range 50 {
 			ask("192.0.2.77:1000", "203.0.113.9")
 		}
-		if n := warnings(); n != 1 || !strings.Contains(logged.String(), "network=192.0.2.0/24") || strings.Contains(logged.String(), "192.0.2.77") {
+		if n := warnings(); n != 1 || !strings.Contains(logged.String(), "client_network=192.0.2.0/24") || strings.Contains(logged.String(), "192.0.2.77") {
 			t.Errorf("%d warnings: %s", n, logged.String())
 		}
 		time.Sleep(5*time.Minute + time.Second)
 		ask("[2001:db8:1:2ff::1]:1000", "203.0.113.9")
-		if n := warnings(); n != 2 || !strings.Contains(logged.String(), "network=2001:db8:1:200::/56") {
+		if n := warnings(); n != 2 || !strings.Contains(logged.String(), "client_network=2001:db8:1:200::/56") {
 			t.Errorf("%d warnings: %s", n, logged.String())
 		}
 		counted, err := registry.Gather()

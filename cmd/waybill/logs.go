@@ -14,7 +14,7 @@ import (
 var loggable = map[string]bool{
 	slog.TimeKey: true, slog.LevelKey: true, slog.MessageKey: true,
 	// a request
-	"request_id": true, "environment": true, "method": true, "route": true, "status": true, "took_ms": true,
+	"request_id": true, "client_request_id": true, "client_network": true, "key_id": true, "environment": true, "method": true, "route": true, "status": true, "took_ms": true,
 	"application_id": true, "business_id": true, "delivery_id": true, "attempt": true, "try": true,
 	"code": true, "error": true, "panic": true, "cause": true, "stack": true,
 	// a statement, which has no values in it
@@ -27,6 +27,8 @@ var loggable = map[string]bool{
 	"operator_id": true,
 	// the process
 	"version": true, "listener": true, "listening": true, "database": true, "redis": true, "setting": true, "warning": true, "removed": true, "resealed": true, "tables": true,
+	// the clock of the database, and what is old by it
+	"ahead_seconds": true, "table": true, "oldest": true, "deleted_before": true,
 }
 
 // newLog writes lines in the given format; values of unknown keys are left out.

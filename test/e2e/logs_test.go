@@ -47,6 +47,7 @@ func (s *server) hideFields(value any) {
 var requestFields = map[string]bool{
 	"time": true, "level": true, "msg": true, "request_id": true, "environment": true, "method": true,
 	"route": true, "status": true, "took_ms": true, "application_id": true,
+	"client_request_id": true, "client_network": true, "key_id": true,
 }
 
 var (

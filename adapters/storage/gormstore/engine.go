@@ -100,6 +100,10 @@ type engine struct {
 	tookTooLong func(err error) bool
 	// gone tells that the database does not answer, or not now.
 	gone func(err error) bool
+	// full tells that its disk is.
+	full func(err error) bool
+	// readOnly asks a session whether it may only read.
+	readOnly string
 	// refused tells of an error of COMMIT that nothing was committed for sure.
 	// It may use the connection, which is given up afterwards.
 	refused func(ctx context.Context, conn *sql.Conn, err error) bool

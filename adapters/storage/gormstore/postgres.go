@@ -17,7 +17,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
@@ -33,6 +32,7 @@ const (
 	pgLockNotAvailable     = "55P03"
 	pgQueryCanceled        = "57014"
 	pgReadOnly             = "25006"
+	pgDiskFull             = "53100"
 	pgStatementUnknown     = "26000"
 	pgPlanOutdated         = "0A000" // among others
 	pgInternalError        = "XX000"
@@ -123,6 +123,8 @@ var postgresEngine = engine{
 	lockTimedOut: func(err error) bool { return isPg(err, pgLockNotAvailable) },
 	tookTooLong:  func(err error) bool { return isPg(err, pgQueryCanceled) },
 	gone:         goneOnPostgres,
+	full:         func(err error) bool { return isPg(err, pgDiskFull) },
+	readOnly:     "SELECT current_setting('transaction_read_only') = 'on'",
 	refused:      refusedByPostgres,
 	tableMissing: func(err error) bool { return isPg(err, pgUndefinedTable) },
 }
@@ -151,11 +153,12 @@ func catchUpOnPostgres(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// transientOnPostgres knows, beside what is meant to be run again, a failure of
-// the server's own when a row has lockers and an updater that rolls back.
+// transientOnPostgres knows, beside what is meant to be run again, a session that
+// may only read, after which another one is taken, and a failure of the server's
+// own when a row has lockers and an updater that rolls back.
 func transientOnPostgres(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
-	return isPg(err, pgSerializationFailure, pgDeadlockDetected) ||
+	return isPg(err, pgSerializationFailure, pgDeadlockDetected, pgReadOnly) ||
 		ok && e.Code == pgInternalError && strings.Contains(e.Message, "multixact")
 }
 
@@ -239,7 +242,7 @@ func postgresPool(url string, o Options, size int, limit time.Duration) (*sql.DB
 		config.StatementCacheCapacity = preparedStatements
 	}
 
-	connector := pgConnector{direct: !o.TransactionPooler}
+	connector, answers := pgConnector{direct: !o.TransactionPooler}, answerLimit(config)
 	if o.TransactionPooler {
 		if connector.alone, err = perTransaction(config); err != nil {
 			return nil, err
@@ -247,7 +250,7 @@ func postgresPool(url string, o Options, size int, limit time.Duration) (*sql.DB
 		connector.begin = "begin; " + connector.alone
 		withoutCancels(config)
 	}
-	connector.Connector = stdlib.GetConnector(*config)
+	connector.hosts = newHosts(url, config, answers)
 
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(size)
@@ -271,11 +274,12 @@ func openPostgresForMigrations(url string) (*sql.DB, error) {
 	setDefault(config, "application_name", "waybill-migrate")
 	setDefault(config, "lock_timeout", milliseconds(defaultLockTimeout))
 	setDefault(config, "idle_in_transaction_session_timeout", "0") // oneAtATime waits in one
+	answers := answerLimit(config)                                 // none, unless the URL says otherwise
 	settings, err := perTransaction(config)
 	if err != nil {
 		return nil, err
 	}
-	return sql.OpenDB(pgConnector{Connector: stdlib.GetConnector(*config), begin: "begin; " + settings}), nil
+	return sql.OpenDB(pgConnector{hosts: newHosts(url, config, answers), begin: "begin; " + settings}), nil
 }
 
 func setDefault(config *pgx.ConnConfig, name, value string) {

@@ -18,7 +18,7 @@ var ErrPooler = errors.New("gormstore: a pooler stands between this program and 
 
 // pgConnector makes the connections of a pool.
 type pgConnector struct {
-	driver.Connector // pgx's own
+	hosts *pgHosts
 
 	// direct refuses a pooler, behind which a session is somebody else's from
 	// one transaction to the next.
@@ -31,15 +31,17 @@ type pgConnector struct {
 }
 
 func (c pgConnector) Connect(ctx context.Context) (driver.Conn, error) {
-	made, err := c.Connector.Connect(ctx)
+	made, err := c.hosts.connect(ctx)
 	if err != nil {
 		if c.direct && isPg(err, pgProtocolViolation) {
 			return nil, fmt.Errorf("%w: %w", ErrPooler, err) // PgBouncer refuses parameters of a session so
 		}
 		return nil, err
 	}
-	conn := &pgConn{Conn: made.(*stdlib.Conn), begin: c.begin, alone: c.alone}
+	conn := &pgConn{Conn: made, hosts: c.hosts, begin: c.begin, alone: c.alone, made: sinceStart()}
 	if c.direct {
+		ctx, cancel := context.WithTimeout(ctx, c.hosts.timeout)
+		defer cancel()
 		if err := conn.confirmDirect(ctx); err != nil {
 			return nil, errors.Join(err, conn.Close())
 		}
@@ -47,12 +49,45 @@ func (c pgConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
+// Driver is pgx's.
+func (c pgConnector) Driver() driver.Driver { return c.hosts.hosts[0].Driver() }
+
 // pgConn is a connection of pgx that tells database/sql of its death where that
 // does no harm, and that says in each transaction what a pooler's session does
 // not remember.
 type pgConn struct {
 	*stdlib.Conn
+	hosts        *pgHosts
 	begin, alone string
+	made         int64 // since the process began
+}
+
+// IsValid keeps what is dead out of the pool.
+func (c *pgConn) IsValid() bool { return !c.pgx().IsClosed() }
+
+// ResetSession is asked before a connection is used again. One that was quiet for
+// some time has to answer first. Where one does not, all that were silent for as
+// long are taken for dead without being asked: a request that met them one by one
+// would wait for each.
+func (c *pgConn) ResetSession(ctx context.Context) error {
+	heard := int64(0)
+	if h := hearingOf(c.pgx().PgConn().Conn()); h != nil {
+		heard = h.lastHeard.Load()
+	}
+	if !c.IsValid() || !c.idle() || heard < c.hosts.lostAt.Load() || c.made < c.hosts.turnedAt.Load() {
+		return driver.ErrBadConn
+	}
+	if asked := sinceStart(); asked-heard > int64(pgQuiet) {
+		within, cancel := context.WithTimeout(ctx, pgPingTimeout)
+		defer cancel()
+		if err := c.pgx().PgConn().Ping(within); err != nil {
+			if ctx.Err() == nil && within.Err() != nil {
+				c.hosts.lostAt.Store(asked - int64(pgQuiet))
+			}
+			return driver.ErrBadConn
+		}
+	}
+	return nil
 }
 
 func (c *pgConn) pgx() *pgx.Conn { return c.Conn.Conn() }

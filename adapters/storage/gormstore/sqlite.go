@@ -106,7 +106,9 @@ var sqliteEngine = engine{
 	gone: func(err error) bool {
 		return isSQLite(err, sqliteFull, sqliteDiskFailed, sqliteCannotOpen, sqliteReadOnly, sqliteBusy)
 	},
-	refused: refusedBySQLite,
+	full:     func(err error) bool { return isSQLite(err, sqliteFull) },
+	readOnly: "SELECT 0",
+	refused:  refusedBySQLite,
 	tableMissing: func(err error) bool {
 		e, ok := errors.AsType[*sqlitedriver.Error](err)
 		return ok && e.Code() == sqliteError && strings.Contains(e.Error(), sqliteMissingTable)

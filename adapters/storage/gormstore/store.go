@@ -3,7 +3,9 @@ package gormstore
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"gorm.io/gorm"
@@ -35,13 +37,49 @@ type Store struct {
 	watch func(statement string, values []param)
 
 	onFanout ports.FanoutListener
+
+	full atomic.Pointer[time.Time] // when a write last found no room; nil: one has found some since
 }
 
 // Close waits for running statements and closes all connections.
 func (s *Store) Close() error { return s.pools.close() }
 
-// Ping asks the database for a sign of life.
-func (s *Store) Ping(ctx context.Context) error { return ping(ctx, s.pools.read) }
+// Ping tells whether the database can be worked with: it answers, may be written,
+// and had room on its disk when it was last written to.
+func (s *Store) Ping(ctx context.Context) error {
+	var readOnly bool
+	if err := s.pools.read.QueryRowContext(ctx, s.engine.readOnly).Scan(&readOnly); err != nil {
+		return s.engine.failed("the database does not answer", err)
+	}
+	if readOnly {
+		return fmt.Errorf("gormstore: the database may only be read: %w", ports.ErrStorageGone)
+	}
+	return s.fullLately()
+}
+
+// fullFor is how long a write that found no room is told of. Afterwards only
+// another write can tell, and those go elsewhere while this process is not ready.
+const fullFor = 10 * time.Second
+
+func (s *Store) fullLately() error {
+	if at := s.full.Load(); at != nil && time.Since(*at) < fullFor {
+		return fmt.Errorf("gormstore: the disk of the database was full %s ago: %w", time.Since(*at).Round(time.Millisecond), ports.ErrStorageGone)
+	}
+	return nil
+}
+
+// noteRoom takes notice of how a transaction ended.
+func (s *Store) noteRoom(err error) {
+	switch {
+	case err == nil:
+		if s.full.Load() != nil {
+			s.full.Store(nil)
+		}
+	case s.engine.full(err):
+		now := time.Now()
+		s.full.Store(&now)
+	}
+}
 
 // Read gives access without a transaction.
 func (s *Store) Read() ports.Readers { return s.readers }

@@ -37,6 +37,7 @@ func (s *Store) InTx(ctx context.Context, fn func(ctx context.Context, tx ports.
 func (s *Store) transact(ctx context.Context, fn func(session) error) error {
 	for retry := 0; ; retry++ {
 		err := s.attempt(ctx, fn)
+		s.noteRoom(err)
 		if err == nil || retry == maxRetries || !s.worthRetrying(err) {
 			return err
 		}

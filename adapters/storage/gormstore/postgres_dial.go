@@ -1,0 +1,246 @@
+package gormstore
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// A network can die without a word: packets vanish, the sockets stay open, and
+// TCP alone would wait for minutes. So each wait on a connection to Postgres has
+// an end of its own, whatever context it runs under, and what did not answer is
+// thrown away with all that was silent for as long.
+
+const (
+	// pgConnectTimeout bounds the making of a connection to one host, unless
+	// connect_timeout in the URL does. database/sql dials for those that wait in
+	// its queue one after the other: until this ends, none of them is served.
+	pgConnectTimeout = 3 * time.Second
+	// pgAnswerGrace is how much longer than its statement may take an answer is
+	// waited for.
+	pgAnswerGrace = 2 * time.Second
+	// pgUnacknowledged is how long sent packets stay unacknowledged, or probes of
+	// keep-alive unanswered, until the kernel gives a connection up. It is what
+	// ends a migration, whose statements may take any time.
+	pgUnacknowledged = 8 * time.Second
+	// A connection that was not used for pgQuiet has to answer a ping within
+	// pgPingTimeout before it is used again.
+	pgQuiet       = time.Second
+	pgPingTimeout = time.Second
+)
+
+var pgKeepAlive = net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: time.Second, Count: 3}
+
+// errSilent ends the wait for an answer. It is no time-out to pgx, which would
+// keep the connection.
+var errSilent = fmt.Errorf("gormstore: the database did not answer in time: %w", net.ErrClosed)
+
+// pgHosts are the hosts of a URL, and what the connections of a pool know of each
+// other.
+type pgHosts struct {
+	hosts   []driver.Connector // pgx's own, one for each
+	timeout time.Duration
+	// last is the host that took the last connection. It is tried first: one that
+	// is gone without a word would cost each new connection its time-out.
+	last atomic.Int64
+
+	// Moments, as durations since the process began. A connection that was heard
+	// of last before lostAt is taken for dead, and one that was made before
+	// turnedAt may be to a server that only reads.
+	lostAt, turnedAt atomic.Int64
+}
+
+// newHosts settles how connections to the hosts of a configuration are made, and
+// how long they wait for an answer; 0: for ever.
+func newHosts(address string, config *pgx.ConnConfig, answers time.Duration) *pgHosts {
+	h := &pgHosts{timeout: cmp.Or(config.ConnectTimeout, pgConnectTimeout)}
+	config.ConnectTimeout = h.timeout
+	config.DialFunc = pgDialer(h.timeout, answers)
+	if !namesSessions(address) {
+		// The others can serve nothing: even reads want what was just written.
+		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+	closes := config.OnPgError
+	config.OnPgError = func(c *pgconn.PgConn, e *pgconn.PgError) bool {
+		if e.Code == pgReadOnly {
+			h.turnedAt.Store(sinceStart())
+			return false
+		}
+		return closes(c, e)
+	}
+	for _, one := range eachHost(config) {
+		h.hosts = append(h.hosts, stdlib.GetConnector(*one))
+	}
+	return h
+}
+
+// connect tries the hosts, beginning with the last good one.
+func (h *pgHosts) connect(ctx context.Context) (*stdlib.Conn, error) {
+	var failed []error
+	first := int(h.last.Load())
+	for i := range h.hosts {
+		n := (first + i) % len(h.hosts)
+		made, err := h.connectTo(ctx, n)
+		if err == nil {
+			h.last.Store(int64(n))
+			return made, nil
+		}
+		if failed = append(failed, err); ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, errors.Join(failed...)
+}
+
+// connectTo bounds the look-up of a name too. A name may have several addresses.
+func (h *pgHosts) connectTo(ctx context.Context, n int) (*stdlib.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*h.timeout)
+	defer cancel()
+	made, err := h.hosts[n].Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return made.(*stdlib.Conn), nil
+}
+
+// eachHost makes a configuration for each host of one; a host has several entries
+// where TLS is tried first and does not have to be.
+func eachHost(config *pgx.ConnConfig) []*pgx.ConnConfig {
+	entries := append([]*pgconn.FallbackConfig{{Host: config.Host, Port: config.Port, TLSConfig: config.TLSConfig}}, config.Fallbacks...)
+	var each []*pgx.ConnConfig
+	for len(entries) > 0 {
+		first := entries[0]
+		n := slices.IndexFunc(entries, func(e *pgconn.FallbackConfig) bool { return e.Host != first.Host || e.Port != first.Port })
+		if n < 0 {
+			n = len(entries)
+		}
+		one := config.Copy()
+		one.Host, one.Port, one.TLSConfig, one.Fallbacks = first.Host, first.Port, first.TLSConfig, entries[1:n]
+		each, entries = append(each, one), entries[n:]
+	}
+	return each
+}
+
+// namesSessions tells that the URL, or the environment, says what kind of server
+// is wanted.
+func namesSessions(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Query().Has("target_session_attrs") || os.Getenv("PGTARGETSESSIONATTRS") != ""
+}
+
+// answerLimit is how long an answer is waited for, by the statement_timeout of the
+// session; 0: for ever.
+func answerLimit(config *pgx.ConnConfig) time.Duration {
+	statementTimeout := config.RuntimeParams["statement_timeout"]
+	number := strings.TrimRight(statementTimeout, "abcdefghijklmnopqrstuvwxyz ")
+	units := map[string]time.Duration{"": time.Millisecond, "us": time.Microsecond, "ms": time.Millisecond, "s": time.Second, "min": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
+	n, err := strconv.ParseFloat(number, 64)
+	unit, known := units[strings.TrimSpace(statementTimeout[len(number):])]
+	if err != nil || !known || n <= 0 {
+		return 0
+	}
+	return time.Duration(n*float64(unit)) + pgAnswerGrace
+}
+
+// pgDialer makes connections that die by themselves: in the kernel, where nothing
+// comes back of what was sent, and in Read, where nothing comes within the limit.
+func pgDialer(timeout, limit time.Duration) pgconn.DialFunc {
+	d := &net.Dialer{Timeout: timeout, KeepAliveConfig: pgKeepAlive, Control: func(network, _ string, c syscall.RawConn) error {
+		if strings.HasPrefix(network, "unix") {
+			return nil
+		}
+		return limitUnacknowledged(c, pgUnacknowledged)
+	}}
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		made, err := d.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return newHearing(made, limit), nil
+	}
+}
+
+// started is what moments are counted from.
+var started = time.Now()
+
+func sinceStart() int64 { return int64(time.Since(started)) }
+
+// hearing is a connection that does not wait for ever, and knows when it was last
+// heard of.
+type hearing struct {
+	net.Conn
+	limit         time.Duration // of a Read or a Write; 0: none
+	reads, writes *time.Timer
+	silent        atomic.Bool
+	lastHeard     atomic.Int64 // since the process began
+}
+
+func newHearing(c net.Conn, limit time.Duration) *hearing {
+	h := &hearing{Conn: c, limit: limit}
+	h.lastHeard.Store(sinceStart())
+	if limit > 0 {
+		h.reads, h.writes = time.AfterFunc(limit, h.giveUp), time.AfterFunc(limit, h.giveUp)
+		h.reads.Stop()
+		h.writes.Stop()
+	}
+	return h
+}
+
+// giveUp ends what waits on the connection.
+func (h *hearing) giveUp() {
+	h.silent.Store(true)
+	_ = h.Conn.Close() // it is dead already
+}
+
+func (h *hearing) Read(p []byte) (int, error) {
+	if h.limit > 0 {
+		h.reads.Reset(h.limit)
+		defer h.reads.Stop()
+	}
+	n, err := h.Conn.Read(p)
+	if n > 0 {
+		h.lastHeard.Store(sinceStart())
+	}
+	return n, h.told(err)
+}
+
+func (h *hearing) Write(p []byte) (int, error) {
+	if h.limit > 0 {
+		h.writes.Reset(h.limit)
+		defer h.writes.Stop()
+	}
+	n, err := h.Conn.Write(p)
+	return n, h.told(err)
+}
+
+func (h *hearing) told(err error) error {
+	if err != nil && h.silent.Load() {
+		return errSilent
+	}
+	return err
+}
+
+// hearingOf is what a connection of pgx runs on.
+func hearingOf(c net.Conn) *hearing {
+	if secured, ok := c.(*tls.Conn); ok {
+		c = secured.NetConn()
+	}
+	h, _ := c.(*hearing)
+	return h
+}

@@ -1,0 +1,82 @@
+package gormstore_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"waybill/adapters/storage/gormstore"
+	"waybill/ports"
+	"waybill/test/partition"
+)
+
+// servedWithin is how long after a partition has healed every call is served
+// again: a dial into it may still be under way, and one statement.
+const servedWithin = 10 * time.Second
+
+func TestAPoolWithOnlyDeadConnectionsServesAgainSoonAfterAPartition(t *testing.T) {
+	t.Parallel()
+	for name, of := range map[string]struct {
+		url func(t *testing.T, direct string) string
+		o   gormstore.Options
+	}{
+		"Postgres itself": {func(_ *testing.T, direct string) string { return direct }, gormstore.Options{}},
+		"a pooler":        {func(t *testing.T, direct string) string { return startPgBouncer(t, direct).URL(direct) }, gormstore.Options{TransactionPooler: true}},
+	} {
+		for _, lost := range []partition.Direction{partition.BothWays, partition.Sent, partition.Received} {
+			t.Run(name+", "+lost.String(), func(t *testing.T) {
+				t.Parallel()
+				address := of.url(t, newDatabase(t))
+				link := partition.New(t, address)
+				s, err := gormstore.Open(t.Context(), link.URL(t, address), of.o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = s.Close() })
+				fill(t, s)
+
+				link.Cut(lost)
+				var asking sync.WaitGroup
+				for range 40 { // more than there are connections: all of the pool waits
+					asking.Go(func() {
+						ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+						defer cancel()
+						if err := s.Ping(ctx); err == nil {
+							t.Error("a question was answered across the cut")
+						}
+					})
+				}
+				patient := make(chan error, 1)
+				go func() { patient <- s.InTx(t.Context(), func(context.Context, ports.Stores) error { return nil }) }()
+				asking.Wait()
+				link.Heal()
+				healed := time.Now()
+
+				// One after the other, each as a caller would: what is dead must not be
+				// met again and again.
+				for n := 0; n < 40; {
+					ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+					err := s.Ping(ctx)
+					cancel()
+					if err == nil {
+						n++
+					}
+					if took := time.Since(healed); took > servedWithin {
+						t.Fatalf("%s after healing %d questions were answered; the last error is %v", took, n, err)
+					}
+				}
+				t.Logf("40 answers %.2f s after healing", time.Since(healed).Seconds())
+				select { // a job without a deadline
+				case err := <-patient:
+					if err != nil && !errors.Is(err, ports.ErrStorageGone) {
+						t.Errorf("a transaction without a deadline ended with %v", err)
+					}
+				case <-time.After(2 * servedWithin):
+					t.Error("a transaction without a deadline hangs")
+				}
+			})
+		}
+	}
+}

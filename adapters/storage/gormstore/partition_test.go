@@ -30,7 +30,9 @@ func TestAPoolWithOnlyDeadConnectionsServesAgainSoonAfterAPartition(t *testing.T
 				t.Parallel()
 				address := of.url(t, newDatabase(t))
 				link := partition.New(t, address)
-				s, err := gormstore.Open(t.Context(), link.URL(t, address), of.o)
+				o := of.o
+				o.PoolSize = 8 // below what PgBouncer has sessions
+				s, err := gormstore.Open(t.Context(), link.URL(t, address), o)
 				if err != nil {
 					t.Fatal(err)
 				}

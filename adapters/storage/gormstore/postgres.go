@@ -249,6 +249,8 @@ func postgresPool(url string, o Options, size int, limit time.Duration) (*sql.DB
 		}
 		connector.begin = "begin; " + connector.alone
 		withoutCancels(config)
+	} else {
+		endDeadSessions(config)
 	}
 	connector.hosts = newHosts(url, config, answers)
 

@@ -144,6 +144,17 @@ func namesSessions(address string) bool {
 	return err == nil && u.Query().Has("target_session_attrs") || os.Getenv("PGTARGETSESSIONATTRS") != ""
 }
 
+// endDeadSessions has Postgres find out by itself that this process is gone: what
+// is left of a partition would keep its sessions, of which there are not many,
+// for two hours. Behind a pooler that is the pooler's to do.
+func endDeadSessions(config *pgx.ConnConfig) {
+	setDefault(config, "tcp_keepalives_idle", "10")
+	setDefault(config, "tcp_keepalives_interval", "5")
+	setDefault(config, "tcp_keepalives_count", "3")
+	setDefault(config, "tcp_user_timeout", "15s")
+	setDefault(config, "client_connection_check_interval", "5s")
+}
+
 // answerLimit is how long an answer is waited for, by the statement_timeout of the
 // session; 0: for ever.
 func answerLimit(config *pgx.ConnConfig) time.Duration {

@@ -29,7 +29,9 @@ const (
 	Received           // what it sends arrives; answers are lost
 )
 
-func (d Direction) String() string { return [...]string{"both ways", "what is sent", "what is received"}[d] }
+func (d Direction) String() string {
+	return [...]string{"both ways", "what is sent", "what is received"}[d]
+}
 
 // Link is one network, to one server.
 type Link struct {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"gorm.io/gorm"
@@ -95,7 +96,11 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 // the other inside this process. On SQLite both have the one connection that
 // writes in common. Close s last.
 func (s *Store) Share(ctx context.Context, o Options) (*Store, error) {
-	return openBeside(ctx, s.engine, s.url, o, s.pools)
+	other, err := openBeside(ctx, s.engine, s.url, o, s.pools)
+	if err == nil {
+		other.full = s.full // one disk
+	}
+	return other, err
 }
 
 func openBeside(ctx context.Context, e *engine, url string, o Options, beside *pools) (*Store, error) {
@@ -127,7 +132,7 @@ func newStore(ctx context.Context, e *engine, p *pools, o Options) (*Store, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{engine: e, pools: p, write: write, read: read, log: o.Logger, commitTx: (*sql.Tx).Commit}
+	s := &Store{engine: e, pools: p, write: write, read: read, log: o.Logger, full: &atomic.Pointer[time.Time]{}, commitTx: (*sql.Tx).Commit}
 	s.folder.writers, s.folder.patience, s.folder.long = e.folds, foldPause, longFold
 	s.folder.store = func(ctx context.Context, entries []*entry) []error { return e.fold(ctx, s, entries) }
 	if e.probesTogether {

@@ -92,6 +92,13 @@ func (c *pgConn) ResetSession(ctx context.Context) error {
 
 func (c *pgConn) pgx() *pgx.Conn { return c.Conn.Conn() }
 
+// turned gives up a connection whose session may only read, with all that were
+// made before.
+func (c *pgConn) turned() error {
+	c.hosts.turnedAt.Store(sinceStart())
+	return driver.ErrBadConn
+}
+
 // onPgConn gives a connection to what gorm does not know. A panic becomes an
 // error: database/sql would never let go of the connection.
 func onPgConn(conn *sql.Conn, do func(*pgConn) error) error {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -140,8 +139,8 @@ func eachHost(config *pgx.ConnConfig) []*pgx.ConnConfig {
 // namesSessions tells that the URL, or the environment, says what kind of server
 // is wanted.
 func namesSessions(address string) bool {
-	u, err := url.Parse(address)
-	return err == nil && u.Query().Has("target_session_attrs") || os.Getenv("PGTARGETSESSIONATTRS") != ""
+	_, query, _ := strings.Cut(address, "?") // several hosts are no URL to net/url
+	return strings.Contains("&"+query, "&target_session_attrs=") || os.Getenv("PGTARGETSESSIONATTRS") != ""
 }
 
 // endDeadSessions has Postgres find out by itself that this process is gone: what

@@ -38,7 +38,7 @@ type Store struct {
 
 	onFanout ports.FanoutListener
 
-	full atomic.Pointer[time.Time] // when a write last found no room; nil: one has found some since
+	full *atomic.Pointer[time.Time] // shared; when a write last found no room; nil: one has found some since
 }
 
 // Close waits for running statements and closes all connections.
@@ -47,11 +47,17 @@ func (s *Store) Close() error { return s.pools.close() }
 // Ping tells whether the database can be worked with: it answers, may be written,
 // and had room on its disk when it was last written to.
 func (s *Store) Ping(ctx context.Context) error {
+	conn, err := s.pools.read.Conn(ctx)
+	if err != nil {
+		return s.engine.failed("the database does not answer", err)
+	}
+	defer func() { _ = conn.Close() }() // back into the pool
 	var readOnly bool
-	if err := s.pools.read.QueryRowContext(ctx, s.engine.readOnly).Scan(&readOnly); err != nil {
+	if err := conn.QueryRowContext(ctx, s.engine.readOnly).Scan(&readOnly); err != nil {
 		return s.engine.failed("the database does not answer", err)
 	}
 	if readOnly {
+		_ = onPgConn(conn, (*pgConn).turned) // says that the connection is given up
 		return fmt.Errorf("gormstore: the database may only be read: %w", ports.ErrStorageGone)
 	}
 	return s.fullLately()

@@ -30,6 +30,7 @@ type call struct {
 	tenant      domain.Tenant
 	id          domain.ID         // in the path
 	query       query             // checked for names, not for values
+	ignoresKey  bool              // the Idempotency-Key means nothing to the route
 	key         string            // Idempotency-Key; empty: none
 	body        *strictjson.Value // nil: none
 }
@@ -39,6 +40,7 @@ type call struct {
 func (a *API) pipeline(r route) gin.HandlerFunc {
 	return func(g *gin.Context) {
 		c := callOf(g)
+		c.ignoresKey = r.key == keyIgnored
 		defer c.end()
 		rep, err := a.run(r, c)
 		if err != nil {

@@ -157,7 +157,7 @@ func (a *API) fail(c *call, err error) {
 	if !forced {
 		a.Metrics.failed(e)
 	}
-	if c.Request.Header.Get("Idempotency-Key") == "" {
+	if c.ignoresKey || c.Request.Header.Get("Idempotency-Key") == "" {
 		e = inMoment(e)
 	}
 	if e.RetryAfter > 0 {

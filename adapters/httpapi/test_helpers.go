@@ -13,26 +13,30 @@ var transitionShape = strictjson.Object{"status": strictjson.Leaf}
 var transitionTargets = texts(domain.Statuses()[1:])
 
 func (a *API) transitionDelivery(c *call) (reply, error) {
-	r := strictjson.NewReader(c.body)
-	to, _ := r.Enum("status", strictjson.Required, transitionTargets)
-	if err := problems(r); err != nil {
-		return reply{}, err
-	}
-	return replyOf(a.Sandbox.Transition(c.Request.Context(), c.once(), c.id, domain.Status(to),
-		a.delivered("Delivery moved to "+to+".")))
+	return replyOf(a.Sandbox.Transition(c.Request.Context(), c.once(), c.id,
+		func() (domain.Status, error) {
+			r := strictjson.NewReader(c.body)
+			to, _ := r.Enum("status", strictjson.Required, transitionTargets)
+			return domain.Status(to), problems(r)
+		},
+		func(d *domain.Delivery) domain.Answer {
+			return a.delivered("Delivery moved to " + string(d.Status()) + ".")(d)
+		}))
 }
 
 func (a *API) startSimulation(c *call) (reply, error) {
-	r := strictjson.NewReader(c.body)
-	plan := readPlan(r)
-	if err := problems(r); err != nil {
-		return reply{}, err
-	}
-	message := "Simulation started."
-	if plan.Scenario == domain.ScenarioManual {
-		message = "Nothing moves the delivery by itself."
-	}
-	return replyOf(a.Sandbox.Start(c.Request.Context(), c.once(), c.id, *plan, a.delivered(message)))
+	return replyOf(a.Sandbox.Start(c.Request.Context(), c.once(), c.id,
+		func() (domain.Plan, error) {
+			r := strictjson.NewReader(c.body)
+			plan := readPlan(r)
+			return *plan, problems(r)
+		},
+		func(d *domain.Delivery) domain.Answer {
+			if d.Simulating() {
+				return a.delivered("Simulation started.")(d)
+			}
+			return a.delivered("Nothing moves the delivery by itself.")(d)
+		}))
 }
 
 func (a *API) stopSimulation(c *call) (reply, error) {

@@ -12,11 +12,11 @@ import (
 func (d *Deliveries) Cancel(ctx context.Context, req idempotency.Request, id domain.ID,
 	answer func(*domain.Delivery) domain.Answer,
 ) (idempotency.Result, error) {
-	return d.ChangeOnce(ctx, req, id, func(delivery *domain.Delivery) ([]domain.Event, error) {
+	return d.ChangeOnce(ctx, req, id, Always(func(delivery *domain.Delivery) ([]domain.Event, error) {
 		event, changed, err := delivery.Cancel(d.ids.ID(domain.PrefixEvent), d.clock.Now())
 		if err != nil || !changed {
 			return nil, err
 		}
 		return []domain.Event{event}, nil
-	}, answer)
+	}), answer)
 }

@@ -61,12 +61,17 @@ func rendered(r ports.EventRenderer, d *domain.Delivery, e domain.Event) (ports.
 	return ports.EventWrite{Event: e, Payload: payload}, err
 }
 
-// ChangeOnce is Change for a request of the API. One without a key whose commit
-// got no answer finds its own change there, and does not take it for another's.
+// ChangeOnce is Change for a request of the API. form judges the request and is
+// asked only where its key is new. A request without a key whose commit got no
+// answer finds its own change there, and does not take it for another's.
 func (d *Deliveries) ChangeOnce(ctx context.Context, req idempotency.Request, id domain.ID,
-	decide Decision, answer func(*domain.Delivery) domain.Answer,
+	form func() (Decision, error), answer func(*domain.Delivery) domain.Answer,
 ) (idempotency.Result, error) {
 	return d.gate.Once(ctx, req, func(context.Context) (idempotency.Attempt, error) {
+		decide, err := form()
+		if err != nil {
+			return nil, err
+		}
 		var tried *domain.Delivery // as the attempt before meant to leave it
 		decideOnce := func(found *domain.Delivery) ([]domain.Event, error) {
 			if tried != nil && same(found, tried) {
@@ -90,6 +95,11 @@ func (d *Deliveries) ChangeOnce(ctx context.Context, req idempotency.Request, id
 // same reports whether both are at one moment of one life.
 func same(a, b *domain.Delivery) bool {
 	return a.Lifecycle().Sequence == b.Lifecycle().Sequence && a.UpdatedAt().Equal(b.UpdatedAt()) && a.Simulating() == b.Simulating()
+}
+
+// Always is the form of a request that has nothing to judge.
+func Always(d Decision) func() (Decision, error) {
+	return func() (Decision, error) { return d, nil }
 }
 
 // SimulationLimit turns ports.ErrSimulationLimit into SIMULATION_LIMIT with the

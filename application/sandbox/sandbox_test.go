@@ -91,10 +91,10 @@ func TestWhatIsNotTheirsIsNotFound(t *testing.T) {
 		for _, id := range ids {
 			for i, call := range []func(idempotency.Request) (idempotency.Result, error){
 				func(r idempotency.Request) (idempotency.Result, error) {
-					return s.Transition(t.Context(), r, id, domain.Assigned, render)
+					return s.Transition(t.Context(), r, id, as(domain.Assigned), render)
 				},
 				func(r idempotency.Request) (idempotency.Result, error) {
-					return s.Start(t.Context(), r, id, domain.Plan{Scenario: "delivered", StepSeconds: 1}, render)
+					return s.Start(t.Context(), r, id, as(domain.Plan{Scenario: "delivered", StepSeconds: 1}), render)
 				},
 				func(r idempotency.Request) (idempotency.Result, error) { return s.Stop(t.Context(), r, id, render) },
 			} {
@@ -117,7 +117,7 @@ func TestACallWithAKeyIsReplayed(t *testing.T) {
 	plan := domain.Plan{Scenario: "delivered", StepSeconds: 10}
 	for name, call := range map[string]func(idempotency.Request) (idempotency.Result, error){
 		"start": func(r idempotency.Request) (idempotency.Result, error) {
-			return s.Start(t.Context(), r, id, plan, render)
+			return s.Start(t.Context(), r, id, as(plan), render)
 		},
 		"stop": func(r idempotency.Request) (idempotency.Result, error) {
 			return s.Stop(t.Context(), r, running, render)
@@ -138,13 +138,13 @@ func TestACallWithAKeyIsReplayed(t *testing.T) {
 
 	// A refusal is not remembered: the key is free for what may be done.
 	key := stage.Key(s.tenant, "transition-0001", 1)
-	_, err := s.Transition(t.Context(), key, running, domain.Delivered, render)
+	_, err := s.Transition(t.Context(), key, running, as(domain.Delivered), render)
 	wantCode(t, err, "SANDBOX_TRANSITION_INVALID")
-	first, err := s.Transition(t.Context(), key, running, domain.Assigned, render)
+	first, err := s.Transition(t.Context(), key, running, as(domain.Assigned), render)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := s.Transition(t.Context(), key, running, domain.Assigned, render)
+	second, err := s.Transition(t.Context(), key, running, as(domain.Assigned), render)
 	if err != nil || !second.Replayed || !stage.SameAnswer(first, second) {
 		t.Errorf("%+v, %v", second, err)
 	}
@@ -210,7 +210,7 @@ func TestAtTheLimitNoMoreSimulationsStart(t *testing.T) {
 	id := s.mustCreate(t, nil).ID
 	key := stage.Key(s.tenant, "one-too-many", 1)
 	send := func() (idempotency.Result, error) {
-		return s.Start(t.Context(), key, id, domain.Plan{Scenario: "delivered", StepSeconds: 10}, render)
+		return s.Start(t.Context(), key, id, as(domain.Plan{Scenario: "delivered", StepSeconds: 10}), render)
 	}
 	before := s.stored(t, id)
 	_, err := send()

@@ -149,11 +149,11 @@ func idOf(r idempotency.Result) domain.ID {
 func (s *scene) unkeyed() idempotency.Request { return idempotency.Request{Tenant: s.tenant} }
 
 func (s *scene) transition(to domain.Status, id domain.ID) (idempotency.Result, error) {
-	return s.Transition(context.Background(), s.unkeyed(), id, to, render)
+	return s.Transition(context.Background(), s.unkeyed(), id, as(to), render)
 }
 
 func (s *scene) start(scenario domain.Scenario, id domain.ID) (idempotency.Result, error) {
-	return s.Start(context.Background(), s.unkeyed(), id, domain.Plan{Scenario: scenario, StepSeconds: 10}, render)
+	return s.Start(context.Background(), s.unkeyed(), id, as(domain.Plan{Scenario: scenario, StepSeconds: 10}), render)
 }
 
 func (s *scene) stop(id domain.ID) (idempotency.Result, error) {
@@ -240,3 +240,6 @@ func wantCode(t *testing.T, err error, code string) *domain.Error {
 }
 
 func stepID(id domain.ID, done int) string { return fmt.Sprintf("%s/%d", id, done) }
+
+// as is the form of a request that was found sound.
+func as[T any](form T) func() (T, error) { return func() (T, error) { return form, nil } }

@@ -343,7 +343,7 @@ var useCases = []nthcall.UseCase[*scene]{
 		Ready: func(t *testing.T, s *scene) nthcall.Send {
 			id := s.mustCreate(t, nil).ID
 			return func(ctx context.Context) (idempotency.Result, error) {
-				return s.Transition(ctx, stage.Key(s.tenant, "transition-0001", 1), id, domain.Assigned, render)
+				return s.Transition(ctx, stage.Key(s.tenant, "transition-0001", 1), id, as(domain.Assigned), render)
 			}
 		},
 		Check: ended("created assigned", 0),
@@ -354,7 +354,7 @@ var useCases = []nthcall.UseCase[*scene]{
 		Ready: func(t *testing.T, s *scene) nthcall.Send {
 			id := s.mustCreate(t, nil).ID
 			return func(ctx context.Context) (idempotency.Result, error) {
-				return s.Start(ctx, stage.Key(s.tenant, "start-0001", 1), id, domain.Plan{Scenario: "stalled", StepSeconds: 10}, render)
+				return s.Start(ctx, stage.Key(s.tenant, "start-0001", 1), id, as(domain.Plan{Scenario: "stalled", StepSeconds: 10}), render)
 			}
 		},
 		Check: ended("created", 1),

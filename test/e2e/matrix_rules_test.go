@@ -111,7 +111,7 @@ var rules = []rule{
 	{method: "POST", path: "/webhook-deliveries/{webhook_delivery_id}/redeliver", scope: "webhooks:write", owner: ofApplications, kind: "whd_",
 		success: 202, keyed: true, body: func() any { return nil }},
 	{method: "POST", path: "/webhook-listeners", scope: "webhooks:write", also: "deliveries:read", success: 201, keyed: true, sandboxOnly: true,
-		body: func() any { return nil }, undo: (*client).dropListener},
+		body: func() any { return m{"event_types": []string{"*"}} }, undo: (*client).dropListener},
 	{method: "POST", path: "/webhook-listeners/{webhook_listener_id}/fetch", scope: "webhooks:write", also: "deliveries:read", owner: ofApplications, kind: "listener",
 		success: 200, sandboxOnly: true, anonymous: true, body: func() any { return m{"wait_seconds": 0} },
 		made: (*client).newListener, undo: (*client).dropListener},

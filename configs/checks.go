@@ -30,6 +30,8 @@ var checks = map[string]func(string) error{
 	"redis":      checkRedis,
 	"file":       checkFile,
 	"pooler":     oneOf("none", "transaction"),
+	"hosts":      checkHosts,
+	"switch":     oneOf("on", "off"),
 	"bike":       oneOf("motor_scooter", "motorcycle", "bicycle"),
 	"secret":     checkSecret,
 	"currency":   matches(currency, "is no currency", "three capital letters, such as GHS"),
@@ -45,6 +47,17 @@ func checkAddress(s string) error {
 	}
 	if n, numErr := strconv.Atoi(port); numErr != nil || n < 0 || n > 65535 {
 		return err
+	}
+	return nil
+}
+
+var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9_-]*[A-Za-z0-9])?)*$`)
+
+func checkHosts(s string) error {
+	for _, name := range parseNames(s) {
+		if !hostName.MatchString(name) {
+			return bad("holds "+strconv.Quote(shorten(name))+", which is no name of a host", "comma-separated names without a port, such as api,ops.example.com")
+		}
 	}
 	return nil
 }

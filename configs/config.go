@@ -10,9 +10,11 @@ import (
 // a file, and with WAYBILL_ before it and in capitals the variable; check
 // names a rule of checks.go.
 type Config struct {
-	LiveAddr    string `name:"live_addr" group:"Listeners" default:"127.0.0.1:8080" check:"address" doc:"where the live API listens; port 0 takes a free one"`
-	SandboxAddr string `name:"sandbox_addr" group:"Listeners" default:"127.0.0.1:8081" check:"address" doc:"where the sandbox API listens"`
-	OpsAddr     string `name:"ops_addr" group:"Listeners" default:"127.0.0.1:8082" check:"address" doc:"where the operations API, health, metrics and profiles are served; keep it private"`
+	LiveAddr    string   `name:"live_addr" group:"Listeners" default:"127.0.0.1:8080" check:"address" doc:"where the live API listens; port 0 takes a free one"`
+	SandboxAddr string   `name:"sandbox_addr" group:"Listeners" default:"127.0.0.1:8081" check:"address" doc:"where the sandbox API listens"`
+	OpsAddr     string   `name:"ops_addr" group:"Listeners" default:"127.0.0.1:8082" check:"address" doc:"where the operations API, health, metrics and profiles are served; keep it private"`
+	OpsHosts    []string `name:"ops_hosts" group:"Listeners" check:"hosts" doc:"names by which metrics, profiles and /readyz?verbose may be asked for, comma-separated, such as that of a container which Prometheus scrapes; addresses and localhost always do. What comes by another name may be a web page in a browser that reaches the listener"`
+	Pprof       string   `name:"pprof" group:"Listeners" default:"off" check:"switch" doc:"on: /debug/pprof is for whoever reaches the operations listener; off: for the token of an operator who is admin or read-only, and on a worker for nobody"`
 
 	LiveBaseURL     string         `name:"live_base_url" group:"Listeners" check:"base_url" doc:"public address of the live API, ending in /v1; default: from live_addr"`
 	SandboxBaseURL  string         `name:"sandbox_base_url" group:"Listeners" check:"base_url" doc:"public address of the sandbox API, ending in /v1; default: from sandbox_addr"`

@@ -109,6 +109,8 @@ func (f field) parse(value any) (any, error) {
 		return parseLevel(s)
 	case reflect.TypeFor[[]netip.Prefix]():
 		return parsePrefixes(s)
+	case reflect.TypeFor[[]string]():
+		return parseNames(s), nil
 	case reflect.TypeFor[[]Secret]():
 		return parseSecrets(s)
 	}
@@ -172,6 +174,17 @@ func parseSecrets(s string) ([]Secret, error) {
 		all = append(all, Secret(part))
 	}
 	return all, nil
+}
+
+func parseNames(s string) []string {
+	if s == "" {
+		return nil
+	}
+	all := strings.Split(s, ",")
+	for i := range all {
+		all[i] = strings.TrimSpace(all[i])
+	}
+	return all
 }
 
 func parsePrefixes(s string) ([]netip.Prefix, error) {

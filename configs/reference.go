@@ -48,6 +48,8 @@ func show(value any) string {
 			parts[i] = p.String()
 		}
 		return strings.Join(parts, ",")
+	case []string:
+		return strings.Join(v, ",")
 	case []Secret:
 		parts := make([]string, len(v))
 		for i, s := range v {

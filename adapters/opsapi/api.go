@@ -35,6 +35,8 @@ type Options struct {
 	Log     *slog.Logger
 
 	TrustedProxies []netip.Prefix                  // who may tell a client's address
+	Hosts          []string                        // names of this listener, beside its addresses and localhost
+	Profiles       bool                            // are for whoever reaches the listener; else for operators with a token
 	Around         func(http.Handler) http.Handler // sees each request first; nil: nothing does
 
 	// Installation names the installation to those beside it, and is no secret;
@@ -112,8 +114,8 @@ func (a *API) router() *gin.Engine {
 		engine.GET(path, handler)
 		engine.HEAD(path, handler)
 	}
-	engine.GET("/metrics", ownHost, gin.WrapH(promhttp.HandlerFor(a.options.Metrics, promhttp.HandlerOpts{})))
-	engine.GET("/debug/pprof/*profile", ownHost, profile)
+	engine.GET("/metrics", a.ownHost, gin.WrapH(promhttp.HandlerFor(a.options.Metrics, promhttp.HandlerOpts{})))
+	engine.GET("/debug/pprof/*profile", a.ownHost, a.mayProfile, profile)
 	if a.options.Management != nil {
 		for _, r := range routes {
 			engine.Handle(r.method, r.ginPath(), a.pipeline(r))
@@ -131,6 +133,25 @@ func private(c *gin.Context) {
 	header := c.Writer.Header()
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Cache-Control", "private, no-store")
+}
+
+// mayProfile lets through who may take profiles: they slow the process down, and
+// show its command line.
+func (a *API) mayProfile(g *gin.Context) {
+	m := a.options.Management
+	switch {
+	case a.options.Profiles:
+		return
+	case m == nil:
+		fail(g, http.StatusForbidden, "PROFILES_OFF", "Profiles are off here. Start the process with WAYBILL_PPROF=on.", nil)
+		g.Abort()
+		return
+	}
+	c := m.call(g, "/debug/pprof")
+	if err := m.identify(c, readers); err != nil {
+		a.refuse(c, err)
+		g.Abort()
+	}
 }
 
 func profile(c *gin.Context) {

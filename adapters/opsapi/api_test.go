@@ -39,15 +39,16 @@ type check struct {
 	Error    string `json:"error"`
 }
 
-func newAPI(log *slog.Logger, checks ...opsapi.Check) *opsapi.API {
+func newAPI(change func(*opsapi.Options), checks ...opsapi.Check) *opsapi.API {
 	registry := prometheus.NewRegistry()
 	counter := prometheus.NewCounter(prometheus.CounterOpts{Name: "waybill_test_total", Help: "Counts."})
 	registry.MustRegister(counter)
 	counter.Add(3)
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
+	o := opsapi.Options{Checks: checks, Metrics: registry, Log: slog.New(slog.DiscardHandler)}
+	if change != nil {
+		change(&o)
 	}
-	return opsapi.New(opsapi.Options{Checks: checks, Metrics: registry, Log: log})
+	return opsapi.New(o)
 }
 
 func ask(t *testing.T, api *opsapi.API, method, path string) (int, string) {
@@ -166,7 +167,7 @@ func TestWhatTheProcessGoesOnWithoutLeavesItReady(t *testing.T) {
 
 func TestMetricsAndProfilesAreThere(t *testing.T) {
 	t.Parallel()
-	api := newAPI(nil)
+	api := newAPI(func(o *opsapi.Options) { o.Profiles = true })
 	for path, want := range map[string]string{
 		"/metrics":                       "waybill_test_total 3",
 		"/debug/pprof/":                  "goroutine",
@@ -175,6 +176,16 @@ func TestMetricsAndProfilesAreThere(t *testing.T) {
 	} {
 		if status, body := ask(t, api, "GET", path); status != 200 || !strings.Contains(body, want) {
 			t.Errorf("%s: status %d without %q", path, status, want)
+		}
+	}
+}
+
+func TestProfilesAreOffUnlessTheyAreSetOn(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/debug/pprof/", "/debug/pprof/cmdline", "/debug/pprof/profile?seconds=1", "/debug/pprof/heap"} {
+		status, body := ask(t, newAPI(nil), "GET", path)
+		if a := parse(t, status, body); status != http.StatusForbidden || a.Error.Code != "PROFILES_OFF" {
+			t.Errorf("%s: status %d, body %s", path, status, body)
 		}
 	}
 }

@@ -43,16 +43,22 @@ type identity struct {
 // alive looks at nothing: restarting the process would not mend a database.
 func (a *API) alive(c *gin.Context) {
 	var data any
-	if a.options.Installation != "" {
+	if a.options.Installation != "" && a.isOwn(c.Request.Host) {
 		data = identity{a.options.Installation}
 	}
 	succeed(c, "Alive.", data)
 }
 
 // ready is 200 when every check passes that is not informational, and the
-// process is not draining. With ?verbose it lists the checks, with the text of
+// process is not draining. With ?verbose, and by a name of this listener, it lists the checks, with the text of
 // those that failed.
 func (a *API) ready(c *gin.Context) {
+	_, verbose := c.GetQuery("verbose")
+	if verbose {
+		if a.ownHost(c); c.IsAborted() {
+			return
+		}
+	}
 	outcomes := append(a.runChecks(c.Request.Context()), outcome{Name: "draining", OK: !a.draining.Load()})
 	var failed, degraded []string
 	for i, o := range outcomes {
@@ -67,7 +73,7 @@ func (a *API) ready(c *gin.Context) {
 		}
 	}
 	var details any
-	if _, verbose := c.GetQuery("verbose"); verbose {
+	if verbose {
 		details = readiness{Checks: outcomes}
 	}
 	if len(failed) > 0 {

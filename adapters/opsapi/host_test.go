@@ -5,30 +5,57 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
+
+	"waybill/adapters/opsapi"
 )
 
+// Behind a published port of a container every request comes in on an address
+// that is not loopback, a page's in the browser of that machine too.
 func TestAPageThatLetsItsNameLeadHereReadsNothing(t *testing.T) {
 	t.Parallel()
-	api := newAPI(nil)
+	api := newAPI(func(o *opsapi.Options) {
+		o.Hosts, o.Profiles, o.Installation = []string{"api", "Ops.Example.com"}, true, "the-installation"
+	}, fails)
 	for _, c := range []struct {
-		host, at string
-		status   int
+		host string
+		own  bool
 	}{
-		{"127.0.0.1:8082", "127.0.0.1", 200}, {"[::1]:8082", "::1", 200}, {"localhost", "127.0.0.1", 200},
-		{"api:8082", "127.0.0.1", 200}, {"api.waybill.internal", "127.0.0.1", 200},
-		{"evil.example", "127.0.0.1", 403}, {"evil.example:8082", "::1", 403}, {"127.0.0.1.evil.example", "127.0.0.1", 403},
-		{"waybill.example.com", "10.0.0.7", 200}, // a scraper on another machine
+		{"127.0.0.1:8082", true}, {"[::1]:8082", true}, {"[fe80::1%25eth0]:8082", true}, {"10.1.2.3", true}, {"localhost", true}, {"LOCALHOST.:8082", true}, {"", true},
+		{"api:8082", true}, {"API", true}, {"ops.example.com", true}, {"ops.example.com.:8082", true},
+		{"evil.example", false}, {"evil.example:8082", false}, {"127.0.0.1.evil.example", false}, {"ops.example.com.evil.example", false},
+		{"printer.local", false}, {"worker:8082", false}, {"api.waybill.internal", false}, {"evil.localhost", false},
 	} {
-		for _, path := range []string{"/metrics", "/debug/pprof/cmdline"} {
-			ctx := context.WithValue(t.Context(), http.LocalAddrContextKey, &net.TCPAddr{IP: net.ParseIP(c.at), Port: 8082})
-			request := httptest.NewRequestWithContext(ctx, "GET", path, nil)
-			request.Host = c.host
-			recorder := httptest.NewRecorder()
-			api.Handler().ServeHTTP(recorder, request)
-			if recorder.Code != c.status {
-				t.Errorf("%s as %s at %s: status %d, want %d", path, c.host, c.at, recorder.Code, c.status)
+		for _, at := range []string{"127.0.0.1", "172.17.0.2"} {
+			for path, told := range map[string]string{"/metrics": "", "/debug/pprof/cmdline": "", "/readyz?verbose": "two are pending", "/readyz?verbose=1": "two are pending"} {
+				status, body := askAs(t, api, c.host, at, path)
+				if forbidden := status == http.StatusForbidden; forbidden == c.own || !c.own && !strings.Contains(body, "HOST_NOT_ALLOWED") {
+					t.Errorf("%s as %q at %s: status %d, %s", path, c.host, at, status, body)
+				}
+				if told != "" && strings.Contains(body, told) != c.own {
+					t.Errorf("%s as %q at %s: %s", path, c.host, at, body)
+				}
+			}
+			// Probes tell nothing and may come by any name; who asks by one of ours is
+			// told whose process this is.
+			if status, _ := askAs(t, api, c.host, at, "/readyz"); status != http.StatusServiceUnavailable {
+				t.Errorf("/readyz as %q at %s: status %d", c.host, at, status)
+			}
+			status, body := askAs(t, api, c.host, at, "/healthz")
+			if status != http.StatusOK || strings.Contains(body, "the-installation") != c.own {
+				t.Errorf("/healthz as %q at %s: status %d, %s", c.host, at, status, body)
 			}
 		}
 	}
+}
+
+func askAs(t *testing.T, api *opsapi.API, host, at, path string) (int, string) {
+	t.Helper()
+	ctx := context.WithValue(t.Context(), http.LocalAddrContextKey, &net.TCPAddr{IP: net.ParseIP(at), Port: 8082})
+	request := httptest.NewRequestWithContext(ctx, "GET", path, http.NoBody)
+	request.Host = host
+	recorder := httptest.NewRecorder()
+	api.Handler().ServeHTTP(recorder, request)
+	return recorder.Code, recorder.Body.String()
 }

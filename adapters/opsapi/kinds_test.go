@@ -2,6 +2,8 @@ package opsapi_test
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -84,6 +86,45 @@ func TestTheDescriptionNamesTheKindsOfEachRoute(t *testing.T) {
 		}
 		if got := described.text("paths", r.Path, strings.ToLower(r.Method), "x-operator-kinds"); got != want {
 			t.Errorf("%s %s: described for %s, served for %s", r.Method, r.Path, got, want)
+		}
+	}
+}
+
+func TestAnOperatorsTokenOpensProfiles(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	profile := func(token string) (int, string) {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.server.URL+"/debug/pprof/heap?debug=1", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if token != "" {
+			request.Header.Set("Authorization", "Bearer "+token)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response.StatusCode, string(body)
+	}
+	for kind, want := range map[domain.OperatorKind]int{domain.OperatorAdmin: 200, domain.OperatorReadOnly: 200, domain.OperatorDispatcher: 403} {
+		issued, err := d.tenants.IssueOperatorToken(t.Context(), domain.Operator{Name: "test"}, string(kind), kind, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status, body := profile(issued.Secret); status != want || strings.Contains(body, "heap profile") != (want == 200) {
+			t.Errorf("%s: status %d, want %d: %.200s", kind, status, want, body)
+		}
+	}
+	for _, token := range []string{"", "nonsense", d.token + "x"} {
+		if status, body := profile(token); status != 401 || strings.Contains(body, "heap profile") {
+			t.Errorf("token %q: status %d: %.200s", token, status, body)
 		}
 	}
 }

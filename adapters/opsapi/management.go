@@ -41,7 +41,7 @@ type call struct {
 	requestID string // drawn by us
 	theirID   string // how the caller calls the request; empty: they do not
 	by        domain.Operator
-	route     string            // as the description names it
+	route     string            // the pattern of its path
 	query     query             // checked for names, not for values
 	body      *strictjson.Value // nil: none
 	table     []byte            // CSV; nil: none
@@ -62,6 +62,10 @@ func (m *Management) name(g *gin.Context) {
 	}
 	g.Writer.Header()["X-Request-ID"] = []string{id}
 	g.Next()
+}
+
+func (m *Management) call(g *gin.Context, route string) *call {
+	return &call{Context: g, requestID: g.GetString(requestIDKey), theirID: g.GetString(theirIDKey), route: route}
 }
 
 // shownID is the ID in the answer: the caller's own, where it has one.
@@ -85,7 +89,7 @@ func (a *API) pipeline(r route) gin.HandlerFunc {
 		ctx, cancel := context.WithTimeout(g.Request.Context(), r.budget())
 		defer cancel()
 		g.Request = g.Request.WithContext(ctx)
-		c := &call{Context: g, requestID: g.GetString(requestIDKey), theirID: g.GetString(theirIDKey), route: r.path}
+		c := m.call(g, base+r.path)
 		defer func() {
 			// An allow-list: never a body, a token, a name or a query. Of an address
 			// that was not let in its network is told.
@@ -94,7 +98,7 @@ func (a *API) pipeline(r route) gin.HandlerFunc {
 				from = slog.String("client_network", domain.ClientNetwork(g.ClientIP()))
 			}
 			a.options.Log.InfoContext(g.Request.Context(), "operations request", c.ids(), "method", r.method,
-				"route", base+r.path, "status", g.Writer.Status(), "took_ms", float64(time.Since(begun).Microseconds())/1000,
+				"route", c.route, "status", g.Writer.Status(), "took_ms", float64(time.Since(begun).Microseconds())/1000,
 				"operator_id", string(c.by.TokenID), from)
 		}()
 		rep, err := m.run(r, c)
@@ -125,9 +129,7 @@ const (
 
 func (m *Management) run(r route, c *call) (rep reply, err error) {
 	if !r.open {
-		knock := tenancy.OperatorKnock{Address: domain.ClientAddress(c.ClientIP()), RequestID: c.shownID(), Kinds: r.kinds}
-		knock.Token, knock.Malformed = bearer(c.Request.Header["Authorization"])
-		if c.by, err = m.Operators.Identify(c.Request.Context(), knock); err != nil {
+		if err := m.identify(c, r.kinds); err != nil {
 			return rep, err
 		}
 	}
@@ -143,6 +145,14 @@ func (m *Management) run(r route, c *call) (rep reply, err error) {
 		return rep, err
 	}
 	return r.handle(m, c)
+}
+
+// identify learns who asks, by a token of an admin or of one of the kinds.
+func (m *Management) identify(c *call, kinds []domain.OperatorKind) (err error) {
+	knock := tenancy.OperatorKnock{Address: domain.ClientAddress(c.ClientIP()), RequestID: c.shownID(), Kinds: kinds}
+	knock.Token, knock.Malformed = bearer(c.Request.Header["Authorization"])
+	c.by, err = m.Operators.Identify(c.Request.Context(), knock)
+	return err
 }
 
 // bearer reads the token out of the Authorization headers of a request.

@@ -73,7 +73,7 @@ func (a *API) refuse(c *call, err error) {
 	switch {
 	case errors.Is(c.Request.Context().Err(), context.Canceled) && (!errors.As(err, &e) || e.Kind == domain.KindInternal):
 		// Nobody waits any more; that is no failure of ours.
-		a.options.Log.InfoContext(c.Request.Context(), "the client left", c.ids(), "route", base+c.route, "error", err)
+		a.options.Log.InfoContext(c.Request.Context(), "the client left", c.ids(), "route", c.route, "error", err)
 		e = &domain.Error{Kind: domain.KindUnavailable, Message: "The client left.", RetryAfter: time.Second}
 	case errors.Is(err, ports.ErrTookTooLong) && !errors.As(err, &e):
 		a.unavailable(c, err)
@@ -96,7 +96,7 @@ func (a *API) refuse(c *call, err error) {
 	case domain.KindUnavailable:
 		e = &domain.Error{Kind: e.Kind, Code: domain.CodeServiceUnavailable, Message: e.Message, RetryAfter: e.RetryAfter}
 	case domain.KindInternal:
-		a.options.Log.ErrorContext(c.Request.Context(), "operations request failed", c.ids(), "route", base+c.route, "error", err)
+		a.options.Log.ErrorContext(c.Request.Context(), "operations request failed", c.ids(), "route", c.route, "error", err)
 		e = &domain.Error{Kind: domain.KindInternal, Code: domain.CodeInternal,
 			Message: "Something failed on our side. See the log for request ID " + c.shownID() + "."}
 	case domain.KindNotFound:
@@ -126,7 +126,7 @@ func (a *API) refuse(c *call, err error) {
 const goneFor = 5 * time.Second
 
 func (a *API) unavailable(c *call, err error) {
-	a.options.Log.WarnContext(c.Request.Context(), "dependency unavailable", c.ids(), "route", base+c.route, "error", err)
+	a.options.Log.WarnContext(c.Request.Context(), "dependency unavailable", c.ids(), "route", c.route, "error", err)
 }
 
 // statusOf knows the kinds that only HTTP has, beside those of the domain.

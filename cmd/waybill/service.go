@@ -118,6 +118,7 @@ func newOps(store database, open []database, clock *databaseclock.Clock, client 
 	}
 	return opsapi.New(opsapi.Options{
 		Metrics: r, Log: log, TrustedProxies: c.TrustedProxies, Around: watch.around, Connections: d.ops, Checks: checks, Installation: installationOf(c), Management: m,
+		Hosts: c.OpsHosts, Profiles: c.Pprof == "on",
 	})
 }
 

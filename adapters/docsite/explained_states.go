@@ -77,7 +77,7 @@ var stateErrors = []explanation{
 		code: "RATE_LIMIT_EXCEEDED", retry: waitTold,
 		what: "More requests came than the limit allows. This one was not looked at.",
 		causes: []string{
-			"`details.scope` says whose limit it is: `key`, `business`, `concurrency` (requests under way at once), `address` (failed authentications from one address), or `endpoint` (test events).",
+			"`details.scope` says whose limit it is: `key`, `business`, `concurrency` (requests under way at once, or lists, searches and pages of events among them), `address` (failed authentications from one address), or `endpoint` (test events).",
 			"Polling every delivery instead of taking webhooks or the feed.",
 		},
 		todo: []string{"Wait, then go on more slowly: the `RateLimit-` headers of every answer say what is left.", "Book in bulk, read with `If-None-Match`, and see [Limits](/limits)."},
@@ -94,6 +94,7 @@ var stateErrors = []explanation{
 		causes: []string{
 			"The database restarts, moves to another machine, is slow or has no room.",
 			"Another change of the same record takes long, such as an import of many.",
+			"A page of a list, a search or the feed would take the database more than a second: ask for less, such as a shorter time or another filter.",
 		},
 		todo: []string{
 			"Wait as long as `Retry-After` says, then send the same request again. With its `Idempotency-Key` you get the answer of the first one if that was carried out after all.",

@@ -69,6 +69,14 @@ func (a *API) run(r route, c *call) (reply, error) {
 			return reply{}, a.orNotFound(r, c, err)
 		}
 	}
+	if r.list {
+		leave, err := a.Admission.EnterList(c.Request.Context(), &c.grant)
+		if err != nil {
+			showAllowance(c, c.grant.Allowance) // the refused request was given back
+			return reply{}, err
+		}
+		defer leave()
+	}
 	return r.handle(a, c)
 }
 

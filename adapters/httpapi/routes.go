@@ -54,6 +54,7 @@ type route struct {
 	id           domain.Prefix  // of the one ID in the path
 	exists       func(a *API, ctx context.Context, t domain.Tenant, id domain.ID) error
 	readsLate    bool     // the handler reads the record itself and says when there is none
+	list         bool     // reads a page of what may be any number of records: an application has few of these at a time
 	query        []string // the parameters it takes
 	key          keyRule
 	body         strictjson.Shape        // nil: takes none
@@ -90,7 +91,7 @@ var routes = []route{
 	},
 	{
 		method: "GET", path: "/recipients", scopes: recipientsRead,
-		query: []string{"search", "phone_number", "cursor", "limit"}, handle: (*API).listRecipients,
+		query: []string{"search", "phone_number", "cursor", "limit"}, list: true, handle: (*API).listRecipients,
 	},
 	{
 		method: "GET", path: "/recipients/{recipient_id}", scopes: recipientsRead,
@@ -112,7 +113,7 @@ var routes = []route{
 
 	{
 		method: "GET", path: "/pickup-locations", scopes: deliveriesRead,
-		query: []string{"search", "active", "cursor", "limit"}, handle: (*API).listPickupLocations,
+		query: []string{"search", "active", "cursor", "limit"}, list: true, handle: (*API).listPickupLocations,
 	},
 	{
 		method: "POST", path: "/pickup-locations", scopes: deliveriesWrite,
@@ -138,8 +139,8 @@ var routes = []route{
 	},
 	{
 		method: "GET", path: "/deliveries", scopes: deliveriesRead,
-		query:  []string{"status", "external_id", "created_after", "created_before", "order", "cursor", "limit"},
-		handle: (*API).listDeliveries,
+		query: []string{"status", "external_id", "created_after", "created_before", "order", "cursor", "limit"},
+		list:  true, handle: (*API).listDeliveries,
 	},
 	{
 		method: "GET", path: "/deliveries/{delivery_id}", scopes: deliveriesRead,
@@ -156,7 +157,7 @@ var routes = []route{
 
 	{
 		method: "GET", path: "/events", scopes: deliveriesRead,
-		query: []string{"type", "delivery_id", "created_after", "cursor", "limit"}, handle: (*API).listFeed,
+		query: []string{"type", "delivery_id", "created_after", "cursor", "limit"}, list: true, handle: (*API).listFeed,
 	},
 
 	{
@@ -165,7 +166,7 @@ var routes = []route{
 	},
 	{
 		method: "GET", path: "/webhook-endpoints", scopes: webhooksRead,
-		query: []string{"cursor", "limit"}, handle: (*API).listWebhookEndpoints,
+		query: []string{"cursor", "limit"}, list: true, handle: (*API).listWebhookEndpoints,
 	},
 	{
 		method: "GET", path: "/webhook-endpoints/{webhook_endpoint_id}", scopes: webhooksRead,
@@ -200,8 +201,8 @@ var routes = []route{
 	{
 		method: "GET", path: "/webhook-endpoints/{webhook_endpoint_id}/deliveries", scopes: webhooksRead,
 		id: domain.PrefixWebhookEndpoint, exists: (*API).webhookEndpointExists,
-		query:  []string{"status", "event_type", "delivery_id", "created_after", "created_before", "cursor", "limit"},
-		handle: (*API).listWebhookDeliveries,
+		query: []string{"status", "event_type", "delivery_id", "created_after", "created_before", "cursor", "limit"},
+		list:  true, handle: (*API).listWebhookDeliveries,
 	},
 	{
 		method: "GET", path: "/webhook-deliveries/{webhook_delivery_id}", scopes: webhooksRead,

@@ -31,7 +31,8 @@ type Admission struct {
 	keys      *keyCache
 	newcomers *newcomers
 	uses      *keyUses
-	flights   *flights
+	inFlight  *permits
+	lists     *permits // among those in flight
 	limiter   ports.RateLimiter
 	digest    ports.KeyDigester
 	clock     ports.Clock
@@ -41,7 +42,7 @@ type Admission struct {
 // NewAdmission makes the gate every request passes first.
 func NewAdmission(s ports.Storage, l ports.RateLimiter, d ports.KeyDigester, c ports.Clock, limits Limits) *Admission {
 	return &Admission{
-		keys: newKeyCache(s, c), newcomers: newNewcomers(), uses: newKeyUses(s), flights: newFlights(),
+		keys: newKeyCache(s, c), newcomers: newNewcomers(), uses: newKeyUses(s), inFlight: newPermits(maxInFlight, 0), lists: newPermits(maxLists, listPatience),
 		limiter: l, digest: d, clock: c, limits: limits,
 	}
 }

@@ -2,59 +2,143 @@ package tenancy
 
 import (
 	"context"
-	"strconv"
+	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"waybill/domain"
 )
 
-// maxInFlight is how many requests of one application are worked on at once,
-// in this process, so that no application takes all of it.
-const maxInFlight = 50
+const (
+	// maxInFlight is how many requests of one application and environment are
+	// worked on at once, in this process, so that no application takes all of it.
+	maxInFlight = 50
+	// maxLists is how many of them may be pages of lists, searches and the feed.
+	// The next one waits for up to listPatience.
+	maxLists     = 4
+	listPatience = time.Second
+)
 
-// flights counts the requests under way of each application. An application
-// with none takes no memory.
-type flights struct {
-	mu   sync.Mutex
-	open map[domain.ID]int
+// permits lets so many requests of each application and environment in at a time.
+// Whoever has none inside takes no memory.
+type permits struct {
+	most     int
+	patience time.Duration // how long the next one waits, in the order of arrival; 0: not at all
+
+	mu    sync.Mutex
+	lines map[holder]*line
 }
 
-func newFlights() *flights { return &flights{open: make(map[domain.ID]int)} }
+type holder struct {
+	application domain.ID
+	environment domain.Environment
+}
 
-func (f *flights) enter(application domain.ID) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.open[application] >= maxInFlight {
+func holderOf(c *domain.Credential) holder { return holder{c.Application.ID, c.Key.Environment} }
+
+// line is what one holder has inside, and what waits; closing a channel hands a
+// permit over.
+type line struct {
+	inside  int
+	waiting []chan struct{}
+}
+
+func newPermits(most int, patience time.Duration) *permits {
+	return &permits{most: most, patience: patience, lines: make(map[holder]*line)}
+}
+
+// enter takes a permit, for leave to give back, or tells that none became free.
+func (p *permits) enter(ctx context.Context, h holder) bool {
+	entered, turn := p.join(h)
+	if turn == nil {
+		return entered
+	}
+	timer := time.NewTimer(p.patience)
+	defer timer.Stop()
+	select {
+	case <-turn:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return !p.giveUp(h, turn)
+}
+
+func (p *permits) join(h holder) (entered bool, turn chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.lines[h]
+	if l == nil {
+		l = &line{}
+		p.lines[h] = l
+	}
+	switch {
+	case l.inside < p.most:
+		l.inside++
+		return true, nil
+	case p.patience == 0:
+		return false, nil
+	}
+	turn = make(chan struct{})
+	l.waiting = append(l.waiting, turn)
+	return false, turn
+}
+
+// giveUp leaves the line, unless a permit was handed over at the last moment.
+func (p *permits) giveUp(h holder, turn chan struct{}) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.lines[h] // is there while any of it waits
+	at := slices.Index(l.waiting, turn)
+	if at < 0 {
 		return false
 	}
-	f.open[application]++
+	l.waiting = slices.Delete(l.waiting, at, at+1)
 	return true
 }
 
-func (f *flights) leave(application domain.ID) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.open[application]--; f.open[application] <= 0 {
-		delete(f.open, application)
+func (p *permits) leave(h holder) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.lines[h]
+	if len(l.waiting) > 0 {
+		close(l.waiting[0])
+		l.waiting = l.waiting[1:]
+		return
+	}
+	if l.inside--; l.inside == 0 {
+		delete(p.lines, h)
 	}
 }
 
 // Enter lets an admitted request begin; leave must be called when it has ended.
-// Beyond the most that an application may have under way it answers 429 and
-// gives back what the request was charged.
+// Beyond the most that an application may have under way in an environment it
+// answers 429 and gives back what the request was charged.
 func (a *Admission) Enter(ctx context.Context, g *Grant) (leave func(), err error) {
-	application := g.Credential.Application.ID
-	if a.flights.enter(application) {
-		return func() { a.flights.leave(application) }, nil
+	return a.take(ctx, a.inFlight, g,
+		fmt.Sprintf("%d requests of this application are in flight, the most there may be. Wait for one to end.", maxInFlight))
+}
+
+// EnterList is Enter for a request in flight that reads a page of a list, a
+// search or the feed. It waits up to a second for its turn.
+func (a *Admission) EnterList(ctx context.Context, g *Grant) (leave func(), err error) {
+	return a.take(ctx, a.lists, g,
+		fmt.Sprintf("%d lists, searches or pages of events are read for this application, the most at a time, and none ended within %d s. Wait for one to end.",
+			maxLists, int(listPatience.Seconds())))
+}
+
+func (a *Admission) take(ctx context.Context, p *permits, g *Grant, refusal string) (leave func(), err error) {
+	h := holderOf(&g.Credential)
+	if p.enter(ctx, h) {
+		return func() { p.leave(h) }, nil
 	}
 	if err := a.GiveBack(ctx, g); err != nil {
 		return nil, domain.Internal(err)
 	}
 	return nil, &domain.Error{
-		Kind: domain.KindLimited, Code: domain.CodeRateLimitExceeded,
-		Message:    strconv.Itoa(maxInFlight) + " requests of this application are in flight, the most there may be. Wait for one to end.",
-		Details:    map[string]any{"scope": "concurrency", "limit": maxInFlight},
+		Kind: domain.KindLimited, Code: domain.CodeRateLimitExceeded, Message: refusal,
+		Details:    map[string]any{"scope": "concurrency", "limit": p.most},
 		RetryAfter: time.Second,
 	}
 }

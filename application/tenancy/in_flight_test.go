@@ -1,19 +1,30 @@
 package tenancy
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"waybill/domain"
+)
+
+var (
+	liveOfA    = holder{"app_a", domain.Live}
+	sandboxOfA = holder{"app_a", domain.Sandbox}
+	liveOfB    = holder{"app_b", domain.Live}
 )
 
 func TestAnApplicationHasNoMoreThanItsShareInFlight(t *testing.T) {
 	t.Parallel()
-	f := newFlights()
+	p := newPermits(maxInFlight, 0)
 	var wg sync.WaitGroup
 	var entered atomic.Int32
 	for range 2 * maxInFlight {
 		wg.Go(func() {
-			if f.enter("app_a") {
+			if p.enter(t.Context(), liveOfA) {
 				entered.Add(1)
 			}
 		})
@@ -22,18 +33,81 @@ func TestAnApplicationHasNoMoreThanItsShareInFlight(t *testing.T) {
 	if got := entered.Load(); got != maxInFlight {
 		t.Errorf("%d entered, want %d", got, maxInFlight)
 	}
-	if !f.enter("app_b") {
-		t.Error("another application was kept out")
+	for _, other := range []holder{liveOfB, sandboxOfA} {
+		if !p.enter(t.Context(), other) {
+			t.Errorf("%v was kept out", other)
+		}
+		p.leave(other)
 	}
-	f.leave("app_a")
-	if !f.enter("app_a") || f.enter("app_a") {
+	p.leave(liveOfA)
+	if !p.enter(t.Context(), liveOfA) || p.enter(t.Context(), liveOfA) {
 		t.Error("one place was free, and one only")
 	}
 	for range maxInFlight {
-		f.leave("app_a")
+		p.leave(liveOfA)
 	}
-	f.leave("app_b")
-	if len(f.open) != 0 {
-		t.Errorf("applications without requests are remembered: %v", f.open)
+	if len(p.lines) != 0 {
+		t.Errorf("applications without requests are remembered: %v", p.lines)
 	}
+}
+
+func TestThePermitThatBecomesFreeGoesToWhoeverWaitsLongest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPermits(2, time.Second)
+		p.enter(t.Context(), liveOfA)
+		p.enter(t.Context(), liveOfA)
+		var order []int
+		for i := range 3 {
+			go func() {
+				if p.enter(t.Context(), liveOfA) {
+					order = append(order, i)
+				}
+			}()
+			synctest.Wait()
+		}
+		p.leave(liveOfA)
+		synctest.Wait()
+		p.leave(liveOfA)
+		synctest.Wait()
+		if len(order) != 2 || order[0] != 0 || order[1] != 1 {
+			t.Errorf("entered: %v, want the first two in their order", order)
+		}
+		if p.enter(withoutPatience(t), liveOfA) {
+			t.Error("the permits that were handed over were given out again")
+		}
+		time.Sleep(time.Second) // the third gives up
+		synctest.Wait()
+		p.leave(liveOfA)
+		p.leave(liveOfA)
+		if len(order) != 2 || len(p.lines) != 0 {
+			t.Errorf("entered: %v, remembered: %v", order, p.lines)
+		}
+	})
+}
+
+func TestNobodyWaitsForAPermitForLongerThanItsPatience(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPermits(1, listPatience)
+		p.enter(t.Context(), sandboxOfA)
+		begun := time.Now()
+		if p.enter(t.Context(), sandboxOfA) || time.Since(begun) != listPatience {
+			t.Errorf("waited %v", time.Since(begun))
+		}
+		begun = time.Now()
+		if p.enter(withoutPatience(t), sandboxOfA) || time.Since(begun) != 0 {
+			t.Errorf("a caller that has gone waited %v", time.Since(begun))
+		}
+		if !p.enter(t.Context(), liveOfA) {
+			t.Error("the other environment was kept out")
+		}
+	})
+}
+
+// withoutPatience is of a caller that has gone.
+func withoutPatience(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
 }

@@ -124,7 +124,10 @@ func TestNothingButListsWaitsForListsThatHoldTheirConnections(t *testing.T) {
 		served(t, s.live, tenant, false)
 		served(t, s.sandbox, tenant, false)
 		for what, list := range listsOf(tenant) {
-			if err := list(t.Context(), s.live.Read()); !errors.Is(err, ports.ErrTookTooLong) {
+			ctx, cancel := context.WithTimeout(t.Context(), holdPatience)
+			err := list(ctx, s.live.Read())
+			cancel()
+			if !errors.Is(err, ports.ErrTookTooLong) {
 				t.Errorf("%s: %v, want that it took too long", what, err)
 			}
 		}

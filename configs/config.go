@@ -42,7 +42,7 @@ type Config struct {
 	RateLimitPerKey      Rate `name:"rate_limit_per_key" group:"Limits" default:"600/60s" doc:"requests of one API key"`
 	RateLimitPerBusiness Rate `name:"rate_limit_per_business" group:"Limits" default:"1200/60s" doc:"requests of one business per environment, unless it has its own limit"`
 
-	WebhookAllowPrivate  bool  `name:"webhook_allow_private" group:"Webhooks" default:"false" doc:"whether webhook endpoints may be on this machine or a private network, by http and on any port: for development; dev sets it to true"`
+	WebhookAllowPrivate  bool  `name:"webhook_allow_private" group:"Webhooks" default:"false" doc:"whether webhook endpoints may be on this machine or a private network, by http and on any port: for development; dev sets it to true while all its listeners are on loopback addresses"`
 	WebhookRetrySchedule Waits `name:"webhook_retry_schedule" group:"Webhooks" doc:"waits before each further attempt of a webhook, such as 5s,30s,2m, in both environments; empty: 11 waits over three days on live, 4 within 13 minutes in the sandbox"`
 
 	KeyPepper Secret `name:"key_pepper" group:"Secrets" secret:"only" check:"secret" doc:"under which API keys are digested, and from which the key is derived that signs cursors; changing it makes every key unknown. Made by dev in a data directory, required elsewhere"`

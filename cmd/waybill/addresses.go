@@ -42,13 +42,19 @@ func onThisMachine(address string) bool {
 // forOthers reports whether settings look as if somebody else is to call: the
 // database is no data directory's, or the APIs listen for other machines.
 func forOthers(c *configs.Config, dir dataDir) bool {
-	for _, address := range []string{c.LiveAddr, c.SandboxAddr} {
+	return openToOthers(c.LiveAddr, c.SandboxAddr) || c.Source("database_url") != dir.label() && !dir.owns(c.DatabaseURL)
+}
+
+// openToOthers reports whether other machines can reach one of the addresses that
+// are listened on.
+func openToOthers(addresses ...string) bool {
+	for _, address := range addresses {
 		host, _, err := net.SplitHostPort(address)
 		if err == nil && !onThisMachine("http://"+net.JoinHostPort(host, "0")) {
 			return true
 		}
 	}
-	return c.Source("database_url") != dir.label() && !dir.owns(c.DatabaseURL)
+	return false
 }
 
 // addresses looks whether those who get a link can open it.

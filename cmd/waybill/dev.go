@@ -85,11 +85,28 @@ func (p *program) beginDev(cmd *cobra.Command, dir dataDir, c *configs.Config, r
 	if err := p.placeDev(cmd, dir, c); err != nil {
 		return d, err
 	}
-	if err := c.Supply("webhook_allow_private", "true", "waybill dev"); err != nil {
+	log := p.log(c, true)
+	if err := allowPrivate(c, log); err != nil {
 		return d, err
 	}
-	s, closeService, err := p.openDev(cmd.Context(), doors, c, p.log(c, true))
+	s, closeService, err := p.openDev(cmd.Context(), doors, c, log)
 	return devServer{service: s, doors: doors, close: func() { closeService(); doors.close() }}, err
+}
+
+// allowPrivate lets webhooks go to this machine and its network, where only this
+// machine can ask for that: whoever has the demo keys could otherwise have
+// requests sent to whatever this machine reaches.
+func allowPrivate(c *configs.Config, log *slog.Logger) error {
+	const open = "other machines reach this one at its listeners, "
+	switch set := c.IsSet("webhook_allow_private"); {
+	case !openToOthers(c.LiveAddr, c.SandboxAddr, c.OpsAddr):
+		return c.Supply("webhook_allow_private", "true", "waybill dev")
+	case !set:
+		log.Warn("webhooks", "warning", open+"so webhooks to private addresses are refused; WAYBILL_WEBHOOK_ALLOW_PRIVATE=true allows them")
+	case c.WebhookAllowPrivate:
+		log.Warn("webhooks", "warning", open+"and "+c.Source("webhook_allow_private")+" lets them have webhooks sent to this machine and to private networks")
+	}
+	return nil
 }
 
 // mayReset refuses where the data is not in the directory.

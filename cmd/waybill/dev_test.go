@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -255,5 +256,39 @@ func TestTheVariablesOfDevEnvCanBeSourced(t *testing.T) {
 	_, vars = startDev(t, dir)
 	if code, _ := call(t, "GET", vars["WAYBILL_LIVE_URL"]+"/api-key", made["key"].(string), ""); code != http.StatusOK {
 		t.Errorf("the key made with dev.env's variables answers %d", code)
+	}
+}
+
+func TestDevRefusesPrivateWebhookTargetsWhereOthersReachIt(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		environ []string
+		warns   string
+		created bool
+	}{
+		"on loopback":                    {nil, "", true},
+		"on a name of loopback":          {[]string{"WAYBILL_OPS_ADDR=localhost:0"}, "", true},
+		"with the live API for others":   {[]string{"WAYBILL_LIVE_ADDR=0.0.0.0:0"}, "webhooks to private addresses are refused", false},
+		"with the sandbox for others":    {[]string{"WAYBILL_SANDBOX_ADDR=:0"}, "webhooks to private addresses are refused", false},
+		"with operations for others":     {[]string{"WAYBILL_OPS_ADDR=[::]:0"}, "webhooks to private addresses are refused", false},
+		"for others, set all the same":   {[]string{"WAYBILL_LIVE_ADDR=0.0.0.0:0", "WAYBILL_WEBHOOK_ALLOW_PRIVATE=true"}, "WAYBILL_WEBHOOK_ALLOW_PRIVATE lets them", true},
+		"for others, set to what it was": {[]string{"WAYBILL_LIVE_ADDR=0.0.0.0:0", "WAYBILL_WEBHOOK_ALLOW_PRIVATE=false"}, "", false},
+		"on loopback, set to false":      {[]string{"WAYBILL_WEBHOOK_ALLOW_PRIVATE=false"}, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			r := start(t, append(slices.Clone(freePorts), c.environ...), "dev", "--data-dir", dir)
+			vars := awaitDev(t, r, dir)
+			code, answer := call(t, "POST", vars["WAYBILL_SANDBOX_URL"]+"/webhook-endpoints", vars["WAYBILL_TEST_KEY"], `{"url":"http://127.0.0.1:9/hooks"}`)
+			if c.created != (code == http.StatusCreated) {
+				t.Errorf("a private target is answered %d: %v", code, answer)
+			}
+			warned := strings.Contains(r.stderr.String(), "other machines reach this one")
+			if warned != (c.warns != "") || !strings.Contains(r.stderr.String(), c.warns) {
+				t.Errorf("logged %s", r.stderr.String())
+			}
+			r.terminate(t)
+		})
 	}
 }

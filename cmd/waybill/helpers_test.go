@@ -144,7 +144,12 @@ func (r *running) terminate(t *testing.T) {
 func startDev(t *testing.T, dir string, args ...string) (*running, map[string]string) {
 	t.Helper()
 	r := start(t, freePorts, append([]string{"dev", "--data-dir", dir}, args...)...)
-	var vars map[string]string
+	return r, awaitDev(t, r, dir)
+}
+
+// awaitDev answers with the dev.env of a dev that was started, once it is ready.
+func awaitDev(t *testing.T, r *running, dir string) (vars map[string]string) {
+	t.Helper()
 	eventually(t, "dev is ready", func() bool {
 		select {
 		case code := <-r.ended:
@@ -155,7 +160,7 @@ func startDev(t *testing.T, dir string, args ...string) (*running, map[string]st
 		vars, err = readEnvFile(dataDir(dir).devEnv())
 		return err == nil && vars["WAYBILL_OPS_URL"] != "" && status(vars["WAYBILL_OPS_URL"]+"/readyz") == http.StatusOK
 	})
-	return r, vars
+	return vars
 }
 
 func eventually(t *testing.T, what string, done func() bool) {

@@ -62,7 +62,8 @@ type APIKey struct {
 	ID            ID
 	ApplicationID ID
 	Environment   Environment
-	Digest        [32]byte // HMAC-SHA256 of the secret under the server's pepper
+	Digest        [32]byte // HMAC-SHA256 of the secret under a pepper of the server's
+	Pepper        [32]byte // the mark of that pepper; zero: of the oldest one
 	LastFour      string
 	Scopes        []Scope
 	CreatedAt     time.Time

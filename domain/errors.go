@@ -34,7 +34,8 @@ const (
 	CodeEnvironmentMismatch      = "ENVIRONMENT_MISMATCH"
 	CodeAPIKeyRevoked            = "API_KEY_REVOKED"
 	CodeAPIKeyExpired            = "API_KEY_EXPIRED"
-	CodeKeyPepperMismatch        = "KEY_PEPPER_MISMATCH" // these two are told to operators only
+	CodeKeyPepperMismatch        = "KEY_PEPPER_MISMATCH" // these three are told to operators only
+	CodeKeyPepperInUse           = "KEY_PEPPER_IN_USE"
 	CodeSecretKeyMismatch        = "SECRET_KEY_MISMATCH"
 	CodeInsufficientScope        = "INSUFFICIENT_SCOPE"
 	CodeNotFound                 = "NOT_FOUND"

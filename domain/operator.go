@@ -38,7 +38,8 @@ type OperatorToken struct {
 	ID        ID
 	Name      string
 	Kind      OperatorKind
-	Digest    [32]byte // HMAC-SHA256 of the secret under the server's pepper
+	Digest    [32]byte // HMAC-SHA256 of the secret under a pepper of the server's
+	Pepper    [32]byte // the mark of that pepper; zero: of the oldest one
 	LastFour  string
 	CreatedAt time.Time
 	ExpiresAt *time.Time

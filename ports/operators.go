@@ -9,8 +9,9 @@ import (
 
 // OperatorReader reads who may operate the platform.
 type OperatorReader interface {
-	// FindByDigest finds a token by the digest of its secret.
-	FindByDigest(ctx context.Context, digest [32]byte) (domain.OperatorToken, error)
+	// FindByDigest finds a token by a digest of its secret, of which there is one
+	// under each pepper.
+	FindByDigest(ctx context.Context, digests ...[32]byte) (domain.OperatorToken, error)
 	Get(ctx context.Context, id domain.ID) (domain.OperatorToken, error)
 	// List is all tokens, oldest first, revoked ones included.
 	List(ctx context.Context) ([]domain.OperatorToken, error)
@@ -24,6 +25,9 @@ type OperatorStore interface {
 	Revoke(ctx context.Context, id domain.ID, at time.Time) error
 	// Touch keeps when a token was used last, unless a later time is there.
 	Touch(ctx context.Context, id domain.ID, at time.Time) error
+	// Redigest replaces the digest of a token, unless that is another one than
+	// From by now.
+	Redigest(ctx context.Context, r Redigest) error
 }
 
 // AuditReader reads what operators did.

@@ -9,8 +9,10 @@ import (
 
 // TenancyReader reads who the customers are.
 type TenancyReader interface {
-	// Credential finds a key by its digest, with its application and business.
-	Credential(ctx context.Context, digest [32]byte) (domain.Credential, error)
+	// Credential finds a key by a digest of its secret, with its application and
+	// business, in one look-up however many digests there are: a secret has one
+	// under each pepper, and one of them is stored.
+	Credential(ctx context.Context, digests ...[32]byte) (domain.Credential, error)
 	Business(ctx context.Context, id domain.ID) (domain.Business, error)
 	Application(ctx context.Context, id domain.ID) (domain.Application, error)
 	APIKey(ctx context.Context, id domain.ID) (domain.APIKey, error)
@@ -19,6 +21,13 @@ type TenancyReader interface {
 	// Businesses and Applications list all there are, oldest first.
 	Businesses(ctx context.Context) ([]domain.Business, error)
 	Applications(ctx context.Context, businessID domain.ID) ([]domain.Application, error)
+	// PepperMarks are the marks of all peppers that the storage knows, oldest first.
+	PepperMarks(ctx context.Context) ([][32]byte, error)
+	// OldPeppers tells what is left under each known pepper but the newest;
+	// peppers under which nothing is left are left out.
+	OldPeppers(ctx context.Context, now time.Time) ([]domain.PepperUse, error)
+	// OldPepperKeys lists the keys that OldPeppers counts, oldest first.
+	OldPepperKeys(ctx context.Context, now time.Time) ([]domain.APIKey, error)
 }
 
 // TenancyStore changes who the customers are.
@@ -40,11 +49,21 @@ type TenancyStore interface {
 	// Several at once, with the same keys in any order, wait for each other and
 	// all succeed.
 	TouchAPIKeys(ctx context.Context, uses []KeyUse) error
-	// AddPepperMark keeps the mark of the pepper that keys are digested with,
-	// or returns the one that is there. Of two at once the first one stays.
-	AddPepperMark(ctx context.Context, mark [32]byte) (stored [32]byte, err error)
-	// SetPepperMark keeps the mark, whatever was there.
+	// RedigestAPIKeys replaces digests of keys. A key that has another digest than
+	// From by now, or that does not exist, stays as it is.
+	RedigestAPIKeys(ctx context.Context, changes []Redigest) error
+	// AddPepperMark adds the mark of a pepper behind the known ones, and returns
+	// all there are then. Where another one was added meanwhile, it adds nothing.
+	AddPepperMark(ctx context.Context, known [][32]byte, mark [32]byte) ([][32]byte, error)
+	// SetPepperMark makes the mark the only one, whatever was there.
 	SetPepperMark(ctx context.Context, mark [32]byte) error
+}
+
+// Redigest is that a secret is kept as the digest under another pepper.
+type Redigest struct {
+	ID       domain.ID
+	From, To [32]byte
+	Pepper   [32]byte // the mark of To's
 }
 
 // KeyUse is that a key was used.
@@ -58,4 +77,7 @@ type KeyDigester interface {
 	// Digest is the HMAC-SHA256 of the secret under the server's pepper, so
 	// that a stolen table opens nothing.
 	Digest(secret string) [32]byte
+	// Previous are the digests under the peppers that the server goes by beside
+	// its own: none, unless the pepper is being changed.
+	Previous(secret string) [][32]byte
 }

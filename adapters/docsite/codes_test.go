@@ -18,7 +18,7 @@ import (
 )
 
 // operatorsOnly are codes that no answer of the API has: commands tell them.
-var operatorsOnly = []string{domain.CodeKeyPepperMismatch, domain.CodeSecretKeyMismatch, domain.CodeTransitionInvalid}
+var operatorsOnly = []string{domain.CodeKeyPepperMismatch, domain.CodeKeyPepperInUse, domain.CodeSecretKeyMismatch, domain.CodeTransitionInvalid}
 
 var (
 	reCodeLink = regexp.MustCompile(`href="/docs/errors/([A-Z_]+)"`)

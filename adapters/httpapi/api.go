@@ -70,8 +70,8 @@ type Options struct {
 	BaseURL         string // of this API, ends in /v1
 	OtherBaseURL    string // of the other environment's
 	TrackingBaseURL string
-	Currency        string // of goods_value
-	CursorKey       [32]byte
+	Currency        string         // of goods_value
+	CursorKeys      [][32]byte     // of cursors that are taken; the first one signs
 	TrustedProxies  []netip.Prefix // who may tell a client's address
 	Log             *slog.Logger
 	Metrics         *Metrics
@@ -96,7 +96,7 @@ type API struct {
 
 // New builds the API; Serve starts it.
 func New(u UseCases, o Options) *API {
-	a := &API{UseCases: u, Options: o, cursors: newCursorBox(o.CursorKey), tags: newTagBox(o.CursorKey), closing: make(chan struct{})}
+	a := &API{UseCases: u, Options: o, cursors: newCursorBox(o.CursorKeys...), tags: newTagBox(o.CursorKeys[0]), closing: make(chan struct{})}
 	a.descriptionJSON = sync.OnceValue(func() []byte { return a.described(OpenAPIJSON()) })
 	a.descriptionYAML = sync.OnceValue(func() []byte { return a.described(OpenAPIYAML) })
 	handler := a.beside(a.router())

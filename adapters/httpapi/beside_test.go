@@ -29,7 +29,7 @@ func sited(t *testing.T, site http.HandlerFunc) (*API, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := New(UseCases{Identifiers: oneID{}}, Options{
+	a := New(UseCases{Identifiers: oneID{}}, Options{CursorKeys: [][32]byte{{1}},
 		Environment: domain.Sandbox, Log: slog.New(slog.DiscardHandler), Beside: []Site{{Prefix: "/docs", Handler: site}},
 	})
 	go func() { _ = a.Serve(listener) }()

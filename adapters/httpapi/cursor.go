@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,9 +23,11 @@ const (
 // cursorBox seals positions in a list. A cursor opens only for the
 // application, environment, list and filters it was made for, and nobody can
 // make one up.
-type cursorBox struct{ key [32]byte }
+type cursorBox struct {
+	keys [][32]byte // the first one signs, and each of them is taken
+}
 
-func newCursorBox(key [32]byte) cursorBox { return cursorBox{key: key} }
+func newCursorBox(keys ...[32]byte) cursorBox { return cursorBox{keys: keys} }
 
 func (b cursorBox) seal(binding string, p domain.Position) string {
 	raw := binary.BigEndian.AppendUint64(nil, uint64(p.CreatedAt.UnixMilli()))
@@ -51,7 +54,7 @@ func bytesOf(id domain.ID) []byte {
 }
 
 func (b cursorBox) sealRaw(binding string, raw []byte) string {
-	return base64.RawURLEncoding.EncodeToString(append(raw, b.mac(binding, raw)...))
+	return base64.RawURLEncoding.EncodeToString(append(raw, macOf(b.keys[0], binding, raw)...))
 }
 
 func (b cursorBox) open(binding string, prefix domain.Prefix, cursor string) (domain.Position, bool) {
@@ -91,11 +94,13 @@ func (b cursorBox) openRaw(binding, cursor string, length int) ([]byte, bool) {
 		return nil, false
 	}
 	position, mac := raw[:length], raw[length:]
-	return position, hmac.Equal(mac, b.mac(binding, position))
+	return position, slices.ContainsFunc(b.keys, func(key [32]byte) bool {
+		return hmac.Equal(mac, macOf(key, binding, position))
+	})
 }
 
-func (b cursorBox) mac(binding string, position []byte) []byte {
-	h := hmac.New(sha256.New, b.key[:])
+func macOf(key [32]byte, binding string, position []byte) []byte {
+	h := hmac.New(sha256.New, key[:])
 	h.Write(position)
 	h.Write([]byte(binding))
 	return h.Sum(nil)[:macLength]

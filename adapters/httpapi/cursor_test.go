@@ -39,6 +39,16 @@ func TestACursorOpensNowhereElse(t *testing.T) {
 	}
 }
 
+func TestACursorOfAPreviousKeyOpens(t *testing.T) {
+	cursor := newCursorBox([32]byte{1}).seal("here", somewhere)
+	got, ok := newCursorBox([32]byte{2}, [32]byte{3}, [32]byte{1}).open("here", domain.PrefixDelivery, cursor)
+	require.True(t, ok)
+	require.Equal(t, somewhere, got)
+	cursor = newCursorBox([32]byte{2}, [32]byte{1}).seal("here", somewhere)
+	_, ok = newCursorBox([32]byte{1}).open("here", domain.PrefixDelivery, cursor)
+	require.False(t, ok, "the first key signs")
+}
+
 func TestEveryChangedBitOfACursorIsNoticed(t *testing.T) {
 	box := newCursorBox([32]byte{1})
 	raw, err := base64.RawURLEncoding.DecodeString(box.seal("here", somewhere))

@@ -39,10 +39,6 @@ type Options struct {
 	Profiles       bool                            // are for whoever reaches the listener; else for operators with a token
 	Around         func(http.Handler) http.Handler // sees each request first; nil: nothing does
 
-	// Installation names the installation to those beside it, and is no secret;
-	// empty: it is not told.
-	Installation string
-
 	Management *Management // nil: there is no operations API
 
 	Connections connections.Options
@@ -53,6 +49,7 @@ type API struct {
 	options  Options
 	server   *connections.Server
 	draining atomic.Bool
+	name     atomic.Value // of the installation, a string
 }
 
 // New builds the listener's API; Serve starts it.
@@ -79,6 +76,10 @@ func (a *API) Handler() http.Handler { return a.server.Handler }
 
 // Serve answers on the listener until Shutdown; then it returns http.ErrServerClosed.
 func (a *API) Serve(l net.Listener) error { return a.server.Serve(l) }
+
+// Name makes /healthz tell to which installation the process belongs. Anybody may
+// read it: it must have nothing to do with a secret.
+func (a *API) Name(installation string) { a.name.Store(installation) }
 
 // Drain makes /readyz answer 503 from now on, so that balancers send traffic
 // elsewhere while the process finishes what it has begun.

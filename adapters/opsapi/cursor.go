@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,7 +66,7 @@ func (m *Management) seal(binding string, p domain.Position) string {
 		panic("opsapi: a record has the ID " + string(p.ID))
 	}
 	raw := append(binary.BigEndian.AppendUint64(nil, uint64(p.CreatedAt.UnixMilli())), id...)
-	return base64.RawURLEncoding.EncodeToString(append(raw, m.mac(binding, raw)...))
+	return base64.RawURLEncoding.EncodeToString(append(raw, mac(m.CursorKeys[0], binding, raw)...))
 }
 
 func (m *Management) open(binding string, prefix domain.Prefix, cursor string) (domain.Position, bool) {
@@ -74,7 +75,7 @@ func (m *Management) open(binding string, prefix domain.Prefix, cursor string) (
 		return domain.Position{}, false
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(raw) != positionLength+macLength || !hmac.Equal(raw[positionLength:], m.mac(binding, raw[:positionLength])) {
+	if err != nil || len(raw) != positionLength+macLength || !m.signed(binding, raw) {
 		return domain.Position{}, false
 	}
 	return domain.Position{
@@ -83,8 +84,15 @@ func (m *Management) open(binding string, prefix domain.Prefix, cursor string) (
 	}, true
 }
 
-func (m *Management) mac(binding string, position []byte) []byte {
-	h := hmac.New(sha256.New, m.CursorKey[:])
+// signed reports whether one of the keys signed the position.
+func (m *Management) signed(binding string, raw []byte) bool {
+	return slices.ContainsFunc(m.CursorKeys, func(key [32]byte) bool {
+		return hmac.Equal(raw[positionLength:], mac(key, binding, raw[:positionLength]))
+	})
+}
+
+func mac(key [32]byte, binding string, position []byte) []byte {
+	h := hmac.New(sha256.New, key[:])
 	h.Write(position)
 	h.Write([]byte(binding))
 	return h.Sum(nil)[:macLength]

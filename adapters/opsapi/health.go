@@ -43,8 +43,8 @@ type identity struct {
 // alive looks at nothing: restarting the process would not mend a database.
 func (a *API) alive(c *gin.Context) {
 	var data any
-	if a.options.Installation != "" && a.isOwn(c.Request.Host) {
-		data = identity{a.options.Installation}
+	if name, known := a.name.Load().(string); known && a.isOwn(c.Request.Host) {
+		data = identity{name}
 	}
 	succeed(c, "Alive.", data)
 }

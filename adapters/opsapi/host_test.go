@@ -16,8 +16,9 @@ import (
 func TestAPageThatLetsItsNameLeadHereReadsNothing(t *testing.T) {
 	t.Parallel()
 	api := newAPI(func(o *opsapi.Options) {
-		o.Hosts, o.Profiles, o.Installation = []string{"api", "Ops.Example.com"}, true, "the-installation"
+		o.Hosts, o.Profiles = []string{"api", "Ops.Example.com"}, true
 	}, fails)
+	api.Name("the-installation")
 	for _, c := range []struct {
 		host string
 		own  bool

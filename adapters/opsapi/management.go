@@ -31,7 +31,7 @@ type Management struct {
 
 	Normalizer      ports.Normalizer
 	Identifiers     ports.Identifiers
-	CursorKey       [32]byte
+	CursorKeys      [][32]byte // of cursors that are taken; the first one signs
 	TrackingBaseURL string
 }
 

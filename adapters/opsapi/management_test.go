@@ -61,6 +61,7 @@ func (n *notes) String() string {
 type digester struct{}
 
 func (digester) Digest(secret string) [32]byte { return sha256.Sum256([]byte(secret)) }
+func (digester) Previous(string) [][32]byte    { return nil }
 
 type silent struct{}
 
@@ -109,6 +110,7 @@ func newDesk(t *testing.T) *desk {
 	api := opsapi.New(opsapi.Options{
 		Metrics: prometheus.NewRegistry(), Log: slog.New(slog.NewTextHandler(d.logged, nil)),
 		Management: &opsapi.Management{
+			CursorKeys:      [][32]byte{{1}},
 			Operators:       tenancy.NewOperators(d.Store, windows{}, digester{}, d.Clock, d.IDs, everyMinute),
 			Tenants:         d.tenants,
 			PickupLocations: pickuplocations.New(d.Store, d.Gate(d.Store), d.Clock, d.IDs),

@@ -48,6 +48,7 @@ func searching(t *testing.T, s *ailing) *desk {
 		Metrics: prometheus.NewRegistry(), Log: slog.New(slog.NewTextHandler(d.logged, nil)),
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")},
 		Management: &opsapi.Management{
+			CursorKeys: [][32]byte{{1}},
 			Operators:  tenancy.NewOperators(d.Store, windows{}, digester{}, d.Clock, d.IDs, everyMinute),
 			Tenants:    d.tenants,
 			Operations: operations.New(s, d.Clock, d.IDs, stage.Renderer{}), Identifiers: d.IDs,

@@ -42,7 +42,7 @@ type Admission struct {
 // NewAdmission makes the gate every request passes first.
 func NewAdmission(s ports.Storage, l ports.RateLimiter, d ports.KeyDigester, c ports.Clock, limits Limits) *Admission {
 	return &Admission{
-		keys: newKeyCache(s, c), newcomers: newNewcomers(), uses: newKeyUses(s), inFlight: newPermits(maxInFlight, 0), lists: newPermits(maxLists, listPatience),
+		keys: newKeyCache(s, d, c), newcomers: newNewcomers(), uses: newKeyUses(s), inFlight: newPermits(maxInFlight, 0), lists: newPermits(maxLists, listPatience),
 		limiter: l, digest: d, clock: c, limits: limits,
 	}
 }
@@ -226,14 +226,20 @@ func (a *Admission) introduce(ctx context.Context, k Knock, digest [32]byte) (do
 
 // open finds out whose key it is, and whether it works now.
 func (a *Admission) open(ctx context.Context, k Knock, digest [32]byte) (domain.Credential, error) {
-	credential, err := a.keys.find(ctx, digest)
+	credential, err := a.keys.find(ctx, k.Key, digest)
 	if errors.Is(err, domain.ErrNotFound) {
 		return credential, domain.UnknownAPIKey(k.Key[len(k.Key)-4:])
 	}
 	if err != nil {
 		return credential, err
 	}
-	return credential, credential.Usable(a.clock.Now())
+	if err := credential.Usable(a.clock.Now()); err != nil {
+		return credential, err
+	}
+	if key := credential.Key; key.Digest != digest {
+		a.uses.found(foundDigest{id: key.ID, stored: key.Digest, current: digest, pepper: key.Pepper})
+	}
+	return credential, nil
 }
 
 // refuse counts a failure against the address and turns it into a 429 once

@@ -20,4 +20,11 @@
 // would be unknown and nothing else would show, so that the storage keeps a
 // mark of its pepper (pepper.go), and neither is a server started nor a key
 // made with another one.
+//
+// To change the pepper, every process is given the new one first as a previous
+// one, and as its own only then. A key is known by its digests under all of them,
+// in one look-up, and its next use moves it to the newest: only then its secret
+// is here. The storage keeps the order in which peppers came, so that a process
+// with the old one as its own takes no key back. To keep two digests of each key
+// was rejected: no key has a second one before it is used.
 package tenancy

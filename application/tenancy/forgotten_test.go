@@ -80,11 +80,11 @@ func TestAnAnnouncementTakesNoTrustAway(t *testing.T) {
 
 func TestALookUpThatAnAnnouncementOvertookIsNotRemembered(t *testing.T) {
 	t.Parallel()
-	unknown := func(context.Context, [32]byte) (domain.Credential, error) {
+	unknown := func(context.Context, ...[32]byte) (domain.Credential, error) {
 		return domain.Credential{}, domain.ErrNotFound
 	}
 	for name, c := range map[string]struct {
-		before, behind func(context.Context, [32]byte) (domain.Credential, error)
+		before, behind func(context.Context, ...[32]byte) (domain.Credential, error)
 		announced      domain.ID
 		first, then    string
 	}{
@@ -96,9 +96,9 @@ func TestALookUpThatAnAnnouncementOvertookIsNotRemembered(t *testing.T) {
 			t.Parallel()
 			g := newGate(t)
 			gomock.InOrder(
-				g.store.EXPECT().Credential(gomock.Any(), gomock.Any()).DoAndReturn(func(ctx context.Context, digest [32]byte) (domain.Credential, error) {
+				g.store.EXPECT().Credential(gomock.Any(), gomock.Any()).DoAndReturn(func(ctx context.Context, digests ...[32]byte) (domain.Credential, error) {
 					g.Forget(c.announced) // the change was committed behind the read
-					return c.before(ctx, digest)
+					return c.before(ctx, digests...)
 				}),
 				g.store.EXPECT().Credential(gomock.Any(), gomock.Any()).DoAndReturn(c.behind),
 			)
@@ -111,8 +111,8 @@ func TestALookUpThatAnAnnouncementOvertookIsNotRemembered(t *testing.T) {
 	}
 }
 
-func found(change func(*domain.Credential)) func(context.Context, [32]byte) (domain.Credential, error) {
-	return func(context.Context, [32]byte) (domain.Credential, error) { return credential(liveKey, change), nil }
+func found(change func(*domain.Credential)) func(context.Context, ...[32]byte) (domain.Credential, error) {
+	return func(context.Context, ...[32]byte) (domain.Credential, error) { return credential(liveKey, change), nil }
 }
 
 // registry is a table with one key, which many read while it is revoked.
@@ -121,7 +121,7 @@ type registry struct {
 	revoked atomic.Bool
 }
 
-func (r *registry) Credential(context.Context, [32]byte) (domain.Credential, error) {
+func (r *registry) Credential(context.Context, ...[32]byte) (domain.Credential, error) {
 	c := credential(liveKey, nil)
 	if r.revoked.Load() {
 		revoked(&c)

@@ -44,7 +44,7 @@ type unknown struct {
 	asked atomic.Int64
 }
 
-func (u *unknown) Credential(context.Context, [32]byte) (domain.Credential, error) {
+func (u *unknown) Credential(context.Context, ...[32]byte) (domain.Credential, error) {
 	u.asked.Add(1)
 	time.Sleep(u.takes)
 	return domain.Credential{}, domain.ErrNotFound

@@ -26,6 +26,7 @@ const (
 // keyCache spares the database a look-up per request.
 type keyCache struct {
 	storage ports.Storage
+	digest  ports.KeyDigester
 	clock   ports.Clock
 
 	mu      sync.RWMutex
@@ -42,13 +43,14 @@ type cachedKey struct {
 	at         time.Time
 }
 
-func newKeyCache(s ports.Storage, c ports.Clock) *keyCache {
-	return &keyCache{storage: s, clock: c, entries: make(map[[32]byte]*cachedKey)}
+func newKeyCache(s ports.Storage, d ports.KeyDigester, c ports.Clock) *keyCache {
+	return &keyCache{storage: s, digest: d, clock: c, entries: make(map[[32]byte]*cachedKey)}
 }
 
-// find answers from memory while that is fresh. The caller still has to check
+// find answers from memory, which goes by the digest under the current pepper,
+// while that is fresh; otherwise it looks for all digests of the secret at once. The caller still has to check
 // what changes by itself, such as the expiry.
-func (k *keyCache) find(ctx context.Context, digest [32]byte) (domain.Credential, error) {
+func (k *keyCache) find(ctx context.Context, secret string, digest [32]byte) (domain.Credential, error) {
 	now := k.clock.Now()
 	k.mu.RLock()
 	entry, known := k.entries[digest]
@@ -63,7 +65,7 @@ func (k *keyCache) find(ctx context.Context, digest [32]byte) (domain.Credential
 			return entry.credential, nil
 		}
 	}
-	credential, err := k.storage.Read().Tenancy.Credential(ctx, digest)
+	credential, err := k.storage.Read().Tenancy.Credential(ctx, append([][32]byte{digest}, k.digest.Previous(secret)...)...)
 	missing := errors.Is(err, domain.ErrNotFound)
 	if err == nil || missing {
 		k.remember(digest, &cachedKey{credential: credential, missing: missing, at: now}, begun)

@@ -2,7 +2,10 @@ package tenancy
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,10 +27,12 @@ type keyUses struct {
 
 	mu     sync.Mutex
 	latest map[domain.ID]time.Time
+	// old are the keys that are stored under another pepper than the current one.
+	old map[domain.ID]foundDigest
 }
 
 func newKeyUses(s ports.Storage) *keyUses {
-	return &keyUses{storage: s, latest: make(map[domain.ID]time.Time)}
+	return &keyUses{storage: s, latest: make(map[domain.ID]time.Time), old: make(map[domain.ID]foundDigest)}
 }
 
 // note keeps the latest use of a key. Beyond the most that are kept, a key is
@@ -41,6 +46,24 @@ func (u *keyUses) note(key domain.ID, at time.Time) {
 	u.latest[key] = at
 }
 
+// found keeps that a key was found by an old digest, to be replaced. Beyond the
+// most that are kept, a key is left for its next use to tell.
+func (u *keyUses) found(f foundDigest) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.old) < maxUses {
+		u.old[f.id] = f
+	}
+}
+
+func (u *keyUses) takeOld() []foundDigest {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	taken := slices.Collect(maps.Values(u.old))
+	clear(u.old)
+	return taken
+}
+
 func (u *keyUses) take() []ports.KeyUse {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -52,13 +75,18 @@ func (u *keyUses) take() []ports.KeyUse {
 	return taken
 }
 
-// RecordUses writes which keys were used since the last call. What could not
-// be written is kept for the next one.
+// RecordUses writes which keys were used since the last call, and moves those
+// that it finds under an old pepper to the current one. What could not be written
+// is kept for the next call.
 //
 // A use is a request with a key that is good on the host it was sent to,
 // whatever comes of it. One that a limit refused counts too: who asks when a
 // key was used last wants to know whether somebody still has it.
 func (a *Admission) RecordUses(ctx context.Context) error {
+	return errors.Join(a.recordUses(ctx), a.redigest(ctx))
+}
+
+func (a *Admission) recordUses(ctx context.Context) error {
 	left := a.uses.take()
 	for batch := range slices.Chunk(left, usesBatch) {
 		err := a.uses.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
@@ -68,6 +96,30 @@ func (a *Admission) RecordUses(ctx context.Context) error {
 			// Of a batch that may be written after all, twice is as good as once.
 			for _, use := range left {
 				a.uses.note(use.ID, use.At)
+			}
+			return err
+		}
+		left = left[len(batch):]
+	}
+	return nil
+}
+
+// redigest keeps keys under the current pepper that were found under an old one.
+func (a *Admission) redigest(ctx context.Context) error {
+	left := a.uses.takeOld()
+	// In one order everywhere, so that two processes never wait for each other.
+	slices.SortFunc(left, func(x, y foundDigest) int { return strings.Compare(string(x.id), string(y.id)) })
+	for batch := range slices.Chunk(left, usesBatch) {
+		err := a.uses.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+			changes, err := redigestible(ctx, tx, a.digest, batch)
+			if err != nil {
+				return err
+			}
+			return tx.Tenancy.RedigestAPIKeys(ctx, changes)
+		})
+		if err != nil {
+			for _, f := range left {
+				a.uses.found(f)
 			}
 			return err
 		}

@@ -95,7 +95,7 @@ func BenchmarkNotingAUse(b *testing.B) {
 }
 
 func BenchmarkForgetting(b *testing.B) {
-	k := newKeyCache(nil, nil)
+	k := newKeyCache(nil, nil, nil)
 	for n := range maxCached {
 		k.remember(digestOf(n), &cachedKey{at: noon, credential: domain.Credential{
 			Application: domain.Application{ID: domain.MakeID(domain.PrefixApplication, [16]byte{byte(n >> 8)})},

@@ -126,6 +126,6 @@ func (t *Tenants) mint(applicationID domain.ID, e domain.Environment, scopes []d
 	secret := t.ids.APIKey(e)
 	return IssuedKey{Secret: secret, APIKey: domain.APIKey{
 		ID: t.ids.ID(domain.PrefixAPIKey), ApplicationID: applicationID, Environment: e,
-		Digest: t.digest.Digest(secret), LastFour: secret[len(secret)-4:], Scopes: scopes, CreatedAt: t.clock.Now(),
+		Digest: t.digest.Digest(secret), Pepper: t.digest.Digest(pepperLabel), LastFour: secret[len(secret)-4:], Scopes: scopes, CreatedAt: t.clock.Now(),
 	}}
 }

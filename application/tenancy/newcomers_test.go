@@ -18,7 +18,7 @@ func TestANewKeyIsLookedUpOnceForManyRequestsAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t)
-		g.store.EXPECT().Credential(gomock.Any(), gomock.Any()).DoAndReturn(func(context.Context, [32]byte) (domain.Credential, error) {
+		g.store.EXPECT().Credential(gomock.Any(), gomock.Any()).DoAndReturn(func(context.Context, ...[32]byte) (domain.Credential, error) {
 			time.Sleep(100 * time.Millisecond)
 			return credential(liveKey, nil), nil
 		})
@@ -41,7 +41,7 @@ func TestKeysThatAreNewDoNotWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t)
-		g.store.EXPECT().Credential(gomock.Any(), gomock.Any()).DoAndReturn(func(context.Context, [32]byte) (domain.Credential, error) {
+		g.store.EXPECT().Credential(gomock.Any(), gomock.Any()).DoAndReturn(func(context.Context, ...[32]byte) (domain.Credential, error) {
 			time.Sleep(100 * time.Millisecond)
 			return credential(liveKey, nil), nil
 		}).Times(10)
@@ -67,7 +67,7 @@ func TestAWaitForALookUpEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t)
-		g.store.EXPECT().Credential(gomock.Any(), gomock.Any()).DoAndReturn(func(context.Context, [32]byte) (domain.Credential, error) {
+		g.store.EXPECT().Credential(gomock.Any(), gomock.Any()).DoAndReturn(func(context.Context, ...[32]byte) (domain.Credential, error) {
 			time.Sleep(5 * time.Second)
 			return domain.Credential{}, errBroken
 		})
@@ -102,7 +102,7 @@ func TestAClientThatLeavesDuringALookUpIsNotCharged(t *testing.T) {
 	t.Parallel()
 	g := newGate(t)
 	ctx, leave := context.WithCancel(t.Context())
-	g.store.EXPECT().Credential(gomock.Any(), gomock.Any()).DoAndReturn(func(ctx context.Context, _ [32]byte) (domain.Credential, error) {
+	g.store.EXPECT().Credential(gomock.Any(), gomock.Any()).DoAndReturn(func(ctx context.Context, _ ...[32]byte) (domain.Credential, error) {
 		leave()
 		return domain.Credential{}, ctx.Err()
 	})

@@ -32,7 +32,7 @@ func (t *Tenants) IssueOperatorToken(ctx context.Context, by domain.Operator, na
 	}
 	secret := domain.MakeOperatorToken(t.ids.SigningSecret())
 	token := IssuedOperatorToken{Secret: secret, OperatorToken: domain.OperatorToken{
-		ID: t.ids.ID(domain.PrefixOperatorToken), Name: name, Kind: kind, Digest: t.digest.Digest(secret),
+		ID: t.ids.ID(domain.PrefixOperatorToken), Name: name, Kind: kind, Digest: t.digest.Digest(secret), Pepper: t.digest.Digest(pepperLabel),
 		LastFour: secret[len(secret)-4:], CreatedAt: t.clock.Now(),
 	}}
 	if lifetime != nil {
@@ -85,7 +85,7 @@ func (t *Tenants) UsableOperatorToken(ctx context.Context, secret string) (bool,
 	if !domain.SoundOperatorToken(secret) {
 		return false, nil
 	}
-	token, err := t.storage.Read().Operators.FindByDigest(ctx, t.digest.Digest(secret))
+	token, err := t.storage.Read().Operators.FindByDigest(ctx, digestsOf(t.digest, secret)...)
 	if domain.HasCode(err, domain.CodeNotFound) {
 		return false, nil
 	}

@@ -140,7 +140,7 @@ func badToken(reason, message string) error {
 }
 
 func (o *Operators) find(ctx context.Context, k OperatorKnock, digest [32]byte) (domain.OperatorToken, error) {
-	token, err := o.storage.Read().Operators.FindByDigest(ctx, digest)
+	token, err := o.storage.Read().Operators.FindByDigest(ctx, digestsOf(o.digest, k.Token)...)
 	if domain.HasCode(err, domain.CodeNotFound) {
 		return domain.OperatorToken{}, badToken("unknown", "Unknown operator token ending "+k.Token[len(k.Token)-4:]+". waybill operator list shows those there are.")
 	}
@@ -153,6 +153,18 @@ func (o *Operators) find(ctx context.Context, k OperatorKnock, digest [32]byte) 
 	}
 	if token.LastUsedAt == nil || now.Sub(*token.LastUsedAt) >= touchEvery {
 		err = o.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+			if token.Digest != digest {
+				found := foundDigest{id: token.ID, stored: token.Digest, current: digest, pepper: token.Pepper}
+				changes, err := redigestible(ctx, tx, o.digest, []foundDigest{found})
+				if err != nil {
+					return err
+				}
+				for _, change := range changes {
+					if err := tx.Operators.Redigest(ctx, change); err != nil {
+						return err
+					}
+				}
+			}
 			return tx.Operators.Touch(ctx, token.ID, now)
 		})
 		if err != nil {

@@ -112,7 +112,7 @@ func TestNoTokenIsMadeThatWouldOpenNothing(t *testing.T) {
 	if err := o.ConfirmPepper(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	other := tenancy.NewTenants(o.Store, peppered("other"), o.Clock, o.IDs, &o.grapevine)
+	other := tenancy.NewTenants(o.Store, peppered{"other"}, o.Clock, o.IDs, &o.grapevine)
 	if _, err := other.IssueOperatorToken(t.Context(), boss, "Dispatch", domain.OperatorAdmin, nil); !domain.HasCode(err, "KEY_PEPPER_MISMATCH") {
 		t.Error(err)
 	}
@@ -127,7 +127,7 @@ type noTokens struct {
 	asked atomic.Int64
 }
 
-func (n *noTokens) FindByDigest(context.Context, [32]byte) (domain.OperatorToken, error) {
+func (n *noTokens) FindByDigest(context.Context, ...[32]byte) (domain.OperatorToken, error) {
 	n.asked.Add(1)
 	time.Sleep(5 * time.Millisecond)
 	return domain.OperatorToken{}, domain.ErrNotFound

@@ -2,6 +2,8 @@ package tenancy
 
 import (
 	"context"
+	"slices"
+	"strconv"
 
 	"waybill/domain"
 	"waybill/ports"
@@ -11,38 +13,117 @@ import (
 // its digest opens nothing.
 const pepperLabel = "waybill: the mark of the key pepper"
 
-// ConfirmPepper refuses a pepper other than the one the storage's keys were
-// made with: under it every key would be unknown. The storage keeps the mark
-// of the first pepper that comes, whatever keys it has by then. The refusal
-// has the code KEY_PEPPER_MISMATCH.
+// ConfirmPepper refuses a pepper by which keys that the storage has would be
+// unknown. The storage keeps the mark of each pepper in the order in which they
+// came: the first one that comes, whatever keys there are by then, and behind it
+// one that comes together with the newest as a previous one. The refusal has the
+// code KEY_PEPPER_MISMATCH where the newest is not among those of this process,
+// and KEY_PEPPER_IN_USE where an older one is not under which keys are left.
 func (t *Tenants) ConfirmPepper(ctx context.Context) error {
-	return t.storage.InTx(ctx, t.confirmPepper)
+	return t.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+		if err := t.confirmPepper(ctx, tx); err != nil {
+			return err
+		}
+		left, err := tx.Tenancy.OldPeppers(ctx, t.clock.Now())
+		if err != nil {
+			return err
+		}
+		for _, use := range left {
+			if !slices.Contains(t.marks(), use.Mark) {
+				return pepperInUse(use)
+			}
+		}
+		return nil
+	})
+}
+
+func pepperInUse(use domain.PepperUse) error {
+	used := "never used"
+	if use.LastUsedAt != nil {
+		used = "last used at " + domain.FormatTime(*use.LastUsedAt)
+	}
+	return &domain.Error{Kind: domain.KindConflict, Code: domain.CodeKeyPepperInUse,
+		Message: strconv.Itoa(use.Keys) + " API keys and " + strconv.Itoa(use.Tokens) + " operator tokens, " + used + ", are still under a previous pepper"}
 }
 
 func (t *Tenants) confirmPepper(ctx context.Context, tx ports.Stores) error {
-	mark := t.digest.Digest(pepperLabel)
-	stored, err := tx.Tenancy.AddPepperMark(ctx, mark)
+	mine := t.marks()
+	marks, err := tx.Tenancy.PepperMarks(ctx)
 	if err != nil {
 		return err
 	}
-	if stored != mark {
+	if (len(marks) == 0 || slices.Contains(mine, marks[len(marks)-1])) && !slices.Contains(marks, mine[0]) {
+		if marks, err = tx.Tenancy.AddPepperMark(ctx, marks, mine[0]); err != nil {
+			return err
+		}
+	}
+	if len(marks) == 0 || !slices.Contains(mine, marks[len(marks)-1]) || !slices.Contains(marks, mine[0]) {
 		return &domain.Error{Kind: domain.KindConflict, Code: domain.CodeKeyPepperMismatch,
-			Message: "WAYBILL_KEY_PEPPER is not the one this database's keys were made with: under it every one of them is refused. Set it to that one."}
+			Message: "WAYBILL_KEY_PEPPER is not the one this database's keys were made with: under it every one of them is refused. Set it to that one, or add that one to WAYBILL_KEY_PEPPER_PREVIOUS."}
 	}
 	return nil
 }
 
 // AdoptPepper makes this pepper the storage's, whichever it was before, and
-// tells whether that was another one: then the keys made with it open nothing
-// any more. It is for development alone.
+// tells whether that was one that is not known here: then the keys made with it
+// open nothing any more. It is for development alone.
 func (t *Tenants) AdoptPepper(ctx context.Context) (replaced bool, err error) {
-	mark := t.digest.Digest(pepperLabel)
 	err = t.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
-		stored, err := tx.Tenancy.AddPepperMark(ctx, mark)
-		if replaced = err == nil && stored != mark; !replaced {
+		err := t.confirmPepper(ctx, tx)
+		if replaced = domain.HasCode(err, domain.CodeKeyPepperMismatch); !replaced {
 			return err
 		}
-		return tx.Tenancy.SetPepperMark(ctx, mark)
+		return tx.Tenancy.SetPepperMark(ctx, t.marks()[0])
 	})
 	return replaced && err == nil, err
+}
+
+// OldPeppers tells what is left under peppers but the newest, oldest first: what
+// a change of the pepper waits for.
+func (t *Tenants) OldPeppers(ctx context.Context) ([]domain.PepperUse, error) {
+	return t.storage.Read().Tenancy.OldPeppers(ctx, t.clock.Now())
+}
+
+// OldPepperKeys lists the API keys that OldPeppers counts, oldest first.
+func (t *Tenants) OldPepperKeys(ctx context.Context) ([]domain.APIKey, error) {
+	return t.storage.Read().Tenancy.OldPepperKeys(ctx, t.clock.Now())
+}
+
+// marks are those of the peppers of this process, its own first.
+func (t *Tenants) marks() [][32]byte { return digestsOf(t.digest, pepperLabel) }
+
+// digestsOf are all digests under which a secret may be stored, the current first.
+func digestsOf(d ports.KeyDigester, secret string) [][32]byte {
+	return append([][32]byte{d.Digest(secret)}, d.Previous(secret)...)
+}
+
+// redigestible keeps of the changes those that lead to a newer pepper. A process
+// that still has an old pepper as its own knows the new one too, and must not
+// take keys back.
+func redigestible(ctx context.Context, tx ports.Stores, d ports.KeyDigester, found []foundDigest) ([]ports.Redigest, error) {
+	marks, err := tx.Tenancy.PepperMarks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	mark := d.Digest(pepperLabel)
+	mine := slices.Index(marks, mark)
+	var changes []ports.Redigest
+	for _, f := range found {
+		theirs := 0 // that of a key whose pepper is not stored
+		if f.pepper != [32]byte{} {
+			theirs = slices.Index(marks, f.pepper)
+		}
+		if theirs < mine {
+			changes = append(changes, ports.Redigest{ID: f.id, From: f.stored, To: f.current, Pepper: mark})
+		}
+	}
+	return changes, nil
+}
+
+// foundDigest is a secret that was found by another digest than the one under the
+// current pepper.
+type foundDigest struct {
+	id              domain.ID
+	stored, current [32]byte
+	pepper          [32]byte // the mark of stored's
 }

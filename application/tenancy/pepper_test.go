@@ -12,14 +12,21 @@ import (
 	"waybill/ports"
 )
 
-// peppered is a digester under the pepper.
-type peppered string
+// peppered is a digester under the first pepper, which knows those behind it too.
+type peppered []string
 
-func (p peppered) Digest(secret string) [32]byte { return sha256.Sum256([]byte(string(p) + secret)) }
+func (p peppered) Digest(secret string) [32]byte { return sha256.Sum256([]byte(p[0] + secret)) }
 
-// under makes the use cases of a server that has the pepper.
-func (o *office) under(pepper string, s ports.Storage) *tenancy.Tenants {
-	return tenancy.NewTenants(s, peppered(pepper), o.Clock, o.IDs, &o.grapevine)
+func (p peppered) Previous(secret string) (digests [][32]byte) {
+	for _, previous := range p[1:] {
+		digests = append(digests, sha256.Sum256([]byte(previous+secret)))
+	}
+	return digests
+}
+
+// under makes the use cases of a server that has the pepper, and knows others.
+func (o *office) under(pepper string, s ports.Storage, previous ...string) *tenancy.Tenants {
+	return tenancy.NewTenants(s, append(peppered{pepper}, previous...), o.Clock, o.IDs, &o.grapevine)
 }
 
 func TestTheFirstPepperIsConfirmedAndAnyOtherRefused(t *testing.T) {
@@ -92,7 +99,7 @@ func TestAnAdoptedPepperTakesThePlaceOfAnother(t *testing.T) {
 // brokenMarks fails one of the calls about the mark.
 type brokenMarks struct {
 	ports.Storage
-	add, set error
+	add, read, set error
 }
 
 type brokenMarksIn struct {
@@ -107,12 +114,19 @@ func (b *brokenMarks) InTx(ctx context.Context, fn func(context.Context, ports.S
 	})
 }
 
-func (b brokenMarksIn) AddPepperMark(ctx context.Context, mark [32]byte) ([32]byte, error) {
-	stored, err := b.TenancyStore.AddPepperMark(ctx, mark)
+func (b brokenMarksIn) AddPepperMark(ctx context.Context, known [][32]byte, mark [32]byte) ([][32]byte, error) {
+	stored, err := b.TenancyStore.AddPepperMark(ctx, known, mark)
 	if b.from.add != nil {
-		return [32]byte{}, b.from.add
+		return nil, b.from.add
 	}
 	return stored, err
+}
+
+func (b brokenMarksIn) PepperMarks(ctx context.Context) ([][32]byte, error) {
+	if b.from.read != nil {
+		return nil, b.from.read
+	}
+	return b.TenancyStore.PepperMarks(ctx)
 }
 
 func (b brokenMarksIn) SetPepperMark(ctx context.Context, mark [32]byte) error {
@@ -129,7 +143,7 @@ func TestAFailureOfTheStorageIsNoMismatchAndReplacesNothing(t *testing.T) {
 	if err := o.under("salt", o.Store).ConfirmPepper(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, broken := range []*brokenMarks{{Storage: o.Store, add: errBroken}, {Storage: o.Store, set: errBroken}} {
+	for _, broken := range []*brokenMarks{{Storage: o.Store, read: errBroken}, {Storage: o.Store, set: errBroken}} {
 		if replaced, err := o.under("sugar", broken).AdoptPepper(t.Context()); replaced || !errors.Is(err, errBroken) {
 			t.Errorf("replaced %t, %v", replaced, err)
 		}

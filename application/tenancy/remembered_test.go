@@ -35,7 +35,7 @@ func TestARevokedKeyStopsWithinTwoSeconds(t *testing.T) {
 func TestASlowLookUpDoesNotProlongAKey(t *testing.T) {
 	t.Parallel()
 	g := newGate(t)
-	g.store.EXPECT().Credential(gomock.Any(), gomock.Any()).DoAndReturn(func(context.Context, [32]byte) (domain.Credential, error) {
+	g.store.EXPECT().Credential(gomock.Any(), gomock.Any()).DoAndReturn(func(context.Context, ...[32]byte) (domain.Credential, error) {
 		found := credential(liveKey, nil)
 		g.clock.GoOn(1400 * time.Millisecond) // it was revoked right behind the read
 		return found, nil
@@ -100,7 +100,7 @@ func TestAKeyThatExpiresDuringItsLookUpIsNotLetIn(t *testing.T) {
 	t.Parallel()
 	g := newGate(t)
 	expires := noon.Add(30 * time.Millisecond)
-	g.store.EXPECT().Credential(gomock.Any(), gomock.Any()).DoAndReturn(func(context.Context, [32]byte) (domain.Credential, error) {
+	g.store.EXPECT().Credential(gomock.Any(), gomock.Any()).DoAndReturn(func(context.Context, ...[32]byte) (domain.Credential, error) {
 		g.clock.GoOn(30 * time.Millisecond)
 		return credential(liveKey, func(c *domain.Credential) { c.Key.ExpiresAt = &expires }), nil
 	})

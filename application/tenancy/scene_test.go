@@ -38,6 +38,7 @@ const address = "203.0.113.7"
 type digester struct{}
 
 func (digester) Digest(secret string) [32]byte { return sha256.Sum256([]byte(secret)) }
+func (digester) Previous(string) [][32]byte    { return nil }
 
 // counter is a limiter whose windows never end.
 type counter struct {
@@ -115,7 +116,7 @@ func (g *gate) knock(t *testing.T, secret string) (tenancy.Grant, error) {
 // knows lets the storage be asked for the key that often.
 func (g *gate) knows(secret string, times int, change func(*domain.Credential)) *gomock.Call {
 	return g.store.EXPECT().Credential(gomock.Any(), digester{}.Digest(secret)).DoAndReturn(
-		func(context.Context, [32]byte) (domain.Credential, error) { return credential(secret, change), nil }).Times(times)
+		func(context.Context, ...[32]byte) (domain.Credential, error) { return credential(secret, change), nil }).Times(times)
 }
 
 func (g *gate) knowsNothingOf(secret string, times int) *gomock.Call {

@@ -165,7 +165,15 @@ func newKeyDigester(c *configs.Config) (ports.KeyDigester, error) {
 	if c.KeyPepper == "" {
 		return noPepper{}, nil
 	}
-	return hmacsha256.New(c.KeyPepper.Reveal())
+	return hmacsha256.New(c.KeyPepper.Reveal(), revealed(c.KeyPepperPrevious)...)
+}
+
+func revealed(secrets []configs.Secret) []string {
+	out := make([]string, len(secrets))
+	for i, s := range secrets {
+		out[i] = s.Reveal()
+	}
+	return out
 }
 
 // noPepper stands where no key is digested.
@@ -174,6 +182,8 @@ type noPepper struct{}
 func (noPepper) Digest(string) [32]byte {
 	panic("waybill: a key was digested in a command that did not ask for the pepper")
 }
+
+func (noPepper) Previous(string) [][32]byte { return nil }
 
 func newNormalizer(c *configs.Config) (ports.Normalizer, error) {
 	n, err := international.New(c.PhoneRegion)
@@ -356,20 +366,25 @@ func newRetention(c *configs.Config) idempotency.Retention {
 
 func newBulkLease(c *configs.Config) bulk.Lease { return bulk.Lease(c.BulkLease) }
 
-// cursorKey signs cursors. It is derived from the pepper, which stays as long as
-// the database does: who reads the feed comes back with a cursor after weeks. The
-// secret key may be changed, and while that goes on processes have different ones.
-type cursorKey [32]byte
+// cursorKeys sign cursors, the first one new ones. They are derived from the
+// peppers, so that a change of these is one of cursors: who reads the feed comes
+// back with a cursor after weeks. The secret key, which changes by itself, has
+// nothing to do with them.
+type cursorKeys [][32]byte
 
-func newCursorKey(c *configs.Config) (key cursorKey, err error) {
+func newCursorKeys(c *configs.Config) (cursorKeys, error) {
 	if c.KeyPepper == "" {
-		return key, errors.New("waybill: cursors need the pepper")
+		return nil, errors.New("waybill: cursors need the pepper")
 	}
-	derived, err := hkdf.Key(sha256.New, []byte(c.KeyPepper.Reveal()), nil, "waybill/cursors/v1", len(key))
-	if err != nil {
-		return key, fmt.Errorf("derive the key of cursors: %w", err)
+	var keys cursorKeys
+	for _, pepper := range append([]string{c.KeyPepper.Reveal()}, revealed(c.KeyPepperPrevious)...) {
+		derived, err := hkdf.Key(sha256.New, []byte(pepper), nil, "waybill/cursors/v1", 32)
+		if err != nil {
+			return nil, fmt.Errorf("derive the key of cursors: %w", err)
+		}
+		keys = append(keys, [32]byte(derived))
 	}
-	return cursorKey(derived), nil
+	return keys, nil
 }
 
 // badSetting names the setting that an adapter could not use.

@@ -19,7 +19,8 @@ const (
 	pepperEnv = "WAYBILL_KEY_PEPPER"
 	secretEnv = "WAYBILL_SECRET_KEY"
 
-	previousEnv = "WAYBILL_SECRET_KEY_PREVIOUS"
+	previousPepperEnv = "WAYBILL_KEY_PEPPER_PREVIOUS"
+	previousSecretEnv = "WAYBILL_SECRET_KEY_PREVIOUS"
 )
 
 // dataDir is a directory that holds a local installation: the database, the
@@ -100,7 +101,9 @@ func (d dataDir) supplySecrets(c *configs.Config) error {
 		return &startError{what: "the secrets cannot be read", usedFor: "API keys and cursors",
 			fix: "run as the user who made " + d.secrets(), err: err}
 	}
-	for env, name := range map[string]string{pepperEnv: "key_pepper", secretEnv: "secret_key", previousEnv: "secret_key_previous"} {
+	for env, name := range map[string]string{
+		pepperEnv: "key_pepper", secretEnv: "secret_key", previousPepperEnv: "key_pepper_previous", previousSecretEnv: "secret_key_previous",
+	} {
 		if secrets[env] != "" {
 			if err := c.Supply(name, secrets[env], d.secrets()); err != nil {
 				return err

@@ -42,6 +42,8 @@ type database interface {
 	SchemaVersions(ctx context.Context) (applied, known int64, err error)
 	// Server is the product, its version and its clock.
 	Server(ctx context.Context) (product, version string, clock time.Time, err error)
+	// Installation is a name of the database, drawn at random and no secret.
+	Installation(ctx context.Context) (string, error)
 	// Time is what the database's clock says.
 	Time(ctx context.Context) (time.Time, error)
 	Close() error

@@ -95,7 +95,7 @@ func (s *seeder) keepKeys(ctx context.Context, d *demo, before map[string]string
 		if env, ok := domain.ParseAPIKey(k.secret); !ok || env != k.env {
 			continue
 		}
-		credential, err := s.storage.Read().Tenancy.Credential(ctx, s.digest.Digest(k.secret))
+		credential, err := s.storage.Read().Tenancy.Credential(ctx, append(s.digest.Previous(k.secret), s.digest.Digest(k.secret))...)
 		if errors.Is(err, domain.ErrNotFound) {
 			continue // made on another database, or under another pepper
 		}

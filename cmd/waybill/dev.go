@@ -149,6 +149,7 @@ func (p *program) runDev(ctx context.Context, dir dataDir, c *configs.Config, d 
 	if err := s.key.adopt(ctx); err != nil {
 		return err
 	}
+	nameInstallation(ctx, s.store, s.ops, s.log)
 	if err := p.welcome(ctx, dir, s, d.doors, c); err != nil {
 		return err
 	}

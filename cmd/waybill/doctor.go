@@ -90,13 +90,15 @@ func printFindings(w io.Writer, findings []finding) {
 
 // diagnosis is one run of the doctor.
 type diagnosis struct {
-	program  *program
-	cmd      *cobra.Command
-	c        *configs.Config
-	dir      dataDir
-	inDir    bool // the database is the data directory's
-	clocks   []clockReading
-	findings []finding
+	program *program
+	cmd     *cobra.Command
+	c       *configs.Config
+	dir     dataDir
+	inDir   bool // the database is the data directory's
+	clocks  []clockReading
+	// installation is the name that the database has; empty: not known.
+	installation string
+	findings     []finding
 }
 
 func (d *diagnosis) add(v verdict, check, message, fix string) {

@@ -69,6 +69,9 @@ func (d *diagnosis) database(ctx context.Context) {
 		d.ok(check, message)
 	}
 	if d.migrations(ctx, store) {
+		if d.installation, err = store.Installation(ctx); err != nil {
+			d.failed(check, err)
+		}
 		d.secretsOfDatabase(ctx, store)
 		d.operators(ctx, store)
 	}
@@ -123,6 +126,7 @@ func (d *diagnosis) secretsOfDatabase(ctx context.Context, store database) {
 	if errors.Join(failures...) == nil {
 		d.ok(check, "both are this database's")
 	}
+	d.pepperChange(ctx, tenants)
 }
 
 // rolledBack is a storage whose transactions are all rolled back.

@@ -16,7 +16,7 @@ const strangerTimeout = 2 * time.Second
 // ports looks whether the doors can be opened, and whose Waybill stands in those
 // that cannot.
 func (d *diagnosis) ports(ctx context.Context) {
-	theirs, ours := installationAt(ctx, d.c.OpsAddr), installationOf(d.c)
+	theirs, ours := installationAt(ctx, d.c.OpsAddr), d.installation
 	for _, door := range []struct{ check, address, usedFor, sign string }{
 		{"live port", d.c.LiveAddr, "live API (WAYBILL_LIVE_ADDR)", "/v1/openapi.json"},
 		{"sandbox port", d.c.SandboxAddr, "sandbox API (WAYBILL_SANDBOX_ADDR)", "/v1/openapi.json"},
@@ -33,6 +33,8 @@ func (d *diagnosis) ports(ctx context.Context) {
 			d.failed(door.check, failure)
 		case theirs != "" && theirs == ours:
 			d.warn(door.check, door.address+" has a running Waybill of this installation; a second serve here would not start: one is running", failure.fix)
+		case theirs != "" && ours == "":
+			d.fail(door.check, door.address+" has a running Waybill, and no database was found to tell whether it is of this installation", failure.fix)
 		case theirs != "":
 			d.fail(door.check, door.address+" has a running Waybill of another installation, with another database", failure.fix)
 		default:

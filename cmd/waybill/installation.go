@@ -1,24 +1,20 @@
 package main
 
 import (
-	"crypto/hkdf"
-	"crypto/sha256"
-	"encoding/hex"
+	"context"
+	"log/slog"
 
-	"waybill/configs"
+	"waybill/adapters/opsapi"
 )
 
-// installationOf names the installation that a process belongs to, in words that
-// give nothing away. It is derived from the pepper, which belongs to one database
-// whatever name or address that is reached by; empty: the process has none.
-func installationOf(c *configs.Config) string {
-	if c.KeyPepper == "" {
-		return ""
-	}
-	const length = 8
-	name, err := hkdf.Key(sha256.New, []byte(c.KeyPepper.Reveal()), nil, "waybill/installation/v1", length)
+// nameInstallation lets a process tell to which installation it belongs: the name
+// is drawn at random with the database and derived from no secret. Without it the
+// doctor cannot tell whose process holds a port, and nothing else is amiss.
+func nameInstallation(ctx context.Context, store database, ops *opsapi.API, log *slog.Logger) {
+	name, err := store.Installation(ctx)
 	if err != nil {
-		return "" // as long as that none can be asked for
+		log.Warn("database", "warning", "the name of the installation cannot be read; waybill doctor will not know this process", "error", err)
+		return
 	}
-	return hex.EncodeToString(name)
+	ops.Name(name)
 }

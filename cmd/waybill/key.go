@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"waybill/application/tenancy"
-	"waybill/configs"
 	"waybill/domain"
 )
 
@@ -25,6 +24,7 @@ type issuedView struct {
 // keyView is what is known of a key afterwards.
 type keyView struct {
 	ID          string   `json:"id"`
+	Application string   `json:"application_id"`
 	Environment string   `json:"environment"`
 	Scopes      []string `json:"scopes"`
 	LastFour    string   `json:"last_four"`
@@ -36,7 +36,7 @@ type keyView struct {
 
 func showKey(k domain.APIKey) keyView {
 	return keyView{
-		ID: string(k.ID), Environment: string(k.Environment), Scopes: scopeNames(k.Scopes), LastFour: k.LastFour,
+		ID: string(k.ID), Application: string(k.ApplicationID), Environment: string(k.Environment), Scopes: scopeNames(k.Scopes), LastFour: k.LastFour,
 		CreatedAt: domain.FormatTime(k.CreatedAt), ExpiresAt: moment(k.ExpiresAt), RevokedAt: moment(k.RevokedAt),
 		LastUsedAt: moment(k.LastUsedAt),
 	}
@@ -89,19 +89,6 @@ func (p *program) showIssued(k tenancy.IssuedKey) error {
 		row(w, "Scopes", strings.Join(v.Scopes, ","))
 		row(w, "Expires", dash(v.ExpiresAt))
 	})
-}
-
-// pepperRefused puts KEY_PEPPER_MISMATCH in the form of a start that fails, and
-// leaves any other error alone. It tells where the pepper is set, never the pepper.
-func pepperRefused(err error, c *configs.Config) error {
-	if !domain.HasCode(err, domain.CodeKeyPepperMismatch) {
-		return err
-	}
-	return &startError{
-		what:    "WAYBILL_KEY_PEPPER is not the one this database's keys were made with",
-		usedFor: "API keys, which are all refused under another one (now from " + c.Source("key_pepper") + ")",
-		fix:     "set it to that one; where it is lost, delete the row of the table key_pepper and make every key anew",
-	}
 }
 
 func (p *program) keyCreate() *cobra.Command {
@@ -203,11 +190,25 @@ func (p *program) keyRevoke() *cobra.Command {
 
 func (p *program) keyList() *cobra.Command {
 	var app string
+	var oldPepper bool
 	cmd := &cobra.Command{
-		Use: "list --app ID", Short: "List the keys of an application, oldest first, revoked ones too", Args: takes(),
-		Long: "List the keys of an application, oldest first, revoked ones too.\n" +
+		Use: "list --app ID | --old-pepper", Short: "List the keys of an application, oldest first, revoked ones too", Args: takes(),
+		Long: "List the keys of an application, oldest first, revoked ones too; or with --old-pepper the keys of all\n" +
+			"applications that a change of the pepper still waits for, each until its next use.\n" +
 			"When a key was used last is written every ten seconds; a request that a rate limit refused counts too.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if oldPepper && app != "" {
+				return usagef(cmd, "--app and --old-pepper are given, and one of them is meant")
+			}
+			if oldPepper {
+				return p.inOffice(cmd, func(o *office) error {
+					keys, err := o.tenants.OldPepperKeys(cmd.Context())
+					if err != nil {
+						return err
+					}
+					return p.showKeys(keys)
+				})
+			}
 			if err := required(cmd, "app"); err != nil {
 				return err
 			}
@@ -220,19 +221,24 @@ func (p *program) keyList() *cobra.Command {
 				if err != nil {
 					return unknown(err, "application", id)
 				}
-				views := make([]keyView, 0, len(keys))
-				for _, k := range keys {
-					views = append(views, showKey(k))
-				}
-				return p.show(views, func(w io.Writer) {
-					keyHeader(w)
-					for _, v := range views {
-						v.row(w)
-					}
-				})
+				return p.showKeys(keys)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&app, "app", "", "ID of the application")
+	cmd.Flags().BoolVar(&oldPepper, "old-pepper", false, "keys that are still under a previous pepper, of all applications")
 	return cmd
+}
+
+func (p *program) showKeys(keys []domain.APIKey) error {
+	views := make([]keyView, 0, len(keys))
+	for _, k := range keys {
+		views = append(views, showKey(k))
+	}
+	return p.show(views, func(w io.Writer) {
+		keyHeader(w)
+		for _, v := range views {
+			v.row(w)
+		}
+	})
 }

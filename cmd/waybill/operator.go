@@ -28,11 +28,11 @@ func newFailedOperators() tenancy.FailedOperators {
 
 // newManagement is what the operations API of a server works with.
 func newManagement(o *tenancy.Operators, t *tenancy.Tenants, l *pickuplocations.PickupLocations, p *operations.Operations,
-	n ports.Normalizer, ids ports.Identifiers, key cursorKey, urls publicURLs,
+	n ports.Normalizer, ids ports.Identifiers, keys cursorKeys, urls publicURLs,
 ) *opsapi.Management {
 	return &opsapi.Management{
 		Operators: o, Tenants: t, PickupLocations: l, Operations: p,
-		Normalizer: n, Identifiers: ids, CursorKey: key, TrackingBaseURL: urls.tracking,
+		Normalizer: n, Identifiers: ids, CursorKeys: keys, TrackingBaseURL: urls.tracking,
 	}
 }
 

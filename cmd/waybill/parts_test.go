@@ -174,15 +174,19 @@ func TestPublicAddressesAreDerivedFromWhatIsKnown(t *testing.T) {
 	}
 }
 
-func TestTheCursorKeyDependsOnThePepperAlone(t *testing.T) {
+func TestTheKeysOfCursorsDependOnThePeppersAlone(t *testing.T) {
 	t.Parallel()
-	a, errA := newCursorKey(&configs.Config{KeyPepper: "one pepper", SecretKey: "one secret"})
-	again, errAgain := newCursorKey(&configs.Config{KeyPepper: "one pepper", SecretKey: "another secret"})
-	b, errB := newCursorKey(&configs.Config{KeyPepper: "another pepper", SecretKey: "one secret"})
-	if errA != nil || errAgain != nil || errB != nil || a != again || a == b {
+	a, errA := newCursorKeys(&configs.Config{KeyPepper: "one pepper", SecretKey: "one secret"})
+	again, errAgain := newCursorKeys(&configs.Config{KeyPepper: "one pepper", SecretKey: "another secret"})
+	b, errB := newCursorKeys(&configs.Config{KeyPepper: "another pepper", SecretKey: "one secret"})
+	if errA != nil || errAgain != nil || errB != nil || !slices.Equal(a, again) || slices.Equal(a, b) {
 		t.Errorf("%x, %x, %x; %v, %v, %v", a, again, b, errA, errAgain, errB)
 	}
-	if _, err := newCursorKey(&configs.Config{SecretKey: "one secret"}); err == nil {
+	changing, err := newCursorKeys(&configs.Config{KeyPepper: "another pepper", KeyPepperPrevious: []configs.Secret{"one pepper"}})
+	if err != nil || !slices.Equal(changing, cursorKeys{b[0], a[0]}) {
+		t.Errorf("while the pepper changes: %x, %v", changing, err)
+	}
+	if _, err := newCursorKeys(&configs.Config{SecretKey: "one secret"}); err == nil {
 		t.Error("there is a key without a pepper")
 	}
 }

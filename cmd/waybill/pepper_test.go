@@ -3,16 +3,17 @@ package main
 import (
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// underPepper is the environment with another pepper.
-func underPepper(environ []string, pepper string) []string {
-	others := slices.DeleteFunc(slices.Clone(environ), func(v string) bool { return strings.HasPrefix(v, pepperEnv+"=") })
-	return append(others, pepperEnv+"="+pepper)
+// underPepper is the environment with another pepper, and previous ones.
+func underPepper(environ []string, pepper string, previous ...string) []string {
+	others := slices.DeleteFunc(slices.Clone(environ), func(v string) bool { return strings.HasPrefix(v, pepperEnv) })
+	return append(others, pepperEnv+"="+pepper, previousPepperEnv+"="+strings.Join(previous, ","))
 }
 
 // refusal is a command that should end by itself; a server that starts all the
@@ -33,7 +34,7 @@ func TestUnderAnotherPepperNothingIsServedAndNoKeyMade(t *testing.T) {
 	wrong := underPepper(environ, pepper)
 	want := "error: WAYBILL_KEY_PEPPER is not the one this database's keys were made with\n" +
 		"  used for: API keys, which are all refused under another one (now from WAYBILL_KEY_PEPPER)\n" +
-		"  fix:      set it to that one; where it is lost, delete the row of the table key_pepper and make every key anew\n"
+		"  fix:      set it to that one, or to change it add that one to WAYBILL_KEY_PEPPER_PREVIOUS; where it is lost, delete the rows of the table key_pepper and make every key anew\n"
 	for _, args := range [][]string{
 		{"serve"},
 		{"key", "create", "--app", app, "--env", "live", "--scopes", "all"},
@@ -101,5 +102,90 @@ func TestDevTakesADatabaseOverAndWarnsOnce(t *testing.T) {
 		if got := warned(step.dir); got != step.warnings {
 			t.Errorf("start %d: %d warnings, want %d", i, got, step.warnings)
 		}
+	}
+}
+
+func TestThePepperIsChangedWithoutAGap(t *testing.T) {
+	t.Parallel()
+	before, after := strings.Repeat("hunter22", 4), strings.Repeat("hunter33", 4)
+	environ := underPepper(served(t), before)
+	prepared, changing, changed := underPepper(environ, before, after), underPepper(environ, after, before), underPepper(environ, after)
+	_, app := madeApp(t, environ)
+	used := made(t, environ, "key", "create", "--app", app, "--env", "live", "--scopes", "all")
+	forgotten := made(t, environ, "key", "create", "--app", app, "--env", "live", "--scopes", "all")
+	token := made(t, environ, "operator", "create", "--name", "Dispatch")
+	key := used["key"].(string)
+
+	// First every process is told the new one.
+	r, v := startServe(t, prepared)
+	code, answer := call(t, "GET", v.Live+"/events", key, "")
+	cursor, _ := answer["meta"].(object)["next_cursor"].(string)
+	if code != http.StatusOK || cursor == "" {
+		t.Fatalf("%d: %v", code, answer)
+	}
+	r.terminate(t)
+
+	// Then it is their own, and nothing that was given out stops working.
+	r, v = startServe(t, changing)
+	if code, answer := call(t, "GET", v.Live+"/events?cursor="+url.QueryEscape(cursor), key, ""); code != http.StatusOK {
+		t.Errorf("a key and a cursor of before: %d, %v", code, answer)
+	}
+	if code, answer := call(t, "GET", v.Ops+"/ops/v1/businesses", token["token"].(string), ""); code != http.StatusOK {
+		t.Errorf("a token of before: %d, %v", code, answer)
+	}
+	eventually(t, "one key is left, which is counted", func() bool {
+		metrics := told(t.Context(), strings.TrimPrefix(v.Ops, "http://"), "/metrics")
+		return strings.Contains(metrics, "waybill_old_pepper_keys{kind=\"operator_token\"} 0\n") &&
+			(strings.Contains(metrics, "waybill_old_pepper_keys{kind=\"api_key\"} 2\n") || strings.Contains(metrics, "waybill_old_pepper_keys{kind=\"api_key\"} 1\n"))
+	})
+	r.terminate(t) // writes what moved
+
+	dir := t.TempDir()
+	found(t, examined(t, dir, changing...), verdictWarn, "key pepper", "1 API key and 0 operator tokens are still under a previous pepper, never used", "waybill key list --old-pepper")
+	left := command(t, changing, "key", "list", "--old-pepper", "--json")
+	if !strings.Contains(left.stdout, forgotten["id"].(string)) || strings.Contains(left.stdout, used["id"].(string)) {
+		t.Errorf("left: %s%s", left.stdout, left.stderr)
+	}
+	want := "error: 1 API keys and 0 operator tokens, never used, are still under a previous pepper\n"
+	if o := refusal(t, changed, "serve"); o.code != exitFailure || !strings.HasPrefix(o.stderr, want) || !strings.Contains(o.stderr, "put it back into WAYBILL_KEY_PEPPER_PREVIOUS") {
+		t.Errorf("without the old one: %d\n%s", o.code, o.stderr)
+	}
+	if o := refusal(t, environ, "serve"); o.code != exitFailure || !strings.HasPrefix(o.stderr, "error: WAYBILL_KEY_PEPPER is not the one") {
+		t.Errorf("with the old one alone: %d\n%s", o.code, o.stderr)
+	}
+
+	// A key that is not used any more is revoked, and the old pepper is taken out.
+	if o := command(t, changing, "key", "revoke", forgotten["id"].(string)); o.code != exitOK {
+		t.Fatal(o.stderr)
+	}
+	found(t, examined(t, dir, changing...), verdictOK, "key pepper", "no key is left under WAYBILL_KEY_PEPPER_PREVIOUS")
+	r, v = startServe(t, changed)
+	if code, answer := call(t, "GET", v.Live+"/api-key", key, ""); code != http.StatusOK {
+		t.Errorf("a key of before: %d, %v", code, answer)
+	}
+	if code, answer := call(t, "GET", v.Ops+"/ops/v1/businesses", token["token"].(string), ""); code != http.StatusOK {
+		t.Errorf("a token of before: %d, %v", code, answer)
+	}
+	r.terminate(t)
+	found(t, examined(t, dir, changed...), verdictOK, "key pepper", "all keys are under WAYBILL_KEY_PEPPER")
+}
+
+// Two installations with one pepper by mistake would show the same name, were it
+// derived from it.
+func TestHealthShowsNothingThatIsMadeOfThePepper(t *testing.T) {
+	t.Parallel()
+	environ := served(t)
+	name := func(environ []string) string {
+		t.Helper()
+		r, v := startServe(t, environ)
+		defer r.terminate(t)
+		return installationAt(t.Context(), strings.TrimPrefix(v.Ops, "http://"))
+	}
+	one := name(environ)
+	if again := name(environ); one != again || len(one) != 32 {
+		t.Errorf("named %q, then %q", one, again)
+	}
+	if other := name(served(t)); other == one {
+		t.Errorf("another database under the same pepper is named %q too", other)
 	}
 }

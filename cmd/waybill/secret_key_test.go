@@ -21,7 +21,7 @@ import (
 func underKey(environ []string, key string, previous ...string) []string {
 	environ = slices.DeleteFunc(slices.Clone(environ), func(v string) bool { return strings.HasPrefix(v, secretEnv) })
 	if environ = append(environ, secretEnv+"="+key); len(previous) > 0 {
-		environ = append(environ, previousEnv+"="+strings.Join(previous, ","))
+		environ = append(environ, previousSecretEnv+"="+strings.Join(previous, ","))
 	}
 	return environ
 }

@@ -97,7 +97,11 @@ func mayServe(ctx context.Context, s *service, c *configs.Config) error {
 	if err := pepperRefused(s.seed.tenants.ConfirmPepper(ctx), c); err != nil {
 		return err
 	}
-	return s.key.confirm(ctx)
+	if err := s.key.confirm(ctx); err != nil {
+		return err
+	}
+	nameInstallation(ctx, s.store, s.ops, s.log)
+	return nil
 }
 
 func noDatabaseNamed(dir dataDir) error {

@@ -71,11 +71,11 @@ type apis struct {
 	live, sandbox *httpapi.API
 }
 
-func newAPIs(p products, c *configs.Config, urls publicURLs, key cursorKey, tracked trackingSites, log *slog.Logger, m *httpapi.Metrics, f *follower, watch *forwardedWatch, d doorways) apis {
+func newAPIs(p products, c *configs.Config, urls publicURLs, keys cursorKeys, tracked trackingSites, log *slog.Logger, m *httpapi.Metrics, f *follower, watch *forwardedWatch, d doorways) apis {
 	api := func(u httpapi.UseCases, e domain.Environment, baseURL, otherBaseURL string, through connections.Options, beside ...httpapi.Site) *httpapi.API {
 		return httpapi.New(u, httpapi.Options{
 			Environment: e, BaseURL: baseURL, OtherBaseURL: otherBaseURL, TrackingBaseURL: urls.tracking, Currency: c.Currency,
-			CursorKey: key, TrustedProxies: c.TrustedProxies, Log: log, Metrics: m, Follow: f.requests(), Beside: slices.Concat(tracked, beside),
+			CursorKeys: keys, TrustedProxies: c.TrustedProxies, Log: log, Metrics: m, Follow: f.requests(), Beside: slices.Concat(tracked, beside),
 			Around: watch.around, Connections: through,
 		})
 	}
@@ -96,6 +96,7 @@ func newOps(store database, open []database, clock *databaseclock.Clock, client 
 	registerSimulations(store, r, log)
 	registerWebhooks(store.Outbox(), clock, r, log)
 	registerClock(clock, r)
+	registerPepper(store, clock, c, r, log)
 	checks := []opsapi.Check{
 		{Name: "database", Run: store.Ping},
 		{Name: "migrations", Run: func(ctx context.Context) error { return upToDate(ctx, store) }},
@@ -117,7 +118,7 @@ func newOps(store database, open []database, clock *databaseclock.Clock, client 
 		}
 	}
 	return opsapi.New(opsapi.Options{
-		Metrics: r, Log: log, TrustedProxies: c.TrustedProxies, Around: watch.around, Connections: d.ops, Checks: checks, Installation: installationOf(c), Management: m,
+		Metrics: r, Log: log, TrustedProxies: c.TrustedProxies, Around: watch.around, Connections: d.ops, Checks: checks, Management: m,
 		Hosts: c.OpsHosts, Profiles: c.Pprof == "on",
 	})
 }

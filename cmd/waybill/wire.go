@@ -70,7 +70,7 @@ var duties = wire.NewSet(
 
 // The listeners.
 var edges = wire.NewSet(
-	newAPIs, newCursorKey, httpapi.NewMetrics, newTrackingPages, newTrackingSites, trackingpage.NewMetrics,
+	newAPIs, newCursorKeys, httpapi.NewMetrics, newTrackingPages, newTrackingSites, trackingpage.NewMetrics,
 )
 
 // The operations API.

@@ -145,7 +145,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 		AllowPrivate: allowPrivate,
 	}
 	mainProducts := newProducts(mainDatabases, mainParts)
-	mainCursorKey, err := newCursorKey(c)
+	mainCursorKeys, err := newCursorKeys(c)
 	if err != nil {
 		cleanup6()
 		cleanup5()
@@ -164,7 +164,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	httpapiMetrics := httpapi.NewMetrics(registry)
 	mainForwardedWatch := newForwardedWatch(c, registry, log)
 	mainDoorways := newDoorways(c, registry)
-	mainApis := newAPIs(mainProducts, c, urls, mainCursorKey, mainTrackingSites, log, httpapiMetrics, mainFollower, mainForwardedWatch, mainDoorways)
+	mainApis := newAPIs(mainProducts, c, urls, mainCursorKeys, mainTrackingSites, log, httpapiMetrics, mainFollower, mainForwardedWatch, mainDoorways)
 	v := allOf(mainDatabases)
 	mainQueueRedis, cleanup7, err := newQueueRedis(ctx, c, log)
 	if err != nil {
@@ -184,7 +184,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	gate := idempotency.NewGate(portsStorage, locks, clock, identifiers, log, retention)
 	pickupLocations := pickuplocations.New(portsStorage, gate, clock, identifiers)
 	operationsOperations := operations.New(portsStorage, clock, identifiers, eventRenderer)
-	opsapiManagement := newManagement(operators, tenants, pickupLocations, operationsOperations, normalizer, identifiers, mainCursorKey, urls)
+	opsapiManagement := newManagement(operators, tenants, pickupLocations, operationsOperations, normalizer, identifiers, mainCursorKeys, urls)
 	api := newOps(mainDatabase, v, clock, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, mainForwardedWatch, mainDoorways, log)
 	queue := newQueue(mainQueueRedis, log)
 	scheduler := sandbox.NewScheduler(portsStorage, queue, clock, log)
@@ -511,7 +511,7 @@ var duties = wire.NewSet(
 
 // The listeners.
 var edges = wire.NewSet(
-	newAPIs, newCursorKey, httpapi.NewMetrics, newTrackingPages, newTrackingSites, trackingpage.NewMetrics,
+	newAPIs, newCursorKeys, httpapi.NewMetrics, newTrackingPages, newTrackingSites, trackingpage.NewMetrics,
 )
 
 // The operations API.

@@ -66,6 +66,7 @@ func (p *program) worker() *cobra.Command {
 			if err := w.key.confirm(cmd.Context()); err != nil {
 				return err
 			}
+			nameInstallation(cmd.Context(), w.store, w.ops, log)
 			if err := p.announce(servingView{Ops: origin(doors.ops)}, c, log); err != nil {
 				return err
 			}

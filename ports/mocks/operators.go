@@ -9,6 +9,7 @@ import (
 	reflect "reflect"
 	time "time"
 	domain "waybill/domain"
+	ports "waybill/ports"
 
 	gomock "github.com/golang/mock/gomock"
 )
@@ -37,18 +38,23 @@ func (m *MockOperatorReader) EXPECT() *MockOperatorReaderMockRecorder {
 }
 
 // FindByDigest mocks base method.
-func (m *MockOperatorReader) FindByDigest(ctx context.Context, digest [32]byte) (domain.OperatorToken, error) {
+func (m *MockOperatorReader) FindByDigest(ctx context.Context, digests ...[32]byte) (domain.OperatorToken, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "FindByDigest", ctx, digest)
+	varargs := []interface{}{ctx}
+	for _, a := range digests {
+		varargs = append(varargs, a)
+	}
+	ret := m.ctrl.Call(m, "FindByDigest", varargs...)
 	ret0, _ := ret[0].(domain.OperatorToken)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // FindByDigest indicates an expected call of FindByDigest.
-func (mr *MockOperatorReaderMockRecorder) FindByDigest(ctx, digest interface{}) *gomock.Call {
+func (mr *MockOperatorReaderMockRecorder) FindByDigest(ctx interface{}, digests ...interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "FindByDigest", reflect.TypeOf((*MockOperatorReader)(nil).FindByDigest), ctx, digest)
+	varargs := append([]interface{}{ctx}, digests...)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "FindByDigest", reflect.TypeOf((*MockOperatorReader)(nil).FindByDigest), varargs...)
 }
 
 // Get mocks base method.
@@ -105,18 +111,23 @@ func (m *MockOperatorStore) EXPECT() *MockOperatorStoreMockRecorder {
 }
 
 // FindByDigest mocks base method.
-func (m *MockOperatorStore) FindByDigest(ctx context.Context, digest [32]byte) (domain.OperatorToken, error) {
+func (m *MockOperatorStore) FindByDigest(ctx context.Context, digests ...[32]byte) (domain.OperatorToken, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "FindByDigest", ctx, digest)
+	varargs := []interface{}{ctx}
+	for _, a := range digests {
+		varargs = append(varargs, a)
+	}
+	ret := m.ctrl.Call(m, "FindByDigest", varargs...)
 	ret0, _ := ret[0].(domain.OperatorToken)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // FindByDigest indicates an expected call of FindByDigest.
-func (mr *MockOperatorStoreMockRecorder) FindByDigest(ctx, digest interface{}) *gomock.Call {
+func (mr *MockOperatorStoreMockRecorder) FindByDigest(ctx interface{}, digests ...interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "FindByDigest", reflect.TypeOf((*MockOperatorStore)(nil).FindByDigest), ctx, digest)
+	varargs := append([]interface{}{ctx}, digests...)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "FindByDigest", reflect.TypeOf((*MockOperatorStore)(nil).FindByDigest), varargs...)
 }
 
 // Get mocks base method.
@@ -161,6 +172,20 @@ func (m *MockOperatorStore) List(ctx context.Context) ([]domain.OperatorToken, e
 func (mr *MockOperatorStoreMockRecorder) List(ctx interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "List", reflect.TypeOf((*MockOperatorStore)(nil).List), ctx)
+}
+
+// Redigest mocks base method.
+func (m *MockOperatorStore) Redigest(ctx context.Context, r ports.Redigest) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Redigest", ctx, r)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Redigest indicates an expected call of Redigest.
+func (mr *MockOperatorStoreMockRecorder) Redigest(ctx, r interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Redigest", reflect.TypeOf((*MockOperatorStore)(nil).Redigest), ctx, r)
 }
 
 // Revoke mocks base method.

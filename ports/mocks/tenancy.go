@@ -128,18 +128,68 @@ func (mr *MockTenancyReaderMockRecorder) Businesses(ctx interface{}) *gomock.Cal
 }
 
 // Credential mocks base method.
-func (m *MockTenancyReader) Credential(ctx context.Context, digest [32]byte) (domain.Credential, error) {
+func (m *MockTenancyReader) Credential(ctx context.Context, digests ...[32]byte) (domain.Credential, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Credential", ctx, digest)
+	varargs := []interface{}{ctx}
+	for _, a := range digests {
+		varargs = append(varargs, a)
+	}
+	ret := m.ctrl.Call(m, "Credential", varargs...)
 	ret0, _ := ret[0].(domain.Credential)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Credential indicates an expected call of Credential.
-func (mr *MockTenancyReaderMockRecorder) Credential(ctx, digest interface{}) *gomock.Call {
+func (mr *MockTenancyReaderMockRecorder) Credential(ctx interface{}, digests ...interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Credential", reflect.TypeOf((*MockTenancyReader)(nil).Credential), ctx, digest)
+	varargs := append([]interface{}{ctx}, digests...)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Credential", reflect.TypeOf((*MockTenancyReader)(nil).Credential), varargs...)
+}
+
+// OldPepperKeys mocks base method.
+func (m *MockTenancyReader) OldPepperKeys(ctx context.Context, now time.Time) ([]domain.APIKey, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "OldPepperKeys", ctx, now)
+	ret0, _ := ret[0].([]domain.APIKey)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// OldPepperKeys indicates an expected call of OldPepperKeys.
+func (mr *MockTenancyReaderMockRecorder) OldPepperKeys(ctx, now interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "OldPepperKeys", reflect.TypeOf((*MockTenancyReader)(nil).OldPepperKeys), ctx, now)
+}
+
+// OldPeppers mocks base method.
+func (m *MockTenancyReader) OldPeppers(ctx context.Context, now time.Time) ([]domain.PepperUse, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "OldPeppers", ctx, now)
+	ret0, _ := ret[0].([]domain.PepperUse)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// OldPeppers indicates an expected call of OldPeppers.
+func (mr *MockTenancyReaderMockRecorder) OldPeppers(ctx, now interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "OldPeppers", reflect.TypeOf((*MockTenancyReader)(nil).OldPeppers), ctx, now)
+}
+
+// PepperMarks mocks base method.
+func (m *MockTenancyReader) PepperMarks(ctx context.Context) ([][32]byte, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "PepperMarks", ctx)
+	ret0, _ := ret[0].([][32]byte)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// PepperMarks indicates an expected call of PepperMarks.
+func (mr *MockTenancyReaderMockRecorder) PepperMarks(ctx interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "PepperMarks", reflect.TypeOf((*MockTenancyReader)(nil).PepperMarks), ctx)
 }
 
 // MockTenancyStore is a mock of TenancyStore interface.
@@ -196,18 +246,18 @@ func (mr *MockTenancyStoreMockRecorder) APIKeys(ctx, applicationID interface{}) 
 }
 
 // AddPepperMark mocks base method.
-func (m *MockTenancyStore) AddPepperMark(ctx context.Context, mark [32]byte) ([32]byte, error) {
+func (m *MockTenancyStore) AddPepperMark(ctx context.Context, known [][32]byte, mark [32]byte) ([][32]byte, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "AddPepperMark", ctx, mark)
-	ret0, _ := ret[0].([32]byte)
+	ret := m.ctrl.Call(m, "AddPepperMark", ctx, known, mark)
+	ret0, _ := ret[0].([][32]byte)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // AddPepperMark indicates an expected call of AddPepperMark.
-func (mr *MockTenancyStoreMockRecorder) AddPepperMark(ctx, mark interface{}) *gomock.Call {
+func (mr *MockTenancyStoreMockRecorder) AddPepperMark(ctx, known, mark interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "AddPepperMark", reflect.TypeOf((*MockTenancyStore)(nil).AddPepperMark), ctx, mark)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "AddPepperMark", reflect.TypeOf((*MockTenancyStore)(nil).AddPepperMark), ctx, known, mark)
 }
 
 // Application mocks base method.
@@ -271,18 +321,23 @@ func (mr *MockTenancyStoreMockRecorder) Businesses(ctx interface{}) *gomock.Call
 }
 
 // Credential mocks base method.
-func (m *MockTenancyStore) Credential(ctx context.Context, digest [32]byte) (domain.Credential, error) {
+func (m *MockTenancyStore) Credential(ctx context.Context, digests ...[32]byte) (domain.Credential, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Credential", ctx, digest)
+	varargs := []interface{}{ctx}
+	for _, a := range digests {
+		varargs = append(varargs, a)
+	}
+	ret := m.ctrl.Call(m, "Credential", varargs...)
 	ret0, _ := ret[0].(domain.Credential)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Credential indicates an expected call of Credential.
-func (mr *MockTenancyStoreMockRecorder) Credential(ctx, digest interface{}) *gomock.Call {
+func (mr *MockTenancyStoreMockRecorder) Credential(ctx interface{}, digests ...interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Credential", reflect.TypeOf((*MockTenancyStore)(nil).Credential), ctx, digest)
+	varargs := append([]interface{}{ctx}, digests...)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Credential", reflect.TypeOf((*MockTenancyStore)(nil).Credential), varargs...)
 }
 
 // InsertAPIKey mocks base method.
@@ -340,6 +395,65 @@ func (m *MockTenancyStore) LockBusiness(ctx context.Context, id domain.ID) (doma
 func (mr *MockTenancyStoreMockRecorder) LockBusiness(ctx, id interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "LockBusiness", reflect.TypeOf((*MockTenancyStore)(nil).LockBusiness), ctx, id)
+}
+
+// OldPepperKeys mocks base method.
+func (m *MockTenancyStore) OldPepperKeys(ctx context.Context, now time.Time) ([]domain.APIKey, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "OldPepperKeys", ctx, now)
+	ret0, _ := ret[0].([]domain.APIKey)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// OldPepperKeys indicates an expected call of OldPepperKeys.
+func (mr *MockTenancyStoreMockRecorder) OldPepperKeys(ctx, now interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "OldPepperKeys", reflect.TypeOf((*MockTenancyStore)(nil).OldPepperKeys), ctx, now)
+}
+
+// OldPeppers mocks base method.
+func (m *MockTenancyStore) OldPeppers(ctx context.Context, now time.Time) ([]domain.PepperUse, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "OldPeppers", ctx, now)
+	ret0, _ := ret[0].([]domain.PepperUse)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// OldPeppers indicates an expected call of OldPeppers.
+func (mr *MockTenancyStoreMockRecorder) OldPeppers(ctx, now interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "OldPeppers", reflect.TypeOf((*MockTenancyStore)(nil).OldPeppers), ctx, now)
+}
+
+// PepperMarks mocks base method.
+func (m *MockTenancyStore) PepperMarks(ctx context.Context) ([][32]byte, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "PepperMarks", ctx)
+	ret0, _ := ret[0].([][32]byte)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// PepperMarks indicates an expected call of PepperMarks.
+func (mr *MockTenancyStoreMockRecorder) PepperMarks(ctx interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "PepperMarks", reflect.TypeOf((*MockTenancyStore)(nil).PepperMarks), ctx)
+}
+
+// RedigestAPIKeys mocks base method.
+func (m *MockTenancyStore) RedigestAPIKeys(ctx context.Context, changes []ports.Redigest) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "RedigestAPIKeys", ctx, changes)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// RedigestAPIKeys indicates an expected call of RedigestAPIKeys.
+func (mr *MockTenancyStoreMockRecorder) RedigestAPIKeys(ctx, changes interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "RedigestAPIKeys", reflect.TypeOf((*MockTenancyStore)(nil).RedigestAPIKeys), ctx, changes)
 }
 
 // RevokeAPIKey mocks base method.
@@ -447,4 +561,18 @@ func (m *MockKeyDigester) Digest(secret string) [32]byte {
 func (mr *MockKeyDigesterMockRecorder) Digest(secret interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Digest", reflect.TypeOf((*MockKeyDigester)(nil).Digest), secret)
+}
+
+// Previous mocks base method.
+func (m *MockKeyDigester) Previous(secret string) [][32]byte {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Previous", secret)
+	ret0, _ := ret[0].([][32]byte)
+	return ret0
+}
+
+// Previous indicates an expected call of Previous.
+func (mr *MockKeyDigesterMockRecorder) Previous(secret interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Previous", reflect.TypeOf((*MockKeyDigester)(nil).Previous), secret)
 }

@@ -22,7 +22,7 @@ func operatorToken(with ...func(*domain.OperatorToken)) domain.OperatorToken {
 	id := sample.ID(domain.PrefixOperatorToken)
 	expires, revoked, used := sample.Now.Add(time.Hour), sample.Now.Add(time.Minute), sample.Now.Add(30*time.Second)
 	t := domain.OperatorToken{
-		ID: id, Name: "Dispatch system", Kind: domain.OperatorDispatcher, Digest: sha256.Sum256([]byte(id)), LastFour: "x7Qz", CreatedAt: sample.Now,
+		ID: id, Name: "Dispatch system", Kind: domain.OperatorDispatcher, Digest: sha256.Sum256([]byte(id)), Pepper: sha256.Sum256([]byte("a pepper")), LastFour: "x7Qz", CreatedAt: sample.Now,
 		ExpiresAt: &expires, RevokedAt: &revoked, LastUsedAt: &used,
 	}
 	for _, change := range with {

@@ -198,6 +198,7 @@ func sandboxAPI(f *testing.F) (api http.Handler, key string, failures *bytes.Buf
 		Deliveries:      single, Bulk: bulk.New(store, gate, single, ids, log, bulk.Lease(time.Minute)),
 		Normalizer: normalizer, ServiceArea: area, Identifiers: ids,
 	}, httpapi.Options{
+		CursorKeys:  [][32]byte{{1}},
 		Environment: domain.Sandbox, BaseURL: "http://127.0.0.1/v1", TrackingBaseURL: "http://127.0.0.1/track",
 		Currency: "GHS", Log: log, Metrics: httpapi.NewMetrics(prometheus.NewRegistry()),
 	}).Handler(), made.Secret, failures

@@ -84,6 +84,7 @@ func APIKey(application domain.ID, with ...func(*domain.APIKey)) domain.APIKey {
 		ApplicationID: application,
 		Environment:   domain.Sandbox,
 		Digest:        sha256.Sum256([]byte(id)),
+		Pepper:        sha256.Sum256([]byte("a pepper")),
 		LastFour:      "x7Qz",
 		Scopes:        []domain.Scope{domain.ScopeDeliveriesRead, domain.ScopeQuotesRead},
 		CreatedAt:     Now.Add(2 * time.Second),

@@ -153,9 +153,9 @@ type tenancyReader struct {
 	p *process
 }
 
-func (r tenancyReader) Credential(ctx context.Context, digest [32]byte) (domain.Credential, error) {
+func (r tenancyReader) Credential(ctx context.Context, digests ...[32]byte) (domain.Credential, error) {
 	return ask(ctx, r.p, reads, "Credential", func(ctx context.Context) (domain.Credential, error) {
-		return r.TenancyReader.Credential(ctx, digest)
+		return r.TenancyReader.Credential(ctx, digests...)
 	})
 }
 

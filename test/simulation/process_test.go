@@ -73,6 +73,7 @@ func (w *world) newProcess(n int) *process {
 			Deliveries: d, Bulk: p.bulk, Sandbox: sandbox.New(d, clock{p}, ids),
 			Normalizer: normalizer, ServiceArea: area, Identifiers: ids,
 		}, httpapi.Options{
+			CursorKeys:  [][32]byte{{1}},
 			Environment: e, BaseURL: "https://api.test/v1", OtherBaseURL: "https://other.test/v1",
 			TrackingBaseURL: trackingURL, Currency: currency, Log: log, Metrics: metrics,
 		})

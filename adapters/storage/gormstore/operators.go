@@ -5,14 +5,15 @@ import (
 	"time"
 
 	"waybill/domain"
+	"waybill/ports"
 )
 
 // operators is ports.OperatorStore.
 type operators struct{ session }
 
-func (s operators) FindByDigest(ctx context.Context, digest [32]byte) (domain.OperatorToken, error) {
+func (s operators) FindByDigest(ctx context.Context, digests ...[32]byte) (domain.OperatorToken, error) {
 	var row operatorRow
-	if err := s.with(ctx).Where("digest = ?", digest[:]).Take(&row).Error; err != nil {
+	if err := s.with(ctx).Where("digest IN ?", bytesOfAll(digests)).Take(&row).Error; err != nil {
 		return domain.OperatorToken{}, s.engine.failed("read an operator token", err)
 	}
 	return row.domain(), nil
@@ -58,6 +59,10 @@ func (s operators) Touch(ctx context.Context, id domain.ID, at time.Time) error 
 	result := s.with(ctx).Exec("UPDATE operator_tokens SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)",
 		instantOf(at), key, instantOf(at))
 	return s.engine.failed("keep the use of an operator token", result.Error)
+}
+
+func (s operators) Redigest(ctx context.Context, r ports.Redigest) error {
+	return s.redigest(ctx, "operator_tokens", domain.PrefixOperatorToken, r)
 }
 
 // audit is ports.AuditStore.

@@ -12,6 +12,7 @@ type operatorRow struct {
 	Name       string
 	Kind       string
 	Digest     []byte
+	Pepper     []byte // null: the oldest
 	LastFour   string
 	CreatedAt  instant
 	ExpiresAt  *instant
@@ -23,7 +24,7 @@ func (operatorRow) TableName() string { return "operator_tokens" }
 
 func newOperatorRow(t domain.OperatorToken) operatorRow {
 	return operatorRow{
-		ID: rowIDOf(t.ID), Name: t.Name, Kind: string(t.Kind), Digest: t.Digest[:], LastFour: t.LastFour,
+		ID: rowIDOf(t.ID), Name: t.Name, Kind: string(t.Kind), Digest: t.Digest[:], Pepper: optionalMark(t.Pepper), LastFour: t.LastFour,
 		CreatedAt: instantOf(t.CreatedAt), ExpiresAt: optionalInstant(t.ExpiresAt),
 		RevokedAt: optionalInstant(t.RevokedAt), LastUsedAt: optionalInstant(t.LastUsedAt),
 	}
@@ -31,7 +32,7 @@ func newOperatorRow(t domain.OperatorToken) operatorRow {
 
 func (r *operatorRow) domain() domain.OperatorToken {
 	return domain.OperatorToken{
-		ID: r.ID.as(domain.PrefixOperatorToken), Name: r.Name, Kind: domain.OperatorKind(r.Kind), Digest: [32]byte(r.Digest), LastFour: r.LastFour,
+		ID: r.ID.as(domain.PrefixOperatorToken), Name: r.Name, Kind: domain.OperatorKind(r.Kind), Digest: [32]byte(r.Digest), Pepper: markOf(r.Pepper), LastFour: r.LastFour,
 		CreatedAt: r.CreatedAt.time, ExpiresAt: optionalTime(r.ExpiresAt),
 		RevokedAt: optionalTime(r.RevokedAt), LastUsedAt: optionalTime(r.LastUsedAt),
 	}

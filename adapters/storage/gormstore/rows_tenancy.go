@@ -63,6 +63,7 @@ type apiKeyRow struct {
 	ApplicationID rowID
 	Environment   string
 	Digest        []byte
+	Pepper        []byte // null: the oldest
 	LastFour      string
 	Scopes        string // comma-separated
 	CreatedAt     instant
@@ -80,7 +81,7 @@ func newAPIKeyRow(k domain.APIKey) apiKeyRow {
 	}
 	return apiKeyRow{
 		ID: rowIDOf(k.ID), ApplicationID: rowIDOf(k.ApplicationID), Environment: string(k.Environment),
-		Digest: k.Digest[:], LastFour: k.LastFour, Scopes: strings.Join(scopes, ","),
+		Digest: k.Digest[:], Pepper: optionalMark(k.Pepper), LastFour: k.LastFour, Scopes: strings.Join(scopes, ","),
 		CreatedAt: instantOf(k.CreatedAt), ExpiresAt: optionalInstant(k.ExpiresAt), RevokedAt: optionalInstant(k.RevokedAt),
 		LastUsedAt: optionalInstant(k.LastUsedAt),
 	}
@@ -89,7 +90,7 @@ func newAPIKeyRow(k domain.APIKey) apiKeyRow {
 func (r *apiKeyRow) domain() domain.APIKey {
 	k := domain.APIKey{
 		ID: r.ID.as(domain.PrefixAPIKey), ApplicationID: r.ApplicationID.as(domain.PrefixApplication),
-		Environment: domain.Environment(r.Environment), Digest: [32]byte(r.Digest), LastFour: r.LastFour,
+		Environment: domain.Environment(r.Environment), Digest: [32]byte(r.Digest), Pepper: markOf(r.Pepper), LastFour: r.LastFour,
 		CreatedAt: r.CreatedAt.time, ExpiresAt: optionalTime(r.ExpiresAt), RevokedAt: optionalTime(r.RevokedAt),
 		LastUsedAt: optionalTime(r.LastUsedAt),
 	}
@@ -110,4 +111,17 @@ type credentialRow struct {
 
 func (r *credentialRow) domain() domain.Credential {
 	return domain.Credential{Key: r.Key.domain(), Application: r.Application.domain(), Business: r.Business.domain()}
+}
+
+// optionalMark is the mark of a pepper as a column holds it.
+func optionalMark(mark [32]byte) []byte {
+	if mark == [32]byte{} {
+		return nil
+	}
+	return mark[:]
+}
+
+func markOf(column []byte) (mark [32]byte) {
+	copy(mark[:], column)
+	return mark
 }

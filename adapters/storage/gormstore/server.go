@@ -49,3 +49,11 @@ func (s *Store) SchemaVersions(ctx context.Context) (applied, known int64, err e
 	}
 	return newest.Int64, known, nil
 }
+
+// Installation is a name that was drawn at random with the database.
+func (s *Store) Installation(ctx context.Context) (name string, err error) {
+	if err := s.pools.read.QueryRowContext(ctx, "SELECT name FROM installation").Scan(&name); err != nil {
+		return "", fmt.Errorf("gormstore: read the name of the installation: %w", err)
+	}
+	return name, nil
+}

@@ -19,11 +19,11 @@ var credentialJoin = "SELECT " +
 	applicationTable.selectAs("a", "application_") + ", " +
 	businessTable.selectAs("b", "business_") +
 	" FROM api_keys k JOIN applications a ON a.id = k.application_id JOIN businesses b ON b.id = a.business_id" +
-	" WHERE k.digest = ?"
+	" WHERE k.digest IN ?"
 
-func (s tenancy) Credential(ctx context.Context, digest [32]byte) (domain.Credential, error) {
+func (s tenancy) Credential(ctx context.Context, digests ...[32]byte) (domain.Credential, error) {
 	var row credentialRow
-	result := s.with(ctx).Raw(credentialJoin, digest[:]).Scan(&row)
+	result := s.with(ctx).Raw(credentialJoin, bytesOfAll(digests)).Scan(&row)
 	if result.Error == nil && result.RowsAffected == 0 {
 		return domain.Credential{}, domain.ErrNotFound
 	}

@@ -1,0 +1,184 @@
+package tenancy_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"waybill/application/tenancy"
+	"waybill/domain"
+	"waybill/ports"
+	"waybill/ports/mocks"
+	"waybill/test/stage"
+)
+
+// member is one process of an installation.
+type member struct {
+	*tenancy.Tenants
+	admission *tenancy.Admission
+	operators *tenancy.Operators
+}
+
+func (o *office) member(pepper string, previous ...string) member {
+	limiter := &counter{taken: map[string]int{}}
+	digest := append(peppered{pepper}, previous...)
+	return member{
+		Tenants:   o.under(pepper, o.Store, previous...),
+		admission: tenancy.NewAdmission(o.Store, limiter, digest, o.Clock, limits),
+		operators: tenancy.NewOperators(o.Store, limiter, digest, o.Clock, o.IDs, tenancy.FailedOperators(limits.PerAddress)),
+	}
+}
+
+// takes shows a key to a process, and has the use written.
+func (m member) takes(t *testing.T, secret string) error {
+	t.Helper()
+	_, err := m.admission.Admit(t.Context(), tenancy.Knock{Environment: domain.Live, Address: address, Key: secret})
+	if err := m.admission.RecordUses(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return err
+}
+
+func (m member) takesToken(t *testing.T, secret string) error {
+	t.Helper()
+	_, err := m.operators.Identify(t.Context(), tenancy.OperatorKnock{Address: address, Token: secret})
+	return err
+}
+
+// left is how many keys and tokens a change of the pepper waits for.
+func (m member) left(t *testing.T) string {
+	t.Helper()
+	uses, err := m.OldPeppers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, tokens := 0, 0
+	for _, use := range uses {
+		keys, tokens = keys+use.Keys, tokens+use.Tokens
+	}
+	return fmt.Sprint(keys, " ", tokens)
+}
+
+func TestThePepperIsChangedWithoutAGap(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	app := o.newApplication(t)
+	before, told := o.member("salt"), o.member("salt", "sugar")
+	changing, changed := o.member("sugar", "salt"), o.member("sugar")
+	confirmed := func(m member, code string) {
+		t.Helper()
+		if err := m.ConfirmPepper(t.Context()); code == "" && err != nil || code != "" && !domain.HasCode(err, code) {
+			t.Errorf("confirmed with %v, want %q", err, code)
+		}
+	}
+	issue := func(m member) tenancy.IssuedKey {
+		t.Helper()
+		key, err := m.IssueKey(t.Context(), boss, app.ID, domain.Live, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return key
+	}
+	want := func(what string, got, want any) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+
+	confirmed(before, "")
+	a, b, forgotten := issue(before), issue(before), issue(before)
+	token, err := before.IssueOperatorToken(t.Context(), boss, "Dispatch", domain.OperatorAdmin, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	// Every process is told the new pepper: nothing moves.
+	confirmed(told, "")
+	want("a key of before", told.takes(t, a.Secret), nil)
+	want("left", told.left(t), "0 0")
+
+	// The first process has it as its own.
+	confirmed(changing, "")
+	confirmed(told, "")
+	confirmed(before, "KEY_PEPPER_MISMATCH")
+	confirmed(changed, "KEY_PEPPER_IN_USE")
+	want("left", changing.left(t), "3 1")
+	want("a key of before", changing.takes(t, a.Secret), nil)
+	want("left", changing.left(t), "2 1")
+	want("a key that moved", told.takes(t, a.Secret), nil)
+	want("left, as the others take nothing back", changing.left(t), "2 1")
+	want("a key that moved", changed.takes(t, a.Secret), nil)
+	wantCode(t, changed.takes(t, b.Secret), domain.KindUnauthenticated, "INVALID_API_KEY")
+
+	// What processes with the old one make meanwhile moves too.
+	late := issue(told)
+	want("left", changing.left(t), "3 1")
+	want("a key of a process that was told", changing.takes(t, late.Secret), nil)
+	want("a new key", told.takes(t, issue(changing).Secret), nil)
+	want("left", changing.left(t), "2 1")
+
+	want("a token of before", changing.takesToken(t, token.Secret), nil)
+	want("left", changing.left(t), "2 0")
+	o.Clock.GoOn(time.Minute)
+	want("a token that moved", told.takesToken(t, token.Secret), nil)
+	want("a token that moved", changed.takesToken(t, token.Secret), nil)
+
+	want("a key of before", changing.takes(t, b.Secret), nil)
+	keys, err := changing.OldPepperKeys(t.Context())
+	if err != nil || len(keys) != 1 || keys[0].ID != forgotten.ID {
+		t.Errorf("%+v are left, %v", keys, err)
+	}
+	confirmed(changed, "KEY_PEPPER_IN_USE")
+	if _, err := changing.RevokeKey(t.Context(), boss, forgotten.ID); err != nil {
+		t.Fatal(err)
+	}
+	want("left", changing.left(t), "0 0")
+	confirmed(changed, "")
+	for _, key := range []tenancy.IssuedKey{a, b, late} {
+		want("a key of before", changed.takes(t, key.Secret), nil)
+	}
+}
+
+// A guess costs the database one look-up, whether the pepper is being changed or not.
+func TestAKeyIsLookedUpOnceUnderAllPeppers(t *testing.T) {
+	t.Parallel()
+	ctrl := gomock.NewController(t)
+	table, storage := mocks.NewMockTenancyReader(ctrl), mocks.NewMockStorage(ctrl)
+	storage.EXPECT().Read().Return(ports.Readers{Tenancy: table}).AnyTimes()
+	digest := peppered{"sugar", "salt"}
+	table.EXPECT().Credential(gomock.Any(), digest.Digest(liveKey), digest.Previous(liveKey)[0]).Return(domain.Credential{}, domain.ErrNotFound).Times(1)
+	admission := tenancy.NewAdmission(storage, &counter{taken: map[string]int{}}, digest, &stage.Clock{}, limits)
+	for range 2 {
+		_, err := admission.Admit(t.Context(), tenancy.Knock{Environment: domain.Live, Address: address, Key: liveKey})
+		wantCode(t, err, domain.KindUnauthenticated, "INVALID_API_KEY")
+	}
+}
+
+func TestAKeyThatCouldNotBeMovedIsMovedLater(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	app := o.newApplication(t)
+	salt, sugar := o.member("salt"), o.member("sugar", "salt")
+	key, err := salt.IssueKey(t.Context(), boss, app.ID, domain.Live, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sugar.ConfirmPepper(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	broken := &brokenMarks{Storage: o.Store, read: errBroken}
+	admission := tenancy.NewAdmission(broken, &counter{taken: map[string]int{}}, peppered{"sugar", "salt"}, o.Clock, limits)
+	if _, err := admission.Admit(t.Context(), tenancy.Knock{Environment: domain.Live, Address: address, Key: key.Secret}); err != nil {
+		t.Fatal(err)
+	}
+	if err := admission.RecordUses(t.Context()); err == nil {
+		t.Error("the failure is not told")
+	}
+	broken.read = nil
+	if err := admission.RecordUses(t.Context()); err != nil || sugar.left(t) != "0 0" {
+		t.Errorf("%v, left %s", err, sugar.left(t))
+	}
+}

@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// lookEvery is how often the storage is asked what comes due, and lookAhead
+	// LookEvery is how often the storage is asked what comes due, and lookAhead
 	// how far: further than to the end of the next look, so that a step that is
 	// planned in time is rung for in time.
-	lookEvery = 200 * time.Millisecond
+	LookEvery = 200 * time.Millisecond
 	lookAhead = 2 * time.Second
 	// lookBatch bounds one look; the earliest come first.
 	lookBatch = 5000
@@ -33,12 +33,16 @@ type Scheduler struct {
 	queue   ports.Queue
 	clock   ports.Clock
 	log     *slog.Logger
+	looked  func()
 }
 
 // NewScheduler makes a scheduler.
 func NewScheduler(s ports.Storage, q ports.Queue, c ports.Clock, log *slog.Logger) *Scheduler {
-	return &Scheduler{storage: s, queue: q, clock: c, log: log}
+	return &Scheduler{storage: s, queue: q, clock: c, log: log, looked: func() {}}
 }
+
+// OnLook has each look that succeeds told to a function, from Run on.
+func (s *Scheduler) OnLook(looked func()) { s.looked = looked }
 
 // Run rings until ctx ends, and has stopped everything when it returns. Looking
 // and ringing go on beside each other, so that a slow storage delays no step
@@ -79,7 +83,7 @@ func (s *Scheduler) Run(ctx context.Context) {
 
 // look passes on what is due soon, again and again.
 func (s *Scheduler) look(ctx context.Context, to chan<- []ports.DueStep) {
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(LookEvery)
 	defer tick.Stop()
 	failing := false
 	for {
@@ -88,6 +92,7 @@ func (s *Scheduler) look(ctx context.Context, to chan<- []ports.DueStep) {
 			return
 		}
 		if failing = s.note(ctx, err, failing); !failing {
+			s.looked()
 			select {
 			case <-ctx.Done():
 				return

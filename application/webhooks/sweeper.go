@@ -10,12 +10,15 @@ import (
 	"waybill/ports"
 )
 
+// LookEvery is how often due webhooks are looked for at the least.
+const LookEvery = time.Second
+
 const (
 	// sweepEvery is how often due webhooks are looked for. Where a look takes more
 	// than a tenth of that, it is a tenth of the time, up to sweepMost.
 	sweepEvery   = 100 * time.Millisecond
 	sweepShare   = 10
-	sweepMost    = time.Second
+	sweepMost    = LookEvery
 	sweepBatch   = 1000
 	sweepTimeout = 5 * time.Second
 	// sweepAgain is how long an endpoint that was rung for is left in peace.
@@ -30,12 +33,16 @@ type Sweeper struct {
 	queue  ports.Queue
 	clock  ports.Clock
 	log    *slog.Logger
+	looked func()
 }
 
 // NewSweeper makes a sweeper.
 func NewSweeper(o ports.WebhookOutbox, q ports.Queue, c ports.Clock, log *slog.Logger) *Sweeper {
-	return &Sweeper{outbox: o, queue: q, clock: c, log: log}
+	return &Sweeper{outbox: o, queue: q, clock: c, log: log, looked: func() {}}
 }
+
+// OnLook has each look that succeeds told to a function, from Run on.
+func (s *Sweeper) OnLook(looked func()) { s.looked = looked }
 
 // Run sweeps until ctx ends.
 func (s *Sweeper) Run(ctx context.Context) {
@@ -54,7 +61,9 @@ func (s *Sweeper) Run(ctx context.Context) {
 		case err == nil && failing:
 			s.log.InfoContext(ctx, "webhooks go on")
 		}
-		failing = err != nil
+		if failing = err != nil; !failing {
+			s.looked()
+		}
 		s.ring(ctx, waiting, rung)
 		select {
 		case <-ctx.Done():

@@ -20,6 +20,7 @@ type engine struct {
 	simulator *sandbox.Simulator
 	sweeper   *webhooks.Sweeper
 	drainer   *webhooks.Drainer
+	jobs      *jobs
 }
 
 // run works until ctx ends; what has begun by then is finished when it returns.
@@ -28,6 +29,8 @@ func (e *engine) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var looking sync.WaitGroup
+	e.scheduler.OnLook(e.jobs.watch("due_steps", sandbox.LookEvery))
+	e.sweeper.OnLook(e.jobs.watch("due_webhooks", webhooks.LookEvery))
 	looking.Go(func() { e.scheduler.Run(ctx) })
 	looking.Go(func() { e.sweeper.Run(ctx) })
 	looking.Go(func() {

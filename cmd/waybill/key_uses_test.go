@@ -41,7 +41,7 @@ func TestUsesOfKeysAreRecordedEveryTenSecondsAndAtTheEnd(t *testing.T) {
 				done := make(chan struct{})
 				go func() {
 					defer close(done)
-					recordUses(ctx, u, newLog(&logged, slog.LevelInfo, false))
+					runJob(ctx, keyUses("key_uses", u), newLog(&logged, slog.LevelInfo, false))
 				}()
 				want := func(calls int) {
 					t.Helper()
@@ -71,7 +71,7 @@ func TestADatabaseThatHangsDelaysTheEndByTwoSeconds(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		stop()
 		begun := time.Now()
-		recordUses(ctx, &uses{hangs: true}, slog.New(slog.DiscardHandler))
+		runJob(ctx, keyUses("key_uses", &uses{hangs: true}), slog.New(slog.DiscardHandler))
 		if took := time.Since(begun); took != 2*time.Second {
 			t.Errorf("it took %s", took)
 		}

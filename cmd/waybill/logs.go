@@ -26,7 +26,7 @@ var loggable = map[string]bool{
 	// an operator
 	"operator_id": true,
 	// the process
-	"version": true, "listener": true, "listening": true, "database": true, "redis": true, "setting": true, "warning": true, "removed": true, "resealed": true, "tables": true,
+	"version": true, "job": true, "listener": true, "listening": true, "database": true, "redis": true, "setting": true, "warning": true, "removed": true, "resealed": true, "tables": true,
 	// the clock of the database, and what is old by it
 	"ahead_seconds": true, "table": true, "oldest": true, "deleted_before": true,
 }

@@ -40,12 +40,13 @@ func TestTheJanitorGoesOnWhileBatchesAreFullThenWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
-		s := &store{batches: []int{sweepBatch, sweepBatch, 7, sweepBatch, 0}}
+		s := &store{takes: time.Millisecond, batches: []int{sweepBatch, sweepBatch, 7, sweepBatch, 0}}
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			sweep(ctx, s, slog.New(slog.DiscardHandler))
+			runJob(ctx, cleaning(s, slog.New(slog.DiscardHandler)), slog.New(slog.DiscardHandler))
 		}()
+		time.Sleep(time.Second)
 		synctest.Wait()
 		if s.calls.Load() != 3 {
 			t.Errorf("%d batches at first, want 3", s.calls.Load())
@@ -69,7 +70,7 @@ func TestTheJanitorLeavesTheDatabaseToOthers(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			sweep(ctx, s, slog.New(slog.DiscardHandler))
+			runJob(ctx, cleaning(s, slog.New(slog.DiscardHandler)), slog.New(slog.DiscardHandler))
 		}()
 		calls := func() int { synctest.Wait(); return int(s.calls.Load()) }
 		time.Sleep(sweepEvery)
@@ -95,7 +96,7 @@ func TestTheJanitorLogsAFailureAndComesAgain(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			sweep(ctx, s, newLog(&logged, slog.LevelInfo, false))
+			runJob(ctx, cleaning(s, slog.New(slog.DiscardHandler)), newLog(&logged, slog.LevelInfo, false))
 		}()
 		time.Sleep(sweepEvery + time.Second)
 		stop()
@@ -120,7 +121,7 @@ func TestYoungTablesAreLookedForWhateverFails(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			analyze(ctx, s, slog.New(slog.DiscardHandler))
+			runJob(ctx, statistics(s, slog.New(slog.DiscardHandler)), slog.New(slog.DiscardHandler))
 		}()
 		time.Sleep(time.Minute + time.Second)
 		stop()

@@ -14,6 +14,10 @@ import (
 // process that still has it as its key may seal under it until it ends.
 const resealEvery = time.Hour
 
+// resealLimit is for as many endpoints as there may be; what is left comes with
+// the next run.
+const resealLimit = 30 * time.Minute
+
 // secretKey is what a process does about the key of signing secrets.
 type secretKey struct {
 	use    *webhooks.SecretKey
@@ -52,28 +56,17 @@ func (k *secretKey) adopt(ctx context.Context) error {
 // rotates reports whether the key is being changed.
 func (k *secretKey) rotates() bool { return len(k.config.SecretKeyPrevious) > 0 }
 
-// reseal seals anew what is under a previous key, until ctx ends. Any number of
-// processes may do it.
-func (k *secretKey) reseal(ctx context.Context) {
-	if !k.rotates() {
-		return
-	}
-	tick := time.NewTicker(resealEvery)
-	defer tick.Stop()
-	for {
+// resealing seals anew what is under a previous key. Any number of processes may
+// do it.
+func (k *secretKey) resealing() job {
+	return job{name: "resealing", every: resealEvery, limit: resealLimit, level: slog.LevelWarn, atOnce: true, do: func(ctx context.Context) (time.Duration, error) {
+		if !k.rotates() {
+			return 0, nil
+		}
 		resealed, err := k.use.Reseal(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return
-		case err != nil:
-			k.log.Warn("signing secrets were not sealed anew", "error", err)
-		case resealed > 0:
+		if resealed > 0 {
 			k.log.Info("signing secrets were sealed anew, under WAYBILL_SECRET_KEY", "resealed", resealed)
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
+		return 0, err
+	}}
 }

@@ -32,6 +32,7 @@ type service struct {
 	seed   *seeder
 	key    *secretKey
 	beside neighbours
+	jobs   *jobs
 
 	products      products
 	invalidations ports.Invalidations
@@ -55,13 +56,13 @@ func (s *service) process(l *listeners) *process {
 		},
 		ops: s.ops, at: l.ops, log: s.log, leaving: s.products.stop,
 		tasks: []task{
-			func(ctx context.Context) error { sweep(ctx, s.store, s.log); return nil },
-			func(ctx context.Context) error { analyze(ctx, s.store, s.log); return nil },
+			s.jobs.task(cleaning(s.store, s.log)),
+			s.jobs.task(statistics(s.store, s.log)),
 			func(ctx context.Context) error { s.invalidations.Listen(ctx, s.products.forget); return nil },
-			func(ctx context.Context) error { recordUses(ctx, s.products.live.Admission, s.log); return nil },
-			func(ctx context.Context) error { recordUses(ctx, s.products.sandbox.Admission, s.log); return nil },
+			s.jobs.task(keyUses("key_uses_live", s.products.live.Admission)),
+			s.jobs.task(keyUses("key_uses_sandbox", s.products.sandbox.Admission)),
 			func(ctx context.Context) error { s.waker.Run(ctx); return nil },
-			func(ctx context.Context) error { s.key.reseal(ctx); return nil },
+			s.jobs.task(s.key.resealing()),
 		},
 	}
 }

@@ -78,7 +78,7 @@ var operating = wire.NewSet(tenancy.NewOperators, newFailedOperators, newManagem
 
 // The operators' listener.
 var control = wire.NewSet(
-	newOps, newDoorways, newFollower, newForwardedWatch, newRegistry, wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
+	newOps, newJobs, newDoorways, newFollower, newForwardedWatch, newRegistry, wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
 )
 
 // openService assembles a server process. The function it returns closes the

@@ -194,12 +194,14 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	sweeper := webhooks.NewSweeper(webhookOutbox, queue, clock, log)
 	observer := newWebhookObserver(registry)
 	drainer := webhooks.NewDrainer(webhookOutbox, webhookSender, sealer, eventRenderer, queue, clock, identifiers, schedules, observer, log)
+	mainJobs := newJobs(registry, log)
 	mainEngine := &engine{
 		queue:     queue,
 		scheduler: scheduler,
 		simulator: simulator,
 		sweeper:   sweeper,
 		drainer:   drainer,
+		jobs:      mainJobs,
 	}
 	waker := newWaker(v, queue, log)
 	mainSeeder := &seeder{
@@ -225,6 +227,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 		seed:          mainSeeder,
 		key:           mainSecretKey,
 		beside:        mainNeighbours,
+		jobs:          mainJobs,
 		products:      mainProducts,
 		invalidations: invalidations,
 	}
@@ -332,12 +335,14 @@ func openWorker(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 	schedules := newSchedules(c)
 	observer := newWebhookObserver(registry)
 	drainer := webhooks.NewDrainer(webhookOutbox, webhookSender, sealer, eventRenderer, queue, clock, identifiers, schedules, observer, log)
+	mainJobs := newJobs(registry, log)
 	mainEngine := &engine{
 		queue:     queue,
 		scheduler: scheduler,
 		simulator: simulator,
 		sweeper:   sweeper,
 		drainer:   drainer,
+		jobs:      mainJobs,
 	}
 	v := onlyOne(mainDatabase)
 	waker := newWaker(v, queue, log)
@@ -367,6 +372,7 @@ func openWorker(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 		ops:    api,
 		store:  mainDatabase,
 		key:    mainSecretKey,
+		jobs:   mainJobs,
 		log:    log,
 	}
 	return mainWorker, func() {
@@ -519,5 +525,5 @@ var operating = wire.NewSet(tenancy.NewOperators, newFailedOperators, newManagem
 
 // The operators' listener.
 var control = wire.NewSet(
-	newOps, newDoorways, newFollower, newForwardedWatch, newRegistry, wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
+	newOps, newJobs, newDoorways, newFollower, newForwardedWatch, newRegistry, wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
 )

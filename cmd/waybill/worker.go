@@ -19,6 +19,7 @@ type worker struct {
 	ops    *opsapi.API
 	store  database
 	key    *secretKey
+	jobs   *jobs
 	log    *slog.Logger
 }
 
@@ -86,8 +87,8 @@ func (w *worker) run(ctx context.Context, l *listeners) error {
 		tasks: []task{
 			w.engine.run,
 			func(ctx context.Context) error { w.waker.Run(ctx); return nil },
-			func(ctx context.Context) error { sweep(ctx, w.store, w.log); return nil },
-			func(ctx context.Context) error { w.key.reseal(ctx); return nil },
+			w.jobs.task(cleaning(w.store, w.log)),
+			w.jobs.task(w.key.resealing()),
 		},
 	}
 	return p.run(ctx)

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// runJob runs one until ctx ends.
+func runJob(ctx context.Context, b job, log *slog.Logger) {
+	newJobs(prometheus.NewRegistry(), log).run(ctx, b)
+}
+
+// A database that says nothing must not end cleaning for as long as the process
+// lives, and whoever looks at the metrics has to see that nothing is cleaned.
+func TestARunThatHangsIsEndedToldAndFollowedByTheNext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		var logged output
+		r := prometheus.NewRegistry()
+		j := newJobs(r, newLog(&logged, slog.LevelInfo, false))
+		store := &silent{}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			j.run(ctx, cleaning(store, slog.New(slog.DiscardHandler)))
+		}()
+		last := func() time.Time {
+			synctest.Wait()
+			families, err := r.Gather()
+			if err != nil {
+				t.Error(err)
+			}
+			for _, f := range families {
+				if f.GetName() == "waybill_job_last_success_timestamp_seconds" {
+					return time.Unix(int64(f.GetMetric()[0].GetGauge().GetValue()), 0)
+				}
+			}
+			return time.Time{}
+		}
+		time.Sleep(10*sweepEvery + time.Second)
+		good := last()
+		if since := time.Since(good); since > sweepEvery {
+			t.Errorf("the last success is told to be %s ago", since)
+		}
+		store.hangs.Store(true)
+		time.Sleep(10 * sweepEvery)
+		if got := last(); !got.Equal(good) {
+			t.Errorf("a success is told %s after the database fell silent", got.Sub(good))
+		}
+		if n := strings.Count(logged.String(), "job=cleaning"); n < 9 || n > 10 {
+			t.Errorf("%d runs in ten minutes are logged, want each minute's: %s", n, logged.String())
+		}
+		store.hangs.Store(false)
+		time.Sleep(sweepEvery)
+		if since := time.Since(last()); since > sweepEvery {
+			t.Errorf("the database answers again, and the last success is %s ago", since)
+		}
+		stop()
+		<-done
+	})
+}
+
+// silent answers, or does not.
+type silent struct{ hangs atomic.Bool }
+
+func (s *silent) PurgeExpired(ctx context.Context, _ int) (int, bool, error) {
+	if !s.hangs.Load() {
+		return 0, false, nil
+	}
+	<-ctx.Done()
+	return 0, false, errors.New("nothing was heard")
+}

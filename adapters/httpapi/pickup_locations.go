@@ -98,7 +98,7 @@ func (a *API) readPickupLocationChange(body *strictjson.Value) (domain.PickupLoc
 	if given == 0 {
 		r.Reject("", strictjson.CodeRequired, "send at least one of name, contact, address, latitude, longitude, active")
 	}
-	change.Name = strictjson.Ptr(r.Text("name", strictjson.Optional, strictjson.Length(1, 128)))
+	change.Name = strictjson.Ptr(r.Text("name", strictjson.Optional, strictjson.Length(1, 128), seen))
 	if r.Has("contact") {
 		contact := a.phoneNumber(r, "contact", strictjson.Required)
 		change.Contact = &contact

@@ -118,16 +118,19 @@ func (a *API) addressExists(ctx context.Context, t domain.Tenant, id domain.ID) 
 // readPlace reads an address, of the directory or inline, and tells whether
 // its coordinates are sound.
 func readPlace(r *strictjson.Reader) (p recipients.Place, located bool) {
-	p.Label, _ = r.Text("label", strictjson.Optional, strictjson.Length(0, 64))
+	p.Label, _ = r.Text("label", strictjson.Optional, strictjson.Length(0, 64), seen)
 	p.Text = addressText(r, strictjson.Required)
 	p.Coordinates, located = point(r)
-	p.Municipality, _ = r.Text("municipality", strictjson.Optional, strictjson.Length(0, 128))
+	p.Municipality, _ = r.Text("municipality", strictjson.Optional, strictjson.Length(0, domain.MaxMunicipality), strictjson.Fit(domain.MunicipalityFault))
 	p.DeliveryNotes, _ = r.Text("delivery_notes", strictjson.Optional, strictjson.Length(0, 500), strictjson.Multiline())
 	return p, located
 }
 
+// seen is for a text that other people are shown.
+var seen = strictjson.Fit(domain.TextFault)
+
 func name(r *strictjson.Reader, need strictjson.Need) string {
-	value, _ := r.Text("name", need, strictjson.Length(1, 128))
+	value, _ := r.Text("name", need, strictjson.Length(1, 128), seen)
 	return value
 }
 

@@ -102,7 +102,7 @@ func pathOf(t domain.Tenant) string {
 // readPickup reads the fields that are there; need is for those a new location
 // cannot do without.
 func (m *Management) readPickup(r *strictjson.Reader, need strictjson.Need) (c domain.PickupLocationChange) {
-	c.Name = strictjson.Ptr(r.Text("name", need, strictjson.Length(1, 128)))
+	c.Name = strictjson.Ptr(r.Text("name", need, strictjson.Length(1, 128), strictjson.Fit(domain.TextFault)))
 	c.Address = strictjson.Ptr(r.Text("address", need, strictjson.Length(2, 500), strictjson.Multiline()))
 	if typed, there := r.Text("contact", strictjson.Optional); there {
 		contact, sound := m.Normalizer.PhoneNumber(typed)

@@ -44,7 +44,7 @@ func readLimit(parent *strictjson.Reader) (limit *domain.RateLimit, byDefault bo
 }
 
 func readName(r *strictjson.Reader, need strictjson.Need) *string {
-	return strictjson.Ptr(r.Text("name", need, strictjson.Length(1, 128)))
+	return strictjson.Ptr(r.Text("name", need, strictjson.Length(1, 128), strictjson.Fit(domain.TextFault)))
 }
 
 func (m *Management) createBusiness(c *call) (reply, error) {

@@ -227,8 +227,8 @@ func (t *table) add(line int, cells []string) {
 		}
 		return strings.TrimSpace(cells[i])
 	}
-	row.Name = text(cell("name"), "name", 1, 128, false, reject)
-	row.Address = text(cell("address"), "address", 2, 500, true, reject)
+	row.Name = text(cell("name"), "name", 1, 128, domain.TextFault, reject)
+	row.Address = text(cell("address"), "address", 2, 500, controls, reject)
 	if typed := cell("contact"); typed != "" {
 		var sound bool
 		if row.Contact, sound = t.numbers.PhoneNumber(typed); !sound {
@@ -273,8 +273,15 @@ func itIs(cell string) string {
 // identity is what a location is found again by.
 func identity(name, address string) string { return name + "\x00" + address }
 
-func text(s, field string, least, most int, multiline bool, reject func(field, code, message string)) string {
-	bad := func(r rune) bool { return unicode.IsControl(r) && !(multiline && strings.ContainsRune("\n\r\t", r)) }
+// controls is the fault of an address, which may have several lines.
+func controls(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\n\r\t", r) }) {
+		return "no control characters"
+	}
+	return ""
+}
+
+func text(s, field string, least, most int, fault func(string) string, reject func(field, code, message string)) string {
 	switch n := utf8.RuneCountInString(s); {
 	case n == 0:
 		reject(field, domain.FieldRequired, "the cell is empty")
@@ -282,8 +289,8 @@ func text(s, field string, least, most int, multiline bool, reject func(field, c
 		reject(field, domain.FieldTooShort, fmt.Sprintf("%d to %d characters; it has %d", least, most, n)+itIs(s))
 	case n > most:
 		reject(field, domain.FieldTooLong, fmt.Sprintf("%d to %d characters; it has %d", least, most, n)+itIs(s))
-	case strings.ContainsFunc(s, bad):
-		reject(field, domain.FieldInvalidFormat, "no control characters"+itIs(s))
+	case fault(s) != "":
+		reject(field, domain.FieldInvalidFormat, fault(s)+itIs(s))
 	default:
 		return s
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"time"
-	"unicode"
 
 	"waybill/application/audit"
 	"waybill/domain"
@@ -202,15 +201,8 @@ func properName(name string) (string, error) {
 	if n := len([]rune(name)); n < 1 || n > 128 {
 		return "", domain.Invalid(domain.FieldError{Field: "name", Code: domain.FieldOutOfRange, Message: "a name has 1 to 128 characters"})
 	}
-	if strings.ContainsFunc(name, disguises) {
-		return "", domain.Invalid(domain.FieldError{Field: "name", Code: domain.FieldInvalidFormat, Message: "a name has no control characters and none that turn the direction of writing"})
+	if fault := domain.TextFault(name); fault != "" {
+		return "", domain.Invalid(domain.FieldError{Field: "name", Code: domain.FieldInvalidFormat, Message: fault})
 	}
 	return name, nil
-}
-
-// disguises are characters that nobody sees and that make a name look like
-// another one, in a terminal or on a page: controls, ends of lines, and those
-// that turn the direction of writing.
-func disguises(r rune) bool {
-	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
 }

@@ -4,7 +4,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -89,8 +88,10 @@ func (f *pickupForm) read(c *configs.Config) (pickuplocations.Form, error) {
 	refuse := func(field, code, message string) {
 		wrong = append(wrong, domain.FieldError{Field: field, Code: code, Message: message})
 	}
-	if n := utf8.RuneCountInString(form.Name); n < 1 || n > 128 || strings.ContainsFunc(form.Name, unicode.IsControl) {
+	if n := utf8.RuneCountInString(form.Name); n < 1 || n > 128 {
 		refuse("name", domain.FieldOutOfRange, "1 to 128 characters, on one line")
+	} else if fault := domain.TextFault(form.Name); fault != "" {
+		refuse("name", domain.FieldInvalidFormat, fault)
 	}
 	if n := utf8.RuneCountInString(form.Address); n < 2 || n > 500 {
 		refuse("address", domain.FieldOutOfRange, "2 to 500 characters")

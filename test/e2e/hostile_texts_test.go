@@ -9,19 +9,19 @@ import (
 // was sent, or refused.
 type hostileText struct {
 	name, text string
-	line       bool // fit for a field of one line
+	line       bool // fit for a name
 	lines      bool // fit for a field of several
 	long       bool // too long for a name
 }
 
 var hostileTexts = []hostileText{
-	{name: "a right-to-left override", text: "Ama \u202egnp.exe", line: true, lines: true},
-	{name: "right-to-left and left-to-right marks", text: "\u200fאבג\u200e abc", line: true, lines: true},
-	{name: "isolates that are never closed", text: "\u2066\u2067\u2068 Ama", line: true, lines: true},
+	{name: "a right-to-left override", text: "Ama \u202egnp.exe", lines: true},
+	{name: "right-to-left and left-to-right marks", text: "\u200fאבג\u200e abc", lines: true},
+	{name: "isolates that are never closed", text: "\u2066\u2067\u2068 Ama", lines: true},
 	{name: "Arabic", text: "محمد العلي", line: true, lines: true},
 	{name: "a family of joiners", text: "👩‍👩‍👧‍👦 and 🏳️‍🌈", line: true, lines: true},
-	{name: "zero width only", text: "\u200b\u200d\u2060", line: true, lines: true},
-	{name: "a byte order mark inside", text: "Ama\ufeffDede", line: true, lines: true},
+	{name: "zero width only", text: "\u200b\u200d\u2060", lines: true},
+	{name: "a byte order mark inside", text: "Ama\ufeffDede", lines: true},
 	{name: "128 characters that combine", text: "e" + strings.Repeat("\u0301", 127), line: true, lines: true},
 	{name: "marks of every kind stacked", text: "A\u0489\u0334\u0337\u0358\u20dd\u20e3\u0e49\u0e49\u0e49", line: true, lines: true},
 	{name: "500 emoji", text: strings.Repeat("🛵", 500), lines: true, long: true},
@@ -35,11 +35,12 @@ var hostileTexts = []hostileText{
 	{name: "plane 16", text: "\U0010fffd\U0010ffff", line: true, lines: true},
 	{name: "noncharacters", text: "\ufdd0\ufffe\uffff", line: true, lines: true},
 	{name: "private use", text: "\ue000\uf8ff", line: true, lines: true},
-	{name: "tags", text: "a\U000e0041\U000e007f", line: true, lines: true},
-	{name: "flags and keycaps", text: "🇬🇭🇬🇭 1️⃣", line: true, lines: true},
+	{name: "tags", text: "a\U000e0041\U000e007f", lines: true},
+	{name: "a keycap", text: "1️⃣", lines: true},
+	{name: "flags", text: "🇬🇭🇬🇭", line: true, lines: true},
 	{name: "full width", text: "ＡＭＡ　１２", line: true, lines: true},
-	{name: "a soft hyphen", text: "Labone\u00adCrescent", line: true, lines: true},
-	{name: "a line separator", text: "Ama\u2028Dede\u2029x", line: true, lines: true},
+	{name: "a soft hyphen", text: "Labone\u00adCrescent", lines: true},
+	{name: "a line separator", text: "Ama\u2028Dede\u2029x", lines: true},
 
 	{name: "line feeds", text: "Ama\nDede", lines: true},
 	{name: "carriage returns", text: "Ama\r\nSet-Cookie: a=b", lines: true},

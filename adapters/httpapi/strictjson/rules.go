@@ -5,8 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// TextRule is a rule for Text: Length, Multiline or AnyCharacter.
+// TextRule is a rule for Text: Length, Multiline, AnyCharacter or Fit.
 type TextRule struct {
+	fault                   func(string) string // nil: finds none
 	length                  limits
 	bounded, multiline, any bool
 }
@@ -28,6 +29,10 @@ func Multiline() TextRule { return TextRule{multiline: true} }
 // is compared and neither kept nor shown.
 func AnyCharacter() TextRule { return TextRule{any: true} }
 
+// Fit refuses a text as invalid_format where fault finds one. What it finds must
+// not repeat a character that is not printable.
+func Fit(fault func(text string) string) TextRule { return TextRule{fault: fault} }
+
 // Between bounds a number, both ends included.
 func Between(least, most float64) NumberRule { return NumberRule{least, most} }
 
@@ -38,8 +43,13 @@ func Count(least, most int) CountRule { return CountRule{limits{least, most}} }
 // limits is the least and the most of something that is counted.
 type limits struct{ least, most int }
 
-// check judges the length of a text.
+// check judges a text by its length or its fault.
 func (r TextRule) check(s string) (Code, string) {
+	if r.fault != nil {
+		if message := r.fault(s); message != "" {
+			return CodeInvalidFormat, message
+		}
+	}
 	if !r.bounded {
 		return "", ""
 	}

@@ -1507,6 +1507,7 @@ export interface components {
             address: string;
             latitude: components["schemas"]["Latitude"];
             longitude: components["schemas"]["Longitude"];
+            /** @description Letters with their marks, digits, spaces and `-'.()`. */
             municipality?: string;
             delivery_notes?: string;
         };

@@ -1,0 +1,80 @@
+package domain
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// MaxMunicipality is how many characters the municipality of an address may have.
+const MaxMunicipality = 64
+
+// TextFault says what is wrong with a text that other people are shown on one
+// line, such as the name of a person, a business or a pickup location; empty:
+// nothing is. Two texts that look alike must be alike, and no text may turn the
+// letters around it: so controls, line ends and characters without a shape of
+// their own are refused, such as those that turn the direction of writing,
+// zero-width spaces, soft hyphens, byte order marks and tags.
+//
+// The joiners U+200C and U+200D are taken behind a letter of a script that is
+// spelled with them, such as Persian, Hindi or Malayalam: names there are wrong
+// without. U+200D and U+FE0F are taken behind a symbol, where they make the
+// picture of an emoji. Text that was stored before this rule stays as it is.
+func TextFault(text string) string {
+	var before rune
+	n := 0
+	for _, r := range text {
+		n++
+		if isUnseen(r) && !joins(before, r) {
+			return fmt.Sprintf("must not have invisible or control characters; character %d is %U", n, r)
+		}
+		before = r
+	}
+	return ""
+}
+
+// MunicipalityFault is TextFault for a municipality, which the public tracking
+// page shows: letters, their marks, digits, spaces and -'.() are all it may have.
+func MunicipalityFault(text string) string {
+	n := 0
+	for _, r := range text {
+		n++
+		if isUnseen(r) || !unicode.In(r, unicode.L, unicode.M, unicode.Nd) && !strings.ContainsRune(" -'.()", r) {
+			return fmt.Sprintf("may have letters, digits, spaces and -'.() only; character %d is %U", n, r)
+		}
+	}
+	return ""
+}
+
+// isUnseen reports a character without a shape of its own. The letters among
+// them are the fillers of Hangul and vowels of Khmer that are never written.
+func isUnseen(r rune) bool {
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp,
+		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
+
+const (
+	zeroWidthNonJoiner = '\u200c'
+	zeroWidthJoiner    = '\u200d'
+	emojiPresentation  = '\ufe0f'
+)
+
+// joining are the scripts whose letters take another shape beside a joiner.
+var joining = []*unicode.RangeTable{
+	unicode.Arabic, unicode.Bengali, unicode.Devanagari, unicode.Gujarati, unicode.Gurmukhi, unicode.Kannada,
+	unicode.Malayalam, unicode.Mongolian, unicode.Oriya, unicode.Sinhala, unicode.Syriac, unicode.Tamil, unicode.Telugu,
+}
+
+// joins reports a joiner that changes how the character before it is drawn.
+func joins(before, r rune) bool {
+	switch r {
+	case zeroWidthNonJoiner, zeroWidthJoiner:
+		if unicode.In(before, unicode.L, unicode.M) && !isUnseen(before) && unicode.In(before, joining...) {
+			return true
+		}
+	case emojiPresentation:
+	default:
+		return false
+	}
+	return r != zeroWidthNonJoiner && unicode.In(before, unicode.So, unicode.Sk) || r == zeroWidthJoiner && before == emojiPresentation
+}

@@ -25,7 +25,8 @@
 // where -plot names a file, and fails when any answer was not the expected one.
 //
 // With an argument it measures something else instead: webhooks (webhooks.go), the
-// steps of simulations (simulations.go), lists of large tables (large.go), or a busy half hour with all that is
+// steps of simulations (simulations.go), lists of large tables (large.go), what one
+// customer can do to another (neighbours.go), or a busy half hour with all that is
 // cleaned up meanwhile (soak.go).
 package main
 
@@ -75,6 +76,8 @@ func main() {
 			program = benchSimulations
 		case largeArgument:
 			program = benchLarge
+		case neighboursArgument:
+			program = benchNeighbours
 		case soakArgument:
 			program = soak
 		case helloArgument:

@@ -69,7 +69,7 @@ generate: ## generate the mocks of ports, the wiring of cmd/waybill and the clie
 verify: ## generate again and fail where a generated file was stale
 	@MAKE="$(MAKE)" .tools/verify.sh
 
-bench: ## measure creates and reads over HTTP against the database's own speed, or with ARGS=webhooks or ARGS=simulations these; ARGS are passed on
+bench: ## measure creates and reads over HTTP against the database's own speed, or with ARGS=webhooks, ARGS=simulations or ARGS=neighbours these; ARGS are passed on
 	$(SERVERS) go run ./test/bench $(ARGS)
 
 bench-large: ## measure lists at 1 and 10 million deliveries, which takes up to 28 GB of disk; ROWS=20000,100000 takes fewer

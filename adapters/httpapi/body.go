@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 
 	"waybill/adapters/httpapi/strictjson"
 	"waybill/domain"
@@ -28,7 +29,13 @@ func readBody(c *call, shape strictjson.Shape, mayBeEmpty bool, maxBody int64) (
 	if c.Request.ContentLength > maxBody {
 		return nil, tooLarge(maxBody)
 	}
-	raw, err := readAll(http.MaxBytesReader(c.Writer, c.Request.Body, maxBody), c.Request.ContentLength)
+	buffer := buffers.Get().(*bytes.Buffer)
+	defer func() {
+		buffer.Reset()
+		buffers.Put(buffer)
+	}()
+	// What is parsed keeps none of it.
+	raw, err := readAll(buffer, http.MaxBytesReader(c.Writer, c.Request.Body, maxBody), c.Request.ContentLength)
 	if err != nil {
 		var over *http.MaxBytesError
 		if errors.As(err, &over) {
@@ -43,34 +50,30 @@ func readBody(c *call, shape strictjson.Shape, mayBeEmpty bool, maxBody int64) (
 	if err := checkMediaType(c.Request.Header); err != nil {
 		return nil, err
 	}
-	root, bad := strictjson.Parse(raw)
-	if bad != nil && bad.TooMany == nil {
-		return nil, invalidSyntax(bad)
-	}
 	if shape == nil {
 		shape = strictjson.Object{}
 	}
-	if bad != nil {
-		root = bad.TooMany
-	}
-	if unknown := root.UnknownField(shape); unknown != nil {
-		return nil, unknownField(unknown)
-	}
-	if bad != nil {
+	root, bad := strictjson.Parse(raw, shape)
+	switch {
+	case bad == nil:
+		return root, nil
+	case bad.TooMany:
 		return nil, domain.Invalid(domain.FieldError{Field: "body", Code: domain.FieldTooLong, Message: bad.Message})
 	}
-	return root, nil
+	return nil, malformed(bad)
 }
 
+// buffers saves what bodies are read into for the next ones.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
 // readAll reads what is announced to be so long, which is below 0 where it is not.
-func readAll(from io.Reader, announced int64) ([]byte, error) {
-	var all bytes.Buffer
+func readAll(into *bytes.Buffer, from io.Reader, announced int64) ([]byte, error) {
 	if announced > 0 {
 		// What comes is not known yet to be as much. It looks for the end behind it.
-		all.Grow(int(min(announced, 8<<10)) + bytes.MinRead)
+		into.Grow(int(min(announced, 8<<10)) + bytes.MinRead)
 	}
-	_, err := all.ReadFrom(from)
-	return all.Bytes(), err
+	_, err := into.ReadFrom(from)
+	return into.Bytes(), err
 }
 
 func checkMediaType(h http.Header) error {
@@ -107,20 +110,15 @@ func unsupported(message string) error {
 	return &domain.Error{Kind: kindUnsupported, Code: codeUnsupportedMediaType, Message: message}
 }
 
-func invalidSyntax(bad *strictjson.SyntaxError) error {
+func malformed(bad *strictjson.SyntaxError) error {
 	details := map[string]any{"line": bad.Line, "column": bad.Column}
 	if bad.Field != "" {
 		details = map[string]any{"field": bad.Field}
 	}
-	return &domain.Error{Kind: domain.KindMalformed, Code: domain.CodeInvalidRequest, Message: bad.Message, Details: details}
-}
-
-func unknownField(u *strictjson.UnknownFieldError) error {
-	details := map[string]any{"field": u.Field}
-	if u.Suggestion != "" {
-		details["suggestion"] = u.Suggestion
+	if bad.Suggestion != "" {
+		details["suggestion"] = bad.Suggestion
 	}
-	return &domain.Error{Kind: domain.KindMalformed, Code: domain.CodeInvalidRequest, Message: u.Message, Details: details}
+	return &domain.Error{Kind: domain.KindMalformed, Code: domain.CodeInvalidRequest, Message: bad.Message, Details: details}
 }
 
 // problems turns what a form noted into the 422 that lists it all.

@@ -50,25 +50,21 @@ func readBody(c *call, shape strictjson.Shape) (*strictjson.Value, error) {
 			return nil, err
 		}
 	}
-	root, bad := strictjson.Parse(raw)
-	if bad != nil {
-		details := map[string]any{"line": bad.Line, "column": bad.Column}
-		if bad.Field != "" {
-			details = map[string]any{"field": bad.Field}
-		}
-		return nil, &domain.Error{Kind: domain.KindMalformed, Code: domain.CodeInvalidRequest, Message: bad.Message, Details: details}
-	}
 	if shape == nil {
 		shape = strictjson.Object{}
 	}
-	if u := root.UnknownField(shape); u != nil {
-		details := map[string]any{"field": u.Field}
-		if u.Suggestion != "" {
-			details["suggestion"] = u.Suggestion
-		}
-		return nil, &domain.Error{Kind: domain.KindMalformed, Code: domain.CodeInvalidRequest, Message: u.Message, Details: details}
+	root, bad := strictjson.Parse(raw, shape)
+	if bad == nil {
+		return root, nil
 	}
-	return root, nil
+	details := map[string]any{"line": bad.Line, "column": bad.Column}
+	if bad.Field != "" {
+		details = map[string]any{"field": bad.Field}
+	}
+	if bad.Suggestion != "" {
+		details["suggestion"] = bad.Suggestion
+	}
+	return nil, &domain.Error{Kind: domain.KindMalformed, Code: domain.CodeInvalidRequest, Message: bad.Message, Details: details}
 }
 
 // readTable reads a table as it is; what is in it is judged later.

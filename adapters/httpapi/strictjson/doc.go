@@ -1,12 +1,11 @@
 // Package strictjson reads request bodies. It turns bytes into a checked tree
-// in one pass, finds fields nobody declared, writes the canonical form that
+// in one pass, which ends at the first field nobody declared, writes the canonical form that
 // request fingerprints are made of, and lets a handler read typed fields while
 // every problem is collected instead of only the first.
 //
-// The four steps map onto the answers a caller can get:
+// The steps map onto the answers a caller can get:
 //
-//	root, bad := strictjson.Parse(body)            // bad: 400, not one clean JSON object
-//	unknown := root.UnknownField(shape)            // not nil: 400, a name nobody declared
+//	root, bad := strictjson.Parse(body, shape)     // bad: 400, not one clean JSON object of declared names
 //	print := sha256.Sum256(root.AppendCanonical(nil))
 //	r := strictjson.NewReader(root)
 //	name, _ := r.Text("name", strictjson.Optional, strictjson.Length(1, 128))

@@ -23,7 +23,7 @@ func (f field) path() *path { return &path{up: f.up, name: f.name, index: f.inde
 
 func (f field) fail(code Code, message string) {
 	if f.notes != nil {
-		*f.notes = append(*f.notes, Problem{f.path().String(), code, message})
+		note(f.notes, Problem{f.path().String(), code, message})
 	}
 }
 

@@ -28,7 +28,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		given := bytes.Clone(body)
-		root, bad := strictjson.Parse(body)
+		root, bad := strictjson.Parse(body, nil)
 		if !bytes.Equal(body, given) {
 			t.Fatal("the body was changed")
 		}
@@ -50,14 +50,16 @@ func FuzzParse(f *testing.F) {
 		if got := decode(t, form); !reflect.DeepEqual(got, want) {
 			t.Fatalf("%s became %s", body, form)
 		}
-		again, bad := strictjson.Parse(form)
+		again, bad := strictjson.Parse(form, nil)
 		if bad != nil {
 			t.Fatalf("%s: %s", form, bad.Message)
 		}
 		if second := again.AppendCanonical(nil); !bytes.Equal(second, form) {
 			t.Fatalf("%s became %s", form, second)
 		}
-		root.UnknownField(bulkShape)
+		if shaped, bad := strictjson.Parse(body, bulkShape); bad == nil && !bytes.Equal(shaped.AppendCanonical(nil), form) {
+			t.Fatalf("%s became another body by its shape", body)
+		}
 		readCreate(strictjson.NewReader(root))
 	})
 }

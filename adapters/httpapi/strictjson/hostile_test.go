@@ -226,7 +226,7 @@ func TestAHostileBodyIsRefusedWithItsReason(t *testing.T) {
 	for _, c := range refusals {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			root, bad := strictjson.Parse([]byte(c.body))
+			root, bad := strictjson.Parse([]byte(c.body), nil)
 			if bad == nil {
 				t.Fatalf("accepted as %s", root.AppendCanonical(nil))
 			}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -20,24 +19,33 @@ const maxBody = 1 << 30
 
 // MaxValues is how many values a body may have, names not counted: far more
 // than any request needs, so that a body of tiny values costs no memory.
-const MaxValues = 40_000
+const MaxValues = 10_000
+
+// maxLoose is how many fields an object may have for which the shape has no
+// names: one where something else belongs. All its names are held to find a
+// duplicate.
+const maxLoose = 100
 
 // Parse checks a request body and returns it as a tree. It accepts exactly one
 // JSON object with white space around it and refuses everything else: empty
 // bodies, other top-level values, duplicate names, content behind the object,
-// invalid UTF-8, lone surrogates (also escaped), NUL in any form, and nesting
-// beyond MaxDepth. Exactly one of the results is nil. The body is neither kept
-// nor changed.
-func Parse(body []byte) (*Value, *SyntaxError) {
+// invalid UTF-8, lone surrogates (also escaped), NUL in any form, nesting beyond
+// MaxDepth, and names that the shape does not declare, in exact case. It goes no
+// further than to the first of these, so that the rest of a bad body costs
+// nothing. Below a value of another kind than the shape declares no names are
+// looked at: reading it reports the problem. A nil shape takes any names.
+//
+// Exactly one of the results is nil. The body is neither kept nor changed.
+func Parse(body []byte, shape Shape) (*Value, *SyntaxError) {
 	if len(body) > maxBody {
 		return nil, &SyntaxError{Message: "The body is too large.", Line: 1, Column: 1}
 	}
 	p := parsers.Get().(*parser)
-	p.start(body)
+	p.start(body, shape)
 	bad := p.document()
 	var v *Value
 	if bad == nil {
-		v = &Value{src: p.src.String(), nodes: slices.Clone(p.nodes)}
+		v = &Value{src: string(p.body) + string(p.decoded), nodes: slices.Clone(p.nodes)}
 	}
 	p.release()
 	return v, bad
@@ -51,45 +59,43 @@ var parsers = sync.Pool{New: func() any { return new(parser) }}
 type frame struct {
 	node  uint32
 	items uint32 // children begun so far
+	shape Shape  // Object or arrayOf, by what it is; nil: nothing in it is looked at
 }
 
 type parser struct {
 	body    []byte
 	in      bytes.Buffer
 	dec     jsontext.Decoder
-	src     strings.Builder
-	scratch []byte
+	decoded []byte // every string that had escapes; stands behind the body
 	nodes   []node
 
 	frames [MaxDepth]frame
 	depth  int
 
 	nameAt, nameLen uint32
-	named           bool // a name was read and its value has not come yet
+	named           bool  // a name was read and its value has not come yet
+	want            Shape // of the value to come
 }
 
-func (p *parser) start(body []byte) {
-	p.body = body
+func (p *parser) start(body []byte, shape Shape) {
+	p.body, p.want = body, shape
 	// From a bytes.Buffer the decoder works on the body itself, without a copy.
 	p.in = *bytes.NewBuffer(body)
 	p.dec.Reset(&p.in)
-	p.src.Grow(len(body))
-	p.src.Write(body)
 }
 
 func (p *parser) release() {
-	const keepNodes, keepScratch = 4096, 16 << 10
+	const keepNodes, keepDecoded = 4096, 16 << 10
 	p.body = nil
 	p.in = bytes.Buffer{}
 	p.dec.Reset(&p.in) // lets go of the body
-	p.src.Reset()
 	if p.nodes = p.nodes[:0]; cap(p.nodes) > keepNodes {
 		p.nodes = nil
 	}
-	if p.scratch = p.scratch[:0]; cap(p.scratch) > keepScratch {
-		p.scratch = nil
+	if p.decoded = p.decoded[:0]; cap(p.decoded) > keepDecoded {
+		p.decoded = nil
 	}
-	p.depth, p.named = 0, false
+	p.depth, p.named, p.want = 0, false, nil
 	parsers.Put(p)
 }
 
@@ -106,7 +112,7 @@ func (p *parser) document() *SyntaxError {
 			break
 		}
 		if len(p.nodes) > MaxValues {
-			return &SyntaxError{Message: "The body has more than " + strconv.Itoa(MaxValues) + " values.", Line: 1, Column: 1, TooMany: p.soFar()}
+			return tooMany("The body has more than " + strconv.Itoa(MaxValues) + " values.")
 		}
 	}
 	end := int(p.dec.InputOffset())
@@ -115,14 +121,6 @@ func (p *parser) document() *SyntaxError {
 		return p.badTail(len(p.body) - len(rest))
 	}
 	return nil
-}
-
-// soFar is the part of the tape that is read, as if everything ended there.
-func (p *parser) soFar() *Value {
-	for _, f := range p.frames[:p.depth] {
-		p.nodes[f.node].size = uint32(len(p.nodes)) - f.node
-	}
-	return &Value{src: p.src.String(), nodes: slices.Clone(p.nodes)}
 }
 
 // token reads the next token: a bracket, a name or a scalar.
@@ -175,9 +173,22 @@ func (p *parser) open(k kind) *SyntaxError {
 	if _, err := p.dec.ReadToken(); err != nil {
 		return p.translate(err)
 	}
+	within := p.want
 	p.add(node{kind: k})
 	p.frames[p.depth] = frame{node: uint32(len(p.nodes) - 1)}
+	top := &p.frames[p.depth]
 	p.depth++
+	p.want = nil
+	switch shape := within.(type) {
+	case Object:
+		if k == kindObject {
+			top.shape = shape
+		}
+	case arrayOf:
+		if k == kindArray {
+			top.shape, p.want = shape, shape.item
+		}
+	}
 	return nil
 }
 
@@ -188,27 +199,59 @@ func (p *parser) close() *SyntaxError {
 	p.depth--
 	at := p.frames[p.depth].node
 	p.nodes[at].size = uint32(len(p.nodes)) - at
+	p.want = nil
+	if p.depth > 0 {
+		if list, ok := p.frames[p.depth-1].shape.(arrayOf); ok {
+			p.want = list.item
+		}
+	}
 	return nil
 }
 
 // str takes a string token that starts at body[at] as a name or as a value.
 func (p *parser) str(raw []byte, at int) *SyntaxError {
-	start, length := uint32(at+1), uint32(len(raw)-2)
+	start, text := at+1, raw[1:len(raw)-1]
 	if bytes.IndexByte(raw, '\\') >= 0 {
+		begun := len(p.decoded)
 		// The decoder has checked the string, so this cannot fail.
-		p.scratch, _ = jsontext.AppendUnquote(p.scratch[:0], raw)
-		if bytes.IndexByte(p.scratch, 0) >= 0 {
+		p.decoded, _ = jsontext.AppendUnquote(p.decoded, raw)
+		start, text = len(p.body)+begun, p.decoded[begun:]
+		if bytes.IndexByte(text, 0) >= 0 {
 			return p.escapedNUL(raw, at)
 		}
-		start, length = uint32(p.src.Len()), uint32(len(p.scratch))
-		p.src.Write(p.scratch)
 	}
 	if p.wantsName() {
-		p.nameAt, p.nameLen, p.named = start, length, true
+		p.nameAt, p.nameLen, p.named = uint32(start), uint32(len(text)), true
+		return p.name(text)
+	}
+	p.add(node{kind: kindString, textAt: uint32(start), textLen: uint32(len(text))})
+	return nil
+}
+
+// name looks the name up that was read.
+func (p *parser) name(name []byte) *SyntaxError {
+	top := &p.frames[p.depth-1]
+	declared, ok := top.shape.(Object)
+	switch {
+	case !ok && top.items >= maxLoose:
+		return tooMany("The body has an object with more than " + strconv.Itoa(maxLoose) + " fields.")
+	case !ok:
 		return nil
 	}
-	p.add(node{kind: kindString, textAt: start, textLen: length})
+	inner, known := declared[string(name)]
+	if !known {
+		return declared.unknown(string(name), p.openPath())
+	}
+	p.want = inner
 	return nil
+}
+
+// text is a part of the body, or of what stands behind it.
+func (p *parser) text(at, n uint32) string {
+	if begun := uint32(len(p.body)); at >= begun {
+		return string(p.decoded[at-begun:][:n])
+	}
+	return string(p.body[at:][:n])
 }
 
 // add puts a value on the tape, under the name read before it.

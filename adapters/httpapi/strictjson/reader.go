@@ -23,8 +23,18 @@ func NewReader(root *Value) *Reader {
 	return &Reader{value: root, notes: new([]Problem)}
 }
 
+// maxProblems is how many are noted: a caller mends no more at a time, and a
+// body of wrong values must not become a larger answer.
+const maxProblems = 100
+
+func note(notes *[]Problem, p Problem) {
+	if len(*notes) < maxProblems {
+		*notes = append(*notes, p)
+	}
+}
+
 // Problems is everything noted so far by this Reader, by those it came from
-// and by those made from it; nil when there is nothing.
+// and by those made from it, the first hundred; nil when there is nothing.
 func (r *Reader) Problems() []Problem {
 	if r == nil {
 		return nil
@@ -58,7 +68,7 @@ func (r *Reader) Reject(field string, code Code, message string) {
 	if r == nil || r.mute {
 		return
 	}
-	*r.notes = append(*r.notes, Problem{joinField(r.at.String(), field), code, message})
+	note(r.notes, Problem{joinField(r.at.String(), field), code, message})
 }
 
 // Text reads a string without the white space around it. Control characters

@@ -30,67 +30,10 @@ var Leaf Shape = leaf{}
 // ArrayOf declares an array whose items all have one shape.
 func ArrayOf(item Shape) Shape { return arrayOf{item} }
 
-// UnknownFieldError names a field that the shape does not declare.
-type UnknownFieldError struct {
-	Field      string // path, such as deliveries[3].recipient.adress
-	Suggestion string // path of the declared field that was probably meant, or empty
-	Message    string // a sentence for people
-}
-
-// Error is the message. Compare the pointer with nil before turning it into an
-// error.
-func (e *UnknownFieldError) Error() string { return e.Message }
-
-// UnknownField returns the first field, in the order of the body, whose name
-// the shape does not declare, and nil where there is none. Names must match in
-// exact case. A value of another kind than declared is no matter of this
-// check: reading it reports the problem. A nil Value has no fields.
-func (v *Value) UnknownField(shape Shape) *UnknownFieldError {
-	if v == nil {
-		return nil
-	}
-	return unknownIn(*v, shape, nil)
-}
-
-func unknownIn(v Value, shape Shape, at *path) *UnknownFieldError {
-	switch s := shape.(type) {
-	case Object:
-		if v.kind() != kindObject {
-			return nil
-		}
-		for i := 1; i < len(v.nodes); i = v.next(i) {
-			name := v.name(i)
-			inner, known := s[name]
-			if !known {
-				return s.unknown(name, at)
-			}
-			if v.nodes[i].size == 1 {
-				continue
-			}
-			if bad := unknownIn(v.child(i), inner, &path{up: at, name: name, index: isMember}); bad != nil {
-				return bad
-			}
-		}
-	case arrayOf:
-		if v.kind() != kindArray {
-			return nil
-		}
-		for i, n := 1, 0; i < len(v.nodes); i, n = v.next(i), n+1 {
-			if v.nodes[i].size == 1 {
-				continue
-			}
-			if bad := unknownIn(v.child(i), s.item, &path{up: at, index: n}); bad != nil {
-				return bad
-			}
-		}
-	}
-	return nil
-}
-
 // unknown makes the error for a name that is not in the object.
-func (s Object) unknown(name string, at *path) *UnknownFieldError {
+func (s Object) unknown(name string, at *path) *SyntaxError {
 	prefix := at.String()
-	e := &UnknownFieldError{Field: joinField(prefix, cleanName(name))}
+	e := &SyntaxError{Field: joinField(prefix, cleanName(name))}
 	e.Message = "Unknown field " + e.Field + "."
 	if near := s.nearest(name); near != "" {
 		e.Suggestion = joinField(prefix, near)

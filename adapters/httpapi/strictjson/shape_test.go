@@ -7,6 +7,12 @@ import (
 	"waybill/adapters/httpapi/strictjson"
 )
 
+// refused is why a body is refused, or nil.
+func refused(body string, shape strictjson.Shape) *strictjson.SyntaxError {
+	_, bad := strictjson.Parse([]byte(body), shape)
+	return bad
+}
+
 func TestAnUnknownFieldIsNamedWithWhatWasProbablyMeant(t *testing.T) {
 	t.Parallel()
 	takes := map[string]string{
@@ -45,7 +51,7 @@ func TestAnUnknownFieldIsNamedWithWhatWasProbablyMeant(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			bad := mustParse(t, c.body).UnknownField(createShape)
+			bad := refused(c.body, createShape)
 			if bad == nil {
 				t.Fatal("not found")
 			}
@@ -71,13 +77,13 @@ func TestAnUnknownFieldIsNamedWithWhatWasProbablyMeant(t *testing.T) {
 func TestAnUnknownFieldInAnArrayItemIsNamedWithItsIndex(t *testing.T) {
 	t.Parallel()
 	body := `{"deliveries":[{},17,null,{"recipient":{"adress":1}},{"x":1}]}`
-	bad := mustParse(t, body).UnknownField(bulkShape)
+	bad := refused(body, bulkShape)
 	if bad == nil || bad.Field != "deliveries[3].recipient.adress" ||
 		bad.Suggestion != "deliveries[3].recipient.address" {
 		t.Errorf("got %+v", bad)
 	}
 	nested := strictjson.Object{"m": strictjson.ArrayOf(strictjson.ArrayOf(strictjson.Object{"a": strictjson.Leaf}))}
-	bad = mustParse(t, `{"m":[[],[{"a":1},{"b":1}]]}`).UnknownField(nested)
+	bad = refused(`{"m":[[],[{"a":1},{"b":1}]]}`, nested)
 	if bad == nil || bad.Field != "m[1][1].b" {
 		t.Errorf("got %+v", bad)
 	}
@@ -93,12 +99,12 @@ func TestKnownFieldsPassWhateverTheirKind(t *testing.T) {
 		`{"recipient":null,"pickup":true}`,
 		`{"external_id":{"anything":{"goes":1}}}`,
 	} {
-		if bad := mustParse(t, body).UnknownField(createShape); bad != nil {
+		if bad := refused(body, createShape); bad != nil {
 			t.Errorf("%s: %s", body, bad.Message)
 		}
 	}
 	for _, body := range []string{`{"deliveries":[]}`, `{"deliveries":[1,null,[]]}`, `{"deliveries":{"x":1}}`} {
-		if bad := mustParse(t, body).UnknownField(bulkShape); bad != nil {
+		if bad := refused(body, bulkShape); bad != nil {
 			t.Errorf("%s: %s", body, bad.Message)
 		}
 	}
@@ -106,10 +112,10 @@ func TestKnownFieldsPassWhateverTheirKind(t *testing.T) {
 
 func TestABodyOfNoFieldsRefusesEveryField(t *testing.T) {
 	t.Parallel()
-	if bad := mustParse(t, `{}`).UnknownField(strictjson.Object{}); bad != nil {
+	if bad := refused(`{}`, strictjson.Object{}); bad != nil {
 		t.Error(bad.Message)
 	}
-	if bad := mustParse(t, `{"a":1}`).UnknownField(strictjson.Object{}); bad == nil || bad.Message != "Unknown field a. This call takes none." {
+	if bad := refused(`{"a":1}`, strictjson.Object{}); bad == nil || bad.Message != "Unknown field a. This call takes none." {
 		t.Errorf("got %+v", bad)
 	}
 }
@@ -120,11 +126,11 @@ func TestOfManyFieldsNoneIsListed(t *testing.T) {
 	for i := range 12 {
 		shape[string(rune('a'+i))] = strictjson.Leaf
 	}
-	if bad := mustParse(t, `{"zzz":1}`).UnknownField(shape); bad.Message != "Unknown field zzz. This call takes a, b, c, d, e, f, g, h, i, j, k, l." {
+	if bad := refused(`{"zzz":1}`, shape); bad.Message != "Unknown field zzz. This call takes a, b, c, d, e, f, g, h, i, j, k, l." {
 		t.Error(bad.Message)
 	}
 	shape["m"] = strictjson.Leaf
-	if bad := mustParse(t, `{"zzz":1}`).UnknownField(shape); bad.Message != "Unknown field zzz." {
+	if bad := refused(`{"zzz":1}`, shape); bad.Message != "Unknown field zzz." {
 		t.Error(bad.Message)
 	}
 }
@@ -133,8 +139,32 @@ func TestOfTwoEqualSuggestionsTheFirstInTheAlphabetIsGiven(t *testing.T) {
 	t.Parallel()
 	shape := strictjson.Object{"cart": strictjson.Leaf, "card": strictjson.Leaf, "care": strictjson.Leaf}
 	for range 50 { // maps are walked in random order
-		if bad := mustParse(t, `{"carx":1}`).UnknownField(shape); bad.Suggestion != "card" {
+		if bad := refused(`{"carx":1}`, shape); bad.Suggestion != "card" {
 			t.Fatalf("suggested %s", bad.Suggestion)
 		}
+	}
+}
+
+// What is first in the body is told, so that nothing behind it need be read.
+func TestTheFirstOfWhatIsWrongIsTold(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`{"x":1,"recipient":{`:                  "Unknown field x.",
+		`{"recipient":{"x":"\ud800"}}`:          "Unknown field recipient.x.",
+		`{"recipient":{"name":"\ud800"},"x":1}`: "Lone surrogate",
+		`{"recipient":{},"recipient":{},"x":1}`: "Duplicate field recipient",
+		`{"x":1,"x":2}`:                         "Unknown field x.",
+		`{"x":1} and more`:                      "Unknown field x.",
+		`{"x"`:                                  "Unknown field x.",
+		`{"recipient":[{"x":1,"x":2}]}`:         "Duplicate field recipient[0].x",
+		`{"deliv\u0065ries":1}`:                 "Unknown field deliveries.",
+		`{"r\u0065cipient":{"n\u0061mes":1}}`:   "Unknown field recipient.names.",
+	} {
+		if bad := refused(body, createShape); bad == nil || !strings.HasPrefix(bad.Message, want) {
+			t.Errorf("%s: %v", body, bad)
+		}
+	}
+	if bad := refused(`{"r\u0065cipient":{"n\u0061me":"\u0041ma"}}`, createShape); bad != nil {
+		t.Error(bad.Message)
 	}
 }

@@ -12,13 +12,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// SyntaxError says why a body is not one clean JSON object.
+// SyntaxError says why a body is not one clean JSON object of declared names.
 type SyntaxError struct {
-	Message string // a sentence for people, with the place where there is one
-	Line    int    // from 1
-	Column  int    // from 1, in characters
-	Field   string // path of a duplicate name, otherwise empty
-	TooMany *Value // what was read until there were more than MaxValues, otherwise nil
+	Message    string // a sentence for people, with the place where there is one
+	Line       int    // from 1
+	Column     int    // from 1, in characters
+	Field      string // path of a duplicate or undeclared name, otherwise empty
+	Suggestion string // path of the declared field that was probably meant, or empty
+	TooMany    bool   // it is sound as far as it was read, and larger than any
 }
 
 // Error is the message. Compare the pointer with nil before turning it into an
@@ -43,6 +44,10 @@ func (p *parser) fail(what string, offset int) *SyntaxError {
 		Line:    line,
 		Column:  column,
 	}
+}
+
+func tooMany(message string) *SyntaxError {
+	return &SyntaxError{Message: message, Line: 1, Column: 1, TooMany: true}
 }
 
 // notAnObject explains why the body does not begin with an object.
@@ -113,7 +118,7 @@ func (p *parser) translate(err error) *SyntaxError {
 	case !errors.As(err, &bad) || errors.Is(err, io.ErrUnexpectedEOF):
 		return p.fail("JSON ends early", len(p.body))
 	case errors.Is(err, jsontext.ErrDuplicateName):
-		field := joinField(p.openPath(), cleanName(bad.JSONPointer.LastToken()))
+		field := joinField(p.openPath().String(), cleanName(bad.JSONPointer.LastToken()))
 		e := p.fail("Duplicate field "+field, int(bad.ByteOffset))
 		e.Field = field
 		return e
@@ -165,18 +170,17 @@ func codePoint(c rune) string {
 }
 
 // openPath is the path of the object or array being read.
-func (p *parser) openPath() string {
+func (p *parser) openPath() *path {
 	var at *path
-	v := Value{src: p.src.String(), nodes: p.nodes}
 	for i := 1; i < p.depth; i++ {
-		parent, here := p.frames[i-1], p.frames[i].node
+		parent, here := p.frames[i-1], &p.nodes[p.frames[i].node]
 		step := &path{up: at, index: isMember}
-		if v.nodes[parent.node].kind == kindArray {
+		if p.nodes[parent.node].kind == kindArray {
 			step.index = int(parent.items) - 1
 		} else {
-			step.name = v.name(int(here))
+			step.name = p.text(here.nameAt, here.nameLen)
 		}
 		at = step
 	}
-	return at.String()
+	return at
 }

@@ -196,4 +196,7 @@ type TrackingReader interface {
 	// For a text that is no reference it does the same work and answers
 	// domain.ErrNotFound, so that the time it takes tells nothing.
 	Find(ctx context.Context, r domain.Reference) (domain.Tracking, error)
+	// Known tells which references lead to a delivery, in any order. It is asked for
+	// at most a thousand; texts that are no references are looked for as others are.
+	Known(ctx context.Context, of []domain.Reference) ([]domain.Reference, error)
 }

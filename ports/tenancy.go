@@ -13,6 +13,9 @@ type TenancyReader interface {
 	// business, in one look-up however many digests there are: a secret has one
 	// under each pepper, and one of them is stored.
 	Credential(ctx context.Context, digests ...[32]byte) (domain.Credential, error)
+	// Known tells which digests are those of keys, whether or not these still open
+	// anything, in any order. It is asked for at most a thousand.
+	Known(ctx context.Context, digests [][32]byte) ([][32]byte, error)
 	Business(ctx context.Context, id domain.ID) (domain.Business, error)
 	Application(ctx context.Context, id domain.ID) (domain.Application, error)
 	APIKey(ctx context.Context, id domain.ID) (domain.APIKey, error)

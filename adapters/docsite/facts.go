@@ -154,7 +154,7 @@ func limitRows(o Options, d *description) []limitRow {
 	return []limitRow{
 		{"Requests of one key", rate(o.PerKey)},
 		{"Requests of one business, in each environment", rate(o.PerBusiness)},
-		{"Failed authentications from one address", rate(o.PerAddress)},
+		{"Failed authentications from one address; a key that exists is let in all the same", rate(o.PerAddress)},
 		{"Orders in one bulk create, which counts as one request", strconv.Itoa(domain.MaxBulkItems)},
 		{"Rows on one page of a list", fmt.Sprintf("%d, and %d when nothing is asked for", d.limit.Maximum, d.limit.Default)},
 		{"Running simulations of one application", strconv.Itoa(domain.MaxRunningSimulations)},

@@ -46,6 +46,28 @@ func TestWhatIsMalformedLooksLikeWhatDoesNotExist(t *testing.T) {
 	}
 }
 
+func TestBehindTheLimitWhatIsMalformedLooksLikeWhatDoesNotExistToo(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.limiter.spend("192.0.2.1")
+	unknown := s.ask(t, http.MethodGet, "/"+string(sample.Reference()), "192.0.2.1")
+	for _, path := range append(notReferences, "/"+string(sample.Reference())+"/stream") {
+		looks, questions := s.storage.looks.Load(), s.storage.questions.Load()
+		got := s.ask(t, http.MethodGet, path, "192.0.2.1")
+		if got.StatusCode != http.StatusTooManyRequests || got.body != unknown.body {
+			t.Errorf("%q: %d\n%s", path, got.StatusCode, cmp.Diff(unknown.body, got.body))
+		}
+		unknown.Header.Del("Date")
+		got.Header.Del("Date")
+		if diff := cmp.Diff(unknown.Header, got.Header); diff != "" {
+			t.Errorf("%q: headers (-unknown +got):\n%s", path, diff)
+		}
+		if s.storage.looks.Load() != looks || s.storage.questions.Load() != questions+1 {
+			t.Errorf("%q: looked up %d times by itself, %d times with others", path, s.storage.looks.Load()-looks, s.storage.questions.Load()-questions)
+		}
+	}
+}
+
 // What they do is the same, as the test before shows; this one holds a watch to
 // it. The times of a busy machine jump, so that only the middle counts.
 func TestWhatIsMalformedTakesAsLongAsWhatDoesNotExist(t *testing.T) {
@@ -82,7 +104,7 @@ func medians(t *testing.T, s *scene) (ofUnknown, ofMalformed time.Duration) {
 	return unknown[rounds/2], malformed[rounds/2]
 }
 
-func TestWhoGuessesIsStoppedAndNobodyElse(t *testing.T) {
+func TestWhoGuessesIsStoppedAndNoPageThatExistsIs(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	const guesser, neighbour = "192.0.2.1", "192.0.2.2"
@@ -103,15 +125,15 @@ func TestWhoGuessesIsStoppedAndNobodyElse(t *testing.T) {
 	looks := s.storage.looks.Load()
 	for _, path := range []string{"/" + string(sample.Reference()), "/none", "/" + string(sample.Reference()) + "/stream"} {
 		got := s.ask(t, http.MethodGet, path, guesser)
-		if got.StatusCode != http.StatusTooManyRequests || got.Header.Get("Retry-After") != "91" || !strings.Contains(got.body, "Please try again later") {
+		if got.StatusCode != http.StatusTooManyRequests || got.Header.Get("Retry-After") != "91" || !strings.Contains(got.body, "Please try again in a minute") {
 			t.Errorf("%s: %d, Retry-After %q\n%s", path, got.StatusCode, got.Header.Get("Retry-After"), got.body)
 		}
 	}
-	if got := hit(other, guesser); got != http.StatusTooManyRequests {
-		t.Errorf("a guess that would have hit: %d", got)
-	}
 	if n := s.storage.looks.Load() - looks; n != 0 {
-		t.Errorf("%d of the guesses that were refused were looked up", n)
+		t.Errorf("%d of the guesses that were refused were looked up by themselves", n)
+	}
+	if got := hit(other, guesser); got != http.StatusOK {
+		t.Errorf("a page behind the same address that was never opened: %d", got)
 	}
 	if got := hit(open, guesser); got != http.StatusOK {
 		t.Errorf("what is open behind the same address: %d", got)
@@ -119,7 +141,7 @@ func TestWhoGuessesIsStoppedAndNobodyElse(t *testing.T) {
 	if got := hit(other, neighbour); got != http.StatusOK {
 		t.Errorf("another address: %d", got)
 	}
-	want := map[string]float64{"found": 32, "missing": 100, "limited": 4, "error": 0}
+	want := map[string]float64{"found": 33, "missing": 100, "limited": 3, "error": 0}
 	if diff := cmp.Diff(want, s.pagesCounted(t)); diff != "" {
 		t.Errorf("waybill_tracking_pages_total (-want +got):\n%s", diff)
 	}

@@ -181,7 +181,9 @@ func (s *scene) streams(t *testing.T) float64 {
 type countingStorage struct {
 	ports.Storage
 	looks atomic.Int64
-	fails atomic.Pointer[error]
+	// questions are for many at once.
+	questions atomic.Int64
+	fails     atomic.Pointer[error]
 }
 
 func (s *countingStorage) Read() ports.Readers {
@@ -201,6 +203,11 @@ func (r countingReader) Find(ctx context.Context, reference domain.Reference) (d
 	return r.real.Find(ctx, reference)
 }
 
+func (r countingReader) Known(ctx context.Context, of []domain.Reference) ([]domain.Reference, error) {
+	r.all.questions.Add(1)
+	return r.real.Known(ctx, of)
+}
+
 // countingLimiter counts in a window that never ends, and fails when told to.
 type countingLimiter struct {
 	mu    sync.Mutex
@@ -214,6 +221,13 @@ func (l *countingLimiter) counted() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.calls
+}
+
+// spend uses up what an address may miss.
+func (l *countingLimiter) spend(address string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.used[address] = 1 << 30
 }
 
 // forget begins all windows anew.
@@ -238,18 +252,15 @@ func (l *countingLimiter) Take(_ context.Context, buckets ...ports.Bucket) (port
 	return ports.Allowance{Admitted: true, Limit: b.Limit}, nil
 }
 
-func (l *countingLimiter) Peek(_ context.Context, buckets ...ports.Bucket) (ports.Allowance, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.fails != nil {
-		return ports.Allowance{}, l.fails
-	}
-	b := buckets[0]
-	return ports.Allowance{Admitted: l.used[b.Name] < b.Limit.Limit, Limit: b.Limit, RetryAfter: 90*time.Second + time.Millisecond}, nil
+func (l *countingLimiter) Peek(context.Context, ...ports.Bucket) (ports.Allowance, error) {
+	panic("a look-up is charged before it is made")
 }
 
-func (l *countingLimiter) GiveBack(context.Context, ...ports.Bucket) error {
-	panic("only what was missed is counted, so that there is nothing to give back")
+func (l *countingLimiter) GiveBack(_ context.Context, buckets ...ports.Bucket) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.used[buckets[0].Name]--
+	return nil
 }
 
 type lockedBuffer struct {

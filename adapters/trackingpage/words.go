@@ -95,8 +95,9 @@ var (
 		"Please open the link again just as it was sent to you, with every character of it, or type the reference.",
 		"If that does not help, ask the shop that sent you the link.",
 	}}
-	limited = notice{Headline: "Please try again later", Details: []string{
-		"Too many parcels that do not exist were asked for from your network. Links that are right work again in a few minutes.",
+	limited = notice{Headline: "Please try again in a minute", Details: []string{
+		"Please open the link just as it was sent to you, with every character of it: a link that is right opens at any time.",
+		"Too many parcels that do not exist were asked for from your network. To try another reference, wait a minute.",
 	}}
 	failed = notice{Headline: "We cannot look right now", Details: []string{
 		"Something on our side does not answer. Your parcel is not affected; please try again in a minute.",

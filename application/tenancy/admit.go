@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"waybill/application/lookups"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -17,6 +18,8 @@ const (
 	unmodifiedShare = 10
 	// maxUnmodified is what limiters can count.
 	maxUnmodified = 10_000_000
+	// mostDoubtful is how many keys are looked up together.
+	mostDoubtful = 1000
 )
 
 // Limits are the request limits of admission.
@@ -30,6 +33,7 @@ type Limits struct {
 type Admission struct {
 	keys      *keyCache
 	newcomers *newcomers
+	doubtful  *lookups.Lookups[[32]byte] // keys from addresses that failed too often
 	uses      *keyUses
 	inFlight  *permits
 	lists     *permits // among those in flight
@@ -43,7 +47,8 @@ type Admission struct {
 func NewAdmission(s ports.Storage, l ports.RateLimiter, d ports.KeyDigester, c ports.Clock, limits Limits) *Admission {
 	return &Admission{
 		keys: newKeyCache(s, d, c), newcomers: newNewcomers(), uses: newKeyUses(s), inFlight: newPermits(maxInFlight, 0), lists: newPermits(maxLists, listPatience),
-		limiter: l, digest: d, clock: c, limits: limits,
+		doubtful: lookups.New(mostDoubtful, func(ctx context.Context, of [][32]byte) ([][32]byte, error) { return s.Read().Tenancy.Known(ctx, of) }),
+		limiter:  l, digest: d, clock: c, limits: limits,
 	}
 }
 
@@ -65,9 +70,8 @@ type Grant struct {
 }
 
 // Admit lets a request in or answers 401 or 429. Only failures count against
-// the client's address; a key that worked in the last minutes is served even
-// where its address is locked out, so that a neighbour behind the same
-// address cannot shut it out.
+// the client's address, and beyond its limit they refuse only what does not pass the
+// checksum or is no key: a neighbour behind the same address shuts nobody out.
 func (a *Admission) Admit(ctx context.Context, k Knock) (Grant, error) {
 	credential, refusal, err := a.identify(ctx, k)
 	if err != nil {
@@ -156,8 +160,8 @@ func (a *Admission) addressBucket(address string) ports.Bucket {
 }
 
 // identify goes from the cheapest check to the dearest: form, checksum,
-// environment, then memory, and the database only for an address in good
-// standing. Where it fails, the grant tells about the address.
+// environment, then memory, then the database, for an address in good standing at
+// once. Where it fails, the grant tells about the address.
 func (a *Admission) identify(ctx context.Context, k Knock) (domain.Credential, Grant, error) {
 	digest, err := a.read(k)
 	if err != nil {
@@ -201,8 +205,9 @@ func (a *Admission) read(k Knock) (digest [32]byte, err error) {
 }
 
 // introduce looks up a key that did not work lately. Its address is charged
-// before and gets that back for a key that works: so the look-ups that fail are
-// never more than the address may fail, however many knock at once.
+// before and gets that back for a key that works: so the look-ups of a key by
+// itself that fail are never more than the address may fail, however many knock
+// at once.
 func (a *Admission) introduce(ctx context.Context, k Knock, digest [32]byte) (domain.Credential, Grant, error) {
 	bucket := a.addressBucket(k.Address)
 	allowance, err := a.limiter.Take(ctx, bucket)
@@ -210,7 +215,8 @@ func (a *Admission) introduce(ctx context.Context, k Knock, digest [32]byte) (do
 	case err != nil:
 		return domain.Credential{}, Grant{}, domain.Internal(err)
 	case !allowance.Admitted:
-		return domain.Credential{}, Grant{Allowance: allowance}, limited(allowance)
+		credential, err := a.doubt(ctx, k, digest, allowance)
+		return credential, Grant{Allowance: allowance}, err
 	}
 	credential, err := a.open(ctx, k, digest)
 	if unauthenticated(err) {
@@ -222,6 +228,24 @@ func (a *Admission) introduce(ctx context.Context, k Knock, digest [32]byte) (do
 		return domain.Credential{}, Grant{}, domain.Internal(errors.Join(err, back))
 	}
 	return credential, Grant{Allowance: grant.Allowance}, err
+}
+
+// doubt is introduce behind an address that has failed too often. What of all such
+// keys exists is looked up together, at a fixed pace: guesses cost no more for being
+// many, and no key that exists is refused for them.
+func (a *Admission) doubt(ctx context.Context, k Knock, digest [32]byte, spent ports.Allowance) (none domain.Credential, _ error) {
+	for _, of := range append([][32]byte{digest}, a.digest.Previous(k.Key)...) {
+		known, err := a.doubtful.Exists(ctx, of)
+		switch {
+		case errors.Is(err, lookups.ErrCrowded):
+			return none, domain.ServiceUnavailable(err)
+		case err != nil:
+			return none, err
+		case known:
+			return a.open(ctx, k, digest)
+		}
+	}
+	return none, limited(spent)
 }
 
 // open finds out whose key it is, and whether it works now.
@@ -242,8 +266,8 @@ func (a *Admission) open(ctx context.Context, k Knock, digest [32]byte) (domain.
 	return credential, nil
 }
 
-// refuse counts a failure against the address and turns it into a 429 once
-// the address has had too many. Failures of our own are not the client's.
+// refuse counts a failure against the address and turns that of a guess into a 429
+// once the address has had too many. Failures of our own are not the client's.
 func (a *Admission) refuse(ctx context.Context, k Knock, cause error) (none domain.Credential, _ Grant, _ error) {
 	if !unauthenticated(cause) {
 		allowance, err := a.Stranger(ctx, k.Address)
@@ -256,11 +280,15 @@ func (a *Admission) refuse(ctx context.Context, k Knock, cause error) (none doma
 	if err != nil {
 		return none, Grant{}, domain.Internal(err)
 	}
-	if !allowance.Admitted {
+	if !allowance.Admitted && guessed(cause) {
 		cause = limited(allowance)
 	}
 	return none, Grant{Allowance: allowance}, cause
 }
+
+// guessed reports whether a key may have been made up: one that was revoked, or is
+// the other environment's, is told so at any time.
+func guessed(err error) bool { return domain.HasCode(err, domain.CodeInvalidAPIKey) }
 
 func unauthenticated(err error) bool {
 	var e *domain.Error

@@ -103,13 +103,48 @@ func TestAnAddressThatFailsTooOftenIsLockedOut(t *testing.T) {
 	if grant.Allowance.Admitted || grant.Allowance.Remaining != 0 || g.failures() != 60 {
 		t.Errorf("allowance %+v, %d failures", grant.Allowance, g.failures())
 	}
-	// A key that nobody knows here yet is not even looked up from there ...
+	// A key that nobody knows is looked up with others, and refused alike ...
+	g.known()
 	_, err = g.knock(t, liveKey)
 	wantCode(t, err, domain.KindLimited, "RATE_LIMIT_EXCEEDED")
-	// ... and is let in from elsewhere.
+	// ... while one that exists is let in, and charged nothing, though it was never
+	// seen here.
+	g.known(liveKey)
 	g.knows(liveKey, 1, nil)
-	if _, err := g.Admit(t.Context(), tenancy.Knock{Environment: domain.Live, Address: "198.51.100.1", Key: liveKey}); err != nil {
-		t.Errorf("another address: %v", err)
+	if _, err := g.knock(t, liveKey); err != nil || g.failures() != 60 {
+		t.Errorf("a key that exists: %v, %d failures", err, g.failures())
+	}
+}
+
+// What is wrong with a key that exists, or is none of this host's, is told at any time.
+func TestALockedOutAddressIsToldWhatIsWrongWithAKeyThatIsNoGuess(t *testing.T) {
+	t.Parallel()
+	for code, change := range map[string]func(*domain.Credential){
+		"API_KEY_REVOKED": func(c *domain.Credential) { c.Key.RevokedAt = &noon },
+		"API_KEY_EXPIRED": func(c *domain.Credential) { c.Key.ExpiresAt = &noon },
+	} {
+		g := newGate(t)
+		g.lockOut()
+		g.known(liveKey)
+		g.knows(liveKey, 1, change)
+		for range 2 { // new here, and then known
+			_, err := g.knock(t, liveKey)
+			wantCode(t, err, domain.KindUnauthenticated, code)
+		}
+	}
+	g := newGate(t)
+	g.lockOut()
+	_, err := g.knock(t, testKey)
+	wantCode(t, err, domain.KindUnauthenticated, "ENVIRONMENT_MISMATCH")
+}
+
+func TestALookUpOfManyThatFailsIsOurs(t *testing.T) {
+	t.Parallel()
+	g := newGate(t)
+	g.lockOut()
+	g.store.EXPECT().Known(gomock.Any(), gomock.Any()).Return(nil, errBroken)
+	if _, err := g.knock(t, liveKey); !errors.Is(err, errBroken) {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -125,6 +160,7 @@ func TestAKeyThatWorkedSurvivesTheLockoutOfItsAddress(t *testing.T) {
 		g.lockOut()
 	}
 	g.clock.GoOn(10 * time.Minute)
+	g.known() // it was deleted meanwhile, and has to be looked up like any other
 	_, err := g.knock(t, liveKey)
 	wantCode(t, err, domain.KindLimited, "RATE_LIMIT_EXCEEDED")
 }
@@ -139,7 +175,7 @@ func TestATrustedKeyThatIsRevokedIsNotServed(t *testing.T) {
 	g.lockOut()
 	g.clock.GoOn(2 * time.Second)
 	_, err := g.knock(t, liveKey)
-	wantCode(t, err, domain.KindLimited, "RATE_LIMIT_EXCEEDED")
+	wantCode(t, err, domain.KindUnauthenticated, "API_KEY_REVOKED")
 }
 
 func TestAFailureOfOursIsNotTheClients(t *testing.T) {

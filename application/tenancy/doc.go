@@ -3,7 +3,9 @@
 //
 // Admission (admit.go) is the first thing that happens to every request. It
 // refuses a mistyped key without asking the database, and counts failures per
-// client address before it asks, so that guessing is cheap for nobody.
+// client address before it asks. Keys from an address with too many of them are
+// looked up many at a time (application/lookups), so that guesses load nothing and
+// a key that exists is let in whatever its neighbours do.
 //
 // It remembers a good key for less than two seconds (key_cache.go), so that a
 // revoked one stops within two whatever happens. Where the servers hear of the

@@ -107,9 +107,10 @@ func TestWhichRequestsAreAUseOfTheirKey(t *testing.T) {
 				t.Fatal(err)
 			}
 		}},
-		"a locked-out address": {code: "RATE_LIMIT_EXCEEDED",
+		"one behind a locked-out address": {counts: true,
 			before: func(_ *testing.T, u *used, _ tenancy.IssuedKey) { u.limiter.taken["address "+address] = 60 }},
-		"a mistyped key": {code: "INVALID_API_KEY", secret: func(s string) string { return s[:len(s)-1] }},
+		"a key that nobody has": {code: "INVALID_API_KEY", secret: func(string) string { return liveKey }},
+		"a mistyped key":        {code: "INVALID_API_KEY", secret: func(s string) string { return s[:len(s)-1] }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -119,6 +119,15 @@ func (g *gate) knows(secret string, times int, change func(*domain.Credential)) 
 		func(context.Context, ...[32]byte) (domain.Credential, error) { return credential(secret, change), nil }).Times(times)
 }
 
+// known lets the storage be asked once for many keys, and find those of these.
+func (g *gate) known(secrets ...string) {
+	found := make([][32]byte, len(secrets))
+	for i, secret := range secrets {
+		found[i] = digester{}.Digest(secret)
+	}
+	g.store.EXPECT().Known(gomock.Any(), gomock.Any()).Return(found, nil)
+}
+
 func (g *gate) knowsNothingOf(secret string, times int) *gomock.Call {
 	return g.store.EXPECT().Credential(gomock.Any(), digester{}.Digest(secret)).Return(domain.Credential{}, domain.ErrNotFound).Times(times)
 }

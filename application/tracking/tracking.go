@@ -5,56 +5,68 @@ import (
 	"errors"
 	"time"
 
+	"waybill/application/lookups"
 	"waybill/domain"
 	"waybill/ports"
 )
 
-// misses is how often a client address may ask for what does not exist. With 60
-// bits of a reference, a hundred addresses that guess all the time find one of a
-// million deliveries once in two thousand years.
-var misses = domain.RateLimit{Limit: 100, Window: 10 * time.Minute}
+// misses is how often a client address may ask for what does not exist and be looked
+// up at once. It spares the database; what keeps a guesser from finding anything are
+// the 60 bits of a reference.
+var misses = domain.RateLimit{Limit: 100, Window: time.Minute}
+
+// mostDoubtful is how many references are looked up together: a thousand a second in
+// all, with which a guesser finds one of a million deliveries once in 36 years.
+const mostDoubtful = 100
 
 // Tracking finds deliveries for whoever has the reference.
 type Tracking struct {
 	storage  ports.Storage
 	limiter  ports.RateLimiter
 	familiar *familiar
-	lanes    *lanes
+	doubtful *lookups.Lookups[domain.Reference] // from addresses that missed too often
 }
 
 // New makes the use case.
 func New(s ports.Storage, l ports.RateLimiter) *Tracking {
-	return &Tracking{storage: s, limiter: l, familiar: newFamiliar(mostFamiliar), lanes: newLanes()}
+	return &Tracking{
+		storage: s, limiter: l, familiar: newFamiliar(mostFamiliar),
+		doubtful: lookups.New(mostDoubtful, func(ctx context.Context, of []domain.Reference) ([]domain.Reference, error) {
+			return s.Read().Tracking.Known(ctx, of)
+		}),
+	}
 }
 
 // Find shows the delivery with a reference to a client address. One that does
 // not exist and a text that is no reference are both domain.ErrNotFound, after
-// the same work; an address with too many of them gets a KindLimited error, and
-// so does one that asks for too much at once. A limiter that fails keeps nobody out.
+// the same work, or a KindLimited error where the address had too many of them. One
+// that exists is found at any time. A limiter that fails keeps nobody out.
 func (t *Tracking) Find(ctx context.Context, address, reference string) (domain.Tracking, error) {
 	r := domain.Reference(reference)
 	if t.familiar.knows(r) {
 		return t.storage.Read().Tracking.Find(ctx, r)
 	}
-	leave, err := t.lanes.enter(ctx, address)
-	if err != nil {
-		return domain.Tracking{}, err
-	}
-	defer leave()
 	bucket := ports.Bucket{Scope: "tracking", Name: address, Limit: misses}
-	if allowance, err := t.limiter.Peek(ctx, bucket); err == nil && !allowance.Admitted {
-		return domain.Tracking{}, tooMany(allowance)
-	}
-	found, err := t.storage.Read().Tracking.Find(ctx, r)
-	switch {
-	case err == nil:
-		t.familiar.add(r)
-	case errors.Is(err, domain.ErrNotFound):
-		// Also where the client has left: who does not wait for the answers to
-		// guesses pays for them all the same.
-		if allowance, failed := t.limiter.Take(context.WithoutCancel(ctx), bucket); failed == nil && !allowance.Admitted {
+	allowance, err := t.limiter.Take(ctx, bucket)
+	charged := err == nil && allowance.Admitted
+	if err == nil && !allowance.Admitted {
+		switch known, err := t.doubtful.Exists(ctx, r); {
+		case errors.Is(err, lookups.ErrCrowded):
+			return domain.Tracking{}, domain.ServiceUnavailable(err)
+		case err != nil:
+			return domain.Tracking{}, err
+		case !known:
 			return domain.Tracking{}, tooMany(allowance)
 		}
+	}
+	found, err := t.storage.Read().Tracking.Find(ctx, r)
+	if charged && !errors.Is(err, domain.ErrNotFound) {
+		// Also where the storage failed: that is not the client's. What is not given
+		// back is one miss more.
+		_ = t.limiter.GiveBack(context.WithoutCancel(ctx), bucket)
+	}
+	if err == nil {
+		t.familiar.add(r)
 	}
 	return found, err
 }

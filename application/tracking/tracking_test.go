@@ -6,7 +6,9 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/golang/mock/gomock"
@@ -23,10 +25,11 @@ type shelf struct {
 	ports.Storage
 	ports.TrackingReader
 
-	mu    sync.Mutex
-	found map[domain.Reference]domain.Tracking
-	looks int
-	fails error
+	mu        sync.Mutex
+	found     map[domain.Reference]domain.Tracking
+	looks     int
+	questions int // for many at once
+	fails     error
 }
 
 func newShelf() *shelf { return &shelf{found: map[domain.Reference]domain.Tracking{}} }
@@ -49,6 +52,18 @@ func (s *shelf) Find(ctx context.Context, r domain.Reference) (domain.Tracking, 
 	return found, nil
 }
 
+func (s *shelf) Known(_ context.Context, of []domain.Reference) (known []domain.Reference, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.questions++
+	for _, r := range of {
+		if _, ok := s.found[r]; ok {
+			known = append(known, r)
+		}
+	}
+	return known, s.fails
+}
+
 func (s *shelf) put(r domain.Reference, status domain.Status, sequence int) domain.Tracking {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,6 +76,12 @@ func (s *shelf) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fails = err
+}
+
+func (s *shelf) asked() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.questions
 }
 
 func (s *shelf) looked() int {
@@ -86,14 +107,15 @@ func TestWhatIsTrackedHoldsNoMoreThanItMay(t *testing.T) {
 	}
 }
 
-var bucket = ports.Bucket{Scope: "tracking", Name: "192.0.2.1", Limit: domain.RateLimit{Limit: 100, Window: 10 * time.Minute}}
+var bucket = ports.Bucket{Scope: "tracking", Name: "192.0.2.1", Limit: domain.RateLimit{Limit: 100, Window: time.Minute}}
 
 func TestAHitCountsNothingAndIsNotAskedAgain(t *testing.T) {
 	t.Parallel()
 	shelf, limiter := newShelf(), mocks.NewMockRateLimiter(gomock.NewController(t))
 	r := sample.Reference()
 	want := shelf.put(r, domain.Booked, 1)
-	limiter.EXPECT().Peek(gomock.Any(), bucket).Return(ports.Allowance{Admitted: true}, nil)
+	limiter.EXPECT().Take(gomock.Any(), bucket).Return(ports.Allowance{Admitted: true}, nil)
+	limiter.EXPECT().GiveBack(gomock.Any(), bucket)
 	use := tracking.New(shelf, limiter)
 	for range 3 {
 		if got, err := use.Find(t.Context(), "192.0.2.1", string(r)); err != nil || !reflect.DeepEqual(got, want) {
@@ -105,15 +127,22 @@ func TestAHitCountsNothingAndIsNotAskedAgain(t *testing.T) {
 	}
 }
 
-func TestAMissCounts(t *testing.T) {
+func TestAMissCountsAndAHitDoesNot(t *testing.T) {
 	t.Parallel()
-	limiter := mocks.NewMockRateLimiter(gomock.NewController(t))
-	limiter.EXPECT().Peek(gomock.Any(), bucket).Return(ports.Allowance{Admitted: true}, nil).Times(2)
-	limiter.EXPECT().Take(gomock.Any(), bucket).Return(ports.Allowance{Admitted: true}, nil).Times(2)
-	use := tracking.New(newShelf(), limiter)
+	shelf, limiter := newShelf(), mocks.NewMockRateLimiter(gomock.NewController(t))
+	r := sample.Reference()
+	shelf.put(r, domain.Booked, 1)
+	limiter.EXPECT().Take(gomock.Any(), bucket).Return(ports.Allowance{Admitted: true}, nil).Times(3)
+	limiter.EXPECT().GiveBack(gomock.Any(), bucket)
+	use := tracking.New(shelf, limiter)
 	for _, text := range []string{string(sample.Reference()), "none"} {
 		if _, err := use.Find(t.Context(), "192.0.2.1", text); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for range 3 {
+		if _, err := use.Find(t.Context(), "192.0.2.1", string(r)); err != nil {
+			t.Error(err)
 		}
 	}
 }
@@ -123,23 +152,92 @@ func TestWhatTheStorageCannotDoIsNotTheClients(t *testing.T) {
 	shelf, limiter := newShelf(), mocks.NewMockRateLimiter(gomock.NewController(t))
 	broken := errors.New("no answer")
 	shelf.fail(broken)
-	limiter.EXPECT().Peek(gomock.Any(), bucket).Return(ports.Allowance{Admitted: true}, nil)
+	limiter.EXPECT().Take(gomock.Any(), bucket).Return(ports.Allowance{Admitted: true}, nil)
+	limiter.EXPECT().GiveBack(gomock.Any(), bucket)
+	if _, err := tracking.New(shelf, limiter).Find(t.Context(), "192.0.2.1", "none"); !errors.Is(err, broken) {
+		t.Error(err)
+	}
+	limiter.EXPECT().Take(gomock.Any(), bucket).Return(ports.Allowance{}, nil)
 	if _, err := tracking.New(shelf, limiter).Find(t.Context(), "192.0.2.1", "none"); !errors.Is(err, broken) {
 		t.Error(err)
 	}
 }
 
-func TestWhoMissedTooOftenIsToldWhenToComeBackAndNothingIsLookedUp(t *testing.T) {
+func TestWhoMissedTooOftenIsToldWhenToComeBackAndIsLookedUpWithOthers(t *testing.T) {
 	t.Parallel()
 	shelf, limiter := newShelf(), mocks.NewMockRateLimiter(gomock.NewController(t))
-	r := sample.Reference()
-	shelf.put(r, domain.Booked, 1)
-	limiter.EXPECT().Peek(gomock.Any(), bucket).Return(ports.Allowance{RetryAfter: 89*time.Second + time.Millisecond}, nil)
-	_, err := tracking.New(shelf, limiter).Find(t.Context(), "192.0.2.1", string(r))
-	var e *domain.Error
-	if !errors.As(err, &e) || e.Kind != domain.KindLimited || e.RetryAfter != 90*time.Second || shelf.looked() != 0 {
-		t.Errorf("%#v after %d looks", err, shelf.looked())
+	limiter.EXPECT().Take(gomock.Any(), bucket).Return(ports.Allowance{RetryAfter: 9*time.Second + time.Millisecond}, nil).Times(2)
+	use := tracking.New(shelf, limiter)
+	for _, text := range []string{string(sample.Reference()), "none"} {
+		_, err := use.Find(t.Context(), "192.0.2.1", text)
+		var e *domain.Error
+		if !errors.As(err, &e) || e.Kind != domain.KindLimited || e.RetryAfter != 10*time.Second || shelf.looked() != 0 {
+			t.Errorf("%s: %#v after %d looks", text, err, shelf.looked())
+		}
 	}
+}
+
+// A hundred people behind one address guess as fast as they are answered, in the
+// time of the bubble, and others open pages that they never opened before.
+func TestAPageThatExistsOpensWhateverItsNeighboursGuess(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		shelf := newShelf()
+		limiter := &windowless{}
+		use := tracking.New(shelf, limiter)
+		ctx, stop := context.WithCancel(t.Context())
+		var guessing, opening sync.WaitGroup
+		for range 100 {
+			guessing.Go(func() {
+				for ctx.Err() == nil {
+					if _, err := use.Find(t.Context(), "192.0.2.1", string(sample.Reference())); err == nil {
+						t.Error("a guess hit")
+					}
+					time.Sleep(time.Millisecond)
+				}
+			})
+		}
+		for range 300 {
+			r := sample.Reference()
+			shelf.put(r, domain.Booked, 1)
+			time.Sleep(17 * time.Millisecond)
+			opening.Go(func() {
+				begun := time.Now()
+				if _, err := use.Find(t.Context(), "192.0.2.1", string(r)); err != nil || time.Since(begun) > time.Second {
+					t.Errorf("a page that exists: %v after %v", err, time.Since(begun))
+				}
+			})
+		}
+		opening.Wait()
+		stop()
+		guessing.Wait()
+		// 5.1 seconds of them.
+		if n := shelf.asked(); n > 60 {
+			t.Errorf("%d questions for many", n)
+		}
+		if n := shelf.looked(); n > 100+300 {
+			t.Errorf("%d look-ups of one, want those of the pages and of a hundred misses", n)
+		}
+	})
+}
+
+// windowless admits a hundred, and forgets none of them.
+type windowless struct {
+	ports.RateLimiter
+	taken atomic.Int64
+}
+
+func (w *windowless) Take(context.Context, ...ports.Bucket) (ports.Allowance, error) {
+	if w.taken.Add(1) <= 100 {
+		return ports.Allowance{Admitted: true}, nil
+	}
+	w.taken.Add(-1)
+	return ports.Allowance{RetryAfter: time.Minute}, nil
+}
+
+func (w *windowless) GiveBack(context.Context, ...ports.Bucket) error {
+	w.taken.Add(-1)
+	return nil
 }
 
 func TestALimiterThatFailsKeepsNobodyOut(t *testing.T) {
@@ -147,8 +245,7 @@ func TestALimiterThatFailsKeepsNobodyOut(t *testing.T) {
 	shelf, limiter := newShelf(), mocks.NewMockRateLimiter(gomock.NewController(t))
 	r := sample.Reference()
 	shelf.put(r, domain.Booked, 1)
-	limiter.EXPECT().Peek(gomock.Any(), bucket).Return(ports.Allowance{}, errors.New("no answer")).Times(2)
-	limiter.EXPECT().Take(gomock.Any(), bucket).Return(ports.Allowance{}, errors.New("no answer"))
+	limiter.EXPECT().Take(gomock.Any(), bucket).Return(ports.Allowance{}, errors.New("no answer")).Times(2)
 	use := tracking.New(shelf, limiter)
 	if _, err := use.Find(t.Context(), "192.0.2.1", "none"); !errors.Is(err, domain.ErrNotFound) {
 		t.Error(err)

@@ -871,3 +871,18 @@ func (mr *MockTrackingReaderMockRecorder) Find(ctx, r interface{}) *gomock.Call 
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Find", reflect.TypeOf((*MockTrackingReader)(nil).Find), ctx, r)
 }
+
+// Known mocks base method.
+func (m *MockTrackingReader) Known(ctx context.Context, of []domain.Reference) ([]domain.Reference, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Known", ctx, of)
+	ret0, _ := ret[0].([]domain.Reference)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Known indicates an expected call of Known.
+func (mr *MockTrackingReaderMockRecorder) Known(ctx, of interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Known", reflect.TypeOf((*MockTrackingReader)(nil).Known), ctx, of)
+}

@@ -147,6 +147,21 @@ func (mr *MockTenancyReaderMockRecorder) Credential(ctx interface{}, digests ...
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Credential", reflect.TypeOf((*MockTenancyReader)(nil).Credential), varargs...)
 }
 
+// Known mocks base method.
+func (m *MockTenancyReader) Known(ctx context.Context, digests [][32]byte) ([][32]byte, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Known", ctx, digests)
+	ret0, _ := ret[0].([][32]byte)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Known indicates an expected call of Known.
+func (mr *MockTenancyReaderMockRecorder) Known(ctx, digests interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Known", reflect.TypeOf((*MockTenancyReader)(nil).Known), ctx, digests)
+}
+
 // OldPepperKeys mocks base method.
 func (m *MockTenancyReader) OldPepperKeys(ctx context.Context, now time.Time) ([]domain.APIKey, error) {
 	m.ctrl.T.Helper()
@@ -380,6 +395,21 @@ func (m *MockTenancyStore) InsertBusiness(ctx context.Context, b domain.Business
 func (mr *MockTenancyStoreMockRecorder) InsertBusiness(ctx, b interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "InsertBusiness", reflect.TypeOf((*MockTenancyStore)(nil).InsertBusiness), ctx, b)
+}
+
+// Known mocks base method.
+func (m *MockTenancyStore) Known(ctx context.Context, digests [][32]byte) ([][32]byte, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Known", ctx, digests)
+	ret0, _ := ret[0].([][32]byte)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Known indicates an expected call of Known.
+func (mr *MockTenancyStoreMockRecorder) Known(ctx, digests interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Known", reflect.TypeOf((*MockTenancyStore)(nil).Known), ctx, digests)
 }
 
 // LockBusiness mocks base method.

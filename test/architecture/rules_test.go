@@ -23,7 +23,8 @@ var arrows = map[string][]string{
 	"application/pickuplocations": {"application/audit", "application/idempotency"},
 	"application/recipients":      {"application/idempotency"},
 	"application/sandbox":         {"application/deliveries", "application/idempotency"},
-	"application/tenancy":         {"application/audit"},
+	"application/tenancy":         {"application/audit", "application/lookups"},
+	"application/tracking":        {"application/lookups"},
 	"application/webhooks":        {"application/audit", "application/idempotency"},
 }
 

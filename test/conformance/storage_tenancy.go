@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"slices"
@@ -39,6 +40,34 @@ func testTenancy(t *testing.T, b Backend) {
 		})
 		storeTenancy(t, b, business, application, key)
 		wantTenancy(t, b, business, application, key)
+	})
+
+	t.Run("of many keys those are known that exist, whatever they open", func(t *testing.T) {
+		business := sample.Business()
+		application := sample.Application(business.ID, func(a *domain.Application) { a.Disabled = true })
+		good := sample.APIKey(application.ID)
+		revoked := sample.APIKey(application.ID, func(k *domain.APIKey) { k.RevokedAt = &sample.Now })
+		storeTenancy(t, b, business, application, good)
+		inTx(t, b, func(ctx context.Context, tx ports.Stores) error { return tx.Tenancy.InsertAPIKey(ctx, revoked) })
+		var asked [][32]byte
+		for n := range 997 {
+			asked = append(asked, sha256.Sum256([]byte{byte(n), byte(n >> 8), 'x'}))
+		}
+		for _, c := range []struct{ asked, want [][32]byte }{
+			{nil, nil},
+			{[][32]byte{good.Digest}, [][32]byte{good.Digest}},
+			{asked[:1], nil},
+			{[][32]byte{good.Digest, asked[0], revoked.Digest}, [][32]byte{good.Digest, revoked.Digest}},
+			{append(slices.Clone(asked), revoked.Digest, good.Digest), [][32]byte{good.Digest, revoked.Digest}},
+		} {
+			got := must(b.Read().Tenancy.Known(t.Context(), c.asked))(t)
+			slices.SortFunc(got, func(x, y [32]byte) int { return bytes.Compare(x[:], y[:]) })
+			want := slices.Clone(c.want)
+			slices.SortFunc(want, func(x, y [32]byte) int { return bytes.Compare(x[:], y[:]) })
+			if !slices.Equal(got, want) {
+				t.Errorf("of %d keys %d are known, want %d", len(c.asked), len(got), len(want))
+			}
+		}
 	})
 
 	t.Run("what does not exist is not found", func(t *testing.T) {

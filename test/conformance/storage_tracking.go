@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,21 @@ import (
 
 func testTracking(t *testing.T, b Backend) {
 	find := func(r domain.Reference) (domain.Tracking, error) { return b.Read().Tracking.Find(t.Context(), r) }
+
+	t.Run("of many references those are known that lead somewhere", func(t *testing.T) {
+		one, two := book(t, b, sample.BookingWrite(newTenant(t, b))).Reference, book(t, b, sample.BookingWrite(live(newTenant(t, b)))).Reference
+		asked := []domain.Reference{one, "none", "", two, "----.----.----", "7K3M-Q9XT-2WH\x00"}
+		for len(asked) < 100 {
+			asked = append(asked, sample.Reference())
+		}
+		got := must(b.Read().Tracking.Known(t.Context(), asked))(t)
+		want := []domain.Reference{one, two}
+		slices.Sort(got)
+		slices.Sort(want)
+		wantEqual(t, "Known", got, want)
+		wantEqual(t, "Known of none", len(must(b.Read().Tracking.Known(t.Context(), asked[4:]))(t)), 0)
+		wantEqual(t, "Known of nothing", len(must(b.Read().Tracking.Known(t.Context(), nil))(t)), 0)
+	})
 
 	t.Run("a reference finds what may be seen, whoever it belongs to", func(t *testing.T) {
 		business := sample.Business(func(b *domain.Business) { b.Name = "Ɔdɔ & Söhne <Foods>" })

@@ -219,10 +219,11 @@ func TestFailedAuthenticationIsLimitedPerAddress(t *testing.T) {
 		if wait := refusal.number(t, "Retry-After"); wait < 1 || wait > 62 {
 			t.Errorf("Retry-After is %d", wait)
 		}
-		// A key that works elsewhere and is new here is not looked up any more...
+		// A key that exists is served, though it is new here, and told what is wrong with it ...
 		fresh := stranger.withKey(s.newKey(t, good.app, sandbox, "all").secret)
-		fresh.get("/api-key").refused(429, "RATE_LIMIT_EXCEEDED")
-		// ... a key that has worked lately is served, and other addresses are free.
+		fresh.get("/api-key").is(200)
+		fresh.in(live).withKey(fresh.key).get("/api-key").refused(401, "ENVIRONMENT_MISMATCH")
+		// ... as is one that has worked lately, and other addresses are free.
 		good.get("/api-key").is(200)
 		known := stranger.withKey(good.key)
 		known.get("/api-key").is(200)

@@ -33,6 +33,25 @@ func (s tenancy) Credential(ctx context.Context, digests ...[32]byte) (domain.Cr
 	return row.domain(), nil
 }
 
+func (s tenancy) Known(ctx context.Context, digests [][32]byte) ([][32]byte, error) {
+	var rows []apiKeyRow
+	err := s.with(ctx).Select("digest").Where("digest IN ?", padded(bytesOfAll(digests))).Find(&rows).Error
+	known := make([][32]byte, len(rows))
+	for i, r := range rows {
+		known[i] = [32]byte(r.Digest)
+	}
+	return known, s.engine.failed("look for API keys", err)
+}
+
+// padded repeats a value until there are 2, 4, 8, and so on: a statement for each
+// number of values would push all others out of those that are kept prepared.
+func padded[T any](values []T) []T {
+	for n := len(values); n&(n-1) != 0; n++ {
+		values = append(values, values[0])
+	}
+	return values
+}
+
 func (s tenancy) Business(ctx context.Context, id domain.ID) (domain.Business, error) {
 	key, err := lookup(domain.PrefixBusiness, id)
 	if err != nil {

@@ -55,6 +55,19 @@ func (s tracking) Find(ctx context.Context, r domain.Reference) (domain.Tracking
 	}, nil
 }
 
+func (s tracking) Known(ctx context.Context, of []domain.Reference) ([]domain.Reference, error) {
+	wanted := make([]string, len(of))
+	for i, r := range of {
+		wanted[i] = nobodysReference
+		if sound, ok := domain.ParseReference(string(r)); ok {
+			wanted[i] = string(sound)
+		}
+	}
+	var rows []deliveryRow
+	err := s.with(ctx).Select("reference").Where("reference IN ?", padded(wanted)).Find(&rows).Error
+	return all(rows, func(r *deliveryRow) domain.Reference { return domain.Reference(r.Reference) }), s.engine.failed("look for references", err)
+}
+
 func (r *trackingRow) domain() domain.TrackedEvent {
 	return domain.TrackedEvent{
 		Status: domain.Status(r.EventStatus), OccurredAt: r.OccurredAt.time, Reason: domain.ReasonCode(r.ReasonCode),

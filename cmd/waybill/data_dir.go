@@ -16,6 +16,8 @@ const (
 	defaultDataDir = ".waybill"
 	sqliteScheme   = "sqlite://"
 
+	databaseEnv = "WAYBILL_DATABASE_URL"
+
 	pepperEnv = "WAYBILL_KEY_PEPPER"
 	secretEnv = "WAYBILL_SECRET_KEY"
 
@@ -47,6 +49,32 @@ func (d dataDir) owns(url configs.URL) bool {
 	theirs, err := filepath.Abs(path)
 	ours, ourErr := filepath.Abs(d.database())
 	return err == nil && ourErr == nil && theirs == ours
+}
+
+// isForeign reports whether the URL is that of the own database of another data
+// directory. Any other database may be one to run on with the secrets of this one.
+func (d dataDir) isForeign(url string) bool {
+	path, ok := strings.CutPrefix(url, sqliteScheme)
+	if !ok || d.owns(configs.URL(url)) {
+		return false
+	}
+	other := dataDir(filepath.Dir(path))
+	_, err := os.Stat(other.secrets())
+	return err == nil && filepath.Base(path) == filepath.Base(other.database())
+}
+
+// lastRunOn is what waybill dev last wrote into dev.env, and whether it ran on
+// the database of this URL then.
+func (d dataDir) lastRunOn(url configs.URL) (last map[string]string, ran bool) {
+	last, err := readEnvFile(d.devEnv())
+	database, written := last[databaseEnv]
+	switch {
+	case err != nil || !written:
+		return last, false
+	case database == "":
+		return last, d.owns(url)
+	}
+	return last, database == url.Reveal()
 }
 
 // label is what the settings call the directory as a source.

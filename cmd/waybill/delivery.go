@@ -63,7 +63,7 @@ func joined[T ~string](values []T) string {
 // knows the address its server took last, which matters with port 0.
 func (p *program) trackingURL(c *configs.Config) string {
 	live := "http://" + c.LiveAddr
-	if last, err := readEnvFile(dataDir(p.dataDir).devEnv()); err == nil && last["WAYBILL_DATABASE_URL"] == c.DatabaseURL.Reveal() {
+	if last, ran := dataDir(p.dataDir).lastRunOn(c.DatabaseURL); ran {
 		live = strings.TrimSuffix(last["WAYBILL_LIVE_URL"], "/v1")
 	}
 	return publicURLsOf(c, live, "").tracking

@@ -188,6 +188,12 @@ func (p *program) welcome(ctx context.Context, dir dataDir, s *service, doors *l
 	v := servingView{
 		Live: origin(doors.live) + "/v1", Sandbox: origin(doors.sandbox) + "/v1", Ops: origin(doors.ops), EnvFile: dir.devEnv(),
 	}
+	// The directory's own database has no address there: a shell that has read the
+	// file finds it by --data-dir, and that of another directory just so.
+	database := c.DatabaseURL.Reveal()
+	if dir.owns(c.DatabaseURL) {
+		database = ""
+	}
 	// No comment in it: readers split every line at its "=".
 	err = writeEnvFile(dir.devEnv(), "", []variable{
 		{"WAYBILL_LIVE_URL", v.Live},
@@ -202,7 +208,7 @@ func (p *program) welcome(ctx context.Context, dir dataDir, s *service, doors *l
 		{"WAYBILL_PICKUP_INACTIVE_ID", string(d.inactive)},
 		{"WAYBILL_PICKUP_INCOMPLETE_ID", string(d.incomplete)},
 		{"WAYBILL_LIVE_PICKUP_ID", string(d.livePickup)},
-		{"WAYBILL_DATABASE_URL", c.DatabaseURL.Reveal()},
+		{databaseEnv, database},
 		{"WAYBILL_DATABASE_POOLER", c.DatabasePooler},
 		{"WAYBILL_REDIS_URL", c.RedisURL.Reveal()},
 	})

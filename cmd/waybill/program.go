@@ -65,7 +65,7 @@ func (p *program) root() *cobra.Command {
 	})
 	flags := root.PersistentFlags()
 	flags.BoolVar(&p.asJSON, "json", false, "print one JSON value, and nothing else, on stdout")
-	flags.StringVar(&p.dataDir, "data-dir", defaultDataDir, "directory of a local installation; WAYBILL_DATABASE_URL wins over its database")
+	flags.StringVar(&p.dataDir, "data-dir", defaultDataDir, "directory of a local installation; WAYBILL_DATABASE_URL wins over its database, unless that is the one of another directory")
 	flags.StringVar(&p.configFile, "config", "", "YAML file of settings (WAYBILL_CONFIG)")
 	root.AddCommand(
 		p.dev(), p.demo(), p.trigger(), p.listen(), p.tail(), p.serve(), p.worker(), p.migrate(),

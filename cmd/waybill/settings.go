@@ -21,7 +21,9 @@ func addSettingFlags(cmd *cobra.Command, names ...string) {
 	}
 }
 
-// load reads the settings, with the flags of the command over all others.
+// load reads the settings, with the flags of the command over all others. A
+// data directory that is named wins over an environment that names the database
+// of another one, such as a shell that has read the dev.env of that.
 func (p *program) load(cmd *cobra.Command) (*configs.Config, error) {
 	given := map[string]string{}
 	for _, s := range configs.FlagSettings() {
@@ -29,7 +31,11 @@ func (p *program) load(cmd *cobra.Command) (*configs.Config, error) {
 			given[s.Name] = f.Value.String()
 		}
 	}
-	return configs.Load(configs.Sources{Flags: given, Environ: p.environ, File: p.configFile})
+	environ := p.environ
+	if cmd.Flag("data-dir").Changed && dataDir(p.dataDir).isForeign(p.variable(databaseEnv)) {
+		environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool { return strings.HasPrefix(entry, databaseEnv+"=") })
+	}
+	return configs.Load(configs.Sources{Flags: given, Environ: environ, File: p.configFile})
 }
 
 // loadPlaced reads the settings and fills in, from a data directory, the
@@ -72,8 +78,8 @@ func (p *program) secretsOf(cmd *cobra.Command, c *configs.Config) (dataDir, boo
 	if cmd.Flag("data-dir").Changed {
 		return dir, true
 	}
-	last, err := readEnvFile(dir.devEnv())
-	return dir, err == nil && last["WAYBILL_DATABASE_URL"] == c.DatabaseURL.Reveal()
+	_, ran := dir.lastRunOn(c.DatabaseURL)
+	return dir, ran
 }
 
 func noDatabase(dir dataDir) error {

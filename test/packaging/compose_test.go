@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,8 +18,8 @@ import (
 type compose struct {
 	Services map[string]service `yaml:"services"`
 	Volumes  map[string]any     `yaml:"volumes"`
-	Configs  map[string]struct{ Content string }
-	Secrets  map[string]struct{ Environment string }
+	Configs  map[string]any
+	Secrets  map[string]struct{ File, Environment string }
 }
 
 type service struct {
@@ -29,7 +30,14 @@ type service struct {
 	Ports       []string
 	Volumes     []string
 	Secrets     []string
-	Configs     []struct{ Source, Target string }
+	User        string
+	ReadOnly    bool `yaml:"read_only"`
+	Tmpfs       []string
+	CapDrop     []string `yaml:"cap_drop"`
+	CapAdd      []string `yaml:"cap_add"`
+	Security    []string `yaml:"security_opt"`
+	Memory      string   `yaml:"mem_limit"`
+	Processes   int      `yaml:"pids_limit"`
 	Build       struct{ Context, Dockerfile string }
 	Healthcheck *struct {
 		Disable bool
@@ -58,14 +66,12 @@ func interpolate(text string, variables map[string]string) (out string, err erro
 	return out, err
 }
 
-// required are the variables that must be drawn before anything starts.
-var required = map[string]string{
-	"WAYBILL_POSTGRES_PASSWORD": strings.Repeat("a1", 24), "WAYBILL_KEY_PEPPER": strings.Repeat("b2", 32), "WAYBILL_SECRET_KEY": strings.Repeat("c3", 32),
-}
+// drawn are the secrets that have to be made before anything starts.
+var drawn = []string{"database_url", "key_pepper", "postgres_password", "secret_key"}
 
 func loadCompose(t *testing.T) compose {
 	t.Helper()
-	text, err := interpolate(read(t, "compose.yaml"), required)
+	text, err := interpolate(read(t, "compose.yaml"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,15 +89,21 @@ func (c compose) ours() map[string]service {
 	return found
 }
 
-func TestComposeStartsNothingWithoutItsSecrets(t *testing.T) {
+func TestComposeTakesItsSecretsFromFiles(t *testing.T) {
 	t.Parallel()
-	text := read(t, "compose.yaml")
-	for name := range required {
-		without := maps.Clone(required)
-		delete(without, name)
-		if _, err := interpolate(text, without); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("without %s Compose says %v", name, err)
+	c := loadCompose(t)
+	if names := slices.Sorted(maps.Keys(c.Secrets)); !slices.Equal(names, drawn) {
+		t.Errorf("the secrets are %q, want %q", names, drawn)
+	}
+	// A file that is not there lets nothing start. What comes from a variable, or
+	// as a config, Compose does not put into a container that is read-only.
+	for name, s := range c.Secrets {
+		if s.File != "./secrets/"+name || s.Environment != "" {
+			t.Errorf("%s is %+v", name, s)
 		}
+	}
+	if len(c.Configs) > 0 {
+		t.Errorf("configs: %v", c.Configs)
 	}
 	// What is secret comes from outside, whole.
 	for name, s := range loadComposeRaw(t).Services {
@@ -102,7 +114,82 @@ func TestComposeStartsNothingWithoutItsSecrets(t *testing.T) {
 			}
 		}
 	}
+	for file, want := range map[string]string{"../.gitignore": "/configs/secrets/", "Dockerfile.dockerignore": "/configs/secrets"} {
+		if !slices.Contains(strings.Split(read(t, file), "\n"), want) {
+			t.Errorf("%s does not name %s", file, want)
+		}
+	}
 }
+
+// draw follows the lines at the top of the file that make the secrets, and
+// returns their folder.
+func draw(t *testing.T) string {
+	t.Helper()
+	_, rest, _ := strings.Cut(read(t, "compose.yaml"), "#   install -d")
+	lines, _, found := strings.Cut("#   install -d"+rest, "#   docker compose")
+	if !found {
+		t.Fatal("the lines that make the secrets are not found")
+	}
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "configs"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	openssl := "openssl() { od -An -v -tx1 -N\"$3\" /dev/urandom | tr -d ' \\n'; echo; }\n"
+	cmd := exec.CommandContext(t.Context(), "sh", "-euc", openssl+strings.ReplaceAll(lines, "#   ", ""))
+	cmd.Dir = dir
+	if output, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	return filepath.Join(dir, "configs", "secrets")
+}
+
+func TestTheLinesAtItsTopMakeTheSecretsOfCompose(t *testing.T) {
+	t.Parallel()
+	dir := draw(t)
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Fatalf("%v, %v; want a folder that is closed to others", info, err)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, file := range files {
+		names = append(names, file.Name())
+		// Users in the containers read them, who own nothing here.
+		if info, err := file.Info(); err != nil || info.Mode().Perm() != 0o444 {
+			t.Errorf("%s has mode %v", file.Name(), info.Mode())
+		}
+	}
+	if !slices.Equal(names, drawn) {
+		t.Errorf("made %q, want %q", names, drawn)
+	}
+}
+
+func TestNoContainerOfComposeIsMoreThanItNeedsToBe(t *testing.T) {
+	t.Parallel()
+	c := loadCompose(t)
+	for name, s := range c.Services {
+		if !s.ReadOnly || !slices.Equal(s.CapDrop, []string{"ALL"}) || len(s.CapAdd) > 0 || !slices.Contains(s.Security, "no-new-privileges:true") {
+			t.Errorf("%s may do more than it needs: %+v", name, s)
+		}
+		if s.Memory == "" || s.Processes == 0 {
+			t.Errorf("%s has no bounds: memory %q, processes %d", name, s.Memory, s.Processes)
+		}
+		if _, ours := c.ours()[name]; ours {
+			continue // the image says who runs it
+		}
+		if !regexp.MustCompile(`^[1-9][0-9]*:[1-9][0-9]*$`).MatchString(s.User) {
+			t.Errorf("%s runs as %q", name, s.User)
+		}
+		if !digest.MatchString(s.Image) {
+			t.Errorf("%s is %s, which is another image tomorrow", name, s.Image)
+		}
+	}
+}
+
+// digest is the end of an image's name that tells what is in it.
+var digest = regexp.MustCompile(`^[^@]+:[^@]+@sha256:[0-9a-f]{64}$`)
 
 // loadComposeRaw has no variables put in.
 func loadComposeRaw(t *testing.T) (c compose) {
@@ -157,25 +244,23 @@ func TestComposeRunsCommandsWithSettingsThatThereAre(t *testing.T) {
 // inside is the environment of a service, its files in a folder of the test.
 func (c compose) inside(t *testing.T, s service) map[string]string {
 	t.Helper()
-	dir := t.TempDir()
 	files := map[string]string{}
-	for _, name := range s.Secrets {
-		secret, ok := c.Secrets[name]
-		if !ok || required[secret.Environment] == "" {
-			t.Errorf("the secret %s is not declared, or not required", name)
+	if len(s.Secrets) > 0 {
+		dir := draw(t)
+		for _, name := range s.Secrets {
+			if _, ok := c.Secrets[name]; !ok {
+				t.Errorf("the secret %s is not declared", name)
+			}
+			files["/run/secrets/"+name] = filepath.Join(dir, name)
 		}
-		files["/run/secrets/"+name] = required[secret.Environment]
-	}
-	for _, config := range s.Configs {
-		files[config.Target] = c.Configs[config.Source].Content
 	}
 	variables := map[string]string{}
 	for name, value := range s.Environment {
-		if content, ok := files[value]; ok {
-			value = filepath.Join(dir, filepath.Base(value))
-			if err := os.WriteFile(value, []byte(content), 0o600); err != nil {
-				t.Fatal(err)
-			}
+		if name == "GOMEMLIMIT" {
+			continue // of Go
+		}
+		if file, ok := files[value]; ok {
+			value = file
 		} else if strings.HasSuffix(name, "_FILE") {
 			t.Errorf("%s names %s, which nothing puts there", name, value)
 		}
@@ -223,10 +308,14 @@ func TestComposeKeepsToThisMachineAndInOrder(t *testing.T) {
 	if on := c.Services["migrate"].DependsOn["postgres"].Condition; on != "service_healthy" {
 		t.Errorf("migrate waits for Postgres to be %q", on)
 	}
-	for _, port := range defaultPorts(t) {
+	ports := defaultPorts(t)
+	for _, port := range ports[:2] {
 		if !published[port] {
 			t.Errorf("the port %s of the api is not published", port)
 		}
+	}
+	if published[ports[2]] {
+		t.Errorf("the operations listener is published: who reaches this machine reaches %s", ports[2])
 	}
 	redis := strings.Join(c.Services["redis"].Command, " ")
 	for _, option := range []string{"--maxmemory-policy noeviction", "--appendonly yes"} {

@@ -190,6 +190,14 @@ func TestTheImageRunsWhatThereIs(t *testing.T) {
 	if base := strings.Join(of(stages[0], "ARG"), "\n"); !strings.Contains(base, "BASE=gcr.io/distroless/static-") {
 		t.Errorf("the base has no certificates: %s", base)
 	}
+	for _, arg := range of(stages[0], "ARG") {
+		if _, image, _ := strings.Cut(arg, "="); !digest.MatchString(image) {
+			t.Errorf("%s is another image tomorrow", arg)
+		}
+	}
+	if strings.Contains(read(t, "Dockerfile"), "# syntax=") {
+		t.Error("a frontend is fetched by its tag")
+	}
 	for _, name := range []string{"ENTRYPOINT", "CMD"} {
 		if err := execForm(one(name), program); err != "" {
 			t.Errorf("%s: %s", name, err)

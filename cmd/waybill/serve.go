@@ -16,7 +16,8 @@ func (p *program) serve() *cobra.Command {
 		Use: "serve", Short: "Run the live and the sandbox API, and the operators' listener",
 		Long: "Run the live and the sandbox API, and the operators' listener, until SIGTERM.\n" +
 			"Any number of these may run on one database. It needs WAYBILL_DATABASE_URL, migrated,\n" +
-			"WAYBILL_KEY_PEPPER and WAYBILL_SECRET_KEY; each of them also as NAME_FILE. How to change the secret\n" +
+			"WAYBILL_KEY_PEPPER and WAYBILL_SECRET_KEY; each of them also as NAME_FILE. A start waits for a\n" +
+			"database that is away, and /readyz says so. How to change the secret\n" +
 			"key without a gap stands with WAYBILL_SECRET_KEY_PREVIOUS in waybill config --docs.",
 		Example: `  waybill migrate up && waybill serve
   waybill serve --live-addr 0.0.0.0:8080 --config /etc/waybill.yaml`,
@@ -35,6 +36,9 @@ func (p *program) serve() *cobra.Command {
 				return err
 			}
 			defer doors.close()
+			if awaitDatabase(cmd.Context(), c, doors, log) != nil {
+				return nil // told to end while it waited
+			}
 			urls := publicURLsOf(c, origin(doors.live), origin(doors.sandbox))
 			s, closeService, err := openService(cmd.Context(), c, urls, log)
 			if err != nil {

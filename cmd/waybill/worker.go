@@ -55,6 +55,9 @@ func (p *program) worker() *cobra.Command {
 				return err
 			}
 			defer doors.close()
+			if awaitDatabase(cmd.Context(), c, doors, log) != nil {
+				return nil // told to end while it waited
+			}
 			w, closeWorker, err := openWorker(cmd.Context(), c, publicURLs{tracking: p.trackingURL(c)}, log)
 			if err != nil {
 				return err

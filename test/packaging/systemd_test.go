@@ -13,7 +13,7 @@ import (
 // hardening is what every unit has to say.
 var hardening = map[string]string{
 	"DynamicUser": "yes", "ProtectSystem": "strict", "ProtectHome": "yes", "NoNewPrivileges": "yes", "PrivateTmp": "yes",
-	"CapabilityBoundingSet": "", "Restart": "on-failure", "KillSignal": "SIGTERM", "MemoryDenyWriteExecute": "yes",
+	"CapabilityBoundingSet": "", "Restart": "always", "StartLimitIntervalSec": "0", "KillSignal": "SIGTERM", "MemoryDenyWriteExecute": "yes",
 	"RestrictAddressFamilies": "AF_INET AF_INET6 AF_UNIX",
 }
 

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"waybill/adapters/httpapi/views"
+	"waybill/adapters/opsapi"
+	"waybill/configs"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// A process that starts while its database is away waits for it: nobody has to
+// start it again, and a service manager that counts failed starts gives nothing
+// up. What waiting does not mend, such as a wrong password, fails at once; so do
+// commands that somebody waits for.
+
+// The pauses between two tries.
+const (
+	firstPauseOfStart = 500 * time.Millisecond
+	mostPauseOfStart  = 10 * time.Second
+)
+
+// awaitDatabase returns when the database can be opened, or for a reason for which
+// no waiting helps. Meanwhile health is told at the door of operations, and
+// whoever comes to another one is told to come back.
+func awaitDatabase(ctx context.Context, c *configs.Config, l *listeners, log *slog.Logger) error {
+	try := func() error {
+		ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+		defer cancel()
+		store, err := storageOf(c).open(ctx, c, slog.New(slog.DiscardHandler))
+		if err != nil {
+			return err
+		}
+		return store.Close()
+	}
+	err := try()
+	if !worthAwaiting(c, err) {
+		return nil // the start goes on, and tells what is wrong
+	}
+	waiting := &waiting{}
+	waiting.note(err)
+	defer waiting.serve(ctx, c, l, log)()
+	for pause := firstPauseOfStart; worthAwaiting(c, err); pause = min(2*pause, mostPauseOfStart) {
+		waiting.note(err)
+		log.Warn("the start waits for the database", "database", c.DatabaseURL.String(), "error", plainly(err))
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+		err = try()
+	}
+	return nil
+}
+
+// worthAwaiting reports whether an error may go away by itself. A file does not
+// come back.
+func worthAwaiting(c *configs.Config, err error) bool {
+	return err != nil && !strings.HasPrefix(c.DatabaseURL.Reveal(), sqliteScheme) &&
+		(ports.StorageUnavailable(err) || errors.Is(err, context.DeadlineExceeded))
+}
+
+// waiting is a process that cannot serve yet.
+type waiting struct {
+	mu  sync.Mutex
+	why error
+}
+
+func (w *waiting) note(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.why = err
+}
+
+func (w *waiting) check(context.Context) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return errors.New(plainly(w.why))
+}
+
+// serve answers at all doors until the function it returns is called. The doors
+// stay open for what comes behind it.
+func (w *waiting) serve(ctx context.Context, c *configs.Config, l *listeners, log *slog.Logger) (end func()) {
+	ops := opsapi.New(opsapi.Options{
+		Metrics: prometheus.NewRegistry(), Log: log, TrustedProxies: c.TrustedProxies,
+		Checks: []opsapi.Check{{Name: "database", Run: w.check}},
+	})
+	notYet := &http.Server{Handler: http.HandlerFunc(comeBack), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second}
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = ops.Serve(lent{l.ops}) }) // its end is asked for below
+	for _, door := range []net.Listener{l.live, l.sandbox} {
+		if door != nil {
+			serving.Go(func() { _ = notYet.Serve(lent{door}) })
+		}
+	}
+	return func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = ops.Shutdown(ctx) // cuts off what takes longer
+		if notYet.Shutdown(ctx) != nil {
+			_ = notYet.Close()
+		}
+		serving.Wait()
+		for _, door := range []net.Listener{l.ops, l.live, l.sandbox} {
+			if d, ok := door.(deadliner); ok {
+				_ = d.SetDeadline(time.Time{})
+			}
+		}
+	}
+}
+
+// comeBack answers every call of the API.
+func comeBack(w http.ResponseWriter, r *http.Request) {
+	e := domain.ServiceUnavailable(nil)
+	header := w.Header()
+	header.Set("Content-Type", "application/json; charset=utf-8")
+	header.Set("Cache-Control", "no-store")
+	header.Set("Retry-After", strconv.Itoa(int(e.RetryAfter.Seconds())))
+	w.WriteHeader(views.Status(e.Kind))
+	if r.Method != http.MethodHead {
+		_, _ = io.WriteString(w, `{"success":false,"statusCode":503,"message":`+strconv.Quote(e.Message)+`,"error":{"code":"`+e.Code+`"}}`)
+	}
+}
+
+// lent is a listener that stays open when its server closes it.
+type lent struct{ net.Listener }
+
+type deadliner interface{ SetDeadline(time.Time) error }
+
+// Close only ends the Accept that is under way.
+func (l lent) Close() error {
+	if d, ok := l.Listener.(deadliner); ok {
+		return d.SetDeadline(time.Unix(1, 0))
+	}
+	return l.Listener.Close()
+}

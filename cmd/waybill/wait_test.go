@@ -1,0 +1,116 @@
+package main
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/adapters/storage/gormstore"
+	"waybill/test/partition"
+	"waybill/test/postgres"
+)
+
+func TestAStartWaitsForItsDatabaseTellsSoAndGoesOn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs Postgres, and waits for time-outs")
+	}
+	t.Parallel()
+	direct := strings.Replace(freshPostgres(t), "@", ":hunter22@", 1) // who trusts takes any password
+	link := partition.New(t, direct)
+	environ := append(portsOf(t), "WAYBILL_DATABASE_URL="+link.URL(t, direct),
+		"WAYBILL_KEY_PEPPER="+strings.Repeat("p", 32), "WAYBILL_SECRET_KEY="+strings.Repeat("s", 32))
+	if o := command(t, environ, "migrate", "up"); o.code != exitOK {
+		t.Fatalf("migrate: %s", o.stderr)
+	}
+	link.Cut(partition.BothWays)
+	for _, name := range []string{"serve", "worker"} {
+		mine := environ
+		if name == "worker" {
+			mine = append(slices.Clone(environ), "WAYBILL_OPS_ADDR="+freeAddress(t))
+		}
+		address := func(setting string) string {
+			var value string
+			for _, pair := range mine {
+				if v, ok := strings.CutPrefix(pair, setting+"="); ok {
+					value = v
+				}
+			}
+			return "http://" + value
+		}
+		r := start(t, mine, name)
+		eventually(t, name+" says what it waits for", func() bool {
+			return strings.Contains(r.stderr.String(), "the start waits for the database")
+		})
+		eventually(t, name+" lives and is not ready", func() bool {
+			return status(address("WAYBILL_OPS_ADDR")+"/healthz") == http.StatusOK && status(address("WAYBILL_OPS_ADDR")+"/readyz") == http.StatusServiceUnavailable
+		})
+		if name == "serve" {
+			res, err := http.Get(address("WAYBILL_LIVE_ADDR") + "/v1/deliveries")
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, _ := io.ReadAll(res.Body)
+			res.Body.Close()
+			if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" || !strings.Contains(string(body), `"code":"SERVICE_UNAVAILABLE"`) {
+				t.Errorf("a call meanwhile is answered %d: %s", res.StatusCode, body)
+			}
+		}
+		select {
+		case code := <-r.ended:
+			t.Fatalf("%s ended with %d\n%s", name, code, r.stderr.String())
+		case <-time.After(4 * time.Second): // longer than a connection may take
+		}
+		link.Heal()
+		eventually(t, name+" is ready", func() bool { return status(address("WAYBILL_OPS_ADDR")+"/readyz") == http.StatusOK })
+		r.terminate(t)
+		if strings.Contains(r.stderr.String(), "hunter22") {
+			t.Errorf("the password shows\n%s", r.stderr.String())
+		}
+		link.Cut(partition.BothWays)
+	}
+	r := start(t, environ, "serve") // one that is told to end while it waits
+	eventually(t, "it waits", func() bool { return strings.Contains(r.stderr.String(), "the start waits for the database") })
+	r.terminate(t)
+	if o := command(t, environ, "business", "list"); o.code != exitFailure || !strings.Contains(o.stderr, "the database cannot be opened") {
+		t.Errorf("a command waits, or tells something else: %d\n%s", o.code, o.stderr)
+	}
+}
+
+func TestAStartDoesNotWaitForWhatOnlyAnOperatorMends(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs Postgres")
+	}
+	t.Parallel()
+	address := freshPostgres(t)
+	environ := append(portsOf(t), "WAYBILL_DATABASE_URL="+strings.Replace(address, "?", "_that_is_not_there?", 1),
+		"WAYBILL_KEY_PEPPER="+strings.Repeat("p", 32), "WAYBILL_SECRET_KEY="+strings.Repeat("s", 32))
+	for _, name := range []string{"serve", "worker"} {
+		if o := command(t, environ, name); o.code != exitFailure || !strings.Contains(o.stderr, "does not exist") || strings.Contains(o.stderr, "waits") {
+			t.Errorf("%s: exit code %d\n%s", name, o.code, o.stderr)
+		}
+	}
+}
+
+func freshPostgres(t *testing.T) string {
+	t.Helper()
+	return postgres.Database(t, gormstore.Migrate, gormstore.MigrationsHash())
+}
+
+func portsOf(t *testing.T) []string {
+	t.Helper()
+	return []string{"WAYBILL_LIVE_ADDR=" + freeAddress(t), "WAYBILL_SANDBOX_ADDR=" + freeAddress(t), "WAYBILL_OPS_ADDR=" + freeAddress(t)}
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}

@@ -21,6 +21,7 @@ type Bulk struct {
 	log        *slog.Logger
 	lease      time.Duration
 
+	turns    turns
 	stopping chan struct{}
 	stop     sync.Once
 }
@@ -32,7 +33,7 @@ type Lease time.Duration
 
 // New makes the use case.
 func New(s ports.Storage, g *idempotency.Gate, d *deliveries.Deliveries, ids ports.Identifiers, log *slog.Logger, lease Lease) *Bulk {
-	return &Bulk{storage: s, gate: g, deliveries: d, ids: ids, log: log, lease: time.Duration(lease), stopping: make(chan struct{})}
+	return &Bulk{storage: s, gate: g, deliveries: d, ids: ids, log: log, lease: time.Duration(lease), turns: newTurns(), stopping: make(chan struct{})}
 }
 
 // Stop lets every bulk end with the items it is at. Their callers are told to

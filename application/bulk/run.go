@@ -202,6 +202,11 @@ func (r *run) bookRun(ctx context.Context, i int, prices prices) error {
 	if end-i < 2 {
 		return nil
 	}
+	done, err := r.turns.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
 	ctx, cancel := context.WithTimeout(ctx, stepBudget)
 	defer cancel()
 	items := make([]domain.BulkItem, end-i)
@@ -266,6 +271,11 @@ func (r *run) settle(ctx context.Context, i int, unfit error) (item domain.BulkI
 }
 
 func (r *run) book(ctx context.Context, i int) (item domain.BulkItem, err error) {
+	done, err := r.turns.take(ctx)
+	if err != nil {
+		return item, err
+	}
+	defer done()
 	ctx, cancel := context.WithTimeout(ctx, stepBudget)
 	defer cancel()
 	err = r.gate.Insist(ctx, func(ctx context.Context) error {
@@ -323,8 +333,13 @@ func (r *run) release(ctx context.Context) {
 	}
 }
 
-// step runs one transaction until its outcome is known.
+// step runs one transaction, in its turn, until its outcome is known.
 func (r *run) step(ctx context.Context, fn func(ctx context.Context, tx ports.Stores) error) error {
+	done, err := r.turns.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
 	ctx, cancel := context.WithTimeout(ctx, stepBudget)
 	defer cancel()
 	return r.gate.Insist(ctx, func(ctx context.Context) error { return r.storage.InTx(ctx, fn) })

@@ -37,6 +37,7 @@ type Admission struct {
 	uses      *keyUses
 	inFlight  *permits
 	lists     *permits // among those in flight
+	bulks     *permits // likewise
 	limiter   ports.RateLimiter
 	digest    ports.KeyDigester
 	clock     ports.Clock
@@ -46,7 +47,7 @@ type Admission struct {
 // NewAdmission makes the gate every request passes first.
 func NewAdmission(s ports.Storage, l ports.RateLimiter, d ports.KeyDigester, c ports.Clock, limits Limits) *Admission {
 	return &Admission{
-		keys: newKeyCache(s, d, c), newcomers: newNewcomers(), uses: newKeyUses(s), inFlight: newPermits(maxInFlight, 0), lists: newPermits(maxLists, listPatience),
+		keys: newKeyCache(s, d, c), newcomers: newNewcomers(), uses: newKeyUses(s), inFlight: newPermits(maxInFlight, 0), lists: newPermits(maxLists, listPatience), bulks: newPermits(maxBulks, 0),
 		doubtful: lookups.New(mostDoubtful, func(ctx context.Context, of [][32]byte) ([][32]byte, error) { return s.Read().Tenancy.Known(ctx, of) }),
 		limiter:  l, digest: d, clock: c, limits: limits,
 	}

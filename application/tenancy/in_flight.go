@@ -18,6 +18,9 @@ const (
 	// The next one waits for up to listPatience.
 	maxLists     = 4
 	listPatience = time.Second
+	// maxBulks is how many of them may be bulks, each of which is the work of a
+	// hundred requests.
+	maxBulks = 4
 )
 
 // permits lets so many requests of each application and environment in at a time.
@@ -126,6 +129,12 @@ func (a *Admission) EnterList(ctx context.Context, g *Grant) (leave func(), err 
 	return a.take(ctx, a.lists, g,
 		fmt.Sprintf("%d lists, searches or pages of events are read for this application, the most at a time, and none ended within %d s. Wait for one to end.",
 			maxLists, int(listPatience.Seconds())))
+}
+
+// EnterBulk is Enter for a request in flight that books many deliveries.
+func (a *Admission) EnterBulk(ctx context.Context, g *Grant) (leave func(), err error) {
+	return a.take(ctx, a.bulks, g,
+		fmt.Sprintf("%d bulks of this application are in flight, the most there may be. Wait for one to end.", maxBulks))
 }
 
 func (a *Admission) take(ctx context.Context, p *permits, g *Grant, refusal string) (leave func(), err error) {

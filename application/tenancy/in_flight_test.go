@@ -111,3 +111,31 @@ func withoutPatience(t *testing.T) context.Context {
 	cancel()
 	return ctx
 }
+
+func TestAnApplicationHasFourBulksInFlightBesideItsRequests(t *testing.T) {
+	t.Parallel()
+	a := &Admission{inFlight: newPermits(maxInFlight, 0), bulks: newPermits(maxBulks, 0)}
+	grant := &Grant{}
+	grant.Credential.Application.ID, grant.Credential.Key.Environment = "app_a", domain.Sandbox
+	var leaves []func()
+	for i := range 4 {
+		leave, err := a.EnterBulk(t.Context(), grant)
+		if err != nil {
+			t.Fatalf("bulk %d: %v", i+1, err)
+		}
+		leaves = append(leaves, leave)
+	}
+	if a.bulks.enter(t.Context(), holder{"app_a", domain.Sandbox}) {
+		t.Error("a fifth bulk began")
+	}
+	if !a.bulks.enter(t.Context(), holder{"app_a", domain.Live}) || !a.bulks.enter(t.Context(), holder{"app_b", domain.Sandbox}) {
+		t.Error("a bulk of another environment or application was refused")
+	}
+	if _, err := a.Enter(t.Context(), grant); err != nil {
+		t.Errorf("another request was refused: %v", err)
+	}
+	leaves[0]()
+	if _, err := a.EnterBulk(t.Context(), grant); err != nil {
+		t.Errorf("a bulk has ended, and the next one is refused: %v", err)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"sync"
 	"testing"
+	"time"
 )
 
 // together sends many requests at a time and returns their answers.
@@ -113,4 +114,30 @@ func TestTripsThatAreTooLongNeedACustomQuoteAndRefuseNoOther(t *testing.T) {
 	}
 	wg.Wait()
 	far.post("/deliveries", order(10.7)).is(201).has("data.requires_custom_quote", "true").lacks("data.delivery_fee")
+}
+
+func TestAnApplicationHasAtMostFourBulksInFlightInEachEnvironment(t *testing.T) {
+	priced(t, func(t *testing.T, s *server, p *prices) {
+		c, other := s.loner(t, sandbox), s.loner(t, sandbox)
+		p.delay.Store(int64(time.Minute)) // until the time-out of a price
+		var wg sync.WaitGroup
+		defer wg.Wait()
+		for range 4 {
+			wg.Go(func() { c.post("/deliveries/bulk", aBulk(manyOrders(64)...)).outcomes(times("QUOTE_UNAVAILABLE", 64)...) })
+		}
+		eventually(t, "four bulks wait for their prices", func() bool { return p.asked.Load() >= 4*16 })
+		fifth, key := aBulk(anOrder()), newKeyText()
+		left := c.get("/api-key").is(200).number(t, "RateLimit-Remaining")
+		refusal := c.post("/deliveries/bulk", fifth, idem(key)).refused(429, "RATE_LIMIT_EXCEEDED").
+			has("error.details.scope", "concurrency", "error.details.limit", "4")
+		if refusal.number(t, "Retry-After") != 1 || refusal.number(t, "RateLimit-Remaining") != left {
+			t.Errorf("Retry-After is %d; %d requests remain, want the %d from before", refusal.number(t, "Retry-After"), refusal.number(t, "RateLimit-Remaining"), left)
+		}
+		c.get("/deliveries").is(200) // other requests of the application go on
+		c.in(live).post("/deliveries/bulk", m{"deliveries": []m{}}).refused(422, "VALIDATION_ERROR")
+		other.post("/deliveries/bulk", m{"deliveries": []m{}}).refused(422, "VALIDATION_ERROR")
+		wg.Wait()
+		p.delay.Store(0)
+		c.post("/deliveries/bulk", fifth, idem(key)).outcomes("created").replayed(false)
+	}, "WAYBILL_PRICING_TIMEOUT=2400ms")
 }

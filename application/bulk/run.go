@@ -333,13 +333,8 @@ func (r *run) release(ctx context.Context) {
 	}
 }
 
-// step runs one transaction, in its turn, until its outcome is known.
+// step runs one transaction until its outcome is known.
 func (r *run) step(ctx context.Context, fn func(ctx context.Context, tx ports.Stores) error) error {
-	done, err := r.turns.take(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
 	ctx, cancel := context.WithTimeout(ctx, stepBudget)
 	defer cancel()
 	return r.gate.Insist(ctx, func(ctx context.Context) error { return r.storage.InTx(ctx, fn) })

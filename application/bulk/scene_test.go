@@ -67,7 +67,7 @@ func (s *scene) start(name string) *process {
 	if gate == nil {
 		gate = s.Gate(s.storage)
 	}
-	return &process{bulk.New(s.storage, gate, one, s.IDs, slog.New(slog.DiscardHandler), bulk.Lease(s.lease)), one, name}
+	return &process{bulk.New(s.storage, gate, one, s.IDs, slog.New(slog.DiscardHandler), bulk.Lease(s.lease), 2), one, name}
 }
 
 // send asks a process for a bulk.

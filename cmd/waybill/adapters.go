@@ -366,6 +366,21 @@ func newRetention(c *configs.Config) idempotency.Retention {
 
 func newBulkLease(c *configs.Config) bulk.Lease { return bulk.Lease(c.BulkLease) }
 
+// Transactions of bulks beside those of single creates: on SQLite all of them
+// share one connection, so that the next one is ready and no more wait before a
+// single create; on Postgres they are a fraction of the pool.
+const (
+	bulkWritersOnSQLite   = 2
+	bulkWritersOnPostgres = 4
+)
+
+func newBulkWriters(c *configs.Config) bulk.Writers {
+	if strings.HasPrefix(c.DatabaseURL.Reveal(), sqliteScheme) {
+		return bulkWritersOnSQLite
+	}
+	return bulkWritersOnPostgres
+}
+
 // cursorKeys sign cursors, the first one new ones. They are derived from the
 // peppers, so that a change of these is one of cursors: who reads the feed comes
 // back with a cursor after weeks. The secret key, which changes by itself, has

@@ -26,6 +26,7 @@ type parts struct {
 	Log         *slog.Logger
 	Retention   idempotency.Retention
 	Lease       bulk.Lease
+	BulkWriters bulk.Writers
 
 	Pricing     ports.Pricing
 	ServiceArea ports.ServiceArea

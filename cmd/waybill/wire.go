@@ -55,7 +55,7 @@ var product = wire.NewSet(
 // What the use cases of both environments have in common.
 var common = wire.NewSet(
 	newLimits, newRateLimiter, newPricing, newOutages, followedRoadEngine, newRouting, newServiceArea, newNeighbours,
-	newBulkLease, newNormalizer, wire.Struct(new(parts), "*"), newProducts,
+	newBulkLease, newBulkWriters, newNormalizer, wire.Struct(new(parts), "*"), newProducts,
 )
 
 // What anybody sees.
@@ -93,7 +93,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 // database.
 func newProduct(store database, p *parts) httpapi.UseCases {
 	wire.Build(stored, product, wire.FieldsOf(new(*parts),
-		"Limiter", "Limits", "Digest", "Clock", "Identifiers", "Locks", "Log", "Retention", "Lease",
+		"Limiter", "Limits", "Digest", "Clock", "Identifiers", "Locks", "Log", "Retention", "Lease", "BulkWriters",
 		"Pricing", "ServiceArea", "Normalizer", "Renderer", "Sealer", "Sender", "Schedules", "AllowPrivate"))
 	return httpapi.UseCases{}
 }

@@ -67,6 +67,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	locks := newLocks(autopipelineClient, log)
 	retention := newRetention(c)
 	lease := newBulkLease(c)
+	writers := newBulkWriters(c)
 	mainOutages := newOutages(registry, log)
 	mainRoadEngine, cleanup5, err := followedRoadEngine(c, mainFollower, mainOutages)
 	if err != nil {
@@ -124,7 +125,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	}
 	webhookSender, cleanup6 := newWebhookSender(c, mainFollower)
 	schedules := newSchedules(c)
-	allowPrivate := newAllowPrivate(c)
+	webhooksAllowPrivate := newAllowPrivate(c)
 	mainParts := &parts{
 		Limiter:      rateLimiter,
 		Limits:       limits,
@@ -135,6 +136,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 		Log:          log,
 		Retention:    retention,
 		Lease:        lease,
+		BulkWriters:  writers,
 		Pricing:      pricing,
 		ServiceArea:  serviceArea,
 		Normalizer:   normalizer,
@@ -142,7 +144,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 		Sealer:       sealer,
 		Sender:       webhookSender,
 		Schedules:    schedules,
-		AllowPrivate: allowPrivate,
+		AllowPrivate: webhooksAllowPrivate,
 	}
 	mainProducts := newProducts(mainDatabases, mainParts)
 	mainCursorKeys, err := newCursorKeys(c)
@@ -266,12 +268,13 @@ func newProduct(store database, p *parts) httpapi.UseCases {
 	eventRenderer := p.Renderer
 	deliveriesDeliveries := deliveries.New(portsStorage, bookings, gate, quotesQuotes, clock, identifiers, normalizer, eventRenderer)
 	lease := p.Lease
-	bulkBulk := bulk.New(portsStorage, gate, deliveriesDeliveries, identifiers, logger, lease)
+	writers := p.BulkWriters
+	bulkBulk := bulk.New(portsStorage, gate, deliveriesDeliveries, identifiers, logger, lease, writers)
 	sandboxSandbox := sandbox.New(deliveriesDeliveries, clock, identifiers)
 	sealer := p.Sealer
 	webhookSender := p.Sender
-	allowPrivate := p.AllowPrivate
-	webhooksWebhooks := webhooks.New(portsStorage, gate, sealer, webhookSender, eventRenderer, clock, identifiers, allowPrivate)
+	webhooksAllowPrivate := p.AllowPrivate
+	webhooksWebhooks := webhooks.New(portsStorage, gate, sealer, webhookSender, eventRenderer, clock, identifiers, webhooksAllowPrivate)
 	webhookOutbox := newOutbox(store)
 	schedules := p.Schedules
 	webhooksListeners := webhooks.NewListeners(portsStorage, webhookOutbox, gate, sealer, clock, identifiers, schedules)
@@ -428,8 +431,8 @@ func openOffice(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 		return nil, nil, err
 	}
 	webhookSender, cleanup4 := newWebhookSender(c, mainFollower)
-	allowPrivate := newAllowPrivate(c)
-	webhooksWebhooks := webhooks.New(portsStorage, gate, sealer, webhookSender, eventRenderer, clock, identifiers, allowPrivate)
+	webhooksAllowPrivate := newAllowPrivate(c)
+	webhooksWebhooks := webhooks.New(portsStorage, gate, sealer, webhookSender, eventRenderer, clock, identifiers, webhooksAllowPrivate)
 	mainOffice := &office{
 		tenants:    tenants,
 		pickups:    pickupLocations,
@@ -504,7 +507,7 @@ var product = wire.NewSet(tenancy.NewAdmission, quotes.New, recipients.New, pick
 // What the use cases of both environments have in common.
 var common = wire.NewSet(
 	newLimits, newRateLimiter, newPricing, newOutages, followedRoadEngine, newRouting, newServiceArea, newNeighbours,
-	newBulkLease, newNormalizer, wire.Struct(new(parts), "*"), newProducts,
+	newBulkLease, newBulkWriters, newNormalizer, wire.Struct(new(parts), "*"), newProducts,
 )
 
 // What anybody sees.

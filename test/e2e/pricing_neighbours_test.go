@@ -123,7 +123,9 @@ func TestAnApplicationHasAtMostFourBulksInFlightInEachEnvironment(t *testing.T) 
 		var wg sync.WaitGroup
 		defer wg.Wait()
 		for range 4 {
-			wg.Go(func() { c.post("/deliveries/bulk", aBulk(manyOrders(64)...)).outcomes(times("QUOTE_UNAVAILABLE", 64)...) })
+			wg.Go(func() {
+				c.post("/deliveries/bulk", aBulk(manyOrders(64)...)).outcomes(times("QUOTE_UNAVAILABLE", 64)...)
+			})
 		}
 		eventually(t, "four bulks wait for their prices", func() bool { return p.asked.Load() >= 4*16 })
 		fifth, key := aBulk(anOrder()), newKeyText()

@@ -21,19 +21,12 @@ import (
 // for its own.
 type flooded struct {
 	ports.Bookings
-	now, most, ended atomic.Int64 // of bulks
-	mu               sync.Mutex
-	waited           []int64 // of each single create: how many of bulks it saw end
+	ended  atomic.Int64 // of bulks
+	mu     sync.Mutex
+	waited []int64 // of each single create: how many of bulks it saw end
 }
 
 func (f *flooded) BookRun(ctx context.Context, writes []ports.BookingWrite) (int, error) {
-	for now := f.now.Add(1); ; {
-		most := f.most.Load()
-		if now <= most || f.most.CompareAndSwap(most, now) {
-			break
-		}
-	}
-	defer f.now.Add(-1)
 	defer f.ended.Add(1)
 	return f.Bookings.BookRun(ctx, writes)
 }
@@ -53,7 +46,11 @@ func (f *flooded) Book(ctx context.Context, w ports.BookingWrite) error {
 // All bulks and singles are on one connection here, that of SQLite which writes.
 func TestASingleCreateWaitsForOneOrTwoTransactionsOfAFloodOfBulks(t *testing.T) {
 	t.Parallel()
-	const bulks, items = 48, 100
+	const items = 100
+	bulks := 48
+	if testing.Short() {
+		bulks = 16
+	}
 	s := newScene(t)
 	f := &flooded{Bookings: s.Store}
 	s.bookings = f
@@ -94,10 +91,8 @@ func TestASingleCreateWaitsForOneOrTwoTransactionsOfAFloodOfBulks(t *testing.T) 
 	slices.Sort(f.waited)
 	median, worst := f.waited[len(f.waited)/2], f.waited[len(f.waited)-1]
 	t.Logf("%d single creates beside %d transactions of bulks, of which each saw %d end, one of them %d", singles, f.ended.Load(), median, worst)
-	if most := f.most.Load(); most > 2 {
-		t.Errorf("%d transactions of bulks at a time, want 2", most)
-	}
-	// A transaction that ends beside the count makes one more of it.
+	// One that takes long gives its turn away, as on a machine that is busy, and one
+	// that ends beside the count makes one more of it.
 	if median > 3 {
 		t.Errorf("half of the single creates waited for %d transactions of bulks and more, want about one or two", median)
 	}

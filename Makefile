@@ -2,6 +2,7 @@
 
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI         := .bin/golangci-lint-$(GOLANGCI_VERSION)
+GOVULNCHECK      := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 TOOL             := go tool -modfile=.tools/tools.mod
 SERVERS          := go run ./test/servers --
 
@@ -18,7 +19,7 @@ export CGO_ENABLED := 0
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test test-short test-race pgbouncer fmt vet lint lint-install generate verify bench bench-large soak storm seeds fuzz clean
+.PHONY: help run build test test-short test-race pgbouncer fmt vet lint lint-install vulncheck generate verify bench bench-large soak storm seeds fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -31,17 +32,17 @@ build: ## build .bin/waybill
 	@go build -o .bin/waybill ./cmd/waybill
 
 test: fmt vet verify ## check everything: format, vet, generated files, all tests with their servers
-	$(SERVERS) go test ./...
+	$(SERVERS) go test -timeout 30m ./...
 
 test-short: ## run the quick tests, without servers
 	go test -short ./...
 
 test-race: export CGO_ENABLED := 1
 test-race: ## run the quick tests under the race detector, with servers; needs gcc
-	$(SERVERS) go test -race -short -skip '^Test(SQLite|PostgresBehindPgBouncer)Conforms$$' ./... # plain Postgres takes the same exam
+	$(SERVERS) go test -race -short -timeout 20m -skip '^Test(SQLite|PostgresBehindPgBouncer)Conforms$$' ./... # plain Postgres takes the same exam
 
 pgbouncer: ## run the e2e suite through PgBouncer in transaction mode
-	WAYBILL_E2E_POOLER=pgbouncer $(SERVERS) go test ./test/e2e -count=1
+	WAYBILL_E2E_POOLER=pgbouncer $(SERVERS) go test ./test/e2e -count=1 -timeout 280s
 
 fmt: ## fail where gofmt would change a file, and name it
 	@unformatted=$$(gofmt -l $(GO_DIRS)) || exit 1; \
@@ -54,6 +55,9 @@ lint: $(GOLANGCI) ## run golangci-lint, built into .bin on first use
 	$(GOLANGCI) run ./...
 
 lint-install: $(GOLANGCI) ## build the linter
+
+vulncheck: ## fail where a known vulnerability can be reached; left out where the database of them cannot
+	.tools/vulncheck.sh $(GOVULNCHECK)
 
 $(GOLANGCI):
 	@echo "installing golangci-lint $(GOLANGCI_VERSION) into .bin"

@@ -91,7 +91,7 @@ func checkDatabase(s string) error {
 			return nil
 		}
 	}
-	const fix = "postgres://user:password@host/name or sqlite:///path/to/file"
+	const fix = "postgres://user:password@host/name or sqlite:///path/to/file" //nolint:gosec // an example
 	if kindOfURL(s) == "Redis" {
 		return bad("is the address of a Redis, and the data goes into a database", fix+"; Redis belongs into WAYBILL_REDIS_URL")
 	}
@@ -104,7 +104,7 @@ func checkRedis(s string) error {
 			return nil
 		}
 	}
-	const fix = "redis://user:password@host:6379/0, or rediss:// for TLS"
+	const fix = "redis://user:password@host:6379/0, or rediss:// for TLS" //nolint:gosec // an example
 	switch kind := kindOfURL(s); kind {
 	case "":
 		return bad("names no Redis", fix)
@@ -131,7 +131,7 @@ func kindOfURL(s string) string {
 }
 
 func checkFile(s string) error {
-	f, err := os.Open(s)
+	f, err := os.Open(s) //nolint:gosec // the file that the settings name
 	if err != nil {
 		return bad("cannot be read", "name a file that this user may read")
 	}

@@ -90,7 +90,7 @@ func (l *loader) addFile(path string, byFlag bool) {
 	if byFlag {
 		setIn = "--config"
 	}
-	content, err := os.ReadFile(path)
+	content, err := os.ReadFile(path) //nolint:gosec // the file that the settings name
 	if err != nil {
 		l.problem("the configuration file cannot be read: "+err.Error(), setIn, "name a YAML file that this user may read")
 		return
@@ -142,7 +142,7 @@ func (l *loader) addEnvironment() {
 		case value != "":
 			l.problem("both "+f.env()+" and "+f.env()+fileSuffix+" are set", "environment", "unset one of them")
 		default:
-			content, err := os.ReadFile(path)
+			content, err := os.ReadFile(path) //nolint:gosec // the file that the settings name
 			if err != nil {
 				l.problem(f.env()+fileSuffix+" names a file that cannot be read: "+err.Error(), "environment", "name a file that this user may read")
 				continue

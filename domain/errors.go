@@ -26,6 +26,8 @@ const (
 )
 
 // Stable codes that programs check. Adding one is additive; changing one is not.
+//
+//nolint:gosec // names of errors, some about keys, and no credentials
 const (
 	CodeInvalidRequest           = "INVALID_REQUEST"
 	CodeSandboxOnlyField         = "SANDBOX_ONLY_FIELD"

@@ -77,7 +77,7 @@ func (t *OperatorToken) Allows(others ...OperatorKind) error {
 }
 
 // OperatorTokenPrefix is what every operator token starts with.
-const OperatorTokenPrefix = "svc_ops_"
+const OperatorTokenPrefix = "svc_ops_" //nolint:gosec // a prefix, and no token
 
 // MakeOperatorToken renders a token from 32 random bytes, in the form of an API key.
 func MakeOperatorToken(random [32]byte) string { return makeSecret(OperatorTokenPrefix, random) }

@@ -79,7 +79,7 @@ func (m *Management) open(binding string, prefix domain.Prefix, cursor string) (
 		return domain.Position{}, false
 	}
 	return domain.Position{
-		CreatedAt: time.UnixMilli(int64(binary.BigEndian.Uint64(raw))).UTC(),
+		CreatedAt: time.UnixMilli(int64(binary.BigEndian.Uint64(raw))).UTC(), //nolint:gosec // as sealed
 		ID:        domain.MakeID(prefix, [16]byte(raw[8:positionLength])),
 	}, true
 }

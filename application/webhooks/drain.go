@@ -331,7 +331,7 @@ func (w *drain) settle(s sent) {
 		w.condemn = w.health.Condemned(s.result, now)
 	}
 	first := s.webhook.Back != domain.WebhookSucceeded
-	attempt := s.webhook.Record(w.ids.ID(domain.PrefixWebhookAttempt), s.result, w.schedules[w.endpoint.Tenant.Environment], probe, rand.Float64(), now)
+	attempt := s.webhook.Record(w.ids.ID(domain.PrefixWebhookAttempt), s.result, w.schedules[w.endpoint.Tenant.Environment], probe, rand.Float64(), now) //nolint:gosec // spreads retries
 	if w.condemn != "" {
 		attempt.NextAt = nil // it will be held
 	}

@@ -90,7 +90,7 @@ func (p *program) readTestKey(c *apiClient, file string) error {
 		return &startError{what: "there is no key for " + c.baseURL, usedFor: "the sandbox API (" + testKeyEnv + ")",
 			fix: testKeyEnv + "=svc_test_key_..., or --key-file FILE; waybill key create --env sandbox makes one"}
 	}
-	content, err := os.ReadFile(file)
+	content, err := os.ReadFile(file) //nolint:gosec // the file that the caller names
 	if err != nil {
 		return &startError{what: "the key cannot be read", err: err, usedFor: "the sandbox API (" + from + ")",
 			fix: "name a file that this user may read and that holds the key alone"}

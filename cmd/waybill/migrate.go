@@ -28,7 +28,7 @@ func (p *program) migrate() *cobra.Command {
 }
 
 func (p *program) migrateUp() *cobra.Command {
-	return &cobra.Command{
+	return &cobra.Command{ //nolint:gosec // the URL is an example
 		Use: "up", Short: "Apply what is missing; safe to repeat, and while servers run",
 		Example: `  WAYBILL_DATABASE_URL=postgres://waybill:...@db/waybill waybill migrate up
   waybill migrate up --data-dir /var/lib/waybill`,

@@ -83,7 +83,7 @@ func (p *program) secretsOf(cmd *cobra.Command, c *configs.Config) (dataDir, boo
 }
 
 func noDatabase(dir dataDir) error {
-	return &startError{
+	return &startError{ //nolint:gosec // the URL is an example
 		what:    "there is no database in " + string(dir) + ", and WAYBILL_DATABASE_URL is not set",
 		usedFor: "all data",
 		fix:     "waybill dev makes one there; or WAYBILL_DATABASE_URL=postgres://user:password@host/name, or another --data-dir",

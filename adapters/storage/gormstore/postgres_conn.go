@@ -119,7 +119,7 @@ func (c *pgConn) confirmDirect(ctx context.Context) error {
 	var pid int64
 	// In the simple protocol, which leaves no prepared statement behind.
 	err := c.pgx().QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeSimpleProtocol).Scan(&pid)
-	if err == nil && uint32(pid) != c.pgx().PgConn().PID() {
+	if err == nil && uint32(pid) != c.pgx().PgConn().PID() { //nolint:gosec // a pid of Postgres has 31 bits
 		return ErrPooler
 	}
 	return err

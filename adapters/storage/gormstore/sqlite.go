@@ -186,7 +186,7 @@ func openSQLiteForMigrations(address string) (*sql.DB, error) {
 func openSQLiteWriter(path string) (*sql.DB, error) {
 	// SQLite would make a file that everybody on the machine can read; it has
 	// people's addresses in it. Its side files take over the mode.
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the file that the settings name
 	if err != nil {
 		return nil, fmt.Errorf("gormstore: %w", err)
 	}

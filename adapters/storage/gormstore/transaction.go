@@ -44,7 +44,7 @@ func (s *Store) transact(ctx context.Context, fn func(session) error) error {
 		select {
 		case <-ctx.Done():
 			return err
-		case <-time.After(rand.N(retryPause << retry)):
+		case <-time.After(rand.N(retryPause << retry)): //nolint:gosec // spreads retries
 		}
 	}
 }

@@ -167,13 +167,13 @@ func (w wireType[T]) many(n int, at func(i int) T) param {
 		}
 	}
 	b := make([]byte, 0, whole)
-	for _, head := range [...]uint32{1, nulls, w.oid, uint32(n), 1} {
+	for _, head := range [...]uint32{1, nulls, w.oid, uint32(n), 1} { //nolint:gosec // as many as one batch has rows
 		b = binary.BigEndian.AppendUint32(b, head)
 	}
 	for i := range n {
 		v := at(i)
 		size := w.size(v)
-		b = binary.BigEndian.AppendUint32(b, uint32(int32(size)))
+		b = binary.BigEndian.AppendUint32(b, uint32(int32(size))) //nolint:gosec // -1 stands for null
 		if size >= 0 {
 			b = w.put(b, v)
 		}
@@ -257,5 +257,5 @@ func putBoolean(b []byte, v bool) []byte {
 var pgEpoch = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
 
 func putTime(b []byte, t time.Time) []byte {
-	return binary.BigEndian.AppendUint64(b, uint64(t.UnixMicro()-pgEpoch))
+	return binary.BigEndian.AppendUint64(b, uint64(t.UnixMicro()-pgEpoch)) //nolint:gosec // the wire has it in two's complement
 }

@@ -28,15 +28,15 @@ func (identifiers) NewIDs(ctx context.Context) (t trace.TraceID, s trace.SpanID)
 		return known.trace, known.span
 	}
 	for !t.IsValid() {
-		binary.NativeEndian.PutUint64(t[:8], rand.Uint64())
-		binary.NativeEndian.PutUint64(t[8:], rand.Uint64())
+		binary.NativeEndian.PutUint64(t[:8], rand.Uint64()) //nolint:gosec // an ID that has to be new, not secret
+		binary.NativeEndian.PutUint64(t[8:], rand.Uint64()) //nolint:gosec // an ID that has to be new, not secret
 	}
 	return t, identifiers{}.NewSpanID(ctx, t)
 }
 
 func (identifiers) NewSpanID(context.Context, trace.TraceID) (s trace.SpanID) {
 	for !s.IsValid() {
-		binary.NativeEndian.PutUint64(s[:], rand.Uint64())
+		binary.NativeEndian.PutUint64(s[:], rand.Uint64()) //nolint:gosec // an ID that has to be new, not secret
 	}
 	return s
 }

@@ -41,7 +41,7 @@ func newConn(c, raw net.Conn) *conn {
 
 // close lets go at once. A TLS connection would first say so, and wait for a
 // receiver that reads nothing.
-func (c *conn) close() { c.raw.Close() }
+func (c *conn) close() { _ = c.raw.Close() }
 
 // budgeted reads a connection as far as the budget goes.
 type budgeted struct{ c *conn }

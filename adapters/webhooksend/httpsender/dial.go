@@ -82,7 +82,7 @@ func (d *dialer) open(ctx context.Context, to *target, deadline time.Time) (*con
 	}
 	secured, err := d.secure(ctx, raw, to.host)
 	if err != nil {
-		raw.Close()
+		_ = raw.Close()
 		return nil, &failure{handshakeClass(err), err}
 	}
 	return newConn(secured, raw), nil

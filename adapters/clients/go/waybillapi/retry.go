@@ -43,7 +43,7 @@ func (r Retries) pause(ctx context.Context, tried int, cause error) bool {
 	}
 	wait := min(r.MaxPause, time.Duration(float64(r.Pause)*math.Pow(2, float64(tried-1))))
 	if wait > 2 {
-		wait -= mathrand.N(wait / 2)
+		wait -= mathrand.N(wait / 2) //nolint:gosec // spreads retries
 	}
 	var failure *Error
 	if errors.As(cause, &failure) {

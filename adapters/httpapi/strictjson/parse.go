@@ -150,7 +150,7 @@ func (p *parser) token() *SyntaxError {
 	case jsontext.KindString:
 		return p.str(raw, at)
 	case jsontext.KindNumber:
-		p.add(node{kind: kindNumber, textAt: uint32(at), textLen: uint32(len(raw))})
+		p.add(node{kind: kindNumber, textAt: uint32(at), textLen: uint32(len(raw))}) //nolint:gosec // a body has at most 1 MiB
 	case jsontext.KindTrue:
 		p.add(node{kind: kindTrue})
 	case jsontext.KindFalse:
@@ -175,7 +175,7 @@ func (p *parser) open(k kind) *SyntaxError {
 	}
 	within := p.want
 	p.add(node{kind: k})
-	p.frames[p.depth] = frame{node: uint32(len(p.nodes) - 1)}
+	p.frames[p.depth] = frame{node: uint32(len(p.nodes) - 1)} //nolint:gosec // a body has at most 1 MiB
 	top := &p.frames[p.depth]
 	p.depth++
 	p.want = nil
@@ -198,7 +198,7 @@ func (p *parser) close() *SyntaxError {
 	}
 	p.depth--
 	at := p.frames[p.depth].node
-	p.nodes[at].size = uint32(len(p.nodes)) - at
+	p.nodes[at].size = uint32(len(p.nodes)) - at //nolint:gosec // a body has at most 1 MiB
 	p.want = nil
 	if p.depth > 0 {
 		if list, ok := p.frames[p.depth-1].shape.(arrayOf); ok {
@@ -221,10 +221,10 @@ func (p *parser) str(raw []byte, at int) *SyntaxError {
 		}
 	}
 	if p.wantsName() {
-		p.nameAt, p.nameLen, p.named = uint32(start), uint32(len(text)), true
+		p.nameAt, p.nameLen, p.named = uint32(start), uint32(len(text)), true //nolint:gosec // a body has at most 1 MiB
 		return p.name(text)
 	}
-	p.add(node{kind: kindString, textAt: uint32(start), textLen: uint32(len(text))})
+	p.add(node{kind: kindString, textAt: uint32(start), textLen: uint32(len(text))}) //nolint:gosec // a body has at most 1 MiB
 	return nil
 }
 
@@ -248,7 +248,7 @@ func (p *parser) name(name []byte) *SyntaxError {
 
 // text is a part of the body, or of what stands behind it.
 func (p *parser) text(at, n uint32) string {
-	if begun := uint32(len(p.body)); at >= begun {
+	if begun := uint32(len(p.body)); at >= begun { //nolint:gosec // a body has at most 1 MiB
 		return string(p.decoded[at-begun:][:n])
 	}
 	return string(p.body[at:][:n])

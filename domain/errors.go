@@ -22,6 +22,7 @@ const (
 	KindConflict                    // 409: the state of a record forbids it
 	KindInvalid                     // 422: readable, yet not acceptable
 	KindLimited                     // 429
+	KindGone                        // 410: it was there once
 	KindUnavailable                 // 503: a service we need does not answer
 )
 
@@ -41,6 +42,7 @@ const (
 	CodeSecretKeyMismatch        = "SECRET_KEY_MISMATCH"
 	CodeInsufficientScope        = "INSUFFICIENT_SCOPE"
 	CodeNotFound                 = "NOT_FOUND"
+	CodeCursorExpired            = "CURSOR_EXPIRED"
 	CodeIdempotencyConflict      = "IDEMPOTENCY_CONFLICT"
 	CodeIdempotencyInProgress    = "IDEMPOTENCY_IN_PROGRESS"
 	CodeExternalIDConflict       = "EXTERNAL_ID_CONFLICT"

@@ -106,6 +106,28 @@ type FeedPosition struct {
 	ID       ID
 }
 
+// FeedPage is some events of the feed, in its order. Next is where to go on: behind
+// the last event that was looked at, whether it is one of these or the filter left it
+// out. More tells that there are events behind Next, even where this page has none.
+type FeedPage struct {
+	Events []FeedEvent
+	Next   FeedPosition
+	More   bool
+}
+
+// CursorExpired answers for a place in the feed behind which events may have been
+// deleted, or that is not known any more; oldest is when the oldest event occurred
+// that is there, nil where there is none.
+func CursorExpired(oldest *time.Time) *Error {
+	details := map[string]any{"oldest_available_at": nil}
+	if oldest != nil {
+		details["oldest_available_at"] = FormatTime(*oldest)
+	}
+	return &Error{Kind: KindGone, Code: CodeCursorExpired, Details: details,
+		Message: "The cursor is older than the events that are kept, or from before the service was restored. " +
+			"Begin again without a cursor and pass over events you have, by their id; for older ones list deliveries and their timelines."}
+}
+
 // FeedFilter narrows the feed; zero fields do not.
 type FeedFilter struct {
 	Type         EventType

@@ -41,14 +41,16 @@ type EventRenderer interface {
 
 // FeedReader reads the events of an application over all its deliveries.
 type FeedReader interface {
-	// Events lists up to limit+1 events behind a position, in the order of
-	// commits, and of one delivery by sequence. An event that a transaction under
-	// way could still come before is not listed yet: so a reader that goes on
-	// from the last event it saw misses none. On Postgres any transaction of the
-	// server that writes keeps later events back until it ends. Events of
-	// endpoints are not listed. With CreatedAfter the feed is read from there on,
-	// and not from its beginning: IDs tell when events were made.
-	Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after domain.FeedPosition, limit int) ([]domain.FeedEvent, error)
+	// Events lists up to limit events behind a position, nil for the beginning, in the
+	// order in which they took their place, and of one delivery by sequence. An event
+	// that a transaction under way could still come before is not listed yet: so a
+	// reader that goes on from Next misses none. Only transactions that take part in
+	// the feed hold it back. Events of endpoints are not listed. However long the feed
+	// is, a bounded part of it is read, so that a page of a filter may be empty and
+	// have More. With CreatedAfter and from the beginning, the feed is read from about
+	// there on: IDs tell when events were made. Where events behind the position may
+	// be gone, or there is no such position, the error is domain.CursorExpired.
+	Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after *domain.FeedPosition, limit int) (domain.FeedPage, error)
 }
 
 // WebhookReader reads the endpoints of an application in an environment, and

@@ -20,28 +20,23 @@ func (a *API) listFeed(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	m := meta{Limit: limit, HasMore: len(found) > limit}
-	found = found[:min(len(found), limit)]
-	if len(found) > 0 {
-		after = found[len(found)-1].Position
-	}
-	// Always one: who has seen all goes on from here when there is more.
-	cursor := a.cursors.sealFeed(c.listBinding(), after)
-	m.NextCursor = &cursor
-	r := list("Events listed.", each(found, func(e domain.FeedEvent) jsontext.Value { return e.Payload }), m)
+	// Always a cursor: whoever has seen all goes on from there when there is more.
+	cursor := a.cursors.sealFeed(c.listBinding(), found.Next)
+	m := meta{Limit: limit, HasMore: found.More, NextCursor: &cursor}
+	r := list("Events listed.", each(found.Events, func(e domain.FeedEvent) jsontext.Value { return e.Payload }), m)
 	r.tagged = true
 	return r, nil
 }
 
 // feedPage is pageRequest for the feed, which has an order of its own.
-func (a *API) feedPage(c *call) (limit int, after domain.FeedPosition, err error) {
+func (a *API) feedPage(c *call) (limit int, after *domain.FeedPosition, err error) {
 	limit = c.query.limit()
 	if cursor := c.query.values.Get("cursor"); cursor != "" {
 		position, sound := a.cursors.openFeed(c.listBinding(), cursor)
 		if !sound {
 			c.query.reject("cursor", domain.FieldInvalidFormat, notACursor)
 		}
-		after = position
+		after = &position
 	}
 	return limit, after, c.query.err()
 }

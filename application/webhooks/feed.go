@@ -13,8 +13,8 @@ type Feed struct{ storage ports.Storage }
 // NewFeed makes the use case.
 func NewFeed(s ports.Storage) *Feed { return &Feed{storage: s} }
 
-// Events returns up to limit+1 events behind a position, in the order of
-// commits. Who goes on from the last one it saw misses none.
-func (f *Feed) Events(ctx context.Context, t domain.Tenant, filter domain.FeedFilter, after domain.FeedPosition, limit int) ([]domain.FeedEvent, error) {
+// Events returns a page of events behind a position, nil for the beginning. A caller
+// that goes on from Next misses none.
+func (f *Feed) Events(ctx context.Context, t domain.Tenant, filter domain.FeedFilter, after *domain.FeedPosition, limit int) (domain.FeedPage, error) {
 	return f.storage.Read().Feed.Events(ctx, t, filter, after, limit)
 }

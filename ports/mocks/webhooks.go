@@ -91,10 +91,10 @@ func (m *MockFeedReader) EXPECT() *MockFeedReaderMockRecorder {
 }
 
 // Events mocks base method.
-func (m *MockFeedReader) Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after domain.FeedPosition, limit int) ([]domain.FeedEvent, error) {
+func (m *MockFeedReader) Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after *domain.FeedPosition, limit int) (domain.FeedPage, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Events", ctx, t, f, after, limit)
-	ret0, _ := ret[0].([]domain.FeedEvent)
+	ret0, _ := ret[0].(domain.FeedPage)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }

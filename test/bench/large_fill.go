@@ -111,7 +111,7 @@ func (f filling) fill(ctx context.Context, db *pgx.Conn) error {
 	}
 	rest := append(rebuild,
 		// So that readers take the positions for settled.
-		fmt.Sprintf("SELECT setval('feed_ahead', %d)", f.events()+1), "VACUUM ANALYZE", "CHECKPOINT")
+		"VACUUM ANALYZE", "CHECKPOINT")
 	for _, statement := range rest {
 		if _, err := db.Exec(ctx, statement); err != nil {
 			return fmt.Errorf("%s: %w", statement, err)

@@ -20,7 +20,7 @@ WITH template AS (
     INSERT INTO feed_events (id, application_id, environment, delivery_id, sequence, type, occurred_at, payload, position)
     SELECT (p.hex || '0')::uuid, t.application_id, t.environment, (p.hex || '0')::uuid, t.sequence, t.type, p.made,
         overlay(t.payload PLACING convert_to(p.hex || '0', 'UTF8') FROM t.id_at),
-        pg_current_xact_id()::text::bigint + (SELECT last_value FROM feed_ahead)
+        (SELECT nextval('feed_positions') FROM (SELECT pg_advisory_xact_lock_shared(2002937444, ((last_value & 4294967295) - 2147483648)::integer) FROM feed_positions OFFSET 0) AS held)
     FROM planted p JOIN template t USING (endpoint_id)
 ), attempts AS (
     INSERT INTO webhook_attempts (id, webhook_delivery_id, number, trigger, status_code, error_class, duration_ms, excerpt, started_at, next_at)

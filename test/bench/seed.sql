@@ -56,7 +56,7 @@ BEGIN
 
     INSERT INTO feed_events (id, application_id, environment, delivery_id, sequence, type, occurred_at, payload, position)
     VALUES (event, application, 'live', delivery, 1, 'delivery.created', now(), payload,
-        pg_current_xact_id()::text::bigint + (SELECT last_value FROM feed_ahead));
+        (SELECT nextval('feed_positions') FROM (SELECT pg_advisory_xact_lock_shared(2002937444, ((last_value & 4294967295) - 2147483648)::integer) FROM feed_positions OFFSET 0) AS held));
 
     INSERT INTO webhook_deliveries (id, endpoint_id, event_id, event_type, delivery_id, sequence, status, attempts, used,
         due_at, trigger, back, created_at)

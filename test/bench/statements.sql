@@ -45,7 +45,7 @@ INSERT INTO delivery_events (id, delivery_id, sequence, type, status, previous_s
 VALUES ((lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000004')::uuid, (lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000003')::uuid, 1, 'delivery.created', 'booked', '', '', now());
 INSERT INTO feed_events (id, application_id, environment, delivery_id, sequence, type, occurred_at, payload, position)
 VALUES ((lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000004')::uuid, :application::uuid, 'live', (lpad(to_hex(:hi::bigint), 16, '0') || '8000000000000003')::uuid, 1, 'delivery.created', now(), :payload::bytea,
-    pg_current_xact_id()::text::bigint + (SELECT last_value FROM feed_ahead));
+    (SELECT nextval('feed_positions') FROM (SELECT pg_advisory_xact_lock_shared(2002937444, ((last_value & 4294967295) - 2147483648)::integer) FROM feed_positions OFFSET 0) AS held));
 
 INSERT INTO webhook_deliveries (id, endpoint_id, event_id, event_type, delivery_id, sequence, status, attempts, used,
     due_at, trigger, back, created_at)

@@ -142,7 +142,7 @@ func testBookingsAtOnce(t *testing.T, b Backend) {
 func wantFed(t testing.TB, b Backend, stored, refused []ports.BookingWrite) {
 	t.Helper()
 	events := func(w ports.BookingWrite) int {
-		return len(must(b.Read().Feed.Events(t.Context(), w.Delivery.Tenant, domain.FeedFilter{DeliveryID: w.Delivery.ID}, domain.FeedPosition{}, 10))(t))
+		return len(must(b.Read().Feed.Events(t.Context(), w.Delivery.Tenant, domain.FeedFilter{DeliveryID: w.Delivery.ID}, nil, 10))(t).Events)
 	}
 	for _, w := range stored {
 		eventually(t, "the feed has what was stored", func() bool { return events(w) == 1 })

@@ -20,6 +20,8 @@ func Status(k domain.Kind) int {
 		return http.StatusNotFound
 	case domain.KindConflict:
 		return http.StatusConflict
+	case domain.KindGone:
+		return http.StatusGone
 	case domain.KindInvalid:
 		return http.StatusUnprocessableEntity
 	case domain.KindLimited:

@@ -66,12 +66,11 @@ type engine struct {
 	// fence ends a subquery that is planned by itself, as if all its rows were wanted.
 	fence string
 
-	// insertFeed stores a feedEventRow, all columns but position; insertFeedBehind
-	// one that has to come behind the event before it in its delivery, whose ID
-	// and sequence are two more parameters. Empty: insertFeed will do.
-	insertFeed, insertFeedBehind string
-	// feedSettled is the condition on an event that none can come before any more.
-	feedSettled string
+	// insertFeed stores a feedEventRow, all columns but position.
+	insertFeed string
+	// feedBound is a number up to which no event can come to the feed any more;
+	// feedLag selects for how many seconds a transaction has held it back. Empty: none can.
+	feedBound, feedLag string
 	// anyApplication is the condition that a delivery d is of some application,
 	// written so that an index which begins with the application is entered once
 	// for each: what is equal in all of them is found without reading the others.

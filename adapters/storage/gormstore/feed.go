@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"gorm.io/gorm"
+
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -13,57 +15,202 @@ import (
 // feed is ports.FeedReader, and the way into it.
 type feed struct{ session }
 
-func (s feed) Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after domain.FeedPosition, limit int) ([]domain.FeedEvent, error) {
+// feedWindow is how many events a page of a narrowed feed looks through at most.
+const feedWindow = 5000
+
+func (s feed) Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after *domain.FeedPosition, limit int) (domain.FeedPage, error) {
 	ctx, done := s.forList(ctx)
 	defer done()
-	if !storable(string(f.Type)) {
-		return nil, nil
-	}
-	query := s.ofApplication(ctx, t).Where("delivery_id IS NOT NULL" + s.engine.feedSettled)
-	if after != (domain.FeedPosition{}) {
-		query = query.Where("(position, sequence, id) > (?, ?, ?)", after.Commit, after.Sequence, rowIDOf(after.ID))
-	}
-	if f.Type != "" {
-		query = query.Where("type = ?", string(f.Type))
-	}
-	if f.DeliveryID != "" {
-		key, err := lookup(domain.PrefixDelivery, f.DeliveryID)
-		if err != nil {
-			return nil, nil // no such delivery, so no events
-		}
-		// By way of the timeline, which has an index of the delivery.
-		query = query.Where("id IN (?)", s.with(ctx).Model(&eventRow{}).Select("id").Where("delivery_id = ?", key))
-	}
-	if f.CreatedAfter != nil {
-		since := boundary(*f.CreatedAfter)
-		query = query.Where("occurred_at >= ?", since)
-		if first := firstIDAt(since.time.Add(-feedMargin)); first != "" && f.DeliveryID == "" && after == (domain.FeedPosition{}) {
-			query = query.Where(feedStart, feedWitnesses, first, feedWitnesses)
+	page, err := s.page(ctx, t, f, after, limit)
+	if err == nil && after != nil {
+		// Asked after the events were read: what was deleted before that is known here.
+		var expired error
+		if expired, err = s.expired(ctx, t, *after); err == nil && expired != nil {
+			return domain.FeedPage{}, expired
 		}
 	}
-	var rows []feedEventRow
-	err := query.Order("position, sequence, id").Limit(limit + 1).Find(&rows).Error
-	return all(rows, (*feedEventRow).domain), s.listFailed(ctx, "read the feed", err)
+	return page, s.listFailed(ctx, "read the feed", err)
 }
 
-// feedStart begins at the least position that an event may have which occurred at
-// some time or later: to walk there from the first event on would read all that
+func (s feed) page(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after *domain.FeedPosition, limit int) (page domain.FeedPage, err error) {
+	scope := feedScope{session: s.session, tenant: t, filter: f, after: after}
+	if err := scope.begin(ctx); err != nil {
+		return page, err
+	}
+	page.Next = domain.FeedPosition{Commit: scope.horizon}
+	if after != nil {
+		page.Next = *after
+	}
+	if _, err := lookup(domain.PrefixDelivery, f.DeliveryID); f.DeliveryID != "" && err != nil || !storable(string(f.Type)) {
+		return page, nil // there is no such delivery, or type
+	}
+	query, narrowed := scope.rows(ctx, "f.*"), f.Type != "" || f.CreatedAfter != nil
+	var last domain.FeedPosition
+	if narrowed {
+		var some bool
+		if last, some, page.More, err = scope.last(ctx); err != nil || !some {
+			return page, err
+		}
+		page.Next = last
+		query = query.Where("(f.position, f.sequence, f.id) <= (?, ?, ?)", last.Commit, last.Sequence, rowIDOf(last.ID))
+	}
+	if f.Type != "" {
+		query = query.Where("f.type = ?", string(f.Type))
+	}
+	if f.CreatedAfter != nil {
+		query = query.Where("f.occurred_at >= ?", boundary(*f.CreatedAfter))
+	}
+	var rows []feedEventRow
+	if err := query.Order(scope.order("")).Limit(limit + 1).Find(&rows).Error; err != nil {
+		return page, err
+	}
+	full := len(rows) > limit
+	page.Events, page.More = all(rows[:min(len(rows), limit)], (*feedEventRow).domain), page.More || full
+	if n := len(page.Events); n > 0 && (full || !narrowed) {
+		page.Next = page.Events[n-1].Position
+	}
+	return page, nil
+}
+
+// feedScope is the part of a feed that a page may look through. It has settled: no
+// event can come there any more, so that one statement after the other finds the
+// same ones in it.
+type feedScope struct {
+	session
+	tenant       domain.Tenant
+	filter       domain.FeedFilter
+	after        *domain.FeedPosition
+	horizon      int64 // up to where events were deleted
+	above, bound int64 // it is behind the one and up to the other
+}
+
+// begin finds out from where to where it is. That has to be known before events are
+// read: of a transaction that takes part meanwhile either its lock is seen here, or
+// later its events.
+func (s *feedScope) begin(ctx context.Context) error {
+	var found struct{ Bound, Horizon int64 }
+	err := s.with(ctx).Raw("SELECT "+s.engine.feedBound+" AS bound, COALESCE("+feedHorizon+", 0) AS horizon",
+		rowIDOf(s.tenant.ApplicationID), string(s.tenant.Environment)).Scan(&found).Error
+	s.bound, s.horizon, s.above = found.Bound, found.Horizon, found.Horizon
+	switch {
+	case s.after != nil:
+		s.above = max(s.above, s.after.Commit-1) // others may have the same position
+	case s.filter.CreatedAfter != nil && s.filter.DeliveryID == "":
+		first := firstIDAt(boundary(*s.filter.CreatedAfter).time.Add(-feedMargin))
+		if err != nil || first == "" {
+			return err
+		}
+		var start int64
+		err = s.with(ctx).Raw(feedStart, feedWitnesses, first, feedWitnesses).Scan(&start).Error
+		s.above = max(s.above, start-1)
+	}
+	return err
+}
+
+const feedHorizon = "(SELECT position FROM feed_horizons WHERE application_id = ? AND environment = ?)"
+
+// rows are its events.
+func (s *feedScope) rows(ctx context.Context, columns string) *gorm.DB {
+	query := s.with(ctx).Table("feed_events f").Select(columns).
+		Where("f.application_id = ? AND f.environment = ?", rowIDOf(s.tenant.ApplicationID), string(s.tenant.Environment)).
+		Where("f.delivery_id IS NOT NULL AND f.position <= ? AND f.position > ?", s.bound, s.above)
+	if s.after != nil && s.after.ID != "" {
+		query = query.Where("(f.position, f.sequence, f.id) > (?, ?, ?)", s.after.Commit, s.after.Sequence, rowIDOf(s.after.ID))
+	}
+	if s.filter.DeliveryID != "" { // by way of the timeline, which has an index of the delivery
+		sequence := 0
+		if s.after != nil { // of one of its events: the cursor is of this filter
+			sequence = s.after.Sequence
+		}
+		return query.Joins("JOIN delivery_events e ON e.id = f.id").
+			Where("e.delivery_id = ? AND e.sequence > ?", rowIDOf(s.filter.DeliveryID), sequence)
+	}
+	return query
+}
+
+func (s *feedScope) order(direction string) string {
+	if s.filter.DeliveryID != "" {
+		return "e.sequence" + direction
+	}
+	return "f.position" + direction + ", f.sequence" + direction + ", f.id" + direction
+}
+
+// last is the last of the events that a page looks through, if there are some, and
+// whether there may be more behind it.
+func (s *feedScope) last(ctx context.Context) (last domain.FeedPosition, some, more bool, err error) {
+	var rows []feedEventRow
+	rest := s.rows(ctx, "f.position, f.sequence, f.id").Session(&gorm.Session{})
+	err = rest.Order(s.order("")).Offset(feedWindow - 1).Limit(1).Find(&rows).Error
+	if more = len(rows) > 0; err == nil && !more {
+		err = rest.Order(s.order(" DESC")).Limit(1).Find(&rows).Error
+	}
+	if err != nil || len(rows) == 0 {
+		return last, false, false, err
+	}
+	return domain.FeedPosition{Commit: rows[0].Position, Sequence: rows[0].Sequence, ID: rows[0].ID.as(domain.PrefixEvent)}, true, more, nil
+}
+
+// expired tells whether events behind a position were deleted, or the database was
+// brought back to a state from before there was such an event: others may stand in its
+// place, and before it.
+func (s feed) expired(ctx context.Context, t domain.Tenant, at domain.FeedPosition) (expired error, err error) {
+	application, environment := rowIDOf(t.ApplicationID), string(t.Environment)
+	var found struct {
+		Horizon int64
+		Known   bool
+	}
+	id := rowIDOf(at.ID)
+	if at.ID == "" {
+		id = noRow
+	}
+	err = s.with(ctx).Raw("SELECT COALESCE("+feedHorizon+", 0) AS horizon,"+
+		" EXISTS (SELECT 1 FROM feed_events WHERE id = ? AND position = ? AND application_id = ? AND environment = ?) AS known",
+		application, environment, id, at.Commit, application, environment).Scan(&found).Error
+	if err != nil || at.Commit >= found.Horizon && (found.Known || at.ID == "" || at.Commit == found.Horizon) {
+		return nil, err
+	}
+	var oldest []instant
+	err = s.with(ctx).Table("feed_events").Where("application_id = ? AND environment = ? AND delivery_id IS NOT NULL AND position > ?",
+		application, environment, found.Horizon).Order("position, sequence, id").Limit(1).Pluck("occurred_at", &oldest).Error
+	if err != nil {
+		return nil, err
+	}
+	if len(oldest) == 0 {
+		return domain.CursorExpired(nil), nil
+	}
+	return domain.CursorExpired(&oldest[0].time), nil
+}
+
+// noRow is the ID of no record.
+const noRow rowID = "00000000000000000000000000000000"
+
+// FeedLag is for how long, so far, a transaction has held back events that were
+// committed after it had taken its place in the feed; 0: none does.
+func (s *Store) FeedLag(ctx context.Context) (time.Duration, error) {
+	if s.engine.feedLag == "" {
+		return 0, nil
+	}
+	var seconds float64
+	err := s.read.WithContext(ctx).Raw(s.engine.feedLag).Scan(&seconds).Error
+	return time.Duration(seconds * float64(time.Second)), s.engine.failed("look for what holds the feed back", err)
+}
+
+// feedStart is the least position that an event may have which occurred at
+// some time or later. To walk there from the first event on would read all that
 // came before. The place is found by witnesses, the last events whose IDs, which
 // are in the order of time and have an index, are older than that time by more
 // than the margin.
 //
-// It passes over nothing. The position of a witness is the number of a transaction
-// that had begun when the witness was stored: of its own, or of that of an earlier
-// event of its delivery. What is looked for got its ID in its transaction or
-// before it, and so later than the witness by the margin. That is far more than
-// a transaction lasts, which time-outs keep to seconds, and than clocks differ: its
-// transaction began after the witness was stored, and has a higher number.
+// It passes over nothing. A position is taken when an event is stored. What is looked
+// for got its ID before it was stored, and later than the witness by the margin. That
+// is far more than a transaction lasts, which time-outs keep to seconds, and than
+// clocks differ: it was stored after the witness was, and has a higher position.
 // Only what was held up between ID and transaction, on a machine that slept
 // perhaps, is a false witness. So the lowest of many is believed, of more than a
 // request makes; and where there are not so many, the feed is read from its
 // beginning.
-const feedStart = `position >= (SELECT CASE WHEN count(*) = ? THEN min(position) ELSE 0 END
-	FROM (SELECT position FROM feed_events WHERE id < ? ORDER BY id DESC LIMIT ?) AS witnesses)`
+const feedStart = `SELECT CASE WHEN count(*) = ? THEN min(position) ELSE 0 END
+	FROM (SELECT position FROM feed_events WHERE id < ? ORDER BY id DESC LIMIT ?) AS witnesses`
 
 const (
 	feedMargin    = 10 * time.Minute
@@ -104,14 +251,9 @@ func (s feed) insert(ctx context.Context, t domain.Tenant, e domain.FeedEvent) e
 	if len(e.Payload) == 0 {
 		return errNoPayload
 	}
-	statement, values := s.engine.insertFeed, []any{
+	return s.engine.failed("insert an event into the feed", s.with(ctx).Exec(s.engine.insertFeed,
 		rowIDOf(e.ID), rowIDOf(t.ApplicationID), string(t.Environment), optionalRowID(e.DeliveryID),
-		e.Sequence, string(e.Type), instantOf(e.OccurredAt), e.Payload,
-	}
-	if e.Sequence > 1 && s.engine.insertFeedBehind != "" {
-		statement, values = s.engine.insertFeedBehind, append(values, rowIDOf(e.DeliveryID), e.Sequence-1)
-	}
-	return s.engine.failed("insert an event into the feed", s.with(ctx).Exec(statement, values...).Error)
+		e.Sequence, string(e.Type), instantOf(e.OccurredAt), e.Payload).Error)
 }
 
 // fanOut is one statement whatever the endpoints are. The ID of a row is made as

@@ -28,8 +28,12 @@ func feedStorm() time.Duration {
 type feedReader func(ctx context.Context, s *gormstore.Store, t domain.Tenant, after domain.FeedEvent, limit int) ([]domain.FeedEvent, error)
 
 func theFeed(ctx context.Context, s *gormstore.Store, t domain.Tenant, after domain.FeedEvent, limit int) ([]domain.FeedEvent, error) {
-	events, err := s.Read().Feed.Events(ctx, t, domain.FeedFilter{}, after.Position, limit)
-	return events[:min(len(events), limit)], err
+	var from *domain.FeedPosition
+	if after.ID != "" {
+		from = &after.Position
+	}
+	page, err := s.Read().Feed.Events(ctx, t, domain.FeedFilter{}, from, limit)
+	return page.Events, err
 }
 
 // planted reads with one rule broken.

@@ -1,8 +1,9 @@
 package gormstore
 
 import (
+	"cmp"
 	"context"
-	"strings"
+	"slices"
 	"time"
 
 	"gorm.io/gorm/clause"
@@ -84,20 +85,51 @@ func (s *Store) purgeLog(ctx context.Context, which, order string, value rowID, 
 	return removed, err
 }
 
-// purgeOldEvents leaves what a webhook delivery, which has the event's ID but
-// for the last digit, still needs.
-const purgeOldEvents = `DELETE FROM feed_events WHERE id IN (
-	SELECT f.id FROM feed_events f WHERE f.id < ?
-		AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.id BETWEEN $first AND $last)
-	ORDER BY f.id LIMIT ?)`
-
-// purgeFeed deletes old events.
-func (s *Store) purgeFeed(ctx context.Context, limit int) (int, error) {
+// purgeFeed deletes old events, and keeps up to where. What a webhook delivery, which
+// has the event's ID but for the last digit, still needs stays.
+func (s *Store) purgeFeed(ctx context.Context, limit int) (removed int, err error) {
 	before, err := s.expired(ctx, "feed_events", webhookRetention)
 	if err != nil {
 		return 0, err
 	}
-	statement := strings.NewReplacer("$first", s.engine.webhookIDOf("f.id", "0"), "$last", s.engine.webhookIDOf("f.id", "f")).Replace(purgeOldEvents)
-	result := s.write.WithContext(ctx).Exec(statement, before, limit)
-	return int(result.RowsAffected), s.engine.failed("delete old events", result.Error)
+	needed := "NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.id BETWEEN " +
+		s.engine.webhookIDOf("feed_events.id", "0") + " AND " + s.engine.webhookIDOf("feed_events.id", "f") + ")"
+	err = s.transact(ctx, func(sn session) error {
+		removed = 0
+		var old []feedEventRow
+		// A locked one is another process's, which purges too.
+		err := sn.with(ctx).Select("id", "application_id", "environment", "delivery_id", "position").
+			Where("id < ?", before).Where(needed).Order("id").Limit(limit).
+			Clauses(clause.Locking{Strength: "UPDATE", Options: "SKIP LOCKED"}).Find(&old).Error
+		if err != nil || len(old) == 0 {
+			return sn.engine.failed("look for old events", err)
+		}
+		result := sn.with(ctx).Where("id IN ?", all(old, func(e *feedEventRow) rowID { return e.ID })).Delete(&feedEventRow{})
+		if result.Error != nil {
+			return sn.engine.failed("delete old events", result.Error)
+		}
+		removed = int(result.RowsAffected)
+		return feed{sn}.moveHorizons(ctx, old)
+	})
+	return removed, err
+}
+
+// moveHorizons keeps up to where events were deleted, in an order of applications so
+// that no two processes wait for each other.
+func (s feed) moveHorizons(ctx context.Context, deleted []feedEventRow) error {
+	slices.SortFunc(deleted, func(a, b feedEventRow) int {
+		return cmp.Or(cmp.Compare(a.ApplicationID, b.ApplicationID), cmp.Compare(a.Environment, b.Environment), cmp.Compare(b.Position, a.Position))
+	})
+	deleted = slices.DeleteFunc(deleted, func(e feedEventRow) bool { return e.DeliveryID == nil })
+	for i, e := range deleted {
+		if i > 0 && e.ApplicationID == deleted[i-1].ApplicationID && e.Environment == deleted[i-1].Environment {
+			continue
+		}
+		if err := s.with(ctx).Exec("INSERT INTO feed_horizons (application_id, environment, position) VALUES (?, ?, ?)"+
+			" ON CONFLICT (application_id, environment) DO UPDATE SET position = excluded.position WHERE feed_horizons.position < excluded.position",
+			e.ApplicationID, e.Environment, e.Position).Error; err != nil {
+			return s.engine.failed("keep up to where events were deleted", err)
+		}
+	}
+	return nil
 }

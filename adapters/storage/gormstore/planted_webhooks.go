@@ -52,11 +52,11 @@ func newFeed(s session) ports.FeedReader { return plantedFeed{s} }
 // plantedFeed and plantedOutbox break the rule that WAYBILL_PLANT names.
 type plantedFeed struct{ session }
 
-func (s plantedFeed) Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after domain.FeedPosition, limit int) ([]domain.FeedEvent, error) {
+func (s plantedFeed) Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after *domain.FeedPosition, limit int) (domain.FeedPage, error) {
 	sn := s.session
 	if planted("feed_unsettled") { // what is committed later with an earlier position is missed
 		careless := *s.engine
-		careless.feedSettled = ""
+		careless.feedBound = sqliteEngine.feedBound
 		sn.engine = &careless
 	}
 	return feed{sn}.Events(ctx, t, f, after, limit)

@@ -151,7 +151,7 @@ func listsOf(tenant domain.Tenant) map[string]func(context.Context, ports.Reader
 			return err
 		},
 		"feed": func(ctx context.Context, r ports.Readers) error {
-			_, err := r.Feed.Events(ctx, tenant, domain.FeedFilter{}, domain.FeedPosition{}, 1)
+			_, err := r.Feed.Events(ctx, tenant, domain.FeedFilter{}, nil, 1)
 			return err
 		},
 		"webhook endpoints": func(ctx context.Context, r ports.Readers) error {

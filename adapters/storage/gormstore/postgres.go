@@ -52,16 +52,28 @@ const (
 	pgConnIdleTime = 5 * time.Minute
 )
 
-// pgPosition is that of an event of this transaction: its number, and how far the
-// feed is ahead of numbers; pgBehind the higher one of that and the position of
-// the event before.
+// The position of an event is taken from a sequence by a transaction that holds,
+// until it ends, a shared advisory lock of pgFeedLock and of the low half of the
+// number from which on its positions are. So a reader that looks at the sequence
+// first, at the locks then, and at the events at last, knows up to where there will
+// be no other events: a transaction whose lock it did not see has ended, or will
+// take a position above the one that the sequence was at.
+//
+// pgFeedBound is that number. Locks tell it, and no snapshot: what other transactions
+// the server runs, in this database or another, holds nothing up.
 const (
 	pgInsertFeed = "INSERT INTO feed_events (id, application_id, environment, delivery_id, sequence, type, occurred_at, payload, position)" +
-		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, "
-	pgAhead    = " + (SELECT last_value FROM feed_ahead)"
-	pgPosition = "pg_current_xact_id()::text::bigint" + pgAhead
-	pgBehind   = "GREATEST(" + pgPosition + ", (SELECT f.position FROM feed_events f JOIN delivery_events e ON e.id = f.id" +
-		" WHERE e.delivery_id = ? AND e.sequence = ?))"
+		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, " + pgPosition + ")"
+	pgFeedLock = "2002937444" // also in a migration
+	pgPosition = "(SELECT nextval('feed_positions') FROM (SELECT pg_advisory_xact_lock_shared(" + pgFeedLock +
+		", ((last_value & 4294967295) - 2147483648)::integer) FROM feed_positions OFFSET 0) AS held)"
+	pgFeedHeld = " FROM pg_locks l WHERE l.locktype = 'advisory' AND l.classid = " + pgFeedLock + " AND l.objsubid = 2" +
+		" AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+	pgFeedBound = "(WITH sequence AS MATERIALIZED (SELECT last_value AS at FROM feed_positions)" +
+		" SELECT LEAST(at, (SELECT min(at - (((at - l.objid::bigint) & 4294967295) - 2147483648))" +
+		pgFeedHeld + ")) FROM sequence)"
+	pgFeedLag = "SELECT COALESCE(max(extract(epoch FROM clock_timestamp() - a.xact_start)), 0)" +
+		" FROM pg_stat_activity a WHERE a.pid IN (SELECT l.pid" + pgFeedHeld + ")"
 )
 
 var likeWildcards = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
@@ -99,11 +111,11 @@ var postgresEngine = engine{
 	indexable: hasWord,
 	fence:     " OFFSET 0",
 
-	insertFeed:       pgInsertFeed + pgPosition + ")",
-	insertFeedBehind: pgInsertFeed + pgBehind + ")",
-	feedSettled:      " AND position < pg_snapshot_xmin(pg_current_snapshot())::text::bigint" + pgAhead,
-	anyApplication:   "d.application_id = ANY (ARRAY(SELECT id FROM applications))",
-	webhookID:        "CAST(CAST(? AS text) || to_hex(CAST(slot AS integer)) AS uuid)",
+	insertFeed:     pgInsertFeed,
+	feedBound:      pgFeedBound,
+	feedLag:        pgFeedLag,
+	anyApplication: "d.application_id = ANY (ARRAY(SELECT id FROM applications))",
+	webhookID:      "CAST(CAST(? AS text) || to_hex(CAST(slot AS integer)) AS uuid)",
 	webhookIDOf: func(event, digit string) string {
 		return "CAST(substr(CAST(" + event + " AS text), 1, 35) || '" + digit + "' AS uuid)"
 	},
@@ -129,25 +141,14 @@ var postgresEngine = engine{
 	tableMissing: func(err error) bool { return isPg(err, pgUndefinedTable) },
 }
 
-// pgHeadroom is how many transactions may end between the making of an event's ID
-// and its commit, far beyond what can.
-const pgHeadroom = 1 << 20
-
-// catchUpOnPostgres looks for positions that are ahead of every transaction: the
-// database came here by a dump, and its new transactions count from lower on. As
-// IDs and positions both grow, the newest events tell.
+// catchUpOnPostgres looks for positions that the sequence has not come to: the rows
+// came here without it, as by logical replication. IDs and positions both grow, so
+// that the newest events tell.
 func catchUpOnPostgres(ctx context.Context, db *sql.DB) error {
-	const next = "pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
-	const newest = "(SELECT position FROM feed_events ORDER BY id DESC LIMIT 1000) AS newest"
-	var ahead bool
-	err := db.QueryRowContext(ctx, "SELECT coalesce(max(position) >= "+next+pgAhead+", false) FROM "+newest).Scan(&ahead)
-	if isPg(err, pgUndefinedTable) {
-		return nil // not migrated yet
-	}
-	if err == nil && ahead {
-		_, err = db.ExecContext(ctx, "SELECT setval('feed_ahead', max(position) - "+next+" + $1) FROM "+newest, pgHeadroom)
-	}
-	if err != nil {
+	_, err := db.ExecContext(ctx, "SELECT setval('feed_positions', newest.position) FROM feed_positions,"+
+		" (SELECT max(position) AS position FROM (SELECT position FROM feed_events ORDER BY id DESC LIMIT 1000) AS newest) AS newest"+
+		" WHERE newest.position > feed_positions.last_value")
+	if err != nil && !isPg(err, pgUndefinedTable) { // not migrated yet
 		return fmt.Errorf("gormstore: look for the end of the feed: %w", err)
 	}
 	return nil

@@ -73,6 +73,7 @@ var sqliteEngine = engine{
 
 	insertFeed: "INSERT INTO feed_events (id, application_id, environment, delivery_id, sequence, type, occurred_at, payload)" +
 		" VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+	feedBound: "9223372036854775807", // one connection writes: positions are in the order of commits
 	webhookID: "? || printf('%x', slot)",
 	webhookIDOf: func(event, digit string) string {
 		return "substr(" + event + ", 1, 31) || '" + digit + "'"

@@ -260,7 +260,7 @@ func TestTheFeedGoesOnWhereADatabaseWasRestored(t *testing.T) {
 	tenant := newTenant(t, before)
 	first := bookOld(t, before, tenant, 0)
 	exec(t, before, "UPDATE feed_events SET position = position + 1000000000000")
-	var after domain.FeedPosition
+	var after *domain.FeedPosition
 	for i, s := range []*gormstore.Store{open(t, url), open(t, url)} {
 		next := bookOld(t, s, tenant, 0)
 		want := []domain.ID{next}
@@ -269,13 +269,14 @@ func TestTheFeedGoesOnWhereADatabaseWasRestored(t *testing.T) {
 		}
 		var got []domain.ID
 		for deadline := time.Now().Add(20 * time.Second); len(got) < len(want) && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-			events, err := s.Read().Feed.Events(t.Context(), tenant, domain.FeedFilter{}, after, 10)
+			page, err := s.Read().Feed.Events(t.Context(), tenant, domain.FeedFilter{}, after, 10)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, e := range events {
-				got, after = append(got, e.ID), e.Position
+			for _, e := range page.Events {
+				got = append(got, e.ID)
 			}
+			after = &page.Next
 		}
 		if !slices.Equal(got, want) {
 			t.Fatalf("the feed goes on with %v, want %v", got, want)

@@ -74,6 +74,18 @@ var stateErrors = []explanation{
 		todo:   []string{"Let it end: `GET /webhook-endpoints/{id}/deliveries?status=pending` shows what is left. To end a pause, send `PATCH /webhook-endpoints/{id}` with `{\"enabled\": true}`."},
 	},
 	{
+		code: "CURSOR_EXPIRED", retry: never,
+		what: "Events behind this cursor of the feed are not there any more, so that going on from it would skip some without a word.",
+		causes: []string{
+			"The cursor was not used for longer than events are kept, which is 30 days.",
+			"The service was restored from a backup to a state from before this cursor was given out.",
+		},
+		todo: []string{
+			"Begin again without a cursor, and pass over events whose `id` you have seen. `details.oldest_available_at` is when the oldest one happened that is there.",
+			"What is older: list deliveries with `created_after`, and read their timelines, which are kept.",
+		},
+	},
+	{
 		code: "RATE_LIMIT_EXCEEDED", retry: waitTold,
 		what: "More requests came than the limit allows. This one was not looked at.",
 		causes: []string{

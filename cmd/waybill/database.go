@@ -34,6 +34,9 @@ type database interface {
 	// OnFanout makes a listener hear of webhooks that were just committed.
 	OnFanout(ports.FanoutListener)
 
+	// FeedLag is for how long a transaction has held back events of the feed.
+	FeedLag(ctx context.Context) (time.Duration, error)
+
 	Ping(ctx context.Context) error
 	// MigrationsPending tells whether the schema is behind this program.
 	MigrationsPending(ctx context.Context) (bool, error)

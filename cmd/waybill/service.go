@@ -96,6 +96,7 @@ func newOps(store database, open []database, clock *databaseclock.Clock, client 
 	registerPools(open, r)
 	registerSimulations(store, r, log)
 	registerWebhooks(store.Outbox(), clock, r, log)
+	registerFeed(store, r, log)
 	registerClock(clock, r)
 	registerPepper(store, clock, c, r, log)
 	checks := []opsapi.Check{

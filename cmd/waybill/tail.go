@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -104,6 +105,12 @@ func (p *program) followFeed(ctx context.Context, c *apiClient, query url.Values
 	for {
 		look.path = "/events?" + query.Encode()
 		answer, err := c.send(ctx, look)
+		if e, ok := errors.AsType[*apiError](err); ok && e.code == domain.CodeCursorExpired {
+			fmt.Fprintln(p.stderr, "The events from where this was are gone; beginning again at "+began+", so that some may come twice.")
+			query.Del("cursor")
+			look.known = ""
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -122,7 +129,7 @@ func (p *program) followFeed(ctx context.Context, c *apiClient, query url.Values
 			query.Set("cursor", answer.page.NextCursor)
 			look.known = "" // of another page
 		}
-		if answer.page.HasMore && moved && len(events) > 0 {
+		if answer.page.HasMore && moved { // a page of a filter may be empty
 			continue
 		}
 		if !sleep(ctx, tailEvery) {

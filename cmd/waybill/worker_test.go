@@ -62,7 +62,7 @@ func TestAWorkerWorksUntilItIsTold(t *testing.T) {
 	metrics, _ := io.ReadAll(res.Body)
 	_ = res.Body.Close()
 	for _, want := range []string{"waybill_simulations_running 0\n", "waybill_simulation_lateness_seconds_count 0\n", "go_goroutines ",
-		"waybill_webhook_delay_seconds_count 0\n", "waybill_webhook_backlog 0\n", "waybill_webhook_backlog_age_seconds 0\n", "waybill_webhook_endpoints_disabled 0\n"} {
+		"waybill_webhook_delay_seconds_count 0\n", "waybill_webhook_backlog 0\n", "waybill_webhook_backlog_age_seconds 0\n", "waybill_feed_lag_seconds 0\n", "waybill_webhook_endpoints_disabled 0\n"} {
 		if !strings.Contains(string(metrics), want) {
 			t.Errorf("the metrics lack %q", want)
 		}

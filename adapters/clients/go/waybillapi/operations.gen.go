@@ -367,7 +367,14 @@ func (p ListEventsParams) query() url.Values {
 // Every event of every delivery of this application, in the order in which they were committed,
 // each exactly as webhooks carry it. `next_cursor` is always there: keep it, and ask again with it
 // later, or after an outage of yours. No committed event is ever skipped, and none comes twice. Of
-// one delivery the events come by `sequence`. Events are kept for 30 days.
+// one delivery the events come by `sequence`. An event can be read within a second of its commit.
+//
+// A page of `type` or `created_after` looks through 5,000 events at most. It may have few events, or
+// none, and `has_more: true`: go on with its `next_cursor` until `has_more` is false.
+//
+// Events are kept for 30 days. A cursor behind which events have been deleted, or one from before the
+// service was restored to an earlier state, is `410 CURSOR_EXPIRED`: begin again without a cursor, and
+// pass over events whose `id` you have.
 //
 // A cursor belongs to the filters it was made with: send the same `created_after`, `type` and
 // `delivery_id` along with it each time, or none where there were none. Others are a 422 on

@@ -950,7 +950,7 @@ type PageMeta struct {
 
 type FeedMeta struct {
 	Limit int `json:"limit"`
-	// True when there is more right now.
+	// True when there is more right now, even where this page is empty.
 	HasMore bool `json:"has_more"`
 	// What to send as `cursor` to go on, now or later.
 	NextCursor string `json:"next_cursor"`
@@ -1314,6 +1314,17 @@ type ErrorQuoteUnavailable struct {
 	Code string `json:"code"`
 }
 
+type ErrorCursorExpired struct {
+	Code    string                    `json:"code"`
+	Details ErrorCursorExpiredDetails `json:"details"`
+}
+
+type ErrorCursorExpiredDetails struct {
+	// When the oldest event happened that can be read; null where there is none.
+	OldestAvailableAt *time.Time `json:"oldest_available_at"`
+	DocURL            DocURL     `json:"doc_url"`
+}
+
 type ErrorServiceUnavailable struct {
 	Code string `json:"code"`
 }
@@ -1391,5 +1402,6 @@ const (
 	CodeRateLimitExceeded        ErrorCode = "RATE_LIMIT_EXCEEDED"
 	CodeInternalServerError      ErrorCode = "INTERNAL_SERVER_ERROR"
 	CodeQuoteUnavailable         ErrorCode = "QUOTE_UNAVAILABLE"
+	CodeCursorExpired            ErrorCode = "CURSOR_EXPIRED"
 	CodeServiceUnavailable       ErrorCode = "SERVICE_UNAVAILABLE"
 )

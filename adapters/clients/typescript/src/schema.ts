@@ -589,7 +589,14 @@ export interface paths {
          * @description Every event of every delivery of this application, in the order in which they were committed,
          *     each exactly as webhooks carry it. `next_cursor` is always there: keep it, and ask again with it
          *     later, or after an outage of yours. No committed event is ever skipped, and none comes twice. Of
-         *     one delivery the events come by `sequence`. Events are kept for 30 days.
+         *     one delivery the events come by `sequence`. An event can be read within a second of its commit.
+         *
+         *     A page of `type` or `created_after` looks through 5,000 events at most. It may have few events, or
+         *     none, and `has_more: true`: go on with its `next_cursor` until `has_more` is false.
+         *
+         *     Events are kept for 30 days. A cursor behind which events have been deleted, or one from before the
+         *     service was restored to an earlier state, is `410 CURSOR_EXPIRED`: begin again without a cursor, and
+         *     pass over events whose `id` you have.
          *
          *     A cursor belongs to the filters it was made with: send the same `created_after`, `type` and
          *     `delivery_id` along with it each time, or none where there were none. Others are a 422 on
@@ -2126,7 +2133,7 @@ export interface components {
         };
         FeedMeta: {
             limit: number;
-            /** @description True when there is more right now. */
+            /** @description True when there is more right now, even where this page is empty. */
             has_more: boolean;
             /** @description What to send as `cursor` to go on, now or later. */
             next_cursor: string;
@@ -2411,6 +2418,18 @@ export interface components {
         ErrorQuoteUnavailable: {
             /** @constant */
             code: "QUOTE_UNAVAILABLE";
+        };
+        ErrorCursorExpired: {
+            /** @constant */
+            code: "CURSOR_EXPIRED";
+            details: {
+                /**
+                 * Format: date-time
+                 * @description When the oldest event happened that can be read; null where there is none.
+                 */
+                oldest_available_at: string | null;
+                doc_url: components["schemas"]["DocUrl"];
+            };
         };
         ErrorServiceUnavailable: {
             /** @constant */
@@ -2972,6 +2991,28 @@ export interface components {
                     /** @constant */
                     statusCode?: 503;
                     error?: components["schemas"]["ErrorServiceUnavailable"];
+                } & components["schemas"]["Failure"];
+            };
+        };
+        /**
+         * @description Events behind this cursor have been deleted, or the service was restored to a state from before it.
+         *     Begin again without a cursor, and pass over events whose `id` you have.
+         *
+         *     An addition to the original contract.
+         */
+        CursorExpired: {
+            headers: {
+                "X-Request-ID": components["headers"]["X-Request-ID"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @constant */
+                    statusCode?: 410;
+                    error?: components["schemas"]["ErrorCursorExpired"];
                 } & components["schemas"]["Failure"];
             };
         };
@@ -4327,7 +4368,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Some events, oldest first; none when there is nothing new. */
+            /** @description Some events, oldest first. There may be none; `has_more` tells whether to go on at once. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -4348,6 +4389,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            410: components["responses"]["CursorExpired"];
             422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalServerError"];

@@ -129,7 +129,7 @@ func (p *program) followFeed(ctx context.Context, c *apiClient, query url.Values
 			query.Set("cursor", answer.page.NextCursor)
 			look.known = "" // of another page
 		}
-		if answer.page.HasMore && moved { // a page of a filter may be empty
+		if answer.page.HasMore && moved && len(events) > 0 { // behind an empty page of a filter it goes on at its pace
 			continue
 		}
 		if !sleep(ctx, tailEvery) {

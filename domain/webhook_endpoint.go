@@ -285,7 +285,7 @@ func TooManyWebhookTests(wait time.Duration) *Error {
 func TooManyListeners(most int) *Error {
 	return &Error{
 		Kind: KindLimited, Code: CodeRateLimitExceeded,
-		Message:    fmt.Sprintf("%d webhook listeners wait at this server, the most there may be. Try again in 5 s.", most),
+		Message:    fmt.Sprintf("%d webhook listeners of this application wait at this server, the most there may be. Try again in 5 s.", most),
 		Details:    map[string]any{"scope": "concurrency", "limit": most},
 		RetryAfter: 5 * time.Second,
 	}

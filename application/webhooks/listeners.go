@@ -15,10 +15,12 @@ import (
 const (
 	// fetchMost is how many webhooks a listener gets at a time.
 	fetchMost = 16
-	// lookEvery is how often a listener that waits is looked for something due.
-	lookEvery = 100 * time.Millisecond
-	// maxWaits is how many listeners wait at a time, in this process.
-	maxWaits = 512
+	// lookEvery is how often a listener that waits is looked for something due: what
+	// no Wake told of, such as retries, and what another process committed.
+	lookEvery = time.Second
+	// maxWaits is how many listeners of an application and environment wait at a
+	// time, in this process: as many as it may have, and no other's.
+	maxWaits = domain.MaxWebhookEndpoints
 	// lookTimeout bounds one look.
 	lookTimeout = 5 * time.Second
 )
@@ -39,14 +41,21 @@ type Listeners struct {
 	schedules Schedules
 
 	mu    sync.Mutex
-	waits map[domain.ID]chan struct{} // closed when a later fetch takes the place
+	waits map[domain.ID]*wait
+	of    map[domain.Tenant]int // waits
+}
+
+// wait is a listener that waits.
+type wait struct {
+	displaced chan struct{} // closed when a later fetch takes the place
+	woken     chan struct{} // one: something may be due
 }
 
 // NewListeners makes the use cases.
 func NewListeners(s ports.Storage, o ports.WebhookOutbox, g *idempotency.Gate, sealer ports.Sealer,
 	c ports.Clock, ids ports.Identifiers, schedules Schedules,
 ) *Listeners {
-	return &Listeners{storage: s, outbox: o, gate: g, sealer: sealer, clock: c, ids: ids, schedules: schedules, waits: map[domain.ID]chan struct{}{}}
+	return &Listeners{storage: s, outbox: o, gate: g, sealer: sealer, clock: c, ids: ids, schedules: schedules, waits: map[domain.ID]*wait{}, of: map[domain.Tenant]int{}}
 }
 
 // Get is NOT_FOUND for what is no listener of the application.
@@ -144,9 +153,10 @@ type FetchedWebhook struct {
 }
 
 // Await returns what is due, at most fetchMost, as soon as something is, and
-// nothing when ctx ends, or another call for the listener takes its place.
+// nothing when ctx ends, or another call for the listener takes its place. While it
+// waits it asks the storage once a second, and holds nothing of it.
 func (l *Listeners) Await(ctx context.Context, e domain.WebhookEndpoint) ([]FetchedWebhook, error) {
-	displaced, leave, err := l.enter(e.ID)
+	mine, leave, err := l.enter(e)
 	if err != nil {
 		return nil, err
 	}
@@ -161,10 +171,30 @@ func (l *Listeners) Await(ctx context.Context, e domain.WebhookEndpoint) ([]Fetc
 		select {
 		case <-ctx.Done():
 			return nil, nil
-		case <-displaced:
+		case <-mine.displaced:
 			return nil, nil
+		case <-mine.woken:
 		case <-look.C:
 		}
+	}
+}
+
+// Wake makes the listeners among these endpoints that wait look at once. It is a
+// ports.FanoutListener.
+func (l *Listeners) Wake(endpoints []domain.ID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, id := range endpoints {
+		if waits := l.waits[id]; waits != nil {
+			waits.wake()
+		}
+	}
+}
+
+func (w *wait) wake() {
+	select {
+	case w.woken <- struct{}{}:
+	default: // it is to look already
 	}
 }
 
@@ -191,25 +221,33 @@ func (l *Listeners) look(ctx context.Context, e domain.WebhookEndpoint) ([]Fetch
 }
 
 // enter takes the listener's one place among those that wait.
-func (l *Listeners) enter(id domain.ID) (displaced <-chan struct{}, leave func(), err error) {
+func (l *Listeners) enter(e domain.WebhookEndpoint) (mine *wait, leave func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	before := l.waits[id]
+	before := l.waits[e.ID]
 	switch {
 	case before != nil:
-		close(before)
-	case len(l.waits) >= maxWaits:
+		close(before.displaced)
+	case l.of[e.Tenant] >= maxWaits: // some of them of listeners that were deleted
 		return nil, nil, domain.TooManyListeners(maxWaits)
+	default:
+		l.of[e.Tenant]++
 	}
-	mine := make(chan struct{})
-	l.waits[id] = mine
-	return mine, func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if l.waits[id] == mine {
-			delete(l.waits, id)
-		}
-	}, nil
+	mine = &wait{displaced: make(chan struct{}), woken: make(chan struct{}, 1)}
+	l.waits[e.ID] = mine
+	return mine, func() { l.leave(e, mine) }, nil
+}
+
+func (l *Listeners) leave(e domain.WebhookEndpoint, mine *wait) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.waits[e.ID] != mine {
+		return // the place is another call's
+	}
+	delete(l.waits, e.ID)
+	if l.of[e.Tenant]--; l.of[e.Tenant] == 0 {
+		delete(l.of, e.Tenant)
+	}
 }
 
 func onlyListener(e domain.WebhookEndpoint, err error) (domain.WebhookEndpoint, error) {

@@ -24,8 +24,9 @@ const (
 
 // Waker rings for endpoints that have just got something to be sent.
 type Waker struct {
-	queue ports.Queue
-	log   *slog.Logger
+	queue  ports.Queue
+	log    *slog.Logger
+	beside []ports.FanoutListener
 
 	mu      sync.Mutex
 	waiting map[domain.ID]bool
@@ -37,8 +38,15 @@ func NewWaker(q ports.Queue, log *slog.Logger) *Waker {
 	return &Waker{queue: q, log: log, waiting: map[domain.ID]bool{}, some: make(chan struct{}, 1)}
 }
 
+// Beside lets another one hear what Wake does, at once. It is to be called before
+// anything is committed.
+func (w *Waker) Beside(heard ports.FanoutListener) { w.beside = append(w.beside, heard) }
+
 // Wake is a ports.FanoutListener.
 func (w *Waker) Wake(endpoints []domain.ID) {
+	for _, heard := range w.beside {
+		heard(endpoints)
+	}
 	w.mu.Lock()
 	for _, id := range endpoints {
 		if len(w.waiting) < maxGathered {

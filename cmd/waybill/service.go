@@ -49,6 +49,7 @@ func (s *service) serveAndWork(ctx context.Context, l *listeners) error {
 }
 
 func (s *service) process(l *listeners) *process {
+	s.products.each(func(u httpapi.UseCases) { s.waker.Beside(u.Listeners.Wake) })
 	return &process{
 		doors: []door{
 			{"live", l.live, s.apis.live.Serve, s.apis.live.Shutdown},

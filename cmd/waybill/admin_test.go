@@ -149,11 +149,11 @@ func TestAdvanceMovesADeliveryAsThePlatform(t *testing.T) {
 		t.Errorf("failed %v", failed)
 	}
 	o := command(t, nil, "delivery", "advance", data["id"].(string), "delivered", "--data-dir", dir)
-	if o.code != exitFailure || !strings.Contains(o.stderr, "Cannot go from failed to delivered. Next allowed: assigned.") {
+	if o.code != exitFailure || !strings.Contains(o.stderr, "Cannot go from failed to delivered. Next allowed: assigned, cancelled.") {
 		t.Errorf("exit code %d\n%s", o.code, o.stderr)
 	}
 	o = command(t, nil, "delivery", "advance", data["id"].(string), "failed", "--reason", "pickup_unavailable", "--data-dir", dir)
-	if o.code != exitFailure || !strings.Contains(o.stderr, "It is failed already. Next allowed: assigned.") {
+	if o.code != exitFailure || !strings.Contains(o.stderr, "It is failed already. Next allowed: assigned, cancelled.") {
 		t.Errorf("exit code %d\n%s", o.code, o.stderr)
 	}
 }

@@ -14,8 +14,10 @@ package contract
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -40,7 +42,18 @@ type Operation struct {
 type Document struct {
 	paths  []path
 	shared map[string]*response // components/responses by name
+	forced map[string]Forced    // by the value of X-Sandbox-Error
 }
+
+// Forced is the answer that a value of X-Sandbox-Error brings about in the sandbox,
+// on every call that takes the header.
+type Forced struct {
+	Status   int
+	Response string // in components/responses
+}
+
+// Forced lists the answers that the document says can be forced, by the value.
+func (d *Document) Forced() map[string]Forced { return maps.Clone(d.forced) }
 
 type path struct {
 	template   string
@@ -129,8 +142,36 @@ func parse(text []byte) (*Document, error) {
 		}
 		d.paths = append(d.paths, p)
 	}
+	if d.forced, err = readForced(api, d.shared); err != nil {
+		return nil, err
+	}
 	slices.SortFunc(d.paths, func(a, b path) int { return strings.Compare(a.template, b.template) })
 	return d, nil
+}
+
+// readForced holds what the header is documented to force against its values.
+func readForced(api *openapi3.T, shared map[string]*response) (map[string]Forced, error) {
+	header := api.Components.Parameters["SandboxError"]
+	if header == nil {
+		return nil, nil // the operations API has none
+	}
+	raw, err := json.Marshal(header.Value.Extensions["x-waybill-forces"])
+	if err != nil {
+		return nil, err
+	}
+	var forced map[string]Forced
+	if err := json.Unmarshal(raw, &forced); err != nil {
+		return nil, fmt.Errorf("x-waybill-forces: %w", err)
+	}
+	for _, value := range header.Value.Schema.Value.Enum {
+		if f, there := forced[fmt.Sprint(value)]; !there || shared[f.Response] == nil {
+			return nil, fmt.Errorf("x-waybill-forces: %v leads to no response", value)
+		}
+	}
+	if len(forced) != len(header.Value.Schema.Value.Enum) {
+		return nil, errors.New("x-waybill-forces has values that the header has not")
+	}
+	return forced, nil
 }
 
 // Operations lists what is documented, by path and then method.
@@ -192,10 +233,13 @@ func (d *Document) expected(req *http.Request, status int) (*response, []string)
 	default:
 		return d.outside(status, http.StatusMethodNotAllowed, "MethodNotAllowed"), p.methods()
 	}
-	if forced := req.Header.Values("X-Sandbox-Error") != nil; forced && status == http.StatusServiceUnavailable {
-		return d.shared["QuoteOrServiceUnavailable"], p.methods() // documented for the lack of data alone, with most calls
+	// The answer that was asked for, where the call documents none of that status,
+	// or one for the lack of data alone, as most do.
+	want := op.answers[status]
+	if f, known := d.forced[req.Header.Get("X-Sandbox-Error")]; known && f.Status == status && (want == nil || status == http.StatusServiceUnavailable) {
+		return d.shared[f.Response], p.methods()
 	}
-	if want := op.answers[status]; want != nil {
+	if want != nil {
 		return want, p.methods()
 	}
 	return d.shared[inPreface(req, status)], p.methods()
@@ -212,13 +256,8 @@ func inPreface(req *http.Request, status int) string {
 			return "UnsupportedMediaType"
 		}
 	}
-	if req.Header.Values("X-Sandbox-Error") != nil {
-		switch status {
-		case http.StatusConflict:
-			return "IdempotencyConflict"
-		case http.StatusUnprocessableEntity: // of the header itself
-			return "ValidationFailed"
-		}
+	if req.Header.Values("X-Sandbox-Error") != nil && status == http.StatusUnprocessableEntity { // of the header itself
+		return "ValidationFailed"
 	}
 	return ""
 }

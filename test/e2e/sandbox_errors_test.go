@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"waybill/test/contract"
 )
 
 var forcedErrors = []struct {
@@ -15,6 +17,43 @@ var forcedErrors = []struct {
 	{"RATE_LIMIT_EXCEEDED", 429, true},
 	{"INTERNAL_SERVER_ERROR", 500, false},
 	{"IDEMPOTENCY_IN_PROGRESS", 409, true},
+}
+
+// Every call that needs a key is described with the answers that can be forced on
+// it, and has them: the client holds each against the description.
+func TestTheDescriptionHasWhatCanBeForcedOnEveryCall(t *testing.T) {
+	documented := contract.Load(t).Forced()
+	if len(documented) != len(forcedErrors) {
+		t.Errorf("%d answers are documented, and %d can be forced", len(documented), len(forcedErrors))
+	}
+	both(t, func(t *testing.T, s *server) {
+		c := s.caller(t, sandbox)
+		answered := 0
+		for _, e := range forcedErrors {
+			if documented[e.code].Status != e.status {
+				t.Errorf("%s is documented as %d, not %d", e.code, documented[e.code].Status, e.status)
+			}
+			for _, r := range rules {
+				if r.scope == openToAll {
+					continue
+				}
+				before, after, _ := strings.Cut(r.path, "{")
+				_, after, _ = strings.Cut(after, "}")
+				path := before + after
+				if r.owner != nobodys {
+					path = before + unknown("dlv_") + after
+				}
+				answered++
+				a := c.send(r.method, path, nil, force(e.code)).refused(e.status, e.code)
+				if (a.header.Get("Retry-After") != "") != e.wait {
+					t.Errorf("%s: %s forced: Retry-After is %q", a.what, e.code, a.header.Get("Retry-After"))
+				}
+			}
+		}
+		if want := 4 * 37; answered != want { // every route but the two of the description
+			t.Errorf("%d answers were forced, want %d", answered, want)
+		}
+	})
 }
 
 func force(code string) option { return with("X-Sandbox-Error", code) }

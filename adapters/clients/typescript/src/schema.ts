@@ -17,6 +17,17 @@ export interface paths {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -56,6 +67,17 @@ export interface paths {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -98,6 +120,17 @@ export interface paths {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -139,6 +172,17 @@ export interface paths {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -188,6 +232,17 @@ export interface paths {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -229,6 +284,17 @@ export interface paths {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -273,6 +339,17 @@ export interface paths {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -323,6 +400,17 @@ export interface paths {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -384,6 +472,17 @@ export interface paths {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -445,6 +544,17 @@ export interface paths {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -488,6 +598,17 @@ export interface paths {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -530,6 +651,17 @@ export interface paths {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -577,6 +709,17 @@ export interface paths {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -631,6 +774,17 @@ export interface paths {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -688,6 +842,17 @@ export interface paths {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -753,6 +918,17 @@ export interface paths {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -806,6 +982,17 @@ export interface paths {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -852,6 +1039,17 @@ export interface paths {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -899,6 +1097,17 @@ export interface paths {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -942,6 +1151,17 @@ export interface paths {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -985,6 +1205,17 @@ export interface paths {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -1029,6 +1260,17 @@ export interface paths {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -1076,6 +1318,17 @@ export interface paths {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -1119,6 +1372,17 @@ export interface paths {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -1174,6 +1438,17 @@ export interface paths {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -1220,6 +1495,17 @@ export interface paths {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -1276,6 +1562,17 @@ export interface paths {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -1335,6 +1632,17 @@ export interface paths {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -3049,6 +3357,17 @@ export interface components {
         /**
          * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
          *     the live host. An addition to the original contract.
+         *
+         *     Every call that takes the header has these answers in the sandbox, also where its own list of
+         *     answers has not:
+         *
+         *     | Value | Answer |
+         *     |---|---|
+         *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+         *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+         *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+         *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+         *     | any other | 422 `VALIDATION_ERROR` |
          * @example QUOTE_UNAVAILABLE
          */
         SandboxError: "QUOTE_UNAVAILABLE" | "RATE_LIMIT_EXCEEDED" | "INTERNAL_SERVER_ERROR" | "IDEMPOTENCY_IN_PROGRESS";
@@ -3212,6 +3531,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -3289,6 +3619,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -3336,6 +3677,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -3413,6 +3765,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -3465,6 +3828,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -3518,6 +3892,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -3602,6 +3987,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -3676,6 +4072,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -3723,6 +4130,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -3784,6 +4202,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -3836,6 +4265,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -3940,6 +4380,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -3987,6 +4438,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -4049,6 +4511,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -4133,6 +4606,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -4194,6 +4678,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -4256,6 +4751,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -4352,6 +4858,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -4421,6 +4938,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -4468,6 +4996,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -4529,6 +5068,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -4581,6 +5131,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -4643,6 +5204,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -4709,6 +5281,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -4775,6 +5358,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -4837,6 +5431,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -4940,6 +5545,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -4994,6 +5610,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -5046,6 +5673,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -5099,6 +5737,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -5161,6 +5810,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -5222,6 +5882,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -5283,6 +5954,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -5345,6 +6027,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -5419,6 +6112,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -5496,6 +6200,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];
@@ -5565,6 +6280,17 @@ export interface operations {
                 /**
                  * @description In the sandbox, the error to answer with instead of doing anything; see "The sandbox". Ignored on
                  *     the live host. An addition to the original contract.
+                 *
+                 *     Every call that takes the header has these answers in the sandbox, also where its own list of
+                 *     answers has not:
+                 *
+                 *     | Value | Answer |
+                 *     |---|---|
+                 *     | `QUOTE_UNAVAILABLE` | 503 `QUOTE_UNAVAILABLE` with `Retry-After` |
+                 *     | `RATE_LIMIT_EXCEEDED` | 429 `RATE_LIMIT_EXCEEDED` with `Retry-After` |
+                 *     | `INTERNAL_SERVER_ERROR` | 500 `INTERNAL_SERVER_ERROR` |
+                 *     | `IDEMPOTENCY_IN_PROGRESS` | 409 `IDEMPOTENCY_IN_PROGRESS` with `Retry-After` |
+                 *     | any other | 422 `VALIDATION_ERROR` |
                  * @example QUOTE_UNAVAILABLE
                  */
                 "X-Sandbox-Error"?: components["parameters"]["SandboxError"];

@@ -10,12 +10,16 @@ import (
 	"waybill/test/postgres"
 )
 
+// The share of an environment takes the exam, as servers have it; behind PgBouncer
+// the only one there is, as workers have it.
 func TestSQLiteConforms(t *testing.T) {
-	conformance.Storage(t, func(t *testing.T) conformance.Backend { return openSQLite(t) })
+	conformance.Storage(t, func(t *testing.T) conformance.Backend {
+		return openShares(t, migratedSQLite(t), gormstore.Options{}).live
+	})
 }
 
 func TestPostgresConforms(t *testing.T) {
-	conformance.Storage(t, func(t *testing.T) conformance.Backend { return openPostgres(t) })
+	conformance.Storage(t, func(t *testing.T) conformance.Backend { return openShares(t, newDatabase(t), gormstore.Options{}).live })
 }
 
 func TestPostgresBehindPgBouncerConforms(t *testing.T) {

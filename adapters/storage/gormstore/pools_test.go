@@ -10,7 +10,6 @@ import (
 	"waybill/adapters/storage/gormstore"
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/conformance"
 	"waybill/test/sample"
 )
 
@@ -184,16 +183,5 @@ func TestThePageOfAListIsCutOffInItsTime(t *testing.T) {
 		if err := listsOf(tenant)["deliveries"](t.Context(), s.live.Read()); err != nil {
 			t.Errorf("afterwards: %v", err)
 		}
-	})
-}
-
-func TestAShareConforms(t *testing.T) {
-	t.Run("Postgres", func(t *testing.T) {
-		conformance.Storage(t, func(t *testing.T) conformance.Backend { return openShares(t, newDatabase(t), gormstore.Options{}).live })
-	})
-	t.Run("SQLite", func(t *testing.T) {
-		conformance.Storage(t, func(t *testing.T) conformance.Backend {
-			return openShares(t, migratedSQLite(t), gormstore.Options{}).live
-		})
 	})
 }

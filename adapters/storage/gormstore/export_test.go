@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/pressly/goose/v3"
 	"gorm.io/gorm"
 
 	"waybill/domain"
@@ -97,3 +98,11 @@ func (s *Store) Folds() (waiting, inside, writers int) {
 
 // WaitForFolds is how long bookings wait while no fold ends.
 func (s *Store) WaitForFolds(patience time.Duration) { s.folder.patience = patience }
+
+// MigrateTo applies the steps up to a version, as a program of that time did.
+func MigrateTo(ctx context.Context, url string, version int64) error {
+	return withProvider(url, func(_ *engine, _ *sql.DB, p *goose.Provider) error {
+		_, err := p.UpTo(ctx, version)
+		return err
+	})
+}

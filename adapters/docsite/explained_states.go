@@ -89,15 +89,15 @@ var stateErrors = []explanation{
 		code: "RATE_LIMIT_EXCEEDED", retry: waitTold,
 		what: "More requests came than the limit allows. This one was not looked at.",
 		causes: []string{
-			"`details.scope` says whose limit it is: `key`, `business`, `concurrency` (requests under way at once, or lists, searches and pages of events among them), `address` (failed authentications from one address), or `endpoint` (test events).",
+			"`details.scope` says whose limit it is: `key`, `business`, `concurrency` (requests under way at once, or lists, searches, pages of events and bulks among them), `address` (failed authentications from one address), or `endpoint` (test events).",
 			"Polling every delivery instead of taking webhooks or the feed.",
 		},
 		todo: []string{"Wait, then go on more slowly: the `RateLimit-` headers of every answer say what is left.", "Book in bulk, read with `If-None-Match`, and see [Limits](/limits)."},
 	},
 	{
 		code: "QUOTE_UNAVAILABLE", retry: waitTold,
-		what:   "No price can be had at the moment, and without one nothing is booked. We never invent a price.",
-		causes: []string{"The service that makes prices, or the one that measures the way, does not answer."},
+		what:   "No price for this trip can be had at the moment, and without one nothing is booked. We never invent a price.",
+		causes: []string{"The service that makes prices, or the one that measures the way, does not answer, or has no answer for this trip. Other trips may be priced meanwhile."},
 		todo:   []string{"Keep the order and send it again, same key, same body. Let a shop offer delivery without a shown price meanwhile."},
 	},
 	{

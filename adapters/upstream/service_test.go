@@ -29,10 +29,11 @@ func answers(context.Context, *http.Client) error { return nil }
 
 func TestOneBusinessUsesHalfTheConnectionsOfItsEnvironmentAndNoneOfTheOther(t *testing.T) {
 	t.Parallel()
+	const share, asked = 128, 400 // of 256 connections
 	synctest.Test(t, func(t *testing.T) {
 		s := NewService(ServiceOptions{Timeout: testTimeout})
 		var under, refused atomic.Int32
-		for i := range 3 * mostPerBusiness {
+		for i := range asked {
 			go func() {
 				err := s.Ask(t.Context(), tripOf("greedy", domain.Sandbox, i), func(ctx context.Context, c *http.Client) error {
 					under.Add(1)
@@ -45,8 +46,8 @@ func TestOneBusinessUsesHalfTheConnectionsOfItsEnvironmentAndNoneOfTheOther(t *t
 			}()
 		}
 		synctest.Wait()
-		if n := under.Load(); n != mostPerBusiness {
-			t.Errorf("%d questions of one business are under way, want %d", n, mostPerBusiness)
+		if n := under.Load(); n != share {
+			t.Errorf("%d questions of one business are under way, want %d", n, share)
 		}
 		began := time.Now()
 		for _, trip := range []domain.Trip{tripOf("other", domain.Sandbox, 1), tripOf("greedy", domain.Live, 1), tripOf("other", domain.Live, 1)} {
@@ -56,8 +57,8 @@ func TestOneBusinessUsesHalfTheConnectionsOfItsEnvironmentAndNoneOfTheOther(t *t
 		}
 		time.Sleep(testTimeout)
 		synctest.Wait()
-		if n := refused.Load(); n != 3*mostPerBusiness {
-			t.Errorf("%d questions ended after their time-out, want all %d", n, 3*mostPerBusiness)
+		if n := refused.Load(); n != asked {
+			t.Errorf("%d questions ended after their time-out, want all %d", n, asked)
 		}
 		for e, side := range s.sides {
 			if n := len(side.shares.taken); n != 0 {

@@ -393,8 +393,8 @@ type Quote struct {
 	VehicleType VehicleType `json:"vehicle_type"`
 	Currency    Currency    `json:"currency"`
 	DistanceKm  float64     `json:"distance_km"`
-	// `road` when a routing engine measured the way; `straight_line` when none is in use and the
-	// distance was estimated.
+	// `road` when a routing engine measured the way; `straight_line` when the distance was
+	// estimated: no engine is in use, or the trip is longer than it measures.
 	DistanceSource QuoteDistanceSource `json:"distance_source"`
 	Fee            *Fee                `json:"fee,omitempty"`
 	// True when a person has to make the price; `fee` is absent then.

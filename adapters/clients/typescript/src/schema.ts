@@ -43,7 +43,10 @@ export interface paths {
          *     promised, so no Idempotency-Key is needed. Both points must lie in the area we serve.
          *
          *     A trip that cannot be priced automatically (every `truck`, or one beyond the range of its
-         *     vehicle) has `requires_custom_quote: true` and no `fee`.
+         *     vehicle, or longer than the routing engine measures) has `requires_custom_quote: true` and no `fee`.
+         *
+         *     `503 QUOTE_UNAVAILABLE` is about this trip: no price for it can be had right now. Others may be
+         *     priced at the same moment.
          *
          *     Scope: `quotes:read`.
          */
@@ -496,6 +499,8 @@ export interface paths {
          * Book many deliveries
          * @description Takes 1 to 100 bodies of "Book a delivery" in one request and books each as a delivery of its own,
          *     with an ID, a timeline and a price of its own. It counts as one request against the rate limits.
+         *     An application may have 4 bulks in flight in each environment; the next one is
+         *     `429 RATE_LIMIT_EXCEEDED` with scope `concurrency`, and is not counted.
          *
          *     **First everything is checked, all or nothing.** Each item has to pass what a single create checks
          *     before it asks for a price, and no two items may have the same `external_id`. As long as anything
@@ -505,9 +510,10 @@ export interface paths {
          *     on the live host is `400 SANDBOX_ONLY_FIELD`; fewer than 1 or more than 100 items are
          *     `422 VALIDATION_ERROR`.
          *
-         *     **Then the items are booked one by one, in the order sent.** An item that cannot be booked by now,
-         *     because no price is to be had for it, its `external_id` belongs to an earlier delivery or its
-         *     simulation may not start, stops no other.
+         *     **Then the items are priced and booked each for itself, in the order sent.** An item that cannot be
+         *     booked by now, because no price is to be had for it, its `external_id` belongs to an earlier delivery
+         *     or its simulation may not start, stops no other. Prices may take 30 seconds in all before the request
+         *     is cut short: give it a time-out of a minute.
          *
          *     | Answer | What is booked | What to do |
          *     |---|---|---|
@@ -517,7 +523,7 @@ export interface paths {
          *     | any other | nothing by this call | Mend the request, or wait, as with every call. |
          *
          *     `IDEMPOTENCY_IN_PROGRESS` also answers a request that was cut short, by a restart on our side or
-         *     because it took long. Nobody finishes it but you: what was not booked yet is booked when you
+         *     because its prices took over 30 seconds; `Retry-After` is 1 to 5 seconds. Nobody finishes it but you: what was not booked yet is booked when you
          *     send the request again, and never otherwise. Until it is finished, or 24 hours have passed, its key takes
          *     no other request. Give every item an `external_id`: then nothing can be booked twice even by a
          *     request that is repeated later than that, or under another key.
@@ -1989,8 +1995,8 @@ export interface components {
             currency: components["schemas"]["Currency"];
             distance_km: number;
             /**
-             * @description `road` when a routing engine measured the way; `straight_line` when none is in use and the
-             *     distance was estimated.
+             * @description `road` when a routing engine measured the way; `straight_line` when the distance was
+             *     estimated: no engine is in use, or the trip is longer than it measures.
              * @enum {string}
              */
             distance_source: "road" | "straight_line";

@@ -17,8 +17,8 @@ func (p *program) serve() *cobra.Command {
 		Long: "Run the live and the sandbox API, and the operators' listener, until SIGTERM.\n" +
 			"Any number of these may run on one database. It needs WAYBILL_DATABASE_URL, migrated,\n" +
 			"WAYBILL_KEY_PEPPER and WAYBILL_SECRET_KEY; each of them also as NAME_FILE. A start waits for a\n" +
-			"database that is away, and /readyz says so. How to change the secret\n" +
-			"key without a gap stands with WAYBILL_SECRET_KEY_PREVIOUS in waybill config --docs.",
+			"database that is away, and /readyz says so. How to change either\n" +
+			"secret without a gap stands with its _PREVIOUS in waybill config --docs.",
 		Example: `  waybill migrate up && waybill serve
   waybill serve --live-addr 0.0.0.0:8080 --config /etc/waybill.yaml`,
 		Args: takes(),

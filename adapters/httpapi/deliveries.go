@@ -111,7 +111,13 @@ func (a *API) listEvents(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	r := list("Events listed.", each(events, views.NewEvent), whole(len(events)))
+	events, m, err := wholeOrPage(a, c, domain.PrefixEvent, events, func(e domain.Event) domain.Position {
+		return domain.Position{CreatedAt: e.OccurredAt, ID: e.ID}
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	r := list("Events listed.", each(events, views.NewEvent), m)
 	r.tagged = true
 	return r, nil
 }

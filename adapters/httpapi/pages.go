@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/url"
+	"slices"
 
 	"waybill/domain"
 )
@@ -35,6 +36,24 @@ func page[T any](a *API, c *call, records []T, limit int, at func(T) domain.Posi
 
 // whole is the meta of a list that is never cut.
 func whole(n int) meta { return meta{Limit: n} }
+
+// wholeOrPage is for lists that come whole unless limit or cursor asks for a page:
+// what is behind the cursor, up to the limit if there is one. Nothing is ever taken
+// out of such a list, so that the record of a cursor is in it.
+func wholeOrPage[T any](a *API, c *call, prefix domain.Prefix, records []T, at func(T) domain.Position) ([]T, meta, error) {
+	p, err := a.pageRequest(c, prefix)
+	if err != nil {
+		return nil, meta{}, err
+	}
+	if p.After != nil {
+		records = records[1+slices.IndexFunc(records, func(r T) bool { return at(r).ID == p.After.ID }):]
+	}
+	if !c.query.values.Has("limit") {
+		return records, whole(len(records)), nil
+	}
+	records, m := page(a, c, records, p.Limit, at)
+	return records, m, nil
+}
 
 // listBinding is what a cursor belongs to: everything that decides which
 // records a list has and in which order. The limit may change between pages.

@@ -99,7 +99,13 @@ func (a *API) listAddresses(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return list("Addresses listed.", each(found, views.NewAddress), whole(len(found))), nil
+	found, m, err := wholeOrPage(a, c, domain.PrefixAddress, found, func(a domain.Address) domain.Position {
+		return domain.Position{CreatedAt: a.CreatedAt, ID: a.ID}
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	return list("Addresses listed.", each(found, views.NewAddress), m), nil
 }
 
 func (a *API) getAddress(c *call) (reply, error) {

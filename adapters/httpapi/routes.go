@@ -104,7 +104,8 @@ var routes = []route{
 	},
 	{
 		method: "GET", path: "/recipients/{recipient_id}/addresses", scopes: recipientsRead,
-		id: domain.PrefixRecipient, exists: (*API).recipientExists, readsLate: true, handle: (*API).listAddresses,
+		id: domain.PrefixRecipient, exists: (*API).recipientExists, readsLate: true,
+		query: []string{"cursor", "limit"}, handle: (*API).listAddresses,
 	},
 	{
 		method: "GET", path: "/recipient-addresses/{address_id}", scopes: recipientsRead,
@@ -148,7 +149,8 @@ var routes = []route{
 	},
 	{
 		method: "GET", path: "/deliveries/{delivery_id}/events", scopes: deliveriesRead,
-		id: domain.PrefixDelivery, exists: (*API).deliveryExists, readsLate: true, handle: (*API).listEvents,
+		id: domain.PrefixDelivery, exists: (*API).deliveryExists, readsLate: true,
+		query: []string{"cursor", "limit"}, handle: (*API).listEvents,
 	},
 	{
 		method: "POST", path: "/deliveries/{delivery_id}/cancel", scopes: deliveriesWrite,

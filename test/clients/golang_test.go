@@ -135,7 +135,7 @@ func directory(t *testing.T, ctx context.Context, c *waybillapi.Client) {
 	}
 	address := must(c.CreateRecipientAddress(ctx, known.ID, key(), waybillapi.AddressRequest{Address: "Oxford Street", Latitude: 5.56, Longitude: -0.18}))(t)
 	must(c.GetRecipientAddress(ctx, address.ID))(t)
-	if all := must(c.ListRecipientAddresses(ctx, known.ID))(t); len(all) != 1 || all[0] != *address {
+	if all := must(c.ListRecipientAddresses(ctx, known.ID, waybillapi.ListRecipientAddressesParams{}))(t).Items; len(all) != 1 || all[0] != *address {
 		t.Errorf("the addresses are %+v, want %+v", all, address)
 	}
 
@@ -185,7 +185,7 @@ func deliveries(t *testing.T, ctx context.Context, c *waybillapi.Client) {
 	if d = must(c.CancelDelivery(ctx, d.ID, waybillapi.WithIdempotencyKey(key())))(t); d.Status != waybillapi.DeliveryStatusCancelled {
 		t.Errorf("after the cancellation it is %+v", d)
 	}
-	if events := must(c.ListDeliveryEvents(ctx, d.ID))(t); len(events) != 3 || events[2].ReasonCode != waybillapi.ReasonCodeCancelledByCaller {
+	if events := must(c.ListDeliveryEvents(ctx, d.ID, waybillapi.ListDeliveryEventsParams{}))(t).Items; len(events) != 3 || events[2].ReasonCode != waybillapi.ReasonCodeCancelledByCaller {
 		t.Errorf("its events are %+v", events)
 	}
 

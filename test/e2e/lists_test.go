@@ -126,6 +126,45 @@ func TestTheOtherListsAreWalkedToo(t *testing.T) {
 	})
 }
 
+func TestTimelineAndAddressesComeWholeOrByPages(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *server, env string) {
+		c := s.loner(t, env)
+		one := c.post("/recipients", m{"phone_number": newPhone()}).is(201).id()
+		var places []string
+		for i := range 9 {
+			places = append(places, c.post("/recipients/"+one+"/addresses", m{"address": fmt.Sprintf("%d Oxford Street, Accra", i+1), "latitude": 5.6, "longitude": -0.18}).is(201).id())
+		}
+		delivery := c.post("/deliveries", anOrder()).is(201).id()
+		c.send("POST", "/deliveries/"+delivery+"/cancel", nil).is(200)
+		for path, want := range map[string][]string{
+			"/recipients/" + one + "/addresses":   places,
+			"/deliveries/" + delivery + "/events": c.get("/deliveries/" + delivery + "/events").is(200).ids(),
+		} {
+			if len(want) < 2 {
+				t.Fatalf("%s has %d rows", path, len(want))
+			}
+			whole := c.get(path).is(200).has("meta.has_more", "false", "meta.limit", strconv.Itoa(len(want)))
+			if !slices.Equal(whole.ids(), want) {
+				t.Errorf("%s has %v, want %v", path, whole.ids(), want)
+			}
+			for _, limit := range []int{1, 2, 4, 100} {
+				if got := walk(t, c, path, limit); !slices.Equal(got, want) {
+					t.Errorf("%s by pages of %d: %v, want %v", path, limit, got, want)
+				}
+			}
+			cursor := c.get(path+"?limit=1").is(200).has("meta.has_more", "true", "meta.limit", "1").text("meta.next_cursor")
+			if rest := c.get(path+escaped("cursor", cursor)).is(200).has("meta.has_more", "false").ids(); !slices.Equal(rest, want[1:]) {
+				t.Errorf("%s behind its first row: %v, want %v", path, rest, want[1:])
+			}
+			c.get(path + "?limit=0").invalid("limit out_of_range")
+			c.get(path + "?cursor=nonsense").invalid("cursor invalid_format")
+			c.get(path+"?order=desc").refused(400, "INVALID_REQUEST")
+		}
+		c.get("/deliveries/" + unknown("dlv_") + "/events?limit=0").is(404)
+		c.get("/recipients/" + unknown("rcp_") + "/addresses?limit=0").is(404)
+	})
+}
+
 func TestASearchFindsAPhoneByAnySpelling(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *server, env string) {
 		c := s.loner(t, env)
@@ -280,7 +319,7 @@ func TestWrongQueriesAreRefused(t *testing.T) {
 		c.post("/deliveries?dry_run=1", anOrder()).refused(400, "INVALID_REQUEST")
 		id := c.post("/deliveries", anOrder()).is(201).id()
 		c.get("/deliveries/"+id+"?expand=events").refused(400, "INVALID_REQUEST")
-		c.get("/deliveries/"+id+"/events?limit=1").refused(400, "INVALID_REQUEST")
+		c.get("/deliveries/"+id+"/events?order=desc").refused(400, "INVALID_REQUEST")
 		c.send("POST", "/deliveries/"+id+"/cancel?force=1", nil).refused(400, "INVALID_REQUEST")
 	})
 }

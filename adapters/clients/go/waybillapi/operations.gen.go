@@ -99,13 +99,38 @@ func (c *Client) CreateRecipientAddress(ctx context.Context, recipientID string,
 	return one[RecipientAddress](ctx, c, call{name: "CreateRecipientAddress", method: http.MethodPost, path: []string{"recipients", recipientID, "addresses"}, key: idempotencyKey, keyed: required, body: body}, options)
 }
 
+// ListRecipientAddressesParams filters ListRecipientAddresses. What is left out does not.
+type ListRecipientAddressesParams struct {
+	// `meta.next_cursor` of the page before, unchanged. It is good only for the application,
+	// environment, list and filters it was made for; anything else is a 422 on `cursor`.
+	Cursor string
+	// The most rows to return. Without it all of them come.
+	Limit int
+}
+
+func (p ListRecipientAddressesParams) query() url.Values {
+	q := url.Values{}
+	setText(q, "cursor", string(p.Cursor))
+	setInt(q, "limit", p.Limit)
+	return q
+}
+
 // ListRecipientAddresses: List the addresses of a recipient.
 //
-// Every address of the recipient, in one answer: this list has no pages.
+// Every address of the recipient, oldest first: all in one answer, or by pages where `limit` says so.
 //
 // Scope: `recipients:read`.
-func (c *Client) ListRecipientAddresses(ctx context.Context, recipientID string, options ...CallOption) ([]RecipientAddress, error) {
-	return whole[RecipientAddress](ctx, c, call{name: "ListRecipientAddresses", method: http.MethodGet, path: []string{"recipients", recipientID, "addresses"}, repeatable: true}, options)
+func (c *Client) ListRecipientAddresses(ctx context.Context, recipientID string, params ListRecipientAddressesParams, options ...CallOption) (*Page[RecipientAddress], error) {
+	return page[RecipientAddress](ctx, c, call{name: "ListRecipientAddresses", method: http.MethodGet, path: []string{"recipients", recipientID, "addresses"}, repeatable: true, query: params.query()}, options)
+}
+
+// AllRecipientAddresses walks what ListRecipientAddresses lists, page by page, and ends after the first error.
+func (c *Client) AllRecipientAddresses(ctx context.Context, recipientID string, params ListRecipientAddressesParams, options ...CallOption) iter.Seq2[RecipientAddress, error] {
+	return each(params.Cursor, func(cursor string) (*Page[RecipientAddress], error) {
+		params := params
+		params.Cursor = cursor
+		return c.ListRecipientAddresses(ctx, recipientID, params, options...)
+	})
 }
 
 // GetRecipientAddress: Read an address.
@@ -225,7 +250,9 @@ type ListDeliveriesParams struct {
 	Status DeliveryStatus
 	// Only the delivery with exactly this `external_id`.
 	ExternalID ExternalID
-	// Only deliveries created at this time or later (RFC 3339).
+	// Only deliveries created at this time or later (RFC 3339). A delivery may be committed a few seconds
+	// after its `created_at`, behind others that were created later: whoever polls with this asks from
+	// 60 seconds before the newest one seen, or reads `GET /events`, which skips none.
 	CreatedAfter time.Time
 	// Only deliveries created earlier than this time (RFC 3339).
 	CreatedBefore time.Time
@@ -318,14 +345,39 @@ func (c *Client) GetDelivery(ctx context.Context, deliveryID string, options ...
 	return one[Delivery](ctx, c, call{name: "GetDelivery", method: http.MethodGet, path: []string{"deliveries", deliveryID}, repeatable: true}, options)
 }
 
+// ListDeliveryEventsParams filters ListDeliveryEvents. What is left out does not.
+type ListDeliveryEventsParams struct {
+	// `meta.next_cursor` of the page before, unchanged. It is good only for the application,
+	// environment, list and filters it was made for; anything else is a 422 on `cursor`.
+	Cursor string
+	// The most rows to return. Without it all of them come.
+	Limit int
+}
+
+func (p ListDeliveryEventsParams) query() url.Values {
+	q := url.Values{}
+	setText(q, "cursor", string(p.Cursor))
+	setInt(q, "limit", p.Limit)
+	return q
+}
+
 // ListDeliveryEvents: Read the timeline of a delivery.
 //
-// Everything that happened to the delivery, by ascending `sequence`, in one answer: this list has
-// no pages. Read it again only when the delivery's `status` or `updated_at` has changed.
+// Everything that happened to the delivery, by ascending `sequence`: all in one answer, or by pages
+// where `limit` says so. Read it again only when the delivery's `status` or `updated_at` has changed.
 //
 // Scope: `deliveries:read`.
-func (c *Client) ListDeliveryEvents(ctx context.Context, deliveryID string, options ...CallOption) ([]DeliveryEvent, error) {
-	return whole[DeliveryEvent](ctx, c, call{name: "ListDeliveryEvents", method: http.MethodGet, path: []string{"deliveries", deliveryID, "events"}, repeatable: true}, options)
+func (c *Client) ListDeliveryEvents(ctx context.Context, deliveryID string, params ListDeliveryEventsParams, options ...CallOption) (*Page[DeliveryEvent], error) {
+	return page[DeliveryEvent](ctx, c, call{name: "ListDeliveryEvents", method: http.MethodGet, path: []string{"deliveries", deliveryID, "events"}, repeatable: true, query: params.query()}, options)
+}
+
+// AllDeliveryEvents walks what ListDeliveryEvents lists, page by page, and ends after the first error.
+func (c *Client) AllDeliveryEvents(ctx context.Context, deliveryID string, params ListDeliveryEventsParams, options ...CallOption) iter.Seq2[DeliveryEvent, error] {
+	return each(params.Cursor, func(cursor string) (*Page[DeliveryEvent], error) {
+		params := params
+		params.Cursor = cursor
+		return c.ListDeliveryEvents(ctx, deliveryID, params, options...)
+	})
 }
 
 // CancelDelivery: Cancel a delivery before pickup.

@@ -956,6 +956,16 @@ type FeedMeta struct {
 	NextCursor string `json:"next_cursor"`
 }
 
+// WholeOrPageMeta: Of a list that comes whole unless `limit` asks for a page.
+type WholeOrPageMeta struct {
+	// The limit that was sent, or the number of rows returned.
+	Limit int `json:"limit"`
+	// True when there is another page.
+	HasMore bool `json:"has_more"`
+	// What to send as `cursor` for the next page; null on the last one.
+	NextCursor *string `json:"next_cursor"`
+}
+
 // WholeListMeta: Shaped like the meta of a page, for a list that always comes whole.
 type WholeListMeta struct {
 	// The number of rows returned.

@@ -13,7 +13,7 @@ export const table = {
   /** Add an address, or find the one with this text. */
   createRecipientAddress: { method: "POST", path: "/recipients/{recipient_id}/addresses", key: "required", answer: "data", repeatable: false },
   /** List the addresses of a recipient. */
-  listRecipientAddresses: { method: "GET", path: "/recipients/{recipient_id}/addresses", key: "none", answer: "data", repeatable: true },
+  listRecipientAddresses: { method: "GET", path: "/recipients/{recipient_id}/addresses", key: "none", answer: "page", repeatable: true },
   /** Read an address. */
   getRecipientAddress: { method: "GET", path: "/recipient-addresses/{address_id}", key: "none", answer: "data", repeatable: true },
   /** List pickup locations. */
@@ -33,7 +33,7 @@ export const table = {
   /** Read a delivery. */
   getDelivery: { method: "GET", path: "/deliveries/{delivery_id}", key: "none", answer: "data", repeatable: true },
   /** Read the timeline of a delivery. */
-  listDeliveryEvents: { method: "GET", path: "/deliveries/{delivery_id}/events", key: "none", answer: "data", repeatable: true },
+  listDeliveryEvents: { method: "GET", path: "/deliveries/{delivery_id}/events", key: "none", answer: "page", repeatable: true },
   /** Cancel a delivery before pickup. */
   cancelDelivery: { method: "POST", path: "/deliveries/{delivery_id}/cancel", key: "optional", answer: "data", repeatable: false },
   /** Read the events of all deliveries. */

@@ -201,7 +201,7 @@ export interface paths {
         };
         /**
          * List the addresses of a recipient
-         * @description Every address of the recipient, in one answer: this list has no pages.
+         * @description Every address of the recipient, oldest first: all in one answer, or by pages where `limit` says so.
          *
          *     Scope: `recipients:read`.
          */
@@ -630,8 +630,8 @@ export interface paths {
         };
         /**
          * Read the timeline of a delivery
-         * @description Everything that happened to the delivery, by ascending `sequence`, in one answer: this list has
-         *     no pages. Read it again only when the delivery's `status` or `updated_at` has changed.
+         * @description Everything that happened to the delivery, by ascending `sequence`: all in one answer, or by pages
+         *     where `limit` says so. Read it again only when the delivery's `status` or `updated_at` has changed.
          *
          *     Scope: `deliveries:read`.
          */
@@ -2452,6 +2452,15 @@ export interface components {
             /** @description What to send as `cursor` to go on, now or later. */
             next_cursor: string;
         };
+        /** @description Of a list that comes whole unless `limit` asks for a page. */
+        WholeOrPageMeta: {
+            /** @description The limit that was sent, or the number of rows returned. */
+            limit: number;
+            /** @description True when there is another page. */
+            has_more: boolean;
+            /** @description What to send as `cursor` for the next page; null on the last one. */
+            next_cursor: string | null;
+        };
         /** @description Shaped like the meta of a page, for a list that always comes whole. */
         WholeListMeta: {
             /** @description The number of rows returned. */
@@ -3407,6 +3416,11 @@ export interface components {
          */
         Limit: number;
         /**
+         * @description The most rows to return. Without it all of them come.
+         * @example 50
+         */
+        LimitOrAll: number;
+        /**
          * @description The `id` of a recipient.
          * @example rcp_0198f3a1552f7c60b8d7e4a1930f2c5b
          */
@@ -3823,7 +3837,19 @@ export interface operations {
     };
     listRecipientAddresses: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description `meta.next_cursor` of the page before, unchanged. It is good only for the application,
+                 *     environment, list and filters it was made for; anything else is a 422 on `cursor`.
+                 * @example q1Zx8nVYd0uVbWq3o2Jt5Q.c2lnbmVk
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /**
+                 * @description The most rows to return. Without it all of them come.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["LimitOrAll"];
+            };
             header?: {
                 /**
                  * @description Your own name for this request. It is returned, so that your log and ours can be joined. A
@@ -3860,7 +3886,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description All addresses. */
+            /** @description All addresses, or one page of them. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -3872,7 +3898,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["RecipientAddress"][];
-                        meta: components["schemas"]["WholeListMeta"];
+                        meta: components["schemas"]["WholeOrPageMeta"];
                     } & components["schemas"]["Ok"];
                 };
             };
@@ -3880,6 +3906,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
@@ -4349,7 +4376,9 @@ export interface operations {
                  */
                 external_id?: components["schemas"]["ExternalId"];
                 /**
-                 * @description Only deliveries created at this time or later (RFC 3339).
+                 * @description Only deliveries created at this time or later (RFC 3339). A delivery may be committed a few seconds
+                 *     after its `created_at`, behind others that were created later: whoever polls with this asks from
+                 *     60 seconds before the newest one seen, or reads `GET /events`, which skips none.
                  * @example 2025-08-29T00:00:00Z
                  */
                 created_after?: string;
@@ -4673,7 +4702,19 @@ export interface operations {
     };
     listDeliveryEvents: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description `meta.next_cursor` of the page before, unchanged. It is good only for the application,
+                 *     environment, list and filters it was made for; anything else is a 422 on `cursor`.
+                 * @example q1Zx8nVYd0uVbWq3o2Jt5Q.c2lnbmVk
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /**
+                 * @description The most rows to return. Without it all of them come.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["LimitOrAll"];
+            };
             header?: {
                 /**
                  * @description Your own name for this request. It is returned, so that your log and ours can be joined. A
@@ -4717,7 +4758,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The whole timeline. */
+            /** @description The whole timeline, or one page of it. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -4730,7 +4771,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["DeliveryEvent"][];
-                        meta: components["schemas"]["WholeListMeta"];
+                        meta: components["schemas"]["WholeOrPageMeta"];
                     } & components["schemas"]["Ok"];
                 };
             };
@@ -4739,6 +4780,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];

@@ -113,6 +113,16 @@ type WebhookStore interface {
 // misses is found by WebhookOutbox.Waiting.
 type FanoutListener func(endpoints []domain.ID)
 
+// FanoutNews carry word of fan-outs to processes in which a listener may wait. They
+// are a courtesy: what is missed is found a second later.
+type FanoutNews interface {
+	// Announce tells those that listen, in this process and in others. It gives up
+	// within 100 milliseconds and reports nothing.
+	Announce(ctx context.Context, endpoints []domain.ID)
+	// Listen calls heard for each announcement until ctx ends.
+	Listen(ctx context.Context, heard FanoutListener)
+}
+
 // WaitingEndpoint has something due and no owner.
 type WaitingEndpoint struct {
 	ID   domain.ID

@@ -119,7 +119,9 @@ func TestTheListenersOfOneApplicationTakeNoPlaceOfAnothers(t *testing.T) {
 		for n := range domain.MaxWebhookEndpoints {
 			await(listenerOf(1, n))
 		}
-		_, err := l.Await(ctx, listenerOf(1, 99))
+		soon, end := context.WithTimeout(ctx, time.Second)
+		defer end()
+		_, err := l.Await(soon, listenerOf(1, 99))
 		isCode(t, err, "RATE_LIMIT_EXCEEDED")
 		await(listenerOf(1, 0)) // a later fetch takes the place of its own
 		other := listenerOf(1, 100)

@@ -146,7 +146,7 @@ func (m *model) born(all *sync.WaitGroup) *process {
 	p.box = m.world.box.view(p.around)
 	d := webhooks.NewDrainer(p, p, plainSealer{}, stage.Renderer{}, p, m.clock, m.ids,
 		webhooks.Schedules{domain.Sandbox: modelSchedule}, webhooks.Observer{}, m.logger())
-	p.waker = webhooks.NewWaker(p, m.logger())
+	p.waker = webhooks.NewWaker(p, nil, m.logger())
 	ctx, cancel := context.WithCancel(context.Background())
 	all.Go(func() { _ = m.bell.Run(ctx, d.Handlers()) })
 	all.Go(func() { p.waker.Run(ctx) })

@@ -25,6 +25,7 @@ const (
 // Waker rings for endpoints that have just got something to be sent.
 type Waker struct {
 	queue  ports.Queue
+	news   ports.FanoutNews // nil: no other process hears
 	log    *slog.Logger
 	beside []ports.FanoutListener
 
@@ -33,9 +34,10 @@ type Waker struct {
 	some    chan struct{} // one: something waits
 }
 
-// NewWaker makes a waker; Run is what rings.
-func NewWaker(q ports.Queue, log *slog.Logger) *Waker {
-	return &Waker{queue: q, log: log, waiting: map[domain.ID]bool{}, some: make(chan struct{}, 1)}
+// NewWaker makes a waker; Run is what rings, and tells other processes where news is
+// not nil.
+func NewWaker(q ports.Queue, news ports.FanoutNews, log *slog.Logger) *Waker {
+	return &Waker{queue: q, news: news, log: log, waiting: map[domain.ID]bool{}, some: make(chan struct{}, 1)}
 }
 
 // Beside lets another one hear what Wake does, at once. It is to be called before
@@ -88,6 +90,9 @@ func (w *Waker) take() []domain.ID {
 func (w *Waker) ring(ctx context.Context, endpoints []domain.ID) {
 	var ringing sync.WaitGroup
 	defer ringing.Wait()
+	if w.news != nil && len(endpoints) > 0 {
+		ringing.Go(func() { w.news.Announce(ctx, endpoints) })
+	}
 	free := make(chan struct{}, wakers)
 	for _, id := range endpoints {
 		if ctx.Err() != nil {

@@ -21,6 +21,9 @@ type bell struct {
 	heard   []string
 	ringing int
 	most    int
+
+	announced     []domain.ID
+	announcements int
 }
 
 func (b *bell) Run(context.Context, map[ports.Lane]ports.Handler) error {
@@ -50,6 +53,17 @@ func (b *bell) Ring(ctx context.Context, lane ports.Lane, id string) error {
 	}
 }
 
+// Announce counts what other processes are told.
+func (b *bell) Announce(_ context.Context, endpoints []domain.ID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.announced = append(b.announced, endpoints...)
+	b.announcements++
+}
+
+// Listen is for servers.
+func (*bell) Listen(context.Context, ports.FanoutListener) { panic("not for a waker") }
+
 func (b *bell) mostAtOnce() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -67,7 +81,7 @@ func waking(t *testing.T, takes time.Duration, play func(*webhooks.Waker, *bell)
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		b := &bell{takes: takes}
-		w := webhooks.NewWaker(b, newWorld().logger())
+		w := webhooks.NewWaker(b, b, newWorld().logger())
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { w.Run(ctx) })
@@ -94,6 +108,9 @@ func TestWakesOfAMillisecondAreOneRing(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		if n := b.count(); n != 2 {
 			t.Errorf("%d rings", n)
+		}
+		if b.announcements != 1 || len(b.announced) != 2 {
+			t.Errorf("other processes were told %d times, of %v", b.announcements, b.announced)
 		}
 		w.Wake([]domain.ID{endpointID(1)})
 		time.Sleep(1100 * time.Microsecond)

@@ -284,6 +284,14 @@ func newInvalidations(client *redis.Client, log *slog.Logger) ports.Invalidation
 	return redispubsub.New(client, log)
 }
 
+// newFanoutNews is nil where no other process could hear.
+func newFanoutNews(client *redis.Client, log *slog.Logger) ports.FanoutNews {
+	if client == nil {
+		return nil
+	}
+	return redispubsub.NewFanouts(client, log)
+}
+
 // newQueue rings across processes where there is a Redis.
 func newQueue(client queueRedis, log *slog.Logger) ports.Queue {
 	if client.Client == nil {

@@ -36,6 +36,16 @@ type service struct {
 
 	products      products
 	invalidations ports.Invalidations
+	news          ports.FanoutNews
+}
+
+// hearFanouts wakes listeners here for what other processes commit.
+func (s *service) hearFanouts(ctx context.Context) {
+	if s.news != nil {
+		s.news.Listen(ctx, func(endpoints []domain.ID) {
+			s.products.each(func(u httpapi.UseCases) { u.Listeners.Wake(endpoints) })
+		})
+	}
 }
 
 // serve answers requests; what becomes due is left to workers.
@@ -63,6 +73,7 @@ func (s *service) process(l *listeners) *process {
 			s.jobs.task(keyUses("key_uses_live", s.products.live.Admission)),
 			s.jobs.task(keyUses("key_uses_sandbox", s.products.sandbox.Admission)),
 			func(ctx context.Context) error { s.waker.Run(ctx); return nil },
+			func(ctx context.Context) error { s.hearFanouts(ctx); return nil },
 			s.jobs.task(s.key.resealing()),
 		},
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 // newWaker rings for what this process commits.
-func newWaker(open []database, q ports.Queue, log *slog.Logger) *webhooks.Waker {
-	w := webhooks.NewWaker(q, log)
+func newWaker(open []database, q ports.Queue, news ports.FanoutNews, log *slog.Logger) *webhooks.Waker {
+	w := webhooks.NewWaker(q, news, log)
 	for _, store := range open {
 		store.OnFanout(w.Wake)
 	}

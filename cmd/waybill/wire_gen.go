@@ -205,7 +205,8 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 		drainer:   drainer,
 		jobs:      mainJobs,
 	}
-	waker := newWaker(v, queue, log)
+	fanoutNews := newFanoutNews(client, log)
+	waker := newWaker(v, queue, fanoutNews, log)
 	mainSeeder := &seeder{
 		storage: portsStorage,
 		digest:  keyDigester,
@@ -232,6 +233,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 		jobs:          mainJobs,
 		products:      mainProducts,
 		invalidations: invalidations,
+		news:          fanoutNews,
 	}
 	return mainService, func() {
 		cleanup7()
@@ -348,7 +350,6 @@ func openWorker(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 		jobs:      mainJobs,
 	}
 	v := onlyOne(mainDatabase)
-	waker := newWaker(v, queue, log)
 	client, cleanup6, err := newRedis(c)
 	if err != nil {
 		cleanup5()
@@ -358,6 +359,8 @@ func openWorker(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 		cleanup()
 		return nil, nil, err
 	}
+	fanoutNews := newFanoutNews(client, log)
+	waker := newWaker(v, queue, fanoutNews, log)
 	mainNeighbours := _wireNeighboursValue
 	opsapiManagement := _wireManagementValue
 	mainForwardedWatch := newForwardedWatch(c, registry, log)
@@ -515,7 +518,7 @@ var public = wire.NewSet(tracking.New, tracking.NewWatches)
 
 // What is done without a request.
 var duties = wire.NewSet(
-	newQueueRedis, newQueue, newLateness, sandbox.NewScheduler, sandbox.NewSimulator, newWaker, webhooks.NewSweeper, webhooks.NewDrainer, newWebhookObserver, wire.Struct(new(engine), "*"), webhooks.NewSecretKey, wire.Struct(new(secretKey), "*"),
+	newQueueRedis, newQueue, newLateness, sandbox.NewScheduler, sandbox.NewSimulator, newFanoutNews, newWaker, webhooks.NewSweeper, webhooks.NewDrainer, newWebhookObserver, wire.Struct(new(engine), "*"), webhooks.NewSecretKey, wire.Struct(new(secretKey), "*"),
 )
 
 // The listeners.

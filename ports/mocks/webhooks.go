@@ -522,6 +522,53 @@ func (mr *MockWebhookStoreMockRecorder) UpdateEndpoint(ctx, e interface{}) *gomo
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "UpdateEndpoint", reflect.TypeOf((*MockWebhookStore)(nil).UpdateEndpoint), ctx, e)
 }
 
+// MockFanoutNews is a mock of FanoutNews interface.
+type MockFanoutNews struct {
+	ctrl     *gomock.Controller
+	recorder *MockFanoutNewsMockRecorder
+}
+
+// MockFanoutNewsMockRecorder is the mock recorder for MockFanoutNews.
+type MockFanoutNewsMockRecorder struct {
+	mock *MockFanoutNews
+}
+
+// NewMockFanoutNews creates a new mock instance.
+func NewMockFanoutNews(ctrl *gomock.Controller) *MockFanoutNews {
+	mock := &MockFanoutNews{ctrl: ctrl}
+	mock.recorder = &MockFanoutNewsMockRecorder{mock}
+	return mock
+}
+
+// EXPECT returns an object that allows the caller to indicate expected use.
+func (m *MockFanoutNews) EXPECT() *MockFanoutNewsMockRecorder {
+	return m.recorder
+}
+
+// Announce mocks base method.
+func (m *MockFanoutNews) Announce(ctx context.Context, endpoints []domain.ID) {
+	m.ctrl.T.Helper()
+	m.ctrl.Call(m, "Announce", ctx, endpoints)
+}
+
+// Announce indicates an expected call of Announce.
+func (mr *MockFanoutNewsMockRecorder) Announce(ctx, endpoints interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Announce", reflect.TypeOf((*MockFanoutNews)(nil).Announce), ctx, endpoints)
+}
+
+// Listen mocks base method.
+func (m *MockFanoutNews) Listen(ctx context.Context, heard ports.FanoutListener) {
+	m.ctrl.T.Helper()
+	m.ctrl.Call(m, "Listen", ctx, heard)
+}
+
+// Listen indicates an expected call of Listen.
+func (mr *MockFanoutNewsMockRecorder) Listen(ctx, heard interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Listen", reflect.TypeOf((*MockFanoutNews)(nil).Listen), ctx, heard)
+}
+
 // MockWebhookOutbox is a mock of WebhookOutbox interface.
 type MockWebhookOutbox struct {
 	ctrl     *gomock.Controller

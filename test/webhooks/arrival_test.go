@@ -111,7 +111,7 @@ func everyEventArrives(t *testing.T, url string) {
 	defer sender.Close()
 	drainer := webhooks.NewDrainer(store.Outbox(), sender, plainSealer{}, stage.Renderer{}, queue, systemclock.New(), uuidv7.New(systemclock.New()),
 		webhooks.Schedules{domain.Sandbox: {100 * time.Millisecond, time.Second, time.Second}}, webhooks.Observer{}, log)
-	waker := webhooks.NewWaker(queue, log)
+	waker := webhooks.NewWaker(queue, nil, log)
 	store.OnFanout(waker.Wake)
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup

@@ -12,4 +12,5 @@
 //     otherwise be waited on for ever.
 //   - An announcement is made once, and also when the request it comes from is
 //     over: the change is committed by then.
+//   - Word of fan-outs goes the same way, on a channel of its own (fanouts.go).
 package redispubsub

@@ -16,8 +16,6 @@ import (
 var _ ports.Invalidations = (*PubSub)(nil)
 
 const (
-	channel = "waybill:invalidations"
-
 	announceTimeout = 100 * time.Millisecond
 	// reconnectPause is between two attempts to subscribe.
 	reconnectPause = 500 * time.Millisecond
@@ -28,8 +26,26 @@ const (
 
 var errSilent = errors.New("the connection is silent")
 
+// subject is what a channel is about, and what the log says of its troubles.
+type subject struct {
+	channel                  string
+	unannounced, lost, heard string
+	unannouncedAt            slog.Level
+	names                    string // what an announcement does, as a key of the log
+}
+
+var keys = subject{
+	channel:       "waybill:invalidations",
+	unannounced:   "a change of keys was not announced: other processes go on with what they remember, for two seconds at most",
+	unannouncedAt: slog.LevelWarn,
+	names:         "application_id",
+	lost:          "changes of keys are not heard until Redis answers again: what is remembered is up to two seconds old",
+	heard:         "changes of keys are heard from Redis again",
+}
+
 // PubSub announces and listens on one Redis.
 type PubSub struct {
+	subject
 	client          *redis.Client
 	log             *slog.Logger
 	announceTimeout time.Duration
@@ -39,16 +55,19 @@ type PubSub struct {
 // New needs a client that obeys the deadlines of contexts. It connects to
 // nothing yet.
 func New(client *redis.Client, log *slog.Logger) *PubSub {
-	return &PubSub{client: client, log: log, announceTimeout: announceTimeout, pingAfter: pingAfter}
+	return about(keys, client, log)
+}
+
+func about(s subject, client *redis.Client, log *slog.Logger) *PubSub {
+	return &PubSub{subject: s, client: client, log: log, announceTimeout: announceTimeout, pingAfter: pingAfter}
 }
 
 // Announce tells every process that is connected.
 func (p *PubSub) Announce(ctx context.Context, application domain.ID) {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.announceTimeout)
 	defer cancel()
-	if err := p.client.Publish(bounded, channel, string(application)).Err(); err != nil {
-		p.log.WarnContext(ctx, "a change of keys was not announced: other processes go on with what they remember, for two seconds at most",
-			"application_id", application, "error", err)
+	if err := p.client.Publish(bounded, p.channel, string(application)).Err(); err != nil {
+		p.log.Log(ctx, p.unannouncedAt, p.unannounced, p.names, application, "error", err)
 	}
 }
 
@@ -61,7 +80,7 @@ func (p *PubSub) Listen(ctx context.Context, forget func(application domain.ID))
 		err := p.hear(ctx, func(application domain.ID) {
 			if gone {
 				gone = false
-				p.log.Info("changes of keys are heard from Redis again")
+				p.log.Info(p.subject.heard)
 			}
 			forget(application)
 		})
@@ -70,7 +89,7 @@ func (p *PubSub) Listen(ctx context.Context, forget func(application domain.ID))
 		}
 		if !gone {
 			gone = true
-			p.log.Warn("changes of keys are not heard until Redis answers again: what is remembered is up to two seconds old", "error", err)
+			p.log.Warn(p.lost, "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -88,7 +107,7 @@ func (p *PubSub) hear(ctx context.Context, forget func(application domain.ID)) e
 	// A read under way does not see a context end.
 	stop := context.AfterFunc(ctx, func() { _ = subscription.Close() })
 	defer stop()
-	if err := subscription.Subscribe(ctx, channel); err != nil {
+	if err := subscription.Subscribe(ctx, p.channel); err != nil {
 		return err
 	}
 	for asked := false; ; {

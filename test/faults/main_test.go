@@ -37,11 +37,11 @@ func TestMain(m *testing.M) {
 // program is the real one, plantedProgram the one that can be told to break a
 // rule. Each is built when it is first needed.
 var (
-	program        = sync.OnceValues(func() (string, error) { return build("waybill") })
-	plantedProgram = sync.OnceValues(func() (string, error) { return build("waybill-planted", "-tags", "plantedbugs") })
+	program        = sync.OnceValues(func() (string, error) { return buildProgram("waybill") })
+	plantedProgram = sync.OnceValues(func() (string, error) { return buildProgram("waybill-planted", "-tags", "plantedbugs") })
 )
 
-func build(name string, flags ...string) (string, error) {
+func buildProgram(name string, flags ...string) (string, error) {
 	path := filepath.Join(binaries, name)
 	args := append([]string{"build", "-o", path}, flags...)
 	if out, err := exec.Command("go", append(args, "waybill/cmd/waybill")...).CombinedOutput(); err != nil {

@@ -57,6 +57,7 @@ type setting struct {
 	apps    int
 	plant   string
 	with    []string // settings besides the usual ones
+	clocks  []string // by process, servers first: how its clock is wrong, as clockVariable tells it
 }
 
 // newPlayground starts the processes. On SQLite that is one that does everything.
@@ -68,6 +69,9 @@ func newPlayground(t *testing.T, of setting) *playground {
 	get := program
 	if of.plant != "" {
 		get = plantedProgram
+	}
+	if of.clocks != nil {
+		get = wrongClockProgram
 	}
 	binary, err := get()
 	if err != nil {
@@ -93,6 +97,10 @@ func newPlayground(t *testing.T, of setting) *playground {
 		for range of.workers {
 			p.workers = append(p.workers, newVictimOf(t, binary, env, "worker"))
 		}
+	}
+	for i, clock := range of.clocks {
+		v := slices.Concat(p.servers, p.workers)[i]
+		v.env = append(v.env, clockVariable+"="+clock)
 	}
 	for _, v := range p.servers {
 		p.serving = append(p.serving, v.start(t))

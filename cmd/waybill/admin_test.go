@@ -67,7 +67,7 @@ func TestATenantIsMadeStepByStep(t *testing.T) {
 		t.Errorf("revoked %v", revoked)
 	}
 	keys := inDir[[]object](t, dir, "key", "list", "--app", appID)
-	if len(keys) != 3 || names(keys[0]) != "created_at environment expires_at id last_four last_used_at revoked_at scopes" ||
+	if len(keys) != 3 || names(keys[0]) != "application_id created_at environment expires_at id last_four last_used_at revoked_at scopes" ||
 		keys[0]["revoked_at"] == nil || keys[0]["last_used_at"] != nil || keys[1]["revoked_at"] != nil || !strings.HasSuffix(live["key"].(string), keys[1]["last_four"].(string)) {
 		t.Errorf("keys %v", keys)
 	}

@@ -321,7 +321,7 @@ func TestTheDoctorAsksTheServicesForATrip(t *testing.T) {
 func TestClocksThatDifferAreTold(t *testing.T) {
 	t.Parallel()
 	for ahead, want := range map[time.Duration]verdict{
-		0: verdictOK, -time.Second: verdictOK, 3 * time.Second: verdictWarn, -3 * time.Minute: verdictWarn, 5 * time.Minute: verdictFail, -time.Hour: verdictFail,
+		0: verdictOK, -900 * time.Millisecond: verdictOK, 2 * time.Second: verdictWarn, -3 * time.Minute: verdictWarn, 5 * time.Minute: verdictFail, -time.Hour: verdictFail,
 	} {
 		d := &diagnosis{clocks: []clockReading{{"Redis's", 0}, {"the database's", ahead}}}
 		d.clock()

@@ -23,6 +23,8 @@ var loggable = map[string]bool{
 	"step": true, "lane": true, "id": true,
 	// an endpoint of webhooks, and what is sent to it
 	"endpoint": true, "webhook": true, "attempts": true, "reason": true, "failures": true, "until": true, "metric": true,
+	// a service that prices or routes, or Redis
+	"service": true,
 	// an operator
 	"operator_id": true,
 	// the process

@@ -78,6 +78,8 @@ func TestAPartitionHealsByItself(t *testing.T) {
 	clients.Wait()
 	took := p.drain(t, time.Minute)
 	l := p.audit(t)
+	// What was sent when the wire was cut, and could not be stored, is sent again.
+	l.most = len(cuts) * len(p.receivers) * mostUnstored
 	t.Logf("%d partitions; %.1f s after the last event all was sent: %s (answers: %s)", len(cuts), took.Seconds(), l, p.answered(t))
 	if !l.sound() {
 		t.Error("want every acknowledged event with every receiver")

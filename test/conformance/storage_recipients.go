@@ -162,7 +162,7 @@ func testRecipients(t *testing.T, b Backend) {
 		inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
 			for i := range 400 {
 				r := sample.Recipient(func(r *domain.Recipient) {
-					r.Name, r.CreatedAt = long+"post office", sample.Now.Add(time.Duration(i)*time.Millisecond)
+					r.Name, r.CreatedAt = long+"corner shop", sample.Now.Add(time.Duration(i)*time.Millisecond)
 					if i%60 == 59 {
 						r.Name = long + "Fire Station"
 						wanted = append(wanted, *r)

@@ -33,8 +33,9 @@ func TestASliceIsOverAfterFiveSecondsAndTheOthersComeFirst(t *testing.T) {
 				at = s.at
 			}
 		}
-		if at != 5*time.Second {
-			t.Errorf("the other's was sent at %v", at)
+		// What is on its way when the slice is over takes as long as a receiver.
+		if at < 5*time.Second || at > 5*time.Second+20*time.Millisecond {
+			t.Errorf("the other's was sent at %v, want 5 s and at most two answers more", at)
 		}
 		if n := w.count("Lease"); n != 3 || w.count("Release") != 3 {
 			t.Errorf("%d slices, %d ended", n, w.count("Release"))

@@ -3,6 +3,8 @@ package gormstore
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -47,6 +49,19 @@ func (s *Store) Close() error { return s.pools.close() }
 // Ping tells whether the database can be worked with: it answers, may be written,
 // and had room on its disk when it was last written to.
 func (s *Store) Ping(ctx context.Context) error {
+	for dead := 0; ; dead++ {
+		err := s.pingOnce(ctx)
+		if errors.Is(err, driver.ErrBadConn) && ctx.Err() == nil && dead < s.pools.read.Stats().MaxOpenConnections {
+			continue // it died in the pool
+		}
+		if err != nil {
+			return err
+		}
+		return s.fullLately()
+	}
+}
+
+func (s *Store) pingOnce(ctx context.Context) error {
 	conn, err := s.pools.read.Conn(ctx)
 	if err != nil {
 		return s.engine.failed("the database does not answer", err)
@@ -60,7 +75,7 @@ func (s *Store) Ping(ctx context.Context) error {
 		_ = onPgConn(conn, (*pgConn).turned) // says that the connection is given up
 		return fmt.Errorf("gormstore: the database may only be read: %w", ports.ErrStorageGone)
 	}
-	return s.fullLately()
+	return nil
 }
 
 // fullFor is how long a write that found no room is told of. Afterwards only

@@ -7,6 +7,10 @@ import (
 	"waybill/domain"
 )
 
+// BookingBudget is the most that may lie between a delivery's created_at and the
+// moment from which on it is seen.
+const BookingBudget = 5 * time.Second
+
 // Bookings is the hot path of the product: it stores one created delivery
 // with all that belongs to it. It is one coarse method, and not a function
 // over Stores, so that an adapter may send it as one statement or fold many
@@ -22,6 +26,10 @@ type Bookings interface {
 	//
 	// A delivery whose simulation runs is counted, or refused with
 	// ErrSimulationLimit.
+	//
+	// A delivery is committed within BookingBudget of the call or not at all, so that
+	// a list read by created_at lacks nothing that is older. ErrBookingLate tells
+	// that it waited for too long: make it again, with a later time.
 	//
 	// The other refusals are ErrKeyBusy, ErrDirectoryChanged,
 	// ErrExternalIDTaken, ErrReferenceTaken, a VALIDATION_ERROR for an address

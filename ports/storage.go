@@ -50,6 +50,10 @@ var (
 	// ErrReferenceTaken means the random reference clashed: draw another.
 	ErrReferenceTaken = errors.New("ports: the delivery reference is taken")
 
+	// ErrBookingLate means that a booking waited so long for others that its
+	// created_at is too old to be stored. Nothing was; give it another time.
+	ErrBookingLate = errors.New("ports: the booking waited too long")
+
 	// ErrExternalIDTaken means the application has a delivery with this external_id.
 	ErrExternalIDTaken = errors.New("ports: the external_id is taken")
 )
@@ -58,7 +62,7 @@ var (
 // moment, and no defect of the program: 503 and not 500 at an edge. Only with
 // ErrOutcomeUnknown may anything have been stored.
 func StorageUnavailable(err error) bool {
-	return errors.Is(err, ErrStorageGone) || errors.Is(err, ErrTookTooLong) || errors.Is(err, ErrOutcomeUnknown)
+	return errors.Is(err, ErrStorageGone) || errors.Is(err, ErrTookTooLong) || errors.Is(err, ErrOutcomeUnknown) || errors.Is(err, ErrBookingLate)
 }
 
 // Readers are the reads that need no transaction. A record that does not

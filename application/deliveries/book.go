@@ -40,7 +40,7 @@ func (d *Deliveries) Book(ctx context.Context, draft *Draft, remember func(w *po
 			return SimulationLimit(ctx, d.storage.Read().Simulations, draft.tenant, d.clock.Now(), err)
 		case try == bookTries:
 			return err
-		case errors.Is(err, ports.ErrReferenceTaken):
+		case errors.Is(err, ports.ErrReferenceTaken), errors.Is(err, ports.ErrBookingLate):
 		case errors.Is(err, ports.ErrDirectoryChanged):
 			if draft.to, err = d.locate(ctx, draft.tenant, draft.order); err != nil {
 				return err

@@ -19,6 +19,8 @@ const (
 // Book stores a created delivery together with others that come at the same
 // time, or by itself: in one transaction in any case.
 func (s *Store) Book(ctx context.Context, w ports.BookingWrite) error {
+	ctx, cancel := context.WithTimeout(ctx, ports.BookingBudget-leastToEnd)
+	defer cancel()
 	e, err := newEntry(w)
 	if err != nil {
 		return err
@@ -36,6 +38,8 @@ func (s *Store) Book(ctx context.Context, w ports.BookingWrite) error {
 
 // BookRun stores as many as do not claim the same thing.
 func (s *Store) BookRun(ctx context.Context, writes []ports.BookingWrite) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, ports.BookingBudget-leastToEnd)
+	defer cancel()
 	claimed := make(claims, 3*len(writes))
 	var run []*entry
 	for _, w := range writes {

@@ -28,8 +28,11 @@ const (
 	mostFolded = 64
 	// foldPause is how long no fold may end before bookings come alone.
 	foldPause = time.Second
-	// foldBudget bounds a fold.
-	foldBudget = 5 * time.Second
+	// mostWaited is how long a booking may wait for its fold, and foldBudget how long
+	// that may take. Together with the end of a COMMIT that was begun in time they
+	// are ports.BookingBudget.
+	mostWaited = time.Second
+	foldBudget = ports.BookingBudget - mostWaited - leastToEnd
 	// manyWaiting is how many make a second writer worth its while: two folds of
 	// a few cost more than one of many.
 	manyWaiting = mostFolded / 2
@@ -67,6 +70,7 @@ type folder struct {
 // seat is a booking that waits for its fold.
 type seat struct {
 	*entry
+	came    time.Time
 	outcome chan error
 }
 
@@ -77,12 +81,12 @@ func (f *folder) book(ctx context.Context, e *entry) error {
 	if ctx.Err() != nil {
 		return notBooked(ctx)
 	}
-	s := &seat{entry: e, outcome: make(chan error, 1)}
+	s := &seat{entry: e, came: time.Now(), outcome: make(chan error, 1)}
 	f.mu.Lock()
 	f.waiting = append(f.waiting, s)
 	f.hire()
 	f.mu.Unlock()
-	came, look := time.Now(), max(f.long, longFold)
+	look := max(f.long, longFold)
 	again := time.NewTimer(look)
 	defer again.Stop()
 	for {
@@ -103,7 +107,7 @@ func (f *folder) book(ctx context.Context, e *entry) error {
 				return fmt.Errorf("%w: %w", ports.ErrOutcomeUnknown, notBooked(ctx))
 			}
 		case <-again.C:
-			if time.Since(came) >= f.patience && f.leave(s, f.patience) {
+			if time.Since(s.came) >= f.patience && f.leave(s, f.patience) {
 				return errAlone
 			}
 			f.mu.Lock()
@@ -181,7 +185,8 @@ func (f *folder) fold(seats []*seat) (outcomes []error) {
 }
 
 // next takes those that wait, in their order, up to as many as fit. One that
-// claims what another one of the fold does goes on waiting. A writer who has
+// claims what another one of the fold does goes on waiting, and one that has
+// waited for too long is told so. A writer who has
 // nothing to do, or whom another one does without, is let go.
 func (f *folder) next(needed bool) []*seat {
 	f.mu.Lock()
@@ -197,7 +202,9 @@ func (f *folder) next(needed bool) []*seat {
 			left = append(left, f.waiting[i:]...)
 			break
 		}
-		if claimed.add(s.BookingWrite) {
+		if time.Since(s.came) > mostWaited {
+			s.outcome <- ports.ErrBookingLate
+		} else if claimed.add(s.BookingWrite) {
 			taken = append(taken, s)
 		} else {
 			left = append(left, s)

@@ -8,6 +8,7 @@ import (
 	"waybill/adapters/storage/gormstore"
 	"waybill/domain"
 	"waybill/ports"
+	"waybill/test/sample"
 )
 
 // Somebody else has the table to himself, such as a migration.
@@ -39,5 +40,29 @@ func TestWhatIsHeldForTooLongIsToldApart(t *testing.T) {
 				t.Errorf("afterwards: %v", err)
 			}
 		})
+	}
+}
+
+// A list by created_at lacks a delivery until it is committed: never for longer than
+// the budget, whatever Postgres would wait for.
+func TestADeliveryIsCommittedWithinItsBudgetOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	url := newDatabase(t)
+	s := openWith(t, url, gormstore.Options{LockTimeout: 30 * time.Second, StatementTimeout: 30 * time.Second})
+	tenant := newTenant(t, s)
+	holder := connect(t, url)
+	do(t, holder, "BEGIN")
+	do(t, holder, "LOCK TABLE deliveries IN ACCESS EXCLUSIVE MODE")
+	began := time.Now()
+	err := s.Book(t.Context(), sample.BookingWrite(tenant))
+	took := time.Since(began)
+	if err == nil || took > ports.BookingBudget+2*time.Second {
+		t.Errorf("%v after %v, want a failure after %v", err, took, ports.BookingBudget)
+	}
+	do(t, holder, "ROLLBACK")
+	for deadline := time.Now().Add(3 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if n := count(t, s, "deliveries"); n != 0 {
+			t.Fatalf("it was committed %v after it was made", time.Since(began))
+		}
 	}
 }

@@ -172,3 +172,18 @@ func TestWhoeversTimeIsUpBooksNothing(t *testing.T) {
 		t.Errorf("%d bookings of callers that were gone, want none", len(folds))
 	}
 }
+
+func TestABookingThatHasWaitedForTooLongIsGivenAnotherTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, _ := slowFolder(mostWaited + time.Millisecond)
+		f.writers = 1
+		outcomes := map[time.Duration]error{}
+		for _, at := range []time.Duration{0, time.Nanosecond, mostWaited} {
+			time.AfterFunc(at, func() { outcomes[at] = f.book(t.Context(), newcomer()) })
+		}
+		time.Sleep(time.Minute)
+		if outcomes[0] != nil || !errors.Is(outcomes[time.Nanosecond], ports.ErrBookingLate) || outcomes[mostWaited] != nil {
+			t.Errorf("outcomes %v, want that only the second is told that it is late", outcomes)
+		}
+	})
+}

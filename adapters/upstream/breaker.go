@@ -14,11 +14,11 @@ var ErrOpen = errors.New("upstream: the service does not answer; it is asked aga
 type Evidence int
 
 const (
-	// None: the call ended for reasons of the caller's.
+	// None says that the call ended for reasons of the caller's.
 	None Evidence = iota
-	// Answered: the service is there, whatever it said.
+	// Answered says that the service is there, whatever it said.
 	Answered
-	// Gone: the service was not reached, or did not answer in time.
+	// Gone says that the service was not reached, or did not answer in time.
 	Gone
 )
 

@@ -221,12 +221,6 @@ func (a *asked) Price(ctx context.Context, trip domain.Trip) (domain.Quote, erro
 	return a.pricing(ctx, trip)
 }
 
-func (a *asked) items() int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return len(a.times)
-}
-
 // booking runs before every item is booked, outside of any transaction.
 type booking struct {
 	ports.Bookings

@@ -17,7 +17,7 @@ func TestThisProcessMayOpenAllTheFilesItIsAllowedTo(t *testing.T) {
 	if limit.Cur < limit.Max {
 		t.Errorf("the limit of open files is %d of %d", limit.Cur, limit.Max)
 	}
-	if files := openFiles(); files <= 0 || uint64(files) > uint64(limit.Max) && files != 1<<31-1 {
+	if files := openFiles(); files <= 0 || uint64(files) > limit.Max && files != 1<<31-1 {
 		t.Errorf("%d files of %d", files, limit.Max)
 	}
 }

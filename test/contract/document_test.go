@@ -94,7 +94,7 @@ func TestTheScopesOfTheDescriptionAreThoseOfTheRoutes(t *testing.T) {
 			want += fmt.Sprintf("; with `%s` also `%s`", field, scope)
 		}
 		said := regexp.MustCompile("(?m)^Scopes?: .*$").FindString(doc.Paths.Value(r.Path).GetOperation(r.Method).Description)
-		if reason := regexp.MustCompile("(\\.|: payloads|, as payloads).*$").FindStringIndex(said); reason != nil {
+		if reason := regexp.MustCompile(`(\.|: payloads|, as payloads).*$`).FindStringIndex(said); reason != nil {
 			said = said[:reason[0]]
 		}
 		require.Equal(t, want, said, "%s %s", r.Method, r.Path)

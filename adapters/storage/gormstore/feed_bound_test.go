@@ -174,12 +174,10 @@ func TestAPageOfANarrowedFeedReadsAFewThousandEventsAndGoesOn(t *testing.T) {
 // fillFeed stores so many events of one delivery each, an hour old.
 func fillFeed(t testing.TB, s *gormstore.Store, tenant domain.Tenant, engine string, many int) {
 	t.Helper()
-	id, instant, blob, position := "printf('%012x70008000%012x', %d, i)", "'%s'", "zeroblob(600)", "NULL"
+	id, instant, blob, position := "printf('%%012x70008000%%012x', %d, i)", "'%s'", "zeroblob(600)", "NULL"
 	if engine == "Postgres" {
 		id, instant, blob, position = "CAST(lpad(to_hex(%d), 12, '0') || '70008000' || lpad(to_hex(i), 12, '0') AS uuid)", "CAST('%s' AS timestamptz)",
 			"decode(repeat('ab', 600), 'hex')", "nextval('feed_positions')"
-	} else {
-		id = "printf('%%012x70008000%%012x', %d, i)"
 	}
 	at := time.Now().Add(-time.Hour)
 	id, instant = fmt.Sprintf(id, at.UnixMilli()), fmt.Sprintf(instant, domain.FormatTime(at))

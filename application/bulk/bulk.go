@@ -22,6 +22,7 @@ type Bulk struct {
 	lease      time.Duration
 
 	turns    turns
+	underWay sync.Map // requests that this process works on, by name
 	stopping chan struct{}
 	stop     sync.Once
 }
@@ -62,6 +63,9 @@ type Rendering struct {
 // IDEMPOTENCY_IN_PROGRESS when the request is to be sent again to go on.
 func (b *Bulk) Create(ctx context.Context, req idempotency.Request, form func() ([]Item, error), to Rendering) (idempotency.Result, error) {
 	known, err := b.gate.Recall(ctx, req)
+	if _, here := b.underWay.Load(nameOf(req)); here && domain.HasCode(err, domain.CodeIdempotencyInProgress) {
+		return idempotency.Result{}, inProgress() // its lease ends later, but nothing died
+	}
 	if err != nil || known.Answered {
 		return known.Result, err
 	}
@@ -90,7 +94,20 @@ func (b *Bulk) Create(ctx context.Context, req idempotency.Request, form func() 
 	if err := ctx.Err(); err != nil {
 		return idempotency.Result{}, err // the caller hung up while it still could
 	}
+	b.underWay.Store(nameOf(req), true)
+	defer b.underWay.Delete(nameOf(req))
 	return r.carryOut(ctx)
+}
+
+// name is what a request is called by its key.
+type name struct {
+	application domain.ID
+	environment domain.Environment
+	key         string
+}
+
+func nameOf(r idempotency.Request) name {
+	return name{r.Tenant.ApplicationID, r.Tenant.Environment, r.Key}
 }
 
 // inProgress asks the caller to send the request again in a moment.

@@ -16,6 +16,7 @@ import (
 
 	"waybill/adapters/httpapi/views"
 	"waybill/adapters/opsapi"
+	"waybill/adapters/storage/gormstore"
 	"waybill/configs"
 	"waybill/domain"
 	"waybill/ports"
@@ -68,7 +69,7 @@ func awaitDatabase(ctx context.Context, c *configs.Config, l *listeners, log *sl
 // worthAwaiting reports whether an error may go away by itself. A file does not
 // come back.
 func worthAwaiting(c *configs.Config, err error) bool {
-	return err != nil && !strings.HasPrefix(c.DatabaseURL.Reveal(), sqliteScheme) &&
+	return err != nil && !strings.HasPrefix(c.DatabaseURL.Reveal(), sqliteScheme) && !errors.Is(err, gormstore.ErrPooler) &&
 		(ports.StorageUnavailable(err) || errors.Is(err, context.DeadlineExceeded))
 }
 

@@ -178,9 +178,13 @@ var hostileQueries = []struct{ list, query, want string }{
 	{"/webhook-endpoints/{whe}", "expand=secret", invalidRequest},
 	{"/api-key", "limit=1", invalidRequest},
 	{"/deliveries/{dlv}", "expand=recipient", invalidRequest},
-	{"/deliveries/{dlv}/events", "limit=1", invalidRequest},
+	{"/deliveries/{dlv}/events", "order=desc", invalidRequest},
+	{"/deliveries/{dlv}/events", "limit=0", wrongValue},
+	{"/deliveries/{dlv}/events", "cursor={cursor}", wrongValue},
 	{"/recipients/{rcp}", "cursor={cursor}", invalidRequest},
-	{"/recipients/{rcp}/addresses", "limit=1", invalidRequest},
+	{"/recipients/{rcp}/addresses", "search=a", invalidRequest},
+	{"/recipients/{rcp}/addresses", "limit=101", wrongValue},
+	{"/recipients/{rcp}/addresses", "cursor={cursor}", wrongValue},
 	{"/recipient-addresses/{adr}", "%", invalidRequest},
 }
 

@@ -24,7 +24,7 @@ var stands = map[string]stand{
 	"picked_up":  {[]string{"assigned", "picked_up"}, []string{"in_transit", "failed"}},
 	"in_transit": {[]string{"assigned", "picked_up", "in_transit"}, []string{"delivered", "failed"}},
 	"delivered":  {[]string{"assigned", "picked_up", "in_transit", "delivered"}, []string{}},
-	"failed":     {[]string{"assigned", "failed"}, []string{"assigned"}},
+	"failed":     {[]string{"assigned", "failed"}, []string{"assigned", "cancelled"}},
 	"cancelled":  {[]string{"cancelled"}, []string{}},
 	"outsourced": {[]string{"outsourced"}, []string{"picked_up", "failed", "cancelled"}},
 

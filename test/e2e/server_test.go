@@ -94,6 +94,14 @@ func prepare(t testing.TB, engine string, settings ...string) *server {
 	return s
 }
 
+// database is the URL of the server's database.
+func (s *server) database() string {
+	if s.engine == sqlite {
+		return "sqlite://" + filepath.Join(s.dir, "waybill.db")
+	}
+	return s.vars["WAYBILL_DATABASE_URL"]
+}
+
 // environment is ours without the settings of whoever runs the tests.
 func environment(settings ...string) []string {
 	kept := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "WAYBILL_") })

@@ -64,7 +64,7 @@ func TestTextsFromBeforeTheRuleAreStillShownAndUsed(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *server, env string) {
 		c := s.caller(t, env)
 		person := c.post("/recipients", m{"phone_number": newPhone()}).is(201)
-		store, err := gormstore.Open(t.Context(), s.vars["WAYBILL_DATABASE_URL"],
+		store, err := gormstore.Open(t.Context(), s.database(),
 			gormstore.Options{TransactionPooler: s.vars["WAYBILL_DATABASE_POOLER"] == "transaction"})
 		if err != nil {
 			t.Fatal(err)

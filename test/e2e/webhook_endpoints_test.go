@@ -120,7 +120,7 @@ func TestAReplayShowsTheSecretAndTheDatabaseDoesNot(t *testing.T) {
 			secrets[key] = secret
 		}
 
-		store, err := gormstore.Open(t.Context(), s.vars["WAYBILL_DATABASE_URL"],
+		store, err := gormstore.Open(t.Context(), s.database(),
 			gormstore.Options{TransactionPooler: s.vars["WAYBILL_DATABASE_POOLER"] == "transaction"})
 		if err != nil {
 			t.Fatal(err)

@@ -218,6 +218,9 @@ const longestRetryAfter = 2
 // replay sends a job again that was answered long ago.
 func (s *sender) replay(ctx context.Context, j *job, target string) {
 	r, err := s.post(ctx, j, target)
+	for ; err == nil && r.status == http.StatusTooManyRequests && r.mayBeRepeated(); r, err = s.post(ctx, j, target) {
+		time.Sleep(singlePause) // others are replayed at the same time
+	}
 	switch {
 	case err != nil:
 		j.told.refused("replay: " + err.Error())

@@ -142,7 +142,7 @@ func (w *world) expect(t *task, a answer, status int, codes ...string) {
 	if code == domain.CodeRateLimitExceeded {
 		w.reach("a rate limit")
 	}
-	if a.status == status || a.status == 500 || code == domain.CodeRateLimitExceeded || slices.Contains(codes, code) {
+	if a.status == status || storageFailed(code) || code == domain.CodeRateLimitExceeded || slices.Contains(codes, code) {
 		return
 	}
 	w.breach("#%d: answered %d %s", t.n, a.status, a.body)

@@ -129,7 +129,7 @@ func (w *world) recognizeRefusal(t *task, code string, a answer) {
 		if strings.Contains(a.body, `"status":"failed"`) {
 			w.reach("a failed delivery that was picked up could not be cancelled")
 		}
-	case domain.CodeInternal:
+	case domain.CodeInternal, domain.CodeServiceUnavailable:
 		w.reach("storage failed")
 		if t.noted("limiter failed") {
 			w.reach("the limiter failed")

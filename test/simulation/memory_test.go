@@ -157,7 +157,7 @@ func (w *world) hear(t *task) {
 		return
 	case code == domain.CodeRateLimitExceeded:
 	case u.loose:
-	case before != nil && before.form == r.form && a.status != http.StatusInternalServerError:
+	case before != nil && before.form == r.form && !storageFailed(code):
 		w.breach("#%d: key %s was answered %d, and the same request gets %s", t.n, u.key, before.answer.status, code)
 	case code == domain.CodeIdempotencyConflict && len(u.forms) == 1:
 		w.breach("#%d: a conflict, and nothing else was ever sent under key %s", t.n, u.key)
@@ -165,7 +165,7 @@ func (w *world) hear(t *task) {
 		w.breach("#%d: told of a conflict with its own delivery", t.n)
 	}
 	switch {
-	case code == domain.CodeInternal:
+	case storageFailed(code):
 		r.form.maybe = true
 	case code == domain.CodeIdempotencyInProgress:
 		r.form.maybe = r.form.maybe || r.form.bulk || t.faults > 0
@@ -307,6 +307,11 @@ func (w *world) answerOf(t *task) answer {
 	}
 	w.say("#%d answers %d replayed %q %s", t.n, a.status, t.answer.Header().Get("Idempotent-Replayed"), shown)
 	return a
+}
+
+// storageFailed reports an answer that says nothing of the request.
+func storageFailed(code string) bool {
+	return code == domain.CodeInternal || code == domain.CodeServiceUnavailable
 }
 
 func codeOf(a answer) string {

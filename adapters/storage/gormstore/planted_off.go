@@ -12,6 +12,9 @@ import (
 // some in place of Book.
 func (s *Store) plantedBug(ports.BookingWrite, deliveryRow) func(context.Context) error { return nil }
 
+// plantedUnfenced lets whoever has lost the lease of a bulk go on.
+func plantedUnfenced() bool { return false }
+
 // These are where the tag puts in the others.
 func newDeliveries(s session) ports.DeliveryStore    { return deliveries{s} }
 func newSimulations(s session) ports.SimulationStore { return simulations{s} }

@@ -211,6 +211,10 @@ func (f *folder) next(needed bool) []*seat {
 		}
 	}
 	f.waiting = left
+	if len(taken) == 0 { // all were late
+		f.busy--
+		return nil
+	}
 	f.inside, f.began = f.inside+len(taken), time.Now()
 	f.lately += (float64(len(taken)) - f.lately) / lastFolds
 	return taken

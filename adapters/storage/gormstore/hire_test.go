@@ -182,8 +182,31 @@ func TestABookingThatHasWaitedForTooLongIsGivenAnotherTime(t *testing.T) {
 			time.AfterFunc(at, func() { outcomes[at] = f.book(t.Context(), newcomer()) })
 		}
 		time.Sleep(time.Minute)
+		if f.busy != 0 {
+			t.Errorf("%d writers are at work where nobody waits", f.busy)
+		}
 		if outcomes[0] != nil || !errors.Is(outcomes[time.Nanosecond], ports.ErrBookingLate) || outcomes[mostWaited] != nil {
 			t.Errorf("outcomes %v, want that only the second is told that it is late", outcomes)
+		}
+	})
+}
+
+// Where all that wait are late the writer is let go, and the next booking has one.
+func TestAWriterWhoFindsOnlyLateBookingsIsLetGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, folds := slowFolder(mostWaited + time.Millisecond)
+		f.writers = 1
+		for range 3 {
+			go func() { _ = f.book(t.Context(), newcomer()) }()
+			time.Sleep(time.Nanosecond)
+		}
+		time.Sleep(time.Minute)
+		if f.busy != 0 {
+			t.Fatalf("%d writers are at work where nobody waits", f.busy)
+		}
+		before := len(folds)
+		if err := f.book(t.Context(), newcomer()); err != nil || len(folds) != before+1 {
+			t.Errorf("the next booking: %v, in %d folds", err, len(folds)-before)
 		}
 	})
 }

@@ -34,16 +34,16 @@ func TestABulkUnderWayIsToldToWait(t *testing.T) {
 		}
 	}()
 	<-asking
-	for _, process := range []*process{here, elsewhere} {
-		got, err := process.send(t.Context(), s.ask, orders(1))
-		wantLeased(t, got, err)
-	}
+	got, err := here.send(t.Context(), s.ask, orders(1))
+	wantInProgress(t, got, err) // this process knows that nothing died
+	got, err = elsewhere.send(t.Context(), s.ask, orders(1))
+	wantLeased(t, got, err)
 	if n := len(s.stored(t)); n != 0 {
 		t.Errorf("%d deliveries", n)
 	}
 	close(priced)
 	<-done
-	got, err := here.send(t.Context(), s.ask, orders(1))
+	got, err = here.send(t.Context(), s.ask, orders(1))
 	s.wantOutcome(t, got, err, 1, 0)
 }
 

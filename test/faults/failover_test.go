@@ -37,8 +37,8 @@ func TestAFailoverToAStandbyCostsNoOrder(t *testing.T) {
 	}
 	for _, took := range shop.bookAgain(t, promoted) {
 		t.Logf("the server books again %.2f s after the promotion began", took.Seconds())
-		if took > healedWithin {
-			t.Errorf("that is more than %s", healedWithin)
+		if took > healedWithin() {
+			t.Errorf("that is more than %s", healedWithin())
 		}
 	}
 	until(t, "the server is ready", goneWithin, func() bool { return shop.operators(t, "/readyz") == http.StatusOK })

@@ -10,8 +10,14 @@ import (
 )
 
 // healedWithin is how long after a partition has healed everything goes on by
-// itself, in the processes that were cut off.
-const healedWithin = 10 * time.Second
+// itself, in the processes that were cut off: 10 s, and beside other tests, on a
+// machine that may be half as fast, three times that.
+func healedWithin() time.Duration {
+	if full() {
+		return 10 * time.Second
+	}
+	return 30 * time.Second
+}
 
 // TestAPartitionHealsByItself cuts a server and a worker off from Postgres, and
 // from Redis, while orders are placed and moved. No connection that was open then
@@ -61,17 +67,17 @@ func TestAPartitionHealsByItself(t *testing.T) {
 			c.link.Heal()
 		})
 		healed := time.Now()
-		until(t, "the server is ready", healedWithin, func() bool { return p.ready(t, p.servers[0]) && p.ready(t, p.workers[0]) })
+		until(t, "the server is ready", healedWithin(), func() bool { return p.ready(t, p.servers[0]) && p.ready(t, p.workers[0]) })
 		ready := time.Since(healed)
 		written := p.written.Load()
-		until(t, "events are written again", healedWithin, func() bool { return p.written.Load() >= written+some })
+		until(t, "events are written again", healedWithin(), func() bool { return p.written.Load() >= written+some })
 		served := time.Since(healed)
 		arrived := p.receivers[0].taken()
-		until(t, "webhooks arrive again", healedWithin, func() bool { return p.receivers[0].taken() >= arrived+some/4 })
+		until(t, "webhooks arrive again", healedWithin(), func() bool { return p.receivers[0].taken() >= arrived+some/4 })
 		t.Logf("%s, %s lost for %s: ready %.1f s after healing, %d events after %.1f s, webhooks after %.1f s",
 			c.name, c.lost, c.lasts, ready.Seconds(), some, served.Seconds(), time.Since(healed).Seconds())
-		if took := time.Since(healed); took > healedWithin {
-			t.Errorf("that is more than %s", healedWithin)
+		if took := time.Since(healed); took > healedWithin() {
+			t.Errorf("that is more than %s", healedWithin())
 		}
 	}
 	close(over)

@@ -11,6 +11,8 @@ package lookups
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -40,7 +42,7 @@ type Lookups[K comparable] struct {
 	waiting int
 }
 
-// question is asked by the first who joins, for all.
+// question is asked for all by the first who joins.
 type question[K comparable] struct {
 	begin  time.Time
 	before chan struct{} // closed when the one before was answered
@@ -55,15 +57,16 @@ func New[K comparable](most int, find func(ctx context.Context, of []K) (known [
 }
 
 // Exists waits for the next question: at most a tenth of a second, and longer only
-// where many times most ask or the storage is slow. ErrCrowded, or the error of find.
+// where many times most ask or the storage is slow, and never beyond the end of ctx.
+// ErrCrowded, or the error of find or ctx.
 func (l *Lookups[K]) Exists(ctx context.Context, secret K) (bool, error) {
 	q, first, err := l.join(secret)
 	if err != nil {
 		return false, err
 	}
 	if first {
-		// For the others too, who stay when this one leaves.
-		l.ask(context.WithoutCancel(ctx), q)
+		// Beside it, for the others too, who stay when this one leaves.
+		go l.ask(context.WithoutCancel(ctx), q)
 	}
 	select {
 	case <-q.over:
@@ -95,6 +98,11 @@ func (l *Lookups[K]) join(secret K) (q *question[K], first bool, err error) {
 
 func (l *Lookups[K]) ask(ctx context.Context, q *question[K]) {
 	defer close(q.over)
+	defer func() {
+		if why := recover(); why != nil {
+			q.err = fmt.Errorf("lookups: the storage panicked: %v\n%s", why, debug.Stack())
+		}
+	}()
 	time.Sleep(time.Until(q.begin))
 	if q.before != nil {
 		<-q.before

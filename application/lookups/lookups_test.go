@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -165,5 +166,39 @@ func TestTheFirstMayLeaveAndTheOthersAreAnswered(t *testing.T) {
 			t.Error(err)
 		}
 		all.Wait()
+	})
+}
+
+func TestNobodyWaitsBeyondTheirDeadline(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ta := table{takes: time.Hour} // a question ends after two seconds then
+		l := lookups.New(1000, ta.find)
+		var all sync.WaitGroup
+		for n := range 100 {
+			all.Go(func() {
+				time.Sleep(time.Duration(n) * 110 * time.Millisecond)
+				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+				defer cancel()
+				begun := time.Now()
+				if _, err := l.Exists(ctx, n); err == nil || time.Since(begun) > 3*time.Second {
+					t.Errorf("%d: %v after %v", n, err, time.Since(begun))
+				}
+			})
+		}
+		all.Wait()
+		time.Sleep(time.Minute) // the questions end by themselves
+	})
+}
+
+func TestAPanicIsAFailureForThoseWhoAsked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := lookups.New(1000, func(context.Context, []int) ([]int, error) { panic("no such table") })
+		for n := range 3 {
+			if _, err := l.Exists(t.Context(), n); err == nil || !strings.Contains(err.Error(), "no such table") {
+				t.Errorf("%d: %v", n, err)
+			}
+		}
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"waybill/domain"
 )
 
 // newcomerPatience is how long a request waits for another one with the same
@@ -23,9 +25,10 @@ type newcomers struct {
 
 func newNewcomers() *newcomers { return &newcomers{busy: make(map[[32]byte]chan struct{})} }
 
-// enter waits for the request before. leave must be called, and soon.
+// enter waits for the request before, and answers 503 where that takes too long.
+// leave must be called, and soon.
 func (n *newcomers) enter(ctx context.Context, digest [32]byte) (leave func(), err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, newcomerPatience, errNewcomer)
+	ctx, cancel := context.WithTimeoutCause(ctx, newcomerPatience, domain.ServiceUnavailable(errNewcomer))
 	defer cancel()
 	for {
 		before := n.take(digest)

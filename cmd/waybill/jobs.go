@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -21,6 +23,16 @@ type job struct {
 	// do is one run. It may ask for the next one earlier, after such a pause;
 	// 0: as always.
 	do func(ctx context.Context) (next time.Duration, err error)
+}
+
+// once is one run; one that panics has failed, and ends nothing else.
+func (b *job) once(ctx context.Context) (next time.Duration, err error) {
+	defer func() {
+		if why := recover(); why != nil {
+			err = fmt.Errorf("it panicked: %v\n%s", why, debug.Stack())
+		}
+	}()
+	return b.do(ctx)
 }
 
 // jobs shows of each job when it last succeeded: a failure may be missed in the
@@ -64,7 +76,7 @@ func (j *jobs) run(ctx context.Context, b job) {
 	once := func(ctx context.Context) (next time.Duration) {
 		within, cancel := context.WithTimeout(ctx, b.limit)
 		defer cancel()
-		next, err := b.do(within)
+		next, err := b.once(within)
 		switch {
 		case err == nil:
 			succeeded()

@@ -79,3 +79,23 @@ func (s *silent) PurgeExpired(ctx context.Context, _ int) (int, bool, error) {
 	<-ctx.Done()
 	return 0, false, errors.New("nothing was heard")
 }
+
+func TestARunThatPanicsIsAFailureAndFollowedByTheNext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		var logged output
+		runs := 0
+		runJob(ctx, job{name: "weaving", every: time.Minute, limit: time.Second, level: slog.LevelError, do: func(context.Context) (time.Duration, error) {
+			if runs++; runs == 3 {
+				stop()
+				return 0, nil
+			}
+			panic("the thread broke")
+		}}, newLog(&logged, slog.LevelInfo, false))
+		text := logged.String()
+		if runs != 3 || strings.Count(text, "job=weaving") != 2 || strings.Count(text, "the thread broke") != 2 {
+			t.Errorf("%d runs, logged %s", runs, text)
+		}
+	})
+}

@@ -20,12 +20,6 @@ func (a *API) createDelivery(c *call) (reply, error) {
 }
 
 func (a *API) createDeliveries(c *call) (reply, error) {
-	leave, err := a.Admission.EnterBulk(c.Request.Context(), &c.grant)
-	if err != nil {
-		showAllowance(c, c.grant.Allowance) // the refused request was given back
-		return reply{}, err
-	}
-	defer leave()
 	logged := false // once is enough, and a hundred items fail for one reason
 	return replyOf(a.Bulk.Create(c.Request.Context(), c.once(),
 		func() ([]bulk.Item, error) { return a.readBulk(c) },

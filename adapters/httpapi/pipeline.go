@@ -24,6 +24,7 @@ type call struct {
 	theirID     string // how the caller calls the request; empty: they do not
 	grant       tenancy.Grant
 	leave       func() // nil: not among the application's requests in flight
+	endTurn     func() // nil: none of the turns that bulks and lists take
 	begun       time.Time
 	stop        func()          // ends the time that giveTime gave
 	gone        <-chan struct{} // closed when the client has left, as net/http sees it
@@ -55,8 +56,15 @@ func (a *API) run(r route, c *call) (reply, error) {
 	if r.open {
 		return a.runOpen(r, c)
 	}
+	// Before the answer is written: whoever has read it may send the next.
+	defer func() {
+		if c.endTurn != nil {
+			c.endTurn()
+		}
+	}()
 	for _, step := range []func(route, *call) error{
-		a.admit, // 401: bearer, environment, key state; 429: rate, requests in flight
+		a.admit,     // 401: bearer, environment, key state; 429: rate, requests in flight
+		a.enterBulk, // 429: bulks in flight
 		a.forceError,
 		a.checkScope,
 		a.readPathID,
@@ -64,18 +72,11 @@ func (a *API) run(r route, c *call) (reply, error) {
 		a.readKey,
 		a.readBody, // 413, 415, 400
 		a.checkFieldScopes,
+		a.enterList, // 429: lists in flight
 	} {
 		if err := step(r, c); err != nil {
 			return reply{}, a.orNotFound(r, c, err)
 		}
-	}
-	if r.list {
-		leave, err := a.Admission.EnterList(c.Request.Context(), &c.grant)
-		if err != nil {
-			showAllowance(c, c.grant.Allowance) // the refused request was given back
-			return reply{}, err
-		}
-		defer leave()
 	}
 	return r.handle(a, c)
 }
@@ -117,6 +118,29 @@ func (a *API) admit(_ route, c *call) error {
 	}
 	c.tenant = grant.Credential.Tenant()
 	c.leave, err = a.Admission.Enter(c.Request.Context(), &c.grant)
+	if err != nil {
+		showAllowance(c, c.grant.Allowance) // the refused request was given back
+	}
+	return err
+}
+
+// enterBulk comes before the body is read: those that are too many cost no more
+// than their headers.
+func (a *API) enterBulk(r route, c *call) (err error) {
+	if r.bulk {
+		c.endTurn, err = a.Admission.EnterBulk(c.Request.Context(), &c.grant)
+	}
+	if err != nil {
+		showAllowance(c, c.grant.Allowance) // the refused request was given back
+	}
+	return err
+}
+
+// enterList comes last: a request that is wrong does not wait for a turn.
+func (a *API) enterList(r route, c *call) (err error) {
+	if r.list {
+		c.endTurn, err = a.Admission.EnterList(c.Request.Context(), &c.grant)
+	}
 	if err != nil {
 		showAllowance(c, c.grant.Allowance) // the refused request was given back
 	}

@@ -1,9 +1,13 @@
 package e2e
 
 import (
+	"bufio"
 	"fmt"
+	"net"
 	"net/http"
+	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -286,5 +290,48 @@ func TestAnApplicationHasAtMostFiftyRequestsInFlight(t *testing.T) {
 			t.Errorf("Retry-After is %q", refusal.header.Get("Retry-After"))
 		}
 		s.caller(t, sandbox).get("/api-key").is(200)
+	})
+}
+
+// The bodies of those beyond the fourth are not even asked for.
+func TestABulkThatIsTooManyIsRefusedBeforeItsBodyIsRead(t *testing.T) {
+	both(t, func(t *testing.T, s *server) {
+		c := s.loner(t, sandbox)
+		base, err := url.Parse(s.base(sandbox))
+		if err != nil {
+			t.Fatal(err)
+		}
+		announce := func() (status string, connection net.Conn) {
+			connection, err := net.Dial("tcp", base.Host)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = connection.Close() })
+			_ = connection.SetDeadline(time.Now().Add(20 * time.Second))
+			_, _ = fmt.Fprintf(connection, "POST /v1/deliveries/bulk HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nIdempotency-Key: %s\r\nExpect: 100-continue\r\nContent-Length: 1000\r\n\r\n",
+				base.Host, c.key, newKeyText())
+			line, err := bufio.NewReader(connection).ReadString('\n')
+			if err != nil {
+				t.Fatalf("no answer to an announced bulk: %v", err)
+			}
+			return strings.TrimSpace(line), connection
+		}
+		var under []net.Conn
+		for range 4 {
+			status, connection := announce()
+			if status != "HTTP/1.1 100 Continue" {
+				t.Fatalf("one of the first four bulks: %s", status)
+			}
+			under = append(under, connection)
+		}
+		if status, _ := announce(); !strings.HasPrefix(status, "HTTP/1.1 429 ") {
+			t.Errorf("the fifth bulk: %s", status)
+		}
+		c.post("/deliveries/bulk", "no bulk at all").refused(429, "RATE_LIMIT_EXCEEDED").has("error.details.scope", "concurrency")
+		c.post("/deliveries", anOrder()).is(201)
+		for _, connection := range under {
+			_ = connection.Close()
+		}
+		eventually(t, "a bulk is taken again", func() bool { return c.post("/deliveries/bulk", aBulk(anOrder())).status == http.StatusCreated })
 	})
 }

@@ -50,6 +50,7 @@ const sameAgain = "Try again with the same body and Idempotency-Key"
 func inMoment(e *domain.Error) *domain.Error {
 	said := *e // an error may be shared
 	said.Message = strings.Replace(e.Message, "; nothing was created. "+sameAgain, ". "+sameAgain, 1)
+	said.Message = strings.Replace(said.Message, sameAgain+" in a few seconds", "Try again in a few seconds", 1)
 	said.Message = strings.Replace(said.Message, sameAgain, "Try again in a moment", 1)
 	return &said
 }

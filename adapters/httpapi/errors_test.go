@@ -49,10 +49,13 @@ func TestDetailsLeadToThePageOfTheirCode(t *testing.T) {
 
 func TestWhoSendsNoIdempotencyKeyIsNotToldToSendItAgain(t *testing.T) {
 	t.Parallel()
-	for _, e := range []*domain.Error{internal("req_1"), domain.QuoteUnavailable(nil), domain.ServiceUnavailable(nil)} {
+	for e, when := range map[*domain.Error]string{
+		internal("req_1"): "Try again in a moment; if", domain.QuoteUnavailable(nil): "Try again in a moment.",
+		domain.ServiceUnavailable(nil): "Try again in a few seconds.",
+	} {
 		before := e.Message
 		got := inMoment(e)
-		if strings.Contains(got.Message, "Idempotency-Key") || !strings.Contains(got.Message, "Try again in a moment") || strings.Contains(before, "req_1") != strings.Contains(got.Message, "req_1") {
+		if strings.Contains(got.Message, "Idempotency-Key") || !strings.Contains(got.Message, when) || strings.Contains(before, "req_1") != strings.Contains(got.Message, "req_1") {
 			t.Errorf("%s: %s", e.Code, got.Message)
 		}
 		if e.Message != before || got.RetryAfter != e.RetryAfter {

@@ -24,7 +24,7 @@ const base = "/ops/v1"
 
 // Management is what operators may do, and what that needs.
 type Management struct {
-	Operators       *tenancy.Operators
+	Operators       *tenancy.Operators // nil: the database is waited for, and every call but the open ones is told to come back
 	Tenants         *tenancy.Tenants
 	PickupLocations *pickuplocations.PickupLocations
 	Operations      *operations.Operations
@@ -149,6 +149,9 @@ func (m *Management) run(r route, c *call) (rep reply, err error) {
 
 // identify learns who asks, by a token of an admin or of one of the kinds.
 func (m *Management) identify(c *call, kinds []domain.OperatorKind) (err error) {
+	if m.Operators == nil {
+		return ports.ErrStorageGone
+	}
 	knock := tenancy.OperatorKnock{Address: domain.ClientAddress(c.ClientIP()), RequestID: c.shownID(), Kinds: kinds}
 	knock.Token, knock.Malformed = bearer(c.Request.Header["Authorization"])
 	c.by, err = m.Operators.Identify(c.Request.Context(), knock)

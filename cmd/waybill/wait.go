@@ -3,22 +3,21 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"waybill/adapters/httpapi/views"
+	"waybill/adapters/clock/systemclock"
+	"waybill/adapters/docsite"
+	"waybill/adapters/httpapi"
 	"waybill/adapters/opsapi"
 	"waybill/adapters/storage/gormstore"
 	"waybill/configs"
-	"waybill/domain"
 	"waybill/ports"
 )
 
@@ -94,11 +93,20 @@ func (w *waiting) check(context.Context) error {
 // serve answers at all doors until the function it returns is called. The doors
 // stay open for what comes behind it.
 func (w *waiting) serve(ctx context.Context, c *configs.Config, l *listeners, log *slog.Logger) (end func()) {
+	ids := newIdentifiers(systemclock.New())
+	var management *opsapi.Management
+	if l.live != nil { // a worker has no operations API
+		management = &opsapi.Management{Identifiers: ids}
+	}
 	ops := opsapi.New(opsapi.Options{
 		Metrics: prometheus.NewRegistry(), Log: log, TrustedProxies: c.TrustedProxies,
-		Checks: []opsapi.Check{{Name: "database", Run: w.check}},
+		Checks: []opsapi.Check{{Name: "database", Run: w.check}}, Hosts: c.OpsHosts, Profiles: c.Pprof == "on", Management: management,
 	})
-	notYet := &http.Server{Handler: http.HandlerFunc(comeBack), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second}
+	notYet := &http.Server{
+		Handler:           httpapi.NotYet(ids, append(trackingPaths(c.TrackingBaseURL), docsite.Prefix)...),
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second, WriteTimeout: 15 * time.Second,
+		MaxHeaderBytes: 16 << 10, DisableGeneralOptionsHandler: true,
+	}
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = ops.Serve(lent{l.ops}) }) // its end is asked for below
 	for _, door := range []net.Listener{l.live, l.sandbox} {
@@ -119,19 +127,6 @@ func (w *waiting) serve(ctx context.Context, c *configs.Config, l *listeners, lo
 				_ = d.SetDeadline(time.Time{})
 			}
 		}
-	}
-}
-
-// comeBack answers every call of the API.
-func comeBack(w http.ResponseWriter, r *http.Request) {
-	e := domain.ServiceUnavailable(nil)
-	header := w.Header()
-	header.Set("Content-Type", "application/json; charset=utf-8")
-	header.Set("Cache-Control", "no-store")
-	header.Set("Retry-After", strconv.Itoa(int(e.RetryAfter.Seconds())))
-	w.WriteHeader(views.Status(e.Kind))
-	if r.Method != http.MethodHead {
-		_, _ = io.WriteString(w, `{"success":false,"statusCode":503,"message":`+strconv.Quote(e.Message)+`,"error":{"code":"`+e.Code+`"}}`)
 	}
 }
 

@@ -58,6 +58,11 @@ func TestAStartWaitsForItsDatabaseTellsSoAndGoesOn(t *testing.T) {
 			if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" || !strings.Contains(string(body), `"code":"SERVICE_UNAVAILABLE"`) {
 				t.Errorf("a call meanwhile is answered %d: %s", res.StatusCode, body)
 			}
+			for _, url := range []string{address("WAYBILL_SANDBOX_ADDR") + "/docs", address("WAYBILL_OPS_ADDR") + "/ops/v1/businesses"} {
+				if got := status(url); got != http.StatusServiceUnavailable {
+					t.Errorf("%s meanwhile is answered %d", url, got)
+				}
+			}
 		}
 		select {
 		case code := <-r.ended:

@@ -1,0 +1,46 @@
+package httpapi
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+type sameID struct{ ports.Identifiers }
+
+func (sameID) ID(p domain.Prefix) domain.ID { return domain.ID(p) + "1" }
+
+func TestWhoComesBeforeTheDatabaseIsToldToComeBack(t *testing.T) {
+	t.Parallel()
+	const page, again = "This page cannot be shown", sameAgain + " in a few seconds."
+	for _, c := range []struct {
+		method, path, header, value, want, not string
+	}{
+		{"GET", "/v1/deliveries", "", "", `"code":"SERVICE_UNAVAILABLE"`, "Idempotency-Key"},
+		{"POST", "/v1/deliveries", "Idempotency-Key", "order-1001", again, "page"},
+		{"POST", "/v1/quotes", "", "", "Try again in a few seconds.", "Idempotency-Key"},
+		{"GET", "/docs", "", "", page, "{"},
+		{"GET", "/docs/limits", "", "", page, "{"},
+		{"GET", "/track/abc", "", "", page, "{"},
+		{"POST", "/track/abc", "", "", `"success":false`, page},
+		{"GET", "/tracker", "", "", `"success":false`, page},
+		{"GET", "/parcels/abc", "Accept", "text/html,*/*", page, "{"}, // where tracking has another path
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), c.method, c.path, nil)
+		if c.header != "" {
+			r.Header.Set(c.header, c.value)
+		}
+		w := httptest.NewRecorder()
+		NotYet(sameID{}, "/docs", "/track").ServeHTTP(w, r)
+		if body := w.Body.String(); w.Code != 503 || !strings.Contains(body, c.want) || strings.Contains(body, c.not) {
+			t.Errorf("%s %s: %d %s, want %s and not %s", c.method, c.path, w.Code, body, c.want, c.not)
+		}
+		h := w.Header()
+		if h.Get("Retry-After") != "5" || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "private, no-store" || h["X-Request-ID"][0] != "req_1" {
+			t.Errorf("%s %s: %v", c.method, c.path, h)
+		}
+	}
+}

@@ -95,6 +95,9 @@ func checkDatabase(s string) error {
 	if kindOfURL(s) == "Redis" {
 		return bad("is the address of a Redis, and the data goes into a database", fix+"; Redis belongs into WAYBILL_REDIS_URL")
 	}
+	if scheme, _, found := strings.Cut(s, "://"); found && plainScheme(scheme) {
+		return bad("names no database we know: it begins with "+scheme+"://", fix)
+	}
 	return bad("names no database we know", fix)
 }
 
@@ -113,6 +116,12 @@ func checkRedis(s string) error {
 	default:
 		return bad("is an address of the kind "+kind+":// and of no Redis", fix)
 	}
+}
+
+// plainScheme reports whether a text is a scheme for sure, and no part of a
+// secret that stands before ://.
+func plainScheme(s string) bool {
+	return s != "" && len(s) <= 12 && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz+-") == ""
 }
 
 // kindOfURL is what an address was meant for, as far as its scheme tells: Redis,

@@ -181,7 +181,7 @@ func TestAProblemNamesTheSettingTheValueItsSourceAndTheCure(t *testing.T) {
 		{"WAYBILL_CURRENCY=cedi", "is no currency", "GHS"},
 		{"WAYBILL_CURRENCY=EUR", `WAYBILL_CURRENCY is "EUR" and the built-in prices are in GHS`, "tariff"},
 		{"WAYBILL_PHONE_REGION=Ghana", "is no country", "GH"},
-		{"WAYBILL_DATABASE_URL=mysql://root:hunter22@h/d", "WAYBILL_DATABASE_URL names no database we know", "postgres://"},
+		{"WAYBILL_DATABASE_URL=mysql://root:hunter22@h/d", "WAYBILL_DATABASE_URL names no database we know: it begins with mysql://", "postgres://"},
 		{"WAYBILL_REDIS_URL=cache.internal:6379?password=hunter22", "WAYBILL_REDIS_URL names no Redis", "redis://"},
 		{"WAYBILL_REDIS_URL=postgres://u:hunter22@db/waybill", "WAYBILL_REDIS_URL is the address of a database and of no Redis", "WAYBILL_DATABASE_URL"},
 		{"WAYBILL_REDIS_URL=http://hunter22@cache:6379", "WAYBILL_REDIS_URL is an address of the kind http:// and of no Redis", "redis://"},

@@ -144,7 +144,10 @@ func TestTheTablesAreThoseOfTheProgram(t *testing.T) {
 	if body := get(t, s, "/docs/limits").Body.String(); strings.Contains(body, "<td><div") || strings.Contains(body, `"calls"></div>`) {
 		t.Error("a scope allows nothing, or no call needs it")
 	}
-	contains("/docs/limits", "601 in 1 minute", "1203 in 1 min 30 s", "61 in 1 minute", "36 hours", "30 days")
+	contains("/docs/limits", "601 in 1 minute", "1203 in 1 min 30 s", "61 in 1 minute", "36 hours", "30 days",
+		"in each environment</td><td>50</td>", "<td>4; the next one waits, for 1 second</td>", "Bulk creates among them</td><td>4</td>", "<code>concurrency</code>",
+		"unless you send <code>limit</code>", "at least one request must be left")
+	contains("/docs/errors/CURSOR_EXPIRED", "The same cursor fails again", "a program can do that by itself")
 	contains("/docs/idempotency", "36 hours", "1 to 100")
 	contains("/docs/webhooks", "<td>2</td><td>5 seconds</td>", "<td>12</td><td>24 hours</td><td>about 71 hours</td>")
 	contains("/docs/going-live", "<td>5</td><td>12</td>")

@@ -12,6 +12,7 @@ var (
 	never     = retry{"no", "Not by itself: a person has to change something first. Stop and raise an alarm instead of trying on."}
 	waitTold  = retry{"after `Retry-After`", "Yes. Wait as many seconds as the header `Retry-After` says, then send the identical request again, with the same `Idempotency-Key` where it had one."}
 	backOff   = retry{"with growing pauses", "Yes. Send the identical request with the same `Idempotency-Key` after 1 s, 2 s, 4 s and so on, each a little shorter or longer at random. Nothing is created twice."}
+	anew      = retry{"without the cursor", "The same cursor fails again. Begin without one; a program can do that by itself, and should tell somebody that events may be missing."}
 	notInThis = retry{"when the record has changed", "Not as long as the record is as it is. Read it, decide, and send what fits its state now."}
 )
 

@@ -74,7 +74,7 @@ var stateErrors = []explanation{
 		todo:   []string{"Let it end: `GET /webhook-endpoints/{id}/deliveries?status=pending` shows what is left. To end a pause, send `PATCH /webhook-endpoints/{id}` with `{\"enabled\": true}`."},
 	},
 	{
-		code: "CURSOR_EXPIRED", retry: never,
+		code: "CURSOR_EXPIRED", retry: anew,
 		what: "Events behind this cursor of the feed are not there any more, so that going on from it would skip some without a word.",
 		causes: []string{
 			"The cursor was not used for longer than events are kept, which is 30 days.",

@@ -102,8 +102,12 @@ func checkMediaType(h http.Header) error {
 }
 
 func tooLarge(maxBody int64) error {
+	most := fmt.Sprintf("%d KiB", maxBody>>10)
+	if maxBody >= 1<<20 {
+		most = fmt.Sprintf("%d MiB", maxBody>>20)
+	}
 	return &domain.Error{Kind: kindTooLarge, Code: codePayloadTooLarge,
-		Message: fmt.Sprintf("The body is larger than %d KiB, the most this call takes. Send less in one request.", maxBody>>10)}
+		Message: "The body is larger than " + most + ", the most this call takes. Send less in one request."}
 }
 
 func unsupported(message string) error {

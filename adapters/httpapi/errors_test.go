@@ -67,6 +67,18 @@ func TestWhoSendsNoIdempotencyKeyIsNotToldToSendItAgain(t *testing.T) {
 	}
 }
 
+func TestWhatIsRefusedIsToldInTheUnitsAndWordsOfTheDocumentation(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]string{
+		tooLarge(maxBulkBody).Error(): "larger than 1 MiB,", tooLarge(maxBody).Error(): "larger than 64 KiB,",
+		aboutPhone("٠٢٤١٢٣٤٥٦٧"): "has 0 digits; other digits than 0 to 9 are not read", aboutPhone("02441x"): "has 5 digits, with letters among them",
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q, want %q", said, want)
+		}
+	}
+}
+
 func TestWhatIsNoDefectIsA503ThatSaysWhenToComeBack(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("the cause of it")

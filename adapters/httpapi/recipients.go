@@ -176,5 +176,8 @@ func aboutPhone(sent string) string {
 	if strings.ContainsFunc(sent, unicode.IsLetter) {
 		about += ", with letters among them"
 	}
+	if strings.ContainsFunc(sent, func(r rune) bool { return r > unicode.MaxASCII && unicode.IsDigit(r) }) {
+		about += "; other digits than 0 to 9 are not read"
+	}
 	return about
 }

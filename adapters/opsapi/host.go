@@ -21,7 +21,7 @@ func (a *API) ownHost(c *gin.Context) {
 		return
 	}
 	fail(c, http.StatusForbidden, "HOST_NOT_ALLOWED",
-		"This listener is called by its IP address, as localhost, or by a name in WAYBILL_OPS_HOSTS; a proxy before it has to send such a Host.", nil)
+		"The request came for Host "+shown(c.Request.Host)+". This listener is called by its IP address, as localhost, or by a name in WAYBILL_OPS_HOSTS; a proxy before it has to send such a Host.", nil)
 	c.Abort()
 }
 

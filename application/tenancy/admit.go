@@ -47,7 +47,7 @@ type Admission struct {
 // NewAdmission makes the gate every request passes first.
 func NewAdmission(s ports.Storage, l ports.RateLimiter, d ports.KeyDigester, c ports.Clock, limits Limits) *Admission {
 	return &Admission{
-		keys: newKeyCache(s, d, c), newcomers: newNewcomers(), uses: newKeyUses(s), inFlight: newPermits(maxInFlight, 0), lists: newPermits(maxLists, listPatience), bulks: newPermits(maxBulks, 0),
+		keys: newKeyCache(s, d, c), newcomers: newNewcomers(), uses: newKeyUses(s), inFlight: newPermits(MaxInFlight, 0), lists: newPermits(MaxLists, ListPatience), bulks: newPermits(MaxBulks, 0),
 		doubtful: lookups.New(mostDoubtful, func(ctx context.Context, of [][32]byte) ([][32]byte, error) { return s.Read().Tenancy.Known(ctx, of) }),
 		limiter:  l, digest: d, clock: c, limits: limits,
 	}
@@ -128,7 +128,7 @@ func (a *Admission) GiveBackUnmodified(ctx context.Context, g *Grant) error {
 func (a *Admission) Spent(g *Grant) *domain.Error {
 	perKey, _ := a.LimitsOf(&g.Credential)
 	g.Allowance = ports.Allowance{
-		Scope: "key", Limit: perKey, Reset: min(g.Allowance.Reset, perKey.Window), RetryAfter: time.Second,
+		Scope: "key", Limit: perKey, Reset: time.Second, RetryAfter: time.Second,
 	}
 	return limited(g.Allowance)
 }

@@ -10,17 +10,18 @@ import (
 	"waybill/domain"
 )
 
+// How many requests an application may have under way in an environment.
 const (
-	// maxInFlight is how many requests of one application and environment are
+	// MaxInFlight is how many requests of one application and environment are
 	// worked on at once, in this process, so that no application takes all of it.
-	maxInFlight = 50
-	// maxLists is how many of them may be pages of lists, searches and the feed.
-	// The next one waits for up to listPatience.
-	maxLists     = 4
-	listPatience = time.Second
-	// maxBulks is how many of them may be bulks, each of which is the work of a
+	MaxInFlight = 50
+	// MaxLists is how many of them may be pages of lists, searches and the feed.
+	// The next one waits for up to ListPatience.
+	MaxLists     = 4
+	ListPatience = time.Second
+	// MaxBulks is how many of them may be bulks, each of which is the work of a
 	// hundred requests.
-	maxBulks = 4
+	MaxBulks = 4
 )
 
 // permits lets so many requests of each application and environment in at a time.
@@ -120,7 +121,7 @@ func (p *permits) leave(h holder) {
 // answers 429 and gives back what the request was charged.
 func (a *Admission) Enter(ctx context.Context, g *Grant) (leave func(), err error) {
 	return a.take(ctx, a.inFlight, g,
-		fmt.Sprintf("%d requests of this application are in flight, the most there may be. Wait for one to end.", maxInFlight))
+		fmt.Sprintf("%d requests of this application are in flight, the most there may be. Wait for one to end.", MaxInFlight))
 }
 
 // EnterList is Enter for a request in flight that reads a page of a list, a
@@ -128,13 +129,13 @@ func (a *Admission) Enter(ctx context.Context, g *Grant) (leave func(), err erro
 func (a *Admission) EnterList(ctx context.Context, g *Grant) (leave func(), err error) {
 	return a.take(ctx, a.lists, g,
 		fmt.Sprintf("%d lists, searches or pages of events are read for this application, the most at a time, and none ended within %d s. Wait for one to end.",
-			maxLists, int(listPatience.Seconds())))
+			MaxLists, int(ListPatience.Seconds())))
 }
 
 // EnterBulk is Enter for a request in flight that books many deliveries.
 func (a *Admission) EnterBulk(ctx context.Context, g *Grant) (leave func(), err error) {
 	return a.take(ctx, a.bulks, g,
-		fmt.Sprintf("%d bulks of this application are in flight, the most there may be. Wait for one to end.", maxBulks))
+		fmt.Sprintf("%d bulks of this application are in flight, the most there may be. Wait for one to end.", MaxBulks))
 }
 
 func (a *Admission) take(ctx context.Context, p *permits, g *Grant, refusal string) (leave func(), err error) {

@@ -19,10 +19,10 @@ var (
 
 func TestAnApplicationHasNoMoreThanItsShareInFlight(t *testing.T) {
 	t.Parallel()
-	p := newPermits(maxInFlight, 0)
+	p := newPermits(MaxInFlight, 0)
 	var wg sync.WaitGroup
 	var entered atomic.Int32
-	for range 2 * maxInFlight {
+	for range 2 * MaxInFlight {
 		wg.Go(func() {
 			if p.enter(t.Context(), liveOfA) {
 				entered.Add(1)
@@ -30,8 +30,8 @@ func TestAnApplicationHasNoMoreThanItsShareInFlight(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if got := entered.Load(); got != maxInFlight {
-		t.Errorf("%d entered, want %d", got, maxInFlight)
+	if got := entered.Load(); got != MaxInFlight {
+		t.Errorf("%d entered, want %d", got, MaxInFlight)
 	}
 	for _, other := range []holder{liveOfB, sandboxOfA} {
 		if !p.enter(t.Context(), other) {
@@ -43,7 +43,7 @@ func TestAnApplicationHasNoMoreThanItsShareInFlight(t *testing.T) {
 	if !p.enter(t.Context(), liveOfA) || p.enter(t.Context(), liveOfA) {
 		t.Error("one place was free, and one only")
 	}
-	for range maxInFlight {
+	for range MaxInFlight {
 		p.leave(liveOfA)
 	}
 	if len(p.lines) != 0 {
@@ -89,10 +89,10 @@ func TestThePermitThatBecomesFreeGoesToWhoeverWaitsLongest(t *testing.T) {
 func TestNobodyWaitsForAPermitForLongerThanItsPatience(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := newPermits(1, listPatience)
+		p := newPermits(1, ListPatience)
 		p.enter(t.Context(), sandboxOfA)
 		begun := time.Now()
-		if p.enter(t.Context(), sandboxOfA) || time.Since(begun) != listPatience {
+		if p.enter(t.Context(), sandboxOfA) || time.Since(begun) != ListPatience {
 			t.Errorf("waited %v", time.Since(begun))
 		}
 		begun = time.Now()
@@ -114,7 +114,7 @@ func withoutPatience(t *testing.T) context.Context {
 
 func TestAnApplicationHasFourBulksInFlightBesideItsRequests(t *testing.T) {
 	t.Parallel()
-	a := &Admission{inFlight: newPermits(maxInFlight, 0), bulks: newPermits(maxBulks, 0)}
+	a := &Admission{inFlight: newPermits(MaxInFlight, 0), bulks: newPermits(MaxBulks, 0)}
 	grant := &Grant{}
 	grant.Credential.Application.ID, grant.Credential.Key.Environment = "app_a", domain.Sandbox
 	var leaves []func()

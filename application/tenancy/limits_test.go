@@ -54,22 +54,19 @@ func TestTheLimitThatBitesIsTold(t *testing.T) {
 
 func TestASpentKeyIsToldItsOwnLimit(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		reset, want time.Duration
-	}{
-		"of the key's window":           {42 * time.Second, 42 * time.Second},
-		"of a business's longer window": {time.Hour, time.Minute},
+	for name, reset := range map[string]time.Duration{
+		"of the key's window": 42 * time.Second, "of a business's longer window": time.Hour,
 	} {
 		g := newGate(t)
 		grant := tenancy.Grant{Credential: credential(liveKey, nil), Allowance: ports.Allowance{
-			Admitted: true, Scope: "business", Limit: limits.PerBusiness, Remaining: 7, Reset: c.reset,
+			Admitted: true, Scope: "business", Limit: limits.PerBusiness, Remaining: 7, Reset: reset,
 		}}
 		e := wantCode(t, g.Spent(&grant), domain.KindLimited, "RATE_LIMIT_EXCEEDED")
 		if e.Details["scope"] != "key" || e.Details["limit"] != 600 || e.Details["window_seconds"] != 60 || e.RetryAfter != time.Second ||
 			e.Message != "600 requests a minute for this key are used up. Try again in 1 s." {
 			t.Errorf("%s: %+v", name, e)
 		}
-		if a := grant.Allowance; a.Admitted || a.Scope != "key" || a.Limit != limits.PerKey || a.Remaining != 0 || a.Reset != c.want {
+		if a := grant.Allowance; a.Admitted || a.Scope != "key" || a.Limit != limits.PerKey || a.Remaining != 0 || a.Reset != e.RetryAfter {
 			t.Errorf("%s: %+v", name, a)
 		}
 	}

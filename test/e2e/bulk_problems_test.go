@@ -364,7 +364,7 @@ func TestABulkMayHaveAMebibyte(t *testing.T) {
 		c.post("/deliveries/bulk", pad(string(render(aBulk(anOrder()))), most), chunked).outcomes("created")
 		for _, send := range []option{func(*http.Request) {}, chunked, with("Content-Type", "text/plain")} {
 			c.post("/deliveries/bulk", pad(large, most+1), send).refused(413, "PAYLOAD_TOO_LARGE").
-				has("message", "The body is larger than 1024 KiB, the most this call takes. Send less in one request.")
+				has("message", "The body is larger than 1 MiB, the most this call takes. Send less in one request.")
 		}
 		for path, body := range map[string]any{"/deliveries": anOrder(), "/quotes": aTrip(), "/recipients": m{"phone_number": newPhone()}} {
 			c.post(path, pad(string(render(body)), 64<<10+1)).refused(413, "PAYLOAD_TOO_LARGE")

@@ -164,7 +164,10 @@ func CheckWebhookURL(address string, env Environment, lenient bool) *Error {
 	}
 	itIs := "; it is " + quoted(u.Hostname()) + "."
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
-	_, notAddress := netip.ParseAddr(host)
+	ip, notAddress := netip.ParseAddr(host)
+	if ip = ip.Unmap(); ip.IsLoopback() || ip.IsPrivate() || host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		itIs += " waybill dev takes such an address while all its listeners are on loopback addresses."
+	}
 	labels := strings.Split(host, ".")
 	last := labels[len(labels)-1]
 	switch {

@@ -78,6 +78,22 @@ func (t *Tenants) AdoptPepper(ctx context.Context) (replaced bool, err error) {
 	return replaced && err == nil, err
 }
 
+// PepperChanged reports whether this process's pepper is the storage's newest, and
+// one of its previous ones was that before.
+func (t *Tenants) PepperChanged(ctx context.Context) (changed bool, err error) {
+	err = t.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+		marks, err := tx.Tenancy.PepperMarks(ctx)
+		if err != nil {
+			return err
+		}
+		mine := t.marks()
+		at := slices.Index(marks, mine[0])
+		changed = at > 0 && at == len(marks)-1 && slices.ContainsFunc(mine[1:], func(m [32]byte) bool { return slices.Contains(marks[:at], m) })
+		return nil
+	})
+	return changed, err
+}
+
 // OldPeppers tells what is left under peppers but the newest, oldest first: what
 // a change of the pepper waits for.
 func (t *Tenants) OldPeppers(ctx context.Context) ([]domain.PepperUse, error) {

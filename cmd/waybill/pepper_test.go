@@ -116,6 +116,10 @@ func TestThePepperIsChangedWithoutAGap(t *testing.T) {
 	token := made(t, environ, "operator", "create", "--name", "Dispatch")
 	key := used["key"].(string)
 
+	for _, begun := range [][]string{prepared, changing} { // whichever way round: nothing has changed yet
+		found(t, examined(t, t.TempDir(), begun...), verdictOK, "key pepper", "is still the same", "leave WAYBILL_KEY_PEPPER_PREVIOUS as it is")
+	}
+
 	// First every process is told the new one.
 	r, v := startServe(t, prepared)
 	code, answer := call(t, "GET", v.Live+"/events", key, "")
@@ -158,7 +162,7 @@ func TestThePepperIsChangedWithoutAGap(t *testing.T) {
 	if o := command(t, changing, "key", "revoke", forgotten["id"].(string)); o.code != exitOK {
 		t.Fatal(o.stderr)
 	}
-	found(t, examined(t, dir, changing...), verdictOK, "key pepper", "no key is left under WAYBILL_KEY_PEPPER_PREVIOUS")
+	found(t, examined(t, dir, changing...), verdictOK, "key pepper", "no operator token is left under WAYBILL_KEY_PEPPER_PREVIOUS", "leave it until 30 days after")
 	r, v = startServe(t, changed)
 	if code, answer := call(t, "GET", v.Live+"/api-key", key, ""); code != http.StatusOK {
 		t.Errorf("a key of before: %d, %v", code, answer)

@@ -59,10 +59,12 @@ var (
 )
 
 // StorageUnavailable reports a failure of the database that may be over in a
-// moment, and no defect of the program: 503 and not 500 at an edge. Only with
-// ErrOutcomeUnknown may anything have been stored.
+// moment, or a deadline that passed while something was waited for, and no defect
+// of the program: 503 and not 500 at an edge. Only with ErrOutcomeUnknown may
+// anything have been stored.
 func StorageUnavailable(err error) bool {
-	return errors.Is(err, ErrStorageGone) || errors.Is(err, ErrTookTooLong) || errors.Is(err, ErrOutcomeUnknown) || errors.Is(err, ErrBookingLate)
+	return errors.Is(err, ErrStorageGone) || errors.Is(err, ErrTookTooLong) || errors.Is(err, ErrOutcomeUnknown) || errors.Is(err, ErrBookingLate) ||
+		errors.Is(err, context.DeadlineExceeded)
 }
 
 // Readers are the reads that need no transaction. A record that does not

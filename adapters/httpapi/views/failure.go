@@ -1,7 +1,6 @@
 package views
 
 import (
-	"context"
 	"errors"
 
 	"waybill/domain"
@@ -18,7 +17,7 @@ func Failure(err error) *domain.Error {
 	switch {
 	case judged && e.Kind != domain.KindInternal:
 		return e
-	case ports.StorageUnavailable(err), errors.Is(err, context.DeadlineExceeded):
+	case ports.StorageUnavailable(err):
 		return domain.ServiceUnavailable(err)
 	case judged:
 		return e

@@ -124,7 +124,7 @@ func engineOf(url string) (*engine, error) {
 
 // failed tells what could not be done. What the database says about records
 // that are missing becomes domain.ErrNotFound, and a record that others hold for too
-// long domain.Busy.
+// long, or are always faster to change, domain.Busy.
 func (e *engine) failed(what string, err error) error {
 	switch {
 	case err == nil:
@@ -137,6 +137,8 @@ func (e *engine) failed(what string, err error) error {
 		return fmt.Errorf("gormstore: %s: %w: %w", what, ports.ErrTookTooLong, err)
 	case e.gone(err):
 		return fmt.Errorf("gormstore: %s: %w: %w", what, ports.ErrStorageGone, err)
+	case e.transient(err): // and was so each time
+		return domain.Busy(fmt.Errorf("gormstore: %s: %w", what, err))
 	}
 	return fmt.Errorf("gormstore: %s: %w", what, err)
 }

@@ -119,7 +119,7 @@ func (f *folder) book(ctx context.Context, e *entry) error {
 }
 
 func notBooked(ctx context.Context) error {
-	return fmt.Errorf("gormstore: not booked: %w", context.Cause(ctx))
+	return fmt.Errorf("gormstore: not booked: %w", whyEnded(ctx))
 }
 
 // hire lets a writer begin where somebody waits and none is at work or, up to

@@ -52,7 +52,7 @@ func foldOnPostgres(ctx context.Context, s *Store, entries []*entry) []error {
 		if len(missing) == 0 { // it cannot be told whose fault it is
 			if aboutRows(err) || statementGone(err) || len(left) > 1 && f.begun && !errors.Is(err, ports.ErrOutcomeUnknown) {
 				err = errAlone
-			} else if goneOnPostgres(err) {
+			} else {
 				err = s.engine.failed("store bookings", err)
 			}
 			for _, e := range left {

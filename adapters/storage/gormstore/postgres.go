@@ -32,6 +32,9 @@ const (
 	pgLockNotAvailable     = "55P03"
 	pgQueryCanceled        = "57014"
 	pgReadOnly             = "25006"
+	pgIdleInTransaction    = "25P03"
+	pgTransactionTooLong   = "25P04" // transaction_timeout
+	pgUnknownDatabase      = "3D000"
 	pgDiskFull             = "53100"
 	pgStatementUnknown     = "26000"
 	pgPlanOutdated         = "0A000" // among others
@@ -40,6 +43,7 @@ const (
 	pgProtocolViolation    = "08P01"
 
 	pgConnectionException = "08" // these begin every code of their class
+	pgUnauthorized        = "28" // no such role, or a wrong password
 	pgShuttingDown        = "57P"
 	pgResourcesUsedUp     = "53" // disk, memory, connections
 	pgSystemError         = "58" // of the machine below, such as its disk
@@ -163,11 +167,12 @@ func transientOnPostgres(err error) bool {
 		ok && e.Code == pgInternalError && strings.Contains(e.Message, "multixact")
 }
 
-// goneOnPostgres takes what a server says that stops, is full or may not be
-// written, and what is said of a connection that cannot be made or broke.
+// goneOnPostgres takes what a server says that stops, is full, may not be written
+// or ends a session that was idle for too long, and what is said of a connection
+// that cannot be made or broke.
 func goneOnPostgres(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return e.Code == pgReadOnly || slices.ContainsFunc(
+		return lockedOut(err) || isPg(err, pgReadOnly, pgIdleInTransaction, pgTransactionTooLong) || slices.ContainsFunc(
 			[]string{pgConnectionException, pgShuttingDown, pgResourcesUsedUp, pgSystemError},
 			func(class string) bool { return strings.HasPrefix(e.Code, class) })
 	}
@@ -177,6 +182,17 @@ func goneOnPostgres(err error) bool {
 	_, refused := errors.AsType[*pgconn.ConnectError](err)
 	_, network := errors.AsType[net.Error](err)
 	return refused || network || errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// lockedOut tells of a server that does not let this program in: the user, the
+// password or the database is another one. A running process had them right, so
+// that somebody is changing them; one that starts has to be told.
+func lockedOut(err error) bool {
+	if _, connecting := errors.AsType[*pgconn.ConnectError](err); !connecting {
+		return false
+	}
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (e.Code == pgUnknownDatabase || strings.HasPrefix(e.Code, pgUnauthorized))
 }
 
 func isPg(err error, codes ...string) bool {

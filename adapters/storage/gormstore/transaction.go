@@ -36,17 +36,44 @@ func (s *Store) InTx(ctx context.Context, fn func(ctx context.Context, tx ports.
 // transact runs fn in a transaction, and again when the database asks for it.
 func (s *Store) transact(ctx context.Context, fn func(session) error) error {
 	for retry := 0; ; retry++ {
-		err := s.attempt(ctx, fn)
+		err := endedBy(ctx, s.attempt(ctx, fn))
 		s.noteRoom(err)
-		if err == nil || retry == maxRetries || !s.worthRetrying(err) {
+		if err == nil || !s.worthRetrying(err) {
 			return err
+		}
+		if retry == maxRetries {
+			return s.engine.failed("all retries of a transaction", err)
 		}
 		select {
 		case <-ctx.Done():
-			return err
+			return s.engine.failed("no time for a retry of a transaction", err)
 		case <-time.After(rand.N(retryPause << retry)): //nolint:gosec // spreads retries
 		}
 	}
+}
+
+// endedBy tells of a failure that came with the end of a context what ended it. A
+// transaction that was given up for a deadline says no more than `canceled`, or that
+// it is over, as for a caller who has gone.
+func endedBy(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil || errors.Is(err, ctx.Err()) || ports.StorageUnavailable(err) {
+		return err
+	}
+	for _, vague := range []error{context.Canceled, sql.ErrTxDone, sql.ErrConnDone, driver.ErrBadConn} {
+		if errors.Is(err, vague) {
+			return fmt.Errorf("%w (%v)", whyEnded(ctx), err) //nolint:errorlint // nobody has cancelled anything
+		}
+	}
+	return err
+}
+
+// whyEnded is what a context ended by, which for a deadline is one whatever cause
+// it was given.
+func whyEnded(ctx context.Context) error {
+	if cause := context.Cause(ctx); !errors.Is(cause, ctx.Err()) {
+		return fmt.Errorf("%w: %w", ctx.Err(), cause)
+	}
+	return ctx.Err()
 }
 
 // errNotBegun marks a transaction that did not begin, so that nothing of it happened.
@@ -84,7 +111,7 @@ func (s *Store) attempt(ctx context.Context, fn func(session) error) error {
 		return err
 	}
 	if !release() {
-		return fmt.Errorf("gormstore: not committed: %w", context.Cause(ctx))
+		return fmt.Errorf("gormstore: not committed: %w", whyEnded(ctx))
 	}
 	committing = true
 	timer := time.AfterFunc(timeToEnd(ctx), cancel)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"waybill/adapters/storage/gormstore"
+	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/partition"
 	"waybill/test/sample"
@@ -95,5 +96,119 @@ func TestTheSecondHostOfAnAddressServesWhereTheFirstIsSilent(t *testing.T) {
 	}
 	if err := change(t.Context(), s); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestADeadlineThatPassesWhileATransactionBeginsIsNoDisconnect(t *testing.T) {
+	t.Parallel()
+	direct := newDatabase(t)
+	link := partition.New(t, direct)
+	s := openWith(t, link.URL(t, direct), gormstore.Options{PoolSize: 2})
+	if err := change(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	link.Cut(partition.BothWays) // the connection was heard of a moment ago: it is not asked before BEGIN
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if err := change(ctx, s); !ports.StorageUnavailable(err) || errors.Is(err, context.Canceled) {
+		t.Errorf("a deadline: %v, want that the database is not available", err)
+	}
+	if err := change(t.Context(), openWith(t, direct, gormstore.Options{PoolSize: 2})); err != nil {
+		t.Fatal(err)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if err := change(gone, s); !errors.Is(err, context.Canceled) || ports.StorageUnavailable(err) {
+		t.Errorf("a caller who has gone: %v, want that alone", err)
+	}
+}
+
+// sessionsGone waits until no other session of a database is in a transaction.
+func sessionsGone(t testing.TB, url string) {
+	t.Helper()
+	conn := connect(t, url)
+	await(t, func() bool {
+		var n int
+		err := conn.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"+
+			" AND xact_start IS NOT NULL AND pid <> pg_backend_pid()").Scan(&n)
+		return err == nil && n == 0
+	})
+}
+
+func TestASessionThatWasEndedForBeingIdleInATransactionIsUnavailable(t *testing.T) {
+	t.Parallel()
+	url := newDatabase(t)
+	s := openWith(t, url, gormstore.Options{PoolSize: 2, IdleInTransactionTimeout: 100 * time.Millisecond})
+	err := s.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
+		if err := tx.Tenancy.InsertBusiness(ctx, sample.Business()); err != nil {
+			return err
+		}
+		sessionsGone(t, url)
+		return tx.Tenancy.InsertBusiness(ctx, sample.Business())
+	})
+	if sqlState(err) != "25P03" || !ports.StorageUnavailable(err) {
+		t.Errorf("%v, want 25P03, and that the database is not available", err)
+	}
+}
+
+func TestAServerThatLetsARunningProgramInNoMoreIsUnavailableAndOneThatStartsIsTold(t *testing.T) {
+	t.Parallel()
+	direct := newDatabase(t)
+	conn := connect(t, direct)
+	u, err := url.Parse(direct)
+	if err != nil {
+		t.Fatal(err)
+	}
+	role := "clerk_of_" + strings.TrimPrefix(u.Path, "/")
+	do(t, conn, `CREATE ROLE "`+role+`" LOGIN SUPERUSER`)
+	t.Cleanup(func() { _, _ = conn.Exec(context.Background(), `DROP ROLE "`+role+`"`) })
+	u.User = url.User(role)
+	s := openWith(t, u.String(), gormstore.Options{PoolSize: 2})
+	if err := change(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	do(t, conn, `ALTER ROLE "`+role+`" NOLOGIN`)
+	do(t, conn, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '"+role+"'")
+	if err := change(t.Context(), s); sqlState(err) != "28000" || !ports.StorageUnavailable(err) {
+		t.Errorf("a change: %v, want 28000, and that the database is not available", err)
+	}
+	if _, err := gormstore.Open(t.Context(), u.String(), gormstore.Options{}); err == nil || ports.StorageUnavailable(err) {
+		t.Errorf("a start: %v, want an error that no waiting helps against", err)
+	}
+}
+
+// plant has Postgres do something before each row of a table.
+func plant(t testing.TB, url, table, body string) {
+	t.Helper()
+	conn := connect(t, url)
+	do(t, conn, "CREATE FUNCTION planted() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "+body+"; RETURN NEW; END $$")
+	do(t, conn, "CREATE TRIGGER planted BEFORE INSERT ON "+table+" FOR EACH ROW EXECUTE FUNCTION planted()")
+}
+
+func TestATransactionThatOthersAlwaysForestallFindsTheDatabaseBusy(t *testing.T) {
+	t.Parallel()
+	for _, code := range []string{"40001", "40P01"} {
+		url := newDatabase(t)
+		s := open(t, url)
+		tenant := newTenant(t, s)
+		plant(t, url, "businesses", "RAISE EXCEPTION 'forestalled' USING ERRCODE = '"+code+"'")
+		do(t, connect(t, url), "CREATE TRIGGER planted BEFORE INSERT ON deliveries FOR EACH ROW EXECUTE FUNCTION planted()")
+		for what, err := range map[string]error{"a change": change(t.Context(), s), "a booking": s.Book(t.Context(), sample.BookingWrite(tenant))} {
+			var e *domain.Error
+			if !errors.As(err, &e) || e.Kind != domain.KindUnavailable || sqlState(err) != code {
+				t.Errorf("%s: %v, want that the database is busy", what, err)
+			}
+		}
+	}
+}
+
+func TestABookingThatTakesTooLongIsUnavailable(t *testing.T) {
+	t.Parallel()
+	url := newDatabase(t)
+	s := openWith(t, url, gormstore.Options{StatementTimeout: 500 * time.Millisecond})
+	tenant := newTenant(t, s)
+	plant(t, url, "deliveries", "PERFORM pg_sleep(60)")
+	if err := s.Book(t.Context(), sample.BookingWrite(tenant)); !errors.Is(err, ports.ErrTookTooLong) {
+		t.Errorf("%v, want that it took too long", err)
 	}
 }

@@ -106,6 +106,39 @@ func TestTheLagOfTheFeedIsTheAgeOfTheTransactionThatHoldsItBack(t *testing.T) {
 	}
 }
 
+// A process that stops behind its place in the feed, by an event in a transaction or
+// by bookings that are folded, holds back everybody's.
+func TestTheFeedDoesNotWaitLongForAProcessThatHasStopped(t *testing.T) {
+	bothWays(t, func(t *testing.T, direct, url string, o gormstore.Options) {
+		o.IdleInTransactionTimeout = 10 * time.Minute
+		s, stopped := open(t, direct), openWith(t, url, o)
+		tenant := newTenant(t, s)
+		e := insertEndpoint(t, s, newTenant(t, s))
+		held := func(err error) error {
+			if err != nil {
+				t.Error(err)
+			}
+			sessionsGone(t, direct)
+			return nil
+		}
+		if err := stopped.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
+			_, err := tx.Webhooks.PublishTo(ctx, e, sample.EndpointEvent(domain.EventEndpointTest))
+			return held(err)
+		}); !errors.Is(err, ports.ErrOutcomeUnknown) {
+			t.Errorf("a transaction whose session was ended: %v", err)
+		}
+		stopped.CommitWith(func(tx *sql.Tx) error { return errors.Join(held(nil), tx.Commit()) })
+		if err := stopped.Book(t.Context(), sample.BookingWrite(tenant)); !ports.StorageUnavailable(err) {
+			t.Errorf("a booking whose session was ended: %v", err)
+		}
+		w := sample.BookingWrite(tenant)
+		if err := s.Book(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+		readable(t, s, tenant, nil, w.Event.ID, 10*time.Second)
+	})
+}
+
 // A server of the version before stores the number of its transaction as a position.
 func TestAnEventOfAnOlderServerTakesItsPlaceBehindOthers(t *testing.T) {
 	t.Parallel()

@@ -47,7 +47,7 @@ type Options struct {
 	// Parameters of the same name in the URL win.
 	StatementTimeout         time.Duration // 5 s
 	LockTimeout              time.Duration // 2 s
-	IdleInTransactionTimeout time.Duration // 10 s
+	IdleInTransactionTimeout time.Duration // 10 s; 2 s once the transaction has a place in the feed
 
 	// Logger gets statements that take longer than SlowStatement (500 ms) as
 	// warnings and, at debug level, all of them; never the values in them. Nil

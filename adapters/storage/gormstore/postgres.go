@@ -63,14 +63,21 @@ const (
 // be no other events: a transaction whose lock it did not see has ended, or will
 // take a position above the one that the sequence was at.
 //
+// From then on the session may be idle in the transaction for pgFeedIdle only, less
+// than elsewhere: of a process that is stopped there, everybody's feed waits. The
+// same statement says so, which costs no round trip. It is more than a process of
+// ours needs that gets no CPU for a moment; one that needs more is told 503.
+//
 // pgFeedBound is that number. Locks tell it, and no snapshot: what other transactions
 // the server runs, in this database or another, holds nothing up.
 const (
 	pgInsertFeed = "INSERT INTO feed_events (id, application_id, environment, delivery_id, sequence, type, occurred_at, payload, position)" +
 		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, " + pgPosition + ")"
 	pgFeedLock = "2002937444" // also in a migration
+	pgFeedIdle = "2s"
 	pgPosition = "(SELECT nextval('feed_positions') FROM (SELECT pg_advisory_xact_lock_shared(" + pgFeedLock +
-		", ((last_value & 4294967295) - 2147483648)::integer) FROM feed_positions OFFSET 0) AS held)"
+		", ((last_value & 4294967295) - 2147483648)::integer), set_config('idle_in_transaction_session_timeout', '" + pgFeedIdle + "', true)" +
+		" FROM feed_positions OFFSET 0) AS held)"
 	pgFeedHeld = " FROM pg_locks l WHERE l.locktype = 'advisory' AND l.classid = " + pgFeedLock + " AND l.objsubid = 2" +
 		" AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 	pgFeedBound = "(WITH sequence AS MATERIALIZED (SELECT last_value AS at FROM feed_positions)" +

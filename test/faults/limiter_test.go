@@ -198,3 +198,29 @@ func TestTwoProcessesWithoutRedisAdmitWhatWasLeftAndNoMore(t *testing.T) {
 		t.Errorf("before it %d were", admitted)
 	}
 }
+
+// A slow Redis counts whatever it is told, and nobody hears of it.
+func TestWhatASlowRedisIsToldAgainAndAgainCountsOnce(t *testing.T) {
+	t.Parallel()
+	const limit, made = 600, 30
+	c, b := newCounting(t, redis.URL(t)), aLimit(t, limit)
+	c.set(false, 100*time.Millisecond)
+	pace := time.NewTicker(150 * time.Millisecond) // for 4.5 s: four times it is tried whether Redis answers again
+	defer pace.Stop()
+	for range made {
+		if c.take(t, 1, b) != 1 {
+			t.Fatal("a request far below the limit was refused")
+		}
+		<-pace.C
+	}
+	c.recover(t)
+	a, err := c.Peek(t.Context(), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The five that opened the breaker were counted on both sides, and some more where
+	// an answer came in time for a moment.
+	if counted := limit - a.Remaining; counted < made || counted > made+10 {
+		t.Errorf("%d requests are counted, and there were %d", counted, made)
+	}
+}

@@ -23,8 +23,9 @@ type Shared interface {
 	// Tell makes told hear what each answer says of a bucket: how old its window
 	// is, and how many requests it and the one before it count.
 	Tell(told func(b ports.Bucket, age time.Duration, count, previous int64))
-	// Add counts requests that were admitted without it, as many as fit.
-	Add(ctx context.Context, b ports.Bucket, n int) error
+	// Add counts requests that were admitted without it, as many as fit: of the n of
+	// a debt those that no earlier call has counted, answered or not.
+	Add(ctx context.Context, b ports.Bucket, n int, debt uint64) error
 }
 
 // Local is the limiter of the process.
@@ -32,8 +33,9 @@ type Local interface {
 	ports.RateLimiter
 	// Remember makes a bucket go on from what the shared limiter told of it.
 	Remember(b ports.Bucket, age time.Duration, count, previous int64)
-	// Owed is how many requests of a bucket were counted here alone.
-	Owed(b ports.Bucket) int
+	// Owed is how many requests of a bucket were counted here alone. Until they are
+	// settled they are one debt, whose name no other has.
+	Owed(b ports.Bucket) (n int, debt uint64)
 	// Settle says that the shared limiter counts so many of them by now.
 	Settle(b ports.Bucket, n int)
 }
@@ -117,7 +119,10 @@ func (l *Limiter) ask(ctx context.Context, buckets []ports.Bucket, call func(ctx
 // settle tells the shared limiter what it is owed for a bucket: one request does,
 // the others wait for it. It reports whether nothing is owed any more.
 func (l *Limiter) settle(ctx, bounded context.Context, b ports.Bucket) bool {
-	for l.local.Owed(b) > 0 {
+	for {
+		if owed, _ := l.local.Owed(b); owed == 0 {
+			return true
+		}
 		mine, before := l.turn(b)
 		if before != nil {
 			select {
@@ -127,17 +132,25 @@ func (l *Limiter) settle(ctx, bounded context.Context, b ports.Bucket) bool {
 				return false
 			}
 		}
-		owed := l.local.Owed(b)
-		told := l.try(ctx, bounded, func(ctx context.Context) error { return l.shared.Add(ctx, b, owed) })
-		if told {
-			l.local.Settle(b, owed)
-		}
-		mine()
-		if !told {
+		if !l.pay(ctx, bounded, b, mine) {
 			return false
 		}
 	}
-	return true
+}
+
+// pay reports whether the shared limiter was told. One that does not answer may
+// have counted all the same: the debt keeps its name then, and is counted once.
+func (l *Limiter) pay(ctx, bounded context.Context, b ports.Bucket, over func()) bool {
+	defer over()
+	owed, debt := l.local.Owed(b)
+	if owed == 0 {
+		return true // the request before has paid
+	}
+	told := l.try(ctx, bounded, func(ctx context.Context) error { return l.shared.Add(ctx, b, owed, debt) })
+	if told {
+		l.local.Settle(b, owed)
+	}
+	return told
 }
 
 // turn is to end with mine, or after that of another request, which is over when

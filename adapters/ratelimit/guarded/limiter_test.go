@@ -29,11 +29,12 @@ var (
 
 // counter is a limiter that tells its name as the scope of its answers.
 type counter struct {
-	name  string
-	taken atomic.Int64
-	asked atomic.Int64
-	fails atomic.Bool
-	hangs atomic.Bool
+	name   string
+	taken  atomic.Int64
+	asked  atomic.Int64
+	fails  atomic.Bool
+	hangs  atomic.Bool
+	panics atomic.Bool
 
 	beside atomic.Bool // its failures are told by other calls too
 
@@ -60,14 +61,17 @@ func (c *counter) answer(ctx context.Context, taken int64) (ports.Allowance, err
 
 func (c *counter) Tell(told func(ports.Bucket, time.Duration, int64, int64)) { c.told = told }
 
-func (c *counter) Add(ctx context.Context, _ ports.Bucket, n int) error {
+func (c *counter) Add(ctx context.Context, _ ports.Bucket, n int, _ uint64) error {
+	if c.panics.Load() {
+		panic("a defect")
+	}
 	c.added.Add(int64(n))
 	_, err := c.answer(ctx, int64(n))
 	return err
 }
 
 func (c *counter) Remember(_ ports.Bucket, _ time.Duration, count, _ int64) { c.taken.Store(count) }
-func (c *counter) Owed(ports.Bucket) int                                    { return int(c.owed.Load()) }
+func (c *counter) Owed(ports.Bucket) (int, uint64)                          { return int(c.owed.Load()), 1 }
 func (c *counter) Settle(_ ports.Bucket, n int)                             { c.owed.Add(int64(-n)) }
 
 type besideError struct{ error }
@@ -346,6 +350,26 @@ func TestWhileWhatIsOwedCannotBeToldRequestsAreCountedHere(t *testing.T) {
 		s.answers("shared", 1)
 		if s.local.owed.Load() != 0 {
 			s.Errorf("%d are owed still", s.local.owed.Load())
+		}
+	})
+}
+
+func TestAPanicWhileWhatIsOwedIsToldKeepsNobodyWaiting(t *testing.T) {
+	play(t, func(s *scene) {
+		s.local.owed.Store(5)
+		s.shared.panics.Store(true)
+		func() {
+			defer func() {
+				if recover() == nil {
+					s.Error("the panic was swallowed")
+				}
+			}()
+			_, _ = s.Take(s.Context(), bucket)
+		}()
+		s.shared.panics.Store(false)
+		s.answers("shared", 1)
+		if owed := s.local.owed.Load(); owed != 0 {
+			s.Errorf("%d are owed still", owed)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -54,7 +55,8 @@ type name struct {
 type bucket struct {
 	name   name
 	window window
-	told   int64 // when the window was told by another limiter, in microseconds since began
+	told   int64  // when the window was told by another limiter, in microseconds since began
+	debt   uint64 // names what is owed by now and not settled; 0: not asked for yet
 }
 
 // New makes a limiter whose counters are empty. now is time.Now, or a test's
@@ -126,16 +128,24 @@ func (l *Limiter) Remember(b ports.Bucket, age time.Duration, count, previous in
 }
 
 // Owed is how many requests of a bucket were counted here alone and still weigh
-// something: those that the limiter which is remembered does not know of.
-func (l *Limiter) Owed(b ports.Bucket) int {
+// something: those that the limiter which is remembered does not know of. Until
+// they are settled, or weigh nothing any more, they are one debt of that name.
+func (l *Limiter) Owed(b ports.Bucket) (n int, debt uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.scopes[b.Scope]
 	if s == nil || s.buckets[named(b)] == nil {
-		return 0
+		return 0, 0
 	}
 	now := l.time()
-	return int(s.buckets[named(b)].Value.(*bucket).window.at(now).owed(now))
+	kept := s.buckets[named(b)].Value.(*bucket)
+	switch n = int(kept.window.at(now).owed(now)); {
+	case n == 0:
+		kept.debt = 0
+	case kept.debt == 0:
+		kept.debt = rand.Uint64()
+	}
+	return n, kept.debt
 }
 
 // Settle takes off again what was owed when the other limiter was told so many:
@@ -146,7 +156,7 @@ func (l *Limiter) Settle(b ports.Bucket, n int) {
 	now := l.time()
 	if f := l.find(b, now); f.entry != nil {
 		f.window = f.window.settled(now, int64(n))
-		l.keep(b, f)
+		l.keep(b, f).debt = 0
 	}
 }
 

@@ -73,7 +73,7 @@ func TestWhatWasCountedHereIsOwedUntilItIsSettled(t *testing.T) {
 	h := newHand(t)
 	owes := func(what string, owed, left int) {
 		t.Helper()
-		if got := h.Owed(hourly); got != owed || h.left() != left {
+		if got, _ := h.Owed(hourly); got != owed || h.left() != left {
 			t.Errorf("%s: owed %d, %d left; want %d and %d", what, got, h.left(), owed, left)
 		}
 	}
@@ -96,17 +96,18 @@ func TestWhatWasCountedHereIsOwedUntilItIsSettled(t *testing.T) {
 		_, _ = h.Take(t.Context(), hourly)
 	}
 	h.at = h.at.Add(89 * time.Minute) // of the window before, half is left
-	if got := h.Owed(hourly); got != 2 && got != 1 {
+	if got, _ := h.Owed(hourly); got != 2 && got != 1 {
 		t.Errorf("a window later %d are owed, want one or two", got)
 	}
 	_, _ = h.Take(t.Context(), hourly)
-	h.Settle(hourly, h.Owed(hourly))
-	if got := h.Owed(hourly); got != 0 {
+	owed, _ := h.Owed(hourly)
+	h.Settle(hourly, owed)
+	if got, _ := h.Owed(hourly); got != 0 {
 		t.Errorf("%d are owed, want none", got)
 	}
 	h.Settle(ports.Bucket{Scope: "other", Name: "b", Limit: hourly.Limit}, 3) // which there is not
 	h.at = h.at.Add(3 * time.Hour)
-	if h.Owed(hourly) != 0 || h.admits() != 20 {
+	if got, _ := h.Owed(hourly); got != 0 || h.admits() != 20 {
 		t.Error("it does not begin afresh")
 	}
 }
@@ -126,5 +127,35 @@ func TestAnAnswerThatWasOvertakenDoesNotTakeBackWhatIsKnown(t *testing.T) {
 	h.Remember(hourly, time.Minute, 12, 0)
 	if left := h.left(); left != 8 {
 		t.Errorf("%d are left, want 8", left)
+	}
+}
+
+func TestADebtKeepsItsNameUntilItIsSettledOrForgotten(t *testing.T) {
+	t.Parallel()
+	h := newHand(t)
+	owes := func(n int) uint64 {
+		t.Helper()
+		_, _ = h.Take(t.Context(), hourly)
+		got, debt := h.Owed(hourly)
+		if got != n || debt == 0 {
+			t.Errorf("%d are owed as %d, want %d", got, debt, n)
+		}
+		return debt
+	}
+	first := owes(1)
+	if owes(2) != first {
+		t.Error("a debt that grew has another name")
+	}
+	h.Settle(hourly, 2)
+	second := owes(1)
+	if second == first {
+		t.Error("a debt has the name of one that was settled")
+	}
+	h.at = h.at.Add(3 * time.Hour)
+	if n, debt := h.Owed(hourly); n != 0 || debt != 0 {
+		t.Errorf("%d are owed as %d", n, debt)
+	}
+	if owes(1) == second {
+		t.Error("a debt has the name of one that weighs nothing any more")
 	}
 }

@@ -29,6 +29,7 @@ const (
 	take     = "take"
 	peek     = "peek"
 	giveBack = "back"
+	add      = "add"
 )
 
 //go:embed limiter.lua
@@ -110,13 +111,15 @@ func (l *Limiter) GiveBack(ctx context.Context, buckets ...ports.Bucket) error {
 }
 
 // Add counts requests against one bucket that were admitted elsewhere, as many as
-// there is room for.
-func (l *Limiter) Add(ctx context.Context, b ports.Bucket, n int) error {
+// there is room for. Of the n of a debt it counts those that no earlier call for
+// the same debt has counted: it may be called again when no answer came.
+func (l *Limiter) Add(ctx context.Context, b ports.Bucket, n int, debt uint64) error {
 	buckets := []ports.Bucket{b}
-	keys, args, err := l.parameters(take, buckets)
+	keys, args, err := l.parameters(add, buckets)
 	if err != nil {
 		return err
 	}
+	keys = append(keys, prefix+"debt:"+strconv.FormatUint(debt, 36))
 	_, err = l.call(ctx, buckets, keys, append(args, n))
 	return err
 }
@@ -186,13 +189,13 @@ func (l *Limiter) call(ctx context.Context, buckets []ports.Bucket, keys []strin
 	if err != nil {
 		return nil, fmt.Errorf("redislimiter: %w", err)
 	}
-	if len(found) != 2+3*len(keys) {
-		return nil, fmt.Errorf("redislimiter: %d numbers for %d buckets came back", len(found), len(keys))
+	if len(found) != 2+3*len(buckets) {
+		return nil, fmt.Errorf("redislimiter: %d numbers for %d buckets came back", len(found), len(buckets))
 	}
 	for i, b := range buckets {
 		w := windowOf(found, i, b)
 		switch args[0] {
-		case take:
+		case take, add:
 			w.count += found[0]
 		case giveBack:
 			w = w.less()

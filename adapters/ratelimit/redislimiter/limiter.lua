@@ -1,6 +1,7 @@
--- KEYS: a key for each bucket.
--- ARGV: what to do (take, peek or back), the time in ms or '' for the clock of
--- Redis, limit and length in ms of each bucket, then how many requests to take.
+-- KEYS: a key for each bucket; to add, the one bucket and the debt.
+-- ARGV: what to do (take, peek, back or add), the time in ms or '' for the clock of
+-- Redis, limit and length in ms of each bucket, then how many requests to take, or
+-- how many the debt has by now: what it had when it was added before is not added again.
 -- Returns for how many of them all buckets have room, the time, and of each bucket
 -- the start, count and previous count it had before this call.
 local now = tonumber(ARGV[2])
@@ -9,9 +10,21 @@ if not now then
   now = time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
+local adds, buckets = ARGV[1] == 'add', #KEYS
+if adds then
+  buckets = 1
+end
 local kept = redis.call('MGET', unpack(KEYS))
-local answer = {tonumber(ARGV[2 * #KEYS + 3]), now}
-for i = 1, #KEYS do
+local asked = tonumber(ARGV[2 * buckets + 3])
+if adds then
+  local added = tonumber(kept[2] or 0)
+  if asked > added then
+    redis.call('SET', KEYS[2], asked, 'PX', 2 * ARGV[4])
+  end
+  asked = math.max(0, asked - added)
+end
+local answer = {asked, now}
+for i = 1, buckets do
   local limit, length = tonumber(ARGV[2 * i + 1]), tonumber(ARGV[2 * i + 2])
   local start, count, previous = now, 0, 0
   if kept[i] then
@@ -40,8 +53,8 @@ local function keep(i, count, previous)
   redis.call('SET', KEYS[i], struct.pack('<ddd', start, count, previous), 'PX', start + 2 * ARGV[2 * i + 2] - now)
 end
 
-if ARGV[1] == 'take' and answer[1] > 0 then
-  for i = 1, #KEYS do
+if (adds or ARGV[1] == 'take') and answer[1] > 0 then
+  for i = 1, buckets do
     keep(i, answer[3 * i + 1] + answer[1], answer[3 * i + 2])
   end
 elseif ARGV[1] == 'back' then

@@ -1,6 +1,7 @@
 package redislimiter_test
 
 import (
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -55,9 +56,10 @@ func TestWhatIsAddedIsCountedAsFarAsThereIsRoom(t *testing.T) {
 	l := redislimiter.New(shared(t), redislimiter.Options{Now: start().Now})
 	b := bucket(20, time.Hour)
 	var counted int64
+	debts := rand.Uint64()
 	l.Tell(func(_ ports.Bucket, _ time.Duration, count, _ int64) { counted = count })
-	for _, c := range []struct{ add, want int }{{5, 5}, {9, 14}, {9, 20}, {1, 20}} {
-		if err := l.Add(t.Context(), b, c.add); err != nil || counted != int64(c.want) {
+	for i, c := range []struct{ add, want int }{{5, 5}, {9, 14}, {9, 20}, {1, 20}} {
+		if err := l.Add(t.Context(), b, c.add, debts+uint64(i)); err != nil || counted != int64(c.want) {
 			t.Errorf("after %d more there are %d, %v; want %d", c.add, counted, err, c.want)
 		}
 	}
@@ -66,7 +68,26 @@ func TestWhatIsAddedIsCountedAsFarAsThereIsRoom(t *testing.T) {
 	}
 	bad := b
 	bad.Limit.Limit = 0
-	if err := l.Add(t.Context(), bad, 1); err == nil {
+	if err := l.Add(t.Context(), bad, 1, debts); err == nil {
 		t.Error("a limit that cannot be meant is no error")
+	}
+}
+
+// Whoever hears no answer adds again, and more may be owed by then.
+func TestADebtThatIsAddedAgainCountsOnce(t *testing.T) {
+	t.Parallel()
+	c := start()
+	l := redislimiter.New(shared(t), redislimiter.Options{Now: c.Now})
+	b := bucket(20, time.Hour)
+	var counted int64
+	l.Tell(func(_ ports.Bucket, _ time.Duration, count, _ int64) { counted = count })
+	one, other := rand.Uint64(), rand.Uint64()
+	for _, a := range []struct {
+		debt      uint64
+		add, want int
+	}{{one, 5, 5}, {one, 5, 5}, {other, 3, 8}, {one, 7, 10}, {one, 5, 10}, {one, 7, 10}, {other, 3, 10}, {one, 30, 20}, {one, 30, 20}} {
+		if err := l.Add(t.Context(), b, a.add, a.debt); err != nil || counted != int64(a.want) {
+			t.Errorf("%d of a debt: %d are counted, %v; want %d", a.add, counted, err, a.want)
+		}
 	}
 }

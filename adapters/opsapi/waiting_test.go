@@ -5,15 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"waybill/adapters/clock/systemclock"
-	"waybill/adapters/identifiers/uuidv7"
 	"waybill/adapters/opsapi"
+	"waybill/test/stage"
 )
 
 func TestWhoOperatesBeforeTheDatabaseIsThereIsToldToComeBack(t *testing.T) {
 	t.Parallel()
 	api := newAPI(func(o *opsapi.Options) {
-		o.Management = &opsapi.Management{Identifiers: uuidv7.New(systemclock.New())}
+		o.Management = &opsapi.Management{Identifiers: stage.New(t).IDs}
 	})
 	for path, want := range map[string]int{
 		"/ops/v1/businesses": 503, "/ops/v1/deliveries?limit=1": 503, "/debug/pprof/": 503,

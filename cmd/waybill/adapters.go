@@ -134,6 +134,21 @@ func newDatabase(ctx context.Context, c *configs.Config, log *slog.Logger) (data
 	return openBy(ctx, c, log, storageOf(c).open)
 }
 
+// databaseFix is what to do about a database that cannot be opened.
+func databaseFix(err error) string {
+	switch {
+	case errors.Is(err, gormstore.ErrPooler):
+		return "WAYBILL_DATABASE_POOLER=transaction, or the address of Postgres itself in WAYBILL_DATABASE_URL"
+	case errors.Is(err, gormstore.ErrNoDatabase):
+		return "create it, or correct the name in WAYBILL_DATABASE_URL"
+	case errors.Is(err, gormstore.ErrTLS):
+		return "correct sslmode, and sslrootcert with it, in WAYBILL_DATABASE_URL, or turn TLS on at the server"
+	case errors.Is(err, gormstore.ErrRefused):
+		return "correct WAYBILL_DATABASE_URL, or let this user in at the server"
+	}
+	return "start the database, or set WAYBILL_DATABASE_URL"
+}
+
 func openBy[D io.Closer](ctx context.Context, c *configs.Config, log *slog.Logger,
 	open func(context.Context, *configs.Config, *slog.Logger) (D, error),
 ) (none D, _ func(), _ error) {
@@ -141,14 +156,10 @@ func openBy[D io.Closer](ctx context.Context, c *configs.Config, log *slog.Logge
 	defer cancel()
 	store, err := open(ctx, c, log)
 	if err != nil {
-		fix := "start the database, or set WAYBILL_DATABASE_URL"
-		if errors.Is(err, gormstore.ErrPooler) {
-			fix = "WAYBILL_DATABASE_POOLER=transaction, or the address of Postgres itself in WAYBILL_DATABASE_URL"
-		}
 		return none, nil, &startError{
 			what: "the database cannot be opened", err: err,
 			usedFor: "all data (WAYBILL_DATABASE_URL, now " + c.DatabaseURL.String() + ")",
-			fix:     fix,
+			fix:     databaseFix(err),
 		}
 	}
 	closeStore := func() {

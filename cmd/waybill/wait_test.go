@@ -91,11 +91,18 @@ func TestAStartDoesNotWaitForWhatOnlyAnOperatorMends(t *testing.T) {
 	}
 	t.Parallel()
 	address := freshPostgres(t)
-	environ := append(portsOf(t), "WAYBILL_DATABASE_URL="+strings.Replace(address, "?", "_that_is_not_there?", 1),
-		"WAYBILL_KEY_PEPPER="+strings.Repeat("p", 32), "WAYBILL_SECRET_KEY="+strings.Repeat("s", 32))
-	for _, name := range []string{"serve", "worker"} {
-		if o := command(t, environ, name); o.code != exitFailure || !strings.Contains(o.stderr, "does not exist") || strings.Contains(o.stderr, "waits") {
-			t.Errorf("%s: exit code %d\n%s", name, o.code, o.stderr)
+	for _, c := range []struct{ url, what, fix string }{
+		{strings.Replace(address, "?", "_that_is_not_there?", 1), "does not exist", "create it, or correct the name in WAYBILL_DATABASE_URL"},
+		{strings.Replace(strings.Replace(address, "?", "_that_is_not_there?", 1), "sslmode=disable", "sslmode=prefer", 1), "does not exist", "create it, or"},
+		{strings.Replace(address, "sslmode=disable", "sslmode=require", 1), "server refused TLS", "correct sslmode"},
+	} {
+		environ := append(portsOf(t), "WAYBILL_DATABASE_URL="+c.url,
+			"WAYBILL_KEY_PEPPER="+strings.Repeat("p", 32), "WAYBILL_SECRET_KEY="+strings.Repeat("s", 32))
+		for _, name := range []string{"serve", "worker"} {
+			if o := command(t, environ, name); o.code != exitFailure || strings.Count(o.stderr, c.what) != 1 || !strings.Contains(o.stderr, c.fix) ||
+				strings.Contains(o.stderr, "does not answer") || strings.Contains(o.stderr, "waits") {
+				t.Errorf("%s: exit code %d\n%s", name, o.code, o.stderr)
+			}
 		}
 	}
 }

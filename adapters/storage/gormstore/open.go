@@ -123,7 +123,10 @@ func newStore(ctx context.Context, e *engine, p *pools, o Options) (*Store, erro
 	// The one that writes comes first: it makes a SQLite file what it has to be.
 	for _, db := range []*sql.DB{p.write, p.read, p.lists} {
 		if err := ping(ctx, db); err != nil {
-			if e.gone(err) && !lockedOut(err) {
+			if refused := refusalOf(err); refused != nil {
+				return nil, refused
+			}
+			if e.gone(err) {
 				err = fmt.Errorf("%w: %w", ports.ErrStorageGone, err)
 			}
 			return nil, err

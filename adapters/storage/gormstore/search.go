@@ -3,19 +3,21 @@ package gormstore
 import (
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"gorm.io/gorm"
 
 	"waybill/domain"
+	"waybill/ports"
 )
 
 // A search costs no more than its page where many rows match, nor than its matches
 // where few do: the first rows of the list are looked through, and when they do not
 // fill the page, an index of trigrams finds the rest.
 //
-// The database compares with the first characters of a text only. A pattern that is
+// The database compares with parts of a few characters only. A pattern that is
 // compared at each character of a row costs the product of both lengths at worst,
 // and folding makes some characters three. The program compares the whole, which it
 // does in time linear in the row.
@@ -23,13 +25,17 @@ import (
 const (
 	// searchWindow is how many rows of a list are looked through without an index.
 	searchWindow = 250
-	// anchorLength is how many characters of a text the database compares with.
+	// anchorLength is how many characters the parts have that the database compares with.
 	anchorLength = 16
 	// trigram is the length of what the indexes know: no shorter text is found by them.
 	trigram = 3
 	// mostCandidates bounds the rows that are read at a time where the database may
 	// find more than the program admits.
 	mostCandidates = 1000
+	// searchTime and searchReads are after how long, and how many candidates, no
+	// further ones are read.
+	searchTime  = 500 * time.Millisecond
+	searchReads = 20_000
 )
 
 // search admits rows whose search_text contains one of its texts.
@@ -50,27 +56,34 @@ func (s search) admits(searchText string) bool {
 	return slices.ContainsFunc(s, func(text string) bool { return strings.Contains(searchText, text) })
 }
 
-// anchors are the beginnings of the texts.
-func (s search) anchors() []string {
-	anchors := make([]string, len(s))
+// anchors are, of each text, parts of anchorLength characters that cover it: a row
+// that contains the text contains them all.
+func (s search) anchors() [][]string {
+	anchors := make([][]string, len(s))
 	for i, text := range s {
-		anchors[i] = text
-		if utf8.RuneCountInString(text) > anchorLength {
-			anchors[i] = string([]rune(text)[:anchorLength])
+		runes := []rune(text)
+		for len(runes) > anchorLength {
+			anchors[i] = append(anchors[i], string(runes[:anchorLength]))
+			runes = runes[min(anchorLength, len(runes)-anchorLength):]
 		}
+		anchors[i] = append(anchors[i], string(runes))
 	}
 	return anchors
 }
 
-// condition is one of the engine's for each anchor.
+// condition is, of one text at least, one of the engine's for each anchor.
 func (s search) condition(db *gorm.DB, one func(anchor string) (string, any)) *gorm.DB {
-	var conditions []string
+	var texts []string
 	var values []any
-	for _, anchor := range s.anchors() {
-		condition, value := one(anchor)
-		conditions, values = append(conditions, condition), append(values, value)
+	for _, anchors := range s.anchors() {
+		var all []string
+		for _, anchor := range anchors {
+			condition, value := one(anchor)
+			all, values = append(all, condition), append(values, value)
+		}
+		texts = append(texts, strings.Join(all, " AND "))
 	}
-	return db.Where("("+strings.Join(conditions, " OR ")+")", values...)
+	return db.Where("("+strings.Join(texts, " OR ")+")", values...)
 }
 
 // near narrows a query of a table to rows that contain one of the anchors, by
@@ -81,8 +94,10 @@ func (s search) near(db *gorm.DB, e *engine) *gorm.DB {
 
 // indexed is near by the index of the table, where all anchors have what it knows.
 func (s search) indexed(db *gorm.DB, e *engine, table string) *gorm.DB {
-	if slices.ContainsFunc(s.anchors(), func(anchor string) bool { return !e.indexable(anchor) }) {
-		return s.near(db, e)
+	for _, anchors := range s.anchors() {
+		if !slices.ContainsFunc(anchors, e.indexable) {
+			return s.near(db, e)
+		}
 	}
 	return s.condition(db, func(anchor string) (string, any) { return e.matches(table, anchor) })
 }
@@ -116,6 +131,9 @@ func searchPage[R any, P searchable[R]](query func() *gorm.DB, e *engine, s sear
 		return found, err
 	}
 	found = nil
+	// One statement has as long as a page may take; all of them together have little
+	// more.
+	began, read := time.Now(), 0
 	for limit := p.Limit + 1; ; limit = min(4*limit, mostCandidates) {
 		matches := s.indexed(behind(query().Model(new(R)), p, newestFirst), e, table)
 		rows, admitted, err := some(limit, "?"+e.fence, matches, func(db *gorm.DB) *gorm.DB { return db })
@@ -124,6 +142,9 @@ func searchPage[R any, P searchable[R]](query func() *gorm.DB, e *engine, s sear
 		}
 		if found = append(found, admitted...); len(found) > p.Limit || len(rows) < limit {
 			return found[:min(len(found), p.Limit+1)], nil
+		}
+		if read += len(rows); read > searchReads || time.Since(began) > searchTime {
+			return nil, ports.ErrTookTooLong
 		}
 		_, at := P(&rows[len(rows)-1]).searched()
 		p.After = &at

@@ -38,8 +38,8 @@ func TestWhoComesBeforeTheDatabaseIsToldToComeBack(t *testing.T) {
 		if body := w.Body.String(); w.Code != 503 || !strings.Contains(body, c.want) || strings.Contains(body, c.not) {
 			t.Errorf("%s %s: %d %s, want %s and not %s", c.method, c.path, w.Code, body, c.want, c.not)
 		}
-		h := w.Header()
-		if h.Get("Retry-After") != "5" || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "private, no-store" || h["X-Request-ID"][0] != "req_1" {
+		h, id := w.Header(), "X-Request-ID" // spelled so, as in all answers
+		if h.Get("Retry-After") != "5" || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "private, no-store" || h[id][0] != "req_1" {
 			t.Errorf("%s %s: %v", c.method, c.path, h)
 		}
 	}

@@ -20,8 +20,8 @@ func TestWhoOperatesBeforeTheDatabaseIsThereIsToldToComeBack(t *testing.T) {
 	} {
 		recorder := httptest.NewRecorder()
 		api.Handler().ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), "GET", "http://127.0.0.1"+path, nil))
-		body := recorder.Body.String()
-		if recorder.Code != want || recorder.Header()["X-Request-ID"] == nil || recorder.Header().Get("Cache-Control") != "private, no-store" {
+		body, id := recorder.Body.String(), "X-Request-ID" // spelled so, as in all answers
+		if recorder.Code != want || recorder.Header()[id] == nil || recorder.Header().Get("Cache-Control") != "private, no-store" {
 			t.Errorf("%s: %d, want %d: %v %s", path, recorder.Code, want, recorder.Header(), body)
 		}
 		if want == 503 && (recorder.Header().Get("Retry-After") != "5" || !strings.Contains(body, `"code":"SERVICE_UNAVAILABLE"`) || !strings.Contains(body, "/readyz")) {

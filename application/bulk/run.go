@@ -102,11 +102,15 @@ func (r *run) keepAlive(ctx context.Context, lost context.CancelCauseFunc) (stop
 		for {
 			select {
 			case <-ctx.Done():
-				return
+				select { // one that is due comes all the same, whoever is heard first
+				case <-tick.C:
+				default:
+					return
+				}
 			case <-tick.C:
 			}
 			err := safely(func() error {
-				ctx, cancel := context.WithTimeout(ctx, every)
+				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), every)
 				defer cancel()
 				return r.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
 					return tx.Bulks.Extend(ctx, r.req.Tenant, r.hold)

@@ -37,7 +37,11 @@ func (s store) Read() ports.Readers {
 }
 
 func (s store) InTx(ctx context.Context, fn func(context.Context, ports.Stores) error) error {
-	return s.p.through(ctx, begins, "InTx", func(ctx context.Context) error {
+	name := "InTx"
+	if end, ok := ctx.Deadline(); ok { // tells two of one task apart
+		name += " within " + time.Until(end).String()
+	}
+	return s.p.through(ctx, begins, name, func(ctx context.Context) error {
 		lost := fateOf(ctx) == commitLost
 		err := s.p.world.store.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
 			tx.Idempotency = keyStore{tx.Idempotency, s.p}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +17,7 @@ import (
 // server is a database whose clock is ahead of the machine's and whose answers
 // take a time each way.
 type server struct {
+	mu        sync.Mutex
 	ahead     time.Duration
 	there     time.Duration // until the question is there
 	back      time.Duration // until the answer is here
@@ -23,16 +25,24 @@ type server struct {
 	questions int
 }
 
-func (s *server) time(ctx context.Context) (time.Time, error) {
-	s.questions++
-	time.Sleep(s.there)
-	now := time.Now().Add(s.ahead)
+// set changes it while it is asked.
+func (s *server) set(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+}
+
+func (s *server) time(ctx context.Context) (now time.Time, err error) {
+	var there, back time.Duration
+	s.set(func() { s.questions, there, back = s.questions+1, s.there, s.back })
+	time.Sleep(there)
+	s.set(func() { now, err = time.Now().Add(s.ahead), s.err })
 	select {
 	case <-ctx.Done():
 		return time.Time{}, ctx.Err()
-	case <-time.After(s.back):
+	case <-time.After(back):
 	}
-	return now, s.err
+	return now, err
 }
 
 // follow runs a clock on the server, in a bubble in which time is made up.
@@ -78,7 +88,7 @@ func TestNowIsTheDatabasesTimeHoweverFarOffTheMachineIs(t *testing.T) {
 func TestASlowAnswerDoesNotShiftTheClock(t *testing.T) {
 	s := &server{ahead: time.Minute}
 	follow(t, s, func(c *databaseclock.Clock, _ *bytes.Buffer) {
-		s.there, s.back = 10*time.Millisecond, 900*time.Millisecond
+		s.set(func() { s.there, s.back = 10*time.Millisecond, 900*time.Millisecond })
 		time.Sleep(10 * time.Second)
 		if d := off(c, s); d > time.Millisecond {
 			t.Errorf("off by %v after answers that took 910 ms, want as before", d)
@@ -89,12 +99,12 @@ func TestASlowAnswerDoesNotShiftTheClock(t *testing.T) {
 func TestTheClockGoesAheadAtOnceAndBackBySmallSteps(t *testing.T) {
 	s := &server{}
 	follow(t, s, func(c *databaseclock.Clock, _ *bytes.Buffer) {
-		s.ahead = time.Hour
+		s.set(func() { s.ahead = time.Hour })
 		time.Sleep(1500 * time.Millisecond)
 		if d := off(c, s); d > time.Millisecond {
 			t.Errorf("off by %v a second after the database was set an hour ahead", d)
 		}
-		s.ahead = 0
+		s.set(func() { s.ahead = 0 })
 		before := c.Now()
 		for range 20 {
 			time.Sleep(time.Second)
@@ -109,16 +119,18 @@ func TestTheClockGoesAheadAtOnceAndBackBySmallSteps(t *testing.T) {
 func TestTheClockGoesOnWithoutTheDatabase(t *testing.T) {
 	s := &server{ahead: -time.Hour}
 	follow(t, s, func(c *databaseclock.Clock, _ *bytes.Buffer) {
-		s.err = errors.New("gone")
+		s.set(func() { s.err = errors.New("gone") })
 		time.Sleep(5 * time.Minute)
-		s.back = time.Hour // hangs
+		s.set(func() { s.back = time.Hour }) // hangs
 		time.Sleep(5 * time.Minute)
 		if d := off(c, s); d > time.Millisecond {
 			t.Errorf("off by %v after ten minutes without an answer", d)
 		}
-		if s.questions < 400 {
-			t.Errorf("%d questions in ten minutes: one that hangs stops all others", s.questions)
-		}
+		s.set(func() {
+			if s.questions < 400 {
+				t.Errorf("%d questions in ten minutes: one that hangs stops all others", s.questions)
+			}
+		})
 	})
 }
 

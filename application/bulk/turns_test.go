@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,8 +22,8 @@ import (
 type oneWriter struct {
 	ports.Bookings
 	connection chan struct{}
-	ended      int   // transactions of bulks
-	waited     []int // of each single create: how many of them it saw end
+	ended      atomic.Int64 // transactions of bulks
+	waited     []int64      // of each single create: how many of them it saw end
 }
 
 const (
@@ -32,18 +33,18 @@ const (
 
 func (w *oneWriter) BookRun(ctx context.Context, writes []ports.BookingWrite) (int, error) {
 	w.connection <- struct{}{}
-	defer func() { w.ended++; <-w.connection }()
+	defer func() { w.ended.Add(1); <-w.connection }()
 	time.Sleep(longForRun)
 	return w.Bookings.BookRun(ctx, writes)
 }
 
 func (w *oneWriter) Book(ctx context.Context, b ports.BookingWrite) error {
-	before := w.ended
+	before := w.ended.Load()
 	w.connection <- struct{}{}
 	defer func() { <-w.connection }()
 	time.Sleep(longForOne)
 	if b.Bulk == nil {
-		w.waited = append(w.waited, w.ended-before)
+		w.waited = append(w.waited, w.ended.Load()-before)
 	}
 	return w.Bookings.Book(ctx, b)
 }
@@ -75,7 +76,7 @@ func TestASingleCreateWaitsForOneOrTwoTransactionsOfAFloodOfBulks(t *testing.T) 
 				t.Fatal(err)
 			}
 		}
-		left := 2*bulks - w.ended
+		left := 2*bulks - int(w.ended.Load())
 		flood.Wait()
 		if worst := slices.Max(w.waited); len(w.waited) != 20 || worst > 2 {
 			t.Errorf("single creates waited for %v transactions of bulks, want two at the most", w.waited)

@@ -2,7 +2,6 @@ package gormstore_test
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -72,7 +71,7 @@ func TestAPoolWithOnlyDeadConnectionsServesAgainSoonAfterAPartition(t *testing.T
 				t.Logf("40 answers %.2f s after healing", time.Since(healed).Seconds())
 				select { // a job without a deadline
 				case err := <-patient:
-					if err != nil && !errors.Is(err, ports.ErrStorageGone) {
+					if err != nil && !ports.StorageUnavailable(err) {
 						t.Errorf("a transaction without a deadline ended with %v", err)
 					}
 				case <-time.After(2 * servedWithin):

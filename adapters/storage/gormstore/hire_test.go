@@ -3,6 +3,7 @@ package gormstore
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +20,12 @@ func slowFolder(took time.Duration) (*folder, chan int) {
 		time.Sleep(took)
 		return make([]error, len(entries))
 	}}, folds
+}
+
+func writersOf(f *folder) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.busy
 }
 
 // newcomer is a booking that claims nothing.
@@ -177,13 +184,21 @@ func TestABookingThatHasWaitedForTooLongIsGivenAnotherTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, _ := slowFolder(mostWaited + time.Millisecond)
 		f.writers = 1
+		var mu sync.Mutex
 		outcomes := map[time.Duration]error{}
 		for _, at := range []time.Duration{0, time.Nanosecond, mostWaited} {
-			time.AfterFunc(at, func() { outcomes[at] = f.book(t.Context(), newcomer()) })
+			time.AfterFunc(at, func() {
+				err := f.book(t.Context(), newcomer())
+				mu.Lock()
+				defer mu.Unlock()
+				outcomes[at] = err
+			})
 		}
 		time.Sleep(time.Minute)
-		if f.busy != 0 {
-			t.Errorf("%d writers are at work where nobody waits", f.busy)
+		mu.Lock()
+		defer mu.Unlock()
+		if n := writersOf(f); n != 0 {
+			t.Errorf("%d writers are at work where nobody waits", n)
 		}
 		if outcomes[0] != nil || !errors.Is(outcomes[time.Nanosecond], ports.ErrBookingLate) || outcomes[mostWaited] != nil {
 			t.Errorf("outcomes %v, want that only the second is told that it is late", outcomes)
@@ -201,8 +216,8 @@ func TestAWriterWhoFindsOnlyLateBookingsIsLetGo(t *testing.T) {
 			time.Sleep(time.Nanosecond)
 		}
 		time.Sleep(time.Minute)
-		if f.busy != 0 {
-			t.Fatalf("%d writers are at work where nobody waits", f.busy)
+		if n := writersOf(f); n != 0 {
+			t.Fatalf("%d writers are at work where nobody waits", n)
 		}
 		before := len(folds)
 		if err := f.book(t.Context(), newcomer()); err != nil || len(folds) != before+1 {

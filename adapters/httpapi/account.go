@@ -3,7 +3,7 @@ package httpapi
 import (
 	"net/http"
 
-	"waybill/adapters/httpapi/views"
+	"waybill/adapters/web/views"
 )
 
 func (a *API) showAPIKey(c *call) (reply, error) {

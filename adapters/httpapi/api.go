@@ -11,7 +11,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"waybill/adapters/httpapi/connections"
+	"waybill/adapters/web/connections"
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
 	"waybill/application/pickuplocations"

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"waybill/adapters/httpapi/strictjson"
+	"waybill/adapters/web/strictjson"
 	"waybill/domain"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"waybill/adapters/httpapi/views"
+	"waybill/adapters/web/views"
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
 	"waybill/domain"

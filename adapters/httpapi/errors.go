@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"waybill/adapters/httpapi/views"
+	"waybill/adapters/web/views"
 	"waybill/domain"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"unicode"
 
-	"waybill/adapters/httpapi/strictjson"
+	"waybill/adapters/web/strictjson"
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
 	"waybill/domain"

@@ -4,8 +4,8 @@ import (
 	"context"
 	"net/http"
 
-	"waybill/adapters/httpapi/strictjson"
-	"waybill/adapters/httpapi/views"
+	"waybill/adapters/web/strictjson"
+	"waybill/adapters/web/views"
 	"waybill/application/pickuplocations"
 	"waybill/domain"
 )

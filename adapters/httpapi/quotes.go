@@ -3,8 +3,8 @@ package httpapi
 import (
 	"fmt"
 
-	"waybill/adapters/httpapi/strictjson"
-	"waybill/adapters/httpapi/views"
+	"waybill/adapters/web/strictjson"
+	"waybill/adapters/web/views"
 	"waybill/application/quotes"
 	"waybill/domain"
 )

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode"
 
-	"waybill/adapters/httpapi/strictjson"
-	"waybill/adapters/httpapi/views"
+	"waybill/adapters/web/strictjson"
+	"waybill/adapters/web/views"
 	"waybill/application/recipients"
 	"waybill/domain"
 )

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"waybill/adapters/httpapi/strictjson"
+	"waybill/adapters/web/strictjson"
 	"waybill/domain"
 )
 

@@ -3,7 +3,7 @@ package httpapi
 import (
 	"net/http"
 
-	"waybill/adapters/httpapi/strictjson"
+	"waybill/adapters/web/strictjson"
 	"waybill/domain"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"waybill/adapters/httpapi/views"
+	"waybill/adapters/web/views"
 	"waybill/domain"
 )
 

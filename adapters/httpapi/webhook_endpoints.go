@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"waybill/adapters/httpapi/strictjson"
-	"waybill/adapters/httpapi/views"
+	"waybill/adapters/web/strictjson"
+	"waybill/adapters/web/views"
 	"waybill/application/webhooks"
 	"waybill/domain"
 )

@@ -9,8 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"waybill/adapters/httpapi/strictjson"
-	"waybill/adapters/httpapi/views"
+	"waybill/adapters/web/strictjson"
+	"waybill/adapters/web/views"
 	"waybill/application/webhooks"
 	"waybill/domain"
 )

@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"waybill/adapters/httpapi/connections"
+	"waybill/adapters/web/connections"
 )
 
 // Limits of a connection. Profiles are recorded while the client waits, so

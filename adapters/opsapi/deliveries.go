@@ -1,7 +1,7 @@
 package opsapi
 
 import (
-	"waybill/adapters/httpapi/strictjson"
+	"waybill/adapters/web/strictjson"
 	"waybill/domain"
 )
 

@@ -14,9 +14,9 @@
 //
 // Decisions that bind this package:
 //
-//   - It imports how JSON is read and records are shown from the public API, and
-//     nothing else of it: the two listeners have different callers, limits and
-//     errors, and one pipeline with switches for both was rejected.
+//   - It shares adapters/web with the public API and nothing else: the two
+//     listeners have different callers, limits and errors, and one pipeline with
+//     switches for both was rejected.
 //   - No Idempotency-Key. What is dangerous to repeat can be told from the state
 //     it left: a move that was made already is refused with the current status.
 package opsapi

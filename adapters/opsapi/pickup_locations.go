@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"waybill/adapters/httpapi/strictjson"
+	"waybill/adapters/web/strictjson"
 	"waybill/application/pickuplocations"
 	"waybill/domain"
 )

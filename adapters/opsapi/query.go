@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"waybill/adapters/httpapi/strictjson"
+	"waybill/adapters/web/strictjson"
 	"waybill/domain"
 )
 

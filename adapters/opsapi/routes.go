@@ -3,7 +3,7 @@ package opsapi
 import (
 	"strings"
 
-	"waybill/adapters/httpapi/strictjson"
+	"waybill/adapters/web/strictjson"
 	"waybill/domain"
 )
 

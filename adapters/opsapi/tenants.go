@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"waybill/adapters/httpapi/strictjson"
+	"waybill/adapters/web/strictjson"
 	"waybill/application/tenancy"
 	"waybill/domain"
 )

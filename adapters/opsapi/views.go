@@ -3,7 +3,7 @@ package opsapi
 import (
 	"time"
 
-	"waybill/adapters/httpapi/views"
+	"waybill/adapters/web/views"
 	"waybill/application/operations"
 	"waybill/application/tenancy"
 	"waybill/domain"

@@ -15,7 +15,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"waybill/adapters/clock/databaseclock"
-	"waybill/adapters/httpapi/views"
 	"waybill/adapters/identifiers/uuidv7"
 	"waybill/adapters/invalidations/local"
 	"waybill/adapters/invalidations/redispubsub"
@@ -36,6 +35,7 @@ import (
 	"waybill/adapters/sealer/aesgcm"
 	"waybill/adapters/servicearea/geojson"
 	"waybill/adapters/storage/gormstore"
+	"waybill/adapters/web/views"
 	"waybill/adapters/webhooksend/httpsender"
 	"waybill/application/bulk"
 	"waybill/application/idempotency"

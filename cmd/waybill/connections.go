@@ -5,7 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"waybill/adapters/httpapi/connections"
+	"waybill/adapters/web/connections"
 	"waybill/configs"
 )
 

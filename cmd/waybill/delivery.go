@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"waybill/adapters/httpapi/views"
+	"waybill/adapters/web/views"
 	"waybill/configs"
 	"waybill/domain"
 )

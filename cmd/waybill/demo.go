@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waybill/adapters/docsite"
-	"waybill/adapters/httpapi/views"
+	"waybill/adapters/web/views"
 	"waybill/domain"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"waybill/adapters/httpapi/views"
+	"waybill/adapters/web/views"
 	"waybill/domain"
 )
 

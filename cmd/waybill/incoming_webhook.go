@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"waybill/adapters/httpapi/views"
+	"waybill/adapters/web/views"
 	"waybill/domain"
 )
 

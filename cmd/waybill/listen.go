@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"waybill/adapters/httpapi/views"
+	"waybill/adapters/web/views"
 	"waybill/adapters/webhooksend/httpsender"
 	"waybill/domain"
 	"waybill/ports"

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"waybill/adapters/httpapi/views"
+	"waybill/adapters/web/views"
 	"waybill/application/pickuplocations"
 	"waybill/configs"
 	"waybill/domain"

@@ -12,8 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"waybill/adapters/httpapi"
-	"waybill/adapters/httpapi/connections"
 	"waybill/adapters/opsapi"
+	"waybill/adapters/web/connections"
 	"waybill/application/webhooks"
 	"waybill/configs"
 	"waybill/domain"

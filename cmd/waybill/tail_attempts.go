@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"waybill/adapters/httpapi/views"
+	"waybill/adapters/web/views"
 	"waybill/domain"
 )
 

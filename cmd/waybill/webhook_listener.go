@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"waybill/adapters/httpapi/views"
+	"waybill/adapters/web/views"
 	"waybill/domain"
 )
 

@@ -15,7 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"waybill/adapters/httpapi/views"
+	"waybill/adapters/web/views"
 	"waybill/domain"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"waybill/adapters/httpapi/views"
+	"waybill/adapters/web/views"
 )
 
 func TestTheListOfEndpointsTellsHowWhatIsHeldIsSent(t *testing.T) {

@@ -41,11 +41,9 @@ const clients = "adapters/clients"
 // adapter of a port, and imports domain only.
 const shared = "adapters/upstream"
 
-// edgeArrows lists what an edge may import of another one: how connections are
-// treated, JSON is read and records are shown is the same on both listeners.
-var edgeArrows = map[string][]string{
-	"adapters/opsapi": {"adapters/httpapi/connections", "adapters/httpapi/strictjson", "adapters/httpapi/views"},
-}
+// kit is what the edges share: JSON in and out, queries, cursors, envelopes and
+// connections. Edges and no other adapter import it; it imports domain and ports.
+const kit = "adapters/web"
 
 // testArrows lists what _test.go files below a folder may import besides what
 // its code may, test/* and ports/mocks. Behaviour of use cases and handlers is
@@ -182,13 +180,19 @@ func refuseOurs(pkg, imported string) string {
 		if pkg == shared && imported != "domain" {
 			return "what adapters share imports domain only"
 		}
-		if isCore(imported) || adapter(imported) == adapter(pkg) || imported == shared {
+		if isCore(imported) || adapter(imported) == adapter(pkg) {
+			return ""
+		}
+		if within(pkg, kit) {
+			return "what the edges share imports domain and ports only"
+		}
+		if imported == shared {
 			return ""
 		}
 		if within(imported, "application") && slices.Contains(edges, adapter(pkg)) {
 			return ""
 		}
-		if slices.Contains(edgeArrows[adapter(pkg)], imported) {
+		if within(imported, kit) && slices.Contains(edges, adapter(pkg)) {
 			return ""
 		}
 		if within(imported, "adapters") {
@@ -249,8 +253,8 @@ func area(pkg string) string { return head(pkg, "application", 2) }
 // adapter returns the folder of the adapter that the package belongs to, or ""
 // where it belongs to none.
 func adapter(pkg string) string {
-	if edge := head(pkg, "adapters", 2); edge == shared || slices.Contains(edges, edge) {
-		return edge
+	if two := head(pkg, "adapters", 2); two == shared || two == kit || slices.Contains(edges, two) {
+		return two
 	}
 	return head(pkg, "adapters", 3)
 }

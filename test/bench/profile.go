@@ -52,8 +52,8 @@ var owners = []struct {
 
 // groups say what the program does in its part, again by the innermost.
 var groups = []struct{ prefix, name string }{
-	{"waybill/adapters/httpapi/strictjson", "JSON"},
-	{"waybill/adapters/httpapi/views", "JSON"},
+	{"waybill/adapters/web/strictjson", "JSON"},
+	{"waybill/adapters/web/views", "JSON"},
 	{"encoding/json", "JSON"},
 	{"github.com/go-json-experiment", "JSON"},
 	{"waybill/adapters/httpapi", "the API"},

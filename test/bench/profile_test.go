@@ -26,7 +26,7 @@ func TestASampleBelongsToWhomItIsSpentFor(t *testing.T) {
 			" waybill/adapters/storage/gormstore.(*folder).work", forDatabase, ""},
 		"a read of a request":          {"syscall.Syscall net.(*conn).Read net/http.(*conn).serve", forProgram, "net/http"},
 		"a handler":                    {"runtime.mallocgc waybill/adapters/httpapi.(*API).createDelivery github.com/gin-gonic/gin.(*Context).Next net/http.(*conn).serve", forProgram, "the API"},
-		"strict JSON":                  {"github.com/go-json-experiment/json/jsontext.(*Decoder).ReadToken waybill/adapters/httpapi/strictjson.Read waybill/adapters/httpapi.(*API).serve", forProgram, "JSON"},
+		"strict JSON":                  {"github.com/go-json-experiment/json/jsontext.(*Decoder).ReadToken waybill/adapters/web/strictjson.Read waybill/adapters/httpapi.(*API).serve", forProgram, "JSON"},
 		"a rule":                       {"waybill/domain.NewDelivery waybill/application/deliveries.(*Deliveries).Create waybill/adapters/httpapi.x", forProgram, "use cases"},
 		"a call back in a transaction": {"waybill/application/webhooks.f waybill/adapters/storage/gormstore.(*Store).InTx waybill/adapters/httpapi.x", forProgram, "use cases"},
 		"a row that is mapped":         {"waybill/domain.FormatTime waybill/adapters/storage/gormstore.instant.Value database/sql.f waybill/application/deliveries.g", forDatabase, ""},

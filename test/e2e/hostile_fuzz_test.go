@@ -20,7 +20,6 @@ import (
 
 	"waybill/adapters/clock/systemclock"
 	"waybill/adapters/httpapi"
-	"waybill/adapters/httpapi/views"
 	"waybill/adapters/identifiers/uuidv7"
 	"waybill/adapters/invalidations/local"
 	"waybill/adapters/keydigest/hmacsha256"
@@ -31,6 +30,7 @@ import (
 	"waybill/adapters/routing/straightline"
 	"waybill/adapters/servicearea/geojson"
 	"waybill/adapters/storage/gormstore"
+	"waybill/adapters/web/views"
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
 	"waybill/application/idempotency"

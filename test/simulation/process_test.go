@@ -10,12 +10,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"waybill/adapters/httpapi"
-	"waybill/adapters/httpapi/views"
 	"waybill/adapters/keydigest/hmacsha256"
 	"waybill/adapters/locks/memlocks"
 	"waybill/adapters/normalizer/international"
 	"waybill/adapters/ratelimit/memlimiter"
 	"waybill/adapters/servicearea/geojson"
+	"waybill/adapters/web/views"
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
 	"waybill/application/idempotency"

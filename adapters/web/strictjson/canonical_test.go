@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"waybill/adapters/httpapi/strictjson"
+	"waybill/adapters/web/strictjson"
 )
 
 func TestOneNumberHasOneForm(t *testing.T) {

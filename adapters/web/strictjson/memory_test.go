@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"waybill/adapters/httpapi/strictjson"
+	"waybill/adapters/web/strictjson"
 )
 
 // list is as many items as make n bytes; a number in the form counts them.

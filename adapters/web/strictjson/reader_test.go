@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"waybill/adapters/httpapi/strictjson"
+	"waybill/adapters/web/strictjson"
 )
 
 const (

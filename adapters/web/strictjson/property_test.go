@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"waybill/adapters/httpapi/strictjson"
+	"waybill/adapters/web/strictjson"
 )
 
 // doc is a JSON value in the terms of the test: nil, bool, string, exact,

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"waybill/adapters/httpapi/strictjson"
+	"waybill/adapters/web/strictjson"
 )
 
 // refused is why a body is refused, or nil.

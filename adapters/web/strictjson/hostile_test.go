@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"waybill/adapters/httpapi/strictjson"
+	"waybill/adapters/web/strictjson"
 )
 
 // The reasons that Parse gives, as the beginning of a message.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"waybill/adapters/httpapi/strictjson"
+	"waybill/adapters/web/strictjson"
 )
 
 func TestAnAmountBecomesExactMinorUnits(t *testing.T) {

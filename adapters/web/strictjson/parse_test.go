@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"waybill/adapters/httpapi/strictjson"
+	"waybill/adapters/web/strictjson"
 )
 
 func mustParse(t testing.TB, body string) *strictjson.Value {

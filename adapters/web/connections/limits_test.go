@@ -15,7 +15,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"waybill/adapters/httpapi/connections"
+	"waybill/adapters/web/connections"
 )
 
 // answered reports whether a new connection gets an answer.

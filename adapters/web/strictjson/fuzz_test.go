@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"waybill/adapters/httpapi/strictjson"
+	"waybill/adapters/web/strictjson"
 )
 
 // FuzzParse holds Parse against encoding/json: what that refuses is refused,

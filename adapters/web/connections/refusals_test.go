@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"waybill/adapters/httpapi/connections"
+	"waybill/adapters/web/connections"
 )
 
 // listen serves on a port of its own and returns its address.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"waybill/adapters/httpapi/strictjson"
+	"waybill/adapters/web/strictjson"
 )
 
 // createBody is a create request of about 1 KB, as integrators send it.

@@ -41,11 +41,12 @@ type scene struct {
 	tenant     domain.Tenant
 	ask        idempotency.Request
 	earlier    int // deliveries that the tenant has from before
+	pace       bulk.Pace
 }
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	s := &scene{Stage: stage.New(t), price: goodPrice, serves: everywhere, normalizer: stage.FoldCase{}, lease: lease}
+	s := &scene{Stage: stage.New(t), price: goodPrice, serves: everywhere, normalizer: stage.FoldCase{}, lease: lease, pace: bulk.Pace{Writers: 2}}
 	s.witness = &witness{Storage: s.Store}
 	s.storage, s.bookings = s.witness, s.Store
 	s.tenant = s.NewTenant(t)
@@ -67,7 +68,7 @@ func (s *scene) start(name string) *process {
 	if gate == nil {
 		gate = s.Gate(s.storage)
 	}
-	return &process{bulk.New(s.storage, gate, one, s.IDs, slog.New(slog.DiscardHandler), bulk.Lease(s.lease), 2), one, name}
+	return &process{bulk.New(s.storage, gate, one, s.IDs, slog.New(slog.DiscardHandler), bulk.Lease(s.lease), s.pace), one, name}
 }
 
 // send asks a process for a bulk.

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"waybill/application/bulk"
 	"waybill/application/deliveries"
 	"waybill/application/idempotency"
 	"waybill/domain"
@@ -83,6 +84,37 @@ func TestASingleCreateWaitsForOneOrTwoTransactionsOfAFloodOfBulks(t *testing.T) 
 		}
 		if left < bulks/2 {
 			t.Errorf("%d transactions of the flood are left, so this test shows little", left)
+		}
+	})
+}
+
+func TestAWriterThatRestsWorksForAFractionOfTheTimeAndKeepsNoAnswerBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const bulks = 10
+		s := newScene(t)
+		w := &oneWriter{Bookings: s.Store, connection: make(chan struct{}, 1)}
+		s.bookings, s.pace = w, bulk.Pace{Writers: 1, Rest: 3}
+		p := s.start("a")
+		send := func(key string) {
+			got, err := p.send(t.Context(), stage.Key(s.NewTenant(t), key, 1), orders(50))
+			if err != nil || outcomeOf(t, got).Created != 50 {
+				t.Errorf("%s: %s, %v", key, got.Answer.Body, err)
+			}
+		}
+		begun := time.Now()
+		send("alone-0001")
+		if took := time.Since(begun); took != longForRun {
+			t.Errorf("a bulk that came alone took %s, want the %s of its transaction", took, longForRun)
+		}
+		var flood sync.WaitGroup
+		for i := range bulks {
+			flood.Go(func() { send(fmt.Sprintf("bulk-%04d", i)) })
+		}
+		flood.Wait()
+		// A rest after each transaction but the last.
+		if took, want := time.Since(begun), (1+bulks)*longForRun+bulks*3*longForRun; took != want {
+			t.Errorf("%d transactions, one after the other, took %s, want %s", 1+bulks, took, want)
 		}
 	})
 }

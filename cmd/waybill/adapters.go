@@ -385,19 +385,19 @@ func newRetention(c *configs.Config) idempotency.Retention {
 
 func newBulkLease(c *configs.Config) bulk.Lease { return bulk.Lease(c.BulkLease) }
 
-// Transactions of bulks beside those of single creates: on SQLite all of them
-// share one connection, so that the next one is ready and no more wait before a
-// single create; on Postgres they are a fraction of the pool.
-const (
-	bulkWritersOnSQLite   = 2
-	bulkWritersOnPostgres = 4
-)
+// bulkPaces say how much of a process bulks may have.
+type bulkPaces struct{ live, sandbox bulk.Pace }
 
-func newBulkWriters(c *configs.Config) bulk.Writers {
+// Transactions of bulks on live run beside those of single creates: on SQLite all
+// of them share one connection, so that the next one is ready and no more wait
+// before a single create; on Postgres they are a fraction of the pool. Those of the
+// sandbox leave the processors to live for most of the time.
+func newBulkPaces(c *configs.Config) bulkPaces {
+	paces := bulkPaces{live: bulk.Pace{Writers: 4}, sandbox: bulk.Pace{Writers: 1, Rest: 3}}
 	if strings.HasPrefix(c.DatabaseURL.Reveal(), sqliteScheme) {
-		return bulkWritersOnSQLite
+		paces.live.Writers = 2
 	}
-	return bulkWritersOnPostgres
+	return paces
 }
 
 // cursorKeys sign cursors, the first one new ones. They are derived from the

@@ -26,7 +26,7 @@ type parts struct {
 	Log         *slog.Logger
 	Retention   idempotency.Retention
 	Lease       bulk.Lease
-	BulkWriters bulk.Writers
+	BulkPaces   bulkPaces
 
 	Pricing     ports.Pricing
 	ServiceArea ports.ServiceArea
@@ -45,7 +45,7 @@ type products struct {
 }
 
 func newProducts(d databases, p *parts) products {
-	return products{live: newProduct(d.live, p), sandbox: newProduct(d.sandbox, p)}
+	return products{live: newProduct(d.live, p, p.BulkPaces.live), sandbox: newProduct(d.sandbox, p, p.BulkPaces.sandbox)}
 }
 
 func (p products) each(do func(httpapi.UseCases)) {

@@ -55,7 +55,7 @@ var product = wire.NewSet(
 // What the use cases of both environments have in common.
 var common = wire.NewSet(
 	newLimits, newRateLimiter, newPricing, newOutages, followedRoadEngine, newRouting, newServiceArea, newNeighbours,
-	newBulkLease, newBulkWriters, newNormalizer, wire.Struct(new(parts), "*"), newProducts,
+	newBulkLease, newBulkPaces, newNormalizer, wire.Struct(new(parts), "*"), newProducts,
 )
 
 // What anybody sees.
@@ -91,9 +91,9 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 
 // newProduct assembles the use cases of one environment, on its own share of the
 // database.
-func newProduct(store database, p *parts) httpapi.UseCases {
+func newProduct(store database, p *parts, pace bulk.Pace) httpapi.UseCases {
 	wire.Build(stored, product, wire.FieldsOf(new(*parts),
-		"Limiter", "Limits", "Digest", "Clock", "Identifiers", "Locks", "Log", "Retention", "Lease", "BulkWriters",
+		"Limiter", "Limits", "Digest", "Clock", "Identifiers", "Locks", "Log", "Retention", "Lease",
 		"Pricing", "ServiceArea", "Normalizer", "Renderer", "Sealer", "Sender", "Schedules", "AllowPrivate"))
 	return httpapi.UseCases{}
 }

@@ -67,7 +67,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	locks := newLocks(autopipelineClient, log)
 	retention := newRetention(c)
 	lease := newBulkLease(c)
-	writers := newBulkWriters(c)
+	mainBulkPaces := newBulkPaces(c)
 	mainOutages := newOutages(registry, log)
 	mainRoadEngine, cleanup5, err := followedRoadEngine(c, mainFollower, mainOutages)
 	if err != nil {
@@ -136,7 +136,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 		Log:          log,
 		Retention:    retention,
 		Lease:        lease,
-		BulkWriters:  writers,
+		BulkPaces:    mainBulkPaces,
 		Pricing:      pricing,
 		ServiceArea:  serviceArea,
 		Normalizer:   normalizer,
@@ -248,7 +248,7 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 
 // newProduct assembles the use cases of one environment, on its own share of the
 // database.
-func newProduct(store database, p *parts) httpapi.UseCases {
+func newProduct(store database, p *parts, pace bulk.Pace) httpapi.UseCases {
 	portsStorage := storageIn(store)
 	rateLimiter := p.Limiter
 	keyDigester := p.Digest
@@ -270,8 +270,7 @@ func newProduct(store database, p *parts) httpapi.UseCases {
 	eventRenderer := p.Renderer
 	deliveriesDeliveries := deliveries.New(portsStorage, bookings, gate, quotesQuotes, clock, identifiers, normalizer, eventRenderer)
 	lease := p.Lease
-	writers := p.BulkWriters
-	bulkBulk := bulk.New(portsStorage, gate, deliveriesDeliveries, identifiers, logger, lease, writers)
+	bulkBulk := bulk.New(portsStorage, gate, deliveriesDeliveries, identifiers, logger, lease, pace)
 	sandboxSandbox := sandbox.New(deliveriesDeliveries, clock, identifiers)
 	sealer := p.Sealer
 	webhookSender := p.Sender
@@ -510,7 +509,7 @@ var product = wire.NewSet(tenancy.NewAdmission, quotes.New, recipients.New, pick
 // What the use cases of both environments have in common.
 var common = wire.NewSet(
 	newLimits, newRateLimiter, newPricing, newOutages, followedRoadEngine, newRouting, newServiceArea, newNeighbours,
-	newBulkLease, newBulkWriters, newNormalizer, wire.Struct(new(parts), "*"), newProducts,
+	newBulkLease, newBulkPaces, newNormalizer, wire.Struct(new(parts), "*"), newProducts,
 )
 
 // What anybody sees.

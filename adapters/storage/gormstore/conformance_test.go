@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"waybill/adapters/storage/gormstore"
 	"waybill/test/conformance"
@@ -52,9 +53,10 @@ func newDatabase(t testing.TB) string {
 	return postgres.Database(t, gormstore.Migrate, gormstore.MigrationsHash())
 }
 
+// open gives a list time enough beside the race detector on a busy machine.
 func open(t testing.TB, url string) *gormstore.Store {
 	t.Helper()
-	return openWith(t, url, gormstore.Options{})
+	return openWith(t, url, gormstore.Options{ListTimeout: time.Minute})
 }
 
 // openPooled opens what is, or might be, a pooler.

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 
+	"waybill/adapters/web"
 	"waybill/adapters/web/views"
 )
 
@@ -12,7 +13,7 @@ func (a *API) showAPIKey(c *call) (reply, error) {
 }
 
 func (a *API) openAPIJSON(*call) (reply, error) {
-	return reply{status: http.StatusOK, contentType: "application/json; charset=utf-8", body: a.descriptionJSON()}, nil
+	return reply{status: http.StatusOK, contentType: web.JSONType, body: a.descriptionJSON()}, nil
 }
 
 func (a *API) openAPIYAML(*call) (reply, error) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"waybill/adapters/web"
 	"waybill/adapters/web/connections"
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
@@ -85,7 +86,7 @@ type Options struct {
 type API struct {
 	UseCases
 	Options
-	cursors cursorBox
+	cursors web.Cursors
 	tags    tagBox
 	// The description of the API, for its own addresses.
 	descriptionJSON, descriptionYAML func() []byte
@@ -96,7 +97,7 @@ type API struct {
 
 // New builds the API; Serve starts it.
 func New(u UseCases, o Options) *API {
-	a := &API{UseCases: u, Options: o, cursors: newCursorBox(o.CursorKeys...), tags: newTagBox(o.CursorKeys[0]), closing: make(chan struct{})}
+	a := &API{UseCases: u, Options: o, cursors: web.NewCursors(o.CursorKeys...), tags: newTagBox(o.CursorKeys[0]), closing: make(chan struct{})}
 	a.descriptionJSON = sync.OnceValue(func() []byte { return a.described(OpenAPIJSON()) })
 	a.descriptionYAML = sync.OnceValue(func() []byte { return a.described(OpenAPIYAML) })
 	handler := a.beside(a.router())
@@ -130,21 +131,7 @@ func (a *API) Serve(l net.Listener) error {
 func (a *API) Shutdown(ctx context.Context) error { return a.server.Shutdown(ctx) }
 
 func (a *API) router() *gin.Engine {
-	gin.SetMode(gin.ReleaseMode)
-	engine := gin.New()
-	engine.RedirectTrailingSlash = false
-	engine.RedirectFixedPath = false
-	engine.HandleMethodNotAllowed = true
-	// An escaped slash must not make a path segment two.
-	engine.UseEscapedPath = true
-	engine.RemoteIPHeaders = []string{"X-Forwarded-For"}
-	proxies := make([]string, 0, len(a.TrustedProxies))
-	for _, p := range a.TrustedProxies {
-		proxies = append(proxies, p.String())
-	}
-	if err := engine.SetTrustedProxies(proxies); err != nil {
-		panic(err) // prefixes that were parsed are valid
-	}
+	engine := web.NewRouter(a.TrustedProxies)
 	engine.Use(a.observe)
 	for _, r := range routes {
 		if r.sandboxOnly && a.Environment != domain.Sandbox {

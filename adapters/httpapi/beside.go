@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"waybill/adapters/web"
 )
 
 // Site is something for people that shares the listener of the API, such as its
@@ -63,7 +65,7 @@ func forABrowser(r *http.Request) bool {
 func (a *API) visit(site Site, w http.ResponseWriter, r *http.Request) {
 	// The name of the request, which a site logs, also tells envelopeConn that the
 	// answer is no complaint of net/http.
-	w.Header()["X-Request-ID"] = []string{a.newRequestID()}
+	web.RequestID{Drawn: string(a.newRequestID())}.SetHeader(w.Header())
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(siteTimeout))
 	ctx, stop := context.WithCancel(r.Context())
 	defer stop()

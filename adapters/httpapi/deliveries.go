@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"waybill/adapters/web"
 	"waybill/adapters/web/views"
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
@@ -38,7 +39,7 @@ func (a *API) createDeliveries(c *call) (reply, error) {
 func (a *API) bulkEntry(index int, created *domain.Delivery, refusal *domain.Error) []byte {
 	switch {
 	case refusal == nil:
-		return render(views.NewBulkSuccess(index, a.view(created)))
+		return web.Render(views.NewBulkSuccess(index, a.view(created)))
 	case refusal.Code == domain.CodeQuoteUnavailable:
 		// Its own words are for a whole request; this one is remembered, and
 		// the same key would only repeat it.
@@ -46,7 +47,7 @@ func (a *API) bulkEntry(index int, created *domain.Delivery, refusal *domain.Err
 		told.Message = "No price for this trip can be had right now; this item was not booked. Send it again under a new Idempotency-Key."
 		refusal = &told
 	}
-	return render(views.NewBulkFailure(index, refusal))
+	return web.Render(views.NewBulkFailure(index, refusal))
 }
 
 // bulkAnswer is 201 when all were created and 207 otherwise, none included.
@@ -65,11 +66,11 @@ func bulkAnswer(created, failed int, entries [][]byte) domain.Answer {
 
 func (a *API) listDeliveries(c *call) (reply, error) {
 	filter := domain.DeliveryFilter{
-		Status:        domain.Status(c.query.oneOf("status", texts(domain.Statuses())...)),
-		ExternalID:    c.query.text("external_id", 128),
-		CreatedAfter:  c.query.time("created_after"),
-		CreatedBefore: c.query.time("created_before"),
-		NewestFirst:   c.query.oneOf("order", "asc", "desc") == "desc",
+		Status:        domain.Status(c.query.OneOf("status", web.Texts(domain.Statuses())...)),
+		ExternalID:    c.query.Text("external_id", 128),
+		CreatedAfter:  c.query.Time("created_after"),
+		CreatedBefore: c.query.Time("created_before"),
+		NewestFirst:   c.query.OneOf("order", "asc", "desc") == "desc",
 	}
 	p, err := a.pageRequest(c, domain.PrefixDelivery)
 	if err != nil {
@@ -82,7 +83,7 @@ func (a *API) listDeliveries(c *call) (reply, error) {
 	found, m := page(a, c, found, p.Limit, func(d *domain.Delivery) domain.Position {
 		return domain.Position{CreatedAt: d.CreatedAt, ID: d.ID}
 	})
-	return list("Deliveries listed.", each(found, a.view), m), nil
+	return list("Deliveries listed.", web.Each(found, a.view), m), nil
 }
 
 func (a *API) getDelivery(c *call) (reply, error) {
@@ -111,7 +112,7 @@ func (a *API) listEvents(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	r := list("Events listed.", each(events, views.NewEvent), m)
+	r := list("Events listed.", web.Each(events, views.NewEvent), m)
 	r.tagged = true
 	return r, nil
 }

@@ -4,13 +4,13 @@
 //
 // Where to look: routes.go is the table of everything there is; pipeline.go is
 // the fixed order of checks that every route passes; a file per resource reads
-// its input and shows its output; views holds the JSON.
+// its input and shows its output, with adapters/web.
 //
 // What it does not do: decide anything about a delivery, a recipient or a key.
 //
 // Decisions that bind this package:
 //
-//   - Bodies are decoded by strictjson and not by gin's binding, which accepts
+//   - Bodies are decoded by web/strictjson and not by gin's binding, which accepts
 //     trailing content, duplicate and wrong-case names.
 //   - The order of checks lives in one place, driven by the route's data.
 //     Middleware per check was rejected: the order is part of the contract, and

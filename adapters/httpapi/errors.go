@@ -1,24 +1,10 @@
 package httpapi
 
 import (
-	"net/http"
 	"strings"
 
-	"waybill/adapters/web/views"
+	"waybill/adapters/web"
 	"waybill/domain"
-)
-
-// Kinds that only HTTP knows, beyond those of the domain.
-const (
-	kindNoMethod domain.Kind = 100 + iota
-	kindTooLarge
-	kindUnsupported
-)
-
-const (
-	codeMethodNotAllowed     = "METHOD_NOT_ALLOWED"
-	codePayloadTooLarge      = "PAYLOAD_TOO_LARGE"
-	codeUnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE"
 )
 
 // noRoute has one text for all addresses: what a stranger guessed is not told apart.
@@ -32,8 +18,7 @@ func (a *API) noRoute(*call) *domain.Error {
 
 // noMethod repeats the Allow header, which gin has set by then.
 func noMethod(c *call) *domain.Error {
-	return &domain.Error{Kind: kindNoMethod, Code: codeMethodNotAllowed,
-		Message: "This address does not take " + shown(c.Request.Method) + ". Send one of the Allow header: " + c.Writer.Header().Get("Allow") + "."}
+	return web.NoMethod(c.Request.Method, c.Writer.Header().Get("Allow"))
 }
 
 // internal is the 500: whose fault it is, and what to do about it.
@@ -71,17 +56,4 @@ func (a *API) sandboxBaseURL() string {
 		return a.BaseURL
 	}
 	return a.OtherBaseURL
-}
-
-// statusOf knows the kinds that only HTTP has, beside those of the domain.
-func statusOf(k domain.Kind) int {
-	switch k {
-	case kindNoMethod:
-		return http.StatusMethodNotAllowed
-	case kindTooLarge:
-		return http.StatusRequestEntityTooLarge
-	case kindUnsupported:
-		return http.StatusUnsupportedMediaType
-	}
-	return views.Status(k)
 }

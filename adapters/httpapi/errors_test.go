@@ -13,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"waybill/adapters/web"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -36,7 +37,7 @@ func TestDetailsLeadToThePageOfTheirCode(t *testing.T) {
 			{domain.Internal(nil), ""},
 			{domain.QuoteUnavailable(nil), ""},
 		} {
-			body := string(a.errorJSON(400, c.e))
+			body := string(web.Failure(400, c.e, a.docURL(c.e.Code)))
 			if c.want == "" && strings.Contains(body, "details") || !strings.Contains(body, c.want) {
 				t.Errorf("%s on %s: %s, want %s", c.e.Code, a.Environment, body, c.want)
 			}
@@ -67,10 +68,9 @@ func TestWhoSendsNoIdempotencyKeyIsNotToldToSendItAgain(t *testing.T) {
 	}
 }
 
-func TestWhatIsRefusedIsToldInTheUnitsAndWordsOfTheDocumentation(t *testing.T) {
+func TestAPhoneNumberIsToldWithoutRepeatingIt(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]string{
-		tooLarge(maxBulkBody).Error(): "larger than 1 MiB,", tooLarge(maxBody).Error(): "larger than 64 KiB,",
 		aboutPhone("٠٢٤١٢٣٤٥٦٧"): "has 0 digits; other digits than 0 to 9 are not read", aboutPhone("02441x"): "has 5 digits, with letters among them",
 	} {
 		if !strings.Contains(said, want) {

@@ -3,16 +3,17 @@ package httpapi
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
+	"waybill/adapters/web"
 	"waybill/domain"
 )
 
 func (a *API) listFeed(c *call) (reply, error) {
 	filter := domain.FeedFilter{
-		Type:         domain.EventType(c.query.oneOf("type", texts(domain.DeliveryEventTypes())...)),
-		DeliveryID:   c.query.id("delivery_id", domain.PrefixDelivery),
-		CreatedAfter: c.query.time("created_after"),
+		Type:         domain.EventType(c.query.OneOf("type", web.Texts(domain.DeliveryEventTypes())...)),
+		DeliveryID:   c.query.ID("delivery_id", domain.PrefixDelivery),
+		CreatedAfter: c.query.Time("created_after"),
 	}
-	limit, after, err := a.feedPage(c)
+	limit, after, err := a.cursors.FeedPage(c.query, c.listBinding())
 	if err != nil {
 		return reply{}, err
 	}
@@ -21,22 +22,9 @@ func (a *API) listFeed(c *call) (reply, error) {
 		return reply{}, err
 	}
 	// Always a cursor: whoever has seen all goes on from there when there is more.
-	cursor := a.cursors.sealFeed(c.listBinding(), found.Next)
-	m := meta{Limit: limit, HasMore: found.More, NextCursor: &cursor}
-	r := list("Events listed.", each(found.Events, func(e domain.FeedEvent) jsontext.Value { return e.Payload }), m)
+	cursor := a.cursors.SealFeed(c.listBinding(), found.Next)
+	m := web.Meta{Limit: limit, HasMore: found.More, NextCursor: &cursor}
+	r := list("Events listed.", web.Each(found.Events, func(e domain.FeedEvent) jsontext.Value { return e.Payload }), m)
 	r.tagged = true
 	return r, nil
-}
-
-// feedPage is pageRequest for the feed, which has an order of its own.
-func (a *API) feedPage(c *call) (limit int, after *domain.FeedPosition, err error) {
-	limit = c.query.limit()
-	if cursor := c.query.values.Get("cursor"); cursor != "" {
-		position, sound := a.cursors.openFeed(c.listBinding(), cursor)
-		if !sound {
-			c.query.reject("cursor", domain.FieldInvalidFormat, notACursor)
-		}
-		after = &position
-	}
-	return limit, after, c.query.err()
 }

@@ -18,7 +18,7 @@ func (a *API) follow(c *call) func() {
 	if a.Follow == nil {
 		return notFollowed
 	}
-	ctx, ended := a.Follow(c.Request, string(a.Environment), knownMethod(c.Request.Method), routeOf(c), c.requestID)
+	ctx, ended := a.Follow(c.Request, string(a.Environment), knownMethod(c.Request.Method), routeOf(c), c.requestID.Drawn)
 	c.Request = c.Request.WithContext(ctx)
 	return func() { ended(c.Writer.Status(), string(c.tenant.ApplicationID)) }
 }

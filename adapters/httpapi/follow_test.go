@@ -9,6 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/stretchr/testify/require"
 
+	"waybill/adapters/web"
 	"waybill/domain"
 )
 
@@ -22,7 +23,7 @@ func TestWhoFollowsARequestIsToldItsPatternAndItsEnd(t *testing.T) {
 	}}}
 	g, _ := gin.CreateTestContext(httptest.NewRecorder())
 	g.Request = httptest.NewRequestWithContext(t.Context(), "BREW", "/v1/deliveries/dlv_1", nil)
-	c := &call{Context: g, requestID: "req_1"}
+	c := &call{Context: g, requestID: web.RequestID{Drawn: "req_1"}}
 	ended := a.follow(c)
 	require.Equal(t, "followed", c.Request.Context().Value(key{}))
 	c.tenant.ApplicationID = "app_1"

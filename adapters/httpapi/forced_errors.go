@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"waybill/adapters/web"
 	"waybill/domain"
 )
 
@@ -19,7 +20,7 @@ var errForced = errors.New("httpapi: asked for by " + forcedErrorHeader)
 var forcedErrors = map[string]func(*API, *call) *domain.Error{
 	domain.CodeQuoteUnavailable:      func(*API, *call) *domain.Error { return domain.QuoteUnavailable(nil) },
 	domain.CodeIdempotencyInProgress: func(*API, *call) *domain.Error { return domain.IdempotencyInProgress(time.Second) },
-	domain.CodeInternal:              func(_ *API, c *call) *domain.Error { return internal(c.shownID()) },
+	domain.CodeInternal:              func(_ *API, c *call) *domain.Error { return internal(c.requestID.Shown()) },
 	domain.CodeRateLimitExceeded: func(a *API, c *call) *domain.Error {
 		e := a.Admission.Spent(&c.grant)
 		showAllowance(c, c.grant.Allowance)
@@ -44,5 +45,5 @@ func (a *API) forceError(_ route, c *call) error {
 		return e
 	}
 	return domain.Invalid(domain.FieldError{Field: forcedErrorHeader, Code: domain.FieldNotAllowed,
-		Message: "send it once, as one of " + strings.Join(slices.Sorted(maps.Keys(forcedErrors)), ", ") + itIs(strings.Join(asked, ", "))})
+		Message: "send it once, as one of " + strings.Join(slices.Sorted(maps.Keys(forcedErrors)), ", ") + web.ItIs(strings.Join(asked, ", "))})
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"waybill/adapters/web"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -74,7 +75,7 @@ func bareStatus(p []byte) (status int, bare bool) {
 }
 
 func (a *API) bareAnswer(status int, remote net.Addr) []byte {
-	requestID := string(a.Identifiers.ID("req_"))
+	requestID := string(a.newRequestID())
 	e := &domain.Error{Code: domain.CodeInvalidRequest, Message: "This is not an HTTP request we can read; the connection is closed. Speak HTTP/1.1, and no TLS on this port."}
 	switch status {
 	// net/http finds fault with itself for what it does not speak; the client
@@ -92,18 +93,20 @@ func (a *API) bareAnswer(status int, remote net.Addr) []byte {
 	case http.StatusInternalServerError:
 		e = internal(requestID)
 	}
-	body := a.errorJSON(status, e)
+	body := web.Failure(status, e, a.docURL(e.Code))
 	allowance := a.bareAllowance(remote)
 	a.Metrics.failed(e)
 	var b strings.Builder
 	b.WriteString("HTTP/1.1 " + strconv.Itoa(status) + " " + http.StatusText(status) + "\r\n")
 	b.WriteString("Content-Type: application/json; charset=utf-8\r\nConnection: close\r\n")
 	b.WriteString("Content-Length: " + strconv.Itoa(len(body)) + "\r\n")
-	b.WriteString("X-Content-Type-Options: " + noSniff[0] + "\r\nCache-Control: " + noStore[0] + "\r\n")
+	header := http.Header{}
+	web.SetPrivate(header)
+	_ = header.Write(&b)
 	b.WriteString("X-Request-ID: " + requestID + "\r\n")
 	b.WriteString("RateLimit-Limit: " + strconv.Itoa(allowance.Limit.Limit) + "\r\n")
 	b.WriteString("RateLimit-Remaining: " + strconv.Itoa(max(allowance.Remaining, 0)) + "\r\n")
-	b.WriteString("RateLimit-Reset: " + seconds(allowance.Reset, 0) + "\r\n\r\n")
+	b.WriteString("RateLimit-Reset: " + web.Seconds(allowance.Reset, 0) + "\r\n\r\n")
 	return append([]byte(b.String()), body...)
 }
 

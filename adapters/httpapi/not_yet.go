@@ -1,11 +1,11 @@
 package httpapi
 
 import (
-	"cmp"
 	"io"
 	"net/http"
 	"strings"
 
+	"waybill/adapters/web"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -19,22 +19,21 @@ func NotYet(ids ports.Identifiers, pages ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		e := domain.ServiceUnavailable(nil)
 		header := w.Header()
-		header["X-Request-ID"] = []string{cmp.Or(theirRequestID(r.Header["X-Request-Id"]), a.newRequestID())}
-		header["X-Content-Type-Options"] = noSniff
-		header["Cache-Control"] = noStore
-		header.Set("Retry-After", seconds(e.RetryAfter, 1))
+		web.NameRequest(a.newRequestID(), r.Header).SetHeader(header)
+		web.SetPrivate(header)
+		header.Set("Retry-After", web.Seconds(e.RetryAfter, 1))
 		if forABrowser(r) || isPage(r, pages) {
 			header.Set("Content-Type", "text/plain; charset=utf-8")
-			w.WriteHeader(statusOf(e.Kind))
+			w.WriteHeader(web.Status(e.Kind))
 			_, _ = io.WriteString(w, "This page cannot be shown at the moment. Try again in a few seconds.\n")
 			return
 		}
 		if r.Header.Get("Idempotency-Key") == "" {
 			e = inMoment(e)
 		}
-		header.Set("Content-Type", "application/json; charset=utf-8")
-		w.WriteHeader(statusOf(e.Kind))
-		_, _ = w.Write(a.errorJSON(statusOf(e.Kind), e))
+		header.Set("Content-Type", web.JSONType)
+		w.WriteHeader(web.Status(e.Kind))
+		_, _ = w.Write(web.Failure(web.Status(e.Kind), e, a.docURL(e.Code)))
 	})
 }
 

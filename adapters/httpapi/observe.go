@@ -1,21 +1,18 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"regexp"
 	"runtime/debug"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"waybill/adapters/web"
 	"waybill/domain"
 )
-
-var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
 
 // callKey is where the context of a request keeps its call.
 type callKey struct{}
@@ -26,14 +23,13 @@ func callOf(g *gin.Context) *call { return g.Request.Context().Value(callKey{}).
 // counts it and writes its one line of log.
 func (a *API) observe(g *gin.Context) {
 	begun := time.Now()
-	c := &call{Context: g, begun: begun, environment: a.Environment, requestID: a.newRequestID(), theirID: theirRequestID(g.Request.Header["X-Request-Id"]), gone: g.Request.Context().Done()}
+	c := &call{Context: g, begun: begun, environment: a.Environment, requestID: web.NameRequest(a.newRequestID(), g.Request.Header), gone: g.Request.Context().Done()}
 	defer a.follow(c)()
 	c.giveTime(readBudget)
 	defer func() { c.stop() }()
 	header := g.Writer.Header()
-	header["X-Request-ID"] = []string{c.shownID()}
-	header["X-Content-Type-Options"] = noSniff
-	header["Cache-Control"] = noStore
+	c.requestID.SetHeader(header)
+	web.SetPrivate(header)
 	defer func() {
 		if cause := recover(); cause != nil {
 			a.panicked(c, cause)
@@ -63,29 +59,10 @@ func (c *call) changes() bool {
 	return c.Request.Method != http.MethodGet && c.Request.Method != http.MethodHead
 }
 
-func (a *API) newRequestID() string { return string(a.Identifiers.ID("req_")) }
-
-func theirRequestID(sent []string) string {
-	if len(sent) == 1 && requestIDForm.MatchString(sent[0]) {
-		return sent[0]
-	}
-	return ""
-}
-
-// shownID is the ID in the answer: the caller's own, where it has one.
-func (c *call) shownID() string { return cmp.Or(c.theirID, c.requestID) }
-
-// ids are the names of the request in a line of log. What a caller chose stands
-// apart: it may be that of another request, or look like one of ours.
-func (c *call) ids() slog.Attr {
-	if c.theirID == "" {
-		return slog.String("request_id", c.requestID)
-	}
-	return slog.Group("", slog.String("request_id", c.requestID), slog.String("client_request_id", c.theirID))
-}
+func (a *API) newRequestID() domain.ID { return a.Identifiers.ID("req_") }
 
 func (a *API) panicked(c *call, cause any) {
-	a.Log.ErrorContext(c.Request.Context(), "panic", c.ids(), "route", c.FullPath(),
+	a.Log.ErrorContext(c.Request.Context(), "panic", c.requestID.LogAttr(), "route", c.FullPath(),
 		"cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
 	if c.Writer.Written() {
 		// Half an answer is out; only breaking the connection tells the client.
@@ -101,7 +78,7 @@ func (a *API) finished(c *call, took time.Duration) {
 	route, status := routeOf(c), c.Writer.Status()
 	a.Metrics.served(route, c.Request.Method, status, a.Environment, took)
 	fields := append(make([]slog.Attr, 0, 9),
-		c.ids(),
+		c.requestID.LogAttr(),
 		slog.String("environment", string(a.Environment)),
 		slog.String("method", knownMethod(c.Request.Method)),
 		slog.String("route", route),

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"unicode"
 
+	"waybill/adapters/web"
 	"waybill/adapters/web/strictjson"
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
@@ -40,7 +41,7 @@ func (a *API) readOrder(c *call) (deliveries.Order, error) {
 	if err := a.refuseSandboxOnLive(r.Has("sandbox")); err != nil {
 		return deliveries.Order{}, err
 	}
-	return a.readOrderFields(r), problems(r)
+	return a.readOrderFields(r), web.Problems(r)
 }
 
 // readBulk reads the body of a bulk create. What is wrong with single items is
@@ -52,14 +53,14 @@ func (a *API) readBulk(c *call) ([]bulk.Item, error) {
 		return nil, err
 	}
 	orders := r.Array("deliveries", strictjson.Required, strictjson.Count(1, domain.MaxBulkItems))
-	if err := problems(r); err != nil {
+	if err := web.Problems(r); err != nil {
 		return nil, err
 	}
 	items := make([]bulk.Item, orders.Len())
 	for i := range items {
 		r := orders.Detached(i)
 		items[i].Order = a.readOrderFields(r)
-		items[i].Problems = fieldErrors(r, "")
+		items[i].Problems = web.FieldErrors(r, "")
 	}
 	return items, nil
 }
@@ -146,7 +147,7 @@ func (a *API) readPayment(parent *strictjson.Reader) domain.Payment {
 	if r == nil {
 		return domain.Payment{}
 	}
-	kind, _ := r.Enum("type", strictjson.Required, texts(domain.PaymentTypes()))
+	kind, _ := r.Enum("type", strictjson.Required, web.Texts(domain.PaymentTypes()))
 	p := domain.Payment{Type: domain.PaymentType(kind)}
 	value, present := r.Decimal("goods_value", strictjson.Optional)
 	switch {
@@ -174,7 +175,7 @@ func readPlan(r *strictjson.Reader) *domain.Plan {
 	if r == nil {
 		return nil
 	}
-	scenario, _ := r.Enum("scenario", strictjson.Required, texts(domain.Scenarios()))
+	scenario, _ := r.Enum("scenario", strictjson.Required, web.Texts(domain.Scenarios()))
 	pace, sent := r.Integer("step_seconds", strictjson.Optional, strictjson.Between(1, domain.MaxStepSeconds))
 	if !sent {
 		pace = domain.DefaultStepSeconds

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"waybill/adapters/web"
 	"waybill/adapters/web/strictjson"
 	"waybill/adapters/web/views"
 	"waybill/application/pickuplocations"
@@ -16,8 +17,8 @@ var pickupLocationShape = strictjson.Object{
 }
 
 func (a *API) listPickupLocations(c *call) (reply, error) {
-	filter := domain.PickupLocationFilter{Search: c.query.text("search", 128)}
-	if sent := c.query.oneOf("active", "true", "false"); sent != "" {
+	filter := domain.PickupLocationFilter{Search: c.query.Text("search", 128)}
+	if sent := c.query.OneOf("active", "true", "false"); sent != "" {
 		active := sent == "true"
 		filter.Active = &active
 	}
@@ -32,7 +33,7 @@ func (a *API) listPickupLocations(c *call) (reply, error) {
 	found, m := page(a, c, found, p.Limit, func(l domain.PickupLocation) domain.Position {
 		return domain.Position{CreatedAt: l.CreatedAt, ID: l.ID}
 	})
-	return list("Pickup locations listed.", each(found, views.NewPickupLocation), m), nil
+	return list("Pickup locations listed.", web.Each(found, views.NewPickupLocation), m), nil
 }
 
 func (a *API) getPickupLocation(c *call) (reply, error) {
@@ -75,7 +76,7 @@ func (a *API) readPickupLocation(body *strictjson.Value) (pickuplocations.Form, 
 	if active, present := r.Bool("active", strictjson.Optional); present {
 		form.Active = active
 	}
-	return form, problems(r)
+	return form, web.Problems(r)
 }
 
 func (a *API) changePickupLocation(c *call) (reply, error) {
@@ -89,15 +90,7 @@ func (a *API) changePickupLocation(c *call) (reply, error) {
 func (a *API) readPickupLocationChange(body *strictjson.Value) (domain.PickupLocationChange, error) {
 	r := strictjson.NewReader(body)
 	var change domain.PickupLocationChange
-	given := 0
-	for field := range pickupLocationShape {
-		if r.Has(field) {
-			given++
-		}
-	}
-	if given == 0 {
-		r.Reject("", strictjson.CodeRequired, "send at least one of name, contact, address, latitude, longitude, active")
-	}
+	web.NeedOne(r, "name", "contact", "address", "latitude", "longitude", "active")
 	change.Name = strictjson.Ptr(r.Text("name", strictjson.Optional, strictjson.Length(1, 128), seen))
 	if r.Has("contact") {
 		contact := a.phoneNumber(r, "contact", strictjson.Required)
@@ -107,5 +100,5 @@ func (a *API) readPickupLocationChange(body *strictjson.Value) (domain.PickupLoc
 	change.Latitude = strictjson.Ptr(r.Number("latitude", strictjson.Optional, strictjson.Between(-90, 90)))
 	change.Longitude = strictjson.Ptr(r.Number("longitude", strictjson.Optional, strictjson.Between(-180, 180)))
 	change.Active = strictjson.Ptr(r.Bool("active", strictjson.Optional))
-	return change, problems(r)
+	return change, web.Problems(r)
 }

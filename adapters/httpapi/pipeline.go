@@ -9,6 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"waybill/adapters/web"
 	"waybill/adapters/web/strictjson"
 	"waybill/application/idempotency"
 	"waybill/application/tenancy"
@@ -20,8 +21,7 @@ import (
 type call struct {
 	*gin.Context
 	environment domain.Environment
-	requestID   string // drawn by us
-	theirID     string // how the caller calls the request; empty: they do not
+	requestID   web.RequestID
 	grant       tenancy.Grant
 	leave       func() // nil: not among the application's requests in flight
 	endTurn     func() // nil: none of the turns that bulks and lists take
@@ -30,7 +30,7 @@ type call struct {
 	gone        <-chan struct{} // closed when the client has left, as net/http sees it
 	tenant      domain.Tenant
 	id          domain.ID         // in the path
-	query       query             // checked for names, not for values
+	query       web.Query         // checked for names, not for values
 	ignoresKey  bool              // the Idempotency-Key means nothing to the route
 	key         string            // Idempotency-Key; empty: none
 	body        *strictjson.Value // nil: none
@@ -109,7 +109,7 @@ func (a *API) orNotFound(r route, c *call, err error) error {
 
 func (a *API) admit(_ route, c *call) error {
 	knock := tenancy.Knock{Environment: a.Environment, Address: clientAddress(c), Elsewhere: a.OtherBaseURL}
-	knock.Key, knock.Malformed = bearer(c.Request.Header["Authorization"])
+	knock.Key, knock.Malformed = web.Bearer(c.Request.Header)
 	grant, err := a.Admission.Admit(c.Request.Context(), knock)
 	c.grant = grant
 	showAllowance(c, grant.Allowance)
@@ -197,7 +197,7 @@ func (a *API) checkFieldScopes(r route, c *call) error {
 }
 
 func insufficientScope(c *call, needing string, missing domain.Scope) error {
-	granted := texts(c.grant.Credential.Key.Scopes)
+	granted := web.Texts(c.grant.Credential.Key.Scopes)
 	return &domain.Error{
 		Kind: domain.KindForbidden, Code: domain.CodeInsufficientScope,
 		Message: needing + string(missing) + "; the key has " + strings.Join(granted, ", ") + ".",
@@ -219,7 +219,7 @@ func (a *API) readPathID(r route, c *call) (err error) {
 }
 
 func (a *API) readQuery(r route, c *call) (err error) {
-	c.query, err = parseQuery(c.Request.URL.RawQuery, r.query)
+	c.query, err = web.ParseQuery(c.Request.URL.RawQuery, r.query)
 	return err
 }
 
@@ -235,7 +235,7 @@ func (a *API) readKey(r route, c *call) (err error) {
 // body in the order of checks, and waits only to be told with bad values.
 func (a *API) readBody(r route, c *call) (err error) {
 	used := time.Since(c.begun)
-	c.body, err = readBody(c, r.body, r.mayBeEmpty, cmp.Or(r.maxBody, maxBody))
+	c.body, err = web.Body{Shape: r.body, MayBeEmpty: r.mayBeEmpty, Most: cmp.Or(r.maxBody, web.MaxBody)}.Read(c.Writer, c.Request)
 	switch { // what the client took to send is its own
 	case c.changes():
 		c.giveTime(changeBudget - used)
@@ -243,7 +243,7 @@ func (a *API) readBody(r route, c *call) (err error) {
 		c.giveTime(readBudget - used)
 	}
 	if err != nil {
-		return cmp.Or(c.query.err(), err)
+		return cmp.Or(c.query.Err(), err)
 	}
 	return nil
 }
@@ -257,18 +257,6 @@ func (c *call) once() idempotency.Request {
 	whole = append(append(whole, c.Request.URL.Path...), '\n')
 	whole = c.body.AppendCanonical(whole)
 	return idempotency.Request{Tenant: c.tenant, Key: c.key, Fingerprint: sha256.Sum256(whole)}
-}
-
-// bearer reads the key out of the Authorization headers of a request.
-func bearer(headers []string) (key string, malformed bool) {
-	if len(headers) == 0 || len(headers) == 1 && headers[0] == "" {
-		return "", false
-	}
-	key, ok := strings.CutPrefix(headers[0], "Bearer ")
-	if len(headers) > 1 || !ok || key == "" || strings.ContainsAny(key, " \t") {
-		return "", true
-	}
-	return key, false
 }
 
 func clientAddress(c *call) string { return domain.ClientAddress(c.ClientIP()) }
@@ -296,7 +284,7 @@ func idempotencyKey(headers []string, required bool) (string, error) {
 	}
 	switch {
 	case len(key) < 8:
-		return "", invalid(domain.FieldTooShort, fmt.Sprintf("the header needs 8 to 255 characters and has %d%s. A UUID will do", len(key), itIs(key)))
+		return "", invalid(domain.FieldTooShort, fmt.Sprintf("the header needs 8 to 255 characters and has %d%s. A UUID will do", len(key), web.ItIs(key)))
 	case len(key) > 255:
 		return "", invalid(domain.FieldTooLong, fmt.Sprintf("the header may have 255 characters and has %d. A UUID will do", len(key)))
 	}

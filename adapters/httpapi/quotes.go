@@ -3,6 +3,7 @@ package httpapi
 import (
 	"fmt"
 
+	"waybill/adapters/web"
 	"waybill/adapters/web/strictjson"
 	"waybill/adapters/web/views"
 	"waybill/application/quotes"
@@ -42,7 +43,7 @@ func (a *API) readQuestion(body *strictjson.Value) (quotes.Question, error) {
 		q.Dropoff = a.servedPoint(r, dropoff, "dropoff")
 	}
 	q.VehicleType = vehicleType(r)
-	return q, problems(r)
+	return q, web.Problems(r)
 }
 
 func (a *API) servedPoint(parent, r *strictjson.Reader, field string) domain.Coordinates {
@@ -66,7 +67,7 @@ func point(r *strictjson.Reader) (at domain.Coordinates, sound bool) {
 }
 
 func vehicleType(r *strictjson.Reader) domain.VehicleType {
-	v, _ := r.Enum("vehicle_type", strictjson.Required, texts(domain.VehicleTypes()))
+	v, _ := r.Enum("vehicle_type", strictjson.Required, web.Texts(domain.VehicleTypes()))
 	return domain.VehicleType(v)
 }
 
@@ -78,12 +79,4 @@ func identifier(r *strictjson.Reader, name string) *string {
 		return nil
 	}
 	return &id // also where it was noted to be no text: it was sent
-}
-
-func texts[T ~string](values []T) []string {
-	out := make([]string, 0, len(values))
-	for _, v := range values {
-		out = append(out, string(v))
-	}
-	return out
 }

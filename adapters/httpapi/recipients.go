@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"waybill/adapters/web"
 	"waybill/adapters/web/strictjson"
 	"waybill/adapters/web/views"
 	"waybill/application/recipients"
@@ -29,7 +30,7 @@ func (a *API) createRecipient(c *call) (reply, error) {
 				PhoneNumber: a.phoneNumber(r, "phone_number", strictjson.Required),
 				Name:        name(r, strictjson.Optional),
 			}
-			return person, problems(r)
+			return person, web.Problems(r)
 		},
 		func(stored domain.Recipient, created bool) domain.Answer {
 			if !created {
@@ -40,15 +41,15 @@ func (a *API) createRecipient(c *call) (reply, error) {
 }
 
 func (a *API) listRecipients(c *call) (reply, error) {
-	filter := domain.RecipientFilter{Search: c.query.text("search", 128)}
-	if sent := c.query.values.Get("phone_number"); sent != "" {
+	filter := domain.RecipientFilter{Search: c.query.Text("search", 128)}
+	if sent := c.query.Get("phone_number"); sent != "" {
 		// A + that came unencoded reads as a space.
 		if strings.HasPrefix(sent, " ") {
 			sent = "+" + sent[1:]
 		}
 		phone, ok := domain.ParsePhoneNumber(sent)
 		if !ok {
-			c.query.reject("phone_number", domain.FieldInvalidFormat, "must be the normalized form, such as %2B233201234567; "+aboutPhone(sent))
+			c.query.Reject("phone_number", domain.FieldInvalidFormat, "must be the normalized form, such as %2B233201234567; "+aboutPhone(sent))
 		}
 		filter.PhoneNumber = phone
 	}
@@ -63,7 +64,7 @@ func (a *API) listRecipients(c *call) (reply, error) {
 	found, m := page(a, c, found, p.Limit, func(r domain.Recipient) domain.Position {
 		return domain.Position{CreatedAt: r.CreatedAt, ID: r.ID}
 	})
-	return list("Recipients listed.", each(found, views.NewRecipient), m), nil
+	return list("Recipients listed.", web.Each(found, views.NewRecipient), m), nil
 }
 
 func (a *API) getRecipient(c *call) (reply, error) {
@@ -84,7 +85,7 @@ func (a *API) addAddress(c *call) (reply, error) {
 		func() (recipients.Place, error) {
 			r := strictjson.NewReader(c.body)
 			place, _ := readPlace(r)
-			return place, problems(r)
+			return place, web.Problems(r)
 		},
 		func(stored domain.Address, created bool) domain.Answer {
 			if !created {
@@ -105,7 +106,7 @@ func (a *API) listAddresses(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return list("Addresses listed.", each(found, views.NewAddress), m), nil
+	return list("Addresses listed.", web.Each(found, views.NewAddress), m), nil
 }
 
 func (a *API) getAddress(c *call) (reply, error) {

@@ -5,16 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"maps"
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
-	"waybill/adapters/web/views"
+	"waybill/adapters/web"
 	"waybill/application/idempotency"
 	"waybill/domain"
 	"waybill/ports"
@@ -30,55 +25,19 @@ type reply struct {
 	body        []byte
 }
 
-type envelope struct {
-	Success    bool   `json:"success"`
-	StatusCode int    `json:"statusCode"`
-	Message    string `json:"message"`
-	Data       any    `json:"data"`
-	Meta       *meta  `json:"meta,omitempty"`
-}
-
-type meta struct {
-	Limit      int     `json:"limit"`
-	HasMore    bool    `json:"has_more"`
-	NextCursor *string `json:"next_cursor"`
-}
-
-type errorEnvelope struct {
-	Success    bool      `json:"success"`
-	StatusCode int       `json:"statusCode"`
-	Message    string    `json:"message"`
-	Error      errorBody `json:"error"`
-}
-
-type errorBody struct {
-	Code    string         `json:"code"`
-	Details map[string]any `json:"details,omitempty"`
-}
-
-func render(v any) []byte {
-	// Deterministic: replays and ETags compare bytes. Raw values, such as
-	// published events, stay as they are.
-	body, err := json.Marshal(v, json.Deterministic(true), jsontext.PreserveRawStrings(true))
-	if err != nil {
-		panic(err) // all we show was checked when it came in
-	}
-	return body
-}
-
 // ok shows data. It goes by its address, as what an interface holds is copied
 // once more to be rendered.
 func ok[T any](message string, data T) reply {
-	return reply{status: http.StatusOK, body: render(envelope{true, http.StatusOK, message, &data, nil})}
+	return reply{status: http.StatusOK, body: web.Success(http.StatusOK, message, &data)}
 }
 
-func list(message string, data any, m meta) reply {
-	return reply{status: http.StatusOK, body: render(envelope{true, http.StatusOK, message, data, &m})}
+func list(message string, data any, m web.Meta) reply {
+	return reply{status: http.StatusOK, body: web.List(http.StatusOK, message, data, m)}
 }
 
 // answer is a reply in the form that is stored under an Idempotency-Key.
 func answer[T any](status int, location, message string, data T) domain.Answer {
-	return domain.Answer{Status: status, Location: location, Body: render(envelope{true, status, message, &data, nil})}
+	return domain.Answer{Status: status, Location: location, Body: web.Success(status, message, &data)}
 }
 
 func replyOf(r idempotency.Result, err error) (reply, error) {
@@ -88,23 +47,11 @@ func replyOf(r idempotency.Result, err error) (reply, error) {
 	return reply{status: r.Answer.Status, location: r.Answer.Location, replayed: r.Replayed, body: r.Answer.Body}, nil
 }
 
-// Values of headers that every answer has. They are shared: replace them in a
-// header, never append to them.
-var (
-	noSniff = []string{"nosniff"}
-	// noStore is for every answer without a tag, errors and the description
-	// included: each has the request ID and the allowance of one caller.
-	noStore = []string{"private, no-store"}
-	// noCache lets the client keep a tagged answer and ask with If-None-Match.
-	noCache = []string{"private, no-cache"}
-)
-
 func (a *API) write(c *call, r reply) {
 	header := c.Writer.Header()
 	if r.tagged {
 		tag := a.tags.name(c, r.body)
-		header["ETag"] = []string{tag}
-		header["Cache-Control"] = noCache
+		web.SetTagged(header, tag)
 		if held, wild := matches(c.Request.Header.Values("If-None-Match"), tag); held || wild {
 			a.notModified(c, held)
 			return
@@ -121,7 +68,7 @@ func (a *API) write(c *call, r reply) {
 	}
 	contentType := r.contentType
 	if contentType == "" {
-		contentType = "application/json; charset=utf-8"
+		contentType = web.JSONType
 	}
 	c.Data(r.status, contentType, r.body)
 }
@@ -132,7 +79,7 @@ func (a *API) write(c *call, r reply) {
 func (a *API) notModified(c *call, tagged bool) {
 	if tagged {
 		if err := a.Admission.GiveBackUnmodified(c.Request.Context(), &c.grant); err != nil {
-			a.Log.WarnContext(c.Request.Context(), "rate limit not given back", c.ids(), "error", err)
+			a.Log.WarnContext(c.Request.Context(), "rate limit not given back", c.requestID.LogAttr(), "error", err)
 		}
 		showAllowance(c, c.grant.Allowance)
 	}
@@ -143,14 +90,14 @@ func (a *API) notModified(c *call, tagged bool) {
 // fail answers with an error. A defect of ours is logged here, once, and the
 // caller learns the request ID only.
 func (a *API) fail(c *call, err error) {
-	e := views.Failure(err)
+	e := web.ErrorOf(err)
 	forced := errors.Is(err, errForced) // as it was asked for, and nobody's failure
 	switch {
 	case forced:
 	case e.Kind == domain.KindInternal:
-		a.Log.ErrorContext(c.Request.Context(), "request failed", c.ids(),
+		a.Log.ErrorContext(c.Request.Context(), "request failed", c.requestID.LogAttr(),
 			"route", c.FullPath(), "application_id", string(c.tenant.ApplicationID), "error", err)
-		e = internal(c.shownID())
+		e = internal(c.requestID.Shown())
 	case e.Kind == domain.KindUnavailable:
 		a.logUnavailable(c, e.Code, err)
 	}
@@ -161,35 +108,18 @@ func (a *API) fail(c *call, err error) {
 		e = inMoment(e)
 	}
 	if e.RetryAfter > 0 {
-		c.Writer.Header().Set("Retry-After", seconds(e.RetryAfter, 1))
+		c.Writer.Header().Set("Retry-After", web.Seconds(e.RetryAfter, 1))
 	}
-	status := statusOf(e.Kind)
+	status := web.Status(e.Kind)
 	if status == http.StatusUnauthorized {
 		c.Writer.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	c.Data(status, "application/json; charset=utf-8", a.errorJSON(status, e))
+	c.Data(status, web.JSONType, web.Failure(status, e, a.docURL(e.Code)))
 }
 
 func (a *API) logUnavailable(c *call, code string, err error) {
-	a.Log.WarnContext(c.Request.Context(), "dependency unavailable", c.ids(),
+	a.Log.WarnContext(c.Request.Context(), "dependency unavailable", c.requestID.LogAttr(),
 		"route", c.FullPath(), "code", code, "error", err)
-}
-
-// errorJSON is the body of an error. Details lead on to the page about the code;
-// an error without them says all there is to say.
-func (a *API) errorJSON(status int, e *domain.Error) []byte {
-	details := maps.Clone(e.Details) // an error may be shared
-	if len(e.Fields) > 0 {
-		fields := make([]map[string]any, 0, len(e.Fields))
-		for _, f := range e.Fields {
-			fields = append(fields, map[string]any{"field": f.Field, "code": f.Code, "message": f.Message})
-		}
-		details = map[string]any{"fields": fields}
-	}
-	if len(details) > 0 {
-		details["doc_url"] = a.docURL(e.Code)
-	}
-	return render(errorEnvelope{false, status, e.Message, errorBody{e.Code, details}})
 }
 
 // showAllowance tells the limit that bites first. The names are set as the
@@ -198,13 +128,7 @@ func showAllowance(c *call, a ports.Allowance) {
 	header := c.Writer.Header()
 	header["RateLimit-Limit"] = []string{strconv.Itoa(a.Limit.Limit)}
 	header["RateLimit-Remaining"] = []string{strconv.Itoa(max(a.Remaining, 0))}
-	header["RateLimit-Reset"] = []string{seconds(a.Reset, 0)}
-}
-
-// seconds rounds up, so that who waits as told has waited long enough. What is
-// below a microsecond has passed before the answer arrives.
-func seconds(d time.Duration, least int) string {
-	return strconv.Itoa(max(least, int((d-time.Microsecond+time.Second-1)/time.Second)))
+	header["RateLimit-Reset"] = []string{web.Seconds(a.Reset, 0)}
 }
 
 // tagBox names states of answers. A tag is a code under a key of ours over the

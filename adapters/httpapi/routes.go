@@ -78,6 +78,9 @@ var (
 	payloadsWrite   = []domain.Scope{domain.ScopeWebhooksWrite, domain.ScopeDeliveriesRead}
 )
 
+// maxBulkBody is how many bytes the body of a bulk create may have.
+const maxBulkBody = 1 << 20
+
 // routes is the whole public API.
 var routes = []route{
 	{method: "GET", path: "/openapi.json", open: true, handle: (*API).openAPIJSON},

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 
+	"waybill/adapters/web"
 	"waybill/adapters/web/strictjson"
 	"waybill/domain"
 )
@@ -10,14 +11,14 @@ import (
 var transitionShape = strictjson.Object{"status": strictjson.Leaf}
 
 // transitionTargets are the statuses that a delivery can be moved to.
-var transitionTargets = texts(domain.Statuses()[1:])
+var transitionTargets = web.Texts(domain.Statuses()[1:])
 
 func (a *API) transitionDelivery(c *call) (reply, error) {
 	return replyOf(a.Sandbox.Transition(c.Request.Context(), c.once(), c.id,
 		func() (domain.Status, error) {
 			r := strictjson.NewReader(c.body)
 			to, _ := r.Enum("status", strictjson.Required, transitionTargets)
-			return domain.Status(to), problems(r)
+			return domain.Status(to), web.Problems(r)
 		},
 		func(d *domain.Delivery) domain.Answer {
 			return a.delivered("Delivery moved to " + string(d.Status()) + ".")(d)
@@ -29,7 +30,7 @@ func (a *API) startSimulation(c *call) (reply, error) {
 		func() (domain.Plan, error) {
 			r := strictjson.NewReader(c.body)
 			plan := readPlan(r)
-			return *plan, problems(r)
+			return *plan, web.Problems(r)
 		},
 		func(d *domain.Delivery) domain.Answer {
 			if d.Simulating() {

@@ -4,17 +4,18 @@ import (
 	"context"
 	"net/http"
 
+	"waybill/adapters/web"
 	"waybill/adapters/web/views"
 	"waybill/domain"
 )
 
 func (a *API) listWebhookDeliveries(c *call) (reply, error) {
 	filter := domain.WebhookDeliveryFilter{
-		Status:        domain.WebhookStatus(c.query.oneOf("status", texts(domain.WebhookStatuses())...)),
-		EventType:     domain.EventType(c.query.oneOf("event_type", texts(domain.EventTypes())...)),
-		DeliveryID:    c.query.id("delivery_id", domain.PrefixDelivery),
-		CreatedAfter:  c.query.time("created_after"),
-		CreatedBefore: c.query.time("created_before"),
+		Status:        domain.WebhookStatus(c.query.OneOf("status", web.Texts(domain.WebhookStatuses())...)),
+		EventType:     domain.EventType(c.query.OneOf("event_type", web.Texts(domain.EventTypes())...)),
+		DeliveryID:    c.query.ID("delivery_id", domain.PrefixDelivery),
+		CreatedAfter:  c.query.Time("created_after"),
+		CreatedBefore: c.query.Time("created_before"),
 	}
 	p, err := a.pageRequest(c, domain.PrefixWebhookDelivery)
 	if err != nil {
@@ -27,7 +28,7 @@ func (a *API) listWebhookDeliveries(c *call) (reply, error) {
 	found, m := page(a, c, found, p.Limit, func(d domain.WebhookDelivery) domain.Position {
 		return domain.Position{CreatedAt: d.CreatedAt, ID: d.ID}
 	})
-	return list("Webhook deliveries listed.", each(found, views.NewWebhookDelivery), m), nil
+	return list("Webhook deliveries listed.", web.Each(found, views.NewWebhookDelivery), m), nil
 }
 
 func (a *API) getWebhookDelivery(c *call) (reply, error) {
@@ -48,7 +49,7 @@ func (a *API) listWebhookAttempts(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return list("Attempts listed.", each(found, views.NewWebhookAttempt), whole(len(found))), nil
+	return list("Attempts listed.", web.Each(found, views.NewWebhookAttempt), web.Whole(len(found))), nil
 }
 
 func (a *API) redeliverWebhook(c *call) (reply, error) {

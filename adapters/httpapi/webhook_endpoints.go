@@ -5,9 +5,9 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
+	"waybill/adapters/web"
 	"waybill/adapters/web/strictjson"
 	"waybill/adapters/web/views"
 	"waybill/application/webhooks"
@@ -38,7 +38,7 @@ func (a *API) listWebhookEndpoints(c *call) (reply, error) {
 	found, m := page(a, c, found, p.Limit, func(e domain.WebhookEndpoint) domain.Position {
 		return domain.Position{CreatedAt: e.CreatedAt, ID: e.ID}
 	})
-	return list("Webhook endpoints listed.", each(found, views.NewWebhookEndpoint), m), nil
+	return list("Webhook endpoints listed.", web.Each(found, views.NewWebhookEndpoint), m), nil
 }
 
 func (a *API) getWebhookEndpoint(c *call) (reply, error) {
@@ -74,12 +74,12 @@ func readWebhookEndpoint(body *strictjson.Value) (webhooks.Form, error) {
 	if enabled, present := r.Bool("enabled", strictjson.Optional); present {
 		form.Enabled = enabled
 	}
-	return form, problems(r)
+	return form, web.Problems(r)
 }
 
 // webhookURL is judged by the domain, but for its length, which counts in bytes.
 func webhookURL(r *strictjson.Reader, need strictjson.Need) (string, bool) {
-	url, ok := r.Text("url", need, strictjson.Length(0, maxBody))
+	url, ok := r.Text("url", need, strictjson.Length(0, web.MaxBody))
 	code := strictjson.CodeTooShort
 	switch {
 	case !ok || url != "" && len(url) <= domain.MaxWebhookURL:
@@ -124,21 +124,14 @@ func (a *API) changeWebhookEndpoint(c *call) (reply, error) {
 
 func readWebhookEndpointChange(body *strictjson.Value) (domain.WebhookEndpointChange, error) {
 	r := strictjson.NewReader(body)
-	needOne(r, "url", "event_types", "description", "enabled")
+	web.NeedOne(r, "url", "event_types", "description", "enabled")
 	change := domain.WebhookEndpointChange{
 		URL:        strictjson.Ptr(webhookURL(r, strictjson.Optional)),
 		EventTypes: eventPatterns(r),
 	}
 	change.Description = strictjson.Ptr(webhookDescription(r))
 	change.Enabled = strictjson.Ptr(r.Bool("enabled", strictjson.Optional))
-	return change, problems(r)
-}
-
-// needOne refuses a change that names nothing.
-func needOne(r *strictjson.Reader, fields ...string) {
-	if !slices.ContainsFunc(fields, r.Has) {
-		r.Reject("", strictjson.CodeRequired, "send at least one of "+strings.Join(fields, ", ")+"; null counts as not sent")
-	}
+	return change, web.Problems(r)
 }
 
 // deleteWebhookEndpoint may be a replay, whose endpoint is gone: so it is asked
@@ -167,7 +160,7 @@ func (a *API) rotateWebhookSecret(c *call) (reply, error) {
 			if seconds, sent := r.Integer("overlap_seconds", strictjson.Optional, strictjson.Between(0, float64(most))); sent {
 				overlap = time.Duration(seconds) * time.Second
 			}
-			return overlap, problems(r)
+			return overlap, web.Problems(r)
 		},
 		func(e domain.WebhookEndpoint, secret string) domain.Answer {
 			return answer(http.StatusOK, "", "Signing secret rotated. The new one is shown this once.",
@@ -196,7 +189,7 @@ func readSpan(body *strictjson.Value) (webhooks.Span, error) {
 	span.Until = bodyTime(r, "until", strictjson.Optional)
 	only, _ := r.Enum("only", strictjson.Optional, []string{string(domain.WebhookFailed), string(domain.WebhookHeld)})
 	span.Only = domain.WebhookStatus(only)
-	return span, problems(r)
+	return span, web.Problems(r)
 }
 
 // bodyTime is nil where none was sent, or none that can be read.
@@ -205,9 +198,9 @@ func bodyTime(r *strictjson.Reader, name string, need strictjson.Need) *time.Tim
 	if !there {
 		return nil
 	}
-	t, sound := parseTime(sent)
+	t, sound := web.ParseTime(sent)
 	if !sound {
-		r.Reject(name, strictjson.CodeInvalidFormat, wantedTime+itIs(sent))
+		r.Reject(name, strictjson.CodeInvalidFormat, web.WantedTime+web.ItIs(sent))
 		return nil
 	}
 	return &t

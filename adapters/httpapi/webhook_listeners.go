@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"waybill/adapters/web"
 	"waybill/adapters/web/strictjson"
 	"waybill/adapters/web/views"
 	"waybill/application/webhooks"
@@ -46,7 +47,7 @@ func (a *API) createListener(c *call) (reply, error) {
 			if patterns == nil {
 				patterns = []string{domain.AllEvents}
 			}
-			return patterns, problems(r)
+			return patterns, web.Problems(r)
 		},
 		func(e domain.WebhookEndpoint, secret string) domain.Answer {
 			return answer(http.StatusCreated, a.BaseURL+"/webhook-listeners/"+string(e.ID), "Listener created. Its secret stays the same for the application.",
@@ -86,7 +87,7 @@ func (a *API) fetchWebhooks(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok("Webhooks fetched.", views.FetchedWebhooks{Webhooks: each(fetched, newFetchedWebhook)}), nil
+	return ok("Webhooks fetched.", views.FetchedWebhooks{Webhooks: web.Each(fetched, newFetchedWebhook)}), nil
 }
 
 // patience is a context that ends after a time, when the client leaves and when
@@ -115,7 +116,7 @@ func readFetch(body *strictjson.Value) ([]webhooks.ListenerResult, time.Duration
 	for i := range list.Len() {
 		results = append(results, readResult(list.Object(i)))
 	}
-	return results, wait, problems(r)
+	return results, wait, web.Problems(r)
 }
 
 // readResult names no delivery where the ID is not one: then it is passed over,
@@ -124,7 +125,7 @@ func readResult(r *strictjson.Reader) webhooks.ListenerResult {
 	id, _ := r.Text("webhook_delivery_id", strictjson.Required, strictjson.Length(1, 64))
 	attempt, _ := r.Integer("attempt", strictjson.Optional, strictjson.Between(1, 1_000_000))
 	status, answered := r.Integer("status_code", strictjson.Optional, strictjson.Between(200, 599))
-	class, failed := r.Enum("error_class", strictjson.Optional, texts(domain.ErrorClasses()))
+	class, failed := r.Enum("error_class", strictjson.Optional, web.Texts(domain.ErrorClasses()))
 	took, _ := r.Integer("duration_ms", strictjson.Required, strictjson.Between(0, float64(maxAttempt.Milliseconds())))
 	excerpt, _ := r.Text("response_excerpt", strictjson.Optional, strictjson.AnyCharacter(), strictjson.Length(0, maxExcerpt))
 	if !answered && !failed && !r.Has("status_code") && !r.Has("error_class") {

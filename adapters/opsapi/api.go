@@ -15,7 +15,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"waybill/adapters/web"
 	"waybill/adapters/web/connections"
+	"waybill/domain"
 )
 
 // Limits of a connection. Profiles are recorded while the client waits, so
@@ -90,20 +92,8 @@ func (a *API) Drain() { a.draining.Store(true) }
 func (a *API) Shutdown(ctx context.Context) error { return a.server.Shutdown(ctx) }
 
 func (a *API) router() *gin.Engine {
-	gin.SetMode(gin.ReleaseMode)
-	engine := gin.New()
-	engine.RedirectTrailingSlash = false
-	engine.UseEscapedPath = true // an escaped slash must not make a path segment two
-	engine.HandleMethodNotAllowed = true
-	engine.RemoteIPHeaders = []string{"X-Forwarded-For"}
-	proxies := make([]string, 0, len(a.options.TrustedProxies))
-	for _, p := range a.options.TrustedProxies {
-		proxies = append(proxies, p.String())
-	}
-	if err := engine.SetTrustedProxies(proxies); err != nil {
-		panic(err) // prefixes that were parsed are valid
-	}
-	engine.Use(private)
+	engine := web.NewRouter(a.options.TrustedProxies)
+	engine.Use(func(c *gin.Context) { web.SetPrivate(c.Writer.Header()) })
 	nothing := "There is nothing here. There are /healthz, /readyz, /metrics and /debug/pprof/."
 	if m := a.options.Management; m != nil {
 		engine.Use(m.name)
@@ -123,17 +113,12 @@ func (a *API) router() *gin.Engine {
 		}
 	}
 	engine.NoRoute(func(c *gin.Context) {
-		fail(c, http.StatusNotFound, "NOT_FOUND", nothing, nil)
+		fail(c, http.StatusNotFound, &domain.Error{Code: domain.CodeNotFound, Message: nothing})
 	})
-	engine.NoMethod(noMethod)
+	engine.NoMethod(func(c *gin.Context) {
+		fail(c, http.StatusMethodNotAllowed, web.NoMethod(c.Request.Method, c.Writer.Header().Get("Allow")))
+	})
 	return engine
-}
-
-// private keeps every answer out of caches, and browsers from guessing its type.
-func private(c *gin.Context) {
-	header := c.Writer.Header()
-	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Cache-Control", "private, no-store")
 }
 
 // mayProfile lets through who may take profiles: they slow the process down, and
@@ -144,7 +129,7 @@ func (a *API) mayProfile(g *gin.Context) {
 	case a.options.Profiles:
 		return
 	case m == nil:
-		fail(g, http.StatusForbidden, "PROFILES_OFF", "Profiles are off here. Start the process with WAYBILL_PPROF=on.", nil)
+		fail(g, http.StatusForbidden, &domain.Error{Code: "PROFILES_OFF", Message: "Profiles are off here. Start the process with WAYBILL_PPROF=on."})
 		g.Abort()
 		return
 	}
@@ -179,30 +164,17 @@ func (a *API) recover(c *gin.Context) {
 			}
 			a.options.Log.ErrorContext(c.Request.Context(), "operations request panicked", "route", c.FullPath(), "panic", p)
 			if !c.Writer.Written() {
-				fail(c, http.StatusInternalServerError, "INTERNAL_SERVER_ERROR", "Something failed on our side.", nil)
+				fail(c, http.StatusInternalServerError, &domain.Error{Code: domain.CodeInternal, Message: "Something failed on our side."})
 			}
 		}
 	}()
 	c.Next()
 }
 
-type envelope struct {
-	Success    bool       `json:"success"`
-	StatusCode int        `json:"statusCode"`
-	Message    string     `json:"message"`
-	Data       any        `json:"data,omitempty"`
-	Error      *errorBody `json:"error,omitempty"`
-}
-
-type errorBody struct {
-	Code    string `json:"code"`
-	Details any    `json:"details,omitempty"`
-}
-
 func succeed(c *gin.Context, message string, data any) {
-	c.JSON(http.StatusOK, envelope{Success: true, StatusCode: http.StatusOK, Message: message, Data: data})
+	c.Data(http.StatusOK, web.JSONType, web.Success(http.StatusOK, message, data))
 }
 
-func fail(c *gin.Context, status int, code, message string, details any) {
-	c.JSON(status, envelope{StatusCode: status, Message: message, Error: &errorBody{Code: code, Details: details}})
+func fail(c *gin.Context, status int, e *domain.Error) {
+	c.Data(status, web.JSONType, web.Failure(status, e, ""))
 }

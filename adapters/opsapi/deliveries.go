@@ -1,7 +1,9 @@
 package opsapi
 
 import (
+	"waybill/adapters/web"
 	"waybill/adapters/web/strictjson"
+	"waybill/adapters/web/views"
 	"waybill/domain"
 )
 
@@ -10,24 +12,24 @@ var advanceShape = strictjson.Object{"status": strictjson.Leaf, "reason_code": s
 func (m *Management) searchDeliveries(c *call) (reply, error) {
 	q := c.query
 	search := domain.DeliverySearch{
-		ID:            q.id("id", domain.PrefixDelivery),
-		ExternalID:    q.text("external_id", 128),
-		Status:        domain.Status(q.oneOf("status", texts(domain.Statuses())...)),
-		BusinessID:    q.id("business_id", domain.PrefixBusiness),
-		ApplicationID: q.id("application_id", domain.PrefixApplication),
-		Environment:   domain.Environment(q.oneOf("environment", string(domain.Live), string(domain.Sandbox))),
-		CreatedAfter:  q.time("created_after"),
-		CreatedBefore: q.time("created_before"),
-		NewestFirst:   q.oneOf("order", "asc", "desc") == "desc",
+		ID:            q.ID("id", domain.PrefixDelivery),
+		ExternalID:    q.Text("external_id", 128),
+		Status:        domain.Status(q.OneOf("status", web.Texts(domain.Statuses())...)),
+		BusinessID:    q.ID("business_id", domain.PrefixBusiness),
+		ApplicationID: q.ID("application_id", domain.PrefixApplication),
+		Environment:   domain.Environment(q.OneOf("environment", string(domain.Live), string(domain.Sandbox))),
+		CreatedAfter:  q.Time("created_after"),
+		CreatedBefore: q.Time("created_before"),
+		NewestFirst:   q.OneOf("order", "asc", "desc") == "desc",
 	}
-	if sent := q.text("reference", 64); sent != "" {
+	if sent := q.Text("reference", 64); sent != "" {
 		reference, sound := domain.FoldReference(sent)
 		if !sound {
-			q.reject("reference", domain.FieldInvalidFormat, "must be a reference such as 7K3M-QX8P-2VTD")
+			q.Reject("reference", domain.FieldInvalidFormat, "must be a reference such as 7K3M-QX8P-2VTD")
 		}
 		search.Reference = reference
 	}
-	if age := q.duration("status_older_than"); age > 0 {
+	if age := q.Duration("status_older_than"); age > 0 {
 		search.UpdatedBefore = new(m.Operations.StatusOlderThan(age))
 	}
 	p, err := m.page(c, domain.PrefixDelivery)
@@ -41,8 +43,8 @@ func (m *Management) searchDeliveries(c *call) (reply, error) {
 	deliveries, shown := cut(m, c, found.Deliveries, p.Limit, func(d *domain.Delivery) domain.Position {
 		return domain.Position{CreatedAt: d.CreatedAt, ID: d.ID}
 	})
-	shown.CreatedAfter = moment(found.Since)
-	return list("Deliveries listed.", each(deliveries, m.showDelivery), shown), nil
+	shown.CreatedAfter = views.Time(found.Since)
+	return list("Deliveries listed.", web.Each(deliveries, m.showDelivery), shown), nil
 }
 
 func (m *Management) getDelivery(c *call) (reply, error) {
@@ -63,9 +65,9 @@ func (m *Management) advanceDelivery(c *call) (reply, error) {
 		return reply{}, err
 	}
 	r := strictjson.NewReader(c.body)
-	to, _ := r.Enum("status", strictjson.Required, texts(domain.Statuses()[1:]))
-	reason, _ := r.Enum("reason_code", strictjson.Optional, texts(domain.ReasonCodes()))
-	if err := problems(r); err != nil {
+	to, _ := r.Enum("status", strictjson.Required, web.Texts(domain.Statuses()[1:]))
+	reason, _ := r.Enum("reason_code", strictjson.Optional, web.Texts(domain.ReasonCodes()))
+	if err := web.Problems(r); err != nil {
 		return reply{}, err
 	}
 	moved, err := m.Operations.Advance(c.Request.Context(), c.by, id, domain.Status(to), domain.ReasonCode(reason))
@@ -77,9 +79,9 @@ func (m *Management) advanceDelivery(c *call) (reply, error) {
 
 func (m *Management) listAudit(c *call) (reply, error) {
 	filter := domain.AuditFilter{
-		OperatorID: c.query.id("operator_id", domain.PrefixOperatorToken),
-		Action:     domain.Action(c.query.oneOf("action", texts(domain.Actions())...)),
-		Target:     domain.ID(c.query.text("target", 64)),
+		OperatorID: c.query.ID("operator_id", domain.PrefixOperatorToken),
+		Action:     domain.Action(c.query.OneOf("action", web.Texts(domain.Actions())...)),
+		Target:     domain.ID(c.query.Text("target", 64)),
 	}
 	p, err := m.page(c, domain.PrefixAuditEntry)
 	if err != nil {
@@ -92,5 +94,5 @@ func (m *Management) listAudit(c *call) (reply, error) {
 	found, shown := cut(m, c, found, p.Limit, func(e domain.AuditEntry) domain.Position {
 		return domain.Position{CreatedAt: e.At, ID: e.ID}
 	})
-	return list("Audit log listed.", each(found, showAudit), shown), nil
+	return list("Audit log listed.", web.Each(found, showAudit), shown), nil
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"waybill/domain"
 )
 
 // checkTimeout bounds one check: a probe that hangs tells nothing.
@@ -72,19 +74,20 @@ func (a *API) ready(c *gin.Context) {
 			}
 		}
 	}
-	var details any
+	var data any
+	var details map[string]any
 	if verbose {
-		details = readiness{Checks: outcomes}
+		data, details = readiness{Checks: outcomes}, map[string]any{"checks": outcomes}
 	}
 	if len(failed) > 0 {
-		fail(c, http.StatusServiceUnavailable, "NOT_READY", "Not ready: "+strings.Join(failed, ", ")+".", details)
+		fail(c, http.StatusServiceUnavailable, &domain.Error{Code: "NOT_READY", Message: "Not ready: " + strings.Join(failed, ", ") + ".", Details: details})
 		return
 	}
 	if len(degraded) > 0 {
-		succeed(c, "Ready, degraded: "+strings.Join(degraded, ", ")+".", details)
+		succeed(c, "Ready, degraded: "+strings.Join(degraded, ", ")+".", data)
 		return
 	}
-	succeed(c, "Ready.", details)
+	succeed(c, "Ready.", data)
 }
 
 // runChecks runs all checks at once and returns them in their order.

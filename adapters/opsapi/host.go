@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
+
+	"waybill/adapters/web"
+	"waybill/domain"
 )
 
 // ownHost lets only requests through that call this listener by a name of its
@@ -20,8 +23,8 @@ func (a *API) ownHost(c *gin.Context) {
 	if a.isOwn(c.Request.Host) {
 		return
 	}
-	fail(c, http.StatusForbidden, "HOST_NOT_ALLOWED",
-		"The request came for Host "+shown(c.Request.Host)+". This listener is called by its IP address, as localhost, or by a name in WAYBILL_OPS_HOSTS; a proxy before it has to send such a Host.", nil)
+	fail(c, http.StatusForbidden, &domain.Error{Code: "HOST_NOT_ALLOWED",
+		Message: "The request came for Host " + web.Shown(c.Request.Host) + ". This listener is called by its IP address, as localhost, or by a name in WAYBILL_OPS_HOSTS; a proxy before it has to send such a Host."})
 	c.Abort()
 }
 

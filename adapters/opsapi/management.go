@@ -1,16 +1,14 @@
 package opsapi
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
-	"regexp"
-	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"waybill/adapters/web"
 	"waybill/adapters/web/strictjson"
 	"waybill/application/operations"
 	"waybill/application/pickuplocations"
@@ -38,46 +36,28 @@ type Management struct {
 // call is one request of an operator on its way through the checks.
 type call struct {
 	*gin.Context
-	requestID string // drawn by us
-	theirID   string // how the caller calls the request; empty: they do not
+	requestID web.RequestID
 	by        domain.Operator
 	route     string            // the pattern of its path
-	query     query             // checked for names, not for values
+	query     web.Query         // checked for names, not for values
 	body      *strictjson.Value // nil: none
 	table     []byte            // CSV; nil: none
 }
 
-var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
-
-const requestIDKey, theirIDKey = "waybill/request-id", "waybill/their-request-id"
+const requestIDKey = "waybill/request-id"
 
 // name gives the request an ID of ours; the answer has the one it came with where
 // that will do.
 func (m *Management) name(g *gin.Context) {
-	id := string(m.Identifiers.ID("req_"))
+	id := web.NameRequest(m.Identifiers.ID("req_"), g.Request.Header)
 	g.Set(requestIDKey, id)
-	if sent := g.Request.Header["X-Request-Id"]; len(sent) == 1 && requestIDForm.MatchString(sent[0]) {
-		id = sent[0]
-		g.Set(theirIDKey, id)
-	}
-	g.Writer.Header()["X-Request-ID"] = []string{id}
+	id.SetHeader(g.Writer.Header())
 	g.Next()
 }
 
 func (m *Management) call(g *gin.Context, route string) *call {
-	return &call{Context: g, requestID: g.GetString(requestIDKey), theirID: g.GetString(theirIDKey), route: route}
-}
-
-// shownID is the ID in the answer: the caller's own, where it has one.
-func (c *call) shownID() string { return cmp.Or(c.theirID, c.requestID) }
-
-// ids are the names of the request in a line of log. What a caller chose stands
-// apart: it may be that of another request, or look like one of ours.
-func (c *call) ids() slog.Attr {
-	if c.theirID == "" {
-		return slog.String("request_id", c.requestID)
-	}
-	return slog.Group("", slog.String("request_id", c.requestID), slog.String("client_request_id", c.theirID))
+	id, _ := g.Value(requestIDKey).(web.RequestID)
+	return &call{Context: g, requestID: id, route: route}
 }
 
 // pipeline is the one order in which every request is checked: token (401, 429),
@@ -97,7 +77,7 @@ func (a *API) pipeline(r route) gin.HandlerFunc {
 			if status := g.Writer.Status(); status == http.StatusUnauthorized || status == http.StatusTooManyRequests {
 				from = slog.String("client_network", domain.ClientNetwork(g.ClientIP()))
 			}
-			a.options.Log.InfoContext(g.Request.Context(), "operations request", c.ids(), "method", r.method,
+			a.options.Log.InfoContext(g.Request.Context(), "operations request", c.requestID.LogAttr(), "method", r.method,
 				"route", c.route, "status", g.Writer.Status(), "took_ms", float64(time.Since(begun).Microseconds())/1000,
 				"operator_id", string(c.by.TokenID), from)
 		}()
@@ -133,13 +113,13 @@ func (m *Management) run(r route, c *call) (rep reply, err error) {
 			return rep, err
 		}
 	}
-	if c.query, err = parseQuery(c.Request.URL.RawQuery, r.query); err != nil {
+	if c.query, err = web.ParseQuery(c.Request.URL.RawQuery, r.query); err != nil {
 		return rep, err
 	}
 	if r.csv {
-		c.table, err = readTable(c)
+		c.table, err = web.ReadText(c.Writer, c.Request, "text/csv", pickuplocations.MaxTableBytes)
 	} else {
-		c.body, err = readBody(c, r.body)
+		c.body, err = web.Body{Shape: r.body, Most: web.MaxBody}.Read(c.Writer, c.Request)
 	}
 	if err != nil {
 		return rep, err
@@ -152,22 +132,10 @@ func (m *Management) identify(c *call, kinds []domain.OperatorKind) (err error) 
 	if m.Operators == nil {
 		return ports.ErrStorageGone
 	}
-	knock := tenancy.OperatorKnock{Address: domain.ClientAddress(c.ClientIP()), RequestID: c.shownID(), Kinds: kinds}
-	knock.Token, knock.Malformed = bearer(c.Request.Header["Authorization"])
+	knock := tenancy.OperatorKnock{Address: domain.ClientAddress(c.ClientIP()), RequestID: c.requestID.Shown(), Kinds: kinds}
+	knock.Token, knock.Malformed = web.Bearer(c.Request.Header)
 	c.by, err = m.Operators.Identify(c.Request.Context(), knock)
 	return err
-}
-
-// bearer reads the token out of the Authorization headers of a request.
-func bearer(headers []string) (token string, malformed bool) {
-	if len(headers) == 0 || len(headers) == 1 && headers[0] == "" {
-		return "", false
-	}
-	token, ok := strings.CutPrefix(headers[0], "Bearer ")
-	if len(headers) > 1 || !ok || token == "" || strings.ContainsAny(token, " \t") {
-		return "", true
-	}
-	return token, false
 }
 
 // id is the ID in the path. One that is malformed is NOT_FOUND, as one of nobody.
@@ -186,10 +154,4 @@ func (c *call) tenant() (domain.Tenant, error) {
 		return domain.Tenant{}, domain.ErrNotFound
 	}
 	return domain.Tenant{BusinessID: business, Environment: environment}, nil
-}
-
-// noMethod repeats the Allow header, which gin has set by then.
-func noMethod(c *gin.Context) {
-	allowed := c.Writer.Header().Get("Allow")
-	fail(c, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "This address does not take that method. Send one of the Allow header: "+allowed+".", nil)
 }

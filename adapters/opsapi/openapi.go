@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/goccy/go-yaml"
+
+	"waybill/adapters/web"
 )
 
 // OpenAPIYAML is the description of the operations API. Treat it as read-only.
@@ -31,5 +33,5 @@ func (m *Management) openAPIYAML(*call) (reply, error) {
 }
 
 func (m *Management) openAPIJSON(*call) (reply, error) {
-	return reply{status: http.StatusOK, contentType: jsonType, body: OpenAPIJSON()}, nil
+	return reply{status: http.StatusOK, contentType: web.JSONType, body: OpenAPIJSON()}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"waybill/adapters/web"
 	"waybill/adapters/web/strictjson"
 	"waybill/application/pickuplocations"
 	"waybill/domain"
@@ -21,8 +22,8 @@ func (m *Management) listPickupLocations(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	filter := domain.PickupLocationFilter{Search: c.query.text("search", 128)}
-	if sent := c.query.oneOf("active", "true", "false"); sent != "" {
+	filter := domain.PickupLocationFilter{Search: c.query.Text("search", 128)}
+	if sent := c.query.OneOf("active", "true", "false"); sent != "" {
 		filter.Active = new(sent == "true")
 	}
 	p, err := m.page(c, domain.PrefixPickupLocation)
@@ -39,7 +40,7 @@ func (m *Management) listPickupLocations(c *call) (reply, error) {
 	found, shown := cut(m, c, found, p.Limit, func(l domain.PickupLocation) domain.Position {
 		return domain.Position{CreatedAt: l.CreatedAt, ID: l.ID}
 	})
-	return list("Pickup locations listed.", each(found, showPickup), shown), nil
+	return list("Pickup locations listed.", web.Each(found, showPickup), shown), nil
 }
 
 func (m *Management) getPickupLocation(c *call) (reply, error) {
@@ -78,7 +79,7 @@ func (m *Management) createPickupLocation(c *call) (reply, error) {
 		}
 		r.Reject(lacking, strictjson.CodeRequired, "send latitude and longitude together")
 	}
-	if err := problems(r); err != nil {
+	if err := web.Problems(r); err != nil {
 		return reply{}, err
 	}
 	form := pickuplocations.Form{Name: *given.Name, Address: *given.Address, Active: given.Active == nil || *given.Active}
@@ -123,9 +124,9 @@ func (m *Management) changePickupLocation(c *call) (reply, error) {
 		return reply{}, err
 	}
 	r := strictjson.NewReader(c.body)
-	given(r, pickuplocations.Columns()...)
+	web.NeedOne(r, pickuplocations.Columns()...)
 	change := m.readPickup(r, strictjson.Optional)
-	if err := problems(r); err != nil {
+	if err := web.Problems(r); err != nil {
 		return reply{}, err
 	}
 	stored, err := m.PickupLocations.Amend(c.Request.Context(), c.by, tenant, id, change)
@@ -156,8 +157,8 @@ func (m *Management) importPickupLocations(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	dryRun := c.query.oneOf("dry_run", "true", "false") == "true"
-	if err := c.query.err(); err != nil {
+	dryRun := c.query.OneOf("dry_run", "true", "false") == "true"
+	if err := c.query.Err(); err != nil {
 		return reply{}, err
 	}
 	rows, err := pickuplocations.ReadTable(c.table, m.Normalizer)
@@ -170,7 +171,7 @@ func (m *Management) importPickupLocations(c *call) (reply, error) {
 	}
 	v := importView{
 		DryRun: dryRun, Created: done.Created, Updated: done.Updated, Unchanged: done.Unchanged,
-		Incomplete: each(done.Incomplete, func(r pickuplocations.IncompleteRow) incompleteView {
+		Incomplete: web.Each(done.Incomplete, func(r pickuplocations.IncompleteRow) incompleteView {
 			shown := showPickup(r.Location)
 			if dryRun {
 				shown.ID = ""
@@ -182,8 +183,8 @@ func (m *Management) importPickupLocations(c *call) (reply, error) {
 	if dryRun {
 		verb = "Nothing was stored; an import would come to this"
 	}
-	return render(http.StatusOK, fmt.Sprintf("%s: %d created, %d updated, %d unchanged; %d cannot be used until completed.",
-		verb, v.Created, v.Updated, v.Unchanged, len(v.Incomplete)), v, nil), nil
+	return answer(http.StatusOK, fmt.Sprintf("%s: %d created, %d updated, %d unchanged; %d cannot be used until completed.",
+		verb, v.Created, v.Updated, v.Unchanged, len(v.Incomplete)), v), nil
 }
 
 // refusedTable lists everything that is wrong with a table.
@@ -192,7 +193,7 @@ func refusedTable(err error) error {
 	if !errors.As(err, &wrong) {
 		return err
 	}
-	errs := each(wrong.Shown(), func(e pickuplocations.RowError) map[string]any {
+	errs := web.Each(wrong.Shown(), func(e pickuplocations.RowError) map[string]any {
 		shown := map[string]any{"line": e.Line, "code": e.Code, "message": e.Message}
 		if e.Field != "" {
 			shown["field"] = e.Field

@@ -4,23 +4,12 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strconv"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
-	"waybill/adapters/web/views"
+	"waybill/adapters/web"
 	"waybill/domain"
 	"waybill/ports"
 )
-
-// Kinds that only HTTP knows, beyond those of the domain.
-const (
-	kindTooLarge domain.Kind = 100 + iota
-	kindUnsupported
-)
-
-const jsonType = "application/json; charset=utf-8"
 
 // reply is what a handler wants to be sent.
 type reply struct {
@@ -30,41 +19,38 @@ type reply struct {
 	body        []byte
 }
 
-// answered is the envelope of a success.
-type answered struct {
-	Success    bool   `json:"success"`
-	StatusCode int    `json:"statusCode"`
-	Message    string `json:"message"`
-	Data       any    `json:"data"`
-	Meta       *meta  `json:"meta,omitempty"`
-}
+func ok(message string, data any) reply { return answer(http.StatusOK, message, data) }
 
-type meta struct {
-	Limit      int     `json:"limit"`
-	HasMore    bool    `json:"has_more"`
-	NextCursor *string `json:"next_cursor"`
-	// CreatedAfter is since when deliveries were looked for.
-	CreatedAfter *string `json:"created_after,omitempty"`
+func answer(status int, message string, data any) reply {
+	return reply{status: status, contentType: web.JSONType, body: web.Success(status, message, data)}
 }
-
-func render(status int, message string, data any, m *meta) reply {
-	body, err := json.Marshal(answered{true, status, message, data, m}, json.Deterministic(true))
-	if err != nil {
-		panic(err) // all we show was checked when it came in
-	}
-	return reply{status: status, contentType: jsonType, body: body}
-}
-
-func ok(message string, data any) reply { return render(http.StatusOK, message, data, nil) }
 
 // created answers 201 with where the record is from now on.
 func created(path string, message string, data any) reply {
-	r := render(http.StatusCreated, message, data, nil)
+	r := answer(http.StatusCreated, message, data)
 	r.location = base + path
 	return r
 }
 
-func list(message string, data any, m meta) reply { return render(http.StatusOK, message, data, &m) }
+func list(message string, data any, m web.Meta) reply {
+	return reply{status: http.StatusOK, contentType: web.JSONType, body: web.List(http.StatusOK, message, data, m)}
+}
+
+// page reads limit and cursor; the IDs of the list have the prefix.
+func (m *Management) page(c *call, prefix domain.Prefix) (domain.PageRequest, error) {
+	return web.NewCursors(m.CursorKeys...).Page(c.query, c.binding(), prefix)
+}
+
+// cut takes off the record beyond the limit and tells how to go on behind the last.
+func cut[T any](m *Management, c *call, records []T, limit int, at func(T) domain.Position) ([]T, web.Meta) {
+	return web.Cut(web.NewCursors(m.CursorKeys...), c.binding(), records, limit, at)
+}
+
+// binding is what a cursor belongs to: a list and its filters. The first line keeps
+// these cursors apart from those of the public API.
+func (c *call) binding() string {
+	return "operations\n" + c.Request.URL.Path + "\n" + c.query.Filters()
+}
 
 // refuse answers with an error. What is not a *domain.Error is ours: it is
 // logged here, once, and the operator learns the request ID only.
@@ -73,13 +59,13 @@ func (a *API) refuse(c *call, err error) {
 	switch {
 	case errors.Is(c.Request.Context().Err(), context.Canceled) && (!errors.As(err, &e) || e.Kind == domain.KindInternal):
 		// Nobody waits any more; that is no failure of ours.
-		a.options.Log.InfoContext(c.Request.Context(), "the client left", c.ids(), "route", c.route, "error", err)
+		a.options.Log.InfoContext(c.Request.Context(), "the client left", c.requestID.LogAttr(), "route", c.route, "error", err)
 		e = &domain.Error{Kind: domain.KindUnavailable, Message: "The client left.", RetryAfter: time.Second}
 	case errors.Is(err, ports.ErrTookTooLong) && !errors.As(err, &e):
 		a.unavailable(c, err)
 		e = &domain.Error{Kind: domain.KindUnavailable, RetryAfter: goneFor, Message: "The database took too long; nothing was changed. Send the same request again in a few seconds, or less at once."}
 	default:
-		if e = views.Failure(err); e.Kind != domain.KindUnavailable {
+		if e = web.ErrorOf(err); e.Kind != domain.KindUnavailable {
 			break
 		}
 		a.unavailable(c, err)
@@ -96,9 +82,9 @@ func (a *API) refuse(c *call, err error) {
 	case domain.KindUnavailable:
 		e = &domain.Error{Kind: e.Kind, Code: domain.CodeServiceUnavailable, Message: e.Message, RetryAfter: e.RetryAfter}
 	case domain.KindInternal:
-		a.options.Log.ErrorContext(c.Request.Context(), "operations request failed", c.ids(), "route", c.route, "error", err)
+		a.options.Log.ErrorContext(c.Request.Context(), "operations request failed", c.requestID.LogAttr(), "route", c.route, "error", err)
 		e = &domain.Error{Kind: domain.KindInternal, Code: domain.CodeInternal,
-			Message: "Something failed on our side. See the log for request ID " + c.shownID() + "."}
+			Message: "Something failed on our side. See the log for request ID " + c.requestID.Shown() + "."}
 	case domain.KindNotFound:
 		e = &domain.Error{Kind: domain.KindNotFound, Code: domain.CodeNotFound,
 			Message: "There is no such record. Check the ID in the address, and that it belongs to the business and environment there."}
@@ -106,36 +92,14 @@ func (a *API) refuse(c *call, err error) {
 		c.Header("WWW-Authenticate", "Bearer")
 	}
 	if e.RetryAfter > 0 {
-		c.Header("Retry-After", strconv.Itoa(max(1, int((e.RetryAfter+time.Second-1)/time.Second))))
+		c.Header("Retry-After", web.Seconds(e.RetryAfter, 1))
 	}
-	var details any
-	if len(e.Details) > 0 {
-		details = e.Details
-	}
-	if len(e.Fields) > 0 {
-		fields := make([]map[string]any, 0, len(e.Fields))
-		for _, f := range e.Fields {
-			fields = append(fields, map[string]any{"field": f.Field, "code": f.Code, "message": f.Message})
-		}
-		details = map[string]any{"fields": fields}
-	}
-	fail(c.Context, statusOf(e.Kind), e.Code, e.Message, details)
+	fail(c.Context, web.Status(e.Kind), e)
 }
 
 // goneFor is when to come back for a database that does not answer.
 const goneFor = 5 * time.Second
 
 func (a *API) unavailable(c *call, err error) {
-	a.options.Log.WarnContext(c.Request.Context(), "dependency unavailable", c.ids(), "route", c.route, "error", err)
-}
-
-// statusOf knows the kinds that only HTTP has, beside those of the domain.
-func statusOf(k domain.Kind) int {
-	switch k {
-	case kindTooLarge:
-		return http.StatusRequestEntityTooLarge
-	case kindUnsupported:
-		return http.StatusUnsupportedMediaType
-	}
-	return views.Status(k)
+	a.options.Log.WarnContext(c.Request.Context(), "dependency unavailable", c.requestID.LogAttr(), "route", c.route, "error", err)
 }

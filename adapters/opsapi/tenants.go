@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"waybill/adapters/web"
 	"waybill/adapters/web/strictjson"
 	"waybill/application/tenancy"
 	"waybill/domain"
@@ -51,7 +52,7 @@ func (m *Management) createBusiness(c *call) (reply, error) {
 	r := strictjson.NewReader(c.body)
 	name := readName(r, strictjson.Required)
 	limit, _ := readLimit(r)
-	if err := problems(r); err != nil {
+	if err := web.Problems(r); err != nil {
 		return reply{}, err
 	}
 	made, err := m.Tenants.CreateBusiness(c.Request.Context(), c.by, *name, limit)
@@ -73,7 +74,7 @@ func (m *Management) listBusinesses(c *call) (reply, error) {
 	found, shown := cut(m, c, found, p.Limit, func(b domain.Business) domain.Position {
 		return domain.Position{CreatedAt: b.CreatedAt, ID: b.ID}
 	})
-	return list("Businesses listed.", each(found, showBusiness), shown), nil
+	return list("Businesses listed.", web.Each(found, showBusiness), shown), nil
 }
 
 func (m *Management) getBusiness(c *call) (reply, error) {
@@ -94,10 +95,10 @@ func (m *Management) changeBusiness(c *call) (reply, error) {
 		return reply{}, err
 	}
 	r := strictjson.NewReader(c.body)
-	given(r, "name", "rate_limit")
+	web.NeedOne(r, "name", "rate_limit")
 	change := tenancy.BusinessChange{Name: readName(r, strictjson.Optional)}
 	change.RateLimit, change.DefaultLimit = readLimit(r)
-	if err := problems(r); err != nil {
+	if err := web.Problems(r); err != nil {
 		return reply{}, err
 	}
 	stored, err := m.Tenants.ChangeBusiness(c.Request.Context(), c.by, id, change)
@@ -114,7 +115,7 @@ func (m *Management) createApplication(c *call) (reply, error) {
 	}
 	r := strictjson.NewReader(c.body)
 	name := readName(r, strictjson.Required)
-	if err := problems(r); err != nil {
+	if err := web.Problems(r); err != nil {
 		return reply{}, err
 	}
 	made, err := m.Tenants.CreateApplication(c.Request.Context(), c.by, id, *name)
@@ -133,7 +134,7 @@ func (m *Management) listApplications(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return list("Applications listed.", each(found, showApplication), whole(len(found))), nil
+	return list("Applications listed.", web.Each(found, showApplication), web.Whole(len(found))), nil
 }
 
 func (m *Management) getApplication(c *call) (reply, error) {
@@ -155,7 +156,7 @@ func (m *Management) changeApplication(c *call) (reply, error) {
 	}
 	r := strictjson.NewReader(c.body)
 	disabled, _ := r.Bool("disabled", strictjson.Required)
-	if err := problems(r); err != nil {
+	if err := web.Problems(r); err != nil {
 		return reply{}, err
 	}
 	stored, err := m.Tenants.SetDisabled(c.Request.Context(), c.by, id, disabled)
@@ -185,7 +186,7 @@ func (m *Management) createKey(c *call) (reply, error) {
 		}
 		lifetime = &d
 	}
-	if err := problems(r); err != nil {
+	if err := web.Problems(r); err != nil {
 		return reply{}, err
 	}
 	made, err := m.Tenants.IssueKey(c.Request.Context(), c.by, id, domain.Environment(environment), scopes, lifetime)
@@ -200,7 +201,7 @@ func readScopes(r *strictjson.Reader) []domain.Scope {
 	items := r.Array("scopes", strictjson.Required, strictjson.Count(1, len(domain.AllScopes())))
 	names := make([]string, 0, items.Len())
 	for i := range items.Len() {
-		name, sound := items.Enum(i, append([]string{"all"}, texts(domain.AllScopes())...))
+		name, sound := items.Enum(i, append([]string{"all"}, web.Texts(domain.AllScopes())...))
 		if !sound {
 			return nil
 		}
@@ -225,7 +226,7 @@ func (m *Management) listKeys(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return list("Keys listed.", each(found, showKey), whole(len(found))), nil
+	return list("Keys listed.", web.Each(found, showKey), web.Whole(len(found))), nil
 }
 
 func (m *Management) getKey(c *call) (reply, error) {

@@ -1,8 +1,7 @@
 package opsapi
 
 import (
-	"time"
-
+	"waybill/adapters/web"
 	"waybill/adapters/web/views"
 	"waybill/application/operations"
 	"waybill/application/tenancy"
@@ -19,7 +18,7 @@ type businessView struct {
 func showBusiness(b domain.Business) businessView {
 	v := businessView{ID: string(b.ID), Name: b.Name, CreatedAt: domain.FormatTime(b.CreatedAt)}
 	if b.RateLimit != nil {
-		v.RateLimit = &views.Limit{Limit: b.RateLimit.Limit, WindowSeconds: int(b.RateLimit.Window.Seconds())}
+		v.RateLimit = new(views.NewLimit(*b.RateLimit))
 	}
 	return v
 }
@@ -55,9 +54,9 @@ type keyView struct {
 func showKey(k domain.APIKey) keyView {
 	return keyView{
 		ID: string(k.ID), ApplicationID: string(k.ApplicationID), Environment: string(k.Environment),
-		Prefix: domain.KeyPrefix(k.Environment), LastFour: k.LastFour, Scopes: texts(k.Scopes),
-		CreatedAt: domain.FormatTime(k.CreatedAt), ExpiresAt: moment(k.ExpiresAt),
-		RevokedAt: moment(k.RevokedAt), LastUsedAt: moment(k.LastUsedAt),
+		Prefix: domain.KeyPrefix(k.Environment), LastFour: k.LastFour, Scopes: web.Texts(k.Scopes),
+		CreatedAt: domain.FormatTime(k.CreatedAt), ExpiresAt: views.Time(k.ExpiresAt),
+		RevokedAt: views.Time(k.RevokedAt), LastUsedAt: views.Time(k.LastUsedAt),
 	}
 }
 
@@ -113,7 +112,7 @@ type caseView struct {
 func (m *Management) showCase(c operations.Case) caseView {
 	return caseView{
 		deliveryView: m.showDelivery(c.Delivery), Business: showBusiness(c.Business), Application: showApplication(c.Application),
-		Timeline: each(c.Timeline, views.NewEvent), AllowedStatuses: texts(c.Next),
+		Timeline: web.Each(c.Timeline, views.NewEvent), AllowedStatuses: web.Texts(c.Next),
 	}
 }
 
@@ -150,11 +149,4 @@ func optional(s string) *string {
 		return nil
 	}
 	return &s
-}
-
-func moment(t *time.Time) *string {
-	if t == nil {
-		return nil
-	}
-	return optional(domain.FormatTime(*t))
 }

@@ -60,7 +60,7 @@ var testArrows = map[string][]string{
 // homes lists the only folders that may import a technology, so that it can be
 // replaced there. Tests may import any.
 var homes = map[string][]string{
-	"github.com/gin-gonic/gin":    {"adapters/httpapi", "adapters/opsapi", "adapters/trackingpage", "adapters/docsite"},
+	"github.com/gin-gonic/gin":    {"adapters/web", "adapters/httpapi", "adapters/opsapi", "adapters/trackingpage", "adapters/docsite"},
 	"gorm.io":                     {"adapters/storage"},
 	"github.com/hibiken/asynq":    {"adapters/queue"},
 	"github.com/redis/go-redis":   {"adapters/redis/autopipeline", "adapters/ratelimit/redislimiter", "adapters/locks/redislocks", "adapters/invalidations/redispubsub", "adapters/queue/asynqqueue", "cmd"},

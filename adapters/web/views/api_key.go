@@ -48,15 +48,16 @@ func NewAPIKey(c domain.Credential, perKey, perBusiness domain.RateLimit) APIKey
 	return APIKey{
 		Key: Key{
 			ID: string(c.Key.ID), Prefix: domain.KeyPrefix(c.Key.Environment), LastFour: c.Key.LastFour,
-			Scopes: scopes, CreatedAt: domain.FormatTime(c.Key.CreatedAt), ExpiresAt: timestamp(c.Key.ExpiresAt),
+			Scopes: scopes, CreatedAt: domain.FormatTime(c.Key.CreatedAt), ExpiresAt: Time(c.Key.ExpiresAt),
 		},
 		Application: Named{ID: string(c.Application.ID), Name: c.Application.Name},
 		Business:    Named{ID: string(c.Business.ID), Name: c.Business.Name},
 		Environment: string(c.Key.Environment),
-		Limits:      Limits{PerKey: limit(perKey), PerBusiness: limit(perBusiness)},
+		Limits:      Limits{PerKey: NewLimit(perKey), PerBusiness: NewLimit(perBusiness)},
 	}
 }
 
-func limit(l domain.RateLimit) Limit {
+// NewLimit shows a limit.
+func NewLimit(l domain.RateLimit) Limit {
 	return Limit{Limit: l.Limit, WindowSeconds: int(l.Window.Seconds())}
 }

@@ -92,7 +92,7 @@ func NewDelivery(d *domain.Delivery, trackingBaseURL string) Delivery {
 	if s := d.Simulation(); s != nil {
 		v.Simulation = &Simulation{
 			Scenario: string(s.Scenario), Status: string(s.Status), Step: s.Step,
-			StepsTotal: s.StepsTotal(), NextStepAt: timestamp(s.NextStepAt),
+			StepsTotal: s.StepsTotal(), NextStepAt: Time(s.NextStepAt),
 		}
 	}
 	return v

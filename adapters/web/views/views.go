@@ -24,7 +24,8 @@ func amount(m *domain.Money) *Amount {
 	return &a
 }
 
-func timestamp(t *time.Time) *string {
+// Time is a time, or null.
+func Time(t *time.Time) *string {
 	if t == nil {
 		return nil
 	}

@@ -31,8 +31,8 @@ func NewWebhookEndpoint(e domain.WebhookEndpoint) WebhookEndpoint {
 	}
 	return WebhookEndpoint{
 		ID: string(e.ID), URL: e.URL, EventTypes: e.EventTypes, Description: e.Description, Enabled: e.Enabled,
-		Status: string(e.Status()), DisabledReason: string(e.Disabled), FailingSince: timestamp(e.Health.FailingSince), PausedUntil: timestamp(e.Health.OpenUntil),
-		PreviousSecret: timestamp(previous),
+		Status: string(e.Status()), DisabledReason: string(e.Disabled), FailingSince: Time(e.Health.FailingSince), PausedUntil: Time(e.Health.OpenUntil),
+		PreviousSecret: Time(previous),
 		Environment:    string(e.Tenant.Environment),
 		CreatedAt:      domain.FormatTime(e.CreatedAt), UpdatedAt: domain.FormatTime(e.UpdatedAt),
 	}
@@ -64,7 +64,7 @@ func NewWebhookDelivery(d domain.WebhookDelivery) WebhookDelivery {
 	return WebhookDelivery{
 		ID: string(d.ID), EndpointID: string(d.EndpointID), EventID: string(d.EventID), EventType: string(d.EventType),
 		DeliveryID: string(d.DeliveryID), Sequence: d.Sequence, Status: string(d.Status), Attempts: d.Attempts,
-		NextAttemptAt: timestamp(d.DueAt), CreatedAt: domain.FormatTime(d.CreatedAt),
+		NextAttemptAt: Time(d.DueAt), CreatedAt: domain.FormatTime(d.CreatedAt),
 	}
 }
 
@@ -86,7 +86,7 @@ func NewWebhookAttempt(a domain.WebhookAttempt) WebhookAttempt {
 	return WebhookAttempt{
 		ID: string(a.ID), Attempt: a.Number, Trigger: string(a.Trigger), StatusCode: a.Result.StatusCode,
 		ErrorClass: string(a.Result.Error), DurationMS: a.Result.Duration.Milliseconds(), ResponseExcerpt: a.Result.Excerpt,
-		NextAttemptAt: timestamp(a.NextAt), StartedAt: domain.FormatTime(a.Result.StartedAt),
+		NextAttemptAt: Time(a.NextAt), StartedAt: domain.FormatTime(a.Result.StartedAt),
 	}
 }
 

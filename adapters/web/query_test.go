@@ -1,7 +1,8 @@
-package httpapi
+package web
 
 import (
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -11,28 +12,28 @@ import (
 	"waybill/domain"
 )
 
-func parsed(t *testing.T, raw string) query {
+func parsed(t *testing.T, raw string) Query {
 	t.Helper()
-	q, err := parseQuery(raw, []string{"search", "limit", "created_after", "active"})
+	q, err := ParseQuery(raw, []string{"search", "limit", "created_after", "active"})
 	require.NoError(t, err)
 	return q
 }
 
 func TestAQueryStringIsRefusedWhole(t *testing.T) {
 	for _, raw := range []string{"serach=x", "a;b", "search=%zz", "search=x&limt=1", "SEARCH=x"} {
-		_, err := parseQuery(raw, []string{"search", "limit"})
+		_, err := ParseQuery(raw, []string{"search", "limit"})
 		require.True(t, domain.HasCode(err, domain.CodeInvalidRequest), raw)
 	}
 }
 
 func TestParametersAreJudgedTogether(t *testing.T) {
 	q := parsed(t, "search=&limit=0&created_after=yesterday&active=true&active=false")
-	q.text("search", 128)
-	q.limit()
-	q.time("created_after")
-	q.oneOf("active", "true", "false")
+	q.Text("search", 128)
+	q.Limit()
+	q.Time("created_after")
+	q.OneOf("active", "true", "false")
 	var e *domain.Error
-	require.True(t, errors.As(q.err(), &e))
+	require.True(t, errors.As(q.Err(), &e))
 	codes := map[string]string{}
 	for _, f := range e.Fields {
 		codes[f.Field] = f.Code
@@ -47,21 +48,21 @@ func TestParametersAreJudgedTogether(t *testing.T) {
 func TestALimitIsAPlainNumber(t *testing.T) {
 	for raw, want := range map[string]int{"": 25, "limit=1": 1, "limit=100": 100, "limit=007": 7} {
 		q := parsed(t, raw)
-		require.Equal(t, want, q.limit(), raw)
-		require.NoError(t, q.err(), raw)
+		require.Equal(t, want, q.Limit(), raw)
+		require.NoError(t, q.Err(), raw)
 	}
 	for _, raw := range []string{"limit=0", "limit=101", "limit=-1", "limit=%2B5", "limit=5.0", "limit=1e1", "limit=99999999999999999999"} {
 		q := parsed(t, raw)
-		q.limit()
-		require.Error(t, q.err(), raw)
+		q.Limit()
+		require.Error(t, q.Err(), raw)
 	}
 }
 
 func TestATimeIsMovedUpToTheMillisecondItBounds(t *testing.T) {
 	at := func(raw string) *time.Time {
 		q := parsed(t, "created_after="+raw)
-		got := q.time("created_after")
-		require.NoError(t, q.err(), raw)
+		got := q.Time("created_after")
+		require.NoError(t, q.Err(), raw)
 		return got
 	}
 	exact := time.Date(2026, 11, 21, 10, 0, 0, 123e6, time.UTC)
@@ -78,13 +79,13 @@ func TestATimeIsWrittenAsRFC3339Has(t *testing.T) {
 		"20261121T100000Z", "2026-11-21T24:00:00Z", "2026-02-30T10:00:00Z", "2026-11-21T10:00:00%2B2:00", "2026-11-21T10:00:00.Z",
 	} {
 		q := parsed(t, "created_after="+raw)
-		q.time("created_after")
-		require.True(t, domain.HasCode(q.err(), domain.CodeValidation), raw)
+		q.Time("created_after")
+		require.True(t, domain.HasCode(q.Err(), domain.CodeValidation), raw)
 	}
 	for _, raw := range []string{"2026-11-21t10:00:00z", "2026-11-21T10:00:00.000000000Z", "2026-11-21T10:00:00-00:00"} {
 		q := parsed(t, "created_after="+raw)
-		require.Equal(t, time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC), *q.time("created_after"), raw)
-		require.NoError(t, q.err(), raw)
+		require.Equal(t, time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC), *q.Time("created_after"), raw)
+		require.NoError(t, q.Err(), raw)
 	}
 }
 
@@ -95,12 +96,12 @@ func TestAnUnknownParameterIsNamed(t *testing.T) {
 		"a%0Ab%FF=":                    "Unknown query parameter a\\nb\ufffd. This call takes search, limit.",
 		strings.Repeat("p", 65) + "=1": "Unknown query parameter " + strings.Repeat("p", 64) + "... This call takes search, limit.",
 	} {
-		_, err := parseQuery(raw, []string{"search", "limit"})
+		_, err := ParseQuery(raw, []string{"search", "limit"})
 		var e *domain.Error
 		require.True(t, errors.As(err, &e), raw)
 		require.Equal(t, want, e.Message)
 	}
-	_, err := parseQuery("page=2", nil)
+	_, err := ParseQuery("page=2", nil)
 	require.ErrorContains(t, err, "Unknown query parameter page. This call takes none.")
 }
 
@@ -122,32 +123,8 @@ func TestABearerHasOneSpaceAndOneHeader(t *testing.T) {
 		{[]string{"Bearer"}, "", true},
 		{[]string{"Bearer abc", "Bearer abc"}, "", true},
 	} {
-		key, malformed := bearer(c.headers)
+		key, malformed := Bearer(http.Header{"Authorization": c.headers})
 		require.Equal(t, c.key, key, c.headers)
 		require.Equal(t, c.malformed, malformed, c.headers)
 	}
-}
-
-func TestAnIdempotencyKeyHasEightTo255PrintableCharacters(t *testing.T) {
-	long := make([]byte, 256)
-	for i := range long {
-		long[i] = 'k'
-	}
-	for _, good := range []string{"12345678", string(long[:255]), "with space and ~"} {
-		key, err := idempotencyKey([]string{good}, true)
-		require.NoError(t, err)
-		require.Equal(t, good, key)
-	}
-	for _, bad := range []string{"1234567", string(long), "tab\tinside", "ümlaut-key", "bell\x07bell"} {
-		_, err := idempotencyKey([]string{bad}, false)
-		require.True(t, domain.HasCode(err, domain.CodeValidation), bad)
-	}
-	_, err := idempotencyKey(nil, true)
-	require.True(t, domain.HasCode(err, domain.CodeIdempotencyKeyRequired))
-	_, err = idempotencyKey([]string{""}, true)
-	require.True(t, domain.HasCode(err, domain.CodeIdempotencyKeyRequired))
-	_, err = idempotencyKey(nil, false)
-	require.NoError(t, err)
-	_, err = idempotencyKey([]string{"12345678", "12345678"}, true)
-	require.True(t, domain.HasCode(err, domain.CodeValidation), "sent twice")
 }

@@ -1,4 +1,4 @@
-package httpapi
+package web
 
 import (
 	"encoding/base64"
@@ -17,7 +17,7 @@ var somewhere = domain.Position{
 }
 
 func TestACursorOpensWhereItWasMade(t *testing.T) {
-	box := newCursorBox([32]byte{1})
+	box := NewCursors([32]byte{1})
 	cursor := box.seal("app\nlive\n/v1/deliveries\nstatus=booked", somewhere)
 	got, ok := box.open("app\nlive\n/v1/deliveries\nstatus=booked", domain.PrefixDelivery, cursor)
 	require.True(t, ok)
@@ -26,12 +26,12 @@ func TestACursorOpensWhereItWasMade(t *testing.T) {
 }
 
 func TestACursorOpensNowhereElse(t *testing.T) {
-	box := newCursorBox([32]byte{1})
+	box := NewCursors([32]byte{1})
 	cursor := box.seal("here", somewhere)
 
 	_, ok := box.open("there", domain.PrefixDelivery, cursor)
 	require.False(t, ok, "another binding")
-	_, ok = newCursorBox([32]byte{2}).open("here", domain.PrefixDelivery, cursor)
+	_, ok = NewCursors([32]byte{2}).open("here", domain.PrefixDelivery, cursor)
 	require.False(t, ok, "another server key")
 	for _, bad := range []string{"", "x", cursor + "A", cursor[1:], "=" + cursor, strings.Repeat("A", maxCursor), strings.Repeat("A", maxCursor+1)} {
 		_, ok = box.open("here", domain.PrefixDelivery, bad)
@@ -40,17 +40,17 @@ func TestACursorOpensNowhereElse(t *testing.T) {
 }
 
 func TestACursorOfAPreviousKeyOpens(t *testing.T) {
-	cursor := newCursorBox([32]byte{1}).seal("here", somewhere)
-	got, ok := newCursorBox([32]byte{2}, [32]byte{3}, [32]byte{1}).open("here", domain.PrefixDelivery, cursor)
+	cursor := NewCursors([32]byte{1}).seal("here", somewhere)
+	got, ok := NewCursors([32]byte{2}, [32]byte{3}, [32]byte{1}).open("here", domain.PrefixDelivery, cursor)
 	require.True(t, ok)
 	require.Equal(t, somewhere, got)
-	cursor = newCursorBox([32]byte{2}, [32]byte{1}).seal("here", somewhere)
-	_, ok = newCursorBox([32]byte{1}).open("here", domain.PrefixDelivery, cursor)
+	cursor = NewCursors([32]byte{2}, [32]byte{1}).seal("here", somewhere)
+	_, ok = NewCursors([32]byte{1}).open("here", domain.PrefixDelivery, cursor)
 	require.False(t, ok, "the first key signs")
 }
 
 func TestEveryChangedBitOfACursorIsNoticed(t *testing.T) {
-	box := newCursorBox([32]byte{1})
+	box := NewCursors([32]byte{1})
 	raw, err := base64.RawURLEncoding.DecodeString(box.seal("here", somewhere))
 	require.NoError(t, err)
 	for i := range len(raw) * 8 {
@@ -62,18 +62,18 @@ func TestEveryChangedBitOfACursorIsNoticed(t *testing.T) {
 }
 
 func TestACursorOfTheFeedOpensWhereItWasMadeAndNowhereElse(t *testing.T) {
-	box := newCursorBox([32]byte{1})
+	box := NewCursors([32]byte{1})
 	for _, place := range []domain.FeedPosition{
 		{}, // before all events
 		{Commit: 1<<62 + 7, Sequence: 8, ID: "evt_0198f3a27c4e7b23a1d4c8e9f0b51a67"},
 	} {
-		cursor := box.sealFeed("here", place)
+		cursor := box.SealFeed("here", place)
 		got, ok := box.openFeed("here", cursor)
 		require.True(t, ok)
 		require.Equal(t, place, got)
 		_, ok = box.openFeed("there", cursor)
 		require.False(t, ok, "another binding")
-		_, ok = newCursorBox([32]byte{2}).openFeed("here", cursor)
+		_, ok = NewCursors([32]byte{2}).openFeed("here", cursor)
 		require.False(t, ok, "another server key")
 		_, ok = box.open("here", domain.PrefixEvent, cursor)
 		require.False(t, ok, "as one of another list")

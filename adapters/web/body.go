@@ -1,0 +1,163 @@
+package web
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"waybill/adapters/web/strictjson"
+	"waybill/domain"
+)
+
+// MaxBody is how many bytes the body of one record may have.
+const MaxBody = 64 << 10
+
+// Body says what body a call takes.
+type Body struct {
+	Shape      strictjson.Shape // nil: none, so that nothing and {} are fine
+	MayBeEmpty bool             // no body at all counts as {}
+	Most       int64            // bytes
+}
+
+// Read reads and checks the body against the names the shape declares. It is nil
+// where there is none.
+func (b Body) Read(w http.ResponseWriter, r *http.Request) (*strictjson.Value, error) {
+	buffer := buffers.Get().(*bytes.Buffer)
+	defer func() {
+		buffer.Reset()
+		buffers.Put(buffer)
+	}()
+	// What is parsed keeps none of it.
+	raw, err := readAll(buffer, w, r, b.Most)
+	if err != nil || len(raw) == 0 && (b.Shape == nil || b.MayBeEmpty) {
+		return nil, err
+	}
+	if err := checkMediaType(r.Header); err != nil {
+		return nil, err
+	}
+	shape := b.Shape
+	if shape == nil {
+		shape = strictjson.Object{}
+	}
+	root, bad := strictjson.Parse(raw, shape)
+	switch {
+	case bad == nil:
+		return root, nil
+	case bad.TooMany:
+		return nil, domain.Invalid(domain.FieldError{Field: "body", Code: domain.FieldTooLong, Message: bad.Message})
+	}
+	details := map[string]any{"line": bad.Line, "column": bad.Column}
+	if bad.Field != "" {
+		details = map[string]any{"field": bad.Field}
+	}
+	if bad.Suggestion != "" {
+		details["suggestion"] = bad.Suggestion
+	}
+	return nil, malformed(bad.Message, details)
+}
+
+// ReadText reads a body that is text of the media type, as it is: a table, say.
+func ReadText(w http.ResponseWriter, r *http.Request, mediaType string, most int64) ([]byte, error) {
+	if err := checkEncoding(r.Header); err != nil {
+		return nil, err
+	}
+	sent := r.Header.Values("Content-Type")
+	if len(sent) != 1 || !isUTF8(sent[0], mediaType) {
+		return nil, unsupported("Send Content-Type: " + mediaType + ", once, in UTF-8.")
+	}
+	return readAll(new(bytes.Buffer), w, r, most)
+}
+
+func isUTF8(sent, mediaType string) bool {
+	got, params, err := mime.ParseMediaType(sent)
+	return err == nil && got == mediaType && (params["charset"] == "" || strings.EqualFold(params["charset"], "utf-8"))
+}
+
+// buffers saves what bodies are read into for the next ones.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// readAll reads the body, which has at most so many bytes.
+func readAll(into *bytes.Buffer, w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
+	if r.ContentLength > most {
+		return nil, tooLarge(most)
+	}
+	if r.ContentLength > 0 {
+		// What comes is not known yet to be as much. It looks for the end behind it.
+		into.Grow(int(min(r.ContentLength, 8<<10)) + bytes.MinRead)
+	}
+	_, err := into.ReadFrom(http.MaxBytesReader(w, r.Body, most))
+	var over *http.MaxBytesError
+	switch {
+	case errors.As(err, &over):
+		return nil, tooLarge(most)
+	case err != nil:
+		e := malformed("The body did not arrive whole. Send the request again.", nil)
+		e.Err = err
+		return nil, e
+	}
+	return into.Bytes(), nil
+}
+
+// checkEncoding refuses a body that is not what it stands for.
+func checkEncoding(h http.Header) error {
+	for _, encoding := range h.Values("Content-Encoding") {
+		if encoding != "" && !strings.EqualFold(encoding, "identity") {
+			return unsupported("Content-Encoding " + Shown(encoding) + " is not supported; leave it out and send the body as it is.")
+		}
+	}
+	return nil
+}
+
+func checkMediaType(h http.Header) error {
+	if err := checkEncoding(h); err != nil {
+		return err
+	}
+	declared := h.Values("Content-Type")
+	if len(declared) == 0 || len(declared) == 1 && declared[0] == "application/json" {
+		return nil
+	}
+	mediaType, params, err := mime.ParseMediaType(declared[0])
+	charset := params["charset"]
+	switch {
+	case mediaType == "application/x-www-form-urlencoded":
+		return unsupported("Send Content-Type: application/json. The request has a form's type, which curl -d sends by itself.")
+	case len(declared) > 1:
+		return unsupported("Content-Type was sent " + strconv.Itoa(len(declared)) + " times. Send it once: application/json.")
+	case err != nil, mediaType != "application/json":
+		return unsupported("Send Content-Type: application/json" + ItIs(declared[0]) + ".")
+	case charset != "" && !strings.EqualFold(charset, "utf-8"):
+		return unsupported("JSON is UTF-8; send Content-Type: application/json without charset " + Shown(charset) + ".")
+	}
+	return nil
+}
+
+// Problems turns what a form noted into the 422 that lists it all.
+func Problems(r *strictjson.Reader) error {
+	if fields := FieldErrors(r, "body"); len(fields) > 0 {
+		return domain.Invalid(fields...)
+	}
+	return nil
+}
+
+// FieldErrors are the problems noted; whole names what is read, for those that
+// no single field is to blame for.
+func FieldErrors(r *strictjson.Reader, whole string) []domain.FieldError {
+	var fields []domain.FieldError
+	for _, p := range r.Problems() {
+		fields = append(fields, domain.FieldError{Field: cmp.Or(p.Field, whole), Code: string(p.Code), Message: p.Message})
+	}
+	return fields
+}
+
+// NeedOne refuses a change that names nothing.
+func NeedOne(r *strictjson.Reader, fields ...string) {
+	if !slices.ContainsFunc(fields, r.Has) {
+		r.Reject("", strictjson.CodeRequired, "send at least one of "+strings.Join(fields, ", ")+"; null counts as not sent")
+	}
+}

@@ -1,0 +1,152 @@
+package web
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"time"
+
+	"waybill/domain"
+)
+
+const (
+	maxCursor      = 512
+	positionLength = 8 + 16     // milliseconds, bytes of the ID
+	feedLength     = 8 + 4 + 16 // commit, sequence, bytes of the ID
+	macLength      = 16
+)
+
+// Cursors seals positions in lists. A cursor opens only with the binding it was
+// made for (everything that decides which records a list has and in which order),
+// and only a holder of the key can make one.
+type Cursors struct {
+	keys [][32]byte // the first one signs, and each of them is taken
+}
+
+// NewCursors takes cursors of all keys and signs with the first one.
+func NewCursors(keys ...[32]byte) Cursors { return Cursors{keys: keys} }
+
+func (c Cursors) seal(binding string, p domain.Position) string {
+	raw := binary.BigEndian.AppendUint64(nil, uint64(p.CreatedAt.UnixMilli()))
+	return c.sealRaw(binding, append(raw, bytesOf(p.ID)...))
+}
+
+// SealFeed seals a place in the feed; the zero position, too.
+func (c Cursors) SealFeed(binding string, p domain.FeedPosition) string {
+	id := make([]byte, 16)
+	if p.ID != "" {
+		id = bytesOf(p.ID)
+	}
+	raw := binary.BigEndian.AppendUint64(nil, uint64(p.Commit))  //nolint:gosec // read back as it was
+	raw = binary.BigEndian.AppendUint32(raw, uint32(p.Sequence)) //nolint:gosec // a delivery has few events
+	return c.sealRaw(binding, append(raw, id...))
+}
+
+func bytesOf(id domain.ID) []byte {
+	raw, err := hex.DecodeString(id.Hex())
+	if err != nil || len(raw) != 16 {
+		panic("web: a record has the ID " + string(id))
+	}
+	return raw
+}
+
+func (c Cursors) sealRaw(binding string, raw []byte) string {
+	return base64.RawURLEncoding.EncodeToString(append(raw, macOf(c.keys[0], binding, raw)...))
+}
+
+func (c Cursors) open(binding string, prefix domain.Prefix, cursor string) (domain.Position, bool) {
+	position, ok := c.openRaw(binding, cursor, positionLength)
+	if !ok {
+		return domain.Position{}, false
+	}
+	return domain.Position{
+		CreatedAt: time.UnixMilli(int64(binary.BigEndian.Uint64(position))).UTC(), //nolint:gosec // as sealed
+		ID:        domain.MakeID(prefix, [16]byte(position[8:])),
+	}, true
+}
+
+func (c Cursors) openFeed(binding, cursor string) (domain.FeedPosition, bool) {
+	position, ok := c.openRaw(binding, cursor, feedLength)
+	if !ok {
+		return domain.FeedPosition{}, false
+	}
+	p := domain.FeedPosition{
+		Commit:   int64(binary.BigEndian.Uint64(position)), //nolint:gosec // as sealed
+		Sequence: int(binary.BigEndian.Uint32(position[8:])),
+	}
+	if id := [16]byte(position[12:]); id != [16]byte{} {
+		p.ID = domain.MakeID(domain.PrefixEvent, id)
+	}
+	return p, true
+}
+
+// openRaw is a position of so many bytes, as sealRaw got it.
+func (c Cursors) openRaw(binding, cursor string, length int) ([]byte, bool) {
+	// The decoder would pass over line breaks; a cursor comes back unchanged.
+	if len(cursor) > maxCursor || strings.ContainsAny(cursor, "\r\n") {
+		return nil, false
+	}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	if err != nil || len(raw) != length+macLength {
+		return nil, false
+	}
+	position, mac := raw[:length], raw[length:]
+	return position, slices.ContainsFunc(c.keys, func(key [32]byte) bool {
+		return hmac.Equal(mac, macOf(key, binding, position))
+	})
+}
+
+func macOf(key [32]byte, binding string, position []byte) []byte {
+	h := hmac.New(sha256.New, key[:])
+	h.Write(position)
+	h.Write([]byte(binding))
+	return h.Sum(nil)[:macLength]
+}
+
+const notACursor = "not a cursor of this list with these filters; pass next_cursor back unchanged, or start without one"
+
+// Page reads limit and cursor of a list whose IDs have the prefix. Read every
+// filter first: the cursor is bound to them as they were sent, and the error tells
+// the problems of all.
+func (c Cursors) Page(q Query, binding string, prefix domain.Prefix) (domain.PageRequest, error) {
+	page := domain.PageRequest{Limit: q.Limit()}
+	if cursor := q.Get("cursor"); cursor != "" {
+		position, ok := c.open(binding, prefix, cursor)
+		if !ok {
+			q.Reject("cursor", domain.FieldInvalidFormat, notACursor)
+		}
+		page.After = &position
+	}
+	return page, q.Err()
+}
+
+// FeedPage is Page for the feed, which has an order of its own.
+func (c Cursors) FeedPage(q Query, binding string) (limit int, after *domain.FeedPosition, err error) {
+	limit = q.Limit()
+	if cursor := q.Get("cursor"); cursor != "" {
+		position, sound := c.openFeed(binding, cursor)
+		if !sound {
+			q.Reject("cursor", domain.FieldInvalidFormat, notACursor)
+		}
+		after = &position
+	}
+	return limit, after, q.Err()
+}
+
+// Cut takes off the record beyond the limit and tells how to go on behind the last.
+func Cut[T any](c Cursors, binding string, records []T, limit int, at func(T) domain.Position) ([]T, Meta) {
+	m := Meta{Limit: limit}
+	if len(records) > limit {
+		records = records[:limit]
+		cursor := c.seal(binding, at(records[limit-1]))
+		m.HasMore, m.NextCursor = true, &cursor
+	}
+	return records, m
+}
+
+// Whole is the meta of a list that is never cut.
+func Whole(n int) Meta { return Meta{Limit: n} }

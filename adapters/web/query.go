@@ -1,0 +1,219 @@
+package web
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"waybill/domain"
+)
+
+const (
+	defaultLimit = 25
+	maxLimit     = 100
+)
+
+// Query is the parameters of a request. Reading one notes what is wrong with
+// it, so that all problems are told at once.
+type Query struct {
+	values url.Values
+	noted  *[]domain.FieldError
+}
+
+// ParseQuery refuses parameters the operation does not take, and repeated
+// and empty ones.
+func ParseQuery(raw string, known []string) (Query, error) {
+	q := Query{noted: &[]domain.FieldError{}}
+	var err error
+	if q.values, err = url.ParseQuery(raw); err != nil {
+		return q, malformed("The query string cannot be read: "+queryFault(err)+".", nil)
+	}
+	names := make([]string, 0, len(q.values))
+	for name := range q.values {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return q, unknownParameter(name, known)
+		}
+	}
+	for _, name := range names {
+		switch sent := q.values[name]; {
+		case len(sent) > 1:
+			q.Reject(name, domain.FieldInvalidFormat, "the parameter was sent "+strconv.Itoa(len(sent))+" times; send it once")
+		case sent[0] == "":
+			q.Reject(name, domain.FieldTooShort, "the parameter is empty; leave it out instead")
+		case !utf8.ValidString(sent[0]) || strings.ContainsRune(sent[0], 0):
+			q.Reject(name, domain.FieldInvalidFormat, "the parameter is not valid UTF-8 text; encode it as UTF-8, then with %")
+		default:
+			continue
+		}
+		q.values.Del(name) // told already
+	}
+	return q, nil
+}
+
+func queryFault(err error) string {
+	if strings.Contains(err.Error(), "semicolon") {
+		return "it has a semicolon; separate parameters with &"
+	}
+	return "it has a % that is no escape"
+}
+
+func unknownParameter(name string, known []string) error {
+	takes := "This call takes none."
+	if len(known) > 0 {
+		takes = "This call takes " + strings.Join(known, ", ") + "."
+	}
+	if name == "" { // ?=5 has none
+		return malformed("A query parameter has no name. "+takes, nil)
+	}
+	shown := Shown(name)
+	return malformed("Unknown query parameter "+strings.TrimSuffix(shown, ".")+". "+takes, map[string]any{"field": shown})
+}
+
+// Get is the parameter as it was sent; empty: not sent, or noted to be wrong.
+func (q Query) Get(name string) string { return q.values.Get(name) }
+
+// Has reports whether the parameter was sent, and not noted to be wrong.
+func (q Query) Has(name string) bool { return q.values.Has(name) }
+
+// Filters are all parameters that decide which records a list has and in which
+// order, for the binding of its cursors. The limit may change between pages.
+func (q Query) Filters() string {
+	filters := url.Values{}
+	for name, sent := range q.values {
+		if name != "cursor" && name != "limit" {
+			filters[name] = sent
+		}
+	}
+	return filters.Encode()
+}
+
+// Reject notes a problem of a parameter.
+func (q Query) Reject(name, code, message string) {
+	*q.noted = append(*q.noted, domain.FieldError{Field: name, Code: code, Message: message})
+}
+
+// Err is the 422 that lists every problem, or nil.
+func (q Query) Err() error {
+	if len(*q.noted) == 0 {
+		return nil
+	}
+	return domain.Invalid(*q.noted...)
+}
+
+// Text is a parameter of at most most characters; empty: not sent.
+func (q Query) Text(name string, most int) string {
+	value := strings.TrimSpace(q.Get(name))
+	switch {
+	case q.Has(name) && value == "":
+		q.Reject(name, domain.FieldTooShort, "the parameter is blank; leave it out instead")
+	case utf8.RuneCountInString(value) > most: // whose it is, a name say, is not repeated
+		q.Reject(name, domain.FieldTooLong, fmt.Sprintf("the parameter has %d characters; it may have %d", utf8.RuneCountInString(value), most))
+	default:
+		return value
+	}
+	return ""
+}
+
+// OneOf is one of the allowed values; empty: not sent.
+func (q Query) OneOf(name string, allowed ...string) string {
+	value := q.Get(name)
+	if value != "" && !slices.Contains(allowed, value) {
+		q.Reject(name, domain.FieldNotAllowed, "must be one of "+strings.Join(allowed, ", ")+ItIs(value))
+		return ""
+	}
+	return value
+}
+
+// ID is the ID of a record; whether there is one, and whose, is not looked at.
+func (q Query) ID(name string, prefix domain.Prefix) domain.ID {
+	if !q.Has(name) {
+		return ""
+	}
+	id, err := domain.ParseID(prefix, q.Get(name))
+	if err != nil {
+		q.Reject(name, domain.FieldInvalidFormat, "must be an ID: "+string(prefix)+" and 32 lowercase hex characters"+ItIs(q.Get(name)))
+	}
+	return id
+}
+
+// Limit is how many records a page has.
+func (q Query) Limit() int {
+	if !q.Has("limit") {
+		return defaultLimit
+	}
+	sent := q.Get("limit")
+	n, err := strconv.Atoi(sent)
+	switch {
+	case err != nil || strings.Trim(sent, "0123456789") != "":
+		q.Reject("limit", domain.FieldInvalidType, "must be a whole number from 1 to 100"+ItIs(sent))
+	case n < 1 || n > maxLimit:
+		q.Reject("limit", domain.FieldOutOfRange, "must be from 1 to 100"+ItIs(sent))
+	default:
+		return n
+	}
+	return defaultLimit
+}
+
+// rfc3339 is what time.Parse is lenient about: 1:00:00 and 01:00:00,5.
+var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
+
+// Time is an RFC 3339 time. Records are kept in whole milliseconds, so a
+// finer bound is moved up to the next one: that changes no comparison.
+func (q Query) Time(name string) *time.Time {
+	if !q.Has(name) {
+		return nil
+	}
+	// A + that came unencoded reads as a space.
+	t, ok := ParseTime(strings.Replace(q.Get(name), " ", "+", 1))
+	if !ok {
+		q.Reject(name, domain.FieldInvalidFormat, WantedTime+ItIs(q.Get(name)))
+		return nil
+	}
+	return &t
+}
+
+// WantedTime says what ParseTime reads.
+const WantedTime = "must be an RFC 3339 time such as 2026-11-21T10:00:00Z"
+
+// ParseTime reads an RFC 3339 time as a bound in whole milliseconds.
+func ParseTime(sent string) (time.Time, bool) {
+	sent = strings.ToUpper(sent)
+	t, err := time.Parse(time.RFC3339Nano, sent)
+	if err != nil || !rfc3339.MatchString(sent) {
+		return time.Time{}, false
+	}
+	up := domain.Millis(t.Add(time.Millisecond - 1))
+	if up.Before(earliest) {
+		up = earliest
+	} else if up.After(latest) {
+		up = latest
+	}
+	return up, true
+}
+
+// Duration is a length of time, such as 10m or 2d; zero: not sent.
+func (q Query) Duration(name string) time.Duration {
+	if !q.Has(name) {
+		return 0
+	}
+	d, err := domain.ParseLifetime(q.Get(name))
+	if err != nil {
+		q.Reject(name, domain.FieldInvalidFormat, "must be a number and a unit, such as 90s, 10m, 2h or 3d"+ItIs(q.Get(name)))
+	}
+	return d
+}
+
+// No record is older or younger; databases differ on what lies beyond.
+var (
+	earliest = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
+	latest   = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+)

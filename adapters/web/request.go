@@ -1,0 +1,97 @@
+package web
+
+import (
+	"cmp"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"regexp"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"waybill/domain"
+)
+
+// Values of headers that every answer has. They are shared: replace them in a
+// header, never append to them.
+var (
+	noSniff = []string{"nosniff"}
+	noStore = []string{"private, no-store"}
+	noCache = []string{"private, no-cache"}
+)
+
+// SetPrivate keeps an answer out of caches, and browsers from guessing its type.
+// That is for errors and descriptions too: each answer has a request ID and what
+// one caller may know.
+func SetPrivate(h http.Header) {
+	h["X-Content-Type-Options"], h["Cache-Control"] = noSniff, noStore
+}
+
+// SetTagged lets the client keep an answer and ask for it with If-None-Match.
+func SetTagged(h http.Header, tag string) {
+	h["ETag"], h["Cache-Control"] = []string{tag}, noCache
+}
+
+// RequestID names a request: drawn by us, and as the caller calls it.
+type RequestID struct {
+	Drawn  string
+	Theirs string // empty: the caller has no name for it
+}
+
+var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
+
+// NameRequest is the name of a request. An X-Request-ID of the caller that will
+// not do is passed over.
+func NameRequest(drawn domain.ID, h http.Header) RequestID {
+	id := RequestID{Drawn: string(drawn)}
+	if sent := h["X-Request-Id"]; len(sent) == 1 && requestIDForm.MatchString(sent[0]) {
+		id.Theirs = sent[0]
+	}
+	return id
+}
+
+// Shown is the ID in the answer: the caller's own, where it has one.
+func (id RequestID) Shown() string { return cmp.Or(id.Theirs, id.Drawn) }
+
+// SetHeader puts the name into an answer, spelled as the contract spells it.
+func (id RequestID) SetHeader(h http.Header) { h["X-Request-ID"] = []string{id.Shown()} }
+
+// LogAttr is the name in a line of log. What a caller chose stands apart: it may be
+// that of another request, or look like one of ours.
+func (id RequestID) LogAttr() slog.Attr {
+	if id.Theirs == "" {
+		return slog.String("request_id", id.Drawn)
+	}
+	return slog.Group("", slog.String("request_id", id.Drawn), slog.String("client_request_id", id.Theirs))
+}
+
+// Bearer reads the key or token out of the Authorization headers of a request.
+func Bearer(h http.Header) (secret string, malformed bool) {
+	sent := h["Authorization"]
+	if len(sent) == 0 || len(sent) == 1 && sent[0] == "" {
+		return "", false
+	}
+	secret, ok := strings.CutPrefix(sent[0], "Bearer ")
+	if len(sent) > 1 || !ok || secret == "" || strings.ContainsAny(secret, " \t") {
+		return "", true
+	}
+	return secret, false
+}
+
+// NewRouter is gin without what it guesses: it redirects nothing, tells 405 from
+// 404, and believes X-Forwarded-For of the proxies alone.
+func NewRouter(trustedProxies []netip.Prefix) *gin.Engine {
+	gin.SetMode(gin.ReleaseMode)
+	engine := gin.New()
+	engine.RedirectTrailingSlash = false
+	engine.RedirectFixedPath = false
+	engine.HandleMethodNotAllowed = true
+	engine.UseEscapedPath = true // an escaped slash must not make a path segment two
+	engine.RemoteIPHeaders = []string{"X-Forwarded-For"}
+	proxies := Each(trustedProxies, netip.Prefix.String)
+	if err := engine.SetTrustedProxies(proxies); err != nil {
+		panic(err) // prefixes that were parsed are valid
+	}
+	return engine
+}

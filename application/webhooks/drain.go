@@ -33,6 +33,7 @@ type drain struct {
 	endpoint domain.WebhookEndpoint
 	secrets  [][]byte
 	token    string
+	tries    int // before this one that left the lease unsettled; 0 as soon as something was read
 	slowLane bool
 	sure     time.Time // until then the lease is ours for sure
 	abort    func()    // ends what is on its way
@@ -60,11 +61,13 @@ type drain struct {
 	closing  bool // no new attempts
 	lost     bool // the lease, or what was to be recorded under it
 	troubled bool // something failed that would fail again at once
+	// unsettled: a call of the storage failed, and the lease may be ours still.
+	unsettled bool
 }
 
-func newDrain(d *Drainer, e domain.WebhookEndpoint, token string, slowLane bool, leased time.Time) *drain {
+func newDrain(d *Drainer, e domain.WebhookEndpoint, lease unsettled, slowLane bool, leased time.Time) *drain {
 	return &drain{
-		Drainer: d, endpoint: e, token: token, slowLane: slowLane, sure: leased.Add(leaseSure), health: e.Health, paused: e.Health.OpenUntil, reread: true,
+		Drainer: d, endpoint: e, token: lease.token, tries: lease.tries, slowLane: slowLane, sure: leased.Add(leaseSure), health: e.Health, paused: e.Health.OpenUntil, reread: true,
 		more: make(chan struct{}, 1), freed: make(chan struct{}), results: make(chan sent, inFlight), writes: make(chan recorded, 1),
 		taken: map[domain.ID]bool{}, busy: map[domain.ID]bool{}, began: map[domain.ID]time.Time{},
 	}
@@ -182,9 +185,10 @@ func (w *drain) fill(ctx context.Context) {
 	due, err := w.outbox.Due(ctx, w.endpoint.ID, w.clock.Now(), most)
 	if err != nil {
 		w.log.WarnContext(ctx, "due webhooks not read", "endpoint", w.endpoint.ID, "error", err)
-		w.closing, w.troubled = true, true
+		w.closing, w.troubled, w.unsettled = true, true, true
 		return
 	}
+	w.tries = 0
 	w.fallsBehind(len(due) > much)
 	w.reread, w.looked = !w.looked && w.behind, true
 	for i := range due {
@@ -367,6 +371,7 @@ func (w *drain) stored(ctx context.Context, r recorded) {
 		// What was sent is still due, and somebody sends it again.
 		w.log.WarnContext(ctx, "webhook attempts not recorded", "endpoint", w.endpoint.ID, "attempts", len(r.outcomes), "error", r.err)
 		w.lose()
+		w.unsettled = !errors.Is(r.err, ports.ErrEndpointLost)
 		return
 	}
 	for _, o := range r.outcomes {
@@ -399,10 +404,11 @@ func (w *drain) renew(ctx context.Context) {
 	case errors.Is(err, ports.ErrEndpointLost):
 		w.log.InfoContext(ctx, "webhook endpoint taken over, or deleted", "endpoint", w.endpoint.ID)
 		w.lose()
+		w.unsettled = false
 		return
 	case err != nil:
 		w.log.WarnContext(ctx, "webhook endpoint not renewed", "endpoint", w.endpoint.ID, "error", err)
-		w.closing, w.troubled = true, true // what is on its way may still be recorded
+		w.closing, w.troubled, w.unsettled = true, true, true // what is on its way may still be recorded
 		return
 	}
 	w.sure = asked.Add(leaseSure)

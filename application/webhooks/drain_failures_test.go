@@ -63,6 +63,85 @@ func TestAStorageThatFailsCostsTimeOnlyAndIsNotStormed(t *testing.T) {
 	})
 }
 
+// The answer of the storage was lost, and the lease made or kept: this process does
+// not wait until it has run out.
+func TestALeaseWithoutAKnownOutcomeIsTakenUpByTheSameProcessAfterASecond(t *testing.T) {
+	t.Parallel()
+	inWorlds(t, map[string]time.Duration{
+		"Lease": time.Second, "Due": time.Second, "Renew": 3500 * time.Millisecond,
+	}, func(t *testing.T, w *world, call string, sent time.Duration) {
+		e := w.addEndpoint(1)
+		w.always(takes(2500 * time.Millisecond))
+		lost := false
+		w.around = func(_ context.Context, name string, make func() error) error {
+			err := make()
+			if name == call && !lost {
+				lost = true
+				return errStorage
+			}
+			return err
+		}
+		defer w.running(t, 1, true)()
+		w.add(e, 1, 1)
+		w.wake(t, e)
+		if call == "Renew" {
+			time.Sleep(2100 * time.Millisecond) // beside what is on its way, and behind the renewal
+			w.add(e, 2, 1)
+			w.wake(t, e)
+		}
+		time.Sleep(5 * time.Second)
+		shots := w.sent()
+		if len(shots) == 0 {
+			t.Fatal("nothing was sent within 5 s")
+		}
+		if last := shots[len(shots)-1].at; last < sent || last > sent+100*time.Millisecond || len(shots) != len(w.rows) {
+			t.Errorf("%d sent, the last at %v, want it at %v: behind a pause, and before the lease has run out", len(shots), last, sent)
+		}
+	})
+}
+
+// A token is of one owner: rings that come at once do not share what is left of it.
+func TestALeaseWithoutAKnownOutcomeIsTakenUpOnce(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		e := w.backlog(100, takes(time.Second))
+		lost := false
+		w.around = func(_ context.Context, name string, make func() error) error {
+			err := make()
+			time.Sleep(10 * time.Millisecond) // so that they are at it at the same time
+			if name == "Lease" && !lost {
+				lost = true
+				return errStorage
+			}
+			return err
+		}
+		d := w.drainer()
+		d.Drain(t.Context(), e, false)
+		time.Sleep(2 * time.Second)
+		for range 8 {
+			go d.Drain(t.Context(), e, false)
+		}
+		time.Sleep(30 * time.Second)
+		d.Close()
+		if n := w.mostAtOnce("https://1.example.com"); n != 16 || len(w.sent()) > 100 {
+			t.Errorf("%d at once, %d sent", n, len(w.sent()))
+		}
+	})
+}
+
+// A write on a connection that is dead without a word is tried on another one soon.
+func TestARecordThatHangsIsTriedAgainAfterTwoSeconds(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		e := w.backlog(1, takes(0))
+		w.slowed("Record", time.Hour, 0, time.Millisecond)
+		if took := w.drained(t, ports.LaneWebhook, e); took < 2*time.Second || took > 2*time.Second+100*time.Millisecond {
+			t.Errorf("it was recorded after %v, want 2 s and a pause", took)
+		}
+		w.wantArrived(t, 1)
+	})
+}
+
 func TestWhatIsSentWhileTheStorageRestartsIsRecordedAfterwards(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(t *testing.T, w *world) {

@@ -91,11 +91,13 @@ type Drainer struct {
 	// unattended has an element for each drain that goes on without a worker.
 	unattended chan struct{}
 
-	mu      sync.Mutex
-	active  map[domain.ID]*drain
-	running sync.WaitGroup // drains, of which some outlast their handler
-	closed  chan struct{}  // no drain begins, and those that run come to an end
-	close   func()
+	mu     sync.Mutex
+	active map[domain.ID]*drain
+	// unsettled are leases that may be this process's and have no drain.
+	unsettled map[domain.ID]unsettled
+	running   sync.WaitGroup // drains, of which some outlast their handler
+	closed    chan struct{}  // no drain begins, and those that run come to an end
+	close     func()
 }
 
 // NewDrainer makes a drainer. Close it after use.
@@ -105,7 +107,7 @@ func NewDrainer(o ports.WebhookOutbox, s ports.WebhookSender, sealer ports.Seale
 	closed := make(chan struct{})
 	return &Drainer{
 		outbox: o, sender: s, sealer: sealer, renderer: r, queue: q, clock: c, ids: ids,
-		schedules: schedules, observer: observer, log: log, active: map[domain.ID]*drain{},
+		schedules: schedules, observer: observer, log: log, active: map[domain.ID]*drain{}, unsettled: map[domain.ID]unsettled{},
 		turns: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), slots: make(chan struct{}, slotsPerProcessor*runtime.GOMAXPROCS(0)),
 		unattended: make(chan struct{}, mostUnattended), closed: closed, close: sync.OnceFunc(func() { close(closed) }),
 	}
@@ -136,17 +138,22 @@ func (d *Drainer) Drain(ctx context.Context, endpoint domain.ID, slowLane bool) 
 	if d.joins(endpoint) {
 		return
 	}
-	token, asked := d.ids.ID("").Hex(), time.Now()
-	e, leased, err := d.lease(ctx, endpoint, token)
+	lease, ok := d.takeToken(endpoint)
+	if !ok {
+		return
+	}
+	lane, asked := laneOf(ports.WaitingEndpoint{Slow: slowLane}), time.Now()
+	e, leased, err := d.lease(ctx, endpoint, lease.token)
 	if err != nil {
 		d.log.WarnContext(ctx, "webhook endpoint not leased", "endpoint", endpoint, "error", err)
+		d.unsettle(ctx, endpoint, lease, lane)
 	}
 	if err != nil || !leased {
 		return // the owner looks again before it leaves, and the Sweeper after it
 	}
-	work := newDrain(d, e, token, slowLane, asked)
+	work := newDrain(d, e, lease, slowLane, asked)
 	if !d.enter(work) {
-		d.giveBack(ctx, endpoint, token)
+		d.giveBack(ctx, endpoint, lease.token)
 		return
 	}
 	ended := make(chan struct{})
@@ -183,8 +190,12 @@ func (d *Drainer) own(ctx context.Context, work *drain) {
 		defer cancel()
 		return work.run(ctx)
 	}
-	if run() {
+	switch {
+	case run():
 		d.giveBack(ctx, work.endpoint.ID, work.token)
+	case work.unsettled:
+		lane := laneOf(ports.WaitingEndpoint{Slow: work.slowLane})
+		d.unsettle(ctx, work.endpoint.ID, unsettled{token: work.token, tries: work.tries}, lane)
 	}
 }
 

@@ -41,8 +41,9 @@ const (
 // insist tries a write again while the storage fails, unless the lease is lost.
 func insist(ctx context.Context, write func(context.Context) error) error {
 	begun, pause := time.Now(), insistFirst
-	for {
-		within, cancel := context.WithTimeout(ctx, writeTimeout)
+	// The first one is given up sooner: its connection may have died without a word.
+	for limit := readTimeout; ; limit = writeTimeout {
+		within, cancel := context.WithTimeout(ctx, limit)
 		err := write(within)
 		cancel()
 		if err == nil || errors.Is(err, ports.ErrEndpointLost) || errors.Is(err, domain.ErrNotFound) || time.Since(begun) > insistFor {

@@ -20,6 +20,8 @@ type comparison struct {
 	figure
 	with *trial
 	by   func(own, other float64) float64
+	// against is what is compared with of the other trial; nil: the same figure.
+	against func(outcome) float64
 }
 
 func ratio(own, other float64) float64      { return own / other }
@@ -37,7 +39,11 @@ func (t *trial) values(of func(outcome) float64) []float64 {
 // values compares within the rounds, and what was not measured in each with the
 // median of the other.
 func (c comparison) values(t *trial) []float64 {
-	values, others := t.values(c.of), c.with.values(c.of)
+	against := c.against
+	if against == nil {
+		against = c.of
+	}
+	values, others := t.values(c.of), c.with.values(against)
 	for i := range values {
 		other := median(others)
 		if len(others) == len(values) {

@@ -29,7 +29,7 @@ func TestComparisonsAreMadeWithinTheRounds(t *testing.T) {
 		"once, against the median":    {of(90), of(10, 30, 500), ratio, []float64{3}},
 		"once, where there was a one": {of(90), of(45), ratio, []float64{2}},
 	} {
-		if got := (comparison{count, c.other, c.by}).values(c.own); !slices.Equal(got, c.want) {
+		if got := (comparison{figure: count, with: c.other, by: c.by}).values(c.own); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
@@ -97,7 +97,7 @@ func TestTheReportHasALineForEachFigureInColumns(t *testing.T) {
 	count := figure{"webhooks", func(o outcome) float64 { return float64(o.Count) }, 0, 0, -1}
 	each := &trial{name: "each round", figures: []figure{count}, outcomes: []outcome{{arrivals: arrivals{Count: 4}}, {arrivals: arrivals{Count: 8}}}}
 	once := &trial{name: amount(1_000_000) + " due rows", figures: []figure{count}, outcomes: each.outcomes[:1],
-		comparisons: []comparison{{figure{"webhooks / each", count.of, 2, 0.75, -1}, each, ratio}}}
+		comparisons: []comparison{{figure: figure{"webhooks / each", count.of, 2, 0.75, -1}, with: each, by: ratio}}}
 	var page strings.Builder
 	each.print(&page, 2)
 	once.print(&page, 2)

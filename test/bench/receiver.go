@@ -63,7 +63,11 @@ func receive(context.Context) error {
 		addresses = append(addresses, l.Addr().String())
 		go r.accept(l, inbox)
 	}
-	if err := answers.Encode(addresses); err != nil {
+	beside, err := listenBeside()
+	if err != nil {
+		return err
+	}
+	if err := answers.Encode(append(addresses, beside...)); err != nil {
 		return err
 	}
 	questions := bufio.NewScanner(os.Stdin)
@@ -141,6 +145,10 @@ func (r *mailroom) serve(c net.Conn, inbox int) {
 			_, _ = io.Copy(io.Discard, in) // until the sender has had enough
 			return
 		}
+		if ailment, sick := strings.CutPrefix(path, sickPath); sick {
+			misbehave(c, in, ailment, length)
+			return
+		}
 		body = append(body[:0], make([]byte, length)...)
 		if _, err := io.ReadFull(in, body); err != nil {
 			return
@@ -207,7 +215,8 @@ func textIn(body []byte, behind string) string {
 // receiver is the process, seen from the one that asks.
 type receiver struct {
 	cmd       *exec.Cmd
-	addresses []string
+	addresses []string // of the inboxes
+	beside    []string // what is reached beside them
 	questions io.WriteCloser
 	answers   *gob.Decoder
 }
@@ -233,6 +242,7 @@ func startReceiver(inboxes int) (*receiver, error) {
 	if err := r.answers.Decode(&r.addresses); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the receiver: %w", err), r.stop())
 	}
+	r.addresses, r.beside = r.addresses[:inboxes], r.addresses[inboxes:]
 	return r, nil
 }
 

@@ -96,11 +96,12 @@ type trial struct {
 
 // outcome is what one round of a trial came to.
 type outcome struct {
-	expected int // webhooks
-	begun    time.Time
-	took     time.Duration     // what is later does not count; 0: everything does
-	answered map[int]time.Time // when each create was
-	commits  []time.Duration   // sorted; of those that are measured alone
+	expected   int // webhooks
+	begun      time.Time
+	took       time.Duration     // what is later does not count; 0: everything does
+	answered   map[int]time.Time // when each create was
+	commits    []time.Duration   // sorted; of those that are measured alone
+	goroutines int               // of the worker, at most
 	arrivals
 	spent // before it began; once it is over, meanwhile
 }
@@ -122,10 +123,10 @@ func (p *post) trials(o webhookOptions) []*trial {
 	}
 	maximum, alone := drain("backlog to 1 endpoint", p.one), steady("20/s", 20, 0, latency(20))
 	empty, crowded := idle(0), idle(manyEndpoints)
-	crowded.comparisons = []comparison{{figure{"all, more than with 0", idling.of, 1, 0, 3}, empty, difference}}
+	crowded.comparisons = []comparison{{figure: figure{"all, more than with 0", idling.of, 1, 0, 3}, with: empty, by: difference}}
 	bare := &trial{name: "200/s, commits alone", figures: []figure{committed("p50 ms", 0.5), committed("p95 ms", 0.95), committed("p99 ms", 0.99)},
 		run: func(ctx context.Context) (outcome, error) { return p.commits(ctx, 200, o.duration) }}
-	return []*trial{
+	return append([]*trial{
 		maximum,
 		drain("backlog to 4 endpoints", p.four),
 		drain("backlog to 16 endpoints", p.sixteen),
@@ -141,12 +142,12 @@ func (p *post) trials(o webhookOptions) []*trial {
 		empty,
 		crowded,
 		{name: amount(o.retries) + " retries due at once", figures: besideRetries,
-			comparisons: []comparison{{figure{"p95 / p95 of 20/s", p95(-1).of, 2, 0, 1.5}, alone, ratio}},
+			comparisons: []comparison{{figure: figure{"p95 / p95 of 20/s", p95(-1).of, 2, 0, 1.5}, with: alone, by: ratio}},
 			run:         func(ctx context.Context) (outcome, error) { return p.retried(ctx, 20, o.retries, o.duration) }},
 		{name: amount(o.large) + " due rows", figures: overdueFigures, once: true,
-			comparisons: []comparison{{figure{"rate / backlog to 1", rate.of, 2, 0.5, -1}, maximum, ratio}},
+			comparisons: []comparison{{figure: figure{"rate / backlog to 1", rate.of, 2, 0.5, -1}, with: maximum, by: ratio}},
 			run:         func(ctx context.Context) (outcome, error) { return p.overdue(ctx, o.large) }},
-	}
+	}, p.sickTrials(o)...)
 }
 
 // chosen are the trials that a pattern matches, and those they are compared with.

@@ -3,13 +3,13 @@ package configs
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/knadh/koanf/v2"
-	"gopkg.in/yaml.v3"
+	"github.com/goccy/go-yaml"
 )
 
 // Sources are where settings may come from.
@@ -21,7 +21,7 @@ type Sources struct {
 
 // Load reads and checks every setting. The error is Problems: all of them.
 func Load(s Sources) (*Config, error) {
-	l := loader{merged: koanf.New("."), sources: map[string]string{}, env: variables(s.Environ)}
+	l := loader{merged: layer{}, sources: map[string]string{}, env: variables(s.Environ)}
 	l.add(defaults(), nil)
 	file := s.File
 	if file == "" {
@@ -37,7 +37,7 @@ func Load(s Sources) (*Config, error) {
 	problems := l.problems
 	for _, f := range fields() {
 		var found Problems
-		if err := c.assign(f.name, text(l.merged.Get(f.name)), c.Source(f.name)); errors.As(err, &found) {
+		if err := c.assign(f.name, text(l.merged[f.name]), c.Source(f.name)); errors.As(err, &found) {
 			problems = append(problems, found...)
 		}
 	}
@@ -49,25 +49,19 @@ func Load(s Sources) (*Config, error) {
 }
 
 type loader struct {
-	merged   *koanf.Koanf
+	merged   layer
 	env      map[string]string // WAYBILL_ variables that are not empty
 	sources  map[string]string
 	problems Problems
 	warnings []string
 }
 
-// layer hands settings that were read already to koanf, which puts one layer
-// over another.
+// layer is settings by name.
 type layer map[string]any
-
-func (l layer) Read() (map[string]any, error) { return l, nil }
-func (layer) ReadBytes() ([]byte, error)      { return nil, errors.ErrUnsupported }
 
 // add puts settings over those there are; source tells where one came from.
 func (l *loader) add(settings layer, source func(name string) string) {
-	if err := l.merged.Load(settings, nil); err != nil {
-		panic(err) // a layer always reads
-	}
+	maps.Copy(l.merged, settings)
 	if source != nil {
 		for name := range settings {
 			l.sources[name] = source(name)
@@ -119,14 +113,11 @@ func (l *loader) addFile(path string, byFlag bool) {
 
 // yamlLine is the place of a YAML error, without its text.
 func yamlLine(err error) string {
-	_, after, ok := strings.Cut(err.Error(), "line ")
-	if !ok {
+	var at yaml.Error
+	if !errors.As(err, &at) || at.GetToken() == nil {
 		return ""
 	}
-	if digits := after[:len(after)-len(strings.TrimLeft(after, "0123456789"))]; digits != "" {
-		return " (line " + digits + ")"
-	}
-	return ""
+	return fmt.Sprintf(" (line %d)", at.GetToken().Position.Line)
 }
 
 func (l *loader) addEnvironment() {

@@ -2,7 +2,6 @@ package international
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -28,7 +27,7 @@ const (
 // for concurrent use.
 type Normalizer struct {
 	region string
-	plain  plan
+	abroad string // in place of the national 0: +233; empty where that is not all there is to it
 	// known are numbers as they were typed lately: those of shops and of people
 	// who order again come many times, and reading one costs 13 us.
 	known *lru.Cache[string, domain.PhoneNumber]
@@ -47,48 +46,27 @@ func New(region string) (*Normalizer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("international: %w", err)
 	}
-	plain, err := plainPlan(region)
+	abroad, err := abroadPrefix(region)
 	if err != nil {
 		return nil, fmt.Errorf("international: %w", err)
 	}
-	return &Normalizer{region: region, plain: plain, known: known}, nil
+	return &Normalizer{region: region, abroad: abroad, known: known}, nil
 }
 
-// plan is how numbers of a region are written for the world, where nothing but
-// the digits behind the country code can be meant. Empty: more can.
-type plan struct {
-	prefix string // with the plus
-	code   int32
-}
-
-// plainPlan is empty where several regions share a country code, or dial anything
-// else than 0 before a national number.
-func plainPlan(region string) (plan, error) {
+// abroadPrefix is what stands in place of the 0 before a national number when it
+// is dialled from abroad. It is empty where several regions share a country code,
+// or dial anything else than 0.
+func abroadPrefix(region string) (string, error) {
 	all, err := phonenumbers.MetadataCollection()
 	if err != nil {
-		return plan{}, err
+		return "", err
 	}
 	for _, m := range all.GetMetadata() {
 		if m.GetId() == region && m.GetNationalPrefixForParsing() == "0" && len(phonenumbers.GetRegionCodesForCountryCode(int(m.GetCountryCode()))) == 1 {
-			return plan{fmt.Sprintf("+%d", m.GetCountryCode()), m.GetCountryCode()}, nil
+			return fmt.Sprintf("+%d", m.GetCountryCode()), nil
 		}
 	}
-	return plan{}, nil
-}
-
-// read tells of a number in this form whether it is possible, as the library's own
-// reader would, which takes 9 us more to look for what cannot be there. known is
-// false for other numbers.
-func (p plan) read(dialled string) (fits, known bool) {
-	national, ok := strings.CutPrefix(dialled, p.prefix)
-	if p.prefix == "" || !ok || national == "" || national[0] == '0' {
-		return false, false
-	}
-	digits, err := strconv.ParseUint(national, 10, 64)
-	if err != nil {
-		return false, false
-	}
-	return possible(&phonenumbers.PhoneNumber{CountryCode: &p.code, NationalNumber: &digits}), true
+	return "", nil
 }
 
 // PhoneNumber reads a number. False for a national number that is not valid in
@@ -122,14 +100,14 @@ func (n *Normalizer) PhonePart(typed string) (string, bool) {
 	if !ok || len(strings.TrimPrefix(part, "+")) < leastDigits {
 		return "", false
 	}
-	if n.plain.prefix != "" {
-		for _, national := range []string{"0", n.plain.prefix + "0"} { // +233 (0)24
+	if n.abroad != "" {
+		for _, national := range []string{"0", n.abroad + "0"} { // +233 (0)24
 			if rest, ok := strings.CutPrefix(part, national); ok {
-				return n.plain.prefix + rest, true
+				return n.abroad + rest, true
 			}
 		}
 	}
-	if n.plain.prefix == "" || strings.HasPrefix(part, "+") {
+	if n.abroad == "" || strings.HasPrefix(part, "+") {
 		if number, ok := n.PhoneNumber(typed); ok {
 			return string(number), true
 		}
@@ -142,12 +120,6 @@ func (n *Normalizer) read(typed string) (domain.PhoneNumber, bool) {
 	if !ok {
 		return "", false
 	}
-	if fits, known := n.plain.read(dialled); known {
-		if !fits {
-			return "", false
-		}
-		return domain.ParsePhoneNumber(dialled)
-	}
 	parsed, err := phonenumbers.Parse(dialled, n.region)
 	if err != nil {
 		return "", false
@@ -155,16 +127,11 @@ func (n *Normalizer) read(typed string) (domain.PhoneNumber, bool) {
 	number := phonenumbers.Format(parsed, phonenumbers.E164)
 	// Where the library changed what was dialled, such as a national 0 behind
 	// the country code, its plan has to confirm the result.
-	if !phonenumbers.IsValidNumber(parsed) && !(number == dialled && possible(parsed)) {
+	possible := phonenumbers.IsPossibleNumberWithReason(parsed) == phonenumbers.IS_POSSIBLE
+	if !phonenumbers.IsValidNumber(parsed) && !(number == dialled && possible) {
 		return "", false
 	}
 	return domain.ParsePhoneNumber(number)
-}
-
-// possible reports a length that numbers of the country have when they are
-// dialled from abroad.
-func possible(number *phonenumbers.PhoneNumber) bool {
-	return phonenumbers.IsPossibleNumberWithReason(number) == phonenumbers.IS_POSSIBLE
 }
 
 // dialled keeps the digits and a leading plus; false when anything stands

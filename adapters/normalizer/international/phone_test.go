@@ -277,50 +277,6 @@ func BenchmarkANewPhoneNumber(b *testing.B) {
 	}
 }
 
-// A number as E.164 writes it is read in a shorter way where that can be: as the
-// library itself does, whatever the digits.
-func TestTheShortWayReadsAsTheLibraryDoes(t *testing.T) {
-	t.Parallel()
-	for _, region := range []string{"GH", "NG", "KE", "GB", "US", "AR", "IT", "RU"} {
-		n := in(t, region)
-		code := phonenumbers.GetCountryCodeForRegion(region)
-		example := phonenumbers.Format(phonenumbers.GetExampleNumber(region), phonenumbers.E164)
-		rapid.Check(t, func(t *rapid.T) {
-			typed := rapid.OneOf(
-				rapid.Custom(func(t *rapid.T) string {
-					return fmt.Sprintf("+%d%s", code, rapid.StringMatching(`[0-9]{1,12}`).Draw(t, "digits"))
-				}),
-				rapid.Custom(func(t *rapid.T) string { // near to a valid one
-					digits := []byte(example)
-					digits[rapid.IntRange(1, len(digits)-1).Draw(t, "at")] = rapid.SampledFrom([]byte("0123456789")).Draw(t, "digit")
-					return string(digits)
-				}),
-				rapid.Custom(func(t *rapid.T) string { // as people write it who leave the national prefix in
-					prefix := fmt.Sprintf("+%d", code)
-					return prefix + rapid.StringMatching(`[0189]{1,2}`).Draw(t, "national prefix") + strings.TrimPrefix(example, prefix)
-				}),
-			).Draw(t, "typed")
-			if strings.HasPrefix(typed, "+0") {
-				return // no country's
-			}
-			var want domain.PhoneNumber
-			parsed, err := phonenumbers.Parse(typed, region)
-			fits := false
-			if err == nil {
-				want = domain.PhoneNumber(phonenumbers.Format(parsed, phonenumbers.E164))
-				fits = phonenumbers.IsValidNumber(parsed) ||
-					string(want) == typed && phonenumbers.IsPossibleNumberWithReason(parsed) == phonenumbers.IS_POSSIBLE
-			}
-			if _, e164 := domain.ParsePhoneNumber(string(want)); !fits || !e164 {
-				want, fits = "", false
-			}
-			if got, ok := n.PhoneNumber(typed); ok != fits || ok && got != want {
-				t.Fatalf("%s in %s: got %q, %v; the library says %q, %v", typed, region, got, ok, want, fits)
-			}
-		})
-	}
-}
-
 func TestAPartOfANumberIsReadInAnySpelling(t *testing.T) {
 	t.Parallel()
 	n := in(t, "GH")

@@ -64,6 +64,7 @@ var homes = map[string][]string{
 	"gorm.io":                     {"adapters/storage"},
 	"github.com/hibiken/asynq":    {"adapters/queue"},
 	"github.com/redis/go-redis":   {"adapters/redis/autopipeline", "adapters/ratelimit/redislimiter", "adapters/locks/redislocks", "adapters/invalidations/redispubsub", "adapters/queue/asynqqueue", "cmd"},
+	"github.com/cockroachdb/apd":  {"adapters/web/strictjson", "adapters/pricing/httppricing"},
 	"go.opentelemetry.io":         {"adapters/tracing"},
 	"github.com/spf13/cobra":      {"cmd"},
 	"github.com/schollz":          {"cmd"},

@@ -2,8 +2,10 @@ package strictjson
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 
+	"github.com/cockroachdb/apd/v3"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -41,60 +43,71 @@ func (d Decimal) String() string {
 
 // Sign is -1, 0 or +1. -0 has sign 0.
 func (d Decimal) Sign() int {
-	switch n := splitNumber(d.text); {
-	case n.isZero():
-		return 0
-	case n.negative:
-		return -1
-	}
-	return 1
+	var x apd.Decimal
+	d.compute(&x)
+	return x.Sign()
 }
 
 // MinorUnits returns the amount in units of ten to the -scale, exactly: with
-// scale 2, 12.5 is 1250 and 1.000 is 100. The scale is 0 or more. An amount further from 0 than
-// maxMinor units is ErrTooLarge, also where it is too precise; one that is not
-// a whole number of units is ErrTooPrecise. It takes no longer for 1e999999999
-// than for 1.
+// scale 2, 12.5 is 1250 and 1.000 is 100. The scale is 0 to 18. An amount further
+// from 0 than maxMinor units is ErrTooLarge, also where it is too precise; one that
+// is not a whole number of units is ErrTooPrecise. It takes no longer for
+// 1e999999999 than for 1.
 func (d Decimal) MinorUnits(scale int, maxMinor int64) (int64, error) {
-	n := splitNumber(d.text)
-	if n.isZero() {
-		return 0, nil
-	}
-	count := int64(len(n.whole) + len(n.frac))
-	if n.huge != "" {
-		if n.hugeNegative {
-			return 0, ErrTooPrecise
-		}
+	var amount, most apd.Decimal
+	d.compute(&amount)
+	amount.Exponent += int32(scale) //nolint:gosec // 0 to 18
+	negative := amount.Negative
+	amount.Negative = false
+	if amount.Cmp(most.SetInt64(max(maxMinor, 0))) > 0 {
 		return 0, ErrTooLarge
 	}
-	zeros := n.exp + n.shift + int64(scale) // to write behind the digits; cut off where negative
-	const mostDigits = 19                   // of an int64
-	if count+zeros > mostDigits {
-		return 0, ErrTooLarge
-	}
-	var units uint64 // 19 digits always fit
-	for i := range count + min(zeros, 0) {
-		units = units*10 + uint64(n.digit(i)-'0')
-	}
-	for range zeros {
-		units *= 10
-	}
-	limit := uint64(max(maxMinor, 0))
+	units, err := amount.Int64()
 	switch {
-	case units > limit, zeros < 0 && units == limit: // what was cut off is more than nothing
-		return 0, ErrTooLarge
-	case zeros < 0:
+	case err != nil:
 		return 0, ErrTooPrecise
-	case n.negative:
-		return -int64(units), nil
+	case negative:
+		return -units, nil
 	}
-	return int64(units), nil
+	return units, nil
 }
 
-// digit is the i-th digit, counted from the left.
-func (n number) digit(i int64) byte {
-	if i < int64(len(n.whole)) {
-		return n.whole[i]
+const (
+	// plainLength is how many characters a number has that is computed as it stands.
+	plainLength = 64
+	// enoughDigits are more than those of two int64.
+	enoughDigits = 40
+	// enoughExponent is beyond the exponent of every int64 at every scale.
+	enoughExponent = 100
+)
+
+// compute sets x to the number, or, where its digits or its exponent are longer than
+// those of any amount, to one that lies between the same two neighbouring amounts:
+// the library takes as long as a number is large, and callers choose how large.
+func (d Decimal) compute(x *apd.Decimal) {
+	if d.text == "" {
+		return
 	}
-	return n.frac[i-int64(len(n.whole))]
+	if len(d.text) <= plainLength {
+		if _, _, err := x.SetString(d.text); err == nil && x.Exponent >= -enoughExponent && x.Exponent <= enoughExponent {
+			return
+		}
+	}
+	n := splitNumber(d.text)
+	digits := n.whole + n.frac
+	point := int64(len(digits)) + n.exp + n.shift // the number is 0.digits times ten to it
+	switch {
+	case n.hugeNegative:
+		point = -enoughExponent
+	case n.huge != "":
+		point = enoughExponent
+	}
+	if len(digits) > enoughDigits {
+		digits = digits[:enoughDigits] + "1" // what is cut off is more than nothing
+	}
+	point = min(max(point, -enoughExponent), enoughExponent)
+	if _, _, err := x.SetString("0." + digits + "e" + strconv.FormatInt(point, 10)); err != nil {
+		panic(err) // digits and a small exponent
+	}
+	x.Negative = n.negative
 }

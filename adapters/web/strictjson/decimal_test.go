@@ -13,6 +13,7 @@ import (
 func TestAnAmountBecomesExactMinorUnits(t *testing.T) {
 	t.Parallel()
 	const most = 100_000_000 // 1,000,000.00
+	zeros := strings.Repeat("0", 100)
 	for _, c := range []struct {
 		text string
 		want int64
@@ -56,6 +57,13 @@ func TestAnAmountBecomesExactMinorUnits(t *testing.T) {
 		{"1e-999999999", 0, strictjson.ErrTooPrecise},
 		{"1e-99999999999999999999999", 0, strictjson.ErrTooPrecise},
 		{"0.1000000000000000000000001", 0, strictjson.ErrTooPrecise},
+		{"12.5" + zeros, 1250, nil},
+		{"1" + zeros + "e-100", 100, nil},
+		{"0." + zeros + "1e101", 100, nil},
+		{"1." + zeros + "1", 0, strictjson.ErrTooPrecise},
+		{"-1000000." + zeros + "1", 0, strictjson.ErrTooLarge},
+		{"0." + zeros + "1", 0, strictjson.ErrTooPrecise},
+		{"1" + zeros, 0, strictjson.ErrTooLarge},
 	} {
 		d, err := strictjson.ParseDecimal(c.text)
 		if err != nil {

@@ -10,3 +10,14 @@ type PepperUse struct {
 	Tokens     int
 	LastUsedAt *time.Time // nil: none of them was ever used
 }
+
+// SumPepperUses adds up what is left under several peppers.
+func SumPepperUses(uses []PepperUse) (sum PepperUse) {
+	for _, u := range uses {
+		sum.Keys, sum.Tokens = sum.Keys+u.Keys, sum.Tokens+u.Tokens
+		if u.LastUsedAt != nil && (sum.LastUsedAt == nil || u.LastUsedAt.After(*sum.LastUsedAt)) {
+			sum.LastUsedAt = u.LastUsedAt
+		}
+	}
+	return sum
+}

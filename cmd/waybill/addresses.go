@@ -56,24 +56,3 @@ func openToOthers(addresses ...string) bool {
 	}
 	return false
 }
-
-// addresses looks whether those who get a link can open it.
-func (d *diagnosis) addresses() {
-	const check = "addresses"
-	public := publicURLsOf(d.c, originOf(d.c.LiveAddr), originOf(d.c.SandboxAddr))
-	message, fix := selfish(public)
-	if message != "" && forOthers(d.c, d.dir) {
-		d.warn(check, message, fix)
-		return
-	}
-	d.ok(check, "tracking links begin with "+public.tracking)
-}
-
-// originOf is how a listener that is not open yet will be reached from here.
-func originOf(address string) string {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return "http://" + address
-	}
-	return "http://" + net.JoinHostPort(reachable(host), port)
-}

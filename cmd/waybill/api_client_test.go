@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os/exec"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -227,12 +229,12 @@ func TestAnErrorOfTheAPIReadsAsEveryOther(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var stderr output
+			var stderr screen
 			p := &program{stderr: &stderr}
 			if code := p.complain(fmt.Errorf("wrapped: %w", &c.err)); code != exitFailure || stderr.String() != c.want {
 				t.Errorf("exit code %d\n%s", code, stderr.String())
 			}
-			stderr = output{}
+			stderr = screen{}
 			p.asJSON = true
 			p.complain(&c.err)
 			var told struct{ Error struct{ Code string } }
@@ -296,4 +298,27 @@ func TestACallIsShownAsALineThatAShellTakes(t *testing.T) {
 			t.Errorf("%v\n%s\nbecomes\n%s", err, line, out)
 		}
 	}
+}
+
+// playing are the commands of an integrator on a terminal.
+func playing(p *program) *integratorCommands {
+	return &integratorCommands{commandLine: &commandLine{program: p}}
+}
+
+// screen collects what a command writes.
+type screen struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.buffer.Write(p)
+}
+
+func (s *screen) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.buffer.String()
 }

@@ -26,19 +26,19 @@ func (v appView) state() string {
 	return "enabled"
 }
 
-func (p *program) app() *cobra.Command {
+func (p *adminCommands) app() *cobra.Command {
 	return group("app", "Programs of a customer: create, disable, enable, list", p.appCreate(),
 		p.appSwitch("disable", "Stop an application: all its keys answer 401 within two seconds", true),
 		p.appSwitch("enable", "Let a disabled application in again, with the keys it had", false),
 		p.appList())
 }
 
-func (p *program) showApp(a domain.Application) error {
+func (p *adminCommands) showApp(a domain.Application) error {
 	v := showApp(a)
 	return p.show(v, func(w io.Writer) { row(w, "Application", v.ID, v.Name, v.state()) })
 }
 
-func (p *program) appCreate() *cobra.Command {
+func (p *adminCommands) appCreate() *cobra.Command {
 	var business, name string
 	cmd := &cobra.Command{
 		Use: "create --business ID --name NAME", Short: "Add a program of a customer; it owns the deliveries it creates",
@@ -66,7 +66,7 @@ func (p *program) appCreate() *cobra.Command {
 	return cmd
 }
 
-func (p *program) appSwitch(verb, short string, disabled bool) *cobra.Command {
+func (p *adminCommands) appSwitch(verb, short string, disabled bool) *cobra.Command {
 	return &cobra.Command{
 		Use: verb + " ID", Short: short, Args: takes("ID"),
 		Example: "  waybill app " + verb + " app_0198f3a27c4e7b1d9a6e5c2f10d3b847",
@@ -86,7 +86,7 @@ func (p *program) appSwitch(verb, short string, disabled bool) *cobra.Command {
 	}
 }
 
-func (p *program) appList() *cobra.Command {
+func (p *adminCommands) appList() *cobra.Command {
 	var business string
 	cmd := &cobra.Command{
 		Use: "list --business ID", Short: "List the programs of a customer, oldest first", Args: takes(),

@@ -24,11 +24,11 @@ func showBusiness(b domain.Business) businessView {
 	return v
 }
 
-func (p *program) business() *cobra.Command {
+func (p *adminCommands) business() *cobra.Command {
 	return group("business", "Customers: create, list", p.businessCreate(), p.businessList())
 }
 
-func (p *program) businessCreate() *cobra.Command {
+func (p *adminCommands) businessCreate() *cobra.Command {
 	var name, rate string
 	cmd := &cobra.Command{
 		Use: "create --name NAME", Short: "Add a customer, with three sandbox pickup locations to try things with",
@@ -45,7 +45,7 @@ func (p *program) businessCreate() *cobra.Command {
 				if err != nil {
 					return usagef(cmd, "--rate-limit is %q; it is %v", rate, err)
 				}
-				l := rateLimit(r)
+				l := domain.RateLimit{Limit: r.Limit, Window: r.Window}
 				limit = &l
 			}
 			return p.inOffice(cmd, func(o *office) error {
@@ -66,7 +66,7 @@ func (p *program) businessCreate() *cobra.Command {
 	return cmd
 }
 
-func (p *program) businessList() *cobra.Command {
+func (p *adminCommands) businessList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List all customers, oldest first", Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -8,7 +8,7 @@ import (
 
 // completion stands for cobra's own command, whose help tells of paths that are
 // not everywhere, and which answers an unknown shell with a success.
-func (p *program) completion() *cobra.Command {
+func (p *adminCommands) completion() *cobra.Command {
 	shell := func(name, example string, write func(*cobra.Command, io.Writer) error) *cobra.Command {
 		return &cobra.Command{
 			Use: name, Short: "Print the script for " + name, Example: example, Args: takes(),

@@ -15,7 +15,7 @@ type configView struct {
 	Warnings []string          `json:"warnings"`
 }
 
-func (p *program) config() *cobra.Command {
+func (p *adminCommands) configCommand() *cobra.Command {
 	var docs bool
 	cmd := &cobra.Command{
 		Use: "config", Short: "Print the settings in effect and where each comes from; secrets stay hidden",
@@ -54,7 +54,7 @@ func (p *program) config() *cobra.Command {
 
 // loadShown reads the settings as the other commands do, from a data directory
 // too. What is wrong there stops them and not the list: it is a warning.
-func (p *program) loadShown(cmd *cobra.Command) (c *configs.Config, warnings []string, err error) {
+func (p *adminCommands) loadShown(cmd *cobra.Command) (c *configs.Config, warnings []string, err error) {
 	if c, err = p.load(cmd); err != nil {
 		return nil, nil, err
 	}

@@ -148,7 +148,7 @@ func (d dataDir) makeSecrets() error {
 		return err
 	}
 	return writeEnvFile(d.secrets(), "The secrets of this directory's database. Without them its API keys stop working.",
-		[]variable{{pepperEnv, randomHex()}, {secretEnv, randomHex()}})
+		[][2]string{{pepperEnv, randomHex()}, {secretEnv, randomHex()}})
 }
 
 func randomHex() string {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -76,21 +75,6 @@ func onlyOne(d database) []database { return []database{d} }
 
 // backgroundOf is the share of what belongs to no environment.
 func backgroundOf(d databases) database { return d.background }
-
-// migrationStep is one step of a schema; AppliedAt is nil while it is pending.
-type migrationStep struct {
-	Version   int64
-	Name      string
-	AppliedAt *time.Time
-}
-
-// aheadFix is what to do where a newer program has migrated the database. It is
-// no error: during a change of version old processes go on beside new ones.
-const aheadFix = "run everywhere the version that migrated it"
-
-func aheadOf(applied, known int64) string {
-	return fmt.Sprintf("the database is ahead of this program: it is at %d, and this program knows the steps up to %d", applied, known)
-}
 
 // warnOfAhead tells of a database that a newer program has migrated.
 func warnOfAhead(ctx context.Context, store database, log *slog.Logger) {

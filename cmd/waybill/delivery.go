@@ -3,20 +3,18 @@ package main
 import (
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"waybill/adapters/web/views"
-	"waybill/configs"
 	"waybill/domain"
 )
 
-func (p *program) delivery() *cobra.Command {
+func (p *adminCommands) delivery() *cobra.Command {
 	return group("delivery", "Deliveries: advance", p.deliveryAdvance())
 }
 
-func (p *program) deliveryAdvance() *cobra.Command {
+func (p *adminCommands) deliveryAdvance() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: "advance ID STATUS", Short: "Move a delivery one step as the platform, in any environment",
@@ -49,22 +47,4 @@ func (p *program) deliveryAdvance() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why it failed or was cancelled")
 	return cmd
-}
-
-func joined[T ~string](values []T) string {
-	words := make([]string, len(values))
-	for i, v := range values {
-		words[i] = string(v)
-	}
-	return strings.Join(words, ", ")
-}
-
-// trackingURL is what the servers put before references. A data directory
-// knows the address its server took last, which matters with port 0.
-func (p *program) trackingURL(c *configs.Config) string {
-	live := "http://" + c.LiveAddr
-	if last, ran := dataDir(p.dataDir).lastRunOn(c.DatabaseURL); ran {
-		live = strings.TrimSuffix(last["WAYBILL_LIVE_URL"], "/v1")
-	}
-	return publicURLsOf(c, live, "").tracking
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"waybill/adapters/docsite"
+	"waybill/adapters/upstream"
 	"waybill/adapters/web/views"
 	"waybill/domain"
 )
@@ -19,7 +19,7 @@ import (
 // maxDemoDeliveries bounds what one command books.
 const maxDemoDeliveries = 10_000
 
-func (p *program) demo() *cobra.Command {
+func (p *integratorCommands) demo() *cobra.Command {
 	var (
 		a              access
 		count, seconds int
@@ -50,7 +50,7 @@ func (p *program) demo() *cobra.Command {
 			}
 			// Elsewhere there may be a proxy on the way; here a look tells before all the talk.
 			if onThisMachine(c.baseURL) {
-				if err := listensAt(cmd.Context(), c.baseURL); err != nil {
+				if err := upstream.Listens(cmd.Context(), c.baseURL); err != nil {
 					return c.unreachable(err)
 				}
 			}
@@ -84,7 +84,7 @@ type demoView struct {
 }
 
 // playOne shows the life of one delivery.
-func (p *program) playOne(ctx context.Context, c *apiClient, plan domain.Plan) error {
+func (p *integratorCommands) playOne(ctx context.Context, c *apiClient, plan domain.Plan) error {
 	p.say("A delivery in the sandbox at " + c.baseURL + ", from its price to its end.")
 	if c.preparation != "" {
 		p.say("The calls can be pasted into a shell, after:  " + c.preparation)
@@ -151,7 +151,7 @@ func (p *program) playOne(ctx context.Context, c *apiClient, plan domain.Plan) e
 	} {
 		p.say(fmt.Sprintf("  %s %-*s   %s", p.ourselves(), nextWidth+len(c.flags), next[0]+c.flags, next[1]))
 	}
-	p.say("", "  To verify the signatures in your own program: "+strings.TrimSuffix(c.baseURL, "/v1")+docsite.Prefix+"/webhooks#verify")
+	p.say("", "  To verify the signatures in your own program: "+strings.TrimSuffix(c.baseURL, "/v1")+p.docs+"/webhooks#verify")
 	if p.asJSON {
 		return p.show(v, func(io.Writer) {})
 	}
@@ -159,7 +159,7 @@ func (p *program) playOne(ctx context.Context, c *apiClient, plan domain.Plan) e
 }
 
 // play shows a call that creates or moves something, and makes it.
-func (p *program) play(ctx context.Context, c *apiClient, title, path, key string, body any) (apiAnswer, error) {
+func (p *integratorCommands) play(ctx context.Context, c *apiClient, title, path, key string, body any) (apiAnswer, error) {
 	call, err := post(path, key, body)
 	if err != nil {
 		return apiAnswer{}, err
@@ -170,7 +170,7 @@ func (p *program) play(ctx context.Context, c *apiClient, title, path, key strin
 }
 
 // followAloud shows the calls that read a delivery, and each event of it.
-func (p *program) followAloud(ctx context.Context, c *apiClient, title, id string, tell func(views.Event)) (followed, error) {
+func (p *integratorCommands) followAloud(ctx context.Context, c *apiClient, title, id string, tell func(views.Event)) (followed, error) {
 	p.say("", title, "", indented(c.curl(get("/deliveries/"+id))), indented(c.curl(get("/deliveries/"+id+"/events"))), "")
 	f, err := c.follow(ctx, id, tell)
 	return f, interrupted(ctx, err, "the delivery goes on without us")

@@ -31,7 +31,7 @@ type manyView struct {
 }
 
 // bookMany books deliveries in bulk and tells how it went. plan may be nil.
-func (p *program) bookMany(ctx context.Context, c *apiClient, count int, plan *planBody) error {
+func (p *integratorCommands) bookMany(ctx context.Context, c *apiClient, count int, plan *planBody) error {
 	run := "demo-" + randomHex()[:12]
 	var orders []orderBody
 	for n := range count {
@@ -68,7 +68,7 @@ func (p *program) bookMany(ctx context.Context, c *apiClient, count int, plan *p
 }
 
 // showBulk shows one of the requests, with one delivery in it.
-func (p *program) showBulk(c *apiClient, run string, count, requests int, first orderBody) error {
+func (p *integratorCommands) showBulk(c *apiClient, run string, count, requests int, first orderBody) error {
 	first.ExternalID = "" // a second one would be refused
 	call, err := post("/deliveries/bulk", run+"-example", bulkBody{[]orderBody{first}})
 	if err != nil {

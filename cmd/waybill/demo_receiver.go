@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"waybill/adapters/webhooksend/httpsender"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -35,7 +34,7 @@ type arrivalView struct {
 // loopback, where a sandbox elsewhere could not reach it: a listener fetches
 // for it, as waybill listen does. So it works with any sandbox.
 type receiver struct {
-	p        *program
+	p        *integratorCommands
 	listener *webhookListener
 	skew     time.Duration // of the sandbox's clock
 
@@ -52,7 +51,7 @@ const mostArrivals = 1000
 
 // receive begins to take webhooks. A key that may not have them plays on
 // without: then the receiver is nil.
-func (p *program) receive(ctx context.Context, c *apiClient) (*receiver, func(), error) {
+func (p *integratorCommands) receive(ctx context.Context, c *apiClient) (*receiver, func(), error) {
 	l := newWebhookListener(c, []string{domain.DeliveryEvents})
 	call, err := l.registration()
 	if err != nil {
@@ -87,7 +86,7 @@ func (r *receiver) start(ctx context.Context) (stop func(), err error) {
 		return nil, &startError{what: "no webhook can be received here", err: err, usedFor: "the demo's receiver"}
 	}
 	server := &http.Server{Handler: r, ReadTimeout: webhookPatience}
-	sender := httpsender.New(httpsender.Options{AllowPrivate: true})
+	sender, closeSender := r.p.sender()
 	address := "http://" + door.Addr().String() + "/"
 	r.listener.deliver = func(ctx context.Context, w *incomingWebhook) domain.WebhookResult {
 		return sender.Send(ctx, ports.WebhookMessage{URL: address, Header: w.header(), Body: []byte(w.Body)})
@@ -104,7 +103,7 @@ func (r *receiver) start(ctx context.Context) (stop func(), err error) {
 		cancel()
 		_ = server.Close()
 		working.Wait()
-		sender.Close()
+		closeSender()
 		_ = r.listener.end(ctx) // it ends by itself, too
 	}, nil
 }

@@ -8,8 +8,8 @@ import (
 // A webhook may be faster than the look at the timeline.
 func TestAWebhookIsShownUnderItsEvent(t *testing.T) {
 	t.Parallel()
-	var stdout output
-	r := &receiver{p: &program{stdout: &stdout}, events: map[string]bool{}, seen: map[string]bool{}, news: make(chan struct{}, 1)}
+	var stdout screen
+	r := &receiver{p: playing(&program{stdout: &stdout}), events: map[string]bool{}, seen: map[string]bool{}, news: make(chan struct{}, 1)}
 	r.follow("dlv_1")
 	arrive := func(event, delivery string) {
 		r.note(arrivalView{EventID: event, Type: "delivery.of_" + event, SignatureValid: true, delivery: delivery})

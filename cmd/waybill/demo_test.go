@@ -167,7 +167,7 @@ func TestDemoTellsWhatItNeeds(t *testing.T) {
 	t.Cleanup(elsewhere.Close)
 	live, test := domain.MakeAPIKey(domain.Live, [32]byte{}), domain.MakeAPIKey(domain.Sandbox, [32]byte{})
 	gone, empty := t.TempDir(), t.TempDir()
-	if err := writeEnvFile(dataDir(gone).devEnv(), "", []variable{{sandboxURLEnv, "http://127.0.0.1:1/v1"}, {testKeyEnv, test}}); err != nil {
+	if err := writeEnvFile(dataDir(gone).devEnv(), "", [][2]string{{"WAYBILL_SANDBOX_URL", "http://127.0.0.1:1/v1"}, {"WAYBILL_TEST_KEY", test}}); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
@@ -179,13 +179,13 @@ func TestDemoTellsWhatItNeeds(t *testing.T) {
 		"not running":            {nil, []string{"--data-dir", gone}, exitFailure, []string{"error: nothing runs at http://127.0.0.1:1/v1\n", "used for: the sandbox API (WAYBILL_SANDBOX_URL in " + gone + "/dev.env)", "make run"}},
 		"many, not running":      {nil, []string{"--data-dir", gone, "--deliveries", "300"}, exitFailure, []string{"error: nothing runs at http://127.0.0.1:1/v1\n"}},
 		"the key of another":     {nil, []string{"--data-dir", gone, "--url", elsewhere.URL + "/v1"}, exitFailure, []string{"error: there is no key for " + elsewhere.URL + "/v1\n", "--key-file FILE"}},
-		"not Waybill":            {[]string{testKeyEnv + "=" + test}, []string{"--url", elsewhere.URL + "/v1"}, exitFailure, []string{"is not Waybill: 200 OK, no Content-Type", "--url"}},
-		"a live key":             {[]string{testKeyEnv + "=" + live}, []string{"--url", elsewhere.URL + "/v1"}, exitFailure, []string{"error: that is a live key", "used for: the sandbox API (WAYBILL_TEST_KEY)"}},
-		"half a key":             {[]string{testKeyEnv + "=" + test[:30]}, []string{"--url", elsewhere.URL + "/v1"}, exitFailure, []string{"error: that is no API key, or not a whole one"}},
+		"not Waybill":            {[]string{"WAYBILL_TEST_KEY" + "=" + test}, []string{"--url", elsewhere.URL + "/v1"}, exitFailure, []string{"is not Waybill: 200 OK, no Content-Type", "--url"}},
+		"a live key":             {[]string{"WAYBILL_TEST_KEY" + "=" + live}, []string{"--url", elsewhere.URL + "/v1"}, exitFailure, []string{"error: that is a live key", "used for: the sandbox API (WAYBILL_TEST_KEY)"}},
+		"half a key":             {[]string{"WAYBILL_TEST_KEY" + "=" + test[:30]}, []string{"--url", elsewhere.URL + "/v1"}, exitFailure, []string{"error: that is no API key, or not a whole one"}},
 		"no file":                {nil, []string{"--url", elsewhere.URL + "/v1", "--key-file", "/none"}, exitFailure, []string{"error: the key cannot be read", "(--key-file)"}},
 		"no address":             {nil, []string{"--url", "127.0.0.1:8081/v1"}, exitFailure, []string{"error: --url is no address of a sandbox\n"}},
-		"an address without /v1": {[]string{sandboxURLEnv + "=http://127.0.0.1:8081"}, nil, exitFailure, []string{"error: WAYBILL_SANDBOX_URL is no address of a sandbox\n"}},
-		"a password in it":       {[]string{sandboxURLEnv + "=http://u:hunter22@127.0.0.1/v1"}, nil, exitFailure, []string{"error: WAYBILL_SANDBOX_URL is no address of a sandbox\n"}},
+		"an address without /v1": {[]string{"WAYBILL_SANDBOX_URL" + "=http://127.0.0.1:8081"}, nil, exitFailure, []string{"error: WAYBILL_SANDBOX_URL is no address of a sandbox\n"}},
+		"a password in it":       {[]string{"WAYBILL_SANDBOX_URL" + "=http://u:hunter22@127.0.0.1/v1"}, nil, exitFailure, []string{"error: WAYBILL_SANDBOX_URL is no address of a sandbox\n"}},
 		"no such scenario":       {nil, []string{"--scenario", "deliverd"}, exitUsage, []string{`error: "deliverd" is no scenario; did you mean delivered?`, "failed_then_retried", "fix:      waybill demo --help"}},
 		"too fast":               {nil, []string{"--step-seconds", "0"}, exitUsage, []string{"error: --step-seconds is 0; it is 1 to 300\n"}},
 		"none":                   {nil, []string{"--deliveries", "0"}, exitUsage, []string{"error: --deliveries is 0; it is 1 to 10000\n"}},
@@ -337,7 +337,8 @@ func TestARefusedBatchEndsTheDemo(t *testing.T) {
 	if o.code != exitFailure || !strings.HasSuffix(o.stderr, "error: The key was revoked.\n  set in:   WAYBILL_TEST_KEY\n") || !strings.Contains(o.stdout, "Created      100 of 2000\n") {
 		t.Errorf("exit code %d\n%s%s", o.code, o.stdout, o.stderr)
 	}
-	if calls.Load() > 1+2*bulksAtOnce {
+	const atOnce = 2
+	if calls.Load() > 1+2*atOnce {
 		t.Errorf("%d calls were made", calls.Load())
 	}
 }

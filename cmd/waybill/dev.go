@@ -12,7 +12,7 @@ import (
 	"waybill/configs"
 )
 
-func (p *program) dev() *cobra.Command {
+func (p *commands) dev() *cobra.Command {
 	var reset bool
 	cmd := &cobra.Command{
 		Use: "dev", Short: "Run everything on this machine, with a demo customer and its keys",
@@ -62,7 +62,7 @@ type devServer struct {
 
 // beginDev opens the doors before it wipes or makes anything: what is in the way
 // of a start mostly stands there.
-func (p *program) beginDev(cmd *cobra.Command, dir dataDir, c *configs.Config, reset bool) (d devServer, err error) {
+func (p *commands) beginDev(cmd *cobra.Command, dir dataDir, c *configs.Config, reset bool) (d devServer, err error) {
 	if reset {
 		if err := mayReset(dir, c); err != nil {
 			return d, err
@@ -122,7 +122,7 @@ func mayReset(dir dataDir, c *configs.Config) error {
 }
 
 // placeDev fills in database and secrets, and draws secrets where none are.
-func (p *program) placeDev(cmd *cobra.Command, dir dataDir, c *configs.Config) error {
+func (p *commands) placeDev(cmd *cobra.Command, dir dataDir, c *configs.Config) error {
 	if err := dir.supplyDatabase(c); err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (p *program) placeDev(cmd *cobra.Command, dir dataDir, c *configs.Config) e
 	return needSecrets(c, "key_pepper", "secret_key")
 }
 
-func (p *program) runDev(ctx context.Context, dir dataDir, c *configs.Config, d devServer) error {
+func (p *commands) runDev(ctx context.Context, dir dataDir, c *configs.Config, d devServer) error {
 	s := d.service
 	if err := adoptPepper(ctx, s); err != nil {
 		return err
@@ -157,7 +157,7 @@ func (p *program) runDev(ctx context.Context, dir dataDir, c *configs.Config, d 
 	return s.serveAndWork(ctx, d.doors)
 }
 
-func (p *program) openDev(ctx context.Context, doors *listeners, c *configs.Config, log *slog.Logger) (*service, func(), error) {
+func (p *commands) openDev(ctx context.Context, doors *listeners, c *configs.Config, log *slog.Logger) (*service, func(), error) {
 	if _, err := migrateUp(ctx, c); err != nil {
 		return nil, nil, err
 	}
@@ -176,7 +176,7 @@ func adoptPepper(ctx context.Context, s *service) error {
 
 // welcome makes the demo customer, writes dev.env, and prints what a person,
 // or with --json a script, needs next.
-func (p *program) welcome(ctx context.Context, dir dataDir, s *service, doors *listeners, c *configs.Config) error {
+func (p *commands) welcome(ctx context.Context, dir dataDir, s *service, doors *listeners, c *configs.Config) error {
 	before, err := readEnvFile(dir.devEnv())
 	if err != nil {
 		return err
@@ -195,7 +195,7 @@ func (p *program) welcome(ctx context.Context, dir dataDir, s *service, doors *l
 		database = ""
 	}
 	// No comment in it: readers split every line at its "=".
-	err = writeEnvFile(dir.devEnv(), "", []variable{
+	err = writeEnvFile(dir.devEnv(), "", [][2]string{
 		{"WAYBILL_LIVE_URL", v.Live},
 		{"WAYBILL_SANDBOX_URL", v.Sandbox},
 		{"WAYBILL_OPS_URL", v.Ops},
@@ -219,7 +219,7 @@ func (p *program) welcome(ctx context.Context, dir dataDir, s *service, doors *l
 }
 
 // banner is what a person sees. Nothing in it is coloured.
-func (p *program) banner(w io.Writer, dir dataDir, v servingView, d demo, c *configs.Config) {
+func (p *commands) banner(w io.Writer, dir dataDir, v servingView, d demo, c *configs.Config) {
 	engine := "Postgres"
 	if strings.HasPrefix(c.DatabaseURL.Reveal(), sqliteScheme) {
 		engine = "SQLite in " + string(dir)
@@ -276,22 +276,4 @@ func masked(key string) string {
 		return "..."
 	}
 	return key[:prefix] + "..." + key[len(key)-tail:]
-}
-
-// shellWord is a path as a shell takes it, also after a dot.
-func shellWord(path string) string {
-	if !strings.ContainsRune(path, '/') {
-		path = "./" + path
-	}
-	return shellQuoted(path)
-}
-
-// shellQuoted quotes a text for a shell where it needs that.
-func shellQuoted(text string) string {
-	if text == "" || strings.ContainsFunc(text, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:", r))
-	}) {
-		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-	}
-	return text
 }

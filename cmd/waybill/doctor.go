@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"waybill/application/tenancy"
+	"waybill/application/webhooks"
 	"waybill/configs"
+	"waybill/ports"
 )
 
 // verdict is how one check of the doctor went.
@@ -34,7 +37,48 @@ type doctorView struct {
 	Findings []finding `json:"findings"`
 }
 
-func (p *program) doctor() *cobra.Command {
+// doctorDatabase is what the doctor asks a database.
+type doctorDatabase interface {
+	ports.Storage
+	// Server is the product, its version and its clock.
+	Server(ctx context.Context) (product, version string, clock time.Time, err error)
+	// SchemaVersions are the newest step that the schema has, and the newest one
+	// that this program knows.
+	SchemaVersions(ctx context.Context) (applied, known int64, err error)
+	// Installation is a name of the database, drawn at random and no secret.
+	Installation(ctx context.Context) (string, error)
+}
+
+// doctorRedis is what the doctor asks a Redis.
+type doctorRedis interface {
+	Time(ctx context.Context) (time.Time, error)
+	// Info is a section of what it tells of itself.
+	Info(ctx context.Context, section string) (string, error)
+}
+
+// doctorRoads is what the doctor asks a routing engine.
+type doctorRoads interface {
+	ports.Routing
+	Ping(ctx context.Context) error
+}
+
+// instruments open what the doctor looks at, as a start with these settings does.
+type instruments struct {
+	database func(ctx context.Context, c *configs.Config) (doctorDatabase, func(), error)
+	// secrets are the use cases that hold the secrets against a database.
+	secrets func(s ports.Storage, c *configs.Config) (*tenancy.Tenants, *webhooks.SecretKey, error)
+	redis   func(c *configs.Config) (doctorRedis, func(), error)
+	pricing func(c *configs.Config) (ports.Pricing, error)
+	roads   func(c *configs.Config) (doctorRoads, func(), error)
+}
+
+// doctorCommands is the command that looks after an installation.
+type doctorCommands struct {
+	*commandLine
+	instruments instruments
+}
+
+func (p *doctorCommands) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check settings, secrets, database, Redis, services and ports, and tell how to mend them",
 		Long: "Check what a server of these settings needs, one line each: OK, WARN or FAIL, and how to mend it. The exit\n" +
@@ -71,14 +115,6 @@ func (p *program) doctor() *cobra.Command {
 	return cmd
 }
 
-// counted is "1 check" and "2 checks".
-func counted(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return strconv.Itoa(n) + " " + what
-}
-
 func printFindings(w io.Writer, findings []finding) {
 	for _, f := range findings {
 		row(w, string(f.Verdict), f.Check, f.Message)
@@ -90,7 +126,7 @@ func printFindings(w io.Writer, findings []finding) {
 
 // diagnosis is one run of the doctor.
 type diagnosis struct {
-	program *program
+	program *doctorCommands
 	cmd     *cobra.Command
 	c       *configs.Config
 	dir     dataDir

@@ -5,16 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"strconv"
 	"strings"
 	"time"
 
-	"waybill/adapters/clock/systemclock"
-	"waybill/adapters/invalidations/local"
-	"waybill/application/tenancy"
-	"waybill/application/webhooks"
 	"waybill/ports"
 )
 
@@ -48,7 +43,7 @@ func (d *diagnosis) database(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, doctorTimeout)
 	defer cancel()
-	store, closeStore, err := newDatabase(ctx, d.c, slog.New(slog.DiscardHandler))
+	store, closeStore, err := d.program.instruments.database(ctx, d.c)
 	if err != nil {
 		d.failed(check, err)
 		return
@@ -78,7 +73,7 @@ func (d *diagnosis) database(ctx context.Context) {
 }
 
 // migrations reports whether the schema is complete enough to look into.
-func (d *diagnosis) migrations(ctx context.Context, store database) bool {
+func (d *diagnosis) migrations(ctx context.Context, store doctorDatabase) bool {
 	const check = "migrations"
 	applied, known, err := store.SchemaVersions(ctx)
 	switch {
@@ -99,25 +94,17 @@ func (d *diagnosis) migrations(ctx context.Context, store database) bool {
 }
 
 // secretsOfDatabase does what a start does, and takes it back.
-func (d *diagnosis) secretsOfDatabase(ctx context.Context, store database) {
+func (d *diagnosis) secretsOfDatabase(ctx context.Context, store doctorDatabase) {
 	const check = "secrets fit"
 	if needSecrets(d.c, "key_pepper", "secret_key") != nil {
 		return // told before
 	}
-	digest, err := newKeyDigester(d.c)
+	tenants, key, err := d.program.instruments.secrets(rolledBack{store}, d.c)
 	if err != nil {
 		d.failed(check, err)
 		return
 	}
-	sealer, err := newSealer(d.c)
-	if err != nil {
-		d.failed(check, err)
-		return
-	}
-	undone := rolledBack{store}
-	tenants := tenancy.NewTenants(undone, digest, systemclock.New(), newIdentifiers(systemclock.New()), local.New())
-	key := &secretKey{use: webhooks.NewSecretKey(undone, sealer), config: d.c}
-	failures := []error{pepperRefused(tenants.ConfirmPepper(ctx), d.c), key.confirm(ctx)}
+	failures := []error{pepperRefused(tenants.ConfirmPepper(ctx), d.c), secretKeyRefused(key.Confirm(ctx), d.c)}
 	for _, err := range failures {
 		if err != nil {
 			d.failed(check, err)

@@ -7,9 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"waybill/adapters/routing/valhalla"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -20,7 +17,7 @@ func (d *diagnosis) redis(ctx context.Context) {
 		d.ok(check, "not set: every process counts limits for itself")
 		return
 	}
-	client, closeClient, err := redisOf(d.c, redisTimeout)
+	client, closeClient, err := d.program.instruments.redis(d.c)
 	if err != nil {
 		d.failed(check, err)
 		return
@@ -29,7 +26,7 @@ func (d *diagnosis) redis(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, doctorTimeout)
 	defer cancel()
 	asked := time.Now()
-	clock, err := client.Time(ctx).Result()
+	clock, err := client.Time(ctx)
 	if err != nil {
 		d.fail(check, d.c.RedisURL.String()+" does not answer: "+plainly(err)+" (WAYBILL_REDIS_URL)", "start Redis, or correct WAYBILL_REDIS_URL; servers go on without it, each counting for itself")
 		return
@@ -40,11 +37,11 @@ func (d *diagnosis) redis(ctx context.Context) {
 }
 
 // redisServer looks at what Redis tells of itself, which some hosts keep back.
-func (d *diagnosis) redisServer(ctx context.Context, client *redis.Client, message string) {
+func (d *diagnosis) redisServer(ctx context.Context, client doctorRedis, message string) {
 	const check = "redis"
 	info := map[string]string{}
 	for _, section := range []string{"server", "memory", "cluster"} {
-		text, _ := client.Info(ctx, section).Result()
+		text, _ := client.Info(ctx, section)
 		for line := range strings.Lines(text) {
 			if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
 				info[name] = value
@@ -76,12 +73,7 @@ var accra = domain.Trip{
 
 func (d *diagnosis) pricing(ctx context.Context) {
 	const check = "pricing"
-	area, err := newServiceArea(d.c)
-	if err != nil {
-		d.failed(check, err)
-		return
-	}
-	pricing, err := choosePricing(d.c, nil, area)
+	pricing, err := d.program.instruments.pricing(d.c)
 	if err != nil {
 		d.failed(check, err)
 		return
@@ -123,7 +115,7 @@ func (d *diagnosis) routing(ctx context.Context) {
 		d.warn(check, "WAYBILL_ROUTING_URL is not used by servers: with WAYBILL_PRICING_URL the pricing service measures", "set it for waybill pricing serve alone")
 		return
 	}
-	engine, closeEngine, err := newRoadEngine(d.c)
+	engine, closeEngine, err := d.program.instruments.roads(d.c)
 	if err != nil {
 		d.failed(check, err)
 		return
@@ -134,7 +126,7 @@ func (d *diagnosis) routing(ctx context.Context) {
 	asked := time.Now()
 	err = engine.Ping(ctx)
 	if err == nil {
-		err = measures(ctx, engine.Client)
+		err = measures(ctx, engine)
 	}
 	if err != nil {
 		d.fail(check, d.c.RoutingURL+" measures no trip: "+plainly(err)+" (WAYBILL_ROUTING_URL)", "start the Valhalla, or correct the address; without it a create answers 503")
@@ -144,7 +136,7 @@ func (d *diagnosis) routing(ctx context.Context) {
 }
 
 // measures asks for a trip; that there is no way is a good answer of a map of elsewhere.
-func measures(ctx context.Context, engine *valhalla.Client) error {
+func measures(ctx context.Context, engine ports.Routing) error {
 	_, err := engine.Distance(ctx, accra)
 	var outside *ports.OutsideServiceAreaError
 	if errors.Is(err, ports.ErrNoRoute) || errors.As(err, &outside) {

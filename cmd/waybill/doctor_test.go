@@ -3,7 +3,6 @@ package main
 import (
 	"database/sql"
 	"encoding/json"
-	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -183,7 +182,7 @@ func TestTheDoctorNamesWhatIsWrongAndTheCure(t *testing.T) {
 			if name == "live port" { // a stranger that never answers must not hold it up for long
 				began := time.Now()
 				t.Cleanup(func() {
-					if took := time.Since(began); took > 2*strangerTimeout {
+					if took := time.Since(began); took > 4*time.Second {
 						t.Errorf("it took %v", took)
 					}
 				})
@@ -316,18 +315,4 @@ func TestTheDoctorAsksTheServicesForATrip(t *testing.T) {
 	}
 	eventually(t, "the pricing service listens", func() bool { return json.Unmarshal([]byte(r.stdout.String()), &v) == nil })
 	found(t, examined(t, none, "WAYBILL_PRICING_URL="+v.URL), verdictOK, "pricing", v.URL, "answers in")
-}
-
-func TestClocksThatDifferAreTold(t *testing.T) {
-	t.Parallel()
-	for ahead, want := range map[time.Duration]verdict{
-		0: verdictOK, -900 * time.Millisecond: verdictOK, 2 * time.Second: verdictWarn, -3 * time.Minute: verdictWarn, 5 * time.Minute: verdictFail, -time.Hour: verdictFail,
-	} {
-		d := &diagnosis{clocks: []clockReading{{"Redis's", 0}, {"the database's", ahead}}}
-		d.clock()
-		found(t, d.findings, want, "clock")
-		if want != verdictOK {
-			found(t, d.findings, want, "clock", "the database's", fmt.Sprint(ahead.Abs()), "NTP")
-		}
-	}
 }

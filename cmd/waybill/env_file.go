@@ -8,9 +8,6 @@ import (
 	"strings"
 )
 
-// variable is one line of a file of variables.
-type variable struct{ name, value string }
-
 // readEnvFile reads NAME=value lines; no file is no variables. Values are
 // taken as they stand, since quotes mean something else to each reader.
 func readEnvFile(path string) (map[string]string, error) {
@@ -31,9 +28,10 @@ func readEnvFile(path string) (map[string]string, error) {
 	return variables, nil
 }
 
-// writeEnvFile replaces a file in one step, readable by its owner only: a
+// writeEnvFile replaces a file of variables, each a name and a value, in one
+// step, readable by its owner only: a
 // reader meets the old one or the new one, never half of one.
-func writeEnvFile(path, comment string, variables []variable) (err error) {
+func writeEnvFile(path, comment string, variables [][2]string) (err error) {
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // mode 0600
 	if err != nil {
 		return err
@@ -48,7 +46,7 @@ func writeEnvFile(path, comment string, variables []variable) (err error) {
 		content.WriteString("# " + comment + "\n")
 	}
 	for _, v := range variables {
-		content.WriteString(v.name + "=" + v.value + "\n")
+		content.WriteString(v[0] + "=" + v[1] + "\n")
 	}
 	_, err = file.WriteString(content.String())
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {

@@ -8,8 +8,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"waybill/configs"
 	"waybill/domain"
 )
@@ -21,10 +19,6 @@ type usageError struct {
 }
 
 func (e *usageError) Error() string { return e.message }
-
-func usagef(cmd *cobra.Command, format string, args ...any) error {
-	return &usageError{message: fmt.Sprintf(format, args...), command: cmd.CommandPath()}
-}
 
 // startError is why a command cannot begin, or go on: what happened, where it
 // is set, and how to mend it.
@@ -56,8 +50,11 @@ func (e startErrors) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// oneLine keeps an error of several lines in its place of the form.
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+// explained is an error that tells itself as a complaint.
+type explained interface {
+	error
+	complaint() complaint
+}
 
 // complaint is an error as it is printed: one per problem.
 type complaint struct {
@@ -99,7 +96,7 @@ func explain(err error) (complaints []complaint, exit int) {
 		starts   startErrors
 		start    *startError
 		ours     *domain.Error
-		theirs   *apiError
+		theirs   explained
 	)
 	switch {
 	case errors.As(err, &problems):
@@ -162,22 +159,4 @@ func unknown(err error, what string, id domain.ID) error {
 			Message: "There is no " + what + " " + string(id) + " in this database."}
 	}
 	return err
-}
-
-// parseID reads an ID from the command line.
-func parseID(cmd *cobra.Command, what string, prefix domain.Prefix, text string) (domain.ID, error) {
-	id, err := domain.ParseID(prefix, text)
-	if err != nil {
-		return "", usagef(cmd, "%q is no ID of %s: one is %s and 32 characters of 0-9 and a-f", text, what, prefix)
-	}
-	return id, nil
-}
-
-// parseEnvironment reads --env.
-func parseEnvironment(cmd *cobra.Command, text string) (domain.Environment, error) {
-	e, ok := domain.ParseEnvironment(text)
-	if !ok {
-		return "", usagef(cmd, "--env is %q; it is live or sandbox", text)
-	}
-	return e, nil
 }

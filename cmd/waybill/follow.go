@@ -130,20 +130,12 @@ func stoodStill(d deliveryView) error {
 }
 
 // sayEvent is a line of the timeline.
-func (p *program) sayEvent(e views.Event) {
+func (p *integratorCommands) sayEvent(e views.Event) {
 	line := fmt.Sprintf("  %2d  %s  %s", e.Sequence, clockTime(e.OccurredAt), e.Status)
 	if e.ReasonCode != "" {
 		line += " (" + e.ReasonCode + ")"
 	}
 	p.say(line)
-}
-
-// clockTime is the time of day of a timestamp.
-func clockTime(timestamp string) string {
-	if at, err := time.Parse(time.RFC3339Nano, timestamp); err == nil {
-		return at.Format("15:04:05.000Z")
-	}
-	return timestamp
 }
 
 // interrupted tells what a Ctrl-C leaves behind.

@@ -26,7 +26,7 @@ type healthView struct {
 	Message string `json:"message"`
 }
 
-func (p *program) healthcheck() *cobra.Command {
+func (p *adminCommands) healthcheck() *cobra.Command {
 	var address string
 	cmd := &cobra.Command{
 		Use: "healthcheck [--url URL]", Short: "Ask a running server or worker whether it is ready; for containers",

@@ -4,18 +4,33 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"waybill/domain"
+	"waybill/ports"
 )
 
 const (
 	sandboxURLEnv = "WAYBILL_SANDBOX_URL"
 	testKeyEnv    = "WAYBILL_TEST_KEY"
 )
+
+// integratorCommands are the commands that play an integrator.
+type integratorCommands struct {
+	*commandLine
+	// sender posts webhooks as a server does, to private addresses too; the
+	// function it comes with ends it.
+	sender func() (ports.WebhookSender, func())
+	// docs is where the documentation stands beside a sandbox.
+	docs string
+}
+
+// all are the commands of integrators, for the root.
+func (p *integratorCommands) all() []*cobra.Command {
+	return []*cobra.Command{p.demo(), p.trigger(), p.listen(), p.tail()}
+}
 
 // access is how a command that plays an integrator is told where the sandbox
 // is. A key is no flag: everybody on the machine sees those.
@@ -30,7 +45,7 @@ func (a *access) addFlags(cmd *cobra.Command) {
 
 // sandbox is the API that a command is to call. What the command line names
 // wins over the environment, which wins over the usual data directory.
-func (p *program) sandbox(cmd *cobra.Command, a access) (*apiClient, error) {
+func (p *integratorCommands) sandbox(cmd *cobra.Command, a access) (*apiClient, error) {
 	dir := dataDir(p.dataDir)
 	dev, err := readEnvFile(dir.devEnv())
 	if err != nil {
@@ -73,12 +88,12 @@ func (p *program) sandbox(cmd *cobra.Command, a access) (*apiClient, error) {
 	return c, testKeyRefused(c)
 }
 
-func (p *program) hasTestKey() bool {
+func (p *integratorCommands) hasTestKey() bool {
 	return p.variable(testKeyEnv) != "" || p.variable(testKeyEnv+"_FILE") != ""
 }
 
 // readTestKey takes the key from a file or the environment.
-func (p *program) readTestKey(c *apiClient, file string) error {
+func (p *integratorCommands) readTestKey(c *apiClient, file string) error {
 	from := "--key-file"
 	if file == "" {
 		if c.key, c.keyFrom = p.variable(testKeyEnv), testKeyEnv; c.key != "" {
@@ -122,31 +137,4 @@ func noSandbox(dir dataDir, named bool) error {
 	}
 	return &startError{what: what, usedFor: "the sandbox API",
 		fix: "make run (or waybill dev) in another terminal, then this again; or name a sandbox with --url and --key-file"}
-}
-
-// variable is one of the environment; empty: not set.
-func (p *program) variable(name string) (value string) {
-	for _, entry := range p.environ {
-		if v, ok := strings.CutPrefix(entry, name+"="); ok {
-			value = v // the last one counts, as for a program that is started
-		}
-	}
-	return value
-}
-
-// say tells people what happens while it happens; a script waits for the end.
-func (p *program) say(lines ...string) {
-	if !p.asJSON {
-		_, _ = p.stdout.Write([]byte(strings.Join(lines, "\n") + "\n")) // a closed terminal is no reason to stop
-	}
-}
-
-// ourselves is how this program was called, for the shell that called it.
-func (p *program) ourselves() string {
-	const name = "waybill"
-	called := os.Args[0]
-	if filepath.Base(called) != name { // within a test, or renamed
-		return name
-	}
-	return shellQuoted(called)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"io"
 	"strings"
 	"time"
@@ -58,26 +57,11 @@ func scopeNames(scopes []domain.Scope) []string {
 	return names
 }
 
-func moment(t *time.Time) *string {
-	if t == nil {
-		return nil
-	}
-	s := domain.FormatTime(*t)
-	return &s
-}
-
-func dash(s *string) string {
-	if s == nil {
-		return "-"
-	}
-	return *s
-}
-
-func (p *program) key() *cobra.Command {
+func (p *adminCommands) key() *cobra.Command {
 	return group("key", "API keys: create, rotate, revoke, list", p.keyCreate(), p.keyRotate(), p.keyRevoke(), p.keyList())
 }
 
-func (p *program) showIssued(k tenancy.IssuedKey) error {
+func (p *adminCommands) showIssued(k tenancy.IssuedKey) error {
 	v := issuedView{
 		ID: string(k.ID), Key: k.Secret, Environment: string(k.Environment),
 		Scopes: scopeNames(k.Scopes), ExpiresAt: moment(k.ExpiresAt),
@@ -91,7 +75,7 @@ func (p *program) showIssued(k tenancy.IssuedKey) error {
 	})
 }
 
-func (p *program) keyCreate() *cobra.Command {
+func (p *adminCommands) keyCreate() *cobra.Command {
 	var app, env, scopes, expiresIn string
 	cmd := &cobra.Command{
 		Use: "create --app ID --env live|sandbox --scopes all|A,B", Short: "Make a key; it is shown this once",
@@ -138,16 +122,7 @@ func (p *program) keyCreate() *cobra.Command {
 	return cmd
 }
 
-// message is the text of an error without its code.
-func message(err error) string {
-	var e *domain.Error
-	if errors.As(err, &e) {
-		return e.Message
-	}
-	return err.Error()
-}
-
-func (p *program) keyRotate() *cobra.Command {
+func (p *adminCommands) keyRotate() *cobra.Command {
 	return &cobra.Command{
 		Use: "rotate ID", Short: "Make a successor; the old key works until it is revoked", Args: takes("ID"),
 		Example: "  waybill key rotate key_0198f3a27c4e7b1d9a6e5c2f10d3b847",
@@ -167,7 +142,7 @@ func (p *program) keyRotate() *cobra.Command {
 	}
 }
 
-func (p *program) keyRevoke() *cobra.Command {
+func (p *adminCommands) keyRevoke() *cobra.Command {
 	return &cobra.Command{
 		Use: "revoke ID", Short: "Stop a key for good; servers notice within two seconds", Args: takes("ID"),
 		Example: "  waybill key revoke key_0198f3a27c4e7b1d9a6e5c2f10d3b847",
@@ -188,7 +163,7 @@ func (p *program) keyRevoke() *cobra.Command {
 	}
 }
 
-func (p *program) keyList() *cobra.Command {
+func (p *adminCommands) keyList() *cobra.Command {
 	var app string
 	var oldPepper bool
 	cmd := &cobra.Command{
@@ -230,7 +205,7 @@ func (p *program) keyList() *cobra.Command {
 	return cmd
 }
 
-func (p *program) showKeys(keys []domain.APIKey) error {
+func (p *adminCommands) showKeys(keys []domain.APIKey) error {
 	views := make([]keyView, 0, len(keys))
 	for _, k := range keys {
 		views = append(views, showKey(k))

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"waybill/adapters/web/views"
-	"waybill/adapters/webhooksend/httpsender"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -29,7 +28,7 @@ const (
 	fetchTimeout = longestWait + 25*time.Second
 )
 
-func (p *program) listen() *cobra.Command {
+func (p *integratorCommands) listen() *cobra.Command {
 	var (
 		a                 access
 		forwardTo, events string
@@ -68,8 +67,8 @@ func (p *program) listen() *cobra.Command {
 				return err
 			}
 			s.client.http.Timeout = fetchTimeout
-			sender := httpsender.New(httpsender.Options{AllowPrivate: true})
-			defer sender.Close()
+			sender, closeSender := p.sender()
+			defer closeSender()
 			s.sender = sender
 			return s.run(cmd.Context())
 		},
@@ -126,7 +125,7 @@ func parseForwardTo(cmd *cobra.Command, text string) (address, host string, err 
 
 // listening is one run of listen.
 type listening struct {
-	p               *program
+	p               *integratorCommands
 	client          *apiClient
 	sender          ports.WebhookSender
 	types           []string // nil: all

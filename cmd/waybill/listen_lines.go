@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"waybill/domain"
 )
@@ -107,21 +106,6 @@ func (s *listening) outcome(r domain.WebhookResult) string {
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) + " ms" }
-
-// plainText is a text of strangers as it may be shown on a terminal.
-func plainText(text string) string {
-	const most = 80
-	shown := []rune(strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, text))
-	if len(shown) > most {
-		return string(shown[:most]) + "..."
-	}
-	return string(shown)
-}
 
 // beat says why nothing comes, while nothing comes.
 func (s *listening) beat(ctx context.Context) {

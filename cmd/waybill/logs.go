@@ -49,7 +49,7 @@ func newLog(w io.Writer, level slog.Level, asJSON bool) *slog.Logger {
 
 // log makes the logger of a server and logs what is odd about its settings.
 // In auto format a program that people watch writes text.
-func (p *program) log(c *configs.Config, watched bool) *slog.Logger {
+func (p *commands) log(c *configs.Config, watched bool) *slog.Logger {
 	asJSON := c.LogFormat == "json" || c.LogFormat == "auto" && !watched
 	log := newLog(p.stderr, c.LogLevel, asJSON)
 	for _, warning := range c.Warnings() {

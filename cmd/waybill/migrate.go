@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,11 +23,11 @@ type migrationsView struct {
 	Migrations []migrationView `json:"migrations"`
 }
 
-func (p *program) migrate() *cobra.Command {
-	return group("migrate", "The database's schema: up, status", p.migrateUp(), p.migrateStatus())
+func (p *adminCommands) migrate() *cobra.Command {
+	return group("migrate", "The database's schema: up, status", p.up(), p.migrateStatus())
 }
 
-func (p *program) migrateUp() *cobra.Command {
+func (p *adminCommands) up() *cobra.Command {
 	return &cobra.Command{ //nolint:gosec // the URL is an example
 		Use: "up", Short: "Apply what is missing; safe to repeat, and while servers run",
 		Example: `  WAYBILL_DATABASE_URL=postgres://waybill:...@db/waybill waybill migrate up
@@ -50,7 +50,7 @@ func (p *program) migrateUp() *cobra.Command {
 					return err
 				}
 			}
-			pending, err := migrateUp(cmd.Context(), c)
+			pending, err := p.migrateUp(cmd.Context(), c)
 			if err != nil {
 				return err
 			}
@@ -73,7 +73,7 @@ func prepare(dir dataDir, c *configs.Config) error {
 	return dir.supplyDatabase(c)
 }
 
-func (p *program) migrateStatus() *cobra.Command {
+func (p *adminCommands) migrateStatus() *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "List the steps of the schema and when each was applied", Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -86,33 +86,10 @@ func (p *program) migrateStatus() *cobra.Command {
 	}
 }
 
-// migrateUp asks first whether the database answers: a migration has no
-// time-out that would tell soon. pending tells whether there was anything to do.
-func migrateUp(ctx context.Context, c *configs.Config) (pending bool, err error) {
-	store, closeStore, err := newDatabase(ctx, c, slog.New(slog.DiscardHandler))
+func (p *adminCommands) showMigrations(ctx context.Context, c *configs.Config) error {
+	steps, err := p.migrations(ctx, c)
 	if err != nil {
-		return false, err
-	}
-	pending, asked := store.MigrationsPending(ctx)
-	closeStore()
-	if err := storageOf(c).migrate(ctx, c.DatabaseURL.Reveal()); err != nil {
-		return false, migrationFailed(c, err)
-	}
-	return pending || asked != nil, nil
-}
-
-func migrationFailed(c *configs.Config, err error) error {
-	return &startError{what: "the database cannot be migrated", err: err,
-		usedFor: "all data (WAYBILL_DATABASE_URL, now " + c.DatabaseURL.String() + ")",
-		fix:     "start the database, or set WAYBILL_DATABASE_URL to one whose owner may change its tables"}
-}
-
-func (p *program) showMigrations(ctx context.Context, c *configs.Config) error {
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
-	defer cancel()
-	steps, err := storageOf(c).status(ctx, c.DatabaseURL.Reveal())
-	if err != nil {
-		return migrationFailed(c, err)
+		return err
 	}
 	v := migrationsView{Migrations: make([]migrationView, 0, len(steps))}
 	for _, s := range steps {
@@ -135,4 +112,11 @@ func (p *program) showMigrations(ctx context.Context, c *configs.Config) error {
 			row(w, fmt.Sprintf("%04d", m.Version), applied, m.Name)
 		}
 	})
+}
+
+// migrationStep is one step of a schema; AppliedAt is nil while it is pending.
+type migrationStep struct {
+	Version   int64
+	Name      string
+	AppliedAt *time.Time
 }

@@ -3,10 +3,9 @@ package main
 import (
 	"context"
 	"log/slog"
-	"net"
-	"net/url"
 
 	"waybill/adapters/opsapi"
+	"waybill/adapters/upstream"
 	"waybill/configs"
 )
 
@@ -18,7 +17,7 @@ func newNeighbours(c *configs.Config, engine roadEngine) neighbours {
 	var beside neighbours
 	if c.PricingURL != "" {
 		beside = append(beside, opsapi.Check{Name: "pricing", Informational: true, Run: func(ctx context.Context) error {
-			return listensAt(ctx, c.PricingURL)
+			return upstream.Listens(ctx, c.PricingURL)
 		}})
 	}
 	if engine.Client != nil {
@@ -37,23 +36,4 @@ func (n neighbours) warn(ctx context.Context, log *slog.Logger) {
 		}
 		cancel()
 	}
-}
-
-// listensAt reports whether anything listens at an address. The pricing protocol
-// has no other question than a price, and asking that for nobody would show in
-// the service's figures; whether prices come of it is for the doctor to ask.
-func listensAt(ctx context.Context, address string) error {
-	u, err := url.Parse(address)
-	if err != nil {
-		return err // was told with the settings
-	}
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
-	if err != nil {
-		return err
-	}
-	return conn.Close()
 }

@@ -1,51 +1,15 @@
 package main
 
 import (
-	"context"
 	"io"
-	"os/user"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"waybill/adapters/opsapi"
-	"waybill/application/operations"
-	"waybill/application/pickuplocations"
-	"waybill/application/tenancy"
 	"waybill/domain"
-	"waybill/ports"
 )
-
-// failedOperatorsPerAddress is how often an address may present no valid
-// operator token in a minute.
-const failedOperatorsPerAddress = 60
-
-func newFailedOperators() tenancy.FailedOperators {
-	return tenancy.FailedOperators{Limit: failedOperatorsPerAddress, Window: time.Minute}
-}
-
-// newManagement is what the operations API of a server works with.
-func newManagement(o *tenancy.Operators, t *tenancy.Tenants, l *pickuplocations.PickupLocations, p *operations.Operations,
-	n ports.Normalizer, ids ports.Identifiers, keys cursorKeys, urls publicURLs,
-) *opsapi.Management {
-	return &opsapi.Management{
-		Operators: o, Tenants: t, PickupLocations: l, Operations: p,
-		Normalizer: n, Identifiers: ids, CursorKeys: keys, TrackingBaseURL: urls.tracking,
-	}
-}
-
-// operatorHere is who runs this command, as the audit log names it.
-func (p *program) operatorHere() domain.Operator {
-	name := "unknown"
-	if u, err := user.Current(); err == nil && u.Username != "" {
-		name = u.Username
-	} else if login := p.variable("USER"); login != "" {
-		name = login
-	}
-	return domain.Operator{Name: "command:" + name}
-}
 
 // issuedOperatorView is a token at the only moment its secret is shown.
 type issuedOperatorView struct {
@@ -83,14 +47,14 @@ func operatorHeader(w io.Writer) {
 	row(w, "ID", "NAME", "KIND", "TOKEN", "CREATED", "EXPIRES", "REVOKED", "LAST USED")
 }
 
-func (p *program) operator() *cobra.Command {
+func (p *adminCommands) operator() *cobra.Command {
 	return group("operator", "Tokens of the operations API: create, list, revoke", p.operatorCreate(), p.operatorList(), p.operatorRevoke())
 }
 
 // neverExpires is what --expires-in takes beside lifetimes.
 const neverExpires = "never"
 
-func (p *program) operatorCreate() *cobra.Command {
+func (p *adminCommands) operatorCreate() *cobra.Command {
 	var name, kind, expiresIn string
 	cmd := &cobra.Command{
 		Use: "create --name NAME", Short: "Make a token for the operations API; it is shown this once",
@@ -146,7 +110,7 @@ func operatorKinds() []string {
 	return names
 }
 
-func (p *program) operatorList() *cobra.Command {
+func (p *adminCommands) operatorList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List all operator tokens, oldest first, revoked ones too", Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -173,44 +137,7 @@ func (p *program) operatorList() *cobra.Command {
 	}
 }
 
-// endless tells of the tokens that open the operations API for ever, as all did
-// that were made before tokens expired; both texts are empty where there is none.
-func endless(tokens []domain.OperatorToken) (message, fix string) {
-	var ids []string
-	for _, t := range tokens {
-		if t.RevokedAt == nil && t.ExpiresAt == nil {
-			ids = append(ids, string(t.ID)+" ("+string(t.Kind)+")")
-		}
-	}
-	if len(ids) == 0 {
-		return "", ""
-	}
-	return counted(len(ids), "operator token") + " without an expiry: " + strings.Join(ids, ", "),
-		"make a successor of the kind it needs with waybill operator create, then waybill operator revoke ID"
-}
-
-// operators looks for tokens that open more, or longer, than they have to.
-func (d *diagnosis) operators(ctx context.Context, store database) {
-	const check = "operator tokens"
-	tokens, err := store.Read().Operators.List(ctx)
-	if err != nil {
-		d.failed(check, err)
-		return
-	}
-	if message, fix := endless(tokens); message != "" {
-		d.warn(check, message, fix)
-		return
-	}
-	usable := 0
-	for _, t := range tokens {
-		if t.Usable(time.Now()) == nil {
-			usable++
-		}
-	}
-	d.ok(check, counted(usable, "token")+", all with an expiry")
-}
-
-func (p *program) operatorRevoke() *cobra.Command {
+func (p *adminCommands) operatorRevoke() *cobra.Command {
 	return &cobra.Command{
 		Use: "revoke ID", Short: "Stop an operator token for good; servers notice at once", Args: takes("ID"),
 		Example: "  waybill operator revoke opr_0198f3a27c4e7b1d9a6e5c2f10d3b847",

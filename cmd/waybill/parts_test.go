@@ -211,7 +211,7 @@ func TestAFileOfVariablesIsReplacedWhole(t *testing.T) {
 	}
 	// Values stand as they are: quotes would be part of them for most readers.
 	url := "postgres://u@/d?host=/tmp&port=5433#x y'\""
-	if err := writeEnvFile(path, "comment=1", []variable{{"A", url}, {"B", ""}}); err != nil {
+	if err := writeEnvFile(path, "comment=1", [][2]string{{"A", url}, {"B", ""}}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := readEnvFile(path)

@@ -138,7 +138,7 @@ func TestThePepperIsChangedWithoutAGap(t *testing.T) {
 		t.Errorf("a token of before: %d, %v", code, answer)
 	}
 	eventually(t, "one key is left, which is counted", func() bool {
-		metrics := told(t.Context(), strings.TrimPrefix(v.Ops, "http://"), "/metrics")
+		metrics := string(drained(t, must(http.Get(v.Ops+"/metrics"))))
 		return strings.Contains(metrics, "waybill_old_pepper_keys{kind=\"operator_token\"} 0\n") &&
 			(strings.Contains(metrics, "waybill_old_pepper_keys{kind=\"api_key\"} 2\n") || strings.Contains(metrics, "waybill_old_pepper_keys{kind=\"api_key\"} 1\n"))
 	})
@@ -183,7 +183,9 @@ func TestHealthShowsNothingThatIsMadeOfThePepper(t *testing.T) {
 		t.Helper()
 		r, v := startServe(t, environ)
 		defer r.terminate(t)
-		return installationAt(t.Context(), strings.TrimPrefix(v.Ops, "http://"))
+		_, answer := call(t, "GET", v.Ops+"/healthz", "", "")
+		installation, _ := answer["data"].(object)["installation"].(string)
+		return installation
 	}
 	one := name(environ)
 	if again := name(environ); one != again || len(one) != 32 {

@@ -47,7 +47,7 @@ func showImport(done pickuplocations.Imported, dryRun bool) importView {
 	return v
 }
 
-func (p *program) pickupImport() *cobra.Command {
+func (p *adminCommands) pickupImport() *cobra.Command {
 	var f pickupForm
 	var dryRun bool
 	cmd := &cobra.Command{
@@ -73,7 +73,7 @@ func (p *program) pickupImport() *cobra.Command {
 				return err
 			}
 			return p.inOffice(cmd, func(o *office) error {
-				numbers, err := newNormalizer(o.config)
+				numbers, err := p.normalizer(o.config)
 				if err != nil {
 					return err
 				}

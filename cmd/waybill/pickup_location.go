@@ -12,12 +12,13 @@ import (
 	"waybill/application/pickuplocations"
 	"waybill/configs"
 	"waybill/domain"
+	"waybill/ports"
 )
 
 // listPage is how many locations are read at once.
 const listPage = 100
 
-func (p *program) pickupLocation() *cobra.Command {
+func (p *adminCommands) pickupLocation() *cobra.Command {
 	return group("pickup-location", "Places riders collect from: create, import, list", p.pickupCreate(), p.pickupImport(), p.pickupList())
 }
 
@@ -29,7 +30,7 @@ type pickupForm struct {
 	hasLatitude, hasLongitude, off bool
 }
 
-func (p *program) pickupCreate() *cobra.Command {
+func (p *adminCommands) pickupCreate() *cobra.Command {
 	var f pickupForm
 	cmd := &cobra.Command{
 		Use: "create --business ID --env live|sandbox --name NAME --address ADDRESS", Short: "Add a pickup location; without contact and coordinates it cannot be used until it is completed",
@@ -46,7 +47,7 @@ func (p *program) pickupCreate() *cobra.Command {
 				return err
 			}
 			return p.inOffice(cmd, func(o *office) error {
-				form, err := f.read(o.config)
+				form, err := f.read(o.config, p.normalizer)
 				if err != nil {
 					return err
 				}
@@ -82,7 +83,7 @@ func (f *pickupForm) tenant(cmd *cobra.Command) (domain.Tenant, error) {
 
 // read holds the location to the rules of the API, all problems at once. The
 // numbering plans are loaded only where there is a number to read.
-func (f *pickupForm) read(c *configs.Config) (pickuplocations.Form, error) {
+func (f *pickupForm) read(c *configs.Config, normalizer func(*configs.Config) (ports.Normalizer, error)) (pickuplocations.Form, error) {
 	form := pickuplocations.Form{Name: strings.TrimSpace(f.name), Address: strings.TrimSpace(f.address), Active: !f.off}
 	var wrong []domain.FieldError
 	refuse := func(field, code, message string) {
@@ -97,7 +98,7 @@ func (f *pickupForm) read(c *configs.Config) (pickuplocations.Form, error) {
 		refuse("address", domain.FieldOutOfRange, "2 to 500 characters")
 	}
 	if f.contact != "" {
-		numbers, err := newNormalizer(c)
+		numbers, err := normalizer(c)
 		if err != nil {
 			return form, err
 		}
@@ -124,7 +125,7 @@ func (f *pickupForm) read(c *configs.Config) (pickuplocations.Form, error) {
 	return form, nil
 }
 
-func (p *program) pickupList() *cobra.Command {
+func (p *adminCommands) pickupList() *cobra.Command {
 	var f pickupForm
 	cmd := &cobra.Command{
 		Use: "list --business ID --env live|sandbox", Short: "List a customer's pickup locations, newest first", Args: takes(),

@@ -17,11 +17,11 @@ import (
 
 const defaultPricingAddr = "127.0.0.1:8090"
 
-func (p *program) pricing() *cobra.Command {
+func (p *commands) pricing() *cobra.Command {
 	return group("pricing", "The pricing service: serve", p.pricingServe())
 }
 
-func (p *program) pricingServe() *cobra.Command {
+func (p *commands) pricingServe() *cobra.Command {
 	var addr string
 	cmd := &cobra.Command{
 		Use: "serve [--addr ADDR]", Short: "Serve the built-in tariff over the pricing protocol",

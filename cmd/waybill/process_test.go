@@ -89,7 +89,7 @@ func rehearse(doorTakes ...time.Duration) *rehearsal {
 			shutdown: func(ctx context.Context) error {
 				r.diary.note("door shuts while " + r.readiness())
 				defer func() { r.diary.note("door shut"); close(shut) }()
-				if !sleep(ctx, takes) {
+				if !slept(ctx, takes) {
 					return ctx.Err()
 				}
 				return nil
@@ -230,7 +230,7 @@ func TestAWorkerFinishesTheHandlersThatRun(t *testing.T) {
 		r.tasks = append(r.tasks, func(ctx context.Context) error {
 			return queue.Run(ctx, map[ports.Lane]ports.Handler{ports.LaneSimulation: func(ctx context.Context, _ string) {
 				r.diary.note("handler begins")
-				if sleep(ctx, 10*time.Second) {
+				if slept(ctx, 10*time.Second) {
 					r.diary.note("handler ended")
 				}
 			}})
@@ -253,4 +253,14 @@ func TestAWorkerFinishesTheHandlersThatRun(t *testing.T) {
 			t.Errorf("%s", strings.Join(got, "\n"))
 		}
 	})
+}
+
+// slept waits; it reports false where ctx ended first.
+func slept(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
 }

@@ -66,13 +66,6 @@ func completeScenarios(_ *cobra.Command, args []string, _ string) ([]cobra.Compl
 	return offered, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
-// addEnvFlag is the flag that names an environment, with its two words for TAB.
-func addEnvFlag(cmd *cobra.Command, env *string) {
-	cmd.Flags().StringVar(env, "env", "", "live or sandbox")
-	_ = cmd.RegisterFlagCompletionFunc("env", cobra.FixedCompletions( // the flag is there
-		[]cobra.Completion{string(domain.Live), string(domain.Sandbox)}, cobra.ShellCompDirectiveNoFileComp))
-}
-
 // scenarioList is every scenario on a line with its steps.
 func scenarioList() string {
 	var list strings.Builder

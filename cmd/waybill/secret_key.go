@@ -7,7 +7,6 @@ import (
 
 	"waybill/application/webhooks"
 	"waybill/configs"
-	"waybill/domain"
 )
 
 // resealEvery is how often what is sealed under a previous key is looked for: a
@@ -28,20 +27,7 @@ type secretKey struct {
 // confirm refuses a key by which nothing that is stored can be opened. It tells
 // where the key is set, never the key.
 func (k *secretKey) confirm(ctx context.Context) error {
-	err := k.use.Confirm(ctx)
-	if !domain.HasCode(err, domain.CodeSecretKeyMismatch) {
-		return err
-	}
-	what := "WAYBILL_SECRET_KEY is not the one this database's signing secrets were sealed under"
-	if k.rotates() {
-		what += ", nor is any of WAYBILL_SECRET_KEY_PREVIOUS"
-	}
-	return &startError{
-		what:    what,
-		usedFor: "webhooks, of which none can be signed (now from " + k.config.Source("secret_key") + ")",
-		fix: "set it to that one, or to change it add that one to WAYBILL_SECRET_KEY_PREVIOUS; where it is lost, " +
-			"delete the row of the table secret_key_check and rotate the secret of every endpoint",
-	}
+	return secretKeyRefused(k.use.Confirm(ctx), k.config)
 }
 
 // adopt takes the database over, as adoptPepper does.

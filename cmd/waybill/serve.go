@@ -11,7 +11,7 @@ import (
 	"waybill/configs"
 )
 
-func (p *program) serve() *cobra.Command {
+func (p *commands) serve() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Run the live and the sandbox API, and the operators' listener",
 		Long: "Run the live and the sandbox API, and the operators' listener, until SIGTERM.\n" +
@@ -65,7 +65,7 @@ func (p *program) serve() *cobra.Command {
 
 // loadNamed reads the settings of a process in production. To work on what
 // somebody played with must be asked for.
-func (p *program) loadNamed(cmd *cobra.Command) (*configs.Config, error) {
+func (p *commands) loadNamed(cmd *cobra.Command) (*configs.Config, error) {
 	c, err := p.loadPlaced(cmd)
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (p *program) loadNamed(cmd *cobra.Command) (*configs.Config, error) {
 
 // announce logs that a process in production is about to begin and, with
 // --json, tells a script where it listens.
-func (p *program) announce(v servingView, c *configs.Config, log *slog.Logger) error {
+func (p *commands) announce(v servingView, c *configs.Config, log *slog.Logger) error {
 	log.Info("starting", "version", version, "database", c.DatabaseURL.String(), "redis", c.RedisURL.String())
 	if c.WebhookAllowPrivate {
 		log.Warn("webhooks", "warning", c.Source("webhook_allow_private")+" lets customers have webhooks sent to this machine and to private networks; it is for development only")

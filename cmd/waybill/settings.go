@@ -11,6 +11,13 @@ import (
 	"waybill/configs"
 )
 
+// commandLine is a run of the command line with what says where its settings are.
+type commandLine struct {
+	*program
+	dataDir    string
+	configFile string
+}
+
 // addSettingFlags gives a command a flag for each of the settings; without
 // names, for every one that may have a flag.
 func addSettingFlags(cmd *cobra.Command, names ...string) {
@@ -24,7 +31,7 @@ func addSettingFlags(cmd *cobra.Command, names ...string) {
 // load reads the settings, with the flags of the command over all others. A
 // data directory that is named wins over an environment that names the database
 // of another one, such as a shell that has read the dev.env of that.
-func (p *program) load(cmd *cobra.Command) (*configs.Config, error) {
+func (p *commandLine) load(cmd *cobra.Command) (*configs.Config, error) {
 	given := map[string]string{}
 	for _, s := range configs.FlagSettings() {
 		if f := cmd.Flags().Lookup(s.Flag); f != nil && f.Changed {
@@ -41,7 +48,7 @@ func (p *program) load(cmd *cobra.Command) (*configs.Config, error) {
 // loadPlaced reads the settings and fills in, from a data directory, the
 // database and the secrets that they leave open. Where nothing names a
 // database the error says so.
-func (p *program) loadPlaced(cmd *cobra.Command) (*configs.Config, error) {
+func (p *commandLine) loadPlaced(cmd *cobra.Command) (*configs.Config, error) {
 	c, err := p.load(cmd)
 	if err != nil {
 		return nil, err
@@ -67,7 +74,7 @@ func (p *program) loadPlaced(cmd *cobra.Command) (*configs.Config, error) {
 // one a SQLite file lies in, one that was named, or the usual one when it ran
 // on this very database. A pepper of another database would make keys that
 // open nothing.
-func (p *program) secretsOf(cmd *cobra.Command, c *configs.Config) (dataDir, bool) {
+func (p *commandLine) secretsOf(cmd *cobra.Command, c *configs.Config) (dataDir, bool) {
 	if path, ok := strings.CutPrefix(c.DatabaseURL.Reveal(), sqliteScheme); ok {
 		home := dataDir(filepath.Dir(path))
 		if _, err := os.Stat(home.secrets()); err == nil {

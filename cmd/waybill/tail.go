@@ -22,11 +22,11 @@ const tailEvery = 500 * time.Millisecond
 // keptDays is for how many days the feed has what happened.
 const keptDays = int(domain.RecoverableFor / (24 * time.Hour))
 
-func (p *program) tail() *cobra.Command {
+func (p *integratorCommands) tail() *cobra.Command {
 	return group("tail", "Follow what happens in a sandbox: events, or attempts to send them", p.tailEvents(), p.tailAttempts())
 }
 
-func (p *program) tailEvents() *cobra.Command {
+func (p *integratorCommands) tailEvents() *cobra.Command {
 	var (
 		a                     access
 		since, kind, delivery string
@@ -93,7 +93,7 @@ func (c *apiClient) serverNow(ctx context.Context) (time.Time, error) {
 
 // followFeed prints events until ctx ends. Where it is in the feed it keeps
 // through outages, so that none is missed or printed twice.
-func (p *program) followFeed(ctx context.Context, c *apiClient, query url.Values, back time.Duration) error {
+func (p *integratorCommands) followFeed(ctx context.Context, c *apiClient, query url.Values, back time.Duration) error {
 	now, err := c.serverNow(ctx)
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func (p *program) followFeed(ctx context.Context, c *apiClient, query url.Values
 }
 
 // printEvent is a line for people, or the payload to the byte.
-func (p *program) printEvent(raw json.RawMessage) {
+func (p *integratorCommands) printEvent(raw json.RawMessage) {
 	if p.asJSON {
 		if bytes.ContainsAny(raw, "\r\n") { // one line each, whatever a server sends
 			var compact bytes.Buffer

@@ -32,7 +32,7 @@ const (
 	lookBack = 5 * time.Minute
 )
 
-func (p *program) tailAttempts() *cobra.Command {
+func (p *integratorCommands) tailAttempts() *cobra.Command {
 	var (
 		a        access
 		endpoint string
@@ -66,7 +66,7 @@ func (p *program) tailAttempts() *cobra.Command {
 // attemptFollower looks at endpoints in rounds. The API has no feed of attempts:
 // a webhook whose count has grown is asked for its attempts.
 type attemptFollower struct {
-	p        *program
+	p        *integratorCommands
 	client   *apiClient
 	endpoint string                 // empty: all
 	logs     map[string]*attemptLog // by endpoint

@@ -13,7 +13,7 @@ import (
 	"waybill/domain"
 )
 
-func (p *program) trigger() *cobra.Command {
+func (p *integratorCommands) trigger() *cobra.Command {
 	var (
 		a       access
 		on      string
@@ -74,7 +74,7 @@ type triggerView struct {
 
 // startScenario books a delivery where none is named, lets the scenario move
 // it, and tells what will happen when.
-func (p *program) startScenario(ctx context.Context, c *apiClient, on string, plan domain.Plan, wait bool) error {
+func (p *integratorCommands) startScenario(ctx context.Context, c *apiClient, on string, plan domain.Plan, wait bool) error {
 	call, err := post("/test-helpers/deliveries/"+on+"/simulation", "trigger-"+randomHex()[:12], newPlanBody(plan))
 	if on == "" {
 		order := demoOrder(0)
@@ -143,7 +143,7 @@ func printSteps(w io.Writer, d deliveryView, steps []stepView) {
 	}
 }
 
-func (p *program) sayHowToFollow(c *apiClient, d deliveryView) {
+func (p *integratorCommands) sayHowToFollow(c *apiClient, d deliveryView) {
 	title := "Follow it:"
 	if c.preparation != "" {
 		title = "Follow it, in a shell after  " + c.preparation

@@ -8,10 +8,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is of the program; the API's own is in openapi.yaml. A build may set
-// another one: go build -ldflags "-X main.version=1.4.0".
-var version = "1.0.0"
-
 type versionView struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision"` // of the source; empty when unknown
@@ -19,11 +15,11 @@ type versionView struct {
 	Go       string `json:"go"`
 }
 
-func (p *program) version() *cobra.Command {
+func (p *adminCommands) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print what this program is", Args: takes(),
 		RunE: func(*cobra.Command, []string) error {
-			v := versionView{Version: version, Go: runtime.Version()}
+			v := versionView{Version: p.version, Go: runtime.Version()}
 			if info, ok := debug.ReadBuildInfo(); ok {
 				for _, s := range info.Settings {
 					switch s.Key {

@@ -17,7 +17,7 @@ import (
 	"waybill/domain"
 )
 
-func (p *program) webhook() *cobra.Command {
+func (p *adminCommands) webhook() *cobra.Command {
 	return group("webhook", "Webhooks of an application: list, attempts, resend", p.webhookList(), p.webhookAttempts(), p.webhookResend())
 }
 
@@ -49,7 +49,7 @@ func (o *office) found(ctx context.Context, t domain.Tenant) (domain.Tenant, err
 }
 
 // withWebhook runs a command about the one webhook that its argument names.
-func (f *owner) withWebhook(p *program, work func(ctx context.Context, o *office, t domain.Tenant, id domain.ID) error) func(*cobra.Command, []string) error {
+func (f *owner) withWebhook(p *adminCommands, work func(ctx context.Context, o *office, t domain.Tenant, id domain.ID) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		t, err := f.read(cmd)
 		if err != nil {
@@ -69,7 +69,7 @@ func (f *owner) withWebhook(p *program, work func(ctx context.Context, o *office
 	}
 }
 
-func (p *program) webhookList() *cobra.Command {
+func (p *adminCommands) webhookList() *cobra.Command {
 	var (
 		of               owner
 		endpoint, status string
@@ -108,7 +108,7 @@ func (p *program) webhookList() *cobra.Command {
 	return cmd
 }
 
-func (p *program) showEndpoints(ctx context.Context, o *office, t domain.Tenant) error {
+func (p *adminCommands) showEndpoints(ctx context.Context, o *office, t domain.Tenant) error {
 	t, err := o.found(ctx, t)
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func unknownWebhook(err error, t domain.Tenant, what, flags string) error {
 	}
 }
 
-func (p *program) showSent(ctx context.Context, o *office, t domain.Tenant, endpoint domain.ID, f domain.WebhookDeliveryFilter) error {
+func (p *adminCommands) showSent(ctx context.Context, o *office, t domain.Tenant, endpoint domain.ID, f domain.WebhookDeliveryFilter) error {
 	t, err := o.found(ctx, t)
 	if err != nil {
 		return err
@@ -188,7 +188,7 @@ func sentRow(w io.Writer, v views.WebhookDelivery) {
 	row(w, v.ID, v.Status, strconv.Itoa(v.Attempts), dash(v.NextAttemptAt), v.EventType, cmp.Or(v.DeliveryID, "-"), v.CreatedAt)
 }
 
-func (p *program) webhookAttempts() *cobra.Command {
+func (p *adminCommands) webhookAttempts() *cobra.Command {
 	var of owner
 	cmd := &cobra.Command{
 		Use: "attempts ID --app ID --env live|sandbox", Short: "List the attempts to send one webhook",
@@ -224,7 +224,7 @@ func statusCode(code int) string {
 	return strconv.Itoa(code)
 }
 
-func (p *program) webhookResend() *cobra.Command {
+func (p *adminCommands) webhookResend() *cobra.Command {
 	var of owner
 	cmd := &cobra.Command{
 		Use: "resend ID --app ID --env live|sandbox", Short: "Send one webhook once more, now",

@@ -24,8 +24,8 @@ import (
 type handout struct {
 	mu         sync.Mutex
 	due        []views.FetchedWebhook
-	results    map[string]object    // by webhook, the last
-	toldAt     map[string]time.Time // the first
+	results    map[string]map[string]any // by webhook, the last
+	toldAt     map[string]time.Time      // the first
 	told       int
 	fetches    int
 	registered int
@@ -72,7 +72,7 @@ func (h *handout) fetch(r *http.Request) (*http.Response, error) {
 	}
 	body, _ := io.ReadAll(r.Body)
 	var sent struct {
-		Results     []object
+		Results     []map[string]any
 		WaitSeconds int `json:"wait_seconds"`
 	}
 	if err := json.Unmarshal(body, &sent); err != nil || len(sent.Results) > mostResults {
@@ -108,7 +108,7 @@ func (h *handout) with(do func()) {
 }
 
 func newHandout(due ...views.FetchedWebhook) *handout {
-	return &handout{due: due, results: map[string]object{}, toldAt: map[string]time.Time{}, most: 16, events: "[]"}
+	return &handout{due: due, results: map[string]map[string]any{}, toldAt: map[string]time.Time{}, most: 16, events: "[]"}
 }
 
 // webhookNo is the nth event, of a delivery.

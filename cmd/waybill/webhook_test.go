@@ -3,8 +3,6 @@ package main
 import (
 	"strings"
 	"testing"
-
-	"waybill/adapters/web/views"
 )
 
 func TestTheListOfEndpointsTellsHowWhatIsHeldIsSent(t *testing.T) {
@@ -63,22 +61,6 @@ func TestWhatIsMissingIsNamedWithItsOwner(t *testing.T) {
 		o := command(t, environ, append(append([]string{"webhook"}, strings.Fields(line)...), "--app", app, "--env", "live")...)
 		if o.code != exitFailure || !strings.HasPrefix(o.stderr, want) {
 			t.Errorf("%s: exit code %d\n%s", line, o.code, o.stderr)
-		}
-	}
-}
-
-func TestAPauseIsShownWhileItLasts(t *testing.T) {
-	t.Parallel()
-	const before, now, after = "2026-11-21T10:00:00.000Z", "2026-11-21T10:00:00.001Z", "2026-11-21T10:00:00.002Z"
-	until := func(at string) *string { return &at }
-	for want, v := range map[string]views.WebhookEndpoint{
-		"healthy":                        {Status: "healthy", Enabled: true},
-		"failing":                        {Status: "failing", Enabled: true, PausedUntil: until(before)},
-		"failing, paused until " + after: {Status: "failing", Enabled: true, PausedUntil: until(after)},
-		"disabled":                       {Status: "disabled", PausedUntil: until(after)},
-	} {
-		if got := endpointStatus(v, now); got != want {
-			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

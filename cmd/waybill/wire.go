@@ -106,8 +106,8 @@ func openWorker(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 }
 
 // openOffice assembles what the operators' commands use.
-func openOffice(ctx context.Context, c *configs.Config, urls publicURLs, log *slog.Logger) (*office, func(), error) {
-	wire.Build(openFollowed, foundation, management, sending, wire.Value((*follower)(nil)), wire.Struct(new(office), "*"))
+func openOffice(ctx context.Context, c *configs.Config, urls publicURLs, log *slog.Logger) (*officeParts, func(), error) {
+	wire.Build(openFollowed, foundation, management, sending, wire.Value((*follower)(nil)), wire.Struct(new(officeParts), "*"))
 	return nil, nil, nil
 }
 

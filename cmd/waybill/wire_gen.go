@@ -8,8 +8,6 @@ package main
 
 import (
 	"context"
-	"github.com/google/wire"
-	"github.com/prometheus/client_golang/prometheus"
 	"log/slog"
 	"waybill/adapters/clock/databaseclock"
 	"waybill/adapters/httpapi"
@@ -28,6 +26,9 @@ import (
 	"waybill/application/webhooks"
 	"waybill/configs"
 	"waybill/ports"
+
+	"github.com/google/wire"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Injectors from wire.go:
@@ -396,7 +397,7 @@ var (
 )
 
 // openOffice assembles what the operators' commands use.
-func openOffice(ctx context.Context, c *configs.Config, urls publicURLs, log *slog.Logger) (*office, func(), error) {
+func openOffice(ctx context.Context, c *configs.Config, urls publicURLs, log *slog.Logger) (*officeParts, func(), error) {
 	mainFollower := _wireFollowerValue
 	mainDatabase, cleanup, err := openFollowed(ctx, c, log, mainFollower)
 	if err != nil {
@@ -435,15 +436,14 @@ func openOffice(ctx context.Context, c *configs.Config, urls publicURLs, log *sl
 	webhookSender, cleanup4 := newWebhookSender(c, mainFollower)
 	webhooksAllowPrivate := newAllowPrivate(c)
 	webhooksWebhooks := webhooks.New(portsStorage, gate, sealer, webhookSender, eventRenderer, clock, identifiers, webhooksAllowPrivate)
-	mainOffice := &office{
+	mainOfficeParts := &officeParts{
 		tenants:    tenants,
 		pickups:    pickupLocations,
 		operations: operationsOperations,
 		webhooks:   webhooksWebhooks,
 		store:      mainDatabase,
-		config:     c,
 	}
-	return mainOffice, func() {
+	return mainOfficeParts, func() {
 		cleanup4()
 		cleanup3()
 		cleanup2()

@@ -31,7 +31,7 @@ var workerSettings = []string{
 	"webhook_allow_private", "webhook_retry_schedule", "log_level", "log_format",
 }
 
-func (p *program) worker() *cobra.Command {
+func (p *commands) worker() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "worker", Short: "Do what becomes due: webhooks, and the steps of sandbox simulations",
 		Long: "Do what becomes due, until SIGTERM: webhooks, and the steps of sandbox simulations. Any number\n" +

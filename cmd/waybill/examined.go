@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"time"
+	"waybill/adapters/clock/systemclock"
+	"waybill/adapters/invalidations/local"
+	"waybill/application/tenancy"
+	"waybill/application/webhooks"
+	"waybill/configs"
+	"waybill/ports"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// doctor examines what a start with the settings would open.
+func (p *commands) doctor() *doctorCommands {
+	return &doctorCommands{commandLine: p.commandLine, instruments: instruments{
+		database: func(ctx context.Context, c *configs.Config) (doctorDatabase, func(), error) {
+			return newDatabase(ctx, c, slog.New(slog.DiscardHandler))
+		},
+		secrets: func(s ports.Storage, c *configs.Config) (*tenancy.Tenants, *webhooks.SecretKey, error) {
+			digest, err := newKeyDigester(c)
+			if err != nil {
+				return nil, nil, err
+			}
+			sealer, err := newSealer(c)
+			if err != nil {
+				return nil, nil, err
+			}
+			clock := systemclock.New()
+			return tenancy.NewTenants(s, digest, clock, newIdentifiers(clock), local.New()), webhooks.NewSecretKey(s, sealer), nil
+		},
+		redis: func(c *configs.Config) (doctorRedis, func(), error) {
+			client, closeClient, err := redisOf(c, redisTimeout)
+			return examinedRedis{client}, closeClient, err
+		},
+		pricing: func(c *configs.Config) (ports.Pricing, error) {
+			area, err := newServiceArea(c)
+			if err != nil {
+				return nil, err
+			}
+			return choosePricing(c, nil, area)
+		},
+		roads: func(c *configs.Config) (doctorRoads, func(), error) { return newRoadEngine(c) },
+	}}
+}
+
+// examinedRedis is a Redis as the doctor asks it.
+type examinedRedis struct{ client *redis.Client }
+
+func (r examinedRedis) Time(ctx context.Context) (time.Time, error) {
+	return r.client.Time(ctx).Result()
+}
+
+func (r examinedRedis) Info(ctx context.Context, section string) (string, error) {
+	return r.client.Info(ctx, section).Result()
+}

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"time"
+	"waybill/adapters/opsapi"
+	"waybill/application/operations"
+	"waybill/application/pickuplocations"
+	"waybill/application/tenancy"
+	"waybill/ports"
+)
+
+// failedOperatorsPerAddress is how often an address may present no valid
+// operator token in a minute.
+const failedOperatorsPerAddress = 60
+
+func newFailedOperators() tenancy.FailedOperators {
+	return tenancy.FailedOperators{Limit: failedOperatorsPerAddress, Window: time.Minute}
+}
+
+// newManagement is what the operations API of a server works with.
+func newManagement(o *tenancy.Operators, t *tenancy.Tenants, l *pickuplocations.PickupLocations, p *operations.Operations,
+	n ports.Normalizer, ids ports.Identifiers, keys cursorKeys, urls publicURLs,
+) *opsapi.Management {
+	return &opsapi.Management{
+		Operators: o, Tenants: t, PickupLocations: l, Operations: p,
+		Normalizer: n, Identifiers: ids, CursorKeys: keys, TrackingBaseURL: urls.tracking,
+	}
+}

@@ -22,8 +22,7 @@ func (booked) Book(context.Context, ports.BookingWrite) error { return nil }
 // BenchmarkAFollowedCreate is what traces add to a create: three spans, two
 // links, and the queue.
 func BenchmarkAFollowedCreate(b *testing.B) {
-	tracing := start(newProcessor(&exporter{}, queueSettings{size: 2048, batch: 512, every: small.every, export: small.export},
-		prometheus.NewRegistry(), slog.New(slog.DiscardHandler)), resource.Empty())
+	tracing := start(newQueue(&exporter{}, standardQueue, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)), resource.Empty())
 	bookings := tracing.Bookings(booked{})
 	request := httptest.NewRequestWithContext(b.Context(), "POST", "/v1/deliveries", nil)
 	w := ports.BookingWrite{Delivery: sample.Delivery(), Event: ports.EventWrite{Event: domain.Event{ID: "evt_1"}}}

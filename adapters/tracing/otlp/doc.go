@@ -30,8 +30,11 @@
 //     chooses our IDs nor what we keep. Outwards, traceparent goes to the pricing
 //     service and the routing engine only; receivers of webhooks are strangers.
 //   - Nobody waits for the collector. Spans wait in a queue that is bounded; what
-//     does not fit, or cannot be sent after three tries, is counted and forgotten.
-//   - The client is written here, 120 lines on net/http for OTLP over HTTP with
-//     protobuf. The one that comes with OpenTelemetry brings gRPC into the binary:
-//     8.6 MB, where this takes 1.3.
+//     does not fit, or cannot be sent in 30 seconds, is counted and forgotten. The
+//     SDK's batcher drops in silence, so that queue lets in no more than it holds.
+//   - The exporter is the one of OpenTelemetry. It brings gRPC into the binary, of
+//     which nothing runs: 3 MB of 74. Our own client and batcher saved them, and
+//     were 387 lines to keep in step with a specification.
+//   - OpenTelemetry passes over a variable that it cannot read. check refuses it
+//     before, since a collector that is never reached is found out too late.
 package otlp

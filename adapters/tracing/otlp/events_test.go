@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/trace"
@@ -26,7 +25,7 @@ func TestTwoProcessesFindTheSameTraceOfAnEvent(t *testing.T) {
 	t.Parallel()
 	open := func() (*Tracing, *exporter) {
 		to := &exporter{}
-		return start(newProcessor(to, small, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)), resource.Empty()), to
+		return start(smallQueue(to, slog.New(slog.DiscardHandler)), resource.Empty()), to
 	}
 	server, toServer := open()
 	worker, toWorker := open()

@@ -1,10 +1,13 @@
 package otlp
 
 import (
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
+	"os"
 	"testing"
-	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 )
 
@@ -27,24 +30,29 @@ func TestTracesAreWantedWhereACollectorIsNamed(t *testing.T) {
 	}
 }
 
-func TestTheVariablesOfTheExporterAreRead(t *testing.T) {
-	t.Parallel()
-	s, err := read(variables([]string{
-		"OTEL_EXPORTER_OTLP_ENDPOINT=https://collector.example:4318/base/", "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf",
-		"OTEL_EXPORTER_OTLP_HEADERS= authorization=Bearer%20x%3D , x-b=2,", "OTEL_EXPORTER_OTLP_COMPRESSION=none", "OTEL_EXPORTER_OTLP_TIMEOUT=1500",
-		"OTEL_EXPORTER_OTLP_TRACES_COMPRESSION=gzip", "OTEL_BSP_MAX_QUEUE_SIZE=100", "OTEL_BSP_SCHEDULE_DELAY=250", "OTEL_BSP_EXPORT_TIMEOUT=2000",
-	}))
+func TestSpansGoWhereTheVariablesSay(t *testing.T) {
+	got := make(chan *http.Request, 1)
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r }))
+	defer collector.Close()
+	for variable, value := range map[string]string{
+		"OTEL_EXPORTER_OTLP_ENDPOINT": collector.URL + "/base/", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
+		"OTEL_EXPORTER_OTLP_HEADERS": " authorization=Bearer%20x%3D , x-b=2", "OTEL_EXPORTER_OTLP_COMPRESSION": "none",
+		"OTEL_EXPORTER_OTLP_TRACES_COMPRESSION": "gzip", "OTEL_BSP_MAX_QUEUE_SIZE": "100",
+	} {
+		t.Setenv(variable, value)
+	}
+	size, err := check(variables(os.Environ()))
 	require.NoError(t, err)
-	require.Equal(t, "https://collector.example:4318/base/v1/traces", s.endpoint)
-	require.Equal(t, http.Header{"Authorization": {"Bearer x="}, "X-B": {"2"}}, s.header)
-	require.True(t, s.gzip, "what is said for traces wins")
-	require.Equal(t, 1500*time.Millisecond, s.timeout)
-	require.Equal(t, queueSettings{size: 100, batch: 100, every: 250 * time.Millisecond, export: 2 * time.Second}, s.queue)
-
-	s, err = read(variables([]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://c:4318/as/it/is"}))
+	require.Equal(t, 100, size)
+	tracing, err := Open(t.Context(), Options{Environ: os.Environ(), Registry: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
-	require.Equal(t, "http://c:4318/as/it/is", s.endpoint)
-	require.Equal(t, queueSettings{size: 2048, batch: 512, every: 5 * time.Second, export: 30 * time.Second}, s.queue)
+	spans(t, tracing, 1)
+	require.NoError(t, tracing.Close(t.Context()))
+	request := <-got
+	require.Equal(t, "/base/v1/traces", request.URL.Path)
+	require.Equal(t, "Bearer x=", request.Header.Get("Authorization"))
+	require.Equal(t, "2", request.Header.Get("X-B"))
+	require.Equal(t, "gzip", request.Header.Get("Content-Encoding"), "what is said for traces wins")
 }
 
 func TestAVariableThatIsWrongIsNamedWithoutItsSecret(t *testing.T) {
@@ -53,7 +61,7 @@ func TestAVariableThatIsWrongIsNamedWithoutItsSecret(t *testing.T) {
 	for variable, want := range map[string]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT=c:4318":                        "OTEL_EXPORTER_OTLP_ENDPOINT is no address",
 		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=ftp://user:hidden@c":    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is no address",
-		"OTEL_EXPORTER_OTLP_PROTOCOL=grpc":                          "only http/protobuf",
+		"OTEL_EXPORTER_OTLP_PROTOCOL=grpc":                          "only http/protobuf and http/json",
 		"OTEL_EXPORTER_OTLP_HEADERS=hidden":                         "OTEL_EXPORTER_OTLP_HEADERS cannot be read",
 		"OTEL_EXPORTER_OTLP_COMPRESSION=lz4":                        "none, gzip",
 		"OTEL_EXPORTER_OTLP_TIMEOUT=10s":                            `OTEL_EXPORTER_OTLP_TIMEOUT is "10s"`,
@@ -62,11 +70,13 @@ func TestAVariableThatIsWrongIsNamedWithoutItsSecret(t *testing.T) {
 		"OTEL_EXPORTER_OTLP_TRACES_CLIENT_CERTIFICATE=settings.go":  "certificate",
 		"OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE=settings_test.go":    "holds no certificate",
 		"OTEL_EXPORTER_OTLP_TRACES_HEADERS=authorization=hidden%zz": "OTEL_EXPORTER_OTLP_TRACES_HEADERS cannot be read",
-		"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/json":              `OTEL_EXPORTER_OTLP_TRACES_PROTOCOL is "http/json"`,
+		"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/xml":               `OTEL_EXPORTER_OTLP_TRACES_PROTOCOL is "http/xml"`,
+		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://me:hidden@c":     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT holds a name",
+		"OTEL_EXPORTER_OTLP_TRACES_HEADERS=hid den=x":               "OTEL_EXPORTER_OTLP_TRACES_HEADERS cannot be read",
 		"OTEL_BSP_MAX_EXPORT_BATCH_SIZE=many":                       `"many"`,
 		"OTEL_EXPORTER_OTLP_TRACES_TIMEOUT=-1":                      "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT",
 	} {
-		_, err := read(variables([]string{endpoint, variable}))
+		_, err := check(variables([]string{endpoint, variable}))
 		require.ErrorContains(t, err, want, variable)
 		require.NotContains(t, err.Error(), "hidden")
 	}

@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -24,6 +24,8 @@ import (
 
 // scope names this program's instrumentation.
 const scope = "waybill"
+
+const maxReply = 64 << 10 // bytes of an answer of the collector, which the log may show
 
 // Options say what is traced. Where it goes stands in the variables that
 // OpenTelemetry defines.
@@ -51,10 +53,10 @@ func Wanted(environ []string) bool {
 }
 
 // Open begins to trace. It connects to nothing yet: a collector that is gone is
-// no reason not to start. OTEL_TRACES_SAMPLER, OTEL_RESOURCE_ATTRIBUTES and
-// OTEL_SERVICE_NAME are read from the environment of the process.
+// no reason not to start. The exporter, the batcher, the sampler and the resource
+// read the variables of the process.
 func Open(ctx context.Context, o Options) (*Tracing, error) {
-	settings, err := read(variables(o.Environ))
+	size, err := check(variables(o.Environ))
 	if err != nil {
 		return nil, err
 	}
@@ -64,12 +66,12 @@ func Open(ctx context.Context, o Options) (*Tracing, error) {
 	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
 		return nil, errors.New("OTEL_RESOURCE_ATTRIBUTES cannot be read; write key=value,key=value")
 	}
-	exporter, err := otlptrace.New(ctx, newClient(settings))
+	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithMaxResponseSize(maxReply))
 	if err != nil {
 		return nil, err
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { o.Log.Warn("traces", "error", err) }))
-	return start(newProcessor(exporter, settings.queue, o.Registry, o.Log), what), nil
+	return start(newQueue(exporter, size, o.Registry, o.Log), what), nil
 }
 
 // start is Open on any processor.

@@ -60,7 +60,12 @@ func (e *exporter) set(fail error) {
 	e.fail = fail
 }
 
-var small = queueSettings{size: 4, batch: 2, every: time.Second, export: 30 * time.Second}
+const delay = time.Second // of the bubble's clock
+
+// smallQueue holds four spans and sends two at a time.
+func smallQueue(e sdktrace.SpanExporter, log *slog.Logger) *queue {
+	return newQueue(e, 4, prometheus.NewRegistry(), log, sdktrace.WithMaxExportBatchSize(2), sdktrace.WithBatchTimeout(delay))
+}
 
 func spans(t *testing.T, tracing *Tracing, n int) {
 	t.Helper()
@@ -71,10 +76,10 @@ func spans(t *testing.T, tracing *Tracing, n int) {
 }
 
 // dropped is the counter, as it is scraped.
-func dropped(t *testing.T, p *processor) float64 {
+func dropped(t *testing.T, q *queue) float64 {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(p.dropped)
+	registry.MustRegister(q.dropped)
 	families, err := registry.Gather()
 	require.NoError(t, err)
 	require.Len(t, families, 1)
@@ -85,18 +90,18 @@ func TestSpansAreSentWithinTheDelayAndAtTheEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		to := &exporter{}
-		p := newProcessor(to, small, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
-		tracing := start(p, resource.Empty())
+		q := smallQueue(to, slog.New(slog.DiscardHandler))
+		tracing := start(q, resource.Empty())
 		spans(t, tracing, 1)
 		synctest.Wait()
 		require.Empty(t, to.exported())
-		time.Sleep(small.every) // of the bubble's clock
+		time.Sleep(delay)
 		synctest.Wait()
 		require.Len(t, to.exported(), 1)
 		spans(t, tracing, 3)
 		require.NoError(t, tracing.Close(t.Context()))
 		require.Len(t, to.exported(), 4)
-		require.Zero(t, dropped(t, p))
+		require.Zero(t, dropped(t, q))
 		spans(t, tracing, 1) // late, and not waited for
 		require.NoError(t, tracing.Close(t.Context()))
 	})
@@ -107,13 +112,13 @@ func TestACollectorThatFailsIsToldOnceAndWhatItMissedIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		to := &exporter{fail: errors.New("the collector answered 500")}
-		p := newProcessor(to, small, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&log, nil)))
-		tracing := start(p, resource.Empty())
+		q := smallQueue(to, slog.New(slog.NewTextHandler(&log, nil)))
+		tracing := start(q, resource.Empty())
 		for range 3 {
 			spans(t, tracing, 2)
 			synctest.Wait()
 		}
-		require.Equal(t, 6.0, dropped(t, p))
+		require.Equal(t, 6.0, dropped(t, q))
 		require.Equal(t, 1, strings.Count(log.String(), "traces are dropped"), log.String())
 		to.set(nil)
 		spans(t, tracing, 4)
@@ -129,18 +134,20 @@ func TestACollectorThatHangsHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		to := &exporter{hang: true}
-		p := newProcessor(to, small, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
-		tracing := start(p, resource.Empty())
+		q := smallQueue(to, slog.New(slog.DiscardHandler))
+		tracing := start(q, resource.Empty())
 		begun := time.Now()
 		spans(t, tracing, 2)
 		synctest.Wait() // these hang
 		spans(t, tracing, 10)
 		require.Zero(t, time.Since(begun))
-		require.Equal(t, 6.0, dropped(t, p), "the queue holds 4")
+		require.Equal(t, 8.0, dropped(t, q), "the queue holds 4, with those under way")
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		require.ErrorIs(t, tracing.Close(ctx), context.DeadlineExceeded)
 		require.Equal(t, 5*time.Second, time.Since(begun))
-		require.Equal(t, 12.0, dropped(t, p))
+		time.Sleep(time.Minute) // the batcher gives up
+		synctest.Wait()
+		require.Equal(t, 12.0, dropped(t, q))
 	})
 }

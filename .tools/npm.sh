@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 for tool in node npm; do
 	if ! command -v "$tool" >/dev/null 2>&1; then
-		echo "$tool is not installed; it generates and checks the TypeScript client" >&2
+		echo "$tool is not installed; install nodejs and npm" >&2
 		exit 1
 	fi
 done

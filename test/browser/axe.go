@@ -6,53 +6,28 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 )
 
-// axePackage is the version that pages are examined with.
-const axePackage = "axe-core@4.14.1"
-
-// axe is the source of axe-core. It is installed once for a user.
+// axe is the source of axe-core, of the version that .tools/npm pins.
 func axe(t *testing.T) string {
 	t.Helper()
-	home, err := os.UserCacheDir()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	_, here, _, _ := runtime.Caller(0)
+	install := exec.CommandContext(ctx, filepath.Join(filepath.Dir(here), "..", "..", ".tools", "npm.sh"))
+	var stderr strings.Builder
+	install.Stderr = &stderr
+	home, err := install.Output()
 	if err != nil {
-		home = t.TempDir() // for this run alone
+		leaveOut(t, fmt.Errorf("no page is examined here: .tools/npm.sh: %w\n%s", err, stderr.String()))
 	}
-	home = filepath.Join(home, "waybill-test", axePackage)
-	file := filepath.Join(home, "node_modules", "axe-core", "axe.min.js")
-	source, err := os.ReadFile(file)
-	if err == nil {
-		return string(source)
-	}
-	failed := installAxe(t.Context(), home)
-	if source, err = os.ReadFile(file); err != nil { // another process may have been faster
-		leaveOut(t, fmt.Errorf("no page is examined here: %w", failed))
+	source, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(home)), "node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		t.Fatal(err)
 	}
 	return string(source)
-}
-
-// installAxe makes the folder whole or not at all.
-func installAxe(ctx context.Context, home string) error {
-	if _, err := exec.LookPath("npm"); err != nil {
-		return fmt.Errorf("install nodejs and npm: %w", err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
-	defer cancel()
-	if err := os.MkdirAll(filepath.Dir(home), 0o755); err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp(filepath.Dir(home), "install-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	cmd := exec.CommandContext(ctx, "npm", "install", "--prefix", dir, "--no-save", "--no-package-lock",
-		"--ignore-scripts", "--no-audit", "--no-fund", axePackage)
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("npm install %s: %w\n%s", axePackage, err, out)
-	}
-	return os.Rename(dir, home)
 }

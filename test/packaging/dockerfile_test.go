@@ -1,6 +1,7 @@
 package packaging
 
 import (
+	"debug/buildinfo"
 	"debug/elf"
 	"encoding/json"
 	"fmt"
@@ -166,6 +167,32 @@ func TestTheProgramOfTheImageIsStaticAndNamesItsVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("the program is %.1f MB", float64(info.Size())/1e6)
+	if program.Section(".symtab") != nil || program.Section(".debug_info") != nil {
+		t.Error("the program holds what only debuggers read")
+	}
+}
+
+// What gin brings for MessagePack is 9 MB that no call uses.
+func TestTheImageAndMakeBuildTheSameProgram(t *testing.T) {
+	t.Parallel()
+	built, err := buildinfo.ReadFile(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, module := range built.Deps {
+		if module.Path == "github.com/ugorji/go/codec" {
+			t.Error("the image holds the codec of MessagePack")
+		}
+	}
+	made, err := exec.Command("make", "-C", root, "-pn", "build").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, flags := range []string{`(?m)^GOFLAGS := .*-tags=nomsgpack$`, `go build -ldflags '-s -w' -o .bin/waybill`} {
+		if !regexp.MustCompile(flags).Match(made) {
+			t.Errorf("make build has no %s", flags)
+		}
+	}
 }
 
 func TestTheImageRunsWhatThereIs(t *testing.T) {

@@ -39,6 +39,10 @@ func (f field) flaggable() bool { return f.secret == "" && f.inEnvironment() }
 // inEnvironment reports whether a variable may set it.
 func (f field) inEnvironment() bool { return f.kind != reflect.TypeFor[Tariff]() }
 
+// isList reports whether it holds any number of secrets. A file that holds none may
+// lie where the next one goes; of a single secret an empty file is a mistake.
+func (f field) isList() bool { return f.kind == reflect.TypeFor[[]Secret]() }
+
 var fields = sync.OnceValue(func() []field {
 	var all []field
 	t := reflect.TypeFor[Config]()

@@ -139,7 +139,7 @@ func (l *loader) addEnvironment() {
 				continue
 			}
 			value, source = strings.TrimRight(string(content), "\r\n"), f.env()+fileSuffix
-			if value == "" {
+			if value == "" && !f.isList() {
 				l.problem(f.env()+fileSuffix+" names an empty file: "+path, "environment", "put the value into it")
 				continue
 			}

@@ -149,8 +149,13 @@ func TestPreviousKeysAreAListFromAnySource(t *testing.T) {
 			t.Errorf("%s: %d keys", name, len(got))
 		}
 	}
-	if c := load(t, configs.Sources{}); len(c.SecretKeyPrevious) != 0 || c.IsSet("secret_key_previous") {
-		t.Errorf("%d keys from nowhere", len(c.SecretKeyPrevious))
+	for name, s := range map[string]configs.Sources{
+		"nowhere":       {},
+		"an empty file": {Environ: []string{"WAYBILL_SECRET_KEY_PREVIOUS_FILE=" + write(t, "none", "\n")}},
+	} {
+		if c := load(t, s); len(c.SecretKeyPrevious) != 0 || c.IsSet("secret_key_previous") {
+			t.Errorf("%d keys from %s", len(c.SecretKeyPrevious), name)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package packaging
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -67,7 +69,7 @@ func interpolate(text string, variables map[string]string) (out string, err erro
 }
 
 // drawn are the secrets that have to be made before anything starts.
-var drawn = []string{"database_url", "key_pepper", "postgres_password", "secret_key"}
+var drawn = []string{"database_url", "key_pepper", "key_pepper_previous", "postgres_password", "secret_key", "secret_key_previous"}
 
 func loadCompose(t *testing.T) compose {
 	t.Helper()
@@ -121,6 +123,9 @@ func TestComposeTakesItsSecretsFromFiles(t *testing.T) {
 	}
 }
 
+// openssl stands in for the program, which need not be here.
+const openssl = "openssl() { od -An -v -tx1 -N\"$3\" /dev/urandom | tr -d ' \\n'; echo; }\n"
+
 // draw follows the lines at the top of the file that make the secrets, and
 // returns their folder.
 func draw(t *testing.T) string {
@@ -134,7 +139,6 @@ func draw(t *testing.T) string {
 	if err := os.Mkdir(filepath.Join(dir, "configs"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	openssl := "openssl() { od -An -v -tx1 -N\"$3\" /dev/urandom | tr -d ' \\n'; echo; }\n"
 	cmd := exec.CommandContext(t.Context(), "sh", "-euc", openssl+strings.ReplaceAll(lines, "#   ", ""))
 	cmd.Dir = dir
 	if output, err := cmd.CombinedOutput(); err != nil {
@@ -163,6 +167,69 @@ func TestTheLinesAtItsTopMakeTheSecretsOfCompose(t *testing.T) {
 	}
 	if !slices.Equal(names, drawn) {
 		t.Errorf("made %q, want %q", names, drawn)
+	}
+}
+
+// changeSecret follows the lines of a file in configs that change a secret, in the
+// folder where it lies. At each restart it notes the secret and the previous one.
+func changeSecret(t *testing.T, file, folder, restart, secret, dir string) (noted [][2]string) {
+	t.Helper()
+	_, rest, _ := strings.Cut(read(t, file), "#   cd "+folder+"\n")
+	lines, _, found := strings.Cut(rest, "#\n")
+	if !found {
+		t.Fatalf("%s: the lines that change a secret are not found", file)
+	}
+	lines = strings.ReplaceAll(strings.ReplaceAll(lines, "#   ", ""), "key_pepper", secret)
+	notes := t.TempDir()
+	note := restart + `() { n=$((n + 1)); cp -p ` + secret + ` ` + notes + `/$n; cp -p ` + secret + `_previous ` + notes + `/$n.previous; }` + "\n"
+	cmd := exec.CommandContext(t.Context(), "sh", "-euc", "n=0\n"+openssl+note+lines)
+	cmd.Dir = dir
+	if output, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", file, err, output)
+	}
+	for n := 1; ; n++ {
+		current, err := os.ReadFile(filepath.Join(notes, strconv.Itoa(n)))
+		if errors.Is(err, os.ErrNotExist) {
+			return noted
+		}
+		previous, err2 := os.ReadFile(filepath.Join(notes, strconv.Itoa(n)+".previous"))
+		if err := errors.Join(err, err2); err != nil {
+			t.Fatal(err)
+		}
+		noted = append(noted, [2]string{string(current), string(previous)})
+	}
+}
+
+func TestTheLinesAtItsTopChangeASecretWithoutAGap(t *testing.T) {
+	t.Parallel()
+	for _, secret := range []string{"key_pepper", "secret_key"} {
+		for _, c := range []struct {
+			file, folder, restart string
+			mode                  os.FileMode
+		}{
+			{"compose.yaml", "configs/secrets", "docker", 0o444},
+			{"systemd/waybill-serve.service", "/etc/waybill/secrets", "systemctl", 0o600},
+		} {
+			dir := draw(t)
+			former, err := os.ReadFile(filepath.Join(dir, secret))
+			if err != nil {
+				t.Fatal(err)
+			}
+			noted := changeSecret(t, c.file, c.folder, c.restart, secret, dir)
+			if len(noted) != 3 || len(noted[2][0]) != len(former) || noted[2][0] == string(former) {
+				t.Fatalf("%s: %s became %q", c.file, secret, noted)
+			}
+			changed := noted[2][0]
+			if want := [][2]string{{string(former), changed}, {changed, string(former)}, {changed, ""}}; !slices.Equal(noted, want) {
+				t.Errorf("%s: processes start with %q, want %q", c.file, noted, want)
+			}
+			if info, err := os.Stat(filepath.Join(dir, secret+"_previous")); err != nil || info.Mode().Perm() != c.mode {
+				t.Errorf("%s: %v, %v; want mode %v", c.file, info, err, c.mode)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "former")); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("%s leaves a file behind: %v", c.file, err)
+			}
+		}
 	}
 }
 
@@ -214,6 +281,11 @@ func TestComposeRunsCommandsWithSettingsThatThereAre(t *testing.T) {
 		}
 		if s.Grace != "35s" {
 			t.Errorf("%s: stop_grace_period is %q; a process takes up to 30 s to end", name, s.Grace)
+		}
+		for _, secret := range s.Secrets {
+			if setting := "WAYBILL_" + strings.ToUpper(secret) + "_FILE"; s.Environment[setting] != "/run/secrets/"+secret {
+				t.Errorf("%s: %s is %q", name, setting, s.Environment[setting])
+			}
 		}
 		variables := c.inside(t, s)
 		odd, settings := accepted(t, variables)

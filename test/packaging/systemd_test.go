@@ -47,8 +47,8 @@ func TestUnitsOfSystemdRunTheProgramWithFewRights(t *testing.T) {
 	t.Parallel()
 	listens := map[string]string{}
 	for name, secrets := range map[string][]string{
-		"waybill-serve":  {"database_url", "key_pepper", "secret_key"},
-		"waybill-worker": {"database_url", "secret_key"},
+		"waybill-serve":  {"database_url", "key_pepper", "key_pepper_previous", "secret_key", "secret_key_previous"},
+		"waybill-worker": {"database_url", "secret_key", "secret_key_previous"},
 	} {
 		text := read(t, "systemd/"+name+".service")
 		sections := unit(t, text)
@@ -99,6 +99,16 @@ func TestUnitsOfSystemdRunTheProgramWithFewRights(t *testing.T) {
 			if settings[secret] == "" {
 				t.Errorf("%s: %s does not reach the program: %v", name, secret, settings)
 			}
+		}
+		for _, secret := range secrets { // as they are installed
+			if strings.HasSuffix(secret, "_previous") {
+				if err := os.WriteFile(filepath.Join(credentials, secret), nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if odd, _ := accepted(t, variables); len(odd) > 0 {
+			t.Errorf("%s with empty lists: %q", name, odd)
 		}
 		verify(t, name, text)
 	}

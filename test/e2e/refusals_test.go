@@ -99,6 +99,13 @@ func TestMetricsTellOfPricesKeysAndConnections(t *testing.T) {
 				names = append(names, "waybill_database_"+name+`{pool="`+pool+`"}`)
 			}
 		}
+		if s.engine == postgres { // as the description of database_pool_size shares out 24
+			for pool, most := range map[string]string{"live": "9", "live_lists": "3", "sandbox": "4", "sandbox_lists": "2", "background": "6"} {
+				if want := `waybill_database_connections_max{pool="` + pool + `"} ` + most + "\n"; !strings.Contains(figures, "\n"+want) {
+					t.Errorf("there is no %s", want)
+				}
+			}
+		}
 		for _, name := range names {
 			if !strings.Contains(figures, "\n"+name+" ") {
 				t.Errorf("there is no %s", name)

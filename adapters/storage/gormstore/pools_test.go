@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -174,13 +175,26 @@ func TestThePageOfAListIsCutOffInItsTime(t *testing.T) {
 		holder := connect(t, direct)
 		do(t, holder, "BEGIN")
 		do(t, holder, "LOCK TABLE deliveries IN ACCESS EXCLUSIVE MODE")
-		begun := time.Now()
-		err := listsOf(tenant)["deliveries"](t.Context(), s.live.Read())
-		if took := time.Since(begun); !errors.Is(err, ports.ErrTookTooLong) || took < o.ListTimeout || took > o.ListTimeout+10*time.Second {
-			t.Errorf("%v after %v, want that it took too long after %v", err, took, o.ListTimeout)
+		list := func() error {
+			ctx, cancel := context.WithTimeout(t.Context(), holdPatience)
+			defer cancel()
+			return listsOf(tenant)["deliveries"](ctx, s.live.Read())
+		}
+		// Where the database is too busy to end it, the program does, somewhat later.
+		endedByDatabase := false
+		for tries := 0; tries < 3 && !endedByDatabase; tries++ {
+			begun := time.Now()
+			err := list()
+			if took := time.Since(begun); !errors.Is(err, ports.ErrTookTooLong) || took < o.ListTimeout || took > o.ListTimeout+10*time.Second {
+				t.Errorf("%v after %v, want that it took too long after %v", err, took, o.ListTimeout)
+			}
+			endedByDatabase = err != nil && strings.Contains(err.Error(), "statement timeout")
+		}
+		if !endedByDatabase {
+			t.Errorf("the database goes on with a page for longer than %v", o.ListTimeout)
 		}
 		do(t, holder, "ROLLBACK")
-		if err := listsOf(tenant)["deliveries"](t.Context(), s.live.Read()); err != nil {
+		if err := list(); err != nil {
 			t.Errorf("afterwards: %v", err)
 		}
 	})

@@ -14,6 +14,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
+	"waybill/adapters/cli/admin"
+	"waybill/adapters/cli/settings"
+	"waybill/adapters/cli/term"
 	"waybill/adapters/clock/databaseclock"
 	"waybill/adapters/identifiers/uuidv7"
 	"waybill/adapters/invalidations/local"
@@ -120,11 +123,11 @@ func shareGORM(ctx context.Context, c *configs.Config, log *slog.Logger) (d data
 	return databases{live: live, sandbox: sandbox, background: root}, nil
 }
 
-func gormMigrations(ctx context.Context, url string) ([]migrationStep, error) {
+func gormMigrations(ctx context.Context, url string) ([]admin.MigrationStep, error) {
 	found, err := gormstore.MigrationStatus(ctx, url)
-	steps := make([]migrationStep, 0, len(found))
+	steps := make([]admin.MigrationStep, 0, len(found))
 	for _, m := range found {
-		steps = append(steps, migrationStep(m))
+		steps = append(steps, admin.MigrationStep(m))
 	}
 	return steps, err
 }
@@ -156,10 +159,10 @@ func openBy[D io.Closer](ctx context.Context, c *configs.Config, log *slog.Logge
 	defer cancel()
 	store, err := open(ctx, c, log)
 	if err != nil {
-		return none, nil, &startError{
-			what: "the database cannot be opened", err: err,
-			usedFor: "all data (WAYBILL_DATABASE_URL, now " + c.DatabaseURL.String() + ")",
-			fix:     databaseFix(err),
+		return none, nil, &term.StartError{
+			What: "the database cannot be opened", Err: err,
+			UsedFor: "all data (WAYBILL_DATABASE_URL, now " + c.DatabaseURL.String() + ")",
+			Fix:     databaseFix(err),
 		}
 	}
 	closeStore := func() {
@@ -394,7 +397,7 @@ type bulkPaces struct{ live, sandbox bulk.Pace }
 // sandbox leave the processors to live for most of the time.
 func newBulkPaces(c *configs.Config) bulkPaces {
 	paces := bulkPaces{live: bulk.Pace{Writers: 4}, sandbox: bulk.Pace{Writers: 1, Rest: 3}}
-	if strings.HasPrefix(c.DatabaseURL.Reveal(), sqliteScheme) {
+	if strings.HasPrefix(c.DatabaseURL.Reveal(), settings.SqliteScheme) {
 		paces.live.Writers = 2
 	}
 	return paces
@@ -429,13 +432,13 @@ func badSetting(c *configs.Config, name string, cause error) error {
 			if shown == "" {
 				shown = s.Name
 			}
-			return configs.Problems{{What: shown + " cannot be used: " + plainly(cause), SetIn: s.Source, Fix: s.Description}}
+			return configs.Problems{{What: shown + " cannot be used: " + term.Plainly(cause), SetIn: s.Source, Fix: s.Description}}
 		}
 	}
 	return cause
 }
 
 // newEventRenderer shows deliveries as the API does.
-func newEventRenderer(urls publicURLs) ports.EventRenderer {
-	return views.Events{TrackingBaseURL: urls.tracking}
+func newEventRenderer(urls settings.PublicURLs) ports.EventRenderer {
+	return views.Events{TrackingBaseURL: urls.Tracking}
 }

@@ -4,13 +4,16 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"waybill/adapters/cli/admin"
+	"waybill/adapters/cli/term"
 )
 
 // prepared is a migrated data directory without customers.
 func prepared(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if v := inDir[migrationsView](t, dir, "migrate", "up"); v.Pending != 0 || len(v.Migrations) == 0 {
+	if v := inDir[admin.MigrationsView](t, dir, "migrate", "up"); v.Pending != 0 || len(v.Migrations) == 0 {
 		t.Fatalf("migrated: %+v", v)
 	}
 	return dir
@@ -107,7 +110,7 @@ func TestPickupLocationsAreReadAsTheAPIReadsThem(t *testing.T) {
 	o := command(t, nil, "pickup-location", "create", "--business", business, "--env", "live", "--name", " ", "--address", "x",
 		"--contact", "12", "--latitude", "NaN", "--longitude", "181", "--data-dir", dir)
 	for _, field := range []string{"name", "address", "contact", "latitude", "longitude"} {
-		if o.code != exitFailure || !strings.Contains(o.stderr, field) {
+		if o.code != term.ExitFailure || !strings.Contains(o.stderr, field) {
 			t.Errorf("exit code %d without %s\n%s", o.code, field, o.stderr)
 		}
 	}
@@ -149,11 +152,11 @@ func TestAdvanceMovesADeliveryAsThePlatform(t *testing.T) {
 		t.Errorf("failed %v", failed)
 	}
 	o := command(t, nil, "delivery", "advance", data["id"].(string), "delivered", "--data-dir", dir)
-	if o.code != exitFailure || !strings.Contains(o.stderr, "Cannot go from failed to delivered. Next allowed: assigned, cancelled.") {
+	if o.code != term.ExitFailure || !strings.Contains(o.stderr, "Cannot go from failed to delivered. Next allowed: assigned, cancelled.") {
 		t.Errorf("exit code %d\n%s", o.code, o.stderr)
 	}
 	o = command(t, nil, "delivery", "advance", data["id"].(string), "failed", "--reason", "pickup_unavailable", "--data-dir", dir)
-	if o.code != exitFailure || !strings.Contains(o.stderr, "It is failed already. Next allowed: assigned, cancelled.") {
+	if o.code != term.ExitFailure || !strings.Contains(o.stderr, "It is failed already. Next allowed: assigned, cancelled.") {
 		t.Errorf("exit code %d\n%s", o.code, o.stderr)
 	}
 }
@@ -186,7 +189,7 @@ func TestCommandLinesThatCannotBeMeantExitWith2(t *testing.T) {
 		{"pricing serve --addr 8090", "host:port"},
 	} {
 		o := command(t, nil, append([]string{"--data-dir", t.TempDir()}, strings.Fields(c.line)...)...)
-		if o.code != exitUsage || !strings.Contains(o.stderr, c.want) || !strings.Contains(o.stderr, "--help") || o.stdout != "" {
+		if o.code != term.ExitUsage || !strings.Contains(o.stderr, c.want) || !strings.Contains(o.stderr, "--help") || o.stdout != "" {
 			t.Errorf("%s: exit code %d\n%s%s", c.line, o.code, o.stdout, o.stderr)
 		}
 	}
@@ -209,12 +212,12 @@ func TestWhatIsNotThereIsToldInTheOperatorsWords(t *testing.T) {
 		"pickup-location create --env live --name xx --address yy --business biz_" + id: "There is no business biz_" + id,
 	} {
 		o := command(t, nil, append(strings.Fields(line), "--data-dir", dir)...)
-		if o.code != exitFailure || !strings.Contains(o.stderr, want) {
+		if o.code != term.ExitFailure || !strings.Contains(o.stderr, want) {
 			t.Errorf("%s: exit code %d\n%s", line, o.code, o.stderr)
 		}
 	}
 	o := command(t, nil, "key", "revoke", "key_"+id, "--data-dir", dir, "--json")
-	if o.code != exitFailure || o.stdout != "" || !strings.HasPrefix(o.stderr, `{"error":{"code":"NOT_FOUND","message":`) {
+	if o.code != term.ExitFailure || o.stdout != "" || !strings.HasPrefix(o.stderr, `{"error":{"code":"NOT_FOUND","message":`) {
 		t.Errorf("as JSON: exit code %d\n%s%s", o.code, o.stdout, o.stderr)
 	}
 }
@@ -234,7 +237,7 @@ func TestPeopleReadTablesAndHelp(t *testing.T) {
 		"config":                                        "127.0.0.1:8080",
 	} {
 		o := command(t, nil, strings.Fields(line)...)
-		if o.code != exitOK || !strings.Contains(o.stdout, want) || strings.Contains(o.stdout, "\x1b") {
+		if o.code != term.ExitOK || !strings.Contains(o.stdout, want) || strings.Contains(o.stdout, "\x1b") {
 			t.Errorf("%q: exit code %d without %q\n%s%s", line, o.code, want, o.stdout, o.stderr)
 		}
 	}

@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"log/slog"
+
+	"waybill/adapters/cli/admin"
+	"waybill/adapters/cli/settings"
 	"waybill/application/operations"
 	"waybill/application/pickuplocations"
 	"waybill/application/tenancy"
@@ -20,13 +23,13 @@ type officeParts struct {
 }
 
 // admin are the commands of operators, on the database of the settings.
-func (p *commands) admin() *adminCommands {
-	return &adminCommands{
-		commandLine: p.commandLine, normalizer: newNormalizer, migrateUp: migrateUp, migrations: migrationsOf, version: version,
-		open: func(ctx context.Context, c *configs.Config) (*office, func(), error) {
+func (p *commands) admin() *admin.Commands {
+	return &admin.Commands{
+		CommandLine: p.CommandLine, Normalizer: newNormalizer, MigrateUp: migrateUp, Migrations: migrationsOf, Version: version,
+		Open: func(ctx context.Context, c *configs.Config) (*admin.Office, func(), error) {
 			// Commands speak through their answer; only what went wrong is logged.
-			log := newLog(p.stderr, max(c.LogLevel, slog.LevelWarn), c.LogFormat == "json")
-			parts, closeParts, err := openOffice(ctx, c, publicURLs{tracking: p.trackingURL(c)}, log)
+			log := newLog(p.Stderr, max(c.LogLevel, slog.LevelWarn), c.LogFormat == "json")
+			parts, closeParts, err := openOffice(ctx, c, settings.PublicURLs{Tracking: p.TrackingURL(c)}, log)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -34,9 +37,9 @@ func (p *commands) admin() *adminCommands {
 				closeParts()
 				return nil, nil, err
 			}
-			return &office{
-				tenants: parts.tenants, pickups: parts.pickups, operations: parts.operations, webhooks: parts.webhooks,
-				store: parts.store, config: c,
+			return &admin.Office{
+				Tenants: parts.tenants, Pickups: parts.pickups, Operations: parts.operations, Webhooks: parts.webhooks,
+				Store: parts.store, Config: c,
 			}, closeParts, nil
 		},
 	}

@@ -4,13 +4,15 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"waybill/adapters/cli/term"
 )
 
 func TestEveryShellGetsAScriptThatItCanRead(t *testing.T) {
 	t.Parallel()
 	for shell, check := range map[string][]string{"bash": {"-n"}, "zsh": {"-n"}, "fish": {"--no-execute"}, "powershell": nil} {
 		o := command(t, nil, "completion", shell)
-		if o.code != exitOK || o.stderr != "" || !strings.Contains(o.stdout, "waybill") || strings.Count(o.stdout, "\n") < 100 {
+		if o.code != term.ExitOK || o.stderr != "" || !strings.Contains(o.stdout, "waybill") || strings.Count(o.stdout, "\n") < 100 {
 			t.Errorf("%s: exit code %d, %d bytes\n%s", shell, o.code, len(o.stdout), o.stderr)
 			continue
 		}
@@ -24,7 +26,7 @@ func TestEveryShellGetsAScriptThatItCanRead(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{"completion": "needs one of: bash, fish, powershell, zsh", "completion tcsh": `has no command "tcsh"`, "completion bash x": "takes no arguments"} {
-		if o := command(t, nil, strings.Fields(args)...); o.code != exitUsage || !strings.Contains(o.stderr, want) {
+		if o := command(t, nil, strings.Fields(args)...); o.code != term.ExitUsage || !strings.Contains(o.stderr, want) {
 			t.Errorf("%s: exit code %d\n%s", args, o.code, o.stderr)
 		}
 	}
@@ -36,7 +38,7 @@ func TestEveryShellGetsAScriptThatItCanRead(t *testing.T) {
 func TestTheScriptsAskTheProgramForWords(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{"do": "doctor", "completion b": "bash", "healthcheck --u": "--url", "serve --routing-": "--routing-url"} {
-		if o := command(t, nil, append([]string{"__complete"}, strings.Fields(line)...)...); o.code != exitOK || !strings.Contains(o.stdout, want) {
+		if o := command(t, nil, append([]string{"__complete"}, strings.Fields(line)...)...); o.code != term.ExitOK || !strings.Contains(o.stdout, want) {
 			t.Errorf("%s: exit code %d\n%s", line, o.code, o.stdout)
 		}
 	}

@@ -4,6 +4,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"waybill/adapters/cli/admin"
+	"waybill/adapters/cli/settings"
+	"waybill/adapters/cli/term"
 )
 
 // A shell that has read the dev.env of one installation, of today or of a version
@@ -12,11 +16,11 @@ func TestANamedDataDirectoryWinsOverTheEnvironmentOfAnother(t *testing.T) {
 	t.Parallel()
 	installed := func() (dir, url string) {
 		dir = t.TempDir()
-		if err := dataDir(dir).makeSecrets(); err != nil {
+		if err := settings.DataDir(dir).MakeSecrets(); err != nil {
 			t.Fatal(err)
 		}
-		inDir[migrationsView](t, dir, "migrate", "up")
-		url, err := dataDir(dir).databaseURL()
+		inDir[admin.MigrationsView](t, dir, "migrate", "up")
+		url, err := settings.DataDir(dir).DatabaseURL()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -24,10 +28,10 @@ func TestANamedDataDirectoryWinsOverTheEnvironmentOfAnother(t *testing.T) {
 	}
 	here, _ := installed()
 	elsewhere, url := installed()
-	environ := []string{databaseEnv + "=" + url}
+	environ := []string{settings.DatabaseEnv + "=" + url}
 	says := func(want string, environ []string, args ...string) {
 		t.Helper()
-		if o := command(t, environ, append(args, "--json")...); o.code != exitOK || !strings.Contains(o.stdout, want) {
+		if o := command(t, environ, append(args, "--json")...); o.code != term.ExitOK || !strings.Contains(o.stdout, want) {
 			t.Errorf("%v: exit code %d, want %s in %s%s", args, o.code, want, o.stdout, o.stderr)
 		}
 	}
@@ -37,12 +41,12 @@ func TestANamedDataDirectoryWinsOverTheEnvironmentOfAnother(t *testing.T) {
 	app := made(t, environ, append([]string{"app", "create", "--business", business, "--name", "Shop"}, at...)...)["id"].(string)
 	says("svc_live_key_", environ, append([]string{"key", "create", "--app", app, "--env", "live", "--scopes", "all"}, at...)...)
 	for _, args := range [][]string{{"business", "list", "--data-dir", elsewhere}, {"business", "list"}} { // by its name, and by the environment
-		if o := command(t, environ, append(args, "--json")...); o.code != exitOK || strings.Contains(o.stdout, business) {
+		if o := command(t, environ, append(args, "--json")...); o.code != term.ExitOK || strings.Contains(o.stdout, business) {
 			t.Errorf("%v: exit code %d; it was made in the other installation: %s%s", args, o.code, o.stdout, o.stderr)
 		}
 	}
 	// A directory that has no database yet does not borrow one.
-	if o := command(t, environ, "business", "list", "--data-dir", filepath.Join(t.TempDir(), "none")); o.code != exitFailure || !strings.Contains(o.stderr, "there is no database in") {
+	if o := command(t, environ, "business", "list", "--data-dir", filepath.Join(t.TempDir(), "none")); o.code != term.ExitFailure || !strings.Contains(o.stderr, "there is no database in") {
 		t.Errorf("exit code %d: %s%s", o.code, o.stdout, o.stderr)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"time"
 
+	"waybill/adapters/cli/admin"
+	"waybill/adapters/cli/doctor"
 	"waybill/configs"
 	"waybill/ports"
 )
@@ -17,7 +19,7 @@ type storage struct {
 	open    func(ctx context.Context, c *configs.Config, log *slog.Logger) (database, error)
 	share   func(ctx context.Context, c *configs.Config, log *slog.Logger) (databases, error)
 	migrate func(ctx context.Context, url string) error
-	status  func(ctx context.Context, url string) ([]migrationStep, error)
+	status  func(ctx context.Context, url string) ([]admin.MigrationStep, error)
 }
 
 // database is an open storage adapter: the ports of the core, and what the
@@ -80,6 +82,6 @@ func backgroundOf(d databases) database { return d.background }
 func warnOfAhead(ctx context.Context, store database, log *slog.Logger) {
 	applied, known, err := store.SchemaVersions(ctx)
 	if err == nil && applied > known {
-		log.Warn("database", "warning", aheadOf(applied, known)+"; "+aheadFix)
+		log.Warn("database", "warning", doctor.AheadOf(applied, known)+"; "+doctor.AheadFix)
 	}
 }

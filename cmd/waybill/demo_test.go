@@ -18,6 +18,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"waybill/adapters/cli/integrator"
+	"waybill/adapters/cli/settings"
+	"waybill/adapters/cli/term"
 	"waybill/domain"
 )
 
@@ -48,7 +51,7 @@ func TestDemoPlaysALifeAndShowsEveryCall(t *testing.T) {
 	if shown := r.stdout.String(); strings.Contains(shown, "  delivered\n") {
 		t.Errorf("the events come at the end:\n%s", shown)
 	}
-	if code := r.wait(t); code != exitOK || r.stderr.String() != "" {
+	if code := r.wait(t); code != term.ExitOK || r.stderr.String() != "" {
 		t.Fatalf("exit code %d\n%s", code, r.stderr.String())
 	}
 	shown := r.stdout.String()
@@ -153,7 +156,7 @@ func TestDemoFindsTheSandboxInTheEnvironment(t *testing.T) {
 		"a directory that is named": {[]string{"WAYBILL_SANDBOX_URL=http://127.0.0.1:1/v1", "WAYBILL_TEST_KEY=x"}, []string{"--data-dir", dir}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if o := command(t, c.environ, append([]string{"demo", "--scenario", "manual"}, c.args...)...); o.code != exitOK || strings.Contains(o.stdout, vars["WAYBILL_TEST_KEY"]) {
+			if o := command(t, c.environ, append([]string{"demo", "--scenario", "manual"}, c.args...)...); o.code != term.ExitOK || strings.Contains(o.stdout, vars["WAYBILL_TEST_KEY"]) {
 				t.Errorf("exit code %d\n%s%s", o.code, o.stdout, o.stderr)
 			}
 		})
@@ -167,7 +170,7 @@ func TestDemoTellsWhatItNeeds(t *testing.T) {
 	t.Cleanup(elsewhere.Close)
 	live, test := domain.MakeAPIKey(domain.Live, [32]byte{}), domain.MakeAPIKey(domain.Sandbox, [32]byte{})
 	gone, empty := t.TempDir(), t.TempDir()
-	if err := writeEnvFile(dataDir(gone).devEnv(), "", [][2]string{{"WAYBILL_SANDBOX_URL", "http://127.0.0.1:1/v1"}, {"WAYBILL_TEST_KEY", test}}); err != nil {
+	if err := settings.WriteEnvFile(settings.DataDir(gone).DevEnv(), "", [][2]string{{"WAYBILL_SANDBOX_URL", "http://127.0.0.1:1/v1"}, {"WAYBILL_TEST_KEY", test}}); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
@@ -175,21 +178,21 @@ func TestDemoTellsWhatItNeeds(t *testing.T) {
 		code          int
 		want          []string
 	}{
-		"no directory":           {nil, []string{"--data-dir", empty}, exitFailure, []string{"error: there is no " + empty + "/dev.env\n", "fix:      make run (or waybill dev)"}},
-		"not running":            {nil, []string{"--data-dir", gone}, exitFailure, []string{"error: nothing runs at http://127.0.0.1:1/v1\n", "used for: the sandbox API (WAYBILL_SANDBOX_URL in " + gone + "/dev.env)", "make run"}},
-		"many, not running":      {nil, []string{"--data-dir", gone, "--deliveries", "300"}, exitFailure, []string{"error: nothing runs at http://127.0.0.1:1/v1\n"}},
-		"the key of another":     {nil, []string{"--data-dir", gone, "--url", elsewhere.URL + "/v1"}, exitFailure, []string{"error: there is no key for " + elsewhere.URL + "/v1\n", "--key-file FILE"}},
-		"not Waybill":            {[]string{"WAYBILL_TEST_KEY" + "=" + test}, []string{"--url", elsewhere.URL + "/v1"}, exitFailure, []string{"is not Waybill: 200 OK, no Content-Type", "--url"}},
-		"a live key":             {[]string{"WAYBILL_TEST_KEY" + "=" + live}, []string{"--url", elsewhere.URL + "/v1"}, exitFailure, []string{"error: that is a live key", "used for: the sandbox API (WAYBILL_TEST_KEY)"}},
-		"half a key":             {[]string{"WAYBILL_TEST_KEY" + "=" + test[:30]}, []string{"--url", elsewhere.URL + "/v1"}, exitFailure, []string{"error: that is no API key, or not a whole one"}},
-		"no file":                {nil, []string{"--url", elsewhere.URL + "/v1", "--key-file", "/none"}, exitFailure, []string{"error: the key cannot be read", "(--key-file)"}},
-		"no address":             {nil, []string{"--url", "127.0.0.1:8081/v1"}, exitFailure, []string{"error: --url is no address of a sandbox\n"}},
-		"an address without /v1": {[]string{"WAYBILL_SANDBOX_URL" + "=http://127.0.0.1:8081"}, nil, exitFailure, []string{"error: WAYBILL_SANDBOX_URL is no address of a sandbox\n"}},
-		"a password in it":       {[]string{"WAYBILL_SANDBOX_URL" + "=http://u:hunter22@127.0.0.1/v1"}, nil, exitFailure, []string{"error: WAYBILL_SANDBOX_URL is no address of a sandbox\n"}},
-		"no such scenario":       {nil, []string{"--scenario", "deliverd"}, exitUsage, []string{`error: "deliverd" is no scenario; did you mean delivered?`, "failed_then_retried", "fix:      waybill demo --help"}},
-		"too fast":               {nil, []string{"--step-seconds", "0"}, exitUsage, []string{"error: --step-seconds is 0; it is 1 to 300\n"}},
-		"none":                   {nil, []string{"--deliveries", "0"}, exitUsage, []string{"error: --deliveries is 0; it is 1 to 10000\n"}},
-		"too many":               {nil, []string{"--deliveries", "10001"}, exitUsage, []string{"error: --deliveries is 10001; it is 1 to 10000\n"}},
+		"no directory":           {nil, []string{"--data-dir", empty}, term.ExitFailure, []string{"error: there is no " + empty + "/dev.env\n", "fix:      make run (or waybill dev)"}},
+		"not running":            {nil, []string{"--data-dir", gone}, term.ExitFailure, []string{"error: nothing runs at http://127.0.0.1:1/v1\n", "used for: the sandbox API (WAYBILL_SANDBOX_URL in " + gone + "/dev.env)", "make run"}},
+		"many, not running":      {nil, []string{"--data-dir", gone, "--deliveries", "300"}, term.ExitFailure, []string{"error: nothing runs at http://127.0.0.1:1/v1\n"}},
+		"the key of another":     {nil, []string{"--data-dir", gone, "--url", elsewhere.URL + "/v1"}, term.ExitFailure, []string{"error: there is no key for " + elsewhere.URL + "/v1\n", "--key-file FILE"}},
+		"not Waybill":            {[]string{"WAYBILL_TEST_KEY" + "=" + test}, []string{"--url", elsewhere.URL + "/v1"}, term.ExitFailure, []string{"is not Waybill: 200 OK, no Content-Type", "--url"}},
+		"a live key":             {[]string{"WAYBILL_TEST_KEY" + "=" + live}, []string{"--url", elsewhere.URL + "/v1"}, term.ExitFailure, []string{"error: that is a live key", "used for: the sandbox API (WAYBILL_TEST_KEY)"}},
+		"half a key":             {[]string{"WAYBILL_TEST_KEY" + "=" + test[:30]}, []string{"--url", elsewhere.URL + "/v1"}, term.ExitFailure, []string{"error: that is no API key, or not a whole one"}},
+		"no file":                {nil, []string{"--url", elsewhere.URL + "/v1", "--key-file", "/none"}, term.ExitFailure, []string{"error: the key cannot be read", "(--key-file)"}},
+		"no address":             {nil, []string{"--url", "127.0.0.1:8081/v1"}, term.ExitFailure, []string{"error: --url is no address of a sandbox\n"}},
+		"an address without /v1": {[]string{"WAYBILL_SANDBOX_URL" + "=http://127.0.0.1:8081"}, nil, term.ExitFailure, []string{"error: WAYBILL_SANDBOX_URL is no address of a sandbox\n"}},
+		"a password in it":       {[]string{"WAYBILL_SANDBOX_URL" + "=http://u:hunter22@127.0.0.1/v1"}, nil, term.ExitFailure, []string{"error: WAYBILL_SANDBOX_URL is no address of a sandbox\n"}},
+		"no such scenario":       {nil, []string{"--scenario", "deliverd"}, term.ExitUsage, []string{`error: "deliverd" is no scenario; did you mean delivered?`, "failed_then_retried", "fix:      waybill demo --help"}},
+		"too fast":               {nil, []string{"--step-seconds", "0"}, term.ExitUsage, []string{"error: --step-seconds is 0; it is 1 to 300\n"}},
+		"none":                   {nil, []string{"--deliveries", "0"}, term.ExitUsage, []string{"error: --deliveries is 0; it is 1 to 10000\n"}},
+		"too many":               {nil, []string{"--deliveries", "10001"}, term.ExitUsage, []string{"error: --deliveries is 10001; it is 1 to 10000\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := command(t, c.environ, append([]string{"demo"}, c.args...)...)
@@ -248,10 +251,10 @@ func TestManyDeliveriesAreBookedOnceEachWhateverIsLost(t *testing.T) {
 	_, vars := startDev(t, dir)
 	address, sent := flaky(t, vars["WAYBILL_SANDBOX_URL"])
 	o := command(t, []string{"WAYBILL_TEST_KEY=" + vars["WAYBILL_TEST_KEY"]}, "demo", "--url", address, "--deliveries", "230", "--json")
-	if o.code != exitOK || o.stderr != "" {
+	if o.code != term.ExitOK || o.stderr != "" {
 		t.Fatalf("exit code %d\n%s", o.code, o.stderr)
 	}
-	var v manyView
+	var v integrator.ManyView
 	if err := json.Unmarshal([]byte(o.stdout), &v); err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +294,7 @@ func TestManyDeliveriesAreTalliedByTheirErrors(t *testing.T) {
 	dir := t.TempDir()
 	_, vars := startDev(t, dir)
 	o := command(t, nil, "demo", "--data-dir", dir, "--deliveries", "130", "--scenario", "delivered", "--step-seconds", "300")
-	if o.code != exitFailure || !strings.HasSuffix(o.stderr, "error: 30 of 130 deliveries were refused\n  fix:      100 simulations may run at a time: "+
+	if o.code != term.ExitFailure || !strings.HasSuffix(o.stderr, "error: 30 of 130 deliveries were refused\n  fix:      100 simulations may run at a time: "+
 		"leave --scenario out, which books without moving anything, or wait for some to end and ask for fewer\n") {
 		t.Errorf("exit code %d\n%s", o.code, o.stderr)
 	}
@@ -334,7 +337,7 @@ func TestARefusedBatchEndsTheDemo(t *testing.T) {
 	defer sandbox.Close()
 	key := domain.MakeAPIKey(domain.Sandbox, [32]byte{})
 	o := command(t, []string{"WAYBILL_TEST_KEY=" + key}, "demo", "--url", sandbox.URL+"/v1", "--deliveries", "2000")
-	if o.code != exitFailure || !strings.HasSuffix(o.stderr, "error: The key was revoked.\n  set in:   WAYBILL_TEST_KEY\n") || !strings.Contains(o.stdout, "Created      100 of 2000\n") {
+	if o.code != term.ExitFailure || !strings.HasSuffix(o.stderr, "error: The key was revoked.\n  set in:   WAYBILL_TEST_KEY\n") || !strings.Contains(o.stdout, "Created      100 of 2000\n") {
 		t.Errorf("exit code %d\n%s%s", o.code, o.stdout, o.stderr)
 	}
 	const atOnce = 2
@@ -350,7 +353,7 @@ func TestACtrlCEndsTheDemoAndTellsWhatGoesOn(t *testing.T) {
 	r := start(t, nil, "demo", "--data-dir", dir, "--step-seconds", "300")
 	eventually(t, "it follows", func() bool { return strings.Contains(r.stdout.String(), "  booked\n") })
 	r.stop()
-	if code := r.wait(t); code != exitFailure || r.stderr.String() != "error: interrupted: the delivery goes on without us\n" {
+	if code := r.wait(t); code != term.ExitFailure || r.stderr.String() != "error: interrupted: the delivery goes on without us\n" {
 		t.Errorf("exit code %d\n%s", code, r.stderr.String())
 	}
 }

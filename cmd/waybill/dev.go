@@ -8,6 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"waybill/adapters/cli/admin"
+	"waybill/adapters/cli/settings"
+	"waybill/adapters/cli/term"
 	"waybill/adapters/docsite"
 	"waybill/configs"
 )
@@ -23,25 +26,25 @@ func (p *commands) dev() *cobra.Command {
 		Example: `  waybill dev
   waybill dev --data-dir /tmp/try --live-addr 127.0.0.1:0
   waybill dev --reset`,
-		Args: takes(),
+		Args: term.Takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := p.load(cmd)
+			c, err := p.Load(cmd)
 			if err != nil {
 				return err
 			}
-			dir := dataDir(p.dataDir)
-			traces := dir.missing()
-			if err := dir.make(); err != nil {
+			dir := settings.DataDir(p.DataDir)
+			traces := dir.Missing()
+			if err := dir.Make(); err != nil {
 				return err
 			}
-			unlock, err := dir.lock()
+			unlock, err := dir.Lock()
 			if err != nil {
 				return err
 			}
 			defer unlock()
 			d, err := p.beginDev(cmd, dir, c, reset)
 			if err != nil {
-				dir.forget(traces)
+				dir.Forget(traces)
 				return err
 			}
 			defer d.close()
@@ -49,7 +52,7 @@ func (p *commands) dev() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&reset, "reset", false, "first remove the directory's database, keys and secrets")
-	addSettingFlags(cmd)
+	settings.AddSettingFlags(cmd)
 	return cmd
 }
 
@@ -62,7 +65,7 @@ type devServer struct {
 
 // beginDev opens the doors before it wipes or makes anything: what is in the way
 // of a start mostly stands there.
-func (p *commands) beginDev(cmd *cobra.Command, dir dataDir, c *configs.Config, reset bool) (d devServer, err error) {
+func (p *commands) beginDev(cmd *cobra.Command, dir settings.DataDir, c *configs.Config, reset bool) (d devServer, err error) {
 	if reset {
 		if err := mayReset(dir, c); err != nil {
 			return d, err
@@ -78,7 +81,7 @@ func (p *commands) beginDev(cmd *cobra.Command, dir dataDir, c *configs.Config, 
 		}
 	}()
 	if reset {
-		if err := dir.reset(); err != nil {
+		if err := dir.Reset(); err != nil {
 			return d, err
 		}
 	}
@@ -99,7 +102,7 @@ func (p *commands) beginDev(cmd *cobra.Command, dir dataDir, c *configs.Config, 
 func allowPrivate(c *configs.Config, log *slog.Logger) error {
 	const open = "other machines reach this one at its listeners, "
 	switch set := c.IsSet("webhook_allow_private"); {
-	case !openToOthers(c.LiveAddr, c.SandboxAddr, c.OpsAddr):
+	case !settings.OpenToOthers(c.LiveAddr, c.SandboxAddr, c.OpsAddr):
 		return c.Supply("webhook_allow_private", "true", "waybill dev")
 	case !set:
 		log.Warn("webhooks", "warning", open+"so webhooks to private addresses are refused; WAYBILL_WEBHOOK_ALLOW_PRIVATE=true allows them")
@@ -110,38 +113,38 @@ func allowPrivate(c *configs.Config, log *slog.Logger) error {
 }
 
 // mayReset refuses where the data is not in the directory.
-func mayReset(dir dataDir, c *configs.Config) error {
-	if c.IsSet("database_url") && !dir.owns(c.DatabaseURL) {
-		return &startError{
-			what:    "--reset wipes the database in " + string(dir) + " only, and " + c.Source("database_url") + " names another one",
-			usedFor: "all data (" + c.DatabaseURL.String() + ")",
-			fix:     "unset WAYBILL_DATABASE_URL, or start without --reset and drop that database yourself",
+func mayReset(dir settings.DataDir, c *configs.Config) error {
+	if c.IsSet("database_url") && !dir.Owns(c.DatabaseURL) {
+		return &term.StartError{
+			What:    "--reset wipes the database in " + string(dir) + " only, and " + c.Source("database_url") + " names another one",
+			UsedFor: "all data (" + c.DatabaseURL.String() + ")",
+			Fix:     "unset WAYBILL_DATABASE_URL, or start without --reset and drop that database yourself",
 		}
 	}
 	return nil
 }
 
 // placeDev fills in database and secrets, and draws secrets where none are.
-func (p *commands) placeDev(cmd *cobra.Command, dir dataDir, c *configs.Config) error {
-	if err := dir.supplyDatabase(c); err != nil {
+func (p *commands) placeDev(cmd *cobra.Command, dir settings.DataDir, c *configs.Config) error {
+	if err := dir.SupplyDatabase(c); err != nil {
 		return err
 	}
-	home, ok := p.secretsOf(cmd, c)
+	home, ok := p.SecretsOf(cmd, c)
 	if !ok {
 		home = dir
 	}
 	if c.KeyPepper == "" || c.SecretKey == "" {
-		if err := home.makeSecrets(); err != nil {
+		if err := home.MakeSecrets(); err != nil {
 			return err
 		}
 	}
-	if err := home.supplySecrets(c); err != nil {
+	if err := home.SupplySecrets(c); err != nil {
 		return err
 	}
-	return needSecrets(c, "key_pepper", "secret_key")
+	return settings.NeedSecrets(c, "key_pepper", "secret_key")
 }
 
-func (p *commands) runDev(ctx context.Context, dir dataDir, c *configs.Config, d devServer) error {
+func (p *commands) runDev(ctx context.Context, dir settings.DataDir, c *configs.Config, d devServer) error {
 	s := d.service
 	if err := adoptPepper(ctx, s); err != nil {
 		return err
@@ -161,13 +164,13 @@ func (p *commands) openDev(ctx context.Context, doors *listeners, c *configs.Con
 	if _, err := migrateUp(ctx, c); err != nil {
 		return nil, nil, err
 	}
-	return openService(ctx, c, publicURLsOf(c, origin(doors.live), origin(doors.sandbox)), log)
+	return openService(ctx, c, settings.PublicURLsOf(c, settings.Origin(doors.live), settings.Origin(doors.sandbox)), log)
 }
 
 // adoptPepper takes the database over: the pepper is the data directory's, and
 // the database may be one that somebody else used before.
 func adoptPepper(ctx context.Context, s *service) error {
-	replaced, err := s.seed.tenants.AdoptPepper(ctx)
+	replaced, err := s.seed.Tenants.AdoptPepper(ctx)
 	if err == nil && replaced {
 		s.log.Warn("database", "warning", "WAYBILL_KEY_PEPPER is another one than before: API keys made with the old one open nothing, and waybill serve with it will not start")
 	}
@@ -176,54 +179,54 @@ func adoptPepper(ctx context.Context, s *service) error {
 
 // welcome makes the demo customer, writes dev.env, and prints what a person,
 // or with --json a script, needs next.
-func (p *commands) welcome(ctx context.Context, dir dataDir, s *service, doors *listeners, c *configs.Config) error {
-	before, err := readEnvFile(dir.devEnv())
+func (p *commands) welcome(ctx context.Context, dir settings.DataDir, s *service, doors *listeners, c *configs.Config) error {
+	before, err := settings.ReadEnvFile(dir.DevEnv())
 	if err != nil {
 		return err
 	}
-	d, err := s.seed.demo(ctx, p.operatorHere(), before)
+	d, err := s.seed.Demo(ctx, p.OperatorHere(), before)
 	if err != nil {
 		return err
 	}
 	v := servingView{
-		Live: origin(doors.live) + "/v1", Sandbox: origin(doors.sandbox) + "/v1", Ops: origin(doors.ops), EnvFile: dir.devEnv(),
+		Live: settings.Origin(doors.live) + "/v1", Sandbox: settings.Origin(doors.sandbox) + "/v1", Ops: settings.Origin(doors.ops), EnvFile: dir.DevEnv(),
 	}
 	// The directory's own database has no address there: a shell that has read the
 	// file finds it by --data-dir, and that of another directory just so.
 	database := c.DatabaseURL.Reveal()
-	if dir.owns(c.DatabaseURL) {
+	if dir.Owns(c.DatabaseURL) {
 		database = ""
 	}
 	// No comment in it: readers split every line at its "=".
-	err = writeEnvFile(dir.devEnv(), "", [][2]string{
+	err = settings.WriteEnvFile(dir.DevEnv(), "", [][2]string{
 		{"WAYBILL_LIVE_URL", v.Live},
 		{"WAYBILL_SANDBOX_URL", v.Sandbox},
 		{"WAYBILL_OPS_URL", v.Ops},
-		{"WAYBILL_LIVE_KEY", d.liveKey},
-		{"WAYBILL_TEST_KEY", d.testKey},
-		{"WAYBILL_OPS_TOKEN", d.opsToken},
-		{"WAYBILL_BUSINESS_ID", string(d.business.ID)},
-		{"WAYBILL_APP_ID", string(d.app.ID)},
-		{"WAYBILL_PICKUP_ID", string(d.pickup)},
-		{"WAYBILL_PICKUP_INACTIVE_ID", string(d.inactive)},
-		{"WAYBILL_PICKUP_INCOMPLETE_ID", string(d.incomplete)},
-		{"WAYBILL_LIVE_PICKUP_ID", string(d.livePickup)},
-		{databaseEnv, database},
+		{"WAYBILL_LIVE_KEY", d.LiveKey},
+		{"WAYBILL_TEST_KEY", d.TestKey},
+		{"WAYBILL_OPS_TOKEN", d.OpsToken},
+		{"WAYBILL_BUSINESS_ID", string(d.Business.ID)},
+		{"WAYBILL_APP_ID", string(d.App.ID)},
+		{"WAYBILL_PICKUP_ID", string(d.Pickup)},
+		{"WAYBILL_PICKUP_INACTIVE_ID", string(d.Inactive)},
+		{"WAYBILL_PICKUP_INCOMPLETE_ID", string(d.Incomplete)},
+		{"WAYBILL_LIVE_PICKUP_ID", string(d.LivePickup)},
+		{settings.DatabaseEnv, database},
 		{"WAYBILL_DATABASE_POOLER", c.DatabasePooler},
 		{"WAYBILL_REDIS_URL", c.RedisURL.Reveal()},
 	})
 	if err != nil {
 		return err
 	}
-	return p.show(v, func(w io.Writer) { p.banner(w, dir, v, d, c) })
+	return p.Show(v, func(w io.Writer) { p.banner(w, dir, v, d, c) })
 }
 
 // banner is what a person sees. Nothing in it is coloured.
-func (p *commands) banner(w io.Writer, dir dataDir, v servingView, d demo, c *configs.Config) {
+func (p *commands) banner(w io.Writer, dir settings.DataDir, v servingView, d admin.DemoCustomer, c *configs.Config) {
 	engine := "Postgres"
-	if strings.HasPrefix(c.DatabaseURL.Reveal(), sqliteScheme) {
+	if strings.HasPrefix(c.DatabaseURL.Reveal(), settings.SqliteScheme) {
 		engine = "SQLite in " + string(dir)
-		if !dir.owns(c.DatabaseURL) {
+		if !dir.Owns(c.DatabaseURL) {
 			engine = c.DatabaseURL.String()
 		}
 	}
@@ -232,13 +235,13 @@ func (p *commands) banner(w io.Writer, dir dataDir, v servingView, d demo, c *co
 	}
 	keyLine := func(name, key string, fresh bool) string {
 		if fresh {
-			return "  " + name + key + "   (shown once; also in " + dir.devEnv() + ")"
+			return "  " + name + key + "   (shown once; also in " + dir.DevEnv() + ")"
 		}
-		return "  " + name + masked(key) + "   (in " + dir.devEnv() + ")"
+		return "  " + name + masked(key) + "   (in " + dir.DevEnv() + ")"
 	}
 	where := ""
-	if dir != defaultDataDir {
-		where = " --data-dir " + shellQuoted(string(dir))
+	if dir != settings.DefaultDataDir {
+		where = " --data-dir " + term.ShellQuoted(string(dir))
 	}
 	lines := []string{
 		"waybill " + version + "  (dev: " + engine + "; not for production)",
@@ -249,16 +252,16 @@ func (p *commands) banner(w io.Writer, dir dataDir, v servingView, d demo, c *co
 		"  Description    " + v.Sandbox + "/openapi.yaml",
 		"  Operations     " + v.Ops + "/ops/v1  (/readyz and /metrics beside it)",
 		"",
-		"  Demo business  " + d.business.Name + ", application \"" + d.app.Name + "\"",
-		keyLine("Test key       ", d.testKey, d.freshTest),
-		keyLine("Live key       ", d.liveKey, d.freshLive),
-		keyLine("Ops token      ", d.opsToken, d.freshToken),
+		"  Demo business  " + d.Business.Name + ", application \"" + d.App.Name + "\"",
+		keyLine("Test key       ", d.TestKey, d.FreshTest),
+		keyLine("Live key       ", d.LiveKey, d.FreshLive),
+		keyLine("Ops token      ", d.OpsToken, d.FreshToken),
 		"",
-		"  Next           " + p.ourselves() + " demo" + where + "   (in another terminal: price, book, simulate, follow; every call shown)",
+		"  Next           " + p.Ourselves() + " demo" + where + "   (in another terminal: price, book, simulate, follow; every call shown)",
 		"",
 		"  Or by hand, a price and then a delivery:",
 		"",
-		"    . " + shellWord(dir.devEnv()),
+		"    . " + term.ShellWord(dir.DevEnv()),
 		`    curl -s $WAYBILL_SANDBOX_URL/quotes -H "Authorization: Bearer $WAYBILL_TEST_KEY" -H "Content-Type: application/json" \`,
 		`      -d '{"vehicle_type":"bike","pickup_location_id":"'$WAYBILL_PICKUP_ID'","dropoff":{"latitude":5.6037,"longitude":-0.187}}'`,
 		`    curl -s $WAYBILL_SANDBOX_URL/deliveries -H "Authorization: Bearer $WAYBILL_TEST_KEY" -H "Content-Type: application/json" -H "Idempotency-Key: my-first-delivery" \`,

@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"waybill/adapters/cli/settings"
+	"waybill/adapters/cli/term"
 )
 
 func TestDevServesADemoCustomerAndTellsScriptsAboutIt(t *testing.T) {
@@ -103,7 +106,7 @@ func TestASecondStartKeepsDataAndKeysAndShowsNoKeyAgain(t *testing.T) {
 	}
 	r.terminate(t)
 
-	if err := os.Remove(dataDir(dir).devEnv()); err != nil {
+	if err := os.Remove(settings.DataDir(dir).DevEnv()); err != nil {
 		t.Fatal(err)
 	}
 	r, third := startDev(t, dir)
@@ -147,7 +150,7 @@ func TestResetRefusesADatabaseOutsideTheDirectory(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"postgres://waybill:hunter22@127.0.0.1:1/waybill", "sqlite:///elsewhere/waybill.db"} {
 		o := command(t, []string{"WAYBILL_DATABASE_URL=" + url}, "dev", "--reset", "--data-dir", t.TempDir())
-		if o.code != exitFailure || !strings.Contains(o.stderr, "WAYBILL_DATABASE_URL names another one") || strings.Contains(o.stderr, "hunter22") {
+		if o.code != term.ExitFailure || !strings.Contains(o.stderr, "WAYBILL_DATABASE_URL names another one") || strings.Contains(o.stderr, "hunter22") {
 			t.Errorf("%s: exit code %d\n%s", url, o.code, o.stderr)
 		}
 	}
@@ -158,7 +161,7 @@ func TestASecondDevInOneDirectoryIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	r, _ := startDev(t, dir)
 	o := command(t, freePorts, "dev", "--data-dir", dir)
-	if o.code != exitFailure || !strings.Contains(o.stderr, "another waybill dev runs in "+dir) || !strings.Contains(o.stderr, "fix:") {
+	if o.code != term.ExitFailure || !strings.Contains(o.stderr, "another waybill dev runs in "+dir) || !strings.Contains(o.stderr, "fix:") {
 		t.Errorf("exit code %d\n%s", o.code, o.stderr)
 	}
 	r.terminate(t)
@@ -175,8 +178,8 @@ func TestAPortInUseIsToldWithItsPurposeAndACure(t *testing.T) {
 	o := command(t, append(freePorts[:2:2], "WAYBILL_OPS_ADDR="+taken.Addr().String()), "dev", "--data-dir", t.TempDir())
 	want := "error: port " + port + " is in use on 127.0.0.1\n" +
 		"  used for: operations API, health and metrics (WAYBILL_OPS_ADDR)\n" +
-		"  fix:      stop the other program, or WAYBILL_OPS_ADDR=127.0.0.1:" + otherPort(port) + "\n"
-	if o.code != exitFailure || o.stderr != want || o.stdout != "" {
+		"  fix:      stop the other program, or WAYBILL_OPS_ADDR=127.0.0.1:" + settings.OtherPort(port) + "\n"
+	if o.code != term.ExitFailure || o.stderr != want || o.stdout != "" {
 		t.Errorf("exit code %d\n%s%s", o.code, o.stdout, o.stderr)
 	}
 }
@@ -195,7 +198,7 @@ func TestADevThatCannotStartLeavesNothingBehind(t *testing.T) {
 	} {
 		parent := t.TempDir()
 		for _, dir := range []string{filepath.Join(parent, "made"), parent} {
-			if o := command(t, environ, "dev", "--data-dir", dir); o.code != exitFailure {
+			if o := command(t, environ, "dev", "--data-dir", dir); o.code != term.ExitFailure {
 				t.Errorf("%s: exit code %d", name, o.code)
 			}
 			if left, err := os.ReadDir(parent); err != nil || len(left) != 0 {
@@ -209,7 +212,7 @@ func TestADevThatCannotStartLeavesNothingBehind(t *testing.T) {
 	r, first := startDev(t, dir)
 	r.terminate(t)
 	for _, args := range [][]string{{"dev", "--data-dir", dir}, {"dev", "--reset", "--data-dir", dir}} {
-		if o := command(t, portTaken, args...); o.code != exitFailure {
+		if o := command(t, portTaken, args...); o.code != term.ExitFailure {
 			t.Errorf("%v: exit code %d", args, o.code)
 		}
 	}
@@ -229,7 +232,7 @@ func TestDevWithJSONPrintsOneValue(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.stdout.String()), &v); err != nil {
 		t.Fatal(err)
 	}
-	if v.Live != vars["WAYBILL_LIVE_URL"] || v.Ops != vars["WAYBILL_OPS_URL"] || v.EnvFile != dataDir(dir).devEnv() {
+	if v.Live != vars["WAYBILL_LIVE_URL"] || v.Ops != vars["WAYBILL_OPS_URL"] || v.EnvFile != settings.DataDir(dir).DevEnv() {
 		t.Errorf("%+v", v)
 	}
 }
@@ -245,7 +248,7 @@ func TestTheVariablesOfDevEnvCanBeSourced(t *testing.T) {
 		environ = append(environ, name+"="+value)
 	}
 	o := command(t, environ, "key", "create", "--app", vars["WAYBILL_APP_ID"], "--env", "live", "--scopes", "all", "--json", "--data-dir", dir)
-	if o.code != exitOK || o.stderr != "" {
+	if o.code != term.ExitOK || o.stderr != "" {
 		t.Fatalf("exit code %d\n%s", o.code, o.stderr)
 	}
 	var made object

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"waybill/adapters/cli/settings"
 	"waybill/adapters/docsite"
 	"waybill/adapters/httpapi"
 	"waybill/configs"
@@ -8,11 +9,11 @@ import (
 
 // newDocs is the documentation, to stand beside the sandbox API: nothing there
 // needs a key, and its reference calls the API of its own origin only.
-func newDocs(c *configs.Config, urls publicURLs) httpapi.Site {
+func newDocs(c *configs.Config, urls settings.PublicURLs) httpapi.Site {
 	limits := newLimits(c)
 	site := docsite.New(docsite.Options{
-		Description:    func() []byte { return httpapi.Described(httpapi.OpenAPIJSON(), urls.live, urls.sandbox) },
-		SandboxBaseURL: urls.sandbox, LiveBaseURL: urls.live,
+		Description:    func() []byte { return httpapi.Described(httpapi.OpenAPIJSON(), urls.Live, urls.Sandbox) },
+		SandboxBaseURL: urls.Sandbox, LiveBaseURL: urls.Live,
 		PerKey: limits.PerKey, PerBusiness: limits.PerBusiness, PerAddress: limits.PerAddress,
 		Schedules: newSchedules(c), IdempotencyRetention: c.IdempotencyRetention,
 	})

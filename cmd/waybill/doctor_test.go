@@ -15,6 +15,10 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"waybill/adapters/cli/admin"
+	"waybill/adapters/cli/doctor"
+	"waybill/adapters/cli/settings"
+	"waybill/adapters/cli/term"
 	"waybill/adapters/storage/gormstore"
 	"waybill/test/postgres"
 	"waybill/test/redis"
@@ -23,22 +27,22 @@ import (
 
 // examined runs the doctor; its stdout must be one JSON value, and its exit code
 // that of what it found.
-func examined(t *testing.T, dir string, environ ...string) []finding {
+func examined(t *testing.T, dir string, environ ...string) []doctor.Finding {
 	t.Helper()
 	o := command(t, append(slices.Clone(freePorts), environ...), "doctor", "--json", "--data-dir", dir)
-	var v doctorView
+	var v doctor.View
 	if err := json.Unmarshal([]byte(o.stdout), &v); err != nil {
 		t.Fatalf("%v in %s\n%s", err, o.stdout, o.stderr)
 	}
-	fails := slices.ContainsFunc(v.Findings, func(f finding) bool { return f.Verdict == verdictFail })
-	if v.Healthy == fails || (o.code == exitFailure) != fails || o.code > exitFailure || (o.stderr != "") != fails {
+	fails := slices.ContainsFunc(v.Findings, func(f doctor.Finding) bool { return f.Verdict == doctor.VerdictFail })
+	if v.Healthy == fails || (o.code == term.ExitFailure) != fails || o.code > term.ExitFailure || (o.stderr != "") != fails {
 		t.Errorf("exit code %d, healthy %v\n%s%s", o.code, v.Healthy, o.stdout, o.stderr)
 	}
 	if strings.Contains(o.stdout+o.stderr, "hunter22") {
 		t.Errorf("a password shows\n%s%s", o.stdout, o.stderr)
 	}
 	for _, f := range v.Findings {
-		if (f.Verdict == verdictOK) != (f.Fix == "") {
+		if (f.Verdict == doctor.VerdictOK) != (f.Fix == "") {
 			t.Errorf("%+v: a cure belongs to what is not OK, and to that alone", f)
 		}
 	}
@@ -46,19 +50,19 @@ func examined(t *testing.T, dir string, environ ...string) []finding {
 }
 
 // found wants a finding of a check with all of the words in it.
-func found(t *testing.T, findings []finding, v verdict, check string, words ...string) {
+func found(t *testing.T, findings []doctor.Finding, v doctor.Verdict, check string, words ...string) {
 	t.Helper()
-	if !slices.ContainsFunc(findings, func(f finding) bool {
+	if !slices.ContainsFunc(findings, func(f doctor.Finding) bool {
 		return f.Check == check && f.Verdict == v && !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(f.Message+" | "+f.Fix, word) })
 	}) {
 		t.Errorf("no %s of %s with %q in %+v", v, check, words, findings)
 	}
 }
 
-func healthy(t *testing.T, findings []finding, but ...string) {
+func healthy(t *testing.T, findings []doctor.Finding, but ...string) {
 	t.Helper()
 	for _, f := range findings {
-		if f.Verdict != verdictOK && !slices.Contains(but, f.Check) {
+		if f.Verdict != doctor.VerdictOK && !slices.Contains(but, f.Check) {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -70,7 +74,7 @@ func TestTheDoctorFindsNothingAmissBeforeTheFirstStartAndMakesNothing(t *testing
 	findings := examined(t, filepath.Join(above, "new", "data"))
 	healthy(t, findings)
 	for _, check := range []string{"settings", "data directory", "secrets", "database", "redis", "pricing", "routing", "live port", "sandbox port", "operations port", "clock"} {
-		found(t, findings, verdictOK, check)
+		found(t, findings, doctor.VerdictOK, check)
 	}
 	if made, err := os.ReadDir(above); err != nil || len(made) > 0 {
 		t.Errorf("it made %v, %v", made, err)
@@ -87,11 +91,11 @@ func TestTheDoctorLooksAtARunningServerFromBeside(t *testing.T) {
 	findings := examined(t, dir, at("WAYBILL_LIVE_ADDR", "WAYBILL_LIVE_URL"), at("WAYBILL_SANDBOX_ADDR", "WAYBILL_SANDBOX_URL"), at("WAYBILL_OPS_ADDR", "WAYBILL_OPS_URL"))
 	healthy(t, findings, doors...)
 	for _, check := range doors {
-		found(t, findings, verdictWarn, check, "of this installation", "a second serve here would not start: one is running")
+		found(t, findings, doctor.VerdictWarn, check, "of this installation", "a second serve here would not start: one is running")
 	}
-	found(t, findings, verdictOK, "database", "SQLite 3.")
-	found(t, findings, verdictOK, "migrations", "are applied")
-	found(t, findings, verdictOK, "secrets fit", "both are this database's")
+	found(t, findings, doctor.VerdictOK, "database", "SQLite 3.")
+	found(t, findings, doctor.VerdictOK, "migrations", "are applied")
+	found(t, findings, doctor.VerdictOK, "secrets fit", "both are this database's")
 }
 
 var doors = []string{"live port", "sandbox port", "operations port"}
@@ -100,15 +104,15 @@ func TestTheDoctorTellsAnotherInstallationFromOurs(t *testing.T) {
 	t.Parallel()
 	theirs, vars := startDev(t, t.TempDir())
 	ours := t.TempDir()
-	inDir[migrationsView](t, ours, "migrate", "up")
+	inDir[admin.MigrationsView](t, ours, "migrate", "up")
 	at := func(name, url string) string {
 		return name + "=" + strings.TrimSuffix(strings.TrimPrefix(vars[url], "http://"), "/v1")
 	}
 	live, ops := at("WAYBILL_LIVE_ADDR", "WAYBILL_LIVE_URL"), at("WAYBILL_OPS_ADDR", "WAYBILL_OPS_URL")
 	findings := examined(t, ours, live, ops)
-	found(t, findings, verdictFail, "live port", "another installation", "another database", "WAYBILL_LIVE_ADDR=")
-	found(t, findings, verdictFail, "operations port", "another installation", "WAYBILL_OPS_ADDR=")
-	found(t, examined(t, ours, live), verdictFail, "live port", "tells of which installation")
+	found(t, findings, doctor.VerdictFail, "live port", "another installation", "another database", "WAYBILL_LIVE_ADDR=")
+	found(t, findings, doctor.VerdictFail, "operations port", "another installation", "WAYBILL_OPS_ADDR=")
+	found(t, examined(t, ours, live), doctor.VerdictFail, "live port", "tells of which installation")
 	theirs.terminate(t)
 }
 
@@ -129,15 +133,15 @@ func TestTheDoctorCountsInGoodEnglish(t *testing.T) {
 func TestAddressesThatOnlyThisMachineCanOpenAreTold(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	inDir[migrationsView](t, dir, "migrate", "up")
+	inDir[admin.MigrationsView](t, dir, "migrate", "up")
 	elsewhere := filepath.Join(t.TempDir(), "w.db")
 	public := []string{"WAYBILL_LIVE_BASE_URL=https://api.example.com/v1", "WAYBILL_SANDBOX_BASE_URL=https://sandbox.example.com/v1"}
-	found(t, examined(t, dir), verdictOK, "addresses", "tracking links begin with http://127.0.0.1:")
+	found(t, examined(t, dir), doctor.VerdictOK, "addresses", "tracking links begin with http://127.0.0.1:")
 	for _, environ := range [][]string{{"WAYBILL_DATABASE_URL=sqlite://" + elsewhere}, {"WAYBILL_LIVE_ADDR=0.0.0.0:0"}} {
-		found(t, examined(t, dir, environ...), verdictWarn, "addresses", "tracking links begin with http://127.0.0.1:", "nobody else can open them",
+		found(t, examined(t, dir, environ...), doctor.VerdictWarn, "addresses", "tracking links begin with http://127.0.0.1:", "nobody else can open them",
 			"WAYBILL_TRACKING_BASE_URL=", "WAYBILL_LIVE_BASE_URL=", "WAYBILL_SANDBOX_BASE_URL=")
-		found(t, examined(t, dir, append(environ, public...)...), verdictOK, "addresses", "https://api.example.com/track")
-		found(t, examined(t, dir, append(append(environ, public...), "WAYBILL_TRACKING_BASE_URL=http://localhost/t")...), verdictWarn, "addresses", "tracking links begin with http://localhost/t;")
+		found(t, examined(t, dir, append(environ, public...)...), doctor.VerdictOK, "addresses", "https://api.example.com/track")
+		found(t, examined(t, dir, append(append(environ, public...), "WAYBILL_TRACKING_BASE_URL=http://localhost/t")...), doctor.VerdictWarn, "addresses", "tracking links begin with http://localhost/t;")
 	}
 }
 
@@ -187,7 +191,7 @@ func TestTheDoctorNamesWhatIsWrongAndTheCure(t *testing.T) {
 					}
 				})
 			}
-			found(t, examined(t, c.dir, c.environ...), verdictFail, c.check, c.words...)
+			found(t, examined(t, c.dir, c.environ...), doctor.VerdictFail, c.check, c.words...)
 		})
 	}
 }
@@ -195,22 +199,22 @@ func TestTheDoctorNamesWhatIsWrongAndTheCure(t *testing.T) {
 func TestTheDoctorWarnsOfWhatWillTroubleSomebody(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	inDir[migrationsView](t, dir, "migrate", "up")
-	if err := os.Chmod(dataDir(dir).secrets(), 0o644); err != nil {
+	inDir[admin.MigrationsView](t, dir, "migrate", "up")
+	if err := os.Chmod(settings.DataDir(dir).Secrets(), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	findings := examined(t, dir, "WAYBILL_PRICING_TIMEOUTS=1s", "WAYBILL_ROUTING_URL=http://127.0.0.1:1", "WAYBILL_PRICING_URL=http://127.0.0.1:1")
-	found(t, findings, verdictWarn, "settings", "WAYBILL_PRICING_TIMEOUTS")
-	found(t, findings, verdictWarn, "data directory", "can be read by other users", "chmod 600")
-	found(t, findings, verdictWarn, "routing", "the pricing service measures")
-	found(t, findings, verdictFail, "pricing", "connection refused")
+	found(t, findings, doctor.VerdictWarn, "settings", "WAYBILL_PRICING_TIMEOUTS")
+	found(t, findings, doctor.VerdictWarn, "data directory", "can be read by other users", "chmod 600")
+	found(t, findings, doctor.VerdictWarn, "routing", "the pricing service measures")
+	found(t, findings, doctor.VerdictFail, "pricing", "connection refused")
 }
 
 func TestTheDoctorSeesThatSecretsAreAnotherDatabasesAndLeavesNoMark(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	inDir[migrationsView](t, dir, "migrate", "up")
-	url, err := dataDir(dir).databaseURL()
+	inDir[admin.MigrationsView](t, dir, "migrate", "up")
+	url, err := settings.DataDir(dir).DatabaseURL()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,13 +224,13 @@ func TestTheDoctorSeesThatSecretsAreAnotherDatabasesAndLeavesNoMark(t *testing.T
 	made(t, []string{"WAYBILL_DATABASE_URL=" + url}, "key", "create", "--app", app, "--env", "live", "--scopes", "all")
 	healthy(t, examined(t, dir))
 	findings := examined(t, dir, wrong...)
-	found(t, findings, verdictFail, "secrets fit", "WAYBILL_KEY_PEPPER is not the one this database's keys were made with", "set it to that one")
+	found(t, findings, doctor.VerdictFail, "secrets fit", "WAYBILL_KEY_PEPPER is not the one this database's keys were made with", "set it to that one")
 }
 
 // aheadBy makes a database look as if a newer program had migrated it.
 func aheadBy(t *testing.T, dir string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", dataDir(dir).database())
+	db, err := sql.Open("sqlite", settings.DataDir(dir).Database())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,9 +243,9 @@ func aheadBy(t *testing.T, dir string) {
 func TestADatabaseThatIsAheadIsToldAndServed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	inDir[migrationsView](t, dir, "migrate", "up")
+	inDir[admin.MigrationsView](t, dir, "migrate", "up")
 	aheadBy(t, dir)
-	found(t, examined(t, dir), verdictWarn, "migrations", "the database is ahead of this program: it is at 9999", "run everywhere the version that migrated it")
+	found(t, examined(t, dir), doctor.VerdictWarn, "migrations", "the database is ahead of this program: it is at 9999", "run everywhere the version that migrated it")
 	for _, args := range [][]string{{"serve"}, {"worker"}} {
 		r := start(t, freePorts, append(args, "--data-dir", dir, "--json")...)
 		var v servingView
@@ -252,7 +256,7 @@ func TestADatabaseThatIsAheadIsToldAndServed(t *testing.T) {
 		}
 		r.terminate(t)
 	}
-	if o := command(t, nil, "migrate", "up", "--data-dir", dir); o.code != exitOK {
+	if o := command(t, nil, "migrate", "up", "--data-dir", dir); o.code != term.ExitOK {
 		t.Errorf("migrate up: exit code %d\n%s", o.code, o.stderr)
 	}
 }
@@ -260,15 +264,15 @@ func TestADatabaseThatIsAheadIsToldAndServed(t *testing.T) {
 func TestADatabaseThatIsBehindFailsUnlessDevMendsIt(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(dataDir(dir).database(), nil, 0o600); err != nil {
+	if err := os.WriteFile(settings.DataDir(dir).Database(), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	found(t, examined(t, dir), verdictWarn, "migrations", "is behind this program: it is at 0 of ", "waybill dev applies the rest")
-	url, err := dataDir(dir).databaseURL()
+	found(t, examined(t, dir), doctor.VerdictWarn, "migrations", "is behind this program: it is at 0 of ", "waybill dev applies the rest")
+	url, err := settings.DataDir(dir).DatabaseURL()
 	if err != nil {
 		t.Fatal(err)
 	}
-	found(t, examined(t, dir, "WAYBILL_DATABASE_URL="+url), verdictFail, "migrations", "is behind this program: it is at 0 of ", "waybill migrate up")
+	found(t, examined(t, dir, "WAYBILL_DATABASE_URL="+url), doctor.VerdictFail, "migrations", "is behind this program: it is at 0 of ", "waybill migrate up")
 }
 
 func TestTheDoctorAsksPostgresAndRedisWhatTheyAre(t *testing.T) {
@@ -282,16 +286,16 @@ func TestTheDoctorAsksPostgresAndRedisWhatTheyAre(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
 	client := goredis.NewClient(must(goredis.ParseURL(server.URL)))
 	t.Cleanup(func() { client.Close() })
-	for policy, want := range map[string]verdict{"noeviction": verdictOK, "allkeys-lru": verdictWarn} {
+	for policy, want := range map[string]doctor.Verdict{"noeviction": doctor.VerdictOK, "allkeys-lru": doctor.VerdictWarn} {
 		if err := client.ConfigSet(t.Context(), "maxmemory-policy", policy).Err(); err != nil {
 			t.Fatal(err)
 		}
 		findings := examined(t, none, production...)
 		found(t, findings, want, "redis", "Redis ", policy, "answers in")
-		found(t, findings, verdictOK, "database", "Postgres ", "answers in")
-		found(t, findings, verdictOK, "migrations", "are applied")
-		found(t, findings, verdictOK, "secrets fit", "both are this database's")
-		found(t, findings, verdictOK, "clock")
+		found(t, findings, doctor.VerdictOK, "database", "Postgres ", "answers in")
+		found(t, findings, doctor.VerdictOK, "migrations", "are applied")
+		found(t, findings, doctor.VerdictOK, "secrets fit", "both are this database's")
+		found(t, findings, doctor.VerdictOK, "clock")
 		healthy(t, findings, "redis", "addresses")
 	}
 }
@@ -307,12 +311,12 @@ func TestTheDoctorAsksTheServicesForATrip(t *testing.T) {
 	t.Parallel()
 	engine := valhalla.ForTest(t)
 	none := filepath.Join(t.TempDir(), "none")
-	found(t, examined(t, none, "WAYBILL_ROUTING_URL="+engine.URL), verdictOK, "routing", engine.URL, "answers in")
+	found(t, examined(t, none, "WAYBILL_ROUTING_URL="+engine.URL), doctor.VerdictOK, "routing", engine.URL, "answers in")
 	r := start(t, nil, "pricing", "serve", "--addr", "127.0.0.1:0", "--json")
 	t.Cleanup(func() { r.terminate(t) })
 	var v struct {
 		URL string `json:"pricing_url"`
 	}
 	eventually(t, "the pricing service listens", func() bool { return json.Unmarshal([]byte(r.stdout.String()), &v) == nil })
-	found(t, examined(t, none, "WAYBILL_PRICING_URL="+v.URL), verdictOK, "pricing", v.URL, "answers in")
+	found(t, examined(t, none, "WAYBILL_PRICING_URL="+v.URL), doctor.VerdictOK, "pricing", v.URL, "answers in")
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"waybill/adapters/cli/term"
 	"waybill/application/sandbox"
 	"waybill/application/webhooks"
 	"waybill/ports"
@@ -43,7 +44,7 @@ func (e *engine) run(ctx context.Context) error {
 	stop()
 	looking.Wait()
 	if err != nil {
-		return &startError{what: "what becomes due cannot be done here", err: err, usedFor: "webhooks and the steps of sandbox simulations"}
+		return &term.StartError{What: "what becomes due cannot be done here", Err: err, UsedFor: "webhooks and the steps of sandbox simulations"}
 	}
 	return nil
 }

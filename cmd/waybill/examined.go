@@ -4,23 +4,25 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"waybill/adapters/cli/doctor"
 	"waybill/adapters/clock/systemclock"
 	"waybill/adapters/invalidations/local"
 	"waybill/application/tenancy"
 	"waybill/application/webhooks"
 	"waybill/configs"
 	"waybill/ports"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // doctor examines what a start with the settings would open.
-func (p *commands) doctor() *doctorCommands {
-	return &doctorCommands{commandLine: p.commandLine, instruments: instruments{
-		database: func(ctx context.Context, c *configs.Config) (doctorDatabase, func(), error) {
+func (p *commands) doctor() *doctor.Commands {
+	return &doctor.Commands{CommandLine: p.CommandLine, Instruments: doctor.Instruments{
+		Database: func(ctx context.Context, c *configs.Config) (doctor.Database, func(), error) {
 			return newDatabase(ctx, c, slog.New(slog.DiscardHandler))
 		},
-		secrets: func(s ports.Storage, c *configs.Config) (*tenancy.Tenants, *webhooks.SecretKey, error) {
+		Secrets: func(s ports.Storage, c *configs.Config) (*tenancy.Tenants, *webhooks.SecretKey, error) {
 			digest, err := newKeyDigester(c)
 			if err != nil {
 				return nil, nil, err
@@ -32,18 +34,18 @@ func (p *commands) doctor() *doctorCommands {
 			clock := systemclock.New()
 			return tenancy.NewTenants(s, digest, clock, newIdentifiers(clock), local.New()), webhooks.NewSecretKey(s, sealer), nil
 		},
-		redis: func(c *configs.Config) (doctorRedis, func(), error) {
+		Redis: func(c *configs.Config) (doctor.Redis, func(), error) {
 			client, closeClient, err := redisOf(c, redisTimeout)
 			return examinedRedis{client}, closeClient, err
 		},
-		pricing: func(c *configs.Config) (ports.Pricing, error) {
+		Pricing: func(c *configs.Config) (ports.Pricing, error) {
 			area, err := newServiceArea(c)
 			if err != nil {
 				return nil, err
 			}
 			return choosePricing(c, nil, area)
 		},
-		roads: func(c *configs.Config) (doctorRoads, func(), error) { return newRoadEngine(c) },
+		Roads: func(c *configs.Config) (doctor.RoadEngine, func(), error) { return newRoadEngine(c) },
 	}}
 }
 

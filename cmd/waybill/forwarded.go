@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"waybill/adapters/cli/doctor"
 	"waybill/configs"
 	"waybill/domain"
 )
@@ -34,7 +35,7 @@ type forwardedWatch struct {
 
 func newForwardedWatch(c *configs.Config, r prometheus.Registerer, log *slog.Logger) *forwardedWatch {
 	w := &forwardedWatch{trusted: c.TrustedProxies, log: log, seen: prometheus.NewCounter(prometheus.CounterOpts{
-		Name: forwardedMetric, Help: "Requests with X-Forwarded-For from an address that is not in WAYBILL_TRUSTED_PROXIES.",
+		Name: doctor.ForwardedMetric, Help: "Requests with X-Forwarded-For from an address that is not in WAYBILL_TRUSTED_PROXIES.",
 	})}
 	r.MustRegister(w.seen)
 	return w

@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"waybill/adapters/cli/doctor"
 	"waybill/configs"
 )
 
@@ -64,7 +65,7 @@ func TestTheDoctorTellsOfAProxyThatIsNotTrusted(t *testing.T) {
 	dir := t.TempDir()
 	_, vars := startDev(t, dir)
 	ops := "WAYBILL_OPS_ADDR=" + strings.TrimPrefix(vars["WAYBILL_OPS_URL"], "http://")
-	found(t, examined(t, dir, ops), verdictOK, "proxies", "none is trusted")
+	found(t, examined(t, dir, ops), doctor.VerdictOK, "proxies", "none is trusted")
 
 	r, err := http.NewRequestWithContext(t.Context(), "GET", vars["WAYBILL_LIVE_URL"]+"/openapi.json", nil)
 	if err != nil {
@@ -76,9 +77,9 @@ func TestTheDoctorTellsOfAProxyThatIsNotTrusted(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = res.Body.Close()
-	found(t, examined(t, dir, ops), verdictWarn, "proxies", "1 request:", "WAYBILL_TRUSTED_PROXIES=")
+	found(t, examined(t, dir, ops), doctor.VerdictWarn, "proxies", "1 request:", "WAYBILL_TRUSTED_PROXIES=")
 
 	https := []string{"WAYBILL_LIVE_BASE_URL=https://api.example.com/v1", "WAYBILL_SANDBOX_BASE_URL=https://sandbox.example.com/v1"}
-	found(t, examined(t, dir, https...), verdictWarn, "proxies", "https://api.example.com/v1 is a proxy's", "WAYBILL_TRUSTED_PROXIES=")
-	found(t, examined(t, dir, append(https, "WAYBILL_TRUSTED_PROXIES=10.0.0.0/8")...), verdictOK, "proxies", "10.0.0.0/8")
+	found(t, examined(t, dir, https...), doctor.VerdictWarn, "proxies", "https://api.example.com/v1 is a proxy's", "WAYBILL_TRUSTED_PROXIES=")
+	found(t, examined(t, dir, append(https, "WAYBILL_TRUSTED_PROXIES=10.0.0.0/8")...), doctor.VerdictOK, "proxies", "10.0.0.0/8")
 }

@@ -11,6 +11,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"waybill/adapters/cli/settings"
+	"waybill/adapters/cli/term"
 )
 
 // patience is how long a test waits for what should take moments.
@@ -56,7 +59,7 @@ func command(t *testing.T, environ []string, args ...string) outcome {
 func inDir[T any](t *testing.T, dir string, args ...string) T {
 	t.Helper()
 	o := command(t, nil, append(slices.Clone(args), "--data-dir", dir, "--json")...)
-	if o.code != exitOK || o.stderr != "" {
+	if o.code != term.ExitOK || o.stderr != "" {
 		t.Fatalf("waybill %s: exit code %d\n%s", strings.Join(args, " "), o.code, o.stderr)
 	}
 	var value T
@@ -74,7 +77,7 @@ func inDir[T any](t *testing.T, dir string, args ...string) T {
 func made(t *testing.T, environ []string, args ...string) (answer object) {
 	t.Helper()
 	o := command(t, environ, append(slices.Clone(args), "--json")...)
-	if err := json.Unmarshal([]byte(o.stdout), &answer); err != nil || o.code != exitOK {
+	if err := json.Unmarshal([]byte(o.stdout), &answer); err != nil || o.code != term.ExitOK {
 		t.Fatalf("waybill %s: %v\n%s", strings.Join(args, " "), err, o.stderr)
 	}
 	return answer
@@ -135,7 +138,7 @@ func (r *running) wait(t *testing.T) int {
 func (r *running) terminate(t *testing.T) {
 	t.Helper()
 	r.stop()
-	if code := r.wait(t); code != exitOK {
+	if code := r.wait(t); code != term.ExitOK {
 		t.Fatalf("exit code %d\n%s", code, r.stderr.String())
 	}
 }
@@ -157,7 +160,7 @@ func awaitDev(t *testing.T, r *running, dir string) (vars map[string]string) {
 		default:
 		}
 		var err error
-		vars, err = readEnvFile(dataDir(dir).devEnv())
+		vars, err = settings.ReadEnvFile(settings.DataDir(dir).DevEnv())
 		return err == nil && vars["WAYBILL_OPS_URL"] != "" && status(vars["WAYBILL_OPS_URL"]+"/readyz") == http.StatusOK
 	})
 	return vars

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"waybill/adapters/cli/settings"
 	"waybill/configs"
 	"waybill/domain"
 )
@@ -128,13 +129,13 @@ func TestAServerForgetsAKeyWhenItIsToldToAndNotOnlyInTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	urls := publicURLsOf(c, origin(doors.live), origin(doors.sandbox))
+	urls := settings.PublicURLsOf(c, settings.Origin(doors.live), settings.Origin(doors.sandbox))
 	s, closeService, err := openService(t.Context(), c, urls, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer closeService()
-	d, err := s.seed.demo(t.Context(), domain.Operator{Name: "test"}, nil)
+	d, err := s.seed.Demo(t.Context(), domain.Operator{Name: "test"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,17 +148,17 @@ func TestAServerForgetsAKeyWhenItIsToldToAndNotOnlyInTime(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if code, answer := call(t, "GET", urls.live+"/api-key", d.liveKey, ""); code != http.StatusOK {
+	if code, answer := call(t, "GET", urls.Live+"/api-key", d.LiveKey, ""); code != http.StatusOK {
 		t.Fatalf("%d: %v", code, answer)
 	}
 	// set tells how long it takes until it shows.
 	set := func(disabled bool, status int) time.Duration {
-		if _, err := s.seed.tenants.SetDisabled(t.Context(), domain.Operator{Name: "test"}, d.app.ID, disabled); err != nil {
+		if _, err := s.seed.Tenants.SetDisabled(t.Context(), domain.Operator{Name: "test"}, d.App.ID, disabled); err != nil {
 			t.Fatal(err)
 		}
 		begun := time.Now()
 		eventually(t, "the change shows", func() bool {
-			code, _ := call(t, "GET", urls.live+"/api-key", d.liveKey, "")
+			code, _ := call(t, "GET", urls.Live+"/api-key", d.LiveKey, "")
 			return code == status
 		})
 		return time.Since(begun)

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"waybill/adapters/cli/integrator"
+	"waybill/adapters/cli/term"
 	"waybill/adapters/clients/go/waybillapi"
 	"waybill/domain"
 )
@@ -91,7 +93,7 @@ func TestListenDeliversToTheProgramAndEndsWithCtrlC(t *testing.T) {
 		t.Errorf("%s", shown)
 	}
 	r.stop()
-	if code := r.wait(t); code != exitOK || !strings.HasSuffix(r.stderr.String(), "\nStopped listening.\n") || strings.Contains(r.stderr.String(), vars["WAYBILL_TEST_KEY"]) {
+	if code := r.wait(t); code != term.ExitOK || !strings.HasSuffix(r.stderr.String(), "\nStopped listening.\n") || strings.Contains(r.stderr.String(), vars["WAYBILL_TEST_KEY"]) {
 		t.Errorf("exit code %d\n%s", code, r.stderr.String())
 	}
 }
@@ -107,7 +109,7 @@ func TestListenTellsTheSandboxWhatBecameOfIt(t *testing.T) {
 	defer server.Close()
 
 	r := start(t, nil, "listen", "--data-dir", dir, "--forward-to", server.URL, "--events", "delivery.created", "--json")
-	var ready readyLine
+	var ready integrator.ReadyLine
 	eventually(t, "it is ready", func() bool { return json.Unmarshal([]byte(r.stdout.String()), &ready) == nil })
 	if ready.Kind != "ready" || ready.URL != vars["WAYBILL_SANDBOX_URL"] || ready.ForwardTo != server.URL || len(ready.EventTypes) != 1 {
 		t.Errorf("%+v", ready)
@@ -115,7 +117,7 @@ func TestListenTellsTheSandboxWhatBecameOfIt(t *testing.T) {
 	program.secret.Store(ready.Secret)
 	inDir[triggered](t, dir, "trigger", "manual")
 	eventually(t, "the first attempt fails", func() bool { return strings.Count(r.stdout.String(), "\n") == 2 })
-	var first attemptLine
+	var first integrator.AttemptLine
 	if err := json.Unmarshal([]byte(strings.Split(r.stdout.String(), "\n")[1]), &first); err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +165,7 @@ func TestTheSecretIsOnStdoutOnlyWhereItWasAskedFor(t *testing.T) {
 	dir := t.TempDir()
 	startDev(t, dir)
 	o := command(t, nil, "listen", "--data-dir", dir, "--print-secret")
-	if o.code != exitOK || !regexp.MustCompile(`^whsec_\S+\n$`).MatchString(o.stdout) || strings.Contains(o.stderr, "whsec_") {
+	if o.code != term.ExitOK || !regexp.MustCompile(`^whsec_\S+\n$`).MatchString(o.stdout) || strings.Contains(o.stderr, "whsec_") {
 		t.Errorf("exit code %d\n%s%s", o.code, o.stdout, o.stderr)
 	}
 	r := start(t, nil, "listen", "--data-dir", dir, "--print-secret", "--forward-to", "127.0.0.1:1")
@@ -187,16 +189,16 @@ func TestListenTellsWhatItNeeds(t *testing.T) {
 		code          int
 		want          string
 	}{
-		"a live key":         {[]string{"WAYBILL_TEST_KEY" + "=" + live}, append([]string{"--url", "http://127.0.0.1:1/v1"}, forward...), exitFailure, "error: that is a live key"},
-		"nothing runs":       {[]string{"WAYBILL_TEST_KEY" + "=" + test}, append([]string{"--url", "http://127.0.0.1:1/v1"}, forward...), exitFailure, "error: nothing runs at http://127.0.0.1:1/v1\n"},
-		"no such event":      {nil, []string{"--events", "delivery.lost"}, exitUsage, `error: "delivery.lost" is no type of event. There are *, delivery.*, delivery.created`},
-		"an empty event":     {nil, []string{"--events", "delivery.failed,"}, exitUsage, `error: "" is no type of event.`},
-		"no address":         {nil, []string{"--forward-to", "http://"}, exitUsage, "error: --forward-to is no address such as http://localhost:3000/hooks\n"},
-		"a file":             {nil, []string{"--forward-to", "file:///etc/passwd"}, exitUsage, "error: --forward-to is no address"},
-		"a password":         {nil, []string{"--forward-to", "http://u:hunter22@localhost"}, exitUsage, "error: --forward-to must have no user"},
-		"a port too high":    {nil, []string{"--forward-to", "localhost:70000"}, exitUsage, "error: --forward-to has the port 70000; it is 1 to 65535\n"},
-		"an argument":        {nil, []string{"localhost:3000"}, exitUsage, "error: waybill listen takes no arguments, only flags"},
-		"a live key to tail": {[]string{"WAYBILL_TEST_KEY" + "=" + live}, []string{"--url", "http://127.0.0.1:1/v1"}, exitFailure, "error: that is a live key"},
+		"a live key":         {[]string{"WAYBILL_TEST_KEY" + "=" + live}, append([]string{"--url", "http://127.0.0.1:1/v1"}, forward...), term.ExitFailure, "error: that is a live key"},
+		"nothing runs":       {[]string{"WAYBILL_TEST_KEY" + "=" + test}, append([]string{"--url", "http://127.0.0.1:1/v1"}, forward...), term.ExitFailure, "error: nothing runs at http://127.0.0.1:1/v1\n"},
+		"no such event":      {nil, []string{"--events", "delivery.lost"}, term.ExitUsage, `error: "delivery.lost" is no type of event. There are *, delivery.*, delivery.created`},
+		"an empty event":     {nil, []string{"--events", "delivery.failed,"}, term.ExitUsage, `error: "" is no type of event.`},
+		"no address":         {nil, []string{"--forward-to", "http://"}, term.ExitUsage, "error: --forward-to is no address such as http://localhost:3000/hooks\n"},
+		"a file":             {nil, []string{"--forward-to", "file:///etc/passwd"}, term.ExitUsage, "error: --forward-to is no address"},
+		"a password":         {nil, []string{"--forward-to", "http://u:hunter22@localhost"}, term.ExitUsage, "error: --forward-to must have no user"},
+		"a port too high":    {nil, []string{"--forward-to", "localhost:70000"}, term.ExitUsage, "error: --forward-to has the port 70000; it is 1 to 65535\n"},
+		"an argument":        {nil, []string{"localhost:3000"}, term.ExitUsage, "error: waybill listen takes no arguments, only flags"},
+		"a live key to tail": {[]string{"WAYBILL_TEST_KEY" + "=" + live}, []string{"--url", "http://127.0.0.1:1/v1"}, term.ExitFailure, "error: that is a live key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

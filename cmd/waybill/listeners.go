@@ -4,6 +4,8 @@ import (
 	"context"
 	"net"
 
+	"waybill/adapters/cli/settings"
+	"waybill/adapters/cli/term"
 	"waybill/configs"
 )
 
@@ -24,21 +26,21 @@ func listen(ctx context.Context, c *configs.Config) (*listeners, error) {
 	return l, l.open(ctx,
 		place{&l.live, c.LiveAddr, "live API (WAYBILL_LIVE_ADDR)"},
 		place{&l.sandbox, c.SandboxAddr, "sandbox API (WAYBILL_SANDBOX_ADDR)"},
-		place{&l.ops, c.OpsAddr, opsUse},
+		place{&l.ops, c.OpsAddr, settings.OpsUse},
 	)
 }
 
 // listenOps opens the only door of a worker.
 func listenOps(ctx context.Context, c *configs.Config) (*listeners, error) {
 	l := &listeners{}
-	return l, l.open(ctx, place{&l.ops, c.OpsAddr, workerOpsUse})
+	return l, l.open(ctx, place{&l.ops, c.OpsAddr, settings.WorkerOpsUse})
 }
 
 // open opens all doors, or none and tells everything that is in the way.
 func (l *listeners) open(ctx context.Context, places ...place) error {
-	var failed startErrors
+	var failed term.StartErrors
 	for _, door := range places {
-		opened, err := listenOn(ctx, door.address, door.usedFor)
+		opened, err := settings.ListenOn(ctx, door.address, door.usedFor)
 		if err != nil {
 			failed = append(failed, err)
 			continue

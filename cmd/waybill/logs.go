@@ -51,7 +51,7 @@ func newLog(w io.Writer, level slog.Level, asJSON bool) *slog.Logger {
 // In auto format a program that people watch writes text.
 func (p *commands) log(c *configs.Config, watched bool) *slog.Logger {
 	asJSON := c.LogFormat == "json" || c.LogFormat == "auto" && !watched
-	log := newLog(p.stderr, c.LogLevel, asJSON)
+	log := newLog(p.Stderr, c.LogLevel, asJSON)
 	for _, warning := range c.Warnings() {
 		log.Warn("settings", "warning", warning)
 	}

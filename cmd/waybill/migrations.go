@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"log/slog"
+
+	"waybill/adapters/cli/admin"
+	"waybill/adapters/cli/term"
 	"waybill/configs"
 )
 
@@ -22,7 +25,7 @@ func migrateUp(ctx context.Context, c *configs.Config) (pending bool, err error)
 }
 
 // migrationsOf are the steps of the schema.
-func migrationsOf(ctx context.Context, c *configs.Config) ([]migrationStep, error) {
+func migrationsOf(ctx context.Context, c *configs.Config) ([]admin.MigrationStep, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	steps, err := storageOf(c).status(ctx, c.DatabaseURL.Reveal())
@@ -33,7 +36,7 @@ func migrationsOf(ctx context.Context, c *configs.Config) ([]migrationStep, erro
 }
 
 func migrationFailed(c *configs.Config, err error) error {
-	return &startError{what: "the database cannot be migrated", err: err,
-		usedFor: "all data (WAYBILL_DATABASE_URL, now " + c.DatabaseURL.String() + ")",
-		fix:     "start the database, or set WAYBILL_DATABASE_URL to one whose owner may change its tables"}
+	return &term.StartError{What: "the database cannot be migrated", Err: err,
+		UsedFor: "all data (WAYBILL_DATABASE_URL, now " + c.DatabaseURL.String() + ")",
+		Fix:     "start the database, or set WAYBILL_DATABASE_URL to one whose owner may change its tables"}
 }

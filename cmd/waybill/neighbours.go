@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 
+	"waybill/adapters/cli/term"
 	"waybill/adapters/opsapi"
 	"waybill/adapters/upstream"
 	"waybill/configs"
@@ -32,7 +33,7 @@ func (n neighbours) warn(ctx context.Context, log *slog.Logger) {
 	for _, check := range n {
 		ctx, cancel := context.WithTimeout(ctx, countTimeout)
 		if err := check.Run(ctx); err != nil {
-			log.Warn(check.Name, "warning", "the "+check.Name+" service does not answer; until it does, prices and creates answer 503: waybill doctor tells more", "error", plainly(err))
+			log.Warn(check.Name, "warning", "the "+check.Name+" service does not answer; until it does, prices and creates answer 503: waybill doctor tells more", "error", term.Plainly(err))
 		}
 		cancel()
 	}

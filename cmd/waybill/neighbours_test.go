@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 
+	"waybill/adapters/cli/admin"
+	"waybill/adapters/cli/term"
 	"waybill/configs"
 )
 
@@ -22,7 +24,7 @@ const closedPort = "127.0.0.1:1"
 func TestAServerTellsAtItsStartWhatDoesNotAnswerAndWhatNobodyCanOpen(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	inDir[migrationsView](t, dir, "migrate", "up")
+	inDir[admin.MigrationsView](t, dir, "migrate", "up")
 	environ := append([]string{"WAYBILL_SANDBOX_ADDR=0.0.0.0:0"}, freePorts[0], freePorts[2])
 	for name, setting := range map[string]string{"pricing": "WAYBILL_PRICING_URL=", "routing": "WAYBILL_ROUTING_URL="} {
 		for command, args := range map[string][]string{"serve": {"serve"}, "dev": {"dev"}} {
@@ -71,7 +73,7 @@ func TestWhoCannotBeReachedIsToldOnce(t *testing.T) {
 		"read tcp: connection reset by peer":                     &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET},
 		"the table is gone":                                      errors.New("the table\nis gone"),
 	} {
-		if got := plainly(err); got != want {
+		if got := term.Plainly(err); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"time"
+
+	"waybill/adapters/cli/settings"
 	"waybill/adapters/opsapi"
 	"waybill/application/operations"
 	"waybill/application/pickuplocations"
@@ -19,10 +21,10 @@ func newFailedOperators() tenancy.FailedOperators {
 
 // newManagement is what the operations API of a server works with.
 func newManagement(o *tenancy.Operators, t *tenancy.Tenants, l *pickuplocations.PickupLocations, p *operations.Operations,
-	n ports.Normalizer, ids ports.Identifiers, keys cursorKeys, urls publicURLs,
+	n ports.Normalizer, ids ports.Identifiers, keys cursorKeys, urls settings.PublicURLs,
 ) *opsapi.Management {
 	return &opsapi.Management{
 		Operators: o, Tenants: t, PickupLocations: l, Operations: p,
-		Normalizer: n, Identifiers: ids, CursorKeys: keys, TrackingBaseURL: urls.tracking,
+		Normalizer: n, Identifiers: ids, CursorKeys: keys, TrackingBaseURL: urls.Tracking,
 	}
 }

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"waybill/adapters/cli/doctor"
+	"waybill/adapters/cli/term"
 )
 
 func TestAnOperatorTokenIsShownOnceListedAndRevoked(t *testing.T) {
@@ -36,7 +39,7 @@ func TestAnOperatorTokenIsShownOnceListedAndRevoked(t *testing.T) {
 		{"operator", "create"}, {"operator", "create", "--name", "x", "--expires-in", "soon"}, {"operator", "create", "--name", "x", "--kind", "god"}, {"operator", "revoke", "key_1"},
 		{"operator", "revoke", "opr_" + strings.Repeat("0", 32)}, {"operator"},
 	} {
-		if o := command(t, nil, append(args, "--data-dir", dir)...); o.code == exitOK || o.stdout != "" || o.stderr == "" {
+		if o := command(t, nil, append(args, "--data-dir", dir)...); o.code == term.ExitOK || o.stdout != "" || o.stderr == "" {
 			t.Errorf("%v: code %d, %q, %q", args, o.code, o.stdout, o.stderr)
 		}
 	}
@@ -47,21 +50,21 @@ func TestATokenThatNeverExpiresIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	dir := prepared(t)
 	inDir[object](t, dir, "operator", "create", "--name", "Brief", "--expires-in", "2h")
-	if o := command(t, nil, "operator", "list", "--data-dir", dir); o.code != exitOK || o.stderr != "" {
+	if o := command(t, nil, "operator", "list", "--data-dir", dir); o.code != term.ExitOK || o.stderr != "" {
 		t.Errorf("%d: %s", o.code, o.stderr)
 	}
-	found(t, examined(t, dir), verdictOK, "operator tokens", "1 token, all with an expiry")
+	found(t, examined(t, dir), doctor.VerdictOK, "operator tokens", "1 token, all with an expiry")
 	made := inDir[object](t, dir, "operator", "create", "--name", "Old", "--expires-in", "never")
 	if made["expires_at"] != nil || made["kind"] != "admin" {
 		t.Errorf("made %v", made)
 	}
 	want := "1 operator token without an expiry: " + made["id"].(string) + " (admin)"
-	if o := command(t, nil, "operator", "list", "--data-dir", dir); o.code != exitOK || !strings.HasPrefix(o.stderr, "warning: "+want) {
+	if o := command(t, nil, "operator", "list", "--data-dir", dir); o.code != term.ExitOK || !strings.HasPrefix(o.stderr, "warning: "+want) {
 		t.Errorf("%d: %s", o.code, o.stderr)
 	}
-	found(t, examined(t, dir), verdictWarn, "operator tokens", want, "waybill operator revoke")
+	found(t, examined(t, dir), doctor.VerdictWarn, "operator tokens", want, "waybill operator revoke")
 	inDir[object](t, dir, "operator", "revoke", made["id"].(string))
-	found(t, examined(t, dir), verdictOK, "operator tokens")
+	found(t, examined(t, dir), doctor.VerdictOK, "operator tokens")
 }
 
 func TestAFileOfPickupLocationsIsImportedWithASummary(t *testing.T) {
@@ -74,13 +77,13 @@ func TestAFileOfPickupLocationsIsImportedWithASummary(t *testing.T) {
 	}
 	args := []string{"pickup-location", "import", "--business", business, "--env", "live", file, "--data-dir", dir}
 	dry := command(t, nil, append(args, "--dry-run")...)
-	if dry.code != exitOK || !strings.Contains(dry.stdout, "Nothing was stored.") {
+	if dry.code != term.ExitOK || !strings.Contains(dry.stdout, "Nothing was stored.") {
 		t.Errorf("%d: %s%s", dry.code, dry.stdout, dry.stderr)
 	}
 	done := command(t, nil, args...)
 	summary := strings.Join(strings.Fields(done.stdout), " ")
 	for _, want := range []string{"Created 2", "Updated 0", "Incomplete 1", "line 3 Tema no contact, no coordinates"} {
-		if done.code != exitOK || !strings.Contains(summary, want) {
+		if done.code != term.ExitOK || !strings.Contains(summary, want) {
 			t.Errorf("%q is missing in\n%s%s", want, done.stdout, done.stderr)
 		}
 	}
@@ -96,7 +99,7 @@ func TestAFileOfPickupLocationsIsImportedWithASummary(t *testing.T) {
 		{"pickup-location", "import", "--business", business, "--env", "live", filepath.Join(dir, "nowhere.csv")},
 		{"pickup-location", "import", "--business", "biz_" + strings.Repeat("0", 32), "--env", "live", file},
 	} {
-		if o := command(t, nil, append(wrong, "--data-dir", dir)...); o.code == exitOK || o.stdout != "" {
+		if o := command(t, nil, append(wrong, "--data-dir", dir)...); o.code == term.ExitOK || o.stdout != "" {
 			t.Errorf("%v: code %d, %q", wrong, o.code, o.stdout)
 		}
 	}

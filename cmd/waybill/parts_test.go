@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"waybill/adapters/cli/settings"
+	"waybill/adapters/cli/term"
 	"waybill/configs"
 )
 
@@ -163,13 +165,13 @@ func TestPublicAddressesAreDerivedFromWhatIsKnown(t *testing.T) {
 		{configs.Config{LiveBaseURL: "https://api.example.com/v1"}, "https://api.example.com/v1", "https://api.example.com/track"},
 		{configs.Config{LiveBaseURL: "https://api.example.com/v1", TrackingBaseURL: "https://t.example.com"}, "https://api.example.com/v1", "https://t.example.com"},
 	} {
-		got := publicURLsOf(&c.config, "http://127.0.0.1:8080", "http://127.0.0.1:8081")
-		if got.live != c.live || got.tracking != c.tracking || got.sandbox != "http://127.0.0.1:8081/v1" {
+		got := settings.PublicURLsOf(&c.config, "http://127.0.0.1:8080", "http://127.0.0.1:8081")
+		if got.Live != c.live || got.Tracking != c.tracking || got.Sandbox != "http://127.0.0.1:8081/v1" {
 			t.Errorf("%+v", got)
 		}
 	}
 	for host, want := range map[string]string{"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "127.0.0.1", "10.0.0.7": "10.0.0.7", "localhost": "localhost"} {
-		if got := reachable(host); got != want {
+		if got := settings.Reachable(host); got != want {
 			t.Errorf("%q is reached at %q", host, got)
 		}
 	}
@@ -197,7 +199,7 @@ func TestAPathIsQuotedForAShellWhereItNeedsThat(t *testing.T) {
 	for path, want := range map[string]string{
 		".waybill/dev.env": ".waybill/dev.env", "dev.env": "./dev.env", "/a b/dev.env": "'/a b/dev.env'", "/it's/x": `'/it'\''s/x'`,
 	} {
-		if got := shellWord(path); got != want {
+		if got := term.ShellWord(path); got != want {
 			t.Errorf("%s becomes %s", path, got)
 		}
 	}
@@ -211,10 +213,10 @@ func TestAFileOfVariablesIsReplacedWhole(t *testing.T) {
 	}
 	// Values stand as they are: quotes would be part of them for most readers.
 	url := "postgres://u@/d?host=/tmp&port=5433#x y'\""
-	if err := writeEnvFile(path, "comment=1", [][2]string{{"A", url}, {"B", ""}}); err != nil {
+	if err := settings.WriteEnvFile(path, "comment=1", [][2]string{{"A", url}, {"B", ""}}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := readEnvFile(path)
+	got, err := settings.ReadEnvFile(path)
 	info, statErr := os.Stat(path)
 	if err != nil || statErr != nil || len(got) != 2 || got["A"] != url || got["B"] != "" || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v, %v, %v", got, err, statErr, info.Mode())
@@ -223,7 +225,7 @@ func TestAFileOfVariablesIsReplacedWhole(t *testing.T) {
 	if len(entries) != 1 {
 		t.Errorf("%d files are left", len(entries))
 	}
-	if none, err := readEnvFile(path + ".none"); err != nil || len(none) != 0 {
+	if none, err := settings.ReadEnvFile(path + ".none"); err != nil || len(none) != 0 {
 		t.Errorf("no file: %v, %v", none, err)
 	}
 }

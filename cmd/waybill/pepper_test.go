@@ -8,12 +8,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"waybill/adapters/cli/doctor"
+	"waybill/adapters/cli/settings"
+	"waybill/adapters/cli/term"
 )
 
 // underPepper is the environment with another pepper, and previous ones.
 func underPepper(environ []string, pepper string, previous ...string) []string {
-	others := slices.DeleteFunc(slices.Clone(environ), func(v string) bool { return strings.HasPrefix(v, pepperEnv) })
-	return append(others, pepperEnv+"="+pepper, previousPepperEnv+"="+strings.Join(previous, ","))
+	others := slices.DeleteFunc(slices.Clone(environ), func(v string) bool { return strings.HasPrefix(v, settings.PepperEnv) })
+	return append(others, settings.PepperEnv+"="+pepper, settings.PreviousPepperEnv+"="+strings.Join(previous, ","))
 }
 
 // refusal is a command that should end by itself; a server that starts all the
@@ -40,14 +44,14 @@ func TestUnderAnotherPepperNothingIsServedAndNoKeyMade(t *testing.T) {
 		{"key", "create", "--app", app, "--env", "live", "--scopes", "all"},
 		{"key", "rotate", key["id"].(string)},
 	} {
-		if o := refusal(t, wrong, args...); o.code != exitFailure || o.stderr != want || o.stdout != "" {
+		if o := refusal(t, wrong, args...); o.code != term.ExitFailure || o.stderr != want || o.stdout != "" {
 			t.Errorf("%v: exit code %d\n%s%s", args, o.code, o.stdout, o.stderr)
 		}
 	}
 	for _, args := range [][]string{
 		{"key", "list", "--app", app}, {"app", "list", "--business", business}, {"key", "revoke", key["id"].(string)},
 	} {
-		if o := command(t, wrong, args...); o.code != exitOK || strings.Count(o.stdout, "\n") > 2 {
+		if o := command(t, wrong, args...); o.code != term.ExitOK || strings.Count(o.stdout, "\n") > 2 {
 			t.Errorf("%v: exit code %d\n%s%s", args, o.code, o.stdout, o.stderr)
 		}
 	}
@@ -66,7 +70,7 @@ func TestServersOfOneDatabaseShareItsPepper(t *testing.T) {
 	environ := served(t)
 	r, _ := startServe(t, environ)
 	o := refusal(t, underPepper(environ, strings.Repeat("q", 32)), "serve", "--json")
-	if o.code != exitFailure || !strings.HasPrefix(o.stderr, `{"error":{"code":"CANNOT_START","message":"WAYBILL_KEY_PEPPER is not the one`) {
+	if o.code != term.ExitFailure || !strings.HasPrefix(o.stderr, `{"error":{"code":"CANNOT_START","message":"WAYBILL_KEY_PEPPER is not the one`) {
 		t.Errorf("exit code %d\n%s", o.code, o.stderr)
 	}
 	r.terminate(t)
@@ -84,7 +88,7 @@ func TestDevTakesADatabaseOverAndWarnsOnce(t *testing.T) {
 		eventually(t, "dev is ready", func() bool {
 			return json.Unmarshal([]byte(r.stdout.String()), &v) == nil && status(v.Ops+"/readyz") == http.StatusOK
 		})
-		vars, err := readEnvFile(v.EnvFile)
+		vars, err := settings.ReadEnvFile(v.EnvFile)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +121,7 @@ func TestThePepperIsChangedWithoutAGap(t *testing.T) {
 	key := used["key"].(string)
 
 	for _, begun := range [][]string{prepared, changing} { // whichever way round: nothing has changed yet
-		found(t, examined(t, t.TempDir(), begun...), verdictOK, "key pepper", "is still the same", "leave WAYBILL_KEY_PEPPER_PREVIOUS as it is")
+		found(t, examined(t, t.TempDir(), begun...), doctor.VerdictOK, "key pepper", "is still the same", "leave WAYBILL_KEY_PEPPER_PREVIOUS as it is")
 	}
 
 	// First every process is told the new one.
@@ -145,24 +149,24 @@ func TestThePepperIsChangedWithoutAGap(t *testing.T) {
 	r.terminate(t) // writes what moved
 
 	dir := t.TempDir()
-	found(t, examined(t, dir, changing...), verdictWarn, "key pepper", "1 API key and 0 operator tokens are still under a previous pepper, never used", "waybill key list --old-pepper")
+	found(t, examined(t, dir, changing...), doctor.VerdictWarn, "key pepper", "1 API key and 0 operator tokens are still under a previous pepper, never used", "waybill key list --old-pepper")
 	left := command(t, changing, "key", "list", "--old-pepper", "--json")
 	if !strings.Contains(left.stdout, forgotten["id"].(string)) || strings.Contains(left.stdout, used["id"].(string)) {
 		t.Errorf("left: %s%s", left.stdout, left.stderr)
 	}
 	want := "error: 1 API keys and 0 operator tokens, never used, are still under a previous pepper\n"
-	if o := refusal(t, changed, "serve"); o.code != exitFailure || !strings.HasPrefix(o.stderr, want) || !strings.Contains(o.stderr, "put it back into WAYBILL_KEY_PEPPER_PREVIOUS") {
+	if o := refusal(t, changed, "serve"); o.code != term.ExitFailure || !strings.HasPrefix(o.stderr, want) || !strings.Contains(o.stderr, "put it back into WAYBILL_KEY_PEPPER_PREVIOUS") {
 		t.Errorf("without the old one: %d\n%s", o.code, o.stderr)
 	}
-	if o := refusal(t, environ, "serve"); o.code != exitFailure || !strings.HasPrefix(o.stderr, "error: WAYBILL_KEY_PEPPER is not the one") {
+	if o := refusal(t, environ, "serve"); o.code != term.ExitFailure || !strings.HasPrefix(o.stderr, "error: WAYBILL_KEY_PEPPER is not the one") {
 		t.Errorf("with the old one alone: %d\n%s", o.code, o.stderr)
 	}
 
 	// A key that is not used any more is revoked, and the old pepper is taken out.
-	if o := command(t, changing, "key", "revoke", forgotten["id"].(string)); o.code != exitOK {
+	if o := command(t, changing, "key", "revoke", forgotten["id"].(string)); o.code != term.ExitOK {
 		t.Fatal(o.stderr)
 	}
-	found(t, examined(t, dir, changing...), verdictOK, "key pepper", "no operator token is left under WAYBILL_KEY_PEPPER_PREVIOUS", "leave it until 30 days after")
+	found(t, examined(t, dir, changing...), doctor.VerdictOK, "key pepper", "no operator token is left under WAYBILL_KEY_PEPPER_PREVIOUS", "leave it until 30 days after")
 	r, v = startServe(t, changed)
 	if code, answer := call(t, "GET", v.Live+"/api-key", key, ""); code != http.StatusOK {
 		t.Errorf("a key of before: %d, %v", code, answer)
@@ -171,7 +175,7 @@ func TestThePepperIsChangedWithoutAGap(t *testing.T) {
 		t.Errorf("a token of before: %d, %v", code, answer)
 	}
 	r.terminate(t)
-	found(t, examined(t, dir, changed...), verdictOK, "key pepper", "all keys are under WAYBILL_KEY_PEPPER")
+	found(t, examined(t, dir, changed...), doctor.VerdictOK, "key pepper", "all keys are under WAYBILL_KEY_PEPPER")
 }
 
 // Two installations with one pepper by mistake would show the same name, were it

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"waybill/adapters/cli/term"
 	"waybill/test/servers/pgbouncer"
 )
 
@@ -34,7 +35,7 @@ func TestAPoolerThatWasNotNamedIsToldWithTheSettingThatNamesIt(t *testing.T) {
 	for _, args := range [][]string{{"serve"}, {"dev"}, {"migrate", "up"}, {"business", "list"}} {
 		o := command(t, append(slices.Concat(freePorts, secrets), database), append(args, "--data-dir", filepath.Join(t.TempDir(), "none"))...)
 		for _, want := range []string{"the database cannot be opened", "a pooler stands between", "fix:      WAYBILL_DATABASE_POOLER=transaction"} {
-			if o.code != exitFailure || !strings.Contains(o.stderr, want) {
+			if o.code != term.ExitFailure || !strings.Contains(o.stderr, want) {
 				t.Errorf("%v: exit code %d without %q\n%s", args, o.code, want, o.stderr)
 			}
 		}

@@ -12,13 +12,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/spf13/cobra"
 
+	"waybill/adapters/cli/settings"
+	"waybill/adapters/cli/term"
 	"waybill/adapters/pricing/pricingserver"
 )
 
 const defaultPricingAddr = "127.0.0.1:8090"
 
 func (p *commands) pricing() *cobra.Command {
-	return group("pricing", "The pricing service: serve", p.pricingServe())
+	return term.Group("pricing", "The pricing service: serve", p.pricingServe())
 }
 
 func (p *commands) pricingServe() *cobra.Command {
@@ -31,12 +33,12 @@ func (p *commands) pricingServe() *cobra.Command {
 			"protocol it has /healthz and /metrics.",
 		Example: `  waybill pricing serve --addr 127.0.0.1:8090
   WAYBILL_PRICING_URL=http://127.0.0.1:8090 waybill serve`,
-		Args: takes(),
+		Args: term.Takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if _, _, err := net.SplitHostPort(addr); err != nil {
-				return usagef(cmd, "--addr is %q; it is host:port, such as %s", addr, defaultPricingAddr)
+				return term.Usagef(cmd, "--addr is %q; it is host:port, such as %s", addr, defaultPricingAddr)
 			}
-			c, err := p.load(cmd)
+			c, err := p.Load(cmd)
 			if err != nil {
 				return err
 			}
@@ -48,13 +50,13 @@ func (p *commands) pricingServe() *cobra.Command {
 				return err
 			}
 			defer closePricing()
-			door, failed := listenOn(cmd.Context(), addr, "pricing service (--addr)")
+			door, failed := settings.ListenOn(cmd.Context(), addr, "pricing service (--addr)")
 			if failed != nil {
 				return failed
 			}
 			log.Info("serving", "listener", "pricing", "listening", door.Addr().String())
-			if p.asJSON {
-				if err := p.show(map[string]string{"pricing_url": origin(door)}, func(io.Writer) {}); err != nil {
+			if p.AsJSON {
+				if err := p.Show(map[string]string{"pricing_url": settings.Origin(door)}, func(io.Writer) {}); err != nil {
 					return errors.Join(err, door.Close())
 				}
 			}
@@ -65,7 +67,7 @@ func (p *commands) pricingServe() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&addr, "addr", defaultPricingAddr, "where to listen; port 0 takes a free one")
-	addSettingFlags(cmd, "routing_url", "routing_timeout", "routing_bike", "service_area_file", "currency", "log_level", "log_format")
+	settings.AddSettingFlags(cmd, "routing_url", "routing_timeout", "routing_bike", "service_area_file", "currency", "log_level", "log_format")
 	return cmd
 }
 

@@ -6,24 +6,27 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"waybill/adapters/cli/settings"
+	"waybill/adapters/cli/term"
 )
 
 // commands are those that run a process, and what all others are made with.
-type commands struct{ *commandLine }
+type commands struct{ *settings.CommandLine }
 
 // run does what the arguments ask for until it is done or ctx ends, and
 // returns the exit code. Data goes to stdout, everything else to stderr.
 func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) int {
-	p := &commands{commandLine: &commandLine{program: &program{environ: environ, stdout: stdout, stderr: stderr}}}
+	p := &commands{CommandLine: &settings.CommandLine{Program: &term.Program{Environ: environ, Stdout: stdout, Stderr: stderr}}}
 	root := p.root()
 	root.SetArgs(append([]string{}, args...)) // nil would mean os.Args
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
-		return exitOK
+		return term.ExitOK
 	}
-	return p.complain(err)
+	return p.Complain(err)
 }
 
 func (p *commands) root() *cobra.Command {
@@ -38,21 +41,21 @@ func (p *commands) root() *cobra.Command {
   waybill doctor                         what a start would trip over, and the cure
   waybill key create --help              what a command takes`,
 		SilenceUsage: true, SilenceErrors: true,
-		Args: knownSubcommand,
+		Args: term.KnownSubcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetUsageTemplate(usageTemplate)
+	root.SetUsageTemplate(term.UsageTemplate)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		problem, _, _ := strings.Cut(err.Error(), ": strconv.") // the name of a function in Go says nothing to people
-		return usagef(cmd, "%s", problem)
+		return term.Usagef(cmd, "%s", problem)
 	})
 	flags := root.PersistentFlags()
-	flags.BoolVar(&p.asJSON, "json", false, "print one JSON value, and nothing else, on stdout")
-	flags.StringVar(&p.dataDir, "data-dir", defaultDataDir, "directory of a local installation; WAYBILL_DATABASE_URL wins over its database, unless that is the one of another directory")
-	flags.StringVar(&p.configFile, "config", "", "YAML file of settings (WAYBILL_CONFIG)")
+	flags.BoolVar(&p.AsJSON, "json", false, "print one JSON value, and nothing else, on stdout")
+	flags.StringVar(&p.DataDir, "data-dir", settings.DefaultDataDir, "directory of a local installation; WAYBILL_DATABASE_URL wins over its database, unless that is the one of another directory")
+	flags.StringVar(&p.ConfigFile, "config", "", "YAML file of settings (WAYBILL_CONFIG)")
 	root.AddCommand(p.dev(), p.serve(), p.worker(), p.pricing())
-	root.AddCommand(p.admin().all()...)
-	root.AddCommand(p.integrator().all()...)
-	root.AddCommand(p.doctor().command())
+	root.AddCommand(p.admin().All()...)
+	root.AddCommand(p.integrator().All()...)
+	root.AddCommand(p.doctor().Command())
 	return root
 }

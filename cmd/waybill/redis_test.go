@@ -16,6 +16,8 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"waybill/adapters/cli/settings"
+	"waybill/adapters/cli/term"
 	"waybill/configs"
 	"waybill/test/redis"
 	"waybill/test/servers/redisserver"
@@ -222,7 +224,7 @@ func making(t *testing.T, environ []string) func(args ...string) object {
 	return func(args ...string) (answer object) {
 		t.Helper()
 		o := command(t, environ, append(args, "--json")...)
-		if err := json.Unmarshal([]byte(o.stdout), &answer); err != nil || o.code != exitOK {
+		if err := json.Unmarshal([]byte(o.stdout), &answer); err != nil || o.code != term.ExitOK {
 			t.Fatalf("%v: %v\n%s", args, err, o.stderr)
 		}
 		return answer
@@ -371,7 +373,7 @@ func TestDevUsesTheRedisItIsGiven(t *testing.T) {
 	r := start(t, append(slices.Clone(freePorts), "WAYBILL_REDIS_URL="+url), "dev", "--data-dir", dir)
 	var vars map[string]string
 	eventually(t, "dev is ready", func() bool {
-		vars, _ = readEnvFile(dataDir(dir).devEnv())
+		vars, _ = settings.ReadEnvFile(settings.DataDir(dir).DevEnv())
 		return vars["WAYBILL_OPS_URL"] != "" && status(vars["WAYBILL_OPS_URL"]+"/readyz") == http.StatusOK
 	})
 	client, err := openRedis(url, redisTimeout)

@@ -97,7 +97,7 @@ func devWith(t *testing.T, settings ...string) (vars map[string]string) {
 	t.Cleanup(func() { r.terminate(t) })
 	eventually(t, "dev is ready", func() bool {
 		var err error
-		vars, err = readEnvFile(dataDir(dir).devEnv())
+		vars, err = settings.ReadEnvFile(settings.DataDir(dir).DevEnv())
 		return err == nil && vars["WAYBILL_OPS_URL"] != "" && status(vars["WAYBILL_OPS_URL"]+"/readyz") == http.StatusOK
 	})
 	return vars

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"waybill/adapters/cli/settings"
 	"waybill/application/webhooks"
 	"waybill/configs"
 )
@@ -27,7 +28,7 @@ type secretKey struct {
 // confirm refuses a key by which nothing that is stored can be opened. It tells
 // where the key is set, never the key.
 func (k *secretKey) confirm(ctx context.Context) error {
-	return secretKeyRefused(k.use.Confirm(ctx), k.config)
+	return settings.SecretKeyRefused(k.use.Confirm(ctx), k.config)
 }
 
 // adopt takes the database over, as adoptPepper does.

@@ -14,14 +14,17 @@ import (
 	"testing"
 	"time"
 
+	"waybill/adapters/cli/integrator"
+	"waybill/adapters/cli/settings"
+	"waybill/adapters/cli/term"
 	"waybill/adapters/sealer/aesgcm"
 )
 
 // underKey is the environment with another secret key, and previous ones.
 func underKey(environ []string, key string, previous ...string) []string {
-	environ = slices.DeleteFunc(slices.Clone(environ), func(v string) bool { return strings.HasPrefix(v, secretEnv) })
-	if environ = append(environ, secretEnv+"="+key); len(previous) > 0 {
-		environ = append(environ, previousSecretEnv+"="+strings.Join(previous, ","))
+	environ = slices.DeleteFunc(slices.Clone(environ), func(v string) bool { return strings.HasPrefix(v, settings.SecretEnv) })
+	if environ = append(environ, settings.SecretEnv+"="+key); len(previous) > 0 {
+		environ = append(environ, settings.PreviousSecretEnv+"="+strings.Join(previous, ","))
 	}
 	return environ
 }
@@ -59,13 +62,13 @@ func TestUnderAnotherSecretKeyNothingStarts(t *testing.T) {
 			what + rest: underKey(environ, newKey),
 			what + ", nor is any of WAYBILL_SECRET_KEY_PREVIOUS" + rest: underKey(environ, newKey, strings.Repeat("hunter44", 4)),
 		} {
-			if o := refusal(t, environ, args...); o.code != exitFailure || o.stderr != want || o.stdout != "" {
+			if o := refusal(t, environ, args...); o.code != term.ExitFailure || o.stderr != want || o.stdout != "" {
 				t.Errorf("%v: exit code %d\n%s%s", args, o.code, o.stdout, o.stderr)
 			}
 		}
 	}
 	o := refusal(t, underKey(environ, newKey), "serve", "--json")
-	if o.code != exitFailure || !strings.HasPrefix(o.stderr, `{"error":{"code":"CANNOT_START","message":"WAYBILL_SECRET_KEY is not the one`) {
+	if o.code != term.ExitFailure || !strings.HasPrefix(o.stderr, `{"error":{"code":"CANNOT_START","message":"WAYBILL_SECRET_KEY is not the one`) {
 		t.Errorf("exit code %d\n%s", o.code, o.stderr)
 	}
 }
@@ -111,7 +114,7 @@ func newCustomer(t *testing.T, environ []string) *customer {
 		body, _ := io.ReadAll(r.Body)
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.came[r.URL.Path] = append(c.came[r.URL.Path], verifyWebhook(c.secrets[r.URL.Path], r.Header, body, time.Now()))
+		c.came[r.URL.Path] = append(c.came[r.URL.Path], integrator.VerifyWebhook(c.secrets[r.URL.Path], r.Header, body, time.Now()))
 	}))
 	t.Cleanup(c.at.Close)
 	return c
@@ -224,7 +227,7 @@ func TestTheSecretKeyIsChangedWithoutAnybodyNoticing(t *testing.T) {
 
 	// In the end nothing needs the old key any more.
 	eventually(t, "all is sealed anew", func() bool { return isUnder(t, environ, newKey) })
-	if o := refusal(t, underKey(environ, oldKey), "worker"); o.code != exitFailure {
+	if o := refusal(t, underKey(environ, oldKey), "worker"); o.code != term.ExitFailure {
 		t.Errorf("under the old key: exit code %d\n%s", o.code, o.stderr)
 	}
 	serve(newKey)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"waybill/adapters/cli/settings"
+	"waybill/adapters/cli/term"
 	"waybill/configs"
 )
 
@@ -21,13 +23,13 @@ func (p *commands) serve() *cobra.Command {
 			"secret without a gap stands with its _PREVIOUS in waybill config --docs.",
 		Example: `  waybill migrate up && waybill serve
   waybill serve --live-addr 0.0.0.0:8080 --config /etc/waybill.yaml`,
-		Args: takes(),
+		Args: term.Takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := p.loadNamed(cmd)
 			if err != nil {
 				return err
 			}
-			if err := needSecrets(c, "key_pepper", "secret_key"); err != nil {
+			if err := settings.NeedSecrets(c, "key_pepper", "secret_key"); err != nil {
 				return err
 			}
 			log := p.log(c, false)
@@ -39,7 +41,7 @@ func (p *commands) serve() *cobra.Command {
 			if awaitDatabase(cmd.Context(), c, doors, log) != nil {
 				return nil // told to end while it waited
 			}
-			urls := publicURLsOf(c, origin(doors.live), origin(doors.sandbox))
+			urls := settings.PublicURLsOf(c, settings.Origin(doors.live), settings.Origin(doors.sandbox))
 			s, closeService, err := openService(cmd.Context(), c, urls, log)
 			if err != nil {
 				return err
@@ -48,29 +50,29 @@ func (p *commands) serve() *cobra.Command {
 			if err := mayServe(cmd.Context(), s, c); err != nil {
 				return err
 			}
-			v := servingView{Live: urls.live, Sandbox: urls.sandbox, Ops: origin(doors.ops)}
+			v := servingView{Live: urls.Live, Sandbox: urls.Sandbox, Ops: settings.Origin(doors.ops)}
 			if err := p.announce(v, c, log); err != nil {
 				return err
 			}
-			if message, fix := selfish(urls); message != "" && forOthers(c, dataDir(p.dataDir)) {
+			if message, fix := settings.OnlyLocal(urls); message != "" && settings.ForOthers(c, settings.DataDir(p.DataDir)) {
 				log.Warn("addresses", "warning", message+"; set "+fix)
 			}
 			s.beside.warn(cmd.Context(), log)
 			return s.serve(cmd.Context(), doors)
 		},
 	}
-	addSettingFlags(cmd)
+	settings.AddSettingFlags(cmd)
 	return cmd
 }
 
 // loadNamed reads the settings of a process in production. To work on what
 // somebody played with must be asked for.
 func (p *commands) loadNamed(cmd *cobra.Command) (*configs.Config, error) {
-	c, err := p.loadPlaced(cmd)
+	c, err := p.LoadPlaced(cmd)
 	if err != nil {
 		return nil, err
 	}
-	if dir := dataDir(p.dataDir); c.Source("database_url") == dir.label() && !cmd.Flag("data-dir").Changed {
+	if dir := settings.DataDir(p.DataDir); c.Source("database_url") == dir.Label() && !cmd.Flag("data-dir").Changed {
 		return nil, noDatabaseNamed(dir)
 	}
 	return c, nil
@@ -86,10 +88,10 @@ func (p *commands) announce(v servingView, c *configs.Config, log *slog.Logger) 
 	if live, _, _ := connectionsOf(c.MaxConnections, openFiles()); live < c.MaxConnections && v.Live != "" {
 		log.Warn("connections", "warning", fmt.Sprintf("this process may open %d files, so the live API takes %d connections at a time and not %d (WAYBILL_MAX_CONNECTIONS); raise LimitNOFILE, or ulimit -n", openFiles(), live, c.MaxConnections))
 	}
-	if !p.asJSON {
+	if !p.AsJSON {
 		return nil
 	}
-	return p.show(v, func(io.Writer) {})
+	return p.Show(v, func(io.Writer) {})
 }
 
 // mayServe refuses a database on which every request, or every webhook, would fail.
@@ -98,7 +100,7 @@ func mayServe(ctx context.Context, s *service, c *configs.Config) error {
 		return err
 	}
 	warnOfAhead(ctx, s.store, s.log)
-	if err := pepperRefused(s.seed.tenants.ConfirmPepper(ctx), c); err != nil {
+	if err := settings.PepperRefused(s.seed.Tenants.ConfirmPepper(ctx), c); err != nil {
 		return err
 	}
 	if err := s.key.confirm(ctx); err != nil {
@@ -108,9 +110,9 @@ func mayServe(ctx context.Context, s *service, c *configs.Config) error {
 	return nil
 }
 
-func noDatabaseNamed(dir dataDir) error {
-	return &startError{what: "WAYBILL_DATABASE_URL is not set", usedFor: "all data",
-		fix: "WAYBILL_DATABASE_URL=postgres://user:password@host/name; or --data-dir " + string(dir) + " for the data of waybill dev"}
+func noDatabaseNamed(dir settings.DataDir) error {
+	return &term.StartError{What: "WAYBILL_DATABASE_URL is not set", UsedFor: "all data",
+		Fix: "WAYBILL_DATABASE_URL=postgres://user:password@host/name; or --data-dir " + string(dir) + " for the data of waybill dev"}
 }
 
 // servingView tells a script where a server listens.

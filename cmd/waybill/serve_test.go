@@ -12,13 +12,17 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"waybill/adapters/cli/admin"
+	"waybill/adapters/cli/settings"
+	"waybill/adapters/cli/term"
 )
 
 // served is the environment of a server on a SQLite file of its own.
 func served(t *testing.T) (environ []string) {
 	t.Helper()
 	database := "WAYBILL_DATABASE_URL=sqlite://" + filepath.Join(t.TempDir(), "served.db")
-	if o := command(t, []string{database}, "migrate", "up"); o.code != exitOK {
+	if o := command(t, []string{database}, "migrate", "up"); o.code != term.ExitOK {
 		t.Fatalf("migrate: %s", o.stderr)
 	}
 	return append(slices.Clone(freePorts), database,
@@ -92,7 +96,7 @@ func TestARequestUnderWayIsFinishedBeforeTheServerStops(t *testing.T) {
 		if json.Unmarshal([]byte(r.stdout.String()), &v) != nil || status(v.Ops+"/readyz") != http.StatusOK {
 			return false
 		}
-		vars, _ = readEnvFile(v.EnvFile)
+		vars, _ = settings.ReadEnvFile(v.EnvFile)
 		return true
 	})
 	answered := make(chan int, 1)
@@ -123,7 +127,7 @@ func TestARequestUnderWayIsFinishedBeforeTheServerStops(t *testing.T) {
 	if code := <-answered; code != http.StatusOK {
 		t.Errorf("the request under way was answered %d", code)
 	}
-	if code := r.wait(t); code != exitOK {
+	if code := r.wait(t); code != term.ExitOK {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -149,7 +153,7 @@ func TestServeTellsWhatItNeeds(t *testing.T) {
 			t.Parallel()
 			o := command(t, append(slices.Clone(freePorts), c.environ...), "serve", "--data-dir", filepath.Join(t.TempDir(), "none"))
 			for _, want := range c.want {
-				if o.code != exitFailure || !strings.Contains(o.stderr, want) {
+				if o.code != term.ExitFailure || !strings.Contains(o.stderr, want) {
 					t.Errorf("exit code %d without %q\n%s", o.code, want, o.stderr)
 				}
 			}
@@ -163,14 +167,14 @@ func TestServeTellsWhatItNeeds(t *testing.T) {
 func TestServeDoesNotTakeTheDirectoryOfDevByItself(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	prepared := inDir[migrationsView](t, defaultDataDir, "migrate", "up")
+	prepared := inDir[admin.MigrationsView](t, settings.DefaultDataDir, "migrate", "up")
 	if prepared.Pending != 0 {
 		t.Fatal("not migrated")
 	}
-	if o := command(t, freePorts, "serve"); o.code != exitFailure || !strings.Contains(o.stderr, "WAYBILL_DATABASE_URL is not set") {
+	if o := command(t, freePorts, "serve"); o.code != term.ExitFailure || !strings.Contains(o.stderr, "WAYBILL_DATABASE_URL is not set") {
 		t.Errorf("exit code %d\n%s", o.code, o.stderr)
 	}
-	if o := command(t, nil, "business", "list"); o.code != exitOK {
+	if o := command(t, nil, "business", "list"); o.code != term.ExitOK {
 		t.Errorf("commands do not find it: exit code %d\n%s", o.code, o.stderr)
 	}
 }
@@ -179,16 +183,16 @@ func TestServeDoesNotTakeTheDirectoryOfDevByItself(t *testing.T) {
 func TestSecretsOfAnotherDatabaseAreNotUsed(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	inDir[migrationsView](t, defaultDataDir, "migrate", "up")
+	inDir[admin.MigrationsView](t, settings.DefaultDataDir, "migrate", "up")
 	elsewhere := []string{"WAYBILL_DATABASE_URL=sqlite://" + filepath.Join(t.TempDir(), "other.db")}
 	command(t, elsewhere, "migrate", "up")
 	id := "app_" + strings.Repeat("0", 32)
 	o := command(t, elsewhere, "key", "create", "--app", id, "--env", "live", "--scopes", "all")
-	if o.code != exitFailure || !strings.Contains(o.stderr, "WAYBILL_KEY_PEPPER is not set") {
+	if o.code != term.ExitFailure || !strings.Contains(o.stderr, "WAYBILL_KEY_PEPPER is not set") {
 		t.Errorf("exit code %d\n%s", o.code, o.stderr)
 	}
-	o = command(t, elsewhere, "key", "create", "--app", id, "--env", "live", "--scopes", "all", "--data-dir", defaultDataDir)
-	if o.code != exitFailure || !strings.Contains(o.stderr, "There is no application") {
+	o = command(t, elsewhere, "key", "create", "--app", id, "--env", "live", "--scopes", "all", "--data-dir", settings.DefaultDataDir)
+	if o.code != term.ExitFailure || !strings.Contains(o.stderr, "There is no application") {
 		t.Errorf("with --data-dir: exit code %d\n%s", o.code, o.stderr)
 	}
 }
@@ -225,7 +229,7 @@ func TestConfigShowsWhereASettingComesFromAndNoSecret(t *testing.T) {
 	}
 	for _, args := range [][]string{{"config"}, {"config", "--json"}} {
 		o := command(t, environ, append(args, "--sandbox-addr", "127.0.0.1:9")...)
-		if o.code != exitOK || strings.Contains(o.stdout+o.stderr, "hunter22") {
+		if o.code != term.ExitOK || strings.Contains(o.stdout+o.stderr, "hunter22") {
 			t.Errorf("%v: exit code %d\n%s%s", args, o.code, o.stdout, o.stderr)
 		}
 		for _, want := range []string{"127.0.0.1:9", "--sandbox-addr", "WAYBILL_LOG_LEVEL", "[redacted]"} {
@@ -258,16 +262,16 @@ func TestConfigShowsWhatADataDirectorySupplies(t *testing.T) {
 	}
 	r, _ := startDev(t, dir)
 	r.terminate(t)
-	if s, warnings := from(); s["database_url"] != dataDir(dir).label() || s["key_pepper"] != dataDir(dir).secrets() || s["live_addr"] != "default" || len(warnings) != 0 {
+	if s, warnings := from(); s["database_url"] != settings.DataDir(dir).Label() || s["key_pepper"] != settings.DataDir(dir).Secrets() || s["live_addr"] != "default" || len(warnings) != 0 {
 		t.Errorf("beside dev: %v, %v", s, warnings)
 	}
 	if s, _ := from("WAYBILL_DATABASE_URL=postgres://u:p@h/d"); s["database_url"] != "WAYBILL_DATABASE_URL" {
 		t.Errorf("with a database: %v", s)
 	}
-	if err := os.Remove(dataDir(dir).secrets()); err != nil {
+	if err := os.Remove(settings.DataDir(dir).Secrets()); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(dataDir(dir).secrets(), 0o700); err != nil {
+	if err := os.Mkdir(settings.DataDir(dir).Secrets(), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if s, warnings := from(); s["log_level"] != "default" || len(warnings) != 1 || !strings.Contains(warnings[0].(string), "the secrets cannot be read") {

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
-	"waybill/adapters/clock/databaseclock"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/redis/go-redis/v9"
 
+	"waybill/adapters/cli/admin"
+	"waybill/adapters/cli/settings"
+	"waybill/adapters/cli/term"
+	"waybill/adapters/clock/databaseclock"
 	"waybill/adapters/httpapi"
 	"waybill/adapters/opsapi"
 	"waybill/adapters/web/connections"
@@ -29,7 +32,7 @@ type service struct {
 	waker  *webhooks.Waker
 	store  database
 	log    *slog.Logger
-	seed   *seeder
+	seed   *admin.Seeder
 	key    *secretKey
 	beside neighbours
 	jobs   *jobs
@@ -84,17 +87,17 @@ type apis struct {
 	live, sandbox *httpapi.API
 }
 
-func newAPIs(p products, c *configs.Config, urls publicURLs, keys cursorKeys, tracked trackingSites, log *slog.Logger, m *httpapi.Metrics, f *follower, watch *forwardedWatch, d doorways) apis {
+func newAPIs(p products, c *configs.Config, urls settings.PublicURLs, keys cursorKeys, tracked trackingSites, log *slog.Logger, m *httpapi.Metrics, f *follower, watch *forwardedWatch, d doorways) apis {
 	api := func(u httpapi.UseCases, e domain.Environment, baseURL, otherBaseURL string, through connections.Options, beside ...httpapi.Site) *httpapi.API {
 		return httpapi.New(u, httpapi.Options{
-			Environment: e, BaseURL: baseURL, OtherBaseURL: otherBaseURL, TrackingBaseURL: urls.tracking, Currency: c.Currency,
+			Environment: e, BaseURL: baseURL, OtherBaseURL: otherBaseURL, TrackingBaseURL: urls.Tracking, Currency: c.Currency,
 			CursorKeys: keys, TrustedProxies: c.TrustedProxies, Log: log, Metrics: m, Follow: f.requests(), Beside: slices.Concat(tracked, beside),
 			Around: watch.around, Connections: through,
 		})
 	}
 	return apis{
-		live:    api(p.live, domain.Live, urls.live, urls.sandbox, d.live),
-		sandbox: api(p.sandbox, domain.Sandbox, urls.sandbox, urls.live, d.sandbox, newDocs(c, urls)),
+		live:    api(p.live, domain.Live, urls.Live, urls.Sandbox, d.live),
+		sandbox: api(p.sandbox, domain.Sandbox, urls.Sandbox, urls.Live, d.sandbox, newDocs(c, urls)),
 	}
 }
 
@@ -126,7 +129,7 @@ func newOps(store database, open []database, clock *databaseclock.Clock, client 
 	for i, run := range checks {
 		checks[i].Run = func(ctx context.Context) error {
 			if err := run.Run(ctx); err != nil {
-				return errors.New(plainly(err))
+				return errors.New(term.Plainly(err))
 			}
 			return nil
 		}
@@ -144,7 +147,7 @@ func upToDate(ctx context.Context, store database) error {
 		return err
 	}
 	if pending {
-		return &startError{what: "the database is behind this program", usedFor: "all data (WAYBILL_DATABASE_URL)", fix: "waybill migrate up"}
+		return &term.StartError{What: "the database is behind this program", UsedFor: "all data (WAYBILL_DATABASE_URL)", Fix: "waybill migrate up"}
 	}
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"waybill/adapters/cli/integrator"
+	"waybill/adapters/cli/term"
 	"waybill/domain"
 )
 
@@ -103,7 +105,7 @@ func TestTailPrintsEachAttemptOnce(t *testing.T) {
 	if !strings.Contains(lines[1], "  200 OK, ") || !strings.HasSuffix(lines[1], ", attempt 2") {
 		t.Errorf("%s", lines[1])
 	}
-	var second attemptRecord
+	var second integrator.AttemptRecord
 	if err := json.Unmarshal([]byte(strings.Split(only.stdout.String(), "\n")[1]), &second); err != nil || second.EndpointID != endpoint || second.DeliveryID != delivery || !strings.Contains(string(second.Attempt), `"attempt":2`) {
 		t.Errorf("%v, %+v", err, second)
 	}
@@ -122,13 +124,13 @@ func TestTailTellsWhatItTakes(t *testing.T) {
 		code          int
 		want          string
 	}{
-		"nothing":      {nil, nil, exitUsage, "error: waybill tail needs one of: attempts, events\n"},
-		"no such type": {nil, []string{"events", "--type", "delivery.booked"}, exitUsage, `error: "delivery.booked" is no type in the feed. There are delivery.created, `},
-		"no delivery":  {nil, []string{"events", "--delivery", "x"}, exitUsage, `error: "x" is no ID of a delivery`},
-		"no time":      {nil, []string{"events", "--since", "yesterday"}, exitUsage, `error: --since is "yesterday"; it is a number and a unit, such as 90s, 2h or 30d`},
-		"too long ago": {nil, []string{"events", "--since", "31d"}, exitUsage, `error: --since is "31d"; events are kept for 30 days: --since 30d is the longest`},
-		"no endpoint":  {nil, []string{"attempts", "--endpoint", "x"}, exitUsage, `error: "x" is no ID of a webhook endpoint`},
-		"a live key":   {[]string{testKeyEnv + "=" + live}, []string{"events", "--url", "http://127.0.0.1:1/v1"}, exitFailure, "error: that is a live key"},
+		"nothing":      {nil, nil, term.ExitUsage, "error: waybill tail needs one of: attempts, events\n"},
+		"no such type": {nil, []string{"events", "--type", "delivery.booked"}, term.ExitUsage, `error: "delivery.booked" is no type in the feed. There are delivery.created, `},
+		"no delivery":  {nil, []string{"events", "--delivery", "x"}, term.ExitUsage, `error: "x" is no ID of a delivery`},
+		"no time":      {nil, []string{"events", "--since", "yesterday"}, term.ExitUsage, `error: --since is "yesterday"; it is a number and a unit, such as 90s, 2h or 30d`},
+		"too long ago": {nil, []string{"events", "--since", "31d"}, term.ExitUsage, `error: --since is "31d"; events are kept for 30 days: --since 30d is the longest`},
+		"no endpoint":  {nil, []string{"attempts", "--endpoint", "x"}, term.ExitUsage, `error: "x" is no ID of a webhook endpoint`},
+		"a live key":   {[]string{integrator.TestKeyEnv + "=" + live}, []string{"events", "--url", "http://127.0.0.1:1/v1"}, term.ExitFailure, "error: that is a live key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

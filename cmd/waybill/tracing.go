@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"waybill/adapters/cli/term"
 	"waybill/adapters/httpapi"
 	"waybill/adapters/tracing/otlp"
 	"waybill/configs"
@@ -31,8 +32,8 @@ func newFollower(ctx context.Context, r prometheus.Registerer, log *slog.Logger)
 	}
 	t, err := otlp.Open(ctx, otlp.Options{Environ: os.Environ(), Version: version, Registry: r, Log: log})
 	if err != nil {
-		return nil, nil, &startError{what: "traces cannot be sent", err: err, usedFor: "traces (OTEL_EXPORTER_OTLP_ENDPOINT)",
-			fix: "mend the variable, or unset OTEL_EXPORTER_OTLP_ENDPOINT to go without traces"}
+		return nil, nil, &term.StartError{What: "traces cannot be sent", Err: err, UsedFor: "traces (OTEL_EXPORTER_OTLP_ENDPOINT)",
+			Fix: "mend the variable, or unset OTEL_EXPORTER_OTLP_ENDPOINT to go without traces"}
 	}
 	log.Info("traces are sent to the collector of OTEL_EXPORTER_OTLP_ENDPOINT")
 	return (*follower)(t), func() {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"waybill/adapters/cli/settings"
 	"waybill/adapters/httpapi"
 	"waybill/adapters/trackingpage"
 	"waybill/application/tracking"
@@ -24,9 +25,9 @@ func newTrackingPages(t *tracking.Tracking, w *tracking.Watches, c *configs.Conf
 
 // newTrackingSites puts the pages at their own path and at the one of their
 // public address, so that a proxy need not change paths.
-func newTrackingSites(pages *trackingpage.Pages, urls publicURLs) trackingSites {
+func newTrackingSites(pages *trackingpage.Pages, urls settings.PublicURLs) trackingSites {
 	var sites trackingSites
-	for _, path := range trackingPaths(urls.tracking) {
+	for _, path := range trackingPaths(urls.Tracking) {
 		sites = append(sites, httpapi.Site{Prefix: path, Handler: pages.At(path)})
 	}
 	return sites

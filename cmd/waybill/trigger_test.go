@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"waybill/adapters/cli/term"
 	"waybill/domain"
 )
 
@@ -67,18 +68,18 @@ func TestTriggerMovesADeliveryThatIsThereAndWaitsWhereItIsTold(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	o := command(t, nil, "trigger", "delivered", "--delivery", id, "--data-dir", dir)
-	if o.code != exitFailure || !strings.HasPrefix(o.stderr, "error: A simulation starts from booked, and the delivery is cancelled.") || o.stdout != "" {
+	if o.code != term.ExitFailure || !strings.HasPrefix(o.stderr, "error: A simulation starts from booked, and the delivery is cancelled.") || o.stdout != "" {
 		t.Errorf("exit code %d\n%s%s", o.code, o.stdout, o.stderr)
 	}
 	o = command(t, nil, "trigger", "delivered", "--delivery", "dlv_"+strings.Repeat("0", 32), "--data-dir", dir, "--json")
 	var told struct{ Error struct{ Code string } }
-	if err := json.Unmarshal([]byte(o.stderr), &told); err != nil || o.code != exitFailure || told.Error.Code != domain.CodeNotFound {
+	if err := json.Unmarshal([]byte(o.stderr), &told); err != nil || o.code != term.ExitFailure || told.Error.Code != domain.CodeNotFound {
 		t.Errorf("exit code %d\n%s", o.code, o.stderr)
 	}
 
 	o = command(t, nil, "trigger", "failed_at_pickup", "--data-dir", dir)
 	for _, want := range []string{"Delivery   dlv_", "Scenario   failed_at_pickup, running\n", "Step 1     due ", "Z  assigned\n", "Z  failed (pickup_unavailable)\n", "Follow it, in a shell after  . " + dir + "/dev.env\n", "/events \\\n"} {
-		if o.code != exitOK || !strings.Contains(o.stdout, want) {
+		if o.code != term.ExitOK || !strings.Contains(o.stdout, want) {
 			t.Errorf("exit code %d without %q\n%s%s", o.code, want, o.stdout, o.stderr)
 		}
 	}
@@ -86,11 +87,11 @@ func TestTriggerMovesADeliveryThatIsThereAndWaitsWhereItIsTold(t *testing.T) {
 		t.Error("the key shows")
 	}
 	o = command(t, nil, "trigger", "failed_at_pickup", "--data-dir", dir, "--step-seconds", "1", "--wait")
-	if o.code != exitOK || !strings.HasSuffix(o.stdout, "  failed (pickup_unavailable)\n") {
+	if o.code != term.ExitOK || !strings.HasSuffix(o.stdout, "  failed (pickup_unavailable)\n") {
 		t.Errorf("exit code %d\n%s%s", o.code, o.stdout, o.stderr)
 	}
 	o = command(t, nil, "trigger", "manual", "--data-dir", dir)
-	if o.code != exitOK || !strings.Contains(o.stdout, "Move it:\n") || !strings.Contains(o.stdout, `-d '{"status":"assigned"}'`) {
+	if o.code != term.ExitOK || !strings.Contains(o.stdout, "Move it:\n") || !strings.Contains(o.stdout, `-d '{"status":"assigned"}'`) {
 		t.Errorf("exit code %d\n%s%s", o.code, o.stdout, o.stderr)
 	}
 }
@@ -112,11 +113,11 @@ func TestTriggerListsTheScenarios(t *testing.T) {
 		"no such flag":     {[]string{"delivered", "--pace", "1"}, "unknown flag: --pace\n"},
 	} {
 		o := command(t, nil, append([]string{"trigger"}, c.args...)...)
-		if o.code != exitUsage || !strings.HasPrefix(o.stderr, "error: "+c.want) {
+		if o.code != term.ExitUsage || !strings.HasPrefix(o.stderr, "error: "+c.want) {
 			t.Errorf("%s: exit code %d\n%s", name, o.code, o.stderr)
 		}
 		if strings.HasSuffix(c.want, "There are ") || strings.HasSuffix(c.want, ": ") {
-			if !strings.Contains(o.stderr, joined(domain.Scenarios())) {
+			if !strings.Contains(o.stderr, term.Joined(domain.Scenarios())) {
 				t.Errorf("%s: the scenarios are not listed\n%s", name, o.stderr)
 			}
 		}
@@ -136,7 +137,7 @@ func TestTriggerIsNotForALiveServer(t *testing.T) {
 	dir := t.TempDir()
 	_, vars := startDev(t, dir)
 	o := command(t, []string{"WAYBILL_TEST_KEY=" + vars["WAYBILL_TEST_KEY"]}, "trigger", "delivered", "--url", vars["WAYBILL_LIVE_URL"])
-	if o.code != exitFailure || !strings.HasPrefix(o.stderr, "error: This is a sandbox key on the live host.") || !strings.Contains(o.stderr, "set in:   WAYBILL_TEST_KEY\n") {
+	if o.code != term.ExitFailure || !strings.HasPrefix(o.stderr, "error: This is a sandbox key on the live host.") || !strings.Contains(o.stderr, "set in:   WAYBILL_TEST_KEY\n") {
 		t.Errorf("exit code %d\n%s", o.code, o.stderr)
 	}
 	if code, answer := call(t, http.MethodGet, vars["WAYBILL_LIVE_URL"]+"/deliveries", vars["WAYBILL_LIVE_KEY"], ""); code != http.StatusOK || len(answer["data"].([]any)) != 0 {

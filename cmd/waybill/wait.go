@@ -12,6 +12,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"waybill/adapters/cli/settings"
+	"waybill/adapters/cli/term"
 	"waybill/adapters/clock/systemclock"
 	"waybill/adapters/docsite"
 	"waybill/adapters/httpapi"
@@ -54,7 +56,7 @@ func awaitDatabase(ctx context.Context, c *configs.Config, l *listeners, log *sl
 	defer waiting.serve(ctx, c, l, log)()
 	for pause := firstPauseOfStart; worthAwaiting(c, err); pause = min(2*pause, mostPauseOfStart) {
 		waiting.note(err)
-		log.Warn("the start waits for the database", "database", c.DatabaseURL.String(), "error", plainly(err))
+		log.Warn("the start waits for the database", "database", c.DatabaseURL.String(), "error", term.Plainly(err))
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -68,7 +70,7 @@ func awaitDatabase(ctx context.Context, c *configs.Config, l *listeners, log *sl
 // worthAwaiting reports whether an error may go away by itself. A file does not
 // come back.
 func worthAwaiting(c *configs.Config, err error) bool {
-	return err != nil && !strings.HasPrefix(c.DatabaseURL.Reveal(), sqliteScheme) && !errors.Is(err, gormstore.ErrPooler) && ports.StorageUnavailable(err)
+	return err != nil && !strings.HasPrefix(c.DatabaseURL.Reveal(), settings.SqliteScheme) && !errors.Is(err, gormstore.ErrPooler) && ports.StorageUnavailable(err)
 }
 
 // waiting is a process that cannot serve yet.
@@ -86,7 +88,7 @@ func (w *waiting) note(err error) {
 func (w *waiting) check(context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return errors.New(plainly(w.why))
+	return errors.New(term.Plainly(w.why))
 }
 
 // serve answers at all doors until the function it returns is called. The doors

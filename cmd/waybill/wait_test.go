@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"waybill/adapters/cli/term"
 	"waybill/adapters/storage/gormstore"
 	"waybill/test/partition"
 	"waybill/test/postgres"
@@ -23,7 +24,7 @@ func TestAStartWaitsForItsDatabaseTellsSoAndGoesOn(t *testing.T) {
 	link := partition.New(t, direct)
 	environ := append(portsOf(t), "WAYBILL_DATABASE_URL="+link.URL(t, direct),
 		"WAYBILL_KEY_PEPPER="+strings.Repeat("p", 32), "WAYBILL_SECRET_KEY="+strings.Repeat("s", 32))
-	if o := command(t, environ, "migrate", "up"); o.code != exitOK {
+	if o := command(t, environ, "migrate", "up"); o.code != term.ExitOK {
 		t.Fatalf("migrate: %s", o.stderr)
 	}
 	link.Cut(partition.BothWays)
@@ -80,7 +81,7 @@ func TestAStartWaitsForItsDatabaseTellsSoAndGoesOn(t *testing.T) {
 	r := start(t, environ, "serve") // one that is told to end while it waits
 	eventually(t, "it waits", func() bool { return strings.Contains(r.stderr.String(), "the start waits for the database") })
 	r.terminate(t)
-	if o := command(t, environ, "business", "list"); o.code != exitFailure || !strings.Contains(o.stderr, "the database cannot be opened") {
+	if o := command(t, environ, "business", "list"); o.code != term.ExitFailure || !strings.Contains(o.stderr, "the database cannot be opened") {
 		t.Errorf("a command waits, or tells something else: %d\n%s", o.code, o.stderr)
 	}
 }
@@ -99,7 +100,7 @@ func TestAStartDoesNotWaitForWhatOnlyAnOperatorMends(t *testing.T) {
 		environ := append(portsOf(t), "WAYBILL_DATABASE_URL="+c.url,
 			"WAYBILL_KEY_PEPPER="+strings.Repeat("p", 32), "WAYBILL_SECRET_KEY="+strings.Repeat("s", 32))
 		for _, name := range []string{"serve", "worker"} {
-			if o := command(t, environ, name); o.code != exitFailure || strings.Count(o.stderr, c.what) != 1 || !strings.Contains(o.stderr, c.fix) ||
+			if o := command(t, environ, name); o.code != term.ExitFailure || strings.Count(o.stderr, c.what) != 1 || !strings.Contains(o.stderr, c.fix) ||
 				strings.Contains(o.stderr, "does not answer") || strings.Contains(o.stderr, "waits") {
 				t.Errorf("%s: exit code %d\n%s", name, o.code, o.stderr)
 			}

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"waybill/adapters/cli/term"
 )
 
 func TestTheListOfEndpointsTellsHowWhatIsHeldIsSent(t *testing.T) {
@@ -10,7 +12,7 @@ func TestTheListOfEndpointsTellsHowWhatIsHeldIsSent(t *testing.T) {
 	dir := t.TempDir()
 	_, vars := startDev(t, dir)
 	list := []string{"webhook", "list", "--app", vars["WAYBILL_APP_ID"], "--env", "sandbox", "--data-dir", dir}
-	if o := command(t, nil, list...); o.code != exitOK || o.stderr != "" {
+	if o := command(t, nil, list...); o.code != term.ExitOK || o.stderr != "" {
 		t.Errorf("without an endpoint: exit code %d\n%s", o.code, o.stderr)
 	}
 	if code, answer := call(t, "POST", vars["WAYBILL_SANDBOX_URL"]+"/webhook-endpoints", vars["WAYBILL_TEST_KEY"],
@@ -19,7 +21,7 @@ func TestTheListOfEndpointsTellsHowWhatIsHeldIsSent(t *testing.T) {
 	}
 	o := command(t, nil, list...)
 	for _, want := range []string{"--status held", `/recover {"since": `, `"only": "held"}`} {
-		if o.code != exitOK || !strings.Contains(o.stderr, want) || !strings.Contains(o.stdout, "disabled") {
+		if o.code != term.ExitOK || !strings.Contains(o.stderr, want) || !strings.Contains(o.stdout, "disabled") {
 			t.Errorf("exit code %d, no %s\n%s%s", o.code, want, o.stdout, o.stderr)
 		}
 	}
@@ -59,7 +61,7 @@ func TestWhatIsMissingIsNamedWithItsOwner(t *testing.T) {
 		"resend " + whd:          "error: No webhook " + whd + " in this database for " + app + " (live); `waybill webhook list --endpoint ID` shows them.",
 	} {
 		o := command(t, environ, append(append([]string{"webhook"}, strings.Fields(line)...), "--app", app, "--env", "live")...)
-		if o.code != exitFailure || !strings.HasPrefix(o.stderr, want) {
+		if o.code != term.ExitFailure || !strings.HasPrefix(o.stderr, want) {
 			t.Errorf("%s: exit code %d\n%s", line, o.code, o.stderr)
 		}
 	}

@@ -9,6 +9,12 @@ package main
 import (
 	"context"
 	"log/slog"
+
+	"github.com/google/wire"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"waybill/adapters/cli/admin"
+	"waybill/adapters/cli/settings"
 	"waybill/adapters/clock/databaseclock"
 	"waybill/adapters/httpapi"
 	"waybill/adapters/opsapi"
@@ -26,16 +32,13 @@ import (
 	"waybill/application/webhooks"
 	"waybill/configs"
 	"waybill/ports"
-
-	"github.com/google/wire"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Injectors from wire.go:
 
 // openService assembles a server process. The function it returns closes the
 // database, after the service has stopped.
-func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *slog.Logger) (*service, func(), error) {
+func openService(ctx context.Context, c *configs.Config, urls settings.PublicURLs, log *slog.Logger) (*service, func(), error) {
 	registry := newRegistry()
 	mainFollower, cleanup, err := newFollower(ctx, registry, log)
 	if err != nil {
@@ -208,12 +211,12 @@ func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *s
 	}
 	fanoutNews := newFanoutNews(client, log)
 	waker := newWaker(v, queue, fanoutNews, log)
-	mainSeeder := &seeder{
-		storage: portsStorage,
-		digest:  keyDigester,
-		clock:   clock,
-		tenants: tenants,
-		pickups: pickupLocations,
+	mainSeeder := &admin.Seeder{
+		Storage: portsStorage,
+		Digest:  keyDigester,
+		Clock:   clock,
+		Tenants: tenants,
+		Pickups: pickupLocations,
 	}
 	webhooksSecretKey := webhooks.NewSecretKey(portsStorage, sealer)
 	mainSecretKey := &secretKey{
@@ -300,7 +303,7 @@ func newProduct(store database, p *parts, pace bulk.Pace) httpapi.UseCases {
 }
 
 // openWorker assembles a process without an API.
-func openWorker(ctx context.Context, c *configs.Config, urls publicURLs, log *slog.Logger) (*worker, func(), error) {
+func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs, log *slog.Logger) (*worker, func(), error) {
 	mainQueueRedis, cleanup, err := newQueueRedis(ctx, c, log)
 	if err != nil {
 		return nil, nil, err
@@ -397,7 +400,7 @@ var (
 )
 
 // openOffice assembles what the operators' commands use.
-func openOffice(ctx context.Context, c *configs.Config, urls publicURLs, log *slog.Logger) (*officeParts, func(), error) {
+func openOffice(ctx context.Context, c *configs.Config, urls settings.PublicURLs, log *slog.Logger) (*officeParts, func(), error) {
 	mainFollower := _wireFollowerValue
 	mainDatabase, cleanup, err := openFollowed(ctx, c, log, mainFollower)
 	if err != nil {

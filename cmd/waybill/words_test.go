@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"waybill/adapters/cli/admin"
+	"waybill/adapters/cli/integrator"
+	"waybill/adapters/cli/term"
 	"waybill/domain"
 )
 
@@ -34,7 +37,7 @@ func TestNoPackageOfOursIsNamedToAnAdministrator(t *testing.T) {
 			if name == "docsite" {
 				return nil // a page that is wrong stops the program, and tests read all
 			}
-			if got := plainly(errors.New("cannot: " + name + ": it is gone")); got != "cannot: it is gone" {
+			if got := term.Plainly(errors.New("cannot: " + name + ": it is gone")); got != "cannot: it is gone" {
 				t.Errorf("%s is named: %s", name, got)
 			}
 			return nil
@@ -64,12 +67,12 @@ func TestAMigrationWithNothingToDoSaysSo(t *testing.T) {
 			t.Errorf("time %d: %s", i+1, o.stdout)
 		}
 	}
-	inDir[migrationsView](t, dir, "migrate", "up") // with --json nothing else is there
+	inDir[admin.MigrationsView](t, dir, "migrate", "up") // with --json nothing else is there
 }
 
 func TestADemoWithNothingRunningTellsThatFirst(t *testing.T) {
 	t.Parallel()
-	environ := []string{testKeyEnv + "=" + domain.MakeAPIKey(domain.Sandbox, [32]byte{})}
+	environ := []string{integrator.TestKeyEnv + "=" + domain.MakeAPIKey(domain.Sandbox, [32]byte{})}
 	for _, args := range [][]string{nil, {"--deliveries", "300"}} {
 		o := command(t, environ, append([]string{"demo", "--url", "http://" + closedPort + "/v1"}, args...)...)
 		if o.stdout != "" || !strings.HasPrefix(o.stderr, "error: nothing runs at ") {

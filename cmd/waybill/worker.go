@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"waybill/adapters/cli/settings"
+	"waybill/adapters/cli/term"
 	"waybill/adapters/opsapi"
 	"waybill/application/webhooks"
 	"waybill/configs"
@@ -40,13 +42,13 @@ func (p *commands) worker() *cobra.Command {
 			"webhooks are signed. It listens on WAYBILL_OPS_ADDR only, for health and metrics.",
 		Example: `  waybill worker
   waybill worker --ops-addr 127.0.0.1:8083      beside a server on the same machine`,
-		Args: takes(),
+		Args: term.Takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := p.loadNamed(cmd)
 			if err != nil {
 				return err
 			}
-			if err := needSecrets(c, "secret_key"); err != nil {
+			if err := settings.NeedSecrets(c, "secret_key"); err != nil {
 				return err
 			}
 			log := p.log(c, false)
@@ -58,7 +60,7 @@ func (p *commands) worker() *cobra.Command {
 			if awaitDatabase(cmd.Context(), c, doors, log) != nil {
 				return nil // told to end while it waited
 			}
-			w, closeWorker, err := openWorker(cmd.Context(), c, publicURLs{tracking: p.trackingURL(c)}, log)
+			w, closeWorker, err := openWorker(cmd.Context(), c, settings.PublicURLs{Tracking: p.TrackingURL(c)}, log)
 			if err != nil {
 				return err
 			}
@@ -71,13 +73,13 @@ func (p *commands) worker() *cobra.Command {
 				return err
 			}
 			nameInstallation(cmd.Context(), w.store, w.ops, log)
-			if err := p.announce(servingView{Ops: origin(doors.ops)}, c, log); err != nil {
+			if err := p.announce(servingView{Ops: settings.Origin(doors.ops)}, c, log); err != nil {
 				return err
 			}
 			return w.run(cmd.Context(), doors)
 		},
 	}
-	addSettingFlags(cmd)
+	settings.AddSettingFlags(cmd)
 	for _, s := range configs.FlagSettings() {
 		cmd.Flags().Lookup(s.Flag).Hidden = !slices.Contains(workerSettings, s.Name)
 	}

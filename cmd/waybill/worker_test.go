@@ -17,6 +17,9 @@ import (
 	"testing"
 	"time"
 
+	"waybill/adapters/cli/admin"
+	"waybill/adapters/cli/settings"
+	"waybill/adapters/cli/term"
 	"waybill/configs"
 	"waybill/ports"
 )
@@ -100,7 +103,7 @@ func TestAWorkerTellsWhatItNeeds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := refusal(t, c.environ, "worker", "--data-dir", filepath.Join(t.TempDir(), "none"))
 			for _, want := range c.want {
-				if o.code != exitFailure || !strings.Contains(o.stderr, want) || o.stdout != "" {
+				if o.code != term.ExitFailure || !strings.Contains(o.stderr, want) || o.stdout != "" {
 					t.Errorf("exit code %d without %q\n%s", o.code, want, o.stderr)
 				}
 			}
@@ -132,8 +135,8 @@ func TestAWorkerHasFlagsForWhatItUses(t *testing.T) {
 func TestAWorkerDoesNotTakeTheDirectoryOfDevByItself(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	inDir[migrationsView](t, defaultDataDir, "migrate", "up")
-	if o := refusal(t, freePorts, "worker"); o.code != exitFailure || !strings.Contains(o.stderr, "WAYBILL_DATABASE_URL is not set") {
+	inDir[admin.MigrationsView](t, settings.DefaultDataDir, "migrate", "up")
+	if o := refusal(t, freePorts, "worker"); o.code != term.ExitFailure || !strings.Contains(o.stderr, "WAYBILL_DATABASE_URL is not set") {
 		t.Errorf("exit code %d\n%s", o.code, o.stderr)
 	}
 }
@@ -153,7 +156,7 @@ func book(t *testing.T, v servingView, key, scenario string, stepSeconds int) (i
 	t.Helper()
 	o := command(t, []string{"WAYBILL_SANDBOX_URL=" + v.Sandbox, "WAYBILL_TEST_KEY=" + key}, "trigger", scenario, "--step-seconds", strconv.Itoa(stepSeconds), "--json")
 	var begun triggered
-	if err := json.Unmarshal([]byte(o.stdout), &begun); err != nil || o.code != exitOK {
+	if err := json.Unmarshal([]byte(o.stdout), &begun); err != nil || o.code != term.ExitOK {
 		t.Fatalf("%v\n%s", err, o.stderr)
 	}
 	return begun.Delivery.ID, begun.Steps[0].DueAt
@@ -202,7 +205,7 @@ func TestAWorkerWhoseQueueFailsEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, closeWorker, err := openWorker(t.Context(), c, publicURLs{}, slog.New(slog.DiscardHandler))
+	w, closeWorker, err := openWorker(t.Context(), c, settings.PublicURLs{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +216,7 @@ func TestAWorkerWhoseQueueFailsEnds(t *testing.T) {
 	if !errors.Is(err, broken) || !strings.HasPrefix(err.Error(), "what becomes due cannot be done here: ") {
 		t.Errorf("it ended with %v", err)
 	}
-	if status(origin(doors.ops)+"/readyz") != 0 {
+	if status(settings.Origin(doors.ops)+"/readyz") != 0 {
 		t.Error("its listener is still open")
 	}
 }
@@ -262,7 +265,7 @@ func TestAWorkerFinishesTheStepThatItHasBegun(t *testing.T) {
 	default:
 	}
 	exec("ROLLBACK")
-	if code := worker.wait(t); code != exitOK {
+	if code := worker.wait(t); code != term.ExitOK {
 		t.Errorf("exit code %d\n%s", code, worker.stderr.String())
 	}
 	if s := simulation(t, v, key, id); s["step"] != 1.0 {

@@ -1,0 +1,205 @@
+package admin
+
+import (
+	"context"
+	"errors"
+
+	"waybill/application/pickuplocations"
+	"waybill/application/tenancy"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+const (
+	demoBusiness = "Adom Foods"
+	demoApp      = "Demo shop"
+	demoOperator = "Demo operator"
+)
+
+// Seeder makes the demo customer of a development server.
+type Seeder struct {
+	Storage ports.Storage
+	Digest  ports.KeyDigester
+	Clock   ports.Clock
+	Tenants *tenancy.Tenants
+	Pickups *pickuplocations.PickupLocations
+}
+
+// DemoCustomer is the demo customer with all that scripts are told about it.
+type DemoCustomer struct {
+	Business             domain.Business
+	App                  domain.Application
+	LiveKey, TestKey     string
+	FreshLive, FreshTest bool // the key was made just now
+
+	by         domain.Operator // who makes what is missing
+	OpsToken   string
+	FreshToken bool
+
+	Pickup, Inactive, Incomplete domain.ID // sandbox
+	LivePickup                   domain.ID
+}
+
+// Demo answers with the customer of the last start, whose variables are
+// given, and makes whatever is missing of it: all, at the first start.
+func (s *Seeder) Demo(ctx context.Context, by domain.Operator, before map[string]string) (DemoCustomer, error) {
+	d := DemoCustomer{by: by}
+	if err := s.keepKeys(ctx, &d, before); err != nil {
+		return d, err
+	}
+	if d.App.ID == "" {
+		if err := s.findOrMake(ctx, &d); err != nil {
+			return d, err
+		}
+	}
+	for _, k := range []struct {
+		env   domain.Environment
+		key   *string
+		fresh *bool
+	}{{domain.Live, &d.LiveKey, &d.FreshLive}, {domain.Sandbox, &d.TestKey, &d.FreshTest}} {
+		if *k.key != "" {
+			continue
+		}
+		issued, err := s.Tenants.IssueKey(ctx, d.by, d.App.ID, k.env, domain.AllScopes(), nil)
+		if err != nil {
+			return d, err
+		}
+		*k.key, *k.fresh = issued.Secret, true
+	}
+	if err := s.keepOperator(ctx, &d, before["WAYBILL_OPS_TOKEN"]); err != nil {
+		return d, err
+	}
+	return d, s.placePickups(ctx, &d, before)
+}
+
+// keepOperator takes over the token of the operations API while it works, or
+// makes another one.
+func (s *Seeder) keepOperator(ctx context.Context, d *DemoCustomer, last string) error {
+	works, err := s.Tenants.UsableOperatorToken(ctx, last)
+	if err != nil || works {
+		d.OpsToken = last
+		return err
+	}
+	issued, err := s.Tenants.IssueOperatorToken(ctx, d.by, demoOperator, domain.OperatorAdmin, new(tenancy.DefaultOperatorLifetime))
+	d.OpsToken, d.FreshToken = issued.Secret, true
+	return err
+}
+
+// keepKeys takes over the keys that still open the database.
+func (s *Seeder) keepKeys(ctx context.Context, d *DemoCustomer, before map[string]string) error {
+	for _, k := range []struct {
+		env    domain.Environment
+		secret string
+		kept   *string
+	}{{domain.Live, before["WAYBILL_LIVE_KEY"], &d.LiveKey}, {domain.Sandbox, before["WAYBILL_TEST_KEY"], &d.TestKey}} {
+		if env, ok := domain.ParseAPIKey(k.secret); !ok || env != k.env {
+			continue
+		}
+		credential, err := s.Storage.Read().Tenancy.Credential(ctx, append(s.Digest.Previous(k.secret), s.Digest.Digest(k.secret))...)
+		if errors.Is(err, domain.ErrNotFound) {
+			continue // made on another database, or under another pepper
+		}
+		if err != nil {
+			return err
+		}
+		if d.App.ID != "" && d.App.ID != credential.Application.ID || credential.Usable(s.Clock.Now()) != nil {
+			continue
+		}
+		d.Business, d.App, *k.kept = credential.Business, credential.Application, k.secret
+	}
+	return nil
+}
+
+// findOrMake finds a demo customer whose keys are lost, or makes one.
+func (s *Seeder) findOrMake(ctx context.Context, d *DemoCustomer) error {
+	businesses, err := s.Tenants.Businesses(ctx)
+	if err != nil {
+		return err
+	}
+	for _, b := range businesses {
+		if b.Name != demoBusiness {
+			continue
+		}
+		apps, err := s.Tenants.Applications(ctx, b.ID)
+		if err != nil {
+			return err
+		}
+		for _, a := range apps {
+			if a.Name == demoApp && !a.Disabled {
+				d.Business, d.App = b, a
+				return nil
+			}
+		}
+	}
+	if d.Business, err = s.Tenants.CreateBusiness(ctx, d.by, demoBusiness, nil); err != nil {
+		return err
+	}
+	d.App, err = s.Tenants.CreateApplication(ctx, d.by, d.Business.ID, demoApp)
+	return err
+}
+
+// placePickups finds a location for each state that scripts try, and makes
+// those that are missing. The ones told about last time come first.
+func (s *Seeder) placePickups(ctx context.Context, d *DemoCustomer, before map[string]string) error {
+	usable := func(p domain.PickupLocation) bool { return p.Active && p.Complete() }
+	for _, want := range []struct {
+		id   *domain.ID
+		last string
+		env  domain.Environment
+		fits func(domain.PickupLocation) bool
+		form pickuplocations.Form
+	}{
+		{&d.Pickup, "WAYBILL_PICKUP_ID", domain.Sandbox, usable, demoPickup("Demo branch", true)},
+		{&d.LivePickup, "WAYBILL_LIVE_PICKUP_ID", domain.Live, usable, demoPickup("Osu branch", true)},
+		{&d.Inactive, "WAYBILL_PICKUP_INACTIVE_ID", domain.Sandbox,
+			func(p domain.PickupLocation) bool { return !p.Active && p.Complete() }, demoPickup("Closed demo branch", false)},
+		{&d.Incomplete, "WAYBILL_PICKUP_INCOMPLETE_ID", domain.Sandbox,
+			func(p domain.PickupLocation) bool { return p.Active && !p.Complete() },
+			pickuplocations.Form{Name: "Unfinished demo branch", Address: "Spintex Road, Accra", Active: true}},
+	} {
+		tenant := domain.Tenant{BusinessID: d.Business.ID, Environment: want.env}
+		there, err := allPickups(ctx, s.Pickups, tenant)
+		if err != nil {
+			return err
+		}
+		for _, p := range there { // newest first, so that the oldest one stands
+			if want.fits(p) && (*want.id == "" || string(*want.id) != before[want.last]) {
+				*want.id = p.ID
+			}
+		}
+		if *want.id != "" {
+			continue
+		}
+		made, err := s.Pickups.Add(ctx, d.by, tenant, want.form)
+		if err != nil {
+			return err
+		}
+		*want.id = made.ID
+	}
+	return nil
+}
+
+func demoPickup(name string, active bool) pickuplocations.Form {
+	return pickuplocations.Form{
+		Name: name, Contact: "+233302000001", Address: "12 Oxford Street, Osu, Accra",
+		Coordinates: &domain.Coordinates{Latitude: 5.5571, Longitude: -0.1818}, Active: active,
+	}
+}
+
+// allPickups reads every location, newest first.
+func allPickups(ctx context.Context, pickups *pickuplocations.PickupLocations, t domain.Tenant) ([]domain.PickupLocation, error) {
+	var all []domain.PickupLocation
+	page := domain.PageRequest{Limit: listPage}
+	for {
+		batch, err := pickups.List(ctx, t, domain.PickupLocationFilter{}, page)
+		if err != nil {
+			return nil, err
+		}
+		if len(batch) <= listPage {
+			return append(all, batch...), nil
+		}
+		all = append(all, batch[:listPage]...)
+		last := batch[listPage-1]
+		page.After = &domain.Position{CreatedAt: last.CreatedAt, ID: last.ID}
+	}
+}

@@ -1,0 +1,124 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"waybill/adapters/cli/settings"
+	"waybill/adapters/cli/term"
+	"waybill/configs"
+	"waybill/domain"
+)
+
+type migrationView struct {
+	Version   int64   `json:"version"`
+	Name      string  `json:"name"`
+	AppliedAt *string `json:"applied_at"`
+}
+
+type MigrationsView struct {
+	Pending    int             `json:"pending"`
+	Migrations []migrationView `json:"migrations"`
+}
+
+func (p *Commands) migrate() *cobra.Command {
+	return term.Group("migrate", "The database's schema: up, status", p.up(), p.migrateStatus())
+}
+
+func (p *Commands) up() *cobra.Command {
+	return &cobra.Command{ //nolint:gosec // the URL is an example
+		Use: "up", Short: "Apply what is missing; safe to repeat, and while servers run",
+		Example: `  WAYBILL_DATABASE_URL=postgres://waybill:...@db/waybill waybill migrate up
+  waybill migrate up --data-dir /var/lib/waybill`,
+		Args: term.Takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := p.Load(cmd)
+			if err != nil {
+				return err
+			}
+			if !c.IsSet("database_url") {
+				if !cmd.Flag("data-dir").Changed {
+					return &term.StartError{
+						What:    "nothing says which database to migrate",
+						UsedFor: "a migration, which is asked for by name",
+						Fix:     "WAYBILL_DATABASE_URL=postgres://user:password@host/name, or --data-dir " + p.DataDir,
+					}
+				}
+				if err := prepare(settings.DataDir(p.DataDir), c); err != nil {
+					return err
+				}
+			}
+			pending, err := p.MigrateUp(cmd.Context(), c)
+			if err != nil {
+				return err
+			}
+			if !pending {
+				p.Say("Nothing to do.")
+			}
+			return p.showMigrations(cmd.Context(), c)
+		},
+	}
+}
+
+// prepare makes a data directory complete: database and secrets.
+func prepare(dir settings.DataDir, c *configs.Config) error {
+	if err := dir.Make(); err != nil {
+		return err
+	}
+	if err := dir.MakeSecrets(); err != nil {
+		return err
+	}
+	return dir.SupplyDatabase(c)
+}
+
+func (p *Commands) migrateStatus() *cobra.Command {
+	return &cobra.Command{
+		Use: "status", Short: "List the steps of the schema and when each was applied", Args: term.Takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := p.LoadPlaced(cmd)
+			if err != nil {
+				return err
+			}
+			return p.showMigrations(cmd.Context(), c)
+		},
+	}
+}
+
+func (p *Commands) showMigrations(ctx context.Context, c *configs.Config) error {
+	steps, err := p.Migrations(ctx, c)
+	if err != nil {
+		return err
+	}
+	v := MigrationsView{Migrations: make([]migrationView, 0, len(steps))}
+	for _, s := range steps {
+		step := migrationView{Version: s.Version, Name: s.Name}
+		if s.AppliedAt != nil {
+			at := domain.FormatTime(*s.AppliedAt)
+			step.AppliedAt = &at
+		} else {
+			v.Pending++
+		}
+		v.Migrations = append(v.Migrations, step)
+	}
+	return p.Show(v, func(w io.Writer) {
+		term.Row(w, "VERSION", "APPLIED", "NAME")
+		for _, m := range v.Migrations {
+			applied := "pending"
+			if m.AppliedAt != nil {
+				applied = *m.AppliedAt
+			}
+			term.Row(w, fmt.Sprintf("%04d", m.Version), applied, m.Name)
+		}
+	})
+}
+
+// MigrationStep is one step of a schema; AppliedAt is nil while it is pending.
+type MigrationStep struct {
+	Version   int64
+	Name      string
+	AppliedAt *time.Time
+}

@@ -1,0 +1,66 @@
+package admin
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"waybill/adapters/cli/settings"
+	"waybill/application/operations"
+	"waybill/application/pickuplocations"
+	"waybill/application/tenancy"
+	"waybill/application/webhooks"
+	"waybill/configs"
+	"waybill/ports"
+)
+
+// Office is what the operators' commands work with: the same use cases as in
+// the servers, on the same database.
+type Office struct {
+	Tenants    *tenancy.Tenants
+	Pickups    *pickuplocations.PickupLocations
+	Operations *operations.Operations
+	Webhooks   *webhooks.Webhooks
+	Store      ports.Storage
+	Config     *configs.Config
+}
+
+// Commands are the commands of operators.
+type Commands struct {
+	*settings.CommandLine
+	// Open makes an office on the database that the settings name. Secrets are
+	// named by their setting where the command cannot do without.
+	Open func(ctx context.Context, c *configs.Config) (*Office, func(), error)
+	// Normalizer reads phone numbers; its numbering plans take a while to load.
+	Normalizer func(c *configs.Config) (ports.Normalizer, error)
+	// MigrateUp tells whether there was anything to do.
+	MigrateUp  func(ctx context.Context, c *configs.Config) (pending bool, err error)
+	Migrations func(ctx context.Context, c *configs.Config) ([]MigrationStep, error)
+	Version    string
+}
+
+// All are the commands of operators, for the root.
+func (p *Commands) All() []*cobra.Command {
+	return []*cobra.Command{
+		p.migrate(), p.business(), p.app(), p.key(), p.pickupLocation(), p.delivery(), p.operator(), p.webhook(),
+		p.configCommand(), p.healthcheck(), p.completion(), p.versionCommand(),
+	}
+}
+
+// inOffice runs a command on the database that the settings name. Secrets
+// are named by their setting where the command cannot do without.
+func (p *Commands) inOffice(cmd *cobra.Command, work func(*Office) error, secrets ...string) error {
+	c, err := p.LoadPlaced(cmd)
+	if err != nil {
+		return err
+	}
+	if err := settings.NeedSecrets(c, secrets...); err != nil {
+		return err
+	}
+	o, closeOffice, err := p.Open(cmd.Context(), c)
+	if err != nil {
+		return err
+	}
+	defer closeOffice()
+	return work(o)
+}

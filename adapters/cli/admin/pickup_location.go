@@ -1,0 +1,177 @@
+package admin
+
+import (
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"waybill/adapters/cli/term"
+	"waybill/adapters/web/views"
+	"waybill/application/pickuplocations"
+	"waybill/configs"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// listPage is how many locations are read at once.
+const listPage = 100
+
+func (p *Commands) pickupLocation() *cobra.Command {
+	return term.Group("pickup-location", "Places riders collect from: create, import, list", p.pickupCreate(), p.pickupImport(), p.pickupList())
+}
+
+// pickupForm is a location as typed.
+type pickupForm struct {
+	business, env                  string
+	name, address, contact         string
+	latitude, longitude            float64
+	hasLatitude, hasLongitude, off bool
+}
+
+func (p *Commands) pickupCreate() *cobra.Command {
+	var f pickupForm
+	cmd := &cobra.Command{
+		Use: "create --business ID --env live|sandbox --name NAME --address ADDRESS", Short: "Add a pickup location; without contact and coordinates it cannot be used until it is completed",
+		Example: `  waybill pickup-location create --business biz_0198f3a27c4e7b1d9a6e5c2f10d3b847 --env live --name "Osu branch" \
+    --address "12 Oxford Street, Osu, Accra" --contact 0302000001 --latitude 5.5571 --longitude -0.1818`,
+		Args: term.Takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := term.Required(cmd, "business", "env", "name", "address"); err != nil {
+				return err
+			}
+			f.hasLatitude, f.hasLongitude = cmd.Flag("latitude").Changed, cmd.Flag("longitude").Changed
+			tenant, err := f.tenant(cmd)
+			if err != nil {
+				return err
+			}
+			return p.inOffice(cmd, func(o *Office) error {
+				form, err := f.read(o.Config, p.Normalizer)
+				if err != nil {
+					return err
+				}
+				location, err := o.Pickups.Add(cmd.Context(), p.OperatorHere(), tenant, form)
+				if err != nil {
+					return term.Unknown(err, "business", tenant.BusinessID)
+				}
+				v := views.NewPickupLocation(location)
+				return p.Show(v, func(w io.Writer) { pickupHeader(w); pickupRow(w, v) })
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.business, "business", "", "ID of the customer")
+	term.AddEnvFlag(cmd, &f.env)
+	flags.StringVar(&f.name, "name", "", "what riders and the customer call it, 1 to 128 characters")
+	flags.StringVar(&f.address, "address", "", "where it is, 2 to 500 characters")
+	flags.StringVar(&f.contact, "contact", "", "phone number of who hands over")
+	flags.Float64Var(&f.latitude, "latitude", 0, "degrees, -90 to 90")
+	flags.Float64Var(&f.longitude, "longitude", 0, "degrees, -180 to 180")
+	flags.BoolVar(&f.off, "inactive", false, "add it switched off")
+	return cmd
+}
+
+func (f *pickupForm) tenant(cmd *cobra.Command) (domain.Tenant, error) {
+	business, err := term.ParseID(cmd, "a business", domain.PrefixBusiness, f.business)
+	if err != nil {
+		return domain.Tenant{}, err
+	}
+	env, err := term.ParseEnvironment(cmd, f.env)
+	return domain.Tenant{BusinessID: business, Environment: env}, err
+}
+
+// read holds the location to the rules of the API, all problems at once. The
+// numbering plans are loaded only where there is a number to read.
+func (f *pickupForm) read(c *configs.Config, normalizer func(*configs.Config) (ports.Normalizer, error)) (pickuplocations.Form, error) {
+	form := pickuplocations.Form{Name: strings.TrimSpace(f.name), Address: strings.TrimSpace(f.address), Active: !f.off}
+	var wrong []domain.FieldError
+	refuse := func(field, code, message string) {
+		wrong = append(wrong, domain.FieldError{Field: field, Code: code, Message: message})
+	}
+	if n := utf8.RuneCountInString(form.Name); n < 1 || n > 128 {
+		refuse("name", domain.FieldOutOfRange, "1 to 128 characters, on one line")
+	} else if fault := domain.TextFault(form.Name); fault != "" {
+		refuse("name", domain.FieldInvalidFormat, fault)
+	}
+	if n := utf8.RuneCountInString(form.Address); n < 2 || n > 500 {
+		refuse("address", domain.FieldOutOfRange, "2 to 500 characters")
+	}
+	if f.contact != "" {
+		numbers, err := normalizer(c)
+		if err != nil {
+			return form, err
+		}
+		var ok bool
+		if form.Contact, ok = numbers.PhoneNumber(f.contact); !ok {
+			refuse("contact", domain.FieldInvalidFormat, "no valid phone number; write it with its country code, such as +233302000001")
+		}
+	}
+	switch {
+	case f.hasLatitude != f.hasLongitude:
+		refuse("latitude", domain.FieldRequired, "give --latitude and --longitude together")
+	case f.hasLatitude:
+		if !(f.latitude >= -90 && f.latitude <= 90) {
+			refuse("latitude", domain.FieldOutOfRange, "-90 to 90 degrees")
+		}
+		if !(f.longitude >= -180 && f.longitude <= 180) {
+			refuse("longitude", domain.FieldOutOfRange, "-180 to 180 degrees")
+		}
+		form.Coordinates = &domain.Coordinates{Latitude: f.latitude, Longitude: f.longitude}
+	}
+	if len(wrong) > 0 {
+		return form, domain.Invalid(wrong...)
+	}
+	return form, nil
+}
+
+func (p *Commands) pickupList() *cobra.Command {
+	var f pickupForm
+	cmd := &cobra.Command{
+		Use: "list --business ID --env live|sandbox", Short: "List a customer's pickup locations, newest first", Args: term.Takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := term.Required(cmd, "business", "env"); err != nil {
+				return err
+			}
+			tenant, err := f.tenant(cmd)
+			if err != nil {
+				return err
+			}
+			return p.inOffice(cmd, func(o *Office) error {
+				if _, err := o.Store.Read().Tenancy.Business(cmd.Context(), tenant.BusinessID); err != nil {
+					return term.Unknown(err, "business", tenant.BusinessID)
+				}
+				locations, err := allPickups(cmd.Context(), o.Pickups, tenant)
+				if err != nil {
+					return err
+				}
+				shown := make([]views.PickupLocation, 0, len(locations))
+				for _, l := range locations {
+					shown = append(shown, views.NewPickupLocation(l))
+				}
+				return p.Show(shown, func(w io.Writer) {
+					pickupHeader(w)
+					for _, v := range shown {
+						pickupRow(w, v)
+					}
+				})
+			})
+		},
+	}
+	cmd.Flags().StringVar(&f.business, "business", "", "ID of the customer")
+	term.AddEnvFlag(cmd, &f.env)
+	return cmd
+}
+
+func pickupHeader(w io.Writer) {
+	term.Row(w, "ID", "NAME", "CONTACT", "COORDINATES", "ACTIVE", "ADDRESS")
+}
+
+func pickupRow(w io.Writer, v views.PickupLocation) {
+	at := "-"
+	if v.Latitude != nil && v.Longitude != nil {
+		at = strconv.FormatFloat(*v.Latitude, 'f', -1, 64) + "," + strconv.FormatFloat(*v.Longitude, 'f', -1, 64)
+	}
+	term.Row(w, v.ID, v.Name, term.Dash(v.Contact), at, strconv.FormatBool(v.Active), v.Address)
+}

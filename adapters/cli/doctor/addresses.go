@@ -1,0 +1,17 @@
+package doctor
+
+import (
+	"waybill/adapters/cli/settings"
+)
+
+// addresses looks whether those who get a link can open it.
+func (d *diagnosis) addresses() {
+	const check = "addresses"
+	public := settings.PublicURLsOf(d.c, settings.OriginOf(d.c.LiveAddr), settings.OriginOf(d.c.SandboxAddr))
+	message, fix := settings.OnlyLocal(public)
+	if message != "" && settings.ForOthers(d.c, d.dir) {
+		d.warn(check, message, fix)
+		return
+	}
+	d.ok(check, "tracking links begin with "+public.Tracking)
+}

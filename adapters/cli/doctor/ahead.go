@@ -1,0 +1,11 @@
+package doctor
+
+import "fmt"
+
+// AheadFix is what to do where a newer program has migrated the database. It is
+// no error: during a change of version old processes go on beside new ones.
+const AheadFix = "run everywhere the version that migrated it"
+
+func AheadOf(applied, known int64) string {
+	return fmt.Sprintf("the database is ahead of this program: it is at %d, and this program knows the steps up to %d", applied, known)
+}

@@ -1,0 +1,152 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"waybill/adapters/cli/settings"
+	"waybill/adapters/cli/term"
+	"waybill/ports"
+)
+
+const (
+	// The oldest servers that the tests run on.
+	oldestPostgres = 15
+	oldestRedis    = 7
+
+	// doctorTimeout bounds one check: a service that is slower is no help.
+	doctorTimeout = 5 * time.Second
+)
+
+// fresh reports whether this is before the first start of waybill dev.
+func (d *diagnosis) fresh() bool {
+	_, err := os.Stat(d.dir.Database())
+	return d.inDir && errors.Is(err, fs.ErrNotExist)
+}
+
+func (d *diagnosis) database(ctx context.Context) {
+	const check = "database"
+	if path, ok := strings.CutPrefix(d.c.DatabaseURL.Reveal(), settings.SqliteScheme); ok {
+		// Opening would make it.
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			if d.inDir {
+				d.ok(check, "none yet; waybill dev makes one in "+string(d.dir)+", and a server takes WAYBILL_DATABASE_URL")
+				return
+			}
+			d.fail(check, "there is no file "+path+" (WAYBILL_DATABASE_URL)", "waybill migrate up makes it")
+			return
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, doctorTimeout)
+	defer cancel()
+	store, closeStore, err := d.program.Instruments.Database(ctx, d.c)
+	if err != nil {
+		d.failed(check, err)
+		return
+	}
+	defer closeStore()
+	asked := time.Now()
+	product, version, clock, err := store.Server(ctx)
+	if err != nil {
+		d.failed(check, err)
+		return
+	}
+	took := time.Since(asked)
+	d.clocks = append(d.clocks, clockReading{"the database's", clock.Sub(asked.Add(took / 2))})
+	message := fmt.Sprintf("%s %s at %s answers in %s", product, version, d.c.DatabaseURL, shortly(took))
+	if major, known := leadingNumber(version); product == "Postgres" && known && major < oldestPostgres {
+		d.fail(check, message, fmt.Sprintf("Postgres %d or newer", oldestPostgres))
+	} else {
+		d.ok(check, message)
+	}
+	if d.migrations(ctx, store) {
+		if d.installation, err = store.Installation(ctx); err != nil {
+			d.failed(check, err)
+		}
+		d.secretsOfDatabase(ctx, store)
+		d.operators(ctx, store)
+	}
+}
+
+// migrations reports whether the schema is complete enough to look into.
+func (d *diagnosis) migrations(ctx context.Context, store Database) bool {
+	const check = "migrations"
+	applied, known, err := store.SchemaVersions(ctx)
+	switch {
+	case err != nil:
+		d.failed(check, err)
+	case applied < known && d.inDir:
+		d.warn(check, fmt.Sprintf("the database is behind this program: it is at %d of %d", applied, known), "waybill dev applies the rest at its start; or waybill migrate up --data-dir "+term.ShellQuoted(string(d.dir)))
+	case applied < known:
+		d.fail(check, fmt.Sprintf("the database is behind this program: it is at %d of %d", applied, known), "waybill migrate up")
+	case applied > known:
+		d.warn(check, AheadOf(applied, known), AheadFix)
+		return true
+	default:
+		d.ok(check, fmt.Sprintf("all %d are applied", known))
+		return true
+	}
+	return false
+}
+
+// secretsOfDatabase does what a start does, and takes it back.
+func (d *diagnosis) secretsOfDatabase(ctx context.Context, store Database) {
+	const check = "secrets fit"
+	if settings.NeedSecrets(d.c, "key_pepper", "secret_key") != nil {
+		return // told before
+	}
+	tenants, key, err := d.program.Instruments.Secrets(rolledBack{store}, d.c)
+	if err != nil {
+		d.failed(check, err)
+		return
+	}
+	failures := []error{settings.PepperRefused(tenants.ConfirmPepper(ctx), d.c), settings.SecretKeyRefused(key.Confirm(ctx), d.c)}
+	for _, err := range failures {
+		if err != nil {
+			d.failed(check, err)
+		}
+	}
+	if errors.Join(failures...) == nil {
+		d.ok(check, "both are this database's")
+	}
+	d.pepperChange(ctx, tenants)
+}
+
+// rolledBack is a storage whose transactions are all rolled back.
+type rolledBack struct{ ports.Storage }
+
+var errRolledBack = errors.New("waybill: rolled back on purpose")
+
+// InTx runs fn and keeps nothing of it.
+func (r rolledBack) InTx(ctx context.Context, fn func(ctx context.Context, tx ports.Stores) error) error {
+	err := r.Storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+		if err := fn(ctx, tx); err != nil {
+			return err
+		}
+		return errRolledBack
+	})
+	if errors.Is(err, errRolledBack) {
+		return nil
+	}
+	return err
+}
+
+func shortly(d time.Duration) string {
+	if d < time.Millisecond {
+		return "under 1ms"
+	}
+	return d.Round(time.Millisecond).String()
+}
+
+// leadingNumber is the major version of "16.4 (Debian 16.4-1)".
+func leadingNumber(version string) (int, bool) {
+	digits := version[:len(version)-len(strings.TrimLeft(version, "0123456789"))]
+	n, err := strconv.Atoi(digits)
+	return n, err == nil
+}

@@ -1,0 +1,225 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"waybill/adapters/cli/settings"
+	"waybill/adapters/cli/term"
+	"waybill/application/tenancy"
+	"waybill/application/webhooks"
+	"waybill/configs"
+	"waybill/ports"
+)
+
+// Verdict is how one check of the doctor went.
+type Verdict string
+
+const (
+	VerdictOK   Verdict = "OK"
+	VerdictWarn Verdict = "WARN" // works, and will trouble somebody
+	VerdictFail Verdict = "FAIL"
+)
+
+// Finding is one line of the doctor's.
+type Finding struct {
+	Check   string  `json:"check"`
+	Verdict Verdict `json:"verdict"`
+	Message string  `json:"message"`
+	Fix     string  `json:"fix,omitempty"`
+}
+
+type View struct {
+	Healthy  bool      `json:"healthy"`
+	Findings []Finding `json:"findings"`
+}
+
+// Database is what the doctor asks a database.
+type Database interface {
+	ports.Storage
+	// Server is the product, its version and its clock.
+	Server(ctx context.Context) (product, version string, clock time.Time, err error)
+	// SchemaVersions are the newest step that the schema has, and the newest one
+	// that this program knows.
+	SchemaVersions(ctx context.Context) (applied, known int64, err error)
+	// Installation is a name of the database, drawn at random and no secret.
+	Installation(ctx context.Context) (string, error)
+}
+
+// Redis is what the doctor asks a Redis.
+type Redis interface {
+	Time(ctx context.Context) (time.Time, error)
+	// Info is a section of what it tells of itself.
+	Info(ctx context.Context, section string) (string, error)
+}
+
+// RoadEngine is what the doctor asks a routing engine.
+type RoadEngine interface {
+	ports.Routing
+	Ping(ctx context.Context) error
+}
+
+// Instruments open what the doctor looks at, as a start with these settings does.
+type Instruments struct {
+	Database func(ctx context.Context, c *configs.Config) (Database, func(), error)
+	// Secrets are the use cases that hold the secrets against a database.
+	Secrets func(s ports.Storage, c *configs.Config) (*tenancy.Tenants, *webhooks.SecretKey, error)
+	Redis   func(c *configs.Config) (Redis, func(), error)
+	Pricing func(c *configs.Config) (ports.Pricing, error)
+	Roads   func(c *configs.Config) (RoadEngine, func(), error)
+}
+
+// Commands is the command that looks after an installation.
+type Commands struct {
+	*settings.CommandLine
+	Instruments Instruments
+}
+
+func (p *Commands) Command() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Check settings, secrets, database, Redis, services and ports, and tell how to mend them",
+		Long: "Check what a server of these settings needs, one line each: OK, WARN or FAIL, and how to mend it. The exit\n" +
+			"code is 1 where one failed. It changes nothing, and works before the first start and beside a running server.",
+		Example: `  waybill doctor
+  waybill doctor --json
+  waybill doctor --config /etc/waybill.yaml`,
+		Args: term.Takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			d := &diagnosis{program: p, cmd: cmd}
+			d.examine(cmd.Context())
+			v := View{Healthy: true, Findings: d.findings}
+			failed := 0
+			for _, f := range d.findings {
+				if f.Verdict == VerdictFail {
+					v.Healthy = false
+					failed++
+				}
+			}
+			if err := p.Show(v, func(w io.Writer) { printFindings(w, v.Findings) }); err != nil {
+				return err
+			}
+			if failed == 0 {
+				return nil
+			}
+			what := fmt.Sprintf("%d of %s failed", failed, term.Counted(len(v.Findings), "check"))
+			if d.c == nil {
+				what = term.Counted(failed, "setting") + " cannot be used; the rest was not looked at"
+			}
+			return &term.StartError{Code: "UNHEALTHY", What: what, Fix: "what stands under each FAIL"}
+		},
+	}
+	settings.AddSettingFlags(cmd)
+	return cmd
+}
+
+func printFindings(w io.Writer, findings []Finding) {
+	for _, f := range findings {
+		term.Row(w, string(f.Verdict), f.Check, f.Message)
+		if f.Fix != "" {
+			term.Row(w, "", "", "fix: "+f.Fix)
+		}
+	}
+}
+
+// diagnosis is one run of the doctor.
+type diagnosis struct {
+	program *Commands
+	cmd     *cobra.Command
+	c       *configs.Config
+	dir     settings.DataDir
+	inDir   bool // the database is the data directory's
+	clocks  []clockReading
+	// installation is the name that the database has; empty: not known.
+	installation string
+	findings     []Finding
+}
+
+func (d *diagnosis) add(v Verdict, check, message, fix string) {
+	d.findings = append(d.findings, Finding{check, v, message, fix})
+}
+
+func (d *diagnosis) ok(check, message string)        { d.add(VerdictOK, check, message, "") }
+func (d *diagnosis) warn(check, message, fix string) { d.add(VerdictWarn, check, message, fix) }
+func (d *diagnosis) fail(check, message, fix string) { d.add(VerdictFail, check, message, fix) }
+
+// failed reports an error in the words in which a start would have told it.
+func (d *diagnosis) failed(check string, err error) {
+	complaints, _ := term.Explain(err)
+	for _, c := range complaints {
+		message := c.Message
+		if c.SetIn != "" {
+			message += " (set in " + c.SetIn + ")"
+		}
+		d.fail(check, message, c.Fix)
+	}
+}
+
+// examine makes all checks. Where the settings cannot be read there is nothing
+// more to look at.
+func (d *diagnosis) examine(ctx context.Context) {
+	if !d.settings() {
+		return
+	}
+	d.dataDirectory()
+	d.secrets()
+	d.database(ctx)
+	d.redis(ctx)
+	d.pricing(ctx)
+	d.routing(ctx)
+	d.addresses()
+	d.proxies(ctx)
+	d.ports(ctx)
+	d.clock()
+}
+
+func (d *diagnosis) settings() bool {
+	c, err := d.program.Load(d.cmd)
+	if err != nil {
+		d.failed("settings", err)
+		return false
+	}
+	d.dir = settings.DataDir(d.program.DataDir)
+	d.inDir = !c.IsSet("database_url")
+	if d.inDir {
+		if err := d.dir.SupplyDatabase(c); err != nil {
+			d.failed("settings", err)
+			return false
+		}
+	}
+	d.c = c
+	if home, ok := d.program.SecretsOf(d.cmd, c); ok {
+		if err := home.SupplySecrets(c); err != nil {
+			d.failed("secrets", err)
+		}
+	}
+	for _, warning := range c.Warnings() {
+		d.warn("settings", warning, "waybill config lists the settings in effect")
+	}
+	set := 0
+	for _, s := range c.Settings() {
+		if s.Source != "default" {
+			set++
+		}
+	}
+	d.ok("settings", fmt.Sprintf("%d of %d are set", set, len(c.Settings())))
+	return true
+}
+
+// secrets looks whether there are any; whether they are the database's is seen there.
+func (d *diagnosis) secrets() {
+	err := settings.NeedSecrets(d.c, "key_pepper", "secret_key")
+	var missing configs.Problems
+	switch {
+	case err == nil:
+		d.ok("secrets", "WAYBILL_KEY_PEPPER from "+d.c.Source("key_pepper")+", WAYBILL_SECRET_KEY from "+d.c.Source("secret_key"))
+	case d.fresh():
+		d.ok("secrets", "none yet; waybill dev draws them at its first start")
+	case errors.As(err, &missing):
+		d.failed("secrets", err)
+	}
+}

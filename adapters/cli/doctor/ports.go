@@ -1,0 +1,90 @@
+package doctor
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"waybill/adapters/cli/settings"
+)
+
+// strangerTimeout is how long one who holds a port may think about who it is.
+const strangerTimeout = 2 * time.Second
+
+// ports looks whether the doors can be opened, and whose Waybill stands in those
+// that cannot.
+func (d *diagnosis) ports(ctx context.Context) {
+	theirs, ours := installationAt(ctx, d.c.OpsAddr), d.installation
+	for _, door := range []struct{ check, address, usedFor, sign string }{
+		{"live port", d.c.LiveAddr, "live API (WAYBILL_LIVE_ADDR)", "/v1/openapi.json"},
+		{"sandbox port", d.c.SandboxAddr, "sandbox API (WAYBILL_SANDBOX_ADDR)", "/v1/openapi.json"},
+		{"operations port", d.c.OpsAddr, settings.OpsUse, "/healthz"},
+	} {
+		listener, failure := settings.ListenOn(ctx, door.address, door.usedFor)
+		if failure == nil {
+			_ = listener.Close()
+			d.ok(door.check, door.address+" is free")
+			continue
+		}
+		switch {
+		case !isWaybill(ctx, door.address, door.sign):
+			d.failed(door.check, failure)
+		case theirs != "" && theirs == ours:
+			d.warn(door.check, door.address+" has a running Waybill of this installation; a second serve here would not start: one is running", failure.Fix)
+		case theirs != "" && ours == "":
+			d.fail(door.check, door.address+" has a running Waybill, and no database was found to tell whether it is of this installation", failure.Fix)
+		case theirs != "":
+			d.fail(door.check, door.address+" has a running Waybill of another installation, with another database", failure.Fix)
+		default:
+			d.fail(door.check, door.address+" has a running Waybill, and nothing at "+d.c.OpsAddr+" tells of which installation", failure.Fix)
+		}
+	}
+}
+
+// isWaybill asks for something that only we have there.
+func isWaybill(ctx context.Context, address, path string) bool {
+	text := told(ctx, address, path)
+	return strings.Contains(text, "Waybill") || strings.Contains(text, `"message":"Alive."`)
+}
+
+// installationAt is whose process listens for operators at an address; empty:
+// nobody tells.
+func installationAt(ctx context.Context, address string) string {
+	var alive struct {
+		Data struct {
+			Installation string `json:"installation"`
+		} `json:"data"`
+	}
+	_ = json.Unmarshal([]byte(told(ctx, address, "/healthz")), &alive) // what is no answer of ours tells nothing
+	return alive.Data.Installation
+}
+
+// told is the beginning of what a listener answers to a GET; empty: nothing that
+// is a success.
+func told(ctx context.Context, address, path string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, strangerTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(settings.Reachable(host), port)+path, nil)
+	if err != nil {
+		return ""
+	}
+	client := &http.Client{Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}
+	res, err := client.Do(req)
+	if err != nil {
+		return ""
+	}
+	defer res.Body.Close()
+	start, _ := io.ReadAll(io.LimitReader(res.Body, 256<<10)) // what came tells who it is
+	if res.StatusCode != http.StatusOK {
+		return ""
+	}
+	return string(start)
+}

@@ -1,0 +1,147 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"waybill/adapters/cli/term"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+func (d *diagnosis) redis(ctx context.Context) {
+	const check = "redis"
+	if d.c.RedisURL == "" {
+		d.ok(check, "not set: every process counts limits for itself")
+		return
+	}
+	client, closeClient, err := d.program.Instruments.Redis(d.c)
+	if err != nil {
+		d.failed(check, err)
+		return
+	}
+	defer closeClient()
+	ctx, cancel := context.WithTimeout(ctx, doctorTimeout)
+	defer cancel()
+	asked := time.Now()
+	clock, err := client.Time(ctx)
+	if err != nil {
+		d.fail(check, d.c.RedisURL.String()+" does not answer: "+term.Plainly(err)+" (WAYBILL_REDIS_URL)", "start Redis, or correct WAYBILL_REDIS_URL; servers go on without it, each counting for itself")
+		return
+	}
+	took := time.Since(asked)
+	d.clocks = append(d.clocks, clockReading{"Redis's", clock.Sub(asked.Add(took / 2))})
+	d.redisServer(ctx, client, fmt.Sprintf("at %s answers in %s", d.c.RedisURL, shortly(took)))
+}
+
+// redisServer looks at what Redis tells of itself, which some hosts keep back.
+func (d *diagnosis) redisServer(ctx context.Context, client Redis, message string) {
+	const check = "redis"
+	info := map[string]string{}
+	for _, section := range []string{"server", "memory", "cluster"} {
+		text, _ := client.Info(ctx, section)
+		for line := range strings.Lines(text) {
+			if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+				info[name] = value
+			}
+		}
+	}
+	version, policy := info["redis_version"], info["maxmemory_policy"]
+	message = strings.TrimSpace("Redis "+version) + " " + message
+	major, known := leadingNumber(version)
+	switch {
+	case info["cluster_enabled"] == "1":
+		d.fail(check, message+", and is a Cluster", "a single Redis, or a Sentinel with ?master_name=")
+	case known && major < oldestRedis:
+		d.warn(check, message, fmt.Sprintf("Redis %d or newer", oldestRedis))
+	case policy != "" && policy != "noeviction":
+		d.warn(check, message+"; its maxmemory-policy is "+policy+", by which limits, locks and the queue lose entries when memory is full", "maxmemory-policy noeviction")
+	case policy == "":
+		d.warn(check, message+", and does not tell its maxmemory-policy", "see that it is noeviction")
+	default:
+		d.ok(check, message+", maxmemory-policy "+policy)
+	}
+}
+
+// accra are two points that every service of the company has to know.
+var accra = domain.Trip{
+	Environment: domain.Sandbox, VehicleType: domain.Bike,
+	Pickup: domain.Coordinates{Latitude: 5.5571, Longitude: -0.1818}, Dropoff: domain.Coordinates{Latitude: 5.6037, Longitude: -0.1870},
+}
+
+func (d *diagnosis) pricing(ctx context.Context) {
+	const check = "pricing"
+	pricing, err := d.program.Instruments.Pricing(d.c)
+	if err != nil {
+		d.failed(check, err)
+		return
+	}
+	if d.c.PricingURL == "" {
+		d.ok(check, "the built-in tariff, in "+d.c.Currency)
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, doctorTimeout)
+	defer cancel()
+	asked := time.Now()
+	_, err = pricing.Price(ctx, accra)
+	var outside *ports.OutsideServiceAreaError
+	if err != nil && !errors.As(err, &outside) { // elsewhere this trip is not served, and that is a good answer too
+		d.fail(check, d.c.PricingURL+" has no price for a trip: "+term.Plainly(causeOf(err))+" (WAYBILL_PRICING_URL)", "start the pricing service, or correct the address; without it a create answers 503")
+		return
+	}
+	d.ok(check, d.c.PricingURL+" answers in "+shortly(time.Since(asked)))
+}
+
+// causeOf is what an error of the domain wraps; its own text is for customers.
+func causeOf(err error) error {
+	var ours *domain.Error
+	if errors.As(err, &ours) && ours.Err != nil {
+		return ours.Err
+	}
+	return err
+}
+
+func (d *diagnosis) routing(ctx context.Context) {
+	const check = "routing"
+	switch {
+	case d.c.RoutingURL == "" && d.c.PricingURL != "":
+		return // the pricing service measures
+	case d.c.RoutingURL == "":
+		d.ok(check, "none: distances are straight lines x 1.3")
+		return
+	case d.c.PricingURL != "":
+		d.warn(check, "WAYBILL_ROUTING_URL is not used by servers: with WAYBILL_PRICING_URL the pricing service measures", "set it for waybill pricing serve alone")
+		return
+	}
+	engine, closeEngine, err := d.program.Instruments.Roads(d.c)
+	if err != nil {
+		d.failed(check, err)
+		return
+	}
+	defer closeEngine()
+	ctx, cancel := context.WithTimeout(ctx, doctorTimeout)
+	defer cancel()
+	asked := time.Now()
+	err = engine.Ping(ctx)
+	if err == nil {
+		err = measures(ctx, engine)
+	}
+	if err != nil {
+		d.fail(check, d.c.RoutingURL+" measures no trip: "+term.Plainly(err)+" (WAYBILL_ROUTING_URL)", "start the Valhalla, or correct the address; without it a create answers 503")
+		return
+	}
+	d.ok(check, d.c.RoutingURL+" answers in "+shortly(time.Since(asked)))
+}
+
+// measures asks for a trip; that there is no way is a good answer of a map of elsewhere.
+func measures(ctx context.Context, engine ports.Routing) error {
+	_, err := engine.Distance(ctx, accra)
+	var outside *ports.OutsideServiceAreaError
+	if errors.Is(err, ports.ErrNoRoute) || errors.As(err, &outside) {
+		return nil
+	}
+	return err
+}

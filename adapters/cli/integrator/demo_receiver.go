@@ -1,0 +1,226 @@
+package integrator
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"waybill/adapters/cli/term"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// webhookPatience is how long the demo waits at its end for the webhooks of what
+// it has seen already.
+const webhookPatience = 5 * time.Second
+
+// arrivalView is a webhook that the demo's receiver took.
+type arrivalView struct {
+	EventID        string `json:"event_id"`
+	Type           string `json:"type"`
+	SignatureValid bool   `json:"signature_valid"`
+	DelayMS        int64  `json:"delay_ms"` // after the event
+	delivery       string
+	shown          bool
+}
+
+// receiver takes webhooks as the program of an integrator does. It listens on
+// loopback, where a sandbox elsewhere could not reach it: a listener fetches
+// for it, as waybill listen does. So it works with any sandbox.
+type receiver struct {
+	p        *Commands
+	listener *webhookListener
+	skew     time.Duration // of the sandbox's clock
+
+	mu       sync.Mutex
+	delivery string // whose webhooks are shown; empty: it is not booked yet
+	arrived  []arrivalView
+	events   map[string]bool // that people were told of: their webhooks come after
+	seen     map[string]bool // webhooks may come twice
+	news     chan struct{}
+}
+
+// mostArrivals bounds what others on this machine make the receiver keep.
+const mostArrivals = 1000
+
+// receive begins to take webhooks. A key that may not have them plays on
+// without: then the receiver is nil.
+func (p *Commands) receive(ctx context.Context, c *apiClient) (*receiver, func(), error) {
+	l := newWebhookListener(c, []string{domain.DeliveryEvents})
+	call, err := l.registration()
+	if err != nil {
+		return nil, nil, err
+	}
+	p.Say("", "2. Have its webhooks sent to a receiver in this demo, through a listener. A server that can be reached registers itself: POST /webhook-endpoints.",
+		"", indented(c.curl(call)), "")
+	answer, err := l.register(ctx, call)
+	var refused *apiError
+	switch {
+	case errors.As(err, &refused) && ctx.Err() == nil:
+		p.Say("  -> " + fmt.Sprint(refused.status) + ": no webhooks then. " + refused.message)
+		return nil, func() {}, nil
+	case err != nil:
+		return nil, nil, interrupted(ctx, err, "nothing was booked")
+	}
+	r := &receiver{p: p, listener: l, skew: skewOf(answer.serverAt), events: map[string]bool{}, seen: map[string]bool{}, news: make(chan struct{}, 1)}
+	stop, err := r.start(ctx)
+	if err != nil {
+		return nil, nil, errors.Join(err, l.end(ctx))
+	}
+	p.Say(answered(answer, l.now().ID+" listens for "+domain.DeliveryEvents),
+		"  Every webhook is signed; a Standard Webhooks library verifies it with the secret, see "+c.baseURL+"/openapi.yaml")
+	return r, stop, nil
+}
+
+// start serves on loopback, and has the listener forward to there.
+func (r *receiver) start(ctx context.Context) (stop func(), err error) {
+	var config net.ListenConfig
+	door, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, &term.StartError{What: "no webhook can be received here", Err: err, UsedFor: "the demo's receiver"}
+	}
+	server := &http.Server{Handler: r, ReadTimeout: webhookPatience}
+	sender, closeSender := r.p.Sender()
+	address := "http://" + door.Addr().String() + "/"
+	r.listener.deliver = func(ctx context.Context, w *incomingWebhook) domain.WebhookResult {
+		return sender.Send(ctx, ports.WebhookMessage{URL: address, Header: w.header(), Body: []byte(w.Body)})
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var working sync.WaitGroup
+	working.Go(func() { _ = server.Serve(door) }) // until it is closed
+	working.Go(func() {
+		if err := r.listener.run(ctx); err != nil {
+			r.p.Say("  no more webhooks: " + term.OneLine(err))
+		}
+	})
+	return func() {
+		cancel()
+		_ = server.Close()
+		working.Wait()
+		closeSender()
+		_ = r.listener.end(ctx) // it ends by itself, too
+	}, nil
+}
+
+// ServeHTTP is all that a receiver has to do: verify, note what is new, answer
+// 2xx.
+func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, mostBody))
+	if err != nil {
+		http.Error(w, "the body cannot be read", http.StatusBadRequest)
+		return
+	}
+	now := time.Now().Add(r.skew)
+	var e webhookPayload
+	invalid := VerifyWebhook(r.listener.now().Secret, req.Header, body, now)
+	if err := json.Unmarshal(body, &e); invalid == nil && err != nil {
+		invalid = errors.New("the body is not JSON")
+	}
+	at, err := time.Parse(time.RFC3339Nano, e.Timestamp)
+	delay := max(now.Sub(at), 0)
+	if err != nil {
+		delay = 0
+	}
+	arrival := arrivalView{
+		EventID: term.PlainText(req.Header.Get(domain.HeaderWebhookID)), Type: term.PlainText(e.Type), SignatureValid: invalid == nil,
+		DelayMS: delay.Milliseconds(), delivery: e.Data.Delivery.ID,
+	}
+	if invalid != nil {
+		r.p.Say("      webhook " + cmp.Or(arrival.Type, arrival.EventID, "without an ID") + ", signature NOT valid: " + invalid.Error())
+		http.Error(w, "signature not valid", http.StatusBadRequest)
+	}
+	r.note(arrival)
+}
+
+// note keeps a webhook, and shows it where it is of the delivery that is played.
+func (r *receiver) note(a arrivalView) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if a.SignatureValid && r.seen[a.EventID] || len(r.arrived) >= mostArrivals {
+		return
+	}
+	r.seen[a.EventID] = a.SignatureValid
+	r.arrived = append(r.arrived, a)
+	r.show()
+	select {
+	case r.news <- struct{}{}:
+	default:
+	}
+}
+
+// follow names the delivery whose webhooks are shown. Others of the application
+// come, too.
+func (r *receiver) follow(delivery string) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.delivery = delivery
+}
+
+// told shows the webhook of an event that people have just been told of, now or
+// when it comes: it may be here before the timeline was read.
+func (r *receiver) told(event string) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events[event] = true
+	r.show()
+}
+
+// show tells what is new. The lock is held.
+func (r *receiver) show() {
+	for i := range r.arrived {
+		if a := &r.arrived[i]; !a.shown && a.SignatureValid && a.delivery == r.delivery && r.events[a.EventID] {
+			r.p.Say(fmt.Sprintf("      webhook %s, signature valid, %d ms after the event", a.Type, a.DelayMS))
+			a.shown = true
+		}
+	}
+}
+
+// await waits, not for long, until so many webhooks of the delivery have come,
+// and returns them.
+func (r *receiver) await(ctx context.Context, count int) []arrivalView {
+	if r == nil {
+		return []arrivalView{}
+	}
+	late := time.NewTimer(webhookPatience)
+	defer late.Stop()
+	for {
+		came := r.came()
+		if len(came) >= count {
+			return came
+		}
+		select {
+		case <-r.news:
+		case <-late.C:
+			r.p.Say("", fmt.Sprintf("%d of %d webhooks have come so far.", len(came), count))
+			return came
+		case <-ctx.Done():
+			return came
+		}
+	}
+}
+
+// came are the webhooks of the delivery.
+func (r *receiver) came() []arrivalView {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	came := []arrivalView{}
+	for _, a := range r.arrived {
+		if a.delivery == r.delivery {
+			came = append(came, a)
+		}
+	}
+	return came
+}

@@ -1,0 +1,148 @@
+package integrator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"waybill/adapters/cli/term"
+	"waybill/adapters/web/views"
+	"waybill/domain"
+)
+
+// How a delivery is looked after: when its next step is due, and from then on
+// at growing distances. Asking again for what has not changed costs nothing of
+// the rate limit.
+const (
+	soonestLook = 200 * time.Millisecond
+	latestLook  = 10 * time.Second
+	// standstill is how late a step may be until nobody seems to do steps.
+	standstill = 30 * time.Second
+	// clockSkew is how far the two clocks may be apart unnoticed: the server
+	// tells its own in whole seconds.
+	clockSkew = 2 * time.Second
+)
+
+// deliveryView is what these commands read of a delivery.
+type deliveryView struct {
+	ID          string            `json:"id"`
+	Reference   string            `json:"reference"`
+	Status      string            `json:"status"`
+	TrackingURL string            `json:"tracking_url"`
+	Currency    string            `json:"currency"`
+	DeliveryFee json.Number       `json:"delivery_fee"`
+	Simulation  *views.Simulation `json:"simulation"`
+}
+
+// nextStep is when the next step of the simulation is due; false: it is at rest.
+func (d *deliveryView) nextStep() (time.Time, bool) {
+	if d.Simulation == nil || d.Simulation.Status != string(domain.SimulationRunning) || d.Simulation.NextStepAt == nil {
+		return time.Time{}, false
+	}
+	at, err := time.Parse(time.RFC3339Nano, *d.Simulation.NextStepAt)
+	return at, err == nil
+}
+
+// followed is a delivery at the end of its simulation.
+type followed struct {
+	delivery deliveryView
+	raw      json.RawMessage   // the delivery as it was answered
+	events   []json.RawMessage // its whole timeline
+}
+
+// follow tells each event of a delivery as it happens, until nothing moves the
+// delivery any more.
+func (c *apiClient) follow(ctx context.Context, id string, tell func(views.Event)) (followed, error) {
+	var f followed
+	var due time.Time
+	look, told, pause := get("/deliveries/"+id), 0, soonestLook
+	for {
+		answer, err := c.send(ctx, look)
+		if err != nil {
+			return f, err
+		}
+		if answer.data != nil { // it has changed
+			f.delivery, f.raw = deliveryView{}, answer.data
+			if err := answer.decode(&f.delivery); err != nil {
+				return f, err
+			}
+			if told, err = c.tellNew(ctx, &f, told, tell); err != nil {
+				return f, err
+			}
+			at, running := f.delivery.nextStep()
+			if !running {
+				return f, nil
+			}
+			look.known, due, pause = answer.etag, here(at, answer.serverAt), soonestLook
+		}
+		wait := time.Until(due) + soonestLook/2
+		switch {
+		case wait < -standstill:
+			return f, stoodStill(f.delivery)
+		case wait <= 0:
+			wait, pause = pause, min(2*pause, latestLook/5)
+		}
+		if !sleep(ctx, min(wait, latestLook)) {
+			return f, ctx.Err()
+		}
+	}
+}
+
+// tellNew reads the timeline and tells what comes after what was told.
+func (c *apiClient) tellNew(ctx context.Context, f *followed, told int, tell func(views.Event)) (int, error) {
+	answer, err := c.send(ctx, get("/deliveries/"+f.delivery.ID+"/events"))
+	if err != nil {
+		return told, err
+	}
+	if err := answer.decode(&f.events); err != nil {
+		return told, err
+	}
+	for _, raw := range f.events {
+		var e views.Event
+		if err := json.Unmarshal(raw, &e); err != nil {
+			return told, fmt.Errorf("an event cannot be read: %w", err)
+		}
+		if e.Sequence > told {
+			told = e.Sequence
+			tell(e)
+		}
+	}
+	return told, nil
+}
+
+// here is a time of the server by the clock of this machine.
+func here(at, serverNow time.Time) time.Time { return at.Add(-skewOf(serverNow)) }
+
+// skewOf is how far the clock of the server is ahead of this machine's; 0 where
+// the difference would not be noticed.
+func skewOf(serverNow time.Time) time.Duration {
+	if skew := time.Until(serverNow); !serverNow.IsZero() && skew.Abs() > clockSkew {
+		return skew
+	}
+	return 0
+}
+
+func stoodStill(d deliveryView) error {
+	return &term.StartError{
+		Code: "STANDSTILL", What: fmt.Sprintf("delivery %s stands still: step %d was due at %s", d.ID, d.Simulation.Step+1, *d.Simulation.NextStepAt),
+		Fix: "start waybill worker beside waybill serve: it does the steps (waybill dev does them itself)",
+	}
+}
+
+// sayEvent is a line of the timeline.
+func (p *Commands) sayEvent(e views.Event) {
+	line := fmt.Sprintf("  %2d  %s  %s", e.Sequence, term.ClockTime(e.OccurredAt), e.Status)
+	if e.ReasonCode != "" {
+		line += " (" + e.ReasonCode + ")"
+	}
+	p.Say(line)
+}
+
+// interrupted tells what a Ctrl-C leaves behind.
+func interrupted(ctx context.Context, err error, left string) error {
+	if err == nil || ctx.Err() == nil {
+		return err
+	}
+	return &term.StartError{Code: "INTERRUPTED", What: "interrupted: " + left}
+}

@@ -1,0 +1,160 @@
+package integrator
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"waybill/adapters/cli/term"
+	"waybill/domain"
+)
+
+// tailEvery is how often is looked for new events; a look that finds none costs
+// nothing of the rate limit.
+const tailEvery = 500 * time.Millisecond
+
+// keptDays is for how many days the feed has what happened.
+const keptDays = int(domain.RecoverableFor / (24 * time.Hour))
+
+func (p *Commands) tail() *cobra.Command {
+	return term.Group("tail", "Follow what happens in a sandbox: events, or attempts to send them", p.tailEvents(), p.tailAttempts())
+}
+
+func (p *Commands) tailEvents() *cobra.Command {
+	var (
+		a                     access
+		since, kind, delivery string
+	)
+	cmd := &cobra.Command{
+		Use: "events", Short: "Follow the feed of events",
+		Long: "Follow the feed of events, from now on or from some time ago, until Ctrl-C. With --json each line\n" +
+			"is the payload of an event, as webhooks carry it.\n\nTypes: " + term.Joined(domain.DeliveryEventTypes()),
+		Example: `  waybill tail events
+  waybill tail events --since 1h --type delivery.failed
+  waybill tail events --delivery dlv_0198f3a27c4e7b1d9a6e5c2f10d3b847 --since 30d --json`,
+		Args: term.Takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			query := url.Values{"limit": {"100"}}
+			var back time.Duration
+			if since != "" {
+				var err error
+				if back, err = domain.ParseLifetime(since); err != nil {
+					return term.Usagef(cmd, "--since is %q; it is a number and a unit, such as 90s, 2h or 30d", since)
+				}
+				if back > domain.RecoverableFor {
+					return term.Usagef(cmd, "--since is %q; events are kept for %d days: --since %dd is the longest", since, keptDays, keptDays)
+				}
+			}
+			if kind != "" {
+				if !slices.Contains(domain.DeliveryEventTypes(), domain.EventType(kind)) {
+					return term.Usagef(cmd, "%q is no type in the feed. There are %s", kind, term.Joined(domain.DeliveryEventTypes()))
+				}
+				query.Set("type", kind)
+			}
+			if delivery != "" {
+				if _, err := term.ParseID(cmd, "a delivery", domain.PrefixDelivery, delivery); err != nil {
+					return err
+				}
+				query.Set("delivery_id", delivery)
+			}
+			c, err := p.sandbox(cmd, a)
+			if err != nil {
+				return err
+			}
+			return quietly(cmd.Context(), p.followFeed(cmd.Context(), c, query, back))
+		},
+	}
+	cmd.Flags().StringVar(&since, "since", "", "how long ago to begin, such as 90s, 2h or 30d (without it: now)")
+	cmd.Flags().StringVar(&kind, "type", "", "only events of this type")
+	cmd.Flags().StringVar(&delivery, "delivery", "", "only events of the delivery with this ID")
+	a.addFlags(cmd)
+	return cmd
+}
+
+// quietly ends what only a Ctrl-C ends.
+func quietly(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// serverNow is the time by the clock of the server, as exactly as is known.
+func (c *apiClient) serverNow(ctx context.Context) (time.Time, error) {
+	answer, err := c.send(ctx, get("/api-key"))
+	return time.Now().Add(skewOf(answer.serverAt)), err
+}
+
+// followFeed prints events until ctx ends. Where it is in the feed it keeps
+// through outages, so that none is missed or printed twice.
+func (p *Commands) followFeed(ctx context.Context, c *apiClient, query url.Values, back time.Duration) error {
+	now, err := c.serverNow(ctx)
+	if err != nil {
+		return err
+	}
+	began := domain.FormatTime(now.Add(-back))
+	query.Set("created_after", began)
+	fmt.Fprintln(p.Stderr, "Following events from "+began+" on; Ctrl-C ends it.")
+	look := apiCall{method: "GET", tireless: true}
+	for {
+		look.path = "/events?" + query.Encode()
+		answer, err := c.send(ctx, look)
+		if e, ok := errors.AsType[*apiError](err); ok && e.code == domain.CodeCursorExpired {
+			fmt.Fprintln(p.Stderr, "The events from where this was are gone; beginning again at "+began+", so that some may come twice.")
+			query.Del("cursor")
+			look.known = ""
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		look.known = answer.etag
+		var events []json.RawMessage
+		if answer.data != nil { // it has changed
+			if err := answer.decode(&events); err != nil {
+				return err
+			}
+		}
+		for _, e := range events {
+			p.printEvent(e)
+		}
+		moved := answer.page.NextCursor != "" && answer.page.NextCursor != query.Get("cursor")
+		if moved {
+			query.Set("cursor", answer.page.NextCursor)
+			look.known = "" // of another page
+		}
+		if answer.page.HasMore && moved && len(events) > 0 { // behind an empty page of a filter it goes on at its pace
+			continue
+		}
+		if !sleep(ctx, tailEvery) {
+			return nil
+		}
+	}
+}
+
+// printEvent is a line for people, or the payload to the byte.
+func (p *Commands) printEvent(raw json.RawMessage) {
+	if p.AsJSON {
+		if bytes.ContainsAny(raw, "\r\n") { // one line each, whatever a server sends
+			var compact bytes.Buffer
+			_ = json.Compact(&compact, raw) // it was read already
+			raw = compact.Bytes()
+		}
+		fmt.Fprintf(p.Stdout, "%s\n", raw)
+		return
+	}
+	var e webhookPayload
+	_ = json.Unmarshal(raw, &e) // what cannot be read shows as empty
+	line := fmt.Sprintf("%s  %-20s  %s  %2d", term.PlainText(term.ClockTime(e.Timestamp)), term.PlainText(e.Type), term.PlainText(e.Data.Delivery.ID), e.Sequence)
+	if e.Data.ReasonCode != "" {
+		line += "  " + term.PlainText(e.Data.ReasonCode)
+	}
+	fmt.Fprintln(p.Stdout, line)
+}

@@ -1,0 +1,320 @@
+package integrator
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"waybill/adapters/cli/term"
+	"waybill/adapters/web/views"
+	"waybill/domain"
+)
+
+const (
+	// attemptsEvery is how often is looked for new attempts; with many endpoints
+	// less often, callEvery apart for each call that a round takes, so that half of
+	// the usual rate limit is left to others.
+	attemptsEvery = 2 * time.Second
+	callEvery     = 200 * time.Millisecond
+	// mostPages bounds what is read of one list in a round.
+	mostPages = 10
+	// lookBack is for how long webhooks are looked at from their creation on;
+	// those that still wait for an attempt are looked at for as long as they do.
+	lookBack = 5 * time.Minute
+)
+
+func (p *Commands) tailAttempts() *cobra.Command {
+	var (
+		a        access
+		endpoint string
+	)
+	cmd := &cobra.Command{
+		Use: "attempts", Short: "Follow the attempts to send webhooks to endpoints",
+		Long: "Follow the attempts to send webhooks to endpoints, all of them or one, from now on and until Ctrl-C.\n" +
+			"Those of waybill listen are shown by itself.",
+		Example: `  waybill tail attempts
+  waybill tail attempts --endpoint whe_0198f3a27c4e7b1d9a6e5c2f10d3b847 --json`,
+		Args: term.Takes(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if endpoint != "" {
+				if _, err := term.ParseID(cmd, "a webhook endpoint", domain.PrefixWebhookEndpoint, endpoint); err != nil {
+					return err
+				}
+			}
+			c, err := p.sandbox(cmd, a)
+			if err != nil {
+				return err
+			}
+			f := &attemptFollower{p: p, client: c, endpoint: endpoint, logs: map[string]*attemptLog{}}
+			return quietly(cmd.Context(), f.run(cmd.Context()))
+		},
+	}
+	cmd.Flags().StringVar(&endpoint, "endpoint", "", "only attempts to reach the endpoint with this ID")
+	a.addFlags(cmd)
+	return cmd
+}
+
+// attemptFollower looks at endpoints in rounds. The API has no feed of attempts:
+// a webhook whose count has grown is asked for its attempts.
+type attemptFollower struct {
+	p        *Commands
+	client   *apiClient
+	endpoint string                 // empty: all
+	logs     map[string]*attemptLog // by endpoint
+	lonely   bool                   // it was told that there is none
+}
+
+// attemptLog is what was seen of one endpoint.
+type attemptLog struct {
+	since string // the creation of the oldest webhooks that are looked at
+	seen  map[string]*seenWebhook
+}
+
+// seenWebhook is a webhook with the attempts that were printed, or made before.
+type seenWebhook struct {
+	views.WebhookDelivery
+	printed int
+}
+
+// AttemptRecord is an attempt with what it was for.
+type AttemptRecord struct {
+	EndpointID        string          `json:"endpoint_id"`
+	WebhookDeliveryID string          `json:"webhook_delivery_id"`
+	EventType         string          `json:"event_type"`
+	DeliveryID        string          `json:"delivery_id,omitempty"`
+	Attempt           json.RawMessage `json:"attempt"`
+
+	view views.WebhookAttempt
+}
+
+func (f *attemptFollower) run(ctx context.Context) error {
+	now, err := f.client.serverNow(ctx)
+	if err != nil {
+		return err
+	}
+	began := domain.FormatTime(now)
+	for first := true; ; first = false {
+		endpoints, err := f.endpoints(ctx)
+		if err != nil {
+			return err
+		}
+		f.forget(endpoints)
+		if len(endpoints) == 0 && !f.lonely && !f.p.AsJSON {
+			f.lonely = true
+			fmt.Fprintln(f.p.Stderr, "There is no webhook endpoint yet; what is sent to one shows here as soon as there is. Register it: POST "+f.client.baseURL+"/webhook-endpoints")
+		}
+		for _, id := range endpoints {
+			log := f.logs[id]
+			if log == nil {
+				log = &attemptLog{since: began, seen: map[string]*seenWebhook{}}
+				f.logs[id] = log
+			}
+			fresh, err := f.look(ctx, id, log, first)
+			if isGone(err) && f.endpoint == "" {
+				continue // deleted meanwhile
+			}
+			if err != nil {
+				return err
+			}
+			f.print(fresh)
+		}
+		if first && !f.lonely {
+			fmt.Fprintln(f.p.Stderr, "Following attempts; Ctrl-C ends it.")
+		}
+		if !sleep(ctx, max(attemptsEvery, time.Duration(1+2*len(endpoints))*callEvery)) {
+			return nil
+		}
+	}
+}
+
+func (f *attemptFollower) endpoints(ctx context.Context) ([]string, error) {
+	if f.endpoint != "" {
+		return []string{f.endpoint}, nil
+	}
+	answer, err := f.client.send(ctx, f.call("/webhook-endpoints?limit="+strconv.Itoa(domain.MaxWebhookEndpoints)))
+	if err != nil {
+		return nil, err
+	}
+	var found []views.WebhookEndpoint
+	if err := answer.decode(&found); err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, e := range found[:min(len(found), domain.MaxWebhookEndpoints)] {
+		if _, err := domain.ParseID(domain.PrefixWebhookEndpoint, e.ID); err == nil {
+			ids = append(ids, e.ID)
+		}
+	}
+	return ids, nil
+}
+
+func (f *attemptFollower) call(path string) apiCall {
+	return apiCall{method: http.MethodGet, path: path, tireless: true}
+}
+
+// forget drops what was seen of endpoints that are gone.
+func (f *attemptFollower) forget(present []string) {
+	for id := range f.logs {
+		if !slices.Contains(present, id) {
+			delete(f.logs, id)
+		}
+	}
+}
+
+// look returns the attempts that are new since the last look; the first one
+// only notes what was attempted before.
+func (f *attemptFollower) look(ctx context.Context, endpoint string, log *attemptLog, first bool) ([]AttemptRecord, error) {
+	path := "/webhook-endpoints/" + endpoint + "/deliveries?limit=100&"
+	waiting, err := f.list(ctx, path+"status=pending")
+	if err != nil {
+		return nil, err
+	}
+	recent, err := f.list(ctx, path+"created_after="+url.QueryEscape(log.since))
+	if err != nil {
+		return nil, err
+	}
+	present := map[string]bool{}
+	for i, d := range append(waiting, recent...) {
+		present[d.ID] = true
+		if s := log.seen[d.ID]; s != nil {
+			s.WebhookDelivery = d
+			continue
+		}
+		s := &seenWebhook{WebhookDelivery: d}
+		if i < len(waiting) && d.CreatedAt < log.since || first {
+			s.printed = d.Attempts // an old one; what it is asked for now is to come
+		}
+		log.seen[d.ID] = s
+	}
+	var fresh []AttemptRecord
+	for id, s := range log.seen {
+		ended := s.Status == string(domain.WebhookPending) && !present[id]
+		if s.Attempts <= s.printed && !ended {
+			continue
+		}
+		made, err := f.attempts(ctx, endpoint, s)
+		switch {
+		case isGone(err):
+			delete(log.seen, id)
+			continue
+		case err != nil:
+			return nil, err
+		}
+		fresh = append(fresh, made...)
+		if ended {
+			delete(log.seen, id)
+		}
+	}
+	log.prune(recent, present)
+	slices.SortFunc(fresh, func(a, b AttemptRecord) int {
+		return cmp.Or(strings.Compare(a.view.StartedAt, b.view.StartedAt), strings.Compare(a.view.ID, b.view.ID))
+	})
+	return fresh, nil
+}
+
+// list reads the pages of a list of webhooks, the newest first.
+func (f *attemptFollower) list(ctx context.Context, path string) ([]views.WebhookDelivery, error) {
+	var all []views.WebhookDelivery
+	cursor := ""
+	for range mostPages {
+		answer, err := f.client.send(ctx, f.call(path+cursor))
+		if err != nil {
+			return nil, err
+		}
+		var found []views.WebhookDelivery
+		if err := answer.decode(&found); err != nil {
+			return nil, err
+		}
+		for _, d := range found {
+			if _, err := domain.ParseID(domain.PrefixWebhookDelivery, d.ID); err == nil {
+				all = append(all, d)
+			}
+		}
+		if !answer.page.HasMore || answer.page.NextCursor == "" {
+			break
+		}
+		cursor = "&cursor=" + url.QueryEscape(answer.page.NextCursor)
+	}
+	return all, nil
+}
+
+// attempts are those of a webhook that were not printed.
+func (f *attemptFollower) attempts(ctx context.Context, endpoint string, s *seenWebhook) ([]AttemptRecord, error) {
+	answer, err := f.client.send(ctx, f.call("/webhook-deliveries/"+s.ID+"/attempts"))
+	if err != nil {
+		return nil, err
+	}
+	var made []json.RawMessage
+	if err := answer.decode(&made); err != nil {
+		return nil, err
+	}
+	var fresh []AttemptRecord
+	last := s.printed
+	for _, raw := range made {
+		r := AttemptRecord{EndpointID: endpoint, WebhookDeliveryID: s.ID, EventType: s.EventType, DeliveryID: s.DeliveryID, Attempt: raw}
+		if err := json.Unmarshal(raw, &r.view); err != nil {
+			return nil, errors.New("an attempt cannot be read")
+		}
+		if r.view.Attempt > s.printed {
+			fresh, last = append(fresh, r), max(last, r.view.Attempt)
+		}
+	}
+	s.printed = max(last, s.Attempts)
+	return fresh, nil
+}
+
+// prune forgets webhooks that have ended some time ago, and moves on.
+func (l *attemptLog) prune(recent []views.WebhookDelivery, present map[string]bool) {
+	newest := time.Time{}
+	for _, d := range recent {
+		if at, err := time.Parse(time.RFC3339Nano, d.CreatedAt); err == nil && at.After(newest) {
+			newest = at
+		}
+	}
+	if since := domain.FormatTime(newest.Add(-lookBack)); !newest.IsZero() && since > l.since {
+		l.since = since
+	}
+	for id, s := range l.seen {
+		if s.Status != string(domain.WebhookPending) && (s.CreatedAt < l.since || !present[id]) {
+			delete(l.seen, id)
+		}
+	}
+}
+
+func (f *attemptFollower) print(fresh []AttemptRecord) {
+	for _, r := range fresh {
+		if f.p.AsJSON {
+			encoder := json.NewEncoder(f.p.Stdout)
+			encoder.SetEscapeHTML(false)
+			_ = encoder.Encode(r) // a closed pipe ends the program by itself
+			continue
+		}
+		fmt.Fprintln(f.p.Stdout, r.line())
+	}
+}
+
+// line is the attempt for people.
+func (r AttemptRecord) line() string {
+	outcome := r.view.ErrorClass
+	if r.view.StatusCode != 0 {
+		outcome = strings.TrimSpace(strconv.Itoa(r.view.StatusCode) + " " + http.StatusText(r.view.StatusCode))
+	}
+	line := fmt.Sprintf("%s  %s  %s  %s, %d ms, attempt %d", term.PlainText(term.ClockTime(r.view.StartedAt)), aboutEvent(r.EventType, r.DeliveryID), r.EndpointID, term.PlainText(outcome), r.view.DurationMS, r.view.Attempt)
+	if r.view.Trigger != string(domain.TriggerSchedule) {
+		line += " (" + term.PlainText(r.view.Trigger) + ")"
+	}
+	if r.view.NextAttemptAt != nil {
+		line += ", next at " + term.PlainText(term.ClockTime(*r.view.NextAttemptAt))
+	}
+	return line
+}

@@ -1,0 +1,57 @@
+package settings
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"waybill/adapters/cli/term"
+)
+
+const (
+	OpsUse       = "operations API, health and metrics (WAYBILL_OPS_ADDR)"
+	WorkerOpsUse = "health and metrics (WAYBILL_OPS_ADDR)"
+)
+
+func ListenOn(ctx context.Context, address, usedFor string) (net.Listener, *term.StartError) {
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp", address)
+	if err == nil {
+		return l, nil
+	}
+	host, port, _ := net.SplitHostPort(address) // checked with the settings
+	failure := &term.StartError{UsedFor: usedFor, What: "cannot listen on " + address, Err: err, Fix: "use an address of this machine"}
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		failure.What, failure.Err = "port "+port+" is in use on "+shownHost(host), nil
+		failure.Fix = "stop the other program, or " + setting(usedFor) + "=" + net.JoinHostPort(host, OtherPort(port))
+	case errors.Is(err, syscall.EACCES):
+		failure.What, failure.Err = "port "+port+" is not open to this user", nil
+		failure.Fix = "use a port of 1024 or more: " + setting(usedFor) + "=" + net.JoinHostPort(host, "8080")
+	}
+	return nil, failure
+}
+
+// setting is the variable that a usedFor names in parentheses.
+func setting(usedFor string) string {
+	_, name, _ := strings.Cut(usedFor, "(")
+	return strings.TrimSuffix(name, ")")
+}
+
+func OtherPort(port string) string {
+	n, err := strconv.Atoi(port)
+	if err != nil || n > 64000 {
+		return "0"
+	}
+	return strconv.Itoa(n + 1000)
+}
+
+func shownHost(host string) string {
+	if host == "" {
+		return "all addresses"
+	}
+	return host
+}

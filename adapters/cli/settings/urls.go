@@ -1,0 +1,65 @@
+package settings
+
+import (
+	"net"
+	"strings"
+
+	"waybill/configs"
+)
+
+// PublicURLs is how clients reach the service.
+type PublicURLs struct {
+	Live, Sandbox string // end in /v1
+	Tracking      string
+}
+
+// PublicURLsOf derives what the settings leave open from the origins.
+func PublicURLsOf(c *configs.Config, liveOrigin, sandboxOrigin string) PublicURLs {
+	u := PublicURLs{Live: c.LiveBaseURL, Sandbox: c.SandboxBaseURL, Tracking: c.TrackingBaseURL}
+	if u.Live == "" {
+		u.Live = liveOrigin + "/v1"
+	}
+	if u.Sandbox == "" {
+		u.Sandbox = sandboxOrigin + "/v1"
+	}
+	if u.Tracking == "" {
+		u.Tracking = strings.TrimSuffix(u.Live, "/v1") + "/track"
+	}
+	return u
+}
+
+// Reachable replaces "all addresses", which nobody can call.
+func Reachable(host string) string {
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		return "127.0.0.1"
+	}
+	return host
+}
+
+// OriginOf is how a listener that is not open yet will be reached from here.
+func OriginOf(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return "http://" + address
+	}
+	return "http://" + net.JoinHostPort(Reachable(host), port)
+}
+
+// TrackingURL is what the servers put before references. A data directory
+// knows the address its server took last, which matters with port 0.
+func (p *CommandLine) TrackingURL(c *configs.Config) string {
+	live := "http://" + c.LiveAddr
+	if last, ran := DataDir(p.DataDir).lastRunOn(c.DatabaseURL); ran {
+		live = strings.TrimSuffix(last["WAYBILL_LIVE_URL"], "/v1")
+	}
+	return PublicURLsOf(c, live, "").Tracking
+}
+
+// Origin is how the listener is reached from this machine.
+func Origin(l net.Listener) string {
+	host, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		return "http://" + l.Addr().String()
+	}
+	return "http://" + net.JoinHostPort(Reachable(host), port)
+}

@@ -1,0 +1,41 @@
+package term
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"regexp"
+	"syscall"
+)
+
+// inner are the names of our own packages, which begin their errors and mean
+// nothing to an administrator.
+var inner = regexp.MustCompile(`\b(aesgcm|asynqqueue|autopipeline|bulk|cached|geojson|gormstore|hmacsha256|httpapi|httppricing|httpsender|international|lookups|memlimiter|memqueue|opsapi|pickuplocations|ports|redislimiter|redislocks|redispubsub|sandbox|straightline|tariff|tenancy|tracking|upstream|valhalla|views|waybill|web|webhooks): `)
+
+// Plainly is an error as an administrator reads it. Where nobody could be
+// reached that is all of it: drivers tell the same dial once per address and
+// layer.
+func Plainly(err error) string {
+	var lookup *net.DNSError
+	if errors.As(err, &lookup) {
+		return "there is no host " + lookup.Name + " (" + lookup.Err + ")"
+	}
+	var dial *net.OpError
+	if !errors.As(err, &dial) || dial.Op != "dial" {
+		return inner.ReplaceAllString(OneLine(err), "")
+	}
+	where := "the address"
+	if dial.Addr != nil {
+		where = dial.Addr.String()
+	}
+	var number syscall.Errno
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		return "nothing answers at " + where + " (time is up)"
+	case errors.As(err, &number):
+		return "nothing answers at " + where + " (" + number.Error() + ")"
+	default:
+		return "nothing answers at " + where + " (" + OneLine(dial.Err) + ")"
+	}
+}

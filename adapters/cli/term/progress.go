@@ -1,0 +1,69 @@
+package term
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+)
+
+// Progress shows how far something long has come. Its functions may be called
+// from anywhere, add one call at a time.
+type Progress struct {
+	Add  func(n int)
+	Note func(string) // why it does not go on
+	End  func()
+}
+
+// Progress is, under the name of what is done, a bar on a terminal, a line now and then elsewhere, and nothing
+// for a script. It goes to stderr, as everything that is no result.
+func (p *Program) Progress(doing string, total int) Progress {
+	switch {
+	case p.AsJSON:
+		return Progress{Add: func(int) {}, Note: func(string) {}, End: func() {}}
+	case p.onTerminal():
+		return bar(p.Stderr, doing, total)
+	default:
+		return lines(p.Stderr, doing, total)
+	}
+}
+
+// onTerminal reports whether a line on stderr can be drawn over.
+func (p *Program) onTerminal() bool {
+	file, ok := p.Stderr.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd())) && p.Variable("TERM") != "dumb"
+}
+
+// bar has no colours, with NO_COLOR and without.
+func bar(w io.Writer, label string, total int) Progress {
+	const width = 30
+	b := progressbar.NewOptions(total,
+		progressbar.OptionSetWriter(w), progressbar.OptionEnableColorCodes(false), progressbar.OptionSetDescription(label),
+		progressbar.OptionSetWidth(width), progressbar.OptionShowCount(),
+		progressbar.OptionSetRenderBlankState(true),
+	)
+	// A bar that cannot be drawn is no reason to stop.
+	return Progress{
+		Add:  func(n int) { b.Describe(label); _ = b.Add(n) },
+		Note: b.Describe,
+		End:  func() { _ = b.Exit(); fmt.Fprintln(w) },
+	}
+}
+
+// lines tells every tenth part.
+func lines(w io.Writer, label string, total int) Progress {
+	const parts = 10
+	done, told := 0, 0
+	return Progress{
+		Add: func(n int) {
+			if done += n; done*parts/total > told {
+				told = done * parts / total
+				fmt.Fprintf(w, "%s: %d of %d\n", label, done, total)
+			}
+		},
+		Note: func(why string) { fmt.Fprintln(w, label+": "+why) },
+		End:  func() {},
+	}
+}

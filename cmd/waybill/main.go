@@ -1,6 +1,7 @@
 // Command waybill is the whole product: the API servers, and the commands by
-// which operators run them. One file per command; adapters.go chooses the
-// technology behind each port; wire.go says what is joined to what.
+// which operators run them. It composes: adapters.go chooses the technology behind
+// each port; wire.go says what is joined to what; serve, worker and dev run it. The
+// other commands are in adapters/cli.
 package main
 
 import (

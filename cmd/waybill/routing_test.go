@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"waybill/adapters/cli/settings"
 	"waybill/domain"
 	"waybill/test/servers/valhalla"
 )
@@ -90,10 +91,10 @@ func body(t *testing.T, url string) string {
 }
 
 // devWith starts dev with settings of its own.
-func devWith(t *testing.T, settings ...string) (vars map[string]string) {
+func devWith(t *testing.T, environ ...string) (vars map[string]string) {
 	t.Helper()
 	dir := t.TempDir()
-	r := start(t, append(slices.Clone(freePorts), settings...), "dev", "--data-dir", dir)
+	r := start(t, append(slices.Clone(freePorts), environ...), "dev", "--data-dir", dir)
 	t.Cleanup(func() { r.terminate(t) })
 	eventually(t, "dev is ready", func() bool {
 		var err error

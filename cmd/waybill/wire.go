@@ -9,6 +9,8 @@ import (
 	"github.com/google/wire"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"waybill/adapters/cli/admin"
+	"waybill/adapters/cli/settings"
 	"waybill/adapters/clock/databaseclock"
 	"waybill/adapters/httpapi"
 	"waybill/adapters/opsapi"
@@ -83,9 +85,9 @@ var control = wire.NewSet(
 
 // openService assembles a server process. The function it returns closes the
 // database, after the service has stopped.
-func openService(ctx context.Context, c *configs.Config, urls publicURLs, log *slog.Logger) (*service, func(), error) {
+func openService(ctx context.Context, c *configs.Config, urls settings.PublicURLs, log *slog.Logger) (*service, func(), error) {
 	wire.Build(openShared, backgroundOf, allOf, foundation, management, sending, common, public, duties, edges, operating, control,
-		wire.Struct(new(seeder), "*"), wire.Struct(new(service), "*"))
+		wire.Struct(new(admin.Seeder), "*"), wire.Struct(new(service), "*"))
 	return nil, nil, nil
 }
 
@@ -99,14 +101,14 @@ func newProduct(store database, p *parts, pace bulk.Pace) httpapi.UseCases {
 }
 
 // openWorker assembles a process without an API.
-func openWorker(ctx context.Context, c *configs.Config, urls publicURLs, log *slog.Logger) (*worker, func(), error) {
+func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs, log *slog.Logger) (*worker, func(), error) {
 	wire.Build(openFollowed, onlyOne, storageIn, newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newRedis, newEventRenderer,
 		sending, duties, control, wire.Value(neighbours(nil)), wire.Value((*opsapi.Management)(nil)), wire.Struct(new(worker), "*"))
 	return nil, nil, nil
 }
 
 // openOffice assembles what the operators' commands use.
-func openOffice(ctx context.Context, c *configs.Config, urls publicURLs, log *slog.Logger) (*officeParts, func(), error) {
+func openOffice(ctx context.Context, c *configs.Config, urls settings.PublicURLs, log *slog.Logger) (*officeParts, func(), error) {
 	wire.Build(openFollowed, foundation, management, sending, wire.Value((*follower)(nil)), wire.Struct(new(officeParts), "*"))
 	return nil, nil, nil
 }

@@ -211,7 +211,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	}
 	fanoutNews := newFanoutNews(client, log)
 	waker := newWaker(v, queue, fanoutNews, log)
-	mainSeeder := &admin.Seeder{
+	seeder := &admin.Seeder{
 		Storage: portsStorage,
 		Digest:  keyDigester,
 		Clock:   clock,
@@ -231,7 +231,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		waker:         waker,
 		store:         mainDatabase,
 		log:           log,
-		seed:          mainSeeder,
+		seed:          seeder,
 		key:           mainSecretKey,
 		beside:        mainNeighbours,
 		jobs:          mainJobs,

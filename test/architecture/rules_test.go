@@ -31,7 +31,7 @@ var arrows = map[string][]string{
 // edges are the adapters through which calls come in: they alone may import the
 // use cases. Each is one folder below adapters; every other adapter is
 // adapters/<port>/<technology>.
-var edges = []string{"adapters/httpapi", "adapters/opsapi", "adapters/trackingpage", "adapters/docsite", "adapters/jobs"}
+var edges = []string{"adapters/httpapi", "adapters/opsapi", "adapters/trackingpage", "adapters/docsite", "adapters/cli", "adapters/jobs"}
 
 // clients are no adapters of a port: a folder for each language in which the
 // public API is called.
@@ -44,6 +44,21 @@ const shared = "adapters/upstream"
 // kit is what the edges share: JSON in and out, queries, cursors, envelopes and
 // connections. Edges and no other adapter import it; it imports domain and ports.
 const kit = "adapters/web"
+
+// cli are the commands: term, settings, admin, integrator and doctor are one edge.
+const cli = "adapters/cli"
+
+// beyond lists what a package of the commands may import besides what an edge may.
+// Commands are where people meet the settings. An integrator's commands play an
+// integrator, so that they call the API by the client that is published, which is
+// a package to be copied and imports nothing of ours.
+var beyond = map[string][]string{
+	cli:                 {"configs"},
+	cli + "/integrator": {"adapters/clients/go/waybillapi"},
+}
+
+// withoutUseCases lists packages of edges that only call the API, or call nothing.
+var withoutUseCases = []string{cli + "/integrator", cli + "/settings", cli + "/term"}
 
 // testArrows lists what _test.go files below a folder may import besides what
 // its code may, test/* and ports/mocks. Behaviour of use cases and handlers is
@@ -66,8 +81,8 @@ var homes = map[string][]string{
 	"github.com/redis/go-redis":   {"adapters/redis/autopipeline", "adapters/ratelimit/redislimiter", "adapters/locks/redislocks", "adapters/invalidations/redispubsub", "adapters/queue/asynqqueue", "cmd"},
 	"github.com/cockroachdb/apd":  {"adapters/web/strictjson", "adapters/pricing/httppricing"},
 	"go.opentelemetry.io":         {"adapters/tracing"},
-	"github.com/spf13/cobra":      {"cmd"},
-	"github.com/schollz":          {"cmd"},
+	"github.com/spf13/cobra":      {cli, "cmd"},
+	"github.com/schollz":          {cli + "/term"},
 	"github.com/google/wire":      {"cmd"},
 	"github.com/golang/mock":      {"ports/mocks"},
 	"github.com/stretchr/testify": {"test"},
@@ -189,6 +204,14 @@ func refuseOurs(pkg, imported string) string {
 		}
 		if imported == shared {
 			return ""
+		}
+		for folder, allowed := range beyond {
+			if within(pkg, folder) && slices.Contains(allowed, imported) {
+				return ""
+			}
+		}
+		if within(imported, "application") && slices.Contains(withoutUseCases, pkg) {
+			return "what an integrator runs calls the API, and what all commands share calls nothing; use cases are for the other commands"
 		}
 		if within(imported, "application") && slices.Contains(edges, adapter(pkg)) {
 			return ""

@@ -31,6 +31,10 @@ const (
 
 	PrefixOperatorToken Prefix = "opr_"
 	PrefixAuditEntry    Prefix = "aud_"
+
+	PrefixPerson  Prefix = "prs_"
+	PrefixLink    Prefix = "lnk_"
+	PrefixSession Prefix = "ses_"
 )
 
 // MakeID joins a prefix and 16 bytes.

@@ -85,15 +85,7 @@ func MakeOperatorToken(random [32]byte) string { return makeSecret(OperatorToken
 // SoundOperatorToken reports whether the form and the checksum of a token are right.
 func SoundOperatorToken(secret string) bool { return soundSecret(OperatorTokenPrefix, secret) }
 
-// Operator is who acts for the delivery company. Every use case that changes
-// something on its behalf takes one, and puts it into the audit log.
-type Operator struct {
-	TokenID   ID     // empty: a command on the server, with no token
-	Name      string // of the token, or command:USER
-	RequestID string // empty: not by a request
-}
-
-// Action names what an operator did, such as key.create.
+// Action names what an actor did, such as key.create.
 type Action string
 
 // The actions there are.
@@ -113,6 +105,17 @@ const (
 	ActionWebhookResend      Action = "webhook.resend"
 	ActionOperatorCreate     Action = "operator.create"
 	ActionOperatorRevoke     Action = "operator.revoke"
+
+	ActionPersonInvite      Action = "person.invite"
+	ActionPersonLink        Action = "person.link"
+	ActionPersonAccept      Action = "person.accept"
+	ActionPersonRole        Action = "person.role"
+	ActionPersonRemove      Action = "person.remove"
+	ActionPersonDisable     Action = "person.disable"
+	ActionPersonEnable      Action = "person.enable"
+	ActionPersonSignIn      Action = "person.sign_in"
+	ActionPersonPassword    Action = "person.password"
+	ActionPersonEndSessions Action = "person.end_sessions"
 )
 
 // Actions is every action.
@@ -123,10 +126,12 @@ func Actions() []Action {
 		ActionKeyCreate, ActionKeyRotate, ActionKeyRevoke,
 		ActionPickupCreate, ActionPickupUpdate, ActionPickupImport,
 		ActionDeliveryAdvance, ActionWebhookResend, ActionOperatorCreate, ActionOperatorRevoke,
+		ActionPersonInvite, ActionPersonLink, ActionPersonAccept, ActionPersonRole, ActionPersonRemove,
+		ActionPersonDisable, ActionPersonEnable, ActionPersonSignIn, ActionPersonPassword, ActionPersonEndSessions,
 	}
 }
 
-// Deed is a change that an operator made. The zero Deed is that nothing was changed.
+// Deed is a change that an actor made. The zero Deed is that nothing was changed.
 type Deed struct {
 	Action     Action
 	Target     ID // of the record that was changed, or made
@@ -138,17 +143,17 @@ type Deed struct {
 
 // AuditEntry is a deed as it is kept, for good and unchanged.
 type AuditEntry struct {
-	ID       ID
-	At       time.Time
-	Operator Operator
+	ID    ID
+	At    time.Time
+	Actor AuditActor
 	Deed
 }
 
 // AuditFilter narrows the audit log; zero fields do not.
 type AuditFilter struct {
-	OperatorID ID
-	Action     Action
-	Target     ID
+	ActorID ID // of an operator token or a person
+	Action  Action
+	Target  ID
 }
 
 // DeliverySearch narrows the deliveries of all businesses; zero fields do not.

@@ -57,7 +57,7 @@ func TestEveryActionIsListedOnce(t *testing.T) {
 		}
 		seen[a] = true
 	}
-	if len(seen) != 15 {
+	if len(seen) != 25 {
 		t.Errorf("%d actions", len(seen))
 	}
 }

@@ -30,14 +30,17 @@ type OperatorStore interface {
 	Redigest(ctx context.Context, r Redigest) error
 }
 
-// AuditReader reads what operators did.
+// AuditReader reads what operators, persons and commands changed.
 type AuditReader interface {
 	// List goes newest first and returns up to Limit+1. Of the position behind
 	// which it begins the ID alone counts.
 	List(ctx context.Context, f domain.AuditFilter, p domain.PageRequest) ([]domain.AuditEntry, error)
+	// ListOfBusiness is List of the entries about one business alone.
+	ListOfBusiness(ctx context.Context, business domain.ID, f domain.AuditFilter, p domain.PageRequest) ([]domain.AuditEntry, error)
 }
 
-// AuditStore keeps what operators did. Nothing changes or removes an entry.
+// AuditStore keeps what operators, persons and commands changed. Nothing changes
+// or removes an entry.
 type AuditStore interface {
 	AuditReader
 	// Append is part of the transaction that makes the change.

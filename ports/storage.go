@@ -82,6 +82,10 @@ type Readers struct {
 	Operators       OperatorReader
 	Audit           AuditReader
 	Platform        PlatformReader
+	Persons         PersonReader
+	Memberships     MembershipReader
+	Links           LinkReader
+	Sessions        SessionReader
 }
 
 // Stores are the reads and writes of one transaction.
@@ -96,6 +100,10 @@ type Stores struct {
 	Webhooks        WebhookStore
 	Operators       OperatorStore
 	Audit           AuditStore
+	Persons         PersonStore
+	Memberships     MembershipStore
+	Links           LinkStore
+	Sessions        SessionStore
 }
 
 // IdempotencyReader finds what a key was used for.

@@ -1,6 +1,8 @@
 package opsapi
 
 import (
+	"cmp"
+
 	"waybill/adapters/web"
 	"waybill/adapters/web/strictjson"
 	"waybill/adapters/web/views"
@@ -79,15 +81,21 @@ func (m *Management) advanceDelivery(c *call) (reply, error) {
 
 func (m *Management) listAudit(c *call) (reply, error) {
 	filter := domain.AuditFilter{
-		OperatorID: c.query.ID("operator_id", domain.PrefixOperatorToken),
-		Action:     domain.Action(c.query.OneOf("action", web.Texts(domain.Actions())...)),
-		Target:     domain.ID(c.query.Text("target", 64)),
+		ActorID: cmp.Or(c.query.ID("operator_id", domain.PrefixOperatorToken), c.query.ID("person_id", domain.PrefixPerson)),
+		Action:  domain.Action(c.query.OneOf("action", web.Texts(domain.Actions())...)),
+		Target:  domain.ID(c.query.Text("target", 64)),
 	}
+	business := c.query.ID("business_id", domain.PrefixBusiness)
 	p, err := m.page(c, domain.PrefixAuditEntry)
 	if err != nil {
 		return reply{}, err
 	}
-	found, err := m.Operations.Audit(c.Request.Context(), filter, p)
+	var found []domain.AuditEntry
+	if business == "" {
+		found, err = m.Operations.Audit(c.Request.Context(), filter, p)
+	} else {
+		found, err = m.Operations.AuditOfBusiness(c.Request.Context(), business, filter, p)
+	}
 	if err != nil {
 		return reply{}, err
 	}

@@ -32,7 +32,7 @@ func TestEachKindOfTokenOpensItsRoutesAndNoOther(t *testing.T) {
 	kept := func() int { return len(d.send(t, "GET", "/audit", "").is(200).at("data").([]any)) }
 	before, made := kept(), 0
 	for _, kind := range domain.OperatorKinds() {
-		issued, err := d.tenants.IssueOperatorToken(t.Context(), domain.Operator{Name: "test"}, "One of "+string(kind), kind, new(time.Hour))
+		issued, err := d.tenants.IssueOperatorToken(t.Context(), domain.AuditActor{Name: "test"}, "One of "+string(kind), kind, new(time.Hour))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func TestEachKindOfTokenOpensItsRoutesAndNoOther(t *testing.T) {
 func TestATokenOfAnotherKindIsNoFailedAuthentication(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	issued, err := d.tenants.IssueOperatorToken(t.Context(), domain.Operator{Name: "test"}, "Dispatch", domain.OperatorDispatcher, new(time.Hour))
+	issued, err := d.tenants.IssueOperatorToken(t.Context(), domain.AuditActor{Name: "test"}, "Dispatch", domain.OperatorDispatcher, new(time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestAnOperatorsTokenOpensProfiles(t *testing.T) {
 		return response.StatusCode, string(body)
 	}
 	for kind, want := range map[domain.OperatorKind]int{domain.OperatorAdmin: 200, domain.OperatorReadOnly: 200, domain.OperatorDispatcher: 403} {
-		issued, err := d.tenants.IssueOperatorToken(t.Context(), domain.Operator{Name: "test"}, string(kind), kind, nil)
+		issued, err := d.tenants.IssueOperatorToken(t.Context(), domain.AuditActor{Name: "test"}, string(kind), kind, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

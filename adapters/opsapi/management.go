@@ -37,7 +37,7 @@ type Management struct {
 type call struct {
 	*gin.Context
 	requestID web.RequestID
-	by        domain.Operator
+	by        domain.AuditActor
 	route     string            // the pattern of its path
 	query     web.Query         // checked for names, not for values
 	body      *strictjson.Value // nil: none
@@ -79,7 +79,7 @@ func (a *API) pipeline(r route) gin.HandlerFunc {
 			}
 			a.options.Log.InfoContext(g.Request.Context(), "operations request", c.requestID.LogAttr(), "method", r.method,
 				"route", c.route, "status", g.Writer.Status(), "took_ms", float64(time.Since(begun).Microseconds())/1000,
-				"operator_id", string(c.by.TokenID), from)
+				"operator_id", string(c.by.ID), from)
 		}()
 		rep, err := m.run(r, c)
 		if err != nil {

@@ -102,7 +102,7 @@ func newDesk(t *testing.T) *desk {
 	t.Helper()
 	d := &desk{Stage: stage.New(t), logged: &notes{}}
 	d.tenants = tenancy.NewTenants(d.Store, digester{}, d.Clock, d.IDs, silent{})
-	issued, err := d.tenants.IssueOperatorToken(t.Context(), domain.Operator{Name: "test"}, "Dispatch", domain.OperatorAdmin, nil)
+	issued, err := d.tenants.IssueOperatorToken(t.Context(), domain.AuditActor{Name: "test"}, "Dispatch", domain.OperatorAdmin, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +271,7 @@ func TestEveryRouteButTheDescriptionAsksForAToken(t *testing.T) {
 func TestFailuresOfAnAddressAreLimitedAndATokenThatWorkedIsNotShutOut(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	newcomer, err := d.tenants.IssueOperatorToken(t.Context(), domain.Operator{Name: "test"}, "Newcomer", domain.OperatorAdmin, nil)
+	newcomer, err := d.tenants.IssueOperatorToken(t.Context(), domain.AuditActor{Name: "test"}, "Newcomer", domain.OperatorAdmin, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +287,7 @@ func TestFailuresOfAnAddressAreLimitedAndATokenThatWorkedIsNotShutOut(t *testing
 		}
 	}
 	d.send(t, "GET", "/audit", "").is(200)
-	if _, err := d.tenants.RevokeOperatorToken(t.Context(), domain.Operator{Name: "test"}, d.id); err != nil {
+	if _, err := d.tenants.RevokeOperatorToken(t.Context(), domain.AuditActor{Name: "test"}, d.id); err != nil {
 		t.Fatal(err)
 	}
 	d.send(t, "GET", "/audit", "").refused(429, "RATE_LIMIT_EXCEEDED") // trust ends with the token
@@ -297,14 +297,14 @@ func TestARevokedOrExpiredTokenStopsAtOnce(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	d.send(t, "GET", "/audit", "").is(200)
-	brief, err := d.tenants.IssueOperatorToken(t.Context(), domain.Operator{Name: "test"}, "Brief", domain.OperatorAdmin, new(time.Hour))
+	brief, err := d.tenants.IssueOperatorToken(t.Context(), domain.AuditActor{Name: "test"}, "Brief", domain.OperatorAdmin, new(time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
 	d.send(t, "GET", "/audit", "", "Authorization", "Bearer "+brief.Secret).is(200)
 	d.Clock.GoOn(time.Hour)
 	d.send(t, "GET", "/audit", "", "Authorization", "Bearer "+brief.Secret).refused(401, "OPERATOR_TOKEN_EXPIRED")
-	if _, err := d.tenants.RevokeOperatorToken(t.Context(), domain.Operator{Name: "test"}, d.id); err != nil {
+	if _, err := d.tenants.RevokeOperatorToken(t.Context(), domain.AuditActor{Name: "test"}, d.id); err != nil {
 		t.Fatal(err)
 	}
 	d.send(t, "GET", "/audit", "").refused(401, "OPERATOR_TOKEN_REVOKED")

@@ -85,7 +85,7 @@ var routes = []route{
 	{method: "GET", path: "/deliveries/{delivery_id}", kinds: deliverers, handle: (*Management).getDelivery},
 	{method: "POST", path: "/deliveries/{delivery_id}/advance", kinds: dispatchers, body: advanceShape, handle: (*Management).advanceDelivery},
 
-	{method: "GET", path: "/audit", kinds: readers, query: []string{"operator_id", "action", "target", "cursor", "limit"}, handle: (*Management).listAudit},
+	{method: "GET", path: "/audit", kinds: readers, query: []string{"operator_id", "person_id", "business_id", "action", "target", "cursor", "limit"}, handle: (*Management).listAudit},
 }
 
 // ginPath is the path in gin's notation: {id} becomes :id.

@@ -119,6 +119,7 @@ func (m *Management) showCase(c operations.Case) caseView {
 type auditView struct {
 	ID         string            `json:"id"`
 	At         string            `json:"at"`
+	Actor      actorView         `json:"actor"`
 	Operator   operatorView      `json:"operator"`
 	Action     string            `json:"action"`
 	Target     string            `json:"target"`
@@ -127,16 +128,27 @@ type auditView struct {
 	RequestID  *string           `json:"request_id"`
 }
 
+// operatorView is the actor as it was told before persons acted.
 type operatorView struct {
+	ID   *string `json:"id"` // null: a command on the server, or a person
+	Name string  `json:"name"`
+}
+
+type actorView struct {
+	Kind string  `json:"kind"`
 	ID   *string `json:"id"` // null: a command on the server
 	Name string  `json:"name"`
 }
 
 func showAudit(e domain.AuditEntry) auditView {
 	v := auditView{
-		ID: string(e.ID), At: domain.FormatTime(e.At), Operator: operatorView{ID: optional(string(e.Operator.TokenID)), Name: e.Operator.Name},
+		ID: string(e.ID), At: domain.FormatTime(e.At), Operator: operatorView{Name: e.Actor.Name},
+		Actor:  actorView{Kind: string(e.Actor.Kind()), ID: optional(string(e.Actor.ID)), Name: e.Actor.Name},
 		Action: string(e.Action), Target: string(e.Target), BusinessID: optional(string(e.BusinessID)),
-		Details: e.Details, RequestID: optional(e.Operator.RequestID),
+		Details: e.Details, RequestID: optional(e.Actor.RequestID),
+	}
+	if !e.Actor.IsPerson() {
+		v.Operator.ID = v.Actor.ID
 	}
 	if v.Details == nil {
 		v.Details = map[string]string{}

@@ -13,7 +13,7 @@ import (
 	"waybill/test/stage"
 )
 
-var by = domain.Operator{TokenID: domain.MakeID(domain.PrefixOperatorToken, [16]byte{1}), Name: "Dispatch", RequestID: "req_1"}
+var by = domain.AuditActor{ID: domain.MakeID(domain.PrefixOperatorToken, [16]byte{1}), Name: "Dispatch", RequestID: "req_1"}
 
 // kept is the whole log, newest first.
 func kept(t *testing.T, l *audit.Log) []domain.AuditEntry {
@@ -40,7 +40,7 @@ func TestAChangeIsKeptWithWhoMadeIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	entries := kept(t, l)
-	if len(entries) != 1 || !cmp.Equal(entries[0].Deed, deed) || entries[0].Operator != by || entries[0].At.Before(stage.Noon) {
+	if len(entries) != 1 || !cmp.Equal(entries[0].Deed, deed) || entries[0].Actor != by || entries[0].At.Before(stage.Noon) {
 		t.Errorf("%+v", entries)
 	}
 }
@@ -93,3 +93,33 @@ type again struct {
 }
 
 func (a again) ID(domain.Prefix) domain.ID { return a.id }
+
+func TestAPersonChangesNothingOfAnotherBusiness(t *testing.T) {
+	t.Parallel()
+	s := stage.New(t)
+	l := audit.New(s.Store, s.Clock, s.IDs)
+	mine, other := s.NewTenant(t), s.NewTenant(t)
+	owner := domain.AuditActor{ID: s.IDs.ID(domain.PrefixPerson), Name: "Ama", BusinessID: mine.BusinessID}
+	disable := func(tenant domain.Tenant) error {
+		return l.Change(t.Context(), owner, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+			return domain.Deed{Action: domain.ActionApplicationDisable, Target: tenant.ApplicationID, BusinessID: tenant.BusinessID},
+				tx.Tenancy.SetApplicationDisabled(ctx, tenant.ApplicationID, true)
+		})
+	}
+	if err := disable(other); !errors.Is(err, domain.ErrNotFound) {
+		t.Errorf("a foreign application: %v", err)
+	}
+	if err := disable(mine); err != nil {
+		t.Error(err)
+	}
+	for tenant, want := range map[domain.Tenant]bool{mine: true, other: false} {
+		app, err := s.Store.Read().Tenancy.Application(t.Context(), tenant.ApplicationID)
+		if err != nil || app.Disabled != want {
+			t.Errorf("disabled is %v, %v, want %v", app.Disabled, err, want)
+		}
+		entries, err := l.EntriesOfBusiness(t.Context(), tenant.BusinessID, domain.AuditFilter{}, domain.PageRequest{Limit: 10})
+		if err != nil || (len(entries) == 1) != want || want && entries[0].Actor != owner {
+			t.Errorf("entries %+v, %v", entries, err)
+		}
+	}
+}

@@ -29,7 +29,7 @@ func New(s ports.Storage, c ports.Clock, ids ports.Identifiers, r ports.EventRen
 
 // Advance moves a delivery one step as the platform. TRANSITION_INVALID tells
 // which steps are allowed instead; SIMULATION_RUNNING, that a scenario moves it.
-func (o *Operations) Advance(ctx context.Context, by domain.Operator, id domain.ID, to domain.Status, reason domain.ReasonCode) (*domain.Delivery, error) {
+func (o *Operations) Advance(ctx context.Context, by domain.AuditActor, id domain.ID, to domain.Status, reason domain.ReasonCode) (*domain.Delivery, error) {
 	if reason == domain.ReasonCancelledByCaller {
 		return nil, domain.Invalid(domain.FieldError{Field: "reason_code", Code: domain.FieldNotAllowed,
 			Message: "cancelled_by_caller is what the customer's own cancellation says; of the platform's use cancelled_by_platform"})
@@ -132,4 +132,9 @@ func (o *Operations) Case(ctx context.Context, id domain.ID) (c Case, err error)
 // Audit returns up to Limit+1 entries of the audit log, newest first.
 func (o *Operations) Audit(ctx context.Context, f domain.AuditFilter, p domain.PageRequest) ([]domain.AuditEntry, error) {
 	return o.log.Entries(ctx, f, p)
+}
+
+// AuditOfBusiness is Audit of one business alone.
+func (o *Operations) AuditOfBusiness(ctx context.Context, business domain.ID, f domain.AuditFilter, p domain.PageRequest) ([]domain.AuditEntry, error) {
+	return o.log.EntriesOfBusiness(ctx, business, f, p)
 }

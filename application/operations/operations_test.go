@@ -25,7 +25,7 @@ var (
 
 const delivery, event, entry = domain.ID("dlv_1"), domain.ID("evt_2"), domain.ID("aud_3")
 
-var by = domain.Operator{TokenID: "opr_1", Name: "Dispatch", RequestID: "req_1"}
+var by = domain.AuditActor{ID: "opr_1", Name: "Dispatch", RequestID: "req_1"}
 
 type scene struct {
 	*operations.Operations
@@ -70,7 +70,7 @@ func (s *scene) keeps(from, to, reason string) *gomock.Call {
 		details["reason_code"] = reason
 	}
 	return s.audit.EXPECT().Append(gomock.Any(), domain.AuditEntry{
-		ID: entry, At: noon, Operator: by,
+		ID: entry, At: noon, Actor: by,
 		Deed: domain.Deed{Action: "delivery.advance", Target: delivery, BusinessID: "biz_1", Details: details},
 	})
 }
@@ -242,7 +242,7 @@ func TestADeliveryThatCouldNotBeMovedIsNotReturned(t *testing.T) {
 func TestThePlatformDoesNotCancelInTheCustomersName(t *testing.T) {
 	t.Parallel()
 	o := operations.New(nil, nil, nil, nil) // it is refused before anything is read
-	_, err := o.Advance(t.Context(), domain.Operator{}, "", domain.Cancelled, domain.ReasonCancelledByCaller)
+	_, err := o.Advance(t.Context(), domain.AuditActor{}, "", domain.Cancelled, domain.ReasonCancelledByCaller)
 	if !domain.HasCode(err, domain.CodeValidation) {
 		t.Error(err)
 	}

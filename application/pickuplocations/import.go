@@ -35,7 +35,7 @@ type IncompleteRow struct {
 // A dry run finds out what would come of it and changes nothing. each is called
 // for every row, and again from the first one where the storage has to start
 // over; it may be nil.
-func (p *PickupLocations) Import(ctx context.Context, by domain.Operator, t domain.Tenant, rows []Row, dryRun bool, each func()) (Imported, error) {
+func (p *PickupLocations) Import(ctx context.Context, by domain.AuditActor, t domain.Tenant, rows []Row, dryRun bool, each func()) (Imported, error) {
 	var done Imported
 	if dryRun {
 		there, err := existing(ctx, p.storage.Read().Tenancy.Business, p.storage.Read().PickupLocations, t)

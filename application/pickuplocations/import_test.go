@@ -15,7 +15,7 @@ import (
 	"waybill/test/stage"
 )
 
-var by = domain.Operator{Name: "command:ama"}
+var by = domain.AuditActor{Name: "command:ama"}
 
 // numbers takes what begins with +.
 type numbers struct{ stage.FoldCase }
@@ -189,7 +189,7 @@ func TestTheSameTableAgainChangesNothing(t *testing.T) {
 		}
 	}
 	entry := s.kept(t)[0]
-	if entry.Action != domain.ActionPickupImport || entry.Target != s.tenant.BusinessID || entry.Operator != by || entry.Details["updated"] != "2" {
+	if entry.Action != domain.ActionPickupImport || entry.Target != s.tenant.BusinessID || entry.Actor != by || entry.Details["updated"] != "2" {
 		t.Errorf("%+v", entry)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // Add stores a location for the platform's operators, who send no
 // Idempotency-Key; it may be incomplete.
-func (p *PickupLocations) Add(ctx context.Context, by domain.Operator, t domain.Tenant, f Form) (domain.PickupLocation, error) {
+func (p *PickupLocations) Add(ctx context.Context, by domain.AuditActor, t domain.Tenant, f Form) (domain.PickupLocation, error) {
 	location := p.build(f)
 	err := p.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
 		// Locked, as an import does: that must not create what this one just did.
@@ -22,7 +22,7 @@ func (p *PickupLocations) Add(ctx context.Context, by domain.Operator, t domain.
 }
 
 // Amend is Change for the platform's operators.
-func (p *PickupLocations) Amend(ctx context.Context, by domain.Operator, t domain.Tenant, id domain.ID, c domain.PickupLocationChange) (location domain.PickupLocation, err error) {
+func (p *PickupLocations) Amend(ctx context.Context, by domain.AuditActor, t domain.Tenant, id domain.ID, c domain.PickupLocationChange) (location domain.PickupLocation, err error) {
 	err = p.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
 		if location, err = tx.PickupLocations.Lock(ctx, t, id); err != nil {
 			return domain.Deed{}, err

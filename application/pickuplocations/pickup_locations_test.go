@@ -197,7 +197,7 @@ func TestAFormThatIsRefusedStoresNothing(t *testing.T) {
 func TestAnOperatorMayAddAnIncompleteLocation(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	got, err := s.Add(t.Context(), domain.Operator{Name: "test"}, s.tenant, pickuplocations.Form{Name: "Tema", Address: "Harbour Road", Active: true})
+	got, err := s.Add(t.Context(), domain.AuditActor{Name: "test"}, s.tenant, pickuplocations.Form{Name: "Tema", Address: "Harbour Road", Active: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func TestAnOperatorMayAddAnIncompleteLocation(t *testing.T) {
 		t.Errorf("stored %+v", p)
 	}
 	nobody := domain.Tenant{BusinessID: s.IDs.ID(domain.PrefixBusiness), Environment: domain.Live}
-	if _, err := s.Add(t.Context(), domain.Operator{Name: "test"}, nobody, osu); !domain.HasCode(err, "NOT_FOUND") {
+	if _, err := s.Add(t.Context(), domain.AuditActor{Name: "test"}, nobody, osu); !domain.HasCode(err, "NOT_FOUND") {
 		t.Errorf("a business that does not exist: %v", err)
 	}
 }

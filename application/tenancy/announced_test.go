@@ -16,13 +16,13 @@ func TestWhatAKeyOpensIsAnnouncedWhenItsChangeIsThere(t *testing.T) {
 	o := newOffice(t)
 	k := o.issue(t, nil)
 	change := map[string]func() error{
-		"revoke": func() error { _, err := o.RevokeKey(t.Context(), domain.Operator{Name: "test"}, k.ID); return err },
+		"revoke": func() error { _, err := o.RevokeKey(t.Context(), domain.AuditActor{Name: "test"}, k.ID); return err },
 		"disable": func() error {
-			_, err := o.SetDisabled(t.Context(), domain.Operator{Name: "test"}, k.ApplicationID, true)
+			_, err := o.SetDisabled(t.Context(), domain.AuditActor{Name: "test"}, k.ApplicationID, true)
 			return err
 		},
 		"enable": func() error {
-			_, err := o.SetDisabled(t.Context(), domain.Operator{Name: "test"}, k.ApplicationID, false)
+			_, err := o.SetDisabled(t.Context(), domain.AuditActor{Name: "test"}, k.ApplicationID, false)
 			return err
 		},
 	}
@@ -53,12 +53,12 @@ func TestWhatChangesNothingIsNotAnnounced(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	k := o.issue(t, new(time.Hour)) // a new key, and all before it
-	_, rotated := o.RotateKey(t.Context(), domain.Operator{Name: "test"}, k.ID)
-	_, nobody := o.RevokeKey(t.Context(), domain.Operator{Name: "test"}, o.IDs.ID(domain.PrefixAPIKey))
-	_, nowhere := o.SetDisabled(t.Context(), domain.Operator{Name: "test"}, o.IDs.ID(domain.PrefixApplication), true)
+	_, rotated := o.RotateKey(t.Context(), domain.AuditActor{Name: "test"}, k.ID)
+	_, nobody := o.RevokeKey(t.Context(), domain.AuditActor{Name: "test"}, o.IDs.ID(domain.PrefixAPIKey))
+	_, nowhere := o.SetDisabled(t.Context(), domain.AuditActor{Name: "test"}, o.IDs.ID(domain.PrefixApplication), true)
 	o.on(ending{o.Store, func(error) error { return errBroken }, true})
-	_, broken := o.RevokeKey(t.Context(), domain.Operator{Name: "test"}, k.ID)
-	_, stuck := o.SetDisabled(t.Context(), domain.Operator{Name: "test"}, k.ApplicationID, true)
+	_, broken := o.RevokeKey(t.Context(), domain.AuditActor{Name: "test"}, k.ID)
+	_, stuck := o.SetDisabled(t.Context(), domain.AuditActor{Name: "test"}, k.ApplicationID, true)
 	if rotated != nil || nobody == nil || nowhere == nil || !errors.Is(broken, errBroken) || !errors.Is(stuck, errBroken) {
 		t.Fatal(rotated, nobody, nowhere, broken, stuck)
 	}
@@ -71,11 +71,11 @@ func TestAChangeWhoseOutcomeIsUnknownIsAnnounced(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*office, context.Context, domain.APIKey) error{
 		"revoke": func(o *office, ctx context.Context, k domain.APIKey) error {
-			_, err := o.RevokeKey(ctx, domain.Operator{Name: "test"}, k.ID)
+			_, err := o.RevokeKey(ctx, domain.AuditActor{Name: "test"}, k.ID)
 			return err
 		},
 		"disable": func(o *office, ctx context.Context, k domain.APIKey) error {
-			_, err := o.SetDisabled(ctx, domain.Operator{Name: "test"}, k.ApplicationID, true)
+			_, err := o.SetDisabled(ctx, domain.AuditActor{Name: "test"}, k.ApplicationID, true)
 			return err
 		},
 	} {
@@ -99,7 +99,7 @@ func TestAnOperatorWhoLeavesBehindTheCommitStopsNoAnnouncement(t *testing.T) {
 	o.on(ending{o.Store, func(err error) error { leave(); return err }, false})
 	var word context.Context
 	o.grapevine.notice = func(ctx context.Context) { word = ctx }
-	if _, err := o.RevokeKey(ctx, domain.Operator{Name: "test"}, k.ID); err != nil {
+	if _, err := o.RevokeKey(ctx, domain.AuditActor{Name: "test"}, k.ID); err != nil {
 		t.Fatal(err)
 	}
 	if word == nil || word.Err() != nil {

@@ -18,7 +18,7 @@ type IssuedKey struct {
 // IssueKey makes a key for an application. The secret is not kept: it is
 // shown once. A nil lifetime means the key does not expire. Under a pepper
 // that ConfirmPepper refuses no key is made: it would open nothing.
-func (t *Tenants) IssueKey(ctx context.Context, by domain.Operator, applicationID domain.ID, e domain.Environment, scopes []domain.Scope, lifetime *time.Duration) (IssuedKey, error) {
+func (t *Tenants) IssueKey(ctx context.Context, by domain.AuditActor, applicationID domain.ID, e domain.Environment, scopes []domain.Scope, lifetime *time.Duration) (IssuedKey, error) {
 	key := t.mint(applicationID, e, scopes)
 	if lifetime != nil {
 		if *lifetime <= 0 {
@@ -44,7 +44,7 @@ func (t *Tenants) IssueKey(ctx context.Context, by domain.Operator, applicationI
 // it is revoked, so that an integrator can switch without a gap. The successor
 // of an expiring key lives as long as that key was made for. A revoked key is
 // refused: whoever had it must not get another by asking for its successor.
-func (t *Tenants) RotateKey(ctx context.Context, by domain.Operator, id domain.ID) (successor IssuedKey, err error) {
+func (t *Tenants) RotateKey(ctx context.Context, by domain.AuditActor, id domain.ID) (successor IssuedKey, err error) {
 	err = t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
 		old, err := tx.Tenancy.APIKey(ctx, id)
 		if err != nil {
@@ -74,7 +74,7 @@ func (t *Tenants) RotateKey(ctx context.Context, by domain.Operator, id domain.I
 }
 
 // RevokeKey stops a key for good. Revoking twice changes nothing.
-func (t *Tenants) RevokeKey(ctx context.Context, by domain.Operator, id domain.ID) (key domain.APIKey, err error) {
+func (t *Tenants) RevokeKey(ctx context.Context, by domain.AuditActor, id domain.ID) (key domain.APIKey, err error) {
 	err = t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
 		before, err := tx.Tenancy.APIKey(ctx, id)
 		if err != nil {

@@ -97,13 +97,13 @@ func TestWhichRequestsAreAUseOfTheirKey(t *testing.T) {
 		"one that the limit of the key refused": {code: "RATE_LIMIT_EXCEEDED", counts: true,
 			before: func(_ *testing.T, u *used, k tenancy.IssuedKey) { u.limiter.taken["key "+string(k.ID)] = 600 }},
 		"a revoked key": {code: "API_KEY_REVOKED", before: func(t *testing.T, u *used, k tenancy.IssuedKey) {
-			if _, err := u.RevokeKey(t.Context(), domain.Operator{Name: "test"}, k.ID); err != nil {
+			if _, err := u.RevokeKey(t.Context(), domain.AuditActor{Name: "test"}, k.ID); err != nil {
 				t.Fatal(err)
 			}
 		}},
 		"an expired key": {code: "API_KEY_EXPIRED", before: func(_ *testing.T, u *used, _ tenancy.IssuedKey) { u.Clock.GoOn(time.Hour) }},
 		"a disabled application": {code: "INVALID_API_KEY", before: func(t *testing.T, u *used, k tenancy.IssuedKey) {
-			if _, err := u.SetDisabled(t.Context(), domain.Operator{Name: "test"}, k.ApplicationID, true); err != nil {
+			if _, err := u.SetDisabled(t.Context(), domain.AuditActor{Name: "test"}, k.ApplicationID, true); err != nil {
 				t.Fatal(err)
 			}
 		}},

@@ -22,7 +22,7 @@ const DefaultOperatorLifetime = 90 * 24 * time.Hour
 // IssueOperatorToken makes a token for the operations API. The secret is not
 // kept: it is shown once. A nil lifetime means the token does not expire. As with
 // keys, none is made under a pepper that ConfirmPepper refuses.
-func (t *Tenants) IssueOperatorToken(ctx context.Context, by domain.Operator, name string, kind domain.OperatorKind, lifetime *time.Duration) (IssuedOperatorToken, error) {
+func (t *Tenants) IssueOperatorToken(ctx context.Context, by domain.AuditActor, name string, kind domain.OperatorKind, lifetime *time.Duration) (IssuedOperatorToken, error) {
 	name, err := properName(name)
 	if err != nil {
 		return IssuedOperatorToken{}, err
@@ -57,7 +57,7 @@ func (t *Tenants) IssueOperatorToken(ctx context.Context, by domain.Operator, na
 }
 
 // RevokeOperatorToken stops a token for good. Revoking twice changes nothing.
-func (t *Tenants) RevokeOperatorToken(ctx context.Context, by domain.Operator, id domain.ID) (token domain.OperatorToken, err error) {
+func (t *Tenants) RevokeOperatorToken(ctx context.Context, by domain.AuditActor, id domain.ID) (token domain.OperatorToken, err error) {
 	err = t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
 		before, err := tx.Operators.Get(ctx, id)
 		if err != nil {

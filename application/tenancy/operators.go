@@ -60,12 +60,12 @@ type OperatorKnock struct {
 // of another kind. Only failures of the token count against the client's address;
 // a token that worked in the last minutes is served also where its address is
 // locked out.
-func (o *Operators) Identify(ctx context.Context, k OperatorKnock) (domain.Operator, error) {
+func (o *Operators) Identify(ctx context.Context, k OperatorKnock) (domain.AuditActor, error) {
 	token, err := o.authenticate(ctx, k)
 	if err != nil {
-		return domain.Operator{}, err
+		return domain.AuditActor{}, err
 	}
-	return domain.Operator{TokenID: token.ID, Name: token.Name, RequestID: k.RequestID}, token.Allows(k.Kinds...)
+	return domain.AuditActor{ID: token.ID, Name: token.Name, RequestID: k.RequestID}, token.Allows(k.Kinds...)
 }
 
 func (o *Operators) authenticate(ctx context.Context, k OperatorKnock) (domain.OperatorToken, error) {

@@ -20,7 +20,7 @@ import (
 	"waybill/test/stage"
 )
 
-var boss = domain.Operator{Name: "command:boss"}
+var boss = domain.AuditActor{Name: "command:boss"}
 
 func (o *office) operators(limiter ports.RateLimiter) *tenancy.Operators {
 	return tenancy.NewOperators(o.Store, limiter, digester{}, o.Clock, o.IDs, tenancy.FailedOperators(limits.PerAddress))
@@ -51,7 +51,7 @@ func TestAnOperatorTokenNamesItsOperatorUntilItIsRevoked(t *testing.T) {
 	}
 	knock := tenancy.OperatorKnock{Address: address, Token: issued.Secret, RequestID: "req_1"}
 	by, err := door.Identify(t.Context(), knock)
-	if want := (domain.Operator{TokenID: issued.ID, Name: "Dispatch", RequestID: "req_1"}); err != nil || by != want {
+	if want := (domain.AuditActor{ID: issued.ID, Name: "Dispatch", RequestID: "req_1"}); err != nil || by != want {
 		t.Errorf("%+v, %v", by, err)
 	}
 	for range 2 {
@@ -217,7 +217,7 @@ func TestWhatOperatorsChangeOfACustomerIsKept(t *testing.T) {
 		t.Errorf("kept %s, want %s", got, want)
 	}
 	entries, err := o.Store.Read().Audit.List(t.Context(), domain.AuditFilter{Action: domain.ActionKeyRotate}, domain.PageRequest{Limit: 1})
-	if err != nil || entries[0].Target != k.ID || entries[0].BusinessID != app.BusinessID || entries[0].Operator != boss || entries[0].Details["successor"] == "" {
+	if err != nil || entries[0].Target != k.ID || entries[0].BusinessID != app.BusinessID || entries[0].Actor != boss || entries[0].Details["successor"] == "" {
 		t.Errorf("%+v, %v", entries, err)
 	}
 	b, err := o.Business(t.Context(), app.BusinessID)

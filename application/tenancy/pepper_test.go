@@ -57,24 +57,24 @@ func TestUnderAnotherPepperNoKeyIsMade(t *testing.T) {
 	salt, sugar := o.under("salt", o.Store), o.under("sugar", o.Store)
 
 	// What makes no key claims nothing.
-	if _, err := sugar.IssueKey(t.Context(), domain.Operator{Name: "test"}, o.IDs.ID(domain.PrefixApplication), domain.Live, nil, nil); !domain.HasCode(err, "NOT_FOUND") {
+	if _, err := sugar.IssueKey(t.Context(), domain.AuditActor{Name: "test"}, o.IDs.ID(domain.PrefixApplication), domain.Live, nil, nil); !domain.HasCode(err, "NOT_FOUND") {
 		t.Errorf("a key of nobody: %v", err)
 	}
-	key, err := salt.IssueKey(t.Context(), domain.Operator{Name: "test"}, app.ID, domain.Live, nil, nil)
+	key, err := salt.IssueKey(t.Context(), domain.AuditActor{Name: "test"}, app.ID, domain.Live, nil, nil)
 	if err != nil {
 		t.Fatalf("the first key: %v", err)
 	}
-	_, err = sugar.IssueKey(t.Context(), domain.Operator{Name: "test"}, app.ID, domain.Live, nil, nil)
+	_, err = sugar.IssueKey(t.Context(), domain.AuditActor{Name: "test"}, app.ID, domain.Live, nil, nil)
 	wantCode(t, err, domain.KindConflict, "KEY_PEPPER_MISMATCH")
-	_, err = sugar.RotateKey(t.Context(), domain.Operator{Name: "test"}, key.ID)
+	_, err = sugar.RotateKey(t.Context(), domain.AuditActor{Name: "test"}, key.ID)
 	wantCode(t, err, domain.KindConflict, "KEY_PEPPER_MISMATCH")
 	if all, err := sugar.Keys(t.Context(), app.ID); err != nil || len(all) != 1 {
 		t.Errorf("%d keys, %v", len(all), err)
 	}
-	if _, err := salt.RotateKey(t.Context(), domain.Operator{Name: "test"}, key.ID); err != nil {
+	if _, err := salt.RotateKey(t.Context(), domain.AuditActor{Name: "test"}, key.ID); err != nil {
 		t.Errorf("rotated: %v", err)
 	}
-	if _, err := sugar.RevokeKey(t.Context(), domain.Operator{Name: "test"}, key.ID); err != nil {
+	if _, err := sugar.RevokeKey(t.Context(), domain.AuditActor{Name: "test"}, key.ID); err != nil {
 		t.Errorf("revoking needs no pepper: %v", err)
 	}
 }

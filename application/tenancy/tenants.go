@@ -30,7 +30,7 @@ func NewTenants(s ports.Storage, d ports.KeyDigester, c ports.Clock, ids ports.I
 // CreateBusiness adds a customer with three sandbox pickup locations to try
 // things with: one that works, one switched off, one incomplete. A nil limit
 // means the setting for all.
-func (t *Tenants) CreateBusiness(ctx context.Context, by domain.Operator, name string, limit *domain.RateLimit) (domain.Business, error) {
+func (t *Tenants) CreateBusiness(ctx context.Context, by domain.AuditActor, name string, limit *domain.RateLimit) (domain.Business, error) {
 	name, err := properName(name)
 	if err != nil {
 		return domain.Business{}, err
@@ -60,7 +60,7 @@ type BusinessChange struct {
 }
 
 // ChangeBusiness updates what is given. Servers go by a new limit within two seconds.
-func (t *Tenants) ChangeBusiness(ctx context.Context, by domain.Operator, id domain.ID, c BusinessChange) (business domain.Business, err error) {
+func (t *Tenants) ChangeBusiness(ctx context.Context, by domain.AuditActor, id domain.ID, c BusinessChange) (business domain.Business, err error) {
 	if c.Name != nil {
 		name, err := properName(*c.Name)
 		if err != nil {
@@ -130,7 +130,7 @@ func (t *Tenants) sandboxLocations(now time.Time) []domain.PickupLocation {
 }
 
 // CreateApplication adds a program of a business.
-func (t *Tenants) CreateApplication(ctx context.Context, by domain.Operator, businessID domain.ID, name string) (domain.Application, error) {
+func (t *Tenants) CreateApplication(ctx context.Context, by domain.AuditActor, businessID domain.ID, name string) (domain.Application, error) {
 	name, err := properName(name)
 	if err != nil {
 		return domain.Application{}, err
@@ -146,7 +146,7 @@ func (t *Tenants) CreateApplication(ctx context.Context, by domain.Operator, bus
 }
 
 // SetDisabled switches an application, and with it all its keys, off or on.
-func (t *Tenants) SetDisabled(ctx context.Context, by domain.Operator, id domain.ID, disabled bool) (app domain.Application, err error) {
+func (t *Tenants) SetDisabled(ctx context.Context, by domain.AuditActor, id domain.ID, disabled bool) (app domain.Application, err error) {
 	action := domain.ActionApplicationEnable
 	if disabled {
 		action = domain.ActionApplicationDisable

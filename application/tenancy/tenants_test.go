@@ -37,7 +37,7 @@ func (o *office) on(s ports.Storage) {
 
 func (o *office) newBusiness(t *testing.T) domain.Business {
 	t.Helper()
-	b, err := o.CreateBusiness(t.Context(), domain.Operator{Name: "test"}, "Shop", nil)
+	b, err := o.CreateBusiness(t.Context(), domain.AuditActor{Name: "test"}, "Shop", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func (o *office) newBusiness(t *testing.T) domain.Business {
 
 func (o *office) newApplication(t *testing.T) domain.Application {
 	t.Helper()
-	a, err := o.CreateApplication(t.Context(), domain.Operator{Name: "test"}, o.newBusiness(t).ID, "App")
+	a, err := o.CreateApplication(t.Context(), domain.AuditActor{Name: "test"}, o.newBusiness(t).ID, "App")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func (o *office) newApplication(t *testing.T) domain.Application {
 
 func (o *office) issue(t *testing.T, lifetime *time.Duration) tenancy.IssuedKey {
 	t.Helper()
-	k, err := o.IssueKey(t.Context(), domain.Operator{Name: "test"}, o.newApplication(t).ID, domain.Live, []domain.Scope{domain.ScopeQuotesRead, domain.ScopeDeliveriesWrite}, lifetime)
+	k, err := o.IssueKey(t.Context(), domain.AuditActor{Name: "test"}, o.newApplication(t).ID, domain.Live, []domain.Scope{domain.ScopeQuotesRead, domain.ScopeDeliveriesWrite}, lifetime)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func (o *office) locations(t *testing.T, b domain.ID, e domain.Environment) []do
 func TestANewBusinessHasThreeSandboxLocations(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	b, err := o.CreateBusiness(t.Context(), domain.Operator{Name: "test"}, "  Shop ", &domain.RateLimit{Limit: 5, Window: time.Second})
+	b, err := o.CreateBusiness(t.Context(), domain.AuditActor{Name: "test"}, "  Shop ", &domain.RateLimit{Limit: 5, Window: time.Second})
 	if err != nil || b.Name != "Shop" || !b.CreatedAt.Equal(noon) {
 		t.Fatalf("%+v, %v", b, err)
 	}
@@ -145,7 +145,7 @@ func TestABusinessIsThereWithItsLocationsOrNotAtAll(t *testing.T) {
 	for inserts := range 3 {
 		o := newOffice(t)
 		o.on(&shaky{o.Store, inserts})
-		if _, err := o.CreateBusiness(t.Context(), domain.Operator{Name: "test"}, "Shop", nil); !errors.Is(err, errBroken) {
+		if _, err := o.CreateBusiness(t.Context(), domain.AuditActor{Name: "test"}, "Shop", nil); !errors.Is(err, errBroken) {
 			t.Errorf("got %v", err)
 		}
 		if all, err := o.Businesses(t.Context()); err != nil || len(all) != 0 {
@@ -162,8 +162,8 @@ func TestNamesHaveOneToAHundredAndTwentyEightCharacters(t *testing.T) {
 		"": false, "   ": false, "A": true, strings.Repeat("é", 128): true, strings.Repeat("é", 129): false,
 		" " + strings.Repeat("x", 128) + " ": true,
 	} {
-		_, business := o.CreateBusiness(t.Context(), domain.Operator{Name: "test"}, name, nil)
-		_, app := o.CreateApplication(t.Context(), domain.Operator{Name: "test"}, b.ID, name)
+		_, business := o.CreateBusiness(t.Context(), domain.AuditActor{Name: "test"}, name, nil)
+		_, app := o.CreateApplication(t.Context(), domain.AuditActor{Name: "test"}, b.ID, name)
 		for what, err := range map[string]error{"business": business, "application": app} {
 			if good != (err == nil) || !good && !domain.HasCode(err, "VALIDATION_ERROR") {
 				t.Errorf("%s %q: %v", what, name, err)
@@ -180,7 +180,7 @@ func TestAnApplicationBelongsToABusiness(t *testing.T) {
 		t.Errorf("%+v, %v", all, err)
 	}
 	nobody := o.IDs.ID(domain.PrefixBusiness)
-	if _, err := o.CreateApplication(t.Context(), domain.Operator{Name: "test"}, nobody, "App"); !domain.HasCode(err, "NOT_FOUND") {
+	if _, err := o.CreateApplication(t.Context(), domain.AuditActor{Name: "test"}, nobody, "App"); !domain.HasCode(err, "NOT_FOUND") {
 		t.Errorf("an application of nobody: %v", err)
 	}
 	if _, err := o.Applications(t.Context(), nobody); !domain.HasCode(err, "NOT_FOUND") {
@@ -215,11 +215,11 @@ func TestAKeyLivesAsLongAsItWasMadeFor(t *testing.T) {
 		t.Errorf("expires %v", k.ExpiresAt)
 	}
 	for _, lifetime := range []time.Duration{0, -time.Second} {
-		if _, err := o.IssueKey(t.Context(), domain.Operator{Name: "test"}, k.ApplicationID, domain.Live, nil, &lifetime); !domain.HasCode(err, "VALIDATION_ERROR") {
+		if _, err := o.IssueKey(t.Context(), domain.AuditActor{Name: "test"}, k.ApplicationID, domain.Live, nil, &lifetime); !domain.HasCode(err, "VALIDATION_ERROR") {
 			t.Errorf("a lifetime of %s: %v", lifetime, err)
 		}
 	}
-	if _, err := o.IssueKey(t.Context(), domain.Operator{Name: "test"}, o.IDs.ID(domain.PrefixApplication), domain.Live, nil, nil); !domain.HasCode(err, "NOT_FOUND") {
+	if _, err := o.IssueKey(t.Context(), domain.AuditActor{Name: "test"}, o.IDs.ID(domain.PrefixApplication), domain.Live, nil, nil); !domain.HasCode(err, "NOT_FOUND") {
 		t.Errorf("a key of nobody: %v", err)
 	}
 	if all, err := o.Keys(t.Context(), k.ApplicationID); err != nil || len(all) != 1 {
@@ -238,7 +238,7 @@ func TestARotatedKeyHasASuccessorAndWorksOn(t *testing.T) {
 			o := newOffice(t)
 			old := o.issue(t, lifetime)
 			o.Clock.GoOn(9 * 24 * time.Hour)
-			next, err := o.RotateKey(t.Context(), domain.Operator{Name: "test"}, old.ID)
+			next, err := o.RotateKey(t.Context(), domain.AuditActor{Name: "test"}, old.ID)
 			if err != nil || next.ID == old.ID || next.Secret == old.Secret || next.ApplicationID != old.ApplicationID ||
 				next.Environment != old.Environment || !slices.Equal(next.Scopes, old.Scopes) || next.RevokedAt != nil {
 				t.Fatalf("%+v, %v", next, err)
@@ -254,7 +254,7 @@ func TestARotatedKeyHasASuccessorAndWorksOn(t *testing.T) {
 			}
 		})
 	}
-	if _, err := newOffice(t).RotateKey(t.Context(), domain.Operator{Name: "test"}, domain.MakeID(domain.PrefixAPIKey, [16]byte{9})); !domain.HasCode(err, "NOT_FOUND") {
+	if _, err := newOffice(t).RotateKey(t.Context(), domain.AuditActor{Name: "test"}, domain.MakeID(domain.PrefixAPIKey, [16]byte{9})); !domain.HasCode(err, "NOT_FOUND") {
 		t.Errorf("an unknown key: %v", err)
 	}
 }
@@ -263,10 +263,10 @@ func TestARevokedKeyHasNoSuccessor(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	old := o.issue(t, nil)
-	if _, err := o.RevokeKey(t.Context(), domain.Operator{Name: "test"}, old.ID); err != nil {
+	if _, err := o.RevokeKey(t.Context(), domain.AuditActor{Name: "test"}, old.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := o.RotateKey(t.Context(), domain.Operator{Name: "test"}, old.ID); !domain.HasCode(err, "API_KEY_REVOKED") {
+	if _, err := o.RotateKey(t.Context(), domain.AuditActor{Name: "test"}, old.ID); !domain.HasCode(err, "API_KEY_REVOKED") {
 		t.Errorf("rotated: %v", err)
 	}
 	if all, err := o.Keys(t.Context(), old.ApplicationID); err != nil || len(all) != 1 {
@@ -279,7 +279,7 @@ func TestARevokedKeyStaysRevokedAtItsFirstTime(t *testing.T) {
 	o := newOffice(t)
 	k := o.issue(t, nil)
 	for range 2 {
-		revoked, err := o.RevokeKey(t.Context(), domain.Operator{Name: "test"}, k.ID)
+		revoked, err := o.RevokeKey(t.Context(), domain.AuditActor{Name: "test"}, k.ID)
 		if err != nil || revoked.ID != k.ID || revoked.RevokedAt == nil || !revoked.RevokedAt.Equal(noon) {
 			t.Errorf("%+v, %v", revoked, err)
 		}
@@ -291,7 +291,7 @@ func TestARevokedKeyStaysRevokedAtItsFirstTime(t *testing.T) {
 	if all, err := o.Keys(t.Context(), k.ApplicationID); err != nil || len(all) != 1 {
 		t.Errorf("revoked keys are listed: %+v, %v", all, err)
 	}
-	if _, err := o.RevokeKey(t.Context(), domain.Operator{Name: "test"}, o.IDs.ID(domain.PrefixAPIKey)); !domain.HasCode(err, "NOT_FOUND") {
+	if _, err := o.RevokeKey(t.Context(), domain.AuditActor{Name: "test"}, o.IDs.ID(domain.PrefixAPIKey)); !domain.HasCode(err, "NOT_FOUND") {
 		t.Errorf("an unknown key: %v", err)
 	}
 }
@@ -301,7 +301,7 @@ func TestADisabledApplicationsKeysStopAndComeBack(t *testing.T) {
 	o := newOffice(t)
 	k := o.issue(t, nil)
 	for _, disabled := range []bool{true, true, false} {
-		app, err := o.SetDisabled(t.Context(), domain.Operator{Name: "test"}, k.ApplicationID, disabled)
+		app, err := o.SetDisabled(t.Context(), domain.AuditActor{Name: "test"}, k.ApplicationID, disabled)
 		if err != nil || app.ID != k.ApplicationID || app.Disabled != disabled {
 			t.Errorf("%+v, %v", app, err)
 		}
@@ -309,7 +309,7 @@ func TestADisabledApplicationsKeysStopAndComeBack(t *testing.T) {
 			t.Errorf("disabled %t: %v", disabled, err)
 		}
 	}
-	if _, err := o.SetDisabled(t.Context(), domain.Operator{Name: "test"}, o.IDs.ID(domain.PrefixApplication), true); !domain.HasCode(err, "NOT_FOUND") {
+	if _, err := o.SetDisabled(t.Context(), domain.AuditActor{Name: "test"}, o.IDs.ID(domain.PrefixApplication), true); !domain.HasCode(err, "NOT_FOUND") {
 		t.Errorf("an unknown application: %v", err)
 	}
 }

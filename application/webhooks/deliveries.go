@@ -177,7 +177,7 @@ func (w *Webhooks) redeliver(ctx context.Context, tx ports.Stores, t domain.Tena
 }
 
 // Resend is Redeliver for the platform's operators, who send no Idempotency-Key.
-func (w *Webhooks) Resend(ctx context.Context, by domain.Operator, t domain.Tenant, id domain.ID) (d domain.WebhookDelivery, err error) {
+func (w *Webhooks) Resend(ctx context.Context, by domain.AuditActor, t domain.Tenant, id domain.ID) (d domain.WebhookDelivery, err error) {
 	err = w.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
 		if d, err = w.redeliver(ctx, tx, t, id); err != nil {
 			return domain.Deed{}, err

@@ -80,12 +80,12 @@ func TestARedeliveryLeavesTheOutcomeUnlessItArrives(t *testing.T) {
 	redeliver()
 	s.attempt(id, tookIt)
 	s.standsAt(webhook, domain.WebhookSucceeded)
-	by := domain.Operator{Name: "Dispatch"}
+	by := domain.AuditActor{Name: "Dispatch"}
 	if d, err := s.webhooks.Resend(t.Context(), by, s.tenant, webhook); err != nil || d.Status != domain.WebhookPending {
 		t.Errorf("an operator's is %+v, %v", d, err)
 	}
 	kept, err := s.Store.Read().Audit.List(t.Context(), domain.AuditFilter{Target: webhook}, domain.PageRequest{Limit: 10})
-	if err != nil || len(kept) != 1 || kept[0].Action != domain.ActionWebhookResend || kept[0].Operator != by || kept[0].BusinessID != s.tenant.BusinessID {
+	if err != nil || len(kept) != 1 || kept[0].Action != domain.ActionWebhookResend || kept[0].Actor != by || kept[0].BusinessID != s.tenant.BusinessID {
 		t.Errorf("the audit log has %+v, %v", kept, err)
 	}
 	s.attempt(id, serverError)

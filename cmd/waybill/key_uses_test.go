@@ -135,7 +135,7 @@ func TestAServerForgetsAKeyWhenItIsToldToAndNotOnlyInTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer closeService()
-	d, err := s.seed.Demo(t.Context(), domain.Operator{Name: "test"}, nil)
+	d, err := s.seed.Demo(t.Context(), domain.AuditActor{Name: "test"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestAServerForgetsAKeyWhenItIsToldToAndNotOnlyInTime(t *testing.T) {
 	}
 	// set tells how long it takes until it shows.
 	set := func(disabled bool, status int) time.Duration {
-		if _, err := s.seed.Tenants.SetDisabled(t.Context(), domain.Operator{Name: "test"}, d.App.ID, disabled); err != nil {
+		if _, err := s.seed.Tenants.SetDisabled(t.Context(), domain.AuditActor{Name: "test"}, d.App.ID, disabled); err != nil {
 			t.Fatal(err)
 		}
 		begun := time.Now()

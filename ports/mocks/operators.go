@@ -254,6 +254,21 @@ func (mr *MockAuditReaderMockRecorder) List(ctx, f, p interface{}) *gomock.Call 
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "List", reflect.TypeOf((*MockAuditReader)(nil).List), ctx, f, p)
 }
 
+// ListOfBusiness mocks base method.
+func (m *MockAuditReader) ListOfBusiness(ctx context.Context, business domain.ID, f domain.AuditFilter, p domain.PageRequest) ([]domain.AuditEntry, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "ListOfBusiness", ctx, business, f, p)
+	ret0, _ := ret[0].([]domain.AuditEntry)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// ListOfBusiness indicates an expected call of ListOfBusiness.
+func (mr *MockAuditReaderMockRecorder) ListOfBusiness(ctx, business, f, p interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "ListOfBusiness", reflect.TypeOf((*MockAuditReader)(nil).ListOfBusiness), ctx, business, f, p)
+}
+
 // MockAuditStore is a mock of AuditStore interface.
 type MockAuditStore struct {
 	ctrl     *gomock.Controller
@@ -304,6 +319,21 @@ func (m *MockAuditStore) List(ctx context.Context, f domain.AuditFilter, p domai
 func (mr *MockAuditStoreMockRecorder) List(ctx, f, p interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "List", reflect.TypeOf((*MockAuditStore)(nil).List), ctx, f, p)
+}
+
+// ListOfBusiness mocks base method.
+func (m *MockAuditStore) ListOfBusiness(ctx context.Context, business domain.ID, f domain.AuditFilter, p domain.PageRequest) ([]domain.AuditEntry, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "ListOfBusiness", ctx, business, f, p)
+	ret0, _ := ret[0].([]domain.AuditEntry)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// ListOfBusiness indicates an expected call of ListOfBusiness.
+func (mr *MockAuditStoreMockRecorder) ListOfBusiness(ctx, business, f, p interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "ListOfBusiness", reflect.TypeOf((*MockAuditStore)(nil).ListOfBusiness), ctx, business, f, p)
 }
 
 // MockPlatformReader is a mock of PlatformReader interface.

@@ -98,7 +98,7 @@ func testOperators(t *testing.T, b Backend) {
 func auditEntry(with ...func(*domain.AuditEntry)) domain.AuditEntry {
 	e := domain.AuditEntry{
 		ID: sample.ID(domain.PrefixAuditEntry), At: sample.Now,
-		Operator: domain.Operator{TokenID: sample.ID(domain.PrefixOperatorToken), Name: "Dispatch", RequestID: "req_1"},
+		Actor: domain.AuditActor{ID: sample.ID(domain.PrefixOperatorToken), Name: "Dispatch", RequestID: "req_1"},
 		Deed: domain.Deed{
 			Action: domain.ActionKeyCreate, Target: sample.ID(domain.PrefixAPIKey), BusinessID: sample.ID(domain.PrefixBusiness),
 			Details: map[string]string{"environment": "live", "note": `"quoted" <&> Ɔ`},
@@ -123,12 +123,12 @@ func testAudit(t *testing.T, b Backend) {
 		return out
 	}
 	full := auditEntry()
-	wantFilled(t, full)
+	wantFilled(t, full, "AuditEntry.Actor.BusinessID") // of persons, see testAuditOfBusiness
 	bare := auditEntry(func(e *domain.AuditEntry) {
-		e.Operator = domain.Operator{Name: "command:ama"}
+		e.Actor = domain.AuditActor{Name: "command:ama"}
 		e.BusinessID, e.Details, e.Action = "", nil, domain.ActionOperatorRevoke
 	})
-	same := auditEntry(func(e *domain.AuditEntry) { e.Operator, e.Target = full.Operator, full.Target })
+	same := auditEntry(func(e *domain.AuditEntry) { e.Actor, e.Target = full.Actor, full.Target })
 	for _, e := range []domain.AuditEntry{full, bare, same} {
 		inTx(t, b, func(ctx context.Context, tx ports.Stores) error { return tx.Audit.Append(ctx, e) })
 	}
@@ -145,11 +145,11 @@ func testAudit(t *testing.T, b Backend) {
 			want   []domain.ID
 		}{
 			{"none", domain.AuditFilter{}, []domain.ID{same.ID, bare.ID, full.ID}},
-			{"operator", domain.AuditFilter{OperatorID: full.Operator.TokenID}, []domain.ID{same.ID, full.ID}},
+			{"operator", domain.AuditFilter{ActorID: full.Actor.ID}, []domain.ID{same.ID, full.ID}},
 			{"target", domain.AuditFilter{Target: bare.Target}, []domain.ID{bare.ID}},
 			{"action", domain.AuditFilter{Action: domain.ActionOperatorRevoke}, []domain.ID{bare.ID}},
-			{"all of them", domain.AuditFilter{OperatorID: full.Operator.TokenID, Target: full.Target, Action: domain.ActionKeyCreate}, []domain.ID{same.ID, full.ID}},
-			{"nobody's", domain.AuditFilter{OperatorID: "opr_1"}, []domain.ID{}},
+			{"all of them", domain.AuditFilter{ActorID: full.Actor.ID, Target: full.Target, Action: domain.ActionKeyCreate}, []domain.ID{same.ID, full.ID}},
+			{"nobody's", domain.AuditFilter{ActorID: "opr_1"}, []domain.ID{}},
 			{"a target that cannot be", domain.AuditFilter{Target: "a\x00b"}, []domain.ID{}},
 		} {
 			for _, limit := range []int{1, 2, 5} {

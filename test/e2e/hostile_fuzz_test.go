@@ -183,11 +183,11 @@ func sandboxAPI(f *testing.F) (api http.Handler, key string, failures *bytes.Buf
 	trips := quotes.New(store, price, area)
 	much := domain.RateLimit{Limit: 1_000_000, Window: time.Minute}
 	tenants := tenancy.NewTenants(store, digester, clock, ids, local.New())
-	business, err := tenants.CreateBusiness(f.Context(), domain.Operator{Name: "test"}, "Fuzz", &much)
+	business, err := tenants.CreateBusiness(f.Context(), domain.AuditActor{Name: "test"}, "Fuzz", &much)
 	must(err)
-	app, err := tenants.CreateApplication(f.Context(), domain.Operator{Name: "test"}, business.ID, "Fuzz")
+	app, err := tenants.CreateApplication(f.Context(), domain.AuditActor{Name: "test"}, business.ID, "Fuzz")
 	must(err)
-	made, err := tenants.IssueKey(f.Context(), domain.Operator{Name: "test"}, app.ID, domain.Sandbox, domain.AllScopes(), nil)
+	made, err := tenants.IssueKey(f.Context(), domain.AuditActor{Name: "test"}, app.ID, domain.Sandbox, domain.AllScopes(), nil)
 	must(err)
 	single := deliveries.New(store, store, gate, trips, clock, ids, normalizer, views.Events{})
 	return httpapi.New(httpapi.UseCases{

@@ -129,17 +129,17 @@ func (p *playground) enroll(t *testing.T, apps int) {
 		t.Fatal(err)
 	}
 	tenants := tenancy.NewTenants(store, digester, systemclock.New(), uuidv7.New(systemclock.New()), local.New())
-	business, err := tenants.CreateBusiness(t.Context(), domain.Operator{Name: "test"}, "Stormy Foods", nil)
+	business, err := tenants.CreateBusiness(t.Context(), domain.AuditActor{Name: "test"}, "Stormy Foods", nil)
 	for range apps {
 		if err != nil {
 			break
 		}
 		var app domain.Application
-		if app, err = tenants.CreateApplication(t.Context(), domain.Operator{Name: "test"}, business.ID, "Web shop"); err != nil {
+		if app, err = tenants.CreateApplication(t.Context(), domain.AuditActor{Name: "test"}, business.ID, "Web shop"); err != nil {
 			break
 		}
 		var key tenancy.IssuedKey
-		key, err = tenants.IssueKey(t.Context(), domain.Operator{Name: "test"}, app.ID, domain.Sandbox, domain.AllScopes(), nil)
+		key, err = tenants.IssueKey(t.Context(), domain.AuditActor{Name: "test"}, app.ID, domain.Sandbox, domain.AllScopes(), nil)
 		p.apps = append(p.apps, &sender{
 			client: p.client, customer: customer{BusinessID: string(business.ID), AppID: string(app.ID), Key: key.Secret}, seen: map[string]int{},
 		})

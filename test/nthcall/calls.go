@@ -121,6 +121,10 @@ func (s storage) Read() ports.Readers {
 		Audit:           between[ports.AuditReader](s.Calls, mocks.NewMockAuditReader(s.ctrl), r.Audit),
 		Platform:        between[ports.PlatformReader](s.Calls, mocks.NewMockPlatformReader(s.ctrl), r.Platform),
 		Tracking:        between[ports.TrackingReader](s.Calls, mocks.NewMockTrackingReader(s.ctrl), r.Tracking),
+		Persons:         between[ports.PersonReader](s.Calls, mocks.NewMockPersonReader(s.ctrl), r.Persons),
+		Memberships:     between[ports.MembershipReader](s.Calls, mocks.NewMockMembershipReader(s.ctrl), r.Memberships),
+		Links:           between[ports.LinkReader](s.Calls, mocks.NewMockLinkReader(s.ctrl), r.Links),
+		Sessions:        between[ports.SessionReader](s.Calls, mocks.NewMockSessionReader(s.ctrl), r.Sessions),
 	}
 }
 
@@ -138,6 +142,10 @@ func (s storage) InTx(ctx context.Context, fn func(context.Context, ports.Stores
 				Webhooks:        between[ports.WebhookStore](s.Calls, mocks.NewMockWebhookStore(s.ctrl), tx.Webhooks),
 				Operators:       between[ports.OperatorStore](s.Calls, mocks.NewMockOperatorStore(s.ctrl), tx.Operators),
 				Audit:           between[ports.AuditStore](s.Calls, mocks.NewMockAuditStore(s.ctrl), tx.Audit),
+				Persons:         between[ports.PersonStore](s.Calls, mocks.NewMockPersonStore(s.ctrl), tx.Persons),
+				Memberships:     between[ports.MembershipStore](s.Calls, mocks.NewMockMembershipStore(s.ctrl), tx.Memberships),
+				Links:           between[ports.LinkStore](s.Calls, mocks.NewMockLinkStore(s.ctrl), tx.Links),
+				Sessions:        between[ports.SessionStore](s.Calls, mocks.NewMockSessionStore(s.ctrl), tx.Sessions),
 			})
 		})
 	})

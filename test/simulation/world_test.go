@@ -155,12 +155,12 @@ func (w *world) people() error {
 	ctx, somewhere := context.Background(), &process{world: w}
 	tenants := tenancy.NewTenants(w.store, digest, clock{somewhere}, identifiers{w}, local.New())
 	for _, programs := range []int{2, 1} {
-		business, err := tenants.CreateBusiness(ctx, domain.Operator{Name: "test"}, "Shop", nil)
+		business, err := tenants.CreateBusiness(ctx, domain.AuditActor{Name: "test"}, "Shop", nil)
 		if err != nil {
 			return err
 		}
 		for range programs {
-			app, err := tenants.CreateApplication(ctx, domain.Operator{Name: "test"}, business.ID, "App")
+			app, err := tenants.CreateApplication(ctx, domain.AuditActor{Name: "test"}, business.ID, "App")
 			if err != nil {
 				return err
 			}
@@ -168,7 +168,7 @@ func (w *world) people() error {
 				if e == domain.Live && len(w.clients) != 1 {
 					continue // one on live is enough
 				}
-				key, err := tenants.IssueKey(ctx, domain.Operator{Name: "test"}, app.ID, e, domain.AllScopes(), nil)
+				key, err := tenants.IssueKey(ctx, domain.AuditActor{Name: "test"}, app.ID, e, domain.AllScopes(), nil)
 				if err != nil {
 					return err
 				}

@@ -32,7 +32,7 @@ type DemoCustomer struct {
 	LiveKey, TestKey     string
 	FreshLive, FreshTest bool // the key was made just now
 
-	by         domain.Operator // who makes what is missing
+	by         domain.AuditActor // who makes what is missing
 	OpsToken   string
 	FreshToken bool
 
@@ -42,7 +42,7 @@ type DemoCustomer struct {
 
 // Demo answers with the customer of the last start, whose variables are
 // given, and makes whatever is missing of it: all, at the first start.
-func (s *Seeder) Demo(ctx context.Context, by domain.Operator, before map[string]string) (DemoCustomer, error) {
+func (s *Seeder) Demo(ctx context.Context, by domain.AuditActor, before map[string]string) (DemoCustomer, error) {
 	d := DemoCustomer{by: by}
 	if err := s.keepKeys(ctx, &d, before); err != nil {
 		return d, err

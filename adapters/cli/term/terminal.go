@@ -70,12 +70,12 @@ func (p *Program) Ourselves() string {
 }
 
 // OperatorHere is who runs this command, as the audit log names it.
-func (p *Program) OperatorHere() domain.Operator {
+func (p *Program) OperatorHere() domain.AuditActor {
 	name := "unknown"
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		name = u.Username
 	} else if login := p.Variable("USER"); login != "" {
 		name = login
 	}
-	return domain.Operator{Name: "command:" + name}
+	return domain.AuditActor{Name: "command:" + name}
 }

@@ -84,6 +84,8 @@ type engine struct {
 	// catchUp makes positions in the feed go on where a database was restored
 	// from another one, and is nil where they do by themselves.
 	catchUp func(ctx context.Context, db *sql.DB) error
+	// lockMembers ends a SELECT of memberships m that holds their rows.
+	lockMembers string
 	// outcomes selects from a JSON array of outcome.
 	outcomes string
 

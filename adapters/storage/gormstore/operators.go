@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"gorm.io/gorm"
+
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -77,16 +79,34 @@ func (s audit) Append(ctx context.Context, e domain.AuditEntry) error {
 }
 
 func (s audit) List(ctx context.Context, f domain.AuditFilter, p domain.PageRequest) ([]domain.AuditEntry, error) {
+	return listAudit(s.with(ctx), s.engine, f, p)
+}
+
+func (s audit) ListOfBusiness(ctx context.Context, business domain.ID, f domain.AuditFilter, p domain.PageRequest) ([]domain.AuditEntry, error) {
+	key, _ := lookup(domain.PrefixBusiness, business)
+	if key == "" {
+		return nil, nil // no such business, so no records
+	}
+	return listAudit(s.with(ctx).Where("business_id = ?", key), s.engine, f, p)
+}
+
+// listAudit narrows a query on the audit log, newest first.
+func listAudit(query *gorm.DB, e *engine, f domain.AuditFilter, p domain.PageRequest) ([]domain.AuditEntry, error) {
 	if !storable(string(f.Action), string(f.Target)) {
 		return nil, nil
 	}
-	query := s.with(ctx).Order("id DESC").Limit(p.Limit + 1)
-	if f.OperatorID != "" {
-		key, _ := lookup(domain.PrefixOperatorToken, f.OperatorID)
-		if key == "" {
-			return nil, nil // no such operator, so no deeds
+	query = query.Order("id DESC").Limit(p.Limit + 1)
+	if f.ActorID != "" {
+		operator, _ := lookup(domain.PrefixOperatorToken, f.ActorID)
+		person, _ := lookup(domain.PrefixPerson, f.ActorID)
+		switch {
+		case operator != "":
+			query = query.Where("operator_id = ?", operator)
+		case person != "":
+			query = query.Where("person_id = ?", person)
+		default:
+			return nil, nil // no such actor, so no records
 		}
-		query = query.Where("operator_id = ?", key)
 	}
 	if f.Action != "" {
 		query = query.Where("action = ?", string(f.Action))
@@ -99,7 +119,7 @@ func (s audit) List(ctx context.Context, f domain.AuditFilter, p domain.PageRequ
 	}
 	var rows []auditRow
 	if err := query.Find(&rows).Error; err != nil {
-		return nil, s.engine.failed("list audit entries", err)
+		return nil, e.failed("list audit entries", err)
 	}
 	entries := make([]domain.AuditEntry, len(rows))
 	for i := range rows {

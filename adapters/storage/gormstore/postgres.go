@@ -93,6 +93,7 @@ var likeWildcards = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 var postgresMigrations embed.FS
 
 var postgresEngine = engine{
+	lockMembers:       " FOR UPDATE OF m",
 	open:              openPostgres,
 	openForMigrations: openPostgresForMigrations,
 	dialect:           goose.DialectPostgres,

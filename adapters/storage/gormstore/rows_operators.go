@@ -39,15 +39,17 @@ func (r *operatorRow) domain() domain.OperatorToken {
 }
 
 type auditRow struct {
-	ID           rowID `gorm:"primaryKey"`
-	At           instant
-	OperatorID   *rowID
-	OperatorName string
-	Action       string
-	Target       string
-	BusinessID   *rowID
-	Details      string
-	RequestID    string
+	ID               rowID `gorm:"primaryKey"`
+	At               instant
+	OperatorID       *rowID
+	OperatorName     string // of any actor: the column is older than persons are
+	PersonID         *rowID
+	PersonBusinessID *rowID
+	Action           string
+	Target           string
+	BusinessID       *rowID
+	Details          string
+	RequestID        string
 }
 
 func (auditRow) TableName() string { return "audit_log" }
@@ -61,20 +63,32 @@ func newAuditRow(e domain.AuditEntry) (auditRow, error) {
 	if err != nil {
 		return auditRow{}, fmt.Errorf("gormstore: the details of an audit entry: %w", err)
 	}
-	return auditRow{
-		ID: rowIDOf(e.ID), At: instantOf(e.At), OperatorID: optionalRowID(e.Operator.TokenID), OperatorName: e.Operator.Name,
+	row := auditRow{
+		ID: rowIDOf(e.ID), At: instantOf(e.At), OperatorName: e.Actor.Name, PersonBusinessID: optionalRowID(e.Actor.BusinessID),
 		Action: string(e.Action), Target: string(e.Target), BusinessID: optionalRowID(e.BusinessID),
-		Details: string(text), RequestID: e.Operator.RequestID,
-	}, nil
+		Details: string(text), RequestID: e.Actor.RequestID,
+	}
+	if e.Actor.IsPerson() {
+		row.PersonID = optionalRowID(e.Actor.ID)
+	} else {
+		row.OperatorID = optionalRowID(e.Actor.ID)
+	}
+	return row, nil
 }
 
 func (r *auditRow) domain() (domain.AuditEntry, error) {
 	e := domain.AuditEntry{
 		ID: r.ID.as(domain.PrefixAuditEntry), At: r.At.time,
-		Operator: domain.Operator{TokenID: optionalID(r.OperatorID, domain.PrefixOperatorToken), Name: r.OperatorName, RequestID: r.RequestID},
+		Actor: domain.AuditActor{
+			ID: optionalID(r.OperatorID, domain.PrefixOperatorToken), Name: r.OperatorName, RequestID: r.RequestID,
+			BusinessID: optionalID(r.PersonBusinessID, domain.PrefixBusiness),
+		},
 		Deed: domain.Deed{
 			Action: domain.Action(r.Action), Target: domain.ID(r.Target), BusinessID: optionalID(r.BusinessID, domain.PrefixBusiness),
 		},
+	}
+	if r.PersonID != nil {
+		e.Actor.ID = r.PersonID.as(domain.PrefixPerson)
 	}
 	if r.Details != "{}" {
 		if err := json.Unmarshal([]byte(r.Details), &e.Details); err != nil {

@@ -120,6 +120,10 @@ func (s session) readers() ports.Readers {
 		Audit:           audit{s},
 		Platform:        platform{s},
 		Tracking:        tracking{s},
+		Persons:         persons{s},
+		Memberships:     memberships{s},
+		Links:           links{s},
+		Sessions:        sessions{s},
 	}
 }
 
@@ -136,6 +140,10 @@ func (s session) stores() ports.Stores {
 		Webhooks:        webhooks{s},
 		Operators:       operators{s},
 		Audit:           audit{s},
+		Persons:         persons{s},
+		Memberships:     memberships{s},
+		Links:           links{s},
+		Sessions:        sessions{s},
 	}
 }
 

@@ -1,0 +1,77 @@
+package domain
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"time"
+)
+
+// Codes about links.
+const (
+	CodeLinkUnknown = "LINK_UNKNOWN"
+	CodeLinkUsed    = "LINK_USED"
+	CodeLinkExpired = "LINK_EXPIRED"
+)
+
+// LinkPurpose is what a link is for.
+type LinkPurpose string
+
+// The purposes there are.
+const (
+	LinkSignIn     LinkPurpose = "sign_in"
+	LinkInvitation LinkPurpose = "invitation"
+)
+
+// Lifetime is how long a link works.
+func (p LinkPurpose) Lifetime() time.Duration {
+	if p == LinkInvitation {
+		return 7 * day
+	}
+	return 10 * time.Minute
+}
+
+// Link lets one person in, once. Its secret is in its address alone; the digest is
+// what is kept.
+type Link struct {
+	ID         ID
+	PersonID   ID
+	BusinessID ID // empty: to the console
+	Purpose    LinkPurpose
+	Digest     [32]byte
+	CreatedAt  time.Time
+	ExpiresAt  time.Time
+	UsedAt     *time.Time // when it was used, or made useless
+}
+
+// Door is where the link leads.
+func (l Link) Door() Door { return DoorOf(l.BusinessID) }
+
+// Usable answers nil, or tells why the link lets nobody in.
+func (l Link) Usable(now time.Time) error {
+	switch {
+	case l.UsedAt != nil:
+		return LinkUsed()
+	case !now.Before(l.ExpiresAt):
+		return &Error{Kind: KindGone, Code: CodeLinkExpired, Message: "This link has expired. Ask for a new one."}
+	}
+	return nil
+}
+
+// LinkUsed answers for a link that was used, or replaced by a later one.
+func LinkUsed() *Error {
+	return &Error{Kind: KindGone, Code: CodeLinkUsed, Message: "This link was used already, or a later one replaced it. Ask for a new one."}
+}
+
+// LinkUnknown answers for a link that there is not.
+func LinkUnknown() *Error {
+	return &Error{Kind: KindNotFound, Code: CodeLinkUnknown, Message: "There is no such link. Open it again whole, or ask for a new one."}
+}
+
+// MakeBearerSecret renders 32 random bytes as the secret of a link or a session: 43
+// characters that an address and a cookie take as they are.
+func MakeBearerSecret(random [32]byte) string { return base64.RawURLEncoding.EncodeToString(random[:]) }
+
+// BearerDigest is what is kept of such a secret. Unlike that of an API key it is
+// under no pepper: 256 random bits leave nothing to search for in a stolen table,
+// and sessions outlive a change of the pepper.
+func BearerDigest(secret string) [32]byte { return sha256.Sum256([]byte(secret)) }

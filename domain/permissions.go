@@ -1,0 +1,143 @@
+package domain
+
+import (
+	"slices"
+	"time"
+)
+
+// Codes about what a person who has signed in may do.
+const (
+	CodeRoleRefused  = "ROLE_REFUSED"
+	CodeSignInTooOld = "SIGN_IN_TOO_OLD"
+)
+
+// Act is something that a person does behind a door.
+type Act string
+
+// Acts of the portal.
+const (
+	ActRead                   Act = "read"                     // applications, requests, deliveries, webhooks, usage, people
+	ActReadAudit              Act = "audit.read"               // of the own business
+	ActManageApplications     Act = "applications.manage"      // create, rename, disable
+	ActManageSandboxKeys      Act = "sandbox_keys.manage"      // create, rotate, revoke
+	ActManageLiveKeys         Act = "live_keys.manage"         //
+	ActManageWebhooks         Act = "webhooks.manage"          // create, change, pause, delete, test
+	ActReadWebhookSecrets     Act = "webhook_secrets.manage"   // shown when an endpoint is made or its secret rotated
+	ActResendWebhooks         Act = "webhooks.resend"          // one, or a period
+	ActSimulate               Act = "sandbox.simulate"         // book, move and cancel in the sandbox
+	ActCancelLiveDeliveries   Act = "live_deliveries.cancel"   //
+	ActManageSandboxLocations Act = "sandbox_locations.manage" // pickup locations
+	ActManageLiveLocations    Act = "live_locations.manage"    //
+	ActManagePeople           Act = "people.manage"            // invite, change role, remove
+)
+
+// Acts of the console.
+const (
+	ActReadEverything       Act = "everything.read"
+	ActReadEveryAudit       Act = "every_audit.read"
+	ActMoveDeliveries       Act = "deliveries.move"
+	ActManageBusinesses     Act = "businesses.manage"      // limits, applications, keys, people, pickup locations
+	ActRepairQueues         Act = "queues.repair"          // pause, resend, retry
+	ActViewAsCustomer       Act = "customer.view_as"       // read-only, with a reason
+	ActManageStaff          Act = "staff.manage"           // invite, change role, remove, end sessions
+	ActManageOperatorTokens Act = "operator_tokens.manage" // of programs
+)
+
+// ActOwnAccount is what a person changes of the own account, behind either door:
+// password, passkeys, sessions.
+const ActOwnAccount Act = "account.manage"
+
+// permission is a line of the table of what roles may do.
+type permission struct {
+	act     Act
+	portal  []Role
+	console []Role
+	fresh   bool // needs a sign-in younger than FreshFor
+}
+
+var permissions = func() []permission {
+	owner := []Role{RoleOwner}
+	developers := []Role{RoleOwner, RoleDeveloper}
+	admin := []Role{RoleAdmin}
+	everyMember, everyStaff := Roles(Portal), Roles(Console)
+	return []permission{
+		{act: ActRead, portal: everyMember},
+		{act: ActReadAudit, portal: developers},
+		{act: ActManageApplications, portal: owner},
+		{act: ActManageSandboxKeys, portal: developers},
+		{act: ActManageLiveKeys, portal: owner, fresh: true},
+		{act: ActManageWebhooks, portal: developers},
+		{act: ActReadWebhookSecrets, portal: developers, fresh: true},
+		{act: ActResendWebhooks, portal: developers},
+		{act: ActSimulate, portal: developers},
+		{act: ActCancelLiveDeliveries, portal: owner},
+		{act: ActManageSandboxLocations, portal: developers},
+		{act: ActManageLiveLocations, portal: owner},
+		{act: ActManagePeople, portal: owner, fresh: true},
+
+		{act: ActReadEverything, console: everyStaff},
+		{act: ActReadEveryAudit, console: []Role{RoleAdmin, RoleSupport}},
+		{act: ActMoveDeliveries, console: []Role{RoleAdmin, RoleDispatcher}},
+		{act: ActManageBusinesses, console: admin, fresh: true},
+		{act: ActRepairQueues, console: admin},
+		{act: ActViewAsCustomer, console: []Role{RoleAdmin, RoleSupport}},
+		{act: ActManageStaff, console: admin, fresh: true},
+		{act: ActManageOperatorTokens, console: admin, fresh: true},
+
+		{act: ActOwnAccount, portal: everyMember, console: everyStaff, fresh: true},
+	}
+}()
+
+// Acts is every act.
+func Acts() []Act {
+	acts := make([]Act, 0, len(permissions))
+	for _, p := range permissions {
+		acts = append(acts, p.act)
+	}
+	return acts
+}
+
+// May reports whether a role behind a door includes an act. What is not in the
+// table is refused.
+func May(d Door, r Role, a Act) bool {
+	for _, p := range permissions {
+		if p.act == a {
+			return d == Portal && slices.Contains(p.portal, r) || d == Console && slices.Contains(p.console, r)
+		}
+	}
+	return false
+}
+
+// NeedsFreshSignIn reports whether an act takes a sign-in younger than FreshFor.
+func NeedsFreshSignIn(a Act) bool {
+	return slices.ContainsFunc(permissions, func(p permission) bool { return p.act == a && p.fresh })
+}
+
+// Principal is a person who has signed in: the session and what it may do now.
+type Principal struct {
+	Session Session
+	Person  Person
+	Role    Role
+}
+
+// Door is where the session came in.
+func (p Principal) Door() Door { return p.Session.Door() }
+
+// Allows answers nil, the 403 for an act that the role does not include, or the one
+// for an act that needs a younger sign-in. An edge asks for it before each use case.
+func (p Principal) Allows(a Act, now time.Time) error {
+	switch {
+	case !May(p.Door(), p.Role, a):
+		return &Error{Kind: KindForbidden, Code: CodeRoleRefused,
+			Message: "The role " + string(p.Role) + " does not include this.", Details: map[string]any{"role": string(p.Role), "act": string(a)}}
+	case NeedsFreshSignIn(a) && !p.Session.Fresh(now):
+		return &Error{Kind: KindForbidden, Code: CodeSignInTooOld,
+			Message: "This needs a sign-in of the last 10 minutes. Sign in again; the session goes on.", Details: map[string]any{"act": string(a)}}
+	}
+	return nil
+}
+
+// Actor is the person as the audit log names them.
+func (p Principal) Actor(requestID string) AuditActor {
+	return AuditActor{ID: p.Person.ID, Name: p.Person.Name, BusinessID: p.Session.BusinessID, RequestID: requestID}
+}

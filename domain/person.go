@@ -1,0 +1,159 @@
+package domain
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Codes that people and their administrators meet.
+const (
+	CodeAlreadyMember  = "ALREADY_MEMBER"
+	CodeLastOwner      = "LAST_OWNER"
+	CodeNotAccepted    = "INVITATION_NOT_ACCEPTED"
+	CodePersonDisabled = "PERSON_DISABLED"
+)
+
+// PersonState is whether a person can sign in.
+type PersonState string
+
+// The states there are. A person is invited until the first sign-in.
+const (
+	PersonInvited  PersonState = "invited"
+	PersonActive   PersonState = "active"
+	PersonDisabled PersonState = "disabled"
+)
+
+// Person signs in to the portal or to the console. What a person may do follows
+// from memberships alone.
+type Person struct {
+	ID           ID
+	Name         string
+	Email        Email
+	State        PersonState
+	PasswordHash string // as ports.Passwords makes it; empty: none is set
+	CreatedAt    time.Time
+}
+
+// Email is an address of an e-mail account in the form in which it is unique:
+// ASCII, in small letters.
+type Email string
+
+const maxEmail = 254 // characters, of a path in RFC 5321
+
+// emailForm is a dot-atom of RFC 5322 and the name of a host. Quoted local parts
+// and address literals are refused: no account of a person has one. Addresses
+// outside ASCII are refused too: two that look alike would be two persons.
+var emailForm = regexp.MustCompile("^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@" +
+	`[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$`)
+
+// ParseEmail folds an address, or tells in a VALIDATION_ERROR on "email" what is
+// wrong with it.
+func ParseEmail(text string) (Email, error) {
+	folded := strings.ToLower(strings.TrimSpace(text))
+	local, _, _ := strings.Cut(folded, "@")
+	if len(folded) > maxEmail || len(local) > 64 || !emailForm.MatchString(folded) {
+		return "", Invalid(FieldError{Field: "email", Code: FieldInvalidFormat,
+			Message: "an e-mail address such as ama@example.com, in ASCII and of at most 254 characters"})
+	}
+	return Email(folded), nil
+}
+
+// Door is where people come in.
+type Door string
+
+// The doors there are.
+const (
+	Portal  Door = "portal"  // for the people of a business
+	Console Door = "console" // for the staff of the delivery company
+)
+
+// DoorOf is the portal for a business, and the console for an empty ID.
+func DoorOf(business ID) Door {
+	if business == "" {
+		return Console
+	}
+	return Portal
+}
+
+// Role is what a person may do behind a door.
+type Role string
+
+// The roles there are. The portal's first three are of people of a business, the
+// console's four of staff; a viewer of one door is not a viewer of the other.
+const (
+	RoleOwner     Role = "owner"
+	RoleDeveloper Role = "developer"
+	RoleViewer    Role = "viewer"
+
+	RoleAdmin      Role = "admin"
+	RoleDispatcher Role = "dispatcher"
+	RoleSupport    Role = "support"
+)
+
+// Roles are the roles of a door, the strongest one first.
+func Roles(d Door) []Role {
+	if d == Console {
+		return []Role{RoleAdmin, RoleDispatcher, RoleSupport, RoleViewer}
+	}
+	return []Role{RoleOwner, RoleDeveloper, RoleViewer}
+}
+
+// ParseRole accepts the roles of a door, or tells in a VALIDATION_ERROR on "role"
+// which there are.
+func ParseRole(d Door, text string) (Role, error) {
+	if role := Role(text); slices.Contains(Roles(d), role) {
+		return role, nil
+	}
+	names := make([]string, 0, len(Roles(d)))
+	for _, role := range Roles(d) {
+		names = append(names, string(role))
+	}
+	return "", Invalid(FieldError{Field: "role", Code: FieldNotAllowed, Message: "must be one of " + strings.Join(names, ", ")})
+}
+
+// Membership joins a person to a business, or, with an empty BusinessID, to the
+// staff of the delivery company. It gives no right before it was accepted.
+type Membership struct {
+	PersonID   ID
+	BusinessID ID
+	Role       Role
+	CreatedAt  time.Time
+	AcceptedAt *time.Time // nil: the invitation was not used yet
+}
+
+// Door is where the membership lets the person in.
+func (m Membership) Door() Door { return DoorOf(m.BusinessID) }
+
+// Member is a person as one business, or the staff, sees them.
+type Member struct {
+	Person     Person
+	Membership Membership
+}
+
+// LosesLastOwner reports whether no owner (of the staff: no admin) who can sign in
+// is left when the person's membership gets another role; an empty role means that
+// it ends.
+func LosesLastOwner(members []Member, person ID, role Role) bool {
+	had, left := false, false
+	for _, m := range members {
+		strongest := Roles(m.Membership.Door())[0]
+		if m.Membership.Role != strongest || m.Membership.AcceptedAt == nil || m.Person.State == PersonDisabled {
+			continue
+		}
+		if m.Person.ID == person {
+			had, left = true, left || role == strongest
+			continue
+		}
+		left = true
+	}
+	return had && !left
+}
+
+// LastOwner answers where a change would leave a business without an owner.
+func LastOwner(d Door) *Error {
+	role := string(Roles(d)[0])
+	return &Error{Kind: KindConflict, Code: CodeLastOwner,
+		Message: "This is the last " + role + " who can sign in. Make another person " + role + " first."}
+}

@@ -1,0 +1,74 @@
+package domain
+
+import "time"
+
+// Codes about signing in and sessions.
+const (
+	CodeSignInRefused  = "SIGN_IN_REFUSED"
+	CodeSessionEnded   = "SESSION_ENDED"
+	CodeTooManySignIns = "TOO_MANY_SIGN_INS"
+)
+
+// How long sessions live.
+const (
+	SessionLifetime = 12 * time.Hour
+	SessionIdle     = time.Hour
+	// FreshFor is how young a sign-in has to be for keys of live, secrets, people
+	// and credentials.
+	FreshFor = 10 * time.Minute
+	// SeenEvery is how exactly it is kept when a session was used last.
+	SeenEvery = time.Minute
+)
+
+// SignInMethod is how a person showed who they are.
+type SignInMethod string
+
+// The methods there are.
+const (
+	SignInByLink     SignInMethod = "link"
+	SignInByPassword SignInMethod = "password"
+)
+
+// Session is a signed-in browser. Its secret is in a cookie alone; the digest is
+// what is kept.
+type Session struct {
+	ID         ID
+	PersonID   ID
+	BusinessID ID // that the portal shows; empty: a session of the console
+	Digest     [32]byte
+	Method     SignInMethod
+	Device     string // the browser as it calls itself, at most MaxDevice characters
+	CreatedAt  time.Time
+	SignedInAt time.Time // later than CreatedAt where the person signed in again in place
+	LastSeenAt time.Time // up to SeenEvery behind
+	ExpiresAt  time.Time
+	EndedAt    *time.Time
+}
+
+// MaxDevice is how many characters are kept of what a browser calls itself.
+const MaxDevice = 200
+
+// Door is where the session came in.
+func (s Session) Door() Door { return DoorOf(s.BusinessID) }
+
+// Live reports whether the session works: it was not ended, has not expired and
+// was used within SessionIdle.
+func (s Session) Live(now time.Time) bool {
+	return s.EndedAt == nil && now.Before(s.ExpiresAt) && now.Before(s.LastSeenAt.Add(SessionIdle))
+}
+
+// Fresh reports a sign-in younger than FreshFor.
+func (s Session) Fresh(now time.Time) bool { return now.Before(s.SignedInAt.Add(FreshFor)) }
+
+// SessionEnded answers where a session is unknown, expired or ended. The three are
+// not told apart.
+func SessionEnded() *Error {
+	return &Error{Kind: KindUnauthenticated, Code: CodeSessionEnded, Message: "You are not signed in, or no longer. Sign in to go on."}
+}
+
+// SignInRefused answers where a password does not let in, for whatever reason: a
+// caller learns not even whether there is such a person.
+func SignInRefused() *Error {
+	return &Error{Kind: KindUnauthenticated, Code: CodeSignInRefused,
+		Message: "E-mail address and password do not match. Try again, or use a link."}
+}

@@ -1,0 +1,21 @@
+package ports
+
+import (
+	"context"
+	"errors"
+)
+
+// ErrPasswordsBusy means that a hash had to wait for others for too long. Nothing
+// was checked; the same again may succeed in a moment.
+var ErrPasswordsBusy = errors.New("ports: too many passwords are being checked")
+
+// Passwords hash and verify passwords. Both cost processor and memory on purpose,
+// and only so many run at a time.
+type Passwords interface {
+	// Hash makes what is stored of a password. Two hashes of one password differ.
+	Hash(ctx context.Context, password string) (string, error)
+	// Verify reports whether the hash is one of the password, and whether it should be
+	// replaced because new ones are made otherwise. An empty hash is one of no password,
+	// and takes as long as one that Hash made. A hash that cannot be read is an error.
+	Verify(ctx context.Context, hash, password string) (matches, outdated bool, err error)
+}

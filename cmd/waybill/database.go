@@ -29,6 +29,7 @@ type database interface {
 	ports.Bookings
 	purger
 	analyzer
+	lateFinder
 
 	// Outbox is what webhooks are to be sent.
 	Outbox() ports.WebhookOutbox

@@ -21,6 +21,12 @@ const (
 	// youngEvery is how often the database may be asked to look at tables that grow.
 	youngEvery = 2 * time.Second
 	youngLimit = 10 * time.Second
+	// lateEvery is how long a webhook may stay unseen that became pending long after it
+	// was due, while the database can clean up what was sent. A look takes at most a
+	// lateShare of the time.
+	lateEvery = 10 * time.Second
+	lateShare = 20
+	lateLimit = 5 * time.Minute
 )
 
 // purger forgets what nobody can ask for any more.
@@ -67,6 +73,29 @@ func statistics(store analyzer, log *slog.Logger) job {
 		if n > 0 {
 			log.Debug("tables that have just begun to grow were analyzed", "tables", n)
 		}
+		return 0, err
+	}}
+}
+
+// lateFinder finds webhooks that no other look sees.
+type lateFinder interface {
+	FindLate(ctx context.Context) (endpoints int, err error)
+}
+
+// lateWebhooks is the net below the looks for what is due, which begin where nothing
+// older should be.
+func lateWebhooks(store lateFinder, log *slog.Logger) job {
+	var rested time.Time
+	return job{name: "late_webhooks", every: lateEvery, limit: lateLimit, level: slog.LevelWarn, atOnce: true, do: func(ctx context.Context) (time.Duration, error) {
+		begun := time.Now()
+		if begun.Before(rested) {
+			return 0, nil
+		}
+		n, err := store.FindLate(ctx)
+		if n > 0 {
+			log.Info("webhooks became pending long after they were due", "endpoints", n)
+		}
+		rested = time.Now().Add((lateShare - 1) * time.Since(begun))
 		return 0, err
 	}}
 }

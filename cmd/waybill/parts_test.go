@@ -229,3 +229,34 @@ func TestAFileOfVariablesIsReplacedWhole(t *testing.T) {
 		t.Errorf("no file: %v, %v", none, err)
 	}
 }
+
+// FindLate counts as a call, and takes its time.
+func (s *store) FindLate(context.Context) (int, error) {
+	s.calls.Add(1)
+	time.Sleep(s.takes)
+	return 0, s.err
+}
+
+func TestLateWebhooksAreLookedForInATwentiethOfTheTime(t *testing.T) {
+	t.Parallel()
+	for takes, want := range map[time.Duration]int32{
+		0:                6 * 60, // an hour of looks every ten seconds
+		30 * time.Second: 6,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, stop := context.WithCancel(t.Context())
+			s := &store{takes: takes}
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				runJob(ctx, lateWebhooks(s, slog.New(slog.DiscardHandler)), slog.New(slog.DiscardHandler))
+			}()
+			time.Sleep(time.Hour)
+			stop()
+			<-done
+			if n := s.calls.Load(); n < want-1 || n > want+1 {
+				t.Errorf("looked %d times in an hour by looks of %s, want %d", n, takes, want)
+			}
+		})
+	}
+}

@@ -57,7 +57,7 @@ func (s *service) serve(ctx context.Context, l *listeners) error { return s.proc
 // serveAndWork does everything in this one process.
 func (s *service) serveAndWork(ctx context.Context, l *listeners) error {
 	p := s.process(l)
-	p.tasks = append(p.tasks, s.engine.run)
+	p.tasks = append(p.tasks, s.engine.run, s.jobs.task(lateWebhooks(s.store, s.log)))
 	return p.run(ctx)
 }
 

@@ -93,6 +93,7 @@ func (w *worker) run(ctx context.Context, l *listeners) error {
 			w.engine.run,
 			func(ctx context.Context) error { w.waker.Run(ctx); return nil },
 			w.jobs.task(cleaning(w.store, w.log)),
+			w.jobs.task(lateWebhooks(w.store, w.log)),
 			w.jobs.task(w.key.resealing()),
 		},
 	}

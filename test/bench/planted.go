@@ -129,7 +129,7 @@ func (f *field) prepare(ctx context.Context, age time.Duration, failed bool) err
 	if err := f.settled(ctx); err != nil {
 		return err
 	}
-	if _, err := f.db.Exec(ctx, "UPDATE webhook_endpoints SET lease_token = gen_random_uuid(), leased_until = now() + interval '1 hour' WHERE id = ANY ($1::uuid[])", f.keys); err != nil {
+	if _, err := f.db.Exec(ctx, "UPDATE webhook_leases SET token = gen_random_uuid(), leased_until = now() + interval '1 hour', due_since = '1970-01-01T00:00:00Z' WHERE endpoint_id = ANY ($1::uuid[])", f.keys); err != nil {
 		return err
 	}
 	if err := plant(ctx, f.db, f.keys, f.planted, age, failed); err != nil {
@@ -148,7 +148,7 @@ func (f *field) prepare(ctx context.Context, age time.Duration, failed bool) err
 // release makes all of it due, and tells when.
 func (f *field) release(ctx context.Context) (time.Time, error) {
 	at := time.Now()
-	_, err := f.db.Exec(ctx, "UPDATE webhook_endpoints SET lease_token = NULL, leased_until = NULL WHERE id = ANY ($1::uuid[])", f.keys)
+	_, err := f.db.Exec(ctx, "UPDATE webhook_leases SET token = NULL, leased_until = NULL WHERE endpoint_id = ANY ($1::uuid[])", f.keys)
 	return at, err
 }
 

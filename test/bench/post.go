@@ -226,7 +226,7 @@ func (p *post) settled(ctx context.Context) error {
 	for deadline := time.Now().Add(time.Minute); ; {
 		var busy bool
 		err := p.db.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM webhook_deliveries WHERE status = 'pending')
-			OR EXISTS (SELECT 1 FROM webhook_endpoints WHERE slot IS NOT NULL AND leased_until > now())`).Scan(&busy)
+			OR EXISTS (SELECT 1 FROM webhook_leases WHERE leased_until > now())`).Scan(&busy)
 		if err != nil || !busy {
 			return err
 		}

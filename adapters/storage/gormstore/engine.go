@@ -53,6 +53,12 @@ type engine struct {
 	later   string
 	laterBy func(d time.Duration) any
 
+	// rowLock at the end of a SELECT keeps its rows from others that change them; empty:
+	// there is one writer.
+	rowLock string
+	// newestLease is a row of webhook_leases, of the endpoint that $1 stands for.
+	newestLease string
+
 	// keyUses selects (id, at) of the API keys in a JSON array of keyUse, the
 	// latest of each, and keeps others from changing them meanwhile.
 	keyUses string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -21,6 +22,14 @@ func (s *Store) Pools() (write, read *sql.DB) { return s.pools.write, s.pools.re
 
 // ListPool are those of lists.
 func (s *Store) ListPool() *sql.DB { return s.pools.lists }
+
+// LookAtEachEndpoint makes Waiting do from now on what it does where a look through the
+// index takes long; LooksAtEachEndpoint tells whether it does.
+func (s *Store) LookAtEachEndpoint()       { s.skipFrom.Store(math.MaxInt64) }
+func (s *Store) LooksAtEachEndpoint() bool { return s.skipFrom.Load() > time.Now().UnixNano() }
+
+// DueMargin is how late something may become pending and still be found at once.
+const DueMargin = dueMargin
 
 // OnConnection does something with a connection past gorm.
 func OnConnection(ctx context.Context, db *sql.DB, do func()) error {

@@ -28,8 +28,9 @@ func (s *Store) purgeEndpoints(ctx context.Context, limit int) (removed int, err
 		return 0, err
 	}
 	var off []rowID
-	pending := sn.with(ctx).Model(&webhookDeliveryRow{}).Select("1").Where("endpoint_id = webhook_endpoints.id AND status = 'pending'")
-	if err := sn.with(ctx).Model(&webhookEndpointRow{}).Where("slot IS NOT NULL AND NOT enabled AND EXISTS (?)", pending).Pluck("id", &off).Error; err != nil {
+	pending := sn.with(ctx).Model(&webhookDeliveryRow{}).Select("min(due_at)").
+		Where(sn.engine.leases("endpoint_id = webhook_endpoints.id AND status = 'pending' AND due_at >= (SELECT due_since FROM $lease(webhook_endpoints.id))"))
+	if err := sn.with(ctx).Model(&webhookEndpointRow{}).Where("slot IS NOT NULL AND NOT enabled AND (?) IS NOT NULL", pending).Pluck("id", &off).Error; err != nil {
 		return 0, sn.engine.failed("look for what is to be held", err)
 	}
 	for _, id := range off {

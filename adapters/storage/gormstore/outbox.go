@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"gorm.io/gorm"
-
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -35,18 +33,40 @@ const pendingEndpoints = `WITH RECURSIVE pending (id) AS (
 	FROM pending p WHERE p.id IS NOT NULL
 ) `
 
+// waitingEndpoints takes the time before which nothing is due twice, and the time of the
+// look twice.
 const waitingEndpoints = `SELECT id, slow_until FROM (
 	SELECT e.id, e.slow_until,
-		(SELECT min(d.due_at) FROM webhook_deliveries d WHERE d.endpoint_id = e.id AND d.status = 'pending') AS due
+		(SELECT min(d.due_at) FROM webhook_deliveries d WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at >= ` + dueSinceOf + `) AS due
 	FROM webhook_endpoints e
-	WHERE $which AND e.slot IS NOT NULL AND e.enabled AND NOT e.listener
-		AND (e.leased_until IS NULL OR e.leased_until <= $now)
-		AND (e.open_until IS NULL OR e.open_until <= ?)
-) AS waiting WHERE due <= ? ORDER BY due, id LIMIT ?`
+	WHERE $which AND e.slot IS NOT NULL AND e.enabled AND NOT e.listener AND (e.open_until IS NULL OR e.open_until <= ?)
+) AS waiting WHERE due <= ? AND COALESCE((SELECT leased_until FROM $lease(waiting.id)) <= $now, TRUE) ORDER BY due, id LIMIT ?`
+
+const (
+	// skipLimit ends a look through the index from one endpoint to the next, and
+	// skipSlow is when it takes long: there is much in it that was sent and could not be
+	// cleaned up. For skipRest then each endpoint is looked at instead.
+	skipLimit = 250 * time.Millisecond
+	skipSlow  = 50 * time.Millisecond
+	skipRest  = 30 * time.Second
+)
 
 func (o outbox) Waiting(ctx context.Context, now time.Time, limit int) ([]ports.WaitingEndpoint, error) {
-	return o.waiting(ctx, now, pendingEndpoints+strings.Replace(waitingEndpoints, "$which", "e.id IN (SELECT id FROM pending)", 1),
-		instantOf(now), instantOf(now), limit)
+	settled, at := instantOf(now.Add(-dueMargin)), instantOf(now)
+	if begun := time.Now(); begun.UnixNano() >= o.store.skipFrom.Load() {
+		within, cancel := context.WithTimeout(ctx, skipLimit)
+		found, err := o.waiting(within, now, pendingEndpoints+strings.Replace(waitingEndpoints, "$which", "e.id IN (SELECT id FROM pending)", 1),
+			settled, settled, at, at, limit)
+		tooLong := within.Err() != nil && ctx.Err() == nil
+		cancel()
+		if tooLong || time.Since(begun) > skipSlow {
+			o.store.skipFrom.Store(time.Now().Add(skipRest).UnixNano())
+		}
+		if err == nil || !tooLong {
+			return found, err
+		}
+	}
+	return o.waiting(ctx, now, strings.Replace(waitingEndpoints, "$which", "TRUE", 1), settled, settled, at, at, limit)
 }
 
 func (o outbox) WaitingFor(ctx context.Context, endpoint domain.ID, now time.Time) (*ports.WaitingEndpoint, error) {
@@ -54,7 +74,8 @@ func (o outbox) WaitingFor(ctx context.Context, endpoint domain.ID, now time.Tim
 	if err != nil {
 		return nil, nil // no such endpoint, so it does not wait
 	}
-	found, err := o.waiting(ctx, now, strings.Replace(waitingEndpoints, "$which", "e.id = ?", 1), key, instantOf(now), instantOf(now), 1)
+	settled, at := instantOf(now.Add(-dueMargin)), instantOf(now)
+	found, err := o.waiting(ctx, now, strings.Replace(waitingEndpoints, "$which", "e.id = ?", 1), settled, settled, key, at, at, 1)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
@@ -67,7 +88,7 @@ func (o outbox) waiting(ctx context.Context, now time.Time, query string, values
 		SlowUntil *instant
 	}
 	sn := o.read()
-	err := sn.with(ctx).Raw(sn.engine.clocked(query), values...).Scan(&rows).Error
+	err := sn.with(ctx).Raw(sn.engine.leases(query), values...).Scan(&rows).Error
 	if err != nil {
 		return nil, sn.engine.failed("look for webhooks that are due", err)
 	}
@@ -80,54 +101,61 @@ func (o outbox) waiting(ctx context.Context, now time.Time, query string, values
 }
 
 func (o outbox) Lease(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration) (domain.WebhookEndpoint, bool, error) {
-	return o.lease(ctx, endpoint, token, lasting, "NOT listener AND (lease_token IS NULL OR lease_token = ? OR leased_until <= $now)"+
-		" AND (NOT enabled OR open_until IS NULL OR open_until <= $now)")
+	return o.lease(ctx, endpoint, token, lasting, "(token IS NULL OR token = ? OR leased_until <= $now)",
+		"NOT e.listener AND (NOT e.enabled OR e.open_until IS NULL OR e.open_until <= $now)")
 }
 
 func (o outbox) Renew(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration) (domain.WebhookEndpoint, error) {
-	e, kept, err := o.lease(ctx, endpoint, token, lasting, "lease_token = ?")
+	e, kept, err := o.lease(ctx, endpoint, token, lasting, "token = ?", "TRUE")
 	if err == nil && !kept {
 		err = ports.ErrEndpointLost
 	}
 	return e, err
 }
 
-func (o outbox) lease(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration, where string) (domain.WebhookEndpoint, bool, error) {
+// lease takes the lease, or renews it, if it and the endpoint e are as they have to be.
+func (o outbox) lease(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration, lease, of string) (e domain.WebhookEndpoint, leased bool, err error) {
 	sn := o.write()
 	key, err := lookup(domain.PrefixWebhookEndpoint, endpoint)
 	if err != nil {
-		return domain.WebhookEndpoint{}, false, nil
+		return e, false, nil
 	}
-	var rows []webhookEndpointRow
-	err = sn.with(ctx).Raw(sn.engine.clocked("UPDATE webhook_endpoints SET lease_token = ?, leased_until = $later"+
-		" WHERE id = ? AND slot IS NOT NULL AND "+where+" RETURNING "+strings.Join(webhookEndpointTable.columns, ", ")),
-		rowID(token), sn.engine.laterBy(lasting), key, rowID(token)).Scan(&rows).Error
-	if err != nil || len(rows) == 0 {
-		return domain.WebhookEndpoint{}, false, sn.engine.failed("lease a webhook endpoint", err)
+	leased, err = sn.changeLease(ctx, "lease a webhook endpoint", key, "token = ?, leased_until = $later", []any{rowID(token), sn.engine.laterBy(lasting)},
+		lease+" AND EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.id = ? AND e.slot IS NOT NULL AND "+of+")", rowID(token), key)
+	if err != nil || !leased {
+		return e, false, err
 	}
-	e := rows[0].domain()
-	if !e.Enabled {
+	var row webhookEndpointRow
+	found := sn.with(ctx).Raw("SELECT "+webhookEndpointTable.list()+" FROM webhook_endpoints WHERE id = ? AND slot IS NOT NULL", key).Scan(&row)
+	if found.Error != nil || found.RowsAffected == 0 { // it was deleted just now
+		return e, false, sn.engine.failed("read a webhook endpoint", found.Error)
+	}
+	if e = row.domain(); !e.Enabled {
 		// What a transaction beside the one that disabled it made pending.
 		_, err = webhooks{sn}.hold(ctx, key, heldAtOnce)
-		return e, true, err
 	}
-	return e, true, nil
+	return e, true, err
 }
 
-// owned begins an update of the endpoint that the token holds.
-func (s session) owned(ctx context.Context, endpoint domain.ID, token string) *gorm.DB {
-	return s.with(ctx).Model(&webhookEndpointRow{}).
-		Where("id = ? AND lease_token = ? AND slot IS NOT NULL", rowIDOf(endpoint), rowID(token))
+// owned reads the endpoint that the token holds, and keeps it and its lease from others
+// until the transaction ends: first the endpoint, as all do that change it.
+func (s session) owned(ctx context.Context, endpoint domain.ID, token string) (row webhookEndpointRow, err error) {
+	key := rowIDOf(endpoint)
+	found := s.with(ctx).Raw(s.engine.leases("SELECT "+webhookEndpointTable.selectAs("e", "")+" FROM webhook_endpoints e JOIN webhook_leases l ON l.endpoint_id = e.id"+
+		" WHERE e.id = ? AND e.slot IS NOT NULL AND l.token = ? AND l.number >= (SELECT number FROM $lease(?))"+s.engine.rowLock), key, rowID(token), key).Scan(&row)
+	if found.Error == nil && found.RowsAffected == 0 {
+		return row, ports.ErrEndpointLost
+	}
+	return row, s.engine.failed("lock a webhook endpoint", found.Error)
 }
 
 func (o outbox) Release(ctx context.Context, endpoint domain.ID, token string) error {
-	sn := o.write()
-	return sn.engine.failed("release a webhook endpoint", sn.owned(ctx, endpoint, token).
-		Updates(map[string]any{"lease_token": nil, "leased_until": nil}).Error)
+	_, err := o.write().changeLease(ctx, "release a webhook endpoint", rowIDOf(endpoint), "token = NULL, leased_until = NULL", nil, "token = ?", rowID(token))
+	return err
 }
 
 const dueWebhooks = ` FROM webhook_deliveries d JOIN feed_events f ON f.id = d.event_id
-WHERE d.endpoint_id = ? AND d.status = 'pending' AND d.due_at <= ? ORDER BY d.due_at, d.id LIMIT ?`
+WHERE d.endpoint_id = ? AND d.status = 'pending' AND d.due_at >= ? AND d.due_at <= ? ORDER BY d.due_at, d.id LIMIT ?`
 
 func (o outbox) Due(ctx context.Context, endpoint domain.ID, now time.Time, limit int) ([]ports.OutgoingWebhook, error) {
 	key, err := lookup(domain.PrefixWebhookEndpoint, endpoint)
@@ -135,8 +163,12 @@ func (o outbox) Due(ctx context.Context, endpoint domain.ID, now time.Time, limi
 		return nil, nil // no such endpoint, so nothing is due
 	}
 	sn := o.read()
+	seen, found, err := sn.dueSince(ctx, key)
+	if err != nil || !found {
+		return nil, err
+	}
 	rows, err := sn.with(ctx).Raw("SELECT f.payload, "+webhookDeliveryTable.selectAs("d", "")+dueWebhooks,
-		key, instantOf(now), limit).Rows()
+		key, instantOf(seen.from(now)), instantOf(now), limit).Rows()
 	if err != nil {
 		return nil, sn.engine.failed("read webhooks that are due", err)
 	}
@@ -152,7 +184,11 @@ func (o outbox) Due(ctx context.Context, endpoint domain.ID, now time.Time, limi
 	if err = errors.Join(err, rows.Err()); err != nil {
 		return nil, sn.engine.failed("read webhooks that are due", err)
 	}
-	return due, nil
+	var first *time.Time
+	if len(due) > 0 {
+		first = due[0].DueAt
+	}
+	return due, o.raiseDueSince(ctx, key, seen, now, first)
 }
 
 // scanned is where the columns of a row are put, in the table's order, behind
@@ -236,11 +272,9 @@ func (o outbox) Record(ctx context.Context, endpoint domain.ID, token string, of
 	if err != nil {
 		return fmt.Errorf("gormstore: write outcomes: %w", err)
 	}
-	var row webhookEndpointRow
-	row.setHealth(health)
 	return o.store.transact(ctx, func(sn session) error {
-		// First the lease: whoever takes the endpoint over waits for this row.
-		if err := sn.held("record attempts", sn.owned(ctx, endpoint, token).Updates(row.health())); err != nil {
+		row, err := sn.owned(ctx, endpoint, token)
+		if err != nil {
 			return err
 		}
 		for _, statement := range []string{settle, logAttempts} {
@@ -248,25 +282,25 @@ func (o outbox) Record(ctx context.Context, endpoint domain.ID, token string, of
 				return sn.engine.failed("record attempts", err)
 			}
 		}
-		return nil
+		// Most attempts tell nothing new, and each change leaves a version behind.
+		if reflect.DeepEqual(row.domain().Health, health) {
+			return nil
+		}
+		row.setHealth(health)
+		return sn.engine.changed("record the health of a webhook endpoint", sn.with(ctx).Model(&webhookEndpointRow{}).Where("id = ?", row.ID).Updates(row.health()))
 	})
 }
 
-// held tells an endpoint that is the owner's no more.
-func (s session) held(what string, result *gorm.DB) error {
-	if result.Error == nil && result.RowsAffected == 0 {
-		return ports.ErrEndpointLost
-	}
-	return s.engine.failed(what, result.Error)
-}
-
 func (o outbox) Disable(ctx context.Context, e domain.WebhookEndpoint, token string, event domain.FeedEvent) error {
-	var row webhookEndpointRow
-	row.setHealth(e.Health)
-	changes := row.health()
-	changes["enabled"], changes["disabled_reason"], changes["updated_at"] = false, string(e.Disabled), instantOf(e.UpdatedAt)
 	return o.store.transact(ctx, func(sn session) error {
-		if err := sn.held("disable a webhook endpoint", sn.owned(ctx, e.ID, token).Updates(changes)); err != nil {
+		row, err := sn.owned(ctx, e.ID, token)
+		if err != nil {
+			return err
+		}
+		row.setHealth(e.Health)
+		changes := row.health()
+		changes["enabled"], changes["disabled_reason"], changes["updated_at"] = false, string(e.Disabled), instantOf(e.UpdatedAt)
+		if err := sn.engine.changed("disable a webhook endpoint", sn.with(ctx).Model(&webhookEndpointRow{}).Where("id = ?", row.ID).Updates(changes)); err != nil {
 			return err
 		}
 		w := webhooks{sn}
@@ -277,14 +311,22 @@ func (o outbox) Disable(ctx context.Context, e domain.WebhookEndpoint, token str
 	})
 }
 
+// backlog is of each endpoint, so that its index is entered where something may be due.
+const backlog = `SELECT COALESCE(sum(n), 0) AS n, min(since) AS since FROM (
+	SELECT (SELECT count(*) $due) AS n, (SELECT min(d.due_at) $due) AS since
+	FROM webhook_endpoints e WHERE e.slot IS NOT NULL AND e.enabled AND NOT e.listener
+) AS backlogs`
+
+const backlogDue = `FROM webhook_deliveries d WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at >= ` + dueSinceOf + ` AND d.due_at <= ?`
+
 func (o outbox) Backlog(ctx context.Context, now time.Time) (int, time.Time, error) {
 	var row struct {
 		N     int
 		Since *instant
 	}
 	sn := o.read()
-	err := sn.with(ctx).Raw("SELECT count(*) AS n, min(due_at) AS since FROM webhook_deliveries WHERE status = 'pending' AND due_at <= ?"+
-		" AND endpoint_id IN (SELECT id FROM webhook_endpoints WHERE slot IS NOT NULL AND enabled AND NOT listener)", instantOf(now)).Scan(&row).Error
+	settled, at := instantOf(now.Add(-dueMargin)), instantOf(now)
+	err := sn.with(ctx).Raw(sn.engine.leases(strings.ReplaceAll(backlog, "$due", backlogDue)), settled, settled, at, settled, settled, at).Scan(&row).Error
 	if err != nil || row.Since == nil {
 		return row.N, time.Time{}, sn.engine.failed("count webhooks that are due", err)
 	}

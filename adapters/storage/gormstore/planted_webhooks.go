@@ -88,7 +88,7 @@ func (o plantedOutbox) Due(ctx context.Context, endpoint domain.ID, now time.Tim
 
 func (o plantedOutbox) Lease(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration) (domain.WebhookEndpoint, bool, error) {
 	if planted("webhook_shared") { // two send to one endpoint
-		return o.lease(ctx, endpoint, token, lasting, "NOT listener AND ? <> ''")
+		return o.lease(ctx, endpoint, token, lasting, "CAST(? AS text) <> ''", "NOT e.listener")
 	}
 	return o.outbox.Lease(ctx, endpoint, token, lasting)
 }

@@ -110,6 +110,9 @@ var postgresEngine = engine{
 	now:     "now()",
 	later:   "now() + make_interval(secs => ?)",
 	laterBy: func(d time.Duration) any { return d.Seconds() },
+	rowLock: " FOR NO KEY UPDATE",
+
+	newestLease: "webhook_lease($1)",
 
 	// In the order of the IDs: two statements that take the rows as they come
 	// could each wait for one that the other has.
@@ -262,6 +265,12 @@ func postgresPool(url string, o Options, size int, limit time.Duration) (*sql.DB
 	setDefault(config, "statement_timeout", milliseconds(o.StatementTimeout))
 	setDefault(config, "lock_timeout", milliseconds(o.LockTimeout))
 	setDefault(config, "idle_in_transaction_session_timeout", milliseconds(o.IdleInTransactionTimeout))
+	// A table of a few rows is best read as a whole, and Postgres goes on doing that when
+	// a snapshot that is held for long keeps a million versions of them. So it uses an
+	// index wherever there is one. Where there is none, it takes the statement for so
+	// costly that it would compile it first.
+	setDefault(config, "enable_seqscan", "off")
+	setDefault(config, "jit", "off")
 
 	if config.StatementCacheCapacity == pgxStatements {
 		config.StatementCacheCapacity = preparedStatements

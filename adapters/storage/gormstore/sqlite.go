@@ -61,6 +61,8 @@ var sqliteEngine = engine{
 	later:   "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', ?)",
 	laterBy: func(d time.Duration) any { return fmt.Sprintf("%+.3f seconds", d.Seconds()) },
 
+	newestLease: "(SELECT * FROM webhook_leases WHERE endpoint_id = $1)",
+
 	keyUses: "SELECT value ->> 'id' AS id, max(value ->> 'at') AS at FROM json_each(?) GROUP BY 1",
 
 	contains: "instr(search_text, ?) > 0",

@@ -39,6 +39,7 @@ type Store struct {
 	watch func(statement string, values []param)
 
 	onFanout ports.FanoutListener
+	skipFrom atomic.Int64 // until then, in Unix nanoseconds, Waiting looks at each endpoint
 
 	full *atomic.Pointer[time.Time] // shared; when a write last found no room; nil: one has found some since
 }

@@ -202,10 +202,8 @@ func (s webhooks) InsertEndpoint(ctx context.Context, e domain.WebhookEndpoint) 
 	}
 	if e.Listener {
 		// It is its own owner, by its ID, for as long as it fetches.
-		life := s.endpoints(ctx, e.Tenant).Model(&webhookEndpointRow{}).Where("id = ?", row.ID).Updates(map[string]any{
-			"lease_token": row.ID, "leased_until": gorm.Expr(s.engine.later, s.engine.laterBy(domain.ListenerLife)),
-		})
-		if err := s.engine.changed("begin the life of a listener", life); err != nil {
+		if _, err := s.changeLease(ctx, "begin the life of a listener", row.ID, "token = ?, leased_until = $later",
+			[]any{row.ID, s.engine.laterBy(domain.ListenerLife)}, "token IS NULL"); err != nil {
 			return domain.WebhookEndpoint{}, err
 		}
 	}
@@ -227,8 +225,11 @@ func (s webhooks) dropListeners(ctx context.Context, of *gorm.DB) error {
 	return nil
 }
 
-// dead is the condition on a listener that did not fetch for too long.
-func (e *engine) dead() string { return "listener AND leased_until <= " + e.now }
+// dead is the condition on a listener that did not fetch for too long. One of the version
+// before has its lease in its own row.
+func (e *engine) dead() string {
+	return e.leases("listener AND COALESCE((SELECT l.leased_until FROM $lease(webhook_endpoints.id) l), leased_until) <= $now")
+}
 
 func (s webhooks) UpdateEndpoint(ctx context.Context, e domain.WebhookEndpoint) error {
 	row, err := newWebhookEndpointRow(e)
@@ -253,7 +254,8 @@ func (s webhooks) UpdateEndpoint(ctx context.Context, e domain.WebhookEndpoint) 
 
 // pendingFor begins a query on what is pending for an endpoint.
 func (s webhooks) pendingFor(ctx context.Context, endpoint rowID) *gorm.DB {
-	return s.with(ctx).Model(&webhookDeliveryRow{}).Where("endpoint_id = ? AND status = 'pending'", endpoint)
+	return s.with(ctx).Model(&webhookDeliveryRow{}).
+		Where(s.engine.leases("endpoint_id = ? AND status = 'pending' AND due_at >= (SELECT due_since FROM $lease(?))"), endpoint, endpoint)
 }
 
 // heldAtOnce is how much of what is pending is held, or deleted, together with
@@ -297,7 +299,7 @@ func (s webhooks) DeleteEndpoint(ctx context.Context, t domain.Tenant, id domain
 // drop deletes an endpoint where the query still finds it.
 func (s webhooks) drop(ctx context.Context, query *gorm.DB, endpoint rowID) error {
 	result := query.Model(&webhookEndpointRow{}).Updates(map[string]any{
-		"slot": nil, "lease_token": nil, "leased_until": nil, "updated_at": gorm.Expr(s.engine.now),
+		"slot": nil, "updated_at": gorm.Expr(s.engine.now),
 	})
 	if result.Error != nil || result.RowsAffected == 0 {
 		return s.engine.failed("delete a webhook endpoint", result.Error)
@@ -314,10 +316,11 @@ func (s webhooks) UpdateDelivery(ctx context.Context, d domain.WebhookDelivery) 
 	if err := s.engine.changed("update a webhook delivery", result); err != nil {
 		return err
 	}
-	if d.Status == domain.WebhookPending {
-		s.fanned.add(rowIDOf(d.EndpointID))
+	if d.Status != domain.WebhookPending {
+		return nil
 	}
-	return nil
+	s.fanned.add(rowIDOf(d.EndpointID))
+	return s.dueFrom(ctx, rowIDOf(d.EndpointID), *d.DueAt)
 }
 
 func (s webhooks) Recover(ctx context.Context, endpoint domain.ID, r domain.Recovery, now time.Time, limit int) (queued int, running bool, err error) {
@@ -350,10 +353,11 @@ func (s webhooks) Recover(ctx context.Context, endpoint domain.ID, r domain.Reco
 		"status": string(domain.WebhookPending), "due_at": instantOf(now), "used": 0,
 		"trigger": string(domain.TriggerRecover), "back": "",
 	})
-	if result.RowsAffected > 0 {
-		s.fanned.add(key)
+	if result.Error != nil || result.RowsAffected == 0 {
+		return 0, false, s.engine.failed("recover webhook deliveries", result.Error)
 	}
-	return int(result.RowsAffected), false, s.engine.failed("recover webhook deliveries", result.Error)
+	s.fanned.add(key)
+	return int(result.RowsAffected), false, s.dueFrom(ctx, key, now)
 }
 
 func (s webhooks) PublishTo(ctx context.Context, e domain.WebhookEndpoint, event domain.FeedEvent) (domain.WebhookDelivery, error) {
@@ -369,7 +373,7 @@ func (s webhooks) PublishTo(ctx context.Context, e domain.WebhookEndpoint, event
 		return domain.WebhookDelivery{}, s.engine.failed("insert a webhook delivery", err)
 	}
 	s.fanned.add(row.EndpointID)
-	return row.domain(), nil
+	return row.domain(), s.dueFrom(ctx, row.EndpointID, event.OccurredAt)
 }
 
 func (s webhooks) Publish(ctx context.Context, except domain.WebhookEndpoint, event domain.FeedEvent) error {

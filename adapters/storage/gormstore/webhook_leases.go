@@ -1,0 +1,139 @@
+package gormstore
+
+import (
+	"context"
+	"regexp"
+	"time"
+
+	"waybill/ports"
+)
+
+// The lease of an endpoint, and since when something may be due for it, are a row of
+// webhook_leases, which changes many times a second. A snapshot that is held for long,
+// as by pg_dump, keeps all its versions. So each change takes the next number, and the
+// newest version is looked for from the end of the index, where it is the first one.
+
+// leases puts in what $lease(ENDPOINT) stands for, the newest version of its lease, and
+// the engine's clock.
+func (e *engine) leases(statement string) string {
+	return e.clocked(leaseOf.ReplaceAllString(statement, e.newestLease))
+}
+
+var leaseOf = regexp.MustCompile(`\$lease\(([a-z._?]+)\)`)
+
+// changeLease changes the lease of an endpoint where it meets a condition, and tells
+// whether it did. A version that comes while it waits for another one's is newer still.
+func (s session) changeLease(ctx context.Context, what string, endpoint rowID, set string, to []any, where string, is ...any) (bool, error) {
+	values := append(append(to, endpoint, endpoint), is...)
+	result := s.with(ctx).Exec(s.engine.leases("UPDATE webhook_leases SET number = number + 1, "+set+
+		" WHERE endpoint_id = ? AND number >= (SELECT number FROM $lease(?)) AND "+where), values...)
+	return result.RowsAffected > 0, s.engine.failed(what, result.Error)
+}
+
+const (
+	// dueMargin is how long ago something was due that may still be committed: a
+	// booking is within its budget. What comes later is found by FindLate.
+	dueMargin = ports.BookingBudget + time.Second
+	// dueStep is by how much due_since is raised at the least.
+	dueStep = 2 * time.Second
+)
+
+// dueSince is since when something may be due for an endpoint, in a version of its lease.
+type dueSince struct {
+	Number   int64
+	DueSince instant
+}
+
+// from is where a look for what is due by now begins. A clock that was ahead for a
+// while does not hide what comes after it was put right.
+func (d dueSince) from(now time.Time) time.Time {
+	if settled := now.Add(-dueMargin); settled.Before(d.DueSince.time) {
+		return settled
+	}
+	return d.DueSince.time
+}
+
+// dueSinceOf is from in SQL, of an endpoint e; it has two parameters, both dueMargin before now.
+const dueSinceOf = "(SELECT CASE WHEN l.due_since < ? THEN l.due_since ELSE ? END FROM $lease(e.id) l)"
+
+// dueSince reads it; found is false where there is no such endpoint.
+func (s session) dueSince(ctx context.Context, endpoint rowID) (d dueSince, found bool, err error) {
+	result := s.with(ctx).Raw(s.engine.leases("SELECT number, due_since FROM $lease(?) WHERE number IS NOT NULL"), endpoint).Scan(&d)
+	return d, result.RowsAffected > 0, s.engine.failed("read since when webhooks are due", result.Error)
+}
+
+// raiseDueSince notes that nothing older than the first webhook of a look is due, if
+// any was. Whoever has made something due since the look has changed the number.
+func (o outbox) raiseDueSince(ctx context.Context, endpoint rowID, seen dueSince, now time.Time, first *time.Time) error {
+	to := now.Add(-dueMargin)
+	if first != nil && first.Before(to) {
+		to = *first
+	}
+	if to.Sub(seen.DueSince.time) < dueStep {
+		return nil
+	}
+	_, err := o.write().changeLease(ctx, "note since when webhooks are due", endpoint, "due_since = ?", []any{instantOf(to)}, "number = ?", seen.Number)
+	return err
+}
+
+// dueFrom notes that something is pending which is due then. It is to come at the end
+// of a transaction that holds the endpoint.
+func (s session) dueFrom(ctx context.Context, endpoint rowID, due time.Time) error {
+	_, err := s.changeLease(ctx, "note since when webhooks are due", endpoint,
+		"due_since = CASE WHEN due_since > ? THEN ? ELSE due_since END", []any{instantOf(due), instantOf(due)}, "TRUE")
+	return err
+}
+
+// latePage is for how many endpoints a statement looks, and lateLimit how long it may take.
+const (
+	latePage  = 100
+	lateLimit = time.Minute
+)
+
+const lateWebhooks = `SELECT id, late FROM (
+	SELECT e.id, (SELECT min(d.due_at) FROM webhook_deliveries d
+		WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at < (SELECT due_since FROM $lease(e.id))) AS late
+	FROM webhook_endpoints e WHERE e.slot IS NOT NULL AND e.id > ? ORDER BY e.id LIMIT ?
+) AS found ORDER BY id`
+
+// FindLate looks for webhooks that became pending longer after they were due than any
+// look counts on, makes the next looks begin early enough for them, and tells for how
+// many endpoints there were some. It goes through all that was ever sent and that the
+// database could not clean up yet.
+func (s *Store) FindLate(ctx context.Context) (late int, err error) {
+	for after := noRow; ; {
+		var rows []struct {
+			ID   rowID
+			Late *instant
+		}
+		look := func(sn session) error {
+			if sn.engine.limitsStatements {
+				if err := sn.with(ctx).Exec("SELECT set_config('statement_timeout', ?, true)", milliseconds(lateLimit)).Error; err != nil {
+					return sn.engine.failed("be patient", err)
+				}
+			}
+			return sn.engine.failed("look for late webhooks", sn.with(ctx).Raw(sn.engine.leases(lateWebhooks), after, latePage).Scan(&rows).Error)
+		}
+		if s.engine.limitsStatements {
+			err = s.transact(ctx, look)
+		} else {
+			err = look(session{db: s.read, engine: s.engine})
+		}
+		if err != nil {
+			return late, err
+		}
+		for _, r := range rows {
+			if r.Late == nil {
+				continue
+			}
+			late++
+			if err := (session{db: s.write, engine: s.engine}).dueFrom(ctx, r.ID, r.Late.time); err != nil {
+				return late, err
+			}
+		}
+		if len(rows) < latePage {
+			return late, nil
+		}
+		after = rows[len(rows)-1].ID
+	}
+}

@@ -18,8 +18,8 @@ func page[T any](a *API, c *call, records []T, limit int, at func(T) domain.Posi
 }
 
 // wholeOrPage is for lists that come whole unless limit or cursor asks for a page:
-// what is behind the cursor, up to the limit if there is one. Nothing is ever taken
-// out of such a list, so that the record of a cursor is in it.
+// what is behind the cursor, up to the limit if there is one. Such a list loses rows at
+// its beginning only, so that all of it is behind a cursor whose record is gone.
 func wholeOrPage[T any](a *API, c *call, prefix domain.Prefix, records []T, at func(T) domain.Position) ([]T, web.Meta, error) {
 	p, err := a.pageRequest(c, prefix)
 	if err != nil {

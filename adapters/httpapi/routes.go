@@ -216,7 +216,8 @@ var routes = []route{
 	},
 	{
 		method: "GET", path: "/webhook-deliveries/{webhook_delivery_id}/attempts", scopes: webhooksRead,
-		id: domain.PrefixWebhookDelivery, exists: (*API).webhookDeliveryExists, readsLate: true, handle: (*API).listWebhookAttempts,
+		id: domain.PrefixWebhookDelivery, exists: (*API).webhookDeliveryExists, readsLate: true,
+		query: []string{"cursor", "limit"}, handle: (*API).listWebhookAttempts,
 	},
 	{
 		method: "POST", path: "/webhook-deliveries/{webhook_delivery_id}/redeliver", scopes: webhooksWrite,

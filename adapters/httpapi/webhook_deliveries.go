@@ -49,7 +49,13 @@ func (a *API) listWebhookAttempts(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return list("Attempts listed.", web.Each(found, views.NewWebhookAttempt), web.Whole(len(found))), nil
+	found, m, err := wholeOrPage(a, c, domain.PrefixWebhookAttempt, found, func(made domain.WebhookAttempt) domain.Position {
+		return domain.Position{CreatedAt: made.Result.StartedAt, ID: made.ID}
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	return list("Attempts listed.", web.Each(found, views.NewWebhookAttempt), m), nil
 }
 
 func (a *API) redeliverWebhook(c *call) (reply, error) {

@@ -255,7 +255,7 @@ func webhooks(t *testing.T, ctx context.Context, c *waybillapi.Client) {
 			t.Fatalf("the webhook is not settled after %v", patience)
 		}
 	}
-	if tries := must(c.ListWebhookAttempts(ctx, sent.ID))(t); len(tries) != 1 || tries[0].StatusCode != http.StatusNoContent {
+	if tries := must(c.ListWebhookAttempts(ctx, sent.ID, waybillapi.ListWebhookAttemptsParams{}))(t).Items; len(tries) != 1 || tries[0].StatusCode != http.StatusNoContent {
 		t.Errorf("the attempts are %+v", tries)
 	}
 	if page := must(c.ListWebhookDeliveries(ctx, endpoint.ID, waybillapi.ListWebhookDeliveriesParams{EventType: waybillapi.EventTypeWebhookEndpointTest}))(t); len(page.Items) != 1 {

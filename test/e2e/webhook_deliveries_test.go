@@ -170,7 +170,19 @@ func TestWhatFailedOrWasHeldIsSentAgainWhenAskedFor(t *testing.T) {
 			eventually(t, "the redelivery is logged", func() bool {
 				return c.get("/webhook-deliveries/"+webhook).is(200).text("data.status") == "succeeded"
 			})
-			c.get("/webhook-deliveries/"+webhook+"/attempts").is(200).has("data.3.trigger", "manual", "data.3.attempt", "4")
+			attempts := "/webhook-deliveries/" + webhook + "/attempts"
+			all := c.get(attempts).is(200).has("data.3.trigger", "manual", "data.3.attempt", "4", "meta.limit", "4", "meta.has_more", "false").ids()
+			for _, limit := range []int{1, 3, 100} {
+				if got := walk(t, c, attempts, limit); !slices.Equal(got, all) {
+					t.Errorf("attempts by pages of %d: %v, want %v", limit, got, all)
+				}
+			}
+			second := c.get(attempts+"?limit=1").is(200).has("meta.limit", "1", "meta.has_more", "true").text("meta.next_cursor")
+			if rest := c.get(attempts + escaped("cursor", second)).is(200).ids(); !slices.Equal(rest, all[1:]) {
+				t.Errorf("attempts behind the first one: %v, want %v", rest, all[1:])
+			}
+			c.get(attempts + "?limit=0").invalid("limit out_of_range")
+			c.get("/webhook-deliveries/" + unknown("whd_") + "/attempts?limit=0").is(404)
 			c.get("/webhook-endpoints/"+endpoint).is(200).has("data.status", "healthy")
 
 			// Held while it is disabled, and sent by a recovery only.

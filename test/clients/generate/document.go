@@ -34,7 +34,6 @@ type operation struct {
 	successes []int
 	data      *yaml.Node // schema of data in the first success, nil for a raw body
 	paged     bool       // data is a list that has a cursor
-	whole     bool       // data is a list without pages
 }
 
 // parameter is one of the path or the query.
@@ -145,10 +144,7 @@ func (d *document) answers(op *operation, responses *yaml.Node) error {
 		}
 		schema := at(d.follow(response), "content", "application/json", "schema")
 		op.data = at(schema, "properties", "data")
-		if meta := at(schema, "properties", "meta"); meta != nil {
-			op.whole = text(meta, "$ref") == "#/components/schemas/WholeListMeta"
-			op.paged = !op.whole
-		}
+		op.paged = at(schema, "properties", "meta") != nil
 	}
 	if len(op.successes) == 0 {
 		return fmt.Errorf("it cannot succeed")

@@ -102,8 +102,6 @@ func (g *goTypes) method(b *bytes.Buffer, op *operation) {
 	case op.paged:
 		item := g.element(op)
 		result, helper = "*Page["+item+"]", "page["+item+"]"
-	case op.whole:
-		result, helper = "[]"+g.element(op), "whole["+g.element(op)+"]"
 	case op.data != nil:
 		one := g.plain(single(op.data), name+"Result")
 		result, helper = "*"+one, "one["+one+"]"

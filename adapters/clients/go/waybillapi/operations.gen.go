@@ -667,16 +667,41 @@ func (c *Client) GetWebhookDelivery(ctx context.Context, webhookDeliveryID strin
 	return one[WebhookDelivery](ctx, c, call{name: "GetWebhookDelivery", method: http.MethodGet, path: []string{"webhook-deliveries", webhookDeliveryID}, repeatable: true}, options)
 }
 
+// ListWebhookAttemptsParams filters ListWebhookAttempts. What is left out does not.
+type ListWebhookAttemptsParams struct {
+	// `meta.next_cursor` of the page before, unchanged. It is good only for the application,
+	// environment, list and filters it was made for; anything else is a 422 on `cursor`.
+	Cursor string
+	// The most rows to return. Without it all of them come.
+	Limit int
+}
+
+func (p ListWebhookAttemptsParams) query() url.Values {
+	q := url.Values{}
+	setText(q, "cursor", string(p.Cursor))
+	setInt(q, "limit", p.Limit)
+	return q
+}
+
 // ListWebhookAttempts: List the attempts of one webhook.
 //
-// The attempts, the first one first, in one answer: this list has no pages. Of more than 500 it has
-// the last 500; `attempt` numbers them all.
+// The attempts, the first one first: all in one answer, or by pages where `limit` says so. Of more
+// than 500 it has the last 500; `attempt` numbers them all.
 //
 // An addition to the original contract.
 //
 // Scope: `webhooks:read`.
-func (c *Client) ListWebhookAttempts(ctx context.Context, webhookDeliveryID string, options ...CallOption) ([]WebhookAttempt, error) {
-	return whole[WebhookAttempt](ctx, c, call{name: "ListWebhookAttempts", method: http.MethodGet, path: []string{"webhook-deliveries", webhookDeliveryID, "attempts"}, repeatable: true}, options)
+func (c *Client) ListWebhookAttempts(ctx context.Context, webhookDeliveryID string, params ListWebhookAttemptsParams, options ...CallOption) (*Page[WebhookAttempt], error) {
+	return page[WebhookAttempt](ctx, c, call{name: "ListWebhookAttempts", method: http.MethodGet, path: []string{"webhook-deliveries", webhookDeliveryID, "attempts"}, repeatable: true, query: params.query()}, options)
+}
+
+// AllWebhookAttempts walks what ListWebhookAttempts lists, page by page, and ends after the first error.
+func (c *Client) AllWebhookAttempts(ctx context.Context, webhookDeliveryID string, params ListWebhookAttemptsParams, options ...CallOption) iter.Seq2[WebhookAttempt, error] {
+	return each(params.Cursor, func(cursor string) (*Page[WebhookAttempt], error) {
+		params := params
+		params.Cursor = cursor
+		return c.ListWebhookAttempts(ctx, webhookDeliveryID, params, options...)
+	})
 }
 
 // RedeliverWebhook: Send one webhook once more.

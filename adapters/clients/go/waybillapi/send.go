@@ -60,15 +60,6 @@ func one[T any](ctx context.Context, c *Client, made call, options []CallOption)
 	return &got.Data, nil
 }
 
-// whole calls and returns a list that has no pages.
-func whole[T any](ctx context.Context, c *Client, made call, options []CallOption) ([]T, error) {
-	got, err := decoded[[]T](ctx, c, made, options)
-	if err != nil {
-		return nil, err
-	}
-	return got.Data, nil
-}
-
 func decoded[T any](ctx context.Context, c *Client, made call, options []CallOption) (*envelope[T], error) {
 	s, text, err := c.send(ctx, made, options)
 	if err != nil {

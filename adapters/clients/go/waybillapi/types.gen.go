@@ -966,14 +966,6 @@ type WholeOrPageMeta struct {
 	NextCursor *string `json:"next_cursor"`
 }
 
-// WholeListMeta: Shaped like the meta of a page, for a list that always comes whole.
-type WholeListMeta struct {
-	// The number of rows returned.
-	Limit      int     `json:"limit"`
-	HasMore    bool    `json:"has_more"`
-	NextCursor *string `json:"next_cursor"`
-}
-
 // DocURL: A page about the code: what causes it, what to do, and whether to send the request again. For
 // people. An addition to the original contract.
 type DocURL = string

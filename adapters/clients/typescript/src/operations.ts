@@ -59,7 +59,7 @@ export const table = {
   /** Read how it stands with one webhook. */
   getWebhookDelivery: { method: "GET", path: "/webhook-deliveries/{webhook_delivery_id}", key: "none", answer: "data", repeatable: true },
   /** List the attempts of one webhook. */
-  listWebhookAttempts: { method: "GET", path: "/webhook-deliveries/{webhook_delivery_id}/attempts", key: "none", answer: "data", repeatable: true },
+  listWebhookAttempts: { method: "GET", path: "/webhook-deliveries/{webhook_delivery_id}/attempts", key: "none", answer: "page", repeatable: true },
   /** Send one webhook once more. */
   redeliverWebhook: { method: "POST", path: "/webhook-deliveries/{webhook_delivery_id}/redeliver", key: "optional", answer: "data", repeatable: false },
   /** Register a program that fetches its webhooks. */

@@ -1237,8 +1237,8 @@ export interface paths {
         };
         /**
          * List the attempts of one webhook
-         * @description The attempts, the first one first, in one answer: this list has no pages. Of more than 500 it has
-         *     the last 500; `attempt` numbers them all.
+         * @description The attempts, the first one first: all in one answer, or by pages where `limit` says so. Of more
+         *     than 500 it has the last 500; `attempt` numbers them all.
          *
          *     An addition to the original contract.
          *
@@ -2460,14 +2460,6 @@ export interface components {
             has_more: boolean;
             /** @description What to send as `cursor` for the next page; null on the last one. */
             next_cursor: string | null;
-        };
-        /** @description Shaped like the meta of a page, for a list that always comes whole. */
-        WholeListMeta: {
-            /** @description The number of rows returned. */
-            limit: number;
-            /** @constant */
-            has_more: false;
-            next_cursor: null;
         };
         /**
          * Format: uri
@@ -5710,7 +5702,19 @@ export interface operations {
     };
     listWebhookAttempts: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description `meta.next_cursor` of the page before, unchanged. It is good only for the application,
+                 *     environment, list and filters it was made for; anything else is a 422 on `cursor`.
+                 * @example q1Zx8nVYd0uVbWq3o2Jt5Q.c2lnbmVk
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /**
+                 * @description The most rows to return. Without it all of them come.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["LimitOrAll"];
+            };
             header?: {
                 /**
                  * @description Your own name for this request. It is returned, so that your log and ours can be joined. A
@@ -5747,7 +5751,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The attempts. */
+            /** @description All attempts, or one page of them. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["X-Request-ID"];
@@ -5759,7 +5763,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["WebhookAttempt"][];
-                        meta: components["schemas"]["WholeListMeta"];
+                        meta: components["schemas"]["WholeOrPageMeta"];
                     } & components["schemas"]["Ok"];
                 };
             };

@@ -8,10 +8,9 @@
 //     counted locally at once; every second one of them tries the shared limiter
 //     again, and the first that succeeds closes it.
 //   - A shared limiter that failed may have counted the request all the same.
-//     It is counted locally then, once more perhaps: too strict by one request, or
-//     by those that were counted together with it, never an error. Refusing
-//     instead was rejected, since an outage of the counter would be an outage of
-//     the API.
+//     It is counted locally then, once more perhaps: too strict by one request,
+//     never an error. Refusing instead was rejected, since an outage of the counter
+//     would be an outage of the API.
 //   - The local count goes on from the last one known: every answer of the shared
 //     limiter is remembered, with what all processes had counted by then. So a
 //     process admits in an outage what was left, and not the whole limit again.

@@ -11,10 +11,6 @@
 //     are counted together or not at all. The script decides and counts; what
 //     the caller is told besides is worked out here, since Redis has one thread
 //     and the processes have many.
-//   - Requests that wait for each other anyway, and count against the same buckets,
-//     are one call of the script, which says how many of them it admits: under
-//     load the script is most of what a request costs Redis. Each is told what it
-//     would be if they had come one by one.
 //   - The time is that of Redis. Clocks of processes differ, and the one that
 //     is ahead would end everybody's windows early. A clock of Redis that steps
 //     back makes a window begin anew with the counts it has.

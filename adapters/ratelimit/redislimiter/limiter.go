@@ -5,7 +5,6 @@ import (
 	_ "embed" // the script
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -49,15 +48,12 @@ type Limiter struct {
 	client redis.Scripter
 	now    func() time.Time
 	told   func(b ports.Bucket, age time.Duration, count, previous int64)
-
-	mu   sync.Mutex
-	open map[string]*calls // that others may still join, by what they count against
 }
 
 // New makes a limiter on a client that neither it nor anyone else may have
 // configured to retry: a request would be counted twice.
 func New(client redis.Scripter, o Options) *Limiter {
-	return &Limiter{client: client, now: o.Now, told: func(ports.Bucket, time.Duration, int64, int64) {}, open: map[string]*calls{}}
+	return &Limiter{client: client, now: o.Now, told: func(ports.Bucket, time.Duration, int64, int64) {}}
 }
 
 // Tell makes told hear what each answer of Redis says of a bucket: how old its
@@ -75,18 +71,11 @@ func (l *Limiter) Take(ctx context.Context, buckets ...ports.Bucket) (ports.Allo
 	if len(buckets) == 0 {
 		return ports.Allowance{Admitted: true}, nil
 	}
-	keys, args, err := l.parameters(take, buckets)
+	found, err := l.run(ctx, take, buckets)
 	if err != nil {
 		return ports.Allowance{}, err
 	}
-	found, place, err := l.together(ctx, buckets, keys, args)
-	if err != nil {
-		return ports.Allowance{}, err
-	}
-	// Those before it in the same call are counted as if they had been asked for
-	// before.
-	admitted := place < found[0]
-	return answer(found, buckets, min(place, found[0]), admitted, admitted), nil
+	return answer(found, buckets, found[0]), nil
 }
 
 // Peek tells what Take would answer.
@@ -98,7 +87,7 @@ func (l *Limiter) Peek(ctx context.Context, buckets ...ports.Bucket) (ports.Allo
 	if err != nil {
 		return ports.Allowance{}, err
 	}
-	return answer(found, buckets, 0, found[0] > 0, false), nil
+	return answer(found, buckets, 0), nil
 }
 
 // GiveBack takes one request off every bucket that has one.
@@ -124,15 +113,13 @@ func (l *Limiter) Add(ctx context.Context, b ports.Bucket, n int, debt uint64) e
 	return err
 }
 
-// answer is for a request that has so many before it which the script has not
-// found, and that was admitted and counted or not.
-func answer(found []int64, buckets []ports.Bucket, before int64, admitted, counted bool) (told ports.Allowance) {
-	if counted {
-		before++
-	}
+// answer is for a request of which so many, one or none, were counted behind what
+// the script found.
+func answer(found []int64, buckets []ports.Bucket, counted int64) (told ports.Allowance) {
+	admitted := found[0] > 0
 	for i, b := range buckets {
 		w := windowOf(found, i, b)
-		w.count += before
+		w.count += counted
 		of := allowance(b, w, found[1])
 		switch {
 		case admitted && (i == 0 || of.Remaining < told.Remaining):
@@ -156,7 +143,7 @@ func allowance(b ports.Bucket, w window, now int64) ports.Allowance {
 	}
 }
 
-// parameters are those of the script; who takes says how many at the end.
+// parameters are those of the script, without how many at the end.
 func (l *Limiter) parameters(what string, buckets []ports.Bucket) (keys []string, args []any, err error) {
 	keys = make([]string, len(buckets))
 	args = make([]any, 2, 3+2*len(buckets))

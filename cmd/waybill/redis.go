@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"waybill/adapters/redis/autopipeline"
 	"waybill/configs"
@@ -88,6 +89,9 @@ func openRedis(address string, timeout time.Duration) (*redis.Client, error) {
 	// A call that was sent twice would be counted twice.
 	o.MaxRetries = -1
 	o.ContextTimeoutEnabled, o.DisableIdentity = true, true
+	o.DialerRetries = 1
+	// Only Redis's own cloud answers what this would ask of each new connection.
+	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	fill(&o.DialTimeout, redisDialTimeout)
 	fill(&o.ReadTimeout, timeout)
 	fill(&o.WriteTimeout, timeout)
@@ -108,6 +112,7 @@ func openSentinel(address string, timeout time.Duration) (*redis.Client, error) 
 	}
 	o.MaxRetries = -1
 	o.ContextTimeoutEnabled, o.DisableIdentity = true, true
+	o.DialerRetries = 1
 	fill(&o.DialTimeout, redisDialTimeout)
 	fill(&o.ReadTimeout, timeout)
 	fill(&o.WriteTimeout, timeout)

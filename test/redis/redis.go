@@ -16,6 +16,7 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"waybill/test/servers/redisserver"
 )
@@ -67,7 +68,8 @@ func Connect(t testing.TB, url string, change ...func(*goredis.Options)) *goredi
 	if err != nil {
 		t.Fatal(err)
 	}
-	options.MaxRetries, options.ContextTimeoutEnabled = -1, true
+	options.MaxRetries, options.ContextTimeoutEnabled, options.DialerRetries = -1, true, 1
+	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	options.DialTimeout, options.ReadTimeout = time.Second, 10*time.Second
 	for _, c := range change {
 		c(options)

@@ -6,9 +6,6 @@ import (
 	"slices"
 )
 
-// MaxBulkItems is the most deliveries that one request may ask for.
-const MaxBulkItems = 100
-
 // BulkItem is the outcome of one item of a bulk, kept until all are there.
 type BulkItem struct {
 	Index   int

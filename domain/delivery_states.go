@@ -111,10 +111,6 @@ func (d *Delivery) move(to Status, by Actor, reason ReasonCode, eventID ID, at t
 	return Event{}, d.refuse(to, by)
 }
 
-// maxHelperEvents is the number of events from which the sandbox helper retries a
-// delivery no more: a retry is the only way round, so it bounds the timeline.
-const maxHelperEvents = 1000
-
 func (d *Delivery) permits(t Transition, by Actor) bool {
 	switch {
 	case by == ActorHelper && t.From == Failed && t.To == Assigned && d.life.Sequence >= maxHelperEvents:

@@ -108,8 +108,8 @@ func ParseReference(s string) (Reference, bool) {
 // with other dashes or spaces or none, and with I and L for 1 and O for 0. It
 // says nothing about whether there is one.
 func FoldReference(s string) (Reference, bool) {
-	const symbols, most = 12, 64 // most: of bytes, so that nobody has us read much
-	if len(s) > most {
+	const symbols = 12
+	if len(s) > MaxTypedReference {
 		return "", false
 	}
 	var out []byte

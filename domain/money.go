@@ -8,9 +8,6 @@ type Money struct {
 	Currency string // ISO 4217
 }
 
-// MaxGoodsValueMinor is the most a caller may have collected on delivery.
-const MaxGoodsValueMinor = 1_000_000_00
-
 // Decimal renders the amount as a JSON number with as many decimals as it
 // needs, at most two: 24.5, 3, 0.05.
 func (m Money) Decimal() string {

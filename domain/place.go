@@ -2,8 +2,8 @@ package domain
 
 // Coordinates are degrees on WGS 84.
 type Coordinates struct {
-	Latitude  float64 // -90 to 90
-	Longitude float64 // -180 to 180
+	Latitude  float64 // at most MaxLatitude from 0
+	Longitude float64 // at most MaxLongitude from 0
 }
 
 // VehicleType is what carries a delivery; it decides price and range.

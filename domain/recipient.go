@@ -2,9 +2,6 @@ package domain
 
 import "time"
 
-// MaxAddressesPerRecipient bounds a list that is never paginated.
-const MaxAddressesPerRecipient = 200
-
 // Recipient is a person who receives deliveries. A business has one per
 // phone number in each environment.
 type Recipient struct {

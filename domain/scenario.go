@@ -118,15 +118,6 @@ func (p Plan) Fits(payment PaymentType) error {
 	return nil
 }
 
-// The pace of a simulation.
-const (
-	DefaultStepSeconds = 15
-	MaxStepSeconds     = 300
-)
-
-// MaxRunningSimulations is how many an application may have at a time.
-const MaxRunningSimulations = 100
-
 // longestBackOff is how long a caller waits at most for simulations that should
 // have ended.
 const longestBackOff = time.Minute

@@ -6,9 +6,6 @@ import (
 	"unicode"
 )
 
-// MaxMunicipality is how many characters the municipality of an address may have.
-const MaxMunicipality = 64
-
 // TextFault says what is wrong with a text that other people are shown on one
 // line, such as the name of a person, a business or a pickup location; empty:
 // nothing is. Two texts that look alike must be alike, and no text may turn the
@@ -41,6 +38,16 @@ func MunicipalityFault(text string) string {
 		n++
 		if isUnseen(r) || !unicode.In(r, unicode.L, unicode.M, unicode.Nd) && !strings.ContainsRune(" -'.()", r) {
 			return fmt.Sprintf("may have letters, digits, spaces and -'.() only; character %d is %U", n, r)
+		}
+	}
+	return ""
+}
+
+// printableFault is for a text that programs choose and people may read.
+func printableFault(text string) string {
+	for i, r := range []rune(text) {
+		if !unicode.IsPrint(r) {
+			return fmt.Sprintf("may hold printable characters only; character %d is %U", i+1, r)
 		}
 	}
 	return ""

@@ -2,10 +2,6 @@ package domain
 
 import "time"
 
-// MaxTrackedEvents is how much of a timeline Tracking has: a delivery that was
-// retried without end must not make a page without end.
-const MaxTrackedEvents = 40
-
 // Tracking is what anyone may see of a delivery who has its reference. Who was
 // sent the link may pass it on, so there is nothing here that tells who the
 // recipient is, where they live or what they pay; and no identifier either.

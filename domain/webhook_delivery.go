@@ -125,10 +125,6 @@ type WebhookAttempt struct {
 	NextAt     *time.Time // nil: none follows
 }
 
-// MaxAttemptsListed is how many attempts of a webhook are shown, the last ones:
-// redeliveries may go on without end.
-const MaxAttemptsListed = 500
-
 // Record notes an attempt that ended now. jitter is from [0, 1).
 func (d *WebhookDelivery) Record(id ID, r WebhookResult, s RetrySchedule, probe bool, jitter float64, now time.Time) WebhookAttempt {
 	trigger := d.Trigger

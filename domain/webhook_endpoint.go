@@ -10,15 +10,6 @@ import (
 	"time"
 )
 
-const (
-	// MaxWebhookEndpoints is how many an application may have in an environment.
-	MaxWebhookEndpoints = 16
-	// MaxWebhookURL is how long the address of an endpoint may be, in bytes.
-	MaxWebhookURL = 2048
-	// MaxSecretOverlap is how long two secrets may sign side by side.
-	MaxSecretOverlap = 7 * 24 * time.Hour
-)
-
 // WebhookEndpoint is where an application wants its events sent.
 type WebhookEndpoint struct {
 	ID          ID
@@ -269,9 +260,6 @@ func RecoveryRunning() *Error {
 			"While the endpoint has paused_until they wait for that time; PATCH it with {\"enabled\": true} to end the pause.",
 	}
 }
-
-// MaxWebhookTests is how many test events an endpoint may get in a minute.
-const MaxWebhookTests = 10
 
 // TooManyWebhookTests is the 429 for one test event too many.
 func TooManyWebhookTests(wait time.Duration) *Error {

@@ -12,18 +12,23 @@ const (
 	EventEndpointDisabled EventType = "webhook_endpoint.disabled"
 )
 
-// DeliveryEventTypes is every type a delivery's event can have.
-func DeliveryEventTypes() []EventType {
-	return []EventType{
-		eventType(Booked), eventType(Assigned), eventType(PickedUp), eventType(InTransit),
-		eventType(Delivered), eventType(Failed), eventType(Cancelled), eventType(Outsourced),
-	}
+// eventTypes is every type there is, in the order of their bits in an EventMask.
+// Masks are stored, so a new type goes to the end, whatever it is of.
+var eventTypes = []EventType{
+	"delivery.created", "delivery.assigned", "delivery.picked_up", "delivery.in_transit",
+	"delivery.delivered", "delivery.failed", "delivery.cancelled", "delivery.outsourced",
+	EventEndpointTest, EventEndpointDisabled,
 }
 
 // EventTypes is every type there is.
-func EventTypes() []EventType {
-	return append(DeliveryEventTypes(), EventEndpointTest, EventEndpointDisabled)
+func EventTypes() []EventType { return slices.Clone(eventTypes) }
+
+// DeliveryEventTypes is every type a delivery's event can have.
+func DeliveryEventTypes() []EventType {
+	return slices.DeleteFunc(EventTypes(), func(t EventType) bool { return !t.ofDelivery() })
 }
+
+func (t EventType) ofDelivery() bool { return strings.HasPrefix(string(t), "delivery.") }
 
 // Patterns that stand for more than one type, those of later versions included.
 const (
@@ -40,9 +45,6 @@ func EventPatterns() []string {
 	return patterns
 }
 
-// MaxEventPatterns is how many patterns an endpoint may have.
-const MaxEventPatterns = 16
-
 // EventMask is a set of event types as bits, so that a storage can select by
 // one comparison: an endpoint takes an event where both masks share a bit.
 type EventMask int64
@@ -53,13 +55,10 @@ const (
 	firstOfType                       // one bit for each type from here on
 )
 
-// eventTypes are in the order of their bits.
-var eventTypes = EventTypes()
-
 // MaskOf is the mask of an event of the type.
 func MaskOf(t EventType) EventMask {
 	mask := anyEvent
-	if strings.HasPrefix(string(t), "delivery.") {
+	if t.ofDelivery() {
 		mask |= anyDelivery
 	}
 	if i := slices.Index(eventTypes, t); i >= 0 {

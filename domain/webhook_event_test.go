@@ -34,6 +34,21 @@ func TestEveryTypeKeepsTheBitItWasStoredWith(t *testing.T) {
 	}
 }
 
+func TestEveryStatusHasItsType(t *testing.T) {
+	t.Parallel()
+	var want []domain.EventType
+	for _, s := range domain.Statuses() {
+		want = append(want, domain.EventType("delivery."+string(s)))
+	}
+	want[0] = "delivery.created"
+	got := domain.DeliveryEventTypes()
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("the types of deliveries are %v, want %v", got, want)
+	}
+}
+
 func TestAnEndpointTakesWhatItsPatternsName(t *testing.T) {
 	t.Parallel()
 	later := []domain.EventType{"delivery.weighed", "invoice.paid"} // types of a later version

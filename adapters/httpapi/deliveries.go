@@ -67,7 +67,7 @@ func bulkAnswer(created, failed int, entries [][]byte) domain.Answer {
 func (a *API) listDeliveries(c *call) (reply, error) {
 	filter := domain.DeliveryFilter{
 		Status:        domain.Status(c.query.OneOf("status", web.Texts(domain.Statuses())...)),
-		ExternalID:    c.query.Text("external_id", 128),
+		ExternalID:    c.query.Text("external_id", domain.ExternalIDRule.Most),
 		CreatedAfter:  c.query.Time("created_after"),
 		CreatedBefore: c.query.Time("created_before"),
 		NewestFirst:   c.query.OneOf("order", "asc", "desc") == "desc",

@@ -2,8 +2,6 @@ package httpapi
 
 import (
 	"errors"
-	"fmt"
-	"unicode"
 
 	"waybill/adapters/web"
 	"waybill/adapters/web/strictjson"
@@ -77,7 +75,7 @@ func (a *API) refuseSandboxOnLive(sent bool) error {
 // they fit together is the use case's to judge.
 func (a *API) readOrderFields(r *strictjson.Reader) deliveries.Order {
 	var o deliveries.Order
-	o.ExternalID = externalID(r)
+	o.ExternalID, _ = web.Text(r, "external_id", strictjson.Optional, domain.ExternalIDRule)
 	o.RecipientID = identifier(r, "recipient_id")
 	o.RecipientAddressID = identifier(r, "recipient_address_id")
 	o.Recipient = a.readInlineRecipient(r)
@@ -85,20 +83,9 @@ func (a *API) readOrderFields(r *strictjson.Reader) deliveries.Order {
 	o.PickupLocationID = identifier(r, "pickup_location_id")
 	o.Payment = a.readPayment(r)
 	o.VehicleType = vehicleType(r)
-	o.Instructions, _ = r.Text("delivery_instructions", strictjson.Optional, strictjson.Length(0, 500), strictjson.Multiline())
+	o.Instructions, _ = web.Text(r, "delivery_instructions", strictjson.Optional, domain.NotesRule)
 	o.Simulation = readPlan(r.Object("sandbox", strictjson.Optional))
 	return o
-}
-
-func externalID(r *strictjson.Reader) string {
-	id, _ := r.Text("external_id", strictjson.Optional, strictjson.Length(1, 128))
-	for i, char := range []rune(id) {
-		if !unicode.IsPrint(char) {
-			r.Reject("external_id", strictjson.CodeInvalidFormat, fmt.Sprintf("may hold printable characters only; character %d is %U", i+1, char))
-			return "" // not fit to be repeated in a message
-		}
-	}
-	return id
 }
 
 func (a *API) readInlineRecipient(parent *strictjson.Reader) *deliveries.InlineRecipient {

@@ -17,7 +17,7 @@ var pickupLocationShape = strictjson.Object{
 }
 
 func (a *API) listPickupLocations(c *call) (reply, error) {
-	filter := domain.PickupLocationFilter{Search: c.query.Text("search", 128)}
+	filter := domain.PickupLocationFilter{Search: c.query.Text("search", domain.MaxSearch)}
 	if sent := c.query.OneOf("active", "true", "false"); sent != "" {
 		active := sent == "true"
 		filter.Active = &active
@@ -91,14 +91,14 @@ func (a *API) readPickupLocationChange(body *strictjson.Value) (domain.PickupLoc
 	r := strictjson.NewReader(body)
 	var change domain.PickupLocationChange
 	web.NeedOne(r, "name", "contact", "address", "latitude", "longitude", "active")
-	change.Name = strictjson.Ptr(r.Text("name", strictjson.Optional, strictjson.Length(1, 128), seen))
+	change.Name = strictjson.Ptr(web.Text(r, "name", strictjson.Optional, domain.NameRule))
 	if r.Has("contact") {
 		contact := a.phoneNumber(r, "contact", strictjson.Required)
 		change.Contact = &contact
 	}
-	change.Address = strictjson.Ptr(r.Text("address", strictjson.Optional, strictjson.Length(2, 500), strictjson.Multiline()))
-	change.Latitude = strictjson.Ptr(r.Number("latitude", strictjson.Optional, strictjson.Between(-90, 90)))
-	change.Longitude = strictjson.Ptr(r.Number("longitude", strictjson.Optional, strictjson.Between(-180, 180)))
+	change.Address = strictjson.Ptr(web.Text(r, "address", strictjson.Optional, domain.AddressRule))
+	change.Latitude = strictjson.Ptr(web.Latitude(r, strictjson.Optional))
+	change.Longitude = strictjson.Ptr(web.Longitude(r, strictjson.Optional))
 	change.Active = strictjson.Ptr(r.Bool("active", strictjson.Optional))
 	return change, web.Problems(r)
 }

@@ -273,7 +273,7 @@ func idempotencyKey(headers []string, required bool) (string, error) {
 			return "", nil
 		}
 		return "", &domain.Error{Kind: domain.KindMalformed, Code: domain.CodeIdempotencyKeyRequired,
-			Message: "This call creates a record and needs an Idempotency-Key header of 8 to 255 characters. Send a fresh UUID, and the same one when you retry."}
+			Message: fmt.Sprintf("This call creates a record and needs an Idempotency-Key header of %d to %d characters. Send a fresh UUID, and the same one when you retry.", domain.MinIdempotencyKey, domain.MaxIdempotencyKey)}
 	}
 	key := headers[0]
 	for i := range len(key) {
@@ -283,10 +283,10 @@ func idempotencyKey(headers []string, required bool) (string, error) {
 		}
 	}
 	switch {
-	case len(key) < 8:
-		return "", invalid(domain.FieldTooShort, fmt.Sprintf("the header needs 8 to 255 characters and has %d%s. A UUID will do", len(key), web.ItIs(key)))
-	case len(key) > 255:
-		return "", invalid(domain.FieldTooLong, fmt.Sprintf("the header may have 255 characters and has %d. A UUID will do", len(key)))
+	case len(key) < domain.MinIdempotencyKey:
+		return "", invalid(domain.FieldTooShort, fmt.Sprintf("the header needs %d to %d characters and has %d%s. A UUID will do", domain.MinIdempotencyKey, domain.MaxIdempotencyKey, len(key), web.ItIs(key)))
+	case len(key) > domain.MaxIdempotencyKey:
+		return "", invalid(domain.FieldTooLong, fmt.Sprintf("the header may have %d characters and has %d. A UUID will do", domain.MaxIdempotencyKey, len(key)))
 	}
 	return key, nil
 }

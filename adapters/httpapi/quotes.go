@@ -61,8 +61,8 @@ func rejectOutside(r *strictjson.Reader, field string, at domain.Coordinates) {
 }
 
 func point(r *strictjson.Reader) (at domain.Coordinates, sound bool) {
-	latitude, hasLatitude := r.Number("latitude", strictjson.Required, strictjson.Between(-90, 90))
-	longitude, hasLongitude := r.Number("longitude", strictjson.Required, strictjson.Between(-180, 180))
+	latitude, hasLatitude := web.Latitude(r, strictjson.Required)
+	longitude, hasLongitude := web.Longitude(r, strictjson.Required)
 	return domain.Coordinates{Latitude: latitude, Longitude: longitude}, hasLatitude && hasLongitude
 }
 

@@ -41,7 +41,7 @@ func (a *API) createRecipient(c *call) (reply, error) {
 }
 
 func (a *API) listRecipients(c *call) (reply, error) {
-	filter := domain.RecipientFilter{Search: c.query.Text("search", 128)}
+	filter := domain.RecipientFilter{Search: c.query.Text("search", domain.MaxSearch)}
 	if sent := c.query.Get("phone_number"); sent != "" {
 		// A + that came unencoded reads as a space.
 		if strings.HasPrefix(sent, " ") {
@@ -125,31 +125,28 @@ func (a *API) addressExists(ctx context.Context, t domain.Tenant, id domain.ID) 
 // readPlace reads an address, of the directory or inline, and tells whether
 // its coordinates are sound.
 func readPlace(r *strictjson.Reader) (p recipients.Place, located bool) {
-	p.Label, _ = r.Text("label", strictjson.Optional, strictjson.Length(0, 64), seen)
+	p.Label, _ = web.Text(r, "label", strictjson.Optional, domain.LabelRule)
 	p.Text = addressText(r, strictjson.Required)
 	p.Coordinates, located = point(r)
-	p.Municipality, _ = r.Text("municipality", strictjson.Optional, strictjson.Length(0, domain.MaxMunicipality), strictjson.Fit(domain.MunicipalityFault))
-	p.DeliveryNotes, _ = r.Text("delivery_notes", strictjson.Optional, strictjson.Length(0, 500), strictjson.Multiline())
+	p.Municipality, _ = web.Text(r, "municipality", strictjson.Optional, domain.MunicipalityRule)
+	p.DeliveryNotes, _ = web.Text(r, "delivery_notes", strictjson.Optional, domain.NotesRule)
 	return p, located
 }
 
-// seen is for a text that other people are shown.
-var seen = strictjson.Fit(domain.TextFault)
-
 func name(r *strictjson.Reader, need strictjson.Need) string {
-	value, _ := r.Text("name", need, strictjson.Length(1, 128), seen)
+	value, _ := web.Text(r, "name", need, domain.NameRule)
 	return value
 }
 
 func addressText(r *strictjson.Reader, need strictjson.Need) string {
-	value, _ := r.Text("address", need, strictjson.Length(2, 500), strictjson.Multiline())
+	value, _ := web.Text(r, "address", need, domain.AddressRule)
 	return value
 }
 
 // phoneNumber is normalized, or noted as a problem. A number nobody could
 // dial must not reach a rider.
 func (a *API) phoneNumber(r *strictjson.Reader, field string, need strictjson.Need) domain.PhoneNumber {
-	typed, present := r.Text(field, need, strictjson.Length(1, 64))
+	typed, present := r.Text(field, need, strictjson.Length(1, domain.MaxTypedPhone))
 	if !present {
 		return ""
 	}

@@ -92,7 +92,7 @@ func webhookURL(r *strictjson.Reader, need strictjson.Need) (string, bool) {
 }
 
 func webhookDescription(r *strictjson.Reader) (string, bool) {
-	return r.Text("description", strictjson.Optional, strictjson.Length(0, 256))
+	return web.Text(r, "description", strictjson.Optional, domain.DescriptionRule)
 }
 
 // eventPatterns is nil where none are sent.

@@ -32,9 +32,6 @@ const (
 	maxResults = 32
 	// maxWait is how long a fetch waits, also where it does not say.
 	maxWait = 20 * time.Second
-	// maxExcerpt is how much may be told of what a receiver answered, in
-	// characters, and how much of it is kept, in bytes.
-	maxExcerpt = 1 << 10
 	// maxAttempt bounds what a result may say it took.
 	maxAttempt = 10 * time.Minute
 )
@@ -122,12 +119,12 @@ func readFetch(body *strictjson.Value) ([]webhooks.ListenerResult, time.Duration
 // readResult names no delivery where the ID is not one: then it is passed over,
 // as one of a delivery that is gone.
 func readResult(r *strictjson.Reader) webhooks.ListenerResult {
-	id, _ := r.Text("webhook_delivery_id", strictjson.Required, strictjson.Length(1, 64))
+	id, _ := r.Text("webhook_delivery_id", strictjson.Required, strictjson.Length(1, domain.MaxTypedID))
 	attempt, _ := r.Integer("attempt", strictjson.Optional, strictjson.Between(1, 1_000_000))
 	status, answered := r.Integer("status_code", strictjson.Optional, strictjson.Between(200, 599))
 	class, failed := r.Enum("error_class", strictjson.Optional, web.Texts(domain.ErrorClasses()))
 	took, _ := r.Integer("duration_ms", strictjson.Required, strictjson.Between(0, float64(maxAttempt.Milliseconds())))
-	excerpt, _ := r.Text("response_excerpt", strictjson.Optional, strictjson.AnyCharacter(), strictjson.Length(0, maxExcerpt))
+	excerpt, _ := r.Text("response_excerpt", strictjson.Optional, strictjson.AnyCharacter(), strictjson.Length(0, domain.MaxExcerpt))
 	if !answered && !failed && !r.Has("status_code") && !r.Has("error_class") {
 		r.Reject("", strictjson.CodeRequired, "send status_code, or error_class where there was no answer")
 	}
@@ -154,9 +151,9 @@ func oneLine(text string) string {
 		return r
 	}, text)
 	text = strings.Join(strings.Fields(text), " ")
-	for len(text) > maxExcerpt {
-		_, last := utf8.DecodeLastRuneInString(text[:maxExcerpt+1])
-		text = text[:maxExcerpt+1-last]
+	for len(text) > domain.MaxExcerpt {
+		_, last := utf8.DecodeLastRuneInString(text[:domain.MaxExcerpt+1])
+		text = text[:domain.MaxExcerpt+1-last]
 	}
 	return text
 }

@@ -15,7 +15,7 @@ func (m *Management) searchDeliveries(c *call) (reply, error) {
 	q := c.query
 	search := domain.DeliverySearch{
 		ID:            q.ID("id", domain.PrefixDelivery),
-		ExternalID:    q.Text("external_id", 128),
+		ExternalID:    q.Text("external_id", domain.ExternalIDRule.Most),
 		Status:        domain.Status(q.OneOf("status", web.Texts(domain.Statuses())...)),
 		BusinessID:    q.ID("business_id", domain.PrefixBusiness),
 		ApplicationID: q.ID("application_id", domain.PrefixApplication),
@@ -24,7 +24,7 @@ func (m *Management) searchDeliveries(c *call) (reply, error) {
 		CreatedBefore: q.Time("created_before"),
 		NewestFirst:   q.OneOf("order", "asc", "desc") == "desc",
 	}
-	if sent := q.Text("reference", 64); sent != "" {
+	if sent := q.Text("reference", domain.MaxTypedReference); sent != "" {
 		reference, sound := domain.FoldReference(sent)
 		if !sound {
 			q.Reject("reference", domain.FieldInvalidFormat, "must be a reference such as 7K3M-QX8P-2VTD")
@@ -83,7 +83,7 @@ func (m *Management) listAudit(c *call) (reply, error) {
 	filter := domain.AuditFilter{
 		ActorID: cmp.Or(c.query.ID("operator_id", domain.PrefixOperatorToken), c.query.ID("person_id", domain.PrefixPerson)),
 		Action:  domain.Action(c.query.OneOf("action", web.Texts(domain.Actions())...)),
-		Target:  domain.ID(c.query.Text("target", 64)),
+		Target:  domain.ID(c.query.Text("target", domain.MaxTypedID)),
 	}
 	business := c.query.ID("business_id", domain.PrefixBusiness)
 	p, err := m.page(c, domain.PrefixAuditEntry)

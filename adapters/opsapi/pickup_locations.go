@@ -22,7 +22,7 @@ func (m *Management) listPickupLocations(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	filter := domain.PickupLocationFilter{Search: c.query.Text("search", 128)}
+	filter := domain.PickupLocationFilter{Search: c.query.Text("search", domain.MaxSearch)}
 	if sent := c.query.OneOf("active", "true", "false"); sent != "" {
 		filter.Active = new(sent == "true")
 	}
@@ -103,8 +103,8 @@ func pathOf(t domain.Tenant) string {
 // readPickup reads the fields that are there; need is for those a new location
 // cannot do without.
 func (m *Management) readPickup(r *strictjson.Reader, need strictjson.Need) (c domain.PickupLocationChange) {
-	c.Name = strictjson.Ptr(r.Text("name", need, strictjson.Length(1, 128), strictjson.Fit(domain.TextFault)))
-	c.Address = strictjson.Ptr(r.Text("address", need, strictjson.Length(2, 500), strictjson.Multiline()))
+	c.Name = strictjson.Ptr(web.Text(r, "name", need, domain.NameRule))
+	c.Address = strictjson.Ptr(web.Text(r, "address", need, domain.AddressRule))
 	if typed, there := r.Text("contact", strictjson.Optional); there {
 		contact, sound := m.Normalizer.PhoneNumber(typed)
 		if !sound {
@@ -112,8 +112,8 @@ func (m *Management) readPickup(r *strictjson.Reader, need strictjson.Need) (c d
 		}
 		c.Contact = &contact
 	}
-	c.Latitude = strictjson.Ptr(r.Number("latitude", strictjson.Optional, strictjson.Between(-90, 90)))
-	c.Longitude = strictjson.Ptr(r.Number("longitude", strictjson.Optional, strictjson.Between(-180, 180)))
+	c.Latitude = strictjson.Ptr(web.Latitude(r, strictjson.Optional))
+	c.Longitude = strictjson.Ptr(web.Longitude(r, strictjson.Optional))
 	c.Active = strictjson.Ptr(r.Bool("active", strictjson.Optional))
 	return c
 }

@@ -20,12 +20,6 @@ var (
 	keyShape         = strictjson.Object{"environment": strictjson.Leaf, "scopes": strictjson.ArrayOf(strictjson.Leaf), "expires_in": strictjson.Leaf}
 )
 
-// What a rate limit may be.
-const (
-	maxRate   = 10_000_000
-	maxWindow = 24 * 60 * 60 // seconds
-)
-
 // readLimit reads a limit, or that the setting for all is to apply.
 func readLimit(parent *strictjson.Reader) (limit *domain.RateLimit, byDefault bool) {
 	r := parent.Object("rate_limit", strictjson.Optional)
@@ -39,13 +33,13 @@ func readLimit(parent *strictjson.Reader) (limit *domain.RateLimit, byDefault bo
 		}
 		return nil, byDefault
 	}
-	n, _ := r.Integer("limit", strictjson.Required, strictjson.Between(1, maxRate))
-	window, _ := r.Integer("window_seconds", strictjson.Required, strictjson.Between(1, maxWindow))
+	n, _ := r.Integer("limit", strictjson.Required, strictjson.Between(1, domain.MaxRateLimit))
+	window, _ := r.Integer("window_seconds", strictjson.Required, strictjson.Between(1, domain.MaxRateWindow.Seconds()))
 	return &domain.RateLimit{Limit: n, Window: time.Duration(window) * time.Second}, false
 }
 
 func readName(r *strictjson.Reader, need strictjson.Need) *string {
-	return strictjson.Ptr(r.Text("name", need, strictjson.Length(1, 128), strictjson.Fit(domain.TextFault)))
+	return strictjson.Ptr(web.Text(r, "name", need, domain.NameRule))
 }
 
 func (m *Management) createBusiness(c *call) (reply, error) {

@@ -13,11 +13,6 @@ import (
 	"waybill/domain"
 )
 
-const (
-	defaultLimit = 25
-	maxLimit     = 100
-)
-
 // Query is the parameters of a request. Reading one notes what is wrong with
 // it, so that all problems are told at once.
 type Query struct {
@@ -148,19 +143,19 @@ func (q Query) ID(name string, prefix domain.Prefix) domain.ID {
 // Limit is how many records a page has.
 func (q Query) Limit() int {
 	if !q.Has("limit") {
-		return defaultLimit
+		return domain.DefaultPage
 	}
 	sent := q.Get("limit")
 	n, err := strconv.Atoi(sent)
 	switch {
 	case err != nil || strings.Trim(sent, "0123456789") != "":
-		q.Reject("limit", domain.FieldInvalidType, "must be a whole number from 1 to 100"+ItIs(sent))
-	case n < 1 || n > maxLimit:
-		q.Reject("limit", domain.FieldOutOfRange, "must be from 1 to 100"+ItIs(sent))
+		q.Reject("limit", domain.FieldInvalidType, fmt.Sprintf("must be a whole number from 1 to %d", domain.MaxPage)+ItIs(sent))
+	case n < 1 || n > domain.MaxPage:
+		q.Reject("limit", domain.FieldOutOfRange, fmt.Sprintf("must be from 1 to %d", domain.MaxPage)+ItIs(sent))
 	default:
 		return n
 	}
-	return defaultLimit
+	return domain.DefaultPage
 }
 
 // rfc3339 is what time.Parse is lenient about: 1:00:00 and 01:00:00,5.

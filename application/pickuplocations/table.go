@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"waybill/domain"
@@ -227,8 +226,8 @@ func (t *table) add(line int, cells []string) {
 		}
 		return strings.TrimSpace(cells[i])
 	}
-	row.Name = text(cell("name"), "name", 1, 128, domain.TextFault, reject)
-	row.Address = text(cell("address"), "address", 2, 500, controls, reject)
+	row.Name = text(cell("name"), "name", domain.NameRule, reject)
+	row.Address = text(cell("address"), "address", domain.AddressRule, reject)
 	if typed := cell("contact"); typed != "" {
 		var sound bool
 		if row.Contact, sound = t.numbers.PhoneNumber(typed); !sound {
@@ -273,28 +272,16 @@ func itIs(cell string) string {
 // identity is what a location is found again by.
 func identity(name, address string) string { return name + "\x00" + address }
 
-// controls is the fault of an address, which may have several lines.
-func controls(s string) string {
-	if strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\n\r\t", r) }) {
-		return "no control characters"
-	}
-	return ""
-}
-
-func text(s, field string, least, most int, fault func(string) string, reject func(field, code, message string)) string {
-	switch n := utf8.RuneCountInString(s); {
-	case n == 0:
+func text(s, field string, rule domain.TextRule, reject func(field, code, message string)) string {
+	if s == "" {
 		reject(field, domain.FieldRequired, "the cell is empty")
-	case n < least:
-		reject(field, domain.FieldTooShort, fmt.Sprintf("%d to %d characters; it has %d", least, most, n)+itIs(s))
-	case n > most:
-		reject(field, domain.FieldTooLong, fmt.Sprintf("%d to %d characters; it has %d", least, most, n)+itIs(s))
-	case fault(s) != "":
-		reject(field, domain.FieldInvalidFormat, fault(s)+itIs(s))
-	default:
-		return s
+		return ""
 	}
-	return ""
+	if code, message := rule.Judge(s); code != "" {
+		reject(field, code, message+itIs(s))
+		return ""
+	}
+	return s
 }
 
 // point needs both coordinates or none: half a position is none.
@@ -303,22 +290,22 @@ func point(latitude, longitude string, reject func(field, code, message string))
 		return nil
 	}
 	sound := true
-	degrees := func(typed, field string, most float64) float64 {
+	degrees := func(typed, field string, most domain.Degrees) float64 {
 		x, err := strconv.ParseFloat(typed, 64)
 		switch {
 		case typed == "":
 			reject(field, domain.FieldRequired, "give latitude and longitude together")
 		case err != nil || math.IsNaN(x) || strings.ContainsAny(typed, "xXpP_"):
 			reject(field, domain.FieldInvalidType, "a number with a decimal point, such as 5.5571"+itIs(typed))
-		case math.Abs(x) > most:
-			reject(field, domain.FieldOutOfRange, fmt.Sprintf("-%g to %g degrees", most, most)+itIs(typed))
+		case !most.Holds(x):
+			reject(field, domain.FieldOutOfRange, most.String()+" degrees"+itIs(typed))
 		default:
 			return x
 		}
 		sound = false
 		return 0
 	}
-	at := domain.Coordinates{Latitude: degrees(latitude, "latitude", 90), Longitude: degrees(longitude, "longitude", 180)}
+	at := domain.Coordinates{Latitude: degrees(latitude, "latitude", domain.MaxLatitude), Longitude: degrees(longitude, "longitude", domain.MaxLongitude)}
 	if !sound {
 		return nil
 	}

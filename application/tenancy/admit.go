@@ -16,8 +16,6 @@ const (
 	// unmodifiedShare is how many answers without news go free for each request
 	// that a key has in a window.
 	unmodifiedShare = 10
-	// maxUnmodified is what limiters can count.
-	maxUnmodified = 10_000_000
 	// mostDoubtful is how many keys are looked up together.
 	mostDoubtful = 1000
 )
@@ -115,7 +113,7 @@ func (a *Admission) GiveBackUnmodified(ctx context.Context, g *Grant) error {
 	perKey, _ := a.LimitsOf(&g.Credential)
 	allowance, err := a.limiter.Take(context.WithoutCancel(ctx), ports.Bucket{
 		Scope: "unmodified", Name: string(g.Credential.Key.ID),
-		Limit: domain.RateLimit{Limit: min(perKey.Limit*unmodifiedShare, maxUnmodified), Window: perKey.Window},
+		Limit: domain.RateLimit{Limit: min(perKey.Limit*unmodifiedShare, domain.MaxRateLimit), Window: perKey.Window},
 	})
 	if err != nil || !allowance.Admitted {
 		return err

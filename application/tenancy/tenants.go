@@ -198,11 +198,8 @@ func (t *Tenants) Applications(ctx context.Context, businessID domain.ID) ([]dom
 
 func properName(name string) (string, error) {
 	name = strings.TrimSpace(name)
-	if n := len([]rune(name)); n < 1 || n > 128 {
-		return "", domain.Invalid(domain.FieldError{Field: "name", Code: domain.FieldOutOfRange, Message: "a name has 1 to 128 characters"})
-	}
-	if fault := domain.TextFault(name); fault != "" {
-		return "", domain.Invalid(domain.FieldError{Field: "name", Code: domain.FieldInvalidFormat, Message: fault})
+	if code, message := domain.NameRule.Judge(name); code != "" {
+		return "", domain.Invalid(domain.FieldError{Field: "name", Code: code, Message: message})
 	}
 	return name, nil
 }

@@ -59,6 +59,34 @@ func TestNoEdgeTakesTextThatOthersCannotSee(t *testing.T) {
 	})
 }
 
+// One length, and one code for what is beyond it, wherever a name comes in.
+func TestANameThatIsTooLongIsToldAlikeByEveryDoor(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *server, env string) {
+		long := strings.Repeat("é", domain.NameRule.Most+1)
+		s.caller(t, env).post("/pickup-locations", aPlace(set("name", long))).invalid("name too_long")
+		business := s.newBusiness(t)
+		o, _ := s.operator(t)
+		o.send("POST", "/businesses", m{"name": long}).invalid("name too_long")
+		o.send("POST", "/businesses/"+business+"/environments/"+env+"/pickup-locations", aPlace(set("name", long))).invalid("name too_long")
+		table := filepath.Join(t.TempDir(), "table.csv")
+		if err := os.WriteFile(table, []byte("name,address\n"+long+",12 Oxford Street\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{
+			{"business", "create", "--name", long},
+			{"app", "create", "--business", business, "--name", long},
+			{"operator", "create", "--kind", "read-only", "--name", long},
+			{"pickup-location", "create", "--business", business, "--env", env, "--name", long, "--address", "12 Oxford Street"},
+			{"pickup-location", "import", "--business", business, "--env", env, table},
+		} {
+			_, complaint, err := s.tryCommand(append(args, "--json")...)
+			if err == nil || !strings.Contains(string(complaint), `"too_long"`) || !strings.Contains(string(complaint), domain.NameRule.String()) {
+				t.Errorf("%v: %v %s", args[:2], err, complaint)
+			}
+		}
+	})
+}
+
 // A text from before the rule is shown, and an address that has one can be used.
 func TestTextsFromBeforeTheRuleAreStillShownAndUsed(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *server, env string) {

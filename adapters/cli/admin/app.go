@@ -63,7 +63,7 @@ func (p *Commands) appCreate() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&business, "business", "", "ID of the customer")
-	cmd.Flags().StringVar(&name, "name", "", "what the customer calls it, 1 to 128 characters")
+	cmd.Flags().StringVar(&name, "name", "", "what the customer calls it, "+domain.NameRule.String())
 	return cmd
 }
 

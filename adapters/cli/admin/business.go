@@ -62,7 +62,7 @@ func (p *Commands) businessCreate() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&name, "name", "", "trading name, 1 to 128 characters")
+	cmd.Flags().StringVar(&name, "name", "", "trading name, "+domain.NameRule.String())
 	cmd.Flags().StringVar(&rate, "rate-limit", "", "requests per window, such as 3000/60s; without it the setting for all applies")
 	return cmd
 }

@@ -98,7 +98,7 @@ func (p *Commands) operatorCreate() *cobra.Command {
 			}, "key_pepper")
 		},
 	}
-	cmd.Flags().StringVar(&name, "name", "", "whose it is, 1 to 128 characters")
+	cmd.Flags().StringVar(&name, "name", "", "whose it is, "+domain.NameRule.String())
 	cmd.Flags().StringVar(&kind, "kind", string(domain.OperatorAdmin), "what it opens: "+strings.Join(operatorKinds(), ", "))
 	cmd.Flags().StringVar(&expiresIn, "expires-in", "90d", "lifetime, such as 1s, 2h, 90d; or "+neverExpires)
 	return cmd

@@ -4,7 +4,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -64,11 +63,11 @@ func (p *Commands) pickupCreate() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.business, "business", "", "ID of the customer")
 	term.AddEnvFlag(cmd, &f.env)
-	flags.StringVar(&f.name, "name", "", "what riders and the customer call it, 1 to 128 characters")
-	flags.StringVar(&f.address, "address", "", "where it is, 2 to 500 characters")
+	flags.StringVar(&f.name, "name", "", "what riders and the customer call it, "+domain.NameRule.String())
+	flags.StringVar(&f.address, "address", "", "where it is, "+domain.AddressRule.String())
 	flags.StringVar(&f.contact, "contact", "", "phone number of who hands over")
-	flags.Float64Var(&f.latitude, "latitude", 0, "degrees, -90 to 90")
-	flags.Float64Var(&f.longitude, "longitude", 0, "degrees, -180 to 180")
+	flags.Float64Var(&f.latitude, "latitude", 0, "degrees, "+domain.MaxLatitude.String())
+	flags.Float64Var(&f.longitude, "longitude", 0, "degrees, "+domain.MaxLongitude.String())
 	flags.BoolVar(&f.off, "inactive", false, "add it switched off")
 	return cmd
 }
@@ -90,13 +89,11 @@ func (f *pickupForm) read(c *configs.Config, normalizer func(*configs.Config) (p
 	refuse := func(field, code, message string) {
 		wrong = append(wrong, domain.FieldError{Field: field, Code: code, Message: message})
 	}
-	if n := utf8.RuneCountInString(form.Name); n < 1 || n > 128 {
-		refuse("name", domain.FieldOutOfRange, "1 to 128 characters, on one line")
-	} else if fault := domain.TextFault(form.Name); fault != "" {
-		refuse("name", domain.FieldInvalidFormat, fault)
+	if code, message := domain.NameRule.Judge(form.Name); code != "" {
+		refuse("name", code, message)
 	}
-	if n := utf8.RuneCountInString(form.Address); n < 2 || n > 500 {
-		refuse("address", domain.FieldOutOfRange, "2 to 500 characters")
+	if code, message := domain.AddressRule.Judge(form.Address); code != "" {
+		refuse("address", code, message)
 	}
 	if f.contact != "" {
 		numbers, err := normalizer(c)
@@ -112,11 +109,11 @@ func (f *pickupForm) read(c *configs.Config, normalizer func(*configs.Config) (p
 	case f.hasLatitude != f.hasLongitude:
 		refuse("latitude", domain.FieldRequired, "give --latitude and --longitude together")
 	case f.hasLatitude:
-		if !(f.latitude >= -90 && f.latitude <= 90) {
-			refuse("latitude", domain.FieldOutOfRange, "-90 to 90 degrees")
+		if !domain.MaxLatitude.Holds(f.latitude) {
+			refuse("latitude", domain.FieldOutOfRange, domain.MaxLatitude.String()+" degrees")
 		}
-		if !(f.longitude >= -180 && f.longitude <= 180) {
-			refuse("longitude", domain.FieldOutOfRange, "-180 to 180 degrees")
+		if !domain.MaxLongitude.Holds(f.longitude) {
+			refuse("longitude", domain.FieldOutOfRange, domain.MaxLongitude.String()+" degrees")
 		}
 		form.Coordinates = &domain.Coordinates{Latitude: f.latitude, Longitude: f.longitude}
 	}

@@ -51,11 +51,11 @@ func (h *handler) readTrip(body []byte) (domain.Trip, error) {
 }
 
 func (p point) read(name string) (domain.Coordinates, error) {
-	if p.Latitude == nil || *p.Latitude < -90 || *p.Latitude > 90 {
-		return domain.Coordinates{}, fmt.Errorf("%s.latitude must be a number from -90 to 90", name)
+	if p.Latitude == nil || !domain.MaxLatitude.Holds(*p.Latitude) {
+		return domain.Coordinates{}, fmt.Errorf("%s.latitude must be a number from %s", name, domain.MaxLatitude)
 	}
-	if p.Longitude == nil || *p.Longitude < -180 || *p.Longitude > 180 {
-		return domain.Coordinates{}, fmt.Errorf("%s.longitude must be a number from -180 to 180", name)
+	if p.Longitude == nil || !domain.MaxLongitude.Holds(*p.Longitude) {
+		return domain.Coordinates{}, fmt.Errorf("%s.longitude must be a number from %s", name, domain.MaxLongitude)
 	}
 	return domain.Coordinates{Latitude: *p.Latitude, Longitude: *p.Longitude}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"waybill/domain"
 	"waybill/ports"
 )
 
@@ -17,8 +18,8 @@ const (
 	// maxBuckets of one scope take some 20 MB.
 	maxBuckets = 100_000
 	// maxLimit and maxWindow keep every product far within 63 bits.
-	maxLimit  = 10_000_000
-	maxWindow = 24 * time.Hour
+	maxLimit  = domain.MaxRateLimit
+	maxWindow = domain.MaxRateWindow
 	minWindow = time.Millisecond
 
 	// overtaken is how long after another answer of the limiter that is remembered

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"waybill/domain"
 	"waybill/ports"
 )
 
@@ -16,8 +17,8 @@ var _ ports.RateLimiter = (*Limiter)(nil)
 
 const (
 	// maxLimit and maxWindow keep every product below 2^53; see window.
-	maxLimit  = 10_000_000
-	maxWindow = 24 * time.Hour
+	maxLimit  = domain.MaxRateLimit
+	maxWindow = domain.MaxRateWindow
 	minWindow = time.Millisecond
 
 	prefix = "waybill:{limit}:"

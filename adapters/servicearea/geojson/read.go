@@ -9,6 +9,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/paulmach/orb"
+
+	"waybill/domain"
 )
 
 // maxBytes bounds a file: a detailed border of a country has a few megabytes.
@@ -168,8 +170,9 @@ func readRing(raw [][]*float64) (orb.Ring, error) {
 			return nil, fmt.Errorf("position %d is not a longitude and a latitude", i+1)
 		}
 		lon, lat := *position[0], *position[1] // an altitude may follow
-		if lon < -180 || lon > 180 || lat < -90 || lat > 90 {
-			return nil, fmt.Errorf("position %d is [%v, %v]; longitude comes first, within -180 to 180, then latitude, within -90 to 90", i+1, lon, lat)
+		if !domain.MaxLongitude.Holds(lon) || !domain.MaxLatitude.Holds(lat) {
+			return nil, fmt.Errorf("position %d is [%v, %v]; longitude comes first, within %s, then latitude, within %s",
+				i+1, lon, lat, domain.MaxLongitude, domain.MaxLatitude)
 		}
 		ring[i] = orb.Point{lon, lat}
 	}

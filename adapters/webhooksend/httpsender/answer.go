@@ -11,11 +11,8 @@ import (
 	"waybill/domain"
 )
 
-const (
-	maxExcerpt = 1 << 10
-	// maxRetryAfter is the longest that any schedule makes use of.
-	maxRetryAfter = 48 * time.Hour
-)
+// maxRetryAfter is the longest that any schedule makes use of.
+const maxRetryAfter = 48 * time.Hour
 
 // resultOf is what the status and the headers say.
 func resultOf(res *http.Response) domain.WebhookResult {
@@ -62,8 +59,8 @@ func retryAfter(value string, now time.Time) time.Duration {
 // excerpt is the begin of a body as text that can be stored and shown: valid
 // UTF-8, on one line, with no characters that control or reorder others.
 func excerpt(body []byte) string {
-	whole := len(body) <= maxExcerpt
-	body = body[:min(len(body), maxExcerpt)]
+	whole := len(body) <= domain.MaxExcerpt
+	body = body[:min(len(body), domain.MaxExcerpt)]
 	if plain(body) {
 		return strings.TrimSpace(string(body))
 	}
@@ -87,7 +84,7 @@ func excerpt(body []byte) string {
 		if space && out.Len() > 0 {
 			gap = 1
 		}
-		if out.Len()+gap+utf8.RuneLen(r) > maxExcerpt {
+		if out.Len()+gap+utf8.RuneLen(r) > domain.MaxExcerpt {
 			break // a mark is longer than the byte it stands for
 		}
 		if gap == 1 {

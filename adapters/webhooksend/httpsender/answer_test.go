@@ -157,7 +157,7 @@ func TestTheExcerptIsCleanText(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		got := excerpt(rapid.SliceOfN(rapid.Byte(), 0, 3000).Draw(t, "body"))
-		if len(got) > maxExcerpt || !utf8.ValidString(got) || strings.TrimSpace(got) != got || strings.ContainsFunc(got, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		if len(got) > domain.MaxExcerpt || !utf8.ValidString(got) || strings.TrimSpace(got) != got || strings.ContainsFunc(got, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 			t.Fatalf("%q", got)
 		}
 	})

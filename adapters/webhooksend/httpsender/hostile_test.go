@@ -167,7 +167,7 @@ func TestHostileReceiversHoldNobodyUp(t *testing.T) {
 			m := message(listen(t, c.receiver))
 			m.Body = bytes.Repeat([]byte("x"), 20<<10)
 			r := s.Send(t.Context(), m)
-			if r.StatusCode != c.status || r.Error != c.class || r.Duration > quick.attempt+grace || len(r.Excerpt) > maxExcerpt {
+			if r.StatusCode != c.status || r.Error != c.class || r.Duration > quick.attempt+grace || len(r.Excerpt) > domain.MaxExcerpt {
 				t.Errorf("%+v", r)
 			}
 			if c.class == domain.ErrorTimeoutResponse && r.Duration < quick.attempt {

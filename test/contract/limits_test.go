@@ -41,8 +41,10 @@ func TestTheDescriptionsHaveTheLimitsThatTheProgramJudgesBy(t *testing.T) {
 		{ops, "Name", domain.NameRule},
 	} {
 		schema := schemaAt(t, c.document, c.schema)
-		if most := schema.MaxLength; most == nil || int(*most) != c.rule.Most || int(schema.MinLength) != c.rule.Least {
-			t.Errorf("%s: %d to %v characters, want %s", c.schema, schema.MinLength, most, c.rule)
+		if schema.MaxLength == nil {
+			t.Errorf("%s has no maxLength, want %s", c.schema, c.rule)
+		} else if most := int(*schema.MaxLength); most != c.rule.Most || int(schema.MinLength) != c.rule.Least {
+			t.Errorf("%s: %d to %d characters, want %s", c.schema, schema.MinLength, most, c.rule)
 		}
 	}
 	for name, most := range map[string]domain.Degrees{"Latitude": domain.MaxLatitude, "Longitude": domain.MaxLongitude} {

@@ -56,8 +56,9 @@ type setting struct {
 	workers int
 	apps    int
 	plant   string
-	with    []string // settings besides the usual ones
-	clocks  []string // by process, servers first: how its clock is wrong, as clockVariable tells it
+	with    []string   // settings besides the usual ones
+	each    [][]string // by process, servers first: settings of it alone
+	clocks  []string   // by process, servers first: how its clock is wrong, as clockVariable tells it
 }
 
 // newPlayground starts the processes. On SQLite that is one that does everything.
@@ -98,9 +99,12 @@ func newPlayground(t *testing.T, of setting) *playground {
 			p.workers = append(p.workers, newVictimOf(t, binary, env, "worker"))
 		}
 	}
+	all := slices.Concat(p.servers, p.workers)
 	for i, clock := range of.clocks {
-		v := slices.Concat(p.servers, p.workers)[i]
-		v.env = append(v.env, clockVariable+"="+clock)
+		all[i].env = append(all[i].env, clockVariable+"="+clock)
+	}
+	for i, of := range of.each {
+		all[i].env = append(slices.Clone(all[i].env), of...)
 	}
 	for _, v := range p.servers {
 		p.serving = append(p.serving, v.start(t))

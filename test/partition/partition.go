@@ -7,7 +7,7 @@
 // firewall has forgotten it; only connections that are made after healing work.
 //
 // It does not lose packets below TCP: both kernels believe that all was received.
-// test/faults has a form with a network namespace for that.
+// Dropping does, where it may.
 package partition
 
 import (
@@ -73,11 +73,16 @@ func newPath() *path { return &path{cut: make(chan struct{}), healed: make(chan 
 // URL is an address by way of the link.
 func (l *Link) URL(t testing.TB, address string) string {
 	t.Helper()
+	return through(t, address, l.listener.Addr().String())
+}
+
+func through(t testing.TB, address, host string) string {
+	t.Helper()
 	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.Host = l.listener.Addr().String()
+	u.Host = host
 	return u.String()
 }
 

@@ -52,6 +52,7 @@ type drain struct {
 	paused   *time.Time               // until then, as the log was told
 	condemn  domain.DisabledReason    // nothing more is to be sent
 	writing  bool
+	wrote    time.Time // when the last write began
 	behind   bool // there is much: the storage is asked in turn, and sends take slots
 	starved  bool // a send waits for a slot
 	caught   bool // there was much, at least once
@@ -227,7 +228,7 @@ func (w *drain) start(ctx context.Context) {
 	}
 	kept, unstored := w.queue[:0], len(w.taken)-len(w.queue)
 	for i, webhook := range w.queue {
-		if len(w.began) >= most || unstored >= mostUnstored {
+		if len(w.began) >= most || unstored >= mostUnstored || w.writing && time.Since(w.wrote) > stalled {
 			kept = append(kept, w.queue[i:]...)
 			break
 		}
@@ -356,7 +357,7 @@ func (w *drain) store(ctx context.Context, done func()) {
 		return
 	}
 	endpoint, batch, health := w.endpoint.ID, w.outcomes, w.health
-	w.outcomes, w.writing = nil, true
+	w.outcomes, w.writing, w.wrote = nil, true, time.Now()
 	go func() {
 		defer done()
 		w.writes <- recorded{outcomes: batch, health: health, err: insist(ctx, func(ctx context.Context) error {

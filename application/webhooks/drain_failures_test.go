@@ -129,6 +129,26 @@ func TestALeaseWithoutAKnownOutcomeIsTakenUpOnce(t *testing.T) {
 	})
 }
 
+// What is sent and not stored is sent again, so that little is sent while the
+// storage says nothing.
+func TestNothingMoreIsSentBesideARecordThatHangs(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		e := w.addEndpoint(1)
+		w.always(takes(10 * time.Millisecond))
+		w.failing("Record", 0, time.Hour)
+		defer w.running(t, 2, true)()
+		for i := range 40 { // 20 a second
+			w.add(e, i+1, 1)
+			w.wake(t, e)
+			time.Sleep(50 * time.Millisecond)
+		}
+		if n := len(w.sent()); n < 10 || n > 12 {
+			t.Errorf("%d of 40 were sent in two seconds in which nothing was recorded, want those of the first half second", n)
+		}
+	})
+}
+
 // A write on a connection that is dead without a word is tried on another one soon.
 func TestARecordThatHangsIsTriedAgainAfterTwoSeconds(t *testing.T) {
 	t.Parallel()

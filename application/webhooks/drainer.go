@@ -31,6 +31,9 @@ const (
 	batch        = 128
 	inFlight     = 16
 	mostUnstored = 128
+	// stalled is the age of a write from which nothing more is sent beside it: the
+	// storage may be cut off, and all that is sent meanwhile is sent again.
+	stalled = 500 * time.Millisecond
 	// much is how many due webhooks make a backlog. Drains that have one take turns
 	// at the storage, so that those with little to do find it free.
 	much = 2 * inFlight

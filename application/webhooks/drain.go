@@ -53,15 +53,15 @@ type drain struct {
 	condemn  domain.DisabledReason    // nothing more is to be sent
 	writing  bool
 	wrote    time.Time // when the last write began
-	behind   bool // there is much: the storage is asked in turn, and sends take slots
-	starved  bool // a send waits for a slot
-	caught   bool // there was much, at least once
-	looked   bool // at what is due, once
-	granted  bool // a slot was got for the next one
-	reread   bool // what is due may have changed since it was read
-	closing  bool // no new attempts
-	lost     bool // the lease, or what was to be recorded under it
-	troubled bool // something failed that would fail again at once
+	behind   bool      // there is much: the storage is asked in turn, and sends take slots
+	starved  bool      // a send waits for a slot
+	caught   bool      // there was much, at least once
+	looked   bool      // at what is due, once
+	granted  bool      // a slot was got for the next one
+	reread   bool      // what is due may have changed since it was read
+	closing  bool      // no new attempts
+	lost     bool      // the lease, or what was to be recorded under it
+	troubled bool      // something failed that would fail again at once
 	// unsettled: a call of the storage failed, and the lease may be ours still.
 	unsettled bool
 }
@@ -408,6 +408,7 @@ func (w *drain) renew(ctx context.Context) {
 		w.unsettled = false
 		return
 	case err != nil:
+		w.renewals.note(err)
 		w.log.WarnContext(ctx, "webhook endpoint not renewed", "endpoint", w.endpoint.ID, "error", err)
 		w.closing, w.troubled, w.unsettled = true, true, true // what is on its way may still be recorded
 		return

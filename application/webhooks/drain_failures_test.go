@@ -129,6 +129,31 @@ func TestALeaseWithoutAKnownOutcomeIsTakenUpOnce(t *testing.T) {
 	})
 }
 
+func TestADrainerTellsOnceThatARenewalFailed(t *testing.T) {
+	t.Parallel()
+	inWorlds(t, map[string]bool{"the storage fails": true, "another process has the lease": false}, func(t *testing.T, w *world, _ string, fails bool) {
+		e := w.backlog(1, takes(5*time.Second))
+		w.around = func(_ context.Context, name string, make func() error) error {
+			switch {
+			case name != "Renew":
+				return make()
+			case fails:
+				return errStorage
+			}
+			return ports.ErrEndpointLost
+		}
+		d := w.drainer()
+		d.Drain(t.Context(), e, true)
+		d.WaitForDrains()
+		if err := d.RenewalsFailed(); (err != nil) != fails {
+			t.Errorf("it tells %v", err)
+		}
+		if err := d.RenewalsFailed(); err != nil {
+			t.Errorf("it tells %v once more", err)
+		}
+	})
+}
+
 // What is sent and not stored is sent again, so that little is sent while the
 // storage says nothing.
 func TestNothingMoreIsSentBesideARecordThatHangs(t *testing.T) {

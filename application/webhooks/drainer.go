@@ -91,6 +91,7 @@ type Drainer struct {
 	backlogs  atomic.Int32  // drains that have one
 	promptly  atomic.Int64  // when somebody without a backlog sent last, in Unix nanoseconds
 	slots     chan struct{} // that their sends have while they are work
+	renewals  lapse
 	// unattended has an element for each drain that goes on without a worker.
 	unattended chan struct{}
 
@@ -123,6 +124,10 @@ func (d *Drainer) Handlers() map[ports.Lane]ports.Handler {
 		ports.LaneWebhookSlow: func(ctx context.Context, id string) { d.Drain(ctx, domain.ID(id), true) },
 	}
 }
+
+// RenewalsFailed is why the last renewal of a lease failed since RenewalsFailed was
+// last called, or nil. A lease that another process has is no failure.
+func (d *Drainer) RenewalsFailed() error { return d.renewals.take() }
 
 // Close sends nothing more and waits until what is on its way has ended and is
 // recorded: for at most as long as an attempt takes, while the storage answers.

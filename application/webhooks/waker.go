@@ -28,6 +28,7 @@ type Waker struct {
 	news   ports.FanoutNews // nil: no other process hears
 	log    *slog.Logger
 	beside []ports.FanoutListener
+	failed lapse
 
 	mu      sync.Mutex
 	waiting map[domain.ID]bool
@@ -61,6 +62,9 @@ func (w *Waker) Wake(endpoints []domain.ID) {
 	default:
 	}
 }
+
+// Failed is why the last notification failed since Failed was last called, or nil.
+func (w *Waker) Failed() error { return w.failed.take() }
 
 // Run rings until ctx ends.
 func (w *Waker) Run(ctx context.Context) {
@@ -102,6 +106,7 @@ func (w *Waker) ring(ctx context.Context, endpoints []domain.ID) {
 		ringing.Go(func() {
 			defer func() { <-free }()
 			if err := w.queue.Ring(ctx, ports.LaneWebhook, string(id)); err != nil && ctx.Err() == nil {
+				w.failed.note(err)
 				w.log.DebugContext(ctx, "ring failed", "endpoint", id, "error", err)
 			}
 		})

@@ -21,6 +21,7 @@ type bell struct {
 	heard   []string
 	ringing int
 	most    int
+	fails   error
 
 	announced     []domain.ID
 	announcements int
@@ -35,13 +36,16 @@ func (b *bell) Ring(ctx context.Context, lane ports.Lane, id string) error {
 	b.heard = append(b.heard, id)
 	b.ringing++
 	b.most = max(b.most, b.ringing)
-	takes := b.takes
+	takes, fails := b.takes, b.fails
 	b.mu.Unlock()
 	defer func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.ringing--
 	}()
+	if fails != nil {
+		return fails
+	}
 	if lane != ports.LaneWebhook {
 		return fmt.Errorf("lane %s", lane)
 	}
@@ -125,6 +129,27 @@ func TestWakesOfAMillisecondAreOneRing(t *testing.T) {
 }
 
 // A wake that comes while it rings for the endpoint is for something newer.
+func TestAWakerTellsOnceThatARingFailed(t *testing.T) {
+	t.Parallel()
+	waking(t, 0, func(w *webhooks.Waker, b *bell) {
+		told := func(when string, want error) {
+			t.Helper()
+			time.Sleep(10 * time.Millisecond)
+			if got := w.Failed(); got != want {
+				t.Errorf("%s: %v, want %v", when, got, want)
+			}
+		}
+		w.Wake([]domain.ID{endpointID(1)})
+		told("after a ring", nil)
+		b.mu.Lock()
+		b.fails = errStorage
+		b.mu.Unlock()
+		w.Wake([]domain.ID{endpointID(1)})
+		told("after one that failed", errStorage)
+		told("after none", nil)
+	})
+}
+
 func TestAWakeDuringARingIsRungFor(t *testing.T) {
 	t.Parallel()
 	waking(t, 10*time.Millisecond, func(w *webhooks.Waker, b *bell) {

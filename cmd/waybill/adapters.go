@@ -63,7 +63,7 @@ const (
 
 // newClock follows the database's clock until the function it returns is called.
 func newClock(ctx context.Context, store database, log *slog.Logger) (*databaseclock.Clock, func()) {
-	clock := databaseclock.New(store.Time, log)
+	clock := databaseclock.New(clockSource{store}, log)
 	if err := clock.Sync(ctx); err != nil {
 		log.Warn("the database did not tell its time; this machine's is used until it does", "error", err)
 	}
@@ -71,6 +71,18 @@ func newClock(ctx context.Context, store database, log *slog.Logger) (*databasec
 	ended := make(chan struct{})
 	go func() { defer close(ended); clock.Run(ctx) }()
 	return clock, func() { cancel(); <-ended }
+}
+
+// clockSource is a database as databaseclock asks it.
+type clockSource struct{ database }
+
+func (s clockSource) Read(ctx context.Context) (r databaseclock.Reading, err error) {
+	r.Clock, r.Seen, r.Ahead, err = s.Clock(ctx)
+	return r, err
+}
+
+func (s clockSource) Keep(ctx context.Context, read databaseclock.Reading, ahead time.Duration) error {
+	return s.KeepClock(ctx, read.Seen, read.Clock, ahead)
 }
 
 func newIdentifiers(clock ports.Clock) ports.Identifiers { return uuidv7.New(clock) }

@@ -49,8 +49,9 @@ type database interface {
 	Server(ctx context.Context) (product, version string, clock time.Time, err error)
 	// Installation is a name of the database, drawn at random and no secret.
 	Installation(ctx context.Context) (string, error)
-	// Time is what the database's clock says.
-	Time(ctx context.Context) (time.Time, error)
+	// Clock is what the database's clock says, and what KeepClock kept of it last.
+	Clock(ctx context.Context) (now, seen time.Time, ahead time.Duration, err error)
+	KeepClock(ctx context.Context, was, now time.Time, ahead time.Duration) error
 	Close() error
 }
 

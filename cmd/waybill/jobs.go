@@ -64,6 +64,31 @@ func (j *jobs) watch(name string, every time.Duration) (succeeded func()) {
 	return last.SetToCurrentTime
 }
 
+const (
+	// checkEvery is the interval at which what has no runs is looked at, and
+	// mostSilent how long the clock may have no answer of the database.
+	checkEvery = 10 * time.Second
+	mostSilent = 10 * time.Second
+)
+
+// check is a job that tells of something which has no runs of its own: it succeeds
+// where nothing has failed since it last ran. What failed logs itself.
+func check(name string, failed func() error) job {
+	return job{name: name, every: checkEvery, limit: checkEvery, level: slog.LevelDebug, do: func(context.Context) (time.Duration, error) {
+		return 0, failed()
+	}}
+}
+
+// following tells whether a clock follows the database's.
+func following(clock interface{ Silence() time.Duration }) job {
+	return check("clock", func() error {
+		if d := clock.Silence(); d > mostSilent {
+			return fmt.Errorf("the database has not told its time for %s", d.Round(time.Second))
+		}
+		return nil
+	})
+}
+
 // task runs a job until its context ends.
 func (j *jobs) task(b job) task {
 	return func(ctx context.Context) error { j.run(ctx, b); return nil }

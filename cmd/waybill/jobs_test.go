@@ -69,6 +69,30 @@ func TestARunThatHangsIsEndedToldAndFollowedByTheNext(t *testing.T) {
 	})
 }
 
+func TestACheckSucceedsWhileNothingFails(t *testing.T) {
+	t.Parallel()
+	var failed error
+	b := check("it", func() error { return failed })
+	if _, err := b.once(t.Context()); err != nil {
+		t.Errorf("%v while nothing fails", err)
+	}
+	failed = errors.New("gone")
+	if _, err := b.once(t.Context()); !errors.Is(err, failed) {
+		t.Errorf("%v where something failed, want that", err)
+	}
+	for silence, ok := range map[quietFor]bool{0: true, quietFor(9 * time.Second): true, quietFor(time.Minute): false} {
+		b := following(silence)
+		if _, err := b.once(t.Context()); (err == nil) != ok {
+			t.Errorf("%v where the database has been silent for %v", err, time.Duration(silence))
+		}
+	}
+}
+
+// quietFor is a clock that got no answer for so long.
+type quietFor time.Duration
+
+func (q quietFor) Silence() time.Duration { return time.Duration(q) }
+
 // silent answers, or does not.
 type silent struct{ hangs atomic.Bool }
 

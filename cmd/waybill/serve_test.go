@@ -67,6 +67,11 @@ func TestServeServesUntilItIsTold(t *testing.T) {
 	if !strings.Contains(string(metrics), "waybill_http_requests_total{") || !strings.Contains(string(metrics), "go_goroutines") {
 		t.Error("the metrics lack requests or goroutines")
 	}
+	for _, job := range []string{"cleaning", "clock", "webhook_notifications"} {
+		if !strings.Contains(string(metrics), jobShown(job)) {
+			t.Errorf("the metrics lack the last success of %s", job)
+		}
+	}
 	r.terminate(t)
 	for line := range strings.Lines(r.stderr.String()) {
 		var fields object

@@ -31,6 +31,7 @@ type service struct {
 	engine *engine
 	waker  *webhooks.Waker
 	store  database
+	clock  *databaseclock.Clock
 	log    *slog.Logger
 	seed   *admin.Seeder
 	key    *secretKey
@@ -78,6 +79,8 @@ func (s *service) process(l *listeners) *process {
 			func(ctx context.Context) error { s.waker.Run(ctx); return nil },
 			func(ctx context.Context) error { s.hearFanouts(ctx); return nil },
 			s.jobs.task(s.key.resealing()),
+			s.jobs.task(following(s.clock)),
+			s.jobs.task(check("webhook_notifications", s.waker.Failed)),
 		},
 	}
 }

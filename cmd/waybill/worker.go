@@ -9,6 +9,7 @@ import (
 
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
+	"waybill/adapters/clock/databaseclock"
 	"waybill/adapters/opsapi"
 	"waybill/application/webhooks"
 	"waybill/configs"
@@ -20,6 +21,7 @@ type worker struct {
 	waker  *webhooks.Waker
 	ops    *opsapi.API
 	store  database
+	clock  *databaseclock.Clock
 	key    *secretKey
 	jobs   *jobs
 	log    *slog.Logger
@@ -95,6 +97,8 @@ func (w *worker) run(ctx context.Context, l *listeners) error {
 			w.jobs.task(cleaning(w.store, w.log)),
 			w.jobs.task(lateWebhooks(w.store, w.log)),
 			w.jobs.task(w.key.resealing()),
+			w.jobs.task(following(w.clock)),
+			w.jobs.task(check("webhook_notifications", w.waker.Failed)),
 		},
 	}
 	return p.run(ctx)

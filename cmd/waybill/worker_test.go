@@ -47,6 +47,11 @@ func sandboxKey(t *testing.T, environ []string) string {
 	return made(t, environ, "key", "create", "--app", app, "--env", "sandbox", "--scopes", "all")["key"].(string)
 }
 
+// jobShown is the beginning of the metric of a job's last success.
+func jobShown(name string) string {
+	return `waybill_job_last_success_timestamp_seconds{name="` + name + `"} `
+}
+
 func TestAWorkerWorksUntilItIsTold(t *testing.T) {
 	t.Parallel()
 	// It needs no pepper: it knows no API key.
@@ -65,7 +70,8 @@ func TestAWorkerWorksUntilItIsTold(t *testing.T) {
 	metrics, _ := io.ReadAll(res.Body)
 	_ = res.Body.Close()
 	for _, want := range []string{"waybill_simulations_running 0\n", "waybill_simulation_lateness_seconds_count 0\n", "go_goroutines ",
-		"waybill_webhook_delay_seconds_count 0\n", "waybill_webhook_backlog 0\n", "waybill_webhook_backlog_age_seconds 0\n", "waybill_feed_lag_seconds 0\n", "waybill_webhook_endpoints_disabled 0\n"} {
+		"waybill_webhook_delay_seconds_count 0\n", "waybill_webhook_backlog 0\n", "waybill_webhook_backlog_age_seconds 0\n", "waybill_feed_lag_seconds 0\n", "waybill_webhook_endpoints_disabled 0\n",
+		jobShown("cleaning"), jobShown("due_webhooks"), jobShown("due_steps"), jobShown("clock"), jobShown("webhook_notifications"), jobShown("webhook_leases")} {
 		if !strings.Contains(string(metrics), want) {
 			t.Errorf("the metrics lack %q", want)
 		}

@@ -129,7 +129,7 @@ func (f *field) prepare(ctx context.Context, age time.Duration, failed bool) err
 	if err := f.settled(ctx); err != nil {
 		return err
 	}
-	if _, err := f.db.Exec(ctx, "UPDATE webhook_leases SET token = gen_random_uuid(), leased_until = now() + interval '1 hour', due_since = '1970-01-01T00:00:00Z' WHERE endpoint_id = ANY ($1::uuid[])", f.keys); err != nil {
+	if _, err := f.db.Exec(ctx, "UPDATE webhook_leases SET token = gen_random_uuid(), leased_until = now() + interval '10 minutes', due_since = '1970-01-01T00:00:00Z' WHERE endpoint_id = ANY ($1::uuid[])", f.keys); err != nil {
 		return err
 	}
 	if err := plant(ctx, f.db, f.keys, f.planted, age, failed); err != nil {

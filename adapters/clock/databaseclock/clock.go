@@ -17,22 +17,32 @@ const (
 	askEvery   = time.Second
 	askTimeout = time.Second
 	// mostBack is the most that one answer may set the clock back.
-	mostBack = 100 * time.Millisecond
+	mostBack = 200 * time.Millisecond
+	// setBack is the least by which the database's clock has to be behind where it
+	// should be to count as one that was set.
+	setBack = 250 * time.Millisecond
+	// keepEvery is the interval at which the database keeps where its clock was.
+	keepEvery = time.Minute
 	// skewWarned is the difference between the machine's clock and the database's
 	// from which on the log tells.
 	skewWarned = time.Second
 )
 
-// Source asks the database for its time.
-type Source func(ctx context.Context) (time.Time, error)
-
-// Clock is the database's clock. It is safe for concurrent use.
+// Clock is the time of the installation, in all processes. It is safe for
+// concurrent use.
 type Clock struct {
 	source Source
 	log    *slog.Logger
 	start  time.Time    // by the machine; elapsed time is measured from here
-	origin atomic.Int64 // what the database's clock said at start, in nanoseconds since 1970
-	skewed bool         // as the log was told
+	origin atomic.Int64 // the time at start, in nanoseconds since 1970
+	// database is what the database's own clock said at start.
+	database atomic.Int64
+	answered atomic.Int64 // how long after start the last answer came
+	skewed   bool         // as the log was told
+
+	// Of the goroutine that asks:
+	asked bool          // the database has answered
+	ahead time.Duration // of the installation, by the last answer
 }
 
 // New returns a clock that shows the machine's time until Sync or Run has asked
@@ -40,26 +50,36 @@ type Clock struct {
 func New(source Source, log *slog.Logger) *Clock {
 	c := &Clock{source: source, log: log, start: time.Now()}
 	c.origin.Store(c.start.UnixNano())
+	c.database.Store(c.start.UnixNano())
 	return c
 }
 
-// Now is the database's time in UTC, cut to whole milliseconds.
-func (c *Clock) Now() time.Time { return domain.Millis(c.now()) }
+// Now is the time in UTC, cut to whole milliseconds.
+func (c *Clock) Now() time.Time { return domain.Millis(c.since(&c.origin)) }
 
-func (c *Clock) now() time.Time {
-	return time.Unix(0, c.origin.Load()).Add(time.Since(c.start)).UTC()
+func (c *Clock) since(origin *atomic.Int64) time.Time {
+	return time.Unix(0, origin.Load()).Add(time.Since(c.start)).UTC()
 }
 
 // Skew is how far the machine's clock is ahead of the database's.
-func (c *Clock) Skew() time.Duration { return time.Now().Round(0).Sub(c.now()) }
+func (c *Clock) Skew() time.Duration { return time.Now().Round(0).Sub(c.since(&c.database)) }
+
+// Silence is how long ago the last answer of the database came that the clock
+// followed.
+func (c *Clock) Silence() time.Duration {
+	return time.Since(c.start) - time.Duration(c.answered.Load())
+}
 
 // Sync asks the source once and takes its time over, in whichever direction.
 func (c *Clock) Sync(ctx context.Context) error {
-	least, most, err := c.ask(ctx)
+	read, most, err := c.ask(ctx)
 	if err != nil {
 		return err
 	}
-	c.origin.Store(least.Add(most.Sub(least) / 2).Add(-time.Since(c.start)).UnixNano())
+	half := most.Sub(read.Clock) / 2
+	c.ahead = read.AheadNow()
+	c.origin.Store(read.Clock.Add(c.ahead + half - time.Since(c.start)).UnixNano())
+	c.seen(read, half)
 	c.tellSkew(ctx)
 	return nil
 }
@@ -74,28 +94,62 @@ func (c *Clock) Run(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		least, most, err := c.ask(ctx)
-		if err != nil {
+		if err := c.look(ctx); err != nil {
 			c.log.DebugContext(ctx, "the database was not asked for its time", "error", err)
 			continue
 		}
-		c.follow(least, most)
 		c.tellSkew(ctx)
 	}
 }
 
-// ask returns the bounds within which the database's time is at the moment of
-// its answer.
-func (c *Clock) ask(ctx context.Context) (least, most time.Time, err error) {
+// look follows one answer.
+func (c *Clock) look(ctx context.Context) error {
+	read, most, err := c.ask(ctx)
+	if err != nil {
+		return err
+	}
+	ahead, jumped := read.AheadNow(), read.Clock.Before(read.Seen)
+	if back := c.since(&c.database).Sub(most); c.asked && back > setBack && c.ahead+back <= mostAhead {
+		ahead, jumped = max(ahead, c.ahead+back), true
+		c.log.WarnContext(ctx, "the clock of the database was set back; the time of this installation goes on, a tenth slower, until they agree again",
+			"back_seconds", back.Round(time.Millisecond).Seconds())
+	}
+	if jumped || read.Seen.IsZero() || read.Clock.Sub(read.Seen) >= keepEvery {
+		within, cancel := context.WithTimeout(ctx, askTimeout)
+		defer cancel()
+		if err := c.source.Keep(within, read, ahead); err != nil && jumped {
+			return err // nothing is taken over, so that the next answer is judged alike
+		}
+	}
+	c.ahead = ahead
+	c.seen(read, most.Sub(read.Clock)/2)
+	c.follow(read.Clock.Add(ahead), most.Add(ahead))
+	return nil
+}
+
+// ask returns the reading, and the latest moment that the database's clock may show
+// when its answer is here.
+func (c *Clock) ask(ctx context.Context) (read Reading, most time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	asked := time.Now()
-	least, err = c.source(ctx)
-	return least, least.Add(time.Since(asked)), err
+	read, err = c.source.Read(ctx)
+	return read, read.Clock.Add(time.Since(asked)), err
+}
+
+// seen notes what the database's clock shows now, half of a round trip later. Where
+// that is no news it stays as it is: answers differ by their way.
+func (c *Clock) seen(read Reading, half time.Duration) {
+	now := read.Clock.Add(half)
+	if off := c.since(&c.database).Sub(now).Abs(); !c.asked || off > half {
+		c.database.Store(now.Add(-time.Since(c.start)).UnixNano())
+	}
+	c.asked = true
+	c.answered.Store(int64(time.Since(c.start)))
 }
 
 func (c *Clock) follow(least, most time.Time) {
-	switch now := c.now(); {
+	switch now := c.since(&c.origin); {
 	case now.Before(least):
 		c.origin.Add(int64(least.Sub(now)))
 	case now.After(most):

@@ -23,6 +23,9 @@ type server struct {
 	back      time.Duration // until the answer is here
 	err       error
 	questions int
+	seen      time.Time
+	kept      time.Duration
+	refuses   error // to keep anything
 }
 
 // set changes it while it is asked.
@@ -32,35 +35,50 @@ func (s *server) set(change func()) {
 	change()
 }
 
-func (s *server) time(ctx context.Context) (now time.Time, err error) {
+func (s *server) Keep(_ context.Context, read databaseclock.Reading, ahead time.Duration) (err error) {
+	s.set(func() {
+		if err = s.refuses; err == nil && s.seen.Equal(read.Seen) {
+			s.seen, s.kept = read.Clock, ahead
+		}
+	})
+	return err
+}
+
+func (s *server) Read(ctx context.Context) (read databaseclock.Reading, err error) {
 	var there, back time.Duration
 	s.set(func() { s.questions, there, back = s.questions+1, s.there, s.back })
 	time.Sleep(there)
-	s.set(func() { now, err = time.Now().Add(s.ahead), s.err })
+	s.set(func() {
+		read, err = databaseclock.Reading{Clock: time.Now().Add(s.ahead), Seen: s.seen, Ahead: s.kept}, s.err
+	})
 	select {
 	case <-ctx.Done():
-		return time.Time{}, ctx.Err()
+		return databaseclock.Reading{}, ctx.Err()
 	case <-time.After(back):
 	}
-	return now, err
+	return read, err
 }
 
 // follow runs a clock on the server, in a bubble in which time is made up.
 func follow(t *testing.T, s *server, check func(c *databaseclock.Clock, log *bytes.Buffer)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		c := databaseclock.New(s.time, slog.New(slog.NewTextHandler(&log, nil)))
-		if err := c.Sync(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan struct{})
-		go func() { defer close(ended); c.Run(ctx) }()
-		check(c, &log)
-		stop()
-		<-ended
-	})
+	synctest.Test(t, func(t *testing.T) { during(t, s, check) })
+}
+
+// during runs a clock until check returns.
+func during(t *testing.T, s *server, check func(c *databaseclock.Clock, log *bytes.Buffer)) {
+	t.Helper()
+	var log bytes.Buffer
+	c := databaseclock.New(s, slog.New(slog.NewTextHandler(&log, nil)))
+	if err := c.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); c.Run(ctx) }()
+	check(c, &log)
+	stop()
+	<-ended
 }
 
 // off is how far the clock is from the server's.
@@ -116,11 +134,99 @@ func TestTheClockGoesAheadAtOnceAndBackBySmallSteps(t *testing.T) {
 	})
 }
 
+// begins is a clock of a process that begins now.
+func begins(t *testing.T, s *server) *databaseclock.Clock {
+	t.Helper()
+	c := databaseclock.New(s, slog.New(slog.DiscardHandler))
+	if err := c.Sync(context.WithoutCancel(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// What one process makes due is due for the other, also behind a jump.
+func TestAProcessThatBeginsAfterTheDatabaseWasSetBackHasTheTimeOfTheOthers(t *testing.T) {
+	s := &server{there: time.Millisecond, back: time.Millisecond}
+	follow(t, s, func(c *databaseclock.Clock, _ *bytes.Buffer) {
+		time.Sleep(90 * time.Second)
+		s.set(func() { s.ahead, s.refuses = -time.Hour, errors.New("the disk is full") })
+		time.Sleep(3 * time.Second)
+		s.set(func() { s.refuses = nil })
+		time.Sleep(3 * time.Second)
+		for range 10 {
+			if d := begins(t, s).Now().Sub(c.Now()).Abs(); d > 150*time.Millisecond {
+				t.Errorf("it is off by %v, want as little as an answer sets the clock back", d)
+			}
+			time.Sleep(10 * time.Minute)
+		}
+	})
+}
+
+func TestTheTimeGoesOnWhereTheDatabaseWasSetBackWhileNoProcessRan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		var before time.Time
+		during(t, s, func(c *databaseclock.Clock, _ *bytes.Buffer) {
+			time.Sleep(150 * time.Second)
+			before = c.Now()
+		})
+		s.ahead = -time.Hour
+		time.Sleep(time.Minute)
+		during(t, s, func(c *databaseclock.Clock, _ *bytes.Buffer) {
+			time.Sleep(2 * time.Second)
+			if d := c.Now().Sub(before.Add(62 * time.Second)); d > 0 || d < -2*time.Minute {
+				t.Errorf("it is off by %v, want as much as nobody looked at most, and the minute in which the database keeps its clock", d)
+			}
+			now := c.Now()
+			time.Sleep(10 * time.Second)
+			if passed := c.Now().Sub(now); passed < 8*time.Second || passed > 10*time.Second {
+				t.Errorf("%v pass in ten seconds", passed)
+			}
+		})
+	})
+}
+
+func TestTheTimeOfTheInstallationComesBackToThatOfTheDatabase(t *testing.T) {
+	s := &server{}
+	follow(t, s, func(c *databaseclock.Clock, log *bytes.Buffer) {
+		time.Sleep(10 * time.Second)
+		s.set(func() { s.ahead = -time.Minute })
+		time.Sleep(2 * time.Second)
+		if skew := c.Skew(); skew < 59*time.Second || skew > 61*time.Second {
+			t.Errorf("this machine shows a skew of %v, want the minute by which the database's clock differs", skew)
+		}
+		time.Sleep(11 * time.Minute)
+		if d := off(c, s); d > time.Millisecond {
+			t.Errorf("off by %v eleven minutes after the database was set back by one, want none", d)
+		}
+		synctest.Wait()
+		if n := strings.Count(log.String(), "was set back"); n != 1 {
+			t.Errorf("it is told %d times, want once: %s", n, log)
+		}
+	})
+}
+
+// It was wrong before then, and the installation is not to live in the future.
+func TestAProcessThatBeginsAfterTheDatabaseWasSetBackByDaysHasTheNewTime(t *testing.T) {
+	s := &server{}
+	follow(t, s, func(*databaseclock.Clock, *bytes.Buffer) {
+		time.Sleep(2 * time.Minute)
+		s.set(func() { s.ahead = -24 * time.Hour })
+		time.Sleep(2 * time.Minute)
+		if d := off(begins(t, s), s); d > time.Millisecond {
+			t.Errorf("off by %v", d)
+		}
+	})
+}
+
 func TestTheClockGoesOnWithoutTheDatabase(t *testing.T) {
 	s := &server{ahead: -time.Hour}
 	follow(t, s, func(c *databaseclock.Clock, _ *bytes.Buffer) {
 		s.set(func() { s.err = errors.New("gone") })
 		time.Sleep(5 * time.Minute)
+		if d := c.Silence(); d < 5*time.Minute-time.Second || d > 5*time.Minute+time.Second {
+			t.Errorf("silent for %v after five minutes without an answer", d)
+		}
 		s.set(func() { s.back = time.Hour }) // hangs
 		time.Sleep(5 * time.Minute)
 		if d := off(c, s); d > time.Millisecond {

@@ -9,10 +9,17 @@
 //
 // An answer bounds the time: at its arrival it is at least what the database said,
 // and at most that plus the round trip. The clock moves only where it is outside of
-// these bounds, so that a slow answer cannot shift it. It moves ahead at once, and
-// back by at most 100 ms a second: a database that was set back by an hour, or a
-// standby with another clock, stops nothing. While the database is away the clock
-// goes on by itself.
+// these bounds, so that a slow answer cannot shift it. It moves ahead at once. While
+// the database is away the clock goes on by itself.
+//
+// It does not go back. Where the database's clock is set back, or a standby with
+// another one takes over, what is due would stand still, or go by the times of two
+// clocks, those of processes that began before and after. So the database keeps how
+// far the installation's time is ahead of its clock: all processes share that, also
+// those that begin later, and it shrinks by 100 ms a second. Each minute, and when a
+// process notices the jump, the database keeps what its clock shows: a jump while no
+// process runs is noticed too, to the minute. By more than two hours no clock is set
+// back that was right before; then processes that begin take the new time.
 //
 // Rejected: asking within each statement. The time of an event is in the bytes that
 // are made before the transaction begins.

@@ -27,14 +27,14 @@ ON CONFLICT (application_id, environment, key) DO UPDATE SET
 	expires_at = CASE WHEN $left THEN idempotency_keys.expires_at ELSE excluded.expires_at END,
 	lease_token = excluded.lease_token, leased_until = excluded.leased_until
 WHERE $left OR idempotency_keys.expires_at <= $now
-	AND (idempotency_keys.leased_until IS NULL OR idempotency_keys.leased_until <= $now)
+	AND (idempotency_keys.leased_until IS NULL OR idempotency_keys.leased_until NOT BETWEEN $now AND $far)
 RETURNING claim_id`
 
 // leftBulk is a record of this request that nobody works on, or this very
 // claim, whose commit got no answer.
 const leftBulk = `(idempotency_keys.status = 0 AND idempotency_keys.fingerprint = excluded.fingerprint
 	AND idempotency_keys.expires_at > $now
-	AND (idempotency_keys.leased_until <= $now OR idempotency_keys.lease_token = excluded.lease_token))`
+	AND (idempotency_keys.leased_until NOT BETWEEN $now AND $far OR idempotency_keys.lease_token = excluded.lease_token))`
 
 func (s bulks) Claim(ctx context.Context, t domain.Tenant, r domain.KeyRecord, token string, lease, retention time.Duration) (ports.BulkHold, error) {
 	var claims []rowID

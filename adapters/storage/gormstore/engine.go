@@ -51,6 +51,7 @@ type engine struct {
 	// parameter, which laterBy makes.
 	now     string
 	later   string
+	far     string // 11 minutes from now
 	laterBy func(d time.Duration) any
 
 	// rowLock at the end of a SELECT keeps its rows from others that change them; empty:

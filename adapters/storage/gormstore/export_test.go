@@ -20,6 +20,9 @@ func (s *Store) CommitWith(commit func(*sql.Tx) error) { s.commitTx = commit }
 // Pools are the connections, for tests that look at sessions.
 func (s *Store) Pools() (write, read *sql.DB) { return s.pools.write, s.pools.read }
 
+// URL is where the store was opened.
+func (s *Store) URL() string { return s.url }
+
 // ListPool are those of lists.
 func (s *Store) ListPool() *sql.DB { return s.pools.lists }
 

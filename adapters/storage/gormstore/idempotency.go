@@ -45,7 +45,7 @@ ON CONFLICT (application_id, environment, key) DO UPDATE SET
 	created_at = excluded.created_at, expires_at = excluded.expires_at,
 	lease_token = NULL, leased_until = NULL
 WHERE idempotency_keys.expires_at <= $now
-	AND (idempotency_keys.leased_until IS NULL OR idempotency_keys.leased_until <= $now)`
+	AND (idempotency_keys.leased_until IS NULL OR idempotency_keys.leased_until NOT BETWEEN $now AND $far)`
 
 func (s idempotency) Claim(ctx context.Context, t domain.Tenant, r domain.KeyRecord, retention time.Duration) error {
 	result := s.with(ctx).Exec(s.engine.clocked(claimKey),

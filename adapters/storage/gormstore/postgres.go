@@ -109,6 +109,7 @@ var postgresEngine = engine{
 
 	now:     "now()",
 	later:   "now() + make_interval(secs => ?)",
+	far:     "now() + interval '11 minutes'",
 	laterBy: func(d time.Duration) any { return d.Seconds() },
 	rowLock: " FOR NO KEY UPDATE",
 

@@ -3,75 +3,95 @@ package gormstore
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 )
 
 // Retention goes by the database's clock, and trusts even that no further than a
 // day: where more than a day's worth of a table has become old since the last
 // cleaning, because nobody cleaned or because the clock jumped, one day's worth goes
-// an hour. That leaves time to set a clock right, and the log tells.
+// an hour. That leaves time to set a clock right, and the log tells. The window is
+// kept in the database: any number of processes and restarts share it.
 const (
 	mostAtOnce = 24 * time.Hour
 	windowRest = time.Hour
 )
 
-// retention remembers, of each table, up to where it may be cleaned. The zero
-// value is ready for use.
-type retention struct {
-	mu      sync.Mutex
-	windows map[string]window // by table
-}
-
-// window is a day's worth of a table that may be deleted.
+// window is a day's worth of a table that may be deleted. The zero value is none.
 type window struct {
 	until  time.Time // what is older may go
-	opened time.Time // by the machine's monotonic clock
+	opened time.Time
+}
+
+// allows returns up to which time records of a table may be deleted. Where that
+// opens another window, opens is true.
+func (w window) allows(oldest, cutoff, now time.Time) (until time.Time, opens bool) {
+	from := later(oldest, w.until)
+	switch since := now.Sub(w.opened); {
+	case since >= 0 && since < windowRest:
+		return earlier(w.until, cutoff), false
+	case cutoff.Sub(from) <= mostAtOnce:
+		return cutoff, false
+	}
+	return from.Add(mostAtOnce), true
 }
 
 // expired is below the IDs of all records of the table that are to be kept, by the
 // time in them: those that are younger than keep, and those beyond a day's worth.
 func (s *Store) expired(ctx context.Context, table string, keep time.Duration) (rowID, error) {
 	var row struct {
-		Cutoff instant
-		Oldest *rowID
+		Now, Cutoff   instant
+		Oldest        *rowID
+		Until, Opened *instant
 	}
-	err := s.write.WithContext(ctx).Raw("SELECT "+s.engine.later+" AS cutoff, (SELECT id FROM "+table+" ORDER BY id LIMIT 1) AS oldest",
-		s.engine.laterBy(-keep)).Scan(&row).Error
+	err := s.write.WithContext(ctx).Raw("SELECT "+s.engine.later+" AS now, "+s.engine.later+" AS cutoff,"+
+		" (SELECT id FROM "+table+" ORDER BY id LIMIT 1) AS oldest, w.until, w.opened_at AS opened"+
+		" FROM (SELECT 1 AS one) AS one LEFT JOIN retention_windows w ON w.table_name = ?",
+		s.engine.laterBy(0), s.engine.laterBy(-keep), table).Scan(&row).Error
 	if err != nil {
 		return "", s.engine.failed("look for old records of "+table, err)
 	}
 	if row.Oldest == nil {
 		return firstIDAt(row.Cutoff.time), nil
 	}
-	until, opened := s.retention.until(table, row.Oldest.madeAt(), row.Cutoff.time)
-	if opened {
-		s.log.WarnContext(ctx, "more than a day's worth of records has become old since the last cleaning; it is deleted by a day's worth an hour. "+
-			"If that is a surprise, look at the clock of the database", "table", table, "oldest", row.Oldest.madeAt(), "deleted_before", until)
+	var w window
+	if row.Opened != nil {
+		w = window{until: row.Until.time, opened: row.Opened.time}
+	}
+	oldest := row.Oldest.madeAt()
+	until, opens := w.allows(oldest, row.Cutoff.time, row.Now.time)
+	if opens {
+		if until, err = s.openWindow(ctx, table, w, window{until: until, opened: row.Now.time}, oldest); err != nil {
+			return "", err
+		}
 	}
 	return firstIDAt(until), nil
 }
 
-// until is up to which time records of the table may be deleted, and whether that
-// is a window which was opened just now.
-func (r *retention) until(table string, oldest, cutoff time.Time) (_ time.Time, opened bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	w, known := r.windows[table]
-	if from := later(oldest, w.until); cutoff.Sub(from) > mostAtOnce && (!known || time.Since(w.opened) >= windowRest) {
-		if r.windows == nil {
-			r.windows = map[string]window{}
-		}
-		w, opened = window{until: from.Add(mostAtOnce), opened: time.Now()}, true
-		r.windows[table] = w
-	} else if cutoff.Sub(from) <= mostAtOnce {
-		return cutoff, false
+// openWindow puts a window in the place of another, unless another process did.
+func (s *Store) openWindow(ctx context.Context, table string, old, next window, oldest time.Time) (until time.Time, err error) {
+	result := s.write.WithContext(ctx).Exec("INSERT INTO retention_windows (table_name, until, opened_at) VALUES (?, ?, ?)"+
+		" ON CONFLICT (table_name) DO UPDATE SET until = excluded.until, opened_at = excluded.opened_at WHERE retention_windows.opened_at = ?",
+		table, instantOf(next.until), instantOf(next.opened), instantOf(old.opened))
+	if result.Error != nil {
+		return time.Time{}, s.engine.failed("open a window for old records of "+table, result.Error)
 	}
-	return w.until, opened
+	if result.RowsAffected == 0 {
+		return old.until, nil // the next look finds the other's
+	}
+	s.log.WarnContext(ctx, "more than a day's worth of records has become old since the last cleaning; it is deleted by a day's worth an hour. "+
+		"If that is a surprise, look at the clock of the database", "table", table, "oldest", oldest, "deleted_before", next.until)
+	return next.until, nil
 }
 
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
 		return a
 	}
 	return b

@@ -27,9 +27,10 @@ const keyColumns = "key, fingerprint, claim_id, status, location, body, created_
 func (e *engine) keyColumns() string { return e.clocked(keyColumns) }
 
 // clocked puts the engine's clock into a statement: $now, and $later for the
-// clock plus a parameter.
+// clock plus a parameter. No lease and no circuit lasts until $far: what does is from
+// before the clock was set back, and has ended.
 func (e *engine) clocked(statement string) string {
-	return strings.NewReplacer("$later", e.later, "$now", e.now).Replace(statement)
+	return strings.NewReplacer("$later", e.later, "$now", e.now, "$far", e.far).Replace(statement)
 }
 
 func (r *keyRow) domain() domain.KeyRecord {

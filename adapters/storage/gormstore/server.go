@@ -3,9 +3,12 @@ package gormstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/pressly/goose/v3"
 )
 
@@ -36,6 +39,52 @@ func (s *Store) Time(ctx context.Context) (now time.Time, err error) {
 		return time.Time{}, fmt.Errorf("gormstore: ask the server for its time: %w", err)
 	}
 	return now, nil
+}
+
+// Clock is what the database's clock says, and what KeepClock kept of it last: when
+// that was by this clock, zero: never, and how far another time was ahead of it.
+func (s *Store) Clock(ctx context.Context) (now, seen time.Time, ahead time.Duration, err error) {
+	var kept struct {
+		Now   *time.Time // not cut to milliseconds
+		Seen  *instant
+		Ahead int64
+	}
+	query := "SELECT clock_seen AS seen, clock_ahead_ms AS ahead"
+	if s.engine.dialect == goose.DialectPostgres {
+		query += ", clock_timestamp() AS now"
+	}
+	err = s.read.WithContext(ctx).Raw(query + " FROM installation").Scan(&kept).Error
+	if err != nil && (s.engine.tableMissing(err) || columnMissing(err)) {
+		now, err = s.Time(ctx) // of a database before the migration
+		return now, time.Time{}, 0, err
+	}
+	if err != nil {
+		return time.Time{}, time.Time{}, 0, s.engine.failed("ask the server for its time", err)
+	}
+	if now = time.Now(); kept.Now != nil {
+		now = *kept.Now
+	}
+	if kept.Seen != nil {
+		seen = kept.Seen.time
+	}
+	return now, seen, time.Duration(kept.Ahead) * time.Millisecond, nil
+}
+
+// columnMissing tells of a column that a migration makes.
+func columnMissing(err error) bool {
+	var refused *pgconn.PgError
+	return errors.As(err, &refused) && refused.Code == "42703" || strings.Contains(err.Error(), "no such column")
+}
+
+// KeepClock keeps that the database's clock showed this moment, and how far another
+// time was ahead of it, in the place of what was seen before. Where another process
+// has kept something since, it does nothing.
+func (s *Store) KeepClock(ctx context.Context, was, now time.Time, ahead time.Duration) error {
+	query, values := "UPDATE installation SET clock_seen = ?, clock_ahead_ms = ? WHERE clock_seen IS NULL", []any{instantOf(now), ahead.Milliseconds()}
+	if !was.IsZero() {
+		query, values = "UPDATE installation SET clock_seen = ?, clock_ahead_ms = ? WHERE clock_seen = ?", append(values, instantOf(was))
+	}
+	return s.engine.failed("keep what the clock shows", s.write.WithContext(ctx).Exec(query, values...).Error)
 }
 
 // SchemaVersions are the newest step that the schema has, 0 where it has none,

@@ -59,6 +59,7 @@ var sqliteEngine = engine{
 
 	now:     "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
 	later:   "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', ?)",
+	far:     "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+11 minutes')",
 	laterBy: func(d time.Duration) any { return fmt.Sprintf("%+.3f seconds", d.Seconds()) },
 
 	newestLease: "(SELECT * FROM webhook_leases WHERE endpoint_id = $1)",

@@ -30,7 +30,6 @@ type Store struct {
 	folder      folder
 	probes      *probes // nil: each row is looked for by itself
 	readers     ports.Readers
-	retention   retention
 	log         *slog.Logger
 
 	// commitTx is (*sql.Tx).Commit; tests lose its answer.

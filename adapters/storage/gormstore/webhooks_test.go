@@ -340,7 +340,8 @@ func TestAnEndpointWithALongBacklogIsDisabledAndDeletedInTime(t *testing.T) {
 	}
 }
 
-// A clock that jumps, of the database even, must not empty the feed.
+// A clock that jumps, of the database even, must not empty the feed, however many
+// processes clean and however often they are started.
 func TestCleaningTakesADaysWorthAtOnceAtMost(t *testing.T) {
 	for name, open := range bothEngines {
 		t.Run(name, func(t *testing.T) {
@@ -352,15 +353,100 @@ func TestCleaningTakesADaysWorthAtOnceAtMost(t *testing.T) {
 				bookOld(t, s, tenant, days*24*time.Hour)
 			}
 			exec(t, s, "UPDATE webhook_deliveries SET status = 'failed', due_at = NULL")
-			for range 5 {
-				if _, _, err := s.PurgeExpired(t.Context(), 100); err != nil {
+			clean := func(left int) {
+				t.Helper()
+				for range 5 {
+					process := openWith(t, s.URL(), gormstore.Options{})
+					if _, _, err := process.PurgeExpired(t.Context(), 100); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for _, table := range []string{"feed_events", "webhook_deliveries"} {
+					if got := count(t, s, table); got != left {
+						t.Errorf("%d of %s are left of four that are 60, 50, 40 days and a day old, want %d", got, table, left)
+					}
+				}
+			}
+			clean(3)
+			longAgo := time.Now().UTC().Add(-1000 * time.Hour).Format(domain.TimeLayout)
+			exec(t, s, "UPDATE retention_windows SET opened_at = '"+longAgo+"'")
+			clean(2)
+		})
+	}
+}
+
+func TestTheDatabaseKeepsWhatItsClockShows(t *testing.T) {
+	for name, open := range bothEngines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t)
+			read := func(wantAhead time.Duration) (now, seen time.Time) {
+				t.Helper()
+				now, seen, ahead, err := s.Clock(t.Context())
+				if err != nil || ahead != wantAhead || time.Since(now).Abs() > time.Minute {
+					t.Errorf("it shows %v, ahead by %v (%v), want %v", now, ahead, err, wantAhead)
+				}
+				return now, seen
+			}
+			first, never := read(0)
+			if !never.IsZero() {
+				t.Errorf("a new database saw its clock at %v", never)
+			}
+			keep := func(was, now time.Time, ahead time.Duration) {
+				t.Helper()
+				if err := s.KeepClock(t.Context(), was, now, ahead); err != nil {
 					t.Fatal(err)
 				}
 			}
-			for _, table := range []string{"feed_events", "webhook_deliveries"} {
-				if got := count(t, s, table); got != 3 {
-					t.Errorf("%d of %s are left of four that are 60, 50, 40 days and a day old, want three", got, table)
-				}
+			keep(never, first, time.Hour)
+			keep(never, first.Add(time.Second), 0) // another process, which read before
+			_, seen := read(time.Hour)
+			if !seen.Equal(domain.Millis(first)) {
+				t.Errorf("it was seen at %v, want %v", seen, first)
+			}
+			keep(seen, first.Add(time.Minute), 54*time.Second)
+			keep(seen, first.Add(time.Hour), 0)
+			if _, seen := read(54 * time.Second); !seen.Equal(domain.Millis(first.Add(time.Minute))) {
+				t.Errorf("it was seen at %v, want a minute after %v", seen, first)
+			}
+		})
+	}
+}
+
+// Leases and circuits that reach further than any does are from before the clock of
+// the database was set back.
+func TestWhatIsHeldForAnHourWasHeldBeforeTheClockWasSetBack(t *testing.T) {
+	for name, open := range bothEngines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t)
+			tenant := newTenant(t, s)
+			e := insertEndpoint(t, s, tenant)
+			bookOld(t, s, tenant, time.Hour)
+			o, dead, next := s.Outbox(), sample.ID("").Hex(), sample.ID("").Hex()
+			if _, leased, err := o.Lease(t.Context(), e.ID, dead, 6*time.Second); err != nil || !leased {
+				t.Fatal(leased, err)
+			}
+			ahead := time.Now().UTC().Add(1000 * time.Hour).Format(domain.TimeLayout)
+			exec(t, s, "UPDATE webhook_leases SET leased_until = '"+ahead+"'")
+			exec(t, s, "UPDATE webhook_endpoints SET open_until = '"+ahead+"'")
+			if waiting, err := o.Waiting(t.Context(), time.Now().UTC().Add(2000*time.Hour), 10); err != nil || len(waiting) != 1 {
+				t.Errorf("%v wait (%v), want the endpoint", waiting, err)
+			}
+			if _, leased, err := o.Lease(t.Context(), e.ID, next, 6*time.Second); err != nil || !leased {
+				t.Errorf("leased %t (%v), want yes", leased, err)
+			}
+			hold := abandonBulk(t, s, tenant, 1, 5*time.Second, time.Hour)
+			exec(t, s, "UPDATE idempotency_keys SET leased_until = '"+ahead+"', expires_at = '"+ahead+"'")
+			record, err := s.Read().Idempotency.Find(t.Context(), tenant, hold.Key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
+				_, err := tx.Bulks.Claim(ctx, tenant, record, next, 5*time.Second, time.Hour)
+				return err
+			}); err != nil {
+				t.Errorf("the bulk whose process died: %v", err)
 			}
 		})
 	}

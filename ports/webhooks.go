@@ -143,7 +143,8 @@ type WebhookOutbox interface {
 	// is open, no listener.
 	Waiting(ctx context.Context, now time.Time, limit int) ([]WaitingEndpoint, error)
 	// Lease makes the token the owner's for so long, if nobody's is or this very
-	// one, and tells whether it did. An endpoint that is gone is nobody's, nor is
+	// one, and tells whether it did. A lease or an open circuit that lasts for hours is
+	// from before the clock was set back, and over. An endpoint that is gone is nobody's, nor is
 	// one whose circuit is open, so that rings for it change nothing; a listener is
 	// its own: it renews the lease under its ID without the prefix. What was made
 	// pending for one just while it was disabled is held with that.

@@ -64,8 +64,14 @@ type LinkStore interface {
 	// Use marks a link as used. Of any number of callers at once one succeeds and
 	// the others get domain.LinkUsed.
 	Use(ctx context.Context, id domain.ID, at time.Time) error
-	// UseAll makes all unused links of a person useless.
-	UseAll(ctx context.Context, person domain.ID, at time.Time) error
+	// UseAll makes unused links useless.
+	UseAll(ctx context.Context, which LinksOf, at time.Time) error
+}
+
+// LinksOf selects links of one person.
+type LinksOf struct {
+	PersonID   domain.ID
+	BusinessID *domain.ID // those to one business alone, to the console when empty; nil: all
 }
 
 // SessionReader finds sessions.

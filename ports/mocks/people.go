@@ -463,17 +463,17 @@ func (mr *MockLinkStoreMockRecorder) Use(ctx, id, at interface{}) *gomock.Call {
 }
 
 // UseAll mocks base method.
-func (m *MockLinkStore) UseAll(ctx context.Context, person domain.ID, at time.Time) error {
+func (m *MockLinkStore) UseAll(ctx context.Context, which ports.LinksOf, at time.Time) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "UseAll", ctx, person, at)
+	ret := m.ctrl.Call(m, "UseAll", ctx, which, at)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // UseAll indicates an expected call of UseAll.
-func (mr *MockLinkStoreMockRecorder) UseAll(ctx, person, at interface{}) *gomock.Call {
+func (mr *MockLinkStoreMockRecorder) UseAll(ctx, which, at interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "UseAll", reflect.TypeOf((*MockLinkStore)(nil).UseAll), ctx, person, at)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "UseAll", reflect.TypeOf((*MockLinkStore)(nil).UseAll), ctx, which, at)
 }
 
 // MockSessionReader is a mock of SessionReader interface.

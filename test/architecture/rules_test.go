@@ -17,6 +17,7 @@ var topLevel = []string{
 
 // arrows lists, for a use-case package, the other ones it may import.
 var arrows = map[string][]string{
+	"application/people":          {"application/audit"},
 	"application/bulk":            {"application/deliveries", "application/idempotency"},
 	"application/deliveries":      {"application/idempotency", "application/quotes"},
 	"application/operations":      {"application/audit", "application/deliveries"},

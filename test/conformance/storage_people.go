@@ -309,16 +309,30 @@ func testLinks(t *testing.T, b Backend) {
 		wantEqual(t, "used", *find(t, l).UsedAt, sample.Now)
 	})
 
-	t.Run("all links of one person become useless", func(t *testing.T) {
-		first, second, others, used := unused(ama.ID), unused(ama.ID), unused(kofi.ID), newLink(ama.ID, business)
-		insert(t, first, second, others, used)
-		later := sample.Now.Add(time.Hour)
-		inTx(t, b, func(ctx context.Context, tx ports.Stores) error { return tx.Links.UseAll(ctx, ama.ID, later) })
-		for _, l := range []domain.Link{first, second} {
-			wantEqual(t, "used", find(t, l).UsedAt, &later)
+	t.Run("the links that are named become useless, and no other ones", func(t *testing.T) {
+		console := domain.ID("")
+		for what, c := range map[string]struct {
+			of   *domain.ID
+			used []bool
+		}{
+			"all": {nil, []bool{true, true}}, "to a business": {&business, []bool{true, false}}, "to the console": {&console, []bool{false, true}},
+		} {
+			first, second, others, used := unused(ama.ID), unused(ama.ID), unused(kofi.ID), newLink(ama.ID, business)
+			first.BusinessID = business
+			insert(t, first, second, others, used)
+			later := sample.Now.Add(time.Hour)
+			inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
+				return tx.Links.UseAll(ctx, ports.LinksOf{PersonID: ama.ID, BusinessID: c.of}, later)
+			})
+			for i, l := range []domain.Link{first, second} {
+				if c.used[i] {
+					l.UsedAt = &later
+				}
+				wantEqual(t, what, find(t, l), l)
+			}
+			wantEqual(t, what+": of another person", find(t, others), others)
+			wantEqual(t, what+": used before", find(t, used), used)
 		}
-		wantEqual(t, "of another person", find(t, others), others)
-		wantEqual(t, "used before", find(t, used), used)
 	})
 }
 

@@ -182,13 +182,29 @@ func (s links) Use(ctx context.Context, id domain.ID, at time.Time) error {
 	return s.engine.failed("use a link", result.Error)
 }
 
-func (s links) UseAll(ctx context.Context, person domain.ID, at time.Time) error {
-	key, err := lookup(domain.PrefixPerson, person)
+func (s links) UseAll(ctx context.Context, which ports.LinksOf, at time.Time) error {
+	key, err := lookup(domain.PrefixPerson, which.PersonID)
 	if err != nil {
 		return err
 	}
-	result := s.with(ctx).Exec("UPDATE person_links SET used_at = ? WHERE person_id = ? AND used_at IS NULL", instantOf(at), key)
-	return s.engine.failed("make links useless", result.Error)
+	query, ok := to(s.with(ctx).Model(&linkRow{}).Where("person_id = ? AND used_at IS NULL", key), which.BusinessID)
+	if !ok {
+		return nil
+	}
+	return s.engine.failed("make links useless", query.Update("used_at", instantOf(at)).Error)
+}
+
+// to narrows a query to one business or, with an empty one, to the console; nil does
+// not. ok is false where there cannot be such a business.
+func to(query *gorm.DB, business *domain.ID) (narrowed *gorm.DB, ok bool) {
+	switch {
+	case business == nil:
+		return query, true
+	case *business == "":
+		return query.Where("business_id IS NULL"), true
+	}
+	key, err := lookup(domain.PrefixBusiness, *business)
+	return query.Where("business_id = ?", key), err == nil
 }
 
 // sessions is ports.SessionStore.
@@ -276,16 +292,9 @@ func (s sessions) End(ctx context.Context, which ports.SessionsOf, at time.Time)
 		}
 		query = query.Where("id <> ?", id)
 	}
-	switch {
-	case which.BusinessID == nil:
-	case *which.BusinessID == "":
-		query = query.Where("business_id IS NULL")
-	default:
-		business, _ := lookup(domain.PrefixBusiness, *which.BusinessID)
-		if business == "" {
-			return 0, nil
-		}
-		query = query.Where("business_id = ?", business)
+	query, ok := to(query, which.BusinessID)
+	if !ok {
+		return 0, nil
 	}
 	result := query.Update("ended_at", instantOf(at))
 	return int(result.RowsAffected), s.engine.failed("end sessions", result.Error)

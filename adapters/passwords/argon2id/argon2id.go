@@ -1,0 +1,128 @@
+// Package argon2id hashes passwords with Argon2id (RFC 9106) and stores them in the
+// PHC string format, with their parameters, so that these can change: a hash made
+// with other ones still verifies, and is reported as outdated.
+//
+// The parameters are 19 MiB of memory, 2 passes and 1 lane, the least that OWASP's
+// Password Storage Cheat Sheet recommends of Argon2id (2023). The second
+// recommendation of RFC 9106, 64 MiB and 4 lanes, was rejected: a sign-in would take
+// every processor of a small machine away from deliveries, and each password here
+// has at least twelve characters and is not a common one.
+//
+// At most two hashes run at a time in a process, 38 MiB in all; the next caller
+// waits for up to two seconds and then gets ports.ErrPasswordsBusy.
+package argon2id
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"golang.org/x/crypto/argon2"
+	"golang.org/x/text/unicode/norm"
+
+	"waybill/ports"
+)
+
+var _ ports.Passwords = (*Hasher)(nil)
+
+const (
+	saltSize = 16
+	hashSize = 32
+)
+
+// What a stored hash may ask for at most: a row must not take a process down.
+const (
+	maxMemory = 1 << 20 // KiB
+	maxPasses = 64
+	maxLanes  = 64
+)
+
+// Parameters are what a hash costs.
+type Parameters struct {
+	Memory uint32 // KiB
+	Passes uint32
+	Lanes  uint8
+}
+
+// Hasher hashes and verifies. It is safe for concurrent use.
+type Hasher struct {
+	parameters Parameters
+	patience   time.Duration
+	permits    chan struct{}
+}
+
+// New makes a hasher with the parameters of the package comment.
+func New() *Hasher {
+	return newHasher(Parameters{Memory: 19 * 1024, Passes: 2, Lanes: 1}, 2, 2*time.Second)
+}
+
+func newHasher(p Parameters, atOnce int, patience time.Duration) *Hasher {
+	return &Hasher{parameters: p, patience: patience, permits: make(chan struct{}, atOnce)}
+}
+
+// Hash draws a salt of its own for each hash.
+func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
+	salt := make([]byte, saltSize)
+	_, _ = rand.Read(salt) // never fails
+	key, err := h.derive(ctx, password, salt, h.parameters, hashSize)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, h.parameters.Memory, h.parameters.Passes, h.parameters.Lanes,
+		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(key)), nil
+}
+
+// Verify does the work of a hash for an empty one too.
+func (h *Hasher) Verify(ctx context.Context, hash, password string) (matches, outdated bool, err error) {
+	if hash == "" {
+		_, err := h.derive(ctx, password, make([]byte, saltSize), h.parameters, hashSize)
+		return false, false, err
+	}
+	p, salt, want, err := parse(hash)
+	if err != nil {
+		return false, false, err
+	}
+	got, err := h.derive(ctx, password, salt, p, uint32(len(want))) //nolint:gosec // of a few bytes, see parse
+	if err != nil {
+		return false, false, err
+	}
+	return subtle.ConstantTimeCompare(got, want) == 1, p != h.parameters || len(salt) != saltSize || len(want) != hashSize, nil
+}
+
+// derive waits for a permit. Passwords are compared in NFKC: keyboards write one
+// letter in several ways.
+func (h *Hasher) derive(ctx context.Context, password string, salt []byte, p Parameters, size uint32) ([]byte, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, h.patience, ports.ErrPasswordsBusy)
+	defer cancel()
+	select {
+	case h.permits <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	defer func() { <-h.permits }()
+	return argon2.IDKey([]byte(norm.NFKC.String(password)), salt, p.Passes, p.Memory, p.Lanes, size), nil
+}
+
+var errMalformed = errors.New("argon2id: a stored hash is not in the PHC format of Argon2id version 19")
+
+func parse(hash string) (p Parameters, salt, key []byte, err error) {
+	parts := strings.Split(hash, "$")
+	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
+		return p, nil, nil, errMalformed
+	}
+	if n, err := fmt.Sscanf(parts[3]+"\n", "m=%d,t=%d,p=%d\n", &p.Memory, &p.Passes, &p.Lanes); err != nil || n != 3 {
+		return p, nil, nil, errMalformed
+	}
+	salt, errSalt := base64.RawStdEncoding.DecodeString(parts[4])
+	key, errKey := base64.RawStdEncoding.DecodeString(parts[5])
+	if errSalt != nil || errKey != nil || len(salt) < 8 || len(salt) > 64 || len(key) < 16 || len(key) > 64 ||
+		p.Passes < 1 || p.Passes > maxPasses || p.Lanes < 1 || p.Lanes > maxLanes || p.Memory < 8*uint32(p.Lanes) || p.Memory > maxMemory {
+		return p, nil, nil, errMalformed
+	}
+	return p, salt, key, nil
+}

@@ -1,0 +1,429 @@
+package people
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"strconv"
+	"time"
+
+	"waybill/application/audit"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// How often it may be tried to come in without success.
+var (
+	attemptsPerAddress = domain.RateLimit{Limit: 30, Window: 15 * time.Minute} // an office has one address
+	attemptsPerPerson  = domain.RateLimit{Limit: 10, Window: 15 * time.Minute}
+)
+
+// Access signs people in and keeps their sessions.
+type Access struct {
+	storage   ports.Storage
+	log       *audit.Log
+	passwords ports.Passwords
+	limiter   ports.RateLimiter
+	clock     ports.Clock
+	ids       ports.Identifiers
+}
+
+// NewAccess makes the use cases of signing in.
+func NewAccess(s ports.Storage, p ports.Passwords, l ports.RateLimiter, c ports.Clock, ids ports.Identifiers) *Access {
+	return &Access{storage: s, log: audit.New(s, c, ids), passwords: p, limiter: l, clock: c, ids: ids}
+}
+
+// Browser is what is looked at of a request that wants to come in.
+type Browser struct {
+	Address   string // of the client, as domain.ClientAddress makes it
+	Device    string // the browser as it calls itself
+	RequestID string
+}
+
+// Entered is a new session at the only moment its secret is known.
+type Entered struct {
+	domain.Principal
+	Secret string
+	// CredentialsEnded: the person has joined a further business, and the password and
+	// all other sessions ended with that.
+	CredentialsEnded bool
+}
+
+// Look finds a link that works. It changes nothing, so that a mail scanner that opens
+// the address spends nothing. Unknown links count as attempts of the address.
+func (a *Access) Look(ctx context.Context, b Browser, secret string) (link domain.Link, err error) {
+	err = a.attempt(ctx, func() error {
+		link, err = a.find(ctx, secret)
+		return err
+	}, addressBucket(b))
+	return link, err
+}
+
+func (a *Access) find(ctx context.Context, secret string) (domain.Link, error) {
+	link, err := a.storage.Read().Links.FindByDigest(ctx, domain.BearerDigest(secret))
+	if errors.Is(err, domain.ErrNotFound) {
+		return link, domain.LinkUnknown()
+	}
+	if err != nil {
+		return link, err
+	}
+	return link, link.Usable(a.clock.Now())
+}
+
+// Enter uses a link, once: of any number of browsers at once one gets a session and
+// the others are told LINK_USED.
+func (a *Access) Enter(ctx context.Context, b Browser, secret string) (entered Entered, err error) {
+	err = a.attempt(ctx, func() error {
+		link, err := a.find(ctx, secret)
+		if err != nil {
+			return err
+		}
+		entered, err = a.enter(ctx, b, link)
+		return err
+	}, addressBucket(b))
+	return entered, err
+}
+
+func (a *Access) enter(ctx context.Context, b Browser, link domain.Link) (entered Entered, err error) {
+	person, err := a.storage.Read().Persons.Get(ctx, link.PersonID)
+	if err != nil {
+		return entered, err
+	}
+	by := domain.AuditActor{ID: person.ID, Name: person.Name, BusinessID: link.BusinessID, RequestID: b.RequestID}
+	err = a.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+		entered = Entered{}
+		person, err := tx.Persons.Lock(ctx, link.PersonID)
+		if err != nil {
+			return domain.Deed{}, err
+		}
+		now := a.clock.Now()
+		if err := tx.Links.Use(ctx, link.ID, now); err != nil {
+			return domain.Deed{}, err
+		}
+		member, err := tx.Memberships.Member(ctx, link.BusinessID, person.ID)
+		if errors.Is(err, domain.ErrNotFound) || person.State == domain.PersonDisabled ||
+			member.Membership.AcceptedAt == nil && link.Purpose != domain.LinkInvitation {
+			return domain.Deed{}, domain.LinkUnknown() // what it led to is gone
+		}
+		if err != nil {
+			return domain.Deed{}, err
+		}
+		action := domain.ActionPersonSignIn
+		if member.Membership.AcceptedAt == nil {
+			action = domain.ActionPersonAccept
+			member.Membership.AcceptedAt = &now
+			if err := tx.Memberships.Update(ctx, member.Membership); err != nil {
+				return domain.Deed{}, err
+			}
+			if _, err := endAll(ctx, tx, person.ID, now); err != nil {
+				return domain.Deed{}, err
+			}
+			entered.CredentialsEnded = person.State == domain.PersonActive
+			person.State, person.PasswordHash = domain.PersonActive, ""
+			if err := tx.Persons.Update(ctx, person); err != nil {
+				return domain.Deed{}, err
+			}
+		}
+		member.Person = person
+		entered.Principal, entered.Secret, err = a.begin(ctx, tx, member, domain.SignInByLink, b.Device)
+		return signInDeed(action, entered.Principal), err
+	})
+	return entered, err
+}
+
+// begin stores a session of a member who has shown who they are.
+func (a *Access) begin(ctx context.Context, tx ports.Stores, m domain.Member, method domain.SignInMethod, device string) (domain.Principal, string, error) {
+	secret, now := domain.MakeBearerSecret(a.ids.SigningSecret()), a.clock.Now()
+	session := domain.Session{
+		ID: a.ids.ID(domain.PrefixSession), PersonID: m.Person.ID, BusinessID: m.Membership.BusinessID, Digest: domain.BearerDigest(secret),
+		Method: method, Device: shortened(device), CreatedAt: now, SignedInAt: now, LastSeenAt: now, ExpiresAt: now.Add(domain.SessionLifetime),
+	}
+	return domain.Principal{Session: session, Person: m.Person, Role: m.Membership.Role}, secret, tx.Sessions.Insert(ctx, session)
+}
+
+// SignIn lets a person in by e-mail address and password, to the business joined
+// first. Unknown, disabled, without a password, not behind this door and wrong are one
+// answer after the same work.
+func (a *Access) SignIn(ctx context.Context, b Browser, door domain.Door, email, password string) (entered Entered, err error) {
+	folded, malformed := domain.ParseEmail(email)
+	err = a.attempt(ctx, func() error {
+		person, member, err := a.candidate(ctx, door, folded, malformed != nil)
+		if err != nil {
+			return err
+		}
+		outdated, err := a.verify(ctx, person.PasswordHash, password)
+		if err != nil {
+			return err
+		}
+		upgraded := person.PasswordHash
+		if outdated {
+			if hash, err := a.passwords.Hash(ctx, password); err == nil { // next time, otherwise
+				upgraded = hash
+			}
+		}
+		by := domain.AuditActor{ID: person.ID, Name: person.Name, BusinessID: member.BusinessID, RequestID: b.RequestID}
+		return a.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+			now, err := tx.Persons.Lock(ctx, person.ID)
+			if err != nil {
+				return domain.Deed{}, err
+			}
+			there, err := tx.Memberships.Member(ctx, member.BusinessID, person.ID)
+			if errors.Is(err, domain.ErrNotFound) || now.State != domain.PersonActive || now.PasswordHash != person.PasswordHash {
+				return domain.Deed{}, domain.SignInRefused() // changed while the password was checked
+			}
+			if err != nil {
+				return domain.Deed{}, err
+			}
+			if upgraded != now.PasswordHash {
+				now.PasswordHash = upgraded
+				if err := tx.Persons.Update(ctx, now); err != nil {
+					return domain.Deed{}, err
+				}
+			}
+			there.Person = now
+			entered.Principal, entered.Secret, err = a.begin(ctx, tx, there, domain.SignInByPassword, b.Device)
+			return signInDeed(domain.ActionPersonSignIn, entered.Principal), err
+		})
+	}, addressBucket(b), personBucket(folded, email))
+	return entered, err
+}
+
+// nobody has an ID that no person has, to do the same reads for.
+var nobody = domain.MakeID(domain.PrefixPerson, [16]byte{})
+
+// candidate finds who may come in with a password, and where. A person without an
+// accepted membership behind the door comes back without a password.
+func (a *Access) candidate(ctx context.Context, door domain.Door, email domain.Email, malformed bool) (person domain.Person, member domain.Membership, err error) {
+	if malformed {
+		email = "nobody@invalid"
+	}
+	person, err = a.storage.Read().Persons.FindByEmail(ctx, email)
+	if errors.Is(err, domain.ErrNotFound) {
+		person, err = domain.Person{ID: nobody}, nil
+	}
+	if err != nil {
+		return person, member, err
+	}
+	all, err := a.storage.Read().Memberships.OfPerson(ctx, person.ID)
+	if err != nil {
+		return person, member, err
+	}
+	for _, m := range all {
+		if m.Door() == door && m.AcceptedAt != nil && person.State == domain.PersonActive {
+			return person, m, nil
+		}
+	}
+	person.PasswordHash = ""
+	return person, member, nil
+}
+
+// verify answers SIGN_IN_REFUSED for a password that is not the one of the hash.
+func (a *Access) verify(ctx context.Context, hash, password string) (outdated bool, err error) {
+	matches, outdated, err := a.passwords.Verify(ctx, hash, password)
+	switch {
+	case errors.Is(err, ports.ErrPasswordsBusy):
+		return false, passwordsBusy(err)
+	case err != nil:
+		return false, err
+	case !matches:
+		return false, domain.SignInRefused()
+	}
+	return outdated, nil
+}
+
+// Confirm takes the password again in a session that goes on, so that it is fresh.
+func (a *Access) Confirm(ctx context.Context, b Browser, p domain.Principal, password string) error {
+	return a.attempt(ctx, func() error {
+		person, err := a.storage.Read().Persons.Get(ctx, p.Person.ID)
+		if err != nil {
+			return err
+		}
+		if _, err := a.verify(ctx, person.PasswordHash, password); err != nil {
+			return err
+		}
+		return a.log.Change(ctx, p.Actor(b.RequestID), func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+			p.Session.Method = domain.SignInByPassword
+			return signInDeed(domain.ActionPersonSignIn, p), tx.Sessions.SignedIn(ctx, p.Session.ID, p.Session.Method, a.clock.Now())
+		})
+	}, addressBucket(b), personBucket(p.Person.Email, ""))
+}
+
+// Identify tells whose session a secret is, at a door, or answers SESSION_ENDED.
+func (a *Access) Identify(ctx context.Context, door domain.Door, secret string) (domain.Principal, error) {
+	p, err := a.storage.Read().Sessions.FindByDigest(ctx, domain.BearerDigest(secret))
+	now := a.clock.Now()
+	if errors.Is(err, domain.ErrNotFound) || err == nil && (p.Door() != door || !p.Session.Live(now)) {
+		return domain.Principal{}, domain.SessionEnded()
+	}
+	if err == nil && now.Sub(p.Session.LastSeenAt) >= domain.SeenEvery {
+		err = a.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error { return tx.Sessions.Seen(ctx, p.Session.ID, now) })
+	}
+	return p, err
+}
+
+// Show makes the session one of another business of the person's.
+func (a *Access) Show(ctx context.Context, p domain.Principal, business domain.ID) error {
+	return a.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+		member, err := tx.Memberships.Member(ctx, business, p.Person.ID)
+		if err != nil {
+			return err
+		}
+		if member.Membership.AcceptedAt == nil || member.Membership.Door() != p.Door() {
+			return domain.ErrNotFound
+		}
+		return tx.Sessions.Show(ctx, p.Session.ID, business)
+	})
+}
+
+// Businesses are the memberships between which a person may choose in the portal,
+// oldest first.
+func (a *Access) Businesses(ctx context.Context, p domain.Principal) ([]domain.Membership, error) {
+	all, err := a.storage.Read().Memberships.OfPerson(ctx, p.Person.ID)
+	var accepted []domain.Membership
+	for _, m := range all {
+		if m.AcceptedAt != nil && m.Door() == domain.Portal {
+			accepted = append(accepted, m)
+		}
+	}
+	return accepted, err
+}
+
+// Sessions are the person's own, behind both doors, newest first.
+func (a *Access) Sessions(ctx context.Context, p domain.Principal) ([]domain.Session, error) {
+	return a.storage.Read().Sessions.OfPerson(ctx, p.Person.ID, a.clock.Now())
+}
+
+// SignOut ends the session itself.
+func (a *Access) SignOut(ctx context.Context, p domain.Principal, requestID string) error {
+	_, err := a.end(ctx, p, requestID, ports.SessionsOf{ID: p.Session.ID})
+	return err
+}
+
+// EndSession ends one session of the person's own; domain.ErrNotFound where there is
+// none that works.
+func (a *Access) EndSession(ctx context.Context, p domain.Principal, requestID string, id domain.ID) error {
+	ended, err := a.end(ctx, p, requestID, ports.SessionsOf{ID: id})
+	if err == nil && ended == 0 {
+		return domain.ErrNotFound
+	}
+	return err
+}
+
+// EndOtherSessions ends all sessions of the person but this one.
+func (a *Access) EndOtherSessions(ctx context.Context, p domain.Principal, requestID string) (int, error) {
+	return a.end(ctx, p, requestID, ports.SessionsOf{Except: p.Session.ID})
+}
+
+func (a *Access) end(ctx context.Context, p domain.Principal, requestID string, which ports.SessionsOf) (ended int, err error) {
+	which.PersonID = p.Person.ID
+	err = a.log.Change(ctx, p.Actor(requestID), func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+		if ended, err = tx.Sessions.End(ctx, which, a.clock.Now()); err != nil || ended == 0 {
+			return domain.Deed{}, err
+		}
+		return accountDeed(domain.ActionPersonEndSessions, p, map[string]string{"ended": strconv.Itoa(ended)}), nil
+	})
+	return ended, err
+}
+
+// SetPassword sets or replaces the person's password. It takes a fresh sign-in, and
+// ends all other sessions and unused links.
+func (a *Access) SetPassword(ctx context.Context, p domain.Principal, requestID, password string) error {
+	if err := p.Allows(domain.ActOwnAccount, a.clock.Now()); err != nil {
+		return err
+	}
+	if err := domain.CheckPassword(password, p.Person); err != nil {
+		return err
+	}
+	hash, err := a.passwords.Hash(ctx, password)
+	if errors.Is(err, ports.ErrPasswordsBusy) {
+		return passwordsBusy(err)
+	}
+	if err != nil {
+		return err
+	}
+	return a.log.Change(ctx, p.Actor(requestID), func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+		person, err := tx.Persons.Lock(ctx, p.Person.ID)
+		if err != nil {
+			return domain.Deed{}, err
+		}
+		// The session may have ended while the password was hashed, and the account with it.
+		if now, err := tx.Sessions.FindByDigest(ctx, p.Session.Digest); errors.Is(err, domain.ErrNotFound) || err == nil && !now.Session.Live(a.clock.Now()) {
+			return domain.Deed{}, domain.SessionEnded()
+		} else if err != nil {
+			return domain.Deed{}, err
+		}
+		person.PasswordHash = hash
+		if err := tx.Persons.Update(ctx, person); err != nil {
+			return domain.Deed{}, err
+		}
+		now := a.clock.Now()
+		if err := tx.Links.UseAll(ctx, ports.LinksOf{PersonID: person.ID}, now); err != nil {
+			return domain.Deed{}, err
+		}
+		_, err = tx.Sessions.End(ctx, ports.SessionsOf{PersonID: person.ID, Except: p.Session.ID}, now)
+		return accountDeed(domain.ActionPersonPassword, p, nil), err
+	})
+}
+
+// attempt charges the buckets before it is tried to come in, and gives back what was
+// charged unless that was refused: so the failures are no more than the limits,
+// however many try at once.
+func (a *Access) attempt(ctx context.Context, try func() error, buckets ...ports.Bucket) error {
+	allowance, err := a.limiter.Take(ctx, buckets...)
+	if err != nil {
+		return domain.Internal(err)
+	}
+	if !allowance.Admitted {
+		return &domain.Error{Kind: domain.KindLimited, Code: domain.CodeTooManySignIns, RetryAfter: allowance.RetryAfter,
+			Message: "Too many attempts to sign in. Wait a few minutes; links that were sent before still work then."}
+	}
+	err = try()
+	if domain.HasCode(err, domain.CodeSignInRefused) || domain.HasCode(err, domain.CodeLinkUnknown) {
+		return err
+	}
+	// Where that fails it stays an attempt: the link is used, and the session made.
+	_ = a.limiter.GiveBack(context.WithoutCancel(ctx), buckets...)
+	return err
+}
+
+func addressBucket(b Browser) ports.Bucket {
+	return ports.Bucket{Scope: "sign_in_address", Name: b.Address, Limit: attemptsPerAddress}
+}
+
+// personBucket counts for an e-mail address, whether there is such a person or not.
+// The limiter keeps no addresses: its names are digests.
+func personBucket(email domain.Email, malformed string) ports.Bucket {
+	text := string(email)
+	if text == "" {
+		text = malformed
+	}
+	digest := domain.BearerDigest(text)
+	return ports.Bucket{Scope: "sign_in_person", Name: hex.EncodeToString(digest[:16]), Limit: attemptsPerPerson}
+}
+
+func passwordsBusy(cause error) error {
+	return &domain.Error{Kind: domain.KindUnavailable, Code: domain.CodeServiceUnavailable, RetryAfter: 3 * time.Second, Err: cause,
+		Message: "Too many people are signing in at the moment. Try again in a few seconds."}
+}
+
+func signInDeed(action domain.Action, p domain.Principal) domain.Deed {
+	return accountDeed(action, p, map[string]string{"method": string(p.Session.Method), "door": string(p.Door()), "session_id": string(p.Session.ID)})
+}
+
+func accountDeed(action domain.Action, p domain.Principal, details map[string]string) domain.Deed {
+	return domain.Deed{Action: action, Target: p.Person.ID, BusinessID: p.Session.BusinessID, Details: details}
+}
+
+// shortened cuts what a browser calls itself to what is kept, of printable characters.
+func shortened(device string) string {
+	kept := make([]rune, 0, domain.MaxDevice)
+	for _, r := range device {
+		if len(kept) == domain.MaxDevice {
+			break
+		}
+		if domain.TextFault(string(r)) == "" && r != '\uFFFD' {
+			kept = append(kept, r)
+		}
+	}
+	return string(kept)
+}

@@ -1,0 +1,322 @@
+package people
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"waybill/application/audit"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// Directory keeps who belongs to which business. An empty business is the staff.
+type Directory struct {
+	storage ports.Storage
+	log     *audit.Log
+	clock   ports.Clock
+	ids     ports.Identifiers
+}
+
+// NewDirectory makes the directory of a storage.
+func NewDirectory(s ports.Storage, c ports.Clock, ids ports.Identifiers) *Directory {
+	return &Directory{storage: s, log: audit.New(s, c, ids), clock: c, ids: ids}
+}
+
+// Issued is a link at the only moment its secret is known.
+type Issued struct {
+	domain.Link
+	Member domain.Member
+	Secret string
+	// MailOnly: the link is for the person's own mailbox, and the actor is not to see
+	// it. Secret is empty.
+	MailOnly bool
+}
+
+// Invitation is who to invite, as it was sent.
+type Invitation struct {
+	BusinessID        domain.ID // empty: to the staff
+	Email, Name, Role string
+}
+
+// parsed is an invitation that was checked.
+type parsed struct {
+	email domain.Email
+	name  string
+	role  domain.Role
+}
+
+func (i Invitation) parse() (p parsed, err error) {
+	if p.email, err = domain.ParseEmail(i.Email); err != nil {
+		return p, err
+	}
+	if p.role, err = domain.ParseRole(domain.DoorOf(i.BusinessID), i.Role); err != nil {
+		return p, err
+	}
+	p.name, err = properName(i.Name)
+	return p, err
+}
+
+// Invite adds a person to a business, or an invitation to that where the person has
+// an account already, and makes a link for seven days. To invite a member again with
+// the same role makes another link; with another role it is ALREADY_MEMBER.
+func (d *Directory) Invite(ctx context.Context, by domain.AuditActor, i Invitation) (issued Issued, err error) {
+	p, err := i.parse()
+	if err != nil {
+		return Issued{}, err
+	}
+	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+		member, err := d.join(ctx, tx, i.BusinessID, p)
+		if err != nil {
+			return domain.Deed{}, err
+		}
+		if member.Membership.Role != p.role {
+			return domain.Deed{}, &domain.Error{Kind: domain.KindConflict, Code: domain.CodeAlreadyMember,
+				Message: string(member.Person.Email) + " has the role " + string(member.Membership.Role) + " already. Change the role instead."}
+		}
+		issued, err = d.issue(ctx, tx, by, member, domain.LinkInvitation)
+		return memberDeed(domain.ActionPersonInvite, member), err
+	})
+	return issued, err
+}
+
+// Admit is Invite for a company whose own site lets its customers in: a member who has
+// accepted keeps the role and gets a link for signing in.
+func (d *Directory) Admit(ctx context.Context, by domain.AuditActor, i Invitation) (issued Issued, err error) {
+	p, err := i.parse()
+	if err != nil {
+		return Issued{}, err
+	}
+	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+		member, err := d.join(ctx, tx, i.BusinessID, p)
+		if err != nil {
+			return domain.Deed{}, err
+		}
+		action, purpose := domain.ActionPersonInvite, domain.LinkInvitation
+		if member.Membership.AcceptedAt != nil {
+			action, purpose = domain.ActionPersonLink, domain.LinkSignIn
+		}
+		issued, err = d.issue(ctx, tx, by, member, purpose)
+		return memberDeed(action, member), err
+	})
+	return issued, err
+}
+
+// join finds the member, or adds person and membership as far as they are not there.
+// The person stays locked.
+func (d *Directory) join(ctx context.Context, tx ports.Stores, business domain.ID, p parsed) (domain.Member, error) {
+	if business != "" {
+		if _, err := tx.Tenancy.Business(ctx, business); err != nil {
+			return domain.Member{}, err
+		}
+	}
+	now := d.clock.Now()
+	person, _, err := tx.Persons.Add(ctx, domain.Person{
+		ID: d.ids.ID(domain.PrefixPerson), Name: p.name, Email: p.email, State: domain.PersonInvited, CreatedAt: now,
+	})
+	if err != nil {
+		return domain.Member{}, err
+	}
+	if person, err = tx.Persons.Lock(ctx, person.ID); err != nil {
+		return domain.Member{}, err
+	}
+	if person.State == domain.PersonDisabled {
+		return domain.Member{}, &domain.Error{Kind: domain.KindConflict, Code: domain.CodePersonDisabled,
+			Message: "The account of " + string(person.Email) + " is disabled. The delivery company can enable it."}
+	}
+	member, err := tx.Memberships.Member(ctx, business, person.ID)
+	if !domain.HasCode(err, domain.CodeNotFound) {
+		return member, err
+	}
+	member = domain.Member{Person: person, Membership: domain.Membership{PersonID: person.ID, BusinessID: business, Role: p.role, CreatedAt: now}}
+	return member, tx.Memberships.Insert(ctx, member.Membership)
+}
+
+// issue makes a link, which replaces earlier ones to the same place.
+func (d *Directory) issue(ctx context.Context, tx ports.Stores, by domain.AuditActor, m domain.Member, purpose domain.LinkPurpose) (Issued, error) {
+	now, business := d.clock.Now(), m.Membership.BusinessID
+	if err := tx.Links.UseAll(ctx, ports.LinksOf{PersonID: m.Person.ID, BusinessID: &business}, now); err != nil {
+		return Issued{}, err
+	}
+	secret := domain.MakeBearerSecret(d.ids.SigningSecret())
+	issued := Issued{Member: m, Secret: secret, Link: domain.Link{
+		ID: d.ids.ID(domain.PrefixLink), PersonID: m.Person.ID, BusinessID: business, Purpose: purpose,
+		Digest: domain.BearerDigest(secret), CreatedAt: now, ExpiresAt: now.Add(purpose.Lifetime()),
+	}}
+	if by.BusinessID != "" {
+		all, err := tx.Memberships.OfPerson(ctx, m.Person.ID)
+		if err != nil {
+			return Issued{}, err
+		}
+		if issued.MailOnly = len(all) > 1; issued.MailOnly {
+			issued.Secret = ""
+		}
+	}
+	return issued, tx.Links.Insert(ctx, issued.Link)
+}
+
+// Link makes a link for signing in, for ten minutes. It leads a person of a business
+// to the actor's own business and, made by an operator or a command, to the one the
+// person joined first, or to the console.
+func (d *Directory) Link(ctx context.Context, by domain.AuditActor, person domain.ID, door domain.Door) (issued Issued, err error) {
+	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+		if _, err := tx.Persons.Lock(ctx, person); err != nil {
+			return domain.Deed{}, err
+		}
+		all, err := tx.Memberships.OfPerson(ctx, person)
+		if err != nil {
+			return domain.Deed{}, err
+		}
+		there := false
+		for _, m := range all {
+			if m.Door() != door || by.BusinessID != "" && m.BusinessID != by.BusinessID {
+				continue
+			}
+			if there = true; m.AcceptedAt == nil {
+				continue
+			}
+			member, err := tx.Memberships.Member(ctx, m.BusinessID, person)
+			if err != nil {
+				return domain.Deed{}, err
+			}
+			issued, err = d.issue(ctx, tx, by, member, domain.LinkSignIn)
+			return memberDeed(domain.ActionPersonLink, member), err
+		}
+		if !there {
+			return domain.Deed{}, domain.ErrNotFound
+		}
+		return domain.Deed{}, &domain.Error{Kind: domain.KindConflict, Code: domain.CodeNotAccepted,
+			Message: "The person has not accepted the invitation yet. Invite them again for a new link."}
+	})
+	return issued, err
+}
+
+// Members are the persons of a business, or of the staff, oldest membership first.
+func (d *Directory) Members(ctx context.Context, business domain.ID) ([]domain.Member, error) {
+	if business != "" {
+		if _, err := d.storage.Read().Tenancy.Business(ctx, business); err != nil {
+			return nil, err
+		}
+	}
+	return d.storage.Read().Memberships.Members(ctx, business)
+}
+
+// SetRole gives a member another role, which counts from the next page on. LAST_OWNER
+// where people would leave their business without an owner.
+func (d *Directory) SetRole(ctx context.Context, by domain.AuditActor, business, person domain.ID, text string) (member domain.Member, err error) {
+	role, err := domain.ParseRole(domain.DoorOf(business), text)
+	if err != nil {
+		return member, err
+	}
+	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+		if member, err = d.lock(ctx, tx, by, business, person, role); err != nil || member.Membership.Role == role {
+			return domain.Deed{}, err
+		}
+		before := member.Membership.Role
+		member.Membership.Role = role
+		deed := memberDeed(domain.ActionPersonRole, member)
+		deed.Details["before"] = string(before)
+		return deed, tx.Memberships.Update(ctx, member.Membership)
+	})
+	return member, err
+}
+
+// Remove ends a membership with its sessions and links. The account stays.
+// LAST_OWNER where people would leave their business without an owner.
+func (d *Directory) Remove(ctx context.Context, by domain.AuditActor, business, person domain.ID) (member domain.Member, err error) {
+	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+		if member, err = d.lock(ctx, tx, by, business, person, ""); err != nil {
+			return domain.Deed{}, err
+		}
+		if err := tx.Memberships.Remove(ctx, business, person); err != nil {
+			return domain.Deed{}, err
+		}
+		now := d.clock.Now()
+		if err := tx.Links.UseAll(ctx, ports.LinksOf{PersonID: person, BusinessID: &business}, now); err != nil {
+			return domain.Deed{}, err
+		}
+		_, err := tx.Sessions.End(ctx, ports.SessionsOf{PersonID: person, BusinessID: &business}, now)
+		return memberDeed(domain.ActionPersonRemove, member), err
+	})
+	return member, err
+}
+
+// lock holds the members of a business and finds one of them. People may not leave
+// their own side without an owner; the delivery company may leave a customer without.
+func (d *Directory) lock(ctx context.Context, tx ports.Stores, by domain.AuditActor, business, person domain.ID, role domain.Role) (domain.Member, error) {
+	members, err := tx.Memberships.LockMembers(ctx, business)
+	if err != nil {
+		return domain.Member{}, err
+	}
+	if by.IsPerson() && by.BusinessID == business && domain.LosesLastOwner(members, person, role) {
+		return domain.Member{}, domain.LastOwner(domain.DoorOf(business))
+	}
+	for _, m := range members {
+		if m.Person.ID == person {
+			return m, nil
+		}
+	}
+	return domain.Member{}, domain.ErrNotFound
+}
+
+// SetDisabled closes an account, behind every door, or opens it again. Its sessions
+// and links end for good.
+func (d *Directory) SetDisabled(ctx context.Context, by domain.AuditActor, id domain.ID, disabled bool) (person domain.Person, err error) {
+	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+		if person, err = tx.Persons.Lock(ctx, id); err != nil || (person.State == domain.PersonDisabled) == disabled {
+			return domain.Deed{}, err
+		}
+		deed := domain.Deed{Action: domain.ActionPersonEnable, Target: id}
+		person.State = domain.PersonActive
+		if disabled {
+			deed.Action, person.State = domain.ActionPersonDisable, domain.PersonDisabled
+			if _, err := endAll(ctx, tx, id, d.clock.Now()); err != nil {
+				return domain.Deed{}, err
+			}
+		}
+		return deed, tx.Persons.Update(ctx, person)
+	})
+	return person, err
+}
+
+// EndSessions ends the sessions of a person and tells how many there were. An owner
+// ends those in the own business; an operator or a command ends all, and the links
+// that were not used.
+func (d *Directory) EndSessions(ctx context.Context, by domain.AuditActor, person domain.ID) (ended int, err error) {
+	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+		if by.BusinessID == "" {
+			if _, err = tx.Persons.Get(ctx, person); err == nil {
+				ended, err = endAll(ctx, tx, person, d.clock.Now())
+			}
+		} else if _, err = tx.Memberships.Member(ctx, by.BusinessID, person); err == nil {
+			ended, err = tx.Sessions.End(ctx, ports.SessionsOf{PersonID: person, BusinessID: &by.BusinessID}, d.clock.Now())
+		}
+		return domain.Deed{Action: domain.ActionPersonEndSessions, Target: person, BusinessID: by.BusinessID, Details: map[string]string{"ended": strconv.Itoa(ended)}}, err
+	})
+	return ended, err
+}
+
+// endAll ends all sessions and links of a person.
+func endAll(ctx context.Context, tx ports.Stores, person domain.ID, now time.Time) (int, error) {
+	if err := tx.Links.UseAll(ctx, ports.LinksOf{PersonID: person}, now); err != nil {
+		return 0, err
+	}
+	return tx.Sessions.End(ctx, ports.SessionsOf{PersonID: person}, now)
+}
+
+func memberDeed(a domain.Action, m domain.Member) domain.Deed {
+	return domain.Deed{Action: a, Target: m.Person.ID, BusinessID: m.Membership.BusinessID,
+		Details: map[string]string{"name": m.Person.Name, "role": string(m.Membership.Role)}}
+}
+
+func properName(name string) (string, error) {
+	name = strings.TrimSpace(name)
+	if n := len([]rune(name)); n < 1 || n > 128 {
+		return "", domain.Invalid(domain.FieldError{Field: "name", Code: domain.FieldOutOfRange, Message: "a name has 1 to 128 characters"})
+	}
+	if fault := domain.TextFault(name); fault != "" {
+		return "", domain.Invalid(domain.FieldError{Field: "name", Code: domain.FieldInvalidFormat, Message: fault})
+	}
+	return name, nil
+}

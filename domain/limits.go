@@ -113,6 +113,14 @@ const (
 	MaxPage     = 100
 )
 
+// Characters of an e-mail address and of what stands before its @, as RFC 5321 has
+// them, and those that are kept of what a browser calls itself.
+const (
+	MaxEmail      = 254
+	MaxEmailLocal = 64
+	MaxDevice     = 200
+)
+
 // MaxGoodsValueMinor is the most a caller may have collected on delivery.
 const MaxGoodsValueMinor = 1_000_000_00
 

@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -40,8 +41,6 @@ type Person struct {
 // ASCII, in small letters.
 type Email string
 
-const maxEmail = 254 // characters, of a path in RFC 5321
-
 // emailForm is a dot-atom of RFC 5322 and the name of a host. Quoted local parts
 // and address literals are refused: no account of a person has one. Addresses
 // outside ASCII are refused too: two that look alike would be two persons.
@@ -53,9 +52,9 @@ var emailForm = regexp.MustCompile("^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\\.[a-z0-9!#$%
 func ParseEmail(text string) (Email, error) {
 	folded := strings.ToLower(strings.TrimSpace(text))
 	local, _, _ := strings.Cut(folded, "@")
-	if len(folded) > maxEmail || len(local) > 64 || !emailForm.MatchString(folded) {
+	if len(folded) > MaxEmail || len(local) > MaxEmailLocal || !emailForm.MatchString(folded) {
 		return "", Invalid(FieldError{Field: "email", Code: FieldInvalidFormat,
-			Message: "an e-mail address such as ama@example.com, in ASCII and of at most 254 characters"})
+			Message: fmt.Sprintf("an e-mail address such as ama@example.com, in ASCII and of at most %d characters", MaxEmail)})
 	}
 	return Email(folded), nil
 }

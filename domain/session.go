@@ -45,9 +45,6 @@ type Session struct {
 	EndedAt    *time.Time
 }
 
-// MaxDevice is how many characters are kept of what a browser calls itself.
-const MaxDevice = 200
-
 // Door is where the session came in.
 func (s Session) Door() Door { return DoorOf(s.BusinessID) }
 

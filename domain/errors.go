@@ -153,7 +153,7 @@ const busyFor = 3 * time.Second
 func Busy(cause error) *Error {
 	return &Error{
 		Kind: KindUnavailable, Code: CodeServiceUnavailable, RetryAfter: busyFor, Err: cause,
-		Message: "Another change of the same record takes long, such as an import of many. Nothing was changed; send the same request again in a few seconds.",
+		Message: "Another change of the same record has not ended yet. Nothing was changed; send the same request again in a few seconds.",
 	}
 }
 

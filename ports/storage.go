@@ -15,8 +15,9 @@ type Storage interface {
 	Read() Readers
 
 	// InTx runs fn in one transaction and commits when fn returns nil. It runs
-	// fn again, at most three times, when the database reports a serialization
-	// failure or a deadlock, so fn must be safe to repeat. When the answer to
+	// fn again, a few times, when the database reports a serialization failure or
+	// a deadlock, or another transaction holds a row that fn needs, so fn must be
+	// safe to repeat. When the answer to
 	// the commit is lost, the error is ErrOutcomeUnknown.
 	InTx(ctx context.Context, fn func(ctx context.Context, tx Stores) error) error
 }

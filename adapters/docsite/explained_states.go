@@ -105,7 +105,7 @@ var stateErrors = []explanation{
 		what: "The service cannot reach its data at the moment. It answers within 3 seconds, within 8 where something is to be changed.",
 		causes: []string{
 			"The database restarts, moves to another machine, is slow or has no room.",
-			"Another change of the same record takes long, such as an import of many.",
+			"Another change of the same record has not ended yet: an import of many, or one that was cut off and ends by itself within seconds.",
 			"A page of a list, a search or the feed would take the database more than a second: ask for less, such as a shorter time or another filter.",
 		},
 		todo: []string{

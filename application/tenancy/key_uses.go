@@ -18,6 +18,10 @@ const (
 	maxUses = 100_000
 	// usesBatch bounds how many rows one transaction holds.
 	usesBatch = 1000
+	// touchPatience is how long one transaction takes at most; where it takes longer,
+	// as for a key whose row is held, its keys are written in so many parts.
+	touchPatience = 200 * time.Millisecond
+	touchParts    = 8
 )
 
 // keyUses collects when keys were used last, so that no request waits for that
@@ -44,6 +48,12 @@ func (u *keyUses) note(key domain.ID, at time.Time) {
 		return
 	}
 	u.latest[key] = at
+}
+
+func (u *keyUses) noteAll(uses []ports.KeyUse) {
+	for _, use := range uses {
+		u.note(use.ID, use.At)
+	}
 }
 
 // found keeps that a key was found by an old digest, to be replaced. Beyond the
@@ -88,20 +98,43 @@ func (a *Admission) RecordUses(ctx context.Context) error {
 
 func (a *Admission) recordUses(ctx context.Context) error {
 	left := a.uses.take()
+	var held error
 	for batch := range slices.Chunk(left, usesBatch) {
-		err := a.uses.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
-			return tx.Tenancy.TouchAPIKeys(ctx, batch)
-		})
-		if err != nil {
-			// Of a batch that may be written after all, twice is as good as once.
-			for _, use := range left {
-				a.uses.note(use.ID, use.At)
-			}
+		err := a.touch(ctx, batch)
+		left = left[len(batch):]
+		if err != nil && !isHeld(ctx, err) {
+			a.uses.noteAll(left)
 			return err
 		}
-		left = left[len(batch):]
+		held = errors.Join(held, err)
 	}
-	return nil
+	return held
+}
+
+// touch writes the uses of some keys, and keeps those that could not be written:
+// where another transaction holds one of the keys, that of this one.
+func (a *Admission) touch(ctx context.Context, uses []ports.KeyUse) (failed error) {
+	within, cancel := context.WithTimeout(ctx, touchPatience)
+	defer cancel()
+	err := a.uses.storage.InTx(within, func(ctx context.Context, tx ports.Stores) error {
+		return tx.Tenancy.TouchAPIKeys(ctx, uses)
+	})
+	if len(uses) > 1 && isHeld(ctx, err) {
+		for part := range slices.Chunk(uses, max(1, len(uses)/touchParts)) {
+			failed = errors.Join(failed, a.touch(ctx, part))
+		}
+		return failed
+	}
+	if err != nil {
+		// Of uses that may be written after all, twice is as good as once.
+		a.uses.noteAll(uses)
+	}
+	return err
+}
+
+// isHeld reports whether another transaction holds a record for longer than its turn.
+func isHeld(ctx context.Context, err error) bool {
+	return ctx.Err() == nil && (domain.HasCode(err, domain.CodeServiceUnavailable) || errors.Is(err, context.DeadlineExceeded))
 }
 
 // redigest keeps keys under the current pepper that were found under an old one.

@@ -72,6 +72,42 @@ func TestUsesAreWrittenInBatchesAndOnlyWhatIsLeftAgain(t *testing.T) {
 	}
 }
 
+func TestAKeyThatAnotherTransactionHoldsKeepsNoOtherUseFromBeingWritten(t *testing.T) {
+	t.Parallel()
+	const keys, held = 100, 37
+	ctrl := gomock.NewController(t)
+	storage, store := mocks.NewMockStorage(ctrl), mocks.NewMockTenancyStore(ctrl)
+	isHeld, written := true, map[domain.ID]bool{}
+	storage.EXPECT().InTx(gomock.Any(), gomock.Any()).DoAndReturn(func(ctx context.Context, fn func(context.Context, ports.Stores) error) error {
+		return fn(ctx, ports.Stores{Tenancy: store})
+	}).AnyTimes()
+	store.EXPECT().TouchAPIKeys(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, uses []ports.KeyUse) error {
+		for _, use := range uses {
+			if isHeld && use.ID == keyOf(held) {
+				return domain.Busy(errors.New("held"))
+			}
+		}
+		for _, use := range uses {
+			written[use.ID] = true
+		}
+		return nil
+	}).AnyTimes()
+	a := &Admission{uses: newKeyUses(storage)}
+	for n := range keys {
+		a.uses.note(keyOf(n), noon)
+	}
+	if err := a.RecordUses(t.Context()); !domain.HasCode(err, domain.CodeServiceUnavailable) {
+		t.Errorf("told %v, want that a key is held", err)
+	}
+	if len(written) != keys-1 {
+		t.Errorf("%d uses were written, want all but that of the key which is held", len(written))
+	}
+	isHeld = false
+	if err := a.RecordUses(t.Context()); err != nil || len(written) != keys {
+		t.Errorf("%v, and %d uses are written in the end", err, len(written))
+	}
+}
+
 func BenchmarkNotingAUse(b *testing.B) {
 	ids := make([]domain.ID, 1000)
 	for n := range ids {

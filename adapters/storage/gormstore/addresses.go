@@ -57,6 +57,9 @@ func (s recipients) AddAddress(ctx context.Context, t domain.Tenant, a domain.Ad
 	if err != nil {
 		return domain.Address{}, false, err
 	}
+	if err := s.reach(rowRecipient, string(a.RecipientID)); err != nil {
+		return domain.Address{}, false, s.engine.failed("lock a recipient", err)
+	}
 	var owner recipientRow
 	if err := s.ofBusiness(ctx, t).Clauses(forUpdate).Where("id = ?", key).Take(&owner).Error; err != nil {
 		return domain.Address{}, false, s.engine.failed("lock a recipient", err)

@@ -28,7 +28,7 @@ func (s *Store) Book(ctx context.Context, w ports.BookingWrite) error {
 	if bug := s.plantedBug(w, e.row); bug != nil {
 		return bug(ctx)
 	}
-	if w.Bulk == nil {
+	if w.Bulk == nil && s.held(w) == "" {
 		if err := s.folder.book(ctx, e); !errors.Is(err, errAlone) {
 			return err
 		}
@@ -44,7 +44,7 @@ func (s *Store) BookRun(ctx context.Context, writes []ports.BookingWrite) (int, 
 	var run []*entry
 	for _, w := range writes {
 		e, err := newEntry(w)
-		if err != nil || s.plantedBug(w, e.row) != nil || !claimed.add(w) {
+		if err != nil || s.plantedBug(w, e.row) != nil || s.held(w) != "" || !claimed.add(w) {
 			break
 		}
 		run = append(run, e)
@@ -71,7 +71,7 @@ func newEntry(w ports.BookingWrite) (*entry, error) {
 
 // booked runs the work in one transaction.
 func (s *Store) booked(ctx context.Context, w ports.BookingWrite, work func(booking) error) error {
-	return s.transact(ctx, func(sn session) error {
+	return s.transactOn(ctx, s.held(w), func(sn session) error {
 		return work(booking{session: sn, tenant: w.Delivery.Tenant})
 	})
 }
@@ -110,11 +110,11 @@ func (b booking) storeDelivery(ctx context.Context, w ports.BookingWrite, row de
 			return err
 		}
 	}
-	if err := b.storeRecipient(ctx, w); err != nil {
+	if err := b.storeParty(ctx, w); err != nil {
 		return err
 	}
-	if err := b.storeAddress(ctx, w); err != nil {
-		return err
+	if err := b.reach(rowBookings, string(b.tenant.BusinessID), string(b.tenant.Environment)); err != nil {
+		return b.engine.failed("insert a delivery", err)
 	}
 	if err := deliveryTable.insertInto(ctx, b.with(ctx), row, "").Error; err != nil {
 		switch b.engine.violated(err) {
@@ -126,6 +126,20 @@ func (b booking) storeDelivery(ctx context.Context, w ports.BookingWrite, row de
 		return b.engine.failed("insert a delivery", err)
 	}
 	return b.addEvent(ctx, b.tenant, w.Event)
+}
+
+// storeParty brings the recipient and the address up to date.
+func (b booking) storeParty(ctx context.Context, w ports.BookingWrite) error {
+	if !w.NewRecipient && !w.FillName && !w.NewAddress {
+		return nil
+	}
+	if err := b.reach(rowRecipient, recipientOf(w)...); err != nil {
+		return b.engine.failed("store a recipient", err)
+	}
+	if err := b.storeRecipient(ctx, w); err != nil {
+		return err
+	}
+	return b.storeAddress(ctx, w)
 }
 
 // storeRecipient brings the recipient up to date. One that is there and needs

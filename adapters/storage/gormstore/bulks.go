@@ -37,6 +37,9 @@ const leftBulk = `(idempotency_keys.status = 0 AND idempotency_keys.fingerprint 
 	AND (idempotency_keys.leased_until NOT BETWEEN $now AND $far OR idempotency_keys.lease_token = excluded.lease_token))`
 
 func (s bulks) Claim(ctx context.Context, t domain.Tenant, r domain.KeyRecord, token string, lease, retention time.Duration) (ports.BulkHold, error) {
+	if err := s.reachKey(t, r.Key); err != nil {
+		return ports.BulkHold{}, s.engine.claimed(0, err)
+	}
 	var claims []rowID
 	result := s.with(ctx).Raw(s.engine.clocked(strings.ReplaceAll(claimBulk, "$left", leftBulk)),
 		rowIDOf(t.ApplicationID), string(t.Environment), r.Key, r.Fingerprint[:], rowID(r.ClaimID),
@@ -66,6 +69,9 @@ func (s bulks) held(ctx context.Context, t domain.Tenant, h ports.BulkHold) *gor
 }
 
 func (s bulks) Extend(ctx context.Context, t domain.Tenant, h ports.BulkHold) error {
+	if err := s.reachKey(t, h.Key); err != nil {
+		return s.engine.failed("extend the lease of a bulk", err)
+	}
 	result := s.held(ctx, t, h).Update("leased_until", gorm.Expr(s.engine.later, s.engine.laterBy(h.Lease)))
 	if plantedUnfenced() {
 		return nil

@@ -27,6 +27,9 @@ func (s deliveries) Get(ctx context.Context, t domain.Tenant, id domain.ID) (*do
 }
 
 func (s deliveries) Lock(ctx context.Context, t domain.Tenant, id domain.ID) (*domain.Delivery, error) {
+	if err := s.reach(rowDelivery, string(id)); err != nil {
+		return nil, s.engine.failed("lock a delivery", err)
+	}
 	return s.takeByID(s.ofApplication(ctx, t).Clauses(forUpdate), id)
 }
 

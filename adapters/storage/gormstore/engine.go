@@ -38,6 +38,8 @@ type engine struct {
 	foldRun func(ctx context.Context, s *Store, entries []*entry) (int, error)
 	// probesTogether tells that a row by its key costs less than to ask for it.
 	probesTogether bool
+	// locksRows tells that a transaction which waits for a row lets others go on.
+	locksRows bool
 
 	// youngTables selects tables that the database has to look at before it plans
 	// well; empty where it needs not.
@@ -140,7 +142,7 @@ func (e *engine) failed(what string, err error) error {
 		return nil
 	case errors.Is(err, gorm.ErrRecordNotFound), e.orphaned(err):
 		return domain.ErrNotFound
-	case e.lockTimedOut(err):
+	case e.waitedInVain(err):
 		return domain.Busy(fmt.Errorf("gormstore: %s: %w", what, err))
 	case e.tookTooLong(err):
 		return fmt.Errorf("gormstore: %s: %w: %w", what, ports.ErrTookTooLong, err)
@@ -150,6 +152,11 @@ func (e *engine) failed(what string, err error) error {
 		return domain.Busy(fmt.Errorf("gormstore: %s: %w", what, err))
 	}
 	return fmt.Errorf("gormstore: %s: %w", what, err)
+}
+
+// waitedInVain tells that another transaction holds a row for too long.
+func (e *engine) waitedInVain(err error) bool {
+	return errors.Is(err, errRowHeld) || e.lockTimedOut(err)
 }
 
 // changed is failed for an UPDATE of one row that has to be there.

@@ -118,3 +118,23 @@ func MigrateTo(ctx context.Context, url string, version int64) error {
 		return err
 	})
 }
+
+// Queued is how many transactions wait for rows that are held.
+func (s *Store) Queued() (n int) {
+	s.contention.mu.Lock()
+	defer s.contention.mu.Unlock()
+	for _, r := range s.contention.rows {
+		n += r.queued
+	}
+	return n
+}
+
+// Folded is when the last fold was taken.
+func (s *Store) Folded() time.Time {
+	s.folder.mu.Lock()
+	defer s.folder.mu.Unlock()
+	return s.folder.began
+}
+
+// WaitForRows is how long a transaction waits for a row at first.
+func (s *Store) WaitForRows(d time.Duration) { s.contention.brief = d }

@@ -18,32 +18,40 @@ import (
 	"waybill/ports"
 )
 
-// foldPatience is how long a fold waits for a row that somebody else holds. It
-// is short: the others in it wait too.
-const foldPatience = "100ms"
-
 // foldOnPostgres stores bookings by one statement per table, all of which go to
 // the server at once. Where one of the bookings does not come through the
-// transaction is rolled back, and the others are stored by another one. A failure
-// that does not tell of whom it is, such as of a value that the database refuses
-// or of a connection that ended, makes all of them come by themselves.
+// transaction is rolled back, and the others are stored by another one. A row that
+// another transaction holds is looked for in one half of the businesses and then in
+// the other. A failure that does not tell of whom it is, such as of a value that the
+// database refuses or of a connection that ended, makes all of them come by themselves.
 func foldOnPostgres(ctx context.Context, s *Store, entries []*entry) []error {
 	outcomes := make([]error, len(entries))
-	left := make([]int, len(entries)) // of entries
-	for i := range left {
-		left[i] = i
+	all := make([]int, len(entries))
+	for i := range all {
+		all[i] = i
 	}
+	s.foldSome(ctx, briefWait, entries, all, outcomes)
+	return outcomes
+}
+
+// foldSome stores those of the entries that are left, and tells what became of each.
+func (s *Store) foldSome(ctx context.Context, wait time.Duration, entries []*entry, left []int, outcomes []error) {
 	for len(left) > 0 {
-		f := &pgFold{entries: entries}
-		if len(left) < len(entries) {
-			f.entries = make([]*entry, len(left))
-			for i, e := range left {
-				f.entries[i] = entries[e]
-			}
+		f := &pgFold{entries: make([]*entry, len(left))}
+		for i, e := range left {
+			f.entries[i] = entries[e]
 		}
-		err := s.transact(ctx, func(sn session) error { return f.store(ctx, sn) })
+		err := s.foldOnce(ctx, wait, f)
 		if err == nil {
-			return outcomes
+			return
+		}
+		if s.engine.lockTimedOut(err) {
+			if half, other := halves(entries, left); len(other) > 0 {
+				s.foldSome(ctx, heldWait, entries, half, outcomes)
+				s.foldSome(ctx, heldWait, entries, other, outcomes)
+				return
+			}
+			s.contention.strike(bookingsRow(f.entries[0].Delivery.Tenant))
 		}
 		missing := f.missing
 		if !errors.Is(err, errIncomplete) {
@@ -58,7 +66,7 @@ func foldOnPostgres(ctx context.Context, s *Store, entries []*entry) []error {
 			for _, e := range left {
 				outcomes[e] = err
 			}
-			return outcomes
+			return
 		}
 		var rest []int
 		for i, e := range left {
@@ -70,14 +78,37 @@ func foldOnPostgres(ctx context.Context, s *Store, entries []*entry) []error {
 		}
 		left = rest
 	}
-	return outcomes
+}
+
+// halves are the entries of one half of the businesses and of the other, which is
+// empty where there is only one.
+func halves(entries []*entry, of []int) (half, other []int) {
+	seen := map[rowID]int{}
+	for _, e := range of {
+		if business := entries[e].row.BusinessID; seen[business] == 0 {
+			seen[business] = len(seen) + 1
+		}
+	}
+	for _, e := range of {
+		if 2*seen[entries[e].row.BusinessID] <= len(seen)+1 {
+			half = append(half, e)
+		} else {
+			other = append(other, e)
+		}
+	}
+	return half, other
+}
+
+// foldOnce stores all of a fold or nothing. It does not queue for a row that is held.
+func (s *Store) foldOnce(ctx context.Context, wait time.Duration, f *pgFold) error {
+	return s.repeat(ctx, &need{contention: s.contention, wait: wait, queued: true}, func(sn session) error { return f.store(ctx, sn) })
 }
 
 // foldRunOnPostgres stores fewer where one of them does not come through.
 func foldRunOnPostgres(ctx context.Context, s *Store, entries []*entry) (int, error) {
 	for len(entries) > 0 {
 		f := &pgFold{entries: entries}
-		err := s.transact(ctx, func(sn session) error { return f.store(ctx, sn) })
+		err := s.foldOnce(ctx, briefWait, f)
 		if err == nil {
 			return len(entries), nil
 		}
@@ -135,7 +166,6 @@ func (f *pgFold) store(ctx context.Context, sn session) error {
 			sn.watch(statement, values)
 		}
 	}
-	add(step{what: "be patient", read: discard}, "SELECT set_config('lock_timeout', '"+foldPatience+"', true)")
 	if hold := f.entries[0].Bulk; hold != nil {
 		if err := (bulks{sn}).Extend(ctx, f.entries[0].Delivery.Tenant, hold.Hold); err != nil {
 			return err

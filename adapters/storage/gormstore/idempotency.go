@@ -3,6 +3,7 @@ package gormstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -48,10 +49,17 @@ WHERE idempotency_keys.expires_at <= $now
 	AND (idempotency_keys.leased_until IS NULL OR idempotency_keys.leased_until NOT BETWEEN $now AND $far)`
 
 func (s idempotency) Claim(ctx context.Context, t domain.Tenant, r domain.KeyRecord, retention time.Duration) error {
+	if err := s.reachKey(t, r.Key); err != nil {
+		return s.engine.claimed(0, err)
+	}
 	result := s.with(ctx).Exec(s.engine.clocked(claimKey),
 		rowIDOf(t.ApplicationID), string(t.Environment), r.Key, r.Fingerprint[:], rowID(r.ClaimID),
 		r.Answer.Status, r.Answer.Location, r.Answer.Body, instantOf(r.CreatedAt), s.engine.laterBy(retention))
 	return s.engine.claimed(result.RowsAffected, result.Error)
+}
+
+func (s session) reachKey(t domain.Tenant, key string) error {
+	return s.reach(rowKey, string(t.ApplicationID), string(t.Environment), key)
 }
 
 // claimed tells the outcome of an upsert that changed so many records of a key.
@@ -59,8 +67,8 @@ func (e *engine) claimed(records int64, err error) error {
 	switch {
 	case err == nil && records == 0:
 		return ports.ErrKeyTaken
-	case e.lockTimedOut(err):
-		return ports.ErrKeyBusy
+	case e.waitedInVain(err):
+		return fmt.Errorf("%w: %w", ports.ErrKeyBusy, err)
 	}
 	return e.failed("claim an idempotency key", err)
 }

@@ -143,6 +143,9 @@ func newStore(ctx context.Context, e *engine, p *pools, o Options) (*Store, erro
 	s := &Store{engine: e, pools: p, write: write, read: read, log: o.Logger, full: &atomic.Pointer[time.Time]{}, commitTx: (*sql.Tx).Commit}
 	s.folder.writers, s.folder.patience, s.folder.long = e.folds, foldPause, longFold
 	s.folder.store = func(ctx context.Context, entries []*entry) []error { return e.fold(ctx, s, entries) }
+	if e.locksRows {
+		s.contention = newContention(o)
+	}
 	if e.probesTogether {
 		s.probes = &probes{conn: s.onPgConn, long: longProbe}
 	}

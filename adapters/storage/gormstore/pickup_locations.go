@@ -35,6 +35,9 @@ var pickupProbe = newProbe(pickupTable, pickupTable.list(),
 	"pickup_locations WHERE id = u.c AND (business_id = u.a AND environment = u.b) IS TRUE", "uuid", "text", "uuid")
 
 func (s pickupLocations) Lock(ctx context.Context, t domain.Tenant, id domain.ID) (domain.PickupLocation, error) {
+	if err := s.reach(rowPickup, string(id)); err != nil {
+		return domain.PickupLocation{}, s.engine.failed("lock a pickup location", err)
+	}
 	return s.take(s.oneOfBusiness(ctx, t).Clauses(forUpdate), id)
 }
 

@@ -104,6 +104,7 @@ var postgresEngine = engine{
 	folds:   2, // where many come, one is stored while another one waits for the disk
 
 	probesTogether:   true,
+	locksRows:        true,
 	limitsStatements: true,
 	youngTables:      youngTables,
 

@@ -1,6 +1,7 @@
 package gormstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -59,7 +61,8 @@ type pgConn struct {
 	*stdlib.Conn
 	hosts        *pgHosts
 	begin, alone string
-	made         int64 // since the process began
+	lockWait     time.Duration // of the next transaction, for a row; 0: as the session has it
+	made         int64         // since the process began
 }
 
 // IsValid keeps what is dead out of the pool.
@@ -126,10 +129,14 @@ func (c *pgConn) confirmDirect(ctx context.Context) error {
 }
 
 func (c *pgConn) BeginTx(ctx context.Context, o driver.TxOptions) (tx driver.Tx, err error) {
-	if c.begin == "" {
+	begin := c.begin
+	if wait := c.lockWait; wait > 0 {
+		begin = cmp.Or(begin, "begin") + "; SET LOCAL lock_timeout = " + milliseconds(wait)
+	}
+	if begin == "" {
 		tx, err = c.Conn.BeginTx(ctx, o)
 	} else {
-		tx, err = c.beginAs(ctx, o)
+		tx, err = c.beginAs(ctx, begin, o)
 	}
 	return tx, c.unlessDead(ctx, err)
 }

@@ -75,11 +75,11 @@ func perTransaction(config *pgx.ConnConfig) (string, error) {
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 // beginAs begins a transaction in one round trip, whatever is set with it.
-func (c *pgConn) beginAs(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
+func (c *pgConn) beginAs(ctx context.Context, begin string, o driver.TxOptions) (driver.Tx, error) {
 	if o != (driver.TxOptions{}) {
-		return nil, errors.New("gormstore: a transaction behind a pooler has no options")
+		return nil, errors.New("gormstore: a transaction that sets parameters has no options")
 	}
-	tx, err := c.pgx().BeginTx(ctx, pgx.TxOptions{BeginQuery: c.begin})
+	tx, err := c.pgx().BeginTx(ctx, pgx.TxOptions{BeginQuery: begin})
 	if err != nil {
 		return nil, err
 	}

@@ -74,6 +74,9 @@ func (s recipients) List(ctx context.Context, t domain.Tenant, f domain.Recipien
 // Add inserts first and asks afterwards: a look before would not see who adds
 // the same number at this moment.
 func (s recipients) Add(ctx context.Context, t domain.Tenant, r domain.Recipient) (domain.Recipient, bool, error) {
+	if err := s.reach(rowRecipient, string(t.BusinessID), string(t.Environment), string(r.PhoneNumber)); err != nil {
+		return domain.Recipient{}, false, s.engine.failed("insert a recipient", err)
+	}
 	row := newRecipientRow(t, r)
 	inserted := s.with(ctx).Clauses(clause.OnConflict{
 		Columns:   []clause.Column{{Name: "business_id"}, {Name: "environment"}, {Name: "phone_number"}},

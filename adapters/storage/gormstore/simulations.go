@@ -48,6 +48,9 @@ const lockCount = `INSERT INTO simulation_counts (application_id, running) VALUE
 ON CONFLICT (application_id) DO UPDATE SET running = simulation_counts.running`
 
 func (s simulations) Lock(ctx context.Context, t domain.Tenant) error {
+	if err := s.reach(rowSimulations, string(t.ApplicationID)); err != nil {
+		return s.engine.failed("lock the count of simulations", err)
+	}
 	return s.engine.failed("lock the count of simulations", s.with(ctx).Exec(lockCount, rowIDOf(t.ApplicationID)).Error)
 }
 
@@ -56,6 +59,9 @@ ON CONFLICT (application_id) DO UPDATE SET running = simulation_counts.running +
 WHERE simulation_counts.running < ?`
 
 func (s simulations) Enter(ctx context.Context, t domain.Tenant) error {
+	if err := s.reach(rowSimulations, string(t.ApplicationID)); err != nil {
+		return s.engine.failed("count a simulation", err)
+	}
 	result := s.with(ctx).Exec(enterCount, rowIDOf(t.ApplicationID), domain.MaxRunningSimulations)
 	if result.Error == nil && result.RowsAffected == 0 {
 		return ports.ErrSimulationLimit

@@ -30,6 +30,7 @@ type Store struct {
 	folder      folder
 	probes      *probes // nil: each row is looked for by itself
 	readers     ports.Readers
+	contention  *contention // nil: no transaction waits for a row but for the whole database
 	log         *slog.Logger
 
 	// commitTx is (*sql.Tx).Commit; tests lose its answer.
@@ -160,6 +161,7 @@ type session struct {
 	// Nil outside a transaction.
 	fanned *fanned
 	conn   *sql.Conn // that it runs on
+	need   *need     // nil on SQLite, where whoever writes is alone
 	watch  func(statement string, values []param)
 }
 

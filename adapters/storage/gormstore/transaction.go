@@ -33,10 +33,38 @@ func (s *Store) InTx(ctx context.Context, fn func(ctx context.Context, tx ports.
 	return s.transact(ctx, func(sn session) error { return fn(ctx, sn.stores()) })
 }
 
-// transact runs fn in a transaction, and again when the database asks for it.
+// transact runs fn in a transaction, and again when the database asks for it. Where a
+// row is held it queues for that.
 func (s *Store) transact(ctx context.Context, fn func(session) error) error {
+	return s.transactOn(ctx, "", fn)
+}
+
+// transactOn is transact for what needs a row that counts as held; empty: none that
+// is known.
+func (s *Store) transactOn(ctx context.Context, row string, fn func(session) error) error {
+	if s.contention == nil {
+		return s.repeat(ctx, nil, fn)
+	}
+	err := s.engine.failed("wait for "+row, errRowHeld)
+	if row == "" {
+		n := &need{contention: s.contention, wait: s.contention.brief}
+		if err = s.repeat(ctx, n, fn); !s.engine.waitedInVain(err) {
+			return err
+		}
+		if row = n.row; !errors.Is(err, errRowHeld) {
+			s.contention.strike(row)
+		}
+	}
+	return s.contention.queue(ctx, row, err, func(wait time.Duration) (bool, error) {
+		err := s.repeat(ctx, &need{contention: s.contention, wait: wait, queued: true}, fn)
+		return s.engine.waitedInVain(err), err
+	})
+}
+
+// repeat runs fn in a transaction, and again when the database asks for it.
+func (s *Store) repeat(ctx context.Context, n *need, fn func(session) error) error {
 	for retry := 0; ; retry++ {
-		err := endedBy(ctx, s.attempt(ctx, fn))
+		err := endedBy(ctx, s.attempt(ctx, n, fn))
 		s.noteRoom(err)
 		if err == nil || !s.worthRetrying(err) {
 			return err
@@ -83,7 +111,7 @@ func (s *Store) worthRetrying(err error) bool {
 	return errors.Is(err, errNotBegun) || s.engine.transient(err)
 }
 
-func (s *Store) attempt(ctx context.Context, fn func(session) error) error {
+func (s *Store) attempt(ctx context.Context, n *need, fn func(session) error) error {
 	// The transaction has a context of its own, which ends with the caller's
 	// until fn is through. A COMMIT must not be cancelled half-way: one that
 	// was sent counts, whoever still waits for its answer.
@@ -92,7 +120,7 @@ func (s *Store) attempt(ctx context.Context, fn func(session) error) error {
 	release := context.AfterFunc(ctx, cancel)
 	defer release()
 
-	conn, tx, err := s.begin(ctx, txCtx)
+	conn, tx, err := s.begin(ctx, txCtx, n)
 	if err != nil {
 		return err
 	}
@@ -106,7 +134,7 @@ func (s *Store) attempt(ctx context.Context, fn func(session) error) error {
 		}
 	}()
 
-	sn := session{db: s.in(ctx, tx), engine: s.engine, fanned: &fanned{}, conn: conn, watch: s.watch}
+	sn := session{db: s.in(ctx, tx), engine: s.engine, fanned: &fanned{}, conn: conn, need: n, watch: s.watch}
 	if err := fn(sn); err != nil {
 		return err
 	}
@@ -132,13 +160,19 @@ func timeToEnd(ctx context.Context) time.Duration {
 
 // begin takes a connection and begins a transaction on it. It passes over dead
 // ones: after a restart of the server, all that wait in the pool may be.
-func (s *Store) begin(ctx, txCtx context.Context) (*sql.Conn, *sql.Tx, error) {
+func (s *Store) begin(ctx, txCtx context.Context, n *need) (*sql.Conn, *sql.Tx, error) {
 	for dead := 0; ; dead++ {
 		conn, err := s.pools.write.Conn(ctx)
 		if err != nil {
 			return nil, nil, s.engine.failed("no connection to the database", err)
 		}
-		tx, err := conn.BeginTx(txCtx, nil)
+		if n != nil {
+			err = onPgConn(conn, func(c *pgConn) error { c.lockWait = n.wait; return nil })
+		}
+		var tx *sql.Tx
+		if err == nil {
+			tx, err = conn.BeginTx(txCtx, nil)
+		}
 		if err == nil {
 			return conn, tx, nil
 		}

@@ -1,0 +1,223 @@
+package gormstore
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// A row may be held for long: by a process that was stopped in the middle of a
+// transaction, or by an operator's open psql. Only a transaction that needs this very
+// row waits for it, and only few of those wait with a connection.
+//
+// A transaction waits for briefWait at first, which is more than any healthy one
+// holds a row. If that was not enough its row counts as held, and the transaction
+// queues for it without a connection: one at a time tries again for heldWait, and one
+// at a time, of a share of all connections, waits for as long as the database lets
+// it. Whoever needs a row that counts as held queues at once. A transaction that has
+// not got so far after Options.LockTimeout is refused.
+//
+// A transaction tells which row it needs next by session.reach. Where a booking meets
+// foreign keys this is all that its business books: some of that needs the row, and
+// the rest loses no more than heldWait for each that does.
+const (
+	briefWait = 100 * time.Millisecond
+	heldWait  = 20 * time.Millisecond
+	// firstHeld is how long a row counts as held since a transaction last waited for
+	// it in vain. The time doubles with each that did, up to mostHeld, and begins anew
+	// after a calm of forgetHeld.
+	firstHeld  = time.Second
+	mostHeld   = 8 * time.Second
+	forgetHeld = time.Minute
+	// waitingShare is the part of a pool that may wait for rows that are held.
+	waitingShare = 4
+)
+
+// errRowHeld tells that another transaction held a row a moment ago.
+var errRowHeld = errors.New("gormstore: another transaction holds the row")
+
+// contention is what a Store knows of rows that other transactions hold.
+type contention struct {
+	brief    time.Duration // for a row, at first; briefWait
+	patience time.Duration // for a row, without a connection
+	places   chan struct{} // of transactions that wait with a connection
+
+	mu   sync.Mutex
+	rows map[string]*heldRow
+}
+
+// heldRow is the queue for a row.
+type heldRow struct {
+	brief, long chan struct{} // one place each
+	queued      int
+	until       time.Time // it counts as held
+	strikes     int
+}
+
+func newContention(o Options) *contention {
+	return &contention{brief: briefWait, patience: o.LockTimeout, places: make(chan struct{}, max(1, o.PoolSize/waitingShare)), rows: map[string]*heldRow{}}
+}
+
+// held finds the first of some rows that counts as held; empty: none does.
+func (c *contention) held(rows ...string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.rows) == 0 {
+		return ""
+	}
+	now := time.Now()
+	for _, name := range rows {
+		if r := c.rows[name]; r != nil && now.Before(r.until) {
+			return name
+		}
+	}
+	return ""
+}
+
+// strike notes that a transaction waited for a row in vain.
+func (c *contention) strike(row string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.row(row)
+	r.until = time.Now().Add(min(firstHeld<<min(r.strikes, 10), mostHeld))
+	r.strikes++
+}
+
+// free notes that a transaction which waited for a row has got it, or that one which
+// may need it has gone by while no other waited.
+func (c *contention) free(row string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.row(row)
+	r.until, r.strikes = time.Time{}, 0
+}
+
+// row makes the queue for a row where there is none, and forgets old ones. The
+// contention is locked.
+func (c *contention) row(name string) *heldRow {
+	if r := c.rows[name]; r != nil {
+		return r
+	}
+	for other, r := range c.rows {
+		if r.queued == 0 && time.Since(r.until) > forgetHeld {
+			delete(c.rows, other)
+		}
+	}
+	r := &heldRow{brief: make(chan struct{}, 1), long: make(chan struct{}, 1)}
+	c.rows[name] = r
+	return r
+}
+
+// queue tries a transaction anew that needs a row which counts as held. A try tells
+// whether it waited for a row in vain. Where no try could be made, or only one for
+// heldWait, the answer is the error before.
+func (c *contention) queue(ctx context.Context, row string, err error, try func(wait time.Duration) (inVain bool, err error)) error {
+	c.mu.Lock()
+	r := c.row(row)
+	r.queued++
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		r.queued--
+	}()
+	over, cancel := context.WithTimeout(ctx, c.patience)
+	defer cancel()
+	inVain := false
+	through := func(wait time.Duration, gates ...chan struct{}) (tried bool) {
+		for i, gate := range gates {
+			select {
+			case gate <- struct{}{}:
+				defer func() { <-gates[i] }()
+			case <-over.Done():
+				return false
+			}
+		}
+		inVain, err = try(wait)
+		return true
+	}
+	tried := through(heldWait, r.brief)
+	if tried && !inVain && len(r.long) == 0 {
+		c.free(row)
+	}
+	if !inVain {
+		return err
+	}
+	c.strike(row)
+	if !through(0, r.long, c.places) {
+		return err
+	}
+	if inVain {
+		c.strike(row)
+	} else {
+		c.free(row)
+	}
+	return err
+}
+
+// need is the row that a transaction goes for.
+type need struct {
+	contention *contention
+	wait       time.Duration // for a row; 0: as long as the database lets it
+	queued     bool
+	row        string
+}
+
+// reach tells which row a transaction needs next. The error is that the row counts as
+// held and the transaction has to queue for it first.
+func (s session) reach(kind string, of ...string) error {
+	if s.need == nil {
+		return nil
+	}
+	s.need.row = rowName(kind, of...)
+	if !s.need.queued && s.need.contention.held(s.need.row) != "" {
+		return errRowHeld
+	}
+	return nil
+}
+
+func rowName(kind string, of ...string) string { return kind + " " + strings.Join(of, " ") }
+
+// Kinds of rows that transactions wait for.
+const (
+	rowKey         = "idempotency key"
+	rowSimulations = "simulations"
+	rowRecipient   = "recipient"
+	rowDelivery    = "delivery"
+	rowPickup      = "pickup location"
+	rowBookings    = "bookings" // of a business: what its deliveries point at
+)
+
+// held is the row that a booking needs and that counts as held; empty: none does.
+func (s *Store) held(w ports.BookingWrite) string {
+	if s.contention == nil {
+		return ""
+	}
+	t := w.Delivery.Tenant
+	rows := []string{bookingsRow(t), rowName(rowRecipient, recipientOf(w)...)}
+	if w.Bulk == nil {
+		rows = append(rows, rowName(rowKey, string(t.ApplicationID), string(t.Environment), w.Key.Key))
+	}
+	if w.Delivery.Simulating() {
+		rows = append(rows, rowName(rowSimulations, string(t.ApplicationID)))
+	}
+	return s.contention.held(rows...)
+}
+
+func bookingsRow(t domain.Tenant) string {
+	return rowName(rowBookings, string(t.BusinessID), string(t.Environment))
+}
+
+// recipientOf is by what a booking and others may wait for each other: the ID or,
+// where several may add the same one, the phone number.
+func recipientOf(w ports.BookingWrite) []string {
+	if t := w.Delivery.Tenant; w.NewRecipient {
+		return []string{string(t.BusinessID), string(t.Environment), string(w.Recipient.PhoneNumber)}
+	}
+	return []string{string(w.Recipient.ID)}
+}

@@ -22,7 +22,7 @@ export GOFLAGS := $(GOFLAGS) -tags=nomsgpack
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test test-short test-race pgbouncer fmt vet lint lint-install vulncheck generate verify bench bench-large soak storm seeds fuzz clean
+.PHONY: help run build test test-short test-race pgbouncer fmt vet openapi lint lint-install vulncheck generate verify bench bench-large soak storm seeds fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -34,7 +34,7 @@ build: ## build .bin/waybill
 	@echo 'building .bin/waybill; the first time takes a minute or two'
 	@go build -ldflags '-s -w' -o .bin/waybill ./cmd/waybill
 
-test: fmt vet verify ## check everything: format, vet, generated files, all tests with their servers
+test: fmt vet openapi verify ## check everything: format, vet, descriptions of the APIs, generated files, all tests with their servers
 	$(SERVERS) go test -timeout 30m ./...
 
 test-short: ## run the quick tests, without servers
@@ -53,6 +53,9 @@ fmt: ## fail where gofmt would change a file, and name it
 
 vet: ## run go vet
 	go vet ./...
+
+openapi: ## lint the descriptions of the APIs, and compare the public one with the last release's
+	.tools/openapi.sh
 
 lint: $(GOLANGCI) ## run golangci-lint, built into .bin on first use
 	$(GOLANGCI) run ./...

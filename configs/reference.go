@@ -94,7 +94,7 @@ func Reference() string {
 	b.WriteString("# Settings\n\n" +
 		"Looked for in this order: flag, variable, configuration file (`--config FILE` or `WAYBILL_CONFIG`, YAML), " +
 		"data directory, default. The flag of `live_addr` is `--live-addr`; secrets and addresses that may hold one have none. " +
-		"A variable marked with * may also be given as `NAME_FILE`, the path of a file that holds the value. " +
+		"A variable marked with * may also be given as `NAME_FILE`, the path of a file that holds the value; of a list the file may be empty. " +
 		"An empty variable counts as not set.\n")
 	group := ""
 	for _, f := range fields() {
@@ -133,8 +133,11 @@ func ExampleEnv() string {
 			fmt.Fprintf(&b, "\n# --- %s ---\n", group)
 		}
 		fmt.Fprintf(&b, "\n# %s\n", f.doc)
-		if f.secret != "" {
-			fmt.Fprintf(&b, "# Or %s%s: the path of a file that holds it.\n", f.env(), fileSuffix)
+		switch file := f.env() + fileSuffix; {
+		case f.isList():
+			fmt.Fprintf(&b, "# Or %s: the path of a file that holds them; an empty file holds none.\n", file)
+		case f.secret != "":
+			fmt.Fprintf(&b, "# Or %s: the path of a file that holds it.\n", file)
 		}
 		fmt.Fprintf(&b, "#%s=%s\n", f.env(), f.standard)
 	}

@@ -171,18 +171,56 @@ func (s *Store) begin(ctx, txCtx context.Context, n *need) (*sql.Conn, *sql.Tx, 
 		}
 		var tx *sql.Tx
 		if err == nil {
-			tx, err = conn.BeginTx(txCtx, nil)
+			tx, err = s.beginOn(ctx, txCtx, conn)
+		} else {
+			_ = conn.Close() // as beginOn does
 		}
 		if err == nil {
 			return conn, tx, nil
 		}
-		_ = conn.Close() // the error is told by the one of BEGIN
 		if ctx.Err() != nil {
 			return nil, nil, fmt.Errorf("gormstore: begin: %w", err)
 		}
 		if !errors.Is(err, driver.ErrBadConn) || dead == s.pools.write.Stats().MaxOpenConnections {
 			return nil, nil, fmt.Errorf("%w: %w", errNotBegun, s.engine.failed("begin", err))
 		}
+	}
+}
+
+// beginOn begins a transaction on a connection, which it gives back after a failure.
+// SQLite waits for another process that writes, and does not notice that a context
+// ends. Its wait then goes on without the caller.
+func (s *Store) beginOn(ctx, txCtx context.Context, conn *sql.Conn) (*sql.Tx, error) {
+	begin := func() (*sql.Tx, error) {
+		tx, err := conn.BeginTx(txCtx, nil)
+		if err != nil {
+			_ = conn.Close() // its error is told by the one of BEGIN
+		}
+		return tx, err
+	}
+	if s.engine.limitsStatements {
+		return begin()
+	}
+	type outcome struct {
+		tx  *sql.Tx
+		err error
+	}
+	begun := make(chan outcome, 1)
+	go func() {
+		tx, err := begin()
+		begun <- outcome{tx, err}
+	}()
+	select {
+	case o := <-begun:
+		return o.tx, o.err
+	case <-ctx.Done():
+		go func() {
+			if o := <-begun; o.err == nil {
+				_ = o.tx.Rollback()
+				_ = conn.Close()
+			}
+		}()
+		return nil, whyEnded(ctx)
 	}
 }
 

@@ -123,6 +123,37 @@ func TestADeadlineThatPassesWhileATransactionBeginsIsNoDisconnect(t *testing.T) 
 	}
 }
 
+func TestADeadlineHoldsWhileAnotherProcessWritesIntoTheFile(t *testing.T) {
+	t.Parallel()
+	url := migratedSQLite(t)
+	s, other := openWith(t, url, gormstore.Options{}), openWith(t, url, gormstore.Options{})
+	writes, release, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		done <- other.InTx(t.Context(), func(context.Context, ports.Stores) error {
+			close(writes)
+			<-release
+			return nil
+		})
+	}()
+	<-writes
+	begun := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if err := change(ctx, s); !ports.StorageUnavailable(err) || errors.Is(err, context.Canceled) {
+		t.Errorf("a deadline: %v, want that the database is not available", err)
+	}
+	if took := time.Since(begun); took > 4*time.Second { // SQLite waits for 5
+		t.Errorf("the caller waited for %v", took)
+	}
+	close(release)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if err := change(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // sessionsGone waits until no other session of a database is in a transaction.
 func sessionsGone(t testing.TB, url string) {
 	t.Helper()

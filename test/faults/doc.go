@@ -3,8 +3,9 @@
 // while clients send, repeat and repeat at once what they want created, one
 // delivery or many, and while workers move what is simulated and send webhooks,
 // to receivers that fail and hang too; their database crashed, gone, silent or
-// out of room; their Redis gone, hung, slow or forgetful; and all of it back
-// again. live_test.go has a whole company of ten processes, with prices by road,
+// out of room; their Redis gone, hung, slow or forgetful; the network between them
+// cut, by a proxy or, as root, by a firewall in a network namespace; and all of it
+// back again. live_test.go has a whole company of ten processes, with prices by road,
 // an operator and a recipient, in which every part dies in its turn.
 //
 // Afterwards Check, one SQL program for both engines, tells every breach of

@@ -308,12 +308,14 @@ func deliverOne(t *testing.T, store *gormstore.Store, e domain.WebhookEndpoint) 
 	if _, leased, err := store.Outbox().Lease(t.Context(), e.ID, token, time.Minute); !leased || err != nil {
 		t.Fatal(leased, err)
 	}
-	for _, r := range []domain.WebhookResult{sample.Refused(at), sample.Arrived(at)} {
-		due, err := store.Outbox().Due(t.Context(), e.ID, at, 1)
-		if err != nil || len(due) != 1 {
+	var w ports.WebhookOutcome
+	for _, r := range []domain.WebhookResult{sample.Refused(at), sample.Arrived(at.Add(time.Minute))} {
+		due, err := store.Outbox().Due(t.Context(), e.ID, r.StartedAt, 10)
+		again := slices.IndexFunc(due, func(d ports.OutgoingWebhook) bool { return d.ID == w.Delivery.ID || w.Delivery.ID == "" })
+		if err != nil || again < 0 {
 			t.Fatal(due, err)
 		}
-		w := sample.WebhookOutcome(due[0].WebhookDelivery, r, sample.Now)
+		w = sample.WebhookOutcome(due[again].WebhookDelivery, r, r.StartedAt)
 		if err := store.Outbox().Record(t.Context(), e.ID, token, []ports.WebhookOutcome{w}, domain.WebhookHealth{}); err != nil {
 			t.Fatal(err)
 		}

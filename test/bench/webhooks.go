@@ -29,6 +29,7 @@ type webhookOptions struct {
 	backlog  int
 	large    int
 	retries  int
+	dead     int
 	only     string
 	binary   string
 }
@@ -41,6 +42,7 @@ func benchWebhooks(ctx context.Context) (err error) {
 	flags.IntVar(&o.backlog, "backlog", 16000, "webhooks that wait when one of throughput begins")
 	flags.IntVar(&o.large, "large", 1_000_000, "webhooks that wait when the large backlog begins, once")
 	flags.IntVar(&o.retries, "retries", 100_000, "retries that become due at once")
+	flags.IntVar(&o.dead, "dead", 5_000_000, "webhooks that were sent while a snapshot is held, once; and as many as at 200/s in half an hour")
 	flags.StringVar(&o.only, "only", "", "measure only what this regular expression matches, and what it is compared with")
 	flags.StringVar(&o.binary, "binary", "", "the program to measure; empty: build it")
 	_ = flags.Parse(os.Args[2:]) // it exits
@@ -122,6 +124,12 @@ func (p *post) trials(o webhookOptions) []*trial {
 		}}
 	}
 	maximum, alone := drain("backlog to 1 endpoint", p.one), steady("20/s", 20, 0, latency(20))
+	plain := steady("200/s", 200, 0, latency(12))
+	snapshot := func(dead int, aim float64) *trial {
+		return &trial{name: "200/s beside a snapshot, " + amount(dead) + " sent", figures: latency(-1), once: true,
+			comparisons: []comparison{{figure: figure{"p95 / p95 of 200/s", p95(-1).of, 2, 0, aim}, with: plain, by: ratio}},
+			run:         func(ctx context.Context) (outcome, error) { return p.beside(ctx, 200, dead, o.duration) }}
+	}
 	empty, crowded := idle(0), idle(manyEndpoints)
 	crowded.comparisons = []comparison{{figure: figure{"all, more than with 0", idling.of, 1, 0, 3}, with: empty, by: difference}}
 	bare := &trial{name: "200/s, commits alone", figures: []figure{committed("p50 ms", 0.5), committed("p95 ms", 0.95), committed("p99 ms", 0.99)},
@@ -132,7 +140,7 @@ func (p *post) trials(o webhookOptions) []*trial {
 		drain("backlog to 16 endpoints", p.sixteen),
 		alone,
 		bare,
-		steady("200/s", 200, 0, latency(12)),
+		plain,
 		steady("20/s beside 1 hung", 20, 1, latency(25)),
 		steady("20/s beside 50 hung", 20, mostNeighbours, latency(50)),
 		{name: "200/s, FLUSHALL twice", figures: []figure{{"lost", missing, 0, 0, 0}, {"latest, s", latest, 1, 0, -1}},
@@ -147,6 +155,8 @@ func (p *post) trials(o webhookOptions) []*trial {
 		{name: amount(o.large) + " due rows", figures: overdueFigures, once: true,
 			comparisons: []comparison{{figure: figure{"rate / backlog to 1", rate.of, 2, 0.5, -1}, with: maximum, by: ratio}},
 			run:         func(ctx context.Context) (outcome, error) { return p.overdue(ctx, o.large) }},
+		snapshot(200*int(deadFor/time.Second), 1.5),
+		snapshot(o.dead, 2),
 	}, p.sickTrials(o)...)
 }
 

@@ -188,7 +188,7 @@ func (o outbox) Due(ctx context.Context, endpoint domain.ID, now time.Time, limi
 	if len(due) > 0 {
 		first = due[0].DueAt
 	}
-	return due, o.raiseDueSince(ctx, key, seen, now, first)
+	return due, o.write().raiseDueSince(ctx, key, seen, now, first)
 }
 
 // scanned is where the columns of a row are put, in the table's order, behind

@@ -64,7 +64,7 @@ func (s session) dueSince(ctx context.Context, endpoint rowID) (d dueSince, foun
 
 // raiseDueSince notes that nothing older than the first webhook of a look is due, if
 // any was. Whoever has made something due since the look has changed the number.
-func (o outbox) raiseDueSince(ctx context.Context, endpoint rowID, seen dueSince, now time.Time, first *time.Time) error {
+func (s session) raiseDueSince(ctx context.Context, endpoint rowID, seen dueSince, now time.Time, first *time.Time) error {
 	to := now.Add(-dueMargin)
 	if first != nil && first.Before(to) {
 		to = *first
@@ -72,7 +72,7 @@ func (o outbox) raiseDueSince(ctx context.Context, endpoint rowID, seen dueSince
 	if to.Sub(seen.DueSince.time) < dueStep {
 		return nil
 	}
-	_, err := o.write().changeLease(ctx, "note since when webhooks are due", endpoint, "due_since = ?", []any{instantOf(to)}, "number = ?", seen.Number)
+	_, err := s.changeLease(ctx, "note since when webhooks are due", endpoint, "due_since = ?", []any{instantOf(to)}, "number = ?", seen.Number)
 	return err
 }
 
@@ -84,27 +84,36 @@ func (s session) dueFrom(ctx context.Context, endpoint rowID, due time.Time) err
 	return err
 }
 
-// latePage is for how many endpoints a statement looks, and lateLimit how long it may take.
+// latePage is for how many endpoints a statement looks, lateLimit how long it may take,
+// and lateRaise how old due_since is where looks have not raised it.
 const (
 	latePage  = 100
 	lateLimit = time.Minute
+	lateRaise = time.Hour
 )
 
-const lateWebhooks = `SELECT id, late FROM (
-	SELECT e.id, (SELECT min(d.due_at) FROM webhook_deliveries d
-		WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at < (SELECT due_since FROM $lease(e.id))) AS late
-	FROM webhook_endpoints e WHERE e.slot IS NOT NULL AND e.id > ? ORDER BY e.id LIMIT ?
-) AS found ORDER BY id`
+// oldestWebhooks is, of each endpoint, what is pending and was due first, with the lease
+// as it is.
+const oldestWebhooks = `SELECT e.id, (SELECT number FROM $lease(e.id)) AS number, (SELECT due_since FROM $lease(e.id)) AS due_since,
+	(SELECT min(d.due_at) FROM webhook_deliveries d WHERE d.endpoint_id = e.id AND d.status = 'pending') AS oldest
+FROM webhook_endpoints e WHERE e.slot IS NOT NULL AND e.id > ? ORDER BY e.id LIMIT ?`
 
 // FindLate looks for webhooks that became pending longer after they were due than any
 // look counts on, makes the next looks begin early enough for them, and tells for how
 // many endpoints there were some. It goes through all that was ever sent and that the
-// database could not clean up yet.
+// database could not clean up yet, so that the next looks need not, where none has come
+// to an end for a while.
 func (s *Store) FindLate(ctx context.Context) (late int, err error) {
+	now, err := s.Time(ctx)
+	if err != nil {
+		return 0, err
+	}
 	for after := noRow; ; {
 		var rows []struct {
-			ID   rowID
-			Late *instant
+			ID       rowID
+			Number   int64
+			DueSince instant
+			Oldest   *instant
 		}
 		look := func(sn session) error {
 			if sn.engine.limitsStatements {
@@ -112,7 +121,7 @@ func (s *Store) FindLate(ctx context.Context) (late int, err error) {
 					return sn.engine.failed("be patient", err)
 				}
 			}
-			return sn.engine.failed("look for late webhooks", sn.with(ctx).Raw(sn.engine.leases(lateWebhooks), after, latePage).Scan(&rows).Error)
+			return sn.engine.failed("look for late webhooks", sn.with(ctx).Raw(sn.engine.leases(oldestWebhooks), after, latePage).Scan(&rows).Error)
 		}
 		if s.engine.limitsStatements {
 			err = s.transact(ctx, look)
@@ -122,12 +131,16 @@ func (s *Store) FindLate(ctx context.Context) (late int, err error) {
 		if err != nil {
 			return late, err
 		}
+		sn := session{db: s.write, engine: s.engine}
 		for _, r := range rows {
-			if r.Late == nil {
-				continue
+			switch oldest := optionalTime(r.Oldest); {
+			case oldest != nil && oldest.Before(r.DueSince.time):
+				late++
+				err = sn.dueFrom(ctx, r.ID, *oldest)
+			case now.Sub(r.DueSince.time) > lateRaise:
+				err = sn.raiseDueSince(ctx, r.ID, dueSince{r.Number, r.DueSince}, now, oldest)
 			}
-			late++
-			if err := (session{db: s.write, engine: s.engine}).dueFrom(ctx, r.ID, r.Late.time); err != nil {
+			if err != nil {
 				return late, err
 			}
 		}

@@ -100,7 +100,7 @@ func TestLooksForWebhooksPassByWhatASnapshotKeeps(t *testing.T) {
 	sendMany(t, s, e, sent)
 	exec(t, s, fmt.Sprintf("DO $$ BEGIN FOR i IN 1..%d LOOP UPDATE webhook_leases SET number = number + 1; END LOOP; END $$", leases))
 	ctx, now := t.Context(), domain.Millis(time.Now())
-	exec(t, s, "ANALYZE")                                         // as autovacuum does, which finds a table of two rows
+	exec(t, s, "ANALYZE")                                      // as autovacuum does, which finds a table of two rows
 	if late, err := s.FindLate(ctx); late != 0 || err != nil { // walks, and notes how far
 		t.Fatalf("%d late (%v)", late, err)
 	}

@@ -19,6 +19,7 @@ type Config struct {
 	LiveBaseURL     string         `name:"live_base_url" group:"Listeners" check:"base_url" doc:"public address of the live API, ending in /v1; default: from live_addr"`
 	SandboxBaseURL  string         `name:"sandbox_base_url" group:"Listeners" check:"base_url" doc:"public address of the sandbox API, ending in /v1; default: from sandbox_addr"`
 	TrackingBaseURL string         `name:"tracking_base_url" group:"Listeners" check:"url" doc:"what comes before the reference in tracking links; default: /track on the live address. The pages answer at its path and at /track, on the live and the sandbox address"`
+	PortalBaseURL   string         `name:"portal_base_url" group:"Listeners" check:"url" doc:"where the people of customers open the portal; links that let them in begin with it; default: http://localhost:8084"`
 	TrustedProxies  []netip.Prefix `name:"trusted_proxies" group:"Listeners" doc:"networks whose X-Forwarded-For is believed, comma-separated, such as 10.0.0.0/8; empty: none. What another address sends is not believed and warned of"`
 	MaxConnections  int            `name:"max_connections" group:"Listeners" default:"8192" min:"64" max:"1000000" doc:"most connections of the live API at a time; the sandbox API has half as many of its own, operations a sixteenth. All have less where the process may open few files. What is over is closed at once; one network may have half, a trusted proxy all of them"`
 

@@ -11,6 +11,7 @@ import (
 	"waybill/adapters/web"
 	"waybill/adapters/web/strictjson"
 	"waybill/application/operations"
+	"waybill/application/people"
 	"waybill/application/pickuplocations"
 	"waybill/application/tenancy"
 	"waybill/domain"
@@ -26,11 +27,13 @@ type Management struct {
 	Tenants         *tenancy.Tenants
 	PickupLocations *pickuplocations.PickupLocations
 	Operations      *operations.Operations
+	People          *people.Directory
 
 	Normalizer      ports.Normalizer
 	Identifiers     ports.Identifiers
 	CursorKeys      [][32]byte // of cursors that are taken; the first one signs
 	TrackingBaseURL string
+	PortalBaseURL   string
 }
 
 // call is one request of an operator on its way through the checks.

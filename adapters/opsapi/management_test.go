@@ -20,6 +20,7 @@ import (
 
 	"waybill/adapters/opsapi"
 	"waybill/application/operations"
+	"waybill/application/people"
 	"waybill/application/pickuplocations"
 	"waybill/application/tenancy"
 	"waybill/domain"
@@ -116,6 +117,7 @@ func newDesk(t *testing.T) *desk {
 			PickupLocations: pickuplocations.New(d.Store, d.Gate(d.Store), d.Clock, d.IDs),
 			Operations:      operations.New(d.Store, d.Clock, d.IDs, stage.Renderer{}),
 			Normalizer:      ghana{}, Identifiers: d.IDs, TrackingBaseURL: "http://127.0.0.1/track",
+			People: people.NewDirectory(d.Store, d.Clock, d.IDs), PortalBaseURL: "https://portal.example.com",
 		},
 	})
 	d.server = httptest.NewServer(api.Handler())

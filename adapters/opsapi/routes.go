@@ -58,6 +58,8 @@ var routes = []route{
 	{method: "GET", path: "/businesses/{business_id}", kinds: readers, handle: (*Management).getBusiness},
 	{method: "PATCH", path: "/businesses/{business_id}", body: businessShape, handle: (*Management).changeBusiness},
 
+	{method: "POST", path: "/businesses/{business_id}/portal-links", body: portalLinkShape, handle: (*Management).createPortalLink},
+
 	{method: "POST", path: "/businesses/{business_id}/applications", body: applicationShape, handle: (*Management).createApplication},
 	{method: "GET", path: "/businesses/{business_id}/applications", kinds: readers, handle: (*Management).listApplications},
 	{method: "GET", path: "/applications/{application_id}", kinds: readers, handle: (*Management).getApplication},

@@ -7,6 +7,7 @@ import (
 	"waybill/adapters/cli/admin"
 	"waybill/adapters/cli/settings"
 	"waybill/application/operations"
+	"waybill/application/people"
 	"waybill/application/pickuplocations"
 	"waybill/application/tenancy"
 	"waybill/application/webhooks"
@@ -19,6 +20,7 @@ type officeParts struct {
 	pickups    *pickuplocations.PickupLocations
 	operations *operations.Operations
 	webhooks   *webhooks.Webhooks
+	people     *people.Directory
 	store      database
 }
 
@@ -38,7 +40,7 @@ func (p *commands) admin() *admin.Commands {
 				return nil, nil, err
 			}
 			return &admin.Office{
-				Tenants: parts.tenants, Pickups: parts.pickups, Operations: parts.operations, Webhooks: parts.webhooks,
+				Tenants: parts.tenants, Pickups: parts.pickups, Operations: parts.operations, Webhooks: parts.webhooks, People: parts.people,
 				Store: parts.store, Config: c,
 			}, closeParts, nil
 		},

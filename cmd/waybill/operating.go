@@ -6,6 +6,7 @@ import (
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/opsapi"
 	"waybill/application/operations"
+	"waybill/application/people"
 	"waybill/application/pickuplocations"
 	"waybill/application/tenancy"
 	"waybill/ports"
@@ -20,11 +21,11 @@ func newFailedOperators() tenancy.FailedOperators {
 }
 
 // newManagement is what the operations API of a server works with.
-func newManagement(o *tenancy.Operators, t *tenancy.Tenants, l *pickuplocations.PickupLocations, p *operations.Operations,
+func newManagement(o *tenancy.Operators, t *tenancy.Tenants, l *pickuplocations.PickupLocations, p *operations.Operations, d *people.Directory,
 	n ports.Normalizer, ids ports.Identifiers, keys cursorKeys, urls settings.PublicURLs,
 ) *opsapi.Management {
 	return &opsapi.Management{
-		Operators: o, Tenants: t, PickupLocations: l, Operations: p,
+		Operators: o, Tenants: t, PickupLocations: l, Operations: p, People: d, PortalBaseURL: urls.Portal,
 		Normalizer: n, Identifiers: ids, CursorKeys: keys, TrackingBaseURL: urls.Tracking,
 	}
 }

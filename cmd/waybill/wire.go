@@ -19,6 +19,7 @@ import (
 	"waybill/application/deliveries"
 	"waybill/application/idempotency"
 	"waybill/application/operations"
+	"waybill/application/people"
 	"waybill/application/pickuplocations"
 	"waybill/application/quotes"
 	"waybill/application/recipients"
@@ -40,7 +41,7 @@ var foundation = wire.NewSet(
 
 // The use cases of operators.
 var management = wire.NewSet(
-	tenancy.NewTenants, operations.New, newEventRenderer,
+	tenancy.NewTenants, operations.New, newEventRenderer, people.NewDirectory,
 	pickuplocations.New, idempotency.NewGate, newRetention, webhooks.New, newAllowPrivate,
 )
 

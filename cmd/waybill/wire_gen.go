@@ -21,6 +21,7 @@ import (
 	"waybill/application/deliveries"
 	"waybill/application/idempotency"
 	"waybill/application/operations"
+	"waybill/application/people"
 	"waybill/application/pickuplocations"
 	"waybill/application/quotes"
 	"waybill/application/recipients"
@@ -188,7 +189,8 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	gate := idempotency.NewGate(portsStorage, locks, clock, identifiers, log, retention)
 	pickupLocations := pickuplocations.New(portsStorage, gate, clock, identifiers)
 	operationsOperations := operations.New(portsStorage, clock, identifiers, eventRenderer)
-	opsapiManagement := newManagement(operators, tenants, pickupLocations, operationsOperations, normalizer, identifiers, mainCursorKeys, urls)
+	directory := people.NewDirectory(portsStorage, clock, identifiers)
+	opsapiManagement := newManagement(operators, tenants, pickupLocations, operationsOperations, directory, normalizer, identifiers, mainCursorKeys, urls)
 	api := newOps(mainDatabase, v, clock, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, mainForwardedWatch, mainDoorways, log)
 	queue := newQueue(mainQueueRedis, log)
 	scheduler := sandbox.NewScheduler(portsStorage, queue, clock, log)
@@ -439,11 +441,13 @@ func openOffice(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 	webhookSender, cleanup4 := newWebhookSender(c, mainFollower)
 	webhooksAllowPrivate := newAllowPrivate(c)
 	webhooksWebhooks := webhooks.New(portsStorage, gate, sealer, webhookSender, eventRenderer, clock, identifiers, webhooksAllowPrivate)
+	directory := people.NewDirectory(portsStorage, clock, identifiers)
 	mainOfficeParts := &officeParts{
 		tenants:    tenants,
 		pickups:    pickupLocations,
 		operations: operationsOperations,
 		webhooks:   webhooksWebhooks,
+		people:     directory,
 		store:      mainDatabase,
 	}
 	return mainOfficeParts, func() {
@@ -501,7 +505,7 @@ var foundation = wire.NewSet(
 )
 
 // The use cases of operators.
-var management = wire.NewSet(tenancy.NewTenants, operations.New, newEventRenderer, pickuplocations.New, idempotency.NewGate, newRetention, webhooks.New, newAllowPrivate)
+var management = wire.NewSet(tenancy.NewTenants, operations.New, newEventRenderer, people.NewDirectory, pickuplocations.New, idempotency.NewGate, newRetention, webhooks.New, newAllowPrivate)
 
 // What sends webhooks.
 var sending = wire.NewSet(newSealer, newWebhookSender, newOutbox, newSchedules)

@@ -7,6 +7,7 @@ import (
 
 	"waybill/adapters/cli/settings"
 	"waybill/application/operations"
+	"waybill/application/people"
 	"waybill/application/pickuplocations"
 	"waybill/application/tenancy"
 	"waybill/application/webhooks"
@@ -21,6 +22,7 @@ type Office struct {
 	Pickups    *pickuplocations.PickupLocations
 	Operations *operations.Operations
 	Webhooks   *webhooks.Webhooks
+	People     *people.Directory
 	Store      ports.Storage
 	Config     *configs.Config
 }
@@ -42,7 +44,7 @@ type Commands struct {
 // All are the commands of operators, for the root.
 func (p *Commands) All() []*cobra.Command {
 	return []*cobra.Command{
-		p.migrate(), p.business(), p.app(), p.key(), p.pickupLocation(), p.delivery(), p.operator(), p.webhook(),
+		p.migrate(), p.business(), p.app(), p.key(), p.pickupLocation(), p.delivery(), p.operator(), p.webhook(), p.person(), p.staff(),
 		p.configCommand(), p.healthcheck(), p.completion(), p.versionCommand(),
 	}
 }

@@ -11,11 +11,12 @@ import (
 type PublicURLs struct {
 	Live, Sandbox string // end in /v1
 	Tracking      string
+	Portal        string
 }
 
 // PublicURLsOf derives what the settings leave open from the origins.
 func PublicURLsOf(c *configs.Config, liveOrigin, sandboxOrigin string) PublicURLs {
-	u := PublicURLs{Live: c.LiveBaseURL, Sandbox: c.SandboxBaseURL, Tracking: c.TrackingBaseURL}
+	u := PublicURLs{Live: c.LiveBaseURL, Sandbox: c.SandboxBaseURL, Tracking: c.TrackingBaseURL, Portal: portalURL(c)}
 	if u.Live == "" {
 		u.Live = liveOrigin + "/v1"
 	}
@@ -62,4 +63,26 @@ func Origin(l net.Listener) string {
 		return "http://" + l.Addr().String()
 	}
 	return "http://" + net.JoinHostPort(Reachable(host), port)
+}
+
+// portalURL is where the people of businesses come in. Passkeys refuse an address
+// that is a number, so that the default is a name.
+func portalURL(c *configs.Config) string {
+	if c.PortalBaseURL == "" {
+		return "http://localhost:8084"
+	}
+	return c.PortalBaseURL
+}
+
+// PortalURL is what comes before the path of a link to the portal.
+func (p *CommandLine) PortalURL(c *configs.Config) string { return portalURL(c) }
+
+// ConsoleURL is what comes before the path of a link to the console, which is on the
+// operations listener.
+func (p *CommandLine) ConsoleURL(c *configs.Config) string {
+	ops := OriginOf(c.OpsAddr)
+	if last, ran := DataDir(p.DataDir).lastRunOn(c.DatabaseURL); ran && last["WAYBILL_OPS_URL"] != "" {
+		ops = last["WAYBILL_OPS_URL"]
+	}
+	return ops + "/console"
 }

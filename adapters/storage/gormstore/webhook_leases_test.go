@@ -2,7 +2,6 @@ package gormstore_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -23,16 +22,17 @@ import (
 func holdSnapshot(t testing.TB, s *gormstore.Store) {
 	t.Helper()
 	write, _ := s.Pools()
-	tx, err := write.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
+	conn, err := write.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = tx.Rollback() })
-	if _, err := tx.ExecContext(t.Context(), "SET LOCAL idle_in_transaction_session_timeout = 0"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tx.ExecContext(t.Context(), "SELECT count(*) FROM webhook_endpoints"); err != nil {
-		t.Fatal(err)
+	t.Cleanup(func() { _, _ = conn.ExecContext(context.Background(), "ROLLBACK"); _ = conn.Close() })
+	for _, statement := range []string{
+		"BEGIN ISOLATION LEVEL REPEATABLE READ", "SET LOCAL idle_in_transaction_session_timeout = 0", "SELECT count(*) FROM webhook_endpoints",
+	} {
+		if _, err := conn.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
 	}
 }
 

@@ -289,6 +289,10 @@ func TestWhoeverIsOutIsOutOfEveryProcessAtOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.out(t, what, e)
+			// Ended for good, and not only hidden until the person is let in again.
+			if left, err := s.stage.Store.Read().Sessions.OfPerson(t.Context(), e.Person.ID, s.stage.Clock.Now()); err != nil || len(left) != 0 {
+				t.Errorf("%d sessions are left, %v", len(left), err)
+			}
 			if what != "expired" && what != "idle" {
 				s.in(t, "the neighbour", neighbour)
 			}

@@ -25,6 +25,7 @@ import (
 	"waybill/adapters/locks/layered"
 	"waybill/adapters/locks/memlocks"
 	"waybill/adapters/locks/redislocks"
+	"waybill/adapters/metrics/gauges"
 	"waybill/adapters/normalizer/international"
 	"waybill/adapters/pricing/httppricing"
 	"waybill/adapters/pricing/metered"
@@ -232,7 +233,7 @@ func newServiceArea(c *configs.Config) (ports.ServiceArea, error) {
 	}
 }
 
-func newPricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea, r prometheus.Registerer, f *follower, o *outages) (ports.Pricing, error) {
+func newPricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea, r prometheus.Registerer, f *follower, o *gauges.Outages) (ports.Pricing, error) {
 	pricing, err := followedPricing(c, routing, area, f, o)
 	if err != nil {
 		return nil, err
@@ -245,13 +246,13 @@ func choosePricing(c *configs.Config, routing ports.Routing, area ports.ServiceA
 }
 
 // followedPricing is choosePricing in a process that may be followed.
-func followedPricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea, f *follower, o *outages) (ports.Pricing, error) {
+func followedPricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea, f *follower, o *gauges.Outages) (ports.Pricing, error) {
 	switch c.PricingURL {
 	case "":
 		return newTariff(c, routing, area)
 	default:
 		client, err := httppricing.New(httppricing.Options{
-			URL: c.PricingURL, Timeout: c.PricingTimeout, Currency: c.Currency, Header: f.headers(), OnChange: o.of("pricing"),
+			URL: c.PricingURL, Timeout: c.PricingTimeout, Currency: c.Currency, Header: f.headers(), OnChange: o.Of("pricing"),
 		})
 		if err != nil {
 			return nil, badSetting(c, "pricing_url", err)

@@ -6,6 +6,7 @@ import (
 
 	"waybill/adapters/cli/admin"
 	"waybill/adapters/cli/settings"
+	"waybill/adapters/logging/safelog"
 	"waybill/application/operations"
 	"waybill/application/people"
 	"waybill/application/pickuplocations"
@@ -27,10 +28,10 @@ type officeParts struct {
 // admin are the commands of operators, on the database of the settings.
 func (p *commands) admin() *admin.Commands {
 	return &admin.Commands{
-		CommandLine: p.CommandLine, Normalizer: newNormalizer, MigrateUp: migrateUp, Migrations: migrationsOf, Version: version,
+		CommandLine: p.CommandLine, Normalizer: newNormalizer, MigrateUp: migrateUp, Migrations: migrationsOf, Version: version, ServePricing: p.servePricing,
 		Open: func(ctx context.Context, c *configs.Config) (*admin.Office, func(), error) {
 			// Commands speak through their answer; only what went wrong is logged.
-			log := newLog(p.Stderr, max(c.LogLevel, slog.LevelWarn), c.LogFormat == "json")
+			log := safelog.New(p.Stderr, max(c.LogLevel, slog.LevelWarn), c.LogFormat == "json")
 			parts, closeParts, err := openOffice(ctx, c, settings.PublicURLs{Tracking: p.TrackingURL(c)}, log)
 			if err != nil {
 				return nil, nil, err

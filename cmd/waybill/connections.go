@@ -1,6 +1,7 @@
 package main
 
 import (
+	"log/slog"
 	"net/netip"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,7 +16,7 @@ type doorways struct {
 }
 
 func newDoorways(c *configs.Config, r prometheus.Registerer) doorways {
-	live, sandbox, ops := connectionsOf(c.MaxConnections, openFiles())
+	live, sandbox, ops := connections.Bounds(c.MaxConnections, connections.OpenFiles())
 	metrics := connections.NewMetrics(r)
 	through := func(name string, most int, proxies []netip.Prefix) connections.Options {
 		return connections.Options{Name: name, Most: most, Proxies: proxies, Metrics: metrics}
@@ -27,10 +28,6 @@ func newDoorways(c *configs.Config, r prometheus.Registerer) doorways {
 	}
 }
 
-// connectionsOf divides the connections that a process may have among its
-// listeners. Where it may open few files, they take at most five eighths of them:
-// the others are for the database, Redis, webhooks and the services it asks.
-func connectionsOf(most, files int) (live, sandbox, ops int) {
-	live = min(most, files*2/5)
-	return live, live / 2, max(live/16, 16)
+func newProxyWatch(c *configs.Config, r prometheus.Registerer, log *slog.Logger) *connections.ProxyWatch {
+	return connections.NewProxyWatch(c.TrustedProxies, r, log)
 }

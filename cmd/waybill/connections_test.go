@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"waybill/adapters/web/connections"
 )
 
 func TestConnectionsLeaveFilesForWhatAProcessAsks(t *testing.T) {
@@ -19,7 +21,7 @@ func TestConnectionsLeaveFilesForWhatAProcessAsks(t *testing.T) {
 		{8192, 256, 102, 51, 16},
 		{64, 1 << 20, 64, 32, 16},
 	} {
-		live, sandbox, ops := connectionsOf(c.most, c.files)
+		live, sandbox, ops := connections.Bounds(c.most, c.files)
 		if live != c.live || sandbox != c.sandbox || ops != c.ops {
 			t.Errorf("%d of %d files: %d, %d, %d; want %d, %d, %d", c.most, c.files, live, sandbox, ops, c.live, c.sandbox, c.ops)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"waybill/adapters/cli/admin"
 	"waybill/adapters/cli/doctor"
+	"waybill/adapters/periodic"
 	"waybill/configs"
 	"waybill/ports"
 )
@@ -27,9 +28,9 @@ type storage struct {
 type database interface {
 	ports.Storage
 	ports.Bookings
-	purger
-	analyzer
-	lateFinder
+	periodic.Purger
+	periodic.Analyzer
+	periodic.LateFinder
 
 	// Outbox is what webhooks are to be sent.
 	Outbox() ports.WebhookOutbox

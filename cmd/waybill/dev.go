@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"log/slog"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -188,95 +187,13 @@ func (p *commands) welcome(ctx context.Context, dir settings.DataDir, s *service
 	if err != nil {
 		return err
 	}
-	v := servingView{
+	v := admin.ServingView{
 		Live: settings.Origin(doors.live) + "/v1", Sandbox: settings.Origin(doors.sandbox) + "/v1", Ops: settings.Origin(doors.ops), EnvFile: dir.DevEnv(),
 	}
-	// The directory's own database has no address there: a shell that has read the
-	// file finds it by --data-dir, and that of another directory just so.
-	database := c.DatabaseURL.Reveal()
-	if dir.Owns(c.DatabaseURL) {
-		database = ""
-	}
-	// No comment in it: readers split every line at its "=".
-	err = settings.WriteEnvFile(dir.DevEnv(), "", [][2]string{
-		{"WAYBILL_LIVE_URL", v.Live},
-		{"WAYBILL_SANDBOX_URL", v.Sandbox},
-		{"WAYBILL_OPS_URL", v.Ops},
-		{"WAYBILL_LIVE_KEY", d.LiveKey},
-		{"WAYBILL_TEST_KEY", d.TestKey},
-		{"WAYBILL_OPS_TOKEN", d.OpsToken},
-		{"WAYBILL_BUSINESS_ID", string(d.Business.ID)},
-		{"WAYBILL_APP_ID", string(d.App.ID)},
-		{"WAYBILL_PICKUP_ID", string(d.Pickup)},
-		{"WAYBILL_PICKUP_INACTIVE_ID", string(d.Inactive)},
-		{"WAYBILL_PICKUP_INCOMPLETE_ID", string(d.Incomplete)},
-		{"WAYBILL_LIVE_PICKUP_ID", string(d.LivePickup)},
-		{settings.DatabaseEnv, database},
-		{"WAYBILL_DATABASE_POOLER", c.DatabasePooler},
-		{"WAYBILL_REDIS_URL", c.RedisURL.Reveal()},
-	})
-	if err != nil {
+	if err := admin.WriteDevEnv(dir, v, d, c); err != nil {
 		return err
 	}
-	return p.Show(v, func(w io.Writer) { p.banner(w, dir, v, d, c) })
-}
-
-// banner is what a person sees. Nothing in it is coloured.
-func (p *commands) banner(w io.Writer, dir settings.DataDir, v servingView, d admin.DemoCustomer, c *configs.Config) {
-	engine := "Postgres"
-	if strings.HasPrefix(c.DatabaseURL.Reveal(), settings.SqliteScheme) {
-		engine = "SQLite in " + string(dir)
-		if !dir.Owns(c.DatabaseURL) {
-			engine = c.DatabaseURL.String()
-		}
-	}
-	if c.RedisURL != "" {
-		engine += ", " + c.RedisURL.String()
-	}
-	keyLine := func(name, key string, fresh bool) string {
-		if fresh {
-			return "  " + name + key + "   (shown once; also in " + dir.DevEnv() + ")"
-		}
-		return "  " + name + masked(key) + "   (in " + dir.DevEnv() + ")"
-	}
-	where := ""
-	if dir != settings.DefaultDataDir {
-		where = " --data-dir " + term.ShellQuoted(string(dir))
-	}
-	lines := []string{
-		"waybill " + version + "  (dev: " + engine + "; not for production)",
-		"",
-		"  Sandbox API    " + v.Sandbox,
-		"  Live API       " + v.Live,
-		"  Docs           " + strings.TrimSuffix(v.Sandbox, "/v1") + docsite.Prefix,
-		"  Description    " + v.Sandbox + "/openapi.yaml",
-		"  Operations     " + v.Ops + "/ops/v1  (/readyz and /metrics beside it)",
-		"",
-		"  Demo business  " + d.Business.Name + ", application \"" + d.App.Name + "\"",
-		keyLine("Test key       ", d.TestKey, d.FreshTest),
-		keyLine("Live key       ", d.LiveKey, d.FreshLive),
-		keyLine("Ops token      ", d.OpsToken, d.FreshToken),
-		"",
-		"  Next           " + p.Ourselves() + " demo" + where + "   (in another terminal: price, book, simulate, follow; every call shown)",
-		"",
-		"  Or by hand, a price and then a delivery:",
-		"",
-		"    . " + term.ShellWord(dir.DevEnv()),
-		`    curl -s $WAYBILL_SANDBOX_URL/quotes -H "Authorization: Bearer $WAYBILL_TEST_KEY" -H "Content-Type: application/json" \`,
-		`      -d '{"vehicle_type":"bike","pickup_location_id":"'$WAYBILL_PICKUP_ID'","dropoff":{"latitude":5.6037,"longitude":-0.187}}'`,
-		`    curl -s $WAYBILL_SANDBOX_URL/deliveries -H "Authorization: Bearer $WAYBILL_TEST_KEY" -H "Content-Type: application/json" -H "Idempotency-Key: my-first-delivery" \`,
-		`      -d '{"vehicle_type":"bike","pickup_location_id":"'$WAYBILL_PICKUP_ID'","payment":{"type":"delivery_only"},"recipient":{"name":"Ama Mensah","phone_number":"0241234567","address":{"address":"7 Ring Road, Accra","latitude":5.6037,"longitude":-0.187}}}'`,
-		"",
-	}
-	_, _ = io.WriteString(w, strings.Join(lines, "\n")+"\n") // a closed terminal is no reason to stop
-}
-
-// masked shows enough of a key to recognize it.
-func masked(key string) string {
-	const tail = 4
-	prefix := strings.LastIndexByte(key, '_') + 1
-	if len(key) < prefix+tail {
-		return "..."
-	}
-	return key[:prefix] + "..." + key[len(key)-tail:]
+	return p.Show(v, func(w io.Writer) {
+		admin.Banner(w, admin.Program{Version: version, Docs: docsite.Prefix, Ourselves: p.Ourselves()}, dir, v, d, c)
+	})
 }

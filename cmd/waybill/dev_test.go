@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"waybill/adapters/cli/admin"
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
 )
@@ -228,7 +229,7 @@ func TestDevWithJSONPrintsOneValue(t *testing.T) {
 	dir := t.TempDir()
 	r, vars := startDev(t, dir, "--json")
 	r.terminate(t)
-	var v servingView
+	var v admin.ServingView
 	if err := json.Unmarshal([]byte(r.stdout.String()), &v); err != nil {
 		t.Fatal(err)
 	}

@@ -248,7 +248,7 @@ func TestADatabaseThatIsAheadIsToldAndServed(t *testing.T) {
 	found(t, examined(t, dir), doctor.VerdictWarn, "migrations", "the database is ahead of this program: it is at 9999", "run everywhere the version that migrated it")
 	for _, args := range [][]string{{"serve"}, {"worker"}} {
 		r := start(t, freePorts, append(args, "--data-dir", dir, "--json")...)
-		var v servingView
+		var v admin.ServingView
 		eventually(t, "it serves", func() bool { return json.Unmarshal([]byte(r.stdout.String()), &v) == nil })
 		eventually(t, "it is ready", func() bool { return status(v.Ops+"/readyz") == http.StatusOK })
 		if log := r.stderr.String(); !strings.Contains(log, "the database is ahead of this program: it is at 9999, and this program knows the steps up to") {

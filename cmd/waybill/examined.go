@@ -10,6 +10,7 @@ import (
 	"waybill/adapters/cli/doctor"
 	"waybill/adapters/clock/systemclock"
 	"waybill/adapters/invalidations/local"
+	"waybill/adapters/redis/connect"
 	"waybill/application/tenancy"
 	"waybill/application/webhooks"
 	"waybill/configs"
@@ -35,7 +36,7 @@ func (p *commands) doctor() *doctor.Commands {
 			return tenancy.NewTenants(s, digest, clock, newIdentifiers(clock), local.New()), webhooks.NewSecretKey(s, sealer), nil
 		},
 		Redis: func(c *configs.Config) (doctor.Redis, func(), error) {
-			client, closeClient, err := redisOf(c, redisTimeout)
+			client, closeClient, err := redisOf(c, connect.RedisTimeout)
 			return examinedRedis{client}, closeClient, err
 		},
 		Pricing: func(c *configs.Config) (ports.Pricing, error) {

@@ -8,11 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"waybill/adapters/cli/admin"
 	"waybill/test/redis"
 )
 
 // sandboxPost calls the sandbox API of a server.
-func sandboxPost(t *testing.T, v servingView, key, path, body string) (data map[string]any) {
+func sandboxPost(t *testing.T, v admin.ServingView, key, path, body string) (data map[string]any) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, v.Sandbox+path, strings.NewReader(body))
 	if err != nil {

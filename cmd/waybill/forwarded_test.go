@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"waybill/adapters/cli/doctor"
+	"waybill/adapters/web/connections"
 	"waybill/configs"
 )
 
@@ -23,9 +24,9 @@ func TestAProxyThatIsNotTrustedIsWarnedOfOnceInFiveMinutes(t *testing.T) {
 		var logged bytes.Buffer
 		c := &configs.Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
 		registry := prometheus.NewRegistry()
-		watch := newForwardedWatch(c, registry, slog.New(slog.NewTextHandler(&logged, nil)))
+		watch := connections.NewProxyWatch(c.TrustedProxies, registry, slog.New(slog.NewTextHandler(&logged, nil)))
 		served := 0
-		handler := watch.around(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ }))
+		handler := watch.Around(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ }))
 		ask := func(peer, forwarded string) {
 			r := httptest.NewRequest("GET", "/", nil)
 			r.RemoteAddr = peer

@@ -11,11 +11,14 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"waybill/adapters/logging/safelog"
+	"waybill/adapters/periodic"
 )
 
 // runJob runs one until ctx ends.
-func runJob(ctx context.Context, b job, log *slog.Logger) {
-	newJobs(prometheus.NewRegistry(), log).run(ctx, b)
+func runJob(ctx context.Context, b periodic.Job, log *slog.Logger) {
+	periodic.New(prometheus.NewRegistry(), log).Run(ctx, b)
 }
 
 // A database that says nothing must not end cleaning for as long as the process
@@ -26,12 +29,12 @@ func TestARunThatHangsIsEndedToldAndFollowedByTheNext(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var logged output
 		r := prometheus.NewRegistry()
-		j := newJobs(r, newLog(&logged, slog.LevelInfo, false))
+		j := periodic.New(r, safelog.New(&logged, slog.LevelInfo, false))
 		store := &silent{}
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			j.run(ctx, cleaning(store, slog.New(slog.DiscardHandler)))
+			j.Run(ctx, periodic.Cleaning(store, slog.New(slog.DiscardHandler)))
 		}()
 		last := func() time.Time {
 			synctest.Wait()
@@ -46,13 +49,13 @@ func TestARunThatHangsIsEndedToldAndFollowedByTheNext(t *testing.T) {
 			}
 			return time.Time{}
 		}
-		time.Sleep(10*sweepEvery + time.Second)
+		time.Sleep(10*periodic.SweepEvery + time.Second)
 		good := last()
-		if since := time.Since(good); since > sweepEvery {
+		if since := time.Since(good); since > periodic.SweepEvery {
 			t.Errorf("the last success is told to be %s ago", since)
 		}
 		store.hangs.Store(true)
-		time.Sleep(10 * sweepEvery)
+		time.Sleep(10 * periodic.SweepEvery)
 		if got := last(); !got.Equal(good) {
 			t.Errorf("a success is told %s after the database fell silent", got.Sub(good))
 		}
@@ -60,8 +63,8 @@ func TestARunThatHangsIsEndedToldAndFollowedByTheNext(t *testing.T) {
 			t.Errorf("%d runs in ten minutes are logged, want each minute's: %s", n, logged.String())
 		}
 		store.hangs.Store(false)
-		time.Sleep(sweepEvery)
-		if since := time.Since(last()); since > sweepEvery {
+		time.Sleep(periodic.SweepEvery)
+		if since := time.Since(last()); since > periodic.SweepEvery {
 			t.Errorf("the database answers again, and the last success is %s ago", since)
 		}
 		stop()
@@ -110,13 +113,13 @@ func TestARunThatPanicsIsAFailureAndFollowedByTheNext(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var logged output
 		runs := 0
-		runJob(ctx, job{name: "weaving", every: time.Minute, limit: time.Second, level: slog.LevelError, do: func(context.Context) (time.Duration, error) {
+		runJob(ctx, periodic.Job{Name: "weaving", Every: time.Minute, Limit: time.Second, Level: slog.LevelError, Do: func(context.Context) (time.Duration, error) {
 			if runs++; runs == 3 {
 				stop()
 				return 0, nil
 			}
 			panic("the thread broke")
-		}}, newLog(&logged, slog.LevelInfo, false))
+		}}, safelog.New(&logged, slog.LevelInfo, false))
 		text := logged.String()
 		if runs != 3 || strings.Count(text, "job=weaving") != 2 || strings.Count(text, "the thread broke") != 2 {
 			t.Errorf("%d runs, logged %s", runs, text)

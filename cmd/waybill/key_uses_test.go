@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"waybill/adapters/cli/settings"
+	"waybill/adapters/logging/safelog"
+	"waybill/adapters/periodic"
 	"waybill/configs"
 	"waybill/domain"
 )
@@ -42,7 +44,7 @@ func TestUsesOfKeysAreRecordedEveryTenSecondsAndAtTheEnd(t *testing.T) {
 				done := make(chan struct{})
 				go func() {
 					defer close(done)
-					runJob(ctx, keyUses("key_uses", u), newLog(&logged, slog.LevelInfo, false))
+					runJob(ctx, periodic.KeyUses("key_uses", u), safelog.New(&logged, slog.LevelInfo, false))
 				}()
 				want := func(calls int) {
 					t.Helper()
@@ -72,7 +74,7 @@ func TestADatabaseThatHangsDelaysTheEndByTwoSeconds(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		stop()
 		begun := time.Now()
-		runJob(ctx, keyUses("key_uses", &uses{hangs: true}), slog.New(slog.DiscardHandler))
+		runJob(ctx, periodic.KeyUses("key_uses", &uses{hangs: true}), slog.New(slog.DiscardHandler))
 		if took := time.Since(begun); took != 2*time.Second {
 			t.Errorf("it took %s", took)
 		}

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"waybill/adapters/cli/term"
+	"waybill/adapters/metrics/gauges"
 	"waybill/adapters/opsapi"
 	"waybill/adapters/upstream"
 	"waybill/configs"
@@ -31,7 +32,7 @@ func newNeighbours(c *configs.Config, engine roadEngine) neighbours {
 // is no reason not to: they may come up later.
 func (n neighbours) warn(ctx context.Context, log *slog.Logger) {
 	for _, check := range n {
-		ctx, cancel := context.WithTimeout(ctx, countTimeout)
+		ctx, cancel := context.WithTimeout(ctx, gauges.CountTimeout)
 		if err := check.Run(ctx); err != nil {
 			log.Warn(check.Name, "warning", "the "+check.Name+" service does not answer; until it does, prices and creates answer 503: waybill doctor tells more", "error", term.Plainly(err))
 		}

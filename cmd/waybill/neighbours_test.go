@@ -33,7 +33,7 @@ func TestAServerTellsAtItsStartWhatDoesNotAnswerAndWhatNobodyCanOpen(t *testing.
 				home = filepath.Join(t.TempDir(), "dev")
 			}
 			r := start(t, append([]string{setting + "http://" + closedPort}, environ...), append(args, "--data-dir", home, "--json")...)
-			var v servingView
+			var v admin.ServingView
 			eventually(t, "it serves", func() bool { return json.Unmarshal([]byte(r.stdout.String()), &v) == nil })
 			eventually(t, "it is ready", func() bool { return status(v.Ops+"/readyz") == http.StatusOK })
 			res, err := http.Get(v.Ops + "/readyz")

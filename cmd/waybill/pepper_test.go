@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"waybill/adapters/cli/admin"
 	"waybill/adapters/cli/doctor"
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
@@ -84,7 +85,7 @@ func TestDevTakesADatabaseOverAndWarnsOnce(t *testing.T) {
 	warned := func(dir string) int {
 		t.Helper()
 		r := start(t, append(slices.Clone(freePorts), database), "dev", "--data-dir", dir, "--json")
-		var v servingView
+		var v admin.ServingView
 		eventually(t, "dev is ready", func() bool {
 			return json.Unmarshal([]byte(r.stdout.String()), &v) == nil && status(v.Ops+"/readyz") == http.StatusOK
 		})

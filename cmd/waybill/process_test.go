@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"waybill/adapters/opsapi"
+	"waybill/adapters/periodic"
 	"waybill/adapters/queue/memqueue"
 	"waybill/ports"
 )
@@ -198,7 +199,7 @@ func TestAProcessEndsWithinHalfAMinuteWhateverHangs(t *testing.T) {
 		"a request":                         {time.Hour, 0, true, 25 * time.Second},
 		"a task":                            {0, time.Hour, false, 28 * time.Second},
 		"both":                              {time.Hour, time.Hour, false, 28 * time.Second},
-		"a request, and a task that writes": {time.Hour, recordTimeout, true, 27 * time.Second},
+		"a request, and a task that writes": {time.Hour, periodic.RecordTimeout, true, 27 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

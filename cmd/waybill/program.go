@@ -3,12 +3,15 @@ package main
 import (
 	"context"
 	"io"
+	"log/slog"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
+	"waybill/adapters/logging/safelog"
+	"waybill/configs"
 )
 
 // commands are those that run a process, and what all others are made with.
@@ -53,9 +56,20 @@ func (p *commands) root() *cobra.Command {
 	flags.BoolVar(&p.AsJSON, "json", false, "print one JSON value, and nothing else, on stdout")
 	flags.StringVar(&p.DataDir, "data-dir", settings.DefaultDataDir, "directory of a local installation; WAYBILL_DATABASE_URL wins over its database, unless that is the one of another directory")
 	flags.StringVar(&p.ConfigFile, "config", "", "YAML file of settings (WAYBILL_CONFIG)")
-	root.AddCommand(p.dev(), p.serve(), p.worker(), p.pricing())
+	root.AddCommand(p.dev(), p.serve(), p.worker())
 	root.AddCommand(p.admin().All()...)
 	root.AddCommand(p.integrator().All()...)
 	root.AddCommand(p.doctor().Command())
 	return root
+}
+
+// log makes the logger of a server and logs what is odd about its settings.
+// In auto format a program that people watch writes text.
+func (p *commands) log(c *configs.Config, watched bool) *slog.Logger {
+	asJSON := c.LogFormat == "json" || c.LogFormat == "auto" && !watched
+	log := safelog.New(p.Stderr, c.LogLevel, asJSON)
+	for _, warning := range c.Warnings() {
+		log.Warn("settings", "warning", warning)
+	}
+	return log
 }

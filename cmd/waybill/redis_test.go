@@ -16,8 +16,10 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"waybill/adapters/cli/admin"
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
+	"waybill/adapters/redis/connect"
 	"waybill/configs"
 	"waybill/test/redis"
 	"waybill/test/servers/redisserver"
@@ -51,7 +53,7 @@ func TestNoCallOfARedisIsRepeatedAndEachHasAnEnd(t *testing.T) {
 		if o.MaxRetries != 0 || !o.ContextTimeoutEnabled || o.DialTimeout <= 0 || o.DialTimeout > time.Second || o.ReadTimeout <= 0 || o.ReadTimeout > time.Second {
 			t.Errorf("%s: options %+v", address, o)
 		}
-		if want := map[bool]int{true: 7, false: redisConnections}[strings.Contains(address, "pool_size=7")]; o.PoolSize != want {
+		if want := map[bool]int{true: 7, false: connect.RedisConnections}[strings.Contains(address, "pool_size=7")]; o.PoolSize != want {
 			t.Errorf("%s: %d connections, want %d", address, o.PoolSize, want)
 		}
 		closeClient()
@@ -80,10 +82,10 @@ func TestTheQueueHasConnectionsOfItsOwnAndMorePatience(t *testing.T) {
 	if queue.Client == client {
 		t.Error("the queue shares the client of the limiter")
 	}
-	if o := queue.Options(); o.ReadTimeout != queueTimeout || o.WriteTimeout != queueTimeout || o.MaxRetries != 0 || !o.ContextTimeoutEnabled || o.DB != 3 || o.PoolSize != 1 {
+	if o := queue.Options(); o.ReadTimeout != connect.QueueTimeout || o.WriteTimeout != connect.QueueTimeout || o.MaxRetries != 0 || !o.ContextTimeoutEnabled || o.DB != 3 || o.PoolSize != 1 {
 		t.Errorf("options %+v", o)
 	}
-	if o := client.Options(); o.ReadTimeout != redisTimeout {
+	if o := client.Options(); o.ReadTimeout != connect.RedisTimeout {
 		t.Errorf("options of the other client %+v", o)
 	}
 	closeQueue()
@@ -102,7 +104,7 @@ func TestTheQueueHasConnectionsOfItsOwnAndMorePatience(t *testing.T) {
 func TestARedisThatMayDropKeysIsWarnedOfAtTheStart(t *testing.T) {
 	t.Parallel()
 	server := redis.Own(t)
-	client, err := openRedis(server.URL, redisTimeout)
+	client, err := connect.Open(server.URL, connect.RedisTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,8 +130,8 @@ func TestARedisThatMayDropKeysIsWarnedOfAtTheStart(t *testing.T) {
 	}
 	begun := time.Now()
 	var logged output
-	warnOfEviction(t.Context(), client, slog.New(slog.NewTextHandler(&logged, nil)))
-	if took := time.Since(begun); took > 2*redisTimeout || logged.String() != "" {
+	connect.WarnOfEviction(t.Context(), client, slog.New(slog.NewTextHandler(&logged, nil)))
+	if took := time.Since(begun); took > 2*connect.RedisTimeout || logged.String() != "" {
 		t.Errorf("after %v: %q", took, logged.String())
 	}
 	if err := server.Resume(); err != nil {
@@ -150,7 +152,7 @@ func TestAnInstallationKeepsToTheDatabaseOfItsURL(t *testing.T) {
 		eventually(t, "the worker did both steps", func() bool { return simulation(t, v, key, id)["status"] == "completed" })
 		worker.terminate(t)
 		server.terminate(t)
-		client, err := openRedis(base+database, redisTimeout)
+		client, err := connect.Open(base+database, connect.RedisTimeout)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +164,7 @@ func TestAnInstallationKeepsToTheDatabaseOfItsURL(t *testing.T) {
 			t.Errorf("database %s has the limits %q, want those of one key", database, keys)
 		}
 	}
-	other, err := openRedis(base+"/0", redisTimeout)
+	other, err := connect.Open(base+"/0", connect.RedisTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +182,7 @@ func TestADeadlineHoldsWhileTLSIsAgreedUpon(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dumb.Close()
-	client, err := openRedis("rediss://"+dumb.Addr().String()+"?dial_timeout=1m", redisTimeout)
+	client, err := connect.Open("rediss://"+dumb.Addr().String()+"?dial_timeout=1m", connect.RedisTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +210,7 @@ func TestASentinelIsAskedWhereRedisIs(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	client, err := openRedis(sentinel.URL+"?master_name=waybill", redisTimeout)
+	client, err := connect.Open(sentinel.URL+"?master_name=waybill", connect.RedisTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +258,7 @@ func readAll(t *testing.T, url string) string {
 }
 
 // fallbacks is how many calls the limiter of the process answered.
-func fallbacks(t *testing.T, v servingView) (n int) {
+func fallbacks(t *testing.T, v admin.ServingView) (n int) {
 	t.Helper()
 	_, after, _ := strings.Cut(readAll(t, v.Ops+"/metrics"), "\nwaybill_rate_limiter_fallbacks_total ")
 	if _, err := fmt.Sscan(after, &n); err != nil {
@@ -376,7 +378,7 @@ func TestDevUsesTheRedisItIsGiven(t *testing.T) {
 		vars, _ = settings.ReadEnvFile(settings.DataDir(dir).DevEnv())
 		return vars["WAYBILL_OPS_URL"] != "" && status(vars["WAYBILL_OPS_URL"]+"/readyz") == http.StatusOK
 	})
-	client, err := openRedis(url, redisTimeout)
+	client, err := connect.Open(url, connect.RedisTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}

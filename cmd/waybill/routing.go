@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"waybill/adapters/metrics/gauges"
 	"waybill/adapters/routing/cached"
 	"waybill/adapters/routing/metered"
 	"waybill/adapters/routing/straightline"
@@ -22,12 +23,12 @@ func newRoadEngine(c *configs.Config) (roadEngine, func(), error) {
 }
 
 // followedRoadEngine is newRoadEngine in a process that may be followed.
-func followedRoadEngine(c *configs.Config, f *follower, o *outages) (roadEngine, func(), error) {
+func followedRoadEngine(c *configs.Config, f *follower, o *gauges.Outages) (roadEngine, func(), error) {
 	if c.RoutingURL == "" || c.PricingURL != "" {
 		return roadEngine{}, func() {}, nil
 	}
 	client, err := valhalla.New(valhalla.Options{
-		URL: c.RoutingURL, Timeout: c.RoutingTimeout, BikeCosting: c.RoutingBike, Header: f.headers(), OnChange: o.of("routing"),
+		URL: c.RoutingURL, Timeout: c.RoutingTimeout, BikeCosting: c.RoutingBike, Header: f.headers(), OnChange: o.Of("routing"),
 	})
 	if err != nil {
 		return roadEngine{}, nil, badSetting(c, "routing_url", err)

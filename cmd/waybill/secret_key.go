@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"waybill/adapters/cli/settings"
+	"waybill/adapters/periodic"
 	"waybill/application/webhooks"
 	"waybill/configs"
 )
@@ -45,8 +46,8 @@ func (k *secretKey) rotates() bool { return len(k.config.SecretKeyPrevious) > 0 
 
 // resealing seals anew what is under a previous key. Any number of processes may
 // do it.
-func (k *secretKey) resealing() job {
-	return job{name: "resealing", every: resealEvery, limit: resealLimit, level: slog.LevelWarn, atOnce: true, do: func(ctx context.Context) (time.Duration, error) {
+func (k *secretKey) resealing() periodic.Job {
+	return periodic.Job{Name: "resealing", Every: resealEvery, Limit: resealLimit, Level: slog.LevelWarn, AtOnce: true, Do: func(ctx context.Context) (time.Duration, error) {
 		if !k.rotates() {
 			return 0, nil
 		}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"waybill/adapters/cli/admin"
 	"waybill/adapters/cli/integrator"
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
@@ -84,7 +85,7 @@ func TestDevTakesADatabaseOverWithItsSecretKeyAndWarnsOnce(t *testing.T) {
 		{[]string{oldKey}, 0}, {[]string{newKey, oldKey}, 0}, {[]string{oldKey}, 1}, {[]string{oldKey}, 0},
 	} {
 		r := start(t, underKey(environ, step.key[0], step.key[1:]...), "dev", "--data-dir", dir, "--json")
-		var v servingView
+		var v admin.ServingView
 		eventually(t, "dev is ready", func() bool {
 			return json.Unmarshal([]byte(r.stdout.String()), &v) == nil && status(v.Ops+"/readyz") == http.StatusOK
 		})
@@ -121,7 +122,7 @@ func newCustomer(t *testing.T, environ []string) *customer {
 }
 
 // post sends a request under a key, and wants its answer.
-func (c *customer) post(v servingView, path, idempotencyKey, body string, want int) (data object) {
+func (c *customer) post(v admin.ServingView, path, idempotencyKey, body string, want int) (data object) {
 	c.t.Helper()
 	req, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, v.Sandbox+path, strings.NewReader(body))
 	if err != nil {
@@ -142,7 +143,7 @@ func (c *customer) post(v servingView, path, idempotencyKey, body string, want i
 }
 
 // adds makes an endpoint; the same name again is answered with the same.
-func (c *customer) adds(v servingView, name string) (secret string) {
+func (c *customer) adds(v admin.ServingView, name string) (secret string) {
 	c.t.Helper()
 	made := c.post(v, "/webhook-endpoints", name, fmt.Sprintf(`{"url":"%s/%s"}`, c.at.URL, name), http.StatusCreated)
 	c.mu.Lock()
@@ -153,7 +154,7 @@ func (c *customer) adds(v servingView, name string) (secret string) {
 }
 
 // isTold has every endpoint sent an event, and wants each to be signed right.
-func (c *customer) isTold(v servingView, names ...string) {
+func (c *customer) isTold(v admin.ServingView, names ...string) {
 	c.t.Helper()
 	for _, name := range names {
 		c.tests++
@@ -179,7 +180,7 @@ func TestTheSecretKeyIsChangedWithoutAnybodyNoticing(t *testing.T) {
 	t.Parallel()
 	environ := append(served(t), "WAYBILL_WEBHOOK_ALLOW_PRIVATE=true")
 	var server, worker *running
-	var v servingView
+	var v admin.ServingView
 	serve := func(key string, previous ...string) {
 		if server != nil {
 			server.terminate(t)

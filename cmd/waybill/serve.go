@@ -8,8 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"waybill/adapters/cli/admin"
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
+	"waybill/adapters/web/connections"
 	"waybill/configs"
 )
 
@@ -50,7 +52,7 @@ func (p *commands) serve() *cobra.Command {
 			if err := mayServe(cmd.Context(), s, c); err != nil {
 				return err
 			}
-			v := servingView{Live: urls.Live, Sandbox: urls.Sandbox, Ops: settings.Origin(doors.ops)}
+			v := admin.ServingView{Live: urls.Live, Sandbox: urls.Sandbox, Ops: settings.Origin(doors.ops)}
 			if err := p.announce(v, c, log); err != nil {
 				return err
 			}
@@ -80,13 +82,13 @@ func (p *commands) loadNamed(cmd *cobra.Command) (*configs.Config, error) {
 
 // announce logs that a process in production is about to begin and, with
 // --json, tells a script where it listens.
-func (p *commands) announce(v servingView, c *configs.Config, log *slog.Logger) error {
+func (p *commands) announce(v admin.ServingView, c *configs.Config, log *slog.Logger) error {
 	log.Info("starting", "version", version, "database", c.DatabaseURL.String(), "redis", c.RedisURL.String())
 	if c.WebhookAllowPrivate {
 		log.Warn("webhooks", "warning", c.Source("webhook_allow_private")+" lets customers have webhooks sent to this machine and to private networks; it is for development only")
 	}
-	if live, _, _ := connectionsOf(c.MaxConnections, openFiles()); live < c.MaxConnections && v.Live != "" {
-		log.Warn("connections", "warning", fmt.Sprintf("this process may open %d files, so the live API takes %d connections at a time and not %d (WAYBILL_MAX_CONNECTIONS); raise LimitNOFILE, or ulimit -n", openFiles(), live, c.MaxConnections))
+	if live, _, _ := connections.Bounds(c.MaxConnections, connections.OpenFiles()); live < c.MaxConnections && v.Live != "" {
+		log.Warn("connections", "warning", fmt.Sprintf("this process may open %d files, so the live API takes %d connections at a time and not %d (WAYBILL_MAX_CONNECTIONS); raise LimitNOFILE, or ulimit -n", connections.OpenFiles(), live, c.MaxConnections))
 	}
 	if !p.AsJSON {
 		return nil
@@ -113,12 +115,4 @@ func mayServe(ctx context.Context, s *service, c *configs.Config) error {
 func noDatabaseNamed(dir settings.DataDir) error {
 	return &term.StartError{What: "WAYBILL_DATABASE_URL is not set", UsedFor: "all data",
 		Fix: "WAYBILL_DATABASE_URL=postgres://user:password@host/name; or --data-dir " + string(dir) + " for the data of waybill dev"}
-}
-
-// servingView tells a script where a server listens.
-type servingView struct {
-	Live    string `json:"live_url,omitempty"` // a worker has neither API
-	Sandbox string `json:"sandbox_url,omitempty"`
-	Ops     string `json:"ops_url"`
-	EnvFile string `json:"env_file,omitempty"` // dev only
 }

@@ -30,10 +30,10 @@ func served(t *testing.T) (environ []string) {
 }
 
 // startServe starts serve and tells where it listens.
-func startServe(t *testing.T, environ []string) (*running, servingView) {
+func startServe(t *testing.T, environ []string) (*running, admin.ServingView) {
 	t.Helper()
 	r := start(t, environ, "serve", "--json")
-	var v servingView
+	var v admin.ServingView
 	eventually(t, "serve is ready", func() bool {
 		select {
 		case code := <-r.ended:
@@ -95,7 +95,7 @@ func TestARequestUnderWayIsFinishedBeforeTheServerStops(t *testing.T) {
 	}))
 	defer pricing.Close()
 	r := start(t, append(slices.Clone(freePorts), "WAYBILL_PRICING_URL="+pricing.URL), "dev", "--data-dir", t.TempDir(), "--json")
-	var v servingView
+	var v admin.ServingView
 	var vars map[string]string
 	eventually(t, "dev is ready", func() bool {
 		if json.Unmarshal([]byte(r.stdout.String()), &v) != nil || status(v.Ops+"/readyz") != http.StatusOK {

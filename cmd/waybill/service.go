@@ -15,7 +15,10 @@ import (
 	"waybill/adapters/cli/term"
 	"waybill/adapters/clock/databaseclock"
 	"waybill/adapters/httpapi"
+	"waybill/adapters/metrics/gauges"
 	"waybill/adapters/opsapi"
+	"waybill/adapters/periodic"
+	"waybill/adapters/redis/connect"
 	"waybill/adapters/web/connections"
 	"waybill/application/webhooks"
 	"waybill/configs"
@@ -36,7 +39,7 @@ type service struct {
 	seed   *admin.Seeder
 	key    *secretKey
 	beside neighbours
-	jobs   *jobs
+	jobs   *periodic.Jobs
 
 	products      products
 	invalidations ports.Invalidations
@@ -58,7 +61,7 @@ func (s *service) serve(ctx context.Context, l *listeners) error { return s.proc
 // serveAndWork does everything in this one process.
 func (s *service) serveAndWork(ctx context.Context, l *listeners) error {
 	p := s.process(l)
-	p.tasks = append(p.tasks, s.engine.run, s.jobs.task(lateWebhooks(s.store, s.log)))
+	p.tasks = append(p.tasks, s.engine.run, s.jobs.Task(periodic.LateWebhooks(s.store, s.log)))
 	return p.run(ctx)
 }
 
@@ -71,16 +74,16 @@ func (s *service) process(l *listeners) *process {
 		},
 		ops: s.ops, at: l.ops, log: s.log, leaving: s.products.stop,
 		tasks: []task{
-			s.jobs.task(cleaning(s.store, s.log)),
-			s.jobs.task(statistics(s.store, s.log)),
+			s.jobs.Task(periodic.Cleaning(s.store, s.log)),
+			s.jobs.Task(periodic.Statistics(s.store, s.log)),
 			func(ctx context.Context) error { s.invalidations.Listen(ctx, s.products.forget); return nil },
-			s.jobs.task(keyUses("key_uses_live", s.products.live.Admission)),
-			s.jobs.task(keyUses("key_uses_sandbox", s.products.sandbox.Admission)),
+			s.jobs.Task(periodic.KeyUses("key_uses_live", s.products.live.Admission)),
+			s.jobs.Task(periodic.KeyUses("key_uses_sandbox", s.products.sandbox.Admission)),
 			func(ctx context.Context) error { s.waker.Run(ctx); return nil },
 			func(ctx context.Context) error { s.hearFanouts(ctx); return nil },
-			s.jobs.task(s.key.resealing()),
-			s.jobs.task(following(s.clock)),
-			s.jobs.task(check("webhook_notifications", s.waker.Failed)),
+			s.jobs.Task(s.key.resealing()),
+			s.jobs.Task(periodic.Following(s.clock)),
+			s.jobs.Task(periodic.Check("webhook_notifications", s.waker.Failed)),
 		},
 	}
 }
@@ -90,12 +93,12 @@ type apis struct {
 	live, sandbox *httpapi.API
 }
 
-func newAPIs(p products, c *configs.Config, urls settings.PublicURLs, keys cursorKeys, tracked trackingSites, log *slog.Logger, m *httpapi.Metrics, f *follower, watch *forwardedWatch, d doorways) apis {
+func newAPIs(p products, c *configs.Config, urls settings.PublicURLs, keys cursorKeys, tracked trackingSites, log *slog.Logger, m *httpapi.Metrics, f *follower, watch *connections.ProxyWatch, d doorways) apis {
 	api := func(u httpapi.UseCases, e domain.Environment, baseURL, otherBaseURL string, through connections.Options, beside ...httpapi.Site) *httpapi.API {
 		return httpapi.New(u, httpapi.Options{
 			Environment: e, BaseURL: baseURL, OtherBaseURL: otherBaseURL, TrackingBaseURL: urls.Tracking, Currency: c.Currency,
 			CursorKeys: keys, TrustedProxies: c.TrustedProxies, Log: log, Metrics: m, Follow: f.requests(), Beside: slices.Concat(tracked, beside),
-			Around: watch.around, Connections: through,
+			Around: watch.Around, Connections: through,
 		})
 	}
 	return apis{
@@ -110,26 +113,28 @@ func newRegistry() *prometheus.Registry {
 	return r
 }
 
-func newOps(store database, open []database, clock *databaseclock.Clock, client *redis.Client, queue queueRedis, beside neighbours, m *opsapi.Management, r *prometheus.Registry, c *configs.Config, watch *forwardedWatch, d doorways, log *slog.Logger) *opsapi.API {
-	registerPools(open, r)
-	registerSimulations(store, r, log)
-	registerWebhooks(store.Outbox(), clock, r, log)
-	registerFeed(store, r, log)
-	registerClock(clock, r)
-	registerPepper(store, clock, c, r, log)
+func newOps(store database, open []database, clock *databaseclock.Clock, client *redis.Client, queue queueRedis, beside neighbours, m *opsapi.Management, r *prometheus.Registry, c *configs.Config, watch *connections.ProxyWatch, d doorways, log *slog.Logger) *opsapi.API {
+	gauges.RegisterPools(open, r)
+	gauges.RegisterSimulations(store, r, log)
+	gauges.RegisterWebhooks(store.Outbox(), clock, r, log)
+	gauges.RegisterFeed(store, r, log)
+	gauges.RegisterClock(clock, r)
+	if len(c.KeyPepperPrevious) > 0 {
+		gauges.RegisterPepper(store, clock, r, log)
+	}
 	checks := []opsapi.Check{
 		{Name: "database", Run: store.Ping},
 		{Name: "migrations", Run: func(ctx context.Context) error { return upToDate(ctx, store) }},
 	}
 	if client != nil {
-		registerRedis(client, queue, r)
+		connect.Register(client, queue.Client, r)
 		checks = append(checks, opsapi.Check{
 			Name: "redis", Informational: true, Run: func(ctx context.Context) error { return client.Ping(ctx).Err() },
 		})
 	}
 	checks = append(checks, beside...)
-	registerChecks(checks, r)
 	for i, run := range checks {
+		gauges.RegisterCheck(run.Name, run.Run, r)
 		checks[i].Run = func(ctx context.Context) error {
 			if err := run.Run(ctx); err != nil {
 				return errors.New(term.Plainly(err))
@@ -138,7 +143,7 @@ func newOps(store database, open []database, clock *databaseclock.Clock, client 
 		}
 	}
 	return opsapi.New(opsapi.Options{
-		Metrics: r, Log: log, TrustedProxies: c.TrustedProxies, Around: watch.around, Connections: d.ops, Checks: checks, Management: m,
+		Metrics: r, Log: log, TrustedProxies: c.TrustedProxies, Around: watch.Around, Connections: d.ops, Checks: checks, Management: m,
 		Hosts: c.OpsHosts, Profiles: c.Pprof == "on",
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"waybill/adapters/locks/redislocks"
 	"waybill/adapters/ratelimit/redislimiter"
 	"waybill/adapters/redis/autopipeline"
+	"waybill/adapters/redis/connect"
 	"waybill/ports"
 	"waybill/test/conformance"
 	"waybill/test/redis"
@@ -18,7 +19,7 @@ import (
 func TestLimitsAndLocksHoldInPipelines(t *testing.T) {
 	t.Parallel()
 	open := func() *autopipeline.Client {
-		client, err := openRedis(redis.URL(t), redisTimeout)
+		client, err := connect.Open(redis.URL(t), connect.RedisTimeout)
 		if err != nil {
 			t.Fatal(err)
 		}

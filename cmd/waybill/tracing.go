@@ -12,6 +12,7 @@ import (
 
 	"waybill/adapters/cli/term"
 	"waybill/adapters/httpapi"
+	"waybill/adapters/metrics/gauges"
 	"waybill/adapters/tracing/otlp"
 	"waybill/configs"
 	"waybill/ports"
@@ -99,7 +100,7 @@ type followedDatabase struct {
 	outbox       ports.WebhookOutbox
 }
 
-var _ pooled = (*followedDatabase)(nil)
+var _ gauges.Pooled = (*followedDatabase)(nil)
 
 func (d *followedDatabase) InTx(ctx context.Context, fn func(ctx context.Context, tx ports.Stores) error) error {
 	return d.transactions.InTx(ctx, fn)
@@ -117,7 +118,7 @@ func (d *followedDatabase) Outbox() ports.WebhookOutbox { return d.outbox }
 
 // PoolStats are those of the database behind; none where it has no pools.
 func (d *followedDatabase) PoolStats() map[string]func() sql.DBStats {
-	if p, ok := d.database.(pooled); ok {
+	if p, ok := d.database.(gauges.Pooled); ok {
 		return p.PoolStats()
 	}
 	return nil

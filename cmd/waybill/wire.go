@@ -13,7 +13,9 @@ import (
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/clock/databaseclock"
 	"waybill/adapters/httpapi"
+	"waybill/adapters/metrics/gauges"
 	"waybill/adapters/opsapi"
+	"waybill/adapters/periodic"
 	"waybill/adapters/trackingpage"
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
@@ -57,7 +59,7 @@ var product = wire.NewSet(
 
 // What the use cases of both environments have in common.
 var common = wire.NewSet(
-	newLimits, newRateLimiter, newPricing, newOutages, followedRoadEngine, newRouting, newServiceArea, newNeighbours,
+	newLimits, newRateLimiter, newPricing, gauges.NewOutages, followedRoadEngine, newRouting, newServiceArea, newNeighbours,
 	newBulkLease, newBulkPaces, newNormalizer, wire.Struct(new(parts), "*"), newProducts,
 )
 
@@ -81,7 +83,7 @@ var operating = wire.NewSet(tenancy.NewOperators, newFailedOperators, newManagem
 
 // The operators' listener.
 var control = wire.NewSet(
-	newOps, newJobs, newDoorways, newFollower, newForwardedWatch, newRegistry, wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
+	newOps, periodic.New, newDoorways, newFollower, newProxyWatch, newRegistry, wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
 )
 
 // openService assembles a server process. The function it returns closes the

@@ -15,7 +15,9 @@ import (
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/clock/databaseclock"
 	"waybill/adapters/httpapi"
+	"waybill/adapters/metrics/gauges"
 	"waybill/adapters/opsapi"
+	"waybill/adapters/periodic"
 	"waybill/adapters/trackingpage"
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
@@ -71,8 +73,8 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	retention := newRetention(c)
 	lease := newBulkLease(c)
 	mainBulkPaces := newBulkPaces(c)
-	mainOutages := newOutages(registry, log)
-	mainRoadEngine, cleanup5, err := followedRoadEngine(c, mainFollower, mainOutages)
+	outages := gauges.NewOutages(registry, log)
+	mainRoadEngine, cleanup5, err := followedRoadEngine(c, mainFollower, outages)
 	if err != nil {
 		cleanup4()
 		cleanup3()
@@ -98,7 +100,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		cleanup()
 		return nil, nil, err
 	}
-	pricing, err := newPricing(c, routing, serviceArea, registry, mainFollower, mainOutages)
+	pricing, err := newPricing(c, routing, serviceArea, registry, mainFollower, outages)
 	if err != nil {
 		cleanup5()
 		cleanup4()
@@ -167,9 +169,9 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	pages := newTrackingPages(trackingTracking, watches, c, log, metrics)
 	mainTrackingSites := newTrackingSites(pages, urls)
 	httpapiMetrics := httpapi.NewMetrics(registry)
-	mainForwardedWatch := newForwardedWatch(c, registry, log)
+	proxyWatch := newProxyWatch(c, registry, log)
 	mainDoorways := newDoorways(c, registry)
-	mainApis := newAPIs(mainProducts, c, urls, mainCursorKeys, mainTrackingSites, log, httpapiMetrics, mainFollower, mainForwardedWatch, mainDoorways)
+	mainApis := newAPIs(mainProducts, c, urls, mainCursorKeys, mainTrackingSites, log, httpapiMetrics, mainFollower, proxyWatch, mainDoorways)
 	v := allOf(mainDatabases)
 	mainQueueRedis, cleanup7, err := newQueueRedis(ctx, c, log)
 	if err != nil {
@@ -189,9 +191,8 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	gate := idempotency.NewGate(portsStorage, locks, clock, identifiers, log, retention)
 	pickupLocations := pickuplocations.New(portsStorage, gate, clock, identifiers)
 	operationsOperations := operations.New(portsStorage, clock, identifiers, eventRenderer)
-	directory := people.NewDirectory(portsStorage, clock, identifiers)
-	opsapiManagement := newManagement(operators, tenants, pickupLocations, operationsOperations, directory, normalizer, identifiers, mainCursorKeys, urls)
-	api := newOps(mainDatabase, v, clock, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, mainForwardedWatch, mainDoorways, log)
+	opsapiManagement := newManagement(operators, tenants, pickupLocations, operationsOperations, normalizer, identifiers, mainCursorKeys, urls)
+	api := newOps(mainDatabase, v, clock, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, proxyWatch, mainDoorways, log)
 	queue := newQueue(mainQueueRedis, log)
 	scheduler := sandbox.NewScheduler(portsStorage, queue, clock, log)
 	lateness := newLateness(registry)
@@ -200,14 +201,14 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	sweeper := webhooks.NewSweeper(webhookOutbox, queue, clock, log)
 	observer := newWebhookObserver(registry)
 	drainer := webhooks.NewDrainer(webhookOutbox, webhookSender, sealer, eventRenderer, queue, clock, identifiers, schedules, observer, log)
-	mainJobs := newJobs(registry, log)
+	jobs := periodic.New(registry, log)
 	mainEngine := &engine{
 		queue:     queue,
 		scheduler: scheduler,
 		simulator: simulator,
 		sweeper:   sweeper,
 		drainer:   drainer,
-		jobs:      mainJobs,
+		jobs:      jobs,
 	}
 	fanoutNews := newFanoutNews(client, log)
 	waker := newWaker(v, queue, fanoutNews, log)
@@ -235,7 +236,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		seed:          seeder,
 		key:           mainSecretKey,
 		beside:        mainNeighbours,
-		jobs:          mainJobs,
+		jobs:          jobs,
 		products:      mainProducts,
 		invalidations: invalidations,
 		news:          fanoutNews,
@@ -344,14 +345,14 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 	schedules := newSchedules(c)
 	observer := newWebhookObserver(registry)
 	drainer := webhooks.NewDrainer(webhookOutbox, webhookSender, sealer, eventRenderer, queue, clock, identifiers, schedules, observer, log)
-	mainJobs := newJobs(registry, log)
+	jobs := periodic.New(registry, log)
 	mainEngine := &engine{
 		queue:     queue,
 		scheduler: scheduler,
 		simulator: simulator,
 		sweeper:   sweeper,
 		drainer:   drainer,
-		jobs:      mainJobs,
+		jobs:      jobs,
 	}
 	v := onlyOne(mainDatabase)
 	client, cleanup6, err := newRedis(c)
@@ -367,9 +368,9 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 	waker := newWaker(v, queue, fanoutNews, log)
 	mainNeighbours := _wireNeighboursValue
 	opsapiManagement := _wireManagementValue
-	mainForwardedWatch := newForwardedWatch(c, registry, log)
+	proxyWatch := newProxyWatch(c, registry, log)
 	mainDoorways := newDoorways(c, registry)
-	api := newOps(mainDatabase, v, clock, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, mainForwardedWatch, mainDoorways, log)
+	api := newOps(mainDatabase, v, clock, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, proxyWatch, mainDoorways, log)
 	webhooksSecretKey := webhooks.NewSecretKey(portsStorage, sealer)
 	mainSecretKey := &secretKey{
 		use:    webhooksSecretKey,
@@ -383,7 +384,7 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 		store:  mainDatabase,
 		clock:  clock,
 		key:    mainSecretKey,
-		jobs:   mainJobs,
+		jobs:   jobs,
 		log:    log,
 	}
 	return mainWorker, func() {
@@ -515,7 +516,7 @@ var product = wire.NewSet(tenancy.NewAdmission, quotes.New, recipients.New, pick
 
 // What the use cases of both environments have in common.
 var common = wire.NewSet(
-	newLimits, newRateLimiter, newPricing, newOutages, followedRoadEngine, newRouting, newServiceArea, newNeighbours,
+	newLimits, newRateLimiter, newPricing, gauges.NewOutages, followedRoadEngine, newRouting, newServiceArea, newNeighbours,
 	newBulkLease, newBulkPaces, newNormalizer, wire.Struct(new(parts), "*"), newProducts,
 )
 
@@ -537,5 +538,5 @@ var operating = wire.NewSet(tenancy.NewOperators, newFailedOperators, newManagem
 
 // The operators' listener.
 var control = wire.NewSet(
-	newOps, newJobs, newDoorways, newFollower, newForwardedWatch, newRegistry, wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
+	newOps, periodic.New, newDoorways, newFollower, newProxyWatch, newRegistry, wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
 )

@@ -7,10 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"waybill/adapters/cli/admin"
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
 	"waybill/adapters/clock/databaseclock"
 	"waybill/adapters/opsapi"
+	"waybill/adapters/periodic"
 	"waybill/application/webhooks"
 	"waybill/configs"
 )
@@ -23,7 +25,7 @@ type worker struct {
 	store  database
 	clock  *databaseclock.Clock
 	key    *secretKey
-	jobs   *jobs
+	jobs   *periodic.Jobs
 	log    *slog.Logger
 }
 
@@ -75,7 +77,7 @@ func (p *commands) worker() *cobra.Command {
 				return err
 			}
 			nameInstallation(cmd.Context(), w.store, w.ops, log)
-			if err := p.announce(servingView{Ops: settings.Origin(doors.ops)}, c, log); err != nil {
+			if err := p.announce(admin.ServingView{Ops: settings.Origin(doors.ops)}, c, log); err != nil {
 				return err
 			}
 			return w.run(cmd.Context(), doors)
@@ -94,11 +96,11 @@ func (w *worker) run(ctx context.Context, l *listeners) error {
 		tasks: []task{
 			w.engine.run,
 			func(ctx context.Context) error { w.waker.Run(ctx); return nil },
-			w.jobs.task(cleaning(w.store, w.log)),
-			w.jobs.task(lateWebhooks(w.store, w.log)),
-			w.jobs.task(w.key.resealing()),
-			w.jobs.task(following(w.clock)),
-			w.jobs.task(check("webhook_notifications", w.waker.Failed)),
+			w.jobs.Task(periodic.Cleaning(w.store, w.log)),
+			w.jobs.Task(periodic.LateWebhooks(w.store, w.log)),
+			w.jobs.Task(w.key.resealing()),
+			w.jobs.Task(periodic.Following(w.clock)),
+			w.jobs.Task(periodic.Check("webhook_notifications", w.waker.Failed)),
 		},
 	}
 	return p.run(ctx)

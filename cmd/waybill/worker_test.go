@@ -25,10 +25,10 @@ import (
 )
 
 // startWorker starts a worker and tells where it listens.
-func startWorker(t *testing.T, environ []string) (*running, servingView) {
+func startWorker(t *testing.T, environ []string) (*running, admin.ServingView) {
 	t.Helper()
 	r := start(t, environ, "worker", "--json")
-	var v servingView
+	var v admin.ServingView
 	eventually(t, "the worker is ready", func() bool {
 		select {
 		case code := <-r.ended:
@@ -57,7 +57,7 @@ func TestAWorkerWorksUntilItIsTold(t *testing.T) {
 	// It needs no pepper: it knows no API key.
 	environ := slices.DeleteFunc(served(t), func(v string) bool { return strings.Contains(v, "PEPPER") })
 	r, v := startWorker(t, environ)
-	if v != (servingView{Ops: v.Ops}) || strings.Contains(r.stdout.String(), "live_url") {
+	if v != (admin.ServingView{Ops: v.Ops}) || strings.Contains(r.stdout.String(), "live_url") {
 		t.Errorf("it tells of an API: %s", r.stdout.String())
 	}
 	if code := status(v.Ops + "/healthz"); code != http.StatusOK {
@@ -148,7 +148,7 @@ func TestAWorkerDoesNotTakeTheDirectoryOfDevByItself(t *testing.T) {
 }
 
 // simulation is what the API says of a delivery.
-func simulation(t *testing.T, v servingView, key, id string) object {
+func simulation(t *testing.T, v admin.ServingView, key, id string) object {
 	t.Helper()
 	code, answer := call(t, http.MethodGet, v.Sandbox+"/deliveries/"+id, key, "")
 	if code != http.StatusOK {
@@ -158,7 +158,7 @@ func simulation(t *testing.T, v servingView, key, id string) object {
 }
 
 // book begins a scenario in the sandbox of a server.
-func book(t *testing.T, v servingView, key, scenario string, stepSeconds int) (id string, due time.Time) {
+func book(t *testing.T, v admin.ServingView, key, scenario string, stepSeconds int) (id string, due time.Time) {
 	t.Helper()
 	o := command(t, []string{"WAYBILL_SANDBOX_URL=" + v.Sandbox, "WAYBILL_TEST_KEY=" + key}, "trigger", scenario, "--step-seconds", strconv.Itoa(stepSeconds), "--json")
 	var begun triggered

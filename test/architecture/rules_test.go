@@ -32,7 +32,7 @@ var arrows = map[string][]string{
 // edges are the adapters through which calls come in: they alone may import the
 // use cases. Each is one folder below adapters; every other adapter is
 // adapters/<port>/<technology>.
-var edges = []string{"adapters/httpapi", "adapters/opsapi", "adapters/trackingpage", "adapters/docsite", "adapters/cli", "adapters/jobs"}
+var edges = []string{"adapters/httpapi", "adapters/opsapi", "adapters/trackingpage", "adapters/docsite", "adapters/cli", "adapters/periodic"}
 
 // clients are no adapters of a port: a folder for each language in which the
 // public API is called.
@@ -70,7 +70,6 @@ var testArrows = map[string][]string{
 	"adapters/opsapi":       {"adapters/storage/gormstore"},
 	"adapters/trackingpage": {"adapters/storage/gormstore"},
 	"adapters/docsite":      {"adapters/httpapi", "adapters/storage/gormstore"},
-	"adapters/jobs":         {"adapters/storage/gormstore"},
 }
 
 // homes lists the only folders that may import a technology, so that it can be
@@ -79,7 +78,7 @@ var homes = map[string][]string{
 	"github.com/gin-gonic/gin":    {"adapters/web", "adapters/httpapi", "adapters/opsapi", "adapters/trackingpage", "adapters/docsite"},
 	"gorm.io":                     {"adapters/storage"},
 	"github.com/hibiken/asynq":    {"adapters/queue"},
-	"github.com/redis/go-redis":   {"adapters/redis/autopipeline", "adapters/ratelimit/redislimiter", "adapters/locks/redislocks", "adapters/invalidations/redispubsub", "adapters/queue/asynqqueue", "cmd"},
+	"github.com/redis/go-redis":   {"adapters/redis/autopipeline", "adapters/redis/connect", "adapters/ratelimit/redislimiter", "adapters/locks/redislocks", "adapters/invalidations/redispubsub", "adapters/queue/asynqqueue", "cmd"},
 	"github.com/cockroachdb/apd":  {"adapters/web/strictjson", "adapters/pricing/httppricing"},
 	"go.opentelemetry.io":         {"adapters/tracing"},
 	"github.com/spf13/cobra":      {cli, "cmd"},

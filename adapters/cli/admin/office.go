@@ -38,13 +38,16 @@ type Commands struct {
 	// MigrateUp tells whether there was anything to do.
 	MigrateUp  func(ctx context.Context, c *configs.Config) (pending bool, err error)
 	Migrations func(ctx context.Context, c *configs.Config) ([]MigrationStep, error)
-	Version    string
+	// ServePricing serves the tariff over the pricing protocol until ctx ends, and
+	// announces its address.
+	ServePricing func(ctx context.Context, c *configs.Config, addr string, announce func(url string) error) error
+	Version      string
 }
 
 // All are the commands of operators, for the root.
 func (p *Commands) All() []*cobra.Command {
 	return []*cobra.Command{
-		p.migrate(), p.business(), p.app(), p.key(), p.pickupLocation(), p.delivery(), p.operator(), p.webhook(), p.person(), p.staff(),
+		p.migrate(), p.business(), p.app(), p.key(), p.pickupLocation(), p.delivery(), p.operator(), p.webhook(), p.person(), p.staff(), p.pricing(),
 		p.configCommand(), p.healthcheck(), p.completion(), p.versionCommand(),
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"waybill/adapters/cli/term"
+	"waybill/adapters/web/connections"
 )
 
 // proxies looks whether a proxy that there seems to be is trusted: a running
@@ -41,7 +42,7 @@ func (d *diagnosis) proxies(ctx context.Context) {
 // untrustedForwarded reads the count out of what a server tells of itself.
 func untrustedForwarded(metrics string) int {
 	for line := range strings.Lines(metrics) {
-		if value, ok := strings.CutPrefix(strings.TrimSpace(line), ForwardedMetric+" "); ok {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), connections.UntrustedForwardedMetric+" "); ok {
 			n, err := strconv.ParseFloat(value, 64)
 			if err == nil {
 				return int(n)
@@ -50,6 +51,3 @@ func untrustedForwarded(metrics string) int {
 	}
 	return 0
 }
-
-// ForwardedMetric counts what a server warns of, and tells the doctor.
-const ForwardedMetric = "waybill_untrusted_forwarded_for_total"

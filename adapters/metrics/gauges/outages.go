@@ -1,4 +1,4 @@
-package main
+package gauges
 
 import (
 	"log/slog"
@@ -8,15 +8,15 @@ import (
 	"waybill/domain"
 )
 
-// outages tell of services that prices come from and that are gone, in the log
+// Outages tell of services that prices come from and that are gone, in the log
 // and as waybill_service_gone.
-type outages struct {
+type Outages struct {
 	gone *prometheus.GaugeVec
 	log  *slog.Logger
 }
 
-func newOutages(r prometheus.Registerer, log *slog.Logger) *outages {
-	o := &outages{log: log, gone: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+func NewOutages(r prometheus.Registerer, log *slog.Logger) *Outages {
+	o := &Outages{log: log, gone: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "waybill_service_gone",
 		Help: "1 while this process takes a service for gone: several trips of several businesses had no answer, and none has had one since.",
 	}, []string{"service", "environment"})}
@@ -24,8 +24,8 @@ func newOutages(r prometheus.Registerer, log *slog.Logger) *outages {
 	return o
 }
 
-// of hears what becomes of one service; nil outages hear nothing.
-func (o *outages) of(service string) func(domain.Environment, bool) {
+// Of hears what becomes of one service; nil outages hear nothing.
+func (o *Outages) Of(service string) func(domain.Environment, bool) {
 	if o == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package main
+package gauges
 
 import (
 	"context"
@@ -6,19 +6,15 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"waybill/configs"
 	"waybill/domain"
 	"waybill/ports"
 )
 
-// registerPepper shows how far a change of the pepper has come, while there is one.
-func registerPepper(s ports.Storage, clock ports.Clock, c *configs.Config, r prometheus.Registerer, log *slog.Logger) {
-	if len(c.KeyPepperPrevious) == 0 {
-		return
-	}
+// RegisterPepper shows how far a change of the pepper has come.
+func RegisterPepper(s ports.Storage, clock ports.Clock, r prometheus.Registerer, log *slog.Logger) {
 	gauge := func(name, help string, labels prometheus.Labels, value func(domain.PepperUse) float64) {
 		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, func() float64 {
-			ctx, cancel := context.WithTimeout(context.Background(), countTimeout)
+			ctx, cancel := context.WithTimeout(context.Background(), CountTimeout)
 			defer cancel()
 			uses, err := s.Read().Tenancy.OldPeppers(ctx, clock.Now())
 			if err != nil {

@@ -1,4 +1,4 @@
-package main
+package gauges
 
 import (
 	"context"
@@ -7,22 +7,18 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"waybill/application/webhooks"
 	"waybill/domain"
 	"waybill/ports"
 )
 
-// newWaker rings for what this process commits.
-func newWaker(open []database, q ports.Queue, news ports.FanoutNews, log *slog.Logger) *webhooks.Waker {
-	w := webhooks.NewWaker(q, news, log)
-	for _, store := range open {
-		store.OnFanout(w.Wake)
-	}
-	return w
+// webhookAttempts hears of what is sent.
+type webhookAttempts struct {
+	Attempted func(domain.WebhookResult)
+	Delayed   func(time.Duration)
 }
 
-// newWebhookObserver counts what is sent, and measures how long it took.
-func newWebhookObserver(r prometheus.Registerer) webhooks.Observer {
+// NewWebhookAttempts counts what is sent, and measures how long it took.
+func NewWebhookAttempts(r prometheus.Registerer) webhookAttempts {
 	attempts := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "waybill_webhook_attempts_total", Help: "Attempts to send a webhook: succeeded, or the class of the error.",
 	}, []string{"result"})
@@ -31,7 +27,7 @@ func newWebhookObserver(r prometheus.Registerer) webhooks.Observer {
 		Buckets: []float64{.005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600, 6 * 3600, 24 * 3600},
 	})
 	r.MustRegister(attempts, delay)
-	return webhooks.Observer{
+	return webhookAttempts{
 		Attempted: func(result domain.WebhookResult) {
 			label := string(result.Error)
 			if result.Succeeded() {
@@ -43,11 +39,11 @@ func newWebhookObserver(r prometheus.Registerer) webhooks.Observer {
 	}
 }
 
-// registerWebhooks shows what waits to be sent, over all processes together.
-func registerWebhooks(o ports.WebhookOutbox, clock ports.Clock, r prometheus.Registerer, log *slog.Logger) {
+// RegisterWebhooks shows what waits to be sent, over all processes together.
+func RegisterWebhooks(o ports.WebhookOutbox, clock ports.Clock, r prometheus.Registerer, log *slog.Logger) {
 	gauge := func(name, help string, value func(context.Context) (float64, error)) {
 		r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 {
-			ctx, cancel := context.WithTimeout(context.Background(), countTimeout)
+			ctx, cancel := context.WithTimeout(context.Background(), CountTimeout)
 			defer cancel()
 			v, err := value(ctx)
 			if err != nil {

@@ -1,4 +1,4 @@
-package main
+package gauges
 
 import (
 	"database/sql"
@@ -7,16 +7,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// pooled is a database that keeps connections open, by what they are for.
-type pooled interface {
+// Pooled is a database that keeps connections open, by what they are for.
+type Pooled interface {
 	PoolStats() map[string]func() sql.DBStats
 }
 
-// registerPools shows how busy the connections to the database are.
-func registerPools(open []database, r prometheus.Registerer) {
+// RegisterPools shows how busy the connections to the database are.
+func RegisterPools[D any](open []D, r prometheus.Registerer) {
 	pools := map[string]func() sql.DBStats{}
 	for _, store := range open {
-		if p, ok := store.(pooled); ok {
+		if p, ok := any(store).(Pooled); ok {
 			maps.Copy(pools, p.PoolStats())
 		}
 	}

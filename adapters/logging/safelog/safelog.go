@@ -1,17 +1,15 @@
-package main
+package safelog
 
 import (
 	"io"
 	"log/slog"
-
-	"waybill/configs"
 )
 
-// loggable is every key that a log line may have. Whatever else is logged
+// Loggable is every key that a log line may have. Whatever else is logged
 // shows as omitted: a phone number must not get into a log because somebody
 // found it useful once. Add a key here only when its values can never be
 // personal or secret.
-var loggable = map[string]bool{
+var Loggable = map[string]bool{
 	slog.TimeKey: true, slog.LevelKey: true, slog.MessageKey: true,
 	// a request
 	"request_id": true, "client_request_id": true, "client_network": true, "key_id": true, "environment": true, "method": true, "route": true, "status": true, "took_ms": true,
@@ -22,7 +20,7 @@ var loggable = map[string]bool{
 	// what is due, and which bell was rung for which ID
 	"step": true, "lane": true, "id": true,
 	// an endpoint of webhooks, and what is sent to it
-	"endpoint": true, "webhook": true, "attempts": true, "reason": true, "failures": true, "until": true, "metric": true,
+	"endpoint": true, "endpoints": true, "webhook": true, "attempts": true, "reason": true, "failures": true, "until": true, "metric": true,
 	// a service that prices or routes, or Redis
 	"service": true,
 	// an operator
@@ -30,13 +28,13 @@ var loggable = map[string]bool{
 	// the process
 	"version": true, "job": true, "listener": true, "listening": true, "database": true, "redis": true, "setting": true, "warning": true, "removed": true, "resealed": true, "tables": true,
 	// the clock of the database, and what is old by it
-	"ahead_seconds": true, "table": true, "oldest": true, "deleted_before": true,
+	"ahead_seconds": true, "back_seconds": true, "table": true, "oldest": true, "deleted_before": true,
 }
 
-// newLog writes lines in the given format; values of unknown keys are left out.
-func newLog(w io.Writer, level slog.Level, asJSON bool) *slog.Logger {
+// New writes lines in the given format; values of unknown keys are left out.
+func New(w io.Writer, level slog.Level, asJSON bool) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if !loggable[a.Key] {
+		if !Loggable[a.Key] {
 			return slog.String(a.Key, "omitted")
 		}
 		return a
@@ -45,15 +43,4 @@ func newLog(w io.Writer, level slog.Level, asJSON bool) *slog.Logger {
 		return slog.New(slog.NewJSONHandler(w, options))
 	}
 	return slog.New(slog.NewTextHandler(w, options))
-}
-
-// log makes the logger of a server and logs what is odd about its settings.
-// In auto format a program that people watch writes text.
-func (p *commands) log(c *configs.Config, watched bool) *slog.Logger {
-	asJSON := c.LogFormat == "json" || c.LogFormat == "auto" && !watched
-	log := newLog(p.Stderr, c.LogLevel, asJSON)
-	for _, warning := range c.Warnings() {
-		log.Warn("settings", "warning", warning)
-	}
-	return log
 }

@@ -1,15 +1,15 @@
 //go:build unix
 
-package main
+package connections
 
 import (
 	"math"
 	"syscall"
 )
 
-// openFiles is how many files, connections among them, this process may have
+// OpenFiles is how many files, connections among them, this process may have
 // open. Go has raised the soft limit to the hard one by the time main runs.
-func openFiles() int {
+func OpenFiles() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || limit.Cur > math.MaxInt32 {
 		return math.MaxInt32

@@ -1,4 +1,4 @@
-package main
+package periodic
 
 import (
 	"context"
@@ -7,10 +7,10 @@ import (
 )
 
 const (
-	sweepEvery = time.Minute
-	// sweepBatch is how many records of each kind go at a time: what holds the
+	SweepEvery = time.Minute
+	// SweepBatch is how many records of each kind go at a time: what holds the
 	// database for long shows in how long requests take.
-	sweepBatch = 50
+	SweepBatch = 50
 	// sweepLimit ends a batch, of a few statements, where the database says nothing.
 	sweepLimit = 20 * time.Second
 	// sweepRest is for how long nothing is purged after a batch, as a multiple of
@@ -29,22 +29,22 @@ const (
 	lateLimit = 5 * time.Minute
 )
 
-// purger forgets what nobody can ask for any more.
-type purger interface {
+// Purger forgets what nobody can ask for any more.
+type Purger interface {
 	PurgeExpired(ctx context.Context, limit int) (removed int, more bool, err error)
 }
 
-// cleaning purges what has expired, in batches so that no statement holds many
+// Cleaning purges what has expired, in batches so that no statement holds many
 // rows and at a pace that leaves the database to others. Any number of processes
 // may do it.
-func cleaning(store purger, log *slog.Logger) job {
+func Cleaning(store Purger, log *slog.Logger) Job {
 	var begun time.Time // of the sweep; zero: none is under way
-	return job{name: "cleaning", every: sweepEvery, limit: sweepLimit, level: slog.LevelWarn, atOnce: true, do: func(ctx context.Context) (time.Duration, error) {
+	return Job{Name: "cleaning", Every: SweepEvery, Limit: sweepLimit, Level: slog.LevelWarn, AtOnce: true, Do: func(ctx context.Context) (time.Duration, error) {
 		batch := time.Now()
 		if begun.IsZero() {
 			begun = batch
 		}
-		removed, more, err := store.PurgeExpired(ctx, sweepBatch)
+		removed, more, err := store.PurgeExpired(ctx, SweepBatch)
 		if removed > 0 {
 			log.Debug("expired records purged", "removed", removed)
 		}
@@ -53,22 +53,22 @@ func cleaning(store purger, log *slog.Logger) job {
 			return 0, err
 		}
 		rest := time.Duration(sweepRest)
-		if time.Since(begun) > sweepEvery {
+		if time.Since(begun) > SweepEvery {
 			rest = hurriedRest
 		}
 		return max(1, rest*time.Since(batch)), nil
 	}}
 }
 
-// analyzer has the database look at tables that have just begun to grow.
-type analyzer interface {
+// Analyzer has the database look at tables that have just begun to grow.
+type Analyzer interface {
 	AnalyzeYoung(ctx context.Context) (analyzed int, err error)
 }
 
-// statistics keeps the database acquainted with tables that have just begun to
+// Statistics keeps the database acquainted with tables that have just begun to
 // grow: statements are slower without it, and nothing else.
-func statistics(store analyzer, log *slog.Logger) job {
-	return job{name: "statistics", every: youngEvery, limit: youngLimit, level: slog.LevelDebug, do: func(ctx context.Context) (time.Duration, error) {
+func Statistics(store Analyzer, log *slog.Logger) Job {
+	return Job{Name: "statistics", Every: youngEvery, Limit: youngLimit, Level: slog.LevelDebug, Do: func(ctx context.Context) (time.Duration, error) {
 		n, err := store.AnalyzeYoung(ctx)
 		if n > 0 {
 			log.Debug("tables that have just begun to grow were analyzed", "tables", n)
@@ -77,16 +77,16 @@ func statistics(store analyzer, log *slog.Logger) job {
 	}}
 }
 
-// lateFinder finds webhooks that no other look sees.
-type lateFinder interface {
+// LateFinder finds webhooks that no other look sees.
+type LateFinder interface {
 	FindLate(ctx context.Context) (endpoints int, err error)
 }
 
-// lateWebhooks is the net below the looks for what is due, which begin where nothing
+// LateWebhooks is the net below the looks for what is due, which begin where nothing
 // older should be.
-func lateWebhooks(store lateFinder, log *slog.Logger) job {
+func LateWebhooks(store LateFinder, log *slog.Logger) Job {
 	var rested time.Time
-	return job{name: "late_webhooks", every: lateEvery, limit: lateLimit, level: slog.LevelWarn, atOnce: true, do: func(ctx context.Context) (time.Duration, error) {
+	return Job{Name: "late_webhooks", Every: lateEvery, Limit: lateLimit, Level: slog.LevelWarn, atOnce: true, Do: func(ctx context.Context) (time.Duration, error) {
 		begun := time.Now()
 		if begun.Before(rested) {
 			return 0, nil

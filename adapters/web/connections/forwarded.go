@@ -1,4 +1,4 @@
-package main
+package connections
 
 import (
 	"log/slog"
@@ -10,21 +10,21 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"waybill/adapters/cli/doctor"
-	"waybill/configs"
 	"waybill/domain"
 )
 
 const (
-	forwardedFor = "X-Forwarded-For"
+	// UntrustedForwardedMetric counts what a server warns of, and tells the doctor.
+	UntrustedForwardedMetric = "waybill_untrusted_forwarded_for_total"
+	forwardedFor             = "X-Forwarded-For"
 	// forwardedPause is how long a server is silent after a warning: any client
 	// can send the header.
 	forwardedPause = 5 * time.Minute
 )
 
-// forwardedWatch warns of a proxy that is not in WAYBILL_TRUSTED_PROXIES: all its
+// ProxyWatch warns of a proxy that is not in WAYBILL_TRUSTED_PROXIES: all its
 // clients count as one address, and one of them can use up what they may fail.
-type forwardedWatch struct {
+type ProxyWatch struct {
 	trusted []netip.Prefix
 	log     *slog.Logger
 	seen    prometheus.Counter
@@ -33,16 +33,16 @@ type forwardedWatch struct {
 	silent time.Time // until then
 }
 
-func newForwardedWatch(c *configs.Config, r prometheus.Registerer, log *slog.Logger) *forwardedWatch {
-	w := &forwardedWatch{trusted: c.TrustedProxies, log: log, seen: prometheus.NewCounter(prometheus.CounterOpts{
-		Name: doctor.ForwardedMetric, Help: "Requests with X-Forwarded-For from an address that is not in WAYBILL_TRUSTED_PROXIES.",
+func NewProxyWatch(trusted []netip.Prefix, r prometheus.Registerer, log *slog.Logger) *ProxyWatch {
+	w := &ProxyWatch{trusted: trusted, log: log, seen: prometheus.NewCounter(prometheus.CounterOpts{
+		Name: UntrustedForwardedMetric, Help: "Requests with X-Forwarded-For from an address that is not in WAYBILL_TRUSTED_PROXIES.",
 	})}
 	r.MustRegister(w.seen)
 	return w
 }
 
-// around looks at each request before the handler does.
-func (w *forwardedWatch) around(next http.Handler) http.Handler {
+// Around looks at each request before the handler does.
+func (w *ProxyWatch) Around(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.Header.Get(forwardedFor) != "" {
 			w.look(r)
@@ -51,7 +51,7 @@ func (w *forwardedWatch) around(next http.Handler) http.Handler {
 	})
 }
 
-func (w *forwardedWatch) look(r *http.Request) {
+func (w *ProxyWatch) look(r *http.Request) {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	address := peer.Addr().Unmap().WithZone("")
 	if err != nil || slices.ContainsFunc(w.trusted, func(p netip.Prefix) bool { return p.Contains(address) }) {

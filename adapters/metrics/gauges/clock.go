@@ -1,13 +1,13 @@
-package main
+package gauges
 
 import (
-	"github.com/prometheus/client_golang/prometheus"
+	"time"
 
-	"waybill/adapters/clock/databaseclock"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
-// registerClock shows how far this machine's clock is off.
-func registerClock(clock *databaseclock.Clock, r prometheus.Registerer) {
+// RegisterClock shows how far this machine's clock is off.
+func RegisterClock(clock interface{ Skew() time.Duration }, r prometheus.Registerer) {
 	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "waybill_clock_skew_seconds",
 		Help: "How far this machine's clock is ahead of the database's, which decides what is due and what is old.",

@@ -1,19 +1,22 @@
-package main
+package gauges
 
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// registerFeed shows for how long events wait before they can be read.
-func registerFeed(store database, r prometheus.Registerer, log *slog.Logger) {
+// RegisterFeed shows for how long events wait before they can be read.
+func RegisterFeed(store interface {
+	FeedLag(ctx context.Context) (time.Duration, error)
+}, r prometheus.Registerer, log *slog.Logger) {
 	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "waybill_feed_lag_seconds",
 		Help: "Age of the oldest open transaction that holds back later events of the feed; 0 when there is none.",
 	}, func() float64 {
-		ctx, cancel := context.WithTimeout(context.Background(), countTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), CountTimeout)
 		defer cancel()
 		lag, err := store.FeedLag(ctx)
 		if err != nil {

@@ -86,7 +86,7 @@ type LateFinder interface {
 // older should be.
 func LateWebhooks(store LateFinder, log *slog.Logger) Job {
 	var rested time.Time
-	return Job{Name: "late_webhooks", Every: lateEvery, Limit: lateLimit, Level: slog.LevelWarn, atOnce: true, Do: func(ctx context.Context) (time.Duration, error) {
+	return Job{Name: "late_webhooks", Every: lateEvery, Limit: lateLimit, Level: slog.LevelWarn, AtOnce: true, Do: func(ctx context.Context) (time.Duration, error) {
 		begun := time.Now()
 		if begun.Before(rested) {
 			return 0, nil

@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"crypto/hkdf"
-	"crypto/sha256"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"strings"
@@ -39,6 +36,7 @@ import (
 	"waybill/adapters/sealer/aesgcm"
 	"waybill/adapters/servicearea/geojson"
 	"waybill/adapters/storage/gormstore"
+	"waybill/adapters/web"
 	"waybill/adapters/web/views"
 	"waybill/adapters/webhooksend/httpsender"
 	"waybill/application/bulk"
@@ -190,7 +188,7 @@ func openBy[D io.Closer](ctx context.Context, c *configs.Config, log *slog.Logge
 // command that does neither runs without it.
 func newKeyDigester(c *configs.Config) (ports.KeyDigester, error) {
 	if c.KeyPepper == "" {
-		return noPepper{}, nil
+		return hmacsha256.None{}, nil
 	}
 	return hmacsha256.New(c.KeyPepper.Reveal(), revealed(c.KeyPepperPrevious)...)
 }
@@ -203,19 +201,10 @@ func revealed(secrets []configs.Secret) []string {
 	return out
 }
 
-// noPepper stands where no key is digested.
-type noPepper struct{}
-
-func (noPepper) Digest(string) [32]byte {
-	panic("waybill: a key was digested in a command that did not ask for the pepper")
-}
-
-func (noPepper) Previous(string) [][32]byte { return nil }
-
 func newNormalizer(c *configs.Config) (ports.Normalizer, error) {
 	n, err := international.New(c.PhoneRegion)
 	if err != nil {
-		return nil, badSetting(c, "phone_region", err)
+		return nil, settings.BadSetting(c, "phone_region", err)
 	}
 	return n, nil
 }
@@ -227,7 +216,7 @@ func newServiceArea(c *configs.Config) (ports.ServiceArea, error) {
 	default:
 		area, err := geojson.ReadFile(c.ServiceAreaFile)
 		if err != nil {
-			return nil, badSetting(c, "service_area_file", err)
+			return nil, settings.BadSetting(c, "service_area_file", err)
 		}
 		return area, nil
 	}
@@ -255,7 +244,7 @@ func followedPricing(c *configs.Config, routing ports.Routing, area ports.Servic
 			URL: c.PricingURL, Timeout: c.PricingTimeout, Currency: c.Currency, Header: f.headers(), OnChange: o.Of("pricing"),
 		})
 		if err != nil {
-			return nil, badSetting(c, "pricing_url", err)
+			return nil, settings.BadSetting(c, "pricing_url", err)
 		}
 		return client, nil
 	}
@@ -273,11 +262,11 @@ func newTariff(c *configs.Config, routing ports.Routing, area ports.ServiceArea)
 		}
 	}
 	if table.Currency != c.Currency {
-		return nil, badSetting(c, "currency", errors.New("the built-in prices are in "+table.Currency+", and there is no tariff in the configuration file"))
+		return nil, settings.BadSetting(c, "currency", errors.New("the built-in prices are in "+table.Currency+", and there is no tariff in the configuration file"))
 	}
 	pricing, err := tariff.New(table, routing, area)
 	if err != nil {
-		return nil, badSetting(c, "tariff", err)
+		return nil, settings.BadSetting(c, "tariff", err)
 	}
 	return pricing, nil
 }
@@ -338,7 +327,7 @@ var webhookWorkers = map[ports.Lane]int{ports.LaneWebhook: 128, ports.LaneWebhoo
 // newKeyDigester does.
 func newSealer(c *configs.Config) (ports.Sealer, error) {
 	if c.SecretKey == "" {
-		return noSecretKey{}, nil
+		return aesgcm.None{}, nil
 	}
 	previous := make([][]byte, len(c.SecretKeyPrevious))
 	for i, key := range c.SecretKeyPrevious {
@@ -346,18 +335,6 @@ func newSealer(c *configs.Config) (ports.Sealer, error) {
 	}
 	return aesgcm.New([]byte(c.SecretKey.Reveal()), previous...)
 }
-
-// noSecretKey stands where nothing is sealed.
-type noSecretKey struct{}
-
-var errNoSecretKey = errors.New("waybill: signing secrets need the secret key")
-
-func (noSecretKey) Seal(string, []byte) ([]byte, error) { return nil, errNoSecretKey }
-func (noSecretKey) Derive(string) ([domain.SigningSecretBytes]byte, error) {
-	return [domain.SigningSecretBytes]byte{}, errNoSecretKey
-}
-func (noSecretKey) Open(string, []byte) ([]byte, error) { return nil, errNoSecretKey }
-func (noSecretKey) Current([]byte) bool                 { return false }
 
 func newWebhookSender(c *configs.Config, f *follower) (ports.WebhookSender, func()) {
 	s := httpsender.New(httpsender.Options{AllowPrivate: c.WebhookAllowPrivate})
@@ -426,29 +403,7 @@ func newCursorKeys(c *configs.Config) (cursorKeys, error) {
 	if c.KeyPepper == "" {
 		return nil, errors.New("waybill: cursors need the pepper")
 	}
-	var keys cursorKeys
-	for _, pepper := range append([]string{c.KeyPepper.Reveal()}, revealed(c.KeyPepperPrevious)...) {
-		derived, err := hkdf.Key(sha256.New, []byte(pepper), nil, "waybill/cursors/v1", 32)
-		if err != nil {
-			return nil, fmt.Errorf("derive the key of cursors: %w", err)
-		}
-		keys = append(keys, [32]byte(derived))
-	}
-	return keys, nil
-}
-
-// badSetting names the setting that an adapter could not use.
-func badSetting(c *configs.Config, name string, cause error) error {
-	for _, s := range c.Settings() {
-		if s.Name == name {
-			shown := s.Env
-			if shown == "" {
-				shown = s.Name
-			}
-			return configs.Problems{{What: shown + " cannot be used: " + term.Plainly(cause), SetIn: s.Source, Fix: s.Description}}
-		}
-	}
-	return cause
+	return web.CursorKeys(append([]string{c.KeyPepper.Reveal()}, revealed(c.KeyPepperPrevious)...)...)
 }
 
 // newEventRenderer shows deliveries as the API does.

@@ -26,7 +26,7 @@ type storage struct {
 // database is an open storage adapter: the ports of the core, and what the
 // operation of a process needs of it.
 type database interface {
-	ports.Storage
+	doctor.Database
 	ports.Bookings
 	periodic.Purger
 	periodic.Analyzer
@@ -43,13 +43,6 @@ type database interface {
 	Ping(ctx context.Context) error
 	// MigrationsPending tells whether the schema is behind this program.
 	MigrationsPending(ctx context.Context) (bool, error)
-	// SchemaVersions are the newest step that the schema has, and the newest one
-	// that this program knows.
-	SchemaVersions(ctx context.Context) (applied, known int64, err error)
-	// Server is the product, its version and its clock.
-	Server(ctx context.Context) (product, version string, clock time.Time, err error)
-	// Installation is a name of the database, drawn at random and no secret.
-	Installation(ctx context.Context) (string, error)
 	// Clock is what the database's clock says, and what KeepClock kept of it last.
 	Clock(ctx context.Context) (now, seen time.Time, ahead time.Duration, err error)
 	KeepClock(ctx context.Context, was, now time.Time, ahead time.Duration) error

@@ -66,7 +66,7 @@ type devServer struct {
 // of a start mostly stands there.
 func (p *commands) beginDev(cmd *cobra.Command, dir settings.DataDir, c *configs.Config, reset bool) (d devServer, err error) {
 	if reset {
-		if err := mayReset(dir, c); err != nil {
+		if err := settings.MayReset(dir, c); err != nil {
 			return d, err
 		}
 	}
@@ -88,39 +88,11 @@ func (p *commands) beginDev(cmd *cobra.Command, dir settings.DataDir, c *configs
 		return d, err
 	}
 	log := p.log(c, true)
-	if err := allowPrivate(c, log); err != nil {
+	if err := settings.AllowPrivate(c, log); err != nil {
 		return d, err
 	}
 	s, closeService, err := p.openDev(cmd.Context(), doors, c, log)
 	return devServer{service: s, doors: doors, close: func() { closeService(); doors.close() }}, err
-}
-
-// allowPrivate lets webhooks go to this machine and its network, where only this
-// machine can ask for that: whoever has the demo keys could otherwise have
-// requests sent to whatever this machine reaches.
-func allowPrivate(c *configs.Config, log *slog.Logger) error {
-	const open = "other machines reach this one at its listeners, "
-	switch set := c.IsSet("webhook_allow_private"); {
-	case !settings.OpenToOthers(c.LiveAddr, c.SandboxAddr, c.OpsAddr):
-		return c.Supply("webhook_allow_private", "true", "waybill dev")
-	case !set:
-		log.Warn("webhooks", "warning", open+"so webhooks to private addresses are refused; WAYBILL_WEBHOOK_ALLOW_PRIVATE=true allows them")
-	case c.WebhookAllowPrivate:
-		log.Warn("webhooks", "warning", open+"and "+c.Source("webhook_allow_private")+" lets them have webhooks sent to this machine and to private networks")
-	}
-	return nil
-}
-
-// mayReset refuses where the data is not in the directory.
-func mayReset(dir settings.DataDir, c *configs.Config) error {
-	if c.IsSet("database_url") && !dir.Owns(c.DatabaseURL) {
-		return &term.StartError{
-			What:    "--reset wipes the database in " + string(dir) + " only, and " + c.Source("database_url") + " names another one",
-			UsedFor: "all data (" + c.DatabaseURL.String() + ")",
-			Fix:     "unset WAYBILL_DATABASE_URL, or start without --reset and drop that database yourself",
-		}
-	}
-	return nil
 }
 
 // placeDev fills in database and secrets, and draws secrets where none are.
@@ -151,7 +123,7 @@ func (p *commands) runDev(ctx context.Context, dir settings.DataDir, c *configs.
 	if err := s.key.adopt(ctx); err != nil {
 		return err
 	}
-	nameInstallation(ctx, s.store, s.ops, s.log)
+	s.ops.NameFrom(ctx, s.store, s.log)
 	if err := p.welcome(ctx, dir, s, d.doors, c); err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func (e *engine) run(ctx context.Context) error {
 	e.sweeper.OnLook(e.jobs.Watch("due_webhooks", webhooks.LookEvery))
 	looking.Go(func() { e.scheduler.Run(ctx) })
 	looking.Go(func() { e.sweeper.Run(ctx) })
-	looking.Go(func() { e.jobs.run(ctx, check("webhook_leases", e.drainer.RenewalsFailed)) })
+	looking.Go(func() { e.jobs.Run(ctx, periodic.Check("webhook_leases", e.drainer.RenewalsFailed)) })
 	looking.Go(func() {
 		<-ctx.Done()
 		e.drainer.Close() // while the queue lets its handlers end

@@ -75,7 +75,7 @@ func TestARunThatHangsIsEndedToldAndFollowedByTheNext(t *testing.T) {
 func TestACheckSucceedsWhileNothingFails(t *testing.T) {
 	t.Parallel()
 	var failed error
-	b := check("it", func() error { return failed })
+	b := periodic.Check("it", func() error { return failed })
 	if _, err := b.once(t.Context()); err != nil {
 		t.Errorf("%v while nothing fails", err)
 	}
@@ -84,7 +84,7 @@ func TestACheckSucceedsWhileNothingFails(t *testing.T) {
 		t.Errorf("%v where something failed, want that", err)
 	}
 	for silence, ok := range map[quietFor]bool{0: true, quietFor(9 * time.Second): true, quietFor(time.Minute): false} {
-		b := following(silence)
+		b := periodic.Following(silence)
 		if _, err := b.once(t.Context()); (err == nil) != ok {
 			t.Errorf("%v where the database has been silent for %v", err, time.Duration(silence))
 		}

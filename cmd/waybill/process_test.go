@@ -19,6 +19,7 @@ import (
 	"waybill/adapters/opsapi"
 	"waybill/adapters/periodic"
 	"waybill/adapters/queue/memqueue"
+	"waybill/adapters/web/process"
 	"waybill/ports"
 )
 
@@ -58,7 +59,7 @@ func (s *silence) Addr() net.Addr            { return &net.TCPAddr{} }
 
 // rehearsal is a process whose doors and tasks do as they are told.
 type rehearsal struct {
-	*process
+	*process.Process
 	diary diary
 	fails chan error // ends the serving of the first door
 }
@@ -66,10 +67,10 @@ type rehearsal struct {
 func rehearse(doorTakes ...time.Duration) *rehearsal {
 	r := &rehearsal{fails: make(chan error, 1)}
 	log := slog.New(slog.DiscardHandler)
-	r.process = &process{
-		ops: opsapi.New(opsapi.Options{Metrics: prometheus.NewRegistry(), Log: log}), log: log,
-		at:      newSilence(func() { r.diary.note("operations closed") }),
-		leaving: func() { r.diary.note("leaving while " + r.readiness()) },
+	r.Process = &process.Process{
+		Ops: opsapi.New(opsapi.Options{Metrics: prometheus.NewRegistry(), Log: log}), Log: log,
+		At:      newSilence(func() { r.diary.note("operations closed") }),
+		Leaving: func() { r.diary.note("leaving while " + r.readiness()) },
 	}
 	for i, takes := range doorTakes {
 		shut := make(chan struct{})
@@ -77,9 +78,9 @@ func rehearse(doorTakes ...time.Duration) *rehearsal {
 		if i > 0 {
 			fails = nil
 		}
-		r.doors = append(r.doors, door{
-			name: "door", listener: newSilence(func() {}),
-			serve: func(net.Listener) error {
+		r.Doors = append(r.Doors, process.Door{
+			Name: "door", Listener: newSilence(func() {}),
+			Serve: func(net.Listener) error {
 				select {
 				case err := <-fails:
 					return err
@@ -87,7 +88,7 @@ func rehearse(doorTakes ...time.Duration) *rehearsal {
 					return http.ErrServerClosed
 				}
 			},
-			shutdown: func(ctx context.Context) error {
+			Shutdown: func(ctx context.Context) error {
 				r.diary.note("door shuts while " + r.readiness())
 				defer func() { r.diary.note("door shut"); close(shut) }()
 				if !slept(ctx, takes) {
@@ -103,7 +104,7 @@ func rehearse(doorTakes ...time.Duration) *rehearsal {
 // readiness is what a balancer is told.
 func (r *rehearsal) readiness() string {
 	answer := httptest.NewRecorder()
-	r.ops.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+	r.Ops.(*opsapi.API).Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/readyz", nil))
 	if answer.Code == http.StatusOK {
 		return "ready"
 	}
@@ -111,7 +112,7 @@ func (r *rehearsal) readiness() string {
 }
 
 // task runs until it is stopped and takes its time to end.
-func (r *rehearsal) task(takes time.Duration) task {
+func (r *rehearsal) task(takes time.Duration) process.Task {
 	return func(ctx context.Context) error {
 		r.diary.note("task begins")
 		<-ctx.Done()
@@ -127,9 +128,9 @@ func TestAProcessClosesItsDoorsThenItsTasksAndTheOperatorsLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		r := rehearse(3 * time.Second)
-		r.tasks = append(r.tasks, r.task(2*time.Second))
+		r.Tasks = append(r.Tasks, r.task(2*time.Second))
 		ended := make(chan error, 1)
-		go func() { ended <- r.run(ctx) }()
+		go func() { ended <- r.Run(ctx) }()
 		synctest.Wait()
 		if got := r.readiness(); got != "ready" {
 			t.Errorf("it is %s while it serves", got)
@@ -158,16 +159,16 @@ func TestAListenerOrATaskThatFailsEndsTheWholeProcess(t *testing.T) {
 	broken := errors.New("the network is gone")
 	for name, breaks := range map[string]func(*rehearsal){
 		"a door":     func(r *rehearsal) { r.fails <- broken },
-		"operations": func(r *rehearsal) { r.at = brokenListener{r.at, broken} },
-		"a task":     func(r *rehearsal) { r.tasks = append(r.tasks, func(context.Context) error { return broken }) },
+		"operations": func(r *rehearsal) { r.At = brokenListener{r.At, broken} },
+		"a task":     func(r *rehearsal) { r.Tasks = append(r.Tasks, func(context.Context) error { return broken }) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				r := rehearse(time.Second, time.Second)
-				r.tasks = append(r.tasks, r.task(0))
+				r.Tasks = append(r.Tasks, r.task(0))
 				breaks(r)
-				if err := r.run(t.Context()); !errors.Is(err, broken) {
+				if err := r.Run(t.Context()); !errors.Is(err, broken) {
 					t.Errorf("it ended with %v", err)
 				}
 				got := r.diary.all()
@@ -206,10 +207,10 @@ func TestAProcessEndsWithinHalfAMinuteWhateverHangs(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, stop := context.WithCancel(t.Context())
 				r := rehearse(c.door)
-				r.tasks = append(r.tasks, r.task(c.task))
+				r.Tasks = append(r.Tasks, r.task(c.task))
 				begun := time.Now()
 				stop()
-				err := r.run(ctx)
+				err := r.Run(ctx)
 				if took := time.Since(begun); took != c.took || err == nil {
 					t.Errorf("it ended with %v after %s", err, took)
 				}
@@ -227,8 +228,8 @@ func TestAWorkerFinishesTheHandlersThatRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		r := rehearse()
-		queue := memqueue.New(memqueue.Options{}, r.log)
-		r.tasks = append(r.tasks, func(ctx context.Context) error {
+		queue := memqueue.New(memqueue.Options{}, r.Log)
+		r.Tasks = append(r.Tasks, func(ctx context.Context) error {
 			return queue.Run(ctx, map[ports.Lane]ports.Handler{ports.LaneSimulation: func(ctx context.Context, _ string) {
 				r.diary.note("handler begins")
 				if slept(ctx, 10*time.Second) {
@@ -237,7 +238,7 @@ func TestAWorkerFinishesTheHandlersThatRun(t *testing.T) {
 			}})
 		})
 		ended := make(chan error, 1)
-		go func() { ended <- r.run(ctx) }()
+		go func() { ended <- r.Run(ctx) }()
 		if err := queue.Ring(t.Context(), ports.LaneSimulation, "x"); err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"waybill/adapters/cli/settings"
 	"waybill/adapters/redis/autopipeline"
 	"waybill/adapters/redis/connect"
 	"waybill/configs"
@@ -47,7 +48,7 @@ func redisOf(c *configs.Config, timeout time.Duration) (*redis.Client, func(), e
 	connect.SilenceRedis()
 	client, err := connect.Open(c.RedisURL.Reveal(), timeout)
 	if err != nil {
-		return nil, nil, badSetting(c, "redis_url", err)
+		return nil, nil, settings.BadSetting(c, "redis_url", err)
 	}
 	return client, func() { _ = client.Close() }, nil // nothing can be done about it
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"waybill/adapters/cli/settings"
 	"waybill/adapters/metrics/gauges"
 	"waybill/adapters/routing/cached"
 	"waybill/adapters/routing/metered"
@@ -31,7 +32,7 @@ func followedRoadEngine(c *configs.Config, f *follower, o *gauges.Outages) (road
 		URL: c.RoutingURL, Timeout: c.RoutingTimeout, BikeCosting: c.RoutingBike, Header: f.headers(), OnChange: o.Of("routing"),
 	})
 	if err != nil {
-		return roadEngine{}, nil, badSetting(c, "routing_url", err)
+		return roadEngine{}, nil, settings.BadSetting(c, "routing_url", err)
 	}
 	return roadEngine{client}, client.Close, nil
 }

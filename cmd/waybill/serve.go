@@ -108,7 +108,7 @@ func mayServe(ctx context.Context, s *service, c *configs.Config) error {
 	if err := s.key.confirm(ctx); err != nil {
 		return err
 	}
-	nameInstallation(ctx, s.store, s.ops, s.log)
+	s.ops.NameFrom(ctx, s.store, s.log)
 	return nil
 }
 

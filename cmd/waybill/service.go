@@ -20,6 +20,7 @@ import (
 	"waybill/adapters/periodic"
 	"waybill/adapters/redis/connect"
 	"waybill/adapters/web/connections"
+	"waybill/adapters/web/process"
 	"waybill/application/webhooks"
 	"waybill/configs"
 	"waybill/domain"
@@ -56,24 +57,24 @@ func (s *service) hearFanouts(ctx context.Context) {
 }
 
 // serve answers requests; what becomes due is left to workers.
-func (s *service) serve(ctx context.Context, l *listeners) error { return s.process(l).run(ctx) }
+func (s *service) serve(ctx context.Context, l *listeners) error { return s.process(l).Run(ctx) }
 
 // serveAndWork does everything in this one process.
 func (s *service) serveAndWork(ctx context.Context, l *listeners) error {
 	p := s.process(l)
-	p.tasks = append(p.tasks, s.engine.run, s.jobs.Task(periodic.LateWebhooks(s.store, s.log)))
-	return p.run(ctx)
+	p.Tasks = append(p.Tasks, s.engine.run, s.jobs.Task(periodic.LateWebhooks(s.store, s.log)))
+	return p.Run(ctx)
 }
 
-func (s *service) process(l *listeners) *process {
+func (s *service) process(l *listeners) *process.Process {
 	s.products.each(func(u httpapi.UseCases) { s.waker.Beside(u.Listeners.Wake) })
-	return &process{
-		doors: []door{
-			{"live", l.live, s.apis.live.Serve, s.apis.live.Shutdown},
-			{"sandbox", l.sandbox, s.apis.sandbox.Serve, s.apis.sandbox.Shutdown},
+	return &process.Process{
+		Doors: []process.Door{
+			{Name: "live", Listener: l.live, Serve: s.apis.live.Serve, Shutdown: s.apis.live.Shutdown},
+			{Name: "sandbox", Listener: l.sandbox, Serve: s.apis.sandbox.Serve, Shutdown: s.apis.sandbox.Shutdown},
 		},
-		ops: s.ops, at: l.ops, log: s.log, leaving: s.products.stop,
-		tasks: []task{
+		Ops: s.ops, At: l.ops, Log: s.log, Leaving: s.products.stop,
+		Tasks: []process.Task{
 			s.jobs.Task(periodic.Cleaning(s.store, s.log)),
 			s.jobs.Task(periodic.Statistics(s.store, s.log)),
 			func(ctx context.Context) error { s.invalidations.Listen(ctx, s.products.forget); return nil },

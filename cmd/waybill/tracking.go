@@ -2,9 +2,6 @@ package main
 
 import (
 	"log/slog"
-	"net/url"
-	"slices"
-	"strings"
 
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/httpapi"
@@ -12,9 +9,6 @@ import (
 	"waybill/application/tracking"
 	"waybill/configs"
 )
-
-// trackingPath is where tracking pages are whatever their public address is.
-const trackingPath = "/track"
 
 // trackingSites are the tracking pages on a listener of the API.
 type trackingSites []httpapi.Site
@@ -27,23 +21,8 @@ func newTrackingPages(t *tracking.Tracking, w *tracking.Watches, c *configs.Conf
 // public address, so that a proxy need not change paths.
 func newTrackingSites(pages *trackingpage.Pages, urls settings.PublicURLs) trackingSites {
 	var sites trackingSites
-	for _, path := range trackingPaths(urls.Tracking) {
+	for _, path := range trackingpage.Paths(urls.Tracking) {
 		sites = append(sites, httpapi.Site{Prefix: path, Handler: pages.At(path)})
 	}
 	return sites
-}
-
-// trackingPaths leaves out what would hide another site of the listener: a
-// proxy before such an address has to lead to trackingPath. The first one that
-// fits is asked.
-func trackingPaths(base string) []string {
-	u, err := url.Parse(base)
-	if err != nil || u.Path == trackingPath {
-		return []string{trackingPath} // an error was told with the settings
-	}
-	first, _, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
-	if slices.Contains([]string{"", "v1", "docs"}, first) {
-		return []string{trackingPath}
-	}
-	return []string{u.Path, trackingPath}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"waybill/adapters/trackingpage"
 )
 
 func TestTrackingPagesAreAtTheirOwnPathAndAtThatOfTheirAddress(t *testing.T) {
@@ -23,7 +25,7 @@ func TestTrackingPagesAreAtTheirOwnPathAndAtThatOfTheirAddress(t *testing.T) {
 		"https://example.com/docs":          {"/track"},
 		"https://example.com/track/parcels": {"/track/parcels", "/track"},
 	} {
-		if got := trackingPaths(base); !slices.Equal(got, want) {
+		if got := trackingpage.Paths(base); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", base, got, want)
 		}
 	}

@@ -19,6 +19,8 @@ import (
 	"waybill/adapters/httpapi"
 	"waybill/adapters/opsapi"
 	"waybill/adapters/storage/gormstore"
+	"waybill/adapters/trackingpage"
+	"waybill/adapters/web/process"
 	"waybill/configs"
 	"waybill/ports"
 )
@@ -104,15 +106,15 @@ func (w *waiting) serve(ctx context.Context, c *configs.Config, l *listeners, lo
 		Checks: []opsapi.Check{{Name: "database", Run: w.check}}, Hosts: c.OpsHosts, Profiles: c.Pprof == "on", Management: management,
 	})
 	notYet := &http.Server{
-		Handler:           httpapi.NotYet(ids, append(trackingPaths(c.TrackingBaseURL), docsite.Prefix)...),
+		Handler:           httpapi.NotYet(ids, append(trackingpage.Paths(c.TrackingBaseURL), docsite.Prefix)...),
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second, WriteTimeout: 15 * time.Second,
 		MaxHeaderBytes: 16 << 10, DisableGeneralOptionsHandler: true,
 	}
 	var serving sync.WaitGroup
-	serving.Go(func() { _ = ops.Serve(lent{l.ops}) }) // its end is asked for below
+	serving.Go(func() { _ = ops.Serve(process.Lent{Listener: l.ops}) }) // its end is asked for below
 	for _, door := range []net.Listener{l.live, l.sandbox} {
 		if door != nil {
-			serving.Go(func() { _ = notYet.Serve(lent{door}) })
+			serving.Go(func() { _ = notYet.Serve(process.Lent{Listener: door}) })
 		}
 	}
 	return func() {
@@ -124,22 +126,7 @@ func (w *waiting) serve(ctx context.Context, c *configs.Config, l *listeners, lo
 		}
 		serving.Wait()
 		for _, door := range []net.Listener{l.ops, l.live, l.sandbox} {
-			if d, ok := door.(deadliner); ok {
-				_ = d.SetDeadline(time.Time{})
-			}
+			process.GiveBack(door)
 		}
 	}
-}
-
-// lent is a listener that stays open when its server closes it.
-type lent struct{ net.Listener }
-
-type deadliner interface{ SetDeadline(time.Time) error }
-
-// Close only ends the Accept that is under way.
-func (l lent) Close() error {
-	if d, ok := l.Listener.(deadliner); ok {
-		return d.SetDeadline(time.Unix(1, 0))
-	}
-	return l.Listener.Close()
 }

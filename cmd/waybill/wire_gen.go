@@ -8,9 +8,11 @@ package main
 
 import (
 	"context"
+	"log/slog"
+
 	"github.com/google/wire"
 	"github.com/prometheus/client_golang/prometheus"
-	"log/slog"
+
 	"waybill/adapters/cli/admin"
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/clock/databaseclock"

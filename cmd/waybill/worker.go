@@ -13,6 +13,7 @@ import (
 	"waybill/adapters/clock/databaseclock"
 	"waybill/adapters/opsapi"
 	"waybill/adapters/periodic"
+	"waybill/adapters/web/process"
 	"waybill/application/webhooks"
 	"waybill/configs"
 )
@@ -76,7 +77,7 @@ func (p *commands) worker() *cobra.Command {
 			if err := w.key.confirm(cmd.Context()); err != nil {
 				return err
 			}
-			nameInstallation(cmd.Context(), w.store, w.ops, log)
+			w.ops.NameFrom(cmd.Context(), w.store, log)
 			if err := p.announce(admin.ServingView{Ops: settings.Origin(doors.ops)}, c, log); err != nil {
 				return err
 			}
@@ -91,9 +92,9 @@ func (p *commands) worker() *cobra.Command {
 }
 
 func (w *worker) run(ctx context.Context, l *listeners) error {
-	p := &process{
-		ops: w.ops, at: l.ops, log: w.log,
-		tasks: []task{
+	p := &process.Process{
+		Ops: w.ops, At: l.ops, Log: w.log,
+		Tasks: []process.Task{
 			w.engine.run,
 			func(ctx context.Context) error { w.waker.Run(ctx); return nil },
 			w.jobs.Task(periodic.Cleaning(w.store, w.log)),
@@ -103,5 +104,5 @@ func (w *worker) run(ctx context.Context, l *listeners) error {
 			w.jobs.Task(periodic.Check("webhook_notifications", w.waker.Failed)),
 		},
 	}
-	return p.run(ctx)
+	return p.Run(ctx)
 }

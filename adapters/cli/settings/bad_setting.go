@@ -1,0 +1,50 @@
+package settings
+
+import (
+	"log/slog"
+
+	"waybill/adapters/cli/term"
+	"waybill/configs"
+)
+
+// BadSetting names the setting that an adapter could not use.
+func BadSetting(c *configs.Config, name string, cause error) error {
+	for _, s := range c.Settings() {
+		if s.Name == name {
+			shown := s.Env
+			if shown == "" {
+				shown = s.Name
+			}
+			return configs.Problems{{What: shown + " cannot be used: " + term.Plainly(cause), SetIn: s.Source, Fix: s.Description}}
+		}
+	}
+	return cause
+}
+
+// MayReset refuses where the data is not in the directory.
+func MayReset(dir DataDir, c *configs.Config) error {
+	if c.IsSet("database_url") && !dir.Owns(c.DatabaseURL) {
+		return &term.StartError{
+			What:    "--reset wipes the database in " + string(dir) + " only, and " + c.Source("database_url") + " names another one",
+			UsedFor: "all data (" + c.DatabaseURL.String() + ")",
+			Fix:     "unset WAYBILL_DATABASE_URL, or start without --reset and drop that database yourself",
+		}
+	}
+	return nil
+}
+
+// AllowPrivate lets webhooks go to this machine and its network, where only this
+// machine can ask for that: whoever has the demo keys could otherwise have
+// requests sent to whatever this machine reaches.
+func AllowPrivate(c *configs.Config, log *slog.Logger) error {
+	const open = "other machines reach this one at its listeners, "
+	switch set := c.IsSet("webhook_allow_private"); {
+	case !OpenToOthers(c.LiveAddr, c.SandboxAddr, c.OpsAddr):
+		return c.Supply("webhook_allow_private", "true", "waybill dev")
+	case !set:
+		log.Warn("webhooks", "warning", open+"so webhooks to private addresses are refused; WAYBILL_WEBHOOK_ALLOW_PRIVATE=true allows them")
+	case c.WebhookAllowPrivate:
+		log.Warn("webhooks", "warning", open+"and "+c.Source("webhook_allow_private")+" lets them have webhooks sent to this machine and to private networks")
+	}
+	return nil
+}

@@ -76,16 +76,16 @@ func TestACheckSucceedsWhileNothingFails(t *testing.T) {
 	t.Parallel()
 	var failed error
 	b := periodic.Check("it", func() error { return failed })
-	if _, err := b.once(t.Context()); err != nil {
+	if _, err := b.Do(t.Context()); err != nil {
 		t.Errorf("%v while nothing fails", err)
 	}
 	failed = errors.New("gone")
-	if _, err := b.once(t.Context()); !errors.Is(err, failed) {
+	if _, err := b.Do(t.Context()); !errors.Is(err, failed) {
 		t.Errorf("%v where something failed, want that", err)
 	}
 	for silence, ok := range map[quietFor]bool{0: true, quietFor(9 * time.Second): true, quietFor(time.Minute): false} {
 		b := periodic.Following(silence)
-		if _, err := b.once(t.Context()); (err == nil) != ok {
+		if _, err := b.Do(t.Context()); (err == nil) != ok {
 			t.Errorf("%v where the database has been silent for %v", err, time.Duration(silence))
 		}
 	}

@@ -8,11 +8,9 @@ package main
 
 import (
 	"context"
-	"log/slog"
-
 	"github.com/google/wire"
 	"github.com/prometheus/client_golang/prometheus"
-
+	"log/slog"
 	"waybill/adapters/cli/admin"
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/clock/databaseclock"
@@ -132,7 +130,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	}
 	webhookSender, cleanup6 := newWebhookSender(c, mainFollower)
 	schedules := newSchedules(c)
-	webhooksAllowPrivate := newAllowPrivate(c)
+	allowPrivate := newAllowPrivate(c)
 	mainParts := &parts{
 		Limiter:      rateLimiter,
 		Limits:       limits,
@@ -151,7 +149,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		Sealer:       sealer,
 		Sender:       webhookSender,
 		Schedules:    schedules,
-		AllowPrivate: webhooksAllowPrivate,
+		AllowPrivate: allowPrivate,
 	}
 	mainProducts := newProducts(mainDatabases, mainParts)
 	mainCursorKeys, err := newCursorKeys(c)
@@ -282,8 +280,8 @@ func newProduct(store database, p *parts, pace bulk.Pace) httpapi.UseCases {
 	sandboxSandbox := sandbox.New(deliveriesDeliveries, clock, identifiers)
 	sealer := p.Sealer
 	webhookSender := p.Sender
-	webhooksAllowPrivate := p.AllowPrivate
-	webhooksWebhooks := webhooks.New(portsStorage, gate, sealer, webhookSender, eventRenderer, clock, identifiers, webhooksAllowPrivate)
+	allowPrivate := p.AllowPrivate
+	webhooksWebhooks := webhooks.New(portsStorage, gate, sealer, webhookSender, eventRenderer, clock, identifiers, allowPrivate)
 	webhookOutbox := newOutbox(store)
 	schedules := p.Schedules
 	webhooksListeners := webhooks.NewListeners(portsStorage, webhookOutbox, gate, sealer, clock, identifiers, schedules)
@@ -442,8 +440,8 @@ func openOffice(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 		return nil, nil, err
 	}
 	webhookSender, cleanup4 := newWebhookSender(c, mainFollower)
-	webhooksAllowPrivate := newAllowPrivate(c)
-	webhooksWebhooks := webhooks.New(portsStorage, gate, sealer, webhookSender, eventRenderer, clock, identifiers, webhooksAllowPrivate)
+	allowPrivate := newAllowPrivate(c)
+	webhooksWebhooks := webhooks.New(portsStorage, gate, sealer, webhookSender, eventRenderer, clock, identifiers, allowPrivate)
 	directory := people.NewDirectory(portsStorage, clock, identifiers)
 	mainOfficeParts := &officeParts{
 		tenants:    tenants,

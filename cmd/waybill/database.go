@@ -73,11 +73,3 @@ func onlyOne(d database) []database { return []database{d} }
 
 // backgroundOf is the share of what belongs to no environment.
 func backgroundOf(d databases) database { return d.background }
-
-// warnOfAhead tells of a database that a newer program has migrated.
-func warnOfAhead(ctx context.Context, store database, log *slog.Logger) {
-	applied, known, err := store.SchemaVersions(ctx)
-	if err == nil && applied > known {
-		log.Warn("database", "warning", doctor.AheadOf(applied, known)+"; "+doctor.AheadFix)
-	}
-}

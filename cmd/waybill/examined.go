@@ -3,9 +3,6 @@ package main
 import (
 	"context"
 	"log/slog"
-	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"waybill/adapters/cli/doctor"
 	"waybill/adapters/clock/systemclock"
@@ -37,7 +34,7 @@ func (p *commands) doctor() *doctor.Commands {
 		},
 		Redis: func(c *configs.Config) (doctor.Redis, func(), error) {
 			client, closeClient, err := redisOf(c, connect.RedisTimeout)
-			return examinedRedis{client}, closeClient, err
+			return connect.Probe{Client: client}, closeClient, err
 		},
 		Pricing: func(c *configs.Config) (ports.Pricing, error) {
 			area, err := newServiceArea(c)
@@ -48,15 +45,4 @@ func (p *commands) doctor() *doctor.Commands {
 		},
 		Roads: func(c *configs.Config) (doctor.RoadEngine, func(), error) { return newRoadEngine(c) },
 	}}
-}
-
-// examinedRedis is a Redis as the doctor asks it.
-type examinedRedis struct{ client *redis.Client }
-
-func (r examinedRedis) Time(ctx context.Context) (time.Time, error) {
-	return r.client.Time(ctx).Result()
-}
-
-func (r examinedRedis) Info(ctx context.Context, section string) (string, error) {
-	return r.client.Info(ctx, section).Result()
 }

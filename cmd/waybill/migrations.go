@@ -5,7 +5,7 @@ import (
 	"log/slog"
 
 	"waybill/adapters/cli/admin"
-	"waybill/adapters/cli/term"
+	"waybill/adapters/cli/settings"
 	"waybill/configs"
 )
 
@@ -19,7 +19,7 @@ func migrateUp(ctx context.Context, c *configs.Config) (pending bool, err error)
 	pending, asked := store.MigrationsPending(ctx)
 	closeStore()
 	if err := storageOf(c).migrate(ctx, c.DatabaseURL.Reveal()); err != nil {
-		return false, migrationFailed(c, err)
+		return false, settings.MigrationFailed(c, err)
 	}
 	return pending || asked != nil, nil
 }
@@ -30,13 +30,7 @@ func migrationsOf(ctx context.Context, c *configs.Config) ([]admin.MigrationStep
 	defer cancel()
 	steps, err := storageOf(c).status(ctx, c.DatabaseURL.Reveal())
 	if err != nil {
-		return nil, migrationFailed(c, err)
+		return nil, settings.MigrationFailed(c, err)
 	}
 	return steps, nil
-}
-
-func migrationFailed(c *configs.Config, err error) error {
-	return &term.StartError{What: "the database cannot be migrated", Err: err,
-		UsedFor: "all data (WAYBILL_DATABASE_URL, now " + c.DatabaseURL.String() + ")",
-		Fix:     "start the database, or set WAYBILL_DATABASE_URL to one whose owner may change its tables"}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waybill/adapters/cli/admin"
+	"waybill/adapters/cli/doctor"
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
 	"waybill/adapters/web/connections"
@@ -75,7 +76,7 @@ func (p *commands) loadNamed(cmd *cobra.Command) (*configs.Config, error) {
 		return nil, err
 	}
 	if dir := settings.DataDir(p.DataDir); c.Source("database_url") == dir.Label() && !cmd.Flag("data-dir").Changed {
-		return nil, noDatabaseNamed(dir)
+		return nil, settings.NoDatabaseNamed(dir)
 	}
 	return c, nil
 }
@@ -101,7 +102,7 @@ func mayServe(ctx context.Context, s *service, c *configs.Config) error {
 	if err := upToDate(ctx, s.store); err != nil {
 		return err
 	}
-	warnOfAhead(ctx, s.store, s.log)
+	doctor.WarnOfAhead(ctx, s.store, s.log)
 	if err := settings.PepperRefused(s.seed.Tenants.ConfirmPepper(ctx), c); err != nil {
 		return err
 	}
@@ -110,9 +111,4 @@ func mayServe(ctx context.Context, s *service, c *configs.Config) error {
 	}
 	s.ops.NameFrom(ctx, s.store, s.log)
 	return nil
-}
-
-func noDatabaseNamed(dir settings.DataDir) error {
-	return &term.StartError{What: "WAYBILL_DATABASE_URL is not set", UsedFor: "all data",
-		Fix: "WAYBILL_DATABASE_URL=postgres://user:password@host/name; or --data-dir " + string(dir) + " for the data of waybill dev"}
 }

@@ -8,9 +8,11 @@ package main
 
 import (
 	"context"
+	"log/slog"
+
 	"github.com/google/wire"
 	"github.com/prometheus/client_golang/prometheus"
-	"log/slog"
+
 	"waybill/adapters/cli/admin"
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/clock/databaseclock"
@@ -191,7 +193,8 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	gate := idempotency.NewGate(portsStorage, locks, clock, identifiers, log, retention)
 	pickupLocations := pickuplocations.New(portsStorage, gate, clock, identifiers)
 	operationsOperations := operations.New(portsStorage, clock, identifiers, eventRenderer)
-	opsapiManagement := newManagement(operators, tenants, pickupLocations, operationsOperations, normalizer, identifiers, mainCursorKeys, urls)
+	directory := people.NewDirectory(portsStorage, clock, identifiers)
+	opsapiManagement := newManagement(operators, tenants, pickupLocations, operationsOperations, directory, normalizer, identifiers, mainCursorKeys, urls)
 	api := newOps(mainDatabase, v, clock, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, proxyWatch, mainDoorways, log)
 	queue := newQueue(mainQueueRedis, log)
 	scheduler := sandbox.NewScheduler(portsStorage, queue, clock, log)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waybill/adapters/cli/admin"
+	"waybill/adapters/cli/doctor"
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
 	"waybill/adapters/clock/databaseclock"
@@ -73,7 +74,7 @@ func (p *commands) worker() *cobra.Command {
 			if err := upToDate(cmd.Context(), w.store); err != nil {
 				return err
 			}
-			warnOfAhead(cmd.Context(), w.store, log)
+			doctor.WarnOfAhead(cmd.Context(), w.store, log)
 			if err := w.key.confirm(cmd.Context()); err != nil {
 				return err
 			}

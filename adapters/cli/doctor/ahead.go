@@ -1,6 +1,10 @@
 package doctor
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+	"log/slog"
+)
 
 // AheadFix is what to do where a newer program has migrated the database. It is
 // no error: during a change of version old processes go on beside new ones.
@@ -8,4 +12,12 @@ const AheadFix = "run everywhere the version that migrated it"
 
 func AheadOf(applied, known int64) string {
 	return fmt.Sprintf("the database is ahead of this program: it is at %d, and this program knows the steps up to %d", applied, known)
+}
+
+// WarnOfAhead tells of a database that a newer program has migrated.
+func WarnOfAhead(ctx context.Context, store Database, log *slog.Logger) {
+	applied, known, err := store.SchemaVersions(ctx)
+	if err == nil && applied > known {
+		log.Warn("database", "warning", AheadOf(applied, known)+"; "+AheadFix)
+	}
 }

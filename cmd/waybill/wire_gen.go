@@ -8,11 +8,9 @@ package main
 
 import (
 	"context"
-	"log/slog"
-
 	"github.com/google/wire"
 	"github.com/prometheus/client_golang/prometheus"
-
+	"log/slog"
 	"waybill/adapters/cli/admin"
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/clock/databaseclock"

@@ -18,10 +18,7 @@ var deadSQL string
 const (
 	sentSQL = "UPDATE webhook_deliveries SET status = 'succeeded', due_at = NULL, attempts = 1 WHERE status = 'pending' AND attempts = 0 AND event_id = delivery_id"
 	// versionsSQL makes versions of the row that an owner changes.
-	versionsSQL = `DO $$ BEGIN FOR i IN 1..%d LOOP
-		IF to_regclass('webhook_leases') IS NULL THEN UPDATE webhook_endpoints SET leased_until = leased_until;
-		ELSE UPDATE webhook_leases SET number = number + 1; END IF;
-	END LOOP; END $$`
+	versionsSQL = "DO $$ BEGIN FOR i IN 1..%d LOOP UPDATE webhook_leases SET number = number + 1; END LOOP; END $$"
 
 	deadFor     = 30 * time.Minute // of sending is the least that is made
 	deadAge     = 10 * time.Second // of the youngest

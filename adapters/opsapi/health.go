@@ -28,7 +28,7 @@ type Check struct {
 type outcome struct {
 	Name         string `json:"name"`
 	OK           bool   `json:"ok"`
-	Degraded     bool   `json:"degraded,omitempty"` // not OK, and ready all the same
+	Degraded     bool   `json:"degraded,omitzero"` // not OK, and ready all the same
 	Error        string `json:"error,omitempty"`
 	Milliseconds int64  `json:"duration_ms"`
 }

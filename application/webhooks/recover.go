@@ -68,6 +68,10 @@ func (w *Webhooks) Recover(ctx context.Context, req idempotency.Request, id doma
 	})
 }
 
+// clockTolerance is by how much the clock of a caller who sends its own time may be
+// ahead; nothing is found then.
+const clockTolerance = time.Minute
+
 // recovery is the span as it counts from now.
 func (s Span) recovery(now time.Time) (domain.Recovery, error) {
 	r := domain.Recovery{Since: s.Since, Until: now, Only: s.Only}
@@ -80,7 +84,7 @@ func (s Span) recovery(now time.Time) (domain.Recovery, error) {
 			Message: "may be at most 30 days back, since what is older is cleaned away; it is " + domain.FormatTime(s.Since)})
 	case !s.Since.Before(r.Until) && s.Until != nil:
 		return r, domain.Invalid(domain.FieldError{Field: "until", Code: domain.FieldOutOfRange, Message: "must be after since; it is " + domain.FormatTime(*s.Until)})
-	case !s.Since.Before(r.Until):
+	case s.Since.After(now.Add(clockTolerance)):
 		return r, domain.Invalid(domain.FieldError{Field: "since", Code: domain.FieldOutOfRange, Message: "must be in the past; it is " + domain.FormatTime(s.Since)})
 	}
 	return r, nil

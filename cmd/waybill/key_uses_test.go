@@ -86,20 +86,20 @@ func TestWhenAKeyWasUsedLastIsListedOnceTheServerHasStopped(t *testing.T) {
 	dir := t.TempDir()
 	r, vars := startDev(t, dir)
 	key := inDir[object](t, dir, "key", "create", "--app", vars["WAYBILL_APP_ID"], "--env", "live", "--scopes", "all")
-	begun := time.Now().Truncate(time.Millisecond)
+	begun := time.Now()
 	if code, answer := call(t, "GET", vars["WAYBILL_LIVE_URL"]+"/api-key", key["key"].(string), ""); code != http.StatusOK {
 		t.Fatalf("%d: %v", code, answer)
 	}
 	ended := time.Now()
 	r.terminate(t)
-	used, unused, shown := 0, 0, ""
+	used, unused, shown := 0, 0, "" // by the clock of the database, which this one is near
 	for _, k := range inDir[[]object](t, dir, "key", "list", "--app", vars["WAYBILL_APP_ID"]) {
 		text, there := k["last_used_at"]
 		at, err := time.Parse(domain.TimeLayout, toText(text))
 		switch {
 		case !there:
 			t.Errorf("%v lacks last_used_at", k)
-		case k["id"] == key["id"] && (err != nil || at.Before(begun) || at.After(ended)):
+		case k["id"] == key["id"] && (err != nil || at.Before(begun.Add(-time.Second)) || at.After(ended.Add(time.Second))):
 			t.Errorf("used at %v, between %s and %s", text, begun, ended)
 		case k["id"] == key["id"]:
 			used, shown = used+1, toText(text)

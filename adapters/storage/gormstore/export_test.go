@@ -26,6 +26,9 @@ func (s *Store) URL() string { return s.url }
 // ListPool are those of lists.
 func (s *Store) ListPool() *sql.DB { return s.pools.lists }
 
+// CallLooksLong makes each look through the index count as one that takes long.
+func (s *Store) CallLooksLong() { s.skipSlow = 0 }
+
 // LookAtEachEndpoint makes Waiting do from now on what it does where a look through the
 // index takes long; LooksAtEachEndpoint tells whether it does.
 func (s *Store) LookAtEachEndpoint()       { s.skipFrom.Store(math.MaxInt64) }

@@ -140,7 +140,7 @@ func newStore(ctx context.Context, e *engine, p *pools, o Options) (*Store, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{engine: e, pools: p, write: write, read: read, log: o.Logger, full: &atomic.Pointer[time.Time]{}, commitTx: (*sql.Tx).Commit}
+	s := &Store{engine: e, pools: p, write: write, read: read, log: o.Logger, full: &atomic.Pointer[time.Time]{}, commitTx: (*sql.Tx).Commit, skipSlow: skipSlow}
 	s.folder.writers, s.folder.patience, s.folder.long = e.folds, foldPause, longFold
 	s.folder.store = func(ctx context.Context, entries []*entry) []error { return e.fold(ctx, s, entries) }
 	if e.locksRows {

@@ -59,7 +59,7 @@ func (o outbox) Waiting(ctx context.Context, now time.Time, limit int) ([]ports.
 			settled, settled, at, at, limit)
 		tooLong := within.Err() != nil && ctx.Err() == nil
 		cancel()
-		if tooLong || time.Since(begun) > skipSlow {
+		if tooLong || time.Since(begun) > o.store.skipSlow {
 			o.store.skipFrom.Store(time.Now().Add(skipRest).UnixNano())
 		}
 		if err == nil || !tooLong {

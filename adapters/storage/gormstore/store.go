@@ -39,7 +39,8 @@ type Store struct {
 	watch func(statement string, values []param)
 
 	onFanout ports.FanoutListener
-	skipFrom atomic.Int64 // until then, in Unix nanoseconds, Waiting looks at each endpoint
+	skipFrom atomic.Int64  // until then, in Unix nanoseconds, Waiting looks at each endpoint
+	skipSlow time.Duration // a look through the index that takes longer is given up for a while
 
 	full *atomic.Pointer[time.Time] // shared; when a write last found no room; nil: one has found some since
 }

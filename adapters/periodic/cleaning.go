@@ -7,6 +7,7 @@ import (
 )
 
 const (
+	// SweepEvery is the interval between two looks for records that are too old.
 	SweepEvery = time.Minute
 	// SweepBatch is how many records of each kind go at a time: what holds the
 	// database for long shows in how long requests take.

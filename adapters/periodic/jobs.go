@@ -42,6 +42,7 @@ type Jobs struct {
 	log                  *slog.Logger
 }
 
+// New registers the metrics of background jobs.
 func New(r prometheus.Registerer, log *slog.Logger) *Jobs {
 	j := &Jobs{
 		succeeded: prometheus.NewGaugeVec(prometheus.GaugeOpts{
@@ -94,6 +95,7 @@ func (j *Jobs) Task(b Job) func(context.Context) error {
 	return func(ctx context.Context) error { j.Run(ctx, b); return nil }
 }
 
+// Run does a job at its interval until ctx ends.
 func (j *Jobs) Run(ctx context.Context, b Job) {
 	succeeded := j.Watch(b.Name, b.Every)
 	tick := time.NewTicker(b.Every)

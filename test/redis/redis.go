@@ -75,7 +75,7 @@ func Connect(t testing.TB, url string, change ...func(*goredis.Options)) *goredi
 		c(options)
 	}
 	client := goredis.NewClient(options)
-	t.Cleanup(func() { client.Close() })
+	t.Cleanup(func() { _ = client.Close() })
 	return client
 }
 

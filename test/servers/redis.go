@@ -66,7 +66,7 @@ func probeRedis(ctx context.Context, url string) error {
 	options.MaxRetries = -1
 	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = probeTimeout, probeTimeout, probeTimeout
 	client := redis.NewClient(options)
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 
 	info, err := client.Info(ctx, "server").Result()
 	if err != nil {

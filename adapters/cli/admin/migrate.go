@@ -20,6 +20,7 @@ type migrationView struct {
 	AppliedAt *string `json:"applied_at"`
 }
 
+// MigrationsView is the state of the schema as `migrate status --json` shows it.
 type MigrationsView struct {
 	Pending    int             `json:"pending"`
 	Migrations []migrationView `json:"migrations"`

@@ -101,7 +101,7 @@ func (p *Commands) pickupImport() *cobra.Command {
 
 // readCSV reads no more than a table may have, and one byte that shows there is more.
 func readCSV(cmd *cobra.Command, path string) ([]byte, error) {
-	var from io.Reader = cmd.InOrStdin()
+	from := cmd.InOrStdin()
 	if path != "-" {
 		file, err := os.Open(path) //nolint:gosec // the file that the caller names
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 // no error: during a change of version old processes go on beside new ones.
 const AheadFix = "run everywhere the version that migrated it"
 
+// AheadOf is the finding that a newer version has migrated the database.
 func AheadOf(applied, known int64) string {
 	return fmt.Sprintf("the database is ahead of this program: it is at %d, and this program knows the steps up to %d", applied, known)
 }

@@ -20,6 +20,7 @@ import (
 // Verdict is how one check of the doctor went.
 type Verdict string
 
+// The verdicts of a finding.
 const (
 	VerdictOK   Verdict = "OK"
 	VerdictWarn Verdict = "WARN" // works, and will trouble somebody
@@ -34,6 +35,7 @@ type Finding struct {
 	Fix     string  `json:"fix,omitempty"`
 }
 
+// View is the report as `doctor --json` shows it.
 type View struct {
 	Healthy  bool      `json:"healthy"`
 	Findings []Finding `json:"findings"`
@@ -80,6 +82,7 @@ type Commands struct {
 	Instruments Instruments
 }
 
+// Command is `waybill doctor`.
 func (p *Commands) Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check settings, secrets, database, Redis, services and ports, and tell how to mend them",

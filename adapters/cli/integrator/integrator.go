@@ -16,7 +16,8 @@ import (
 
 const (
 	sandboxURLEnv = "WAYBILL_SANDBOX_URL"
-	TestKeyEnv    = "WAYBILL_TEST_KEY"
+	// TestKeyEnv names the variable that holds the key of the sandbox.
+	TestKeyEnv = "WAYBILL_TEST_KEY"
 )
 
 // Commands are the commands that play an integrator.

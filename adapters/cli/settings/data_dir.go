@@ -13,6 +13,8 @@ import (
 	"waybill/configs"
 )
 
+// Names that commands and processes agree on: the default directory, the scheme of its
+// database, and settings.
 const (
 	DefaultDataDir = ".waybill"
 	SqliteScheme   = "sqlite://"
@@ -30,8 +32,13 @@ const (
 // secrets that belong to it, and dev.env for scripts.
 type DataDir string
 
+// Database is the SQLite file in it.
 func (d DataDir) Database() string { return filepath.Join(string(d), "waybill.db") }
-func (d DataDir) Secrets() string  { return filepath.Join(string(d), "secrets.env") }
+
+// Secrets is the file of generated secrets.
+func (d DataDir) Secrets() string { return filepath.Join(string(d), "secrets.env") }
+
+// DevEnv is the file with which `waybill dev` tells other programs where it is.
 func (d DataDir) DevEnv() string   { return filepath.Join(string(d), "dev.env") }
 func (d DataDir) lockFile() string { return filepath.Join(string(d), "dev.lock") }
 
@@ -81,6 +88,7 @@ func (d DataDir) lastRunOn(url configs.URL) (last map[string]string, ran bool) {
 // Label is what the settings call the directory as a source.
 func (d DataDir) Label() string { return "data directory " + string(d) }
 
+// Make makes the directory, readable by this user only, unless it exists.
 func (d DataDir) Make() error {
 	if err := os.MkdirAll(string(d), 0o700); err != nil {
 		return &term.StartError{What: "the data directory cannot be made", UsedFor: "database and keys (--data-dir)",
@@ -152,6 +160,7 @@ func (d DataDir) MakeSecrets() error {
 		[][2]string{{PepperEnv, RandomHex()}, {SecretEnv, RandomHex()}})
 }
 
+// RandomHex is a new secret of 256 bits.
 func RandomHex() string {
 	var secret [32]byte
 	_, _ = rand.Read(secret[:]) // never fails: it ends the process instead

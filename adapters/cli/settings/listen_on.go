@@ -11,11 +11,14 @@ import (
 	"waybill/adapters/cli/term"
 )
 
+// What the address of the operations API is used for, in messages.
 const (
 	OpsUse       = "operations API, health and metrics (WAYBILL_OPS_ADDR)"
 	WorkerOpsUse = "health and metrics (WAYBILL_OPS_ADDR)"
 )
 
+// ListenOn opens an address; its error names what the address is used for and another
+// one that may be free.
 func ListenOn(ctx context.Context, address, usedFor string) (net.Listener, *term.StartError) {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", address)
@@ -41,6 +44,7 @@ func setting(usedFor string) string {
 	return strings.TrimSuffix(name, ")")
 }
 
+// OtherPort suggests a port where this one is taken.
 func OtherPort(port string) string {
 	n, err := strconv.Atoi(port)
 	if err != nil || n > 64000 {

@@ -89,6 +89,7 @@ func (c Complaint) print(w io.Writer) {
 	}
 }
 
+// Explain is what people read of an error, and the exit code of the process.
 func Explain(err error) (complaints []Complaint, exit int) {
 	var (
 		problems configs.Problems
@@ -121,6 +122,7 @@ func Explain(err error) (complaints []Complaint, exit int) {
 	return complaints, ExitFailure
 }
 
+// Complaint is the error as it is printed.
 func (e *StartError) Complaint() Complaint {
 	return Complaint{Code: cmp.Or(e.Code, "CANNOT_START"), Message: e.Error(), UsedFor: e.UsedFor, Fix: e.Fix}
 }

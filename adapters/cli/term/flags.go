@@ -9,6 +9,7 @@ import (
 	"waybill/domain"
 )
 
+// Usagef is an error in how a command was called; its exit code is 2.
 func Usagef(cmd *cobra.Command, format string, args ...any) error {
 	return &usageError{message: fmt.Sprintf(format, args...), command: cmd.CommandPath()}
 }

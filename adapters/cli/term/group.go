@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// UsageTemplate shows the examples of a command first.
 const UsageTemplate = `{{if .HasExample}}Examples:
 {{.Example}}
 

@@ -10,6 +10,7 @@ import (
 	"waybill/domain"
 )
 
+// Joined lists values with commas.
 func Joined[T ~string](values []T) string {
 	words := make([]string, len(values))
 	for i, v := range values {
@@ -26,6 +27,7 @@ func Counted(n int, what string) string {
 	return strconv.Itoa(n) + " " + what
 }
 
+// Dash is a text in a table, "-" for none.
 func Dash(s *string) string {
 	if s == nil {
 		return "-"
@@ -33,6 +35,7 @@ func Dash(s *string) string {
 	return *s
 }
 
+// Moment is a time in JSON, null for none.
 func Moment(t *time.Time) *string {
 	if t == nil {
 		return nil

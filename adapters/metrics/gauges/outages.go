@@ -15,6 +15,7 @@ type Outages struct {
 	log  *slog.Logger
 }
 
+// NewOutages registers the gauge of services that are taken for gone.
 func NewOutages(r prometheus.Registerer, log *slog.Logger) *Outages {
 	o := &Outages{log: log, gone: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "waybill_service_gone",

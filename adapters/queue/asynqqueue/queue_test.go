@@ -175,7 +175,7 @@ func TestRedisKeepsOneTaskForWhatWaitsAndNoneForWhatHasRun(t *testing.T) {
 func leaveBehind(t testing.TB, client *goredis.Client, lane ports.Lane, ago time.Duration) (key string) {
 	t.Helper()
 	queue := "asynq:{" + queueName(lane) + "}:"
-	name, err := client.RPopLPush(t.Context(), queue+"pending", queue+"active").Result()
+	name, err := client.LMove(t.Context(), queue+"pending", queue+"active", "RIGHT", "LEFT").Result()
 	if err != nil {
 		t.Fatal(err)
 	}

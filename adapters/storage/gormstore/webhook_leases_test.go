@@ -68,7 +68,7 @@ func pagesOf(t testing.TB, s *gormstore.Store, of seen) (pages int, plan string)
 	if err != nil {
 		t.Fatalf("%s: %v", of.query, err)
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	var lines []string
 	for rows.Next() {
 		var line string
@@ -76,6 +76,9 @@ func pagesOf(t testing.TB, s *gormstore.Store, of seen) (pages int, plan string)
 			t.Fatal(err)
 		}
 		lines = append(lines, line)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatalf("%s: %v", of.query, err)
 	}
 	plan = strings.Join(lines, "\n")
 	if hit := pagesHit.FindStringSubmatch(plan); hit != nil { // of the whole statement: the first one

@@ -33,6 +33,8 @@ type ProxyWatch struct {
 	silent time.Time // until then
 }
 
+// NewProxyWatch registers the counter of requests that name a client without being
+// trusted to.
 func NewProxyWatch(trusted []netip.Prefix, r prometheus.Registerer, log *slog.Logger) *ProxyWatch {
 	w := &ProxyWatch{trusted: trusted, log: log, seen: prometheus.NewCounter(prometheus.CounterOpts{
 		Name: UntrustedForwardedMetric, Help: "Requests with X-Forwarded-For from an address that is not in WAYBILL_TRUSTED_PROXIES.",

@@ -184,7 +184,7 @@ func (s *Server) waitUntilReady(ctx context.Context, p *process.Process) error {
 	client := redis.NewClient(&redis.Options{
 		Addr: fmt.Sprintf("127.0.0.1:%d", s.Port), MaxRetries: -1, DialTimeout: time.Second, ReadTimeout: time.Second,
 	})
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	var last error
 	for {
 		if last = s.ping(ctx, client, p); last == nil {

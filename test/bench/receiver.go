@@ -163,7 +163,14 @@ func (r *mailroom) serve(c net.Conn, inbox int) {
 
 var errNoWebhook = errors.New("no webhook")
 
+// tlsHandshake is the first byte of a client that begins TLS. What follows may have no
+// end of a line.
+const tlsHandshake = 0x16
+
 func readHead(in *bufio.Reader) (path, event string, length int, err error) {
+	if first, err := in.Peek(1); err != nil || first[0] == tlsHandshake {
+		return "", "", 0, errors.Join(err, errNoWebhook)
+	}
 	line, err := in.ReadSlice('\n')
 	if err != nil {
 		return "", "", 0, err

@@ -16,6 +16,10 @@ const (
 	// askEvery is the interval between two questions, askTimeout how long one may take.
 	askEvery   = time.Second
 	askTimeout = time.Second
+	// mostAsked is how often Sync asks at the most, until an answer takes no longer
+	// than quickTrip: a clock may be wrong by half of that way.
+	mostAsked = 5
+	quickTrip = 20 * time.Millisecond
 	// mostBack is the most that one answer may set the clock back.
 	mostBack = 200 * time.Millisecond
 	// setBack is the least by which the database's clock has to be behind where it
@@ -42,6 +46,7 @@ type Clock struct {
 
 	// Of the goroutine that asks:
 	asked bool          // the database has answered
+	last  answer        // it gave
 	ahead time.Duration // of the installation, by the last answer
 }
 
@@ -70,16 +75,21 @@ func (c *Clock) Silence() time.Duration {
 	return time.Since(c.start) - time.Duration(c.answered.Load())
 }
 
-// Sync asks the source once and takes its time over, in whichever direction.
+// Sync takes the source's time over, in whichever direction. It asks again, a few
+// times, where an answer took long to come, and believes the quickest.
 func (c *Clock) Sync(ctx context.Context) error {
-	read, most, err := c.ask(ctx)
+	best, err := c.ask(ctx)
+	for n := 1; err == nil && n < mostAsked && best.trip() > quickTrip; n++ {
+		if another, failed := c.ask(ctx); failed == nil && another.trip() < best.trip() {
+			best = another
+		}
+	}
 	if err != nil {
 		return err
 	}
-	half := most.Sub(read.Clock) / 2
-	c.ahead = read.AheadNow()
-	c.origin.Store(read.Clock.Add(c.ahead + half - time.Since(c.start)).UnixNano())
-	c.seen(read, half)
+	c.ahead = best.AheadNow()
+	c.origin.Store(int64(best.earliest() + best.trip()/2 + c.ahead))
+	c.seen(best)
 	c.tellSkew(ctx)
 	return nil
 }
@@ -104,12 +114,13 @@ func (c *Clock) Run(ctx context.Context) {
 
 // look follows one answer.
 func (c *Clock) look(ctx context.Context) error {
-	read, most, err := c.ask(ctx)
+	read, err := c.ask(ctx)
 	if err != nil {
 		return err
 	}
 	ahead, jumped := read.AheadNow(), read.Clock.Before(read.Seen)
-	if back := c.since(&c.database).Sub(most); c.asked && back > setBack && c.ahead+back <= mostAhead {
+	// What counts is what both answers leave no doubt of: each may have been long under way.
+	if back := c.last.earliest() - read.latest(); c.asked && back > setBack && c.ahead+back <= mostAhead {
 		ahead, jumped = max(ahead, c.ahead+back), true
 		c.log.WarnContext(ctx, "the clock of the database was set back; the time of this installation goes on, a tenth slower, until they agree again",
 			"back_seconds", back.Round(time.Millisecond).Seconds())
@@ -117,43 +128,56 @@ func (c *Clock) look(ctx context.Context) error {
 	if jumped || read.Seen.IsZero() || read.Clock.Sub(read.Seen) >= keepEvery {
 		within, cancel := context.WithTimeout(ctx, askTimeout)
 		defer cancel()
-		if err := c.source.Keep(within, read, ahead); err != nil && jumped {
+		if err := c.source.Keep(within, read.Reading, ahead); err != nil && jumped {
 			return err // nothing is taken over, so that the next answer is judged alike
 		}
 	}
 	c.ahead = ahead
-	c.seen(read, most.Sub(read.Clock)/2)
-	c.follow(read.Clock.Add(ahead), most.Add(ahead))
+	c.seen(read)
+	c.follow(read.earliest()+ahead, read.latest()+ahead)
 	return nil
 }
 
-// ask returns the reading, and the latest moment that the database's clock may show
-// when its answer is here.
-func (c *Clock) ask(ctx context.Context) (read Reading, most time.Time, err error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	asked := time.Now()
-	read, err = c.source.Read(ctx)
-	return read, read.Clock.Add(time.Since(asked)), err
+// answer is a reading, and when the question left and the answer came, both measured
+// from the start of the clock. The database read its clock somewhere in between.
+type answer struct {
+	Reading
+	left, came time.Duration
 }
 
-// seen notes what the database's clock shows now, half of a round trip later. Where
-// that is no news it stays as it is: answers differ by their way.
-func (c *Clock) seen(read Reading, half time.Duration) {
-	now := read.Clock.Add(half)
-	if off := c.since(&c.database).Sub(now).Abs(); !c.asked || off > half {
-		c.database.Store(now.Add(-time.Since(c.start)).UnixNano())
+// earliest and latest are the bounds of what the database's clock showed when this
+// clock started, in nanoseconds since 1970.
+func (a answer) earliest() time.Duration { return time.Duration(a.Clock.UnixNano()) - a.came }
+func (a answer) latest() time.Duration   { return time.Duration(a.Clock.UnixNano()) - a.left }
+func (a answer) trip() time.Duration     { return a.came - a.left }
+
+func (c *Clock) ask(ctx context.Context) (a answer, err error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	a.left = time.Since(c.start)
+	a.Reading, err = c.source.Read(ctx)
+	a.came = time.Since(c.start)
+	return a, err
+}
+
+// seen notes what the database's clock showed. Where that is no news it stays as it is:
+// answers differ by their way.
+func (c *Clock) seen(a answer) {
+	middle := a.earliest() + a.trip()/2
+	if off := (time.Duration(c.database.Load()) - middle).Abs(); !c.asked || off > a.trip()/2 {
+		c.database.Store(int64(middle))
 	}
-	c.asked = true
+	c.asked, c.last = true, a
 	c.answered.Store(int64(time.Since(c.start)))
 }
 
-func (c *Clock) follow(least, most time.Time) {
-	switch now := c.since(&c.origin); {
-	case now.Before(least):
-		c.origin.Add(int64(least.Sub(now)))
-	case now.After(most):
-		c.origin.Add(-int64(min(now.Sub(most), mostBack)))
+// follow moves the clock to the next of the times it may have had at its start.
+func (c *Clock) follow(earliest, latest time.Duration) {
+	switch origin := time.Duration(c.origin.Load()); {
+	case origin < earliest:
+		c.origin.Store(int64(earliest))
+	case origin > latest:
+		c.origin.Add(-int64(min(origin-latest, mostBack)))
 	}
 }
 

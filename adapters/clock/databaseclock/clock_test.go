@@ -259,3 +259,32 @@ func TestNowIsUTCInWholeMilliseconds(t *testing.T) {
 		}
 	})
 }
+
+// While a machine starts many processes an answer may take half a second, most of it on
+// one of its two ways: what the clock makes of it is wrong by as much.
+func TestAnAnswerThatWasLongUnderWayIsNoClockThatWasSetBack(t *testing.T) {
+	t.Parallel()
+	s := &server{there: 600 * time.Millisecond}
+	follow(t, s, func(c *databaseclock.Clock, log *bytes.Buffer) {
+		s.set(func() { s.there = 0 })
+		time.Sleep(5 * time.Second)
+		if off := c.Now().Sub(time.Now()).Abs(); off > 10*time.Millisecond || strings.Contains(log.String(), "set back") || s.kept != 0 {
+			t.Errorf("the clock is off by %s, %s ahead of the database's; it says %q", off, s.kept, log.String())
+		}
+	})
+}
+
+func TestTheFirstTimeIsOfTheQuickestAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{there: 600 * time.Millisecond}
+		go func() { time.Sleep(time.Second); s.set(func() { s.there = time.Millisecond }) }()
+		c := databaseclock.New(s, slog.New(slog.DiscardHandler))
+		if err := c.Sync(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if off := c.Now().Sub(time.Now()).Abs(); off > 2*time.Millisecond {
+			t.Errorf("the clock is off by %s", off)
+		}
+	})
+}

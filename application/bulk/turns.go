@@ -14,7 +14,7 @@ type Pace struct {
 	// Writers is how many of them run at a time, at least 1.
 	Writers int
 	// Rest is for how long a writer stands still after a transaction, in times of
-	// what it took: with 3 a writer works for a quarter of the time. A bulk that
+	// what it took: with 6 a writer works for a seventh of the time. A bulk that
 	// comes alone rests only between two transactions, never before its answer.
 	Rest int
 }

@@ -386,7 +386,7 @@ type bulkPaces struct{ live, sandbox bulk.Pace }
 // before a single create; on Postgres they are a fraction of the pool. Those of the
 // sandbox leave the processors to live for most of the time.
 func newBulkPaces(c *configs.Config) bulkPaces {
-	paces := bulkPaces{live: bulk.Pace{Writers: 4}, sandbox: bulk.Pace{Writers: 1, Rest: 3}}
+	paces := bulkPaces{live: bulk.Pace{Writers: 4}, sandbox: bulk.Pace{Writers: 1, Rest: 6}}
 	if strings.HasPrefix(c.DatabaseURL.Reveal(), settings.SqliteScheme) {
 		paces.live.Writers = 2
 	}

@@ -268,7 +268,7 @@ func TestAnAnswerThatWasLongUnderWayIsNoClockThatWasSetBack(t *testing.T) {
 	follow(t, s, func(c *databaseclock.Clock, log *bytes.Buffer) {
 		s.set(func() { s.there = 0 })
 		time.Sleep(5 * time.Second)
-		if off := c.Now().Sub(time.Now()).Abs(); off > 10*time.Millisecond || strings.Contains(log.String(), "set back") || s.kept != 0 {
+		if off := time.Until(c.Now()).Abs(); off > 10*time.Millisecond || strings.Contains(log.String(), "set back") || s.kept != 0 {
 			t.Errorf("the clock is off by %s, %s ahead of the database's; it says %q", off, s.kept, log.String())
 		}
 	})
@@ -283,7 +283,7 @@ func TestTheFirstTimeIsOfTheQuickestAnswer(t *testing.T) {
 		if err := c.Sync(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if off := c.Now().Sub(time.Now()).Abs(); off > 2*time.Millisecond {
+		if off := time.Until(c.Now()).Abs(); off > 2*time.Millisecond {
 			t.Errorf("the clock is off by %s", off)
 		}
 	})

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"waybill/application/tenancy"
+	"waybill/application/admission"
 	"waybill/domain"
 )
 
@@ -156,9 +156,9 @@ func limitRows(o Options, d *description) []limitRow {
 		{"Requests of one key", rate(o.PerKey)},
 		{"Requests of one business, in each environment", rate(o.PerBusiness)},
 		{"Failed authentications from one address; a key that exists is let in all the same", rate(o.PerAddress)},
-		{"Requests in flight of one application, in each environment", strconv.Itoa(tenancy.MaxInFlight)},
-		{"Lists, searches and pages of events among them", fmt.Sprintf("%d; the next one waits, for %s", tenancy.MaxLists, duration(tenancy.ListPatience))},
-		{"Bulk creates among them", strconv.Itoa(tenancy.MaxBulks)},
+		{"Requests in flight of one application, in each environment", strconv.Itoa(admission.MaxInFlight)},
+		{"Lists, searches and pages of events among them", fmt.Sprintf("%d; the next one waits, for %s", admission.MaxLists, duration(admission.ListPatience))},
+		{"Bulk creates among them", strconv.Itoa(admission.MaxBulks)},
 		{"Orders in one bulk create, which counts as one request", strconv.Itoa(domain.MaxBulkItems)},
 		{"Rows on one page of a list", fmt.Sprintf("%d, and %d when nothing is asked for", d.limit.Maximum, d.limit.Default)},
 		{"Running simulations of one application", strconv.Itoa(domain.MaxRunningSimulations)},

@@ -13,13 +13,13 @@ import (
 
 	"waybill/adapters/web"
 	"waybill/adapters/web/connections"
+	"waybill/application/admission"
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
 	"waybill/application/pickuplocations"
 	"waybill/application/quotes"
 	"waybill/application/recipients"
 	"waybill/application/sandbox"
-	"waybill/application/tenancy"
 	"waybill/application/webhooks"
 	"waybill/domain"
 	"waybill/ports"
@@ -47,7 +47,7 @@ const (
 
 // UseCases is all that the API can do.
 type UseCases struct {
-	Admission       *tenancy.Admission
+	Admission       *admission.Admission
 	Quotes          *quotes.Quotes
 	Recipients      *recipients.Recipients
 	PickupLocations *pickuplocations.PickupLocations

@@ -11,8 +11,8 @@ import (
 
 	"waybill/adapters/web"
 	"waybill/adapters/web/strictjson"
+	"waybill/application/admission"
 	"waybill/application/idempotency"
-	"waybill/application/tenancy"
 	"waybill/domain"
 )
 
@@ -22,7 +22,7 @@ type call struct {
 	*gin.Context
 	environment domain.Environment
 	requestID   web.RequestID
-	grant       tenancy.Grant
+	grant       admission.Grant
 	leave       func() // nil: not among the application's requests in flight
 	endTurn     func() // nil: none of the turns that bulks and lists take
 	begun       time.Time
@@ -108,7 +108,7 @@ func (a *API) orNotFound(r route, c *call, err error) error {
 }
 
 func (a *API) admit(_ route, c *call) error {
-	knock := tenancy.Knock{Environment: a.Environment, Address: clientAddress(c), Elsewhere: a.OtherBaseURL}
+	knock := admission.Knock{Environment: a.Environment, Address: clientAddress(c), Elsewhere: a.OtherBaseURL}
 	knock.Key, knock.Malformed = web.Bearer(c.Request.Header)
 	grant, err := a.Admission.Admit(c.Request.Context(), knock)
 	c.grant = grant

@@ -10,6 +10,7 @@ import (
 
 	"waybill/adapters/web"
 	"waybill/adapters/web/strictjson"
+	"waybill/application/admission"
 	"waybill/application/operations"
 	"waybill/application/people"
 	"waybill/application/pickuplocations"
@@ -23,7 +24,7 @@ const base = "/ops/v1"
 
 // Management is what operators may do, and what that needs.
 type Management struct {
-	Operators       *tenancy.Operators // nil: the database is waited for, and every call but the open ones is told to come back
+	Operators       *admission.Operators // nil: the database is waited for, and every call but the open ones is told to come back
 	Tenants         *tenancy.Tenants
 	PickupLocations *pickuplocations.PickupLocations
 	Operations      *operations.Operations
@@ -135,7 +136,7 @@ func (m *Management) identify(c *call, kinds []domain.OperatorKind) (err error) 
 	if m.Operators == nil {
 		return ports.ErrStorageGone
 	}
-	knock := tenancy.OperatorKnock{Address: domain.ClientAddress(c.ClientIP()), RequestID: c.requestID.Shown(), Kinds: kinds}
+	knock := admission.OperatorKnock{Address: domain.ClientAddress(c.ClientIP()), RequestID: c.requestID.Shown(), Kinds: kinds}
 	knock.Token, knock.Malformed = web.Bearer(c.Request.Header)
 	c.by, err = m.Operators.Identify(c.Request.Context(), knock)
 	return err

@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"waybill/adapters/opsapi"
+	"waybill/application/admission"
 	"waybill/application/operations"
 	"waybill/application/people"
 	"waybill/application/pickuplocations"
@@ -97,7 +98,7 @@ func (w windows) GiveBack(_ context.Context, buckets ...ports.Bucket) error {
 	return nil
 }
 
-var everyMinute = tenancy.FailedOperators{Limit: 60, Window: time.Minute}
+var everyMinute = admission.FailedOperators{Limit: 60, Window: time.Minute}
 
 func newDesk(t *testing.T) *desk {
 	t.Helper()
@@ -112,7 +113,7 @@ func newDesk(t *testing.T) *desk {
 		Metrics: prometheus.NewRegistry(), Log: slog.New(slog.NewTextHandler(d.logged, nil)),
 		Management: &opsapi.Management{
 			CursorKeys:      [][32]byte{{1}},
-			Operators:       tenancy.NewOperators(d.Store, windows{}, digester{}, d.Clock, d.IDs, everyMinute),
+			Operators:       admission.NewOperators(d.Store, windows{}, digester{}, d.Clock, everyMinute),
 			Tenants:         d.tenants,
 			PickupLocations: pickuplocations.New(d.Store, d.Gate(d.Store), d.Clock, d.IDs),
 			Operations:      operations.New(d.Store, d.Clock, d.IDs, stage.Renderer{}),

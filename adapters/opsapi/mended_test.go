@@ -15,8 +15,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"waybill/adapters/opsapi"
+	"waybill/application/admission"
 	"waybill/application/operations"
-	"waybill/application/tenancy"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/stage"
@@ -49,7 +49,7 @@ func searching(t *testing.T, s *ailing) *desk {
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")},
 		Management: &opsapi.Management{
 			CursorKeys: [][32]byte{{1}},
-			Operators:  tenancy.NewOperators(d.Store, windows{}, digester{}, d.Clock, d.IDs, everyMinute),
+			Operators:  admission.NewOperators(d.Store, windows{}, digester{}, d.Clock, everyMinute),
 			Tenants:    d.tenants,
 			Operations: operations.New(s, d.Clock, d.IDs, stage.Renderer{}), Identifiers: d.IDs,
 		},

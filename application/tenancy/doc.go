@@ -1,22 +1,11 @@
-// Package tenancy knows the customers: businesses, their applications, and
-// the API keys by which a request is let in.
+// Package tenancy knows the customers: businesses, their applications and API
+// keys, their limits, and the tokens of operators. Package admission decides which
+// request these let in.
 //
-// Admission (admit.go) is the first thing that happens to every request. It
-// refuses a mistyped key without asking the database, and counts failures per
-// client address before it asks. Keys from an address with too many of them are
-// looked up many at a time (application/lookups), so that guesses load nothing and
-// a key that exists is let in whatever its neighbours do.
-//
-// It remembers a good key for less than two seconds (key_cache.go), so that a
-// revoked one stops within two whatever happens. Where the servers hear of the
-// change through ports.Invalidations it stops at once: Tenants announces it
-// behind the commit, and Admission forgets the application's keys. An
-// announcement decides nothing, so that a lost one costs those two seconds.
-//
-// When a key was used last is collected in memory (key_uses.go) and written
-// every few seconds; a process that dies takes the last ones with it. Writing
-// it with each request was rejected: it would turn every read into a write, of
-// the same row for all requests of a key.
+// A change of a key, an application or a limit is announced behind its commit
+// through ports.Invalidations, so that servers which remember a key look it up
+// again at once. An announcement decides nothing: a lost one costs less than two
+// seconds.
 //
 // Keys are stored as digests under a pepper. With another pepper all of them
 // would be unknown and nothing else would show, so that the storage keeps a

@@ -113,10 +113,10 @@ func digestsOf(d ports.KeyDigester, secret string) [][32]byte {
 	return append([][32]byte{d.Digest(secret)}, d.Previous(secret)...)
 }
 
-// redigestible keeps of the changes those that lead to a newer pepper. A process
+// Redigestible keeps of the changes those that lead to a newer pepper. A process
 // that still has an old pepper as its own knows the new one too, and must not
 // take keys back.
-func redigestible(ctx context.Context, tx ports.Stores, d ports.KeyDigester, found []foundDigest) ([]ports.Redigest, error) {
+func Redigestible(ctx context.Context, tx ports.Stores, d ports.KeyDigester, found []FoundDigest) ([]ports.Redigest, error) {
 	marks, err := tx.Tenancy.PepperMarks(ctx)
 	if err != nil {
 		return nil, err
@@ -126,20 +126,20 @@ func redigestible(ctx context.Context, tx ports.Stores, d ports.KeyDigester, fou
 	var changes []ports.Redigest
 	for _, f := range found {
 		theirs := 0 // that of a key whose pepper is not stored
-		if f.pepper != [32]byte{} {
-			theirs = slices.Index(marks, f.pepper)
+		if f.Pepper != [32]byte{} {
+			theirs = slices.Index(marks, f.Pepper)
 		}
 		if theirs < mine {
-			changes = append(changes, ports.Redigest{ID: f.id, From: f.stored, To: f.current, Pepper: mark})
+			changes = append(changes, ports.Redigest{ID: f.ID, From: f.Stored, To: f.Current, Pepper: mark})
 		}
 	}
 	return changes, nil
 }
 
-// foundDigest is a secret that was found by another digest than the one under the
+// FoundDigest is a secret that was found by another digest than the one under the
 // current pepper.
-type foundDigest struct {
-	id              domain.ID
-	stored, current [32]byte
-	pepper          [32]byte // the mark of stored's
+type FoundDigest struct {
+	ID              domain.ID
+	Stored, Current [32]byte
+	Pepper          [32]byte // the mark of Stored's
 }

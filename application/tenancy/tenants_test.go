@@ -62,12 +62,14 @@ func (o *office) issue(t *testing.T, lifetime *time.Duration) tenancy.IssuedKey 
 	return k
 }
 
-// admit knocks with the key at the live host, with nothing remembered.
-func (o *office) admit(t *testing.T, secret string) error {
+// use reports why a key does not work now.
+func (o *office) use(t *testing.T, secret string) error {
 	t.Helper()
-	a := tenancy.NewAdmission(o.Store, &counter{taken: map[string]int{}}, digester{}, o.Clock, limits)
-	_, err := a.Admit(t.Context(), tenancy.Knock{Environment: domain.Live, Address: address, Key: secret})
-	return err
+	credential, err := o.Store.Read().Tenancy.Credential(t.Context(), digester{}.Digest(secret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return credential.Usable(o.Clock.Now())
 }
 
 func (o *office) locations(t *testing.T, b domain.ID, e domain.Environment) []domain.PickupLocation {
@@ -201,7 +203,7 @@ func TestAnIssuedKeyOpensAndItsSecretIsNotKept(t *testing.T) {
 		!slices.Equal(stored.Scopes, []domain.Scope{"quotes:read", "deliveries:write"}) {
 		t.Errorf("stored %+v, %v", stored, err)
 	}
-	if err := o.admit(t, k.Secret); err != nil {
+	if err := o.use(t, k.Secret); err != nil {
 		t.Errorf("refused: %v", err)
 	}
 }
@@ -246,7 +248,7 @@ func TestARotatedKeyHasASuccessorAndWorksOn(t *testing.T) {
 			if (lifetime == nil) != (next.ExpiresAt == nil) || lifetime != nil && !next.ExpiresAt.Equal(o.Clock.Now().Add(*lifetime)) {
 				t.Errorf("expires %v", next.ExpiresAt)
 			}
-			if a, b := o.admit(t, old.Secret), o.admit(t, next.Secret); a != nil || b != nil {
+			if a, b := o.use(t, old.Secret), o.use(t, next.Secret); a != nil || b != nil {
 				t.Errorf("old: %v, new: %v", a, b)
 			}
 			if all, err := o.Keys(t.Context(), old.ApplicationID); err != nil || len(all) != 2 || all[0].ID != old.ID {
@@ -285,7 +287,7 @@ func TestARevokedKeyStaysRevokedAtItsFirstTime(t *testing.T) {
 		}
 		o.Clock.GoOn(time.Hour)
 	}
-	if err := o.admit(t, k.Secret); !domain.HasCode(err, "API_KEY_REVOKED") {
+	if err := o.use(t, k.Secret); !domain.HasCode(err, "API_KEY_REVOKED") {
 		t.Errorf("got %v", err)
 	}
 	if all, err := o.Keys(t.Context(), k.ApplicationID); err != nil || len(all) != 1 {
@@ -305,7 +307,7 @@ func TestADisabledApplicationsKeysStopAndComeBack(t *testing.T) {
 		if err != nil || app.ID != k.ApplicationID || app.Disabled != disabled {
 			t.Errorf("%+v, %v", app, err)
 		}
-		if err := o.admit(t, k.Secret); disabled != domain.HasCode(err, "INVALID_API_KEY") || !disabled && err != nil {
+		if err := o.use(t, k.Secret); disabled != domain.HasCode(err, "INVALID_API_KEY") || !disabled && err != nil {
 			t.Errorf("disabled %t: %v", disabled, err)
 		}
 	}

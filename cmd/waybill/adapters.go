@@ -39,9 +39,9 @@ import (
 	"waybill/adapters/web"
 	"waybill/adapters/web/views"
 	"waybill/adapters/webhooksend/httpsender"
+	"waybill/application/admission"
 	"waybill/application/bulk"
 	"waybill/application/idempotency"
-	"waybill/application/tenancy"
 	"waybill/application/webhooks"
 	"waybill/configs"
 	"waybill/domain"
@@ -360,8 +360,8 @@ func newSchedules(c *configs.Config) webhooks.Schedules {
 	return schedules
 }
 
-func newLimits(c *configs.Config) tenancy.Limits {
-	return tenancy.Limits{
+func newLimits(c *configs.Config) admission.Limits {
+	return admission.Limits{
 		PerKey:      rateLimit(c.RateLimitPerKey),
 		PerBusiness: rateLimit(c.RateLimitPerBusiness),
 		PerAddress:  domain.RateLimit{Limit: failuresPerAddress, Window: time.Minute},

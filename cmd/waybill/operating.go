@@ -5,6 +5,7 @@ import (
 
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/opsapi"
+	"waybill/application/admission"
 	"waybill/application/operations"
 	"waybill/application/people"
 	"waybill/application/pickuplocations"
@@ -16,12 +17,12 @@ import (
 // operator token in a minute.
 const failedOperatorsPerAddress = 60
 
-func newFailedOperators() tenancy.FailedOperators {
-	return tenancy.FailedOperators{Limit: failedOperatorsPerAddress, Window: time.Minute}
+func newFailedOperators() admission.FailedOperators {
+	return admission.FailedOperators{Limit: failedOperatorsPerAddress, Window: time.Minute}
 }
 
 // newManagement is what the operations API of a server works with.
-func newManagement(o *tenancy.Operators, t *tenancy.Tenants, l *pickuplocations.PickupLocations, p *operations.Operations, d *people.Directory,
+func newManagement(o *admission.Operators, t *tenancy.Tenants, l *pickuplocations.PickupLocations, p *operations.Operations, d *people.Directory,
 	n ports.Normalizer, ids ports.Identifiers, keys cursorKeys, urls settings.PublicURLs,
 ) *opsapi.Management {
 	return &opsapi.Management{

@@ -4,9 +4,9 @@ import (
 	"log/slog"
 
 	"waybill/adapters/httpapi"
+	"waybill/application/admission"
 	"waybill/application/bulk"
 	"waybill/application/idempotency"
-	"waybill/application/tenancy"
 	"waybill/application/webhooks"
 	"waybill/domain"
 	"waybill/ports"
@@ -18,7 +18,7 @@ import (
 // the other's.
 type parts struct {
 	Limiter     ports.RateLimiter
-	Limits      tenancy.Limits
+	Limits      admission.Limits
 	Digest      ports.KeyDigester
 	Clock       ports.Clock
 	Identifiers ports.Identifiers

@@ -17,6 +17,7 @@ import (
 	"waybill/adapters/opsapi"
 	"waybill/adapters/periodic"
 	"waybill/adapters/trackingpage"
+	"waybill/application/admission"
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
 	"waybill/application/idempotency"
@@ -52,7 +53,7 @@ var sending = wire.NewSet(newSealer, newWebhookSender, newOutbox, newSchedules)
 
 // The use cases of customers, and what they need beyond the foundation.
 var product = wire.NewSet(
-	tenancy.NewAdmission, quotes.New, recipients.New, pickuplocations.New, deliveries.New, bulk.New, sandbox.New,
+	admission.New, quotes.New, recipients.New, pickuplocations.New, deliveries.New, bulk.New, sandbox.New,
 	webhooks.New, newOutbox, webhooks.NewListeners, webhooks.NewFeed, idempotency.NewGate,
 	wire.Struct(new(httpapi.UseCases), "*"),
 )
@@ -79,7 +80,7 @@ var edges = wire.NewSet(
 )
 
 // The operations API.
-var operating = wire.NewSet(tenancy.NewOperators, newFailedOperators, newManagement)
+var operating = wire.NewSet(admission.NewOperators, newFailedOperators, newManagement)
 
 // The operators' listener.
 var control = wire.NewSet(

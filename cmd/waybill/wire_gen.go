@@ -19,6 +19,7 @@ import (
 	"waybill/adapters/opsapi"
 	"waybill/adapters/periodic"
 	"waybill/adapters/trackingpage"
+	"waybill/application/admission"
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
 	"waybill/application/idempotency"
@@ -185,7 +186,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	}
 	mainNeighbours := newNeighbours(c, mainRoadEngine)
 	failedOperators := newFailedOperators()
-	operators := tenancy.NewOperators(portsStorage, rateLimiter, keyDigester, clock, identifiers, failedOperators)
+	operators := admission.NewOperators(portsStorage, rateLimiter, keyDigester, clock, failedOperators)
 	invalidations := newInvalidations(client, log)
 	tenants := tenancy.NewTenants(portsStorage, keyDigester, clock, identifiers, invalidations)
 	gate := idempotency.NewGate(portsStorage, locks, clock, identifiers, log, retention)
@@ -261,7 +262,7 @@ func newProduct(store database, p *parts, pace bulk.Pace) httpapi.UseCases {
 	keyDigester := p.Digest
 	clock := p.Clock
 	limits := p.Limits
-	admission := tenancy.NewAdmission(portsStorage, rateLimiter, keyDigester, clock, limits)
+	admissionAdmission := admission.New(portsStorage, rateLimiter, keyDigester, clock, limits)
 	pricing := p.Pricing
 	serviceArea := p.ServiceArea
 	quotesQuotes := quotes.New(portsStorage, pricing, serviceArea)
@@ -288,7 +289,7 @@ func newProduct(store database, p *parts, pace bulk.Pace) httpapi.UseCases {
 	webhooksListeners := webhooks.NewListeners(portsStorage, webhookOutbox, gate, sealer, clock, identifiers, schedules)
 	feed := webhooks.NewFeed(portsStorage)
 	useCases := httpapi.UseCases{
-		Admission:       admission,
+		Admission:       admissionAdmission,
 		Quotes:          quotesQuotes,
 		Recipients:      recipientsRecipients,
 		PickupLocations: pickupLocations,
@@ -513,7 +514,7 @@ var management = wire.NewSet(tenancy.NewTenants, operations.New, newEventRendere
 var sending = wire.NewSet(newSealer, newWebhookSender, newOutbox, newSchedules)
 
 // The use cases of customers, and what they need beyond the foundation.
-var product = wire.NewSet(tenancy.NewAdmission, quotes.New, recipients.New, pickuplocations.New, deliveries.New, bulk.New, sandbox.New, webhooks.New, newOutbox, webhooks.NewListeners, webhooks.NewFeed, idempotency.NewGate, wire.Struct(new(httpapi.UseCases), "*"))
+var product = wire.NewSet(admission.New, quotes.New, recipients.New, pickuplocations.New, deliveries.New, bulk.New, sandbox.New, webhooks.New, newOutbox, webhooks.NewListeners, webhooks.NewFeed, idempotency.NewGate, wire.Struct(new(httpapi.UseCases), "*"))
 
 // What the use cases of both environments have in common.
 var common = wire.NewSet(
@@ -535,7 +536,7 @@ var edges = wire.NewSet(
 )
 
 // The operations API.
-var operating = wire.NewSet(tenancy.NewOperators, newFailedOperators, newManagement)
+var operating = wire.NewSet(admission.NewOperators, newFailedOperators, newManagement)
 
 // The operators' listener.
 var control = wire.NewSet(

@@ -17,6 +17,7 @@ var topLevel = []string{
 
 // arrows lists, for a use-case package, the other ones it may import.
 var arrows = map[string][]string{
+	"application/admission":       {"application/lookups", "application/tenancy"},
 	"application/people":          {"application/audit"},
 	"application/bulk":            {"application/deliveries", "application/idempotency"},
 	"application/deliveries":      {"application/idempotency", "application/quotes"},
@@ -24,7 +25,7 @@ var arrows = map[string][]string{
 	"application/pickuplocations": {"application/audit", "application/idempotency"},
 	"application/recipients":      {"application/idempotency"},
 	"application/sandbox":         {"application/deliveries", "application/idempotency"},
-	"application/tenancy":         {"application/audit", "application/lookups"},
+	"application/tenancy":         {"application/audit"},
 	"application/tracking":        {"application/lookups"},
 	"application/webhooks":        {"application/audit", "application/idempotency"},
 }

@@ -31,6 +31,7 @@ import (
 	"waybill/adapters/servicearea/geojson"
 	"waybill/adapters/storage/gormstore"
 	"waybill/adapters/web/views"
+	"waybill/application/admission"
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
 	"waybill/application/idempotency"
@@ -191,8 +192,8 @@ func sandboxAPI(f *testing.F) (api http.Handler, key string, failures *bytes.Buf
 	must(err)
 	single := deliveries.New(store, store, gate, trips, clock, ids, normalizer, views.Events{})
 	return httpapi.New(httpapi.UseCases{
-		Admission: tenancy.NewAdmission(store, memlimiter.New(clock.Now), digester, clock,
-			tenancy.Limits{PerKey: much, PerBusiness: much, PerAddress: much}),
+		Admission: admission.New(store, memlimiter.New(clock.Now), digester, clock,
+			admission.Limits{PerKey: much, PerBusiness: much, PerAddress: much}),
 		Quotes: trips, Recipients: recipients.New(store, gate, clock, ids, normalizer),
 		PickupLocations: pickuplocations.New(store, gate, clock, ids),
 		Deliveries:      single, Bulk: bulk.New(store, gate, single, ids, log, bulk.Lease(time.Minute), bulk.Pace{Writers: 2}),

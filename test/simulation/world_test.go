@@ -21,6 +21,7 @@ import (
 	"waybill/adapters/invalidations/local"
 	"waybill/adapters/keydigest/hmacsha256"
 	"waybill/adapters/storage/gormstore"
+	"waybill/application/admission"
 	"waybill/application/tenancy"
 	"waybill/domain"
 )
@@ -84,7 +85,7 @@ type world struct {
 	width   int     // tasks at a time
 	faulty  float64 // the part of the calls that go wrong
 	lease   time.Duration
-	limits  tenancy.Limits
+	limits  admission.Limits
 	jumpy   bool // days pass
 	crowded bool // the first client has all the simulations it may have
 	dear    bool // prices can hardly be had
@@ -128,7 +129,7 @@ func newWorld(dir string, seed uint64, p *plant) (*world, error) {
 	w.crowded = w.rng.IntN(25) == 0
 	w.dear = w.rng.IntN(25) == 0
 	perKey := pick(w.rng, 600, 600, 600, 8)
-	w.limits = tenancy.Limits{
+	w.limits = admission.Limits{
 		PerKey:      domain.RateLimit{Limit: perKey, Window: time.Minute},
 		PerBusiness: domain.RateLimit{Limit: 1200, Window: time.Minute},
 		PerAddress:  domain.RateLimit{Limit: 60, Window: time.Minute},

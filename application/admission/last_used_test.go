@@ -1,4 +1,4 @@
-package tenancy_test
+package admission_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"waybill/application/admission"
 	"waybill/application/tenancy"
 	"waybill/domain"
 	"waybill/ports"
@@ -15,14 +16,14 @@ import (
 // about when a key was used last.
 type used struct {
 	*office
-	gate    *tenancy.Admission
+	gate    *admission.Admission
 	limiter *counter
 }
 
 func newUsed(t *testing.T, between func(ports.Storage) ports.Storage) *used {
 	t.Helper()
 	u := &used{office: newOffice(t), limiter: &counter{taken: map[string]int{}}}
-	u.gate = tenancy.NewAdmission(between(u.Store), u.limiter, digester{}, u.Clock, limits)
+	u.gate = admission.New(between(u.Store), u.limiter, digester{}, u.Clock, limits)
 	return u
 }
 
@@ -30,7 +31,7 @@ func straight(s ports.Storage) ports.Storage { return s }
 
 func (u *used) knock(t *testing.T, secret string) error {
 	t.Helper()
-	_, err := u.gate.Admit(t.Context(), tenancy.Knock{Environment: domain.Live, Address: address, Key: secret})
+	_, err := u.gate.Admit(t.Context(), admission.Knock{Environment: domain.Live, Address: address, Key: secret})
 	return err
 }
 
@@ -183,7 +184,7 @@ func TestAUseThatCannotBeWrittenIsKept(t *testing.T) {
 func TestNothingIsWrittenWhereNothingWasUsed(t *testing.T) {
 	t.Parallel()
 	store := &moody{}
-	gate := tenancy.NewAdmission(store, nil, digester{}, nil, limits)
+	gate := admission.New(store, nil, digester{}, nil, limits)
 	if err := gate.RecordUses(t.Context()); err != nil || store.begun != 0 {
 		t.Errorf("%v, %d transactions", err, store.begun)
 	}

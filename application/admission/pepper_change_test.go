@@ -1,12 +1,15 @@
-package tenancy_test
+package admission_test
 
 import (
+	"crypto/sha256"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/golang/mock/gomock"
 
+	"waybill/application/admission"
 	"waybill/application/tenancy"
 	"waybill/domain"
 	"waybill/ports"
@@ -14,28 +17,40 @@ import (
 	"waybill/test/stage"
 )
 
+// peppered is a digester under the first pepper, which knows those behind it too.
+type peppered []string
+
+func (p peppered) Digest(secret string) [32]byte { return sha256.Sum256([]byte(p[0] + secret)) }
+
+func (p peppered) Previous(secret string) (digests [][32]byte) {
+	for _, previous := range p[1:] {
+		digests = append(digests, sha256.Sum256([]byte(previous+secret)))
+	}
+	return digests
+}
+
 // member is one process of an installation.
 type member struct {
 	*tenancy.Tenants
-	admission *tenancy.Admission
-	operators *tenancy.Operators
+	gate      *admission.Admission
+	operators *admission.Operators
 }
 
 func (o *office) member(pepper string, previous ...string) member {
 	limiter := &counter{taken: map[string]int{}}
 	digest := append(peppered{pepper}, previous...)
 	return member{
-		Tenants:   o.under(pepper, o.Store, previous...),
-		admission: tenancy.NewAdmission(o.Store, limiter, digest, o.Clock, limits),
-		operators: tenancy.NewOperators(o.Store, limiter, digest, o.Clock, o.IDs, tenancy.FailedOperators(limits.PerAddress)),
+		Tenants:   tenancy.NewTenants(o.Store, digest, o.Clock, o.IDs, unheard{}),
+		gate:      admission.New(o.Store, limiter, digest, o.Clock, limits),
+		operators: admission.NewOperators(o.Store, limiter, digest, o.Clock, admission.FailedOperators(limits.PerAddress)),
 	}
 }
 
 // takes shows a key to a process, and has the use written.
 func (m member) takes(t *testing.T, secret string) error {
 	t.Helper()
-	_, err := m.admission.Admit(t.Context(), tenancy.Knock{Environment: domain.Live, Address: address, Key: secret})
-	if err := m.admission.RecordUses(t.Context()); err != nil {
+	_, err := m.gate.Admit(t.Context(), admission.Knock{Environment: domain.Live, Address: address, Key: secret})
+	if err := m.gate.RecordUses(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return err
@@ -43,7 +58,7 @@ func (m member) takes(t *testing.T, secret string) error {
 
 func (m member) takesToken(t *testing.T, secret string) error {
 	t.Helper()
-	_, err := m.operators.Identify(t.Context(), tenancy.OperatorKnock{Address: address, Token: secret})
+	_, err := m.operators.Identify(t.Context(), admission.OperatorKnock{Address: address, Token: secret})
 	return err
 }
 
@@ -150,9 +165,9 @@ func TestAKeyIsLookedUpOnceUnderAllPeppers(t *testing.T) {
 	storage.EXPECT().Read().Return(ports.Readers{Tenancy: table}).AnyTimes()
 	digest := peppered{"sugar", "salt"}
 	table.EXPECT().Credential(gomock.Any(), digest.Digest(liveKey), digest.Previous(liveKey)[0]).Return(domain.Credential{}, domain.ErrNotFound).Times(1)
-	admission := tenancy.NewAdmission(storage, &counter{taken: map[string]int{}}, digest, &stage.Clock{}, limits)
+	gate := admission.New(storage, &counter{taken: map[string]int{}}, digest, &stage.Clock{}, limits)
 	for range 2 {
-		_, err := admission.Admit(t.Context(), tenancy.Knock{Environment: domain.Live, Address: address, Key: liveKey})
+		_, err := gate.Admit(t.Context(), admission.Knock{Environment: domain.Live, Address: address, Key: liveKey})
 		wantCode(t, err, domain.KindUnauthenticated, "INVALID_API_KEY")
 	}
 }
@@ -169,16 +184,15 @@ func TestAKeyThatCouldNotBeMovedIsMovedLater(t *testing.T) {
 	if err := sugar.ConfirmPepper(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	broken := &brokenMarks{Storage: o.Store, read: errBroken}
-	admission := tenancy.NewAdmission(broken, &counter{taken: map[string]int{}}, peppered{"sugar", "salt"}, o.Clock, limits)
-	if _, err := admission.Admit(t.Context(), tenancy.Knock{Environment: domain.Live, Address: address, Key: key.Secret}); err != nil {
+	broken := &moody{Storage: o.Store, fails: map[int]error{2: errBroken}} // the first one writes the use
+	gate := admission.New(broken, &counter{taken: map[string]int{}}, peppered{"sugar", "salt"}, o.Clock, limits)
+	if _, err := gate.Admit(t.Context(), admission.Knock{Environment: domain.Live, Address: address, Key: key.Secret}); err != nil {
 		t.Fatal(err)
 	}
-	if err := admission.RecordUses(t.Context()); err == nil {
-		t.Error("the failure is not told")
+	if err := gate.RecordUses(t.Context()); !errors.Is(err, errBroken) || sugar.left(t) != "1 0" {
+		t.Errorf("%v, left %s", err, sugar.left(t))
 	}
-	broken.read = nil
-	if err := admission.RecordUses(t.Context()); err != nil || sugar.left(t) != "0 0" {
+	if err := gate.RecordUses(t.Context()); err != nil || sugar.left(t) != "0 0" {
 		t.Errorf("%v, left %s", err, sugar.left(t))
 	}
 }

@@ -1,4 +1,4 @@
-package tenancy_test
+package admission_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/golang/mock/gomock"
 
-	"waybill/application/tenancy"
+	"waybill/application/admission"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/ports/mocks"
@@ -138,8 +138,8 @@ func TestNoRequestBehindAnAnnouncementIsLetIn(t *testing.T) {
 	storage := mocks.NewMockStorage(gomock.NewController(t))
 	storage.EXPECT().Read().Return(ports.Readers{Tenancy: table}).AnyTimes()
 	clock := &stage.Clock{}
-	gate := tenancy.NewAdmission(storage, &counter{taken: map[string]int{}}, digester{}, clock,
-		tenancy.Limits{PerKey: plenty, PerBusiness: plenty, PerAddress: plenty})
+	gate := admission.New(storage, &counter{taken: map[string]int{}}, digester{}, clock,
+		admission.Limits{PerKey: plenty, PerBusiness: plenty, PerAddress: plenty})
 	var end atomic.Bool
 	var announced atomic.Int64 // the round, while its revocation stands; otherwise 0
 	var late, before atomic.Int64
@@ -148,7 +148,7 @@ func TestNoRequestBehindAnAnnouncementIsLetIn(t *testing.T) {
 		all.Go(func() {
 			for !end.Load() {
 				behind := announced.Load()
-				_, err := gate.Admit(t.Context(), tenancy.Knock{Environment: domain.Live, Address: address, Key: liveKey})
+				_, err := gate.Admit(t.Context(), admission.Knock{Environment: domain.Live, Address: address, Key: liveKey})
 				switch {
 				case err == nil && behind != 0 && behind == announced.Load():
 					late.Add(1)

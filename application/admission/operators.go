@@ -1,4 +1,4 @@
-package tenancy
+package admission
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"waybill/application/audit"
+	"waybill/application/tenancy"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -27,11 +27,9 @@ type FailedOperators domain.RateLimit
 // at once.
 type Operators struct {
 	storage ports.Storage
-	log     *audit.Log
 	limiter ports.RateLimiter
 	digest  ports.KeyDigester
 	clock   ports.Clock
-	ids     ports.Identifiers
 	failed  domain.RateLimit
 
 	mu      sync.Mutex
@@ -39,9 +37,9 @@ type Operators struct {
 }
 
 // NewOperators makes the use cases of operator tokens.
-func NewOperators(s ports.Storage, l ports.RateLimiter, d ports.KeyDigester, c ports.Clock, ids ports.Identifiers, failed FailedOperators) *Operators {
+func NewOperators(s ports.Storage, l ports.RateLimiter, d ports.KeyDigester, c ports.Clock, failed FailedOperators) *Operators {
 	return &Operators{
-		storage: s, log: audit.New(s, c, ids), limiter: l, digest: d, clock: c, ids: ids,
+		storage: s, limiter: l, digest: d, clock: c,
 		failed: domain.RateLimit(failed), trusted: map[[32]byte]time.Time{},
 	}
 }
@@ -140,7 +138,7 @@ func badToken(reason, message string) error {
 }
 
 func (o *Operators) find(ctx context.Context, k OperatorKnock, digest [32]byte) (domain.OperatorToken, error) {
-	token, err := o.storage.Read().Operators.FindByDigest(ctx, digestsOf(o.digest, k.Token)...)
+	token, err := o.storage.Read().Operators.FindByDigest(ctx, append([][32]byte{digest}, o.digest.Previous(k.Token)...)...)
 	if domain.HasCode(err, domain.CodeNotFound) {
 		return domain.OperatorToken{}, badToken("unknown", "Unknown operator token ending "+k.Token[len(k.Token)-4:]+". waybill operator list shows those there are.")
 	}
@@ -154,8 +152,8 @@ func (o *Operators) find(ctx context.Context, k OperatorKnock, digest [32]byte) 
 	if token.LastUsedAt == nil || now.Sub(*token.LastUsedAt) >= touchEvery {
 		err = o.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
 			if token.Digest != digest {
-				found := foundDigest{id: token.ID, stored: token.Digest, current: digest, pepper: token.Pepper}
-				changes, err := redigestible(ctx, tx, o.digest, []foundDigest{found})
+				found := tenancy.FoundDigest{ID: token.ID, Stored: token.Digest, Current: digest, Pepper: token.Pepper}
+				changes, err := tenancy.Redigestible(ctx, tx, o.digest, []tenancy.FoundDigest{found})
 				if err != nil {
 					return err
 				}

@@ -1,4 +1,4 @@
-package tenancy
+package admission
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"waybill/application/lookups"
+	"waybill/application/tenancy"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -42,8 +43,8 @@ type Admission struct {
 	limits    Limits
 }
 
-// NewAdmission makes the gate every request passes first.
-func NewAdmission(s ports.Storage, l ports.RateLimiter, d ports.KeyDigester, c ports.Clock, limits Limits) *Admission {
+// New makes the gate every request passes first.
+func New(s ports.Storage, l ports.RateLimiter, d ports.KeyDigester, c ports.Clock, limits Limits) *Admission {
 	return &Admission{
 		keys: newKeyCache(s, d, c), newcomers: newNewcomers(), uses: newKeyUses(s), inFlight: newPermits(MaxInFlight, 0), lists: newPermits(MaxLists, ListPatience), bulks: newPermits(MaxBulks, 0),
 		doubtful: lookups.New(mostDoubtful, func(ctx context.Context, of [][32]byte) ([][32]byte, error) { return s.Read().Tenancy.Known(ctx, of) }),
@@ -260,7 +261,7 @@ func (a *Admission) open(ctx context.Context, k Knock, digest [32]byte) (domain.
 		return credential, err
 	}
 	if key := credential.Key; key.Digest != digest {
-		a.uses.found(foundDigest{id: key.ID, stored: key.Digest, current: digest, pepper: key.Pepper})
+		a.uses.found(tenancy.FoundDigest{ID: key.ID, Stored: key.Digest, Current: digest, Pepper: key.Pepper})
 	}
 	return credential, nil
 }

@@ -1,4 +1,4 @@
-package tenancy_test
+package admission_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/golang/mock/gomock"
 
-	"waybill/application/tenancy"
+	"waybill/application/admission"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/ports/mocks"
@@ -79,7 +79,7 @@ func newGuessing(t *testing.T) (*gate, *table) {
 	storage := mocks.NewMockStorage(gomock.NewController(t))
 	storage.EXPECT().Read().Return(ports.Readers{Tenancy: table}).AnyTimes()
 	g := &gate{limiter: &counter{taken: map[string]int{}}, clock: &stage.Clock{}}
-	g.Admission = tenancy.NewAdmission(storage, g.limiter, digester{}, g.clock, limits)
+	g.Admission = admission.New(storage, g.limiter, digester{}, g.clock, limits)
 	return g, table
 }
 

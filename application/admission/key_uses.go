@@ -1,4 +1,4 @@
-package tenancy
+package admission
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"waybill/application/tenancy"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -32,11 +33,11 @@ type keyUses struct {
 	mu     sync.Mutex
 	latest map[domain.ID]time.Time
 	// old are the keys that are stored under another pepper than the current one.
-	old map[domain.ID]foundDigest
+	old map[domain.ID]tenancy.FoundDigest
 }
 
 func newKeyUses(s ports.Storage) *keyUses {
-	return &keyUses{storage: s, latest: make(map[domain.ID]time.Time), old: make(map[domain.ID]foundDigest)}
+	return &keyUses{storage: s, latest: make(map[domain.ID]time.Time), old: make(map[domain.ID]tenancy.FoundDigest)}
 }
 
 // note keeps the latest use of a key. Beyond the most that are kept, a key is
@@ -58,15 +59,15 @@ func (u *keyUses) noteAll(uses []ports.KeyUse) {
 
 // found keeps that a key was found by an old digest, to be replaced. Beyond the
 // most that are kept, a key is left for its next use to tell.
-func (u *keyUses) found(f foundDigest) {
+func (u *keyUses) found(f tenancy.FoundDigest) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if len(u.old) < maxUses {
-		u.old[f.id] = f
+		u.old[f.ID] = f
 	}
 }
 
-func (u *keyUses) takeOld() []foundDigest {
+func (u *keyUses) takeOld() []tenancy.FoundDigest {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	taken := slices.Collect(maps.Values(u.old))
@@ -141,10 +142,10 @@ func isHeld(ctx context.Context, err error) bool {
 func (a *Admission) redigest(ctx context.Context) error {
 	left := a.uses.takeOld()
 	// In one order everywhere, so that two processes never wait for each other.
-	slices.SortFunc(left, func(x, y foundDigest) int { return strings.Compare(string(x.id), string(y.id)) })
+	slices.SortFunc(left, func(x, y tenancy.FoundDigest) int { return strings.Compare(string(x.ID), string(y.ID)) })
 	for batch := range slices.Chunk(left, usesBatch) {
 		err := a.uses.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
-			changes, err := redigestible(ctx, tx, a.digest, batch)
+			changes, err := tenancy.Redigestible(ctx, tx, a.digest, batch)
 			if err != nil {
 				return err
 			}

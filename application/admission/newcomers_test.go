@@ -1,4 +1,4 @@
-package tenancy_test
+package admission_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/golang/mock/gomock"
 
-	"waybill/application/tenancy"
+	"waybill/application/admission"
 	"waybill/domain"
 )
 
@@ -108,7 +108,7 @@ func TestAClientThatLeavesDuringALookUpIsNotCharged(t *testing.T) {
 		leave()
 		return domain.Credential{}, ctx.Err()
 	})
-	if _, err := g.Admit(ctx, tenancy.Knock{Environment: domain.Live, Address: address, Key: liveKey}); err == nil || domain.HasCode(err, "INVALID_API_KEY") {
+	if _, err := g.Admit(ctx, admission.Knock{Environment: domain.Live, Address: address, Key: liveKey}); err == nil || domain.HasCode(err, "INVALID_API_KEY") {
 		t.Errorf("got %v", err)
 	}
 	if g.failures() != 0 {

@@ -1,4 +1,4 @@
-package tenancy_test
+package admission_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/golang/mock/gomock"
 
-	"waybill/application/tenancy"
+	"waybill/application/admission"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/ports/mocks"
@@ -58,7 +58,7 @@ func TestASpentKeyIsToldItsOwnLimit(t *testing.T) {
 		"of the key's window": 42 * time.Second, "of a business's longer window": time.Hour,
 	} {
 		g := newGate(t)
-		grant := tenancy.Grant{Credential: credential(liveKey, nil), Allowance: ports.Allowance{
+		grant := admission.Grant{Credential: credential(liveKey, nil), Allowance: ports.Allowance{
 			Admitted: true, Scope: "business", Limit: limits.PerBusiness, Remaining: 7, Reset: reset,
 		}}
 		e := wantCode(t, g.Spent(&grant), domain.KindLimited, "RATE_LIMIT_EXCEEDED")
@@ -134,8 +134,8 @@ func TestTheGreatestLimitStillLetsAnswersWithoutNewsGoFree(t *testing.T) {
 	limiter := mocks.NewMockRateLimiter(ctrl)
 	limiter.EXPECT().Take(gomock.Any(), ports.Bucket{Scope: "unmodified", Name: "key_1", Limit: plenty}).Return(ports.Allowance{Admitted: true}, nil)
 	limiter.EXPECT().GiveBack(gomock.Any()).Return(nil)
-	a := tenancy.NewAdmission(nil, limiter, digester{}, &stage.Clock{}, tenancy.Limits{PerKey: plenty})
-	if err := a.GiveBackUnmodified(t.Context(), &tenancy.Grant{Credential: credential(liveKey, nil)}); err != nil {
+	a := admission.New(nil, limiter, digester{}, &stage.Clock{}, admission.Limits{PerKey: plenty})
+	if err := a.GiveBackUnmodified(t.Context(), &admission.Grant{Credential: credential(liveKey, nil)}); err != nil {
 		t.Error(err)
 	}
 }
@@ -154,8 +154,8 @@ func TestGiveBackThatFailsPromisesNothing(t *testing.T) {
 	ctrl := gomock.NewController(t)
 	limiter := mocks.NewMockRateLimiter(ctrl)
 	limiter.EXPECT().GiveBack(gomock.Any()).Return(errBroken)
-	a := tenancy.NewAdmission(nil, limiter, digester{}, &stage.Clock{}, limits)
-	grant := tenancy.Grant{Allowance: ports.Allowance{Limit: limits.PerKey, Remaining: 5}}
+	a := admission.New(nil, limiter, digester{}, &stage.Clock{}, limits)
+	grant := admission.Grant{Allowance: ports.Allowance{Limit: limits.PerKey, Remaining: 5}}
 	if err := a.GiveBack(t.Context(), &grant); !errors.Is(err, errBroken) || grant.Allowance.Remaining != 5 {
 		t.Errorf("%v, remaining %d", err, grant.Allowance.Remaining)
 	}

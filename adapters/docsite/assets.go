@@ -8,6 +8,8 @@ import (
 	"path"
 	"strings"
 	"sync"
+
+	"waybill/adapters/pages"
 )
 
 //go:embed assets
@@ -68,13 +70,22 @@ func listAssets() []string {
 	for _, e := range entries {
 		files = append(files, e.Name())
 	}
-	return files
+	return append(files, iconFile)
 }
 
+// iconFile is the logo of all pages.
+const iconFile = "icon.svg"
+
 func readAsset(file string) []byte {
+	if file == iconFile {
+		return pages.Icon()
+	}
 	body, err := assetFiles.ReadFile("assets/" + file)
 	if err != nil {
 		panic(err)
+	}
+	if file == "base.css" {
+		return append(pages.Tokens(), body...)
 	}
 	return body
 }

@@ -9,9 +9,11 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
+
+	"waybill/adapters/pages"
 )
 
-//go:embed assets/track.css assets/track.js assets/icon.svg
+//go:embed assets/track.css assets/track.js
 var assetFiles embed.FS
 
 // asset is a file that the page loads. Its name changes with its content, so
@@ -27,10 +29,7 @@ type assetNames struct{ Style, Script, Icon string }
 func loadAssets() (names assetNames, byName map[string]asset) {
 	byName = map[string]asset{}
 	load := func(file, kind string) string {
-		content, err := assetFiles.ReadFile("assets/" + file)
-		if err != nil {
-			panic(err) // it is embedded
-		}
+		content := readAsset(file)
 		sum := sha256.Sum256(content)
 		extension := path.Ext(file)
 		name := strings.TrimSuffix(file, extension) + "." + hex.EncodeToString(sum[:6]) + extension
@@ -42,6 +41,20 @@ func loadAssets() (names assetNames, byName map[string]asset) {
 		Script: load("track.js", "text/javascript; charset=utf-8"),
 		Icon:   load("icon.svg", "image/svg+xml"),
 	}, byName
+}
+
+func readAsset(file string) []byte {
+	if file == "icon.svg" {
+		return pages.Icon()
+	}
+	content, err := assetFiles.ReadFile("assets/" + file)
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	if file == "track.css" {
+		return append(pages.Tokens(), content...)
+	}
+	return content
 }
 
 // asset serves assets/<name> below any path, since what was mistyped with a slash

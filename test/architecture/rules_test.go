@@ -33,7 +33,7 @@ var arrows = map[string][]string{
 // edges are the adapters through which calls come in: they alone may import the
 // use cases. Each is one folder below adapters; every other adapter is
 // adapters/<port>/<technology>.
-var edges = []string{"adapters/httpapi", "adapters/opsapi", "adapters/trackingpage", "adapters/docsite", "adapters/cli", "adapters/periodic"}
+var edges = []string{"adapters/httpapi", "adapters/opsapi", "adapters/trackingpage", "adapters/docsite", "adapters/portal", "adapters/cli", "adapters/periodic"}
 
 // clients are no adapters of a port: a folder for each language in which the
 // public API is called.
@@ -44,8 +44,12 @@ const clients = "adapters/clients"
 const shared = "adapters/upstream"
 
 // kit is what the edges share: JSON in and out, queries, cursors, envelopes and
-// connections. Edges and no other adapter import it; it imports domain and ports.
-const kit = "adapters/web"
+// connections; pages: layout, tokens and parts. Edges and no other adapter import
+// them; they import domain and ports.
+const (
+	kit   = "adapters/web"
+	pages = "adapters/pages"
+)
 
 // cli are the commands: term, settings, admin, integrator and doctor are one edge.
 const cli = "adapters/cli"
@@ -71,12 +75,13 @@ var testArrows = map[string][]string{
 	"adapters/opsapi":       {"adapters/storage/gormstore"},
 	"adapters/trackingpage": {"adapters/storage/gormstore"},
 	"adapters/docsite":      {"adapters/httpapi", "adapters/storage/gormstore"},
+	"adapters/portal":       {"adapters/storage/gormstore"},
 }
 
 // homes lists the only folders that may import a technology, so that it can be
 // replaced there. Tests may import any.
 var homes = map[string][]string{
-	"github.com/gin-gonic/gin":    {"adapters/web", "adapters/httpapi", "adapters/opsapi", "adapters/trackingpage", "adapters/docsite"},
+	"github.com/gin-gonic/gin":    {"adapters/web", "adapters/httpapi", "adapters/opsapi", "adapters/trackingpage", "adapters/docsite", "adapters/portal"},
 	"gorm.io":                     {"adapters/storage"},
 	"github.com/hibiken/asynq":    {"adapters/queue"},
 	"github.com/redis/go-redis":   {"adapters/redis/autopipeline", "adapters/redis/connect", "adapters/ratelimit/redislimiter", "adapters/locks/redislocks", "adapters/invalidations/redispubsub", "adapters/queue/asynqqueue", "cmd"},
@@ -200,7 +205,7 @@ func refuseOurs(pkg, imported string) string {
 		if isCore(imported) || adapter(imported) == adapter(pkg) {
 			return ""
 		}
-		if within(pkg, kit) {
+		if within(pkg, kit) || within(pkg, pages) {
 			return "what the edges share imports domain and ports only"
 		}
 		if imported == shared {
@@ -217,7 +222,7 @@ func refuseOurs(pkg, imported string) string {
 		if within(imported, "application") && slices.Contains(edges, adapter(pkg)) {
 			return ""
 		}
-		if within(imported, kit) && slices.Contains(edges, adapter(pkg)) {
+		if (within(imported, kit) || within(imported, pages)) && slices.Contains(edges, adapter(pkg)) {
 			return ""
 		}
 		if within(imported, "adapters") {
@@ -278,7 +283,7 @@ func area(pkg string) string { return head(pkg, "application", 2) }
 // adapter returns the folder of the adapter that the package belongs to, or ""
 // where it belongs to none.
 func adapter(pkg string) string {
-	if two := head(pkg, "adapters", 2); two == shared || two == kit || slices.Contains(edges, two) {
+	if two := head(pkg, "adapters", 2); two == shared || two == kit || two == pages || slices.Contains(edges, two) {
 		return two
 	}
 	return head(pkg, "adapters", 3)

@@ -1,0 +1,56 @@
+// Conveniences of pages that are complete without them.
+(() => {
+  "use strict";
+
+  const day = { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" };
+  const thisYear = new Intl.DateTimeFormat("en-GB", day);
+  const anyYear = new Intl.DateTimeFormat("en-GB", { ...day, year: "numeric" });
+
+  // Times in the reader's zone; the one in UTC stays as the title.
+  for (const time of document.querySelectorAll("time[datetime]")) {
+    const at = new Date(time.dateTime);
+    if (Number.isNaN(at.getTime())) continue;
+    time.textContent = (at.getFullYear() === new Date().getFullYear() ? thisYear : anyYear).format(at);
+  }
+
+  // A button that copies what its data-copy names.
+  let uncopied = false;
+  for (const button of document.querySelectorAll("[data-copy]")) {
+    const source = document.getElementById(button.dataset.copy);
+    if (!source || !navigator.clipboard) continue;
+    const text = button.textContent;
+    button.hidden = false;
+    if (source.dataset.secret !== undefined) uncopied = true;
+    button.addEventListener("click", () => {
+      navigator.clipboard.writeText(source.textContent.trim()).then(() => {
+        uncopied = false;
+        button.textContent = "Copied";
+      }, () => { button.textContent = "Select and copy by hand"; });
+      setTimeout(() => { button.textContent = text; }, 2000);
+    });
+    source.addEventListener("copy", () => { uncopied = false; });
+  }
+
+  // A secret is shown once: leaving the page before it was copied is asked about.
+  window.addEventListener("beforeunload", (event) => {
+    if (uncopied) event.preventDefault();
+  });
+
+  // A second click sends nothing while the first is under way.
+  for (const form of document.querySelectorAll('form[method="post"]')) {
+    form.addEventListener("submit", (event) => {
+      if (form.dataset.sent) {
+        event.preventDefault();
+        return;
+      }
+      form.dataset.sent = "yes";
+      for (const button of form.querySelectorAll("button")) button.setAttribute("aria-disabled", "true");
+    });
+  }
+  window.addEventListener("pageshow", () => {
+    for (const form of document.querySelectorAll("form[data-sent]")) {
+      delete form.dataset.sent;
+      for (const button of form.querySelectorAll("button")) button.removeAttribute("aria-disabled");
+    }
+  });
+})();

@@ -1,0 +1,76 @@
+package pages
+
+import (
+	"math"
+	"strconv"
+)
+
+// The size of a chart, in units of its own.
+const (
+	chartWidth  = 640
+	chartHeight = 160
+	chartTop    = 14 // room for the highest line's text
+)
+
+// Bar is one value of a chart, not negative.
+type Bar struct {
+	Label string
+	Value int64
+}
+
+// Chart is a bar chart, drawn here, with the same figures as a table.
+type Chart struct {
+	Title, By, Unit string // of the chart, of its labels, of its values
+	Width, Height   int
+	Columns         []Column
+	Grid            []GridLine
+}
+
+// Column is a bar where it is drawn.
+type Column struct {
+	Bar
+	X, Y, Height string
+	Width        string
+}
+
+// GridLine is a line across the chart.
+type GridLine struct{ Y, TextY, Text string }
+
+// NewChart draws bars from left to right.
+func NewChart(title, by, unit string, bars []Bar) Chart {
+	c := Chart{Title: title, By: by, Unit: unit, Width: chartWidth, Height: chartHeight}
+	most := int64(1)
+	for _, b := range bars {
+		most = max(most, b.Value)
+	}
+	top := roundUp(most)
+	y := func(value int64) float64 {
+		return chartTop + (chartHeight-chartTop)*(1-float64(value)/float64(top))
+	}
+	for _, value := range []int64{top, top / 2} {
+		if value > 0 {
+			c.Grid = append(c.Grid, GridLine{Y: units(y(value)), TextY: units(y(value) - 3), Text: strconv.FormatInt(value, 10)})
+		}
+	}
+	step := float64(chartWidth) / float64(max(1, len(bars)))
+	for i, b := range bars {
+		c.Columns = append(c.Columns, Column{
+			Bar: b, X: units(float64(i)*step + step*.1), Width: units(step * .8), Y: units(y(b.Value)), Height: units(chartHeight - y(b.Value)),
+		})
+	}
+	return c
+}
+
+// roundUp is the next 1, 2 or 5 with noughts.
+func roundUp(n int64) int64 {
+	for power := int64(1); power <= math.MaxInt64/10; power *= 10 {
+		for _, digit := range []int64{1, 2, 5} {
+			if n <= digit*power {
+				return digit * power
+			}
+		}
+	}
+	return n
+}
+
+func units(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }

@@ -1,0 +1,122 @@
+package pages
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+//go:embed parts
+var parts embed.FS
+
+// Link leads to another page.
+type Link struct {
+	Href, Text, Icon string
+	// Current is how the entry of a menu is marked: "page" on the page itself, "true"
+	// on those below it, empty elsewhere.
+	Current string
+}
+
+// Who is the person who has signed in.
+type Who struct{ Name, Role, Place, SignOut string }
+
+// Page is what the layout shows.
+type Page struct {
+	Title string
+	Door  string // what stands beside the logo
+	Home  string // where the logo leads
+	Menu  []Link // empty: a page by itself, such as that for signing in
+	Who   *Who
+	Body  any // what the template "content" of the page gets
+}
+
+// Field is a field of a form.
+type Field struct {
+	ID, Name, Label, Hint, Type, Value, Error, Autocomplete string
+	Required                                                bool
+	MinLength, MaxLength                                    int
+	Options                                                 []Option
+}
+
+// DescribedBy are the IDs of the elements that explain the field.
+func (f Field) DescribedBy() string {
+	var ids []string
+	if f.Hint != "" {
+		ids = append(ids, f.ID+"-hint")
+	}
+	if f.Error != "" {
+		ids = append(ids, f.ID+"-error")
+	}
+	return strings.Join(ids, " ")
+}
+
+// Option is one of those that a field offers.
+type Option struct {
+	Value, Text string
+	Chosen      bool
+}
+
+// Notice tells something at the top of a page, or that a list is empty. The tone is
+// good, warn, bad or empty.
+type Notice struct {
+	Tone, Title string
+	Lines       []string
+	Link        *Link
+}
+
+// Secret is shown once.
+type Secret struct{ Title, Note, Label, Secret string }
+
+// Code is a text to be copied.
+type Code struct{ ID, Text string }
+
+// Tabs are pages beside each other.
+type Tabs struct {
+	Label string
+	Tabs  []Link
+}
+
+// Set are the pages of an edge.
+type Set struct{ byName map[string]*template.Template }
+
+// Parse reads the pages of an edge: each file of the folder defines "content" and may
+// use the parts. assetsAt is the path below which the edge calls ServeAsset.
+func Parse(files fs.FS, folder, assetsAt string) (*Set, error) {
+	kit, err := template.New("").Funcs(template.FuncMap{
+		"asset": func(file string) string { return assetsAt + "/" + assets()[file].name },
+	}).ParseFS(parts, "parts/*.html")
+	if err != nil {
+		return nil, err
+	}
+	names, err := fs.Glob(files, folder+"/*.html")
+	if err != nil {
+		return nil, err
+	}
+	s := &Set{byName: map[string]*template.Template{}}
+	for _, name := range names {
+		page, err := kit.Clone()
+		if err != nil {
+			return nil, err
+		}
+		if page, err = page.ParseFS(files, name); err != nil {
+			return nil, err
+		}
+		s.byName[strings.TrimSuffix(path.Base(name), ".html")] = page
+	}
+	return s, nil
+}
+
+// Render makes a page, by the name of its file.
+func (s *Set) Render(name string, p Page) ([]byte, error) {
+	page, ok := s.byName[name]
+	if !ok {
+		return nil, fmt.Errorf("pages: no page %s", name)
+	}
+	var b bytes.Buffer
+	err := page.ExecuteTemplate(&b, "layout", p)
+	return b.Bytes(), err
+}

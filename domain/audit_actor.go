@@ -36,3 +36,8 @@ func (a AuditActor) Kind() ActorKind {
 
 // IsPerson tells people, of a business or of the staff, from tokens and commands.
 func (a AuditActor) IsPerson() bool { return strings.HasPrefix(string(a.ID), string(PrefixPerson)) }
+
+// ActsFor reports whether the actor may see and change what is the business's. A use
+// case that takes a bare ID asks for it as soon as it knows whose the record is, and
+// answers ErrNotFound otherwise.
+func (a AuditActor) ActsFor(business ID) bool { return a.BusinessID == "" || a.BusinessID == business }

@@ -145,16 +145,22 @@ func (t *Tenants) CreateApplication(ctx context.Context, by domain.AuditActor, b
 	return app, err
 }
 
-// SetDisabled switches an application, and with it all its keys, off or on.
+// SetDisabled switches an application, and with it all its keys, off or on. A person
+// of the business does not switch on what the delivery company has switched off.
 func (t *Tenants) SetDisabled(ctx context.Context, by domain.AuditActor, id domain.ID, disabled bool) (app domain.Application, err error) {
 	action := domain.ActionApplicationEnable
 	if disabled {
 		action = domain.ActionApplicationDisable
 	}
 	err = t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
-		before, err := tx.Tenancy.Application(ctx, id)
+		before, err := t.applicationFor(ctx, tx, by, id)
 		if err != nil {
 			return domain.Deed{}, err
+		}
+		if by.BusinessID != "" && before.Disabled && !disabled {
+			if err := disabledByPerson(ctx, tx, before); err != nil {
+				return domain.Deed{}, err
+			}
 		}
 		if err := tx.Tenancy.SetApplicationDisabled(ctx, id, disabled); err != nil {
 			return domain.Deed{}, err
@@ -166,6 +172,18 @@ func (t *Tenants) SetDisabled(ctx context.Context, by domain.AuditActor, id doma
 	})
 	t.announce(ctx, app.ID, err)
 	return app, err
+}
+
+// disabledByPerson answers DISABLED_BY_PLATFORM where the last one to switch an
+// application off was no person of its business.
+func disabledByPerson(ctx context.Context, tx ports.Stores, app domain.Application) error {
+	f := domain.AuditFilter{Action: domain.ActionApplicationDisable, Target: app.ID}
+	last, err := tx.Audit.ListOfBusiness(ctx, app.BusinessID, f, domain.PageRequest{Limit: 1})
+	if err != nil || len(last) > 0 && last[0].Actor.Kind() == domain.ActorPerson {
+		return err
+	}
+	return &domain.Error{Kind: domain.KindConflict, Code: domain.CodeDisabledByPlatform,
+		Message: "The delivery company has disabled this application. Ask it to enable it."}
 }
 
 // announce tells the servers that keys of the application open something else

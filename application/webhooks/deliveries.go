@@ -39,7 +39,7 @@ func (w *Webhooks) sendTest(ctx context.Context, tx ports.Stores, e domain.Webho
 	if err := mayTest(ctx, tx, e, now); err != nil {
 		return domain.WebhookDelivery{}, err
 	}
-	event, err := endpointEvent(w.renderer, e, id, domain.EventEndpointTest, now)
+	event, err := EndpointEvent(w.renderer, e, id, domain.EventEndpointTest, now)
 	if err != nil {
 		return domain.WebhookDelivery{}, err
 	}

@@ -208,13 +208,13 @@ func (l *Listeners) look(ctx context.Context, e domain.WebhookEndpoint) ([]Fetch
 	if err != nil || len(due) == 0 {
 		return nil, err
 	}
-	secrets, err := openAll(l.sealer, e, now)
+	secrets, err := OpenSecrets(l.sealer, e, now)
 	if err != nil {
 		return nil, err
 	}
 	fetched := make([]FetchedWebhook, 0, len(due))
 	for _, webhook := range due {
-		m := message("", secrets, webhook, now)
+		m := Message("", secrets, webhook, now)
 		fetched = append(fetched, FetchedWebhook{WebhookDelivery: webhook.WebhookDelivery, Header: m.Header, Body: m.Body})
 	}
 	return fetched, nil

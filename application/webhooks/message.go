@@ -1,8 +1,6 @@
 package webhooks
 
 import (
-	"context"
-	"errors"
 	"strconv"
 	"time"
 
@@ -10,8 +8,8 @@ import (
 	"waybill/ports"
 )
 
-// message is the signed request for an attempt that is made now.
-func message(url string, secrets [][]byte, w ports.OutgoingWebhook, now time.Time) ports.WebhookMessage {
+// Message is the signed request for an attempt that is made now.
+func Message(url string, secrets [][]byte, w ports.OutgoingWebhook, now time.Time) ports.WebhookMessage {
 	return ports.WebhookMessage{
 		URL: url, Body: w.Payload,
 		Header: map[string]string{
@@ -23,37 +21,8 @@ func message(url string, secrets [][]byte, w ports.OutgoingWebhook, now time.Tim
 	}
 }
 
-// endpointEvent is an event about an endpoint itself.
-func endpointEvent(r ports.EventRenderer, e domain.WebhookEndpoint, id domain.ID, of domain.EventType, at time.Time) (domain.FeedEvent, error) {
+// EndpointEvent is an event about an endpoint itself.
+func EndpointEvent(r ports.EventRenderer, e domain.WebhookEndpoint, id domain.ID, of domain.EventType, at time.Time) (domain.FeedEvent, error) {
 	payload, err := r.EndpointEvent(e, id, of, at)
 	return domain.FeedEvent{ID: id, Type: of, OccurredAt: at, Payload: payload}, err
-}
-
-const (
-	// insistFor is how long a write is tried: a database that restarts is back by
-	// then, and whose the lease is decides the storage.
-	insistFor = 15 * time.Second
-	// The pauses between, which double.
-	insistFirst = 20 * time.Millisecond
-	insistMost  = 500 * time.Millisecond
-)
-
-// insist tries a write again while the storage fails, unless the lease is lost.
-func insist(ctx context.Context, write func(context.Context) error) error {
-	begun, pause := time.Now(), insistFirst
-	// The first one is given up sooner: its connection may have died without a word.
-	for limit := readTimeout; ; limit = writeTimeout {
-		within, cancel := context.WithTimeout(ctx, limit)
-		err := write(within)
-		cancel()
-		if err == nil || errors.Is(err, ports.ErrEndpointLost) || errors.Is(err, domain.ErrNotFound) || time.Since(begun) > insistFor {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(pause):
-			pause = min(2*pause, insistMost)
-		}
-	}
 }

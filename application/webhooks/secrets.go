@@ -30,10 +30,10 @@ func listenerSecret(s ports.Sealer, t domain.Tenant) ([domain.SigningSecretBytes
 	return secret, nil
 }
 
-// openAll are the secrets that sign now, the newest first. One before it that
+// OpenSecrets are the secrets that sign now, the newest first. One before it that
 // cannot be opened is left out: who rotates after the server's key has changed
 // gets webhooks again at once, and not when the overlap is over.
-func openAll(s ports.Sealer, e domain.WebhookEndpoint, now time.Time) ([][]byte, error) {
+func OpenSecrets(s ports.Sealer, e domain.WebhookEndpoint, now time.Time) ([][]byte, error) {
 	var secrets [][]byte
 	for i, active := range e.ActiveSecrets(now) {
 		secret, err := s.Open(string(e.ID), active.Sealed)

@@ -10,7 +10,7 @@ import (
 	"waybill/adapters/metrics/gauges"
 	"waybill/adapters/periodic"
 	"waybill/application/sandbox"
-	"waybill/application/webhooks"
+	"waybill/application/webhooks/dispatch"
 	"waybill/ports"
 )
 
@@ -19,8 +19,8 @@ type engine struct {
 	queue     ports.Queue
 	scheduler *sandbox.Scheduler
 	simulator *sandbox.Simulator
-	sweeper   *webhooks.Sweeper
-	drainer   *webhooks.Drainer
+	sweeper   *dispatch.Sweeper
+	drainer   *dispatch.Drainer
 	jobs      *periodic.Jobs
 }
 
@@ -31,7 +31,7 @@ func (e *engine) run(ctx context.Context) error {
 	defer stop()
 	var looking sync.WaitGroup
 	e.scheduler.OnLook(e.jobs.Watch("due_steps", sandbox.LookEvery))
-	e.sweeper.OnLook(e.jobs.Watch("due_webhooks", webhooks.LookEvery))
+	e.sweeper.OnLook(e.jobs.Watch("due_webhooks", dispatch.LookEvery))
 	looking.Go(func() { e.scheduler.Run(ctx) })
 	looking.Go(func() { e.sweeper.Run(ctx) })
 	looking.Go(func() { e.jobs.Run(ctx, periodic.Check("webhook_leases", e.drainer.RenewalsFailed)) })

@@ -21,7 +21,7 @@ import (
 	"waybill/adapters/redis/connect"
 	"waybill/adapters/web/connections"
 	"waybill/adapters/web/process"
-	"waybill/application/webhooks"
+	"waybill/application/webhooks/dispatch"
 	"waybill/configs"
 	"waybill/domain"
 	"waybill/ports"
@@ -33,7 +33,7 @@ type service struct {
 	apis   apis
 	ops    *opsapi.API
 	engine *engine
-	waker  *webhooks.Waker
+	waker  *dispatch.Waker
 	store  database
 	clock  *databaseclock.Clock
 	log    *slog.Logger

@@ -6,13 +6,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"waybill/adapters/metrics/gauges"
-	"waybill/application/webhooks"
+	"waybill/application/webhooks/dispatch"
 	"waybill/ports"
 )
 
 // newWaker rings for what this process commits.
-func newWaker(open []database, q ports.Queue, news ports.FanoutNews, log *slog.Logger) *webhooks.Waker {
-	w := webhooks.NewWaker(q, news, log)
+func newWaker(open []database, q ports.Queue, news ports.FanoutNews, log *slog.Logger) *dispatch.Waker {
+	w := dispatch.NewWaker(q, news, log)
 	for _, store := range open {
 		store.OnFanout(w.Wake)
 	}
@@ -20,6 +20,6 @@ func newWaker(open []database, q ports.Queue, news ports.FanoutNews, log *slog.L
 }
 
 // newWebhookObserver counts what is sent.
-func newWebhookObserver(r prometheus.Registerer) webhooks.Observer {
-	return webhooks.Observer(gauges.NewWebhookAttempts(r))
+func newWebhookObserver(r prometheus.Registerer) dispatch.Observer {
+	return dispatch.Observer(gauges.NewWebhookAttempts(r))
 }

@@ -30,6 +30,7 @@ import (
 	"waybill/application/tenancy"
 	"waybill/application/tracking"
 	"waybill/application/webhooks"
+	"waybill/application/webhooks/dispatch"
 	"waybill/configs"
 	"waybill/ports"
 )
@@ -70,7 +71,7 @@ var public = wire.NewSet(tracking.New, tracking.NewWatches)
 // What is done without a request.
 var duties = wire.NewSet(
 	newQueueRedis, newQueue, newLateness, sandbox.NewScheduler, sandbox.NewSimulator,
-	newFanoutNews, newWaker, webhooks.NewSweeper, webhooks.NewDrainer, newWebhookObserver, wire.Struct(new(engine), "*"),
+	newFanoutNews, newWaker, dispatch.NewSweeper, dispatch.NewDrainer, newWebhookObserver, wire.Struct(new(engine), "*"),
 	webhooks.NewSecretKey, wire.Struct(new(secretKey), "*"),
 )
 

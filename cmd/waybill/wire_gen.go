@@ -32,6 +32,7 @@ import (
 	"waybill/application/tenancy"
 	"waybill/application/tracking"
 	"waybill/application/webhooks"
+	"waybill/application/webhooks/dispatch"
 	"waybill/configs"
 	"waybill/ports"
 )
@@ -200,9 +201,9 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	lateness := newLateness(registry)
 	simulator := sandbox.NewSimulator(portsStorage, clock, identifiers, eventRenderer, log, lateness)
 	webhookOutbox := newOutbox(mainDatabase)
-	sweeper := webhooks.NewSweeper(webhookOutbox, queue, clock, log)
+	sweeper := dispatch.NewSweeper(webhookOutbox, queue, clock, log)
 	observer := newWebhookObserver(registry)
-	drainer := webhooks.NewDrainer(webhookOutbox, webhookSender, sealer, eventRenderer, queue, clock, identifiers, schedules, observer, log)
+	drainer := dispatch.NewDrainer(webhookOutbox, webhookSender, sealer, eventRenderer, queue, clock, identifiers, schedules, observer, log)
 	jobs := periodic.New(registry, log)
 	mainEngine := &engine{
 		queue:     queue,
@@ -333,7 +334,7 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 	lateness := newLateness(registry)
 	simulator := sandbox.NewSimulator(portsStorage, clock, identifiers, eventRenderer, log, lateness)
 	webhookOutbox := newOutbox(mainDatabase)
-	sweeper := webhooks.NewSweeper(webhookOutbox, queue, clock, log)
+	sweeper := dispatch.NewSweeper(webhookOutbox, queue, clock, log)
 	webhookSender, cleanup5 := newWebhookSender(c, mainFollower)
 	sealer, err := newSealer(c)
 	if err != nil {
@@ -346,7 +347,7 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 	}
 	schedules := newSchedules(c)
 	observer := newWebhookObserver(registry)
-	drainer := webhooks.NewDrainer(webhookOutbox, webhookSender, sealer, eventRenderer, queue, clock, identifiers, schedules, observer, log)
+	drainer := dispatch.NewDrainer(webhookOutbox, webhookSender, sealer, eventRenderer, queue, clock, identifiers, schedules, observer, log)
 	jobs := periodic.New(registry, log)
 	mainEngine := &engine{
 		queue:     queue,
@@ -527,7 +528,7 @@ var public = wire.NewSet(tracking.New, tracking.NewWatches)
 
 // What is done without a request.
 var duties = wire.NewSet(
-	newQueueRedis, newQueue, newLateness, sandbox.NewScheduler, sandbox.NewSimulator, newFanoutNews, newWaker, webhooks.NewSweeper, webhooks.NewDrainer, newWebhookObserver, wire.Struct(new(engine), "*"), webhooks.NewSecretKey, wire.Struct(new(secretKey), "*"),
+	newQueueRedis, newQueue, newLateness, sandbox.NewScheduler, sandbox.NewSimulator, newFanoutNews, newWaker, dispatch.NewSweeper, dispatch.NewDrainer, newWebhookObserver, wire.Struct(new(engine), "*"), webhooks.NewSecretKey, wire.Struct(new(secretKey), "*"),
 )
 
 // The listeners.

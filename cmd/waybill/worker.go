@@ -15,14 +15,14 @@ import (
 	"waybill/adapters/opsapi"
 	"waybill/adapters/periodic"
 	"waybill/adapters/web/process"
-	"waybill/application/webhooks"
+	"waybill/application/webhooks/dispatch"
 	"waybill/configs"
 )
 
 // worker is a process without an API: it does what becomes due.
 type worker struct {
 	engine *engine
-	waker  *webhooks.Waker
+	waker  *dispatch.Waker
 	ops    *opsapi.API
 	store  database
 	clock  *databaseclock.Clock

@@ -20,6 +20,7 @@ import (
 	"waybill/adapters/storage/gormstore"
 	"waybill/adapters/webhooksend/httpsender"
 	"waybill/application/webhooks"
+	"waybill/application/webhooks/dispatch"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/postgres"
@@ -109,15 +110,15 @@ func everyEventArrives(t *testing.T, url string) {
 	queue := memqueue.New(memqueue.Options{}, log)
 	sender := httpsender.New(httpsender.Options{AllowPrivate: true})
 	defer sender.Close()
-	drainer := webhooks.NewDrainer(store.Outbox(), sender, plainSealer{}, stage.Renderer{}, queue, systemclock.New(), uuidv7.New(systemclock.New()),
-		webhooks.Schedules{domain.Sandbox: {100 * time.Millisecond, time.Second, time.Second}}, webhooks.Observer{}, log)
-	waker := webhooks.NewWaker(queue, nil, log)
+	drainer := dispatch.NewDrainer(store.Outbox(), sender, plainSealer{}, stage.Renderer{}, queue, systemclock.New(), uuidv7.New(systemclock.New()),
+		webhooks.Schedules{domain.Sandbox: {100 * time.Millisecond, time.Second, time.Second}}, dispatch.Observer{}, log)
+	waker := dispatch.NewWaker(queue, nil, log)
 	store.OnFanout(waker.Wake)
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { _ = queue.Run(ctx, drainer.Handlers()) })
 	running.Go(func() { waker.Run(ctx) })
-	running.Go(func() { webhooks.NewSweeper(store.Outbox(), queue, systemclock.New(), log).Run(ctx) })
+	running.Go(func() { dispatch.NewSweeper(store.Outbox(), queue, systemclock.New(), log).Run(ctx) })
 	defer func() {
 		cancel()
 		drainer.Close()

@@ -1,4 +1,4 @@
-package webhooks_test
+package dispatch_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"waybill/application/webhooks"
+	"waybill/application/webhooks/dispatch"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/stage"
@@ -200,7 +200,7 @@ func TestAnEndpointIsDrainedByOneProcessAtATime(t *testing.T) {
 		e := w.backlog(100, takes(100*time.Millisecond))
 		ids := &stage.IDs{}
 		var all sync.WaitGroup
-		var drainers []*webhooks.Drainer
+		var drainers []*dispatch.Drainer
 		for range 4 {
 			d := w.drainerOver(w.box, w, ids)
 			drainers = append(drainers, d)

@@ -1,4 +1,4 @@
-package webhooks_test
+package dispatch_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"waybill/application/webhooks"
+	"waybill/application/webhooks/dispatch"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -81,11 +81,11 @@ func (b *bell) count() int {
 }
 
 // waking plays on a running waker, which has ended when it returns.
-func waking(t *testing.T, takes time.Duration, play func(*webhooks.Waker, *bell)) {
+func waking(t *testing.T, takes time.Duration, play func(*dispatch.Waker, *bell)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		b := &bell{takes: takes}
-		w := webhooks.NewWaker(b, b, newWorld().logger())
+		w := dispatch.NewWaker(b, b, newWorld().logger())
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { w.Run(ctx) })
@@ -101,7 +101,7 @@ func waking(t *testing.T, takes time.Duration, play func(*webhooks.Waker, *bell)
 
 func TestWakesOfAMillisecondAreOneRing(t *testing.T) {
 	t.Parallel()
-	waking(t, 0, func(w *webhooks.Waker, b *bell) {
+	waking(t, 0, func(w *dispatch.Waker, b *bell) {
 		for range 10 {
 			w.Wake([]domain.ID{endpointID(1), endpointID(2)})
 			time.Sleep(90 * time.Microsecond)
@@ -131,7 +131,7 @@ func TestWakesOfAMillisecondAreOneRing(t *testing.T) {
 // A wake that comes while it rings for the endpoint is for something newer.
 func TestAWakerTellsOnceThatARingFailed(t *testing.T) {
 	t.Parallel()
-	waking(t, 0, func(w *webhooks.Waker, b *bell) {
+	waking(t, 0, func(w *dispatch.Waker, b *bell) {
 		told := func(when string, want error) {
 			t.Helper()
 			time.Sleep(10 * time.Millisecond)
@@ -152,7 +152,7 @@ func TestAWakerTellsOnceThatARingFailed(t *testing.T) {
 
 func TestAWakeDuringARingIsRungFor(t *testing.T) {
 	t.Parallel()
-	waking(t, 10*time.Millisecond, func(w *webhooks.Waker, b *bell) {
+	waking(t, 10*time.Millisecond, func(w *dispatch.Waker, b *bell) {
 		w.Wake([]domain.ID{endpointID(1)})
 		time.Sleep(5 * time.Millisecond)
 		w.Wake([]domain.ID{endpointID(1)})
@@ -167,7 +167,7 @@ func TestAWakeDuringARingIsRungFor(t *testing.T) {
 // waits.
 func TestAQueueThatHangsCostsNothingMore(t *testing.T) {
 	t.Parallel()
-	waking(t, time.Second, func(w *webhooks.Waker, b *bell) {
+	waking(t, time.Second, func(w *dispatch.Waker, b *bell) {
 		for n := range 50_000 {
 			w.Wake([]domain.ID{endpointID(n)})
 		}
@@ -187,7 +187,7 @@ func TestAQueueThatHangsCostsNothingMore(t *testing.T) {
 
 func TestAWakerEndsWhileTheQueueHangs(t *testing.T) {
 	t.Parallel()
-	waking(t, time.Hour, func(w *webhooks.Waker, _ *bell) {
+	waking(t, time.Hour, func(w *dispatch.Waker, _ *bell) {
 		w.Wake([]domain.ID{endpointID(1), endpointID(2), endpointID(3), endpointID(4), endpointID(5), endpointID(6)})
 		time.Sleep(time.Second)
 	})

@@ -1,4 +1,4 @@
-package webhooks_test
+package dispatch_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"waybill/application/webhooks"
+	"waybill/application/webhooks/dispatch"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/stage"
@@ -63,7 +64,7 @@ type world struct {
 	sealer plainSealer
 	began  time.Time
 
-	observer webhooks.Observer
+	observer dispatch.Observer
 	logged   lockedBuffer
 	// answer is the receiver: nil takes everything at once.
 	answer func(m ports.WebhookMessage) domain.WebhookResult
@@ -138,15 +139,15 @@ func (w *world) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(&w.logged, &slog.HandlerOptions{Level: slog.LevelInfo}))
 }
 
-func (w *world) drainer() *webhooks.Drainer { return w.drainerOver(w.box, w, &stage.IDs{}) }
+func (w *world) drainer() *dispatch.Drainer { return w.drainerOver(w.box, w, &stage.IDs{}) }
 
-func (w *world) drainerOver(o ports.WebhookOutbox, s ports.WebhookSender, ids ports.Identifiers) *webhooks.Drainer {
+func (w *world) drainerOver(o ports.WebhookOutbox, s ports.WebhookSender, ids ports.Identifiers) *dispatch.Drainer {
 	schedules := webhooks.Schedules{domain.Sandbox: domain.DefaultRetrySchedule(domain.Sandbox), domain.Live: domain.DefaultRetrySchedule(domain.Live)}
-	return webhooks.NewDrainer(o, s, w.sealer, stage.Renderer{}, w, w.clock, ids, schedules, w.observer, w.logger())
+	return dispatch.NewDrainer(o, s, w.sealer, stage.Renderer{}, w, w.clock, ids, schedules, w.observer, w.logger())
 }
 
-func (w *world) sweeper() *webhooks.Sweeper {
-	return webhooks.NewSweeper(w.box, w, w.clock, w.logger())
+func (w *world) sweeper() *dispatch.Sweeper {
+	return dispatch.NewSweeper(w.box, w, w.clock, w.logger())
 }
 
 // running rings by a real queue and, where it is asked for, a Sweeper.

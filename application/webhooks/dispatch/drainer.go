@@ -1,4 +1,4 @@
-package webhooks
+package dispatch
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"waybill/application/webhooks"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -72,9 +73,6 @@ type Observer struct {
 	Delayed   func(time.Duration) // from the event to its first 2xx
 }
 
-// Schedules are the retries of each environment.
-type Schedules map[domain.Environment]domain.RetrySchedule
-
 // Drainer sends what is due.
 type Drainer struct {
 	outbox    ports.WebhookOutbox
@@ -84,7 +82,7 @@ type Drainer struct {
 	queue     ports.Queue
 	clock     ports.Clock
 	ids       ports.Identifiers
-	schedules Schedules
+	schedules webhooks.Schedules
 	observer  Observer
 	log       *slog.Logger
 	turns     chan struct{} // that drains with a backlog have at the storage
@@ -106,7 +104,7 @@ type Drainer struct {
 
 // NewDrainer makes a drainer. Close it after use.
 func NewDrainer(o ports.WebhookOutbox, s ports.WebhookSender, sealer ports.Sealer, r ports.EventRenderer, q ports.Queue,
-	c ports.Clock, ids ports.Identifiers, schedules Schedules, observer Observer, log *slog.Logger,
+	c ports.Clock, ids ports.Identifiers, schedules webhooks.Schedules, observer Observer, log *slog.Logger,
 ) *Drainer {
 	closed := make(chan struct{})
 	return &Drainer{

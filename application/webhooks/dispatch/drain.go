@@ -1,4 +1,4 @@
-package webhooks
+package dispatch
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"waybill/application/webhooks"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -162,7 +163,7 @@ func (w *drain) lose() {
 }
 
 func (w *drain) openSecrets(ctx context.Context) {
-	secrets, err := openAll(w.sealer, w.endpoint, w.clock.Now())
+	secrets, err := webhooks.OpenSecrets(w.sealer, w.endpoint, w.clock.Now())
 	if err != nil {
 		w.log.ErrorContext(ctx, "webhooks wait: the signing secret cannot be opened; is WAYBILL_SECRET_KEY another one now?",
 			"endpoint", w.endpoint.ID, "error", err)
@@ -279,7 +280,7 @@ func (d *Drainer) attempt(ctx context.Context, url string, secrets [][]byte, web
 			r = domain.WebhookResult{Error: domain.ErrorReset, StartedAt: now}
 		}
 	}()
-	r = d.sender.Send(ctx, message(url, secrets, *webhook, now))
+	r = d.sender.Send(ctx, webhooks.Message(url, secrets, *webhook, now))
 	r.StartedAt = now // by the clock that all other times are of
 	return r
 }
@@ -433,7 +434,7 @@ func (w *drain) disable(ctx context.Context) {
 	now, e := w.clock.Now(), w.endpoint
 	e.Enabled, e.Disabled, e.Health, e.UpdatedAt = false, w.condemn, w.health, now
 	err := insist(ctx, func(ctx context.Context) error {
-		event, err := endpointEvent(w.renderer, e, w.ids.ID(domain.PrefixEvent), domain.EventEndpointDisabled, now)
+		event, err := webhooks.EndpointEvent(w.renderer, e, w.ids.ID(domain.PrefixEvent), domain.EventEndpointDisabled, now)
 		if err != nil {
 			return err
 		}

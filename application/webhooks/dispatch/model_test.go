@@ -1,4 +1,4 @@
-package webhooks_test
+package dispatch_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"waybill/application/webhooks"
+	"waybill/application/webhooks/dispatch"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/stage"
@@ -125,7 +126,7 @@ type process struct {
 	*model
 	*box
 	dead  chan struct{}
-	waker *webhooks.Waker
+	waker *dispatch.Waker
 	end   func()
 }
 
@@ -144,13 +145,13 @@ func (p *process) isDead() bool {
 func (m *model) born(all *sync.WaitGroup) *process {
 	p := &process{model: m, dead: make(chan struct{})}
 	p.box = m.world.box.view(p.around)
-	d := webhooks.NewDrainer(p, p, plainSealer{}, stage.Renderer{}, p, m.clock, m.ids,
-		webhooks.Schedules{domain.Sandbox: modelSchedule}, webhooks.Observer{}, m.logger())
-	p.waker = webhooks.NewWaker(p, nil, m.logger())
+	d := dispatch.NewDrainer(p, p, plainSealer{}, stage.Renderer{}, p, m.clock, m.ids,
+		webhooks.Schedules{domain.Sandbox: modelSchedule}, dispatch.Observer{}, m.logger())
+	p.waker = dispatch.NewWaker(p, nil, m.logger())
 	ctx, cancel := context.WithCancel(context.Background())
 	all.Go(func() { _ = m.bell.Run(ctx, d.Handlers()) })
 	all.Go(func() { p.waker.Run(ctx) })
-	all.Go(func() { webhooks.NewSweeper(p, p, m.clock, m.logger()).Run(ctx) })
+	all.Go(func() { dispatch.NewSweeper(p, p, m.clock, m.logger()).Run(ctx) })
 	p.end = func() {
 		cancel()
 		all.Go(d.Close)

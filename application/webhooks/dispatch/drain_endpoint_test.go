@@ -1,4 +1,4 @@
-package webhooks_test
+package dispatch_test
 
 import (
 	"slices"

@@ -1,4 +1,4 @@
-package webhooks_test
+package dispatch_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"waybill/application/webhooks"
+	"waybill/application/webhooks/dispatch"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -229,7 +229,7 @@ func TestEveryAttemptIsObservedAndTheDelayOfTheFirstArrival(t *testing.T) {
 		row := w.add(e, 1, 1)
 		var attempts []bool
 		var delays []time.Duration
-		w.observer = webhooks.Observer{
+		w.observer = dispatch.Observer{
 			Attempted: func(r domain.WebhookResult) { attempts = append(attempts, r.Succeeded()) },
 			Delayed:   func(d time.Duration) { delays = append(delays, d) },
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"waybill/adapters/web"
+	"waybill/adapters/web/pickupcsv"
 	"waybill/adapters/web/strictjson"
 	"waybill/application/admission"
 	"waybill/application/operations"
@@ -121,7 +122,7 @@ func (m *Management) run(r route, c *call) (rep reply, err error) {
 		return rep, err
 	}
 	if r.csv {
-		c.table, err = web.ReadText(c.Writer, c.Request, "text/csv", pickuplocations.MaxTableBytes)
+		c.table, err = web.ReadText(c.Writer, c.Request, "text/csv", pickupcsv.MaxBytes)
 	} else {
 		c.body, err = web.Body{Shape: r.body, Most: web.MaxBody}.Read(c.Writer, c.Request)
 	}

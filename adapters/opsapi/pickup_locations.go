@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"waybill/adapters/web"
+	"waybill/adapters/web/pickupcsv"
 	"waybill/adapters/web/strictjson"
 	"waybill/application/pickuplocations"
 	"waybill/domain"
@@ -124,7 +125,7 @@ func (m *Management) changePickupLocation(c *call) (reply, error) {
 		return reply{}, err
 	}
 	r := strictjson.NewReader(c.body)
-	web.NeedOne(r, pickuplocations.Columns()...)
+	web.NeedOne(r, pickupcsv.Columns()...)
 	change := m.readPickup(r, strictjson.Optional)
 	if err := web.Problems(r); err != nil {
 		return reply{}, err
@@ -161,7 +162,7 @@ func (m *Management) importPickupLocations(c *call) (reply, error) {
 	if err := c.query.Err(); err != nil {
 		return reply{}, err
 	}
-	rows, err := pickuplocations.ReadTable(c.table, m.Normalizer)
+	rows, err := pickupcsv.Read(c.table, m.Normalizer)
 	if err != nil {
 		return reply{}, refusedTable(err)
 	}
@@ -189,11 +190,11 @@ func (m *Management) importPickupLocations(c *call) (reply, error) {
 
 // refusedTable lists everything that is wrong with a table.
 func refusedTable(err error) error {
-	var wrong pickuplocations.TableErrors
+	var wrong pickupcsv.Errors
 	if !errors.As(err, &wrong) {
 		return err
 	}
-	errs := web.Each(wrong.Shown(), func(e pickuplocations.RowError) map[string]any {
+	errs := web.Each(wrong.Shown(), func(e pickupcsv.RowError) map[string]any {
 		shown := map[string]any{"line": e.Line, "code": e.Code, "message": e.Message}
 		if e.Field != "" {
 			shown["field"] = e.Field

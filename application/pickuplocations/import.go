@@ -26,7 +26,8 @@ type IncompleteRow struct {
 	Location domain.PickupLocation
 }
 
-// Import stores the rows of a table, all in one transaction. A row whose name and
+// Import stores the rows of a table, no two of one name and address, all in one
+// transaction. A row whose name and
 // address the business has in that environment updates what it has there, the
 // oldest where there are several; the others are created. Two imports of a
 // business wait for each other, so that none doubles what the other creates; and
@@ -35,7 +36,7 @@ type IncompleteRow struct {
 // A dry run finds out what would come of it and changes nothing. each is called
 // for every row, and again from the first one where the storage has to start
 // over; it may be nil.
-func (p *PickupLocations) Import(ctx context.Context, by domain.AuditActor, t domain.Tenant, rows []Row, dryRun bool, each func()) (Imported, error) {
+func (p *PickupLocations) Import(ctx context.Context, by domain.AuditActor, t domain.Tenant, rows []domain.PickupLocationRow, dryRun bool, each func()) (Imported, error) {
 	var done Imported
 	if dryRun {
 		there, err := existing(ctx, p.storage.Read().Tenancy.Business, p.storage.Read().PickupLocations, t)
@@ -108,7 +109,7 @@ func existing(ctx context.Context, business func(context.Context, domain.ID) (do
 			return nil, err
 		}
 		for _, l := range found { // newest first, so that the oldest one stands
-			there[identity(l.Name, l.Address)] = l
+			there[domain.PickupIdentity(l.Name, l.Address)] = l
 		}
 		if len(found) <= batch {
 			return there, nil
@@ -119,7 +120,7 @@ func existing(ctx context.Context, business func(context.Context, domain.ID) (do
 }
 
 // merge finds out what becomes of each row and, unless to is nil, stores it.
-func (p *PickupLocations) merge(ctx context.Context, rows []Row, there map[string]domain.PickupLocation, to writer, t domain.Tenant, done *Imported, each func()) error {
+func (p *PickupLocations) merge(ctx context.Context, rows []domain.PickupLocationRow, there map[string]domain.PickupLocation, to writer, t domain.Tenant, done *Imported, each func()) error {
 	if each == nil {
 		each = func() {}
 	}
@@ -127,7 +128,7 @@ func (p *PickupLocations) merge(ctx context.Context, rows []Row, there map[strin
 	var fresh []domain.PickupLocation
 	var changed []int // rows
 	for i, row := range rows {
-		location, known := there[identity(row.Name, row.Address)]
+		location, known := there[row.Identity()]
 		if !known {
 			location = p.build(Form{
 				Name: row.Name, Contact: row.Contact, Address: row.Address, Coordinates: row.Coordinates,
@@ -136,7 +137,7 @@ func (p *PickupLocations) merge(ctx context.Context, rows []Row, there map[strin
 			fresh = append(fresh, location)
 			done.Created++
 		} else {
-			differs, err := location.Apply(row.change(), p.clock.Now())
+			differs, err := location.Apply(row.Change(), p.clock.Now())
 			switch {
 			case err != nil:
 				return err
@@ -172,7 +173,7 @@ func (p *PickupLocations) merge(ctx context.Context, rows []Row, there map[strin
 // amend applies the changed rows to what is stored by now: the customer may have
 // changed a location since it was listed. It locks in the order of the IDs, as
 // another import does.
-func (p *PickupLocations) amend(ctx context.Context, to writer, t domain.Tenant, rows []Row, located []domain.PickupLocation, changed []int, each func()) error {
+func (p *PickupLocations) amend(ctx context.Context, to writer, t domain.Tenant, rows []domain.PickupLocationRow, located []domain.PickupLocation, changed []int, each func()) error {
 	slices.SortFunc(changed, func(a, b int) int { return cmp.Compare(located[a].ID, located[b].ID) })
 	for some := range slices.Chunk(changed, ports.LocationsAtOnce) {
 		ids := make([]domain.ID, len(some))
@@ -189,7 +190,7 @@ func (p *PickupLocations) amend(ctx context.Context, to writer, t domain.Tenant,
 		var differ []domain.PickupLocation
 		for n, i := range some {
 			located[i] = locked[n]
-			differs, err := located[i].Apply(rows[i].change(), p.clock.Now())
+			differs, err := located[i].Apply(rows[i].Change(), p.clock.Now())
 			if err != nil {
 				return err
 			}
@@ -203,16 +204,4 @@ func (p *PickupLocations) amend(ctx context.Context, to writer, t domain.Tenant,
 		}
 	}
 	return nil
-}
-
-// change leaves alone what the row says nothing about.
-func (r *Row) change() domain.PickupLocationChange {
-	c := domain.PickupLocationChange{Active: r.Active}
-	if r.Contact != "" {
-		c.Contact = &r.Contact
-	}
-	if r.Coordinates != nil {
-		c.Latitude, c.Longitude = &r.Coordinates.Latitude, &r.Coordinates.Longitude
-	}
-	return c
 }

@@ -84,6 +84,7 @@ func TestPlantedImportsAreRefused(t *testing.T) {
 		{"application: no configs", "application/quotes", "waybill/configs"},
 		{"application: no mocks", "application/quotes", "waybill/ports/mocks"},
 		{"application: no command", "application/quotes", "waybill/cmd/waybill"},
+		{"application: no format of callers", "application/pickuplocations", "encoding/csv"},
 		{"application: no third party", "application/quotes", "github.com/google/uuid"},
 		{"application: no arrow", "application/quotes", "waybill/application/deliveries"},
 		{"application: an arrow leads one way", "application/idempotency", "waybill/application/deliveries"},

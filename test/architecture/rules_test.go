@@ -94,6 +94,10 @@ var homes = map[string][]string{
 	"github.com/stretchr/testify": {"test"},
 }
 
+// edgeFormats are what callers write. An edge reads them, so that a use case takes
+// values and not a text.
+var edgeFormats = []string{"encoding/csv", "encoding/xml", "mime/multipart", "html/template", "net/http"}
+
 // source is one Go file: the package it lies in, as a path below the module,
 // and the paths it imports.
 type source struct {
@@ -158,7 +162,11 @@ func refuse(s source, imported string) string {
 		return refuseInTest(s.pkg, ours)
 	case isOurs:
 		return refuseOurs(s.pkg, ours)
-	case s.test || isStandard(imported):
+	case s.test:
+		return ""
+	case within(s.pkg, "application") && slices.Contains(edgeFormats, imported):
+		return "what callers write is read by an edge; let the use case take its values"
+	case isStandard(imported):
 		return ""
 	default:
 		return refuseForeign(s.pkg, imported)

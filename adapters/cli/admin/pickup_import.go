@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waybill/adapters/cli/term"
+	"waybill/adapters/web/pickupcsv"
 	"waybill/application/pickuplocations"
 )
 
@@ -54,7 +55,7 @@ func (p *Commands) pickupImport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "import --business ID --env live|sandbox FILE.csv", Short: "Add or update the pickup locations of a CSV file, all or none",
 		Long: "Add or update the pickup locations of a CSV file, all or none. Its first line names the columns:\n" +
-			strings.Join(pickuplocations.Columns(), ",") + ". Only name and address are needed; a location without\n" +
+			strings.Join(pickupcsv.Columns(), ",") + ". Only name and address are needed; a location without\n" +
 			"contact or coordinates cannot be used until it is completed. A row whose name and address the\n" +
 			"business has already updates that location, and an empty cell leaves what is there. Where the first\n" +
 			"line has semicolons and no comma they separate the cells, and numbers may have a decimal comma.\n" +
@@ -78,7 +79,7 @@ func (p *Commands) pickupImport() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				rows, err := pickuplocations.ReadTable(content, numbers)
+				rows, err := pickupcsv.Read(content, numbers)
 				if err != nil {
 					return refusedFile(args[0], err)
 				}
@@ -110,12 +111,12 @@ func readCSV(cmd *cobra.Command, path string) ([]byte, error) {
 		defer file.Close()
 		from = file
 	}
-	return io.ReadAll(io.LimitReader(from, pickuplocations.MaxTableBytes+1))
+	return io.ReadAll(io.LimitReader(from, pickupcsv.MaxBytes+1))
 }
 
 // refusedFile tells everything that is wrong with a file, a line each.
 func refusedFile(path string, err error) error {
-	var wrong pickuplocations.TableErrors
+	var wrong pickupcsv.Errors
 	if !errors.As(err, &wrong) {
 		return err
 	}

@@ -1,4 +1,4 @@
-package pickuplocations_test
+package pickupcsv_test
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"waybill/application/pickuplocations"
+	"waybill/adapters/web/pickupcsv"
 )
 
 // Not parallel: it looks at what the whole process allocates.
@@ -21,9 +21,9 @@ func TestATableOfSeparatorsIsRefusedUnread(t *testing.T) {
 		var before, after runtime.MemStats
 		raw := []byte(content)
 		runtime.ReadMemStats(&before)
-		_, err := pickuplocations.ReadTable(raw, numbers{})
+		_, err := pickupcsv.Read(raw, numbers{})
 		runtime.ReadMemStats(&after)
-		var wrong pickuplocations.TableErrors
+		var wrong pickupcsv.Errors
 		if !errors.As(err, &wrong) || len(wrong) != 1 || wrong[0].Code != "too_long" {
 			t.Errorf("%s: %.200s", name, err)
 		}
@@ -43,8 +43,8 @@ func TestSeparatorsInQuotesAreNoCells(t *testing.T) {
 
 func TestALongListOfProblemsIsCutAndSaysSo(t *testing.T) {
 	t.Parallel()
-	_, err := pickuplocations.ReadTable([]byte("name,address\n"+strings.Repeat(",x\n", 10_000)), numbers{})
-	var wrong pickuplocations.TableErrors
+	_, err := pickupcsv.Read([]byte("name,address\n"+strings.Repeat(",x\n", 10_000)), numbers{})
+	var wrong pickupcsv.Errors
 	if !errors.As(err, &wrong) || len(wrong) != 20_000 {
 		t.Fatalf("%d problems, %.200s", len(wrong), err)
 	}

@@ -1,4 +1,4 @@
-package pickuplocations
+package pickupcsv
 
 import (
 	"bytes"
@@ -18,23 +18,13 @@ import (
 
 // What a table of locations may have.
 const (
-	MaxTableBytes = 5 << 20
-	MaxTableRows  = 10_000
+	MaxBytes = 5 << 20
+	MaxRows  = 10_000
 )
 
 // Columns are the names that the first line of a table has, in any order.
 func Columns() []string {
 	return []string{"name", "address", "contact", "latitude", "longitude", "active"}
-}
-
-// Row is a location of a table. An empty cell says nothing: what is stored stays.
-type Row struct {
-	Line        int // in the file, from 1
-	Name        string
-	Address     string
-	Contact     domain.PhoneNumber
-	Coordinates *domain.Coordinates
-	Active      *bool
 }
 
 // RowError is what is wrong with one row of a table.
@@ -45,32 +35,32 @@ type RowError struct {
 	Message string
 }
 
-// TableErrors is everything that is wrong with a table: nothing of it is stored.
-type TableErrors []RowError
+// Errors is everything that is wrong with a table: nothing of it is stored.
+type Errors []RowError
 
-func (e TableErrors) Error() string {
+func (e Errors) Error() string {
 	return fmt.Sprintf("%s in the table; the first one in line %d: %s", e.Count(), e[0].Line, strings.TrimSpace(e[0].Field+" "+e[0].Message))
 }
 
 // Count is "1 problem" and "2 problems".
-func (e TableErrors) Count() string {
+func (e Errors) Count() string {
 	if len(e) == 1 {
 		return "1 problem"
 	}
 	return strconv.Itoa(len(e)) + " problems"
 }
 
-// ReadTable reads comma-separated rows, as RFC 4180 and spreadsheets have them:
+// Read reads comma-separated rows, as RFC 4180 and spreadsheets have them:
 // with or without a byte order mark, carriage returns and quotes. The first line
 // names the columns; name and address are needed, the others may be left out.
 // Where it has semicolons and no comma, as spreadsheets of many countries write
 // it, they separate all rows, and numbers may have a decimal comma. A row without
-// any text is passed over. The error is TableErrors, with all that is wrong.
-func ReadTable(content []byte, n ports.Normalizer) ([]Row, error) {
+// any text is passed over. The error is Errors, with all that is wrong.
+func Read(content []byte, n ports.Normalizer) ([]domain.PickupLocationRow, error) {
 	content = bytes.TrimPrefix(content, []byte("\xef\xbb\xbf"))
 	switch {
-	case len(content) > MaxTableBytes:
-		return nil, whole(1, domain.FieldTooLong, fmt.Sprintf("the file has more than %d MiB; send it in parts", MaxTableBytes>>20))
+	case len(content) > MaxBytes:
+		return nil, whole(1, domain.FieldTooLong, fmt.Sprintf("the file has more than %d MiB; send it in parts", MaxBytes>>20))
 	case !utf8.Valid(content):
 		line := 1 + bytes.Count(content[:firstInvalid(content)], []byte("\n"))
 		return nil, whole(line, domain.FieldInvalidFormat, "the text is not UTF-8; save the file as CSV UTF-8")
@@ -89,7 +79,7 @@ func ReadTable(content []byte, n ports.Normalizer) ([]Row, error) {
 		return nil, whole(1, domain.FieldRequired, "the file is empty; its first line names the columns: "+strings.Join(Columns(), ","))
 	}
 	if err != nil {
-		return nil, TableErrors{unreadable(err)}
+		return nil, Errors{unreadable(err)}
 	}
 	at, wrong := columns(header)
 	if wrong != nil {
@@ -109,8 +99,8 @@ func ReadTable(content []byte, n ports.Normalizer) ([]Row, error) {
 			continue // spreadsheets leave them at the end
 		}
 		line, _ := r.FieldPos(0)
-		if len(t.rows) == MaxTableRows {
-			t.wrong = append(t.wrong, RowError{line, "", domain.FieldTooLong, fmt.Sprintf("there are more than %d rows; send the file in parts", MaxTableRows)})
+		if len(t.rows) == MaxRows {
+			t.wrong = append(t.wrong, RowError{line, "", domain.FieldTooLong, fmt.Sprintf("there are more than %d rows; send the file in parts", MaxRows)})
 			break
 		}
 		t.add(line, cells)
@@ -152,8 +142,8 @@ func firstInvalid(content []byte) int {
 	return len(content)
 }
 
-func whole(line int, code, message string) TableErrors {
-	return TableErrors{{Line: line, Code: code, Message: message}}
+func whole(line int, code, message string) Errors {
+	return Errors{{Line: line, Code: code, Message: message}}
 }
 
 func unreadable(err error) RowError {
@@ -175,7 +165,7 @@ func unreadable(err error) RowError {
 // columns finds where each column is.
 func columns(header []string) (map[string]int, error) {
 	at := map[string]int{}
-	var wrong TableErrors
+	var wrong Errors
 	for i, cell := range header {
 		name := strings.ToLower(strings.TrimSpace(cell))
 		_, twice := at[name]
@@ -204,13 +194,13 @@ type table struct {
 	width   int
 	comma   rune // between cells
 	numbers ports.Normalizer
-	rows    []Row
+	rows    []domain.PickupLocationRow
 	seen    map[string]int // line by name and address
-	wrong   TableErrors
+	wrong   Errors
 }
 
 func (t *table) add(line int, cells []string) {
-	row := Row{Line: line}
+	row := domain.PickupLocationRow{Line: line}
 	reject := func(field, code, message string) {
 		t.wrong = append(t.wrong, RowError{line, field, code, message})
 	}
@@ -244,10 +234,10 @@ func (t *table) add(line int, cells []string) {
 	default:
 		reject("active", domain.FieldNotAllowed, "true or false; empty counts as true"+itIs(cell("active")))
 	}
-	if first, twice := t.seen[identity(row.Name, row.Address)]; twice && row.Name != "" && row.Address != "" {
+	if first, twice := t.seen[row.Identity()]; twice && row.Name != "" && row.Address != "" {
 		reject("", domain.FieldNotAllowed, fmt.Sprintf("line %d has the same name and address", first))
 	} else {
-		t.seen[identity(row.Name, row.Address)] = line
+		t.seen[row.Identity()] = line
 	}
 	t.rows = append(t.rows, row)
 }
@@ -268,9 +258,6 @@ func itIs(cell string) string {
 	}
 	return "; it is " + strconv.Quote(cell)
 }
-
-// identity is what a location is found again by.
-func identity(name, address string) string { return name + "\x00" + address }
 
 func text(s, field string, rule domain.TextRule, reject func(field, code, message string)) string {
 	if s == "" {

@@ -1,4 +1,4 @@
-package pickuplocations
+package pickupcsv
 
 import "fmt"
 
@@ -45,7 +45,7 @@ func tooWide(content []byte) (line int, wide bool) {
 
 // Shown is the list that people get: the first problems, and where there are
 // very many, at its end how many more.
-func (e TableErrors) Shown() []RowError {
+func (e Errors) Shown() []RowError {
 	if len(e) <= mostShown {
 		return e
 	}

@@ -41,6 +41,9 @@ type database interface {
 	FeedLag(ctx context.Context) (time.Duration, error)
 
 	Ping(ctx context.Context) error
+	// Connections tells of connections that the database refuses; the error is
+	// ports.ErrStorageGone where there are none left.
+	Connections(ctx context.Context) error
 	// MigrationsPending tells whether the schema is behind this program.
 	MigrationsPending(ctx context.Context) (bool, error)
 	// Clock is what the database's clock says, and what KeepClock kept of it last.
@@ -60,6 +63,23 @@ type databases struct {
 // Close closes background last: the others may share connections with it.
 func (d databases) Close() error {
 	return errors.Join(d.live.Close(), d.sandbox.Close(), d.background.Close())
+}
+
+// noneLeft tells of connections that some databases refuse where there are none left.
+func noneLeft(ctx context.Context, open []database) error {
+	if err := refused(ctx, open); errors.Is(err, ports.ErrStorageGone) {
+		return err
+	}
+	return nil
+}
+
+// refused tells of connections that some databases refuse.
+func refused(ctx context.Context, open []database) error {
+	var failed []error
+	for _, d := range open {
+		failed = append(failed, d.Connections(ctx))
+	}
+	return errors.Join(failed...)
 }
 
 func allOf(d databases) []database { return []database{d.live, d.sandbox, d.background} }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -124,7 +125,8 @@ func newOps(store database, open []database, clock *databaseclock.Clock, client 
 		gauges.RegisterPepper(store, clock, r, log)
 	}
 	checks := []opsapi.Check{
-		{Name: "database", Run: store.Ping},
+		{Name: "database", Run: func(ctx context.Context) error { return cmp.Or(store.Ping(ctx), noneLeft(ctx, open)) }},
+		{Name: "connections", Informational: true, Run: func(ctx context.Context) error { return refused(ctx, open) }},
 		{Name: "migrations", Run: func(ctx context.Context) error { return upToDate(ctx, store) }},
 	}
 	if client != nil {

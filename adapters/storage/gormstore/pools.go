@@ -24,6 +24,7 @@ type pools struct {
 
 	// named are those that belong to this Store, which closes them.
 	named map[string]*sql.DB
+	grows []growth // those of them that ask a server for connections
 }
 
 func (p *pools) close() error {

@@ -43,7 +43,6 @@ const (
 	pgProtocolViolation    = "08P01"
 
 	pgConnectionException = "08" // these begin every code of their class
-	pgUnauthorized        = "28" // no such role, or a wrong password
 	pgShuttingDown        = "57P"
 	pgResourcesUsedUp     = "53" // disk, memory, connections
 	pgSystemError         = "58" // of the machine below, such as its disk
@@ -185,9 +184,7 @@ func transientOnPostgres(err error) bool {
 // that cannot be made or broke.
 func goneOnPostgres(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return lockedOut(err) || isPg(err, pgReadOnly, pgIdleInTransaction, pgTransactionTooLong) || slices.ContainsFunc(
-			[]string{pgConnectionException, pgShuttingDown, pgResourcesUsedUp, pgSystemError},
-			func(class string) bool { return strings.HasPrefix(e.Code, class) })
+		return lockedOut(err) || passes(e) || isPg(err, pgReadOnly, pgIdleInTransaction, pgTransactionTooLong)
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false // that is the caller's
@@ -197,15 +194,20 @@ func goneOnPostgres(err error) bool {
 	return refused || network || errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// lockedOut tells of a server that does not let this program in: the user, the
-// password or the database is another one. A running process had them right, so
-// that somebody is changing them; one that starts has to be told.
+// lockedOut tells of a server that does not let this program in, for whatever reason
+// but that it cannot now: the user, the password or the database is another one, or
+// is closed. A running process had them right, so that an operator is changing them;
+// one that starts has to be told.
 func lockedOut(err error) bool {
-	if _, connecting := errors.AsType[*pgconn.ConnectError](err); !connecting {
-		return false
-	}
+	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	e, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && (e.Code == pgUnknownDatabase || strings.HasPrefix(e.Code, pgUnauthorized))
+	return connecting && ok && !passes(e)
+}
+
+// passes tells of a server that stops, starts, is full, breaks or has been cut off.
+func passes(e *pgconn.PgError) bool {
+	return slices.ContainsFunc([]string{pgConnectionException, pgShuttingDown, pgResourcesUsedUp, pgSystemError},
+		func(class string) bool { return strings.HasPrefix(e.Code, class) })
 }
 
 func isPg(err error, codes ...string) bool {
@@ -236,26 +238,29 @@ func openPostgres(url string, o Options, _ *pools) (*pools, error) {
 	p := &pools{named: map[string]*sql.DB{}, dialector: func(db *sql.DB) gorm.Dialector {
 		return postgres.New(postgres.Config{Conn: db})
 	}}
-	all, err := postgresPool(url, o, o.PoolSize, 0)
+	all, hosts, err := postgresPool(url, o, o.PoolSize, 0)
 	if err != nil {
 		return nil, err
 	}
 	p.write, p.read, p.lists, p.named[o.Name] = all, all, all, all
+	p.grows = []growth{{name: o.Name, db: all, hosts: hosts, needed: true}}
 	if o.ListPoolSize > 0 {
-		if p.lists, err = postgresPool(url, o, o.ListPoolSize, o.ListTimeout); err != nil {
+		if p.lists, hosts, err = postgresPool(url, o, o.ListPoolSize, o.ListTimeout); err != nil {
 			return nil, errors.Join(err, p.close())
 		}
-		p.named[o.Name+"_lists"] = p.lists
+		lists := o.Name + "_lists"
+		p.named[lists] = p.lists
+		p.grows = append(p.grows, growth{name: lists, db: p.lists, hosts: hosts})
 	}
 	return p, nil
 }
 
 // postgresPool is a number of connections. A limit, if any, is that of each of
 // their statements, whatever the URL says.
-func postgresPool(url string, o Options, size int, limit time.Duration) (*sql.DB, error) {
+func postgresPool(url string, o Options, size int, limit time.Duration) (*sql.DB, *pgHosts, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
-		return nil, fmt.Errorf("gormstore: %w", err)
+		return nil, nil, fmt.Errorf("gormstore: %w", err)
 	}
 	// Startup parameters, not SET: they hold for every session from its first
 	// statement, unless they have to be moved into each transaction. What the
@@ -281,7 +286,7 @@ func postgresPool(url string, o Options, size int, limit time.Duration) (*sql.DB
 	connector, answers := pgConnector{direct: !o.TransactionPooler}, answerLimit(config)
 	if o.TransactionPooler {
 		if connector.alone, err = perTransaction(config); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		connector.begin = "begin; " + connector.alone
 		withoutCancels(config)
@@ -295,7 +300,7 @@ func postgresPool(url string, o Options, size int, limit time.Duration) (*sql.DB
 	db.SetMaxIdleConns(size)
 	db.SetConnMaxLifetime(pgConnLifetime)
 	db.SetConnMaxIdleTime(pgConnIdleTime)
-	return db, nil
+	return db, connector.hosts, nil
 }
 
 // openPostgresForMigrations sets no statement_timeout: building an index may

@@ -41,6 +41,7 @@ func (c pgConnector) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, err
 	}
 	conn := &pgConn{Conn: made, hosts: c.hosts, begin: c.begin, alone: c.alone, made: sinceStart()}
+	c.hosts.open.Add(1)
 	if c.direct {
 		ctx, cancel := context.WithTimeout(ctx, c.hosts.timeout)
 		defer cancel()
@@ -63,6 +64,12 @@ type pgConn struct {
 	begin, alone string
 	lockWait     time.Duration // of the next transaction, for a row; 0: as the session has it
 	made         int64         // since the process began
+}
+
+// Close is called once.
+func (c *pgConn) Close() error {
+	c.hosts.open.Add(-1)
+	return c.Conn.Close()
 }
 
 // IsValid keeps what is dead out of the pool.

@@ -63,6 +63,11 @@ type pgHosts struct {
 	// of last before lostAt is taken for dead, and one that was made before
 	// turnedAt may be to a server that only reads.
 	lostAt, turnedAt atomic.Int64
+
+	// open counts the connections of the pool. refused is why the last one that it
+	// asked for was not made; nil: that one was made.
+	open    atomic.Int64
+	refused atomic.Pointer[error]
 }
 
 // newHosts settles how connections to the hosts of a configuration are made, and
@@ -89,8 +94,20 @@ func newHosts(address string, config *pgx.ConnConfig, answers time.Duration) *pg
 	return h
 }
 
-// connect tries the hosts, beginning with the last good one.
+// connect makes a connection, and remembers why where it could not.
 func (h *pgHosts) connect(ctx context.Context) (*stdlib.Conn, error) {
+	made, err := h.connectToAny(ctx)
+	switch {
+	case err == nil:
+		h.refused.Store(nil)
+	case ctx.Err() == nil: // else the caller did not wait for it
+		h.refused.Store(&err)
+	}
+	return made, err
+}
+
+// connectToAny tries the hosts, beginning with the last good one.
+func (h *pgHosts) connectToAny(ctx context.Context) (*stdlib.Conn, error) {
 	var failed []error
 	first := int(h.last.Load())
 	for i := range h.hosts {

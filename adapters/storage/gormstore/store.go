@@ -80,9 +80,14 @@ func (s *Store) pingOnce(ctx context.Context) error {
 	return nil
 }
 
-// fullFor is how long a write that found no room is told of. Afterwards only
-// another write can tell, and those go elsewhere while this process is not ready.
-const fullFor = 10 * time.Second
+const (
+	// fullFor is how long a write that found no room is told of. Afterwards only
+	// another write can tell, and those go elsewhere while this process is not ready.
+	fullFor = 10 * time.Second
+	// roomAgain is how long after it a write that found room says that there is some
+	// again: on a full disk, what fits into a page goes on being written.
+	roomAgain = 2 * time.Second
+)
 
 func (s *Store) fullLately() error {
 	if at := s.full.Load(); at != nil && time.Since(*at) < fullFor {
@@ -95,8 +100,8 @@ func (s *Store) fullLately() error {
 func (s *Store) noteRoom(err error) {
 	switch {
 	case err == nil:
-		if s.full.Load() != nil {
-			s.full.Store(nil)
+		if at := s.full.Load(); at != nil && time.Since(*at) > roomAgain {
+			s.full.CompareAndSwap(at, nil)
 		}
 	case s.engine.full(err):
 		now := time.Now()

@@ -35,6 +35,7 @@ type Server struct {
 
 	binaries Binaries
 	owner    *process.User
+	settings []string
 
 	mu      sync.Mutex
 	process *process.Process // nil while the server is down
@@ -43,8 +44,8 @@ type Server struct {
 
 // Start creates a new, empty Postgres and returns once it answers. ctx bounds
 // the start only. The caller must Stop it. The error wraps ErrNotInstalled
-// where the machine has no usable binaries.
-func Start(ctx context.Context) (_ *Server, err error) {
+// where the machine has no usable binaries. Settings are of the kind name=value.
+func Start(ctx context.Context, settings ...string) (_ *Server, err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 
@@ -82,6 +83,7 @@ func Start(ctx context.Context) (_ *Server, err error) {
 			Dir:      dir,
 			binaries: binaries,
 			owner:    own,
+			settings: settings,
 		}
 		err = s.launch(ctx)
 		if err == nil {
@@ -152,6 +154,9 @@ func (s *Server) launch(ctx context.Context) error {
 		"-c", "unix_socket_directories=", // a socket's path may not exceed 107 bytes; TMPDIR is longer on macOS
 		"-c", "max_connections=200",
 	)
+	for _, setting := range s.settings {
+		cmd.Args = append(cmd.Args, "-c", setting)
+	}
 	cmd.Dir = s.Dir
 	cmd.Stdout, cmd.Stderr = logFile, logFile
 	started, err := process.Start(cmd, s.owner, orphaned)

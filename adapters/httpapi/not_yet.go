@@ -11,10 +11,11 @@ import (
 )
 
 // NotYet answers in place of an API, and of what is beside it, while their process
-// cannot serve: a 503 with the headers of every answer but the limits, which are
-// not known yet. Programs get the envelope; people, and whoever opens a page below
-// one of the prefixes, get a line of text.
-func NotYet(ids ports.Identifiers, pages ...string) http.Handler {
+// cannot serve: a 503 with the headers of every answer. Which key a program shows is
+// not known yet, so it is told the limit of addresses, of which these answers take
+// nothing. Programs get the envelope; people, and whoever opens a page below one of
+// the prefixes, get a line of text.
+func NotYet(ids ports.Identifiers, perAddress domain.RateLimit, pages ...string) http.Handler {
 	a := &API{UseCases: UseCases{Identifiers: ids}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		e := domain.ServiceUnavailable(nil)
@@ -31,6 +32,7 @@ func NotYet(ids ports.Identifiers, pages ...string) http.Handler {
 		if r.Header.Get("Idempotency-Key") == "" {
 			e = inMoment(e)
 		}
+		setAllowance(header, ports.Allowance{Limit: perAddress, Remaining: perAddress.Limit, Reset: perAddress.Window})
 		header.Set("Content-Type", web.JSONType)
 		w.WriteHeader(web.Status(e.Kind))
 		_, _ = w.Write(web.Failure(web.Status(e.Kind), e, a.docURL(e.Code)))

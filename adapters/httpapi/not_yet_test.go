@@ -2,8 +2,10 @@ package httpapi
 
 import (
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"waybill/domain"
 	"waybill/ports"
@@ -34,13 +36,17 @@ func TestWhoComesBeforeTheDatabaseIsToldToComeBack(t *testing.T) {
 			r.Header.Set(c.header, c.value)
 		}
 		w := httptest.NewRecorder()
-		NotYet(sameID{}, "/docs", "/track").ServeHTTP(w, r)
+		NotYet(sameID{}, domain.RateLimit{Limit: 60, Window: time.Minute}, "/docs", "/track").ServeHTTP(w, r)
 		if body := w.Body.String(); w.Code != 503 || !strings.Contains(body, c.want) || strings.Contains(body, c.not) {
 			t.Errorf("%s %s: %d %s, want %s and not %s", c.method, c.path, w.Code, body, c.want, c.not)
 		}
 		h, id := w.Header(), "X-Request-ID" // spelled so, as in all answers
 		if h.Get("Retry-After") != "5" || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "private, no-store" || h[id][0] != "req_1" {
 			t.Errorf("%s %s: %v", c.method, c.path, h)
+		}
+		limits := slices.Concat(h["RateLimit-Limit"], h["RateLimit-Remaining"], h["RateLimit-Reset"])
+		if isJSON := h.Get("Content-Type") != "text/plain; charset=utf-8"; isJSON != slices.Equal(limits, []string{"60", "60", "60"}) {
+			t.Errorf("%s %s: the limits are %v", c.method, c.path, limits)
 		}
 	}
 }

@@ -54,11 +54,12 @@ import (
 const (
 	// connectTimeout is how long a start waits for the database.
 	connectTimeout = 10 * time.Second
-	// failuresPerAddress is how often an address may present no valid key.
-	failuresPerAddress = 60
 	// startProbes are as many failures as make the limiter give Redis up.
 	startProbes = 5
 )
+
+// limitPerAddress is how often an address may present no valid key.
+var limitPerAddress = domain.RateLimit{Limit: 60, Window: time.Minute}
 
 // newClock follows the database's clock until the function it returns is called.
 func newClock(ctx context.Context, store database, log *slog.Logger) (*databaseclock.Clock, func()) {
@@ -364,7 +365,7 @@ func newLimits(c *configs.Config) admission.Limits {
 	return admission.Limits{
 		PerKey:      rateLimit(c.RateLimitPerKey),
 		PerBusiness: rateLimit(c.RateLimitPerBusiness),
-		PerAddress:  domain.RateLimit{Limit: failuresPerAddress, Window: time.Minute},
+		PerAddress:  limitPerAddress,
 	}
 }
 

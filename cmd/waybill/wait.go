@@ -106,7 +106,7 @@ func (w *waiting) serve(ctx context.Context, c *configs.Config, l *listeners, lo
 		Checks: []opsapi.Check{{Name: "database", Run: w.check}}, Hosts: c.OpsHosts, Profiles: c.Pprof == "on", Management: management,
 	})
 	notYet := &http.Server{
-		Handler:           httpapi.NotYet(ids, append(trackingpage.Paths(c.TrackingBaseURL), docsite.Prefix)...),
+		Handler:           httpapi.NotYet(ids, limitPerAddress, append(trackingpage.Paths(c.TrackingBaseURL), docsite.Prefix)...),
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second, WriteTimeout: 15 * time.Second,
 		MaxHeaderBytes: 16 << 10, DisableGeneralOptionsHandler: true,
 	}

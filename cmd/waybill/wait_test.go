@@ -56,7 +56,7 @@ func TestAStartWaitsForItsDatabaseTellsSoAndGoesOn(t *testing.T) {
 			}
 			body, _ := io.ReadAll(res.Body)
 			res.Body.Close()
-			if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" || !strings.Contains(string(body), `"code":"SERVICE_UNAVAILABLE"`) {
+			if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" || res.Header.Get("RateLimit-Limit") == "" || !strings.Contains(string(body), `"code":"SERVICE_UNAVAILABLE"`) {
 				t.Errorf("a call meanwhile is answered %d: %s", res.StatusCode, body)
 			}
 			for _, url := range []string{address("WAYBILL_SANDBOX_ADDR") + "/docs", address("WAYBILL_OPS_ADDR") + "/ops/v1/businesses"} {

@@ -99,12 +99,12 @@ func (s *shop) bookAgain(t *testing.T, since time.Time) (took []time.Duration) {
 }
 
 // ownPostgres is a migrated server that only this test uses.
-func ownPostgres(t *testing.T) *pgserver.Server {
+func ownPostgres(t *testing.T, with ...string) *pgserver.Server {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts servers; left out in short mode")
 	}
-	server, err := pgserver.Start(t.Context())
+	server, err := pgserver.Start(t.Context(), with...)
 	if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("CI") != "true" {
 		t.Skip(err)
 	}

@@ -42,8 +42,10 @@ type BreakerOptions struct {
 	OnChange func(open bool)
 }
 
-// Breaker ends calls to a service that is gone before they begin. It is safe for
-// concurrent use.
+// Breaker ends calls to a service that is gone before they begin. It is open for
+// those callers alone whose own calls have failed since the last answer: the service
+// may be there, and slow only for what a few callers ask. It is safe for concurrent
+// use.
 type Breaker struct {
 	o BreakerOptions
 
@@ -54,12 +56,13 @@ type Breaker struct {
 	failures  int       // since the last answer
 	questions map[any]struct{}
 	callers   map[any]struct{}
+	failed    map[any]struct{} // every caller of those failures, and of later ones
 }
 
 // NewBreaker makes one that is closed.
 func NewBreaker(o BreakerOptions) *Breaker {
 	o.Failures, o.Interval = cmp.Or(o.Failures, defaultFailures), cmp.Or(o.Interval, defaultInterval)
-	return &Breaker{o: o, questions: map[any]struct{}{}, callers: map[any]struct{}{}}
+	return &Breaker{o: o, questions: map[any]struct{}{}, callers: map[any]struct{}{}, failed: map[any]struct{}{}}
 }
 
 // NewRedisBreaker makes one that five failures in a row open, of whatever, and
@@ -74,7 +77,7 @@ type Call struct{ Caller, Question any }
 
 // Do makes the call and returns its error, or ErrOpen at once.
 func (b *Breaker) Do(c Call, call func() (Evidence, error)) error {
-	began, admitted := b.admit()
+	began, admitted := b.admit(c.Caller)
 	if !admitted {
 		return ErrOpen
 	}
@@ -86,10 +89,10 @@ func (b *Breaker) Do(c Call, call func() (Evidence, error)) error {
 }
 
 // admit tells how many answers there were when the call began.
-func (b *Breaker) admit() (answers uint64, admitted bool) {
+func (b *Breaker) admit(caller any) (answers uint64, admitted bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.open {
+	if _, failed := b.failed[caller]; b.open && failed {
 		now := time.Now()
 		if now.Before(b.next) {
 			return 0, false
@@ -102,17 +105,23 @@ func (b *Breaker) admit() (answers uint64, admitted bool) {
 func (b *Breaker) record(c Call, began uint64, e Evidence) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	_, failed := b.failed[c.Caller]
 	switch {
 	case e == Answered:
 		b.answers++
 		b.failures = 0
 		clear(b.questions)
 		clear(b.callers)
+		clear(b.failed)
 		b.turn(false)
-	case e == None && b.open:
+	case e == None && b.open && failed:
 		b.next = time.Time{} // the call was let through in vain
-	case e == Gone && !b.open && began == b.answers:
+	case e == Gone && began == b.answers:
 		// A call that began before the last answer tells of an earlier time.
+		b.failed[c.Caller] = struct{}{}
+		if b.open {
+			return
+		}
 		b.failures++
 		note(b.questions, c.Question, b.o.Questions)
 		note(b.callers, c.Caller, b.o.Callers)

@@ -67,7 +67,7 @@ func TestOnlyFailuresOfSeveralQuestionsBySeveralCallersOpenTheBreaker(t *testing
 					t.Fatalf("call %d was not made", i)
 				}
 			}
-			if made := ends(t, b, "z", "z", None); made == c.open {
+			if made := ends(t, b, "a", "z", None); made == c.open {
 				t.Errorf("the next call was made: %t", made)
 			}
 			if told := len(changes) == 1 && changes[0]; told != c.open {
@@ -124,13 +124,53 @@ func TestAnOpenBreakerLetsOneCallAnIntervalThroughThoughEarlierOnesHang(t *testi
 	})
 }
 
+func TestASlowServiceOfTwoCallersIsNoOutageToAThird(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var changes []bool
+		b := openOne(t, &changes)
+		if ends(t, b, "a", "6", Gone) || ends(t, b, "b", "6", Gone) {
+			t.Error("those whose calls failed are let through at once")
+		}
+		made := 0
+		for range 10 { // at a time
+			go func() {
+				_ = b.Do(Call{"c", "7"}, func() (Evidence, error) {
+					made++
+					time.Sleep(time.Millisecond)
+					return Answered, nil
+				})
+			}()
+		}
+		synctest.Wait()
+		if made != 10 {
+			t.Errorf("%d of 10 calls were made of a caller who saw nothing fail", made)
+		}
+		time.Sleep(2 * time.Millisecond)
+		if !ends(t, b, "a", "8", Gone) || !slices.Equal(changes, []bool{true, false}) {
+			t.Errorf("an answer to the third did not close the breaker: %v", changes)
+		}
+	})
+}
+
+func TestAnOutageEndsTheCallsOfEachCallerAfterOneOfThemFailed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var changes []bool
+		b := openOne(t, &changes)
+		if !ends(t, b, "c", "7", Gone) || ends(t, b, "c", "8", Gone) {
+			t.Error("want one call of a caller who saw nothing fail, and no second one")
+		}
+	})
+}
+
 func TestACallThatItsCallerEndedKeepsNoOtherOneBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var changes []bool
 		b := openOne(t, &changes)
 		time.Sleep(defaultInterval)
-		if !ends(t, b, "a", "1", None) || !ends(t, b, "b", "2", Gone) || ends(t, b, "c", "3", None) {
+		if !ends(t, b, "a", "1", None) || !ends(t, b, "b", "2", Gone) || ends(t, b, "a", "3", None) {
 			t.Error("want the second call in place of the first, and not the third")
 		}
 	})

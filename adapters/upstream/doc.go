@@ -9,7 +9,10 @@
 //   - One caller cannot open the breaker of a priced service: that takes failures
 //     of several different questions by several callers, and no answer to
 //     anybody since.
-//   - An open breaker lets a share of the calls through, one each Interval, also
+//   - An open breaker is so for callers whose own calls failed since the last
+//     answer: of two businesses whose trips are slow to be answered a third feels
+//     nothing, and in an outage each loses one time-out.
+//   - An open breaker lets a share of their calls through, one each Interval, also
 //     while earlier ones hang. Any answer closes it. A half-open state with a
 //     fixed number of tries, as sony/gobreaker has it, was rejected: while the
 //     tries hang until their time-out a service that is back stays unnoticed.

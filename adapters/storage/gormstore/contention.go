@@ -22,7 +22,8 @@ import (
 // it. Whoever needs a row that counts as held queues at once. A transaction that has
 // not got so far after Options.LockTimeout is refused.
 //
-// A transaction tells which row it needs next by session.reach. Where a booking meets
+// A transaction tells which row it needs next by session.reach; those that tell of none
+// share a queue, so that whatever customers can make wait tells. Where a booking meets
 // foreign keys this is all that its business books: some of that needs the row, and
 // the rest loses no more than heldWait for each that does.
 const (
@@ -190,7 +191,14 @@ const (
 	rowRecipient   = "recipient"
 	rowDelivery    = "delivery"
 	rowPickup      = "pickup location"
-	rowBookings    = "bookings" // of a business: what its deliveries point at
+	rowBookings    = "bookings"         // of a business: what its deliveries point at
+	rowPickups     = "pickup locations" // of a business, of which many are changed together
+	rowEndpoint    = "webhook endpoint"
+	rowWebhook     = "webhook delivery"
+	rowBusiness    = "business"
+	rowApplication = "application"
+	rowAPIKey      = "API key"
+	rowMembers     = "members" // of a business
 )
 
 // held is the row that a booking needs and that counts as held; empty: none does.

@@ -92,6 +92,9 @@ func (s memberships) Members(ctx context.Context, business domain.ID) ([]domain.
 }
 
 func (s memberships) LockMembers(ctx context.Context, business domain.ID) ([]domain.Member, error) {
+	if err := s.reach(rowMembers, string(business)); err != nil {
+		return nil, s.engine.failed("lock members", err)
+	}
 	return s.members(ctx, business, " ORDER BY m.person_id"+s.engine.lockMembers)
 }
 

@@ -89,6 +89,9 @@ func (s pickupLocations) InsertAll(ctx context.Context, t domain.Tenant, all []d
 	if len(all) == 0 {
 		return nil
 	}
+	if err := s.reach(rowPickups, string(t.BusinessID), string(t.Environment)); err != nil {
+		return s.engine.failed("insert pickup locations", err)
+	}
 	rows := make([]pickupLocationRow, len(all))
 	for i, p := range all {
 		rows[i] = newPickupLocationRow(t, p)

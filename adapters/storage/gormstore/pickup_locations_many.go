@@ -19,6 +19,9 @@ func (s pickupLocations) LockAll(ctx context.Context, t domain.Tenant, ids []dom
 	if len(keys) == 0 {
 		return nil, nil
 	}
+	if err := s.reach(rowPickups, string(t.BusinessID), string(t.Environment)); err != nil {
+		return nil, s.engine.failed("lock pickup locations", err)
+	}
 	var rows []pickupLocationRow
 	err := s.oneOfBusiness(ctx, t).Clauses(forUpdate).Where("id IN ?", keys).Order("id").Find(&rows).Error
 	return all(rows, (*pickupLocationRow).domain), s.engine.failed("lock pickup locations", err)

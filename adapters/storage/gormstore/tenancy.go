@@ -124,6 +124,9 @@ func (s tenancy) LockBusiness(ctx context.Context, id domain.ID) (domain.Busines
 	if err != nil {
 		return domain.Business{}, err
 	}
+	if err := s.reach(rowBusiness, string(id)); err != nil {
+		return domain.Business{}, s.engine.failed("lock a business", err)
+	}
 	var row businessRow
 	if err := s.with(ctx).Clauses(forUpdate).Where("id = ?", key).Take(&row).Error; err != nil {
 		return domain.Business{}, s.engine.failed("lock a business", err)
@@ -136,6 +139,9 @@ func (s tenancy) UpdateBusiness(ctx context.Context, b domain.Business) error {
 	if err != nil {
 		return err
 	}
+	if err := s.reach(rowBusiness, string(b.ID)); err != nil {
+		return s.engine.failed("update a business", err)
+	}
 	row := newBusinessRow(b)
 	result := s.with(ctx).Model(&businessRow{}).Where("id = ?", key).Updates(map[string]any{
 		"name": row.Name, "rate_limit": row.RateLimit, "rate_window_ns": row.RateWindowNS,
@@ -144,6 +150,9 @@ func (s tenancy) UpdateBusiness(ctx context.Context, b domain.Business) error {
 }
 
 func (s tenancy) InsertApplication(ctx context.Context, a domain.Application) error {
+	if err := s.reach(rowBusiness, string(a.BusinessID)); err != nil { // which it points at
+		return s.engine.failed("insert an application", err)
+	}
 	row := newApplicationRow(a)
 	return s.engine.failed("insert an application", s.with(ctx).Create(&row).Error)
 }
@@ -153,11 +162,17 @@ func (s tenancy) SetApplicationDisabled(ctx context.Context, id domain.ID, disab
 	if err != nil {
 		return err
 	}
+	if err := s.reach(rowApplication, string(id)); err != nil {
+		return s.engine.failed("disable an application", err)
+	}
 	result := s.with(ctx).Model(&applicationRow{}).Where("id = ?", key).Update("disabled", disabled)
 	return s.engine.changed("disable an application", result)
 }
 
 func (s tenancy) InsertAPIKey(ctx context.Context, k domain.APIKey) error {
+	if err := s.reach(rowApplication, string(k.ApplicationID)); err != nil { // which it points at
+		return s.engine.failed("insert an API key", err)
+	}
 	row := newAPIKeyRow(k)
 	return s.engine.failed("insert an API key", s.with(ctx).Create(&row).Error)
 }
@@ -166,6 +181,9 @@ func (s tenancy) RevokeAPIKey(ctx context.Context, id domain.ID, at time.Time) e
 	key, err := lookup(domain.PrefixAPIKey, id)
 	if err != nil {
 		return err
+	}
+	if err := s.reach(rowAPIKey, string(id)); err != nil {
+		return s.engine.failed("revoke an API key", err)
 	}
 	result := s.with(ctx).Model(&apiKeyRow{}).Where("id = ?", key).
 		Update("revoked_at", gorm.Expr("COALESCE(revoked_at, ?)", instantOf(at)))

@@ -36,6 +36,9 @@ func (s webhooks) Endpoint(ctx context.Context, t domain.Tenant, id domain.ID) (
 }
 
 func (s webhooks) LockEndpoint(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookEndpoint, error) {
+	if err := s.reach(rowEndpoint, string(id)); err != nil {
+		return domain.WebhookEndpoint{}, s.engine.failed("lock a webhook endpoint", err)
+	}
 	return s.takeEndpoint(s.endpoints(ctx, t).Clauses(forUpdate), id)
 }
 
@@ -64,6 +67,9 @@ func (s webhooks) Delivery(ctx context.Context, t domain.Tenant, id domain.ID) (
 }
 
 func (s webhooks) LockDelivery(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookDelivery, error) {
+	if err := s.reach(rowWebhook, string(id)); err != nil {
+		return domain.WebhookDelivery{}, s.engine.failed("lock a webhook delivery", err)
+	}
 	return s.takeDelivery(s.deliveriesOf(ctx, t).Clauses(forUpdate), id)
 }
 
@@ -176,6 +182,9 @@ func (s webhooks) InsertEndpoint(ctx context.Context, e domain.WebhookEndpoint) 
 		return domain.WebhookEndpoint{}, err
 	}
 	// Who adds at the same moment waits here; bookings do not.
+	if err := s.reach(rowApplication, string(e.Tenant.ApplicationID)); err != nil {
+		return domain.WebhookEndpoint{}, s.engine.failed("lock an application", err)
+	}
 	lock := s.with(ctx).Clauses(clause.Locking{Strength: "NO KEY UPDATE"}).Where("id = ?", rowIDOf(e.Tenant.ApplicationID))
 	if err := lock.Take(&applicationRow{}).Error; err != nil {
 		return domain.WebhookEndpoint{}, s.engine.failed("lock an application", err)

@@ -154,6 +154,63 @@ func TestADeadlineHoldsWhileAnotherProcessWritesIntoTheFile(t *testing.T) {
 	}
 }
 
+func TestCleaningThatWaitsForAnotherProcessKeepsNoCallBeyondItsDeadline(t *testing.T) {
+	t.Parallel()
+	url := migratedSQLite(t)
+	s, other := openWith(t, url, gormstore.Options{}), openWith(t, url, gormstore.Options{})
+	tenant := newTenant(t, s)
+	writes, release, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		done <- other.InTx(t.Context(), func(context.Context, ports.Stores) error {
+			close(writes)
+			<-release
+			return nil
+		})
+	}()
+	<-writes
+	cleaned := make(chan error, 1)
+	go func() {
+		_, _, err := s.PurgeExpired(t.Context(), 100)
+		cleaned <- err
+	}()
+	write, _ := s.Pools()
+	await(t, func() bool { return write.Stats().InUse == 1 })
+	for what, call := range map[string]func(context.Context) error{
+		"a change":  func(ctx context.Context) error { return change(ctx, s) },
+		"a booking": func(ctx context.Context) error { return s.Book(ctx, sample.BookingWrite(tenant)) },
+	} {
+		begun := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		err := call(ctx)
+		cancel()
+		if !ports.StorageUnavailable(err) && !errors.Is(err, ports.ErrOutcomeUnknown) {
+			t.Errorf("%s: %v, want that the database is not available", what, err)
+		}
+		if took := time.Since(begun); took > 3*time.Second { // SQLite waits for 5
+			t.Errorf("%s waited for %v, beyond its deadline", what, took)
+		}
+	}
+	begun := time.Now()
+	if _, err := s.Read().Tenancy.Business(t.Context(), tenant.BusinessID); err != nil || time.Since(begun) > 3*time.Second {
+		t.Errorf("a read took %v: %v", time.Since(begun), err)
+	}
+	close(release)
+	if err := errors.Join(<-done, ignoreBusy(<-cleaned)); err != nil {
+		t.Error(err)
+	}
+	if err := change(t.Context(), s); err != nil {
+		t.Errorf("a change when the file is free again: %v", err)
+	}
+}
+
+// ignoreBusy passes over what cleaning says that waited for too long; it comes again.
+func ignoreBusy(err error) error {
+	if err != nil && strings.Contains(err.Error(), "locked") {
+		return nil
+	}
+	return err
+}
+
 // sessionsGone waits until no other session of a database is in a transaction.
 func sessionsGone(t testing.TB, url string) {
 	t.Helper()

@@ -184,7 +184,7 @@ func (p *post) order(ctx context.Context, of []application, n, perSecond int) er
 		})
 	}
 	begun := time.Now()
-	for i := range n {
+	for i := 0; i < n && ctx.Err() == nil; i++ {
 		if perSecond > 0 {
 			time.Sleep(time.Until(begun.Add(time.Duration(i) * time.Second / time.Duration(perSecond))))
 		}

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // deadSQL makes what sending leaves.
@@ -29,16 +27,11 @@ const (
 // beside is a steady pace beside a snapshot that is held, as pg_dump does, and what so
 // many webhooks left that were sent since it was taken.
 func (p *post) beside(ctx context.Context, perSecond, dead int, duration time.Duration) (o outcome, err error) {
-	snapshot, err := pgx.ConnectConfig(ctx, p.db.Config())
+	snapshot, err := p.takeSnapshot(ctx)
 	if err != nil {
 		return o, err
 	}
 	defer func() { err = errors.Join(err, snapshot.Close(context.WithoutCancel(ctx))) }()
-	for _, statement := range []string{"BEGIN ISOLATION LEVEL REPEATABLE READ", "SELECT count(*) FROM webhook_endpoints"} {
-		if _, err := snapshot.Exec(ctx, statement); err != nil {
-			return o, err
-		}
-	}
 	if err := p.leaveDead(ctx, dead, perSecond); err != nil {
 		return o, err
 	}

@@ -30,6 +30,7 @@ type webhookOptions struct {
 	large    int
 	retries  int
 	dead     int
+	held     time.Duration
 	only     string
 	binary   string
 }
@@ -43,6 +44,7 @@ func benchWebhooks(ctx context.Context) (err error) {
 	flags.IntVar(&o.large, "large", 1_000_000, "webhooks that wait when the large backlog begins, once")
 	flags.IntVar(&o.retries, "retries", 100_000, "retries that become due at once")
 	flags.IntVar(&o.dead, "dead", 5_000_000, "webhooks that were sent while a snapshot is held, once; and as many as at 200/s in half an hour")
+	flags.DurationVar(&o.held, "held", 0, "measure only a steady pace before, beside and after a snapshot that is held for so long")
 	flags.StringVar(&o.only, "only", "", "measure only what this regular expression matches, and what it is compared with")
 	flags.StringVar(&o.binary, "binary", "", "the program to measure; empty: build it")
 	_ = flags.Parse(os.Args[2:]) // it exits
@@ -62,6 +64,14 @@ func benchWebhooks(ctx context.Context) (err error) {
 	}
 	if err := p.warm(ctx); err != nil {
 		return err
+	}
+	if o.held > 0 {
+		run, err := p.held(ctx, o.held)
+		if err != nil {
+			return err
+		}
+		run.print(os.Stdout, fmt.Sprintf("A snapshot held for %v", o.held), "held")
+		return run.failed()
 	}
 	trials := chosen(p.trials(o), only)
 	if len(trials) == 0 {

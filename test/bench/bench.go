@@ -81,7 +81,7 @@ func prepare(ctx context.Context, o options) (*bench, error) {
 	if err != nil {
 		return b, err
 	}
-	path, err := findPgbench(ctx)
+	path, err := findTool(ctx, "pgbench")
 	if err != nil {
 		return b, err
 	}

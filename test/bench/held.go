@@ -43,10 +43,13 @@ type phased struct {
 }
 
 // held is a steady pace before, beside and after a snapshot that is held for so long.
-func (p *post) held(ctx context.Context, duration time.Duration) (*phased, error) {
-	around := func(ctx context.Context) error { return pause(ctx, duration/6) }
+func (p *post) held(ctx context.Context, duration, around time.Duration) (*phased, error) {
+	if err := p.warm(ctx); err != nil {
+		return nil, err
+	}
+	pausing := func(ctx context.Context) error { return pause(ctx, around) }
 	return p.throughPhases(ctx, heldRate, duration/15, []phase{
-		{"before", around},
+		{"before", pausing},
 		{"held", func(ctx context.Context) (err error) {
 			snapshot, err := p.takeSnapshot(ctx)
 			if err != nil {
@@ -54,7 +57,7 @@ func (p *post) held(ctx context.Context, duration time.Duration) (*phased, error
 			}
 			return errors.Join(pause(ctx, duration), snapshot.Close(context.WithoutCancel(ctx)))
 		}},
-		{"after", around},
+		{"after", pausing},
 	})
 }
 

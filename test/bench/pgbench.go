@@ -46,18 +46,18 @@ type pgbench struct {
 	dir      string // for scripts
 }
 
-// findPgbench looks in PATH and beside the server's binaries.
-func findPgbench(ctx context.Context) (string, error) {
-	if path, err := exec.LookPath("pgbench"); err == nil {
+// findTool looks in PATH and beside the server's binaries for one of its clients.
+func findTool(ctx context.Context, name string) (string, error) {
+	if path, err := exec.LookPath(name); err == nil {
 		return path, nil
 	}
 	binaries, err := pgserver.FindBinaries(ctx)
 	if err != nil {
-		return "", fmt.Errorf("pgbench is not in PATH: %w", err)
+		return "", fmt.Errorf("%s is not in PATH: %w", name, err)
 	}
-	path := filepath.Join(binaries.Dir, "pgbench")
+	path := filepath.Join(binaries.Dir, name)
 	if _, err := os.Stat(path); err != nil {
-		return "", fmt.Errorf("pgbench is neither in PATH nor beside the server: %w; on Debian it is in the package of the server", err)
+		return "", fmt.Errorf("%s is neither in PATH nor beside the server: %w; on Debian it is in the package of the server", name, err)
 	}
 	return path, nil
 }

@@ -31,6 +31,8 @@ type webhookOptions struct {
 	retries  int
 	dead     int
 	held     time.Duration
+	dump     int
+	around   time.Duration
 	only     string
 	binary   string
 }
@@ -44,7 +46,9 @@ func benchWebhooks(ctx context.Context) (err error) {
 	flags.IntVar(&o.large, "large", 1_000_000, "webhooks that wait when the large backlog begins, once")
 	flags.IntVar(&o.retries, "retries", 100_000, "retries that become due at once")
 	flags.IntVar(&o.dead, "dead", 5_000_000, "webhooks that were sent while a snapshot is held, once; and as many as at 200/s in half an hour")
-	flags.DurationVar(&o.held, "held", 0, "measure only a steady pace before, beside and after a snapshot that is held for so long")
+	flags.DurationVar(&o.held, "held", 0, "measure nothing but a steady pace before, beside and after a snapshot that is held for so long")
+	flags.IntVar(&o.dump, "dump", 0, "measure nothing but the same with a pg_dump of so many deliveries; 10,000,000 take up to 25 GB of disk")
+	flags.DurationVar(&o.around, "around", 2*time.Minute, "length of what is before and after these")
 	flags.StringVar(&o.only, "only", "", "measure only what this regular expression matches, and what it is compared with")
 	flags.StringVar(&o.binary, "binary", "", "the program to measure; empty: build it")
 	_ = flags.Parse(os.Args[2:]) // it exits
@@ -62,16 +66,11 @@ func benchWebhooks(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if o.held > 0 || o.dump > 0 {
+		return p.long(ctx, o)
+	}
 	if err := p.warm(ctx); err != nil {
 		return err
-	}
-	if o.held > 0 {
-		run, err := p.held(ctx, o.held)
-		if err != nil {
-			return err
-		}
-		run.print(os.Stdout, fmt.Sprintf("A snapshot held for %v", o.held), "held")
-		return run.failed()
 	}
 	trials := chosen(p.trials(o), only)
 	if len(trials) == 0 {
@@ -92,6 +91,25 @@ func benchWebhooks(ctx context.Context) (err error) {
 		}
 	}
 	return nil
+}
+
+// long measures what is held for long.
+func (p *post) long(ctx context.Context, o webhookOptions) error {
+	if o.dump == 0 {
+		run, err := p.held(ctx, o.held, o.around)
+		if err != nil {
+			return err
+		}
+		run.print(os.Stdout, fmt.Sprintf("A snapshot held for %v", o.held), "held")
+		return run.failed()
+	}
+	run, made, err := p.dumped(ctx, o.dump, o.around)
+	if err != nil {
+		return err
+	}
+	run.print(os.Stdout, fmt.Sprintf("pg_dump of %s deliveries, a database of %d MB", amount(o.dump), made.bytes>>20), "dump")
+	fmt.Printf("the dump took %.0f s, of which pg_dump itself used a processor for %.0f s\n", made.took.Seconds(), made.spent.Seconds())
+	return run.failed()
 }
 
 // trial is one thing that is measured in every round.

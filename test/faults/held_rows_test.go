@@ -36,6 +36,11 @@ var heldRows = []heldRow{
 	{name: "idempotency keys that have expired", hold: "SELECT 1 FROM idempotency_keys WHERE application_id = '$application' FOR UPDATE", load: orderUnderOldKey},
 	{name: "delivery", hold: "SELECT 1 FROM deliveries WHERE id = '$delivery' FOR UPDATE", load: cancelOne, short: true},
 	{name: "all deliveries", hold: "SELECT 1 FROM deliveries WHERE business_id = '$business' FOR UPDATE", load: cancelAny},
+	{name: "pickup location", hold: "SELECT 1 FROM pickup_locations WHERE business_id = '$business' FOR UPDATE", load: changePlace, short: true},
+	// What an operator's import holds until it is done.
+	{name: "import of pickup locations", hold: "SELECT 1 FROM businesses WHERE id = '$business' FOR UPDATE; UPDATE pickup_locations SET name = name WHERE business_id = '$business'", load: orderAtPlace},
+	// The advisory lock by which a booking that is under way keeps its place.
+	{name: "place in the feed", hold: "SELECT pg_advisory_xact_lock_shared(2002937444, ((last_value & 4294967295) - 2147483648)::integer) FROM feed_positions", load: orderAgain},
 	{name: "count of simulations", hold: "UPDATE simulation_counts SET running = running WHERE application_id = '$application'", load: startSimulation, sandbox: true, short: true},
 }
 
@@ -47,14 +52,19 @@ type holdup struct {
 	*sender
 	order      m
 	deliveries []string
+	place      string // a pickup location
 }
 
 func (c *holdup) request(key, path string, body any) (*http.Request, error) {
+	return c.requestBy(http.MethodPost, key, path, body)
+}
+
+func (c *holdup) requestBy(method, key, path string, body any) (*http.Request, error) {
 	sent, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequest(http.MethodPost, c.targets[0]+path, strings.NewReader(string(sent)))
+	req, err := http.NewRequest(method, c.targets[0]+path, strings.NewReader(string(sent)))
 	if err == nil {
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("Idempotency-Key", key)
@@ -70,6 +80,22 @@ func orderOfNewcomer(c *holdup, n int64) (*http.Request, error) {
 	_, order := newClerk(0, 0).delivery()
 	order["recipient"].(m)["phone_number"] = fmt.Sprintf("+23320%07d", n)
 	return c.request(fmt.Sprintf("held-order-%d", n), singlePath, order)
+}
+
+// orderAtPlace is of somebody new, or changes the place.
+func orderAtPlace(c *holdup, n int64) (*http.Request, error) {
+	if n%2 == 0 {
+		return changePlace(c, n)
+	}
+	_, order := newClerk(0, 0).delivery()
+	order["recipient"].(m)["phone_number"] = fmt.Sprintf("+23320%07d", n)
+	delete(order, "pickup")
+	order["pickup_location_id"] = c.place
+	return c.request(fmt.Sprintf("held-order-%d", n), singlePath, order)
+}
+
+func changePlace(c *holdup, n int64) (*http.Request, error) {
+	return c.requestBy(http.MethodPatch, fmt.Sprintf("held-place-%d", n), "/pickup-locations/"+c.place, m{"name": fmt.Sprintf("Osu kitchen %d", n)})
 }
 
 func orderUnderOldKey(c *holdup, n int64) (*http.Request, error) {
@@ -294,6 +320,7 @@ func (h *heldRowTest) enrolled(t *testing.T, row heldRow) *holdup {
 		return made.Data.ID
 	}
 	must(c.request("held-endpoint", "/webhook-endpoints", m{"url": "http://127.0.0.1:9/hooks"}))
+	c.place = must(c.request("held-place", "/pickup-locations", c.order["pickup"]))
 	for n := range heldOrders {
 		c.deliveries = append(c.deliveries, must(c.request(fmt.Sprintf("held-key-%d", n), singlePath, c.order)))
 	}

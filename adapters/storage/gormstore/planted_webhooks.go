@@ -67,6 +67,11 @@ func newOutbox(s *Store) ports.WebhookOutbox { return plantedOutbox{outbox{store
 type plantedOutbox struct{ outbox }
 
 func (o plantedOutbox) Due(ctx context.Context, endpoint domain.ID, now time.Time, limit int) ([]ports.OutgoingWebhook, error) {
+	if planted("webhook_due_since_ever") { // whoever holds a snapshot has each look go through all that was sent
+		if err := o.write().dueFrom(ctx, rowIDOf(endpoint), time.Unix(0, 0)); err != nil {
+			return nil, err
+		}
+	}
 	due, err := o.outbox.Due(ctx, endpoint, now, limit)
 	if err != nil {
 		return nil, err

@@ -12,12 +12,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"waybill/adapters/cli/admin"
-	"waybill/adapters/cli/integrator"
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
+	"waybill/adapters/clients/go/waybillapi"
 	"waybill/adapters/sealer/aesgcm"
 )
 
@@ -115,10 +114,18 @@ func newCustomer(t *testing.T, environ []string) *customer {
 		body, _ := io.ReadAll(r.Body)
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.came[r.URL.Path] = append(c.came[r.URL.Path], integrator.VerifyWebhook(c.secrets[r.URL.Path], r.Header, body, time.Now()))
+		c.came[r.URL.Path] = append(c.came[r.URL.Path], verified(c.secrets[r.URL.Path], r.Header, body))
 	}))
 	t.Cleanup(c.at.Close)
 	return c
+}
+
+func verified(secret string, header http.Header, body []byte) error {
+	verifier, err := waybillapi.NewVerifier(secret)
+	if err != nil {
+		return err
+	}
+	return verifier.Verify(header, body)
 }
 
 // post sends a request under a key, and wants its answer.

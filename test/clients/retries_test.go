@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -198,6 +199,12 @@ func TestRetriesEnd(t *testing.T) {
 		"after as many as was settled":        {[]waybillapi.Option{waybillapi.WithRetries(waybillapi.Retries{Tries: 2, MaxPause: time.Minute})}, 0, 2},
 		"at once where they are switched off": {[]waybillapi.Option{waybillapi.WithRetries(waybillapi.NoRetries())}, 0, 1},
 		"before a pause beyond the deadline":  {nil, 3 * time.Second, 2},
+		"before one that ends too late":       {[]waybillapi.Option{waybillapi.WithRetries(waybillapi.Retries{Tries: waybillapi.Unlimited, MaxPause: time.Minute, Within: 5 * time.Second})}, 0, 3},
+		"before a Retry-After that is long":   {[]waybillapi.Option{waybillapi.WithRetries(waybillapi.Retries{Tries: 9, MaxPause: time.Second})}, 0, 1},
+		"never for a Retry-After that is not": {[]waybillapi.Option{waybillapi.WithRetries(waybillapi.Retries{Tries: 9, MaxPause: time.Second, MaxRetryAfter: 2 * time.Second})}, 0, 9},
+		"when the program decides so": {[]waybillapi.Option{waybillapi.WithRetries(waybillapi.Retries{
+			Tries: 9, MaxPause: time.Minute, Decide: func(r waybillapi.Retry) bool { return r.Tried < 3 },
+		})}, 0, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -218,6 +225,107 @@ func TestRetriesEnd(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestAProgramHearsOfEveryPauseBeforeIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []waybillapi.Retry
+		var at []time.Time
+		retries := waybillapi.Retries{Tries: 5, Pause: time.Second, MaxPause: time.Minute, Decide: func(r waybillapi.Retry) bool {
+			told, at = append(told, r), append(at, time.Now())
+			return r.Safe || errors.Is(r.Cause, waybillapi.ErrNoAnswer)
+		}}
+		client, f := faulty(t, nil, fault{429, "RATE_LIMIT_EXCEEDED", "20"}, fault{503, "SERVICE_UNAVAILABLE", ""}, fault{}, fault{422, "VALIDATION_ERROR", ""})
+		_, err := client.CreateDelivery(t.Context(), "order-0001", anOrder(), waybillapi.WithCallRetries(retries))
+		if !waybillapi.HasCode(err, waybillapi.CodeValidationError) || len(f.sent) != 4 || len(told) != 4 {
+			t.Fatalf("%v after %d tries; told were %+v", err, len(f.sent), told)
+		}
+		for i, r := range told {
+			if r.Operation != "CreateDelivery" || r.Tried != i+1 || r.Safe != (i < 3) || errors.Is(r.Cause, waybillapi.ErrNoAnswer) != (i == 2) {
+				t.Errorf("told was %+v of try %d", r, i+1)
+			}
+			if i < 3 && f.at[i+1].Sub(at[i]) != r.Wait {
+				t.Errorf("%v went by after a pause of %v was told", f.at[i+1].Sub(at[i]), r.Wait)
+			}
+		}
+		if told[0].Wait != 20*time.Second {
+			t.Errorf("the first pause is %v, want what Retry-After says", told[0].Wait)
+		}
+		// At its own risk, a program sends again what is not safe.
+		client, f = faulty(t, nil, fault{})
+		if _, err := client.FetchWebhooks(t.Context(), "whe_1", nil, waybillapi.WithCallRetries(retries)); err != nil || len(f.sent) != 2 {
+			t.Errorf("sent %d times, then %v", len(f.sent), err)
+		}
+	})
+}
+
+// A try that takes longer than the http.Client lets it is a lost answer; a call
+// whose context is over is not made again.
+func TestATryThatTakesTooLongIsNotTheEndOfTheCall(t *testing.T) {
+	var hung atomic.Bool
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if hung.CompareAndSwap(false, true) {
+			<-r.Context().Done()
+			return
+		}
+		_, _ = io.WriteString(w, `{"success":true,"statusCode":200,"message":"Done.","data":{"id":"dlv_1"}}`)
+	}))
+	defer s.Close()
+	c, err := waybillapi.New(waybillapi.WithBaseURL(s.URL+"/v1"), waybillapi.WithAPIKey("svc_test_key_1"),
+		waybillapi.WithHTTPClient(&http.Client{Timeout: 300 * time.Millisecond}), waybillapi.WithRetries(waybillapi.Retries{Tries: 9, Pause: time.Millisecond, MaxPause: time.Second}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, err := c.GetDelivery(t.Context(), "dlv_1"); err != nil || d.ID != "dlv_1" {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+func TestAnyCallIsMadeByItsMethodAndPath(t *testing.T) {
+	c, f := faulty(t, []waybillapi.Option{waybillapi.WithRetries(waybillapi.Retries{Tries: 2})}, fault{502, "", ""})
+	body := json.RawMessage(`{ "a": "<&>" }`)
+	var answer waybillapi.Answer
+	got, err := c.Do(t.Context(), waybillapi.Request{Method: "POST", Path: "/new-things?x=1", Body: body, IdempotencyKey: "thing-0001"}, waybillapi.WithAnswer(&answer))
+	if err != nil || got.Message != "Done." || string(got.Data) != "{}" || string(got.Meta) != "{}" || answer.Tries != 2 || answer.StatusCode != http.StatusOK {
+		t.Errorf("%+v, %+v, %v", got, answer, err)
+	}
+	if !slices.Equal(f.sent, []string{string(body), string(body)}) || !slices.Equal(f.keys, []string{"thing-0001", "thing-0001"}) {
+		t.Errorf("sent were %q under %q", f.sent, f.keys)
+	}
+	var d waybillapi.Delivery
+	if err := got.Decode(&d); err != nil {
+		t.Error(err)
+	}
+	for name, sent := range map[string]struct {
+		request waybillapi.Request
+		times   int
+	}{
+		"a read":                    {waybillapi.Request{Method: "GET", Path: "/x"}, 2},
+		"a write without a key":     {waybillapi.Request{Method: "POST", Path: "/x"}, 1},
+		"a write that may be twice": {waybillapi.Request{Method: "POST", Path: "/x", Repeatable: true}, 2},
+		"no path":                   {waybillapi.Request{Method: "GET", Path: "x"}, 0},
+		"a path that leads up":      {waybillapi.Request{Method: "GET", Path: "/x/../y"}, 0},
+	} {
+		c, f := faulty(t, []waybillapi.Option{waybillapi.WithRetries(waybillapi.Retries{Tries: 2})}, fault{502, "", ""})
+		if _, err := c.Do(t.Context(), sent.request); len(f.sent) != sent.times || (err == nil) != (sent.times == 2) {
+			t.Errorf("%s: sent %d times, then %v", name, len(f.sent), err)
+		}
+	}
+}
+
+func TestAnAnswerOfSomethingElseIsToldApart(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "<h1>It works</h1>")
+	}))
+	defer s.Close()
+	c, err := waybillapi.New(waybillapi.WithBaseURL(s.URL+"/v1"), waybillapi.WithAPIKey("svc_test_key_1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.GetDelivery(t.Context(), "dlv_1")
+	if failure := asError(err); failure == nil || failure.Code != "" || failure.StatusCode != http.StatusOK || !strings.Contains(failure.Message, "It works") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -1,12 +1,11 @@
 package integrator
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -17,7 +16,7 @@ import (
 
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
-	"waybill/domain"
+	"waybill/adapters/clients/go/waybillapi"
 )
 
 // How a call is repeated, as the API asks its callers to.
@@ -29,10 +28,11 @@ const (
 	perseverance = 2 * time.Minute
 
 	attemptTimeout = 75 * time.Second // longer than a server takes to answer
-	maxAnswer      = 16 << 20
 )
 
-// apiClient calls the sandbox API as the backend of an integrator does.
+// apiClient calls the sandbox API as the backend of an integrator does, by the
+// client that is published. It adds what a person at a terminal needs: why a call
+// waits, what to do when nothing is there, and the call as a line for a shell.
 type apiClient struct {
 	baseURL string // ends in /v1
 	key     string
@@ -59,31 +59,32 @@ func newAPIClient(baseURL, urlFrom string) *apiClient {
 	}
 }
 
-// apiCall is a request; the same one may be sent again.
+// apiCall is a request that can be shown as well as sent.
 type apiCall struct {
-	method, path   string
-	body           []byte // nil: none
-	idempotencyKey string // empty: none
-	known          string // ETag of what the caller has already; empty: nothing
-	// tireless is for what outlives an outage: once somebody has answered, the
+	waybillapi.Request
+	known string // ETag of what the caller has already; empty: nothing
+	// tireless is for what outlives an outage: once the API has answered, the
 	// call is repeated for as long as it takes.
 	tireless bool
 }
 
-func get(path string) apiCall { return apiCall{method: http.MethodGet, path: path} }
+func get(path string) apiCall {
+	return apiCall{Request: waybillapi.Request{Method: http.MethodGet, Path: path}}
+}
 
 // post is a call that happens once, however often it is sent; without a key it
 // must be one that changes nothing.
 func post(path, key string, body any) (apiCall, error) {
 	encoded, err := json.Marshal(body)
-	return apiCall{method: http.MethodPost, path: path, body: encoded, idempotencyKey: key}, err
+	return apiCall{Request: waybillapi.Request{
+		Method: http.MethodPost, Path: path, Body: json.RawMessage(encoded), IdempotencyKey: key, Repeatable: true,
+	}}, err
 }
 
 // apiAnswer is a success.
 type apiAnswer struct {
+	waybillapi.Response
 	status   int
-	message  string
-	data     json.RawMessage // nil with 304
 	etag     string
 	serverAt time.Time // by the clock of the server, to the second; zero: not told
 	page     pageMeta  // of a list
@@ -95,52 +96,40 @@ type pageMeta struct {
 	NextCursor string `json:"next_cursor"` // empty: nowhere
 }
 
+// changed reports whether there is data: there is none with 304.
+func (a *apiAnswer) changed() bool { return a.Data != nil }
+
 // decode reads what the caller is interested in.
-func (a apiAnswer) decode(into any) error {
-	if err := json.Unmarshal(a.data, into); err != nil {
+func (a *apiAnswer) decode(into any) error {
+	if err := json.Unmarshal(a.Data, into); err != nil {
 		return fmt.Errorf("the answer cannot be read: %w", err)
 	}
 	return nil
 }
 
-// apiError is an answer in the envelope of errors.
-type apiError struct {
-	status     int
-	code       string
-	message    string
-	details    json.RawMessage
-	retryAfter time.Duration // 0: not told
-	keyFrom    string
+// refusal is an error that the API answered with, and the place of the key that it
+// was asked with.
+type refusal struct {
+	answer  *waybillapi.Error
+	keyFrom string
 }
 
-func (e *apiError) Error() string { return e.code + ": " + e.message }
+func (e *refusal) Error() string { return string(e.answer.Code) + ": " + e.answer.Message }
 
-// passes reports whether the same call may succeed later. A simulation too
-// many is refused until another one has ended, which may take an hour.
-func (e *apiError) passes() bool {
-	switch e.code {
-	case domain.CodeIdempotencyInProgress:
-		return true
-	case domain.CodeSimulationLimit:
-		return false
-	}
-	return e.status == http.StatusTooManyRequests || e.status >= http.StatusInternalServerError
-}
+func (e *refusal) Unwrap() error { return e.answer }
 
 // Complaint tells it as every other error of a command.
-func (e *apiError) Complaint() term.Complaint {
-	c := term.Complaint{Code: e.code, Message: e.message}
-	var told struct {
-		Fields []struct{ Field, Message string } `json:"fields"`
-	}
-	if len(e.details) > 0 {
-		c.Details = e.details
-		_ = json.Unmarshal(e.details, &told) // other details have no fields
+func (e *refusal) Complaint() term.Complaint {
+	c := term.Complaint{Code: string(e.answer.Code), Message: e.answer.Message}
+	var told waybillapi.ErrorValidationErrorDetails
+	if len(e.answer.Details) > 0 {
+		c.Details = e.answer.Details
+		_ = e.answer.DecodeDetails(&told) // other details have no fields
 	}
 	switch {
-	case e.status == http.StatusUnauthorized:
+	case e.answer.StatusCode == http.StatusUnauthorized:
 		c.SetIn = e.keyFrom
-		if e.code == domain.CodeInvalidAPIKey {
+		if e.answer.Code == waybillapi.CodeInvalidAPIKey {
 			c.Fix = e.newKey()
 		}
 	case len(told.Fields) > 0:
@@ -149,15 +138,15 @@ func (e *apiError) Complaint() term.Complaint {
 			words[i] = f.Field + ": " + f.Message
 		}
 		c.Fix = strings.Join(words, "; ")
-	case e.retryAfter > 0:
-		c.Fix = "try again in " + e.retryAfter.String()
+	case e.answer.RetryAfter > 0:
+		c.Fix = "try again in " + e.answer.RetryAfter.String()
 	}
 	return c
 }
 
 // newKey is how to come by a key that the sandbox knows: one it knew before is
 // unknown after its data was wiped.
-func (e *apiError) newKey() string {
+func (e *refusal) newKey() string {
 	reset := "after a --reset of waybill dev there are new keys: "
 	if file, ours := strings.CutPrefix(e.keyFrom, TestKeyEnv+" in "); ours {
 		return reset + "start this again, and it reads " + file + " again"
@@ -172,50 +161,118 @@ func (e *apiError) newKey() string {
 // callers do so: while it is busy with the first one, or too many were made, or
 // something failed that passes.
 func (c *apiClient) send(ctx context.Context, call apiCall) (apiAnswer, error) {
-	begun, pause, settled := time.Now(), firstPause, false
-	for {
-		answer, err := c.attempt(ctx, call)
-		if err == nil || ctx.Err() != nil {
-			if err == nil && call.tireless && pause > firstPause {
-				c.notice("it answers again")
-			}
+	retries := waybillapi.Retries{
+		Tries: waybillapi.Unlimited, Pause: firstPause, MaxPause: longestPause,
+		MaxRetryAfter: perseverance, Within: perseverance, Decide: c.decide(call.tireless),
+	}
+	if call.tireless {
+		retries.MaxRetryAfter, retries.Within = math.MaxInt64, 0
+	}
+	return c.call(ctx, call, retries)
+}
+
+// attempt makes a call once.
+func (c *apiClient) attempt(ctx context.Context, call apiCall) (apiAnswer, error) {
+	return c.call(ctx, call, waybillapi.NoRetries())
+}
+
+func (c *apiClient) call(ctx context.Context, call apiCall, retries waybillapi.Retries) (apiAnswer, error) {
+	client, err := waybillapi.New(waybillapi.WithBaseURL(c.baseURL), waybillapi.WithAPIKey(c.key), waybillapi.WithHTTPClient(c.http),
+		waybillapi.WithUserAgent("waybill-command"))
+	if err != nil {
+		return apiAnswer{}, err
+	}
+	var told waybillapi.Answer
+	options := []waybillapi.CallOption{waybillapi.WithAnswer(&told), waybillapi.WithCallRetries(retries)}
+	if call.known != "" {
+		options = append(options, waybillapi.WithIfNoneMatch(call.known))
+	}
+	response, err := client.Do(ctx, call.Request, options...)
+	answer := apiAnswer{status: told.StatusCode, etag: told.ETag}
+	answer.serverAt, _ = http.ParseTime(told.Header.Get("Date"))
+	if err != nil && !errors.Is(err, waybillapi.ErrNotModified) {
+		if ctx.Err() != nil {
 			return answer, err
 		}
-		wait, why := pause, "no answer"
-		var refused *apiError
-		var stranger *term.StartError
-		switch {
-		case errors.As(err, &stranger):
-			if !call.tireless || !c.answered.Load() {
-				return answer, err
-			}
-			why = stranger.What // a proxy, say, while the service is away
-		case !errors.As(err, &refused):
-			err = c.unreachable(err)
-			if !c.answered.Load() {
-				return answer, err // nobody has ever answered there
-			}
-		case !refused.passes():
-			return answer, err
-		default:
-			wait, why = max(wait, refused.retryAfter), refused.code
-		}
-		if !call.tireless && time.Since(begun)+wait > perseverance {
-			return answer, err
+		return answer, c.explained(err, told)
+	}
+	c.answered.Store(true)
+	if call.tireless && told.Tries > 1 {
+		c.notice("it answers again")
+	}
+	if response != nil {
+		answer.Response = *response
+		_ = json.Unmarshal(response.Meta, &answer.page) // only lists have it
+	}
+	return answer, nil
+}
+
+// decide tells whether a call is sent again after a failure, and people why it
+// waits. An address where no Waybill ever answered is a wrong one.
+func (c *apiClient) decide(tireless bool) func(waybillapi.Retry) bool {
+	settled := false // told once: it may take all night
+	return func(r waybillapi.Retry) bool {
+		why, again := c.whether(r, tireless)
+		if !again {
+			return false
 		}
 		c.repeats.Add(1)
-		switch {
-		case !call.tireless || pause < longestPause:
-			c.notice(fmt.Sprintf("%s: trying again in %s", why, wait))
+		switch growing := firstPause<<min(r.Tried-1, 10) < longestPause; {
+		case !tireless || growing:
+			c.notice(fmt.Sprintf("%s: trying again in %s", why, r.Wait.Round(100*time.Millisecond)))
 		case !settled:
-			settled = true // told once: it may take all night
+			settled = true
 			c.notice(fmt.Sprintf("%s: trying again every %s", why, longestPause))
 		}
-		if !sleep(ctx, wait) {
-			return answer, ctx.Err()
-		}
-		pause = min(2*pause, longestPause)
+		return true
 	}
+}
+
+func (c *apiClient) whether(r waybillapi.Retry, tireless bool) (why string, again bool) {
+	var failed *waybillapi.Error
+	switch {
+	case !errors.As(r.Cause, &failed):
+		return "no answer", r.Safe && c.answered.Load()
+	case c.fromProxy(failed):
+		return httpCode(failed), r.Safe
+	case failed.Code == "":
+		return "what answers is not Waybill", tireless && c.answered.Load() // a proxy, say, while the service is away
+	}
+	c.answered.Store(true)
+	// A simulation too many is refused until another one has ended, which may take an hour.
+	return string(failed.Code), r.Safe && failed.Code != waybillapi.CodeSimulationLimit
+}
+
+// fromProxy reports whether a proxy answered for a Waybill that is away, as while
+// it restarts.
+func (c *apiClient) fromProxy(e *waybillapi.Error) bool {
+	return e.Code == "" && e.StatusCode >= http.StatusInternalServerError && c.answered.Load()
+}
+
+func httpCode(e *waybillapi.Error) string { return "HTTP_" + strconv.Itoa(e.StatusCode) }
+
+// explained is the failure of a call in words for the person at the terminal.
+func (c *apiClient) explained(err error, told waybillapi.Answer) error {
+	var failed *waybillapi.Error
+	switch {
+	case errors.Is(err, waybillapi.ErrNoAnswer):
+		return c.unreachable(err)
+	case !errors.As(err, &failed):
+		return err
+	case c.fromProxy(failed):
+		return &refusal{&waybillapi.Error{
+			StatusCode: failed.StatusCode, Code: waybillapi.ErrorCode(httpCode(failed)),
+			Message: "The answer does not come from the API itself: " + statusLine(failed.StatusCode) + ".",
+		}, c.keyFrom}
+	case failed.Code == "":
+		return c.stranger(failed.StatusCode, told.Header)
+	}
+	c.answered.Store(true)
+	return &refusal{failed, c.keyFrom}
+}
+
+func statusLine(status int) string {
+	return strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
 }
 
 // sleep waits; it reports false where ctx ended first.
@@ -230,76 +287,12 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// attempt sends a call once. An error that is neither an apiError nor a
-// startError means that no answer came.
-func (c *apiClient) attempt(ctx context.Context, call apiCall) (apiAnswer, error) {
-	req, err := http.NewRequestWithContext(ctx, call.method, c.baseURL+call.path, bytes.NewReader(call.body))
-	if err != nil {
-		return apiAnswer{}, err
-	}
-	req.Header.Set("Authorization", "Bearer "+c.key)
-	for name, value := range map[string]string{"Idempotency-Key": call.idempotencyKey, "If-None-Match": call.known} {
-		if value != "" {
-			req.Header.Set(name, value)
-		}
-	}
-	if call.body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	res, err := c.http.Do(req)
-	if err != nil {
-		return apiAnswer{}, err
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
-	if err != nil {
-		return apiAnswer{}, err
-	}
-	return c.read(res, body)
-}
-
-func (c *apiClient) read(res *http.Response, body []byte) (apiAnswer, error) {
-	answer := apiAnswer{status: res.StatusCode, etag: res.Header.Get("ETag")}
-	answer.serverAt, _ = http.ParseTime(res.Header.Get("Date"))
-	if res.StatusCode == http.StatusNotModified {
-		return answer, nil
-	}
-	var envelope struct {
-		Success *bool
-		Message string
-		Data    json.RawMessage
-		Meta    pageMeta
-		Error   struct {
-			Code    string
-			Details json.RawMessage
-		}
-	}
-	err := json.Unmarshal(body, &envelope)
-	switch {
-	case err != nil || envelope.Success == nil || !*envelope.Success && envelope.Error.Code == "":
-		if res.StatusCode >= http.StatusInternalServerError && c.answered.Load() {
-			// A proxy in front of a server that restarts.
-			return answer, &apiError{status: res.StatusCode, code: "HTTP_" + strconv.Itoa(res.StatusCode),
-				message: "The answer does not come from the API itself: " + res.Status + "."}
-		}
-		return answer, c.stranger(res)
-	case !*envelope.Success:
-		c.answered.Store(true)
-		seconds, _ := strconv.Atoi(res.Header.Get("Retry-After"))
-		return answer, &apiError{
-			status: res.StatusCode, code: envelope.Error.Code, message: envelope.Message, details: envelope.Error.Details,
-			retryAfter: time.Duration(seconds) * time.Second, keyFrom: c.keyFrom,
-		}
-	}
-	c.answered.Store(true)
-	answer.message, answer.data, answer.page = envelope.Message, envelope.Data, envelope.Meta
-	return answer, nil
-}
-
 // unreachable tells that no answer came.
 func (c *apiClient) unreachable(cause error) error {
 	if request := (*url.Error)(nil); errors.As(cause, &request) {
 		cause = request.Err // the address is told already
+	} else if inner := errors.Unwrap(cause); inner != nil {
+		cause = inner
 	}
 	e := &term.StartError{
 		Code: "NO_ANSWER", What: "no answer from " + c.baseURL, Err: cause, UsedFor: "the sandbox API (" + c.urlFrom + ")",
@@ -312,13 +305,13 @@ func (c *apiClient) unreachable(cause error) error {
 }
 
 // stranger tells that something else answered.
-func (c *apiClient) stranger(res *http.Response) error {
-	kind := res.Header.Get("Content-Type")
+func (c *apiClient) stranger(status int, header http.Header) error {
+	kind := header.Get("Content-Type")
 	if kind == "" {
 		kind = "no Content-Type"
 	}
 	return &term.StartError{
-		Code: "NOT_WAYBILL", What: fmt.Sprintf("what answers at %s is not Waybill: %s, %s", c.baseURL, res.Status, kind), UsedFor: "the sandbox API (" + c.urlFrom + ")",
+		Code: "NOT_WAYBILL", What: fmt.Sprintf("what answers at %s is not Waybill: %s, %s", c.baseURL, statusLine(status), kind), UsedFor: "the sandbox API (" + c.urlFrom + ")",
 		Fix: "start Waybill with make run or waybill dev, in another terminal; or name its address with --url, which ends in /v1",
 	}
 }
@@ -326,15 +319,16 @@ func (c *apiClient) stranger(res *http.Response) error {
 // curl is the call as a command for a shell in which the key is a variable.
 func (c *apiClient) curl(call apiCall) string {
 	command := "curl -s "
-	if call.method != http.MethodGet && (call.method != http.MethodPost || call.body == nil) {
-		command += "-X " + call.method + " "
+	body, _ := call.Body.(json.RawMessage)
+	if call.Method != http.MethodGet && (call.Method != http.MethodPost || body == nil) {
+		command += "-X " + call.Method + " "
 	}
-	lines := []string{command + term.ShellQuoted(c.baseURL+call.path), `-H "Authorization: Bearer $WAYBILL_TEST_KEY"`}
-	if call.idempotencyKey != "" {
-		lines = append(lines, `-H "Idempotency-Key: `+call.idempotencyKey+`"`)
+	lines := []string{command + term.ShellQuoted(c.baseURL+call.Path), `-H "Authorization: Bearer $WAYBILL_TEST_KEY"`}
+	if call.IdempotencyKey != "" {
+		lines = append(lines, `-H "Idempotency-Key: `+call.IdempotencyKey+`"`)
 	}
-	if call.body != nil {
-		lines = append(lines, `-H "Content-Type: application/json"`, "-d "+term.ShellQuoted(string(call.body)))
+	if body != nil {
+		lines = append(lines, `-H "Content-Type: application/json"`, "-d "+term.ShellQuoted(string(body)))
 	}
 	return strings.Join(lines, " \\\n  ")
 }

@@ -13,8 +13,8 @@ import (
 
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
+	"waybill/adapters/clients/go/waybillapi"
 	"waybill/adapters/upstream"
-	"waybill/adapters/web/views"
 	"waybill/domain"
 )
 
@@ -60,7 +60,7 @@ func (p *Commands) demo() *cobra.Command {
 			case count == 1:
 				return p.playOne(cmd.Context(), c, plan)
 			case cmd.Flag("scenario").Changed:
-				return p.bookMany(cmd.Context(), c, count, newPlanBody(plan))
+				return p.bookMany(cmd.Context(), c, count, newSandboxRequest(plan))
 			default:
 				return p.bookMany(cmd.Context(), c, count, nil)
 			}
@@ -94,8 +94,10 @@ func (p *Commands) playOne(ctx context.Context, c *apiClient, plan domain.Plan) 
 	run, order := settings.RandomHex()[:12], demoOrder(0)
 	var v demoView
 
-	answer, err := p.play(ctx, c, "1. What does it cost? This reserves nothing.", "/quotes", "", quoteBody{
-		Pickup: order.Pickup.pointBody, Dropoff: order.Recipient.Address.pointBody, VehicleType: order.VehicleType,
+	answer, err := p.play(ctx, c, "1. What does it cost? This reserves nothing.", "/quotes", "", waybillapi.QuoteRequest{
+		Pickup:      &waybillapi.Point{Latitude: order.Pickup.Latitude, Longitude: order.Pickup.Longitude},
+		Dropoff:     waybillapi.Point{Latitude: order.Recipient.Address.Latitude, Longitude: order.Recipient.Address.Longitude},
+		VehicleType: order.VehicleType,
 	})
 	if err != nil {
 		return err
@@ -104,7 +106,7 @@ func (p *Commands) playOne(ctx context.Context, c *apiClient, plan domain.Plan) 
 	if err != nil {
 		return err
 	}
-	v.Quote = answer.data
+	v.Quote = answer.Data
 	p.Say(answered(answer, price))
 
 	receiver, stopReceiving, err := p.receive(ctx, c)
@@ -117,15 +119,15 @@ func (p *Commands) playOne(ctx context.Context, c *apiClient, plan domain.Plan) 
 	if err != nil {
 		return err
 	}
-	var d deliveryView
+	var d waybillapi.Delivery
 	if err := answer.decode(&d); err != nil {
 		return err
 	}
-	p.Say(answered(answer, d.ID+" is "+d.Status+", reference "+d.Reference))
+	p.Say(answered(answer, d.ID+" is "+string(d.Status)+", reference "+d.Reference))
 	p.Say("  Its recipient follows it in a browser: " + d.TrackingURL)
 	receiver.follow(d.ID)
 
-	answer, err = p.play(ctx, c, "4. Let a scenario move it: "+string(plan.Scenario)+".", "/test-helpers/deliveries/"+d.ID+"/simulation", "demo-"+run+"-move", newPlanBody(plan))
+	answer, err = p.play(ctx, c, "4. Let a scenario move it: "+string(plan.Scenario)+".", "/test-helpers/deliveries/"+d.ID+"/simulation", "demo-"+run+"-move", newSandboxRequest(plan))
 	if err != nil {
 		return err
 	}
@@ -135,7 +137,7 @@ func (p *Commands) playOne(ctx context.Context, c *apiClient, plan domain.Plan) 
 	p.Say(answered(answer, simulated(d)))
 
 	begun := time.Now()
-	f, err := p.followAloud(ctx, c, "5. Follow it. Asking with If-None-Match costs nothing of the rate limit while nothing has changed.", d.ID, func(e views.Event) {
+	f, err := p.followAloud(ctx, c, "5. Follow it. Asking with If-None-Match costs nothing of the rate limit while nothing has changed.", d.ID, func(e waybillapi.DeliveryEvent) {
 		p.sayEvent(e)
 		receiver.told(e.ID)
 	})
@@ -172,7 +174,7 @@ func (p *Commands) play(ctx context.Context, c *apiClient, title, path, key stri
 }
 
 // followAloud shows the calls that read a delivery, and each event of it.
-func (p *Commands) followAloud(ctx context.Context, c *apiClient, title, id string, tell func(views.Event)) (followed, error) {
+func (p *Commands) followAloud(ctx context.Context, c *apiClient, title, id string, tell func(waybillapi.DeliveryEvent)) (followed, error) {
 	p.Say("", title, "", indented(c.curl(get("/deliveries/"+id))), indented(c.curl(get("/deliveries/"+id+"/events"))), "")
 	f, err := c.follow(ctx, id, tell)
 	return f, interrupted(ctx, err, "the delivery goes on without us")
@@ -186,27 +188,22 @@ func answered(a apiAnswer, what string) string {
 
 // priced is a quote in words.
 func priced(a apiAnswer) (string, error) {
-	var q struct {
-		Currency       string      `json:"currency"`
-		Fee            json.Number `json:"fee"`
-		Distance       json.Number `json:"distance_km"`
-		DistanceSource string      `json:"distance_source"`
-	}
+	var q waybillapi.Quote
 	if err := a.decode(&q); err != nil {
 		return "", err
 	}
 	price := "a price is made by hand"
-	if q.Fee != "" {
-		price = q.Fee.String() + " " + q.Currency
+	if q.Fee != nil {
+		price = fmt.Sprintf("%.2f %s", *q.Fee, q.Currency)
 	}
-	return price + ", " + q.Distance.String() + " km (" + q.DistanceSource + ")", nil
+	return fmt.Sprintf("%s, %v km (%s)", price, q.DistanceKm, q.DistanceSource), nil
 }
 
 // simulated is a simulation in words.
-func simulated(d deliveryView) string {
-	at, running := d.nextStep()
+func simulated(d waybillapi.Delivery) string {
+	at, running := nextStep(&d)
 	if !running {
-		return d.Simulation.Status + ", no steps: move it with POST /test-helpers/deliveries/" + d.ID + "/transition"
+		return string(d.Simulation.Status) + ", no steps: move it with POST /test-helpers/deliveries/" + d.ID + "/transition"
 	}
-	return fmt.Sprintf("%s, %d steps, the first at %s", d.Simulation.Status, d.Simulation.StepsTotal, term.ClockTime(at.Format(time.RFC3339Nano)))
+	return fmt.Sprintf("%s, %d steps, the first at %s", d.Simulation.Status, d.Simulation.StepsTotal, clockTime(at))
 }

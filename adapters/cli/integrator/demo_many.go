@@ -12,6 +12,7 @@ import (
 
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
+	"waybill/adapters/clients/go/waybillapi"
 	"waybill/domain"
 )
 
@@ -33,9 +34,9 @@ type ManyView struct {
 }
 
 // bookMany books deliveries in bulk and tells how it went. plan may be nil.
-func (p *Commands) bookMany(ctx context.Context, c *apiClient, count int, plan *planBody) error {
+func (p *Commands) bookMany(ctx context.Context, c *apiClient, count int, plan *waybillapi.SandboxRequest) error {
 	run := "demo-" + settings.RandomHex()[:12]
-	var orders []orderBody
+	var orders []waybillapi.DeliveryRequest
 	for n := range count {
 		order := demoOrder(n)
 		order.ExternalID, order.Sandbox = run+"-"+strconv.Itoa(n+1), plan
@@ -70,9 +71,9 @@ func (p *Commands) bookMany(ctx context.Context, c *apiClient, count int, plan *
 }
 
 // showBulk shows one of the requests, with one delivery in it.
-func (p *Commands) showBulk(c *apiClient, run string, count, requests int, first orderBody) error {
+func (p *Commands) showBulk(c *apiClient, run string, count, requests int, first waybillapi.DeliveryRequest) error {
 	first.ExternalID = "" // a second one would be refused
-	call, err := post("/deliveries/bulk", run+"-example", bulkBody{[]orderBody{first}})
+	call, err := post("/deliveries/bulk", run+"-example", waybillapi.BulkRequest{Deliveries: []waybillapi.DeliveryRequest{first}})
 	if err != nil {
 		return err
 	}
@@ -101,7 +102,7 @@ type booking struct {
 
 // bookAll sends the batches, a few at a time. After the first one that is
 // refused as a whole no more are sent; those under way are waited for.
-func (b *booking) bookAll(ctx context.Context, batches [][]orderBody) error {
+func (b *booking) bookAll(ctx context.Context, batches [][]waybillapi.DeliveryRequest) error {
 	sending, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	next := make(chan int)
@@ -126,8 +127,8 @@ func (b *booking) bookAll(ctx context.Context, batches [][]orderBody) error {
 	return context.Cause(sending)
 }
 
-func (b *booking) book(ctx context.Context, n int, orders []orderBody) error {
-	call, err := post("/deliveries/bulk", b.run+"-"+strconv.Itoa(n+1), bulkBody{orders})
+func (b *booking) book(ctx context.Context, n int, orders []waybillapi.DeliveryRequest) error {
+	call, err := post("/deliveries/bulk", b.run+"-"+strconv.Itoa(n+1), waybillapi.BulkRequest{Deliveries: orders})
 	if err != nil {
 		return err
 	}
@@ -135,12 +136,7 @@ func (b *booking) book(ctx context.Context, n int, orders []orderBody) error {
 	if err != nil {
 		return err
 	}
-	var booked struct {
-		Created, Failed int
-		Results         []struct {
-			Error struct{ Code, Message string }
-		}
-	}
+	var booked waybillapi.BulkOutcome
 	if err := answer.decode(&booked); err != nil {
 		return err
 	}
@@ -150,9 +146,10 @@ func (b *booking) book(ctx context.Context, n int, orders []orderBody) error {
 	b.view.Created += booked.Created
 	b.view.Failed += booked.Failed
 	for _, result := range booked.Results {
-		if code := result.Error.Code; code != "" {
+		if refused := result.Error; refused != nil {
+			code := string(refused.Code)
 			b.view.Failures[code]++
-			b.why[code] = term.PlainText(result.Error.Message)
+			b.why[code] = term.PlainText(refused.Message)
 		}
 	}
 	b.progress.Add(len(orders))

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"waybill/adapters/cli/term"
+	"waybill/adapters/clients/go/waybillapi"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -61,10 +62,10 @@ func (p *Commands) receive(ctx context.Context, c *apiClient) (*receiver, func()
 	p.Say("", "2. Have its webhooks sent to a receiver in this demo, through a listener. A server that can be reached registers itself: POST /webhook-endpoints.",
 		"", indented(c.curl(call)), "")
 	answer, err := l.register(ctx, call)
-	var refused *apiError
+	var refused *refusal
 	switch {
 	case errors.As(err, &refused) && ctx.Err() == nil:
-		p.Say("  -> " + fmt.Sprint(refused.status) + ": no webhooks then. " + refused.message)
+		p.Say("  -> " + fmt.Sprint(refused.answer.StatusCode) + ": no webhooks then. " + refused.answer.Message)
 		return nil, func() {}, nil
 	case err != nil:
 		return nil, nil, interrupted(ctx, err, "nothing was booked")
@@ -118,25 +119,38 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	now := time.Now().Add(r.skew)
-	var e webhookPayload
-	invalid := VerifyWebhook(r.listener.now().Secret, req.Header, body, now)
-	if err := json.Unmarshal(body, &e); invalid == nil && err != nil {
-		invalid = errors.New("the body is not JSON")
-	}
-	at, err := time.Parse(time.RFC3339Nano, e.Timestamp)
-	delay := max(now.Sub(at), 0)
-	if err != nil {
-		delay = 0
+	invalid := verify(r.listener.now().Secret, req.Header, body, now)
+	var e waybillapi.WebhookEvent
+	unread := json.Unmarshal(body, &e)
+	if invalid == "" && unread != nil {
+		invalid = "the body is no event"
 	}
 	arrival := arrivalView{
-		EventID: term.PlainText(req.Header.Get(domain.HeaderWebhookID)), Type: term.PlainText(e.Type), SignatureValid: invalid == nil,
-		DelayMS: delay.Milliseconds(), delivery: e.Data.Delivery.ID,
+		EventID: term.PlainText(req.Header.Get(domain.HeaderWebhookID)), Type: term.PlainText(string(e.Type)), SignatureValid: invalid == "",
+		delivery: deliveryOf(&e),
 	}
-	if invalid != nil {
-		r.p.Say("      webhook " + cmp.Or(arrival.Type, arrival.EventID, "without an ID") + ", signature NOT valid: " + invalid.Error())
+	if unread == nil {
+		arrival.DelayMS = max(now.Sub(e.Timestamp), 0).Milliseconds()
+	}
+	if invalid != "" {
+		r.p.Say("      webhook " + cmp.Or(arrival.Type, arrival.EventID, "without an ID") + ", signature NOT valid: " + invalid)
 		http.Error(w, "signature not valid", http.StatusBadRequest)
 	}
 	r.note(arrival)
+}
+
+// verify checks what every receiver has to before it believes a webhook; empty: it
+// may.
+func verify(secret string, header http.Header, body []byte, now time.Time) (invalid string) {
+	verifier, err := waybillapi.NewVerifier(secret)
+	if err != nil {
+		return "the secret cannot be read"
+	}
+	err = verifier.WithClock(func() time.Time { return now }).Verify(header, body)
+	if why, ok := errors.AsType[*waybillapi.WebhookError](err); ok {
+		return why.Reason
+	}
+	return ""
 }
 
 // note keeps a webhook, and shows it where it is of the delivery that is played.

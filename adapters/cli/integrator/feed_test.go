@@ -1,7 +1,6 @@
 package integrator
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -66,7 +65,7 @@ func tailing(t *testing.T, f *feed, lasting time.Duration) string {
 	t.Helper()
 	var stdout screen
 	p := playing(&term.Program{Stdout: &stdout, Stderr: io.Discard, AsJSON: true})
-	ctx, stop := context.WithTimeout(t.Context(), lasting)
+	ctx, stop := leaving(t, lasting)
 	defer stop()
 	if err := p.followFeed(ctx, clientOf(f.RoundTrip), url.Values{}, 0); quietly(ctx, err) != nil {
 		t.Fatal(err)

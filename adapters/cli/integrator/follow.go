@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"waybill/adapters/cli/term"
-	"waybill/adapters/web/views"
+	"waybill/adapters/clients/go/waybillapi"
 	"waybill/domain"
 )
 
@@ -24,36 +24,24 @@ const (
 	clockSkew = 2 * time.Second
 )
 
-// deliveryView is what these commands read of a delivery.
-type deliveryView struct {
-	ID          string            `json:"id"`
-	Reference   string            `json:"reference"`
-	Status      string            `json:"status"`
-	TrackingURL string            `json:"tracking_url"`
-	Currency    string            `json:"currency"`
-	DeliveryFee json.Number       `json:"delivery_fee"`
-	Simulation  *views.Simulation `json:"simulation"`
-}
-
 // nextStep is when the next step of the simulation is due; false: it is at rest.
-func (d *deliveryView) nextStep() (time.Time, bool) {
-	if d.Simulation == nil || d.Simulation.Status != string(domain.SimulationRunning) || d.Simulation.NextStepAt == nil {
+func nextStep(d *waybillapi.Delivery) (time.Time, bool) {
+	if d.Simulation == nil || d.Simulation.Status != waybillapi.SimulationStatusRunning || d.Simulation.NextStepAt == nil {
 		return time.Time{}, false
 	}
-	at, err := time.Parse(time.RFC3339Nano, *d.Simulation.NextStepAt)
-	return at, err == nil
+	return *d.Simulation.NextStepAt, true
 }
 
 // followed is a delivery at the end of its simulation.
 type followed struct {
-	delivery deliveryView
+	delivery waybillapi.Delivery
 	raw      json.RawMessage   // the delivery as it was answered
 	events   []json.RawMessage // its whole timeline
 }
 
 // follow tells each event of a delivery as it happens, until nothing moves the
 // delivery any more.
-func (c *apiClient) follow(ctx context.Context, id string, tell func(views.Event)) (followed, error) {
+func (c *apiClient) follow(ctx context.Context, id string, tell func(waybillapi.DeliveryEvent)) (followed, error) {
 	var f followed
 	var due time.Time
 	look, told, pause := get("/deliveries/"+id), 0, soonestLook
@@ -62,15 +50,15 @@ func (c *apiClient) follow(ctx context.Context, id string, tell func(views.Event
 		if err != nil {
 			return f, err
 		}
-		if answer.data != nil { // it has changed
-			f.delivery, f.raw = deliveryView{}, answer.data
+		if answer.changed() {
+			f.delivery, f.raw = waybillapi.Delivery{}, answer.Data
 			if err := answer.decode(&f.delivery); err != nil {
 				return f, err
 			}
 			if told, err = c.tellNew(ctx, &f, told, tell); err != nil {
 				return f, err
 			}
-			at, running := f.delivery.nextStep()
+			at, running := nextStep(&f.delivery)
 			if !running {
 				return f, nil
 			}
@@ -90,7 +78,7 @@ func (c *apiClient) follow(ctx context.Context, id string, tell func(views.Event
 }
 
 // tellNew reads the timeline and tells what comes after what was told.
-func (c *apiClient) tellNew(ctx context.Context, f *followed, told int, tell func(views.Event)) (int, error) {
+func (c *apiClient) tellNew(ctx context.Context, f *followed, told int, tell func(waybillapi.DeliveryEvent)) (int, error) {
 	answer, err := c.send(ctx, get("/deliveries/"+f.delivery.ID+"/events"))
 	if err != nil {
 		return told, err
@@ -99,7 +87,7 @@ func (c *apiClient) tellNew(ctx context.Context, f *followed, told int, tell fun
 		return told, err
 	}
 	for _, raw := range f.events {
-		var e views.Event
+		var e waybillapi.DeliveryEvent
 		if err := json.Unmarshal(raw, &e); err != nil {
 			return told, fmt.Errorf("an event cannot be read: %w", err)
 		}
@@ -123,21 +111,24 @@ func skewOf(serverNow time.Time) time.Duration {
 	return 0
 }
 
-func stoodStill(d deliveryView) error {
+func stoodStill(d waybillapi.Delivery) error {
 	return &term.StartError{
-		Code: "STANDSTILL", What: fmt.Sprintf("delivery %s stands still: step %d was due at %s", d.ID, d.Simulation.Step+1, *d.Simulation.NextStepAt),
+		Code: "STANDSTILL", What: fmt.Sprintf("delivery %s stands still: step %d was due at %s", d.ID, d.Simulation.Step+1, domain.FormatTime(*d.Simulation.NextStepAt)),
 		Fix: "start waybill worker beside waybill serve: it does the steps (waybill dev does them itself)",
 	}
 }
 
 // sayEvent is a line of the timeline.
-func (p *Commands) sayEvent(e views.Event) {
-	line := fmt.Sprintf("  %2d  %s  %s", e.Sequence, term.ClockTime(e.OccurredAt), e.Status)
+func (p *Commands) sayEvent(e waybillapi.DeliveryEvent) {
+	line := fmt.Sprintf("  %2d  %s  %s", e.Sequence, clockTime(e.OccurredAt), e.Status)
 	if e.ReasonCode != "" {
-		line += " (" + e.ReasonCode + ")"
+		line += " (" + string(e.ReasonCode) + ")"
 	}
 	p.Say(line)
 }
+
+// clockTime is the time of day, in UTC.
+func clockTime(t time.Time) string { return term.ClockTime(domain.FormatTime(t)) }
 
 // interrupted tells what a Ctrl-C leaves behind.
 func interrupted(ctx context.Context, err error, left string) error {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"waybill/adapters/cli/term"
-	"waybill/adapters/web/views"
+	"waybill/adapters/clients/go/waybillapi"
 	"waybill/domain"
 )
 
@@ -66,7 +66,7 @@ func (s *stage) RoundTrip(r *http.Request) (*http.Response, error) {
 func (s *stage) play(t *testing.T) (told []time.Duration, err error) {
 	s.begun = time.Now()
 	client := clientOf(s.RoundTrip)
-	f, err := client.follow(t.Context(), "dlv_1", func(views.Event) { told = append(told, time.Since(s.begun)) })
+	f, err := client.follow(t.Context(), "dlv_1", func(waybillapi.DeliveryEvent) { told = append(told, time.Since(s.begun)) })
 	if err == nil && (len(f.events) != len(told) || f.delivery.Simulation.Status != "completed" || f.raw == nil) {
 		t.Errorf("it ended with %+v", f)
 	}

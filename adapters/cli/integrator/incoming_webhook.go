@@ -3,39 +3,33 @@ package integrator
 import (
 	"fmt"
 
-	"waybill/adapters/web/views"
+	"waybill/adapters/clients/go/waybillapi"
 	"waybill/domain"
 )
 
 // incomingWebhook is a webhook that was fetched.
 type incomingWebhook struct {
-	views.FetchedWebhook
-	payload  webhookPayload
+	waybillapi.FetchedWebhook
+	payload  waybillapi.WebhookEvent
 	listener string // that fetched it
 }
 
-// webhookPayload is what these commands read of a body.
-type webhookPayload struct {
-	ID        string `json:"id"`
-	Type      string `json:"type"`
-	Timestamp string `json:"timestamp"`
-	Sequence  int    `json:"sequence"`
-	Data      struct {
-		Delivery struct {
-			ID     string `json:"id"`
-			Status string `json:"status"`
-		} `json:"delivery"`
-		PreviousStatus string `json:"previous_status"`
-		ReasonCode     string `json:"reason_code"`
-	} `json:"data"`
+// deliveryOf is the ID of the delivery that an event is about; empty: none.
+func deliveryOf(e *waybillapi.WebhookEvent) string {
+	if e.Data.Delivery == nil {
+		return ""
+	}
+	return e.Data.Delivery.ID
 }
 
 // key names one attempt of one webhook.
-func (w *incomingWebhook) key() string { return fmt.Sprintf("%s/%d", w.WebhookDeliveryID, w.Attempt) }
+func (w *incomingWebhook) key() string { return attemptKey(w.WebhookDeliveryID, w.Attempt) }
+
+func attemptKey(webhook string, attempt int) string { return fmt.Sprintf("%s/%d", webhook, attempt) }
 
 // lane is what is delivered in order: all webhooks of one delivery.
 func (w *incomingWebhook) lane() string {
-	if id := w.payload.Data.Delivery.ID; id != "" {
+	if id := deliveryOf(&w.payload); id != "" {
 		return id
 	}
 	return w.WebhookDeliveryID
@@ -51,16 +45,4 @@ func (w *incomingWebhook) header() map[string]string {
 		}
 	}
 	return h
-}
-
-// webhookResult is how an attempt ended, as the sandbox is told.
-type webhookResult struct {
-	WebhookDeliveryID string `json:"webhook_delivery_id"`
-	Attempt           int    `json:"attempt"`
-	StatusCode        int    `json:"status_code,omitempty"`
-	ErrorClass        string `json:"error_class,omitempty"`
-	DurationMS        int64  `json:"duration_ms"`
-	ResponseExcerpt   string `json:"response_excerpt,omitempty"`
-
-	key string
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waybill/adapters/cli/term"
-	"waybill/adapters/web/views"
+	"waybill/adapters/clients/go/waybillapi"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -176,7 +176,7 @@ func (s *listening) owner(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var key views.APIKey
+	var key waybillapi.APIKeyInfo
 	if err := answer.decode(&key); err != nil {
 		return "", err
 	}

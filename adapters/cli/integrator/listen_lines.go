@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"waybill/adapters/cli/term"
+	"waybill/adapters/clients/go/waybillapi"
 	"waybill/domain"
 )
 
@@ -35,13 +35,13 @@ type AttemptLine struct {
 }
 
 func (s *listening) tell(w *incomingWebhook, r domain.WebhookResult) {
-	delivery := w.payload.Data.Delivery.ID
+	delivery := deliveryOf(&w.payload)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last = time.Now()
 	if s.p.AsJSON {
 		line := AttemptLine{
-			"attempt", domain.FormatTime(s.last), w.EventID, w.EventType, delivery, w.WebhookDeliveryID, w.Attempt,
+			"attempt", domain.FormatTime(s.last), w.EventID, string(w.EventType), delivery, w.WebhookDeliveryID, w.Attempt,
 			r.Succeeded(), r.StatusCode, string(r.Error), r.Duration.Milliseconds(), r.Excerpt, nil,
 		}
 		if json.Valid([]byte(w.Body)) {
@@ -60,7 +60,7 @@ func (s *listening) tell(w *incomingWebhook, r domain.WebhookResult) {
 	if w.Attempt > 1 {
 		outcome += ", attempt " + strconv.Itoa(w.Attempt)
 	}
-	fmt.Fprintf(s.lines, "%s  %s  %s\n", term.ClockTime(domain.FormatTime(s.last)), aboutEvent(w.EventType, delivery), outcome)
+	fmt.Fprintf(s.lines, "%s  %s  %s\n", term.ClockTime(domain.FormatTime(s.last)), aboutEvent(string(w.EventType), delivery), outcome)
 }
 
 // aboutEvent is the type of an event and its delivery in columns, as wide as the
@@ -99,7 +99,7 @@ func (s *listening) outcome(r domain.WebhookResult) string {
 	case domain.ErrorBodyTooLarge:
 		return "POST failed: the headers of the answer are too large"
 	}
-	told := strings.TrimSpace(strconv.Itoa(r.StatusCode) + " " + http.StatusText(r.StatusCode))
+	told := statusLine(r.StatusCode)
 	if r.Error == domain.ErrorRedirect {
 		told += " (redirects are not followed)"
 	}
@@ -144,7 +144,7 @@ func (s *listening) whyNothing(ctx context.Context, since time.Time) string {
 	if answer.status == 0 {
 		return ""
 	}
-	var events []webhookPayload
+	var events []waybillapi.WebhookEvent
 	if err == nil {
 		err = answer.decode(&events)
 	}
@@ -153,7 +153,7 @@ func (s *listening) whyNothing(ctx context.Context, since time.Time) string {
 	others := map[string]bool{}
 	for _, e := range events {
 		if domain.MaskOf(domain.EventType(e.Type))&mask == 0 {
-			others[term.PlainText(e.Type)] = true
+			others[term.PlainText(string(e.Type))] = true
 		}
 	}
 	if err == nil && len(others) > 0 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"waybill/adapters/cli/term"
+	"waybill/adapters/clients/go/waybillapi"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -50,7 +51,7 @@ func TestAHeartbeatSaysWhyNothingComes(t *testing.T) {
 				h := newHandout()
 				h.events = c.events
 				s, _, stderr := listeningTo(h, c.types...)
-				ctx, stop := context.WithTimeout(t.Context(), 65*time.Second)
+				ctx, stop := leaving(t, 65*time.Second)
 				defer stop()
 				if err := s.run(ctx); err != nil {
 					t.Fatal(err)
@@ -76,7 +77,7 @@ func TestAHeartbeatIsSilentWhileEventsComeAndWhileTheServiceIsAway(t *testing.T)
 			h.with(func() { h.away = true })
 		}()
 		s, stdout, stderr := listeningTo(h)
-		ctx, stop := context.WithTimeout(t.Context(), 6*time.Minute)
+		ctx, stop := leaving(t, 6*time.Minute)
 		defer stop()
 		if err := s.run(ctx); err != nil {
 			t.Fatal(err)
@@ -108,14 +109,14 @@ func TestListenSaysThatItIsBackAndThatItIsAnotherListener(t *testing.T) {
 			time.Sleep(30 * time.Second)
 			h.with(func() { h.due = append(h.due, webhookNo(1, "dlv_1")) })
 		}()
-		ctx, stop := context.WithTimeout(t.Context(), 3*time.Minute)
+		ctx, stop := leaving(t, 3*time.Minute)
 		defer stop()
 		if err := s.run(ctx); err != nil {
 			t.Fatal(err)
 		}
 		told, at := stderr.String(), 0
 		for _, want := range []string{
-			"Signing secret  whsec_1\nReady: ", "trying again in 500ms", "trying again every 10s", "it answers again\n", "The listener had expired",
+			"Signing secret  whsec_1\nReady: ", "trying again in ", "trying again every 10s", "it answers again\n", "The listener had expired",
 			"waybill tail events --since 10m --url x\n", "Stopped listening.\n",
 		} {
 			next := strings.Index(told[at:], want)
@@ -153,7 +154,7 @@ func TestALineOfAHostileSandboxIsSafeOnATerminal(t *testing.T) {
 	var shown bytes.Buffer
 	s := &listening{p: playing(&term.Program{}), lines: &shown, forwardTo: "x"}
 	w := &incomingWebhook{}
-	w.EventType, w.payload.Data.Delivery.ID, w.Attempt = "\x1b[31mred\nnext", strings.Repeat("x", 1000), 2
+	w.EventType, w.payload.Data.Delivery, w.Attempt = "\x1b[31mred\nnext", &waybillapi.Delivery{ID: strings.Repeat("x", 1000)}, 2
 	s.tell(w, domain.WebhookResult{StatusCode: 200})
 	if line := shown.String(); strings.ContainsAny(line[:len(line)-1], "\x1b\n") || len(line) > 300 || !strings.HasSuffix(line, "200 OK, 0 ms, attempt 2\n") {
 		t.Errorf("%q", line)

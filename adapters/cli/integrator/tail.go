@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waybill/adapters/cli/term"
+	"waybill/adapters/clients/go/waybillapi"
 	"waybill/domain"
 )
 
@@ -102,11 +102,11 @@ func (p *Commands) followFeed(ctx context.Context, c *apiClient, query url.Value
 	began := domain.FormatTime(now.Add(-back))
 	query.Set("created_after", began)
 	fmt.Fprintln(p.Stderr, "Following events from "+began+" on; Ctrl-C ends it.")
-	look := apiCall{method: "GET", tireless: true}
+	look := apiCall{tireless: true}
 	for {
-		look.path = "/events?" + query.Encode()
+		look.Request = get("/events?" + query.Encode()).Request
 		answer, err := c.send(ctx, look)
-		if e, ok := errors.AsType[*apiError](err); ok && e.code == domain.CodeCursorExpired {
+		if waybillapi.HasCode(err, waybillapi.CodeCursorExpired) {
 			fmt.Fprintln(p.Stderr, "The events from where this was are gone; beginning again at "+began+", so that some may come twice.")
 			query.Del("cursor")
 			look.known = ""
@@ -117,7 +117,7 @@ func (p *Commands) followFeed(ctx context.Context, c *apiClient, query url.Value
 		}
 		look.known = answer.etag
 		var events []json.RawMessage
-		if answer.data != nil { // it has changed
+		if answer.changed() {
 			if err := answer.decode(&events); err != nil {
 				return err
 			}
@@ -150,11 +150,11 @@ func (p *Commands) printEvent(raw json.RawMessage) {
 		fmt.Fprintf(p.Stdout, "%s\n", raw)
 		return
 	}
-	var e webhookPayload
+	var e waybillapi.WebhookEvent
 	_ = json.Unmarshal(raw, &e) // what cannot be read shows as empty
-	line := fmt.Sprintf("%s  %-20s  %s  %2d", term.PlainText(term.ClockTime(e.Timestamp)), term.PlainText(e.Type), term.PlainText(e.Data.Delivery.ID), e.Sequence)
+	line := fmt.Sprintf("%s  %-20s  %s  %2d", clockTime(e.Timestamp), term.PlainText(string(e.Type)), term.PlainText(deliveryOf(&e)), e.Sequence)
 	if e.Data.ReasonCode != "" {
-		line += "  " + term.PlainText(e.Data.ReasonCode)
+		line += "  " + term.PlainText(string(e.Data.ReasonCode))
 	}
 	fmt.Fprintln(p.Stdout, line)
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -16,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waybill/adapters/cli/term"
-	"waybill/adapters/web/views"
+	"waybill/adapters/clients/go/waybillapi"
 	"waybill/domain"
 )
 
@@ -76,13 +75,13 @@ type attemptFollower struct {
 
 // attemptLog is what was seen of one endpoint.
 type attemptLog struct {
-	since string // the creation of the oldest webhooks that are looked at
+	since time.Time // the creation of the oldest webhooks that are looked at
 	seen  map[string]*seenWebhook
 }
 
 // seenWebhook is a webhook with the attempts that were printed, or made before.
 type seenWebhook struct {
-	views.WebhookDelivery
+	waybillapi.WebhookDelivery
 	printed int
 }
 
@@ -94,7 +93,7 @@ type AttemptRecord struct {
 	DeliveryID        string          `json:"delivery_id,omitempty"`
 	Attempt           json.RawMessage `json:"attempt"`
 
-	view views.WebhookAttempt
+	view waybillapi.WebhookAttempt
 }
 
 func (f *attemptFollower) run(ctx context.Context) error {
@@ -102,7 +101,6 @@ func (f *attemptFollower) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	began := domain.FormatTime(now)
 	for first := true; ; first = false {
 		endpoints, err := f.endpoints(ctx)
 		if err != nil {
@@ -116,7 +114,7 @@ func (f *attemptFollower) run(ctx context.Context) error {
 		for _, id := range endpoints {
 			log := f.logs[id]
 			if log == nil {
-				log = &attemptLog{since: began, seen: map[string]*seenWebhook{}}
+				log = &attemptLog{since: now, seen: map[string]*seenWebhook{}}
 				f.logs[id] = log
 			}
 			fresh, err := f.look(ctx, id, log, first)
@@ -145,7 +143,7 @@ func (f *attemptFollower) endpoints(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found []views.WebhookEndpoint
+	var found []waybillapi.WebhookEndpoint
 	if err := answer.decode(&found); err != nil {
 		return nil, err
 	}
@@ -159,7 +157,9 @@ func (f *attemptFollower) endpoints(ctx context.Context) ([]string, error) {
 }
 
 func (f *attemptFollower) call(path string) apiCall {
-	return apiCall{method: http.MethodGet, path: path, tireless: true}
+	call := get(path)
+	call.tireless = true
+	return call
 }
 
 // forget drops what was seen of endpoints that are gone.
@@ -179,7 +179,7 @@ func (f *attemptFollower) look(ctx context.Context, endpoint string, log *attemp
 	if err != nil {
 		return nil, err
 	}
-	recent, err := f.list(ctx, path+"created_after="+url.QueryEscape(log.since))
+	recent, err := f.list(ctx, path+"created_after="+url.QueryEscape(domain.FormatTime(log.since)))
 	if err != nil {
 		return nil, err
 	}
@@ -191,14 +191,14 @@ func (f *attemptFollower) look(ctx context.Context, endpoint string, log *attemp
 			continue
 		}
 		s := &seenWebhook{WebhookDelivery: d}
-		if i < len(waiting) && d.CreatedAt < log.since || first {
+		if i < len(waiting) && d.CreatedAt.Before(log.since) || first {
 			s.printed = d.Attempts // an old one; what it is asked for now is to come
 		}
 		log.seen[d.ID] = s
 	}
 	var fresh []AttemptRecord
 	for id, s := range log.seen {
-		ended := s.Status == string(domain.WebhookPending) && !present[id]
+		ended := s.Status == waybillapi.WebhookDeliveryStatusPending && !present[id]
 		if s.Attempts <= s.printed && !ended {
 			continue
 		}
@@ -217,21 +217,21 @@ func (f *attemptFollower) look(ctx context.Context, endpoint string, log *attemp
 	}
 	log.prune(recent, present)
 	slices.SortFunc(fresh, func(a, b AttemptRecord) int {
-		return cmp.Or(strings.Compare(a.view.StartedAt, b.view.StartedAt), strings.Compare(a.view.ID, b.view.ID))
+		return cmp.Or(a.view.StartedAt.Compare(b.view.StartedAt), strings.Compare(a.view.ID, b.view.ID))
 	})
 	return fresh, nil
 }
 
 // list reads the pages of a list of webhooks, the newest first.
-func (f *attemptFollower) list(ctx context.Context, path string) ([]views.WebhookDelivery, error) {
-	var all []views.WebhookDelivery
+func (f *attemptFollower) list(ctx context.Context, path string) ([]waybillapi.WebhookDelivery, error) {
+	var all []waybillapi.WebhookDelivery
 	cursor := ""
 	for range mostPages {
 		answer, err := f.client.send(ctx, f.call(path+cursor))
 		if err != nil {
 			return nil, err
 		}
-		var found []views.WebhookDelivery
+		var found []waybillapi.WebhookDelivery
 		if err := answer.decode(&found); err != nil {
 			return nil, err
 		}
@@ -261,7 +261,7 @@ func (f *attemptFollower) attempts(ctx context.Context, endpoint string, s *seen
 	var fresh []AttemptRecord
 	last := s.printed
 	for _, raw := range made {
-		r := AttemptRecord{EndpointID: endpoint, WebhookDeliveryID: s.ID, EventType: s.EventType, DeliveryID: s.DeliveryID, Attempt: raw}
+		r := AttemptRecord{EndpointID: endpoint, WebhookDeliveryID: s.ID, EventType: string(s.EventType), DeliveryID: s.DeliveryID, Attempt: raw}
 		if err := json.Unmarshal(raw, &r.view); err != nil {
 			return nil, errors.New("an attempt cannot be read")
 		}
@@ -274,18 +274,18 @@ func (f *attemptFollower) attempts(ctx context.Context, endpoint string, s *seen
 }
 
 // prune forgets webhooks that have ended some time ago, and moves on.
-func (l *attemptLog) prune(recent []views.WebhookDelivery, present map[string]bool) {
+func (l *attemptLog) prune(recent []waybillapi.WebhookDelivery, present map[string]bool) {
 	newest := time.Time{}
 	for _, d := range recent {
-		if at, err := time.Parse(time.RFC3339Nano, d.CreatedAt); err == nil && at.After(newest) {
-			newest = at
+		if d.CreatedAt.After(newest) {
+			newest = d.CreatedAt
 		}
 	}
-	if since := domain.FormatTime(newest.Add(-lookBack)); !newest.IsZero() && since > l.since {
+	if since := newest.Add(-lookBack); since.After(l.since) {
 		l.since = since
 	}
 	for id, s := range l.seen {
-		if s.Status != string(domain.WebhookPending) && (s.CreatedAt < l.since || !present[id]) {
+		if s.Status != waybillapi.WebhookDeliveryStatusPending && (s.CreatedAt.Before(l.since) || !present[id]) {
 			delete(l.seen, id)
 		}
 	}
@@ -305,16 +305,16 @@ func (f *attemptFollower) print(fresh []AttemptRecord) {
 
 // line is the attempt for people.
 func (r AttemptRecord) line() string {
-	outcome := r.view.ErrorClass
+	outcome := string(r.view.ErrorClass)
 	if r.view.StatusCode != 0 {
-		outcome = strings.TrimSpace(strconv.Itoa(r.view.StatusCode) + " " + http.StatusText(r.view.StatusCode))
+		outcome = statusLine(r.view.StatusCode)
 	}
-	line := fmt.Sprintf("%s  %s  %s  %s, %d ms, attempt %d", term.PlainText(term.ClockTime(r.view.StartedAt)), aboutEvent(r.EventType, r.DeliveryID), r.EndpointID, term.PlainText(outcome), r.view.DurationMS, r.view.Attempt)
-	if r.view.Trigger != string(domain.TriggerSchedule) {
-		line += " (" + term.PlainText(r.view.Trigger) + ")"
+	line := fmt.Sprintf("%s  %s  %s  %s, %d ms, attempt %d", clockTime(r.view.StartedAt), aboutEvent(r.EventType, r.DeliveryID), r.EndpointID, term.PlainText(outcome), r.view.DurationMs, r.view.Attempt)
+	if r.view.Trigger != waybillapi.WebhookAttemptTriggerSchedule {
+		line += " (" + term.PlainText(string(r.view.Trigger)) + ")"
 	}
 	if r.view.NextAttemptAt != nil {
-		line += ", next at " + term.PlainText(term.ClockTime(*r.view.NextAttemptAt))
+		line += ", next at " + clockTime(*r.view.NextAttemptAt)
 	}
 	return line
 }

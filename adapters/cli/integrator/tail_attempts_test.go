@@ -3,6 +3,7 @@ package integrator
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"waybill/domain"
 )
@@ -18,7 +19,7 @@ func TestLinesOfAttemptsHaveOneWidth(t *testing.T) {
 		if strings.HasPrefix(string(kind), "delivery.") {
 			r.DeliveryID = "dlv_0198f3a27c4e7b1d9a6e5c2f10d3b847"
 		}
-		r.view.StartedAt = "2026-11-21T10:00:00.123Z"
+		r.view.StartedAt = time.Date(2026, 11, 21, 10, 0, 0, 123e6, time.UTC)
 		column := strings.Index(r.line(), "  "+endpoint+"  ")
 		if at == 0 {
 			at = column

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
+	"waybill/adapters/clients/go/waybillapi"
 	"waybill/domain"
 )
 
@@ -77,11 +77,11 @@ type triggerView struct {
 // startScenario books a delivery where none is named, lets the scenario move
 // it, and tells what will happen when.
 func (p *Commands) startScenario(ctx context.Context, c *apiClient, on string, plan domain.Plan, wait bool) error {
-	call, err := post("/test-helpers/deliveries/"+on+"/simulation", "trigger-"+settings.RandomHex()[:12], newPlanBody(plan))
+	call, err := post("/test-helpers/deliveries/"+on+"/simulation", "trigger-"+settings.RandomHex()[:12], newSandboxRequest(plan))
 	if on == "" {
 		order := demoOrder(0)
-		order.Sandbox = newPlanBody(plan)
-		call, err = post("/deliveries", call.idempotencyKey, order)
+		order.Sandbox = newSandboxRequest(plan)
+		call, err = post("/deliveries", call.IdempotencyKey, order)
 	}
 	if err != nil {
 		return err
@@ -90,11 +90,11 @@ func (p *Commands) startScenario(ctx context.Context, c *apiClient, on string, p
 	if err != nil {
 		return interrupted(ctx, err, "the scenario may have been started or not")
 	}
-	var d deliveryView
+	var d waybillapi.Delivery
 	if err := answer.decode(&d); err != nil {
 		return err
 	}
-	v := triggerView{Delivery: answer.data, Steps: stepsOf(d, plan)}
+	v := triggerView{Delivery: answer.Data, Steps: stepsOf(d, plan)}
 	if !p.AsJSON {
 		if err := p.Show(nil, func(w io.Writer) { printSteps(w, d, v.Steps) }); err != nil {
 			return err
@@ -116,9 +116,9 @@ func (p *Commands) startScenario(ctx context.Context, c *apiClient, on string, p
 }
 
 // stepsOf is what a scenario that has just begun will do.
-func stepsOf(d deliveryView, plan domain.Plan) []stepView {
+func stepsOf(d waybillapi.Delivery, plan domain.Plan) []stepView {
 	steps := []stepView{}
-	at, running := d.nextStep()
+	at, running := nextStep(&d)
 	if !running {
 		return steps
 	}
@@ -131,11 +131,11 @@ func stepsOf(d deliveryView, plan domain.Plan) []stepView {
 	return steps
 }
 
-func printSteps(w io.Writer, d deliveryView, steps []stepView) {
+func printSteps(w io.Writer, d waybillapi.Delivery, steps []stepView) {
 	term.Row(w, "Delivery", d.ID)
 	term.Row(w, "Reference", d.Reference)
-	term.Row(w, "Status", d.Status)
-	term.Row(w, "Scenario", d.Simulation.Scenario+", "+d.Simulation.Status)
+	term.Row(w, "Status", string(d.Status))
+	term.Row(w, "Scenario", string(d.Simulation.Scenario)+", "+string(d.Simulation.Status))
 	for _, s := range steps {
 		what := s.Status
 		if s.Reason != "" {
@@ -145,14 +145,14 @@ func printSteps(w io.Writer, d deliveryView, steps []stepView) {
 	}
 }
 
-func (p *Commands) sayHowToFollow(c *apiClient, d deliveryView) {
+func (p *Commands) sayHowToFollow(c *apiClient, d waybillapi.Delivery) {
 	title := "Follow it:"
 	if c.preparation != "" {
 		title = "Follow it, in a shell after  " + c.preparation
 	}
 	p.Say("", title, "", indented(c.curl(get("/deliveries/"+d.ID+"/events"))))
-	if d.Simulation.Status == string(domain.SimulationIdle) {
-		p.Say("", "Move it:", "", indented(c.curl(apiCall{method: http.MethodPost, path: "/test-helpers/deliveries/" + d.ID + "/transition",
-			body: []byte(`{"status":"` + string(domain.Assigned) + `"}`)})))
+	if d.Simulation.Status == waybillapi.SimulationStatusIdle {
+		move, _ := post("/test-helpers/deliveries/"+d.ID+"/transition", "", waybillapi.TransitionRequest{Status: waybillapi.TransitionTargetAssigned}) // it encodes
+		p.Say("", "Move it:", "", indented(c.curl(move)))
 	}
 }

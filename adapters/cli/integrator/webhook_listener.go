@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"waybill/adapters/cli/settings"
-	"waybill/adapters/web/views"
+	"waybill/adapters/clients/go/waybillapi"
 	"waybill/domain"
 )
 
@@ -60,12 +60,12 @@ type webhookListener struct {
 	wake    chan struct{} // a result is there
 
 	mu           sync.Mutex
-	current      views.WebhookListenerSecret
+	current      waybillapi.WebhookListenerSecret
 	registeredAt time.Time
-	lanes        map[string][]*incomingWebhook // the first of each is under way
-	held         map[string]bool               // keys of those in the lanes
-	results      []webhookResult               // not told yet
-	told         map[string]webhookResult      // the last of them
+	lanes        map[string][]*incomingWebhook       // the first of each is under way
+	held         map[string]bool                     // keys of those in the lanes
+	results      []waybillapi.WebhookResult          // not told yet
+	told         map[string]waybillapi.WebhookResult // the last of them
 	toldOrder    []string
 }
 
@@ -73,15 +73,15 @@ func newWebhookListener(c *apiClient, types []string) *webhookListener {
 	return &webhookListener{
 		client: c, types: types, slots: make(chan struct{}, forwardsAtOnce), wake: make(chan struct{}, 1),
 		attempted: func(*incomingWebhook, domain.WebhookResult) {}, expired: func() {},
-		lanes: map[string][]*incomingWebhook{}, told: map[string]webhookResult{}, held: map[string]bool{},
+		lanes: map[string][]*incomingWebhook{}, told: map[string]waybillapi.WebhookResult{}, held: map[string]bool{},
 	}
 }
 
 // registration is the call that begins a listener.
 func (l *webhookListener) registration() (apiCall, error) {
-	body := map[string]any{}
-	if l.types != nil {
-		body["event_types"] = l.types
+	var body waybillapi.WebhookListenerRequest
+	for _, pattern := range l.types {
+		body.EventTypes = append(body.EventTypes, waybillapi.EventPattern(pattern))
 	}
 	return post("/webhook-listeners", "listen-"+settings.RandomHex()[:12], body)
 }
@@ -92,7 +92,7 @@ func (l *webhookListener) register(ctx context.Context, call apiCall) (apiAnswer
 	if err != nil {
 		return answer, err
 	}
-	var made views.WebhookListenerSecret
+	var made waybillapi.WebhookListenerSecret
 	if err := answer.decode(&made); err != nil {
 		return answer, err
 	}
@@ -113,7 +113,7 @@ func isSigningSecret(s string) bool {
 }
 
 // now is the listener as it is registered.
-func (l *webhookListener) now() views.WebhookListenerSecret {
+func (l *webhookListener) now() waybillapi.WebhookListenerSecret {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.current
@@ -123,7 +123,7 @@ func (l *webhookListener) now() views.WebhookListenerSecret {
 func (l *webhookListener) end(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 	defer cancel()
-	_, err := l.client.attempt(ctx, apiCall{method: http.MethodDelete, path: "/webhook-listeners/" + l.now().ID})
+	_, err := l.client.attempt(ctx, apiCall{Request: waybillapi.Request{Method: http.MethodDelete, Path: "/webhook-listeners/" + l.now().ID}})
 	if isGone(err) {
 		return nil
 	}
@@ -131,8 +131,8 @@ func (l *webhookListener) end(ctx context.Context) error {
 }
 
 func isGone(err error) bool {
-	var refused *apiError
-	return errors.As(err, &refused) && (refused.status == http.StatusNotFound || refused.status == http.StatusGone)
+	var refused *waybillapi.Error
+	return errors.As(err, &refused) && (refused.StatusCode == http.StatusNotFound || refused.StatusCode == http.StatusGone)
 }
 
 // run fetches and delivers until ctx ends, which is no error. It outlives the
@@ -167,20 +167,18 @@ func (l *webhookListener) run(ctx context.Context) error {
 }
 
 // untold are the results to tell next; busy: there will be more.
-func (l *webhookListener) untold() (results []webhookResult, busy bool) {
+func (l *webhookListener) untold() (results []waybillapi.WebhookResult, busy bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return append([]webhookResult{}, l.results[:min(len(l.results), mostResults)]...), len(l.lanes) > 0
+	return append([]waybillapi.WebhookResult{}, l.results[:min(len(l.results), mostResults)]...), len(l.lanes) > 0
 }
 
 // fetch tells results and gets what is due. After a failure it insists, without
 // a wait: that the service is back is to be known at once.
-func (l *webhookListener) fetch(ctx context.Context, results []webhookResult, wait time.Duration) ([]views.FetchedWebhook, error) {
+func (l *webhookListener) fetch(ctx context.Context, results []waybillapi.WebhookResult, wait time.Duration) ([]waybillapi.FetchedWebhook, error) {
 	call := func(wait time.Duration) (apiCall, error) {
-		return post("/webhook-listeners/"+l.now().ID+"/fetch", "", struct {
-			Results     []webhookResult `json:"results"`
-			WaitSeconds int             `json:"wait_seconds"`
-		}{results, int(wait.Seconds())})
+		seconds := int(wait.Seconds())
+		return post("/webhook-listeners/"+l.now().ID+"/fetch", "", waybillapi.WebhookFetchRequest{Results: results, WaitSeconds: &seconds})
 	}
 	waiting, err := call(wait)
 	if err != nil {
@@ -198,7 +196,7 @@ func (l *webhookListener) fetch(ctx context.Context, results []webhookResult, wa
 	if err != nil {
 		return nil, err
 	}
-	var fetched views.FetchedWebhooks
+	var fetched waybillapi.FetchWebhooksResult
 	if err := answer.decode(&fetched); err != nil {
 		return nil, err
 	}
@@ -226,15 +224,16 @@ func (l *webhookListener) registerAgain(ctx context.Context) error {
 }
 
 // settle notes that results have arrived.
-func (l *webhookListener) settle(results []webhookResult) {
+func (l *webhookListener) settle(results []waybillapi.WebhookResult) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.results = l.results[len(results):]
 	for _, r := range results {
-		if _, again := l.told[r.key]; !again {
-			l.toldOrder = append(l.toldOrder, r.key)
+		key := attemptKey(r.WebhookDeliveryID, r.Attempt)
+		if _, again := l.told[key]; !again {
+			l.toldOrder = append(l.toldOrder, key)
 		}
-		l.told[r.key] = r
+		l.told[key] = r
 	}
 	for len(l.toldOrder) > mostRemembered {
 		delete(l.told, l.toldOrder[0])
@@ -244,7 +243,7 @@ func (l *webhookListener) settle(results []webhookResult) {
 
 // accept puts what is new in the lanes, and tells a result again that was not
 // heard: the clocks of two servers may differ.
-func (l *webhookListener) accept(ctx context.Context, fetched []views.FetchedWebhook) (fresh, unheard bool) {
+func (l *webhookListener) accept(ctx context.Context, fetched []waybillapi.FetchedWebhook) (fresh, unheard bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, f := range fetched {
@@ -255,7 +254,7 @@ func (l *webhookListener) accept(ctx context.Context, fetched []views.FetchedWeb
 		if len(l.held) >= mostHeld || l.held[w.key()] {
 			continue
 		}
-		if l.isUntold(w.key()) {
+		if l.isUntold(w) {
 			continue
 		}
 		if r, known := l.told[w.key()]; known {
@@ -275,9 +274,9 @@ func (l *webhookListener) accept(ctx context.Context, fetched []views.FetchedWeb
 }
 
 // isUntold reports whether a result is still to be told. The lock is held.
-func (l *webhookListener) isUntold(key string) bool {
+func (l *webhookListener) isUntold(w *incomingWebhook) bool {
 	for _, r := range l.results {
-		if r.key == key {
+		if r.WebhookDeliveryID == w.WebhookDeliveryID && r.Attempt == w.Attempt {
 			return true
 		}
 	}
@@ -336,9 +335,9 @@ func (l *webhookListener) note(w *incomingWebhook, r domain.WebhookResult) {
 	if w.listener != l.current.ID {
 		return
 	}
-	l.results = append(l.results, webhookResult{
-		WebhookDeliveryID: w.WebhookDeliveryID, Attempt: w.Attempt, StatusCode: r.StatusCode, ErrorClass: string(r.Error),
-		DurationMS: r.Duration.Milliseconds(), ResponseExcerpt: r.Excerpt, key: w.key(),
+	l.results = append(l.results, waybillapi.WebhookResult{
+		WebhookDeliveryID: w.WebhookDeliveryID, Attempt: w.Attempt, StatusCode: r.StatusCode, ErrorClass: waybillapi.WebhookErrorClass(r.Error),
+		DurationMs: int(r.Duration.Milliseconds()), ResponseExcerpt: r.Excerpt,
 	})
 }
 

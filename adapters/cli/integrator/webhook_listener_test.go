@@ -15,7 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"waybill/adapters/web/views"
+	"waybill/adapters/clients/go/waybillapi"
 	"waybill/domain"
 )
 
@@ -23,7 +23,7 @@ import (
 // until its result was told, sixteen at a time.
 type handout struct {
 	mu         sync.Mutex
-	due        []views.FetchedWebhook
+	due        []waybillapi.FetchedWebhook
 	results    map[string]map[string]any // by webhook, the last
 	toldAt     map[string]time.Time      // the first
 	told       int
@@ -83,7 +83,7 @@ func (h *handout) fetch(r *http.Request) (*http.Response, error) {
 			continue
 		}
 		id := result["webhook_delivery_id"].(string)
-		h.due = slices.DeleteFunc(h.due, func(w views.FetchedWebhook) bool { return w.WebhookDeliveryID == id })
+		h.due = slices.DeleteFunc(h.due, func(w waybillapi.FetchedWebhook) bool { return w.WebhookDeliveryID == id })
 		if h.results[id] = result; h.toldAt[id].IsZero() {
 			h.toldAt[id] = time.Now()
 		}
@@ -96,7 +96,7 @@ func (h *handout) fetch(r *http.Request) (*http.Response, error) {
 			return nil, syscall.ECONNRESET
 		}
 	}
-	answer, err := json.Marshal(views.FetchedWebhooks{Webhooks: h.due[:min(len(h.due), h.most)]})
+	answer, err := json.Marshal(waybillapi.FetchWebhooksResult{Webhooks: h.due[:min(len(h.due), h.most)]})
 	return reply(200, string(answer)), err
 }
 
@@ -107,13 +107,13 @@ func (h *handout) with(do func()) {
 	do()
 }
 
-func newHandout(due ...views.FetchedWebhook) *handout {
+func newHandout(due ...waybillapi.FetchedWebhook) *handout {
 	return &handout{due: due, results: map[string]map[string]any{}, toldAt: map[string]time.Time{}, most: 16, events: "[]"}
 }
 
 // webhookNo is the nth event, of a delivery.
-func webhookNo(n int, delivery string) views.FetchedWebhook {
-	return views.FetchedWebhook{
+func webhookNo(n int, delivery string) waybillapi.FetchedWebhook {
+	return waybillapi.FetchedWebhook{
 		WebhookDeliveryID: fmt.Sprintf("whd_%032x", n), EventID: fmt.Sprintf("evt_%032x", n), EventType: "delivery.assigned", Attempt: 1,
 		Headers: map[string]string{domain.HeaderWebhookID: fmt.Sprintf("evt_%032x", n)},
 		Body:    fmt.Sprintf(`{"id":"evt_%032x","type":"delivery.assigned","sequence":%d,"data":{"delivery":{"id":%q}}}`, n, n, delivery),
@@ -131,7 +131,7 @@ type postings struct {
 
 func (d *postings) deliver(ctx context.Context, w *incomingWebhook) domain.WebhookResult {
 	d.mu.Lock()
-	lane := w.payload.Data.Delivery.ID
+	lane := deliveryOf(&w.payload)
 	if d.under[lane]++; d.under[lane] > 1 {
 		d.order[lane] = append(d.order[lane], "beside another one")
 	}
@@ -310,19 +310,19 @@ func TestWhatAHostileSandboxCausesIsBounded(t *testing.T) {
 		fetches    int
 	}{
 		"never waits":     {func(h *handout) { h.hasty = true }, 0, 125},
-		"never hears":     {func(h *handout) { h.deaf, h.due = true, []views.FetchedWebhook{webhookNo(1, "dlv_1")} }, 1, 125},
+		"never hears":     {func(h *handout) { h.deaf, h.due = true, []waybillapi.FetchedWebhook{webhookNo(1, "dlv_1")} }, 1, 125},
 		"ends every time": {func(h *handout) { h.hasty = true; go endAlways(h) }, 0, 125},
 		"no IDs": {func(h *handout) {
 			h.hasty = true
-			h.due = []views.FetchedWebhook{{WebhookDeliveryID: "../../x", Attempt: 1}}
+			h.due = []waybillapi.FetchedWebhook{{WebhookDeliveryID: "../../x", Attempt: 1}}
 		}, 0, 125},
-		"no attempts": {func(h *handout) { w := webhookNo(1, "dlv_1"); w.Attempt = 0; h.due = []views.FetchedWebhook{w} }, 0, 125},
+		"no attempts": {func(h *handout) { w := webhookNo(1, "dlv_1"); w.Attempt = 0; h.due = []waybillapi.FetchedWebhook{w} }, 0, 125},
 		"too large": {func(h *handout) {
 			w := webhookNo(1, "dlv_1")
 			w.Body = strings.Repeat("x", mostBody+1)
-			h.due = []views.FetchedWebhook{w}
+			h.due = []waybillapi.FetchedWebhook{w}
 		}, 0, 125},
-		"a body of no JSON": {func(h *handout) { w := webhookNo(1, "dlv_1"); w.Body = "{"; h.due = []views.FetchedWebhook{w} }, 1, 5},
+		"a body of no JSON": {func(h *handout) { w := webhookNo(1, "dlv_1"); w.Body = "{"; h.due = []waybillapi.FetchedWebhook{w} }, 1, 5},
 		"a thousand at once": {func(h *handout) {
 			for n := range 1000 {
 				h.due = append(h.due, webhookNo(n, "dlv_1"))
@@ -391,7 +391,7 @@ func TestAListenerIsNotBegunWithWhatCannotBeOne(t *testing.T) {
 
 func TestOnlyWhatIsSignedIsPassedOn(t *testing.T) {
 	t.Parallel()
-	w := incomingWebhook{FetchedWebhook: views.FetchedWebhook{Headers: map[string]string{
+	w := incomingWebhook{FetchedWebhook: waybillapi.FetchedWebhook{Headers: map[string]string{
 		domain.HeaderWebhookID: "evt_1", domain.HeaderWebhookTimestamp: "1", domain.HeaderWebhookSignature: "v1,x", domain.HeaderWebhookAttempt: "2",
 		"Cookie": "admin=1", "Host": "internal", "Authorization": "Bearer x",
 	}}}

@@ -113,6 +113,11 @@ func WithRequestID(id string) CallOption {
 	return func(s *sending) { s.header.Set("X-Request-ID", id) }
 }
 
+// WithCallRetries has this call tried by rules of its own.
+func WithCallRetries(retries Retries) CallOption {
+	return func(s *sending) { s.retries = retries }
+}
+
 // WithIfNoneMatch makes a read fail with ErrNotModified while the answer is the
 // one that had this ETag.
 func WithIfNoneMatch(etag string) CallOption {

@@ -13,11 +13,15 @@ import (
 // ErrNotModified says that WithIfNoneMatch named the current answer.
 var ErrNotModified = errors.New("waybillapi: not modified")
 
+// ErrNoAnswer says that no answer came, or not whole: the caller cannot know whether
+// the request arrived. The error that is this one wraps why.
+var ErrNoAnswer = errors.New("waybillapi: no answer")
+
 // Error is a call that was refused or failed. Branch on Code; Message is for
 // people and its wording may change.
 type Error struct {
 	StatusCode int
-	Code       ErrorCode // "" where the answer is not the API's, but a proxy's
+	Code       ErrorCode // "" where the answer is not the API's, but a proxy's; its StatusCode may be 200 then
 	Message    string
 	Details    json.RawMessage // in the form that its code has; nil for none
 	RequestID  string          // to be quoted when you ask for help
@@ -74,8 +78,18 @@ func failure(made call, res *http.Response, text []byte) *Error {
 		e.Message, e.Code, e.Details = body.Message, body.Error.Code, body.Error.Details
 		return e
 	}
+	e.Message = notOurs(res.StatusCode, text)
+	return e
+}
+
+// foreign is a success by its status in which nothing of the API stands.
+func (s *sending) foreign(text []byte) *Error {
+	return &Error{StatusCode: s.answer.StatusCode, RequestID: s.answer.RequestID, operation: s.name, Message: notOurs(s.answer.StatusCode, text)}
+}
+
+// notOurs tells of an answer that the API did not give.
+func notOurs(status int, text []byte) string {
 	const shown = 200
 	excerpt := strings.Join(strings.Fields(strings.ToValidUTF8(string(text[:min(len(text), shown)]), "")), " ")
-	e.Message = fmt.Sprintf("%s, and not in the form of the API: %q", http.StatusText(res.StatusCode), excerpt)
-	return e
+	return fmt.Sprintf("%s, and not in the form of the API: %q", http.StatusText(status), excerpt)
 }

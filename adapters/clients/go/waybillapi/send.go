@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 )
 
 // maxAnswer is the most of an answer that is read. A page of the largest records
@@ -28,6 +29,7 @@ type call struct {
 	name       string
 	method     string
 	path       []string // each part as it is, before escaping
+	target     string   // in place of path and query, as it is; "" for none
 	query      url.Values
 	body       any // nil for none
 	key        string
@@ -42,10 +44,12 @@ type sending struct {
 	header  http.Header
 	content []byte
 	answer  *Answer
+	retries Retries
 }
 
 // envelope is the form of every success.
 type envelope[T any] struct {
+	Success bool            `json:"success"`
 	Message string          `json:"message"`
 	Data    T               `json:"data"`
 	Meta    json.RawMessage `json:"meta"`
@@ -66,8 +70,8 @@ func decoded[T any](ctx context.Context, c *Client, made call, options []CallOpt
 		return nil, err
 	}
 	var got envelope[T]
-	if err := json.Unmarshal(text, &got); err != nil {
-		return nil, fmt.Errorf("waybillapi: %s: the answer %d is not what the API describes: %w", s.name, s.answer.StatusCode, err)
+	if err := json.Unmarshal(text, &got); err != nil || !got.Success {
+		return nil, s.foreign(text)
 	}
 	s.answer.Message = got.Message
 	return &got, nil
@@ -86,23 +90,21 @@ func (c *Client) send(ctx context.Context, made call, options []CallOption) (*se
 	if err != nil {
 		return nil, nil, err
 	}
+	begun := time.Now()
 	for try := 1; ; try++ {
 		s.answer.Tries = try
 		text, err := c.try(ctx, s)
 		if err == nil {
 			return s, text, nil
 		}
-		if !s.again(err) {
-			return nil, nil, err
-		}
-		if !c.retries.pause(ctx, try, err) {
+		if !s.retries.pause(ctx, begun, Retry{Operation: s.name, Tried: try, Cause: err, Safe: s.again(ctx, err)}) {
 			return nil, nil, err
 		}
 	}
 }
 
 func (c *Client) prepare(made call, options []CallOption) (*sending, error) {
-	s := &sending{call: made, header: http.Header{}}
+	s := &sending{call: made, header: http.Header{}, retries: c.retries}
 	for _, option := range options {
 		option(s)
 	}
@@ -121,8 +123,11 @@ func (c *Client) prepare(made call, options []CallOption) (*sending, error) {
 	if len(s.query) > 0 {
 		s.url += "?" + s.query.Encode()
 	}
+	if s.target != "" {
+		s.url = c.base.String() + s.target
+	}
 	if s.body != nil {
-		content, err := json.Marshal(s.body)
+		content, err := encoded(s.body)
 		if err != nil {
 			return nil, fmt.Errorf("waybillapi: %s: the body: %w", s.name, err)
 		}
@@ -142,6 +147,14 @@ func (c *Client) prepare(made call, options []CallOption) (*sending, error) {
 	s.header.Set("Accept", "application/json, application/yaml")
 	s.header.Set("User-Agent", c.agent)
 	return s, nil
+}
+
+// encoded is a body as it is sent: what is JSON already stays as it is, to the byte.
+func encoded(body any) ([]byte, error) {
+	if ready, ok := body.(json.RawMessage); ok {
+		return ready, nil
+	}
+	return json.Marshal(body)
 }
 
 // try sends the call once.
@@ -181,8 +194,7 @@ func (c *Client) try(ctx context.Context, s *sending) ([]byte, error) {
 	return text, nil
 }
 
-// lost is a try whose answer did not come, or not whole: nobody knows whether
-// the request arrived.
+// lost is a try whose answer did not come, or not whole. It is an ErrNoAnswer.
 type lost struct {
 	name string
 	err  error
@@ -198,14 +210,15 @@ func (l *lost) Error() string {
 
 func (l *lost) Unwrap() error { return l.err }
 
+func (l *lost) Is(target error) bool { return target == ErrNoAnswer }
+
 // again reports whether the same request may be sent once more after err. What
 // was refused before anything was done may always be; what may have been done,
 // only where doing it twice is doing it once.
-func (s *sending) again(err error) bool {
+func (s *sending) again(ctx context.Context, err error) bool {
 	safe := s.repeatable || s.key != ""
-	var unanswered *lost
-	if errors.As(err, &unanswered) {
-		return safe && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+	if errors.Is(err, ErrNoAnswer) {
+		return safe && ctx.Err() == nil
 	}
 	var e *Error
 	if !errors.As(err, &e) {

@@ -17,9 +17,18 @@ import (
 // receiver, either way.
 const Tolerance = 5 * time.Minute
 
-// ErrWebhook says that a webhook is not to be believed. What is wrong with it
-// stands in the error that wraps this one; answer 400 or 401 and no more.
+// ErrWebhook says that a webhook is not to be believed. A WebhookError says why;
+// answer 400 or 401 and no more.
 var ErrWebhook = errors.New("waybillapi: the webhook is not to be believed")
+
+// WebhookError is an ErrWebhook with its reason, for the receiver's own eyes.
+type WebhookError struct {
+	Reason string // such as: no signature is by a known secret
+}
+
+func (e *WebhookError) Error() string { return ErrWebhook.Error() + ": " + e.Reason }
+
+func (e *WebhookError) Unwrap() error { return ErrWebhook }
 
 // Verifier verifies webhooks as Standard Webhooks says.
 type Verifier struct {
@@ -57,14 +66,14 @@ func (v *Verifier) Verify(header http.Header, body []byte) error {
 	id, timestamp := header.Get("webhook-id"), header.Get("webhook-timestamp")
 	signatures := header.Get("webhook-signature")
 	if id == "" || timestamp == "" || signatures == "" {
-		return fmt.Errorf("%w: webhook-id, webhook-timestamp or webhook-signature is missing", ErrWebhook)
+		return &WebhookError{"webhook-id, webhook-timestamp or webhook-signature is missing"}
 	}
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
 	if err != nil {
-		return fmt.Errorf("%w: webhook-timestamp is not a number of seconds", ErrWebhook)
+		return &WebhookError{"webhook-timestamp is not a number of seconds"}
 	}
 	if off := v.now().Sub(time.Unix(seconds, 0)); off > Tolerance || off < -Tolerance {
-		return fmt.Errorf("%w: it was signed %v from now", ErrWebhook, off.Round(time.Second))
+		return &WebhookError{fmt.Sprintf("it was signed %v from now", off.Round(time.Second))}
 	}
 	for _, key := range v.keys {
 		mac := hmac.New(sha256.New, key)
@@ -79,7 +88,7 @@ func (v *Verifier) Verify(header http.Header, body []byte) error {
 			}
 		}
 	}
-	return fmt.Errorf("%w: no signature is by a known secret", ErrWebhook)
+	return &WebhookError{"no signature is by a known secret"}
 }
 
 // Event verifies a webhook and reads it. Types that are not known yet come too;

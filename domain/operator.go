@@ -53,10 +53,10 @@ func (t *OperatorToken) Usable(now time.Time) error {
 	switch {
 	case t.RevokedAt != nil:
 		return &Error{Kind: KindUnauthenticated, Code: CodeOperatorTokenRevoked,
-			Message: "The operator token ending " + t.LastFour + " was revoked. Have a new one made: waybill operator create."}
+			Message: "The operator token ending " + t.LastFour + " was revoked."}
 	case t.ExpiresAt != nil && !now.Before(*t.ExpiresAt):
 		return &Error{Kind: KindUnauthenticated, Code: CodeOperatorTokenExpired,
-			Message: "The operator token ending " + t.LastFour + " expired at " + FormatTime(*t.ExpiresAt) + ". Have a new one made: waybill operator create."}
+			Message: "The operator token ending " + t.LastFour + " expired at " + FormatTime(*t.ExpiresAt) + "."}
 	}
 	return nil
 }
@@ -72,7 +72,7 @@ func (t *OperatorToken) Allows(others ...OperatorKind) error {
 	}
 	return &Error{Kind: KindForbidden, Code: CodeOperatorKindRefused,
 		Message: "The operator token ending " + t.LastFour + " is of the kind " + string(t.Kind) + ", and this takes one of the kind " +
-			strings.Join(kinds, " or ") + ": waybill operator create --kind " + kinds[len(kinds)-1] + ".",
+			strings.Join(kinds, " or ") + ".",
 		Details: map[string]any{"kind": string(t.Kind), "required_kinds": kinds}}
 }
 

@@ -45,11 +45,11 @@ func (p *PickupLocation) Complete() bool { return len(p.Missing()) == 0 }
 func (p *PickupLocation) Pickup() (Pickup, error) {
 	if !p.Active {
 		return Pickup{}, &Error{Kind: KindInvalid, Code: CodePickupLocationInactive,
-			Message: "Pickup location " + string(p.ID) + " is switched off. Switch it on with PATCH /pickup-locations/{id} or send another one."}
+			Message: "Pickup location " + string(p.ID) + " is switched off."}
 	}
 	if missing := p.Missing(); len(missing) > 0 {
 		return Pickup{}, &Error{Kind: KindInvalid, Code: CodePickupLocationIncomplete,
-			Message: "Pickup location " + string(p.ID) + " has no " + strings.Join(missing, ", ") + ". Complete it with PATCH /pickup-locations/{id}.",
+			Message: "Pickup location " + string(p.ID) + " has no " + strings.Join(missing, ", ") + ".",
 			Details: map[string]any{"missing": missing}}
 	}
 	return Pickup{Name: p.Name, Contact: p.Contact, Address: p.Address, Coordinates: *p.Coordinates}, nil
@@ -59,7 +59,7 @@ func (p *PickupLocation) Pickup() (Pickup, error) {
 // location of the business, whatever the reason.
 func PickupLocationNotFound() *Error {
 	return &Error{Kind: KindInvalid, Code: CodePickupLocationNotFound,
-		Message: "pickup_location_id names no pickup location of this business in this environment. GET /pickup-locations lists those there are."}
+		Message: "pickup_location_id names no pickup location of this business in this environment."}
 }
 
 // PickupLocationChange holds the fields to change; nil leaves one as it is.

@@ -158,8 +158,8 @@ func (d *Delivery) simulationRunning() *Error {
 	s := d.life.Simulation
 	return &Error{
 		Kind: KindConflict, Code: CodeSimulationRunning,
-		Message: fmt.Sprintf("Scenario %s moves this delivery by itself, %d of %d steps done. Stop it first: DELETE /test-helpers/deliveries/%s/simulation.",
-			s.Scenario, s.Step, s.StepsTotal(), d.ID),
+		Message: fmt.Sprintf("Scenario %s moves this delivery by itself, %d of %d steps done.",
+			s.Scenario, s.Step, s.StepsTotal()),
 		Details: map[string]any{
 			"scenario": string(s.Scenario), "step": s.Step, "steps_total": s.StepsTotal(), "next_step_at": FormatTime(*s.NextStepAt),
 		},

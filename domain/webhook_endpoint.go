@@ -157,7 +157,7 @@ func CheckWebhookURL(address string, env Environment, lenient bool) *Error {
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	ip, notAddress := netip.ParseAddr(host)
 	if ip = ip.Unmap(); ip.IsLoopback() || ip.IsPrivate() || host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		itIs += " waybill dev takes such an address while all its listeners are on loopback addresses."
+		itIs += " A server for development takes such an address while all its listeners are on loopback addresses."
 	}
 	labels := strings.Split(host, ".")
 	last := labels[len(labels)-1]
@@ -286,8 +286,7 @@ func TooManyListeners(most int) *Error {
 func WebhookEndpointLimit() *Error {
 	return &Error{
 		Kind: KindInvalid, Code: CodeWebhookEndpointLimit,
-		Message: fmt.Sprintf("The application has %d webhook endpoints, the most there may be; each running waybill listen counts as one. "+
-			"Delete one, or end a waybill listen, first.", MaxWebhookEndpoints),
+		Message: fmt.Sprintf("The application has %d webhook endpoints, the most there may be.", MaxWebhookEndpoints),
 		Details: map[string]any{"limit": MaxWebhookEndpoints},
 	}
 }

@@ -47,7 +47,7 @@ func (a *API) bulkEntry(index int, created *domain.Delivery, refusal *domain.Err
 		told.Message = "No price for this trip can be had right now; this item was not booked. Send it again under a new Idempotency-Key."
 		refusal = &told
 	}
-	return web.Render(views.NewBulkFailure(index, refusal))
+	return web.Render(views.NewBulkFailure(index, worded(refusal)))
 }
 
 // bulkAnswer is 201 when all were created and 207 otherwise, none included.

@@ -39,7 +39,7 @@ func (a *API) forceError(_ route, c *call) error {
 		return nil
 	}
 	if force, known := forcedErrors[asked[0]]; known && len(asked) == 1 {
-		e := force(a, c)
+		e := worded(force(a, c))
 		e.Message += " (Forced by " + forcedErrorHeader + ".)"
 		e.Err = errForced
 		return e

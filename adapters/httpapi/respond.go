@@ -104,6 +104,9 @@ func (a *API) fail(c *call, err error) {
 	if !forced {
 		a.Metrics.failed(e)
 	}
+	if !forced {
+		e = worded(e)
+	}
 	if c.ignoresKey || c.Request.Header.Get("Idempotency-Key") == "" {
 		e = inMoment(e)
 	}

@@ -91,6 +91,7 @@ func (a *API) refuse(c *call, err error) {
 	case domain.KindUnauthenticated:
 		c.Header("WWW-Authenticate", "Bearer")
 	}
+	e = worded(e)
 	if e.RetryAfter > 0 {
 		c.Header("Retry-After", web.Seconds(e.RetryAfter, 1))
 	}

@@ -124,7 +124,7 @@ func (o *Operators) read(k OperatorKnock) (digest [32]byte, err error) {
 	case k.Malformed:
 		return digest, badToken("malformed", "The Authorization header is not of the form: Bearer "+domain.OperatorTokenPrefix+"... with exactly one space.")
 	case k.Token == "":
-		return digest, badToken("missing", "No operator token. Send Authorization: Bearer "+domain.OperatorTokenPrefix+"..., made with waybill operator create.")
+		return digest, badToken("missing", "No operator token.")
 	case !strings.HasPrefix(k.Token, domain.OperatorTokenPrefix):
 		return digest, badToken("malformed", "This is no operator token: one begins with "+domain.OperatorTokenPrefix+". Keys of customers open the public API only.")
 	case !domain.SoundOperatorToken(k.Token):
@@ -140,7 +140,7 @@ func badToken(reason, message string) error {
 func (o *Operators) find(ctx context.Context, k OperatorKnock, digest [32]byte) (domain.OperatorToken, error) {
 	token, err := o.storage.Read().Operators.FindByDigest(ctx, append([][32]byte{digest}, o.digest.Previous(k.Token)...)...)
 	if domain.HasCode(err, domain.CodeNotFound) {
-		return domain.OperatorToken{}, badToken("unknown", "Unknown operator token ending "+k.Token[len(k.Token)-4:]+". waybill operator list shows those there are.")
+		return domain.OperatorToken{}, badToken("unknown", "Unknown operator token ending "+k.Token[len(k.Token)-4:]+".")
 	}
 	if err != nil {
 		return domain.OperatorToken{}, domain.Internal(err)

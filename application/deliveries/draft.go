@@ -145,7 +145,7 @@ func (d *Deliveries) externalIDFree(ctx context.Context, t domain.Tenant, extern
 	}
 	return &domain.Error{
 		Kind: domain.KindConflict, Code: domain.CodeExternalIDConflict,
-		Message: "external_id " + externalID + " is already delivery " + string(taken.ID) + ". Read it with GET /deliveries/" + string(taken.ID) + ", or send another external_id.",
+		Message: "external_id " + externalID + " is already delivery " + string(taken.ID) + ".",
 		Details: map[string]any{"external_id": externalID, "delivery_id": string(taken.ID)},
 	}
 }

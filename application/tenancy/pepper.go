@@ -59,7 +59,7 @@ func (t *Tenants) confirmPepper(ctx context.Context, tx ports.Stores) error {
 	}
 	if len(marks) == 0 || !slices.Contains(mine, marks[len(marks)-1]) || !slices.Contains(marks, mine[0]) {
 		return &domain.Error{Kind: domain.KindConflict, Code: domain.CodeKeyPepperMismatch,
-			Message: "WAYBILL_KEY_PEPPER is not the one this database's keys were made with: under it every one of them is refused. Set it to that one, or add that one to WAYBILL_KEY_PEPPER_PREVIOUS."}
+			Message: "The pepper is not the one this storage's keys were made with: under it every one of them is refused."}
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func TestTheFirstPepperIsConfirmedAndAnyOtherRefused(t *testing.T) {
 			continue
 		}
 		e := wantCode(t, err, domain.KindConflict, "KEY_PEPPER_MISMATCH")
-		if !strings.HasPrefix(e.Message, "WAYBILL_KEY_PEPPER is not the one this database's keys were made with") {
+		if !strings.HasPrefix(e.Message, "The pepper is not the one this storage's keys were made with") {
 			t.Errorf("told %q", e.Message)
 		}
 	}

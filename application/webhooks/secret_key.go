@@ -42,7 +42,7 @@ func (k *SecretKey) Confirm(ctx context.Context) error {
 		_, stored, err := k.check(ctx, tx)
 		if err == nil && !k.opens(stored) {
 			err = &domain.Error{Kind: domain.KindConflict, Code: domain.CodeSecretKeyMismatch,
-				Message: "WAYBILL_SECRET_KEY is not the one this database's signing secrets were sealed under, of which none can be opened. Set it to that one, or add that one to WAYBILL_SECRET_KEY_PREVIOUS."}
+				Message: "The secret key is not the one this storage's signing secrets were sealed under, of which none can be opened."}
 		}
 		return err
 	})

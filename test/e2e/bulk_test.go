@@ -354,5 +354,5 @@ func atOnce(t *testing.T, n int, ask func(i int) (*answer, error)) []*answer {
 
 // takenMessage is what a second use of an external_id is told.
 func takenMessage(externalID, delivery string) string {
-	return "external_id " + externalID + " is already delivery " + delivery + ". Read it with GET /deliveries/" + delivery + ", or send another external_id."
+	return "external_id " + externalID + " is already delivery " + delivery + ". Read it with GET /deliveries/{id}, or send another external_id."
 }

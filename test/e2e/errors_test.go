@@ -43,7 +43,7 @@ func TestEachErrorTellsWhatHappenedAndToWhat(t *testing.T) {
 			"DELIVERY_NOT_CANCELLABLE":   {c.send("POST", "/deliveries/"+gone+"/cancel", nil), `^The delivery was picked up at 20\d\d-[0-9T:.-]+Z `, "status"},
 			"PICKUP_LOCATION_INCOMPLETE": {c.post("/deliveries", anOrder(drop("pickup"), set("pickup_location_id", bare))), `^Pickup location ` + bare + ` has no contact, latitude, longitude\. Complete it with PATCH `, "missing"},
 			"SANDBOX_TRANSITION_INVALID": {c.move(booked, "delivered"), `^Cannot go from booked to delivered\. Next allowed: assigned, outsourced, cancelled\.$`, "allowed_statuses current_status requested_status"},
-			"SIMULATION_RUNNING":         {c.move(running, "assigned"), `^Scenario delivered moves this delivery by itself, 0 of 4 steps done\. Stop it first: DELETE /test-helpers/deliveries/` + running + `/simulation\.$`, "next_step_at scenario step steps_total"},
+			"SIMULATION_RUNNING":         {c.move(running, "assigned"), `^Scenario delivered moves this delivery by itself, 0 of 4 steps done\. Stop it first: DELETE /test-helpers/deliveries/\{id\}/simulation\.$`, "next_step_at scenario step steps_total"},
 			"SIMULATION_NOT_APPLICABLE":  {c.post("/deliveries", anOrder(simulated("cod_refused", 5), set("payment", m{"type": "delivery_only"}))), `^Scenario cod_refused needs payment\.type cod\.$`, "applicable_scenarios payment_type scenario status"},
 			"BULK_VALIDATION_FAILED": {c.post("/deliveries/bulk", aBulk(anOrder(), anOrder(set("vehicle_type", "horse"), set("delivery_instructions", 5)), anOrder(drop("payment")))),
 				`^3 problems in 2 of 3 items; nothing was created\.`, "errors"},

@@ -165,7 +165,7 @@ func (w *drain) lose() {
 func (w *drain) openSecrets(ctx context.Context) {
 	secrets, err := webhooks.OpenSecrets(w.sealer, w.endpoint, w.clock.Now())
 	if err != nil {
-		w.log.ErrorContext(ctx, "webhooks wait: the signing secret cannot be opened; is WAYBILL_SECRET_KEY another one now?",
+		w.log.ErrorContext(ctx, "webhooks wait: the signing secret cannot be opened; the secret key may be another one now",
 			"endpoint", w.endpoint.ID, "error", err)
 		w.closing, w.troubled = true, true
 		return

@@ -1,0 +1,46 @@
+package httpapi
+
+import (
+	"maps"
+
+	"waybill/adapters/web"
+	"waybill/domain"
+)
+
+// remedies say which call of this API mends what a code tells. The use cases say
+// what happened, and know of no calls.
+var remedies = map[string]string{
+	domain.CodeExternalIDConflict:       "Read it with GET /deliveries/{id}, or send another external_id.",
+	domain.CodeSimulationRunning:        "Stop it first: DELETE /test-helpers/deliveries/{id}/simulation.",
+	domain.CodePickupLocationNotFound:   "GET /pickup-locations lists those there are.",
+	domain.CodePickupLocationInactive:   "Switch it on with PATCH /pickup-locations/{id} or send another one.",
+	domain.CodePickupLocationIncomplete: "Complete it with PATCH /pickup-locations/{id}.",
+	domain.CodeWebhookEndpointLimit:     "Each running waybill listen counts as one. Delete one, or end a waybill listen, first.",
+}
+
+// worded is an error with the remedy of its code, and of the code of each item of a
+// bulk.
+func worded(e *domain.Error) *domain.Error {
+	items, ofBulk := e.Details["errors"].([]map[string]any)
+	if remedies[e.Code] == "" && !ofBulk {
+		return e
+	}
+	said := *e // an error may be shared
+	said.Message = withRemedy(e.Code, e.Message)
+	if ofBulk {
+		said.Details = maps.Clone(e.Details)
+		said.Details["errors"] = web.Each(items, func(item map[string]any) map[string]any {
+			item = maps.Clone(item)
+			item["message"] = withRemedy(item["code"].(string), item["message"].(string))
+			return item
+		})
+	}
+	return &said
+}
+
+func withRemedy(code, message string) string {
+	if remedy := remedies[code]; remedy != "" {
+		return message + " " + remedy
+	}
+	return message
+}

@@ -131,7 +131,8 @@ func TestWhatABusinessBooksBesideItsHeldRowIsStored(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t)
 	o := heldForLong
-	o.LockTimeout = 2 * time.Second // it takes this long until a crowd is refused
+	// It takes this long until a crowd is refused, which is as much as there are connections.
+	o.LockTimeout, o.PoolSize = 3*time.Second, 4
 	s := openWith(t, url, o)
 	tenant := newTenant(t, s)
 	known, other := sample.BookingWrite(tenant), sample.BookingWrite(tenant)
@@ -143,21 +144,24 @@ func TestWhatABusinessBooksBesideItsHeldRowIsStored(t *testing.T) {
 	holder := connect(t, url)
 	do(t, holder, "BEGIN")
 	do(t, holder, ids("SELECT 1 FROM recipients WHERE id = '$recipient' FOR UPDATE", "$recipient", known.Recipient.ID))
-	var waiting sync.WaitGroup
-	for range 4 {
-		waiting.Go(func() {
-			if err := s.Book(t.Context(), sample.BookingTo(tenant, known.Recipient, known.Address)); !refusedAsBusy(err) {
-				t.Errorf("a booking whose recipient is held: %v", err)
-			}
-		})
+	refused := make(chan error, o.PoolSize)
+	for range o.PoolSize {
+		go func() { refused <- s.Book(t.Context(), sample.BookingTo(tenant, known.Recipient, known.Address)) }()
 	}
-	await(t, func() bool { return s.Queued() == 4 })
-	for range 5 {
+	await(t, func() bool { return s.Queued() == o.PoolSize })
+	for range 3 {
 		if err := s.Book(t.Context(), sample.BookingTo(tenant, other.Recipient, other.Address)); err != nil {
 			t.Errorf("a booking to another recipient: %v", err)
 		}
 	}
-	waiting.Wait()
+	if len(refused) == o.PoolSize {
+		t.Error("bookings to another recipient waited until those to the one that is held were refused")
+	}
+	for range o.PoolSize {
+		if err := <-refused; !refusedAsBusy(err) {
+			t.Errorf("a booking whose recipient is held: %v", err)
+		}
+	}
 	do(t, holder, "ROLLBACK")
 	if err := s.Book(t.Context(), sample.BookingTo(tenant, known.Recipient, known.Address)); err != nil {
 		t.Errorf("with the recipient free again: %v", err)

@@ -126,30 +126,13 @@ func (h *pgHosts) connectToAny(ctx context.Context) (*stdlib.Conn, error) {
 
 // connectTo bounds the look-up of a name too. A name may have several addresses.
 func (h *pgHosts) connectTo(ctx context.Context, n int) (*stdlib.Conn, error) {
-	ctx, cancel := context.WithTimeout(context.WithValue(ctx, dialled{}, map[string]time.Time{}), 2*h.timeout)
+	ctx, cancel := context.WithTimeout(ctx, 2*h.timeout)
 	defer cancel()
 	made, err := h.hosts[n].Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return made.(*stdlib.Conn), nil
-}
-
-// dialled is the key of when each address was dialled first in a call of connectTo,
-// which pgx does again where TLS is tried and does not have to be.
-type dialled struct{}
-
-// silentBefore tells of an address that has had its time, and did not answer in it.
-func silentBefore(ctx context.Context, address string, timeout time.Duration) bool {
-	first, _ := ctx.Value(dialled{}).(map[string]time.Time)
-	if first == nil {
-		return false
-	}
-	at, again := first[address]
-	if !again {
-		first[address] = time.Now()
-	}
-	return again && time.Since(at) >= timeout*9/10 // timers of two clocks
 }
 
 // eachHost makes a configuration for each host of one; a host has several entries
@@ -212,9 +195,6 @@ func pgDialer(timeout, limit time.Duration) pgconn.DialFunc {
 		return limitUnacknowledged(c, pgUnacknowledged)
 	}}
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		if silentBefore(ctx, address, timeout) {
-			return nil, &net.OpError{Op: "dial", Net: network, Err: os.ErrDeadlineExceeded}
-		}
 		made, err := d.DialContext(ctx, network, address)
 		if err != nil {
 			return nil, err

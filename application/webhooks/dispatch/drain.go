@@ -33,8 +33,7 @@ type drain struct {
 	*Drainer
 	endpoint domain.WebhookEndpoint
 	secrets  [][]byte
-	token    string
-	tries    int // before this one that left the lease unsettled; 0 as soon as something was read
+	lease    keptLease // its tries are 0 as soon as something was read
 	slowLane bool
 	sure     time.Time // until then the lease is ours for sure
 	abort    func()    // ends what is on its way
@@ -51,39 +50,28 @@ type drain struct {
 	outcomes []ports.WebhookOutcome   // not stored yet
 	health   domain.WebhookHealth     // after all results so far
 	paused   *time.Time               // until then, as the log was told
-	condemn  domain.DisabledReason    // nothing more is to be sent
-	writing  bool
-	wrote    time.Time // when the last write began
-	behind   bool      // there is much: the storage is asked in turn, and sends take slots
-	starved  bool      // a send waits for a slot
-	caught   bool      // there was much, at least once
-	looked   bool      // at what is due, once
-	granted  bool      // a slot was got for the next one
-	reread   bool      // what is due may have changed since it was read
-	closing  bool      // no new attempts
-	lost     bool      // the lease, or what was to be recorded under it
-	troubled bool      // something failed that would fail again at once
-	// unsettled: a call of the storage failed, and the lease may be ours still.
-	unsettled bool
+	reason   domain.DisabledReason    // for which the endpoint is to be disabled; empty: none
+
+	phase   phase
+	known   knowledge
+	share   share
+	writing time.Time // when the write under way began; zero: none is
 }
 
-func newDrain(d *Drainer, e domain.WebhookEndpoint, lease unsettled, slowLane bool, leased time.Time) *drain {
+func newDrain(d *Drainer, e domain.WebhookEndpoint, lease keptLease, slowLane bool, leased time.Time) *drain {
 	return &drain{
-		Drainer: d, endpoint: e, token: lease.token, tries: lease.tries, slowLane: slowLane, sure: leased.Add(leaseSure), health: e.Health, paused: e.Health.OpenUntil, reread: true,
+		Drainer: d, endpoint: e, lease: lease, slowLane: slowLane, sure: leased.Add(leaseSure), health: e.Health, paused: e.Health.OpenUntil,
 		more: make(chan struct{}, 1), freed: make(chan struct{}), results: make(chan sent, inFlight), writes: make(chan recorded, 1),
-		taken: map[domain.ID]bool{}, busy: map[domain.ID]bool{}, began: map[domain.ID]time.Time{},
+		taken: map[domain.ID]bool{}, busy: map[domain.ID]bool{}, began: map[domain.ID]time.Time{}, share: share{fairShare: d.fair},
 	}
 }
 
 // run sends until nothing is due, the slice is over or something fails. Nothing
-// of it is under way when it returns. It tells whether the endpoint can be given
-// back. Otherwise it is somebody else's, or its lease runs out by itself: that is
-// the pause before what failed is tried again.
-func (w *drain) run(ctx context.Context) bool {
+// of it is under way when it returns the phase in which it ended.
+func (w *drain) run(ctx context.Context) phase {
 	ctx, w.abort = context.WithCancel(ctx)
 	defer w.abort()
-	defer w.fallsBehind(false)
-	defer w.returnSlot()
+	defer w.share.leave()
 	w.openSecrets(ctx)
 	end, quiet, watch := time.NewTimer(slice), time.NewTimer(linger), time.NewTimer(holds)
 	defer end.Stop()
@@ -92,32 +80,29 @@ func (w *drain) run(ctx context.Context) bool {
 	renew := time.NewTicker(renewEvery)
 	defer renew.Stop()
 	over, closed := ctx.Done(), w.closed
-	w.heed()
+	w.adopt()
 	for {
-		if !w.behind {
+		if w.share.load != behind {
 			w.fill(ctx)
 		}
-		w.heed()
+		w.adopt()
 		w.start(ctx)
-		if !w.behind {
+		if w.share.load != behind {
 			w.store(ctx, func() {})
 		}
-		if w.closing && w.idle() {
+		if w.phase.ends() && w.idle() {
 			w.disable(ctx)
-			return !w.lost && !w.troubled
+			return w.phase
 		}
-		var turn, slot chan<- struct{}
+		var turn chan<- struct{}
 		if w.waits() {
-			turn = w.turns
-		}
-		if w.starved {
-			slot = w.slots
+			turn = w.share.turns
 		}
 		select {
-		case slot <- struct{}{}:
-			w.granted = true
+		case w.share.queue() <- struct{}{}:
+			w.share.permit = w.share.permit.on(granted)
 		case turn <- struct{}{}:
-			end := w.endsTurn()
+			end := w.share.endsTurn()
 			w.fill(ctx)
 			w.store(ctx, end)
 			quiet.Reset(linger)
@@ -128,38 +113,70 @@ func (w *drain) run(ctx context.Context) bool {
 			w.stored(ctx, r)
 			quiet.Reset(linger)
 		case <-w.more:
-			w.reread = true
+			w.known = w.known.on(changed)
 			quiet.Reset(linger)
 		case <-quiet.C: // what is on its way sets it anew when it ends
-			w.closing = w.closing || w.idle() && !w.waits() && !w.starved
+			if w.idle() && !w.waits() && w.share.permit != wanted {
+				w.step(ended)
+			}
 		case <-watch.C:
 			watch.Reset(w.watchAttempts())
 		case <-renew.C:
 			w.renew(ctx)
 		case <-end.C:
-			w.closing = true
+			w.step(ended)
 		case <-closed:
-			w.closing, closed = true, nil
+			w.step(ended)
+			closed = nil
 		case <-over: // far beyond the slice: the storage or the sender hangs
-			w.lose()
+			w.step(stuck)
 			over = nil
 		}
 	}
 }
 
+// step goes on to the next phase, in some of which nothing is stored any more.
+func (w *drain) step(s step) {
+	w.phase = w.phase.on(s)
+	if w.phase.stores() {
+		return
+	}
+	w.abort()
+	w.keep(w.outcomes)
+	w.outcomes = nil
+}
+
+// keep leaves outcomes to the next owner in this process, where the lease is kept.
+func (w *drain) keep(outcomes []ports.WebhookOutcome) {
+	if w.phase.keepsToken() {
+		w.lease.outcomes, w.lease.health = append(w.lease.outcomes, outcomes...), w.health
+	}
+}
+
 // idle reports whether nothing is on its way anywhere.
 func (w *drain) idle() bool {
-	return len(w.began) == 0 && !w.writing && len(w.outcomes) == 0
+	return len(w.began) == 0 && w.writing.IsZero() && len(w.outcomes) == 0
+}
+
+// waits reports whether a turn at the storage is wanted.
+func (w *drain) waits() bool {
+	return w.share.load == behind && (w.mayRead() || w.writing.IsZero() && len(w.outcomes) > 0)
 }
 
 // mayRead reports whether what is due is to be read, before the last of what was
 // read is sent.
-func (w *drain) mayRead() bool { return !w.closing && w.reread && len(w.queue) < inFlight }
+func (w *drain) mayRead() bool {
+	return !w.phase.ends() && w.known != current && len(w.queue) < inFlight
+}
 
-// lose ends all at once: what is not recorded is somebody else's to send.
-func (w *drain) lose() {
-	w.closing, w.lost, w.outcomes = true, true, nil
-	w.abort()
+// silent reports whether the storage says nothing to what has to be stored: it may be
+// cut off, and all that is sent meanwhile is sent again. An outcome that waits for its
+// turn is as good as the turns before it.
+func (w *drain) silent() bool {
+	if !w.writing.IsZero() {
+		return time.Since(w.writing) > stalled
+	}
+	return len(w.outcomes) > 0 && w.share.load == behind && w.share.stuck()
 }
 
 func (w *drain) openSecrets(ctx context.Context) {
@@ -167,7 +184,7 @@ func (w *drain) openSecrets(ctx context.Context) {
 	if err != nil {
 		w.log.ErrorContext(ctx, "webhooks wait: the signing secret cannot be opened; the secret key may be another one now",
 			"endpoint", w.endpoint.ID, "error", err)
-		w.closing, w.troubled = true, true
+		w.step(refused)
 		return
 	}
 	w.secrets = secrets
@@ -181,18 +198,22 @@ func (w *drain) fill(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	most := batch + len(w.taken) // the taken ones come first
-	if !w.looked {
+	if w.known == unseen {
 		most = much + 1 // enough to tell a backlog, which is read in turn
 	}
 	due, err := w.outbox.Due(ctx, w.endpoint.ID, w.clock.Now(), most)
 	if err != nil {
 		w.log.WarnContext(ctx, "due webhooks not read", "endpoint", w.endpoint.ID, "error", err)
-		w.closing, w.troubled, w.unsettled = true, true, true
+		w.step(unanswered)
 		return
 	}
-	w.tries = 0
-	w.fallsBehind(len(due) > much)
-	w.reread, w.looked = !w.looked && w.behind, true
+	w.lease.tries = 0
+	w.share.found(len(due))
+	if w.share.load == behind {
+		w.known = w.known.on(readBacklog)
+	} else {
+		w.known = w.known.on(readFew)
+	}
 	for i := range due {
 		if webhook := &due[i]; !w.taken[webhook.ID] {
 			w.taken[webhook.ID] = true
@@ -205,20 +226,21 @@ func (w *drain) fill(ctx context.Context) {
 	})
 }
 
-// heed stops what must not be sent, or not here.
-func (w *drain) heed() {
+// adopt goes by what is known of the endpoint and the lease by now, and stops what
+// must not be sent, or not here.
+func (w *drain) adopt() {
 	now := w.clock.Now()
-	if !w.endpoint.Enabled || w.condemn != "" || w.health.Open(now) || !w.slowLane && w.health.Slow(now) || time.Now().After(w.sure) {
-		w.closing = true
+	if !w.endpoint.Enabled || w.reason != "" || w.health.Open(now) || !w.slowLane && w.health.Slow(now) || time.Now().After(w.sure) {
+		w.step(ended)
 	}
 }
 
 // start sends as much as may be on its way, one event of a delivery at a time.
 func (w *drain) start(ctx context.Context) {
 	now, most := w.clock.Now(), inFlight
-	w.starved = false
-	defer w.returnSlot()
-	if w.closing {
+	w.share.permit = w.share.permit.on(looked)
+	defer w.share.returnPermit()
+	if w.phase.ends() {
 		w.queue = nil
 		return
 	}
@@ -229,7 +251,7 @@ func (w *drain) start(ctx context.Context) {
 	}
 	kept, unstored := w.queue[:0], len(w.taken)-len(w.queue)
 	for i, webhook := range w.queue {
-		if len(w.began) >= most || unstored >= mostUnstored || w.writing && time.Since(w.wrote) > stalled {
+		if len(w.began) >= most || unstored >= mostUnstored || w.silent() {
 			kept = append(kept, w.queue[i:]...)
 			break
 		}
@@ -237,7 +259,7 @@ func (w *drain) start(ctx context.Context) {
 			kept = append(kept, webhook)
 			continue
 		}
-		if !w.takesSlot() {
+		if !w.share.admit() {
 			kept = append(kept, w.queue[i:]...)
 			break
 		}
@@ -257,13 +279,10 @@ func asked(w *ports.OutgoingWebhook) int {
 
 func (w *drain) send(ctx context.Context, webhook *ports.OutgoingWebhook, now time.Time) {
 	w.began[webhook.ID] = time.Now()
-	if !w.caught {
-		w.promptly.Store(time.Now().UnixNano())
-	}
 	if webhook.DeliveryID != "" {
 		w.busy[webhook.DeliveryID] = true
 	}
-	url, secrets, ended := w.endpoint.URL, w.secrets, w.busySlot()
+	url, secrets, ended := w.endpoint.URL, w.secrets, w.share.begin()
 	go func() {
 		result := w.attempt(ctx, url, secrets, webhook, now)
 		ended()
@@ -297,7 +316,7 @@ func (w *drain) watchAttempts() time.Duration {
 		w.freeWorker()
 	}
 	if oldest >= hangs && !w.slowLane {
-		w.closing = true
+		w.step(ended)
 	}
 	if oldest < holds {
 		return holds - oldest
@@ -328,17 +347,17 @@ func (w *drain) settle(s sent) {
 	now := w.clock.Now()
 	delete(w.began, s.webhook.ID)
 	delete(w.busy, s.webhook.DeliveryID)
-	if w.lost {
+	if !w.phase.stores() {
 		return
 	}
 	probe := w.health.Probing(now)
 	w.health = w.health.After(s.result, now)
-	if w.condemn != domain.DisabledGone {
-		w.condemn = w.health.Condemned(s.result, now)
+	if w.reason != domain.DisabledGone {
+		w.reason = w.health.Condemned(s.result, now)
 	}
 	first := s.webhook.Back != domain.WebhookSucceeded
 	attempt := s.webhook.Record(w.ids.ID(domain.PrefixWebhookAttempt), s.result, w.schedules[w.endpoint.Tenant.Environment], probe, rand.Float64(), now) //nolint:gosec // spreads retries
-	if w.condemn != "" {
+	if w.reason != "" {
 		attempt.NextAt = nil // it will be held
 	}
 	w.outcomes = append(w.outcomes, ports.WebhookOutcome{Delivery: s.webhook.WebhookDelivery, Attempt: attempt})
@@ -353,33 +372,36 @@ func (w *drain) settle(s sent) {
 // store writes what has come in, all of it at once, beside the sends, and then
 // calls done.
 func (w *drain) store(ctx context.Context, done func()) {
-	if w.writing || len(w.outcomes) == 0 {
+	if !w.writing.IsZero() || len(w.outcomes) == 0 {
 		done()
 		return
 	}
-	endpoint, batch, health := w.endpoint.ID, w.outcomes, w.health
-	w.outcomes, w.writing, w.wrote = nil, true, time.Now()
+	endpoint, token, batch, health := w.endpoint.ID, w.lease.token, w.outcomes, w.health
+	w.outcomes, w.writing = nil, time.Now()
 	go func() {
 		defer done()
 		w.writes <- recorded{outcomes: batch, health: health, err: insist(ctx, func(ctx context.Context) error {
-			return w.outbox.Record(ctx, endpoint, w.token, batch, health)
+			return w.outbox.Record(ctx, endpoint, token, batch, health)
 		})}
 	}()
 }
 
 func (w *drain) stored(ctx context.Context, r recorded) {
-	w.writing = false
+	w.writing = time.Time{}
 	if r.err != nil {
-		// What was sent is still due, and somebody sends it again.
 		w.log.WarnContext(ctx, "webhook attempts not recorded", "endpoint", w.endpoint.ID, "attempts", len(r.outcomes), "error", r.err)
-		w.lose()
-		w.unsettled = !errors.Is(r.err, ports.ErrEndpointLost)
+		if errors.Is(r.err, ports.ErrEndpointLost) {
+			w.step(taken) // what was sent is still due, and its owner sends it again
+			return
+		}
+		w.step(stuck)
+		w.keep(r.outcomes)
 		return
 	}
 	for _, o := range r.outcomes {
 		delete(w.taken, o.Delivery.ID)
 	}
-	w.reread = true
+	w.known = w.known.on(changed)
 	w.tellPause(ctx, r)
 }
 
@@ -395,28 +417,27 @@ func (w *drain) tellPause(ctx context.Context, r recorded) {
 
 // renew gives a sign of life and learns what was changed at the endpoint.
 func (w *drain) renew(ctx context.Context) {
-	if w.lost {
+	if !w.phase.stores() {
 		return
 	}
 	asked := time.Now()
 	within, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	e, err := w.outbox.Renew(within, w.endpoint.ID, w.token, leaseFor)
+	e, err := w.outbox.Renew(within, w.endpoint.ID, w.lease.token, leaseFor)
 	switch {
 	case errors.Is(err, ports.ErrEndpointLost):
 		w.log.InfoContext(ctx, "webhook endpoint taken over, or deleted", "endpoint", w.endpoint.ID)
-		w.lose()
-		w.unsettled = false
+		w.step(taken)
 		return
 	case err != nil:
 		w.renewals.note(err)
 		w.log.WarnContext(ctx, "webhook endpoint not renewed", "endpoint", w.endpoint.ID, "error", err)
-		w.closing, w.troubled, w.unsettled = true, true, true // what is on its way may still be recorded
+		w.step(unanswered) // what is on its way may still be recorded
 		return
 	}
 	w.sure = asked.Add(leaseSure)
 	if !e.UpdatedAt.Equal(w.endpoint.UpdatedAt) {
-		w.health, w.condemn = e.Health, "" // enabling it, or another address, starts afresh
+		w.health, w.reason = e.Health, "" // enabling it, or another address, starts afresh
 	}
 	w.endpoint = e
 	w.openSecrets(ctx)
@@ -424,27 +445,27 @@ func (w *drain) renew(ctx context.Context) {
 
 // disable ends the deliveries to an endpoint that is gone, or failed for days.
 func (w *drain) disable(ctx context.Context) {
-	if w.condemn == "" || w.lost {
+	if w.reason == "" || !w.phase.stores() {
 		return
 	}
 	w.renew(ctx) // whoever changed it meanwhile knows better
-	if w.condemn == "" || w.lost || w.troubled {
+	if w.reason == "" || !w.phase.releases() {
 		return
 	}
 	now, e := w.clock.Now(), w.endpoint
-	e.Enabled, e.Disabled, e.Health, e.UpdatedAt = false, w.condemn, w.health, now
+	e.Enabled, e.Disabled, e.Health, e.UpdatedAt = false, w.reason, w.health, now
 	err := insist(ctx, func(ctx context.Context) error {
 		event, err := webhooks.EndpointEvent(w.renderer, e, w.ids.ID(domain.PrefixEvent), domain.EventEndpointDisabled, now)
 		if err != nil {
 			return err
 		}
-		return w.outbox.Disable(ctx, e, w.token, event)
+		return w.outbox.Disable(ctx, e, w.lease.token, event)
 	})
 	if err != nil {
-		w.log.WarnContext(ctx, "webhook endpoint not disabled", "endpoint", e.ID, "reason", w.condemn, "error", err)
-		w.troubled = true
+		w.log.WarnContext(ctx, "webhook endpoint not disabled", "endpoint", e.ID, "reason", w.reason, "error", err)
+		w.step(refused)
 		return
 	}
-	w.log.WarnContext(ctx, "webhook endpoint disabled", "endpoint", e.ID, "application_id", e.Tenant.ApplicationID, "reason", w.condemn,
+	w.log.WarnContext(ctx, "webhook endpoint disabled", "endpoint", e.ID, "application_id", e.Tenant.ApplicationID, "reason", w.reason,
 		"until", "its application enables it")
 }

@@ -8,6 +8,7 @@ import (
 
 	"waybill/domain"
 	"waybill/ports"
+	"waybill/test/stage"
 )
 
 func TestWhatIsOnItsWayWhenARenewalFailsIsRecorded(t *testing.T) {
@@ -36,7 +37,7 @@ func TestAStorageThatFailsCostsTimeOnlyAndIsNotStormed(t *testing.T) {
 		calls int // at most, in 40 seconds of failure
 	}
 	inWorlds(t, map[string]failure{
-		"Lease": {2, 50}, "Due": {2, 10}, "Record": {8, 200}, "Release": {2, 10}, "WaitingFor": {2, 10}, "Waiting": {2, 400},
+		"Lease": {2, 50}, "Due": {2, 10}, "Record": {2, 200}, "Release": {2, 10}, "WaitingFor": {2, 10}, "Waiting": {2, 400},
 	}, func(t *testing.T, w *world, call string, c failure) {
 		e := w.addEndpoint(1)
 		w.failing(call, 0, back)
@@ -170,6 +171,105 @@ func TestNothingMoreIsSentBesideARecordThatHangs(t *testing.T) {
 		}
 		if n := len(w.sent()); n < 10 || n > 12 {
 			t.Errorf("%d of 40 were sent in two seconds in which nothing was recorded, want those of the first half second", n)
+		}
+	})
+}
+
+// A cut from the storage: every call waits until its end, whichever it is.
+func (w *world) cutOff(from, to time.Duration) {
+	w.around = func(ctx context.Context, _ string, make func() error) error {
+		if now := w.now(); now >= from && now < to {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		return make()
+	}
+}
+
+// What was sent and could not be stored is stored after the cut, and not sent again,
+// where no other process has had the endpoint.
+func TestACutFromTheStorageDoublesNothingAndEndsWithinSeconds(t *testing.T) {
+	t.Parallel()
+	inWorlds(t, map[string]time.Duration{"5 s": 5 * time.Second, "15 s": 15 * time.Second, "70 s": 70 * time.Second}, func(t *testing.T, w *world, _ string, cut time.Duration) {
+		const endpoints, begins = 6, 200 * time.Millisecond
+		w.always(takes(10 * time.Millisecond))
+		w.cutOff(begins, begins+cut)
+		defer w.running(t, 2*endpoints, true)()
+		for n := range endpoints {
+			e := w.addEndpoint(n + 1)
+			w.addEvents(e, 1000) // more than are sent before the cut
+			w.wake(t, e)
+		}
+		time.Sleep(begins + cut)
+		before := len(w.sent())
+		healed := w.now()
+		for len(w.sent()) == before && w.now() < healed+20*time.Second {
+			time.Sleep(10 * time.Millisecond)
+		}
+		if took := w.now() - healed; took > 10*time.Second {
+			t.Errorf("the first webhook after the cut came after %v", took)
+		}
+		time.Sleep(time.Minute)
+		w.wantArrived(t, endpoints*1000)
+		if n := len(w.sent()) - endpoints*1000; n != 0 {
+			t.Errorf("%d of %d sent before the cut or in it were sent twice", n, before)
+		}
+	})
+}
+
+// Another process sends what was not stored, once it may; what this one kept is then
+// not stored over it.
+func TestWhatAnotherProcessHasSentMeanwhileIsNotStoredOver(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		e := w.backlog(3, refuses(500))
+		here := w.box.view(func(ctx context.Context, name string, make func() error) error {
+			if now := w.now(); name != "Lease" && name != "Due" && now < 30*time.Second {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return make()
+		})
+		d := w.drainerOver(here, w, &stage.IDs{})
+		d.Drain(t.Context(), e, false)
+		time.Sleep(10 * time.Second) // the lease has run out
+		w.always(takes(0))
+		w.drained(t, ports.LaneWebhook, e)
+		w.wantArrived(t, 3)
+		time.Sleep(25 * time.Second) // the first process is back
+		d.Drain(t.Context(), e, false)
+		d.Close()
+		w.wantArrived(t, 3)
+		if n := len(w.sent()); n != 6 || w.recorded() != 3 {
+			t.Errorf("%d sent and %d recorded, want 3 twice and 3", n, w.recorded())
+		}
+	})
+}
+
+// A backlog that waits for its turn sends little while the turn before it hangs.
+func TestABacklogSendsLittleWhileTheTurnsAtTheStorageHang(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		const endpoints, begins = 8, 500 * time.Millisecond
+		w.always(takes(200 * time.Millisecond)) // 80 a second to each
+		w.around = func(ctx context.Context, name string, make func() error) error {
+			if name == "Record" && w.now() >= begins {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return make()
+		}
+		defer w.running(t, 2*endpoints, false)()
+		for n := range endpoints {
+			e := w.addEndpoint(n + 1)
+			w.addEvents(e, 1000)
+			w.wake(t, e)
+		}
+		time.Sleep(begins)
+		before := len(w.sent())
+		time.Sleep(10 * time.Second)
+		if n := len(w.sent()) - before; n > endpoints*80 || n == 0 {
+			t.Errorf("%d were sent to %d endpoints in a cut of 10 s, want no more than in its first second", n, endpoints)
 		}
 	})
 }

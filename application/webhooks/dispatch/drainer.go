@@ -3,10 +3,8 @@ package dispatch
 import (
 	"context"
 	"log/slog"
-	"runtime"
 	"runtime/debug"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"waybill/application/webhooks"
@@ -35,21 +33,6 @@ const (
 	// stalled is the age of a write from which nothing more is sent beside it: the
 	// storage may be cut off, and all that is sent meanwhile is sent again.
 	stalled = 500 * time.Millisecond
-	// much is how many due webhooks make a backlog. Drains that have one take turns
-	// at the storage, so that those with little to do find it free.
-	much = 2 * inFlight
-	// brief is how long a send of a backlog counts as work for this machine. Who has
-	// not answered by then makes it wait, not work, and holds up no other one.
-	brief = 2 * time.Millisecond
-	// slotsPerProcessor is how many sends of backlogs are work at a time. All that
-	// are beyond what keeps the processors busy only stand in the way of those who
-	// have no backlog.
-	slotsPerProcessor = 4
-	// company is how long a send without a backlog counts as being beside those that
-	// have one. While it does, the storage has a pause behind each of their turns
-	// that is rest times as long as the turn was.
-	company = time.Second
-	rest    = 3
 	// holds is the age of an attempt from which its drain goes on without a worker: it
 	// waits for its receiver, and any number of receivers that hang at once leave the
 	// workers to others.
@@ -85,21 +68,19 @@ type Drainer struct {
 	schedules webhooks.Schedules
 	observer  Observer
 	log       *slog.Logger
-	turns     chan struct{} // that drains with a backlog have at the storage
-	backlogs  atomic.Int32  // drains that have one
-	promptly  atomic.Int64  // when somebody without a backlog sent last, in Unix nanoseconds
-	slots     chan struct{} // that their sends have while they are work
+	fair      *fairShare
 	renewals  lapse
 	// unattended has an element for each drain that goes on without a worker.
 	unattended chan struct{}
 
 	mu     sync.Mutex
 	active map[domain.ID]*drain
-	// unsettled are leases that may be this process's and have no drain.
-	unsettled map[domain.ID]unsettled
-	running   sync.WaitGroup // drains, of which some outlast their handler
-	closed    chan struct{}  // no drain begins, and those that run come to an end
-	close     func()
+	// kept are leases that may be this process's and have no drain.
+	kept         map[domain.ID]*keptLease
+	keptOutcomes int            // in all of them
+	running      sync.WaitGroup // drains, of which some outlast their handler
+	closed       chan struct{}  // no drain begins, and those that run come to an end
+	close        func()
 }
 
 // NewDrainer makes a drainer. Close it after use.
@@ -109,8 +90,8 @@ func NewDrainer(o ports.WebhookOutbox, s ports.WebhookSender, sealer ports.Seale
 	closed := make(chan struct{})
 	return &Drainer{
 		outbox: o, sender: s, sealer: sealer, renderer: r, queue: q, clock: c, ids: ids,
-		schedules: schedules, observer: observer, log: log, active: map[domain.ID]*drain{}, unsettled: map[domain.ID]unsettled{},
-		turns: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), slots: make(chan struct{}, slotsPerProcessor*runtime.GOMAXPROCS(0)),
+		schedules: schedules, observer: observer, log: log, active: map[domain.ID]*drain{}, kept: map[domain.ID]*keptLease{},
+		fair:       newFairShare(processors(), closed),
 		unattended: make(chan struct{}, mostUnattended), closed: closed, close: sync.OnceFunc(func() { close(closed) }),
 	}
 }
@@ -144,17 +125,18 @@ func (d *Drainer) Drain(ctx context.Context, endpoint domain.ID, slowLane bool) 
 	if d.joins(endpoint) {
 		return
 	}
-	lease, ok := d.takeToken(endpoint)
+	lease, ok := d.takeLease(endpoint)
 	if !ok {
 		return
 	}
-	lane, asked := laneOf(ports.WaitingEndpoint{Slow: slowLane}), time.Now()
-	e, leased, err := d.lease(ctx, endpoint, lease.token)
+	e, asked, leased, err := d.lease(ctx, endpoint, &lease)
 	if err != nil {
 		d.log.WarnContext(ctx, "webhook endpoint not leased", "endpoint", endpoint, "error", err)
-		d.unsettle(ctx, endpoint, lease, lane)
+		d.keepLease(ctx, endpoint, lease, laneOf(ports.WaitingEndpoint{Slow: slowLane}))
+		return
 	}
-	if err != nil || !leased {
+	d.forgetLease(endpoint)
+	if !leased {
 		return // the owner looks again before it leaves, and the Sweeper after it
 	}
 	work := newDrain(d, e, lease, slowLane, asked)
@@ -174,10 +156,17 @@ func (d *Drainer) Drain(ctx context.Context, endpoint domain.ID, slowLane bool) 
 	}
 }
 
-func (d *Drainer) lease(ctx context.Context, endpoint domain.ID, token string) (domain.WebhookEndpoint, bool, error) {
+// lease stores what was kept with the lease, and begins it anew. asked is a moment
+// before it began.
+func (d *Drainer) lease(ctx context.Context, endpoint domain.ID, lease *keptLease) (e domain.WebhookEndpoint, asked time.Time, leased bool, err error) {
+	if err := d.recordKept(ctx, endpoint, lease); err != nil {
+		return e, asked, false, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	return d.outbox.Lease(ctx, endpoint, token, leaseFor)
+	asked = time.Now()
+	e, leased, err = d.outbox.Lease(ctx, endpoint, lease.token, leaseFor)
+	return e, asked, leased, err
 }
 
 // own does the work and gives the endpoint back.
@@ -190,18 +179,17 @@ func (d *Drainer) own(ctx context.Context, work *drain) {
 			d.log.ErrorContext(ctx, "a drain of webhooks panicked", "endpoint", work.endpoint.ID, "panic", why, "stack", string(debug.Stack()))
 		}
 	}()
-	run := func() bool {
+	run := func() phase {
 		defer d.leave(work)
 		ctx, cancel := context.WithTimeout(ctx, drainTimeout)
 		defer cancel()
 		return work.run(ctx)
 	}
-	switch {
-	case run():
-		d.giveBack(ctx, work.endpoint.ID, work.token)
-	case work.unsettled:
-		lane := laneOf(ports.WaitingEndpoint{Slow: work.slowLane})
-		d.unsettle(ctx, work.endpoint.ID, unsettled{token: work.token, tries: work.tries}, lane)
+	switch end := run(); {
+	case end.releases():
+		d.giveBack(ctx, work.endpoint.ID, work.lease.token)
+	case end.keepsToken():
+		d.keepLease(ctx, work.endpoint.ID, work.lease, laneOf(ports.WaitingEndpoint{Slow: work.slowLane}))
 	}
 }
 
@@ -246,14 +234,7 @@ func (d *Drainer) joins(endpoint domain.ID) bool {
 	return true
 }
 
-func (d *Drainer) isClosed() bool {
-	select {
-	case <-d.closed:
-		return true
-	default:
-		return false
-	}
-}
+func (d *Drainer) isClosed() bool { return d.fair.isClosed() }
 
 func (d *Drainer) enter(work *drain) bool {
 	d.mu.Lock()

@@ -1,0 +1,109 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+const (
+	// leaseAgain is the pause before an endpoint is leased again whose lease may be
+	// this process's; it doubles while that goes on, up to leaseFor.
+	leaseAgain = time.Second
+	// mostKept bounds the leases that are kept while the storage does not answer, and
+	// the outcomes that are kept with them. An endpoint beyond it waits until its lease
+	// has run out; an attempt whose outcome is beyond it is made again.
+	mostKept = 10_000
+)
+
+// keptLease is a lease that may be this process's: a call of the storage failed,
+// and the call may have been made. Only its token opens the endpoint before the
+// lease has run out. So the next owner here takes the same token.
+type keptLease struct {
+	token string
+	tries int       // in a row that were left so
+	again time.Time // no attempt before
+	// outcomes are not stored, and health is that of the endpoint after them. As long
+	// as the storage has the token, nothing else was sent to the endpoint.
+	outcomes []ports.WebhookOutcome
+	health   domain.WebhookHealth
+}
+
+// takeLease returns the token for the next lease of an endpoint. ok is false during
+// the pause behind a failure, whose end rings, and while another caller has the token.
+// The caller has to call keepLease or forgetLease.
+func (d *Drainer) takeLease(endpoint domain.ID) (lease keptLease, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	k, left := d.kept[endpoint]
+	switch {
+	case !left:
+		return keptLease{token: d.ids.ID("").Hex()}, true
+	case time.Now().Before(k.again):
+		return keptLease{}, false
+	}
+	k.again = time.Now().Add(2 * writeTimeout) // by then this attempt is over
+	return *k, true
+}
+
+// forgetLease is for a lease of which is known whose it is.
+func (d *Drainer) forgetLease(endpoint domain.ID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.drop(endpoint)
+}
+
+func (d *Drainer) drop(endpoint domain.ID) {
+	if k := d.kept[endpoint]; k != nil {
+		d.keptOutcomes -= len(k.outcomes)
+		delete(d.kept, endpoint)
+	}
+}
+
+// keepLease keeps a lease whose owner in this process has ended, and rings once the
+// pause is over.
+func (d *Drainer) keepLease(ctx context.Context, endpoint domain.ID, lease keptLease, lane ports.Lane) {
+	pause := min(leaseAgain<<min(lease.tries, 10), leaseFor)
+	lease.tries, lease.again = lease.tries+1, time.Now().Add(pause)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.drop(endpoint)
+	if d.isClosed() || len(d.kept) >= mostKept {
+		return
+	}
+	lease.outcomes = lease.outcomes[:min(len(lease.outcomes), mostKept-d.keptOutcomes)]
+	d.keptOutcomes += len(lease.outcomes)
+	d.kept[endpoint] = &lease
+	ctx = context.WithoutCancel(ctx)
+	time.AfterFunc(pause, func() {
+		if d.isClosed() {
+			return
+		}
+		if err := d.queue.Ring(ctx, lane, string(endpoint)); err != nil {
+			d.log.DebugContext(ctx, "ring failed", "endpoint", endpoint, "error", err)
+		}
+	})
+}
+
+// recordKept stores the outcomes that were kept with a lease, where no other process
+// has had the endpoint since: what was sent before the storage was cut off is not
+// sent again.
+func (d *Drainer) recordKept(ctx context.Context, endpoint domain.ID, lease *keptLease) error {
+	if len(lease.outcomes) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	err := d.outbox.Record(ctx, endpoint, lease.token, lease.outcomes, lease.health)
+	if err != nil && !errors.Is(err, ports.ErrEndpointLost) && !errors.Is(err, domain.ErrNotFound) {
+		return err
+	}
+	if err != nil {
+		d.log.InfoContext(ctx, "webhook attempts are made again: another process has had the endpoint", "endpoint", endpoint, "attempts", len(lease.outcomes))
+	}
+	lease.outcomes = nil
+	return nil
+}

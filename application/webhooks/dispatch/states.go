@@ -1,0 +1,167 @@
+package dispatch
+
+// The states of a drain. Each of them changes by the tables below and in no other
+// way; what a drain does follows from them.
+
+// phase is what a drain still does, and what becomes of its lease at its end.
+type phase uint8
+
+const (
+	// sending: attempts begin, and their outcomes are stored.
+	sending phase = iota
+	// finishing: no attempt begins. The lease is released at the end.
+	finishing
+	// pausing is finishing because of what would fail again at once: the lease is not
+	// released, so that its rest is a pause.
+	pausing
+	// uncertain is finishing because a call about the lease failed, which may be this
+	// process's still: its next owner here takes the same token.
+	uncertain
+	// lost: nothing is stored any more, since another process has the lease.
+	lost
+	// abandoned: nothing is stored any more, since storing it failed for long. The next
+	// owner here takes the same token, and stores the outcomes first.
+	abandoned
+
+	phases
+)
+
+// step is what happens to the phase of a drain.
+type step uint8
+
+const (
+	// ended: its time is over, nothing is due, or the endpoint is not to be sent to.
+	ended step = iota
+	// refused: a secret cannot be opened, or the endpoint not be disabled.
+	refused
+	// unanswered: a read or a renewal failed.
+	unanswered
+	// taken: another process has the lease, or the endpoint is deleted.
+	taken
+	// stuck: outcomes could not be stored for long, or the drain lasts far beyond its time.
+	stuck
+
+	steps
+)
+
+var phaseAfter = [phases][steps]phase{
+	//           ended      refused    unanswered taken stuck
+	sending:   {finishing, pausing, uncertain, lost, abandoned},
+	finishing: {finishing, pausing, uncertain, lost, abandoned},
+	pausing:   {pausing, pausing, uncertain, lost, abandoned},
+	uncertain: {uncertain, uncertain, uncertain, lost, abandoned},
+	lost:      {lost, lost, lost, lost, lost},
+	abandoned: {abandoned, abandoned, abandoned, lost, abandoned},
+}
+
+// on is the phase after a step.
+func (p phase) on(s step) phase { return phaseAfter[p][s] }
+
+// ends reports whether no attempt begins any more.
+func (p phase) ends() bool { return p != sending }
+
+// stores reports whether outcomes are still stored.
+func (p phase) stores() bool { return p != lost && p != abandoned }
+
+// releases reports whether the lease is released at the end.
+func (p phase) releases() bool { return p == finishing }
+
+// keepsToken reports whether the lease may be this process's at the end.
+func (p phase) keepsToken() bool { return p == uncertain || p == abandoned }
+
+// knowledge is what a drain knows of what is due.
+type knowledge uint8
+
+const (
+	// unseen: nothing was read. The first read is a short one, to tell a backlog.
+	unseen knowledge = iota
+	// stale: more may be due than was read.
+	stale
+	// current: all that was due was read, or as much as is read at a time.
+	current
+
+	knowledges
+)
+
+// news is what changes that.
+type news uint8
+
+const (
+	changed     news = iota // a ring came, or outcomes were stored
+	readFew                 // what is due was read, and is no backlog
+	readBacklog             // what is due was read, and is a backlog
+
+	newses
+)
+
+var knowledgeAfter = [knowledges][newses]knowledge{
+	//         changed  readFew  readBacklog
+	unseen:  {unseen, current, stale},
+	stale:   {stale, current, current},
+	current: {stale, current, current},
+}
+
+// on is what is known after news.
+func (k knowledge) on(n news) knowledge { return knowledgeAfter[k][n] }
+
+// load is whether a drain has a backlog, and with it has to leave room for others.
+type load uint8
+
+const (
+	// prompt: none so far. Its sends go straight through.
+	prompt load = iota
+	// behind: it takes turns at the storage, and its sends take permits.
+	behind
+	// recovered: it had one.
+	recovered
+
+	loads
+)
+
+var loadAfter = [loads][2]load{
+	//           few due    many due
+	prompt:    {prompt, behind},
+	behind:    {recovered, behind},
+	recovered: {recovered, behind},
+}
+
+// on is the load after so much was found due.
+func (l load) on(due int) load {
+	if due > much {
+		return loadAfter[l][1]
+	}
+	return loadAfter[l][0]
+}
+
+// permit is how a drain stands to the permit for its next send.
+type permit uint8
+
+const (
+	none   permit = iota // it needs none
+	wanted               // a send waits for one
+	held                 // it has one
+
+	permits
+)
+
+// ask is what happens to it.
+type ask uint8
+
+const (
+	looked  ask = iota // the drain looks anew at what it may send
+	denied             // none was free
+	granted            // one is this drain's
+	used               // a send has taken it over, or it was given back
+
+	asks
+)
+
+var permitAfter = [permits][asks]permit{
+	//       looked denied granted used
+	none:   {none, wanted, held, none},
+	wanted: {none, wanted, held, wanted},
+	held:   {held, held, held, none},
+}
+
+// on is how it stands after that.
+func (p permit) on(a ask) permit { return permitAfter[p][a] }

@@ -115,7 +115,7 @@ func (a *API) bareAllowance(remote net.Addr) ports.Allowance {
 	if err != nil {
 		host = "unknown"
 	}
-	allowance, err := a.Admission.Stranger(context.Background(), host)
+	allowance, err := a.Admission.Anonymous(context.Background(), host)
 	if err != nil {
 		return ports.Allowance{}
 	}

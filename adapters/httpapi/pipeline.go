@@ -108,9 +108,9 @@ func (a *API) orNotFound(r route, c *call, err error) error {
 }
 
 func (a *API) admit(_ route, c *call) error {
-	knock := admission.Knock{Environment: a.Environment, Address: clientAddress(c), Elsewhere: a.OtherBaseURL}
-	knock.Key, knock.Malformed = web.Bearer(c.Request.Header)
-	grant, err := a.Admission.Admit(c.Request.Context(), knock)
+	credentials := admission.Credentials{Environment: a.Environment, Address: clientAddress(c), Elsewhere: a.OtherBaseURL}
+	credentials.Key, credentials.Malformed = web.Bearer(c.Request.Header)
+	grant, err := a.Admission.Admit(c.Request.Context(), credentials)
 	c.grant = grant
 	showAllowance(c, grant.Allowance)
 	if err != nil {
@@ -157,7 +157,7 @@ func (c *call) end() {
 
 // greetStranger shows the limits of the address to a client without a key.
 func (a *API) greetStranger(c *call) error {
-	allowance, err := a.Admission.Stranger(c.Request.Context(), clientAddress(c))
+	allowance, err := a.Admission.Anonymous(c.Request.Context(), clientAddress(c))
 	if err != nil {
 		return domain.Internal(err)
 	}

@@ -137,9 +137,9 @@ func (m *Management) identify(c *call, kinds []domain.OperatorKind) (err error) 
 	if m.Operators == nil {
 		return ports.ErrStorageGone
 	}
-	knock := admission.OperatorKnock{Address: domain.ClientAddress(c.ClientIP()), RequestID: c.requestID.Shown(), Kinds: kinds}
-	knock.Token, knock.Malformed = web.Bearer(c.Request.Header)
-	c.by, err = m.Operators.Identify(c.Request.Context(), knock)
+	credentials := admission.OperatorCredentials{Address: domain.ClientAddress(c.ClientIP()), RequestID: c.requestID.Shown(), Kinds: kinds}
+	credentials.Token, credentials.Malformed = web.Bearer(c.Request.Header)
+	c.by, err = m.Operators.Identify(c.Request.Context(), credentials)
 	return err
 }
 

@@ -30,30 +30,30 @@ type Limits struct {
 
 // Admission decides whether a request is let in, and on whose behalf.
 type Admission struct {
-	keys      *keyCache
-	newcomers *newcomers
-	doubtful  *lookups.Lookups[[32]byte] // keys from addresses that failed too often
-	uses      *keyUses
-	inFlight  *permits
-	lists     *permits // among those in flight
-	bulks     *permits // likewise
-	limiter   ports.RateLimiter
-	digest    ports.KeyDigester
-	clock     ports.Clock
-	limits    Limits
+	keys           *keyCache
+	unknownCallers *unknownCallers
+	doubtful       *lookups.Lookups[[32]byte] // keys from addresses that failed too often
+	uses           *keyUses
+	inFlight       *permits
+	lists          *permits // among those in flight
+	bulks          *permits // likewise
+	limiter        ports.RateLimiter
+	digest         ports.KeyDigester
+	clock          ports.Clock
+	limits         Limits
 }
 
 // New makes the gate every request passes first.
 func New(s ports.Storage, l ports.RateLimiter, d ports.KeyDigester, c ports.Clock, limits Limits) *Admission {
 	return &Admission{
-		keys: newKeyCache(s, d, c), newcomers: newNewcomers(), uses: newKeyUses(s), inFlight: newPermits(MaxInFlight, 0), lists: newPermits(MaxLists, ListPatience), bulks: newPermits(MaxBulks, 0),
+		keys: newKeyCache(s, d, c), unknownCallers: newUnknownCallers(), uses: newKeyUses(s), inFlight: newPermits(MaxInFlight, 0), lists: newPermits(MaxLists, ListPatience), bulks: newPermits(MaxBulks, 0),
 		doubtful: lookups.New(mostDoubtful, func(ctx context.Context, of [][32]byte) ([][32]byte, error) { return s.Read().Tenancy.Known(ctx, of) }),
 		limiter:  l, digest: d, clock: c, limits: limits,
 	}
 }
 
-// Knock is what admission looks at of a request.
-type Knock struct {
+// Credentials is what admission looks at of a request.
+type Credentials struct {
 	Environment domain.Environment // of the host that was called
 	Address     string             // of the client
 	Key         string             // empty: none was sent
@@ -72,8 +72,8 @@ type Grant struct {
 // Admit lets a request in or answers 401 or 429. Only failures count against
 // the client's address, and beyond its limit they refuse only what does not pass the
 // checksum or is no key: a neighbour behind the same address shuts nobody out.
-func (a *Admission) Admit(ctx context.Context, k Knock) (Grant, error) {
-	credential, refusal, err := a.identify(ctx, k)
+func (a *Admission) Admit(ctx context.Context, c Credentials) (Grant, error) {
+	credential, refusal, err := a.identify(ctx, c)
 	if err != nil {
 		return refusal, err
 	}
@@ -132,8 +132,8 @@ func (a *Admission) Spent(g *Grant) *domain.Error {
 	return limited(g.Allowance)
 }
 
-// Stranger is what a client is told that has not shown a key.
-func (a *Admission) Stranger(ctx context.Context, address string) (ports.Allowance, error) {
+// Anonymous is what a client is told that has not shown a key.
+func (a *Admission) Anonymous(ctx context.Context, address string) (ports.Allowance, error) {
 	return a.limiter.Peek(ctx, a.addressBucket(address))
 }
 
@@ -162,63 +162,63 @@ func (a *Admission) addressBucket(address string) ports.Bucket {
 // identify goes from the cheapest check to the dearest: form, checksum,
 // environment, then memory, then the database, for an address in good standing at
 // once. Where it fails, the grant tells about the address.
-func (a *Admission) identify(ctx context.Context, k Knock) (domain.Credential, Grant, error) {
-	digest, err := a.read(k)
+func (a *Admission) identify(ctx context.Context, c Credentials) (domain.Credential, Grant, error) {
+	digest, err := a.read(c)
 	if err != nil {
-		return a.refuse(ctx, k, err)
+		return a.refuse(ctx, c, err)
 	}
 	if !a.keys.trusts(digest) {
-		leave, err := a.newcomers.enter(ctx, digest)
+		leave, err := a.unknownCallers.enter(ctx, digest)
 		if err != nil {
-			return a.refuse(ctx, k, err)
+			return a.refuse(ctx, c, err)
 		}
 		defer leave()
 		if !a.keys.trusts(digest) { // still: nobody was at it meanwhile
-			return a.introduce(ctx, k, digest)
+			return a.introduce(ctx, c, digest)
 		}
 	}
-	credential, err := a.open(ctx, k, digest)
+	credential, err := a.open(ctx, c, digest)
 	if err != nil {
-		return a.refuse(ctx, k, err)
+		return a.refuse(ctx, c, err)
 	}
 	return credential, Grant{}, nil
 }
 
 // read checks what can be told from the key itself.
-func (a *Admission) read(k Knock) (digest [32]byte, err error) {
+func (a *Admission) read(c Credentials) (digest [32]byte, err error) {
 	switch {
-	case k.Malformed:
-		return digest, badKey("malformed", "The Authorization header is not of the form: Bearer "+domain.KeyPrefix(k.Environment)+"... with exactly one space.")
-	case k.Key == "":
-		return digest, badKey("missing", "No API key. Send Authorization: Bearer "+domain.KeyPrefix(k.Environment)+"...")
+	case c.Malformed:
+		return digest, badKey("malformed", "The Authorization header is not of the form: Bearer "+domain.KeyPrefix(c.Environment)+"... with exactly one space.")
+	case c.Key == "":
+		return digest, badKey("missing", "No API key. Send Authorization: Bearer "+domain.KeyPrefix(c.Environment)+"...")
 	}
-	environment, ok := domain.ParseAPIKey(k.Key)
+	environment, ok := domain.ParseAPIKey(c.Key)
 	switch {
-	case !ok && !strings.HasPrefix(k.Key, domain.KeyPrefix(domain.Live)) && !strings.HasPrefix(k.Key, domain.KeyPrefix(domain.Sandbox)):
-		return digest, badKey("malformed", "This is no key of ours: one for this host begins with "+domain.KeyPrefix(k.Environment)+".")
+	case !ok && !strings.HasPrefix(c.Key, domain.KeyPrefix(domain.Live)) && !strings.HasPrefix(c.Key, domain.KeyPrefix(domain.Sandbox)):
+		return digest, badKey("malformed", "This is no key of ours: one for this host begins with "+domain.KeyPrefix(c.Environment)+".")
 	case !ok:
 		return digest, badKey("malformed", "The key is mistyped or cut off: its checksum does not match. Copy it again, whole.")
-	case environment != k.Environment:
-		return digest, mismatch(environment, k)
+	case environment != c.Environment:
+		return digest, mismatch(environment, c)
 	}
-	return a.digest.Digest(k.Key), nil
+	return a.digest.Digest(c.Key), nil
 }
 
 // introduce looks up a key that did not work lately. Its address is charged
 // before and gets that back for a key that works: so the look-ups of a key by
-// itself that fail are never more than the address may fail, however many knock
+// itself that fail are never more than the address may fail, however many are sent
 // at once.
-func (a *Admission) introduce(ctx context.Context, k Knock, digest [32]byte) (domain.Credential, Grant, error) {
-	bucket := a.addressBucket(k.Address)
+func (a *Admission) introduce(ctx context.Context, c Credentials, digest [32]byte) (domain.Credential, Grant, error) {
+	bucket := a.addressBucket(c.Address)
 	allowance, err := a.limiter.Take(ctx, bucket)
 	switch {
 	case err != nil:
 		return domain.Credential{}, Grant{}, domain.Internal(err)
 	case !allowance.Admitted:
-		credential, err := a.doubt(ctx, k, digest, allowance)
+		credential, err := a.doubt(ctx, c, digest, allowance)
 		return credential, Grant{Allowance: allowance}, err
 	}
-	credential, err := a.open(ctx, k, digest)
+	credential, err := a.open(ctx, c, digest)
 	if unauthenticated(err) {
 		return domain.Credential{}, Grant{Allowance: allowance}, err
 	}
@@ -233,8 +233,8 @@ func (a *Admission) introduce(ctx context.Context, k Knock, digest [32]byte) (do
 // doubt is introduce behind an address that has failed too often. What of all such
 // keys exists is looked up together, at a fixed pace: guesses cost no more for being
 // many, and no key that exists is refused for them.
-func (a *Admission) doubt(ctx context.Context, k Knock, digest [32]byte, spent ports.Allowance) (none domain.Credential, _ error) {
-	for _, of := range append([][32]byte{digest}, a.digest.Previous(k.Key)...) {
+func (a *Admission) doubt(ctx context.Context, c Credentials, digest [32]byte, spent ports.Allowance) (none domain.Credential, _ error) {
+	for _, of := range append([][32]byte{digest}, a.digest.Previous(c.Key)...) {
 		known, err := a.doubtful.Exists(ctx, of)
 		switch {
 		case errors.Is(err, lookups.ErrCrowded):
@@ -242,17 +242,17 @@ func (a *Admission) doubt(ctx context.Context, k Knock, digest [32]byte, spent p
 		case err != nil:
 			return none, err
 		case known:
-			return a.open(ctx, k, digest)
+			return a.open(ctx, c, digest)
 		}
 	}
 	return none, limited(spent)
 }
 
 // open finds out whose key it is, and whether it works now.
-func (a *Admission) open(ctx context.Context, k Knock, digest [32]byte) (domain.Credential, error) {
-	credential, err := a.keys.find(ctx, k.Key, digest)
+func (a *Admission) open(ctx context.Context, c Credentials, digest [32]byte) (domain.Credential, error) {
+	credential, err := a.keys.find(ctx, c.Key, digest)
 	if errors.Is(err, domain.ErrNotFound) {
-		return credential, domain.UnknownAPIKey(k.Key[len(k.Key)-4:])
+		return credential, domain.UnknownAPIKey(c.Key[len(c.Key)-4:])
 	}
 	if err != nil {
 		return credential, err
@@ -268,15 +268,15 @@ func (a *Admission) open(ctx context.Context, k Knock, digest [32]byte) (domain.
 
 // refuse counts a failure against the address and turns that of a guess into a 429
 // once the address has had too many. Failures of our own are not the client's.
-func (a *Admission) refuse(ctx context.Context, k Knock, cause error) (none domain.Credential, _ Grant, _ error) {
+func (a *Admission) refuse(ctx context.Context, c Credentials, cause error) (none domain.Credential, _ Grant, _ error) {
 	if !unauthenticated(cause) {
-		allowance, err := a.Stranger(ctx, k.Address)
+		allowance, err := a.Anonymous(ctx, c.Address)
 		if err != nil {
 			return none, Grant{}, domain.Internal(err)
 		}
 		return none, Grant{Allowance: allowance}, cause
 	}
-	allowance, err := a.limiter.Take(ctx, a.addressBucket(k.Address))
+	allowance, err := a.limiter.Take(ctx, a.addressBucket(c.Address))
 	if err != nil {
 		return none, Grant{}, domain.Internal(err)
 	}
@@ -300,12 +300,12 @@ func badKey(reason, message string) *domain.Error {
 		Message: message, Details: map[string]any{"reason": reason}}
 }
 
-func mismatch(key domain.Environment, k Knock) *domain.Error {
+func mismatch(key domain.Environment, c Credentials) *domain.Error {
 	return &domain.Error{
 		Kind: domain.KindUnauthenticated, Code: domain.CodeEnvironmentMismatch,
-		Message: "This is a " + string(key) + " key on the " + string(k.Environment) + " host. Use a " +
-			domain.KeyPrefix(k.Environment) + " key here, or call " + k.Elsewhere + ".",
-		Details: map[string]any{"key_environment": string(key), "host_environment": string(k.Environment)},
+		Message: "This is a " + string(key) + " key on the " + string(c.Environment) + " host. Use a " +
+			domain.KeyPrefix(c.Environment) + " key here, or call " + c.Elsewhere + ".",
+		Details: map[string]any{"key_environment": string(key), "host_environment": string(c.Environment)},
 	}
 }
 

@@ -41,23 +41,23 @@ func TestEveryWayNotToBeLetIn(t *testing.T) {
 	past := noon.Add(-time.Second)
 	mistyped := liveKey[:20] + "x" + liveKey[21:]
 	for name, c := range map[string]struct {
-		knock  admission.Knock
+		knock  admission.Credentials
 		expect func(*gate)
 		code   string
 		detail map[string]any
 	}{
-		"no key":           {knock: admission.Knock{}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "missing"}},
-		"no bearer":        {knock: admission.Knock{Malformed: true}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "malformed"}},
-		"malformed first":  {knock: admission.Knock{Malformed: true, Key: testKey}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "malformed"}},
-		"a wrong checksum": {knock: admission.Knock{Key: mistyped}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "malformed"}},
-		"a short key":      {knock: admission.Knock{Key: "x"}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "malformed"}},
-		"checksum first":   {knock: admission.Knock{Key: testKey[:20] + "x" + testKey[21:]}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "malformed"}},
-		"the wrong host":   {knock: admission.Knock{Key: testKey}, code: "ENVIRONMENT_MISMATCH", detail: map[string]any{"key_environment": "sandbox", "host_environment": "live"}},
-		"an unknown key":   {knock: admission.Knock{Key: liveKey}, expect: func(g *gate) { g.knowsNothingOf(liveKey, 1) }, code: "INVALID_API_KEY", detail: map[string]any{"reason": "unknown"}},
-		"a revoked key":    {knock: admission.Knock{Key: liveKey}, expect: func(g *gate) { g.knows(liveKey, 1, func(c *domain.Credential) { c.Key.RevokedAt = &past }) }, code: "API_KEY_REVOKED"},
-		"an expired key":   {knock: admission.Knock{Key: liveKey}, expect: func(g *gate) { g.knows(liveKey, 1, func(c *domain.Credential) { c.Key.ExpiresAt = &noon }) }, code: "API_KEY_EXPIRED"},
-		"a disabled app":   {knock: admission.Knock{Key: liveKey}, expect: func(g *gate) { g.knows(liveKey, 1, func(c *domain.Credential) { c.Application.Disabled = true }) }, code: "INVALID_API_KEY", detail: map[string]any{"reason": "unknown"}},
-		"disabled, revoked": {knock: admission.Knock{Key: liveKey}, expect: func(g *gate) {
+		"no key":           {knock: admission.Credentials{}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "missing"}},
+		"no bearer":        {knock: admission.Credentials{Malformed: true}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "malformed"}},
+		"malformed first":  {knock: admission.Credentials{Malformed: true, Key: testKey}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "malformed"}},
+		"a wrong checksum": {knock: admission.Credentials{Key: mistyped}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "malformed"}},
+		"a short key":      {knock: admission.Credentials{Key: "x"}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "malformed"}},
+		"checksum first":   {knock: admission.Credentials{Key: testKey[:20] + "x" + testKey[21:]}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "malformed"}},
+		"the wrong host":   {knock: admission.Credentials{Key: testKey}, code: "ENVIRONMENT_MISMATCH", detail: map[string]any{"key_environment": "sandbox", "host_environment": "live"}},
+		"an unknown key":   {knock: admission.Credentials{Key: liveKey}, expect: func(g *gate) { g.knowsNothingOf(liveKey, 1) }, code: "INVALID_API_KEY", detail: map[string]any{"reason": "unknown"}},
+		"a revoked key":    {knock: admission.Credentials{Key: liveKey}, expect: func(g *gate) { g.knows(liveKey, 1, func(c *domain.Credential) { c.Key.RevokedAt = &past }) }, code: "API_KEY_REVOKED"},
+		"an expired key":   {knock: admission.Credentials{Key: liveKey}, expect: func(g *gate) { g.knows(liveKey, 1, func(c *domain.Credential) { c.Key.ExpiresAt = &noon }) }, code: "API_KEY_EXPIRED"},
+		"a disabled app":   {knock: admission.Credentials{Key: liveKey}, expect: func(g *gate) { g.knows(liveKey, 1, func(c *domain.Credential) { c.Application.Disabled = true }) }, code: "INVALID_API_KEY", detail: map[string]any{"reason": "unknown"}},
+		"disabled, revoked": {knock: admission.Credentials{Key: liveKey}, expect: func(g *gate) {
 			g.knows(liveKey, 1, func(c *domain.Credential) { c.Application.Disabled, c.Key.RevokedAt = true, &past })
 		}, code: "INVALID_API_KEY"},
 	} {
@@ -232,7 +232,7 @@ func TestNobodyIsLetInWhileTheLimiterFails(t *testing.T) {
 			storage.EXPECT().Read().Return(ports.Readers{Tenancy: store}).AnyTimes()
 			c.expect(limiter, store)
 			a := admission.New(storage, limiter, digester{}, &stage.Clock{}, limits)
-			_, err := a.Admit(t.Context(), admission.Knock{Environment: domain.Live, Address: address, Key: c.key})
+			_, err := a.Admit(t.Context(), admission.Credentials{Environment: domain.Live, Address: address, Key: c.key})
 			wantCode(t, err, domain.KindInternal, "INTERNAL_SERVER_ERROR")
 			if !errors.Is(err, errBroken) {
 				t.Errorf("the cause is lost: %v", err)

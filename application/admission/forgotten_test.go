@@ -148,7 +148,7 @@ func TestNoRequestBehindAnAnnouncementIsLetIn(t *testing.T) {
 		all.Go(func() {
 			for !end.Load() {
 				behind := announced.Load()
-				_, err := gate.Admit(t.Context(), admission.Knock{Environment: domain.Live, Address: address, Key: liveKey})
+				_, err := gate.Admit(t.Context(), admission.Credentials{Environment: domain.Live, Address: address, Key: liveKey})
 				switch {
 				case err == nil && behind != 0 && behind == announced.Load():
 					late.Add(1)

@@ -31,7 +31,7 @@ func straight(s ports.Storage) ports.Storage { return s }
 
 func (u *used) knock(t *testing.T, secret string) error {
 	t.Helper()
-	_, err := u.gate.Admit(t.Context(), admission.Knock{Environment: domain.Live, Address: address, Key: secret})
+	_, err := u.gate.Admit(t.Context(), admission.Credentials{Environment: domain.Live, Address: address, Key: secret})
 	return err
 }
 

@@ -143,7 +143,7 @@ func TestTheGreatestLimitStillLetsAnswersWithoutNewsGoFree(t *testing.T) {
 func TestAStrangerIsToldAboutItsAddressAndNotCounted(t *testing.T) {
 	t.Parallel()
 	g := newGate(t)
-	a, err := g.Stranger(t.Context(), address)
+	a, err := g.Anonymous(t.Context(), address)
 	if err != nil || a.Scope != "address" || a.Remaining != 60 || g.failures() != 0 {
 		t.Errorf("%+v, %v", a, err)
 	}

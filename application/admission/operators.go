@@ -44,8 +44,8 @@ func NewOperators(s ports.Storage, l ports.RateLimiter, d ports.KeyDigester, c p
 	}
 }
 
-// OperatorKnock is what is looked at of a request to the operations API.
-type OperatorKnock struct {
+// OperatorCredentials is what is looked at of a request to the operations API.
+type OperatorCredentials struct {
 	Address   string // of the client
 	Token     string // empty: none was sent
 	Malformed bool   // something was sent that is no bearer token
@@ -54,25 +54,25 @@ type OperatorKnock struct {
 	Kinds []domain.OperatorKind
 }
 
-// Identify tells which operator knocks, or answers 401, 429, or 403 for a token
+// Identify tells which operator calls, or answers 401, 429, or 403 for a token
 // of another kind. Only failures of the token count against the client's address;
 // a token that worked in the last minutes is served also where its address is
 // locked out.
-func (o *Operators) Identify(ctx context.Context, k OperatorKnock) (domain.AuditActor, error) {
-	token, err := o.authenticate(ctx, k)
+func (o *Operators) Identify(ctx context.Context, c OperatorCredentials) (domain.AuditActor, error) {
+	token, err := o.authenticate(ctx, c)
 	if err != nil {
 		return domain.AuditActor{}, err
 	}
-	return domain.AuditActor{ID: token.ID, Name: token.Name, RequestID: k.RequestID}, token.Allows(k.Kinds...)
+	return domain.AuditActor{ID: token.ID, Name: token.Name, RequestID: c.RequestID}, token.Allows(c.Kinds...)
 }
 
-func (o *Operators) authenticate(ctx context.Context, k OperatorKnock) (domain.OperatorToken, error) {
-	digest, err := o.read(k)
+func (o *Operators) authenticate(ctx context.Context, c OperatorCredentials) (domain.OperatorToken, error) {
+	digest, err := o.read(c)
 	if err == nil && o.trusts(digest) {
-		token, err := o.find(ctx, k, digest)
+		token, err := o.find(ctx, c, digest)
 		if unauthenticated(err) {
 			o.distrust(digest)
-			return token, o.charge(ctx, k, err)
+			return token, o.charge(ctx, c, err)
 		}
 		if err == nil {
 			o.trust(digest) // anew: who goes on working is not shut out in the middle of it
@@ -80,19 +80,19 @@ func (o *Operators) authenticate(ctx context.Context, k OperatorKnock) (domain.O
 		return token, err
 	}
 	if err != nil {
-		return domain.OperatorToken{}, o.charge(ctx, k, err)
+		return domain.OperatorToken{}, o.charge(ctx, c, err)
 	}
 	// Charged before the look-up and given back after one that succeeds: so the
 	// look-ups that fail are no more than the address may fail, however many
-	// knock at once.
-	if refused := o.charge(ctx, k, nil); refused != nil {
+	// are sent at once.
+	if refused := o.charge(ctx, c, nil); refused != nil {
 		return domain.OperatorToken{}, refused
 	}
-	token, err := o.find(ctx, k, digest)
+	token, err := o.find(ctx, c, digest)
 	if unauthenticated(err) {
 		return token, err
 	}
-	if back := o.limiter.GiveBack(context.WithoutCancel(ctx), o.bucket(k)); back != nil && err == nil {
+	if back := o.limiter.GiveBack(context.WithoutCancel(ctx), o.bucket(c)); back != nil && err == nil {
 		return token, domain.Internal(back)
 	}
 	if err == nil {
@@ -101,13 +101,13 @@ func (o *Operators) authenticate(ctx context.Context, k OperatorKnock) (domain.O
 	return token, err
 }
 
-func (o *Operators) bucket(k OperatorKnock) ports.Bucket {
-	return ports.Bucket{Scope: "operator_address", Name: k.Address, Limit: o.failed}
+func (o *Operators) bucket(c OperatorCredentials) ports.Bucket {
+	return ports.Bucket{Scope: "operator_address", Name: c.Address, Limit: o.failed}
 }
 
 // charge counts a failure and returns it, or 429 where there were too many.
-func (o *Operators) charge(ctx context.Context, k OperatorKnock, failure error) error {
-	allowance, err := o.limiter.Take(ctx, o.bucket(k))
+func (o *Operators) charge(ctx context.Context, c OperatorCredentials, failure error) error {
+	allowance, err := o.limiter.Take(ctx, o.bucket(c))
 	switch {
 	case err != nil:
 		return domain.Internal(err)
@@ -119,28 +119,28 @@ func (o *Operators) charge(ctx context.Context, k OperatorKnock, failure error) 
 }
 
 // read checks what can be told from the token itself.
-func (o *Operators) read(k OperatorKnock) (digest [32]byte, err error) {
+func (o *Operators) read(c OperatorCredentials) (digest [32]byte, err error) {
 	switch {
-	case k.Malformed:
+	case c.Malformed:
 		return digest, badToken("malformed", "The Authorization header is not of the form: Bearer "+domain.OperatorTokenPrefix+"... with exactly one space.")
-	case k.Token == "":
+	case c.Token == "":
 		return digest, badToken("missing", "No operator token.")
-	case !strings.HasPrefix(k.Token, domain.OperatorTokenPrefix):
+	case !strings.HasPrefix(c.Token, domain.OperatorTokenPrefix):
 		return digest, badToken("malformed", "This is no operator token: one begins with "+domain.OperatorTokenPrefix+". Keys of customers open the public API only.")
-	case !domain.SoundOperatorToken(k.Token):
+	case !domain.SoundOperatorToken(c.Token):
 		return digest, badToken("malformed", "The token is mistyped or cut off: its checksum does not match. Copy it again, whole.")
 	}
-	return o.digest.Digest(k.Token), nil
+	return o.digest.Digest(c.Token), nil
 }
 
 func badToken(reason, message string) error {
 	return &domain.Error{Kind: domain.KindUnauthenticated, Code: domain.CodeInvalidOperatorToken, Message: message, Details: map[string]any{"reason": reason}}
 }
 
-func (o *Operators) find(ctx context.Context, k OperatorKnock, digest [32]byte) (domain.OperatorToken, error) {
-	token, err := o.storage.Read().Operators.FindByDigest(ctx, append([][32]byte{digest}, o.digest.Previous(k.Token)...)...)
+func (o *Operators) find(ctx context.Context, c OperatorCredentials, digest [32]byte) (domain.OperatorToken, error) {
+	token, err := o.storage.Read().Operators.FindByDigest(ctx, append([][32]byte{digest}, o.digest.Previous(c.Token)...)...)
 	if domain.HasCode(err, domain.CodeNotFound) {
-		return domain.OperatorToken{}, badToken("unknown", "Unknown operator token ending "+k.Token[len(k.Token)-4:]+".")
+		return domain.OperatorToken{}, badToken("unknown", "Unknown operator token ending "+c.Token[len(c.Token)-4:]+".")
 	}
 	if err != nil {
 		return domain.OperatorToken{}, domain.Internal(err)

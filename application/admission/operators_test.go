@@ -30,7 +30,7 @@ func TestAnOperatorTokenNamesItsOperatorUntilItIsRevoked(t *testing.T) {
 	if err != nil || issued.Name != "Dispatch" || !domain.SoundOperatorToken(issued.Secret) {
 		t.Fatalf("%+v, %v", issued, err)
 	}
-	knock := admission.OperatorKnock{Address: address, Token: issued.Secret, RequestID: "req_1"}
+	knock := admission.OperatorCredentials{Address: address, Token: issued.Secret, RequestID: "req_1"}
 	by, err := door.Identify(t.Context(), knock)
 	if want := (domain.AuditActor{ID: issued.ID, Name: "Dispatch", RequestID: "req_1"}); err != nil || by != want {
 		t.Errorf("%+v, %v", by, err)
@@ -56,7 +56,7 @@ func TestWhenATokenWasUsedIsKeptOnceAMinute(t *testing.T) {
 		t.Fatal(err)
 	}
 	used := func() time.Time {
-		if _, err := door.Identify(t.Context(), admission.OperatorKnock{Address: address, Token: issued.Secret}); err != nil {
+		if _, err := door.Identify(t.Context(), admission.OperatorCredentials{Address: address, Token: issued.Secret}); err != nil {
 			t.Fatal(err)
 		}
 		tokens, err := o.OperatorTokens(t.Context())
@@ -98,7 +98,7 @@ func TestGuessesAtTokensAtOneMomentReachTheStorageSixtyTimes(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 500 {
 			all.Go(func() {
-				_, err := door.Identify(t.Context(), admission.OperatorKnock{Address: address, Token: domain.MakeOperatorToken([32]byte{byte(i), byte(i >> 8)})})
+				_, err := door.Identify(t.Context(), admission.OperatorCredentials{Address: address, Token: domain.MakeOperatorToken([32]byte{byte(i), byte(i >> 8)})})
 				if !domain.HasCode(err, "INVALID_OPERATOR_TOKEN") && !domain.HasCode(err, "RATE_LIMIT_EXCEEDED") {
 					t.Error(err)
 				}
@@ -120,7 +120,7 @@ func TestAStorageThatFailsIsNotTheOperatorsFault(t *testing.T) {
 	limiter := &counter{taken: map[string]int{}}
 	door := admission.NewOperators(storage, limiter, digester{}, &stage.Clock{}, admission.FailedOperators(limits.PerAddress))
 	for range 100 {
-		_, err := door.Identify(t.Context(), admission.OperatorKnock{Address: address, Token: domain.MakeOperatorToken([32]byte{})})
+		_, err := door.Identify(t.Context(), admission.OperatorCredentials{Address: address, Token: domain.MakeOperatorToken([32]byte{})})
 		var told *domain.Error
 		if !errors.As(err, &told) || told.Kind != domain.KindInternal || !errors.Is(err, errBroken) {
 			t.Fatal(err)
@@ -140,14 +140,14 @@ func TestTrustInATokenIsRenewedWithEachUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	use := func() error {
-		_, err := door.Identify(t.Context(), admission.OperatorKnock{Address: address, Token: issued.Secret})
+		_, err := door.Identify(t.Context(), admission.OperatorCredentials{Address: address, Token: issued.Secret})
 		return err
 	}
 	if err := use(); err != nil {
 		t.Fatal(err)
 	}
 	for range limits.PerAddress.Limit + 1 {
-		_, _ = door.Identify(t.Context(), admission.OperatorKnock{Address: address, Malformed: true})
+		_, _ = door.Identify(t.Context(), admission.OperatorCredentials{Address: address, Malformed: true})
 	}
 	for range 4 {
 		o.Clock.GoOn(9 * time.Minute)

@@ -49,7 +49,7 @@ func (o *office) member(pepper string, previous ...string) member {
 // takes shows a key to a process, and has the use written.
 func (m member) takes(t *testing.T, secret string) error {
 	t.Helper()
-	_, err := m.gate.Admit(t.Context(), admission.Knock{Environment: domain.Live, Address: address, Key: secret})
+	_, err := m.gate.Admit(t.Context(), admission.Credentials{Environment: domain.Live, Address: address, Key: secret})
 	if err := m.gate.RecordUses(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func (m member) takes(t *testing.T, secret string) error {
 
 func (m member) takesToken(t *testing.T, secret string) error {
 	t.Helper()
-	_, err := m.operators.Identify(t.Context(), admission.OperatorKnock{Address: address, Token: secret})
+	_, err := m.operators.Identify(t.Context(), admission.OperatorCredentials{Address: address, Token: secret})
 	return err
 }
 
@@ -167,7 +167,7 @@ func TestAKeyIsLookedUpOnceUnderAllPeppers(t *testing.T) {
 	table.EXPECT().Credential(gomock.Any(), digest.Digest(liveKey), digest.Previous(liveKey)[0]).Return(domain.Credential{}, domain.ErrNotFound).Times(1)
 	gate := admission.New(storage, &counter{taken: map[string]int{}}, digest, &stage.Clock{}, limits)
 	for range 2 {
-		_, err := gate.Admit(t.Context(), admission.Knock{Environment: domain.Live, Address: address, Key: liveKey})
+		_, err := gate.Admit(t.Context(), admission.Credentials{Environment: domain.Live, Address: address, Key: liveKey})
 		wantCode(t, err, domain.KindUnauthenticated, "INVALID_API_KEY")
 	}
 }
@@ -186,7 +186,7 @@ func TestAKeyThatCouldNotBeMovedIsMovedLater(t *testing.T) {
 	}
 	broken := &moody{Storage: o.Store, fails: map[int]error{2: errBroken}} // the first one writes the use
 	gate := admission.New(broken, &counter{taken: map[string]int{}}, peppered{"sugar", "salt"}, o.Clock, limits)
-	if _, err := gate.Admit(t.Context(), admission.Knock{Environment: domain.Live, Address: address, Key: key.Secret}); err != nil {
+	if _, err := gate.Admit(t.Context(), admission.Credentials{Environment: domain.Live, Address: address, Key: key.Secret}); err != nil {
 		t.Fatal(err)
 	}
 	if err := gate.RecordUses(t.Context()); !errors.Is(err, errBroken) || sugar.left(t) != "1 0" {

@@ -113,7 +113,7 @@ func newGate(t *testing.T) *gate {
 }
 
 func (g *gate) knock(t *testing.T, secret string) (admission.Grant, error) {
-	return g.Admit(t.Context(), admission.Knock{Environment: domain.Live, Address: address, Key: secret})
+	return g.Admit(t.Context(), admission.Credentials{Environment: domain.Live, Address: address, Key: secret})
 }
 
 // knows lets the storage be asked for the key that often.

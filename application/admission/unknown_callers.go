@@ -9,26 +9,28 @@ import (
 	"waybill/domain"
 )
 
-// newcomerPatience is how long a request waits for another one with the same
+// unknownPatience is how long a request waits for another one with the same
 // key. It ends only while the storage or the limiter hardly answers.
-const newcomerPatience = 2 * time.Second
+const unknownPatience = 2 * time.Second
 
-var errNewcomer = errors.New("tenancy: looking up an API key takes too long")
+var errUnknownCaller = errors.New("admission: looking up an API key takes too long")
 
-// newcomers lets the requests with a key that has not worked lately in one
+// unknownCallers lets the requests with a key that has not worked lately in one
 // after the other: the first one finds out about the key, and those behind it
 // are not charged for a look-up that they do not need.
-type newcomers struct {
+type unknownCallers struct {
 	mu   sync.Mutex
 	busy map[[32]byte]chan struct{} // closed by the request that is at it
 }
 
-func newNewcomers() *newcomers { return &newcomers{busy: make(map[[32]byte]chan struct{})} }
+func newUnknownCallers() *unknownCallers {
+	return &unknownCallers{busy: make(map[[32]byte]chan struct{})}
+}
 
 // enter waits for the request before, and answers 503 where that takes too long.
 // leave must be called, and soon.
-func (n *newcomers) enter(ctx context.Context, digest [32]byte) (leave func(), err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, newcomerPatience, domain.ServiceUnavailable(errNewcomer))
+func (n *unknownCallers) enter(ctx context.Context, digest [32]byte) (leave func(), err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, unknownPatience, domain.ServiceUnavailable(errUnknownCaller))
 	defer cancel()
 	for {
 		before := n.take(digest)
@@ -44,7 +46,7 @@ func (n *newcomers) enter(ctx context.Context, digest [32]byte) (leave func(), e
 }
 
 // take answers nil, or what is closed when it is worth trying again.
-func (n *newcomers) take(digest [32]byte) (before chan struct{}) {
+func (n *unknownCallers) take(digest [32]byte) (before chan struct{}) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if before = n.busy[digest]; before == nil {
@@ -53,7 +55,7 @@ func (n *newcomers) take(digest [32]byte) (before chan struct{}) {
 	return before
 }
 
-func (n *newcomers) leave(digest [32]byte) {
+func (n *unknownCallers) leave(digest [32]byte) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	close(n.busy[digest])

@@ -1,0 +1,78 @@
+package tenancy
+
+import (
+	"context"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// CreateApplication adds a program of a business.
+func (t *Tenants) CreateApplication(ctx context.Context, by domain.AuditActor, businessID domain.ID, name string) (domain.Application, error) {
+	name, err := properName(name)
+	if err != nil {
+		return domain.Application{}, err
+	}
+	app := domain.Application{ID: t.ids.ID(domain.PrefixApplication), BusinessID: businessID, Name: name, CreatedAt: t.clock.Now()}
+	err = t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+		if _, err := tx.Tenancy.Business(ctx, businessID); err != nil {
+			return domain.Deed{}, err
+		}
+		return domain.Deed{Action: domain.ActionApplicationCreate, Target: app.ID, BusinessID: businessID}, tx.Tenancy.InsertApplication(ctx, app)
+	})
+	return app, err
+}
+
+// SetDisabled switches an application, and with it all its keys, off or on. A person
+// of the business does not switch on what the delivery company has switched off.
+func (t *Tenants) SetDisabled(ctx context.Context, by domain.AuditActor, id domain.ID, disabled bool) (app domain.Application, err error) {
+	action := domain.ActionApplicationEnable
+	if disabled {
+		action = domain.ActionApplicationDisable
+	}
+	err = t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+		before, err := t.applicationFor(ctx, tx, by, id)
+		if err != nil {
+			return domain.Deed{}, err
+		}
+		if by.BusinessID != "" && before.Disabled && !disabled {
+			if err := disabledByPerson(ctx, tx, before); err != nil {
+				return domain.Deed{}, err
+			}
+		}
+		if err := tx.Tenancy.SetApplicationDisabled(ctx, id, disabled); err != nil {
+			return domain.Deed{}, err
+		}
+		if app, err = tx.Tenancy.Application(ctx, id); err != nil || before.Disabled == disabled {
+			return domain.Deed{}, err
+		}
+		return domain.Deed{Action: action, Target: id, BusinessID: app.BusinessID}, nil
+	})
+	t.announce(ctx, app.ID, err)
+	return app, err
+}
+
+// Application is one program.
+func (t *Tenants) Application(ctx context.Context, id domain.ID) (domain.Application, error) {
+	return t.storage.Read().Tenancy.Application(ctx, id)
+}
+
+// Applications lists the programs of a business, oldest first.
+func (t *Tenants) Applications(ctx context.Context, businessID domain.ID) ([]domain.Application, error) {
+	if _, err := t.storage.Read().Tenancy.Business(ctx, businessID); err != nil {
+		return nil, err
+	}
+	return t.storage.Read().Tenancy.Applications(ctx, businessID)
+}
+
+// disabledByPerson answers DISABLED_BY_PLATFORM where the last one to switch an
+// application off was no person of its business.
+func disabledByPerson(ctx context.Context, tx ports.Stores, app domain.Application) error {
+	f := domain.AuditFilter{Action: domain.ActionApplicationDisable, Target: app.ID}
+	last, err := tx.Audit.ListOfBusiness(ctx, app.BusinessID, f, domain.PageRequest{Limit: 1})
+	if err != nil || len(last) > 0 && last[0].Actor.Kind() == domain.ActorPerson {
+		return err
+	}
+	return &domain.Error{Kind: domain.KindConflict, Code: domain.CodeDisabledByPlatform,
+		Message: "The delivery company has disabled this application. Ask it to enable it."}
+}

@@ -196,7 +196,7 @@ func TestASecretThatCannotBeOpenedIsNotTriedAllTheTime(t *testing.T) {
 		w.sealer.fails = errStorage
 		defer w.running(t, 1, true)()
 		time.Sleep(time.Minute)
-		if n := strings.Count(w.logged.String(), "WAYBILL_SECRET_KEY"); n < 9 || n > 11 || len(w.sent()) != 0 {
+		if n := strings.Count(w.logged.String(), "the signing secret cannot be opened"); n < 9 || n > 11 || len(w.sent()) != 0 {
 			t.Errorf("%d lines, %d sent", n, len(w.sent()))
 		}
 	})

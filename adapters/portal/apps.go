@@ -1,0 +1,215 @@
+package portal
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"waybill/adapters/pages"
+	"waybill/domain"
+)
+
+// appsOnHome is of how many applications the start page tells.
+const appsOnHome = 12
+
+// environmentView is one environment of an application.
+type environmentView struct {
+	Name, Title, BaseURL, Keys string
+	Usable                     int
+	LastUsedAt                 time.Time
+	Expiring                   string // the last four of a key that expires within a week
+}
+
+type appView struct {
+	ID, Name     string
+	Disabled     bool
+	CreatedAt    time.Time
+	Environments []environmentView
+}
+
+// appView is an application with the state of its keys.
+func (p *Portal) appView(c *call, a domain.Application) (appView, error) {
+	v := appView{ID: string(a.ID), Name: a.Name, Disabled: a.Disabled, CreatedAt: a.CreatedAt}
+	now := p.options.Clock.Now()
+	for _, e := range []environmentView{
+		{Name: string(domain.Sandbox), Title: "Sandbox", BaseURL: p.options.SandboxBaseURL}, {Name: string(domain.Live), Title: "Live", BaseURL: p.options.LiveBaseURL},
+	} {
+		keys, err := p.Tenants.KeysOf(c.ctx(), c.business(), a.ID, domain.Environment(e.Name))
+		if err != nil {
+			return v, err
+		}
+		e.Keys = "/apps/" + string(a.ID) + "/" + e.Name + "/keys"
+		for _, k := range keys {
+			if k.LastUsedAt != nil && k.LastUsedAt.After(e.LastUsedAt) {
+				e.LastUsedAt = *k.LastUsedAt
+			}
+			if k.RevokedAt != nil || k.ExpiresAt != nil && !now.Before(*k.ExpiresAt) {
+				continue
+			}
+			e.Usable++
+			if k.ExpiresAt != nil && k.ExpiresAt.Sub(now) < 7*24*time.Hour {
+				e.Expiring = k.LastFour
+			}
+		}
+		v.Environments = append(v.Environments, e)
+	}
+	return v, nil
+}
+
+type homeView struct {
+	Notice  *pages.Notice
+	Warn    []pages.Notice
+	Name    string
+	Todo    []todo
+	AllDone bool
+	Apps    []appView
+	More    bool
+	DocsURL string
+}
+
+// todo is a step towards going live.
+type todo struct {
+	Title, Text string
+	Done        bool
+	Link        pages.Link
+}
+
+func (p *Portal) home(c *call) error {
+	apps, err := p.Tenants.Applications(c.ctx(), c.business())
+	if err != nil {
+		return err
+	}
+	v := homeView{Notice: c.told(), Name: c.principal.Person.Name, More: len(apps) > appsOnHome, DocsURL: p.options.DocsURL}
+	if c.principal.Person.PasswordHash == "" {
+		v.Warn = append(v.Warn, pages.Notice{Tone: "warn", Title: "You have no password yet",
+			Lines: []string{"A link lets you in once. Set a password now, so that you can come back without one."}, Link: &pages.Link{Href: "/account", Text: "Set a password"}})
+	}
+	usable, used, keysAt := map[string]bool{}, map[string]bool{}, "/apps"
+	for _, a := range apps[:min(len(apps), appsOnHome)] {
+		app, err := p.appView(c, a)
+		if err != nil {
+			return err
+		}
+		if !a.Disabled && keysAt == "/apps" {
+			keysAt = "/apps/" + app.ID
+		}
+		for _, e := range app.Environments {
+			usable[e.Name], used[e.Name] = usable[e.Name] || e.Usable > 0 && !a.Disabled, used[e.Name] || !e.LastUsedAt.IsZero()
+			if e.Expiring != "" && !a.Disabled {
+				v.Warn = append(v.Warn, pages.Notice{Tone: "warn", Title: "A key expires soon", Lines: []string{"The " + e.Name + " key ending " + e.Expiring + " of " + app.Name + " expires within a week."},
+					Link: &pages.Link{Href: e.Keys, Text: "Rotate it"}})
+			}
+		}
+		v.Apps = append(v.Apps, app)
+	}
+	keys := func(e domain.Environment) string {
+		if keysAt == "/apps" {
+			return keysAt
+		}
+		return keysAt + "/" + string(e) + "/keys"
+	}
+	sandbox, live := string(domain.Sandbox), string(domain.Live)
+	v.Todo = []todo{
+		{Title: "Create an application", Text: "One for each program that calls the API.", Done: len(apps) > 0, Link: pages.Link{Href: "/apps", Text: "Applications"}},
+		{Title: "Create a sandbox key", Text: "It books deliveries that are played, never driven.", Done: usable[sandbox] || used[sandbox], Link: pages.Link{Href: keys(domain.Sandbox), Text: "Sandbox keys"}},
+		{Title: "Make the first call", Text: "Ticked when a sandbox key has been used.", Done: used[sandbox], Link: pages.Link{Href: p.docs("/first-delivery"), Text: "Your first delivery"}},
+		{Title: "Create a live key", Text: "An owner does this. From then on a rider comes.", Done: usable[live] || used[live], Link: pages.Link{Href: keys(domain.Live), Text: "Live keys"}},
+		{Title: "Go live", Text: "Ticked when a live key has been used.", Done: used[live], Link: pages.Link{Href: p.docs("/going-live"), Text: "Before going live"}},
+	}
+	v.AllDone = true
+	for i := range v.Todo {
+		v.AllDone = v.AllDone && v.Todo[i].Done
+	}
+	return p.show(c, http.StatusOK, "home", "Home", v)
+}
+
+// docs is the address of a page of the documentation; without one, of the applications.
+func (p *Portal) docs(path string) string {
+	if p.options.DocsURL == "" {
+		return "/apps"
+	}
+	return p.options.DocsURL + path
+}
+
+type appsView struct {
+	Notice *pages.Notice
+	Apps   []domain.Application
+	May    bool
+	Name   pages.Field
+}
+
+func (p *Portal) listApps(c *call) error { return p.appsPage(c, http.StatusOK) }
+
+func (p *Portal) appsPage(c *call, status int) error {
+	apps, err := p.Tenants.Applications(c.ctx(), c.business())
+	if err != nil {
+		return err
+	}
+	return p.show(c, status, "apps", "Applications", appsView{
+		Notice: c.told(), Apps: apps, May: c.may(domain.ActManageApplications),
+		Name: c.field(pages.Field{Name: "name", Label: "Name", Hint: "What your colleagues will know it by, such as Web shop.", Required: true, MaxLength: domain.NameRule.Most}),
+	})
+}
+
+func (p *Portal) createApp(c *call) error {
+	app, err := p.Tenants.CreateApplication(c.ctx(), c.actor(), c.business(), c.form.Get("name"))
+	if c.wrong(err) {
+		return p.appsPage(c, http.StatusUnprocessableEntity)
+	}
+	if err != nil {
+		return err
+	}
+	return c.lead("/apps/" + string(app.ID) + "?done=app-created")
+}
+
+// app is the application of the address.
+func (p *Portal) app(c *call) (domain.Application, error) {
+	return p.Tenants.ApplicationOf(c.ctx(), c.business(), domain.ID(c.Param("app")))
+}
+
+type oneAppView struct {
+	Notice *pages.Notice
+	App    appView
+	May    bool
+}
+
+func (p *Portal) showApp(c *call) error { return p.appPage(c, http.StatusOK, c.told()) }
+
+func (p *Portal) appPage(c *call, status int, n *pages.Notice) error {
+	a, err := p.app(c)
+	if err != nil {
+		return err
+	}
+	app, err := p.appView(c, a)
+	if err != nil {
+		return err
+	}
+	return p.show(c, status, "app", a.Name, oneAppView{Notice: n, App: app, May: c.may(domain.ActManageApplications)})
+}
+
+func (p *Portal) askDisable(c *call) error {
+	a, err := p.app(c)
+	if err != nil {
+		return err
+	}
+	app, err := p.appView(c, a)
+	if err != nil {
+		return err
+	}
+	return p.show(c, http.StatusOK, "disable", "Disable "+a.Name, oneAppView{Notice: c.told(), App: app, May: true})
+}
+
+func (p *Portal) disableApp(c *call) error { return p.setDisabled(c, true, "app-disabled") }
+func (p *Portal) enableApp(c *call) error  { return p.setDisabled(c, false, "app-enabled") }
+
+func (p *Portal) setDisabled(c *call, disabled bool, said string) error {
+	app, err := p.Tenants.SetDisabled(c.ctx(), c.actor(), domain.ID(c.Param("app")), disabled)
+	var e *domain.Error
+	if errors.As(err, &e) && e.Kind == domain.KindConflict {
+		return p.appPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "It stays disabled", Lines: []string{e.Message}})
+	}
+	if err != nil {
+		return err
+	}
+	return c.lead("/apps/" + string(app.ID) + "?done=" + said)
+}

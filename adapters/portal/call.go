@@ -1,0 +1,179 @@
+package portal
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/gin-gonic/gin"
+
+	"waybill/adapters/pages"
+	"waybill/application/people"
+	"waybill/domain"
+)
+
+// call is one request.
+type call struct {
+	*gin.Context
+	principal domain.Principal
+	// form is what was sent, or what was typed before a session was lost.
+	form url.Values
+	// resumed: form was typed in a session that was lost.
+	resumed bool
+	errors  map[string]string // of fields, by name
+}
+
+// resumedForm is the key under which a form that was kept goes with a request.
+type resumedForm struct{}
+
+func (p *Portal) newCall(c *gin.Context) *call {
+	form, resumed := c.Request.Context().Value(resumedForm{}).(url.Values)
+	return &call{Context: c, form: form, resumed: resumed}
+}
+
+func (c *call) ctx() context.Context { return c.Request.Context() }
+
+// business is the one that the session shows.
+func (c *call) business() domain.ID { return c.principal.Session.BusinessID }
+
+func (c *call) actor() domain.AuditActor { return c.principal.Actor(requestID(c.Context)) }
+
+func (c *call) browser() people.Browser {
+	return people.Browser{Address: domain.ClientAddress(c.ClientIP()), Device: c.Request.UserAgent(), RequestID: requestID(c.Context)}
+}
+
+// may reports whether the role includes an act, however old the sign-in is.
+func (c *call) may(a domain.Act) bool { return domain.May(domain.Portal, c.principal.Role, a) }
+
+// wrong takes over the problems of fields, and reports whether err is about fields.
+func (c *call) wrong(err error) bool {
+	var e *domain.Error
+	if !errors.As(err, &e) || e.Kind != domain.KindInvalid {
+		return false
+	}
+	c.errors = map[string]string{}
+	for _, f := range e.Fields {
+		c.errors[f.Field] = f.Message
+	}
+	return true
+}
+
+// field is one of a form, with what was typed and what is wrong with it.
+func (c *call) field(f pages.Field) pages.Field {
+	if f.ID == "" {
+		f.ID = f.Name
+	}
+	f.Error = c.errors[f.Name]
+	if typed, sent := c.form[f.Name]; sent && len(typed) > 0 {
+		f.Value = typed[0]
+		for i, o := range f.Options {
+			f.Options[i].Chosen = slices.Contains(typed, o.Value)
+		}
+	}
+	return f
+}
+
+// welcomeBack is the notice above a form that was kept.
+func (c *call) welcomeBack() *pages.Notice {
+	if !c.resumed {
+		return nil
+	}
+	return &pages.Notice{Tone: "good", Title: "You are signed in again", Lines: []string{"What you typed is still here. Send it when it is right."}}
+}
+
+// told is the notice for a change after which the browser was led here.
+func (c *call) told() *pages.Notice {
+	if n := c.welcomeBack(); n != nil {
+		return n
+	}
+	if text := done[c.Query("done")]; text != "" {
+		return &pages.Notice{Tone: "good", Title: text}
+	}
+	return nil
+}
+
+// done are the texts for the parameter of the same name.
+var done = map[string]string{
+	"app-created":  "The application was created. Next it needs a key.",
+	"app-disabled": "The application was disabled. None of its keys works any more.",
+	"app-enabled":  "The application was enabled. Its keys work again.",
+	"key-revoked":  "The key was revoked. It works no more, within two seconds everywhere.",
+	"role":         "The role was changed. It counts from the next page on.",
+	"removed":      "The person was removed, and is signed out here.",
+	"password":     "The password was saved. All your other sessions have ended.",
+	"ended":        "The session was ended.",
+	"ended-others": "All other sessions were ended.",
+	"out":          "You are signed out.",
+}
+
+// lead sends the browser on after a change, so that a reload repeats nothing.
+func (c *call) lead(to string) error {
+	c.Header("Location", to)
+	c.Status(http.StatusSeeOther)
+	return nil
+}
+
+// menu is what stands beside every page.
+func (p *Portal) menu(c *call) []pages.Link {
+	links := []pages.Link{
+		{Href: "/", Text: "Home", Icon: "home"},
+		{Href: "/apps", Text: "Applications", Icon: "apps"},
+		{Href: "/people", Text: "People", Icon: "people"},
+	}
+	if c.may(domain.ActReadAudit) {
+		links = append(links, pages.Link{Href: "/audit", Text: "Audit log", Icon: "audit"})
+	}
+	links = append(links, pages.Link{Href: "/account", Text: "Account", Icon: "account"})
+	path := c.Request.URL.Path
+	for i, l := range links {
+		switch {
+		case path == l.Href:
+			links[i].Current = "page"
+		case l.Href != "/" && len(path) > len(l.Href) && path[:len(l.Href)+1] == l.Href+"/":
+			links[i].Current = "true"
+		}
+	}
+	if p.options.DocsURL != "" {
+		links = append(links, pages.Link{Href: p.options.DocsURL, Text: "Documentation", Icon: "docs"})
+	}
+	return links
+}
+
+const door = "developers"
+
+// show answers with a page of somebody who has signed in.
+func (p *Portal) show(c *call, status int, name, title string, body any) error {
+	business, err := p.Tenants.Business(c.ctx(), c.business())
+	if err != nil {
+		return err
+	}
+	return p.send(c, status, name, pages.Page{
+		Title: title, Door: door, Home: "/", Menu: p.menu(c), Body: body,
+		Who: &pages.Who{Name: c.principal.Person.Name, Role: string(c.principal.Role), Place: business.Name, SignOut: "/signout"},
+	})
+}
+
+// showPlain answers with a page by itself.
+func (p *Portal) showPlain(c *call, status int, name, title string, body any) error {
+	return p.send(c, status, name, pages.Page{Title: title, Door: door, Home: "/", Body: body})
+}
+
+// notice answers with a page that only tells something, and needs no database.
+func (p *Portal) notice(c *call, status int, n pages.Notice) {
+	if err := p.showPlain(c, status, "notice", n.Title, n); err != nil {
+		panic(err) // the page and its data are ours
+	}
+}
+
+func (p *Portal) send(c *call, status int, name string, page pages.Page) error {
+	body, err := p.pages.Render(name, page)
+	if err != nil {
+		return domain.Internal(err)
+	}
+	c.Header("Content-Length", strconv.Itoa(len(body)))
+	c.Data(status, "text/html; charset=utf-8", body)
+	return nil
+}

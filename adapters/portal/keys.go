@@ -1,0 +1,346 @@
+package portal
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"waybill/adapters/pages"
+	"waybill/application/tenancy"
+	"waybill/domain"
+)
+
+// madeByEntries is how far back the audit log is read for who made a key. Of older keys
+// the list does not tell.
+const madeByEntries = 200
+
+// scopeTexts say what a scope lets a program do.
+var scopeTexts = map[domain.Scope]string{
+	domain.ScopeQuotesRead: "ask for prices", domain.ScopeRecipientsRead: "read recipients and their addresses",
+	domain.ScopeRecipientsWrite: "add and change recipients", domain.ScopeDeliveriesRead: "read deliveries, events and pickup locations",
+	domain.ScopeDeliveriesWrite: "book and cancel deliveries, change pickup locations", domain.ScopeWebhooksRead: "read webhook endpoints and attempts",
+	domain.ScopeWebhooksWrite: "set up webhook endpoints",
+}
+
+type keysView struct {
+	Notice      *pages.Notice
+	App         domain.Application
+	Environment string
+	Tabs        pages.Tabs
+	Keys        []keyView
+	Past        []keyView // revoked or expired
+	May         bool
+	Once        string // the ID of the key that the form will make
+	Scopes      pages.Field
+	ExpiresIn   pages.Field
+	BaseURL     string
+}
+
+type keyView struct {
+	ID, LastFour, Prefix, At string
+	Scopes                   []string
+	All                      bool
+	MadeBy                   string
+	CreatedAt                time.Time
+	LastUsedAt               time.Time
+	ExpiresAt                *time.Time
+	Soon, Revoked            bool
+	Once                     string // the ID of the key that Rotate will make
+}
+
+// environment is the one of the address.
+func environment(c *call) (domain.Environment, error) {
+	e, ok := domain.ParseEnvironment(c.Param("env"))
+	if !ok {
+		return "", domain.ErrNotFound
+	}
+	return e, nil
+}
+
+func (p *Portal) drawKeyID() string { return string(p.options.Identifiers.ID(domain.PrefixAPIKey)) }
+
+func (p *Portal) listKeys(c *call) error { return p.keysPage(c, http.StatusOK, c.told()) }
+
+func (p *Portal) keysPage(c *call, status int, n *pages.Notice) error {
+	e, err := environment(c)
+	if err != nil {
+		return err
+	}
+	app, err := p.app(c)
+	if err != nil {
+		return err
+	}
+	keys, err := p.Tenants.KeysOf(c.ctx(), c.business(), app.ID, e)
+	if err != nil {
+		return err
+	}
+	makers, err := p.makers(c)
+	if err != nil {
+		return err
+	}
+	v := keysView{
+		Notice: n, App: app, Environment: string(e), May: c.may(keyAct(c)), Once: cmp.Or(c.form.Get("once"), p.drawKeyID()),
+		BaseURL: map[domain.Environment]string{domain.Live: p.options.LiveBaseURL, domain.Sandbox: p.options.SandboxBaseURL}[e],
+		Tabs:    pages.Tabs{Label: "Environment"}, Scopes: c.scopesField(), ExpiresIn: c.expiresField(),
+	}
+	if status == http.StatusConflict {
+		v.Once = p.drawKeyID() // the one that was sent is spent
+	}
+	for _, other := range []struct {
+		e    domain.Environment
+		text string
+	}{{domain.Sandbox, "Sandbox"}, {domain.Live, "Live"}} {
+		link := pages.Link{Href: "/apps/" + string(app.ID) + "/" + string(other.e) + "/keys", Text: other.text}
+		if other.e == e {
+			link.Current = "page"
+		}
+		v.Tabs.Tabs = append(v.Tabs.Tabs, link)
+	}
+	now := p.options.Clock.Now()
+	for _, k := range keys {
+		shown := showKey(k, now, makers)
+		if k.RevokedAt != nil || k.ExpiresAt != nil && !now.Before(*k.ExpiresAt) {
+			v.Past = append(v.Past, shown)
+			continue
+		}
+		shown.Once = p.drawKeyID()
+		v.Keys = append(v.Keys, shown)
+	}
+	return p.show(c, status, "keys", "Keys of "+app.Name, v)
+}
+
+func showKey(k domain.APIKey, now time.Time, makers map[domain.ID]string) keyView {
+	v := keyView{
+		ID: string(k.ID), LastFour: k.LastFour, Prefix: domain.KeyPrefix(k.Environment), At: "/apps/" + string(k.ApplicationID) + "/" + string(k.Environment) + "/keys/" + string(k.ID),
+		All: len(k.Scopes) == len(domain.AllScopes()), MadeBy: makers[k.ID], CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt,
+		Soon: k.ExpiresAt != nil && k.ExpiresAt.Sub(now) < 7*24*time.Hour, Revoked: k.RevokedAt != nil,
+	}
+	for _, s := range k.Scopes {
+		v.Scopes = append(v.Scopes, string(s))
+	}
+	if k.LastUsedAt != nil {
+		v.LastUsedAt = *k.LastUsedAt
+	}
+	return v
+}
+
+// makers are who made keys, by their IDs, as far as the audit log was read.
+func (p *Portal) makers(c *call) (map[domain.ID]string, error) {
+	by := map[domain.ID]string{}
+	for _, action := range []domain.Action{domain.ActionKeyCreate, domain.ActionKeyRotate} {
+		entries, err := p.Audit.EntriesOfBusiness(c.ctx(), c.business(), domain.AuditFilter{Action: action}, domain.PageRequest{Limit: madeByEntries})
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			made := e.Target
+			if action == domain.ActionKeyRotate {
+				made = domain.ID(e.Details["successor"])
+			}
+			by[made] = actorName(e.Actor)
+		}
+	}
+	return by, nil
+}
+
+// actorName is an actor as a business sees it: persons by name, all others as the
+// company.
+func actorName(a domain.AuditActor) string {
+	if a.Kind() == domain.ActorPerson {
+		return a.Name
+	}
+	return "Delivery company"
+}
+
+func (c *call) scopesField() pages.Field {
+	f := pages.Field{Name: "scopes", Label: "Scopes", Hint: "What programs with this key may do. Fewer is safer."}
+	for _, s := range domain.AllScopes() {
+		f.Options = append(f.Options, pages.Option{Value: string(s), Text: scopeTexts[s], Chosen: true})
+	}
+	if _, sent := c.form["once"]; sent && len(c.form["scopes"]) == 0 {
+		for i := range f.Options {
+			f.Options[i].Chosen = false
+		}
+	}
+	return c.field(f)
+}
+
+func (c *call) expiresField() pages.Field {
+	f := pages.Field{ID: "expires_in", Name: "expires_in", Label: "Expires", Hint: "A key that expires has to be rotated before that day.", Options: []pages.Option{
+		{Value: "", Text: "Never"}, {Value: "30d", Text: "In 30 days"}, {Value: "90d", Text: "In 90 days"}, {Value: "365d", Text: "In a year"},
+	}}
+	if typed := c.form.Get("expires_in"); !slices.ContainsFunc(f.Options, func(o pages.Option) bool { return o.Value == typed }) {
+		f.Options = append(f.Options, pages.Option{Value: typed, Text: "In " + typed})
+	}
+	return c.field(f)
+}
+
+// newKeyForm is what the form asks for.
+func (c *call) newKeyForm() (scopes []domain.Scope, lifetime *time.Duration, err error) {
+	if scopes, err = domain.ParseScopes(strings.Join(c.form["scopes"], ",")); err != nil {
+		if len(c.form["scopes"]) == 0 {
+			err = domain.Invalid(domain.FieldError{Field: "scopes", Code: domain.FieldRequired, Message: "Choose at least one scope."})
+		}
+		return nil, nil, err
+	}
+	if text := strings.TrimSpace(c.form.Get("expires_in")); text != "" {
+		d, err := domain.ParseLifetime(text)
+		if err != nil {
+			return nil, nil, domain.Invalid(domain.FieldError{Field: "expires_in", Code: domain.FieldInvalidFormat, Message: err.Error()})
+		}
+		lifetime = &d
+	}
+	return scopes, lifetime, nil
+}
+
+func (p *Portal) createKey(c *call) error {
+	e, err := environment(c)
+	if err != nil {
+		return err
+	}
+	app, err := p.app(c)
+	if err != nil {
+		return err
+	}
+	scopes, lifetime, err := c.newKeyForm()
+	if c.wrong(err) {
+		return p.keysPage(c, http.StatusUnprocessableEntity, nil)
+	}
+	if err != nil {
+		return err
+	}
+	key, err := p.Tenants.IssueKeyOnce(c.ctx(), c.actor(), domain.ID(c.form.Get("once")), app.ID, e, scopes, lifetime)
+	if err != nil {
+		return p.keyConflict(c, err)
+	}
+	return p.showNewKey(c, app, key, nil)
+}
+
+// keyConflict shows the list with what stood in the way.
+func (p *Portal) keyConflict(c *call, err error) error {
+	var e *domain.Error
+	if !errors.As(err, &e) || e.Kind != domain.KindConflict {
+		return err
+	}
+	title := "No key was made"
+	if e.Code == domain.CodeFormAlreadySent {
+		title = "No second key was made"
+	}
+	return p.keysPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: title, Lines: []string{e.Message}})
+}
+
+type newKeyView struct {
+	App    domain.Application
+	Key    keyView
+	Secret pages.Secret
+	Old    *keyView // that a rotation leaves working
+	List   string
+	Call   pages.Code
+	Env    string
+}
+
+// showNewKey is the one answer that has the key.
+func (p *Portal) showNewKey(c *call, app domain.Application, k tenancy.IssuedKey, old *keyView) error {
+	at := "/apps/" + string(app.ID) + "/" + string(k.Environment) + "/keys"
+	base := p.options.SandboxBaseURL
+	if k.Environment == domain.Live {
+		base = p.options.LiveBaseURL
+	}
+	v := newKeyView{
+		App: app, Key: showKey(k.APIKey, p.options.Clock.Now(), nil), Old: old, List: at, Env: string(k.Environment),
+		Secret: pages.Secret{Title: "Copy the key now", Note: "It is shown this once. Keep it where your program reads its secrets, never in its source.", Label: "The new key", Secret: k.Secret},
+		Call:   pages.Code{ID: "call", Text: `curl -H "Authorization: Bearer $WAYBILL_KEY" ` + base + "/api-key"},
+	}
+	return p.show(c, http.StatusOK, "key", "The new key", v)
+}
+
+// keyPage is about one key.
+type keyPage struct {
+	Notice *pages.Notice
+	App    domain.Application
+	Env    string
+	List   string
+	Key    keyView
+	Used   string // when, in words; empty: never
+	May    bool
+}
+
+func (p *Portal) oneKey(c *call) (v keyPage, err error) {
+	e, err := environment(c)
+	if err != nil {
+		return v, err
+	}
+	if v.App, err = p.app(c); err != nil {
+		return v, err
+	}
+	k, err := p.Tenants.KeyOf(c.ctx(), c.business(), v.App.ID, e, domain.ID(c.Param("key")))
+	if err != nil {
+		return v, err
+	}
+	now := p.options.Clock.Now()
+	v.Key, v.Env, v.Notice, v.May = showKey(k, now, nil), string(e), c.told(), c.may(keyAct(c))
+	v.Key.Once = p.drawKeyID()
+	v.List = "/apps/" + string(v.App.ID) + "/" + string(e) + "/keys"
+	if k.LastUsedAt != nil {
+		v.Used = ago(now.Sub(*k.LastUsedAt))
+	}
+	return v, nil
+}
+
+// ago is a time before now, in words.
+func ago(d time.Duration) string {
+	for _, unit := range []struct {
+		of   time.Duration
+		name string
+	}{{24 * time.Hour, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}} {
+		if n := int(d / unit.of); n == 1 {
+			return "1 " + unit.name + " ago"
+		} else if n > 1 {
+			return strconv.Itoa(n) + " " + unit.name + "s ago"
+		}
+	}
+	return "less than a minute ago"
+}
+
+func (p *Portal) askRotate(c *call) error {
+	v, err := p.oneKey(c)
+	if err != nil {
+		return err
+	}
+	return p.show(c, http.StatusOK, "rotate", "Rotate a key", v)
+}
+
+func (p *Portal) rotateKey(c *call) error {
+	v, err := p.oneKey(c)
+	if err != nil {
+		return err
+	}
+	key, err := p.Tenants.RotateKeyOnce(c.ctx(), c.actor(), domain.ID(v.Key.ID), domain.ID(c.form.Get("once")))
+	if err != nil {
+		return p.keyConflict(c, err)
+	}
+	return p.showNewKey(c, v.App, key, &v.Key)
+}
+
+func (p *Portal) askRevoke(c *call) error {
+	v, err := p.oneKey(c)
+	if err != nil {
+		return err
+	}
+	return p.show(c, http.StatusOK, "revoke", "Revoke a key", v)
+}
+
+func (p *Portal) revokeKey(c *call) error {
+	v, err := p.oneKey(c)
+	if err != nil {
+		return err
+	}
+	if _, err := p.Tenants.RevokeKey(c.ctx(), c.actor(), domain.ID(v.Key.ID)); err != nil {
+		return err
+	}
+	return c.lead(v.List + "?done=key-revoked")
+}

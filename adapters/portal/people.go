@@ -1,0 +1,156 @@
+package portal
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"waybill/adapters/pages"
+	"waybill/application/people"
+	"waybill/domain"
+)
+
+// roleTexts say what a role may do.
+var roleTexts = map[domain.Role]string{
+	domain.RoleOwner:     "Owner: people, live keys, everything",
+	domain.RoleDeveloper: "Developer: sandbox keys, webhooks, audit log",
+	domain.RoleViewer:    "Viewer: reads",
+}
+
+type peopleView struct {
+	Notice            *pages.Notice
+	Link              *pages.Secret
+	People            []memberView
+	May               bool
+	Name, Email, Role pages.Field
+}
+
+type memberView struct {
+	ID, Name, Email, Role, State string
+	Me                           bool
+	JoinedAt                     time.Time
+	Roles                        []pages.Option
+}
+
+func showMember(m domain.Member, me domain.ID) memberView {
+	v := memberView{
+		ID: string(m.Person.ID), Name: m.Person.Name, Email: string(m.Person.Email), Role: string(m.Membership.Role), State: string(m.Person.State),
+		Me: m.Person.ID == me, JoinedAt: m.Membership.CreatedAt,
+	}
+	if m.Membership.AcceptedAt == nil {
+		v.State = string(domain.PersonInvited)
+	}
+	for _, role := range domain.Roles(domain.Portal) {
+		v.Roles = append(v.Roles, pages.Option{Value: string(role), Text: string(role), Chosen: role == m.Membership.Role})
+	}
+	return v
+}
+
+func (p *Portal) listPeople(c *call) error {
+	return p.peoplePage(c, http.StatusOK, peopleView{Notice: c.told()})
+}
+
+func (p *Portal) peoplePage(c *call, status int, v peopleView) error {
+	members, err := p.Directory.Members(c.ctx(), c.business())
+	if err != nil {
+		return err
+	}
+	v.May = c.may(domain.ActManagePeople)
+	for _, m := range members {
+		v.People = append(v.People, showMember(m, c.principal.Person.ID))
+	}
+	v.Name = c.field(pages.Field{Name: "name", Label: "Name", Required: true, MaxLength: domain.NameRule.Most, Autocomplete: "off"})
+	v.Email = c.field(pages.Field{Name: "email", Label: "E-mail address", Type: "email", Required: true, MaxLength: domain.MaxEmail, Autocomplete: "off"})
+	role := pages.Field{Name: "role", Label: "Role"}
+	for _, r := range domain.Roles(domain.Portal) {
+		role.Options = append(role.Options, pages.Option{Value: string(r), Text: roleTexts[r], Chosen: r == domain.RoleDeveloper})
+	}
+	v.Role = c.field(role)
+	return p.show(c, status, "people", "People", v)
+}
+
+func (p *Portal) invite(c *call) error {
+	issued, err := p.Directory.Invite(c.ctx(), c.actor(), people.Invitation{
+		BusinessID: c.business(), Email: c.form.Get("email"), Name: c.form.Get("name"), Role: c.form.Get("role"),
+	})
+	if err != nil {
+		return p.peopleConflict(c, err)
+	}
+	c.form = nil
+	return p.peoplePage(c, http.StatusOK, p.issued(issued, issued.Member.Person.Name+" is invited", "It lets them in once, within 7 days. Send it to them by a way that only they read; it is shown this once."))
+}
+
+func (p *Portal) makeLink(c *call) error {
+	issued, err := p.Directory.Link(c.ctx(), c.actor(), domain.ID(c.Param("person")), domain.Portal)
+	if err != nil {
+		return p.peopleConflict(c, err)
+	}
+	return p.peoplePage(c, http.StatusOK, p.issued(issued, "A link for "+issued.Member.Person.Name, "It lets them in once, within 10 minutes. It is shown this once."))
+}
+
+// issued shows a link, unless it is for the person's own mailbox alone.
+func (p *Portal) issued(i people.Issued, title, note string) peopleView {
+	if i.MailOnly {
+		return peopleView{Notice: &pages.Notice{Tone: "good", Title: title, Lines: []string{
+			"They have an account elsewhere too, so that their link is not shown here. The delivery company can make one for them.",
+		}}}
+	}
+	return peopleView{Link: &pages.Secret{Title: title, Note: note, Label: "The link", Secret: p.options.BaseURL + "/enter/" + i.Secret}}
+}
+
+// peopleConflict shows the page again with what stood in the way.
+func (p *Portal) peopleConflict(c *call, err error) error {
+	var e *domain.Error
+	switch {
+	case c.wrong(err):
+		return p.peoplePage(c, http.StatusUnprocessableEntity, peopleView{})
+	case errors.As(err, &e) && e.Kind == domain.KindConflict:
+		return p.peoplePage(c, http.StatusConflict, peopleView{Notice: &pages.Notice{Tone: "bad", Title: "Nothing was changed", Lines: []string{e.Message}}})
+	}
+	return err
+}
+
+func (p *Portal) setRole(c *call) error {
+	role := c.form.Get("role")
+	_, err := p.Directory.SetRole(c.ctx(), c.actor(), c.business(), domain.ID(c.Param("person")), role)
+	if err != nil {
+		c.form = nil // the role is not the one of the form below
+		return p.peopleConflict(c, err)
+	}
+	return c.lead("/people?done=role")
+}
+
+// member is the person of the address.
+func (p *Portal) member(c *call) (memberView, error) {
+	members, err := p.Directory.Members(c.ctx(), c.business())
+	if err != nil {
+		return memberView{}, err
+	}
+	for _, m := range members {
+		if string(m.Person.ID) == c.Param("person") {
+			return showMember(m, c.principal.Person.ID), nil
+		}
+	}
+	return memberView{}, domain.ErrNotFound
+}
+
+type removeView struct {
+	Notice *pages.Notice
+	Person memberView
+	May    bool
+}
+
+func (p *Portal) askRemove(c *call) error {
+	m, err := p.member(c)
+	if err != nil {
+		return err
+	}
+	return p.show(c, http.StatusOK, "remove", "Remove "+m.Name, removeView{Notice: c.told(), Person: m, May: c.may(domain.ActManagePeople)})
+}
+
+func (p *Portal) remove(c *call) error {
+	if _, err := p.Directory.Remove(c.ctx(), c.actor(), c.business(), domain.ID(c.Param("person"))); err != nil {
+		return p.peopleConflict(c, err)
+	}
+	return c.lead("/people?done=removed")
+}

@@ -1,0 +1,301 @@
+package portal
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"waybill/adapters/pages"
+	"waybill/adapters/web"
+	"waybill/adapters/web/connections"
+	"waybill/application/audit"
+	"waybill/application/people"
+	"waybill/application/tenancy"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// How long a page waits for the database, and a form.
+const (
+	readTimeout  = 3 * time.Second
+	writeTimeout = 8 * time.Second
+	maxForm      = 64 << 10
+)
+
+//go:embed html
+var files embed.FS
+
+// UseCases are what the pages show and do.
+type UseCases struct {
+	Access    *people.Access
+	Directory *people.Directory
+	Tenants   *tenancy.Tenants
+	Audit     *audit.Log
+}
+
+// Options are what the portal needs to know about where it is.
+type Options struct {
+	BaseURL                     string // decides how cookies are protected, and begins links
+	LiveBaseURL, SandboxBaseURL string // of the API, as integrators call it
+	DocsURL                     string
+	TrustedProxies              []netip.Prefix
+	Log                         *slog.Logger
+	Clock                       ports.Clock
+	Identifiers                 ports.Identifiers
+	Around                      func(http.Handler) http.Handler // nil: nothing
+	Connections                 connections.Options
+}
+
+// Portal serves the pages.
+type Portal struct {
+	UseCases
+	options Options
+	pages   *pages.Set
+	engine  *gin.Engine
+	server  *connections.Server
+}
+
+// New makes the portal; Serve answers on a listener.
+func New(u UseCases, o Options) *Portal {
+	set, err := pages.Parse(files, "html", "/assets")
+	if err != nil {
+		panic(err) // the pages are part of the program
+	}
+	p := &Portal{UseCases: u, options: o, pages: set}
+	p.engine = p.router()
+	// A form that another site sends comes with the cookie where a browser is old or a
+	// neighbour's host is the same site.
+	handler := http.NewCrossOriginProtection().Handler(p.engine)
+	if o.Around != nil {
+		handler = o.Around(handler)
+	}
+	p.server = connections.New(&http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second,
+		WriteTimeout: 30 * time.Second, IdleTimeout: 60 * time.Second,
+		MaxHeaderBytes: 16 << 10,
+		ErrorLog:       slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
+	}, o.Connections)
+	return p
+}
+
+// Handler is the portal without a listener.
+func (p *Portal) Handler() http.Handler { return p.server.Handler }
+
+// Serve answers on the listener until Shutdown; then it returns http.ErrServerClosed.
+func (p *Portal) Serve(l net.Listener) error { return p.server.Serve(l) }
+
+// Shutdown stops accepting and waits for what is under way. When ctx ends first, the
+// rest is cut off.
+func (p *Portal) Shutdown(ctx context.Context) error { return p.server.Shutdown(ctx) }
+
+func (p *Portal) router() *gin.Engine {
+	engine := web.NewRouter(p.options.TrustedProxies)
+	engine.Use(p.protect)
+	for _, r := range routes() {
+		engine.Handle(r.method, r.path, p.answer(r))
+		if r.method == http.MethodGet {
+			engine.Handle(http.MethodHead, r.path, p.answer(r))
+		}
+	}
+	engine.GET("/assets/:name", func(c *gin.Context) {
+		if !pages.ServeAsset(c.Writer, c.Request, c.Param("name")) {
+			p.fail(p.newCall(c), domain.ErrNotFound)
+		}
+	})
+	engine.NoRoute(func(c *gin.Context) { p.fail(p.newCall(c), domain.ErrNotFound) })
+	engine.NoMethod(func(c *gin.Context) {
+		p.notice(p.newCall(c), http.StatusMethodNotAllowed, pages.Notice{Tone: "bad", Title: "This page does not take that", Lines: []string{"Open it again from the menu."}})
+	})
+	return engine
+}
+
+// protect sets what every answer has, and turns a panic into a page and a line of log.
+func (p *Portal) protect(c *gin.Context) {
+	h := c.Writer.Header()
+	id := web.NameRequest(p.options.Identifiers.ID("req_"), c.Request.Header)
+	id.SetHeader(h)
+	h.Set("Content-Security-Policy", pages.Policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin") // with less, browsers do not say where a form comes from
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("X-Robots-Tag", "noindex, nofollow")
+	h.Set("Cache-Control", "no-store")
+	defer func() {
+		cause := recover()
+		if cause == nil {
+			return
+		}
+		if err, ok := cause.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+			panic(cause)
+		}
+		p.options.Log.ErrorContext(c.Request.Context(), "panic", "request_id", requestID(c), "route", "portal "+c.FullPath(),
+			"cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
+		if c.Writer.Written() {
+			panic(http.ErrAbortHandler)
+		}
+		p.notice(p.newCall(c), http.StatusInternalServerError, failed(requestID(c)))
+	}()
+	c.Next()
+}
+
+// requestID is how the answer calls the request.
+func requestID(c *gin.Context) string { return c.Writer.Header()["X-Request-ID"][0] }
+
+// answer runs a route: who is there, may they, and then its handler.
+func (p *Portal) answer(r route) gin.HandlerFunc {
+	within := readTimeout
+	if r.method == http.MethodPost {
+		within = writeTimeout
+	}
+	return func(g *gin.Context) {
+		ctx, cancel := context.WithTimeout(g.Request.Context(), within)
+		defer cancel()
+		g.Request = g.Request.WithContext(ctx)
+		c := p.newCall(g)
+		if r.method == http.MethodPost {
+			g.Request.Body = http.MaxBytesReader(g.Writer, g.Request.Body, maxForm)
+			if err := g.Request.ParseForm(); err != nil {
+				p.notice(c, http.StatusBadRequest, pages.Notice{Tone: "bad", Title: "The form could not be read", Lines: []string{"Open the page again and send it once more."}})
+				return
+			}
+			c.form = g.Request.PostForm
+		}
+		err := p.admit(c, r)
+		if err == nil {
+			err = r.handle(p, c)
+		}
+		if err != nil {
+			p.fail(c, err)
+		}
+	}
+}
+
+// admit finds out who is there and whether the role includes the act. A form that
+// takes a younger sign-in may bring the password with it.
+func (p *Portal) admit(c *call, r route) error {
+	if r.act == nil {
+		return nil
+	}
+	if err := p.identify(c); err != nil {
+		return err
+	}
+	act := r.act(c)
+	err := c.principal.Allows(act, p.options.Clock.Now())
+	if !domain.HasCode(err, domain.CodeSignInTooOld) {
+		return err
+	}
+	if r.asksItself || r.method != http.MethodPost {
+		return nil // the form asks, here or when it is sent
+	}
+	if c.form.Get(confirmField) == "" {
+		return p.askAgain(c, http.StatusForbidden, "")
+	}
+	err = p.confirm(c, c.form.Get("password"))
+	if domain.HasCode(err, domain.CodeSignInRefused) || domain.HasCode(err, domain.CodeTooManySignIns) {
+		return p.askAgain(c, statusOf(err), messageOf(err))
+	}
+	return err
+}
+
+// identify fills in the person of the session.
+func (p *Portal) identify(c *call) (err error) {
+	cookie, err := c.Request.Cookie(p.cookieName())
+	if err != nil {
+		return domain.SessionEnded()
+	}
+	c.principal, err = p.Access.Identify(c.ctx(), domain.Portal, cookie.Value)
+	return err
+}
+
+// errAnswered says that the answer is on its way.
+var errAnswered = errors.New("portal: answered")
+
+// fail answers with a page that says what happened and what to do.
+func (p *Portal) fail(c *call, err error) {
+	var e *domain.Error
+	switch {
+	case errors.Is(err, errAnswered):
+		return
+	case domain.HasCode(err, domain.CodeSessionEnded):
+		p.askToSignIn(c)
+		return
+	case ports.StorageUnavailable(err):
+		if c.Request.Context().Err() == nil || errors.Is(c.Request.Context().Err(), context.DeadlineExceeded) {
+			p.options.Log.WarnContext(c.ctx(), "dependency unavailable", "request_id", requestID(c.Context), "route", "portal "+c.FullPath(), "error", err)
+		}
+		c.Header("Retry-After", "5")
+		lines := []string{"The database does not answer at the moment. Nothing is lost; try again in a few seconds."}
+		if errors.Is(err, ports.ErrOutcomeUnknown) {
+			lines = []string{"The database does not answer at the moment. Whether your change was made will be seen in its list; look there before you send it again."}
+		}
+		p.notice(c, http.StatusServiceUnavailable, pages.Notice{Tone: "bad", Title: "This page is not available right now", Lines: lines})
+		return
+	case !errors.As(err, &e) || e.Kind == domain.KindInternal:
+		p.options.Log.ErrorContext(c.ctx(), "a page of the portal failed", "request_id", requestID(c.Context), "route", "portal "+c.FullPath(), "error", err)
+		p.notice(c, http.StatusInternalServerError, failed(requestID(c.Context)))
+		return
+	}
+	if e.RetryAfter > 0 {
+		c.Header("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+	}
+	n := pages.Notice{Tone: "bad", Title: "That did not work", Lines: []string{e.Message}, Link: &pages.Link{Href: "/", Text: "Go to the start page"}}
+	switch {
+	case errors.Is(err, domain.ErrNotFound):
+		n.Title, n.Lines = "There is nothing here", []string{"The address may be mistyped, or what it led to belongs to another business, or is gone."}
+	case domain.HasCode(err, domain.CodeRoleRefused):
+		n.Title, n.Lines = "Your role does not include this", []string{"You are " + article(string(c.principal.Role)) + ". Ask an owner of your business to do it, or to change your role."}
+	case e.Kind == domain.KindLimited:
+		n.Title = "Too many attempts"
+	}
+	p.notice(c, statusOf(err), n)
+}
+
+func failed(requestID string) pages.Notice {
+	return pages.Notice{Tone: "bad", Title: "Something failed on our side", Lines: []string{"It was noted. If it happens again, tell the delivery company this: " + requestID}}
+}
+
+// article puts a or an before a word.
+func article(word string) string {
+	if strings.ContainsRune("aeiou", rune(word[0])) {
+		return "an " + word
+	}
+	return "a " + word
+}
+
+// statuses are those of the kinds of errors.
+var statuses = map[domain.Kind]int{
+	domain.KindMalformed: http.StatusBadRequest, domain.KindUnauthenticated: http.StatusUnauthorized, domain.KindForbidden: http.StatusForbidden,
+	domain.KindNotFound: http.StatusNotFound, domain.KindConflict: http.StatusConflict, domain.KindInvalid: http.StatusUnprocessableEntity,
+	domain.KindLimited: http.StatusTooManyRequests, domain.KindGone: http.StatusGone, domain.KindUnavailable: http.StatusServiceUnavailable,
+}
+
+func statusOf(err error) int {
+	var e *domain.Error
+	if errors.As(err, &e) && statuses[e.Kind] != 0 {
+		return statuses[e.Kind]
+	}
+	return http.StatusInternalServerError
+}
+
+// messageOf is what a person is told of an error that a form shows.
+func messageOf(err error) string {
+	var e *domain.Error
+	if errors.As(err, &e) && e.Kind != domain.KindInternal {
+		return e.Message
+	}
+	return "Something failed on our side. Try again."
+}

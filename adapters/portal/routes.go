@@ -1,0 +1,81 @@
+package portal
+
+import (
+	"net/http"
+
+	"waybill/domain"
+)
+
+// route is a page, or what a form does.
+type route struct {
+	method, path string
+	// act is what the role has to include; nil: no session is needed.
+	act    func(c *call) domain.Act
+	handle func(p *Portal, c *call) error
+	// asksItself: the form has a field for the password that confirms it.
+	asksItself bool
+}
+
+func always(a domain.Act) func(*call) domain.Act { return func(*call) domain.Act { return a } }
+
+// keyAct depends on the environment; keys of live take more.
+func keyAct(c *call) domain.Act {
+	if c.Param("env") == string(domain.Live) {
+		return domain.ActManageLiveKeys
+	}
+	return domain.ActManageSandboxKeys
+}
+
+// routes are all pages and forms.
+func routes() []route {
+	var (
+		read    = always(domain.ActRead)
+		apps    = always(domain.ActManageApplications)
+		persons = always(domain.ActManagePeople)
+		account = always(domain.ActOwnAccount)
+	)
+	const get, post = http.MethodGet, http.MethodPost
+	return []route{
+		{method: get, path: "/enter/:link", handle: (*Portal).showLink},
+		{method: post, path: "/enter/:link", handle: (*Portal).useLink},
+		{method: get, path: "/signin", handle: (*Portal).showSignIn},
+		{method: post, path: "/signin", handle: (*Portal).signIn},
+		{method: get, path: "/signout", act: read, handle: (*Portal).showAccount},
+		{method: post, path: "/signout", handle: (*Portal).signOut},
+
+		{method: get, path: "/", act: read, handle: (*Portal).home},
+		{method: get, path: "/apps", act: read, handle: (*Portal).listApps},
+		{method: post, path: "/apps", act: apps, handle: (*Portal).createApp},
+		{method: get, path: "/apps/:app", act: read, handle: (*Portal).showApp},
+		{method: get, path: "/apps/:app/disable", act: apps, handle: (*Portal).askDisable},
+		{method: post, path: "/apps/:app/disable", act: apps, handle: (*Portal).disableApp},
+		{method: get, path: "/apps/:app/enable", act: read, handle: (*Portal).showApp},
+		{method: post, path: "/apps/:app/enable", act: apps, handle: (*Portal).enableApp},
+
+		{method: get, path: "/apps/:app/:env/keys", act: read, handle: (*Portal).listKeys},
+		{method: post, path: "/apps/:app/:env/keys", act: keyAct, handle: (*Portal).createKey},
+		{method: get, path: "/apps/:app/:env/keys/:key/rotate", act: read, handle: (*Portal).askRotate},
+		{method: post, path: "/apps/:app/:env/keys/:key/rotate", act: keyAct, handle: (*Portal).rotateKey},
+		{method: get, path: "/apps/:app/:env/keys/:key/revoke", act: read, handle: (*Portal).askRevoke},
+		{method: post, path: "/apps/:app/:env/keys/:key/revoke", act: keyAct, handle: (*Portal).revokeKey},
+
+		{method: get, path: "/people", act: read, handle: (*Portal).listPeople},
+		{method: post, path: "/people", act: persons, handle: (*Portal).invite},
+		{method: get, path: "/people/:person/role", act: read, handle: (*Portal).listPeople},
+		{method: post, path: "/people/:person/role", act: persons, handle: (*Portal).setRole},
+		{method: get, path: "/people/:person/link", act: read, handle: (*Portal).listPeople},
+		{method: post, path: "/people/:person/link", act: persons, handle: (*Portal).makeLink},
+		{method: get, path: "/people/:person/remove", act: read, handle: (*Portal).askRemove},
+		{method: post, path: "/people/:person/remove", act: persons, handle: (*Portal).remove},
+
+		{method: get, path: "/audit", act: always(domain.ActReadAudit), handle: (*Portal).listAudit},
+
+		{method: get, path: "/account", act: read, handle: (*Portal).showAccount},
+		{method: get, path: "/account/password", act: read, handle: (*Portal).showAccount},
+		{method: post, path: "/account/password", act: account, handle: (*Portal).setPassword, asksItself: true},
+		{method: get, path: "/account/sessions", act: read, handle: (*Portal).showAccount},
+		{method: post, path: "/account/sessions", act: read, handle: (*Portal).endSessions},
+		{method: get, path: "/account/business", act: read, handle: (*Portal).showAccount},
+		{method: post, path: "/account/business", act: read, handle: (*Portal).showBusiness},
+	}
+}

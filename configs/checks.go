@@ -178,9 +178,9 @@ func oneOf(values ...string) func(string) error {
 func (c *Config) checkTogether() Problems {
 	var problems Problems
 	addresses := map[string]string{}
-	for _, name := range []string{"live_addr", "sandbox_addr", "ops_addr"} {
+	for _, name := range []string{"live_addr", "sandbox_addr", "ops_addr", "portal_addr"} {
 		f, _ := fieldNamed(name)
-		address := map[string]string{"live_addr": c.LiveAddr, "sandbox_addr": c.SandboxAddr, "ops_addr": c.OpsAddr}[name]
+		address := map[string]string{"live_addr": c.LiveAddr, "sandbox_addr": c.SandboxAddr, "ops_addr": c.OpsAddr, "portal_addr": c.PortalAddr}[name]
 		if address == "" || strings.HasSuffix(address, ":0") {
 			continue
 		}

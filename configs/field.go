@@ -25,6 +25,7 @@ type field struct {
 	doc      string
 	check    string
 	min, max string
+	mayEmpty bool   // to be set and empty is something else than not to be set
 	secret   string // "", "file" (may hold a password) or "only" (is a secret)
 	kind     reflect.Type
 }
@@ -55,7 +56,7 @@ var fields = sync.OnceValue(func() []field {
 		all = append(all, field{
 			index: i, name: name, group: f.Tag.Get("group"), standard: f.Tag.Get("default"),
 			doc: f.Tag.Get("doc"), check: f.Tag.Get("check"), min: f.Tag.Get("min"), max: f.Tag.Get("max"),
-			secret: f.Tag.Get("secret"), kind: f.Type,
+			mayEmpty: f.Tag.Get("empty") != "", secret: f.Tag.Get("secret"), kind: f.Type,
 		})
 	}
 	return all

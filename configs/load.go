@@ -50,7 +50,7 @@ func Load(s Sources) (*Config, error) {
 
 type loader struct {
 	merged   layer
-	env      map[string]string // WAYBILL_ variables that are not empty
+	env      map[string]string // WAYBILL_ variables that are not empty, or may be
 	sources  map[string]string
 	problems Problems
 	warnings []string
@@ -144,7 +144,7 @@ func (l *loader) addEnvironment() {
 				continue
 			}
 		}
-		if value != "" {
+		if _, set := l.env[f.env()]; value != "" || set && f.mayEmpty {
 			found[f.name], sources[f.name] = value, source
 		}
 	}
@@ -156,7 +156,7 @@ func (l *loader) addEnvironment() {
 // names of settings: to have them in the environment is no mistake.
 func DevNames() []string {
 	return []string{
-		"WAYBILL_LIVE_URL", "WAYBILL_SANDBOX_URL", "WAYBILL_OPS_URL",
+		"WAYBILL_LIVE_URL", "WAYBILL_SANDBOX_URL", "WAYBILL_OPS_URL", "WAYBILL_PORTAL_URL", "WAYBILL_PORTAL_LINK",
 		"WAYBILL_LIVE_KEY", "WAYBILL_TEST_KEY", "WAYBILL_OPS_TOKEN",
 		"WAYBILL_BUSINESS_ID", "WAYBILL_APP_ID",
 		"WAYBILL_PICKUP_ID", "WAYBILL_PICKUP_INACTIVE_ID", "WAYBILL_PICKUP_INCOMPLETE_ID", "WAYBILL_LIVE_PICKUP_ID",
@@ -203,11 +203,15 @@ func (l *loader) problem(what, setIn, fix string) {
 func variables(environ []string) map[string]string {
 	ours := map[string]string{}
 	for _, entry := range environ {
-		if name, value, ok := strings.Cut(entry, "="); ok && strings.HasPrefix(name, Prefix) && value != "" {
+		if name, value, ok := strings.Cut(entry, "="); ok && strings.HasPrefix(name, Prefix) && (value != "" || mayBeEmpty(name)) {
 			ours[name] = value
 		}
 	}
 	return ours
+}
+
+func mayBeEmpty(variable string) bool {
+	return slices.ContainsFunc(fields(), func(f field) bool { return f.mayEmpty && f.env() == variable })
 }
 
 // text renders what YAML made of a value as it would stand in a variable;

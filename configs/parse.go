@@ -78,7 +78,7 @@ func (f field) parse(value any) (any, error) {
 		return nil, bad("is a table", "give it one value")
 	}
 	s = strings.TrimSpace(s)
-	if s == "" && f.standard != "" {
+	if s == "" && f.standard != "" && !f.mayEmpty {
 		return nil, bad("is empty", "such as "+f.standard)
 	}
 	if s != "" && f.check != "" {

@@ -174,6 +174,6 @@ func (p *Portal) send(c *call, status int, name string, page pages.Page) error {
 		return domain.Internal(err)
 	}
 	c.Header("Content-Length", strconv.Itoa(len(body)))
-	c.Data(status, "text/html; charset=utf-8", body)
+	c.Data(status, html, body)
 	return nil
 }

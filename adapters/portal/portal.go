@@ -91,6 +91,32 @@ func New(u UseCases, o Options) *Portal {
 	return p
 }
 
+// NotYet is what answers before the database was reached: one page, with 503.
+func NotYet() *http.Server {
+	set, err := pages.Parse(files, "html", "/assets")
+	if err != nil {
+		panic(err) // the pages are part of the program
+	}
+	body, err := set.Render("notice", pages.Page{Title: "Not yet", Door: door, Home: "/", Body: pages.Notice{
+		Title: "Not yet", Lines: []string{"The portal is starting and waits for its database. Try again in a few seconds."}}})
+	if err != nil {
+		panic(err) // the page and its data are ours
+	}
+	return &http.Server{
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second, WriteTimeout: 15 * time.Second, MaxHeaderBytes: 16 << 10,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			protectHeaders(w.Header())
+			if name, ok := strings.CutPrefix(r.URL.Path, "/assets/"); ok && pages.ServeAsset(w, r, name) {
+				return
+			}
+			w.Header().Set("Content-Type", html)
+			w.Header().Set("Retry-After", "5")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = w.Write(body) // a reader who left is no failure
+		}),
+	}
+}
+
 // Handler is the portal without a listener.
 func (p *Portal) Handler() http.Handler { return p.server.Handler }
 
@@ -127,13 +153,7 @@ func (p *Portal) protect(c *gin.Context) {
 	h := c.Writer.Header()
 	id := web.NameRequest(p.options.Identifiers.ID("req_"), c.Request.Header)
 	id.SetHeader(h)
-	h.Set("Content-Security-Policy", pages.Policy)
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "same-origin") // with less, browsers do not say where a form comes from
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("X-Robots-Tag", "noindex, nofollow")
-	h.Set("Cache-Control", "no-store")
+	protectHeaders(h)
 	defer func() {
 		cause := recover()
 		if cause == nil {
@@ -151,6 +171,18 @@ func (p *Portal) protect(c *gin.Context) {
 	}()
 	c.Next()
 }
+
+func protectHeaders(h http.Header) {
+	h.Set("Content-Security-Policy", pages.Policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin") // with less, browsers do not say where a form comes from
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("X-Robots-Tag", "noindex, nofollow")
+	h.Set("Cache-Control", "no-store")
+}
+
+const html = "text/html; charset=utf-8"
 
 // requestID is how the answer calls the request.
 func requestID(c *gin.Context) string { return c.Writer.Header()["X-Request-ID"][0] }

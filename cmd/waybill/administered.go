@@ -5,14 +5,18 @@ import (
 	"log/slog"
 
 	"waybill/adapters/cli/admin"
+	"waybill/adapters/cli/integrator"
 	"waybill/adapters/cli/settings"
+	"waybill/adapters/docsite"
 	"waybill/adapters/logging/safelog"
+	"waybill/adapters/webhooksend/httpsender"
 	"waybill/application/operations"
 	"waybill/application/people"
 	"waybill/application/pickuplocations"
 	"waybill/application/tenancy"
 	"waybill/application/webhooks"
 	"waybill/configs"
+	"waybill/ports"
 )
 
 // officeParts are what wire makes for an office.
@@ -51,3 +55,11 @@ func (p *commands) admin() *admin.Commands {
 // version is of the program; the API's own is in openapi.yaml. A build may set
 // another one: go build -ldflags "-X main.version=1.4.0".
 var version = "1.0.0"
+
+// integrator are the commands that play an integrator against a sandbox.
+func (p *commands) integrator() *integrator.Commands {
+	return &integrator.Commands{CommandLine: p.CommandLine, Docs: docsite.Prefix, Sender: func() (ports.WebhookSender, func()) {
+		s := httpsender.New(httpsender.Options{AllowPrivate: true})
+		return s, s.Close
+	}}
+}

@@ -12,7 +12,7 @@ import (
 
 // doorways are the bounds of what comes in through each listener.
 type doorways struct {
-	live, sandbox, ops connections.Options
+	live, sandbox, ops, portal connections.Options
 }
 
 func newDoorways(c *configs.Config, r prometheus.Registerer) doorways {
@@ -25,6 +25,7 @@ func newDoorways(c *configs.Config, r prometheus.Registerer) doorways {
 		live:    through("live", live, c.TrustedProxies),
 		sandbox: through("sandbox", sandbox, c.TrustedProxies),
 		ops:     through("operations", ops, c.TrustedProxies),
+		portal:  through("portal", ops, c.TrustedProxies),
 	}
 }
 

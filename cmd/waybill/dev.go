@@ -84,7 +84,7 @@ func (p *commands) beginDev(cmd *cobra.Command, dir settings.DataDir, c *configs
 			return d, err
 		}
 	}
-	if err := p.placeDev(cmd, dir, c); err != nil {
+	if err := p.PlaceDev(cmd, dir, c); err != nil {
 		return d, err
 	}
 	log := p.log(c, true)
@@ -93,26 +93,6 @@ func (p *commands) beginDev(cmd *cobra.Command, dir settings.DataDir, c *configs
 	}
 	s, closeService, err := p.openDev(cmd.Context(), doors, c, log)
 	return devServer{service: s, doors: doors, close: func() { closeService(); doors.close() }}, err
-}
-
-// placeDev fills in database and secrets, and draws secrets where none are.
-func (p *commands) placeDev(cmd *cobra.Command, dir settings.DataDir, c *configs.Config) error {
-	if err := dir.SupplyDatabase(c); err != nil {
-		return err
-	}
-	home, ok := p.SecretsOf(cmd, c)
-	if !ok {
-		home = dir
-	}
-	if c.KeyPepper == "" || c.SecretKey == "" {
-		if err := home.MakeSecrets(); err != nil {
-			return err
-		}
-	}
-	if err := home.SupplySecrets(c); err != nil {
-		return err
-	}
-	return settings.NeedSecrets(c, "key_pepper", "secret_key")
 }
 
 func (p *commands) runDev(ctx context.Context, dir settings.DataDir, c *configs.Config, d devServer) error {
@@ -135,7 +115,7 @@ func (p *commands) openDev(ctx context.Context, doors *listeners, c *configs.Con
 	if _, err := migrateUp(ctx, c); err != nil {
 		return nil, nil, err
 	}
-	return openService(ctx, c, settings.PublicURLsOf(c, settings.Origin(doors.live), settings.Origin(doors.sandbox)), log)
+	return openService(ctx, c, doors.urls(c), log)
 }
 
 // adoptPepper takes the database over: the pepper is the data directory's, and
@@ -161,6 +141,9 @@ func (p *commands) welcome(ctx context.Context, dir settings.DataDir, s *service
 	}
 	v := admin.ServingView{
 		Live: settings.Origin(doors.live) + "/v1", Sandbox: settings.Origin(doors.sandbox) + "/v1", Ops: settings.Origin(doors.ops), EnvFile: dir.DevEnv(),
+	}
+	if doors.portal != nil {
+		v.Portal = doors.urls(c).Portal
 	}
 	if err := admin.WriteDevEnv(dir, v, d, c); err != nil {
 		return err

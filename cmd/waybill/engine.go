@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -51,3 +52,17 @@ func (e *engine) run(ctx context.Context) error {
 }
 
 func newLateness(r prometheus.Registerer) sandbox.Lateness { return gauges.NewStepLateness(r) }
+
+// newWaker rings for what this process commits.
+func newWaker(open []database, q ports.Queue, news ports.FanoutNews, log *slog.Logger) *dispatch.Waker {
+	w := dispatch.NewWaker(q, news, log)
+	for _, store := range open {
+		store.OnFanout(w.Wake)
+	}
+	return w
+}
+
+// newWebhookObserver counts what is sent.
+func newWebhookObserver(r prometheus.Registerer) dispatch.Observer {
+	return dispatch.Observer(gauges.NewWebhookAttempts(r))
+}

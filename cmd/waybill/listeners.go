@@ -11,7 +11,7 @@ import (
 
 // listeners are the doors of a server process.
 type listeners struct {
-	live, sandbox, ops net.Listener
+	live, sandbox, ops, portal net.Listener // portal: nil where there is none
 }
 
 // place is where a door is to be.
@@ -23,11 +23,25 @@ type place struct {
 // listen opens the doors of a server.
 func listen(ctx context.Context, c *configs.Config) (*listeners, error) {
 	l := &listeners{}
-	return l, l.open(ctx,
+	if err := l.open(ctx,
 		place{&l.live, c.LiveAddr, "live API (WAYBILL_LIVE_ADDR)"},
 		place{&l.sandbox, c.SandboxAddr, "sandbox API (WAYBILL_SANDBOX_ADDR)"},
 		place{&l.ops, c.OpsAddr, settings.OpsUse},
-	)
+	); err != nil {
+		return l, err
+	}
+	portal, err := settings.ListenForPortal(ctx, c)
+	if err != nil {
+		l.close()
+		return l, term.StartErrors{err}
+	}
+	l.portal = portal
+	return l, nil
+}
+
+// urls is how clients reach the service at these doors.
+func (l *listeners) urls(c *configs.Config) settings.PublicURLs {
+	return settings.PublicURLsOf(c, settings.Origin(l.live), settings.Origin(l.sandbox)).WithPortal(c, l.portal)
 }
 
 // listenOps opens the only door of a worker.
@@ -56,7 +70,7 @@ func (l *listeners) open(ctx context.Context, places ...place) error {
 
 // close closes what is still open; who served there has closed it already.
 func (l *listeners) close() {
-	for _, listener := range []net.Listener{l.live, l.sandbox, l.ops} {
+	for _, listener := range []net.Listener{l.live, l.sandbox, l.ops, l.portal} {
 		if listener != nil {
 			_ = listener.Close()
 		}

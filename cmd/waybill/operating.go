@@ -1,15 +1,21 @@
 package main
 
 import (
+	"log/slog"
+	"strings"
 	"time"
 
 	"waybill/adapters/cli/settings"
+	"waybill/adapters/docsite"
 	"waybill/adapters/opsapi"
+	"waybill/adapters/portal"
+	"waybill/adapters/web/connections"
 	"waybill/application/admission"
 	"waybill/application/operations"
 	"waybill/application/people"
 	"waybill/application/pickuplocations"
 	"waybill/application/tenancy"
+	"waybill/configs"
 	"waybill/ports"
 )
 
@@ -29,4 +35,11 @@ func newManagement(o *admission.Operators, t *tenancy.Tenants, l *pickuplocation
 		Operators: o, Tenants: t, PickupLocations: l, Operations: p, People: d, PortalBaseURL: urls.Portal,
 		Normalizer: n, Identifiers: ids, CursorKeys: keys, TrackingBaseURL: urls.Tracking,
 	}
+}
+
+func newPortal(u portal.UseCases, c *configs.Config, urls settings.PublicURLs, clock ports.Clock, ids ports.Identifiers, watch *connections.ProxyWatch, d doorways, log *slog.Logger) *portal.Portal {
+	return portal.New(u, portal.Options{
+		BaseURL: urls.Portal, LiveBaseURL: urls.Live, SandboxBaseURL: urls.Sandbox, DocsURL: strings.TrimSuffix(urls.Sandbox, "/v1") + docsite.Prefix,
+		TrustedProxies: c.TrustedProxies, Log: log, Clock: clock, Identifiers: ids, Around: watch.Around, Connections: d.portal,
+	})
 }

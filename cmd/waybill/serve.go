@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 
@@ -12,7 +11,6 @@ import (
 	"waybill/adapters/cli/doctor"
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
-	"waybill/adapters/web/connections"
 	"waybill/configs"
 )
 
@@ -28,7 +26,7 @@ func (p *commands) serve() *cobra.Command {
   waybill serve --live-addr 0.0.0.0:8080 --config /etc/waybill.yaml`,
 		Args: term.Takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := p.loadNamed(cmd)
+			c, err := p.LoadNamed(cmd)
 			if err != nil {
 				return err
 			}
@@ -44,7 +42,7 @@ func (p *commands) serve() *cobra.Command {
 			if awaitDatabase(cmd.Context(), c, doors, log) != nil {
 				return nil // told to end while it waited
 			}
-			urls := settings.PublicURLsOf(c, settings.Origin(doors.live), settings.Origin(doors.sandbox))
+			urls := doors.urls(c)
 			s, closeService, err := openService(cmd.Context(), c, urls, log)
 			if err != nil {
 				return err
@@ -57,9 +55,7 @@ func (p *commands) serve() *cobra.Command {
 			if err := p.announce(v, c, log); err != nil {
 				return err
 			}
-			if message, fix := settings.OnlyLocal(urls); message != "" && settings.ForOthers(c, settings.DataDir(p.DataDir)) {
-				log.Warn("addresses", "warning", message+"; set "+fix)
-			}
+			settings.WarnOfLocal(c, urls, settings.DataDir(p.DataDir), log)
 			s.beside.warn(cmd.Context(), log)
 			return s.serve(cmd.Context(), doors)
 		},
@@ -68,29 +64,11 @@ func (p *commands) serve() *cobra.Command {
 	return cmd
 }
 
-// loadNamed reads the settings of a process in production. To work on what
-// somebody played with must be asked for.
-func (p *commands) loadNamed(cmd *cobra.Command) (*configs.Config, error) {
-	c, err := p.LoadPlaced(cmd)
-	if err != nil {
-		return nil, err
-	}
-	if dir := settings.DataDir(p.DataDir); c.Source("database_url") == dir.Label() && !cmd.Flag("data-dir").Changed {
-		return nil, settings.NoDatabaseNamed(dir)
-	}
-	return c, nil
-}
-
 // announce logs that a process in production is about to begin and, with
 // --json, tells a script where it listens.
 func (p *commands) announce(v admin.ServingView, c *configs.Config, log *slog.Logger) error {
 	log.Info("starting", "version", version, "database", c.DatabaseURL.String(), "redis", c.RedisURL.String())
-	if c.WebhookAllowPrivate {
-		log.Warn("webhooks", "warning", c.Source("webhook_allow_private")+" lets customers have webhooks sent to this machine and to private networks; it is for development only")
-	}
-	if live, _, _ := connections.Bounds(c.MaxConnections, connections.OpenFiles()); live < c.MaxConnections && v.Live != "" {
-		log.Warn("connections", "warning", fmt.Sprintf("this process may open %d files, so the live API takes %d connections at a time and not %d (WAYBILL_MAX_CONNECTIONS); raise LimitNOFILE, or ulimit -n", connections.OpenFiles(), live, c.MaxConnections))
-	}
+	settings.WarnOfProduction(c, v.Live != "", log)
 	if !p.AsJSON {
 		return nil
 	}

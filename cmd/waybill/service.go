@@ -19,6 +19,7 @@ import (
 	"waybill/adapters/metrics/gauges"
 	"waybill/adapters/opsapi"
 	"waybill/adapters/periodic"
+	"waybill/adapters/portal"
 	"waybill/adapters/redis/connect"
 	"waybill/adapters/web/connections"
 	"waybill/adapters/web/process"
@@ -33,6 +34,7 @@ import (
 type service struct {
 	apis   apis
 	ops    *opsapi.API
+	portal *portal.Portal
 	engine *engine
 	waker  *dispatch.Waker
 	store  database
@@ -69,12 +71,15 @@ func (s *service) serveAndWork(ctx context.Context, l *listeners) error {
 
 func (s *service) process(l *listeners) *process.Process {
 	s.products.each(func(u httpapi.UseCases) { s.waker.Beside(u.Listeners.Wake) })
+	doors := []process.Door{
+		{Name: "live", Listener: l.live, Serve: s.apis.live.Serve, Shutdown: s.apis.live.Shutdown},
+		{Name: "sandbox", Listener: l.sandbox, Serve: s.apis.sandbox.Serve, Shutdown: s.apis.sandbox.Shutdown},
+	}
+	if l.portal != nil {
+		doors = append(doors, process.Door{Name: "portal", Listener: l.portal, Serve: s.portal.Serve, Shutdown: s.portal.Shutdown})
+	}
 	return &process.Process{
-		Doors: []process.Door{
-			{Name: "live", Listener: l.live, Serve: s.apis.live.Serve, Shutdown: s.apis.live.Shutdown},
-			{Name: "sandbox", Listener: l.sandbox, Serve: s.apis.sandbox.Serve, Shutdown: s.apis.sandbox.Shutdown},
-		},
-		Ops: s.ops, At: l.ops, Log: s.log, Leaving: s.products.stop,
+		Doors: doors, Ops: s.ops, At: l.ops, Log: s.log, Leaving: s.products.stop,
 		Tasks: []process.Task{
 			s.jobs.Task(periodic.Cleaning(s.store, s.log)),
 			s.jobs.Task(periodic.Statistics(s.store, s.log)),

@@ -18,6 +18,7 @@ import (
 	"waybill/adapters/docsite"
 	"waybill/adapters/httpapi"
 	"waybill/adapters/opsapi"
+	"waybill/adapters/portal"
 	"waybill/adapters/storage/gormstore"
 	"waybill/adapters/trackingpage"
 	"waybill/adapters/web/process"
@@ -112,20 +113,23 @@ func (w *waiting) serve(ctx context.Context, c *configs.Config, l *listeners, lo
 	}
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = ops.Serve(process.Lent{Listener: l.ops}) }) // its end is asked for below
-	for _, door := range []net.Listener{l.live, l.sandbox} {
+	people := portal.NotYet()
+	for door, server := range map[net.Listener]*http.Server{l.live: notYet, l.sandbox: notYet, l.portal: people} {
 		if door != nil {
-			serving.Go(func() { _ = notYet.Serve(process.Lent{Listener: door}) })
+			serving.Go(func() { _ = server.Serve(process.Lent{Listener: door}) })
 		}
 	}
 	return func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		_ = ops.Shutdown(ctx) // cuts off what takes longer
-		if notYet.Shutdown(ctx) != nil {
-			_ = notYet.Close()
+		for _, server := range []*http.Server{notYet, people} {
+			if server.Shutdown(ctx) != nil {
+				_ = server.Close()
+			}
 		}
 		serving.Wait()
-		for _, door := range []net.Listener{l.ops, l.live, l.sandbox} {
+		for _, door := range []net.Listener{l.ops, l.live, l.sandbox, l.portal} {
 			process.GiveBack(door)
 		}
 	}

@@ -15,9 +15,12 @@ import (
 	"waybill/adapters/httpapi"
 	"waybill/adapters/metrics/gauges"
 	"waybill/adapters/opsapi"
+	"waybill/adapters/passwords/argon2id"
 	"waybill/adapters/periodic"
+	"waybill/adapters/portal"
 	"waybill/adapters/trackingpage"
 	"waybill/application/admission"
+	"waybill/application/audit"
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
 	"waybill/application/idempotency"
@@ -81,7 +84,9 @@ var edges = wire.NewSet(
 )
 
 // The operations API.
-var operating = wire.NewSet(admission.NewOperators, newFailedOperators, newManagement)
+var operating = wire.NewSet(
+	newPortal, people.NewAccess, audit.New, argon2id.New, wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"),
+	admission.NewOperators, newFailedOperators, newManagement)
 
 // The operators' listener.
 var control = wire.NewSet(

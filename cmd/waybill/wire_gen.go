@@ -17,9 +17,12 @@ import (
 	"waybill/adapters/httpapi"
 	"waybill/adapters/metrics/gauges"
 	"waybill/adapters/opsapi"
+	"waybill/adapters/passwords/argon2id"
 	"waybill/adapters/periodic"
+	"waybill/adapters/portal"
 	"waybill/adapters/trackingpage"
 	"waybill/application/admission"
+	"waybill/application/audit"
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
 	"waybill/application/idempotency"
@@ -196,6 +199,16 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	directory := people.NewDirectory(portsStorage, clock, identifiers)
 	opsapiManagement := newManagement(operators, tenants, pickupLocations, operationsOperations, directory, normalizer, identifiers, mainCursorKeys, urls)
 	api := newOps(mainDatabase, v, clock, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, proxyWatch, mainDoorways, log)
+	hasher := argon2id.New()
+	access := people.NewAccess(portsStorage, hasher, rateLimiter, clock, identifiers)
+	auditLog := audit.New(portsStorage, clock, identifiers)
+	useCases := portal.UseCases{
+		Access:    access,
+		Directory: directory,
+		Tenants:   tenants,
+		Audit:     auditLog,
+	}
+	portalPortal := newPortal(useCases, c, urls, clock, identifiers, proxyWatch, mainDoorways, log)
 	queue := newQueue(mainQueueRedis, log)
 	scheduler := sandbox.NewScheduler(portsStorage, queue, clock, log)
 	lateness := newLateness(registry)
@@ -221,6 +234,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		Clock:   clock,
 		Tenants: tenants,
 		Pickups: pickupLocations,
+		People:  directory,
 	}
 	webhooksSecretKey := webhooks.NewSecretKey(portsStorage, sealer)
 	mainSecretKey := &secretKey{
@@ -231,6 +245,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	mainService := &service{
 		apis:          mainApis,
 		ops:           api,
+		portal:        portalPortal,
 		engine:        mainEngine,
 		waker:         waker,
 		store:         mainDatabase,
@@ -537,7 +552,8 @@ var edges = wire.NewSet(
 )
 
 // The operations API.
-var operating = wire.NewSet(admission.NewOperators, newFailedOperators, newManagement)
+var operating = wire.NewSet(
+	newPortal, people.NewAccess, audit.New, argon2id.New, wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"), admission.NewOperators, newFailedOperators, newManagement)
 
 // The operators' listener.
 var control = wire.NewSet(

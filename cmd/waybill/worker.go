@@ -50,7 +50,7 @@ func (p *commands) worker() *cobra.Command {
   waybill worker --ops-addr 127.0.0.1:8083      beside a server on the same machine`,
 		Args: term.Takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := p.loadNamed(cmd)
+			c, err := p.LoadNamed(cmd)
 			if err != nil {
 				return err
 			}

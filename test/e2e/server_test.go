@@ -84,7 +84,7 @@ func prepare(t testing.TB, engine string, settings ...string) *server {
 	s := &server{
 		engine: engine, args: []string{"dev", "--data-dir", dir}, dir: dir, secrets: map[string]bool{},
 		env: append([]string{
-			"WAYBILL_LIVE_ADDR=127.0.0.1:0", "WAYBILL_SANDBOX_ADDR=127.0.0.1:0", "WAYBILL_OPS_ADDR=127.0.0.1:0",
+			"WAYBILL_LIVE_ADDR=127.0.0.1:0", "WAYBILL_SANDBOX_ADDR=127.0.0.1:0", "WAYBILL_OPS_ADDR=127.0.0.1:0", "WAYBILL_PORTAL_ADDR=127.0.0.1:0",
 			"WAYBILL_LOG_FORMAT=json",
 		}, settings...),
 		connections: &http.Transport{MaxIdleConnsPerHost: 64},

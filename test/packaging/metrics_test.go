@@ -56,7 +56,7 @@ func observe(dir string, found map[string][]string, sends bool, variables ...str
 	}
 	var log bytes.Buffer
 	cmd := exec.Command(binary, "dev", "--data-dir", dir)
-	cmd.Env = environment(append(variables, "WAYBILL_LIVE_ADDR=127.0.0.1:0", "WAYBILL_SANDBOX_ADDR=127.0.0.1:0", "WAYBILL_OPS_ADDR=127.0.0.1:0",
+	cmd.Env = environment(append(variables, "WAYBILL_LIVE_ADDR=127.0.0.1:0", "WAYBILL_SANDBOX_ADDR=127.0.0.1:0", "WAYBILL_OPS_ADDR=127.0.0.1:0", "WAYBILL_PORTAL_ADDR=127.0.0.1:0",
 		"WAYBILL_RATE_LIMIT_PER_KEY=5/60s")...)
 	cmd.Stderr = &log
 	if err := cmd.Start(); err != nil {

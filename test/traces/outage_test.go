@@ -56,7 +56,7 @@ func TestAVariableThatCannotBeMeantStopsTheStart(t *testing.T) {
 	}
 	t.Parallel()
 	cmd := exec.Command(binary, "dev", "--data-dir", t.TempDir())
-	cmd.Env = append(cmd.Environ(), "WAYBILL_LIVE_ADDR=127.0.0.1:0", "WAYBILL_SANDBOX_ADDR=127.0.0.1:0", "WAYBILL_OPS_ADDR=127.0.0.1:0",
+	cmd.Env = append(cmd.Environ(), "WAYBILL_LIVE_ADDR=127.0.0.1:0", "WAYBILL_SANDBOX_ADDR=127.0.0.1:0", "WAYBILL_OPS_ADDR=127.0.0.1:0", "WAYBILL_PORTAL_ADDR=127.0.0.1:0",
 		"OTEL_EXPORTER_OTLP_ENDPOINT=collector:4317", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "OTEL_EXPORTER_OTLP_HEADERS=authorization")
 	out, err := cmd.CombinedOutput()
 	require.Error(t, err)

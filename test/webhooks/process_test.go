@@ -68,7 +68,7 @@ func start(t *testing.T, database string, with []string, commands ...[]string) *
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "WAYBILL_") })
 	env = append(env,
 		"WAYBILL_DATABASE_URL="+database, "WAYBILL_KEY_PEPPER="+strings.Repeat("5a", 32), "WAYBILL_SECRET_KEY="+strings.Repeat("a5", 32),
-		"WAYBILL_LIVE_ADDR=127.0.0.1:0", "WAYBILL_SANDBOX_ADDR=127.0.0.1:0", "WAYBILL_OPS_ADDR=127.0.0.1:0",
+		"WAYBILL_LIVE_ADDR=127.0.0.1:0", "WAYBILL_SANDBOX_ADDR=127.0.0.1:0", "WAYBILL_OPS_ADDR=127.0.0.1:0", "WAYBILL_PORTAL_ADDR=127.0.0.1:0",
 		"WAYBILL_WEBHOOK_ALLOW_PRIVATE=true", "WAYBILL_WEBHOOK_RETRY_SCHEDULE=100ms,1s,1s", "WAYBILL_LOG_LEVEL=warn",
 	)
 	env = append(env, with...)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"waybill/application/people"
 	"waybill/application/pickuplocations"
 	"waybill/application/tenancy"
 	"waybill/domain"
@@ -14,6 +15,8 @@ const (
 	demoBusiness = "Adom Foods"
 	demoApp      = "Demo shop"
 	demoOperator = "Demo operator"
+	demoOwner    = "Ama Mensah"
+	demoEmail    = "ama@adom-foods.example"
 )
 
 // Seeder makes the demo customer of a development server.
@@ -23,6 +26,7 @@ type Seeder struct {
 	Clock   ports.Clock
 	Tenants *tenancy.Tenants
 	Pickups *pickuplocations.PickupLocations
+	People  *people.Directory
 }
 
 // DemoCustomer is the demo customer with all that scripts are told about it.
@@ -38,6 +42,8 @@ type DemoCustomer struct {
 
 	Pickup, Inactive, Incomplete domain.ID // sandbox
 	LivePickup                   domain.ID
+
+	Owner people.Issued // a link for an owner, made just now
 }
 
 // Demo answers with the customer of the last start, whose variables are
@@ -69,7 +75,12 @@ func (s *Seeder) Demo(ctx context.Context, by domain.AuditActor, before map[stri
 	if err := s.keepOperator(ctx, &d, before["WAYBILL_OPS_TOKEN"]); err != nil {
 		return d, err
 	}
-	return d, s.placePickups(ctx, &d, before)
+	if err := s.placePickups(ctx, &d, before); err != nil {
+		return d, err
+	}
+	var err error
+	d.Owner, err = s.People.Admit(ctx, d.by, people.Invitation{BusinessID: d.Business.ID, Email: demoEmail, Name: demoOwner, Role: string(domain.RoleOwner)})
+	return d, err
 }
 
 // keepOperator takes over the token of the operations API while it works, or

@@ -14,6 +14,7 @@ type ServingView struct {
 	Live    string `json:"live_url,omitempty"` // a worker has neither API
 	Sandbox string `json:"sandbox_url,omitempty"`
 	Ops     string `json:"ops_url"`
+	Portal  string `json:"portal_url,omitempty"`
 	EnvFile string `json:"env_file,omitempty"` // dev only
 }
 
@@ -37,6 +38,8 @@ func WriteDevEnv(dir settings.DataDir, v ServingView, d DemoCustomer, c *configs
 		{"WAYBILL_LIVE_URL", v.Live},
 		{"WAYBILL_SANDBOX_URL", v.Sandbox},
 		{"WAYBILL_OPS_URL", v.Ops},
+		{"WAYBILL_PORTAL_URL", v.Portal},
+		{"WAYBILL_PORTAL_LINK", d.portalLink(v)},
 		{"WAYBILL_LIVE_KEY", d.LiveKey},
 		{"WAYBILL_TEST_KEY", d.TestKey},
 		{"WAYBILL_OPS_TOKEN", d.OpsToken},
@@ -84,6 +87,7 @@ func Banner(w io.Writer, p Program, dir settings.DataDir, v ServingView, d DemoC
 		"  Operations     " + v.Ops + "/ops/v1  (/readyz and /metrics beside it)",
 		"",
 		"  Demo business  " + d.Business.Name + ", application \"" + d.App.Name + "\"",
+		d.signInLine(v),
 		keyLine("Test key       ", d.TestKey, d.FreshTest),
 		keyLine("Live key       ", d.LiveKey, d.FreshLive),
 		keyLine("Ops token      ", d.OpsToken, d.FreshToken),
@@ -100,6 +104,21 @@ func Banner(w io.Writer, p Program, dir settings.DataDir, v ServingView, d DemoC
 		"",
 	}
 	_, _ = io.WriteString(w, strings.Join(lines, "\n")+"\n") // a closed terminal is no reason to stop
+}
+
+// portalLink lets the demo owner in once; empty: there is no portal.
+func (d DemoCustomer) portalLink(v ServingView) string {
+	if v.Portal == "" {
+		return ""
+	}
+	return v.Portal + "/enter/" + d.Owner.Secret
+}
+
+func (d DemoCustomer) signInLine(v ServingView) string {
+	if v.Portal == "" {
+		return "  Portal         none (WAYBILL_PORTAL_ADDR is empty)"
+	}
+	return "  Portal         " + d.portalLink(v) + "   (signs you in, once; a new link at each start)"
 }
 
 // masked shows enough of a key to recognize it.

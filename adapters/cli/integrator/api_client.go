@@ -40,6 +40,8 @@ type apiClient struct {
 	urlFrom, keyFrom string
 	// preparation is the command that gives a shell the key; empty: it has it.
 	preparation string
+	// portalLink signs a person in, once; empty: it is not known.
+	portalLink string
 	// flags lead another command to the same sandbox.
 	flags string
 	http  *http.Client

@@ -155,6 +155,9 @@ func (p *Commands) playOne(ctx context.Context, c *apiClient, plan domain.Plan) 
 	} {
 		p.Say(fmt.Sprintf("  %s %-*s   %s", p.Ourselves(), nextWidth+len(c.flags), next[0]+c.flags, next[1]))
 	}
+	if link := c.portalLink; link != "" {
+		p.Say("", "  Your keys, people and audit log, in a browser: "+link)
+	}
 	p.Say("", "  To verify the signatures in your own program: "+strings.TrimSuffix(c.baseURL, "/v1")+p.Docs+"/webhooks#verify")
 	if p.AsJSON {
 		return p.Show(v, func(io.Writer) {})

@@ -84,6 +84,7 @@ func (p *Commands) sandbox(cmd *cobra.Command, a access) (*apiClient, error) {
 	// The key of the data directory is for its own server only: it must not
 	// travel to whatever address was named.
 	if own := dev[TestKeyEnv]; own != "" && a.keyFile == "" && base == dev[sandboxURLEnv] && (named || !p.hasTestKey()) {
+		c.portalLink = dev["WAYBILL_PORTAL_LINK"]
 		c.key, c.keyFrom, c.preparation = own, TestKeyEnv+" in "+dir.DevEnv(), ". "+term.ShellWord(dir.DevEnv())
 	} else if err := p.readTestKey(c, a.keyFile); err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ func MayReset(dir DataDir, c *configs.Config) error {
 func AllowPrivate(c *configs.Config, log *slog.Logger) error {
 	const open = "other machines reach this one at its listeners, "
 	switch set := c.IsSet("webhook_allow_private"); {
-	case !OpenToOthers(c.LiveAddr, c.SandboxAddr, c.OpsAddr):
+	case !OpenToOthers(c.LiveAddr, c.SandboxAddr, c.OpsAddr, c.PortalAddr):
 		return c.Supply("webhook_allow_private", "true", "waybill dev")
 	case !set:
 		log.Warn("webhooks", "warning", open+"so webhooks to private addresses are refused; WAYBILL_WEBHOOK_ALLOW_PRIVATE=true allows them")

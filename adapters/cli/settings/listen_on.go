@@ -9,12 +9,14 @@ import (
 	"syscall"
 
 	"waybill/adapters/cli/term"
+	"waybill/configs"
 )
 
 // What the address of the operations API is used for, in messages.
 const (
 	OpsUse       = "operations API, health and metrics (WAYBILL_OPS_ADDR)"
 	WorkerOpsUse = "health and metrics (WAYBILL_OPS_ADDR)"
+	PortalUse    = "portal for the people of customers (WAYBILL_PORTAL_ADDR)"
 )
 
 // ListenOn opens an address; its error names what the address is used for and another
@@ -36,6 +38,21 @@ func ListenOn(ctx context.Context, address, usedFor string) (net.Listener, *term
 		failure.Fix = "use a port of 1024 or more: " + setting(usedFor) + "=" + net.JoinHostPort(host, "8080")
 	}
 	return nil, failure
+}
+
+// ListenForPortal opens the address of the portal; nil where there is to be none. A
+// second server on a machine needs no setting: where the default port is taken, the
+// portal gets a free one.
+func ListenForPortal(ctx context.Context, c *configs.Config) (net.Listener, *term.StartError) {
+	if c.PortalAddr == "" {
+		return nil, nil
+	}
+	l, failure := ListenOn(ctx, c.PortalAddr, PortalUse)
+	if failure == nil || c.IsSet("portal_addr") {
+		return l, failure
+	}
+	host, _, _ := net.SplitHostPort(c.PortalAddr) // checked with the settings
+	return ListenOn(ctx, net.JoinHostPort(host, "0"), PortalUse)
 }
 
 // setting is the variable that a usedFor names in parentheses.

@@ -16,7 +16,7 @@ type PublicURLs struct {
 
 // PublicURLsOf derives what the settings leave open from the origins.
 func PublicURLsOf(c *configs.Config, liveOrigin, sandboxOrigin string) PublicURLs {
-	u := PublicURLs{Live: c.LiveBaseURL, Sandbox: c.SandboxBaseURL, Tracking: c.TrackingBaseURL, Portal: portalURL(c)}
+	u := PublicURLs{Live: c.LiveBaseURL, Sandbox: c.SandboxBaseURL, Tracking: c.TrackingBaseURL, Portal: portalURL(c, c.PortalAddr)}
 	if u.Live == "" {
 		u.Live = liveOrigin + "/v1"
 	}
@@ -67,15 +67,32 @@ func Origin(l net.Listener) string {
 
 // portalURL is where the people of businesses come in. Passkeys refuse an address
 // that is a number, so that the default is a name.
-func portalURL(c *configs.Config) string {
-	if c.PortalBaseURL == "" {
-		return "http://localhost:8084"
+func portalURL(c *configs.Config, address string) string {
+	if c.PortalBaseURL != "" {
+		return strings.TrimSuffix(c.PortalBaseURL, "/")
 	}
-	return c.PortalBaseURL
+	_, port, err := net.SplitHostPort(address)
+	if err != nil { // there is no portal here
+		port = "8084"
+	}
+	return "http://localhost:" + port
+}
+
+// WithPortal is the same with the portal on an open listener; nil: there is none here.
+func (u PublicURLs) WithPortal(c *configs.Config, l net.Listener) PublicURLs {
+	if l != nil {
+		u.Portal = portalURL(c, l.Addr().String())
+	}
+	return u
 }
 
 // PortalURL is what comes before the path of a link to the portal.
-func (p *CommandLine) PortalURL(c *configs.Config) string { return portalURL(c) }
+func (p *CommandLine) PortalURL(c *configs.Config) string {
+	if last, ran := DataDir(p.DataDir).lastRunOn(c.DatabaseURL); ran && last["WAYBILL_PORTAL_URL"] != "" && c.PortalBaseURL == "" {
+		return last["WAYBILL_PORTAL_URL"]
+	}
+	return portalURL(c, c.PortalAddr)
+}
 
 // ConsoleURL is what comes before the path of a link to the console, which is on the
 // operations listener.

@@ -36,6 +36,7 @@ var Noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 // Stage is a world in which nothing has happened yet.
 type Stage struct {
 	Store *gormstore.Store
+	Path  string // of the database
 	Clock *Clock // goes on by a millisecond with every look
 	IDs   *IDs
 }
@@ -43,7 +44,8 @@ type Stage struct {
 // New shares nothing with any other stage. It is gone when the test is.
 func New(t *testing.T) *Stage {
 	t.Helper()
-	return &Stage{Store: openStore(t), Clock: &Clock{Step: time.Millisecond}, IDs: &IDs{}}
+	store, path := openStore(t)
+	return &Stage{Store: store, Path: path, Clock: &Clock{Step: time.Millisecond}, IDs: &IDs{}}
 }
 
 // Gate remembers in the given storage, which may be a double in front of the
@@ -169,22 +171,22 @@ var migrated = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(path)
 })
 
-func openStore(t *testing.T) *gormstore.Store {
+func openStore(t *testing.T) (store *gormstore.Store, path string) {
 	t.Helper()
 	empty, err := migrated()
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "waybill.db")
+	path = filepath.Join(t.TempDir(), "waybill.db")
 	if err := os.WriteFile(path, empty, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	store, err := gormstore.Open(t.Context(), "sqlite://"+path, gormstore.Options{})
+	store, err = gormstore.Open(t.Context(), "sqlite://"+path, gormstore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	return store
+	return store, path
 }
 
 // Renderer shows of an event no more than its ID.

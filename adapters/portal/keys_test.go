@@ -1,0 +1,163 @@
+package portal_test
+
+import (
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"waybill/domain"
+)
+
+func TestAKeyIsInOneAnswerAndNowhereElse(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleOwner)
+	list := s.house.keysPath(domain.Live)
+	action, form := r.get(list).form(t, "Create")
+	form["scopes"] = []string{"quotes:read", "deliveries:write"}
+	form.Set("expires_in", "30d")
+	first := r.post(action, form)
+	key := first.secret()
+	if e, sound := domain.ParseAPIKey(key); first.status != http.StatusOK || !sound || e != domain.Live || first.header.Get("Cache-Control") != "no-store" {
+		t.Fatalf("%d, %q, Cache-Control %q", first.status, key, first.header.Get("Cache-Control"))
+	}
+	if strings.Contains(first.at, key) || strings.Count(first.body, key) != 1 {
+		t.Error("the key is in the answer more than once, or in its address")
+	}
+	again := r.post(action, form)
+	if again.status != http.StatusConflict || again.secret() != "" || !strings.Contains(again.body, "No second key was made") {
+		t.Errorf("the same form again: %d, %q", again.status, again.secret())
+	}
+	keys := must[[]domain.APIKey](t)(s.tenants.Keys(t.Context(), s.house.app.ID))
+	if len(keys) != 3 {
+		t.Errorf("%d keys, want 3", len(keys))
+	}
+	made := keys[len(keys)-1]
+	if len(made.Scopes) != 2 || made.ExpiresAt == nil || made.ExpiresAt.Sub(made.CreatedAt) != 30*24*time.Hour || string(made.ID) != form.Get("once") {
+		t.Errorf("%+v", made)
+	}
+	for _, path := range []string{"/", "/apps", list, "/audit", "/people", "/account", list + "/" + string(made.ID) + "/revoke"} {
+		if strings.Contains(r.get(path).body, key) {
+			t.Errorf("%s has the key", path)
+		}
+	}
+	if strings.Contains(s.log.String(), key) {
+		t.Error("the key is in the log")
+	}
+	secret := key[strings.LastIndexByte(key, '_')+1:]
+	for _, file := range databaseFiles(t, s) {
+		if content, err := os.ReadFile(file); err == nil && strings.Contains(string(content), secret) {
+			t.Errorf("the key is in %s", filepath.Base(file))
+		}
+	}
+	shown := r.get(list).body
+	if !strings.Contains(shown, "…"+made.LastFour) || !strings.Contains(shown, "adom owner") {
+		t.Error("the list lacks the last four characters, or who made the key")
+	}
+}
+
+// databaseFiles are those of the scene's database.
+func databaseFiles(t *testing.T, s *scene) []string {
+	t.Helper()
+	files, err := filepath.Glob(s.Path + "*")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no database at %s: %v", s.Path, err)
+	}
+	return files
+}
+
+func TestADoubleClickMakesOneKey(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleDeveloper)
+	list := r.get(s.house.keysPath(domain.Sandbox))
+	for _, verb := range []string{"Create", "Rotate"} {
+		action, form := list.form(t, verb)
+		before := len(must[[]domain.APIKey](t)(s.tenants.Keys(t.Context(), s.house.app.ID)))
+		var mu sync.Mutex
+		var sending sync.WaitGroup
+		secrets, statuses := 0, map[int]int{}
+		for i := range 6 {
+			at := *r
+			at.url = []string{s.url, s.second}[i%2]
+			sending.Go(func() {
+				p := at.post(action, form)
+				mu.Lock()
+				defer mu.Unlock()
+				statuses[p.status]++
+				if p.secret() != "" {
+					secrets++
+				}
+			})
+		}
+		sending.Wait()
+		after := len(must[[]domain.APIKey](t)(s.tenants.Keys(t.Context(), s.house.app.ID)))
+		if secrets != 1 || after != before+1 || statuses[http.StatusConflict] != 5 {
+			t.Errorf("%s: %d keys shown, %d made, answers %v", verb, secrets, after-before, statuses)
+		}
+	}
+}
+
+func TestRotateKeepsScopesAndLifetimeAndTheOldKeyUntilItIsRevoked(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleOwner)
+	list := s.house.keysPath(domain.Live)
+	old := must[domain.APIKey](t)(s.tenants.Key(t.Context(), s.house.key[domain.Live].ID))
+	action, form := r.get(list).form(t, "Create")
+	form["scopes"], form["expires_in"] = []string{"quotes:read"}, []string{"90d"}
+	r.post(action, form)
+	short := domain.ID(form.Get("once"))
+	s.wait(5 * time.Minute)
+	action, form = r.get(list+"/"+string(short)+"/rotate").form(t, "Rotate")
+	rotated := r.post(action, form)
+	successor := must[domain.APIKey](t)(s.tenants.Key(t.Context(), domain.ID(form.Get("once"))))
+	if rotated.secret() == "" || len(successor.Scopes) != 1 || successor.ExpiresAt == nil || successor.ExpiresAt.Sub(successor.CreatedAt) != 90*24*time.Hour {
+		t.Errorf("%d: %+v", rotated.status, successor)
+	}
+	if k := must[domain.APIKey](t)(s.tenants.Key(t.Context(), short)); k.RevokedAt != nil {
+		t.Error("the old key is revoked by its rotation")
+	}
+	ask := r.get(list + "/" + string(short) + "/revoke")
+	if !strings.Contains(ask.body, "never used") || !strings.Contains(ask.body, "cannot be undone") {
+		t.Errorf("the page that asks does not tell what is hit:\n%s", ask.body)
+	}
+	action, form = ask.form(t, "Revoke")
+	if p := r.post(action, form); p.at != list || !strings.Contains(p.body, "The key was revoked") {
+		t.Errorf("revoke leads to %s (%d)", p.at, p.status)
+	}
+	if k := must[domain.APIKey](t)(s.tenants.Key(t.Context(), short)); k.RevokedAt == nil {
+		t.Error("the key works on")
+	}
+	if k := must[domain.APIKey](t)(s.tenants.Key(t.Context(), old.ID)); k.RevokedAt != nil {
+		t.Error("another key was revoked")
+	}
+	audit := r.get("/audit?action=key.rotate").body
+	if !strings.Contains(audit, "Key rotated") || !strings.Contains(audit, "adom owner") || !strings.Contains(audit, string(short)) {
+		t.Error("the audit log lacks the rotation, or its actor")
+	}
+}
+
+func TestAFormKeepsWhatWasTypedAndTiesErrorsToFields(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleOwner)
+	p := r.post("/people", url.Values{"email": {"not an address"}, "name": {"Efua"}, "role": {"owner"}})
+	if p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `value="not an address"`) || !strings.Contains(p.body, `value="Efua"`) ||
+		!strings.Contains(p.body, `id="email-error" role="alert"`) || !strings.Contains(p.body, `<option value="owner" selected>Owner`) {
+		t.Errorf("%d\n%s", p.status, p.body)
+	}
+	p = r.post(s.house.keysPath(domain.Sandbox), url.Values{"once": {string(s.IDs.ID(domain.PrefixAPIKey))}, "expires_in": {"tomorrow"}, "scopes": {"quotes:read"}})
+	if p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `id="expires_in-error"`) || strings.Count(p.body, " checked") != 1 {
+		t.Errorf("%d, %d scopes checked", p.status, strings.Count(p.body, " checked"))
+	}
+	p = r.post(s.house.keysPath(domain.Sandbox), url.Values{"once": {string(s.IDs.ID(domain.PrefixAPIKey))}})
+	if p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, "Choose at least one scope.") {
+		t.Errorf("without a scope: %d", p.status)
+	}
+}

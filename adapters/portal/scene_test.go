@@ -1,0 +1,307 @@
+package portal_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"waybill/adapters/portal"
+	"waybill/application/audit"
+	"waybill/application/people"
+	"waybill/application/tenancy"
+	"waybill/domain"
+	"waybill/ports"
+	"waybill/test/stage"
+)
+
+const password = "correct horse battery staple"
+
+var operator = domain.AuditActor{Name: "command:test"}
+
+// hasher is enough of one.
+type hasher struct{}
+
+func (hasher) Hash(_ context.Context, password string) (string, error) { return "h" + password, nil }
+func (hasher) Verify(_ context.Context, hash, password string) (matches, outdated bool, err error) {
+	return hash == "h"+password, false, nil
+}
+
+// digester is enough of one: equal for equal secrets only.
+type digester struct{}
+
+func (digester) Digest(secret string) [32]byte { return domain.BearerDigest(secret) }
+func (digester) Previous(string) [][32]byte    { return nil }
+
+// open is a limiter that counts nothing.
+type open struct{}
+
+func (open) Take(context.Context, ...ports.Bucket) (ports.Allowance, error) {
+	return ports.Allowance{Admitted: true}, nil
+}
+func (open) Peek(context.Context, ...ports.Bucket) (ports.Allowance, error) {
+	return ports.Allowance{Admitted: true}, nil
+}
+func (open) GiveBack(context.Context, ...ports.Bucket) error { return nil }
+
+// deaf hears no news.
+type deaf struct{}
+
+func (deaf) Announce(context.Context, domain.ID)     {}
+func (deaf) Listen(context.Context, func(domain.ID)) {}
+
+// buffer is a log that several goroutines write.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// scene is the portal of two processes on one real database.
+type scene struct {
+	*stage.Stage
+	directory    *people.Directory
+	access       *people.Access
+	tenants      *tenancy.Tenants
+	storage      *breakable
+	log          buffer
+	url, second  string
+	house, other house
+}
+
+// breakable is a storage that may go away.
+type breakable struct {
+	ports.Storage
+	mu   sync.Mutex
+	gone bool
+}
+
+func (b *breakable) breakDown(gone bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.gone = gone
+}
+
+func (b *breakable) broken() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.gone
+}
+
+// goneSessions are those of a database that is gone.
+type goneSessions struct{ ports.SessionReader }
+
+func (goneSessions) FindByDigest(context.Context, [32]byte) (domain.Principal, error) {
+	return domain.Principal{}, ports.ErrStorageGone
+}
+
+func (b *breakable) Read() ports.Readers {
+	r := b.Storage.Read()
+	if b.broken() {
+		r.Sessions = goneSessions{r.Sessions}
+	}
+	return r
+}
+
+// house is a business with an application, a key in each environment and people.
+type house struct {
+	business domain.Business
+	app      domain.Application
+	key      map[domain.Environment]tenancy.IssuedKey
+	people   map[domain.Role]domain.Person
+}
+
+func newScene(t *testing.T) *scene {
+	t.Helper()
+	s := &scene{Stage: stage.New(t)}
+	s.storage = &breakable{Storage: s.Store}
+	s.directory = people.NewDirectory(s.storage, s.Clock, s.IDs)
+	s.tenants = tenancy.NewTenants(s.storage, digester{}, s.Clock, s.IDs, deaf{})
+	s.access = people.NewAccess(s.storage, hasher{}, open{}, s.Clock, s.IDs)
+	s.url, s.second = s.serve(t), s.serve(t)
+	s.house, s.other = s.newHouse(t, "Adom Foods", "adom"), s.newHouse(t, "Zongo Traders", "zongo")
+	return s
+}
+
+// serve is the portal of one process.
+func (s *scene) serve(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewUnstartedServer(nil)
+	at := "http://" + server.Listener.Addr().String()
+	p := portal.New(portal.UseCases{Access: s.access, Directory: s.directory, Tenants: s.tenants, Audit: audit.New(s.storage, s.Clock, s.IDs)}, portal.Options{
+		BaseURL: at, LiveBaseURL: "http://live.example/v1", SandboxBaseURL: "http://sandbox.example/v1", DocsURL: "http://sandbox.example/docs",
+		Log: slog.New(slog.NewTextHandler(&s.log, nil)), Clock: s.Clock, Identifiers: s.IDs,
+	})
+	server.Config.Handler = p.Handler()
+	server.Start()
+	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
+	return at
+}
+
+func must[T any](t *testing.T) func(T, error) T {
+	t.Helper()
+	return func(value T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}
+
+func (s *scene) newHouse(t *testing.T, name, word string) house {
+	t.Helper()
+	ctx := t.Context()
+	h := house{key: map[domain.Environment]tenancy.IssuedKey{}, people: map[domain.Role]domain.Person{}}
+	h.business = must[domain.Business](t)(s.tenants.CreateBusiness(ctx, operator, name, nil))
+	h.app = must[domain.Application](t)(s.tenants.CreateApplication(ctx, operator, h.business.ID, name+" shop"))
+	for _, e := range []domain.Environment{domain.Live, domain.Sandbox} {
+		h.key[e] = must[tenancy.IssuedKey](t)(s.tenants.IssueKey(ctx, operator, h.app.ID, e, domain.AllScopes(), nil))
+	}
+	for _, role := range domain.Roles(domain.Portal) {
+		issued := must[people.Issued](t)(s.directory.Invite(ctx, operator, people.Invitation{
+			BusinessID: h.business.ID, Email: string(role) + "@" + word + ".example", Name: word + " " + string(role), Role: string(role),
+		}))
+		h.people[role] = issued.Member.Person
+		entered := must[people.Entered](t)(s.access.Enter(ctx, people.Browser{}, issued.Secret))
+		if err := s.access.SetPassword(ctx, entered.Principal, "", password); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return h
+}
+
+// reader is a browser without scripts.
+type reader struct {
+	t      *testing.T
+	url    string
+	client *http.Client
+}
+
+// page is an answer.
+type page struct {
+	status int
+	at     string // its path
+	body   string
+	header http.Header
+}
+
+func (s *scene) reader(t *testing.T) *reader {
+	jar, _ := cookiejar.New(nil)
+	return &reader{t: t, url: s.url, client: &http.Client{Jar: jar}}
+}
+
+// signedIn is the browser of somebody with a role.
+func (s *scene) signedIn(t *testing.T, h house, role domain.Role) *reader {
+	t.Helper()
+	r := s.reader(t)
+	if p := r.post("/signin", url.Values{"email": {string(h.people[role].Email)}, "password": {password}}); p.status != http.StatusOK || p.at != "/" {
+		t.Fatalf("sign in as %s: %d at %s\n%s", role, p.status, p.at, p.body)
+	}
+	return r
+}
+
+func (r *reader) get(path string) page {
+	r.t.Helper()
+	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, r.url+path, http.NoBody)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return r.do(req)
+}
+
+func (r *reader) post(path string, form url.Values) page {
+	r.t.Helper()
+	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, r.url+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return r.do(req)
+}
+
+func (r *reader) do(req *http.Request) page {
+	r.t.Helper()
+	res, err := r.client.Do(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return page{status: res.StatusCode, at: res.Request.URL.Path, body: string(body), header: res.Header}
+}
+
+var (
+	formTag  = regexp.MustCompile(`(?s)<form[^>]*method="post"[^>]*>.*?</form>`)
+	fieldTag = regexp.MustCompile(`<input[^>]*>`)
+	anAttr   = regexp.MustCompile(`(\w+)="([^"]*)"`)
+)
+
+// form is the form whose button has a text that begins so: where it is sent and its
+// hidden and filled fields.
+func (p page) form(t *testing.T, verb string) (action string, fields url.Values) {
+	t.Helper()
+	for _, form := range formTag.FindAllString(p.body, -1) {
+		if !strings.Contains(form, ">"+verb) {
+			continue
+		}
+		action, fields = p.at, url.Values{}
+		opening, _, _ := strings.Cut(form, ">")
+		if m := regexp.MustCompile(`action="([^"]*)"`).FindStringSubmatch(opening); m != nil {
+			action = m[1]
+		}
+		for _, input := range fieldTag.FindAllString(form, -1) {
+			attrs := map[string]string{}
+			for _, m := range anAttr.FindAllStringSubmatch(input, -1) {
+				attrs[m[1]] = m[2]
+			}
+			if attrs["type"] == "checkbox" && !strings.Contains(input, " checked") {
+				continue
+			}
+			fields.Add(attrs["name"], attrs["value"])
+		}
+		return action, fields
+	}
+	t.Fatalf("no form with %q at %s (%d):\n%s", verb, p.at, p.status, p.body)
+	return "", nil
+}
+
+var secretTag = regexp.MustCompile(`<output[^>]*data-secret[^>]*>([^<]*)</output>`)
+
+// secret is what the page shows once; empty: nothing.
+func (p page) secret() string {
+	if m := secretTag.FindStringSubmatch(p.body); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+func (h house) keysPath(e domain.Environment) string {
+	return "/apps/" + string(h.app.ID) + "/" + string(e) + "/keys"
+}
+
+// wait lets time go by.
+func (s *scene) wait(d time.Duration) { s.Clock.GoOn(d) }

@@ -1,0 +1,282 @@
+package portal_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/application/people"
+	"waybill/domain"
+)
+
+func (s *scene) link(t *testing.T, h house, role domain.Role) people.Issued {
+	t.Helper()
+	return must[people.Issued](t)(s.directory.Link(t.Context(), operator, h.people[role].ID, domain.Portal))
+}
+
+func TestALinkIsSpentByItsFormAndByNothingElse(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	at := "/enter/" + s.link(t, s.house, domain.RoleViewer).Secret
+	for range 3 { // a scanner of mails
+		if p := s.reader(t).get(at); p.status != http.StatusOK || strings.Count(p.body, "<form") != 1 || !strings.Contains(p.body, ">Sign in<") {
+			t.Fatalf("%d\n%s", p.status, p.body)
+		}
+	}
+	r := s.reader(t)
+	if p := r.post(at, nil); p.status != http.StatusOK || p.at != "/" || !strings.Contains(p.body, "adom viewer") {
+		t.Fatalf("%d at %s", p.status, p.at)
+	}
+	expired := "/enter/" + s.link(t, s.house, domain.RoleOwner).Secret
+	s.wait(11 * time.Minute)
+	staff := must[people.Issued](t)(s.directory.Invite(t.Context(), operator, people.Invitation{Email: "kofi@waybill.example", Name: "Kofi", Role: "admin"}))
+	for path, want := range map[string]struct {
+		status int
+		title  string
+	}{
+		at: {http.StatusGone, "This link was used already"}, expired: {http.StatusGone, "This link has expired"},
+		"/enter/" + strings.Repeat("A", 43): {http.StatusNotFound, "There is no such link"}, "/enter/" + staff.Secret: {http.StatusNotFound, "There is no such link"},
+	} {
+		for _, p := range []page{s.reader(t).get(path), s.reader(t).post(path, nil)} {
+			if p.status != want.status || !strings.Contains(p.body, want.title) || !strings.Contains(p.body, "Ask an owner of your business for a new link") {
+				t.Errorf("%s: %d, want %d and %q", path, p.status, want.status, want.title)
+			}
+		}
+	}
+	if _, err := s.access.Enter(t.Context(), people.Browser{}, staff.Secret); err != nil {
+		t.Errorf("the portal has spent a link to the console: %v", err)
+	}
+}
+
+func TestASessionThatEndsIsOutInEveryProcessAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	lost, owner := s.signedIn(t, s.house, domain.RoleOwner), s.signedIn(t, s.house, domain.RoleOwner)
+	second := *lost
+	second.url = s.second
+	if p := second.get("/people"); p.at != "/people" {
+		// Cookies are of a host and not of a port, so that both processes see it.
+		t.Fatalf("the second process leads to %s", p.at)
+	}
+	action, form := owner.get("/account").form(t, "Sign out everywhere else")
+	owner.post(action, form)
+	for _, r := range []*reader{lost, &second} {
+		if p := r.get("/people"); p.at != "/signin" {
+			t.Errorf("an ended session is at %s", p.at)
+		}
+	}
+	if p := owner.get("/people"); p.at != "/people" {
+		t.Errorf("the session that stays is at %s", p.at)
+	}
+	viewer := s.signedIn(t, s.house, domain.RoleViewer)
+	action, form = owner.get("/people/"+string(s.house.people[domain.RoleViewer].ID)+"/remove").form(t, "Remove")
+	if p := owner.post(action, form); !strings.Contains(p.body, "The person was removed") {
+		t.Errorf("%d", p.status)
+	}
+	if p := viewer.get("/"); p.at != "/signin" {
+		t.Errorf("a person who was removed is at %s", p.at)
+	}
+}
+
+func TestAFormComesBackAfterALostSession(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleOwner)
+	s.wait(2 * time.Hour)
+	lost := r.post("/people", url.Values{"email": {"efua@adom.example"}, "name": {`Efua "E" <Owusu>`}, "role": {"viewer"}})
+	if lost.status != http.StatusUnauthorized || !strings.Contains(lost.body, "Nothing was changed") {
+		t.Fatalf("%d\n%s", lost.status, lost.body)
+	}
+	action, form := lost.form(t, "Sign in")
+	for name, values := range form { // as a browser reads them
+		for i, v := range values {
+			form[name][i] = strings.NewReplacer("&#34;", `"`, "&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(v)
+		}
+	}
+	form.Set("email", string(s.house.people[domain.RoleOwner].Email))
+	form.Set("password", "a wrong one, twelve")
+	wrong := r.post(action, form)
+	if wrong.status != http.StatusUnauthorized || !strings.Contains(wrong.body, "kept.name") || strings.Contains(wrong.body, "a wrong one") {
+		t.Errorf("a wrong password: %d\n%s", wrong.status, wrong.body)
+	}
+	form.Set("password", password)
+	back := r.post(action, form)
+	if back.status != http.StatusOK || !strings.Contains(back.body, "What you typed is still here") || !strings.Contains(back.body, `value="efua@adom.example"`) ||
+		!strings.Contains(back.body, `Efua &#34;E&#34; &lt;Owusu&gt;`) || !strings.Contains(back.body, `<option value="viewer" selected>Viewer`) {
+		t.Errorf("%d\n%s", back.status, back.body)
+	}
+	if members := must[[]domain.Member](t)(s.directory.Members(t.Context(), s.house.business.ID)); len(members) != 3 {
+		t.Error("the form was sent by itself")
+	}
+	if p := r.get("/people"); p.at != "/people" {
+		t.Errorf("the new session leads to %s", p.at)
+	}
+	// A page that was asked for comes after the sign-in too, and none of another site.
+	for next, want := range map[string]string{"/audit?action=key.create": "/audit", "//evil.example/": "/", "https://evil.example/": "/", "/\\evil.example": "/", "/signout": "/"} {
+		p := s.reader(t).post("/signin", url.Values{"email": form["email"], "password": form["password"], "next": {next}})
+		if p.at != want || p.status != http.StatusOK {
+			t.Errorf("next=%s leads to %s", next, p.at)
+		}
+	}
+}
+
+func TestWhatTakesAYoungSignInAsksForThePasswordAndGoesOn(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleOwner)
+	list := s.house.keysPath(domain.Live)
+	action, form := r.get(list).form(t, "Create")
+	form["scopes"] = []string{"quotes:read", "recipients:read"}
+	s.wait(11 * time.Minute)
+	asked := r.post(action, form)
+	if asked.status != http.StatusForbidden || asked.secret() != "" || !strings.Contains(asked.body, "Sign in again to go on") {
+		t.Fatalf("%d\n%s", asked.status, asked.body)
+	}
+	action, form = asked.form(t, "Sign in")
+	form.Set("password", "not the password")
+	if p := r.post(action, form); p.status != http.StatusUnauthorized || p.secret() != "" || !strings.Contains(p.body, `id="password-error" role="alert"`) {
+		t.Errorf("a wrong password: %d", p.status)
+	}
+	form.Set("password", password)
+	made := r.post(action, form)
+	if made.status != http.StatusOK || made.secret() == "" {
+		t.Fatalf("%d\n%s", made.status, made.body)
+	}
+	if k := must[domain.APIKey](t)(s.tenants.Key(t.Context(), domain.ID(form.Get("once")))); len(k.Scopes) != 2 {
+		t.Errorf("the form did not survive: %v", k.Scopes)
+	}
+	// The sandbox takes no young sign-in.
+	s.wait(11 * time.Minute)
+	action, form = r.get(s.house.keysPath(domain.Sandbox)).form(t, "Create")
+	if p := r.post(action, form); p.secret() == "" {
+		t.Errorf("a sandbox key with an older sign-in: %d", p.status)
+	}
+	// The password is changed with the one before it, in one form.
+	action, form = r.get("/account").form(t, "Save password")
+	form.Set("password", "another battery, another horse")
+	if p := r.post(action, form); p.status != http.StatusForbidden || !strings.Contains(p.body, `id="current_password-error"`) {
+		t.Errorf("a new password without the old one: %d", p.status)
+	}
+	form.Set("current_password", password)
+	if p := r.post(action, form); p.status != http.StatusOK || !strings.Contains(p.body, "The password was saved") {
+		t.Errorf("%d\n%s", p.status, p.body)
+	}
+}
+
+func TestUnknownAndWrongLookTheSame(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	known := string(s.house.people[domain.RoleOwner].Email)
+	var bodies []string
+	for _, email := range []string{known, "nobody@adom.example"} {
+		p := s.reader(t).post("/signin", url.Values{"email": {email}, "password": {"something else, long"}})
+		if p.status != http.StatusUnauthorized || !strings.Contains(p.body, `value="`+email+`"`) {
+			t.Errorf("%s: %d", email, p.status)
+		}
+		bodies = append(bodies, strings.ReplaceAll(p.body, email, "EMAIL"))
+	}
+	if bodies[0] != bodies[1] {
+		t.Error("the page tells an unknown person from a wrong password")
+	}
+}
+
+func TestAForeignSiteSendsNoForm(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleOwner)
+	for name, value := range map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"} {
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/apps", strings.NewReader("name=Planted"))
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		req.Header.Set(name, value)
+		if p := r.do(req); p.status != http.StatusForbidden {
+			t.Errorf("%s: %s: %d", name, value, p.status)
+		}
+	}
+	if apps := must[[]domain.Application](t)(s.tenants.Applications(t.Context(), s.house.business.ID)); len(apps) != 1 {
+		t.Errorf("%d applications", len(apps))
+	}
+}
+
+func TestADatabaseThatIsGoneIsOneHonestPage(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleOwner)
+	s.storage.breakDown(true)
+	for _, p := range []page{r.get("/"), r.get(s.house.keysPath(domain.Live)), r.post("/apps", url.Values{"name": {"New"}})} {
+		if p.status != http.StatusServiceUnavailable || p.header.Get("Retry-After") == "" || !strings.Contains(p.body, "This page is not available right now") || !strings.Contains(p.body, `role="alert"`) {
+			t.Errorf("%d\n%s", p.status, p.body)
+		}
+	}
+	s.storage.breakDown(false)
+	if p := r.get("/"); p.status != http.StatusOK {
+		t.Errorf("afterwards: %d", p.status)
+	}
+}
+
+func TestEveryAnswerIsGuarded(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleOwner)
+	for _, path := range []string{"/", "/signin", "/nowhere", "/account", "/enter/x"} {
+		h := r.get(path).header
+		if !strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none'") || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store" || h.Get("X-Request-ID") == "" {
+			t.Errorf("%s: %v", path, h)
+		}
+	}
+	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/enter/"+s.link(t, s.house, domain.RoleViewer).Secret, http.NoBody)
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	if c := res.Header.Get("Set-Cookie"); !strings.Contains(c, "HttpOnly") || !strings.Contains(c, "SameSite=Lax") || !strings.Contains(c, "Path=/;") || strings.Contains(c, "Domain") {
+		t.Errorf("Set-Cookie: %s", c)
+	}
+}
+
+func TestPeopleAreInvitedAndGetTheirRoles(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	owner := s.signedIn(t, s.house, domain.RoleOwner)
+	action, form := owner.get("/people").form(t, "Invite")
+	form.Set("email", "efua@adom.example")
+	form.Set("name", "Efua")
+	form.Set("role", "developer")
+	invited := owner.post(action, form)
+	link, ok := strings.CutPrefix(invited.secret(), s.url)
+	if invited.status != http.StatusOK || !ok {
+		t.Fatalf("%d %q", invited.status, invited.secret())
+	}
+	efua := s.reader(t)
+	action, form = efua.get(link).form(t, "Sign in")
+	if p := efua.post(action, form); p.at != "/" || !strings.Contains(p.body, "You have no password yet") || !strings.Contains(p.body, `href="/account"`) {
+		t.Errorf("%d at %s", p.status, p.at)
+	}
+	action, form = efua.get("/account").form(t, "Save")
+	form.Set("password", "short")
+	if p := efua.post(action, form); p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `id="password-error"`) || strings.Contains(p.body, `value="short"`) {
+		t.Errorf("a short password: %d", p.status)
+	}
+	form.Set("password", password)
+	if p := efua.post(action, form); !strings.Contains(p.body, "The password was saved") || strings.Contains(efua.get("/").body, "You have no password yet") {
+		t.Errorf("%d", p.status)
+	}
+	// The last owner stays.
+	self := "/people/" + string(s.house.people[domain.RoleOwner].ID)
+	for path, form := range map[string]url.Values{self + "/role": {"role": {"viewer"}}, self + "/remove": nil} {
+		if p := owner.post(path, form); p.status != http.StatusConflict || !strings.Contains(p.body, "This is the last owner") {
+			t.Errorf("%s: %d", path, p.status)
+		}
+	}
+	if p := owner.post("/people/"+string(s.house.people[domain.RoleViewer].ID)+"/role", url.Values{"role": {"developer"}}); !strings.Contains(p.body, "The role was changed") {
+		t.Errorf("%d", p.status)
+	}
+	audit := owner.get("/audit").body
+	for _, want := range []string{"Role changed", "Person invited", "Password set", "Invitation accepted"} {
+		if !strings.Contains(audit, want) {
+			t.Errorf("the audit log lacks %q", want)
+		}
+	}
+}

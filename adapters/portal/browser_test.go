@@ -1,0 +1,204 @@
+package portal_test
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/application/people"
+	"waybill/domain"
+	"waybill/test/browser"
+)
+
+// TestInABrowser shows the pages to one browser, one journey after the other.
+func TestInABrowser(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	for name, test := range map[string]func(*testing.T, *browser.Browser){
+		"every page is for everybody, in every light and width": everyPage,
+		"journeys with scripts":                                 func(t *testing.T, b *browser.Browser) { journeys(t, b, browser.Reader{Zone: "Asia/Kolkata"}) },
+		"journeys without scripts":                              func(t *testing.T, b *browser.Browser) { journeys(t, b, browser.Reader{NoScripts: true}) },
+	} {
+		t.Run(name, func(t *testing.T) { test(t, b) })
+	}
+}
+
+// looks are a small phone and a desk, by day and by night.
+var looks = []browser.Look{{Width: 320}, {Width: 320, Dark: true}, {Width: 1280}, {Width: 1280, Dark: true}}
+
+// examine looks at a page in every way.
+func examine(t *testing.T, p *browser.Page, name string) {
+	t.Helper()
+	for _, l := range looks {
+		p.Look(t, l)
+		scheme := map[bool]string{false: "light", true: "dark"}[l.Dark]
+		if wide := p.Overflow(t); wide > 0 {
+			t.Errorf("%s, %d, %s: %d pixels too wide", name, l.Width, scheme, wide)
+		}
+		for _, violation := range p.Violations(t) {
+			t.Errorf("%s, %d, %s: %s", name, l.Width, scheme, violation)
+		}
+		p.Screenshot(t, fmt.Sprintf("portal-%s-%d-%s", name, l.Width, scheme))
+	}
+	p.Look(t, looks[2])
+}
+
+// wantQuiet fails where a page loads something from elsewhere or complains; the
+// console tells of every answer that is no success.
+func (s *scene) wantQuiet(t *testing.T, p *browser.Page) {
+	t.Helper()
+	for _, request := range p.Requests() {
+		if !strings.HasPrefix(request, s.url+"/") {
+			t.Errorf("asked for %s", request)
+		}
+	}
+	for _, complaint := range p.Complaints() {
+		if !strings.Contains(complaint, "the server responded with a status of") {
+			t.Error(complaint)
+		}
+	}
+}
+
+// to goes to a page of the portal.
+func to(t *testing.T, p *browser.Page, url, heading string) {
+	t.Helper()
+	browser.Eval[bool](t, p, "(location.href = "+browser.Quoted(url)+") !== ''")
+	settled(t, p, heading)
+}
+
+// settled waits for a page by its heading.
+func settled(t *testing.T, p *browser.Page, heading string) {
+	t.Helper()
+	p.Eventually(t, "the page "+heading, "document.readyState === 'complete' && document.querySelector('h1')?.textContent.includes("+browser.Quoted(heading)+")")
+}
+
+// fill types into a field.
+func fill(t *testing.T, p *browser.Page, selector, text string) {
+	t.Helper()
+	browser.Eval[bool](t, p, "(document.querySelector("+browser.Quoted(selector)+").value = "+browser.Quoted(text)+") !== null")
+}
+
+// enter signs in by a link.
+func (s *scene) enter(t *testing.T, b *browser.Browser, role domain.Role, r browser.Reader) *browser.Page {
+	t.Helper()
+	p := b.Open(t, s.url+"/enter/"+s.link(t, s.house, role).Secret, looks[2], r)
+	p.Click(t, "main button")
+	settled(t, p, "Hello, adom "+string(role))
+	return p
+}
+
+func everyPage(t *testing.T, b *browser.Browser) {
+	s := newScene(t)
+	p := b.Open(t, s.url+"/signin", looks[0], browser.Reader{})
+	settled(t, p, "Sign in")
+	examine(t, p, "signin")
+	to(t, p, s.url+"/enter/"+s.link(t, s.house, domain.RoleOwner).Secret, "Sign in to Waybill")
+	examine(t, p, "enter")
+	p.Click(t, "main button")
+	settled(t, p, "Hello, adom owner")
+	examine(t, p, "home")
+	list, app := s.url+s.house.keysPath(domain.Sandbox), s.url+"/apps/"+string(s.house.app.ID)
+	for name, page := range map[string][2]string{
+		"apps": {s.url + "/apps", "Applications"}, "app": {app, "Adom Foods shop"}, "disable": {app + "/disable", "Disable Adom"}, "keys": {list, "API keys"},
+		"revoke": {list + "/" + string(s.house.key[domain.Sandbox].ID) + "/revoke", "Revoke the sandbox key"}, "people": {s.url + "/people", "People"},
+		"remove": {s.url + "/people/" + string(s.house.people[domain.RoleViewer].ID) + "/remove", "Remove adom viewer"},
+		"audit":  {s.url + "/audit", "Audit log"}, "account": {s.url + "/account", "Account"}, "missing": {s.url + "/nothing", "There is nothing here"},
+		"badlink": {s.url + "/enter/" + strings.Repeat("x", 43), "There is no such link"},
+	} {
+		to(t, p, page[0], page[1])
+		examine(t, p, name)
+	}
+	to(t, p, s.url+"/people", "People")
+	fill(t, p, "#email", "nobody@nowhere..")
+	fill(t, p, "#name", "Efua")
+	browser.Eval[bool](t, p, "document.querySelector('form[action=\"/people\"]').noValidate = true")
+	p.Click(t, `form[action="/people"] button`)
+	p.Eventually(t, "the error", "document.querySelector('#email-error') !== null && document.readyState === 'complete'")
+	examine(t, p, "people-error")
+	to(t, p, list, "API keys")
+	p.Click(t, `section[aria-labelledby="create"] button`)
+	settled(t, p, "Your new sandbox key")
+	examine(t, p, "key")
+	s.wait(11 * time.Minute)
+	p = s.leave(t, p, s.url+s.house.keysPath(domain.Live), "API keys")
+	p.Click(t, `section[aria-labelledby="create"] button`)
+	settled(t, p, "Sign in again to go on")
+	examine(t, p, "again")
+	s.wantQuiet(t, p)
+}
+
+// leave goes on from a page that asks before it is left uncopied.
+func (s *scene) leave(t *testing.T, p *browser.Page, url, heading string) *browser.Page {
+	t.Helper()
+	browser.Eval[bool](t, p, "document.querySelector('#once').dispatchEvent(new Event('copy'))")
+	to(t, p, url, heading)
+	return p
+}
+
+// journeys are those of an owner: in by a link, a password, a key made, rotated and
+// revoked, a person invited, who comes in, and out.
+func journeys(t *testing.T, b *browser.Browser, r browser.Reader) {
+	s := newScene(t)
+	p := s.enter(t, b, domain.RoleOwner, r)
+	list := s.url + s.house.keysPath(domain.Live)
+	to(t, p, list, "API keys")
+	browser.Eval[bool](t, p, "document.querySelectorAll('input[name=scopes]').forEach((box, i) => { box.checked = i < 2; }) === undefined")
+	p.Click(t, `section[aria-labelledby="create"] button`)
+	settled(t, p, "Your new live key")
+	key := browser.Eval[string](t, p, "document.querySelector('output[data-secret]').textContent")
+	if e, sound := domain.ParseAPIKey(key); !sound || e != domain.Live {
+		t.Fatalf("the page shows %q", key)
+	}
+	if copies := browser.Eval[bool](t, p, "!document.querySelector('[data-copy=once]').hidden"); copies == r.NoScripts {
+		t.Errorf("the button that copies is shown: %v", copies)
+	}
+	p = s.leave(t, p, list, "API keys")
+	if browser.Eval[bool](t, p, "document.body.textContent.includes("+browser.Quoted(key)+")") {
+		t.Error("the list has the key")
+	}
+	local := browser.Eval[string](t, p, "document.querySelector('td[data-label=\"Made by\"] time').textContent")
+	if strings.Contains(local, "17:30") == r.NoScripts { // noon, in Kolkata
+		t.Errorf("the time is %q", local)
+	}
+	row := func(last string) string { return "tr[data-id]:has(th code)" + last }
+	p.Click(t, row(" form button"))
+	settled(t, p, "Your new live key")
+	if rotated := browser.Eval[string](t, p, "document.querySelector('output[data-secret]').textContent"); rotated == key {
+		t.Error("the key was not rotated")
+	}
+	p = s.leave(t, p, list, "API keys")
+	works := browser.Eval[int](t, p, "document.querySelectorAll('div.card > table tr[data-id]').length")
+	p.Click(t, row(` a[href$="/revoke"]`))
+	settled(t, p, "Revoke the live key")
+	p.Click(t, "button.danger")
+	settled(t, p, "API keys")
+	p.Eventually(t, "one key less works", fmt.Sprintf("document.querySelectorAll('div.card > table tr[data-id]').length === %d", works-1))
+
+	to(t, p, s.url+"/people", "People")
+	fill(t, p, "#name", "Efua Owusu")
+	fill(t, p, "#email", "efua@adom.example")
+	p.Click(t, `form[action="/people"] button`)
+	p.Eventually(t, "the link", "document.querySelector('output[data-secret]') !== null && document.readyState === 'complete'")
+	link := browser.Eval[string](t, p, "document.querySelector('output[data-secret]').textContent")
+	if _, err := url.Parse(link); err != nil || !strings.HasPrefix(link, s.url+"/enter/") {
+		t.Fatalf("the link is %q", link)
+	}
+	p = s.leave(t, p, s.url+"/people", "People")
+	browser.Eval[bool](t, p, `[...document.querySelectorAll("tr[data-id]")].find(r => r.textContent.includes("Efua")).querySelector("a[href$='/remove']").setAttribute("id", "efua") === undefined`)
+	p.Click(t, "#efua")
+	settled(t, p, "Remove Efua Owusu")
+	p.Click(t, "button.danger")
+	p.Eventually(t, "the person is gone", "document.readyState === 'complete' && document.querySelector('h1').textContent === 'People' && !document.querySelector('table').textContent.includes('Efua')")
+	if _, err := s.access.Look(t.Context(), people.Browser{}, link[strings.LastIndexByte(link, '/')+1:]); err == nil {
+		t.Error("the link of a person who was removed works")
+	}
+	p.Click(t, `form[action="/signout"] button`)
+	settled(t, p, "Sign in")
+	fill(t, p, "#email", string(s.house.people[domain.RoleOwner].Email))
+	fill(t, p, "#password", password)
+	p.Click(t, "main form button")
+	settled(t, p, "Hello, adom owner")
+	s.wantQuiet(t, p)
+}

@@ -73,7 +73,7 @@ func (p *Portal) listAudit(c *call) error {
 			shown.What = string(e.Action)
 		}
 		for _, name := range auditDetails {
-			if value := e.Details[name]; value != "" {
+			if value := strings.ReplaceAll(e.Details[name], ",", ", "); value != "" {
 				shown.Details = append(shown.Details, strings.ReplaceAll(name, "_", " ")+" "+value)
 			}
 		}

@@ -87,6 +87,23 @@ func TestAFlagBeatsAVariableBeatsAFileBeatsWhatIsSupplied(t *testing.T) {
 	}
 }
 
+func TestAPortalIsLeftOutByAnAddressThatIsSetAndEmpty(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		sources configs.Sources
+		want    string
+	}{
+		"not set":                          {configs.Sources{}, "127.0.0.1:8084"},
+		"an empty variable":                {configs.Sources{Environ: []string{"WAYBILL_PORTAL_ADDR="}}, ""},
+		"an empty flag":                    {configs.Sources{Flags: map[string]string{"portal_addr": ""}}, ""},
+		"an empty one of another listener": {configs.Sources{Environ: []string{"WAYBILL_LIVE_ADDR="}}, "127.0.0.1:8084"},
+	} {
+		if got := load(t, c.sources); got.PortalAddr != c.want || got.LiveAddr != "127.0.0.1:8080" {
+			t.Errorf("%s: the portal is at %q, live at %q", name, got.PortalAddr, got.LiveAddr)
+		}
+	}
+}
+
 func TestAFileIsNamedByVariableOrFlag(t *testing.T) {
 	t.Parallel()
 	one, two := write(t, "one.yaml", "currency: GHS\nlog_level: debug\n"), write(t, "two.yaml", "log_level: error\n")

@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,7 +25,7 @@ func TestDevServesADemoCustomerAndTellsScriptsAboutIt(t *testing.T) {
 	for _, name := range []string{
 		"WAYBILL_LIVE_URL", "WAYBILL_SANDBOX_URL", "WAYBILL_OPS_URL", "WAYBILL_LIVE_KEY", "WAYBILL_TEST_KEY",
 		"WAYBILL_OPS_TOKEN", "WAYBILL_BUSINESS_ID", "WAYBILL_APP_ID", "WAYBILL_PICKUP_ID", "WAYBILL_PICKUP_INACTIVE_ID",
-		"WAYBILL_PICKUP_INCOMPLETE_ID", "WAYBILL_LIVE_PICKUP_ID",
+		"WAYBILL_PICKUP_INCOMPLETE_ID", "WAYBILL_LIVE_PICKUP_ID", "WAYBILL_PORTAL_URL", "WAYBILL_PORTAL_LINK",
 	} {
 		if vars[name] == "" {
 			t.Errorf("%s is missing in dev.env", name)
@@ -65,11 +67,12 @@ func TestDevServesADemoCustomerAndTellsScriptsAboutIt(t *testing.T) {
 	}
 
 	shown := r.stdout.String()
-	for _, want := range []string{"waybill 1.0.0", vars["WAYBILL_SANDBOX_URL"], vars["WAYBILL_LIVE_URL"], vars["WAYBILL_OPS_URL"], vars["WAYBILL_TEST_KEY"], vars["WAYBILL_LIVE_KEY"], vars["WAYBILL_OPS_TOKEN"], "Adom Foods", "dev.env", "curl", "  Next           waybill demo --data-dir " + dir + " "} {
+	for _, want := range []string{"waybill 1.0.0", vars["WAYBILL_SANDBOX_URL"], vars["WAYBILL_LIVE_URL"], vars["WAYBILL_OPS_URL"], vars["WAYBILL_TEST_KEY"], vars["WAYBILL_LIVE_KEY"], vars["WAYBILL_OPS_TOKEN"], vars["WAYBILL_PORTAL_LINK"], "Adom Foods", "dev.env", "curl", "  Next           waybill demo --data-dir " + dir + " "} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("the banner lacks %q:\n%s", want, shown)
 		}
 	}
+	signsTheDemoOwnerIn(t, vars)
 	r.terminate(t)
 	if logged := r.stderr.String(); strings.Contains(logged, vars["WAYBILL_TEST_KEY"]) || strings.Contains(logged, vars["WAYBILL_LIVE_KEY"]) || strings.Contains(logged, vars["WAYBILL_OPS_TOKEN"]) {
 		t.Error("a key was logged")
@@ -77,6 +80,38 @@ func TestDevServesADemoCustomerAndTellsScriptsAboutIt(t *testing.T) {
 	if strings.Contains(shown, "\x1b") {
 		t.Error("the banner is coloured")
 	}
+}
+
+// signsTheDemoOwnerIn uses the link of dev.env, once.
+func signsTheDemoOwnerIn(t *testing.T, vars map[string]string) {
+	t.Helper()
+	jar, _ := cookiejar.New(nil)
+	browser := &http.Client{Jar: jar}
+	for i, want := range []int{http.StatusOK, http.StatusGone} {
+		res, err := browser.Post(vars["WAYBILL_PORTAL_LINK"], "application/x-www-form-urlencoded", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if err != nil || res.StatusCode != want || i == 0 && !strings.Contains(string(page), "Demo shop") {
+			t.Errorf("use %d of the link: %d, %v\n%s", i+1, res.StatusCode, err, page)
+		}
+	}
+	if !strings.HasPrefix(vars["WAYBILL_PORTAL_URL"], "http://localhost:") {
+		t.Errorf("the portal is at %s, and passkeys refuse an IP address", vars["WAYBILL_PORTAL_URL"])
+	}
+}
+
+func TestAServerWithoutAnAddressForThePortalHasNone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r := start(t, append(freePorts[:3:3], "WAYBILL_PORTAL_ADDR="), "dev", "--data-dir", dir)
+	vars := awaitDev(t, r, dir)
+	if vars["WAYBILL_PORTAL_URL"] != "" || vars["WAYBILL_PORTAL_LINK"] != "" || strings.Contains(r.stderr.String(), "listener=portal") {
+		t.Errorf("a portal at %q", vars["WAYBILL_PORTAL_URL"])
+	}
+	r.terminate(t)
 }
 
 func TestASecondStartKeepsDataAndKeysAndShowsNoKeyAgain(t *testing.T) {

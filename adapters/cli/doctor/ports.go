@@ -19,11 +19,16 @@ const strangerTimeout = 2 * time.Second
 // that cannot.
 func (d *diagnosis) ports(ctx context.Context) {
 	theirs, ours := installationAt(ctx, d.c.OpsAddr), d.installation
-	for _, door := range []struct{ check, address, usedFor, sign string }{
+	type door struct{ check, address, usedFor, sign string }
+	doors := []door{
 		{"live port", d.c.LiveAddr, "live API (WAYBILL_LIVE_ADDR)", "/v1/openapi.json"},
 		{"sandbox port", d.c.SandboxAddr, "sandbox API (WAYBILL_SANDBOX_ADDR)", "/v1/openapi.json"},
 		{"operations port", d.c.OpsAddr, settings.OpsUse, "/healthz"},
-	} {
+	}
+	if d.c.IsSet("portal_addr") && d.c.PortalAddr != "" { // otherwise a start takes another port
+		doors = append(doors, door{"portal port", d.c.PortalAddr, settings.PortalUse, "/signin"})
+	}
+	for _, door := range doors {
 		listener, failure := settings.ListenOn(ctx, door.address, door.usedFor)
 		if failure == nil {
 			_ = listener.Close()

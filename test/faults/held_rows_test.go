@@ -137,6 +137,13 @@ func (c *holdup) cancel(n, of int64) (*http.Request, error) {
 //	all deliveries         4.8   8.5   2010   2013     5.7   13.4    16.2  35.9
 //	count of simulations   7.5  15.4   -               6.8   16.7    10.6  23.3
 //
+// Three were added later and measured beside much other work (load 27), before none of
+// them; p95 with the row held is 0.77 to 1.41 of that alone:
+//
+//	pickup location       26.1  93.6   -              17.9   71.9    31.4  77.6
+//	import                10.4  41.9   -              20.2   59.2    64.5 137.4
+//	place in the feed     25.4  56.9   -              30.0   68.8    16.5  50.2
+//
 // In the middle of all creates the neighbour saw nothing; its slowest took 243 ms, when
 // the row was met first. Who needed the row was told 503 or 409 after 2.1 to 4.2 s
 // (4.0 to 6.0 before). Who needs an API key's or an endpoint's row does not wait, so

@@ -137,8 +137,8 @@ func (c *holdup) cancel(n, of int64) (*http.Request, error) {
 //	all deliveries         4.8   8.5   2010   2013     5.7   13.4    16.2  35.9
 //	count of simulations   7.5  15.4   -               6.8   16.7    10.6  23.3
 //
-// Three were added later and measured beside much other work (load 27), before none of
-// them; p95 with the row held is 0.77 to 1.41 of that alone:
+// Three were added later, and measured beside much other work (a load of 27); with the
+// row held p95 is 0.77 to 1.41 of that alone:
 //
 //	pickup location       26.1  93.6   -              17.9   71.9    31.4  77.6
 //	import                10.4  41.9   -              20.2   59.2    64.5 137.4

@@ -28,13 +28,12 @@ func newHeldSnapshot(plant string) heldSnapshot {
 	if full() {
 		return heldSnapshot{dead: 1_500_000, lasts: 3 * time.Minute, plant: plant}
 	}
-	return heldSnapshot{dead: 400_000, lasts: 3 * time.Second, plant: plant}
+	return heldSnapshot{dead: 600_000, lasts: 3 * time.Second, plant: plant}
 }
 
 // late tells whether they came later beside the snapshot than they may.
 func (b besideSnapshot) late() bool {
-	usual := max(b.calm.p95, b.free.p95)
-	return b.held.p95 > 3*usual+500*time.Millisecond || b.held.last > 3*max(b.calm.last, b.free.last)+2*time.Second // beside other tests
+	return b.held.p95 > 3*b.calm.p95+250*time.Millisecond || b.held.last > 3*b.calm.last+2*time.Second // beside other tests
 }
 
 // TestASnapshotThatIsHeldDelaysNoWebhook holds one while webhooks flow, behind as much
@@ -42,26 +41,31 @@ func (b besideSnapshot) late() bool {
 // afterwards. How it is in a full half hour is measured by `bench webhooks -held 30m`.
 func TestASnapshotThatIsHeldDelaysNoWebhook(t *testing.T) {
 	alongside(t)
-	b := newHeldSnapshot("").last(t)
-	if !b.sound() || b.doubled > 0 {
-		t.Error("want every webhook once")
+	for range snapshotTries {
+		b := newHeldSnapshot("").last(t)
+		if !b.sound() || b.doubled > 0 {
+			t.Fatal("want every webhook once")
+		}
+		if !b.late() {
+			return
+		}
 	}
-	if b.late() {
-		t.Errorf("beside the snapshot 95 of 100 came within %s, all within %s", b.held.p95, b.held.last)
-	}
+	t.Errorf("beside each of %d snapshots they came late", snapshotTries)
 }
+
+// snapshotTries are for what else the machine does.
+const snapshotTries = 3
 
 // TestASnapshotThatIsHeldNoticesAPlantedBug shows what that is worth: looks for what is
 // due go through all that was sent.
 func TestASnapshotThatIsHeldNoticesAPlantedBug(t *testing.T) {
 	alongside(t)
-	const tries = 3
-	for range tries {
+	for range snapshotTries {
 		if newHeldSnapshot("webhook_due_since_ever").last(t).late() {
 			return
 		}
 	}
-	t.Errorf("%d snapshots delayed nothing, with that bug in the program", tries)
+	t.Errorf("%d snapshots delayed nothing, with that bug in the program", snapshotTries)
 }
 
 func (h heldSnapshot) last(t *testing.T) (b besideSnapshot) {

@@ -39,9 +39,10 @@ var edges = []string{"adapters/httpapi", "adapters/opsapi", "adapters/trackingpa
 // public API is called.
 const clients = "adapters/clients"
 
-// shared is what adapters of services over the network have in common. It is no
-// adapter of a port, and imports domain only.
-const shared = "adapters/upstream"
+// shared is what adapters of several ports have in common: upstream of services over
+// the network, batch of what is cheaper for many at a time. These are no adapters of a
+// port, and import domain only.
+var shared = []string{"adapters/upstream", "adapters/batch"}
 
 // kit is what the edges share: JSON in and out, queries, cursors, envelopes and
 // connections; pages: layout, tokens and parts. Edges and no other adapter import
@@ -207,7 +208,7 @@ func refuseOurs(pkg, imported string) string {
 		if within(pkg, clients) && adapter(imported) != adapter(pkg) {
 			return "a client is copied into other people's code and imports nothing of ours"
 		}
-		if pkg == shared && imported != "domain" {
+		if slices.Contains(shared, pkg) && imported != "domain" {
 			return "what adapters share imports domain only"
 		}
 		if isCore(imported) || adapter(imported) == adapter(pkg) {
@@ -216,7 +217,7 @@ func refuseOurs(pkg, imported string) string {
 		if within(pkg, kit) || within(pkg, pages) {
 			return "what the edges share imports domain and ports only"
 		}
-		if imported == shared {
+		if slices.Contains(shared, imported) {
 			return ""
 		}
 		for folder, allowed := range beyond {
@@ -291,7 +292,7 @@ func area(pkg string) string { return head(pkg, "application", 2) }
 // adapter returns the folder of the adapter that the package belongs to, or ""
 // where it belongs to none.
 func adapter(pkg string) string {
-	if two := head(pkg, "adapters", 2); two == shared || two == kit || two == pages || slices.Contains(edges, two) {
+	if two := head(pkg, "adapters", 2); slices.Contains(shared, two) || two == kit || two == pages || slices.Contains(edges, two) {
 		return two
 	}
 	return head(pkg, "adapters", 3)

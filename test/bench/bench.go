@@ -32,7 +32,7 @@ type bench struct {
 	postgres, sqlite *server
 	limited          *server // on the same database as postgres, with Redis; nil: not measured
 	hello            *server // does nothing
-	other            *server // another build on the same database; nil: not measured
+	others           []other // other builds on the same database
 	store            *ownRedis
 	shelved          int             // deliveries that are there to be read
 	created          [2]atomic.Int64 // creates numbered so far, on onHTTP and sqlite
@@ -41,6 +41,27 @@ type bench struct {
 
 	about       string // the Postgres
 	loadAverage string // of the machine before the run; empty: unknown
+}
+
+// other is another build of the program, as -beside names it.
+type other struct {
+	name string
+	*server
+}
+
+// otherBuilds reads NAME=PATH,NAME=PATH and so on, or the path of the only one.
+func otherBuilds(beside string) (names, binaries []string) {
+	if beside == "" {
+		return nil, nil
+	}
+	for build := range strings.SplitSeq(beside, ",") {
+		name, binary, named := strings.Cut(build, "=")
+		if !named {
+			name, binary = "the other build", build
+		}
+		names, binaries = append(names, name), append(binaries, binary)
+	}
+	return names, binaries
 }
 
 // numbers of creates that one connection was answered.
@@ -105,14 +126,17 @@ func prepare(ctx context.Context, o options) (*bench, error) {
 			return b, err
 		}
 	}
-	if o.beside != "" {
-		dir := filepath.Join(b.dir, "beside")
+	names, binaries := otherBuilds(o.beside)
+	for i, name := range names {
+		dir := filepath.Join(b.dir, fmt.Sprint("beside-", i))
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return b, err
 		}
-		if b.other, err = serve(ctx, o, o.beside, dir, b.postgres.customers, settings(b.onHTTP)); err != nil {
-			return b, err
+		s, err := serve(ctx, o, binaries[i], dir, b.postgres.customers, settings(b.onHTTP))
+		if err != nil {
+			return b, fmt.Errorf("%s: %w", name, err)
 		}
+		b.others = append(b.others, other{name, s})
 	}
 	b.pgbench = &pgbench{path: path, clients: o.clients, protocol: o.protocol, dir: b.dir}
 	for name, at := range map[string]*string{"function": &b.onFunc, "statements": &b.onStmts} {
@@ -148,7 +172,7 @@ func (b *bench) limit(ctx context.Context) (err error) {
 
 // warm brings caches to temperature and learns the size of what is stored.
 func (b *bench) warm(ctx context.Context) error {
-	for _, s := range []*server{b.postgres, b.limited, b.other, b.sqlite} {
+	for _, s := range append([]*server{b.postgres, b.limited, b.sqlite}, b.otherServers()...) {
 		if s == nil {
 			continue
 		}
@@ -176,6 +200,13 @@ func (b *bench) warm(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+func (b *bench) otherServers() (all []*server) {
+	for _, o := range b.others {
+		all = append(all, o.server)
+	}
+	return all
 }
 
 // on connects to a database of the run.
@@ -222,7 +253,7 @@ func (b *bench) createDatabase(ctx context.Context, name string) (string, error)
 // close undoes prepare, also one that stopped half-way.
 func (b *bench) close() error {
 	var err error
-	for _, s := range []*server{b.postgres, b.limited, b.other, b.hello, b.sqlite} {
+	for _, s := range append([]*server{b.postgres, b.limited, b.hello, b.sqlite}, b.otherServers()...) {
 		if s != nil {
 			err = errors.Join(err, s.stop())
 		}

@@ -115,3 +115,15 @@ func TestTheReportHasALineForEachFigureInColumns(t *testing.T) {
 		}
 	}
 }
+
+func TestOtherBuildsHaveNames(t *testing.T) {
+	for beside, want := range map[string][2][]string{
+		"":                   {},
+		"/tmp/old":           {{"the other build"}, {"/tmp/old"}},
+		"old=/tmp/a,new=b=c": {{"old", "new"}, {"/tmp/a", "b=c"}},
+	} {
+		if names, binaries := otherBuilds(beside); !slices.Equal(names, want[0]) || !slices.Equal(binaries, want[1]) {
+			t.Errorf("-beside %q: %q at %q, want %q", beside, names, binaries, want)
+		}
+	}
+}

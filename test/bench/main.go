@@ -27,7 +27,8 @@
 // With an argument it measures something else instead: webhooks (webhooks.go), the
 // steps of simulations (simulations.go), lists of large tables (large.go), what one
 // customer can do to another (neighbours.go), or a busy half hour with all that is
-// cleaned up meanwhile (soak.go).
+// cleaned up meanwhile (soak.go). `variants DIR` builds the program without one mechanism
+// each (variants.go) and prints what -beside takes to measure what those are worth.
 package main
 
 import (
@@ -82,6 +83,8 @@ func main() {
 			program = soak
 		case helloArgument:
 			program = hello
+		case variantsArgument:
+			program = buildVariants
 		case receiverArgument:
 			program = receive
 		}
@@ -106,7 +109,7 @@ func benchCreates(ctx context.Context) error {
 	flag.IntVar(&o.shelf, "shelf", 200_000, "deliveries there are to be read")
 	flag.IntVar(&o.bulkConnections, "bulk-connections", 16, "HTTP connections that send bulks")
 	flag.StringVar(&o.plot, "plot", "", "a file into which the goals are drawn, as SVG")
-	flag.StringVar(&o.beside, "beside", "", "another build of the program, to be measured in the same run")
+	flag.StringVar(&o.beside, "beside", "", "other builds of the program, NAME=PATH,NAME=PATH, to be measured in the same run")
 	flag.StringVar(&o.only, "only", "", "measure only what this regular expression matches")
 	flag.StringVar(&o.profiles, "profiles", "", "a directory for the profiles of the server, as go tool pprof reads them")
 	flag.StringVar(&o.binary, "binary", "", "the program to measure; empty: build it")

@@ -81,10 +81,10 @@ func (b *bench) readByPgbench(ctx context.Context, ask func(application, environ
 }
 
 // read gets random ones over HTTP.
-func (b *bench) read(ctx context.Context, duration time.Duration) (measurement, error) {
+func (b *bench) read(ctx context.Context, s *server, duration time.Duration) (measurement, error) {
 	apps := len(b.postgres.applications)
 	prefix := "dlv_" + strings.ReplaceAll(shelfID, "-", "")
-	return b.postgres.load.drive(ctx, duration, work{
+	return s.load.drive(ctx, duration, work{
 		request: func(address, key string) []byte {
 			return getRequest(address, key, "/v1/deliveries/"+prefix+placeholder)
 		},

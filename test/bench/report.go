@@ -85,11 +85,15 @@ func printRatios(w io.Writer, b *bench, by map[string]*subject) {
 		}
 	}
 	work := func(m measurement) float64 { return float64(m.each(m.server + m.postgres)) }
-	if s := by[besideName]; s != nil {
-		line("creates / those of the other build", median(ratios(by[createName], s)), "")
-		line("processor time of a create / of the other's", median(quotients(by[createName].values(work), s.values(work))), "server and Postgres")
-		line("bulks / those of the other build", median(ratios(by[bulkName], by[besideBulk])), "")
-		line("processor time in a bulk / in the other's", median(quotients(by[bulkName].values(work), by[besideBulk].values(work))), "")
+	for _, o := range b.others {
+		against := func(what, name, beside string) {
+			values, cpu := ratios(by[name], by[beside+o.name]), quotients(by[name].values(work), by[beside+o.name].values(work))
+			line(what+" / those of "+o.name, median(values), spread(values))
+			line("processor time of "+what+" / of "+o.name, median(cpu), spread(cpu)+" server and Postgres")
+		}
+		against("creates", createName, besideName)
+		against("bulks", bulkName, besideBulk)
+		against("gets", readName, besideRead)
 	}
 	line("S / F", median(ratios(by[byStatements], by[byFunction])), "")
 	if h := by[byFramework].median(serverCost); h > 0 {
@@ -108,9 +112,9 @@ func printRatios(w io.Writer, b *bench, by map[string]*subject) {
 		line("memory of the server on SQLite, in MiB", s.median(mebibytesUsed), "under creates")
 	}
 	line("memory of the server under bulks, in MiB", by[bulkName].median(mebibytesUsed), "")
-	if s := by[besideName]; s != nil {
-		line("memory of the other build, in MiB", median(s.memoryFirst()), "under creates, before any bulk")
-		line("memory of the other build under bulks, in MiB", by[besideBulk].median(mebibytesUsed), "")
+	for _, o := range b.others {
+		line("memory of "+o.name+", in MiB", median(by[besideName+o.name].memoryFirst()), "under creates, before any bulk")
+		line("memory of "+o.name+" under bulks, in MiB", by[besideBulk+o.name].median(mebibytesUsed), "")
 	}
 	if f := by[byFunction].median(everybody); f > 0 && b.master != 0 {
 		line("processor time of a create / of F, all included", by[createName].median(everybody)/f,
@@ -188,4 +192,12 @@ func median(values []float64) float64 {
 		return (sorted[n/2-1] + sorted[n/2]) / 2
 	}
 	return sorted[len(sorted)/2]
+}
+
+// spread is the least and the most of some values; empty: there are none.
+func spread(values []float64) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("(%.2f to %.2f)", slices.Min(values), slices.Max(values))
 }

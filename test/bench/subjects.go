@@ -11,8 +11,9 @@ const (
 	byFunction   = "F  pgbench, one call"
 	byStatements = "S  pgbench, statements"
 	createName   = "create over HTTP"
-	besideName   = "create, the other build"
-	besideBulk   = "bulks of 100, the other"
+	besideName   = "create, " // and the name of another build
+	besideBulk   = "bulks of 100, "
+	besideRead   = "get, "
 	limitedName  = "create, limits in Redis"
 	profiledName = "create, profiled"
 	replayName   = "replay over HTTP"
@@ -41,9 +42,10 @@ func (b *bench) subjects() []*subject {
 	if b.limited != nil {
 		all = append(all, of(limitedName, b.limited, creates(b.limited)))
 	}
-	if b.other != nil {
-		all = append(all, of(besideName, b.other, creates(b.other)),
-			of(besideBulk, b.other, func(ctx context.Context, _ int) (measurement, error) { return b.bulks(ctx, b.other, b.duration) }))
+	for _, o := range b.others {
+		all = append(all, of(besideName+o.name, o.server, creates(o.server)),
+			of(besideBulk+o.name, o.server, func(ctx context.Context, _ int) (measurement, error) { return b.bulks(ctx, o.server, b.duration) }),
+			of(besideRead+o.name, o.server, func(ctx context.Context, _ int) (measurement, error) { return b.read(ctx, o.server, b.duration) }))
 	}
 	all = append(all,
 		of(byStatements, nil, func(ctx context.Context, round int) (measurement, error) {
@@ -57,7 +59,7 @@ func (b *bench) subjects() []*subject {
 		of(byRow, nil, func(ctx context.Context, round int) (measurement, error) {
 			return b.readByPgbench(ctx, askForOne, round)
 		}),
-		of(readName, b.postgres, func(ctx context.Context, _ int) (measurement, error) { return b.read(ctx, b.duration) }),
+		of(readName, b.postgres, func(ctx context.Context, _ int) (measurement, error) { return b.read(ctx, b.postgres, b.duration) }),
 		of(byArrays, nil, func(ctx context.Context, round int) (measurement, error) {
 			return b.readByPgbench(ctx, askTogether, round)
 		}),

@@ -4,26 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"waybill/adapters/batch"
 )
 
-const (
-	// senders may have a pipeline under way at a time. The second one comes where
-	// many wait, and any other where the last pipeline was taken a while ago that
-	// is slow for a round trip: then one may hang on a dead connection.
-	senders = 8
-	slow    = 3 * time.Millisecond
-	many    = 64
-	// most is how many commands go in one pipeline.
-	most = 128
-	// apart is how long one pipeline begins after another while they are shared.
-	apart = time.Millisecond
-	// patience bounds a pipeline. Callers have less.
-	patience = 200 * time.Millisecond
-)
+// pipelines are the rules of batches. A second one goes out where many commands wait,
+// and any other where the last one began a while ago that is slow for a round trip:
+// then one may hang on a dead connection.
+var pipelines = batch.Options{
+	Size:     128,
+	Parallel: 8,
+	Many:     64,
+	Slow:     3 * time.Millisecond,
+	Interval: time.Millisecond,
+	Budget:   200 * time.Millisecond, // callers have less
+}
 
 // Redis is the client that is sent through.
 type Redis interface {
@@ -33,26 +32,15 @@ type Redis interface {
 
 // Client collects commands. It is safe for concurrent use.
 type Client struct {
-	redis Redis
-
-	mu      sync.Mutex
-	waiting []*command
-	busy    int
-	hired   time.Time // when the last sender came, or took a pipeline
-	taken   time.Time // when the last pipeline was taken
-	shared  bool      // which had more than one command
-	looks   bool      // whether another sender is needed, soon
+	redis    Redis
+	commands *batch.Batcher[*command]
 }
 
-// command is one that somebody waits for.
+// command is one that a caller waits for.
 type command struct {
 	args   []any
-	until  time.Time // when its caller will have left
-	beside bool      // not the first one of its pipeline
+	beside atomic.Bool // not the first one of its pipeline
 	value  any
-	err    error
-	done   chan struct{}
-	left   bool // nobody waits any more
 }
 
 // BesideError is the failure of a command whose pipeline failed, where another
@@ -66,145 +54,67 @@ func (e *BesideError) Unwrap() error { return e.cause }
 func (e *BesideError) Beside() {}
 
 // New makes a client that sends through another one, which must not retry.
-func New(r Redis) *Client { return &Client{redis: r} }
+func New(r Redis) *Client {
+	c := &Client{redis: r}
+	c.commands = batch.New(pipelines, c.send)
+	return c
+}
 
 // Do sends a command and returns what Redis answers: redis.Nil is an error, as
 // is a context that ends meanwhile. The command may have been carried out then.
 func (c *Client) Do(ctx context.Context, args ...any) (any, error) {
-	if err := ctx.Err(); err != nil {
+	own := &command{args: args}
+	err := c.commands.Do(ctx, own)
+	switch {
+	case err == nil:
+		return own.value, nil
+	case answered(err):
 		return nil, err
+	case own.beside.Load():
+		return nil, &BesideError{fmt.Errorf("autopipeline: %w", err)}
 	}
-	own := &command{args: args, done: make(chan struct{}), until: time.Now().Add(patience)}
-	if end, ok := ctx.Deadline(); ok && end.Before(own.until) {
-		own.until = end
-	}
-	c.mu.Lock()
-	c.waiting = append(c.waiting, own)
-	c.hire()
-	c.mu.Unlock()
-	select {
-	case <-own.done:
-		return own.value, own.err
-	case <-ctx.Done():
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		own.left = true
-		return nil, own.failed(fmt.Errorf("autopipeline: %w", ctx.Err()))
-	}
+	return nil, fmt.Errorf("autopipeline: %w", err)
 }
 
-// failed is how a failure that is not of the command itself is told.
-func (own *command) failed(err error) error {
-	if own.beside {
-		return &BesideError{err}
-	}
-	return err
-}
+var errNoAnswer = errors.New("Redis has not answered")
 
-// hire lets a sender begin where one is needed, and looks again soon where none
-// was although somebody waits. The client is locked.
-func (c *Client) hire() {
-	switch late := time.Since(c.hired) > slow; {
-	case len(c.waiting) == 0 || c.busy == senders:
-	case c.busy == 0 || c.busy == 1 && len(c.waiting) >= many || late:
-		c.busy, c.hired = c.busy+1, time.Now()
-		go c.work()
-	case !c.looks:
-		c.looks = true
-		time.AfterFunc(slow, func() {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			c.looks = false
-			c.hire()
-		})
+// send sends commands in one pipeline. It lasts no longer than the last caller waits:
+// a command must not be carried out when its caller has long gone on without it.
+func (c *Client) send(ctx context.Context, commands []*command) []error {
+	for i, own := range commands {
+		own.beside.Store(i > 0)
 	}
-}
-
-// work sends until nobody waits.
-func (c *Client) work() {
-	for {
-		time.Sleep(c.pause())
-		taken := c.next()
-		if len(taken) == 0 {
-			return
-		}
-		c.send(taken)
-	}
-}
-
-// pause is how long it is until the next pipeline begins.
-func (c *Client) pause() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.shared {
-		return 0
-	}
-	return apart - time.Since(c.taken)
-}
-
-// next takes those that wait, in their order, without those that were given up.
-func (c *Client) next() (taken []*command) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for len(c.waiting) > 0 && len(taken) < most {
-		if own := c.waiting[0]; !own.left {
-			own.beside = len(taken) > 0
-			taken = append(taken, own)
-		}
-		c.waiting[0], c.waiting = nil, c.waiting[1:]
-	}
-	if len(taken) == 0 {
-		c.busy--
-		return nil
-	}
-	c.hired, c.taken, c.shared = time.Now(), time.Now(), len(taken) > 1
-	return taken
-}
-
-var errNoAnswer = errors.New("autopipeline: Redis has not answered")
-
-func (c *Client) send(commands []*command) {
-	// Not for longer than the last one waits: a command must not be carried out
-	// when its caller has long gone on without it.
-	until := commands[0].until
-	for _, own := range commands {
-		if own.until.After(until) {
-			until = own.until
-		}
-	}
-	ctx, cancel := context.WithDeadline(context.Background(), until)
-	defer cancel()
-	sent, err := make([]*redis.Cmd, 0, len(commands)), errNoAnswer
-	defer func() {
-		if fault := recover(); fault != nil {
-			err = fmt.Errorf("autopipeline: panic while a pipeline was under way: %v", fault)
-		}
-		for i, own := range commands {
-			if i < len(sent) {
-				own.value, own.err = sent[i].Result()
-			}
-			switch {
-			case own.value != nil: // whatever befell those behind it
-				own.err = nil
-			case own.err == nil:
-				own.err = own.failed(err)
-			case !answered(own.err):
-				own.err = own.failed(own.err)
-			}
-			close(own.done)
-		}
-	}()
 	if len(commands) == 1 {
-		sent = append(sent, c.redis.Do(ctx, commands[0].args...))
-		return
+		return []error{commands[0].answer(c.redis.Do(ctx, commands[0].args...), errNoAnswer)}
 	}
 	pipe := c.redis.Pipeline()
-	for _, own := range commands {
-		sent = append(sent, pipe.Do(ctx, own.args...))
+	sent := make([]*redis.Cmd, len(commands))
+	for i, own := range commands {
+		sent[i] = pipe.Do(ctx, own.args...)
 	}
-	if _, failed := pipe.Exec(ctx); failed != nil {
-		err = failed
+	_, failed := pipe.Exec(ctx)
+	if failed == nil {
+		failed = errNoAnswer
 	}
+	outcomes := make([]error, len(commands))
+	for i, own := range commands {
+		outcomes[i] = own.answer(sent[i], failed)
+	}
+	return outcomes
+}
+
+// answer takes what came back for a command. A value counts, whatever befell the
+// commands behind it; otherwise tells why there is none.
+func (own *command) answer(to *redis.Cmd, otherwise error) error {
+	value, err := to.Result()
+	switch {
+	case value != nil:
+		own.value = value
+		return nil
+	case err != nil:
+		return err
+	}
+	return otherwise
 }
 
 // answered reports whether an error is an answer of Redis.

@@ -6,6 +6,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"waybill/adapters/batch"
 	"waybill/domain"
 )
 
@@ -22,14 +23,14 @@ func (s recipients) FindAddress(ctx context.Context, t domain.Tenant, recipient 
 	if err != nil {
 		return domain.Address{}, err
 	}
-	row, err := probeFor[addressRow](ctx, s.session, addressProbe, uuidOf(rowIDOf(t.BusinessID)), string(t.Environment), uuidOf(key), matchHash(matchKey))
-	if !errors.Is(err, errAlone) {
+	row, err := lookUp[addressRow](ctx, s.session, addressLookup, uuidOf(rowIDOf(t.BusinessID)), string(t.Environment), uuidOf(key), matchHash(matchKey))
+	if !errors.Is(err, batch.ErrAlone) {
 		return foundOr(row, err, (*addressRow).domain)
 	}
 	return s.takeAddress(s.ofBusiness(ctx, t).Where("recipient_id = ? AND match_hash = ?", key, matchHash(matchKey)))
 }
 
-var addressProbe = newProbe(addressTable, addressTable.list(),
+var addressLookup = newLookup(addressTable, addressTable.list(),
 	"recipient_addresses WHERE business_id = u.a AND environment = u.b AND recipient_id = u.c AND match_hash = u.d", "uuid", "text", "uuid", "bytea")
 
 func (s recipients) takeAddress(query *gorm.DB) (domain.Address, error) {

@@ -6,6 +6,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"waybill/adapters/batch"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -29,7 +30,7 @@ func (s *Store) Book(ctx context.Context, w ports.BookingWrite) error {
 		return bug(ctx)
 	}
 	if w.Bulk == nil && s.held(w) == "" {
-		if err := s.folder.book(ctx, e); !errors.Is(err, errAlone) {
+		if err := s.bookTogether(ctx, e); !errors.Is(err, batch.ErrAlone) {
 			return err
 		}
 	}
@@ -52,7 +53,7 @@ func (s *Store) BookRun(ctx context.Context, writes []ports.BookingWrite) (int, 
 	if len(run) == 0 {
 		return 0, nil
 	}
-	return s.engine.foldRun(ctx, s, run)
+	return s.engine.storeRun(ctx, s, run)
 }
 
 // entry is a booking on its way into the tables.

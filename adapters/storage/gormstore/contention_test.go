@@ -105,11 +105,11 @@ func TestABookingThatIsHeldIsNotFoldedWithOthers(t *testing.T) {
 				await(t, func() bool { return bookedBy(t, s, n) })
 			}
 			again := make(chan error, 1)
-			folds := s.Folded()
+			before := s.Batched()
 			go func() { again <- s.Book(t.Context(), sample.BookingTo(tenant, known.Recipient, known.Address)) }()
 			await(t, func() bool { return s.Queued() == 2 })
-			if s.Folded() != folds {
-				t.Error("the next one was folded again, although its row counts as held")
+			if s.Batched() != before {
+				t.Error("the next one was batched again, although its row counts as held")
 			}
 			select {
 			case <-ended:

@@ -7,6 +7,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"waybill/adapters/batch"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -19,8 +20,8 @@ func (s deliveries) Get(ctx context.Context, t domain.Tenant, id domain.ID) (*do
 	if err != nil {
 		return nil, err
 	}
-	row, err := probeFor[deliveryRow](ctx, s.session, deliveryProbe, uuidOf(rowIDOf(t.ApplicationID)), string(t.Environment), uuidOf(key))
-	if !errors.Is(err, errAlone) {
+	row, err := lookUp[deliveryRow](ctx, s.session, deliveryLookup, uuidOf(rowIDOf(t.ApplicationID)), string(t.Environment), uuidOf(key))
+	if !errors.Is(err, batch.ErrAlone) {
 		return foundOr(row, err, (*deliveryRow).domain)
 	}
 	return s.takeByID(s.ofApplication(ctx, t), id)
@@ -37,17 +38,17 @@ func (s deliveries) FindByExternalID(ctx context.Context, t domain.Tenant, exter
 	if !storable(externalID) {
 		return nil, domain.ErrNotFound
 	}
-	row, err := probeFor[deliveryRow](ctx, s.session, externalIDProbe, uuidOf(rowIDOf(t.ApplicationID)), string(t.Environment), externalID)
-	if !errors.Is(err, errAlone) {
+	row, err := lookUp[deliveryRow](ctx, s.session, externalIDLookup, uuidOf(rowIDOf(t.ApplicationID)), string(t.Environment), externalID)
+	if !errors.Is(err, batch.ErrAlone) {
 		return foundOr(row, err, (*deliveryRow).domain)
 	}
 	return s.take(s.ofApplication(ctx, t).Where("external_id = ?", externalID))
 }
 
 var (
-	deliveryProbe = newProbe(deliveryTable, deliveryTable.list(),
+	deliveryLookup = newLookup(deliveryTable, deliveryTable.list(),
 		"deliveries WHERE application_id = u.a AND environment = u.b AND id = u.c", "uuid", "text", "uuid")
-	externalIDProbe = newProbe(deliveryTable, deliveryTable.list(),
+	externalIDLookup = newLookup(deliveryTable, deliveryTable.list(),
 		"deliveries WHERE application_id = u.a AND environment = u.b AND external_id = u.c", "uuid", "text", "text")
 )
 

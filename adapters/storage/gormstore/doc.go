@@ -23,9 +23,9 @@
 //     external_id and a taken reference.
 //   - gorm's PrepareStmt stays off: pgx caches statements itself, and a second
 //     cache prepares them again in every transaction.
-//   - What comes at the same time is stored by one transaction (fold.go) and
-//     looked up by one statement (probes.go), on Postgres past gorm, by arrays.
-//     One multi-table statement was rejected for folds: it cannot tell which of
+//   - What comes at the same time is stored by one transaction (bookings_batch.go)
+//     and looked up by one statement (lookups.go), on Postgres past gorm, by arrays.
+//     One multi-table statement was rejected for batches: it cannot tell which of
 //     its bookings is in the way before it has failed for all of them.
 //   - Nothing relies on a session of Postgres but its time-outs and prepared
 //     statements, and those only where no pooler in transaction mode stands in

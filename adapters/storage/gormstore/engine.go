@@ -29,15 +29,15 @@ type engine struct {
 	dialect           goose.Dialect
 	migrations        fs.FS
 
-	// fold stores bookings in one transaction and tells of each what became of it,
-	// which may be errAlone; folds is how many of them pay at a time.
-	fold  func(ctx context.Context, s *Store, entries []*entry) []error
-	folds int
-	// foldRun is fold for items of a bulk, in their order, up to the first one that
-	// does not come through.
-	foldRun func(ctx context.Context, s *Store, entries []*entry) (int, error)
-	// probesTogether tells that a row by its key costs less than to ask for it.
-	probesTogether bool
+	// storeBatch stores bookings in one transaction and returns an outcome for each,
+	// which may be batch.ErrAlone; writers is how many batches pay at a time.
+	storeBatch func(ctx context.Context, s *Store, entries []*entry) []error
+	writers    int
+	// storeRun stores items of a bulk in their order, up to the first one that does
+	// not come through, and returns how many.
+	storeRun func(ctx context.Context, s *Store, entries []*entry) (int, error)
+	// batchesLookups tells that a row by its key costs less than to ask for it.
+	batchesLookups bool
 	// locksRows tells that a transaction which waits for a row lets others go on.
 	locksRows bool
 

@@ -102,17 +102,15 @@ func watch(db *gorm.DB, see func(sql string, values []any)) error {
 	)
 }
 
-// Folds is how many bookings wait for a fold and how many are in one, and how
-// many folds there may be at a time.
-func (s *Store) Folds() (waiting, inside, writers int) {
-	f := &s.folder
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.waiting), f.inside, f.writers
+// Batches is how many bookings wait for a batch and how many are in one, and how
+// many batches there may be at a time.
+func (s *Store) Batches() (waiting, underWay, writers int) {
+	waiting, underWay = s.bookings.Load()
+	return waiting, underWay, s.bookings.Parallel
 }
 
-// WaitForFolds is how long bookings wait while no fold ends.
-func (s *Store) WaitForFolds(patience time.Duration) { s.folder.patience = patience }
+// WaitForBatches is how long bookings wait while no batch ends.
+func (s *Store) WaitForBatches(stall time.Duration) { s.bookings.Stall = stall }
 
 // MigrateTo applies the steps up to a version, as a program of that time did.
 func MigrateTo(ctx context.Context, url string, version int64) error {
@@ -132,12 +130,8 @@ func (s *Store) Queued() (n int) {
 	return n
 }
 
-// Folded is when the last fold was taken.
-func (s *Store) Folded() time.Time {
-	s.folder.mu.Lock()
-	defer s.folder.mu.Unlock()
-	return s.folder.began
-}
+// Batched is when the last batch of bookings began.
+func (s *Store) Batched() time.Time { return s.bookings.Began() }
 
 // WaitForRows is how long a transaction waits for a row at first.
 func (s *Store) WaitForRows(d time.Duration) { s.contention.brief = d }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"waybill/adapters/batch"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -18,8 +19,8 @@ func (s idempotency) Find(ctx context.Context, t domain.Tenant, key string) (dom
 	if !storable(key) {
 		return domain.KeyRecord{}, domain.ErrNotFound
 	}
-	known, err := probeFor[keyRow](ctx, s.session, keyProbe, uuidOf(rowIDOf(t.ApplicationID)), string(t.Environment), key)
-	if !errors.Is(err, errAlone) {
+	known, err := lookUp[keyRow](ctx, s.session, keyLookup, uuidOf(rowIDOf(t.ApplicationID)), string(t.Environment), key)
+	if !errors.Is(err, batch.ErrAlone) {
 		return foundOr(known, err, (*keyRow).domain)
 	}
 	var row keyRow
@@ -31,7 +32,7 @@ func (s idempotency) Find(ctx context.Context, t domain.Tenant, key string) (dom
 	return row.domain(), nil
 }
 
-var keyProbe = newProbe(keyTable, strings.ReplaceAll(keyColumns, "$now", "now()"),
+var keyLookup = newLookup(keyTable, strings.ReplaceAll(keyColumns, "$now", "now()"),
 	"idempotency_keys WHERE application_id = u.a AND environment = u.b AND key = u.c AND expires_at > now()", "uuid", "text", "text")
 
 // claimKey inserts a record or takes over an expired one, unless a bulk is

@@ -141,15 +141,14 @@ func newStore(ctx context.Context, e *engine, p *pools, o Options) (*Store, erro
 		return nil, err
 	}
 	s := &Store{engine: e, pools: p, write: write, read: read, log: o.Logger, full: &atomic.Pointer[time.Time]{}, commitTx: (*sql.Tx).Commit, skipSlow: skipSlow}
-	s.folder.writers, s.folder.patience, s.folder.long = e.folds, foldPause, longFold
-	s.folder.store = func(ctx context.Context, entries []*entry) []error { return e.fold(ctx, s, entries) }
+	s.bookings = newBookings(func(ctx context.Context, entries []*entry) []error { return e.storeBatch(ctx, s, entries) }, e.writers)
 	if e.locksRows {
 		s.contention = newContention(o)
 	}
-	if e.probesTogether {
-		s.probes = &probes{conn: s.onPgConn, long: longProbe}
+	if e.batchesLookups {
+		s.lookups = newLookups(s.onPgConn)
 	}
-	reads := session{db: s.read, engine: s.engine, probes: s.probes}
+	reads := session{db: s.read, engine: s.engine, lookups: s.lookups}
 	if p.lists != p.read {
 		if reads.lists, err = openGORM(p.dialector(p.lists), o); err != nil {
 			return nil, err

@@ -6,6 +6,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"waybill/adapters/batch"
 	"waybill/domain"
 )
 
@@ -17,8 +18,8 @@ func (s pickupLocations) Get(ctx context.Context, t domain.Tenant, id domain.ID)
 	if err != nil {
 		return domain.PickupLocation{}, err
 	}
-	row, err := probeFor[pickupLocationRow](ctx, s.session, pickupProbe, uuidOf(rowIDOf(t.BusinessID)), string(t.Environment), uuidOf(key))
-	if !errors.Is(err, errAlone) {
+	row, err := lookUp[pickupLocationRow](ctx, s.session, pickupLookup, uuidOf(rowIDOf(t.BusinessID)), string(t.Environment), uuidOf(key))
+	if !errors.Is(err, batch.ErrAlone) {
 		return foundOr(row, err, (*pickupLocationRow).domain)
 	}
 	return s.take(s.oneOfBusiness(ctx, t), id)
@@ -31,7 +32,7 @@ func (s pickupLocations) oneOfBusiness(ctx context.Context, t domain.Tenant) *go
 	return s.with(ctx).Where("(business_id = ? AND environment = ?) IS TRUE", rowIDOf(t.BusinessID), string(t.Environment))
 }
 
-var pickupProbe = newProbe(pickupTable, pickupTable.list(),
+var pickupLookup = newLookup(pickupTable, pickupTable.list(),
 	"pickup_locations WHERE id = u.c AND (business_id = u.a AND environment = u.b) IS TRUE", "uuid", "text", "uuid")
 
 func (s pickupLocations) Lock(ctx context.Context, t domain.Tenant, id domain.ID) (domain.PickupLocation, error) {

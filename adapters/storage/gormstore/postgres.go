@@ -98,11 +98,11 @@ var postgresEngine = engine{
 	dialect:           goose.DialectPostgres,
 	migrations:        subFS(postgresMigrations, "migrations/postgres"),
 
-	fold:    foldOnPostgres,
-	foldRun: foldRunOnPostgres,
-	folds:   2, // where many come, one is stored while another one waits for the disk
+	storeBatch: storeBatchOnPostgres,
+	storeRun:   storeRunOnPostgres,
+	writers:    2, // where many come, one is stored while another one waits for the disk
 
-	probesTogether:   true,
+	batchesLookups:   true,
 	locksRows:        true,
 	limitsStatements: true,
 	youngTables:      youngTables,

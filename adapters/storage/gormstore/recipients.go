@@ -7,6 +7,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"waybill/adapters/batch"
 	"waybill/domain"
 )
 
@@ -30,14 +31,14 @@ func (s recipients) FindByPhone(ctx context.Context, t domain.Tenant, phone doma
 	if !storable(string(phone)) {
 		return domain.Recipient{}, domain.ErrNotFound
 	}
-	row, err := probeFor[recipientRow](ctx, s.session, recipientProbe, uuidOf(rowIDOf(t.BusinessID)), string(t.Environment), string(phone))
-	if !errors.Is(err, errAlone) {
+	row, err := lookUp[recipientRow](ctx, s.session, recipientLookup, uuidOf(rowIDOf(t.BusinessID)), string(t.Environment), string(phone))
+	if !errors.Is(err, batch.ErrAlone) {
 		return foundOr(row, err, (*recipientRow).domain)
 	}
 	return s.take(s.ofBusiness(ctx, t).Where("phone_number = ?", string(phone)))
 }
 
-var recipientProbe = newProbe(recipientTable, recipientTable.list(),
+var recipientLookup = newLookup(recipientTable, recipientTable.list(),
 	"recipients WHERE business_id = u.a AND environment = u.b AND phone_number = u.c", "uuid", "text", "text")
 
 func (s recipients) take(query *gorm.DB) (domain.Recipient, error) {

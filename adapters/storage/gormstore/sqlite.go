@@ -53,9 +53,9 @@ var sqliteEngine = engine{
 	dialect:           goose.DialectSQLite3,
 	migrations:        subFS(sqliteMigrations, "migrations/sqlite"),
 
-	fold:    foldOnSQLite,
-	foldRun: foldRunOnSQLite,
-	folds:   1, // as many as connections that write
+	storeBatch: storeBatchOnSQLite,
+	storeRun:   storeRunOnSQLite,
+	writers:    1, // as many as connections that write
 
 	now:     "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
 	later:   "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', ?)",

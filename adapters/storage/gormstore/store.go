@@ -12,6 +12,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"waybill/adapters/batch"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -27,8 +28,8 @@ type Store struct {
 	pools       *pools
 	write, read *gorm.DB
 	url         string
-	folder      folder
-	probes      *probes // nil: each row is looked for by itself
+	bookings    *batch.Batcher[*entry]
+	lookups     *lookups // nil: each row is looked for by itself
 	readers     ports.Readers
 	contention  *contention // nil: no transaction waits for a row but for the whole database
 	log         *slog.Logger
@@ -157,9 +158,9 @@ func (s session) stores() ports.Stores {
 // session is what a store works on: a pool or a transaction, and whose dialect
 // it speaks.
 type session struct {
-	db     *gorm.DB
-	engine *engine
-	probes *probes // nil in a transaction
+	db      *gorm.DB
+	engine  *engine
+	lookups *lookups // nil in a transaction
 
 	lists    *gorm.DB      // for forList; nil: db, in a transaction above all
 	listTime time.Duration // of a page, with its wait for a connection

@@ -102,7 +102,7 @@ func TestWhoeverLooksAtTheSameTimeFindsTheirOwn(t *testing.T) {
 				t.Errorf("%s: right: %t, error: %v; want none: %t", l.what, right, err, l.none)
 			}
 		}
-		s.HireAtOnce()
+		s.BatchAtOnce()
 		begun := s.CountLooks()
 		err := s.InTx(t.Context(), func(context.Context, ports.Stores) error { // has the only connection
 			for i, l := range looks {
@@ -123,7 +123,7 @@ func TestWhoeverLooksAtTheSameTimeFindsTheirOwn(t *testing.T) {
 
 func TestWhatNobodyWaitsForAnyMoreIsNotLookedFor(t *testing.T) {
 	s := openWith(t, newDatabase(t), gormstore.Options{PoolSize: 1})
-	s.HireAtOnce()
+	s.BatchAtOnce()
 	looks := s.CountLooks()
 	w := sample.BookingWrite(newTenant(t, s))
 	if err := s.Book(t.Context(), w); err != nil {

@@ -14,17 +14,18 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"waybill/adapters/batch"
 	"waybill/domain"
 	"waybill/ports"
 )
 
-// foldOnPostgres stores bookings by one statement per table, all of which go to
+// storeBatchOnPostgres stores bookings by one statement per table, all of which go to
 // the server at once. Where one of the bookings does not come through the
 // transaction is rolled back, and the others are stored by another one. A row that
 // another transaction holds is looked for in one half of the businesses and then in
 // the other. A failure that does not tell of whom it is, such as of a value that the
 // database refuses or of a connection that ended, makes all of them come by themselves.
-func foldOnPostgres(ctx context.Context, s *Store, entries []*entry) []error {
+func storeBatchOnPostgres(ctx context.Context, s *Store, entries []*entry) []error {
 	outcomes := make([]error, len(entries))
 	all := make([]int, len(entries))
 	for i := range all {
@@ -59,7 +60,7 @@ func (s *Store) foldSome(ctx context.Context, wait time.Duration, entries []*ent
 		}
 		if len(missing) == 0 { // it cannot be told whose fault it is
 			if aboutRows(err) || statementGone(err) || len(left) > 1 && f.begun && !errors.Is(err, ports.ErrOutcomeUnknown) {
-				err = errAlone
+				err = batch.ErrAlone
 			} else {
 				err = s.engine.failed("store bookings", err)
 			}
@@ -71,7 +72,7 @@ func (s *Store) foldSome(ctx context.Context, wait time.Duration, entries []*ent
 		var rest []int
 		for i, e := range left {
 			if missing[i] {
-				outcomes[e] = errAlone
+				outcomes[e] = batch.ErrAlone
 			} else {
 				rest = append(rest, e)
 			}
@@ -104,8 +105,8 @@ func (s *Store) foldOnce(ctx context.Context, wait time.Duration, f *pgFold) err
 	return s.repeat(ctx, &need{contention: s.contention, wait: wait, queued: true}, func(sn session) error { return f.store(ctx, sn) })
 }
 
-// foldRunOnPostgres stores fewer where one of them does not come through.
-func foldRunOnPostgres(ctx context.Context, s *Store, entries []*entry) (int, error) {
+// storeRunOnPostgres stores fewer where one of them does not come through.
+func storeRunOnPostgres(ctx context.Context, s *Store, entries []*entry) (int, error) {
 	for len(entries) > 0 {
 		f := &pgFold{entries: entries}
 		err := s.foldOnce(ctx, briefWait, f)

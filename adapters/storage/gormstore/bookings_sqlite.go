@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 
+	"waybill/adapters/batch"
 	"waybill/domain"
 	"waybill/ports"
 )
 
-// foldOnSQLite stores one booking after the other, each behind a savepoint: what
+// storeBatchOnSQLite stores one booking after the other, each behind a savepoint: what
 // a commit costs here is to wait for the disk, and that is shared.
-func foldOnSQLite(ctx context.Context, s *Store, entries []*entry) []error {
+func storeBatchOnSQLite(ctx context.Context, s *Store, entries []*entry) []error {
 	var outcomes []error
 	err := s.transact(ctx, func(sn session) error {
 		outcomes = make([]error, len(entries))
@@ -27,13 +28,13 @@ func foldOnSQLite(ctx context.Context, s *Store, entries []*entry) []error {
 	case err == nil:
 		return outcomes
 	case len(entries) > 1 && !errors.Is(err, ports.ErrOutcomeUnknown):
-		err = errAlone // it may be about one of them
+		err = batch.ErrAlone // it may be about one of them
 	}
-	return sameForAll(len(entries), err)
+	return batch.Same(len(entries), err)
 }
 
-// foldRunOnSQLite ends with the first refusal.
-func foldRunOnSQLite(ctx context.Context, s *Store, entries []*entry) (n int, err error) {
+// storeRunOnSQLite ends with the first refusal.
+func storeRunOnSQLite(ctx context.Context, s *Store, entries []*entry) (n int, err error) {
 	err = s.transact(ctx, func(sn session) error {
 		n = 0
 		for _, e := range entries {

@@ -18,8 +18,8 @@ import (
 // heldUp makes commits wait until the function it returns is called, and counts
 // them.
 func heldUp(s *gormstore.Store) (letGo func(), commits *atomic.Int32) {
-	s.WaitForFolds(time.Hour)
-	s.HireAtOnce()
+	s.WaitForBatches(time.Hour)
+	s.BatchAtOnce()
 	gate, commits := make(chan struct{}), new(atomic.Int32)
 	s.CommitWith(func(tx *sql.Tx) error {
 		commits.Add(1)
@@ -46,7 +46,7 @@ func TestBookingsThatWaitAreStoredInOneTransaction(t *testing.T) {
 			t.Parallel()
 			s := open(t)
 			tenant := newTenant(t, s)
-			s.WaitForFolds(time.Minute) // however slow the machine is
+			s.WaitForBatches(time.Minute) // however slow the machine is
 			letGo, commits := heldUp(s)
 			defer letGo()
 			const bookings = 60
@@ -54,9 +54,9 @@ func TestBookingsThatWaitAreStoredInOneTransaction(t *testing.T) {
 			for range bookings {
 				go func() { outcomes <- s.Book(t.Context(), sample.BookingWrite(tenant)) }()
 			}
-			_, _, writers := s.Folds()
+			_, _, writers := s.Batches()
 			await(t, func() bool {
-				waiting, inside, _ := s.Folds()
+				waiting, inside, _ := s.Batches()
 				// All may have come before the first writer looked, which has them all then.
 				return waiting+inside == bookings && (int(commits.Load()) == writers || waiting == 0 && commits.Load() > 0)
 			})
@@ -85,7 +85,7 @@ func TestABookingThatNobodyHasBegunYetCanBeGivenUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	waiting, second := sample.BookingWrite(tenant), make(chan error, 1)
 	go func() { second <- s.Book(ctx, waiting) }()
-	await(t, func() bool { waiting, _, _ := s.Folds(); return waiting == 1 })
+	await(t, func() bool { waiting, _, _ := s.Batches(); return waiting == 1 })
 	cancel()
 	if err := <-second; !errors.Is(err, context.Canceled) || errors.Is(err, ports.ErrOutcomeUnknown) {
 		t.Errorf("given up: %v, want that it was cancelled", err)

@@ -18,11 +18,11 @@ import (
 // and until prepare is through.
 func folded(t *testing.T, s *gormstore.Store, tenant domain.Tenant, writes []ports.BookingWrite, prepare func()) []error {
 	t.Helper()
-	s.WaitForFolds(time.Minute) // however slow the machine is
+	s.WaitForBatches(time.Minute) // however slow the machine is
 	letGo, commits := heldUp(s)
 	defer letGo()
 	var all sync.WaitGroup
-	_, _, writers := s.Folds()
+	_, _, writers := s.Batches()
 	for i := range writers {
 		all.Go(func() {
 			if err := s.Book(t.Context(), sample.BookingWrite(tenant)); err != nil {
@@ -35,7 +35,7 @@ func folded(t *testing.T, s *gormstore.Store, tenant domain.Tenant, writes []por
 	for i, w := range writes {
 		all.Go(func() { outcomes[i] = s.Book(t.Context(), w) })
 	}
-	await(t, func() bool { waiting, _, _ := s.Folds(); return waiting == len(writes) })
+	await(t, func() bool { waiting, _, _ := s.Batches(); return waiting == len(writes) })
 	prepare()
 	letGo()
 	all.Wait()

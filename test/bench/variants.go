@@ -2,24 +2,30 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"waybill/test/overlay"
 )
 
-// variant is the program with one mechanism taken out, by edits of its source that only
-// the build sees. Measured beside the program, it tells what that mechanism is worth.
+// variant is the program with one mechanism taken out. Measured beside the program, it tells what that mechanism is worth.
 type variant struct {
 	name  string
 	edits []edit
 }
 
-// edit replaces a text that has to be in a file once. An empty one is the end of the file.
+// edit is an overlay.Edit.
 type edit struct{ file, old, new string }
+
+func (v variant) overlay() (edits []overlay.Edit) {
+	for _, e := range v.edits {
+		edits = append(edits, overlay.Edit{File: e.file, Old: e.old, New: e.new})
+	}
+	return edits
+}
 
 const store = "adapters/storage/gormstore/"
 
@@ -43,30 +49,20 @@ func buildVariants(ctx context.Context) error {
 	if len(os.Args) != 3 {
 		return errors.New("give a directory: bench variants DIR")
 	}
-	root, err := sourceRoot(ctx)
-	if err != nil {
-		return err
-	}
 	var beside []string
 	for _, v := range variants {
 		dir := filepath.Join(os.Args[2], strings.ReplaceAll(v.name, " ", "-"))
 		if err := os.MkdirAll(dir, 0o750); err != nil {
 			return err
 		}
-		binary, err := v.build(ctx, root, dir)
+		binary, err := overlay.Build(ctx, dir, v.overlay())
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", v.name, err)
 		}
 		beside = append(beside, v.name+"="+binary)
 	}
 	fmt.Println(strings.Join(beside, ","))
 	return nil
-}
-
-// sourceRoot is the folder of go.mod.
-func sourceRoot(ctx context.Context) (string, error) {
-	mod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
-	return filepath.Dir(strings.TrimSpace(string(mod))), err
 }
 
 // encodeByPgx encodes arrays as pgx does for who gives it slices.
@@ -202,55 +198,3 @@ func addRows[Row any](f *pgFold, add adding, t table, rows []Row, of []int, suff
 	add(s, insert+"VALUES "+strings.Join(all, ", ")+suffix, params...)
 }
 `
-
-// overlay is the source with the edits, in a file for each that is edited.
-func (v variant) overlay(root, dir string) (string, error) {
-	texts := map[string]string{}
-	for _, e := range v.edits {
-		path := filepath.Join(root, filepath.FromSlash(e.file))
-		if texts[path] == "" {
-			text, err := os.ReadFile(path) //nolint:gosec // of the table above
-			if err != nil {
-				return "", err
-			}
-			texts[path] = string(text)
-		}
-		switch {
-		case e.old == "":
-			texts[path] += e.new
-		case strings.Count(texts[path], e.old) != 1:
-			return "", fmt.Errorf("%s has not once what the variant %q replaces: %s", e.file, v.name, e.old)
-		default:
-			texts[path] = strings.Replace(texts[path], e.old, e.new, 1)
-		}
-	}
-	replaced := struct{ Replace map[string]string }{map[string]string{}}
-	for path, text := range texts {
-		edited := filepath.Join(dir, filepath.Base(path))
-		if err := os.WriteFile(edited, []byte(text), 0o600); err != nil {
-			return "", err
-		}
-		replaced.Replace[path] = edited
-	}
-	list, err := json.Marshal(replaced)
-	if err != nil {
-		return "", err
-	}
-	file := filepath.Join(dir, "overlay.json")
-	return file, os.WriteFile(file, list, 0o600)
-}
-
-// build builds the variant and tells where it is.
-func (v variant) build(ctx context.Context, root, dir string) (string, error) {
-	overlay, err := v.overlay(root, dir)
-	if err != nil {
-		return "", err
-	}
-	binary := filepath.Join(dir, "waybill")
-	cmd := exec.CommandContext(ctx, "go", "build", "-overlay", overlay, "-o", binary, "./cmd/waybill") //nolint:gosec // of the table above
-	cmd.Dir = root
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the variant %q: %w\n%s", v.name, err, out)
-	}
-	return binary, nil
-}

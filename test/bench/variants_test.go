@@ -2,16 +2,18 @@ package main
 
 import (
 	"testing"
+
+	"waybill/test/overlay"
 )
 
 func TestEveryVariantEditsTheSourceThatThereIs(t *testing.T) {
 	t.Parallel()
-	root, err := sourceRoot(t.Context())
+	root, err := overlay.Root(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, v := range variants {
-		if _, err := v.overlay(root, t.TempDir()); err != nil {
+		if _, err := overlay.Write(root, t.TempDir(), v.overlay()); err != nil {
 			t.Errorf("%s: %v", v.name, err)
 		}
 	}

@@ -17,8 +17,8 @@
 // real program too that dies between two statements.
 //
 // A test that never failed proves nothing. Each storm therefore also runs
-// against a program built with the tag plantedbugs, in which one rule is
-// broken on purpose, and has to notice.
+// against a mutant of the program (mutants), in which one rule is broken on
+// purpose, and has to notice.
 //
 // In short mode nothing here runs that starts a process. `go test` runs the
 // storms in small; WAYBILL_STORM=full, which `make storm` sets, in full.

@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 // rule. Each is built when it is first needed.
 var (
 	program        = sync.OnceValues(func() (string, error) { return buildProgram("waybill") })
-	plantedProgram = sync.OnceValues(func() (string, error) { return buildProgram("waybill-planted", "-tags", "plantedbugs") })
+	plantedProgram = sync.OnceValues(buildMutants)
 )
 
 func buildProgram(name string, flags ...string) (string, error) {

@@ -26,9 +26,6 @@ func (s *Store) Book(ctx context.Context, w ports.BookingWrite) error {
 	if err != nil {
 		return err
 	}
-	if bug := s.plantedBug(w, e.row); bug != nil {
-		return bug(ctx)
-	}
 	if w.Bulk == nil && s.held(w) == "" {
 		if err := s.bookTogether(ctx, e); !errors.Is(err, batch.ErrAlone) {
 			return err
@@ -45,7 +42,7 @@ func (s *Store) BookRun(ctx context.Context, writes []ports.BookingWrite) (int, 
 	var run []*entry
 	for _, w := range writes {
 		e, err := newEntry(w)
-		if err != nil || s.plantedBug(w, e.row) != nil || s.held(w) != "" || !claimed.add(w) {
+		if err != nil || s.held(w) != "" || !claimed.add(w) {
 			break
 		}
 		run = append(run, e)
@@ -107,7 +104,7 @@ func (b booking) claim(ctx context.Context, w ports.BookingWrite) error {
 func (b booking) storeDelivery(ctx context.Context, w ports.BookingWrite, row deliveryRow) error {
 	if w.Delivery.Simulating() {
 		// Before any row that others may wait for: many starts queue here.
-		if err := newSimulations(b.session).Enter(ctx, b.tenant); err != nil {
+		if err := (simulations{b.session}).Enter(ctx, b.tenant); err != nil {
 			return err
 		}
 	}

@@ -73,9 +73,6 @@ func (s bulks) Extend(ctx context.Context, t domain.Tenant, h ports.BulkHold) er
 		return s.engine.failed("extend the lease of a bulk", err)
 	}
 	result := s.held(ctx, t, h).Update("leased_until", gorm.Expr(s.engine.later, s.engine.laterBy(h.Lease)))
-	if plantedUnfenced() {
-		return nil
-	}
 	return s.kept("extend the lease of a bulk", result)
 }
 

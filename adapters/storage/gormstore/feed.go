@@ -244,7 +244,7 @@ func (s feed) add(ctx context.Context, t domain.Tenant, e domain.FeedEvent, exce
 	if err := s.insert(ctx, t, e); err != nil {
 		return err
 	}
-	return newFanOut(s)(ctx, t, e, except)
+	return s.fanOut(ctx, t, e, except)
 }
 
 func (s feed) insert(ctx context.Context, t domain.Tenant, e domain.FeedEvent) error {
@@ -265,9 +265,6 @@ SELECT $webhook_id, id, ?, ?, ?, ?, CASE WHEN enabled THEN 'pending' ELSE 'held'
 FROM webhook_endpoints
 WHERE application_id = ? AND environment = ? AND slot IS NOT NULL AND event_mask & ? <> 0 AND id <> ?
 RETURNING endpoint_id, status`
-
-// fanOutOf is fanOut of a session.
-type fanOutOf func(ctx context.Context, t domain.Tenant, e domain.FeedEvent, except domain.ID) error
 
 func (s feed) fanOut(ctx context.Context, t domain.Tenant, e domain.FeedEvent, except domain.ID) error {
 	at, excluded := instantOf(e.OccurredAt), rowIDOf(e.ID) // an event's ID is no endpoint's

@@ -19,7 +19,7 @@ var _ ports.WebhookOutbox = outbox{}
 type outbox struct{ store *Store }
 
 // Outbox is what is to be sent.
-func (s *Store) Outbox() ports.WebhookOutbox { return newOutbox(s) }
+func (s *Store) Outbox() ports.WebhookOutbox { return outbox{store: s} }
 
 func (o outbox) read() session  { return session{db: o.store.read, engine: o.store.engine} }
 func (o outbox) write() session { return session{db: o.store.write, engine: o.store.engine} }

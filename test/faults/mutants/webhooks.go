@@ -1,4 +1,4 @@
-//go:build plantedbugs
+//go:build mutants
 
 package gormstore
 

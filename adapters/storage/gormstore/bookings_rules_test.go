@@ -62,13 +62,14 @@ func TestABookingThatHasWaitedForTooLongIsGivenAnotherTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		// Some batch ends within the stall, so that waiting is all that is wrong.
 		s, _ := slowStore(600 * time.Millisecond)
-		outcomes := make(chan error, 3)
-		for range 3 { // the same external_id: a batch each
-			go func() { outcomes <- s.bookTogether(t.Context(), newcomer("order-1")) }()
+		outcomes := make([]chan error, 3)
+		for i := range outcomes { // the same external_id: a batch each
+			outcomes[i] = make(chan error, 1)
+			go func() { outcomes[i] <- s.bookTogether(t.Context(), newcomer("order-1")) }()
 			synctest.Wait()
 		}
 		for i, late := range []bool{false, false, true} {
-			if err := <-outcomes; errors.Is(err, ports.ErrBookingLate) != late || !late && err != nil {
+			if err := <-outcomes[i]; errors.Is(err, ports.ErrBookingLate) != late || !late && err != nil {
 				t.Errorf("booking %d: %v, want late: %t", i, err, late)
 			}
 		}

@@ -24,7 +24,7 @@
 //   - gorm's PrepareStmt stays off: pgx caches statements itself, and a second
 //     cache prepares them again in every transaction.
 //   - What comes at the same time is stored by one transaction (bookings_batch.go)
-//     and looked up by one statement (lookups.go), on Postgres past gorm, by arrays.
+//     and looked up by one statement (lookups.go), on Postgres past gorm (pgfast).
 //     One multi-table statement was rejected for batches: it cannot tell which of
 //     its bookings is in the way before it has failed for all of them.
 //   - Nothing relies on a session of Postgres but its time-outs and prepared

@@ -11,6 +11,7 @@ import (
 	"github.com/pressly/goose/v3"
 	"gorm.io/gorm"
 
+	"waybill/adapters/storage/gormstore/pgfast"
 	"waybill/domain"
 )
 
@@ -70,15 +71,15 @@ func (s *Store) WatchReads(see func(sql string, values []any)) error { return wa
 // WatchWrites tells all others.
 func (s *Store) WatchWrites(see func(sql string, values []any)) error {
 	types := pgtype.NewMap()
-	s.watch = func(sql string, values []param) {
+	s.watch = func(sql string, values []pgfast.Value) {
 		read := make([]any, len(values))
 		for i, v := range values {
-			kind, ok := types.TypeForOID(v.oid)
+			kind, ok := types.TypeForOID(v.OID)
 			if !ok {
 				panic("no type of PostgreSQL has this OID")
 			}
 			var err error
-			if read[i], err = kind.Codec.DecodeValue(types, v.oid, pgtype.BinaryFormatCode, v.data); err != nil {
+			if read[i], err = kind.Codec.DecodeValue(types, v.OID, pgtype.BinaryFormatCode, v.Data); err != nil {
 				panic(err) // Postgres could not read it either
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"gorm.io/gorm"
 
 	"waybill/adapters/batch"
+	"waybill/adapters/storage/gormstore/pgfast"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -37,7 +38,7 @@ type Store struct {
 	// commitTx is (*sql.Tx).Commit; tests lose its answer.
 	commitTx func(*sql.Tx) error
 	// watch, if any, is told what is sent past gorm, with its values; tests set it.
-	watch func(statement string, values []param)
+	watch func(statement string, values []pgfast.Value)
 
 	onFanout ports.FanoutListener
 	skipFrom atomic.Int64  // until then, in Unix nanoseconds, Waiting looks at each endpoint
@@ -169,7 +170,7 @@ type session struct {
 	fanned *fanned
 	conn   *sql.Conn // that it runs on
 	need   *need     // nil on SQLite, where whoever writes is alone
-	watch  func(statement string, values []param)
+	watch  func(statement string, values []pgfast.Value)
 }
 
 func (s session) with(ctx context.Context) *gorm.DB { return s.db.WithContext(ctx) }

@@ -29,6 +29,7 @@ var (
 // table knows the columns of a row type, from the same declaration that gorm
 // reads, so that a statement written by hand cannot forget one.
 type table struct {
+	name    string
 	fields  []*schema.Field
 	columns []string
 	insert  string
@@ -41,11 +42,11 @@ func newTable(row any) table {
 	if err != nil {
 		panic(err) // a row type of this package is declared wrongly
 	}
-	t := table{columns: parsed.DBNames}
+	t := table{name: parsed.Table, columns: parsed.DBNames}
 	for _, name := range t.columns {
 		t.fields = append(t.fields, parsed.FieldsByDBName[name])
 	}
-	t.insert = "INSERT INTO " + parsed.Table + " (" + strings.Join(t.columns, ", ") +
+	t.insert = "INSERT INTO " + t.name + " (" + strings.Join(t.columns, ", ") +
 		") VALUES (?" + strings.Repeat(", ?", len(t.columns)-1) + ")"
 	return t
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"waybill/test/overlay"
@@ -27,19 +28,19 @@ func (v variant) overlay() (edits []overlay.Edit) {
 	return edits
 }
 
-const store = "adapters/storage/gormstore/"
+const (
+	fast       = "adapters/storage/gormstore/pgfast/"
+	statements = "adapters/storage/gormstore/bookings_statements.go"
+)
 
 var variants = []variant{
-	{"no buffer swap", []edit{
-		{store + "wire.go", "	r := roomFor(steps)\n	pg.Frontend().Send(r)\n", ""},
-		{store + "wire.go", "	r.leave(pg.Frontend())\n", ""},
-	}},
 	{"arrays by pgx", []edit{
-		{store + "wire.go", "	whole, nulls := arrayHeader, uint32(0)\n", "	if n >= 0 {\n		return param{oid: w.oidOfMany, data: encodeByPgx(w.oidOfMany, n, at)}\n	}\n	whole, nulls := arrayHeader, uint32(0)\n"},
-		{store + "wire.go", "", encodeByPgx},
+		{fast + "values.go", "	whole, nulls := arrayHeader, uint32(0)\n", "	if n > 0 {\n		return Value{OID: t.oidOfMany, Data: encodeByPgx(t, n, at)}\n	}\n	whole, nulls := arrayHeader, uint32(0)\n"},
+		{fast + "values.go", "import (\n", "import (\n	\"sync\"\n"},
+		{fast + "values.go", "", encodeByPgx},
 	}},
-	{"statement a row", append(rowsInsteadOfColumns, edit{store + "columnar.go", "", statementForEachRow})},
-	{"VALUES a row", append(rowsInsteadOfColumns[:len(rowsInsteadOfColumns):len(rowsInsteadOfColumns)], edit{store + "columnar.go", "", valuesForEachRow})},
+	{"statement a row", append(slices.Clone(rowsInsteadOfColumns), edit{statements, "", statementForEachRow})},
+	{"VALUES a row", append(slices.Clone(rowsInsteadOfColumns), edit{statements, "", valuesForEachRow})},
 }
 
 const variantsArgument = "variants"
@@ -69,44 +70,44 @@ func buildVariants(ctx context.Context) error {
 const encodeByPgx = `
 var pgxMaps = sync.Pool{New: func() any { return pgtype.NewMap() }}
 
-func encodeByPgx[T any](oid uint32, n int, at func(i int) T) []byte {
+func encodeByPgx[T any](t Type[T], n int, at func(i int) T) []byte {
 	all := make([]T, n)
 	for i := range all {
 		all[i] = at(i)
 	}
 	var sent any = all
-	switch all := any(all).(type) {
-	case []rowID:
-		sent = eachOf(all, uuidOf)
-	case []*rowID:
-		sent = eachOf(all, func(id *rowID) (u pgtype.UUID) {
-			if id != nil {
-				u = uuidOf(*id)
+	switch t.oid {
+	case pgtype.UUIDOID:
+		sent = eachOf(all, func(v T) (u pgtype.UUID) {
+			if u.Valid = t.size(v) > 0; u.Valid {
+				t.put(u.Bytes[:0], v)
 			}
 			return u
 		})
-	case []instant:
-		sent = eachOf(all, func(i instant) time.Time { return i.time })
-	case []*instant:
-		sent = eachOf(all, func(i *instant) (t *time.Time) {
-			if i != nil {
-				t = &i.time
+	case pgtype.TimestamptzOID:
+		sent = eachOf(all, func(v T) (at pgtype.Timestamptz) {
+			if at.Valid = t.size(v) > 0; at.Valid {
+				var b [8]byte
+				t.put(b[:0], v)
+				at.Time = time.UnixMicro(int64(binary.BigEndian.Uint64(b[:])) + epoch)
 			}
-			return t
+			return at
 		})
+	}
+	switch all := any(all).(type) {
 	case []int:
 		sent = eachOf(all, func(i int) int32 { return int32(i) })
 	case []*int:
-		sent = eachOf(all, func(i *int) *int32 {
-			if i == nil {
-				return nil
+		sent = eachOf(all, func(i *int) (n *int32) {
+			if i != nil {
+				n = new(int32(*i))
 			}
-			return new(int32(*i))
+			return n
 		})
 	}
 	types := pgxMaps.Get().(*pgtype.Map)
 	defer pgxMaps.Put(types)
-	b, err := types.Encode(oid, pgtype.BinaryFormatCode, sent, nil)
+	b, err := types.Encode(t.oidOfMany, pgtype.BinaryFormatCode, sent, nil)
 	if err != nil {
 		panic(err)
 	}
@@ -123,59 +124,68 @@ func eachOf[A, B any](all []A, of func(A) B) []B {
 `
 
 var rowsInsteadOfColumns = []edit{
-	{store + "bookings_postgres.go", `		add(step{what: "insert recipients", wanted: f.wants(of, recipient)},
-			recipientColumns.insert, recipientColumns.values(rows)...)
-`, `		addRows(f, add, recipientTable, rows, of, " ON CONFLICT (business_id, environment, phone_number) DO NOTHING RETURNING id", recipient)
+	{statements, `		add(pgfast.Step{What: "insert recipients", Wanted: b.wants(of, recipient)},
+			recipientColumns.Statement, recipientColumns.Values(rows)...)
+`, `		addRows(b, add, recipientTable, rows, of, " ON CONFLICT (business_id, environment, phone_number) DO NOTHING RETURNING id", recipient)
 `},
-	{store + "bookings_postgres.go", `		add(step{what: "insert addresses", wanted: f.wants(of, func(e *entry) rowID { return rowIDOf(e.Address.ID) })},
-			addressColumns.insert, addressColumns.values(rows)...)
-`, `		addRows(f, add, addressTable, rows, of, " ON CONFLICT (recipient_id, match_hash) DO NOTHING RETURNING id", func(e *entry) rowID { return rowIDOf(e.Address.ID) })
+	{statements, `		add(pgfast.Step{What: "insert addresses", Wanted: b.wants(of, func(e *entry) rowID { return rowIDOf(e.Address.ID) })},
+			addressColumns.Statement, addressColumns.Values(rows)...)
+`, `		addRows(b, add, addressTable, rows, of, " ON CONFLICT (recipient_id, match_hash) DO NOTHING RETURNING id", func(e *entry) rowID { return rowIDOf(e.Address.ID) })
 `},
-	{store + "bookings_postgres.go", `	add(step{what: "insert deliveries", wanted: f.wants(of, func(e *entry) rowID { return e.row.ID })},
-		deliveryColumns.insert, deliveryColumns.values(rows)...)
-`, `	addRows(f, add, deliveryTable, rows, of, " ON CONFLICT DO NOTHING RETURNING id", func(e *entry) rowID { return e.row.ID })
+	{statements, `	add(pgfast.Step{What: "insert deliveries", Wanted: b.wants(of, func(e *entry) rowID { return e.row.ID })},
+		deliveryColumns.Statement, deliveryColumns.Values(rows)...)
+`, `	addRows(b, add, deliveryTable, rows, of, " ON CONFLICT DO NOTHING RETURNING id", func(e *entry) rowID { return e.row.ID })
 `},
-	{store + "bookings_postgres.go", `	add(step{what: "insert events", read: discard}, eventColumns.insert, eventColumns.values(events)...)
-`, `	addRows(f, add, eventTable, events, of, "", nil)
+	{statements, `	add(pgfast.Step{What: "insert events", Read: pgfast.Discard}, eventColumns.Statement, eventColumns.Values(events)...)
+`, `	addRows(b, add, eventTable, events, of, "", nil)
 `},
-	{store + "columnar.go", "", `
-var oneOfKind = map[reflect.Type]func(any) param{
-	reflect.TypeFor[rowID]():    func(v any) param { return wireUUID.one(v.(rowID)) },
-	reflect.TypeFor[*rowID]():   func(v any) param { return optional(wireUUID).one(v.(*rowID)) },
-	reflect.TypeFor[string]():   func(v any) param { return wireText.one(v.(string)) },
-	reflect.TypeFor[*string]():  func(v any) param { return optional(wireText).one(v.(*string)) },
-	reflect.TypeFor[int]():      func(v any) param { return wireInteger.one(v.(int)) },
-	reflect.TypeFor[*int]():     func(v any) param { return optional(wireInteger).one(v.(*int)) },
-	reflect.TypeFor[int64]():    func(v any) param { return wireBigint.one(v.(int64)) },
-	reflect.TypeFor[*int64]():   func(v any) param { return optional(wireBigint).one(v.(*int64)) },
-	reflect.TypeFor[float64]():  func(v any) param { return wireDouble.one(v.(float64)) },
-	reflect.TypeFor[bool]():     func(v any) param { return wireBoolean.one(v.(bool)) },
-	reflect.TypeFor[[]byte]():   func(v any) param { return wireBytes.one(v.([]byte)) },
-	reflect.TypeFor[instant]():  func(v any) param { return wireInstant.one(v.(instant)) },
-	reflect.TypeFor[*instant](): func(v any) param { return optional(wireInstant).one(v.(*instant)) },
+	{statements, "", `
+type oneKind struct {
+	sqlType string
+	one     func(reflect.Value) pgfast.Value
+}
+
+func kindOfOne[T any](sqlType string, t pgfast.Type[T]) oneKind {
+	return oneKind{sqlType, func(v reflect.Value) pgfast.Value { return t.One(v.Interface().(T)) }}
+}
+
+var oneKinds = map[reflect.Type]oneKind{
+	reflect.TypeFor[rowID]():    kindOfOne("uuid", pgUUID),
+	reflect.TypeFor[*rowID]():   kindOfOne("uuid", pgfast.Optional(pgUUID)),
+	reflect.TypeFor[string]():   kindOfOne("text", pgfast.Text),
+	reflect.TypeFor[*string]():  kindOfOne("text", pgfast.Optional(pgfast.Text)),
+	reflect.TypeFor[int]():      kindOfOne("integer", pgfast.Integer),
+	reflect.TypeFor[*int]():     kindOfOne("integer", pgfast.Optional(pgfast.Integer)),
+	reflect.TypeFor[int64]():    kindOfOne("bigint", pgfast.Bigint),
+	reflect.TypeFor[*int64]():   kindOfOne("bigint", pgfast.Optional(pgfast.Bigint)),
+	reflect.TypeFor[float64]():  kindOfOne("double precision", pgfast.Double),
+	reflect.TypeFor[bool]():     kindOfOne("boolean", pgfast.Boolean),
+	reflect.TypeFor[[]byte]():   kindOfOne("bytea", pgfast.Bytes),
+	reflect.TypeFor[instant]():  kindOfOne("timestamptz", pgTime),
+	reflect.TypeFor[*instant](): kindOfOne("timestamptz", pgfast.Optional(pgTime)),
 }
 
 // valuesOf are those of a row, with the placeholders that they have from a number on.
-func valuesOf(t table, row reflect.Value, from int) (places string, values []param) {
-	var b strings.Builder
+func valuesOf(t table, row reflect.Value, from int) (string, []pgfast.Value) {
+	places, values := make([]string, len(t.fields)), make([]pgfast.Value, len(t.fields))
 	for i, f := range t.fields {
 		field := row.Field(f.StructField.Index[0])
-		b.WriteString(map[bool]string{true: "($", false: ", $"}[i == 0] + strconv.Itoa(from+i) + "::" + columnKinds[field.Type()].sqlType)
-		values = append(values, oneOfKind[field.Type()](field.Interface()))
+		kind := oneKinds[field.Type()]
+		places[i], values[i] = fmt.Sprint("$", from+i, "::", kind.sqlType), kind.one(field)
 	}
-	return b.String() + ")", values
+	return "(" + strings.Join(places, ", ") + ")", values
 }
 `},
 }
 
 const statementForEachRow = `
-func addRows[Row any](f *pgFold, add adding, t table, rows []Row, of []int, suffix string, id func(*entry) rowID) {
+func addRows[Row any](b *pgBatch, add adding, t table, rows []Row, of []int, suffix string, id func(*entry) rowID) {
 	insert, _, _ := strings.Cut(t.insert, "VALUES (")
 	for i, row := range rows {
 		places, values := valuesOf(t, reflect.ValueOf(row), 1)
-		s := step{what: "insert a row", read: discard}
+		s := pgfast.Step{What: "insert a row", Read: pgfast.Discard}
 		if id != nil {
-			s = step{what: "insert a row", wanted: f.wants(of[i:i+1], id)}
+			s = pgfast.Step{What: "insert a row", Wanted: b.wants(of[i:i+1], id)}
 		}
 		add(s, insert+"VALUES "+places+suffix, values...)
 	}
@@ -183,17 +193,17 @@ func addRows[Row any](f *pgFold, add adding, t table, rows []Row, of []int, suff
 `
 
 const valuesForEachRow = `
-func addRows[Row any](f *pgFold, add adding, t table, rows []Row, of []int, suffix string, id func(*entry) rowID) {
+func addRows[Row any](b *pgBatch, add adding, t table, rows []Row, of []int, suffix string, id func(*entry) rowID) {
 	insert, _, _ := strings.Cut(t.insert, "VALUES (")
 	var all []string
-	var params []param
+	var params []pgfast.Value
 	for _, row := range rows {
 		places, values := valuesOf(t, reflect.ValueOf(row), 1+len(params))
 		all, params = append(all, places), append(params, values...)
 	}
-	s := step{what: "insert rows", read: discard}
+	s := pgfast.Step{What: "insert rows", Read: pgfast.Discard}
 	if id != nil {
-		s = step{what: "insert rows", wanted: f.wants(of, id)}
+		s = pgfast.Step{What: "insert rows", Wanted: b.wants(of, id)}
 	}
 	add(s, insert+"VALUES "+strings.Join(all, ", ")+suffix, params...)
 }

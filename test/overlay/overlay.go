@@ -62,25 +62,34 @@ func Write(root, dir string, edits []Edit) (string, error) {
 
 // Build builds the program with edits into a directory, and returns its path.
 func Build(ctx context.Context, dir string, edits []Edit) (string, error) {
-	root, err := Root(ctx)
+	binary := filepath.Join(dir, "waybill")
+	return binary, build(ctx, dir, edits, "-o", binary, "./cmd/waybill")
+}
+
+// Compile compiles a package with edits, and keeps nothing but the overlay.
+func Compile(ctx context.Context, dir string, edits []Edit, pkg string) error {
+	return build(ctx, dir, edits, pkg)
+}
+
+func build(ctx context.Context, dir string, edits []Edit, args ...string) error {
+	root, err := root(ctx)
 	if err != nil {
-		return "", err
+		return err
 	}
 	list, err := Write(root, dir, edits)
 	if err != nil {
-		return "", err
+		return err
 	}
-	binary := filepath.Join(dir, "waybill")
-	cmd := exec.CommandContext(ctx, "go", "build", "-overlay", list, "-o", binary, "./cmd/waybill") //nolint:gosec // named by a test
+	cmd := exec.CommandContext(ctx, "go", append([]string{"build", "-overlay", list}, args...)...) //nolint:gosec // named by a test
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the edited program: %w\n%s", err, out)
+		return fmt.Errorf("build the edited program: %w\n%s", err, out)
 	}
-	return binary, nil
+	return nil
 }
 
-// Root is the folder of go.mod.
-func Root(ctx context.Context) (string, error) {
+// root is the folder of go.mod.
+func root(ctx context.Context) (string, error) {
 	mod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	return filepath.Dir(strings.TrimSpace(string(mod))), err
 }

@@ -14,6 +14,9 @@ import (
 	"waybill/ports"
 )
 
+// fanOutOf is fanOut of a session.
+type fanOutOf func(ctx context.Context, t domain.Tenant, e domain.FeedEvent, except domain.ID) error
+
 // newFanOut breaks the rule that WAYBILL_PLANT names.
 func newFanOut(s feed) fanOutOf {
 	switch {

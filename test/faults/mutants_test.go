@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,13 +36,15 @@ func mutants() ([]overlay.Edit, error) {
 	if err != nil {
 		return nil, err
 	}
-	edits := entrances
+	edits := slices.Clone(entrances)
 	for _, file := range files {
 		text, err := os.ReadFile(file) //nolint:gosec // a file of this folder
 		if err != nil {
 			return nil, err
 		}
-		edits = append(edits, overlay.Edit{File: store + "mutant_" + filepath.Base(file), New: strings.TrimPrefix(string(text), "//go:build mutants\n")})
+		if source, ok := strings.CutPrefix(string(text), "//go:build mutants\n"); ok {
+			edits = append(edits, overlay.Edit{File: store + "mutant_" + filepath.Base(file), New: source})
+		}
 	}
 	return edits, nil
 }

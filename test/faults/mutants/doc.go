@@ -1,7 +1,4 @@
-//go:build mutants
-
-// These files break rules of gormstore, one for each name that WAYBILL_PLANT may have.
-// They belong to no program: mutants_test.go adds them to the source of one build, with
-// the places where they come in.
-
-package gormstore
+// Package mutants is where files of gormstore lie that break its rules, one for each name
+// that WAYBILL_PLANT may have. They belong to no program: mutants_test.go adds them to
+// the source of one build, with the places where they come in.
+package mutants

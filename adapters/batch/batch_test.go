@@ -265,7 +265,7 @@ func TestAnotherBatchStartsBesideASlowOneWithoutAnotherArrival(t *testing.T) {
 		time.Sleep(slow/2 - 1)
 		synctest.Wait()
 		w.wantSizes(1)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		w.wantSizes(1, 2)
 		w.ask(t.Context(), 3)

@@ -153,6 +153,7 @@ func (p *Portal) protect(c *gin.Context) {
 	h := c.Writer.Header()
 	id := web.NameRequest(p.options.Identifiers.ID("req_"), c.Request.Header)
 	id.SetHeader(h)
+	c.Set(requestIDKey, id.Shown())
 	protectHeaders(h)
 	defer func() {
 		cause := recover()
@@ -185,7 +186,9 @@ func protectHeaders(h http.Header) {
 const html = "text/html; charset=utf-8"
 
 // requestID is how the answer calls the request.
-func requestID(c *gin.Context) string { return c.Writer.Header()["X-Request-ID"][0] }
+func requestID(c *gin.Context) string { return c.GetString(requestIDKey) }
+
+const requestIDKey = "request_id"
 
 // answer runs a route: who is there, may they, and then its handler.
 func (p *Portal) answer(r route) gin.HandlerFunc {

@@ -32,7 +32,7 @@ func (p *Portal) setCookie(c *call, secret string) {
 	if secret == "" {
 		age = -1
 	}
-	http.SetCookie(c.Writer, &http.Cookie{
+	http.SetCookie(c.Writer, &http.Cookie{ //nolint:gosec // Secure wherever the portal has https; dev has not
 		Name: p.cookieName(), Value: secret, Path: "/", MaxAge: age, Secure: p.secure(), HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"waybill/ports"
 )
 
 const (
@@ -30,15 +32,10 @@ const (
 	lateLimit = 5 * time.Minute
 )
 
-// Purger forgets what nobody can ask for any more.
-type Purger interface {
-	PurgeExpired(ctx context.Context, limit int) (removed int, more bool, err error)
-}
-
 // Cleaning purges what has expired, in batches so that no statement holds many
 // rows and at a pace that leaves the database to others. Any number of processes
 // may do it.
-func Cleaning(store Purger, log *slog.Logger) Job {
+func Cleaning(store ports.Maintenance, log *slog.Logger) Job {
 	var begun time.Time // of the sweep; zero: none is under way
 	return Job{Name: "cleaning", Every: SweepEvery, Limit: sweepLimit, Level: slog.LevelWarn, AtOnce: true, Do: func(ctx context.Context) (time.Duration, error) {
 		batch := time.Now()
@@ -61,14 +58,9 @@ func Cleaning(store Purger, log *slog.Logger) Job {
 	}}
 }
 
-// Analyzer has the database look at tables that have just begun to grow.
-type Analyzer interface {
-	AnalyzeYoung(ctx context.Context) (analyzed int, err error)
-}
-
 // Statistics keeps the database acquainted with tables that have just begun to
 // grow: statements are slower without it, and nothing else.
-func Statistics(store Analyzer, log *slog.Logger) Job {
+func Statistics(store ports.Maintenance, log *slog.Logger) Job {
 	return Job{Name: "statistics", Every: youngEvery, Limit: youngLimit, Level: slog.LevelDebug, Do: func(ctx context.Context) (time.Duration, error) {
 		n, err := store.AnalyzeYoung(ctx)
 		if n > 0 {
@@ -78,14 +70,9 @@ func Statistics(store Analyzer, log *slog.Logger) Job {
 	}}
 }
 
-// LateFinder finds webhooks that no other look sees.
-type LateFinder interface {
-	FindLate(ctx context.Context) (endpoints int, err error)
-}
-
 // LateWebhooks is the net below the looks for what is due, which begin where nothing
 // older should be.
-func LateWebhooks(store LateFinder, log *slog.Logger) Job {
+func LateWebhooks(store ports.Maintenance, log *slog.Logger) Job {
 	var rested time.Time
 	return Job{Name: "late_webhooks", Every: lateEvery, Limit: lateLimit, Level: slog.LevelWarn, AtOnce: true, Do: func(ctx context.Context) (time.Duration, error) {
 		begun := time.Now()

@@ -11,7 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
-	"waybill/adapters/cli/admin"
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
 	"waybill/adapters/clock/databaseclock"
@@ -62,8 +61,8 @@ const (
 var limitPerAddress = domain.RateLimit{Limit: 60, Window: time.Minute}
 
 // newClock follows the database's clock until the function it returns is called.
-func newClock(ctx context.Context, store database, log *slog.Logger) (*databaseclock.Clock, func()) {
-	clock := databaseclock.New(clockSource{store}, log)
+func newClock(ctx context.Context, store ports.Database, log *slog.Logger) (*databaseclock.Clock, func()) {
+	clock := databaseclock.New(store, log)
 	if err := clock.Sync(ctx); err != nil {
 		log.Warn("the database did not tell its time; this machine's is used until it does", "error", err)
 	}
@@ -73,22 +72,10 @@ func newClock(ctx context.Context, store database, log *slog.Logger) (*databasec
 	return clock, func() { cancel(); <-ended }
 }
 
-// clockSource is a database as databaseclock asks it.
-type clockSource struct{ database }
-
-func (s clockSource) Read(ctx context.Context) (r databaseclock.Reading, err error) {
-	r.Clock, r.Seen, r.Ahead, err = s.Clock(ctx)
-	return r, err
-}
-
-func (s clockSource) Keep(ctx context.Context, read databaseclock.Reading, ahead time.Duration) error {
-	return s.KeepClock(ctx, read.Seen, read.Clock, ahead)
-}
-
 func newIdentifiers(clock ports.Clock) ports.Identifiers { return uuidv7.New(clock) }
 
 // onGORM is Postgres and SQLite.
-var onGORM = storage{open: openGORM, share: shareGORM, migrate: gormstore.Migrate, status: gormMigrations}
+var onGORM = storage{open: openGORM, share: shareGORM, migrate: gormstore.Migrate, status: gormstore.MigrationStatus}
 
 // storages are the adapters by the scheme of the database's URL; the settings
 // let no other scheme through.
@@ -99,7 +86,7 @@ func storageOf(c *configs.Config) storage {
 	return storages[scheme]
 }
 
-func openGORM(ctx context.Context, c *configs.Config, log *slog.Logger) (database, error) {
+func openGORM(ctx context.Context, c *configs.Config, log *slog.Logger) (ports.Database, error) {
 	return gormstore.Open(ctx, c.DatabaseURL.Reveal(), gormOptions(c, log))
 }
 
@@ -135,17 +122,8 @@ func shareGORM(ctx context.Context, c *configs.Config, log *slog.Logger) (d data
 	return databases{live: live, sandbox: sandbox, background: root}, nil
 }
 
-func gormMigrations(ctx context.Context, url string) ([]admin.MigrationStep, error) {
-	found, err := gormstore.MigrationStatus(ctx, url)
-	steps := make([]admin.MigrationStep, 0, len(found))
-	for _, m := range found {
-		steps = append(steps, admin.MigrationStep(m))
-	}
-	return steps, err
-}
-
 // newDatabase opens what the URL of the database names.
-func newDatabase(ctx context.Context, c *configs.Config, log *slog.Logger) (database, func(), error) {
+func newDatabase(ctx context.Context, c *configs.Config, log *slog.Logger) (ports.Database, func(), error) {
 	return openBy(ctx, c, log, storageOf(c).open)
 }
 
@@ -342,7 +320,7 @@ func newWebhookSender(c *configs.Config, f *follower) (ports.WebhookSender, func
 	return f.sender(s), s.Close
 }
 
-func newOutbox(store database) ports.WebhookOutbox { return store.Outbox() }
+func newOutbox(store ports.Database) ports.WebhookOutbox { return store.Outbox() }
 
 func newAllowPrivate(c *configs.Config) webhooks.AllowPrivate {
 	return webhooks.AllowPrivate(c.WebhookAllowPrivate)

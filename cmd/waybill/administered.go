@@ -26,7 +26,7 @@ type officeParts struct {
 	operations *operations.Operations
 	webhooks   *webhooks.Webhooks
 	people     *people.Directory
-	store      database
+	store      ports.Database
 }
 
 // admin are the commands of operators, on the database of the settings.

@@ -54,7 +54,7 @@ func (e *engine) run(ctx context.Context) error {
 func newLateness(r prometheus.Registerer) sandbox.Lateness { return gauges.NewStepLateness(r) }
 
 // newWaker rings for what this process commits.
-func newWaker(open []database, q ports.Queue, news ports.FanoutNews, log *slog.Logger) *dispatch.Waker {
+func newWaker(open []ports.Database, q ports.Queue, news ports.FanoutNews, log *slog.Logger) *dispatch.Waker {
 	w := dispatch.NewWaker(q, news, log)
 	for _, store := range open {
 		store.OnFanout(w.Wake)

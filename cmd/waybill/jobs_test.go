@@ -14,6 +14,7 @@ import (
 
 	"waybill/adapters/logging/safelog"
 	"waybill/adapters/periodic"
+	"waybill/ports"
 )
 
 // runJob runs one until ctx ends.
@@ -97,7 +98,10 @@ type quietFor time.Duration
 func (q quietFor) Silence() time.Duration { return time.Duration(q) }
 
 // silent answers, or does not.
-type silent struct{ hangs atomic.Bool }
+type silent struct {
+	ports.Maintenance
+	hangs atomic.Bool
+}
 
 func (s *silent) PurgeExpired(ctx context.Context, _ int) (int, bool, error) {
 	if !s.hangs.Load() {

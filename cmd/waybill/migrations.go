@@ -4,9 +4,9 @@ import (
 	"context"
 	"log/slog"
 
-	"waybill/adapters/cli/admin"
 	"waybill/adapters/cli/settings"
 	"waybill/configs"
+	"waybill/ports"
 )
 
 // migrateUp asks first whether the database answers: a migration has no
@@ -16,19 +16,25 @@ func migrateUp(ctx context.Context, c *configs.Config) (pending bool, err error)
 	if err != nil {
 		return false, err
 	}
-	pending, asked := store.MigrationsPending(ctx)
+	pending, asked := isBehind(ctx, store)
 	closeStore()
-	if err := storageOf(c).migrate(ctx, c.DatabaseURL.Reveal()); err != nil {
-		return false, settings.MigrationFailed(c, err)
+	if migrate := storageOf(c).migrate; migrate != nil {
+		if err := migrate(ctx, c.DatabaseURL.Reveal()); err != nil {
+			return false, settings.MigrationFailed(c, err)
+		}
 	}
 	return pending || asked != nil, nil
 }
 
 // migrationsOf are the steps of the schema.
-func migrationsOf(ctx context.Context, c *configs.Config) ([]admin.MigrationStep, error) {
+func migrationsOf(ctx context.Context, c *configs.Config) ([]ports.MigrationStep, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	steps, err := storageOf(c).status(ctx, c.DatabaseURL.Reveal())
+	status := storageOf(c).status
+	if status == nil {
+		return nil, nil
+	}
+	steps, err := status(ctx, c.DatabaseURL.Reveal())
 	if err != nil {
 		return nil, settings.MigrationFailed(c, err)
 	}

@@ -19,10 +19,12 @@ import (
 	"waybill/adapters/logging/safelog"
 	"waybill/adapters/periodic"
 	"waybill/configs"
+	"waybill/ports"
 )
 
 // store purges what it is told to have, a batch at a time.
 type store struct {
+	ports.Maintenance
 	batches []int
 	err     error
 	takes   time.Duration

@@ -37,7 +37,7 @@ type service struct {
 	portal *portal.Portal
 	engine *engine
 	waker  *dispatch.Waker
-	store  database
+	store  ports.Database
 	clock  *databaseclock.Clock
 	log    *slog.Logger
 	seed   *admin.Seeder
@@ -120,7 +120,7 @@ func newRegistry() *prometheus.Registry {
 	return r
 }
 
-func newOps(store database, open []database, clock *databaseclock.Clock, client *redis.Client, queue queueRedis, beside neighbours, m *opsapi.Management, r *prometheus.Registry, c *configs.Config, watch *connections.ProxyWatch, d doorways, log *slog.Logger) *opsapi.API {
+func newOps(store ports.Database, open []ports.Database, clock *databaseclock.Clock, client *redis.Client, queue queueRedis, beside neighbours, m *opsapi.Management, r *prometheus.Registry, c *configs.Config, watch *connections.ProxyWatch, d doorways, log *slog.Logger) *opsapi.API {
 	gauges.RegisterPools(open, r)
 	gauges.RegisterSimulations(store, r, log)
 	gauges.RegisterWebhooks(store.Outbox(), clock, r, log)
@@ -157,8 +157,8 @@ func newOps(store database, open []database, clock *databaseclock.Clock, client 
 }
 
 // upToDate refuses a database that lacks what this program was built with.
-func upToDate(ctx context.Context, store database) error {
-	pending, err := store.MigrationsPending(ctx)
+func upToDate(ctx context.Context, store ports.StorageState) error {
+	pending, err := isBehind(ctx, store)
 	if err != nil {
 		return err
 	}
@@ -166,4 +166,10 @@ func upToDate(ctx context.Context, store database) error {
 		return &term.StartError{What: "the database is behind this program", UsedFor: "all data (WAYBILL_DATABASE_URL)", Fix: "waybill migrate up"}
 	}
 	return nil
+}
+
+// isBehind tells whether the schema lacks a step that this program was built with.
+func isBehind(ctx context.Context, store ports.StorageState) (bool, error) {
+	applied, known, err := store.SchemaVersions(ctx)
+	return applied < known, err
 }

@@ -84,17 +84,17 @@ func (f *follower) sender(s ports.WebhookSender) ports.WebhookSender {
 	return f.tracing().WebhookSender(s)
 }
 
-func (f *follower) database(d database) database {
+func (f *follower) database(d ports.Database) ports.Database {
 	if f == nil {
 		return d
 	}
 	t := f.tracing()
-	return &followedDatabase{database: d, transactions: t.Storage(d), bookings: t.Bookings(d), outbox: t.Outbox(d.Outbox())}
+	return &followedDatabase{Database: d, transactions: t.Storage(d), bookings: t.Bookings(d), outbox: t.Outbox(d.Outbox())}
 }
 
 // followedDatabase is a database whose writes are followed.
 type followedDatabase struct {
-	database
+	ports.Database
 	transactions ports.Storage
 	bookings     ports.Bookings
 	outbox       ports.WebhookOutbox
@@ -118,7 +118,7 @@ func (d *followedDatabase) Outbox() ports.WebhookOutbox { return d.outbox }
 
 // PoolStats are those of the database behind; none where it has no pools.
 func (d *followedDatabase) PoolStats() map[string]func() sql.DBStats {
-	if p, ok := d.database.(gauges.Pooled); ok {
+	if p, ok := d.Database.(gauges.Pooled); ok {
 		return p.PoolStats()
 	}
 	return nil
@@ -126,15 +126,18 @@ func (d *followedDatabase) PoolStats() map[string]func() sql.DBStats {
 
 // openShared opens the database for a server that may be followed.
 func openShared(ctx context.Context, c *configs.Config, log *slog.Logger, f *follower) (databases, func(), error) {
-	d, closeStores, err := openBy(ctx, c, log, storageOf(c).share)
+	d, closeStores, err := openBy(ctx, c, log, storageOf(c).opened)
 	if err != nil {
 		return databases{}, nil, err
 	}
-	return databases{live: f.database(d.live), sandbox: f.database(d.sandbox), background: f.database(d.background)}, closeStores, nil
+	if f != nil {
+		d = databases{live: f.database(d.live), sandbox: f.database(d.sandbox), background: f.database(d.background)}
+	}
+	return d, closeStores, nil
 }
 
 // openFollowed is newDatabase in a process that may be followed.
-func openFollowed(ctx context.Context, c *configs.Config, log *slog.Logger, f *follower) (database, func(), error) {
+func openFollowed(ctx context.Context, c *configs.Config, log *slog.Logger, f *follower) (ports.Database, func(), error) {
 	d, closeStore, err := newDatabase(ctx, c, log)
 	if err != nil {
 		return nil, nil, err

@@ -27,7 +27,7 @@ func TestWithoutACollectorNothingIsWrapped(t *testing.T) {
 		pricing ports.Pricing       = mocks.NewMockPricing(c)
 		routing ports.Routing       = mocks.NewMockRouting(c)
 		sender  ports.WebhookSender = mocks.NewMockWebhookSender(c)
-		db      database            = &followedDatabase{}
+		db      ports.Database      = &followedDatabase{}
 	)
 	require.Same(t, pricing, f.pricing(pricing))
 	require.Same(t, routing, f.routing(routing))

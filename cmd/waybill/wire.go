@@ -103,7 +103,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 
 // newProduct assembles the use cases of one environment, on its own share of the
 // database.
-func newProduct(store database, p *parts, pace bulk.Pace) httpapi.UseCases {
+func newProduct(store ports.Database, p *parts, pace bulk.Pace) httpapi.UseCases {
 	wire.Build(stored, product, wire.FieldsOf(new(*parts),
 		"Limiter", "Limits", "Digest", "Clock", "Identifiers", "Locks", "Log", "Retention", "Lease",
 		"Pricing", "ServiceArea", "Normalizer", "Renderer", "Sealer", "Sender", "Schedules", "AllowPrivate"))

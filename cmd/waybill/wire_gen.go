@@ -272,7 +272,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 
 // newProduct assembles the use cases of one environment, on its own share of the
 // database.
-func newProduct(store database, p *parts, pace bulk.Pace) httpapi.UseCases {
+func newProduct(store ports.Database, p *parts, pace bulk.Pace) httpapi.UseCases {
 	portsStorage := storageIn(store)
 	rateLimiter := p.Limiter
 	keyDigester := p.Digest

@@ -17,6 +17,7 @@ import (
 	"waybill/adapters/web/process"
 	"waybill/application/webhooks/dispatch"
 	"waybill/configs"
+	"waybill/ports"
 )
 
 // worker is a process without an API: it does what becomes due.
@@ -24,7 +25,7 @@ type worker struct {
 	engine *engine
 	waker  *dispatch.Waker
 	ops    *opsapi.API
-	store  database
+	store  ports.Database
 	clock  *databaseclock.Clock
 	key    *secretKey
 	jobs   *periodic.Jobs

@@ -19,15 +19,10 @@ import (
 )
 
 // Backend is what the suite Storage examines.
-type Backend interface {
-	ports.Storage
-	ports.Bookings
-	Outbox() ports.WebhookOutbox
-	OnFanout(l ports.FanoutListener)
-}
+type Backend = ports.Database
 
-// Storage examines an adapter of ports.Storage, ports.Bookings and
-// ports.WebhookOutbox. open returns an empty backend, and closes it when its t ends.
+// Storage examines an adapter of ports.Database. open returns an empty one, and
+// closes it when its t ends.
 func Storage(t *testing.T, open func(t *testing.T) Backend) {
 	groups := []struct {
 		name string
@@ -78,6 +73,10 @@ func Storage(t *testing.T, open func(t *testing.T) Backend) {
 		{"many pickup locations", testManyPickupLocations},
 		{"searches of the platform", testPlatform},
 		{"transactions", testTransactions},
+		{"cleaning", testCleaning},
+		{"upkeep", testUpkeep},
+		{"state", testState},
+		{"clock", testStoredClock},
 		{"isolation", testIsolation},
 		{"races of bookings", testBookingRaces},
 		{"races of changes", testChangeRaces},

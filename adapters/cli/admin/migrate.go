@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -115,11 +114,4 @@ func (p *Commands) showMigrations(ctx context.Context, c *configs.Config) error 
 			term.Row(w, fmt.Sprintf("%04d", m.Version), applied, m.Name)
 		}
 	})
-}
-
-// MigrationStep is one step of a schema; AppliedAt is nil while it is pending.
-type MigrationStep struct {
-	Version   int64
-	Name      string
-	AppliedAt *time.Time
 }

@@ -37,7 +37,7 @@ type Commands struct {
 	Normalizer func(c *configs.Config) (ports.Normalizer, error)
 	// MigrateUp tells whether there was anything to do.
 	MigrateUp  func(ctx context.Context, c *configs.Config) (pending bool, err error)
-	Migrations func(ctx context.Context, c *configs.Config) ([]MigrationStep, error)
+	Migrations func(ctx context.Context, c *configs.Config) ([]ports.MigrationStep, error)
 	// ServePricing serves the tariff over the pricing protocol until ctx ends, and
 	// announces its address.
 	ServePricing func(ctx context.Context, c *configs.Config, addr string, announce func(url string) error) error

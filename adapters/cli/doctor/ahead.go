@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+
+	"waybill/ports"
 )
 
 // AheadFix is what to do where a newer program has migrated the database. It is
@@ -16,7 +18,7 @@ func AheadOf(applied, known int64) string {
 }
 
 // WarnOfAhead tells of a database that a newer program has migrated.
-func WarnOfAhead(ctx context.Context, store Database, log *slog.Logger) {
+func WarnOfAhead(ctx context.Context, store ports.StorageState, log *slog.Logger) {
 	applied, known, err := store.SchemaVersions(ctx)
 	if err == nil && applied > known {
 		log.Warn("database", "warning", AheadOf(applied, known)+"; "+AheadFix)

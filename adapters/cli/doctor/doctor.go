@@ -44,13 +44,7 @@ type View struct {
 // Database is what the doctor asks a database.
 type Database interface {
 	ports.Storage
-	// Server is the product, its version and its clock.
-	Server(ctx context.Context) (product, version string, clock time.Time, err error)
-	// SchemaVersions are the newest step that the schema has, and the newest one
-	// that this program knows.
-	SchemaVersions(ctx context.Context) (applied, known int64, err error)
-	// Installation is a name of the database, drawn at random and no secret.
-	Installation(ctx context.Context) (string, error)
+	ports.StorageState
 }
 
 // Redis is what the doctor asks a Redis.

@@ -35,7 +35,7 @@ const (
 // Clock is the time of the installation, in all processes. It is safe for
 // concurrent use.
 type Clock struct {
-	source Source
+	source ports.StoredClock
 	log    *slog.Logger
 	start  time.Time    // by the machine; elapsed time is measured from here
 	origin atomic.Int64 // the time at start, in nanoseconds since 1970
@@ -52,7 +52,7 @@ type Clock struct {
 
 // New returns a clock that shows the machine's time until Sync or Run has asked
 // the source.
-func New(source Source, log *slog.Logger) *Clock {
+func New(source ports.StoredClock, log *slog.Logger) *Clock {
 	c := &Clock{source: source, log: log, start: time.Now()}
 	c.origin.Store(c.start.UnixNano())
 	c.database.Store(c.start.UnixNano())
@@ -87,7 +87,7 @@ func (c *Clock) Sync(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.ahead = best.AheadNow()
+	c.ahead = aheadNow(best.ClockReading)
 	c.origin.Store(int64(best.earliest() + best.trip()/2 + c.ahead))
 	c.seen(best)
 	c.tellSkew(ctx)
@@ -118,7 +118,7 @@ func (c *Clock) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ahead, jumped := read.AheadNow(), read.Clock.Before(read.Seen)
+	ahead, jumped := aheadNow(read.ClockReading), read.Clock.Before(read.Seen)
 	// What counts is what both answers leave no doubt of: each may have been long under way.
 	if back := c.last.earliest() - read.latest(); c.asked && back > setBack && c.ahead+back <= mostAhead {
 		ahead, jumped = max(ahead, c.ahead+back), true
@@ -128,7 +128,7 @@ func (c *Clock) look(ctx context.Context) error {
 	if jumped || read.Seen.IsZero() || read.Clock.Sub(read.Seen) >= keepEvery {
 		within, cancel := context.WithTimeout(ctx, askTimeout)
 		defer cancel()
-		if err := c.source.Keep(within, read.Reading, ahead); err != nil && jumped {
+		if err := c.source.KeepClock(within, read.ClockReading, ahead); err != nil && jumped {
 			return err // nothing is taken over, so that the next answer is judged alike
 		}
 	}
@@ -141,7 +141,7 @@ func (c *Clock) look(ctx context.Context) error {
 // answer is a reading, and when the question left and the answer came, both measured
 // from the start of the clock. The database read its clock somewhere in between.
 type answer struct {
-	Reading
+	ports.ClockReading
 	left, came time.Duration
 }
 
@@ -155,7 +155,7 @@ func (c *Clock) ask(ctx context.Context) (a answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	a.left = time.Since(c.start)
-	a.Reading, err = c.source.Read(ctx)
+	a.ClockReading, err = c.source.ReadClock(ctx)
 	a.came = time.Since(c.start)
 	return a, err
 }

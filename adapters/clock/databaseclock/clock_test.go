@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"waybill/adapters/clock/databaseclock"
+	"waybill/ports"
 )
 
 // server is a database whose clock is ahead of the machine's and whose answers
@@ -35,7 +36,7 @@ func (s *server) set(change func()) {
 	change()
 }
 
-func (s *server) Keep(_ context.Context, read databaseclock.Reading, ahead time.Duration) (err error) {
+func (s *server) KeepClock(_ context.Context, read ports.ClockReading, ahead time.Duration) (err error) {
 	s.set(func() {
 		if err = s.refuses; err == nil && s.seen.Equal(read.Seen) {
 			s.seen, s.kept = read.Clock, ahead
@@ -44,16 +45,16 @@ func (s *server) Keep(_ context.Context, read databaseclock.Reading, ahead time.
 	return err
 }
 
-func (s *server) Read(ctx context.Context) (read databaseclock.Reading, err error) {
+func (s *server) ReadClock(ctx context.Context) (read ports.ClockReading, err error) {
 	var there, back time.Duration
 	s.set(func() { s.questions, there, back = s.questions+1, s.there, s.back })
 	time.Sleep(there)
 	s.set(func() {
-		read, err = databaseclock.Reading{Clock: time.Now().Add(s.ahead), Seen: s.seen, Ahead: s.kept}, s.err
+		read, err = ports.ClockReading{Clock: time.Now().Add(s.ahead), Seen: s.seen, Ahead: s.kept}, s.err
 	})
 	select {
 	case <-ctx.Done():
-		return databaseclock.Reading{}, ctx.Err()
+		return ports.ClockReading{}, ctx.Err()
 	case <-time.After(back):
 	}
 	return read, err

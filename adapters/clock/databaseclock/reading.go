@@ -1,8 +1,9 @@
 package databaseclock
 
 import (
-	"context"
 	"time"
+
+	"waybill/ports"
 )
 
 const (
@@ -14,26 +15,9 @@ const (
 	mostAhead = 2 * time.Hour
 )
 
-// Source is the database.
-type Source interface {
-	// Read tells what the database's clock shows.
-	Read(ctx context.Context) (Reading, error)
-	// Keep stores the clock of a reading as seen, and how far the time of the
-	// installation is ahead of it then. It does nothing where another process has kept
-	// one since the reading.
-	Keep(ctx context.Context, read Reading, ahead time.Duration) error
-}
-
-// Reading is what the database knows of the time.
-type Reading struct {
-	Clock time.Time     // of the database, now
-	Seen  time.Time     // what it showed when it was last kept; zero: never
-	Ahead time.Duration // of the installation's time, then
-}
-
-// AheadNow is how far the time of the installation is ahead of the database's clock.
+// aheadNow is how far the time of the installation is ahead of the database's clock.
 // A clock that is behind where it was seen was set back while no process looked.
-func (r Reading) AheadNow() time.Duration {
+func aheadNow(r ports.ClockReading) time.Duration {
 	if r.Seen.IsZero() {
 		return 0
 	}

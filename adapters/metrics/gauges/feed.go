@@ -3,15 +3,14 @@ package gauges
 import (
 	"context"
 	"log/slog"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"waybill/ports"
 )
 
 // RegisterFeed shows for how long events wait before they can be read.
-func RegisterFeed(store interface {
-	FeedLag(ctx context.Context) (time.Duration, error)
-}, r prometheus.Registerer, log *slog.Logger) {
+func RegisterFeed(store ports.Maintenance, r prometheus.Registerer, log *slog.Logger) {
 	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "waybill_feed_lag_seconds",
 		Help: "Age of the oldest open transaction that holds back later events of the feed; 0 when there is none.",

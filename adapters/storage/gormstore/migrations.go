@@ -16,6 +16,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
+
+	"waybill/ports"
 )
 
 const (
@@ -31,13 +33,6 @@ const (
 	// step it began is done, and has to look again.
 	sqliteMigrationTries = 3
 )
-
-// Migration is one step of the schema.
-type Migration struct {
-	Version   int64
-	Name      string
-	AppliedAt *time.Time // nil: pending
-}
 
 // Migrate applies what is missing, each step in a transaction of its own, and
 // can be run again at any time. On Postgres one runner works while the others
@@ -118,15 +113,15 @@ func workLocked(ctx context.Context, db *sql.DB, work func() error) (done bool, 
 }
 
 // MigrationStatus lists all steps by version.
-func MigrationStatus(ctx context.Context, url string) ([]Migration, error) {
-	var steps []Migration
+func MigrationStatus(ctx context.Context, url string) ([]ports.MigrationStep, error) {
+	var steps []ports.MigrationStep
 	err := withProvider(url, func(_ *engine, _ *sql.DB, p *goose.Provider) error {
 		status, err := p.Status(ctx)
 		if err != nil {
 			return fmt.Errorf("gormstore: read the migrations: %w", err)
 		}
 		for _, s := range status {
-			step := Migration{Version: s.Source.Version, Name: migrationName(s.Source.Path)}
+			step := ports.MigrationStep{Version: s.Source.Version, Name: migrationName(s.Source.Path)}
 			if s.State == goose.StateApplied {
 				at := s.AppliedAt.UTC()
 				step.AppliedAt = &at
@@ -136,20 +131,6 @@ func MigrationStatus(ctx context.Context, url string) ([]Migration, error) {
 		return nil
 	})
 	return steps, err
-}
-
-// MigrationsPending reports whether the schema lacks a step that this program
-// was built with. A schema that is ahead of the program lacks nothing.
-func (s *Store) MigrationsPending(ctx context.Context) (bool, error) {
-	var applied sql.NullInt64
-	err := s.pools.read.QueryRowContext(ctx, "SELECT MAX(version_id) FROM "+goose.DefaultTablename).Scan(&applied)
-	switch {
-	case err == nil:
-		return applied.Int64 < newestMigration(s.engine.migrations), nil
-	case s.engine.tableMissing(err):
-		return true, nil
-	}
-	return false, fmt.Errorf("gormstore: read the migrations: %w", err)
 }
 
 // MigrationsHash changes whenever a migration of either engine does.

@@ -34,8 +34,8 @@ func TestMigrationsApplyOnceAndAreReported(t *testing.T) {
 			s := open(t, url)
 			wantPending := func(want bool) {
 				t.Helper()
-				if got, err := s.MigrationsPending(t.Context()); err != nil || got != want {
-					t.Errorf("pending is %v (%v), want %v", got, err, want)
+				if applied, known, err := s.SchemaVersions(t.Context()); err != nil || applied < known != want {
+					t.Errorf("%d of %d are applied (%v), want some to be pending: %v", applied, known, err, want)
 				}
 			}
 			wantPending(true)

@@ -104,7 +104,7 @@ func TestConnectionsThatDiedInThePoolFailNobody(t *testing.T) {
 				"a booking": func() error { return s.Book(t.Context(), sample.BookingWrite(w.Delivery.Tenant)) },
 				"a ping":    func() error { return s.Ping(t.Context()) },
 				"the question for migrations": func() error {
-					_, err := s.MigrationsPending(t.Context())
+					_, _, err := s.SchemaVersions(t.Context())
 					return err
 				},
 			} {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/pressly/goose/v3"
+
+	"waybill/ports"
 )
 
 // Server is the product behind this store, its version as it tells it itself,
@@ -41,9 +43,8 @@ func (s *Store) Time(ctx context.Context) (now time.Time, err error) {
 	return now, nil
 }
 
-// Clock is what the database's clock says, and what KeepClock kept of it last: when
-// that was by this clock, zero: never, and how far another time was ahead of it.
-func (s *Store) Clock(ctx context.Context) (now, seen time.Time, ahead time.Duration, err error) {
+// ReadClock is what the database's clock says, and what KeepClock kept of it last.
+func (s *Store) ReadClock(ctx context.Context) (read ports.ClockReading, err error) {
 	var kept struct {
 		Now   *time.Time // not cut to milliseconds
 		Seen  *instant
@@ -55,19 +56,20 @@ func (s *Store) Clock(ctx context.Context) (now, seen time.Time, ahead time.Dura
 	}
 	err = s.read.WithContext(ctx).Raw(query + " FROM installation").Scan(&kept).Error
 	if err != nil && (s.engine.tableMissing(err) || columnMissing(err)) {
-		now, err = s.Time(ctx) // of a database before the migration
-		return now, time.Time{}, 0, err
+		read.Clock, err = s.Time(ctx) // of a database before the migration
+		return read, err
 	}
 	if err != nil {
-		return time.Time{}, time.Time{}, 0, s.engine.failed("ask the server for its time", err)
+		return read, s.engine.failed("ask the server for its time", err)
 	}
-	if now = time.Now(); kept.Now != nil {
-		now = *kept.Now
+	if read.Clock = time.Now(); kept.Now != nil {
+		read.Clock = *kept.Now
 	}
 	if kept.Seen != nil {
-		seen = kept.Seen.time
+		read.Seen = kept.Seen.time
 	}
-	return now, seen, time.Duration(kept.Ahead) * time.Millisecond, nil
+	read.Ahead = time.Duration(kept.Ahead) * time.Millisecond
+	return read, nil
 }
 
 // columnMissing tells of a column that a migration makes.
@@ -79,12 +81,13 @@ func columnMissing(err error) bool {
 // KeepClock keeps that the database's clock showed this moment, and how far another
 // time was ahead of it, in the place of what was seen before. Where another process
 // has kept something since, it does nothing.
-func (s *Store) KeepClock(ctx context.Context, was, now time.Time, ahead time.Duration) error {
-	query, values := "UPDATE installation SET clock_seen = ?, clock_ahead_ms = ? WHERE clock_seen IS NULL", []any{instantOf(now), ahead.Milliseconds()}
-	if !was.IsZero() {
-		query, values = "UPDATE installation SET clock_seen = ?, clock_ahead_ms = ? WHERE clock_seen = ?", append(values, instantOf(was))
+func (s *Store) KeepClock(ctx context.Context, read ports.ClockReading, ahead time.Duration) error {
+	query, values := "clock_seen IS NULL", []any{instantOf(read.Clock), ahead.Milliseconds()}
+	if !read.Seen.IsZero() {
+		query, values = "clock_seen = ?", append(values, instantOf(read.Seen))
 	}
-	return s.engine.failed("keep what the clock shows", s.write.WithContext(ctx).Exec(query, values...).Error)
+	return s.engine.failed("keep what the clock shows",
+		s.write.WithContext(ctx).Exec("UPDATE installation SET clock_seen = ?, clock_ahead_ms = ? WHERE "+query, values...).Error)
 }
 
 // SchemaVersions are the newest step that the schema has, 0 where it has none,

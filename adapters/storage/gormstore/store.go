@@ -18,10 +18,7 @@ import (
 	"waybill/ports"
 )
 
-var (
-	_ ports.Storage  = (*Store)(nil)
-	_ ports.Bookings = (*Store)(nil)
-)
+var _ ports.Database = (*Store)(nil)
 
 // Store is a database. It is safe for concurrent use.
 type Store struct {

@@ -375,44 +375,6 @@ func TestCleaningTakesADaysWorthAtOnceAtMost(t *testing.T) {
 	}
 }
 
-func TestTheDatabaseKeepsWhatItsClockShows(t *testing.T) {
-	for name, open := range bothEngines {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := open(t)
-			read := func(wantAhead time.Duration) (now, seen time.Time) {
-				t.Helper()
-				now, seen, ahead, err := s.Clock(t.Context())
-				if err != nil || ahead != wantAhead || time.Since(now).Abs() > time.Minute {
-					t.Errorf("it shows %v, ahead by %v (%v), want %v", now, ahead, err, wantAhead)
-				}
-				return now, seen
-			}
-			first, never := read(0)
-			if !never.IsZero() {
-				t.Errorf("a new database saw its clock at %v", never)
-			}
-			keep := func(was, now time.Time, ahead time.Duration) {
-				t.Helper()
-				if err := s.KeepClock(t.Context(), was, now, ahead); err != nil {
-					t.Fatal(err)
-				}
-			}
-			keep(never, first, time.Hour)
-			keep(never, first.Add(time.Second), 0) // another process, which read before
-			_, seen := read(time.Hour)
-			if !seen.Equal(domain.Millis(first)) {
-				t.Errorf("it was seen at %v, want %v", seen, first)
-			}
-			keep(seen, first.Add(time.Minute), 54*time.Second)
-			keep(seen, first.Add(time.Hour), 0)
-			if _, seen := read(54 * time.Second); !seen.Equal(domain.Millis(first.Add(time.Minute))) {
-				t.Errorf("it was seen at %v, want a minute after %v", seen, first)
-			}
-		})
-	}
-}
-
 // Leases and circuits that reach further than any does are from before the clock of
 // the database was set back.
 func TestWhatIsHeldForAnHourWasHeldBeforeTheClockWasSetBack(t *testing.T) {

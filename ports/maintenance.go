@@ -1,0 +1,90 @@
+package ports
+
+import (
+	"context"
+	"time"
+)
+
+// Database is all that a process asks of its storage adapter: the data, and what
+// keeps them in order. An adapter that has these methods and passes
+// test/conformance/storage can be put in the place of any other.
+type Database interface {
+	Storage
+	Bookings
+	Maintenance
+	StorageState
+	StoredClock
+
+	// Outbox is what webhooks are to be sent.
+	Outbox() WebhookOutbox
+	// OnFanout makes the listener hear of every commit from now on. It is called
+	// before the database is used.
+	OnFanout(l FanoutListener)
+	// Close waits for what is under way. Nothing else is called afterwards.
+	Close() error
+}
+
+// Maintenance is what a process does about its storage by itself, again and
+// again. Any number of processes may do it at once.
+type Maintenance interface {
+	// PurgeExpired deletes what nobody can ask for any more, up to limit records of
+	// each kind, and tells how many there were and whether there may be more. What
+	// is expired goes by the clock of the database.
+	PurgeExpired(ctx context.Context, limit int) (removed int, more bool, err error)
+	// AnalyzeYoung refreshes the planner statistics of tables that have just begun
+	// to grow, and tells of how many. Without it statements are slower, and nothing
+	// else; a storage without such statistics does nothing.
+	AnalyzeYoung(ctx context.Context) (analyzed int, err error)
+	// FindLate makes WebhookOutbox.Waiting see webhooks that became pending so long
+	// after they were due that it passes over them, and tells for how many endpoints
+	// there were some. A storage that always looks at all of them does nothing.
+	FindLate(ctx context.Context) (endpoints int, err error)
+	// FeedLag is for how long, so far, a transaction has held back events of the
+	// feed that were committed after it had taken its place there; 0: none does.
+	FeedLag(ctx context.Context) (time.Duration, error)
+}
+
+// StorageState tells what a storage is and whether it can be worked with. All of
+// it can be asked before the schema is up to date, Installation excepted.
+type StorageState interface {
+	// Ping is nil where the storage answers and may be written.
+	Ping(ctx context.Context) error
+	// Connections tells of connections that the storage refuses this process; the
+	// error is ErrStorageGone where there are none left.
+	Connections(ctx context.Context) error
+	// Server is the product, its version as it tells it itself, and what its clock
+	// shows.
+	Server(ctx context.Context) (product, version string, clock time.Time, err error)
+	// SchemaVersions are the newest step that the schema has, 0 where it has none,
+	// and the newest one that this program knows. They are equal where there are no
+	// steps to be made.
+	SchemaVersions(ctx context.Context) (applied, known int64, err error)
+	// Installation is a name that was drawn at random with the data, and no secret.
+	// It stays the same for as long as they are kept.
+	Installation(ctx context.Context) (name string, err error)
+}
+
+// MigrationStep is one step of a schema; AppliedAt is nil while it is pending.
+type MigrationStep struct {
+	Version   int64
+	Name      string
+	AppliedAt *time.Time
+}
+
+// StoredClock is the clock of the storage, which all processes of an installation
+// go by, with what is kept beside it of how it went.
+type StoredClock interface {
+	// ReadClock works before the schema is up to date, as if nothing had been kept.
+	ReadClock(ctx context.Context) (ClockReading, error)
+	// KeepClock stores the clock of a reading as seen, and how far the time of the
+	// installation is ahead of it then. It does nothing where another process has
+	// kept one since the reading.
+	KeepClock(ctx context.Context, read ClockReading, ahead time.Duration) error
+}
+
+// ClockReading is what a storage knows of the time.
+type ClockReading struct {
+	Clock time.Time     // of the storage, now
+	Seen  time.Time     // what it showed when it was last kept; zero: never
+	Ahead time.Duration // of the installation's time, then; whole milliseconds
+}

@@ -44,7 +44,8 @@ type BulkStore interface {
 	// Extend gives a sign of life, and must be the first statement of every
 	// transaction that writes for the bulk. ErrLeaseLost ends the holder's work.
 	Extend(ctx context.Context, t domain.Tenant, h BulkHold) error
-	// AddItem records an outcome behind Extend. ErrItemDone when there is one.
+	// AddItem records an outcome behind Extend. ErrItemDone when there is one. It
+	// fails for an index that no item has: they are below domain.MaxBulkItems.
 	AddItem(ctx context.Context, t domain.Tenant, h BulkHold, item domain.BulkItem) error
 	// Finish answers the key for the retention from now on and forgets the
 	// items, or ErrLeaseLost.

@@ -44,7 +44,8 @@ type MembershipStore interface {
 	// the transaction ends: of two changes of owners the second one decides on the
 	// outcome of the first.
 	LockMembers(ctx context.Context, business domain.ID) ([]domain.Member, error)
-	// Insert answers domain.ErrNotFound where there is no such person or business.
+	// Insert answers domain.ErrNotFound where there is no such person or business,
+	// and fails where the person has a membership there.
 	Insert(ctx context.Context, m domain.Membership) error
 	// Update stores the role and when it was accepted.
 	Update(ctx context.Context, m domain.Membership) error

@@ -41,6 +41,6 @@ type SimulationStore interface {
 	Lock(ctx context.Context, t domain.Tenant) error
 	// Enter counts one more, or answers ErrSimulationLimit.
 	Enter(ctx context.Context, t domain.Tenant) error
-	// Leave counts one less.
+	// Leave counts one less, and fails where none is counted.
 	Leave(ctx context.Context, t domain.Tenant) error
 }

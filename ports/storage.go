@@ -18,7 +18,8 @@ type Storage interface {
 	// fn again, a few times, when the database reports a serialization failure or
 	// a deadlock, or another transaction holds a row that fn needs, so fn must be
 	// safe to repeat. When the answer to
-	// the commit is lost, the error is ErrOutcomeUnknown.
+	// the commit is lost, the error is ErrOutcomeUnknown. Where ctx is over already,
+	// fn is not run.
 	InTx(ctx context.Context, fn func(ctx context.Context, tx Stores) error) error
 }
 

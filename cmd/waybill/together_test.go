@@ -11,7 +11,8 @@ import (
 	"waybill/adapters/redis/autopipeline"
 	"waybill/adapters/redis/connect"
 	"waybill/ports"
-	"waybill/test/conformance"
+	"waybill/test/conformance/locks"
+	"waybill/test/conformance/ratelimit"
 	"waybill/test/redis"
 )
 
@@ -28,7 +29,7 @@ func TestLimitsAndLocksHoldInPipelines(t *testing.T) {
 	}
 	c := open()
 	t.Run("limits", func(t *testing.T) {
-		conformance.RateLimiter(t, func(*testing.T) (ports.RateLimiter, func(time.Duration)) {
+		ratelimit.Examine(t, func(*testing.T) (ports.RateLimiter, func(time.Duration)) {
 			var mu sync.Mutex
 			now := time.Date(2026, 1, 2, 3, 4, 5, 678_901_234, time.UTC)
 			clock := func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
@@ -36,7 +37,7 @@ func TestLimitsAndLocksHoldInPipelines(t *testing.T) {
 		})
 	})
 	t.Run("locks", func(t *testing.T) {
-		conformance.Locks(t, func(*testing.T) (one, other ports.Locks) {
+		locks.Examine(t, func(*testing.T) (one, other ports.Locks) {
 			silent, unhurried := slog.New(slog.DiscardHandler), redislocks.Options{Timeout: 10 * time.Second}
 			return redislocks.New(c, unhurried, silent), redislocks.New(open(), unhurried, silent)
 		})

@@ -186,7 +186,7 @@ func TestImportsTheLayersNeedAreAllowed(t *testing.T) {
 		{pkg: "test/bench", imports: []string{"waybill/cmd/waybill", "waybill/test/sample", "github.com/jackc/pgx/v5"}},
 		{pkg: "domain", test: true, imports: []string{"waybill/domain", "waybill/test/sample", "pgregory.net/rapid"}},
 		{pkg: "application/quotes", test: true, imports: []string{"waybill/ports/mocks", "waybill/adapters/storage/gormstore", "github.com/golang/mock/gomock"}},
-		{pkg: "adapters/storage/gormstore", test: true, imports: []string{"waybill/adapters/storage/gormstore", "waybill/test/conformance", "waybill/test/postgres"}},
+		{pkg: "adapters/storage/gormstore", test: true, imports: []string{"waybill/adapters/storage/gormstore", "waybill/test/conformance/storage", "waybill/test/postgres"}},
 		{pkg: "cmd/waybill", test: true, imports: []string{"waybill/adapters/httpapi", "waybill/test/e2e"}},
 	} {
 		for _, breach := range check([]source{s}) {

@@ -11,14 +11,14 @@ import (
 
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/conformance"
+	"waybill/test/conformance/invalidations"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	conformance.Invalidations(t, func(*testing.T) (one, other ports.Invalidations) {
+	invalidations.Examine(t, func(*testing.T) (one, other ports.Invalidations) {
 		i := New()
 		return i, i
 	})

@@ -19,7 +19,7 @@ import (
 
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/conformance"
+	"waybill/test/conformance/invalidations"
 	"waybill/test/redis"
 )
 
@@ -43,7 +43,7 @@ var silent = slog.New(slog.DiscardHandler)
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	url := redis.URL(t)
-	conformance.Invalidations(t, func(t *testing.T) (one, other ports.Invalidations) {
+	invalidations.Examine(t, func(t *testing.T) (one, other ports.Invalidations) {
 		patient := func() *PubSub { // a busy machine is no reason to say nothing
 			p := New(connect(t, url), silent)
 			p.announceTimeout = 10 * time.Second

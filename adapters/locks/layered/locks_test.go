@@ -8,7 +8,7 @@ import (
 
 	"waybill/adapters/locks/layered"
 	"waybill/ports"
-	"waybill/test/conformance"
+	"waybill/test/conformance/locks"
 )
 
 // set is one set of locks; it writes down what is asked of it.
@@ -55,7 +55,7 @@ func (s *set) TryLock(_ context.Context, name string) (func(), bool) {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	conformance.Locks(t, func(*testing.T) (one, other ports.Locks) {
+	locks.Examine(t, func(*testing.T) (one, other ports.Locks) {
 		far := newSet("far", &diary{})
 		return layered.New(newSet("near", &diary{}), far), layered.New(newSet("near", &diary{}), far)
 	})

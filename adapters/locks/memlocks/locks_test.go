@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"waybill/ports"
-	"waybill/test/conformance"
+	"waybill/test/conformance/locks"
 )
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	conformance.Locks(t, func(*testing.T) (one, other ports.Locks) {
+	locks.Examine(t, func(*testing.T) (one, other ports.Locks) {
 		l := New()
 		return l, l
 	})

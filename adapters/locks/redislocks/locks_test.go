@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"waybill/ports"
-	"waybill/test/conformance"
+	"waybill/test/conformance/locks"
 	"waybill/test/redis"
 )
 
@@ -47,7 +47,7 @@ func keyOf(t *testing.T, client *goredis.Client) string {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	url := redis.URL(t)
-	conformance.Locks(t, func(t *testing.T) (one, other ports.Locks) {
+	locks.Examine(t, func(t *testing.T) (one, other ports.Locks) {
 		return patient(t, url), patient(t, url)
 	})
 }

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"waybill/ports"
-	"waybill/test/conformance"
+	"waybill/test/conformance/passwords"
 )
 
 func TestArgon2idConforms(t *testing.T) {
 	t.Parallel()
-	conformance.Passwords(t, New())
+	passwords.Examine(t, New())
 }
 
 // The vector is of the reference implementation: argon2 somesalt -id -t 2 -k 256 -p 1.

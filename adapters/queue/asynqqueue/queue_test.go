@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"waybill/ports"
-	"waybill/test/conformance"
+	"waybill/test/conformance/queue"
 	"waybill/test/redis"
 )
 
@@ -77,7 +77,7 @@ func ring(t testing.TB, q *Queue, lane ports.Lane, id string) {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	url := redis.URL(t)
-	conformance.Queue(t, workers, func(t *testing.T) (one, other ports.Queue) {
+	queue.Examine(t, workers, func(t *testing.T) (one, other ports.Queue) {
 		return openTidy(t, url), openTidy(t, url)
 	})
 }

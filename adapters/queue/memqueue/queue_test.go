@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"waybill/ports"
-	"waybill/test/conformance"
+	"waybill/test/conformance/queue"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -23,7 +23,7 @@ var silent = slog.New(slog.DiscardHandler)
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	conformance.Queue(t, workers, func(*testing.T) (one, other ports.Queue) {
+	queue.Examine(t, workers, func(*testing.T) (one, other ports.Queue) {
 		q := New(Options{}, silent)
 		return q, q
 	})

@@ -11,7 +11,7 @@ import (
 	"waybill/adapters/ratelimit/redislimiter"
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/conformance"
+	"waybill/test/conformance/ratelimit"
 	"waybill/test/redis"
 )
 
@@ -52,7 +52,7 @@ func take(t *testing.T, l *redislimiter.Limiter, b ...ports.Bucket) ports.Allowa
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	client := shared(t)
-	conformance.RateLimiter(t, func(*testing.T) (ports.RateLimiter, func(time.Duration)) {
+	ratelimit.Examine(t, func(*testing.T) (ports.RateLimiter, func(time.Duration)) {
 		c := start()
 		return redislimiter.New(client, redislimiter.Options{Now: c.Now}), c.Advance
 	})

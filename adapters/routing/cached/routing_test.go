@@ -16,7 +16,7 @@ import (
 	"waybill/adapters/routing/cached"
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/conformance"
+	"waybill/test/conformance/routing"
 )
 
 // engine counts what it is asked and answers as f says.
@@ -74,7 +74,7 @@ func wantAsked(t testing.TB, e *engine, want int64, what string) {
 
 func TestRoutingConformance(t *testing.T) {
 	t.Parallel()
-	conformance.Routing(t, conformance.RoutingGround{
+	routing.Examine(t, routing.Ground{
 		Source: domain.DistanceRoad,
 		Places: []domain.Coordinates{{Latitude: 5.5560, Longitude: -0.1969}, {Latitude: 5.67, Longitude: -0.01}, {Latitude: 6.6885, Longitude: -1.6244}},
 	}, func(t *testing.T) ports.Routing { c, _ := wrap(t, flat()); return c })

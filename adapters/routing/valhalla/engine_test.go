@@ -8,14 +8,14 @@ import (
 	"waybill/adapters/routing/valhalla"
 	"waybill/domain"
 	"waybill/ports"
-	"waybill/test/conformance"
+	"waybill/test/conformance/routing"
 	engine "waybill/test/servers/valhalla"
 )
 
 func TestRoutingConformance(t *testing.T) {
 	t.Parallel()
 	s := engine.ForTest(t)
-	conformance.Routing(t, conformance.RoutingGround{
+	routing.Examine(t, routing.Ground{
 		Source: domain.DistanceRoad,
 		Places: []domain.Coordinates{engine.A, engine.B, engine.C, engine.D, engine.E},
 		NoWay: map[string][]domain.Trip{

@@ -7,27 +7,28 @@ import (
 	"time"
 
 	"waybill/adapters/storage/gormstore"
-	"waybill/test/conformance"
+	"waybill/ports"
+	"waybill/test/conformance/storage"
 	"waybill/test/postgres"
 )
 
 // The share of an environment takes the exam, as servers have it; behind PgBouncer
 // the only one there is, as workers have it.
 func TestSQLiteConforms(t *testing.T) {
-	conformance.Storage(t, func(t *testing.T) conformance.Backend {
+	storage.Examine(t, func(t *testing.T) ports.Database {
 		return openShares(t, migratedSQLite(t), gormstore.Options{}).live
 	})
 }
 
 func TestPostgresConforms(t *testing.T) {
-	conformance.Storage(t, func(t *testing.T) conformance.Backend {
+	storage.Examine(t, func(t *testing.T) ports.Database {
 		return patient(openShares(t, newDatabase(t), gormstore.Options{}).live)
 	})
 }
 
 func TestPostgresBehindPgBouncerConforms(t *testing.T) {
 	bouncer := startPgBouncer(t, newDatabase(t))
-	conformance.Storage(t, func(t *testing.T) conformance.Backend { return patient(openPooled(t, bouncer.URL(newDatabase(t)))) })
+	storage.Examine(t, func(t *testing.T) ports.Database { return patient(openPooled(t, bouncer.URL(newDatabase(t)))) })
 }
 
 // patient lets a transaction wait for a row for as long as a healthy one may hold it on

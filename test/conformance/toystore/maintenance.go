@@ -1,0 +1,72 @@
+package toystore
+
+import (
+	"context"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// PurgeExpired forgets keys, and what bulks under them left; all else lasts for as
+// long as the process.
+func (s *Store) PurgeExpired(ctx context.Context, limit int) (removed int, more bool, err error) {
+	err = s.transact(ctx, func(on session) error {
+		now := time.Now()
+		for name, r := range on.tx.keys.rows {
+			if removed < limit && !r.expires.After(now) && !r.until.After(now) {
+				on.tx.keys.remove(name)
+				on.tx.bulkItems.remove(r.ClaimID)
+				removed++
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		removed = 0
+	}
+	return removed, removed == limit, err
+}
+
+// AnalyzeYoung does nothing: no plan is made.
+func (s *Store) AnalyzeYoung(context.Context) (int, error) { return 0, nil }
+
+// FindLate does nothing: every look looks at all.
+func (s *Store) FindLate(context.Context) (int, error) { return 0, nil }
+
+// FeedLag is always 0: transactions come one behind the other.
+func (s *Store) FeedLag(context.Context) (time.Duration, error) { return 0, nil }
+
+// Ping is nil.
+func (s *Store) Ping(context.Context) error { return nil }
+
+// Server is this package.
+func (s *Store) Server(context.Context) (product, version string, clock time.Time, err error) {
+	return "toystore", "1", time.Now(), nil
+}
+
+// SchemaVersions are none: there is no schema.
+func (s *Store) SchemaVersions(context.Context) (applied, known int64, err error) { return 0, 0, nil }
+
+// Installation was drawn when the store was made.
+func (s *Store) Installation(context.Context) (string, error) { return s.name, nil }
+
+// ReadClock is the machine's, with what was kept.
+func (s *Store) ReadClock(context.Context) (ports.ClockReading, error) {
+	read := s.committed.Load().clock
+	read.Clock = time.Now()
+	return read, nil
+}
+
+// KeepClock keeps what was read, unless another did since.
+func (s *Store) KeepClock(ctx context.Context, read ports.ClockReading, ahead time.Duration) error {
+	return s.transact(ctx, func(on session) error {
+		if on.tx.clock.Seen.Equal(read.Seen) {
+			on.tx.clock = ports.ClockReading{Seen: domain.Millis(read.Clock), Ahead: ahead.Truncate(time.Millisecond)}
+		}
+		return nil
+	})
+}
+
+// Close has nothing to close.
+func (s *Store) Close() error { return nil }

@@ -94,6 +94,20 @@ func (mr *MockDatabaseMockRecorder) Close() *gomock.Call {
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Close", reflect.TypeOf((*MockDatabase)(nil).Close))
 }
 
+// Connections mocks base method.
+func (m *MockDatabase) Connections(ctx context.Context) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Connections", ctx)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Connections indicates an expected call of Connections.
+func (mr *MockDatabaseMockRecorder) Connections(ctx interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Connections", reflect.TypeOf((*MockDatabase)(nil).Connections), ctx)
+}
+
 // FeedLag mocks base method.
 func (m *MockDatabase) FeedLag(ctx context.Context) (time.Duration, error) {
 	m.ctrl.T.Helper()
@@ -390,6 +404,20 @@ func NewMockStorageState(ctrl *gomock.Controller) *MockStorageState {
 // EXPECT returns an object that allows the caller to indicate expected use.
 func (m *MockStorageState) EXPECT() *MockStorageStateMockRecorder {
 	return m.recorder
+}
+
+// Connections mocks base method.
+func (m *MockStorageState) Connections(ctx context.Context) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Connections", ctx)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Connections indicates an expected call of Connections.
+func (mr *MockStorageStateMockRecorder) Connections(ctx interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Connections", reflect.TypeOf((*MockStorageState)(nil).Connections), ctx)
 }
 
 // Installation mocks base method.

@@ -117,6 +117,7 @@ func testUpkeep(t *testing.T, b ports.Database) {
 func testState(t *testing.T, b ports.Database) {
 	t.Run("it answers, and tells what it is", func(t *testing.T) {
 		wantError(t, "Ping", b.Ping(t.Context()), nil)
+		wantError(t, "Connections", b.Connections(t.Context()), nil)
 		product, version, clock, err := b.Server(t.Context())
 		if product == "" || version == "" || time.Since(clock).Abs() > time.Minute || err != nil {
 			t.Errorf("%q in version %q shows %v (%v)", product, version, clock, err)

@@ -40,6 +40,9 @@ func (s *Store) FeedLag(context.Context) (time.Duration, error) { return 0, nil 
 // Ping is nil.
 func (s *Store) Ping(context.Context) error { return nil }
 
+// Connections are none that could be refused.
+func (s *Store) Connections(context.Context) error { return nil }
+
 // Server is this package.
 func (s *Store) Server(context.Context) (product, version string, clock time.Time, err error) {
 	return "toystore", "1", time.Now(), nil

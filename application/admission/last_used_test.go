@@ -12,17 +12,17 @@ import (
 	"waybill/ports"
 )
 
-// used is a gate in front of the office's database, and what that then says
+// used is a gate in front of the scene's database, and what that then says
 // about when a key was used last.
 type used struct {
-	*office
+	*scene
 	gate    *admission.Admission
 	limiter *counter
 }
 
 func newUsed(t *testing.T, between func(ports.Storage) ports.Storage) *used {
 	t.Helper()
-	u := &used{office: newOffice(t), limiter: &counter{taken: map[string]int{}}}
+	u := &used{scene: newScene(t), limiter: &counter{taken: map[string]int{}}}
 	u.gate = admission.New(between(u.Store), u.limiter, digester{}, u.Clock, limits)
 	return u
 }

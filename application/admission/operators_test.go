@@ -18,13 +18,13 @@ import (
 	"waybill/test/stage"
 )
 
-func (o *office) operators(limiter ports.RateLimiter) *admission.Operators {
+func (o *scene) operators(limiter ports.RateLimiter) *admission.Operators {
 	return admission.NewOperators(o.Store, limiter, digester{}, o.Clock, admission.FailedOperators(limits.PerAddress))
 }
 
 func TestAnOperatorTokenNamesItsOperatorUntilItIsRevoked(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newScene(t)
 	door := o.operators(&counter{taken: map[string]int{}})
 	issued, err := o.IssueOperatorToken(t.Context(), boss, "  Dispatch ", domain.OperatorAdmin, nil)
 	if err != nil || issued.Name != "Dispatch" || !domain.SoundOperatorToken(issued.Secret) {
@@ -49,7 +49,7 @@ func TestAnOperatorTokenNamesItsOperatorUntilItIsRevoked(t *testing.T) {
 
 func TestWhenATokenWasUsedIsKeptOnceAMinute(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newScene(t)
 	door := o.operators(&counter{taken: map[string]int{}})
 	issued, err := o.IssueOperatorToken(t.Context(), boss, "Dispatch", domain.OperatorAdmin, nil)
 	if err != nil {
@@ -132,7 +132,7 @@ func TestAStorageThatFailsIsNotTheOperatorsFault(t *testing.T) {
 // in the middle of it.
 func TestTrustInATokenIsRenewedWithEachUse(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newScene(t)
 	limiter := &counter{taken: map[string]int{}}
 	door := o.operators(limiter)
 	issued, err := o.IssueOperatorToken(t.Context(), boss, "Dispatch", domain.OperatorAdmin, nil)

@@ -36,7 +36,7 @@ type member struct {
 	operators *admission.Operators
 }
 
-func (o *office) member(pepper string, previous ...string) member {
+func (o *scene) member(pepper string, previous ...string) member {
 	limiter := &counter{taken: map[string]int{}}
 	digest := append(peppered{pepper}, previous...)
 	return member{
@@ -78,7 +78,7 @@ func (m member) left(t *testing.T) string {
 
 func TestThePepperIsChangedWithoutAGap(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newScene(t)
 	app := o.newApplication(t)
 	before, told := o.member("salt"), o.member("salt", "sugar")
 	changing, changed := o.member("sugar", "salt"), o.member("sugar")
@@ -174,7 +174,7 @@ func TestAKeyIsLookedUpOnceUnderAllPeppers(t *testing.T) {
 
 func TestAKeyThatCouldNotBeMovedIsMovedLater(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newScene(t)
 	app := o.newApplication(t)
 	salt, sugar := o.member("salt"), o.member("sugar", "salt")
 	key, err := salt.IssueKey(t.Context(), boss, app.ID, domain.Live, nil, nil)

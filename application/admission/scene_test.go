@@ -148,21 +148,21 @@ func credential(secret string, change func(*domain.Credential)) domain.Credentia
 	return c
 }
 
-// office is the operators' use cases on a real database.
-type office struct {
+// scene is the operators' use cases on a real database.
+type scene struct {
 	*tenancy.Tenants
 	*stage.Stage
 }
 
-func newOffice(t *testing.T) *office {
+func newScene(t *testing.T) *scene {
 	t.Helper()
-	o := &office{Stage: stage.New(t)}
+	o := &scene{Stage: stage.New(t)}
 	o.Clock.Step = 0 // it stands still
 	o.Tenants = tenancy.NewTenants(o.Store, digester{}, o.Clock, o.IDs, unheard{})
 	return o
 }
 
-func (o *office) newApplication(t *testing.T) domain.Application {
+func (o *scene) newApplication(t *testing.T) domain.Application {
 	t.Helper()
 	b, err := o.CreateBusiness(t.Context(), boss, "Shop", nil)
 	if err != nil {
@@ -175,7 +175,7 @@ func (o *office) newApplication(t *testing.T) domain.Application {
 	return a
 }
 
-func (o *office) issue(t *testing.T, lifetime *time.Duration) tenancy.IssuedKey {
+func (o *scene) issue(t *testing.T, lifetime *time.Duration) tenancy.IssuedKey {
 	t.Helper()
 	k, err := o.IssueKey(t.Context(), boss, o.newApplication(t).ID, domain.Live, []domain.Scope{domain.ScopeQuotesRead}, lifetime)
 	if err != nil {

@@ -321,22 +321,13 @@ func TestATurnEndsWhenItTakesTooLong(t *testing.T) {
 func TestAKeyThatIsLockedForTooLongIsInProgress(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	s.storage = busy{s.storage}
+	s.storage = stage.Between{Storage: s.storage, Change: func(tx *ports.Stores) { tx.Bulks = busyBulks{tx.Bulks} }}
 	got, err := s.start("a").send(t.Context(), s.ask, orders(2))
 	wantInProgress(t, got, err)
 	s.untouched(t)
 }
 
-// busy is a storage in which somebody else has locked every key.
-type busy struct{ ports.Storage }
-
-func (b busy) InTx(ctx context.Context, fn func(context.Context, ports.Stores) error) error {
-	return b.Storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
-		tx.Bulks = busyBulks{tx.Bulks}
-		return fn(ctx, tx)
-	})
-}
-
+// busyBulks find that somebody else has locked every key.
 type busyBulks struct{ ports.BulkStore }
 
 func (busyBulks) Claim(context.Context, domain.Tenant, domain.KeyRecord, string, time.Duration, time.Duration) (ports.BulkHold, error) {

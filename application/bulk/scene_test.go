@@ -47,7 +47,8 @@ type scene struct {
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	s := &scene{Stage: stage.New(t), price: goodPrice, serves: everywhere, normalizer: stage.FoldCase{}, lease: lease, pace: bulk.Pace{Writers: 2}}
-	s.witness = &witness{Storage: s.Store}
+	s.witness = &witness{}
+	s.witness.Between = stage.Between{Storage: s.Store, Change: func(tx *ports.Stores) { tx.Bulks = witnessed{tx.Bulks, s.witness} }}
 	s.storage, s.bookings = s.witness, s.Store
 	s.tenant = s.NewTenant(t)
 	s.ask = stage.Key(s.tenant, "bulk-0001", 1)
@@ -249,17 +250,10 @@ func (singly) BookRun(context.Context, []ports.BookingWrite) (int, error) { retu
 
 // witness sees what goes on with the leases of bulks.
 type witness struct {
-	ports.Storage
+	stage.Between
 	mu       sync.Mutex
 	hold     ports.BulkHold // the latest that was claimed
 	extended int            // signs of life in transactions of their own
-}
-
-func (w *witness) InTx(ctx context.Context, fn func(context.Context, ports.Stores) error) error {
-	return w.Storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
-		tx.Bulks = witnessed{tx.Bulks, w}
-		return fn(ctx, tx)
-	})
 }
 
 type witnessed struct {

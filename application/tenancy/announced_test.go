@@ -13,7 +13,7 @@ import (
 
 func TestWhatAKeyOpensIsAnnouncedWhenItsChangeIsThere(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newScene(t)
 	k := o.issue(t, nil)
 	change := map[string]func() error{
 		"revoke": func() error { _, err := o.RevokeKey(t.Context(), domain.AuditActor{Name: "test"}, k.ID); return err },
@@ -51,7 +51,7 @@ func TestWhatAKeyOpensIsAnnouncedWhenItsChangeIsThere(t *testing.T) {
 
 func TestWhatChangesNothingIsNotAnnounced(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newScene(t)
 	k := o.issue(t, new(time.Hour)) // a new key, and all before it
 	_, rotated := o.RotateKey(t.Context(), domain.AuditActor{Name: "test"}, k.ID)
 	_, nobody := o.RevokeKey(t.Context(), domain.AuditActor{Name: "test"}, o.IDs.ID(domain.PrefixAPIKey))
@@ -69,17 +69,17 @@ func TestWhatChangesNothingIsNotAnnounced(t *testing.T) {
 
 func TestAChangeWhoseOutcomeIsUnknownIsAnnounced(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*office, context.Context, domain.APIKey) error{
-		"revoke": func(o *office, ctx context.Context, k domain.APIKey) error {
+	for name, change := range map[string]func(*scene, context.Context, domain.APIKey) error{
+		"revoke": func(o *scene, ctx context.Context, k domain.APIKey) error {
 			_, err := o.RevokeKey(ctx, domain.AuditActor{Name: "test"}, k.ID)
 			return err
 		},
-		"disable": func(o *office, ctx context.Context, k domain.APIKey) error {
+		"disable": func(o *scene, ctx context.Context, k domain.APIKey) error {
 			_, err := o.SetDisabled(ctx, domain.AuditActor{Name: "test"}, k.ApplicationID, true)
 			return err
 		},
 	} {
-		o := newOffice(t)
+		o := newScene(t)
 		k := o.issue(t, nil)
 		o.on(ending{o.Store, func(err error) error { return errors.Join(err, ports.ErrOutcomeUnknown) }, false})
 		if err := change(o, t.Context(), k.APIKey); !errors.Is(err, ports.ErrOutcomeUnknown) {
@@ -93,7 +93,7 @@ func TestAChangeWhoseOutcomeIsUnknownIsAnnounced(t *testing.T) {
 
 func TestAnOperatorWhoLeavesBehindTheCommitStopsNoAnnouncement(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newScene(t)
 	k := o.issue(t, nil)
 	ctx, leave := context.WithCancel(t.Context())
 	o.on(ending{o.Store, func(err error) error { leave(); return err }, false})

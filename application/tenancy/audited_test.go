@@ -12,7 +12,7 @@ import (
 )
 
 // actions are what was kept, oldest first.
-func (o *office) actions(t *testing.T) []domain.Action {
+func (o *scene) actions(t *testing.T) []domain.Action {
 	t.Helper()
 	entries, err := o.Store.Read().Audit.List(t.Context(), domain.AuditFilter{}, domain.PageRequest{Limit: 100})
 	if err != nil {
@@ -28,7 +28,7 @@ func (o *office) actions(t *testing.T) []domain.Action {
 
 func TestNoTokenIsMadeThatWouldOpenNothing(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newScene(t)
 	for _, name := range []string{"", "  "} {
 		if _, err := o.IssueOperatorToken(t.Context(), boss, name, domain.OperatorAdmin, nil); !domain.HasCode(err, "VALIDATION_ERROR") {
 			t.Errorf("%q: %v", name, err)
@@ -51,7 +51,7 @@ func TestNoTokenIsMadeThatWouldOpenNothing(t *testing.T) {
 
 func TestWhatBecomesOfAnOperatorTokenIsKept(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newScene(t)
 	issued, err := o.IssueOperatorToken(t.Context(), boss, "Dispatch", domain.OperatorAdmin, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestWhatBecomesOfAnOperatorTokenIsKept(t *testing.T) {
 
 func TestWhatOperatorsChangeOfACustomerIsKept(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newScene(t)
 	k := o.issue(t, nil)
 	app, err := o.Application(t.Context(), k.ApplicationID)
 	if err != nil {
@@ -121,7 +121,7 @@ func TestWhatOperatorsChangeOfACustomerIsKept(t *testing.T) {
 
 func TestARevocationIsKeptOnceHoweverManyRevoke(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newScene(t)
 	k := o.issue(t, nil)
 	o.Clock.Step = time.Millisecond
 	var all sync.WaitGroup

@@ -10,6 +10,7 @@ import (
 	"waybill/application/tenancy"
 	"waybill/domain"
 	"waybill/ports"
+	"waybill/test/stage"
 )
 
 // peppered is a digester under the first pepper, which knows those behind it too.
@@ -25,13 +26,13 @@ func (p peppered) Previous(secret string) (digests [][32]byte) {
 }
 
 // under makes the use cases of a server that has the pepper, and knows others.
-func (o *office) under(pepper string, s ports.Storage, previous ...string) *tenancy.Tenants {
+func (o *scene) under(pepper string, s ports.Storage, previous ...string) *tenancy.Tenants {
 	return tenancy.NewTenants(s, append(peppered{pepper}, previous...), o.Clock, o.IDs, &o.grapevine)
 }
 
 func TestTheFirstPepperIsConfirmedAndAnyOtherRefused(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newScene(t)
 	for _, step := range []struct {
 		pepper  string
 		refused bool
@@ -52,7 +53,7 @@ func TestTheFirstPepperIsConfirmedAndAnyOtherRefused(t *testing.T) {
 
 func TestUnderAnotherPepperNoKeyIsMade(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newScene(t)
 	app := o.newApplication(t)
 	salt, sugar := o.under("salt", o.Store), o.under("sugar", o.Store)
 
@@ -81,7 +82,7 @@ func TestUnderAnotherPepperNoKeyIsMade(t *testing.T) {
 
 func TestAnAdoptedPepperTakesThePlaceOfAnother(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newScene(t)
 	for _, step := range []struct {
 		pepper   string
 		replaced bool
@@ -98,53 +99,46 @@ func TestAnAdoptedPepperTakesThePlaceOfAnother(t *testing.T) {
 
 // brokenMarks fails one of the calls about the mark.
 type brokenMarks struct {
-	ports.Storage
+	ports.TenancyStore
 	add, read, set error
 }
 
-type brokenMarksIn struct {
-	ports.TenancyStore
-	from *brokenMarks
+// in puts it in front of a storage.
+func (b brokenMarks) in(s ports.Storage) ports.Storage {
+	return stage.Between{Storage: s, Change: func(tx *ports.Stores) { b.TenancyStore, tx.Tenancy = tx.Tenancy, &b }}
 }
 
-func (b *brokenMarks) InTx(ctx context.Context, fn func(context.Context, ports.Stores) error) error {
-	return b.Storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
-		tx.Tenancy = brokenMarksIn{tx.Tenancy, b}
-		return fn(ctx, tx)
-	})
-}
-
-func (b brokenMarksIn) AddPepperMark(ctx context.Context, known [][32]byte, mark [32]byte) ([][32]byte, error) {
+func (b *brokenMarks) AddPepperMark(ctx context.Context, known [][32]byte, mark [32]byte) ([][32]byte, error) {
 	stored, err := b.TenancyStore.AddPepperMark(ctx, known, mark)
-	if b.from.add != nil {
-		return nil, b.from.add
+	if b.add != nil {
+		return nil, b.add
 	}
 	return stored, err
 }
 
-func (b brokenMarksIn) PepperMarks(ctx context.Context) ([][32]byte, error) {
-	if b.from.read != nil {
-		return nil, b.from.read
+func (b *brokenMarks) PepperMarks(ctx context.Context) ([][32]byte, error) {
+	if b.read != nil {
+		return nil, b.read
 	}
 	return b.TenancyStore.PepperMarks(ctx)
 }
 
-func (b brokenMarksIn) SetPepperMark(ctx context.Context, mark [32]byte) error {
-	return errors.Join(b.TenancyStore.SetPepperMark(ctx, mark), b.from.set)
+func (b *brokenMarks) SetPepperMark(ctx context.Context, mark [32]byte) error {
+	return errors.Join(b.TenancyStore.SetPepperMark(ctx, mark), b.set)
 }
 
 func TestAFailureOfTheStorageIsNoMismatchAndReplacesNothing(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
-	if err := o.under("sugar", &brokenMarks{Storage: o.Store, add: errBroken}).ConfirmPepper(t.Context()); !errors.Is(err, errBroken) {
+	o := newScene(t)
+	if err := o.under("sugar", brokenMarks{add: errBroken}.in(o.Store)).ConfirmPepper(t.Context()); !errors.Is(err, errBroken) {
 		t.Errorf("got %v", err)
 	}
 	// It claimed nothing either.
 	if err := o.under("salt", o.Store).ConfirmPepper(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, broken := range []*brokenMarks{{Storage: o.Store, read: errBroken}, {Storage: o.Store, set: errBroken}} {
-		if replaced, err := o.under("sugar", broken).AdoptPepper(t.Context()); replaced || !errors.Is(err, errBroken) {
+	for _, broken := range []brokenMarks{{read: errBroken}, {set: errBroken}} {
+		if replaced, err := o.under("sugar", broken.in(o.Store)).AdoptPepper(t.Context()); replaced || !errors.Is(err, errBroken) {
 			t.Errorf("replaced %t, %v", replaced, err)
 		}
 	}

@@ -8,34 +8,33 @@ import (
 	"testing"
 	"time"
 
-	"waybill/adapters/storage/gormstore"
 	"waybill/application/tenancy"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/stage"
 )
 
-// office is the operators' use cases on a real database.
-type office struct {
+// scene is the operators' use cases on a real database.
+type scene struct {
 	*tenancy.Tenants
 	*stage.Stage
 	grapevine grapevine
 }
 
-func newOffice(t *testing.T) *office {
+func newScene(t *testing.T) *scene {
 	t.Helper()
-	o := &office{Stage: stage.New(t)}
+	o := &scene{Stage: stage.New(t)}
 	o.Clock.Step = 0 // it stands still
 	o.on(o.Store)
 	return o
 }
 
 // on makes the use cases anew on another storage.
-func (o *office) on(s ports.Storage) {
+func (o *scene) on(s ports.Storage) {
 	o.Tenants = tenancy.NewTenants(s, digester{}, o.Clock, o.IDs, &o.grapevine)
 }
 
-func (o *office) newBusiness(t *testing.T) domain.Business {
+func (o *scene) newBusiness(t *testing.T) domain.Business {
 	t.Helper()
 	b, err := o.CreateBusiness(t.Context(), domain.AuditActor{Name: "test"}, "Shop", nil)
 	if err != nil {
@@ -44,7 +43,7 @@ func (o *office) newBusiness(t *testing.T) domain.Business {
 	return b
 }
 
-func (o *office) newApplication(t *testing.T) domain.Application {
+func (o *scene) newApplication(t *testing.T) domain.Application {
 	t.Helper()
 	a, err := o.CreateApplication(t.Context(), domain.AuditActor{Name: "test"}, o.newBusiness(t).ID, "App")
 	if err != nil {
@@ -53,7 +52,7 @@ func (o *office) newApplication(t *testing.T) domain.Application {
 	return a
 }
 
-func (o *office) issue(t *testing.T, lifetime *time.Duration) tenancy.IssuedKey {
+func (o *scene) issue(t *testing.T, lifetime *time.Duration) tenancy.IssuedKey {
 	t.Helper()
 	k, err := o.IssueKey(t.Context(), domain.AuditActor{Name: "test"}, o.newApplication(t).ID, domain.Live, []domain.Scope{domain.ScopeQuotesRead, domain.ScopeDeliveriesWrite}, lifetime)
 	if err != nil {
@@ -63,7 +62,7 @@ func (o *office) issue(t *testing.T, lifetime *time.Duration) tenancy.IssuedKey 
 }
 
 // use reports why a key does not work now.
-func (o *office) use(t *testing.T, secret string) error {
+func (o *scene) use(t *testing.T, secret string) error {
 	t.Helper()
 	credential, err := o.Store.Read().Tenancy.Credential(t.Context(), digester{}.Digest(secret))
 	if err != nil {
@@ -72,7 +71,7 @@ func (o *office) use(t *testing.T, secret string) error {
 	return credential.Usable(o.Clock.Now())
 }
 
-func (o *office) locations(t *testing.T, b domain.ID, e domain.Environment) []domain.PickupLocation {
+func (o *scene) locations(t *testing.T, b domain.ID, e domain.Environment) []domain.PickupLocation {
 	t.Helper()
 	found, err := o.Store.Read().PickupLocations.List(t.Context(), domain.Tenant{BusinessID: b, Environment: e},
 		domain.PickupLocationFilter{}, domain.PageRequest{Limit: 10})
@@ -84,7 +83,7 @@ func (o *office) locations(t *testing.T, b domain.ID, e domain.Environment) []do
 
 func TestANewBusinessHasThreeSandboxLocations(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newScene(t)
 	b, err := o.CreateBusiness(t.Context(), domain.AuditActor{Name: "test"}, "  Shop ", &domain.RateLimit{Limit: 5, Window: time.Second})
 	if err != nil || b.Name != "Shop" || !b.CreatedAt.Equal(noon) {
 		t.Fatalf("%+v, %v", b, err)
@@ -117,22 +116,10 @@ func TestANewBusinessHasThreeSandboxLocations(t *testing.T) {
 	}
 }
 
-// shaky fails the nth insert of a transaction.
-type shaky struct {
-	*gormstore.Store
-	left int
-}
-
+// shakyLocations fail the nth insert.
 type shakyLocations struct {
 	ports.PickupLocationStore
 	left *int
-}
-
-func (s *shaky) InTx(ctx context.Context, fn func(context.Context, ports.Stores) error) error {
-	return s.Store.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
-		tx.PickupLocations = shakyLocations{tx.PickupLocations, &s.left}
-		return fn(ctx, tx)
-	})
 }
 
 func (s shakyLocations) Insert(ctx context.Context, t domain.Tenant, p domain.PickupLocation) error {
@@ -145,8 +132,11 @@ func (s shakyLocations) Insert(ctx context.Context, t domain.Tenant, p domain.Pi
 func TestABusinessIsThereWithItsLocationsOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	for inserts := range 3 {
-		o := newOffice(t)
-		o.on(&shaky{o.Store, inserts})
+		o := newScene(t)
+		left := inserts
+		o.on(stage.Between{Storage: o.Store, Change: func(tx *ports.Stores) {
+			tx.PickupLocations = shakyLocations{tx.PickupLocations, &left}
+		}})
 		if _, err := o.CreateBusiness(t.Context(), domain.AuditActor{Name: "test"}, "Shop", nil); !errors.Is(err, errBroken) {
 			t.Errorf("got %v", err)
 		}
@@ -158,7 +148,7 @@ func TestABusinessIsThereWithItsLocationsOrNotAtAll(t *testing.T) {
 
 func TestNamesHaveOneToAHundredAndTwentyEightCharacters(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newScene(t)
 	b := o.newBusiness(t)
 	for name, good := range map[string]bool{
 		"": false, "   ": false, "A": true, strings.Repeat("é", 128): true, strings.Repeat("é", 129): false,
@@ -176,7 +166,7 @@ func TestNamesHaveOneToAHundredAndTwentyEightCharacters(t *testing.T) {
 
 func TestAnApplicationBelongsToABusiness(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newScene(t)
 	app := o.newApplication(t)
 	if all, err := o.Applications(t.Context(), app.BusinessID); err != nil || len(all) != 1 || all[0].ID != app.ID {
 		t.Errorf("%+v, %v", all, err)
@@ -192,7 +182,7 @@ func TestAnApplicationBelongsToABusiness(t *testing.T) {
 
 func TestAnIssuedKeyOpensAndItsSecretIsNotKept(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newScene(t)
 	k := o.issue(t, nil)
 	if e, ok := domain.ParseAPIKey(k.Secret); !ok || e != domain.Live {
 		t.Errorf("secret %q", k.Secret)
@@ -210,7 +200,7 @@ func TestAnIssuedKeyOpensAndItsSecretIsNotKept(t *testing.T) {
 
 func TestAKeyLivesAsLongAsItWasMadeFor(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newScene(t)
 	day := 24 * time.Hour
 	k := o.issue(t, &day)
 	if k.ExpiresAt == nil || !k.ExpiresAt.Equal(noon.Add(day)) {
@@ -237,7 +227,7 @@ func TestARotatedKeyHasASuccessorAndWorksOn(t *testing.T) {
 	for name, lifetime := range map[string]*time.Duration{"that expires": new(10 * 24 * time.Hour), "that does not": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := newOffice(t)
+			o := newScene(t)
 			old := o.issue(t, lifetime)
 			o.Clock.GoOn(9 * 24 * time.Hour)
 			next, err := o.RotateKey(t.Context(), domain.AuditActor{Name: "test"}, old.ID)
@@ -256,14 +246,14 @@ func TestARotatedKeyHasASuccessorAndWorksOn(t *testing.T) {
 			}
 		})
 	}
-	if _, err := newOffice(t).RotateKey(t.Context(), domain.AuditActor{Name: "test"}, domain.MakeID(domain.PrefixAPIKey, [16]byte{9})); !domain.HasCode(err, "NOT_FOUND") {
+	if _, err := newScene(t).RotateKey(t.Context(), domain.AuditActor{Name: "test"}, domain.MakeID(domain.PrefixAPIKey, [16]byte{9})); !domain.HasCode(err, "NOT_FOUND") {
 		t.Errorf("an unknown key: %v", err)
 	}
 }
 
 func TestARevokedKeyHasNoSuccessor(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newScene(t)
 	old := o.issue(t, nil)
 	if _, err := o.RevokeKey(t.Context(), domain.AuditActor{Name: "test"}, old.ID); err != nil {
 		t.Fatal(err)
@@ -278,7 +268,7 @@ func TestARevokedKeyHasNoSuccessor(t *testing.T) {
 
 func TestARevokedKeyStaysRevokedAtItsFirstTime(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newScene(t)
 	k := o.issue(t, nil)
 	for range 2 {
 		revoked, err := o.RevokeKey(t.Context(), domain.AuditActor{Name: "test"}, k.ID)
@@ -300,7 +290,7 @@ func TestARevokedKeyStaysRevokedAtItsFirstTime(t *testing.T) {
 
 func TestADisabledApplicationsKeysStopAndComeBack(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newScene(t)
 	k := o.issue(t, nil)
 	for _, disabled := range []bool{true, true, false} {
 		app, err := o.SetDisabled(t.Context(), domain.AuditActor{Name: "test"}, k.ApplicationID, disabled)

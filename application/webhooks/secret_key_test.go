@@ -12,6 +12,7 @@ import (
 	"waybill/application/webhooks"
 	"waybill/domain"
 	"waybill/ports"
+	"waybill/test/stage"
 )
 
 // keyed is a sealer under the first of its keys that opens what is under any of
@@ -182,23 +183,16 @@ func TestWhoIsNotChangedYetLeavesNothingBehindThatTheNewKeyDoesNotOpen(t *testin
 
 // failing fails one call of the webhook store.
 type failing struct {
-	ports.Storage
+	ports.WebhookStore
 	add, set, update bool
 }
 
-type failingIn struct {
-	ports.WebhookStore
-	from *failing
+// in puts it in front of a storage.
+func (f failing) in(s ports.Storage) ports.Storage {
+	return stage.Between{Storage: s, Change: func(tx *ports.Stores) { f.WebhookStore, tx.Webhooks = tx.Webhooks, &f }}
 }
 
 var errBroken = errors.New("broken")
-
-func (f *failing) InTx(ctx context.Context, fn func(context.Context, ports.Stores) error) error {
-	return f.Storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
-		tx.Webhooks = failingIn{tx.Webhooks, f}
-		return fn(ctx, tx)
-	})
-}
 
 func when(fails bool, err error) error {
 	if fails {
@@ -207,17 +201,17 @@ func when(fails bool, err error) error {
 	return err
 }
 
-func (f failingIn) AddKeyCheck(ctx context.Context, sealed []byte) ([]byte, error) {
+func (f *failing) AddKeyCheck(ctx context.Context, sealed []byte) ([]byte, error) {
 	stored, err := f.WebhookStore.AddKeyCheck(ctx, sealed)
-	return stored, when(f.from.add, err)
+	return stored, when(f.add, err)
 }
 
-func (f failingIn) SetKeyCheck(ctx context.Context, sealed []byte) error {
-	return when(f.from.set, f.WebhookStore.SetKeyCheck(ctx, sealed))
+func (f *failing) SetKeyCheck(ctx context.Context, sealed []byte) error {
+	return when(f.set, f.WebhookStore.SetKeyCheck(ctx, sealed))
 }
 
-func (f failingIn) UpdateEndpoint(ctx context.Context, e domain.WebhookEndpoint) error {
-	return when(f.from.update, f.WebhookStore.UpdateEndpoint(ctx, e))
+func (f *failing) UpdateEndpoint(ctx context.Context, e domain.WebhookEndpoint) error {
+	return when(f.update, f.WebhookStore.UpdateEndpoint(ctx, e))
 }
 
 func TestWhereTheStorageFailsTheOldKeyIsStillTheOneThatIsNeeded(t *testing.T) {
@@ -226,21 +220,21 @@ func TestWhereTheStorageFailsTheOldKeyIsStillTheOneThatIsNeeded(t *testing.T) {
 	if err := s.under("old").Confirm(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for name, f := range map[string]*failing{
-		"add": {Storage: s.Store, add: true}, "set": {Storage: s.Store, set: true}, "update": {Storage: s.Store, update: true},
+	for name, f := range map[string]failing{
+		"add": {add: true}, "set": {set: true}, "update": {update: true},
 	} {
 		s.sealed("old")
-		if _, err := webhooks.NewSecretKey(f, keyed{"new", "old"}).Reseal(t.Context()); !errors.Is(err, errBroken) {
+		if _, err := webhooks.NewSecretKey(f.in(s.Store), keyed{"new", "old"}).Reseal(t.Context()); !errors.Is(err, errBroken) {
 			t.Errorf("%s: sealed anew with %v", name, err)
 		}
 		if name == "update" {
 			continue
 		}
-		if replaced, err := webhooks.NewSecretKey(f, keyed{"new"}).Adopt(t.Context()); replaced || !errors.Is(err, errBroken) {
+		if replaced, err := webhooks.NewSecretKey(f.in(s.Store), keyed{"new"}).Adopt(t.Context()); replaced || !errors.Is(err, errBroken) {
 			t.Errorf("%s: adopted %t with %v", name, replaced, err)
 		}
 	}
-	broken := webhooks.NewSecretKey(&failing{Storage: s.Store, add: true}, keyed{"old"})
+	broken := webhooks.NewSecretKey(failing{add: true}.in(s.Store), keyed{"old"})
 	if err := broken.Confirm(t.Context()); !errors.Is(err, errBroken) || domain.HasCode(err, domain.CodeSecretKeyMismatch) {
 		t.Errorf("confirmed with %v", err)
 	}

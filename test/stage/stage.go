@@ -3,7 +3,14 @@
 // identifiers that count, and the gate of idempotency on top of them.
 //
 // It holds what several areas need alike; what one area alone needs stays in
-// the scene of its tests.
+// the scene of its tests. The words are the same everywhere:
+//
+//   - a stage is what there is before anything happens;
+//   - a scene is the use cases of one area on a stage, made by newScene;
+//   - a world is a stage on which many processes, failures and time play at once,
+//     by seed: test/simulation and the models of an area's jobs;
+//   - Between is a storage of which one port is replaced, to fail or to be watched;
+//     nthcall.Calls stand around all ports, to fail each call once.
 package stage
 
 import (

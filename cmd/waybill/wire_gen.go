@@ -71,8 +71,8 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		cleanup()
 		return nil, nil, err
 	}
-	mainDatabase := backgroundOf(mainDatabases)
-	clock, cleanup4 := newClock(ctx, mainDatabase, log)
+	database := backgroundOf(mainDatabases)
+	clock, cleanup4 := newClock(ctx, database, log)
 	identifiers := newIdentifiers(clock)
 	locks := newLocks(autopipelineClient, log)
 	retention := newRetention(c)
@@ -167,7 +167,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		cleanup()
 		return nil, nil, err
 	}
-	portsStorage := storageIn(mainDatabase)
+	portsStorage := storageIn(database)
 	trackingTracking := tracking.New(portsStorage, rateLimiter)
 	watches := tracking.NewWatches(portsStorage, log)
 	metrics := trackingpage.NewMetrics(registry)
@@ -198,7 +198,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	operationsOperations := operations.New(portsStorage, clock, identifiers, eventRenderer)
 	directory := people.NewDirectory(portsStorage, clock, identifiers)
 	opsapiManagement := newManagement(operators, tenants, pickupLocations, operationsOperations, directory, normalizer, identifiers, mainCursorKeys, urls)
-	api := newOps(mainDatabase, v, clock, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, proxyWatch, mainDoorways, log)
+	api := newOps(database, v, clock, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, proxyWatch, mainDoorways, log)
 	hasher := argon2id.New()
 	access := people.NewAccess(portsStorage, hasher, rateLimiter, clock, identifiers)
 	auditLog := audit.New(portsStorage, clock, identifiers)
@@ -213,7 +213,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	scheduler := sandbox.NewScheduler(portsStorage, queue, clock, log)
 	lateness := newLateness(registry)
 	simulator := sandbox.NewSimulator(portsStorage, clock, identifiers, eventRenderer, log, lateness)
-	webhookOutbox := newOutbox(mainDatabase)
+	webhookOutbox := newOutbox(database)
 	sweeper := dispatch.NewSweeper(webhookOutbox, queue, clock, log)
 	observer := newWebhookObserver(registry)
 	drainer := dispatch.NewDrainer(webhookOutbox, webhookSender, sealer, eventRenderer, queue, clock, identifiers, schedules, observer, log)
@@ -248,7 +248,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		portal:        portalPortal,
 		engine:        mainEngine,
 		waker:         waker,
-		store:         mainDatabase,
+		store:         database,
 		clock:         clock,
 		log:           log,
 		seed:          seeder,
@@ -335,20 +335,20 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 		cleanup()
 		return nil, nil, err
 	}
-	mainDatabase, cleanup3, err := openFollowed(ctx, c, log, mainFollower)
+	database, cleanup3, err := openFollowed(ctx, c, log, mainFollower)
 	if err != nil {
 		cleanup2()
 		cleanup()
 		return nil, nil, err
 	}
-	portsStorage := storageIn(mainDatabase)
-	clock, cleanup4 := newClock(ctx, mainDatabase, log)
+	portsStorage := storageIn(database)
+	clock, cleanup4 := newClock(ctx, database, log)
 	scheduler := sandbox.NewScheduler(portsStorage, queue, clock, log)
 	identifiers := newIdentifiers(clock)
 	eventRenderer := newEventRenderer(urls)
 	lateness := newLateness(registry)
 	simulator := sandbox.NewSimulator(portsStorage, clock, identifiers, eventRenderer, log, lateness)
-	webhookOutbox := newOutbox(mainDatabase)
+	webhookOutbox := newOutbox(database)
 	sweeper := dispatch.NewSweeper(webhookOutbox, queue, clock, log)
 	webhookSender, cleanup5 := newWebhookSender(c, mainFollower)
 	sealer, err := newSealer(c)
@@ -372,7 +372,7 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 		drainer:   drainer,
 		jobs:      jobs,
 	}
-	v := onlyOne(mainDatabase)
+	v := onlyOne(database)
 	client, cleanup6, err := newRedis(c)
 	if err != nil {
 		cleanup5()
@@ -388,7 +388,7 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 	opsapiManagement := _wireManagementValue
 	proxyWatch := newProxyWatch(c, registry, log)
 	mainDoorways := newDoorways(c, registry)
-	api := newOps(mainDatabase, v, clock, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, proxyWatch, mainDoorways, log)
+	api := newOps(database, v, clock, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, proxyWatch, mainDoorways, log)
 	webhooksSecretKey := webhooks.NewSecretKey(portsStorage, sealer)
 	mainSecretKey := &secretKey{
 		use:    webhooksSecretKey,
@@ -399,7 +399,7 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 		engine: mainEngine,
 		waker:  waker,
 		ops:    api,
-		store:  mainDatabase,
+		store:  database,
 		clock:  clock,
 		key:    mainSecretKey,
 		jobs:   jobs,
@@ -423,17 +423,17 @@ var (
 // openOffice assembles what the operators' commands use.
 func openOffice(ctx context.Context, c *configs.Config, urls settings.PublicURLs, log *slog.Logger) (*officeParts, func(), error) {
 	mainFollower := _wireFollowerValue
-	mainDatabase, cleanup, err := openFollowed(ctx, c, log, mainFollower)
+	database, cleanup, err := openFollowed(ctx, c, log, mainFollower)
 	if err != nil {
 		return nil, nil, err
 	}
-	portsStorage := storageIn(mainDatabase)
+	portsStorage := storageIn(database)
 	keyDigester, err := newKeyDigester(c)
 	if err != nil {
 		cleanup()
 		return nil, nil, err
 	}
-	clock, cleanup2 := newClock(ctx, mainDatabase, log)
+	clock, cleanup2 := newClock(ctx, database, log)
 	identifiers := newIdentifiers(clock)
 	client, cleanup3, err := newRedis(c)
 	if err != nil {
@@ -467,7 +467,7 @@ func openOffice(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 		operations: operationsOperations,
 		webhooks:   webhooksWebhooks,
 		people:     directory,
-		store:      mainDatabase,
+		store:      database,
 	}
 	return mainOfficeParts, func() {
 		cleanup4()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -32,11 +31,10 @@ func heldUp(s *gormstore.Store) (letGo func(), commits *atomic.Int32) {
 // await returns when the condition holds.
 func await(t testing.TB, condition func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !condition(); {
+	for end := time.Now().Add(30 * time.Second); !condition(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("what is awaited does not come")
 		}
-		runtime.Gosched()
 	}
 }
 

@@ -68,8 +68,6 @@ const (
 	CodeRateLimitExceeded        = "RATE_LIMIT_EXCEEDED"
 	CodeQuoteUnavailable         = "QUOTE_UNAVAILABLE"
 	CodeServiceUnavailable       = "SERVICE_UNAVAILABLE"
-	CodeFormAlreadySent          = "FORM_ALREADY_SENT" // these two are told to people only
-	CodeDisabledByPlatform       = "DISABLED_BY_PLATFORM"
 	CodeInternal                 = "INTERNAL_SERVER_ERROR"
 )
 

@@ -14,6 +14,9 @@ const (
 	CodeLastOwner      = "LAST_OWNER"
 	CodeNotAccepted    = "INVITATION_NOT_ACCEPTED"
 	CodePersonDisabled = "PERSON_DISABLED"
+
+	CodeFormAlreadySent    = "FORM_ALREADY_SENT"
+	CodeDisabledByPlatform = "DISABLED_BY_PLATFORM" // of an application
 )
 
 // PersonState is whether a person can sign in.

@@ -305,7 +305,7 @@ func portOf(address string) string { return address[strings.LastIndexByte(addres
 
 func defaultPorts(t *testing.T) []string {
 	d := defaults(t)
-	return []string{portOf(d["live_addr"]), portOf(d["sandbox_addr"]), portOf(d["ops_addr"])}
+	return []string{portOf(d["live_addr"]), portOf(d["sandbox_addr"]), portOf(d["ops_addr"]), portOf(d["portal_addr"])}
 }
 
 func TestADockerfileIsReadInStages(t *testing.T) {

@@ -158,7 +158,8 @@ func TestWhatABusinessBooksBesideItsHeldRowIsStored(t *testing.T) {
 		t.Error("bookings to another recipient waited until those to the one that is held were refused")
 	}
 	for range o.PoolSize {
-		if err := <-refused; !refusedAsBusy(err) {
+		// The time of a booking as a whole may be over first, on a slow machine.
+		if err := <-refused; !refusedAsBusy(err) && !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a booking whose recipient is held: %v", err)
 		}
 	}

@@ -23,20 +23,21 @@ var (
 // checks are the rules that Config's tags name. A rule sees values that are
 // not empty and answers with a badValue.
 var checks = map[string]func(string) error{
-	"address":    checkAddress,
-	"url":        checkURL,
-	"base_url":   checkBaseURL,
-	"database":   checkDatabase,
-	"redis":      checkRedis,
-	"file":       checkFile,
-	"pooler":     oneOf("none", "transaction"),
-	"hosts":      checkHosts,
-	"switch":     oneOf("on", "off"),
-	"bike":       oneOf("motor_scooter", "motorcycle", "bicycle"),
-	"secret":     checkSecret,
-	"currency":   matches(currency, "is no currency", "three capital letters, such as GHS"),
-	"region":     matches(region, "is no country", "two capital letters, such as GH"),
-	"log_format": oneOf("auto", "text", "json"),
+	"address":     checkAddress,
+	"url":         checkURL,
+	"base_url":    checkBaseURL,
+	"database":    checkDatabase,
+	"redis":       checkRedis,
+	"file":        checkFile,
+	"pooler":      oneOf("none", "transaction"),
+	"hosts":       checkHosts,
+	"switch":      oneOf("on", "off"),
+	"bike":        oneOf("motor_scooter", "motorcycle", "bicycle"),
+	"secret":      checkSecret,
+	"currency":    matches(currency, "is no currency", "three capital letters, such as GHS"),
+	"region":      matches(region, "is no country", "two capital letters, such as GH"),
+	"request_log": oneOf("on", "failures", "off"),
+	"log_format":  oneOf("auto", "text", "json"),
 }
 
 func checkAddress(s string) error {

@@ -9,6 +9,10 @@ type Connections struct {
 	Background            int // operations API, tracking pages, jobs; in `waybill dev` webhooks too
 }
 
+// RequestLogConnections are one process's beside all those: what writes the request
+// log takes none from requests, and is kept from none by them.
+const RequestLogConnections = 1
+
 // ConnectionsOf shares out database_pool_size, which is at least 8.
 func ConnectionsOf(all int) Connections {
 	c := Connections{

@@ -2,7 +2,9 @@ package domain
 
 import (
 	"encoding/hex"
+	"strconv"
 	"strings"
+	"time"
 	"unicode"
 )
 
@@ -28,6 +30,8 @@ const (
 	PrefixWebhookEndpoint Prefix = "whe_"
 	PrefixWebhookDelivery Prefix = "whd_"
 	PrefixWebhookAttempt  Prefix = "wha_"
+
+	PrefixRequest Prefix = "req_"
 
 	PrefixOperatorToken Prefix = "opr_"
 	PrefixAuditEntry    Prefix = "aud_"
@@ -55,6 +59,18 @@ func ParseID(p Prefix, s string) (ID, error) {
 		}
 	}
 	return ID(s), nil
+}
+
+// MadeAt is the time in the ID, to the millisecond. The zero time of what is no ID.
+func (id ID) MadeAt() time.Time {
+	if len(id.Hex()) != 32 {
+		return time.Time{}
+	}
+	ms, err := strconv.ParseInt(id.Hex()[:12], 16, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
 }
 
 // Hex is the ID without its prefix: the 32 characters that storage keeps.

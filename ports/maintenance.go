@@ -11,6 +11,7 @@ import (
 type Database interface {
 	Storage
 	Bookings
+	RequestLog
 	Maintenance
 	StorageState
 	StoredClock

@@ -88,6 +88,7 @@ type Readers struct {
 	Memberships     MembershipReader
 	Links           LinkReader
 	Sessions        SessionReader
+	Requests        RequestReader
 }
 
 // Stores are the reads and writes of one transaction.

@@ -19,6 +19,7 @@ import (
 	"waybill/application/pickuplocations"
 	"waybill/application/quotes"
 	"waybill/application/recipients"
+	"waybill/application/requestlog"
 	"waybill/application/sandbox"
 	"waybill/application/webhooks"
 	"waybill/domain"
@@ -57,6 +58,7 @@ type UseCases struct {
 	Webhooks        *webhooks.Webhooks
 	Listeners       *webhooks.Listeners
 	Feed            *webhooks.Feed
+	Recorder        *requestlog.Recorder // nil: requests are not recorded
 
 	// The forms need these two to judge single fields.
 	Normalizer  ports.Normalizer

@@ -77,6 +77,7 @@ func (a *API) panicked(c *call, cause any) {
 func (a *API) finished(c *call, took time.Duration) {
 	route, status := routeOf(c), c.Writer.Status()
 	a.Metrics.served(route, c.Request.Method, status, a.Environment, took)
+	a.record(c, route, status, took)
 	fields := append(make([]slog.Attr, 0, 9),
 		c.requestID.LogAttr(),
 		slog.String("environment", string(a.Environment)),

@@ -34,6 +34,7 @@ type call struct {
 	ignoresKey  bool              // the Idempotency-Key means nothing to the route
 	key         string            // Idempotency-Key; empty: none
 	body        *strictjson.Value // nil: none
+	told        told              // what came of it, for the request log
 }
 
 // pipeline is the one order in which every request is checked. The first

@@ -60,6 +60,7 @@ func (a *API) write(c *call, r reply) {
 	if r.location != "" {
 		header.Set("Location", r.location)
 	}
+	c.told.location, c.told.replayed = r.location, r.replayed
 	if r.replayed {
 		header.Set("Idempotent-Replayed", "true")
 	}
@@ -113,6 +114,7 @@ func (a *API) fail(c *call, err error) {
 	if e.RetryAfter > 0 {
 		c.Writer.Header().Set("Retry-After", web.Seconds(e.RetryAfter, 1))
 	}
+	c.told.failure = e
 	status := web.Status(e.Kind)
 	if status == http.StatusUnauthorized {
 		c.Writer.Header().Set("WWW-Authenticate", "Bearer")

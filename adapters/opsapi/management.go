@@ -15,6 +15,7 @@ import (
 	"waybill/application/operations"
 	"waybill/application/people"
 	"waybill/application/pickuplocations"
+	"waybill/application/requestlog"
 	"waybill/application/tenancy"
 	"waybill/domain"
 	"waybill/ports"
@@ -30,6 +31,7 @@ type Management struct {
 	PickupLocations *pickuplocations.PickupLocations
 	Operations      *operations.Operations
 	People          *people.Directory
+	Requests        *requestlog.Requests
 
 	Normalizer      ports.Normalizer
 	Identifiers     ports.Identifiers

@@ -87,6 +87,14 @@ var routes = []route{
 	{method: "GET", path: "/deliveries/{delivery_id}", kinds: deliverers, handle: (*Management).getDelivery},
 	{method: "POST", path: "/deliveries/{delivery_id}/advance", kinds: dispatchers, body: advanceShape, handle: (*Management).advanceDelivery},
 
+	{
+		method: "GET", path: "/requests", kinds: readers, handle: (*Management).listRequests,
+		query: []string{
+			"business", "application", "key", "environment", "delivery", "status", "code", "route", "request_id", "failed",
+			"created_after", "created_before", "cursor", "limit",
+		},
+	},
+
 	{method: "GET", path: "/audit", kinds: readers, query: []string{"operator_id", "person_id", "business_id", "action", "target", "cursor", "limit"}, handle: (*Management).listAudit},
 }
 

@@ -41,6 +41,7 @@ import (
 	"waybill/application/admission"
 	"waybill/application/bulk"
 	"waybill/application/idempotency"
+	"waybill/application/requestlog"
 	"waybill/application/webhooks"
 	"waybill/configs"
 	"waybill/domain"
@@ -119,7 +120,12 @@ func shareGORM(ctx context.Context, c *configs.Config, log *slog.Logger) (d data
 	if err != nil {
 		return d, errors.Join(err, live.Close(), root.Close())
 	}
-	return databases{live: live, sandbox: sandbox, background: root}, nil
+	o.Name, o.PoolSize, o.SQLiteReaders = "request_log", configs.RequestLogConnections, 1
+	requests, err := root.Share(ctx, o)
+	if err != nil {
+		return d, errors.Join(err, sandbox.Close(), live.Close(), root.Close())
+	}
+	return databases{live: live, sandbox: sandbox, requests: requests, background: root}, nil
 }
 
 // newDatabase opens what the URL of the database names.
@@ -353,6 +359,19 @@ func rateLimit(r configs.Rate) domain.RateLimit {
 
 func newRetention(c *configs.Config) idempotency.Retention {
 	return idempotency.Retention(c.IdempotencyRetention)
+}
+
+func newRequestLogMode(c *configs.Config) requestlog.Mode { return requestlog.Mode(c.RequestLog) }
+
+// usageKept is for how long usage is kept.
+const usageKept = 400 * 24 * time.Hour
+
+func newRequestLogKeeping(c *configs.Config) domain.RequestLogKeeping {
+	const day = 24 * time.Hour
+	return domain.RequestLogKeeping{
+		Successes: time.Duration(c.RequestLogDays) * day, Failures: time.Duration(c.RequestLogFailureDays) * day,
+		Usage: usageKept, MaxBytes: int64(c.RequestLogMaxMB) << 20,
+	}
 }
 
 func newBulkLease(c *configs.Config) bulk.Lease { return bulk.Lease(c.BulkLease) }

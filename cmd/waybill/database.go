@@ -26,13 +26,14 @@ func (s storage) opened(ctx context.Context, c *configs.Config, log *slog.Logger
 		return s.share(ctx, c, log)
 	}
 	one, err := s.open(ctx, c, log)
-	return databases{live: one, sandbox: one, background: one}, err
+	return databases{live: one, sandbox: one, requests: one, background: one}, err
 }
 
 // databases are one database as a server uses it: each environment, and what is
 // neither's, has connections of its own, so that none waits for those of another.
 type databases struct {
 	live, sandbox ports.Database
+	requests      ports.Database // only to write the request log
 	// background is for the operations API, tracking pages and background jobs.
 	background ports.Database
 }
@@ -68,12 +69,15 @@ func allOf(d databases) []ports.Database {
 	if d.live == d.background {
 		return onlyOne(d.background)
 	}
-	return []ports.Database{d.live, d.sandbox, d.background}
+	return []ports.Database{d.live, d.sandbox, d.requests, d.background}
 }
 
 // The ports that a database is.
 func storageIn(d ports.Database) ports.Storage   { return d }
 func bookingsIn(d ports.Database) ports.Bookings { return d }
+
+// requestLogIn is where servers write the request log.
+func requestLogIn(d databases) ports.RequestLog { return d.requests }
 
 // onlyOne is all there is in a process that serves no customers.
 func onlyOne(d ports.Database) []ports.Database { return []ports.Database{d} }

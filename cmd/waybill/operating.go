@@ -14,6 +14,7 @@ import (
 	"waybill/application/operations"
 	"waybill/application/people"
 	"waybill/application/pickuplocations"
+	"waybill/application/requestlog"
 	"waybill/application/tenancy"
 	"waybill/configs"
 	"waybill/ports"
@@ -28,11 +29,11 @@ func newFailedOperators() admission.FailedOperators {
 }
 
 // newManagement is what the operations API of a server works with.
-func newManagement(o *admission.Operators, t *tenancy.Tenants, l *pickuplocations.PickupLocations, p *operations.Operations, d *people.Directory,
+func newManagement(o *admission.Operators, t *tenancy.Tenants, l *pickuplocations.PickupLocations, p *operations.Operations, d *people.Directory, r *requestlog.Requests,
 	n ports.Normalizer, ids ports.Identifiers, keys cursorKeys, urls settings.PublicURLs,
 ) *opsapi.Management {
 	return &opsapi.Management{
-		Operators: o, Tenants: t, PickupLocations: l, Operations: p, People: d, PortalBaseURL: urls.Portal,
+		Operators: o, Tenants: t, PickupLocations: l, Operations: p, People: d, Requests: r, PortalBaseURL: urls.Portal,
 		Normalizer: n, Identifiers: ids, CursorKeys: keys, TrackingBaseURL: urls.Tracking,
 	}
 }

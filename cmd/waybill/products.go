@@ -7,6 +7,7 @@ import (
 	"waybill/application/admission"
 	"waybill/application/bulk"
 	"waybill/application/idempotency"
+	"waybill/application/requestlog"
 	"waybill/application/webhooks"
 	"waybill/domain"
 	"waybill/ports"
@@ -27,6 +28,9 @@ type parts struct {
 	Retention   idempotency.Retention
 	Lease       bulk.Lease
 	BulkPaces   bulkPaces
+
+	RequestLog     ports.RequestLog
+	RequestLogMode requestlog.Mode
 
 	Pricing     ports.Pricing
 	ServiceArea ports.ServiceArea

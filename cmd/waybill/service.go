@@ -44,6 +44,7 @@ type service struct {
 	key    *secretKey
 	beside neighbours
 	jobs   *periodic.Jobs
+	kept   domain.RequestLogKeeping
 
 	products      products
 	invalidations ports.Invalidations
@@ -88,6 +89,9 @@ func (s *service) process(l *listeners) *process.Process {
 			s.jobs.Task(periodic.KeyUses("key_uses_sandbox", s.products.sandbox.Admission)),
 			func(ctx context.Context) error { s.waker.Run(ctx); return nil },
 			func(ctx context.Context) error { s.hearFanouts(ctx); return nil },
+			s.jobs.Task(periodic.RequestLog("request_log_live", s.products.live.Recorder)),
+			s.jobs.Task(periodic.RequestLog("request_log_sandbox", s.products.sandbox.Recorder)),
+			s.jobs.Task(periodic.RequestLogRotation(s.store, s.kept)),
 			s.jobs.Task(s.key.resealing()),
 			s.jobs.Task(periodic.Following(s.clock)),
 			s.jobs.Task(periodic.Check("webhook_notifications", s.waker.Failed)),
@@ -100,7 +104,9 @@ type apis struct {
 	live, sandbox *httpapi.API
 }
 
-func newAPIs(p products, c *configs.Config, urls settings.PublicURLs, keys cursorKeys, tracked trackingSites, log *slog.Logger, m *httpapi.Metrics, f *follower, watch *connections.ProxyWatch, d doorways) apis {
+func newAPIs(p products, c *configs.Config, urls settings.PublicURLs, keys cursorKeys, tracked trackingSites, log *slog.Logger, m *httpapi.Metrics, f *follower, watch *connections.ProxyWatch, d doorways, r prometheus.Registerer) apis {
+	httpapi.RegisterRecorder(domain.Live, p.live.Recorder, r)
+	httpapi.RegisterRecorder(domain.Sandbox, p.sandbox.Recorder, r)
 	api := func(u httpapi.UseCases, e domain.Environment, baseURL, otherBaseURL string, through connections.Options, beside ...httpapi.Site) *httpapi.API {
 		return httpapi.New(u, httpapi.Options{
 			Environment: e, BaseURL: baseURL, OtherBaseURL: otherBaseURL, TrackingBaseURL: urls.Tracking, Currency: c.Currency,

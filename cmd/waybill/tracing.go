@@ -131,7 +131,7 @@ func openShared(ctx context.Context, c *configs.Config, log *slog.Logger, f *fol
 		return databases{}, nil, err
 	}
 	if f != nil {
-		d = databases{live: f.database(d.live), sandbox: f.database(d.sandbox), background: f.database(d.background)}
+		d = databases{live: f.database(d.live), sandbox: f.database(d.sandbox), requests: d.requests, background: f.database(d.background)}
 	}
 	return d, closeStores, nil
 }

@@ -29,6 +29,7 @@ import (
 	"waybill/application/pickuplocations"
 	"waybill/application/quotes"
 	"waybill/application/recipients"
+	"waybill/application/requestlog"
 	"waybill/application/sandbox"
 	"waybill/application/tenancy"
 	"waybill/application/tracking"
@@ -49,7 +50,7 @@ var foundation = wire.NewSet(
 // The use cases of operators.
 var management = wire.NewSet(
 	tenancy.NewTenants, operations.New, newEventRenderer, people.NewDirectory,
-	pickuplocations.New, idempotency.NewGate, newRetention, webhooks.New, newAllowPrivate,
+	pickuplocations.New, idempotency.NewGate, newRetention, webhooks.New, newAllowPrivate, requestlog.NewRequests,
 )
 
 // What sends webhooks.
@@ -58,14 +59,14 @@ var sending = wire.NewSet(newSealer, newWebhookSender, newOutbox, newSchedules)
 // The use cases of customers, and what they need beyond the foundation.
 var product = wire.NewSet(
 	admission.New, quotes.New, recipients.New, pickuplocations.New, deliveries.New, bulk.New, sandbox.New,
-	webhooks.New, newOutbox, webhooks.NewListeners, webhooks.NewFeed, idempotency.NewGate,
+	webhooks.New, newOutbox, webhooks.NewListeners, webhooks.NewFeed, idempotency.NewGate, requestlog.NewRecorder,
 	wire.Struct(new(httpapi.UseCases), "*"),
 )
 
 // What the use cases of both environments have in common.
 var common = wire.NewSet(
 	newLimits, newRateLimiter, newPricing, gauges.NewOutages, followedRoadEngine, newRouting, newServiceArea, newNeighbours,
-	newBulkLease, newBulkPaces, newNormalizer, wire.Struct(new(parts), "*"), newProducts,
+	newBulkLease, newBulkPaces, newNormalizer, requestLogIn, newRequestLogMode, newRequestLogKeeping, wire.Struct(new(parts), "*"), newProducts,
 )
 
 // What anybody sees.
@@ -106,13 +107,13 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 func newProduct(store ports.Database, p *parts, pace bulk.Pace) httpapi.UseCases {
 	wire.Build(stored, product, wire.FieldsOf(new(*parts),
 		"Limiter", "Limits", "Digest", "Clock", "Identifiers", "Locks", "Log", "Retention", "Lease",
-		"Pricing", "ServiceArea", "Normalizer", "Renderer", "Sealer", "Sender", "Schedules", "AllowPrivate"))
+		"Pricing", "ServiceArea", "Normalizer", "Renderer", "Sealer", "Sender", "Schedules", "AllowPrivate", "RequestLog", "RequestLogMode"))
 	return httpapi.UseCases{}
 }
 
 // openWorker assembles a process without an API.
 func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs, log *slog.Logger) (*worker, func(), error) {
-	wire.Build(openFollowed, onlyOne, storageIn, newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newRedis, newEventRenderer,
+	wire.Build(openFollowed, onlyOne, storageIn, newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newRedis, newEventRenderer, newRequestLogKeeping,
 		sending, duties, control, wire.Value(neighbours(nil)), wire.Value((*opsapi.Management)(nil)), wire.Struct(new(worker), "*"))
 	return nil, nil, nil
 }

@@ -17,6 +17,7 @@ import (
 	"waybill/adapters/web/process"
 	"waybill/application/webhooks/dispatch"
 	"waybill/configs"
+	"waybill/domain"
 	"waybill/ports"
 )
 
@@ -29,6 +30,7 @@ type worker struct {
 	clock  *databaseclock.Clock
 	key    *secretKey
 	jobs   *periodic.Jobs
+	kept   domain.RequestLogKeeping
 	log    *slog.Logger
 }
 
@@ -101,6 +103,7 @@ func (w *worker) run(ctx context.Context, l *listeners) error {
 			func(ctx context.Context) error { w.waker.Run(ctx); return nil },
 			w.jobs.Task(periodic.Cleaning(w.store, w.log)),
 			w.jobs.Task(periodic.LateWebhooks(w.store, w.log)),
+			w.jobs.Task(periodic.RequestLogRotation(w.store, w.kept)),
 			w.jobs.Task(w.key.resealing()),
 			w.jobs.Task(periodic.Following(w.clock)),
 			w.jobs.Task(periodic.Check("webhook_notifications", w.waker.Failed)),

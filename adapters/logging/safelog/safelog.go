@@ -29,6 +29,7 @@ var Loggable = map[string]bool{
 	"version": true, "job": true, "listener": true, "listening": true, "database": true, "redis": true, "setting": true, "warning": true, "removed": true, "resealed": true, "tables": true,
 	// the clock of the database, and what is old by it
 	"ahead_seconds": true, "back_seconds": true, "table": true, "oldest": true, "deleted_before": true,
+	"partition": true, "bytes": true, "most": true,
 }
 
 // New writes lines in the given format; values of unknown keys are left out.

@@ -20,6 +20,8 @@ import (
 	"github.com/pressly/goose/v3"
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
+
+	"waybill/domain"
 )
 
 // SQLSTATE codes.
@@ -126,6 +128,15 @@ var postgresEngine = engine{
 	},
 	indexable: hasWord,
 	fence:     " OFFSET 0",
+
+	insertRequests: copyRequests,
+	rotateRequests: rotateRequestsOnPostgres,
+	roomless:       func(err error) bool { return isPg(err, pgCheckViolation) },
+	makeRoom:       makeRequestRoom,
+	unhurried:      "SET LOCAL synchronous_commit = off",
+	stepOf: map[domain.UsageStep]string{
+		domain.UsageByMinute: "minute", domain.UsageByHour: "date_trunc('hour', minute, 'UTC')", domain.UsageByDay: "date_trunc('day', minute, 'UTC')",
+	},
 
 	insertFeed:     pgInsertFeed,
 	feedBound:      pgFeedBound,

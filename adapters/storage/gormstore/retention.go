@@ -2,8 +2,9 @@ package gormstore
 
 import (
 	"context"
-	"fmt"
 	"time"
+
+	"waybill/domain"
 )
 
 // Retention goes by the database's clock, and trusts even that no further than a
@@ -38,14 +39,8 @@ func (w window) allows(oldest, cutoff, now time.Time) (until time.Time, opens bo
 // expired is below the IDs of all records of the table that are to be kept, by the
 // time in them: those that are younger than keep, and those beyond a day's worth.
 func (s *Store) expired(ctx context.Context, table string, keep time.Duration) (rowID, error) {
-	var row struct {
-		Now, Cutoff   instant
-		Oldest        *rowID
-		Until, Opened *instant
-	}
-	err := s.write.WithContext(ctx).Raw("SELECT "+s.engine.later+" AS now, "+s.engine.later+" AS cutoff,"+
-		" (SELECT id FROM "+table+" ORDER BY id LIMIT 1) AS oldest, w.until, w.opened_at AS opened"+
-		" FROM (SELECT 1 AS one) AS one LEFT JOIN retention_windows w ON w.table_name = ?",
+	var row retained
+	err := s.write.WithContext(ctx).Raw(s.retainedSQL(", (SELECT id FROM "+table+" ORDER BY id LIMIT 1) AS oldest"),
 		s.engine.laterBy(0), s.engine.laterBy(-keep), table).Scan(&row).Error
 	if err != nil {
 		return "", s.engine.failed("look for old records of "+table, err)
@@ -53,18 +48,39 @@ func (s *Store) expired(ctx context.Context, table string, keep time.Duration) (
 	if row.Oldest == nil {
 		return firstIDAt(row.Cutoff.time), nil
 	}
+	until, err := s.deletedBefore(ctx, table, row, domain.ID(*row.Oldest).MadeAt())
+	if err != nil {
+		return "", err
+	}
+	return firstIDAt(until), nil
+}
+
+// retained is what the deletion of old records of a table goes by.
+type retained struct {
+	Now, Cutoff   instant
+	Until, Opened *instant // of the last window; nil: there was none
+	Oldest        *rowID   // where it is asked for; nil: there is none
+}
+
+// retainedSQL selects a retained and more. Its parameters are no time, that of
+// keeping, and the table.
+func (s *Store) retainedSQL(more string) string {
+	return "SELECT " + s.engine.later + " AS now, " + s.engine.later + " AS cutoff, w.until, w.opened_at AS opened" + more +
+		" FROM (SELECT 1 AS one) AS one LEFT JOIN retention_windows w ON w.table_name = ?"
+}
+
+// deletedBefore is up to which time records may be deleted, the oldest of which is
+// of such a time.
+func (s *Store) deletedBefore(ctx context.Context, table string, row retained, oldest time.Time) (time.Time, error) {
 	var w window
 	if row.Opened != nil {
 		w = window{until: row.Until.time, opened: row.Opened.time}
 	}
-	oldest := row.Oldest.madeAt()
 	until, opens := w.allows(oldest, row.Cutoff.time, row.Now.time)
-	if opens {
-		if until, err = s.openWindow(ctx, table, w, window{until: until, opened: row.Now.time}, oldest); err != nil {
-			return "", err
-		}
+	if !opens {
+		return until, nil
 	}
-	return firstIDAt(until), nil
+	return s.openWindow(ctx, table, w, window{until: until, opened: row.Now.time}, oldest)
 }
 
 // openWindow puts a window in the place of another, unless another process did.
@@ -95,11 +111,4 @@ func earlier(a, b time.Time) time.Time {
 		return a
 	}
 	return b
-}
-
-// madeAt is the time in an ID, to the millisecond.
-func (id rowID) madeAt() time.Time {
-	var ms int64
-	_, _ = fmt.Sscanf(string(id)[:12], "%x", &ms)
-	return time.UnixMilli(ms).UTC()
 }

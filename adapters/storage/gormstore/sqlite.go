@@ -18,6 +18,8 @@ import (
 	"github.com/glebarez/sqlite"
 	"github.com/pressly/goose/v3"
 	"gorm.io/gorm"
+
+	"waybill/domain"
 )
 
 // SQLite's result codes; the low byte is the primary one.
@@ -73,6 +75,13 @@ var sqliteEngine = engine{
 	},
 	indexable: func(text string) bool { return utf8.RuneCountInString(text) >= trigram },
 	fence:     " LIMIT -1",
+
+	insertRequests: insertRequestsOnSQLite,
+	rotateRequests: rotateRequestsOnSQLite,
+	roomless:       func(error) bool { return false },
+	stepOf: map[domain.UsageStep]string{
+		domain.UsageByMinute: "minute", domain.UsageByHour: "substr(minute, 1, 13) || ':00:00.000Z'", domain.UsageByDay: "substr(minute, 1, 10) || 'T00:00:00.000Z'",
+	},
 
 	insertFeed: "INSERT INTO feed_events (id, application_id, environment, delivery_id, sequence, type, occurred_at, payload)" +
 		" VALUES (?, ?, ?, ?, ?, ?, ?, ?)",

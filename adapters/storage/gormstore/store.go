@@ -130,6 +130,7 @@ func (s session) readers() ports.Readers {
 		Memberships:     memberships{s},
 		Links:           links{s},
 		Sessions:        sessions{s},
+		Requests:        requests{s},
 	}
 }
 

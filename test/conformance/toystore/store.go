@@ -83,6 +83,8 @@ type state struct {
 	webhooks     table[domain.ID, domain.WebhookDelivery]
 	attempts     table[domain.ID, []domain.WebhookAttempt]
 	feed         table[domain.ID, of[domain.FeedEvent]]
+	requests     table[domain.ID, domain.RequestRecord]
+	usage        table[usageKey, domain.UsageMinute]
 	keyCheck     []byte
 	clock        ports.ClockReading
 
@@ -160,6 +162,7 @@ func (s *state) shared() *state {
 		&c.businesses, &c.applications, &c.apiKeys, &c.operators, &c.audit, &c.persons, &c.memberships, &c.links, &c.sessions,
 		&c.recipients, &c.addresses, &c.pickups, &c.deliveries, &c.timelines, &c.simulations, &c.keys, &c.bulkItems,
 		&c.endpoints, &c.webhooks, &c.attempts, &c.feed,
+		&c.requests, &c.usage,
 	} {
 		t.share()
 	}
@@ -189,7 +192,7 @@ func (s *Store) Read() ports.Readers {
 		Idempotency: keys{on}, Tenancy: tenancy{on}, Recipients: recipients{on}, PickupLocations: pickups{on},
 		Deliveries: deliveries{on}, Simulations: simulations{on}, Webhooks: webhooks{on}, Feed: feed{on}, Tracking: tracking{on},
 		Operators: operators{on}, Audit: audit{on}, Platform: platform{on},
-		Persons: persons{on}, Memberships: memberships{on}, Links: links{on}, Sessions: sessions{on},
+		Persons: persons{on}, Memberships: memberships{on}, Links: links{on}, Sessions: sessions{on}, Requests: requests{on},
 	}
 }
 

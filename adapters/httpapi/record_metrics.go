@@ -1,0 +1,28 @@
+package httpapi
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"waybill/application/requestlog"
+	"waybill/domain"
+)
+
+// RegisterRecorder shows what the recorder of an environment left out.
+func RegisterRecorder(e domain.Environment, recorder *requestlog.Recorder, r prometheus.Registerer) {
+	for reason, of := range map[string]func(requestlog.Dropped) uint64{
+		"full":    func(d requestlog.Dropped) uint64 { return d.Full },
+		"bounded": func(d requestlog.Dropped) uint64 { return d.Bounded },
+		"sampled": func(d requestlog.Dropped) uint64 { return d.Sampled },
+		"lost":    func(d requestlog.Dropped) uint64 { return d.Lost },
+	} {
+		r.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "waybill_request_log_dropped_total", ConstLabels: prometheus.Labels{"env": string(e), "reason": reason},
+			Help: "Requests without a record of their own in the request log: no room in memory, too many failures of one application within a second, " +
+				"one of many that another stands for, or lost because the database did not take it.",
+		}, func() float64 { return float64(of(recorder.Dropped())) }))
+	}
+	r.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "waybill_usage_uncounted_total", ConstLabels: prometheus.Labels{"env": string(e)},
+		Help: "Requests that figures of usage lack, because the database has not taken any for long.",
+	}, func() float64 { return float64(recorder.Dropped().Uncounted) }))
+}

@@ -1,0 +1,273 @@
+package gormstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"waybill/domain"
+)
+
+// The tables of the request log.
+const (
+	requestSuccesses = "request_successes"
+	requestFailures  = "request_failures"
+	usageMinutes     = "usage_minutes"
+)
+
+// usageBatch is how many rows of usage one statement stores.
+const usageBatch = 500
+
+// WriteRequests is ports.RequestLog. Where there is no room for some of it, it makes
+// room, and leaves out what is of a time for which there never will be.
+func (s *Store) WriteRequests(ctx context.Context, writer string, records []domain.RequestRecord, usage []domain.UsageMinute) (skipped int, err error) {
+	err = s.writeRequests(ctx, writer, records, usage)
+	if err == nil || !s.engine.roomless(err) {
+		return 0, err
+	}
+	from, until, err := s.engine.makeRoom(ctx, s)
+	if err != nil {
+		return 0, err
+	}
+	first, end := firstIDAt(from), firstIDAt(until)
+	kept := slices.DeleteFunc(slices.Clone(records), func(r domain.RequestRecord) bool {
+		id := rowIDOf(r.ID)
+		return id < first || id >= end
+	})
+	usage = slices.DeleteFunc(slices.Clone(usage), func(u domain.UsageMinute) bool {
+		return u.Minute.Before(from) || !u.Minute.Before(until)
+	})
+	return len(records) - len(kept), s.writeRequests(ctx, writer, kept, usage)
+}
+
+func (s *Store) writeRequests(ctx context.Context, writer string, records []domain.RequestRecord, usage []domain.UsageMinute) error {
+	var succeeded, failed []requestRow
+	for i := range records {
+		if row := newRequestRow(&records[i]); records[i].Failed() {
+			failed = append(failed, row)
+		} else {
+			succeeded = append(succeeded, row)
+		}
+	}
+	rows := make([]usageRow, len(usage))
+	for i := range usage {
+		rows[i] = newUsageRow(writer, &usage[i])
+	}
+	return s.transact(ctx, func(sn session) error {
+		if s.engine.unhurried != "" {
+			if err := sn.with(ctx).Exec(s.engine.unhurried).Error; err != nil {
+				return s.engine.failed("begin to write the request log", err)
+			}
+		}
+		for table, of := range map[string][]requestRow{requestSuccesses: succeeded, requestFailures: failed} {
+			if len(of) == 0 {
+				continue
+			}
+			if err := s.engine.insertRequests(ctx, sn, table, of); err != nil {
+				return s.engine.failed("write the request log", err)
+			}
+		}
+		if len(rows) == 0 {
+			return nil
+		}
+		whole := clause.OnConflict{
+			Columns: []clause.Column{
+				{Name: "business_id"}, {Name: "minute"}, {Name: "key_id"}, {Name: "route"}, {Name: "status"}, {Name: "code"}, {Name: "writer"},
+			},
+			DoUpdates: clause.AssignmentColumns([]string{"calls", "replayed", "took_us"}),
+		}
+		return s.engine.failed("count usage", sn.with(ctx).Clauses(whole).CreateInBatches(rows, usageBatch).Error)
+	})
+}
+
+// RotateRequests is ports.RequestLog.
+func (s *Store) RotateRequests(ctx context.Context, keep domain.RequestLogKeeping) error {
+	return s.engine.rotateRequests(ctx, s, keep)
+}
+
+// requestsOlder is the time before which records of a table of the request log may
+// be deleted, the oldest of which is of such a time.
+func (s *Store) requestsOlder(ctx context.Context, table string, keep time.Duration, oldest time.Time) (time.Time, error) {
+	var row retained
+	err := s.write.WithContext(ctx).Raw(s.retainedSQL(""), s.engine.laterBy(0), s.engine.laterBy(-keep), table).Scan(&row).Error
+	if err != nil {
+		return time.Time{}, s.engine.failed("look for old records of "+table, err)
+	}
+	return s.deletedBefore(ctx, table, row, oldest)
+}
+
+// keptFor is for how long each table of the request log is kept.
+func keptFor(keep domain.RequestLogKeeping) map[string]time.Duration {
+	return map[string]time.Duration{requestSuccesses: keep.Successes, requestFailures: keep.Failures, usageMinutes: keep.Usage}
+}
+
+// requests is ports.RequestReader.
+type requests struct{ session }
+
+func (s requests) List(ctx context.Context, f domain.RequestFilter, p domain.PageRequest) ([]domain.RequestRecord, error) {
+	ctx, cancel := s.forList(ctx)
+	defer cancel()
+	query, possible := s.narrowed(ctx, f)
+	if !possible {
+		return nil, nil
+	}
+	if p.After != nil {
+		query = query.Where("id < ?", rowIDOf(p.After.ID))
+	}
+	var rows []requestRow
+	err := query.Order("id DESC").Limit(p.Limit + 1).Find(&rows).Error
+	return all(rows, (*requestRow).domain), s.listFailed(ctx, "list requests", err)
+}
+
+// narrowed is a query for what a filter lets through; possible is false where that
+// cannot be anything.
+func (s requests) narrowed(ctx context.Context, f domain.RequestFilter) (query *gorm.DB, possible bool) {
+	if !storable(f.ClientID, f.Route, f.Code) {
+		return nil, false
+	}
+	query = s.with(ctx)
+	asked := domain.RequestRecord{Status: f.Status}
+	failed := f.Code != "" || asked.Failed() || f.Failed != nil && *f.Failed
+	succeeded := f.Status != 0 && !asked.Failed() || f.Failed != nil && !*f.Failed
+	switch {
+	case failed && succeeded:
+		return nil, false
+	case failed:
+		query = query.Table(requestFailures)
+	case succeeded:
+		query = query.Table(requestSuccesses)
+	default:
+		query = query.Table("request_log")
+	}
+	for _, of := range []struct {
+		column string
+		prefix domain.Prefix
+		id     domain.ID
+	}{
+		{"id", domain.PrefixRequest, f.ID}, {"business_id", domain.PrefixBusiness, f.BusinessID}, {"application_id", domain.PrefixApplication, f.ApplicationID},
+		{"key_id", domain.PrefixAPIKey, f.KeyID}, {"delivery_id", domain.PrefixDelivery, f.DeliveryID},
+	} {
+		if of.id == "" {
+			continue
+		}
+		key, err := lookup(of.prefix, of.id)
+		if err != nil {
+			return nil, false
+		}
+		query = query.Where(of.column+" = ?", key)
+	}
+	for column, text := range map[string]string{"environment": string(f.Environment), "client_id": f.ClientID, "route": f.Route, "code": f.Code} {
+		if text != "" {
+			query = query.Where(column+" = ?", text)
+		}
+	}
+	if f.Status != 0 {
+		query = query.Where("status = ?", f.Status)
+	}
+	if f.CreatedAfter != nil {
+		query = query.Where("id >= ?", cmpID(firstIDAt(boundary(*f.CreatedAfter).time)))
+	}
+	if f.CreatedBefore != nil {
+		query = query.Where("id < ?", cmpID(firstIDAt(boundary(*f.CreatedBefore).time)))
+	}
+	return query, true
+}
+
+// cmpID is an ID to compare others with; of a time before 1970 the least one.
+func cmpID(id rowID) rowID {
+	if id == "" {
+		return rowID(strings.Repeat("0", 32))
+	}
+	return id
+}
+
+func (s requests) Get(ctx context.Context, business, id domain.ID) (domain.RequestRecord, error) {
+	key, err := lookup(domain.PrefixRequest, id)
+	if err != nil {
+		return domain.RequestRecord{}, err
+	}
+	query := s.with(ctx).Where("id = ?", key)
+	if business != "" {
+		of, err := lookup(domain.PrefixBusiness, business)
+		if err != nil {
+			return domain.RequestRecord{}, err
+		}
+		query = query.Where("business_id = ?", of)
+	}
+	var row requestRow
+	if err := query.Take(&row).Error; err != nil {
+		return domain.RequestRecord{}, s.engine.failed("read a request", err)
+	}
+	return row.domain(), nil
+}
+
+func (s requests) Usage(ctx context.Context, q domain.UsageQuery) ([]domain.Usage, error) {
+	ctx, cancel := s.forList(ctx)
+	defer cancel()
+	business, err := lookup(domain.PrefixBusiness, q.BusinessID)
+	if err != nil {
+		return nil, nil //nolint:nilerr // no such business, so no usage
+	}
+	columns, by, err := s.sums(q)
+	if err != nil {
+		return nil, err
+	}
+	query := s.with(ctx).Table(usageMinutes).Select(columns).
+		Where("business_id = ? AND minute >= ? AND minute < ?", business, boundary(q.From), boundary(q.Until))
+	for _, of := range []struct {
+		column string
+		prefix domain.Prefix
+		id     domain.ID
+	}{{"application_id", domain.PrefixApplication, q.ApplicationID}, {"key_id", domain.PrefixAPIKey, q.KeyID}} {
+		if of.id == "" {
+			continue
+		}
+		key, err := lookup(of.prefix, of.id)
+		if err != nil {
+			return nil, nil //nolint:nilerr // as above
+		}
+		query = query.Where(of.column+" = ?", key)
+	}
+	if q.Environment != "" {
+		query = query.Where("environment = ?", string(q.Environment))
+	}
+	order := "calls DESC, last DESC"
+	if q.Step != "" {
+		order = "at, " + order
+	}
+	if len(by) > 0 {
+		query = query.Group(strings.Join(by, ", "))
+		order += ", " + strings.Join(by, ", ")
+	}
+	var rows []usageSum
+	if err := query.Having("count(*) > 0").Order(order).Scan(&rows).Error; err != nil {
+		return nil, s.listFailed(ctx, "sum up usage", err)
+	}
+	return all(rows, (*usageSum).domain), nil
+}
+
+// sums is what a query selects, and by what it groups.
+func (s requests) sums(q domain.UsageQuery) (columns string, by []string, err error) {
+	columns = "sum(calls) AS calls, sum(replayed) AS replayed, sum(took_us) AS took_us, max(minute) AS last"
+	if q.Step != "" {
+		step, known := s.engine.stepOf[q.Step]
+		if !known {
+			return "", nil, fmt.Errorf("there is no step %q of usage", q.Step)
+		}
+		columns += ", " + step + " AS at"
+		by = append(by, step)
+	}
+	for column, wanted := range map[string]bool{"key_id": q.ByKey, "route": q.ByRoute, "status": q.ByResult, "code": q.ByResult} {
+		if wanted {
+			columns += ", " + column
+			by = append(by, column)
+		}
+	}
+	slices.Sort(by)
+	return columns, by, nil
+}

@@ -1,0 +1,59 @@
+package gormstore
+
+import (
+	"context"
+	"time"
+
+	"waybill/domain"
+)
+
+const (
+	requestBatch = 200 // rows of one statement, which may have 32,766 parameters
+	// A rotation deletes rotateBatches batches of rotateBatch rows at most; the rest is
+	// left to the next one.
+	rotateBatch   = 500
+	rotateBatches = 100
+)
+
+func insertRequestsOnSQLite(ctx context.Context, sn session, table string, rows []requestRow) error {
+	return sn.with(ctx).Table(table).CreateInBatches(rows, requestBatch).Error
+}
+
+// rotateRequestsOnSQLite deletes what is old. There is no bound of bytes: a file does
+// not become smaller.
+func rotateRequestsOnSQLite(ctx context.Context, s *Store, keep domain.RequestLogKeeping) error {
+	for table, kept := range keptFor(keep) {
+		var condition string
+		var bound any
+		if table == usageMinutes {
+			var oldest *instant
+			if err := s.read.WithContext(ctx).Raw("SELECT min(minute) FROM usage_minutes").Row().Scan(&oldest); err != nil {
+				return s.engine.failed("look for old usage", err)
+			}
+			if oldest == nil {
+				continue
+			}
+			before, err := s.requestsOlder(ctx, table, kept, oldest.time)
+			if err != nil {
+				return err
+			}
+			condition, bound = "minute < ?", instantOf(before.Truncate(time.Minute))
+		} else {
+			before, err := s.expired(ctx, table, kept)
+			if err != nil {
+				return err
+			}
+			condition, bound = "id < ?", before
+		}
+		for range rotateBatches {
+			result := s.write.WithContext(ctx).Exec("DELETE FROM "+table+" WHERE rowid IN (SELECT rowid FROM "+table+" WHERE "+condition+" LIMIT ?)", bound, rotateBatch)
+			if result.Error != nil {
+				return s.engine.failed("delete old records of "+table, result.Error)
+			}
+			if result.RowsAffected < rotateBatch {
+				break
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package requestlog_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"waybill/application/requestlog"
+	"waybill/domain"
+	"waybill/ports"
+	"waybill/ports/mocks"
+	"waybill/test/stage"
+)
+
+// recording is a recorder with what it wrote.
+type recording struct {
+	*requestlog.Recorder
+	clock  *stage.Clock
+	log    *mocks.MockRequestLog
+	writes []written
+	err    error // of the next writes
+}
+
+type written struct {
+	records []domain.RequestRecord
+	usage   []domain.UsageMinute
+}
+
+func record(t *testing.T, mode requestlog.Mode) *recording {
+	t.Helper()
+	control := gomock.NewController(t)
+	r := &recording{clock: &stage.Clock{}, log: mocks.NewMockRequestLog(control)}
+	r.log.EXPECT().WriteRequests(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
+		func(_ context.Context, _ string, records []domain.RequestRecord, usage []domain.UsageMinute) (int, error) {
+			r.writes = append(r.writes, written{append([]domain.RequestRecord(nil), records...), usage})
+			return 0, r.err
+		}).AnyTimes()
+	r.Recorder = requestlog.NewRecorder(r.log, r.clock, &stage.IDs{}, mode)
+	return r
+}
+
+func (r *recording) note(times int, status int, of domain.ID) {
+	for range times {
+		r.Note(domain.RequestRecord{Status: status, ApplicationID: of, KeyID: "key_" + of, Route: "GET /v1/deliveries", Took: time.Millisecond})
+	}
+}
+
+// flush is what the recorder writes now.
+func (r *recording) flush(t *testing.T) written {
+	t.Helper()
+	r.writes = nil
+	if err := r.Flush(t.Context()); !errors.Is(err, r.err) {
+		t.Fatalf("Flush: %v, want %v", err, r.err)
+	}
+	switch len(r.writes) {
+	case 0:
+		return written{}
+	case 1:
+		return r.writes[0]
+	}
+	t.Fatalf("%d writes at once", len(r.writes))
+	return written{}
+}
+
+func (w written) weight() (sum int) {
+	for _, r := range w.records {
+		sum += r.Weight
+	}
+	return sum
+}
+
+func TestASecondKeepsFewRecordsOfManySuccessesAndTheirWeightTellsHowMany(t *testing.T) {
+	r := record(t, requestlog.All)
+	r.note(2500, 200, "app_busy")
+	r.note(10, 200, "app_quiet")
+	w := r.flush(t)
+	want := requestlog.SuccessesPerSecond + 2000/requestlog.SampleEvery + 10
+	if len(w.records) != want || w.weight() != 2510 {
+		t.Errorf("%d records weigh %d, want %d that weigh %d", len(w.records), w.weight(), want, 2510)
+	}
+	if d := r.Dropped(); d.Sampled != 1800 || d.Full+d.Bounded+d.Lost != 0 {
+		t.Errorf("dropped %+v", d)
+	}
+	r.clock.GoOn(time.Second)
+	r.note(10, 200, "app_busy")
+	if w := r.flush(t); len(w.records) != 10 || w.weight() != 10 {
+		t.Errorf("in the next second %d records weigh %d", len(w.records), w.weight())
+	}
+}
+
+func TestAnApplicationThatFailsAllTheTimeTakesNobodyElsesRoom(t *testing.T) {
+	r := record(t, requestlog.All)
+	r.note(3000, 422, "app_broken")
+	r.note(7, 422, "app_other")
+	if w := r.flush(t); len(w.records) != requestlog.FailuresPerSecond+7 {
+		t.Errorf("%d records", len(w.records))
+	}
+	if d := r.Dropped(); d.Bounded != 3000-requestlog.FailuresPerSecond {
+		t.Errorf("dropped %+v", d)
+	}
+}
+
+func TestUsageCountsEachRequestWhateverIsKeptOfIt(t *testing.T) {
+	r := record(t, requestlog.All)
+	r.note(2500, 200, "app_1")
+	r.note(300, 429, "app_1")
+	calls := map[int]int64{}
+	for _, u := range r.flush(t).usage {
+		calls[u.Status] += u.Calls
+		if !u.Minute.Equal(stage.Noon.Truncate(time.Minute)) || u.Took != time.Duration(u.Calls)*time.Millisecond {
+			t.Errorf("usage %+v", u)
+		}
+	}
+	if calls[200] != 2500 || calls[429] != 300 {
+		t.Errorf("calls %v", calls)
+	}
+	if w := r.flush(t); len(w.records)+len(w.usage) != 0 {
+		t.Errorf("written again: %+v", w)
+	}
+	r.note(1, 200, "app_1")
+	if w := r.flush(t); len(w.usage) != 1 || w.usage[0].Calls != 2501 {
+		t.Errorf("usage is told whole: %+v", w.usage)
+	}
+	r.clock.GoOn(time.Minute)
+	r.note(1, 200, "app_1")
+	if w := r.flush(t); len(w.usage) != 1 || w.usage[0].Calls != 1 {
+		t.Errorf("the next minute: %+v", w.usage)
+	}
+}
+
+func TestAnOutageLosesRecordsAndNoUsage(t *testing.T) {
+	for name, err := range map[string]error{"gone": ports.ErrStorageGone, "unknown": ports.ErrOutcomeUnknown} {
+		t.Run(name, func(t *testing.T) {
+			r := record(t, requestlog.All)
+			r.note(5, 200, "app_1")
+			r.err = err
+			r.flush(t)
+			r.clock.GoOn(2 * time.Minute)
+			r.note(1, 200, "app_1")
+			r.flush(t)
+			r.err = nil
+			w := r.flush(t)
+			if len(w.records) != 0 || len(w.usage) != 2 {
+				t.Fatalf("after the outage %+v", w)
+			}
+			if sum := w.usage[0].Calls + w.usage[1].Calls; sum != 6 {
+				t.Errorf("%d calls, want 6", sum)
+			}
+			lost := uint64(6)
+			if errors.Is(err, ports.ErrOutcomeUnknown) {
+				lost = 0 // they may be there
+			}
+			if d := r.Dropped(); d.Lost != lost {
+				t.Errorf("dropped %+v, want %d lost", d, lost)
+			}
+			if w := r.flush(t); len(w.usage) != 0 {
+				t.Errorf("written again: %+v", w.usage)
+			}
+		})
+	}
+}
+
+func TestMemoryIsBoundedWhileNothingIsWritten(t *testing.T) {
+	r := record(t, requestlog.All)
+	for range 60 {
+		r.clock.GoOn(time.Second)
+		r.note(1000, 200, "app_1")
+	}
+	w := r.flush(t)
+	if d := r.Dropped(); d.Full == 0 || len(w.records) > 8192 {
+		t.Errorf("%d records, dropped %+v", len(w.records), d)
+	}
+}
+
+func TestAModeSaysWhatIsRecorded(t *testing.T) {
+	for mode, want := range map[requestlog.Mode][2]int{requestlog.All: {3, 2}, requestlog.Failures: {1, 2}, requestlog.Nothing: {0, 0}} {
+		r := record(t, mode)
+		r.note(2, 200, "app_1")
+		r.note(1, 404, "app_1")
+		if w := r.flush(t); len(w.records) != want[0] || len(w.usage) != want[1] {
+			t.Errorf("%s: %d records, %d of usage, want %v", mode, len(w.records), len(w.usage), want)
+		}
+	}
+}
+
+func TestWhoHasNoKeyIsNoUsage(t *testing.T) {
+	r := record(t, requestlog.All)
+	r.Note(domain.RequestRecord{Status: 401, Route: "GET /v1/deliveries"})
+	if w := r.flush(t); len(w.records) != 1 || len(w.usage) != 0 {
+		t.Errorf("%+v", w)
+	}
+}

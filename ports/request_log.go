@@ -1,0 +1,36 @@
+package ports
+
+import (
+	"context"
+
+	"waybill/domain"
+)
+
+// RequestLog takes what the public API was asked. It has connections of its own:
+// nothing that it waits for holds up a request.
+type RequestLog interface {
+	// WriteRequests stores records and usage in one transaction that does not wait for
+	// the disk: a crash of the database may lose the last second. Records whose IDs
+	// lie beyond the time for which there is room are left out, and skipped counts them.
+	//
+	// Of usage the counts are those of the whole minute so far in the process that
+	// writer names: writing them again, after an error too, counts nothing twice.
+	WriteRequests(ctx context.Context, writer string, records []domain.RequestRecord, usage []domain.UsageMinute) (skipped int, err error)
+
+	// RotateRequests makes room for the records of the next week, and deletes those that
+	// are old, at most a day's worth an hour by the clock of the database. Any number
+	// of processes may call it.
+	RotateRequests(ctx context.Context, keep domain.RequestLogKeeping) error
+}
+
+// RequestReader reads the request log.
+type RequestReader interface {
+	// List goes newest first and returns up to Limit+1. Of the position behind which it
+	// begins the ID alone counts. An empty BusinessID in the filter means all, for
+	// the platform's own operations.
+	List(ctx context.Context, f domain.RequestFilter, p domain.PageRequest) ([]domain.RequestRecord, error)
+	// Get is one request of a business; with an empty business, of any.
+	Get(ctx context.Context, business, id domain.ID) (domain.RequestRecord, error)
+	// Usage is ordered by time, then by what is called most.
+	Usage(ctx context.Context, q domain.UsageQuery) ([]domain.Usage, error)
+}

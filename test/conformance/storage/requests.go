@@ -1,0 +1,217 @@
+package storage
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+	"waybill/test/sample"
+)
+
+// requestAt is a record of a request that began at a time.
+func requestAt(at time.Time, of domain.Tenant, with ...func(*domain.RequestRecord)) domain.RequestRecord {
+	var id [16]byte
+	ms := at.UnixMilli()
+	for i := range 6 {
+		id[i] = byte(ms >> (8 * (5 - i)))
+	}
+	copy(id[6:], sample.ID(domain.PrefixRequest).Hex()[16:])
+	r := domain.RequestRecord{
+		ID: domain.MakeID(domain.PrefixRequest, id), Environment: of.Environment, BusinessID: of.BusinessID, ApplicationID: of.ApplicationID,
+		KeyID: sample.ID(domain.PrefixAPIKey), Route: "POST /v1/deliveries", Status: 201, Took: 12345 * time.Microsecond,
+		KeyDigest: []byte("12345678"), Network: "198.51.100.0/24", Agent: "shop/1.2", Weight: 1,
+	}
+	for _, change := range with {
+		change(&r)
+	}
+	return r
+}
+
+func refusedRequest(r *domain.RequestRecord) {
+	r.Status, r.Code, r.Fields = 422, domain.CodeValidation, []string{"dropoff.phone", "vehicle_type"}
+}
+
+func testRequestLog(t *testing.T, b ports.Database) {
+	mine, other := newTenant(t, b), newTenant(t, b)
+	now := time.Now().UTC()
+	write := func(t testing.TB, writer string, records ...domain.RequestRecord) int {
+		t.Helper()
+		return must(b.WriteRequests(t.Context(), strings.Repeat(writer, 32), records, nil))(t)
+	}
+	delivery := sample.ID(domain.PrefixDelivery)
+	records := []domain.RequestRecord{
+		requestAt(now, mine, func(r *domain.RequestRecord) { r.DeliveryID, r.Replayed, r.Weight = delivery, true, 10 }),
+		requestAt(now.Add(-time.Second), mine, refusedRequest, func(r *domain.RequestRecord) { r.ClientID = "order-7" }),
+		requestAt(now.Add(-2*time.Second), live(mine), func(r *domain.RequestRecord) {
+			r.Route, r.Status, r.KeyDigest, r.KeyID = "GET /v1/deliveries", 200, nil, ""
+		}),
+		requestAt(now.Add(-3*time.Second), mine, refusedRequest, func(r *domain.RequestRecord) { r.Status, r.Code, r.Fields = 503, "SERVICE_UNAVAILABLE", nil }),
+	}
+	theirs := requestAt(now, other)
+	stranger := requestAt(now, domain.Tenant{Environment: domain.Live}, refusedRequest, func(r *domain.RequestRecord) { r.KeyID, r.KeyDigest = "", nil })
+	wantEqual(t, "skipped", write(t, "a", append(slices.Clone(records), theirs, stranger)...), 0)
+	list := func(t testing.TB, limit int, f domain.RequestFilter) []domain.RequestRecord {
+		t.Helper()
+		return pages(t, limit, func(p domain.PageRequest) ([]domain.RequestRecord, error) {
+			return b.Read().Requests.List(t.Context(), f, p)
+		}, func(r domain.RequestRecord) domain.Position { return domain.Position{ID: r.ID} })
+	}
+
+	t.Run("a business has its own, newest first", func(t *testing.T) {
+		for _, limit := range []int{1, 3, 4, 50} {
+			wantEqual(t, "List", list(t, limit, domain.RequestFilter{BusinessID: mine.BusinessID}), records)
+		}
+		wantEqual(t, "of the other", list(t, 5, domain.RequestFilter{BusinessID: other.BusinessID}), []domain.RequestRecord{theirs})
+		wantEqual(t, "of all", len(list(t, 5, domain.RequestFilter{})), len(records)+2)
+	})
+	t.Run("a filter lets through what it says", func(t *testing.T) {
+		after, before := now.Add(-2500*time.Millisecond), now.Add(-1500*time.Millisecond)
+		for what, c := range map[string]struct {
+			f    domain.RequestFilter
+			want []int
+		}{
+			"application":    {domain.RequestFilter{ApplicationID: mine.ApplicationID}, []int{0, 1, 2, 3}},
+			"other's":        {domain.RequestFilter{ApplicationID: other.ApplicationID}, nil},
+			"key":            {domain.RequestFilter{KeyID: records[1].KeyID}, []int{1}},
+			"environment":    {domain.RequestFilter{Environment: domain.Live}, []int{2}},
+			"delivery":       {domain.RequestFilter{DeliveryID: delivery}, []int{0}},
+			"ID":             {domain.RequestFilter{ID: records[2].ID}, []int{2}},
+			"client ID":      {domain.RequestFilter{ClientID: "order-7"}, []int{1}},
+			"route":          {domain.RequestFilter{Route: "GET /v1/deliveries"}, []int{2}},
+			"code":           {domain.RequestFilter{Code: "SERVICE_UNAVAILABLE"}, []int{3}},
+			"status":         {domain.RequestFilter{Status: 422}, []int{1}},
+			"success":        {domain.RequestFilter{Status: 200}, []int{2}},
+			"failures":       {domain.RequestFilter{Failed: new(true)}, []int{1, 3}},
+			"successes":      {domain.RequestFilter{Failed: new(false)}, []int{0, 2}},
+			"contradiction":  {domain.RequestFilter{Failed: new(true), Status: 200}, nil},
+			"after":          {domain.RequestFilter{CreatedAfter: &after}, []int{0, 1, 2}},
+			"before":         {domain.RequestFilter{CreatedBefore: &before}, []int{2, 3}},
+			"malformed ID":   {domain.RequestFilter{KeyID: "key_1"}, nil},
+			"unstorable":     {domain.RequestFilter{Route: "a\x00b"}, nil},
+			"before 1970":    {domain.RequestFilter{CreatedBefore: new(time.Unix(-1, 0))}, nil},
+			"after and code": {domain.RequestFilter{CreatedAfter: &after, Code: domain.CodeValidation}, []int{1}},
+		} {
+			c.f.BusinessID = mine.BusinessID
+			var want []domain.RequestRecord
+			for _, i := range c.want {
+				want = append(want, records[i])
+			}
+			wantEqual(t, what, list(t, 3, c.f), want)
+		}
+	})
+	t.Run("one request is its business's alone", func(t *testing.T) {
+		for _, r := range records {
+			wantEqual(t, "Get", must(b.Read().Requests.Get(t.Context(), mine.BusinessID, r.ID))(t), r)
+			_, err := b.Read().Requests.Get(t.Context(), other.BusinessID, r.ID)
+			wantError(t, "another's", err, domain.ErrNotFound)
+		}
+		wantEqual(t, "of any", must(b.Read().Requests.Get(t.Context(), "", stranger.ID))(t), stranger)
+		_, err := b.Read().Requests.Get(t.Context(), mine.BusinessID, "req_1")
+		wantError(t, "malformed", err, domain.ErrNotFound)
+	})
+	t.Run("what is of another time is left out and loses nothing else", func(t *testing.T) {
+		good := requestAt(now.Add(time.Second), mine)
+		strange := requestAt(now.AddDate(40, 0, 0), mine)
+		skipped := write(t, "b", strange, good)
+		_, err := b.Read().Requests.Get(t.Context(), "", strange.ID)
+		if stored := err == nil; stored == (skipped == 1) {
+			t.Errorf("%d records were left out, and that of another time is stored: %v", skipped, stored)
+		}
+		wantEqual(t, "the other one", must(b.Read().Requests.Get(t.Context(), "", good.ID))(t), good)
+	})
+}
+
+func testUsage(t *testing.T, b ports.Database) {
+	mine, other := newTenant(t, b), newTenant(t, b)
+	hour := time.Now().UTC().Truncate(time.Hour)
+	key, second := sample.ID(domain.PrefixAPIKey), sample.ID(domain.PrefixAPIKey)
+	minute := func(after time.Duration, of domain.ID, calls int64, with ...func(*domain.UsageMinute)) domain.UsageMinute {
+		u := domain.UsageMinute{
+			Minute: hour.Add(after), Environment: mine.Environment, BusinessID: mine.BusinessID, ApplicationID: mine.ApplicationID, KeyID: of,
+			Route: "POST /v1/deliveries", Status: 201, Calls: calls, Replayed: calls / 2, Took: time.Duration(calls) * time.Millisecond,
+		}
+		for _, change := range with {
+			change(&u)
+		}
+		return u
+	}
+	write := func(writer string, usage ...domain.UsageMinute) {
+		t.Helper()
+		must(b.WriteRequests(t.Context(), strings.Repeat(writer, 32), nil, usage))(t)
+	}
+	refused := func(u *domain.UsageMinute) { u.Status, u.Code = 409, "IDEMPOTENCY_CONFLICT" }
+	write("a", minute(0, key, 3), minute(0, key, 2, refused))
+	write("a", minute(0, key, 8)) // the same minute, by now
+	write("a", minute(0, key, 8)) // once more, as after an error
+	write("b", minute(0, key, 10), minute(time.Minute, second, 4), minute(-time.Hour, key, 1), minute(0, key, 100, func(u *domain.UsageMinute) {
+		u.BusinessID, u.ApplicationID = other.BusinessID, other.ApplicationID
+	}))
+	ask := func(t testing.TB, q domain.UsageQuery) (calls []int64) {
+		t.Helper()
+		q.BusinessID = mine.BusinessID
+		if q.From.IsZero() {
+			q.From, q.Until = hour, hour.Add(time.Hour)
+		}
+		for _, u := range must(b.Read().Requests.Usage(t.Context(), q))(t) {
+			calls = append(calls, u.Calls)
+		}
+		return calls
+	}
+
+	t.Run("each process counts once however often it writes", func(t *testing.T) {
+		wantEqual(t, "of the hour", ask(t, domain.UsageQuery{}), []int64{24})
+		wantEqual(t, "of two hours", ask(t, domain.UsageQuery{From: hour.Add(-time.Hour), Until: hour.Add(time.Hour)}), []int64{25})
+		wantEqual(t, "of no time", ask(t, domain.UsageQuery{From: hour.Add(time.Hour), Until: hour.Add(2 * time.Hour)}), nil)
+	})
+	t.Run("it is told by what was asked for", func(t *testing.T) {
+		wantEqual(t, "by key", ask(t, domain.UsageQuery{ByKey: true}), []int64{20, 4})
+		wantEqual(t, "by result", ask(t, domain.UsageQuery{ByResult: true}), []int64{22, 2})
+		wantEqual(t, "of a key", ask(t, domain.UsageQuery{KeyID: second}), []int64{4})
+		wantEqual(t, "of an application", ask(t, domain.UsageQuery{ApplicationID: mine.ApplicationID}), []int64{24})
+		wantEqual(t, "of another's", ask(t, domain.UsageQuery{ApplicationID: other.ApplicationID}), nil)
+		wantEqual(t, "of live", ask(t, domain.UsageQuery{Environment: domain.Live}), nil)
+	})
+	t.Run("steps begin where they should", func(t *testing.T) {
+		two := domain.UsageQuery{From: hour.Add(-time.Hour), Until: hour.Add(time.Hour)}
+		for step, want := range map[domain.UsageStep][]int64{domain.UsageByMinute: {1, 20, 4}, domain.UsageByHour: {1, 24}} {
+			q := two
+			q.Step = step
+			wantEqual(t, string(step), ask(t, q), want)
+		}
+		q := two
+		q.BusinessID, q.Step, q.ByKey, q.ByRoute, q.ByResult = mine.BusinessID, domain.UsageByHour, true, true, true
+		got := must(b.Read().Requests.Usage(t.Context(), q))(t)
+		wantEqual(t, "all of it", got, []domain.Usage{
+			{At: hour.Add(-time.Hour), KeyID: key, Route: "POST /v1/deliveries", Status: 201, Calls: 1, Took: time.Millisecond, Last: hour.Add(-time.Hour)},
+			{At: hour, KeyID: key, Route: "POST /v1/deliveries", Status: 201, Calls: 18, Replayed: 9, Took: 18 * time.Millisecond, Last: hour},
+			{At: hour, KeyID: second, Route: "POST /v1/deliveries", Status: 201, Calls: 4, Replayed: 2, Took: 4 * time.Millisecond, Last: hour.Add(time.Minute)},
+			{At: hour, KeyID: key, Route: "POST /v1/deliveries", Status: 409, Code: "IDEMPOTENCY_CONFLICT", Calls: 2, Replayed: 1, Took: 2 * time.Millisecond, Last: hour},
+		})
+		day := hour.Truncate(24 * time.Hour)
+		q = domain.UsageQuery{BusinessID: mine.BusinessID, From: hour, Until: hour.Add(time.Hour), Step: domain.UsageByDay}
+		wantEqual(t, "day", must(b.Read().Requests.Usage(t.Context(), q))(t)[0].At, day)
+	})
+}
+
+func testRequestRotation(t *testing.T, b ports.Database) {
+	tenant := newTenant(t, b)
+	now := time.Now().UTC()
+	keep := domain.RequestLogKeeping{Successes: 10 * time.Minute, Failures: 30 * 24 * time.Hour, Usage: 30 * 24 * time.Hour}
+	young, old := requestAt(now, tenant), requestAt(now.Add(-24*time.Hour-30*time.Minute), tenant)
+	failed := requestAt(now.Add(-24*time.Hour-30*time.Minute), tenant, refusedRequest)
+	for range 2 { // the second time finds what the first one made
+		if err := b.RotateRequests(t.Context(), keep); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(b.WriteRequests(t.Context(), strings.Repeat("a", 32), []domain.RequestRecord{young, old, failed}, nil))(t)
+	wantEqual(t, "before", len(must(b.Read().Requests.List(t.Context(), domain.RequestFilter{}, domain.PageRequest{Limit: 10}))(t)), 3)
+	if err := b.RotateRequests(t.Context(), keep); err != nil {
+		t.Fatal(err)
+	}
+	left := must(b.Read().Requests.List(t.Context(), domain.RequestFilter{}, domain.PageRequest{Limit: 10}))(t)
+	wantEqual(t, "what is left", left, []domain.RequestRecord{young, failed})
+}

@@ -31,6 +31,7 @@ import (
 	"waybill/application/pickuplocations"
 	"waybill/application/quotes"
 	"waybill/application/recipients"
+	"waybill/application/requestlog"
 	"waybill/application/sandbox"
 	"waybill/application/tenancy"
 	"waybill/application/tracking"
@@ -78,6 +79,8 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	retention := newRetention(c)
 	lease := newBulkLease(c)
 	mainBulkPaces := newBulkPaces(c)
+	requestLog := requestLogIn(mainDatabases)
+	mode := newRequestLogMode(c)
 	outages := gauges.NewOutages(registry, log)
 	mainRoadEngine, cleanup5, err := followedRoadEngine(c, mainFollower, outages)
 	if err != nil {
@@ -137,24 +140,26 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	schedules := newSchedules(c)
 	allowPrivate := newAllowPrivate(c)
 	mainParts := &parts{
-		Limiter:      rateLimiter,
-		Limits:       limits,
-		Digest:       keyDigester,
-		Clock:        clock,
-		Identifiers:  identifiers,
-		Locks:        locks,
-		Log:          log,
-		Retention:    retention,
-		Lease:        lease,
-		BulkPaces:    mainBulkPaces,
-		Pricing:      pricing,
-		ServiceArea:  serviceArea,
-		Normalizer:   normalizer,
-		Renderer:     eventRenderer,
-		Sealer:       sealer,
-		Sender:       webhookSender,
-		Schedules:    schedules,
-		AllowPrivate: allowPrivate,
+		Limiter:        rateLimiter,
+		Limits:         limits,
+		Digest:         keyDigester,
+		Clock:          clock,
+		Identifiers:    identifiers,
+		Locks:          locks,
+		Log:            log,
+		Retention:      retention,
+		Lease:          lease,
+		BulkPaces:      mainBulkPaces,
+		RequestLog:     requestLog,
+		RequestLogMode: mode,
+		Pricing:        pricing,
+		ServiceArea:    serviceArea,
+		Normalizer:     normalizer,
+		Renderer:       eventRenderer,
+		Sealer:         sealer,
+		Sender:         webhookSender,
+		Schedules:      schedules,
+		AllowPrivate:   allowPrivate,
 	}
 	mainProducts := newProducts(mainDatabases, mainParts)
 	mainCursorKeys, err := newCursorKeys(c)
@@ -176,7 +181,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	httpapiMetrics := httpapi.NewMetrics(registry)
 	proxyWatch := newProxyWatch(c, registry, log)
 	mainDoorways := newDoorways(c, registry)
-	mainApis := newAPIs(mainProducts, c, urls, mainCursorKeys, mainTrackingSites, log, httpapiMetrics, mainFollower, proxyWatch, mainDoorways)
+	mainApis := newAPIs(mainProducts, c, urls, mainCursorKeys, mainTrackingSites, log, httpapiMetrics, mainFollower, proxyWatch, mainDoorways, registry)
 	v := allOf(mainDatabases)
 	mainQueueRedis, cleanup7, err := newQueueRedis(ctx, c, log)
 	if err != nil {
@@ -197,7 +202,8 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	pickupLocations := pickuplocations.New(portsStorage, gate, clock, identifiers)
 	operationsOperations := operations.New(portsStorage, clock, identifiers, eventRenderer)
 	directory := people.NewDirectory(portsStorage, clock, identifiers)
-	opsapiManagement := newManagement(operators, tenants, pickupLocations, operationsOperations, directory, normalizer, identifiers, mainCursorKeys, urls)
+	requests := requestlog.NewRequests(portsStorage, clock)
+	opsapiManagement := newManagement(operators, tenants, pickupLocations, operationsOperations, directory, requests, normalizer, identifiers, mainCursorKeys, urls)
 	api := newOps(database, v, clock, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, proxyWatch, mainDoorways, log)
 	hasher := argon2id.New()
 	access := people.NewAccess(portsStorage, hasher, rateLimiter, clock, identifiers)
@@ -242,6 +248,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		config: c,
 		log:    log,
 	}
+	requestLogKeeping := newRequestLogKeeping(c)
 	mainService := &service{
 		apis:          mainApis,
 		ops:           api,
@@ -255,6 +262,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		key:           mainSecretKey,
 		beside:        mainNeighbours,
 		jobs:          jobs,
+		kept:          requestLogKeeping,
 		products:      mainProducts,
 		invalidations: invalidations,
 		news:          fanoutNews,
@@ -304,6 +312,9 @@ func newProduct(store ports.Database, p *parts, pace bulk.Pace) httpapi.UseCases
 	schedules := p.Schedules
 	webhooksListeners := webhooks.NewListeners(portsStorage, webhookOutbox, gate, sealer, clock, identifiers, schedules)
 	feed := webhooks.NewFeed(portsStorage)
+	requestLog := p.RequestLog
+	mode := p.RequestLogMode
+	recorder := requestlog.NewRecorder(requestLog, clock, identifiers, mode)
 	useCases := httpapi.UseCases{
 		Admission:       admissionAdmission,
 		Quotes:          quotesQuotes,
@@ -315,6 +326,7 @@ func newProduct(store ports.Database, p *parts, pace bulk.Pace) httpapi.UseCases
 		Webhooks:        webhooksWebhooks,
 		Listeners:       webhooksListeners,
 		Feed:            feed,
+		Recorder:        recorder,
 		Normalizer:      normalizer,
 		ServiceArea:     serviceArea,
 		Identifiers:     identifiers,
@@ -395,6 +407,7 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 		config: c,
 		log:    log,
 	}
+	requestLogKeeping := newRequestLogKeeping(c)
 	mainWorker := &worker{
 		engine: mainEngine,
 		waker:  waker,
@@ -403,6 +416,7 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 		clock:  clock,
 		key:    mainSecretKey,
 		jobs:   jobs,
+		kept:   requestLogKeeping,
 		log:    log,
 	}
 	return mainWorker, func() {
@@ -524,18 +538,18 @@ var foundation = wire.NewSet(
 )
 
 // The use cases of operators.
-var management = wire.NewSet(tenancy.NewTenants, operations.New, newEventRenderer, people.NewDirectory, pickuplocations.New, idempotency.NewGate, newRetention, webhooks.New, newAllowPrivate)
+var management = wire.NewSet(tenancy.NewTenants, operations.New, newEventRenderer, people.NewDirectory, pickuplocations.New, idempotency.NewGate, newRetention, webhooks.New, newAllowPrivate, requestlog.NewRequests)
 
 // What sends webhooks.
 var sending = wire.NewSet(newSealer, newWebhookSender, newOutbox, newSchedules)
 
 // The use cases of customers, and what they need beyond the foundation.
-var product = wire.NewSet(admission.New, quotes.New, recipients.New, pickuplocations.New, deliveries.New, bulk.New, sandbox.New, webhooks.New, newOutbox, webhooks.NewListeners, webhooks.NewFeed, idempotency.NewGate, wire.Struct(new(httpapi.UseCases), "*"))
+var product = wire.NewSet(admission.New, quotes.New, recipients.New, pickuplocations.New, deliveries.New, bulk.New, sandbox.New, webhooks.New, newOutbox, webhooks.NewListeners, webhooks.NewFeed, idempotency.NewGate, requestlog.NewRecorder, wire.Struct(new(httpapi.UseCases), "*"))
 
 // What the use cases of both environments have in common.
 var common = wire.NewSet(
 	newLimits, newRateLimiter, newPricing, gauges.NewOutages, followedRoadEngine, newRouting, newServiceArea, newNeighbours,
-	newBulkLease, newBulkPaces, newNormalizer, wire.Struct(new(parts), "*"), newProducts,
+	newBulkLease, newBulkPaces, newNormalizer, requestLogIn, newRequestLogMode, newRequestLogKeeping, wire.Struct(new(parts), "*"), newProducts,
 )
 
 // What anybody sees.

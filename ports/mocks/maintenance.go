@@ -8,6 +8,7 @@ import (
 	context "context"
 	reflect "reflect"
 	time "time"
+	domain "waybill/domain"
 	ports "waybill/ports"
 
 	gomock "github.com/golang/mock/gomock"
@@ -266,6 +267,20 @@ func (mr *MockDatabaseMockRecorder) ReadClock(ctx interface{}) *gomock.Call {
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "ReadClock", reflect.TypeOf((*MockDatabase)(nil).ReadClock), ctx)
 }
 
+// RotateRequests mocks base method.
+func (m *MockDatabase) RotateRequests(ctx context.Context, keep domain.RequestLogKeeping) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "RotateRequests", ctx, keep)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// RotateRequests indicates an expected call of RotateRequests.
+func (mr *MockDatabaseMockRecorder) RotateRequests(ctx, keep interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "RotateRequests", reflect.TypeOf((*MockDatabase)(nil).RotateRequests), ctx, keep)
+}
+
 // SchemaVersions mocks base method.
 func (m *MockDatabase) SchemaVersions(ctx context.Context) (int64, int64, error) {
 	m.ctrl.T.Helper()
@@ -297,6 +312,21 @@ func (m *MockDatabase) Server(ctx context.Context) (string, string, time.Time, e
 func (mr *MockDatabaseMockRecorder) Server(ctx interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Server", reflect.TypeOf((*MockDatabase)(nil).Server), ctx)
+}
+
+// WriteRequests mocks base method.
+func (m *MockDatabase) WriteRequests(ctx context.Context, writer string, records []domain.RequestRecord, usage []domain.UsageMinute) (int, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "WriteRequests", ctx, writer, records, usage)
+	ret0, _ := ret[0].(int)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// WriteRequests indicates an expected call of WriteRequests.
+func (mr *MockDatabaseMockRecorder) WriteRequests(ctx, writer, records, usage interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "WriteRequests", reflect.TypeOf((*MockDatabase)(nil).WriteRequests), ctx, writer, records, usage)
 }
 
 // MockMaintenance is a mock of Maintenance interface.

@@ -34,6 +34,10 @@ const (
 )
 
 var variants = []variant{
+	{"no buffer swap", []edit{
+		{fast + "pipeline.go", "	b := bufferFor(steps)\n	pg.Frontend().Send(b)\n", ""},
+		{fast + "pipeline.go", "	b.giveBack(pg.Frontend())\n", ""},
+	}},
 	{"arrays by pgx", []edit{
 		{fast + "values.go", "	whole, nulls := arrayHeader, uint32(0)\n", "	if n > 0 {\n		return Value{OID: t.oidOfMany, Data: encodeByPgx(t, n, at)}\n	}\n	whole, nulls := arrayHeader, uint32(0)\n"},
 		{fast + "values.go", "import (\n", "import (\n	\"sync\"\n"},

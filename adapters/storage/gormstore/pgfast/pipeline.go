@@ -54,7 +54,13 @@ func send(ctx context.Context, conn *pgx.Conn, prepare bool, steps []Step) (*pgc
 			}
 		}
 	}
-	sent := conn.PgConn().StartPipeline(ctx)
+	if err := ctx.Err(); err != nil {
+		return nil, err // a pipeline that does not begin would leave the buffer behind
+	}
+	pg := conn.PgConn()
+	sent := pg.StartPipeline(ctx)
+	b := bufferFor(steps)
+	pg.Frontend().Send(b)
 	for i, s := range steps {
 		data, types := make([][]byte, len(s.Values)), make([]uint32, len(s.Values))
 		for n, v := range s.Values {
@@ -69,6 +75,7 @@ func send(ctx context.Context, conn *pgx.Conn, prepare bool, steps []Step) (*pgc
 	if err := sent.Sync(); err != nil {
 		return nil, errors.Join(err, sent.Close())
 	}
+	b.giveBack(pg.Frontend())
 	return sent, nil
 }
 

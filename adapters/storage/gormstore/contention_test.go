@@ -132,7 +132,7 @@ func TestWhatABusinessBooksBesideItsHeldRowIsStored(t *testing.T) {
 	url := newDatabase(t)
 	o := heldForLong
 	// It takes this long until a crowd is refused, which is as much as there are connections.
-	o.LockTimeout, o.PoolSize = 3*time.Second, 4
+	o.LockTimeout, o.PoolSize = 4*time.Second, 4
 	s := openWith(t, url, o)
 	tenant := newTenant(t, s)
 	known, other := sample.BookingWrite(tenant), sample.BookingWrite(tenant)
@@ -154,8 +154,8 @@ func TestWhatABusinessBooksBesideItsHeldRowIsStored(t *testing.T) {
 			t.Errorf("a booking to another recipient: %v", err)
 		}
 	}
-	if len(refused) == o.PoolSize {
-		t.Error("bookings to another recipient waited until those to the one that is held were refused")
+	if len(refused) > 0 {
+		t.Error("bookings to another recipient waited until one to the recipient that is held was refused")
 	}
 	for range o.PoolSize {
 		// The time of a booking as a whole may be over first, on a slow machine.

@@ -363,17 +363,6 @@ func newRetention(c *configs.Config) idempotency.Retention {
 
 func newRequestLogMode(c *configs.Config) requestlog.Mode { return requestlog.Mode(c.RequestLog) }
 
-// usageKept is for how long usage is kept.
-const usageKept = 400 * 24 * time.Hour
-
-func newRequestLogKeeping(c *configs.Config) domain.RequestLogKeeping {
-	const day = 24 * time.Hour
-	return domain.RequestLogKeeping{
-		Successes: time.Duration(c.RequestLogDays) * day, Failures: time.Duration(c.RequestLogFailureDays) * day,
-		Usage: usageKept, MaxBytes: int64(c.RequestLogMaxMB) << 20,
-	}
-}
-
 func newBulkLease(c *configs.Config) bulk.Lease { return bulk.Lease(c.BulkLease) }
 
 // bulkPaces say how much of a process bulks may have.

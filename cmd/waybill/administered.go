@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"waybill/adapters/cli/admin"
+	"waybill/adapters/cli/doctor"
 	"waybill/adapters/cli/integrator"
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/docsite"
@@ -40,7 +41,7 @@ func (p *commands) admin() *admin.Commands {
 			if err != nil {
 				return nil, nil, err
 			}
-			if err := upToDate(ctx, parts.store); err != nil {
+			if err := doctor.UpToDate(ctx, parts.store); err != nil {
 				closeParts()
 				return nil, nil, err
 			}

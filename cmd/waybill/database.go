@@ -47,23 +47,6 @@ func (d databases) Close() error {
 	return errors.Join(failed...)
 }
 
-// noneLeft tells of connections that some databases refuse where there are none left.
-func noneLeft(ctx context.Context, open []ports.Database) error {
-	if err := refused(ctx, open); errors.Is(err, ports.ErrStorageGone) {
-		return err
-	}
-	return nil
-}
-
-// refused tells of connections that some databases refuse.
-func refused(ctx context.Context, open []ports.Database) error {
-	var failed []error
-	for _, d := range open {
-		failed = append(failed, d.Connections(ctx))
-	}
-	return errors.Join(failed...)
-}
-
 // allOf are the databases, each of them once.
 func allOf(d databases) []ports.Database {
 	if d.live == d.background {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 
+	"waybill/adapters/cli/doctor"
 	"waybill/adapters/cli/settings"
 	"waybill/configs"
 	"waybill/ports"
@@ -16,7 +17,7 @@ func migrateUp(ctx context.Context, c *configs.Config) (pending bool, err error)
 	if err != nil {
 		return false, err
 	}
-	pending, asked := isBehind(ctx, store)
+	pending, asked := doctor.IsBehind(ctx, store)
 	closeStore()
 	if migrate := storageOf(c).migrate; migrate != nil {
 		if err := migrate(ctx, c.DatabaseURL.Reveal()); err != nil {

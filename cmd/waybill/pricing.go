@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"waybill/adapters/cli/settings"
+	"waybill/adapters/metrics/gauges"
 	"waybill/adapters/pricing/pricingserver"
 	"waybill/adapters/web/process"
 	"waybill/configs"
@@ -18,7 +19,7 @@ import (
 func (p *commands) servePricing(ctx context.Context, c *configs.Config, addr string, announce func(url string) error) error {
 	log := p.log(c, false)
 	c.PricingURL = "" // in a file that servers share it names this very service
-	metrics := newRegistry()
+	metrics := gauges.NewRegistry()
 	tariff, closePricing, err := openPricing(c, metrics)
 	if err != nil {
 		return err

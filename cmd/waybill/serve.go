@@ -77,7 +77,7 @@ func (p *commands) announce(v admin.ServingView, c *configs.Config, log *slog.Lo
 
 // mayServe refuses a database on which every request, or every webhook, would fail.
 func mayServe(ctx context.Context, s *service, c *configs.Config) error {
-	if err := upToDate(ctx, s.store); err != nil {
+	if err := doctor.UpToDate(ctx, s.store); err != nil {
 		return err
 	}
 	doctor.WarnOfAhead(ctx, s.store, s.log)

@@ -8,10 +8,10 @@ import (
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/redis/go-redis/v9"
 
 	"waybill/adapters/cli/admin"
+	"waybill/adapters/cli/doctor"
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
 	"waybill/adapters/clock/databaseclock"
@@ -120,12 +120,6 @@ func newAPIs(p products, c *configs.Config, urls settings.PublicURLs, keys curso
 	}
 }
 
-func newRegistry() *prometheus.Registry {
-	r := prometheus.NewRegistry()
-	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return r
-}
-
 func newOps(store ports.Database, open []ports.Database, clock *databaseclock.Clock, client *redis.Client, queue queueRedis, beside neighbours, m *opsapi.Management, r *prometheus.Registry, c *configs.Config, watch *connections.ProxyWatch, d doorways, log *slog.Logger) *opsapi.API {
 	gauges.RegisterPools(open, r)
 	gauges.RegisterSimulations(store, r, log)
@@ -136,9 +130,9 @@ func newOps(store ports.Database, open []ports.Database, clock *databaseclock.Cl
 		gauges.RegisterPepper(store, clock, r, log)
 	}
 	checks := []opsapi.Check{
-		{Name: "database", Run: func(ctx context.Context) error { return cmp.Or(store.Ping(ctx), noneLeft(ctx, open)) }},
-		{Name: "connections", Informational: true, Run: func(ctx context.Context) error { return refused(ctx, open) }},
-		{Name: "migrations", Run: func(ctx context.Context) error { return upToDate(ctx, store) }},
+		{Name: "database", Run: func(ctx context.Context) error { return cmp.Or(store.Ping(ctx), opsapi.NoneLeft(ctx, open)) }},
+		{Name: "connections", Informational: true, Run: func(ctx context.Context) error { return opsapi.Refused(ctx, open) }},
+		{Name: "migrations", Run: func(ctx context.Context) error { return doctor.UpToDate(ctx, store) }},
 	}
 	if client != nil {
 		connect.Register(client, queue.Client, r)
@@ -160,22 +154,4 @@ func newOps(store ports.Database, open []ports.Database, clock *databaseclock.Cl
 		Metrics: r, Log: log, TrustedProxies: c.TrustedProxies, Around: watch.Around, Connections: d.ops, Checks: checks, Management: m,
 		Hosts: c.OpsHosts, Profiles: c.Pprof == "on",
 	})
-}
-
-// upToDate refuses a database that lacks what this program was built with.
-func upToDate(ctx context.Context, store ports.StorageState) error {
-	pending, err := isBehind(ctx, store)
-	if err != nil {
-		return err
-	}
-	if pending {
-		return &term.StartError{What: "the database is behind this program", UsedFor: "all data (WAYBILL_DATABASE_URL)", Fix: "waybill migrate up"}
-	}
-	return nil
-}
-
-// isBehind tells whether the schema lacks a step that this program was built with.
-func isBehind(ctx context.Context, store ports.StorageState) (bool, error) {
-	applied, known, err := store.SchemaVersions(ctx)
-	return applied < known, err
 }

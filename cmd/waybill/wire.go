@@ -66,7 +66,7 @@ var product = wire.NewSet(
 // What the use cases of both environments have in common.
 var common = wire.NewSet(
 	newLimits, newRateLimiter, newPricing, gauges.NewOutages, followedRoadEngine, newRouting, newServiceArea, newNeighbours,
-	newBulkLease, newBulkPaces, newNormalizer, requestLogIn, newRequestLogMode, newRequestLogKeeping, wire.Struct(new(parts), "*"), newProducts,
+	newBulkLease, newBulkPaces, newNormalizer, requestLogIn, newRequestLogMode, settings.RequestLogKeeping, wire.Struct(new(parts), "*"), newProducts,
 )
 
 // What anybody sees.
@@ -91,7 +91,7 @@ var operating = wire.NewSet(
 
 // The operators' listener.
 var control = wire.NewSet(
-	newOps, periodic.New, newDoorways, newFollower, newProxyWatch, newRegistry, wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
+	newOps, periodic.New, newDoorways, newFollower, newProxyWatch, gauges.NewRegistry, wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
 )
 
 // openService assembles a server process. The function it returns closes the
@@ -113,7 +113,7 @@ func newProduct(store ports.Database, p *parts, pace bulk.Pace) httpapi.UseCases
 
 // openWorker assembles a process without an API.
 func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs, log *slog.Logger) (*worker, func(), error) {
-	wire.Build(openFollowed, onlyOne, storageIn, newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newRedis, newEventRenderer, newRequestLogKeeping,
+	wire.Build(openFollowed, onlyOne, storageIn, newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newRedis, newEventRenderer, settings.RequestLogKeeping,
 		sending, duties, control, wire.Value(neighbours(nil)), wire.Value((*opsapi.Management)(nil)), wire.Struct(new(worker), "*"))
 	return nil, nil, nil
 }

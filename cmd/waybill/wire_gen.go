@@ -46,7 +46,7 @@ import (
 // openService assembles a server process. The function it returns closes the
 // database, after the service has stopped.
 func openService(ctx context.Context, c *configs.Config, urls settings.PublicURLs, log *slog.Logger) (*service, func(), error) {
-	registry := newRegistry()
+	registry := gauges.NewRegistry()
 	mainFollower, cleanup, err := newFollower(ctx, registry, log)
 	if err != nil {
 		return nil, nil, err
@@ -248,7 +248,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		config: c,
 		log:    log,
 	}
-	requestLogKeeping := newRequestLogKeeping(c)
+	requestLogKeeping := settings.RequestLogKeeping(c)
 	mainService := &service{
 		apis:          mainApis,
 		ops:           api,
@@ -341,7 +341,7 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 		return nil, nil, err
 	}
 	queue := newQueue(mainQueueRedis, log)
-	registry := newRegistry()
+	registry := gauges.NewRegistry()
 	mainFollower, cleanup2, err := newFollower(ctx, registry, log)
 	if err != nil {
 		cleanup()
@@ -407,7 +407,7 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 		config: c,
 		log:    log,
 	}
-	requestLogKeeping := newRequestLogKeeping(c)
+	requestLogKeeping := settings.RequestLogKeeping(c)
 	mainWorker := &worker{
 		engine: mainEngine,
 		waker:  waker,
@@ -549,7 +549,7 @@ var product = wire.NewSet(admission.New, quotes.New, recipients.New, pickuplocat
 // What the use cases of both environments have in common.
 var common = wire.NewSet(
 	newLimits, newRateLimiter, newPricing, gauges.NewOutages, followedRoadEngine, newRouting, newServiceArea, newNeighbours,
-	newBulkLease, newBulkPaces, newNormalizer, requestLogIn, newRequestLogMode, newRequestLogKeeping, wire.Struct(new(parts), "*"), newProducts,
+	newBulkLease, newBulkPaces, newNormalizer, requestLogIn, newRequestLogMode, settings.RequestLogKeeping, wire.Struct(new(parts), "*"), newProducts,
 )
 
 // What anybody sees.
@@ -571,5 +571,5 @@ var operating = wire.NewSet(
 
 // The operators' listener.
 var control = wire.NewSet(
-	newOps, periodic.New, newDoorways, newFollower, newProxyWatch, newRegistry, wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
+	newOps, periodic.New, newDoorways, newFollower, newProxyWatch, gauges.NewRegistry, wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
 )

@@ -74,7 +74,7 @@ func (p *commands) worker() *cobra.Command {
 				return err
 			}
 			defer closeWorker()
-			if err := upToDate(cmd.Context(), w.store); err != nil {
+			if err := doctor.UpToDate(cmd.Context(), w.store); err != nil {
 				return err
 			}
 			doctor.WarnOfAhead(cmd.Context(), w.store, log)

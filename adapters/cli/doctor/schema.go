@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"waybill/adapters/cli/term"
 	"waybill/ports"
 )
 
@@ -23,4 +24,19 @@ func WarnOfAhead(ctx context.Context, store ports.StorageState, log *slog.Logger
 	if err == nil && applied > known {
 		log.Warn("database", "warning", AheadOf(applied, known)+"; "+AheadFix)
 	}
+}
+
+// IsBehind tells whether the schema lacks a step that this program was built with.
+func IsBehind(ctx context.Context, store ports.StorageState) (bool, error) {
+	applied, known, err := store.SchemaVersions(ctx)
+	return applied < known, err
+}
+
+// UpToDate refuses a database that lacks what this program was built with.
+func UpToDate(ctx context.Context, store ports.StorageState) error {
+	behind, err := IsBehind(ctx, store)
+	if err == nil && behind {
+		err = &term.StartError{What: "the database is behind this program", UsedFor: "all data (WAYBILL_DATABASE_URL)", Fix: "waybill migrate up"}
+	}
+	return err
 }

@@ -22,7 +22,7 @@ export GOFLAGS := $(GOFLAGS) -tags=nomsgpack
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test test-short test-race pgbouncer fmt vet openapi lint lint-install vulncheck generate verify bench bench-large soak storm seeds fuzz clean
+.PHONY: help run build test test-short test-race pgbouncer fmt vet openapi house lint lint-install vulncheck generate verify bench bench-large soak storm seeds fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -56,6 +56,9 @@ vet: ## run go vet
 
 openapi: ## lint the descriptions of the APIs, and compare the public one with the last release's
 	.tools/openapi.sh
+
+house: ## print sizes, longest files and functions, and what one more error code, scope, setting, vehicle, event, page or store touches
+	@go run ./.tools/house
 
 lint: $(GOLANGCI) ## run golangci-lint, built into .bin on first use
 	$(GOLANGCI) run ./...

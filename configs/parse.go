@@ -16,7 +16,7 @@ import (
 func (c *Config) assign(name string, value any, source string) error {
 	f, ok := fieldNamed(name)
 	if !ok {
-		panic("configs: no setting " + name)
+		panic("there is no setting " + name)
 	}
 	parsed, err := f.parse(value)
 	if err != nil {

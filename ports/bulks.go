@@ -11,10 +11,10 @@ import (
 var (
 	// ErrLeaseLost means that the bulk is not this holder's any more: somebody
 	// resumed it after the lease had run out, or it was answered.
-	ErrLeaseLost = errors.New("ports: the lease of the bulk was lost")
+	ErrLeaseLost = errors.New("the lease of the bulk was lost")
 
 	// ErrItemDone means that the item's outcome is recorded already.
-	ErrItemDone = errors.New("ports: the item of the bulk is done")
+	ErrItemDone = errors.New("the item of the bulk is done")
 )
 
 // BulkHold is the right of one process to work on a bulk.

@@ -7,7 +7,7 @@ import (
 
 // ErrPasswordsBusy means that a hash had to wait for others for too long. Nothing
 // was checked; the same again may succeed in a moment.
-var ErrPasswordsBusy = errors.New("ports: too many passwords are being checked")
+var ErrPasswordsBusy = errors.New("too many passwords are being checked")
 
 // Passwords hash and verify passwords. Both cost processor and memory on purpose,
 // and only so many run at a time.

@@ -21,7 +21,7 @@ type Pricing interface {
 type OutsideServiceAreaError struct{ End string }
 
 func (e *OutsideServiceAreaError) Error() string {
-	return "ports: the " + e.End + " is outside the service area"
+	return "the " + e.End + " is outside the service area"
 }
 
 // ServiceArea tells where the company delivers.
@@ -30,14 +30,14 @@ type ServiceArea interface {
 }
 
 // ErrNoRoute means the engine answered that no way leads there.
-var ErrNoRoute = errors.New("ports: no route between the two points")
+var ErrNoRoute = errors.New("no route between the two points")
 
 // TripTooLongError means the engine answered that it measures no trip of this
 // length. Distance is an estimate by the straight line, never one by road.
 type TripTooLongError struct{ Distance domain.Distance }
 
 func (e *TripTooLongError) Error() string {
-	return fmt.Sprintf("ports: the trip of some %.0f km is too long for the routing engine", e.Distance.Kilometres)
+	return fmt.Sprintf("the trip of some %.0f km is too long for the routing engine", e.Distance.Kilometres)
 }
 
 // Routing measures trips.

@@ -9,7 +9,7 @@ import (
 )
 
 // ErrSimulationLimit means that the application runs as many simulations as it may.
-var ErrSimulationLimit = errors.New("ports: the limit of running simulations is reached")
+var ErrSimulationLimit = errors.New("the limit of running simulations is reached")
 
 // DueStep is a step of a running simulation. The simulation's own state says
 // which step that is; a DueStep that is not its next one is out of date.

@@ -27,37 +27,37 @@ var (
 	// ErrOutcomeUnknown means the database may or may not have committed:
 	// the connection broke while the commit was under way. Repeating the same
 	// work, with the same IDs, finds out.
-	ErrOutcomeUnknown = errors.New("ports: the outcome of the commit is unknown")
+	ErrOutcomeUnknown = errors.New("the outcome of the commit is unknown")
 
 	// ErrKeyBusy means that another request holds the idempotency key in a
 	// transaction that has not ended after all the time a lock may take.
-	ErrKeyBusy = errors.New("ports: the idempotency key is locked")
+	ErrKeyBusy = errors.New("the idempotency key is locked")
 
 	// ErrTookTooLong means that a statement was cut off after all the time one may
 	// take: the same again, on the same data, would be too.
-	ErrTookTooLong = errors.New("ports: the statement took too long")
+	ErrTookTooLong = errors.New("the statement took too long")
 
 	// ErrStorageGone means that the database does not answer, or not now: it is
 	// gone, read-only, out of connections or out of disk.
-	ErrStorageGone = errors.New("ports: the database does not answer")
+	ErrStorageGone = errors.New("the database does not answer")
 
 	// ErrKeyTaken means another request holds the idempotency key: read its
 	// record and replay, or tell the conflict.
-	ErrKeyTaken = errors.New("ports: the idempotency key is taken")
+	ErrKeyTaken = errors.New("the idempotency key is taken")
 
 	// ErrDirectoryChanged means that the recipient or the address about to be
 	// created exists by now: look it up and prepare again.
-	ErrDirectoryChanged = errors.New("ports: the recipient or address was created meanwhile")
+	ErrDirectoryChanged = errors.New("the recipient or address was created meanwhile")
 
 	// ErrReferenceTaken means the random reference clashed: draw another.
-	ErrReferenceTaken = errors.New("ports: the delivery reference is taken")
+	ErrReferenceTaken = errors.New("the delivery reference is taken")
 
 	// ErrBookingLate means that a booking waited so long for others that its
 	// created_at is too old to be stored. Nothing was; give it another time.
-	ErrBookingLate = errors.New("ports: the booking waited too long")
+	ErrBookingLate = errors.New("the booking waited too long")
 
 	// ErrExternalIDTaken means the application has a delivery with this external_id.
-	ErrExternalIDTaken = errors.New("ports: the external_id is taken")
+	ErrExternalIDTaken = errors.New("the external_id is taken")
 )
 
 // StorageUnavailable reports a failure of the database that may be over in a

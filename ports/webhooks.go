@@ -17,10 +17,10 @@ const (
 
 var (
 	// ErrEndpointLimit means that the application has as many endpoints as it may.
-	ErrEndpointLimit = errors.New("ports: the limit of webhook endpoints is reached")
+	ErrEndpointLimit = errors.New("the limit of webhook endpoints is reached")
 
 	// ErrEndpointLost means that the endpoint is not this owner's any more.
-	ErrEndpointLost = errors.New("ports: the lease of the webhook endpoint was lost")
+	ErrEndpointLost = errors.New("the lease of the webhook endpoint was lost")
 )
 
 // EventWrite is an event of a delivery with the JSON that is published.

@@ -13,15 +13,15 @@ import (
 var (
 	// ErrAlone tells that the item has to be carried out by itself: its batch went on
 	// without it, or no batch has ended for Options.Stall.
-	ErrAlone = errors.New("batch: the item has to be carried out by itself")
+	ErrAlone = errors.New("the item has to be carried out by itself")
 	// ErrLate tells that the item waited for longer than Options.MaxWait. Nothing was done.
-	ErrLate = errors.New("batch: the item waited too long for its batch")
+	ErrLate = errors.New("the item waited too long for its batch")
 	// ErrNotBegun tells that the caller's context ended before the batch began. Nothing
 	// was done.
-	ErrNotBegun = errors.New("batch: not begun")
+	ErrNotBegun = errors.New("the batch has not begun")
 	// ErrUnderWay tells that the caller's context ended while the batch was under way.
 	// Whether the item is carried out is unknown.
-	ErrUnderWay = errors.New("batch: under way")
+	ErrUnderWay = errors.New("the batch is under way")
 )
 
 // Options are the rules of a batcher. Zero switches a rule off where nothing else is said.
@@ -291,7 +291,7 @@ func (b *Batcher[T]) carryOut(taken []*waiter[T]) (outcomes []error) {
 	defer cancel()
 	defer func() {
 		if fault := recover(); fault != nil {
-			outcomes = Same(len(taken), fmt.Errorf("batch: panic: %v", fault))
+			outcomes = Same(len(taken), fmt.Errorf("panic in a batch: %v", fault))
 		}
 	}()
 	items := make([]T, len(taken))

@@ -55,7 +55,7 @@ func New(o Options) *Site {
 		pages: sync.OnceValue(func() map[string]*answer {
 			pages, err := render(o, root)
 			if err != nil {
-				panic("docsite: " + err.Error()) // pages are part of the program, and the tests read them
+				panic("the documentation does not render: " + err.Error()) // pages are part of the program, and the tests read them
 			}
 			return pages
 		}),

@@ -15,7 +15,7 @@ import (
 // brought about at will.
 const forcedErrorHeader = "X-Sandbox-Error"
 
-var errForced = errors.New("httpapi: asked for by " + forcedErrorHeader)
+var errForced = errors.New("asked for by " + forcedErrorHeader)
 
 var forcedErrors = map[string]func(*API, *call) *domain.Error{
 	domain.CodeQuoteUnavailable:      func(*API, *call) *domain.Error { return domain.QuoteUnavailable(nil) },

@@ -114,7 +114,7 @@ func Parse(files fs.FS, folder, assetsAt string) (*Set, error) {
 func (s *Set) Render(name string, p Page) ([]byte, error) {
 	page, ok := s.byName[name]
 	if !ok {
-		return nil, fmt.Errorf("pages: no page %s", name)
+		return nil, fmt.Errorf("there is no page %s", name)
 	}
 	var b bytes.Buffer
 	err := page.ExecuteTemplate(&b, "layout", p)

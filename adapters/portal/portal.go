@@ -257,7 +257,7 @@ func (p *Portal) identify(c *call) (err error) {
 }
 
 // errAnswered says that the answer is on its way.
-var errAnswered = errors.New("portal: answered")
+var errAnswered = errors.New("answered already")
 
 // fail answers with a page that says what happened and what to do.
 func (p *Portal) fail(c *call, err error) {

@@ -8,7 +8,7 @@ import (
 )
 
 // ErrOpen means that a call was not made, since the service is gone.
-var ErrOpen = errors.New("upstream: the service does not answer; it is asked again in a moment")
+var ErrOpen = errors.New("the service does not answer; it is asked again in a moment")
 
 // Evidence is what the end of a call shows about the service.
 type Evidence int

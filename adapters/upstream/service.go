@@ -170,6 +170,6 @@ func (s *shares) enter(ctx context.Context, business domain.ID) (leave func(), e
 		return func() { <-mine.places; forget() }, nil
 	case <-ctx.Done():
 		forget()
-		return nil, fmt.Errorf("upstream: %d questions of this business are under way, the most there may be: %w", s.most, context.Cause(ctx))
+		return nil, fmt.Errorf("%d questions of this business are under way, the most there may be: %w", s.most, context.Cause(ctx))
 	}
 }

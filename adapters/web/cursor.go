@@ -49,7 +49,7 @@ func (c Cursors) SealFeed(binding string, p domain.FeedPosition) string {
 func bytesOf(id domain.ID) []byte {
 	raw, err := hex.DecodeString(id.Hex())
 	if err != nil || len(raw) != 16 {
-		panic("web: a record has the ID " + string(id))
+		panic("a record has the ID " + string(id))
 	}
 	return raw
 }

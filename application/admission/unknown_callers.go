@@ -13,7 +13,7 @@ import (
 // key. It ends only while the storage or the limiter hardly answers.
 const unknownPatience = 2 * time.Second
 
-var errUnknownCaller = errors.New("admission: looking up an API key takes too long")
+var errUnknownCaller = errors.New("looking up an API key takes too long")
 
 // unknownCallers lets the requests with a key that has not worked lately in one
 // after the other: the first one finds out about the key, and those behind it

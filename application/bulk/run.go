@@ -31,7 +31,7 @@ const (
 )
 
 // errYield ends a turn between two transactions.
-var errYield = errors.New("bulk: the turn is over")
+var errYield = errors.New("the turn of the bulk is over")
 
 // run is one request at work on a bulk.
 type run struct {

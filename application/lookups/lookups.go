@@ -27,7 +27,7 @@ const (
 )
 
 // ErrCrowded means that more secrets are asked for than can be in two seconds.
-var ErrCrowded = errors.New("lookups: too many are asked for at once")
+var ErrCrowded = errors.New("too many are asked for at once")
 
 // Lookups asks with a function for which of some secrets exist. It is safe for
 // concurrent use; those who ask share nothing but the pace.
@@ -100,7 +100,7 @@ func (l *Lookups[K]) ask(ctx context.Context, q *question[K]) {
 	defer close(q.over)
 	defer func() {
 		if why := recover(); why != nil {
-			q.err = fmt.Errorf("lookups: the storage panicked: %v\n%s", why, debug.Stack())
+			q.err = fmt.Errorf("the storage panicked: %v\n%s", why, debug.Stack())
 		}
 	}()
 	time.Sleep(time.Until(q.begin))

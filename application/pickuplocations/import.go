@@ -86,7 +86,7 @@ func (p *PickupLocations) begin(ctx context.Context) (end func(), err error) {
 	}
 }
 
-var errImporting = errors.New("pickuplocations: other imports are under way")
+var errImporting = errors.New("other imports are under way")
 
 // writer is where rows go.
 type writer interface {

@@ -96,10 +96,10 @@ func stepID(step ports.DueStep) string {
 func parseStepID(stepID string) (id domain.ID, done int, err error) {
 	delivery, number, ok := strings.Cut(stepID, "/")
 	if !ok {
-		return "", 0, errors.New("sandbox: " + strconv.Quote(stepID) + " names no step")
+		return "", 0, errors.New("" + strconv.Quote(stepID) + " names no step")
 	}
 	if done, err = strconv.Atoi(number); err != nil {
-		return "", 0, errors.New("sandbox: " + strconv.Quote(stepID) + " names no step")
+		return "", 0, errors.New("" + strconv.Quote(stepID) + " names no step")
 	}
 	id, err = domain.ParseID(domain.PrefixDelivery, delivery)
 	return id, done, err

@@ -31,7 +31,7 @@ const (
 
 // ErrCrowded means that this process, or the client's address, watches as much
 // as it may, or that the delivery is watched by as many as may. The delivery can still be looked at.
-var ErrCrowded = errors.New("tracking: too many watch already")
+var ErrCrowded = errors.New("too many watch already")
 
 // Watches tells of changes of deliveries.
 type Watches struct {

@@ -128,7 +128,7 @@ func (k *SecretKey) reseal(e domain.WebhookEndpoint) (anew []domain.SigningSecre
 			continue
 		}
 		if secret.Sealed, err = k.sealer.Seal(string(e.ID), plain); err != nil {
-			return nil, fmt.Errorf("webhooks: seal a signing secret: %w", err)
+			return nil, fmt.Errorf("seal a signing secret: %w", err)
 		}
 		if anew == nil {
 			anew = append(anew, e.Secrets...)
@@ -141,7 +141,7 @@ func (k *SecretKey) reseal(e domain.WebhookEndpoint) (anew []domain.SigningSecre
 // check is one of the current key, and the one that is stored, by now.
 func (k *SecretKey) check(ctx context.Context, tx ports.Stores) (fresh, stored []byte, err error) {
 	if fresh, err = k.sealer.Seal(keyCheck, nil); err != nil {
-		return nil, nil, fmt.Errorf("webhooks: seal the check of the key: %w", err)
+		return nil, nil, fmt.Errorf("seal the check of the key: %w", err)
 	}
 	stored, err = tx.Webhooks.AddKeyCheck(ctx, fresh)
 	return fresh, stored, err

@@ -13,7 +13,7 @@ import (
 // receiver configures it and in which it is stored.
 func sealSecret(s ports.Sealer, endpoint domain.ID, secret [domain.SigningSecretBytes]byte) (shown string, sealed []byte, err error) {
 	if sealed, err = s.Seal(string(endpoint), secret[:]); err != nil {
-		return "", nil, fmt.Errorf("webhooks: seal a signing secret: %w", err)
+		return "", nil, fmt.Errorf("seal a signing secret: %w", err)
 	}
 	return domain.FormatSigningSecret(secret[:]), sealed, nil
 }
@@ -25,7 +25,7 @@ func sealSecret(s ports.Sealer, endpoint domain.ID, secret [domain.SigningSecret
 func listenerSecret(s ports.Sealer, t domain.Tenant) ([domain.SigningSecretBytes]byte, error) {
 	secret, err := s.Derive("listener/" + string(t.ApplicationID) + "/" + string(t.Environment))
 	if err != nil {
-		return secret, fmt.Errorf("webhooks: derive the secret of listeners: %w", err)
+		return secret, fmt.Errorf("derive the secret of listeners: %w", err)
 	}
 	return secret, nil
 }
@@ -41,7 +41,7 @@ func OpenSecrets(s ports.Sealer, e domain.WebhookEndpoint, now time.Time) ([][]b
 		case err == nil:
 			secrets = append(secrets, secret)
 		case i == 0:
-			return nil, fmt.Errorf("webhooks: open a signing secret: %w", err)
+			return nil, fmt.Errorf("open a signing secret: %w", err)
 		}
 	}
 	return secrets, nil
@@ -57,7 +57,7 @@ func answerPurpose(r idempotency.Request) string {
 func sealAnswer(s ports.Sealer, r idempotency.Request, a domain.Answer) (domain.Answer, error) {
 	sealed, err := s.Seal(answerPurpose(r), a.Body)
 	if err != nil {
-		return domain.Answer{}, fmt.Errorf("webhooks: seal an answer: %w", err)
+		return domain.Answer{}, fmt.Errorf("seal an answer: %w", err)
 	}
 	a.Body = sealed
 	return a, nil
@@ -70,7 +70,7 @@ func confidential(s ports.Sealer, r idempotency.Request) func(idempotency.Result
 			return idempotency.Result{}, err
 		}
 		if result.Answer.Body, err = s.Open(answerPurpose(r), result.Answer.Body); err != nil {
-			return idempotency.Result{}, fmt.Errorf("webhooks: open a stored answer: %w", err)
+			return idempotency.Result{}, fmt.Errorf("open a stored answer: %w", err)
 		}
 		return result, nil
 	}

@@ -212,7 +212,7 @@ func newPricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea
 	if err != nil {
 		return nil, err
 	}
-	return f.pricing(metered.New(pricing, r)), nil
+	return f.tracing().Pricing(metered.New(pricing, r)), nil
 }
 
 func choosePricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea) (ports.Pricing, error) {
@@ -323,7 +323,7 @@ func newSealer(c *configs.Config) (ports.Sealer, error) {
 
 func newWebhookSender(c *configs.Config, f *follower) (ports.WebhookSender, func()) {
 	s := httpsender.New(httpsender.Options{AllowPrivate: c.WebhookAllowPrivate})
-	return f.sender(s), s.Close
+	return f.tracing().WebhookSender(s), s.Close
 }
 
 func newOutbox(store ports.Database) ports.WebhookOutbox { return store.Outbox() }
@@ -388,7 +388,7 @@ type cursorKeys [][32]byte
 
 func newCursorKeys(c *configs.Config) (cursorKeys, error) {
 	if c.KeyPepper == "" {
-		return nil, errors.New("waybill: cursors need the pepper")
+		return nil, errors.New("cursors need the pepper")
 	}
 	return web.CursorKeys(append([]string{c.KeyPepper.Reveal()}, revealed(c.KeyPepperPrevious)...)...)
 }

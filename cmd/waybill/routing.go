@@ -43,5 +43,5 @@ func newRouting(engine roadEngine, r prometheus.Registerer, f *follower) (ports.
 	if engine.Client == nil {
 		return straightline.New(), nil
 	}
-	return cached.New(f.routing(metered.New(engine, r)), time.Now, r)
+	return cached.New(f.tracing().Routing(metered.New(engine, r)), time.Now, r)
 }

@@ -46,6 +46,7 @@ func newFollower(ctx context.Context, r prometheus.Registerer, log *slog.Logger)
 	}, nil
 }
 
+// tracing is nil where nothing is traced; then it gives adapters back as they are.
 func (f *follower) tracing() *otlp.Tracing { return (*otlp.Tracing)(f) }
 
 func (f *follower) requests() httpapi.Follow {
@@ -61,27 +62,6 @@ func (f *follower) headers() func(context.Context, http.Header) {
 		return nil
 	}
 	return f.tracing().Inject
-}
-
-func (f *follower) pricing(p ports.Pricing) ports.Pricing {
-	if f == nil {
-		return p
-	}
-	return f.tracing().Pricing(p)
-}
-
-func (f *follower) routing(r ports.Routing) ports.Routing {
-	if f == nil {
-		return r
-	}
-	return f.tracing().Routing(r)
-}
-
-func (f *follower) sender(s ports.WebhookSender) ports.WebhookSender {
-	if f == nil {
-		return s
-	}
-	return f.tracing().WebhookSender(s)
 }
 
 func (f *follower) database(d ports.Database) ports.Database {

@@ -29,9 +29,9 @@ func TestWithoutACollectorNothingIsWrapped(t *testing.T) {
 		sender  ports.WebhookSender = mocks.NewMockWebhookSender(c)
 		db      ports.Database      = &followedDatabase{}
 	)
-	require.Same(t, pricing, f.pricing(pricing))
-	require.Same(t, routing, f.routing(routing))
-	require.Same(t, sender, f.sender(sender))
+	require.Same(t, pricing, f.tracing().Pricing(pricing))
+	require.Same(t, routing, f.tracing().Routing(routing))
+	require.Same(t, sender, f.tracing().WebhookSender(sender))
 	require.Same(t, db, f.database(db))
 	require.Nil(t, f.requests())
 	require.Nil(t, f.headers())
@@ -45,6 +45,6 @@ func BenchmarkWithoutACollector(b *testing.B) {
 	var sender ports.WebhookSender = mocks.NewMockWebhookSender(gomock.NewController(b))
 	b.ReportAllocs()
 	for b.Loop() {
-		_, _, _ = f.requests(), f.headers(), f.sender(sender)
+		_, _, _ = f.requests(), f.headers(), f.tracing().WebhookSender(sender)
 	}
 }

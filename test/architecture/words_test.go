@@ -35,6 +35,28 @@ func TestAnIntegratorsCommandsCallByThePublishedClient(t *testing.T) {
 	}
 }
 
+// A person reads an error in a terminal or a log: it says what happened, and a
+// package's name is none of that. What integrators install names itself.
+func TestNoErrorBeginsWithTheNameOfItsPackage(t *testing.T) {
+	sources, err := load(root(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	folders := map[string]bool{}
+	for _, s := range sources {
+		folders[s.pkg] = true
+	}
+	for folder := range folders {
+		if strings.HasPrefix(folder, clients) || strings.HasPrefix(folder, "test") {
+			continue
+		}
+		begins := regexp.MustCompile(`(Errorf|errors\.New|panic)\("` + regexp.QuoteMeta(filepath.Base(folder)) + `: `)
+		for _, found := range matches(t, filepath.Join(root(t), filepath.FromSlash(folder)), begins) {
+			t.Errorf("%s: begin with what happened", found)
+		}
+	}
+}
+
 func TestPlantedWordsOfAnEdgeAreFound(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

@@ -121,7 +121,7 @@ func (d *diagnosis) secretsOfDatabase(ctx context.Context, store Database) {
 // rolledBack is a storage whose transactions are all rolled back.
 type rolledBack struct{ ports.Storage }
 
-var errRolledBack = errors.New("waybill: rolled back on purpose")
+var errRolledBack = errors.New("rolled back on purpose")
 
 // InTx runs fn and keeps nothing of it.
 func (r rolledBack) InTx(ctx context.Context, fn func(ctx context.Context, tx ports.Stores) error) error {

@@ -5,13 +5,8 @@ import (
 	"errors"
 	"net"
 	"os"
-	"regexp"
 	"syscall"
 )
-
-// inner are the names of our own packages, which begin their errors and mean
-// nothing to an administrator.
-var inner = regexp.MustCompile(`\b(admission|aesgcm|argon2id|asynqqueue|autopipeline|batch|bulk|cached|geojson|gormstore|hmacsha256|httpapi|httppricing|httpsender|international|lookups|memlimiter|memqueue|opsapi|pages|pgfast|pickuplocations|portal|ports|redislimiter|redislocks|redispubsub|sandbox|straightline|tariff|tenancy|tracking|upstream|valhalla|views|waybill|web|webhooks): `)
 
 // Plainly is an error as an administrator reads it. Where nobody could be
 // reached that is all of it: drivers tell the same dial once per address and
@@ -23,7 +18,7 @@ func Plainly(err error) string {
 	}
 	var dial *net.OpError
 	if !errors.As(err, &dial) || dial.Op != "dial" {
-		return inner.ReplaceAllString(OneLine(err), "")
+		return OneLine(err)
 	}
 	where := "the address"
 	if dial.Addr != nil {

@@ -32,7 +32,7 @@ func New(pepper string, previous ...string) (*Digester, error) {
 	var pools []*sync.Pool
 	for _, p := range append([]string{pepper}, previous...) {
 		if len(p) < minPepper {
-			return nil, errors.New("hmacsha256: a pepper has fewer than 16 bytes")
+			return nil, errors.New("a pepper has fewer than 16 bytes")
 		}
 		key := []byte(p)
 		pools = append(pools, &sync.Pool{New: func() any { return hmac.New(sha256.New, key) }})

@@ -5,7 +5,7 @@ type None struct{}
 
 // Digest panics: the program has asked for a digest without a pepper.
 func (None) Digest(string) [32]byte {
-	panic("hmacsha256: a key was digested in a command that did not ask for the pepper")
+	panic("a key was digested in a command that did not ask for the pepper")
 }
 
 // Previous is empty.

@@ -40,15 +40,15 @@ const mostKnown = 4096
 // alpha-2); an unknown region is an error.
 func New(region string) (*Normalizer, error) {
 	if phonenumbers.GetCountryCodeForRegion(region) == 0 {
-		return nil, fmt.Errorf("international: %q is not a region with a numbering plan; use two capital letters such as GH", region)
+		return nil, fmt.Errorf("%q is not a region with a numbering plan; use two capital letters such as GH", region)
 	}
 	known, err := lru.New[string, domain.PhoneNumber](mostKnown)
 	if err != nil {
-		return nil, fmt.Errorf("international: %w", err)
+		return nil, fmt.Errorf("read a phone number: %w", err)
 	}
 	abroad, err := abroadPrefix(region)
 	if err != nil {
-		return nil, fmt.Errorf("international: %w", err)
+		return nil, fmt.Errorf("read a phone number: %w", err)
 	}
 	return &Normalizer{region: region, abroad: abroad, known: known}, nil
 }

@@ -108,7 +108,7 @@ func (h *Hasher) derive(ctx context.Context, password string, salt []byte, p Par
 	return argon2.IDKey([]byte(norm.NFKC.String(password)), salt, p.Passes, p.Memory, p.Lanes, size), nil
 }
 
-var errMalformed = errors.New("argon2id: a stored hash is not in the PHC format of Argon2id version 19")
+var errMalformed = errors.New("a stored hash is not in the PHC format of Argon2id version 19")
 
 func parse(hash string) (p Parameters, salt, key []byte, err error) {
 	parts := strings.Split(hash, "$")

@@ -64,10 +64,10 @@ func New(o Options) (*Client, error) {
 		o.Timeout = DefaultTimeout
 	}
 	if o.Timeout < 0 || o.Timeout > MaxTimeout {
-		return nil, fmt.Errorf("httppricing: the time-out is %v; it may be up to %v", o.Timeout, MaxTimeout)
+		return nil, fmt.Errorf("the time-out is %v; it may be up to %v", o.Timeout, MaxTimeout)
 	}
 	if o.Currency == "" {
-		return nil, errors.New("httppricing: no currency to ask for")
+		return nil, errors.New("no currency to ask for")
 	}
 	return &Client{
 		endpoint: endpoint,
@@ -83,13 +83,13 @@ func pricesURL(base string) (string, error) {
 	u, err := url.Parse(base)
 	if err != nil {
 		// The cause repeats the URL, with the password somebody may have put there.
-		return "", errors.New("httppricing: the URL cannot be parsed")
+		return "", errors.New("the URL cannot be parsed")
 	}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return "", fmt.Errorf("httppricing: %q is no URL of a service; write http://host:port", u.Redacted())
+		return "", fmt.Errorf("%q is no URL of a service; write http://host:port", u.Redacted())
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return "", errors.New("httppricing: the URL may have no user, query or fragment")
+		return "", errors.New("the URL may have no user, query or fragment")
 	}
 	return strings.TrimRight(u.String(), "/") + "/prices", nil
 }
@@ -116,7 +116,7 @@ func (c *Client) Price(ctx context.Context, trip domain.Trip) (domain.Quote, err
 }
 
 func unavailable(cause error) error {
-	return domain.QuoteUnavailable(fmt.Errorf("httppricing: %w", cause))
+	return domain.QuoteUnavailable(fmt.Errorf("ask for a price: %w", cause))
 }
 
 func (c *Client) ask(ctx context.Context, client *http.Client, body []byte) (domain.Quote, error) {

@@ -58,7 +58,7 @@ func (p *Pricing) Price(ctx context.Context, trip domain.Trip) (domain.Quote, er
 	}
 	// Not as distance < 0: NaN must end here too.
 	if !(distance.Kilometres >= 0) || math.IsInf(distance.Kilometres, 0) {
-		return domain.Quote{}, domain.QuoteUnavailable(fmt.Errorf("tariff: routing measured %v km", distance.Kilometres))
+		return domain.Quote{}, domain.QuoteUnavailable(fmt.Errorf("routing measured %v km", distance.Kilometres))
 	}
 
 	quote := domain.Quote{Currency: p.table.Currency, Distance: distance, RequiresCustomQuote: true}

@@ -48,17 +48,17 @@ var currencyCode = regexp.MustCompile(`^[A-Z]{3}$`)
 // Valid answers nil, or the first thing in the table that cannot be meant.
 func (t Table) Valid() error {
 	if !currencyCode.MatchString(t.Currency) {
-		return fmt.Errorf("tariff: %q is no currency code; use three capital letters such as GHS", t.Currency)
+		return fmt.Errorf("%q is no currency code; use three capital letters such as GHS", t.Currency)
 	}
 	if t.StepMinor < 1 || t.StepMinor > maxMinor {
-		return fmt.Errorf("tariff: the rounding step is %d, want 1 to %d", t.StepMinor, maxMinor)
+		return fmt.Errorf("the rounding step is %d, want 1 to %d", t.StepMinor, maxMinor)
 	}
 	if len(t.Vehicles) == 0 {
-		return fmt.Errorf("tariff: the table prices no vehicle")
+		return fmt.Errorf("the table prices no vehicle")
 	}
 	for _, vehicle := range slices.Sorted(maps.Keys(t.Vehicles)) {
 		if vehicle == domain.Truck || !slices.Contains(domain.VehicleTypes(), vehicle) {
-			return fmt.Errorf("tariff: %q cannot have a price; bike, car and van can", vehicle)
+			return fmt.Errorf("%q cannot have a price; bike, car and van can", vehicle)
 		}
 		r := t.Vehicles[vehicle]
 		for _, v := range []struct {
@@ -71,7 +71,7 @@ func (t Table) Valid() error {
 			{"range in kilometres", r.RangeKilometres, 1, maxRange},
 		} {
 			if v.is < v.least || v.is > v.most {
-				return fmt.Errorf("tariff: %s: the %s is %d, want %d to %d", vehicle, v.name, v.is, v.least, v.most)
+				return fmt.Errorf("%s: the %s is %d, want %d to %d", vehicle, v.name, v.is, v.least, v.most)
 			}
 		}
 	}

@@ -93,7 +93,7 @@ func (q *Queue) Ring(ctx context.Context, lane ports.Lane, id string) error {
 		}
 		switch {
 		case err != nil:
-			return fmt.Errorf("asynqqueue: ring: %w", err)
+			return fmt.Errorf("put a job in the queue: %w", err)
 		case waits:
 			return nil
 		}
@@ -179,7 +179,7 @@ func (q *Queue) Run(ctx context.Context, handlers map[ports.Lane]ports.Handler) 
 			return nil
 		}))
 		if err != nil {
-			return fmt.Errorf("asynqqueue: start lane %s: %w", lane, err)
+			return fmt.Errorf("start lane %s: %w", lane, err)
 		}
 		servers = append(servers, server)
 	}

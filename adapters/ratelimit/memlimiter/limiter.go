@@ -213,7 +213,7 @@ func allowance(b ports.Bucket, w window, now int64) ports.Allowance {
 func valid(buckets []ports.Bucket) error {
 	for _, b := range buckets {
 		if l := b.Limit; l.Limit < 1 || l.Limit > maxLimit || l.Window < minWindow || l.Window > maxWindow {
-			return fmt.Errorf("memlimiter: %s: a limit of %d in %v cannot be counted", b.Scope, l.Limit, l.Window)
+			return fmt.Errorf("%s: a limit of %d in %v cannot be counted", b.Scope, l.Limit, l.Window)
 		}
 	}
 	return nil

@@ -175,10 +175,10 @@ func (l *Limiter) run(ctx context.Context, what string, buckets []ports.Bucket) 
 func (l *Limiter) call(ctx context.Context, buckets []ports.Bucket, keys []string, args []any) ([]int64, error) {
 	found, err := script.Run(ctx, l.client, keys, args...).Int64Slice()
 	if err != nil {
-		return nil, fmt.Errorf("redislimiter: %w", err)
+		return nil, fmt.Errorf("count requests in Redis: %w", err)
 	}
 	if len(found) != 2+3*len(buckets) {
-		return nil, fmt.Errorf("redislimiter: %d numbers for %d buckets came back", len(found), len(buckets))
+		return nil, fmt.Errorf("%d numbers for %d buckets came back", len(found), len(buckets))
 	}
 	for i, b := range buckets {
 		w := windowOf(found, i, b)
@@ -204,7 +204,7 @@ func (l *Limiter) time() string {
 
 func valid(b ports.Bucket) error {
 	if l := b.Limit; l.Limit < 1 || l.Limit > maxLimit || l.Window < minWindow || l.Window > maxWindow || l.Window%time.Millisecond != 0 {
-		return fmt.Errorf("redislimiter: %s: a limit of %d in %v cannot be counted", b.Scope, l.Limit, l.Window)
+		return fmt.Errorf("%s: a limit of %d in %v cannot be counted", b.Scope, l.Limit, l.Window)
 	}
 	return nil
 }

@@ -71,9 +71,9 @@ func (c *Client) Do(ctx context.Context, args ...any) (any, error) {
 	case answered(err):
 		return nil, err
 	case own.beside.Load():
-		return nil, &BesideError{fmt.Errorf("autopipeline: %w", err)}
+		return nil, &BesideError{fmt.Errorf("ask Redis: %w", err)}
 	}
-	return nil, fmt.Errorf("autopipeline: %w", err)
+	return nil, fmt.Errorf("ask Redis: %w", err)
 }
 
 var errNoAnswer = errors.New("Redis has not answered")

@@ -54,13 +54,13 @@ type answer struct {
 func New(behind ports.Routing, now func() time.Time, r prometheus.Registerer) (*Routing, error) {
 	known, err := lru.New[domain.Trip, answer](mostKnown)
 	if err != nil {
-		return nil, fmt.Errorf("cached: %w", err)
+		return nil, fmt.Errorf("measure a distance: %w", err)
 	}
 	c := &Routing{behind: behind, now: now, known: known, looks: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "waybill_routing_cache_total", Help: "Distances wanted, by whether they were known.",
 	}, []string{"result"})}
 	if err := r.Register(c.looks); err != nil {
-		return nil, fmt.Errorf("cached: %w", err)
+		return nil, fmt.Errorf("measure a distance: %w", err)
 	}
 	for _, result := range []string{hit, shared, miss} {
 		c.looks.WithLabelValues(result)
@@ -86,7 +86,7 @@ func (c *Routing) Distance(ctx context.Context, trip domain.Trip) (domain.Distan
 	})
 	select {
 	case <-ctx.Done():
-		return domain.Distance{}, fmt.Errorf("cached: the caller went away: %w", ctx.Err())
+		return domain.Distance{}, fmt.Errorf("the caller went away: %w", ctx.Err())
 	case got := <-answers:
 		if asked {
 			c.looks.WithLabelValues(miss).Inc()

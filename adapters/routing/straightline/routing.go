@@ -30,7 +30,7 @@ func (Routing) Distance(_ context.Context, trip domain.Trip) (domain.Distance, e
 	metres := geo.DistanceHaversine(point(trip.Pickup), point(trip.Dropoff))
 	if math.IsNaN(metres) {
 		if !finite(trip.Pickup) || !finite(trip.Dropoff) {
-			return domain.Distance{}, fmt.Errorf("straightline: no distance between %v and %v", trip.Pickup, trip.Dropoff)
+			return domain.Distance{}, fmt.Errorf("no distance between %v and %v", trip.Pickup, trip.Dropoff)
 		}
 		// Rounding pushes the haversine of opposite ends of the earth past 1.
 		metres = math.Pi * orb.EarthRadius

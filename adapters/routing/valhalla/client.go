@@ -67,7 +67,7 @@ func New(o Options) (*Client, error) {
 		o.Timeout = DefaultTimeout
 	}
 	if o.Timeout < 0 || o.Timeout > MaxTimeout {
-		return nil, fmt.Errorf("valhalla: the time-out is %v; it may be up to %v", o.Timeout, MaxTimeout)
+		return nil, fmt.Errorf("the time-out is %v; it may be up to %v", o.Timeout, MaxTimeout)
 	}
 	costings, err := costingsOf(o.BikeCosting)
 	if err != nil {
@@ -85,13 +85,13 @@ func baseURL(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil {
 		// The cause repeats the URL, with the password somebody may have put there.
-		return "", errors.New("valhalla: the URL cannot be parsed")
+		return "", errors.New("the URL cannot be parsed")
 	}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return "", fmt.Errorf("valhalla: %q is no URL of an engine; write http://host:port", u.Redacted())
+		return "", fmt.Errorf("%q is no URL of an engine; write http://host:port", u.Redacted())
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return "", errors.New("valhalla: the URL may have no user, query or fragment")
+		return "", errors.New("the URL may have no user, query or fragment")
 	}
 	return strings.TrimRight(u.String(), "/"), nil
 }
@@ -103,7 +103,7 @@ func costingsOf(bike string) (map[domain.VehicleType]string, error) {
 		bike = "motor_scooter"
 	case "motor_scooter", "motorcycle", "bicycle":
 	default:
-		return nil, fmt.Errorf("valhalla: a bike cannot be %q; it is motor_scooter, motorcycle or bicycle", bike)
+		return nil, fmt.Errorf("a bike cannot be %q; it is motor_scooter, motorcycle or bicycle", bike)
 	}
 	return map[domain.VehicleType]string{
 		domain.Bike: bike, domain.Car: "auto", domain.Van: "auto", domain.Truck: "truck",
@@ -115,11 +115,11 @@ func costingsOf(bike string) (map[domain.VehicleType]string, error) {
 func (c *Client) Distance(ctx context.Context, trip domain.Trip) (domain.Distance, error) {
 	costing, ok := c.costings[trip.VehicleType]
 	if !ok {
-		return domain.Distance{}, fmt.Errorf("valhalla: no costing for a vehicle %q", trip.VehicleType)
+		return domain.Distance{}, fmt.Errorf("no costing for a vehicle %q", trip.VehicleType)
 	}
 	body, err := json.Marshal(newQuestion(trip, costing))
 	if err != nil {
-		return domain.Distance{}, fmt.Errorf("valhalla: %w", err) // coordinates that are no numbers
+		return domain.Distance{}, fmt.Errorf("ask the routing engine: %w", err) // coordinates that are no numbers
 	}
 	var distance domain.Distance
 	err = c.service.Ask(ctx, trip, func(ctx context.Context, client *http.Client) (err error) {
@@ -127,7 +127,7 @@ func (c *Client) Distance(ctx context.Context, trip domain.Trip) (domain.Distanc
 		return err
 	})
 	if err != nil {
-		return domain.Distance{}, fmt.Errorf("valhalla: %w", err)
+		return domain.Distance{}, fmt.Errorf("ask the routing engine: %w", err)
 	}
 	return distance, nil
 }
@@ -191,14 +191,14 @@ func (c *Client) Ping(ctx context.Context) error {
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/status", nil)
 	if err != nil {
-		return fmt.Errorf("valhalla: %w", err)
+		return fmt.Errorf("ask the routing engine: %w", err)
 	}
 	status, answer, err := do(c.service.Client(), req)
 	if err != nil {
-		return fmt.Errorf("valhalla: %w", err)
+		return fmt.Errorf("ask the routing engine: %w", err)
 	}
 	if status != http.StatusOK {
-		return fmt.Errorf("valhalla: the engine answered %d to GET /status", status)
+		return fmt.Errorf("the engine answered %d to GET /status", status)
 	}
 	return readStatus(answer)
 }

@@ -117,10 +117,10 @@ func readStatus(body []byte) error {
 		Version string `json:"version"`
 	}
 	if err := json.Unmarshal(body, &status); err != nil {
-		return fmt.Errorf("valhalla: the status cannot be read: %w", err)
+		return fmt.Errorf("the status cannot be read: %w", err)
 	}
 	if status.Version == "" {
-		return errors.New("valhalla: what answers there is no Valhalla: its status has no version")
+		return errors.New("what answers there is no Valhalla: its status has no version")
 	}
 	return nil
 }

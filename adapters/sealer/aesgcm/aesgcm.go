@@ -46,9 +46,9 @@ const (
 )
 
 var (
-	errShort  = errors.New("aesgcm: the sealed text is too short, or none")
-	errKey    = errors.New("aesgcm: the sealed text was made under a key that is not known")
-	errOpened = errors.New("aesgcm: the sealed text was changed, or has another purpose")
+	errShort  = errors.New("the sealed text is too short, or none")
+	errKey    = errors.New("the sealed text was made under a key that is not known")
+	errOpened = errors.New("the sealed text was changed, or has another purpose")
 )
 
 // header tells what a text was sealed by.
@@ -69,11 +69,11 @@ func New(current []byte, previous ...[]byte) (*Sealer, error) {
 	s := &Sealer{secret: bytes.Clone(current), keys: make(map[header]cipher.AEAD, 1+len(previous))}
 	for i, secret := range append([][]byte{current}, previous...) {
 		if len(secret) < minSecret {
-			return nil, fmt.Errorf("aesgcm: a secret has fewer than %d bytes", minSecret)
+			return nil, fmt.Errorf("a secret has fewer than %d bytes", minSecret)
 		}
 		id, key, err := derive(secret)
 		if err != nil {
-			return nil, fmt.Errorf("aesgcm: derive a key: %w", err)
+			return nil, fmt.Errorf("derive a key: %w", err)
 		}
 		s.keys[id] = key
 		if i == 0 {
@@ -130,7 +130,7 @@ func (s *Sealer) Current(sealed []byte) bool { return bytes.HasPrefix(sealed, s.
 func (s *Sealer) Derive(purpose string) (derived [domain.SigningSecretBytes]byte, err error) {
 	key, err := hkdf.Key(sha256.New, s.secret, nil, derivedFor+purpose, len(derived))
 	if err != nil {
-		return derived, fmt.Errorf("aesgcm: derive a secret: %w", err)
+		return derived, fmt.Errorf("derive a secret: %w", err)
 	}
 	copy(derived[:], key)
 	return derived, nil

@@ -9,7 +9,7 @@ import (
 // None stands in a process that seals nothing and has no key.
 type None struct{}
 
-var errNoKey = errors.New("aesgcm: signing secrets need the secret key")
+var errNoKey = errors.New("signing secrets need the secret key")
 
 // Seal refuses: there is no key.
 func (None) Seal(string, []byte) ([]byte, error) { return nil, errNoKey }

@@ -73,7 +73,7 @@ func (s *Store) bookTogether(ctx context.Context, e *entry) error {
 }
 
 func notBooked(ctx context.Context) error {
-	return fmt.Errorf("gormstore: not booked: %w", whyEnded(ctx))
+	return fmt.Errorf("not booked: %w", whyEnded(ctx))
 }
 
 // claims is what a batch stores that may be there only once.

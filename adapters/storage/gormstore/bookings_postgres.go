@@ -117,7 +117,7 @@ func storeRunOnPostgres(ctx context.Context, s *Store, entries []*entry) (int, e
 }
 
 // errIncomplete tells that some of the bookings did not come through.
-var errIncomplete = errors.New("gormstore: a batch is incomplete")
+var errIncomplete = errors.New("a batch is incomplete")
 
 // aboutRows tells a failure that comes of what was to be stored, or of who held
 // it, from one of the database.

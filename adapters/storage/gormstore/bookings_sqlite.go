@@ -60,7 +60,7 @@ func storeRunOnSQLite(ctx context.Context, s *Store, entries []*entry) (n int, e
 // failure, which may have ended the transaction.
 func (s session) bookBehindSavepoint(ctx context.Context, e *entry) (refusal, err error) {
 	if err := s.with(ctx).Exec("SAVEPOINT booking").Error; err != nil {
-		return nil, fmt.Errorf("gormstore: begin a booking: %w", err)
+		return nil, fmt.Errorf("begin a booking: %w", err)
 	}
 	heard := len(s.fanned.endpoints)
 	end := []string{"RELEASE booking"}
@@ -73,7 +73,7 @@ func (s session) bookBehindSavepoint(ctx context.Context, e *entry) (refusal, er
 	}
 	for _, statement := range end {
 		if err := s.with(ctx).Exec(statement).Error; err != nil {
-			return nil, fmt.Errorf("gormstore: end a booking: %w", err)
+			return nil, fmt.Errorf("end a booking: %w", err)
 		}
 	}
 	return refusal, nil

@@ -64,7 +64,7 @@ func (b *pgBatch) store(ctx context.Context, sn session) error {
 		case statementGone(err): // another connection prepares it anew
 			return errors.Join(err, conn.pgx().Close(ctx))
 		case err != nil:
-			return fmt.Errorf("gormstore: %w", err)
+			return fmt.Errorf("run a statement: %w", err)
 		}
 		return nil
 	})

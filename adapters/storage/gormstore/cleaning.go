@@ -35,7 +35,7 @@ func (s *Store) purgeKeys(ctx context.Context, limit int) (int, error) {
 		Where("(application_id, environment, key) IN (?)", expired).Where(gone).
 		Delete(&keyRow{})
 	if result.Error != nil {
-		return 0, fmt.Errorf("gormstore: delete expired idempotency keys: %w", result.Error)
+		return 0, fmt.Errorf("delete expired idempotency keys: %w", result.Error)
 	}
 	return int(result.RowsAffected), nil
 }
@@ -53,7 +53,7 @@ func (s *Store) purgeBulkItems(ctx context.Context, limit int) (int, error) {
 		Clauses(clause.Locking{Strength: "UPDATE", Options: "SKIP LOCKED"})
 	result := s.write.WithContext(ctx).Where("(claim_id, item_index) IN (?)", expired).Delete(&bulkItemRow{})
 	if result.Error != nil {
-		return 0, fmt.Errorf("gormstore: delete items of abandoned bulks: %w", result.Error)
+		return 0, fmt.Errorf("delete items of abandoned bulks: %w", result.Error)
 	}
 	return int(result.RowsAffected), nil
 }

@@ -25,7 +25,7 @@ func (id rowID) as(p domain.Prefix) domain.ID { return domain.ID(string(p) + str
 // Value refuses what is no ID: an empty one in a WHERE would be a forgotten tenant.
 func (id rowID) Value() (driver.Value, error) {
 	if len(id) != 32 {
-		return nil, fmt.Errorf("gormstore: %q is not an identifier", string(id))
+		return nil, fmt.Errorf("%q is not an identifier", string(id))
 	}
 	return string(id), nil
 }
@@ -34,7 +34,7 @@ func (id rowID) Value() (driver.Value, error) {
 func (id *rowID) Scan(src any) error {
 	s, ok := src.(string)
 	if !ok {
-		return fmt.Errorf("gormstore: an identifier came as %T", src)
+		return fmt.Errorf("an identifier came as %T", src)
 	}
 	*id = rowID(strings.ReplaceAll(s, "-", ""))
 	return nil
@@ -43,7 +43,7 @@ func (id *rowID) Scan(src any) error {
 // ScanUUID reads what Postgres answers with where nothing is between pgx and us.
 func (id *rowID) ScanUUID(v pgtype.UUID) error {
 	if !v.Valid {
-		return errors.New("gormstore: an identifier came as NULL")
+		return errors.New("an identifier came as NULL")
 	}
 	var text [32]byte
 	hex.Encode(text[:], v.Bytes[:])
@@ -75,11 +75,11 @@ func (i *instant) Scan(src any) error {
 	case string:
 		t, err := time.Parse(domain.TimeLayout, v)
 		if err != nil {
-			return fmt.Errorf("gormstore: a time was stored in another layout: %w", err)
+			return fmt.Errorf("a time was stored in another layout: %w", err)
 		}
 		i.time = t
 	default:
-		return fmt.Errorf("gormstore: a time came as %T", src)
+		return fmt.Errorf("a time came as %T", src)
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func (i *instant) Scan(src any) error {
 // ScanTimestamptz reads what Postgres answers with where nothing is between pgx and us.
 func (i *instant) ScanTimestamptz(v pgtype.Timestamptz) error {
 	if !v.Valid || v.InfinityModifier != pgtype.Finite {
-		return fmt.Errorf("gormstore: a time came as %+v", v)
+		return fmt.Errorf("a time came as %+v", v)
 	}
 	i.time = domain.Millis(v.Time)
 	return nil

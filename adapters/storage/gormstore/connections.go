@@ -28,7 +28,7 @@ func (s *Store) Connections(ctx context.Context) error {
 		case left == 0 && g.needed:
 			failed = append(failed, s.engine.failed("the pool "+g.name+" has no connection to the database and gets none", why))
 		default:
-			failed = append(failed, fmt.Errorf("gormstore: the pool %s has %d connections to the database and gets no more: %w", g.name, left, why))
+			failed = append(failed, fmt.Errorf("the pool %s has %d connections to the database and gets no more: %w", g.name, left, why))
 		}
 	}
 	return errors.Join(failed...)

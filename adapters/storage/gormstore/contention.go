@@ -40,7 +40,7 @@ const (
 )
 
 // errRowHeld tells that another transaction held a row a moment ago.
-var errRowHeld = errors.New("gormstore: another transaction holds the row")
+var errRowHeld = errors.New("another transaction holds the row")
 
 // contention is what a Store knows of rows that other transactions hold.
 type contention struct {

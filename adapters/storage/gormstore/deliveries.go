@@ -126,7 +126,7 @@ func (s session) addEvent(ctx context.Context, t domain.Tenant, e ports.EventWri
 }
 
 // errNotLocked tells of a change that was decided on an older state.
-var errNotLocked = errors.New("gormstore: the delivery changed since it was read; lock it first")
+var errNotLocked = errors.New("the delivery changed since it was read; lock it first")
 
 // Update finds the row only where it is at the event before these, so that a
 // forgotten Lock shows as an error and not as a lost event.

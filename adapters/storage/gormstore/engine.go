@@ -142,7 +142,7 @@ func engineOf(url string) (*engine, error) {
 		return &sqliteEngine, nil
 	}
 	// The URL may hold a password, so it is not repeated.
-	return nil, errors.New("gormstore: the database URL must be postgres://USER@HOST/DATABASE or sqlite://PATH")
+	return nil, errors.New("the database URL must be postgres://USER@HOST/DATABASE or sqlite://PATH")
 }
 
 // failed tells what could not be done. What the database says about records
@@ -155,15 +155,15 @@ func (e *engine) failed(what string, err error) error {
 	case errors.Is(err, gorm.ErrRecordNotFound), e.orphaned(err):
 		return domain.ErrNotFound
 	case e.waitedInVain(err):
-		return domain.Busy(fmt.Errorf("gormstore: %s: %w", what, err))
+		return domain.Busy(fmt.Errorf("%s: %w", what, err))
 	case e.tookTooLong(err):
-		return fmt.Errorf("gormstore: %s: %w: %w", what, ports.ErrTookTooLong, err)
+		return fmt.Errorf("%s: %w: %w", what, ports.ErrTookTooLong, err)
 	case e.gone(err):
-		return fmt.Errorf("gormstore: %s: %w: %w", what, ports.ErrStorageGone, err)
+		return fmt.Errorf("%s: %w: %w", what, ports.ErrStorageGone, err)
 	case e.transient(err): // and was so each time
-		return domain.Busy(fmt.Errorf("gormstore: %s: %w", what, err))
+		return domain.Busy(fmt.Errorf("%s: %w", what, err))
 	}
-	return fmt.Errorf("gormstore: %s: %w", what, err)
+	return fmt.Errorf("%s: %w", what, err)
 }
 
 // waitedInVain tells that another transaction holds a row for too long.

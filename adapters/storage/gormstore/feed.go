@@ -228,7 +228,7 @@ func firstIDAt(t time.Time) rowID {
 }
 
 // errNoPayload tells of an event that nobody rendered.
-var errNoPayload = errors.New("gormstore: an event without the JSON that is published")
+var errNoPayload = errors.New("an event without the JSON that is published")
 
 // publish stores an event of a delivery and makes it pending for all endpoints
 // that take it.

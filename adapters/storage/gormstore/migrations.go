@@ -56,11 +56,11 @@ func Migrate(ctx context.Context, url string) error {
 			again := e.transient(err) || isPg(err, pgLockNotAvailable) ||
 				e.dialect == goose.DialectSQLite3 && try < sqliteMigrationTries && !isSQLite(err, sqliteFull)
 			if !again || try == migrationTries {
-				return fmt.Errorf("gormstore: migrate: %w", err)
+				return fmt.Errorf("migrate: %w", err)
 			}
 			select {
 			case <-ctx.Done():
-				return fmt.Errorf("gormstore: migrate: %w", err)
+				return fmt.Errorf("migrate: %w", err)
 			case <-time.After(migrationPause):
 			}
 		}
@@ -118,7 +118,7 @@ func MigrationStatus(ctx context.Context, url string) ([]ports.MigrationStep, er
 	err := withProvider(url, func(_ *engine, _ *sql.DB, p *goose.Provider) error {
 		status, err := p.Status(ctx)
 		if err != nil {
-			return fmt.Errorf("gormstore: read the migrations: %w", err)
+			return fmt.Errorf("read the migrations: %w", err)
 		}
 		for _, s := range status {
 			step := ports.MigrationStep{Version: s.Source.Version, Name: migrationName(s.Source.Path)}
@@ -161,7 +161,7 @@ func withProvider(url string, use func(*engine, *sql.DB, *goose.Provider) error)
 
 	provider, err := goose.NewProvider(e.dialect, db, e.migrations, goose.WithDisableGlobalRegistry(true))
 	if err != nil {
-		return fmt.Errorf("gormstore: %w", err)
+		return fmt.Errorf("prepare the migrations: %w", err)
 	}
 	return use(e, db, provider)
 }

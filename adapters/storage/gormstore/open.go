@@ -180,7 +180,7 @@ func openGORM(d gorm.Dialector, o Options) (*gorm.DB, error) {
 		DisableAutomaticPing:   true,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("gormstore: %w", err)
+		return nil, fmt.Errorf("open the database: %w", err)
 	}
 	return db, nil
 }
@@ -192,7 +192,7 @@ func ping(ctx context.Context, db *sql.DB) error {
 		return err // somebody did answer
 	}
 	if err != nil {
-		return fmt.Errorf("gormstore: the database does not answer: %w", err)
+		return fmt.Errorf("the database does not answer: %w", err)
 	}
 	return nil
 }

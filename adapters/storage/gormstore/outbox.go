@@ -270,7 +270,7 @@ func (o outbox) Record(ctx context.Context, endpoint domain.ID, token string, of
 	}
 	batch, err := json.Marshal(outcomes)
 	if err != nil {
-		return fmt.Errorf("gormstore: write outcomes: %w", err)
+		return fmt.Errorf("write outcomes: %w", err)
 	}
 	return o.store.transact(ctx, func(sn session) error {
 		row, err := sn.owned(ctx, endpoint, token)

@@ -49,7 +49,7 @@ func (s *Store) PoolStats() map[string]func() sql.DBStats {
 const listWait = 2 * time.Second
 
 // errListTime ends a page that has taken too long, with the wait for a connection.
-var errListTime = errors.New("gormstore: the time of a list is over")
+var errListTime = errors.New("the time of a list is over")
 
 // forList moves a session onto the connections of lists, and bounds how long a
 // page may take there. In a transaction both stay as they are.
@@ -64,7 +64,7 @@ func (s *session) forList(ctx context.Context) (context.Context, context.CancelF
 // listFailed is failed for a page that was read by the context of forList.
 func (s session) listFailed(ctx context.Context, what string, err error) error {
 	if err != nil && errors.Is(context.Cause(ctx), errListTime) {
-		return fmt.Errorf("gormstore: %s: %w: %w", what, ports.ErrTookTooLong, err)
+		return fmt.Errorf("%s: %w: %w", what, ports.ErrTookTooLong, err)
 	}
 	return s.engine.failed(what, err)
 }

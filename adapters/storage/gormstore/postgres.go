@@ -176,7 +176,7 @@ func catchUpOnPostgres(ctx context.Context, db *sql.DB) error {
 		" (SELECT max(position) AS position FROM (SELECT position FROM feed_events ORDER BY id DESC LIMIT 1000) AS newest) AS newest"+
 		" WHERE newest.position > feed_positions.last_value")
 	if err != nil && !isPg(err, pgUndefinedTable) { // not migrated yet
-		return fmt.Errorf("gormstore: look for the end of the feed: %w", err)
+		return fmt.Errorf("look for the end of the feed: %w", err)
 	}
 	return nil
 }
@@ -271,7 +271,7 @@ func openPostgres(url string, o Options, _ *pools) (*pools, error) {
 func postgresPool(url string, o Options, size int, limit time.Duration) (*sql.DB, *pgHosts, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
-		return nil, nil, fmt.Errorf("gormstore: %w", err)
+		return nil, nil, fmt.Errorf("read the database URL: %w", err)
 	}
 	// Startup parameters, not SET: they hold for every session from its first
 	// statement, unless they have to be moved into each transaction. What the
@@ -323,7 +323,7 @@ func postgresPool(url string, o Options, size int, limit time.Duration) (*sql.DB
 func openPostgresForMigrations(url string) (*sql.DB, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
-		return nil, fmt.Errorf("gormstore: %w", err)
+		return nil, fmt.Errorf("read the database URL: %w", err)
 	}
 	setDefault(config, "application_name", "waybill-migrate")
 	setDefault(config, "lock_timeout", milliseconds(defaultLockTimeout))

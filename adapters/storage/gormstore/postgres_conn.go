@@ -16,7 +16,7 @@ import (
 )
 
 // ErrPooler tells that a pooler answered where Postgres itself was expected.
-var ErrPooler = errors.New("gormstore: a pooler stands between this program and Postgres")
+var ErrPooler = errors.New("a pooler stands between this program and Postgres")
 
 // pgConnector makes the connections of a pool.
 type pgConnector struct {
@@ -115,7 +115,7 @@ func onPgConn(conn *sql.Conn, do func(*pgConn) error) error {
 	return conn.Raw(func(driven any) (err error) {
 		defer func() {
 			if why := recover(); why != nil {
-				err = fmt.Errorf("gormstore: panic: %v\n%s", why, debug.Stack())
+				err = fmt.Errorf("panic: %v\n%s", why, debug.Stack())
 			}
 		}()
 		return do(driven.(*pgConn))

@@ -48,7 +48,7 @@ var pgKeepAlive = net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Inter
 
 // errSilent ends the wait for an answer. It is no time-out to pgx, which would
 // keep the connection.
-var errSilent = fmt.Errorf("gormstore: the database did not answer in time: %w", net.ErrClosed)
+var errSilent = fmt.Errorf("the database did not answer in time: %w", net.ErrClosed)
 
 // pgHosts are the hosts of a URL, and what the connections of a pool know of each
 // other.

@@ -62,7 +62,7 @@ func perTransaction(config *pgx.ConnConfig) (string, error) {
 		case slices.Contains(poolersKeep, strings.ToLower(name)):
 			continue
 		case name == "options":
-			return "", errors.New("gormstore: options in the database URL get lost in a pooler: name each parameter by itself, such as statement_timeout=5s")
+			return "", errors.New("options in the database URL get lost in a pooler: name each parameter by itself, such as statement_timeout=5s")
 		default:
 			calls = append(calls, "set_config("+quoted(name)+", "+quoted(value)+", true)")
 			delete(config.RuntimeParams, name)
@@ -77,7 +77,7 @@ func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''
 // beginAs begins a transaction in one round trip, whatever is set with it.
 func (c *pgConn) beginAs(ctx context.Context, begin string, o driver.TxOptions) (driver.Tx, error) {
 	if o != (driver.TxOptions{}) {
-		return nil, errors.New("gormstore: a transaction that sets parameters has no options")
+		return nil, errors.New("a transaction that sets parameters has no options")
 	}
 	tx, err := c.pgx().BeginTx(ctx, pgx.TxOptions{BeginQuery: begin})
 	if err != nil {
@@ -183,7 +183,7 @@ func (r *pgRows) Next(row []driver.Value) error {
 	for i, raw := range r.found.RawValues() {
 		value, err := r.value(fields[i], raw)
 		if err != nil {
-			return fmt.Errorf("gormstore: column %s: %w", fields[i].Name, err)
+			return fmt.Errorf("column %s: %w", fields[i].Name, err)
 		}
 		row[i] = value
 	}

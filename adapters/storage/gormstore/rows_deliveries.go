@@ -55,7 +55,7 @@ type deliveryRow struct {
 func (deliveryRow) TableName() string { return "deliveries" }
 
 // errCurrencies refuses what one currency column would silently change.
-var errCurrencies = errors.New("gormstore: all amounts of a delivery must be in the currency of its quote")
+var errCurrencies = errors.New("all amounts of a delivery must be in the currency of its quote")
 
 func newDeliveryRow(d *domain.Delivery) (deliveryRow, error) {
 	life := d.Lifecycle()

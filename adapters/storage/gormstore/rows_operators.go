@@ -61,7 +61,7 @@ func newAuditRow(e domain.AuditEntry) (auditRow, error) {
 	}
 	text, err := json.Marshal(details)
 	if err != nil {
-		return auditRow{}, fmt.Errorf("gormstore: the details of an audit entry: %w", err)
+		return auditRow{}, fmt.Errorf("the details of an audit entry: %w", err)
 	}
 	row := auditRow{
 		ID: rowIDOf(e.ID), At: instantOf(e.At), OperatorName: e.Actor.Name, PersonBusinessID: optionalRowID(e.Actor.BusinessID),
@@ -92,7 +92,7 @@ func (r *auditRow) domain() (domain.AuditEntry, error) {
 	}
 	if r.Details != "{}" {
 		if err := json.Unmarshal([]byte(r.Details), &e.Details); err != nil {
-			return e, fmt.Errorf("gormstore: the details of an audit entry are no JSON object of strings: %w", err)
+			return e, fmt.Errorf("the details of an audit entry are no JSON object of strings: %w", err)
 		}
 	}
 	return e, nil

@@ -38,11 +38,11 @@ func (webhookEndpointRow) TableName() string { return "webhook_endpoints" }
 func newWebhookEndpointRow(e domain.WebhookEndpoint) (webhookEndpointRow, error) {
 	types, err := json.Marshal(e.EventTypes)
 	if err != nil {
-		return webhookEndpointRow{}, fmt.Errorf("gormstore: write event types: %w", err)
+		return webhookEndpointRow{}, fmt.Errorf("write event types: %w", err)
 	}
 	mask, ok := domain.MaskOfPatterns(e.EventTypes)
 	if !ok || len(e.Secrets) == 0 {
-		return webhookEndpointRow{}, fmt.Errorf("gormstore: a webhook endpoint with event types %s and %d secrets", types, len(e.Secrets))
+		return webhookEndpointRow{}, fmt.Errorf("a webhook endpoint with event types %s and %d secrets", types, len(e.Secrets))
 	}
 	row := webhookEndpointRow{
 		ID: rowIDOf(e.ID), ApplicationID: rowIDOf(e.Tenant.ApplicationID), BusinessID: rowIDOf(e.Tenant.BusinessID),

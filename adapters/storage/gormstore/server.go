@@ -24,7 +24,7 @@ func (s *Store) Server(ctx context.Context) (product, version string, clock time
 		into = append(into, &clock)
 	}
 	if err := s.pools.read.QueryRowContext(ctx, query).Scan(into...); err != nil {
-		return "", "", time.Time{}, fmt.Errorf("gormstore: ask the server for its version: %w", err)
+		return "", "", time.Time{}, fmt.Errorf("ask the server for its version: %w", err)
 	}
 	if clock.IsZero() {
 		clock = time.Now()
@@ -38,7 +38,7 @@ func (s *Store) Time(ctx context.Context) (now time.Time, err error) {
 		return time.Now(), nil
 	}
 	if err := s.pools.read.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&now); err != nil {
-		return time.Time{}, fmt.Errorf("gormstore: ask the server for its time: %w", err)
+		return time.Time{}, fmt.Errorf("ask the server for its time: %w", err)
 	}
 	return now, nil
 }
@@ -97,7 +97,7 @@ func (s *Store) SchemaVersions(ctx context.Context) (applied, known int64, err e
 	var newest sql.NullInt64
 	err = s.pools.read.QueryRowContext(ctx, "SELECT MAX(version_id) FROM "+goose.DefaultTablename).Scan(&newest)
 	if err != nil && !s.engine.tableMissing(err) {
-		return 0, 0, fmt.Errorf("gormstore: read the migrations: %w", err)
+		return 0, 0, fmt.Errorf("read the migrations: %w", err)
 	}
 	return newest.Int64, known, nil
 }
@@ -105,7 +105,7 @@ func (s *Store) SchemaVersions(ctx context.Context) (applied, known int64, err e
 // Installation is a name that was drawn at random with the database.
 func (s *Store) Installation(ctx context.Context) (name string, err error) {
 	if err := s.pools.read.QueryRowContext(ctx, "SELECT name FROM installation").Scan(&name); err != nil {
-		return "", fmt.Errorf("gormstore: read the name of the installation: %w", err)
+		return "", fmt.Errorf("read the name of the installation: %w", err)
 	}
 	return name, nil
 }

@@ -178,7 +178,7 @@ func openSQLite(address string, o Options, beside *pools) (*pools, error) {
 func openSQLiteReaders(path string, size int) (*sql.DB, error) {
 	db, err := sql.Open(sqlite.DriverName, sqliteDSN(path, "_pragma=query_only(1)"))
 	if err != nil {
-		return nil, fmt.Errorf("gormstore: %w", err)
+		return nil, fmt.Errorf("open the database: %w", err)
 	}
 	db.SetMaxOpenConns(size)
 	db.SetMaxIdleConns(size)
@@ -201,14 +201,14 @@ func openSQLiteWriter(path string) (*sql.DB, error) {
 	// people's addresses in it. Its side files take over the mode.
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the file that the settings name
 	if err != nil {
-		return nil, fmt.Errorf("gormstore: %w", err)
+		return nil, fmt.Errorf("open the file of the database: %w", err)
 	}
 	if err := file.Close(); err != nil {
-		return nil, fmt.Errorf("gormstore: %w", err)
+		return nil, fmt.Errorf("open the file of the database: %w", err)
 	}
 	db, err := sql.Open(sqlite.DriverName, sqliteDSN(path, "_txlock=immediate"))
 	if err != nil {
-		return nil, fmt.Errorf("gormstore: %w", err)
+		return nil, fmt.Errorf("open the database: %w", err)
 	}
 	db.SetMaxOpenConns(1)
 	db.SetMaxIdleConns(1)
@@ -232,9 +232,9 @@ func sqlitePath(address string) (string, error) {
 	path := strings.TrimPrefix(address, "sqlite://")
 	switch {
 	case path == "":
-		return "", errors.New("gormstore: sqlite:// lacks the path of the file")
+		return "", errors.New("sqlite:// lacks the path of the file")
 	case strings.HasPrefix(path, ":memory:"):
-		return "", errors.New("gormstore: SQLite runs on a file only; name one in a temporary directory")
+		return "", errors.New("SQLite runs on a file only; name one in a temporary directory")
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return "", &fs.PathError{Op: "open", Path: path, Err: errors.New("is a directory; name a file in it")}

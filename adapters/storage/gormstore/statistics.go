@@ -25,12 +25,12 @@ func (s *Store) AnalyzeYoung(ctx context.Context) (analyzed int, err error) {
 	}
 	var young []string
 	if err := s.write.WithContext(ctx).Raw(s.engine.youngTables).Scan(&young).Error; err != nil {
-		return 0, fmt.Errorf("gormstore: look for tables that have grown: %w", err)
+		return 0, fmt.Errorf("look for tables that have grown: %w", err)
 	}
 	for _, table := range young {
 		// Another process may be at it.
 		if failed := s.write.WithContext(ctx).Exec("ANALYZE (SKIP_LOCKED) " + table).Error; failed != nil {
-			err = errors.Join(err, fmt.Errorf("gormstore: analyze %s: %w", table, failed))
+			err = errors.Join(err, fmt.Errorf("analyze %s: %w", table, failed))
 			continue
 		}
 		analyzed++

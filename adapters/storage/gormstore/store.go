@@ -74,7 +74,7 @@ func (s *Store) pingOnce(ctx context.Context) error {
 	}
 	if readOnly {
 		_ = onPgConn(conn, (*pgConn).turned) // says that the connection is given up
-		return fmt.Errorf("gormstore: the database may only be read: %w", ports.ErrStorageGone)
+		return fmt.Errorf("the database may only be read: %w", ports.ErrStorageGone)
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ const (
 
 func (s *Store) fullLately() error {
 	if at := s.full.Load(); at != nil && time.Since(*at) < fullFor {
-		return fmt.Errorf("gormstore: the disk of the database was full %s ago: %w", time.Since(*at).Round(time.Millisecond), ports.ErrStorageGone)
+		return fmt.Errorf("the disk of the database was full %s ago: %w", time.Since(*at).Round(time.Millisecond), ports.ErrStorageGone)
 	}
 	return nil
 }

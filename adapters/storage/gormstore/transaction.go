@@ -105,7 +105,7 @@ func whyEnded(ctx context.Context) error {
 }
 
 // errNotBegun marks a transaction that did not begin, so that nothing of it happened.
-var errNotBegun = errors.New("gormstore: begin")
+var errNotBegun = errors.New("the transaction did not begin")
 
 func (s *Store) worthRetrying(err error) bool {
 	return errors.Is(err, errNotBegun) || s.engine.transient(err)
@@ -139,7 +139,7 @@ func (s *Store) attempt(ctx context.Context, n *need, fn func(session) error) er
 		return err
 	}
 	if !release() {
-		return fmt.Errorf("gormstore: not committed: %w", whyEnded(ctx))
+		return fmt.Errorf("not committed: %w", whyEnded(ctx))
 	}
 	committing = true
 	timer := time.AfterFunc(timeToEnd(ctx), cancel)
@@ -179,7 +179,7 @@ func (s *Store) begin(ctx, txCtx context.Context, n *need) (*sql.Conn, *sql.Tx, 
 			return conn, tx, nil
 		}
 		if ctx.Err() != nil {
-			return nil, nil, fmt.Errorf("gormstore: begin: %w", err)
+			return nil, nil, fmt.Errorf("begin a transaction: %w", err)
 		}
 		if !errors.Is(err, driver.ErrBadConn) || dead == s.pools.write.Stats().MaxOpenConnections {
 			return nil, nil, fmt.Errorf("%w: %w", errNotBegun, s.engine.failed("begin", err))

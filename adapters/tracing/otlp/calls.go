@@ -27,7 +27,12 @@ var (
 )
 
 // Pricing wraps the pricing that does the work.
-func (t *Tracing) Pricing(p ports.Pricing) *Pricing { return &Pricing{p, t} }
+func (t *Tracing) Pricing(p ports.Pricing) ports.Pricing {
+	if t == nil {
+		return p
+	}
+	return &Pricing{p, t}
+}
 
 // Price asks in a span.
 func (p *Pricing) Price(ctx context.Context, trip domain.Trip) (domain.Quote, error) {
@@ -44,7 +49,12 @@ type Routing struct {
 }
 
 // Routing wraps the routing that does the work.
-func (t *Tracing) Routing(r ports.Routing) *Routing { return &Routing{r, t} }
+func (t *Tracing) Routing(r ports.Routing) ports.Routing {
+	if t == nil {
+		return r
+	}
+	return &Routing{r, t}
+}
 
 // Distance measures in a span.
 func (r *Routing) Distance(ctx context.Context, trip domain.Trip) (domain.Distance, error) {
@@ -61,7 +71,12 @@ type WebhookSender struct {
 }
 
 // WebhookSender wraps the sender that does the work.
-func (t *Tracing) WebhookSender(s ports.WebhookSender) *WebhookSender { return &WebhookSender{s, t} }
+func (t *Tracing) WebhookSender(s ports.WebhookSender) ports.WebhookSender {
+	if t == nil {
+		return s
+	}
+	return &WebhookSender{s, t}
+}
 
 // Send sends in a span of the event's trace. The message itself stays as it is.
 func (s *WebhookSender) Send(ctx context.Context, m ports.WebhookMessage) domain.WebhookResult {

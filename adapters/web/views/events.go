@@ -69,7 +69,7 @@ func (v Events) EndpointEvent(w domain.WebhookEndpoint, id domain.ID, of domain.
 func render(e PublishedEvent) ([]byte, error) {
 	payload, err := json.Marshal(e)
 	if err != nil {
-		return nil, fmt.Errorf("views: render event %s: %w", e.ID, err)
+		return nil, fmt.Errorf("render event %s: %w", e.ID, err)
 	}
 	return payload, nil
 }

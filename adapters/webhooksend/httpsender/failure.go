@@ -17,7 +17,7 @@ type failure struct {
 	cause error
 }
 
-func (f *failure) Error() string { return fmt.Sprintf("httpsender: %s: %v", f.class, f.cause) }
+func (f *failure) Error() string { return fmt.Sprintf("%s: %v", f.class, f.cause) }
 func (f *failure) Unwrap() error { return f.cause }
 
 var (

@@ -67,7 +67,7 @@ func ColumnsOf(table string, fields []Field, kinds Kinds, conflicts string) Colu
 	for i, f := range fields {
 		kind, known := kinds[f.Type]
 		if !known || len(f.Index) != 1 {
-			panic("pgfast: no array for column " + f.Column + " of " + table)
+			panic("no array for column " + f.Column + " of " + table)
 		}
 		c.fields, c.kinds = append(c.fields, f.Index[0]), append(c.kinds, kind)
 		names[i], arrays[i] = f.Column, "$"+strconv.Itoa(i+1)+"::"+kind.sqlType+"[]"

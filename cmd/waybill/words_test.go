@@ -1,55 +1,13 @@
 package main
 
 import (
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
 	"waybill/adapters/cli/admin"
 	"waybill/adapters/cli/integrator"
-	"waybill/adapters/cli/term"
 	"waybill/domain"
 )
-
-// TestNoPackageOfOursIsNamedToAnAdministrator looks for packages that begin
-// their errors with their name.
-func TestNoPackageOfOursIsNamedToAnAdministrator(t *testing.T) {
-	t.Parallel()
-	seen := map[string]bool{}
-	for _, part := range []string{"adapters", "application", "ports"} {
-		err := filepath.WalkDir(filepath.Join("../..", part), func(path string, entry fs.DirEntry, err error) error {
-			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-				return err
-			}
-			if strings.Contains(path, "adapters/clients") {
-				return nil // it runs elsewhere
-			}
-			content, err := os.ReadFile(path)
-			name := filepath.Base(filepath.Dir(path))
-			if err != nil || seen[name] || !regexp.MustCompile(`"`+name+`: `).Match(content) {
-				return err
-			}
-			seen[name] = true
-			if name == "docsite" {
-				return nil // a page that is wrong stops the program, and tests read all
-			}
-			if got := term.Plainly(errors.New("cannot: " + name + ": it is gone")); got != "cannot: it is gone" {
-				t.Errorf("%s is named: %s", name, got)
-			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if len(seen) < 10 {
-		t.Errorf("only %v were found", seen)
-	}
-}
 
 func TestADatabaseThatIsAwayIsToldOnceAndPlainly(t *testing.T) {
 	t.Parallel()

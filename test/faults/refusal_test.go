@@ -3,7 +3,7 @@ package faults
 import (
 	"context"
 	"database/sql"
-	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -15,7 +15,6 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"waybill/adapters/storage/gormstore"
 	"waybill/test/servers/pgserver"
@@ -145,24 +144,42 @@ type squatters struct {
 }
 
 // takeAll ends the sessions of the program and takes their places, until it has none.
+// Many want each place that becomes free, so that the program does not get it again.
 func (c *squatters) takeAll(ctx context.Context, address string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for tries := 0; tries < 10000; tries++ {
-		conn, err := pgx.Connect(ctx, address)
-		if err == nil {
-			c.conns = append(c.conns, conn)
-			continue
+	first, err := pgx.Connect(ctx, address)
+	if err != nil {
+		return err
+	}
+	c.take(first)
+	taking, stop := context.WithTimeout(ctx, goneWithin)
+	var takers sync.WaitGroup
+	defer takers.Wait()
+	defer stop()
+	for range 8 {
+		takers.Go(func() {
+			for taking.Err() == nil {
+				if conn, err := pgx.Connect(taking, address); err == nil {
+					c.take(conn)
+				}
+			}
+		})
+	}
+	for none := 0; none < 3; none++ { // one that is being made is not among them yet
+		ended, err := first.Exec(taking, endSessions)
+		if err != nil {
+			return fmt.Errorf("the program always takes one of the connections that become free: %w", err)
 		}
-		if pg, ok := errors.AsType[*pgconn.PgError](err); !ok || pg.Code != "53300" {
-			return err
-		}
-		ended, err := c.conns[0].Exec(ctx, endSessions)
-		if err != nil || ended.RowsAffected() == 0 {
-			return err
+		if ended.RowsAffected() > 0 {
+			none = -1
 		}
 	}
-	return errors.New("the program always takes one of the connections that become free")
+	return nil
+}
+
+func (c *squatters) take(conn *pgx.Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.conns = append(c.conns, conn)
 }
 
 func (c *squatters) leave() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -132,19 +133,19 @@ func TestASlowServiceOfTwoCallersIsNoOutageToAThird(t *testing.T) {
 		if ends(t, b, "a", "6", Gone) || ends(t, b, "b", "6", Gone) {
 			t.Error("those whose calls failed are let through at once")
 		}
-		made := 0
+		var made atomic.Int32
 		for range 10 { // at a time
 			go func() {
 				_ = b.Do(Call{"c", "7"}, func() (Evidence, error) {
-					made++
+					made.Add(1)
 					time.Sleep(time.Millisecond)
 					return Answered, nil
 				})
 			}()
 		}
 		synctest.Wait()
-		if made != 10 {
-			t.Errorf("%d of 10 calls were made of a caller who saw nothing fail", made)
+		if made.Load() != 10 {
+			t.Errorf("%d of 10 calls were made of a caller who saw nothing fail", made.Load())
 		}
 		time.Sleep(2 * time.Millisecond)
 		if !ends(t, b, "a", "8", Gone) || !slices.Equal(changes, []bool{true, false}) {

@@ -45,6 +45,18 @@ func (c *call) browser() people.Browser {
 	return people.Browser{Address: domain.ClientAddress(c.ClientIP()), Device: c.Request.UserAgent(), RequestID: requestID(c.Context)}
 }
 
+// checkIDs answers domain.ErrNotFound where a parameter of the path is no ID.
+func (c *call) checkIDs() error {
+	for _, param := range c.Params {
+		if prefix, record := records[param.Key]; record {
+			if _, err := domain.ParseID(prefix, param.Value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // may reports whether the role includes an act, however old the sign-in is.
 func (c *call) may(a domain.Act) bool { return domain.May(domain.Portal, c.principal.Role, a) }
 

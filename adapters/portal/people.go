@@ -50,6 +50,14 @@ func (p *Portal) listPeople(c *call) error {
 	return p.peoplePage(c, http.StatusOK, peopleView{Notice: c.told()})
 }
 
+// listPeopleAround is the list for a form that was sent about one of them.
+func (p *Portal) listPeopleAround(c *call) error {
+	if _, err := p.member(c); err != nil {
+		return err
+	}
+	return p.listPeople(c)
+}
+
 func (p *Portal) peoplePage(c *call, status int, v peopleView) error {
 	members, err := p.Directory.Members(c.ctx(), c.business())
 	if err != nil {

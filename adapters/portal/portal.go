@@ -10,10 +10,12 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
@@ -203,7 +205,7 @@ func (p *Portal) answer(r route) gin.HandlerFunc {
 		c := p.newCall(g)
 		if r.method == http.MethodPost {
 			g.Request.Body = http.MaxBytesReader(g.Writer, g.Request.Body, maxForm)
-			if err := g.Request.ParseForm(); err != nil {
+			if err := g.Request.ParseForm(); err != nil || !readable(g.Request.PostForm) {
 				p.notice(c, http.StatusBadRequest, pages.Notice{Tone: "bad", Title: "The form could not be read", Lines: []string{"Open the page again and send it once more."}})
 				return
 			}
@@ -211,12 +213,28 @@ func (p *Portal) answer(r route) gin.HandlerFunc {
 		}
 		err := p.admit(c, r)
 		if err == nil {
+			err = c.checkIDs()
+		}
+		if err == nil {
 			err = r.handle(p, c)
 		}
 		if err != nil {
 			p.fail(c, err)
 		}
 	}
+}
+
+// readable reports whether a form is text: a browser sends nothing else, and a
+// database takes nothing else.
+func readable(form url.Values) bool {
+	for name, values := range form {
+		for _, text := range append(values, name) {
+			if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // admit finds out who is there and whether the role includes the act. A form that

@@ -18,6 +18,10 @@ type route struct {
 
 func always(a domain.Act) func(*call) domain.Act { return func(*call) domain.Act { return a } }
 
+// records are the parameters of paths that are IDs, with what these begin with. What
+// is none gets no further than the table: the database never hears of it.
+var records = map[string]domain.Prefix{"app": domain.PrefixApplication, "key": domain.PrefixAPIKey, "person": domain.PrefixPerson}
+
 // keyAct depends on the environment; keys of live take more.
 func keyAct(c *call) domain.Act {
 	if c.Param("env") == string(domain.Live) {
@@ -61,9 +65,9 @@ func routes() []route {
 
 		{method: get, path: "/people", act: read, handle: (*Portal).listPeople},
 		{method: post, path: "/people", act: persons, handle: (*Portal).invite},
-		{method: get, path: "/people/:person/role", act: read, handle: (*Portal).listPeople},
+		{method: get, path: "/people/:person/role", act: read, handle: (*Portal).listPeopleAround},
 		{method: post, path: "/people/:person/role", act: persons, handle: (*Portal).setRole},
-		{method: get, path: "/people/:person/link", act: read, handle: (*Portal).listPeople},
+		{method: get, path: "/people/:person/link", act: read, handle: (*Portal).listPeopleAround},
 		{method: post, path: "/people/:person/link", act: persons, handle: (*Portal).makeLink},
 		{method: get, path: "/people/:person/remove", act: read, handle: (*Portal).askRemove},
 		{method: post, path: "/people/:person/remove", act: persons, handle: (*Portal).remove},

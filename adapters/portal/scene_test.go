@@ -83,6 +83,7 @@ type scene struct {
 	directory    *people.Directory
 	access       *people.Access
 	tenants      *tenancy.Tenants
+	audit        *audit.Log
 	storage      *breakable
 	log          buffer
 	url, second  string
@@ -127,9 +128,12 @@ func (b *breakable) Read() ports.Readers {
 type house struct {
 	business domain.Business
 	app      domain.Application
-	key      map[domain.Environment]tenancy.IssuedKey
+	key      map[domain.Environment]tenancyKey
 	people   map[domain.Role]domain.Person
+	session  domain.ID // one that the owner keeps elsewhere
 }
+
+type tenancyKey = tenancy.IssuedKey
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
@@ -138,17 +142,20 @@ func newScene(t *testing.T) *scene {
 	s.directory = people.NewDirectory(s.storage, s.Clock, s.IDs)
 	s.tenants = tenancy.NewTenants(s.storage, digester{}, s.Clock, s.IDs, deaf{})
 	s.access = people.NewAccess(s.storage, hasher{}, open{}, s.Clock, s.IDs)
+	s.audit = audit.New(s.storage, s.Clock, s.IDs)
 	s.url, s.second = s.serve(t), s.serve(t)
 	s.house, s.other = s.newHouse(t, "Adom Foods", "adom"), s.newHouse(t, "Zongo Traders", "zongo")
 	return s
 }
 
-// serve is the portal of one process.
+// serve is the portal of one process, which shares nothing with another one but the
+// database.
 func (s *scene) serve(t *testing.T) string {
 	t.Helper()
+	access := people.NewAccess(s.storage, hasher{}, open{}, s.Clock, s.IDs)
 	server := httptest.NewUnstartedServer(nil)
 	at := "http://" + server.Listener.Addr().String()
-	p := portal.New(portal.UseCases{Access: s.access, Directory: s.directory, Tenants: s.tenants, Audit: audit.New(s.storage, s.Clock, s.IDs)}, portal.Options{
+	p := portal.New(portal.UseCases{Access: access, Directory: s.directory, Tenants: s.tenants, Audit: s.audit}, portal.Options{
 		BaseURL: at, LiveBaseURL: "http://live.example/v1", SandboxBaseURL: "http://sandbox.example/v1", DocsURL: "http://sandbox.example/docs",
 		Log: slog.New(slog.NewTextHandler(&s.log, nil)), Clock: s.Clock, Identifiers: s.IDs,
 	})
@@ -172,11 +179,11 @@ func must[T any](t *testing.T) func(T, error) T {
 func (s *scene) newHouse(t *testing.T, name, word string) house {
 	t.Helper()
 	ctx := t.Context()
-	h := house{key: map[domain.Environment]tenancy.IssuedKey{}, people: map[domain.Role]domain.Person{}}
+	h := house{key: map[domain.Environment]tenancyKey{}, people: map[domain.Role]domain.Person{}}
 	h.business = must[domain.Business](t)(s.tenants.CreateBusiness(ctx, operator, name, nil))
 	h.app = must[domain.Application](t)(s.tenants.CreateApplication(ctx, operator, h.business.ID, name+" shop"))
 	for _, e := range []domain.Environment{domain.Live, domain.Sandbox} {
-		h.key[e] = must[tenancy.IssuedKey](t)(s.tenants.IssueKey(ctx, operator, h.app.ID, e, domain.AllScopes(), nil))
+		h.key[e] = must[tenancyKey](t)(s.tenants.IssueKey(ctx, operator, h.app.ID, e, domain.AllScopes(), nil))
 	}
 	for _, role := range domain.Roles(domain.Portal) {
 		issued := must[people.Issued](t)(s.directory.Invite(ctx, operator, people.Invitation{
@@ -186,6 +193,9 @@ func (s *scene) newHouse(t *testing.T, name, word string) house {
 		entered := must[people.Entered](t)(s.access.Enter(ctx, people.Browser{}, issued.Secret))
 		if err := s.access.SetPassword(ctx, entered.Principal, "", password); err != nil {
 			t.Fatal(err)
+		}
+		if role == domain.RoleOwner {
+			h.session = entered.Session.ID
 		}
 	}
 	return h

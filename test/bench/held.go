@@ -214,8 +214,8 @@ func clock(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d", int(d.Minutes()), int(d.Seconds())%60)
 }
 
-// print is the page; middle is the phase that is set against the one before it.
-func (p *phased) print(w io.Writer, title, middle string) {
+// print is the page; middles are the phases that are set against the first.
+func (p *phased) print(w io.Writer, title string, middles ...string) {
 	fmt.Fprintf(w, "%s; %d creates a second, each with a webhook; %d processors for everything\n%s\n", title, p.rate, runtime.NumCPU(), p.about)
 	fmt.Fprint(w, "Latencies are in milliseconds, from the timestamp of the event, which is before its commit.\n\n")
 	fmt.Fprintf(w, "%-25s%9s%9s%9s%9s%9s%11s%9s%27s\n", "", "webhooks", "p50", "p95", "p99", "max", "dead", "dead", "% of a core:")
@@ -229,13 +229,16 @@ func (p *phased) print(w io.Writer, title, middle string) {
 			fmt.Fprintf(w, "%-25s%s\n", "all "+s.phase, quantiles(p.during(p.ofPhase(s.phase)...)))
 		}
 	}
-	before, beside := p.during(p.stretches[:len(p.ofPhase("before"))]...), p.ofPhase(middle)
-	var worst time.Duration
-	for _, s := range beside {
-		worst = max(worst, p.during(s).quantile(0.95))
-	}
+	before := p.during(p.ofPhase("before")...)
 	than := func(d time.Duration) float64 { return ratio(milliseconds(d), milliseconds(before.quantile(0.95))) }
-	fmt.Fprintf(w, "p95, %s / before: %.2f; of its worst part %.2f (aim: <= 1.5)\n", middle, than(p.during(beside...).quantile(0.95)), than(worst))
+	for _, middle := range middles {
+		beside := p.ofPhase(middle)
+		var worst time.Duration
+		for _, s := range beside {
+			worst = max(worst, p.during(s).quantile(0.95))
+		}
+		fmt.Fprintf(w, "p95, %s / before: %.2f; of its worst part %.2f (aim: <= 1.5)\n", middle, than(p.during(beside...).quantile(0.95)), than(worst))
+	}
 	fmt.Fprintf(w, "lost: %d of %d; repeated: %d\n", p.lost(), len(p.answered), p.again)
 }
 

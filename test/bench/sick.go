@@ -148,16 +148,22 @@ const (
 	sickEndpoints = 4  // of each of them
 )
 
+// How the applications with sick endpoints come to their first events.
+const (
+	withinASecond = iota // one after another
+	atOnce               // all of them in one moment: a burst, however the receivers answer
+)
+
 // sick are the trials with endpoints that are sick, all of them from one moment on.
 func (p *post) sickTrials(o webhookOptions) []*trial {
 	rate := fmt.Sprintf("%d/s", healthyRate)
 	alone := &trial{name: rate, figures: append([]figure{p95(-1)}, processors...),
 		run: func(ctx context.Context) (outcome, error) { return p.steady(ctx, healthyRate, 0, o.duration) }}
-	beside := func(name string, until time.Duration, windows []window, urls []string) *trial {
+	beside := func(name string, firsts int, until time.Duration, windows []window, urls []string) *trial {
 		t := &trial{name: rate + " beside " + name, figures: append([]figure{
 			{"goroutines of the worker", func(o outcome) float64 { return float64(o.goroutines) }, 0, 0, -1},
 			{"lost", missing, 0, 0, 0},
-		}, processors...), run: func(ctx context.Context) (outcome, error) { return p.besideSick(ctx, urls, until) }}
+		}, processors...), run: func(ctx context.Context) (outcome, error) { return p.besideSick(ctx, urls, firsts, until) }}
 		for _, w := range windows {
 			t.figures = append(t.figures, figure{"p95 ms, " + w.String(), w.p95, 1, 0, -1})
 			t.comparisons = append(t.comparisons, comparison{figure: figure{w.String() + " / alone", w.p95, 2, 0, 2}, with: alone, by: ratio, against: p95(-1).of})
@@ -175,10 +181,10 @@ func (p *post) sickTrials(o webhookOptions) []*trial {
 	well := []ailment{{"well", func(inbox string, _ []string) string { return "http://" + inbox + sickPath + "well" }}}
 	return []*trial{
 		alone,
-		// What a burst costs by itself, however its receivers answer.
-		beside("200 that are well", 10*s, []window{{0, s}, {0, 10 * s}}, ill(200, well)),
-		beside("200 that hang at once", 20*s, []window{{0, s}, {0, 10 * s}, {10 * s, 20 * s}}, ill(200, ailments[:1])),
-		beside(fmt.Sprintf("75 of %d kinds", len(ailments)), 40*s, []window{{0, s}, {0, 20 * s}, {20 * s, 40 * s}}, ill(75, ailments)),
+		beside("200 that are well at once", atOnce, 10*s, []window{{0, s}, {0, 10 * s}}, ill(200, well)),
+		beside("200 that hang", withinASecond, 20*s, []window{{0, s}, {0, 10 * s}, {10 * s, 20 * s}}, ill(200, ailments[:1])),
+		beside("200 that hang at once", atOnce, 20*s, []window{{0, s}, {0, 10 * s}, {10 * s, 20 * s}}, ill(200, ailments[:1])),
+		beside(fmt.Sprintf("75 of %d kinds", len(ailments)), withinASecond, 40*s, []window{{0, s}, {0, 20 * s}, {20 * s, 40 * s}}, ill(75, ailments)),
 	}
 }
 
@@ -200,8 +206,8 @@ func (w window) p95(o outcome) float64 {
 }
 
 // besideSick is one application's events at a steady pace, while others have theirs
-// whose endpoints are all sick. Each of these has its first event at once.
-func (p *post) besideSick(ctx context.Context, urls []string, duration time.Duration) (o outcome, err error) {
+// whose endpoints are all sick. They have their first events as firsts says.
+func (p *post) besideSick(ctx context.Context, urls []string, firsts int, duration time.Duration) (o outcome, err error) {
 	type added struct {
 		of application
 		id string
@@ -224,7 +230,11 @@ func (p *post) besideSick(ctx context.Context, urls []string, duration time.Dura
 	defer stop()
 	ended := make(chan error, 1)
 	go func() {
-		err := p.order(beside, ill, len(ill), 0) // at once
+		perSecond := len(ill)
+		if firsts == atOnce {
+			perSecond = 0
+		}
+		err := p.order(beside, ill, len(ill), perSecond)
 		if err == nil {
 			err = p.order(beside, ill, sickRate*int(duration/time.Second), sickRate)
 		}

@@ -7,7 +7,7 @@
 //
 // Decisions that bind this package:
 //
-//   - Status changes have one door, the table in delivery_states.go. Scattered
+//   - Status changes have one way in, the table in delivery_states.go. Scattered
 //     "if status ==" checks were rejected: the sandbox helper, live operations
 //     and the simulator would drift apart.
 //   - Money is an integer of minor units. Floats and a decimal library were

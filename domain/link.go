@@ -43,8 +43,8 @@ type Link struct {
 	UsedAt     *time.Time // when it was used, or made useless
 }
 
-// Door is where the link leads.
-func (l Link) Door() Door { return DoorOf(l.BusinessID) }
+// Site is where the link leads.
+func (l Link) Site() Site { return SiteOf(l.BusinessID) }
 
 // Usable answers nil, or tells why the link lets nobody in.
 func (l Link) Usable(now time.Time) error {

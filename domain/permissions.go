@@ -11,7 +11,7 @@ const (
 	CodeSignInTooOld = "SIGN_IN_TOO_OLD"
 )
 
-// Act is something that a person does behind a door.
+// Act is something that a person does at a site.
 type Act string
 
 // Acts of the portal.
@@ -43,7 +43,7 @@ const (
 	ActManageOperatorTokens Act = "operator_tokens.manage" // of programs
 )
 
-// ActOwnAccount is what a person changes of the own account, behind either door:
+// ActOwnAccount is what a person changes of the own account, at either site:
 // password, passkeys, sessions.
 const ActOwnAccount Act = "account.manage"
 
@@ -97,12 +97,12 @@ func Acts() []Act {
 	return acts
 }
 
-// May reports whether a role behind a door includes an act. What is not in the
+// May reports whether a role of a site includes an act. What is not in the
 // table is refused.
-func May(d Door, r Role, a Act) bool {
+func May(s Site, r Role, a Act) bool {
 	for _, p := range permissions {
 		if p.act == a {
-			return d == Portal && slices.Contains(p.portal, r) || d == Console && slices.Contains(p.console, r)
+			return s == Portal && slices.Contains(p.portal, r) || s == Console && slices.Contains(p.console, r)
 		}
 	}
 	return false
@@ -120,14 +120,14 @@ type Principal struct {
 	Role    Role
 }
 
-// Door is where the session came in.
-func (p Principal) Door() Door { return p.Session.Door() }
+// Site is where the session came in.
+func (p Principal) Site() Site { return p.Session.Site() }
 
 // Allows answers nil, the 403 for an act that the role does not include, or the one
 // for an act that needs a younger sign-in. An edge asks for it before each use case.
 func (p Principal) Allows(a Act, now time.Time) error {
 	switch {
-	case !May(p.Door(), p.Role, a):
+	case !May(p.Site(), p.Role, a):
 		return &Error{Kind: KindForbidden, Code: CodeRoleRefused,
 			Message: "The role " + string(p.Role) + " does not include this.", Details: map[string]any{"role": string(p.Role), "act": string(a)}}
 	case NeedsFreshSignIn(a) && !p.Session.Fresh(now):

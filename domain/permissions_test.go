@@ -45,10 +45,10 @@ func TestEveryRoleMayWhatTheTableSaysAndNothingElse(t *testing.T) {
 	for _, line := range lines {
 		cells := strings.Fields(line)
 		act := domain.Act(cells[0])
-		for door, letters := range map[domain.Door]string{domain.Portal: cells[1], domain.Console: cells[2]} {
-			for i, role := range domain.Roles(door) {
-				if got, want := domain.May(door, role, act), letters[i] != '.'; got != want {
-					t.Errorf("%s, %s at the %s: %v, want %v", act, role, door, got, want)
+		for site, letters := range map[domain.Site]string{domain.Portal: cells[1], domain.Console: cells[2]} {
+			for i, role := range domain.Roles(site) {
+				if got, want := domain.May(site, role, act), letters[i] != '.'; got != want {
+					t.Errorf("%s, %s at the %s: %v, want %v", act, role, site, got, want)
 				}
 			}
 		}
@@ -58,7 +58,7 @@ func TestEveryRoleMayWhatTheTableSaysAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestRolesOfOneDoorOpenNothingBehindTheOther(t *testing.T) {
+func TestRolesOfOneSiteAllowNothingOnTheOther(t *testing.T) {
 	t.Parallel()
 	for _, act := range domain.Acts() {
 		for _, role := range []domain.Role{domain.RoleOwner, domain.RoleDeveloper} {
@@ -72,7 +72,7 @@ func TestRolesOfOneDoorOpenNothingBehindTheOther(t *testing.T) {
 			}
 		}
 		if domain.May("", domain.RoleOwner, act) || domain.May("", domain.RoleAdmin, act) {
-			t.Errorf("%s behind no door", act)
+			t.Errorf("%s at no site", act)
 		}
 	}
 	if domain.May(domain.Portal, domain.RoleOwner, "anything") {

@@ -62,28 +62,28 @@ func ParseEmail(text string) (Email, error) {
 	return Email(folded), nil
 }
 
-// Door is where people come in.
-type Door string
+// Site is one of the web sites that people sign in to.
+type Site string
 
-// The doors there are.
+// The sites there are.
 const (
-	Portal  Door = "portal"  // for the people of a business
-	Console Door = "console" // for the staff of the delivery company
+	Portal  Site = "portal"  // for the people of a business
+	Console Site = "console" // for the staff of the delivery company
 )
 
-// DoorOf is the portal for a business, and the console for an empty ID.
-func DoorOf(business ID) Door {
+// SiteOf is the portal for a business, and the console for an empty ID.
+func SiteOf(business ID) Site {
 	if business == "" {
 		return Console
 	}
 	return Portal
 }
 
-// Role is what a person may do behind a door.
+// Role is what a person may do at a site.
 type Role string
 
 // The roles there are. The portal's first three are of people of a business, the
-// console's four of staff; a viewer of one door is not a viewer of the other.
+// console's four of staff; a viewer of one site is not a viewer of the other.
 const (
 	RoleOwner     Role = "owner"
 	RoleDeveloper Role = "developer"
@@ -94,22 +94,22 @@ const (
 	RoleSupport    Role = "support"
 )
 
-// Roles are the roles of a door, the strongest one first.
-func Roles(d Door) []Role {
-	if d == Console {
+// Roles are the roles of a site, the strongest one first.
+func Roles(s Site) []Role {
+	if s == Console {
 		return []Role{RoleAdmin, RoleDispatcher, RoleSupport, RoleViewer}
 	}
 	return []Role{RoleOwner, RoleDeveloper, RoleViewer}
 }
 
-// ParseRole accepts the roles of a door, or tells in a VALIDATION_ERROR on "role"
+// ParseRole accepts the roles of a site, or tells in a VALIDATION_ERROR on "role"
 // which there are.
-func ParseRole(d Door, text string) (Role, error) {
-	if role := Role(text); slices.Contains(Roles(d), role) {
+func ParseRole(s Site, text string) (Role, error) {
+	if role := Role(text); slices.Contains(Roles(s), role) {
 		return role, nil
 	}
-	names := make([]string, 0, len(Roles(d)))
-	for _, role := range Roles(d) {
+	names := make([]string, 0, len(Roles(s)))
+	for _, role := range Roles(s) {
 		names = append(names, string(role))
 	}
 	return "", Invalid(FieldError{Field: "role", Code: FieldNotAllowed, Message: "must be one of " + strings.Join(names, ", ")})
@@ -125,8 +125,8 @@ type Membership struct {
 	AcceptedAt *time.Time // nil: the invitation was not used yet
 }
 
-// Door is where the membership lets the person in.
-func (m Membership) Door() Door { return DoorOf(m.BusinessID) }
+// Site is where the membership lets the person in.
+func (m Membership) Site() Site { return SiteOf(m.BusinessID) }
 
 // Member is a person as one business, or the staff, sees them.
 type Member struct {
@@ -140,7 +140,7 @@ type Member struct {
 func LosesLastOwner(members []Member, person ID, role Role) bool {
 	had, left := false, false
 	for _, m := range members {
-		strongest := Roles(m.Membership.Door())[0]
+		strongest := Roles(m.Membership.Site())[0]
 		if m.Membership.Role != strongest || m.Membership.AcceptedAt == nil || m.Person.State == PersonDisabled {
 			continue
 		}
@@ -154,8 +154,8 @@ func LosesLastOwner(members []Member, person ID, role Role) bool {
 }
 
 // LastOwner answers where a change would leave a business without an owner.
-func LastOwner(d Door) *Error {
-	role := string(Roles(d)[0])
+func LastOwner(s Site) *Error {
+	role := string(Roles(s)[0])
 	return &Error{Kind: KindConflict, Code: CodeLastOwner,
 		Message: "This is the last " + role + " who can sign in. Make another person " + role + " first."}
 }

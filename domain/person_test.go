@@ -29,13 +29,13 @@ func TestAnEMailAddressIsFoldedToOneForm(t *testing.T) {
 	}
 }
 
-func TestARoleBelongsToItsDoor(t *testing.T) {
+func TestARoleBelongsToItsSite(t *testing.T) {
 	t.Parallel()
-	for door, roles := range map[domain.Door]string{domain.Portal: "owner developer viewer", domain.Console: "admin dispatcher support viewer"} {
+	for site, roles := range map[domain.Site]string{domain.Portal: "owner developer viewer", domain.Console: "admin dispatcher support viewer"} {
 		for _, role := range []string{"owner", "developer", "viewer", "admin", "dispatcher", "support", "", "Owner"} {
-			got, err := domain.ParseRole(door, role)
+			got, err := domain.ParseRole(site, role)
 			if there := role != "" && strings.Contains(roles, role); there != (err == nil) || there && got != domain.Role(role) {
-				t.Errorf("%q at the %s: %q, %v", role, door, got, err)
+				t.Errorf("%q at the %s: %q, %v", role, site, got, err)
 			}
 		}
 	}

@@ -38,21 +38,21 @@ type script struct {
 	payment  PaymentType // the only one it fits; empty: any
 }
 
-var toTheDoor = []ScenarioStep{{To: Assigned, Wait: 1}, {To: PickedUp, Wait: 1}, {To: InTransit, Wait: 1}}
+var toTheRecipient = []ScenarioStep{{To: Assigned, Wait: 1}, {To: PickedUp, Wait: 1}, {To: InTransit, Wait: 1}}
 
 // scripts are all scenarios, in the order in which they are listed.
 var scripts = []script{
 	{scenario: ScenarioManual},
-	{scenario: ScenarioDelivered, steps: after(toTheDoor, ScenarioStep{To: Delivered, Wait: 1})},
-	{scenario: ScenarioDelayed, steps: after(toTheDoor, ScenarioStep{To: Delivered, Wait: 5})},
+	{scenario: ScenarioDelivered, steps: after(toTheRecipient, ScenarioStep{To: Delivered, Wait: 1})},
+	{scenario: ScenarioDelayed, steps: after(toTheRecipient, ScenarioStep{To: Delivered, Wait: 5})},
 	{scenario: ScenarioFailedAtPickup, steps: []ScenarioStep{
 		{To: Assigned, Wait: 1}, {To: Failed, Reason: ReasonPickupUnavailable, Wait: 1},
 	}},
-	{scenario: ScenarioFailedAtDropoff, steps: after(toTheDoor, ScenarioStep{To: Failed, Reason: ReasonRecipientUnreachable, Wait: 1})},
+	{scenario: ScenarioFailedAtDropoff, steps: after(toTheRecipient, ScenarioStep{To: Failed, Reason: ReasonRecipientUnreachable, Wait: 1})},
 	{scenario: ScenarioFailedThenRetried, steps: after(
-		after(toTheDoor, ScenarioStep{To: Failed, Reason: ReasonRecipientUnreachable, Wait: 1}),
-		after(toTheDoor, ScenarioStep{To: Delivered, Wait: 1})...)},
-	{scenario: ScenarioCODRefused, payment: CashOnDelivery, steps: after(toTheDoor, ScenarioStep{To: Failed, Reason: ReasonCODRefused, Wait: 1})},
+		after(toTheRecipient, ScenarioStep{To: Failed, Reason: ReasonRecipientUnreachable, Wait: 1}),
+		after(toTheRecipient, ScenarioStep{To: Delivered, Wait: 1})...)},
+	{scenario: ScenarioCODRefused, payment: CashOnDelivery, steps: after(toTheRecipient, ScenarioStep{To: Failed, Reason: ReasonCODRefused, Wait: 1})},
 	{scenario: ScenarioCancelledByPlatform, steps: []ScenarioStep{
 		{To: Assigned, Wait: 1}, {To: Cancelled, Reason: ReasonCancelledByPlatform, Wait: 1},
 	}},
@@ -60,7 +60,7 @@ var scripts = []script{
 	{scenario: ScenarioOutsourcedThenDelivered, steps: []ScenarioStep{
 		{To: Outsourced, Wait: 1}, {To: PickedUp, Wait: 1}, {To: InTransit, Wait: 1}, {To: Delivered, Wait: 1},
 	}},
-	{scenario: ScenarioStalled, steps: toTheDoor},
+	{scenario: ScenarioStalled, steps: toTheRecipient},
 }
 
 func after(steps []ScenarioStep, more ...ScenarioStep) []ScenarioStep {

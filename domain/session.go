@@ -45,8 +45,8 @@ type Session struct {
 	EndedAt    *time.Time
 }
 
-// Door is where the session came in.
-func (s Session) Door() Door { return DoorOf(s.BusinessID) }
+// Site is where the session came in.
+func (s Session) Site() Site { return SiteOf(s.BusinessID) }
 
 // Live reports whether the session works: it was not ended, has not expired and
 // was used within SessionIdle.

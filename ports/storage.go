@@ -8,7 +8,7 @@ import (
 	"waybill/domain"
 )
 
-// Storage is the only door to data.
+// Storage is the only way to data.
 type Storage interface {
 	// Read gives access without a transaction. Nothing in it writes, so a
 	// write outside a transaction does not compile.

@@ -27,7 +27,7 @@ type Who struct{ Name, Role, Place, SignOut string }
 // Page is what the layout shows.
 type Page struct {
 	Title string
-	Door  string // what stands beside the logo
+	Site  string // what stands beside the logo
 	Home  string // where the logo leads
 	Menu  []Link // empty: a page by itself, such as that for signing in
 	Who   *Who

@@ -75,7 +75,7 @@ func page(t *testing.T, content string, body any) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	html, err := set.Render("one", pages.Page{Title: "One", Door: "developers", Home: "/", Body: body})
+	html, err := set.Render("one", pages.Page{Title: "One", Site: "developers", Home: "/", Body: body})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -154,7 +154,7 @@ func (p *Portal) menu(c *call) []pages.Link {
 	return links
 }
 
-const door = "developers"
+const site = "developers"
 
 // show answers with a page of somebody who has signed in.
 func (p *Portal) show(c *call, status int, name, title string, body any) error {
@@ -163,14 +163,14 @@ func (p *Portal) show(c *call, status int, name, title string, body any) error {
 		return err
 	}
 	return p.send(c, status, name, pages.Page{
-		Title: title, Door: door, Home: "/", Menu: p.menu(c), Body: body,
+		Title: title, Site: site, Home: "/", Menu: p.menu(c), Body: body,
 		Who: &pages.Who{Name: c.principal.Person.Name, Role: string(c.principal.Role), Place: business.Name, SignOut: "/signout"},
 	})
 }
 
 // showPlain answers with a page by itself.
 func (p *Portal) showPlain(c *call, status int, name, title string, body any) error {
-	return p.send(c, status, name, pages.Page{Title: title, Door: door, Home: "/", Body: body})
+	return p.send(c, status, name, pages.Page{Title: title, Site: site, Home: "/", Body: body})
 }
 
 // notice answers with a page that only tells something, and needs no database.

@@ -1,4 +1,4 @@
-// Package portal is the door for the people of a business: they sign in, make and
+// Package portal is the web site for the people of a business: they sign in, make and
 // rotate keys, look after their people and read what was done. All of it are plain
 // forms that work without scripts, on a listener of its own.
 //

@@ -99,7 +99,7 @@ func NotYet() *http.Server {
 	if err != nil {
 		panic(err) // the pages are part of the program
 	}
-	body, err := set.Render("notice", pages.Page{Title: "Not yet", Door: door, Home: "/", Body: pages.Notice{
+	body, err := set.Render("notice", pages.Page{Title: "Not yet", Site: site, Home: "/", Body: pages.Notice{
 		Title: "Not yet", Lines: []string{"The portal is starting and waits for its database. Try again in a few seconds."}}})
 	if err != nil {
 		panic(err) // the page and its data are ours

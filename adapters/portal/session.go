@@ -37,10 +37,10 @@ func (p *Portal) setCookie(c *call, secret string) {
 	})
 }
 
-// look finds a link to this door.
+// look finds a link to the portal.
 func (p *Portal) look(c *call) error {
 	link, err := p.Access.Look(c.ctx(), c.browser(), c.Param("link"))
-	if err == nil && link.Door() != domain.Portal {
+	if err == nil && link.Site() != domain.Portal {
 		return domain.LinkUnknown()
 	}
 	return err

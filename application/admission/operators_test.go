@@ -25,13 +25,13 @@ func (o *scene) operators(limiter ports.RateLimiter) *admission.Operators {
 func TestAnOperatorTokenNamesItsOperatorUntilItIsRevoked(t *testing.T) {
 	t.Parallel()
 	o := newScene(t)
-	door := o.operators(&counter{taken: map[string]int{}})
+	operators := o.operators(&counter{taken: map[string]int{}})
 	issued, err := o.IssueOperatorToken(t.Context(), boss, "  Dispatch ", domain.OperatorAdmin, nil)
 	if err != nil || issued.Name != "Dispatch" || !domain.SoundOperatorToken(issued.Secret) {
 		t.Fatalf("%+v, %v", issued, err)
 	}
 	knock := admission.OperatorCredentials{Address: address, Token: issued.Secret, RequestID: "req_1"}
-	by, err := door.Identify(t.Context(), knock)
+	by, err := operators.Identify(t.Context(), knock)
 	if want := (domain.AuditActor{ID: issued.ID, Name: "Dispatch", RequestID: "req_1"}); err != nil || by != want {
 		t.Errorf("%+v, %v", by, err)
 	}
@@ -40,7 +40,7 @@ func TestAnOperatorTokenNamesItsOperatorUntilItIsRevoked(t *testing.T) {
 			t.Errorf("%+v, %v", revoked, err)
 		}
 	}
-	_, err = door.Identify(t.Context(), knock)
+	_, err = operators.Identify(t.Context(), knock)
 	wantCode(t, err, domain.KindUnauthenticated, "OPERATOR_TOKEN_REVOKED")
 	if works, err := o.UsableOperatorToken(t.Context(), issued.Secret); works || err != nil {
 		t.Errorf("%t, %v", works, err)
@@ -50,13 +50,13 @@ func TestAnOperatorTokenNamesItsOperatorUntilItIsRevoked(t *testing.T) {
 func TestWhenATokenWasUsedIsKeptOnceAMinute(t *testing.T) {
 	t.Parallel()
 	o := newScene(t)
-	door := o.operators(&counter{taken: map[string]int{}})
+	operators := o.operators(&counter{taken: map[string]int{}})
 	issued, err := o.IssueOperatorToken(t.Context(), boss, "Dispatch", domain.OperatorAdmin, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	used := func() time.Time {
-		if _, err := door.Identify(t.Context(), admission.OperatorCredentials{Address: address, Token: issued.Secret}); err != nil {
+		if _, err := operators.Identify(t.Context(), admission.OperatorCredentials{Address: address, Token: issued.Secret}); err != nil {
 			t.Fatal(err)
 		}
 		tokens, err := o.OperatorTokens(t.Context())
@@ -94,11 +94,11 @@ func TestGuessesAtTokensAtOneMomentReachTheStorageSixtyTimes(t *testing.T) {
 		table := &noTokens{}
 		storage := mocks.NewMockStorage(gomock.NewController(t))
 		storage.EXPECT().Read().Return(ports.Readers{Operators: table}).AnyTimes()
-		door := admission.NewOperators(storage, &counter{taken: map[string]int{}}, digester{}, &stage.Clock{}, admission.FailedOperators(limits.PerAddress))
+		operators := admission.NewOperators(storage, &counter{taken: map[string]int{}}, digester{}, &stage.Clock{}, admission.FailedOperators(limits.PerAddress))
 		var all sync.WaitGroup
 		for i := range 500 {
 			all.Go(func() {
-				_, err := door.Identify(t.Context(), admission.OperatorCredentials{Address: address, Token: domain.MakeOperatorToken([32]byte{byte(i), byte(i >> 8)})})
+				_, err := operators.Identify(t.Context(), admission.OperatorCredentials{Address: address, Token: domain.MakeOperatorToken([32]byte{byte(i), byte(i >> 8)})})
 				if !domain.HasCode(err, "INVALID_OPERATOR_TOKEN") && !domain.HasCode(err, "RATE_LIMIT_EXCEEDED") {
 					t.Error(err)
 				}
@@ -118,9 +118,9 @@ func TestAStorageThatFailsIsNotTheOperatorsFault(t *testing.T) {
 	storage.EXPECT().Read().Return(ports.Readers{Operators: table}).AnyTimes()
 	table.EXPECT().FindByDigest(gomock.Any(), gomock.Any()).Return(domain.OperatorToken{}, errBroken).Times(100)
 	limiter := &counter{taken: map[string]int{}}
-	door := admission.NewOperators(storage, limiter, digester{}, &stage.Clock{}, admission.FailedOperators(limits.PerAddress))
+	operators := admission.NewOperators(storage, limiter, digester{}, &stage.Clock{}, admission.FailedOperators(limits.PerAddress))
 	for range 100 {
-		_, err := door.Identify(t.Context(), admission.OperatorCredentials{Address: address, Token: domain.MakeOperatorToken([32]byte{})})
+		_, err := operators.Identify(t.Context(), admission.OperatorCredentials{Address: address, Token: domain.MakeOperatorToken([32]byte{})})
 		var told *domain.Error
 		if !errors.As(err, &told) || told.Kind != domain.KindInternal || !errors.Is(err, errBroken) {
 			t.Fatal(err)
@@ -134,20 +134,20 @@ func TestTrustInATokenIsRenewedWithEachUse(t *testing.T) {
 	t.Parallel()
 	o := newScene(t)
 	limiter := &counter{taken: map[string]int{}}
-	door := o.operators(limiter)
+	operators := o.operators(limiter)
 	issued, err := o.IssueOperatorToken(t.Context(), boss, "Dispatch", domain.OperatorAdmin, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	use := func() error {
-		_, err := door.Identify(t.Context(), admission.OperatorCredentials{Address: address, Token: issued.Secret})
+		_, err := operators.Identify(t.Context(), admission.OperatorCredentials{Address: address, Token: issued.Secret})
 		return err
 	}
 	if err := use(); err != nil {
 		t.Fatal(err)
 	}
 	for range limits.PerAddress.Limit + 1 {
-		_, _ = door.Identify(t.Context(), admission.OperatorCredentials{Address: address, Malformed: true})
+		_, _ = operators.Identify(t.Context(), admission.OperatorCredentials{Address: address, Malformed: true})
 	}
 	for range 4 {
 		o.Clock.GoOn(9 * time.Minute)

@@ -142,12 +142,12 @@ func (a *Access) begin(ctx context.Context, tx ports.Stores, m domain.Member, me
 }
 
 // SignIn lets a person in by e-mail address and password, to the business joined
-// first. Unknown, disabled, without a password, not behind this door and wrong are one
+// first. Unknown, disabled, without a password, not of this site and wrong are one
 // answer after the same work.
-func (a *Access) SignIn(ctx context.Context, b Browser, door domain.Door, email, password string) (entered Entered, err error) {
+func (a *Access) SignIn(ctx context.Context, b Browser, site domain.Site, email, password string) (entered Entered, err error) {
 	folded, malformed := domain.ParseEmail(email)
 	err = a.attempt(ctx, func() error {
-		person, member, err := a.candidate(ctx, door, folded, malformed != nil)
+		person, member, err := a.candidate(ctx, site, folded, malformed != nil)
 		if err != nil {
 			return err
 		}
@@ -192,8 +192,8 @@ func (a *Access) SignIn(ctx context.Context, b Browser, door domain.Door, email,
 var nobody = domain.MakeID(domain.PrefixPerson, [16]byte{})
 
 // candidate finds who may come in with a password, and where. A person without an
-// accepted membership behind the door comes back without a password.
-func (a *Access) candidate(ctx context.Context, door domain.Door, email domain.Email, malformed bool) (person domain.Person, member domain.Membership, err error) {
+// accepted membership of the site comes back without a password.
+func (a *Access) candidate(ctx context.Context, site domain.Site, email domain.Email, malformed bool) (person domain.Person, member domain.Membership, err error) {
 	if malformed {
 		email = "nobody@invalid"
 	}
@@ -209,7 +209,7 @@ func (a *Access) candidate(ctx context.Context, door domain.Door, email domain.E
 		return person, member, err
 	}
 	for _, m := range all {
-		if m.Door() == door && m.AcceptedAt != nil && person.State == domain.PersonActive {
+		if m.Site() == site && m.AcceptedAt != nil && person.State == domain.PersonActive {
 			return person, m, nil
 		}
 	}
@@ -248,11 +248,11 @@ func (a *Access) Confirm(ctx context.Context, b Browser, p domain.Principal, pas
 	}, addressBucket(b), personBucket(p.Person.Email, ""))
 }
 
-// Identify tells whose session a secret is, at a door, or answers SESSION_ENDED.
-func (a *Access) Identify(ctx context.Context, door domain.Door, secret string) (domain.Principal, error) {
+// Identify tells whose session a secret is, at a site, or answers SESSION_ENDED.
+func (a *Access) Identify(ctx context.Context, site domain.Site, secret string) (domain.Principal, error) {
 	p, err := a.storage.Read().Sessions.FindByDigest(ctx, domain.BearerDigest(secret))
 	now := a.clock.Now()
-	if errors.Is(err, domain.ErrNotFound) || err == nil && (p.Door() != door || !p.Session.Live(now)) {
+	if errors.Is(err, domain.ErrNotFound) || err == nil && (p.Site() != site || !p.Session.Live(now)) {
 		return domain.Principal{}, domain.SessionEnded()
 	}
 	if err == nil && now.Sub(p.Session.LastSeenAt) >= domain.SeenEvery {
@@ -268,7 +268,7 @@ func (a *Access) Show(ctx context.Context, p domain.Principal, business domain.I
 		if err != nil {
 			return err
 		}
-		if member.Membership.AcceptedAt == nil || member.Membership.Door() != p.Door() {
+		if member.Membership.AcceptedAt == nil || member.Membership.Site() != p.Site() {
 			return domain.ErrNotFound
 		}
 		return tx.Sessions.Show(ctx, p.Session.ID, business)
@@ -281,14 +281,14 @@ func (a *Access) Businesses(ctx context.Context, p domain.Principal) ([]domain.M
 	all, err := a.storage.Read().Memberships.OfPerson(ctx, p.Person.ID)
 	var accepted []domain.Membership
 	for _, m := range all {
-		if m.AcceptedAt != nil && m.Door() == domain.Portal {
+		if m.AcceptedAt != nil && m.Site() == domain.Portal {
 			accepted = append(accepted, m)
 		}
 	}
 	return accepted, err
 }
 
-// Sessions are the person's own, behind both doors, newest first.
+// Sessions are the person's own, at both sites, newest first.
 func (a *Access) Sessions(ctx context.Context, p domain.Principal) ([]domain.Session, error) {
 	return a.storage.Read().Sessions.OfPerson(ctx, p.Person.ID, a.clock.Now())
 }
@@ -407,7 +407,7 @@ func passwordsBusy(cause error) error {
 }
 
 func signInDeed(action domain.Action, p domain.Principal) domain.Deed {
-	return accountDeed(action, p, map[string]string{"method": string(p.Session.Method), "door": string(p.Door()), "session_id": string(p.Session.ID)})
+	return accountDeed(action, p, map[string]string{"method": string(p.Session.Method), "site": string(p.Site()), "session_id": string(p.Session.ID)})
 }
 
 func accountDeed(action domain.Action, p domain.Principal, details map[string]string) domain.Deed {

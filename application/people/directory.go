@@ -51,7 +51,7 @@ func (i Invitation) parse() (p parsed, err error) {
 	if p.email, err = domain.ParseEmail(i.Email); err != nil {
 		return p, err
 	}
-	if p.role, err = domain.ParseRole(domain.DoorOf(i.BusinessID), i.Role); err != nil {
+	if p.role, err = domain.ParseRole(domain.SiteOf(i.BusinessID), i.Role); err != nil {
 		return p, err
 	}
 	p.name, err = properName(i.Name)
@@ -159,7 +159,7 @@ func (d *Directory) issue(ctx context.Context, tx ports.Stores, by domain.AuditA
 // Link makes a link for signing in, for ten minutes. It leads a person of a business
 // to the actor's own business and, made by an operator or a command, to the one the
 // person joined first, or to the console.
-func (d *Directory) Link(ctx context.Context, by domain.AuditActor, person domain.ID, door domain.Door) (issued Issued, err error) {
+func (d *Directory) Link(ctx context.Context, by domain.AuditActor, person domain.ID, site domain.Site) (issued Issued, err error) {
 	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
 		if _, err := tx.Persons.Lock(ctx, person); err != nil {
 			return domain.Deed{}, err
@@ -170,7 +170,7 @@ func (d *Directory) Link(ctx context.Context, by domain.AuditActor, person domai
 		}
 		there := false
 		for _, m := range all {
-			if m.Door() != door || by.BusinessID != "" && m.BusinessID != by.BusinessID {
+			if m.Site() != site || by.BusinessID != "" && m.BusinessID != by.BusinessID {
 				continue
 			}
 			if there = true; m.AcceptedAt == nil {
@@ -205,7 +205,7 @@ func (d *Directory) Members(ctx context.Context, business domain.ID) ([]domain.M
 // SetRole gives a member another role, which counts from the next page on. LAST_OWNER
 // where people would leave their business without an owner.
 func (d *Directory) SetRole(ctx context.Context, by domain.AuditActor, business, person domain.ID, text string) (member domain.Member, err error) {
-	role, err := domain.ParseRole(domain.DoorOf(business), text)
+	role, err := domain.ParseRole(domain.SiteOf(business), text)
 	if err != nil {
 		return member, err
 	}
@@ -250,7 +250,7 @@ func (d *Directory) lock(ctx context.Context, tx ports.Stores, by domain.AuditAc
 		return domain.Member{}, err
 	}
 	if by.IsPerson() && by.BusinessID == business && domain.LosesLastOwner(members, person, role) {
-		return domain.Member{}, domain.LastOwner(domain.DoorOf(business))
+		return domain.Member{}, domain.LastOwner(domain.SiteOf(business))
 	}
 	for _, m := range members {
 		if m.Person.ID == person {
@@ -260,7 +260,7 @@ func (d *Directory) lock(ctx context.Context, tx ports.Stores, by domain.AuditAc
 	return domain.Member{}, domain.ErrNotFound
 }
 
-// SetDisabled closes an account, behind every door, or opens it again. Its sessions
+// SetDisabled closes an account, at every site, or opens it again. Its sessions
 // and links end for good.
 func (d *Directory) SetDisabled(ctx context.Context, by domain.AuditActor, id domain.ID, disabled bool) (person domain.Person, err error) {
 	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {

@@ -125,7 +125,7 @@ func (s *scene) setPassword(t *testing.T, p domain.Principal) {
 func (s *scene) out(t *testing.T, what string, e people.Entered) {
 	t.Helper()
 	for i, process := range []*people.Access{s.Access, s.second} {
-		if _, err := process.Identify(t.Context(), e.Door(), e.Secret); !domain.HasCode(err, domain.CodeSessionEnded) {
+		if _, err := process.Identify(t.Context(), e.Site(), e.Secret); !domain.HasCode(err, domain.CodeSessionEnded) {
 			t.Errorf("%s: in process %d the session goes on: %v", what, i+1, err)
 		}
 	}
@@ -136,7 +136,7 @@ func (s *scene) in(t *testing.T, what string, e people.Entered) domain.Principal
 	var p domain.Principal
 	for i, process := range []*people.Access{s.Access, s.second} {
 		var err error
-		if p, err = process.Identify(t.Context(), e.Door(), e.Secret); err != nil {
+		if p, err = process.Identify(t.Context(), e.Site(), e.Secret); err != nil {
 			t.Errorf("%s: process %d: %v", what, i+1, err)
 		}
 	}
@@ -170,7 +170,7 @@ func TestAnInvitationLetsIn(t *testing.T) {
 		t.Errorf("to look at a link: %v", err)
 	}
 	entered, err := s.Enter(t.Context(), browser, issued.Secret)
-	if err != nil || entered.Role != domain.RoleOwner || entered.Door() != domain.Portal || entered.Session.Device != "Firefox on Linux" || entered.CredentialsEnded {
+	if err != nil || entered.Role != domain.RoleOwner || entered.Site() != domain.Portal || entered.Session.Device != "Firefox on Linux" || entered.CredentialsEnded {
 		t.Fatalf("%+v, %v", entered, err)
 	}
 	if p := s.in(t, "just entered", entered); p.Person.State != domain.PersonActive || p.Session.BusinessID != s.mine {
@@ -324,17 +324,17 @@ func TestASignInByPasswordTellsNothingOfWhyItIsRefused(t *testing.T) {
 
 	var first error
 	for what, c := range map[string]struct {
-		door            domain.Door
+		site            domain.Site
 		email, password string
 	}{
 		"a wrong password": {domain.Portal, "ama@example.com", password + "x"}, "no password": {domain.Portal, "ama@example.com", ""},
-		"the other door": {domain.Console, "ama@example.com", password}, "unknown": {domain.Portal, "nobody@example.com", password},
+		"the other site": {domain.Console, "ama@example.com", password}, "unknown": {domain.Portal, "nobody@example.com", password},
 		"no address at all": {domain.Portal, "nobody", password}, "without a password": {domain.Portal, "none@example.com", password},
 		"without a password, empty": {domain.Portal, "none@example.com", ""}, "disabled": {domain.Portal, "disabled@example.com", password},
 		"removed": {domain.Portal, "removed@example.com", password}, "invited": {domain.Portal, "invited@example.com", password},
 	} {
 		before := s.hasher.work.Load()
-		_, err := s.SignIn(t.Context(), browser, c.door, c.email, c.password)
+		_, err := s.SignIn(t.Context(), browser, c.site, c.email, c.password)
 		wantCode(t, what, err, domain.CodeSignInRefused)
 		if n := s.hasher.work.Load() - before; n != 1 {
 			t.Errorf("%s: %d hashes, want 1: the time tells", what, n)

@@ -58,11 +58,11 @@ func (p *commands) dev() *cobra.Command {
 // devServer is what dev serves with.
 type devServer struct {
 	service *service
-	doors   *listeners
+	servers *listeners
 	close   func()
 }
 
-// beginDev opens the doors before it wipes or makes anything: what is in the way
+// beginDev opens the listeners before it wipes or makes anything: what is in the way
 // of a start mostly stands there.
 func (p *commands) beginDev(cmd *cobra.Command, dir settings.DataDir, c *configs.Config, reset bool) (d devServer, err error) {
 	if reset {
@@ -70,13 +70,13 @@ func (p *commands) beginDev(cmd *cobra.Command, dir settings.DataDir, c *configs
 			return d, err
 		}
 	}
-	doors, err := listen(cmd.Context(), c)
+	servers, err := listen(cmd.Context(), c)
 	if err != nil {
 		return d, err
 	}
 	defer func() {
 		if err != nil {
-			doors.close()
+			servers.close()
 		}
 	}()
 	if reset {
@@ -91,8 +91,8 @@ func (p *commands) beginDev(cmd *cobra.Command, dir settings.DataDir, c *configs
 	if err := settings.AllowPrivate(c, log); err != nil {
 		return d, err
 	}
-	s, closeService, err := p.openDev(cmd.Context(), doors, c, log)
-	return devServer{service: s, doors: doors, close: func() { closeService(); doors.close() }}, err
+	s, closeService, err := p.openDev(cmd.Context(), servers, c, log)
+	return devServer{service: s, servers: servers, close: func() { closeService(); servers.close() }}, err
 }
 
 func (p *commands) runDev(ctx context.Context, dir settings.DataDir, c *configs.Config, d devServer) error {
@@ -104,18 +104,18 @@ func (p *commands) runDev(ctx context.Context, dir settings.DataDir, c *configs.
 		return err
 	}
 	s.ops.NameFrom(ctx, s.store, s.log)
-	if err := p.welcome(ctx, dir, s, d.doors, c); err != nil {
+	if err := p.welcome(ctx, dir, s, d.servers, c); err != nil {
 		return err
 	}
 	s.beside.warn(ctx, s.log)
-	return s.serveAndWork(ctx, d.doors)
+	return s.serveAndWork(ctx, d.servers)
 }
 
-func (p *commands) openDev(ctx context.Context, doors *listeners, c *configs.Config, log *slog.Logger) (*service, func(), error) {
+func (p *commands) openDev(ctx context.Context, servers *listeners, c *configs.Config, log *slog.Logger) (*service, func(), error) {
 	if _, err := migrateUp(ctx, c); err != nil {
 		return nil, nil, err
 	}
-	return openService(ctx, c, doors.urls(c), log)
+	return openService(ctx, c, servers.urls(c), log)
 }
 
 // adoptPepper takes the database over: the pepper is the data directory's, and
@@ -130,7 +130,7 @@ func adoptPepper(ctx context.Context, s *service) error {
 
 // welcome makes the demo customer, writes dev.env, and prints what a person,
 // or with --json a script, needs next.
-func (p *commands) welcome(ctx context.Context, dir settings.DataDir, s *service, doors *listeners, c *configs.Config) error {
+func (p *commands) welcome(ctx context.Context, dir settings.DataDir, s *service, servers *listeners, c *configs.Config) error {
 	before, err := settings.ReadEnvFile(dir.DevEnv())
 	if err != nil {
 		return err
@@ -140,10 +140,10 @@ func (p *commands) welcome(ctx context.Context, dir settings.DataDir, s *service
 		return err
 	}
 	v := admin.ServingView{
-		Live: settings.Origin(doors.live) + "/v1", Sandbox: settings.Origin(doors.sandbox) + "/v1", Ops: settings.Origin(doors.ops), EnvFile: dir.DevEnv(),
+		Live: settings.Origin(servers.live) + "/v1", Sandbox: settings.Origin(servers.sandbox) + "/v1", Ops: settings.Origin(servers.ops), EnvFile: dir.DevEnv(),
 	}
-	if doors.portal != nil {
-		v.Portal = doors.urls(c).Portal
+	if servers.portal != nil {
+		v.Portal = servers.urls(c).Portal
 	}
 	if err := admin.WriteDevEnv(dir, v, d, c); err != nil {
 		return err

@@ -89,8 +89,8 @@ func TestTheDoctorLooksAtARunningServerFromBeside(t *testing.T) {
 		return name + "=" + strings.TrimSuffix(strings.TrimPrefix(vars[url], "http://"), "/v1")
 	}
 	findings := examined(t, dir, at("WAYBILL_LIVE_ADDR", "WAYBILL_LIVE_URL"), at("WAYBILL_SANDBOX_ADDR", "WAYBILL_SANDBOX_URL"), at("WAYBILL_OPS_ADDR", "WAYBILL_OPS_URL"))
-	healthy(t, findings, doors...)
-	for _, check := range doors {
+	healthy(t, findings, servers...)
+	for _, check := range servers {
 		found(t, findings, doctor.VerdictWarn, check, "of this installation", "a second serve here would not start: one is running")
 	}
 	found(t, findings, doctor.VerdictOK, "database", "SQLite 3.")
@@ -98,7 +98,7 @@ func TestTheDoctorLooksAtARunningServerFromBeside(t *testing.T) {
 	found(t, findings, doctor.VerdictOK, "secrets fit", "both are this database's")
 }
 
-var doors = []string{"live port", "sandbox port", "operations port"}
+var servers = []string{"live port", "sandbox port", "operations port"}
 
 func TestTheDoctorTellsAnotherInstallationFromOurs(t *testing.T) {
 	t.Parallel()

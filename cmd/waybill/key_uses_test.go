@@ -127,11 +127,11 @@ func TestAServerForgetsAKeyWhenItIsToldToAndNotOnlyInTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	doors, err := listen(t.Context(), c)
+	servers, err := listen(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	urls := settings.PublicURLsOf(c, settings.Origin(doors.live), settings.Origin(doors.sandbox))
+	urls := settings.PublicURLsOf(c, settings.Origin(servers.live), settings.Origin(servers.sandbox))
 	s, closeService, err := openService(t.Context(), c, urls, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestAServerForgetsAKeyWhenItIsToldToAndNotOnlyInTime(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- s.serve(ctx, doors) }()
+	go func() { ended <- s.serve(ctx, servers) }()
 	defer func() {
 		stop()
 		if err := <-ended; err != nil {

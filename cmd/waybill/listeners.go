@@ -9,18 +9,18 @@ import (
 	"waybill/configs"
 )
 
-// listeners are the doors of a server process.
+// listeners are the TCP listeners of a server process.
 type listeners struct {
 	live, sandbox, ops, portal net.Listener // portal: nil where there is none
 }
 
-// place is where a door is to be.
+// place is where a listener is to be.
 type place struct {
 	to               *net.Listener
 	address, usedFor string
 }
 
-// listen opens the doors of a server.
+// listen opens the listeners of a server.
 func listen(ctx context.Context, c *configs.Config) (*listeners, error) {
 	l := &listeners{}
 	if err := l.open(ctx,
@@ -39,27 +39,27 @@ func listen(ctx context.Context, c *configs.Config) (*listeners, error) {
 	return l, nil
 }
 
-// urls is how clients reach the service at these doors.
+// urls is how clients reach the service at these listeners.
 func (l *listeners) urls(c *configs.Config) settings.PublicURLs {
 	return settings.PublicURLsOf(c, settings.Origin(l.live), settings.Origin(l.sandbox)).WithPortal(c, l.portal)
 }
 
-// listenOps opens the only door of a worker.
+// listenOps opens the only listener of a worker.
 func listenOps(ctx context.Context, c *configs.Config) (*listeners, error) {
 	l := &listeners{}
 	return l, l.open(ctx, place{&l.ops, c.OpsAddr, settings.WorkerOpsUse})
 }
 
-// open opens all doors, or none and tells everything that is in the way.
+// open opens all listeners, or none and tells everything that is in the way.
 func (l *listeners) open(ctx context.Context, places ...place) error {
 	var failed term.StartErrors
-	for _, door := range places {
-		opened, err := settings.ListenOn(ctx, door.address, door.usedFor)
+	for _, place := range places {
+		opened, err := settings.ListenOn(ctx, place.address, place.usedFor)
 		if err != nil {
 			failed = append(failed, err)
 			continue
 		}
-		*door.to = opened
+		*place.to = opened
 	}
 	if len(failed) > 0 {
 		l.close()

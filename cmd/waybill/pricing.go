@@ -25,16 +25,16 @@ func (p *commands) servePricing(ctx context.Context, c *configs.Config, addr str
 		return err
 	}
 	defer closePricing()
-	door, failed := settings.ListenOn(ctx, addr, "pricing service (--addr)")
+	listener, failed := settings.ListenOn(ctx, addr, "pricing service (--addr)")
 	if failed != nil {
 		return failed
 	}
-	log.Info("serving", "listener", "pricing", "listening", door.Addr().String())
-	if err := announce(settings.Origin(door)); err != nil {
-		return errors.Join(err, door.Close())
+	log.Info("serving", "listener", "pricing", "listening", listener.Addr().String())
+	if err := announce(settings.Origin(listener)); err != nil {
+		return errors.Join(err, listener.Close())
 	}
 	handler := http.NewServeMux()
 	handler.Handle("/", pricingserver.New(pricingserver.Options{Pricing: tariff, Currency: c.Currency, Logger: log}))
 	handler.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
-	return process.ServeUntil(ctx, door, handler, log)
+	return process.ServeUntil(ctx, listener, handler, log)
 }

@@ -57,14 +57,14 @@ func (s *silence) Accept() (net.Conn, error) { <-s.closed; return nil, net.ErrCl
 func (s *silence) Close() error              { s.closing(); return nil }
 func (s *silence) Addr() net.Addr            { return &net.TCPAddr{} }
 
-// rehearsal is a process whose doors and tasks do as they are told.
+// rehearsal is a process whose servers and tasks do as they are told.
 type rehearsal struct {
 	*process.Process
 	diary diary
-	fails chan error // ends the serving of the first door
+	fails chan error // ends the serving of the first server
 }
 
-func rehearse(doorTakes ...time.Duration) *rehearsal {
+func rehearse(serverTakes ...time.Duration) *rehearsal {
 	r := &rehearsal{fails: make(chan error, 1)}
 	log := slog.New(slog.DiscardHandler)
 	r.Process = &process.Process{
@@ -72,14 +72,14 @@ func rehearse(doorTakes ...time.Duration) *rehearsal {
 		At:      newSilence(func() { r.diary.note("operations closed") }),
 		Leaving: func() { r.diary.note("leaving while " + r.readiness()) },
 	}
-	for i, takes := range doorTakes {
+	for i, takes := range serverTakes {
 		shut := make(chan struct{})
 		fails := r.fails
 		if i > 0 {
 			fails = nil
 		}
-		r.Doors = append(r.Doors, process.Door{
-			Name: "door", Listener: newSilence(func() {}),
+		r.Servers = append(r.Servers, process.Server{
+			Name: "server", Listener: newSilence(func() {}),
 			Serve: func(net.Listener) error {
 				select {
 				case err := <-fails:
@@ -89,8 +89,8 @@ func rehearse(doorTakes ...time.Duration) *rehearsal {
 				}
 			},
 			Shutdown: func(ctx context.Context) error {
-				r.diary.note("door shuts while " + r.readiness())
-				defer func() { r.diary.note("door shut"); close(shut) }()
+				r.diary.note("server shuts while " + r.readiness())
+				defer func() { r.diary.note("server shut"); close(shut) }()
 				if !slept(ctx, takes) {
 					return ctx.Err()
 				}
@@ -123,7 +123,7 @@ func (r *rehearsal) task(takes time.Duration) process.Task {
 	}
 }
 
-func TestAProcessClosesItsDoorsThenItsTasksAndTheOperatorsLast(t *testing.T) {
+func TestAProcessClosesItsListenersThenItsTasksAndTheOperatorsLast(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
@@ -145,7 +145,7 @@ func TestAProcessClosesItsDoorsThenItsTasksAndTheOperatorsLast(t *testing.T) {
 			t.Errorf("it took %s", took)
 		}
 		want := []string{
-			"task begins", "leaving while not ready", "door shuts while not ready", "door shut",
+			"task begins", "leaving while not ready", "server shuts while not ready", "server shut",
 			"task stopped while not ready", "task ended", "operations closed",
 		}
 		if got := r.diary.all(); !slices.Equal(got, want) {
@@ -158,7 +158,7 @@ func TestAListenerOrATaskThatFailsEndsTheWholeProcess(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the network is gone")
 	for name, breaks := range map[string]func(*rehearsal){
-		"a door":     func(r *rehearsal) { r.fails <- broken },
+		"a server":   func(r *rehearsal) { r.fails <- broken },
 		"operations": func(r *rehearsal) { r.At = brokenListener{r.At, broken} },
 		"a task":     func(r *rehearsal) { r.Tasks = append(r.Tasks, func(context.Context) error { return broken }) },
 	} {
@@ -172,7 +172,7 @@ func TestAListenerOrATaskThatFailsEndsTheWholeProcess(t *testing.T) {
 					t.Errorf("it ended with %v", err)
 				}
 				got := r.diary.all()
-				for _, line := range []string{"door shut", "task ended"} {
+				for _, line := range []string{"server shut", "task ended"} {
 					if !slices.Contains(got, line) {
 						t.Errorf("%q is missing:\n%s", line, strings.Join(got, "\n"))
 					}
@@ -193,9 +193,9 @@ func (b brokenListener) Accept() (net.Conn, error) { return nil, b.err }
 func TestAProcessEndsWithinHalfAMinuteWhateverHangs(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		door, task time.Duration
-		taskEnds   bool
-		took       time.Duration
+		server, task time.Duration
+		taskEnds     bool
+		took         time.Duration
 	}{
 		"a request":                         {time.Hour, 0, true, 25 * time.Second},
 		"a task":                            {0, time.Hour, false, 28 * time.Second},
@@ -206,7 +206,7 @@ func TestAProcessEndsWithinHalfAMinuteWhateverHangs(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				ctx, stop := context.WithCancel(t.Context())
-				r := rehearse(c.door)
+				r := rehearse(c.server)
 				r.Tasks = append(r.Tasks, r.task(c.task))
 				begun := time.Now()
 				stop()

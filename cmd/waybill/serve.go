@@ -34,15 +34,15 @@ func (p *commands) serve() *cobra.Command {
 				return err
 			}
 			log := p.log(c, false)
-			doors, err := listen(cmd.Context(), c)
+			servers, err := listen(cmd.Context(), c)
 			if err != nil {
 				return err
 			}
-			defer doors.close()
-			if awaitDatabase(cmd.Context(), c, doors, log) != nil {
+			defer servers.close()
+			if awaitDatabase(cmd.Context(), c, servers, log) != nil {
 				return nil // told to end while it waited
 			}
-			urls := doors.urls(c)
+			urls := servers.urls(c)
 			s, closeService, err := openService(cmd.Context(), c, urls, log)
 			if err != nil {
 				return err
@@ -51,13 +51,13 @@ func (p *commands) serve() *cobra.Command {
 			if err := mayServe(cmd.Context(), s, c); err != nil {
 				return err
 			}
-			v := admin.ServingView{Live: urls.Live, Sandbox: urls.Sandbox, Ops: settings.Origin(doors.ops)}
+			v := admin.ServingView{Live: urls.Live, Sandbox: urls.Sandbox, Ops: settings.Origin(servers.ops)}
 			if err := p.announce(v, c, log); err != nil {
 				return err
 			}
 			settings.WarnOfLocal(c, urls, settings.DataDir(p.DataDir), log)
 			s.beside.warn(cmd.Context(), log)
-			return s.serve(cmd.Context(), doors)
+			return s.serve(cmd.Context(), servers)
 		},
 	}
 	settings.AddSettingFlags(cmd)

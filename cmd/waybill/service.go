@@ -72,15 +72,15 @@ func (s *service) serveAndWork(ctx context.Context, l *listeners) error {
 
 func (s *service) process(l *listeners) *process.Process {
 	s.products.each(func(u httpapi.UseCases) { s.waker.Beside(u.Listeners.Wake) })
-	doors := []process.Door{
+	servers := []process.Server{
 		{Name: "live", Listener: l.live, Serve: s.apis.live.Serve, Shutdown: s.apis.live.Shutdown},
 		{Name: "sandbox", Listener: l.sandbox, Serve: s.apis.sandbox.Serve, Shutdown: s.apis.sandbox.Shutdown},
 	}
 	if l.portal != nil {
-		doors = append(doors, process.Door{Name: "portal", Listener: l.portal, Serve: s.portal.Serve, Shutdown: s.portal.Shutdown})
+		servers = append(servers, process.Server{Name: "portal", Listener: l.portal, Serve: s.portal.Serve, Shutdown: s.portal.Shutdown})
 	}
 	return &process.Process{
-		Doors: doors, Ops: s.ops, At: l.ops, Log: s.log, Leaving: s.products.stop,
+		Servers: servers, Ops: s.ops, At: l.ops, Log: s.log, Leaving: s.products.stop,
 		Tasks: []process.Task{
 			s.jobs.Task(periodic.Cleaning(s.store, s.log)),
 			s.jobs.Task(periodic.Statistics(s.store, s.log)),

@@ -38,7 +38,7 @@ const (
 )
 
 // awaitDatabase returns when the database can be opened, or for a reason for which
-// no waiting helps. Meanwhile health is told at the door of operations, and
+// no waiting helps. Meanwhile health is told at the listener of operations, and
 // whoever comes to another one is told to come back.
 func awaitDatabase(ctx context.Context, c *configs.Config, l *listeners, log *slog.Logger) error {
 	try := func() error {
@@ -94,7 +94,7 @@ func (w *waiting) check(context.Context) error {
 	return errors.New(term.Plainly(w.why))
 }
 
-// serve answers at all doors until the function it returns is called. The doors
+// serve answers at all listeners until the function it returns is called. The listeners
 // stay open for what comes behind it.
 func (w *waiting) serve(ctx context.Context, c *configs.Config, l *listeners, log *slog.Logger) (end func()) {
 	ids := newIdentifiers(systemclock.New())
@@ -114,9 +114,9 @@ func (w *waiting) serve(ctx context.Context, c *configs.Config, l *listeners, lo
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = ops.Serve(process.Lent{Listener: l.ops}) }) // its end is asked for below
 	people := portal.NotYet()
-	for door, server := range map[net.Listener]*http.Server{l.live: notYet, l.sandbox: notYet, l.portal: people} {
-		if door != nil {
-			serving.Go(func() { _ = server.Serve(process.Lent{Listener: door}) })
+	for listener, server := range map[net.Listener]*http.Server{l.live: notYet, l.sandbox: notYet, l.portal: people} {
+		if listener != nil {
+			serving.Go(func() { _ = server.Serve(process.Lent{Listener: listener}) })
 		}
 	}
 	return func() {
@@ -129,8 +129,8 @@ func (w *waiting) serve(ctx context.Context, c *configs.Config, l *listeners, lo
 			}
 		}
 		serving.Wait()
-		for _, door := range []net.Listener{l.ops, l.live, l.sandbox, l.portal} {
-			process.GiveBack(door)
+		for _, listener := range []net.Listener{l.ops, l.live, l.sandbox, l.portal} {
+			process.GiveBack(listener)
 		}
 	}
 }

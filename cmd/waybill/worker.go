@@ -61,12 +61,12 @@ func (p *commands) worker() *cobra.Command {
 				return err
 			}
 			log := p.log(c, false)
-			doors, err := listenOps(cmd.Context(), c)
+			servers, err := listenOps(cmd.Context(), c)
 			if err != nil {
 				return err
 			}
-			defer doors.close()
-			if awaitDatabase(cmd.Context(), c, doors, log) != nil {
+			defer servers.close()
+			if awaitDatabase(cmd.Context(), c, servers, log) != nil {
 				return nil // told to end while it waited
 			}
 			w, closeWorker, err := openWorker(cmd.Context(), c, settings.PublicURLs{Tracking: p.TrackingURL(c)}, log)
@@ -82,10 +82,10 @@ func (p *commands) worker() *cobra.Command {
 				return err
 			}
 			w.ops.NameFrom(cmd.Context(), w.store, log)
-			if err := p.announce(admin.ServingView{Ops: settings.Origin(doors.ops)}, c, log); err != nil {
+			if err := p.announce(admin.ServingView{Ops: settings.Origin(servers.ops)}, c, log); err != nil {
 				return err
 			}
-			return w.run(cmd.Context(), doors)
+			return w.run(cmd.Context(), servers)
 		},
 	}
 	settings.AddSettingFlags(cmd)

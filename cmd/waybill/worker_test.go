@@ -207,7 +207,7 @@ func TestAWorkerWhoseQueueFailsEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	doors, err := listenOps(t.Context(), c)
+	servers, err := listenOps(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,11 +218,11 @@ func TestAWorkerWhoseQueueFailsEnds(t *testing.T) {
 	defer closeWorker()
 	broken := errors.New("the server is in the stopped state")
 	w.engine.queue = brokenQueue{w.engine.queue, broken}
-	err = w.run(t.Context(), doors)
+	err = w.run(t.Context(), servers)
 	if !errors.Is(err, broken) || !strings.HasPrefix(err.Error(), "what becomes due cannot be done here: ") {
 		t.Errorf("it ended with %v", err)
 	}
-	if status(settings.Origin(doors.ops)+"/readyz") != 0 {
+	if status(settings.Origin(servers.ops)+"/readyz") != 0 {
 		t.Error("its listener is still open")
 	}
 }

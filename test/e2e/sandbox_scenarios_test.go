@@ -19,19 +19,19 @@ type script struct {
 	payment  string   // the only one it fits; empty: any
 }
 
-var toTheDoor = []string{"assigned", "picked_up", "in_transit"}
+var toTheRecipient = []string{"assigned", "picked_up", "in_transit"}
 
 var scripts = map[string]script{
 	"delivered":                 {statuses: []string{"assigned", "picked_up", "in_transit", "delivered"}},
 	"delayed":                   {statuses: []string{"assigned", "picked_up", "in_transit", "delivered"}, waits: []int{1, 1, 1, 5}},
 	"failed_at_pickup":          {statuses: []string{"assigned", "failed"}, reasons: reasons{"failed": "pickup_unavailable"}},
-	"failed_at_dropoff":         {statuses: append(slices.Clone(toTheDoor), "failed"), reasons: reasons{"failed": "recipient_unreachable"}},
-	"failed_then_retried":       {statuses: slices.Concat(toTheDoor, []string{"failed"}, toTheDoor, []string{"delivered"}), reasons: reasons{"failed": "recipient_unreachable"}},
-	"cod_refused":               {statuses: append(slices.Clone(toTheDoor), "failed"), reasons: reasons{"failed": "cod_refused"}, payment: "cod"},
+	"failed_at_dropoff":         {statuses: append(slices.Clone(toTheRecipient), "failed"), reasons: reasons{"failed": "recipient_unreachable"}},
+	"failed_then_retried":       {statuses: slices.Concat(toTheRecipient, []string{"failed"}, toTheRecipient, []string{"delivered"}), reasons: reasons{"failed": "recipient_unreachable"}},
+	"cod_refused":               {statuses: append(slices.Clone(toTheRecipient), "failed"), reasons: reasons{"failed": "cod_refused"}, payment: "cod"},
 	"cancelled_by_platform":     {statuses: []string{"assigned", "cancelled"}, reasons: reasons{"cancelled": "cancelled_by_platform"}},
 	"no_rider_found":            {statuses: []string{"cancelled"}, waits: []int{3}, reasons: reasons{"cancelled": "no_rider"}},
 	"outsourced_then_delivered": {statuses: []string{"outsourced", "picked_up", "in_transit", "delivered"}},
-	"stalled":                   {statuses: toTheDoor},
+	"stalled":                   {statuses: toTheRecipient},
 }
 
 type reasons = map[string]string

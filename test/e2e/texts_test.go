@@ -60,7 +60,7 @@ func TestNoEdgeTakesTextThatOthersCannotSee(t *testing.T) {
 }
 
 // One length, and one code for what is beyond it, wherever a name comes in.
-func TestANameThatIsTooLongIsToldAlikeByEveryDoor(t *testing.T) {
+func TestANameThatIsTooLongIsToldAlikeByEveryEdge(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *server, env string) {
 		long := strings.Repeat("é", domain.NameRule.Most+1)
 		s.caller(t, env).post("/pickup-locations", aPlace(set("name", long))).invalid("name too_long")

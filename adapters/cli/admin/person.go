@@ -48,7 +48,7 @@ type linkView struct {
 
 func (p *Commands) showLink(o *Office, issued people.Issued) error {
 	base := p.PortalURL(o.Config)
-	if issued.Door() == domain.Console {
+	if issued.Site() == domain.Console {
 		base = p.ConsoleURL(o.Config)
 	}
 	v := linkView{personView: showPerson(issued.Member), Link: base + "/enter/" + issued.Secret, ExpiresAt: domain.FormatTime(issued.ExpiresAt)}
@@ -72,12 +72,12 @@ func (p *Commands) staff() *cobra.Command {
 
 // business is the --business of a command for the portal; the staff has none.
 type business struct {
-	door domain.Door
+	site domain.Site
 	text string
 }
 
 func (b *business) flag(cmd *cobra.Command) *cobra.Command {
-	if b.door == domain.Portal {
+	if b.site == domain.Portal {
 		cmd.Flags().StringVar(&b.text, "business", "", "ID of the customer")
 	}
 	return cmd
@@ -85,7 +85,7 @@ func (b *business) flag(cmd *cobra.Command) *cobra.Command {
 
 // required are the names of flags, with --business where there is one.
 func (b *business) required(cmd *cobra.Command, names ...string) (domain.ID, error) {
-	if b.door == domain.Console {
+	if b.site == domain.Console {
 		return "", term.Required(cmd, names...)
 	}
 	if err := term.Required(cmd, append([]string{"business"}, names...)...); err != nil {
@@ -95,22 +95,22 @@ func (b *business) required(cmd *cobra.Command, names ...string) (domain.ID, err
 }
 
 func (b *business) usage() string {
-	if b.door == domain.Portal {
+	if b.site == domain.Portal {
 		return " --business ID"
 	}
 	return ""
 }
 
-func rolesOf(d domain.Door) string {
+func rolesOf(s domain.Site) string {
 	var names []string
-	for _, role := range domain.Roles(d) {
+	for _, role := range domain.Roles(s) {
 		names = append(names, string(role))
 	}
 	return strings.Join(names, ", ")
 }
 
-func (p *Commands) invite(door domain.Door) *cobra.Command {
-	of := &business{door: door}
+func (p *Commands) invite(site domain.Site) *cobra.Command {
+	of := &business{site: site}
 	var email, name, role string
 	cmd := &cobra.Command{
 		Use: "invite" + of.usage() + " --email E --name N --role ROLE", Short: "Invite a person, with a link that works once and for 7 days",
@@ -122,8 +122,8 @@ func (p *Commands) invite(door domain.Door) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if _, err := domain.ParseRole(door, role); err != nil {
-				return term.Usagef(cmd, "--role is %q; it is %s", role, rolesOf(door))
+			if _, err := domain.ParseRole(site, role); err != nil {
+				return term.Usagef(cmd, "--role is %q; it is %s", role, rolesOf(site))
 			}
 			if _, err := domain.ParseEmail(email); err != nil {
 				return term.Usagef(cmd, "--email is %q; it is an address such as ama@example.com", email)
@@ -139,7 +139,7 @@ func (p *Commands) invite(door domain.Door) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&email, "email", "", "e-mail address, by which the person is known")
 	cmd.Flags().StringVar(&name, "name", "", "name of the person, 1 to 128 characters")
-	cmd.Flags().StringVar(&role, "role", "", "what they may do: "+rolesOf(door))
+	cmd.Flags().StringVar(&role, "role", "", "what they may do: "+rolesOf(site))
 	return of.flag(cmd)
 }
 
@@ -157,9 +157,9 @@ func (p *Commands) onPerson(verb, short string, do func(cmd *cobra.Command, o *O
 	}
 }
 
-func (p *Commands) personLink(door domain.Door) *cobra.Command {
+func (p *Commands) personLink(site domain.Site) *cobra.Command {
 	return p.onPerson("link ID", "Make a link for signing in, which works once and for 10 minutes", func(cmd *cobra.Command, o *Office, id domain.ID) error {
-		issued, err := o.People.Link(cmd.Context(), p.OperatorHere(), id, door)
+		issued, err := o.People.Link(cmd.Context(), p.OperatorHere(), id, site)
 		if err != nil {
 			return err
 		}
@@ -167,8 +167,8 @@ func (p *Commands) personLink(door domain.Door) *cobra.Command {
 	})
 }
 
-func (p *Commands) personList(door domain.Door) *cobra.Command {
-	of := &business{door: door}
+func (p *Commands) personList(site domain.Site) *cobra.Command {
+	of := &business{site: site}
 	return of.flag(&cobra.Command{
 		Use: "list" + of.usage(), Short: "List the people, those who were invited first on top", Args: term.Takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -196,8 +196,8 @@ func (p *Commands) personList(door domain.Door) *cobra.Command {
 	})
 }
 
-func (p *Commands) personRemove(door domain.Door) *cobra.Command {
-	of := &business{door: door}
+func (p *Commands) personRemove(site domain.Site) *cobra.Command {
+	of := &business{site: site}
 	var id domain.ID
 	cmd := p.onPerson("remove ID"+of.usage(), "Take a person out; sessions and links end at once", func(cmd *cobra.Command, o *Office, person domain.ID) error {
 		removed, err := o.People.Remove(cmd.Context(), p.OperatorHere(), id, person)

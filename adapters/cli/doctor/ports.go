@@ -15,37 +15,37 @@ import (
 // strangerTimeout is how long one who holds a port may think about who it is.
 const strangerTimeout = 2 * time.Second
 
-// ports looks whether the doors can be opened, and whose Waybill stands in those
+// ports looks whether the listeners can be opened, and whose Waybill stands in those
 // that cannot.
 func (d *diagnosis) ports(ctx context.Context) {
 	theirs, ours := installationAt(ctx, d.c.OpsAddr), d.installation
-	type door struct{ check, address, usedFor, sign string }
-	doors := []door{
+	type listener struct{ check, address, usedFor, sign string }
+	listeners := []listener{
 		{"live port", d.c.LiveAddr, "live API (WAYBILL_LIVE_ADDR)", "/v1/openapi.json"},
 		{"sandbox port", d.c.SandboxAddr, "sandbox API (WAYBILL_SANDBOX_ADDR)", "/v1/openapi.json"},
 		{"operations port", d.c.OpsAddr, settings.OpsUse, "/healthz"},
 	}
 	if d.c.IsSet("portal_addr") && d.c.PortalAddr != "" { // otherwise a start takes another port
-		doors = append(doors, door{"portal port", d.c.PortalAddr, settings.PortalUse, "/signin"})
+		listeners = append(listeners, listener{"portal port", d.c.PortalAddr, settings.PortalUse, "/signin"})
 	}
-	for _, door := range doors {
-		listener, failure := settings.ListenOn(ctx, door.address, door.usedFor)
+	for _, wanted := range listeners {
+		opened, failure := settings.ListenOn(ctx, wanted.address, wanted.usedFor)
 		if failure == nil {
-			_ = listener.Close()
-			d.ok(door.check, door.address+" is free")
+			_ = opened.Close()
+			d.ok(wanted.check, wanted.address+" is free")
 			continue
 		}
 		switch {
-		case !isWaybill(ctx, door.address, door.sign):
-			d.failed(door.check, failure)
+		case !isWaybill(ctx, wanted.address, wanted.sign):
+			d.failed(wanted.check, failure)
 		case theirs != "" && theirs == ours:
-			d.warn(door.check, door.address+" has a running Waybill of this installation; a second serve here would not start: one is running", failure.Fix)
+			d.warn(wanted.check, wanted.address+" has a running Waybill of this installation; a second serve here would not start: one is running", failure.Fix)
 		case theirs != "" && ours == "":
-			d.fail(door.check, door.address+" has a running Waybill, and no database was found to tell whether it is of this installation", failure.Fix)
+			d.fail(wanted.check, wanted.address+" has a running Waybill, and no database was found to tell whether it is of this installation", failure.Fix)
 		case theirs != "":
-			d.fail(door.check, door.address+" has a running Waybill of another installation, with another database", failure.Fix)
+			d.fail(wanted.check, wanted.address+" has a running Waybill of another installation, with another database", failure.Fix)
 		default:
-			d.fail(door.check, door.address+" has a running Waybill, and nothing at "+d.c.OpsAddr+" tells of which installation", failure.Fix)
+			d.fail(wanted.check, wanted.address+" has a running Waybill, and nothing at "+d.c.OpsAddr+" tells of which installation", failure.Fix)
 		}
 	}
 }

@@ -83,19 +83,19 @@ func (p *Commands) receive(ctx context.Context, c *apiClient) (*receiver, func()
 // start serves on loopback, and has the listener forward to there.
 func (r *receiver) start(ctx context.Context) (stop func(), err error) {
 	var config net.ListenConfig
-	door, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
+	listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, &term.StartError{What: "no webhook can be received here", Err: err, UsedFor: "the demo's receiver"}
 	}
 	server := &http.Server{Handler: r, ReadTimeout: webhookPatience}
 	sender, closeSender := r.p.Sender()
-	address := "http://" + door.Addr().String() + "/"
+	address := "http://" + listener.Addr().String() + "/"
 	r.listener.deliver = func(ctx context.Context, w *incomingWebhook) domain.WebhookResult {
 		return sender.Send(ctx, ports.WebhookMessage{URL: address, Header: w.header(), Body: []byte(w.Body)})
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var working sync.WaitGroup
-	working.Go(func() { _ = server.Serve(door) }) // until it is closed
+	working.Go(func() { _ = server.Serve(listener) }) // until it is closed
 	working.Go(func() {
 		if err := r.listener.run(ctx); err != nil {
 			r.p.Say("  no more webhooks: " + term.OneLine(err))

@@ -214,7 +214,7 @@ func to(query *gorm.DB, business *domain.ID) (narrowed *gorm.DB, ok bool) {
 type sessions struct{ session }
 
 // selectPrincipal finds no session of a person who is not active, and none behind a
-// door where the person has no accepted membership now.
+// site where the person has no accepted membership now.
 var selectPrincipal = "SELECT " + sessionTable.selectAs("s", "session_") + ", " + personTable.selectAs("p", "person_") + ", m.role AS role" +
 	" FROM sessions s JOIN persons p ON p.id = s.person_id" +
 	" JOIN memberships m ON m.person_id = s.person_id AND (m.business_id = s.business_id OR m.business_id IS NULL AND s.business_id IS NULL)" +

@@ -20,10 +20,10 @@ const (
 
 // Process is what runs until it is told to stop.
 type Process struct {
-	Doors []Door // for customers
-	Ops   operators
-	At    net.Listener // of ops
-	// Tasks run beside the doors and until these are closed: a key may be
+	Servers []Server // of customers' listeners
+	Ops     operators
+	At      net.Listener // of ops
+	// Tasks run beside the servers, and until these have shut down: a key may be
 	// revoked meanwhile, and its use is to be recorded.
 	Tasks []Task
 	// Leaving is called when no new request is taken any more; nil: nothing.
@@ -43,8 +43,8 @@ type operators interface {
 // seem to be ready without it.
 type Task func(ctx context.Context) error
 
-// Door is a listener and what answers there.
-type Door struct {
+// Server answers at a listener.
+type Server struct {
 	Name     string
 	Listener net.Listener
 	Serve    func(net.Listener) error
@@ -55,9 +55,9 @@ type Door struct {
 // and what is under way is finished: everything this started has stopped when
 // it returns, or the error tells what took too long and was left behind.
 func (p *Process) Run(ctx context.Context) error {
-	served := make(chan error, len(p.Doors)+1)
+	served := make(chan error, len(p.Servers)+1)
 	var serving, working sync.WaitGroup
-	for _, d := range append([]Door{{Name: "operations", Listener: p.At, Serve: p.Ops.Serve}}, p.Doors...) {
+	for _, d := range append([]Server{{Name: "operations", Listener: p.At, Serve: p.Ops.Serve}}, p.Servers...) {
 		p.Log.Info("serving", "listener", d.Name, "listening", d.Listener.Addr().String())
 		serving.Go(func() {
 			if err := d.Serve(d.Listener); !errors.Is(err, http.ErrServerClosed) {
@@ -93,7 +93,7 @@ func (p *Process) Run(ctx context.Context) error {
 	return failure
 }
 
-// drain stops the doors, then the tasks. The operators' door is the last, so
+// drain stops the servers, then the tasks. The operators' server is the last, so
 // that it can tell that the process is not ready while the others finish.
 func (p *Process) drain(ctx context.Context, endTasks func(context.Context) error) error {
 	begun := time.Now()
@@ -106,7 +106,7 @@ func (p *Process) drain(ctx context.Context, endTasks func(context.Context) erro
 	if p.Leaving != nil {
 		p.Leaving()
 	}
-	failure := errors.Join(within(drainTimeout, p.shutDoors), within(tasksTimeout, endTasks))
+	failure := errors.Join(within(drainTimeout, p.shutServers), within(tasksTimeout, endTasks))
 	if err := within(endTimeout, p.Ops.Shutdown); err != nil {
 		// A profile that is being recorded; nobody waits for it.
 		p.Log.Info("operations request cut off", "error", err)
@@ -114,11 +114,11 @@ func (p *Process) drain(ctx context.Context, endTasks func(context.Context) erro
 	return failure
 }
 
-// shutDoors takes no new request and waits for those under way.
-func (p *Process) shutDoors(ctx context.Context) error {
-	failures := make([]error, len(p.Doors))
+// shutServers takes no new request and waits for those under way.
+func (p *Process) shutServers(ctx context.Context) error {
+	failures := make([]error, len(p.Servers))
 	var draining sync.WaitGroup
-	for i, d := range p.Doors {
+	for i, d := range p.Servers {
 		draining.Go(func() { failures[i] = d.Shutdown(ctx) })
 	}
 	draining.Wait()

@@ -10,7 +10,7 @@ import (
 )
 
 // ServeUntil serves until ctx ends and then finishes what is under way.
-func ServeUntil(ctx context.Context, door net.Listener, handler http.Handler, log *slog.Logger) error {
+func ServeUntil(ctx context.Context, listener net.Listener, handler http.Handler, log *slog.Logger) error {
 	server := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second,
@@ -19,7 +19,7 @@ func ServeUntil(ctx context.Context, door net.Listener, handler http.Handler, lo
 		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(door) }()
+	go func() { served <- server.Serve(listener) }()
 	select {
 	case err := <-served:
 		return err

@@ -196,7 +196,7 @@ func testMemberships(t *testing.T, b ports.Database) {
 			role := domain.RoleViewer
 			m := join(t, b, business, person.ID, role)
 			elsewhere := join(t, b, other, person.ID, role)
-			m.Role, m.AcceptedAt = domain.Roles(m.Door())[0], nil
+			m.Role, m.AcceptedAt = domain.Roles(m.Site())[0], nil
 			inTx(t, b, func(ctx context.Context, tx ports.Stores) error { return tx.Memberships.Update(ctx, m) })
 			wantEqual(t, "changed", must(b.Read().Memberships.Member(t.Context(), business, person.ID))(t).Membership, m)
 			wantEqual(t, "elsewhere", must(b.Read().Memberships.Member(t.Context(), other, person.ID))(t).Membership, elsewhere)
@@ -376,7 +376,7 @@ func testSessions(t *testing.T, b ports.Database) {
 		return p
 	}
 
-	t.Run("a session comes back with its person and the role behind its door", func(t *testing.T) {
+	t.Run("a session comes back with its person and the role at its site", func(t *testing.T) {
 		p := everywhere(t)
 		for business, role := range map[domain.ID]domain.Role{mine: domain.RoleOwner, other: domain.RoleViewer, "": domain.RoleDispatcher} {
 			ended := sample.Now.Add(time.Hour)

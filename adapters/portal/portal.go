@@ -64,6 +64,7 @@ type Options struct {
 type Portal struct {
 	UseCases
 	options Options
+	secure  bool // people come by https
 	pages   *pages.Set
 	engine  *gin.Engine
 	server  *connections.Server
@@ -75,11 +76,19 @@ func New(u UseCases, o Options) *Portal {
 	if err != nil {
 		panic(err) // the pages are part of the program
 	}
-	p := &Portal{UseCases: u, options: o, pages: set}
+	base, err := url.Parse(o.BaseURL)
+	if err != nil {
+		panic(err) // the settings were checked
+	}
+	p := &Portal{UseCases: u, options: o, pages: set, secure: base.Scheme == "https"}
 	p.engine = p.router()
 	// A form that another site sends comes with the cookie where a browser is old or a
 	// neighbour's host is the same site.
-	handler := http.NewCrossOriginProtection().Handler(p.engine)
+	protection := http.NewCrossOriginProtection()
+	if err := protection.AddTrustedOrigin(origin(base)); err != nil {
+		panic(err) // the settings were checked
+	}
+	handler := protection.Handler(p.engine)
 	if o.Around != nil {
 		handler = o.Around(handler)
 	}
@@ -91,6 +100,16 @@ func New(u UseCases, o Options) *Portal {
 		ErrorLog:       slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 	}, o.Connections)
 	return p
+}
+
+// origin is how browsers name the site of an address. They are compared with it, and
+// not with the Host alone: a proxy may have replaced that.
+func origin(base *url.URL) string {
+	host := strings.ToLower(base.Host)
+	if usual := map[string]string{"http": ":80", "https": ":443"}[base.Scheme]; usual != "" {
+		host = strings.TrimSuffix(host, usual)
+	}
+	return base.Scheme + "://" + host
 }
 
 // NotYet is what answers before the database was reached: one page, with 503.

@@ -18,13 +18,11 @@ const confirmField = "confirm"
 // cookieName is another one than the console's, because cookies are not told apart by
 // port. Over https its prefix keeps every other host from setting it.
 func (p *Portal) cookieName() string {
-	if p.secure() {
+	if p.secure {
 		return "__Host-waybill_portal"
 	}
 	return "waybill_portal"
 }
-
-func (p *Portal) secure() bool { return strings.HasPrefix(p.options.BaseURL, "https://") }
 
 // setCookie keeps the secret of a session in the browser; an empty one forgets it.
 func (p *Portal) setCookie(c *call, secret string) {
@@ -33,7 +31,7 @@ func (p *Portal) setCookie(c *call, secret string) {
 		age = -1
 	}
 	http.SetCookie(c.Writer, &http.Cookie{ //nolint:gosec // Secure wherever the portal has https; dev has not
-		Name: p.cookieName(), Value: secret, Path: "/", MaxAge: age, Secure: p.secure(), HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		Name: p.cookieName(), Value: secret, Path: "/", MaxAge: age, Secure: p.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})
 }
 

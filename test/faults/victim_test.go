@@ -42,6 +42,7 @@ type victim struct {
 	live    string // address, the same in every life
 	sandbox string
 	ops     string
+	portal  string
 	logs    string // file
 
 	stalling int         // per cent of the blows that only stop it for a while
@@ -60,11 +61,11 @@ func newVictim(t *testing.T, binary string, env []string) *victim {
 func newVictimOf(t *testing.T, binary string, env []string, command ...string) *victim {
 	t.Helper()
 	v := &victim{
-		binary: binary, command: command, live: freeAddress(t), sandbox: freeAddress(t), ops: freeAddress(t),
+		binary: binary, command: command, live: freeAddress(t), sandbox: freeAddress(t), ops: freeAddress(t), portal: freeAddress(t),
 		logs: filepath.Join(t.TempDir(), "server.log"), hurried: func() bool { return false },
 	}
 	v.env = environment(slices.Concat(env, []string{
-		"WAYBILL_LIVE_ADDR=" + v.live, "WAYBILL_SANDBOX_ADDR=" + v.sandbox, "WAYBILL_OPS_ADDR=" + v.ops,
+		"WAYBILL_LIVE_ADDR=" + v.live, "WAYBILL_SANDBOX_ADDR=" + v.sandbox, "WAYBILL_OPS_ADDR=" + v.ops, "WAYBILL_PORTAL_ADDR=" + v.portal,
 	})...)
 	return v
 }

@@ -1,0 +1,284 @@
+package faults
+
+import (
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"waybill/test/redis"
+	"waybill/test/servers/pgserver"
+)
+
+// outWithin is how soon a session, a person or a key that was revoked is out in every
+// process, and something for a machine that has other things to do.
+const outWithin = 2 * time.Second
+
+// everything is what a database holds, as text.
+func everything(t *testing.T, url string) string {
+	t.Helper()
+	db := openDatabase(t, url)
+	rows, err := db.QueryContext(t.Context(), `SELECT c.oid::regclass::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND n.nspname = current_schema()`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tables []string
+	for rows.Next() {
+		var table string
+		if err := rows.Scan(&table); err != nil {
+			t.Fatal(err)
+		}
+		tables = append(tables, table)
+	}
+	if err := rows.Close(); err != nil || len(tables) < 20 {
+		t.Fatalf("%d tables, %v", len(tables), err)
+	}
+	var all strings.Builder
+	for _, table := range tables {
+		var text string
+		if err := db.QueryRowContext(t.Context(), "SELECT coalesce(string_agg(t::text, E'\\n'), '') FROM "+table+" t").Scan(&text); err != nil {
+			t.Fatal(err)
+		}
+		all.WriteString(table + "\n" + text + "\n")
+	}
+	return all.String()
+}
+
+// What an integrator does first, with nothing but a link: in, a key, a delivery, the
+// key rotated and revoked. Two servers share the database, and what is secret is
+// looked for everywhere afterwards.
+func TestAKeyIsMadeUsedRotatedAndRevokedAtTwoServersAndIsNowhereAfterItsOneAnswer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts servers; left out in short mode")
+	}
+	t.Parallel()
+	url := freshDatabase(t, Postgres)
+	s := serve(t, url, 2, "WAYBILL_LOG_LEVEL=debug")
+	t.Cleanup(s.close)
+	ama := newVisitor(t, s.portal(0))
+	person, link := s.invites(t, ama, "ama@stormy.example", "owner")
+	second := ama.elsewhere(s.portal(1))
+
+	key := s.makesKey(t, ama, "live")
+	books := func(key string) bool {
+		sender := newSender(customer{Key: key}, s.servers)
+		j := newClerk(0, 0).single()
+		booked := true
+		for _, target := range sender.targets {
+			booked = sender.try(t.Context(), j, target) && booked
+		}
+		return booked
+	}
+	if !books(key) {
+		t.Fatal("the new key books nothing")
+	}
+	at := second.get(s.keys("live")).keyAt(t, "…"+key[len(key)-4:])
+	form := second.get(at+"/rotate").is(t, http.StatusOK, "Rotate the live key")
+
+	// The form reaches both servers at once.
+	var sending sync.WaitGroup
+	answers := make([]sheet, 6)
+	for i := range answers {
+		sending.Go(func() { answers[i] = ama.elsewhere(s.portal(i%2)).post(at+"/rotate", "once", form.once(t)) })
+	}
+	sending.Wait()
+	rotated := ""
+	for _, a := range answers {
+		switch {
+		case a.secret() != "" && rotated != "":
+			t.Error("two answers show a key")
+		case a.secret() != "":
+			rotated = a.secret()
+		case a.status != http.StatusConflict:
+			t.Errorf("the same form again: %d\n%s", a.status, a.body)
+		}
+	}
+	if rotated == "" || !books(rotated) || !books(key) {
+		t.Error("the old key and its successor do not both book")
+	}
+	second.post(at+"/revoke").is(t, http.StatusOK, "The key was revoked")
+	until(t, "the revoked key is refused by both servers", outWithin+time.Second, func() bool {
+		for _, v := range s.servers {
+			req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, v.url()+"/api-key", http.NoBody)
+			req.Header.Set("Authorization", "Bearer "+key)
+			res, err := probe.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _ = res.Body.Close(); res.StatusCode != http.StatusUnauthorized {
+				return false
+			}
+		}
+		return true
+	})
+	if !books(rotated) {
+		t.Error("the successor went with the old key")
+	}
+
+	cookie := ama.client.Jar.Cookies(mustParse(t, ama.at))[0].Value
+	places := map[string]string{"the database": everything(t, url)}
+	for i, v := range s.servers {
+		text, err := os.ReadFile(v.logs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		places["the log of server "+string(rune('1'+i))] = string(text)
+	}
+	for _, path := range []string{"/", s.keys("live"), "/audit", "/people", "/account", at + "/revoke"} {
+		places[path] = second.get(path).is(t, http.StatusOK, "").body
+	}
+	secret := func(key string) string { return key[strings.LastIndexByte(key, '_')+1:] }
+	for what, text := range map[string]string{
+		"the first key": secret(key), "its successor": secret(rotated), "the link": link, "the session": cookie, "the password": sesame,
+	} {
+		for place, held := range places {
+			if len(text) < 20 || strings.Contains(held, text) {
+				t.Errorf("%s (of %d characters) is in %s", what, len(text), place)
+			}
+		}
+	}
+	if !strings.Contains(places["the database"], person) { // the search finds what is there
+		t.Error("the dump of the database is empty")
+	}
+}
+
+func TestWhoIsRevokedAtOneServerIsOutAtTheOther(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts servers; left out in short mode")
+	}
+	t.Parallel()
+	s := serve(t, freshDatabase(t, Postgres), 2)
+	t.Cleanup(s.close)
+	owner := newVisitor(t, s.portal(0))
+	s.invites(t, owner, "ama@stormy.example", "owner")
+	kofi := newVisitor(t, s.portal(1))
+	id, _ := s.invites(t, kofi, "kofi@stormy.example", "developer")
+	signIn := func(v *visitor) {
+		v.post("/signin", "email", "kofi@stormy.example", "password", sesame).is(t, http.StatusOK, "Hello")
+	}
+	tell := func(args ...string) {
+		if err := command(t.Context(), s.binary, s.env, nil, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, end := range []struct {
+		of string
+		do func()
+	}{
+		{"a session that an operator ended", func() { tell("person", "end-sessions", id) }},
+		{"a session that the person ended elsewhere", func() {
+			other := newVisitor(t, s.portal(0))
+			signIn(other)
+			other.post("/account/sessions").is(t, http.StatusOK, "All other sessions were ended")
+		}},
+		{"a person who was removed", func() { owner.post("/people/"+id+"/remove").is(t, http.StatusOK, "The person was removed") }},
+	} {
+		signIn(kofi)
+		for range 3 { // whatever a process might remember, it remembers
+			kofi.get("/people").is(t, http.StatusOK, "kofi@stormy.example")
+		}
+		begun := time.Now()
+		end.do()
+		until(t, end.of+" is out", outWithin+time.Second, func() bool { return kofi.get("/people").path == "/signin" })
+		t.Logf("%s was out after %s", end.of, time.Since(begun))
+	}
+}
+
+func TestTheWholePortalWorksWithoutRedis(t *testing.T) {
+	server := redis.Own(t)
+	t.Parallel()
+	s := serve(t, freshDatabase(t, Postgres), 1, "WAYBILL_REDIS_URL="+server.URL)
+	t.Cleanup(s.close)
+	ama := newVisitor(t, s.portal(0))
+	s.invites(t, ama, "ama@stormy.example", "owner")
+	all := func(how string) {
+		begun := time.Now()
+		other := newVisitor(t, s.portal(0))
+		other.post("/signin", "email", "ama@stormy.example", "password", "something else, long").is(t, http.StatusUnauthorized, "You are not signed in")
+		other.post("/signin", "email", "ama@stormy.example", "password", sesame).is(t, http.StatusOK, "Hello, Ama Mensah")
+		s.makesKey(t, other, "live")
+		at := other.get(s.keys("live")).keyAt(t, "")
+		other.post(at+"/rotate", "once", drawn("key_")).is(t, http.StatusOK, "works on until you revoke it")
+		other.post(at+"/revoke").is(t, http.StatusOK, "The key was revoked")
+		other.post("/people", "email", "efua@stormy.example", "name", "Efua", "role", "viewer").is(t, http.StatusOK, "Efua is invited")
+		for _, path := range []string{"/", "/apps", "/people", "/audit", "/account", s.keys("sandbox")} {
+			if p := other.get(path).is(t, http.StatusOK, "<h1>"); p.took > 2*time.Second {
+				t.Errorf("Redis %s: %s took %s", how, path, p.took)
+			}
+		}
+		other.post("/signout").is(t, http.StatusOK, "You are signed out")
+		t.Logf("Redis %s: all of it took %s", how, time.Since(begun))
+	}
+	all("there")
+	if err := server.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	all("hung")
+	if err := server.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	server.Kill()
+	all("gone")
+}
+
+// away503 is the one page for a database that is gone.
+const away503 = "This page is not available right now"
+
+func TestAPortalWithoutItsDatabaseIsOneHonestPage(t *testing.T) {
+	database := ownPostgres(t)
+	t.Parallel()
+	s := serve(t, database.URL, 1)
+	t.Cleanup(s.close)
+	ama := newVisitor(t, s.portal(0))
+	s.invites(t, ama, "ama@stormy.example", "owner")
+	honest := func(p sheet, title string) {
+		t.Helper()
+		p.is(t, http.StatusServiceUnavailable, title)
+		if p.header.Get("Retry-After") == "" || p.header.Get("Cache-Control") != "no-store" || p.header.Get("Content-Security-Policy") == "" ||
+			!strings.Contains(p.body, "<h1>") && !strings.Contains(p.body, `role="alert"`) {
+			t.Errorf("%s: %v\n%s", p.path, p.header, p.body)
+		}
+		if p.took > silentWithin {
+			t.Errorf("%s took %s", p.path, p.took)
+		}
+	}
+	asset := func() {
+		t.Helper()
+		_, sheet, _ := strings.Cut(ama.get("/signin").body, `<link rel="stylesheet" href="`)
+		sheet, _, _ = strings.Cut(sheet, `"`)
+		ama.get(sheet).is(t, http.StatusOK, "--")
+	}
+	if err := database.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	honest(ama.get("/"), away503)
+	honest(ama.get(s.keys("live")), away503)
+	honest(ama.post("/apps", "name", "Another"), away503)
+	honest(newVisitor(t, s.portal(0)).post("/signin", "email", "ama@stormy.example", "password", sesame), away503)
+	honest(newVisitor(t, s.portal(0)).get("/enter/"+strings.Repeat("x", 43)), away503)
+	newVisitor(t, s.portal(0)).get("/signin").is(t, http.StatusOK, "To the portal for developers")
+	asset()
+
+	late := newVictim(t, s.binary, s.env)
+	late.start(t)
+	waiting := newVisitor(t, "http://"+late.portal)
+	honest(waiting.get("/"), "Not yet")
+	honest(waiting.get("/enter/"+strings.Repeat("x", 43)), "Not yet")
+	honest(waiting.post("/signin", "email", "ama@stormy.example", "password", sesame), "Not yet")
+	restart(t, database)
+	until(t, "the portal is back, in the same session", goneWithin, func() bool { return ama.get("/people").status == http.StatusOK })
+	until(t, "the server that waited shows it too", backWithin, func() bool { return ama.elsewhere("http://"+late.portal).get("/people").status == http.StatusOK })
+	if apps := ama.get("/apps"); strings.Contains(apps.body, "Another") {
+		t.Error("what was answered with 503 was done")
+	}
+}
+
+func restart(t *testing.T, database *pgserver.Server) {
+	t.Helper()
+	if err := database.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/gin-gonic/gin"
-	"github.com/stretchr/testify/require"
+	"github.com/google/go-cmp/cmp"
 
 	"waybill/adapters/web"
 	"waybill/domain"
@@ -25,15 +25,21 @@ func TestWhoFollowsARequestIsToldItsPatternAndItsEnd(t *testing.T) {
 	g.Request = httptest.NewRequestWithContext(t.Context(), "BREW", "/v1/deliveries/dlv_1", nil)
 	c := &call{Context: g, requestID: web.RequestID{Drawn: "req_1"}}
 	ended := a.follow(c)
-	require.Equal(t, "followed", c.Request.Context().Value(key{}))
+	if got := c.Request.Context().Value(key{}); got != "followed" {
+		t.Fatalf("the context of the request has %v, want followed", got)
+	}
 	c.tenant.ApplicationID = "app_1"
 	c.Writer.WriteHeader(http.StatusTeapot)
 	ended()
-	require.Equal(t, []any{"sandbox", "other", "none", "req_1", http.StatusTeapot, "app_1"}, told)
+	if diff := cmp.Diff([]any{"sandbox", "other", "none", "req_1", http.StatusTeapot, "app_1"}, told); diff != "" {
+		t.Fatalf("told (-want +got):\n%s", diff)
+	}
 }
 
 func TestARequestThatNobodyFollowsCostsNothing(t *testing.T) {
 	a := &API{}
 	c := &call{Context: &gin.Context{Request: httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)}}
-	require.Zero(t, testing.AllocsPerRun(1000, func() { a.follow(c)() }))
+	if got := testing.AllocsPerRun(1000, func() { a.follow(c)() }); got != 0 {
+		t.Fatalf("%v allocations, want none", got)
+	}
 }

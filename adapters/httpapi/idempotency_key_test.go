@@ -3,8 +3,6 @@ package httpapi
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"waybill/domain"
 )
 
@@ -15,19 +13,33 @@ func TestAnIdempotencyKeyHasEightTo255PrintableCharacters(t *testing.T) {
 	}
 	for _, good := range []string{"12345678", string(long[:255]), "with space and ~"} {
 		key, err := idempotencyKey([]string{good}, true)
-		require.NoError(t, err)
-		require.Equal(t, good, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if key != good {
+			t.Fatalf("key: %q, want %q", key, good)
+		}
 	}
 	for _, bad := range []string{"1234567", string(long), "tab\tinside", "ümlaut-key", "bell\x07bell"} {
 		_, err := idempotencyKey([]string{bad}, false)
-		require.True(t, domain.HasCode(err, domain.CodeValidation), bad)
+		if !domain.HasCode(err, domain.CodeValidation) {
+			t.Fatalf("%s: domain.HasCode(err, domain.CodeValidation) is false", bad)
+		}
 	}
 	_, err := idempotencyKey(nil, true)
-	require.True(t, domain.HasCode(err, domain.CodeIdempotencyKeyRequired))
+	if !domain.HasCode(err, domain.CodeIdempotencyKeyRequired) {
+		t.Fatal("domain.HasCode(err, domain.CodeIdempotencyKeyRequired) is false")
+	}
 	_, err = idempotencyKey([]string{""}, true)
-	require.True(t, domain.HasCode(err, domain.CodeIdempotencyKeyRequired))
+	if !domain.HasCode(err, domain.CodeIdempotencyKeyRequired) {
+		t.Fatal("domain.HasCode(err, domain.CodeIdempotencyKeyRequired) is false")
+	}
 	_, err = idempotencyKey(nil, false)
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	_, err = idempotencyKey([]string{"12345678", "12345678"}, true)
-	require.True(t, domain.HasCode(err, domain.CodeValidation), "sent twice")
+	if !domain.HasCode(err, domain.CodeValidation) {
+		t.Fatal("sent twice: domain.HasCode(err, domain.CodeValidation) is false")
+	}
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"waybill/adapters/web/strictjson"
 	"waybill/domain"
 )
@@ -62,8 +60,12 @@ func TestABodyIsJSONOfItsShapeAndSize(t *testing.T) {
 				r.ContentLength = -1
 			}
 			root, err := c.body.Read(httptest.NewRecorder(), r)
-			require.Equal(t, c.code, codeOf(err), "%s %v", c.sent, c.headers)
-			require.Equal(t, c.isNil, root == nil, "%s %v", c.sent, c.headers)
+			if got := codeOf(err); got != c.code {
+				t.Fatalf("%s %v: %q, want %q", c.sent, c.headers, got, c.code)
+			}
+			if isNil := root == nil; isNil != c.isNil {
+				t.Fatalf("%s %v: no root: %v, want %v", c.sent, c.headers, isNil, c.isNil)
+			}
 		}
 	}
 }
@@ -71,46 +73,70 @@ func TestABodyIsJSONOfItsShapeAndSize(t *testing.T) {
 func TestAFormIsToldFromJSONThatLacksItsType(t *testing.T) {
 	t.Parallel()
 	_, err := Body{Shape: strictjson.Object{}, Most: 64}.Read(httptest.NewRecorder(), posted(t, `{}`, "Content-Type", "application/x-www-form-urlencoded"))
-	require.ErrorContains(t, err, "curl -d")
+	if err == nil || !strings.Contains(err.Error(), "curl -d") {
+		t.Fatalf("err: %v, want curl -d in it", err)
+	}
 }
 
 func TestATextIsReadAsItIs(t *testing.T) {
 	t.Parallel()
 	table := "name,address\nOsu,12 Oxford Street\n"
 	raw, err := ReadText(httptest.NewRecorder(), posted(t, table, "Content-Type", "text/csv; charset=utf-8"), "text/csv", 64)
-	require.NoError(t, err)
-	require.Equal(t, table, string(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(raw); got != table {
+		t.Fatalf("string(raw): %q, want %q", got, table)
+	}
 	for code, r := range map[string]*http.Request{
 		CodeUnsupportedMediaType: posted(t, table),
 		CodePayloadTooLarge:      posted(t, strings.Repeat("a", 65), "Content-Type", "text/csv"),
 	} {
 		_, err := ReadText(httptest.NewRecorder(), r, "text/csv", 64)
-		require.Equal(t, code, codeOf(err))
+		if got := codeOf(err); got != code {
+			t.Fatalf("codeOf(err): %q, want %q", got, code)
+		}
 	}
 	_, err = ReadText(httptest.NewRecorder(), posted(t, table, "Content-Type", "text/csv", "Content-Encoding", "gzip"), "text/csv", 64)
-	require.Equal(t, CodeUnsupportedMediaType, codeOf(err))
+	if got := codeOf(err); got != CodeUnsupportedMediaType {
+		t.Fatalf("codeOf(err): %q, want UNSUPPORTED_MEDIA_TYPE", got)
+	}
 }
 
 func TestASizeIsToldInTheUnitsOfTheDocumentation(t *testing.T) {
 	t.Parallel()
-	require.ErrorContains(t, tooLarge(1<<20), "larger than 1 MiB,")
-	require.ErrorContains(t, tooLarge(MaxBody), "larger than 64 KiB,")
+	if err := tooLarge(1 << 20); err == nil || !strings.Contains(err.Error(), "larger than 1 MiB,") {
+		t.Fatalf("tooLarge(1<<20): %v, want larger than 1 MiB, in it", err)
+	}
+	if err := tooLarge(MaxBody); err == nil || !strings.Contains(err.Error(), "larger than 64 KiB,") {
+		t.Fatalf("tooLarge(MaxBody): %v, want larger than 64 KiB, in it", err)
+	}
 }
 
 func TestASecretInTheWrongPlaceIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	for _, prefix := range []string{domain.KeyPrefix(domain.Live), domain.KeyPrefix(domain.Sandbox), domain.OperatorTokenPrefix} {
-		require.Equal(t, prefix+"...", Shown("see "+prefix+"0123456789abcdef"))
+		if got := Shown("see " + prefix + "0123456789abcdef"); got != prefix+"..." {
+			t.Fatalf("%q, want %q", got, prefix+"...")
+		}
 	}
-	require.Equal(t, "plain", Shown("plain"))
+	if got := Shown("plain"); got != "plain" {
+		t.Fatalf("Shown(plain): %q, want plain", got)
+	}
 }
 
 func TestARequestHasTheNameItsCallerGaveItWhereThatWillDo(t *testing.T) {
 	t.Parallel()
 	for sent, want := range map[string]string{"": "req_1", "order-1": "order-1", "a b": "req_1", strings.Repeat("x", 129): "req_1"} {
 		id := NameRequest("req_1", http.Header{"X-Request-Id": {sent}})
-		require.Equal(t, want, id.Shown())
-		require.Equal(t, "req_1", id.Drawn)
+		if got := id.Shown(); got != want {
+			t.Fatalf("id.Shown(): %q, want %q", got, want)
+		}
+		if id.Drawn != "req_1" {
+			t.Fatalf("id.Drawn: %q, want req_1", id.Drawn)
+		}
 	}
-	require.Equal(t, "req_1", NameRequest("req_1", http.Header{"X-Request-Id": {"a", "b"}}).Shown(), "two names are none")
+	if got := NameRequest("req_1", http.Header{"X-Request-Id": {"a", "b"}}).Shown(); got != "req_1" {
+		t.Fatalf("two names are none: %q, want req_1", got)
+	}
 }

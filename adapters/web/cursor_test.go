@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"waybill/domain"
 )
 
@@ -20,9 +18,15 @@ func TestACursorOpensWhereItWasMade(t *testing.T) {
 	box := NewCursors([32]byte{1})
 	cursor := box.seal("app\nlive\n/v1/deliveries\nstatus=booked", somewhere)
 	got, ok := box.open("app\nlive\n/v1/deliveries\nstatus=booked", domain.PrefixDelivery, cursor)
-	require.True(t, ok)
-	require.Equal(t, somewhere, got)
-	require.Less(t, len(cursor), maxCursor)
+	if !ok {
+		t.Fatal("ok is false")
+	}
+	if got != somewhere {
+		t.Fatalf("got: %v, want %v", got, somewhere)
+	}
+	if got := len(cursor); got >= maxCursor {
+		t.Fatalf("len(cursor): %v, want less than %v", got, maxCursor)
+	}
 }
 
 func TestACursorOpensNowhereElse(t *testing.T) {
@@ -30,33 +34,49 @@ func TestACursorOpensNowhereElse(t *testing.T) {
 	cursor := box.seal("here", somewhere)
 
 	_, ok := box.open("there", domain.PrefixDelivery, cursor)
-	require.False(t, ok, "another binding")
+	if ok {
+		t.Fatal("another binding: ok is true")
+	}
 	_, ok = NewCursors([32]byte{2}).open("here", domain.PrefixDelivery, cursor)
-	require.False(t, ok, "another server key")
+	if ok {
+		t.Fatal("another server key: ok is true")
+	}
 	for _, bad := range []string{"", "x", cursor + "A", cursor[1:], "=" + cursor, strings.Repeat("A", maxCursor), strings.Repeat("A", maxCursor+1)} {
 		_, ok = box.open("here", domain.PrefixDelivery, bad)
-		require.False(t, ok, bad)
+		if ok {
+			t.Fatalf("%s: ok is true", bad)
+		}
 	}
 }
 
 func TestACursorOfAPreviousKeyOpens(t *testing.T) {
 	cursor := NewCursors([32]byte{1}).seal("here", somewhere)
 	got, ok := NewCursors([32]byte{2}, [32]byte{3}, [32]byte{1}).open("here", domain.PrefixDelivery, cursor)
-	require.True(t, ok)
-	require.Equal(t, somewhere, got)
+	if !ok {
+		t.Fatal("ok is false")
+	}
+	if got != somewhere {
+		t.Fatalf("got: %v, want %v", got, somewhere)
+	}
 	cursor = NewCursors([32]byte{2}, [32]byte{1}).seal("here", somewhere)
 	_, ok = NewCursors([32]byte{1}).open("here", domain.PrefixDelivery, cursor)
-	require.False(t, ok, "the first key signs")
+	if ok {
+		t.Fatal("the first key signs: ok is true")
+	}
 }
 
 func TestEveryChangedBitOfACursorIsNoticed(t *testing.T) {
 	box := NewCursors([32]byte{1})
 	raw, err := base64.RawURLEncoding.DecodeString(box.seal("here", somewhere))
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i := range len(raw) * 8 {
 		raw[i/8] ^= 1 << (i % 8)
 		_, ok := box.open("here", domain.PrefixDelivery, base64.RawURLEncoding.EncodeToString(raw))
-		require.False(t, ok, "bit %d", i)
+		if ok {
+			t.Fatalf("bit %d: ok is true", i)
+		}
 		raw[i/8] ^= 1 << (i % 8)
 	}
 }
@@ -69,17 +89,31 @@ func TestACursorOfTheFeedOpensWhereItWasMadeAndNowhereElse(t *testing.T) {
 	} {
 		cursor := box.SealFeed("here", place)
 		got, ok := box.openFeed("here", cursor)
-		require.True(t, ok)
-		require.Equal(t, place, got)
+		if !ok {
+			t.Fatal("ok is false")
+		}
+		if got != place {
+			t.Fatalf("got: %v, want %v", got, place)
+		}
 		_, ok = box.openFeed("there", cursor)
-		require.False(t, ok, "another binding")
+		if ok {
+			t.Fatal("another binding: ok is true")
+		}
 		_, ok = NewCursors([32]byte{2}).openFeed("here", cursor)
-		require.False(t, ok, "another server key")
+		if ok {
+			t.Fatal("another server key: ok is true")
+		}
 		_, ok = box.open("here", domain.PrefixEvent, cursor)
-		require.False(t, ok, "as one of another list")
+		if ok {
+			t.Fatal("as one of another list: ok is true")
+		}
 		_, ok = box.openFeed("here", cursor[1:])
-		require.False(t, ok, "cut")
+		if ok {
+			t.Fatal("cut: ok is true")
+		}
 	}
 	_, ok := box.openFeed("here", box.seal("here", somewhere))
-	require.False(t, ok, "one of another list")
+	if ok {
+		t.Fatal("one of another list: ok is true")
+	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
+	"github.com/google/go-cmp/cmp"
 
 	"waybill/domain"
 )
@@ -15,14 +15,18 @@ import (
 func parsed(t *testing.T, raw string) Query {
 	t.Helper()
 	q, err := ParseQuery(raw, []string{"search", "limit", "created_after", "active"})
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return q
 }
 
 func TestAQueryStringIsRefusedWhole(t *testing.T) {
 	for _, raw := range []string{"serach=x", "a;b", "search=%zz", "search=x&limt=1", "SEARCH=x"} {
 		_, err := ParseQuery(raw, []string{"search", "limit"})
-		require.True(t, domain.HasCode(err, domain.CodeInvalidRequest), raw)
+		if !domain.HasCode(err, domain.CodeInvalidRequest) {
+			t.Fatalf("%s: domain.HasCode(err, domain.CodeInvalidRequest) is false", raw)
+		}
 	}
 }
 
@@ -33,28 +37,40 @@ func TestParametersAreJudgedTogether(t *testing.T) {
 	q.Time("created_after")
 	q.OneOf("active", "true", "false")
 	var e *domain.Error
-	require.True(t, errors.As(q.Err(), &e))
+	if !errors.As(q.Err(), &e) {
+		t.Fatal("errors.As(q.Err(), &e) is false")
+	}
 	codes := map[string]string{}
 	for _, f := range e.Fields {
 		codes[f.Field] = f.Code
 	}
-	require.Equal(t, map[string]string{
+	if diff := cmp.Diff(map[string]string{
 		"search": domain.FieldTooShort, "limit": domain.FieldOutOfRange,
 		"created_after": domain.FieldInvalidFormat, "active": domain.FieldInvalidFormat,
-	}, codes)
-	require.Len(t, e.Fields, 4, "each is told once")
+	}, codes); diff != "" {
+		t.Fatalf("codes (-want +got):\n%s", diff)
+	}
+	if len(e.Fields) != 4 {
+		t.Fatalf("each is told once: %v, want 4 of them", e.Fields)
+	}
 }
 
 func TestALimitIsAPlainNumber(t *testing.T) {
 	for raw, want := range map[string]int{"": 25, "limit=1": 1, "limit=100": 100, "limit=007": 7} {
 		q := parsed(t, raw)
-		require.Equal(t, want, q.Limit(), raw)
-		require.NoError(t, q.Err(), raw)
+		if got := q.Limit(); got != want {
+			t.Fatalf("%s: %d, want %d", raw, got, want)
+		}
+		if err := q.Err(); err != nil {
+			t.Fatalf("%s: %v", raw, err)
+		}
 	}
 	for _, raw := range []string{"limit=0", "limit=101", "limit=-1", "limit=%2B5", "limit=5.0", "limit=1e1", "limit=99999999999999999999"} {
 		q := parsed(t, raw)
 		q.Limit()
-		require.Error(t, q.Err(), raw)
+		if q.Err() == nil {
+			t.Fatalf("%s: no error", raw)
+		}
 	}
 }
 
@@ -62,15 +78,27 @@ func TestATimeIsMovedUpToTheMillisecondItBounds(t *testing.T) {
 	at := func(raw string) *time.Time {
 		q := parsed(t, "created_after="+raw)
 		got := q.Time("created_after")
-		require.NoError(t, q.Err(), raw)
+		if err := q.Err(); err != nil {
+			t.Fatalf("%s: %v", raw, err)
+		}
 		return got
 	}
 	exact := time.Date(2026, 11, 21, 10, 0, 0, 123e6, time.UTC)
-	require.Equal(t, exact, *at("2026-11-21T10:00:00.123Z"))
-	require.Equal(t, exact.Add(time.Millisecond), *at("2026-11-21T10:00:00.123000001Z"))
-	require.Equal(t, exact, *at("2026-11-21T12:00:00.123+02:00"), "a + that came unencoded")
-	require.Equal(t, latest, *at("9999-12-31T23:59:59-12:00"))
-	require.Equal(t, earliest, *at("0000-01-01T00:00:00Z"))
+	if got := *at("2026-11-21T10:00:00.123Z"); got != exact {
+		t.Fatalf("*at(2026-11-21T10:00:00.123Z): %v, want %v", got, exact)
+	}
+	if got := *at("2026-11-21T10:00:00.123000001Z"); got != exact.Add(time.Millisecond) {
+		t.Fatalf("*at(2026-11-21T10:00:00.123000001Z): %v, want %v", got, exact.Add(time.Millisecond))
+	}
+	if got := *at("2026-11-21T12:00:00.123+02:00"); got != exact {
+		t.Fatalf("a + that came unencoded: %v, want %v", got, exact)
+	}
+	if got := *at("9999-12-31T23:59:59-12:00"); got != latest {
+		t.Fatalf("*at(9999-12-31T23:59:59-12:00): %v, want %v", got, latest)
+	}
+	if got := *at("0000-01-01T00:00:00Z"); got != earliest {
+		t.Fatalf("*at(0000-01-01T00:00:00Z): %v, want %v", got, earliest)
+	}
 }
 
 func TestATimeIsWrittenAsRFC3339Has(t *testing.T) {
@@ -80,12 +108,18 @@ func TestATimeIsWrittenAsRFC3339Has(t *testing.T) {
 	} {
 		q := parsed(t, "created_after="+raw)
 		q.Time("created_after")
-		require.True(t, domain.HasCode(q.Err(), domain.CodeValidation), raw)
+		if !domain.HasCode(q.Err(), domain.CodeValidation) {
+			t.Fatalf("%s: domain.HasCode(q.Err(), domain.CodeValidation) is false", raw)
+		}
 	}
 	for _, raw := range []string{"2026-11-21t10:00:00z", "2026-11-21T10:00:00.000000000Z", "2026-11-21T10:00:00-00:00"} {
 		q := parsed(t, "created_after="+raw)
-		require.Equal(t, time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC), *q.Time("created_after"), raw)
-		require.NoError(t, q.Err(), raw)
+		if got := *q.Time("created_after"); got != time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC) {
+			t.Fatalf("%s: %v, want %v", raw, got, time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
+		}
+		if err := q.Err(); err != nil {
+			t.Fatalf("%s: %v", raw, err)
+		}
 	}
 }
 
@@ -98,11 +132,17 @@ func TestAnUnknownParameterIsNamed(t *testing.T) {
 	} {
 		_, err := ParseQuery(raw, []string{"search", "limit"})
 		var e *domain.Error
-		require.True(t, errors.As(err, &e), raw)
-		require.Equal(t, want, e.Message)
+		if !errors.As(err, &e) {
+			t.Fatalf("%s: errors.As(err, &e) is false", raw)
+		}
+		if e.Message != want {
+			t.Fatalf("e.Message: %q, want %q", e.Message, want)
+		}
 	}
 	_, err := ParseQuery("page=2", nil)
-	require.ErrorContains(t, err, "Unknown query parameter page. This call takes none.")
+	if err == nil || !strings.Contains(err.Error(), "Unknown query parameter page. This call takes none.") {
+		t.Fatalf("err: %v, want Unknown query parameter page. This call takes none. in it", err)
+	}
 }
 
 func TestABearerHasOneSpaceAndOneHeader(t *testing.T) {
@@ -124,7 +164,11 @@ func TestABearerHasOneSpaceAndOneHeader(t *testing.T) {
 		{[]string{"Bearer abc", "Bearer abc"}, "", true},
 	} {
 		key, malformed := Bearer(http.Header{"Authorization": c.headers})
-		require.Equal(t, c.key, key, c.headers)
-		require.Equal(t, c.malformed, malformed, c.headers)
+		if key != c.key {
+			t.Fatalf("%v: %q, want %q", c.headers, key, c.key)
+		}
+		if malformed != c.malformed {
+			t.Fatalf("%v: %v, want %v", c.headers, malformed, c.malformed)
+		}
 	}
 }

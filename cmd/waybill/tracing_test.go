@@ -6,7 +6,6 @@ import (
 
 	"github.com/golang/mock/gomock"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
 
 	"waybill/ports"
 	"waybill/ports/mocks"
@@ -19,9 +18,13 @@ func TestWithoutACollectorNothingIsWrapped(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "")
 	registry := prometheus.NewRegistry()
 	f, end, err := newFollower(t.Context(), registry, slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer end()
-	require.Nil(t, f)
+	if f != nil {
+		t.Fatalf("f: %v, want nil", f)
+	}
 	c := gomock.NewController(t)
 	var (
 		pricing ports.Pricing       = mocks.NewMockPricing(c)
@@ -29,15 +32,31 @@ func TestWithoutACollectorNothingIsWrapped(t *testing.T) {
 		sender  ports.WebhookSender = mocks.NewMockWebhookSender(c)
 		db      ports.Database      = &followedDatabase{}
 	)
-	require.Same(t, pricing, f.tracing().Pricing(pricing))
-	require.Same(t, routing, f.tracing().Routing(routing))
-	require.Same(t, sender, f.tracing().WebhookSender(sender))
-	require.Same(t, db, f.database(db))
-	require.Nil(t, f.requests())
-	require.Nil(t, f.headers())
+	if f.tracing().Pricing(pricing) != pricing {
+		t.Fatal("f.tracing().Pricing(pricing) is not the same as pricing")
+	}
+	if f.tracing().Routing(routing) != routing {
+		t.Fatal("f.tracing().Routing(routing) is not the same as routing")
+	}
+	if f.tracing().WebhookSender(sender) != sender {
+		t.Fatal("f.tracing().WebhookSender(sender) is not the same as sender")
+	}
+	if f.database(db) != db {
+		t.Fatal("f.database(db) is not the same as db")
+	}
+	if f.requests() != nil {
+		t.Fatalf("f.requests(): %v, want nil", f.requests())
+	}
+	if f.headers() != nil {
+		t.Fatal("headers are read without a tracer")
+	}
 	families, err := registry.Gather()
-	require.NoError(t, err)
-	require.Empty(t, families)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(families) != 0 {
+		t.Fatalf("families: %v, want none", families)
+	}
 }
 
 func BenchmarkWithoutACollector(b *testing.B) {

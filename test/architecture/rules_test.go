@@ -82,18 +82,21 @@ var testArrows = map[string][]string{
 // homes lists the only folders that may import a technology, so that it can be
 // replaced there. Tests may import any.
 var homes = map[string][]string{
-	"github.com/gin-gonic/gin":    {"adapters/web", "adapters/httpapi", "adapters/opsapi", "adapters/trackingpage", "adapters/docsite", "adapters/portal"},
-	"gorm.io":                     {"adapters/storage"},
-	"github.com/hibiken/asynq":    {"adapters/queue"},
-	"github.com/redis/go-redis":   {"adapters/redis/autopipeline", "adapters/redis/connect", "adapters/ratelimit/redislimiter", "adapters/locks/redislocks", "adapters/invalidations/redispubsub", "adapters/queue/asynqqueue", "cmd"},
-	"github.com/cockroachdb/apd":  {"adapters/web/strictjson", "adapters/pricing/httppricing"},
-	"go.opentelemetry.io":         {"adapters/tracing"},
-	"github.com/spf13/cobra":      {cli, "cmd"},
-	"github.com/schollz":          {cli + "/term"},
-	"github.com/google/wire":      {"cmd"},
-	"github.com/golang/mock":      {"ports/mocks"},
-	"github.com/stretchr/testify": {"test"},
+	"github.com/gin-gonic/gin":   {"adapters/web", "adapters/httpapi", "adapters/opsapi", "adapters/trackingpage", "adapters/docsite", "adapters/portal"},
+	"gorm.io":                    {"adapters/storage"},
+	"github.com/hibiken/asynq":   {"adapters/queue"},
+	"github.com/redis/go-redis":  {"adapters/redis/autopipeline", "adapters/redis/connect", "adapters/ratelimit/redislimiter", "adapters/locks/redislocks", "adapters/invalidations/redispubsub", "adapters/queue/asynqqueue", "cmd"},
+	"github.com/cockroachdb/apd": {"adapters/web/strictjson", "adapters/pricing/httppricing"},
+	"go.opentelemetry.io":        {"adapters/tracing"},
+	"github.com/spf13/cobra":     {cli, "cmd"},
+	"github.com/schollz":         {cli + "/term"},
+	"github.com/google/wire":     {"cmd"},
+	"github.com/golang/mock":     {"ports/mocks"},
 }
+
+// assertions are libraries that say again what package testing and go-cmp say. A test
+// has one vocabulary: if, Fatal or Error, and cmp.Diff.
+var assertions = []string{"github.com/stretchr/testify", "github.com/go-openapi/testify", "github.com/onsi/gomega", "gotest.tools"}
 
 // edgeFormats are what callers write. An edge reads them, so that a use case takes
 // values and not a text.
@@ -159,6 +162,8 @@ func refuse(s source, imported string) string {
 	switch {
 	case imported == module:
 		return "the root holds no package"
+	case slices.ContainsFunc(assertions, func(library string) bool { return within(imported, library) }):
+		return "a test compares by go-cmp and says what is wrong by package testing"
 	case isOurs && s.test:
 		return refuseInTest(s.pkg, ours)
 	case isOurs:

@@ -2,130 +2,22 @@ package contract_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/stretchr/testify/require"
+	"github.com/google/go-cmp/cmp"
 
 	"waybill/adapters/httpapi"
 	"waybill/test/contract"
 )
 
 const dlv = "/deliveries/dlv_0198f3a27c4e7b1d9a6e5c2f10d3b847"
-
-// sample is one answer, valid until a test changes it.
-type sample struct {
-	method, path string
-	request      http.Header
-	requestBody  string
-	status       int
-	header       http.Header
-	body         map[string]any
-	text         string // the body when it is not an object
-}
-
-func (s *sample) check(d *contract.Document) error {
-	req := httptest.NewRequest(s.method, "http://127.0.0.1:8081/v1"+s.path, strings.NewReader(s.requestBody))
-	for name, values := range s.request {
-		req.Header[name] = values
-	}
-	body := []byte(s.text)
-	if s.body != nil {
-		body, _ = json.Marshal(s.body)
-	}
-	return d.Check(req, &http.Response{StatusCode: s.status, Header: s.header}, body)
-}
-
-// set replaces the member a dotted path leads to; nil removes it.
-func (s *sample) set(where string, value any) {
-	names := strings.Split(where, ".")
-	var at any = s.body
-	for _, name := range names[:len(names)-1] {
-		if i, err := strconv.Atoi(name); err == nil {
-			at = at.([]any)[i]
-		} else {
-			at = at.(map[string]any)[name]
-		}
-	}
-	last := names[len(names)-1]
-	if i, err := strconv.Atoi(last); err == nil {
-		at.([]any)[i] = value
-	} else if value == nil {
-		delete(at.(map[string]any), last)
-	} else {
-		at.(map[string]any)[last] = value
-	}
-}
-
-// description is shared by all tests: read it, never change it.
-func description(t *testing.T) *openapi3.T {
-	t.Helper()
-	doc, err := loadDescription()
-	require.NoError(t, err)
-	return doc
-}
-
-var loadDescription = sync.OnceValues(func() (*openapi3.T, error) {
-	doc, err := openapi3.NewLoader().LoadFromData(httpapi.OpenAPIYAML)
-	if err != nil {
-		return nil, err
-	}
-	return doc, doc.Validate(context.Background())
-})
-
-// example builds an answer out of a documented example and the examples of
-// the documented headers. Conditional headers are left out.
-func example(t *testing.T, doc *openapi3.T, method, path string, status int, name string) *sample {
-	t.Helper()
-	s := &sample{method: method, status: status, header: http.Header{}}
-	s.path = strings.NewReplacer(
-		"{recipient_id}", "rcp_0198f3a1552f7c60b8d7e4a1930f2c5b",
-		"{address_id}", "adr_0198f3a1a8047e92a3c5f6d80b17e24d",
-		"{pickup_location_id}", "pkp_0198f3a0c9b17d4e8e2f7a6b5c1d0394",
-		"{delivery_id}", "dlv_0198f3a27c4e7b1d9a6e5c2f10d3b847",
-		"{webhook_endpoint_id}", "whe_0198f3b0a1c27d33a4f5e6b7c8d90a1b",
-		"{webhook_delivery_id}", "whd_0198f3a27c4e7b23a1d4c8e9f0b51a60",
-		"{webhook_listener_id}", "whe_0198f3b7204e7c15b0d2a9f46c81e370",
-	).Replace(path)
-	res := doc.Paths.Value(path).GetOperation(method).Responses.Status(status)
-	require.NotNil(t, res, "%s %s has no %d", method, path, status)
-	fill(t, s, res.Value, name)
-	return s
-}
-
-func fill(t *testing.T, s *sample, res *openapi3.Response, name string) {
-	t.Helper()
-	for header, ref := range res.Headers {
-		if ref.Value.Required || ref.Value.Extensions["x-waybill-required-with"] != nil {
-			s.header.Set(header, fmt.Sprint(ref.Value.Example))
-		}
-	}
-	s.header.Set("X-Content-Type-Options", "nosniff")
-	s.header.Set("Cache-Control", "private, no-store")
-	if s.header.Get("ETag") != "" {
-		s.header.Set("Cache-Control", "private, no-cache")
-	}
-	for mediaType, content := range res.Content {
-		s.header.Set("Content-Type", mediaType)
-		if ref := content.Examples[name]; ref != nil {
-			// Through JSON, so that a test may change it without changing the document.
-			text, err := json.Marshal(ref.Value.Value)
-			require.NoError(t, err)
-			require.NoError(t, json.Unmarshal(text, &s.body))
-		}
-	}
-}
 
 func TestEveryDocumentedExampleIsAGoodAnswer(t *testing.T) {
 	t.Parallel()
@@ -135,21 +27,29 @@ func TestEveryDocumentedExampleIsAGoodAnswer(t *testing.T) {
 		for method, op := range item.Operations() {
 			for text, ref := range op.Responses.Map() {
 				status, err := strconv.Atoi(text)
-				require.NoError(t, err)
+				if err != nil {
+					t.Fatal(err)
+				}
 				for mediaType, content := range ref.Value.Content {
 					if !strings.HasPrefix(path, "/openapi.") {
-						require.NotEmpty(t, content.Examples, "%s %s %s %s has no example", method, path, text, mediaType)
+						if len(content.Examples) == 0 {
+							t.Fatalf("%s %s %s %s has no example", method, path, text, mediaType)
+						}
 					}
 					for name := range content.Examples {
 						s := example(t, doc, method, path, status, name)
-						require.NoError(t, s.check(d), "example %s", name)
+						if err := s.check(d); err != nil {
+							t.Fatalf("example %s: %v", name, err)
+						}
 						checked++
 					}
 				}
 			}
 		}
 	}
-	require.Greater(t, checked, 150)
+	if checked <= 150 {
+		t.Fatalf("checked: %v, want more than 150", checked)
+	}
 }
 
 func TestAnswersWithoutAnExampleAreAcceptedToo(t *testing.T) {
@@ -157,27 +57,27 @@ func TestAnswersWithoutAnExampleAreAcceptedToo(t *testing.T) {
 	d, doc := contract.Load(t), description(t)
 
 	notModified := example(t, doc, "GET", "/deliveries/{delivery_id}", 304, "")
-	require.NoError(t, notModified.check(d))
+	notModified.passes(t, d)
 	notModified.text = "{}"
-	require.ErrorContains(t, notModified.check(d), "a body where none is documented")
+	notModified.fails(t, d, "a body where none is documented")
 
 	asJSON := example(t, doc, "GET", "/openapi.json", 200, "")
 	asJSON.text = string(httpapi.OpenAPIJSON())
-	require.NoError(t, asJSON.check(d))
+	asJSON.passes(t, d)
 
 	asYAML := example(t, doc, "GET", "/openapi.yaml", 200, "")
 	asYAML.text = string(httpapi.OpenAPIYAML)
-	require.NoError(t, asYAML.check(d))
+	asYAML.passes(t, d)
 
 	malformedID := example(t, doc, "GET", "/deliveries/{delivery_id}", 404, "notFound")
 	malformedID.path = "/deliveries/rubbish"
-	require.NoError(t, malformedID.check(d))
+	malformedID.passes(t, d)
 
 	replay := example(t, doc, "POST", "/deliveries", 201, "sandbox")
 	replay.header.Set("Idempotent-Replayed", "true")
 	replay.header.Set("Content-Type", "application/json; charset=utf-8")
 	replay.request = http.Header{"X-Request-Id": {replay.header.Get("X-Request-ID")}}
-	require.NoError(t, replay.check(d))
+	replay.passes(t, d)
 }
 
 func TestViolationsAreRefused(t *testing.T) {
@@ -309,9 +209,9 @@ func TestViolationsAreRefused(t *testing.T) {
 		t.Run(c.flaw, func(t *testing.T) {
 			t.Parallel()
 			s := example(t, doc, c.method, c.path, c.status, c.example)
-			require.NoError(t, s.check(d), "before the flaw")
+			s.passes(t, d)
 			c.plant(s)
-			require.ErrorContains(t, s.check(d), c.want)
+			s.fails(t, d, c.want)
 		})
 	}
 }
@@ -327,53 +227,53 @@ func TestCallsThatAreNotDocumentedMustBeRefusedProperly(t *testing.T) {
 
 	for _, path := range []string{"/nothing", "/recipients/", "/deliveries//events", "/deliveries/bulk/more/still", "/"} {
 		s := shared("NotFound", 404, "GET", path, "notFound")
-		require.NoError(t, s.check(d), path)
+		s.passes(t, d)
 		s.status = 200
-		require.ErrorContains(t, s.check(d), "not documented", path)
+		s.fails(t, d, "not documented")
 	}
 
 	// One address of two paths: the method tells which is meant.
 	oddID := shared("NotFound", 404, "GET", "/deliveries/bulk", "notFound")
-	require.NoError(t, oddID.check(d))
+	oddID.passes(t, d)
 	oddID.method = "POST"
-	require.ErrorContains(t, oddID.check(d), "not documented")
+	oddID.fails(t, d, "not documented")
 	neither := shared("MethodNotAllowed", 405, "DELETE", "/deliveries/bulk", "wrongMethod")
-	require.NoError(t, neither.check(d))
+	neither.passes(t, d)
 	neither.header.Set("Allow", "GET")
-	require.ErrorContains(t, neither.check(d), "lacks POST")
+	neither.fails(t, d, "lacks POST")
 
 	wrong := shared("MethodNotAllowed", 405, "DELETE", "/deliveries", "wrongMethod")
-	require.NoError(t, wrong.check(d))
+	wrong.passes(t, d)
 	wrong.header.Set("Allow", "GET")
-	require.ErrorContains(t, wrong.check(d), "lacks POST")
+	wrong.fails(t, d, "lacks POST")
 	wrong.header.Set("Allow", "DELETE, GET, POST")
-	require.ErrorContains(t, wrong.check(d), "was refused")
+	wrong.fails(t, d, "was refused")
 	wrong.header.Del("Allow")
-	require.ErrorContains(t, wrong.check(d), "Allow is missing")
+	wrong.fails(t, d, "Allow is missing")
 	wrong.status = 404
-	require.ErrorContains(t, wrong.check(d), "not documented")
+	wrong.fails(t, d, "not documented")
 
 	head := shared("MethodNotAllowed", 405, "HEAD", "/deliveries", "")
 	head.header.Del("Content-Type")
-	require.NoError(t, head.check(d))
+	head.passes(t, d)
 
 	form := shared("UnsupportedMediaType", 415, "GET", "/deliveries", "notJson")
-	require.ErrorContains(t, form.check(d), "not documented", "no body was sent")
+	form.fails(t, d, "not documented")
 	form.requestBody = "a=b"
-	require.NoError(t, form.check(d))
+	form.passes(t, d)
 	large := shared("PayloadTooLarge", 413, "POST", dlv+"/cancel", "tooLarge")
-	require.NoError(t, large.check(d))
+	large.passes(t, d)
 
 	// What only the sandbox has is no address on live, whatever the method.
 	for _, method := range []string{"GET", "POST", "DELETE"} {
 		onLive := shared("NotFound", 404, method, "/test-helpers"+dlv+"/simulation", "notFound")
-		require.NoError(t, onLive.check(d), method)
+		onLive.passes(t, d)
 	}
 	inSandbox := shared("MethodNotAllowed", 405, "GET", "/test-helpers"+dlv+"/simulation", "wrongMethod")
 	inSandbox.header.Set("Allow", "DELETE, POST")
-	require.NoError(t, inSandbox.check(d))
+	inSandbox.passes(t, d)
 	elsewhere := shared("NotFound", 404, "DELETE", "/deliveries", "notFound")
-	require.ErrorContains(t, elsewhere.check(d), "not documented")
+	elsewhere.fails(t, d, "not documented")
 }
 
 func TestAForcedErrorIsAnAnswerToEveryCall(t *testing.T) {
@@ -395,12 +295,12 @@ func TestAForcedErrorIsAnAnswerToEveryCall(t *testing.T) {
 			s := &sample{method: method, path: path, status: c.status, header: http.Header{}}
 			fill(t, s, doc.Components.Responses[c.component].Value, c.example)
 			if !documented && method == "GET" {
-				require.Error(t, s.check(d), call)
+				s.fails(t, d, "")
 			}
 			s.request = http.Header{"X-Sandbox-Error": {c.code}}
-			require.NoError(t, s.check(d), "%s %d", call, c.status)
+			s.passes(t, d)
 			s.set("error.code", "NOT_FOUND")
-			require.Error(t, s.check(d), "%s %d", call, c.status)
+			s.fails(t, d, "")
 		}
 	}
 }
@@ -415,7 +315,7 @@ func TestOperationsAreTheOnesOfThisVersion(t *testing.T) {
 		}
 		got = append(got, call)
 	}
-	require.Equal(t, []string{
+	if diff := cmp.Diff([]string{
 		"GET /api-key",
 		"GET /deliveries", "POST /deliveries",
 		"POST /deliveries/bulk",
@@ -447,7 +347,9 @@ func TestOperationsAreTheOnesOfThisVersion(t *testing.T) {
 		"POST /webhook-listeners, sandbox only",
 		"DELETE /webhook-listeners/{webhook_listener_id}, sandbox only",
 		"POST /webhook-listeners/{webhook_listener_id}/fetch, sandbox only",
-	}, got)
+	}, got); diff != "" {
+		t.Fatalf("got (-want +got):\n%s", diff)
+	}
 }
 
 func TestTransportReportsWhatIsWrongAndRestoresTheBody(t *testing.T) {
@@ -455,7 +357,9 @@ func TestTransportReportsWhatIsWrongAndRestoresTheBody(t *testing.T) {
 	d, doc := contract.Load(t), description(t)
 	answer := example(t, doc, "GET", "/deliveries", 200, "none")
 	text, err := json.Marshal(answer.body)
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	broken := errors.New("connection lost")
 	base := roundTripper(func(req *http.Request) (*http.Response, error) {
 		res := &http.Response{StatusCode: 200, Header: answer.header.Clone(), Body: io.NopCloser(bytes.NewReader(text))}
@@ -472,22 +376,40 @@ func TestTransportReportsWhatIsWrongAndRestoresTheBody(t *testing.T) {
 	get := func(path, flaw string) string {
 		res, err := client.Get("http://127.0.0.1:8080" + path + "?flaw=" + url.QueryEscape(flaw))
 		if err != nil {
-			require.ErrorIs(t, err, broken)
+			if !errors.Is(err, broken) {
+				t.Fatalf("err: %v, want %v", err, broken)
+			}
 			return ""
 		}
 		defer res.Body.Close()
 		body, err := io.ReadAll(res.Body)
-		require.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		return string(body)
 	}
 
-	require.Equal(t, string(text), get("/v1/deliveries", ""))
-	require.Equal(t, string(text), get("/docs", ""))
-	require.Empty(t, get("/v1/deliveries", "network"))
-	require.Empty(t, reported)
-	require.Equal(t, string(text), get("/v1/deliveries", "status"))
-	require.Len(t, reported, 1)
-	require.ErrorContains(t, reported[0], "GET /v1/deliveries answered 201")
+	if got := get("/v1/deliveries", ""); got != string(text) {
+		t.Fatalf("an answer as documented: %q, want %q", got, string(text))
+	}
+	if got := get("/docs", ""); got != string(text) {
+		t.Fatalf("an answer outside /v1: %q, want %q", got, string(text))
+	}
+	if got := get("/v1/deliveries", "network"); got != "" {
+		t.Fatalf("a lost connection: %q, want none", got)
+	}
+	if len(reported) != 0 {
+		t.Fatalf("reported: %v, want none", reported)
+	}
+	if got := get("/v1/deliveries", "status"); got != string(text) {
+		t.Fatalf("an answer with another status: %q, want %q", got, string(text))
+	}
+	if len(reported) != 1 {
+		t.Fatalf("reported: %v, want 1 of them", reported)
+	}
+	if err := reported[0]; err == nil || !strings.Contains(err.Error(), "GET /v1/deliveries answered 201") {
+		t.Fatalf("reported[0]: %v, want GET /v1/deliveries answered 201 in it", err)
+	}
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

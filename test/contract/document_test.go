@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -13,8 +14,8 @@ import (
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
 	"waybill/adapters/httpapi"
@@ -24,20 +25,40 @@ import (
 func TestTheDocumentIsValid(t *testing.T) {
 	t.Parallel()
 	doc := description(t)
-	require.Equal(t, "3.1.0", doc.OpenAPI)
-	require.Equal(t, "1.0.0", doc.Info.Version)
-	require.Contains(t, doc.Info.Description, "## Release notes")
+	if doc.OpenAPI != "3.1.0" {
+		t.Fatalf("doc.OpenAPI: %q, want 3.1.0", doc.OpenAPI)
+	}
+	if got := doc.Info.Version; got != "1.0.0" {
+		t.Fatalf("doc.Info.Version: %q, want 1.0.0", got)
+	}
+	if !strings.Contains(doc.Info.Description, "## Release notes") {
+		t.Fatalf("doc.Info.Description: %q lacks ## Release notes", doc.Info.Description)
+	}
 }
 
 func TestTheJSONFormSaysWhatTheYAMLSays(t *testing.T) {
 	t.Parallel()
 	var fromYAML any
-	require.NoError(t, yaml.Unmarshal(httpapi.OpenAPIYAML, &fromYAML)) // another parser than the server's
+	if err := yaml.Unmarshal(httpapi.OpenAPIYAML, &fromYAML); err != nil { // another parser than the server's
+		t.Fatal(err)
+	}
 	want, err := json.Marshal(fromYAML)
-	require.NoError(t, err)
-	require.JSONEq(t, string(want), string(httpapi.OpenAPIJSON()))
-	require.True(t, bytes.HasPrefix(httpapi.OpenAPIJSON(), []byte(`{"openapi":"3.1.0","info":{"title":`)), "the order of the YAML")
-	require.Equal(t, httpapi.OpenAPIJSON(), httpapi.OpenAPIJSON())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asYAML, asJSON any
+	if err := errors.Join(json.Unmarshal(want, &asYAML), json.Unmarshal(httpapi.OpenAPIJSON(), &asJSON)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff(asYAML, asJSON); diff != "" {
+		t.Fatalf("the JSON differs (-YAML +JSON):\n%s", diff)
+	}
+	if !bytes.HasPrefix(httpapi.OpenAPIJSON(), []byte(`{"openapi":"3.1.0","info":{"title":`)) {
+		t.Fatal("the order is not that of the YAML")
+	}
+	if !bytes.Equal(httpapi.OpenAPIJSON(), httpapi.OpenAPIJSON()) {
+		t.Fatal("two calls give different bytes")
+	}
 }
 
 func TestEveryOperationIsDescribed(t *testing.T) {
@@ -48,29 +69,54 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {
 			call := method + " " + path
-			require.Regexp(t, lowerCamel, op.OperationID, call)
-			require.False(t, ids[op.OperationID], call)
+			if !lowerCamel.MatchString(op.OperationID) {
+				t.Fatalf("%s: the operation ID %q is not like %v", call, op.OperationID, lowerCamel)
+			}
+			if ids[op.OperationID] {
+				t.Fatalf("%s: the operation ID %s was there before", call, op.OperationID)
+			}
 			ids[op.OperationID] = true
-			require.NotEmpty(t, op.Summary, call)
-			require.NotEmpty(t, op.Description, call)
-			require.Len(t, op.Tags, 1, call)
-			require.NotNil(t, doc.Tags.Get(op.Tags[0]), call)
+			if op.Summary == "" {
+				t.Fatalf("%s: no summary", call)
+			}
+			if op.Description == "" {
+				t.Fatalf("%s: no description", call)
+			}
+			if len(op.Tags) != 1 {
+				t.Fatalf("%s: %v, want 1 of them", call, op.Tags)
+			}
+			if doc.Tags.Get(op.Tags[0]) == nil {
+				t.Fatalf("%s: the tag %s is not listed", call, op.Tags[0])
+			}
 			if body := op.RequestBody; body != nil {
-				require.NotEmpty(t, body.Value.Content.Get("application/json").Examples, call)
+				if len(body.Value.Content.Get("application/json").Examples) == 0 {
+					t.Fatalf("%s: no example of the body", call)
+				}
 			}
 			for status, ref := range op.Responses.Map() {
 				requireCommonHeaders(t, ref.Value, call+" "+status)
 			}
 			if strings.HasPrefix(path, "/openapi.") {
-				require.Empty(t, *op.Security, call)
+				if got := *op.Security; len(got) != 0 {
+					t.Fatalf("%s: %v, want none", call, got)
+				}
 				continue
 			}
-			require.Nil(t, op.Security, call)
-			for _, status := range []string{"400", "401", "429", "500"} {
-				require.NotNil(t, op.Responses.Value(status), "%s has no %s", call, status)
+			if op.Security != nil {
+				t.Fatalf("%s: %v, want nil", call, op.Security)
 			}
-			require.Equal(t, strings.Contains(path, "{") || call == "POST /deliveries" || call == "POST /webhook-listeners", op.Responses.Value("404") != nil, call)
-			require.Equal(t, path != "/api-key", op.Responses.Value("403") != nil, call)
+			for _, status := range []string{"400", "401", "429", "500"} {
+				if op.Responses.Value(status) == nil {
+					t.Fatalf("%s has no %s", call, status)
+				}
+			}
+			names := strings.Contains(path, "{") || call == "POST /deliveries" || call == "POST /webhook-listeners"
+			if got := op.Responses.Value("404") != nil; got != names {
+				t.Fatalf("%s: 404 is documented: %v, want %v", call, got, names)
+			}
+			if got := op.Responses.Value("403") != nil; got != (path != "/api-key") {
+				t.Fatalf("%s: 403 is documented: %v, want %v", call, got, !got)
+			}
 		}
 	}
 	for name, ref := range doc.Components.Responses {
@@ -97,15 +143,21 @@ func TestTheScopesOfTheDescriptionAreThoseOfTheRoutes(t *testing.T) {
 		if reason := regexp.MustCompile(`(\.|: payloads|, as payloads).*$`).FindStringIndex(said); reason != nil {
 			said = said[:reason[0]]
 		}
-		require.Equal(t, want, said, "%s %s", r.Method, r.Path)
+		if said != want {
+			t.Fatalf("%s %s: %q, want %q", r.Method, r.Path, said, want)
+		}
 	}
 }
 
 func requireCommonHeaders(t *testing.T, res *openapi3.Response, where string) {
 	t.Helper()
 	for _, name := range []string{"X-Request-ID", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
-		require.NotNil(t, res.Headers[name], "%s lacks %s", where, name)
-		require.True(t, res.Headers[name].Value.Required, where)
+		if res.Headers[name] == nil {
+			t.Fatalf("%s lacks %s", where, name)
+		}
+		if !res.Headers[name].Value.Required {
+			t.Fatalf("%s: %s is not required", where, name)
+		}
 	}
 }
 
@@ -138,8 +190,12 @@ func TestAdditionsSaySo(t *testing.T) {
 		{"413", doc.Components.Responses["PayloadTooLarge"].Value.Extensions, *doc.Components.Responses["PayloadTooLarge"].Value.Description},
 		{"415", doc.Components.Responses["UnsupportedMediaType"].Value.Extensions, *doc.Components.Responses["UnsupportedMediaType"].Value.Description},
 	} {
-		require.Equal(t, true, c.extensions["x-waybill-addition"], c.what)
-		require.Contains(t, strings.Join(strings.Fields(c.description), " "), "addition to the original contract", c.what)
+		if got := c.extensions["x-waybill-addition"]; got != true {
+			t.Fatalf("%s: x-waybill-addition: %v, want true", c.what, got)
+		}
+		if got := strings.Join(strings.Fields(c.description), " "); !strings.Contains(got, "addition to the original contract") {
+			t.Fatalf("%s: %q lacks addition to the original contract", c.what, got)
+		}
 	}
 }
 
@@ -151,18 +207,31 @@ func TestWhatOnlyTheSandboxHasSaysSo(t *testing.T) {
 		sandboxOnly := helper || strings.HasPrefix(path, "/webhook-listeners")
 		for method, op := range item.Operations() {
 			call := method + " " + path
-			require.Equal(t, sandboxOnly, op.Extensions["x-waybill-sandbox-only"] == true, call)
-			require.Equal(t, helper, op.Tags[0] == "Test helpers", call)
+			if got := op.Extensions["x-waybill-sandbox-only"] == true; got != sandboxOnly {
+				t.Fatalf("%s: x-waybill-sandbox-only: %v, want %v", call, got, sandboxOnly)
+			}
+			if got := op.Tags[0] == "Test helpers"; got != helper {
+				t.Fatalf("%s: tagged as a test helper: %v, want %v", call, got, helper)
+			}
 			if sandboxOnly {
-				require.Contains(t, strings.Join(strings.Fields(op.Description), " "), "Only the sandbox has this call: the live host answers `404 NOT_FOUND`.", call)
+				const note = "Only the sandbox has this call: the live host answers `404 NOT_FOUND`."
+				if got := strings.Join(strings.Fields(op.Description), " "); !strings.Contains(got, note) {
+					t.Fatalf("%s: %q lacks %q", call, got, note)
+				}
 			}
 		}
 		if sandboxOnly {
-			require.Len(t, item.Servers, 1, path)
-			require.Contains(t, item.Servers[0].Description, "Sandbox", path)
+			if len(item.Servers) != 1 {
+				t.Fatalf("%s: %v, want 1 of them", path, item.Servers)
+			}
+			if !strings.Contains(item.Servers[0].Description, "Sandbox") {
+				t.Fatalf("%s: %q lacks Sandbox", path, item.Servers[0].Description)
+			}
 		}
 		// Every call that needs a key can be made to fail.
-		require.Equal(t, !strings.HasPrefix(path, "/openapi."), item.Parameters.GetByInAndName("header", "X-Sandbox-Error") != nil, path)
+		if got := item.Parameters.GetByInAndName("header", "X-Sandbox-Error") != nil; got != !strings.HasPrefix(path, "/openapi.") {
+			t.Fatalf("%s: X-Sandbox-Error is documented: %v, want %v", path, got, !got)
+		}
 	}
 }
 
@@ -181,14 +250,26 @@ func TestTheTableOfScenariosIsWhatTheyDo(t *testing.T) {
 			wait, _ := strconv.Atoi(cmp.Or(s[1], "1"))
 			steps = append(steps, domain.ScenarioStep{To: domain.Status(s[2]), Reason: domain.ReasonCode(s[3]), Wait: wait})
 		}
-		require.Equal(t, scenario.Steps(), steps, "%s: %s", scenario, cells[2])
-		require.Equal(t, strconv.Itoa(len(steps)), cells[3], scenario)
+		if diff := gocmp.Diff(scenario.Steps(), steps); diff != "" {
+			t.Fatalf("%s: %s (-want +got):\n%s", scenario, cells[2], diff)
+		}
+		if got := cells[3]; got != strconv.Itoa(len(steps)) {
+			t.Fatalf("%s: %q, want %q", scenario, got, strconv.Itoa(len(steps)))
+		}
 		misfit := domain.Plan{Scenario: scenario}.Fits(domain.DeliveryOnly)
-		require.Equal(t, cells[4] == "any", misfit == nil, scenario)
-		require.NoError(t, domain.Plan{Scenario: scenario}.Fits(domain.CashOnDelivery), scenario)
+		if got := misfit == nil; got != (cells[4] == "any") {
+			t.Fatalf("%s: fits any payment: %v, want %v", scenario, got, !got)
+		}
+		if err := (domain.Plan{Scenario: scenario}).Fits(domain.CashOnDelivery); err != nil {
+			t.Fatalf("%s: %v", scenario, err)
+		}
 	}
-	require.Len(t, documented, len(domain.Scenarios()))
-	require.Equal(t, documented, doc.Components.Schemas["Scenario"].Value.Enum)
+	if len(documented) != len(domain.Scenarios()) {
+		t.Fatalf("documented: %v, want %d of them", documented, len(domain.Scenarios()))
+	}
+	if diff := gocmp.Diff(documented, doc.Components.Schemas["Scenario"].Value.Enum); diff != "" {
+		t.Fatalf("doc.Components.Schemas[Scenario].Value.Enum (-want +got):\n%s", diff)
+	}
 }
 
 // TestEveryObjectIsClosed walks the raw document: a schema that names
@@ -208,7 +289,9 @@ func TestEveryObjectIsClosed(t *testing.T) {
 		}
 		closed++
 	})
-	require.Greater(t, closed, 60)
+	if closed <= 60 {
+		t.Fatalf("closed: %v, want more than 60", closed)
+	}
 }
 
 // TestEveryExampleFitsItsSchema covers requests, parameters and headers too,
@@ -220,7 +303,9 @@ func TestEveryExampleFitsItsSchema(t *testing.T) {
 	c.AssertFormat()
 	const base = "https://waybill.invalid/doc.json"
 	doc := raw(t)
-	require.NoError(t, c.AddResource(base, doc))
+	if err := c.AddResource(base, doc); err != nil {
+		t.Fatal(err)
+	}
 	checked := 0
 	walk(doc, "", func(at string, node map[string]any) {
 		if node["schema"] == nil {
@@ -238,19 +323,27 @@ func TestEveryExampleFitsItsSchema(t *testing.T) {
 			return
 		}
 		schema, err := c.Compile(base + "#" + strings.NewReplacer("{", "%7B", "}", "%7D").Replace(at) + "/schema")
-		require.NoError(t, err, at)
+		if err != nil {
+			t.Fatalf("%s: %v", at, err)
+		}
 		for name, value := range samples {
-			require.NoError(t, schema.Validate(value), "%s %s", at, name)
+			if err := schema.Validate(value); err != nil {
+				t.Fatalf("%s %s: %v", at, name, err)
+			}
 			checked++
 		}
 	})
-	require.Greater(t, checked, 90)
+	if checked <= 90 {
+		t.Fatalf("checked: %v, want more than 90", checked)
+	}
 }
 
 func raw(t *testing.T) any {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(httpapi.OpenAPIJSON()))
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return doc
 }
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
+	"github.com/google/go-cmp/cmp"
 
 	"waybill/domain"
 )
@@ -20,22 +20,39 @@ import (
 func TestTheTestVectorOfWebhooksIsRight(t *testing.T) {
 	t.Parallel()
 	v, ok := description(t).Webhooks["event"].Post.Extensions["x-waybill-test-vector"].(map[string]any)
-	require.True(t, ok)
+	if !ok {
+		t.Fatal("ok is false")
+	}
 	text := func(name string) string { value, _ := v[name].(string); return value }
 	body := []byte(text("body"))
-	require.True(t, json.Valid(body))
+	if !json.Valid(body) {
+		t.Fatal("json.Valid(body) is false")
+	}
 
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(text("secret"), "whsec_"))
-	require.NoError(t, err)
-	require.Len(t, key, domain.SigningSecretBytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(key) != domain.SigningSecretBytes {
+		t.Fatalf("a key of %d bytes, want %d", len(key), domain.SigningSecretBytes)
+	}
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(text("webhook-id") + "." + text("webhook-timestamp") + "." + text("body")))
-	require.Equal(t, "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)), text("webhook-signature"))
+	signature := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	if got := text("webhook-signature"); got != signature {
+		t.Fatalf("webhook-signature: %q, want %q", got, signature)
+	}
 
 	seconds, err := strconv.ParseInt(text("webhook-timestamp"), 10, 64)
-	require.NoError(t, err)
-	require.Equal(t, text("webhook-signature"), domain.SignWebhook([][]byte{key}, domain.ID(text("webhook-id")), time.Unix(seconds, 0), body))
-	require.Equal(t, text("secret"), domain.FormatSigningSecret(key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := domain.SignWebhook([][]byte{key}, domain.ID(text("webhook-id")), time.Unix(seconds, 0), body); got != text("webhook-signature") {
+		t.Fatalf("our signature: %q, want %q", got, text("webhook-signature"))
+	}
+	if got := domain.FormatSigningSecret(key); got != text("secret") {
+		t.Fatalf("our secret: %q, want %q", got, text("secret"))
+	}
 }
 
 func TestTheDocumentNamesEveryEventType(t *testing.T) {
@@ -51,7 +68,9 @@ func TestTheDocumentNamesEveryEventType(t *testing.T) {
 		for _, value := range schemas[name].Value.Enum {
 			got = append(got, value.(string))
 		}
-		require.Equal(t, want, got, name)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }
 
@@ -64,7 +83,10 @@ func TestTheDocumentTellsTheRetrySchedule(t *testing.T) {
 		for _, wait := range domain.DefaultRetrySchedule(env) {
 			waits = append(waits, short.Replace(wait.String()))
 		}
-		require.Contains(t, description(t).Info.Description, row+strings.Join(waits, ", ")+": "+strconv.Itoa(len(waits)+1)+" attempts", env)
+		row += strings.Join(waits, ", ") + ": " + strconv.Itoa(len(waits)+1) + " attempts"
+		if text := description(t).Info.Description; !strings.Contains(text, row) {
+			t.Fatalf("%s: %q lacks %q", env, text, row)
+		}
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/stretchr/testify/require"
+	"github.com/google/go-cmp/cmp"
 )
 
 // The server that books and the worker that sends tell each other nothing of
@@ -37,7 +37,13 @@ func TestAServerAndAWorkerWriteOneTraceOfAnEvent(t *testing.T) {
 
 	event := toServer.one(t, "event")
 	attempt := toWorker.one(t, "webhook attempt")
-	require.Equal(t, [2]string{event.trace, event.id}, [2]string{attempt.trace, attempt.parent})
-	require.Empty(t, toServer.find("webhook attempt"))
-	require.Empty(t, toWorker.find("event"), "the root is written once")
+	if diff := cmp.Diff([2]string{event.trace, event.id}, [2]string{attempt.trace, attempt.parent}); diff != "" {
+		t.Fatalf("[2]string{attempt.trace, attempt.parent} (-want +got):\n%s", diff)
+	}
+	if got := toServer.find("webhook attempt"); len(got) != 0 {
+		t.Fatalf("toServer.find(webhook attempt): %v, want none", got)
+	}
+	if got := toWorker.find("event"); len(got) != 0 {
+		t.Fatalf("the root is written once: %v, want none", got)
+	}
 }

@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
+	"github.com/google/go-cmp/cmp"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
@@ -52,47 +53,92 @@ func TestACollectorSeesOneCreateFromRequestToWebhook(t *testing.T) {
 	s.stop() // flushes
 
 	id := delivery["id"].(string)
-	require.Equal(t, "waybill", c.resource["service.name"])
-	require.Equal(t, "test", c.resource["deployment.environment"])
+	if got := c.resource["service.name"]; got != "waybill" {
+		t.Fatalf("c.resource[service.name]: %q, want waybill", got)
+	}
+	if got := c.resource["deployment.environment"]; got != "test" {
+		t.Fatalf("c.resource[deployment.environment]: %q, want test", got)
+	}
 
 	request := c.one(t, "POST /v1/deliveries")
-	require.Equal(t, tracepb.Span_SPAN_KIND_SERVER, request.kind)
-	require.Empty(t, request.parent, "a caller does not choose our traces")
-	require.NotEqual(t, "0af7651916cd43dd8448eb211c80319c", request.trace)
-	require.Equal(t, []link{{"0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", map[string]string{"waybill.link": "caller"}}}, request.links)
+	if request.kind != tracepb.Span_SPAN_KIND_SERVER {
+		t.Fatalf("request.kind: %v, want %v", request.kind, tracepb.Span_SPAN_KIND_SERVER)
+	}
+	if request.parent != "" {
+		t.Fatalf("a caller does not choose our traces: %q, want none", request.parent)
+	}
+	if request.trace == "0af7651916cd43dd8448eb211c80319c" {
+		t.Fatalf("request.trace: %q, want another", request.trace)
+	}
+	caller := []link{{"0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", map[string]string{"waybill.link": "caller"}}}
+	if diff := cmp.Diff(caller, request.links, cmp.AllowUnexported(link{})); diff != "" {
+		t.Fatalf("request.links (-want +got):\n%s", diff)
+	}
 	for name, want := range map[string]string{
 		"http.request.method": "POST", "http.route": "/v1/deliveries", "http.response.status_code": "201",
 		"waybill.environment": "sandbox", "waybill.application_id": s.vars["WAYBILL_APP_ID"],
 	} {
-		require.Equal(t, want, request.attributes[name], name)
+		if got := request.attributes[name]; got != want {
+			t.Fatalf("%s: %q, want %q", name, got, want)
+		}
 	}
-	require.Regexp(t, "^req_[0-9a-f]{32}$", request.attributes["waybill.request_id"], "as in our log, not as the caller calls it")
+	if id := request.attributes["waybill.request_id"]; !regexp.MustCompile("^req_[0-9a-f]{32}$").MatchString(id) {
+		t.Fatalf("the request is named %q, want the ID in our log and not the caller's", id)
+	}
 
 	price := c.one(t, "price")
 	book := c.one(t, "book", "waybill.delivery_id="+id)
 	for _, child := range []*span{price, book} {
-		require.Equal(t, request.trace, child.trace, child.name)
-		require.Equal(t, request.id, child.parent, child.name)
-		require.False(t, child.failed, child.name)
+		if child.trace != request.trace {
+			t.Fatalf("%s: %q, want %q", child.name, child.trace, request.trace)
+		}
+		if child.parent != request.id {
+			t.Fatalf("%s: %q, want %q", child.name, child.parent, request.id)
+		}
+		if child.failed {
+			t.Fatalf("%s: child.failed is true", child.name)
+		}
 	}
-	require.Len(t, pricing, 1)
-	require.Equal(t, "00-"+price.trace+"-"+price.id+"-01", pricing[0].Get("Traceparent"), "what the pricing service was told")
+	if len(pricing) != 1 {
+		t.Fatalf("pricing: %v, want 1 of them", pricing)
+	}
+	if got := pricing[0].Get("Traceparent"); got != "00-"+price.trace+"-"+price.id+"-01" {
+		t.Fatalf("what the pricing service was told: %q, want %q", got, "00-"+price.trace+"-"+price.id+"-01")
+	}
 
 	event := c.one(t, "event", "waybill.delivery_id="+id)
-	require.Empty(t, event.parent)
-	require.Equal(t, []link{{book.trace, book.id, map[string]string{"waybill.link": "cause"}}}, event.links)
-	require.Len(t, book.links, 1)
-	require.Equal(t, [2]string{event.trace, event.id}, [2]string{book.links[0].trace, book.links[0].span})
+	if event.parent != "" {
+		t.Fatalf("event.parent: %q, want none", event.parent)
+	}
+	if diff := cmp.Diff([]link{{book.trace, book.id, map[string]string{"waybill.link": "cause"}}}, event.links, cmp.AllowUnexported(link{})); diff != "" {
+		t.Fatalf("event.links (-want +got):\n%s", diff)
+	}
+	if len(book.links) != 1 {
+		t.Fatalf("book.links: %v, want 1 of them", book.links)
+	}
+	if diff := cmp.Diff([2]string{event.trace, event.id}, [2]string{book.links[0].trace, book.links[0].span}); diff != "" {
+		t.Fatalf("[2]string{book.links[0].trace, book.links[0].span} (-want +got):\n%s", diff)
+	}
 
 	for attempt, status := range map[string]string{"1": "503", "2": "200"} {
 		sent := c.one(t, "webhook attempt", "waybill.attempt="+attempt)
-		require.Equal(t, [2]string{event.trace, event.id}, [2]string{sent.trace, sent.parent}, "attempt %s", attempt)
-		require.Equal(t, event.attributes["waybill.event_id"], sent.attributes["waybill.event_id"])
-		require.Equal(t, status, sent.attributes["http.response.status_code"])
-		require.Equal(t, attempt == "1", sent.failed)
+		if diff := cmp.Diff([2]string{event.trace, event.id}, [2]string{sent.trace, sent.parent}); diff != "" {
+			t.Fatalf("attempt %s (-want +got):\n%s", attempt, diff)
+		}
+		if got := sent.attributes["waybill.event_id"]; got != event.attributes["waybill.event_id"] {
+			t.Fatalf("sent.attributes[waybill.event_id]: %q, want %q", got, event.attributes["waybill.event_id"])
+		}
+		if got := sent.attributes["http.response.status_code"]; got != status {
+			t.Fatalf("sent.attributes[http.response.status_code]: %q, want %q", got, status)
+		}
+		if sent.failed != (attempt == "1") {
+			t.Fatalf("sent.failed: %v, want %v", sent.failed, attempt == "1")
+		}
 	}
 	for _, h := range received {
-		require.Empty(t, h.Get("Traceparent"), "receivers are strangers")
+		if got := h.Get("Traceparent"); got != "" {
+			t.Fatalf("receivers are strangers: %q, want none", got)
+		}
 	}
 
 	all := c.bytes.String()
@@ -100,7 +146,9 @@ func TestACollectorSeesOneCreateFromRequestToWebhook(t *testing.T) {
 		"Ama Mensah", "Mensah", "244123456", "412 3456", "Independence", "order-of-ama", "5.6037", "secret-path",
 		s.vars["WAYBILL_TEST_KEY"], s.vars["WAYBILL_LIVE_KEY"], "key-of-create-1", strings.TrimPrefix(receiver.URL, "http://"),
 	} {
-		require.NotContains(t, all, secret, "a span names what it must not")
+		if strings.Contains(all, secret) {
+			t.Fatalf("a span names what it must not: %q has %q", all, secret)
+		}
 	}
 }
 
@@ -115,7 +163,9 @@ func TestAnIdleServerSendsNothing(t *testing.T) {
 	s := start(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_EXPORTER_OTLP_HEADERS=X-Tenant=the company", "OTEL_EXPORTER_OTLP_COMPRESSION=gzip")
 	<-time.After(time.Second) // in which the sweepers have looked
 	s.stop()
-	require.Empty(t, c.spans)
+	if len(c.spans) != 0 {
+		t.Fatalf("c.spans: %v, want none", c.spans)
+	}
 }
 
 // The sampler of the variables decides, for requests and for events.
@@ -128,5 +178,7 @@ func TestWhatTheSamplerLeavesOutIsNotSent(t *testing.T) {
 	s := start(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_TRACES_SAMPLER=always_off")
 	s.post("/deliveries", "create-1", s.order("order-1"))
 	s.stop()
-	require.Empty(t, c.spans)
+	if len(c.spans) != 0 {
+		t.Fatalf("c.spans: %v, want none", c.spans)
+	}
 }

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
 
 	"waybill/adapters/pricing/metered"
 	"waybill/domain"
@@ -34,29 +34,43 @@ func TestEveryPriceIsCountedByItsResultAndPassedOn(t *testing.T) {
 		*behind = answer
 		for range times + 1 {
 			quote, err := pricing.Price(t.Context(), domain.Trip{})
-			require.Equal(t, answer.quote, quote)
-			require.Equal(t, answer.err, err)
+			if quote != answer.quote {
+				t.Fatalf("quote: %v, want %v", quote, answer.quote)
+			}
+			if err != answer.err {
+				t.Fatalf("err: %v, want %v", err, answer.err)
+			}
 		}
 	}
-	require.Equal(t, map[string]float64{
+	if diff := cmp.Diff(map[string]float64{
 		"priced": 1, "custom_quote": 2, "outside_service_area": 3, "unavailable": 4,
-	}, counts(t, registry))
+	}, counts(t, registry)); diff != "" {
+		t.Fatalf("counts(t, registry) (-want +got):\n%s", diff)
+	}
 }
 
 func TestEveryResultIsThereBeforeTheFirstPrice(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
 	metered.New(&fixed{}, registry)
-	require.Len(t, counts(t, registry), 4)
+	if got := counts(t, registry); len(got) != 4 {
+		t.Fatalf("counts(t, registry): %v, want 4 of them", got)
+	}
 }
 
 // counts is the counter by its label.
 func counts(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 	t.Helper()
 	families, err := registry.Gather()
-	require.NoError(t, err)
-	require.Len(t, families, 1)
-	require.Equal(t, "waybill_pricing_requests_total", families[0].GetName())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(families) != 1 {
+		t.Fatalf("families: %v, want 1 of them", families)
+	}
+	if got := families[0].GetName(); got != "waybill_pricing_requests_total" {
+		t.Fatalf("families[0].GetName(): %q, want waybill_pricing_requests_total", got)
+	}
 	found := map[string]float64{}
 	for _, metric := range families[0].GetMetric() {
 		found[metric.GetLabel()[0].GetValue()] = metric.GetCounter().GetValue()

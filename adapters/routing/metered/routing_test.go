@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
 
 	"waybill/adapters/routing/metered"
 	"waybill/domain"
@@ -43,13 +43,21 @@ func TestEveryDistanceIsCountedByItsResultAndPassedOn(t *testing.T) {
 			*behind = answer
 			for range times + 1 {
 				distance, err := routing.Distance(t.Context(), domain.Trip{})
-				require.Equal(t, answer.distance, distance)
-				require.Equal(t, answer.err, err)
+				if distance != answer.distance {
+					t.Fatalf("distance: %v, want %v", distance, answer.distance)
+				}
+				if err != answer.err {
+					t.Fatalf("err: %v, want %v", err, answer.err)
+				}
 			}
 		}
 		requests, took := gathered(t, registry)
-		require.Equal(t, map[string]float64{"measured": 1, "no_route": 6, "unavailable": 3, "too_long": 5}, requests)
-		require.Equal(t, 1.0, took)
+		if diff := cmp.Diff(map[string]float64{"measured": 1, "no_route": 6, "unavailable": 3, "too_long": 5}, requests); diff != "" {
+			t.Fatalf("requests (-want +got):\n%s", diff)
+		}
+		if took != 1.0 {
+			t.Fatalf("took: %v, want 1", took)
+		}
 	})
 }
 
@@ -58,17 +66,27 @@ func TestEveryResultIsThereBeforeTheFirstDistance(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	metered.New(&fixed{}, registry)
 	requests, _ := gathered(t, registry)
-	require.Len(t, requests, 4)
+	if len(requests) != 4 {
+		t.Fatalf("requests: %v, want 4 of them", requests)
+	}
 }
 
 // gathered is the counter by its label, and all the seconds together.
 func gathered(t *testing.T, registry *prometheus.Registry) (requests map[string]float64, seconds float64) {
 	t.Helper()
 	families, err := registry.Gather()
-	require.NoError(t, err)
-	require.Len(t, families, 2)
-	require.Equal(t, "waybill_routing_duration_seconds", families[0].GetName())
-	require.Equal(t, "waybill_routing_requests_total", families[1].GetName())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(families) != 2 {
+		t.Fatalf("families: %v, want 2 of them", families)
+	}
+	if got := families[0].GetName(); got != "waybill_routing_duration_seconds" {
+		t.Fatalf("families[0].GetName(): %q, want waybill_routing_duration_seconds", got)
+	}
+	if got := families[1].GetName(); got != "waybill_routing_requests_total" {
+		t.Fatalf("families[1].GetName(): %q, want waybill_routing_requests_total", got)
+	}
 	requests = map[string]float64{}
 	for _, metric := range families[1].GetMetric() {
 		requests[metric.GetLabel()[0].GetValue()] = metric.GetCounter().GetValue()

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/golang/mock/gomock"
-	"github.com/stretchr/testify/require"
+	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -66,14 +66,28 @@ func TestAnErrorIsToldByItsCodeAlone(t *testing.T) {
 		routing.EXPECT().Distance(gomock.Any(), gomock.Any()).Return(domain.Distance{}, c.err)
 		spans := recorded(t, func(ctx context.Context, tracing *Tracing) {
 			_, err := tracing.Routing(routing).Distance(ctx, domain.Trip{VehicleType: domain.Bike})
-			require.Equal(t, c.err, err, "it is passed on as it was")
+			if err != c.err {
+				t.Fatalf("it is passed on as it was: %v, want %v", err, c.err)
+			}
 		})
-		require.Len(t, spans, 1)
-		require.Equal(t, "distance", spans[0].Name())
-		require.Equal(t, c.code, value(spans[0], "error.type"))
-		require.Equal(t, c.failed, spans[0].Status().Code == codes.Error, "%v", c.err)
-		require.Empty(t, spans[0].Status().Description)
-		require.Empty(t, spans[0].Events(), "the text of an error")
+		if len(spans) != 1 {
+			t.Fatalf("spans: %v, want 1 of them", spans)
+		}
+		if got := spans[0].Name(); got != "distance" {
+			t.Fatalf("spans[0].Name(): %q, want distance", got)
+		}
+		if got := value(spans[0], "error.type"); got != c.code {
+			t.Fatalf("value(spans[0], error.type): %q, want %q", got, c.code)
+		}
+		if failed := spans[0].Status().Code == codes.Error; failed != c.failed {
+			t.Fatalf("%v: a failed span: %v, want %v", c.err, failed, c.failed)
+		}
+		if spans[0].Status().Description != "" {
+			t.Fatalf("spans[0].Status().Description: %q, want none", spans[0].Status().Description)
+		}
+		if got := spans[0].Events(); len(got) != 0 {
+			t.Fatalf("the text of an error: %v, want none", got)
+		}
 	}
 }
 
@@ -91,8 +105,12 @@ func TestEventsAreToldOfAfterTheCommit(t *testing.T) {
 	for _, end := range []error{nil, errors.New("rolled back")} {
 		storage.EXPECT().InTx(gomock.Any(), gomock.Any()).DoAndReturn(func(ctx context.Context, fn func(context.Context, ports.Stores) error) error {
 			stores := ports.Stores{Deliveries: deliveries, Webhooks: webhooks}
-			require.NoError(t, fn(ctx, stores)) // does not commit
-			require.NoError(t, fn(ctx, stores))
+			if err := fn(ctx, stores); err != nil { // does not commit
+				t.Fatal(err)
+			}
+			if err := fn(ctx, stores); err != nil {
+				t.Fatal(err)
+			}
 			return end
 		})
 		spans := recorded(t, func(ctx context.Context, tracing *Tracing) {
@@ -102,19 +120,29 @@ func TestEventsAreToldOfAfterTheCommit(t *testing.T) {
 					tx.Deliveries.Update(ctx, domain.Tenant{}, sample.Delivery(), ports.EventWrite{Event: domain.Event{ID: "evt_1"}}),
 					tx.Webhooks.Publish(ctx, domain.WebhookEndpoint{}, domain.FeedEvent{ID: "evt_2"}))
 			})
-			require.Equal(t, end, err)
+			if err != end {
+				t.Fatalf("err: %v, want %v", err, end)
+			}
 		})
 		var told []string
 		for _, s := range spans {
 			told = append(told, s.Name()+value(s, "waybill.event_id"))
 		}
 		if end != nil {
-			require.Equal(t, []string{"transaction"}, told)
+			if diff := cmp.Diff([]string{"transaction"}, told); diff != "" {
+				t.Fatalf("told (-want +got):\n%s", diff)
+			}
 			continue
 		}
-		require.Equal(t, []string{"eventevt_1", "eventevt_2", "transaction"}, told)
-		require.Equal(t, "2", value(spans[2], "waybill.tries"))
-		require.Len(t, spans[2].Links(), 2)
+		if diff := cmp.Diff([]string{"eventevt_1", "eventevt_2", "transaction"}, told); diff != "" {
+			t.Fatalf("told (-want +got):\n%s", diff)
+		}
+		if got := value(spans[2], "waybill.tries"); got != "2" {
+			t.Fatalf("value(spans[2], waybill.tries): %q, want 2", got)
+		}
+		if got := spans[2].Links(); len(got) != 2 {
+			t.Fatalf("spans[2].Links(): %v, want 2 of them", got)
+		}
 	}
 }
 
@@ -129,11 +157,23 @@ func TestOfARunOfBookingsThoseAreToldThatWereMade(t *testing.T) {
 	}
 	spans := recorded(t, func(ctx context.Context, tracing *Tracing) {
 		n, err := tracing.Bookings(bookings).BookRun(ctx, writes)
-		require.NoError(t, err)
-		require.Equal(t, 2, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n != 2 {
+			t.Fatalf("n: %d, want 2", n)
+		}
 	})
-	require.Len(t, spans, 3)
-	require.Equal(t, "evt_2", value(spans[1], "waybill.event_id"))
-	require.Equal(t, "3", value(spans[2], "waybill.deliveries"))
-	require.Equal(t, "2", value(spans[2], "waybill.booked"))
+	if len(spans) != 3 {
+		t.Fatalf("spans: %v, want 3 of them", spans)
+	}
+	if got := value(spans[1], "waybill.event_id"); got != "evt_2" {
+		t.Fatalf("value(spans[1], waybill.event_id): %q, want evt_2", got)
+	}
+	if got := value(spans[2], "waybill.deliveries"); got != "3" {
+		t.Fatalf("value(spans[2], waybill.deliveries): %q, want 3", got)
+	}
+	if got := value(spans[2], "waybill.booked"); got != "2" {
+		t.Fatalf("value(spans[2], waybill.booked): %q, want 2", got)
+	}
 }

@@ -3,10 +3,11 @@ package otlp
 import (
 	"encoding/binary"
 	"log/slog"
+	"math"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
-	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/trace"
 
@@ -16,7 +17,9 @@ import (
 func newEvent(t *testing.T) domain.ID {
 	t.Helper()
 	id, err := uuid.NewV7()
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return domain.MakeID(domain.PrefixEvent, id)
 }
 
@@ -33,15 +36,33 @@ func TestTwoProcessesFindTheSameTraceOfAnEvent(t *testing.T) {
 	root := server.begin(event)
 	root.End()
 	parent := trace.SpanContextFromContext(worker.below(t.Context(), event))
-	require.Equal(t, root.SpanContext().TraceID(), parent.TraceID())
-	require.Equal(t, root.SpanContext().SpanID(), parent.SpanID())
-	require.True(t, parent.IsSampled())
-	require.True(t, parent.IsRemote())
-	require.NotEqual(t, parent.TraceID(), trace.SpanContextFromContext(worker.below(t.Context(), newEvent(t))).TraceID())
-	require.NoError(t, server.Close(t.Context()))
-	require.NoError(t, worker.Close(t.Context()))
-	require.Equal(t, []string{"event"}, toServer.names)
-	require.Empty(t, toWorker.names, "the root is written once, by whoever made the event")
+	if got := parent.TraceID(); got != root.SpanContext().TraceID() {
+		t.Fatalf("parent.TraceID(): %v, want %v", got, root.SpanContext().TraceID())
+	}
+	if got := parent.SpanID(); got != root.SpanContext().SpanID() {
+		t.Fatalf("parent.SpanID(): %v, want %v", got, root.SpanContext().SpanID())
+	}
+	if !parent.IsSampled() {
+		t.Fatal("parent.IsSampled() is false")
+	}
+	if !parent.IsRemote() {
+		t.Fatal("parent.IsRemote() is false")
+	}
+	if got := trace.SpanContextFromContext(worker.below(t.Context(), newEvent(t))).TraceID(); got == parent.TraceID() {
+		t.Fatalf("the trace of another event: %v, want another", got)
+	}
+	if err := server.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := worker.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"event"}, toServer.names); diff != "" {
+		t.Fatalf("toServer.names (-want +got):\n%s", diff)
+	}
+	if len(toWorker.names) != 0 {
+		t.Fatalf("the root is written once, by whoever made the event: %v, want none", toWorker.names)
+	}
 }
 
 // Samplers take the lower half of a trace ID for a number without pattern. The
@@ -56,7 +77,9 @@ func TestTracesOfEventsAreSpreadEvenlyForSamplers(t *testing.T) {
 			sampled++
 		}
 	}
-	require.InDelta(t, ratio, float64(sampled)/events, 0.05)
+	if got := float64(sampled) / events; math.Abs(got-ratio) > 0.05 {
+		t.Fatalf("%v of the events are sampled, want %v", got, ratio)
+	}
 }
 
 func TestIdentifiersAreNeverZeroAndDiffer(t *testing.T) {
@@ -64,7 +87,9 @@ func TestIdentifiersAreNeverZeroAndDiffer(t *testing.T) {
 	seen := map[trace.TraceID]bool{}
 	for range 1000 {
 		id, span := identifiers{}.NewIDs(t.Context())
-		require.True(t, id.IsValid() && span.IsValid() && !seen[id])
+		if !id.IsValid() || !span.IsValid() || seen[id] {
+			t.Fatalf("the pair %v, %v is not valid or was there before", id, span)
+		}
 		seen[id] = true
 	}
 }

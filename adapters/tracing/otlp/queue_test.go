@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
@@ -81,8 +80,12 @@ func dropped(t *testing.T, q *queue) float64 {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(q.dropped)
 	families, err := registry.Gather()
-	require.NoError(t, err)
-	require.Len(t, families, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(families) != 1 {
+		t.Fatalf("families: %v, want 1 of them", families)
+	}
 	return families[0].GetMetric()[0].GetCounter().GetValue()
 }
 
@@ -94,16 +97,28 @@ func TestSpansAreSentWithinTheDelayAndAtTheEnd(t *testing.T) {
 		tracing := start(q, resource.Empty())
 		spans(t, tracing, 1)
 		synctest.Wait()
-		require.Empty(t, to.exported())
+		if got := to.exported(); len(got) != 0 {
+			t.Fatalf("to.exported(): %v, want none", got)
+		}
 		time.Sleep(delay)
 		synctest.Wait()
-		require.Len(t, to.exported(), 1)
+		if got := to.exported(); len(got) != 1 {
+			t.Fatalf("to.exported(): %v, want 1 of them", got)
+		}
 		spans(t, tracing, 3)
-		require.NoError(t, tracing.Close(t.Context()))
-		require.Len(t, to.exported(), 4)
-		require.Zero(t, dropped(t, q))
+		if err := tracing.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := to.exported(); len(got) != 4 {
+			t.Fatalf("to.exported(): %v, want 4 of them", got)
+		}
+		if got := dropped(t, q); got != 0 {
+			t.Fatalf("dropped(t, q): %v, want none", got)
+		}
 		spans(t, tracing, 1) // late, and not waited for
-		require.NoError(t, tracing.Close(t.Context()))
+		if err := tracing.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	})
 }
 
@@ -118,13 +133,23 @@ func TestACollectorThatFailsIsToldOnceAndWhatItMissedIsCounted(t *testing.T) {
 			spans(t, tracing, 2)
 			synctest.Wait()
 		}
-		require.Equal(t, 6.0, dropped(t, q))
-		require.Equal(t, 1, strings.Count(log.String(), "traces are dropped"), log.String())
+		if got := dropped(t, q); got != 6.0 {
+			t.Fatalf("dropped(t, q): %v, want 6", got)
+		}
+		if got := strings.Count(log.String(), "traces are dropped"); got != 1 {
+			t.Fatalf("%s: %d, want 1", log.String(), got)
+		}
 		to.set(nil)
 		spans(t, tracing, 4)
-		require.NoError(t, tracing.Close(t.Context()))
-		require.Len(t, to.exported(), 4)
-		require.Equal(t, 1, strings.Count(log.String(), "takes traces again"), log.String())
+		if err := tracing.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := to.exported(); len(got) != 4 {
+			t.Fatalf("to.exported(): %v, want 4 of them", got)
+		}
+		if got := strings.Count(log.String(), "takes traces again"); got != 1 {
+			t.Fatalf("%s: %d, want 1", log.String(), got)
+		}
 	})
 }
 
@@ -140,14 +165,24 @@ func TestACollectorThatHangsHoldsNobodyUp(t *testing.T) {
 		spans(t, tracing, 2)
 		synctest.Wait() // these hang
 		spans(t, tracing, 10)
-		require.Zero(t, time.Since(begun))
-		require.Equal(t, 8.0, dropped(t, q), "the queue holds 4, with those under way")
+		if got := time.Since(begun); got != 0 {
+			t.Fatalf("time.Since(begun): %v, want none", got)
+		}
+		if got := dropped(t, q); got != 8.0 {
+			t.Fatalf("the queue holds 4, with those under way: %v, want 8", got)
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		require.ErrorIs(t, tracing.Close(ctx), context.DeadlineExceeded)
-		require.Equal(t, 5*time.Second, time.Since(begun))
+		if err := tracing.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("tracing.Close(ctx): %v, want %v", err, context.DeadlineExceeded)
+		}
+		if got := time.Since(begun); got != 5*time.Second {
+			t.Fatalf("time.Since(begun): %v, want %v", got, 5*time.Second)
+		}
 		time.Sleep(time.Minute) // the batcher gives up
 		synctest.Wait()
-		require.Equal(t, 12.0, dropped(t, q))
+		if got := dropped(t, q); got != 12.0 {
+			t.Fatalf("dropped(t, q): %v, want 12", got)
+		}
 	})
 }

@@ -5,10 +5,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/stretchr/testify/require"
 )
 
 func TestTracesAreWantedWhereACollectorIsNamed(t *testing.T) {
@@ -26,7 +26,9 @@ func TestTracesAreWantedWhereACollectorIsNamed(t *testing.T) {
 		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://c:4318", "OTEL_SDK_DISABLED=TRUE"}, false},
 		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://c:4318", "OTEL_TRACES_EXPORTER=none"}, false},
 	} {
-		require.Equal(t, c.want, Wanted(c.environ), "%q", c.environ)
+		if got := Wanted(c.environ); got != c.want {
+			t.Fatalf("%q: %v, want %v", c.environ, got, c.want)
+		}
 	}
 }
 
@@ -42,17 +44,33 @@ func TestSpansGoWhereTheVariablesSay(t *testing.T) {
 		t.Setenv(variable, value)
 	}
 	size, err := check(variables(os.Environ()))
-	require.NoError(t, err)
-	require.Equal(t, 100, size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if size != 100 {
+		t.Fatalf("size: %d, want 100", size)
+	}
 	tracing, err := Open(t.Context(), Options{Environ: os.Environ(), Registry: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	spans(t, tracing, 1)
-	require.NoError(t, tracing.Close(t.Context()))
+	if err := tracing.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	request := <-got
-	require.Equal(t, "/base/v1/traces", request.URL.Path)
-	require.Equal(t, "Bearer x=", request.Header.Get("Authorization"))
-	require.Equal(t, "2", request.Header.Get("X-B"))
-	require.Equal(t, "gzip", request.Header.Get("Content-Encoding"), "what is said for traces wins")
+	if got := request.URL.Path; got != "/base/v1/traces" {
+		t.Fatalf("request.URL.Path: %q, want /base/v1/traces", got)
+	}
+	if got := request.Header.Get("Authorization"); got != "Bearer x=" {
+		t.Fatalf("request.Header.Get(Authorization): %q, want Bearer x=", got)
+	}
+	if got := request.Header.Get("X-B"); got != "2" {
+		t.Fatalf("request.Header.Get(X-B): %q, want 2", got)
+	}
+	if got := request.Header.Get("Content-Encoding"); got != "gzip" {
+		t.Fatalf("what is said for traces wins: %q, want gzip", got)
+	}
 }
 
 func TestAVariableThatIsWrongIsNamedWithoutItsSecret(t *testing.T) {
@@ -77,7 +95,11 @@ func TestAVariableThatIsWrongIsNamedWithoutItsSecret(t *testing.T) {
 		"OTEL_EXPORTER_OTLP_TRACES_TIMEOUT=-1":                      "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT",
 	} {
 		_, err := check(variables([]string{endpoint, variable}))
-		require.ErrorContains(t, err, want, variable)
-		require.NotContains(t, err.Error(), "hidden")
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Fatalf("%s: %v, want %q in it", variable, err, want)
+		}
+		if strings.Contains(err.Error(), "hidden") {
+			t.Fatalf("err.Error(): %q has hidden", err.Error())
+		}
 	}
 }

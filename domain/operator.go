@@ -131,8 +131,8 @@ func Actions() []Action {
 	}
 }
 
-// Deed is a change that an actor made. The zero Deed is that nothing was changed.
-type Deed struct {
+// AuditRecord is a change that an actor made. The zero AuditRecord says that nothing was changed.
+type AuditRecord struct {
 	Action     Action
 	Target     ID // of the record that was changed, or made
 	BusinessID ID // empty: of none
@@ -141,12 +141,12 @@ type Deed struct {
 	Details map[string]string
 }
 
-// AuditEntry is a deed as it is kept, for good and unchanged.
+// AuditEntry is an audit record as it is stored, for good and unchanged.
 type AuditEntry struct {
 	ID    ID
 	At    time.Time
 	Actor AuditActor
-	Deed
+	AuditRecord
 }
 
 // AuditFilter narrows the audit log; zero fields do not.

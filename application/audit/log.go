@@ -29,20 +29,20 @@ func New(s ports.Storage, c ports.Clock, ids ports.Identifiers) *Log {
 	return &Log{storage: s, clock: c, ids: ids}
 }
 
-// Change runs fn in one transaction and keeps the deed that it returns as the
+// Change runs fn in one transaction and keeps the record that it returns as the
 // actor's, unless that is the zero one. As with Storage.InTx, fn may run
-// several times; the deed of the last run counts.
-func (l *Log) Change(ctx context.Context, by domain.AuditActor, fn func(ctx context.Context, tx ports.Stores) (domain.Deed, error)) error {
+// several times; the record of the last run counts.
+func (l *Log) Change(ctx context.Context, by domain.AuditActor, fn func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error)) error {
 	return l.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
-		deed, err := fn(ctx, tx)
-		if err != nil || deed.Action == "" {
+		record, err := fn(ctx, tx)
+		if err != nil || record.Action == "" {
 			return err
 		}
-		if by.BusinessID != "" && deed.BusinessID != by.BusinessID {
+		if by.BusinessID != "" && record.BusinessID != by.BusinessID {
 			return domain.ErrNotFound
 		}
 		return tx.Audit.Append(ctx, domain.AuditEntry{
-			ID: l.ids.ID(domain.PrefixAuditEntry), At: l.clock.Now(), Actor: by, Deed: deed,
+			ID: l.ids.ID(domain.PrefixAuditEntry), At: l.clock.Now(), Actor: by, AuditRecord: record,
 		})
 	})
 }

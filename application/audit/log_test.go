@@ -30,17 +30,17 @@ func TestAChangeIsKeptWithWhoMadeIt(t *testing.T) {
 	s := stage.New(t)
 	l := audit.New(s.Store, s.Clock, s.IDs)
 	business := domain.Business{ID: s.IDs.ID(domain.PrefixBusiness), Name: "Shop", CreatedAt: s.Clock.Now()}
-	deed := domain.Deed{
+	record := domain.AuditRecord{
 		Action: domain.ActionBusinessCreate, Target: business.ID, BusinessID: business.ID, Details: map[string]string{"a": "b"},
 	}
-	err := l.Change(t.Context(), by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
-		return deed, tx.Tenancy.InsertBusiness(ctx, business)
+	err := l.Change(t.Context(), by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+		return record, tx.Tenancy.InsertBusiness(ctx, business)
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	entries := kept(t, l)
-	if len(entries) != 1 || !cmp.Equal(entries[0].Deed, deed) || entries[0].Actor != by || entries[0].At.Before(stage.Noon) {
+	if len(entries) != 1 || !cmp.Equal(entries[0].AuditRecord, record) || entries[0].Actor != by || entries[0].At.Before(stage.Noon) {
 		t.Errorf("%+v", entries)
 	}
 }
@@ -51,11 +51,11 @@ func TestWhatIsRefusedOrChangesNothingIsNotKept(t *testing.T) {
 	l := audit.New(s.Store, s.Clock, s.IDs)
 	refused := errors.New("refused")
 	for _, want := range []error{nil, refused} {
-		err := l.Change(t.Context(), by, func(context.Context, ports.Stores) (domain.Deed, error) {
+		err := l.Change(t.Context(), by, func(context.Context, ports.Stores) (domain.AuditRecord, error) {
 			if want == nil {
-				return domain.Deed{}, nil
+				return domain.AuditRecord{}, nil
 			}
-			return domain.Deed{Action: domain.ActionKeyCreate, Target: "key_1"}, want
+			return domain.AuditRecord{Action: domain.ActionKeyCreate, Target: "key_1"}, want
 		})
 		if !errors.Is(err, want) {
 			t.Errorf("%v, want %v", err, want)
@@ -72,11 +72,11 @@ func TestNothingChangesWhereTheLogCannotBeWritten(t *testing.T) {
 	business := domain.Business{ID: s.IDs.ID(domain.PrefixBusiness), Name: "Shop", CreatedAt: s.Clock.Now()}
 	taken := s.IDs.ID(domain.PrefixAuditEntry)
 	s.Write(t, func(ctx context.Context, tx ports.Stores) error {
-		return tx.Audit.Append(ctx, domain.AuditEntry{ID: taken, At: s.Clock.Now(), Deed: domain.Deed{Action: "x", Target: "y"}})
+		return tx.Audit.Append(ctx, domain.AuditEntry{ID: taken, At: s.Clock.Now(), AuditRecord: domain.AuditRecord{Action: "x", Target: "y"}})
 	})
 	l := audit.New(s.Store, s.Clock, again{s.IDs, taken})
-	err := l.Change(t.Context(), by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
-		return domain.Deed{Action: domain.ActionBusinessCreate, Target: business.ID}, tx.Tenancy.InsertBusiness(ctx, business)
+	err := l.Change(t.Context(), by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+		return domain.AuditRecord{Action: domain.ActionBusinessCreate, Target: business.ID}, tx.Tenancy.InsertBusiness(ctx, business)
 	})
 	if err == nil {
 		t.Error("an ID was kept twice")
@@ -101,8 +101,8 @@ func TestAPersonChangesNothingOfAnotherBusiness(t *testing.T) {
 	mine, other := s.NewTenant(t), s.NewTenant(t)
 	owner := domain.AuditActor{ID: s.IDs.ID(domain.PrefixPerson), Name: "Ama", BusinessID: mine.BusinessID}
 	disable := func(tenant domain.Tenant) error {
-		return l.Change(t.Context(), owner, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
-			return domain.Deed{Action: domain.ActionApplicationDisable, Target: tenant.ApplicationID, BusinessID: tenant.BusinessID},
+		return l.Change(t.Context(), owner, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+			return domain.AuditRecord{Action: domain.ActionApplicationDisable, Target: tenant.ApplicationID, BusinessID: tenant.BusinessID},
 				tx.Tenancy.SetApplicationDisabled(ctx, tenant.ApplicationID, true)
 		})
 	}

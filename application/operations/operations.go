@@ -39,7 +39,7 @@ func (o *Operations) Advance(ctx context.Context, by domain.AuditActor, id domai
 		return nil, err
 	}
 	var moved *domain.Delivery
-	err = o.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+	err = o.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		now := o.clock.Now()
 		var from domain.Status
 		moved, err = deliveries.Change(ctx, tx, o.renderer, tenant, id, now, func(d *domain.Delivery) ([]domain.Event, error) {
@@ -48,13 +48,13 @@ func (o *Operations) Advance(ctx context.Context, by domain.AuditActor, id domai
 			return []domain.Event{event}, err
 		})
 		if err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		details := map[string]string{"from": string(from), "to": string(to)}
 		if reason != "" {
 			details["reason_code"] = string(reason)
 		}
-		return domain.Deed{Action: domain.ActionDeliveryAdvance, Target: id, BusinessID: tenant.BusinessID, Details: details}, nil
+		return domain.AuditRecord{Action: domain.ActionDeliveryAdvance, Target: id, BusinessID: tenant.BusinessID, Details: details}, nil
 	})
 	if err != nil {
 		return nil, err

@@ -71,7 +71,7 @@ func (s *scene) keeps(from, to, reason string) *gomock.Call {
 	}
 	return s.audit.EXPECT().Append(gomock.Any(), domain.AuditEntry{
 		ID: entry, At: noon, Actor: by,
-		Deed: domain.Deed{Action: "delivery.advance", Target: delivery, BusinessID: "biz_1", Details: details},
+		AuditRecord: domain.AuditRecord{Action: "delivery.advance", Target: delivery, BusinessID: "biz_1", Details: details},
 	})
 }
 

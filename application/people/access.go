@@ -90,43 +90,43 @@ func (a *Access) enter(ctx context.Context, b Browser, link domain.Link) (entere
 		return entered, err
 	}
 	by := domain.AuditActor{ID: person.ID, Name: person.Name, BusinessID: link.BusinessID, RequestID: b.RequestID}
-	err = a.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+	err = a.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		entered = Entered{}
 		person, err := tx.Persons.Lock(ctx, link.PersonID)
 		if err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		now := a.clock.Now()
 		if err := tx.Links.Use(ctx, link.ID, now); err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		member, err := tx.Memberships.Member(ctx, link.BusinessID, person.ID)
 		if errors.Is(err, domain.ErrNotFound) || person.State == domain.PersonDisabled ||
 			member.Membership.AcceptedAt == nil && link.Purpose != domain.LinkInvitation {
-			return domain.Deed{}, domain.LinkUnknown() // what it led to is gone
+			return domain.AuditRecord{}, domain.LinkUnknown() // what it led to is gone
 		}
 		if err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		action := domain.ActionPersonSignIn
 		if member.Membership.AcceptedAt == nil {
 			action = domain.ActionPersonAccept
 			member.Membership.AcceptedAt = &now
 			if err := tx.Memberships.Update(ctx, member.Membership); err != nil {
-				return domain.Deed{}, err
+				return domain.AuditRecord{}, err
 			}
 			if _, err := endAll(ctx, tx, person.ID, now); err != nil {
-				return domain.Deed{}, err
+				return domain.AuditRecord{}, err
 			}
 			entered.CredentialsEnded = person.State == domain.PersonActive
 			person.State, person.PasswordHash = domain.PersonActive, ""
 			if err := tx.Persons.Update(ctx, person); err != nil {
-				return domain.Deed{}, err
+				return domain.AuditRecord{}, err
 			}
 		}
 		member.Person = person
 		entered.Principal, entered.Secret, err = a.begin(ctx, tx, member, domain.SignInByLink, b.Device)
-		return signInDeed(action, entered.Principal), err
+		return signInRecord(action, entered.Principal), err
 	})
 	return entered, err
 }
@@ -162,27 +162,27 @@ func (a *Access) SignIn(ctx context.Context, b Browser, site domain.Site, email,
 			}
 		}
 		by := domain.AuditActor{ID: person.ID, Name: person.Name, BusinessID: member.BusinessID, RequestID: b.RequestID}
-		return a.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+		return a.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 			now, err := tx.Persons.Lock(ctx, person.ID)
 			if err != nil {
-				return domain.Deed{}, err
+				return domain.AuditRecord{}, err
 			}
 			there, err := tx.Memberships.Member(ctx, member.BusinessID, person.ID)
 			if errors.Is(err, domain.ErrNotFound) || now.State != domain.PersonActive || now.PasswordHash != person.PasswordHash {
-				return domain.Deed{}, domain.SignInRefused() // changed while the password was checked
+				return domain.AuditRecord{}, domain.SignInRefused() // changed while the password was checked
 			}
 			if err != nil {
-				return domain.Deed{}, err
+				return domain.AuditRecord{}, err
 			}
 			if upgraded != now.PasswordHash {
 				now.PasswordHash = upgraded
 				if err := tx.Persons.Update(ctx, now); err != nil {
-					return domain.Deed{}, err
+					return domain.AuditRecord{}, err
 				}
 			}
 			there.Person = now
 			entered.Principal, entered.Secret, err = a.begin(ctx, tx, there, domain.SignInByPassword, b.Device)
-			return signInDeed(domain.ActionPersonSignIn, entered.Principal), err
+			return signInRecord(domain.ActionPersonSignIn, entered.Principal), err
 		})
 	}, addressBucket(b), personBucket(folded, email))
 	return entered, err
@@ -241,9 +241,9 @@ func (a *Access) Confirm(ctx context.Context, b Browser, p domain.Principal, pas
 		if _, err := a.verify(ctx, person.PasswordHash, password); err != nil {
 			return err
 		}
-		return a.log.Change(ctx, p.Actor(b.RequestID), func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+		return a.log.Change(ctx, p.Actor(b.RequestID), func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 			p.Session.Method = domain.SignInByPassword
-			return signInDeed(domain.ActionPersonSignIn, p), tx.Sessions.SignedIn(ctx, p.Session.ID, p.Session.Method, a.clock.Now())
+			return signInRecord(domain.ActionPersonSignIn, p), tx.Sessions.SignedIn(ctx, p.Session.ID, p.Session.Method, a.clock.Now())
 		})
 	}, addressBucket(b), personBucket(p.Person.Email, ""))
 }
@@ -316,11 +316,11 @@ func (a *Access) EndOtherSessions(ctx context.Context, p domain.Principal, reque
 
 func (a *Access) end(ctx context.Context, p domain.Principal, requestID string, which ports.SessionsOf) (ended int, err error) {
 	which.PersonID = p.Person.ID
-	err = a.log.Change(ctx, p.Actor(requestID), func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+	err = a.log.Change(ctx, p.Actor(requestID), func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		if ended, err = tx.Sessions.End(ctx, which, a.clock.Now()); err != nil || ended == 0 {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
-		return accountDeed(domain.ActionPersonEndSessions, p, map[string]string{"ended": strconv.Itoa(ended)}), nil
+		return accountRecord(domain.ActionPersonEndSessions, p, map[string]string{"ended": strconv.Itoa(ended)}), nil
 	})
 	return ended, err
 }
@@ -341,27 +341,27 @@ func (a *Access) SetPassword(ctx context.Context, p domain.Principal, requestID,
 	if err != nil {
 		return err
 	}
-	return a.log.Change(ctx, p.Actor(requestID), func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+	return a.log.Change(ctx, p.Actor(requestID), func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		person, err := tx.Persons.Lock(ctx, p.Person.ID)
 		if err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		// The session may have ended while the password was hashed, and the account with it.
 		if now, err := tx.Sessions.FindByDigest(ctx, p.Session.Digest); errors.Is(err, domain.ErrNotFound) || err == nil && !now.Session.Live(a.clock.Now()) {
-			return domain.Deed{}, domain.SessionEnded()
+			return domain.AuditRecord{}, domain.SessionEnded()
 		} else if err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		person.PasswordHash = hash
 		if err := tx.Persons.Update(ctx, person); err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		now := a.clock.Now()
 		if err := tx.Links.UseAll(ctx, ports.LinksOf{PersonID: person.ID}, now); err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		_, err = tx.Sessions.End(ctx, ports.SessionsOf{PersonID: person.ID, Except: p.Session.ID}, now)
-		return accountDeed(domain.ActionPersonPassword, p, nil), err
+		return accountRecord(domain.ActionPersonPassword, p, nil), err
 	})
 }
 
@@ -406,12 +406,12 @@ func passwordsBusy(cause error) error {
 		Message: "Too many people are signing in at the moment. Try again in a few seconds."}
 }
 
-func signInDeed(action domain.Action, p domain.Principal) domain.Deed {
-	return accountDeed(action, p, map[string]string{"method": string(p.Session.Method), "site": string(p.Site()), "session_id": string(p.Session.ID)})
+func signInRecord(action domain.Action, p domain.Principal) domain.AuditRecord {
+	return accountRecord(action, p, map[string]string{"method": string(p.Session.Method), "site": string(p.Site()), "session_id": string(p.Session.ID)})
 }
 
-func accountDeed(action domain.Action, p domain.Principal, details map[string]string) domain.Deed {
-	return domain.Deed{Action: action, Target: p.Person.ID, BusinessID: p.Session.BusinessID, Details: details}
+func accountRecord(action domain.Action, p domain.Principal, details map[string]string) domain.AuditRecord {
+	return domain.AuditRecord{Action: action, Target: p.Person.ID, BusinessID: p.Session.BusinessID, Details: details}
 }
 
 // shortened cuts what a browser calls itself to what is kept, of printable characters.

@@ -66,17 +66,17 @@ func (d *Directory) Invite(ctx context.Context, by domain.AuditActor, i Invitati
 	if err != nil {
 		return Issued{}, err
 	}
-	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		member, err := d.join(ctx, tx, i.BusinessID, p)
 		if err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		if member.Membership.Role != p.role {
-			return domain.Deed{}, &domain.Error{Kind: domain.KindConflict, Code: domain.CodeAlreadyMember,
+			return domain.AuditRecord{}, &domain.Error{Kind: domain.KindConflict, Code: domain.CodeAlreadyMember,
 				Message: string(member.Person.Email) + " has the role " + string(member.Membership.Role) + " already. Change the role instead."}
 		}
 		issued, err = d.issue(ctx, tx, by, member, domain.LinkInvitation)
-		return memberDeed(domain.ActionPersonInvite, member), err
+		return memberRecord(domain.ActionPersonInvite, member), err
 	})
 	return issued, err
 }
@@ -88,17 +88,17 @@ func (d *Directory) Admit(ctx context.Context, by domain.AuditActor, i Invitatio
 	if err != nil {
 		return Issued{}, err
 	}
-	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		member, err := d.join(ctx, tx, i.BusinessID, p)
 		if err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		action, purpose := domain.ActionPersonInvite, domain.LinkInvitation
 		if member.Membership.AcceptedAt != nil {
 			action, purpose = domain.ActionPersonLink, domain.LinkSignIn
 		}
 		issued, err = d.issue(ctx, tx, by, member, purpose)
-		return memberDeed(action, member), err
+		return memberRecord(action, member), err
 	})
 	return issued, err
 }
@@ -160,13 +160,13 @@ func (d *Directory) issue(ctx context.Context, tx ports.Stores, by domain.AuditA
 // to the actor's own business and, made by an operator or a command, to the one the
 // person joined first, or to the console.
 func (d *Directory) Link(ctx context.Context, by domain.AuditActor, person domain.ID, site domain.Site) (issued Issued, err error) {
-	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		if _, err := tx.Persons.Lock(ctx, person); err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		all, err := tx.Memberships.OfPerson(ctx, person)
 		if err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		there := false
 		for _, m := range all {
@@ -178,15 +178,15 @@ func (d *Directory) Link(ctx context.Context, by domain.AuditActor, person domai
 			}
 			member, err := tx.Memberships.Member(ctx, m.BusinessID, person)
 			if err != nil {
-				return domain.Deed{}, err
+				return domain.AuditRecord{}, err
 			}
 			issued, err = d.issue(ctx, tx, by, member, domain.LinkSignIn)
-			return memberDeed(domain.ActionPersonLink, member), err
+			return memberRecord(domain.ActionPersonLink, member), err
 		}
 		if !there {
-			return domain.Deed{}, domain.ErrNotFound
+			return domain.AuditRecord{}, domain.ErrNotFound
 		}
-		return domain.Deed{}, &domain.Error{Kind: domain.KindConflict, Code: domain.CodeNotAccepted,
+		return domain.AuditRecord{}, &domain.Error{Kind: domain.KindConflict, Code: domain.CodeNotAccepted,
 			Message: "The person has not accepted the invitation yet. Invite them again for a new link."}
 	})
 	return issued, err
@@ -209,15 +209,15 @@ func (d *Directory) SetRole(ctx context.Context, by domain.AuditActor, business,
 	if err != nil {
 		return member, err
 	}
-	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		if member, err = d.lock(ctx, tx, by, business, person, role); err != nil || member.Membership.Role == role {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		before := member.Membership.Role
 		member.Membership.Role = role
-		deed := memberDeed(domain.ActionPersonRole, member)
-		deed.Details["before"] = string(before)
-		return deed, tx.Memberships.Update(ctx, member.Membership)
+		record := memberRecord(domain.ActionPersonRole, member)
+		record.Details["before"] = string(before)
+		return record, tx.Memberships.Update(ctx, member.Membership)
 	})
 	return member, err
 }
@@ -225,19 +225,19 @@ func (d *Directory) SetRole(ctx context.Context, by domain.AuditActor, business,
 // Remove ends a membership with its sessions and links. The account stays.
 // LAST_OWNER where people would leave their business without an owner.
 func (d *Directory) Remove(ctx context.Context, by domain.AuditActor, business, person domain.ID) (member domain.Member, err error) {
-	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		if member, err = d.lock(ctx, tx, by, business, person, ""); err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		if err := tx.Memberships.Remove(ctx, business, person); err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		now := d.clock.Now()
 		if err := tx.Links.UseAll(ctx, ports.LinksOf{PersonID: person, BusinessID: &business}, now); err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		_, err := tx.Sessions.End(ctx, ports.SessionsOf{PersonID: person, BusinessID: &business}, now)
-		return memberDeed(domain.ActionPersonRemove, member), err
+		return memberRecord(domain.ActionPersonRemove, member), err
 	})
 	return member, err
 }
@@ -263,19 +263,19 @@ func (d *Directory) lock(ctx context.Context, tx ports.Stores, by domain.AuditAc
 // SetDisabled closes an account, at every site, or opens it again. Its sessions
 // and links end for good.
 func (d *Directory) SetDisabled(ctx context.Context, by domain.AuditActor, id domain.ID, disabled bool) (person domain.Person, err error) {
-	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		if person, err = tx.Persons.Lock(ctx, id); err != nil || (person.State == domain.PersonDisabled) == disabled {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
-		deed := domain.Deed{Action: domain.ActionPersonEnable, Target: id}
+		record := domain.AuditRecord{Action: domain.ActionPersonEnable, Target: id}
 		person.State = domain.PersonActive
 		if disabled {
-			deed.Action, person.State = domain.ActionPersonDisable, domain.PersonDisabled
+			record.Action, person.State = domain.ActionPersonDisable, domain.PersonDisabled
 			if _, err := endAll(ctx, tx, id, d.clock.Now()); err != nil {
-				return domain.Deed{}, err
+				return domain.AuditRecord{}, err
 			}
 		}
-		return deed, tx.Persons.Update(ctx, person)
+		return record, tx.Persons.Update(ctx, person)
 	})
 	return person, err
 }
@@ -284,7 +284,7 @@ func (d *Directory) SetDisabled(ctx context.Context, by domain.AuditActor, id do
 // ends those in the own business; an operator or a command ends all, and the links
 // that were not used.
 func (d *Directory) EndSessions(ctx context.Context, by domain.AuditActor, person domain.ID) (ended int, err error) {
-	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		if by.BusinessID == "" {
 			if _, err = tx.Persons.Get(ctx, person); err == nil {
 				ended, err = endAll(ctx, tx, person, d.clock.Now())
@@ -292,7 +292,7 @@ func (d *Directory) EndSessions(ctx context.Context, by domain.AuditActor, perso
 		} else if _, err = tx.Memberships.Member(ctx, by.BusinessID, person); err == nil {
 			ended, err = tx.Sessions.End(ctx, ports.SessionsOf{PersonID: person, BusinessID: &by.BusinessID}, d.clock.Now())
 		}
-		return domain.Deed{Action: domain.ActionPersonEndSessions, Target: person, BusinessID: by.BusinessID, Details: map[string]string{"ended": strconv.Itoa(ended)}}, err
+		return domain.AuditRecord{Action: domain.ActionPersonEndSessions, Target: person, BusinessID: by.BusinessID, Details: map[string]string{"ended": strconv.Itoa(ended)}}, err
 	})
 	return ended, err
 }
@@ -305,8 +305,8 @@ func endAll(ctx context.Context, tx ports.Stores, person domain.ID, now time.Tim
 	return tx.Sessions.End(ctx, ports.SessionsOf{PersonID: person}, now)
 }
 
-func memberDeed(a domain.Action, m domain.Member) domain.Deed {
-	return domain.Deed{Action: a, Target: m.Person.ID, BusinessID: m.Membership.BusinessID,
+func memberRecord(a domain.Action, m domain.Member) domain.AuditRecord {
+	return domain.AuditRecord{Action: a, Target: m.Person.ID, BusinessID: m.Membership.BusinessID,
 		Details: map[string]string{"name": m.Person.Name, "role": string(m.Membership.Role)}}
 }
 

@@ -51,16 +51,16 @@ func (p *PickupLocations) Import(ctx context.Context, by domain.AuditActor, t do
 		return done, err
 	}
 	defer end()
-	err = p.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+	err = p.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		done = Imported{}
 		there, err := existing(ctx, tx.Tenancy.LockBusiness, tx.PickupLocations, t)
 		if err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		if err := p.merge(ctx, rows, there, tx.PickupLocations, t, &done, each); err != nil || done.Created+done.Updated == 0 {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
-		d := deed(domain.ActionPickupImport, t, t.BusinessID)
+		d := record(domain.ActionPickupImport, t, t.BusinessID)
 		d.Details["created"], d.Details["updated"] = strconv.Itoa(done.Created), strconv.Itoa(done.Updated)
 		d.Details["unchanged"], d.Details["incomplete"] = strconv.Itoa(done.Unchanged), strconv.Itoa(len(done.Incomplete))
 		return d, nil

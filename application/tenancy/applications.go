@@ -14,11 +14,11 @@ func (t *Tenants) CreateApplication(ctx context.Context, by domain.AuditActor, b
 		return domain.Application{}, err
 	}
 	app := domain.Application{ID: t.ids.ID(domain.PrefixApplication), BusinessID: businessID, Name: name, CreatedAt: t.clock.Now()}
-	err = t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+	err = t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		if _, err := tx.Tenancy.Business(ctx, businessID); err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
-		return domain.Deed{Action: domain.ActionApplicationCreate, Target: app.ID, BusinessID: businessID}, tx.Tenancy.InsertApplication(ctx, app)
+		return domain.AuditRecord{Action: domain.ActionApplicationCreate, Target: app.ID, BusinessID: businessID}, tx.Tenancy.InsertApplication(ctx, app)
 	})
 	return app, err
 }
@@ -30,23 +30,23 @@ func (t *Tenants) SetDisabled(ctx context.Context, by domain.AuditActor, id doma
 	if disabled {
 		action = domain.ActionApplicationDisable
 	}
-	err = t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+	err = t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		before, err := t.applicationFor(ctx, tx, by, id)
 		if err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		if by.BusinessID != "" && before.Disabled && !disabled {
 			if err := disabledByPerson(ctx, tx, before); err != nil {
-				return domain.Deed{}, err
+				return domain.AuditRecord{}, err
 			}
 		}
 		if err := tx.Tenancy.SetApplicationDisabled(ctx, id, disabled); err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		if app, err = tx.Tenancy.Application(ctx, id); err != nil || before.Disabled == disabled {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
-		return domain.Deed{Action: action, Target: id, BusinessID: app.BusinessID}, nil
+		return domain.AuditRecord{Action: action, Target: id, BusinessID: app.BusinessID}, nil
 	})
 	t.announce(ctx, app.ID, err)
 	return app, err

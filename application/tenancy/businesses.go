@@ -19,16 +19,16 @@ func (t *Tenants) CreateBusiness(ctx context.Context, by domain.AuditActor, name
 	}
 	business := domain.Business{ID: t.ids.ID(domain.PrefixBusiness), Name: name, RateLimit: limit, CreatedAt: t.clock.Now()}
 	sandbox := domain.Tenant{BusinessID: business.ID, Environment: domain.Sandbox}
-	err = t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+	err = t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		if err := tx.Tenancy.InsertBusiness(ctx, business); err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		for _, location := range t.sandboxLocations(business.CreatedAt) {
 			if err := tx.PickupLocations.Insert(ctx, sandbox, location); err != nil {
-				return domain.Deed{}, err
+				return domain.AuditRecord{}, err
 			}
 		}
-		return domain.Deed{Action: domain.ActionBusinessCreate, Target: business.ID, BusinessID: business.ID}, nil
+		return domain.AuditRecord{Action: domain.ActionBusinessCreate, Target: business.ID, BusinessID: business.ID}, nil
 	})
 	return business, err
 }
@@ -64,15 +64,15 @@ func (t *Tenants) ChangeBusiness(ctx context.Context, by domain.AuditActor, id d
 		}
 		c.Name = &name
 	}
-	err = t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+	err = t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		if business, err = tx.Tenancy.LockBusiness(ctx, id); err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		changed := c.apply(&business)
 		if len(changed) == 0 {
-			return domain.Deed{}, nil
+			return domain.AuditRecord{}, nil
 		}
-		return domain.Deed{
+		return domain.AuditRecord{
 			Action: domain.ActionBusinessUpdate, Target: id, BusinessID: id,
 			Details: map[string]string{"changed": strings.Join(changed, ",")},
 		}, tx.Tenancy.UpdateBusiness(ctx, business)

@@ -43,18 +43,18 @@ func (t *Tenants) issue(ctx context.Context, by domain.AuditActor, once, applica
 		expires := key.CreatedAt.Add(*lifetime)
 		key.ExpiresAt = &expires
 	}
-	err := t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+	err := t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		app, err := t.applicationFor(ctx, tx, by, applicationID)
 		if err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		if err := unsent(ctx, tx, app, once); err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		if err := t.confirmPepper(ctx, tx); err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
-		return keyDeed(domain.ActionKeyCreate, key.APIKey, app), tx.Tenancy.InsertAPIKey(ctx, key.APIKey)
+		return keyRecord(domain.ActionKeyCreate, key.APIKey, app), tx.Tenancy.InsertAPIKey(ctx, key.APIKey)
 	})
 	return key, err
 }
@@ -76,20 +76,20 @@ func (t *Tenants) RotateKeyOnce(ctx context.Context, by domain.AuditActor, id, o
 }
 
 func (t *Tenants) rotate(ctx context.Context, by domain.AuditActor, id, once domain.ID) (successor IssuedKey, err error) {
-	err = t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+	err = t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		old, err := tx.Tenancy.APIKey(ctx, id)
 		if err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		app, err := t.applicationFor(ctx, tx, by, old.ApplicationID)
 		if err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		if err := unsent(ctx, tx, app, once); err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		if old.RevokedAt != nil {
-			return domain.Deed{}, &domain.Error{Kind: domain.KindConflict, Code: domain.CodeAPIKeyRevoked,
+			return domain.AuditRecord{}, &domain.Error{Kind: domain.KindConflict, Code: domain.CodeAPIKeyRevoked,
 				Message: "Key " + string(id) + " was revoked and cannot be rotated. Create a new key for application " + string(old.ApplicationID) + "."}
 		}
 		successor = t.mint(once, old.ApplicationID, old.Environment, old.Scopes)
@@ -98,47 +98,47 @@ func (t *Tenants) rotate(ctx context.Context, by domain.AuditActor, id, once dom
 			successor.ExpiresAt = &expires
 		}
 		if err := t.confirmPepper(ctx, tx); err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
-		deed := keyDeed(domain.ActionKeyRotate, successor.APIKey, app)
-		deed.Target, deed.Details["successor"] = id, string(successor.ID)
-		return deed, tx.Tenancy.InsertAPIKey(ctx, successor.APIKey)
+		record := keyRecord(domain.ActionKeyRotate, successor.APIKey, app)
+		record.Target, record.Details["successor"] = id, string(successor.ID)
+		return record, tx.Tenancy.InsertAPIKey(ctx, successor.APIKey)
 	})
 	return successor, err
 }
 
 // RevokeKey stops a key for good. Revoking twice changes nothing.
 func (t *Tenants) RevokeKey(ctx context.Context, by domain.AuditActor, id domain.ID) (key domain.APIKey, err error) {
-	err = t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+	err = t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		before, err := tx.Tenancy.APIKey(ctx, id)
 		if err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		app, err := t.applicationFor(ctx, tx, by, before.ApplicationID)
 		if err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		now := t.clock.Now()
 		if err := tx.Tenancy.RevokeAPIKey(ctx, id, now); err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		// Somebody else may have revoked it between the two reads.
 		if key, err = tx.Tenancy.APIKey(ctx, id); err != nil || before.RevokedAt != nil || !key.RevokedAt.Equal(now) {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
-		return keyDeed(domain.ActionKeyRevoke, key, app), nil
+		return keyRecord(domain.ActionKeyRevoke, key, app), nil
 	})
 	t.announce(ctx, key.ApplicationID, err)
 	return key, err
 }
 
-// keyDeed is what was done with a key of an application.
-func keyDeed(a domain.Action, k domain.APIKey, app domain.Application) domain.Deed {
+// keyRecord is the audit record of a change to a key of an application.
+func keyRecord(a domain.Action, k domain.APIKey, app domain.Application) domain.AuditRecord {
 	scopes := make([]string, len(k.Scopes))
 	for i, s := range k.Scopes {
 		scopes[i] = string(s)
 	}
-	return domain.Deed{Action: a, Target: k.ID, BusinessID: app.BusinessID, Details: map[string]string{
+	return domain.AuditRecord{Action: a, Target: k.ID, BusinessID: app.BusinessID, Details: map[string]string{
 		"application_id": string(app.ID), "environment": string(k.Environment), "scopes": strings.Join(scopes, ","),
 	}}
 }

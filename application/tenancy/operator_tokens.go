@@ -42,15 +42,15 @@ func (t *Tenants) IssueOperatorToken(ctx context.Context, by domain.AuditActor, 
 		expires := token.CreatedAt.Add(*lifetime)
 		token.ExpiresAt = &expires
 	}
-	err = t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+	err = t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		if err := t.confirmPepper(ctx, tx); err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		details := map[string]string{"name": name, "kind": string(kind), "expires_at": "never"}
 		if token.ExpiresAt != nil {
 			details["expires_at"] = domain.FormatTime(*token.ExpiresAt)
 		}
-		return domain.Deed{Action: domain.ActionOperatorCreate, Target: token.ID, Details: details},
+		return domain.AuditRecord{Action: domain.ActionOperatorCreate, Target: token.ID, Details: details},
 			tx.Operators.Insert(ctx, token.OperatorToken)
 	})
 	return token, err
@@ -58,19 +58,19 @@ func (t *Tenants) IssueOperatorToken(ctx context.Context, by domain.AuditActor, 
 
 // RevokeOperatorToken stops a token for good. Revoking twice changes nothing.
 func (t *Tenants) RevokeOperatorToken(ctx context.Context, by domain.AuditActor, id domain.ID) (token domain.OperatorToken, err error) {
-	err = t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+	err = t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		before, err := tx.Operators.Get(ctx, id)
 		if err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		now := t.clock.Now()
 		if err := tx.Operators.Revoke(ctx, id, now); err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
 		if token, err = tx.Operators.Get(ctx, id); err != nil || before.RevokedAt != nil || !token.RevokedAt.Equal(now) {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
-		return domain.Deed{Action: domain.ActionOperatorRevoke, Target: id, Details: map[string]string{"name": token.Name}}, nil
+		return domain.AuditRecord{Action: domain.ActionOperatorRevoke, Target: id, Details: map[string]string{"name": token.Name}}, nil
 	})
 	return token, err
 }

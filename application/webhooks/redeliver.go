@@ -61,11 +61,11 @@ func hurry(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint, now t
 
 // Resend is Redeliver for the platform's operators, who send no Idempotency-Key.
 func (w *Webhooks) Resend(ctx context.Context, by domain.AuditActor, t domain.Tenant, id domain.ID) (d domain.WebhookDelivery, err error) {
-	err = w.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.Deed, error) {
+	err = w.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		if d, err = w.redeliver(ctx, tx, t, id); err != nil {
-			return domain.Deed{}, err
+			return domain.AuditRecord{}, err
 		}
-		return domain.Deed{Action: domain.ActionWebhookResend, Target: id, BusinessID: t.BusinessID}, nil
+		return domain.AuditRecord{Action: domain.ActionWebhookResend, Target: id, BusinessID: t.BusinessID}, nil
 	})
 	return d, err
 }

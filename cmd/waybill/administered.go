@@ -20,8 +20,8 @@ import (
 	"waybill/ports"
 )
 
-// officeParts are what wire makes for an office.
-type officeParts struct {
+// adminParts are what wire makes for the operators' commands.
+type adminParts struct {
 	tenants    *tenancy.Tenants
 	pickups    *pickuplocations.PickupLocations
 	operations *operations.Operations
@@ -34,10 +34,10 @@ type officeParts struct {
 func (p *commands) admin() *admin.Commands {
 	return &admin.Commands{
 		CommandLine: p.CommandLine, Normalizer: newNormalizer, MigrateUp: migrateUp, Migrations: migrationsOf, Version: version, ServePricing: p.servePricing,
-		Open: func(ctx context.Context, c *configs.Config) (*admin.Office, func(), error) {
+		Open: func(ctx context.Context, c *configs.Config) (*admin.UseCases, func(), error) {
 			// Commands speak through their answer; only what went wrong is logged.
 			log := safelog.New(p.Stderr, max(c.LogLevel, slog.LevelWarn), c.LogFormat == "json")
-			parts, closeParts, err := openOffice(ctx, c, settings.PublicURLs{Tracking: p.TrackingURL(c)}, log)
+			parts, closeParts, err := openAdmin(ctx, c, settings.PublicURLs{Tracking: p.TrackingURL(c)}, log)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -45,7 +45,7 @@ func (p *commands) admin() *admin.Commands {
 				closeParts()
 				return nil, nil, err
 			}
-			return &admin.Office{
+			return &admin.UseCases{
 				Tenants: parts.tenants, Pickups: parts.pickups, Operations: parts.operations, Webhooks: parts.webhooks, People: parts.people,
 				Store: parts.store, Config: c,
 			}, closeParts, nil

@@ -118,9 +118,9 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 	return nil, nil, nil
 }
 
-// openOffice assembles what the operators' commands use.
-func openOffice(ctx context.Context, c *configs.Config, urls settings.PublicURLs, log *slog.Logger) (*officeParts, func(), error) {
-	wire.Build(openFollowed, foundation, management, sending, wire.Value((*follower)(nil)), wire.Struct(new(officeParts), "*"))
+// openAdmin assembles what the operators' commands use.
+func openAdmin(ctx context.Context, c *configs.Config, urls settings.PublicURLs, log *slog.Logger) (*adminParts, func(), error) {
+	wire.Build(openFollowed, foundation, management, sending, wire.Value((*follower)(nil)), wire.Struct(new(adminParts), "*"))
 	return nil, nil, nil
 }
 

@@ -434,8 +434,8 @@ var (
 	_wireManagementValue = (*opsapi.Management)(nil)
 )
 
-// openOffice assembles what the operators' commands use.
-func openOffice(ctx context.Context, c *configs.Config, urls settings.PublicURLs, log *slog.Logger) (*officeParts, func(), error) {
+// openAdmin assembles what the operators' commands use.
+func openAdmin(ctx context.Context, c *configs.Config, urls settings.PublicURLs, log *slog.Logger) (*adminParts, func(), error) {
 	mainFollower := _wireFollowerValue
 	database, cleanup, err := openFollowed(ctx, c, log, mainFollower)
 	if err != nil {
@@ -475,7 +475,7 @@ func openOffice(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 	allowPrivate := newAllowPrivate(c)
 	webhooksWebhooks := webhooks.New(portsStorage, gate, sealer, webhookSender, eventRenderer, clock, identifiers, allowPrivate)
 	directory := people.NewDirectory(portsStorage, clock, identifiers)
-	mainOfficeParts := &officeParts{
+	mainAdminParts := &adminParts{
 		tenants:    tenants,
 		pickups:    pickupLocations,
 		operations: operationsOperations,
@@ -483,7 +483,7 @@ func openOffice(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 		people:     directory,
 		store:      database,
 	}
-	return mainOfficeParts, func() {
+	return mainAdminParts, func() {
 		cleanup4()
 		cleanup3()
 		cleanup2()

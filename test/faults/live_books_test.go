@@ -24,13 +24,13 @@ func (c *company) audit(t *testing.T) {
 		t.Error(what)
 	}
 	feed := c.feed(t, len(way)*len(journeys))
-	deeds := c.deeds(t)
+	records := c.records(t)
 	for _, j := range journeys {
 		if j.id == "" {
 			t.Errorf("order %d was never booked", j.number)
 			continue
 		}
-		for _, what := range slices.Concat(j.stored(t), c.hooks.came(j, feed[j.id]), j.seen(), expect("the log of operators", deeds[j.id],
+		for _, what := range slices.Concat(j.stored(t), c.hooks.came(j, feed[j.id]), j.seen(), expect("the log of operators", records[j.id],
 			"booked>assigned", "assigned>picked_up", "picked_up>in_transit", "in_transit>delivered")) {
 			t.Errorf("delivery %d, %s: %s", j.number, j.id, what)
 		}
@@ -38,16 +38,16 @@ func (c *company) audit(t *testing.T) {
 			t.Errorf("delivery %d, %s: %d moves were made, want %d", j.number, j.id, j.moved, len(way)-1)
 		}
 		delete(feed, j.id)
-		delete(deeds, j.id)
+		delete(records, j.id)
 	}
 	for id := range feed {
 		t.Errorf("the feed has %s, which nobody ordered", id)
 	}
-	for _, what := range expect("the log of operators", deeds[""], "business.create", "application.create", "key.create", "pickup_location.create") {
+	for _, what := range expect("the log of operators", records[""], "business.create", "application.create", "key.create", "pickup_location.create") {
 		t.Error(what)
 	}
-	delete(deeds, "")
-	for id, done := range deeds {
+	delete(records, "")
+	for id, done := range records {
 		t.Errorf("the log of operators has %v of %s", done, id)
 	}
 	var stored int
@@ -201,9 +201,9 @@ func (c *company) feed(t *testing.T, events int) map[string][]said {
 	return found
 }
 
-// deeds are what the operators' log says of each delivery, oldest first; under
+// records are what the audit log says of each delivery, oldest first; under
 // "" all that is about none.
-func (c *company) deeds(t *testing.T) map[string][]string {
+func (c *company) records(t *testing.T) map[string][]string {
 	t.Helper()
 	done := map[string][]string{}
 	for cursor := ""; ; {
@@ -222,11 +222,11 @@ func (c *company) deeds(t *testing.T) map[string][]string {
 		}
 		c.get(t, c.operators, query, &page)
 		for _, e := range page.Data {
-			target, deed := "", e.Action
+			target, operation := "", e.Action
 			if strings.HasPrefix(e.Target, "dlv_") {
-				target, deed = e.Target, e.Details["from"]+">"+e.Details["to"]
+				target, operation = e.Target, e.Details["from"]+">"+e.Details["to"]
 			}
-			done[target] = slices.Insert(done[target], 0, deed) // newest come first
+			done[target] = slices.Insert(done[target], 0, operation) // newest come first
 		}
 		if page.Meta.Next == nil {
 			return done

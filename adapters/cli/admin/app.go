@@ -53,7 +53,7 @@ func (p *Commands) appCreate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.inOffice(cmd, func(o *Office) error {
+			return p.withUseCases(cmd, func(o *UseCases) error {
 				a, err := o.Tenants.CreateApplication(cmd.Context(), p.OperatorHere(), id, name)
 				if err != nil {
 					return term.Unknown(err, "business", id)
@@ -76,7 +76,7 @@ func (p *Commands) appSwitch(verb, short string, disabled bool) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.inOffice(cmd, func(o *Office) error {
+			return p.withUseCases(cmd, func(o *UseCases) error {
 				a, err := o.Tenants.SetDisabled(cmd.Context(), p.OperatorHere(), id, disabled)
 				if err != nil {
 					return term.Unknown(err, "application", id)
@@ -99,7 +99,7 @@ func (p *Commands) appList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.inOffice(cmd, func(o *Office) error {
+			return p.withUseCases(cmd, func(o *UseCases) error {
 				apps, err := o.Tenants.Applications(cmd.Context(), id)
 				if err != nil {
 					return term.Unknown(err, "business", id)

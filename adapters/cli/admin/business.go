@@ -49,7 +49,7 @@ func (p *Commands) businessCreate() *cobra.Command {
 				l := domain.RateLimit{Limit: r.Limit, Window: r.Window}
 				limit = &l
 			}
-			return p.inOffice(cmd, func(o *Office) error {
+			return p.withUseCases(cmd, func(o *UseCases) error {
 				b, err := o.Tenants.CreateBusiness(cmd.Context(), p.OperatorHere(), name, limit)
 				if err != nil {
 					return err
@@ -71,7 +71,7 @@ func (p *Commands) businessList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List all customers, oldest first", Args: term.Takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.inOffice(cmd, func(o *Office) error {
+			return p.withUseCases(cmd, func(o *UseCases) error {
 				businesses, err := o.Tenants.Businesses(cmd.Context())
 				if err != nil {
 					return err

@@ -36,7 +36,7 @@ func (p *Commands) deliveryAdvance() *cobra.Command {
 			if reason != "" && !slices.Contains(domain.ReasonCodes(), code) {
 				return term.Usagef(cmd, "--reason is %q; there are %s", reason, term.Joined(domain.ReasonCodes()))
 			}
-			return p.inOffice(cmd, func(o *Office) error {
+			return p.withUseCases(cmd, func(o *UseCases) error {
 				moved, err := o.Operations.Advance(cmd.Context(), p.OperatorHere(), id, status, code)
 				if err != nil {
 					return term.Unknown(err, "delivery", id)

@@ -108,7 +108,7 @@ func (p *Commands) keyCreate() *cobra.Command {
 				}
 				lifetime = &d
 			}
-			return p.inOffice(cmd, func(o *Office) error {
+			return p.withUseCases(cmd, func(o *UseCases) error {
 				key, err := o.Tenants.IssueKey(cmd.Context(), p.OperatorHere(), id, environment, granted, lifetime)
 				if err != nil {
 					return settings.PepperRefused(term.Unknown(err, "application", id), o.Config)
@@ -133,7 +133,7 @@ func (p *Commands) keyRotate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.inOffice(cmd, func(o *Office) error {
+			return p.withUseCases(cmd, func(o *UseCases) error {
 				key, err := o.Tenants.RotateKey(cmd.Context(), p.OperatorHere(), id)
 				if err != nil {
 					return settings.PepperRefused(term.Unknown(err, "key", id), o.Config)
@@ -153,7 +153,7 @@ func (p *Commands) keyRevoke() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.inOffice(cmd, func(o *Office) error {
+			return p.withUseCases(cmd, func(o *UseCases) error {
 				key, err := o.Tenants.RevokeKey(cmd.Context(), p.OperatorHere(), id)
 				if err != nil {
 					return term.Unknown(err, "key", id)
@@ -178,7 +178,7 @@ func (p *Commands) keyList() *cobra.Command {
 				return term.Usagef(cmd, "--app and --old-pepper are given, and one of them is meant")
 			}
 			if oldPepper {
-				return p.inOffice(cmd, func(o *Office) error {
+				return p.withUseCases(cmd, func(o *UseCases) error {
 					keys, err := o.Tenants.OldPepperKeys(cmd.Context())
 					if err != nil {
 						return err
@@ -193,7 +193,7 @@ func (p *Commands) keyList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.inOffice(cmd, func(o *Office) error {
+			return p.withUseCases(cmd, func(o *UseCases) error {
 				keys, err := o.Tenants.Keys(cmd.Context(), id)
 				if err != nil {
 					return term.Unknown(err, "application", id)

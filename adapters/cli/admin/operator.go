@@ -82,7 +82,7 @@ func (p *Commands) operatorCreate() *cobra.Command {
 				}
 				lifetime = &d
 			}
-			return p.inOffice(cmd, func(o *Office) error {
+			return p.withUseCases(cmd, func(o *UseCases) error {
 				t, err := o.Tenants.IssueOperatorToken(cmd.Context(), p.OperatorHere(), name, domain.OperatorKind(kind), lifetime)
 				if err != nil {
 					return settings.PepperRefused(err, o.Config)
@@ -116,7 +116,7 @@ func (p *Commands) operatorList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List all operator tokens, oldest first, revoked ones too", Args: term.Takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.inOffice(cmd, func(o *Office) error {
+			return p.withUseCases(cmd, func(o *UseCases) error {
 				tokens, err := o.Tenants.OperatorTokens(cmd.Context())
 				if err != nil {
 					return err
@@ -148,7 +148,7 @@ func (p *Commands) operatorRevoke() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.inOffice(cmd, func(o *Office) error {
+			return p.withUseCases(cmd, func(o *UseCases) error {
 				t, err := o.Tenants.RevokeOperatorToken(cmd.Context(), p.OperatorHere(), id)
 				if err != nil {
 					return term.Unknown(err, "operator token", id)

@@ -46,7 +46,7 @@ type linkView struct {
 	ExpiresAt string `json:"expires_at"`
 }
 
-func (p *Commands) showLink(o *Office, issued people.Issued) error {
+func (p *Commands) showLink(o *UseCases, issued people.Issued) error {
 	base := p.PortalURL(o.Config)
 	if issued.Site() == domain.Console {
 		base = p.ConsoleURL(o.Config)
@@ -128,7 +128,7 @@ func (p *Commands) invite(site domain.Site) *cobra.Command {
 			if _, err := domain.ParseEmail(email); err != nil {
 				return term.Usagef(cmd, "--email is %q; it is an address such as ama@example.com", email)
 			}
-			return p.inOffice(cmd, func(o *Office) error {
+			return p.withUseCases(cmd, func(o *UseCases) error {
 				issued, err := o.People.Invite(cmd.Context(), p.OperatorHere(), people.Invitation{BusinessID: id, Email: email, Name: name, Role: role})
 				if err != nil {
 					return term.Unknown(err, "business", id)
@@ -144,7 +144,7 @@ func (p *Commands) invite(site domain.Site) *cobra.Command {
 }
 
 // onPerson is a command about one person, named by the ID.
-func (p *Commands) onPerson(verb, short string, do func(cmd *cobra.Command, o *Office, id domain.ID) error) *cobra.Command {
+func (p *Commands) onPerson(verb, short string, do func(cmd *cobra.Command, o *UseCases, id domain.ID) error) *cobra.Command {
 	return &cobra.Command{
 		Use: verb, Short: short, Args: term.Takes("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -152,13 +152,13 @@ func (p *Commands) onPerson(verb, short string, do func(cmd *cobra.Command, o *O
 			if err != nil {
 				return err
 			}
-			return p.inOffice(cmd, func(o *Office) error { return term.Unknown(do(cmd, o, id), "person", id) })
+			return p.withUseCases(cmd, func(o *UseCases) error { return term.Unknown(do(cmd, o, id), "person", id) })
 		},
 	}
 }
 
 func (p *Commands) personLink(site domain.Site) *cobra.Command {
-	return p.onPerson("link ID", "Make a link for signing in, which works once and for 10 minutes", func(cmd *cobra.Command, o *Office, id domain.ID) error {
+	return p.onPerson("link ID", "Make a link for signing in, which works once and for 10 minutes", func(cmd *cobra.Command, o *UseCases, id domain.ID) error {
 		issued, err := o.People.Link(cmd.Context(), p.OperatorHere(), id, site)
 		if err != nil {
 			return err
@@ -176,7 +176,7 @@ func (p *Commands) personList(site domain.Site) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.inOffice(cmd, func(o *Office) error {
+			return p.withUseCases(cmd, func(o *UseCases) error {
 				members, err := o.People.Members(cmd.Context(), id)
 				if err != nil {
 					return term.Unknown(err, "business", id)
@@ -199,7 +199,7 @@ func (p *Commands) personList(site domain.Site) *cobra.Command {
 func (p *Commands) personRemove(site domain.Site) *cobra.Command {
 	of := &business{site: site}
 	var id domain.ID
-	cmd := p.onPerson("remove ID"+of.usage(), "Take a person out; sessions and links end at once", func(cmd *cobra.Command, o *Office, person domain.ID) error {
+	cmd := p.onPerson("remove ID"+of.usage(), "Take a person out; sessions and links end at once", func(cmd *cobra.Command, o *UseCases, person domain.ID) error {
 		removed, err := o.People.Remove(cmd.Context(), p.OperatorHere(), id, person)
 		if err != nil {
 			return err
@@ -224,7 +224,7 @@ type endedView struct {
 }
 
 func (p *Commands) personEndSessions() *cobra.Command {
-	return p.onPerson("end-sessions ID", "Sign a person out everywhere; links that were not used end too", func(cmd *cobra.Command, o *Office, id domain.ID) error {
+	return p.onPerson("end-sessions ID", "Sign a person out everywhere; links that were not used end too", func(cmd *cobra.Command, o *UseCases, id domain.ID) error {
 		ended, err := o.People.EndSessions(cmd.Context(), p.OperatorHere(), id)
 		if err != nil {
 			return err

@@ -74,7 +74,7 @@ func (p *Commands) pickupImport() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.inOffice(cmd, func(o *Office) error {
+			return p.withUseCases(cmd, func(o *UseCases) error {
 				numbers, err := p.Normalizer(o.Config)
 				if err != nil {
 					return err

@@ -46,7 +46,7 @@ func (p *Commands) pickupCreate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.inOffice(cmd, func(o *Office) error {
+			return p.withUseCases(cmd, func(o *UseCases) error {
 				form, err := f.read(o.Config, p.Normalizer)
 				if err != nil {
 					return err
@@ -135,7 +135,7 @@ func (p *Commands) pickupList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.inOffice(cmd, func(o *Office) error {
+			return p.withUseCases(cmd, func(o *UseCases) error {
 				if _, err := o.Store.Read().Tenancy.Business(cmd.Context(), tenant.BusinessID); err != nil {
 					return term.Unknown(err, "business", tenant.BusinessID)
 				}

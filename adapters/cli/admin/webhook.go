@@ -43,14 +43,14 @@ func (f *owner) read(cmd *cobra.Command) (t domain.Tenant, err error) {
 }
 
 // found fills in the business of the application.
-func (o *Office) found(ctx context.Context, t domain.Tenant) (domain.Tenant, error) {
+func (o *UseCases) found(ctx context.Context, t domain.Tenant) (domain.Tenant, error) {
 	app, err := o.Store.Read().Tenancy.Application(ctx, t.ApplicationID)
 	t.BusinessID = app.BusinessID
 	return t, term.Unknown(err, "application", t.ApplicationID)
 }
 
 // withWebhook runs a command about the one webhook that its argument names.
-func (f *owner) withWebhook(p *Commands, work func(ctx context.Context, o *Office, t domain.Tenant, id domain.ID) error) func(*cobra.Command, []string) error {
+func (f *owner) withWebhook(p *Commands, work func(ctx context.Context, o *UseCases, t domain.Tenant, id domain.ID) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		t, err := f.read(cmd)
 		if err != nil {
@@ -60,7 +60,7 @@ func (f *owner) withWebhook(p *Commands, work func(ctx context.Context, o *Offic
 		if err != nil {
 			return err
 		}
-		return p.inOffice(cmd, func(o *Office) error {
+		return p.withUseCases(cmd, func(o *UseCases) error {
 			t, err := o.found(cmd.Context(), t)
 			if err != nil {
 				return err
@@ -89,7 +89,7 @@ func (p *Commands) webhookList() *cobra.Command {
 				if status != "" {
 					return term.Usagef(cmd, "--status needs --endpoint")
 				}
-				return p.inOffice(cmd, func(o *Office) error { return p.showEndpoints(cmd.Context(), o, t) })
+				return p.withUseCases(cmd, func(o *UseCases) error { return p.showEndpoints(cmd.Context(), o, t) })
 			}
 			id, err := term.ParseID(cmd, "a webhook endpoint", domain.PrefixWebhookEndpoint, endpoint)
 			if err != nil {
@@ -98,7 +98,7 @@ func (p *Commands) webhookList() *cobra.Command {
 			if status != "" && !slices.Contains(domain.WebhookStatuses(), domain.WebhookStatus(status)) {
 				return term.Usagef(cmd, "--status is %q; there are %s", status, term.Joined(domain.WebhookStatuses()))
 			}
-			return p.inOffice(cmd, func(o *Office) error {
+			return p.withUseCases(cmd, func(o *UseCases) error {
 				return p.showSent(cmd.Context(), o, t, id, domain.WebhookDeliveryFilter{Status: domain.WebhookStatus(status)})
 			})
 		},
@@ -109,7 +109,7 @@ func (p *Commands) webhookList() *cobra.Command {
 	return cmd
 }
 
-func (p *Commands) showEndpoints(ctx context.Context, o *Office, t domain.Tenant) error {
+func (p *Commands) showEndpoints(ctx context.Context, o *UseCases, t domain.Tenant) error {
 	t, err := o.found(ctx, t)
 	if err != nil {
 		return err
@@ -160,7 +160,7 @@ func unknownWebhook(err error, t domain.Tenant, what, flags string) error {
 	}
 }
 
-func (p *Commands) showSent(ctx context.Context, o *Office, t domain.Tenant, endpoint domain.ID, f domain.WebhookDeliveryFilter) error {
+func (p *Commands) showSent(ctx context.Context, o *UseCases, t domain.Tenant, endpoint domain.ID, f domain.WebhookDeliveryFilter) error {
 	t, err := o.found(ctx, t)
 	if err != nil {
 		return err
@@ -195,7 +195,7 @@ func (p *Commands) webhookAttempts() *cobra.Command {
 		Use: "attempts ID --app ID --env live|sandbox", Short: "List the attempts to send one webhook",
 		Example: "  waybill webhook attempts whd_0198f3a27c4e7b23a1d4c8e9f0b51a60 --app app_0198f3a27c4e7b1d9a6e5c2f10d3b847 --env live",
 		Args:    term.Takes("ID"),
-		RunE: of.withWebhook(p, func(ctx context.Context, o *Office, t domain.Tenant, id domain.ID) error {
+		RunE: of.withWebhook(p, func(ctx context.Context, o *UseCases, t domain.Tenant, id domain.ID) error {
 			attempts, err := o.Webhooks.Attempts(ctx, t, id)
 			if err != nil {
 				return unknownWebhook(err, t, "webhook "+string(id), " --endpoint ID")
@@ -231,7 +231,7 @@ func (p *Commands) webhookResend() *cobra.Command {
 		Use: "resend ID --app ID --env live|sandbox", Short: "Send one webhook once more, now",
 		Example: "  waybill webhook resend whd_0198f3a27c4e7b23a1d4c8e9f0b51a60 --app app_0198f3a27c4e7b1d9a6e5c2f10d3b847 --env live",
 		Args:    term.Takes("ID"),
-		RunE: of.withWebhook(p, func(ctx context.Context, o *Office, t domain.Tenant, id domain.ID) error {
+		RunE: of.withWebhook(p, func(ctx context.Context, o *UseCases, t domain.Tenant, id domain.ID) error {
 			d, err := o.Webhooks.Resend(ctx, p.OperatorHere(), t, id)
 			if err != nil {
 				return unknownWebhook(err, t, "webhook "+string(id), " --endpoint ID")

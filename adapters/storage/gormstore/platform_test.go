@@ -105,7 +105,7 @@ func TestAnAuditEntryIsStoredWithItsChangeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
 	business := sample.Business()
-	entry := domain.AuditEntry{ID: sample.ID(domain.PrefixAuditEntry), At: sample.Now, Deed: domain.Deed{Action: domain.ActionBusinessCreate, Target: business.ID}}
+	entry := domain.AuditEntry{ID: sample.ID(domain.PrefixAuditEntry), At: sample.Now, AuditRecord: domain.AuditRecord{Action: domain.ActionBusinessCreate, Target: business.ID}}
 	refused := errors.New("refused")
 	err := s.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
 		return errors.Join(tx.Tenancy.InsertBusiness(ctx, business), tx.Audit.Append(ctx, entry), refused)

@@ -83,7 +83,7 @@ func (r *auditRow) domain() (domain.AuditEntry, error) {
 			ID: optionalID(r.OperatorID, domain.PrefixOperatorToken), Name: r.OperatorName, RequestID: r.RequestID,
 			BusinessID: optionalID(r.PersonBusinessID, domain.PrefixBusiness),
 		},
-		Deed: domain.Deed{
+		AuditRecord: domain.AuditRecord{
 			Action: domain.Action(r.Action), Target: domain.ID(r.Target), BusinessID: optionalID(r.BusinessID, domain.PrefixBusiness),
 		},
 	}

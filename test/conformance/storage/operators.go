@@ -99,7 +99,7 @@ func auditEntry(with ...func(*domain.AuditEntry)) domain.AuditEntry {
 	e := domain.AuditEntry{
 		ID: sample.ID(domain.PrefixAuditEntry), At: sample.Now,
 		Actor: domain.AuditActor{ID: sample.ID(domain.PrefixOperatorToken), Name: "Dispatch", RequestID: "req_1"},
-		Deed: domain.Deed{
+		AuditRecord: domain.AuditRecord{
 			Action: domain.ActionKeyCreate, Target: sample.ID(domain.PrefixAPIKey), BusinessID: sample.ID(domain.PrefixBusiness),
 			Details: map[string]string{"environment": "live", "note": `"quoted" <&> Ɔ`},
 		},

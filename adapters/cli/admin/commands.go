@@ -15,9 +15,9 @@ import (
 	"waybill/ports"
 )
 
-// Office is what the operators' commands work with: the same use cases as in
+// UseCases are what the operators' commands work with: the same use cases as in
 // the servers, on the same database.
-type Office struct {
+type UseCases struct {
 	Tenants    *tenancy.Tenants
 	Pickups    *pickuplocations.PickupLocations
 	Operations *operations.Operations
@@ -30,9 +30,9 @@ type Office struct {
 // Commands are the commands of operators.
 type Commands struct {
 	*settings.CommandLine
-	// Open makes an office on the database that the settings name. Secrets are
+	// Open joins the use cases with the database that the settings name. Secrets are
 	// named by their setting where the command cannot do without.
-	Open func(ctx context.Context, c *configs.Config) (*Office, func(), error)
+	Open func(ctx context.Context, c *configs.Config) (*UseCases, func(), error)
 	// Normalizer reads phone numbers; its numbering plans take a while to load.
 	Normalizer func(c *configs.Config) (ports.Normalizer, error)
 	// MigrateUp tells whether there was anything to do.
@@ -52,9 +52,9 @@ func (p *Commands) All() []*cobra.Command {
 	}
 }
 
-// inOffice runs a command on the database that the settings name. Secrets
+// withUseCases runs a command on the database that the settings name. Secrets
 // are named by their setting where the command cannot do without.
-func (p *Commands) inOffice(cmd *cobra.Command, work func(*Office) error, secrets ...string) error {
+func (p *Commands) withUseCases(cmd *cobra.Command, work func(*UseCases) error, secrets ...string) error {
 	c, err := p.LoadPlaced(cmd)
 	if err != nil {
 		return err
@@ -62,10 +62,10 @@ func (p *Commands) inOffice(cmd *cobra.Command, work func(*Office) error, secret
 	if err := settings.NeedSecrets(c, secrets...); err != nil {
 		return err
 	}
-	o, closeOffice, err := p.Open(cmd.Context(), c)
+	useCases, closeDatabase, err := p.Open(cmd.Context(), c)
 	if err != nil {
 		return err
 	}
-	defer closeOffice()
-	return work(o)
+	defer closeDatabase()
+	return work(useCases)
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -66,6 +67,17 @@ func Build(ctx context.Context, dir string, edits []Edit) (string, error) {
 	return binary, build(ctx, dir, edits, "-o", binary, "./cmd/waybill")
 }
 
+// BuildTest builds the tests of a package with edits into a directory, and returns the
+// path of the program that runs them.
+func BuildTest(ctx context.Context, dir string, edits []Edit, pkg string) (string, error) {
+	root, err := root(ctx)
+	if err != nil {
+		return "", err
+	}
+	binary := filepath.Join(dir, "tests")
+	return binary, run(ctx, root, dir, edits, "test", "-c", "-vet=off", "-o", binary, pkg)
+}
+
 // Compile compiles a package with edits, and keeps nothing but the overlay.
 func Compile(ctx context.Context, dir string, edits []Edit, pkg string) error {
 	return build(ctx, dir, edits, pkg)
@@ -76,11 +88,15 @@ func build(ctx context.Context, dir string, edits []Edit, args ...string) error 
 	if err != nil {
 		return err
 	}
+	return run(ctx, root, dir, edits, append([]string{"build"}, args...)...)
+}
+
+func run(ctx context.Context, root, dir string, edits []Edit, args ...string) error {
 	list, err := Write(root, dir, edits)
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "go", append([]string{"build", "-overlay", list}, args...)...) //nolint:gosec // named by a test
+	cmd := exec.CommandContext(ctx, "go", slices.Concat(args[:1], []string{"-overlay", list}, args[1:])...) //nolint:gosec // named by a test
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the edited program: %w\n%s", err, out)

@@ -1,0 +1,141 @@
+package portal_test
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"waybill/test/overlay"
+)
+
+// mutant is a planted bug, and what the tests of this package say of it.
+type mutant struct {
+	name     string // in MUTANT, of the edited program alone
+	tests    string // that have to fail
+	told     string
+	file     string
+	old, new string
+}
+
+var mutants = []mutant{
+	{
+		"tenant", "TestNoRouteGivesACallerAByteOfAnotherBusiness", "of another business", "application/tenancy/of_business.go",
+		"if err == nil && app.BusinessID != business {", "if err == nil && app.BusinessID != business && !mutated(\"tenant\") {",
+	},
+	{
+		"session", "TestASessionThatEndsIsOutInEveryProcessAtOnce", "an ended session is at /people", "application/people/access.go",
+		"p, err := a.storage.Read().Sessions.FindByDigest(ctx, domain.BearerDigest(secret))", "p, err := a.remembered(ctx, secret)",
+	},
+	{
+		"expiry", "TestRotateKeepsScopesAndLifetimeAndTheOldKeyUntilItIsRevoked", "ExpiresAt:<nil>", "application/tenancy/keys.go",
+		"if old.ExpiresAt != nil {\n			expires :=", "if old.ExpiresAt != nil && !mutated(\"expiry\") {\n			expires :=",
+	},
+	{
+		"twice", "TestAKeyIsInOneAnswerAndNowhereElse|TestADoubleClickMakesOneKey", "the same form again: 200", "adapters/portal/keys.go",
+		"		return p.keyConflict(c, err)\n	}\n	return p.showNewKey(c, app, key, nil)\n",
+		"		if again, made := shownBefore(c); made {\n			return p.showNewKey(c, app, again, nil)\n		}\n" +
+			"		return p.keyConflict(c, err)\n	}\n	showAgain(c, key)\n	return p.showNewKey(c, app, key, nil)\n",
+	},
+}
+
+const mutated = `
+func mutated(name string) bool { return os.Getenv("MUTANT") == name }
+`
+
+// helpers are what the edits call.
+var helpers = []overlay.Edit{
+	{File: "application/tenancy/mutated.go", New: "package tenancy\n\nimport \"os\"\n" + mutated},
+	{File: "application/people/mutated.go", New: `package people
+
+import (
+	"context"
+	"os"
+	"sync"
+
+	"waybill/domain"
+)
+
+var principals sync.Map // of an Access and a secret
+
+// remembered is whose session it was when this process saw it first.
+func (a *Access) remembered(ctx context.Context, secret string) (domain.Principal, error) {
+	type of struct {
+		a      *Access
+		secret string
+	}
+	if p, ok := principals.Load(of{a, secret}); ok && mutated("session") {
+		return p.(domain.Principal), nil
+	}
+	p, err := a.storage.Read().Sessions.FindByDigest(ctx, domain.BearerDigest(secret))
+	if err == nil {
+		principals.Store(of{a, secret}, p)
+	}
+	return p, err
+}
+` + mutated},
+	{File: "adapters/portal/mutated.go", New: `package portal
+
+import (
+	"os"
+	"sync"
+
+	"waybill/application/tenancy"
+)
+
+var keysShown sync.Map // by the ID in the form
+
+func showAgain(c *call, k tenancy.IssuedKey) { keysShown.Store(c.form.Get("once"), k) }
+
+func shownBefore(c *call) (tenancy.IssuedKey, bool) {
+	k, ok := keysShown.Load(c.form.Get("once"))
+	if !ok || !mutated("twice") {
+		return tenancy.IssuedKey{}, false
+	}
+	return k.(tenancy.IssuedKey), true
+}
+` + mutated},
+}
+
+func edits() []overlay.Edit {
+	all := slices.Clone(helpers)
+	for _, m := range mutants {
+		all = append(all, overlay.Edit{File: m.file, Old: m.old, New: m.new})
+	}
+	return all
+}
+
+// It runs in short mode too, where the mutants themselves do not.
+func TestTheSourceHasAPlaceForEachMutant(t *testing.T) {
+	t.Parallel()
+	if _, err := overlay.Write("../..", t.TempDir(), edits()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A test that never failed proves nothing: each of these bugs is in a program of its
+// own, and the tests of this package find it there.
+func TestEachPlantedBugIsFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds this package's tests anew; left out in short mode")
+	}
+	t.Parallel()
+	binary, err := overlay.BuildTest(t.Context(), t.TempDir(), edits(), "./adapters/portal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range mutants {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			for bug, finds := range map[string]bool{"": false, m.name: true} {
+				run := exec.CommandContext(t.Context(), binary, "-test.short", "-test.count=1", "-test.run", "^("+m.tests+")$")
+				run.Env = append(os.Environ(), "MUTANT="+bug)
+				out, err := run.CombinedOutput()
+				if failed := err != nil && strings.Contains(string(out), m.told); failed != finds || err == nil == finds {
+					t.Errorf("with the bug %q: %v, want it found: %v\n%s", bug, err, finds, out)
+				}
+			}
+		})
+	}
+}

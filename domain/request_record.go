@@ -113,6 +113,9 @@ type Usage struct {
 	Last     time.Time // the last minute in which there was one
 }
 
+// Failed reports whether the calls were refused or could not be carried out.
+func (u *Usage) Failed() bool { return u.Status >= failedFrom }
+
 // RequestLogKeeping is for how long records are kept.
 type RequestLogKeeping struct {
 	Successes, Failures, Usage time.Duration

@@ -3,6 +3,7 @@ package pages
 import (
 	"math"
 	"strconv"
+	"time"
 )
 
 // The size of a chart, in units of its own.
@@ -15,12 +16,16 @@ const (
 // Bar is one value of a chart, not negative.
 type Bar struct {
 	Label string
+	At    time.Time // shown in place of Label in the reader's zone, unless it is zero
 	Value int64
+	Bad   int64  // the part of Value that is bad
+	Href  string // where the row of the table leads; empty: nowhere
 }
 
 // Chart is a bar chart, drawn here, with the same figures as a table.
 type Chart struct {
 	Title, By, Unit string // of the chart, of its labels, of its values
+	BadUnit         string // of the bad parts; empty: there are none
 	Width, Height   int
 	Columns         []Column
 	Grid            []GridLine
@@ -31,6 +36,24 @@ type Column struct {
 	Bar
 	X, Y, Height string
 	Width        string
+
+	BadY, BadHeight string
+}
+
+// First is the leftmost bar, nil where there is none.
+func (c Chart) First() *Column {
+	if len(c.Columns) == 0 {
+		return nil
+	}
+	return &c.Columns[0]
+}
+
+// Last is the rightmost bar, nil where there is none.
+func (c Chart) Last() *Column {
+	if len(c.Columns) == 0 {
+		return nil
+	}
+	return &c.Columns[len(c.Columns)-1]
 }
 
 // GridLine is a line across the chart.
@@ -56,6 +79,7 @@ func NewChart(title, by, unit string, bars []Bar) Chart {
 	for i, b := range bars {
 		c.Columns = append(c.Columns, Column{
 			Bar: b, X: units(float64(i)*step + step*.1), Width: units(step * .8), Y: units(y(b.Value)), Height: units(chartHeight - y(b.Value)),
+			BadY: units(y(b.Bad)), BadHeight: units(chartHeight - y(b.Bad)),
 		})
 	}
 	return c

@@ -2,6 +2,7 @@ package portal
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -84,6 +85,9 @@ func (p *Portal) home(c *call) error {
 		v.Warn = append(v.Warn, pages.Notice{Tone: "warn", Title: "You have no password yet",
 			Lines: []string{"A link lets you in once. Set a password now, so that you can come back without one."}, Link: &pages.Link{Href: "/account", Text: "Set a password"}})
 	}
+	if n := p.risingErrors(c); n != nil {
+		v.Warn = append(v.Warn, *n)
+	}
 	usable, used, keysAt := map[string]bool{}, map[string]bool{}, "/apps"
 	for _, a := range apps[:min(len(apps), appsOnHome)] {
 		app, err := p.appView(c, a)
@@ -121,6 +125,21 @@ func (p *Portal) home(c *call) error {
 		v.AllDone = v.AllDone && v.Todo[i].Done
 	}
 	return p.show(c, http.StatusOK, "home", "Home", v)
+}
+
+// risingErrors is the notice that errors are rising; nil: they are not, or that cannot
+// be told.
+func (p *Portal) risingErrors(c *call) *pages.Notice {
+	rise, err := p.Requests.ErrorsOf(c.ctx(), c.business())
+	if err != nil {
+		p.noteLog(c, err)
+		return &pages.Notice{Tone: "warn", Lines: []string{unreadLog}}
+	}
+	if !rise.Rising() {
+		return nil
+	}
+	return &pages.Notice{Tone: "bad", Title: "Errors are rising", Lines: []string{fmt.Sprintf("%d of %d requests of the last hour failed (%s); in the day before it was %s.",
+		rise.Errors, rise.Calls, share(rise.Errors, rise.Calls), share(rise.ErrorsBefore, rise.CallsBefore))}, Link: &pages.Link{Href: "/errors?period=1h", Text: "See which"}}
 }
 
 // docs is the address of a page of the documentation; without one, of the applications.

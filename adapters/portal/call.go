@@ -133,6 +133,9 @@ func (p *Portal) menu(c *call) []pages.Link {
 	links := []pages.Link{
 		{Href: "/", Text: "Home", Icon: "home"},
 		{Href: "/apps", Text: "Applications", Icon: "apps"},
+		{Href: "/requests", Text: "Requests", Icon: "requests"},
+		{Href: "/errors", Text: "Errors", Icon: "errors"},
+		{Href: "/usage", Text: "Usage", Icon: "usage"},
 		{Href: "/people", Text: "People", Icon: "people"},
 	}
 	if c.may(domain.ActReadAudit) {

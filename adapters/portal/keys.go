@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,6 +34,7 @@ type keysView struct {
 	Tabs        pages.Tabs
 	Keys        []keyView
 	Past        []keyView // revoked or expired
+	Unread      string    // why the page does not tell what was called; empty: it does
 	May         bool
 	Once        string // the ID of the key that the form will make
 	Scopes      pages.Field
@@ -50,6 +52,26 @@ type keyView struct {
 	ExpiresAt                *time.Time
 	Soon, Revoked            bool
 	Once                     string // the ID of the key that Rotate will make
+	Calls                    int64  // in the last 24 hours
+	Routes                   []routeView
+	List                     string // of those requests
+}
+
+// routeView is a route that a key called in the last 24 hours.
+type routeView struct {
+	Route, Href string
+	Calls       int64
+	Last        time.Time
+}
+
+// called tells what the key called in the last 24 hours.
+func (v *keyView) called(routes []domain.Usage, now time.Time) {
+	list := asked{values: url.Values{"key": {v.ID}, "created_after": {now.Add(-24 * time.Hour).Truncate(time.Minute).Format(time.RFC3339)}}}
+	v.List = list.with("", "")
+	for _, u := range routes {
+		v.Calls += u.Calls
+		v.Routes = append(v.Routes, routeView{Route: u.Route, Href: list.with("route", u.Route), Calls: u.Calls, Last: u.Last})
+	}
 }
 
 // environment is the one of the address.
@@ -100,6 +122,11 @@ func (p *Portal) keysPage(c *call, status int, n *pages.Notice) error {
 		}
 		v.Tabs.Tabs = append(v.Tabs.Tabs, link)
 	}
+	routes, err := p.Requests.RoutesOfKeys(c.ctx(), c.business(), app.ID, e)
+	if err != nil {
+		p.noteLog(c, err)
+		v.Unread = unreadLog
+	}
 	now := p.options.Clock.Now()
 	for _, k := range keys {
 		shown := showKey(k, now, makers)
@@ -108,6 +135,7 @@ func (p *Portal) keysPage(c *call, status int, n *pages.Notice) error {
 			continue
 		}
 		shown.Once = p.drawKeyID()
+		shown.called(routes[k.ID], now)
 		v.Keys = append(v.Keys, shown)
 	}
 	return p.show(c, status, "keys", "Keys of "+app.Name, v)
@@ -266,6 +294,7 @@ type keyPage struct {
 	List   string
 	Key    keyView
 	Used   string // when, in words; empty: never
+	Unread string // why it does not tell what was called; empty: it does
 	May    bool
 }
 
@@ -331,6 +360,12 @@ func (p *Portal) askRevoke(c *call) error {
 	if err != nil {
 		return err
 	}
+	routes, err := p.Requests.RoutesOfKey(c.ctx(), c.business(), domain.ID(v.Key.ID))
+	if err != nil {
+		p.noteLog(c, err)
+		v.Unread = unreadLog
+	}
+	v.Key.called(routes, p.options.Clock.Now())
 	return p.show(c, http.StatusOK, "revoke", "Revoke a key", v)
 }
 

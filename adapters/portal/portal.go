@@ -24,6 +24,7 @@ import (
 	"waybill/adapters/web/connections"
 	"waybill/application/audit"
 	"waybill/application/people"
+	"waybill/application/requestlog"
 	"waybill/application/tenancy"
 	"waybill/domain"
 	"waybill/ports"
@@ -45,6 +46,7 @@ type UseCases struct {
 	Directory *people.Directory
 	Tenants   *tenancy.Tenants
 	Audit     *audit.Log
+	Requests  *requestlog.Requests
 }
 
 // Options are what the portal needs to know about where it is.
@@ -52,6 +54,9 @@ type Options struct {
 	BaseURL                     string // decides how cookies are protected, and begins links
 	LiveBaseURL, SandboxBaseURL string // of the API, as integrators call it
 	DocsURL                     string
+	Operations                  func() []Operation // of the public API, in the order of its description
+	RequestLog                  RequestLog
+	PerKey, PerBusiness         domain.RateLimit // of the public API
 	TrustedProxies              []netip.Prefix
 	Log                         *slog.Logger
 	Clock                       ports.Clock

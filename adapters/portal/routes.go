@@ -63,6 +63,12 @@ func routes() []route {
 		{method: get, path: "/apps/:app/:env/keys/:key/revoke", act: read, handle: (*Portal).askRevoke},
 		{method: post, path: "/apps/:app/:env/keys/:key/revoke", act: keyAct, handle: (*Portal).revokeKey},
 
+		{method: get, path: "/requests", act: read, handle: (*Portal).listRequests},
+		{method: get, path: "/requests/:request", act: read, handle: (*Portal).showRequest},
+		{method: get, path: "/errors", act: read, handle: (*Portal).listErrors},
+		{method: get, path: "/usage", act: read, handle: (*Portal).showUsage},
+		{method: get, path: "/usage.csv", act: read, handle: (*Portal).usageCSV},
+
 		{method: get, path: "/people", act: read, handle: (*Portal).listPeople},
 		{method: post, path: "/people", act: persons, handle: (*Portal).invite},
 		{method: get, path: "/people/:person/role", act: read, handle: (*Portal).listPeopleAround},

@@ -7,6 +7,7 @@ import (
 
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/docsite"
+	"waybill/adapters/httpapi"
 	"waybill/adapters/opsapi"
 	"waybill/adapters/portal"
 	"waybill/adapters/web/connections"
@@ -42,5 +43,15 @@ func newPortal(u portal.UseCases, c *configs.Config, urls settings.PublicURLs, c
 	return portal.New(u, portal.Options{
 		BaseURL: urls.Portal, LiveBaseURL: urls.Live, SandboxBaseURL: urls.Sandbox, DocsURL: strings.TrimSuffix(urls.Sandbox, "/v1") + docsite.Prefix,
 		TrustedProxies: c.TrustedProxies, Log: log, Clock: clock, Identifiers: ids, Around: watch.Around, Connections: d.portal,
+		Operations: operationsOfAPI, PerKey: rateLimit(c.RateLimitPerKey), PerBusiness: rateLimit(c.RateLimitPerBusiness),
+		RequestLog: portal.RequestLog{Mode: newRequestLogMode(c), Keeping: settings.RequestLogKeeping(c)},
 	})
+}
+
+// operationsOfAPI are the routes of the public API as its description tells them.
+func operationsOfAPI() (all []portal.Operation) {
+	for _, o := range httpapi.Operations() {
+		all = append(all, portal.Operation(o))
+	}
+	return all
 }

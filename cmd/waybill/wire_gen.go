@@ -213,6 +213,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		Directory: directory,
 		Tenants:   tenants,
 		Audit:     auditLog,
+		Requests:  requests,
 	}
 	portalPortal := newPortal(useCases, c, urls, clock, identifiers, proxyWatch, mainDoorways, log)
 	queue := newQueue(mainQueueRedis, log)

@@ -3,14 +3,17 @@
   "use strict";
 
   const day = { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" };
-  const thisYear = new Intl.DateTimeFormat("en-GB", day);
-  const anyYear = new Intl.DateTimeFormat("en-GB", { ...day, year: "numeric" });
+  const format = (more) => new Intl.DateTimeFormat("en-GB", { ...day, ...more });
+  const thisYear = format({});
+  const anyYear = format({ year: "numeric" });
+  const exact = format({ second: "2-digit" });
 
   // Times in the reader's zone; the one in UTC stays as the title.
   for (const time of document.querySelectorAll("time[datetime]")) {
     const at = new Date(time.dateTime);
     if (Number.isNaN(at.getTime())) continue;
-    time.textContent = (at.getFullYear() === new Date().getFullYear() ? thisYear : anyYear).format(at);
+    const sameYear = at.getFullYear() === new Date().getFullYear();
+    time.textContent = (!sameYear ? anyYear : time.dataset.seconds === undefined ? thisYear : exact).format(at);
   }
 
   // A button that copies what its data-copy names.

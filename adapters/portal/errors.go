@@ -1,0 +1,82 @@
+package portal
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// errorView is a kind of failure: a code from a route.
+type errorView struct {
+	ID        string
+	Route     string
+	Status    int
+	Code      string
+	Document  string
+	Calls, Of int64 // failures, and calls of the route
+	Share     string
+	Last      time.Time
+	Requests  string // the list of exactly these
+}
+
+type errorsView struct {
+	figures
+	Groups   []errorView
+	Errors   int64
+	Calls    int64
+	Keeping  keepingView
+	Usage    string
+	PastKept bool // the time begins before the oldest failure that is kept
+}
+
+func (p *Portal) listErrors(c *call) error {
+	apps, err := p.Tenants.Applications(c.ctx(), c.business())
+	if err != nil {
+		return err
+	}
+	f := c.figuresOf(p.options.Clock.Now(), apps)
+	q := f.query
+	q.ByRoute, q.ByResult = true, true
+	sums, err := p.Requests.Usage(c.ctx(), q)
+	if err != nil {
+		return p.logFailed(c, err)
+	}
+	v := errorsView{figures: f, Keeping: p.keeping(), Usage: f.same("/usage")}
+	v.PastKept = f.until.Sub(f.from) > p.options.RequestLog.Keeping.Failures+24*time.Hour
+	ofRoute := map[string]int64{}
+	for _, u := range sums {
+		ofRoute[u.Route] += u.Calls
+		v.Calls += u.Calls
+	}
+	for _, u := range sums {
+		if !u.Failed() {
+			continue
+		}
+		v.Errors += u.Calls
+		v.Groups = append(v.Groups, errorView{
+			ID: u.Route + " " + strconv.Itoa(u.Status) + " " + u.Code, Route: u.Route, Status: u.Status, Code: u.Code, Document: p.document(u.Code),
+			Calls: u.Calls, Of: ofRoute[u.Route], Share: share(u.Calls, ofRoute[u.Route]), Last: u.Last, Requests: f.requests(f.from, f.until,
+				keptField{"failed", "true"}, keptField{"route", u.Route}, keptField{"code", u.Code}, keptField{"status", strconv.Itoa(u.Status)}),
+		})
+	}
+	slices.SortStableFunc(v.Groups, func(a, b errorView) int { return moreCalls(a.Calls, b.Calls, a.ID, b.ID) })
+	return p.show(c, http.StatusOK, "errors", "Errors", v)
+}
+
+// share is a part of something in hundredths.
+func share(part, of int64) string {
+	if of == 0 {
+		return "0 %"
+	}
+	percent := 100 * float64(part) / float64(of)
+	switch {
+	case part > 0 && percent < .1:
+		return "under 0.1 %"
+	case part < of && percent > 99.9:
+		return "over 99.9 %"
+	case percent < 10:
+		return strconv.FormatFloat(percent, 'f', 1, 64) + " %"
+	}
+	return strconv.FormatFloat(percent, 'f', 0, 64) + " %"
+}

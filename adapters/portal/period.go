@@ -1,0 +1,116 @@
+package portal
+
+import (
+	"cmp"
+	"net/url"
+	"time"
+
+	"waybill/adapters/pages"
+	"waybill/domain"
+)
+
+// period is a time until now, in steps.
+type period struct {
+	name, text  string
+	step        domain.UsageStep
+	by          string // a step, in words
+	every       time.Duration
+	steps       int
+	from, until time.Time
+}
+
+// periods are those that figures can be of.
+var periods = []period{
+	{name: "1h", text: "Last hour", step: domain.UsageByMinute, by: "Minute", every: time.Minute, steps: 60},
+	{name: "24h", text: "Last 24 hours", step: domain.UsageByHour, by: "Hour", every: time.Hour, steps: 24},
+	{name: "7d", text: "Last 7 days", step: domain.UsageByDay, by: "Day of UTC", every: 24 * time.Hour, steps: 7},
+	{name: "30d", text: "Last 30 days", step: domain.UsageByDay, by: "Day of UTC", every: 24 * time.Hour, steps: 30},
+	{name: "90d", text: "Last 90 days", step: domain.UsageByDay, by: "Day of UTC", every: 24 * time.Hour, steps: 90},
+}
+
+const defaultPeriod = 1
+
+// figures are what pages of figures are asked for.
+type figures struct {
+	period
+	query                            domain.UsageQuery
+	values                           url.Values // as in the address, for links
+	Period, Application, Environment pages.Field
+}
+
+// figuresOf reads the address. The first step of a period is whole, and so begins a
+// little earlier than its name says.
+func (c *call) figuresOf(now time.Time, apps []domain.Application) figures {
+	f := figures{period: periods[defaultPeriod], values: url.Values{}}
+	f.Period = pages.Field{ID: "period", Name: "period", Label: "Time"}
+	for i, one := range periods {
+		if one.name == c.Query("period") {
+			f.period = periods[i]
+		}
+	}
+	for _, one := range periods {
+		f.Period.Options = append(f.Period.Options, pages.Option{Value: one.name, Text: one.text, Chosen: one.name == f.name})
+	}
+	f.until = now.Truncate(time.Minute).Add(time.Minute)
+	f.from = now.Truncate(f.every).Add(-time.Duration(f.steps-1) * f.every)
+	for _, name := range []string{"period", "application", "environment", "key"} {
+		if value := c.Query(name); value != "" && len(value) <= maxSearch {
+			f.values.Set(name, value)
+		}
+	}
+	field := func(of pages.Field) pages.Field {
+		of.ID, of.Value = of.Name, f.values.Get(of.Name)
+		return withChosen(of)
+	}
+	f.Application, f.Environment = field(applicationField(apps)), field(environmentField())
+	f.query = domain.UsageQuery{
+		BusinessID: c.business(), ApplicationID: domain.ID(f.values.Get("application")), KeyID: domain.ID(f.values.Get("key")),
+		Environment: domain.Environment(f.values.Get("environment")), From: f.from, Until: f.until,
+	}
+	return f
+}
+
+// requests is the list of the requests that a figure counts.
+func (f *figures) requests(from, until time.Time, more ...keptField) string {
+	a := asked{values: url.Values{}}
+	for _, name := range []string{"application", "environment", "key"} {
+		if value := f.values.Get(name); value != "" {
+			a.values.Set(name, value)
+		}
+	}
+	for _, m := range more {
+		a.values.Set(m.Name, m.Value)
+	}
+	a.values.Set("created_after", from.UTC().Format(time.RFC3339))
+	return a.with("created_before", until.UTC().Format(time.RFC3339))
+}
+
+// same is another page about the same figures.
+func (f *figures) same(path string) string { return addressOf(path, f.values) }
+
+// keyNames are the keys of a business, as pages call them.
+func (p *Portal) keyNames(c *call, apps []domain.Application) (map[domain.ID]keyName, error) {
+	names := map[domain.ID]keyName{}
+	for _, app := range apps[:min(len(apps), appsWithKeys)] {
+		for _, e := range []domain.Environment{domain.Sandbox, domain.Live} {
+			keys, err := p.Tenants.KeysOf(c.ctx(), c.business(), app.ID, e)
+			if err != nil {
+				return nil, err
+			}
+			for _, k := range keys {
+				names[k.ID] = keyName{LastFour: k.LastFour, Application: app.Name, Environment: string(e), Href: "/apps/" + string(app.ID) + "/" + string(e) + "/keys"}
+			}
+		}
+	}
+	return names, nil
+}
+
+// appsWithKeys is of how many applications keys are told by name; others by ID.
+const appsWithKeys = 50
+
+type keyName struct{ LastFour, Application, Environment, Href string }
+
+// moreCalls orders sums: most calls first, and then by their text.
+func moreCalls(aCalls, bCalls int64, a, b string) int {
+	return cmp.Or(cmp.Compare(bCalls, aCalls), cmp.Compare(a, b))
+}

@@ -1,0 +1,257 @@
+package portal
+
+import (
+	"cmp"
+	"encoding/csv"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"waybill/adapters/pages"
+	"waybill/domain"
+)
+
+// sumView is what was called by one key, or of one route.
+type sumView struct {
+	ID, Name, Place string
+	Calls, Errors   int64
+	Share           string // of errors
+	Mean            string // duration
+	Last            time.Time
+	Href            string // the list of these requests
+}
+
+// nearView is how near a key or the business comes to a limit.
+type nearView struct {
+	ID, Name, Place string
+	Most            int64 // in the busiest minute
+	At              time.Time
+	Share           string
+	Full            int64 // the share in hundredths, at most 100
+	Refused         int64 // with 429
+}
+
+type usageView struct {
+	figures
+	Calls, Errors, Replayed int64
+	Share, Mean             string
+	Chart                   pages.Chart
+	Routes, Keys            []sumView
+	Near                    []nearView
+	PerKeyText              string
+	PerBusinessText         string
+	CSV, ErrorsHref, List   string
+	Keeping                 keepingView
+}
+
+// usage is what the page and the file are made of.
+func (p *Portal) usage(c *call) (f figures, sums []domain.Usage, names map[domain.ID]keyName, err error) {
+	apps, err := p.Tenants.Applications(c.ctx(), c.business())
+	if err != nil {
+		return f, nil, nil, err
+	}
+	if names, err = p.keyNames(c, apps); err != nil {
+		return f, nil, nil, err
+	}
+	f = c.figuresOf(p.options.Clock.Now(), apps)
+	q := f.query
+	q.Step, q.ByKey, q.ByRoute, q.ByResult = f.step, true, true, true
+	if sums, err = p.Requests.Usage(c.ctx(), q); err != nil {
+		return f, nil, nil, p.answered(p.logFailed(c, err))
+	}
+	return f, sums, names, nil
+}
+
+// answered is the error of a handler whose page was sent.
+func (p *Portal) answered(err error) error { return cmp.Or(err, errAnswered) }
+
+func (p *Portal) showUsage(c *call) error {
+	f, sums, names, err := p.usage(c)
+	if err != nil {
+		return err
+	}
+	v := usageView{figures: f, Keeping: p.keeping(), CSV: f.same("/usage.csv"), ErrorsHref: f.same("/errors"), List: f.requests(f.from, f.until)}
+	bars := make([]pages.Bar, f.steps)
+	for i := range bars {
+		at := f.from.Add(time.Duration(i) * f.every)
+		bars[i].Href = f.requests(at, at.Add(f.every))
+		if f.step == domain.UsageByDay {
+			bars[i].Label = at.Format("2 Jan")
+		} else {
+			bars[i].At = at
+		}
+	}
+	routes, keys, total := map[string]*sumOf{}, map[string]*sumOf{}, &sumOf{}
+	for _, u := range sums {
+		total.add(&u)
+		addTo(routes, u.Route, &u)
+		addTo(keys, string(u.KeyID), &u)
+		if i := int(u.At.Sub(f.from) / f.every); i >= 0 && i < len(bars) {
+			bars[i].Value += u.Calls
+			if u.Failed() {
+				bars[i].Bad += u.Calls
+			}
+		}
+	}
+	v.Calls, v.Errors, v.Replayed, v.Share, v.Mean = total.calls, total.errors, total.replayed, share(total.errors, total.calls), total.mean()
+	v.Chart = pages.NewChart("Requests", f.by, "Requests", bars)
+	v.Chart.BadUnit = "of them failed"
+	for route, sum := range routes {
+		one := sum.view(route, route)
+		one.Href = f.requests(f.from, f.until, keptField{"route", route})
+		v.Routes = append(v.Routes, one)
+	}
+	for key, sum := range keys {
+		one := sum.view(key, key)
+		if name, known := names[domain.ID(key)]; known {
+			one.Name, one.Place = "…"+name.LastFour, name.Application+", "+name.Environment
+		}
+		one.Href = f.requests(f.from, f.until, keptField{"key", key})
+		v.Keys = append(v.Keys, one)
+	}
+	for _, list := range [][]sumView{v.Routes, v.Keys} {
+		slices.SortFunc(list, func(a, b sumView) int { return moreCalls(a.Calls, b.Calls, a.ID, b.ID) })
+	}
+	business, err := p.Tenants.Business(c.ctx(), c.business())
+	if err != nil {
+		return err
+	}
+	perBusiness := p.options.PerBusiness
+	if business.RateLimit != nil {
+		perBusiness = *business.RateLimit
+	}
+	v.PerKeyText, v.PerBusinessText = rate(p.options.PerKey), rate(perBusiness)
+	if v.Near, err = p.near(c, &f, names, sums); err != nil {
+		return err
+	}
+	return p.show(c, http.StatusOK, "usage", "Usage", v)
+}
+
+// sumOf is a sum of usage.
+type sumOf struct {
+	calls, errors, replayed int64
+	took                    time.Duration
+	last                    time.Time
+}
+
+func addTo(sums map[string]*sumOf, name string, u *domain.Usage) {
+	if sums[name] == nil {
+		sums[name] = &sumOf{}
+	}
+	sums[name].add(u)
+}
+
+func (s *sumOf) add(u *domain.Usage) {
+	s.calls, s.replayed, s.took = s.calls+u.Calls, s.replayed+u.Replayed, s.took+u.Took
+	if u.Failed() {
+		s.errors += u.Calls
+	}
+	if u.Last.After(s.last) {
+		s.last = u.Last
+	}
+}
+
+func (s *sumOf) mean() string {
+	if s.calls == 0 {
+		return "—"
+	}
+	return took(s.took / time.Duration(s.calls))
+}
+
+func (s *sumOf) view(id, name string) sumView {
+	return sumView{ID: id, Name: name, Calls: s.calls, Errors: s.errors, Share: share(s.errors, s.calls), Mean: s.mean(), Last: s.last}
+}
+
+// near tells how near each key that was used comes to the limit of a key. The limit
+// slides; the busiest minute of the clock is the nearest that usage tells.
+func (p *Portal) near(c *call, f *figures, names map[domain.ID]keyName, sums []domain.Usage) (list []nearView, err error) {
+	busiest, err := p.Requests.BusiestMinutes(c.ctx(), f.query)
+	if err != nil {
+		return nil, p.answered(p.logFailed(c, err))
+	}
+	refused := map[domain.ID]int64{}
+	for _, u := range sums {
+		if u.Status == http.StatusTooManyRequests {
+			refused[u.KeyID] += u.Calls
+		}
+	}
+	limit := p.options.PerKey
+	for _, key := range slices.Sorted(maps.Keys(busiest)) {
+		u := busiest[key]
+		perWindow := u.Calls * int64(limit.Window) / int64(time.Minute)
+		n := nearView{
+			ID: string(key), Name: string(key), Most: u.Calls, At: u.At,
+			Share: share(perWindow, int64(limit.Limit)), Full: min(100, 100*perWindow/int64(max(1, limit.Limit))), Refused: refused[key],
+		}
+		if name, known := names[key]; known {
+			n.Name, n.Place = "…"+name.LastFour, name.Application+", "+name.Environment
+		}
+		list = append(list, n)
+	}
+	slices.SortStableFunc(list, func(a, b nearView) int { return moreCalls(a.Most, b.Most, a.ID, b.ID) })
+	return list, nil
+}
+
+// rate is a limit in words.
+func rate(l domain.RateLimit) string {
+	return strconv.Itoa(l.Limit) + " requests in " + words(l.Window)
+}
+
+// words is a duration of whole minutes or seconds in words.
+func words(d time.Duration) string {
+	switch {
+	case d == time.Minute:
+		return "a minute"
+	case d == time.Second:
+		return "a second"
+	case d%time.Minute == 0:
+		return strconv.Itoa(int(d/time.Minute)) + " minutes"
+	}
+	return strconv.Itoa(int(d.Seconds())) + " seconds"
+}
+
+// usageCSV is the page as a file: a line for each step, key, route and result.
+func (p *Portal) usageCSV(c *call) error {
+	f, sums, names, err := p.usage(c)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	rows := [][]string{{"time", "application", "environment", "key_id", "key_last_four", "route", "status", "code", "requests", "replayed", "mean_ms"}}
+	for _, u := range sums {
+		name := names[u.KeyID]
+		rows = append(rows, []string{
+			domain.FormatTime(u.At), name.Application, name.Environment, string(u.KeyID), name.LastFour, u.Route, strconv.Itoa(u.Status), u.Code,
+			strconv.FormatInt(u.Calls, 10), strconv.FormatInt(u.Replayed, 10), strconv.FormatFloat(float64(u.Took.Microseconds())/float64(max(1, u.Calls))/1000, 'f', 1, 64),
+		})
+	}
+	for _, row := range rows {
+		for i := range row {
+			row[i] = harmless(row[i])
+		}
+	}
+	if err := w.WriteAll(rows); err != nil {
+		return domain.Internal(err)
+	}
+	c.Header("Content-Disposition", fmt.Sprintf(`attachment; filename="waybill-usage-%s-%s.csv"`, f.name, f.until.Format(time.DateOnly)))
+	c.Data(http.StatusOK, "text/csv; charset=utf-8", []byte(b.String()))
+	return nil
+}
+
+// harmless is a cell that no spreadsheet takes for a formula.
+func harmless(cell string) string {
+	if cell != "" && (strings.ContainsRune("=+-@", rune(cell[0])) || strings.ContainsFunc(cell, func(r rune) bool { return r < ' ' || r == 0x7f })) {
+		return "'" + strings.Map(func(r rune) rune {
+			if r < ' ' || r == 0x7f {
+				return ' '
+			}
+			return r
+		}, cell)
+	}
+	return cell
+}

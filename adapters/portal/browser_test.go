@@ -9,6 +9,7 @@ import (
 
 	"waybill/application/people"
 	"waybill/domain"
+	"waybill/ports"
 	"waybill/test/browser"
 )
 
@@ -91,6 +92,7 @@ func (s *scene) enter(t *testing.T, b *browser.Browser, role domain.Role, r brow
 
 func everyPage(t *testing.T, b *browser.Browser) {
 	s := newScene(t)
+	s.busyDay(t)
 	p := b.Open(t, s.url+"/signin", looks[0], browser.Reader{})
 	settled(t, p, "Sign in")
 	examine(t, p, "signin")
@@ -103,6 +105,11 @@ func everyPage(t *testing.T, b *browser.Browser) {
 	for name, page := range map[string][2]string{
 		"apps": {s.url + "/apps", "Applications"}, "app": {app, "Adom Foods shop"}, "disable": {app + "/disable", "Disable Adom"}, "keys": {list, "API keys"},
 		"revoke": {list + "/" + string(s.house.key[domain.Sandbox].ID) + "/revoke", "Revoke the sandbox key"}, "people": {s.url + "/people", "People"},
+		"requests": {s.url + "/requests", "Requests"}, "requests-failed": {s.url + "/requests?failed=true&status=422&delivery=" + string(s.house.delivery), "Requests"},
+		"requests-none": {s.url + "/requests?q=order-404", "Requests"}, "requests-wrong": {s.url + "/requests?status=never", "Requests"},
+		"request": {s.url + "/requests/" + string(s.house.request), "POST /v1/deliveries"},
+		"errors":  {s.url + "/errors", "Errors"}, "errors-none": {s.url + "/errors?application=" + string(s.other.app.ID), "Errors"},
+		"usage": {s.url + "/usage", "Usage"}, "usage-days": {s.url + "/usage?period=30d", "Usage"}, "usage-none": {s.url + "/usage?application=" + string(s.other.app.ID), "Usage"},
 		"remove": {s.url + "/people/" + string(s.house.people[domain.RoleViewer].ID) + "/remove", "Remove adom viewer"},
 		"audit":  {s.url + "/audit", "Audit log"}, "account": {s.url + "/account", "Account"}, "missing": {s.url + "/nothing", "There is nothing here"},
 		"badlink": {s.url + "/enter/" + strings.Repeat("x", 43), "There is no such link"},
@@ -110,6 +117,14 @@ func everyPage(t *testing.T, b *browser.Browser) {
 		to(t, p, page[0], page[1])
 		examine(t, p, name)
 	}
+	s.storage.breakLog(ports.ErrTookTooLong)
+	for name, page := range map[string][2]string{
+		"requests-unread": {s.url + "/requests", "The request log cannot be read"}, "keys-unread": {list, "API keys"}, "home-unread": {s.url + "/", "Hello"},
+	} {
+		to(t, p, page[0], page[1])
+		examine(t, p, name)
+	}
+	s.storage.breakLog(nil)
 	to(t, p, s.url+"/people", "People")
 	fill(t, p, "#email", "nobody@nowhere..")
 	fill(t, p, "#name", "Efua")

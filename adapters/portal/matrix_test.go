@@ -56,6 +56,12 @@ var matrix = map[string]row{
 	"GET /apps/:app/sandbox/keys/:key/revoke":  {may: members},
 	"POST /apps/:app/sandbox/keys/:key/revoke": {may: developers},
 
+	"GET /requests":          {may: members},
+	"GET /requests/:request": {may: members},
+	"GET /errors":            {may: members},
+	"GET /usage":             {may: members},
+	"GET /usage.csv":         {may: members},
+
 	"GET /people":                 {may: members},
 	"POST /people":                {may: owners, form: sent("email", "efua@new.example", "name", "Efua", "role", "viewer")},
 	"GET /people/:person/role":    {may: members},
@@ -97,7 +103,8 @@ func (h house) ids(route string) map[string]string {
 	if strings.Contains(route, "/live/") {
 		e = domain.Live
 	}
-	return map[string]string{":app": string(h.app.ID), ":key": string(h.key[e].ID), ":person": string(h.people[domain.RoleViewer].ID), ":link": strings.Repeat("x", 43)}
+	return map[string]string{":app": string(h.app.ID), ":key": string(h.key[e].ID), ":person": string(h.people[domain.RoleViewer].ID), ":link": strings.Repeat("x", 43),
+		":request": string(h.request)}
 }
 
 // path is a route with IDs in it.
@@ -181,7 +188,7 @@ func (s *scene) outsiders(t *testing.T) map[string]*reader {
 
 // foreign are texts of a house that nobody else may read.
 func (h house) foreign() []string {
-	texts := []string{h.business.Name, h.app.Name, string(h.business.ID), string(h.app.ID), string(h.session)}
+	texts := []string{h.business.Name, h.app.Name, string(h.business.ID), string(h.app.ID), string(h.session), string(h.request), string(h.delivery)}
 	for _, k := range h.key {
 		texts = append(texts, "…"+k.LastFour, "ending "+k.LastFour, k.Secret, string(k.ID))
 	}
@@ -247,6 +254,7 @@ func (s *scene) query(t *testing.T, h house) string {
 		"business": h.business.ID, "business_id": h.business.ID, "app": h.app.ID, "application": h.app.ID, "application_id": h.app.ID,
 		"key": h.key[domain.Live].ID, "person": h.people[domain.RoleOwner].ID, "actor": h.people[domain.RoleOwner].ID, "session": h.session,
 		"before": entries[0].ID, "cursor": entries[0].ID, "after": entries[0].ID, "q": h.app.ID,
+		"delivery": h.delivery, "request_id": h.request,
 	} {
 		q.Set(name, string(id))
 	}
@@ -301,9 +309,10 @@ func TestNoRouteGivesACallerAByteOfAnotherBusiness(t *testing.T) {
 			// Whose records are named; of a house without one of its own, the caller's.
 			kinds := map[string]question{"foreign": about(s.other.ids(pattern), s.other)}
 			if strings.Contains(pattern, "/:") {
-				kinds["unknown"] = about(map[string]string{":app": string(s.IDs.ID(domain.PrefixApplication)), ":key": string(s.IDs.ID(domain.PrefixAPIKey)), ":person": string(s.IDs.ID(domain.PrefixPerson))}, s.other)
+				kinds["unknown"] = about(map[string]string{":app": string(s.IDs.ID(domain.PrefixApplication)), ":key": string(s.IDs.ID(domain.PrefixAPIKey)), ":person": string(s.IDs.ID(domain.PrefixPerson)),
+					":request": string(s.IDs.ID(domain.PrefixRequest))}, s.other)
 				for _, id := range malformed {
-					kinds["malformed "+id] = about(map[string]string{":app": id, ":key": id, ":person": id}, s.other)
+					kinds["malformed "+id] = about(map[string]string{":app": id, ":key": id, ":person": id, ":request": id}, s.other)
 				}
 				for param, id := range s.other.ids(pattern) { // one foreign among own ones
 					if mixed := s.house.ids(pattern); strings.Contains(pattern, param) && strings.Count(pattern, "/:") > 1 {

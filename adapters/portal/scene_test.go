@@ -18,6 +18,7 @@ import (
 	"waybill/adapters/portal"
 	"waybill/application/audit"
 	"waybill/application/people"
+	"waybill/application/requestlog"
 	"waybill/application/tenancy"
 	"waybill/domain"
 	"waybill/ports"
@@ -90,12 +91,31 @@ type scene struct {
 	house, other house
 }
 
-// breakable is a storage that may go away.
+// breakable is a storage that may go away, or its request log alone.
 type breakable struct {
 	ports.Storage
-	mu   sync.Mutex
-	gone bool
+	mu       sync.Mutex
+	gone     bool
+	unlogged error // of all that reads the request log; nil: it is there
 }
+
+func (b *breakable) breakLog(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.unlogged = err
+}
+
+// noLog is a request log that cannot be read.
+type noLog struct{ err error }
+
+func (l noLog) List(context.Context, domain.RequestFilter, domain.PageRequest) ([]domain.RequestRecord, error) {
+	return nil, l.err
+}
+
+func (l noLog) Get(context.Context, domain.ID, domain.ID) (domain.RequestRecord, error) {
+	return domain.RequestRecord{}, l.err
+}
+func (l noLog) Usage(context.Context, domain.UsageQuery) ([]domain.Usage, error) { return nil, l.err }
 
 func (b *breakable) breakDown(gone bool) {
 	b.mu.Lock()
@@ -121,6 +141,11 @@ func (b *breakable) Read() ports.Readers {
 	if b.broken() {
 		r.Sessions = goneSessions{r.Sessions}
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.unlogged != nil {
+		r.Requests = noLog{b.unlogged}
+	}
 	return r
 }
 
@@ -131,6 +156,8 @@ type house struct {
 	key      map[domain.Environment]tenancyKey
 	people   map[domain.Role]domain.Person
 	session  domain.ID // one that the owner keeps elsewhere
+	request  domain.ID // one that failed
+	delivery domain.ID // that it was about
 }
 
 type tenancyKey = tenancy.IssuedKey
@@ -155,9 +182,11 @@ func (s *scene) serve(t *testing.T) string {
 	access := people.NewAccess(s.storage, hasher{}, open{}, s.Clock, s.IDs)
 	server := httptest.NewUnstartedServer(nil)
 	at := "http://" + server.Listener.Addr().String()
-	p := portal.New(portal.UseCases{Access: access, Directory: s.directory, Tenants: s.tenants, Audit: s.audit}, portal.Options{
+	p := portal.New(portal.UseCases{Access: access, Directory: s.directory, Tenants: s.tenants, Audit: s.audit, Requests: requestlog.NewRequests(s.storage, s.Clock)}, portal.Options{
 		BaseURL: at, LiveBaseURL: "http://live.example/v1", SandboxBaseURL: "http://sandbox.example/v1", DocsURL: "http://sandbox.example/docs",
-		Log: slog.New(slog.NewTextHandler(&s.log, nil)), Clock: s.Clock, Identifiers: s.IDs,
+		Log: slog.New(slog.NewTextHandler(&s.log, nil)), Clock: s.Clock, Identifiers: s.IDs, Operations: operations,
+		RequestLog: portal.RequestLog{Mode: requestlog.All, Keeping: domain.RequestLogKeeping{Successes: 3 * 24 * time.Hour, Failures: 30 * 24 * time.Hour}},
+		PerKey:     domain.RateLimit{Limit: 600, Window: time.Minute}, PerBusiness: domain.RateLimit{Limit: 1200, Window: time.Minute},
 	})
 	server.Config.Handler = p.Handler()
 	server.Start()
@@ -198,6 +227,8 @@ func (s *scene) newHouse(t *testing.T, name, word string) house {
 			h.session = entered.Session.ID
 		}
 	}
+	h.delivery = s.IDs.ID(domain.PrefixDelivery)
+	h.request = s.called(t, h, sandboxCall, refused, func(r *domain.RequestRecord) { r.DeliveryID = h.delivery })
 	return h
 }
 

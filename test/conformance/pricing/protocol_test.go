@@ -17,12 +17,13 @@ import (
 	"waybill/adapters/servicearea/geojson"
 	"waybill/domain"
 	"waybill/ports"
+	"waybill/test/conformance/pricing"
 )
 
-// pricing is a port made of one function.
-type pricing func(domain.Trip) (domain.Quote, error)
+// pricingFunc is a port made of one function.
+type pricingFunc func(domain.Trip) (domain.Quote, error)
 
-func (f pricing) Price(_ context.Context, t domain.Trip) (domain.Quote, error) { return f(t) }
+func (f pricingFunc) Price(_ context.Context, t domain.Trip) (domain.Quote, error) { return f(t) }
 
 // overHTTP puts the server and the client between a pricing and its caller.
 func overHTTP(t *testing.T, p ports.Pricing) ports.Pricing {
@@ -35,6 +36,12 @@ func overHTTP(t *testing.T, p ports.Pricing) ports.Pricing {
 	}
 	t.Cleanup(c.Close)
 	return c
+}
+
+func TestPricingConformance(t *testing.T) {
+	t.Parallel()
+	market := pricing.Accra()
+	pricing.Examine(t, market, func(t *testing.T) ports.Pricing { return overHTTP(t, &pricing.Plain{Market: market}) })
 }
 
 func anywhere() *rapid.Generator[domain.Coordinates] {
@@ -95,7 +102,7 @@ func TestEveryTripHasTheSamePriceOverTheWire(t *testing.T) {
 func TestEveryQuoteSurvivesTheWire(t *testing.T) {
 	t.Parallel()
 	var next domain.Quote
-	remote := overHTTP(t, pricing(func(domain.Trip) (domain.Quote, error) { return next, nil }))
+	remote := overHTTP(t, pricingFunc(func(domain.Trip) (domain.Quote, error) { return next, nil }))
 	rapid.Check(t, func(t *rapid.T) {
 		next = domain.Quote{Currency: "GHS", Distance: domain.Distance{
 			Kilometres: rapid.Float64Range(0, 1e12).Draw(t, "km"),
@@ -116,7 +123,7 @@ func TestEveryQuoteSurvivesTheWire(t *testing.T) {
 
 func TestAFailureBehindTheServerIsAFailureOfTheClient(t *testing.T) {
 	t.Parallel()
-	for name, p := range map[string]pricing{
+	for name, p := range map[string]pricingFunc{
 		"error": func(domain.Trip) (domain.Quote, error) { return domain.Quote{}, domain.QuoteUnavailable(nil) },
 		"lie":   func(domain.Trip) (domain.Quote, error) { return domain.Quote{Currency: "GHS"}, nil },
 	} {

@@ -1,0 +1,19 @@
+package metered_test
+
+import (
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"waybill/adapters/pricing/metered"
+	"waybill/ports"
+	"waybill/test/conformance/pricing"
+)
+
+func TestPricingConformance(t *testing.T) {
+	t.Parallel()
+	market := pricing.Accra()
+	pricing.Examine(t, market, func(*testing.T) ports.Pricing {
+		return metered.New(&pricing.Plain{Market: market}, prometheus.NewRegistry())
+	})
+}

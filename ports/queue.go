@@ -2,27 +2,27 @@ package ports
 
 import "context"
 
-// Lane is a queue with workers of its own, so that slow work of one kind holds
+// JobKind names jobs that have workers of their own, so that slow work of one kind holds
 // up no other.
-type Lane string
+type JobKind string
 
-// LaneSimulation is for the steps of simulations.
-const LaneSimulation Lane = "simulation"
+// JobSimulation is for the steps of simulations.
+const JobSimulation JobKind = "simulation"
 
 // Queue rings when there is something to do. It is an alarm clock and keeps
 // nothing: what is to be done, and when, is in the storage, and whoever looks
 // there rings again for what was lost. So an adapter may forget every ring.
 type Queue interface {
-	// Ring asks for a run of the lane's handler for the ID that begins after
+	// Ring asks for a run of the kind's handler for the ID that begins after
 	// this call. Any number of rings before that begins are one; while handlers
 	// run for the ID, a few. It gives up within a second.
-	Ring(ctx context.Context, lane Lane, id string) error
+	Ring(ctx context.Context, kind JobKind, id string) error
 	// Run calls the handlers, in this process, for what anybody rings, until
 	// ctx ends; then it waits for those that run. They are let finish: their
 	// context does not end with ctx, but a minute after they began. A handler
 	// may be called for the same ID more than once, and at the same time. One
 	// that panics has run.
-	Run(ctx context.Context, handlers map[Lane]Handler) error
+	Run(ctx context.Context, handlers map[JobKind]Handler) error
 }
 
 // Handler does what is due for an ID. It has nobody to report to: what fails

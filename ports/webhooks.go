@@ -8,11 +8,11 @@ import (
 	"waybill/domain"
 )
 
-// The lanes of webhooks; the ID of a ring is an endpoint's.
+// The jobs of webhooks; the ID of a ring is an endpoint's.
 const (
-	LaneWebhook Lane = "webhook"
-	// LaneWebhookSlow is for endpoints that keep their sender waiting.
-	LaneWebhookSlow Lane = "webhook-slow"
+	JobWebhook JobKind = "webhook"
+	// JobWebhookLowPriority is for endpoints that keep their sender waiting.
+	JobWebhookLowPriority JobKind = "webhook-slow"
 )
 
 var (

@@ -132,7 +132,7 @@ func (s *Scheduler) ring(ctx context.Context, due <-chan ports.DueStep) {
 			return
 		case step := <-due:
 			// A ring that fails is one that is lost: it is rung again.
-			if err := s.queue.Ring(ctx, ports.LaneSimulation, stepID(step)); err != nil && ctx.Err() == nil {
+			if err := s.queue.Ring(ctx, ports.JobSimulation, stepID(step)); err != nil && ctx.Err() == nil {
 				s.log.DebugContext(ctx, "ring failed", "step", stepID(step), "error", err)
 			}
 		}

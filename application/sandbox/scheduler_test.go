@@ -375,9 +375,9 @@ func TestASimulationMovesByItself(t *testing.T) {
 // bell calls the handler at once.
 type bell struct{ s *scene }
 
-func (b bell) Ring(ctx context.Context, _ ports.Lane, id string) error {
+func (b bell) Ring(ctx context.Context, _ ports.JobKind, id string) error {
 	b.s.simulator.Handle(ctx, id)
 	return nil
 }
 
-func (bell) Run(context.Context, map[ports.Lane]ports.Handler) error { panic("not for a scheduler") }
+func (bell) Run(context.Context, map[ports.JobKind]ports.Handler) error { panic("not for a scheduler") }

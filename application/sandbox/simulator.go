@@ -35,7 +35,7 @@ func NewSimulator(s ports.Storage, c ports.Clock, ids ports.Identifiers, r ports
 	return &Simulator{storage: s, clock: c, ids: ids, renderer: r, log: log, late: late}
 }
 
-// Handle is the handler of ports.LaneSimulation. What it cannot do is still
+// Handle is the handler of ports.JobSimulation. What it cannot do is still
 // due, and the Scheduler rings for it again.
 func (s *Simulator) Handle(ctx context.Context, stepID string) {
 	id, done, err := parseStepID(stepID)

@@ -71,14 +71,14 @@ func (w *world) run(t *testing.T) (stop func()) {
 
 func (w *world) Read() ports.Readers { return ports.Readers{Simulations: reader{world: w}} }
 
-func (w *world) Run(context.Context, map[ports.Lane]ports.Handler) error {
+func (w *world) Run(context.Context, map[ports.JobKind]ports.Handler) error {
 	panic("not for a scheduler")
 }
 
-func (w *world) Ring(ctx context.Context, lane ports.Lane, id string) error {
+func (w *world) Ring(ctx context.Context, kind ports.JobKind, id string) error {
 	w.mu.Lock()
-	if lane != ports.LaneSimulation {
-		panic(lane)
+	if kind != ports.JobSimulation {
+		panic(kind)
 	}
 	w.rings = append(w.rings, rung{id, time.Since(w.began)})
 	w.ringing++

@@ -301,12 +301,12 @@ func newQueue(client queueRedis, log *slog.Logger) ports.Queue {
 	return asynqqueue.New(client.Client, asynqqueue.Options{Workers: webhookWorkers, PollEvery: idlePolls}, log)
 }
 
-// idlePolls are of lanes on which nothing is awaited to the millisecond: an idle
+// idlePolls are of jobs for which nothing is awaited to the millisecond: an idle
 // process spends most of its time on asking.
-var idlePolls = map[ports.Lane]time.Duration{ports.LaneWebhookSlow: 50 * time.Millisecond, ports.LaneSimulation: 25 * time.Millisecond}
+var idlePolls = map[ports.JobKind]time.Duration{ports.JobWebhookLowPriority: 50 * time.Millisecond, ports.JobSimulation: 25 * time.Millisecond}
 
 // webhookWorkers are many, since they wait for receivers: for slow ones most.
-var webhookWorkers = map[ports.Lane]int{ports.LaneWebhook: 128, ports.LaneWebhookSlow: 256}
+var webhookWorkers = map[ports.JobKind]int{ports.JobWebhook: 128, ports.JobWebhookLowPriority: 256}
 
 // newSealer needs the secret key only where a secret is made or used, as
 // newKeyDigester does.

@@ -41,7 +41,7 @@ func (e *engine) run(ctx context.Context) error {
 		e.drainer.Close() // while the queue lets its handlers end
 	})
 	handlers := e.drainer.Handlers()
-	handlers[ports.LaneSimulation] = e.simulator.Handle
+	handlers[ports.JobSimulation] = e.simulator.Handle
 	err := e.queue.Run(ctx, handlers)
 	stop()
 	looking.Wait()

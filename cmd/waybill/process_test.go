@@ -230,7 +230,7 @@ func TestAWorkerFinishesTheHandlersThatRun(t *testing.T) {
 		r := rehearse()
 		queue := memqueue.New(memqueue.Options{}, r.Log)
 		r.Tasks = append(r.Tasks, func(ctx context.Context) error {
-			return queue.Run(ctx, map[ports.Lane]ports.Handler{ports.LaneSimulation: func(ctx context.Context, _ string) {
+			return queue.Run(ctx, map[ports.JobKind]ports.Handler{ports.JobSimulation: func(ctx context.Context, _ string) {
 				r.diary.note("handler begins")
 				if slept(ctx, 10*time.Second) {
 					r.diary.note("handler ended")
@@ -239,7 +239,7 @@ func TestAWorkerFinishesTheHandlersThatRun(t *testing.T) {
 		})
 		ended := make(chan error, 1)
 		go func() { ended <- r.Run(ctx) }()
-		if err := queue.Ring(t.Context(), ports.LaneSimulation, "x"); err != nil {
+		if err := queue.Ring(t.Context(), ports.JobSimulation, "x"); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()

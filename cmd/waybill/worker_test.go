@@ -198,7 +198,7 @@ type brokenQueue struct {
 	err error
 }
 
-func (q brokenQueue) Run(context.Context, map[ports.Lane]ports.Handler) error { return q.err }
+func (q brokenQueue) Run(context.Context, map[ports.JobKind]ports.Handler) error { return q.err }
 
 // A process that does nothing of what is due must not look as if it did.
 func TestAWorkerWhoseQueueFailsEnds(t *testing.T) {

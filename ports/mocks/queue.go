@@ -36,21 +36,21 @@ func (m *MockQueue) EXPECT() *MockQueueMockRecorder {
 }
 
 // Ring mocks base method.
-func (m *MockQueue) Ring(ctx context.Context, lane ports.Lane, id string) error {
+func (m *MockQueue) Ring(ctx context.Context, kind ports.JobKind, id string) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Ring", ctx, lane, id)
+	ret := m.ctrl.Call(m, "Ring", ctx, kind, id)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // Ring indicates an expected call of Ring.
-func (mr *MockQueueMockRecorder) Ring(ctx, lane, id interface{}) *gomock.Call {
+func (mr *MockQueueMockRecorder) Ring(ctx, kind, id interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Ring", reflect.TypeOf((*MockQueue)(nil).Ring), ctx, lane, id)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Ring", reflect.TypeOf((*MockQueue)(nil).Ring), ctx, kind, id)
 }
 
 // Run mocks base method.
-func (m *MockQueue) Run(ctx context.Context, handlers map[ports.Lane]ports.Handler) error {
+func (m *MockQueue) Run(ctx context.Context, handlers map[ports.JobKind]ports.Handler) error {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Run", ctx, handlers)
 	ret0, _ := ret[0].(error)

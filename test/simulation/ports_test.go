@@ -419,7 +419,7 @@ func (s pricing) Price(ctx context.Context, trip domain.Trip) (domain.Quote, err
 // bell is a queue whose rings wait until the world brings them to a handler.
 type bell struct{ p *process }
 
-func (b bell) Ring(ctx context.Context, _ ports.Lane, id string) error {
+func (b bell) Ring(ctx context.Context, _ ports.JobKind, id string) error {
 	return b.p.through(ctx, rings, "Ring "+id, func(ctx context.Context) error {
 		w := b.p.world
 		switch fateOf(ctx) {
@@ -438,7 +438,7 @@ func (b bell) Ring(ctx context.Context, _ ports.Lane, id string) error {
 	})
 }
 
-func (b bell) Run(context.Context, map[ports.Lane]ports.Handler) error { return nil }
+func (b bell) Run(context.Context, map[ports.JobKind]ports.Handler) error { return nil }
 
 // locks are those of the process, and sometimes those of a Redis that errs.
 type locks struct {

@@ -27,8 +27,8 @@ func (w *incomingWebhook) key() string { return attemptKey(w.WebhookDeliveryID, 
 
 func attemptKey(webhook string, attempt int) string { return fmt.Sprintf("%s/%d", webhook, attempt) }
 
-// lane is what is delivered in order: all webhooks of one delivery.
-func (w *incomingWebhook) lane() string {
+// group is what is delivered in order: all webhooks of one delivery.
+func (w *incomingWebhook) group() string {
 	if id := deliveryOf(&w.payload); id != "" {
 		return id
 	}

@@ -62,8 +62,8 @@ type webhookListener struct {
 	mu           sync.Mutex
 	current      waybillapi.WebhookListenerSecret
 	registeredAt time.Time
-	lanes        map[string][]*incomingWebhook       // the first of each is under way
-	held         map[string]bool                     // keys of those in the lanes
+	groups       map[string][]*incomingWebhook       // the first of each is under way
+	held         map[string]bool                     // keys of those in the groups
 	results      []waybillapi.WebhookResult          // not told yet
 	told         map[string]waybillapi.WebhookResult // the last of them
 	toldOrder    []string
@@ -73,7 +73,7 @@ func newWebhookListener(c *apiClient, types []string) *webhookListener {
 	return &webhookListener{
 		client: c, types: types, slots: make(chan struct{}, forwardsAtOnce), wake: make(chan struct{}, 1),
 		attempted: func(*incomingWebhook, domain.WebhookResult) {}, expired: func() {},
-		lanes: map[string][]*incomingWebhook{}, told: map[string]waybillapi.WebhookResult{}, held: map[string]bool{},
+		groups: map[string][]*incomingWebhook{}, told: map[string]waybillapi.WebhookResult{}, held: map[string]bool{},
 	}
 }
 
@@ -170,7 +170,7 @@ func (l *webhookListener) run(ctx context.Context) error {
 func (l *webhookListener) untold() (results []waybillapi.WebhookResult, busy bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return append([]waybillapi.WebhookResult{}, l.results[:min(len(l.results), mostResults)]...), len(l.lanes) > 0
+	return append([]waybillapi.WebhookResult{}, l.results[:min(len(l.results), mostResults)]...), len(l.groups) > 0
 }
 
 // fetch tells results and gets what is due. After a failure it insists, without
@@ -241,7 +241,7 @@ func (l *webhookListener) settle(results []waybillapi.WebhookResult) {
 	}
 }
 
-// accept puts what is new in the lanes, and tells a result again that was not
+// accept puts what is new in its group, and tells a result again that was not
 // heard: the clocks of two servers may differ.
 func (l *webhookListener) accept(ctx context.Context, fetched []waybillapi.FetchedWebhook) (fresh, unheard bool) {
 	l.mu.Lock()
@@ -264,10 +264,10 @@ func (l *webhookListener) accept(ctx context.Context, fetched []waybillapi.Fetch
 		_ = json.Unmarshal([]byte(f.Body), &w.payload) // what cannot be read is delivered as well
 		fresh = true
 		l.held[w.key()] = true
-		lane := w.lane()
-		l.lanes[lane] = append(l.lanes[lane], w)
-		if len(l.lanes[lane]) == 1 {
-			l.working.Go(func() { l.drain(ctx, lane) })
+		group := w.group()
+		l.groups[group] = append(l.groups[group], w)
+		if len(l.groups[group]) == 1 {
+			l.working.Go(func() { l.drain(ctx, group) })
 		}
 	}
 	return fresh, unheard
@@ -283,9 +283,9 @@ func (l *webhookListener) isUntold(w *incomingWebhook) bool {
 	return false
 }
 
-// drain delivers what is in a lane, in order.
-func (l *webhookListener) drain(ctx context.Context, lane string) {
-	for w := l.first(lane); w != nil; w = l.next(lane) {
+// drain delivers what is in a group, in order.
+func (l *webhookListener) drain(ctx context.Context, group string) {
+	for w := l.first(group); w != nil; w = l.next(group) {
 		select {
 		case l.slots <- struct{}{}:
 		case <-ctx.Done():
@@ -301,15 +301,15 @@ func (l *webhookListener) drain(ctx context.Context, lane string) {
 	}
 }
 
-func (l *webhookListener) first(lane string) *incomingWebhook {
+func (l *webhookListener) first(group string) *incomingWebhook {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.lanes[lane][0]
+	return l.groups[group][0]
 }
 
-// next drops the first of a lane, whose result is noted, and is the one after
-// it; nil: the lane is empty.
-func (l *webhookListener) next(lane string) *incomingWebhook {
+// next drops the first of a group, whose result is noted, and is the one after
+// it; nil: the group is empty.
+func (l *webhookListener) next(group string) *incomingWebhook {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	defer func() {
@@ -318,13 +318,13 @@ func (l *webhookListener) next(lane string) *incomingWebhook {
 		default:
 		}
 	}()
-	delete(l.held, l.lanes[lane][0].key())
-	l.lanes[lane] = l.lanes[lane][1:]
-	if len(l.lanes[lane]) == 0 {
-		delete(l.lanes, lane)
+	delete(l.held, l.groups[group][0].key())
+	l.groups[group] = l.groups[group][1:]
+	if len(l.groups[group]) == 0 {
+		delete(l.groups, group)
 		return nil
 	}
-	return l.lanes[lane][0]
+	return l.groups[group][0]
 }
 
 // note keeps a result until it is told. Nobody wants one for a listener that
@@ -376,7 +376,7 @@ func (l *webhookListener) pause(ctx context.Context, moved, unheard bool) {
 func (l *webhookListener) busy() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.lanes) > 0
+	return len(l.groups) > 0
 }
 
 // idle reports whether there is nothing to tell.

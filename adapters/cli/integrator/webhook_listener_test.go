@@ -131,20 +131,20 @@ type postings struct {
 
 func (d *postings) deliver(ctx context.Context, w *incomingWebhook) domain.WebhookResult {
 	d.mu.Lock()
-	lane := deliveryOf(&w.payload)
-	if d.under[lane]++; d.under[lane] > 1 {
-		d.order[lane] = append(d.order[lane], "beside another one")
+	group := deliveryOf(&w.payload)
+	if d.under[group]++; d.under[group] > 1 {
+		d.order[group] = append(d.order[group], "beside another one")
 	}
 	d.total++
 	d.most = max(d.most, d.total)
-	d.order[lane] = append(d.order[lane], w.EventID)
+	d.order[group] = append(d.order[group], w.EventID)
 	takes := d.takes(w)
 	d.mu.Unlock()
 	begun := time.Now()
 	sleep(ctx, takes)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.under[lane]--
+	d.under[group]--
 	d.total--
 	return domain.WebhookResult{StatusCode: 200, Duration: time.Since(begun), Excerpt: "thanks"}
 }
@@ -207,9 +207,9 @@ func TestWebhooksOfADeliveryGoInOrderAndOthersBesideThem(t *testing.T) {
 		if len(h.results) != count || h.told != count {
 			t.Errorf("%d results of %d webhooks, told %d times", len(h.results), count, h.told)
 		}
-		for lane, events := range want {
-			if !slices.Equal(d.order[lane], events) {
-				t.Errorf("%s: %v, want %v", lane, d.order[lane], events)
+		for group, events := range want {
+			if !slices.Equal(d.order[group], events) {
+				t.Errorf("%s: %v, want %v", group, d.order[group], events)
 			}
 		}
 		if d.most > forwardsAtOnce || d.most < 10 {

@@ -18,7 +18,7 @@ var Loggable = map[string]bool{
 	// a statement, which has no values in it
 	"sql": true, "rows": true, "duration_ms": true, "message": true,
 	// what is due, and which bell was rung for which ID
-	"step": true, "lane": true, "id": true,
+	"step": true, "id": true,
 	// an endpoint of webhooks, and what is sent to it
 	"endpoint": true, "endpoints": true, "webhook": true, "attempts": true, "reason": true, "failures": true, "until": true, "metric": true,
 	// a service that prices or routes, or Redis

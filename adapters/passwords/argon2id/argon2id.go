@@ -2,9 +2,9 @@
 // PHC string format, with their parameters, so that these can change: a hash made
 // with other ones still verifies, and is reported as outdated.
 //
-// The parameters are 19 MiB of memory, 2 passes and 1 lane, the least that OWASP's
+// The parameters are 19 MiB of memory, 2 passes and a parallelism of 1, the least that OWASP's
 // Password Storage Cheat Sheet recommends of Argon2id (2023). The second
-// recommendation of RFC 9106, 64 MiB and 4 lanes, was rejected: a sign-in would take
+// recommendation of RFC 9106, 64 MiB and a parallelism of 4, was rejected: a sign-in would take
 // every processor of a small machine away from deliveries, and each password here
 // has at least twelve characters and is not a common one.
 //
@@ -37,16 +37,16 @@ const (
 
 // What a stored hash may ask for at most: a row must not take a process down.
 const (
-	maxMemory = 1 << 20 // KiB
-	maxPasses = 64
-	maxLanes  = 64
+	maxMemory      = 1 << 20 // KiB
+	maxPasses      = 64
+	maxParallelism = 64
 )
 
 // Parameters are what a hash costs.
 type Parameters struct {
-	Memory uint32 // KiB
-	Passes uint32
-	Lanes  uint8
+	Memory      uint32 // KiB
+	Passes      uint32
+	Parallelism uint8
 }
 
 // Hasher hashes and verifies. It is safe for concurrent use.
@@ -58,7 +58,7 @@ type Hasher struct {
 
 // New makes a hasher with the parameters of the package comment.
 func New() *Hasher {
-	return newHasher(Parameters{Memory: 19 * 1024, Passes: 2, Lanes: 1}, 2, 2*time.Second)
+	return newHasher(Parameters{Memory: 19 * 1024, Passes: 2, Parallelism: 1}, 2, 2*time.Second)
 }
 
 func newHasher(p Parameters, atOnce int, patience time.Duration) *Hasher {
@@ -73,7 +73,7 @@ func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, h.parameters.Memory, h.parameters.Passes, h.parameters.Lanes,
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, h.parameters.Memory, h.parameters.Passes, h.parameters.Parallelism,
 		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(key)), nil
 }
 
@@ -105,7 +105,7 @@ func (h *Hasher) derive(ctx context.Context, password string, salt []byte, p Par
 		return nil, context.Cause(ctx)
 	}
 	defer func() { <-h.permits }()
-	return argon2.IDKey([]byte(norm.NFKC.String(password)), salt, p.Passes, p.Memory, p.Lanes, size), nil
+	return argon2.IDKey([]byte(norm.NFKC.String(password)), salt, p.Passes, p.Memory, p.Parallelism, size), nil
 }
 
 var errMalformed = errors.New("a stored hash is not in the PHC format of Argon2id version 19")
@@ -115,13 +115,13 @@ func parse(hash string) (p Parameters, salt, key []byte, err error) {
 	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
 		return p, nil, nil, errMalformed
 	}
-	if n, err := fmt.Sscanf(parts[3]+"\n", "m=%d,t=%d,p=%d\n", &p.Memory, &p.Passes, &p.Lanes); err != nil || n != 3 {
+	if n, err := fmt.Sscanf(parts[3]+"\n", "m=%d,t=%d,p=%d\n", &p.Memory, &p.Passes, &p.Parallelism); err != nil || n != 3 {
 		return p, nil, nil, errMalformed
 	}
 	salt, errSalt := base64.RawStdEncoding.DecodeString(parts[4])
 	key, errKey := base64.RawStdEncoding.DecodeString(parts[5])
 	if errSalt != nil || errKey != nil || len(salt) < 8 || len(salt) > 64 || len(key) < 16 || len(key) > 64 ||
-		p.Passes < 1 || p.Passes > maxPasses || p.Lanes < 1 || p.Lanes > maxLanes || p.Memory < 8*uint32(p.Lanes) || p.Memory > maxMemory {
+		p.Passes < 1 || p.Passes > maxPasses || p.Parallelism < 1 || p.Parallelism > maxParallelism || p.Memory < 8*uint32(p.Parallelism) || p.Memory > maxMemory {
 		return p, nil, nil, errMalformed
 	}
 	return p, salt, key, nil

@@ -30,8 +30,8 @@ func TestAHashOfTheReferenceImplementationVerifiesAndIsOutdated(t *testing.T) {
 
 func TestOtherParametersStillVerifyAndAreReported(t *testing.T) {
 	t.Parallel()
-	weak := newHasher(Parameters{Memory: 64, Passes: 1, Lanes: 1}, 1, time.Minute)
-	strong := newHasher(Parameters{Memory: 128, Passes: 1, Lanes: 1}, 1, time.Minute)
+	weak := newHasher(Parameters{Memory: 64, Passes: 1, Parallelism: 1}, 1, time.Minute)
+	strong := newHasher(Parameters{Memory: 128, Passes: 1, Parallelism: 1}, 1, time.Minute)
 	hash, err := weak.Hash(t.Context(), "correct horse battery")
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func TestAHashThatAsksForTooMuchOrCannotBeReadIsAnError(t *testing.T) {
 
 func TestMoreThanTheFirstTwoWaitAndThenGiveUp(t *testing.T) {
 	t.Parallel()
-	h := newHasher(Parameters{Memory: 64, Passes: 1, Lanes: 1}, 2, 20*time.Millisecond)
+	h := newHasher(Parameters{Memory: 64, Passes: 1, Parallelism: 1}, 2, 20*time.Millisecond)
 	h.permits <- struct{}{}
 	if _, err := h.Hash(t.Context(), "one place is left"); err != nil {
 		t.Error(err)

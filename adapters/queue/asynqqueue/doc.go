@@ -6,8 +6,8 @@
 //
 // Decisions that bind this package:
 //
-//   - Each lane has a server of its own. One server asks its queues in turn and
-//     has one pool of workers, where a slow lane would hold up the others.
+//   - Each kind of job has a server of its own. One server asks its queues in turn and
+//     has one pool of workers, where a slow kind would hold up the others.
 //   - Rings are one as long as a task of the ID waits. asynq refuses a second
 //     task of the same name in every state: waiting, running, or left behind by
 //     a process that died, for a minute or two. So an ID has several names; on a
@@ -15,7 +15,7 @@
 //     unless one waits. Two names, of which one is for what runs and one for
 //     what waits, were rejected: both may run, and the next ring would be lost.
 //     So was the time in the name: what waits would not be recognized, and a
-//     lane that nobody works on would grow with every ring.
+//     kind without a worker would grow with every ring.
 //   - asynq's Inspector could tell the states, but not after Redis was emptied
 //     until the process is started again. Its key of a task is read instead;
 //     the tests notice when a new version calls it something else.
@@ -24,7 +24,7 @@
 //     failure, and put what failed too often into an archive for 90 days.
 //   - asynq asks for the next task without a pause when Redis refuses, which
 //     takes a whole core for as long as that lasts. Its client pauses instead.
-//   - asynq asks at one pace, also where nothing ever comes. A lane that got a
+//   - asynq asks at one pace, also where nothing ever comes. A server that got a
 //     task lately asks at that pace, five times as often as an idle one and more,
 //     which its client holds back: what was rung for comes sooner, and idling costs
 //     no more. A wake-up by pub/sub was rejected: it is a connection more to lose,

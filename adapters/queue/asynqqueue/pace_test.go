@@ -17,18 +17,18 @@ func TestALaneAsksLessOftenOnceItGotNothingForAWhile(t *testing.T) {
 			return time.Since(asked)
 		}
 		if r := rested(false); r != every-eagerEvery {
-			t.Errorf("a lane that never got anything rests for %v", r)
+			t.Errorf("a server that never got anything rests for %v", r)
 		}
 		if r := rested(true); r != 0 {
-			t.Errorf("a lane that got a task rests for %v", r)
+			t.Errorf("a server that got a task rests for %v", r)
 		}
 		<-time.After(eagerFor)
 		if r := rested(false); r != 0 {
-			t.Errorf("a lane that got a task lately rests for %v", r)
+			t.Errorf("a server that got a task lately rests for %v", r)
 		}
 		<-time.After(eagerEvery)
 		if r := rested(false); r != every-eagerEvery {
-			t.Errorf("a lane that got nothing for a while rests for %v", r)
+			t.Errorf("a server that got nothing for a while rests for %v", r)
 		}
 	})
 }

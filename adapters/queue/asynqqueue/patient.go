@@ -11,17 +11,17 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// refusedPause is how long a lane rests after it asked for a task in vain.
+// refusedPause is how long the server of a kind pauses after it asked for a task in vain.
 const refusedPause = 200 * time.Millisecond
 
-// patient is the client of asynq's server of one lane. It pauses where asynq does
+// patient is the client of asynq's server of one kind of job. It pauses where asynq does
 // not, and logs the beginning and the end of an outage.
 type patient struct {
 	redis.UniversalClient
 	every time.Duration // it asks where it got nothing for a while
 	stop  <-chan struct{}
 	log   *slog.Logger
-	gone  *atomic.Bool // shared by all lanes
+	gone  *atomic.Bool // shared by all kinds
 	got   time.Time    // a task, of the one goroutine that asks
 }
 
@@ -59,7 +59,7 @@ func (p *patient) heed(keys []string, err error) {
 	p.rest(refusedPause)
 }
 
-// pace makes a lane that got nothing for a while ask less often.
+// pace makes a server that got nothing for a while ask less often.
 func (p *patient) pace(got bool) {
 	switch now := time.Now(); {
 	case got:

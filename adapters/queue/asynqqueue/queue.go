@@ -21,9 +21,9 @@ import (
 var _ ports.Queue = (*Queue)(nil)
 
 const (
-	// workers is how many handlers of a lane one process runs at a time.
+	// workers is how many handlers of a kind one process runs at a time.
 	workers = 8
-	// pollEvery is how often an idle lane asks unless an option says otherwise, and
+	// pollEvery is how often an idle server asks unless an option says otherwise, and
 	// eagerEvery one that got a task less than eagerFor ago, on average: asynq waits
 	// between a half and one and a half of eagerEvery. Asking takes 60 us of Redis
 	// and this process, and several times that where it wakes a core.
@@ -49,12 +49,12 @@ const (
 
 // Options are what a process may choose.
 type Options struct {
-	// Workers is how many handlers of a lane run at a time, 8 where it is not
+	// Workers is how many handlers of a kind run at a time, 8 where it is not
 	// named.
-	Workers map[ports.Lane]int
-	// PollEvery is how often a lane asks that got no task lately, every 10 ms
+	Workers map[ports.JobKind]int
+	// PollEvery is how often a server asks that got no task lately, every 10 ms
 	// where it is not named. What it asks for may come as much later.
-	PollEvery map[ports.Lane]time.Duration
+	PollEvery map[ports.JobKind]time.Duration
 }
 
 // Queue rings through one Redis.
@@ -77,19 +77,19 @@ func New(r redis.UniversalClient, o Options, log *slog.Logger) *Queue {
 }
 
 // Ring fails where Redis does not answer.
-func (q *Queue) Ring(ctx context.Context, lane ports.Lane, id string) error {
+func (q *Queue) Ring(ctx context.Context, kind ports.JobKind, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, ringTimeout)
 	defer cancel()
 	name := taskName(id, "0")
 	for {
-		_, err := q.client.EnqueueContext(ctx, asynq.NewTask(string(lane), []byte(id)),
-			asynq.Queue(queueName(lane)), asynq.TaskID(name), asynq.MaxRetry(1), asynq.Timeout(giveUpAfter))
+		_, err := q.client.EnqueueContext(ctx, asynq.NewTask(string(kind), []byte(id)),
+			asynq.Queue(queueName(kind)), asynq.TaskID(name), asynq.MaxRetry(1), asynq.Timeout(giveUpAfter))
 		if err == nil {
 			return nil
 		}
 		waits := false
 		if errors.Is(err, asynq.ErrTaskIDConflict) {
-			name, waits, err = q.freeName(ctx, lane, id)
+			name, waits, err = q.freeName(ctx, kind, id)
 		}
 		switch {
 		case err != nil:
@@ -103,7 +103,7 @@ func (q *Queue) Ring(ctx context.Context, lane ports.Lane, id string) error {
 var errManyRuns = errors.New("more handlers run for the ID than there are names")
 
 // freeName finds a name for another task of an ID, unless one waits.
-func (q *Queue) freeName(ctx context.Context, lane ports.Lane, id string) (name string, waits bool, err error) {
+func (q *Queue) freeName(ctx context.Context, kind ports.JobKind, id string) (name string, waits bool, err error) {
 	names := make([]string, 0, turns+1)
 	for turn := range turns {
 		names = append(names, taskName(id, strconv.Itoa(turn)))
@@ -113,7 +113,7 @@ func (q *Queue) freeName(ctx context.Context, lane ports.Lane, id string) (name 
 	// The error of the whole is that of the first command; each has its own.
 	states, _ := q.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, name := range names {
-			p.HGet(ctx, taskKey(lane, name), "state")
+			p.HGet(ctx, taskKey(kind, name), "state")
 		}
 		return nil
 	})
@@ -138,17 +138,17 @@ func (q *Queue) freeName(ctx context.Context, lane ports.Lane, id string) (name 
 }
 
 // queueName keeps apart what else may use the same Redis.
-func queueName(lane ports.Lane) string { return "waybill-" + string(lane) }
+func queueName(kind ports.JobKind) string { return "waybill-" + string(kind) }
 
 func taskName(id, turn string) string { return id + ":" + turn }
 
 // taskKey is where asynq keeps a task.
-func taskKey(lane ports.Lane, name string) string {
-	return "asynq:{" + queueName(lane) + "}:t:" + name
+func taskKey(kind ports.JobKind, name string) string {
+	return "asynq:{" + queueName(kind) + "}:t:" + name
 }
 
 // Run also goes on while Redis is away, and hears what is rung when it is back.
-func (q *Queue) Run(ctx context.Context, handlers map[ports.Lane]ports.Handler) error {
+func (q *Queue) Run(ctx context.Context, handlers map[ports.JobKind]ports.Handler) error {
 	var gone atomic.Bool
 	var running sync.WaitGroup // asynq stops waiting for what takes too long
 	var servers []*asynq.Server
@@ -160,11 +160,11 @@ func (q *Queue) Run(ctx context.Context, handlers map[ports.Lane]ports.Handler) 
 		stopping.Wait()
 		running.Wait()
 	}()
-	for lane, handle := range handlers {
-		every := cmp.Or(q.options.PollEvery[lane], pollEvery)
+	for kind, handle := range handlers {
+		every := cmp.Or(q.options.PollEvery[kind], pollEvery)
 		client := &patient{UniversalClient: q.redis, every: every, stop: ctx.Done(), log: q.log, gone: &gone}
 		server := asynq.NewServerFromRedisClient(client, asynq.Config{
-			Concurrency: q.workers(lane), Queues: map[string]int{queueName(lane): 1},
+			Concurrency: q.workers(kind), Queues: map[string]int{queueName(kind): 1},
 			TaskCheckInterval: eagerEvery, ShutdownTimeout: q.requeueAfter,
 			// A task of a process that died is for now, and no failure.
 			RetryDelayFunc: func(int, error, *asynq.Task) time.Duration { return 0 },
@@ -175,11 +175,11 @@ func (q *Queue) Run(ctx context.Context, handlers map[ports.Lane]ports.Handler) 
 		err := server.Start(asynq.HandlerFunc(func(_ context.Context, t *asynq.Task) error {
 			running.Add(1)
 			defer running.Done()
-			q.handle(ctx, lane, handle, string(t.Payload()))
+			q.handle(ctx, kind, handle, string(t.Payload()))
 			return nil
 		}))
 		if err != nil {
-			return fmt.Errorf("start lane %s: %w", lane, err)
+			return fmt.Errorf("start the queue %s: %w", kind, err)
 		}
 		servers = append(servers, server)
 	}
@@ -187,20 +187,20 @@ func (q *Queue) Run(ctx context.Context, handlers map[ports.Lane]ports.Handler) 
 	return nil
 }
 
-func (q *Queue) workers(lane ports.Lane) int {
-	if n := q.options.Workers[lane]; n > 0 {
+func (q *Queue) workers(kind ports.JobKind) int {
+	if n := q.options.Workers[kind]; n > 0 {
 		return n
 	}
 	return workers
 }
 
 // handle calls a handler, which is let finish when ctx ends.
-func (q *Queue) handle(ctx context.Context, lane ports.Lane, handle ports.Handler, id string) {
+func (q *Queue) handle(ctx context.Context, kind ports.JobKind, handle ports.Handler, id string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handlerTimeout)
 	defer cancel()
 	defer func() {
 		if why := recover(); why != nil {
-			q.log.ErrorContext(ctx, "a queue handler panicked", "lane", lane, "id", id, "panic", why, "stack", string(debug.Stack()))
+			q.log.ErrorContext(ctx, "a queue handler panicked", "job", kind, "id", id, "panic", why, "stack", string(debug.Stack()))
 		}
 	}()
 	handle(ctx, id)

@@ -41,12 +41,12 @@ var silent = slog.New(slog.DiscardHandler)
 
 func open(t testing.TB, url string) *Queue { return New(connect(t, url), Options{}, silent) }
 
-// run runs a lane's handler until the test ends or stop is called.
-func run(t testing.TB, q *Queue, lane ports.Lane, handle ports.Handler) (stop func()) {
+// run runs the handler of a kind until the test ends or stop is called.
+func run(t testing.TB, q *Queue, kind ports.JobKind, handle ports.Handler) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {
-		if err := q.Run(ctx, map[ports.Lane]ports.Handler{lane: handle}); err != nil {
+		if err := q.Run(ctx, map[ports.JobKind]ports.Handler{kind: handle}); err != nil {
 			t.Errorf("Run: %v", err)
 		}
 	})
@@ -67,9 +67,9 @@ func until(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-func ring(t testing.TB, q *Queue, lane ports.Lane, id string) {
+func ring(t testing.TB, q *Queue, kind ports.JobKind, id string) {
 	t.Helper()
-	if err := q.Ring(t.Context(), lane, id); err != nil {
+	if err := q.Ring(t.Context(), kind, id); err != nil {
 		t.Fatalf("ring for %q: %v", id, err)
 	}
 }
@@ -82,11 +82,11 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// tidy removes at the end of the test what asynq keeps of its lanes: counters,
+// tidy removes at the end of the test what asynq keeps of its queues: counters,
 // for longer than a server of many should have them.
 type tidy struct {
 	*Queue
-	lanes sync.Map
+	kinds sync.Map
 }
 
 func openTidy(t testing.TB, url string) *tidy {
@@ -94,8 +94,8 @@ func openTidy(t testing.TB, url string) *tidy {
 	q := &tidy{Queue: New(client, Options{}, silent)}
 	t.Cleanup(func() {
 		ctx := context.Background()
-		for lane := range q.lanes.Range {
-			queue := queueName(lane.(ports.Lane))
+		for kind := range q.kinds.Range {
+			queue := queueName(kind.(ports.JobKind))
 			client.SRem(ctx, "asynq:queues", queue)
 			for found := client.Scan(ctx, 0, "asynq:{"+queue+"}:*", 1000).Iterator(); found.Next(ctx); {
 				client.Del(ctx, found.Val())
@@ -105,37 +105,37 @@ func openTidy(t testing.TB, url string) *tidy {
 	return q
 }
 
-func (q *tidy) Ring(ctx context.Context, lane ports.Lane, id string) error {
-	q.lanes.Store(lane, true)
-	return q.Queue.Ring(ctx, lane, id)
+func (q *tidy) Ring(ctx context.Context, kind ports.JobKind, id string) error {
+	q.kinds.Store(kind, true)
+	return q.Queue.Ring(ctx, kind, id)
 }
 
 func TestALaneHasTheWorkersThatItsOptionNames(t *testing.T) {
 	t.Parallel()
-	q := New(connect(t, redis.Own(t).URL), Options{Workers: map[ports.Lane]int{"few": 2, "many": 20}}, silent)
-	for lane, want := range map[ports.Lane]int64{"few": 2, "many": 20, "unnamed": workers} {
+	q := New(connect(t, redis.Own(t).URL), Options{Workers: map[ports.JobKind]int{"few": 2, "many": 20}}, silent)
+	for kind, want := range map[ports.JobKind]int64{"few": 2, "many": 20, "unnamed": workers} {
 		opened := make(chan struct{})
 		release := sync.OnceFunc(func() { close(opened) })
 		defer release()
 		var begun atomic.Int64
-		stop := run(t, q, lane, func(context.Context, string) {
+		stop := run(t, q, kind, func(context.Context, string) {
 			begun.Add(1)
 			<-opened
 		})
 		for n := range 30 {
-			ring(t, q, lane, fmt.Sprint(n))
+			ring(t, q, kind, fmt.Sprint(n))
 		}
 		until(t, "all workers are busy", func() bool { return begun.Load() >= want })
 		<-time.After(5 * pollEvery) // in which one too many would begin
 		if n := begun.Load(); n != want {
-			t.Errorf("%d handlers of %s run, want %d", n, lane, want)
+			t.Errorf("%d handlers of %s run, want %d", n, kind, want)
 		}
 		release()
 		stop()
 	}
 }
 
-// What waits is one task for each ID, so that a lane nobody works on does not
+// What waits is one task for each ID, so that a kind without a worker does not
 // grow with every ring; what has run leaves nothing but counters.
 func TestRedisKeepsOneTaskForWhatWaitsAndNoneForWhatHasRun(t *testing.T) {
 	t.Parallel()
@@ -172,9 +172,9 @@ func TestRedisKeepsOneTaskForWhatWaitsAndNoneForWhatHasRun(t *testing.T) {
 
 // leaveBehind makes of what waits next what a process leaves that dies with it:
 // running, on a lease that ended so long ago.
-func leaveBehind(t testing.TB, client *goredis.Client, lane ports.Lane, ago time.Duration) (key string) {
+func leaveBehind(t testing.TB, client *goredis.Client, kind ports.JobKind, ago time.Duration) (key string) {
 	t.Helper()
-	queue := "asynq:{" + queueName(lane) + "}:"
+	queue := "asynq:{" + queueName(kind) + "}:"
 	name, err := client.LMove(t.Context(), queue+"pending", queue+"active", "RIGHT", "LEFT").Result()
 	if err != nil {
 		t.Fatal(err)
@@ -272,7 +272,7 @@ func TestAPanicIsLoggedWithWhereItWasAndItsTaskIsDone(t *testing.T) {
 	ring(t, q, "a", "x/1")
 	<-ran
 	stop()
-	for _, part := range []string{"level=ERROR", "lane=a", "id=x/1", "planned for the test", "queue_test.go"} {
+	for _, part := range []string{"level=ERROR", "job=a", "id=x/1", "planned for the test", "queue_test.go"} {
 		if !strings.Contains(logged.String(), part) {
 			t.Errorf("logged %q, which lacks %q", logged.String(), part)
 		}
@@ -311,7 +311,7 @@ func TestARunWaitsForALongHandlerAndLetsAnotherProcessHaveItsTask(t *testing.T) 
 	<-stopped
 }
 
-func TestAnIdleLaneHearsARingInMoments(t *testing.T) {
+func TestAnIdleQueueIsNotifiedInMoments(t *testing.T) {
 	t.Parallel()
 	q := open(t, redis.Own(t).URL)
 	heard := make(chan time.Time)

@@ -15,9 +15,9 @@ import (
 var _ ports.Queue = (*Queue)(nil)
 
 const (
-	// workers is how many handlers of a lane run at a time.
+	// workers is how many handlers of a kind run at a time.
 	workers = 8
-	// maxWaiting bounds the memory of a lane that nobody works on; what is rung
+	// maxWaiting bounds the memory of a kind without a worker; what is rung
 	// for beyond that is lost.
 	maxWaiting = 100_000
 	// handlerTimeout is when the context of a handler ends.
@@ -26,9 +26,9 @@ const (
 
 // Options are what a process may choose.
 type Options struct {
-	// Workers is how many handlers of a lane run at a time, 8 where it is not
+	// Workers is how many handlers of a kind run at a time, 8 where it is not
 	// named.
-	Workers map[ports.Lane]int
+	Workers map[ports.JobKind]int
 }
 
 // Queue is the bell of one process.
@@ -37,11 +37,11 @@ type Queue struct {
 	log     *slog.Logger
 
 	mu    sync.Mutex
-	lanes map[ports.Lane]*lane
+	kinds map[ports.JobKind]*backlog
 }
 
-// lane is what waits, each ID once, the one rung for first in front.
-type lane struct {
+// backlog is what waits, each ID once, the one rung for first in front.
+type backlog struct {
 	waiting map[string]bool
 	order   []string
 	ready   *sync.Cond // something waits, or the workers are to end
@@ -49,24 +49,24 @@ type lane struct {
 
 // New returns a queue in which nothing waits.
 func New(o Options, log *slog.Logger) *Queue {
-	return &Queue{options: o, log: log, lanes: map[ports.Lane]*lane{}}
+	return &Queue{options: o, log: log, kinds: map[ports.JobKind]*backlog{}}
 }
 
-// lane is called with the lock held.
-func (q *Queue) lane(name ports.Lane) *lane {
-	l := q.lanes[name]
+// backlogOf is called with the lock held.
+func (q *Queue) backlogOf(name ports.JobKind) *backlog {
+	l := q.kinds[name]
 	if l == nil {
-		l = &lane{waiting: map[string]bool{}, ready: sync.NewCond(&q.mu)}
-		q.lanes[name] = l
+		l = &backlog{waiting: map[string]bool{}, ready: sync.NewCond(&q.mu)}
+		q.kinds[name] = l
 	}
 	return l
 }
 
 // Ring never fails.
-func (q *Queue) Ring(_ context.Context, name ports.Lane, id string) error {
+func (q *Queue) Ring(_ context.Context, name ports.JobKind, id string) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	l := q.lane(name)
+	l := q.backlogOf(name)
 	if l.waiting[id] || len(l.order) >= maxWaiting {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (q *Queue) Ring(_ context.Context, name ports.Lane, id string) error {
 }
 
 // Run never fails.
-func (q *Queue) Run(ctx context.Context, handlers map[ports.Lane]ports.Handler) error {
+func (q *Queue) Run(ctx context.Context, handlers map[ports.JobKind]ports.Handler) error {
 	var running sync.WaitGroup
 	for name, handle := range handlers {
 		for range q.workers(name) {
@@ -90,7 +90,7 @@ func (q *Queue) Run(ctx context.Context, handlers map[ports.Lane]ports.Handler) 
 	return nil
 }
 
-func (q *Queue) workers(name ports.Lane) int {
+func (q *Queue) workers(name ports.JobKind) int {
 	if n := q.options.Workers[name]; n > 0 {
 		return n
 	}
@@ -102,12 +102,12 @@ func (q *Queue) workers(name ports.Lane) int {
 func (q *Queue) wakeAll() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, l := range q.lanes {
+	for _, l := range q.kinds {
 		l.ready.Broadcast()
 	}
 }
 
-func (q *Queue) work(ctx context.Context, name ports.Lane, handle ports.Handler) {
+func (q *Queue) work(ctx context.Context, name ports.JobKind, handle ports.Handler) {
 	for {
 		id, ok := q.next(ctx, name)
 		if !ok {
@@ -118,10 +118,10 @@ func (q *Queue) work(ctx context.Context, name ports.Lane, handle ports.Handler)
 }
 
 // next waits for an ID; a ring for it from now on is another one.
-func (q *Queue) next(ctx context.Context, name ports.Lane) (id string, ok bool) {
+func (q *Queue) next(ctx context.Context, name ports.JobKind) (id string, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	l := q.lane(name)
+	l := q.backlogOf(name)
 	for len(l.order) == 0 && ctx.Err() == nil {
 		l.ready.Wait()
 	}
@@ -134,12 +134,12 @@ func (q *Queue) next(ctx context.Context, name ports.Lane) (id string, ok bool) 
 }
 
 // handle calls a handler, which is let finish when ctx ends.
-func (q *Queue) handle(ctx context.Context, name ports.Lane, handle ports.Handler, id string) {
+func (q *Queue) handle(ctx context.Context, name ports.JobKind, handle ports.Handler, id string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handlerTimeout)
 	defer cancel()
 	defer func() {
 		if why := recover(); why != nil {
-			q.log.ErrorContext(ctx, "a queue handler panicked", "lane", name, "id", id, "panic", why, "stack", string(debug.Stack()))
+			q.log.ErrorContext(ctx, "a queue handler panicked", "job", name, "id", id, "panic", why, "stack", string(debug.Stack()))
 		}
 	}()
 	handle(ctx, id)

@@ -30,7 +30,7 @@ func TestConformance(t *testing.T) {
 }
 
 // run runs the handlers until the test ends or stop is called.
-func run(t *testing.T, q *Queue, handlers map[ports.Lane]ports.Handler) (stop func()) {
+func run(t *testing.T, q *Queue, handlers map[ports.JobKind]ports.Handler) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { _ = q.Run(ctx, handlers) })
@@ -53,46 +53,46 @@ func until(t *testing.T, what string, holds func() bool) {
 
 func TestALaneHasTheWorkersThatItsOptionNames(t *testing.T) {
 	t.Parallel()
-	q := New(Options{Workers: map[ports.Lane]int{"few": 2, "many": 20}}, silent)
+	q := New(Options{Workers: map[ports.JobKind]int{"few": 2, "many": 20}}, silent)
 	opened := make(chan struct{})
 	defer close(opened)
-	handlers := map[ports.Lane]ports.Handler{}
-	begun := map[ports.Lane]*atomic.Int64{"few": {}, "many": {}, "unnamed": {}}
-	for lane, n := range begun {
-		handlers[lane] = func(context.Context, string) {
+	handlers := map[ports.JobKind]ports.Handler{}
+	begun := map[ports.JobKind]*atomic.Int64{"few": {}, "many": {}, "unnamed": {}}
+	for backlog, n := range begun {
+		handlers[backlog] = func(context.Context, string) {
 			n.Add(1)
 			<-opened
 		}
 	}
 	run(t, q, handlers)
-	for lane := range handlers {
+	for backlog := range handlers {
 		for n := range 50 {
-			_ = q.Ring(t.Context(), lane, fmt.Sprint(n))
+			_ = q.Ring(t.Context(), backlog, fmt.Sprint(n))
 		}
 	}
-	want := map[ports.Lane]int64{"few": 2, "many": 20, "unnamed": workers}
-	for lane, n := range begun {
-		until(t, "all workers are busy", func() bool { return n.Load() >= want[lane] })
+	want := map[ports.JobKind]int64{"few": 2, "many": 20, "unnamed": workers}
+	for backlog, n := range begun {
+		until(t, "all workers are busy", func() bool { return n.Load() >= want[backlog] })
 	}
 	<-time.After(20 * time.Millisecond) // in which one too many would begin
-	for lane, n := range begun {
-		if n := n.Load(); n != want[lane] {
-			t.Errorf("%d handlers of %s run, want %d", n, lane, want[lane])
+	for backlog, n := range begun {
+		if n := n.Load(); n != want[backlog] {
+			t.Errorf("%d handlers of %s run, want %d", n, backlog, want[backlog])
 		}
 	}
 }
 
-func TestWhatWaitsIsBoundedAndTheLaneWorksAgainWhenItHasRun(t *testing.T) {
+func TestWhatWaitsIsBoundedAndTheQueueWorksAgainWhenItHasRun(t *testing.T) {
 	t.Parallel()
 	q := New(Options{}, silent)
 	for n := range maxWaiting + 1000 {
 		_ = q.Ring(t.Context(), "a", fmt.Sprint(n))
 	}
-	if l := q.lanes["a"]; len(l.order) != maxWaiting || len(l.waiting) != maxWaiting {
+	if l := q.kinds["a"]; len(l.order) != maxWaiting || len(l.waiting) != maxWaiting {
 		t.Fatalf("%d and %d wait, want %d", len(l.order), len(l.waiting), maxWaiting)
 	}
 	var heard atomic.Int64
-	run(t, q, map[ports.Lane]ports.Handler{"a": func(context.Context, string) { heard.Add(1) }})
+	run(t, q, map[ports.JobKind]ports.Handler{"a": func(context.Context, string) { heard.Add(1) }})
 	until(t, "all have run", func() bool { return heard.Load() == maxWaiting })
 	_ = q.Ring(t.Context(), "a", "what was lost")
 	until(t, "it is heard again", func() bool { return heard.Load() == maxWaiting+1 })
@@ -102,7 +102,7 @@ func TestARingThatWakesAWorkerWhoLeavesIsHeardByAnother(t *testing.T) {
 	t.Parallel()
 	q := New(Options{}, silent)
 	var heard atomic.Int64
-	handlers := map[ports.Lane]ports.Handler{"a": func(context.Context, string) { heard.Add(1) }}
+	handlers := map[ports.JobKind]ports.Handler{"a": func(context.Context, string) { heard.Add(1) }}
 	for round := range int64(500) {
 		// Who waits longest is woken first, which is often one who leaves.
 		leave := run(t, q, handlers)
@@ -121,14 +121,14 @@ func TestAPanicIsLoggedWithWhereItWas(t *testing.T) {
 	var logged bytes.Buffer
 	q := New(Options{}, slog.New(slog.NewTextHandler(&logged, nil)))
 	ran := make(chan struct{})
-	stop := run(t, q, map[ports.Lane]ports.Handler{"a": func(context.Context, string) {
+	stop := run(t, q, map[ports.JobKind]ports.Handler{"a": func(context.Context, string) {
 		defer close(ran)
 		panic("planned for the test")
 	}})
 	_ = q.Ring(t.Context(), "a", "x/1")
 	<-ran
 	stop()
-	for _, part := range []string{"level=ERROR", "lane=a", "id=x/1", "planned for the test", "queue_test.go"} {
+	for _, part := range []string{"level=ERROR", "job=a", "id=x/1", "planned for the test", "queue_test.go"} {
 		if !strings.Contains(logged.String(), part) {
 			t.Errorf("logged %q, which lacks %q", logged.String(), part)
 		}
@@ -141,7 +141,7 @@ func BenchmarkRingAndRun(b *testing.B) {
 	defer cancel()
 	var heard sync.WaitGroup
 	go func() {
-		_ = q.Run(ctx, map[ports.Lane]ports.Handler{"a": func(context.Context, string) { heard.Done() }})
+		_ = q.Run(ctx, map[ports.JobKind]ports.Handler{"a": func(context.Context, string) { heard.Done() }})
 	}()
 	for n := range b.N {
 		heard.Add(1)

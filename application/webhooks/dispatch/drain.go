@@ -31,12 +31,12 @@ type recorded struct {
 // the goroutine of run; sends and one write to the storage go on beside it.
 type drain struct {
 	*Drainer
-	endpoint domain.WebhookEndpoint
-	secrets  [][]byte
-	lease    keptLease // its tries are 0 as soon as something was read
-	slowLane bool
-	sure     time.Time // until then the lease is ours for sure
-	abort    func()    // ends what is on its way
+	endpoint    domain.WebhookEndpoint
+	secrets     [][]byte
+	lease       keptLease // its tries are 0 as soon as something was read
+	lowPriority bool
+	sure        time.Time // until then the lease is ours for sure
+	abort       func()    // ends what is on its way
 
 	more    chan struct{} // one: a ring came
 	freed   chan struct{} // closed: the rest is done without a worker
@@ -58,9 +58,9 @@ type drain struct {
 	writing time.Time // when the write under way began; zero: none is
 }
 
-func newDrain(d *Drainer, e domain.WebhookEndpoint, lease keptLease, slowLane bool, leased time.Time) *drain {
+func newDrain(d *Drainer, e domain.WebhookEndpoint, lease keptLease, lowPriority bool, leased time.Time) *drain {
 	return &drain{
-		Drainer: d, endpoint: e, lease: lease, slowLane: slowLane, sure: leased.Add(leaseSure), health: e.Health, paused: e.Health.OpenUntil,
+		Drainer: d, endpoint: e, lease: lease, lowPriority: lowPriority, sure: leased.Add(leaseSure), health: e.Health, paused: e.Health.OpenUntil,
 		more: make(chan struct{}, 1), freed: make(chan struct{}), results: make(chan sent, inFlight), writes: make(chan recorded, 1),
 		taken: map[domain.ID]bool{}, busy: map[domain.ID]bool{}, began: map[domain.ID]time.Time{}, share: share{fairShare: d.fair},
 	}
@@ -230,7 +230,7 @@ func (w *drain) fill(ctx context.Context) {
 // must not be sent, or not here.
 func (w *drain) adopt() {
 	now := w.clock.Now()
-	if !w.endpoint.Enabled || w.reason != "" || w.health.Open(now) || !w.slowLane && w.health.Slow(now) || time.Now().After(w.sure) {
+	if !w.endpoint.Enabled || w.reason != "" || w.health.Open(now) || !w.lowPriority && w.health.Slow(now) || time.Now().After(w.sure) {
 		w.step(ended)
 	}
 }
@@ -306,7 +306,7 @@ func (d *Drainer) attempt(ctx context.Context, url string, secrets [][]byte, web
 
 // watchAttempts looks at how old the oldest attempt on its way is. Past holds the
 // worker is freed, since all there is to do is to wait; past hangs, where this is
-// not the slow lane, no other attempt follows. It returns when to look again.
+// not of low priority, no other attempt follows. It returns when to look again.
 func (w *drain) watchAttempts() time.Duration {
 	var oldest time.Duration
 	for _, at := range w.began {
@@ -315,7 +315,7 @@ func (w *drain) watchAttempts() time.Duration {
 	if oldest >= holds && !w.isFreed() {
 		w.freeWorker()
 	}
-	if oldest >= hangs && !w.slowLane {
+	if oldest >= hangs && !w.lowPriority {
 		w.step(ended)
 	}
 	if oldest < holds {

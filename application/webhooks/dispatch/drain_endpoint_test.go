@@ -81,7 +81,7 @@ func TestTheProbeIsWhatSomebodyAskedFor(t *testing.T) {
 			b.pending[3].Trigger = domain.TriggerManual
 		})
 		w.always(refuses(500))
-		w.drained(t, ports.LaneWebhook, e)
+		w.drained(t, ports.JobWebhook, e)
 		if sent := w.sent(); len(sent) != 1 || sent[0].event != w.row(manual).EventID {
 			t.Errorf("sent %+v, want what was asked for and, as that failed, nothing else", sent)
 		}
@@ -92,7 +92,7 @@ func TestGoneDisablesAtOnce(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(t *testing.T, w *world) {
 		e := w.backlog(100, isGone(10*time.Millisecond))
-		w.drained(t, ports.LaneWebhook, e)
+		w.drained(t, ports.JobWebhook, e)
 		got := w.endpoint(e)
 		if got.Enabled || got.Disabled != domain.DisabledGone || got.token != "" || !slices.Equal(w.published, []domain.DisabledReason{domain.DisabledGone}) {
 			t.Errorf("%+v, published %v", got.WebhookEndpoint, w.published)
@@ -117,7 +117,7 @@ func TestDaysOfFailureDisable(t *testing.T) {
 		})
 		w.addEvents(e, 2)
 		w.always(refuses(500))
-		w.drained(t, ports.LaneWebhook, e)
+		w.drained(t, ports.JobWebhook, e)
 		if got := w.endpoint(e); got.Disabled != domain.DisabledFailing || len(w.sent()) != 1 || w.statuses()[domain.WebhookHeld] != 2 {
 			t.Errorf("%+v, %d sent, %v", got.WebhookEndpoint, len(w.sent()), w.statuses())
 		}
@@ -184,7 +184,7 @@ func TestChangesOfTheEndpointAreFollowedWhileItIsDrained(t *testing.T) {
 	}, func(t *testing.T, w *world, what string, c followed) {
 		e := w.backlog(2000, takes(350*time.Millisecond))
 		time.AfterFunc(change, func() { w.change(e, c.change) })
-		took := w.drained(t, ports.LaneWebhook, e)
+		took := w.drained(t, ports.JobWebhook, e)
 		old := w.sent()[0]
 		for _, s := range w.sent() {
 			now := s.at > seen

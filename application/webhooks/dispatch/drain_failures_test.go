@@ -16,7 +16,7 @@ func TestWhatIsOnItsWayWhenARenewalFailsIsRecorded(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		e := w.backlog(20, takes(2500*time.Millisecond))
 		w.failing("Renew", 0, time.Hour)
-		w.drained(t, ports.LaneWebhookSlow, e)
+		w.drained(t, ports.JobWebhookLowPriority, e)
 		if n := w.statuses()[domain.WebhookSucceeded]; n != 16 || len(w.sent()) != 16 {
 			t.Errorf("%d of %d recorded", n, len(w.sent()))
 		}
@@ -234,7 +234,7 @@ func TestWhatAnotherProcessHasSentMeanwhileIsNotStoredOver(t *testing.T) {
 		d.Drain(t.Context(), e, false)
 		time.Sleep(10 * time.Second) // the lease has run out
 		w.always(takes(0))
-		w.drained(t, ports.LaneWebhook, e)
+		w.drained(t, ports.JobWebhook, e)
 		w.wantArrived(t, 3)
 		time.Sleep(25 * time.Second) // the first process is back
 		d.Drain(t.Context(), e, false)
@@ -280,7 +280,7 @@ func TestARecordThatHangsIsTriedAgainAfterTwoSeconds(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		e := w.backlog(1, takes(0))
 		w.slowed("Record", time.Hour, 0, time.Millisecond)
-		if took := w.drained(t, ports.LaneWebhook, e); took < 2*time.Second || took > 2*time.Second+100*time.Millisecond {
+		if took := w.drained(t, ports.JobWebhook, e); took < 2*time.Second || took > 2*time.Second+100*time.Millisecond {
 			t.Errorf("it was recorded after %v, want 2 s and a pause", took)
 		}
 		w.wantArrived(t, 1)
@@ -321,7 +321,7 @@ func TestAnAnswerOfTheStorageThatIsLostDoublesNothing(t *testing.T) {
 			}
 			return err
 		}
-		w.drained(t, ports.LaneWebhook, e)
+		w.drained(t, ports.JobWebhook, e)
 		if d := w.row(row); d.Attempts != 1 || len(w.log(row)) != 1 || len(w.sent()) != 1 || w.count("Record") != 2 {
 			t.Errorf("%+v with %d in the log, %d sent", d, len(w.log(row)), len(w.sent()))
 		}
@@ -340,7 +340,7 @@ func TestASenderThatPanicsFailsThatAttemptAlone(t *testing.T) {
 			}
 			return takes(0)
 		}
-		w.drained(t, ports.LaneWebhook, e)
+		w.drained(t, ports.JobWebhook, e)
 		if d := w.row(bad); d.Status != domain.WebhookPending || d.Attempts != 1 || w.row(good).Status != domain.WebhookSucceeded {
 			t.Errorf("%+v, %+v", d, w.row(good))
 		}

@@ -22,7 +22,7 @@ func TestWhatIsDueIsSentSignedAndRecorded(t *testing.T) {
 		})
 		row := w.add(e, 1, 1)
 		w.always(takes(30 * time.Millisecond))
-		took := w.drained(t, ports.LaneWebhook, e)
+		took := w.drained(t, ports.JobWebhook, e)
 		if want := 30*time.Millisecond + lingers; took != want {
 			t.Errorf("it took %v, want %v", took, want)
 		}
@@ -74,7 +74,7 @@ func TestNoMoreThanSixteenAreOnTheirWayToAnEndpoint(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(t *testing.T, w *world) {
 		e := w.backlog(400, takes(100*time.Millisecond))
-		took := w.drained(t, ports.LaneWebhook, e)
+		took := w.drained(t, ports.JobWebhook, e)
 		if want := 400/16*100*time.Millisecond + lingers; took != want || w.mostAtOnce("https://1.example.com") != 16 {
 			t.Errorf("%v with %d at a time, want %v", took, w.mostAtOnce("https://1.example.com"), want)
 		}
@@ -90,7 +90,7 @@ func TestWhileTheStorageIsSlowNoMoreIsSentThanADeathMayDouble(t *testing.T) {
 		e := w.backlog(1000, takes(time.Millisecond))
 		w.slowed("Record", time.Second, 0, time.Hour)
 		d := w.drainer()
-		go ring(t, w, d.Handlers(), ports.LaneWebhook, e)
+		go ring(t, w, d.Handlers(), ports.JobWebhook, e)
 		most := 0
 		for range 30 {
 			// Rings make it look for more.
@@ -138,7 +138,7 @@ func TestWithinADeliveryAnEventWaitsWhileAnEarlierOneIsOnItsWay(t *testing.T) {
 		}
 		own := []domain.ID{w.row(w.add(e, 0, 0)).EventID, w.row(w.add(e, 0, 0)).EventID} // events of an endpoint wait for none
 		w.always(takes(200 * time.Millisecond))
-		w.drained(t, ports.LaneWebhook, e)
+		w.drained(t, ports.JobWebhook, e)
 		at := map[domain.ID]time.Duration{}
 		for _, s := range w.sent() {
 			at[s.event] = s.at
@@ -160,7 +160,7 @@ func TestOfOneMomentTheSequenceDecides(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		e := w.addEndpoint(1)
 		third, first, second := w.add(e, 1, 3), w.add(e, 1, 1), w.add(e, 1, 2)
-		w.drained(t, ports.LaneWebhook, e)
+		w.drained(t, ports.JobWebhook, e)
 		if got := events(w.sent()); !slices.Equal(got, []domain.ID{w.row(first).EventID, w.row(second).EventID, w.row(third).EventID}) {
 			t.Errorf("sent %v", got)
 		}
@@ -178,7 +178,7 @@ func TestAnEventThatBacksOffDoesNotBlockTheNext(t *testing.T) {
 			}
 			return takes(0)
 		}
-		w.drained(t, ports.LaneWebhook, e)
+		w.drained(t, ports.JobWebhook, e)
 		if got := times(w.sent()); !slices.Equal(got, []time.Duration{0, 50 * time.Millisecond}) {
 			t.Errorf("sent at %v", got)
 		}
@@ -213,7 +213,7 @@ func TestARotatedSecretSignsAloneWhereTheOneBeforeCannotBeOpened(t *testing.T) {
 		})
 		row := w.add(e, 1, 1)
 		w.sealer.lost = "older"
-		w.drained(t, ports.LaneWebhook, e)
+		w.drained(t, ports.JobWebhook, e)
 		event := w.row(row).EventID
 		want := domain.SignWebhook([][]byte{[]byte("secret")}, event, w.began, []byte(event))
 		if sent := w.sent(); len(sent) != 1 || sent[0].signed != want {

@@ -40,7 +40,7 @@ const (
 	// mostUnattended bounds the drains that go on without a worker, and with them the
 	// connections that receivers can keep open by not answering.
 	mostUnattended = 1024
-	// hangs is after how long without an answer an endpoint is left to the slow lane.
+	// hangs is after how long without an answer an endpoint is left to the handler of low priority.
 	hangs = 2 * time.Second
 	// readTimeout ends a read that has to be over long before the lease is, and
 	// writeTimeout any other call of the storage.
@@ -96,11 +96,11 @@ func NewDrainer(o ports.WebhookOutbox, s ports.WebhookSender, sealer ports.Seale
 	}
 }
 
-// Handlers are those of the lanes of webhooks.
-func (d *Drainer) Handlers() map[ports.Lane]ports.Handler {
-	return map[ports.Lane]ports.Handler{
-		ports.LaneWebhook:     func(ctx context.Context, id string) { d.Drain(ctx, domain.ID(id), false) },
-		ports.LaneWebhookSlow: func(ctx context.Context, id string) { d.Drain(ctx, domain.ID(id), true) },
+// Handlers are those of both kinds of webhook jobs.
+func (d *Drainer) Handlers() map[ports.JobKind]ports.Handler {
+	return map[ports.JobKind]ports.Handler{
+		ports.JobWebhook:            func(ctx context.Context, id string) { d.Drain(ctx, domain.ID(id), false) },
+		ports.JobWebhookLowPriority: func(ctx context.Context, id string) { d.Drain(ctx, domain.ID(id), true) },
 	}
 }
 
@@ -118,10 +118,10 @@ func (d *Drainer) Close() {
 }
 
 // Drain sends what is due for an endpoint, unless another process does. Slow
-// ones are left to the slow lane by the other. Drain returns when all is sent, or
+// ones are left to low priority by the other. Drain returns when all is sent, or
 // when there is nothing to do but to wait for the receiver: the rest ends without
 // a worker.
-func (d *Drainer) Drain(ctx context.Context, endpoint domain.ID, slowLane bool) {
+func (d *Drainer) Drain(ctx context.Context, endpoint domain.ID, lowPriority bool) {
 	if d.joins(endpoint) {
 		return
 	}
@@ -132,14 +132,14 @@ func (d *Drainer) Drain(ctx context.Context, endpoint domain.ID, slowLane bool) 
 	e, asked, leased, err := d.lease(ctx, endpoint, &lease)
 	if err != nil {
 		d.log.WarnContext(ctx, "webhook endpoint not leased", "endpoint", endpoint, "error", err)
-		d.keepLease(ctx, endpoint, lease, laneOf(ports.WaitingEndpoint{Slow: slowLane}))
+		d.keepLease(ctx, endpoint, lease, jobOf(ports.WaitingEndpoint{Slow: lowPriority}))
 		return
 	}
 	d.forgetLease(endpoint)
 	if !leased {
 		return // the owner looks again before it leaves, and the Sweeper after it
 	}
-	work := newDrain(d, e, lease, slowLane, asked)
+	work := newDrain(d, e, lease, lowPriority, asked)
 	if !d.enter(work) {
 		d.giveBack(ctx, endpoint, lease.token)
 		return
@@ -189,7 +189,7 @@ func (d *Drainer) own(ctx context.Context, work *drain) {
 	case end.releases():
 		d.giveBack(ctx, work.endpoint.ID, work.lease.token)
 	case end.keepsToken():
-		d.keepLease(ctx, work.endpoint.ID, work.lease, laneOf(ports.WaitingEndpoint{Slow: work.slowLane}))
+		d.keepLease(ctx, work.endpoint.ID, work.lease, jobOf(ports.WaitingEndpoint{Slow: work.lowPriority}))
 	}
 }
 
@@ -206,16 +206,16 @@ func (d *Drainer) giveBack(ctx context.Context, endpoint domain.ID, token string
 	if err != nil || waiting == nil {
 		return // nothing, or the Sweeper finds it
 	}
-	if err := d.queue.Ring(ctx, laneOf(*waiting), string(endpoint)); err != nil {
+	if err := d.queue.Ring(ctx, jobOf(*waiting), string(endpoint)); err != nil {
 		d.log.DebugContext(ctx, "ring failed", "endpoint", endpoint, "error", err)
 	}
 }
 
-func laneOf(w ports.WaitingEndpoint) ports.Lane {
+func jobOf(w ports.WaitingEndpoint) ports.JobKind {
 	if w.Slow {
-		return ports.LaneWebhookSlow
+		return ports.JobWebhookLowPriority
 	}
-	return ports.LaneWebhook
+	return ports.JobWebhook
 }
 
 // joins tells a drain of this process, where there is one, that there is more.

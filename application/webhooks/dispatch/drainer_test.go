@@ -43,7 +43,7 @@ func TestASliceIsOverAfterFiveSecondsAndTheOthersComeFirst(t *testing.T) {
 	})
 }
 
-func TestAReceiverThatHangsFreesItsWorkerAtOnceAndGoesToTheSlowLaneAfterTwoSeconds(t *testing.T) {
+func TestAReceiverThatHangsFreesItsWorkerAtOnceAndGetsLowPriorityAfterTwoSeconds(t *testing.T) {
 	t.Parallel()
 	inWorlds(t, map[string]int{"half": 8, "one of many": 1}, func(t *testing.T, w *world, _ string, hung int) {
 		e := w.addEndpoint(1)
@@ -60,7 +60,7 @@ func TestAReceiverThatHangsFreesItsWorkerAtOnceAndGoesToTheSlowLaneAfterTwoSecon
 		}
 		d := w.drainer()
 		handlers := d.Handlers()
-		if took := ring(t, w, handlers, ports.LaneWebhook, e); took != freesWorker {
+		if took := ring(t, w, handlers, ports.JobWebhook, e); took != freesWorker {
 			t.Errorf("the worker was free after %v, want %v", took, freesWorker)
 		}
 		time.Sleep(2*time.Second - freesWorker)
@@ -76,10 +76,10 @@ func TestAReceiverThatHangsFreesItsWorkerAtOnceAndGoesToTheSlowLaneAfterTwoSecon
 		if n := w.statuses()[domain.WebhookPending]; n+sent-hung != 100 {
 			t.Errorf("%d are pending, %d were sent", n, sent)
 		}
-		// The normal lane leaves it alone from now on.
+		// The normal handler leaves it alone from now on.
 		reads := w.count("Due")
-		if took := ring(t, w, handlers, ports.LaneWebhook, e); took != 0 || len(w.sent()) != sent || w.count("Due") != reads {
-			t.Errorf("the normal lane took %v, and %d were sent", took, len(w.sent())-sent)
+		if took := ring(t, w, handlers, ports.JobWebhook, e); took != 0 || len(w.sent()) != sent || w.count("Due") != reads {
+			t.Errorf("the normal handler took %v, and %d were sent", took, len(w.sent())-sent)
 		}
 		d.Close()
 	})
@@ -92,12 +92,12 @@ const freesWorker = 20 * time.Millisecond
 // their drains waiting, the workers are free.
 func TestADrainThatWaitsForItsReceiverGoesOnWithoutAWorker(t *testing.T) {
 	t.Parallel()
-	for _, lane := range []ports.Lane{ports.LaneWebhook, ports.LaneWebhookSlow} {
-		t.Run(string(lane), func(t *testing.T) {
+	for _, kind := range []ports.JobKind{ports.JobWebhook, ports.JobWebhookLowPriority} {
+		t.Run(string(kind), func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
 				e := w.backlog(60, takes(time.Second))
 				d := w.drainer()
-				if took := ring(t, w, d.Handlers(), lane, e); took != freesWorker || len(w.sent()) != 16 {
+				if took := ring(t, w, d.Handlers(), kind, e); took != freesWorker || len(w.sent()) != 16 {
 					t.Errorf("the worker was free after %v and %d sends, want %v and 16", took, len(w.sent()), freesWorker)
 				}
 				d.WaitForDrains()
@@ -110,13 +110,13 @@ func TestADrainThatWaitsForItsReceiverGoesOnWithoutAWorker(t *testing.T) {
 	}
 }
 
-func TestTheSlowLaneStaysUntilAllIsDone(t *testing.T) {
+func TestALowPriorityHandlerStaysUntilAllIsDone(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(t *testing.T, w *world) {
 		e := w.backlog(40, takes(3*time.Second))
 		// 16, and 16 more before the slice of 5 seconds is over.
-		if took := w.drained(t, ports.LaneWebhookSlow, e); took != 6*time.Second {
-			t.Errorf("the slow lane was left after %v", took)
+		if took := w.drained(t, ports.JobWebhookLowPriority, e); took != 6*time.Second {
+			t.Errorf("low priority was left after %v", took)
 		}
 		if got := w.heard(); len(w.sent()) != 32 || !slices.Equal(got, []string{"webhook-slow 6s"}) {
 			t.Errorf("%d sent, rings %v", len(w.sent()), got)
@@ -136,7 +136,7 @@ func TestTheLeaseIsRenewedUntilTheLastAttemptHasEnded(t *testing.T) {
 				}
 			}
 		}()
-		if took := w.drained(t, ports.LaneWebhookSlow, e); took != attemptLasts {
+		if took := w.drained(t, ports.JobWebhookLowPriority, e); took != attemptLasts {
 			t.Errorf("it took %v", took)
 		}
 		if n := w.count("Renew"); n != 7 {
@@ -159,7 +159,7 @@ func TestALeaseThatIsLostEndsAllAndRecordsNothing(t *testing.T) {
 			b := w.endpoints[e]
 			b.token, b.until = "another", time.Now().Add(leaseLasts)
 		})
-		if took := w.drained(t, ports.LaneWebhookSlow, e); took > 2*time.Second {
+		if took := w.drained(t, ports.JobWebhookLowPriority, e); took > 2*time.Second {
 			t.Errorf("it went on until %v", took)
 		}
 		done := w.recorded()
@@ -230,7 +230,7 @@ func TestNoRingIsLost(t *testing.T) {
 					w.add(e, 1, 1)
 					ids := &stage.IDs{}
 					this, other := w.drainerOver(w.box, w, ids), w.drainerOver(w.box, w, ids)
-					bell := newLanes(8)
+					bell := newQueue(8)
 					w.bell = bell
 					ctx, cancel := context.WithCancel(t.Context())
 					var all sync.WaitGroup
@@ -248,7 +248,7 @@ func TestNoRingIsLost(t *testing.T) {
 						mu.Unlock()
 						late = w.add(e, 2, 1)
 						if whose == "this process" {
-							_ = bell.Ring(ctx, ports.LaneWebhook, string(e))
+							_ = bell.Ring(ctx, ports.JobWebhook, string(e))
 							return
 						}
 						all.Go(func() { other.Drain(ctx, e, false) })
@@ -265,7 +265,7 @@ func TestNoRingIsLost(t *testing.T) {
 						time.Sleep(time.Millisecond)
 						return err
 					}
-					_ = bell.Ring(ctx, ports.LaneWebhook, string(e))
+					_ = bell.Ring(ctx, ports.JobWebhook, string(e))
 					time.Sleep(100 * time.Millisecond)
 					cancel()
 					all.Wait()
@@ -319,20 +319,20 @@ func TestCloseLetsEndWhatIsOnItsWayAndBeginsNothing(t *testing.T) {
 		handlers := d.Handlers()
 		ended := make(chan time.Duration, 1)
 		go func() {
-			ring(t, w, handlers, ports.LaneWebhook, quick)
+			ring(t, w, handlers, ports.JobWebhook, quick)
 			for w.endpoint(quick).token != "" {
 				time.Sleep(time.Millisecond)
 			}
 			ended <- w.now()
 		}()
-		ring(t, w, handlers, ports.LaneWebhook, hung)
+		ring(t, w, handlers, ports.JobWebhook, hung)
 		time.Sleep(2050*time.Millisecond - w.now())
 		sent := len(w.sent())
 		d.Close()
 		if now, other := w.now(), <-ended; now < attemptLasts || now > attemptLasts+20*time.Millisecond || other < 2100*time.Millisecond || other > 2120*time.Millisecond {
 			t.Errorf("closed at %v, the other ended at %v", now, other)
 		}
-		handlers[ports.LaneWebhook](t.Context(), string(quick))
+		handlers[ports.JobWebhook](t.Context(), string(quick))
 		if len(w.sent()) != sent || w.count("Lease") != 2 {
 			t.Errorf("%d more sent, %d leases", len(w.sent())-sent, w.count("Lease"))
 		}

@@ -152,7 +152,7 @@ func (w *world) sweeper() *dispatch.Sweeper {
 
 // running rings by a real queue and, where it is asked for, a Sweeper.
 func (w *world) running(t *testing.T, workers int, sweeps bool) (stop func()) {
-	bell := newLanes(workers)
+	bell := newQueue(workers)
 	w.bell = bell
 	d := w.drainer()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -170,22 +170,22 @@ func (w *world) running(t *testing.T, workers int, sweeps bool) (stop func()) {
 
 // wake rings for an endpoint, as is done after a commit.
 func (w *world) wake(t *testing.T, id domain.ID) {
-	_ = w.bell.Ring(t.Context(), ports.LaneWebhook, string(id))
+	_ = w.bell.Ring(t.Context(), ports.JobWebhook, string(id))
 }
 
-// ring calls the handler of a lane, as a queue does.
-func ring(t *testing.T, w *world, handlers map[ports.Lane]ports.Handler, lane ports.Lane, id domain.ID) (took time.Duration) {
+// ring calls the handler of a kind, as a queue does.
+func ring(t *testing.T, w *world, handlers map[ports.JobKind]ports.Handler, kind ports.JobKind, id domain.ID) (took time.Duration) {
 	t.Helper()
 	began := w.now()
-	handlers[lane](t.Context(), string(id))
+	handlers[kind](t.Context(), string(id))
 	return w.now() - began
 }
 
 // drained rings a new drainer, and waits until it has ended.
-func (w *world) drained(t *testing.T, lane ports.Lane, id domain.ID) (took time.Duration) {
+func (w *world) drained(t *testing.T, kind ports.JobKind, id domain.ID) (took time.Duration) {
 	t.Helper()
 	d, began := w.drainer(), w.now()
-	ring(t, w, d.Handlers(), lane, id)
+	ring(t, w, d.Handlers(), kind, id)
 	d.WaitForDrains()
 	return w.now() - began
 }
@@ -213,17 +213,19 @@ func (w *world) wantArrived(t *testing.T, want int) {
 }
 
 // Ring notes it and passes it on.
-func (w *world) Ring(ctx context.Context, lane ports.Lane, id string) error {
+func (w *world) Ring(ctx context.Context, kind ports.JobKind, id string) error {
 	w.smu.Lock()
-	w.rings = append(w.rings, fmt.Sprintf("%s %v", lane, w.now()))
+	w.rings = append(w.rings, fmt.Sprintf("%s %v", kind, w.now()))
 	w.smu.Unlock()
 	if w.bell != nil {
-		return w.bell.Ring(ctx, lane, id)
+		return w.bell.Ring(ctx, kind, id)
 	}
 	return nil
 }
 
-func (w *world) Run(context.Context, map[ports.Lane]ports.Handler) error { panic("not of the engine") }
+func (w *world) Run(context.Context, map[ports.JobKind]ports.Handler) error {
+	panic("not of the engine")
+}
 
 func (w *world) heard() []string {
 	w.smu.Lock()
@@ -340,36 +342,36 @@ func hangs() domain.WebhookResult {
 
 var errStorage = errors.New("the disk is on fire")
 
-// lanes is a queue: so many workers on each lane, and an ID waits once.
-type lanes struct {
+// queue is a queue: so many workers for each kind, and an ID waits once.
+type queue struct {
 	workers int
 
 	mu      sync.Mutex
 	some    *sync.Cond
-	waiting map[ports.Lane][]string
+	waiting map[ports.JobKind][]string
 }
 
-func newLanes(workers int) *lanes {
-	l := &lanes{workers: workers, waiting: map[ports.Lane][]string{}}
+func newQueue(workers int) *queue {
+	l := &queue{workers: workers, waiting: map[ports.JobKind][]string{}}
 	l.some = sync.NewCond(&l.mu)
 	return l
 }
 
-func (l *lanes) Ring(_ context.Context, lane ports.Lane, id string) error {
+func (l *queue) Ring(_ context.Context, kind ports.JobKind, id string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !slices.Contains(l.waiting[lane], id) {
-		l.waiting[lane] = append(l.waiting[lane], id)
+	if !slices.Contains(l.waiting[kind], id) {
+		l.waiting[kind] = append(l.waiting[kind], id)
 		l.some.Broadcast()
 	}
 	return nil
 }
 
-func (l *lanes) Run(ctx context.Context, handlers map[ports.Lane]ports.Handler) error {
+func (l *queue) Run(ctx context.Context, handlers map[ports.JobKind]ports.Handler) error {
 	var running sync.WaitGroup
-	for lane, handle := range handlers {
+	for kind, handle := range handlers {
 		for range l.workers {
-			running.Go(func() { l.work(ctx, lane, handle) })
+			running.Go(func() { l.work(ctx, kind, handle) })
 		}
 	}
 	<-ctx.Done()
@@ -380,18 +382,18 @@ func (l *lanes) Run(ctx context.Context, handlers map[ports.Lane]ports.Handler) 
 	return nil
 }
 
-func (l *lanes) work(ctx context.Context, lane ports.Lane, handle ports.Handler) {
+func (l *queue) work(ctx context.Context, kind ports.JobKind, handle ports.Handler) {
 	for {
 		l.mu.Lock()
-		for len(l.waiting[lane]) == 0 && ctx.Err() == nil {
+		for len(l.waiting[kind]) == 0 && ctx.Err() == nil {
 			l.some.Wait()
 		}
 		if ctx.Err() != nil {
 			l.mu.Unlock()
 			return
 		}
-		id := l.waiting[lane][0]
-		l.waiting[lane] = l.waiting[lane][1:]
+		id := l.waiting[kind][0]
+		l.waiting[kind] = l.waiting[kind][1:]
 		l.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		handle(ctx, id)

@@ -65,7 +65,7 @@ func (d *Drainer) drop(endpoint domain.ID) {
 
 // keepLease keeps a lease whose owner in this process has ended, and rings once the
 // pause is over.
-func (d *Drainer) keepLease(ctx context.Context, endpoint domain.ID, lease keptLease, lane ports.Lane) {
+func (d *Drainer) keepLease(ctx context.Context, endpoint domain.ID, lease keptLease, kind ports.JobKind) {
 	pause := min(leaseAgain<<min(lease.tries, 10), leaseFor)
 	lease.tries, lease.again = lease.tries+1, time.Now().Add(pause)
 	d.mu.Lock()
@@ -82,7 +82,7 @@ func (d *Drainer) keepLease(ctx context.Context, endpoint domain.ID, lease keptL
 		if d.isClosed() {
 			return
 		}
-		if err := d.queue.Ring(ctx, lane, string(endpoint)); err != nil {
+		if err := d.queue.Ring(ctx, kind, string(endpoint)); err != nil {
 			d.log.DebugContext(ctx, "ring failed", "endpoint", endpoint, "error", err)
 		}
 	})

@@ -77,7 +77,7 @@ type model struct {
 	t     *testing.T
 	seed  uint64
 	sound bool
-	bell  *lanes
+	bell  *queue
 	ids   *stage.IDs
 	began time.Time
 
@@ -98,7 +98,7 @@ func newModel(t *testing.T, seed uint64) *model {
 		owners: map[string]*process{}, busy: map[string]domain.ID{}, last: map[string]int{}, came: map[domain.ID]int{},
 		rows: map[domain.ID]domain.ID{}, kinds: map[string]string{}, first: map[string]time.Duration{},
 	}
-	m.bell = newLanes(2)
+	m.bell = newQueue(2)
 	return m
 }
 
@@ -197,7 +197,7 @@ func (p *process) Lease(ctx context.Context, id domain.ID, token string, lasting
 	return p.box.Lease(ctx, id, token, lasting)
 }
 
-func (p *process) Ring(ctx context.Context, lane ports.Lane, id string) error {
+func (p *process) Ring(ctx context.Context, kind ports.JobKind, id string) error {
 	switch {
 	case p.isDead():
 		return errDead
@@ -207,10 +207,10 @@ func (p *process) Ring(ctx context.Context, lane ports.Lane, id string) error {
 		time.Sleep(p.upTo(time.Second))
 		return errStorage
 	}
-	return p.model.bell.Ring(ctx, lane, id)
+	return p.model.bell.Ring(ctx, kind, id)
 }
 
-func (p *process) Run(context.Context, map[ports.Lane]ports.Handler) error {
+func (p *process) Run(context.Context, map[ports.JobKind]ports.Handler) error {
 	panic("not of the engine")
 }
 
@@ -220,8 +220,8 @@ func (p *process) Resolvable(context.Context, string) error { panic("not of the 
 func (p *process) Send(ctx context.Context, m ports.WebhookMessage) domain.WebhookResult {
 	event := domain.ID(m.Body)
 	row := p.row(p.rowOf(event))
-	lane := fmt.Sprintf("%p %s %s", p, row.EndpointID, row.DeliveryID)
-	p.judge(row, event, lane)
+	kind := fmt.Sprintf("%p %s %s", p, row.EndpointID, row.DeliveryID)
+	p.judge(row, event, kind)
 	began := time.Now()
 	result := p.receiver(m.URL, event)
 	select {
@@ -233,7 +233,7 @@ func (p *process) Send(ctx context.Context, m ports.WebhookMessage) domain.Webho
 	}
 	p.rmu.Lock()
 	defer p.rmu.Unlock()
-	delete(p.busy, lane)
+	delete(p.busy, kind)
 	if result.Succeeded() {
 		p.came[event]++
 		if p.sound && p.kinds[m.URL] == "quick" {
@@ -254,7 +254,7 @@ func (m *model) rowOf(event domain.ID) domain.ID {
 }
 
 // judge looks at an attempt as it begins.
-func (p *process) judge(row domain.WebhookDelivery, event domain.ID, lane string) {
+func (p *process) judge(row domain.WebhookDelivery, event domain.ID, kind string) {
 	e := p.endpoint(row.EndpointID)
 	p.rmu.Lock()
 	defer p.rmu.Unlock()
@@ -270,11 +270,11 @@ func (p *process) judge(row domain.WebhookDelivery, event domain.ID, lane string
 	if late := time.Since(row.CreatedAt); p.sound && p.kinds[e.URL] == "quick" && late > modelLate {
 		p.t.Errorf("%v: sent %s only after %v", p.now(), event, late)
 	}
-	if p.busy[lane] != "" {
-		p.t.Errorf("%v: sent %s while %s is on its way", p.now(), event, p.busy[lane])
+	if p.busy[kind] != "" {
+		p.t.Errorf("%v: sent %s while %s is on its way", p.now(), event, p.busy[kind])
 	}
 	if row.DeliveryID != "" {
-		p.busy[lane] = event
+		p.busy[kind] = event
 	}
 }
 

@@ -86,7 +86,7 @@ func (s *Sweeper) ring(ctx context.Context, waiting []ports.WaitingEndpoint, run
 		if _, lately := rung[w.ID]; lately {
 			continue
 		}
-		if err := s.queue.Ring(ctx, laneOf(w), string(w.ID)); err != nil {
+		if err := s.queue.Ring(ctx, jobOf(w), string(w.ID)); err != nil {
 			s.log.DebugContext(ctx, "ring failed", "endpoint", w.ID, "error", err)
 			return // the queue is away: the next sweep asks again
 		}

@@ -70,7 +70,7 @@ func TestWhoWasRungForIsLeftInPeaceForASecond(t *testing.T) {
 // broken is a queue that is away.
 type broken struct{ ports.Queue }
 
-func (broken) Ring(ctx context.Context, _ ports.Lane, _ string) error {
+func (broken) Ring(ctx context.Context, _ ports.JobKind, _ string) error {
 	select {
 	case <-ctx.Done():
 	case <-time.After(time.Second):

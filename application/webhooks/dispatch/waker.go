@@ -105,7 +105,7 @@ func (w *Waker) ring(ctx context.Context, endpoints []domain.ID) {
 		free <- struct{}{}
 		ringing.Go(func() {
 			defer func() { <-free }()
-			if err := w.queue.Ring(ctx, ports.LaneWebhook, string(id)); err != nil && ctx.Err() == nil {
+			if err := w.queue.Ring(ctx, ports.JobWebhook, string(id)); err != nil && ctx.Err() == nil {
 				w.failed.note(err)
 				w.log.DebugContext(ctx, "ring failed", "endpoint", id, "error", err)
 			}

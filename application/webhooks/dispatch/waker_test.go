@@ -27,11 +27,11 @@ type bell struct {
 	announcements int
 }
 
-func (b *bell) Run(context.Context, map[ports.Lane]ports.Handler) error {
+func (b *bell) Run(context.Context, map[ports.JobKind]ports.Handler) error {
 	panic("not for a waker")
 }
 
-func (b *bell) Ring(ctx context.Context, lane ports.Lane, id string) error {
+func (b *bell) Ring(ctx context.Context, kind ports.JobKind, id string) error {
 	b.mu.Lock()
 	b.heard = append(b.heard, id)
 	b.ringing++
@@ -46,8 +46,8 @@ func (b *bell) Ring(ctx context.Context, lane ports.Lane, id string) error {
 	if fails != nil {
 		return fails
 	}
-	if lane != ports.LaneWebhook {
-		return fmt.Errorf("lane %s", lane)
+	if kind != ports.JobWebhook {
+		return fmt.Errorf("job %s", kind)
 	}
 	select {
 	case <-ctx.Done():

@@ -25,8 +25,8 @@ const (
 
 // Examine examines an adapter of ports.Queue. open returns two views of the same
 // queue: those of two processes where the adapter joins processes, else twice
-// the same. workers is how many handlers of a lane each Run runs at a time.
-// Lanes have names of their own in every test, so that all queues may share one
+// the same. workers is how many handlers of a kind each Run runs at a time.
+// Kinds have names of their own in every test, so that all queues may share one
 // server.
 //
 // That an adapter may forget a ring is not used up here: nothing disturbs these
@@ -41,8 +41,8 @@ func Examine(t *testing.T, workers int, open func(t *testing.T) (one, other port
 		{"rings while handlers run for the ID are few", (*queued).fewWhileRunning},
 		{"every ring while handlers run leads to another run", (*queued).ringWhileRunning},
 		{"no ring is forgotten however runs and rings meet", (*queued).noneForgotten},
-		{"a lane whose workers hang holds up no other", (*queued).lanes},
-		{"a lane without a handler waits and disturbs nobody", (*queued).unhandledLane},
+		{"a kind whose workers hang holds up no other", (*queued).hangingKind},
+		{"a kind without a handler waits and delays no other", (*queued).unhandledKind},
 		{"several runs share the work", (*queued).shared},
 		{"a run that is stopped waits for its handlers, whom it does not disturb", (*queued).stopped},
 		{"a run that is stopped starts no handler any more", (*queued).noneAfterStop},
@@ -53,7 +53,7 @@ func Examine(t *testing.T, workers int, open func(t *testing.T) (one, other port
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			one, other := open(t)
-			c.run(&queued{T: t, views: []ports.Queue{one, other}, workers: workers, lane: newLane()})
+			c.run(&queued{T: t, views: []ports.Queue{one, other}, workers: workers, kind: newKind()})
 		})
 	}
 }
@@ -62,29 +62,29 @@ type queued struct {
 	*testing.T
 	views   []ports.Queue
 	workers int
-	lane    ports.Lane
+	kind    ports.JobKind
 }
 
-func newLane() ports.Lane { return ports.Lane(fmt.Sprintf("exam-%x", rand.Uint64())) }
+func newKind() ports.JobKind { return ports.JobKind(fmt.Sprintf("exam-%x", rand.Uint64())) }
 
 func (q *queued) ring(view int, id string) {
 	q.Helper()
-	q.ringLane(view, q.lane, id)
+	q.ringKind(view, q.kind, id)
 }
 
-func (q *queued) ringLane(view int, lane ports.Lane, id string) {
+func (q *queued) ringKind(view int, kind ports.JobKind, id string) {
 	q.Helper()
-	if err := q.views[view].Ring(q.Context(), lane, id); err != nil {
+	if err := q.views[view].Ring(q.Context(), kind, id); err != nil {
 		q.Errorf("ring for %q: %v", id, err)
 	}
 }
 
-// start runs the lane with one handler; stop ends the run and waits for it.
+// start runs the kind with one handler; stop ends the run and waits for it.
 func (q *queued) start(view int, handle ports.Handler) (stop func()) {
-	return q.startLanes(view, map[ports.Lane]ports.Handler{q.lane: handle})
+	return q.startKinds(view, map[ports.JobKind]ports.Handler{q.kind: handle})
 }
 
-func (q *queued) startLanes(view int, handlers map[ports.Lane]ports.Handler) (stop func()) {
+func (q *queued) startKinds(view int, handlers map[ports.JobKind]ports.Handler) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- q.views[view].Run(ctx, handlers) }()
@@ -283,42 +283,42 @@ func (q *queued) noneForgotten() {
 	}
 }
 
-func (q *queued) lanes() {
+func (q *queued) hangingKind() {
 	g := newGate()
 	defer g.open()
 	var heard runs
-	other := newLane()
-	q.startLanes(0, map[ports.Lane]ports.Handler{q.lane: g.handle, other: heard.handle})
+	other := newKind()
+	q.startKinds(0, map[ports.JobKind]ports.Handler{q.kind: g.handle, other: heard.handle})
 	for n := range 3 * q.workers {
 		q.ring(0, fmt.Sprint(n))
 	}
-	q.until("all workers of a lane hang", func() bool { return g.all() == q.workers })
+	q.until("all workers of a kind hang", func() bool { return g.all() == q.workers })
 	for n := range 20 {
 		id := fmt.Sprint("quick ", n)
-		q.ringLane(n%2, other, id)
-		q.until("the other lane ran", func() bool { return heard.times(id) > 0 })
+		q.ringKind(n%2, other, id)
+		q.until("the other kind ran", func() bool { return heard.times(id) > 0 })
 	}
 	if n := g.all(); n != q.workers {
-		q.Errorf("%d handlers of a lane run, want %d", n, q.workers)
+		q.Errorf("%d handlers of a kind run, want %d", n, q.workers)
 	}
 	if n := heard.all(); n != 20 {
-		q.Errorf("the other lane ran %d times, want 20", n)
+		q.Errorf("the other kind ran %d times, want 20", n)
 	}
 }
 
-func (q *queued) unhandledLane() {
+func (q *queued) unhandledKind() {
 	var heard runs
 	q.start(0, heard.handle)
-	nobodys := newLane()
+	nobodys := newKind()
 	for n := range 50 {
-		q.ringLane(0, nobodys, "a")
+		q.ringKind(0, nobodys, "a")
 		q.ring(0, fmt.Sprint(n))
 	}
 	for n := range 50 {
 		q.until("it has run", func() bool { return heard.times(fmt.Sprint(n)) > 0 })
 	}
 	if heard.times("a") != 0 {
-		q.Error("the ring of another lane was heard")
+		q.Error("the ring of another kind was heard")
 	}
 }
 
@@ -343,7 +343,7 @@ func (q *queued) stopped() {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		err := q.views[0].Run(ctx, map[ports.Lane]ports.Handler{q.lane: func(ctx context.Context, id string) {
+		err := q.views[0].Run(ctx, map[ports.JobKind]ports.Handler{q.kind: func(ctx context.Context, id string) {
 			if end, ok := ctx.Deadline(); !ok || time.Until(end) > time.Minute {
 				unbounded.Add(1)
 			}
@@ -411,7 +411,7 @@ func (q *queued) noneAfterStop() {
 }
 
 func (q *queued) ends() {
-	for _, handlers := range []map[ports.Lane]ports.Handler{nil, {q.lane: func(context.Context, string) {}}} {
+	for _, handlers := range []map[ports.JobKind]ports.Handler{nil, {q.kind: func(context.Context, string) {}}} {
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error, 1)
 		go func() { done <- q.views[0].Run(ctx, handlers) }()

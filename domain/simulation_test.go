@@ -258,7 +258,7 @@ func TestSimulationLimitTellsWhenToComeBack(t *testing.T) {
 	}
 }
 
-// While versions change, an old process may be rung for what only a newer one knows.
+// While versions change, an old process may be notified of what only a newer one knows.
 func TestAScenarioOfANewerVersionIsLeftToIt(t *testing.T) {
 	t.Parallel()
 	for _, s := range []domain.Simulation{

@@ -9,15 +9,15 @@ type JobKind string
 // JobSimulation is for the steps of simulations.
 const JobSimulation JobKind = "simulation"
 
-// Queue rings when there is something to do. It is an alarm clock and keeps
-// nothing: what is to be done, and when, is in the storage, and whoever looks
-// there rings again for what was lost. So an adapter may forget every ring.
+// Queue notifies workers that there is something to do. It is an alarm clock and keeps
+// nothing: what is to be done, and when, is in the storage, and the process that looks
+// there notifies again of what was lost. So an adapter may forget every notification.
 type Queue interface {
-	// Ring asks for a run of the kind's handler for the ID that begins after
-	// this call. Any number of rings before that begins are one; while handlers
+	// Notify asks for a run of the kind's handler for the ID that begins after
+	// this call. Any number of notifications before the run begins are one; while handlers
 	// run for the ID, a few. It gives up within a second.
-	Ring(ctx context.Context, kind JobKind, id string) error
-	// Run calls the handlers, in this process, for what anybody rings, until
+	Notify(ctx context.Context, kind JobKind, id string) error
+	// Run calls the handlers, in this process, for the notifications of all processes, until
 	// ctx ends; then it waits for those that run. They are let finish: their
 	// context does not end with ctx, but a minute after they began. A handler
 	// may be called for the same ID more than once, and at the same time. One
@@ -25,6 +25,6 @@ type Queue interface {
 	Run(ctx context.Context, handlers map[JobKind]Handler) error
 }
 
-// Handler does what is due for an ID. It has nobody to report to: what fails
-// is still due, and is rung for again.
+// Handler does what is due for an ID. It returns no error: what fails is still due,
+// and is notified again.
 type Handler func(ctx context.Context, id string)

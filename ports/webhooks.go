@@ -8,7 +8,7 @@ import (
 	"waybill/domain"
 )
 
-// The jobs of webhooks; the ID of a ring is an endpoint's.
+// The jobs of webhooks; the ID of a notification is an endpoint's.
 const (
 	JobWebhook JobKind = "webhook"
 	// JobWebhookLowPriority is for endpoints that keep their sender waiting.
@@ -145,7 +145,7 @@ type WebhookOutbox interface {
 	// Lease makes the token the owner's for so long, if nobody's is or this very
 	// one, and tells whether it did. A lease or an open circuit that lasts for hours is
 	// from before the clock was set back, and over. An endpoint that is gone is nobody's, nor is
-	// one whose circuit is open, so that rings for it change nothing; a listener is
+	// one whose circuit is open, so that notifications of it change nothing; a listener is
 	// its own: it renews the lease under its ID without the prefix. What was made
 	// pending for one just while it was disabled is held with that.
 	Lease(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration) (e domain.WebhookEndpoint, leased bool, err error)

@@ -2,9 +2,9 @@
 // or by a scenario that plays itself.
 //
 // A step of a scenario is a due time in the delivery's row before it is
-// anything else. The Scheduler sees it come and rings the queue when it is due;
+// anything else. The Scheduler sees it come and notifies the queue when it is due;
 // a handler then does it in one transaction, under the lock of the row, and
-// only if it is still the next step and not early. So a ring may be lost,
+// only if it is still the next step and not early. So a notification may be lost,
 // doubled or late, a process may die anywhere, and every step happens once.
 // Who stops a simulation takes the same lock: when the stop has been answered,
 // no later step can happen.

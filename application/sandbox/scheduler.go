@@ -12,22 +12,22 @@ import (
 const (
 	// LookEvery is how often the storage is asked what comes due, and lookAhead
 	// how far: further than to the end of the next look, so that a step that is
-	// planned in time is rung for in time.
+	// planned in time is notified in time.
 	LookEvery = 200 * time.Millisecond
 	lookAhead = 2 * time.Second
 	// lookBatch bounds one look; the earliest come first.
 	lookBatch = 5000
 	// lookTimeout ends a look at a storage that says nothing at all.
 	lookTimeout = 5 * time.Second
-	// ringAgain is how long a step may stay due after it was rung for until it
+	// notifyAgain is how long a step may stay due after it was notified until it
 	// is taken for lost.
-	ringAgain = 2 * time.Second
-	// ringers is how many rings are under way at a time.
-	ringers = 8
+	notifyAgain = 2 * time.Second
+	// concurrentNotifications is how many notifications are under way at a time.
+	concurrentNotifications = 8
 )
 
-// Scheduler rings for steps when they are due. Any number of processes may run
-// one: a step that is rung for twice happens once.
+// Scheduler notifies the queue of steps when they are due. Any number of processes may run
+// one: a step that is notified twice happens once.
 type Scheduler struct {
 	storage ports.Storage
 	queue   ports.Queue
@@ -44,16 +44,16 @@ func NewScheduler(s ports.Storage, q ports.Queue, c ports.Clock, log *slog.Logge
 // OnLook has each look that succeeds told to a function, from Run on.
 func (s *Scheduler) OnLook(looked func()) { s.looked = looked }
 
-// Run rings until ctx ends, and has stopped everything when it returns. Looking
-// and ringing go on beside each other, so that a slow storage delays no step
+// Run notifies until ctx ends, and has stopped everything when it returns. Looking
+// and notifying go on beside each other, so that a slow storage delays no step
 // that is planned already, and a slow queue no look.
 func (s *Scheduler) Run(ctx context.Context) {
 	var working sync.WaitGroup
 	defer working.Wait()
-	looks, rings := make(chan []ports.DueStep), make(chan ports.DueStep)
+	looks, notifications := make(chan []ports.DueStep), make(chan ports.DueStep)
 	working.Go(func() { s.look(ctx, looks) })
-	for range ringers {
-		working.Go(func() { s.ring(ctx, rings) })
+	for range concurrentNotifications {
+		working.Go(func() { s.notify(ctx, notifications) })
 	}
 
 	var planned plan
@@ -63,9 +63,9 @@ func (s *Scheduler) Run(ctx context.Context) {
 		// Asked anew every time: the clock may be set, and time has passed since
 		// the steps were read.
 		step, wait, some := planned.next(s.clock.Now())
-		var ring chan<- ports.DueStep // nil: nothing is due
+		var notify chan<- ports.DueStep // nil: nothing is due
 		if some && wait <= 0 {
-			ring = rings
+			notify = notifications
 		} else if some {
 			alarm.Reset(wait)
 		}
@@ -74,8 +74,8 @@ func (s *Scheduler) Run(ctx context.Context) {
 			return
 		case steps := <-looks:
 			planned.renew(steps, s.clock.Now())
-		case ring <- step:
-			planned.rang(s.clock.Now())
+		case notify <- step:
+			planned.passedOn(s.clock.Now())
 		case <-alarm.C:
 		}
 	}
@@ -124,29 +124,29 @@ func (s *Scheduler) note(ctx context.Context, err error, failing bool) bool {
 	return err != nil
 }
 
-// ring passes what is due to the queue.
-func (s *Scheduler) ring(ctx context.Context, due <-chan ports.DueStep) {
+// notify tells the queue of each step that is due.
+func (s *Scheduler) notify(ctx context.Context, due <-chan ports.DueStep) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case step := <-due:
-			// A ring that fails is one that is lost: it is rung again.
-			if err := s.queue.Ring(ctx, ports.JobSimulation, stepID(step)); err != nil && ctx.Err() == nil {
-				s.log.DebugContext(ctx, "ring failed", "step", stepID(step), "error", err)
+			// A notification that fails is one that is lost: it is sent again.
+			if err := s.queue.Notify(ctx, ports.JobSimulation, stepID(step)); err != nil && ctx.Err() == nil {
+				s.log.DebugContext(ctx, "notification failed", "step", stepID(step), "error", err)
 			}
 		}
 	}
 }
 
 // plan is what was due soon at the last look. It is never more than that, so
-// that its size is bounded however long nobody answers a ring.
+// that its size is bounded however long notifications go unanswered.
 type plan struct {
-	waiting []ports.DueStep             // to be rung for, the earliest first
-	rung    map[ports.DueStep]time.Time // when somebody last began to ring for it
+	waiting  []ports.DueStep             // to be notified, the earliest first
+	notified map[ports.DueStep]time.Time // when the last notification of it began
 }
 
-// next is the step to ring for next and how long that has to wait.
+// next returns the step of the next notification and the time until it is due.
 func (p *plan) next(now time.Time) (step ports.DueStep, wait time.Duration, some bool) {
 	if len(p.waiting) == 0 {
 		return ports.DueStep{}, 0, false
@@ -154,19 +154,19 @@ func (p *plan) next(now time.Time) (step ports.DueStep, wait time.Duration, some
 	return p.waiting[0], p.waiting[0].DueAt.Sub(now), true
 }
 
-// rang notes that the next step was passed to a ringer.
-func (p *plan) rang(now time.Time) {
-	p.rung[p.waiting[0]] = now
+// passedOn notes that the next step was passed to the queue.
+func (p *plan) passedOn(now time.Time) {
+	p.notified[p.waiting[0]] = now
 	p.waiting = p.waiting[1:]
 }
 
-// renew replaces the plan with a look. What was rung for a moment ago is left
-// in peace: its handler may be at work, or the look be older than the ring.
+// renew replaces the plan with a look. What was notified a moment ago is left
+// in peace: its handler may be at work, or the look be older than the notification.
 func (p *plan) renew(steps []ports.DueStep, now time.Time) {
-	renewed := plan{rung: make(map[ports.DueStep]time.Time)}
+	renewed := plan{notified: make(map[ports.DueStep]time.Time)}
 	for _, step := range steps {
-		if at, known := p.rung[step]; known && now.Sub(at).Abs() < ringAgain {
-			renewed.rung[step] = at
+		if at, known := p.notified[step]; known && now.Sub(at).Abs() < notifyAgain {
+			renewed.notified[step] = at
 			continue
 		}
 		renewed.waiting = append(renewed.waiting, step)

@@ -17,45 +17,45 @@ import (
 )
 
 const (
-	// A look comes so often, and a ring that was lost is rung again after so long.
-	look      = 200 * time.Millisecond
-	ringAgain = 2 * time.Second
+	// A look comes so often, and a notification that was lost is sent again after so long.
+	look        = 200 * time.Millisecond
+	notifyAgain = 2 * time.Second
 )
 
-func wantRings(t *testing.T, got []rung, want ...rung) {
+func wantNotified(t *testing.T, got []notified, want ...notified) {
 	t.Helper()
 	if !slices.Equal(got, want) {
-		t.Errorf("rung %v, want %v", got, want)
+		t.Errorf("notified %v, want %v", got, want)
 	}
 }
 
-func TestAStepIsRungForAtItsTimeAndNotBefore(t *testing.T) {
+func TestAStepIsNotifiedAtItsTimeAndNotBefore(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(t *testing.T, w *world) {
 		due := []time.Duration{0, time.Millisecond, 50 * time.Millisecond, 500 * time.Millisecond, 500 * time.Millisecond, 1999 * time.Millisecond, 2 * time.Second, 2300 * time.Millisecond, 7 * time.Second}
 		w.add(due...)
 		defer w.run(t)()
-		time.Sleep(30 * time.Second) // what is done is not rung for again
-		var want []rung
+		time.Sleep(30 * time.Second) // what is done is not notified again
+		var want []notified
 		for i, d := range due {
-			want = append(want, rung{name(i), d})
+			want = append(want, notified{name(i), d})
 		}
-		wantRings(t, w.heard(), want...)
+		wantNotified(t, w.heard(), want...)
 	})
 }
 
-func TestAStepThatComesUpLateIsRungForAtTheNextLook(t *testing.T) {
+func TestAStepThatComesUpLateIsNotifiedAtTheNextLook(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(t *testing.T, w *world) {
 		defer w.run(t)()
 		time.Sleep(3*time.Second + 10*time.Millisecond)
 		w.add(3 * time.Second) // overdue as it comes
 		time.Sleep(5 * time.Second)
-		wantRings(t, w.heard(), rung{name(0), 3*time.Second + look})
+		wantNotified(t, w.heard(), notified{name(0), 3*time.Second + look})
 	})
 }
 
-func TestWhatWasMissedIsRungForAtOnceAfterARestart(t *testing.T) {
+func TestMissedStepsAreNotifiedAtOnceAfterARestart(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(t *testing.T, w *world) {
 		for i := range 300 {
@@ -65,17 +65,17 @@ func TestWhatWasMissedIsRungForAtOnceAfterARestart(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		heard := w.heard()
 		if len(heard) != 300 || heard[0].id == heard[1].id {
-			t.Fatalf("%d rings", len(heard))
+			t.Fatalf("%d notifications", len(heard))
 		}
 		for _, r := range heard {
 			if r.at != 0 {
-				t.Errorf("%s was rung for at %v", r.id, r.at)
+				t.Errorf("%s was notified at %v", r.id, r.at)
 			}
 		}
 	})
 }
 
-func TestWhatIsStoppedInTimeIsNotRungFor(t *testing.T) {
+func TestAStepStoppedInTimeIsNotNotified(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(t *testing.T, w *world) {
 		w.add(1500*time.Millisecond, 1500*time.Millisecond)
@@ -83,13 +83,13 @@ func TestWhatIsStoppedInTimeIsNotRungFor(t *testing.T) {
 		time.Sleep(time.Second + time.Millisecond)
 		w.done(name(0))
 		time.Sleep(5 * time.Second)
-		wantRings(t, w.heard(), rung{name(1), 1500 * time.Millisecond})
+		wantNotified(t, w.heard(), notified{name(1), 1500 * time.Millisecond})
 	})
 }
 
-func TestARingThatIsLostIsRungAgain(t *testing.T) {
+func TestANotificationThatIsLostIsSentAgain(t *testing.T) {
 	t.Parallel()
-	for what, failure := range map[string]error{"the queue forgot it": nil, "the queue refused it": errors.New("no bell")} {
+	for what, failure := range map[string]error{"the queue forgot it": nil, "the queue refused it": errors.New("no queue")} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			inWorld(t, func(t *testing.T, w *world) {
@@ -106,11 +106,11 @@ func TestARingThatIsLostIsRungAgain(t *testing.T) {
 				time.Sleep(30 * time.Second)
 				heard := w.heard()
 				if len(heard) != 4 || heard[0].at != time.Second {
-					t.Fatalf("rung %v", heard)
+					t.Fatalf("notified %v", heard)
 				}
 				for i, r := range heard[1:] {
-					if after := r.at - heard[i].at; after < ringAgain || after > ringAgain+look {
-						t.Errorf("rung again after %v", after)
+					if after := r.at - heard[i].at; after < notifyAgain || after > notifyAgain+look {
+						t.Errorf("notified again after %v", after)
 					}
 				}
 			})
@@ -118,18 +118,18 @@ func TestARingThatIsLostIsRungAgain(t *testing.T) {
 	}
 }
 
-// A handler that takes its time is not rung for anew at every look.
-func TestWhatIsRungForIsLeftInPeace(t *testing.T) {
+// A slow handler is not notified again at every look.
+func TestANotifiedStepIsNotNotifiedAgainAtOnce(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(t *testing.T, w *world) {
 		w.answer = func(_ context.Context, id string) error {
-			time.AfterFunc(ringAgain-time.Millisecond, func() { w.done(id) })
+			time.AfterFunc(notifyAgain-time.Millisecond, func() { w.done(id) })
 			return nil
 		}
 		w.add(time.Second)
 		defer w.run(t)()
 		time.Sleep(30 * time.Second)
-		wantRings(t, w.heard(), rung{name(0), time.Second})
+		wantNotified(t, w.heard(), notified{name(0), time.Second})
 	})
 }
 
@@ -148,8 +148,8 @@ func TestAStorageThatIsDownIsToldOnceAndWhatIsPlannedGoesOn(t *testing.T) {
 		defer w.run(t)()
 		time.Sleep(20 * time.Second)
 		// The second is in sight of the last look that succeeds, the third is not.
-		wantRings(t, w.heard(), rung{name(0), 1300 * time.Millisecond}, rung{name(1), 2500 * time.Millisecond},
-			rung{name(2), 6 * time.Second}, rung{name(3), 9 * time.Second})
+		wantNotified(t, w.heard(), notified{name(0), 1300 * time.Millisecond}, notified{name(1), 2500 * time.Millisecond},
+			notified{name(2), 6 * time.Second}, notified{name(3), 9 * time.Second})
 		logged := w.logged.String()
 		if strings.Count(logged, "level=WARN") != 1 || strings.Count(logged, "level=INFO") != 1 || strings.Count(logged, "\n") != 2 ||
 			!strings.Contains(logged, broken.Error()) || strings.Index(logged, "WARN") > strings.Index(logged, "INFO") {
@@ -171,14 +171,14 @@ func TestAStorageThatHangsHoldsUpNothingThatIsPlanned(t *testing.T) {
 		w.add(1500*time.Millisecond, 2700*time.Millisecond, 30*time.Second)
 		defer w.run(t)()
 		time.Sleep(20 * time.Second)
-		wantRings(t, w.heard(), rung{name(0), 1500 * time.Millisecond}, rung{name(1), 2700 * time.Millisecond})
+		wantNotified(t, w.heard(), notified{name(0), 1500 * time.Millisecond}, notified{name(1), 2700 * time.Millisecond})
 		if logged := w.logged.String(); strings.Count(logged, "level=WARN") != 1 || strings.Count(logged, "level=INFO") != 1 {
 			t.Errorf("logged\n%s", logged)
 		}
 	})
 }
 
-// The time that a look takes is no time by which the ring is late.
+// A slow look does not delay the notifications.
 func TestASlowLookMakesNoStepLate(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(t *testing.T, w *world) {
@@ -193,8 +193,8 @@ func TestASlowLookMakesNoStepLate(t *testing.T) {
 		w.add(800*time.Millisecond, 1234*time.Millisecond, 3*time.Second, 9*time.Second)
 		defer w.run(t)()
 		time.Sleep(20 * time.Second)
-		wantRings(t, w.heard(), rung{name(0), 800 * time.Millisecond}, rung{name(1), 1234 * time.Millisecond},
-			rung{name(2), 3 * time.Second}, rung{name(3), 9 * time.Second})
+		wantNotified(t, w.heard(), notified{name(0), 800 * time.Millisecond}, notified{name(1), 1234 * time.Millisecond},
+			notified{name(2), 3 * time.Second}, notified{name(3), 9 * time.Second})
 	})
 }
 
@@ -216,7 +216,7 @@ func TestAClockThatIsSetIsFollowed(t *testing.T) {
 			clock.set(c.by)
 			time.Sleep(30 * time.Second)
 			if heard := w.heard(); len(heard) != 1 || heard[0].at != c.first {
-				t.Errorf("set %s it rang %v, want once at %v", what, heard, c.first)
+				t.Errorf("set %s it notified %v, want once at %v", what, heard, c.first)
 			}
 		})
 	}
@@ -236,7 +236,7 @@ func TestOfMoreThanOneLookTakesTheEarliestComeFirst(t *testing.T) {
 		time.Sleep(look / 2)
 		heard := w.heard()
 		if len(heard) != batch || heard[0].id != name(0) || heard[batch-1].id != name(batch-1) {
-			t.Fatalf("%d rings, from %v to %v", len(heard), heard[0], heard[len(heard)-1])
+			t.Fatalf("%d notifications, from %v to %v", len(heard), heard[0], heard[len(heard)-1])
 		}
 		w.mu.Lock()
 		w.steps = w.steps[batch:] // all of them are done
@@ -249,11 +249,11 @@ func TestOfMoreThanOneLookTakesTheEarliestComeFirst(t *testing.T) {
 		stop()
 		for i, r := range w.heard() {
 			if r.id != name(i) || r.at != time.Duration(i/batch)*look {
-				t.Fatalf("ring %d is %v", i, r)
+				t.Fatalf("notification %d is %v", i, r)
 			}
 		}
 		if n := len(w.heard()); n != steps {
-			t.Errorf("%d rings, want %d", n, steps)
+			t.Errorf("%d notifications, want %d", n, steps)
 		}
 	})
 }
@@ -279,7 +279,7 @@ func TestAQueueThatIsDownIsWaitedForAndCostsNothing(t *testing.T) {
 			case <-ctx.Done():
 			case <-time.After(time.Second):
 			}
-			return errors.New("no bell")
+			return errors.New("no queue")
 		}
 		before := runtime.NumGoroutine()
 		stop := w.run(t)
@@ -288,19 +288,19 @@ func TestAQueueThatIsDownIsWaitedForAndCostsNothing(t *testing.T) {
 			t.Errorf("%d goroutines wait", n)
 		}
 		if most := w.mostAtOnce(); most > 8 {
-			t.Errorf("%d rings at a time", most)
+			t.Errorf("%d notifications at a time", most)
 		}
 		tried := map[string]time.Duration{}
 		for _, r := range w.heard() {
-			if last, known := tried[r.id]; known && r.at-last < ringAgain {
-				t.Fatalf("%s was rung for at %v and %v", r.id, last, r.at)
+			if last, known := tried[r.id]; known && r.at-last < notifyAgain {
+				t.Fatalf("%s was notified at %v and %v", r.id, last, r.at)
 			}
 			tried[r.id] = r.at
 		}
 		time.Sleep(2 * time.Second)
 		w.mu.Lock()
 		if len(done) != steps {
-			t.Errorf("two seconds after it is back, %d of %d are rung for", len(done), steps)
+			t.Errorf("two seconds after it is back, %d of %d are notified", len(done), steps)
 		}
 		w.mu.Unlock()
 		stop()
@@ -314,7 +314,7 @@ func TestItEndsAtOnceWhateverIsUnderWay(t *testing.T) {
 		"nothing": func(*world) {},
 		"a wait":  func(w *world) { w.add(time.Minute, 1500*time.Millisecond) },
 		"a look":  func(w *world) { w.look = hangs },
-		"rings": func(w *world) {
+		"notifications": func(w *world) {
 			w.add(make([]time.Duration, 100)...)
 			w.answer = func(ctx context.Context, _ string) error { return hangs(ctx) }
 		},
@@ -344,7 +344,7 @@ func TestASimulationMovesByItself(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *scene) {
 		d := s.running(t, "failed_then_retried")
 		created := time.Now()
-		scheduler := sandbox.NewScheduler(s.storage, bell{s}, s.clock, slog.New(slog.NewTextHandler(&s.logged, nil)))
+		scheduler := sandbox.NewScheduler(s.storage, queue{s}, s.clock, slog.New(slog.NewTextHandler(&s.logged, nil)))
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {
@@ -372,12 +372,14 @@ func TestASimulationMovesByItself(t *testing.T) {
 	})
 }
 
-// bell calls the handler at once.
-type bell struct{ s *scene }
+// queue calls the handler at once.
+type queue struct{ s *scene }
 
-func (b bell) Ring(ctx context.Context, _ ports.JobKind, id string) error {
+func (b queue) Notify(ctx context.Context, _ ports.JobKind, id string) error {
 	b.s.simulator.Handle(ctx, id)
 	return nil
 }
 
-func (bell) Run(context.Context, map[ports.JobKind]ports.Handler) error { panic("not for a scheduler") }
+func (queue) Run(context.Context, map[ports.JobKind]ports.Handler) error {
+	panic("not for a scheduler")
+}

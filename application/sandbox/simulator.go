@@ -13,7 +13,7 @@ import (
 	"waybill/ports"
 )
 
-// earliness is how far ahead of its time a step may be rung for, on a machine
+// earliness is how far ahead of its time a step may be notified, on a machine
 // whose clock is behind the one that looked; it waits.
 const earliness = 2 * time.Second
 
@@ -36,7 +36,7 @@ func NewSimulator(s ports.Storage, c ports.Clock, ids ports.Identifiers, r ports
 }
 
 // Handle is the handler of ports.JobSimulation. What it cannot do is still
-// due, and the Scheduler rings for it again.
+// due, and the Scheduler notifies the queue of it again.
 func (s *Simulator) Handle(ctx context.Context, stepID string) {
 	id, done, err := parseStepID(stepID)
 	if err == nil {

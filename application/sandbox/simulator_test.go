@@ -211,7 +211,7 @@ func TestAMachineWhoseClockIsBehindIsLateAndNeverEarly(t *testing.T) {
 	})
 }
 
-func TestOfManyThatAreRungAtOnceOneDoesTheStep(t *testing.T) {
+func TestOfManyNotificationsAtOnceOneDoesTheStep(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	id := s.running(t, "delivered").ID
@@ -234,7 +234,7 @@ func TestOfManyThatAreRungAtOnceOneDoesTheStep(t *testing.T) {
 	s.WantRunning(t, s.tenant, 0)
 }
 
-func TestAStepWhoseCommitGetsNoAnswerIsDoneOnceWhenItIsRungAgain(t *testing.T) {
+func TestAStepWhoseCommitGetsNoAnswerIsDoneOnceWhenItIsNotifiedAgain(t *testing.T) {
 	t.Parallel()
 	for _, commits := range []bool{true, false} {
 		s := newScene(t)
@@ -247,7 +247,7 @@ func TestAStepWhoseCommitGetsNoAnswerIsDoneOnceWhenItIsRungAgain(t *testing.T) {
 		}
 		for range 2 {
 			if err := s.simulator.Step(t.Context(), id, 0); err != nil {
-				t.Errorf("rung again, committed %t: %v", commits, err)
+				t.Errorf("notified again, committed %t: %v", commits, err)
 			}
 		}
 		s.wantLife(t, id, "created cancelled")
@@ -280,13 +280,13 @@ func TestATransactionThatStartsOverDecidesAnew(t *testing.T) {
 	}
 }
 
-func TestTheHandlerDoesTheStepItIsRungForAndLogsWhatItCannot(t *testing.T) {
+func TestTheHandlerDoesTheStepItIsNotifiedOfAndLogsWhatItCannot(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	id := s.running(t, "delivered").ID
 	s.toStep(t, id, 0)
 	s.simulator.Handle(t.Context(), stepID(id, 0))
-	s.simulator.Handle(t.Context(), stepID(id, 0)) // a ring too many is nothing to tell
+	s.simulator.Handle(t.Context(), stepID(id, 0)) // one notification too many is not reported
 	s.wantLife(t, id, "created assigned")
 	if logged := s.logged.String(); logged != "" {
 		t.Errorf("logged %q", logged)
@@ -309,8 +309,8 @@ func TestTheHandlerDoesTheStepItIsRungForAndLogsWhatItCannot(t *testing.T) {
 	s.wantLife(t, id, "created assigned")
 }
 
-// ring sends what the queue would.
-func ring(s *scene, id domain.ID, done int) nthcall.Send {
+// notify sends what the queue would.
+func notify(s *scene, id domain.ID, done int) nthcall.Send {
 	return func(ctx context.Context) (idempotency.Result, error) {
 		return idempotency.Result{}, s.simulator.Step(ctx, id, done)
 	}
@@ -323,7 +323,7 @@ var useCases = []nthcall.UseCase[*scene]{
 		Ready: func(t *testing.T, s *scene) nthcall.Send {
 			id := s.running(t, "delivered").ID
 			s.toStep(t, id, 0)
-			return ring(s, id, 0)
+			return notify(s, id, 0)
 		},
 		Check: ended("created assigned", 1),
 	},
@@ -333,7 +333,7 @@ var useCases = []nthcall.UseCase[*scene]{
 		Ready: func(t *testing.T, s *scene) nthcall.Send {
 			id := s.running(t, "no_rider_found").ID
 			s.toStep(t, id, 0)
-			return ring(s, id, 0)
+			return notify(s, id, 0)
 		},
 		Check: ended("created cancelled", 0),
 	},
@@ -389,7 +389,7 @@ func ended(life string, running int) func(*testing.T, *scene) {
 	}
 }
 
-// Whichever call fails in whichever way, what is sent again, or rung for again,
+// Whichever call fails in whichever way, what is sent again, or notified again,
 // is done once.
 func TestWhicheverCallFailsTheNextOneFindsOneEffect(t *testing.T) {
 	t.Parallel()

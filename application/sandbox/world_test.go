@@ -18,24 +18,24 @@ import (
 )
 
 // world is what a scheduler lives in: a storage with due steps and a queue that
-// rings. It is a bubble's, so that times are exact.
+// notifications. It is a bubble's, so that times are exact.
 type world struct {
 	ports.Storage
 	logged lockedBuilder
 	clock  ports.Clock
 	began  time.Time
-	// look goes around every look, and answer around every ring; nil: all is well.
+	// look goes around every look, and answer around every notification; nil: all is well.
 	look   func(ctx context.Context) error
 	answer func(ctx context.Context, id string) error
 
-	mu      sync.Mutex
-	steps   []ports.DueStep
-	rings   []rung
-	ringing int // at this moment
-	most    int // at a time
+	mu            sync.Mutex
+	steps         []ports.DueStep
+	notifications []notified
+	notifying     int // at this moment
+	most          int // at a time
 }
 
-type rung struct {
+type notified struct {
 	id string
 	at time.Duration // since the beginning
 }
@@ -75,19 +75,19 @@ func (w *world) Run(context.Context, map[ports.JobKind]ports.Handler) error {
 	panic("not for a scheduler")
 }
 
-func (w *world) Ring(ctx context.Context, kind ports.JobKind, id string) error {
+func (w *world) Notify(ctx context.Context, kind ports.JobKind, id string) error {
 	w.mu.Lock()
 	if kind != ports.JobSimulation {
 		panic(kind)
 	}
-	w.rings = append(w.rings, rung{id, time.Since(w.began)})
-	w.ringing++
-	w.most = max(w.most, w.ringing)
+	w.notifications = append(w.notifications, notified{id, time.Since(w.began)})
+	w.notifying++
+	w.most = max(w.most, w.notifying)
 	w.mu.Unlock()
 	defer func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.ringing--
+		w.notifying--
 	}()
 	if w.answer != nil {
 		return w.answer(ctx, id)
@@ -113,16 +113,16 @@ func (w *world) done(id string) {
 	w.steps = slices.DeleteFunc(w.steps, func(s ports.DueStep) bool { return nameOf(s) == id })
 }
 
-// heard is every ring so far, in the order of the IDs.
-func (w *world) heard() []rung {
+// heard is every notification so far, in the order of the IDs.
+func (w *world) heard() []notified {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	rings := slices.Clone(w.rings)
-	slices.SortFunc(rings, func(a, b rung) int { return cmp.Or(strings.Compare(a.id, b.id), cmp.Compare(a.at, b.at)) })
-	return rings
+	notifications := slices.Clone(w.notifications)
+	slices.SortFunc(notifications, func(a, b notified) int { return cmp.Or(strings.Compare(a.id, b.id), cmp.Compare(a.at, b.at)) })
+	return notifications
 }
 
-// mostAtOnce is how many rings were under way at a time.
+// mostAtOnce is how many notifications were under way at a time.
 func (w *world) mostAtOnce() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

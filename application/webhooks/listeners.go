@@ -179,9 +179,9 @@ func (l *Listeners) Await(ctx context.Context, e domain.WebhookEndpoint) ([]Fetc
 	}
 }
 
-// Wake makes the listeners among these endpoints that wait look at once. It is a
+// Notify makes the listeners among these endpoints that wait look at once. It is a
 // ports.FanoutListener.
-func (l *Listeners) Wake(endpoints []domain.ID) {
+func (l *Listeners) Notify(endpoints []domain.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, id := range endpoints {

@@ -79,14 +79,14 @@ func TestAListenerThatWaitsAsksTheStorageOnceASecondAndAtOnceWhenItIsWoken(t *te
 		})
 		time.Sleep(2500 * time.Millisecond)
 		before := d.looks()
-		l.Wake([]domain.ID{listenerOf(1, 2).ID, listenerOf(2, 1).ID}) // others, of which none waits
+		l.Notify([]domain.ID{listenerOf(1, 2).ID, listenerOf(2, 1).ID}) // others, of which none waits
 		synctest.Wait()
 		if n := d.looks() - before; n != 0 {
 			t.Errorf("it looked %d times for what is others'", n)
 		}
 		d.add(listenerOf(1, 1).ID)
 		for range 3 {
-			l.Wake([]domain.ID{listenerOf(1, 1).ID})
+			l.Notify([]domain.ID{listenerOf(1, 1).ID})
 		}
 		all.Wait()
 

@@ -293,7 +293,7 @@ func newFanoutNews(client *redis.Client, log *slog.Logger) ports.FanoutNews {
 	return redispubsub.NewFanouts(client, log)
 }
 
-// newQueue rings across processes where there is a Redis.
+// newQueue makes a queue across processes where there is a Redis.
 func newQueue(client queueRedis, log *slog.Logger) ports.Queue {
 	if client.Client == nil {
 		return memqueue.New(memqueue.Options{Workers: webhookWorkers}, log)

@@ -53,11 +53,11 @@ func (e *engine) run(ctx context.Context) error {
 
 func newLateness(r prometheus.Registerer) sandbox.Lateness { return gauges.NewStepLateness(r) }
 
-// newWaker rings for what this process commits.
-func newWaker(open []ports.Database, q ports.Queue, news ports.FanoutNews, log *slog.Logger) *dispatch.Waker {
-	w := dispatch.NewWaker(q, news, log)
+// newNotifier tells the queue of what this process commits.
+func newNotifier(open []ports.Database, q ports.Queue, news ports.FanoutNews, log *slog.Logger) *dispatch.Notifier {
+	w := dispatch.NewNotifier(q, news, log)
 	for _, store := range open {
-		store.OnFanout(w.Wake)
+		store.OnFanout(w.Notify)
 	}
 	return w
 }

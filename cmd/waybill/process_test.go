@@ -239,7 +239,7 @@ func TestAWorkerFinishesTheHandlersThatRun(t *testing.T) {
 		})
 		ended := make(chan error, 1)
 		go func() { ended <- r.Run(ctx) }()
-		if err := queue.Ring(t.Context(), ports.JobSimulation, "x"); err != nil {
+		if err := queue.Notify(t.Context(), ports.JobSimulation, "x"); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()

@@ -32,19 +32,19 @@ import (
 // service is a server process: both APIs, the operators' listener and what
 // goes on beside them, on one store.
 type service struct {
-	apis   apis
-	ops    *opsapi.API
-	portal *portal.Portal
-	engine *engine
-	waker  *dispatch.Waker
-	store  ports.Database
-	clock  *databaseclock.Clock
-	log    *slog.Logger
-	seed   *admin.Seeder
-	key    *secretKey
-	beside neighbours
-	jobs   *periodic.Jobs
-	kept   domain.RequestLogKeeping
+	apis     apis
+	ops      *opsapi.API
+	portal   *portal.Portal
+	engine   *engine
+	notifier *dispatch.Notifier
+	store    ports.Database
+	clock    *databaseclock.Clock
+	log      *slog.Logger
+	seed     *admin.Seeder
+	key      *secretKey
+	beside   neighbours
+	jobs     *periodic.Jobs
+	kept     domain.RequestLogKeeping
 
 	products      products
 	invalidations ports.Invalidations
@@ -55,7 +55,7 @@ type service struct {
 func (s *service) hearFanouts(ctx context.Context) {
 	if s.news != nil {
 		s.news.Listen(ctx, func(endpoints []domain.ID) {
-			s.products.each(func(u httpapi.UseCases) { u.Listeners.Wake(endpoints) })
+			s.products.each(func(u httpapi.UseCases) { u.Listeners.Notify(endpoints) })
 		})
 	}
 }
@@ -71,7 +71,7 @@ func (s *service) serveAndWork(ctx context.Context, l *listeners) error {
 }
 
 func (s *service) process(l *listeners) *process.Process {
-	s.products.each(func(u httpapi.UseCases) { s.waker.Beside(u.Listeners.Wake) })
+	s.products.each(func(u httpapi.UseCases) { s.notifier.Beside(u.Listeners.Notify) })
 	servers := []process.Server{
 		{Name: "live", Listener: l.live, Serve: s.apis.live.Serve, Shutdown: s.apis.live.Shutdown},
 		{Name: "sandbox", Listener: l.sandbox, Serve: s.apis.sandbox.Serve, Shutdown: s.apis.sandbox.Shutdown},
@@ -87,14 +87,14 @@ func (s *service) process(l *listeners) *process.Process {
 			func(ctx context.Context) error { s.invalidations.Listen(ctx, s.products.forget); return nil },
 			s.jobs.Task(periodic.KeyUses("key_uses_live", s.products.live.Admission)),
 			s.jobs.Task(periodic.KeyUses("key_uses_sandbox", s.products.sandbox.Admission)),
-			func(ctx context.Context) error { s.waker.Run(ctx); return nil },
+			func(ctx context.Context) error { s.notifier.Run(ctx); return nil },
 			func(ctx context.Context) error { s.hearFanouts(ctx); return nil },
 			s.jobs.Task(periodic.RequestLog("request_log_live", s.products.live.Recorder)),
 			s.jobs.Task(periodic.RequestLog("request_log_sandbox", s.products.sandbox.Recorder)),
 			s.jobs.Task(periodic.RequestLogRotation(s.store, s.kept)),
 			s.jobs.Task(s.key.resealing()),
 			s.jobs.Task(periodic.Following(s.clock)),
-			s.jobs.Task(periodic.Check("webhook_notifications", s.waker.Failed)),
+			s.jobs.Task(periodic.Check("webhook_notifications", s.notifier.Failed)),
 		},
 	}
 }

@@ -75,7 +75,7 @@ var public = wire.NewSet(tracking.New, tracking.NewWatches)
 // What is done without a request.
 var duties = wire.NewSet(
 	newQueueRedis, newQueue, newLateness, sandbox.NewScheduler, sandbox.NewSimulator,
-	newFanoutNews, newWaker, dispatch.NewSweeper, dispatch.NewDrainer, newWebhookObserver, wire.Struct(new(engine), "*"),
+	newFanoutNews, newNotifier, dispatch.NewSweeper, dispatch.NewDrainer, newWebhookObserver, wire.Struct(new(engine), "*"),
 	webhooks.NewSecretKey, wire.Struct(new(secretKey), "*"),
 )
 

@@ -234,7 +234,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		jobs:      jobs,
 	}
 	fanoutNews := newFanoutNews(client, log)
-	waker := newWaker(v, queue, fanoutNews, log)
+	notifier := newNotifier(v, queue, fanoutNews, log)
 	seeder := &admin.Seeder{
 		Storage: portsStorage,
 		Digest:  keyDigester,
@@ -255,7 +255,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		ops:           api,
 		portal:        portalPortal,
 		engine:        mainEngine,
-		waker:         waker,
+		notifier:      notifier,
 		store:         database,
 		clock:         clock,
 		log:           log,
@@ -396,7 +396,7 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 		return nil, nil, err
 	}
 	fanoutNews := newFanoutNews(client, log)
-	waker := newWaker(v, queue, fanoutNews, log)
+	notifier := newNotifier(v, queue, fanoutNews, log)
 	mainNeighbours := _wireNeighboursValue
 	opsapiManagement := _wireManagementValue
 	proxyWatch := newProxyWatch(c, registry, log)
@@ -410,15 +410,15 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 	}
 	requestLogKeeping := settings.RequestLogKeeping(c)
 	mainWorker := &worker{
-		engine: mainEngine,
-		waker:  waker,
-		ops:    api,
-		store:  database,
-		clock:  clock,
-		key:    mainSecretKey,
-		jobs:   jobs,
-		kept:   requestLogKeeping,
-		log:    log,
+		engine:   mainEngine,
+		notifier: notifier,
+		ops:      api,
+		store:    database,
+		clock:    clock,
+		key:      mainSecretKey,
+		jobs:     jobs,
+		kept:     requestLogKeeping,
+		log:      log,
 	}
 	return mainWorker, func() {
 		cleanup6()
@@ -558,7 +558,7 @@ var public = wire.NewSet(tracking.New, tracking.NewWatches)
 
 // What is done without a request.
 var duties = wire.NewSet(
-	newQueueRedis, newQueue, newLateness, sandbox.NewScheduler, sandbox.NewSimulator, newFanoutNews, newWaker, dispatch.NewSweeper, dispatch.NewDrainer, newWebhookObserver, wire.Struct(new(engine), "*"), webhooks.NewSecretKey, wire.Struct(new(secretKey), "*"),
+	newQueueRedis, newQueue, newLateness, sandbox.NewScheduler, sandbox.NewSimulator, newFanoutNews, newNotifier, dispatch.NewSweeper, dispatch.NewDrainer, newWebhookObserver, wire.Struct(new(engine), "*"), webhooks.NewSecretKey, wire.Struct(new(secretKey), "*"),
 )
 
 // The listeners.

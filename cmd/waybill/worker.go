@@ -23,15 +23,15 @@ import (
 
 // worker is a process without an API: it does what becomes due.
 type worker struct {
-	engine *engine
-	waker  *dispatch.Waker
-	ops    *opsapi.API
-	store  ports.Database
-	clock  *databaseclock.Clock
-	key    *secretKey
-	jobs   *periodic.Jobs
-	kept   domain.RequestLogKeeping
-	log    *slog.Logger
+	engine   *engine
+	notifier *dispatch.Notifier
+	ops      *opsapi.API
+	store    ports.Database
+	clock    *databaseclock.Clock
+	key      *secretKey
+	jobs     *periodic.Jobs
+	kept     domain.RequestLogKeeping
+	log      *slog.Logger
 }
 
 // workerSettings are those that a worker goes by. It takes all others too, so
@@ -100,13 +100,13 @@ func (w *worker) run(ctx context.Context, l *listeners) error {
 		Ops: w.ops, At: l.ops, Log: w.log,
 		Tasks: []process.Task{
 			w.engine.run,
-			func(ctx context.Context) error { w.waker.Run(ctx); return nil },
+			func(ctx context.Context) error { w.notifier.Run(ctx); return nil },
 			w.jobs.Task(periodic.Cleaning(w.store, w.log)),
 			w.jobs.Task(periodic.LateWebhooks(w.store, w.log)),
 			w.jobs.Task(periodic.RequestLogRotation(w.store, w.kept)),
 			w.jobs.Task(w.key.resealing()),
 			w.jobs.Task(periodic.Following(w.clock)),
-			w.jobs.Task(periodic.Check("webhook_notifications", w.waker.Failed)),
+			w.jobs.Task(periodic.Check("webhook_notifications", w.notifier.Failed)),
 		},
 	}
 	return p.Run(ctx)

@@ -35,18 +35,18 @@ func (m *MockQueue) EXPECT() *MockQueueMockRecorder {
 	return m.recorder
 }
 
-// Ring mocks base method.
-func (m *MockQueue) Ring(ctx context.Context, kind ports.JobKind, id string) error {
+// Notify mocks base method.
+func (m *MockQueue) Notify(ctx context.Context, kind ports.JobKind, id string) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Ring", ctx, kind, id)
+	ret := m.ctrl.Call(m, "Notify", ctx, kind, id)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
-// Ring indicates an expected call of Ring.
-func (mr *MockQueueMockRecorder) Ring(ctx, kind, id interface{}) *gomock.Call {
+// Notify indicates an expected call of Notify.
+func (mr *MockQueueMockRecorder) Notify(ctx, kind, id interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Ring", reflect.TypeOf((*MockQueue)(nil).Ring), ctx, kind, id)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Notify", reflect.TypeOf((*MockQueue)(nil).Notify), ctx, kind, id)
 }
 
 // Run mocks base method.

@@ -263,7 +263,7 @@ func TestAnEndpointThatIsGoneIsDisabledAndTheOthersAreTold(t *testing.T) {
 	})
 }
 
-// A server rings for what it commits, and a worker sends it. What was committed
+// A server notifies the workers of what it commits, and a worker sends it. What was committed
 // while no worker ran is sent by the next one.
 func TestWebhooksAreSentByAWorker(t *testing.T) {
 	t.Parallel()

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// bring takes a ring to a handler.
+// bring takes a notification to a handler.
 func (w *world) bring() bool {
-	if len(w.rung) == 0 {
+	if len(w.notified) == 0 {
 		return false
 	}
-	i := w.rng.IntN(len(w.rung))
-	step := w.rung[i]
-	w.rung = slices.Delete(w.rung, i, i+1)
+	i := w.rng.IntN(len(w.notified))
+	step := w.notified[i]
+	w.notified = slices.Delete(w.notified, i, i+1)
 	w.handle(w.anywhere(), step)
 	return true
 }
 
-// bringOld rings for a step that was rung for before.
+// bringOld notifies the queue of a step that was notified before.
 func (w *world) bringOld() bool {
 	if len(w.steps) == 0 {
 		return false
@@ -29,7 +29,7 @@ func (w *world) bringOld() bool {
 	return true
 }
 
-// bringEarly rings for a step that is not due yet.
+// bringEarly notifies the queue of a step that is not due yet.
 func (w *world) bringEarly() bool {
 	c := w.sandboxed()
 	p := w.runningParcel(c)
@@ -40,7 +40,7 @@ func (w *world) bringEarly() bool {
 	return true
 }
 
-// handle begins the handler of a ring.
+// handle begins the handler of a notification.
 func (w *world) handle(p *process, step string) {
 	if !slices.Contains(w.steps, step) {
 		w.steps = append(w.steps, step)

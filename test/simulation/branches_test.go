@@ -27,8 +27,8 @@ var branches = []string{
 	"an item was recorded already", "a bulk was under way", "a bulk yielded to a process that stops", "the prices of a bulk were given up",
 	"a bulk gave a sign of life", "items of a bulk were booked together",
 	"a process died with requests under way", "a process died behind a commit", "a booking was found by the repetition",
-	"a step was done", "a step was rung for and not due any more", "an early ring waited", "a ring came far too early", "a step was late",
-	"a step met a simulation at rest", "a ring was lost", "a step was rung for again", "a commit of a step lost its answer",
+	"a step was done", "a step was notified and not due any more", "an early notification waited", "a notification came far too early", "a step was late",
+	"a step met a simulation at rest", "a notification was lost", "a step was notified again", "a commit of a step lost its answer",
 	"a stop met a step", "a stop came first", "a step came before its stop", "a cancel met a step",
 	"a simulation was stopped", "a simulation was started", "a simulation was started again", "a simulation was completed", "a simulation refused a start", "a simulation refused a helper",
 	"a delivery was cancelled", "a delivery was cancelled twice", "a cancel came too late", "a cancel stopped a simulation", "a retried delivery could not be cancelled",
@@ -195,7 +195,7 @@ func (w *world) recognizeChange(t *task, p *parcel, was, v *deliveryView) {
 	}
 }
 
-// recognizeStep sees what a ring came to.
+// recognizeStep sees what a notification came to.
 func (w *world) recognizeStep(t *task, delivery string) {
 	took := time.Since(t.began)
 	switch {
@@ -207,14 +207,14 @@ func (w *world) recognizeStep(t *task, delivery string) {
 	case t.noted("updated"):
 		w.reach("a step was done")
 		if took > time.Millisecond && took <= 2*time.Second {
-			w.reach("an early ring waited")
+			w.reach("an early notification waited")
 		}
 	case t.noted("at rest"):
 		w.reach("a step met a simulation at rest")
 	case t.noted("far ahead"):
-		w.reach("a ring came far too early")
+		w.reach("a notification came far too early")
 	default:
-		w.reach("a step was rung for and not due any more")
+		w.reach("a step was notified and not due any more")
 	}
 	for _, o := range w.open {
 		if o == t || o.request == nil || o.request.parcel == nil || o.request.parcel.id != delivery {

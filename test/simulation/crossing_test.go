@@ -21,46 +21,46 @@ import (
 type fate string
 
 const (
-	asItShould    fate = ""
-	failsBefore   fate = "fails before its effect"
-	failsAfter    fate = "fails behind its effect"
-	timesOut      fate = "hangs until its time is up"
-	freezes       fate = "freezes" // as the process that stalls; later it goes on as if nothing had happened
-	diesBefore    fate = "dies before its effect"
-	diesAfter     fate = "dies behind its effect"
-	answerLost    fate = "commits and loses the answer"
-	commitLost    fate = "loses the commit"
-	answersLost   fate = "commits and loses every answer from now on"
-	keyIsBusy     fate = "finds the key locked"
-	noPrice       fate = "has no price"
-	noPriceSoon   fate = "has no price after a while"
-	customPrice   fate = "wants a custom quote"
-	ringIsLost    fate = "forgets the ring"
-	ringIsDoubled fate = "rings twice"
-	buried        fate = "is of a dead process"
+	asItShould            fate = ""
+	failsBefore           fate = "fails before its effect"
+	failsAfter            fate = "fails behind its effect"
+	timesOut              fate = "hangs until its time is up"
+	freezes               fate = "freezes" // as the process that stalls; later it goes on as if nothing had happened
+	diesBefore            fate = "dies before its effect"
+	diesAfter             fate = "dies behind its effect"
+	answerLost            fate = "commits and loses the answer"
+	commitLost            fate = "loses the commit"
+	answersLost           fate = "commits and loses every answer from now on"
+	keyIsBusy             fate = "finds the key locked"
+	noPrice               fate = "has no price"
+	noPriceSoon           fate = "has no price after a while"
+	customPrice           fate = "wants a custom quote"
+	notificationIsLost    fate = "forgets the notification"
+	notificationIsDoubled fate = "notifies twice"
+	buried                fate = "is of a dead process"
 )
 
 // kind is what may happen to a call.
 type kind int
 
 const (
-	reads   kind = iota
-	begins       // a transaction
-	within       // one
-	claims       // a key within one
-	prices       // a trip
-	rings        // a bell
-	watches      // only gives way
+	reads         kind = iota
+	begins             // a transaction
+	within             // one
+	claims             // a key within one
+	prices             // a trip
+	notifications      // a queue
+	watches            // only gives way
 )
 
 // fates are what may become of each kind of call, the more often the likelier.
 var fates = map[kind][]fate{
-	reads:  {failsBefore, failsBefore, failsBefore, timesOut, freezes, diesBefore},
-	begins: {failsBefore, timesOut, freezes, diesBefore, diesAfter, diesAfter, answerLost, answerLost, commitLost, answersLost},
-	within: {failsBefore, failsAfter, freezes, diesBefore, diesAfter},
-	claims: {failsBefore, failsAfter, keyIsBusy, keyIsBusy, diesAfter},
-	prices: {noPrice, noPrice, noPriceSoon, customPrice, customPrice, freezes, diesBefore},
-	rings:  {failsBefore, failsAfter, ringIsLost, ringIsLost, ringIsDoubled, ringIsDoubled, diesBefore},
+	reads:         {failsBefore, failsBefore, failsBefore, timesOut, freezes, diesBefore},
+	begins:        {failsBefore, timesOut, freezes, diesBefore, diesAfter, diesAfter, answerLost, answerLost, commitLost, answersLost},
+	within:        {failsBefore, failsAfter, freezes, diesBefore, diesAfter},
+	claims:        {failsBefore, failsAfter, keyIsBusy, keyIsBusy, diesAfter},
+	prices:        {noPrice, noPrice, noPriceSoon, customPrice, customPrice, freezes, diesBefore},
+	notifications: {failsBefore, failsAfter, notificationIsLost, notificationIsLost, notificationIsDoubled, notificationIsDoubled, diesBefore},
 }
 
 var (

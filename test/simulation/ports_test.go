@@ -416,29 +416,29 @@ func (s pricing) Price(ctx context.Context, trip domain.Trip) (domain.Quote, err
 	})
 }
 
-// bell is a queue whose rings wait until the world brings them to a handler.
-type bell struct{ p *process }
+// worldQueue holds each notification until the world brings it to a handler.
+type worldQueue struct{ p *process }
 
-func (b bell) Ring(ctx context.Context, _ ports.JobKind, id string) error {
-	return b.p.through(ctx, rings, "Ring "+id, func(ctx context.Context) error {
+func (b worldQueue) Notify(ctx context.Context, _ ports.JobKind, id string) error {
+	return b.p.through(ctx, notifications, "Notify "+id, func(ctx context.Context) error {
 		w := b.p.world
 		switch fateOf(ctx) {
-		case ringIsLost:
-			w.reach("a ring was lost")
+		case notificationIsLost:
+			w.reach("a notification was lost")
 			return nil
-		case ringIsDoubled:
-			w.rung = append(w.rung, id)
+		case notificationIsDoubled:
+			w.notified = append(w.notified, id)
 		}
-		if w.everRung[id] > 0 {
-			w.reach("a step was rung for again")
+		if w.everNotified[id] > 0 {
+			w.reach("a step was notified again")
 		}
-		w.everRung[id]++
-		w.rung = append(w.rung, id)
+		w.everNotified[id]++
+		w.notified = append(w.notified, id)
 		return nil
 	})
 }
 
-func (b bell) Run(context.Context, map[ports.JobKind]ports.Handler) error { return nil }
+func (b worldQueue) Run(context.Context, map[ports.JobKind]ports.Handler) error { return nil }
 
 // locks are those of the process, and sometimes those of a Redis that errs.
 type locks struct {

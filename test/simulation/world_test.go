@@ -90,19 +90,19 @@ type world struct {
 	crowded bool // the first client has all the simulations it may have
 	dear    bool // prices can hardly be had
 
-	tasks    int // begun
-	open     []*task
-	later    []func() // what follows on what has ended
-	turn     int      // grows with every beginning and end
-	rung     []string
-	everRung map[string]int
-	steps    []string // all that were ever due
-	skewed   bool     // the clocks of processes differed
-	oops     error    // the first breach
-	trace    strings.Builder
-	mu       sync.Mutex // of what calls note
-	branches map[string]int
-	faults   map[string]int
+	tasks        int // begun
+	open         []*task
+	later        []func() // what follows on what has ended
+	turn         int      // grows with every beginning and end
+	notified     []string
+	everNotified map[string]int
+	steps        []string // all that were ever due
+	skewed       bool     // the clocks of processes differed
+	oops         error    // the first breach
+	trace        strings.Builder
+	mu           sync.Mutex // of what calls note
+	branches     map[string]int
+	faults       map[string]int
 }
 
 // client is an application in an environment, with its key.
@@ -118,7 +118,7 @@ type client struct {
 func newWorld(dir string, seed uint64, p *plant) (*world, error) {
 	w := &world{
 		seed: seed, rng: rand.New(rand.NewPCG(seed, 0x5eed)), path: filepath.Join(dir, "waybill.db"), plant: p, x: newCrossing(),
-		everRung: map[string]int{}, branches: map[string]int{}, faults: map[string]int{},
+		everNotified: map[string]int{}, branches: map[string]int{}, faults: map[string]int{},
 	}
 	w.nobody = w.newTask(nil, nil)
 	w.actions = 25 + w.rng.IntN(50)

@@ -112,12 +112,12 @@ func everyEventArrives(t *testing.T, url string) {
 	defer sender.Close()
 	drainer := dispatch.NewDrainer(store.Outbox(), sender, plainSealer{}, stage.Renderer{}, queue, systemclock.New(), uuidv7.New(systemclock.New()),
 		webhooks.Schedules{domain.Sandbox: {100 * time.Millisecond, time.Second, time.Second}}, dispatch.Observer{}, log)
-	waker := dispatch.NewWaker(queue, nil, log)
-	store.OnFanout(waker.Wake)
+	notifier := dispatch.NewNotifier(queue, nil, log)
+	store.OnFanout(notifier.Notify)
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { _ = queue.Run(ctx, drainer.Handlers()) })
-	running.Go(func() { waker.Run(ctx) })
+	running.Go(func() { notifier.Run(ctx) })
 	running.Go(func() { dispatch.NewSweeper(store.Outbox(), queue, systemclock.New(), log).Run(ctx) })
 	defer func() {
 		cancel()

@@ -22,7 +22,7 @@ type Invalidations struct {
 // listener is one Listen; waiting belongs to the mutex of its Invalidations.
 type listener struct {
 	waiting []domain.ID
-	rung    chan struct{} // holds one word at most: look into waiting
+	woken   chan struct{} // holds one word at most: look into waiting
 }
 
 // New joins nobody yet.
@@ -39,15 +39,15 @@ func (i *Invalidations) Announce(_ context.Context, application domain.ID) {
 			l.waiting = append(l.waiting, application)
 		}
 		select {
-		case l.rung <- struct{}{}:
-		default: // it was rung already
+		case l.woken <- struct{}{}:
+		default: // it was notified already
 		}
 	}
 }
 
 // Listen calls forget, one call at a time, until ctx ends.
 func (i *Invalidations) Listen(ctx context.Context, forget func(application domain.ID)) {
-	l := &listener{rung: make(chan struct{}, 1)}
+	l := &listener{woken: make(chan struct{}, 1)}
 	i.mu.Lock()
 	i.listeners[l] = true
 	i.mu.Unlock()
@@ -60,7 +60,7 @@ func (i *Invalidations) Listen(ctx context.Context, forget func(application doma
 		select {
 		case <-ctx.Done():
 			return
-		case <-l.rung:
+		case <-l.woken:
 		}
 		i.mu.Lock()
 		heard := l.waiting

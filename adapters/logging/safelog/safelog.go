@@ -17,7 +17,7 @@ var Loggable = map[string]bool{
 	"code": true, "error": true, "panic": true, "cause": true, "stack": true,
 	// a statement, which has no values in it
 	"sql": true, "rows": true, "duration_ms": true, "message": true,
-	// what is due, and which bell was rung for which ID
+	// what is due, and which notification was of which ID
 	"step": true, "id": true,
 	// an endpoint of webhooks, and what is sent to it
 	"endpoint": true, "endpoints": true, "webhook": true, "attempts": true, "reason": true, "failures": true, "until": true, "metric": true,

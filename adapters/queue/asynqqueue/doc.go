@@ -1,6 +1,6 @@
-// Package asynqqueue rings across processes, through asynq on Redis.
+// Package asynqqueue notifies across processes, through asynq on Redis.
 //
-// A ring is an asynq task for now, with the ID as its payload. Nothing else of
+// A notification is an asynq task for now, with the ID as its payload. Nothing else of
 // asynq is used: due times and retries are in the storage, which is asked again
 // whatever happens here.
 //
@@ -8,14 +8,14 @@
 //
 //   - Each kind of job has a server of its own. One server asks its queues in turn and
 //     has one pool of workers, where a slow kind would hold up the others.
-//   - Rings are one as long as a task of the ID waits. asynq refuses a second
+//   - Notifications are one as long as a task of the ID waits. asynq refuses a second
 //     task of the same name in every state: waiting, running, or left behind by
 //     a process that died, for a minute or two. So an ID has several names; on a
 //     refusal the states are read, and a new task gets the first free name
 //     unless one waits. Two names, of which one is for what runs and one for
-//     what waits, were rejected: both may run, and the next ring would be lost.
+//     what waits, were rejected: both may run, and the next notification would be lost.
 //     So was the time in the name: what waits would not be recognized, and a
-//     kind without a worker would grow with every ring.
+//     kind without a worker would grow with every notification.
 //   - asynq's Inspector could tell the states, but not after Redis was emptied
 //     until the process is started again. Its key of a task is read instead;
 //     the tests notice when a new version calls it something else.
@@ -26,7 +26,7 @@
 //     takes a whole core for as long as that lasts. Its client pauses instead.
 //   - asynq asks at one pace, also where nothing ever comes. A server that got a
 //     task lately asks at that pace, five times as often as an idle one and more,
-//     which its client holds back: what was rung for comes sooner, and idling costs
+//     which its client holds back: an ID that was notified comes sooner, and idling costs
 //     no more. A wake-up by pub/sub was rejected: it is a connection more to lose,
 //     and asking could not end for it.
 //   - asynq's subscription to cancelled tasks is kept from connecting. It has no
@@ -36,7 +36,7 @@
 //     a minute, and what a handler is at does not depend on Redis.
 //
 // The database of Redis is one installation's own: another one's handlers would
-// hear the rings, find nothing due, and leave them to be rung again. It must not
+// get the notifications, find nothing due, and leave the steps to be notified again. It must not
 // evict keys that have no expiry: of a task of which a part is gone, asynq keeps
 // for ever that it waits, and the ID would be deaf.
 package asynqqueue

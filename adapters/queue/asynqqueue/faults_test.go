@@ -39,11 +39,11 @@ type ears struct{ heard sync.Map }
 
 func (e *ears) handle(_ context.Context, id string) { e.heard.Store(id, true) }
 
-// hears rings until a ring is heard: those into an outage may be lost.
+// notifies until a notification is heard: those sent during an outage may be lost.
 func (e *ears) hears(t *testing.T, q *Queue, id string) {
 	t.Helper()
-	until(t, "a ring is heard", func() bool {
-		_ = q.Ring(t.Context(), "a", id)
+	until(t, "a notification is heard", func() bool {
+		_ = q.Notify(t.Context(), "a", id)
 		_, ok := e.heard.Load(id)
 		return ok
 	})
@@ -107,8 +107,8 @@ func TestARunThatBeginsWithoutRedisHearsItLater(t *testing.T) {
 	q := open(t, server.URL)
 	var e ears
 	run(t, q, "a", e.handle)
-	if err := q.Ring(t.Context(), "a", "x"); err == nil {
-		t.Error("a ring without Redis answers nil")
+	if err := q.Notify(t.Context(), "a", "x"); err == nil {
+		t.Error("a notification without Redis answers nil")
 	}
 	if err := server.Restart(t.Context()); err != nil {
 		t.Fatal(err)
@@ -139,7 +139,7 @@ func TestAHandlerThatRunsWhenRedisIsEmptiedOrLostIsLetFinish(t *testing.T) {
 				finished.Add(1)
 			})
 			for n := range workers {
-				ring(t, q, "a", fmt.Sprint(n))
+				notify(t, q, "a", fmt.Sprint(n))
 				<-begun
 			}
 			cause(t, client, server.Kill)
@@ -159,16 +159,16 @@ func TestARingGivesUpWithinASecondWhenRedisHangs(t *testing.T) {
 	patientClient := connect(t, server.URL) // one that would wait for long
 	patientClient.Options().ReadTimeout = time.Minute
 	waits := New(patientClient, Options{}, silent)
-	ring(t, q, "a", "x")
-	ring(t, waits, "a", "y")
+	notify(t, q, "a", "x")
+	notify(t, waits, "a", "y")
 	if err := server.Pause(); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
 		for _, q := range []*Queue{q, waits} {
 			began := time.Now()
-			err := q.Ring(t.Context(), "a", "x")
-			if took := time.Since(began); err == nil || took > ringTimeout+2*time.Second {
+			err := q.Notify(t.Context(), "a", "x")
+			if took := time.Since(began); err == nil || took > notifyTimeout+2*time.Second {
 				t.Errorf("%v after %v, want an error within a second", err, took)
 			}
 		}
@@ -190,7 +190,7 @@ func TestARunEndsSoonThoughRedisHangsOrIsGone(t *testing.T) {
 			} else if err := server.Pause(); err != nil {
 				t.Fatal(err)
 			}
-			_ = q.Ring(t.Context(), "a", "x") // takes its time, in which the run notices
+			_ = q.Notify(t.Context(), "a", "x") // takes its time, in which the run notices
 			began := time.Now()
 			stop()
 			if took := time.Since(began); took > 10*time.Second {

@@ -46,7 +46,7 @@ func (p *patient) heed(keys []string, err error) {
 	switch {
 	case err == nil || errors.Is(err, redis.Nil):
 		if p.gone.Load() && p.gone.CompareAndSwap(true, false) {
-			p.log.Info("the queue hears rings again")
+			p.log.Info("the queue accepts notifications again")
 		}
 		p.pace(err == nil)
 		return
@@ -54,7 +54,7 @@ func (p *patient) heed(keys []string, err error) {
 		return
 	}
 	if p.gone.CompareAndSwap(false, true) {
-		p.log.Warn("the queue hears no rings until Redis answers again", "error", err)
+		p.log.Warn("the queue accepts no notifications until Redis answers again", "error", err)
 	}
 	p.rest(refusedPause)
 }

@@ -30,8 +30,8 @@ const (
 	pollEvery  = 10 * time.Millisecond
 	eagerEvery = 2 * time.Millisecond
 	eagerFor   = time.Second
-	// ringTimeout bounds a ring.
-	ringTimeout = time.Second
+	// notifyTimeout bounds a notification.
+	notifyTimeout = time.Second
 	// handlerTimeout is when the context of a handler ends, and giveUpAfter when
 	// asynq takes the handler for lost and gives its task to another.
 	handlerTimeout = time.Minute
@@ -57,7 +57,7 @@ type Options struct {
 	PollEvery map[ports.JobKind]time.Duration
 }
 
-// Queue rings through one Redis.
+// Queue notifies through one Redis.
 type Queue struct {
 	redis   redis.UniversalClient
 	client  *asynq.Client
@@ -76,9 +76,9 @@ func New(r redis.UniversalClient, o Options, log *slog.Logger) *Queue {
 	}
 }
 
-// Ring fails where Redis does not answer.
-func (q *Queue) Ring(ctx context.Context, kind ports.JobKind, id string) error {
-	ctx, cancel := context.WithTimeout(ctx, ringTimeout)
+// Notify fails where Redis does not answer.
+func (q *Queue) Notify(ctx context.Context, kind ports.JobKind, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, notifyTimeout)
 	defer cancel()
 	name := taskName(id, "0")
 	for {
@@ -147,7 +147,7 @@ func taskKey(kind ports.JobKind, name string) string {
 	return "asynq:{" + queueName(kind) + "}:t:" + name
 }
 
-// Run also goes on while Redis is away, and hears what is rung when it is back.
+// Run also goes on while Redis is away, and takes what it was notified of when it is back.
 func (q *Queue) Run(ctx context.Context, handlers map[ports.JobKind]ports.Handler) error {
 	var gone atomic.Bool
 	var running sync.WaitGroup // asynq stops waiting for what takes too long

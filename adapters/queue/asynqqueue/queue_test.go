@@ -67,10 +67,10 @@ func until(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-func ring(t testing.TB, q *Queue, kind ports.JobKind, id string) {
+func notify(t testing.TB, q *Queue, kind ports.JobKind, id string) {
 	t.Helper()
-	if err := q.Ring(t.Context(), kind, id); err != nil {
-		t.Fatalf("ring for %q: %v", id, err)
+	if err := q.Notify(t.Context(), kind, id); err != nil {
+		t.Fatalf("notify of %q: %v", id, err)
 	}
 }
 
@@ -105,9 +105,9 @@ func openTidy(t testing.TB, url string) *tidy {
 	return q
 }
 
-func (q *tidy) Ring(ctx context.Context, kind ports.JobKind, id string) error {
+func (q *tidy) Notify(ctx context.Context, kind ports.JobKind, id string) error {
 	q.kinds.Store(kind, true)
-	return q.Queue.Ring(ctx, kind, id)
+	return q.Queue.Notify(ctx, kind, id)
 }
 
 func TestALaneHasTheWorkersThatItsOptionNames(t *testing.T) {
@@ -123,7 +123,7 @@ func TestALaneHasTheWorkersThatItsOptionNames(t *testing.T) {
 			<-opened
 		})
 		for n := range 30 {
-			ring(t, q, kind, fmt.Sprint(n))
+			notify(t, q, kind, fmt.Sprint(n))
 		}
 		until(t, "all workers are busy", func() bool { return begun.Load() >= want })
 		<-time.After(5 * pollEvery) // in which one too many would begin
@@ -136,28 +136,28 @@ func TestALaneHasTheWorkersThatItsOptionNames(t *testing.T) {
 }
 
 // What waits is one task for each ID, so that a kind without a worker does not
-// grow with every ring; what has run leaves nothing but counters.
+// grow with every notification; what has run leaves nothing but counters.
 func TestRedisKeepsOneTaskForWhatWaitsAndNoneForWhatHasRun(t *testing.T) {
 	t.Parallel()
 	client := connect(t, redis.Own(t).URL)
 	q := New(client, Options{}, silent)
 	tasks := func() int { return len(client.Keys(t.Context(), "asynq:*:t:*").Val()) }
-	var ringing sync.WaitGroup
+	var notifying sync.WaitGroup
 	for range 4 {
-		ringing.Go(func() {
+		notifying.Go(func() {
 			for n := range 500 {
-				ring(t, q, "a", fmt.Sprint(n%10))
+				notify(t, q, "a", fmt.Sprint(n%10))
 			}
 		})
 	}
-	ringing.Wait()
+	notifying.Wait()
 	if n := client.DBSize(t.Context()).Val(); tasks() != 10 || n != 12 {
 		t.Errorf("%d tasks of %d keys for 10 IDs, want 10 of 12", tasks(), n)
 	}
 	var heard atomic.Int64
 	stop := run(t, q, "a", func(context.Context, string) { heard.Add(1) })
 	for n := range 500 {
-		ring(t, q, "a", fmt.Sprint("more ", n))
+		notify(t, q, "a", fmt.Sprint("more ", n))
 	}
 	until(t, "all have run", func() bool { return heard.Load() == 510 })
 	stop()
@@ -186,13 +186,13 @@ func leaveBehind(t testing.TB, client *goredis.Client, kind ports.JobKind, ago t
 
 // asynq takes the tasks of a dead process for running, for a minute or two. A
 // process that dies again and again must not make an ID deaf.
-func TestTasksOfDeadProcessesHoldUpNoRing(t *testing.T) {
+func TestTasksOfDeadProcessesHoldUpNoNotification(t *testing.T) {
 	t.Parallel()
 	client := connect(t, redis.Own(t).URL)
 	q := New(client, Options{}, silent)
 	left := map[string]bool{}
 	for range turns + 1 {
-		ring(t, q, "a", "x")
+		notify(t, q, "a", "x")
 		left[leaveBehind(t, client, "a", -time.Minute)] = true
 	}
 	if len(left) != turns+1 {
@@ -200,14 +200,14 @@ func TestTasksOfDeadProcessesHoldUpNoRing(t *testing.T) {
 	}
 	var heard atomic.Int64
 	run(t, q, "a", func(context.Context, string) { heard.Add(1) })
-	// One name is of the second; at most the rings of this one are refused.
-	until(t, "a ring is heard", func() bool {
-		_ = q.Ring(t.Context(), "a", "x")
+	// One name is of the second; at most the notifications of this one are refused.
+	until(t, "a notification is heard", func() bool {
+		_ = q.Notify(t.Context(), "a", "x")
 		return heard.Load() > 0
 	})
 }
 
-func TestWhateverAsynqKeepsOfATaskItsIDIsRungFor(t *testing.T) {
+func TestANotificationGetsThroughWhateverAsynqKeepsOfATask(t *testing.T) {
 	t.Parallel()
 	client := connect(t, redis.Own(t).URL)
 	q := New(client, Options{}, silent)
@@ -215,7 +215,7 @@ func TestWhateverAsynqKeepsOfATaskItsIDIsRungFor(t *testing.T) {
 	run(t, q, "b", func(_ context.Context, id string) { heard.Store(id, true) })
 	for _, state := range []string{"active", "scheduled", "retry", "archived", "completed", "aggregating", "", "unheard of"} {
 		client.HSet(t.Context(), taskKey("b", taskName(state, "0")), "state", state)
-		ring(t, q, "b", state)
+		notify(t, q, "b", state)
 		until(t, "it is heard", func() bool {
 			_, ok := heard.Load(state)
 			return ok
@@ -231,7 +231,7 @@ func TestATaskOfADeadProcessRunsInTheEndAndIsNeverArchived(t *testing.T) {
 	client := connect(t, redis.Own(t).URL)
 	q := New(client, Options{}, silent)
 	state := func(key string) string { return client.HGet(t.Context(), key, "state").Val() }
-	ring(t, q, "a", "x")
+	notify(t, q, "a", "x")
 	for range 3 { // processes that die of it
 		key := leaveBehind(t, client, "a", time.Minute)
 		stop := run(t, q, "a", func(context.Context, string) { t.Error("run too early") })
@@ -269,7 +269,7 @@ func TestAPanicIsLoggedWithWhereItWasAndItsTaskIsDone(t *testing.T) {
 		defer close(ran)
 		panic("planned for the test")
 	})
-	ring(t, q, "a", "x/1")
+	notify(t, q, "a", "x/1")
 	<-ran
 	stop()
 	for _, part := range []string{"level=ERROR", "job=a", "id=x/1", "planned for the test", "queue_test.go"} {
@@ -294,7 +294,7 @@ func TestARunWaitsForALongHandlerAndLetsAnotherProcessHaveItsTask(t *testing.T) 
 		<-opened
 		ended.Store(true)
 	})
-	ring(t, one, "a", "x")
+	notify(t, one, "a", "x")
 	<-begun
 	stopped := make(chan struct{})
 	go func() {
@@ -318,14 +318,14 @@ func TestAnIdleQueueIsNotifiedInMoments(t *testing.T) {
 	run(t, q, "a", func(context.Context, string) { heard <- time.Now() })
 	var took []time.Duration
 	for n := range 100 {
-		rung := time.Now()
-		ring(t, q, "a", fmt.Sprint(n))
-		took = append(took, (<-heard).Sub(rung))
+		notified := time.Now()
+		notify(t, q, "a", fmt.Sprint(n))
+		took = append(took, (<-heard).Sub(notified))
 	}
 	slices.Sort(took)
 	t.Logf("p50 %v, p95 %v, p99 %v", took[50], took[95], took[99])
 	if took[50] > 10*pollEvery { // for a machine that is busy
-		t.Errorf("half of the rings took more than %v", took[50])
+		t.Errorf("half of the notifications took more than %v", took[50])
 	}
 }
 
@@ -335,14 +335,14 @@ func TestNothingIsSubscribedTo(t *testing.T) {
 	q := New(client, Options{}, silent)
 	heard := make(chan string)
 	run(t, q, "a", func(_ context.Context, id string) { heard <- id })
-	ring(t, q, "a", "x")
+	notify(t, q, "a", "x")
 	<-heard
 	if list := client.ClientList(t.Context()).Val(); strings.Contains(list, "cmd=subscribe") {
 		t.Errorf("connections:\n%s", list)
 	}
 }
 
-func BenchmarkRingAndRun(b *testing.B) {
+func BenchmarkNotifyAndRun(b *testing.B) {
 	q := open(b, redis.Own(b).URL)
 	var heard sync.WaitGroup
 	run(b, q, "a", func(context.Context, string) { heard.Done() })
@@ -350,7 +350,7 @@ func BenchmarkRingAndRun(b *testing.B) {
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for n := 0; pb.Next(); n++ {
-			ring(b, q, "a", fmt.Sprintf("%p %d", pb, n))
+			notify(b, q, "a", fmt.Sprintf("%p %d", pb, n))
 		}
 	})
 	heard.Wait()

@@ -1,4 +1,4 @@
-// Package memqueue rings inside one process. What is waiting when the process
+// Package memqueue notifies inside one process. What is waiting when the process
 // ends is forgotten, as the port allows.
 package memqueue
 
@@ -17,7 +17,7 @@ var _ ports.Queue = (*Queue)(nil)
 const (
 	// workers is how many handlers of a kind run at a time.
 	workers = 8
-	// maxWaiting bounds the memory of a kind without a worker; what is rung
+	// maxWaiting bounds the memory of a kind without a worker; a notification
 	// for beyond that is lost.
 	maxWaiting = 100_000
 	// handlerTimeout is when the context of a handler ends.
@@ -31,7 +31,7 @@ type Options struct {
 	Workers map[ports.JobKind]int
 }
 
-// Queue is the bell of one process.
+// Queue notifies within one process.
 type Queue struct {
 	options Options
 	log     *slog.Logger
@@ -40,7 +40,7 @@ type Queue struct {
 	kinds map[ports.JobKind]*backlog
 }
 
-// backlog is what waits, each ID once, the one rung for first in front.
+// backlog holds the IDs that wait, each once, in the order of their first notification.
 type backlog struct {
 	waiting map[string]bool
 	order   []string
@@ -62,8 +62,8 @@ func (q *Queue) backlogOf(name ports.JobKind) *backlog {
 	return l
 }
 
-// Ring never fails.
-func (q *Queue) Ring(_ context.Context, name ports.JobKind, id string) error {
+// Notify never fails.
+func (q *Queue) Notify(_ context.Context, name ports.JobKind, id string) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	l := q.backlogOf(name)
@@ -85,7 +85,7 @@ func (q *Queue) Run(ctx context.Context, handlers map[ports.JobKind]ports.Handle
 		}
 	}
 	<-ctx.Done()
-	q.wakeAll()
+	q.endWaits()
 	running.Wait()
 	return nil
 }
@@ -97,9 +97,9 @@ func (q *Queue) workers(name ports.JobKind) int {
 	return workers
 }
 
-// wakeAll lets the workers whose context has ended see it. A ring may have woken
+// endWaits lets the workers whose context has ended see it. A notification may have woken
 // only such a one; its ID is seen by the others now.
-func (q *Queue) wakeAll() {
+func (q *Queue) endWaits() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, l := range q.kinds {
@@ -117,7 +117,7 @@ func (q *Queue) work(ctx context.Context, name ports.JobKind, handle ports.Handl
 	}
 }
 
-// next waits for an ID; a ring for it from now on is another one.
+// next waits for an ID; a notification for it from now on is another one.
 func (q *Queue) next(ctx context.Context, name ports.JobKind) (id string, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

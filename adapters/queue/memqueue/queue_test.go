@@ -67,7 +67,7 @@ func TestALaneHasTheWorkersThatItsOptionNames(t *testing.T) {
 	run(t, q, handlers)
 	for backlog := range handlers {
 		for n := range 50 {
-			_ = q.Ring(t.Context(), backlog, fmt.Sprint(n))
+			_ = q.Notify(t.Context(), backlog, fmt.Sprint(n))
 		}
 	}
 	want := map[ports.JobKind]int64{"few": 2, "many": 20, "unnamed": workers}
@@ -86,7 +86,7 @@ func TestWhatWaitsIsBoundedAndTheQueueWorksAgainWhenItHasRun(t *testing.T) {
 	t.Parallel()
 	q := New(Options{}, silent)
 	for n := range maxWaiting + 1000 {
-		_ = q.Ring(t.Context(), "a", fmt.Sprint(n))
+		_ = q.Notify(t.Context(), "a", fmt.Sprint(n))
 	}
 	if l := q.kinds["a"]; len(l.order) != maxWaiting || len(l.waiting) != maxWaiting {
 		t.Fatalf("%d and %d wait, want %d", len(l.order), len(l.waiting), maxWaiting)
@@ -94,7 +94,7 @@ func TestWhatWaitsIsBoundedAndTheQueueWorksAgainWhenItHasRun(t *testing.T) {
 	var heard atomic.Int64
 	run(t, q, map[ports.JobKind]ports.Handler{"a": func(context.Context, string) { heard.Add(1) }})
 	until(t, "all have run", func() bool { return heard.Load() == maxWaiting })
-	_ = q.Ring(t.Context(), "a", "what was lost")
+	_ = q.Notify(t.Context(), "a", "what was lost")
 	until(t, "it is heard again", func() bool { return heard.Load() == maxWaiting+1 })
 }
 
@@ -109,7 +109,7 @@ func TestARingThatWakesAWorkerWhoLeavesIsHeardByAnother(t *testing.T) {
 		stay := run(t, q, handlers)
 		var both sync.WaitGroup
 		both.Go(leave)
-		both.Go(func() { _ = q.Ring(t.Context(), "a", "x") })
+		both.Go(func() { _ = q.Notify(t.Context(), "a", "x") })
 		both.Wait()
 		until(t, "it is heard", func() bool { return heard.Load() == round+1 })
 		stay()
@@ -125,7 +125,7 @@ func TestAPanicIsLoggedWithWhereItWas(t *testing.T) {
 		defer close(ran)
 		panic("planned for the test")
 	}})
-	_ = q.Ring(t.Context(), "a", "x/1")
+	_ = q.Notify(t.Context(), "a", "x/1")
 	<-ran
 	stop()
 	for _, part := range []string{"level=ERROR", "job=a", "id=x/1", "planned for the test", "queue_test.go"} {
@@ -135,7 +135,7 @@ func TestAPanicIsLoggedWithWhereItWas(t *testing.T) {
 	}
 }
 
-func BenchmarkRingAndRun(b *testing.B) {
+func BenchmarkNotifyAndRun(b *testing.B) {
 	q := New(Options{}, silent)
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
@@ -145,7 +145,7 @@ func BenchmarkRingAndRun(b *testing.B) {
 	}()
 	for n := range b.N {
 		heard.Add(1)
-		_ = q.Ring(ctx, "a", fmt.Sprint(n))
+		_ = q.Notify(ctx, "a", fmt.Sprint(n))
 		if n%1000 == 999 {
 			heard.Wait()
 		}

@@ -97,7 +97,7 @@ func redisDialer(timeout time.Duration, t *tls.Config) func(ctx context.Context,
 }
 
 // WarnOfEviction tells of a Redis that drops keys when its memory is full: one
-// of the queue's may be half of a task, and its delivery would not be rung for
+// of the queue's may be half of a task, and its delivery would not be notified
 // again. A Redis that does not answer, or does not tell, is no reason to wait.
 func WarnOfEviction(ctx context.Context, client *redis.Client, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(ctx, RedisTimeout)

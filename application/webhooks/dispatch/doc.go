@@ -1,10 +1,10 @@
 // Package dispatch is the engine that sends webhooks. It sends what package
 // webhooks and the use cases of deliveries have stored in the outbox.
 //
-// After a commit the Waker rings for the endpoints; a ring is answered, by one
-// process at a time under a lease, by draining everything that is due for the
+// After a commit the Notifier passes the endpoints to the queue. One process at a time,
+// under a lease, answers the notification: it sends everything that is due for the
 // endpoint; outcomes are stored in batches while the lease holds. Retries are due
-// times in the rows. The Sweeper rings for what is due and has no owner: retries,
+// times in the rows. The Sweeper notifies the queue of what is due and has no owner: retries,
 // what a dead process left, and whatever a queue lost.
 //
 // A drain is in one of the phases of states.go, the table of all its states. Where
@@ -15,7 +15,7 @@
 // for its turn for seconds in which nothing is wrong, and sent less for it. So a
 // backlog stops when the turns before it hang.
 //
-// One ring per endpoint, and not one per event, is what makes this fast: a
+// One notification per endpoint, and not one per event, is what makes this fast: a
 // busy endpoint is drained in batches, and 5 statements serve 64 webhooks.
 //
 // Endpoints with a backlog could take all of a machine, and those that have one

@@ -38,7 +38,7 @@ type drain struct {
 	sure        time.Time // until then the lease is ours for sure
 	abort       func()    // ends what is on its way
 
-	more    chan struct{} // one: a ring came
+	more    chan struct{} // one: a notification came
 	freed   chan struct{} // closed: the rest is done without a worker
 	results chan sent
 	writes  chan recorded

@@ -102,7 +102,7 @@ func TestGoneDisablesAtOnce(t *testing.T) {
 			t.Errorf("the attempt that found it gone: %+v; none follows", first)
 		}
 		if n := w.statuses(); n[domain.WebhookHeld] != 100 || w.sent()[len(w.sent())-1].at != 0 || len(w.heard()) != 0 {
-			t.Errorf("%v, %d sent, rings %v", n, len(w.sent()), w.heard())
+			t.Errorf("%v, %d sent, notifications %v", n, len(w.sent()), w.heard())
 		}
 	})
 }

@@ -22,7 +22,7 @@ func TestWhatIsOnItsWayWhenARenewalFailsIsRecorded(t *testing.T) {
 		}
 		// What failed would fail again: the lease is the pause.
 		if b := w.endpoint(e); b.until.Sub(w.began) != leaseLasts || !b.leased() || len(w.heard()) != 0 {
-			t.Errorf("leased until %v, rings %v", b.until.Sub(w.began), w.heard())
+			t.Errorf("leased until %v, notifications %v", b.until.Sub(w.began), w.heard())
 		}
 	})
 }
@@ -101,7 +101,7 @@ func TestALeaseWithoutAKnownOutcomeIsTakenUpByTheSameProcessAfterASecond(t *test
 	})
 }
 
-// A token is of one owner: rings that come at once do not share what is left of it.
+// A token is of one owner: notifications that come at once do not share what is left of it.
 func TestALeaseWithoutAKnownOutcomeIsTakenUpOnce(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(t *testing.T, w *world) {

@@ -35,7 +35,7 @@ func TestWhatIsDueIsSentSignedAndRecorded(t *testing.T) {
 			t.Errorf("recorded %+v, %+v", d, log)
 		}
 		if e := w.endpoint(e); e.token != "" || len(w.heard()) != 0 || w.logged.String() != "" {
-			t.Errorf("left behind: lease %q, rings %v, log %s", e.token, w.heard(), &w.logged)
+			t.Errorf("left behind: lease %q, notifications %v, log %s", e.token, w.heard(), &w.logged)
 		}
 	})
 }
@@ -90,10 +90,10 @@ func TestWhileTheStorageIsSlowNoMoreIsSentThanADeathMayDouble(t *testing.T) {
 		e := w.backlog(1000, takes(time.Millisecond))
 		w.slowed("Record", time.Second, 0, time.Hour)
 		d := w.drainer()
-		go ring(t, w, d.Handlers(), ports.JobWebhook, e)
+		go callHandler(t, w, d.Handlers(), ports.JobWebhook, e)
 		most := 0
 		for range 30 {
-			// Rings make it look for more.
+			// Notifications make it look for more.
 			time.Sleep(100 * time.Millisecond)
 			d.Drain(t.Context(), e, false)
 			most = max(most, len(w.sent())-w.statuses()[domain.WebhookSucceeded])

@@ -193,7 +193,7 @@ func (d *Drainer) own(ctx context.Context, work *drain) {
 	}
 }
 
-// giveBack ends the lease, and rings once more where something is due: a ring
+// giveBack ends the lease, and notifies once more where something is due: a notification
 // during the last moments found the endpoint taken.
 func (d *Drainer) giveBack(ctx context.Context, endpoint domain.ID, token string) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
@@ -206,8 +206,8 @@ func (d *Drainer) giveBack(ctx context.Context, endpoint domain.ID, token string
 	if err != nil || waiting == nil {
 		return // nothing, or the Sweeper finds it
 	}
-	if err := d.queue.Ring(ctx, jobOf(*waiting), string(endpoint)); err != nil {
-		d.log.DebugContext(ctx, "ring failed", "endpoint", endpoint, "error", err)
+	if err := d.queue.Notify(ctx, jobOf(*waiting), string(endpoint)); err != nil {
+		d.log.DebugContext(ctx, "notification failed", "endpoint", endpoint, "error", err)
 	}
 }
 
@@ -247,7 +247,7 @@ func (d *Drainer) enter(work *drain) bool {
 	return true
 }
 
-// leave comes before the lease ends: who rings from then on is seen by the look
+// leave comes before the lease ends: a notification from then on is seen by the look
 // after it.
 func (d *Drainer) leave(work *drain) {
 	d.mu.Lock()

@@ -60,25 +60,25 @@ func TestAReceiverThatHangsFreesItsWorkerAtOnceAndGetsLowPriorityAfterTwoSeconds
 		}
 		d := w.drainer()
 		handlers := d.Handlers()
-		if took := ring(t, w, handlers, ports.JobWebhook, e); took != freesWorker {
+		if took := callHandler(t, w, handlers, ports.JobWebhook, e); took != freesWorker {
 			t.Errorf("the worker was free after %v, want %v", took, freesWorker)
 		}
 		time.Sleep(2*time.Second - freesWorker)
 		sent := len(w.sent())
 		time.Sleep(attemptLasts - 2*time.Second - time.Millisecond)
 		if e := w.endpoint(e); !e.leased() || len(w.sent()) != sent || len(w.heard()) != 0 {
-			t.Errorf("meanwhile: leased until %v, %d more sent, rings %v", e.until, len(w.sent())-sent, w.heard())
+			t.Errorf("meanwhile: leased until %v, %d more sent, notifications %v", e.until, len(w.sent())-sent, w.heard())
 		}
 		time.Sleep(2 * time.Millisecond)
 		if got := w.heard(); !slices.Equal(got, []string{"webhook-slow 15s"}) {
-			t.Errorf("rings %v", got)
+			t.Errorf("notifications %v", got)
 		}
 		if n := w.statuses()[domain.WebhookPending]; n+sent-hung != 100 {
 			t.Errorf("%d are pending, %d were sent", n, sent)
 		}
 		// The normal handler leaves it alone from now on.
 		reads := w.count("Due")
-		if took := ring(t, w, handlers, ports.JobWebhook, e); took != 0 || len(w.sent()) != sent || w.count("Due") != reads {
+		if took := callHandler(t, w, handlers, ports.JobWebhook, e); took != 0 || len(w.sent()) != sent || w.count("Due") != reads {
 			t.Errorf("the normal handler took %v, and %d were sent", took, len(w.sent())-sent)
 		}
 		d.Close()
@@ -97,7 +97,7 @@ func TestADrainThatWaitsForItsReceiverGoesOnWithoutAWorker(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
 				e := w.backlog(60, takes(time.Second))
 				d := w.drainer()
-				if took := ring(t, w, d.Handlers(), kind, e); took != freesWorker || len(w.sent()) != 16 {
+				if took := callHandler(t, w, d.Handlers(), kind, e); took != freesWorker || len(w.sent()) != 16 {
 					t.Errorf("the worker was free after %v and %d sends, want %v and 16", took, len(w.sent()), freesWorker)
 				}
 				d.WaitForDrains()
@@ -119,7 +119,7 @@ func TestALowPriorityHandlerStaysUntilAllIsDone(t *testing.T) {
 			t.Errorf("low priority was left after %v", took)
 		}
 		if got := w.heard(); len(w.sent()) != 32 || !slices.Equal(got, []string{"webhook-slow 6s"}) {
-			t.Errorf("%d sent, rings %v", len(w.sent()), got)
+			t.Errorf("%d sent, notifications %v", len(w.sent()), got)
 		}
 	})
 }
@@ -170,7 +170,7 @@ func TestALeaseThatIsLostEndsAllAndRecordsNothing(t *testing.T) {
 			t.Errorf("%d writes, of which %d before", n, recorded)
 		}
 		if b := w.endpoint(e); b.token != "another" || !b.until.Equal(w.began.Add(time.Second+leaseLasts)) || len(w.heard()) != 0 {
-			t.Errorf("the next owner has %q until %v; rings %v", b.token, b.until.Sub(w.began), w.heard())
+			t.Errorf("the next owner has %q until %v; notifications %v", b.token, b.until.Sub(w.began), w.heard())
 		}
 	})
 }
@@ -218,9 +218,9 @@ func TestAnEndpointIsDrainedByOneProcessAtATime(t *testing.T) {
 	})
 }
 
-// At whatever call of the storage an event comes in, and whoever hears the ring
+// At whatever call of the storage an event comes in, and whichever process hears the notification
 // for it: it is sent at once, without the Sweeper.
-func TestNoRingIsLost(t *testing.T) {
+func TestNoNotificationIsLost(t *testing.T) {
 	t.Parallel()
 	for _, whose := range []string{"this process", "another process"} {
 		for _, after := range []bool{false, true} {
@@ -230,11 +230,11 @@ func TestNoRingIsLost(t *testing.T) {
 					w.add(e, 1, 1)
 					ids := &stage.IDs{}
 					this, other := w.drainerOver(w.box, w, ids), w.drainerOver(w.box, w, ids)
-					bell := newQueue(8)
-					w.bell = bell
+					queue := newQueue(8)
+					w.queue = queue
 					ctx, cancel := context.WithCancel(t.Context())
 					var all sync.WaitGroup
-					all.Go(func() { _ = bell.Run(ctx, this.Handlers()) })
+					all.Go(func() { _ = queue.Run(ctx, this.Handlers()) })
 					var late domain.ID
 					calls, quiet := 0, false
 					var mu sync.Mutex
@@ -248,7 +248,7 @@ func TestNoRingIsLost(t *testing.T) {
 						mu.Unlock()
 						late = w.add(e, 2, 1)
 						if whose == "this process" {
-							_ = bell.Ring(ctx, ports.JobWebhook, string(e))
+							_ = queue.Notify(ctx, ports.JobWebhook, string(e))
 							return
 						}
 						all.Go(func() { other.Drain(ctx, e, false) })
@@ -265,7 +265,7 @@ func TestNoRingIsLost(t *testing.T) {
 						time.Sleep(time.Millisecond)
 						return err
 					}
-					_ = bell.Ring(ctx, ports.JobWebhook, string(e))
+					_ = queue.Notify(ctx, ports.JobWebhook, string(e))
 					time.Sleep(100 * time.Millisecond)
 					cancel()
 					all.Wait()
@@ -319,13 +319,13 @@ func TestCloseLetsEndWhatIsOnItsWayAndBeginsNothing(t *testing.T) {
 		handlers := d.Handlers()
 		ended := make(chan time.Duration, 1)
 		go func() {
-			ring(t, w, handlers, ports.JobWebhook, quick)
+			callHandler(t, w, handlers, ports.JobWebhook, quick)
 			for w.endpoint(quick).token != "" {
 				time.Sleep(time.Millisecond)
 			}
 			ended <- w.now()
 		}()
-		ring(t, w, handlers, ports.JobWebhook, hung)
+		callHandler(t, w, handlers, ports.JobWebhook, hung)
 		time.Sleep(2050*time.Millisecond - w.now())
 		sent := len(w.sent())
 		d.Close()

@@ -59,7 +59,7 @@ func (s plainSealer) Open(_ string, sealed []byte) ([]byte, error) {
 // world is what a drainer lives in.
 type world struct {
 	*box
-	bell   ports.Queue // answers rings; nil: rings are only noted
+	queue  ports.Queue // answers notifications; nil: notifications are only noted
 	clock  *shifted
 	sealer plainSealer
 	began  time.Time
@@ -69,11 +69,11 @@ type world struct {
 	// answer is the receiver: nil takes everything at once.
 	answer func(m ports.WebhookMessage) domain.WebhookResult
 
-	smu    sync.Mutex
-	shots  []shot
-	flying map[string]int // by URL, at this moment
-	most   map[string]int // at a time
-	rings  []string
+	smu           sync.Mutex
+	shots         []shot
+	flying        map[string]int // by URL, at this moment
+	most          map[string]int // at a time
+	notifications []string
 }
 
 type lockedBuffer struct {
@@ -150,14 +150,14 @@ func (w *world) sweeper() *dispatch.Sweeper {
 	return dispatch.NewSweeper(w.box, w, w.clock, w.logger())
 }
 
-// running rings by a real queue and, where it is asked for, a Sweeper.
+// running passes notifications through a real queue and, where it is asked for, a Sweeper.
 func (w *world) running(t *testing.T, workers int, sweeps bool) (stop func()) {
-	bell := newQueue(workers)
-	w.bell = bell
+	queue := newQueue(workers)
+	w.queue = queue
 	d := w.drainer()
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
-	all.Go(func() { _ = bell.Run(ctx, d.Handlers()) })
+	all.Go(func() { _ = queue.Run(ctx, d.Handlers()) })
 	if sweeps {
 		all.Go(func() { w.sweeper().Run(ctx) })
 	}
@@ -168,24 +168,24 @@ func (w *world) running(t *testing.T, workers int, sweeps bool) (stop func()) {
 	}
 }
 
-// wake rings for an endpoint, as is done after a commit.
+// wake notifies the queue of an endpoint, as is done after a commit.
 func (w *world) wake(t *testing.T, id domain.ID) {
-	_ = w.bell.Ring(t.Context(), ports.JobWebhook, string(id))
+	_ = w.queue.Notify(t.Context(), ports.JobWebhook, string(id))
 }
 
-// ring calls the handler of a kind, as a queue does.
-func ring(t *testing.T, w *world, handlers map[ports.JobKind]ports.Handler, kind ports.JobKind, id domain.ID) (took time.Duration) {
+// callHandler calls the handler of a kind, as a queue does.
+func callHandler(t *testing.T, w *world, handlers map[ports.JobKind]ports.Handler, kind ports.JobKind, id domain.ID) (took time.Duration) {
 	t.Helper()
 	began := w.now()
 	handlers[kind](t.Context(), string(id))
 	return w.now() - began
 }
 
-// drained rings a new drainer, and waits until it has ended.
+// drained notifies a new drainer, and waits until it has ended.
 func (w *world) drained(t *testing.T, kind ports.JobKind, id domain.ID) (took time.Duration) {
 	t.Helper()
 	d, began := w.drainer(), w.now()
-	ring(t, w, d.Handlers(), kind, id)
+	callHandler(t, w, d.Handlers(), kind, id)
 	d.WaitForDrains()
 	return w.now() - began
 }
@@ -212,13 +212,13 @@ func (w *world) wantArrived(t *testing.T, want int) {
 	}
 }
 
-// Ring notes it and passes it on.
-func (w *world) Ring(ctx context.Context, kind ports.JobKind, id string) error {
+// Notify notes it and passes it on.
+func (w *world) Notify(ctx context.Context, kind ports.JobKind, id string) error {
 	w.smu.Lock()
-	w.rings = append(w.rings, fmt.Sprintf("%s %v", kind, w.now()))
+	w.notifications = append(w.notifications, fmt.Sprintf("%s %v", kind, w.now()))
 	w.smu.Unlock()
-	if w.bell != nil {
-		return w.bell.Ring(ctx, kind, id)
+	if w.queue != nil {
+		return w.queue.Notify(ctx, kind, id)
 	}
 	return nil
 }
@@ -230,7 +230,7 @@ func (w *world) Run(context.Context, map[ports.JobKind]ports.Handler) error {
 func (w *world) heard() []string {
 	w.smu.Lock()
 	defer w.smu.Unlock()
-	return slices.Clone(w.rings)
+	return slices.Clone(w.notifications)
 }
 
 func (w *world) Resolvable(context.Context, string) error { panic("not of the engine") }
@@ -357,7 +357,7 @@ func newQueue(workers int) *queue {
 	return l
 }
 
-func (l *queue) Ring(_ context.Context, kind ports.JobKind, id string) error {
+func (l *queue) Notify(_ context.Context, kind ports.JobKind, id string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !slices.Contains(l.waiting[kind], id) {

@@ -33,7 +33,7 @@ type keptLease struct {
 }
 
 // takeLease returns the token for the next lease of an endpoint. ok is false during
-// the pause behind a failure, whose end rings, and while another caller has the token.
+// the pause behind a failure, whose end notifies, and while another caller has the token.
 // The caller has to call keepLease or forgetLease.
 func (d *Drainer) takeLease(endpoint domain.ID) (lease keptLease, ok bool) {
 	d.mu.Lock()
@@ -63,7 +63,7 @@ func (d *Drainer) drop(endpoint domain.ID) {
 	}
 }
 
-// keepLease keeps a lease whose owner in this process has ended, and rings once the
+// keepLease keeps a lease whose owner in this process has ended, and notifies once the
 // pause is over.
 func (d *Drainer) keepLease(ctx context.Context, endpoint domain.ID, lease keptLease, kind ports.JobKind) {
 	pause := min(leaseAgain<<min(lease.tries, 10), leaseFor)
@@ -82,8 +82,8 @@ func (d *Drainer) keepLease(ctx context.Context, endpoint domain.ID, lease keptL
 		if d.isClosed() {
 			return
 		}
-		if err := d.queue.Ring(ctx, kind, string(endpoint)); err != nil {
-			d.log.DebugContext(ctx, "ring failed", "endpoint", endpoint, "error", err)
+		if err := d.queue.Notify(ctx, kind, string(endpoint)); err != nil {
+			d.log.DebugContext(ctx, "notification failed", "endpoint", endpoint, "error", err)
 		}
 	})
 }

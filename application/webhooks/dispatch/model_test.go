@@ -25,7 +25,7 @@ var (
 	modelSeeds = flag.Uint64("webhooks.seeds", 100, "how many worlds TestWhateverHappens plays")
 )
 
-// Several processes share an outbox and a queue, die, lose rings and meet a
+// Several processes share an outbox and a queue, die, lose notifications and meet a
 // storage that fails and receivers that do as they like; what the package
 // promises has to hold all the same. A failing world is played again by its
 // number: go test ./application/webhooks -run TestWhateverHappens -webhooks.seed=N
@@ -77,7 +77,7 @@ type model struct {
 	t     *testing.T
 	seed  uint64
 	sound bool
-	bell  *queue
+	queue *queue
 	ids   *stage.IDs
 	began time.Time
 
@@ -98,7 +98,7 @@ func newModel(t *testing.T, seed uint64) *model {
 		owners: map[string]*process{}, busy: map[string]domain.ID{}, last: map[string]int{}, came: map[domain.ID]int{},
 		rows: map[domain.ID]domain.ID{}, kinds: map[string]string{}, first: map[string]time.Duration{},
 	}
-	m.bell = newQueue(2)
+	m.queue = newQueue(2)
 	return m
 }
 
@@ -125,9 +125,9 @@ func (m *model) pick(n int) int {
 type process struct {
 	*model
 	*box
-	dead  chan struct{}
-	waker *dispatch.Waker
-	end   func()
+	dead     chan struct{}
+	notifier *dispatch.Notifier
+	end      func()
 }
 
 var errDead = errors.New("the process is dead")
@@ -147,10 +147,10 @@ func (m *model) born(all *sync.WaitGroup) *process {
 	p.box = m.world.box.view(p.around)
 	d := dispatch.NewDrainer(p, p, plainSealer{}, stage.Renderer{}, p, m.clock, m.ids,
 		webhooks.Schedules{domain.Sandbox: modelSchedule}, dispatch.Observer{}, m.logger())
-	p.waker = dispatch.NewWaker(p, nil, m.logger())
+	p.notifier = dispatch.NewNotifier(p, nil, m.logger())
 	ctx, cancel := context.WithCancel(context.Background())
-	all.Go(func() { _ = m.bell.Run(ctx, d.Handlers()) })
-	all.Go(func() { p.waker.Run(ctx) })
+	all.Go(func() { _ = m.queue.Run(ctx, d.Handlers()) })
+	all.Go(func() { p.notifier.Run(ctx) })
 	all.Go(func() { dispatch.NewSweeper(p, p, m.clock, m.logger()).Run(ctx) })
 	p.end = func() {
 		cancel()
@@ -197,7 +197,7 @@ func (p *process) Lease(ctx context.Context, id domain.ID, token string, lasting
 	return p.box.Lease(ctx, id, token, lasting)
 }
 
-func (p *process) Ring(ctx context.Context, kind ports.JobKind, id string) error {
+func (p *process) Notify(ctx context.Context, kind ports.JobKind, id string) error {
 	switch {
 	case p.isDead():
 		return errDead
@@ -207,7 +207,7 @@ func (p *process) Ring(ctx context.Context, kind ports.JobKind, id string) error
 		time.Sleep(p.upTo(time.Second))
 		return errStorage
 	}
-	return p.model.bell.Ring(ctx, kind, id)
+	return p.model.queue.Notify(ctx, kind, id)
 }
 
 func (p *process) Run(context.Context, map[ports.JobKind]ports.Handler) error {
@@ -321,7 +321,7 @@ func (m *model) play() {
 				m.rows[m.world.row(row).EventID] = row
 				m.rmu.Unlock()
 				lives.Lock()
-				processes[m.pick(modelProcesses)].waker.Wake(endpoints[n : n+1])
+				processes[m.pick(modelProcesses)].notifier.Notify(endpoints[n : n+1])
 				lives.Unlock()
 			}
 		})

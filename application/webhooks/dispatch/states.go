@@ -87,7 +87,7 @@ const (
 type news uint8
 
 const (
-	changed     news = iota // a ring came, or outcomes were stored
+	changed     news = iota // a notification came, or outcomes were stored
 	readFew                 // what is due was read, and is no backlog
 	readBacklog             // what is due was read, and is a backlog
 

@@ -21,12 +21,12 @@ const (
 	sweepMost    = LookEvery
 	sweepBatch   = 1000
 	sweepTimeout = 5 * time.Second
-	// sweepAgain is how long an endpoint that was rung for is left in peace.
+	// sweepAgain is how long an endpoint that was notified is not notified again.
 	sweepAgain = time.Second
 )
 
-// Sweeper rings for endpoints that have something due and no owner: retries,
-// what a dead process left, and rings that were lost. Any number of processes
+// Sweeper notifies the queue of endpoints that have something due and no owner: retries,
+// what a dead process left, and lost notifications. Any number of processes
 // may run one.
 type Sweeper struct {
 	outbox ports.WebhookOutbox
@@ -46,7 +46,7 @@ func (s *Sweeper) OnLook(looked func()) { s.looked = looked }
 
 // Run sweeps until ctx ends.
 func (s *Sweeper) Run(ctx context.Context) {
-	rung := map[domain.ID]time.Time{}
+	notified := map[domain.ID]time.Time{}
 	failing := false
 	for {
 		begun := time.Now()
@@ -64,7 +64,7 @@ func (s *Sweeper) Run(ctx context.Context) {
 		if failing = err != nil; !failing {
 			s.looked()
 		}
-		s.ring(ctx, waiting, rung)
+		s.notify(ctx, waiting, notified)
 		select {
 		case <-ctx.Done():
 			return
@@ -79,17 +79,17 @@ func (s *Sweeper) look(ctx context.Context) ([]ports.WaitingEndpoint, error) {
 	return s.outbox.Waiting(ctx, s.clock.Now(), sweepBatch)
 }
 
-// ring notes in rung for whom it rang a moment ago.
-func (s *Sweeper) ring(ctx context.Context, waiting []ports.WaitingEndpoint, rung map[domain.ID]time.Time) {
-	maps.DeleteFunc(rung, func(_ domain.ID, at time.Time) bool { return time.Since(at) >= sweepAgain })
+// notify keeps in notified the endpoints of the last moments.
+func (s *Sweeper) notify(ctx context.Context, waiting []ports.WaitingEndpoint, notified map[domain.ID]time.Time) {
+	maps.DeleteFunc(notified, func(_ domain.ID, at time.Time) bool { return time.Since(at) >= sweepAgain })
 	for _, w := range waiting {
-		if _, lately := rung[w.ID]; lately {
+		if _, lately := notified[w.ID]; lately {
 			continue
 		}
-		if err := s.queue.Ring(ctx, jobOf(w), string(w.ID)); err != nil {
-			s.log.DebugContext(ctx, "ring failed", "endpoint", w.ID, "error", err)
+		if err := s.queue.Notify(ctx, jobOf(w), string(w.ID)); err != nil {
+			s.log.DebugContext(ctx, "notification failed", "endpoint", w.ID, "error", err)
 			return // the queue is away: the next sweep asks again
 		}
-		rung[w.ID] = time.Now()
+		notified[w.ID] = time.Now()
 	}
 }

@@ -28,7 +28,7 @@ func (w *world) sweeping(t *testing.T) (stop func()) {
 	}
 }
 
-func TestTheSweeperRingsForWhatIsDueAndNobodys(t *testing.T) {
+func TestTheSweeperNotifiesOfWhatIsDueAndLeasedByNoProcess(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(t *testing.T, w *world) {
 		defer w.sweeping(t)()
@@ -44,17 +44,17 @@ func TestTheSweeperRingsForWhatIsDueAndNobodys(t *testing.T) {
 		w.change(disabled, func(b *boxed) { b.Enabled = false })
 		time.Sleep(5*sweepsEvery - 50*time.Millisecond)
 		if got := w.heard(); !slices.Equal(got, []string{"webhook 100ms", "webhook-slow 100ms"}) && !slices.Equal(got, []string{"webhook-slow 100ms", "webhook 100ms"}) {
-			t.Errorf("rung %v", got)
+			t.Errorf("notified %v", got)
 		}
 		w.add(later, 1, 1)
 		time.Sleep(51 * time.Millisecond)
 		if got := w.heard(); len(got) != 3 || got[2] != "webhook 500ms" {
-			t.Errorf("rung %v", got)
+			t.Errorf("notified %v", got)
 		}
 	})
 }
 
-func TestWhoWasRungForIsLeftInPeaceForASecond(t *testing.T) {
+func TestANotifiedEndpointIsNotNotifiedAgainForASecond(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(t *testing.T, w *world) {
 		e := w.addEndpoint(1)
@@ -62,7 +62,7 @@ func TestWhoWasRungForIsLeftInPeaceForASecond(t *testing.T) {
 		defer w.sweeping(t)()
 		time.Sleep(3500 * time.Millisecond)
 		if got := w.heard(); !slices.Equal(got, []string{"webhook 0s", "webhook 1s", "webhook 2s", "webhook 3s"}) {
-			t.Errorf("rung %v", got)
+			t.Errorf("notified %v", got)
 		}
 	})
 }
@@ -70,7 +70,7 @@ func TestWhoWasRungForIsLeftInPeaceForASecond(t *testing.T) {
 // broken is a queue that is away.
 type broken struct{ ports.Queue }
 
-func (broken) Ring(ctx context.Context, _ ports.JobKind, _ string) error {
+func (broken) Notify(ctx context.Context, _ ports.JobKind, _ string) error {
 	select {
 	case <-ctx.Done():
 	case <-time.After(time.Second):
@@ -84,11 +84,11 @@ func TestAQueueThatIsAwayIsAskedAgainAtTheNextSweep(t *testing.T) {
 		for n := range 50 {
 			w.add(w.addEndpoint(n), 1, 1)
 		}
-		w.bell = broken{}
+		w.queue = broken{}
 		defer w.sweeping(t)()
 		time.Sleep(10 * time.Second)
-		if rings, looks := len(w.heard()), w.count("Waiting"); looks < 8 || rings < looks-1 || rings > looks {
-			t.Errorf("%d rings after %d looks in 10 seconds", rings, looks)
+		if notifications, looks := len(w.heard()), w.count("Waiting"); looks < 8 || notifications < looks-1 || notifications > looks {
+			t.Errorf("%d notifications after %d looks in 10 seconds", notifications, looks)
 		}
 	})
 }
@@ -120,7 +120,7 @@ func TestASweeperTellsOnceThatTheStorageFailsAndThatItIsBack(t *testing.T) {
 			t.Errorf("logged %s", logged)
 		}
 		if got := w.heard(); !slices.Equal(got, []string{"webhook 5s"}) {
-			t.Errorf("rung %v", got)
+			t.Errorf("notified %v", got)
 		}
 	})
 }

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// rungWithin is how long the suite waits for what should take moments.
-	rungWithin = 60 * time.Second
+	// notifiedWithin is how long the suite waits for what should take moments.
+	notifiedWithin = 60 * time.Second
 	// aMoment is how long it watches for what should never happen.
 	aMoment = 100 * time.Millisecond
 	// aFew bounds the runs that wait while others run for the same ID.
@@ -29,18 +29,18 @@ const (
 // Kinds have names of their own in every test, so that all queues may share one
 // server.
 //
-// That an adapter may forget a ring is not used up here: nothing disturbs these
-// rings. What they may be lost to is the adapter's own test.
+// That an adapter may forget a notification is not used up here: nothing disturbs these
+// notifications. What they may be lost to is the adapter's own test.
 func Examine(t *testing.T, workers int, open func(t *testing.T) (one, other ports.Queue)) {
 	for _, c := range []struct {
 		name string
 		run  func(q *queued)
 	}{
-		{"an ID that is rung for reaches the handler as it is", (*queued).everyID},
-		{"rings before anyone runs are heard, once each", (*queued).beforeRun},
-		{"rings while handlers run for the ID are few", (*queued).fewWhileRunning},
-		{"every ring while handlers run leads to another run", (*queued).ringWhileRunning},
-		{"no ring is forgotten however runs and rings meet", (*queued).noneForgotten},
+		{"the ID of a notification reaches the handler as it is", (*queued).everyID},
+		{"notifications before anyone runs are heard, once each", (*queued).beforeRun},
+		{"notifications while handlers run for the ID are few", (*queued).fewWhileRunning},
+		{"every notification while handlers run leads to another run", (*queued).notifyWhileRunning},
+		{"no notification is forgotten however runs and notifications meet", (*queued).noneForgotten},
 		{"a kind whose workers hang holds up no other", (*queued).hangingKind},
 		{"a kind without a handler waits and delays no other", (*queued).unhandledKind},
 		{"several runs share the work", (*queued).shared},
@@ -48,7 +48,7 @@ func Examine(t *testing.T, workers int, open func(t *testing.T) (one, other port
 		{"a run that is stopped starts no handler any more", (*queued).noneAfterStop},
 		{"a run ends when its context does, and not before", (*queued).ends},
 		{"a handler that panics harms nobody", (*queued).panics},
-		{"of many at once every ring is heard", (*queued).many},
+		{"of many at once every notification is heard", (*queued).many},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -67,15 +67,15 @@ type queued struct {
 
 func newKind() ports.JobKind { return ports.JobKind(fmt.Sprintf("exam-%x", rand.Uint64())) }
 
-func (q *queued) ring(view int, id string) {
+func (q *queued) notify(view int, id string) {
 	q.Helper()
-	q.ringKind(view, q.kind, id)
+	q.notifyKind(view, q.kind, id)
 }
 
-func (q *queued) ringKind(view int, kind ports.JobKind, id string) {
+func (q *queued) notifyKind(view int, kind ports.JobKind, id string) {
 	q.Helper()
-	if err := q.views[view].Ring(q.Context(), kind, id); err != nil {
-		q.Errorf("ring for %q: %v", id, err)
+	if err := q.views[view].Notify(q.Context(), kind, id); err != nil {
+		q.Errorf("notify of %q: %v", id, err)
 	}
 }
 
@@ -95,7 +95,7 @@ func (q *queued) startKinds(view int, handlers map[ports.JobKind]ports.Handler) 
 			if err != nil {
 				q.Errorf("Run: %v", err)
 			}
-		case <-time.After(rungWithin):
+		case <-time.After(notifiedWithin):
 			q.Error("Run does not return")
 		}
 	})
@@ -105,7 +105,7 @@ func (q *queued) startKinds(view int, handlers map[ports.JobKind]ports.Handler) 
 
 func (q *queued) until(what string, holds func() bool) {
 	q.Helper()
-	for deadline := time.Now().Add(rungWithin); !holds(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(notifiedWithin); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			q.Fatalf("in vain waited until %s", what)
 		}
@@ -176,7 +176,7 @@ func (q *queued) everyID() {
 	}
 	for round := 1; round <= 3; round++ {
 		for i, id := range ids {
-			q.ring(i%2, id)
+			q.notify(i%2, id)
 		}
 		for _, id := range ids {
 			q.until(fmt.Sprintf("%q has run %d times", id, round), func() bool { return heard.times(id) >= round })
@@ -189,16 +189,16 @@ func (q *queued) everyID() {
 
 func (q *queued) beforeRun() {
 	ids := []string{"a", "b", "c"}
-	var ringing sync.WaitGroup
+	var notifying sync.WaitGroup
 	for caller := range 8 {
-		ringing.Go(func() {
+		notifying.Go(func() {
 			for n := range 300 {
-				q.ring(caller%2, ids[n%len(ids)])
+				q.notify(caller%2, ids[n%len(ids)])
 			}
 		})
 	}
-	ringing.Wait()
-	q.ring(0, "last") // runs after what waits: the queue is one
+	notifying.Wait()
+	q.notify(0, "last") // runs after what waits: the queue is one
 	var heard runs
 	stop := q.start(1, heard.handle)
 	for _, id := range append(ids, "last") {
@@ -216,44 +216,44 @@ func (q *queued) fewWhileRunning() {
 	g := newGate()
 	stop := q.start(0, g.handle)
 	defer g.open()
-	q.ring(0, "busy")
+	q.notify(0, "busy")
 	for n := 1; n < q.workers; n++ {
-		q.ring(0, fmt.Sprint("other ", n))
+		q.notify(0, fmt.Sprint("other ", n))
 	}
 	q.until("all workers are busy", func() bool { return g.all() == q.workers })
-	var ringing sync.WaitGroup
+	var notifying sync.WaitGroup
 	for caller := range 4 {
-		ringing.Go(func() {
+		notifying.Go(func() {
 			for range 100 {
-				q.ring(caller%2, "busy")
+				q.notify(caller%2, "busy")
 			}
 		})
 	}
-	ringing.Wait()
-	q.ring(0, "last")
+	notifying.Wait()
+	q.notify(0, "last")
 	g.open()
 	q.until("the last has run", func() bool { return g.times("last") > 0 })
 	stop()
 	if n := g.times("busy") - 1; n < 1 || n > aFew {
-		q.Errorf("400 rings while it ran led to %d runs, want one or a few", n)
+		q.Errorf("400 notifications while it ran led to %d runs, want one or a few", n)
 	}
 }
 
-func (q *queued) ringWhileRunning() {
+func (q *queued) notifyWhileRunning() {
 	g := newGate()
 	q.start(0, g.handle)
 	defer g.open()
 	for n := 1; n <= q.workers; n++ {
-		q.ring(n%2, "a")
+		q.notify(n%2, "a")
 		q.until(fmt.Sprintf("%d handlers run for it", n), func() bool { return g.times("a") == n })
 	}
-	q.ring(0, "a")
+	q.notify(0, "a")
 	g.open()
 	q.until("one more has run for it", func() bool { return g.times("a") > q.workers })
 }
 
 func (q *queued) noneForgotten() {
-	const ids, rings = 4, 150
+	const ids, notifications = 4, 150
 	var written, seen [ids]atomic.Int64
 	handle := func(_ context.Context, id string) {
 		var n int
@@ -265,18 +265,18 @@ func (q *queued) noneForgotten() {
 	}
 	q.start(0, handle)
 	q.start(1, handle)
-	for range 3 { // the end of each is where a lost ring shows
-		var ringing sync.WaitGroup
+	for range 3 { // the end of each is where a lost notification shows
+		var notifying sync.WaitGroup
 		for caller := range 4 {
-			ringing.Go(func() {
-				for range rings / 3 {
+			notifying.Go(func() {
+				for range notifications / 3 {
 					n := rand.N(ids)
 					written[n].Add(1)
-					q.ring(caller%2, fmt.Sprint(n))
+					q.notify(caller%2, fmt.Sprint(n))
 				}
 			})
 		}
-		ringing.Wait()
+		notifying.Wait()
 		for n := range ids {
 			q.until(fmt.Sprintf("what was written for %d last is seen", n), func() bool { return seen[n].Load() == written[n].Load() })
 		}
@@ -290,12 +290,12 @@ func (q *queued) hangingKind() {
 	other := newKind()
 	q.startKinds(0, map[ports.JobKind]ports.Handler{q.kind: g.handle, other: heard.handle})
 	for n := range 3 * q.workers {
-		q.ring(0, fmt.Sprint(n))
+		q.notify(0, fmt.Sprint(n))
 	}
 	q.until("all workers of a kind hang", func() bool { return g.all() == q.workers })
 	for n := range 20 {
 		id := fmt.Sprint("quick ", n)
-		q.ringKind(n%2, other, id)
+		q.notifyKind(n%2, other, id)
 		q.until("the other kind ran", func() bool { return heard.times(id) > 0 })
 	}
 	if n := g.all(); n != q.workers {
@@ -311,14 +311,14 @@ func (q *queued) unhandledKind() {
 	q.start(0, heard.handle)
 	nobodys := newKind()
 	for n := range 50 {
-		q.ringKind(0, nobodys, "a")
-		q.ring(0, fmt.Sprint(n))
+		q.notifyKind(0, nobodys, "a")
+		q.notify(0, fmt.Sprint(n))
 	}
 	for n := range 50 {
 		q.until("it has run", func() bool { return heard.times(fmt.Sprint(n)) > 0 })
 	}
 	if heard.times("a") != 0 {
-		q.Error("the ring of another kind was heard")
+		q.Error("the notification of another kind was heard")
 	}
 }
 
@@ -329,7 +329,7 @@ func (q *queued) shared() {
 	q.start(0, one.handle)
 	q.start(1, other.handle)
 	for n := range 2 * q.workers {
-		q.ring(n%2, fmt.Sprint(n))
+		q.notify(n%2, fmt.Sprint(n))
 	}
 	q.until("all workers of both work", func() bool { return one.all()+other.all() == 2*q.workers })
 }
@@ -360,7 +360,7 @@ func (q *queued) stopped() {
 		}
 	}()
 	for n := range 3 * q.workers {
-		q.ring(0, fmt.Sprint(n))
+		q.notify(0, fmt.Sprint(n))
 	}
 	q.until("all workers are busy", func() bool { return g.all() == q.workers })
 	cancel()
@@ -372,7 +372,7 @@ func (q *queued) stopped() {
 	g.open()
 	select {
 	case <-done:
-	case <-time.After(rungWithin):
+	case <-time.After(notifiedWithin):
 		q.Fatal("Run does not return")
 	}
 	if n := g.all(); n != q.workers {
@@ -396,13 +396,13 @@ func (q *queued) noneAfterStop() {
 		first.handle(ctx, id)
 	})
 	for n := range 20 * q.workers {
-		q.ring(0, fmt.Sprint("before ", n))
+		q.notify(0, fmt.Sprint("before ", n))
 	}
 	q.until("it works", func() bool { return first.all() > 0 })
 	stop()
 	stopped.Store(true)
 	for n := range 20 {
-		q.ring(n%2, fmt.Sprint("after ", n))
+		q.notify(n%2, fmt.Sprint("after ", n))
 	}
 	q.start(1, second.handle)
 	for n := range 20 {
@@ -427,7 +427,7 @@ func (q *queued) ends() {
 			if err != nil {
 				q.Errorf("with %d handlers: %v", len(handlers), err)
 			}
-		case <-time.After(rungWithin):
+		case <-time.After(notifiedWithin):
 			q.Fatalf("with %d handlers it does not return", len(handlers))
 		}
 		// With a context that has ended it returns as well.
@@ -449,11 +449,11 @@ func (q *queued) panics() {
 		g.handle(ctx, id)
 	})
 	for n := range 3 * q.workers {
-		q.ring(n%2, fmt.Sprint("bad ", n))
+		q.notify(n%2, fmt.Sprint("bad ", n))
 	}
 	q.until("all have panicked", func() bool { return panicked.all() >= 3*q.workers })
 	for n := range q.workers {
-		q.ring(n%2, fmt.Sprint("good ", n))
+		q.notify(n%2, fmt.Sprint("good ", n))
 	}
 	q.until("all workers work again", func() bool { return g.all() == q.workers })
 	g.open()
@@ -467,14 +467,14 @@ func (q *queued) many() {
 	const ids, callers = 10_000, 8
 	var heard runs
 	q.start(0, heard.handle)
-	var ringing sync.WaitGroup
+	var notifying sync.WaitGroup
 	for caller := range callers {
-		ringing.Go(func() {
+		notifying.Go(func() {
 			for n := caller; n < ids; n += callers {
-				q.ring(n%2, fmt.Sprintf("dlv_%032x/%d", n, n%7))
+				q.notify(n%2, fmt.Sprintf("dlv_%032x/%d", n, n%7))
 			}
 		})
 	}
-	ringing.Wait()
+	notifying.Wait()
 	q.until("all have run", func() bool { return heard.ids() == ids })
 }

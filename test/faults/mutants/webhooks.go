@@ -102,7 +102,7 @@ func (o plantedOutbox) Lease(ctx context.Context, endpoint domain.ID, token stri
 }
 
 func (o plantedOutbox) Waiting(ctx context.Context, now time.Time, limit int) ([]ports.WaitingEndpoint, error) {
-	if planted("webhook_unswept") { // a ring that was lost is never made up for
+	if planted("webhook_unswept") { // a notification that was lost is never made up for
 		return nil, nil
 	}
 	return o.outbox.Waiting(ctx, now, limit)

@@ -13,35 +13,35 @@ import (
 	"waybill/ports"
 )
 
-// bell is a queue that counts.
-type bell struct {
+// countingQueue is a queue that counts.
+type countingQueue struct {
 	takes time.Duration
 
-	mu      sync.Mutex
-	heard   []string
-	ringing int
-	most    int
-	fails   error
+	mu        sync.Mutex
+	heard     []string
+	notifying int
+	most      int
+	fails     error
 
 	announced     []domain.ID
 	announcements int
 }
 
-func (b *bell) Run(context.Context, map[ports.JobKind]ports.Handler) error {
-	panic("not for a waker")
+func (b *countingQueue) Run(context.Context, map[ports.JobKind]ports.Handler) error {
+	panic("not for a notifier")
 }
 
-func (b *bell) Ring(ctx context.Context, kind ports.JobKind, id string) error {
+func (b *countingQueue) Notify(ctx context.Context, kind ports.JobKind, id string) error {
 	b.mu.Lock()
 	b.heard = append(b.heard, id)
-	b.ringing++
-	b.most = max(b.most, b.ringing)
+	b.notifying++
+	b.most = max(b.most, b.notifying)
 	takes, fails := b.takes, b.fails
 	b.mu.Unlock()
 	defer func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.ringing--
+		b.notifying--
 	}()
 	if fails != nil {
 		return fails
@@ -58,7 +58,7 @@ func (b *bell) Ring(ctx context.Context, kind ports.JobKind, id string) error {
 }
 
 // Announce counts what other processes are told.
-func (b *bell) Announce(_ context.Context, endpoints []domain.ID) {
+func (b *countingQueue) Announce(_ context.Context, endpoints []domain.ID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.announced = append(b.announced, endpoints...)
@@ -66,26 +66,26 @@ func (b *bell) Announce(_ context.Context, endpoints []domain.ID) {
 }
 
 // Listen is for servers.
-func (*bell) Listen(context.Context, ports.FanoutListener) { panic("not for a waker") }
+func (*countingQueue) Listen(context.Context, ports.FanoutListener) { panic("not for a notifier") }
 
-func (b *bell) mostAtOnce() int {
+func (b *countingQueue) mostAtOnce() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.most
 }
 
-func (b *bell) count() int {
+func (b *countingQueue) count() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.heard)
 }
 
-// waking plays on a running waker, which has ended when it returns.
-func waking(t *testing.T, takes time.Duration, play func(*dispatch.Waker, *bell)) {
+// waking plays on a running notifier, which has ended when it returns.
+func waking(t *testing.T, takes time.Duration, play func(*dispatch.Notifier, *countingQueue)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		b := &bell{takes: takes}
-		w := dispatch.NewWaker(b, b, newWorld().logger())
+		b := &countingQueue{takes: takes}
+		w := dispatch.NewNotifier(b, b, newWorld().logger())
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { w.Run(ctx) })
@@ -99,39 +99,39 @@ func waking(t *testing.T, takes time.Duration, play func(*dispatch.Waker, *bell)
 	})
 }
 
-func TestWakesOfAMillisecondAreOneRing(t *testing.T) {
+func TestNotificationsOfAMillisecondAreOne(t *testing.T) {
 	t.Parallel()
-	waking(t, 0, func(w *dispatch.Waker, b *bell) {
+	waking(t, 0, func(w *dispatch.Notifier, b *countingQueue) {
 		for range 10 {
-			w.Wake([]domain.ID{endpointID(1), endpointID(2)})
+			w.Notify([]domain.ID{endpointID(1), endpointID(2)})
 			time.Sleep(90 * time.Microsecond)
 		}
 		if n := b.count(); n != 0 {
-			t.Errorf("%d rings early", n)
+			t.Errorf("%d notifications early", n)
 		}
 		time.Sleep(time.Millisecond)
 		if n := b.count(); n != 2 {
-			t.Errorf("%d rings", n)
+			t.Errorf("%d notifications", n)
 		}
 		if b.announcements != 1 || len(b.announced) != 2 {
 			t.Errorf("other processes were told %d times, of %v", b.announcements, b.announced)
 		}
-		w.Wake([]domain.ID{endpointID(1)})
+		w.Notify([]domain.ID{endpointID(1)})
 		time.Sleep(1100 * time.Microsecond)
 		if n := b.count(); n != 3 {
-			t.Errorf("%d rings", n)
+			t.Errorf("%d notifications", n)
 		}
 		time.Sleep(time.Hour)
 		if n := b.count(); n != 3 {
-			t.Errorf("%d rings for nothing", n-3)
+			t.Errorf("%d needless notifications", n-3)
 		}
 	})
 }
 
-// A wake that comes while it rings for the endpoint is for something newer.
+// A notification that arrives during another one of the endpoint is of something newer.
 func TestAWakerTellsOnceThatARingFailed(t *testing.T) {
 	t.Parallel()
-	waking(t, 0, func(w *dispatch.Waker, b *bell) {
+	waking(t, 0, func(w *dispatch.Notifier, b *countingQueue) {
 		told := func(when string, want error) {
 			t.Helper()
 			time.Sleep(10 * time.Millisecond)
@@ -139,26 +139,26 @@ func TestAWakerTellsOnceThatARingFailed(t *testing.T) {
 				t.Errorf("%s: %v, want %v", when, got, want)
 			}
 		}
-		w.Wake([]domain.ID{endpointID(1)})
-		told("after a ring", nil)
+		w.Notify([]domain.ID{endpointID(1)})
+		told("after a notification", nil)
 		b.mu.Lock()
 		b.fails = errStorage
 		b.mu.Unlock()
-		w.Wake([]domain.ID{endpointID(1)})
+		w.Notify([]domain.ID{endpointID(1)})
 		told("after one that failed", errStorage)
 		told("after none", nil)
 	})
 }
 
-func TestAWakeDuringARingIsRungFor(t *testing.T) {
+func TestANotificationDuringAnotherIsPassedOn(t *testing.T) {
 	t.Parallel()
-	waking(t, 10*time.Millisecond, func(w *dispatch.Waker, b *bell) {
-		w.Wake([]domain.ID{endpointID(1)})
+	waking(t, 10*time.Millisecond, func(w *dispatch.Notifier, b *countingQueue) {
+		w.Notify([]domain.ID{endpointID(1)})
 		time.Sleep(5 * time.Millisecond)
-		w.Wake([]domain.ID{endpointID(1)})
+		w.Notify([]domain.ID{endpointID(1)})
 		time.Sleep(20 * time.Millisecond)
 		if n := b.count(); n != 2 {
-			t.Errorf("%d rings", n)
+			t.Errorf("%d notifications", n)
 		}
 	})
 }
@@ -167,28 +167,28 @@ func TestAWakeDuringARingIsRungFor(t *testing.T) {
 // waits.
 func TestAQueueThatHangsCostsNothingMore(t *testing.T) {
 	t.Parallel()
-	waking(t, time.Second, func(w *dispatch.Waker, b *bell) {
+	waking(t, time.Second, func(w *dispatch.Notifier, b *countingQueue) {
 		for n := range 50_000 {
-			w.Wake([]domain.ID{endpointID(n)})
+			w.Notify([]domain.ID{endpointID(n)})
 		}
 		time.Sleep(100 * time.Second)
 		if b.mostAtOnce() != 4 || b.count() < 395 || b.count() > 405 {
-			t.Errorf("%d at a time, %d rings", b.mostAtOnce(), b.count())
+			t.Errorf("%d at a time, %d notifications", b.mostAtOnce(), b.count())
 		}
 		b.mu.Lock()
 		b.takes = 0
 		b.mu.Unlock()
 		time.Sleep(2 * time.Second)
 		if n := b.count(); n != 10_000 {
-			t.Errorf("%d rings when it is back, want 10000", n)
+			t.Errorf("%d notifications when it is back, want 10000", n)
 		}
 	})
 }
 
 func TestAWakerEndsWhileTheQueueHangs(t *testing.T) {
 	t.Parallel()
-	waking(t, time.Hour, func(w *dispatch.Waker, _ *bell) {
-		w.Wake([]domain.ID{endpointID(1), endpointID(2), endpointID(3), endpointID(4), endpointID(5), endpointID(6)})
+	waking(t, time.Hour, func(w *dispatch.Notifier, _ *countingQueue) {
+		w.Notify([]domain.ID{endpointID(1), endpointID(2), endpointID(3), endpointID(4), endpointID(5), endpointID(6)})
 		time.Sleep(time.Second)
 	})
 }

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// gather is how long rings for one endpoint are gathered into one.
+	// gather is how long notifications of one endpoint are gathered into one.
 	gather = time.Millisecond
 	// maxGathered bounds the memory while the queue does not answer; the Sweeper
 	// finds what is dropped.
 	maxGathered = 10_000
-	// wakers is how many rings are under way at a time.
-	wakers = 4
+	// concurrentNotifications is how many notifications are under way at a time.
+	concurrentNotifications = 4
 )
 
-// Waker rings for endpoints that have just got something to be sent.
-type Waker struct {
+// Notifier tells the queue which endpoints have just got something to send.
+type Notifier struct {
 	queue  ports.Queue
 	news   ports.FanoutNews // nil: no other process hears
 	log    *slog.Logger
@@ -35,18 +35,18 @@ type Waker struct {
 	some    chan struct{} // one: something waits
 }
 
-// NewWaker makes a waker; Run is what rings, and tells other processes where news is
-// not nil.
-func NewWaker(q ports.Queue, news ports.FanoutNews, log *slog.Logger) *Waker {
-	return &Waker{queue: q, news: news, log: log, waiting: map[domain.ID]bool{}, some: make(chan struct{}, 1)}
+// NewNotifier makes a notifier. Run sends the notifications, to other processes too where
+// news is not nil.
+func NewNotifier(q ports.Queue, news ports.FanoutNews, log *slog.Logger) *Notifier {
+	return &Notifier{queue: q, news: news, log: log, waiting: map[domain.ID]bool{}, some: make(chan struct{}, 1)}
 }
 
 // Beside lets another one hear what Wake does, at once. It is to be called before
 // anything is committed.
-func (w *Waker) Beside(heard ports.FanoutListener) { w.beside = append(w.beside, heard) }
+func (w *Notifier) Beside(heard ports.FanoutListener) { w.beside = append(w.beside, heard) }
 
-// Wake is a ports.FanoutListener.
-func (w *Waker) Wake(endpoints []domain.ID) {
+// Notify is a ports.FanoutListener.
+func (w *Notifier) Notify(endpoints []domain.ID) {
 	for _, heard := range w.beside {
 		heard(endpoints)
 	}
@@ -64,10 +64,10 @@ func (w *Waker) Wake(endpoints []domain.ID) {
 }
 
 // Failed is why the last notification failed since Failed was last called, or nil.
-func (w *Waker) Failed() error { return w.failed.take() }
+func (w *Notifier) Failed() error { return w.failed.take() }
 
-// Run rings until ctx ends.
-func (w *Waker) Run(ctx context.Context) {
+// Run notifies until ctx ends.
+func (w *Notifier) Run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -79,11 +79,11 @@ func (w *Waker) Run(ctx context.Context) {
 			return
 		case <-time.After(gather):
 		}
-		w.ring(ctx, w.take())
+		w.notify(ctx, w.take())
 	}
 }
 
-func (w *Waker) take() []domain.ID {
+func (w *Notifier) take() []domain.ID {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	taken := slices.Collect(maps.Keys(w.waiting))
@@ -91,23 +91,23 @@ func (w *Waker) take() []domain.ID {
 	return taken
 }
 
-func (w *Waker) ring(ctx context.Context, endpoints []domain.ID) {
-	var ringing sync.WaitGroup
-	defer ringing.Wait()
+func (w *Notifier) notify(ctx context.Context, endpoints []domain.ID) {
+	var notifying sync.WaitGroup
+	defer notifying.Wait()
 	if w.news != nil && len(endpoints) > 0 {
-		ringing.Go(func() { w.news.Announce(ctx, endpoints) })
+		notifying.Go(func() { w.news.Announce(ctx, endpoints) })
 	}
-	free := make(chan struct{}, wakers)
+	free := make(chan struct{}, concurrentNotifications)
 	for _, id := range endpoints {
 		if ctx.Err() != nil {
 			return
 		}
 		free <- struct{}{}
-		ringing.Go(func() {
+		notifying.Go(func() {
 			defer func() { <-free }()
-			if err := w.queue.Ring(ctx, ports.JobWebhook, string(id)); err != nil && ctx.Err() == nil {
+			if err := w.queue.Notify(ctx, ports.JobWebhook, string(id)); err != nil && ctx.Err() == nil {
 				w.failed.note(err)
-				w.log.DebugContext(ctx, "ring failed", "endpoint", id, "error", err)
+				w.log.DebugContext(ctx, "notification failed", "endpoint", id, "error", err)
 			}
 		})
 	}

@@ -11,6 +11,7 @@ const (
 	chartWidth  = 640
 	chartHeight = 160
 	chartTop    = 14 // room for the highest line's text
+	chartLeft   = 48 // room for the texts of the lines
 )
 
 // Bar is one value of a chart, not negative.
@@ -72,13 +73,13 @@ func NewChart(title, by, unit string, bars []Bar) Chart {
 	}
 	for _, value := range []int64{top, top / 2} {
 		if value > 0 {
-			c.Grid = append(c.Grid, GridLine{Y: units(y(value)), TextY: units(y(value) - 3), Text: strconv.FormatInt(value, 10)})
+			c.Grid = append(c.Grid, GridLine{Y: units(y(value)), TextY: units(y(value) - 3), Text: Count(value)})
 		}
 	}
-	step := float64(chartWidth) / float64(max(1, len(bars)))
+	step := float64(chartWidth-chartLeft) / float64(max(1, len(bars)))
 	for i, b := range bars {
 		c.Columns = append(c.Columns, Column{
-			Bar: b, X: units(float64(i)*step + step*.1), Width: units(step * .8), Y: units(y(b.Value)), Height: units(chartHeight - y(b.Value)),
+			Bar: b, X: units(chartLeft + float64(i)*step + step*.1), Width: units(step * .8), Y: units(y(b.Value)), Height: units(chartHeight - y(b.Value)),
 			BadY: units(y(b.Bad)), BadHeight: units(chartHeight - y(b.Bad)),
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"io/fs"
 	"path"
+	"strconv"
 	"strings"
 )
 
@@ -80,6 +81,15 @@ type Tabs struct {
 	Tabs  []Link
 }
 
+// Count is a number as people read it: 52,082.
+func Count(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
 // Set are the pages of an edge.
 type Set struct{ byName map[string]*template.Template }
 
@@ -88,6 +98,7 @@ type Set struct{ byName map[string]*template.Template }
 func Parse(files fs.FS, folder, assetsAt string) (*Set, error) {
 	kit, err := template.New("").Funcs(template.FuncMap{
 		"asset": func(file string) string { return assetsAt + "/" + assets()[file].name },
+		"count": Count,
 	}).ParseFS(parts, "parts/*.html")
 	if err != nil {
 		return nil, err

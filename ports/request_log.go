@@ -6,16 +6,22 @@ import (
 	"waybill/domain"
 )
 
+// Skipped is what was not written because it is of a time for which there is no room.
+type Skipped struct {
+	Records int
+	Usage   []domain.UsageMinute
+}
+
 // RequestLog takes what the public API was asked. It has connections of its own:
 // nothing that it waits for holds up a request.
 type RequestLog interface {
 	// WriteRequests stores records and usage in one transaction that does not wait for
-	// the disk: a crash of the database may lose the last second. Records whose IDs
-	// lie beyond the time for which there is room are left out, and skipped counts them.
+	// the disk: a crash of the database may lose the last second. What is of a time for
+	// which there is no room is left out, and told.
 	//
 	// Of usage the counts are those of the whole minute so far in the process that
 	// writer names: writing them again, after an error too, counts nothing twice.
-	WriteRequests(ctx context.Context, writer string, records []domain.RequestRecord, usage []domain.UsageMinute) (skipped int, err error)
+	WriteRequests(ctx context.Context, writer string, records []domain.RequestRecord, usage []domain.UsageMinute) (Skipped, error)
 
 	// RotateRequests makes room for the records of the next week, and deletes those that
 	// are old, at most a day's worth an hour by the clock of the database. Any number

@@ -38,7 +38,7 @@ type Dropped struct {
 	Sampled uint64 // others stand for them
 	Lost    uint64 // could not be written
 
-	Uncounted uint64 // calls for which usage had no room: it is not exact
+	Uncounted uint64 // calls for which usage had no room, here or where it is stored: it is not exact
 }
 
 // Recorder takes the records of one environment.
@@ -177,20 +177,27 @@ func (r *Recorder) Flush(ctx context.Context) error {
 		return nil
 	}
 	records, usage, counted := r.take()
-	var lost int
+	var skipped ports.Skipped
 	var err error
 	if len(records) > 0 || len(usage) > 0 {
-		if lost, err = r.log.WriteRequests(ctx, r.writer, records, usage); err != nil && !errors.Is(err, ports.ErrOutcomeUnknown) {
-			lost = len(records)
+		if skipped, err = r.log.WriteRequests(ctx, r.writer, records, usage); err != nil && !errors.Is(err, ports.ErrOutcomeUnknown) {
+			skipped.Records = len(records)
 		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.dropped.Lost += uint64(lost) //nolint:gosec // a length
+	r.dropped.Lost += uint64(skipped.Records) //nolint:gosec // a length
 	clear(records)
 	r.spare = records[:0]
 	if err != nil {
 		return err
+	}
+	for i := range skipped.Usage {
+		// What was written of the minute before stays; the rest never will be.
+		u := &skipped.Usage[i]
+		if t := r.tallies[tallyOf(u)]; t != nil {
+			r.dropped.Uncounted += uint64(max(0, u.Calls-t.written)) //nolint:gosec // not negative
+		}
 	}
 	this := r.clock.Now().Unix() / 60
 	for key, calls := range counted {
@@ -200,6 +207,13 @@ func (r *Recorder) Flush(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// tallyOf is the sum that was written as this.
+func tallyOf(u *domain.UsageMinute) tallyKey {
+	return tallyKey{
+		minute: u.Minute.Unix() / 60, application: u.ApplicationID, business: u.BusinessID, key: u.KeyID, route: u.Route, status: u.Status, code: u.Code,
+	}
 }
 
 // take is what has to be written, and of each sum the calls that it has by now.

@@ -21,7 +21,8 @@ type recording struct {
 	clock  *stage.Clock
 	log    *mocks.MockRequestLog
 	writes []written
-	err    error // of the next writes
+	err    error                         // of the next writes
+	none   func(domain.UsageMinute) bool // there is no room for it; nil: there is for all
 }
 
 type written struct {
@@ -34,9 +35,14 @@ func record(t *testing.T, mode requestlog.Mode) *recording {
 	control := gomock.NewController(t)
 	r := &recording{clock: &stage.Clock{}, log: mocks.NewMockRequestLog(control)}
 	r.log.EXPECT().WriteRequests(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
-		func(_ context.Context, _ string, records []domain.RequestRecord, usage []domain.UsageMinute) (int, error) {
+		func(_ context.Context, _ string, records []domain.RequestRecord, usage []domain.UsageMinute) (skipped ports.Skipped, err error) {
 			r.writes = append(r.writes, written{append([]domain.RequestRecord(nil), records...), usage})
-			return 0, r.err
+			for _, u := range usage {
+				if r.none != nil && r.none(u) {
+					skipped.Usage = append(skipped.Usage, u)
+				}
+			}
+			return skipped, r.err
 		}).AnyTimes()
 	r.Recorder = requestlog.NewRecorder(r.log, r.clock, &stage.IDs{}, mode)
 	return r
@@ -160,6 +166,31 @@ func TestAnOutageLosesRecordsAndNoUsage(t *testing.T) {
 				t.Errorf("written again: %+v", w.usage)
 			}
 		})
+	}
+}
+
+func TestUsageThatIsTooOldToBeWrittenIsToldOnceAsNotCounted(t *testing.T) {
+	r := record(t, requestlog.All)
+	r.note(2, 200, "app_1")
+	r.flush(t)
+	r.note(3, 200, "app_1")
+	r.err = ports.ErrStorageGone
+	r.flush(t)
+	r.clock.GoOn(72 * time.Hour)
+	r.note(4, 200, "app_1")
+	r.flush(t)
+	r.none = func(u domain.UsageMinute) bool { return u.Minute.Equal(stage.Noon) }
+	r.err = ports.ErrOutcomeUnknown // and so it comes again
+	if r.flush(t); r.Dropped().Uncounted != 0 {
+		t.Errorf("%d calls are told as not counted, and will be tried again", r.Dropped().Uncounted)
+	}
+	r.err = nil
+	if w := r.flush(t); len(w.usage) != 2 || r.Dropped().Uncounted != 3 {
+		t.Errorf("%d sums are written; %d calls are told as not counted, want the 3 that were not written before", len(w.usage), r.Dropped().Uncounted)
+	}
+	r.clock.GoOn(time.Minute)
+	if w := r.flush(t); len(w.usage) != 0 || r.Dropped().Uncounted != 3 {
+		t.Errorf("afterwards %+v, %d not counted", w.usage, r.Dropped().Uncounted)
 	}
 }
 

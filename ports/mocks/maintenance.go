@@ -315,10 +315,10 @@ func (mr *MockDatabaseMockRecorder) Server(ctx interface{}) *gomock.Call {
 }
 
 // WriteRequests mocks base method.
-func (m *MockDatabase) WriteRequests(ctx context.Context, writer string, records []domain.RequestRecord, usage []domain.UsageMinute) (int, error) {
+func (m *MockDatabase) WriteRequests(ctx context.Context, writer string, records []domain.RequestRecord, usage []domain.UsageMinute) (ports.Skipped, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "WriteRequests", ctx, writer, records, usage)
-	ret0, _ := ret[0].(int)
+	ret0, _ := ret[0].(ports.Skipped)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }

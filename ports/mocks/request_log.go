@@ -8,6 +8,7 @@ import (
 	context "context"
 	reflect "reflect"
 	domain "waybill/domain"
+	ports "waybill/ports"
 
 	gomock "github.com/golang/mock/gomock"
 )
@@ -50,10 +51,10 @@ func (mr *MockRequestLogMockRecorder) RotateRequests(ctx, keep interface{}) *gom
 }
 
 // WriteRequests mocks base method.
-func (m *MockRequestLog) WriteRequests(ctx context.Context, writer string, records []domain.RequestRecord, usage []domain.UsageMinute) (int, error) {
+func (m *MockRequestLog) WriteRequests(ctx context.Context, writer string, records []domain.RequestRecord, usage []domain.UsageMinute) (ports.Skipped, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "WriteRequests", ctx, writer, records, usage)
-	ret0, _ := ret[0].(int)
+	ret0, _ := ret[0].(ports.Skipped)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }

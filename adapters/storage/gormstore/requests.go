@@ -11,6 +11,7 @@ import (
 	"gorm.io/gorm/clause"
 
 	"waybill/domain"
+	"waybill/ports"
 )
 
 // The tables of the request log.
@@ -25,24 +26,30 @@ const usageBatch = 500
 
 // WriteRequests is ports.RequestLog. Where there is no room for some of it, it makes
 // room, and leaves out what is of a time for which there never will be.
-func (s *Store) WriteRequests(ctx context.Context, writer string, records []domain.RequestRecord, usage []domain.UsageMinute) (skipped int, err error) {
-	err = s.writeRequests(ctx, writer, records, usage)
+func (s *Store) WriteRequests(ctx context.Context, writer string, records []domain.RequestRecord, usage []domain.UsageMinute) (ports.Skipped, error) {
+	err := s.writeRequests(ctx, writer, records, usage)
 	if err == nil || !s.engine.roomless(err) {
-		return 0, err
+		return ports.Skipped{}, err
 	}
 	from, until, err := s.engine.makeRoom(ctx, s)
 	if err != nil {
-		return 0, err
+		return ports.Skipped{}, err
 	}
 	first, end := firstIDAt(from), firstIDAt(until)
 	kept := slices.DeleteFunc(slices.Clone(records), func(r domain.RequestRecord) bool {
 		id := rowIDOf(r.ID)
 		return id < first || id >= end
 	})
-	usage = slices.DeleteFunc(slices.Clone(usage), func(u domain.UsageMinute) bool {
-		return u.Minute.Before(from) || !u.Minute.Before(until)
-	})
-	return len(records) - len(kept), s.writeRequests(ctx, writer, kept, usage)
+	skipped := ports.Skipped{Records: len(records) - len(kept)}
+	var counted []domain.UsageMinute
+	for _, u := range usage {
+		if u.Minute.Before(from) || !u.Minute.Before(until) {
+			skipped.Usage = append(skipped.Usage, u)
+		} else {
+			counted = append(counted, u)
+		}
+	}
+	return skipped, s.writeRequests(ctx, writer, kept, counted)
 }
 
 func (s *Store) writeRequests(ctx context.Context, writer string, records []domain.RequestRecord, usage []domain.UsageMinute) error {

@@ -39,7 +39,7 @@ func testRequestLog(t *testing.T, b ports.Database) {
 	now := time.Now().UTC()
 	write := func(t testing.TB, writer string, records ...domain.RequestRecord) int {
 		t.Helper()
-		return must(b.WriteRequests(t.Context(), strings.Repeat(writer, 32), records, nil))(t)
+		return must(b.WriteRequests(t.Context(), strings.Repeat(writer, 32), records, nil))(t).Records
 	}
 	delivery := sample.ID(domain.PrefixDelivery)
 	records := []domain.RequestRecord{
@@ -165,6 +165,16 @@ func testUsage(t *testing.T, b ports.Database) {
 		wantEqual(t, "of the hour", ask(t, domain.UsageQuery{}), []int64{24})
 		wantEqual(t, "of two hours", ask(t, domain.UsageQuery{From: hour.Add(-time.Hour), Until: hour.Add(time.Hour)}), []int64{25})
 		wantEqual(t, "of no time", ask(t, domain.UsageQuery{From: hour.Add(time.Hour), Until: hour.Add(2 * time.Hour)}), nil)
+	})
+	t.Run("what is of a time without room is told, and costs nothing else", func(t *testing.T) {
+		strange := minute(-400*24*time.Hour, second, 7)
+		ancient := domain.UsageQuery{From: strange.Minute, Until: strange.Minute.Add(time.Minute)}
+		before := ask(t, domain.UsageQuery{})
+		skipped := must(b.WriteRequests(t.Context(), strings.Repeat("c", 32), nil, []domain.UsageMinute{strange, minute(0, key, 0)}))(t)
+		if stored := len(ask(t, ancient)) == 1; stored == (len(skipped.Usage) == 1) {
+			t.Errorf("%+v was left out, and what is of another time is stored: %v", skipped.Usage, stored)
+		}
+		wantEqual(t, "the rest", ask(t, domain.UsageQuery{}), before)
 	})
 	t.Run("it is told by what was asked for", func(t *testing.T) {
 		wantEqual(t, "by key", ask(t, domain.UsageQuery{ByKey: true}), []int64{20, 4})

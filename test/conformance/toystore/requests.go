@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"waybill/domain"
+	"waybill/ports"
 )
 
 // usageKey is what usage is counted by.
@@ -21,8 +22,8 @@ type usageKey struct {
 }
 
 // WriteRequests has room for any time.
-func (s *Store) WriteRequests(ctx context.Context, writer string, records []domain.RequestRecord, usage []domain.UsageMinute) (skipped int, err error) {
-	return 0, s.transact(ctx, func(on session) error {
+func (s *Store) WriteRequests(ctx context.Context, writer string, records []domain.RequestRecord, usage []domain.UsageMinute) (ports.Skipped, error) {
+	return ports.Skipped{}, s.transact(ctx, func(on session) error {
 		for _, r := range records {
 			on.tx.requests.put(r.ID, r)
 		}

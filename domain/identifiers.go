@@ -36,9 +36,11 @@ const (
 	PrefixOperatorToken Prefix = "opr_"
 	PrefixAuditEntry    Prefix = "aud_"
 
-	PrefixPerson  Prefix = "prs_"
-	PrefixLink    Prefix = "lnk_"
-	PrefixSession Prefix = "ses_"
+	PrefixPerson   Prefix = "prs_"
+	PrefixLink     Prefix = "lnk_"
+	PrefixSession  Prefix = "ses_"
+	PrefixPasskey  Prefix = "psk_"
+	PrefixCeremony Prefix = "cer_"
 )
 
 // MakeID joins a prefix and 16 bytes.

@@ -121,6 +121,10 @@ const (
 	MaxDevice     = 200
 )
 
+// MaxCredentialID is how many bytes the name has that a device gives a passkey, at
+// most: WebAuthn allows no longer one.
+const MaxCredentialID = 1023
+
 // MaxGoodsValueMinor is the most a caller may have collected on delivery.
 const MaxGoodsValueMinor = 1_000_000_00
 

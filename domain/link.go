@@ -30,6 +30,10 @@ func (p LinkPurpose) Lifetime() time.Duration {
 	return 10 * time.Minute
 }
 
+// LinkKept is how long a link is kept after it has expired, so that its page says what
+// became of it and not that there is none.
+const LinkKept = 30 * day
+
 // Link lets one person in, once. Its secret is in its address alone; the digest is
 // what is kept.
 type Link struct {

@@ -116,6 +116,9 @@ const (
 	ActionPersonSignIn      Action = "person.sign_in"
 	ActionPersonPassword    Action = "person.password"
 	ActionPersonEndSessions Action = "person.end_sessions"
+	ActionPasskeyAdd        Action = "passkey.add"
+	ActionPasskeyRename     Action = "passkey.rename"
+	ActionPasskeyRemove     Action = "passkey.remove"
 )
 
 // Actions is every action.
@@ -128,6 +131,7 @@ func Actions() []Action {
 		ActionDeliveryAdvance, ActionWebhookResend, ActionOperatorCreate, ActionOperatorRevoke,
 		ActionPersonInvite, ActionPersonLink, ActionPersonAccept, ActionPersonRole, ActionPersonRemove,
 		ActionPersonDisable, ActionPersonEnable, ActionPersonSignIn, ActionPersonPassword, ActionPersonEndSessions,
+		ActionPasskeyAdd, ActionPasskeyRename, ActionPasskeyRemove,
 	}
 }
 

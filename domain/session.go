@@ -16,6 +16,9 @@ const (
 	// FreshFor is how young a sign-in has to be for keys of live, secrets, people
 	// and credentials.
 	FreshFor = 10 * time.Minute
+	// SessionKept is how long a session is kept after it would have expired, so that a
+	// browser that comes back is no new one.
+	SessionKept = 90 * day
 	// SeenEvery is how exactly it is kept when a session was used last.
 	SeenEvery = time.Minute
 )

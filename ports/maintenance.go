@@ -30,7 +30,8 @@ type Database interface {
 type Maintenance interface {
 	// PurgeExpired deletes what nobody can ask for any more, up to limit records of
 	// each kind, and tells how many there were and whether there may be more. What
-	// is expired goes by the clock of the database.
+	// is expired goes by the clock of the database. Links and sessions go when they
+	// have expired, used or not, for domain.LinkKept and domain.SessionKept.
 	PurgeExpired(ctx context.Context, limit int) (removed int, more bool, err error)
 	// AnalyzeYoung refreshes the planner statistics of tables that have just begun
 	// to grow, and tells of how many. Without it statements are slower, and nothing

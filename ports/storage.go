@@ -88,6 +88,7 @@ type Readers struct {
 	Memberships     MembershipReader
 	Links           LinkReader
 	Sessions        SessionReader
+	Passkeys        PasskeyReader
 	Requests        RequestReader
 }
 
@@ -107,6 +108,8 @@ type Stores struct {
 	Memberships     MembershipStore
 	Links           LinkStore
 	Sessions        SessionStore
+	Passkeys        PasskeyStore
+	Ceremonies      CeremonyStore
 }
 
 // IdempotencyReader finds what a key was used for.

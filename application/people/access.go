@@ -44,8 +44,8 @@ type Browser struct {
 type Entered struct {
 	domain.Principal
 	Secret string
-	// CredentialsEnded: the person has joined a further business, and the password and
-	// all other sessions ended with that.
+	// CredentialsEnded: the person has joined a further business, and the password, the
+	// passkeys and all other sessions ended with that.
 	CredentialsEnded bool
 }
 
@@ -119,6 +119,9 @@ func (a *Access) enter(ctx context.Context, b Browser, link domain.Link) (entere
 				return domain.AuditRecord{}, err
 			}
 			entered.CredentialsEnded = person.State == domain.PersonActive
+			if _, err := tx.Passkeys.RemoveAll(ctx, person.ID); err != nil {
+				return domain.AuditRecord{}, err
+			}
 			person.State, person.PasswordHash = domain.PersonActive, ""
 			if err := tx.Persons.Update(ctx, person); err != nil {
 				return domain.AuditRecord{}, err
@@ -204,17 +207,26 @@ func (a *Access) candidate(ctx context.Context, site domain.Site, email domain.E
 	if err != nil {
 		return person, member, err
 	}
+	member, err = a.place(ctx, site, person)
+	if errors.Is(err, domain.ErrNotFound) {
+		person.PasswordHash, err = "", nil
+	}
+	return person, member, err
+}
+
+// place is where an active person comes in: the first accepted membership at the
+// site, or domain.ErrNotFound.
+func (a *Access) place(ctx context.Context, site domain.Site, person domain.Person) (domain.Membership, error) {
 	all, err := a.storage.Read().Memberships.OfPerson(ctx, person.ID)
 	if err != nil {
-		return person, member, err
+		return domain.Membership{}, err
 	}
 	for _, m := range all {
 		if m.Site() == site && m.AcceptedAt != nil && person.State == domain.PersonActive {
-			return person, m, nil
+			return m, nil
 		}
 	}
-	person.PasswordHash = ""
-	return person, member, nil
+	return domain.Membership{}, domain.ErrNotFound
 }
 
 // verify answers SIGN_IN_REFUSED for a password that is not the one of the hash.
@@ -347,22 +359,34 @@ func (a *Access) SetPassword(ctx context.Context, p domain.Principal, requestID,
 			return domain.AuditRecord{}, err
 		}
 		// The session may have ended while the password was hashed, and the account with it.
-		if now, err := tx.Sessions.FindByDigest(ctx, p.Session.Digest); errors.Is(err, domain.ErrNotFound) || err == nil && !now.Session.Live(a.clock.Now()) {
-			return domain.AuditRecord{}, domain.SessionEnded()
-		} else if err != nil {
+		if err := a.stillIn(ctx, tx, p); err != nil {
 			return domain.AuditRecord{}, err
 		}
 		person.PasswordHash = hash
 		if err := tx.Persons.Update(ctx, person); err != nil {
 			return domain.AuditRecord{}, err
 		}
-		now := a.clock.Now()
-		if err := tx.Links.UseAll(ctx, ports.LinksOf{PersonID: person.ID}, now); err != nil {
-			return domain.AuditRecord{}, err
-		}
-		_, err = tx.Sessions.End(ctx, ports.SessionsOf{PersonID: person.ID, Except: p.Session.ID}, now)
-		return accountRecord(domain.ActionPersonPassword, p, nil), err
+		return accountRecord(domain.ActionPersonPassword, p, nil), a.endElsewhere(ctx, tx, p)
 	})
+}
+
+// stillIn answers SESSION_ENDED where the session has ended meanwhile. The person is locked.
+func (a *Access) stillIn(ctx context.Context, tx ports.Stores, p domain.Principal) error {
+	now, err := tx.Sessions.FindByDigest(ctx, p.Session.Digest)
+	if errors.Is(err, domain.ErrNotFound) || err == nil && !now.Session.Live(a.clock.Now()) {
+		return domain.SessionEnded()
+	}
+	return err
+}
+
+// endElsewhere ends the unused links of a person and all sessions but the one itself.
+func (a *Access) endElsewhere(ctx context.Context, tx ports.Stores, p domain.Principal) error {
+	now := a.clock.Now()
+	if err := tx.Links.UseAll(ctx, ports.LinksOf{PersonID: p.Person.ID}, now); err != nil {
+		return err
+	}
+	_, err := tx.Sessions.End(ctx, ports.SessionsOf{PersonID: p.Person.ID, Except: p.Session.ID}, now)
+	return err
 }
 
 // attempt charges the buckets before it is tried to come in, and gives back what was
@@ -374,16 +398,22 @@ func (a *Access) attempt(ctx context.Context, try func() error, buckets ...ports
 		return domain.Internal(err)
 	}
 	if !allowance.Admitted {
-		return &domain.Error{Kind: domain.KindLimited, Code: domain.CodeTooManySignIns, RetryAfter: allowance.RetryAfter,
-			Message: "Too many attempts to sign in. Wait a few minutes; links that were sent before still work then."}
+		return tooManySignIns(allowance)
 	}
 	err = try()
-	if domain.HasCode(err, domain.CodeSignInRefused) || domain.HasCode(err, domain.CodeLinkUnknown) {
-		return err
+	for _, guess := range []string{domain.CodeSignInRefused, domain.CodeLinkUnknown, domain.CodePasskeyRefused, domain.CodeCeremonyOver} {
+		if domain.HasCode(err, guess) {
+			return err
+		}
 	}
 	// Where that fails it stays an attempt: the link is used, and the session made.
 	_ = a.limiter.GiveBack(context.WithoutCancel(ctx), buckets...)
 	return err
+}
+
+func tooManySignIns(a ports.Allowance) *domain.Error {
+	return &domain.Error{Kind: domain.KindLimited, Code: domain.CodeTooManySignIns, RetryAfter: a.RetryAfter,
+		Message: "Too many attempts to sign in. Wait a few minutes; links that were sent before still work then."}
 }
 
 func addressBucket(b Browser) ports.Bucket {

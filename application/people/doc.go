@@ -1,7 +1,7 @@
 // Package people lets people in: Directory keeps who belongs to a business or to the
-// staff of the delivery company, Access signs them in and keeps their sessions. What
-// a role may do is the table in domain/permissions.go; an edge asks
-// domain.Principal.Allows before it calls a use case for a person.
+// staff of the delivery company, Access signs them in and keeps their sessions, Passkeys
+// sign them in by a device. What a role may do is the table in domain/permissions.go; an
+// edge asks domain.Principal.Allows before it calls a use case for a person.
 //
 // Sessions are looked up with each page and not remembered: people turn pages by the
 // second, and so a session that was ended, a membership that was removed and a person
@@ -15,7 +15,7 @@
 // shown the link and open it: such an owner may have set the password of an account
 // that is somebody else's. Three rules keep that within the owner's own business. A
 // membership gives no right before its own invitation was used. Where that is used for
-// an account that was active elsewhere, its password, its sessions and its other
-// links end with it. And an owner is not shown a link of a person who belongs to
-// another business or to the staff: Issued.MailOnly.
+// an account that was active elsewhere, its password, its passkeys, its sessions and
+// its other links end with it. And an owner is not shown a link of a person who belongs
+// to another business or to the staff: Issued.MailOnly.
 package people

@@ -71,27 +71,28 @@ var withoutUseCases = []string{cli + "/integrator", cli + "/settings", cli + "/t
 // its code may, test/* and ports/mocks. Behaviour of use cases and handlers is
 // shown on a real database in memory; a mock would only repeat the test.
 var testArrows = map[string][]string{
-	"application":           {"adapters/storage/gormstore"},
+	"application":           {"adapters/storage/gormstore", "adapters/passkeys/gowebauthn"},
 	"adapters/httpapi":      {"adapters/storage/gormstore"},
 	"adapters/opsapi":       {"adapters/storage/gormstore"},
 	"adapters/trackingpage": {"adapters/storage/gormstore"},
 	"adapters/docsite":      {"adapters/httpapi", "adapters/storage/gormstore"},
-	"adapters/portal":       {"adapters/storage/gormstore"},
+	"adapters/portal":       {"adapters/storage/gormstore", "adapters/passkeys/gowebauthn"},
 }
 
 // homes lists the only folders that may import a technology, so that it can be
 // replaced there. Tests may import any.
 var homes = map[string][]string{
-	"github.com/gin-gonic/gin":   {"adapters/web", "adapters/httpapi", "adapters/opsapi", "adapters/trackingpage", "adapters/docsite", "adapters/portal"},
-	"gorm.io":                    {"adapters/storage"},
-	"github.com/hibiken/asynq":   {"adapters/queue"},
-	"github.com/redis/go-redis":  {"adapters/redis/autopipeline", "adapters/redis/connect", "adapters/ratelimit/redislimiter", "adapters/locks/redislocks", "adapters/invalidations/redispubsub", "adapters/queue/asynqqueue", "cmd"},
-	"github.com/cockroachdb/apd": {"adapters/web/strictjson", "adapters/pricing/httppricing"},
-	"go.opentelemetry.io":        {"adapters/tracing"},
-	"github.com/spf13/cobra":     {cli, "cmd"},
-	"github.com/schollz":         {cli + "/term"},
-	"github.com/google/wire":     {"cmd"},
-	"github.com/golang/mock":     {"ports/mocks"},
+	"github.com/gin-gonic/gin":        {"adapters/web", "adapters/httpapi", "adapters/opsapi", "adapters/trackingpage", "adapters/docsite", "adapters/portal"},
+	"gorm.io":                         {"adapters/storage"},
+	"github.com/hibiken/asynq":        {"adapters/queue"},
+	"github.com/redis/go-redis":       {"adapters/redis/autopipeline", "adapters/redis/connect", "adapters/ratelimit/redislimiter", "adapters/locks/redislocks", "adapters/invalidations/redispubsub", "adapters/queue/asynqqueue", "cmd"},
+	"github.com/cockroachdb/apd":      {"adapters/web/strictjson", "adapters/pricing/httppricing"},
+	"go.opentelemetry.io":             {"adapters/tracing"},
+	"github.com/spf13/cobra":          {cli, "cmd"},
+	"github.com/schollz":              {cli + "/term"},
+	"github.com/google/wire":          {"cmd"},
+	"github.com/golang/mock":          {"ports/mocks"},
+	"github.com/go-webauthn/webauthn": {"adapters/passkeys"},
 }
 
 // assertions are libraries that say again what package testing and go-cmp say. A test

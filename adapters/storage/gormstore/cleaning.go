@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"gorm.io/gorm/clause"
+
+	"waybill/domain"
 )
 
 // PurgeExpired deletes what nobody can ask for any more, up to limit records of
@@ -14,6 +16,7 @@ import (
 func (s *Store) PurgeExpired(ctx context.Context, limit int) (removed int, more bool, err error) {
 	for _, purge := range []func(context.Context, int) (int, error){
 		s.purgeKeys, s.purgeBulkItems, s.purgeEndpoints, s.purgeWebhooks, s.purgeFeed,
+		s.purgeExpired("passkey_ceremonies", 0), s.purgeExpired("person_links", domain.LinkKept), s.purgeExpired("sessions", domain.SessionKept),
 	} {
 		n, err := purge(ctx, limit)
 		if removed, more = removed+n, more || n == limit; err != nil {
@@ -56,4 +59,19 @@ func (s *Store) purgeBulkItems(ctx context.Context, limit int) (int, error) {
 		return 0, fmt.Errorf("delete items of abandoned bulks: %w", result.Error)
 	}
 	return int(result.RowsAffected), nil
+}
+
+// purgeExpired deletes rows of a table that expired so long ago, oldest first. What was
+// used or ended goes with them: nothing of these tables lives for long.
+func (s *Store) purgeExpired(table string, kept time.Duration) func(context.Context, int) (int, error) {
+	return func(ctx context.Context, limit int) (int, error) {
+		expired := s.write.WithContext(ctx).Table(table).Select("id").
+			Where("expires_at <= "+s.engine.later, s.engine.laterBy(-kept)).Order("expires_at").Limit(limit).
+			Clauses(clause.Locking{Strength: "UPDATE", Options: "SKIP LOCKED"})
+		result := s.write.WithContext(ctx).Exec("DELETE FROM "+table+" WHERE id IN (?)", expired)
+		if result.Error != nil {
+			return 0, fmt.Errorf("delete what has expired of %s: %w", table, result.Error)
+		}
+		return int(result.RowsAffected), nil
+	}
 }

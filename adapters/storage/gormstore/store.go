@@ -130,6 +130,7 @@ func (s session) readers() ports.Readers {
 		Memberships:     memberships{s},
 		Links:           links{s},
 		Sessions:        sessions{s},
+		Passkeys:        passkeys{s},
 		Requests:        requests{s},
 	}
 }
@@ -151,6 +152,8 @@ func (s session) stores() ports.Stores {
 		Memberships:     memberships{s},
 		Links:           links{s},
 		Sessions:        sessions{s},
+		Passkeys:        passkeys{s},
+		Ceremonies:      ceremonies{s},
 	}
 }
 

@@ -55,6 +55,42 @@ func testCleaning(t *testing.T, b ports.Database) {
 			t.Errorf("purged %d (%v), want the end of the context", n, err)
 		}
 	})
+	t.Run("links, sessions and challenges go when they expired long enough ago, and no others", func(t *testing.T) {
+		p := newPerson()
+		addPersons(t, b, p)
+		ago := func(d time.Duration) time.Time { return domain.Millis(time.Now().Add(-d)) }
+		expiredAt := func(at time.Time) (domain.Link, domain.Session, domain.Ceremony) {
+			l := newLink(p.ID, tenant.BusinessID)
+			l.ExpiresAt = at
+			return l, newSession(p.ID, tenant.BusinessID, func(s *domain.Session) { s.ExpiresAt = at }),
+				newCeremony(func(c *domain.Ceremony) { c.ExpiresAt = at })
+		}
+		insert := func(l domain.Link, s domain.Session, c domain.Ceremony) {
+			inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
+				return errors.Join(tx.Links.Insert(ctx, l), tx.Sessions.Insert(ctx, s), tx.Ceremonies.Insert(ctx, c))
+			})
+		}
+		for range 3 {
+			insert(expiredAt(ago(domain.SessionKept + time.Hour)))
+		}
+		keptLink, _, _ := expiredAt(ago(domain.LinkKept - time.Hour))
+		_, keptSession, keptCeremony := expiredAt(ago(domain.SessionKept - time.Hour))
+		keptCeremony.ExpiresAt = ago(-time.Hour)
+		ended := ago(time.Hour)
+		keptSession.EndedAt = &ended
+		insert(keptLink, keptSession, keptCeremony)
+		purge(t, 2, 6, true)
+		purge(t, 2, 3, false)
+		purge(t, 2, 0, false)
+		wantEqual(t, "the link", must(b.Read().Links.FindByDigest(t.Context(), keptLink.Digest))(t), keptLink)
+		inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
+			_, err := tx.Ceremonies.Take(ctx, keptCeremony.ID)
+			wantError(t, "the challenge", err, nil)
+			return nil
+		})
+		join(t, b, tenant.BusinessID, p.ID, domain.RoleOwner)
+		wantEqual(t, "the session", must(b.Read().Sessions.FindByDigest(t.Context(), keptSession.Digest))(t).Session, keptSession)
+	})
 	t.Run("many may clean at once", func(t *testing.T) {
 		inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
 			for range 8 {

@@ -65,6 +65,8 @@ func Examine(t *testing.T, open func(t *testing.T) ports.Database) {
 		{"memberships", testMemberships},
 		{"links", testLinks},
 		{"sessions", testSessions},
+		{"passkeys", testPasskeys},
+		{"ceremonies", testCeremonies},
 		{"request log", testRequestLog},
 		{"usage", testUsage},
 		{"rotation of the request log", testRequestRotation},

@@ -8,24 +8,44 @@ import (
 	"waybill/ports"
 )
 
-// PurgeExpired forgets keys, and what bulks under them left; all else lasts for as
-// long as the process.
+// PurgeExpired forgets keys, with what bulks under them left, links, sessions and
+// challenges; all else lasts for as long as the process.
 func (s *Store) PurgeExpired(ctx context.Context, limit int) (removed int, more bool, err error) {
 	err = s.transact(ctx, func(on session) error {
 		now := time.Now()
+		keys := 0
 		for name, r := range on.tx.keys.rows {
-			if removed < limit && !r.expires.After(now) && !r.until.After(now) {
+			if keys < limit && !r.expires.After(now) && !r.until.After(now) {
 				on.tx.keys.remove(name)
 				on.tx.bulkItems.remove(r.ClaimID)
-				removed++
+				keys++
 			}
+		}
+		for _, n := range []int{
+			keys,
+			purge(&on.tx.ceremonies, limit, func(c domain.Ceremony) bool { return !c.ExpiresAt.After(now) }),
+			purge(&on.tx.links, limit, func(l domain.Link) bool { return !l.ExpiresAt.After(now.Add(-domain.LinkKept)) }),
+			purge(&on.tx.sessions, limit, func(x domain.Session) bool { return !x.ExpiresAt.After(now.Add(-domain.SessionKept)) }),
+		} {
+			removed, more = removed+n, more || n == limit
 		}
 		return nil
 	})
 	if err != nil {
-		removed = 0
+		return 0, false, err
 	}
-	return removed, removed == limit, err
+	return removed, more, nil
+}
+
+// purge removes up to limit records that are over, and tells how many.
+func purge[K comparable, V any](t *table[K, V], limit int, over func(V) bool) (removed int) {
+	for k, v := range t.rows {
+		if removed < limit && over(v) {
+			t.remove(k)
+			removed++
+		}
+	}
+	return removed
 }
 
 // AnalyzeYoung does nothing: no plan is made.

@@ -71,6 +71,8 @@ type state struct {
 	memberships  table[membershipKey, domain.Membership]
 	links        table[domain.ID, domain.Link]
 	sessions     table[domain.ID, domain.Session]
+	passkeys     table[domain.ID, domain.Passkey]
+	ceremonies   table[domain.ID, domain.Ceremony]
 	recipients   table[domain.ID, of[domain.Recipient]]
 	addresses    table[domain.ID, of[domain.Address]]
 	pickups      table[domain.ID, of[domain.PickupLocation]]
@@ -160,6 +162,7 @@ func (s *state) shared() *state {
 	c := *s
 	for _, t := range []interface{ share() }{
 		&c.businesses, &c.applications, &c.apiKeys, &c.operators, &c.audit, &c.persons, &c.memberships, &c.links, &c.sessions,
+		&c.passkeys, &c.ceremonies,
 		&c.recipients, &c.addresses, &c.pickups, &c.deliveries, &c.timelines, &c.simulations, &c.keys, &c.bulkItems,
 		&c.endpoints, &c.webhooks, &c.attempts, &c.feed,
 		&c.requests, &c.usage,
@@ -193,6 +196,7 @@ func (s *Store) Read() ports.Readers {
 		Deliveries: deliveries{on}, Simulations: simulations{on}, Webhooks: webhooks{on}, Feed: feed{on}, Tracking: tracking{on},
 		Operators: operators{on}, Audit: audit{on}, Platform: platform{on},
 		Persons: persons{on}, Memberships: memberships{on}, Links: links{on}, Sessions: sessions{on}, Requests: requests{on},
+		Passkeys: passkeys{on},
 	}
 }
 
@@ -204,6 +208,7 @@ func (s *Store) InTx(ctx context.Context, fn func(ctx context.Context, tx ports.
 			Deliveries: deliveries{on}, Bulks: bulks{on}, Simulations: simulations{on}, Webhooks: webhooks{on},
 			Operators: operators{on}, Audit: audit{on},
 			Persons: persons{on}, Memberships: memberships{on}, Links: links{on}, Sessions: sessions{on},
+			Passkeys: passkeys{on}, Ceremonies: ceremonies{on},
 		})
 	})
 }

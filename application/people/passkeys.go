@@ -1,0 +1,319 @@
+package people
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// challengesPerAddress bounds the rows that a stranger can make: a challenge is given
+// to anybody who asks. An office has one address.
+var challengesPerAddress = domain.RateLimit{Limit: 300, Window: 15 * time.Minute}
+
+// Passkeys are the ways in by a key that a device of a person keeps. Each takes two
+// calls: a challenge for the browser, and its answer. A challenge is stored until it is
+// answered, and right or wrong it is answered once.
+type Passkeys struct {
+	access *Access
+	party  ports.Passkeys
+}
+
+// NewPasskeys makes the use cases of passkeys.
+func NewPasskeys(a *Access, p ports.Passkeys) *Passkeys { return &Passkeys{access: a, party: p} }
+
+// Prompt is what a browser is asked.
+type Prompt struct {
+	Ceremony domain.ID // to be sent back with the answer
+	Options  []byte    // JSON of WebAuthn
+}
+
+// Host is the one that passkeys are made for, or PASSKEYS_UNAVAILABLE with the reason.
+func (k *Passkeys) Host() (string, error) { return k.party.Host() }
+
+// List are the passkeys of a person, oldest first.
+func (k *Passkeys) List(ctx context.Context, p domain.Principal) ([]domain.Passkey, error) {
+	return k.access.storage.Read().Passkeys.OfPerson(ctx, p.Person.ID)
+}
+
+// ask stores a challenge for a browser, or for one session.
+func (k *Passkeys) ask(
+	ctx context.Context, purpose domain.CeremonyPurpose, session domain.ID, options func(challenge [32]byte) ([]byte, error),
+) (Prompt, error) {
+	now := k.access.clock.Now()
+	c := domain.Ceremony{
+		ID: k.access.ids.ID(domain.PrefixCeremony), Purpose: purpose, SessionID: session, Challenge: k.access.ids.SigningSecret(),
+		CreatedAt: now, ExpiresAt: now.Add(domain.CeremonyLifetime),
+	}
+	json, err := options(c.Challenge)
+	if err != nil {
+		return Prompt{}, err
+	}
+	err = k.access.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error { return tx.Ceremonies.Insert(ctx, c) })
+	return Prompt{Ceremony: c.ID, Options: json}, err
+}
+
+// answered spends a challenge, before its answer is looked at.
+func (k *Passkeys) answered(ctx context.Context, purpose domain.CeremonyPurpose, session, id domain.ID) (c domain.Ceremony, err error) {
+	err = k.access.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+		c, err = tx.Ceremonies.Take(ctx, id)
+		return err
+	})
+	if errors.Is(err, domain.ErrNotFound) || err == nil && !c.Open(purpose, session, k.access.clock.Now()) {
+		return c, domain.CeremonyOver()
+	}
+	return c, err
+}
+
+// AskToAdd begins to add a passkey. It takes a fresh sign-in.
+func (k *Passkeys) AskToAdd(ctx context.Context, p domain.Principal) (Prompt, error) {
+	if err := p.Allows(domain.ActOwnAccount, k.access.clock.Now()); err != nil {
+		return Prompt{}, err
+	}
+	known, err := k.List(ctx, p)
+	if err != nil {
+		return Prompt{}, err
+	}
+	if len(known) >= domain.MaxPasskeys {
+		return Prompt{}, domain.TooManyPasskeys()
+	}
+	return k.ask(ctx, domain.CeremonyAdd, p.Session.ID, func(challenge [32]byte) ([]byte, error) {
+		return k.party.CreationOptions(challenge, p.Person, known)
+	})
+}
+
+// Add keeps the passkey of an answer to AskToAdd in the same session. It takes a fresh
+// sign-in; PASSKEY_UNUSABLE where the answer proves nothing.
+func (k *Passkeys) Add(
+	ctx context.Context, p domain.Principal, requestID string, id domain.ID, answer []byte, name string,
+) (made domain.Passkey, err error) {
+	if err := p.Allows(domain.ActOwnAccount, k.access.clock.Now()); err != nil {
+		return made, err
+	}
+	if name, err = domain.PasskeyName(name); err != nil {
+		return made, err
+	}
+	ceremony, err := k.answered(ctx, domain.CeremonyAdd, p.Session.ID, id)
+	if err != nil {
+		return made, err
+	}
+	made, err = k.party.Created(ceremony.Challenge, p.Person, answer)
+	if errors.Is(err, ports.ErrPasskeyRefused) {
+		return made, domain.PasskeyUnusable(err)
+	}
+	if err != nil {
+		return made, err
+	}
+	made.ID, made.PersonID, made.Name, made.CreatedAt = k.access.ids.ID(domain.PrefixPasskey), p.Person.ID, name, k.access.clock.Now()
+	err = k.access.log.Change(ctx, p.Actor(requestID), func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+		if err := k.hold(ctx, tx, p); err != nil {
+			return domain.AuditRecord{}, err
+		}
+		known, err := tx.Passkeys.OfPerson(ctx, p.Person.ID)
+		if err != nil {
+			return domain.AuditRecord{}, err
+		}
+		if len(known) >= domain.MaxPasskeys {
+			return domain.AuditRecord{}, domain.TooManyPasskeys()
+		}
+		return passkeyRecord(domain.ActionPasskeyAdd, p, made), tx.Passkeys.Insert(ctx, made)
+	})
+	return made, err
+}
+
+// hold locks the person of a session that still works.
+func (k *Passkeys) hold(ctx context.Context, tx ports.Stores, p domain.Principal) error {
+	if _, err := tx.Persons.Lock(ctx, p.Person.ID); err != nil {
+		return err
+	}
+	return k.access.stillIn(ctx, tx, p)
+}
+
+// Rename names a passkey of the person's own. It takes a fresh sign-in.
+func (k *Passkeys) Rename(ctx context.Context, p domain.Principal, requestID string, id domain.ID, name string) error {
+	name, err := domain.PasskeyName(name)
+	if err != nil {
+		return err
+	}
+	return k.change(ctx, p, requestID, id, func(ctx context.Context, tx ports.Stores, found domain.Passkey) (domain.AuditRecord, error) {
+		if found.Name == name {
+			return domain.AuditRecord{}, nil
+		}
+		record := passkeyRecord(domain.ActionPasskeyRename, p, found)
+		record.Details["name"], record.Details["before"] = name, found.Name
+		return record, tx.Passkeys.Rename(ctx, p.Person.ID, id, name)
+	})
+}
+
+// Remove removes a passkey of the person's own, and ends all other sessions and unused
+// links: whoever has the device may have used it. It takes a fresh sign-in.
+func (k *Passkeys) Remove(ctx context.Context, p domain.Principal, requestID string, id domain.ID) error {
+	return k.change(ctx, p, requestID, id, func(ctx context.Context, tx ports.Stores, found domain.Passkey) (domain.AuditRecord, error) {
+		if err := tx.Passkeys.Remove(ctx, p.Person.ID, id); err != nil {
+			return domain.AuditRecord{}, err
+		}
+		return passkeyRecord(domain.ActionPasskeyRemove, p, found), k.access.endElsewhere(ctx, tx, p)
+	})
+}
+
+func (k *Passkeys) change(ctx context.Context, p domain.Principal, requestID string, id domain.ID,
+	do func(context.Context, ports.Stores, domain.Passkey) (domain.AuditRecord, error),
+) error {
+	if err := p.Allows(domain.ActOwnAccount, k.access.clock.Now()); err != nil {
+		return err
+	}
+	return k.access.log.Change(ctx, p.Actor(requestID), func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+		if err := k.hold(ctx, tx, p); err != nil {
+			return domain.AuditRecord{}, err
+		}
+		known, err := tx.Passkeys.OfPerson(ctx, p.Person.ID)
+		if err != nil {
+			return domain.AuditRecord{}, err
+		}
+		for _, found := range known {
+			if found.ID == id {
+				return do(ctx, tx, found)
+			}
+		}
+		return domain.AuditRecord{}, domain.ErrNotFound
+	})
+}
+
+// AskToSignIn begins a sign-in of anybody: the device knows of whom.
+func (k *Passkeys) AskToSignIn(ctx context.Context, b Browser) (Prompt, error) {
+	allowance, err := k.access.limiter.Take(ctx, ports.Bucket{Scope: "passkey_challenge", Name: b.Address, Limit: challengesPerAddress})
+	if err != nil {
+		return Prompt{}, domain.Internal(err)
+	}
+	if !allowance.Admitted {
+		return Prompt{}, tooManySignIns(allowance)
+	}
+	return k.ask(ctx, domain.CeremonySignIn, "", func(challenge [32]byte) ([]byte, error) { return k.party.RequestOptions(challenge, nil) })
+}
+
+// SignIn lets a person in by the answer to AskToSignIn, to the business joined first.
+// Unknown, removed, disabled, not of this site and signed wrongly are one answer.
+func (k *Passkeys) SignIn(ctx context.Context, b Browser, site domain.Site, id domain.ID, answer []byte) (entered Entered, err error) {
+	_, claimed, _ := k.party.Names(answer) // who cannot be read is refused below
+	err = k.access.attempt(ctx, func() error {
+		used, count, err := k.verify(ctx, domain.CeremonySignIn, "", id, answer)
+		if err != nil {
+			return err
+		}
+		person, err := k.access.storage.Read().Persons.Get(ctx, used.PersonID)
+		if err != nil {
+			return err
+		}
+		place, err := k.access.place(ctx, site, person)
+		if errors.Is(err, domain.ErrNotFound) || err == nil && claimed != person.ID {
+			return domain.PasskeyRefused(err)
+		}
+		if err != nil {
+			return err
+		}
+		by := domain.AuditActor{ID: person.ID, Name: person.Name, BusinessID: place.BusinessID, RequestID: b.RequestID}
+		return k.access.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+			now, err := tx.Persons.Lock(ctx, person.ID)
+			if err != nil {
+				return domain.AuditRecord{}, err
+			}
+			member, err := tx.Memberships.Member(ctx, place.BusinessID, person.ID)
+			if errors.Is(err, domain.ErrNotFound) || now.State != domain.PersonActive {
+				return domain.AuditRecord{}, domain.PasskeyRefused(err) // changed while the passkey was checked
+			}
+			if err != nil {
+				return domain.AuditRecord{}, err
+			}
+			if err := k.count(ctx, tx, used, count); err != nil {
+				return domain.AuditRecord{}, err
+			}
+			member.Person = now
+			entered.Principal, entered.Secret, err = k.access.begin(ctx, tx, member, domain.SignInByPasskey, b.Device)
+			return signInRecord(domain.ActionPersonSignIn, entered.Principal), err
+		})
+	}, addressBucket(b), personBucket("", string(claimed)))
+	return entered, err
+}
+
+// AskToConfirm begins to make a session fresh that goes on.
+func (k *Passkeys) AskToConfirm(ctx context.Context, p domain.Principal) (Prompt, error) {
+	known, err := k.List(ctx, p)
+	if err != nil {
+		return Prompt{}, err
+	}
+	if len(known) == 0 {
+		return Prompt{}, domain.ErrNotFound
+	}
+	return k.ask(ctx, domain.CeremonyConfirm, p.Session.ID, func(challenge [32]byte) ([]byte, error) {
+		return k.party.RequestOptions(challenge, known)
+	})
+}
+
+// ConfirmByPasskey takes the answer to AskToConfirm in the same session, of the
+// person's own passkey, so that the session is fresh.
+func (k *Passkeys) ConfirmByPasskey(ctx context.Context, b Browser, p domain.Principal, id domain.ID, answer []byte) error {
+	return k.access.attempt(ctx, func() error {
+		used, count, err := k.verify(ctx, domain.CeremonyConfirm, p.Session.ID, id, answer)
+		if err != nil {
+			return err
+		}
+		if used.PersonID != p.Person.ID {
+			return domain.PasskeyRefused(errors.New("the passkey is another person's"))
+		}
+		return k.access.log.Change(ctx, p.Actor(b.RequestID), func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+			if err := k.hold(ctx, tx, p); err != nil {
+				return domain.AuditRecord{}, err
+			}
+			if err := k.count(ctx, tx, used, count); err != nil {
+				return domain.AuditRecord{}, err
+			}
+			p.Session.Method = domain.SignInByPasskey
+			return signInRecord(domain.ActionPersonSignIn, p), tx.Sessions.SignedIn(ctx, p.Session.ID, p.Session.Method, k.access.clock.Now())
+		})
+	}, addressBucket(b), personBucket("", string(p.Person.ID)))
+}
+
+// verify spends the challenge and finds the passkey that answered it, with the count of
+// uses in the answer.
+func (k *Passkeys) verify(
+	ctx context.Context, purpose domain.CeremonyPurpose, session, id domain.ID, answer []byte,
+) (domain.Passkey, uint32, error) {
+	ceremony, err := k.answered(ctx, purpose, session, id)
+	if err != nil {
+		return domain.Passkey{}, 0, err
+	}
+	credentialID, _, err := k.party.Names(answer)
+	if err != nil {
+		return domain.Passkey{}, 0, domain.PasskeyRefused(err)
+	}
+	found, err := k.access.storage.Read().Passkeys.FindByCredential(ctx, credentialID)
+	if errors.Is(err, domain.ErrNotFound) {
+		return found, 0, domain.PasskeyRefused(err)
+	}
+	if err != nil {
+		return found, 0, err
+	}
+	count, err := k.party.Verify(ceremony.Challenge, answer, found)
+	if errors.Is(err, ports.ErrPasskeyRefused) {
+		err = domain.PasskeyRefused(err)
+	}
+	return found, count, err
+}
+
+// count keeps the use. A count that has not grown is that of a copy of the key; a
+// passkey that is gone was removed meanwhile.
+func (k *Passkeys) count(ctx context.Context, tx ports.Stores, used domain.Passkey, count uint32) error {
+	err := tx.Passkeys.Used(ctx, used.ID, count, k.access.clock.Now())
+	if errors.Is(err, domain.ErrNotFound) {
+		return domain.PasskeyRefused(errors.New("the count of uses has not grown, or the passkey was removed"))
+	}
+	return err
+}
+
+func passkeyRecord(action domain.Action, p domain.Principal, k domain.Passkey) domain.AuditRecord {
+	return domain.AuditRecord{
+		Action: action, Target: k.ID, BusinessID: p.Session.BusinessID, Details: map[string]string{"name": k.Name, "person_id": string(p.Person.ID)},
+	}
+}

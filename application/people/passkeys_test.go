@@ -1,0 +1,366 @@
+package people_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"waybill/adapters/passkeys/gowebauthn"
+	"waybill/application/people"
+	"waybill/domain"
+	"waybill/test/authenticator"
+)
+
+const portalURL = "https://portal.example.com"
+
+func (s *scene) passkeys(t *testing.T) *people.Passkeys {
+	t.Helper()
+	party, err := gowebauthn.New(portalURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return people.NewPasskeys(s.Access, party)
+}
+
+func newDevice() *authenticator.Device { return &authenticator.Device{Origin: portalURL, Count: 1} }
+
+// add makes a passkey of the person.
+func add(t *testing.T, k *people.Passkeys, p domain.Principal, d *authenticator.Device) domain.Passkey {
+	t.Helper()
+	prompt, err := k.AskToAdd(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := k.Add(t.Context(), p, "req_5", prompt.Ceremony, d.Make(t, prompt.Options), " Laptop ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// signIn answers a challenge; spoil may change the device between the two.
+func signIn(t *testing.T, k *people.Passkeys, d *authenticator.Device) (people.Entered, error) {
+	t.Helper()
+	prompt, err := k.AskToSignIn(t.Context(), browser)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k.SignIn(t.Context(), browser, domain.Portal, prompt.Ceremony, d.Use(t, prompt.Options))
+}
+
+func TestAPasskeyLetsInWithoutAnAddress(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	k, d := s.passkeys(t), newDevice()
+	ama := s.enter(t, s.mine, "ama@example.com", domain.RoleOwner)
+	made := add(t, k, ama.Principal, d)
+	if made.Name != "Laptop" || made.Host != "portal.example.com" || made.LastUsedAt != nil {
+		t.Errorf("%+v", made)
+	}
+	entered, err := signIn(t, k, d)
+	if err != nil || entered.Session.Method != domain.SignInByPasskey || entered.Session.BusinessID != s.mine ||
+		entered.Person.ID != ama.Person.ID {
+		t.Fatalf("%+v, %v", entered, err)
+	}
+	s.in(t, "by passkey", entered)
+	if known, err := k.List(t.Context(), ama.Principal); err != nil || len(known) != 1 || known[0].LastUsedAt == nil || known[0].SignCount != 2 {
+		t.Errorf("%+v, %v", known, err)
+	}
+	if err := k.Rename(t.Context(), ama.Principal, "req_6", made.ID, "Phone"); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Remove(t.Context(), ama.Principal, "req_7", made.ID); err != nil {
+		t.Fatal(err)
+	}
+	s.out(t, "the session of a device that was taken out", entered)
+	s.in(t, "the session itself", ama)
+	var told []domain.Action
+	for _, e := range s.entries(t, s.mine) {
+		switch e.Action {
+		case domain.ActionPasskeyAdd, domain.ActionPasskeyRename, domain.ActionPasskeyRemove:
+			if e.Target != made.ID || e.Actor.ID != ama.Person.ID || e.Details["name"] == "" {
+				t.Errorf("%+v", e)
+			}
+			told = append(told, e.Action)
+		case domain.ActionPersonSignIn:
+			if e.Details["method"] != "passkey" {
+				t.Errorf("%+v", e)
+			}
+			told = append(told, e.Action)
+		}
+	}
+	if len(told) != 4 || told[0] != domain.ActionPasskeyRemove || told[3] != domain.ActionPasskeyAdd {
+		t.Errorf("the audit log has %v", told)
+	}
+}
+
+func TestASignInByPasskeyIsRefused(t *testing.T) {
+	t.Parallel()
+	type spoil func(t *testing.T, s *scene, k *people.Passkeys, owner people.Entered, d *authenticator.Device)
+	device := func(change func(d *authenticator.Device)) spoil {
+		return func(_ *testing.T, _ *scene, _ *people.Passkeys, _ people.Entered, d *authenticator.Device) { change(d) }
+	}
+	for what, spoil := range map[string]spoil{
+		"from a foreign origin":          device(func(d *authenticator.Device) { d.Origin = "https://evil.example" }),
+		"unverified":                     device(func(d *authenticator.Device) { d.Unverified = true }),
+		"with the count of a copy":       device(func(d *authenticator.Device) { d.Count = 5 }),
+		"with a lower count":             device(func(d *authenticator.Device) { d.Count = 3 }),
+		"by a device that has forgotten": device(func(d *authenticator.Device) { d.Count = 0 }),
+		"as nobody":                      device(func(d *authenticator.Device) { d.Handle = []byte{} }),
+		"as another person": func(t *testing.T, s *scene, _ *people.Passkeys, _ people.Entered, d *authenticator.Device) {
+			d.Handle = []byte(s.enter(t, s.mine, "kofi@example.com", domain.RoleOwner).Person.ID)
+		},
+		"after it was removed": func(t *testing.T, _ *scene, k *people.Passkeys, owner people.Entered, _ *authenticator.Device) {
+			known, _ := k.List(t.Context(), owner.Principal)
+			wantCode(t, "remove", k.Remove(t.Context(), owner.Principal, "", known[0].ID), "")
+		},
+		"by a person who is disabled": func(t *testing.T, s *scene, _ *people.Passkeys, owner people.Entered, _ *authenticator.Device) {
+			_, err := s.SetDisabled(t.Context(), command, owner.Person.ID, true)
+			wantCode(t, "disable", err, "")
+		},
+		"by a person who was removed": func(t *testing.T, s *scene, _ *people.Passkeys, owner people.Entered, _ *authenticator.Device) {
+			_, err := s.Directory.Remove(t.Context(), command, s.mine, owner.Person.ID)
+			wantCode(t, "remove", err, "")
+		},
+		"with a passkey that was never added": func(t *testing.T, _ *scene, k *people.Passkeys, owner people.Entered, d *authenticator.Device) {
+			prompt, err := k.AskToAdd(t.Context(), owner.Principal)
+			wantCode(t, "ask", err, "")
+			d.Make(t, prompt.Options)
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := newScene(t)
+			k, d := s.passkeys(t), newDevice()
+			owner := s.enter(t, s.mine, "ama@example.com", domain.RoleOwner)
+			add(t, k, owner.Principal, d)
+			d.Count = 5
+			if _, err := signIn(t, k, d); err != nil {
+				t.Fatal(err)
+			}
+			spoil(t, s, k, owner, d)
+			_, err := signIn(t, k, d)
+			wantCode(t, what, err, domain.CodePasskeyRefused)
+		})
+	}
+}
+
+func TestAChallengeIsAnsweredOnceInTimeAndWhereItWasGiven(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	k, d := s.passkeys(t), newDevice()
+	ama := s.enter(t, s.mine, "ama@example.com", domain.RoleOwner)
+	d.Count = 0 // so that a replayed answer would have the right count
+	add(t, k, ama.Principal, d)
+	over := func(what string, err error) { t.Helper(); wantCode(t, what, err, domain.CodeCeremonyOver) }
+
+	prompt, err := k.AskToSignIn(t.Context(), browser)
+	wantCode(t, "ask", err, "")
+	answer := d.Use(t, prompt.Options)
+	try := func() error {
+		_, err := k.SignIn(context.Background(), browser, domain.Portal, prompt.Ceremony, answer)
+		return err
+	}
+	var in atomic.Int64
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			if err := try(); err == nil {
+				in.Add(1)
+			} else {
+				wantCode(t, "another one", err, domain.CodeCeremonyOver)
+			}
+		})
+	}
+	wg.Wait()
+	if in.Load() != 1 {
+		t.Errorf("one answer let %d in", in.Load())
+	}
+
+	spent := func(spoil func()) error {
+		prompt, err = k.AskToSignIn(t.Context(), browser)
+		wantCode(t, "ask", err, "")
+		answer = d.Use(t, prompt.Options)
+		spoil()
+		return try()
+	}
+	over("too late", spent(func() { s.stage.Clock.GoOn(domain.CeremonyLifetime) }))
+	s.stage.Clock.GoOn(-domain.CeremonyLifetime)
+	wantCode(t, "a wrong answer", spent(func() { answer = []byte("{}") }), domain.CodePasskeyRefused)
+	over("the right one after a wrong one", try())
+	over("of a made-up challenge", spent(func() { prompt.Ceremony = s.stage.IDs.ID(domain.PrefixCeremony) }))
+
+	// Challenges of a session are answered in that session, for what they were given for.
+	second := s.enterAgain(t, ama.Person.ID)
+	confirm, err := k.AskToConfirm(t.Context(), ama.Principal)
+	wantCode(t, "ask", err, "")
+	over("in another session", k.ConfirmByPasskey(t.Context(), browser, second.Principal, confirm.Ceremony, d.Use(t, confirm.Options)))
+	confirm, err = k.AskToConfirm(t.Context(), ama.Principal)
+	wantCode(t, "ask", err, "")
+	_, err = k.SignIn(t.Context(), browser, domain.Portal, confirm.Ceremony, d.Use(t, confirm.Options))
+	over("a confirmation to sign in", err)
+	adding, err := k.AskToAdd(t.Context(), ama.Principal)
+	wantCode(t, "ask", err, "")
+	_, err = k.Add(t.Context(), second.Principal, "", adding.Ceremony, newDevice().Make(t, adding.Options), "")
+	over("a passkey added in another session", err)
+}
+
+// enterAgain is a further session of the person.
+func (s *scene) enterAgain(t *testing.T, person domain.ID) people.Entered {
+	t.Helper()
+	entered, err := s.Enter(t.Context(), browser, s.link(t, person))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entered
+}
+
+func TestAPasskeyMakesASessionFreshAndChangesTakeAFreshOne(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	k, d := s.passkeys(t), newDevice()
+	ama := s.enter(t, s.mine, "ama@example.com", domain.RoleOwner)
+	_, err := k.AskToConfirm(t.Context(), ama.Principal)
+	if !errors.Is(err, domain.ErrNotFound) {
+		t.Errorf("to confirm without a passkey: %v", err)
+	}
+	made := add(t, k, ama.Principal, d)
+	begun, err := k.AskToAdd(t.Context(), ama.Principal)
+	wantCode(t, "ask", err, "")
+
+	kofi := s.enter(t, s.mine, "kofi@example.com", domain.RoleOwner)
+	theirs := newDevice()
+	foreign := add(t, k, kofi.Principal, theirs)
+	for what, err := range map[string]error{
+		"rename": k.Rename(t.Context(), ama.Principal, "", foreign.ID, "Mine"),
+		"remove": k.Remove(t.Context(), ama.Principal, "", foreign.ID),
+	} {
+		if !errors.Is(err, domain.ErrNotFound) {
+			t.Errorf("%s of another person's: %v", what, err)
+		}
+	}
+
+	s.stage.Clock.GoOn(domain.FreshFor)
+	late := s.in(t, "later", ama)
+	_, asked := k.AskToAdd(t.Context(), late)
+	_, added := k.Add(t.Context(), late, "", begun.Ceremony, nil, "")
+	for what, err := range map[string]error{
+		"ask": asked, "add": added, "rename": k.Rename(t.Context(), late, "", made.ID, "x"), "remove": k.Remove(t.Context(), late, "", made.ID),
+	} {
+		wantCode(t, what+" ten minutes later", err, domain.CodeSignInTooOld)
+	}
+	confirm := func(d *authenticator.Device) error {
+		prompt, err := k.AskToConfirm(t.Context(), late)
+		wantCode(t, "ask", err, "")
+		return k.ConfirmByPasskey(t.Context(), browser, late, prompt.Ceremony, d.Use(t, prompt.Options))
+	}
+	wantCode(t, "by another person's passkey", confirm(theirs), domain.CodePasskeyRefused)
+	wantCode(t, "still", k.Remove(t.Context(), s.in(t, "", ama), "", made.ID), domain.CodeSignInTooOld)
+	wantCode(t, "confirmed", confirm(d), "")
+	fresh := s.in(t, "", ama)
+	if fresh.Session.Method != domain.SignInByPasskey {
+		t.Errorf("%+v", fresh.Session)
+	}
+	wantCode(t, "fresh again", k.Remove(t.Context(), fresh, "", made.ID), "")
+}
+
+func TestAPasskeyOfADeviceIsAddedOnceAndBySessionsThatGoOn(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	k := s.passkeys(t)
+	ama := s.enter(t, s.mine, "ama@example.com", domain.RoleOwner)
+	ask := func() people.Prompt {
+		prompt, err := k.AskToAdd(t.Context(), ama.Principal)
+		wantCode(t, "ask", err, "")
+		return prompt
+	}
+	d := newDevice()
+	d.Unverified = true
+	prompt := ask()
+	_, err := k.Add(t.Context(), ama.Principal, "", prompt.Ceremony, d.Make(t, prompt.Options), "")
+	wantCode(t, "unverified", err, domain.CodePasskeyUnusable)
+	prompt = ask()
+	_, err = k.Add(t.Context(), ama.Principal, "", prompt.Ceremony, newDevice().Make(t, prompt.Options), "a\u202eb")
+	wantCode(t, "a name that is none", err, domain.CodeValidation)
+	if made, err := k.Add(t.Context(), ama.Principal, "", prompt.Ceremony, newDevice().Make(t, prompt.Options), ""); err != nil || made.Name != "Passkey" {
+		t.Errorf("%+v, %v", made, err)
+	}
+	for range domain.MaxPasskeys - 2 {
+		add(t, k, ama.Principal, newDevice())
+	}
+	first, second := ask(), ask()
+	_, err = k.Add(t.Context(), ama.Principal, "", first.Ceremony, newDevice().Make(t, first.Options), "")
+	wantCode(t, "the last one", err, "")
+	_, err = k.Add(t.Context(), ama.Principal, "", second.Ceremony, newDevice().Make(t, second.Options), "")
+	wantCode(t, "one more", err, domain.CodeTooManyPasskeys)
+	_, err = k.AskToAdd(t.Context(), ama.Principal)
+	wantCode(t, "to ask for one more", err, domain.CodeTooManyPasskeys)
+
+	kofi := s.enter(t, s.mine, "kofi@example.com", domain.RoleOwner)
+	prompt, err = k.AskToAdd(t.Context(), kofi.Principal)
+	wantCode(t, "ask", err, "")
+	wantCode(t, "end", s.EndSession(t.Context(), kofi.Principal, "", kofi.Session.ID), "")
+	_, err = k.Add(t.Context(), kofi.Principal, "", prompt.Ceremony, newDevice().Make(t, prompt.Options), "")
+	wantCode(t, "by a session that has ended", err, domain.CodeSessionEnded)
+}
+
+// As with the password: an owner who opened an invitation in another person's name may
+// have added a passkey to the account.
+func TestPasskeysEndWhereThePersonJoinsAFurtherBusiness(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	k, d := s.passkeys(t), newDevice()
+	stolen := s.enter(t, s.mine, "victim@example.com", domain.RoleViewer)
+	add(t, k, stolen.Principal, d)
+	begun, err := k.AskToAdd(t.Context(), stolen.Principal)
+	wantCode(t, "ask", err, "")
+	victim := s.enter(t, s.other, "victim@example.com", domain.RoleOwner)
+	if !victim.CredentialsEnded {
+		t.Error("nothing is told of it")
+	}
+	_, err = signIn(t, k, d)
+	wantCode(t, "the passkey of before", err, domain.CodePasskeyRefused)
+	_, err = k.Add(t.Context(), stolen.Principal, "", begun.Ceremony, d.Make(t, begun.Options), "")
+	wantCode(t, "one that was begun before", err, domain.CodeSessionEnded)
+	if known, err := k.List(t.Context(), victim.Principal); err != nil || len(known) != 0 {
+		t.Errorf("%+v, %v", known, err)
+	}
+}
+
+func TestGuessingOfPasskeysIsLimited(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	k, d := s.passkeys(t), newDevice()
+	ama := s.enter(t, s.mine, "ama@example.com", domain.RoleOwner)
+	add(t, k, ama.Principal, d)
+	for range 40 { // what succeeds is not charged
+		if _, err := signIn(t, k, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	from := func(address, code string) {
+		t.Helper()
+		prompt, err := k.AskToSignIn(t.Context(), people.Browser{Address: address})
+		wantCode(t, "ask", err, "")
+		_, err = k.SignIn(t.Context(), people.Browser{Address: address}, domain.Portal, prompt.Ceremony, d.Use(t, prompt.Options))
+		wantCode(t, "from "+address, err, code)
+	}
+	d.Unverified = true
+	for i := range 10 { // of one person, from many addresses
+		from(string(rune('a'+i)), domain.CodePasskeyRefused)
+	}
+	from("k", domain.CodeTooManySignIns)
+	for range 30 { // of nobody in particular, from one address
+		_, err := k.SignIn(t.Context(), people.Browser{Address: "3"}, domain.Portal, s.stage.IDs.ID(domain.PrefixCeremony), []byte("{}"))
+		if !domain.HasCode(err, domain.CodeCeremonyOver) && !domain.HasCode(err, domain.CodeTooManySignIns) {
+			t.Errorf("%v", err)
+		}
+	}
+	for range 300 {
+		_, err := k.AskToSignIn(t.Context(), people.Browser{Address: "4"})
+		wantCode(t, "a challenge", err, "")
+	}
+	_, err := k.AskToSignIn(t.Context(), people.Browser{Address: "4"})
+	wantCode(t, "one challenge more", err, domain.CodeTooManySignIns)
+}

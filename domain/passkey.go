@@ -108,6 +108,15 @@ func PasskeyHost(base string) (string, error) {
 	return host, nil
 }
 
+// WebOrigin is how browsers name the site of an address.
+func WebOrigin(base *url.URL) string {
+	host := strings.ToLower(base.Host)
+	if usual := map[string]string{"http": ":80", "https": ":443"}[base.Scheme]; usual != "" {
+		host = strings.TrimSuffix(host, usual)
+	}
+	return base.Scheme + "://" + host
+}
+
 // PasskeyRefused answers where a passkey does not let in, for whatever reason: unknown,
 // removed, of somebody who may not come in, or signed wrongly.
 func PasskeyRefused(cause error) *Error {

@@ -72,6 +72,23 @@ type Notice struct {
 // Secret is shown once.
 type Secret struct{ Title, Note, Label, Secret string }
 
+// Passkey is a form that a browser answers with a passkey.
+type Passkey struct {
+	Action string // where the answer goes, in the fields ceremony and passkey
+	Ask    string // where the browser asks for options
+	Origin string // of the pages; browsers have passkeys there alone
+	Kept   []Kept
+	Name   *Field // for a name of the passkey; nil: none is asked for
+	Button string
+	Second bool // the button is not the first of the page
+	// Instead is what a reader without JavaScript does, and Why, unless it is empty, the
+	// reason why nobody has passkeys here.
+	Instead, Why string
+}
+
+// Kept is a field of a form that goes with it unseen.
+type Kept struct{ Name, Value string }
+
 // Code is a text to be copied.
 type Code struct{ ID, Text string }
 

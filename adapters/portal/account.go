@@ -15,6 +15,7 @@ type accountView struct {
 	HasPassword   bool
 	Stale         bool // no password, and the link was used too long ago to set one
 	Current, Pass pages.Field
+	Passkeys      passkeysView
 	Sessions      []sessionView
 	Others        bool
 	Businesses    []businessView
@@ -51,6 +52,9 @@ func (p *Portal) accountPage(c *call, status int, n *pages.Notice) error {
 	if v.HasPassword && !fresh {
 		v.Current = c.field(pages.Field{Name: "current_password", Label: "Current password", Type: "password", Autocomplete: "current-password", Required: true, MaxLength: domain.MaxPassword})
 	}
+	if v.Passkeys, err = p.passkeysView(c, fresh); err != nil {
+		return err
+	}
 	v.Stale = !v.HasPassword && !fresh
 	for _, s := range sessions {
 		v.Sessions = append(v.Sessions, sessionView{
@@ -74,8 +78,8 @@ func (p *Portal) setPassword(c *call) error {
 	if err := domain.CheckPassword(password, c.principal.Person); c.wrong(err) {
 		return p.accountPage(c, http.StatusUnprocessableEntity, nil)
 	}
-	if current := c.form.Get("current_password"); current != "" {
-		if err := p.confirm(c, current); err != nil {
+	if c.form.Get("current_password") != "" {
+		if err := p.confirm(c); err != nil {
 			if !domain.HasCode(err, domain.CodeSignInRefused) {
 				return err
 			}

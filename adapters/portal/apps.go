@@ -81,9 +81,13 @@ func (p *Portal) home(c *call) error {
 		return err
 	}
 	v := homeView{Notice: c.told(), Name: c.principal.Person.Name, More: len(apps) > appsOnHome, DocsURL: p.options.DocsURL}
-	if c.principal.Person.PasswordHash == "" {
+	known, err := p.Passkeys.List(c.ctx(), c.principal)
+	if err != nil {
+		return err
+	}
+	if c.principal.Person.PasswordHash == "" && len(known) == 0 {
 		v.Warn = append(v.Warn, pages.Notice{Tone: "warn", Title: "You have no password yet",
-			Lines: []string{"A link lets you in once. Set a password now, so that you can come back without one."}, Link: &pages.Link{Href: "/account", Text: "Set a password"}})
+			Lines: []string{"A link lets you in once. Set a password or add a passkey now, so that you can come back without one."}, Link: &pages.Link{Href: "/account", Text: "Set a password"}})
 	}
 	if n := p.risingErrors(c); n != nil {
 		v.Warn = append(v.Warn, *n)

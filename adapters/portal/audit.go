@@ -23,6 +23,7 @@ var actionTexts = map[domain.Action]string{
 	domain.ActionPersonInvite: "Person invited", domain.ActionPersonLink: "Sign-in link made", domain.ActionPersonAccept: "Invitation accepted",
 	domain.ActionPersonRole: "Role changed", domain.ActionPersonRemove: "Person removed", domain.ActionPersonSignIn: "Signed in",
 	domain.ActionPersonPassword: "Password set", domain.ActionPersonEndSessions: "Sessions ended",
+	domain.ActionPasskeyAdd: "Passkey added", domain.ActionPasskeyRename: "Passkey renamed", domain.ActionPasskeyRemove: "Passkey removed",
 }
 
 // auditDetails are the details that are shown, in this order.

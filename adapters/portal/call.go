@@ -109,16 +109,19 @@ func (c *call) told() *pages.Notice {
 
 // done are the texts for the parameter of the same name.
 var done = map[string]string{
-	"app-created":  "The application was created. Next it needs a key.",
-	"app-disabled": "The application was disabled. None of its keys works any more.",
-	"app-enabled":  "The application was enabled. Its keys work again.",
-	"key-revoked":  "The key was revoked. It works no more, within two seconds everywhere.",
-	"role":         "The role was changed. It counts from the next page on.",
-	"removed":      "The person was removed, and is signed out here.",
-	"password":     "The password was saved. All your other sessions have ended.",
-	"ended":        "The session was ended.",
-	"ended-others": "All other sessions were ended.",
-	"out":          "You are signed out.",
+	"app-created":     "The application was created. Next it needs a key.",
+	"app-disabled":    "The application was disabled. None of its keys works any more.",
+	"app-enabled":     "The application was enabled. Its keys work again.",
+	"key-revoked":     "The key was revoked. It works no more, within two seconds everywhere.",
+	"role":            "The role was changed. It counts from the next page on.",
+	"removed":         "The person was removed, and is signed out here.",
+	"password":        "The password was saved. All your other sessions have ended.",
+	"passkey-added":   "The passkey was added. It lets you in without a password.",
+	"passkey-renamed": "The passkey was renamed.",
+	"passkey-removed": "The passkey was removed. All your other sessions have ended.",
+	"ended":           "The session was ended.",
+	"ended-others":    "All other sessions were ended.",
+	"out":             "You are signed out.",
 }
 
 // lead sends the browser on after a change, so that a reload repeats nothing.

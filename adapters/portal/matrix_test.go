@@ -32,6 +32,7 @@ var (
 // A route that is not here fails the test below, so that none is forgotten.
 var matrix = map[string]row{
 	"GET /enter/:link": {}, "POST /enter/:link": {}, "GET /signin": {}, "POST /signin": {}, "POST /signout": {},
+	"GET /signin/passkey": {}, "POST /signin/passkey": {},
 	"GET /signout": {may: members},
 
 	"GET /":                   {may: members},
@@ -78,8 +79,21 @@ var matrix = map[string]row{
 	"POST /account/password": {may: members, form: sent("password", "another battery, another horse")},
 	"GET /account/sessions":  {may: members},
 	"POST /account/sessions": {may: members, form: func(_ *scene, h house) url.Values { return url.Values{"session": {string(h.session)}} }},
+	"GET /account/confirm":   {may: members},
+	"POST /account/confirm":  {may: members},
 	"GET /account/business":  {may: members},
 	"POST /account/business": {may: members, form: func(_ *scene, h house) url.Values { return url.Values{"business": {string(h.business.ID)}} }},
+}
+
+// Passkeys are everybody's own.
+func init() {
+	for _, route := range []string{
+		"GET /account/confirm/passkey", "POST /account/confirm/passkey", "GET /account/passkeys", "POST /account/passkeys",
+		"GET /account/passkeys/ask", "POST /account/passkeys/ask", "GET /account/passkeys/:passkey/remove", "POST /account/passkeys/:passkey/remove",
+		"GET /account/passkeys/:passkey", "POST /account/passkeys/:passkey",
+	} {
+		matrix[route] = row{may: members, form: sent("name", "Phone")}
+	}
 }
 
 // sent is a form with the same fields for every business.
@@ -104,7 +118,7 @@ func (h house) ids(route string) map[string]string {
 		e = domain.Live
 	}
 	return map[string]string{":app": string(h.app.ID), ":key": string(h.key[e].ID), ":person": string(h.people[domain.RoleViewer].ID), ":link": strings.Repeat("x", 43),
-		":request": string(h.request)}
+		":request": string(h.request), ":passkey": string(h.passkey)}
 }
 
 // path is a route with IDs in it.
@@ -188,7 +202,7 @@ func (s *scene) outsiders(t *testing.T) map[string]*reader {
 
 // foreign are texts of a house that nobody else may read.
 func (h house) foreign() []string {
-	texts := []string{h.business.Name, h.app.Name, string(h.business.ID), string(h.app.ID), string(h.session), string(h.request), string(h.delivery)}
+	texts := []string{h.business.Name, h.app.Name, string(h.business.ID), string(h.app.ID), string(h.session), string(h.request), string(h.delivery), string(h.passkey)}
 	for _, k := range h.key {
 		texts = append(texts, "…"+k.LastFour, "ending "+k.LastFour, k.Secret, string(k.ID))
 	}
@@ -210,6 +224,9 @@ func (s *scene) state(t *testing.T, h house) string {
 	}
 	for _, m := range must[[]domain.Member](t)(s.directory.Members(t.Context(), h.business.ID)) {
 		sessions := must[[]domain.Session](t)(s.access.Sessions(t.Context(), domain.Principal{Person: m.Person}))
+		for _, k := range must[[]domain.Passkey](t)(s.Store.Read().Passkeys.OfPerson(t.Context(), m.Person.ID)) {
+			fmt.Fprintln(&b, k.ID, k.Name)
+		}
 		fmt.Fprintln(&b, m.Person.ID, m.Person.State, m.Person.PasswordHash, m.Membership.Role, m.Membership.AcceptedAt != nil, len(sessions))
 	}
 	return b.String()
@@ -310,9 +327,9 @@ func TestNoRouteGivesACallerAByteOfAnotherBusiness(t *testing.T) {
 			kinds := map[string]question{"foreign": about(s.other.ids(pattern), s.other)}
 			if strings.Contains(pattern, "/:") {
 				kinds["unknown"] = about(map[string]string{":app": string(s.IDs.ID(domain.PrefixApplication)), ":key": string(s.IDs.ID(domain.PrefixAPIKey)), ":person": string(s.IDs.ID(domain.PrefixPerson)),
-					":request": string(s.IDs.ID(domain.PrefixRequest))}, s.other)
+					":request": string(s.IDs.ID(domain.PrefixRequest)), ":passkey": string(s.IDs.ID(domain.PrefixPasskey))}, s.other)
 				for _, id := range malformed {
-					kinds["malformed "+id] = about(map[string]string{":app": id, ":key": id, ":person": id, ":request": id}, s.other)
+					kinds["malformed "+id] = about(map[string]string{":app": id, ":key": id, ":person": id, ":request": id, ":passkey": id}, s.other)
 				}
 				for param, id := range s.other.ids(pattern) { // one foreign among own ones
 					if mixed := s.house.ids(pattern); strings.Contains(pattern, param) && strings.Count(pattern, "/:") > 1 {

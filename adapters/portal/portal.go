@@ -43,6 +43,7 @@ var files embed.FS
 // UseCases are what the pages show and do.
 type UseCases struct {
 	Access    *people.Access
+	Passkeys  *people.Passkeys
 	Directory *people.Directory
 	Tenants   *tenancy.Tenants
 	Audit     *audit.Log
@@ -71,6 +72,7 @@ type Portal struct {
 	options Options
 	secure  bool // people come by https
 	pages   *pages.Set
+	origin  string // of the pages, as browsers write it
 	engine  *gin.Engine
 	server  *connections.Server
 }
@@ -85,12 +87,14 @@ func New(u UseCases, o Options) *Portal {
 	if err != nil {
 		panic(err) // the settings were checked
 	}
-	p := &Portal{UseCases: u, options: o, pages: set, secure: base.Scheme == "https"}
+	p := &Portal{UseCases: u, options: o, pages: set, secure: base.Scheme == "https", origin: domain.WebOrigin(base)}
 	p.engine = p.router()
 	// A form that another site sends comes with the cookie where a browser is old or a
 	// neighbour's host is the same site.
+	// Browsers are compared with the origin of the settings, and not with the Host alone: a
+	// proxy may have replaced that.
 	protection := http.NewCrossOriginProtection()
-	if err := protection.AddTrustedOrigin(origin(base)); err != nil {
+	if err := protection.AddTrustedOrigin(p.origin); err != nil {
 		panic(err) // the settings were checked
 	}
 	handler := protection.Handler(p.engine)
@@ -105,16 +109,6 @@ func New(u UseCases, o Options) *Portal {
 		ErrorLog:       slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 	}, o.Connections)
 	return p
-}
-
-// origin is how browsers name the site of an address. They are compared with it, and
-// not with the Host alone: a proxy may have replaced that.
-func origin(base *url.URL) string {
-	host := strings.ToLower(base.Host)
-	if usual := map[string]string{"http": ":80", "https": ":443"}[base.Scheme]; usual != "" {
-		host = strings.TrimSuffix(host, usual)
-	}
-	return base.Scheme + "://" + host
 }
 
 // NotYet is what answers before the database was reached: one page, with 503.
@@ -279,11 +273,11 @@ func (p *Portal) admit(c *call, r route) error {
 		return nil // the form asks, here or when it is sent
 	}
 	if c.form.Get(confirmField) == "" {
-		return p.askAgain(c, http.StatusForbidden, "")
+		return p.askAgain(c, http.StatusForbidden, nil)
 	}
-	err = p.confirm(c, c.form.Get("password"))
-	if domain.HasCode(err, domain.CodeSignInRefused) || domain.HasCode(err, domain.CodeTooManySignIns) {
-		return p.askAgain(c, statusOf(err), messageOf(err))
+	err = p.confirm(c)
+	if domain.HasCode(err, domain.CodeSignInRefused) || domain.HasCode(err, domain.CodeTooManySignIns) || p.refusedPasskey(c, err) {
+		return p.askAgain(c, statusOf(err), err)
 	}
 	return err
 }

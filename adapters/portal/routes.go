@@ -20,7 +20,7 @@ func always(a domain.Act) func(*call) domain.Act { return func(*call) domain.Act
 
 // records are the parameters of paths that are IDs, with what these begin with. What
 // is none gets no further than the table: the database never hears of it.
-var records = map[string]domain.Prefix{"app": domain.PrefixApplication, "key": domain.PrefixAPIKey, "person": domain.PrefixPerson}
+var records = map[string]domain.Prefix{"app": domain.PrefixApplication, "key": domain.PrefixAPIKey, "person": domain.PrefixPerson, "passkey": domain.PrefixPasskey}
 
 // keyAct depends on the environment; keys of live take more.
 func keyAct(c *call) domain.Act {
@@ -44,6 +44,8 @@ func routes() []route {
 		{method: post, path: "/enter/:link", handle: (*Portal).useLink},
 		{method: get, path: "/signin", handle: (*Portal).showSignIn},
 		{method: post, path: "/signin", handle: (*Portal).signIn},
+		{method: get, path: "/signin/passkey", handle: (*Portal).showSignIn},
+		{method: post, path: "/signin/passkey", handle: (*Portal).askToSignInByPasskey},
 		{method: get, path: "/signout", act: read, handle: (*Portal).showAccount},
 		{method: post, path: "/signout", handle: (*Portal).signOut},
 
@@ -85,6 +87,18 @@ func routes() []route {
 		{method: post, path: "/account/password", act: account, handle: (*Portal).setPassword, asksItself: true},
 		{method: get, path: "/account/sessions", act: read, handle: (*Portal).showAccount},
 		{method: post, path: "/account/sessions", act: read, handle: (*Portal).endSessions},
+		{method: get, path: "/account/confirm", act: account, handle: (*Portal).askToConfirm},
+		{method: post, path: "/account/confirm", act: account, handle: (*Portal).confirmed},
+		{method: get, path: "/account/confirm/passkey", act: read, handle: (*Portal).showAccount},
+		{method: post, path: "/account/confirm/passkey", act: read, handle: (*Portal).askToConfirmByPasskey},
+		{method: get, path: "/account/passkeys", act: read, handle: (*Portal).showAccount},
+		{method: post, path: "/account/passkeys", act: account, handle: (*Portal).addPasskey},
+		{method: get, path: "/account/passkeys/ask", act: read, handle: (*Portal).showAccount},
+		{method: post, path: "/account/passkeys/ask", act: account, handle: (*Portal).askToAddPasskey},
+		{method: get, path: "/account/passkeys/:passkey", act: account, handle: (*Portal).showPasskey},
+		{method: post, path: "/account/passkeys/:passkey", act: account, handle: (*Portal).renamePasskey},
+		{method: get, path: "/account/passkeys/:passkey/remove", act: account, handle: (*Portal).showPasskey},
+		{method: post, path: "/account/passkeys/:passkey/remove", act: account, handle: (*Portal).removePasskey},
 		{method: get, path: "/account/business", act: read, handle: (*Portal).showAccount},
 		{method: post, path: "/account/business", act: read, handle: (*Portal).showBusiness},
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -15,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"waybill/adapters/passkeys/gowebauthn"
 	"waybill/adapters/portal"
 	"waybill/application/audit"
 	"waybill/application/people"
@@ -158,6 +160,7 @@ type house struct {
 	session  domain.ID // one that the owner keeps elsewhere
 	request  domain.ID // one that failed
 	delivery domain.ID // that it was about
+	passkey  domain.ID // the owner's
 }
 
 type tenancyKey = tenancy.IssuedKey
@@ -181,8 +184,11 @@ func (s *scene) serve(t *testing.T) string {
 	t.Helper()
 	access := people.NewAccess(s.storage, hasher{}, open{}, s.Clock, s.IDs)
 	server := httptest.NewUnstartedServer(nil)
-	at := "http://" + server.Listener.Addr().String()
-	p := portal.New(portal.UseCases{Access: access, Directory: s.directory, Tenants: s.tenants, Audit: s.audit, Requests: requestlog.NewRequests(s.storage, s.Clock)}, portal.Options{
+	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
+	at := "http://localhost:" + port // browsers refuse passkeys at a number
+	party := must[*gowebauthn.Party](t)(gowebauthn.New(at))
+	p := portal.New(portal.UseCases{Access: access, Passkeys: people.NewPasskeys(access, party), Directory: s.directory,
+		Tenants: s.tenants, Audit: s.audit, Requests: requestlog.NewRequests(s.storage, s.Clock)}, portal.Options{
 		BaseURL: at, LiveBaseURL: "http://live.example/v1", SandboxBaseURL: "http://sandbox.example/v1", DocsURL: "http://sandbox.example/docs",
 		Log: slog.New(slog.NewTextHandler(&s.log, nil)), Clock: s.Clock, Identifiers: s.IDs, Operations: operations,
 		RequestLog: portal.RequestLog{Mode: requestlog.All, Keeping: domain.RequestLogKeeping{Successes: 3 * 24 * time.Hour, Failures: 30 * 24 * time.Hour}},
@@ -224,7 +230,13 @@ func (s *scene) newHouse(t *testing.T, name, word string) house {
 			t.Fatal(err)
 		}
 		if role == domain.RoleOwner {
-			h.session = entered.Session.ID
+			h.session, h.passkey = entered.Session.ID, s.IDs.ID(domain.PrefixPasskey)
+			s.Write(t, func(ctx context.Context, tx ports.Stores) error {
+				return tx.Passkeys.Insert(ctx, domain.Passkey{
+					ID: h.passkey, PersonID: entered.Person.ID, Name: "Old phone", Host: "localhost", CredentialID: []byte(h.passkey),
+					PublicKey: []byte("none"), CreatedAt: s.Clock.Now(),
+				})
+			})
 		}
 	}
 	h.delivery = s.IDs.ID(domain.PrefixDelivery)

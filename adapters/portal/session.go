@@ -1,10 +1,12 @@
 package portal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"waybill/adapters/pages"
@@ -85,16 +87,20 @@ func (p *Portal) badLink(c *call, err error) error {
 type signInView struct {
 	Notice      *pages.Notice
 	Email, Pass pages.Field
+	Passkey     pages.Passkey
 	Next        string
 	Kept        []keptField // of a form that was sent without a session
 }
 
 type keptField struct{ Name, Value string }
 
+// ofSigningIn are fields that no form carries along.
+var ofSigningIn = []string{"password", "current_password", "ceremony", "passkey", confirmField}
+
 // kept are the fields of a form, without passwords and what belongs to signing in.
 func kept(form url.Values) (fields []keptField) {
 	for name, values := range form {
-		if name == "password" || name == "current_password" || name == confirmField {
+		if slices.Contains(ofSigningIn, name) {
 			continue
 		}
 		for _, value := range values {
@@ -107,6 +113,12 @@ func kept(form url.Values) (fields []keptField) {
 func (p *Portal) signInPage(c *call, status int, v signInView) error {
 	v.Email = c.field(pages.Field{Name: "email", Label: "E-mail address", Type: "email", Autocomplete: "username", Required: true, MaxLength: domain.MaxEmail})
 	v.Pass = pages.Field{ID: "password", Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password", Required: true, MaxLength: domain.MaxPassword}
+	for i := range v.Kept {
+		v.Kept[i].Name = "kept." + v.Kept[i].Name
+	}
+	v.Passkey = p.passkeyForm(pages.Passkey{
+		Action: "/signin", Ask: "/signin/passkey", Button: "Sign in with a passkey", Second: true,
+	}, append(v.Kept, keptField{"next", v.Next})...)
 	return p.showPlain(c, status, "signin", "Sign in", v)
 }
 
@@ -135,7 +147,7 @@ func (p *Portal) askToSignIn(c *call) {
 
 func (p *Portal) signIn(c *call) error {
 	next := ownPath(c.form.Get("next"))
-	entered, err := p.Access.SignIn(c.ctx(), c.browser(), domain.Portal, c.form.Get("email"), c.form.Get("password"))
+	entered, err := p.enterBy(c)
 	before := url.Values{}
 	for name, values := range c.form {
 		if field, ok := strings.CutPrefix(name, "kept."); ok {
@@ -157,6 +169,17 @@ func (p *Portal) signIn(c *call) error {
 		return c.lead(next)
 	}
 	return p.resume(c, entered.Secret, next, before)
+}
+
+// enterBy signs in by what the form has.
+func (p *Portal) enterBy(c *call) (people.Entered, error) {
+	if !c.form.Has("passkey") {
+		return p.Access.SignIn(c.ctx(), c.browser(), domain.Portal, c.form.Get("email"), c.form.Get("password"))
+	}
+	ceremony, answer := c.answered()
+	entered, err := p.Passkeys.SignIn(c.ctx(), c.browser(), domain.Portal, ceremony, answer)
+	p.refusedPasskey(c, err)
+	return entered, err
 }
 
 // resume shows the page of a form again, filled in as it was before the sign-in. It
@@ -185,22 +208,40 @@ func (p *Portal) signOut(c *call) error {
 	return c.lead("/signin?done=out")
 }
 
-// againView asks for the password in the middle of a form.
+// againView asks for the password or a passkey in the middle of a form.
 type againView struct {
 	Notice      pages.Notice
+	Problem     *pages.Notice // of a passkey
 	Action      string
 	Kept        []keptField
 	Pass        pages.Field
 	HasPassword bool
+	Passkey     *pages.Passkey // nil: the person has none
 	Back        string
 }
 
-// askAgain asks for the password and keeps the form as it was sent.
-func (p *Portal) askAgain(c *call, status int, problem string) error {
+// askAgain asks for the password or a passkey, and keeps the form as it was sent.
+func (p *Portal) askAgain(c *call, status int, problem error) error {
+	known, err := p.Passkeys.List(c.ctx(), c.principal)
+	if err != nil {
+		return err
+	}
 	v := againView{
 		Action: c.Request.URL.Path, Kept: kept(c.form), HasPassword: c.principal.Person.PasswordHash != "", Back: "/",
 		Notice: pages.Notice{Tone: "warn", Title: "Sign in again to go on", Lines: []string{"This takes a sign-in of the last 10 minutes. What you sent is kept and goes on from here."}},
-		Pass:   pages.Field{ID: "password", Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password", Required: true, MaxLength: domain.MaxPassword, Error: problem},
+		Pass:   pages.Field{ID: "password", Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password", Required: true, MaxLength: domain.MaxPassword},
+	}
+	switch {
+	case problem != nil && c.form.Has("passkey"):
+		v.Problem = &pages.Notice{Tone: "bad", Title: "You are not signed in", Lines: []string{messageOf(problem)}}
+	case problem != nil:
+		v.Pass.Error = messageOf(problem)
+	}
+	if len(known) > 0 {
+		form := p.passkeyForm(pages.Passkey{
+			Action: v.Action, Ask: "/account/confirm/passkey", Button: "Go on with a passkey", Second: v.HasPassword,
+		}, append(v.Kept, keptField{confirmField, "1"})...)
+		v.Passkey = &form
 	}
 	if err := p.show(c, status, "again", "Sign in again", v); err != nil {
 		return err
@@ -208,9 +249,15 @@ func (p *Portal) askAgain(c *call, status int, problem string) error {
 	return errAnswered
 }
 
-// confirm takes the password in the session that goes on.
-func (p *Portal) confirm(c *call, password string) error {
-	if err := p.Access.Confirm(c.ctx(), c.browser(), c.principal, password); err != nil {
+// confirm takes the passkey or the password of a form in the session that goes on.
+func (p *Portal) confirm(c *call) (err error) {
+	if c.form.Has("passkey") {
+		ceremony, answer := c.answered()
+		err = p.Passkeys.ConfirmByPasskey(c.ctx(), c.browser(), c.principal, ceremony, answer)
+	} else {
+		err = p.Access.Confirm(c.ctx(), c.browser(), c.principal, cmp.Or(c.form.Get("current_password"), c.form.Get("password")))
+	}
+	if err != nil {
 		return err
 	}
 	return p.identify(c)

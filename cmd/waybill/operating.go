@@ -9,6 +9,7 @@ import (
 	"waybill/adapters/docsite"
 	"waybill/adapters/httpapi"
 	"waybill/adapters/opsapi"
+	"waybill/adapters/passkeys/gowebauthn"
 	"waybill/adapters/portal"
 	"waybill/adapters/web/connections"
 	"waybill/application/admission"
@@ -37,6 +38,11 @@ func newManagement(o *admission.Operators, t *tenancy.Tenants, l *pickuplocation
 		Operators: o, Tenants: t, PickupLocations: l, Operations: p, People: d, Requests: r, PortalBaseURL: urls.Portal,
 		Normalizer: n, Identifiers: ids, CursorKeys: keys, TrackingBaseURL: urls.Tracking,
 	}
+}
+
+// newPasskeys are those of the portal's host.
+func newPasskeys(urls settings.PublicURLs) (ports.Passkeys, error) {
+	return gowebauthn.New(urls.Portal)
 }
 
 func newPortal(u portal.UseCases, c *configs.Config, urls settings.PublicURLs, clock ports.Clock, ids ports.Identifiers, watch *connections.ProxyWatch, d doorways, log *slog.Logger) *portal.Portal {

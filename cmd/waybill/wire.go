@@ -86,7 +86,7 @@ var edges = wire.NewSet(
 
 // The operations API.
 var operating = wire.NewSet(
-	newPortal, people.NewAccess, audit.New, argon2id.New, wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"),
+	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, audit.New, argon2id.New, wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"),
 	admission.NewOperators, newFailedOperators, newManagement)
 
 // The operators' listener.

@@ -207,9 +207,22 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	api := newOps(database, v, clock, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, proxyWatch, mainDoorways, log)
 	hasher := argon2id.New()
 	access := people.NewAccess(portsStorage, hasher, rateLimiter, clock, identifiers)
+	passkeys, err := newPasskeys(urls)
+	if err != nil {
+		cleanup7()
+		cleanup6()
+		cleanup5()
+		cleanup4()
+		cleanup3()
+		cleanup2()
+		cleanup()
+		return nil, nil, err
+	}
+	peoplePasskeys := people.NewPasskeys(access, passkeys)
 	auditLog := audit.New(portsStorage, clock, identifiers)
 	useCases := portal.UseCases{
 		Access:    access,
+		Passkeys:  peoplePasskeys,
 		Directory: directory,
 		Tenants:   tenants,
 		Audit:     auditLog,
@@ -568,7 +581,7 @@ var edges = wire.NewSet(
 
 // The operations API.
 var operating = wire.NewSet(
-	newPortal, people.NewAccess, audit.New, argon2id.New, wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"), admission.NewOperators, newFailedOperators, newManagement)
+	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, audit.New, argon2id.New, wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"), admission.NewOperators, newFailedOperators, newManagement)
 
 // The operators' listener.
 var control = wire.NewSet(

@@ -42,7 +42,7 @@ func New(base string) (*Party, error) {
 		return nil, err
 	}
 	library, err := webauthn.New(&webauthn.Config{
-		RPID: host, RPDisplayName: "Waybill", RPOrigins: []string{u.Scheme + "://" + u.Host},
+		RPID: host, RPDisplayName: "Waybill", RPOrigins: []string{domain.WebOrigin(u)},
 		AttestationPreference: protocol.PreferNoAttestation,
 		AuthenticatorSelection: protocol.AuthenticatorSelection{
 			ResidentKey: protocol.ResidentKeyRequirementRequired, RequireResidentKey: protocol.ResidentKeyRequired(),

@@ -19,8 +19,8 @@ const (
 	budget = time.Minute
 )
 
-// world is a batcher whose batches take some time, and what became of all its items.
-type world struct {
+// scene is a batcher whose batches take some time, and what became of all its items.
+type scene struct {
 	*batch.Batcher[int]
 	t    *testing.T
 	took time.Duration
@@ -32,19 +32,19 @@ type world struct {
 	running  int
 	most     int // batches at a time
 	outcomes map[int]error
-	ended    map[int]time.Duration // since the world began
+	ended    map[int]time.Duration // since the scene began
 	until    []time.Duration
 	began    time.Time
 }
 
-func newWorld(t *testing.T, took time.Duration, o batch.Options) *world {
+func newScene(t *testing.T, took time.Duration, o batch.Options) *scene {
 	t.Helper()
-	w := &world{t: t, took: took, outcomes: map[int]error{}, ended: map[int]time.Duration{}, began: time.Now()}
+	w := &scene{t: t, took: took, outcomes: map[int]error{}, ended: map[int]time.Duration{}, began: time.Now()}
 	w.Batcher = batch.New(o, w.run)
 	return w
 }
 
-func (w *world) run(ctx context.Context, items []int) []error {
+func (w *scene) run(ctx context.Context, items []int) []error {
 	w.mu.Lock()
 	end, _ := ctx.Deadline()
 	w.batches, w.until = append(w.batches, slices.Clone(items)), append(w.until, end.Sub(w.began))
@@ -65,7 +65,7 @@ func (w *world) run(ctx context.Context, items []int) []error {
 }
 
 // ask asks for items, each of which arrives when all goroutines rest.
-func (w *world) ask(ctx context.Context, items ...int) {
+func (w *scene) ask(ctx context.Context, items ...int) {
 	for _, item := range items {
 		go func() {
 			err := w.Do(ctx, item)
@@ -78,7 +78,7 @@ func (w *world) ask(ctx context.Context, items ...int) {
 }
 
 // sizes are those of all batches, and most how many were under way at a time.
-func (w *world) sizes() (sizes []int, most int) {
+func (w *scene) sizes() (sizes []int, most int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, b := range w.batches {
@@ -87,7 +87,7 @@ func (w *world) sizes() (sizes []int, most int) {
 	return sizes, w.most
 }
 
-func (w *world) wantSizes(want ...int) {
+func (w *scene) wantSizes(want ...int) {
 	w.t.Helper()
 	if got, _ := w.sizes(); !slices.Equal(got, want) {
 		w.t.Errorf("batches of %v, want %v", got, want)
@@ -95,7 +95,7 @@ func (w *world) wantSizes(want ...int) {
 }
 
 // wantAll wants an outcome of each item, at last.
-func (w *world) wantAll(n int) {
+func (w *scene) wantAll(n int) {
 	w.t.Helper()
 	time.Sleep(time.Hour)
 	synctest.Wait()
@@ -114,7 +114,7 @@ func upTo(from, to int) (all []int) {
 
 func TestAnItemThatArrivesWhileNothingIsUnderWayStartsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, time.Second, batch.Options{Size: 10, Parallel: 1, Slow: slow, Budget: budget})
+		w := newScene(t, time.Second, batch.Options{Size: 10, Parallel: 1, Slow: slow, Budget: budget})
 		for i := range 5 {
 			w.ask(t.Context(), i)
 			if got, _ := w.sizes(); len(got) != i+1 {
@@ -129,7 +129,7 @@ func TestAnItemThatArrivesWhileNothingIsUnderWayStartsAtOnce(t *testing.T) {
 
 func TestItemsThatArriveMeanwhileFormTheNextBatchInTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, slow/2, batch.Options{Size: 10, Parallel: 1, Slow: slow, Budget: budget})
+		w := newScene(t, slow/2, batch.Options{Size: 10, Parallel: 1, Slow: slow, Budget: budget})
 		w.ask(t.Context(), upTo(0, 5)...)
 		w.wantAll(6)
 		w.wantSizes(1, 5)
@@ -141,7 +141,7 @@ func TestItemsThatArriveMeanwhileFormTheNextBatchInTheirOrder(t *testing.T) {
 
 func TestABatchNeverGrowsOverItsBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, slow/2, batch.Options{Size: 3, Parallel: 1, Slow: slow, Budget: budget})
+		w := newScene(t, slow/2, batch.Options{Size: 3, Parallel: 1, Slow: slow, Budget: budget})
 		w.ask(t.Context(), upTo(0, 10)...)
 		w.wantAll(11)
 		w.wantSizes(1, 3, 3, 3, 1)
@@ -150,7 +150,7 @@ func TestABatchNeverGrowsOverItsBound(t *testing.T) {
 
 func TestNoMoreBatchesAreUnderWayThanAreAllowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, time.Second, batch.Options{Size: 2, Parallel: 3, Slow: 0, Budget: budget})
+		w := newScene(t, time.Second, batch.Options{Size: 2, Parallel: 3, Slow: 0, Budget: budget})
 		w.ask(t.Context(), upTo(0, 20)...)
 		if _, most := w.sizes(); most != 3 {
 			t.Errorf("%d batches at a time, want 3", most)
@@ -166,7 +166,7 @@ func TestACallersDeadlineEndsOnlyItsOwnWait(t *testing.T) {
 	for name, once := range map[string]bool{"carried out again": false, "carried out once": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, time.Second, batch.Options{Size: 10, Parallel: 1, Slow: slow, Budget: budget, Once: once})
+				w := newScene(t, time.Second, batch.Options{Size: 10, Parallel: 1, Slow: slow, Budget: budget, Once: once})
 				w.ask(t.Context(), 0)
 				hasty, end := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 				defer end()
@@ -199,7 +199,7 @@ func TestACallersDeadlineEndsOnlyItsOwnWait(t *testing.T) {
 
 func TestABatchLastsNoLongerThanItsLastCallerWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, time.Second, batch.Options{Size: 10, Parallel: 1, Slow: slow, Budget: budget})
+		w := newScene(t, time.Second, batch.Options{Size: 10, Parallel: 1, Slow: slow, Budget: budget})
 		w.ask(t.Context(), 0)
 		for i, lasting := range []time.Duration{4 * time.Second, 7 * time.Second, 5 * time.Second} {
 			ctx, end := context.WithTimeout(t.Context(), lasting)
@@ -216,7 +216,7 @@ func TestABatchLastsNoLongerThanItsLastCallerWaits(t *testing.T) {
 func TestACancelledCallerWaitsForWhatMayHappenOnlyOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for once, want := range map[bool]error{true: nil, false: batch.ErrUnderWay} {
-			w := newWorld(t, time.Second, batch.Options{Size: 10, Parallel: 1, Slow: slow, Budget: budget, Once: once})
+			w := newScene(t, time.Second, batch.Options{Size: 10, Parallel: 1, Slow: slow, Budget: budget, Once: once})
 			ctx, cancel := context.WithCancel(t.Context())
 			w.ask(ctx, 1, 2)
 			cancel()
@@ -236,7 +236,7 @@ func TestACallerWhoseTimeIsUpStartsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		w := newWorld(t, 0, batch.Options{Size: 10, Parallel: 1, Slow: slow, Budget: budget})
+		w := newScene(t, 0, batch.Options{Size: 10, Parallel: 1, Slow: slow, Budget: budget})
 		w.ask(ctx, upTo(1, 200)...)
 		w.wantAll(200)
 		w.wantSizes()
@@ -245,7 +245,7 @@ func TestACallerWhoseTimeIsUpStartsNothing(t *testing.T) {
 
 func TestASecondBatchStartsWhereManyWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, slow/2, batch.Options{Size: 10, Parallel: 3, Many: 5, Slow: slow, Budget: budget})
+		w := newScene(t, slow/2, batch.Options{Size: 10, Parallel: 3, Many: 5, Slow: slow, Budget: budget})
 		w.ask(t.Context(), upTo(0, 4)...)
 		w.wantSizes(1)
 		w.ask(t.Context(), 5)
@@ -258,7 +258,7 @@ func TestASecondBatchStartsWhereManyWait(t *testing.T) {
 
 func TestAnotherBatchStartsBesideASlowOneWithoutAnotherArrival(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, time.Second, batch.Options{Size: 10, Parallel: 3, Many: 10, Slow: slow, Budget: budget})
+		w := newScene(t, time.Second, batch.Options{Size: 10, Parallel: 3, Many: 10, Slow: slow, Budget: budget})
 		w.ask(t.Context(), 0)
 		time.Sleep(slow / 2)
 		w.ask(t.Context(), 1, 2)
@@ -284,7 +284,7 @@ func TestAnotherBatchStartsBesideASlowOneWithoutAnotherArrival(t *testing.T) {
 func TestASecondBatchComesAtOnceWhereBatchesAreSmallAndGoesWhereTheyAreNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const took = slow / 2
-		w := newWorld(t, took, batch.Options{Size: 64, Parallel: 2, Many: 32, Slow: slow, Few: 4, Budget: budget})
+		w := newScene(t, took, batch.Options{Size: 64, Parallel: 2, Many: 32, Slow: slow, Few: 4, Budget: budget})
 		running := func() int { w.mu.Lock(); defer w.mu.Unlock(); return w.running }
 		item := 0
 		ask := func(n int) {
@@ -315,7 +315,7 @@ func TestASecondBatchComesAtOnceWhereBatchesAreSmallAndGoesWhereTheyAreNot(t *te
 
 func TestNoItemWaitsWhileNothingIsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, 3*time.Millisecond, batch.Options{Size: 4, Parallel: 2, Many: 3, Slow: 7 * time.Millisecond, Few: 2, Budget: budget, MaxWait: time.Second})
+		w := newScene(t, 3*time.Millisecond, batch.Options{Size: 4, Parallel: 2, Many: 3, Slow: 7 * time.Millisecond, Few: 2, Budget: budget, MaxWait: time.Second})
 		const items = 400
 		for i := range items {
 			w.ask(t.Context(), i)
@@ -340,7 +340,7 @@ func TestNoItemWaitsWhileNothingIsUnderWay(t *testing.T) {
 func TestAnErrorOfOneItemIsNotThatOfTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := errors.New("refused")
-		w := newWorld(t, slow/2, batch.Options{Size: 10, Parallel: 1, Slow: slow, Budget: budget})
+		w := newScene(t, slow/2, batch.Options{Size: 10, Parallel: 1, Slow: slow, Budget: budget})
 		w.outcome = func(item int) error {
 			switch item {
 			case 2:
@@ -363,7 +363,7 @@ func TestAnErrorOfOneItemIsNotThatOfTheOthers(t *testing.T) {
 
 func TestAPanicIsAnErrorOfItsBatchAndNotOfTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, slow/2, batch.Options{Size: 2, Parallel: 1, Slow: slow, Budget: budget})
+		w := newScene(t, slow/2, batch.Options{Size: 2, Parallel: 1, Slow: slow, Budget: budget})
 		w.outcome = func(item int) error {
 			if item == 1 {
 				panic("planted")
@@ -390,7 +390,7 @@ func TestOutcomesThatAreTooFewAreAnErrorOfAll(t *testing.T) {
 func TestAnItemThatWaitedTooLongIsToldSoAndTheNextOneIsServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const wait = time.Second
-		w := newWorld(t, wait+time.Millisecond, batch.Options{Size: 10, Parallel: 1, Slow: slow, Budget: budget, MaxWait: wait})
+		w := newScene(t, wait+time.Millisecond, batch.Options{Size: 10, Parallel: 1, Slow: slow, Budget: budget, MaxWait: wait})
 		w.ask(t.Context(), 0, 1)
 		time.Sleep(wait)
 		w.ask(t.Context(), 2)
@@ -412,7 +412,7 @@ func TestAnItemGoesAloneWhereNoBatchEnds(t *testing.T) {
 	for once, want := range map[bool]time.Duration{true: 10 * time.Second, false: time.Second} {
 		t.Run(fmt.Sprint("once: ", once), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, 10*time.Second, batch.Options{Size: 10, Parallel: 1, Slow: slow, Budget: budget, Stall: time.Second, Once: once})
+				w := newScene(t, 10*time.Second, batch.Options{Size: 10, Parallel: 1, Slow: slow, Budget: budget, Stall: time.Second, Once: once})
 				w.ask(t.Context(), 1, 2)
 				w.wantAll(2)
 				w.wantSizes(1)
@@ -429,7 +429,7 @@ func TestAnItemGoesAloneWhereNoBatchEnds(t *testing.T) {
 
 func TestAnItemWaitsForAsLongAsBatchesEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, 900*time.Millisecond, batch.Options{Size: 1, Parallel: 1, Slow: slow, Budget: budget, Stall: time.Second})
+		w := newScene(t, 900*time.Millisecond, batch.Options{Size: 1, Parallel: 1, Slow: slow, Budget: budget, Stall: time.Second})
 		w.ask(t.Context(), upTo(1, 10)...)
 		w.wantAll(10)
 		w.wantSizes(1, 1, 1, 1, 1, 1, 1, 1, 1, 1)
@@ -443,7 +443,7 @@ func TestAnItemWaitsForAsLongAsBatchesEnd(t *testing.T) {
 
 func TestConflictingItemsAreInDifferentBatchesAndNoneStarves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, slow/2, batch.Options{Size: 4, Parallel: 1, Slow: slow, Budget: budget})
+		w := newScene(t, slow/2, batch.Options{Size: 4, Parallel: 1, Slow: slow, Budget: budget})
 		w.Admit = func(int) func(int) bool { // two of the same tens conflict
 			seen := map[int]bool{}
 			return func(item int) bool {
@@ -466,7 +466,7 @@ func TestConflictingItemsAreInDifferentBatchesAndNoneStarves(t *testing.T) {
 
 func TestBatchesOfSeveralItemsComeApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, 0, batch.Options{Size: 10, Parallel: 1, Slow: slow, Interval: 10 * time.Millisecond, Budget: budget})
+		w := newScene(t, 0, batch.Options{Size: 10, Parallel: 1, Slow: slow, Interval: 10 * time.Millisecond, Budget: budget})
 		w.took = time.Millisecond
 		w.ask(t.Context(), 0, 1, 2) // 0, and after a millisecond both others
 		time.Sleep(2 * time.Millisecond)

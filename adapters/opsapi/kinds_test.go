@@ -28,7 +28,7 @@ func opens(kind domain.OperatorKind, r opsapi.Route) bool {
 
 func TestEachKindOfTokenOpensItsRoutesAndNoOther(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newScene(t)
 	kept := func() int { return len(d.send(t, "GET", "/audit", "").is(200).at("data").([]any)) }
 	before, made := kept(), 0
 	for _, kind := range domain.OperatorKinds() {
@@ -63,7 +63,7 @@ func TestEachKindOfTokenOpensItsRoutesAndNoOther(t *testing.T) {
 // A dispatch system whose token is too weak does not lock its address out.
 func TestATokenOfAnotherKindIsNoFailedAuthentication(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newScene(t)
 	issued, err := d.tenants.IssueOperatorToken(t.Context(), domain.AuditActor{Name: "test"}, "Dispatch", domain.OperatorDispatcher, new(time.Hour))
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func TestATokenOfAnotherKindIsNoFailedAuthentication(t *testing.T) {
 
 func TestTheDescriptionNamesTheKindsOfEachRoute(t *testing.T) {
 	t.Parallel()
-	described := newDesk(t).send(t, "GET", "/openapi.json", "").is(200)
+	described := newScene(t).send(t, "GET", "/openapi.json", "").is(200)
 	for _, r := range opsapi.Routes() {
 		want := ""
 		if len(r.Kinds) > 0 {
@@ -92,7 +92,7 @@ func TestTheDescriptionNamesTheKindsOfEachRoute(t *testing.T) {
 
 func TestAnOperatorsTokenOpensProfiles(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newScene(t)
 	profile := func(token string) (int, string) {
 		t.Helper()
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.server.URL+"/debug/pprof/heap?debug=1", http.NoBody)

@@ -1,9 +1,7 @@
 package opsapi_test
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,7 +10,6 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -30,45 +27,16 @@ import (
 	"waybill/test/stage"
 )
 
-// desk is the operations API on a database of its own. Every answer is held
+// scene is the operations API on a database of its own. Every answer is held
 // against the description.
-type desk struct {
+type scene struct {
 	*stage.Stage
 	server  *httptest.Server
 	tenants *tenancy.Tenants
 	token   string
 	id      domain.ID // of the token
-	logged  *notes
+	logged  *stage.Log
 }
-
-// notes may be written while they are read.
-type notes struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (n *notes) Write(p []byte) (int, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.text.Write(p)
-}
-
-func (n *notes) String() string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.text.String()
-}
-
-// digester is enough of one: equal for equal secrets only.
-type digester struct{}
-
-func (digester) Digest(secret string) [32]byte { return sha256.Sum256([]byte(secret)) }
-func (digester) Previous(string) [][32]byte    { return nil }
-
-type silent struct{}
-
-func (silent) Announce(context.Context, domain.ID)     {}
-func (silent) Listen(context.Context, func(domain.ID)) {}
 
 // ghana takes numbers that begin with +233.
 type ghana struct{ stage.FoldCase }
@@ -100,10 +68,10 @@ func (w windows) GiveBack(_ context.Context, buckets ...ports.Bucket) error {
 
 var everyMinute = admission.FailedOperators{Limit: 60, Window: time.Minute}
 
-func newDesk(t *testing.T) *desk {
+func newScene(t *testing.T) *scene {
 	t.Helper()
-	d := &desk{Stage: stage.New(t), logged: &notes{}}
-	d.tenants = tenancy.NewTenants(d.Store, digester{}, d.Clock, d.IDs, silent{})
+	d := &scene{Stage: stage.New(t), logged: &stage.Log{}}
+	d.tenants = tenancy.NewTenants(d.Store, stage.Digester{}, d.Clock, d.IDs, stage.Unheard{})
 	issued, err := d.tenants.IssueOperatorToken(t.Context(), domain.AuditActor{Name: "test"}, "Dispatch", domain.OperatorAdmin, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +81,7 @@ func newDesk(t *testing.T) *desk {
 		Metrics: prometheus.NewRegistry(), Log: slog.New(slog.NewTextHandler(d.logged, nil)),
 		Management: &opsapi.Management{
 			CursorKeys:      [][32]byte{{1}},
-			Operators:       admission.NewOperators(d.Store, windows{}, digester{}, d.Clock, everyMinute),
+			Operators:       admission.NewOperators(d.Store, windows{}, stage.Digester{}, d.Clock, everyMinute),
 			Tenants:         d.tenants,
 			PickupLocations: pickuplocations.New(d.Store, d.Gate(d.Store), d.Clock, d.IDs),
 			Operations:      operations.New(d.Store, d.Clock, d.IDs, stage.Renderer{}),
@@ -137,7 +105,7 @@ type reply struct {
 
 // send makes a request with the token; headers come in pairs, and an empty value
 // takes one away.
-func (d *desk) send(t *testing.T, method, path, body string, headers ...string) *reply {
+func (d *scene) send(t *testing.T, method, path, body string, headers ...string) *reply {
 	t.Helper()
 	req, err := http.NewRequest(method, d.server.URL+"/ops/v1"+path, strings.NewReader(body))
 	if err != nil {
@@ -250,7 +218,7 @@ func TestTheRoutesAreThoseThatAreDescribed(t *testing.T) {
 
 func TestEveryRouteButTheDescriptionAsksForAToken(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newScene(t)
 	for _, r := range opsapi.Routes() {
 		path := strings.NewReplacer("{environment}", "live", "{", "", "}", "").Replace(r.Path)
 		got := d.send(t, r.Method, path, "", "Authorization", "")
@@ -273,7 +241,7 @@ func TestEveryRouteButTheDescriptionAsksForAToken(t *testing.T) {
 
 func TestFailuresOfAnAddressAreLimitedAndATokenThatWorkedIsNotShutOut(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newScene(t)
 	newcomer, err := d.tenants.IssueOperatorToken(t.Context(), domain.AuditActor{Name: "test"}, "Newcomer", domain.OperatorAdmin, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -298,7 +266,7 @@ func TestFailuresOfAnAddressAreLimitedAndATokenThatWorkedIsNotShutOut(t *testing
 
 func TestARevokedOrExpiredTokenStopsAtOnce(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newScene(t)
 	d.send(t, "GET", "/audit", "").is(200)
 	brief, err := d.tenants.IssueOperatorToken(t.Context(), domain.AuditActor{Name: "test"}, "Brief", domain.OperatorAdmin, new(time.Hour))
 	if err != nil {
@@ -315,7 +283,7 @@ func TestARevokedOrExpiredTokenStopsAtOnce(t *testing.T) {
 
 func TestARequestKeepsItsIDAndIsLoggedWithoutSecrets(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newScene(t)
 	got := d.send(t, "POST", "/businesses", `{"name":"Zed Foods"}`, "X-Request-ID", "trace.1").is(201)
 	if got.header.Get("X-Request-ID") != "trace.1" {
 		t.Errorf("X-Request-ID %q", got.header.Get("X-Request-ID"))

@@ -39,17 +39,17 @@ func (a *ailing) Deliveries(context.Context, domain.DeliverySearch, domain.PageR
 	return nil, a.fails
 }
 
-// searching is a desk whose searches are on another storage, behind a proxy.
-func searching(t *testing.T, s *ailing) *desk {
+// searching is a scene whose searches are on another storage, behind a proxy.
+func searching(t *testing.T, s *ailing) *scene {
 	t.Helper()
-	d := newDesk(t)
+	d := newScene(t)
 	s.Storage = d.Store
 	api := opsapi.New(opsapi.Options{
 		Metrics: prometheus.NewRegistry(), Log: slog.New(slog.NewTextHandler(d.logged, nil)),
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")},
 		Management: &opsapi.Management{
 			CursorKeys: [][32]byte{{1}},
-			Operators:  admission.NewOperators(d.Store, windows{}, digester{}, d.Clock, everyMinute),
+			Operators:  admission.NewOperators(d.Store, windows{}, stage.Digester{}, d.Clock, everyMinute),
 			Tenants:    d.tenants,
 			Operations: operations.New(s, d.Clock, d.IDs, stage.Renderer{}), Identifiers: d.IDs,
 		},
@@ -94,7 +94,7 @@ func TestEachClientBehindATrustedProxyHasItsOwnFailures(t *testing.T) {
 
 func TestABodyThatIsEncodedIsRefusedWithOrWithoutItsType(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newScene(t)
 	for _, kind := range []string{"", "application/json"} {
 		d.send(t, "POST", "/businesses", `{"name":"Adom"}`, "Content-Encoding", "gzip", "Content-Type", kind).is(http.StatusUnsupportedMediaType)
 	}
@@ -102,7 +102,7 @@ func TestABodyThatIsEncodedIsRefusedWithOrWithoutItsType(t *testing.T) {
 
 func TestNamesThatLookLikeOthersAreRefused(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newScene(t)
 	for _, name := range []string{`Adom\u202efdp.exe`, `Adom\u2066`, `Ad\u001b[31mom`, `Ad\nom`, `Ad\u2028om`, `Ad\u200fom`, `Ad\u0085om`} {
 		got := d.send(t, "POST", "/businesses", `{"name":"`+name+`"}`).is(422)
 		if got.fields() != "name invalid_format" {

@@ -7,7 +7,7 @@ import (
 
 func TestACompanyMakesALinkThatLetsItsCustomerIn(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newScene(t)
 	business := d.send(t, "POST", "/businesses", `{"name":"Adom"}`).is(201).id()
 	other := d.send(t, "POST", "/businesses", `{"name":"Other"}`).is(201).id()
 	at := "/businesses/" + business + "/portal-links"

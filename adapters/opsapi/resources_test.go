@@ -11,7 +11,7 @@ import (
 	"waybill/test/sample"
 )
 
-func (d *desk) audit(t *testing.T) []string {
+func (d *scene) audit(t *testing.T) []string {
 	t.Helper()
 	got := d.send(t, "GET", "/audit?limit=100", "").is(200)
 	list, _ := got.at("data").([]any)
@@ -24,7 +24,7 @@ func (d *desk) audit(t *testing.T) []string {
 
 func TestACustomerIsMadeChangedAndListed(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newScene(t)
 	made := d.send(t, "POST", "/businesses", `{"name":" Adom Foods "}`).is(201)
 	at := "/businesses/" + made.id()
 	if made.text("data", "name") != "Adom Foods" || made.at("data", "rate_limit") != nil || made.header.Get("Location") != "/ops/v1"+at {
@@ -57,7 +57,7 @@ func TestACustomerIsMadeChangedAndListed(t *testing.T) {
 
 func TestAKeyIsShownOnceRotatedAndRevoked(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newScene(t)
 	business := d.send(t, "POST", "/businesses", `{"name":"Adom"}`).is(201).id()
 	app := d.send(t, "POST", "/businesses/"+business+"/applications", `{"name":"Shop"}`).is(201).id()
 	keys := "/applications/" + app + "/keys"
@@ -96,7 +96,7 @@ func TestAKeyIsShownOnceRotatedAndRevoked(t *testing.T) {
 
 func TestAPickupLocationSaysWhatItLacksUntilItIsCompleted(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newScene(t)
 	business := d.send(t, "POST", "/businesses", `{"name":"Adom"}`).is(201).id()
 	at := "/businesses/" + business + "/environments/live/pickup-locations"
 	made := d.send(t, "POST", at, `{"name":"Osu","address":"12 Oxford Street"}`).is(201)
@@ -125,7 +125,7 @@ func TestAPickupLocationSaysWhatItLacksUntilItIsCompleted(t *testing.T) {
 
 func TestATableIsImportedOnceHoweverOftenItIsSent(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newScene(t)
 	business := d.send(t, "POST", "/businesses", `{"name":"Adom"}`).is(201).id()
 	at := "/businesses/" + business + "/environments/live/pickup-locations/import"
 	table := "\xef\xbb\xbfname,address,contact,latitude,longitude,active\r\n\"Osu \"\"A\"\"\",\"12 Oxford Street, Osu\",+233302000001,5.5,-0.1,\r\nTema,1 Harbour Road,,,,no\r\n"
@@ -174,7 +174,7 @@ func TestATableIsImportedOnceHoweverOftenItIsSent(t *testing.T) {
 }
 
 // book stores a delivery of the tenant, now.
-func (d *desk) book(t *testing.T, tenant domain.Tenant, externalID string) *domain.Delivery {
+func (d *scene) book(t *testing.T, tenant domain.Tenant, externalID string) *domain.Delivery {
 	t.Helper()
 	recipient := sample.Recipient()
 	address := sample.Address(recipient.ID)
@@ -194,7 +194,7 @@ func (d *desk) book(t *testing.T, tenant domain.Tenant, externalID string) *doma
 
 func TestAnOperatorFindsADeliveryAndMovesItToItsEnd(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newScene(t)
 	tenant := d.NewTenant(t)
 	other := d.book(t, d.NewTenant(t), "order-2")
 	booked := d.book(t, tenant, "order-1")
@@ -243,7 +243,7 @@ func TestAnOperatorFindsADeliveryAndMovesItToItsEnd(t *testing.T) {
 
 func TestACursorBelongsToItsListAndFilters(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newScene(t)
 	tenant := d.NewTenant(t)
 	want := ""
 	for i := range 5 {
@@ -276,7 +276,7 @@ func TestACursorBelongsToItsListAndFilters(t *testing.T) {
 
 func TestHostileRequestsAreRefusedInTheDescribedWay(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newScene(t)
 	business := d.send(t, "POST", "/businesses", `{"name":"Adom"}`).is(201).id()
 	nobody := string(sample.ID(domain.PrefixBusiness))
 	for _, c := range []struct {

@@ -1,7 +1,6 @@
 package portal_test
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -39,12 +38,6 @@ func (hasher) Verify(_ context.Context, hash, password string) (matches, outdate
 	return hash == "h"+password, false, nil
 }
 
-// digester is enough of one: equal for equal secrets only.
-type digester struct{}
-
-func (digester) Digest(secret string) [32]byte { return domain.BearerDigest(secret) }
-func (digester) Previous(string) [][32]byte    { return nil }
-
 // open is a limiter that counts nothing.
 type open struct{}
 
@@ -56,30 +49,6 @@ func (open) Peek(context.Context, ...ports.Bucket) (ports.Allowance, error) {
 }
 func (open) GiveBack(context.Context, ...ports.Bucket) error { return nil }
 
-// deaf hears no news.
-type deaf struct{}
-
-func (deaf) Announce(context.Context, domain.ID)     {}
-func (deaf) Listen(context.Context, func(domain.ID)) {}
-
-// buffer is a log that several goroutines write.
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
-
 // scene is the portal of two processes on one real database.
 type scene struct {
 	*stage.Stage
@@ -88,7 +57,7 @@ type scene struct {
 	tenants      *tenancy.Tenants
 	audit        *audit.Log
 	storage      *breakable
-	log          buffer
+	log          stage.Log
 	url, second  string
 	house, other house
 }
@@ -170,7 +139,7 @@ func newScene(t *testing.T) *scene {
 	s := &scene{Stage: stage.New(t)}
 	s.storage = &breakable{Storage: s.Store}
 	s.directory = people.NewDirectory(s.storage, s.Clock, s.IDs)
-	s.tenants = tenancy.NewTenants(s.storage, digester{}, s.Clock, s.IDs, deaf{})
+	s.tenants = tenancy.NewTenants(s.storage, stage.Digester{}, s.Clock, s.IDs, stage.Unheard{})
 	s.access = people.NewAccess(s.storage, hasher{}, open{}, s.Clock, s.IDs)
 	s.audit = audit.New(s.storage, s.Clock, s.IDs)
 	s.url, s.second = s.serve(t), s.serve(t)

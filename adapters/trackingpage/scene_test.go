@@ -1,7 +1,6 @@
 package trackingpage_test
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -29,14 +28,14 @@ type scene struct {
 	storage *countingStorage
 	limiter *countingLimiter
 	metrics *prometheus.Registry
-	log     *lockedBuffer
+	log     *stage.Log
 	pages   *trackingpage.Pages
 	url     string // with /track
 }
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	s := &scene{Stage: stage.New(t), limiter: &countingLimiter{used: map[string]int{}}, metrics: prometheus.NewRegistry(), log: &lockedBuffer{}}
+	s := &scene{Stage: stage.New(t), limiter: &countingLimiter{used: map[string]int{}}, metrics: prometheus.NewRegistry(), log: &stage.Log{}}
 	s.storage = &countingStorage{Storage: s.Store}
 	log := slog.New(slog.NewTextHandler(s.log, nil))
 	s.pages = trackingpage.New(tracking.New(s.storage, s.limiter), tracking.NewWatches(s.storage, log), trackingpage.Options{
@@ -261,21 +260,4 @@ func (l *countingLimiter) GiveBack(_ context.Context, buckets ...ports.Bucket) e
 	defer l.mu.Unlock()
 	l.used[buckets[0].Name]--
 	return nil
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }

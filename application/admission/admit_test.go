@@ -231,7 +231,7 @@ func TestNobodyIsLetInWhileTheLimiterFails(t *testing.T) {
 			limiter, store, storage := mocks.NewMockRateLimiter(ctrl), mocks.NewMockTenancyReader(ctrl), mocks.NewMockStorage(ctrl)
 			storage.EXPECT().Read().Return(ports.Readers{Tenancy: store}).AnyTimes()
 			c.expect(limiter, store)
-			a := admission.New(storage, limiter, digester{}, &stage.Clock{}, limits)
+			a := admission.New(storage, limiter, stage.Digester{}, &stage.Clock{}, limits)
 			_, err := a.Admit(t.Context(), admission.Credentials{Environment: domain.Live, Address: address, Key: c.key})
 			wantCode(t, err, domain.KindInternal, "INTERNAL_SERVER_ERROR")
 			if !errors.Is(err, errBroken) {

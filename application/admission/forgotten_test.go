@@ -138,7 +138,7 @@ func TestNoRequestBehindAnAnnouncementIsLetIn(t *testing.T) {
 	storage := mocks.NewMockStorage(gomock.NewController(t))
 	storage.EXPECT().Read().Return(ports.Readers{Tenancy: table}).AnyTimes()
 	clock := &stage.Clock{}
-	gate := admission.New(storage, &counter{taken: map[string]int{}}, digester{}, clock,
+	gate := admission.New(storage, &counter{taken: map[string]int{}}, stage.Digester{}, clock,
 		admission.Limits{PerKey: plenty, PerBusiness: plenty, PerAddress: plenty})
 	var end atomic.Bool
 	var announced atomic.Int64 // the round, while its revocation stands; otherwise 0

@@ -49,7 +49,7 @@ type table struct {
 	keys       sync.Map // secret by digest
 }
 
-func (t *table) put(secret string) { t.keys.Store(digester{}.Digest(secret), secret) }
+func (t *table) put(secret string) { t.keys.Store(stage.Digester{}.Digest(secret), secret) }
 
 func (t *table) Credential(_ context.Context, digests ...[32]byte) (domain.Credential, error) {
 	t.asked.Add(1)
@@ -79,7 +79,7 @@ func newGuessing(t *testing.T) (*gate, *table) {
 	storage := mocks.NewMockStorage(gomock.NewController(t))
 	storage.EXPECT().Read().Return(ports.Readers{Tenancy: table}).AnyTimes()
 	g := &gate{limiter: &counter{taken: map[string]int{}}, clock: &stage.Clock{}}
-	g.Admission = admission.New(storage, g.limiter, digester{}, g.clock, limits)
+	g.Admission = admission.New(storage, g.limiter, stage.Digester{}, g.clock, limits)
 	return g, table
 }
 

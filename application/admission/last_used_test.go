@@ -10,6 +10,7 @@ import (
 	"waybill/application/tenancy"
 	"waybill/domain"
 	"waybill/ports"
+	"waybill/test/stage"
 )
 
 // used is a gate in front of the scene's database, and what that then says
@@ -23,7 +24,7 @@ type used struct {
 func newUsed(t *testing.T, between func(ports.Storage) ports.Storage) *used {
 	t.Helper()
 	u := &used{scene: newScene(t), limiter: &counter{taken: map[string]int{}}}
-	u.gate = admission.New(between(u.Store), u.limiter, digester{}, u.Clock, limits)
+	u.gate = admission.New(between(u.Store), u.limiter, stage.Digester{}, u.Clock, limits)
 	return u
 }
 
@@ -184,7 +185,7 @@ func TestAUseThatCannotBeWrittenIsKept(t *testing.T) {
 func TestNothingIsWrittenWhereNothingWasUsed(t *testing.T) {
 	t.Parallel()
 	store := &moody{}
-	gate := admission.New(store, nil, digester{}, nil, limits)
+	gate := admission.New(store, nil, stage.Digester{}, nil, limits)
 	if err := gate.RecordUses(t.Context()); err != nil || store.begun != 0 {
 		t.Errorf("%v, %d transactions", err, store.begun)
 	}

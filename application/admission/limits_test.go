@@ -134,7 +134,7 @@ func TestTheGreatestLimitStillLetsAnswersWithoutNewsGoFree(t *testing.T) {
 	limiter := mocks.NewMockRateLimiter(ctrl)
 	limiter.EXPECT().Take(gomock.Any(), ports.Bucket{Scope: "unmodified", Name: "key_1", Limit: plenty}).Return(ports.Allowance{Admitted: true}, nil)
 	limiter.EXPECT().GiveBack(gomock.Any()).Return(nil)
-	a := admission.New(nil, limiter, digester{}, &stage.Clock{}, admission.Limits{PerKey: plenty})
+	a := admission.New(nil, limiter, stage.Digester{}, &stage.Clock{}, admission.Limits{PerKey: plenty})
 	if err := a.GiveBackUnmodified(t.Context(), &admission.Grant{Credential: credential(liveKey, nil)}); err != nil {
 		t.Error(err)
 	}
@@ -154,7 +154,7 @@ func TestGiveBackThatFailsPromisesNothing(t *testing.T) {
 	ctrl := gomock.NewController(t)
 	limiter := mocks.NewMockRateLimiter(ctrl)
 	limiter.EXPECT().GiveBack(gomock.Any()).Return(errBroken)
-	a := admission.New(nil, limiter, digester{}, &stage.Clock{}, limits)
+	a := admission.New(nil, limiter, stage.Digester{}, &stage.Clock{}, limits)
 	grant := admission.Grant{Allowance: ports.Allowance{Limit: limits.PerKey, Remaining: 5}}
 	if err := a.GiveBack(t.Context(), &grant); !errors.Is(err, errBroken) || grant.Allowance.Remaining != 5 {
 		t.Errorf("%v, remaining %d", err, grant.Allowance.Remaining)

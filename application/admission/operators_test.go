@@ -19,7 +19,7 @@ import (
 )
 
 func (o *scene) operators(limiter ports.RateLimiter) *admission.Operators {
-	return admission.NewOperators(o.Store, limiter, digester{}, o.Clock, admission.FailedOperators(limits.PerAddress))
+	return admission.NewOperators(o.Store, limiter, stage.Digester{}, o.Clock, admission.FailedOperators(limits.PerAddress))
 }
 
 func TestAnOperatorTokenNamesItsOperatorUntilItIsRevoked(t *testing.T) {
@@ -94,7 +94,7 @@ func TestGuessesAtTokensAtOneMomentReachTheStorageSixtyTimes(t *testing.T) {
 		table := &noTokens{}
 		storage := mocks.NewMockStorage(gomock.NewController(t))
 		storage.EXPECT().Read().Return(ports.Readers{Operators: table}).AnyTimes()
-		operators := admission.NewOperators(storage, &counter{taken: map[string]int{}}, digester{}, &stage.Clock{}, admission.FailedOperators(limits.PerAddress))
+		operators := admission.NewOperators(storage, &counter{taken: map[string]int{}}, stage.Digester{}, &stage.Clock{}, admission.FailedOperators(limits.PerAddress))
 		var all sync.WaitGroup
 		for i := range 500 {
 			all.Go(func() {
@@ -118,7 +118,7 @@ func TestAStorageThatFailsIsNotTheOperatorsFault(t *testing.T) {
 	storage.EXPECT().Read().Return(ports.Readers{Operators: table}).AnyTimes()
 	table.EXPECT().FindByDigest(gomock.Any(), gomock.Any()).Return(domain.OperatorToken{}, errBroken).Times(100)
 	limiter := &counter{taken: map[string]int{}}
-	operators := admission.NewOperators(storage, limiter, digester{}, &stage.Clock{}, admission.FailedOperators(limits.PerAddress))
+	operators := admission.NewOperators(storage, limiter, stage.Digester{}, &stage.Clock{}, admission.FailedOperators(limits.PerAddress))
 	for range 100 {
 		_, err := operators.Identify(t.Context(), admission.OperatorCredentials{Address: address, Token: domain.MakeOperatorToken([32]byte{})})
 		var told *domain.Error

@@ -40,7 +40,7 @@ func (o *scene) member(pepper string, previous ...string) member {
 	limiter := &counter{taken: map[string]int{}}
 	digest := append(peppered{pepper}, previous...)
 	return member{
-		Tenants:   tenancy.NewTenants(o.Store, digest, o.Clock, o.IDs, unheard{}),
+		Tenants:   tenancy.NewTenants(o.Store, digest, o.Clock, o.IDs, stage.Unheard{}),
 		gate:      admission.New(o.Store, limiter, digest, o.Clock, limits),
 		operators: admission.NewOperators(o.Store, limiter, digest, o.Clock, admission.FailedOperators(limits.PerAddress)),
 	}

@@ -2,7 +2,6 @@ package admission_test
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"sync"
 	"testing"
@@ -36,12 +35,6 @@ var (
 var boss = domain.AuditActor{Name: "command:boss"}
 
 const address = "203.0.113.7"
-
-// digester is enough of one: equal for equal secrets only.
-type digester struct{}
-
-func (digester) Digest(secret string) [32]byte { return sha256.Sum256([]byte(secret)) }
-func (digester) Previous(string) [][32]byte    { return nil }
 
 // counter is a limiter whose windows never end.
 type counter struct {
@@ -108,7 +101,7 @@ func newGate(t *testing.T) *gate {
 	g := &gate{store: mocks.NewMockTenancyReader(ctrl), limiter: &counter{taken: map[string]int{}}, clock: &stage.Clock{}}
 	storage := mocks.NewMockStorage(ctrl)
 	storage.EXPECT().Read().Return(ports.Readers{Tenancy: g.store}).AnyTimes()
-	g.Admission = admission.New(storage, g.limiter, digester{}, g.clock, limits)
+	g.Admission = admission.New(storage, g.limiter, stage.Digester{}, g.clock, limits)
 	return g
 }
 
@@ -118,7 +111,7 @@ func (g *gate) knock(t *testing.T, secret string) (admission.Grant, error) {
 
 // knows lets the storage be asked for the key that often.
 func (g *gate) knows(secret string, times int, change func(*domain.Credential)) *gomock.Call {
-	return g.store.EXPECT().Credential(gomock.Any(), digester{}.Digest(secret)).DoAndReturn(
+	return g.store.EXPECT().Credential(gomock.Any(), stage.Digester{}.Digest(secret)).DoAndReturn(
 		func(context.Context, ...[32]byte) (domain.Credential, error) { return credential(secret, change), nil }).Times(times)
 }
 
@@ -126,13 +119,13 @@ func (g *gate) knows(secret string, times int, change func(*domain.Credential)) 
 func (g *gate) known(secrets ...string) {
 	found := make([][32]byte, len(secrets))
 	for i, secret := range secrets {
-		found[i] = digester{}.Digest(secret)
+		found[i] = stage.Digester{}.Digest(secret)
 	}
 	g.store.EXPECT().Known(gomock.Any(), gomock.Any()).Return(found, nil)
 }
 
 func (g *gate) knowsNothingOf(secret string, times int) *gomock.Call {
-	return g.store.EXPECT().Credential(gomock.Any(), digester{}.Digest(secret)).Return(domain.Credential{}, domain.ErrNotFound).Times(times)
+	return g.store.EXPECT().Credential(gomock.Any(), stage.Digester{}.Digest(secret)).Return(domain.Credential{}, domain.ErrNotFound).Times(times)
 }
 
 func credential(secret string, change func(*domain.Credential)) domain.Credential {
@@ -158,7 +151,7 @@ func newScene(t *testing.T) *scene {
 	t.Helper()
 	o := &scene{Stage: stage.New(t)}
 	o.Clock.Step = 0 // it stands still
-	o.Tenants = tenancy.NewTenants(o.Store, digester{}, o.Clock, o.IDs, unheard{})
+	o.Tenants = tenancy.NewTenants(o.Store, stage.Digester{}, o.Clock, o.IDs, stage.Unheard{})
 	return o
 }
 
@@ -183,12 +176,6 @@ func (o *scene) issue(t *testing.T, lifetime *time.Duration) tenancy.IssuedKey {
 	}
 	return k
 }
-
-// unheard are announcements without anybody who listens.
-type unheard struct{}
-
-func (unheard) Announce(context.Context, domain.ID)     {}
-func (unheard) Listen(context.Context, func(domain.ID)) { panic("not for use cases") }
 
 // lockOut uses up what the address may fail.
 func (g *gate) lockOut() { g.limiter.taken["address "+address] = 60 }

@@ -28,7 +28,7 @@ type scene struct {
 	storage    ports.Storage
 	clock      ports.Clock
 	tenant     domain.Tenant
-	logged     lockedBuilder
+	logged     stage.Log
 
 	mu   sync.Mutex
 	late []time.Duration // of every step that was done
@@ -66,23 +66,6 @@ func (s *scene) lateness() []time.Duration {
 	told := s.late
 	s.late = nil
 	return told
-}
-
-type lockedBuilder struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (l *lockedBuilder) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuilder) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // price and everywhere are the simplest things that keep the promises of their ports.

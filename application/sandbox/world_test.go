@@ -15,13 +15,14 @@ import (
 	"waybill/application/sandbox"
 	"waybill/domain"
 	"waybill/ports"
+	"waybill/test/stage"
 )
 
 // world is what a scheduler lives in: a storage with due steps and a queue that
 // notifications. It is a bubble's, so that times are exact.
 type world struct {
 	ports.Storage
-	logged lockedBuilder
+	logged stage.Log
 	clock  ports.Clock
 	began  time.Time
 	// look goes around every look, and answer around every notification; nil: all is well.

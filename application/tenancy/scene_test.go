@@ -2,7 +2,6 @@ package tenancy_test
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"sync"
 	"testing"
@@ -16,12 +15,6 @@ var (
 	boss      = domain.AuditActor{Name: "command:boss"}
 	errBroken = errors.New("the disk is on fire")
 )
-
-// digester is enough of one: equal for equal secrets only.
-type digester struct{}
-
-func (digester) Digest(secret string) [32]byte { return sha256.Sum256([]byte(secret)) }
-func (digester) Previous(string) [][32]byte    { return nil }
 
 // grapevine keeps what was announced.
 type grapevine struct {

@@ -31,7 +31,7 @@ func newScene(t *testing.T) *scene {
 
 // on makes the use cases anew on another storage.
 func (o *scene) on(s ports.Storage) {
-	o.Tenants = tenancy.NewTenants(s, digester{}, o.Clock, o.IDs, &o.grapevine)
+	o.Tenants = tenancy.NewTenants(s, stage.Digester{}, o.Clock, o.IDs, &o.grapevine)
 }
 
 func (o *scene) newBusiness(t *testing.T) domain.Business {
@@ -64,7 +64,7 @@ func (o *scene) issue(t *testing.T, lifetime *time.Duration) tenancy.IssuedKey {
 // use reports why a key does not work now.
 func (o *scene) use(t *testing.T, secret string) error {
 	t.Helper()
-	credential, err := o.Store.Read().Tenancy.Credential(t.Context(), digester{}.Digest(secret))
+	credential, err := o.Store.Read().Tenancy.Credential(t.Context(), stage.Digester{}.Digest(secret))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestAnIssuedKeyOpensAndItsSecretIsNotKept(t *testing.T) {
 		t.Errorf("secret %q", k.Secret)
 	}
 	stored, err := o.Store.Read().Tenancy.APIKey(t.Context(), k.ID)
-	if err != nil || stored.Digest != (digester{}).Digest(k.Secret) || stored.LastFour != k.Secret[len(k.Secret)-4:] ||
+	if err != nil || stored.Digest != (stage.Digester{}).Digest(k.Secret) || stored.LastFour != k.Secret[len(k.Secret)-4:] ||
 		stored.ExpiresAt != nil || stored.RevokedAt != nil || stored.Environment != domain.Live ||
 		!slices.Equal(stored.Scopes, []domain.Scope{"quotes:read", "deliveries:write"}) {
 		t.Errorf("stored %+v, %v", stored, err)

@@ -20,8 +20,8 @@ import (
 	"waybill/test/sample"
 )
 
-// shelf is a storage with deliveries that are written directly.
-type shelf struct {
+// records is a storage with deliveries that are written directly.
+type records struct {
 	ports.Storage
 	ports.TrackingReader
 
@@ -32,11 +32,11 @@ type shelf struct {
 	fails     error
 }
 
-func newShelf() *shelf { return &shelf{found: map[domain.Reference]domain.Tracking{}} }
+func newRecords() *records { return &records{found: map[domain.Reference]domain.Tracking{}} }
 
-func (s *shelf) Read() ports.Readers { return ports.Readers{Tracking: s} }
+func (s *records) Read() ports.Readers { return ports.Readers{Tracking: s} }
 
-func (s *shelf) Find(ctx context.Context, r domain.Reference) (domain.Tracking, error) {
+func (s *records) Find(ctx context.Context, r domain.Reference) (domain.Tracking, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.looks++
@@ -52,7 +52,7 @@ func (s *shelf) Find(ctx context.Context, r domain.Reference) (domain.Tracking, 
 	return found, nil
 }
 
-func (s *shelf) Known(_ context.Context, of []domain.Reference) (known []domain.Reference, err error) {
+func (s *records) Known(_ context.Context, of []domain.Reference) (known []domain.Reference, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.questions++
@@ -64,7 +64,7 @@ func (s *shelf) Known(_ context.Context, of []domain.Reference) (known []domain.
 	return known, s.fails
 }
 
-func (s *shelf) put(r domain.Reference, status domain.Status, sequence int) domain.Tracking {
+func (s *records) put(r domain.Reference, status domain.Status, sequence int) domain.Tracking {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := domain.Tracking{Sender: "Adom Foods", Status: status, Sequence: sequence, Events: []domain.TrackedEvent{{Status: status, OccurredAt: sample.Now}}}
@@ -72,19 +72,19 @@ func (s *shelf) put(r domain.Reference, status domain.Status, sequence int) doma
 	return t
 }
 
-func (s *shelf) fail(err error) {
+func (s *records) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fails = err
 }
 
-func (s *shelf) asked() int {
+func (s *records) asked() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.questions
 }
 
-func (s *shelf) looked() int {
+func (s *records) looked() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.looks
@@ -111,30 +111,30 @@ var bucket = ports.Bucket{Scope: "tracking", Name: "192.0.2.1", Limit: domain.Ra
 
 func TestAHitCountsNothingAndIsNotAskedAgain(t *testing.T) {
 	t.Parallel()
-	shelf, limiter := newShelf(), mocks.NewMockRateLimiter(gomock.NewController(t))
+	records, limiter := newRecords(), mocks.NewMockRateLimiter(gomock.NewController(t))
 	r := sample.Reference()
-	want := shelf.put(r, domain.Booked, 1)
+	want := records.put(r, domain.Booked, 1)
 	limiter.EXPECT().Take(gomock.Any(), bucket).Return(ports.Allowance{Admitted: true}, nil)
 	limiter.EXPECT().GiveBack(gomock.Any(), bucket)
-	use := tracking.New(shelf, limiter)
+	use := tracking.New(records, limiter)
 	for range 3 {
 		if got, err := use.Find(t.Context(), "192.0.2.1", string(r)); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, %v", got, err)
 		}
 	}
-	if n := shelf.looked(); n != 3 {
+	if n := records.looked(); n != 3 {
 		t.Errorf("looked %d times", n)
 	}
 }
 
 func TestAMissCountsAndAHitDoesNot(t *testing.T) {
 	t.Parallel()
-	shelf, limiter := newShelf(), mocks.NewMockRateLimiter(gomock.NewController(t))
+	records, limiter := newRecords(), mocks.NewMockRateLimiter(gomock.NewController(t))
 	r := sample.Reference()
-	shelf.put(r, domain.Booked, 1)
+	records.put(r, domain.Booked, 1)
 	limiter.EXPECT().Take(gomock.Any(), bucket).Return(ports.Allowance{Admitted: true}, nil).Times(3)
 	limiter.EXPECT().GiveBack(gomock.Any(), bucket)
-	use := tracking.New(shelf, limiter)
+	use := tracking.New(records, limiter)
 	for _, text := range []string{string(sample.Reference()), "none"} {
 		if _, err := use.Find(t.Context(), "192.0.2.1", text); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("%s: %v", text, err)
@@ -149,30 +149,30 @@ func TestAMissCountsAndAHitDoesNot(t *testing.T) {
 
 func TestWhatTheStorageCannotDoIsNotTheClients(t *testing.T) {
 	t.Parallel()
-	shelf, limiter := newShelf(), mocks.NewMockRateLimiter(gomock.NewController(t))
+	records, limiter := newRecords(), mocks.NewMockRateLimiter(gomock.NewController(t))
 	broken := errors.New("no answer")
-	shelf.fail(broken)
+	records.fail(broken)
 	limiter.EXPECT().Take(gomock.Any(), bucket).Return(ports.Allowance{Admitted: true}, nil)
 	limiter.EXPECT().GiveBack(gomock.Any(), bucket)
-	if _, err := tracking.New(shelf, limiter).Find(t.Context(), "192.0.2.1", "none"); !errors.Is(err, broken) {
+	if _, err := tracking.New(records, limiter).Find(t.Context(), "192.0.2.1", "none"); !errors.Is(err, broken) {
 		t.Error(err)
 	}
 	limiter.EXPECT().Take(gomock.Any(), bucket).Return(ports.Allowance{}, nil)
-	if _, err := tracking.New(shelf, limiter).Find(t.Context(), "192.0.2.1", "none"); !errors.Is(err, broken) {
+	if _, err := tracking.New(records, limiter).Find(t.Context(), "192.0.2.1", "none"); !errors.Is(err, broken) {
 		t.Error(err)
 	}
 }
 
 func TestWhoMissedTooOftenIsToldWhenToComeBackAndIsLookedUpWithOthers(t *testing.T) {
 	t.Parallel()
-	shelf, limiter := newShelf(), mocks.NewMockRateLimiter(gomock.NewController(t))
+	records, limiter := newRecords(), mocks.NewMockRateLimiter(gomock.NewController(t))
 	limiter.EXPECT().Take(gomock.Any(), bucket).Return(ports.Allowance{RetryAfter: 9*time.Second + time.Millisecond}, nil).Times(2)
-	use := tracking.New(shelf, limiter)
+	use := tracking.New(records, limiter)
 	for _, text := range []string{string(sample.Reference()), "none"} {
 		_, err := use.Find(t.Context(), "192.0.2.1", text)
 		var e *domain.Error
-		if !errors.As(err, &e) || e.Kind != domain.KindLimited || e.RetryAfter != 10*time.Second || shelf.looked() != 0 {
-			t.Errorf("%s: %#v after %d looks", text, err, shelf.looked())
+		if !errors.As(err, &e) || e.Kind != domain.KindLimited || e.RetryAfter != 10*time.Second || records.looked() != 0 {
+			t.Errorf("%s: %#v after %d looks", text, err, records.looked())
 		}
 	}
 }
@@ -182,9 +182,9 @@ func TestWhoMissedTooOftenIsToldWhenToComeBackAndIsLookedUpWithOthers(t *testing
 func TestAPageThatExistsOpensWhateverItsNeighboursGuess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		shelf := newShelf()
+		records := newRecords()
 		limiter := &windowless{}
-		use := tracking.New(shelf, limiter)
+		use := tracking.New(records, limiter)
 		ctx, stop := context.WithCancel(t.Context())
 		var guessing, opening sync.WaitGroup
 		for range 100 {
@@ -199,7 +199,7 @@ func TestAPageThatExistsOpensWhateverItsNeighboursGuess(t *testing.T) {
 		}
 		for range 300 {
 			r := sample.Reference()
-			shelf.put(r, domain.Booked, 1)
+			records.put(r, domain.Booked, 1)
 			time.Sleep(17 * time.Millisecond)
 			opening.Go(func() {
 				begun := time.Now()
@@ -212,10 +212,10 @@ func TestAPageThatExistsOpensWhateverItsNeighboursGuess(t *testing.T) {
 		stop()
 		guessing.Wait()
 		// 5.1 seconds of them.
-		if n := shelf.asked(); n > 60 {
+		if n := records.asked(); n > 60 {
 			t.Errorf("%d questions for many", n)
 		}
-		if n := shelf.looked(); n > 100+300 {
+		if n := records.looked(); n > 100+300 {
 			t.Errorf("%d look-ups of one, want those of the pages and of a hundred misses", n)
 		}
 	})
@@ -242,11 +242,11 @@ func (w *windowless) GiveBack(context.Context, ...ports.Bucket) error {
 
 func TestALimiterThatFailsKeepsNobodyOut(t *testing.T) {
 	t.Parallel()
-	shelf, limiter := newShelf(), mocks.NewMockRateLimiter(gomock.NewController(t))
+	records, limiter := newRecords(), mocks.NewMockRateLimiter(gomock.NewController(t))
 	r := sample.Reference()
-	shelf.put(r, domain.Booked, 1)
+	records.put(r, domain.Booked, 1)
 	limiter.EXPECT().Take(gomock.Any(), bucket).Return(ports.Allowance{}, errors.New("no answer")).Times(2)
-	use := tracking.New(shelf, limiter)
+	use := tracking.New(records, limiter)
 	if _, err := use.Find(t.Context(), "192.0.2.1", "none"); !errors.Is(err, domain.ErrNotFound) {
 		t.Error(err)
 	}

@@ -31,9 +31,9 @@ func silent() *slog.Logger { return slog.New(slog.DiscardHandler) }
 func TestOneLookIsForAllWhoWatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		shelf, r := newShelf(), sample.Reference()
-		found := shelf.put(r, domain.Booked, 1)
-		all := tracking.NewWatches(shelf, silent())
+		records, r := newRecords(), sample.Reference()
+		found := records.put(r, domain.Booked, 1)
+		all := tracking.NewWatches(records, silent())
 		told := make(chan time.Duration)
 		begun := time.Now()
 		for i := range 50 {
@@ -47,18 +47,18 @@ func TestOneLookIsForAllWhoWatch(t *testing.T) {
 			}()
 		}
 		time.Sleep(9 * time.Second)
-		shelf.put(r, domain.Assigned, 2)
+		records.put(r, domain.Assigned, 2)
 		for range 50 {
 			if after := <-told; after != 10*time.Second {
 				t.Errorf("told after %v", after)
 			}
 		}
 		synctest.Wait()
-		if n := shelf.looked(); n != 5 {
+		if n := records.looked(); n != 5 {
 			t.Errorf("looked %d times in 10 s", n)
 		}
 		time.Sleep(time.Hour)
-		if n := shelf.looked(); n != 5 {
+		if n := records.looked(); n != 5 {
 			t.Errorf("with nobody left it was looked %d times more", n-5)
 		}
 	})
@@ -67,28 +67,28 @@ func TestOneLookIsForAllWhoWatch(t *testing.T) {
 func TestAFailedDeliveryIsLookedAtLessOftenAndOneThatIsOverNotAtAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		shelf, r := newShelf(), sample.Reference()
-		one := watch(t, tracking.NewWatches(shelf, silent()), "192.0.2.1", r, shelf.put(r, domain.Failed, 3))
+		records, r := newRecords(), sample.Reference()
+		one := watch(t, tracking.NewWatches(records, silent()), "192.0.2.1", r, records.put(r, domain.Failed, 3))
 		defer one.Close()
 		time.Sleep(time.Minute + time.Second)
-		if n := shelf.looked(); n != 30 {
+		if n := records.looked(); n != 30 {
 			t.Errorf("looked %d times in the first minute", n)
 		}
 		time.Sleep(time.Minute)
-		if n := shelf.looked(); n != 36 {
+		if n := records.looked(); n != 36 {
 			t.Errorf("looked %d times in the second minute", n-30)
 		}
-		shelf.put(r, domain.Assigned, 4) // somebody tries again
+		records.put(r, domain.Assigned, 4) // somebody tries again
 		if got, err := one.Next(t.Context(), 3); err != nil || got.Sequence != 4 {
 			t.Fatalf("%+v, %v", got, err)
 		}
-		shelf.put(r, domain.Delivered, 7)
+		records.put(r, domain.Delivered, 7)
 		if got, err := one.Next(t.Context(), 4); err != nil || got.Status != domain.Delivered {
 			t.Fatalf("%+v, %v", got, err)
 		}
-		before := shelf.looked()
+		before := records.looked()
 		time.Sleep(time.Hour)
-		if n := shelf.looked() - before; n != 0 {
+		if n := records.looked() - before; n != 0 {
 			t.Errorf("what is over was looked at %d times", n)
 		}
 	})
@@ -97,12 +97,12 @@ func TestAFailedDeliveryIsLookedAtLessOftenAndOneThatIsOverNotAtAll(t *testing.T
 func TestWhoComesLaterKnowsAtOnceWhatOthersKnow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		shelf, r := newShelf(), sample.Reference()
-		all := tracking.NewWatches(shelf, silent())
-		old := shelf.put(r, domain.Booked, 1)
+		records, r := newRecords(), sample.Reference()
+		all := tracking.NewWatches(records, silent())
+		old := records.put(r, domain.Booked, 1)
 		first := watch(t, all, "192.0.2.1", r, old)
 		defer first.Close()
-		newer := shelf.put(r, domain.Assigned, 2)
+		newer := records.put(r, domain.Assigned, 2)
 		begun := time.Now()
 		second := watch(t, all, "192.0.2.2", r, newer)
 		defer second.Close()
@@ -119,13 +119,13 @@ func TestWhoComesLaterKnowsAtOnceWhatOthersKnow(t *testing.T) {
 func TestAWatchOutlivesAStorageThatFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		shelf, r := newShelf(), sample.Reference()
+		records, r := newRecords(), sample.Reference()
 		var log bytes.Buffer
-		one := watch(t, tracking.NewWatches(shelf, slog.New(slog.NewTextHandler(&log, nil))), "192.0.2.1", r, shelf.put(r, domain.Booked, 1))
-		shelf.fail(errors.New("no answer of the database"))
+		one := watch(t, tracking.NewWatches(records, slog.New(slog.NewTextHandler(&log, nil))), "192.0.2.1", r, records.put(r, domain.Booked, 1))
+		records.fail(errors.New("no answer of the database"))
 		time.Sleep(time.Minute)
-		shelf.fail(nil)
-		shelf.put(r, domain.Assigned, 2)
+		records.fail(nil)
+		records.put(r, domain.Assigned, 2)
 		if got, err := one.Next(t.Context(), 1); err != nil || got.Sequence != 2 {
 			t.Errorf("%+v, %v", got, err)
 		}
@@ -139,8 +139,8 @@ func TestAWatchOutlivesAStorageThatFails(t *testing.T) {
 func TestAWatchEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		shelf, r := newShelf(), sample.Reference()
-		one := watch(t, tracking.NewWatches(shelf, silent()), "192.0.2.1", r, shelf.put(r, domain.Booked, 1))
+		records, r := newRecords(), sample.Reference()
+		one := watch(t, tracking.NewWatches(records, silent()), "192.0.2.1", r, records.put(r, domain.Booked, 1))
 		defer one.Close()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -153,10 +153,10 @@ func TestAWatchEndsWithItsContext(t *testing.T) {
 func TestADeliveryIsWatchedByOnlySoMany(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		shelf := newShelf()
-		all := tracking.NewWatches(shelf, silent())
+		records := newRecords()
+		all := tracking.NewWatches(records, silent())
 		r := sample.Reference()
-		found := shelf.put(r, domain.Booked, 1)
+		found := records.put(r, domain.Booked, 1)
 		var open []*tracking.Watch
 		for address := range 50 {
 			open = append(open, watch(t, all, fmt.Sprintf("192.0.2.%d", address), r, found))
@@ -174,14 +174,14 @@ func TestADeliveryIsWatchedByOnlySoMany(t *testing.T) {
 func TestAnAddressAndAProcessWatchOnlySoMuch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		shelf := newShelf()
-		all := tracking.NewWatches(shelf, silent())
+		records := newRecords()
+		all := tracking.NewWatches(records, silent())
 		var open []*tracking.Watch
 		for address := range 100 {
 			name := fmt.Sprintf("192.0.2.%d", address)
 			for range 10 {
 				r := sample.Reference()
-				open = append(open, watch(t, all, name, r, shelf.put(r, domain.Booked, 1)))
+				open = append(open, watch(t, all, name, r, records.put(r, domain.Booked, 1)))
 			}
 			if _, err := all.Watch(name, sample.Reference(), domain.Tracking{}); !errors.Is(err, tracking.ErrCrowded) {
 				t.Fatalf("the eleventh of an address: %v", err)
@@ -193,8 +193,8 @@ func TestAnAddressAndAProcessWatchOnlySoMuch(t *testing.T) {
 		open[0].Close()
 		open[0].Close() // twice is once
 		r := sample.Reference()
-		watch(t, all, "198.51.100.1", r, shelf.put(r, domain.Booked, 1)).Close()
-		again := watch(t, all, "192.0.2.0", r, shelf.put(r, domain.Booked, 1))
+		watch(t, all, "198.51.100.1", r, records.put(r, domain.Booked, 1)).Close()
+		again := watch(t, all, "192.0.2.0", r, records.put(r, domain.Booked, 1))
 		if _, err := all.Watch("192.0.2.0", r, domain.Tracking{}); !errors.Is(err, tracking.ErrCrowded) {
 			t.Errorf("a watch that was closed twice made room for two: %v", err)
 		}

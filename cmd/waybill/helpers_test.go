@@ -1,19 +1,18 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
+	"waybill/test/stage"
 )
 
 // patience is how long a test waits for what should take moments.
@@ -21,24 +20,6 @@ const patience = 30 * time.Second
 
 // freePorts lets tests run beside each other, and beside a server.
 var freePorts = []string{"WAYBILL_LIVE_ADDR=127.0.0.1:0", "WAYBILL_SANDBOX_ADDR=127.0.0.1:0", "WAYBILL_OPS_ADDR=127.0.0.1:0", "WAYBILL_PORTAL_ADDR=127.0.0.1:0"}
-
-// output collects what a running program writes.
-type output struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buffer.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buffer.String()
-}
 
 // outcome is how a command ended.
 type outcome struct {
@@ -49,7 +30,7 @@ type outcome struct {
 // command runs a command to its end.
 func command(t *testing.T, environ []string, args ...string) outcome {
 	t.Helper()
-	var stdout, stderr output
+	var stdout, stderr stage.Log
 	code := run(t.Context(), args, environ, &stdout, &stderr)
 	return outcome{code, stdout.String(), stderr.String()}
 }
@@ -104,7 +85,7 @@ func names(o object) string {
 
 // running is a server in this process.
 type running struct {
-	stdout, stderr output
+	stdout, stderr stage.Log
 	stop           context.CancelFunc // what SIGTERM does
 	ended          chan int
 }

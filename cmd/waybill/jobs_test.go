@@ -15,6 +15,7 @@ import (
 	"waybill/adapters/logging/safelog"
 	"waybill/adapters/periodic"
 	"waybill/ports"
+	"waybill/test/stage"
 )
 
 // runJob runs one until ctx ends.
@@ -28,7 +29,7 @@ func TestARunThatHangsIsEndedToldAndFollowedByTheNext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
-		var logged output
+		var logged stage.Log
 		r := prometheus.NewRegistry()
 		j := periodic.New(r, safelog.New(&logged, slog.LevelInfo, false))
 		store := &silent{}
@@ -115,7 +116,7 @@ func TestARunThatPanicsIsAFailureAndFollowedByTheNext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
-		var logged output
+		var logged stage.Log
 		runs := 0
 		runJob(ctx, periodic.Job{Name: "weaving", Every: time.Minute, Limit: time.Second, Level: slog.LevelError, Do: func(context.Context) (time.Duration, error) {
 			if runs++; runs == 3 {

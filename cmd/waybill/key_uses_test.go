@@ -16,6 +16,7 @@ import (
 	"waybill/adapters/periodic"
 	"waybill/configs"
 	"waybill/domain"
+	"waybill/test/stage"
 )
 
 // uses fails as long as it has an error, or hangs as long as it may.
@@ -40,7 +41,7 @@ func TestUsesOfKeysAreRecordedEveryTenSecondsAndAtTheEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, stop := context.WithCancel(t.Context())
-				var logged output
+				var logged stage.Log
 				done := make(chan struct{})
 				go func() {
 					defer close(done)

@@ -20,6 +20,7 @@ import (
 	"waybill/adapters/periodic"
 	"waybill/configs"
 	"waybill/ports"
+	"waybill/test/stage"
 )
 
 // store purges what it is told to have, a batch at a time.
@@ -98,7 +99,7 @@ func TestTheJanitorLogsAFailureAndComesAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		s := &store{err: errors.New("gone")}
-		var logged output
+		var logged stage.Log
 		done := make(chan struct{})
 		go func() {
 			defer close(done)

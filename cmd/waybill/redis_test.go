@@ -23,6 +23,7 @@ import (
 	"waybill/configs"
 	"waybill/test/redis"
 	"waybill/test/servers/redisserver"
+	"waybill/test/stage"
 )
 
 func TestARedisURLThatCannotBeUsedIsToldWithoutItsPassword(t *testing.T) {
@@ -129,7 +130,7 @@ func TestARedisThatMayDropKeysIsWarnedOfAtTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	begun := time.Now()
-	var logged output
+	var logged stage.Log
 	connect.WarnOfEviction(t.Context(), client, slog.New(slog.NewTextHandler(&logged, nil)))
 	if took := time.Since(begun); took > 2*connect.RedisTimeout || logged.String() != "" {
 		t.Errorf("after %v: %q", took, logged.String())

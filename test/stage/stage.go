@@ -9,6 +9,7 @@
 //   - a scene is the use cases of one area on a stage, made by newScene;
 //   - a world is a stage on which many processes, failures and time play at once,
 //     by seed: test/simulation and the models of an area's jobs;
+//   - doubles that need no stage are Log, Digester and Unheard;
 //   - Between is a storage of which one port is replaced, to fail or to be watched;
 //     nthcall.Calls stand around all ports, to fail each call once.
 package stage

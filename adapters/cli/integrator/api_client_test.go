@@ -1,7 +1,6 @@
 package integrator
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +10,6 @@ import (
 	"net/http/httptest"
 	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -20,6 +18,7 @@ import (
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
 	"waybill/adapters/clients/go/waybillapi"
+	"waybill/test/stage"
 )
 
 // transport answers a request without a network.
@@ -236,12 +235,12 @@ func TestAnErrorOfTheAPIReadsAsEveryOther(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var stderr screen
+			var stderr stage.Log
 			p := &term.Program{Stderr: &stderr}
 			if code := p.Complain(fmt.Errorf("wrapped: %w", &c.err)); code != term.ExitFailure || stderr.String() != c.want {
 				t.Errorf("exit code %d\n%s", code, stderr.String())
 			}
-			stderr = screen{}
+			stderr = stage.Log{}
 			p.AsJSON = true
 			p.Complain(&c.err)
 			var told struct{ Error struct{ Code string } }
@@ -314,24 +313,6 @@ func calling(method string, body any, key string) apiCall {
 // playing are the commands of an integrator on a terminal.
 func playing(p *term.Program) *Commands {
 	return &Commands{CommandLine: &settings.CommandLine{Program: p}}
-}
-
-// screen collects what a command writes.
-type screen struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (s *screen) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.buffer.Write(p)
-}
-
-func (s *screen) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.buffer.String()
 }
 
 // leaving ends a command after a while, as Ctrl-C does: without a deadline.

@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"waybill/adapters/cli/term"
+	"waybill/test/stage"
 )
 
 // A webhook may be faster than the look at the timeline.
 func TestAWebhookIsShownUnderItsEvent(t *testing.T) {
 	t.Parallel()
-	var stdout screen
+	var stdout stage.Log
 	r := &receiver{p: playing(&term.Program{Stdout: &stdout}), events: map[string]bool{}, seen: map[string]bool{}, news: make(chan struct{}, 1)}
 	r.follow("dlv_1")
 	arrive := func(event, delivery string) {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"waybill/adapters/cli/term"
+	"waybill/test/stage"
 )
 
 // feed is a feed of numbered events whose cursor is how many were seen.
@@ -63,7 +64,7 @@ func (f *feed) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func tailing(t *testing.T, f *feed, lasting time.Duration) string {
 	t.Helper()
-	var stdout screen
+	var stdout stage.Log
 	p := playing(&term.Program{Stdout: &stdout, Stderr: io.Discard, AsJSON: true})
 	ctx, stop := leaving(t, lasting)
 	defer stop()
@@ -116,7 +117,7 @@ func TestTailIsNotDrivenByAFeedThatAlwaysHasMore(t *testing.T) {
 
 func TestAnEventIsOneLineWhateverAServerSends(t *testing.T) {
 	t.Parallel()
-	var stdout screen
+	var stdout stage.Log
 	p := playing(&term.Program{Stdout: &stdout, Stderr: io.Discard, AsJSON: true})
 	p.printEvent(json.RawMessage("{\n\"a\" : 1\r\n}"))
 	p.printEvent(json.RawMessage(`{"a" : 1}`))

@@ -17,9 +17,9 @@ import (
 // mostCalls ends a test whose client would ask for ever.
 const mostCalls = 1000
 
-// stage is a delivery whose simulation the test moves; the times in its
+// moved is a delivery whose simulation the test moves; the times in its
 // answers are by its own clock.
-type stage struct {
+type moved struct {
 	scenario domain.Scenario
 	seconds  int
 	skew     time.Duration // of its clock
@@ -29,7 +29,7 @@ type stage struct {
 	calls    []string
 }
 
-func (s *stage) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *moved) RoundTrip(r *http.Request) (*http.Response, error) {
 	if s.calls = append(s.calls, r.URL.Path); len(s.calls) > mostCalls {
 		return refuse(401, "API_KEY_REVOKED"), nil
 	}
@@ -62,8 +62,8 @@ func (s *stage) RoundTrip(r *http.Request) (*http.Response, error) {
 		s.scenario, state, done, len(steps), due), append(date, "ETag", tag)...), nil
 }
 
-// play follows the stage and tells when each event was told.
-func (s *stage) play(t *testing.T) (told []time.Duration, err error) {
+// play follows the delivery and tells when each event was told.
+func (s *moved) play(t *testing.T) (told []time.Duration, err error) {
 	s.begun = time.Now()
 	client := clientOf(s.RoundTrip)
 	f, err := client.follow(t.Context(), "dlv_1", func(waybillapi.DeliveryEvent) { told = append(told, time.Since(s.begun)) })
@@ -75,7 +75,7 @@ func (s *stage) play(t *testing.T) (told []time.Duration, err error) {
 
 func TestEveryEventIsToldAsItHappens(t *testing.T) {
 	t.Parallel()
-	for name, s := range map[string]stage{
+	for name, s := range map[string]moved{
 		"fast":                   {scenario: domain.ScenarioFailedThenRetried, seconds: 1},
 		"slow":                   {scenario: domain.ScenarioDelayed, seconds: 300},
 		"late":                   {scenario: domain.ScenarioDelivered, seconds: 15, late: 300 * time.Millisecond},
@@ -114,7 +114,7 @@ func TestEveryEventIsToldAsItHappens(t *testing.T) {
 func TestADeliveryThatStandsStillIsGivenUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := stage{scenario: domain.ScenarioDelivered, seconds: 2, stuckAt: 2}
+		s := moved{scenario: domain.ScenarioDelivered, seconds: 2, stuckAt: 2}
 		told, err := s.play(t)
 		var stuck *term.StartError
 		if !errors.As(err, &stuck) || !strings.Contains(stuck.What, "dlv_1 stands still: step 2 was due at ") || !strings.Contains(stuck.Fix, "waybill worker") {
@@ -128,7 +128,7 @@ func TestADeliveryThatStandsStillIsGivenUp(t *testing.T) {
 
 func TestADeliveryThatNothingMovesIsReadOnce(t *testing.T) {
 	t.Parallel()
-	s := stage{scenario: domain.ScenarioManual}
+	s := moved{scenario: domain.ScenarioManual}
 	if told, err := s.play(t); err != nil || len(told) != 1 || len(s.calls) != 2 {
 		t.Errorf("%v, %v, %v", told, err, s.calls)
 	}

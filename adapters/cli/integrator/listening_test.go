@@ -13,6 +13,7 @@ import (
 	"waybill/adapters/clients/go/waybillapi"
 	"waybill/domain"
 	"waybill/ports"
+	"waybill/test/stage"
 )
 
 // posting answers for a program without a network.
@@ -22,8 +23,8 @@ func (p posting) Send(_ context.Context, m ports.WebhookMessage) domain.WebhookR
 func (posting) Resolvable(context.Context, string) error                              { return nil }
 
 // listeningTo is listen on a sandbox without a network.
-func listeningTo(h *handout, types ...string) (s *listening, stdout, stderr *screen) {
-	stdout, stderr = &screen{}, &screen{}
+func listeningTo(h *handout, types ...string) (s *listening, stdout, stderr *stage.Log) {
+	stdout, stderr = &stage.Log{}, &stage.Log{}
 	p := playing(&term.Program{Stdout: stdout, Stderr: stderr})
 	client := clientOf(h.RoundTrip)
 	client.notice = func(why string) { _, _ = io.WriteString(stderr, "  "+why+"\n") }

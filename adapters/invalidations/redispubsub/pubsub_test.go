@@ -1,7 +1,6 @@
 package redispubsub
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -21,6 +20,7 @@ import (
 	"waybill/ports"
 	"waybill/test/conformance/invalidations"
 	"waybill/test/redis"
+	"waybill/test/stage"
 )
 
 func TestMain(m *testing.M) {
@@ -60,26 +60,8 @@ type listening struct {
 	mu      sync.Mutex
 	heard   map[domain.ID]int
 	refused atomic.Int64 // connections that could not be made
-	logged  lockedBuffer
+	logged  stage.Log
 	stop    func()
-}
-
-// lockedBuffer is a log that may be read while it is written.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 func listen(t *testing.T, url string, pingAfter time.Duration) *listening {

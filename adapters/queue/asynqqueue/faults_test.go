@@ -1,7 +1,6 @@
 package asynqqueue
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -14,25 +13,11 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"waybill/test/redis"
+	"waybill/test/stage"
 )
 
-// log is one that is read while it is written to.
-type log struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *log) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(line)
-}
-
-func (l *log) lines(part string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.text.String(), part)
-}
+// lines counts those of a log with the part in them.
+func lines(l *stage.Log, part string) int { return strings.Count(l.String(), part) }
 
 // ears are the handler of a test, and what it heard.
 type ears struct{ heard sync.Map }
@@ -52,25 +37,25 @@ func (e *ears) hears(t *testing.T, q *Queue, id string) {
 func TestRunOutlivesARedisThatIsKilledPausedAndEmptied(t *testing.T) {
 	t.Parallel()
 	server := redis.Own(t)
-	var logged log
+	var logged stage.Log
 	q := New(connect(t, server.URL), Options{}, slog.New(slog.NewTextHandler(&logged, nil)))
 	var e ears
 	stop := run(t, q, "a", e.handle)
 	e.hears(t, q, "at first")
-	if n := logged.lines("\n"); n != 0 {
-		t.Errorf("%d lines were logged while all was well: %s", n, logged.text.String())
+	if n := lines(&logged, "\n"); n != 0 {
+		t.Errorf("%d lines were logged while all was well: %s", n, logged.String())
 	}
 	for outage, end := range map[string]func() error{
 		"killed": func() error {
 			server.Kill()
-			until(t, "the outage is noticed", func() bool { return logged.lines("level=WARN") > logged.lines("level=INFO") })
+			until(t, "the outage is noticed", func() bool { return lines(&logged, "level=WARN") > lines(&logged, "level=INFO") })
 			return server.Restart(t.Context())
 		},
 		"paused": func() error {
 			if err := server.Pause(); err != nil {
 				return err
 			}
-			until(t, "the outage is noticed", func() bool { return logged.lines("level=WARN") > logged.lines("level=INFO") })
+			until(t, "the outage is noticed", func() bool { return lines(&logged, "level=WARN") > lines(&logged, "level=INFO") })
 			return server.Resume()
 		},
 	} {
@@ -78,10 +63,10 @@ func TestRunOutlivesARedisThatIsKilledPausedAndEmptied(t *testing.T) {
 			t.Fatal(err)
 		}
 		e.hears(t, q, "after it was "+outage)
-		until(t, "it is told that it is back", func() bool { return logged.lines("level=WARN") == logged.lines("level=INFO") })
+		until(t, "it is told that it is back", func() bool { return lines(&logged, "level=WARN") == lines(&logged, "level=INFO") })
 	}
-	if n := logged.lines("level=WARN"); n != 2 {
-		t.Errorf("%d outages were told of, want 2: %s", n, logged.text.String())
+	if n := lines(&logged, "level=WARN"); n != 2 {
+		t.Errorf("%d outages were told of, want 2: %s", n, logged.String())
 	}
 	client := connect(t, server.URL)
 	for n := range 20 {
@@ -94,8 +79,8 @@ func TestRunOutlivesARedisThatIsKilledPausedAndEmptied(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.hears(t, q, "after the scripts were forgotten")
-	if n := logged.lines("level=WARN"); n != 2 {
-		t.Errorf("an emptied Redis was told of as an outage: %s", logged.text.String())
+	if n := lines(&logged, "level=WARN"); n != 2 {
+		t.Errorf("an emptied Redis was told of as an outage: %s", logged.String())
 	}
 	stop()
 }
@@ -225,14 +210,14 @@ func TestALaneRestsWhileRedisIsGoneOrRefuses(t *testing.T) {
 			t.Parallel()
 			server := redis.Own(t)
 			client := &counted{UniversalClient: connect(t, server.URL)}
-			var logged log
+			var logged stage.Log
 			q := New(client, Options{}, slog.New(slog.NewTextHandler(&logged, nil)))
 			run(t, q, "a", func(context.Context, string) {})
 			until(t, "it asks", func() bool { return client.calls.Load() > 20 })
 			if err := cause(connect(t, server.URL), server.Kill); err != nil {
 				t.Fatal(err)
 			}
-			until(t, "the outage is noticed", func() bool { return logged.lines("level=WARN") == 1 })
+			until(t, "the outage is noticed", func() bool { return lines(&logged, "level=WARN") == 1 })
 			before, began := client.calls.Load(), time.Now()
 			<-time.After(2 * time.Second)
 			if n, most := client.calls.Load()-before, int64(time.Since(began)/refusedPause)+10; n > most {

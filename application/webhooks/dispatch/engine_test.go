@@ -1,7 +1,6 @@
 package dispatch_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -65,7 +64,7 @@ type world struct {
 	began  time.Time
 
 	observer dispatch.Observer
-	logged   lockedBuffer
+	logged   stage.Log
 	// answer is the receiver: nil takes everything at once.
 	answer func(m ports.WebhookMessage) domain.WebhookResult
 
@@ -74,23 +73,6 @@ type world struct {
 	flying        map[string]int // by URL, at this moment
 	most          map[string]int // at a time
 	notifications []string
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // shifted is a clock that may be set while it runs.

@@ -2,12 +2,10 @@ package portal_test
 
 import (
 	"fmt"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
 
-	"waybill/application/people"
 	"waybill/domain"
 	"waybill/ports"
 	"waybill/test/browser"
@@ -19,8 +17,8 @@ func TestInABrowser(t *testing.T) {
 	b := browser.Start(t)
 	for name, test := range map[string]func(*testing.T, *browser.Browser){
 		"every page is for everybody, in every light and width": everyPage,
-		"journeys with scripts":                                 func(t *testing.T, b *browser.Browser) { journeys(t, b, browser.Reader{Zone: "Asia/Kolkata"}) },
-		"journeys without scripts":                              func(t *testing.T, b *browser.Browser) { journeys(t, b, browser.Reader{NoScripts: true}) },
+		"journeys with scripts":                                 func(t *testing.T, b *browser.Browser) { walkAll(t, b, browser.Reader{Zone: "Asia/Kolkata"}) },
+		"journeys without scripts":                              func(t *testing.T, b *browser.Browser) { walkAll(t, b, browser.Reader{NoScripts: true}) },
 	} {
 		t.Run(name, func(t *testing.T) { test(t, b) })
 	}
@@ -51,7 +49,7 @@ func examine(t *testing.T, p *browser.Page, name string) {
 func (s *scene) wantQuiet(t *testing.T, p *browser.Page) {
 	t.Helper()
 	for _, request := range p.Requests() {
-		icon := strings.HasPrefix(request, "data:") // the browser's own, in a field for a time
+		icon := strings.HasPrefix(request, "data:") // the browser's own, in a field for a time and on a page for an error
 		if !icon && !strings.HasPrefix(request, s.url+"/") {
 			t.Errorf("asked for %s", request)
 		}
@@ -138,83 +136,10 @@ func everyPage(t *testing.T, b *browser.Browser) {
 	settled(t, p, "Your new sandbox key")
 	examine(t, p, "key")
 	s.wait(11 * time.Minute)
-	p = s.leave(t, p, s.url+s.house.keysPath(domain.Live), "API keys")
+	copied(t, p)
+	to(t, p, s.url+s.house.keysPath(domain.Live), "API keys")
 	p.Click(t, `section[aria-labelledby="create"] button`)
 	settled(t, p, "Sign in again to go on")
 	examine(t, p, "again")
-	s.wantQuiet(t, p)
-}
-
-// leave goes on from a page that asks before it is left uncopied.
-func (s *scene) leave(t *testing.T, p *browser.Page, url, heading string) *browser.Page {
-	t.Helper()
-	browser.Eval[bool](t, p, "document.querySelector('#once').dispatchEvent(new Event('copy'))")
-	to(t, p, url, heading)
-	return p
-}
-
-// journeys are those of an owner: in by a link, a password, a key made, rotated and
-// revoked, a person invited, who comes in, and out.
-func journeys(t *testing.T, b *browser.Browser, r browser.Reader) {
-	s := newScene(t)
-	p := s.enter(t, b, domain.RoleOwner, r)
-	list := s.url + s.house.keysPath(domain.Live)
-	to(t, p, list, "API keys")
-	browser.Eval[bool](t, p, "document.querySelectorAll('input[name=scopes]').forEach((box, i) => { box.checked = i < 2; }) === undefined")
-	p.Click(t, `section[aria-labelledby="create"] button`)
-	settled(t, p, "Your new live key")
-	key := browser.Eval[string](t, p, "document.querySelector('output[data-secret]').textContent")
-	if e, sound := domain.ParseAPIKey(key); !sound || e != domain.Live {
-		t.Fatalf("the page shows %q", key)
-	}
-	if copies := browser.Eval[bool](t, p, "!document.querySelector('[data-copy=once]').hidden"); copies == r.NoScripts {
-		t.Errorf("the button that copies is shown: %v", copies)
-	}
-	p = s.leave(t, p, list, "API keys")
-	if browser.Eval[bool](t, p, "document.body.textContent.includes("+browser.Quoted(key)+")") {
-		t.Error("the list has the key")
-	}
-	local := browser.Eval[string](t, p, "document.querySelector('td[data-label=\"Made by\"] time').textContent")
-	if strings.Contains(local, "17:30") == r.NoScripts { // noon, in Kolkata
-		t.Errorf("the time is %q", local)
-	}
-	row := func(last string) string { return "tr[data-id]:has(th code)" + last }
-	p.Click(t, row(" form button"))
-	settled(t, p, "Your new live key")
-	if rotated := browser.Eval[string](t, p, "document.querySelector('output[data-secret]').textContent"); rotated == key {
-		t.Error("the key was not rotated")
-	}
-	p = s.leave(t, p, list, "API keys")
-	works := browser.Eval[int](t, p, "document.querySelectorAll('div.card > table tr[data-id]').length")
-	p.Click(t, row(` a[href$="/revoke"]`))
-	settled(t, p, "Revoke the live key")
-	p.Click(t, "button.danger")
-	settled(t, p, "API keys")
-	p.Eventually(t, "one key less works", fmt.Sprintf("document.querySelectorAll('div.card > table tr[data-id]').length === %d", works-1))
-
-	to(t, p, s.url+"/people", "People")
-	fill(t, p, "#name", "Efua Owusu")
-	fill(t, p, "#email", "efua@adom.example")
-	p.Click(t, `form[action="/people"] button`)
-	p.Eventually(t, "the link", "document.querySelector('output[data-secret]') !== null && document.readyState === 'complete'")
-	link := browser.Eval[string](t, p, "document.querySelector('output[data-secret]').textContent")
-	if _, err := url.Parse(link); err != nil || !strings.HasPrefix(link, s.url+"/enter/") {
-		t.Fatalf("the link is %q", link)
-	}
-	p = s.leave(t, p, s.url+"/people", "People")
-	browser.Eval[bool](t, p, `[...document.querySelectorAll("tr[data-id]")].find(r => r.textContent.includes("Efua")).querySelector("a[href$='/remove']").setAttribute("id", "efua") === undefined`)
-	p.Click(t, "#efua")
-	settled(t, p, "Remove Efua Owusu")
-	p.Click(t, "button.danger")
-	p.Eventually(t, "the person is gone", "document.readyState === 'complete' && document.querySelector('h1').textContent === 'People' && !document.querySelector('table').textContent.includes('Efua')")
-	if _, err := s.access.Look(t.Context(), people.Browser{}, link[strings.LastIndexByte(link, '/')+1:]); err == nil {
-		t.Error("the link of a person who was removed works")
-	}
-	p.Click(t, `form[action="/signout"] button`)
-	settled(t, p, "Sign in")
-	fill(t, p, "#email", string(s.house.people[domain.RoleOwner].Email))
-	fill(t, p, "#password", password)
-	p.Click(t, "main form button")
-	settled(t, p, "Hello, adom owner")
 	s.wantQuiet(t, p)
 }

@@ -10,10 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 )
 
@@ -80,10 +82,27 @@ type Reader struct {
 	Zone      string // of time; empty: UTC
 }
 
-// Open opens a page in a tab of its own and waits until it is loaded.
+// window opens an empty one that shares nothing with others, until the test ends.
+func (b *Browser) window(t *testing.T) target.ID {
+	t.Helper()
+	ctx := cdp.WithExecutor(b.ctx, chromedp.FromContext(b.ctx).Browser)
+	profile, err := target.CreateBrowserContext().Do(ctx)
+	if err != nil {
+		t.Fatalf("open a window: %v", err)
+	}
+	t.Cleanup(func() { _ = target.DisposeBrowserContext(profile).Do(ctx) }) // it ends with the browser at the latest
+	id, err := target.CreateTarget("about:blank").WithBrowserContextID(profile).WithNewWindow(true).Do(ctx)
+	if err != nil {
+		t.Fatalf("open a window: %v", err)
+	}
+	return id
+}
+
+// Open opens a page in a tab of its own, with cookies of its own, and waits until it is
+// loaded.
 func (b *Browser) Open(t *testing.T, url string, l Look, r Reader) *Page {
 	t.Helper()
-	ctx, closeTab := chromedp.NewContext(b.ctx)
+	ctx, closeTab := chromedp.NewContext(b.ctx, chromedp.WithTargetID(b.window(t)))
 	t.Cleanup(closeTab)
 	p := &Page{ctx: ctx}
 	chromedp.ListenTarget(ctx, p.note)

@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
+	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
@@ -26,6 +27,7 @@ type Page struct {
 	mu         sync.Mutex
 	requests   []string
 	complaints []string
+	asked      int // before the page was left
 }
 
 // Look looks at the page in another way.
@@ -49,6 +51,31 @@ func (p *Page) Click(t *testing.T, selector string) {
 	p.do(t, "click on "+selector, chromedp.Click(selector, chromedp.ByQuery))
 }
 
+// Press types keys, as a keyboard does, into what has the focus.
+func (p *Page) Press(t *testing.T, keys string) {
+	t.Helper()
+	p.do(t, fmt.Sprintf("press %q", keys), chromedp.KeyEvent(keys))
+}
+
+// Step goes so many pages back in the history, or with a negative number forward.
+func (p *Page) Step(t *testing.T, back int) {
+	t.Helper()
+	p.do(t, "go through the history", chromedp.ActionFunc(func(ctx context.Context) error {
+		now, entries, err := cdppage.GetNavigationHistory().Do(ctx)
+		if err != nil {
+			return err
+		}
+		return cdppage.NavigateToHistoryEntry(entries[int(now)-back].ID).Do(ctx)
+	}))
+}
+
+// AskedToStay is how often leaving was asked about; the answer was to leave.
+func (p *Page) AskedToStay() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.asked
+}
+
 // note keeps what the tab tells of itself.
 func (p *Page) note(event any) {
 	p.mu.Lock()
@@ -62,6 +89,9 @@ func (p *Page) note(event any) {
 		if e.Type == runtime.APITypeError || e.Type == runtime.APITypeWarning {
 			p.complaints = append(p.complaints, fmt.Sprintf("console.%s: %s", e.Type, arguments(e.Args)))
 		}
+	case *cdppage.EventJavascriptDialogOpening:
+		p.asked++
+		go func() { _ = chromedp.Run(p.ctx, cdppage.HandleJavaScriptDialog(true)) }() // fails where the page has gone
 	case *log.EventEntryAdded:
 		if e.Entry.Level == log.LevelError || e.Entry.Level == log.LevelWarning {
 			p.complaints = append(p.complaints, e.Entry.Text+" "+e.Entry.URL)

@@ -39,6 +39,12 @@
     if (uncopied) event.preventDefault();
   });
 
+  // A page that is left takes its secret along: a browser may keep the page as it was,
+  // for going back.
+  window.addEventListener("pagehide", () => {
+    for (const secret of document.querySelectorAll("[data-secret]")) secret.textContent = "It was shown once";
+  });
+
   // A second click sends nothing while the first is under way.
   for (const form of document.querySelectorAll('form[method="post"]')) {
     form.addEventListener("submit", (event) => {

@@ -11,25 +11,51 @@ import (
 	"waybill/test/browser"
 )
 
-// TestInABrowser shows the pages to one browser, one journey after the other.
+// TestInABrowser shows the pages to one browser, in windows that share nothing.
 func TestInABrowser(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
 	for name, test := range map[string]func(*testing.T, *browser.Browser){
-		"every page is for everybody, in every light and width": everyPage,
-		"journeys with scripts":                                 func(t *testing.T, b *browser.Browser) { walkAll(t, b, browser.Reader{Zone: "Asia/Kolkata"}) },
-		"journeys without scripts":                              func(t *testing.T, b *browser.Browser) { walkAll(t, b, browser.Reader{NoScripts: true}) },
+		"every page is for everybody, in every light and width":  everyPage,
+		"every state is for everybody, in every light and width": everyState,
+		"journeys with scripts":                                  func(t *testing.T, b *browser.Browser) { walkAll(t, b, browser.Reader{Zone: "Asia/Kolkata"}) },
+		"journeys without scripts":                               func(t *testing.T, b *browser.Browser) { walkAll(t, b, browser.Reader{NoScripts: true}) },
 	} {
-		t.Run(name, func(t *testing.T) { test(t, b) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, b)
+		})
 	}
 }
 
 // looks are a small phone and a desk, by day and by night.
 var looks = []browser.Look{{Width: 320}, {Width: 320, Dark: true}, {Width: 1280}, {Width: 1280, Dark: true}}
 
+// What a page may weigh, as it comes over the wire: all of it, and the sheets and
+// scripts that pages share.
+const (
+	mostOfAPage = 60_000
+	mostShared  = 20_000
+)
+
+// light fails where a page weighs too much.
+func light(t *testing.T, p *browser.Page, name string) {
+	t.Helper()
+	bytes := func(entries string) int {
+		return browser.Eval[int](t, p, "[..."+entries+"].reduce((sum, e) => sum + e.encodedBodySize, 0)")
+	}
+	shared := bytes("performance.getEntriesByType('resource')")
+	page := bytes("performance.getEntriesByType('navigation')") + shared
+	if shared == 0 || shared > mostShared || page > mostOfAPage {
+		t.Errorf("%s: the page has %d bytes, and %d of them are shared", name, page, shared)
+	}
+	t.Logf("%-20s %6d bytes, shared %d", name, page, shared)
+}
+
 // examine looks at a page in every way.
 func examine(t *testing.T, p *browser.Page, name string) {
 	t.Helper()
+	light(t, p, name)
 	for _, l := range looks {
 		p.Look(t, l)
 		scheme := map[bool]string{false: "light", true: "dark"}[l.Dark]
@@ -78,15 +104,6 @@ func settled(t *testing.T, p *browser.Page, heading string) {
 func fill(t *testing.T, p *browser.Page, selector, text string) {
 	t.Helper()
 	browser.Eval[bool](t, p, "(document.querySelector("+browser.Quoted(selector)+").value = "+browser.Quoted(text)+") !== null")
-}
-
-// enter signs in by a link.
-func (s *scene) enter(t *testing.T, b *browser.Browser, role domain.Role, r browser.Reader) *browser.Page {
-	t.Helper()
-	p := b.Open(t, s.url+"/enter/"+s.link(t, s.house, role).Secret, looks[2], r)
-	p.Click(t, "main button")
-	settled(t, p, "Hello, adom "+string(role))
-	return p
 }
 
 func everyPage(t *testing.T, b *browser.Browser) {

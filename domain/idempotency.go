@@ -15,7 +15,7 @@ type Answer struct {
 type KeyRecord struct {
 	Key         string
 	Fingerprint [32]byte // SHA-256 of method, path and canonical body
-	ClaimID     string   // 32 hex: which attempt wrote the record; tells a commit of our own from a stranger's
+	ClaimID     string   // 32 hex: which attempt wrote the record; tells a commit of our own from another process's
 	Answer      Answer   // the zero Answer: not answered yet
 	CreatedAt   time.Time
 

@@ -74,9 +74,9 @@ func (h WebhookHealth) After(r WebhookResult, now time.Time) WebhookHealth {
 	return h
 }
 
-// Condemned tells why an endpoint of this health gets nothing any more after
+// DisabledReason tells why an endpoint of this health gets nothing any more after
 // the result; empty: it does.
-func (h WebhookHealth) Condemned(r WebhookResult, now time.Time) DisabledReason {
+func (h WebhookHealth) DisabledReason(r WebhookResult, now time.Time) DisabledReason {
 	switch {
 	case r.StatusCode == 410:
 		return DisabledGone

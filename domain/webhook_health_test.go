@@ -110,7 +110,7 @@ func TestALateAnswerMakesAnEndpointSlowForAMinute(t *testing.T) {
 	}
 }
 
-func TestAnEndpointIsCondemnedByGoneOrByDaysOfFailure(t *testing.T) {
+func TestAnEndpointIsDisabledByGoneOrByDaysOfFailure(t *testing.T) {
 	t.Parallel()
 	gone := domain.WebhookResult{StatusCode: 410, Error: domain.ErrorHTTP4xx}
 	days := noon.Add(72 * time.Hour)
@@ -130,7 +130,7 @@ func TestAnEndpointIsCondemnedByGoneOrByDaysOfFailure(t *testing.T) {
 		"49 more since the last success": {failing(1000, noon).After(arrived, noon), broken, days, ""},
 		"healthy":                        {domain.WebhookHealth{}, arrived, days, ""},
 	} {
-		if got := c.health.Condemned(c.result, c.at); got != c.want {
+		if got := c.health.DisabledReason(c.result, c.at); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
@@ -139,7 +139,7 @@ func TestAnEndpointIsCondemnedByGoneOrByDaysOfFailure(t *testing.T) {
 	for range 50 {
 		h = h.After(broken, noon.Add(2*time.Hour))
 	}
-	if h.Condemned(broken, days) != "" || h.Condemned(broken, days.Add(2*time.Hour)) != domain.DisabledFailing {
+	if h.DisabledReason(broken, days) != "" || h.DisabledReason(broken, days.Add(2*time.Hour)) != domain.DisabledFailing {
 		t.Errorf("counted from %v", h.FailingSince)
 	}
 }

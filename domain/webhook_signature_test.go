@@ -74,7 +74,7 @@ func TestThePublicLibraryVerifiesWhatIsSigned(t *testing.T) {
 			}
 		}
 		if receiver(t, append([]byte{2}, secrets[0]...)).Verify(body, signed(secrets, body)) == nil {
-			t.Fatalf("message %d: a stranger's secret verifies it", i)
+			t.Fatalf("message %d: another secret verifies it", i)
 		}
 		if receiver(t, secrets[0]).Verify(append(body, ' '), signed(secrets, body)) == nil {
 			t.Fatalf("message %d: a changed body is verified", i)

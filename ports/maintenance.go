@@ -33,10 +33,10 @@ type Maintenance interface {
 	// is expired goes by the clock of the database. Links and sessions go when they
 	// have expired, used or not, for domain.LinkKept and domain.SessionKept.
 	PurgeExpired(ctx context.Context, limit int) (removed int, more bool, err error)
-	// AnalyzeYoung refreshes the planner statistics of tables that have just begun
+	// AnalyzeRecentTables refreshes the planner statistics of tables that have just begun
 	// to grow, and tells of how many. Without it statements are slower, and nothing
 	// else; a storage without such statistics does nothing.
-	AnalyzeYoung(ctx context.Context) (analyzed int, err error)
+	AnalyzeRecentTables(ctx context.Context) (analyzed int, err error)
 	// FindLate makes WebhookOutbox.Waiting see webhooks that became pending so long
 	// after they were due that it passes over them, and tells for how many endpoints
 	// there were some. A storage that always looks at all of them does nothing.

@@ -78,7 +78,7 @@ type Options struct {
 	TrustedProxies  []netip.Prefix // who may tell a client's address
 	Log             *slog.Logger
 	Metrics         *Metrics
-	Follow          Follow                          // nil: nobody does
+	Trace           Trace                           // nil: nobody does
 	Beside          []Site                          // what else this listener serves
 	Around          func(http.Handler) http.Handler // sees each request first; nil: nothing does
 	Connections     connections.Options
@@ -133,15 +133,15 @@ func (a *API) Serve(l net.Listener) error {
 func (a *API) Shutdown(ctx context.Context) error { return a.server.Shutdown(ctx) }
 
 func (a *API) router() *gin.Engine {
-	engine := web.NewRouter(a.TrustedProxies)
-	engine.Use(a.observe)
+	router := web.NewRouter(a.TrustedProxies)
+	router.Use(a.observe)
 	for _, r := range routes {
 		if r.sandboxOnly && a.Environment != domain.Sandbox {
 			continue
 		}
-		engine.Handle(r.method, "/v1"+r.ginPath(), a.pipeline(r))
+		router.Handle(r.method, "/v1"+r.ginPath(), a.pipeline(r))
 	}
-	engine.NoRoute(a.stranger(a.noRoute))
-	engine.NoMethod(a.stranger(noMethod))
-	return engine
+	router.NoRoute(a.unknownRoute(a.noRoute))
+	router.NoMethod(a.unknownRoute(noMethod))
+	return router
 }

@@ -7,7 +7,7 @@ import (
 	"waybill/domain"
 )
 
-// noRoute has one text for all addresses: what a stranger guessed is not told apart.
+// noRoute has one text for all addresses: what an anonymous caller guessed is not told apart.
 func (a *API) noRoute(*call) *domain.Error {
 	message := "There is nothing at this address. GET /v1/openapi.json lists what there is."
 	if home := a.home(); home != "" {

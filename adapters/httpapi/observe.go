@@ -24,7 +24,7 @@ func callOf(g *gin.Context) *call { return g.Request.Context().Value(callKey{}).
 func (a *API) observe(g *gin.Context) {
 	begun := time.Now()
 	c := &call{Context: g, begun: begun, environment: a.Environment, requestID: web.NameRequest(a.newRequestID(), g.Request.Header), gone: g.Request.Context().Done()}
-	defer a.follow(c)()
+	defer a.trace(c)()
 	c.giveTime(readBudget)
 	defer func() { c.stop() }()
 	header := g.Writer.Header()
@@ -96,7 +96,7 @@ func (a *API) finished(c *call, took time.Duration) {
 	a.Log.LogAttrs(c.Request.Context(), slog.LevelInfo, "request", fields...)
 }
 
-// knownMethod keeps what strangers invent out of labels and logs.
+// knownMethod keeps what callers invent out of labels and logs.
 func knownMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,

@@ -84,7 +84,7 @@ func (a *API) run(r route, c *call) (reply, error) {
 
 // runOpen answers whoever asks; what is asked still has to make sense.
 func (a *API) runOpen(r route, c *call) (reply, error) {
-	if err := a.greetStranger(c); err != nil {
+	if err := a.greetAnonymous(c); err != nil {
 		return reply{}, err
 	}
 	for _, step := range []func(route, *call) error{a.readQuery, a.readBody} {
@@ -156,8 +156,8 @@ func (c *call) end() {
 	}
 }
 
-// greetStranger shows the limits of the address to a client without a key.
-func (a *API) greetStranger(c *call) error {
+// greetAnonymous shows the limits of the address to a client without a key.
+func (a *API) greetAnonymous(c *call) error {
 	allowance, err := a.Admission.Anonymous(c.Request.Context(), clientAddress(c))
 	if err != nil {
 		return domain.Internal(err)
@@ -166,11 +166,11 @@ func (a *API) greetStranger(c *call) error {
 	return nil
 }
 
-// stranger answers where there is no route.
-func (a *API) stranger(answer func(*call) *domain.Error) gin.HandlerFunc {
+// unknownRoute answers where there is no route.
+func (a *API) unknownRoute(answer func(*call) *domain.Error) gin.HandlerFunc {
 	return func(g *gin.Context) {
 		c := callOf(g)
-		if err := a.greetStranger(c); err != nil {
+		if err := a.greetAnonymous(c); err != nil {
 			a.fail(c, err)
 			return
 		}

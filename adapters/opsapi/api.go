@@ -92,33 +92,33 @@ func (a *API) Drain() { a.draining.Store(true) }
 func (a *API) Shutdown(ctx context.Context) error { return a.server.Shutdown(ctx) }
 
 func (a *API) router() *gin.Engine {
-	engine := web.NewRouter(a.options.TrustedProxies)
-	engine.Use(func(c *gin.Context) { web.SetPrivate(c.Writer.Header()) })
+	router := web.NewRouter(a.options.TrustedProxies)
+	router.Use(func(c *gin.Context) { web.SetPrivate(c.Writer.Header()) })
 	nothing := "There is nothing here. There are /healthz, /readyz, /metrics and /debug/pprof/."
 	if m := a.options.Management; m != nil {
-		engine.Use(m.name)
+		router.Use(m.name)
 		nothing = "There is nothing here. GET " + base + "/openapi.json lists what there is, beside /healthz, /readyz, /metrics and /debug/pprof/."
 	}
-	engine.Use(a.recover)
+	router.Use(a.recover)
 	health := map[string]gin.HandlerFunc{"/healthz": a.alive, "/readyz": a.ready}
 	for path, handler := range health {
-		engine.GET(path, handler)
-		engine.HEAD(path, handler)
+		router.GET(path, handler)
+		router.HEAD(path, handler)
 	}
-	engine.GET("/metrics", a.ownHost, gin.WrapH(promhttp.HandlerFor(a.options.Metrics, promhttp.HandlerOpts{})))
-	engine.GET("/debug/pprof/*profile", a.ownHost, a.mayProfile, profile)
+	router.GET("/metrics", a.ownHost, gin.WrapH(promhttp.HandlerFor(a.options.Metrics, promhttp.HandlerOpts{})))
+	router.GET("/debug/pprof/*profile", a.ownHost, a.mayProfile, profile)
 	if a.options.Management != nil {
 		for _, r := range routes {
-			engine.Handle(r.method, r.ginPath(), a.pipeline(r))
+			router.Handle(r.method, r.ginPath(), a.pipeline(r))
 		}
 	}
-	engine.NoRoute(func(c *gin.Context) {
+	router.NoRoute(func(c *gin.Context) {
 		fail(c, http.StatusNotFound, &domain.Error{Code: domain.CodeNotFound, Message: nothing})
 	})
-	engine.NoMethod(func(c *gin.Context) {
+	router.NoMethod(func(c *gin.Context) {
 		fail(c, http.StatusMethodNotAllowed, web.NoMethod(c.Request.Method, c.Writer.Header().Get("Allow")))
 	})
-	return engine
+	return router
 }
 
 // mayProfile lets through who may take profiles: they slow the process down, and

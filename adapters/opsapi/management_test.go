@@ -242,7 +242,7 @@ func TestEveryRouteButTheDescriptionAsksForAToken(t *testing.T) {
 func TestFailuresOfAnAddressAreLimitedAndATokenThatWorkedIsNotShutOut(t *testing.T) {
 	t.Parallel()
 	d := newScene(t)
-	newcomer, err := d.tenants.IssueOperatorToken(t.Context(), domain.AuditActor{Name: "test"}, "Newcomer", domain.OperatorAdmin, nil)
+	newAdmin, err := d.tenants.IssueOperatorToken(t.Context(), domain.AuditActor{Name: "test"}, "New admin", domain.OperatorAdmin, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +252,7 @@ func TestFailuresOfAnAddressAreLimitedAndATokenThatWorkedIsNotShutOut(t *testing
 	for range everyMinute.Limit {
 		d.send(t, "GET", "/audit", "", "Authorization", "").is(401)
 	}
-	for _, sent := range []string{"", "Bearer " + newcomer.Secret} {
+	for _, sent := range []string{"", "Bearer " + newAdmin.Secret} {
 		if got := d.send(t, "GET", "/audit", "", "Authorization", sent).refused(429, "RATE_LIMIT_EXCEEDED"); got.header.Get("Retry-After") != "17" {
 			t.Errorf("Retry-After %q", got.header.Get("Retry-After"))
 		}

@@ -21,9 +21,9 @@ const (
 	// when the next one is due.
 	sweepRest   = 9
 	hurriedRest = 1
-	// youngEvery is how often the database may be asked to look at tables that grow.
-	youngEvery = 2 * time.Second
-	youngLimit = 10 * time.Second
+	// analyzeEvery is how often the database may be asked to analyze tables that grow.
+	analyzeEvery = 2 * time.Second
+	analyzeLimit = 10 * time.Second
 	// lateEvery is how long a webhook may stay unseen that became pending long after it
 	// was due, while the database can clean up what was sent. A look takes at most a
 	// lateShare of the time.
@@ -61,8 +61,8 @@ func Cleaning(store ports.Maintenance, log *slog.Logger) Job {
 // Statistics keeps the database acquainted with tables that have just begun to
 // grow: statements are slower without it, and nothing else.
 func Statistics(store ports.Maintenance, log *slog.Logger) Job {
-	return Job{Name: "statistics", Every: youngEvery, Limit: youngLimit, Level: slog.LevelDebug, Do: func(ctx context.Context) (time.Duration, error) {
-		n, err := store.AnalyzeYoung(ctx)
+	return Job{Name: "statistics", Every: analyzeEvery, Limit: analyzeLimit, Level: slog.LevelDebug, Do: func(ctx context.Context) (time.Duration, error) {
+		n, err := store.AnalyzeRecentTables(ctx)
 		if n > 0 {
 			log.Debug("tables that have just begun to grow were analyzed", "tables", n)
 		}

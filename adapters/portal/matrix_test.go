@@ -286,10 +286,10 @@ func TestNoRouteGivesACallerAByteOfAnotherBusiness(t *testing.T) {
 	s := newScene(t)
 	outsiders := s.outsiders(t)
 	spare := must[domain.Application](t)(s.tenants.CreateApplication(t.Context(), operator, s.house.business.ID, "Second shop"))
-	neighbour := s.house
-	neighbour.app, neighbour.key = s.house.app, map[domain.Environment]tenancyKey{}
+	another := s.house
+	another.app, another.key = s.house.app, map[domain.Environment]tenancyKey{}
 	for _, e := range []domain.Environment{domain.Live, domain.Sandbox} {
-		neighbour.key[e] = must[tenancyKey](t)(s.tenants.IssueKey(t.Context(), operator, spare.ID, e, domain.AllScopes(), nil))
+		another.key[e] = must[tenancyKey](t)(s.tenants.IssueKey(t.Context(), operator, spare.ID, e, domain.AllScopes(), nil))
 	}
 	before, own, query := s.state(t, s.other), s.state(t, s.house), s.query(t, s.other)
 	asked := 0
@@ -339,7 +339,7 @@ func TestNoRouteGivesACallerAByteOfAnotherBusiness(t *testing.T) {
 				}
 			}
 			if strings.Contains(pattern, ":key") {
-				kinds["of another application"] = about(neighbour.ids(pattern), neighbour)
+				kinds["of another application"] = about(another.ids(pattern), another)
 				other := s.house.ids(strings.NewReplacer("/live/", "/sandbox/", "/sandbox/", "/live/").Replace(pattern))
 				kinds["of the other environment"] = about(other, s.house)
 			}

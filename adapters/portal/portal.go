@@ -73,7 +73,7 @@ type Portal struct {
 	secure  bool // people come by https
 	pages   *pages.Set
 	origin  string // of the pages, as browsers write it
-	engine  *gin.Engine
+	router  *gin.Engine
 	server  *connections.Server
 }
 
@@ -88,7 +88,7 @@ func New(u UseCases, o Options) *Portal {
 		panic(err) // the settings were checked
 	}
 	p := &Portal{UseCases: u, options: o, pages: set, secure: base.Scheme == "https", origin: domain.WebOrigin(base)}
-	p.engine = p.router()
+	p.router = p.newRouter()
 	// A form that another site sends comes with the cookie where a browser is old or a
 	// neighbour's host is the same site.
 	// Browsers are compared with the origin of the settings, and not with the Host alone: a
@@ -97,7 +97,7 @@ func New(u UseCases, o Options) *Portal {
 	if err := protection.AddTrustedOrigin(p.origin); err != nil {
 		panic(err) // the settings were checked
 	}
-	handler := protection.Handler(p.engine)
+	handler := protection.Handler(p.router)
 	if o.Around != nil {
 		handler = o.Around(handler)
 	}
@@ -147,25 +147,25 @@ func (p *Portal) Serve(l net.Listener) error { return p.server.Serve(l) }
 // rest is cut off.
 func (p *Portal) Shutdown(ctx context.Context) error { return p.server.Shutdown(ctx) }
 
-func (p *Portal) router() *gin.Engine {
-	engine := web.NewRouter(p.options.TrustedProxies)
-	engine.Use(p.protect)
+func (p *Portal) newRouter() *gin.Engine {
+	router := web.NewRouter(p.options.TrustedProxies)
+	router.Use(p.protect)
 	for _, r := range routes() {
-		engine.Handle(r.method, r.path, p.answer(r))
+		router.Handle(r.method, r.path, p.answer(r))
 		if r.method == http.MethodGet {
-			engine.Handle(http.MethodHead, r.path, p.answer(r))
+			router.Handle(http.MethodHead, r.path, p.answer(r))
 		}
 	}
-	engine.GET("/assets/:name", func(c *gin.Context) {
+	router.GET("/assets/:name", func(c *gin.Context) {
 		if !pages.ServeAsset(c.Writer, c.Request, c.Param("name")) {
 			p.fail(p.newCall(c), domain.ErrNotFound)
 		}
 	})
-	engine.NoRoute(func(c *gin.Context) { p.fail(p.newCall(c), domain.ErrNotFound) })
-	engine.NoMethod(func(c *gin.Context) {
+	router.NoRoute(func(c *gin.Context) { p.fail(p.newCall(c), domain.ErrNotFound) })
+	router.NoMethod(func(c *gin.Context) {
 		p.notice(p.newCall(c), http.StatusMethodNotAllowed, pages.Notice{Tone: "bad", Title: "This page does not take that", Lines: []string{"Open it again from the menu."}})
 	})
-	return engine
+	return router
 }
 
 // protect sets what every answer has, and turns a panic into a page and a line of log.

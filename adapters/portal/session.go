@@ -192,7 +192,7 @@ func (p *Portal) resume(c *call, secret, next string, form url.Values) error {
 	again := c.Request.Clone(context.WithValue(c.ctx(), resumedForm{}, form))
 	again.Method, again.URL, again.Body, again.ContentLength = http.MethodGet, to, http.NoBody, 0
 	again.Header.Set("Cookie", p.cookieName()+"="+secret)
-	p.engine.ServeHTTP(c.Writer, again)
+	p.router.ServeHTTP(c.Writer, again)
 	return nil
 }
 

@@ -107,7 +107,7 @@ func medians(t *testing.T, s *scene) (ofUnknown, ofMalformed time.Duration) {
 func TestWhoGuessesIsStoppedAndNoPageThatExistsIs(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	const guesser, neighbour = "192.0.2.1", "192.0.2.2"
+	const guesser, another = "192.0.2.1", "192.0.2.2"
 	open, other := s.book(t, domain.Live), s.book(t, domain.Live)
 	hit := func(d *domain.Delivery, address string) int {
 		return s.ask(t, http.MethodGet, "/"+string(d.Reference), address).StatusCode
@@ -138,7 +138,7 @@ func TestWhoGuessesIsStoppedAndNoPageThatExistsIs(t *testing.T) {
 	if got := hit(open, guesser); got != http.StatusOK {
 		t.Errorf("what is open behind the same address: %d", got)
 	}
-	if got := hit(other, neighbour); got != http.StatusOK {
+	if got := hit(other, another); got != http.StatusOK {
 		t.Errorf("another address: %d", got)
 	}
 	want := map[string]float64{"found": 33, "missing": 100, "limited": 3, "error": 0}

@@ -45,7 +45,7 @@ type Pages struct {
 
 	render *renderer
 	assets map[string]asset
-	engine *gin.Engine
+	router *gin.Engine
 }
 
 // New makes the pages; At serves them.
@@ -54,7 +54,7 @@ func New(t *tracking.Tracking, w *tracking.Watches, o Options) *Pages {
 	var names assetNames
 	names, p.assets = loadAssets()
 	p.render = newRenderer(names)
-	p.engine = p.router()
+	p.router = p.newRouter()
 	return p
 }
 
@@ -75,30 +75,30 @@ func (p *Pages) At(prefix string) http.Handler {
 		if raw := r.URL.RawPath; raw != "" {
 			below.URL.RawPath = "/" + strings.TrimPrefix(strings.TrimPrefix(raw, prefix), "/")
 		}
-		p.engine.ServeHTTP(w, below)
+		p.router.ServeHTTP(w, below)
 	})
 }
 
-func (p *Pages) router() *gin.Engine {
+func (p *Pages) newRouter() *gin.Engine {
 	gin.SetMode(gin.ReleaseMode)
-	engine := gin.New()
-	engine.RedirectTrailingSlash = false
-	engine.RedirectFixedPath = false
-	engine.UseEscapedPath = true // an escaped slash must not make a path segment two
-	engine.RemoteIPHeaders = []string{"X-Forwarded-For"}
+	router := gin.New()
+	router.RedirectTrailingSlash = false
+	router.RedirectFixedPath = false
+	router.UseEscapedPath = true // an escaped slash must not make a path segment two
+	router.RemoteIPHeaders = []string{"X-Forwarded-For"}
 	proxies := make([]string, 0, len(p.options.TrustedProxies))
 	for _, prefix := range p.options.TrustedProxies {
 		proxies = append(proxies, prefix.String())
 	}
-	if err := engine.SetTrustedProxies(proxies); err != nil {
+	if err := router.SetTrustedProxies(proxies); err != nil {
 		panic(err) // prefixes that were parsed are valid
 	}
-	engine.Use(p.recover, protect, p.onlyRead)
+	router.Use(p.recover, protect, p.onlyRead)
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
-		engine.Handle(method, "/:reference", p.page)
-		engine.Handle(method, "/:reference/stream", p.stream)
+		router.Handle(method, "/:reference", p.page)
+		router.Handle(method, "/:reference/stream", p.stream)
 	}
-	engine.NoRoute(func(c *gin.Context) {
+	router.NoRoute(func(c *gin.Context) {
 		if p.asset(c) {
 			return
 		}
@@ -110,7 +110,7 @@ func (p *Pages) router() *gin.Engine {
 		// More than one segment is no reference either.
 		p.look(c, strings.TrimPrefix(c.Request.URL.Path, "/"))
 	})
-	return engine
+	return router
 }
 
 // recover turns a panic into an error page and a line in the log.

@@ -91,15 +91,15 @@ func Bearer(h http.Header) (secret string, malformed bool) {
 // 404, and believes X-Forwarded-For of the proxies alone.
 func NewRouter(trustedProxies []netip.Prefix) *gin.Engine {
 	gin.SetMode(gin.ReleaseMode)
-	engine := gin.New()
-	engine.RedirectTrailingSlash = false
-	engine.RedirectFixedPath = false
-	engine.HandleMethodNotAllowed = true
-	engine.UseEscapedPath = true // an escaped slash must not make a path segment two
-	engine.RemoteIPHeaders = []string{"X-Forwarded-For"}
+	router := gin.New()
+	router.RedirectTrailingSlash = false
+	router.RedirectFixedPath = false
+	router.HandleMethodNotAllowed = true
+	router.UseEscapedPath = true // an escaped slash must not make a path segment two
+	router.RemoteIPHeaders = []string{"X-Forwarded-For"}
 	proxies := Each(trustedProxies, netip.Prefix.String)
-	if err := engine.SetTrustedProxies(proxies); err != nil {
+	if err := router.SetTrustedProxies(proxies); err != nil {
 		panic(err) // prefixes that were parsed are valid
 	}
-	return engine
+	return router
 }

@@ -71,7 +71,7 @@ type Grant struct {
 
 // Admit lets a request in or answers 401 or 429. Only failures count against
 // the client's address, and beyond its limit they refuse only what does not pass the
-// checksum or is no key: a neighbour behind the same address shuts nobody out.
+// checksum or is no key: a caller behind the same address shuts nobody out.
 func (a *Admission) Admit(ctx context.Context, c Credentials) (Grant, error) {
 	credential, refusal, err := a.identify(ctx, c)
 	if err != nil {

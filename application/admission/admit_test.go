@@ -20,7 +20,7 @@ func TestAGoodKeyIsLetInAndCounted(t *testing.T) {
 	t.Parallel()
 	g := newGate(t)
 	g.knows(liveKey, 1, nil)
-	grant, err := g.knock(t, liveKey)
+	grant, err := g.credentials(t, liveKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,23 +41,23 @@ func TestEveryWayNotToBeLetIn(t *testing.T) {
 	past := noon.Add(-time.Second)
 	mistyped := liveKey[:20] + "x" + liveKey[21:]
 	for name, c := range map[string]struct {
-		knock  admission.Credentials
-		expect func(*gate)
-		code   string
-		detail map[string]any
+		credentials admission.Credentials
+		expect      func(*gate)
+		code        string
+		detail      map[string]any
 	}{
-		"no key":           {knock: admission.Credentials{}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "missing"}},
-		"no bearer":        {knock: admission.Credentials{Malformed: true}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "malformed"}},
-		"malformed first":  {knock: admission.Credentials{Malformed: true, Key: testKey}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "malformed"}},
-		"a wrong checksum": {knock: admission.Credentials{Key: mistyped}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "malformed"}},
-		"a short key":      {knock: admission.Credentials{Key: "x"}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "malformed"}},
-		"checksum first":   {knock: admission.Credentials{Key: testKey[:20] + "x" + testKey[21:]}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "malformed"}},
-		"the wrong host":   {knock: admission.Credentials{Key: testKey}, code: "ENVIRONMENT_MISMATCH", detail: map[string]any{"key_environment": "sandbox", "host_environment": "live"}},
-		"an unknown key":   {knock: admission.Credentials{Key: liveKey}, expect: func(g *gate) { g.knowsNothingOf(liveKey, 1) }, code: "INVALID_API_KEY", detail: map[string]any{"reason": "unknown"}},
-		"a revoked key":    {knock: admission.Credentials{Key: liveKey}, expect: func(g *gate) { g.knows(liveKey, 1, func(c *domain.Credential) { c.Key.RevokedAt = &past }) }, code: "API_KEY_REVOKED"},
-		"an expired key":   {knock: admission.Credentials{Key: liveKey}, expect: func(g *gate) { g.knows(liveKey, 1, func(c *domain.Credential) { c.Key.ExpiresAt = &noon }) }, code: "API_KEY_EXPIRED"},
-		"a disabled app":   {knock: admission.Credentials{Key: liveKey}, expect: func(g *gate) { g.knows(liveKey, 1, func(c *domain.Credential) { c.Application.Disabled = true }) }, code: "INVALID_API_KEY", detail: map[string]any{"reason": "unknown"}},
-		"disabled, revoked": {knock: admission.Credentials{Key: liveKey}, expect: func(g *gate) {
+		"no key":           {credentials: admission.Credentials{}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "missing"}},
+		"no bearer":        {credentials: admission.Credentials{Malformed: true}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "malformed"}},
+		"malformed first":  {credentials: admission.Credentials{Malformed: true, Key: testKey}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "malformed"}},
+		"a wrong checksum": {credentials: admission.Credentials{Key: mistyped}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "malformed"}},
+		"a short key":      {credentials: admission.Credentials{Key: "x"}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "malformed"}},
+		"checksum first":   {credentials: admission.Credentials{Key: testKey[:20] + "x" + testKey[21:]}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "malformed"}},
+		"the wrong host":   {credentials: admission.Credentials{Key: testKey}, code: "ENVIRONMENT_MISMATCH", detail: map[string]any{"key_environment": "sandbox", "host_environment": "live"}},
+		"an unknown key":   {credentials: admission.Credentials{Key: liveKey}, expect: func(g *gate) { g.knowsNothingOf(liveKey, 1) }, code: "INVALID_API_KEY", detail: map[string]any{"reason": "unknown"}},
+		"a revoked key":    {credentials: admission.Credentials{Key: liveKey}, expect: func(g *gate) { g.knows(liveKey, 1, func(c *domain.Credential) { c.Key.RevokedAt = &past }) }, code: "API_KEY_REVOKED"},
+		"an expired key":   {credentials: admission.Credentials{Key: liveKey}, expect: func(g *gate) { g.knows(liveKey, 1, func(c *domain.Credential) { c.Key.ExpiresAt = &noon }) }, code: "API_KEY_EXPIRED"},
+		"a disabled app":   {credentials: admission.Credentials{Key: liveKey}, expect: func(g *gate) { g.knows(liveKey, 1, func(c *domain.Credential) { c.Application.Disabled = true }) }, code: "INVALID_API_KEY", detail: map[string]any{"reason": "unknown"}},
+		"disabled, revoked": {credentials: admission.Credentials{Key: liveKey}, expect: func(g *gate) {
 			g.knows(liveKey, 1, func(c *domain.Credential) { c.Application.Disabled, c.Key.RevokedAt = true, &past })
 		}, code: "INVALID_API_KEY"},
 	} {
@@ -67,8 +67,8 @@ func TestEveryWayNotToBeLetIn(t *testing.T) {
 			if c.expect != nil {
 				c.expect(g) // otherwise the storage must not be asked at all
 			}
-			c.knock.Environment, c.knock.Address = domain.Live, address
-			grant, err := g.Admit(t.Context(), c.knock)
+			c.credentials.Environment, c.credentials.Address = domain.Live, address
+			grant, err := g.Admit(t.Context(), c.credentials)
 			e := wantCode(t, err, domain.KindUnauthenticated, c.code)
 			for k, v := range c.detail {
 				if e.Details[k] != v {
@@ -92,10 +92,10 @@ func TestAnAddressThatFailsTooOftenIsLockedOut(t *testing.T) {
 	t.Parallel()
 	g := newGate(t)
 	for range 60 {
-		_, err := g.knock(t, "guess")
+		_, err := g.credentials(t, "guess")
 		wantCode(t, err, domain.KindUnauthenticated, "INVALID_API_KEY")
 	}
-	grant, err := g.knock(t, "guess")
+	grant, err := g.credentials(t, "guess")
 	e := wantCode(t, err, domain.KindLimited, "RATE_LIMIT_EXCEEDED")
 	if e.RetryAfter != 17*time.Second || e.Details["scope"] != "address" || e.Details["limit"] != 60 || e.Details["window_seconds"] != 60 {
 		t.Errorf("retry after %s, details %v", e.RetryAfter, e.Details)
@@ -105,13 +105,13 @@ func TestAnAddressThatFailsTooOftenIsLockedOut(t *testing.T) {
 	}
 	// A key that nobody knows is looked up with others, and refused alike ...
 	g.known()
-	_, err = g.knock(t, liveKey)
+	_, err = g.credentials(t, liveKey)
 	wantCode(t, err, domain.KindLimited, "RATE_LIMIT_EXCEEDED")
 	// ... while one that exists is let in, and charged nothing, though it was never
 	// seen here.
 	g.known(liveKey)
 	g.knows(liveKey, 1, nil)
-	if _, err := g.knock(t, liveKey); err != nil || g.failures() != 60 {
+	if _, err := g.credentials(t, liveKey); err != nil || g.failures() != 60 {
 		t.Errorf("a key that exists: %v, %d failures", err, g.failures())
 	}
 }
@@ -128,13 +128,13 @@ func TestALockedOutAddressIsToldWhatIsWrongWithAKeyThatIsNoGuess(t *testing.T) {
 		g.known(liveKey)
 		g.knows(liveKey, 1, change)
 		for range 2 { // new here, and then known
-			_, err := g.knock(t, liveKey)
+			_, err := g.credentials(t, liveKey)
 			wantCode(t, err, domain.KindUnauthenticated, code)
 		}
 	}
 	g := newGate(t)
 	g.lockOut()
-	_, err := g.knock(t, testKey)
+	_, err := g.credentials(t, testKey)
 	wantCode(t, err, domain.KindUnauthenticated, "ENVIRONMENT_MISMATCH")
 }
 
@@ -143,7 +143,7 @@ func TestALookUpOfManyThatFailsIsOurs(t *testing.T) {
 	g := newGate(t)
 	g.lockOut()
 	g.store.EXPECT().Known(gomock.Any(), gomock.Any()).Return(nil, errBroken)
-	if _, err := g.knock(t, liveKey); !errors.Is(err, errBroken) {
+	if _, err := g.credentials(t, liveKey); !errors.Is(err, errBroken) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -154,14 +154,14 @@ func TestAKeyThatWorkedSurvivesTheLockoutOfItsAddress(t *testing.T) {
 	g.knows(liveKey, 3, nil)
 	for _, wait := range []time.Duration{0, 10*time.Minute - time.Millisecond, 10*time.Minute - time.Millisecond} {
 		g.clock.GoOn(wait)
-		if _, err := g.knock(t, liveKey); err != nil {
+		if _, err := g.credentials(t, liveKey); err != nil {
 			t.Fatalf("after %s: %v", wait, err)
 		}
 		g.lockOut()
 	}
 	g.clock.GoOn(10 * time.Minute)
 	g.known() // it was deleted meanwhile, and has to be looked up like any other
-	_, err := g.knock(t, liveKey)
+	_, err := g.credentials(t, liveKey)
 	wantCode(t, err, domain.KindLimited, "RATE_LIMIT_EXCEEDED")
 }
 
@@ -169,12 +169,12 @@ func TestATrustedKeyThatIsRevokedIsNotServed(t *testing.T) {
 	t.Parallel()
 	g := newGate(t)
 	gomock.InOrder(g.knows(liveKey, 1, nil), g.knows(liveKey, 1, func(c *domain.Credential) { c.Key.RevokedAt = &noon }))
-	if _, err := g.knock(t, liveKey); err != nil {
+	if _, err := g.credentials(t, liveKey); err != nil {
 		t.Fatal(err)
 	}
 	g.lockOut()
 	g.clock.GoOn(2 * time.Second)
-	_, err := g.knock(t, liveKey)
+	_, err := g.credentials(t, liveKey)
 	wantCode(t, err, domain.KindUnauthenticated, "API_KEY_REVOKED")
 }
 
@@ -182,7 +182,7 @@ func TestAFailureOfOursIsNotTheClients(t *testing.T) {
 	t.Parallel()
 	g := newGate(t)
 	g.store.EXPECT().Credential(gomock.Any(), gomock.Any()).Return(domain.Credential{}, errBroken)
-	grant, err := g.knock(t, liveKey)
+	grant, err := g.credentials(t, liveKey)
 	if !errors.Is(err, errBroken) || domain.HasCode(err, "INVALID_API_KEY") {
 		t.Errorf("got %v", err)
 	}
@@ -190,7 +190,7 @@ func TestAFailureOfOursIsNotTheClients(t *testing.T) {
 		t.Errorf("%d failures, allowance %+v", g.failures(), grant.Allowance)
 	}
 	g.knows(liveKey, 1, nil) // and it was not remembered
-	if _, err := g.knock(t, liveKey); err != nil {
+	if _, err := g.credentials(t, liveKey); err != nil {
 		t.Errorf("when the storage is back: %v", err)
 	}
 }
@@ -250,7 +250,7 @@ func TestAdmissionIsSafeForManyAtOnce(t *testing.T) {
 		all.Go(func() {
 			for range 50 {
 				g.clock.GoOn(100 * time.Millisecond)
-				if _, err := g.knock(t, liveKey); err != nil {
+				if _, err := g.credentials(t, liveKey); err != nil {
 					t.Error(err)
 				}
 			}

@@ -26,12 +26,12 @@ func TestAnAnnouncedRevocationStopsTheKeyAtOnce(t *testing.T) {
 			t.Parallel()
 			g := newGate(t)
 			gomock.InOrder(g.knows(liveKey, 1, nil), g.knows(liveKey, 1, revoked))
-			if _, err := g.knock(t, liveKey); err != nil {
+			if _, err := g.credentials(t, liveKey); err != nil {
 				t.Fatal(err)
 			}
 			g.Forget(announced)
 			for range 2 { // the answer is remembered as any other
-				_, err := g.knock(t, liveKey)
+				_, err := g.credentials(t, liveKey)
 				wantCode(t, err, domain.KindUnauthenticated, "API_KEY_REVOKED")
 			}
 		})
@@ -43,7 +43,7 @@ func TestAnAnnouncementCostsOtherApplicationsNoLookUp(t *testing.T) {
 	g := newGate(t)
 	g.knows(liveKey, 1, nil) // once
 	for range 3 {
-		if _, err := g.knock(t, liveKey); err != nil {
+		if _, err := g.credentials(t, liveKey); err != nil {
 			t.Fatal(err)
 		}
 		g.Forget("app_2")
@@ -55,10 +55,10 @@ func TestAnAnnouncementForgetsWhichKeysAreUnknown(t *testing.T) {
 	for _, announced := range []domain.ID{"app_1", "app_2", ""} {
 		g := newGate(t)
 		gomock.InOrder(g.knowsNothingOf(liveKey, 1), g.knows(liveKey, 1, nil))
-		_, err := g.knock(t, liveKey)
+		_, err := g.credentials(t, liveKey)
 		wantCode(t, err, domain.KindUnauthenticated, "INVALID_API_KEY")
 		g.Forget(announced)
-		if _, err := g.knock(t, liveKey); err != nil {
+		if _, err := g.credentials(t, liveKey); err != nil {
 			t.Errorf("announced %q: %v", announced, err)
 		}
 	}
@@ -68,13 +68,13 @@ func TestAnAnnouncementTakesNoTrustAway(t *testing.T) {
 	t.Parallel()
 	g := newGate(t)
 	g.knows(liveKey, 2, nil)
-	if _, err := g.knock(t, liveKey); err != nil {
+	if _, err := g.credentials(t, liveKey); err != nil {
 		t.Fatal(err)
 	}
 	g.lockOut()
 	g.Forget("")
-	if _, err := g.knock(t, liveKey); err != nil {
-		t.Errorf("a neighbour's failures shut out a key that works: %v", err)
+	if _, err := g.credentials(t, liveKey); err != nil {
+		t.Errorf("another caller's failures shut out a key that works: %v", err)
 	}
 }
 
@@ -103,7 +103,7 @@ func TestALookUpThatAnAnnouncementOvertookIsNotRemembered(t *testing.T) {
 				g.store.EXPECT().Credential(gomock.Any(), gomock.Any()).DoAndReturn(c.behind),
 			)
 			for _, want := range []string{c.first, c.then, c.then} {
-				if _, err := g.knock(t, liveKey); want == "" && err != nil || want != "" && !domain.HasCode(err, want) {
+				if _, err := g.credentials(t, liveKey); want == "" && err != nil || want != "" && !domain.HasCode(err, want) {
 					t.Errorf("got %v, want %q", err, want)
 				}
 			}

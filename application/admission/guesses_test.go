@@ -32,7 +32,7 @@ func TestAKeyWithAWrongChecksumNeverReachesTheStorage(t *testing.T) {
 			guess = append(guess, letters[random.IntN(len(letters))])
 		}
 		clear(g.limiter.taken) // the address alone would be refused soon
-		_, err := g.knock(t, string(guess))
+		_, err := g.credentials(t, string(guess))
 		wantCode(t, err, domain.KindUnauthenticated, "INVALID_API_KEY")
 	}
 }
@@ -93,7 +93,7 @@ func keyOf(n int) string {
 }
 
 func (g *gate) guess(t *testing.T, n int) {
-	_, err := g.knock(t, keyOf(n))
+	_, err := g.credentials(t, keyOf(n))
 	if !domain.HasCode(err, "INVALID_API_KEY") && !domain.HasCode(err, "RATE_LIMIT_EXCEEDED") {
 		t.Errorf("guess %d: %v", n, err)
 	}
@@ -174,7 +174,7 @@ func TestEveryValidKeyGetsInWhileAHundredGuessFromItsAddress(t *testing.T) {
 				time.Sleep(time.Duration(random.IntN(40)) * time.Millisecond)
 				knocking.Go(func() {
 					begun := time.Now()
-					if _, err := g.knock(t, secret); err != nil || time.Since(begun) > time.Second {
+					if _, err := g.credentials(t, secret); err != nil || time.Since(begun) > time.Second {
 						t.Errorf("key %d: %v after %v", n, err, time.Since(begun))
 					}
 				})

@@ -30,7 +30,7 @@ func newUsed(t *testing.T, between func(ports.Storage) ports.Storage) *used {
 
 func straight(s ports.Storage) ports.Storage { return s }
 
-func (u *used) knock(t *testing.T, secret string) error {
+func (u *used) credentials(t *testing.T, secret string) error {
 	t.Helper()
 	_, err := u.gate.Admit(t.Context(), admission.Credentials{Environment: domain.Live, Address: address, Key: secret})
 	return err
@@ -59,7 +59,7 @@ func TestTheLastUseOfAKeyIsWrittenWhenItIsRecorded(t *testing.T) {
 	for range 3 {
 		u.Clock.GoOn(400 * time.Millisecond)
 		last = u.Clock.Now()
-		if err := u.knock(t, k.Secret); err != nil {
+		if err := u.credentials(t, k.Secret); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -79,7 +79,7 @@ func TestAClockThatStepsBackTakesNoUseBack(t *testing.T) {
 	last := u.Clock.Now()
 	for _, step := range []time.Duration{0, -time.Hour} {
 		u.Clock.GoOn(step)
-		if err := u.knock(t, k.Secret); err != nil {
+		if err := u.credentials(t, k.Secret); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -125,7 +125,7 @@ func TestWhichRequestsAreAUseOfTheirKey(t *testing.T) {
 			if c.secret != nil {
 				secret = c.secret(secret)
 			}
-			if err := u.knock(t, secret); c.code == "" && err != nil || c.code != "" && !domain.HasCode(err, c.code) {
+			if err := u.credentials(t, secret); c.code == "" && err != nil || c.code != "" && !domain.HasCode(err, c.code) {
 				t.Fatalf("got %v, want %q", err, c.code)
 			}
 			u.record(t)
@@ -162,7 +162,7 @@ func TestAUseThatCannotBeWrittenIsKept(t *testing.T) {
 	})
 	early, late := u.issue(t, nil), u.issue(t, nil)
 	for _, k := range []tenancy.IssuedKey{early, late} {
-		if err := u.knock(t, k.Secret); err != nil {
+		if err := u.credentials(t, k.Secret); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -171,7 +171,7 @@ func TestAUseThatCannotBeWrittenIsKept(t *testing.T) {
 	}
 	u.Clock.GoOn(time.Second)
 	later := u.Clock.Now()
-	if err := u.knock(t, late.Secret); err != nil {
+	if err := u.credentials(t, late.Secret); err != nil {
 		t.Fatal(err)
 	}
 	if err := u.gate.RecordUses(t.Context()); !errors.Is(err, ports.ErrOutcomeUnknown) {

@@ -34,7 +34,7 @@ func TestTheLimitThatBitesIsTold(t *testing.T) {
 			g := newGate(t)
 			g.limiter.taken = c.taken
 			g.knows(liveKey, 1, func(cr *domain.Credential) { cr.Business.RateLimit = c.own })
-			grant, err := g.knock(t, liveKey)
+			grant, err := g.credentials(t, liveKey)
 			if c.scope == "" {
 				if err != nil {
 					t.Errorf("refused: %v", err)
@@ -88,7 +88,7 @@ func TestAnAnswerThatDoesNotCountIsGivenBack(t *testing.T) {
 	t.Parallel()
 	g := newGate(t)
 	g.knows(liveKey, 1, nil)
-	grant, err := g.knock(t, liveKey)
+	grant, err := g.credentials(t, liveKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestAnswersWithoutNewsGoFreeTenTimesAsOftenAsAKeyMayAsk(t *testing.T) {
 	free := 0
 	for range 10*limits.PerKey.Limit + 100 {
 		g.limiter.taken["key key_1"], g.limiter.taken["business biz_1/live"] = 0, 0
-		grant, err := g.knock(t, liveKey)
+		grant, err := g.credentials(t, liveKey)
 		if err != nil {
 			t.Fatal(err)
 		}

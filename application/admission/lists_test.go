@@ -17,7 +17,7 @@ func TestTheFifthListWaitsThenIsRefusedAndCostsNothing(t *testing.T) {
 		const most = 4
 		var leave [most]func()
 		for i := range leave {
-			grant, err := g.knock(t, liveKey)
+			grant, err := g.credentials(t, liveKey)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -25,7 +25,7 @@ func TestTheFifthListWaitsThenIsRefusedAndCostsNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		grant, err := g.knock(t, liveKey)
+		grant, err := g.credentials(t, liveKey)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +45,7 @@ func TestTheFifthListWaitsThenIsRefusedAndCostsNothing(t *testing.T) {
 		} else {
 			done()
 		}
-		waits, err := g.knock(t, liveKey)
+		waits, err := g.credentials(t, liveKey)
 		if err != nil {
 			t.Fatal(err)
 		}

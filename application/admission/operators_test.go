@@ -30,8 +30,8 @@ func TestAnOperatorTokenNamesItsOperatorUntilItIsRevoked(t *testing.T) {
 	if err != nil || issued.Name != "Dispatch" || !domain.SoundOperatorToken(issued.Secret) {
 		t.Fatalf("%+v, %v", issued, err)
 	}
-	knock := admission.OperatorCredentials{Address: address, Token: issued.Secret, RequestID: "req_1"}
-	by, err := operators.Identify(t.Context(), knock)
+	credentials := admission.OperatorCredentials{Address: address, Token: issued.Secret, RequestID: "req_1"}
+	by, err := operators.Identify(t.Context(), credentials)
 	if want := (domain.AuditActor{ID: issued.ID, Name: "Dispatch", RequestID: "req_1"}); err != nil || by != want {
 		t.Errorf("%+v, %v", by, err)
 	}
@@ -40,7 +40,7 @@ func TestAnOperatorTokenNamesItsOperatorUntilItIsRevoked(t *testing.T) {
 			t.Errorf("%+v, %v", revoked, err)
 		}
 	}
-	_, err = operators.Identify(t.Context(), knock)
+	_, err = operators.Identify(t.Context(), credentials)
 	wantCode(t, err, domain.KindUnauthenticated, "OPERATOR_TOKEN_REVOKED")
 	if works, err := o.UsableOperatorToken(t.Context(), issued.Secret); works || err != nil {
 		t.Errorf("%t, %v", works, err)

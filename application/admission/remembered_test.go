@@ -14,13 +14,13 @@ func TestARevokedKeyStopsWithinTwoSeconds(t *testing.T) {
 	t.Parallel()
 	g := newGate(t)
 	gomock.InOrder(g.knows(liveKey, 1, nil), g.knows(liveKey, 1, func(c *domain.Credential) { c.Key.RevokedAt = &noon }))
-	if _, err := g.knock(t, liveKey); err != nil {
+	if _, err := g.credentials(t, liveKey); err != nil {
 		t.Fatal(err)
 	}
 	served := time.Duration(0) // for how long after it was revoked
 	for range 200 {
 		g.clock.GoOn(10 * time.Millisecond)
-		if _, err := g.knock(t, liveKey); err != nil {
+		if _, err := g.credentials(t, liveKey); err != nil {
 			wantCode(t, err, domain.KindUnauthenticated, "API_KEY_REVOKED")
 			if served >= 2*time.Second || served < time.Second {
 				t.Errorf("served for %s; the cache is there to serve for at least one", served)
@@ -40,12 +40,12 @@ func TestASlowLookUpDoesNotProlongAKey(t *testing.T) {
 		g.clock.GoOn(1400 * time.Millisecond) // it was revoked right behind the read
 		return found, nil
 	})
-	if _, err := g.knock(t, liveKey); err != nil {
+	if _, err := g.credentials(t, liveKey); err != nil {
 		t.Fatal(err)
 	}
 	g.clock.GoOn(500 * time.Millisecond)
 	g.knows(liveKey, 1, func(c *domain.Credential) { c.Key.RevokedAt = &noon })
-	_, err := g.knock(t, liveKey)
+	_, err := g.credentials(t, liveKey)
 	wantCode(t, err, domain.KindUnauthenticated, "API_KEY_REVOKED")
 }
 
@@ -53,11 +53,11 @@ func TestAClockThatStepsBackDoesNotProlongAKey(t *testing.T) {
 	t.Parallel()
 	g := newGate(t)
 	gomock.InOrder(g.knows(liveKey, 1, nil), g.knows(liveKey, 1, func(c *domain.Credential) { c.Key.RevokedAt = &noon }))
-	if _, err := g.knock(t, liveKey); err != nil {
+	if _, err := g.credentials(t, liveKey); err != nil {
 		t.Fatal(err)
 	}
 	g.clock.GoOn(-time.Hour)
-	_, err := g.knock(t, liveKey)
+	_, err := g.credentials(t, liveKey)
 	wantCode(t, err, domain.KindUnauthenticated, "API_KEY_REVOKED")
 }
 
@@ -68,12 +68,12 @@ func TestAKeyExpiresToTheMillisecondWhileItIsRemembered(t *testing.T) {
 	g.knows(liveKey, 1, func(c *domain.Credential) { c.Key.ExpiresAt = &expires })
 	for _, wait := range []time.Duration{0, 699 * time.Millisecond} {
 		g.clock.GoOn(wait)
-		if _, err := g.knock(t, liveKey); err != nil {
+		if _, err := g.credentials(t, liveKey); err != nil {
 			t.Fatalf("after %s: %v", wait, err)
 		}
 	}
 	g.clock.GoOn(time.Millisecond)
-	_, err := g.knock(t, liveKey)
+	_, err := g.credentials(t, liveKey)
 	wantCode(t, err, domain.KindUnauthenticated, "API_KEY_EXPIRED")
 }
 
@@ -83,7 +83,7 @@ func TestAnUnknownKeyIsLookedUpOncePerSecond(t *testing.T) {
 	g.knowsNothingOf(liveKey, 1)
 	for _, wait := range []time.Duration{0, 500 * time.Millisecond, 499 * time.Millisecond} {
 		g.clock.GoOn(wait)
-		_, err := g.knock(t, liveKey)
+		_, err := g.credentials(t, liveKey)
 		wantCode(t, err, domain.KindUnauthenticated, "INVALID_API_KEY")
 	}
 	if g.failures() != 3 {
@@ -91,7 +91,7 @@ func TestAnUnknownKeyIsLookedUpOncePerSecond(t *testing.T) {
 	}
 	g.clock.GoOn(time.Millisecond)
 	g.knows(liveKey, 1, nil)
-	if _, err := g.knock(t, liveKey); err != nil {
+	if _, err := g.credentials(t, liveKey); err != nil {
 		t.Errorf("it was issued meanwhile: %v", err)
 	}
 }
@@ -105,7 +105,7 @@ func TestAKeyThatExpiresDuringItsLookUpIsNotLetIn(t *testing.T) {
 		return credential(liveKey, func(c *domain.Credential) { c.Key.ExpiresAt = &expires }), nil
 	})
 	for range 2 { // looked up, and remembered
-		_, err := g.knock(t, liveKey)
+		_, err := g.credentials(t, liveKey)
 		wantCode(t, err, domain.KindUnauthenticated, "API_KEY_EXPIRED")
 	}
 }
@@ -119,7 +119,7 @@ func TestNoRequestThatBeginsAtTheExpiryOrLaterIsLetIn(t *testing.T) {
 	last := time.Time{}
 	for {
 		begun := g.clock.Now()
-		if _, err := g.knock(t, liveKey); err != nil {
+		if _, err := g.credentials(t, liveKey); err != nil {
 			wantCode(t, err, domain.KindUnauthenticated, "API_KEY_EXPIRED")
 			break
 		}

@@ -105,7 +105,7 @@ func newGate(t *testing.T) *gate {
 	return g
 }
 
-func (g *gate) knock(t *testing.T, secret string) (admission.Grant, error) {
+func (g *gate) credentials(t *testing.T, secret string) (admission.Grant, error) {
 	return g.Admit(t.Context(), admission.Credentials{Environment: domain.Live, Address: address, Key: secret})
 }
 

@@ -26,7 +26,7 @@ func TestANewKeyIsLookedUpOnceForManyRequestsAtOnce(t *testing.T) {
 		var all sync.WaitGroup
 		for range 3 * limits.PerAddress.Limit { // more than the address may fail
 			all.Go(func() {
-				if _, err := g.knock(t, liveKey); err != nil {
+				if _, err := g.credentials(t, liveKey); err != nil {
 					t.Error(err)
 				}
 			})
@@ -50,7 +50,7 @@ func TestKeysThatAreNewDoNotWaitForEachOther(t *testing.T) {
 		var all sync.WaitGroup
 		for n := range byte(10) {
 			all.Go(func() {
-				if _, err := g.knock(t, domain.MakeAPIKey(domain.Live, [32]byte{n, 9})); err != nil {
+				if _, err := g.credentials(t, domain.MakeAPIKey(domain.Live, [32]byte{n, 9})); err != nil {
 					t.Error(err)
 				}
 			})
@@ -77,7 +77,7 @@ func TestAWaitForALookUpEnds(t *testing.T) {
 		for range 100 {
 			all.Go(func() {
 				begun := time.Now()
-				_, err := g.knock(t, liveKey)
+				_, err := g.credentials(t, liveKey)
 				waited := !errors.Is(err, errBroken) // for the one who looks it up
 				if err == nil || waited != domain.HasCode(err, "SERVICE_UNAVAILABLE") || time.Since(begun) > 5*time.Second {
 					t.Errorf("%v after %s", err, time.Since(begun))
@@ -94,7 +94,7 @@ func TestAWaitForALookUpEnds(t *testing.T) {
 			t.Errorf("the address is charged %d failures of ours", g.failures())
 		}
 		g.knows(liveKey, 1, nil)
-		if _, err := g.knock(t, liveKey); err != nil {
+		if _, err := g.credentials(t, liveKey); err != nil {
 			t.Errorf("when the storage is back: %v", err)
 		}
 	})

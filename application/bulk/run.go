@@ -64,12 +64,12 @@ func (r *run) carryOut(ctx context.Context) (idempotency.Result, error) {
 	if err != nil {
 		return idempotency.Result{}, err
 	}
-	ctx, lose := context.WithCancelCause(ctx)
-	died := r.keepAlive(ctx, lose)
+	ctx, abandon := context.WithCancelCause(ctx)
+	died := r.keepAlive(ctx, abandon)
 	held := true
 	defer func() {
 		died() // so that no sign of life comes behind the release
-		lose(nil)
+		abandon(nil)
 		if held { // after a panic too
 			r.release(context.WithoutCancel(ctx))
 		}

@@ -27,7 +27,7 @@ var depot = domain.Pickup{
 }
 
 // scene is one process after the other on a real database, with every
-// neighbour replaceable.
+// dependency replaceable.
 type scene struct {
 	*stage.Stage
 	witness    *witness
@@ -62,7 +62,7 @@ type process struct {
 	name   string // it is in what this process renders
 }
 
-// start makes a process of the neighbours as they are now.
+// start makes a process of the dependencies as they are now.
 func (s *scene) start(name string) *process {
 	one := s.Deliveries(s.storage, s.bookings, s.price, s.serves, s.normalizer)
 	gate := s.gate

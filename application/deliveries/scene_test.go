@@ -41,7 +41,7 @@ func newPrice(context.Context, domain.Trip) (domain.Quote, error) {
 	}, nil
 }
 
-// scene is the use cases on a real database, with every neighbour replaceable.
+// scene is the use cases on a real database, with every dependency replaceable.
 type scene struct {
 	*deliveries.Deliveries
 	*stage.Stage
@@ -61,7 +61,7 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-// build makes the use cases anew after a neighbour was replaced.
+// build makes the use cases anew after a dependency was replaced.
 func (s *scene) build() { s.buildWith(s.IDs) }
 
 func (s *scene) buildWith(ids ports.Identifiers) {

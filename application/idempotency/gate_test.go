@@ -16,7 +16,7 @@ import (
 func TestAKeyThatWasUsedIsReplayedWithoutAnyWork(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	s.holds(recordOf(stranger, 1))
+	s.holds(recordOf(otherClaim, 1))
 	got, err := s.gate.Once(t.Context(), keyed, neverPrepared(t))
 	wantAnswer(t, got, err, true)
 }
@@ -24,7 +24,7 @@ func TestAKeyThatWasUsedIsReplayedWithoutAnyWork(t *testing.T) {
 func TestAKeyThatWasUsedForAnotherRequestIsAConflict(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	s.holds(recordOf(stranger, 2))
+	s.holds(recordOf(otherClaim, 2))
 	got, err := s.gate.Once(t.Context(), keyed, neverPrepared(t))
 	e := wantRefusal(t, got, err, "IDEMPOTENCY_CONFLICT")
 	if e.Details["first_used_at"] != "2026-03-14T11:00:00.000Z" {
@@ -118,14 +118,14 @@ func TestARefusalIsNotToldBeforeTheKeyWasLookedUpAgain(t *testing.T) {
 	t.Run("its own first try committed meanwhile", func(t *testing.T) {
 		t.Parallel()
 		s := newScene(t)
-		s.holds(recordOf(stranger, 1)).After(s.isFirst())
+		s.holds(recordOf(otherClaim, 1)).After(s.isFirst())
 		got, err := s.gate.Once(t.Context(), keyed, refuse(conflict))
 		wantAnswer(t, got, err, true)
 	})
 	t.Run("another request took the key meanwhile", func(t *testing.T) {
 		t.Parallel()
 		s := newScene(t)
-		s.holds(recordOf(stranger, 2)).After(s.isFirst())
+		s.holds(recordOf(otherClaim, 2)).After(s.isFirst())
 		got, err := s.gate.Once(t.Context(), keyed, refuse(conflict))
 		wantRefusal(t, got, err, "IDEMPOTENCY_CONFLICT")
 	})
@@ -147,14 +147,14 @@ func TestARefusalIsNotToldBeforeTheKeyWasLookedUpAgain(t *testing.T) {
 	t.Run("a refusal of any kind is looked up", func(t *testing.T) {
 		t.Parallel()
 		s := newScene(t)
-		s.holds(recordOf(stranger, 1)).After(s.isFirst())
+		s.holds(recordOf(otherClaim, 1)).After(s.isFirst())
 		got, err := s.gate.Once(t.Context(), keyed, refuse(&domain.Error{Kind: domain.KindInvalid, Code: domain.CodeValidation}))
 		wantAnswer(t, got, err, true)
 	})
 	t.Run("it was begun in many transactions and left", func(t *testing.T) {
 		t.Parallel()
 		s := newScene(t)
-		left := recordOf(stranger, 1)
+		left := recordOf(otherClaim, 1)
 		left.Answer = domain.Answer{}
 		s.holds(left).After(s.isFirst())
 		got, err := s.gate.Once(t.Context(), keyed, refuse(conflict))
@@ -180,12 +180,12 @@ func TestWhoLosesTheRaceGetsWhatTheWinnerStored(t *testing.T) {
 	}
 	t.Run("the winner sent the same request", func(t *testing.T) {
 		t.Parallel()
-		got, err := lose(t, func(s *scene) { s.holds(recordOf(stranger, 1)) })
+		got, err := lose(t, func(s *scene) { s.holds(recordOf(otherClaim, 1)) })
 		wantAnswer(t, got, err, true)
 	})
 	t.Run("the winner sent another request", func(t *testing.T) {
 		t.Parallel()
-		got, err := lose(t, func(s *scene) { s.holds(recordOf(stranger, 2)) })
+		got, err := lose(t, func(s *scene) { s.holds(recordOf(otherClaim, 2)) })
 		wantRefusal(t, got, err, "IDEMPOTENCY_CONFLICT")
 	})
 	t.Run("the winner is this very attempt", func(t *testing.T) {

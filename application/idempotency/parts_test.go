@@ -18,7 +18,7 @@ import (
 // What requests of many transactions use of the gate, part by part.
 
 func unanswered(fingerprint byte, left time.Duration) domain.KeyRecord {
-	r := recordOf(stranger, fingerprint)
+	r := recordOf(otherClaim, fingerprint)
 	r.Answer, r.LeaseLeft = domain.Answer{}, left
 	return r
 }
@@ -34,12 +34,12 @@ func TestWhatIsKnownOfAKey(t *testing.T) {
 		wait       time.Duration
 	}{
 		"nothing":                                 {},
-		"the answer":                              {found: recordOf(stranger, 1), claim: stranger, answered: true},
-		"that another request was answered":       {found: recordOf(stranger, 2), code: "IDEMPOTENCY_CONFLICT"},
+		"the answer":                              {found: recordOf(otherClaim, 1), claim: otherClaim, answered: true},
+		"that another request was answered":       {found: recordOf(otherClaim, 2), code: "IDEMPOTENCY_CONFLICT"},
 		"that somebody works on it":               {found: unanswered(1, 17*time.Second), code: "IDEMPOTENCY_IN_PROGRESS", wait: 17 * time.Second},
 		"that somebody has a millisecond left":    {found: unanswered(1, time.Millisecond), code: "IDEMPOTENCY_IN_PROGRESS", wait: time.Millisecond},
-		"that nobody works on it any more":        {found: unanswered(1, 0), claim: stranger, unfinished: true},
-		"that nobody has for long":                {found: unanswered(1, -time.Hour), claim: stranger, unfinished: true},
+		"that nobody works on it any more":        {found: unanswered(1, 0), claim: otherClaim, unfinished: true},
+		"that nobody has for long":                {found: unanswered(1, -time.Hour), claim: otherClaim, unfinished: true},
 		"that somebody works on another request":  {found: unanswered(2, 17*time.Second), code: "IDEMPOTENCY_CONFLICT"},
 		"that another request was begun and left": {found: unanswered(2, -time.Hour), code: "IDEMPOTENCY_CONFLICT"},
 	} {
@@ -109,8 +109,8 @@ func TestARefusalIsExplainedByWhatIsKnownNow(t *testing.T) {
 		wait  time.Duration
 	}{
 		"nothing":                       {code: "BULK_VALIDATION_FAILED"},
-		"the answer":                    {found: recordOf(stranger, 1)},
-		"another request":               {found: recordOf(stranger, 2), code: "IDEMPOTENCY_CONFLICT"},
+		"the answer":                    {found: recordOf(otherClaim, 1)},
+		"another request":               {found: recordOf(otherClaim, 2), code: "IDEMPOTENCY_CONFLICT"},
 		"it is under way":               {found: unanswered(1, 17*time.Second), code: "IDEMPOTENCY_IN_PROGRESS", wait: 17 * time.Second},
 		"it was begun and left by then": {found: unanswered(1, -time.Second), code: "IDEMPOTENCY_IN_PROGRESS", wait: time.Second},
 	} {
@@ -203,7 +203,7 @@ func TestWhoLostTheRaceToARequestOfManyTransactions(t *testing.T) {
 		"waits while the winner works":             {found: unanswered(1, 17*time.Second), own: claim, code: "IDEMPOTENCY_IN_PROGRESS", wait: 17 * time.Second},
 		"may try again where the winner is gone":   {found: unanswered(1, -time.Second), own: claim, code: "IDEMPOTENCY_IN_PROGRESS", wait: time.Second},
 		"waits no more than a moment for nobody":   {own: claim, code: "IDEMPOTENCY_IN_PROGRESS", wait: time.Second},
-		"gets what the winner answered":            {found: recordOf(stranger, 1), own: claim, replayed: true},
+		"gets what the winner answered":            {found: recordOf(otherClaim, 1), own: claim, replayed: true},
 		"is no replay where it is its own answer":  {found: recordOf(claim, 1), own: claim},
 		"is in conflict where the request differs": {found: unanswered(2, 17*time.Second), own: claim, code: "IDEMPOTENCY_CONFLICT"},
 	} {

@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	claim     = "0123456789abcdef0123456789abcdef"
-	stranger  = "ffffffffffffffffffffffffffffffff"
-	retention = 24 * time.Hour
+	claim      = "0123456789abcdef0123456789abcdef"
+	otherClaim = "ffffffffffffffffffffffffffffffff"
+	retention  = 24 * time.Hour
 )
 
 var (

@@ -294,7 +294,7 @@ func TestWhoeverIsOutIsOutOfEveryProcessAtOnce(t *testing.T) {
 				t.Errorf("%d sessions are left, %v", len(left), err)
 			}
 			if what != "expired" && what != "idle" {
-				s.in(t, "the neighbour", neighbour)
+				s.in(t, "the other business", neighbour)
 			}
 		})
 	}
@@ -519,8 +519,8 @@ func TestAnOwnerReachesNobodyOfAnotherBusiness(t *testing.T) {
 	}
 }
 
-// An owner invites the address of a stranger, opens the link and sets a password. The
-// stranger's own business must not be within reach of that.
+// An owner invites the address of somebody outside the business, opens the link and sets a password. The
+// invited person's own business must not be within reach of that.
 func TestAnAccountMadeByAnotherBusinessOpensNothingElse(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -19,7 +19,7 @@ import (
 	"waybill/test/stage"
 )
 
-// scene is the sandbox on a real database, with every neighbour replaceable.
+// scene is the sandbox on a real database, with every dependency replaceable.
 type scene struct {
 	*stage.Stage
 	*sandbox.Sandbox
@@ -45,7 +45,7 @@ func sceneOn(t *testing.T, on *stage.Stage) *scene {
 	return s
 }
 
-// build makes the use cases anew after a neighbour was replaced.
+// build makes the use cases anew after a dependency was replaced.
 func (s *scene) build() {
 	s.deliveries = s.Deliveries(s.storage, s.Store, price{}, everywhere{}, stage.FoldCase{})
 	s.Sandbox = sandbox.New(s.deliveries, s.clock, s.IDs)

@@ -1,6 +1,6 @@
 // Package webhooks tells applications what happens to their deliveries: where
 // they want it sent, what was sent and is to be sent again, and the feed of all
-// events. Package dispatch, below it, is the engine that sends.
+// events. Package dispatch, below it, does the sending.
 //
 // An event and a row for each endpoint it goes to are stored in the transaction
 // of the change: these rows are the outbox, and there is no window in which an

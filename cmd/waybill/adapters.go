@@ -207,8 +207,8 @@ func newServiceArea(c *configs.Config) (ports.ServiceArea, error) {
 	}
 }
 
-func newPricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea, r prometheus.Registerer, f *follower, o *gauges.Outages) (ports.Pricing, error) {
-	pricing, err := followedPricing(c, routing, area, f, o)
+func newPricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea, r prometheus.Registerer, f *tracing, o *gauges.Outages) (ports.Pricing, error) {
+	pricing, err := tracedPricing(c, routing, area, f, o)
 	if err != nil {
 		return nil, err
 	}
@@ -216,11 +216,11 @@ func newPricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea
 }
 
 func choosePricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea) (ports.Pricing, error) {
-	return followedPricing(c, routing, area, nil, nil)
+	return tracedPricing(c, routing, area, nil, nil)
 }
 
-// followedPricing is choosePricing in a process that may be followed.
-func followedPricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea, f *follower, o *gauges.Outages) (ports.Pricing, error) {
+// tracedPricing is choosePricing in a process that may be traced.
+func tracedPricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea, f *tracing, o *gauges.Outages) (ports.Pricing, error) {
 	switch c.PricingURL {
 	case "":
 		return newTariff(c, routing, area)
@@ -321,7 +321,7 @@ func newSealer(c *configs.Config) (ports.Sealer, error) {
 	return aesgcm.New([]byte(c.SecretKey.Reveal()), previous...)
 }
 
-func newWebhookSender(c *configs.Config, f *follower) (ports.WebhookSender, func()) {
+func newWebhookSender(c *configs.Config, f *tracing) (ports.WebhookSender, func()) {
 	s := httpsender.New(httpsender.Options{AllowPrivate: c.WebhookAllowPrivate})
 	return f.tracing().WebhookSender(s), s.Close
 }

@@ -139,7 +139,7 @@ func TestDemoWithJSONPrintsTheWholeLifeAsOneValue(t *testing.T) {
 	}
 }
 
-// A stranger's sandbox is called with what the environment or a file holds.
+// Another installation's sandbox is called with what the environment or a file holds.
 func TestDemoFindsTheSandboxInTheEnvironment(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -207,7 +207,7 @@ func TestDemoTellsWhatItNeeds(t *testing.T) {
 		})
 	}
 	if calls.Load() != 1 { // by "not Waybill"
-		t.Errorf("the stranger was called %d times", calls.Load())
+		t.Errorf("the other server was called %d times", calls.Load())
 	}
 }
 

@@ -177,7 +177,7 @@ func TestResetBeginsAnew(t *testing.T) {
 		t.Errorf("the old key answers %d", code)
 	}
 	if _, err := os.Stat(keep); err != nil {
-		t.Errorf("a stranger's file is gone: %v", err)
+		t.Errorf("a foreign file is gone: %v", err)
 	}
 	r.terminate(t)
 }

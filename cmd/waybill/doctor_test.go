@@ -153,8 +153,8 @@ func TestTheDoctorNamesWhatIsWrongAndTheCure(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { taken.Close() })
-	stranger := httptest.NewServer(http.NotFoundHandler())
-	t.Cleanup(stranger.Close)
+	unknown := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(unknown.Close)
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -175,15 +175,15 @@ func TestTheDoctorNamesWhatIsWrongAndTheCure(t *testing.T) {
 		"directory is file": {file, nil, "data directory", []string{"is no directory"}},
 		"redis":             {none, []string{"WAYBILL_REDIS_URL=redis://:hunter22@127.0.0.1:1/0"}, "redis", []string{"does not answer", "start Redis"}},
 		"redis URL":         {none, []string{"WAYBILL_REDIS_URL=redis://127.0.0.1/none"}, "redis", []string{"WAYBILL_REDIS_URL cannot be used"}},
-		"pricing":           {none, []string{"WAYBILL_PRICING_URL=" + stranger.URL}, "pricing", []string{"the service answered 404", "start the pricing service"}},
-		"routing":           {none, []string{"WAYBILL_ROUTING_URL=" + stranger.URL}, "routing", []string{"the engine answered 404", "start the Valhalla"}},
+		"pricing":           {none, []string{"WAYBILL_PRICING_URL=" + unknown.URL}, "pricing", []string{"the service answered 404", "start the pricing service"}},
+		"routing":           {none, []string{"WAYBILL_ROUTING_URL=" + unknown.URL}, "routing", []string{"the engine answered 404", "start the Valhalla"}},
 		"area":              {none, []string{"WAYBILL_SERVICE_AREA_FILE=doctor_test.go"}, "pricing", []string{"WAYBILL_SERVICE_AREA_FILE cannot be used"}},
 		"live port":         {none, []string{"WAYBILL_LIVE_ADDR=" + taken.Addr().String()}, "live port", []string{"is in use on 127.0.0.1", "WAYBILL_LIVE_ADDR=127.0.0.1:"}},
-		"sandbox port":      {none, []string{"WAYBILL_SANDBOX_ADDR=" + stranger.Listener.Addr().String()}, "sandbox port", []string{"is in use on 127.0.0.1", "stop the other program"}},
+		"sandbox port":      {none, []string{"WAYBILL_SANDBOX_ADDR=" + unknown.Listener.Addr().String()}, "sandbox port", []string{"is in use on 127.0.0.1", "stop the other program"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if name == "live port" { // a stranger that never answers must not hold it up for long
+			if name == "live port" { // a server that never answers must not hold it up for long
 				began := time.Now()
 				t.Cleanup(func() {
 					if took := time.Since(began); took > 4*time.Second {
@@ -309,9 +309,9 @@ func must[T any](value T, err error) T {
 
 func TestTheDoctorAsksTheServicesForATrip(t *testing.T) {
 	t.Parallel()
-	engine := valhalla.ForTest(t)
+	routing := valhalla.ForTest(t)
 	none := filepath.Join(t.TempDir(), "none")
-	found(t, examined(t, none, "WAYBILL_ROUTING_URL="+engine.URL), doctor.VerdictOK, "routing", engine.URL, "answers in")
+	found(t, examined(t, none, "WAYBILL_ROUTING_URL="+routing.URL), doctor.VerdictOK, "routing", routing.URL, "answers in")
 	r := start(t, nil, "pricing", "serve", "--addr", "127.0.0.1:0", "--json")
 	t.Cleanup(func() { r.terminate(t) })
 	var v struct {

@@ -43,6 +43,6 @@ func (p *commands) doctor() *doctor.Commands {
 			}
 			return choosePricing(c, nil, area)
 		},
-		Roads: func(c *configs.Config) (doctor.RoadEngine, func(), error) { return newRoadEngine(c) },
+		Roads: func(c *configs.Config) (doctor.RoutingEngine, func(), error) { return newRoutingEngine(c) },
 	}}
 }

@@ -114,13 +114,13 @@ func TestTheJanitorLogsAFailureAndComesAgain(t *testing.T) {
 	})
 }
 
-// AnalyzeYoung counts as a call.
-func (s *store) AnalyzeYoung(context.Context) (int, error) {
+// AnalyzeRecentTables counts as a call.
+func (s *store) AnalyzeRecentTables(context.Context) (int, error) {
 	s.calls.Add(1)
 	return 0, s.err
 }
 
-func TestYoungTablesAreLookedForWhateverFails(t *testing.T) {
+func TestRecentlyCreatedTablesAreLookedForWhateverFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())

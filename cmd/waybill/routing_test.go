@@ -109,8 +109,8 @@ func devWith(t *testing.T, environ ...string) (vars map[string]string) {
 // for bicycles of 1 km. As the crow flies it is 5 km.
 func TestAQuoteIsMeasuredOnTheRoadsThatItsVehicleMayTake(t *testing.T) {
 	t.Parallel()
-	engine := valhalla.ForTest(t)
-	byRoad, byBicycle := devWith(t, "WAYBILL_ROUTING_URL="+engine.URL), devWith(t, "WAYBILL_ROUTING_URL="+engine.URL, "WAYBILL_ROUTING_BIKE=bicycle")
+	routing := valhalla.ForTest(t)
+	byRoad, byBicycle := devWith(t, "WAYBILL_ROUTING_URL="+routing.URL), devWith(t, "WAYBILL_ROUTING_URL="+routing.URL, "WAYBILL_ROUTING_BIKE=bicycle")
 	asTheCrowFlies := devWith(t)
 	for _, c := range []struct {
 		name     string
@@ -128,8 +128,8 @@ func TestAQuoteIsMeasuredOnTheRoadsThatItsVehicleMayTake(t *testing.T) {
 		{"truck", byRoad, domain.Truck, valhalla.A, valhalla.E, 10, "road", 0},
 		{"along the one way", byRoad, domain.Car, valhalla.C, valhalla.D, 1, "road", 20},
 		{"against the one way", byRoad, domain.Car, valhalla.D, valhalla.C, 2, "road", 22},
-		{"no engine", asTheCrowFlies, domain.Car, valhalla.A, valhalla.E, 5 * 1.3, "straight_line", 38},
-		{"no engine, no one way", asTheCrowFlies, domain.Car, valhalla.D, valhalla.C, 1.3, "straight_line", 20},
+		{"no routing engine", asTheCrowFlies, domain.Car, valhalla.A, valhalla.E, 5 * 1.3, "straight_line", 38},
+		{"no routing engine, no one way", asTheCrowFlies, domain.Car, valhalla.D, valhalla.C, 1.3, "straight_line", 20},
 	} {
 		q := quote(t, c.vars["WAYBILL_SANDBOX_URL"], c.vars["WAYBILL_TEST_KEY"], c.vehicle, c.from, c.to)
 		if q.Status != http.StatusOK || math.Abs(q.Kilometres-c.km) > c.km/100 || q.Source != c.source {
@@ -158,10 +158,10 @@ func TestAQuoteIsMeasuredOnTheRoadsThatItsVehicleMayTake(t *testing.T) {
 	}
 }
 
-func TestWithoutItsEngineAServerHasNoPricesAndGoesOn(t *testing.T) {
+func TestWithoutItsRoutingEngineAServerHasNoPricesAndGoesOn(t *testing.T) {
 	t.Parallel()
-	engine := valhalla.ForTest(t)
-	vars := devWith(t, "WAYBILL_ROUTING_URL="+engine.URL)
+	routing := valhalla.ForTest(t)
+	vars := devWith(t, "WAYBILL_ROUTING_URL="+routing.URL)
 	ask := func(to domain.Coordinates) quoted {
 		return quote(t, vars["WAYBILL_LIVE_URL"], vars["WAYBILL_LIVE_KEY"], domain.Car, valhalla.A, to)
 	}
@@ -172,9 +172,9 @@ func TestWithoutItsEngineAServerHasNoPricesAndGoesOn(t *testing.T) {
 	if q := ask(valhalla.B); q.Status != http.StatusOK || q.Source != "road" {
 		t.Fatalf("got %+v", q)
 	}
-	engine.Kill()
+	routing.Kill()
 	if q := ask(valhalla.C); q.Status != http.StatusServiceUnavailable || q.Code != domain.CodeQuoteUnavailable || q.RetryAfter == "" || q.Took > 2500*time.Millisecond {
-		t.Errorf("without an engine: %+v", q)
+		t.Errorf("without a routing engine: %+v", q)
 	}
 	if q := ask(valhalla.B); q.Status != http.StatusOK || q.Source != "road" {
 		t.Errorf("what was measured before the outage: %+v", q)
@@ -182,17 +182,17 @@ func TestWithoutItsEngineAServerHasNoPricesAndGoesOn(t *testing.T) {
 	if text := ready(); !strings.Contains(text, `"name":"routing","ok":false,"degraded":true`) || status(vars["WAYBILL_OPS_URL"]+"/readyz") != http.StatusOK {
 		t.Errorf("/readyz: %s", text)
 	}
-	if err := engine.Restart(t.Context()); err != nil {
+	if err := routing.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the engine is asked again", func() bool { return ask(valhalla.C).Status == http.StatusOK })
+	eventually(t, "the routing engine is asked again", func() bool { return ask(valhalla.C).Status == http.StatusOK })
 }
 
 func TestThePricingServiceMeasuresRoadsToo(t *testing.T) {
 	t.Parallel()
-	engine := valhalla.ForTest(t)
+	routing := valhalla.ForTest(t)
 	// A file that both processes share names the service itself, too.
-	r := start(t, []string{"WAYBILL_ROUTING_URL=" + engine.URL, "WAYBILL_PRICING_URL=http://127.0.0.1:1"}, "pricing", "serve", "--addr", "127.0.0.1:0", "--json")
+	r := start(t, []string{"WAYBILL_ROUTING_URL=" + routing.URL, "WAYBILL_PRICING_URL=http://127.0.0.1:1"}, "pricing", "serve", "--addr", "127.0.0.1:0", "--json")
 	t.Cleanup(func() { r.terminate(t) })
 	var v struct {
 		URL string `json:"pricing_url"`
@@ -208,7 +208,7 @@ func TestThePricingServiceMeasuresRoadsToo(t *testing.T) {
 		t.Errorf("from the sea: got %+v", q)
 	}
 	if text := body(t, vars["WAYBILL_OPS_URL"]+"/readyz?verbose"); strings.Contains(text, "routing") {
-		t.Errorf("an engine that this process does not ask is a check: %s", text)
+		t.Errorf("a routing engine that this process does not ask is a check: %s", text)
 	}
 	if text := body(t, v.URL+"/metrics"); !strings.Contains(text, `waybill_routing_requests_total{result="measured"} 1`) {
 		t.Error("the service's metrics do not count its distances")

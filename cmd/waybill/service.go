@@ -32,19 +32,19 @@ import (
 // service is a server process: both APIs, the operators' listener and what
 // goes on beside them, on one store.
 type service struct {
-	apis     apis
-	ops      *opsapi.API
-	portal   *portal.Portal
-	engine   *engine
-	notifier *dispatch.Notifier
-	store    ports.Database
-	clock    *databaseclock.Clock
-	log      *slog.Logger
-	seed     *admin.Seeder
-	key      *secretKey
-	beside   neighbours
-	jobs     *periodic.Jobs
-	kept     domain.RequestLogKeeping
+	apis       apis
+	ops        *opsapi.API
+	portal     *portal.Portal
+	background *backgroundJobs
+	notifier   *dispatch.Notifier
+	store      ports.Database
+	clock      *databaseclock.Clock
+	log        *slog.Logger
+	seed       *admin.Seeder
+	key        *secretKey
+	beside     dependencies
+	jobs       *periodic.Jobs
+	kept       domain.RequestLogKeeping
 
 	products      products
 	invalidations ports.Invalidations
@@ -66,7 +66,7 @@ func (s *service) serve(ctx context.Context, l *listeners) error { return s.proc
 // serveAndWork does everything in this one process.
 func (s *service) serveAndWork(ctx context.Context, l *listeners) error {
 	p := s.process(l)
-	p.Tasks = append(p.Tasks, s.engine.run, s.jobs.Task(periodic.LateWebhooks(s.store, s.log)))
+	p.Tasks = append(p.Tasks, s.background.run, s.jobs.Task(periodic.LateWebhooks(s.store, s.log)))
 	return p.Run(ctx)
 }
 
@@ -104,13 +104,13 @@ type apis struct {
 	live, sandbox *httpapi.API
 }
 
-func newAPIs(p products, c *configs.Config, urls settings.PublicURLs, keys cursorKeys, tracked trackingSites, log *slog.Logger, m *httpapi.Metrics, f *follower, watch *connections.ProxyWatch, d doorways, r prometheus.Registerer) apis {
+func newAPIs(p products, c *configs.Config, urls settings.PublicURLs, keys cursorKeys, tracked trackingSites, log *slog.Logger, m *httpapi.Metrics, f *tracing, watch *connections.ProxyWatch, d doorways, r prometheus.Registerer) apis {
 	httpapi.RegisterRecorder(domain.Live, p.live.Recorder, r)
 	httpapi.RegisterRecorder(domain.Sandbox, p.sandbox.Recorder, r)
 	api := func(u httpapi.UseCases, e domain.Environment, baseURL, otherBaseURL string, through connections.Options, beside ...httpapi.Site) *httpapi.API {
 		return httpapi.New(u, httpapi.Options{
 			Environment: e, BaseURL: baseURL, OtherBaseURL: otherBaseURL, TrackingBaseURL: urls.Tracking, Currency: c.Currency,
-			CursorKeys: keys, TrustedProxies: c.TrustedProxies, Log: log, Metrics: m, Follow: f.requests(), Beside: slices.Concat(tracked, beside),
+			CursorKeys: keys, TrustedProxies: c.TrustedProxies, Log: log, Metrics: m, Trace: f.requests(), Beside: slices.Concat(tracked, beside),
 			Around: watch.Around, Connections: through,
 		})
 	}
@@ -120,7 +120,7 @@ func newAPIs(p products, c *configs.Config, urls settings.PublicURLs, keys curso
 	}
 }
 
-func newOps(store ports.Database, open []ports.Database, clock *databaseclock.Clock, client *redis.Client, queue queueRedis, beside neighbours, m *opsapi.Management, r *prometheus.Registry, c *configs.Config, watch *connections.ProxyWatch, d doorways, log *slog.Logger) *opsapi.API {
+func newOps(store ports.Database, open []ports.Database, clock *databaseclock.Clock, client *redis.Client, queue queueRedis, beside dependencies, m *opsapi.Management, r *prometheus.Registry, c *configs.Config, watch *connections.ProxyWatch, d doorways, log *slog.Logger) *opsapi.API {
 	gauges.RegisterPools(open, r)
 	gauges.RegisterSimulations(store, r, log)
 	gauges.RegisterWebhooks(store.Outbox(), clock, r, log)

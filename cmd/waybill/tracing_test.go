@@ -17,7 +17,7 @@ func TestWithoutACollectorNothingIsWrapped(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "")
 	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "")
 	registry := prometheus.NewRegistry()
-	f, end, err := newFollower(t.Context(), registry, slog.New(slog.DiscardHandler))
+	f, end, err := newTracing(t.Context(), registry, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestWithoutACollectorNothingIsWrapped(t *testing.T) {
 		pricing ports.Pricing       = mocks.NewMockPricing(c)
 		routing ports.Routing       = mocks.NewMockRouting(c)
 		sender  ports.WebhookSender = mocks.NewMockWebhookSender(c)
-		db      ports.Database      = &followedDatabase{}
+		db      ports.Database      = &tracedDatabase{}
 	)
 	if f.tracing().Pricing(pricing) != pricing {
 		t.Fatal("f.tracing().Pricing(pricing) is not the same as pricing")
@@ -60,7 +60,7 @@ func TestWithoutACollectorNothingIsWrapped(t *testing.T) {
 }
 
 func BenchmarkWithoutACollector(b *testing.B) {
-	var f *follower
+	var f *tracing
 	var sender ports.WebhookSender = mocks.NewMockWebhookSender(gomock.NewController(b))
 	b.ReportAllocs()
 	for b.Loop() {

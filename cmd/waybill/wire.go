@@ -65,7 +65,7 @@ var product = wire.NewSet(
 
 // What the use cases of both environments have in common.
 var common = wire.NewSet(
-	newLimits, newRateLimiter, newPricing, gauges.NewOutages, followedRoadEngine, newRouting, newServiceArea, newNeighbours,
+	newLimits, newRateLimiter, newPricing, gauges.NewOutages, tracedRoutingEngine, newRouting, newServiceArea, newDependencies,
 	newBulkLease, newBulkPaces, newNormalizer, requestLogIn, newRequestLogMode, settings.RequestLogKeeping, wire.Struct(new(parts), "*"), newProducts,
 )
 
@@ -75,7 +75,7 @@ var public = wire.NewSet(tracking.New, tracking.NewWatches)
 // What is done without a request.
 var duties = wire.NewSet(
 	newQueueRedis, newQueue, newLateness, sandbox.NewScheduler, sandbox.NewSimulator,
-	newFanoutNews, newNotifier, dispatch.NewSweeper, dispatch.NewDrainer, newWebhookObserver, wire.Struct(new(engine), "*"),
+	newFanoutNews, newNotifier, dispatch.NewSweeper, dispatch.NewDrainer, newWebhookObserver, wire.Struct(new(backgroundJobs), "*"),
 	webhooks.NewSecretKey, wire.Struct(new(secretKey), "*"),
 )
 
@@ -91,7 +91,7 @@ var operating = wire.NewSet(
 
 // The operators' listener.
 var control = wire.NewSet(
-	newOps, periodic.New, newDoorways, newFollower, newProxyWatch, gauges.NewRegistry, wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
+	newOps, periodic.New, newDoorways, newTracing, newProxyWatch, gauges.NewRegistry, wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
 )
 
 // openService assembles a server process. The function it returns closes the
@@ -113,20 +113,20 @@ func newProduct(store ports.Database, p *parts, pace bulk.Pace) httpapi.UseCases
 
 // openWorker assembles a process without an API.
 func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs, log *slog.Logger) (*worker, func(), error) {
-	wire.Build(openFollowed, onlyOne, storageIn, newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newRedis, newEventRenderer, settings.RequestLogKeeping,
-		sending, duties, control, wire.Value(neighbours(nil)), wire.Value((*opsapi.Management)(nil)), wire.Struct(new(worker), "*"))
+	wire.Build(openTraced, onlyOne, storageIn, newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newRedis, newEventRenderer, settings.RequestLogKeeping,
+		sending, duties, control, wire.Value(dependencies(nil)), wire.Value((*opsapi.Management)(nil)), wire.Struct(new(worker), "*"))
 	return nil, nil, nil
 }
 
 // openAdmin assembles what the operators' commands use.
 func openAdmin(ctx context.Context, c *configs.Config, urls settings.PublicURLs, log *slog.Logger) (*adminParts, func(), error) {
-	wire.Build(openFollowed, foundation, management, sending, wire.Value((*follower)(nil)), wire.Struct(new(adminParts), "*"))
+	wire.Build(openTraced, foundation, management, sending, wire.Value((*tracing)(nil)), wire.Struct(new(adminParts), "*"))
 	return nil, nil, nil
 }
 
 // openPricing assembles the pricing service. The function it returns closes the
-// connections to its engine.
+// connections to its routing engine.
 func openPricing(c *configs.Config, r prometheus.Registerer) (ports.Pricing, func(), error) {
-	wire.Build(newTariff, newRoadEngine, newRouting, newServiceArea, wire.Value((*follower)(nil)))
+	wire.Build(newTariff, newRoutingEngine, newRouting, newServiceArea, wire.Value((*tracing)(nil)))
 	return nil, nil, nil
 }

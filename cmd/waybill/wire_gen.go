@@ -47,11 +47,11 @@ import (
 // database, after the service has stopped.
 func openService(ctx context.Context, c *configs.Config, urls settings.PublicURLs, log *slog.Logger) (*service, func(), error) {
 	registry := gauges.NewRegistry()
-	mainFollower, cleanup, err := newFollower(ctx, registry, log)
+	mainTracing, cleanup, err := newTracing(ctx, registry, log)
 	if err != nil {
 		return nil, nil, err
 	}
-	mainDatabases, cleanup2, err := openShared(ctx, c, log, mainFollower)
+	mainDatabases, cleanup2, err := openShared(ctx, c, log, mainTracing)
 	if err != nil {
 		cleanup()
 		return nil, nil, err
@@ -82,7 +82,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	requestLog := requestLogIn(mainDatabases)
 	mode := newRequestLogMode(c)
 	outages := gauges.NewOutages(registry, log)
-	mainRoadEngine, cleanup5, err := followedRoadEngine(c, mainFollower, outages)
+	mainRoutingEngine, cleanup5, err := tracedRoutingEngine(c, mainTracing, outages)
 	if err != nil {
 		cleanup4()
 		cleanup3()
@@ -90,7 +90,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		cleanup()
 		return nil, nil, err
 	}
-	routing, err := newRouting(mainRoadEngine, registry, mainFollower)
+	routing, err := newRouting(mainRoutingEngine, registry, mainTracing)
 	if err != nil {
 		cleanup5()
 		cleanup4()
@@ -108,7 +108,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		cleanup()
 		return nil, nil, err
 	}
-	pricing, err := newPricing(c, routing, serviceArea, registry, mainFollower, outages)
+	pricing, err := newPricing(c, routing, serviceArea, registry, mainTracing, outages)
 	if err != nil {
 		cleanup5()
 		cleanup4()
@@ -136,7 +136,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		cleanup()
 		return nil, nil, err
 	}
-	webhookSender, cleanup6 := newWebhookSender(c, mainFollower)
+	webhookSender, cleanup6 := newWebhookSender(c, mainTracing)
 	schedules := newSchedules(c)
 	allowPrivate := newAllowPrivate(c)
 	mainParts := &parts{
@@ -181,7 +181,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	httpapiMetrics := httpapi.NewMetrics(registry)
 	proxyWatch := newProxyWatch(c, registry, log)
 	mainDoorways := newDoorways(c, registry)
-	mainApis := newAPIs(mainProducts, c, urls, mainCursorKeys, mainTrackingSites, log, httpapiMetrics, mainFollower, proxyWatch, mainDoorways, registry)
+	mainApis := newAPIs(mainProducts, c, urls, mainCursorKeys, mainTrackingSites, log, httpapiMetrics, mainTracing, proxyWatch, mainDoorways, registry)
 	v := allOf(mainDatabases)
 	mainQueueRedis, cleanup7, err := newQueueRedis(ctx, c, log)
 	if err != nil {
@@ -193,7 +193,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		cleanup()
 		return nil, nil, err
 	}
-	mainNeighbours := newNeighbours(c, mainRoadEngine)
+	mainDependencies := newDependencies(c, mainRoutingEngine)
 	failedOperators := newFailedOperators()
 	operators := admission.NewOperators(portsStorage, rateLimiter, keyDigester, clock, failedOperators)
 	invalidations := newInvalidations(client, log)
@@ -204,7 +204,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	directory := people.NewDirectory(portsStorage, clock, identifiers)
 	requests := requestlog.NewRequests(portsStorage, clock)
 	opsapiManagement := newManagement(operators, tenants, pickupLocations, operationsOperations, directory, requests, normalizer, identifiers, mainCursorKeys, urls)
-	api := newOps(database, v, clock, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, proxyWatch, mainDoorways, log)
+	api := newOps(database, v, clock, client, mainQueueRedis, mainDependencies, opsapiManagement, registry, c, proxyWatch, mainDoorways, log)
 	hasher := argon2id.New()
 	access := people.NewAccess(portsStorage, hasher, rateLimiter, clock, identifiers)
 	passkeys, err := newPasskeys(urls)
@@ -238,7 +238,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	observer := newWebhookObserver(registry)
 	drainer := dispatch.NewDrainer(webhookOutbox, webhookSender, sealer, eventRenderer, queue, clock, identifiers, schedules, observer, log)
 	jobs := periodic.New(registry, log)
-	mainEngine := &engine{
+	mainBackgroundJobs := &backgroundJobs{
 		queue:     queue,
 		scheduler: scheduler,
 		simulator: simulator,
@@ -267,14 +267,14 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		apis:          mainApis,
 		ops:           api,
 		portal:        portalPortal,
-		engine:        mainEngine,
+		background:    mainBackgroundJobs,
 		notifier:      notifier,
 		store:         database,
 		clock:         clock,
 		log:           log,
 		seed:          seeder,
 		key:           mainSecretKey,
-		beside:        mainNeighbours,
+		beside:        mainDependencies,
 		jobs:          jobs,
 		kept:          requestLogKeeping,
 		products:      mainProducts,
@@ -356,12 +356,12 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 	}
 	queue := newQueue(mainQueueRedis, log)
 	registry := gauges.NewRegistry()
-	mainFollower, cleanup2, err := newFollower(ctx, registry, log)
+	mainTracing, cleanup2, err := newTracing(ctx, registry, log)
 	if err != nil {
 		cleanup()
 		return nil, nil, err
 	}
-	database, cleanup3, err := openFollowed(ctx, c, log, mainFollower)
+	database, cleanup3, err := openTraced(ctx, c, log, mainTracing)
 	if err != nil {
 		cleanup2()
 		cleanup()
@@ -376,7 +376,7 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 	simulator := sandbox.NewSimulator(portsStorage, clock, identifiers, eventRenderer, log, lateness)
 	webhookOutbox := newOutbox(database)
 	sweeper := dispatch.NewSweeper(webhookOutbox, queue, clock, log)
-	webhookSender, cleanup5 := newWebhookSender(c, mainFollower)
+	webhookSender, cleanup5 := newWebhookSender(c, mainTracing)
 	sealer, err := newSealer(c)
 	if err != nil {
 		cleanup5()
@@ -390,7 +390,7 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 	observer := newWebhookObserver(registry)
 	drainer := dispatch.NewDrainer(webhookOutbox, webhookSender, sealer, eventRenderer, queue, clock, identifiers, schedules, observer, log)
 	jobs := periodic.New(registry, log)
-	mainEngine := &engine{
+	mainBackgroundJobs := &backgroundJobs{
 		queue:     queue,
 		scheduler: scheduler,
 		simulator: simulator,
@@ -410,11 +410,11 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 	}
 	fanoutNews := newFanoutNews(client, log)
 	notifier := newNotifier(v, queue, fanoutNews, log)
-	mainNeighbours := _wireNeighboursValue
+	mainDependencies := _wireDependenciesValue
 	opsapiManagement := _wireManagementValue
 	proxyWatch := newProxyWatch(c, registry, log)
 	mainDoorways := newDoorways(c, registry)
-	api := newOps(database, v, clock, client, mainQueueRedis, mainNeighbours, opsapiManagement, registry, c, proxyWatch, mainDoorways, log)
+	api := newOps(database, v, clock, client, mainQueueRedis, mainDependencies, opsapiManagement, registry, c, proxyWatch, mainDoorways, log)
 	webhooksSecretKey := webhooks.NewSecretKey(portsStorage, sealer)
 	mainSecretKey := &secretKey{
 		use:    webhooksSecretKey,
@@ -423,15 +423,15 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 	}
 	requestLogKeeping := settings.RequestLogKeeping(c)
 	mainWorker := &worker{
-		engine:   mainEngine,
-		notifier: notifier,
-		ops:      api,
-		store:    database,
-		clock:    clock,
-		key:      mainSecretKey,
-		jobs:     jobs,
-		kept:     requestLogKeeping,
-		log:      log,
+		background: mainBackgroundJobs,
+		notifier:   notifier,
+		ops:        api,
+		store:      database,
+		clock:      clock,
+		key:        mainSecretKey,
+		jobs:       jobs,
+		kept:       requestLogKeeping,
+		log:        log,
 	}
 	return mainWorker, func() {
 		cleanup6()
@@ -444,14 +444,14 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 }
 
 var (
-	_wireNeighboursValue = neighbours(nil)
-	_wireManagementValue = (*opsapi.Management)(nil)
+	_wireDependenciesValue = dependencies(nil)
+	_wireManagementValue   = (*opsapi.Management)(nil)
 )
 
 // openAdmin assembles what the operators' commands use.
 func openAdmin(ctx context.Context, c *configs.Config, urls settings.PublicURLs, log *slog.Logger) (*adminParts, func(), error) {
-	mainFollower := _wireFollowerValue
-	database, cleanup, err := openFollowed(ctx, c, log, mainFollower)
+	mainTracing := _wireTracingValue
+	database, cleanup, err := openTraced(ctx, c, log, mainTracing)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -485,7 +485,7 @@ func openAdmin(ctx context.Context, c *configs.Config, urls settings.PublicURLs,
 		cleanup()
 		return nil, nil, err
 	}
-	webhookSender, cleanup4 := newWebhookSender(c, mainFollower)
+	webhookSender, cleanup4 := newWebhookSender(c, mainTracing)
 	allowPrivate := newAllowPrivate(c)
 	webhooksWebhooks := webhooks.New(portsStorage, gate, sealer, webhookSender, eventRenderer, clock, identifiers, allowPrivate)
 	directory := people.NewDirectory(portsStorage, clock, identifiers)
@@ -506,18 +506,18 @@ func openAdmin(ctx context.Context, c *configs.Config, urls settings.PublicURLs,
 }
 
 var (
-	_wireFollowerValue = (*follower)(nil)
+	_wireTracingValue = (*tracing)(nil)
 )
 
 // openPricing assembles the pricing service. The function it returns closes the
-// connections to its engine.
+// connections to its routing engine.
 func openPricing(c *configs.Config, r prometheus.Registerer) (ports.Pricing, func(), error) {
-	mainRoadEngine, cleanup, err := newRoadEngine(c)
+	mainRoutingEngine, cleanup, err := newRoutingEngine(c)
 	if err != nil {
 		return nil, nil, err
 	}
-	mainFollower := _wireMainFollowerValue
-	routing, err := newRouting(mainRoadEngine, r, mainFollower)
+	mainTracing := _wireMainTracingValue
+	routing, err := newRouting(mainRoutingEngine, r, mainTracing)
 	if err != nil {
 		cleanup()
 		return nil, nil, err
@@ -538,7 +538,7 @@ func openPricing(c *configs.Config, r prometheus.Registerer) (ports.Pricing, fun
 }
 
 var (
-	_wireMainFollowerValue = (*follower)(nil)
+	_wireMainTracingValue = (*tracing)(nil)
 )
 
 // wire.go:
@@ -562,7 +562,7 @@ var product = wire.NewSet(admission.New, quotes.New, recipients.New, pickuplocat
 
 // What the use cases of both environments have in common.
 var common = wire.NewSet(
-	newLimits, newRateLimiter, newPricing, gauges.NewOutages, followedRoadEngine, newRouting, newServiceArea, newNeighbours,
+	newLimits, newRateLimiter, newPricing, gauges.NewOutages, tracedRoutingEngine, newRouting, newServiceArea, newDependencies,
 	newBulkLease, newBulkPaces, newNormalizer, requestLogIn, newRequestLogMode, settings.RequestLogKeeping, wire.Struct(new(parts), "*"), newProducts,
 )
 
@@ -571,7 +571,7 @@ var public = wire.NewSet(tracking.New, tracking.NewWatches)
 
 // What is done without a request.
 var duties = wire.NewSet(
-	newQueueRedis, newQueue, newLateness, sandbox.NewScheduler, sandbox.NewSimulator, newFanoutNews, newNotifier, dispatch.NewSweeper, dispatch.NewDrainer, newWebhookObserver, wire.Struct(new(engine), "*"), webhooks.NewSecretKey, wire.Struct(new(secretKey), "*"),
+	newQueueRedis, newQueue, newLateness, sandbox.NewScheduler, sandbox.NewSimulator, newFanoutNews, newNotifier, dispatch.NewSweeper, dispatch.NewDrainer, newWebhookObserver, wire.Struct(new(backgroundJobs), "*"), webhooks.NewSecretKey, wire.Struct(new(secretKey), "*"),
 )
 
 // The listeners.
@@ -585,5 +585,5 @@ var operating = wire.NewSet(
 
 // The operators' listener.
 var control = wire.NewSet(
-	newOps, periodic.New, newDoorways, newFollower, newProxyWatch, gauges.NewRegistry, wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
+	newOps, periodic.New, newDoorways, newTracing, newProxyWatch, gauges.NewRegistry, wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
 )

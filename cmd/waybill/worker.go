@@ -23,15 +23,15 @@ import (
 
 // worker is a process without an API: it does what becomes due.
 type worker struct {
-	engine   *engine
-	notifier *dispatch.Notifier
-	ops      *opsapi.API
-	store    ports.Database
-	clock    *databaseclock.Clock
-	key      *secretKey
-	jobs     *periodic.Jobs
-	kept     domain.RequestLogKeeping
-	log      *slog.Logger
+	background *backgroundJobs
+	notifier   *dispatch.Notifier
+	ops        *opsapi.API
+	store      ports.Database
+	clock      *databaseclock.Clock
+	key        *secretKey
+	jobs       *periodic.Jobs
+	kept       domain.RequestLogKeeping
+	log        *slog.Logger
 }
 
 // workerSettings are those that a worker goes by. It takes all others too, so
@@ -99,7 +99,7 @@ func (w *worker) run(ctx context.Context, l *listeners) error {
 	p := &process.Process{
 		Ops: w.ops, At: l.ops, Log: w.log,
 		Tasks: []process.Task{
-			w.engine.run,
+			w.background.run,
 			func(ctx context.Context) error { w.notifier.Run(ctx); return nil },
 			w.jobs.Task(periodic.Cleaning(w.store, w.log)),
 			w.jobs.Task(periodic.LateWebhooks(w.store, w.log)),

@@ -217,7 +217,7 @@ func TestAWorkerWhoseQueueFailsEnds(t *testing.T) {
 	}
 	defer closeWorker()
 	broken := errors.New("the server is in the stopped state")
-	w.engine.queue = brokenQueue{w.engine.queue, broken}
+	w.background.queue = brokenQueue{w.background.queue, broken}
 	err = w.run(t.Context(), servers)
 	if !errors.Is(err, broken) || !strings.HasPrefix(err.Error(), "what becomes due cannot be done here: ") {
 		t.Errorf("it ended with %v", err)

@@ -37,19 +37,19 @@ func (m *MockDatabase) EXPECT() *MockDatabaseMockRecorder {
 	return m.recorder
 }
 
-// AnalyzeYoung mocks base method.
-func (m *MockDatabase) AnalyzeYoung(ctx context.Context) (int, error) {
+// AnalyzeRecentTables mocks base method.
+func (m *MockDatabase) AnalyzeRecentTables(ctx context.Context) (int, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "AnalyzeYoung", ctx)
+	ret := m.ctrl.Call(m, "AnalyzeRecentTables", ctx)
 	ret0, _ := ret[0].(int)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
-// AnalyzeYoung indicates an expected call of AnalyzeYoung.
-func (mr *MockDatabaseMockRecorder) AnalyzeYoung(ctx interface{}) *gomock.Call {
+// AnalyzeRecentTables indicates an expected call of AnalyzeRecentTables.
+func (mr *MockDatabaseMockRecorder) AnalyzeRecentTables(ctx interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "AnalyzeYoung", reflect.TypeOf((*MockDatabase)(nil).AnalyzeYoung), ctx)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "AnalyzeRecentTables", reflect.TypeOf((*MockDatabase)(nil).AnalyzeRecentTables), ctx)
 }
 
 // Book mocks base method.
@@ -352,19 +352,19 @@ func (m *MockMaintenance) EXPECT() *MockMaintenanceMockRecorder {
 	return m.recorder
 }
 
-// AnalyzeYoung mocks base method.
-func (m *MockMaintenance) AnalyzeYoung(ctx context.Context) (int, error) {
+// AnalyzeRecentTables mocks base method.
+func (m *MockMaintenance) AnalyzeRecentTables(ctx context.Context) (int, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "AnalyzeYoung", ctx)
+	ret := m.ctrl.Call(m, "AnalyzeRecentTables", ctx)
 	ret0, _ := ret[0].(int)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
-// AnalyzeYoung indicates an expected call of AnalyzeYoung.
-func (mr *MockMaintenanceMockRecorder) AnalyzeYoung(ctx interface{}) *gomock.Call {
+// AnalyzeRecentTables indicates an expected call of AnalyzeRecentTables.
+func (mr *MockMaintenanceMockRecorder) AnalyzeRecentTables(ctx interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "AnalyzeYoung", reflect.TypeOf((*MockMaintenance)(nil).AnalyzeYoung), ctx)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "AnalyzeRecentTables", reflect.TypeOf((*MockMaintenance)(nil).AnalyzeRecentTables), ctx)
 }
 
 // FeedLag mocks base method.

@@ -53,15 +53,15 @@ func TestTheTopLevelHoldsOnlyWhatTheOwnerFixed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range strangers(names) {
+	for _, name := range unexpected(names) {
 		t.Errorf("%s stands at the top level, where only dot files and %s may", name, strings.Join(topLevel, ", "))
 	}
 }
 
-func TestAPlantedStrangerAtTheTopLevelIsFound(t *testing.T) {
-	got := strangers([]string{"domain", "Makefile", ".golangci.yml", "pkg", "Dockerfile"})
+func TestAnUnexpectedNameAtTheTopLevelIsFound(t *testing.T) {
+	got := unexpected([]string{"domain", "Makefile", ".golangci.yml", "pkg", "Dockerfile"})
 	if want := []string{"pkg", "Dockerfile"}; !slices.Equal(got, want) {
-		t.Errorf("strangers %v, want %v", got, want)
+		t.Errorf("unexpected %v, want %v", got, want)
 	}
 }
 
@@ -333,7 +333,7 @@ func rootEntries(dir string) ([]string, error) {
 	return names, nil
 }
 
-func strangers(names []string) []string {
+func unexpected(names []string) []string {
 	var found []string
 	for _, name := range names {
 		if !strings.HasPrefix(name, ".") && !slices.Contains(topLevel, name) {

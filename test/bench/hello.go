@@ -31,15 +31,15 @@ func hello(ctx context.Context) error {
 	}
 	answer := bytes.Repeat([]byte("x"), size)
 	gin.SetMode(gin.ReleaseMode)
-	engine := gin.New()
-	engine.POST("/v1/deliveries", func(c *gin.Context) {
+	router := gin.New()
+	router.POST("/v1/deliveries", func(c *gin.Context) {
 		if _, err := io.Copy(io.Discard, c.Request.Body); err != nil {
 			c.Status(http.StatusBadRequest)
 			return
 		}
 		c.Data(http.StatusCreated, "application/json; charset=utf-8", answer)
 	})
-	engine.GET("/readyz", func(c *gin.Context) { c.Status(http.StatusOK) })
+	router.GET("/readyz", func(c *gin.Context) { c.Status(http.StatusOK) })
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func hello(ctx context.Context) error {
 	if err := json.NewEncoder(os.Stdout).Encode(map[string]string{"live_url": here, "sandbox_url": here, "ops_url": here}); err != nil {
 		return err
 	}
-	server := &http.Server{Handler: engine, ReadHeaderTimeout: time.Minute}
+	server := &http.Server{Handler: router, ReadHeaderTimeout: time.Minute}
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err

@@ -56,19 +56,19 @@ func startPrices(t *testing.T) *prices {
 // answers decides on the status by what is to drive.
 func (p *prices) answers(status func(vehicle string) int) { p.mu.Store(&status) }
 
-// priced runs a test on each engine with a server and prices of its own.
+// priced runs a test on each database with a server and prices of its own.
 func priced(t *testing.T, test func(t *testing.T, s *server, p *prices), settings ...string) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("drives real processes; left out in short mode")
 	}
 	t.Parallel()
-	for _, engine := range []string{sqlite, postgres} {
-		t.Run(engine, func(t *testing.T) {
+	for _, dialect := range []string{sqlite, postgres} {
+		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			p := startPrices(t)
 			// Whoever waits for items to be booked asks more often than customers may.
-			test(t, start(t, engine, append(settings, "WAYBILL_PRICING_URL="+p.URL, "WAYBILL_RATE_LIMIT_PER_KEY=1000000/60s")...), p)
+			test(t, start(t, dialect, append(settings, "WAYBILL_PRICING_URL="+p.URL, "WAYBILL_RATE_LIMIT_PER_KEY=1000000/60s")...), p)
 		})
 	}
 }

@@ -110,19 +110,19 @@ func wrong(fields ...string) []string {
 }
 
 // brokenItems are items of a bulk with everything that can be wrong with one.
-func brokenItems(c *client, stranger *client) []itemCase {
+func brokenItems(c *client, foreign *client) []itemCase {
 	person := c.post("/recipients", m{"phone_number": newPhone()}).is(201).id()
 	other := c.post("/recipients", m{"phone_number": newPhone()}).is(201).id()
 	home := c.post("/recipients/"+person+"/addresses", anAddress()).is(201).id()
 	away := c.post("/recipients/"+person+"/addresses", anAddress(set("address", "10 Downing Street"), set("latitude", 51.5))).is(201).id()
-	theirs := stranger.post("/recipients", m{"phone_number": newPhone()}).is(201).id()
-	theirHome := stranger.post("/recipients/"+theirs+"/addresses", anAddress()).is(201).id()
+	theirs := foreign.post("/recipients", m{"phone_number": newPhone()}).is(201).id()
+	theirHome := foreign.post("/recipients/"+theirs+"/addresses", anAddress()).is(201).id()
 	place := c.post("/pickup-locations", aPlace()).is(201).id()
 	closed := c.post("/pickup-locations", aPlace(set("active", false))).is(201).id()
 	noContact := c.post("/pickup-locations", aPlace(drop("contact"))).is(201).id()
 	noPoint := c.post("/pickup-locations", aPlace(drop("latitude", "longitude"))).is(201).id()
 	outside := c.post("/pickup-locations", aPlace(set("latitude", 51.5))).is(201).id()
-	theirPlace := stranger.post("/pickup-locations", aPlace()).is(201).id()
+	theirPlace := foreign.post("/pickup-locations", aPlace()).is(201).id()
 	to := func(recipient, address any) change {
 		return func(o m) {
 			apply(o, []change{drop("recipient"), set("recipient_id", recipient), set("recipient_address_id", address)})
@@ -260,13 +260,13 @@ func TestEveryProblemOfEveryItemIsToldAtOnce(t *testing.T) {
 
 func TestMalformedUnknownAndForeignIDsAreToldAlikeInABulk(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *server, env string) {
-		c, stranger := s.loner(t, env), s.loner(t, env)
+		c, foreign := s.loner(t, env), s.loner(t, env)
 		person := c.post("/recipients", m{"phone_number": newPhone()}).is(201).id()
 		home := c.post("/recipients/"+person+"/addresses", anAddress()).is(201).id()
 		other := c.post("/recipients", m{"phone_number": newPhone()}).is(201).id()
-		theirs := stranger.post("/recipients", m{"phone_number": newPhone()}).is(201).id()
-		theirHome := stranger.post("/recipients/"+theirs+"/addresses", anAddress()).is(201).id()
-		theirPlace := stranger.post("/pickup-locations", aPlace()).is(201).id()
+		theirs := foreign.post("/recipients", m{"phone_number": newPhone()}).is(201).id()
+		theirHome := foreign.post("/recipients/"+theirs+"/addresses", anAddress()).is(201).id()
+		theirPlace := foreign.post("/pickup-locations", aPlace()).is(201).id()
 		same := func(code string, items ...m) {
 			t.Helper()
 			var first []byte

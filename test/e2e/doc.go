@@ -2,7 +2,7 @@
 // the binary, starts `waybill dev` on SQLite and on Postgres, makes customers
 // with the command line, and holds every answer against openapi.yaml.
 //
-// Tests share one server per engine and keep out of each other's way by having
+// Tests share one server per database and keep out of each other's way by having
 // an application of their own. What counts requests, stops a server or starts
 // it with other settings has a server of its own; startFleet is `waybill serve`
 // beside `waybill worker`, as in production.

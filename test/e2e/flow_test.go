@@ -10,14 +10,14 @@ import (
 
 func TestADeliveryFromQuoteToCancel(t *testing.T) {
 	t.Parallel()
-	for _, engine := range []string{sqlite, postgres} {
-		if testing.Short() && engine != sqlite {
+	for _, dialect := range []string{sqlite, postgres} {
+		if testing.Short() && dialect != sqlite {
 			continue
 		}
 		for _, env := range []string{live, sandbox} {
-			t.Run(engine+"/"+env, func(t *testing.T) {
+			t.Run(dialect+"/"+env, func(t *testing.T) {
 				t.Parallel()
-				fromQuoteToCancel(t, shared(t, engine).caller(t, env))
+				fromQuoteToCancel(t, shared(t, dialect).caller(t, env))
 			})
 		}
 	}

@@ -54,8 +54,8 @@ func TestHostileRequests(t *testing.T) {
 
 // besiege runs an attack on both listeners of a server of its own, and then
 // looks how the server is.
-func besiege(t *testing.T, engine string, attack func(*testing.T, *siege)) {
-	s := start(t, engine,
+func besiege(t *testing.T, dialect string, attack func(*testing.T, *siege)) {
+	s := start(t, dialect,
 		"WAYBILL_RATE_LIMIT_PER_KEY=1000000/60s",
 		"WAYBILL_TRUSTED_PROXIES=127.0.0.1/32", // a client address per request, where failures count
 		"WAYBILL_LOG_LEVEL=debug",              // net/http tells of a panic outside a handler there
@@ -89,11 +89,11 @@ func besiege(t *testing.T, engine string, attack func(*testing.T, *siege)) {
 	if panics > 0 || count.broken > 0 || count.enveloped != count.answered {
 		t.Error("the server was hurt")
 	}
-	if engine == sqlite && len(count.names) < fewestHostile {
+	if dialect == sqlite && len(count.names) < fewestHostile {
 		t.Errorf("there are %d different hostile requests, want at least %d", len(count.names), fewestHostile)
 	}
 	t.Logf("%d hostile requests, %d x 5xx, %d panics, %d in the envelope (%s; %d different ones, and %d connections were cut for want of a request)",
-		count.answered, count.broken, panics, count.enveloped, engine, len(count.names), count.cut)
+		count.answered, count.broken, panics, count.enveloped, dialect, len(count.names), count.cut)
 	t.Logf("the server had %d goroutines before and %d after, and holds %.0f MiB", goroutines, s.goroutines(t), memory)
 }
 

@@ -125,9 +125,9 @@ func TestAKeyBelongsToTheApplicationInOneEnvironment(t *testing.T) {
 		if elsewhere.id() == first.id() || elsewhere.text("data.recipient.id") == business {
 			t.Errorf("live and sandbox share: %s, %s", first.body, elsewhere.body)
 		}
-		stranger := s.caller(t, live).post("/deliveries", order, idem(key)).is(201).replayed(false)
-		if stranger.id() == first.id() || stranger.text("data.recipient.id") == business {
-			t.Errorf("two businesses share: %s, %s", first.body, stranger.body)
+		foreign := s.caller(t, live).post("/deliveries", order, idem(key)).is(201).replayed(false)
+		if foreign.id() == first.id() || foreign.text("data.recipient.id") == business {
+			t.Errorf("two businesses share: %s, %s", first.body, foreign.body)
 		}
 	})
 }

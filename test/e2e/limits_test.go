@@ -20,10 +20,10 @@ func limited(t *testing.T, test func(t *testing.T, s *server)) {
 		t.Skip("drives a real server; left out in short mode")
 	}
 	t.Parallel()
-	for _, engine := range []string{sqlite, postgres} {
-		t.Run(engine, func(t *testing.T) {
+	for _, dialect := range []string{sqlite, postgres} {
+		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			test(t, start(t, engine, "WAYBILL_RATE_LIMIT_PER_KEY=6/3s", "WAYBILL_RATE_LIMIT_PER_BUSINESS=10/3s",
+			test(t, start(t, dialect, "WAYBILL_RATE_LIMIT_PER_KEY=6/3s", "WAYBILL_RATE_LIMIT_PER_BUSINESS=10/3s",
 				"WAYBILL_TRUSTED_PROXIES=127.0.0.1/32"))
 		})
 	}
@@ -203,18 +203,18 @@ func TestWhatIsRefusedOrUnknownStillCountsForAKey(t *testing.T) {
 func TestFailedAuthenticationIsLimitedPerAddress(t *testing.T) {
 	both(t, func(t *testing.T, s *server) {
 		good := s.caller(t, sandbox)
-		stranger := good.withKey("")
-		stranger.address = newAddress()
+		anonymous := good.withKey("")
+		anonymous.address = newAddress()
 		for i := range 60 {
-			a := stranger.get("/api-key").refused(401, "INVALID_API_KEY")
+			a := anonymous.get("/api-key").refused(401, "INVALID_API_KEY")
 			if l, r := a.number(t, "RateLimit-Limit"), a.number(t, "RateLimit-Remaining"); l != 60 || r < 59-i || r > 62-i {
 				t.Fatalf("failure %d: limit %d, remaining %d", i+1, l, r)
 			}
 		}
-		refusal := stranger.get("/api-key")
+		refusal := anonymous.get("/api-key")
 		for range 3 { // one more may have come back meanwhile
 			if refusal.status == http.StatusUnauthorized {
-				refusal = stranger.get("/api-key")
+				refusal = anonymous.get("/api-key")
 			}
 		}
 		refusal.refused(429, "RATE_LIMIT_EXCEEDED").has("error.details.scope", "address", "error.details.limit", "60",
@@ -224,14 +224,14 @@ func TestFailedAuthenticationIsLimitedPerAddress(t *testing.T) {
 			t.Errorf("Retry-After is %d", wait)
 		}
 		// A key that exists is served, though it is new here, and told what is wrong with it ...
-		fresh := stranger.withKey(s.newKey(t, good.app, sandbox, "all").secret)
+		fresh := anonymous.withKey(s.newKey(t, good.app, sandbox, "all").secret)
 		fresh.get("/api-key").is(200)
 		fresh.in(live).withKey(fresh.key).get("/api-key").refused(401, "ENVIRONMENT_MISMATCH")
 		// ... as is one that has worked lately, and other addresses are free.
 		good.get("/api-key").is(200)
-		known := stranger.withKey(good.key)
+		known := anonymous.withKey(good.key)
 		known.get("/api-key").is(200)
-		elsewhere := stranger.withKey("")
+		elsewhere := anonymous.withKey("")
 		elsewhere.address = newAddress()
 		elsewhere.get("/api-key").refused(401, "INVALID_API_KEY")
 	})
@@ -266,7 +266,7 @@ func TestAHeaderNobodyVouchesForSetsNoAddress(t *testing.T) {
 			return
 		}
 	}
-	t.Error("X-Forwarded-For of a stranger was believed")
+	t.Error("X-Forwarded-For of an unknown proxy was believed")
 }
 
 func TestAnApplicationHasAtMostFiftyRequestsInFlight(t *testing.T) {

@@ -73,7 +73,7 @@ func (s *server) checkLogs(t testing.TB) {
 		}
 		if problem := s.checkLine(line, words); problem != "" {
 			complaints++
-			t.Errorf("the %s server logged %s:\n%s", s.engine, problem, line)
+			t.Errorf("the %s server logged %s:\n%s", s.dialect, problem, line)
 		}
 	}
 }

@@ -71,22 +71,22 @@ func run(m *testing.M) int {
 	return code
 }
 
-// both runs a test on each engine.
+// both runs a test on each database.
 func both(t *testing.T, test func(t *testing.T, s *server)) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("drives a real server; left out in short mode")
 	}
 	t.Parallel()
-	for _, engine := range []string{sqlite, postgres} {
-		t.Run(engine, func(t *testing.T) {
+	for _, dialect := range []string{sqlite, postgres} {
+		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			test(t, shared(t, engine))
+			test(t, shared(t, dialect))
 		})
 	}
 }
 
-// everywhere runs a test on each engine in each environment.
+// everywhere runs a test on each database in each environment.
 func everywhere(t *testing.T, test func(t *testing.T, s *server, env string)) {
 	t.Helper()
 	both(t, func(t *testing.T, s *server) {
@@ -109,14 +109,14 @@ type sharedServer struct {
 
 var sharedServers = map[string]*sharedServer{sqlite: {}, postgres: {}}
 
-func shared(t *testing.T, engine string) *server {
+func shared(t *testing.T, dialect string) *server {
 	t.Helper()
-	h := sharedServers[engine]
+	h := sharedServers[dialect]
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.server == nil {
 		h.life = &lifetime{TB: t}
-		h.server = start(h.life, engine,
+		h.server = start(h.life, dialect,
 			"WAYBILL_RATE_LIMIT_PER_KEY=1000000/60s",
 			// Each test has a client address of its own, so that their
 			// failed authentications are not added up.

@@ -41,7 +41,7 @@ func (w *world) checkBodies() {
 func (w *world) checkBulk(v visitor, people, homes, places []target) {
 	w.t.Helper()
 	visible := func(t target) bool { return v.acts != nil && t.owner != nil && v.acts.sees(t.owner, ofTheBusiness) }
-	var strangers, elsewhere, shown []m
+	var foreign, elsewhere, shown []m
 	for i, person := range people {
 		for j, home := range homes {
 			order := anOrder(drop("recipient"), set("recipient_id", unescape(person.id)), set("recipient_address_id", unescape(home.id)))
@@ -49,7 +49,7 @@ func (w *world) checkBulk(v visitor, people, homes, places []target) {
 			case visible(person) && person.owner == home.owner:
 				shown = append(shown, order)
 			case i == j, visible(person) != visible(home):
-				strangers = append(strangers, order)
+				foreign = append(foreign, order)
 			}
 		}
 	}
@@ -60,7 +60,7 @@ func (w *world) checkBulk(v visitor, people, homes, places []target) {
 			elsewhere = append(elsewhere, order)
 		}
 	}
-	w.refuseItems(v, "NOT_FOUND", strangers)
+	w.refuseItems(v, "NOT_FOUND", foreign)
 	w.refuseItems(v, "PICKUP_LOCATION_NOT_FOUND", elsewhere)
 	if len(shown) == 0 {
 		return

@@ -107,7 +107,7 @@ func newWorld(t *testing.T, s *server, env string) *world {
 	}
 	owner := join("the owner", ours, app, env)
 	colleague := join("the other application", ours, second, env)
-	stranger := join("the other business", theirs, s.newApp(t, theirs), env)
+	foreign := join("the other business", theirs, s.newApp(t, theirs), env)
 	abroad := join("the other environment", ours, app, other)
 
 	in := func(name string, acts *party, secret string) {
@@ -116,7 +116,7 @@ func newWorld(t *testing.T, s *server, env string) *world {
 	in("the owner", owner, owner.client.key)
 	in("its second key", owner, s.newKey(t, app, env, "all").secret)
 	in("the other application", colleague, colleague.client.key)
-	in("the other business", stranger, stranger.client.key)
+	in("the other business", foreign, foreign.client.key)
 	for _, scope := range scopes {
 		in("a key without "+scope, owner, s.newKey(t, app, env, without(scope)).secret)
 		w.visitors[len(w.visitors)-1].lacks = scope

@@ -79,7 +79,7 @@ func TestTripsThatAreTooLongNeedACustomQuoteAndRefuseNoOther(t *testing.T) {
 		t.Skip("drives real processes; left out in short mode")
 	}
 	t.Parallel()
-	engine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	dialect := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var question struct {
 			Locations []struct{ Lat, Lon float64 } `json:"locations"`
 		}
@@ -96,8 +96,8 @@ func TestTripsThatAreTooLongNeedACustomQuoteAndRefuseNoOther(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, `{"trip":{"status":0,"units":"kilometers","summary":{"length":9.5}}}`)
 	}))
-	t.Cleanup(engine.Close)
-	s := start(t, sqlite, "WAYBILL_ROUTING_URL="+engine.URL)
+	t.Cleanup(dialect.Close)
+	s := start(t, sqlite, "WAYBILL_ROUTING_URL="+dialect.URL)
 	far, near := s.loner(t, live), s.loner(t, live)
 	order := func(latitude float64) m {
 		return anOrder(inner("recipient", inner("address", set("latitude", latitude))))

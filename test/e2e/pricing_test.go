@@ -61,12 +61,12 @@ func TestAPricingServiceOfItsOwn(t *testing.T) {
 		t.Skip("drives real processes; left out in short mode")
 	}
 	t.Parallel()
-	for _, engine := range []string{sqlite, postgres} {
-		t.Run(engine, func(t *testing.T) {
+	for _, dialect := range []string{sqlite, postgres} {
+		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			address := freeAddress(t)
 			service := startPricing(t, address)
-			s := start(t, engine, "WAYBILL_PRICING_URL=http://"+address)
+			s := start(t, dialect, "WAYBILL_PRICING_URL=http://"+address)
 			c := s.loner(t, sandbox)
 			c.send("POST", "/quotes", aTrip()).is(200).has("data.fee", "19", "data.distance_km", "3.52", "data.currency", "GHS")
 			c.post("/deliveries", anOrder()).is(201).has("data.delivery_fee", "19")

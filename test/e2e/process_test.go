@@ -22,10 +22,10 @@ func TestARestartKeepsDataAndKeys(t *testing.T) {
 		t.Skip("drives real processes; left out in short mode")
 	}
 	t.Parallel()
-	for _, engine := range []string{sqlite, postgres} {
-		t.Run(engine, func(t *testing.T) {
+	for _, dialect := range []string{sqlite, postgres} {
+		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, engine)
+			s := start(t, dialect)
 			c := s.newClient(t, sandbox, s.vars["WAYBILL_TEST_KEY"])
 			key, order := newKeyText(), anOrder()
 			order["pickup_location_id"] = s.vars["WAYBILL_PICKUP_ID"]
@@ -81,8 +81,8 @@ func TestAServerThatStopsFinishesWhatItBegan(t *testing.T) {
 		t.Skip("drives real processes; left out in short mode")
 	}
 	t.Parallel()
-	for _, engine := range []string{sqlite, postgres} {
-		t.Run(engine, func(t *testing.T) {
+	for _, dialect := range []string{sqlite, postgres} {
+		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			const requests = 8
 			asked, tell := make(chan struct{}, requests), make(chan struct{})
@@ -95,7 +95,7 @@ func TestAServerThatStopsFinishesWhatItBegan(t *testing.T) {
 				_, _ = io.WriteString(w, `{"currency":"GHS","fee":5,"distance_km":1,"distance_source":"road","requires_custom_quote":false}`)
 			}))
 			t.Cleanup(prices.Close)
-			s := start(t, engine, "WAYBILL_PRICING_URL="+prices.URL)
+			s := start(t, dialect, "WAYBILL_PRICING_URL="+prices.URL)
 			c := s.loner(t, live)
 			// A request that cannot be sent again must not be, unseen by us.
 			once := func(r *http.Request) { r.GetBody = nil }
@@ -132,10 +132,10 @@ func TestAServerStopsUnderLoad(t *testing.T) {
 		t.Skip("drives real processes; left out in short mode")
 	}
 	t.Parallel()
-	for _, engine := range []string{sqlite, postgres} {
-		t.Run(engine, func(t *testing.T) {
+	for _, dialect := range []string{sqlite, postgres} {
+		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, engine, "WAYBILL_RATE_LIMIT_PER_KEY=1000000/60s")
+			s := start(t, dialect, "WAYBILL_RATE_LIMIT_PER_KEY=1000000/60s")
 			c := s.loner(t, live)
 			total := 0
 			for range 2 {

@@ -91,7 +91,7 @@ func TestMetricsTellOfPricesKeysAndConnections(t *testing.T) {
 			`waybill_idempotency_total{result="created"}`, `waybill_idempotency_total{result="conflict"}`,
 		}
 		pools := []string{"live", "live_lists", "sandbox", "sandbox_lists", "background"}
-		if s.engine == sqlite {
+		if s.dialect == sqlite {
 			pools = append(pools, "write")
 		}
 		for _, pool := range pools {
@@ -99,7 +99,7 @@ func TestMetricsTellOfPricesKeysAndConnections(t *testing.T) {
 				names = append(names, "waybill_database_"+name+`{pool="`+pool+`"}`)
 			}
 		}
-		if s.engine == postgres { // as the description of database_pool_size shares out 24
+		if s.dialect == postgres { // as the description of database_pool_size shares out 24
 			for pool, most := range map[string]string{"live": "9", "live_lists": "3", "sandbox": "4", "sandbox_lists": "2", "background": "6"} {
 				if want := `waybill_database_connections_max{pool="` + pool + `"} ` + most + "\n"; !strings.Contains(figures, "\n"+want) {
 					t.Errorf("there is no %s", want)

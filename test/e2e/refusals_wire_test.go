@@ -30,7 +30,7 @@ func TestARefusalReachesAClientThatSendsMegabytesFirst(t *testing.T) {
 			"413 of a bulk":          {"POST /v1/deliveries/bulk HTTP/1.1", "Authorization: Bearer " + c.key + "\r\nIdempotency-Key: megabytes\r\nConnection: close\r\n", 413},
 			"404":                    {"POST /v1/nowhere HTTP/1.1", "Connection: close\r\n", 404},
 			"405":                    {"PUT /v1/quotes HTTP/1.1", "Connection: close\r\n", 405},
-			"the page of a stranger": {"POST /docs/ HTTP/1.1", "Connection: close\r\n", 405},
+			"a page of another site": {"POST /docs/ HTTP/1.1", "Connection: close\r\n", 405},
 		} {
 			t.Run(name, func(t *testing.T) {
 				for i := range times {

@@ -68,7 +68,7 @@ func TestTheRequestLogTellsWhatWasAskedAndKeepsNoSecret(t *testing.T) {
 	})
 }
 
-// A caller without a good key leaves a record that names nobody. All strangers share
+// A caller without a good key leaves a record that names nobody. All unknown callers share
 // one bound of failures a second, which other tests may have used up: so it calls on.
 func TestAStrangerIsLoggedWithoutAName(t *testing.T) {
 	both(t, func(t *testing.T, s *server) {
@@ -76,7 +76,7 @@ func TestAStrangerIsLoggedWithoutAName(t *testing.T) {
 		c := s.loner(t, live).withKey(unknownKey(live))
 		var calls []string
 		var found *answer
-		eventually(t, "one of the stranger's calls is in the log", func() bool {
+		eventually(t, "one of the anonymous calls is in the log", func() bool {
 			if len(calls) < 20 {
 				calls = append(calls, c.get("/deliveries").refused(401, "INVALID_API_KEY").header.Get("X-Request-ID"))
 			}

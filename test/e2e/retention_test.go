@@ -10,10 +10,10 @@ func TestAKeyIsFreeAgainAfterItsRetention(t *testing.T) {
 		t.Skip("drives real processes; left out in short mode")
 	}
 	t.Parallel()
-	for _, engine := range []string{sqlite, postgres} {
-		t.Run(engine, func(t *testing.T) {
+	for _, dialect := range []string{sqlite, postgres} {
+		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			c := start(t, engine, "WAYBILL_IDEMPOTENCY_RETENTION=5s").loner(t, sandbox)
+			c := start(t, dialect, "WAYBILL_IDEMPOTENCY_RETENTION=5s").loner(t, sandbox)
 			key, order := newKeyText(), anOrder()
 			begun := time.Now()
 			first := c.post("/deliveries", order, idem(key)).is(201)

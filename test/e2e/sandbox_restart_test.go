@@ -15,10 +15,10 @@ func TestSandboxScenariosOutliveARestart(t *testing.T) {
 		t.Skip("drives real processes; left out in short mode")
 	}
 	t.Parallel()
-	for _, engine := range []string{sqlite, postgres} {
-		t.Run(engine, func(t *testing.T) {
+	for _, dialect := range []string{sqlite, postgres} {
+		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, engine, "WAYBILL_RATE_LIMIT_PER_KEY=1000000/60s")
+			s := start(t, dialect, "WAYBILL_RATE_LIMIT_PER_KEY=1000000/60s")
 			restart := func(end func(testing.TB), down time.Duration) {
 				t.Helper()
 				end(t)

@@ -28,7 +28,7 @@ func startFleet(t *testing.T, settings ...string) *fleet {
 	s.args = []string{"serve", "--json"}
 	s.launch(t)
 	t.Cleanup(func() { s.stop(t) })
-	w := &server{engine: s.engine, args: []string{"worker", "--json"}, dir: t.TempDir(), env: s.env, secrets: s.secrets, connections: s.connections}
+	w := &server{dialect: s.dialect, args: []string{"worker", "--json"}, dir: t.TempDir(), env: s.env, secrets: s.secrets, connections: s.connections}
 	w.logs = filepath.Join(w.dir, "worker.log")
 	return &fleet{s, w}
 }

@@ -27,12 +27,12 @@ const patience = 30 * time.Second
 
 // server is one running `waybill dev`, or another process that serves.
 type server struct {
-	engine string
-	args   []string // of the process
-	dir    string
-	env    []string // settings
-	vars   map[string]string
-	logs   string // file
+	dialect string
+	args    []string // of the process
+	dir     string
+	env     []string // settings
+	vars    map[string]string
+	logs    string // file
 
 	cmd    *exec.Cmd
 	exited chan struct{}
@@ -50,19 +50,19 @@ type server struct {
 }
 
 // start runs a server until the test ends; then it must stop cleanly.
-func start(t testing.TB, engine string, settings ...string) *server {
+func start(t testing.TB, dialect string, settings ...string) *server {
 	t.Helper()
-	s := prepare(t, engine, settings...)
+	s := prepare(t, dialect, settings...)
 	s.launch(t)
 	t.Cleanup(func() { s.stop(t) })
 	return s
 }
 
 // prepare makes everything a server needs and does not start it.
-func prepare(t testing.TB, engine string, settings ...string) *server {
+func prepare(t testing.TB, dialect string, settings ...string) *server {
 	t.Helper()
 	// First, as it skips the test where there is no Postgres.
-	if engine == postgres {
+	if dialect == postgres {
 		url := testpostgres.Database(t, func(ctx context.Context, url string) error {
 			cmd := exec.CommandContext(ctx, binary, "migrate", "up")
 			cmd.Env = environment("WAYBILL_DATABASE_URL=" + url)
@@ -78,11 +78,11 @@ func prepare(t testing.TB, engine string, settings ...string) *server {
 		}
 		settings = append(settings, "WAYBILL_DATABASE_URL="+url)
 	} else if pooler != nil {
-		t.Skip("no pooler stands before " + engine)
+		t.Skip("no pooler stands before " + dialect)
 	}
 	dir := t.TempDir()
 	s := &server{
-		engine: engine, args: []string{"dev", "--data-dir", dir}, dir: dir, secrets: map[string]bool{},
+		dialect: dialect, args: []string{"dev", "--data-dir", dir}, dir: dir, secrets: map[string]bool{},
 		env: append([]string{
 			"WAYBILL_LIVE_ADDR=127.0.0.1:0", "WAYBILL_SANDBOX_ADDR=127.0.0.1:0", "WAYBILL_OPS_ADDR=127.0.0.1:0", "WAYBILL_PORTAL_ADDR=127.0.0.1:0",
 			"WAYBILL_LOG_FORMAT=json",
@@ -96,7 +96,7 @@ func prepare(t testing.TB, engine string, settings ...string) *server {
 
 // database is the URL of the server's database.
 func (s *server) database() string {
-	if s.engine == sqlite {
+	if s.dialect == sqlite {
 		return "sqlite://" + filepath.Join(s.dir, "waybill.db")
 	}
 	return s.vars["WAYBILL_DATABASE_URL"]

@@ -139,10 +139,10 @@ func TestWhatFailedOrWasHeldIsSentAgainWhenAskedFor(t *testing.T) {
 		t.Skip("drives a real server; left out in short mode")
 	}
 	t.Parallel()
-	for _, engine := range []string{sqlite, postgres} {
-		t.Run(engine, func(t *testing.T) {
+	for _, dialect := range []string{sqlite, postgres} {
+		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, engine, "WAYBILL_WEBHOOK_RETRY_SCHEDULE=50ms,100ms", "WAYBILL_RATE_LIMIT_PER_KEY=1000000/60s")
+			s := start(t, dialect, "WAYBILL_WEBHOOK_RETRY_SCHEDULE=50ms,100ms", "WAYBILL_RATE_LIMIT_PER_KEY=1000000/60s")
 			r, c := newReceiver(t), s.loner(t, live)
 			r.answers(503)
 			endpoint, _ := c.endpoint(r)

@@ -27,7 +27,7 @@ type heldRow struct {
 }
 
 var heldRows = []heldRow{
-	{name: "business", hold: "SELECT 1 FROM businesses WHERE id = '$business' FOR UPDATE", load: orderOfNewcomer},
+	{name: "business", hold: "SELECT 1 FROM businesses WHERE id = '$business' FOR UPDATE", load: orderOfNewCustomer},
 	{name: "application", hold: "SELECT 1 FROM applications WHERE id = '$application' FOR UPDATE", load: orderAgain, short: true},
 	{name: "API key", hold: "SELECT 1 FROM api_keys WHERE application_id = '$application' FOR UPDATE", load: orderAgain},
 	{name: "recipient", hold: "SELECT 1 FROM recipients WHERE business_id = '$business' FOR UPDATE", load: orderAgain},
@@ -76,7 +76,7 @@ func orderAgain(c *holdup, n int64) (*http.Request, error) {
 	return c.request(fmt.Sprintf("held-order-%d", n), singlePath, c.order)
 }
 
-func orderOfNewcomer(c *holdup, n int64) (*http.Request, error) {
+func orderOfNewCustomer(c *holdup, n int64) (*http.Request, error) {
 	_, order := newClerk(0, 0).delivery()
 	order["recipient"].(m)["phone_number"] = fmt.Sprintf("+23320%07d", n)
 	return c.request(fmt.Sprintf("held-order-%d", n), singlePath, order)

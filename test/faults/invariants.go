@@ -35,19 +35,19 @@ type Querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// Engine is the database whose SQL is spoken.
-type Engine string
+// Dialect is the database whose SQL is spoken.
+type Dialect string
 
 // The engines that Check knows.
 const (
-	SQLite   Engine = "SQLite"
-	Postgres Engine = "Postgres"
+	SQLite   Dialect = "SQLite"
+	Postgres Dialect = "Postgres"
 )
 
 // dialect is what the engines do not write alike: a column of bytes as JSON, the
 // elements of a JSON array with their places from 0 on, and the seconds from one
 // event to another.
-func (e Engine) dialect() *strings.Replacer {
+func (e Dialect) dialect() *strings.Replacer {
 	if e == Postgres {
 		return strings.NewReplacer(
 			"$seconds", "extract(epoch FROM e.occurred_at - b.occurred_at)",
@@ -62,15 +62,15 @@ func (e Engine) dialect() *strings.Replacer {
 		"$elements", "json_each", "$of_array", "AS e", "$place", "e.key")
 }
 
-// Check tells every breach in a database of the engine. Nothing may write to
+// Check tells every breach in a database of the database. Nothing may write to
 // it meanwhile, and no idempotency record may have expired yet: a delivery
 // whose record is gone for its age looks like one that was booked twice.
-func Check(ctx context.Context, db Querier, engine Engine) ([]Breach, error) {
+func Check(ctx context.Context, db Querier, dialect Dialect) ([]Breach, error) {
 	var breaches []Breach
 	for _, v := range invariants {
 		b := Breach{Rule: v.rule}
 		var example sql.NullString
-		query := strings.NewReplacer("$young", young()).Replace(engine.dialect().Replace(withNames + scripts() + "SELECT count(*), min(CAST(culprit AS text)) FROM (" + v.query + ") AS culprits"))
+		query := strings.NewReplacer("$young", young()).Replace(dialect.dialect().Replace(withNames + scripts() + "SELECT count(*), min(CAST(culprit AS text)) FROM (" + v.query + ") AS culprits"))
 		if err := db.QueryRowContext(ctx, query).Scan(&b.Count, &example); err != nil {
 			return nil, fmt.Errorf("faults: check %q: %w", v.rule, err)
 		}

@@ -22,8 +22,8 @@ import (
 	"waybill/test/stage"
 )
 
-// stranger is an ID that nothing has.
-const stranger = "'00000000-0000-7000-8000-000000000000'"
+// unknownID is an ID that no record has.
+const unknownID = "'00000000-0000-7000-8000-000000000000'"
 
 // theLast picks the row that came last.
 func theLast(table string) string {
@@ -40,7 +40,7 @@ func keyLike(which, status, location string) string {
 // onceMore gives an endpoint an event that is pending for it under another ID.
 const onceMore = `INSERT INTO webhook_deliveries
 	(id, endpoint_id, event_id, event_type, delivery_id, sequence, status, attempts, used, due_at, trigger, back, created_at)
-	SELECT ` + stranger + `, endpoint_id, event_id, event_type, delivery_id, sequence, status, 0, 0, due_at, trigger, back, created_at
+	SELECT ` + unknownID + `, endpoint_id, event_id, event_type, delivery_id, sequence, status, 0, 0, due_at, trigger, back, created_at
 	FROM webhook_deliveries WHERE status = 'pending' LIMIT 1`
 
 const (
@@ -87,18 +87,18 @@ var breaches = []struct {
 	{rule: "the answer of a bulk counts its entries", statement: "UPDATE idempotency_keys SET status = 201 WHERE " + whole},
 	{rule: "the deliveries of a bulk were created in the order of its items",
 		statement: "UPDATE deliveries SET created_at = '2020-02-20T20:20:20.020Z'" + theLast("deliveries")},
-	{rule: "a recorded item is of a bulk that is not finished", statement: "UPDATE bulk_items SET claim_id = " + stranger},
+	{rule: "a recorded item is of a bulk that is not finished", statement: "UPDATE bulk_items SET claim_id = " + unknownID},
 	{rule: "a recorded item that was created is a delivery that exists", statement: "DELETE FROM deliveries"},
 	{rule: "the recorded items of a bulk have no gap", statement: "DELETE FROM bulk_items WHERE item_index = 0"},
 	{rule: "a key is of an application that exists",
-		statement: "UPDATE idempotency_keys SET application_id = " + stranger + " WHERE " + whole},
+		statement: "UPDATE idempotency_keys SET application_id = " + unknownID + " WHERE " + whole},
 	{rule: "a delivery begins with delivery.created", statement: `UPDATE delivery_events SET type = 'delivery.assigned'`},
 	{rule: "a delivery begins with delivery.created", statement: `DELETE FROM delivery_events`},
 	{rule: "the events of a delivery have no gap and no double",
-		statement: `INSERT INTO delivery_events SELECT ` + stranger + `, delivery_id, 3, type, status, status, reason_code, occurred_at
+		statement: `INSERT INTO delivery_events SELECT ` + unknownID + `, delivery_id, 3, type, status, status, reason_code, occurred_at
 			FROM delivery_events LIMIT 1`},
 	{rule: "the events of a delivery have no gap and no double",
-		statement: `INSERT INTO delivery_events SELECT ` + stranger + `, delivery_id, 1, type, status, previous_status, reason_code, occurred_at
+		statement: `INSERT INTO delivery_events SELECT ` + unknownID + `, delivery_id, 1, type, status, previous_status, reason_code, occurred_at
 			FROM delivery_events LIMIT 1`},
 	{rule: "a delivery counts its events", statement: `UPDATE deliveries SET last_sequence = 2`},
 	{rule: "a delivery is in the state of its last event", statement: `UPDATE deliveries SET status = 'assigned'`},
@@ -127,13 +127,13 @@ var breaches = []struct {
 	{rule: "a step of a simulation is not early", statement: `UPDATE delivery_events SET occurred_at = '2020-02-20T20:20:20.020Z' WHERE sequence = 2`},
 	{rule: "an application counts its running simulations", statement: `UPDATE simulation_counts SET running = running + 1`},
 	{rule: "an application counts its running simulations", statement: `DELETE FROM simulation_counts`},
-	{rule: "an application counts its running simulations", statement: `INSERT INTO simulation_counts VALUES (` + stranger + `, 1)`},
+	{rule: "an application counts its running simulations", statement: `INSERT INTO simulation_counts VALUES (` + unknownID + `, 1)`},
 	{rule: "an application counts its running simulations", statement: `UPDATE deliveries SET simulation_status = 'stopped' WHERE ` + runs},
 	{rule: "an application runs no more simulations than it may", statement: manyRun},
 	{rule: "an event of a delivery is in the feed once", statement: `DELETE FROM feed_events WHERE sequence = 2`},
 	{rule: "an event of a delivery is in the feed once", statement: `INSERT INTO feed_events SELECT * FROM feed_events`},
 	{rule: "an event of a delivery is in the feed once", statement: `UPDATE feed_events SET sequence = 9 WHERE delivery_id IS NOT NULL`},
-	{rule: "an event in the feed is one of a delivery of its application", statement: `UPDATE feed_events SET application_id = ` + stranger},
+	{rule: "an event in the feed is one of a delivery of its application", statement: `UPDATE feed_events SET application_id = ` + unknownID},
 	{rule: "an event in the feed is one of a delivery of its application", statement: `DELETE FROM delivery_events`},
 	{rule: "the events of a delivery stand in the feed in their order", statement: `UPDATE feed_events SET position = 0 WHERE sequence = 2`},
 	{rule: "a webhook endpoint has a slot of its own", statement: `UPDATE webhook_endpoints SET slot = 3`},
@@ -141,7 +141,7 @@ var breaches = []struct {
 	{rule: "a webhook endpoint gets every event since it was made", statement: `DELETE FROM webhook_deliveries WHERE status = 'pending'`},
 	{rule: "a webhook endpoint gets an event once", statement: onceMore},
 	{rule: "a webhook delivery has its event, and the ID of that but for the slot", statement: `DELETE FROM feed_events`},
-	{rule: "a webhook delivery has its event, and the ID of that but for the slot", statement: `UPDATE webhook_deliveries SET id = ` + stranger},
+	{rule: "a webhook delivery has its event, and the ID of that but for the slot", statement: `UPDATE webhook_deliveries SET id = ` + unknownID},
 	{rule: "a webhook delivery is of an endpoint of its event's application", statement: `UPDATE webhook_endpoints SET environment = 'live'`},
 	{rule: "a webhook delivery is due while it is pending, and no longer", statement: `UPDATE webhook_deliveries SET due_at = NULL`},
 	{rule: "a webhook delivery is due while it is pending, and no longer", statement: `UPDATE webhook_deliveries SET status = 'failed'`},
@@ -155,15 +155,15 @@ var breaches = []struct {
 	{rule: "a reference is given once", statement: `UPDATE deliveries SET reference = 'the same'`},
 	{rule: "a business has a phone number once", statement: `UPDATE recipients SET phone_number = '+233201112223'`},
 	{rule: "a recipient has an address once",
-		statement: `INSERT INTO recipient_addresses SELECT ` + stranger + `, recipient_id, business_id, environment, label, address,
+		statement: `INSERT INTO recipient_addresses SELECT ` + unknownID + `, recipient_id, business_id, environment, label, address,
 			match_key, match_hash, latitude, longitude, municipality, delivery_notes, created_at
 			FROM recipient_addresses LIMIT 1`},
 	{rule: "a recipient counts its addresses", statement: `UPDATE recipients SET address_count = 7`},
-	{rule: "an event is of a delivery that exists", statement: `UPDATE delivery_events SET delivery_id = ` + stranger + theLast("delivery_events")},
+	{rule: "an event is of a delivery that exists", statement: `UPDATE delivery_events SET delivery_id = ` + unknownID + theLast("delivery_events")},
 	{rule: "an address is of a recipient of the same business", statement: `UPDATE recipient_addresses SET environment = 'live'`},
 	{rule: "a delivery goes to a recipient of the same business", statement: `UPDATE recipients SET environment = 'live'`},
-	{rule: "a delivery goes to an address of its recipient", statement: `UPDATE deliveries SET dropoff_id = ` + stranger + theLast("deliveries")},
-	{rule: "a delivery is of an application of its business", statement: `UPDATE applications SET business_id = ` + stranger},
+	{rule: "a delivery goes to an address of its recipient", statement: `UPDATE deliveries SET dropoff_id = ` + unknownID + theLast("deliveries")},
+	{rule: "a delivery is of an application of its business", statement: `UPDATE applications SET business_id = ` + unknownID},
 	{rule: "a recipient is of a business that exists", statement: `DELETE FROM businesses`},
 }
 
@@ -181,27 +181,27 @@ func TestEveryRuleIsBrokenOnceAndNoticed(t *testing.T) {
 		}
 	}
 
-	for _, engine := range engines {
-		t.Run(string(engine), func(t *testing.T) {
+	for _, dialect := range engines {
+		t.Run(string(dialect), func(t *testing.T) {
 			t.Parallel()
-			db := populated(t, engine)
-			if found := check(t, db, engine); len(found) > 0 {
+			db := populated(t, dialect)
+			if found := check(t, db, dialect); len(found) > 0 {
 				t.Fatalf("breaches in a sound database: %v", found)
 			}
-			stripConstraints(t, db, engine)
-			if found := check(t, db, engine); len(found) > 0 {
+			stripConstraints(t, db, dialect)
+			if found := check(t, db, dialect); len(found) > 0 {
 				t.Fatalf("breaches for lack of constraints: %v", found)
 			}
 			for _, b := range breaches {
 				statement := b.statement
 				if b.answer != nil {
-					statement = rewrite(t, db, engine, b.answer)
+					statement = rewrite(t, db, dialect, b.answer)
 				}
-				if found := checkAfter(t, db, engine, statement); !found[b.rule] {
+				if found := checkAfter(t, db, dialect, statement); !found[b.rule] {
 					t.Errorf("%q went unnoticed after %s; told were %v", b.rule, statement, found)
 				}
 			}
-			if found := check(t, db, engine); len(found) > 0 {
+			if found := check(t, db, dialect); len(found) > 0 {
 				t.Fatalf("a breach was not taken back: %v", found)
 			}
 		})
@@ -209,7 +209,7 @@ func TestEveryRuleIsBrokenOnceAndNoticed(t *testing.T) {
 }
 
 // rewrite is the statement that changes what the bulk was answered.
-func rewrite(t *testing.T, db *sql.DB, engine Engine, change *strings.Replacer) string {
+func rewrite(t *testing.T, db *sql.DB, dialect Dialect, change *strings.Replacer) string {
 	t.Helper()
 	var answer []byte
 	if err := db.QueryRowContext(t.Context(), "SELECT body FROM idempotency_keys WHERE "+whole).Scan(&answer); err != nil {
@@ -220,7 +220,7 @@ func rewrite(t *testing.T, db *sql.DB, engine Engine, change *strings.Replacer) 
 		t.Fatalf("nothing to change in %s", answer)
 	}
 	bytes := "X'%x'"
-	if engine == Postgres {
+	if dialect == Postgres {
 		bytes = "'\\x%x'"
 	}
 	return fmt.Sprintf("UPDATE idempotency_keys SET body = "+bytes+" WHERE "+whole, changed)
@@ -229,9 +229,9 @@ func rewrite(t *testing.T, db *sql.DB, engine Engine, change *strings.Replacer) 
 // populated has two deliveries to people of their own, a simulation that has
 // done one of its steps and one that has done all, a bulk that is answered and
 // one that is under way; and webhook endpoints that hear of them.
-func populated(t *testing.T, engine Engine) *sql.DB {
+func populated(t *testing.T, dialect Dialect) *sql.DB {
 	t.Helper()
-	url := freshDatabase(t, engine)
+	url := freshDatabase(t, dialect)
 	store, err := gormstore.Open(t.Context(), url, gormstore.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -379,9 +379,9 @@ func beginBulk(t *testing.T, store *gormstore.Store, tenant domain.Tenant, creat
 }
 
 // freshDatabase is migrated and empty.
-func freshDatabase(t *testing.T, engine Engine) string {
+func freshDatabase(t *testing.T, dialect Dialect) string {
 	t.Helper()
-	if engine == Postgres {
+	if dialect == Postgres {
 		return postgres.Database(t, gormstore.Migrate, gormstore.MigrationsHash())
 	}
 	url := "sqlite://" + filepath.Join(t.TempDir(), "waybill.db")
@@ -392,10 +392,10 @@ func freshDatabase(t *testing.T, engine Engine) string {
 }
 
 // stripConstraints lets the database hold anything.
-func stripConstraints(t *testing.T, db *sql.DB, engine Engine) {
+func stripConstraints(t *testing.T, db *sql.DB, dialect Dialect) {
 	t.Helper()
 	cascade := ""
-	if engine == Postgres {
+	if dialect == Postgres {
 		cascade = " CASCADE"
 	}
 	for _, table := range []string{
@@ -414,7 +414,7 @@ func stripConstraints(t *testing.T, db *sql.DB, engine Engine) {
 }
 
 // checkAfter tells what the statement breaks, and takes it back.
-func checkAfter(t *testing.T, db *sql.DB, engine Engine, statement string) map[string]bool {
+func checkAfter(t *testing.T, db *sql.DB, dialect Dialect, statement string) map[string]bool {
 	t.Helper()
 	tx, err := db.BeginTx(t.Context(), nil)
 	if err != nil {
@@ -424,7 +424,7 @@ func checkAfter(t *testing.T, db *sql.DB, engine Engine, statement string) map[s
 		t.Fatalf("%s: %v", statement, err)
 	}
 	found := map[string]bool{}
-	for _, b := range check(t, tx, engine) {
+	for _, b := range check(t, tx, dialect) {
 		found[b.Rule] = true
 	}
 	if err := tx.Rollback(); err != nil {
@@ -433,9 +433,9 @@ func checkAfter(t *testing.T, db *sql.DB, engine Engine, statement string) map[s
 	return found
 }
 
-func check(t testing.TB, db Querier, engine Engine) []Breach {
+func check(t testing.TB, db Querier, dialect Dialect) []Breach {
 	t.Helper()
-	found, err := Check(context.WithoutCancel(t.Context()), db, engine)
+	found, err := Check(context.WithoutCancel(t.Context()), db, dialect)
 	if err != nil {
 		t.Fatal(err)
 	}

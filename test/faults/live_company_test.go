@@ -79,7 +79,7 @@ func newCompany(t *testing.T) *company {
 	t.Helper()
 	database := ownPostgres(t)
 	cache := redis.Own(t)
-	engine := valhalla.ForTest(t)
+	dialect := valhalla.ForTest(t)
 	binary, err := program()
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func newCompany(t *testing.T) *company {
 	c := &company{database: database}
 
 	prices := freeAddress(t)
-	pricing := newVictimOf(t, binary, []string{"WAYBILL_ROUTING_URL=" + engine.URL, "WAYBILL_LOG_LEVEL=warn"}, "pricing", "serve", "--addr", prices)
+	pricing := newVictimOf(t, binary, []string{"WAYBILL_ROUTING_URL=" + dialect.URL, "WAYBILL_LOG_LEVEL=warn"}, "pricing", "serve", "--addr", prices)
 	pricing.ops = prices
 	env := append(settings(database.URL), "WAYBILL_REDIS_URL="+cache.URL, "WAYBILL_PRICING_URL=http://"+prices,
 		"WAYBILL_TRACKING_BASE_URL="+trackingBase, "WAYBILL_RATE_LIMIT_PER_BUSINESS="+noLimit,
@@ -98,7 +98,7 @@ func newCompany(t *testing.T) *company {
 		{name: "Postgres", kill: database.Kill, start: database.Restart, may: []string{away, inProgress}, from: 1, down: lookEvery},
 		{name: "Redis", kill: func() error { cache.Kill(); return nil }, start: cache.Restart},
 		process(t, "pricing", pricing),
-		{name: "Valhalla", kill: func() error { engine.Kill(); return nil }, start: engine.Restart},
+		{name: "Valhalla", kill: func() error { dialect.Kill(); return nil }, start: dialect.Restart},
 	}
 	for _, name := range []string{"serve A", "serve B"} {
 		v := newVictim(t, binary, env)

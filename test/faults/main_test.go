@@ -17,7 +17,7 @@ import (
 )
 
 // engines are those that everything is shown on.
-var engines = []Engine{SQLite, Postgres}
+var engines = []Dialect{SQLite, Postgres}
 
 // binaries is where the programs are built.
 var binaries string

@@ -72,7 +72,7 @@ func counts(of map[string]int) string {
 }
 
 // examine compares what the clients were told with what the database holds.
-func (o *outcome) examine(t *testing.T, db *sql.DB, engine Engine, jobs []*job) {
+func (o *outcome) examine(t *testing.T, db *sql.DB, dialect Dialect, jobs []*job) {
 	t.Helper()
 	made := deliveriesByMarker(t, db)
 	o.wrong = map[string]int{}
@@ -96,7 +96,7 @@ func (o *outcome) examine(t *testing.T, db *sql.DB, engine Engine, jobs []*job) 
 		t.Errorf("a delivery that nobody ordered: %q", marker)
 	}
 	o.unfinished = unfinished(t, db)
-	o.breaches = check(t, db, engine)
+	o.breaches = check(t, db, dialect)
 }
 
 // compare an item, and the delivery that was told, with those that are there.

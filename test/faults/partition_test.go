@@ -105,7 +105,7 @@ func heals(t *testing.T, over func(t *testing.T, to string) network, cuts []cut)
 	through := func(data, queue network) []string {
 		return []string{"WAYBILL_DATABASE_URL=" + data.URL(t, direct), "WAYBILL_REDIS_URL=" + queue.URL(t, cache.URL)}
 	}
-	p := newPost(t, setting{engine: Postgres, url: direct, redis: cache.URL, servers: 1, workers: 1, apps: 2, each: [][]string{
+	p := newPost(t, setting{dialect: Postgres, url: direct, redis: cache.URL, servers: 1, workers: 1, apps: 2, each: [][]string{
 		through(between.serverData, between.serverCache), through(between.workerData, between.workerCache),
 	}})
 	p.receive(t, p.apps[0], takes)

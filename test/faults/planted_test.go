@@ -29,23 +29,23 @@ func TestStormNoticesPlantedBugs(t *testing.T) {
 	// Where the deaths alone are to show it, no job is sent twice at a time and
 	// none shares anything with another.
 	bugs := []bug{
-		{storm{engine: SQLite, demand: demand{singles: 150}, deaths: 8, plant: "key_own_commit"}, doubled, "doubled deliveries"},
-		{storm{engine: SQLite, demand: demand{singles: 150}, deaths: 8, plant: "key_own_commit_first"}, lost, "lost deliveries"},
-		{storm{engine: Postgres, demand: demand{singles: 250, doubled: 100}, deaths: 4, plant: "key_last"}, accused, "conflicts with an own delivery"},
-		{storm{engine: Postgres, demand: demand{bulked: 80, largest: 20, nameless: true}, deaths: 8, plant: "item_own_commit"}, doubled, "doubled deliveries"},
-		{storm{engine: Postgres, demand: demand{bulked: 80, largest: 20}, deaths: 8, plant: "item_own_commit_first"}, lostOfBulks, "lost deliveries"},
-		{storm{engine: SQLite, demand: demand{bulked: 80, largest: 20, nameless: true}, deaths: 8, plant: "item_unrecorded"}, doubled, "doubled deliveries"},
+		{storm{dialect: SQLite, demand: demand{singles: 150}, deaths: 8, plant: "key_own_commit"}, doubled, "doubled deliveries"},
+		{storm{dialect: SQLite, demand: demand{singles: 150}, deaths: 8, plant: "key_own_commit_first"}, lost, "lost deliveries"},
+		{storm{dialect: Postgres, demand: demand{singles: 250, doubled: 100}, deaths: 4, plant: "key_last"}, accused, "conflicts with an own delivery"},
+		{storm{dialect: Postgres, demand: demand{bulked: 80, largest: 20, nameless: true}, deaths: 8, plant: "item_own_commit"}, doubled, "doubled deliveries"},
+		{storm{dialect: Postgres, demand: demand{bulked: 80, largest: 20}, deaths: 8, plant: "item_own_commit_first"}, lostOfBulks, "lost deliveries"},
+		{storm{dialect: SQLite, demand: demand{bulked: 80, largest: 20, nameless: true}, deaths: 8, plant: "item_unrecorded"}, doubled, "doubled deliveries"},
 	}
 	if full() {
 		bugs = append(bugs,
-			bug{storm{engine: Postgres, demand: demand{bulked: 600, largest: 10, doubled: 100, nameless: true}, deaths: 2, stalls: 90, hasty: 100, plant: "no_fence"}, doubled, "doubled deliveries"},
-			bug{storm{engine: Postgres, demand: demand{singles: 1_000}, deaths: 40, plant: "key_own_commit"}, doubled, "doubled deliveries"},
-			bug{storm{engine: Postgres, demand: demand{singles: 1_000}, deaths: 40, plant: "key_own_commit_first"}, lost, "lost deliveries"},
+			bug{storm{dialect: Postgres, demand: demand{bulked: 600, largest: 10, doubled: 100, nameless: true}, deaths: 2, stalls: 90, hasty: 100, plant: "no_fence"}, doubled, "doubled deliveries"},
+			bug{storm{dialect: Postgres, demand: demand{singles: 1_000}, deaths: 40, plant: "key_own_commit"}, doubled, "doubled deliveries"},
+			bug{storm{dialect: Postgres, demand: demand{singles: 1_000}, deaths: 40, plant: "key_own_commit_first"}, lost, "lost deliveries"},
 		)
 		bugs[2].singles = 1_000
 	}
 	for _, b := range bugs {
-		t.Run(b.plant+" on "+string(b.engine), func(t *testing.T) {
+		t.Run(b.plant+" on "+string(b.dialect), func(t *testing.T) {
 			t.Parallel()
 			const tries = 3
 			for range tries {

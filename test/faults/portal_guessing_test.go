@@ -124,10 +124,10 @@ func TestBehindAProxyWithHTTPSCookiesAreForThisHostAlone(t *testing.T) {
 	t.Cleanup(ama.client.CloseIdleConnections)
 	s.invites(t, ama, "ama@stormy.example", "owner")
 	const name = "__Host-waybill_portal"
-	stranger := newVisitor(t, proxy.URL)
-	stranger.client.Transport = ama.client.Transport
-	stranger.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	in := stranger.post("/signin", "email", "ama@stormy.example", "password", sesame)
+	anonymous := newVisitor(t, proxy.URL)
+	anonymous.client.Transport = ama.client.Transport
+	anonymous.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	in := anonymous.post("/signin", "email", "ama@stormy.example", "password", sesame)
 	set := in.header.Values("Set-Cookie")
 	if len(set) != 1 || !strings.HasPrefix(set[0], name+"=") {
 		t.Fatalf("%d, Set-Cookie: %q", in.status, set)

@@ -121,12 +121,12 @@ func (s *shop) close() {
 
 // settle lets the customers end, sends every job once more to every server,
 // and compares what they were told with what is stored.
-func (s *shop) settle(t *testing.T, name string, db *sql.DB, engine Engine) {
+func (s *shop) settle(t *testing.T, name string, db *sql.DB, dialect Dialect) {
 	t.Helper()
 	s.close()
 	replayAll(t.Context(), s.sender, s.jobs, s.servers)
 	o := outcome{name: name, seen: s.sender.seen}
-	o.examine(t, db, engine, s.jobs)
+	o.examine(t, db, dialect, s.jobs)
 	t.Log(o, "slowest", s.watch.slowest())
 	if !o.sound() {
 		t.Errorf("what went wrong:\n%s", o.report())

@@ -32,10 +32,10 @@ func alongside(t *testing.T) {
 
 // arena is a playground of two servers and a worker, or of the one process
 // that SQLite has, and applications enough for what runs at a time.
-func arena(t *testing.T, engine Engine, plant string) *playground {
+func arena(t *testing.T, dialect Dialect, plant string) *playground {
 	t.Helper()
-	of := setting{engine: engine, servers: 2, workers: 1, apps: 2, plant: plant}
-	if engine == Postgres {
+	of := setting{dialect: dialect, servers: 2, workers: 1, apps: 2, plant: plant}
+	if dialect == Postgres {
 		of.redis = redis.Own(t).URL
 	}
 	return newPlayground(t, of)
@@ -99,10 +99,10 @@ func (p *playground) judge(t *testing.T, v *verdict) {
 // TestRacesOfSimulationsAStopIsTheEnd stops simulations at the moment at which
 // a step is due. What the stop says is done is done, and nothing comes after it.
 func TestRacesOfSimulationsAStopIsTheEnd(t *testing.T) {
-	for _, engine := range engines {
-		t.Run(string(engine), func(t *testing.T) {
+	for _, dialect := range engines {
+		t.Run(string(dialect), func(t *testing.T) {
 			alongside(t)
-			v := stopInTime(t, arena(t, engine, ""), races())
+			v := stopInTime(t, arena(t, dialect, ""), races())
 			t.Log(v)
 			if !v.sound() {
 				t.Error("want no step after a stop that was answered")
@@ -139,10 +139,10 @@ func stopInTime(t *testing.T, p *playground, n int) *verdict {
 
 // TestRacesOfSimulationsOfCancelAndPickupOneWins sends both at once.
 func TestRacesOfSimulationsOfCancelAndPickupOneWins(t *testing.T) {
-	for _, engine := range engines {
-		t.Run(string(engine), func(t *testing.T) {
+	for _, dialect := range engines {
+		t.Run(string(dialect), func(t *testing.T) {
 			alongside(t)
-			v := cancelAtPickup(t, arena(t, engine, ""), races())
+			v := cancelAtPickup(t, arena(t, dialect, ""), races())
 			t.Log(v)
 			if !v.sound() {
 				t.Error("want one winner of each race, and the other told that it lost")
@@ -185,10 +185,10 @@ func cancelAtPickup(t *testing.T, p *playground, n int) *verdict {
 
 // TestRacesOfSimulationsForTheLastPlaces starts more at once than may run.
 func TestRacesOfSimulationsForTheLastPlaces(t *testing.T) {
-	for _, engine := range engines {
-		t.Run(string(engine), func(t *testing.T) {
+	for _, dialect := range engines {
+		t.Run(string(dialect), func(t *testing.T) {
 			alongside(t)
-			v := crowdIn(t, arena(t, engine, ""))
+			v := crowdIn(t, arena(t, dialect, ""))
 			t.Log(v)
 			if want := fmt.Sprintf("%d x 201, %d x 429 SIMULATION_LIMIT", domain.MaxRunningSimulations, crowd-domain.MaxRunningSimulations); !v.sound() || counts(v.outcomes) != want {
 				t.Errorf("want %s", want)
@@ -237,7 +237,7 @@ func crowdIn(t *testing.T, p *playground) *verdict {
 	if n := p.running(t); n != len(running) {
 		v.wrong[fmt.Sprintf("%d run, and %d were told so", n, len(running))]++
 	}
-	v.breaches = check(t, p.db, p.engine) // as many are counted as run
+	v.breaches = check(t, p.db, p.dialect) // as many are counted as run
 	var group sync.WaitGroup
 	next := make(chan int)
 	for range clients {
@@ -262,7 +262,7 @@ func crowdIn(t *testing.T, p *playground) *verdict {
 	if err := p.db.QueryRowContext(t.Context(), "SELECT sum(running) FROM simulation_counts").Scan(&counted); err != nil || counted != 0 {
 		v.wrong[fmt.Sprintf("%d are counted when none runs (error %v)", counted, err)]++
 	}
-	v.breaches = append(v.breaches, check(t, p.db, p.engine)...)
+	v.breaches = append(v.breaches, check(t, p.db, p.dialect)...)
 	return v
 }
 

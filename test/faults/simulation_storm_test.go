@@ -21,7 +21,7 @@ const longestScenario = 8
 // spell is a crowd of simulations, which are all started before anything
 // happens to them.
 type spell struct {
-	engine      Engine
+	dialect     Dialect
 	simulations int
 	stepSeconds int
 	workers     int
@@ -44,9 +44,9 @@ func (s spell) patience() time.Duration {
 // to do.
 func TestSimulationsAreNotEarlyAndHardlyLate(t *testing.T) {
 	spells := map[string]spell{
-		"Postgres with a worker": {engine: Postgres, simulations: 300, stepSeconds: 1, workers: 1},
-		"Postgres with two":      {engine: Postgres, simulations: 300, stepSeconds: 1, workers: 2},
-		"SQLite in one process":  {engine: SQLite, simulations: 300, stepSeconds: 1},
+		"Postgres with a worker": {dialect: Postgres, simulations: 300, stepSeconds: 1, workers: 1},
+		"Postgres with two":      {dialect: Postgres, simulations: 300, stepSeconds: 1, workers: 2},
+		"SQLite in one process":  {dialect: SQLite, simulations: 300, stepSeconds: 1},
 	}
 	for name, s := range spells {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestSimulationsAreNotEarlyAndHardlyLate(t *testing.T) {
 			if full() {
 				s.simulations, s.stepSeconds = 5000, domain.DefaultStepSeconds
 			}
-			if s.engine == SQLite {
+			if s.dialect == SQLite {
 				s.simulations /= 5 // one step at a time is stored
 			}
 			a := s.calm(t)
@@ -62,7 +62,7 @@ func TestSimulationsAreNotEarlyAndHardlyLate(t *testing.T) {
 			if !a.sound() {
 				t.Error("want nothing lost, doubled or early")
 			}
-			if full() && s.engine == Postgres && a.quantile(990) > punctual {
+			if full() && s.dialect == Postgres && a.quantile(990) > punctual {
 				t.Errorf("want 99 of 100 steps within %s", punctual)
 			}
 		})
@@ -72,8 +72,8 @@ func TestSimulationsAreNotEarlyAndHardlyLate(t *testing.T) {
 // calm plays them while nothing goes wrong.
 func (s spell) calm(t *testing.T) account {
 	t.Helper()
-	of := setting{engine: s.engine, servers: 1, workers: s.workers, apps: s.apps(), plant: s.plant}
-	if s.engine == Postgres {
+	of := setting{dialect: s.dialect, servers: 1, workers: s.workers, apps: s.apps(), plant: s.plant}
+	if s.dialect == Postgres {
 		of.redis = redis.Own(t).URL
 	}
 	p := newPlayground(t, of)
@@ -85,7 +85,7 @@ func (s spell) calm(t *testing.T) account {
 
 func TestStormOnSimulationsLosesAndDoublesNothing(t *testing.T) {
 	alongside(t)
-	s := spell{engine: Postgres, simulations: 300, stepSeconds: 1, workers: 2}
+	s := spell{dialect: Postgres, simulations: 300, stepSeconds: 1, workers: 2}
 	if full() {
 		s.simulations, s.stepSeconds = 5000, domain.DefaultStepSeconds
 	}
@@ -102,7 +102,7 @@ func (s spell) stormy(t *testing.T) account {
 	t.Helper()
 	server, database := redis.Own(t), ownPostgres(t)
 	p := newPlayground(t, setting{
-		engine: Postgres, url: database.URL, redis: server.URL, servers: 1, workers: s.workers, apps: s.apps(), plant: s.plant,
+		dialect: Postgres, url: database.URL, redis: server.URL, servers: 1, workers: s.workers, apps: s.apps(), plant: s.plant,
 	})
 	p.begin(t, s.simulations, s.stepSeconds)
 	gone, pause, rounds := time.Second, 100*time.Millisecond, 3
@@ -144,11 +144,11 @@ func (s spell) stormy(t *testing.T) account {
 // of all simulations are overdue.
 func TestSimulationsThatWereMissedAreCaughtUp(t *testing.T) {
 	alongside(t)
-	s := spell{engine: Postgres, simulations: 300, stepSeconds: 2, workers: 1}
+	s := spell{dialect: Postgres, simulations: 300, stepSeconds: 2, workers: 1}
 	if full() {
 		s.simulations, s.stepSeconds = 5000, domain.DefaultStepSeconds
 	}
-	p := newPlayground(t, setting{engine: Postgres, redis: redis.Own(t).URL, servers: 1, workers: 1, apps: s.apps()})
+	p := newPlayground(t, setting{dialect: Postgres, redis: redis.Own(t).URL, servers: 1, workers: 1, apps: s.apps()})
 	p.lives[0].kill()
 	p.begin(t, s.simulations, s.stepSeconds)
 	time.Sleep(time.Duration(s.stepSeconds) * time.Second)
@@ -178,7 +178,7 @@ func (p *playground) revive(t *testing.T, worker int) {
 
 // TestSimulationsNoticePlantedBugs shows what the spells above are worth.
 func TestSimulationsNoticePlantedBugs(t *testing.T) {
-	small := spell{engine: Postgres, simulations: 100, stepSeconds: 1, workers: 1, grace: 5 * time.Second}
+	small := spell{dialect: Postgres, simulations: 100, stepSeconds: 1, workers: 1, grace: 5 * time.Second}
 	bugs := []struct {
 		plant   string
 		play    func(spell, *testing.T) account

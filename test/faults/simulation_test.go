@@ -28,7 +28,7 @@ import (
 // deliveries move in it by themselves.
 type playground struct {
 	url     string
-	engine  Engine
+	dialect Dialect
 	db      *sql.DB
 	servers []*victim
 	serving []*life // of the servers
@@ -49,7 +49,7 @@ type simulation struct {
 
 // setting is what a playground is made of.
 type setting struct {
-	engine  Engine
+	dialect Dialect
 	url     string // of a migrated database; empty: one is made
 	redis   string // URL; empty: none
 	servers int
@@ -79,7 +79,7 @@ func newPlayground(t *testing.T, of setting) *playground {
 		t.Fatal(err)
 	}
 	p := &playground{
-		url: cmp.Or(of.url, freshDatabase(t, of.engine)), engine: of.engine, started: map[string]simulation{},
+		url: cmp.Or(of.url, freshDatabase(t, of.dialect)), dialect: of.dialect, started: map[string]simulation{},
 		client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 256}},
 	}
 	t.Cleanup(p.client.CloseIdleConnections)
@@ -89,7 +89,7 @@ func newPlayground(t *testing.T, of setting) *playground {
 	}
 	env = append(env, of.with...)
 	p.enroll(t, of.apps)
-	if of.engine == SQLite {
+	if of.dialect == SQLite {
 		p.servers = []*victim{newVictimOf(t, binary, env, "dev", "--data-dir", t.TempDir())}
 	} else {
 		for range of.servers {
@@ -327,7 +327,7 @@ func (p *playground) settle(t *testing.T, within time.Duration) account {
 		a.add(s, made[id])
 	}
 	slices.Sort(a.late)
-	a.breaches = check(t, p.db, p.engine)
+	a.breaches = check(t, p.db, p.dialect)
 	return a
 }
 

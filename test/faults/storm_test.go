@@ -16,8 +16,8 @@ func full() bool { return os.Getenv("WAYBILL_STORM") == "full" }
 
 // storm is a demand that is sent to servers that keep dying.
 type storm struct {
-	name   string // empty: that of the engine
-	engine Engine
+	name    string // empty: that of the database
+	dialect Dialect
 	demand
 	deaths int // at least
 	stalls int // per cent of the blows that only stop a server, for longer than a lease lasts
@@ -27,7 +27,7 @@ type storm struct {
 
 // servers is how many processes share the database.
 func (s storm) servers() int {
-	if s.engine == Postgres {
+	if s.dialect == Postgres {
 		return 2
 	}
 	return 1 // a SQLite file has one
@@ -46,8 +46,8 @@ const (
 
 func TestStormOnSingleCreatesLosesAndDoublesNothing(t *testing.T) {
 	storms := []storm{
-		{engine: Postgres, demand: demand{singles: 400, doubled: 30, shared: 40}, deaths: 20},
-		{engine: SQLite, demand: demand{singles: 400, doubled: 30, shared: 40}, deaths: 20},
+		{dialect: Postgres, demand: demand{singles: 400, doubled: 30, shared: 40}, deaths: 20},
+		{dialect: SQLite, demand: demand{singles: 400, doubled: 30, shared: 40}, deaths: 20},
 	}
 	if full() {
 		storms[0].singles, storms[0].deaths = 10_000, 200
@@ -58,8 +58,8 @@ func TestStormOnSingleCreatesLosesAndDoublesNothing(t *testing.T) {
 
 func TestStormOnBulksLosesAndDoublesNothing(t *testing.T) {
 	storms := []storm{
-		{engine: Postgres, demand: demand{bulked: 250, largest: 30, singles: 30, doubled: 30, shared: 40}, deaths: 25, stalls: 12, hasty: 40},
-		{engine: SQLite, demand: demand{bulked: 150, largest: 30, singles: 20, doubled: 30, shared: 40}, deaths: 10, stalls: 12, hasty: 40},
+		{dialect: Postgres, demand: demand{bulked: 250, largest: 30, singles: 30, doubled: 30, shared: 40}, deaths: 25, stalls: 12, hasty: 40},
+		{dialect: SQLite, demand: demand{bulked: 150, largest: 30, singles: 20, doubled: 30, shared: 40}, deaths: 10, stalls: 12, hasty: 40},
 	}
 	if full() {
 		storms[0].bulked, storms[0].largest, storms[0].singles, storms[0].deaths = 6_000, 100, 300, 500
@@ -67,7 +67,7 @@ func TestStormOnBulksLosesAndDoublesNothing(t *testing.T) {
 		// Owners are stopped rather than killed, while clients give up soon and go
 		// to the other process. In small this shows less than the named moments do.
 		storms = append(storms, storm{
-			name: "stalls", engine: Postgres, demand: demand{bulked: 1_200, largest: 10, doubled: 100, nameless: true},
+			name: "stalls", dialect: Postgres, demand: demand{bulked: 1_200, largest: 10, doubled: 100, nameless: true},
 			deaths: 4, stalls: 90, hasty: 100,
 		})
 	}
@@ -78,7 +78,7 @@ func TestStormOnBulksLosesAndDoublesNothing(t *testing.T) {
 func survive(t *testing.T, storms []storm) {
 	t.Helper()
 	for _, s := range storms {
-		t.Run(cmp.Or(s.name, string(s.engine)), func(t *testing.T) {
+		t.Run(cmp.Or(s.name, string(s.dialect)), func(t *testing.T) {
 			if !full() {
 				t.Parallel() // mostly they wait for processes to start and for leases to end
 			}
@@ -137,7 +137,7 @@ func (s storm) rage(t *testing.T) outcome {
 		}
 		begun.Add(int64(len(j.items)))
 	})
-	o := outcome{name: string(s.engine), lasted: time.Since(began)}
+	o := outcome{name: string(s.dialect), lasted: time.Since(began)}
 	close(calm)
 	all := append(first, rest...)
 	replayAll(ctx, sender, all, victims)
@@ -158,7 +158,7 @@ func (s storm) rage(t *testing.T) outcome {
 		o.deaths += int(v.deaths.Load())
 		o.stalls += int(v.stalls.Load())
 	}
-	o.examine(t, openDatabase(t, url), s.engine, all)
+	o.examine(t, openDatabase(t, url), s.dialect, all)
 	return o
 }
 
@@ -174,7 +174,7 @@ func (s storm) place(t *testing.T) (url string, env []string, binary string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	url = freshDatabase(t, s.engine)
+	url = freshDatabase(t, s.dialect)
 	env = settings(url)
 	if s.plant != "" {
 		env = append(env, "WAYBILL_PLANT="+s.plant)

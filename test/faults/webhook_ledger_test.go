@@ -115,7 +115,7 @@ func (p *post) audit(t *testing.T) *ledger {
 	})
 	slices.Sort(l.late)
 	l.statuses(t, p)
-	l.breaches = check(t, p.db, p.engine)
+	l.breaches = check(t, p.db, p.dialect)
 	return l
 }
 

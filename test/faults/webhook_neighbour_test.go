@@ -13,7 +13,7 @@ import (
 func TestHungReceiversHoldUpNobodyElse(t *testing.T) {
 	alongside(t)
 	const healthy = 9
-	p := newPost(t, setting{engine: Postgres, redis: redis.Own(t).URL, servers: 1, workers: 1, apps: healthy + 1})
+	p := newPost(t, setting{dialect: Postgres, redis: redis.Own(t).URL, servers: 1, workers: 1, apps: healthy + 1})
 	for _, app := range p.apps {
 		p.receive(t, app, takes)
 	}
@@ -82,7 +82,7 @@ func latenessSince(of []*receiver, begun time.Time) (late []time.Duration) {
 // the last event has come.
 func TestTheOnlyWorkerDiesWithABacklog(t *testing.T) {
 	alongside(t)
-	p := newPost(t, setting{engine: Postgres, redis: redis.Own(t).URL, servers: 1, workers: 1, apps: 5})
+	p := newPost(t, setting{dialect: Postgres, redis: redis.Own(t).URL, servers: 1, workers: 1, apps: 5})
 	for _, app := range p.apps {
 		p.receive(t, app, thinks(50*time.Millisecond))
 	}
@@ -126,7 +126,7 @@ func TestTheOnlyWorkerDiesWithABacklog(t *testing.T) {
 // TestAReceiverThatIsGoneGetsNothingMore has one answer 410 under load.
 func TestAReceiverThatIsGoneGetsNothingMore(t *testing.T) {
 	alongside(t)
-	p := newPost(t, setting{engine: Postgres, redis: redis.Own(t).URL, servers: 1, workers: 2, apps: 1})
+	p := newPost(t, setting{dialect: Postgres, redis: redis.Own(t).URL, servers: 1, workers: 2, apps: 1})
 	well, leaving := p.receive(t, p.apps[0], takes), p.receive(t, p.apps[0], takes)
 	clients := p.write(t.Context(), 4, 0, func() bool { return p.written.Load() >= 200 })
 	until(t, "some have arrived", time.Minute, func() bool { return leaving.taken() >= 50 })

@@ -21,7 +21,7 @@ func TestStormOnRedisLosesNoWebhook(t *testing.T) {
 func (d drought) last(t *testing.T) *ledger {
 	t.Helper()
 	server := redis.Own(t)
-	p := newPost(t, setting{engine: Postgres, redis: server.URL, servers: 1, workers: 2, apps: 3, plant: d.plant})
+	p := newPost(t, setting{dialect: Postgres, redis: server.URL, servers: 1, workers: 2, apps: 3, plant: d.plant})
 	p.receive(t, p.apps[0], takes)
 	p.receive(t, p.apps[0], takes)
 	p.receive(t, p.apps[1], thinks(10*time.Millisecond))
@@ -89,7 +89,7 @@ func (d drought) last(t *testing.T) *ledger {
 func TestStormOfDatabaseRestartsLosesNoWebhook(t *testing.T) {
 	alongside(t)
 	database := ownPostgres(t)
-	p := newPost(t, setting{engine: Postgres, url: database.URL, redis: redis.Own(t).URL, servers: 1, workers: 2, apps: 2})
+	p := newPost(t, setting{dialect: Postgres, url: database.URL, redis: redis.Own(t).URL, servers: 1, workers: 2, apps: 2})
 	p.receive(t, p.apps[0], takes)
 	p.receive(t, p.apps[1], takes)
 	p.receive(t, p.apps[1], thinks(20*time.Millisecond))
@@ -134,7 +134,7 @@ func TestStormOfDatabaseRestartsLosesNoWebhook(t *testing.T) {
 // TestABacklogOutlivesTheProcess kills `waybill dev` in the middle of one.
 func TestABacklogOutlivesTheProcess(t *testing.T) {
 	alongside(t)
-	p := newPost(t, setting{engine: SQLite, apps: 1})
+	p := newPost(t, setting{dialect: SQLite, apps: 1})
 	r := p.receive(t, p.apps[0], thinks(200*time.Millisecond))
 	events := 200
 	if full() {

@@ -70,7 +70,7 @@ func TestASnapshotThatIsHeldNoticesAPlantedBug(t *testing.T) {
 
 func (h heldSnapshot) last(t *testing.T) (b besideSnapshot) {
 	t.Helper()
-	p := newPost(t, setting{engine: Postgres, redis: redis.Own(t).URL, servers: 1, workers: 1, apps: 2, plant: h.plant})
+	p := newPost(t, setting{dialect: Postgres, redis: redis.Own(t).URL, servers: 1, workers: 1, apps: 2, plant: h.plant})
 	for _, app := range p.apps {
 		p.receive(t, app, takes)
 	}

@@ -54,7 +54,7 @@ func (f flood) rage(t *testing.T) aftermath {
 	}
 	database := ownPostgres(t)
 	p := newPost(t, setting{
-		engine: Postgres, url: database.URL, redis: redis.Own(t).URL, servers: 1, workers: 2, apps: 3, plant: f.plant,
+		dialect: Postgres, url: database.URL, redis: redis.Own(t).URL, servers: 1, workers: 2, apps: 3, plant: f.plant,
 	})
 	p.receive(t, p.apps[0], takes)
 	p.receive(t, p.apps[0], takes)

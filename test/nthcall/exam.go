@@ -35,10 +35,10 @@ type UseCase[S any] struct {
 	Check func(*testing.T, S)
 }
 
-// Exam says how the use cases of a scene get other neighbours.
+// Exam says how the use cases of a scene get other dependencies.
 type Exam[S any] struct {
 	Scene func(*testing.T) S // shares nothing with another one
-	Break func(S, *Calls)    // puts the faulty neighbours in place
+	Break func(S, *Calls)    // puts the faulty dependencies in place
 	Mend  func(S)            // puts the real ones back
 }
 

@@ -63,7 +63,7 @@ func (s *Stage) Gate(storage ports.Storage) *idempotency.Gate {
 	return idempotency.NewGate(storage, openLocks{}, s.Clock, s.IDs, slog.New(slog.DiscardHandler), idempotency.Retention(Retention))
 }
 
-// Deliveries are the use cases of deliveries among the given neighbours, for
+// Deliveries are the use cases of deliveries among the given dependencies, for
 // who is tested on top of them.
 func (s *Stage) Deliveries(storage ports.Storage, b ports.Bookings, p ports.Pricing, a ports.ServiceArea, n ports.Normalizer) *deliveries.Deliveries {
 	return deliveries.New(storage, b, s.Gate(storage), quotes.New(storage, p, a), s.Clock, s.IDs, n, Renderer{})

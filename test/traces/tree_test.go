@@ -137,7 +137,7 @@ func TestACollectorSeesOneCreateFromRequestToWebhook(t *testing.T) {
 	}
 	for _, h := range received {
 		if got := h.Get("Traceparent"); got != "" {
-			t.Fatalf("receivers are strangers: %q, want none", got)
+			t.Fatalf("receivers are third parties: %q, want none", got)
 		}
 	}
 

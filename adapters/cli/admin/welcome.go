@@ -57,15 +57,15 @@ func WriteDevEnv(dir settings.DataDir, v ServingView, d DemoCustomer, c *configs
 
 // Banner is what a person sees. Nothing in it is coloured.
 func Banner(w io.Writer, p Program, dir settings.DataDir, v ServingView, d DemoCustomer, c *configs.Config) {
-	engine := "Postgres"
+	database := "Postgres"
 	if strings.HasPrefix(c.DatabaseURL.Reveal(), settings.SqliteScheme) {
-		engine = "SQLite in " + string(dir)
+		database = "SQLite in " + string(dir)
 		if !dir.Owns(c.DatabaseURL) {
-			engine = c.DatabaseURL.String()
+			database = c.DatabaseURL.String()
 		}
 	}
 	if c.RedisURL != "" {
-		engine += ", " + c.RedisURL.String()
+		database += ", " + c.RedisURL.String()
 	}
 	keyLine := func(name, key string, fresh bool) string {
 		if fresh {
@@ -78,7 +78,7 @@ func Banner(w io.Writer, p Program, dir settings.DataDir, v ServingView, d DemoC
 		where = " --data-dir " + term.ShellQuoted(string(dir))
 	}
 	lines := []string{
-		"waybill " + p.Version + "  (dev: " + engine + "; not for production)",
+		"waybill " + p.Version + "  (dev: " + database + "; not for production)",
 		"",
 		"  Sandbox API    " + v.Sandbox,
 		"  Live API       " + v.Live,

@@ -54,8 +54,8 @@ type Redis interface {
 	Info(ctx context.Context, section string) (string, error)
 }
 
-// RoadEngine is what the doctor asks a routing engine.
-type RoadEngine interface {
+// RoutingEngine is what the doctor asks a routing engine.
+type RoutingEngine interface {
 	ports.Routing
 	Ping(ctx context.Context) error
 }
@@ -67,7 +67,7 @@ type Instruments struct {
 	Secrets func(s ports.Storage, c *configs.Config) (*tenancy.Tenants, *webhooks.SecretKey, error)
 	Redis   func(c *configs.Config) (Redis, func(), error)
 	Pricing func(c *configs.Config) (ports.Pricing, error)
-	Roads   func(c *configs.Config) (RoadEngine, func(), error)
+	Roads   func(c *configs.Config) (RoutingEngine, func(), error)
 }
 
 // Commands is the command that looks after an installation.

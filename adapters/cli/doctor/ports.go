@@ -12,8 +12,8 @@ import (
 	"waybill/adapters/cli/settings"
 )
 
-// strangerTimeout is how long one who holds a port may think about who it is.
-const strangerTimeout = 2 * time.Second
+// identifyTimeout is how long the server that holds a port may take to tell what it is.
+const identifyTimeout = 2 * time.Second
 
 // ports looks whether the listeners can be opened, and whose Waybill stands in those
 // that cannot.
@@ -75,7 +75,7 @@ func told(ctx context.Context, address, path string) string {
 	if err != nil {
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(ctx, strangerTimeout)
+	ctx, cancel := context.WithTimeout(ctx, identifyTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(settings.Reachable(host), port)+path, nil)
 	if err != nil {

@@ -116,18 +116,18 @@ func (d *diagnosis) routing(ctx context.Context) {
 		d.warn(check, "WAYBILL_ROUTING_URL is not used by servers: with WAYBILL_PRICING_URL the pricing service measures", "set it for waybill pricing serve alone")
 		return
 	}
-	engine, closeEngine, err := d.program.Instruments.Roads(d.c)
+	routing, closeRouting, err := d.program.Instruments.Roads(d.c)
 	if err != nil {
 		d.failed(check, err)
 		return
 	}
-	defer closeEngine()
+	defer closeRouting()
 	ctx, cancel := context.WithTimeout(ctx, doctorTimeout)
 	defer cancel()
 	asked := time.Now()
-	err = engine.Ping(ctx)
+	err = routing.Ping(ctx)
 	if err == nil {
-		err = measures(ctx, engine)
+		err = measures(ctx, routing)
 	}
 	if err != nil {
 		d.fail(check, d.c.RoutingURL+" measures no trip: "+term.Plainly(err)+" (WAYBILL_ROUTING_URL)", "start the Valhalla, or correct the address; without it a create answers 503")
@@ -137,8 +137,8 @@ func (d *diagnosis) routing(ctx context.Context) {
 }
 
 // measures asks for a trip; that there is no way is a good answer of a map of elsewhere.
-func measures(ctx context.Context, engine ports.Routing) error {
-	_, err := engine.Distance(ctx, accra)
+func measures(ctx context.Context, routing ports.Routing) error {
+	_, err := routing.Distance(ctx, accra)
 	var outside *ports.OutsideServiceAreaError
 	if errors.Is(err, ports.ErrNoRoute) || errors.As(err, &outside) {
 		return nil

@@ -267,7 +267,7 @@ func (c *apiClient) explained(err error, told waybillapi.Answer) error {
 			Message: "The answer does not come from the API itself: " + statusLine(failed.StatusCode) + ".",
 		}, c.keyFrom}
 	case failed.Code == "":
-		return c.stranger(failed.StatusCode, told.Header)
+		return c.unknownServer(failed.StatusCode, told.Header)
 	}
 	c.answered.Store(true)
 	return &refusal{failed, c.keyFrom}
@@ -306,8 +306,8 @@ func (c *apiClient) unreachable(cause error) error {
 	return e
 }
 
-// stranger tells that something else answered.
-func (c *apiClient) stranger(status int, header http.Header) error {
+// unknownServer tells that something other than Waybill answered.
+func (c *apiClient) unknownServer(status int, header http.Header) error {
 	kind := header.Get("Content-Type")
 	if kind == "" {
 		kind = "no Content-Type"

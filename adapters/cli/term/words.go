@@ -53,7 +53,7 @@ func Message(err error) string {
 	return err.Error()
 }
 
-// PlainText is a text of strangers as it may be shown on a terminal.
+// PlainText is a text from outside as it may be shown on a terminal.
 func PlainText(text string) string {
 	const most = 80
 	shown := []rune(strings.Map(func(r rune) rune {

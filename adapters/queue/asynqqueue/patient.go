@@ -28,18 +28,18 @@ type patient struct {
 // EvalSha is how asynq asks for a task.
 func (p *patient) EvalSha(ctx context.Context, sha1 string, keys []string, args ...any) *redis.Cmd {
 	cmd := p.UniversalClient.EvalSha(ctx, sha1, keys, args...)
-	p.heed(keys, cmd.Err())
+	p.observe(keys, cmd.Err())
 	return cmd
 }
 
 // Eval is how it asks a Redis that does not know the script yet.
 func (p *patient) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
 	cmd := p.UniversalClient.Eval(ctx, script, keys, args...)
-	p.heed(keys, cmd.Err())
+	p.observe(keys, cmd.Err())
 	return cmd
 }
 
-func (p *patient) heed(keys []string, err error) {
+func (p *patient) observe(keys []string, err error) {
 	if len(keys) < 2 || !strings.HasSuffix(keys[1], ":paused") { // asks for something else
 		return
 	}

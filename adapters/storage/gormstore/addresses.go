@@ -36,7 +36,7 @@ var addressLookup = newLookup(addressTable, addressTable.list(),
 func (s recipients) takeAddress(query *gorm.DB) (domain.Address, error) {
 	var row addressRow
 	if err := query.Take(&row).Error; err != nil {
-		return domain.Address{}, s.engine.failed("read an address", err)
+		return domain.Address{}, s.dialect.failed("read an address", err)
 	}
 	return row.domain(), nil
 }
@@ -48,7 +48,7 @@ func (s recipients) Addresses(ctx context.Context, t domain.Tenant, recipient do
 	}
 	var rows []addressRow
 	err := oldestFirst(s.ofBusiness(ctx, t)).Where("recipient_id = ?", key).Find(&rows).Error
-	return all(rows, (*addressRow).domain), s.engine.failed("list addresses", err)
+	return all(rows, (*addressRow).domain), s.dialect.failed("list addresses", err)
 }
 
 // AddAddress holds the recipient's row while it looks and counts, so that of
@@ -59,11 +59,11 @@ func (s recipients) AddAddress(ctx context.Context, t domain.Tenant, a domain.Ad
 		return domain.Address{}, false, err
 	}
 	if err := s.reach(rowRecipient, string(a.RecipientID)); err != nil {
-		return domain.Address{}, false, s.engine.failed("lock a recipient", err)
+		return domain.Address{}, false, s.dialect.failed("lock a recipient", err)
 	}
 	var owner recipientRow
 	if err := s.ofBusiness(ctx, t).Clauses(forUpdate).Where("id = ?", key).Take(&owner).Error; err != nil {
-		return domain.Address{}, false, s.engine.failed("lock a recipient", err)
+		return domain.Address{}, false, s.dialect.failed("lock a recipient", err)
 	}
 	stored, err := s.FindAddress(ctx, t, a.RecipientID, a.MatchKey)
 	if err == nil || !domain.HasCode(err, domain.CodeNotFound) {
@@ -74,7 +74,7 @@ func (s recipients) AddAddress(ctx context.Context, t domain.Tenant, a domain.Ad
 	}
 	row := newAddressRow(t, a)
 	if err := s.with(ctx).Create(&row).Error; err != nil {
-		return domain.Address{}, false, s.engine.failed("insert an address", err)
+		return domain.Address{}, false, s.dialect.failed("insert an address", err)
 	}
 	return a, true, nil
 }
@@ -87,5 +87,5 @@ func (s recipients) countAddress(ctx context.Context, t domain.Tenant, recipient
 	if result.Error == nil && result.RowsAffected == 0 {
 		return domain.TooManyAddresses("address")
 	}
-	return s.engine.failed("count an address", result.Error)
+	return s.dialect.failed("count an address", result.Error)
 }

@@ -50,7 +50,7 @@ func (s *Store) BookRun(ctx context.Context, writes []ports.BookingWrite) (int, 
 	if len(run) == 0 {
 		return 0, nil
 	}
-	return s.engine.storeRun(ctx, s, run)
+	return s.dialect.storeRun(ctx, s, run)
 }
 
 // entry is a booking on its way into the tables.
@@ -112,16 +112,16 @@ func (b booking) storeDelivery(ctx context.Context, w ports.BookingWrite, row de
 		return err
 	}
 	if err := b.reach(rowBookings, string(b.tenant.BusinessID), string(b.tenant.Environment)); err != nil {
-		return b.engine.failed("insert a delivery", err)
+		return b.dialect.failed("insert a delivery", err)
 	}
 	if err := deliveryTable.insertInto(ctx, b.with(ctx), row, "").Error; err != nil {
-		switch b.engine.violated(err) {
+		switch b.dialect.violated(err) {
 		case externalIDKey:
 			return ports.ErrExternalIDTaken
 		case referenceKey:
 			return ports.ErrReferenceTaken
 		}
-		return b.engine.failed("insert a delivery", err)
+		return b.dialect.failed("insert a delivery", err)
 	}
 	return b.addEvent(ctx, b.tenant, w.Event)
 }
@@ -132,7 +132,7 @@ func (b booking) storeParty(ctx context.Context, w ports.BookingWrite) error {
 		return nil
 	}
 	if err := b.reach(rowRecipient, recipientOf(w)...); err != nil {
-		return b.engine.failed("store a recipient", err)
+		return b.dialect.failed("store a recipient", err)
 	}
 	if err := b.storeRecipient(ctx, w); err != nil {
 		return err
@@ -203,5 +203,5 @@ func (b booking) inserted(what string, result *gorm.DB) error {
 	if result.Error == nil && result.RowsAffected == 0 {
 		return ports.ErrDirectoryChanged
 	}
-	return b.engine.failed(what, result.Error)
+	return b.dialect.failed(what, result.Error)
 }

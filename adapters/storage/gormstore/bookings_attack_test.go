@@ -14,9 +14,9 @@ import (
 	"waybill/test/sample"
 )
 
-// folded books all of them in one fold: the writers are held up until they wait,
+// batched books all of them in one batch: the writers are held up until they wait,
 // and until prepare is through.
-func folded(t *testing.T, s *gormstore.Store, tenant domain.Tenant, writes []ports.BookingWrite, prepare func()) []error {
+func batched(t *testing.T, s *gormstore.Store, tenant domain.Tenant, writes []ports.BookingWrite, prepare func()) []error {
 	t.Helper()
 	s.WaitForBatches(time.Minute) // however slow the machine is
 	letGo, commits := heldUp(s)
@@ -43,7 +43,7 @@ func folded(t *testing.T, s *gormstore.Store, tenant domain.Tenant, writes []por
 }
 
 func TestWhatTheDatabaseDoesNotTakeFailsNobodyBesideIt(t *testing.T) {
-	for engine, open := range map[string]func(testing.TB) *gormstore.Store{"SQLite": openSQLite, "Postgres": openPostgres} {
+	for dialect, open := range map[string]func(testing.TB) *gormstore.Store{"SQLite": openSQLite, "Postgres": openPostgres} {
 		for name, spoil := range map[string]func(w *ports.BookingWrite){
 			"a NUL":               func(w *ports.BookingWrite) { w.Recipient.Name = "Ama\x00" },
 			"no UTF-8":            func(w *ports.BookingWrite) { w.Address.Label = "Home\xff" },
@@ -60,7 +60,7 @@ func TestWhatTheDatabaseDoesNotTakeFailsNobodyBesideIt(t *testing.T) {
 				w.Key.Key = key.String()
 			},
 		} {
-			t.Run(engine+"/"+name, func(t *testing.T) {
+			t.Run(dialect+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				s := open(t)
 				tenant := newTenant(t, s)
@@ -69,7 +69,7 @@ func TestWhatTheDatabaseDoesNotTakeFailsNobodyBesideIt(t *testing.T) {
 					writes[i] = sample.BookingWrite(tenant)
 				}
 				spoil(&writes[2])
-				for i, err := range folded(t, s, tenant, writes, func() {}) {
+				for i, err := range batched(t, s, tenant, writes, func() {}) {
 					if i == 2 {
 						// SQLite takes more than Postgres does.
 						if again := s.Book(t.Context(), writes[i]); (err == nil) != errors.Is(again, ports.ErrKeyTaken) {
@@ -95,7 +95,7 @@ func TestAConnectionThatEndsInAFoldFailsNobodyInIt(t *testing.T) {
 		writes[i] = sample.BookingWrite(tenant)
 	}
 	var once sync.Once
-	outcomes := folded(t, s, tenant, writes, func() {
+	outcomes := batched(t, s, tenant, writes, func() {
 		err := s.WatchWrites(func(statement string, _ []any) {
 			if strings.HasPrefix(statement, "INSERT INTO deliveries") {
 				once.Do(func() { endSessions(t, direct) }) // the transaction has begun

@@ -38,7 +38,7 @@ func (s *Store) storeSome(ctx context.Context, wait time.Duration, entries []*en
 		if err == nil {
 			return
 		}
-		if s.engine.lockTimedOut(err) {
+		if s.dialect.lockTimedOut(err) {
 			if half, other := halves(entries, left); len(other) > 0 {
 				s.storeSome(ctx, heldWait, entries, half, outcomes)
 				s.storeSome(ctx, heldWait, entries, other, outcomes)
@@ -54,7 +54,7 @@ func (s *Store) storeSome(ctx context.Context, wait time.Duration, entries []*en
 			if aboutRows(err) || statementGone(err) || len(left) > 1 && b.begun && !errors.Is(err, ports.ErrOutcomeUnknown) {
 				err = batch.ErrAlone
 			} else {
-				err = s.engine.failed("store bookings", err)
+				err = s.dialect.failed("store bookings", err)
 			}
 			for _, e := range left {
 				outcomes[e] = err
@@ -109,7 +109,7 @@ func storeRunOnPostgres(ctx context.Context, s *Store, entries []*entry) (int, e
 			return 0, nil // they come by themselves
 		}
 		if !errors.Is(err, errIncomplete) {
-			return 0, s.engine.failed("store bookings", err)
+			return 0, s.dialect.failed("store bookings", err)
 		}
 		entries = entries[:slices.Min(slices.Collect(maps.Keys(b.missing)))]
 	}

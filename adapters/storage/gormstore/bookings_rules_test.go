@@ -21,8 +21,8 @@ func slowStore(took time.Duration) (*Store, chan int) {
 	}, 1)}, batches
 }
 
-// newcomer is a booking that claims an external_id, or nothing.
-func newcomer(externalID string) *entry {
+// claiming is a booking that claims an external_id, or nothing.
+func claiming(externalID string) *entry {
 	return &entry{BookingWrite: ports.BookingWrite{Delivery: &domain.Delivery{Booking: domain.Booking{ExternalID: externalID}}}}
 }
 
@@ -32,7 +32,7 @@ func TestABookingThatIsNotStoredInTimeSaysWhatMayHaveHappened(t *testing.T) {
 		outcomes := map[string]chan error{}
 		book := func(name string, ctx context.Context) {
 			outcomes[name] = make(chan error, 1)
-			go func() { outcomes[name] <- s.bookTogether(ctx, newcomer("")) }()
+			go func() { outcomes[name] <- s.bookTogether(ctx, claiming("")) }()
 			synctest.Wait()
 		}
 		brief, end := context.WithTimeout(t.Context(), time.Millisecond)
@@ -65,7 +65,7 @@ func TestABookingThatHasWaitedForTooLongIsGivenAnotherTime(t *testing.T) {
 		outcomes := make([]chan error, 3)
 		for i := range outcomes { // the same external_id: a batch each
 			outcomes[i] = make(chan error, 1)
-			go func() { outcomes[i] <- s.bookTogether(t.Context(), newcomer("order-1")) }()
+			go func() { outcomes[i] <- s.bookTogether(t.Context(), claiming("order-1")) }()
 			synctest.Wait()
 		}
 		for i, late := range []bool{false, false, true} {
@@ -80,7 +80,7 @@ func TestBookingsThatClaimTheSameAreInDifferentBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, batches := slowStore(10 * time.Millisecond)
 		for _, name := range []string{"first", "order-1", "order-1", "order-2", "", ""} {
-			go func() { _ = s.bookTogether(t.Context(), newcomer(name)) }()
+			go func() { _ = s.bookTogether(t.Context(), claiming(name)) }()
 			synctest.Wait()
 		}
 		time.Sleep(time.Minute)

@@ -38,13 +38,13 @@ const leftBulk = `(idempotency_keys.status = 0 AND idempotency_keys.fingerprint 
 
 func (s bulks) Claim(ctx context.Context, t domain.Tenant, r domain.KeyRecord, token string, lease, retention time.Duration) (ports.BulkHold, error) {
 	if err := s.reachKey(t, r.Key); err != nil {
-		return ports.BulkHold{}, s.engine.claimed(0, err)
+		return ports.BulkHold{}, s.dialect.claimed(0, err)
 	}
 	var claims []rowID
-	result := s.with(ctx).Raw(s.engine.clocked(strings.ReplaceAll(claimBulk, "$left", leftBulk)),
+	result := s.with(ctx).Raw(s.dialect.clocked(strings.ReplaceAll(claimBulk, "$left", leftBulk)),
 		rowIDOf(t.ApplicationID), string(t.Environment), r.Key, r.Fingerprint[:], rowID(r.ClaimID),
-		instantOf(r.CreatedAt), s.engine.laterBy(retention), rowID(token), s.engine.laterBy(lease)).Scan(&claims)
-	if err := s.engine.claimed(int64(len(claims)), result.Error); err != nil {
+		instantOf(r.CreatedAt), s.dialect.laterBy(retention), rowID(token), s.dialect.laterBy(lease)).Scan(&claims)
+	if err := s.dialect.claimed(int64(len(claims)), result.Error); err != nil {
 		return ports.BulkHold{}, err
 	}
 	return ports.BulkHold{Key: r.Key, ClaimID: string(claims[0]), Token: token, Lease: lease}, nil
@@ -57,7 +57,7 @@ func (s bulks) Items(ctx context.Context, t domain.Tenant, h ports.BulkHold) ([]
 		Where("key = ? AND claim_id = ?", h.Key, rowID(h.ClaimID))
 	err := s.with(ctx).Where("claim_id IN (?)", record).Order("item_index").Find(&rows).Error
 	if err != nil {
-		return nil, s.engine.failed("read the items of a bulk", err)
+		return nil, s.dialect.failed("read the items of a bulk", err)
 	}
 	return all(rows, (*bulkItemRow).domain), nil
 }
@@ -70,9 +70,9 @@ func (s bulks) held(ctx context.Context, t domain.Tenant, h ports.BulkHold) *gor
 
 func (s bulks) Extend(ctx context.Context, t domain.Tenant, h ports.BulkHold) error {
 	if err := s.reachKey(t, h.Key); err != nil {
-		return s.engine.failed("extend the lease of a bulk", err)
+		return s.dialect.failed("extend the lease of a bulk", err)
 	}
-	result := s.held(ctx, t, h).Update("leased_until", gorm.Expr(s.engine.later, s.engine.laterBy(h.Lease)))
+	result := s.held(ctx, t, h).Update("leased_until", gorm.Expr(s.dialect.later, s.dialect.laterBy(h.Lease)))
 	return s.kept("extend the lease of a bulk", result)
 }
 
@@ -81,7 +81,7 @@ func (s bulks) kept(what string, result *gorm.DB) error {
 	if result.Error == nil && result.RowsAffected == 0 {
 		return ports.ErrLeaseLost
 	}
-	return s.engine.failed(what, result.Error)
+	return s.dialect.failed(what, result.Error)
 }
 
 // addItem takes its expiry from the record it belongs to.
@@ -96,25 +96,25 @@ func (s bulks) AddItem(ctx context.Context, t domain.Tenant, h ports.BulkHold, i
 	if result.Error == nil && result.RowsAffected == 0 {
 		return ports.ErrItemDone
 	}
-	return s.engine.failed("record an item of a bulk", result.Error)
+	return s.dialect.failed("record an item of a bulk", result.Error)
 }
 
 func (s bulks) Finish(ctx context.Context, t domain.Tenant, h ports.BulkHold, a domain.Answer, retention time.Duration) error {
 	result := s.held(ctx, t, h).Updates(map[string]any{
 		"status": a.Status, "location": a.Location, "body": a.Body,
-		"expires_at":  gorm.Expr(s.engine.later, s.engine.laterBy(retention)),
+		"expires_at":  gorm.Expr(s.dialect.later, s.dialect.laterBy(retention)),
 		"lease_token": nil, "leased_until": nil,
 	})
 	if err := s.kept("finish a bulk", result); err != nil {
 		return err
 	}
-	return s.engine.failed("forget the items of a bulk",
+	return s.dialect.failed("forget the items of a bulk",
 		s.with(ctx).Where("claim_id = ?", rowID(h.ClaimID)).Delete(&bulkItemRow{}).Error)
 }
 
 func (s bulks) Release(ctx context.Context, t domain.Tenant, h ports.BulkHold) error {
 	// Postgres rounds a time to milliseconds, up too: the lease must not be there
 	// for who resumes in the same one.
-	result := s.held(ctx, t, h).Update("leased_until", gorm.Expr(s.engine.later, s.engine.laterBy(-time.Millisecond)))
-	return s.engine.failed("release a bulk", result.Error)
+	result := s.held(ctx, t, h).Update("leased_until", gorm.Expr(s.dialect.later, s.dialect.laterBy(-time.Millisecond)))
+	return s.dialect.failed("release a bulk", result.Error)
 }

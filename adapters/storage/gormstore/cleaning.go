@@ -28,7 +28,7 @@ func (s *Store) PurgeExpired(ctx context.Context, limit int) (removed int, more 
 
 // purgeKeys deletes expired idempotency records, oldest first.
 func (s *Store) purgeKeys(ctx context.Context, limit int) (int, error) {
-	gone := "expires_at <= " + s.engine.now + " AND (leased_until IS NULL OR leased_until <= " + s.engine.now + ")"
+	gone := "expires_at <= " + s.dialect.now + " AND (leased_until IS NULL OR leased_until <= " + s.dialect.now + ")"
 	// Locked rows are somebody's who takes the key over, or purges too.
 	expired := s.write.WithContext(ctx).Model(&keyRow{}).
 		Select("application_id", "environment", "key").
@@ -52,7 +52,7 @@ const itemGrace = time.Hour
 func (s *Store) purgeBulkItems(ctx context.Context, limit int) (int, error) {
 	expired := s.write.WithContext(ctx).Model(&bulkItemRow{}).
 		Select("claim_id", "item_index").
-		Where("expires_at <= "+s.engine.later, s.engine.laterBy(-itemGrace)).Limit(limit).
+		Where("expires_at <= "+s.dialect.later, s.dialect.laterBy(-itemGrace)).Limit(limit).
 		Clauses(clause.Locking{Strength: "UPDATE", Options: "SKIP LOCKED"})
 	result := s.write.WithContext(ctx).Where("(claim_id, item_index) IN (?)", expired).Delete(&bulkItemRow{})
 	if result.Error != nil {
@@ -66,7 +66,7 @@ func (s *Store) purgeBulkItems(ctx context.Context, limit int) (int, error) {
 func (s *Store) purgeExpired(table string, kept time.Duration) func(context.Context, int) (int, error) {
 	return func(ctx context.Context, limit int) (int, error) {
 		expired := s.write.WithContext(ctx).Table(table).Select("id").
-			Where("expires_at <= "+s.engine.later, s.engine.laterBy(-kept)).Order("expires_at").Limit(limit).
+			Where("expires_at <= "+s.dialect.later, s.dialect.laterBy(-kept)).Order("expires_at").Limit(limit).
 			Clauses(clause.Locking{Strength: "UPDATE", Options: "SKIP LOCKED"})
 		result := s.write.WithContext(ctx).Exec("DELETE FROM "+table+" WHERE id IN (?)", expired)
 		if result.Error != nil {

@@ -23,15 +23,15 @@ const (
 // made pending beside the deletion or a disabling is found here, and what was too
 // much to be held or deleted with it.
 func (s *Store) purgeEndpoints(ctx context.Context, limit int) (removed int, err error) {
-	sn := session{db: s.write.WithContext(ctx), engine: s.engine}
+	sn := session{db: s.write.WithContext(ctx), dialect: s.dialect}
 	if err := (webhooks{sn}).dropListeners(ctx, sn.with(ctx)); err != nil {
 		return 0, err
 	}
 	var off []rowID
 	pending := sn.with(ctx).Model(&webhookDeliveryRow{}).Select("min(due_at)").
-		Where(sn.engine.leases("endpoint_id = webhook_endpoints.id AND status = 'pending' AND due_at >= (SELECT due_since FROM $lease(webhook_endpoints.id))"))
+		Where(sn.dialect.leases("endpoint_id = webhook_endpoints.id AND status = 'pending' AND due_at >= (SELECT due_since FROM $lease(webhook_endpoints.id))"))
 	if err := sn.with(ctx).Model(&webhookEndpointRow{}).Where("slot IS NOT NULL AND NOT enabled AND (?) IS NOT NULL", pending).Pluck("id", &off).Error; err != nil {
-		return 0, sn.engine.failed("look for what is to be held", err)
+		return 0, sn.dialect.failed("look for what is to be held", err)
 	}
 	for _, id := range off {
 		held, err := webhooks{sn}.hold(ctx, id, limit-removed)
@@ -44,8 +44,8 @@ func (s *Store) purgeEndpoints(ctx context.Context, limit int) (removed int, err
 		ID   rowID
 		Aged bool
 	}
-	err = sn.with(ctx).Raw("SELECT id, updated_at <= "+sn.engine.later+" AS aged FROM webhook_endpoints WHERE slot IS NULL ORDER BY id LIMIT ?",
-		sn.engine.laterBy(-endpointGrace), limit).Scan(&gone).Error
+	err = sn.with(ctx).Raw("SELECT id, updated_at <= "+sn.dialect.later+" AS aged FROM webhook_endpoints WHERE slot IS NULL ORDER BY id LIMIT ?",
+		sn.dialect.laterBy(-endpointGrace), limit).Scan(&gone).Error
 	for i := 0; err == nil && i < len(gone) && removed < limit; i++ {
 		var n int
 		if n, err = s.purgeLog(ctx, "endpoint_id = ?", "created_at, id", gone[i].ID, limit-removed); n == 0 && err == nil && gone[i].Aged {
@@ -54,7 +54,7 @@ func (s *Store) purgeEndpoints(ctx context.Context, limit int) (removed int, err
 		}
 		removed += n
 	}
-	return removed, sn.engine.failed("delete what is left of webhook endpoints", err)
+	return removed, sn.dialect.failed("delete what is left of webhook endpoints", err)
 }
 
 // purgeWebhooks deletes what was sent, or given up, long ago.
@@ -74,14 +74,14 @@ func (s *Store) purgeLog(ctx context.Context, which, order string, value rowID, 
 		var ids []rowID
 		if err := sn.with(ctx).Model(&webhookDeliveryRow{}).Where(which, value).Order(order).Limit(limit).
 			Clauses(clause.Locking{Strength: "UPDATE", Options: "SKIP LOCKED"}).Pluck("id", &ids).Error; err != nil || len(ids) == 0 {
-			return sn.engine.failed("look for old webhook deliveries", err)
+			return sn.dialect.failed("look for old webhook deliveries", err)
 		}
 		if err := sn.with(ctx).Where("webhook_delivery_id IN ?", ids).Delete(&webhookAttemptRow{}).Error; err != nil {
-			return sn.engine.failed("delete old attempts", err)
+			return sn.dialect.failed("delete old attempts", err)
 		}
 		result := sn.with(ctx).Where("id IN ?", ids).Delete(&webhookDeliveryRow{})
 		removed = int(result.RowsAffected)
-		return sn.engine.failed("delete old webhook deliveries", result.Error)
+		return sn.dialect.failed("delete old webhook deliveries", result.Error)
 	})
 	return removed, err
 }
@@ -94,7 +94,7 @@ func (s *Store) purgeFeed(ctx context.Context, limit int) (removed int, err erro
 		return 0, err
 	}
 	needed := "NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.id BETWEEN " +
-		s.engine.webhookIDOf("feed_events.id", "0") + " AND " + s.engine.webhookIDOf("feed_events.id", "f") + ")"
+		s.dialect.webhookIDOf("feed_events.id", "0") + " AND " + s.dialect.webhookIDOf("feed_events.id", "f") + ")"
 	err = s.transact(ctx, func(sn session) error {
 		removed = 0
 		var old []feedEventRow
@@ -103,11 +103,11 @@ func (s *Store) purgeFeed(ctx context.Context, limit int) (removed int, err erro
 			Where("id < ?", before).Where(needed).Order("id").Limit(limit).
 			Clauses(clause.Locking{Strength: "UPDATE", Options: "SKIP LOCKED"}).Find(&old).Error
 		if err != nil || len(old) == 0 {
-			return sn.engine.failed("look for old events", err)
+			return sn.dialect.failed("look for old events", err)
 		}
 		result := sn.with(ctx).Where("id IN ?", all(old, func(e *feedEventRow) rowID { return e.ID })).Delete(&feedEventRow{})
 		if result.Error != nil {
-			return sn.engine.failed("delete old events", result.Error)
+			return sn.dialect.failed("delete old events", result.Error)
 		}
 		removed = int(result.RowsAffected)
 		return feed{sn}.moveHorizons(ctx, old)
@@ -129,7 +129,7 @@ func (s feed) moveHorizons(ctx context.Context, deleted []feedEventRow) error {
 		if err := s.with(ctx).Exec("INSERT INTO feed_horizons (application_id, environment, position) VALUES (?, ?, ?)"+
 			" ON CONFLICT (application_id, environment) DO UPDATE SET position = excluded.position WHERE feed_horizons.position < excluded.position",
 			e.ApplicationID, e.Environment, e.Position).Error; err != nil {
-			return s.engine.failed("keep up to where events were deleted", err)
+			return s.dialect.failed("keep up to where events were deleted", err)
 		}
 	}
 	return nil

@@ -30,7 +30,7 @@ func (id rowID) Value() (driver.Value, error) {
 	return string(id), nil
 }
 
-// Scan reads what either engine answers with, dashed or not.
+// Scan reads what either database answers with, dashed or not.
 func (id *rowID) Scan(src any) error {
 	s, ok := src.(string)
 	if !ok {

@@ -26,7 +26,7 @@ func (s *Store) Connections(ctx context.Context) error {
 		switch left := g.hosts.open.Load(); {
 		case why == nil:
 		case left == 0 && g.needed:
-			failed = append(failed, s.engine.failed("the pool "+g.name+" has no connection to the database and gets none", why))
+			failed = append(failed, s.dialect.failed("the pool "+g.name+" has no connection to the database and gets none", why))
 		default:
 			failed = append(failed, fmt.Errorf("the pool %s has %d connections to the database and gets no more: %w", g.name, left, why))
 		}

@@ -19,14 +19,14 @@ func TestABusinessThatWaitsForItsOwnRowsHoldsNoOtherBusinessBack(t *testing.T) {
 	o := heldForLong
 	o.PoolSize = 8 // of which two may wait
 	s := openWith(t, url, o)
-	selfish, other := newTenant(t, s), newTenant(t, s)
+	busy, other := newTenant(t, s), newTenant(t, s)
 	location := sample.PickupLocation()
 	if err := s.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
-		return tx.PickupLocations.Insert(ctx, selfish, location)
+		return tx.PickupLocations.Insert(ctx, busy, location)
 	}); err != nil {
 		t.Fatal(err)
 	}
-	endpoints := map[domain.Tenant]domain.WebhookEndpoint{selfish: insertEndpoint(t, s, selfish), other: insertEndpoint(t, s, other)}
+	endpoints := map[domain.Tenant]domain.WebhookEndpoint{busy: insertEndpoint(t, s, busy), other: insertEndpoint(t, s, other)}
 	change := func(of domain.Tenant) func(context.Context, ports.Stores) error {
 		return func(ctx context.Context, tx ports.Stores) error {
 			_, err := tx.Webhooks.LockEndpoint(ctx, of, endpoints[of].ID)
@@ -38,23 +38,23 @@ func TestABusinessThatWaitsForItsOwnRowsHoldsNoOtherBusinessBack(t *testing.T) {
 		work func(context.Context, ports.Stores) error
 	}{
 		"an import": {"SELECT 1 FROM pickup_locations WHERE id = '$id' FOR UPDATE", func(ctx context.Context, tx ports.Stores) error {
-			_, err := tx.PickupLocations.LockAll(ctx, selfish, []domain.ID{location.ID})
+			_, err := tx.PickupLocations.LockAll(ctx, busy, []domain.ID{location.ID})
 			return err
 		}},
-		"a change of an endpoint": {"SELECT 1 FROM webhook_endpoints WHERE application_id = '$application' FOR UPDATE", change(selfish)},
+		"a change of an endpoint": {"SELECT 1 FROM webhook_endpoints WHERE application_id = '$application' FOR UPDATE", change(busy)},
 		"an endpoint more": {"SELECT 1 FROM applications WHERE id = '$application' FOR UPDATE", func(ctx context.Context, tx ports.Stores) error {
-			_, err := tx.Webhooks.InsertEndpoint(ctx, sample.WebhookEndpoint(selfish))
+			_, err := tx.Webhooks.InsertEndpoint(ctx, sample.WebhookEndpoint(busy))
 			return err
 		}},
 		"a change of the business": {"SELECT 1 FROM businesses WHERE id = '$business' FOR UPDATE", func(ctx context.Context, tx ports.Stores) error {
-			_, err := tx.Tenancy.LockBusiness(ctx, selfish.BusinessID)
+			_, err := tx.Tenancy.LockBusiness(ctx, busy.BusinessID)
 			return err
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			holder, brief := connect(t, url), connect(t, url)
 			do(t, holder, "BEGIN")
-			do(t, holder, ids(c.hold, "$id", location.ID, "$application", selfish.ApplicationID, "$business", selfish.BusinessID))
+			do(t, holder, ids(c.hold, "$id", location.ID, "$application", busy.ApplicationID, "$business", busy.BusinessID))
 			do(t, brief, "BEGIN")
 			do(t, brief, ids("SELECT 1 FROM webhook_endpoints WHERE id = '$id' FOR UPDATE", "$id", endpoints[other].ID))
 			var waiting sync.WaitGroup

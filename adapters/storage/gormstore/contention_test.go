@@ -69,9 +69,9 @@ func TestWhoWaitsForARowThatIsHeldKeepsNoConnectionFromOthers(t *testing.T) {
 	})
 }
 
-// TestABookingThatIsHeldIsNotFoldedWithOthers has another transaction hold what the
+// TestABookingThatIsHeldIsNotBatchedWithOthers has another transaction hold what the
 // deliveries of one business point at.
-func TestABookingThatIsHeldIsNotFoldedWithOthers(t *testing.T) {
+func TestABookingThatIsHeldIsNotBatchedWithOthers(t *testing.T) {
 	for name, hold := range map[string]string{
 		"its application": "SELECT 1 FROM applications WHERE id = '$application' FOR UPDATE",
 		"a recipient":     "SELECT 1 FROM recipients WHERE id = '$recipient' FOR UPDATE",
@@ -99,7 +99,7 @@ func TestABookingThatIsHeldIsNotFoldedWithOthers(t *testing.T) {
 				writes = append(writes, sample.BookingWrite(n))
 			}
 			ended := make(chan []error, 1)
-			go func() { ended <- folded(t, s, neighbours[0], writes, func() {}) }()
+			go func() { ended <- batched(t, s, neighbours[0], writes, func() {}) }()
 			await(t, func() bool { return s.Queued() == 1 })
 			for _, n := range neighbours {
 				await(t, func() bool { return bookedBy(t, s, n) })

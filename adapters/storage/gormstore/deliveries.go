@@ -29,7 +29,7 @@ func (s deliveries) Get(ctx context.Context, t domain.Tenant, id domain.ID) (*do
 
 func (s deliveries) Lock(ctx context.Context, t domain.Tenant, id domain.ID) (*domain.Delivery, error) {
 	if err := s.reach(rowDelivery, string(id)); err != nil {
-		return nil, s.engine.failed("lock a delivery", err)
+		return nil, s.dialect.failed("lock a delivery", err)
 	}
 	return s.takeByID(s.ofApplication(ctx, t).Clauses(forUpdate), id)
 }
@@ -63,7 +63,7 @@ func (s deliveries) takeByID(query *gorm.DB, id domain.ID) (*domain.Delivery, er
 func (s deliveries) take(query *gorm.DB) (*domain.Delivery, error) {
 	var row deliveryRow
 	if err := query.Take(&row).Error; err != nil {
-		return nil, s.engine.failed("read a delivery", err)
+		return nil, s.dialect.failed("read a delivery", err)
 	}
 	return row.domain(), nil
 }
@@ -101,7 +101,7 @@ func (s deliveries) Events(ctx context.Context, t domain.Tenant, id domain.ID) (
 	err := s.with(ctx).Order("sequence").Where("delivery_id = ? AND EXISTS (SELECT 1 FROM deliveries d"+
 		" WHERE d.id = delivery_events.delivery_id AND d.application_id = ? AND d.environment = ?)",
 		key, rowIDOf(t.ApplicationID), string(t.Environment)).Find(&rows).Error
-	return all(rows, (*eventRow).domain), s.engine.failed("read a timeline", err)
+	return all(rows, (*eventRow).domain), s.dialect.failed("read a timeline", err)
 }
 
 func (s deliveries) Owner(ctx context.Context, id domain.ID) (domain.Tenant, error) {
@@ -112,7 +112,7 @@ func (s deliveries) Owner(ctx context.Context, id domain.ID) (domain.Tenant, err
 	var row deliveryRow
 	err = s.with(ctx).Select("application_id", "business_id", "environment").Where("id = ?", key).Take(&row).Error
 	if err != nil {
-		return domain.Tenant{}, s.engine.failed("read the owner of a delivery", err)
+		return domain.Tenant{}, s.dialect.failed("read the owner of a delivery", err)
 	}
 	return row.tenant(), nil
 }
@@ -120,7 +120,7 @@ func (s deliveries) Owner(ctx context.Context, id domain.ID) (domain.Tenant, err
 // addEvent stores an event in the timeline and publishes it.
 func (s session) addEvent(ctx context.Context, t domain.Tenant, e ports.EventWrite) error {
 	if err := eventTable.insertInto(ctx, s.with(ctx), newEventRow(e.Event), "").Error; err != nil {
-		return s.engine.failed("insert an event", err)
+		return s.dialect.failed("insert an event", err)
 	}
 	return feed{s}.publish(ctx, t, e)
 }
@@ -154,7 +154,7 @@ func (s deliveries) Update(ctx context.Context, t domain.Tenant, d *domain.Deliv
 	result := s.ofApplication(ctx, t).Model(&deliveryRow{}).
 		Where("id = ? AND last_sequence = ?", key, life.Sequence-len(events)).Updates(changes)
 	if result.Error != nil {
-		return s.engine.failed("update a delivery", result.Error)
+		return s.dialect.failed("update a delivery", result.Error)
 	}
 	if result.RowsAffected == 0 {
 		if _, err := s.Get(ctx, t, d.ID); err != nil {

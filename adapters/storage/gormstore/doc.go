@@ -2,13 +2,13 @@
 // in production, SQLite in one file where there is no server.
 //
 // It implements ports.Storage and ports.Bookings. Schemas are in migrations;
-// rows.go and its neighbours are the only place that knows columns. It caches
+// rows.go and the files beside it are the only place that knows columns. It caches
 // nothing and decides nothing that the domain can decide.
 //
 // Decisions that bind this package:
 //
 //   - One row model for both engines. What differs (opening, the clock, what an
-//     error means) is a value of type engine; a query is written once. Two
+//     error means) is a value of type dialect; a query is written once. Two
 //     packages were rejected: they would drift apart in the rare branches.
 //   - SQLite has one connection that writes and a few that only read. A shared
 //     pool was rejected: its writers fail each other with SQLITE_BUSY.

@@ -115,7 +115,7 @@ func (s *Store) WaitForBatches(stall time.Duration) { s.bookings.Stall = stall }
 
 // MigrateTo applies the steps up to a version, as a program of that time did.
 func MigrateTo(ctx context.Context, url string, version int64) error {
-	return withProvider(url, func(_ *engine, _ *sql.DB, p *goose.Provider) error {
+	return withProvider(url, func(_ *dialect, _ *sql.DB, p *goose.Provider) error {
 		_, err := p.UpTo(ctx, version)
 		return err
 	})

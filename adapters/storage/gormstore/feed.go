@@ -89,7 +89,7 @@ type feedScope struct {
 // later its events.
 func (s *feedScope) begin(ctx context.Context) error {
 	var found struct{ Bound, Horizon int64 }
-	err := s.with(ctx).Raw("SELECT "+s.engine.feedBound+" AS bound, COALESCE("+feedHorizon+", 0) AS horizon",
+	err := s.with(ctx).Raw("SELECT "+s.dialect.feedBound+" AS bound, COALESCE("+feedHorizon+", 0) AS horizon",
 		rowIDOf(s.tenant.ApplicationID), string(s.tenant.Environment)).Scan(&found).Error
 	s.bound, s.horizon, s.above = found.Bound, found.Horizon, found.Horizon
 	switch {
@@ -187,12 +187,12 @@ const noRow rowID = "00000000000000000000000000000000"
 // FeedLag is for how long, so far, a transaction has held back events that were
 // committed after it had taken its place in the feed; 0: none does.
 func (s *Store) FeedLag(ctx context.Context) (time.Duration, error) {
-	if s.engine.feedLag == "" {
+	if s.dialect.feedLag == "" {
 		return 0, nil
 	}
 	var seconds float64
-	err := s.read.WithContext(ctx).Raw(s.engine.feedLag).Scan(&seconds).Error
-	return time.Duration(seconds * float64(time.Second)), s.engine.failed("look for what holds the feed back", err)
+	err := s.read.WithContext(ctx).Raw(s.dialect.feedLag).Scan(&seconds).Error
+	return time.Duration(seconds * float64(time.Second)), s.dialect.failed("look for what holds the feed back", err)
 }
 
 // feedStart is the least position that an event may have which occurred at
@@ -251,7 +251,7 @@ func (s feed) insert(ctx context.Context, t domain.Tenant, e domain.FeedEvent) e
 	if len(e.Payload) == 0 {
 		return errNoPayload
 	}
-	return s.engine.failed("insert an event into the feed", s.with(ctx).Exec(s.engine.insertFeed,
+	return s.dialect.failed("insert an event into the feed", s.with(ctx).Exec(s.dialect.insertFeed,
 		rowIDOf(e.ID), rowIDOf(t.ApplicationID), string(t.Environment), optionalRowID(e.DeliveryID),
 		e.Sequence, string(e.Type), instantOf(e.OccurredAt), e.Payload).Error)
 }
@@ -272,10 +272,10 @@ func (s feed) fanOut(ctx context.Context, t domain.Tenant, e domain.FeedEvent, e
 		excluded = rowIDOf(except)
 	}
 	var rows []webhookDeliveryRow
-	err := s.with(ctx).Raw(s.engine.webhooks(fanOut), e.ID.Hex()[:31], rowIDOf(e.ID), string(e.Type), optionalRowID(e.DeliveryID), e.Sequence,
+	err := s.with(ctx).Raw(s.dialect.webhooks(fanOut), e.ID.Hex()[:31], rowIDOf(e.ID), string(e.Type), optionalRowID(e.DeliveryID), e.Sequence,
 		at, at, rowIDOf(t.ApplicationID), string(t.Environment), int64(domain.MaskOf(e.Type)), excluded).Scan(&rows).Error
 	if err != nil {
-		return s.engine.failed("fan out an event", err)
+		return s.dialect.failed("fan out an event", err)
 	}
 	for _, r := range rows {
 		if r.Status == string(domain.WebhookPending) {

@@ -107,7 +107,7 @@ func TestTheLagOfTheFeedIsTheAgeOfTheTransactionThatHoldsItBack(t *testing.T) {
 }
 
 // A process that stops behind its place in the feed, by an event in a transaction or
-// by bookings that are folded, holds back everybody's.
+// by bookings in a batch, holds back everybody's.
 func TestTheFeedDoesNotWaitLongForAProcessThatHasStopped(t *testing.T) {
 	bothWays(t, func(t *testing.T, direct, url string, o gormstore.Options) {
 		o.IdleInTransactionTimeout = 10 * time.Minute
@@ -205,10 +205,10 @@ func TestAPageOfANarrowedFeedReadsAFewThousandEventsAndGoesOn(t *testing.T) {
 }
 
 // fillFeed stores so many events of one delivery each, an hour old.
-func fillFeed(t testing.TB, s *gormstore.Store, tenant domain.Tenant, engine string, many int) {
+func fillFeed(t testing.TB, s *gormstore.Store, tenant domain.Tenant, dialect string, many int) {
 	t.Helper()
 	id, instant, blob, position := "printf('%%012x70008000%%012x', %d, i)", "'%s'", "zeroblob(600)", "NULL"
-	if engine == "Postgres" {
+	if dialect == "Postgres" {
 		id, instant, blob, position = "CAST(lpad(to_hex(%d), 12, '0') || '70008000' || lpad(to_hex(i), 12, '0') AS uuid)", "CAST('%s' AS timestamptz)",
 			"decode(repeat('ab', 600), 'hex')", "nextval('feed_positions')"
 	}

@@ -24,10 +24,10 @@ func (s idempotency) Find(ctx context.Context, t domain.Tenant, key string) (dom
 		return foundOr(known, err, (*keyRow).domain)
 	}
 	var row keyRow
-	err = s.ofApplication(ctx, t).Select(s.engine.keyColumns()).
-		Where("key = ? AND expires_at > "+s.engine.now, key).Take(&row).Error
+	err = s.ofApplication(ctx, t).Select(s.dialect.keyColumns()).
+		Where("key = ? AND expires_at > "+s.dialect.now, key).Take(&row).Error
 	if err != nil {
-		return domain.KeyRecord{}, s.engine.failed("read an idempotency key", err)
+		return domain.KeyRecord{}, s.dialect.failed("read an idempotency key", err)
 	}
 	return row.domain(), nil
 }
@@ -51,12 +51,12 @@ WHERE idempotency_keys.expires_at <= $now
 
 func (s idempotency) Claim(ctx context.Context, t domain.Tenant, r domain.KeyRecord, retention time.Duration) error {
 	if err := s.reachKey(t, r.Key); err != nil {
-		return s.engine.claimed(0, err)
+		return s.dialect.claimed(0, err)
 	}
-	result := s.with(ctx).Exec(s.engine.clocked(claimKey),
+	result := s.with(ctx).Exec(s.dialect.clocked(claimKey),
 		rowIDOf(t.ApplicationID), string(t.Environment), r.Key, r.Fingerprint[:], rowID(r.ClaimID),
-		r.Answer.Status, r.Answer.Location, r.Answer.Body, instantOf(r.CreatedAt), s.engine.laterBy(retention))
-	return s.engine.claimed(result.RowsAffected, result.Error)
+		r.Answer.Status, r.Answer.Location, r.Answer.Body, instantOf(r.CreatedAt), s.dialect.laterBy(retention))
+	return s.dialect.claimed(result.RowsAffected, result.Error)
 }
 
 func (s session) reachKey(t domain.Tenant, key string) error {
@@ -64,7 +64,7 @@ func (s session) reachKey(t domain.Tenant, key string) error {
 }
 
 // claimed tells the outcome of an upsert that changed so many records of a key.
-func (e *engine) claimed(records int64, err error) error {
+func (e *dialect) claimed(records int64, err error) error {
 	switch {
 	case err == nil && records == 0:
 		return ports.ErrKeyTaken
@@ -77,5 +77,5 @@ func (e *engine) claimed(records int64, err error) error {
 func (s idempotency) Complete(ctx context.Context, t domain.Tenant, key string, a domain.Answer) error {
 	result := s.ofApplication(ctx, t).Model(&keyRow{}).Where("key = ? AND status = 0", key).
 		Updates(map[string]any{"status": a.Status, "location": a.Location, "body": a.Body})
-	return s.engine.changed("complete an idempotency key", result)
+	return s.dialect.changed("complete an idempotency key", result)
 }

@@ -17,16 +17,16 @@ const insertKeyCheck = "INSERT INTO secret_key_check (id, sealed) VALUES (?, ?) 
 // AddKeyCheck waits where another one is being added, as AddPepperMark.
 func (s webhooks) AddKeyCheck(ctx context.Context, sealed []byte) ([]byte, error) {
 	if err := s.with(ctx).Exec(insertKeyCheck+"NOTHING", keyCheckID, sealed).Error; err != nil {
-		return nil, s.engine.failed("add the check of the secret key", err)
+		return nil, s.dialect.failed("add the check of the secret key", err)
 	}
 	var row keyCheckRow
 	if err := s.with(ctx).Where("id = ?", keyCheckID).Take(&row).Error; err != nil {
-		return nil, s.engine.failed("read the check of the secret key", err)
+		return nil, s.dialect.failed("read the check of the secret key", err)
 	}
 	return row.Sealed, nil
 }
 
 func (s webhooks) SetKeyCheck(ctx context.Context, sealed []byte) error {
 	err := s.with(ctx).Exec(insertKeyCheck+"UPDATE SET sealed = excluded.sealed", keyCheckID, sealed).Error
-	return s.engine.failed("set the check of the secret key", err)
+	return s.dialect.failed("set the check of the secret key", err)
 }

@@ -8,7 +8,7 @@ import (
 	"waybill/ports"
 )
 
-// keyUse is one element of the parameter of the engine's keyUses.
+// keyUse is one element of the parameter of the dialect's keyUses.
 type keyUse struct {
 	ID string `json:"id"`
 	At string `json:"at"`
@@ -27,9 +27,9 @@ func (s tenancy) TouchAPIKeys(ctx context.Context, uses []ports.KeyUse) error {
 	}
 	list, err := json.Marshal(used)
 	if err != nil {
-		return s.engine.failed("list the used API keys", err)
+		return s.dialect.failed("list the used API keys", err)
 	}
-	err = s.with(ctx).Exec("UPDATE api_keys SET last_used_at = used.at FROM ("+s.engine.keyUses+") AS used"+
+	err = s.with(ctx).Exec("UPDATE api_keys SET last_used_at = used.at FROM ("+s.dialect.keyUses+") AS used"+
 		" WHERE api_keys.id = used.id AND (api_keys.last_used_at IS NULL OR api_keys.last_used_at < used.at)", string(list)).Error
-	return s.engine.failed("touch API keys", err)
+	return s.dialect.failed("touch API keys", err)
 }

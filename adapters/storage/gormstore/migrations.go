@@ -39,7 +39,7 @@ const (
 // wait; url may name a pooler in transaction mode, whoever else knows of it.
 // It connects with pools of its own and leaves none open.
 func Migrate(ctx context.Context, url string) error {
-	return withProvider(url, func(e *engine, db *sql.DB, p *goose.Provider) error {
+	return withProvider(url, func(e *dialect, db *sql.DB, p *goose.Provider) error {
 		up := func() error {
 			_, err := p.Up(ctx)
 			return err
@@ -115,7 +115,7 @@ func workLocked(ctx context.Context, db *sql.DB, work func() error) (done bool, 
 // MigrationStatus lists all steps by version.
 func MigrationStatus(ctx context.Context, url string) ([]ports.MigrationStep, error) {
 	var steps []ports.MigrationStep
-	err := withProvider(url, func(_ *engine, _ *sql.DB, p *goose.Provider) error {
+	err := withProvider(url, func(_ *dialect, _ *sql.DB, p *goose.Provider) error {
 		status, err := p.Status(ctx)
 		if err != nil {
 			return fmt.Errorf("read the migrations: %w", err)
@@ -133,10 +133,10 @@ func MigrationStatus(ctx context.Context, url string) ([]ports.MigrationStep, er
 	return steps, err
 }
 
-// MigrationsHash changes whenever a migration of either engine does.
+// MigrationsHash changes whenever a migration of either database does.
 func MigrationsHash() string {
 	sum := sha256.New()
-	for _, e := range []*engine{&postgresEngine, &sqliteEngine} {
+	for _, e := range []*dialect{&postgresDialect, &sqliteDialect} {
 		for _, name := range migrationFiles(e.migrations) {
 			text, err := fs.ReadFile(e.migrations, name)
 			if err != nil {
@@ -148,8 +148,8 @@ func MigrationsHash() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-func withProvider(url string, use func(*engine, *sql.DB, *goose.Provider) error) (err error) {
-	e, err := engineOf(url)
+func withProvider(url string, use func(*dialect, *sql.DB, *goose.Provider) error) (err error) {
+	e, err := dialectOf(url)
 	if err != nil {
 		return err
 	}

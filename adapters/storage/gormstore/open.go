@@ -79,7 +79,7 @@ func (o Options) withDefaults() Options {
 // A SQLite file that does not exist is made, its directory is not. Open fails
 // when the database does not answer; it does not look at the schema.
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
-	e, err := engineOf(url)
+	e, err := dialectOf(url)
 	if err != nil {
 		return nil, err
 	}
@@ -98,14 +98,14 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 // the other inside this process. On SQLite both have the one connection that
 // writes in common. Close s last.
 func (s *Store) Share(ctx context.Context, o Options) (*Store, error) {
-	other, err := openBeside(ctx, s.engine, s.url, o, s.pools)
+	other, err := openBeside(ctx, s.dialect, s.url, o, s.pools)
 	if err == nil {
 		other.full = s.full // one disk
 	}
 	return other, err
 }
 
-func openBeside(ctx context.Context, e *engine, url string, o Options, beside *pools) (*Store, error) {
+func openBeside(ctx context.Context, e *dialect, url string, o Options, beside *pools) (*Store, error) {
 	o = o.withDefaults()
 	p, err := e.open(url, o, beside)
 	if err != nil {
@@ -119,7 +119,7 @@ func openBeside(ctx context.Context, e *engine, url string, o Options, beside *p
 	return s, nil
 }
 
-func newStore(ctx context.Context, e *engine, p *pools, o Options) (*Store, error) {
+func newStore(ctx context.Context, e *dialect, p *pools, o Options) (*Store, error) {
 	// The one that writes comes first: it makes a SQLite file what it has to be.
 	for _, db := range []*sql.DB{p.write, p.read, p.lists} {
 		if err := ping(ctx, db); err != nil {
@@ -140,7 +140,7 @@ func newStore(ctx context.Context, e *engine, p *pools, o Options) (*Store, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{engine: e, pools: p, write: write, read: read, log: o.Logger, full: &atomic.Pointer[time.Time]{}, commitTx: (*sql.Tx).Commit, skipSlow: skipSlow}
+	s := &Store{dialect: e, pools: p, write: write, read: read, log: o.Logger, full: &atomic.Pointer[time.Time]{}, commitTx: (*sql.Tx).Commit, skipSlow: skipSlow}
 	s.bookings = newBookings(func(ctx context.Context, entries []*entry) []error { return e.storeBatch(ctx, s, entries) }, e.writers)
 	if e.locksRows {
 		s.contention = newContention(o)
@@ -148,7 +148,7 @@ func newStore(ctx context.Context, e *engine, p *pools, o Options) (*Store, erro
 	if e.batchesLookups {
 		s.lookups = newLookups(s.onPgConn)
 	}
-	reads := session{db: s.read, engine: s.engine, lookups: s.lookups}
+	reads := session{db: s.read, dialect: s.dialect, lookups: s.lookups}
 	if p.lists != p.read {
 		if reads.lists, err = openGORM(p.dialector(p.lists), o); err != nil {
 			return nil, err

@@ -16,7 +16,7 @@ type operators struct{ session }
 func (s operators) FindByDigest(ctx context.Context, digests ...[32]byte) (domain.OperatorToken, error) {
 	var row operatorRow
 	if err := s.with(ctx).Where("digest IN ?", bytesOfAll(digests)).Take(&row).Error; err != nil {
-		return domain.OperatorToken{}, s.engine.failed("read an operator token", err)
+		return domain.OperatorToken{}, s.dialect.failed("read an operator token", err)
 	}
 	return row.domain(), nil
 }
@@ -28,7 +28,7 @@ func (s operators) Get(ctx context.Context, id domain.ID) (domain.OperatorToken,
 	}
 	var row operatorRow
 	if err := s.with(ctx).Where("id = ?", key).Take(&row).Error; err != nil {
-		return domain.OperatorToken{}, s.engine.failed("read an operator token", err)
+		return domain.OperatorToken{}, s.dialect.failed("read an operator token", err)
 	}
 	return row.domain(), nil
 }
@@ -36,12 +36,12 @@ func (s operators) Get(ctx context.Context, id domain.ID) (domain.OperatorToken,
 func (s operators) List(ctx context.Context) ([]domain.OperatorToken, error) {
 	var rows []operatorRow
 	err := oldestFirst(s.with(ctx)).Find(&rows).Error
-	return all(rows, (*operatorRow).domain), s.engine.failed("list operator tokens", err)
+	return all(rows, (*operatorRow).domain), s.dialect.failed("list operator tokens", err)
 }
 
 func (s operators) Insert(ctx context.Context, t domain.OperatorToken) error {
 	row := newOperatorRow(t)
-	return s.engine.failed("insert an operator token", s.with(ctx).Create(&row).Error)
+	return s.dialect.failed("insert an operator token", s.with(ctx).Create(&row).Error)
 }
 
 func (s operators) Revoke(ctx context.Context, id domain.ID, at time.Time) error {
@@ -50,7 +50,7 @@ func (s operators) Revoke(ctx context.Context, id domain.ID, at time.Time) error
 		return err
 	}
 	result := s.with(ctx).Exec("UPDATE operator_tokens SET revoked_at = COALESCE(revoked_at, ?) WHERE id = ?", instantOf(at), key)
-	return s.engine.changed("revoke an operator token", result)
+	return s.dialect.changed("revoke an operator token", result)
 }
 
 func (s operators) Touch(ctx context.Context, id domain.ID, at time.Time) error {
@@ -60,7 +60,7 @@ func (s operators) Touch(ctx context.Context, id domain.ID, at time.Time) error 
 	}
 	result := s.with(ctx).Exec("UPDATE operator_tokens SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)",
 		instantOf(at), key, instantOf(at))
-	return s.engine.failed("keep the use of an operator token", result.Error)
+	return s.dialect.failed("keep the use of an operator token", result.Error)
 }
 
 func (s operators) Redigest(ctx context.Context, r ports.Redigest) error {
@@ -75,11 +75,11 @@ func (s audit) Append(ctx context.Context, e domain.AuditEntry) error {
 	if err != nil {
 		return err
 	}
-	return s.engine.failed("insert an audit entry", s.with(ctx).Create(&row).Error)
+	return s.dialect.failed("insert an audit entry", s.with(ctx).Create(&row).Error)
 }
 
 func (s audit) List(ctx context.Context, f domain.AuditFilter, p domain.PageRequest) ([]domain.AuditEntry, error) {
-	return listAudit(s.with(ctx), s.engine, f, p)
+	return listAudit(s.with(ctx), s.dialect, f, p)
 }
 
 func (s audit) ListOfBusiness(ctx context.Context, business domain.ID, f domain.AuditFilter, p domain.PageRequest) ([]domain.AuditEntry, error) {
@@ -87,11 +87,11 @@ func (s audit) ListOfBusiness(ctx context.Context, business domain.ID, f domain.
 	if key == "" {
 		return nil, nil // no such business, so no records
 	}
-	return listAudit(s.with(ctx).Where("business_id = ?", key), s.engine, f, p)
+	return listAudit(s.with(ctx).Where("business_id = ?", key), s.dialect, f, p)
 }
 
 // listAudit narrows a query on the audit log, newest first.
-func listAudit(query *gorm.DB, e *engine, f domain.AuditFilter, p domain.PageRequest) ([]domain.AuditEntry, error) {
+func listAudit(query *gorm.DB, e *dialect, f domain.AuditFilter, p domain.PageRequest) ([]domain.AuditEntry, error) {
 	if !storable(string(f.Action), string(f.Target)) {
 		return nil, nil
 	}

@@ -21,8 +21,8 @@ type outbox struct{ store *Store }
 // Outbox is what is to be sent.
 func (s *Store) Outbox() ports.WebhookOutbox { return outbox{store: s} }
 
-func (o outbox) read() session  { return session{db: o.store.read, engine: o.store.engine} }
-func (o outbox) write() session { return session{db: o.store.write, engine: o.store.engine} }
+func (o outbox) read() session  { return session{db: o.store.read, dialect: o.store.dialect} }
+func (o outbox) write() session { return session{db: o.store.write, dialect: o.store.dialect} }
 
 // pendingEndpoints goes through the index of what is pending from one endpoint to
 // the next, so that neither what is pending nor who has nothing is read.
@@ -88,9 +88,9 @@ func (o outbox) waiting(ctx context.Context, now time.Time, query string, values
 		SlowUntil *instant
 	}
 	sn := o.read()
-	err := sn.with(ctx).Raw(sn.engine.leases(query), values...).Scan(&rows).Error
+	err := sn.with(ctx).Raw(sn.dialect.leases(query), values...).Scan(&rows).Error
 	if err != nil {
-		return nil, sn.engine.failed("look for webhooks that are due", err)
+		return nil, sn.dialect.failed("look for webhooks that are due", err)
 	}
 	waiting := make([]ports.WaitingEndpoint, len(rows))
 	for i, r := range rows {
@@ -120,7 +120,7 @@ func (o outbox) lease(ctx context.Context, endpoint domain.ID, token string, las
 	if err != nil {
 		return e, false, nil
 	}
-	leased, err = sn.changeLease(ctx, "lease a webhook endpoint", key, "token = ?, leased_until = $later", []any{rowID(token), sn.engine.laterBy(lasting)},
+	leased, err = sn.changeLease(ctx, "lease a webhook endpoint", key, "token = ?, leased_until = $later", []any{rowID(token), sn.dialect.laterBy(lasting)},
 		lease+" AND EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.id = ? AND e.slot IS NOT NULL AND "+of+")", rowID(token), key)
 	if err != nil || !leased {
 		return e, false, err
@@ -128,7 +128,7 @@ func (o outbox) lease(ctx context.Context, endpoint domain.ID, token string, las
 	var row webhookEndpointRow
 	found := sn.with(ctx).Raw("SELECT "+webhookEndpointTable.list()+" FROM webhook_endpoints WHERE id = ? AND slot IS NOT NULL", key).Scan(&row)
 	if found.Error != nil || found.RowsAffected == 0 { // it was deleted just now
-		return e, false, sn.engine.failed("read a webhook endpoint", found.Error)
+		return e, false, sn.dialect.failed("read a webhook endpoint", found.Error)
 	}
 	if e = row.domain(); !e.Enabled {
 		// What a transaction beside the one that disabled it made pending.
@@ -141,12 +141,12 @@ func (o outbox) lease(ctx context.Context, endpoint domain.ID, token string, las
 // until the transaction ends: first the endpoint, as all do that change it.
 func (s session) owned(ctx context.Context, endpoint domain.ID, token string) (row webhookEndpointRow, err error) {
 	key := rowIDOf(endpoint)
-	found := s.with(ctx).Raw(s.engine.leases("SELECT "+webhookEndpointTable.selectAs("e", "")+" FROM webhook_endpoints e JOIN webhook_leases l ON l.endpoint_id = e.id"+
-		" WHERE e.id = ? AND e.slot IS NOT NULL AND l.token = ? AND l.number >= (SELECT number FROM $lease(?))"+s.engine.rowLock), key, rowID(token), key).Scan(&row)
+	found := s.with(ctx).Raw(s.dialect.leases("SELECT "+webhookEndpointTable.selectAs("e", "")+" FROM webhook_endpoints e JOIN webhook_leases l ON l.endpoint_id = e.id"+
+		" WHERE e.id = ? AND e.slot IS NOT NULL AND l.token = ? AND l.number >= (SELECT number FROM $lease(?))"+s.dialect.rowLock), key, rowID(token), key).Scan(&row)
 	if found.Error == nil && found.RowsAffected == 0 {
 		return row, ports.ErrEndpointLost
 	}
-	return row, s.engine.failed("lock a webhook endpoint", found.Error)
+	return row, s.dialect.failed("lock a webhook endpoint", found.Error)
 }
 
 func (o outbox) Release(ctx context.Context, endpoint domain.ID, token string) error {
@@ -170,7 +170,7 @@ func (o outbox) Due(ctx context.Context, endpoint domain.ID, now time.Time, limi
 	rows, err := sn.with(ctx).Raw("SELECT f.payload, "+webhookDeliveryTable.selectAs("d", "")+dueWebhooks,
 		key, instantOf(seen.from(now)), instantOf(now), limit).Rows()
 	if err != nil {
-		return nil, sn.engine.failed("read webhooks that are due", err)
+		return nil, sn.dialect.failed("read webhooks that are due", err)
 	}
 	defer rows.Close()
 	// Row by row: gorm's Scan costs as much as all that is done to send them.
@@ -182,7 +182,7 @@ func (o outbox) Due(ctx context.Context, endpoint domain.ID, now time.Time, limi
 		due = append(due, ports.OutgoingWebhook{WebhookDelivery: row.domain(), Payload: payload})
 	}
 	if err = errors.Join(err, rows.Err()); err != nil {
-		return nil, sn.engine.failed("read webhooks that are due", err)
+		return nil, sn.dialect.failed("read webhooks that are due", err)
 	}
 	var first *time.Time
 	if len(due) > 0 {
@@ -278,8 +278,8 @@ func (o outbox) Record(ctx context.Context, endpoint domain.ID, token string, of
 			return err
 		}
 		for _, statement := range []string{settle, logAttempts} {
-			if err := sn.with(ctx).Exec(sn.engine.webhooks(statement), string(batch), len(outcomes)).Error; err != nil {
-				return sn.engine.failed("record attempts", err)
+			if err := sn.with(ctx).Exec(sn.dialect.webhooks(statement), string(batch), len(outcomes)).Error; err != nil {
+				return sn.dialect.failed("record attempts", err)
 			}
 		}
 		// Most attempts tell nothing new, and each change leaves a version behind.
@@ -287,7 +287,7 @@ func (o outbox) Record(ctx context.Context, endpoint domain.ID, token string, of
 			return nil
 		}
 		row.setHealth(health)
-		return sn.engine.changed("record the health of a webhook endpoint", sn.with(ctx).Model(&webhookEndpointRow{}).Where("id = ?", row.ID).Updates(row.health()))
+		return sn.dialect.changed("record the health of a webhook endpoint", sn.with(ctx).Model(&webhookEndpointRow{}).Where("id = ?", row.ID).Updates(row.health()))
 	})
 }
 
@@ -300,7 +300,7 @@ func (o outbox) Disable(ctx context.Context, e domain.WebhookEndpoint, token str
 		row.setHealth(e.Health)
 		changes := row.health()
 		changes["enabled"], changes["disabled_reason"], changes["updated_at"] = false, string(e.Disabled), instantOf(e.UpdatedAt)
-		if err := sn.engine.changed("disable a webhook endpoint", sn.with(ctx).Model(&webhookEndpointRow{}).Where("id = ?", row.ID).Updates(changes)); err != nil {
+		if err := sn.dialect.changed("disable a webhook endpoint", sn.with(ctx).Model(&webhookEndpointRow{}).Where("id = ?", row.ID).Updates(changes)); err != nil {
 			return err
 		}
 		w := webhooks{sn}
@@ -326,9 +326,9 @@ func (o outbox) Backlog(ctx context.Context, now time.Time) (int, time.Time, err
 	}
 	sn := o.read()
 	settled, at := instantOf(now.Add(-dueMargin)), instantOf(now)
-	err := sn.with(ctx).Raw(sn.engine.leases(strings.ReplaceAll(backlog, "$due", backlogDue)), settled, settled, at, settled, settled, at).Scan(&row).Error
+	err := sn.with(ctx).Raw(sn.dialect.leases(strings.ReplaceAll(backlog, "$due", backlogDue)), settled, settled, at, settled, settled, at).Scan(&row).Error
 	if err != nil || row.Since == nil {
-		return row.N, time.Time{}, sn.engine.failed("count webhooks that are due", err)
+		return row.N, time.Time{}, sn.dialect.failed("count webhooks that are due", err)
 	}
 	return row.N, row.Since.time, nil
 }
@@ -337,5 +337,5 @@ func (o outbox) Disabled(ctx context.Context) (int, error) {
 	var n int64
 	sn := o.read()
 	err := sn.with(ctx).Model(&webhookEndpointRow{}).Where("slot IS NOT NULL AND NOT enabled").Count(&n).Error
-	return int(n), sn.engine.failed("count disabled webhook endpoints", err)
+	return int(n), sn.dialect.failed("count disabled webhook endpoints", err)
 }

@@ -22,13 +22,13 @@ func (s passkeys) OfPerson(ctx context.Context, person domain.ID) ([]domain.Pass
 	}
 	var rows []passkeyRow
 	err := s.with(ctx).Where("person_id = ?", key).Order("created_at, id").Find(&rows).Error
-	return all(rows, (*passkeyRow).domain), s.engine.failed("list passkeys", err)
+	return all(rows, (*passkeyRow).domain), s.dialect.failed("list passkeys", err)
 }
 
 func (s passkeys) FindByCredential(ctx context.Context, credentialID []byte) (domain.Passkey, error) {
 	var row passkeyRow
 	if err := s.with(ctx).Where("credential_id = ?", credentialID).Take(&row).Error; err != nil {
-		return domain.Passkey{}, s.engine.failed("read a passkey", err)
+		return domain.Passkey{}, s.dialect.failed("read a passkey", err)
 	}
 	return row.domain(), nil
 }
@@ -38,7 +38,7 @@ func (s passkeys) Insert(ctx context.Context, k domain.Passkey) error {
 	if result.Error == nil && result.RowsAffected == 0 {
 		return domain.PasskeyTaken()
 	}
-	return s.engine.failed("insert a passkey", result.Error)
+	return s.dialect.failed("insert a passkey", result.Error)
 }
 
 func (s passkeys) Used(ctx context.Context, id domain.ID, signCount uint32, at time.Time) error {
@@ -51,7 +51,7 @@ func (s passkeys) Used(ctx context.Context, id domain.ID, signCount uint32, at t
 	if count == 0 { // of a device that does not count
 		grown = "= ?"
 	}
-	return s.engine.changed("keep the use of a passkey", s.with(ctx).Exec(use+grown, count, instantOf(at), key, count))
+	return s.dialect.changed("keep the use of a passkey", s.with(ctx).Exec(use+grown, count, instantOf(at), key, count))
 }
 
 func (s passkeys) Rename(ctx context.Context, person, id domain.ID, name string) error {
@@ -71,7 +71,7 @@ func (s passkeys) change(ctx context.Context, person, id domain.ID, what, statem
 	if err != nil {
 		return err
 	}
-	return s.engine.changed(what, s.with(ctx).Exec(statement+"id = ? AND person_id = ?", append(values, key, owner)...))
+	return s.dialect.changed(what, s.with(ctx).Exec(statement+"id = ? AND person_id = ?", append(values, key, owner)...))
 }
 
 func (s passkeys) RemoveAll(ctx context.Context, person domain.ID) (int, error) {
@@ -80,14 +80,14 @@ func (s passkeys) RemoveAll(ctx context.Context, person domain.ID) (int, error) 
 		return 0, nil // no such person, so no passkeys
 	}
 	result := s.with(ctx).Exec("DELETE FROM passkeys WHERE person_id = ?", key)
-	return int(result.RowsAffected), s.engine.failed("remove passkeys", result.Error)
+	return int(result.RowsAffected), s.dialect.failed("remove passkeys", result.Error)
 }
 
 // ceremonies is ports.CeremonyStore.
 type ceremonies struct{ session }
 
 func (s ceremonies) Insert(ctx context.Context, c domain.Ceremony) error {
-	return s.engine.failed("insert a challenge", ceremonyTable.insertInto(ctx, s.with(ctx), newCeremonyRow(c), "").Error)
+	return s.dialect.failed("insert a challenge", ceremonyTable.insertInto(ctx, s.with(ctx), newCeremonyRow(c), "").Error)
 }
 
 func (s ceremonies) Take(ctx context.Context, id domain.ID) (domain.Ceremony, error) {
@@ -101,7 +101,7 @@ func (s ceremonies) Take(ctx context.Context, id domain.ID) (domain.Ceremony, er
 		return domain.Ceremony{}, domain.ErrNotFound
 	}
 	if result.Error != nil {
-		return domain.Ceremony{}, s.engine.failed("take a challenge", result.Error)
+		return domain.Ceremony{}, s.dialect.failed("take a challenge", result.Error)
 	}
 	return row.domain(), nil
 }

@@ -46,7 +46,7 @@ func (s persons) FindByEmail(ctx context.Context, email domain.Email) (domain.Pe
 func (s persons) take(query *gorm.DB) (domain.Person, error) {
 	var row personRow
 	if err := query.Take(&row).Error; err != nil {
-		return domain.Person{}, s.engine.failed("read a person", err)
+		return domain.Person{}, s.dialect.failed("read a person", err)
 	}
 	return row.domain(), nil
 }
@@ -55,7 +55,7 @@ func (s persons) Add(ctx context.Context, p domain.Person) (domain.Person, bool,
 	row := newPersonRow(p)
 	result := personTable.insertInto(ctx, s.with(ctx), row, " ON CONFLICT (email) DO NOTHING")
 	if result.Error != nil {
-		return domain.Person{}, false, s.engine.failed("insert a person", result.Error)
+		return domain.Person{}, false, s.dialect.failed("insert a person", result.Error)
 	}
 	stored, err := s.FindByEmail(ctx, p.Email)
 	return stored, result.RowsAffected == 1, err
@@ -68,7 +68,7 @@ func (s persons) Update(ctx context.Context, p domain.Person) error {
 	}
 	row := newPersonRow(p)
 	result := s.with(ctx).Exec("UPDATE persons SET name = ?, state = ?, password_hash = ? WHERE id = ?", row.Name, row.State, row.PasswordHash, key)
-	return s.engine.changed("update a person", result)
+	return s.dialect.changed("update a person", result)
 }
 
 // memberships is ports.MembershipStore.
@@ -93,9 +93,9 @@ func (s memberships) Members(ctx context.Context, business domain.ID) ([]domain.
 
 func (s memberships) LockMembers(ctx context.Context, business domain.ID) ([]domain.Member, error) {
 	if err := s.reach(rowMembers, string(business)); err != nil {
-		return nil, s.engine.failed("lock members", err)
+		return nil, s.dialect.failed("lock members", err)
 	}
-	return s.members(ctx, business, " ORDER BY m.person_id"+s.engine.lockMembers)
+	return s.members(ctx, business, " ORDER BY m.person_id"+s.dialect.lockMembers)
 }
 
 func (s memberships) members(ctx context.Context, business domain.ID, order string) ([]domain.Member, error) {
@@ -105,7 +105,7 @@ func (s memberships) members(ctx context.Context, business domain.ID, order stri
 	}
 	var rows []memberRow
 	err := s.with(ctx).Raw(selectMembers+condition+order, values...).Scan(&rows).Error
-	return all(rows, (*memberRow).domain), s.engine.failed("list members", err)
+	return all(rows, (*memberRow).domain), s.dialect.failed("list members", err)
 }
 
 func (s memberships) Member(ctx context.Context, business, person domain.ID) (domain.Member, error) {
@@ -119,7 +119,7 @@ func (s memberships) Member(ctx context.Context, business, person domain.ID) (do
 	if result.Error == nil && result.RowsAffected == 0 {
 		return domain.Member{}, domain.ErrNotFound
 	}
-	return row.domain(), s.engine.failed("read a member", result.Error)
+	return row.domain(), s.dialect.failed("read a member", result.Error)
 }
 
 func (s memberships) OfPerson(ctx context.Context, person domain.ID) ([]domain.Membership, error) {
@@ -129,12 +129,12 @@ func (s memberships) OfPerson(ctx context.Context, person domain.ID) ([]domain.M
 	}
 	var rows []membershipRow
 	err := s.with(ctx).Where("person_id = ?", key).Order("created_at, business_id").Find(&rows).Error
-	return all(rows, (*membershipRow).domain), s.engine.failed("list memberships", err)
+	return all(rows, (*membershipRow).domain), s.dialect.failed("list memberships", err)
 }
 
 func (s memberships) Insert(ctx context.Context, m domain.Membership) error {
 	row := newMembershipRow(m)
-	return s.engine.failed("insert a membership", membershipTable.insertInto(ctx, s.with(ctx), row, "").Error)
+	return s.dialect.failed("insert a membership", membershipTable.insertInto(ctx, s.with(ctx), row, "").Error)
 }
 
 func (s memberships) Update(ctx context.Context, m domain.Membership) error {
@@ -154,7 +154,7 @@ func (s memberships) change(ctx context.Context, business, person domain.ID, wha
 		return domain.ErrNotFound
 	}
 	result := s.with(ctx).Exec(statement+condition+" AND m.person_id = ?", append(append(values, of...), key)...)
-	return s.engine.changed(what, result)
+	return s.dialect.changed(what, result)
 }
 
 // links is ports.LinkStore.
@@ -163,14 +163,14 @@ type links struct{ session }
 func (s links) FindByDigest(ctx context.Context, digest [32]byte) (domain.Link, error) {
 	var row linkRow
 	if err := s.with(ctx).Where("digest = ?", digest[:]).Take(&row).Error; err != nil {
-		return domain.Link{}, s.engine.failed("read a link", err)
+		return domain.Link{}, s.dialect.failed("read a link", err)
 	}
 	return row.domain(), nil
 }
 
 func (s links) Insert(ctx context.Context, l domain.Link) error {
 	row := newLinkRow(l)
-	return s.engine.failed("insert a link", s.with(ctx).Create(&row).Error)
+	return s.dialect.failed("insert a link", s.with(ctx).Create(&row).Error)
 }
 
 func (s links) Use(ctx context.Context, id domain.ID, at time.Time) error {
@@ -182,7 +182,7 @@ func (s links) Use(ctx context.Context, id domain.ID, at time.Time) error {
 	if result.Error == nil && result.RowsAffected == 0 {
 		return domain.LinkUsed()
 	}
-	return s.engine.failed("use a link", result.Error)
+	return s.dialect.failed("use a link", result.Error)
 }
 
 func (s links) UseAll(ctx context.Context, which ports.LinksOf, at time.Time) error {
@@ -194,7 +194,7 @@ func (s links) UseAll(ctx context.Context, which ports.LinksOf, at time.Time) er
 	if !ok {
 		return nil
 	}
-	return s.engine.failed("make links useless", query.Update("used_at", instantOf(at)).Error)
+	return s.dialect.failed("make links useless", query.Update("used_at", instantOf(at)).Error)
 }
 
 // to narrows a query to one business or, with an empty one, to the console; nil does
@@ -227,7 +227,7 @@ func (s sessions) FindByDigest(ctx context.Context, digest [32]byte) (domain.Pri
 		return domain.Principal{}, domain.ErrNotFound
 	}
 	if result.Error != nil {
-		return domain.Principal{}, s.engine.failed("read a session", result.Error)
+		return domain.Principal{}, s.dialect.failed("read a session", result.Error)
 	}
 	return row.domain(), nil
 }
@@ -240,12 +240,12 @@ func (s sessions) OfPerson(ctx context.Context, person domain.ID, at time.Time) 
 	var rows []sessionRow
 	err := s.with(ctx).Where("person_id = ? AND ended_at IS NULL AND expires_at > ? AND last_seen_at > ?",
 		key, instantOf(at), instantOf(at.Add(-domain.SessionIdle))).Order("created_at DESC, id DESC").Find(&rows).Error
-	return all(rows, (*sessionRow).domain), s.engine.failed("list sessions", err)
+	return all(rows, (*sessionRow).domain), s.dialect.failed("list sessions", err)
 }
 
 func (s sessions) Insert(ctx context.Context, session domain.Session) error {
 	row := newSessionRow(session)
-	return s.engine.failed("insert a session", s.with(ctx).Create(&row).Error)
+	return s.dialect.failed("insert a session", s.with(ctx).Create(&row).Error)
 }
 
 func (s sessions) Seen(ctx context.Context, id domain.ID, at time.Time) error {
@@ -254,7 +254,7 @@ func (s sessions) Seen(ctx context.Context, id domain.ID, at time.Time) error {
 		return err
 	}
 	result := s.with(ctx).Exec("UPDATE sessions SET last_seen_at = ? WHERE id = ? AND last_seen_at < ?", instantOf(at), key, instantOf(at))
-	return s.engine.failed("keep the use of a session", result.Error)
+	return s.dialect.failed("keep the use of a session", result.Error)
 }
 
 func (s sessions) SignedIn(ctx context.Context, id domain.ID, method domain.SignInMethod, at time.Time) error {
@@ -263,7 +263,7 @@ func (s sessions) SignedIn(ctx context.Context, id domain.ID, method domain.Sign
 		return err
 	}
 	result := s.with(ctx).Exec("UPDATE sessions SET signed_in_at = ?, method = ? WHERE id = ?", instantOf(at), string(method), key)
-	return s.engine.changed("keep a sign-in", result)
+	return s.dialect.changed("keep a sign-in", result)
 }
 
 func (s sessions) Show(ctx context.Context, id, business domain.ID) error {
@@ -272,7 +272,7 @@ func (s sessions) Show(ctx context.Context, id, business domain.ID) error {
 		return err
 	}
 	result := s.with(ctx).Exec("UPDATE sessions SET business_id = ? WHERE id = ?", optionalRowID(business), key)
-	return s.engine.changed("show another business", result)
+	return s.dialect.changed("show another business", result)
 }
 
 func (s sessions) End(ctx context.Context, which ports.SessionsOf, at time.Time) (int, error) {
@@ -300,5 +300,5 @@ func (s sessions) End(ctx context.Context, which ports.SessionsOf, at time.Time)
 		return 0, nil
 	}
 	result := query.Update("ended_at", instantOf(at))
-	return int(result.RowsAffected), s.engine.failed("end sessions", result.Error)
+	return int(result.RowsAffected), s.dialect.failed("end sessions", result.Error)
 }

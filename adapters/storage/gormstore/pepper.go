@@ -18,7 +18,7 @@ func (pepperRow) TableName() string { return "key_pepper" }
 func (s tenancy) PepperMarks(ctx context.Context) ([][32]byte, error) {
 	var rows []pepperRow
 	if err := s.with(ctx).Order("id").Find(&rows).Error; err != nil {
-		return nil, s.engine.failed("read the marks of the peppers", err)
+		return nil, s.dialect.failed("read the marks of the peppers", err)
 	}
 	return all(rows, func(r *pepperRow) [32]byte { return [32]byte(r.Mark) }), nil
 }
@@ -28,17 +28,17 @@ func (s tenancy) PepperMarks(ctx context.Context) ([][32]byte, error) {
 func (s tenancy) AddPepperMark(ctx context.Context, known [][32]byte, mark [32]byte) ([][32]byte, error) {
 	err := s.with(ctx).Exec("INSERT INTO key_pepper (id, mark) VALUES (?, ?) ON CONFLICT DO NOTHING", len(known)+1, mark[:]).Error
 	if err != nil {
-		return nil, s.engine.failed("add the mark of a pepper", err)
+		return nil, s.dialect.failed("add the mark of a pepper", err)
 	}
 	return s.PepperMarks(ctx)
 }
 
 func (s tenancy) SetPepperMark(ctx context.Context, mark [32]byte) error {
 	if err := s.with(ctx).Exec("DELETE FROM key_pepper").Error; err != nil {
-		return s.engine.failed("remove the marks of the peppers", err)
+		return s.dialect.failed("remove the marks of the peppers", err)
 	}
 	err := s.with(ctx).Exec("INSERT INTO key_pepper (id, mark) VALUES (1, ?)", mark[:]).Error
-	return s.engine.failed("set the mark of the pepper", err)
+	return s.dialect.failed("set the mark of the pepper", err)
 }
 
 // The keys and tokens that may still be used and are not under the newest pepper.
@@ -64,7 +64,7 @@ type pepperUseRow struct {
 func (s tenancy) OldPeppers(ctx context.Context, now time.Time) ([]domain.PepperUse, error) {
 	var rows []pepperUseRow
 	if err := s.with(ctx).Raw(oldPeppers, instantOf(now), instantOf(now)).Scan(&rows).Error; err != nil {
-		return nil, s.engine.failed("count what is under old peppers", err)
+		return nil, s.dialect.failed("count what is under old peppers", err)
 	}
 	return all(rows, func(r *pepperUseRow) domain.PepperUse {
 		return domain.PepperUse{Mark: [32]byte(r.Mark), Keys: r.Keys, Tokens: r.Tokens, LastUsedAt: optionalTime(r.LastUsedAt)}
@@ -74,7 +74,7 @@ func (s tenancy) OldPeppers(ctx context.Context, now time.Time) ([]domain.Pepper
 func (s tenancy) OldPepperKeys(ctx context.Context, now time.Time) ([]domain.APIKey, error) {
 	var rows []apiKeyRow
 	err := oldestFirst(s.with(ctx)).Where(stillUsable, instantOf(now)).Where(underOldPepper).Find(&rows).Error
-	return all(rows, (*apiKeyRow).domain), s.engine.failed("list the keys under old peppers", err)
+	return all(rows, (*apiKeyRow).domain), s.dialect.failed("list the keys under old peppers", err)
 }
 
 // RedigestAPIKeys takes a statement for each key: it happens once to each, in the
@@ -95,7 +95,7 @@ func (s session) redigest(ctx context.Context, table string, prefix domain.Prefi
 	}
 	err := s.with(ctx).Table(table).Where("id = ? AND digest = ?", key, r.From[:]).
 		Updates(map[string]any{"digest": r.To[:], "pepper": r.Pepper[:]}).Error
-	return s.engine.failed("redigest a secret", err)
+	return s.dialect.failed("redigest a secret", err)
 }
 
 // bytesOfAll are digests as a list of a statement takes them.

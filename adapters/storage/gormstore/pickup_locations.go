@@ -37,7 +37,7 @@ var pickupLookup = newLookup(pickupTable, pickupTable.list(),
 
 func (s pickupLocations) Lock(ctx context.Context, t domain.Tenant, id domain.ID) (domain.PickupLocation, error) {
 	if err := s.reach(rowPickup, string(id)); err != nil {
-		return domain.PickupLocation{}, s.engine.failed("lock a pickup location", err)
+		return domain.PickupLocation{}, s.dialect.failed("lock a pickup location", err)
 	}
 	return s.take(s.oneOfBusiness(ctx, t).Clauses(forUpdate), id)
 }
@@ -49,7 +49,7 @@ func (s pickupLocations) take(query *gorm.DB, id domain.ID) (domain.PickupLocati
 	}
 	var row pickupLocationRow
 	if err := query.Where("id = ?", key).Take(&row).Error; err != nil {
-		return domain.PickupLocation{}, s.engine.failed("read a pickup location", err)
+		return domain.PickupLocation{}, s.dialect.failed("read a pickup location", err)
 	}
 	return row.domain(), nil
 }
@@ -72,18 +72,18 @@ func (s pickupLocations) List(ctx context.Context, t domain.Tenant, f domain.Pic
 	if f.Search == "" {
 		err = page(query(), p, true).Find(&rows).Error
 	} else {
-		rows, err = searchPage[pickupLocationRow](query, s.engine, newSearch(f.Search), p, true)
+		rows, err = searchPage[pickupLocationRow](query, s.dialect, newSearch(f.Search), p, true)
 	}
 	return all(rows, (*pickupLocationRow).domain), s.listFailed(ctx, "list pickup locations", err)
 }
 
 func (s pickupLocations) Insert(ctx context.Context, t domain.Tenant, p domain.PickupLocation) error {
 	row := newPickupLocationRow(t, p)
-	return s.engine.failed("insert a pickup location", s.with(ctx).Create(&row).Error)
+	return s.dialect.failed("insert a pickup location", s.with(ctx).Create(&row).Error)
 }
 
 // insertBatch is how many rows one statement inserts: far fewer than make the
-// parameters that either engine allows.
+// parameters that either database allows.
 const insertBatch = 500
 
 func (s pickupLocations) InsertAll(ctx context.Context, t domain.Tenant, all []domain.PickupLocation) error {
@@ -91,13 +91,13 @@ func (s pickupLocations) InsertAll(ctx context.Context, t domain.Tenant, all []d
 		return nil
 	}
 	if err := s.reach(rowPickups, string(t.BusinessID), string(t.Environment)); err != nil {
-		return s.engine.failed("insert pickup locations", err)
+		return s.dialect.failed("insert pickup locations", err)
 	}
 	rows := make([]pickupLocationRow, len(all))
 	for i, p := range all {
 		rows[i] = newPickupLocationRow(t, p)
 	}
-	return s.engine.failed("insert pickup locations", s.with(ctx).CreateInBatches(&rows, insertBatch).Error)
+	return s.dialect.failed("insert pickup locations", s.with(ctx).CreateInBatches(&rows, insertBatch).Error)
 }
 
 func (s pickupLocations) Update(ctx context.Context, t domain.Tenant, p domain.PickupLocation) error {
@@ -110,5 +110,5 @@ func (s pickupLocations) Update(ctx context.Context, t domain.Tenant, p domain.P
 		"name": row.Name, "contact": row.Contact, "address": row.Address, "search_text": row.SearchText,
 		"latitude": row.Latitude, "longitude": row.Longitude, "active": row.Active, "updated_at": row.UpdatedAt,
 	})
-	return s.engine.changed("update a pickup location", result)
+	return s.dialect.changed("update a pickup location", result)
 }

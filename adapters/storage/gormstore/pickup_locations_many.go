@@ -20,11 +20,11 @@ func (s pickupLocations) LockAll(ctx context.Context, t domain.Tenant, ids []dom
 		return nil, nil
 	}
 	if err := s.reach(rowPickups, string(t.BusinessID), string(t.Environment)); err != nil {
-		return nil, s.engine.failed("lock pickup locations", err)
+		return nil, s.dialect.failed("lock pickup locations", err)
 	}
 	var rows []pickupLocationRow
 	err := s.oneOfBusiness(ctx, t).Clauses(forUpdate).Where("id IN ?", keys).Order("id").Find(&rows).Error
-	return all(rows, (*pickupLocationRow).domain), s.engine.failed("lock pickup locations", err)
+	return all(rows, (*pickupLocationRow).domain), s.dialect.failed("lock pickup locations", err)
 }
 
 // UpdateAll is one statement that finds each row by its key: an INSERT of what is
@@ -45,7 +45,7 @@ func (s pickupLocations) UpdateAll(ctx context.Context, t domain.Tenant, all []d
 	if result.Error == nil && result.RowsAffected < int64(len(all)) {
 		return domain.ErrNotFound
 	}
-	return s.engine.failed("update pickup locations", result.Error)
+	return s.dialect.failed("update pickup locations", result.Error)
 }
 
 var overwriteLocation = clause.OnConflict{

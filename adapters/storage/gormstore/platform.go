@@ -14,7 +14,7 @@ type platform struct{ session }
 func (s platform) Businesses(ctx context.Context, p domain.PageRequest) ([]domain.Business, error) {
 	var rows []businessRow
 	err := page(s.with(ctx), p, false).Find(&rows).Error
-	return all(rows, (*businessRow).domain), s.engine.failed("list businesses", err)
+	return all(rows, (*businessRow).domain), s.dialect.failed("list businesses", err)
 }
 
 // idMargin is more than the time in an ID and created_at ever differ by: both
@@ -31,7 +31,7 @@ func (s platform) Deliveries(ctx context.Context, f domain.DeliverySearch, p dom
 	if f.ExternalID != "" {
 		q.and("d.external_id = ?", f.ExternalID)
 		if f.ApplicationID == "" {
-			q.and(s.engine.anyApplication)
+			q.and(s.dialect.anyApplication)
 		}
 		if f.Environment == "" {
 			q.and("d.environment IN ('live', 'sandbox')")
@@ -58,7 +58,7 @@ func (s platform) Deliveries(ctx context.Context, f domain.DeliverySearch, p dom
 	var rows []deliveryRow
 	err := s.with(ctx).Raw("SELECT "+deliveryTable.selectAs("d", "")+" FROM deliveries d"+q.where()+order,
 		append(q.values, p.Limit+1)...).Scan(&rows).Error
-	return all(rows, (*deliveryRow).domain), s.engine.failed("search deliveries", err)
+	return all(rows, (*deliveryRow).domain), s.dialect.failed("search deliveries", err)
 }
 
 // condition is a WHERE that grows.

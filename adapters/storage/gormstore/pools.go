@@ -66,5 +66,5 @@ func (s session) listFailed(ctx context.Context, what string, err error) error {
 	if err != nil && errors.Is(context.Cause(ctx), errListTime) {
 		return fmt.Errorf("%s: %w: %w", what, ports.ErrTookTooLong, err)
 	}
-	return s.engine.failed(what, err)
+	return s.dialect.failed(what, err)
 }

@@ -93,7 +93,7 @@ var likeWildcards = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 //go:embed migrations/postgres/*.sql
 var postgresMigrations embed.FS
 
-var postgresEngine = engine{
+var postgresDialect = dialect{
 	lockMembers:       " FOR UPDATE OF m",
 	open:              openPostgres,
 	openForMigrations: openPostgresForMigrations,
@@ -107,7 +107,7 @@ var postgresEngine = engine{
 	batchesLookups:   true,
 	locksRows:        true,
 	limitsStatements: true,
-	youngTables:      youngTables,
+	recentTables:     recentTables,
 
 	now:     "now()",
 	later:   "now() + make_interval(secs => ?)",

@@ -44,7 +44,7 @@ var recipientLookup = newLookup(recipientTable, recipientTable.list(),
 func (s recipients) take(query *gorm.DB) (domain.Recipient, error) {
 	var row recipientRow
 	if err := query.Take(&row).Error; err != nil {
-		return domain.Recipient{}, s.engine.failed("read a recipient", err)
+		return domain.Recipient{}, s.dialect.failed("read a recipient", err)
 	}
 	return row.domain(), nil
 }
@@ -67,7 +67,7 @@ func (s recipients) List(ctx context.Context, t domain.Tenant, f domain.Recipien
 	if f.Search == "" {
 		err = page(query(), p, false).Find(&rows).Error
 	} else {
-		rows, err = searchPage[recipientRow](query, s.engine, newSearch(f.Search, f.SearchPhone), p, false)
+		rows, err = searchPage[recipientRow](query, s.dialect, newSearch(f.Search, f.SearchPhone), p, false)
 	}
 	return all(rows, (*recipientRow).domain), s.listFailed(ctx, "list recipients", err)
 }
@@ -76,7 +76,7 @@ func (s recipients) List(ctx context.Context, t domain.Tenant, f domain.Recipien
 // the same number at this moment.
 func (s recipients) Add(ctx context.Context, t domain.Tenant, r domain.Recipient) (domain.Recipient, bool, error) {
 	if err := s.reach(rowRecipient, string(t.BusinessID), string(t.Environment), string(r.PhoneNumber)); err != nil {
-		return domain.Recipient{}, false, s.engine.failed("insert a recipient", err)
+		return domain.Recipient{}, false, s.dialect.failed("insert a recipient", err)
 	}
 	row := newRecipientRow(t, r)
 	inserted := s.with(ctx).Clauses(clause.OnConflict{
@@ -84,7 +84,7 @@ func (s recipients) Add(ctx context.Context, t domain.Tenant, r domain.Recipient
 		DoNothing: true,
 	}).Create(&row)
 	if inserted.Error != nil {
-		return domain.Recipient{}, false, s.engine.failed("insert a recipient", inserted.Error)
+		return domain.Recipient{}, false, s.dialect.failed("insert a recipient", inserted.Error)
 	}
 	if inserted.RowsAffected == 1 {
 		return r, true, nil
@@ -111,5 +111,5 @@ func (s recipients) fillName(ctx context.Context, t domain.Tenant, r domain.Reci
 			"search_text": recipientSearchText(r.Name, r.PhoneNumber),
 			"updated_at":  instantOf(r.UpdatedAt),
 		}).Error
-	return s.engine.failed("fill in the name of a recipient", err)
+	return s.dialect.failed("fill in the name of a recipient", err)
 }

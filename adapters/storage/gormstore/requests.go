@@ -28,10 +28,10 @@ const usageBatch = 500
 // room, and leaves out what is of a time for which there never will be.
 func (s *Store) WriteRequests(ctx context.Context, writer string, records []domain.RequestRecord, usage []domain.UsageMinute) (ports.Skipped, error) {
 	err := s.writeRequests(ctx, writer, records, usage)
-	if err == nil || !s.engine.roomless(err) {
+	if err == nil || !s.dialect.roomless(err) {
 		return ports.Skipped{}, err
 	}
-	from, until, err := s.engine.makeRoom(ctx, s)
+	from, until, err := s.dialect.makeRoom(ctx, s)
 	if err != nil {
 		return ports.Skipped{}, err
 	}
@@ -66,17 +66,17 @@ func (s *Store) writeRequests(ctx context.Context, writer string, records []doma
 		rows[i] = newUsageRow(writer, &usage[i])
 	}
 	return s.transact(ctx, func(sn session) error {
-		if s.engine.unhurried != "" {
-			if err := sn.with(ctx).Exec(s.engine.unhurried).Error; err != nil {
-				return s.engine.failed("begin to write the request log", err)
+		if s.dialect.unhurried != "" {
+			if err := sn.with(ctx).Exec(s.dialect.unhurried).Error; err != nil {
+				return s.dialect.failed("begin to write the request log", err)
 			}
 		}
 		for table, of := range map[string][]requestRow{requestSuccesses: succeeded, requestFailures: failed} {
 			if len(of) == 0 {
 				continue
 			}
-			if err := s.engine.insertRequests(ctx, sn, table, of); err != nil {
-				return s.engine.failed("write the request log", err)
+			if err := s.dialect.insertRequests(ctx, sn, table, of); err != nil {
+				return s.dialect.failed("write the request log", err)
 			}
 		}
 		if len(rows) == 0 {
@@ -88,22 +88,22 @@ func (s *Store) writeRequests(ctx context.Context, writer string, records []doma
 			},
 			DoUpdates: clause.AssignmentColumns([]string{"calls", "replayed", "took_us"}),
 		}
-		return s.engine.failed("count usage", sn.with(ctx).Clauses(whole).CreateInBatches(rows, usageBatch).Error)
+		return s.dialect.failed("count usage", sn.with(ctx).Clauses(whole).CreateInBatches(rows, usageBatch).Error)
 	})
 }
 
 // RotateRequests is ports.RequestLog.
 func (s *Store) RotateRequests(ctx context.Context, keep domain.RequestLogKeeping) error {
-	return s.engine.rotateRequests(ctx, s, keep)
+	return s.dialect.rotateRequests(ctx, s, keep)
 }
 
 // requestsOlder is the time before which records of a table of the request log may
 // be deleted, the oldest of which is of such a time.
 func (s *Store) requestsOlder(ctx context.Context, table string, keep time.Duration, oldest time.Time) (time.Time, error) {
 	var row retained
-	err := s.write.WithContext(ctx).Raw(s.retainedSQL(""), s.engine.laterBy(0), s.engine.laterBy(-keep), table).Scan(&row).Error
+	err := s.write.WithContext(ctx).Raw(s.retainedSQL(""), s.dialect.laterBy(0), s.dialect.laterBy(-keep), table).Scan(&row).Error
 	if err != nil {
-		return time.Time{}, s.engine.failed("look for old records of "+table, err)
+		return time.Time{}, s.dialect.failed("look for old records of "+table, err)
 	}
 	return s.deletedBefore(ctx, table, row, oldest)
 }
@@ -208,7 +208,7 @@ func (s requests) Get(ctx context.Context, business, id domain.ID) (domain.Reque
 	}
 	var row requestRow
 	if err := query.Take(&row).Error; err != nil {
-		return domain.RequestRecord{}, s.engine.failed("read a request", err)
+		return domain.RequestRecord{}, s.dialect.failed("read a request", err)
 	}
 	return row.domain(), nil
 }
@@ -262,7 +262,7 @@ func (s requests) Usage(ctx context.Context, q domain.UsageQuery) ([]domain.Usag
 func (s requests) sums(q domain.UsageQuery) (columns string, by []string, err error) {
 	columns = "sum(calls) AS calls, sum(replayed) AS replayed, sum(took_us) AS took_us, max(minute) AS last"
 	if q.Step != "" {
-		step, known := s.engine.stepOf[q.Step]
+		step, known := s.dialect.stepOf[q.Step]
 		if !known {
 			return "", nil, fmt.Errorf("there is no step %q of usage", q.Step)
 		}

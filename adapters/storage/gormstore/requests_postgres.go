@@ -52,14 +52,14 @@ func copyRequests(ctx context.Context, sn session, table string, rows []requestR
 // to write, until daysAhead.
 func makeRequestRoom(ctx context.Context, s *Store) (from, until time.Time, err error) {
 	var now instant
-	if err := s.write.WithContext(ctx).Raw("SELECT " + s.engine.now).Row().Scan(&now); err != nil {
-		return from, until, s.engine.failed("read the time of the database", err)
+	if err := s.write.WithContext(ctx).Raw("SELECT " + s.dialect.now).Row().Scan(&now); err != nil {
+		return from, until, s.dialect.failed("read the time of the database", err)
 	}
 	today := now.time.UTC().Truncate(day)
 	from, until = today.Add(-daysBack*day), today.Add((daysAhead+1)*day)
 	return from, until, s.transact(ctx, func(sn session) error {
 		if err := sn.with(ctx).Exec("SELECT pg_advisory_xact_lock(" + pgRotateLock + ")").Error; err != nil {
-			return s.engine.failed("wait for another process to make room in the request log", err)
+			return s.dialect.failed("wait for another process to make room in the request log", err)
 		}
 		for _, table := range []string{requestSuccesses, requestFailures, usageMinutes} {
 			there, err := partitionsOf(ctx, sn, table)
@@ -94,7 +94,7 @@ func addPartition(ctx context.Context, sn session, table string, of time.Time) e
 		fmt.Sprintf("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM ('%s') TO ('%s')", table, name, bound(of), bound(of.Add(day))),
 	} {
 		if err := sn.with(ctx).Exec(statement).Error; err != nil {
-			return sn.engine.failed("make room in "+table+" for "+of.Format(time.DateOnly), err)
+			return sn.dialect.failed("make room in "+table+" for "+of.Format(time.DateOnly), err)
 		}
 	}
 	return nil
@@ -116,7 +116,7 @@ func partitionsOf(ctx context.Context, sn session, table string) ([]partition, e
 	err := sn.with(ctx).Raw("SELECT c.relname AS name, pg_total_relation_size(c.oid) AS bytes FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid"+
 		" WHERE i.inhparent = CAST(? AS regclass) ORDER BY c.relname", table).Scan(&rows).Error
 	if err != nil {
-		return nil, sn.engine.failed("list the partitions of "+table, err)
+		return nil, sn.dialect.failed("list the partitions of "+table, err)
 	}
 	var found []partition
 	for _, r := range rows {
@@ -132,7 +132,7 @@ func rotateRequestsOnPostgres(ctx context.Context, s *Store, keep domain.Request
 	if _, _, err := makeRequestRoom(ctx, s); err != nil {
 		return err
 	}
-	sn := session{db: s.write.WithContext(ctx), engine: s.engine}
+	sn := session{db: s.write.WithContext(ctx), dialect: s.dialect}
 	for table, kept := range keptFor(keep) {
 		there, err := partitionsOf(ctx, sn, table)
 		if err != nil {
@@ -164,8 +164,8 @@ func (s *Store) boundRequests(ctx context.Context, sn session, most int64) error
 		return nil
 	}
 	var now instant
-	if err := sn.db.Raw("SELECT " + s.engine.now).Row().Scan(&now); err != nil {
-		return s.engine.failed("read the time of the database", err)
+	if err := sn.db.Raw("SELECT " + s.dialect.now).Row().Scan(&now); err != nil {
+		return s.dialect.failed("read the time of the database", err)
 	}
 	var old []partition
 	total := int64(0)
@@ -199,7 +199,7 @@ func (s *Store) dropPartition(ctx context.Context, p partition) error {
 	return s.transact(ctx, func(sn session) error {
 		for _, statement := range []string{"SET LOCAL lock_timeout = '500ms'", "DROP TABLE IF EXISTS " + p.name} {
 			if err := sn.with(ctx).Exec(statement).Error; err != nil {
-				return sn.engine.failed("drop "+p.name, err)
+				return sn.dialect.failed("drop "+p.name, err)
 			}
 		}
 		return nil

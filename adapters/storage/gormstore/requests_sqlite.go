@@ -28,7 +28,7 @@ func rotateRequestsOnSQLite(ctx context.Context, s *Store, keep domain.RequestLo
 		if table == usageMinutes {
 			var oldest *instant
 			if err := s.read.WithContext(ctx).Raw("SELECT min(minute) FROM usage_minutes").Row().Scan(&oldest); err != nil {
-				return s.engine.failed("look for old usage", err)
+				return s.dialect.failed("look for old usage", err)
 			}
 			if oldest == nil {
 				continue
@@ -48,7 +48,7 @@ func rotateRequestsOnSQLite(ctx context.Context, s *Store, keep domain.RequestLo
 		for range rotateBatches {
 			result := s.write.WithContext(ctx).Exec("DELETE FROM "+table+" WHERE rowid IN (SELECT rowid FROM "+table+" WHERE "+condition+" LIMIT ?)", bound, rotateBatch)
 			if result.Error != nil {
-				return s.engine.failed("delete old records of "+table, result.Error)
+				return s.dialect.failed("delete old records of "+table, result.Error)
 			}
 			if result.RowsAffected < rotateBatch {
 				break

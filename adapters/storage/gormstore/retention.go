@@ -41,9 +41,9 @@ func (w window) allows(oldest, cutoff, now time.Time) (until time.Time, opens bo
 func (s *Store) expired(ctx context.Context, table string, keep time.Duration) (rowID, error) {
 	var row retained
 	err := s.write.WithContext(ctx).Raw(s.retainedSQL(", (SELECT id FROM "+table+" ORDER BY id LIMIT 1) AS oldest"),
-		s.engine.laterBy(0), s.engine.laterBy(-keep), table).Scan(&row).Error
+		s.dialect.laterBy(0), s.dialect.laterBy(-keep), table).Scan(&row).Error
 	if err != nil {
-		return "", s.engine.failed("look for old records of "+table, err)
+		return "", s.dialect.failed("look for old records of "+table, err)
 	}
 	if row.Oldest == nil {
 		return firstIDAt(row.Cutoff.time), nil
@@ -65,7 +65,7 @@ type retained struct {
 // retainedSQL selects a retained and more. Its parameters are no time, that of
 // keeping, and the table.
 func (s *Store) retainedSQL(more string) string {
-	return "SELECT " + s.engine.later + " AS now, " + s.engine.later + " AS cutoff, w.until, w.opened_at AS opened" + more +
+	return "SELECT " + s.dialect.later + " AS now, " + s.dialect.later + " AS cutoff, w.until, w.opened_at AS opened" + more +
 		" FROM (SELECT 1 AS one) AS one LEFT JOIN retention_windows w ON w.table_name = ?"
 }
 
@@ -89,7 +89,7 @@ func (s *Store) openWindow(ctx context.Context, table string, old, next window, 
 		" ON CONFLICT (table_name) DO UPDATE SET until = excluded.until, opened_at = excluded.opened_at WHERE retention_windows.opened_at = ?",
 		table, instantOf(next.until), instantOf(next.opened), instantOf(old.opened))
 	if result.Error != nil {
-		return time.Time{}, s.engine.failed("open a window for old records of "+table, result.Error)
+		return time.Time{}, s.dialect.failed("open a window for old records of "+table, result.Error)
 	}
 	if result.RowsAffected == 0 {
 		return old.until, nil // the next look finds the other's

@@ -24,12 +24,12 @@ func (keyRow) TableName() string { return "idempotency_keys" }
 
 const keyColumns = "key, fingerprint, claim_id, status, location, body, created_at, leased_until, $now AS read_at"
 
-func (e *engine) keyColumns() string { return e.clocked(keyColumns) }
+func (e *dialect) keyColumns() string { return e.clocked(keyColumns) }
 
-// clocked puts the engine's clock into a statement: $now, and $later for the
+// clocked puts the database's clock into a statement: $now, and $later for the
 // clock plus a parameter. No lease and no circuit lasts until $far: what does is from
 // before the clock was set back, and has ended.
-func (e *engine) clocked(statement string) string {
+func (e *dialect) clocked(statement string) string {
 	return strings.NewReplacer("$later", e.later, "$now", e.now, "$far", e.far).Replace(statement)
 }
 

@@ -71,7 +71,7 @@ func (s search) anchors() [][]string {
 	return anchors
 }
 
-// condition is, of one text at least, one of the engine's for each anchor.
+// condition is, of one text at least, one of the dialect's for each anchor.
 func (s search) condition(db *gorm.DB, one func(anchor string) (string, any)) *gorm.DB {
 	var texts []string
 	var values []any
@@ -88,12 +88,12 @@ func (s search) condition(db *gorm.DB, one func(anchor string) (string, any)) *g
 
 // near narrows a query of a table to rows that contain one of the anchors, by
 // comparing.
-func (s search) near(db *gorm.DB, e *engine) *gorm.DB {
+func (s search) near(db *gorm.DB, e *dialect) *gorm.DB {
 	return s.condition(db, func(anchor string) (string, any) { return e.contains, anchor })
 }
 
 // indexed is near by the index of the table, where all anchors have what it knows.
-func (s search) indexed(db *gorm.DB, e *engine, table string) *gorm.DB {
+func (s search) indexed(db *gorm.DB, e *dialect, table string) *gorm.DB {
 	for _, anchors := range s.anchors() {
 		if !slices.ContainsFunc(anchors, e.indexable) {
 			return s.near(db, e)
@@ -111,7 +111,7 @@ type searchable[R any] interface {
 
 // searchPage lists, of the rows of a query, those that the search admits, as page
 // would: up to Limit+1 of them.
-func searchPage[R any, P searchable[R]](query func() *gorm.DB, e *engine, s search, p domain.PageRequest, newestFirst bool) ([]R, error) {
+func searchPage[R any, P searchable[R]](query func() *gorm.DB, e *dialect, s search, p domain.PageRequest, newestFirst bool) ([]R, error) {
 	table := P(new(R)).TableName()
 	// some reads the first rows of a subquery, and what the search admits of them.
 	some := func(limit int, from string, subquery *gorm.DB, narrow func(*gorm.DB) *gorm.DB) (rows, admitted []R, err error) {

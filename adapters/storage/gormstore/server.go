@@ -19,7 +19,7 @@ import (
 func (s *Store) Server(ctx context.Context) (product, version string, clock time.Time, err error) {
 	product, query := "SQLite", "SELECT sqlite_version()"
 	into := []any{&version}
-	if s.engine.dialect == goose.DialectPostgres {
+	if s.dialect.dialect == goose.DialectPostgres {
 		product, query = "Postgres", "SELECT current_setting('server_version'), clock_timestamp()"
 		into = append(into, &clock)
 	}
@@ -34,7 +34,7 @@ func (s *Store) Server(ctx context.Context) (product, version string, clock time
 
 // Time is what the database's clock says, the machine's where that is SQLite.
 func (s *Store) Time(ctx context.Context) (now time.Time, err error) {
-	if s.engine.dialect != goose.DialectPostgres {
+	if s.dialect.dialect != goose.DialectPostgres {
 		return time.Now(), nil
 	}
 	if err := s.pools.read.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&now); err != nil {
@@ -51,16 +51,16 @@ func (s *Store) ReadClock(ctx context.Context) (read ports.ClockReading, err err
 		Ahead int64
 	}
 	query := "SELECT clock_seen AS seen, clock_ahead_ms AS ahead"
-	if s.engine.dialect == goose.DialectPostgres {
+	if s.dialect.dialect == goose.DialectPostgres {
 		query += ", clock_timestamp() AS now"
 	}
 	err = s.read.WithContext(ctx).Raw(query + " FROM installation").Scan(&kept).Error
-	if err != nil && (s.engine.tableMissing(err) || columnMissing(err)) {
+	if err != nil && (s.dialect.tableMissing(err) || columnMissing(err)) {
 		read.Clock, err = s.Time(ctx) // of a database before the migration
 		return read, err
 	}
 	if err != nil {
-		return read, s.engine.failed("ask the server for its time", err)
+		return read, s.dialect.failed("ask the server for its time", err)
 	}
 	if read.Clock = time.Now(); kept.Now != nil {
 		read.Clock = *kept.Now
@@ -86,17 +86,17 @@ func (s *Store) KeepClock(ctx context.Context, read ports.ClockReading, ahead ti
 	if !read.Seen.IsZero() {
 		query, values = "clock_seen = ?", append(values, instantOf(read.Seen))
 	}
-	return s.engine.failed("keep what the clock shows",
+	return s.dialect.failed("keep what the clock shows",
 		s.write.WithContext(ctx).Exec("UPDATE installation SET clock_seen = ?, clock_ahead_ms = ? WHERE "+query, values...).Error)
 }
 
 // SchemaVersions are the newest step that the schema has, 0 where it has none,
 // and the newest one that this program was built with.
 func (s *Store) SchemaVersions(ctx context.Context) (applied, known int64, err error) {
-	known = newestMigration(s.engine.migrations)
+	known = newestMigration(s.dialect.migrations)
 	var newest sql.NullInt64
 	err = s.pools.read.QueryRowContext(ctx, "SELECT MAX(version_id) FROM "+goose.DefaultTablename).Scan(&newest)
-	if err != nil && !s.engine.tableMissing(err) {
+	if err != nil && !s.dialect.tableMissing(err) {
 		return 0, 0, fmt.Errorf("read the migrations: %w", err)
 	}
 	return newest.Int64, known, nil

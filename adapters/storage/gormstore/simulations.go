@@ -21,7 +21,7 @@ func (s simulations) Due(ctx context.Context, by time.Time, limit int) ([]ports.
 		Order("simulation_next_at").Limit(limit).Find(&rows).Error
 	return all(rows, func(r *deliveryRow) ports.DueStep {
 		return ports.DueStep{Delivery: r.ID.as(domain.PrefixDelivery), Done: *r.SimulationStep, DueAt: r.SimulationNextAt.time}
-	}), s.engine.failed("list due steps", err)
+	}), s.dialect.failed("list due steps", err)
 }
 
 func (s simulations) Load(ctx context.Context, t domain.Tenant) (int, time.Time, error) {
@@ -32,7 +32,7 @@ func (s simulations) Load(ctx context.Context, t domain.Tenant) (int, time.Time,
 	err := s.ofApplication(ctx, t).Model(&deliveryRow{}).Where(running).
 		Select("count(*) AS running, min(simulation_ends_at) AS first_end").Scan(&load).Error
 	if err != nil || load.FirstEnd == nil {
-		return load.Running, time.Time{}, s.engine.failed("read the load of simulations", err)
+		return load.Running, time.Time{}, s.dialect.failed("read the load of simulations", err)
 	}
 	return load.Running, load.FirstEnd.time, nil
 }
@@ -40,7 +40,7 @@ func (s simulations) Load(ctx context.Context, t domain.Tenant) (int, time.Time,
 func (s simulations) Running(ctx context.Context) (int, error) {
 	var n int64
 	err := s.with(ctx).Model(&deliveryRow{}).Where(running).Count(&n).Error
-	return int(n), s.engine.failed("count simulations", err)
+	return int(n), s.dialect.failed("count simulations", err)
 }
 
 // lockCount makes the row where there is none, and locks it either way.
@@ -49,9 +49,9 @@ ON CONFLICT (application_id) DO UPDATE SET running = simulation_counts.running`
 
 func (s simulations) Lock(ctx context.Context, t domain.Tenant) error {
 	if err := s.reach(rowSimulations, string(t.ApplicationID)); err != nil {
-		return s.engine.failed("lock the count of simulations", err)
+		return s.dialect.failed("lock the count of simulations", err)
 	}
-	return s.engine.failed("lock the count of simulations", s.with(ctx).Exec(lockCount, rowIDOf(t.ApplicationID)).Error)
+	return s.dialect.failed("lock the count of simulations", s.with(ctx).Exec(lockCount, rowIDOf(t.ApplicationID)).Error)
 }
 
 const enterCount = `INSERT INTO simulation_counts (application_id, running) VALUES (?, 1)
@@ -60,16 +60,16 @@ WHERE simulation_counts.running < ?`
 
 func (s simulations) Enter(ctx context.Context, t domain.Tenant) error {
 	if err := s.reach(rowSimulations, string(t.ApplicationID)); err != nil {
-		return s.engine.failed("count a simulation", err)
+		return s.dialect.failed("count a simulation", err)
 	}
 	result := s.with(ctx).Exec(enterCount, rowIDOf(t.ApplicationID), domain.MaxRunningSimulations)
 	if result.Error == nil && result.RowsAffected == 0 {
 		return ports.ErrSimulationLimit
 	}
-	return s.engine.failed("count a simulation", result.Error)
+	return s.dialect.failed("count a simulation", result.Error)
 }
 
 func (s simulations) Leave(ctx context.Context, t domain.Tenant) error {
 	result := s.with(ctx).Exec("UPDATE simulation_counts SET running = running - 1 WHERE application_id = ?", rowIDOf(t.ApplicationID))
-	return s.engine.changed("count a simulation no more", result)
+	return s.dialect.changed("count a simulation no more", result)
 }

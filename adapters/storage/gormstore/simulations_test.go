@@ -68,7 +68,7 @@ func TestWhatRunsIsFoundByAnIndexOfWhatRuns(t *testing.T) {
 	}
 }
 
-// planOf is what the engine says about how it would run a statement.
+// planOf is what the database says about how it would run a statement.
 func planOf(t *testing.T, db *sql.DB, explain string, values []any) string {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), explain, values...)

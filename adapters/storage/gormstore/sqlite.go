@@ -48,7 +48,7 @@ var sqliteConstraints = map[string]string{
 //go:embed migrations/sqlite/*.sql
 var sqliteMigrations embed.FS
 
-var sqliteEngine = engine{
+var sqliteDialect = dialect{
 	anyApplication:    "d.application_id IN (SELECT id FROM applications)",
 	open:              openSQLite,
 	openForMigrations: openSQLiteForMigrations,

@@ -6,28 +6,28 @@ import (
 	"fmt"
 )
 
-// youngTables are small tables that have grown by half and that autovacuum has not
-// looked at yet. Large ones are not young: Postgres forgets after a crash when it
+// recentTables selects small tables that have grown by half and that autovacuum has not
+// looked at yet. Large ones do not count: Postgres forgets after a crash when it
 // looked at them.
-const youngTables = `SELECT format('%I.%I', t.schemaname, t.relname)
+const recentTables = `SELECT format('%I.%I', t.schemaname, t.relname)
 	FROM pg_stat_user_tables t JOIN pg_class c ON c.oid = t.relid
 	WHERE pg_table_is_visible(t.relid) AND t.last_autoanalyze IS NULL AND pg_relation_size(t.relid) < 64 * 1024 * 1024
 		AND t.n_mod_since_analyze >= greatest(100, t.n_live_tup / 2) AND pg_has_role(c.relowner, 'USAGE')`
 
-// AnalyzeYoung makes the database look at tables that have just begun to grow, and
+// AnalyzeRecentTables has the database analyze tables that have just begun to grow, and
 // tells how many there were. Postgres plans statements on an empty table by any index,
 // or none, and keeps to that until autovacuum comes, which is a minute later:
 // meanwhile each create reads all the rows there are. What autovacuum has looked
 // at is left to it.
-func (s *Store) AnalyzeYoung(ctx context.Context) (analyzed int, err error) {
-	if s.engine.youngTables == "" {
+func (s *Store) AnalyzeRecentTables(ctx context.Context) (analyzed int, err error) {
+	if s.dialect.recentTables == "" {
 		return 0, nil
 	}
-	var young []string
-	if err := s.write.WithContext(ctx).Raw(s.engine.youngTables).Scan(&young).Error; err != nil {
+	var recent []string
+	if err := s.write.WithContext(ctx).Raw(s.dialect.recentTables).Scan(&recent).Error; err != nil {
 		return 0, fmt.Errorf("look for tables that have grown: %w", err)
 	}
-	for _, table := range young {
+	for _, table := range recent {
 		// Another process may be at it.
 		if failed := s.write.WithContext(ctx).Exec("ANALYZE (SKIP_LOCKED) " + table).Error; failed != nil {
 			err = errors.Join(err, fmt.Errorf("analyze %s: %w", table, failed))

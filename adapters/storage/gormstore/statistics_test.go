@@ -7,12 +7,12 @@ import (
 	"waybill/test/sample"
 )
 
-func TestYoungTablesAreAnalyzedAsTheyGrow(t *testing.T) {
+func TestRecentlyCreatedTablesAreAnalyzedAsTheyGrow(t *testing.T) {
 	t.Parallel()
 	s := openPostgres(t)
 	write, _ := s.Pools()
 	exec(t, s, "VACUUM ANALYZE") // of nothing
-	// What the server analyzes by itself is not young.
+	// What the server analyzes by itself does not count.
 	exec(t, s, "DO $$ DECLARE t text; BEGIN FOR t IN SELECT relname FROM pg_class WHERE oid IN (SELECT relid FROM pg_stat_user_tables) AND relkind = 'r' LOOP"+
 		" EXECUTE format('ALTER TABLE %I SET (autovacuum_enabled = off)', t); END LOOP; END $$")
 	tenant := newTenant(t, s)
@@ -35,7 +35,7 @@ func TestYoungTablesAreAnalyzedAsTheyGrow(t *testing.T) {
 		t.Helper()
 		before := known()
 		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-			if _, err := s.AnalyzeYoung(t.Context()); err != nil {
+			if _, err := s.AnalyzeRecentTables(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if known() != before {
@@ -53,7 +53,7 @@ func TestYoungTablesAreAnalyzedAsTheyGrow(t *testing.T) {
 		t.Fatalf("Postgres knows of %d deliveries, want some of the 360 there are", known())
 	}
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(1200 * time.Millisecond) {
-		n, err := s.AnalyzeYoung(t.Context())
+		n, err := s.AnalyzeRecentTables(t.Context())
 		if n == 0 && err == nil {
 			break
 		}

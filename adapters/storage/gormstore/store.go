@@ -22,7 +22,7 @@ var _ ports.Database = (*Store)(nil)
 
 // Store is a database. It is safe for concurrent use.
 type Store struct {
-	engine      *engine
+	dialect     *dialect
 	pools       *pools
 	write, read *gorm.DB
 	url         string
@@ -65,12 +65,12 @@ func (s *Store) Ping(ctx context.Context) error {
 func (s *Store) pingOnce(ctx context.Context) error {
 	conn, err := s.pools.read.Conn(ctx)
 	if err != nil {
-		return s.engine.failed("the database does not answer", err)
+		return s.dialect.failed("the database does not answer", err)
 	}
 	defer func() { _ = conn.Close() }() // back into the pool
 	var readOnly bool
-	if err := conn.QueryRowContext(ctx, s.engine.readOnly).Scan(&readOnly); err != nil {
-		return s.engine.failed("the database does not answer", err)
+	if err := conn.QueryRowContext(ctx, s.dialect.readOnly).Scan(&readOnly); err != nil {
+		return s.dialect.failed("the database does not answer", err)
 	}
 	if readOnly {
 		_ = onPgConn(conn, (*pgConn).turned) // says that the connection is given up
@@ -102,7 +102,7 @@ func (s *Store) noteRoom(err error) {
 		if at := s.full.Load(); at != nil && time.Since(*at) > roomAgain {
 			s.full.CompareAndSwap(at, nil)
 		}
-	case s.engine.full(err):
+	case s.dialect.full(err):
 		now := time.Now()
 		s.full.Store(&now)
 	}
@@ -161,7 +161,7 @@ func (s session) stores() ports.Stores {
 // it speaks.
 type session struct {
 	db      *gorm.DB
-	engine  *engine
+	dialect *dialect
 	lookups *lookups // nil in a transaction
 
 	lists    *gorm.DB      // for forList; nil: db, in a transaction above all

@@ -28,7 +28,7 @@ func (s tenancy) Credential(ctx context.Context, digests ...[32]byte) (domain.Cr
 		return domain.Credential{}, domain.ErrNotFound
 	}
 	if result.Error != nil {
-		return domain.Credential{}, s.engine.failed("read a credential", result.Error)
+		return domain.Credential{}, s.dialect.failed("read a credential", result.Error)
 	}
 	return row.domain(), nil
 }
@@ -40,7 +40,7 @@ func (s tenancy) Known(ctx context.Context, digests [][32]byte) ([][32]byte, err
 	for i, r := range rows {
 		known[i] = [32]byte(r.Digest)
 	}
-	return known, s.engine.failed("look for API keys", err)
+	return known, s.dialect.failed("look for API keys", err)
 }
 
 // padded repeats a value until there are 2, 4, 8, and so on: a statement for each
@@ -59,7 +59,7 @@ func (s tenancy) Business(ctx context.Context, id domain.ID) (domain.Business, e
 	}
 	var row businessRow
 	if err := s.with(ctx).Where("id = ?", key).Take(&row).Error; err != nil {
-		return domain.Business{}, s.engine.failed("read a business", err)
+		return domain.Business{}, s.dialect.failed("read a business", err)
 	}
 	return row.domain(), nil
 }
@@ -71,7 +71,7 @@ func (s tenancy) Application(ctx context.Context, id domain.ID) (domain.Applicat
 	}
 	var row applicationRow
 	if err := s.with(ctx).Where("id = ?", key).Take(&row).Error; err != nil {
-		return domain.Application{}, s.engine.failed("read an application", err)
+		return domain.Application{}, s.dialect.failed("read an application", err)
 	}
 	return row.domain(), nil
 }
@@ -83,7 +83,7 @@ func (s tenancy) APIKey(ctx context.Context, id domain.ID) (domain.APIKey, error
 	}
 	var row apiKeyRow
 	if err := s.with(ctx).Where("id = ?", key).Take(&row).Error; err != nil {
-		return domain.APIKey{}, s.engine.failed("read an API key", err)
+		return domain.APIKey{}, s.dialect.failed("read an API key", err)
 	}
 	return row.domain(), nil
 }
@@ -95,13 +95,13 @@ func (s tenancy) APIKeys(ctx context.Context, applicationID domain.ID) ([]domain
 	}
 	var rows []apiKeyRow
 	err := oldestFirst(s.with(ctx)).Where("application_id = ?", key).Find(&rows).Error
-	return all(rows, (*apiKeyRow).domain), s.engine.failed("list API keys", err)
+	return all(rows, (*apiKeyRow).domain), s.dialect.failed("list API keys", err)
 }
 
 func (s tenancy) Businesses(ctx context.Context) ([]domain.Business, error) {
 	var rows []businessRow
 	err := oldestFirst(s.with(ctx)).Find(&rows).Error
-	return all(rows, (*businessRow).domain), s.engine.failed("list businesses", err)
+	return all(rows, (*businessRow).domain), s.dialect.failed("list businesses", err)
 }
 
 func (s tenancy) Applications(ctx context.Context, businessID domain.ID) ([]domain.Application, error) {
@@ -111,12 +111,12 @@ func (s tenancy) Applications(ctx context.Context, businessID domain.ID) ([]doma
 	}
 	var rows []applicationRow
 	err := oldestFirst(s.with(ctx)).Where("business_id = ?", key).Find(&rows).Error
-	return all(rows, (*applicationRow).domain), s.engine.failed("list applications", err)
+	return all(rows, (*applicationRow).domain), s.dialect.failed("list applications", err)
 }
 
 func (s tenancy) InsertBusiness(ctx context.Context, b domain.Business) error {
 	row := newBusinessRow(b)
-	return s.engine.failed("insert a business", s.with(ctx).Create(&row).Error)
+	return s.dialect.failed("insert a business", s.with(ctx).Create(&row).Error)
 }
 
 func (s tenancy) LockBusiness(ctx context.Context, id domain.ID) (domain.Business, error) {
@@ -125,11 +125,11 @@ func (s tenancy) LockBusiness(ctx context.Context, id domain.ID) (domain.Busines
 		return domain.Business{}, err
 	}
 	if err := s.reach(rowBusiness, string(id)); err != nil {
-		return domain.Business{}, s.engine.failed("lock a business", err)
+		return domain.Business{}, s.dialect.failed("lock a business", err)
 	}
 	var row businessRow
 	if err := s.with(ctx).Clauses(forUpdate).Where("id = ?", key).Take(&row).Error; err != nil {
-		return domain.Business{}, s.engine.failed("lock a business", err)
+		return domain.Business{}, s.dialect.failed("lock a business", err)
 	}
 	return row.domain(), nil
 }
@@ -140,21 +140,21 @@ func (s tenancy) UpdateBusiness(ctx context.Context, b domain.Business) error {
 		return err
 	}
 	if err := s.reach(rowBusiness, string(b.ID)); err != nil {
-		return s.engine.failed("update a business", err)
+		return s.dialect.failed("update a business", err)
 	}
 	row := newBusinessRow(b)
 	result := s.with(ctx).Model(&businessRow{}).Where("id = ?", key).Updates(map[string]any{
 		"name": row.Name, "rate_limit": row.RateLimit, "rate_window_ns": row.RateWindowNS,
 	})
-	return s.engine.changed("update a business", result)
+	return s.dialect.changed("update a business", result)
 }
 
 func (s tenancy) InsertApplication(ctx context.Context, a domain.Application) error {
 	if err := s.reach(rowBusiness, string(a.BusinessID)); err != nil { // which it points at
-		return s.engine.failed("insert an application", err)
+		return s.dialect.failed("insert an application", err)
 	}
 	row := newApplicationRow(a)
-	return s.engine.failed("insert an application", s.with(ctx).Create(&row).Error)
+	return s.dialect.failed("insert an application", s.with(ctx).Create(&row).Error)
 }
 
 func (s tenancy) SetApplicationDisabled(ctx context.Context, id domain.ID, disabled bool) error {
@@ -163,18 +163,18 @@ func (s tenancy) SetApplicationDisabled(ctx context.Context, id domain.ID, disab
 		return err
 	}
 	if err := s.reach(rowApplication, string(id)); err != nil {
-		return s.engine.failed("disable an application", err)
+		return s.dialect.failed("disable an application", err)
 	}
 	result := s.with(ctx).Model(&applicationRow{}).Where("id = ?", key).Update("disabled", disabled)
-	return s.engine.changed("disable an application", result)
+	return s.dialect.changed("disable an application", result)
 }
 
 func (s tenancy) InsertAPIKey(ctx context.Context, k domain.APIKey) error {
 	if err := s.reach(rowApplication, string(k.ApplicationID)); err != nil { // which it points at
-		return s.engine.failed("insert an API key", err)
+		return s.dialect.failed("insert an API key", err)
 	}
 	row := newAPIKeyRow(k)
-	return s.engine.failed("insert an API key", s.with(ctx).Create(&row).Error)
+	return s.dialect.failed("insert an API key", s.with(ctx).Create(&row).Error)
 }
 
 func (s tenancy) RevokeAPIKey(ctx context.Context, id domain.ID, at time.Time) error {
@@ -183,11 +183,11 @@ func (s tenancy) RevokeAPIKey(ctx context.Context, id domain.ID, at time.Time) e
 		return err
 	}
 	if err := s.reach(rowAPIKey, string(id)); err != nil {
-		return s.engine.failed("revoke an API key", err)
+		return s.dialect.failed("revoke an API key", err)
 	}
 	result := s.with(ctx).Model(&apiKeyRow{}).Where("id = ?", key).
 		Update("revoked_at", gorm.Expr("COALESCE(revoked_at, ?)", instantOf(at)))
-	return s.engine.changed("revoke an API key", result)
+	return s.dialect.changed("revoke an API key", result)
 }
 
 func oldestFirst(db *gorm.DB) *gorm.DB { return db.Order("created_at, id") }

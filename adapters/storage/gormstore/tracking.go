@@ -42,7 +42,7 @@ func (s tracking) Find(ctx context.Context, r domain.Reference) (domain.Tracking
 	err := s.with(ctx).Raw(trackingJoin, string(wanted), domain.MaxTrackedEvents).Scan(&rows).Error
 	switch {
 	case err != nil:
-		return domain.Tracking{}, s.engine.failed("read what is tracked", err)
+		return domain.Tracking{}, s.dialect.failed("read what is tracked", err)
 	case len(rows) == 0:
 		return domain.Tracking{}, domain.ErrNotFound
 	}
@@ -65,7 +65,7 @@ func (s tracking) Known(ctx context.Context, of []domain.Reference) ([]domain.Re
 	}
 	var rows []deliveryRow
 	err := s.with(ctx).Select("reference").Where("reference IN ?", padded(wanted)).Find(&rows).Error
-	return all(rows, func(r *deliveryRow) domain.Reference { return domain.Reference(r.Reference) }), s.engine.failed("look for references", err)
+	return all(rows, func(r *deliveryRow) domain.Reference { return domain.Reference(r.Reference) }), s.dialect.failed("look for references", err)
 }
 
 func (r *trackingRow) domain() domain.TrackedEvent {

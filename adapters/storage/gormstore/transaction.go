@@ -45,10 +45,10 @@ func (s *Store) transactOn(ctx context.Context, row string, fn func(session) err
 	if s.contention == nil {
 		return s.repeat(ctx, nil, fn)
 	}
-	err := s.engine.failed("wait for "+row, errRowHeld)
+	err := s.dialect.failed("wait for "+row, errRowHeld)
 	if row == "" {
 		n := &need{contention: s.contention, wait: s.contention.brief}
-		if err = s.repeat(ctx, n, fn); !s.engine.waitedInVain(err) {
+		if err = s.repeat(ctx, n, fn); !s.dialect.waitedInVain(err) {
 			return err
 		}
 		if row = n.row; !errors.Is(err, errRowHeld) {
@@ -57,7 +57,7 @@ func (s *Store) transactOn(ctx context.Context, row string, fn func(session) err
 	}
 	return s.contention.queue(ctx, row, err, func(wait time.Duration) (bool, error) {
 		err := s.repeat(ctx, &need{contention: s.contention, wait: wait, queued: true}, fn)
-		return s.engine.waitedInVain(err), err
+		return s.dialect.waitedInVain(err), err
 	})
 }
 
@@ -70,11 +70,11 @@ func (s *Store) repeat(ctx context.Context, n *need, fn func(session) error) err
 			return err
 		}
 		if retry == maxRetries {
-			return s.engine.failed("all retries of a transaction", err)
+			return s.dialect.failed("all retries of a transaction", err)
 		}
 		select {
 		case <-ctx.Done():
-			return s.engine.failed("no time for a retry of a transaction", err)
+			return s.dialect.failed("no time for a retry of a transaction", err)
 		case <-time.After(rand.N(retryPause << retry)): //nolint:gosec // spreads retries
 		}
 	}
@@ -108,7 +108,7 @@ func whyEnded(ctx context.Context) error {
 var errNotBegun = errors.New("the transaction did not begin")
 
 func (s *Store) worthRetrying(err error) bool {
-	return errors.Is(err, errNotBegun) || s.engine.transient(err)
+	return errors.Is(err, errNotBegun) || s.dialect.transient(err)
 }
 
 func (s *Store) attempt(ctx context.Context, n *need, fn func(session) error) error {
@@ -134,7 +134,7 @@ func (s *Store) attempt(ctx context.Context, n *need, fn func(session) error) er
 		}
 	}()
 
-	sn := session{db: s.in(ctx, tx), engine: s.engine, fanned: &fanned{}, conn: conn, need: n, watch: s.watch}
+	sn := session{db: s.in(ctx, tx), dialect: s.dialect, fanned: &fanned{}, conn: conn, need: n, watch: s.watch}
 	if err := fn(sn); err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (s *Store) begin(ctx, txCtx context.Context, n *need) (*sql.Conn, *sql.Tx, 
 	for dead := 0; ; dead++ {
 		conn, err := s.pools.write.Conn(ctx)
 		if err != nil {
-			return nil, nil, s.engine.failed("no connection to the database", err)
+			return nil, nil, s.dialect.failed("no connection to the database", err)
 		}
 		if n != nil {
 			err = onPgConn(conn, func(c *pgConn) error { c.lockWait = n.wait; return nil })
@@ -182,7 +182,7 @@ func (s *Store) begin(ctx, txCtx context.Context, n *need) (*sql.Conn, *sql.Tx, 
 			return nil, nil, fmt.Errorf("begin a transaction: %w", err)
 		}
 		if !errors.Is(err, driver.ErrBadConn) || dead == s.pools.write.Stats().MaxOpenConnections {
-			return nil, nil, fmt.Errorf("%w: %w", errNotBegun, s.engine.failed("begin", err))
+			return nil, nil, fmt.Errorf("%w: %w", errNotBegun, s.dialect.failed("begin", err))
 		}
 	}
 }
@@ -198,7 +198,7 @@ func (s *Store) beginOn(ctx, txCtx context.Context, conn *sql.Conn) (*sql.Tx, er
 		}
 		return tx, err
 	}
-	if s.engine.limitsStatements {
+	if s.dialect.limitsStatements {
 		return begin()
 	}
 	type outcome struct {
@@ -238,12 +238,12 @@ func (s *Store) commit(ctx context.Context, conn *sql.Conn, tx *sql.Tx) error {
 	if err == nil {
 		return nil
 	}
-	refused := s.engine.refused(ctx, conn, err)
+	refused := s.dialect.refused(ctx, conn, err)
 	// database/sql takes the transaction for finished, whatever state the
 	// session is in. Nobody else may get it.
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 	if refused {
-		return s.engine.failed("commit", err)
+		return s.dialect.failed("commit", err)
 	}
 	return fmt.Errorf("%w: %w", ports.ErrOutcomeUnknown, err)
 }

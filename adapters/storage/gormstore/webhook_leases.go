@@ -14,8 +14,8 @@ import (
 // newest version is looked for from the end of the index, where it is the first one.
 
 // leases puts in what $lease(ENDPOINT) stands for, the newest version of its lease, and
-// the engine's clock.
-func (e *engine) leases(statement string) string {
+// the database's clock.
+func (e *dialect) leases(statement string) string {
 	return e.clocked(leaseOf.ReplaceAllString(statement, e.newestLease))
 }
 
@@ -25,9 +25,9 @@ var leaseOf = regexp.MustCompile(`\$lease\(([a-z._?]+)\)`)
 // whether it did. A version that comes while it waits for another one's is newer still.
 func (s session) changeLease(ctx context.Context, what string, endpoint rowID, set string, to []any, where string, is ...any) (bool, error) {
 	values := append(append(to, endpoint, endpoint), is...)
-	result := s.with(ctx).Exec(s.engine.leases("UPDATE webhook_leases SET number = number + 1, "+set+
+	result := s.with(ctx).Exec(s.dialect.leases("UPDATE webhook_leases SET number = number + 1, "+set+
 		" WHERE endpoint_id = ? AND number >= (SELECT number FROM $lease(?)) AND "+where), values...)
-	return result.RowsAffected > 0, s.engine.failed(what, result.Error)
+	return result.RowsAffected > 0, s.dialect.failed(what, result.Error)
 }
 
 const (
@@ -58,8 +58,8 @@ const dueSinceOf = "(SELECT CASE WHEN l.due_since < ? THEN l.due_since ELSE ? EN
 
 // dueSince reads it; found is false where there is no such endpoint.
 func (s session) dueSince(ctx context.Context, endpoint rowID) (d dueSince, found bool, err error) {
-	result := s.with(ctx).Raw(s.engine.leases("SELECT number, due_since FROM $lease(?) WHERE number IS NOT NULL"), endpoint).Scan(&d)
-	return d, result.RowsAffected > 0, s.engine.failed("read since when webhooks are due", result.Error)
+	result := s.with(ctx).Raw(s.dialect.leases("SELECT number, due_since FROM $lease(?) WHERE number IS NOT NULL"), endpoint).Scan(&d)
+	return d, result.RowsAffected > 0, s.dialect.failed("read since when webhooks are due", result.Error)
 }
 
 // raiseDueSince notes that nothing older than the first webhook of a look is due, if
@@ -116,22 +116,22 @@ func (s *Store) FindLate(ctx context.Context) (late int, err error) {
 			Oldest   *instant
 		}
 		look := func(sn session) error {
-			if sn.engine.limitsStatements {
+			if sn.dialect.limitsStatements {
 				if err := sn.with(ctx).Exec("SELECT set_config('statement_timeout', ?, true)", milliseconds(lateLimit)).Error; err != nil {
-					return sn.engine.failed("be patient", err)
+					return sn.dialect.failed("be patient", err)
 				}
 			}
-			return sn.engine.failed("look for late webhooks", sn.with(ctx).Raw(sn.engine.leases(oldestWebhooks), after, latePage).Scan(&rows).Error)
+			return sn.dialect.failed("look for late webhooks", sn.with(ctx).Raw(sn.dialect.leases(oldestWebhooks), after, latePage).Scan(&rows).Error)
 		}
-		if s.engine.limitsStatements {
+		if s.dialect.limitsStatements {
 			err = s.transact(ctx, look)
 		} else {
-			err = look(session{db: s.read, engine: s.engine})
+			err = look(session{db: s.read, dialect: s.dialect})
 		}
 		if err != nil {
 			return late, err
 		}
-		sn := session{db: s.write, engine: s.engine}
+		sn := session{db: s.write, dialect: s.dialect}
 		for _, r := range rows {
 			switch oldest := optionalTime(r.Oldest); {
 			case oldest != nil && oldest.Before(r.DueSince.time):

@@ -28,7 +28,7 @@ func (s webhooks) AllEndpoints(ctx context.Context, after domain.ID, limit int) 
 	}
 	var rows []webhookEndpointRow
 	err := query.Order("id").Limit(limit).Find(&rows).Error
-	return all(rows, (*webhookEndpointRow).domain), s.engine.failed("list all webhook endpoints", err)
+	return all(rows, (*webhookEndpointRow).domain), s.dialect.failed("list all webhook endpoints", err)
 }
 
 func (s webhooks) Endpoint(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookEndpoint, error) {
@@ -37,7 +37,7 @@ func (s webhooks) Endpoint(ctx context.Context, t domain.Tenant, id domain.ID) (
 
 func (s webhooks) LockEndpoint(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookEndpoint, error) {
 	if err := s.reach(rowEndpoint, string(id)); err != nil {
-		return domain.WebhookEndpoint{}, s.engine.failed("lock a webhook endpoint", err)
+		return domain.WebhookEndpoint{}, s.dialect.failed("lock a webhook endpoint", err)
 	}
 	return s.takeEndpoint(s.endpoints(ctx, t).Clauses(forUpdate), id)
 }
@@ -49,7 +49,7 @@ func (s webhooks) takeEndpoint(query *gorm.DB, id domain.ID) (domain.WebhookEndp
 	}
 	var row webhookEndpointRow
 	if err := query.Where("id = ?", key).Take(&row).Error; err != nil {
-		return domain.WebhookEndpoint{}, s.engine.failed("read a webhook endpoint", err)
+		return domain.WebhookEndpoint{}, s.dialect.failed("read a webhook endpoint", err)
 	}
 	return row.domain(), nil
 }
@@ -68,7 +68,7 @@ func (s webhooks) Delivery(ctx context.Context, t domain.Tenant, id domain.ID) (
 
 func (s webhooks) LockDelivery(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookDelivery, error) {
 	if err := s.reach(rowWebhook, string(id)); err != nil {
-		return domain.WebhookDelivery{}, s.engine.failed("lock a webhook delivery", err)
+		return domain.WebhookDelivery{}, s.dialect.failed("lock a webhook delivery", err)
 	}
 	return s.takeDelivery(s.deliveriesOf(ctx, t).Clauses(forUpdate), id)
 }
@@ -86,7 +86,7 @@ func (s webhooks) takeDelivery(query *gorm.DB, id domain.ID) (domain.WebhookDeli
 	}
 	var row webhookDeliveryRow
 	if err := query.Where("id = ?", key).Take(&row).Error; err != nil {
-		return domain.WebhookDelivery{}, s.engine.failed("read a webhook delivery", err)
+		return domain.WebhookDelivery{}, s.dialect.failed("read a webhook delivery", err)
 	}
 	return row.domain(), nil
 }
@@ -148,7 +148,7 @@ func (s webhooks) idsFor(ctx context.Context, t domain.Tenant, endpoint, deliver
 	if err != nil || key == "" {
 		return nil, err
 	}
-	return s.with(ctx).Model(&eventRow{}).Select(s.engine.webhookIDOf("id", strconv.FormatInt(int64(e.Slot), 16))).Where("delivery_id = ?", key), nil
+	return s.with(ctx).Model(&eventRow{}).Select(s.dialect.webhookIDOf("id", strconv.FormatInt(int64(e.Slot), 16))).Where("delivery_id = ?", key), nil
 }
 
 func (s webhooks) Attempts(ctx context.Context, t domain.Tenant, delivery domain.ID) ([]domain.WebhookAttempt, error) {
@@ -161,7 +161,7 @@ func (s webhooks) Attempts(ctx context.Context, t domain.Tenant, delivery domain
 		s.deliveriesOf(ctx, t).Model(&webhookDeliveryRow{}).Select("id").Where("id = ?", key)).
 		Order("number DESC").Limit(domain.MaxAttemptsListed).Find(&rows).Error
 	slices.Reverse(rows)
-	return all(rows, (*webhookAttemptRow).domain), s.engine.failed("read attempts", err)
+	return all(rows, (*webhookAttemptRow).domain), s.dialect.failed("read attempts", err)
 }
 
 func (s webhooks) Tests(ctx context.Context, endpoint domain.ID, since time.Time) (int, error) {
@@ -173,7 +173,7 @@ func (s webhooks) Tests(ctx context.Context, endpoint domain.ID, since time.Time
 	err = s.with(ctx).Model(&webhookDeliveryRow{}).
 		Where("endpoint_id = ? AND created_at >= ? AND event_type = ?", key, boundary(since), string(domain.EventEndpointTest)).
 		Count(&n).Error
-	return int(n), s.engine.failed("count test events", err)
+	return int(n), s.dialect.failed("count test events", err)
 }
 
 // InsertEndpoint takes the first slot that is free.
@@ -183,15 +183,15 @@ func (s webhooks) InsertEndpoint(ctx context.Context, e domain.WebhookEndpoint) 
 	}
 	// Who adds at the same moment waits here; bookings do not.
 	if err := s.reach(rowApplication, string(e.Tenant.ApplicationID)); err != nil {
-		return domain.WebhookEndpoint{}, s.engine.failed("lock an application", err)
+		return domain.WebhookEndpoint{}, s.dialect.failed("lock an application", err)
 	}
 	lock := s.with(ctx).Clauses(clause.Locking{Strength: "NO KEY UPDATE"}).Where("id = ?", rowIDOf(e.Tenant.ApplicationID))
 	if err := lock.Take(&applicationRow{}).Error; err != nil {
-		return domain.WebhookEndpoint{}, s.engine.failed("lock an application", err)
+		return domain.WebhookEndpoint{}, s.dialect.failed("lock an application", err)
 	}
 	var taken []int
 	if err := s.endpoints(ctx, e.Tenant).Model(&webhookEndpointRow{}).Pluck("slot", &taken).Error; err != nil {
-		return domain.WebhookEndpoint{}, s.engine.failed("count webhook endpoints", err)
+		return domain.WebhookEndpoint{}, s.dialect.failed("count webhook endpoints", err)
 	}
 	used := map[int]bool{}
 	for _, slot := range taken {
@@ -207,12 +207,12 @@ func (s webhooks) InsertEndpoint(ctx context.Context, e domain.WebhookEndpoint) 
 		return domain.WebhookEndpoint{}, err
 	}
 	if err := s.with(ctx).Create(&row).Error; err != nil {
-		return domain.WebhookEndpoint{}, s.engine.failed("insert a webhook endpoint", err)
+		return domain.WebhookEndpoint{}, s.dialect.failed("insert a webhook endpoint", err)
 	}
 	if e.Listener {
 		// It is its own owner, by its ID, for as long as it fetches.
 		if _, err := s.changeLease(ctx, "begin the life of a listener", row.ID, "token = ?, leased_until = $later",
-			[]any{row.ID, s.engine.laterBy(domain.ListenerLife)}, "token IS NULL"); err != nil {
+			[]any{row.ID, s.dialect.laterBy(domain.ListenerLife)}, "token IS NULL"); err != nil {
 			return domain.WebhookEndpoint{}, err
 		}
 	}
@@ -222,12 +222,12 @@ func (s webhooks) InsertEndpoint(ctx context.Context, e domain.WebhookEndpoint) 
 // dropListeners deletes those of a query that nobody fetches from any more.
 func (s webhooks) dropListeners(ctx context.Context, of *gorm.DB) error {
 	var gone []rowID
-	err := of.Model(&webhookEndpointRow{}).Where("slot IS NOT NULL AND "+s.engine.dead()).Pluck("id", &gone).Error
+	err := of.Model(&webhookEndpointRow{}).Where("slot IS NOT NULL AND "+s.dialect.dead()).Pluck("id", &gone).Error
 	if err != nil {
-		return s.engine.failed("look for dead listeners", err)
+		return s.dialect.failed("look for dead listeners", err)
 	}
 	for _, id := range gone {
-		if err := s.drop(ctx, s.with(ctx).Where("id = ? AND "+s.engine.dead(), id), id); err != nil {
+		if err := s.drop(ctx, s.with(ctx).Where("id = ? AND "+s.dialect.dead(), id), id); err != nil {
 			return err
 		}
 	}
@@ -236,7 +236,7 @@ func (s webhooks) dropListeners(ctx context.Context, of *gorm.DB) error {
 
 // dead is the condition on a listener that did not fetch for too long. One of the version
 // before has its lease in its own row.
-func (e *engine) dead() string {
+func (e *dialect) dead() string {
 	return e.leases("listener AND COALESCE((SELECT l.leased_until FROM $lease(webhook_endpoints.id) l), leased_until) <= $now")
 }
 
@@ -254,7 +254,7 @@ func (s webhooks) UpdateEndpoint(ctx context.Context, e domain.WebhookEndpoint) 
 		changes[column] = value
 	}
 	result := s.endpoints(ctx, e.Tenant).Model(&webhookEndpointRow{}).Where("id = ?", row.ID).Updates(changes)
-	if err := s.engine.changed("update a webhook endpoint", result); err != nil || e.Enabled {
+	if err := s.dialect.changed("update a webhook endpoint", result); err != nil || e.Enabled {
 		return err
 	}
 	_, err = s.hold(ctx, row.ID, heldAtOnce)
@@ -264,7 +264,7 @@ func (s webhooks) UpdateEndpoint(ctx context.Context, e domain.WebhookEndpoint) 
 // pendingFor begins a query on what is pending for an endpoint.
 func (s webhooks) pendingFor(ctx context.Context, endpoint rowID) *gorm.DB {
 	return s.with(ctx).Model(&webhookDeliveryRow{}).
-		Where(s.engine.leases("endpoint_id = ? AND status = 'pending' AND due_at >= (SELECT due_since FROM $lease(?))"), endpoint, endpoint)
+		Where(s.dialect.leases("endpoint_id = ? AND status = 'pending' AND due_at >= (SELECT due_since FROM $lease(?))"), endpoint, endpoint)
 }
 
 // heldAtOnce is how much of what is pending is held, or deleted, together with
@@ -277,7 +277,7 @@ func (s webhooks) firstPending(ctx context.Context, endpoint rowID, most int) (*
 	var last webhookDeliveryRow
 	result := s.pendingFor(ctx, endpoint).Select("due_at", "id").Order("due_at, id").Offset(most - 1).Limit(1).Find(&last)
 	if result.Error != nil || result.RowsAffected == 0 {
-		return s.pendingFor(ctx, endpoint), s.engine.failed("look for what is pending", result.Error)
+		return s.pendingFor(ctx, endpoint), s.dialect.failed("look for what is pending", result.Error)
 	}
 	// A range of the index: by their IDs Postgres might compare each with all.
 	return s.pendingFor(ctx, endpoint).Where("(due_at, id) <= (?, ?)", *last.DueAt, last.ID), nil
@@ -291,7 +291,7 @@ func (s webhooks) hold(ctx context.Context, endpoint rowID, most int) (held int,
 	}
 	off := s.with(ctx).Model(&webhookEndpointRow{}).Select("id").Where("id = ? AND NOT enabled", endpoint)
 	result := first.Where("endpoint_id IN (?)", off).Updates(holding)
-	return int(result.RowsAffected), s.engine.failed("hold what is pending", result.Error)
+	return int(result.RowsAffected), s.dialect.failed("hold what is pending", result.Error)
 }
 
 // holding is what changes of a webhook delivery that is to be held.
@@ -308,21 +308,21 @@ func (s webhooks) DeleteEndpoint(ctx context.Context, t domain.Tenant, id domain
 // drop deletes an endpoint where the query still finds it.
 func (s webhooks) drop(ctx context.Context, query *gorm.DB, endpoint rowID) error {
 	result := query.Model(&webhookEndpointRow{}).Updates(map[string]any{
-		"slot": nil, "updated_at": gorm.Expr(s.engine.now),
+		"slot": nil, "updated_at": gorm.Expr(s.dialect.now),
 	})
 	if result.Error != nil || result.RowsAffected == 0 {
-		return s.engine.failed("delete a webhook endpoint", result.Error)
+		return s.dialect.failed("delete a webhook endpoint", result.Error)
 	}
 	first, err := s.firstPending(ctx, endpoint, heldAtOnce)
 	if err != nil {
 		return err
 	}
-	return s.engine.failed("delete what is pending", first.Delete(&webhookDeliveryRow{}).Error)
+	return s.dialect.failed("delete what is pending", first.Delete(&webhookDeliveryRow{}).Error)
 }
 
 func (s webhooks) UpdateDelivery(ctx context.Context, d domain.WebhookDelivery) error {
 	result := s.with(ctx).Model(&webhookDeliveryRow{}).Where("id = ?", rowIDOf(d.ID)).Updates(webhookDeliveryChanges(d))
-	if err := s.engine.changed("update a webhook delivery", result); err != nil {
+	if err := s.dialect.changed("update a webhook delivery", result); err != nil {
 		return err
 	}
 	if d.Status != domain.WebhookPending {
@@ -337,7 +337,7 @@ func (s webhooks) Recover(ctx context.Context, endpoint domain.ID, r domain.Reco
 	var first []rowID
 	err = s.pendingFor(ctx, key).Where("trigger = ?", string(domain.TriggerRecover)).Limit(1).Pluck("id", &first).Error
 	if err != nil || len(first) > 0 {
-		return 0, len(first) > 0, s.engine.failed("look for a recovery under way", err)
+		return 0, len(first) > 0, s.dialect.failed("look for a recovery under way", err)
 	}
 	statuses := make([]string, 0, 2)
 	for _, status := range r.Statuses() {
@@ -352,7 +352,7 @@ func (s webhooks) Recover(ctx context.Context, endpoint domain.ID, r domain.Reco
 	var last webhookDeliveryRow
 	found := named().Select("created_at", "id").Order("created_at, id").Offset(limit - 1).Limit(1).Find(&last)
 	if found.Error != nil {
-		return 0, false, s.engine.failed("look for what is to be recovered", found.Error)
+		return 0, false, s.dialect.failed("look for what is to be recovered", found.Error)
 	}
 	query := named()
 	if found.RowsAffected > 0 { // a range, as firstPending
@@ -363,7 +363,7 @@ func (s webhooks) Recover(ctx context.Context, endpoint domain.ID, r domain.Reco
 		"trigger": string(domain.TriggerRecover), "back": "",
 	})
 	if result.Error != nil || result.RowsAffected == 0 {
-		return 0, false, s.engine.failed("recover webhook deliveries", result.Error)
+		return 0, false, s.dialect.failed("recover webhook deliveries", result.Error)
 	}
 	s.fanned.add(key)
 	return int(result.RowsAffected), false, s.dueFrom(ctx, key, now)
@@ -379,7 +379,7 @@ func (s webhooks) PublishTo(ctx context.Context, e domain.WebhookEndpoint, event
 		Trigger: string(domain.TriggerTest), Back: string(domain.WebhookFailed), CreatedAt: instantOf(event.OccurredAt),
 	}
 	if err := s.with(ctx).Create(&row).Error; err != nil {
-		return domain.WebhookDelivery{}, s.engine.failed("insert a webhook delivery", err)
+		return domain.WebhookDelivery{}, s.dialect.failed("insert a webhook delivery", err)
 	}
 	s.fanned.add(row.EndpointID)
 	return row.domain(), s.dueFrom(ctx, row.EndpointID, event.OccurredAt)

@@ -26,9 +26,9 @@
 //     processes with one sampler decide alike; by another rule than the request,
 //     of which the senders know nothing. With a ratio below 1 a request may be
 //     seen without its events, and an event without its request.
-//   - The trace of a caller is linked to and not continued: a stranger neither
+//   - The trace of a caller is linked to and not continued: an unknown caller neither
 //     chooses our IDs nor what we keep. Outwards, traceparent goes to the pricing
-//     service and the routing engine only; receivers of webhooks are strangers.
+//     service and the routing engine only; receivers of webhooks are third parties.
 //   - Nobody waits for the collector. Spans wait in a queue that is bounded; what
 //     does not fit, or cannot be sent in 30 seconds, is counted and forgotten. The
 //     SDK's batcher drops in silence, so that queue lets in no more than it holds.

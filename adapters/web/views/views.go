@@ -1,4 +1,4 @@
-// Package views is the JSON that strangers see: one struct per resource, and
+// Package views is the JSON that callers see: one struct per resource, and
 // the only place that turns a domain record into it. Optional fields are
 // absent where there is nothing to say; fields that may be null are pointers
 // without omitempty.

@@ -1,4 +1,4 @@
-// Package httpsender posts webhooks to addresses that strangers chose.
+// Package httpsender posts webhooks to addresses that customers chose.
 //
 // Each Send is one POST over HTTP/1.1. It neither signs nor retries, and it
 // does not know which addresses an endpoint may have: domain.CheckWebhookURL

@@ -1,4 +1,4 @@
-// Package dispatch is the engine that sends webhooks. It sends what package
+// Package dispatch sends webhooks. It sends what package
 // webhooks and the use cases of deliveries have stored in the outbox.
 //
 // After a commit the Notifier passes the endpoints to the queue. One process at a time,

@@ -353,7 +353,7 @@ func (w *drain) settle(s sent) {
 	probe := w.health.Probing(now)
 	w.health = w.health.After(s.result, now)
 	if w.reason != domain.DisabledGone {
-		w.reason = w.health.Condemned(s.result, now)
+		w.reason = w.health.DisabledReason(s.result, now)
 	}
 	first := s.webhook.Back != domain.WebhookSucceeded
 	attempt := s.webhook.Record(w.ids.ID(domain.PrefixWebhookAttempt), s.result, w.schedules[w.endpoint.Tenant.Environment], probe, rand.Float64(), now) //nolint:gosec // spreads retries

@@ -168,7 +168,7 @@ func TestAnEndpointThatIsChangedMeanwhileIsNotDisabled(t *testing.T) {
 }
 
 // What is changed at an endpoint counts after two seconds at the latest.
-func TestChangesOfTheEndpointAreFollowedWhileItIsDrained(t *testing.T) {
+func TestADrainAdoptsChangesOfItsEndpoint(t *testing.T) {
 	t.Parallel()
 	const change, seen = 1500 * time.Millisecond, 2 * time.Second
 	type followed struct {

@@ -18,7 +18,7 @@ import (
 	"waybill/test/stage"
 )
 
-// The times of the engine, as its documents promise them.
+// The times of dispatch, as its documents promise them.
 const (
 	leaseLasts   = 6 * time.Second
 	sweepsEvery  = 100 * time.Millisecond

@@ -55,7 +55,7 @@ func TestTheOnlyBacklogNeedsNoPermitAndOthersShareThem(t *testing.T) {
 	})
 }
 
-func TestATurnIsFollowedByAPauseWhileADrainWithoutABacklogSends(t *testing.T) {
+func TestAPauseComesAfterATurnWhileADrainWithoutABacklogSends(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		lately      bool

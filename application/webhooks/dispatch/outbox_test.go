@@ -16,7 +16,7 @@ import (
 // box is an outbox in memory. Its leases go by the time of the bubble, which is
 // the database's.
 type box struct {
-	ports.WebhookOutbox // nil: what is not of the engine
+	ports.WebhookOutbox // nil: what dispatch does not use
 	*boxState
 	// around goes around every call: what it returns is the answer, whether the
 	// call was made or not. nil: all is well.

@@ -95,7 +95,7 @@ func TestAQueueThatIsAwayIsAskedAgainAtTheNextSweep(t *testing.T) {
 
 // A tenth of the time at most is spent in looking, and a storage that was slow
 // is not left alone for long.
-func TestASlowLookIsFollowedByAPause(t *testing.T) {
+func TestAPauseComesAfterASlowLook(t *testing.T) {
 	t.Parallel()
 	for took, looks := range map[time.Duration]int{0: 100, 10 * time.Millisecond: 100, 50 * time.Millisecond: 20, 100 * time.Millisecond: 10, time.Second: 5, 10 * time.Second: 2} {
 		inWorld(t, func(t *testing.T, w *world) {

@@ -167,9 +167,9 @@ func testRefusedBookings(t *testing.T, b ports.Database) {
 		tenant := newTenant(t, b)
 		recipient, address := newRecipient(t, b, tenant)
 		other, otherAddress := newRecipient(t, b, tenant)
-		for _, stranger := range []domain.Tenant{live(tenant), newTenant(t, b)} {
-			wantRefused(t, b, sample.BookingTo(stranger, recipient, address), domain.ErrNotFound)
-			w := sample.BookingTo(stranger, recipient, sample.Address(recipient.ID))
+		for _, foreign := range []domain.Tenant{live(tenant), newTenant(t, b)} {
+			wantRefused(t, b, sample.BookingTo(foreign, recipient, address), domain.ErrNotFound)
+			w := sample.BookingTo(foreign, recipient, sample.Address(recipient.ID))
 			w.NewAddress = true
 			wantRefused(t, b, w, domain.ErrNotFound)
 		}

@@ -43,7 +43,7 @@ func testBookingsAtOnce(t *testing.T, b ports.Database) {
 
 	t.Run("each is stored or refused for itself, whoever is beside it", func(t *testing.T) {
 		for range 3 {
-			tenant, stranger := newTenant(t, b), newTenant(t, b)
+			tenant, foreign := newTenant(t, b), newTenant(t, b)
 			before := bookWrite(t, b, sample.BookingWrite(tenant))
 			recipient, address := newRecipient(t, b, tenant)
 			var writes []ports.BookingWrite
@@ -51,7 +51,7 @@ func testBookingsAtOnce(t *testing.T, b ports.Database) {
 			add := func(w ports.BookingWrite, err error) { writes, want = append(writes, w), append(want, err) }
 
 			for i := range 40 {
-				switch w := sample.BookingWrite([]domain.Tenant{tenant, live(tenant), stranger}[i%3]); {
+				switch w := sample.BookingWrite([]domain.Tenant{tenant, live(tenant), foreign}[i%3]); {
 				case i%8 == 1:
 					add(sample.SimulatedWrite(tenant), nil)
 				case i%8 == 2:
@@ -69,7 +69,7 @@ func testBookingsAtOnce(t *testing.T, b ports.Database) {
 			add(w, ports.ErrKeyTaken)
 			add(before, ports.ErrKeyTaken)
 			add(sample.BookingWrite(tenant, func(b *domain.Booking) { b.ExternalID = before.Delivery.ExternalID }), ports.ErrExternalIDTaken)
-			add(sample.BookingWrite(stranger, func(b *domain.Booking) { b.Reference = before.Delivery.Reference }), ports.ErrReferenceTaken)
+			add(sample.BookingWrite(foreign, func(b *domain.Booking) { b.Reference = before.Delivery.Reference }), ports.ErrReferenceTaken)
 			w = sample.BookingWrite(tenant)
 			w.Recipient.PhoneNumber = recipient.PhoneNumber
 			add(w, ports.ErrDirectoryChanged)
@@ -77,7 +77,7 @@ func testBookingsAtOnce(t *testing.T, b ports.Database) {
 			w.NewAddress = true
 			add(w, ports.ErrDirectoryChanged)
 			add(sample.SimulatedWrite(crowded), ports.ErrSimulationLimit)
-			add(sample.BookingTo(stranger, recipient, address), domain.ErrNotFound)
+			add(sample.BookingTo(foreign, recipient, address), domain.ErrNotFound)
 
 			var stored, refused []ports.BookingWrite
 			for i, err := range bookAtOnce(t, b, writes) {

@@ -231,14 +231,14 @@ func testBulkLeases(t *testing.T, b ports.Database) {
 		q := newBulk(t, b)
 		h := q.mustClaim(t, theirs, aLease)
 		q.mustAdd(t, h, domain.BulkItem{Index: 0, Result: []byte(`{"secret":1}`)})
-		for name, stranger := range map[string]domain.Tenant{
+		for name, foreign := range map[string]domain.Tenant{
 			"its other environment": live(q.tenant), "another application": newSibling(t, b, q.tenant), "another business": newTenant(t, b),
 		} {
-			s := bulkRequest{b: b, tenant: stranger, record: q.record}
+			s := bulkRequest{b: b, tenant: foreign, record: q.record}
 			s.wantLost(t, h)
 			wantEqual(t, name+" reads items", s.items(t, h), []domain.BulkItem{})
 			err := b.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
-				return tx.Bulks.AddItem(ctx, stranger, h, domain.BulkItem{Index: 1, Result: []byte("{}")})
+				return tx.Bulks.AddItem(ctx, foreign, h, domain.BulkItem{Index: 1, Result: []byte("{}")})
 			})
 			if err == nil {
 				t.Errorf("%s could record an item", name)

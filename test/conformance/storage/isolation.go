@@ -175,7 +175,7 @@ func testIsolation(t *testing.T, b ports.Database) {
 	}
 
 	sibling := newSibling(t, b, owner)
-	strangers := []struct {
+	foreigners := []struct {
 		name          string
 		tenant        domain.Tenant
 		shareBusiness bool
@@ -200,7 +200,7 @@ func testIsolation(t *testing.T, b ports.Database) {
 		check(t, ofBusiness(owner), true)
 		check(t, ofApplication(owner), true)
 	})
-	for _, s := range strangers {
+	for _, s := range foreigners {
 		t.Run(s.name, func(t *testing.T) {
 			check(t, ofBusiness(s.tenant), s.shareBusiness)
 			check(t, ofApplication(s.tenant), false)

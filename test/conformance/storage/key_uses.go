@@ -95,7 +95,7 @@ func testKeyUses(t *testing.T, b ports.Database) {
 				at := noon.Add(time.Duration(round*writers+i) * time.Second)
 				var uses []ports.KeyUse
 				mu.Lock()
-				for _, n := range random.Perm(len(keys))[:1+random.IntN(len(keys))] { // an engine may order by what it gets
+				for _, n := range random.Perm(len(keys))[:1+random.IntN(len(keys))] { // a database may order by what it gets
 					uses = append(uses, ports.KeyUse{ID: keys[n].ID, At: at})
 					if at.After(latest[n]) {
 						latest[n] = at

@@ -114,11 +114,11 @@ func testCleaning(t *testing.T, b ports.Database) {
 }
 
 func testUpkeep(t *testing.T, b ports.Database) {
-	t.Run("statistics of young tables are refreshed without any harm", func(t *testing.T) {
+	t.Run("statistics of recently created tables are refreshed without any harm", func(t *testing.T) {
 		w := sample.BookingWrite(newTenant(t, b))
 		book(t, b, w)
 		for range 2 {
-			if n, err := b.AnalyzeYoung(t.Context()); n < 0 || err != nil {
+			if n, err := b.AnalyzeRecentTables(t.Context()); n < 0 || err != nil {
 				t.Errorf("analyzed %d (%v)", n, err)
 			}
 		}

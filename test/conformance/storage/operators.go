@@ -258,9 +258,9 @@ func testManyPickupLocations(t *testing.T, b ports.Database) {
 	got := must(b.Read().PickupLocations.List(t.Context(), tenant, domain.PickupLocationFilter{}, domain.PageRequest{Limit: 2000}))(t)
 	wantEqual(t, "List", got, all)
 	testManyChanged(t, b, tenant, all)
-	stranger := sample.Tenant()
+	foreign := sample.Tenant()
 	wantError(t, "InsertAll of nobody", b.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
-		return tx.PickupLocations.InsertAll(ctx, stranger, []domain.PickupLocation{sample.PickupLocation()})
+		return tx.PickupLocations.InsertAll(ctx, foreign, []domain.PickupLocation{sample.PickupLocation()})
 	}), domain.ErrNotFound)
 }
 
@@ -278,7 +278,7 @@ func testManyChanged(t *testing.T, b ports.Database, tenant domain.Tenant, all [
 		wantEqual(t, "LockAll", must(tx.PickupLocations.LockAll(ctx, tenant, ids[2:]))(t), some)
 		wantEqual(t, "LockAll with those that are not there", len(must(tx.PickupLocations.LockAll(ctx, tenant, ids[:3]))(t)), 1)
 		wantEqual(t, "LockAll of none", len(must(tx.PickupLocations.LockAll(ctx, tenant, nil))(t)), 0)
-		wantEqual(t, "LockAll of a neighbour", len(must(tx.PickupLocations.LockAll(ctx, neighbour, ids))(t)), 0)
+		wantEqual(t, "LockAll of another business", len(must(tx.PickupLocations.LockAll(ctx, neighbour, ids))(t)), 0)
 		for i := range some {
 			some[i].Name, some[i].Address, some[i].Contact = "Makola 'Ɛ' "+string(some[i].ID), "new\nStreet", "+233302000001"
 			some[i].Coordinates = &domain.Coordinates{Latitude: 5.1 + float64(i)/7e5, Longitude: -0.1 - float64(i)/3e5}
@@ -290,7 +290,7 @@ func testManyChanged(t *testing.T, b ports.Database, tenant domain.Tenant, all [
 		}
 		return tx.PickupLocations.UpdateAll(ctx, tenant, some)
 	})
-	wantError(t, "UpdateAll of a neighbour's", b.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
+	wantError(t, "UpdateAll of another business's", b.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
 		return tx.PickupLocations.UpdateAll(ctx, neighbour, some[:1])
 	}), domain.ErrNotFound)
 	for _, want := range some[:20] {

@@ -109,9 +109,9 @@ func testWebhookOutcomes(t *testing.T, b ports.Database) {
 			t.Helper()
 			health := domain.WebhookHealth{Failures: 9, FailingSince: new(later)}
 			wantError(t, what, o.Record(t.Context(), e.ID, token, []ports.WebhookOutcome{w}, health), ports.ErrEndpointLost)
-			condemned := e
-			condemned.Enabled, condemned.Disabled, condemned.Health = false, domain.DisabledGone, health
-			err := o.Disable(t.Context(), condemned, token, sample.EndpointEvent(domain.EventEndpointDisabled))
+			disabled := e
+			disabled.Enabled, disabled.Disabled, disabled.Health = false, domain.DisabledGone, health
+			err := o.Disable(t.Context(), disabled, token, sample.EndpointEvent(domain.EventEndpointDisabled))
 			wantError(t, what+": Disable", err, ports.ErrEndpointLost)
 			wantEqual(t, what+": the webhook delivery", delivery(t, e, due[0].ID), due[0])
 			wantEqual(t, what+": attempts", len(attemptsOf(t, b, e, due[0].ID)), 0)

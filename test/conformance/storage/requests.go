@@ -51,8 +51,8 @@ func testRequestLog(t *testing.T, b ports.Database) {
 		requestAt(now.Add(-3*time.Second), mine, refusedRequest, func(r *domain.RequestRecord) { r.Status, r.Code, r.Fields = 503, "SERVICE_UNAVAILABLE", nil }),
 	}
 	theirs := requestAt(now, other)
-	stranger := requestAt(now, domain.Tenant{Environment: domain.Live}, refusedRequest, func(r *domain.RequestRecord) { r.KeyID, r.KeyDigest = "", nil })
-	wantEqual(t, "skipped", write(t, "a", append(slices.Clone(records), theirs, stranger)...), 0)
+	foreign := requestAt(now, domain.Tenant{Environment: domain.Live}, refusedRequest, func(r *domain.RequestRecord) { r.KeyID, r.KeyDigest = "", nil })
+	wantEqual(t, "skipped", write(t, "a", append(slices.Clone(records), theirs, foreign)...), 0)
 	list := func(t testing.TB, limit int, f domain.RequestFilter) []domain.RequestRecord {
 		t.Helper()
 		return pages(t, limit, func(p domain.PageRequest) ([]domain.RequestRecord, error) {
@@ -108,7 +108,7 @@ func testRequestLog(t *testing.T, b ports.Database) {
 			_, err := b.Read().Requests.Get(t.Context(), other.BusinessID, r.ID)
 			wantError(t, "another's", err, domain.ErrNotFound)
 		}
-		wantEqual(t, "of any", must(b.Read().Requests.Get(t.Context(), "", stranger.ID))(t), stranger)
+		wantEqual(t, "of any", must(b.Read().Requests.Get(t.Context(), "", foreign.ID))(t), foreign)
 		_, err := b.Read().Requests.Get(t.Context(), mine.BusinessID, "req_1")
 		wantError(t, "malformed", err, domain.ErrNotFound)
 	})
@@ -210,18 +210,18 @@ func testRequestRotation(t *testing.T, b ports.Database) {
 	tenant := newTenant(t, b)
 	now := time.Now().UTC()
 	keep := domain.RequestLogKeeping{Successes: 10 * time.Minute, Failures: 30 * 24 * time.Hour, Usage: 30 * 24 * time.Hour}
-	young, old := requestAt(now, tenant), requestAt(now.Add(-24*time.Hour-30*time.Minute), tenant)
+	recent, old := requestAt(now, tenant), requestAt(now.Add(-24*time.Hour-30*time.Minute), tenant)
 	failed := requestAt(now.Add(-24*time.Hour-30*time.Minute), tenant, refusedRequest)
 	for range 2 { // the second time finds what the first one made
 		if err := b.RotateRequests(t.Context(), keep); err != nil {
 			t.Fatal(err)
 		}
 	}
-	must(b.WriteRequests(t.Context(), strings.Repeat("a", 32), []domain.RequestRecord{young, old, failed}, nil))(t)
+	must(b.WriteRequests(t.Context(), strings.Repeat("a", 32), []domain.RequestRecord{recent, old, failed}, nil))(t)
 	wantEqual(t, "before", len(must(b.Read().Requests.List(t.Context(), domain.RequestFilter{}, domain.PageRequest{Limit: 10}))(t)), 3)
 	if err := b.RotateRequests(t.Context(), keep); err != nil {
 		t.Fatal(err)
 	}
 	left := must(b.Read().Requests.List(t.Context(), domain.RequestFilter{}, domain.PageRequest{Limit: 10}))(t)
-	wantEqual(t, "what is left", left, []domain.RequestRecord{young, failed})
+	wantEqual(t, "what is left", left, []domain.RequestRecord{recent, failed})
 }

@@ -38,12 +38,12 @@ func testDueSteps(t *testing.T, b ports.Database) {
 	// Nobody else writes to this database, so that all there is can be told.
 	wantDue(t, "where nothing was ever started", due(t, always, 10))
 	tenant := newTenant(t, b)
-	sibling, stranger := newSibling(t, b, tenant), newTenant(t, b)
+	sibling, foreign := newSibling(t, b, tenant), newTenant(t, b)
 	wantLoad(t, tenant, 0, time.Time{})
 	paced := func(of domain.Tenant, seconds int) *domain.Delivery {
 		return book(t, b, sample.SimulatedWrite(of, func(p *domain.Plan) { p.StepSeconds = seconds }))
 	}
-	third, first, fourth, second := paced(tenant, 30), paced(stranger, 10), paced(sibling, 40), paced(tenant, 20)
+	third, first, fourth, second := paced(tenant, 30), paced(foreign, 10), paced(sibling, 40), paced(tenant, 20)
 	all := []ports.DueStep{stepOf(first), stepOf(second), stepOf(third), stepOf(fourth)}
 
 	t.Run("steps come by their time, of all applications", func(t *testing.T) {
@@ -67,7 +67,7 @@ func testDueSteps(t *testing.T, b ports.Database) {
 	t.Run("the load is an application's own, and in the sandbox only", func(t *testing.T) {
 		wantLoad(t, tenant, 2, *second.Simulation().EndsAt())
 		wantLoad(t, sibling, 1, *fourth.Simulation().EndsAt())
-		wantLoad(t, stranger, 1, *first.Simulation().EndsAt())
+		wantLoad(t, foreign, 1, *first.Simulation().EndsAt())
 		wantLoad(t, live(tenant), 0, time.Time{})
 		wantLoad(t, newTenant(t, b), 0, time.Time{})
 		wantEqual(t, "Running", must(b.Read().Simulations.Running(t.Context()))(t), 4)
@@ -91,8 +91,8 @@ func testDueSteps(t *testing.T, b ports.Database) {
 	})
 
 	t.Run("a step that is done makes room for the next", func(t *testing.T) {
-		first = mustPlay(t, b, stranger, first.ID, nextStep) // due with the second now
-		first = mustPlay(t, b, stranger, first.ID, nextStep) // due with the third
+		first = mustPlay(t, b, foreign, first.ID, nextStep) // due with the second now
+		first = mustPlay(t, b, foreign, first.ID, nextStep) // due with the third
 		got := due(t, always, 10)
 		if len(got) != 4 || got[0] != all[1] || stepOf(first).Done != 2 {
 			t.Fatalf("due %+v", got)
@@ -100,15 +100,15 @@ func testDueSteps(t *testing.T, b ports.Database) {
 		if both := [2]ports.DueStep{got[1], got[2]}; both != [2]ports.DueStep{all[2], stepOf(first)} && both != [2]ports.DueStep{stepOf(first), all[2]} {
 			t.Errorf("due %+v", got)
 		}
-		wantLoad(t, stranger, 1, *first.Simulation().EndsAt())
+		wantLoad(t, foreign, 1, *first.Simulation().EndsAt())
 	})
 
 	t.Run("a step that was late puts off the end", func(t *testing.T) {
 		before := *first.Simulation().EndsAt()
-		first = mustPlay(t, b, stranger, first.ID, func(d *domain.Delivery) ([]domain.Event, error) {
+		first = mustPlay(t, b, foreign, first.ID, func(d *domain.Delivery) ([]domain.Event, error) {
 			event, _, err := d.Simulate(2, sample.ID(domain.PrefixEvent), d.Simulation().NextStepAt.Add(5*time.Second))
 			return []domain.Event{event}, err
 		})
-		wantLoad(t, stranger, 1, before.Add(5*time.Second))
+		wantLoad(t, foreign, 1, before.Add(5*time.Second))
 	})
 }

@@ -48,8 +48,8 @@ func purge[K comparable, V any](t *table[K, V], limit int, over func(V) bool) (r
 	return removed
 }
 
-// AnalyzeYoung does nothing: no plan is made.
-func (s *Store) AnalyzeYoung(context.Context) (int, error) { return 0, nil }
+// AnalyzeRecentTables does nothing: no plan is made.
+func (s *Store) AnalyzeRecentTables(context.Context) (int, error) { return 0, nil }
 
 // FindLate does nothing: every look looks at all.
 func (s *Store) FindLate(context.Context) (int, error) { return 0, nil }

@@ -37,7 +37,7 @@ func (s plantedDeliveries) Lock(ctx context.Context, t domain.Tenant, id domain.
 		var row deliveryRow
 		err := s.ofApplication(ctx, t).Clauses(forUpdate).Where("id = ?", rowIDOf(id)).Take(&row).Error
 		if err != nil {
-			return nil, s.engine.failed("read a delivery", err)
+			return nil, s.dialect.failed("read a delivery", err)
 		}
 		if next := row.SimulationNextAt; next != nil {
 			next.time = next.time.Add(-plantedEarliness)

@@ -38,7 +38,7 @@ func newFanOut(s feed) fanOutOf {
 func (s feed) fanOutLater(ctx context.Context, t domain.Tenant, e domain.FeedEvent, except domain.ID) {
 	pool := s.db.Session(&gorm.Session{NewDB: true, Context: ctx})
 	pool.Statement.ConnPool = pool.ConnPool
-	alone := feed{session{db: pool, engine: s.engine, fanned: &fanned{}}}
+	alone := feed{session{db: pool, dialect: s.dialect, fanned: &fanned{}}}
 	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); {
 		time.Sleep(plantedPause)
 		var n int64
@@ -58,9 +58,9 @@ type plantedFeed struct{ session }
 func (s plantedFeed) Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after *domain.FeedPosition, limit int) (domain.FeedPage, error) {
 	sn := s.session
 	if planted("feed_unsettled") { // what is committed later with an earlier position is missed
-		careless := *s.engine
-		careless.feedBound = sqliteEngine.feedBound
-		sn.engine = &careless
+		careless := *s.dialect
+		careless.feedBound = sqliteDialect.feedBound
+		sn.dialect = &careless
 	}
 	return feed{sn}.Events(ctx, t, f, after, limit)
 }

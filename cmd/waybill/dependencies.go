@@ -11,26 +11,26 @@ import (
 	"waybill/configs"
 )
 
-// neighbours are the services that prices come from, as readiness looks at them:
+// dependencies are the services that prices come from, as readiness looks at them:
 // without one a process serves all but prices.
-type neighbours []opsapi.Check
+type dependencies []opsapi.Check
 
-func newNeighbours(c *configs.Config, engine roadEngine) neighbours {
-	var beside neighbours
+func newDependencies(c *configs.Config, routing routingEngine) dependencies {
+	var beside dependencies
 	if c.PricingURL != "" {
 		beside = append(beside, opsapi.Check{Name: "pricing", Informational: true, Run: func(ctx context.Context) error {
 			return upstream.Listens(ctx, c.PricingURL)
 		}})
 	}
-	if engine.Client != nil {
-		beside = append(beside, opsapi.Check{Name: "routing", Informational: true, Run: engine.Ping})
+	if routing.Client != nil {
+		beside = append(beside, opsapi.Check{Name: "routing", Informational: true, Run: routing.Ping})
 	}
 	return beside
 }
 
 // warn logs, a line each, which services do not answer as a process starts. It
 // is no reason not to: they may come up later.
-func (n neighbours) warn(ctx context.Context, log *slog.Logger) {
+func (n dependencies) warn(ctx context.Context, log *slog.Logger) {
 	for _, check := range n {
 		ctx, cancel := context.WithTimeout(ctx, gauges.CountTimeout)
 		if err := check.Run(ctx); err != nil {

@@ -17,9 +17,9 @@ import (
 	"waybill/ports"
 )
 
-// engine is all that differs between the databases. A query that needs more
+// dialect is all that differs between the databases. A query that needs more
 // than this is written in a way both understand.
-type engine struct {
+type dialect struct {
 	// open prepares connections; reads and writes may use the same ones. Pools
 	// beside others of the same file take the connection that writes from them.
 	open func(url string, o Options, beside *pools) (*pools, error)
@@ -41,9 +41,9 @@ type engine struct {
 	// locksRows tells that a transaction which waits for a row lets others go on.
 	locksRows bool
 
-	// youngTables selects tables that the database has to look at before it plans
+	// recentTables selects tables that the database has to look at before it plans
 	// well; empty where it needs not.
-	youngTables string
+	recentTables string
 
 	// limitsStatements tells that the database itself ends a statement that takes
 	// longer than its connection allows.
@@ -133,13 +133,13 @@ type engine struct {
 	tableMissing func(err error) bool
 }
 
-// engineOf tells the engine by the scheme of the URL.
-func engineOf(url string) (*engine, error) {
+// dialectOf tells the dialect by the scheme of the URL.
+func dialectOf(url string) (*dialect, error) {
 	switch scheme, _, _ := strings.Cut(url, "://"); scheme {
 	case "postgres", "postgresql":
-		return &postgresEngine, nil
+		return &postgresDialect, nil
 	case "sqlite":
-		return &sqliteEngine, nil
+		return &sqliteDialect, nil
 	}
 	// The URL may hold a password, so it is not repeated.
 	return nil, errors.New("the database URL must be postgres://USER@HOST/DATABASE or sqlite://PATH")
@@ -148,7 +148,7 @@ func engineOf(url string) (*engine, error) {
 // failed tells what could not be done. What the database says about records
 // that are missing becomes domain.ErrNotFound, and a record that others hold for too
 // long, or are always faster to change, domain.Busy.
-func (e *engine) failed(what string, err error) error {
+func (e *dialect) failed(what string, err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -167,19 +167,19 @@ func (e *engine) failed(what string, err error) error {
 }
 
 // waitedInVain tells that another transaction holds a row for too long.
-func (e *engine) waitedInVain(err error) bool {
+func (e *dialect) waitedInVain(err error) bool {
 	return errors.Is(err, errRowHeld) || e.lockTimedOut(err)
 }
 
 // changed is failed for an UPDATE of one row that has to be there.
-func (e *engine) changed(what string, result *gorm.DB) error {
+func (e *dialect) changed(what string, result *gorm.DB) error {
 	if result.Error == nil && result.RowsAffected == 0 {
 		return domain.ErrNotFound
 	}
 	return e.failed(what, result.Error)
 }
 
-// webhooks puts the engine's own ways into a statement about webhooks.
-func (e *engine) webhooks(statement string) string {
+// webhooks puts the dialect's own forms into a statement about webhooks.
+func (e *dialect) webhooks(statement string) string {
 	return strings.NewReplacer("$webhook_id", e.webhookID, "$instant", e.instant, "$outcomes", e.outcomes).Replace(statement)
 }

@@ -15,8 +15,8 @@ import (
 	"waybill/ports"
 )
 
-// engine is the part of a process that does what is due, without a request.
-type engine struct {
+// backgroundJobs are the part of a process that does what is due, without a request.
+type backgroundJobs struct {
 	queue     ports.Queue
 	scheduler *sandbox.Scheduler
 	simulator *sandbox.Simulator
@@ -27,7 +27,7 @@ type engine struct {
 
 // run works until ctx ends; what has begun by then is finished when it returns.
 // An error means that this process does nothing of what is due.
-func (e *engine) run(ctx context.Context) error {
+func (e *backgroundJobs) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var looking sync.WaitGroup

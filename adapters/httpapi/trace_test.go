@@ -17,14 +17,14 @@ func TestWhoFollowsARequestIsToldItsPatternAndItsEnd(t *testing.T) {
 	t.Parallel()
 	type key struct{}
 	var told []any
-	a := &API{Options: Options{Environment: domain.Sandbox, Follow: func(r *http.Request, environment, method, route, requestID string) (context.Context, func(int, string)) {
+	a := &API{Options: Options{Environment: domain.Sandbox, Trace: func(r *http.Request, environment, method, route, requestID string) (context.Context, func(int, string)) {
 		told = append(told, environment, method, route, requestID)
 		return context.WithValue(r.Context(), key{}, "followed"), func(status int, applicationID string) { told = append(told, status, applicationID) }
 	}}}
 	g, _ := gin.CreateTestContext(httptest.NewRecorder())
 	g.Request = httptest.NewRequestWithContext(t.Context(), "BREW", "/v1/deliveries/dlv_1", nil)
 	c := &call{Context: g, requestID: web.RequestID{Drawn: "req_1"}}
-	ended := a.follow(c)
+	ended := a.trace(c)
 	if got := c.Request.Context().Value(key{}); got != "followed" {
 		t.Fatalf("the context of the request has %v, want followed", got)
 	}
@@ -39,7 +39,7 @@ func TestWhoFollowsARequestIsToldItsPatternAndItsEnd(t *testing.T) {
 func TestARequestThatNobodyFollowsCostsNothing(t *testing.T) {
 	a := &API{}
 	c := &call{Context: &gin.Context{Request: httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)}}
-	if got := testing.AllocsPerRun(1000, func() { a.follow(c)() }); got != 0 {
+	if got := testing.AllocsPerRun(1000, func() { a.trace(c)() }); got != 0 {
 		t.Fatalf("%v allocations, want none", got)
 	}
 }

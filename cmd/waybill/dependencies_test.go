@@ -58,7 +58,7 @@ func TestAPricingServiceThatListensIsReady(t *testing.T) {
 	t.Parallel()
 	service := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(service.Close)
-	checks := newNeighbours(&configs.Config{PricingURL: service.URL}, roadEngine{})
+	checks := newDependencies(&configs.Config{PricingURL: service.URL}, routingEngine{})
 	if len(checks) != 1 || checks[0].Name != "pricing" || !checks[0].Informational || checks[0].Run(t.Context()) != nil {
 		t.Errorf("%+v", checks)
 	}

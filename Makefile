@@ -22,7 +22,7 @@ export GOFLAGS := $(GOFLAGS) -tags=nomsgpack
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build test test-short test-race pgbouncer fmt vet openapi house lint lint-install vulncheck generate verify bench bench-large soak storm seeds fuzz clean
+.PHONY: help run build test test-short test-race pgbouncer fmt vet openapi house lint lint-install vulncheck generate verify bench bench-large soak storm seeds fuzz clean picture
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -78,6 +78,9 @@ generate: ## generate the mocks of ports, the wiring of cmd/waybill and the clie
 	.tools/mocks.sh
 	$(TOOL) wire ./cmd/waybill
 	.tools/clients.sh
+
+picture: ## take the README's picture of the portal again; needs Chromium
+	WAYBILL_PICTURE=take go test ./adapters/portal -run '^TestThePictureOfThePortal$$' -count=1
 
 verify: ## generate again and fail where a generated file was stale
 	@MAKE="$(MAKE)" .tools/verify.sh

@@ -13,7 +13,7 @@ func (d *Delivery) Cancel(eventID ID, at time.Time) (event Event, changed bool, 
 	if err != nil {
 		return Event{}, false, d.notCancellable()
 	}
-	d.restSimulation()
+	d.stopSimulation()
 	return event, true, nil
 }
 

@@ -117,7 +117,7 @@ func (d *Delivery) StopSimulation(at time.Time) (changed bool) {
 		return false
 	}
 	d.touch(at)
-	d.restSimulation()
+	d.stopSimulation()
 	return true
 }
 
@@ -145,8 +145,8 @@ func (d *Delivery) Simulate(done int, eventID ID, at time.Time) (event Event, du
 	return event, true, nil
 }
 
-// restSimulation stops what runs; a cancel and a stop share it.
-func (d *Delivery) restSimulation() {
+// stopSimulation stops what runs; a cancel and a stop share it.
+func (d *Delivery) stopSimulation() {
 	if d.Simulating() {
 		s := *d.life.Simulation
 		s.rest()

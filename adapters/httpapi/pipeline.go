@@ -20,21 +20,21 @@ import (
 // out, for the checks and the handler behind it.
 type call struct {
 	*gin.Context
-	environment domain.Environment
-	requestID   web.RequestID
-	grant       admission.Grant
-	leave       func() // nil: not among the application's requests in flight
-	endTurn     func() // nil: none of the turns that bulks and lists take
-	begun       time.Time
-	stop        func()          // ends the time that giveTime gave
-	gone        <-chan struct{} // closed when the client has left, as net/http sees it
-	tenant      domain.Tenant
-	id          domain.ID         // in the path
-	query       web.Query         // checked for names, not for values
-	ignoresKey  bool              // the Idempotency-Key means nothing to the route
-	key         string            // Idempotency-Key; empty: none
-	body        *strictjson.Value // nil: none
-	told        told              // what came of it, for the request log
+	environment   domain.Environment
+	requestID     web.RequestID
+	grant         admission.Grant
+	leave         func() // nil: not among the application's requests in flight
+	releasePermit func() // nil: none of the permits that bulks and lists take
+	begun         time.Time
+	stop          func()          // ends the time that giveTime gave
+	gone          <-chan struct{} // closed when the client has left, as net/http sees it
+	tenant        domain.Tenant
+	id            domain.ID         // in the path
+	query         web.Query         // checked for names, not for values
+	ignoresKey    bool              // the Idempotency-Key means nothing to the route
+	key           string            // Idempotency-Key; empty: none
+	body          *strictjson.Value // nil: none
+	told          told              // what came of it, for the request log
 }
 
 // pipeline is the one order in which every request is checked. The first
@@ -59,8 +59,8 @@ func (a *API) run(r route, c *call) (reply, error) {
 	}
 	// Before the answer is written: whoever has read it may send the next.
 	defer func() {
-		if c.endTurn != nil {
-			c.endTurn()
+		if c.releasePermit != nil {
+			c.releasePermit()
 		}
 	}()
 	for _, step := range []func(route, *call) error{
@@ -129,7 +129,7 @@ func (a *API) admit(_ route, c *call) error {
 // than their headers.
 func (a *API) enterBulk(r route, c *call) (err error) {
 	if r.bulk {
-		c.endTurn, err = a.Admission.EnterBulk(c.Request.Context(), &c.grant)
+		c.releasePermit, err = a.Admission.EnterBulk(c.Request.Context(), &c.grant)
 	}
 	if err != nil {
 		showAllowance(c, c.grant.Allowance) // the refused request was given back
@@ -137,10 +137,10 @@ func (a *API) enterBulk(r route, c *call) (err error) {
 	return err
 }
 
-// enterList comes last: a request that is wrong does not wait for a turn.
+// enterList comes last: a request that is wrong does not wait for a permit.
 func (a *API) enterList(r route, c *call) (err error) {
 	if r.list {
-		c.endTurn, err = a.Admission.EnterList(c.Request.Context(), &c.grant)
+		c.releasePermit, err = a.Admission.EnterList(c.Request.Context(), &c.grant)
 	}
 	if err != nil {
 		showAllowance(c, c.grant.Allowance) // the refused request was given back

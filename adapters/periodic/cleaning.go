@@ -16,11 +16,11 @@ const (
 	SweepBatch = 50
 	// sweepLimit ends a batch, of a few statements, where the database says nothing.
 	sweepLimit = 20 * time.Second
-	// sweepRest is for how long nothing is purged after a batch, as a multiple of
-	// what that took, and hurriedRest the same where a sweep has not come to its end
+	// sweepPause is for how long nothing is purged after a batch, as a multiple of
+	// what that took, and hurriedPause the same where a sweep has not come to its end
 	// when the next one is due.
-	sweepRest   = 9
-	hurriedRest = 1
+	sweepPause   = 9
+	hurriedPause = 1
 	// analyzeEvery is how often the database may be asked to analyze tables that grow.
 	analyzeEvery = 2 * time.Second
 	analyzeLimit = 10 * time.Second
@@ -50,11 +50,11 @@ func Cleaning(store ports.Maintenance, log *slog.Logger) Job {
 			begun = time.Time{}
 			return 0, err
 		}
-		rest := time.Duration(sweepRest)
+		pause := time.Duration(sweepPause)
 		if time.Since(begun) > SweepEvery {
-			rest = hurriedRest
+			pause = hurriedPause
 		}
-		return max(1, rest*time.Since(batch)), nil
+		return max(1, pause*time.Since(batch)), nil
 	}}
 }
 

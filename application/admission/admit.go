@@ -231,7 +231,7 @@ func (a *Admission) introduce(ctx context.Context, c Credentials, digest [32]byt
 }
 
 // doubt is introduce behind an address that has failed too often. What of all such
-// keys exists is looked up together, at a fixed pace: guesses cost no more for being
+// keys exists is looked up together, at a fixed rate: guesses cost no more for being
 // many, and no key that exists is refused for them.
 func (a *Admission) doubt(ctx context.Context, c Credentials, digest [32]byte, spent ports.Allowance) (none domain.Credential, _ error) {
 	for _, of := range append([][32]byte{digest}, a.digest.Previous(c.Key)...) {

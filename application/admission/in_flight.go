@@ -54,22 +54,22 @@ func newPermits(most int, patience time.Duration) *permits {
 
 // enter takes a permit, for leave to give back, or tells that none became free.
 func (p *permits) enter(ctx context.Context, h holder) bool {
-	entered, turn := p.join(h)
-	if turn == nil {
+	entered, permit := p.join(h)
+	if permit == nil {
 		return entered
 	}
 	timer := time.NewTimer(p.patience)
 	defer timer.Stop()
 	select {
-	case <-turn:
+	case <-permit:
 		return true
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	return !p.giveUp(h, turn)
+	return !p.giveUp(h, permit)
 }
 
-func (p *permits) join(h holder) (entered bool, turn chan struct{}) {
+func (p *permits) join(h holder) (entered bool, permit chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l := p.lines[h]
@@ -84,17 +84,17 @@ func (p *permits) join(h holder) (entered bool, turn chan struct{}) {
 	case p.patience == 0:
 		return false, nil
 	}
-	turn = make(chan struct{})
-	l.waiting = append(l.waiting, turn)
-	return false, turn
+	permit = make(chan struct{})
+	l.waiting = append(l.waiting, permit)
+	return false, permit
 }
 
 // giveUp leaves the line, unless a permit was handed over at the last moment.
-func (p *permits) giveUp(h holder, turn chan struct{}) bool {
+func (p *permits) giveUp(h holder, permit chan struct{}) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l := p.lines[h] // is there while any of it waits
-	at := slices.Index(l.waiting, turn)
+	at := slices.Index(l.waiting, permit)
 	if at < 0 {
 		return false
 	}
@@ -125,7 +125,7 @@ func (a *Admission) Enter(ctx context.Context, g *Grant) (leave func(), err erro
 }
 
 // EnterList is Enter for a request in flight that reads a page of a list, a
-// search or the feed. It waits up to a second for its turn.
+// search or the feed. It waits up to a second for a permit.
 func (a *Admission) EnterList(ctx context.Context, g *Grant) (leave func(), err error) {
 	return a.take(ctx, a.lists, g,
 		fmt.Sprintf("%d lists, searches or pages of events are read for this application, the most at a time, and none ended within %d s. Wait for one to end.",

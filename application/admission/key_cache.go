@@ -113,7 +113,7 @@ func (k *keyCache) remember(digest [32]byte, entry *cachedKey, begun uint64) {
 		if entry.missing && len(k.entries) >= maxCached {
 			return // guesses never push out customers
 		}
-		k.makeRoom()
+		k.evictAny()
 	}
 	k.entries[digest] = entry
 }
@@ -127,8 +127,8 @@ func (k *keyCache) evict(now time.Time) {
 	}
 }
 
-// makeRoom drops any entry where all of them are customers.
-func (k *keyCache) makeRoom() {
+// evictAny drops any entry where all of them are customers.
+func (k *keyCache) evictAny() {
 	for digest := range k.entries {
 		if len(k.entries) < maxCached {
 			return

@@ -133,7 +133,7 @@ func (a *Admission) touch(ctx context.Context, uses []ports.KeyUse) (failed erro
 	return err
 }
 
-// isHeld reports whether another transaction holds a record for longer than its turn.
+// isHeld reports whether another transaction holds a record for for long.
 func isHeld(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && (domain.HasCode(err, domain.CodeServiceUnavailable) || errors.Is(err, context.DeadlineExceeded))
 }

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// priceBudget is for the prices of one turn. What is not priced by then waits
+	// priceBudget is for the prices of one run. What is not priced by then waits
 	// for the caller to send the request again.
 	priceBudget = 30 * time.Second
 	// pricesAtOnce is how many prices are asked for at a time: a hundred that all
@@ -16,7 +16,7 @@ const (
 	pricesAtOnce = 16
 )
 
-// prices are asked for ahead of the items' turns.
+// prices are asked for ahead of the items.
 type prices struct {
 	ready []chan error // one value each
 	stop  func()       // waits until nothing is under way any more

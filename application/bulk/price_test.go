@@ -99,7 +99,7 @@ func TestWhatThereWasNoTimeToPriceComesWithTheNextTry(t *testing.T) {
 	})
 }
 
-func TestPricesThatNeverComeEndTheTurn(t *testing.T) {
+func TestPricesThatNeverComeEndTheRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)
@@ -168,7 +168,7 @@ func TestAPanicInPricingIsAnErrorAndTheBulkCanBeResumed(t *testing.T) {
 	s.wantOutcome(t, got, err, 4, 0)
 }
 
-func TestAFailureOfOursEndsTheTurnAndIsNoOutcomeOfAnItem(t *testing.T) {
+func TestAFailureOfOursEndsTheRunAndIsNoOutcomeOfAnItem(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the disk is on fire")
 	for name, failure := range map[string]error{"broken": broken, "busy": domain.Busy(broken)} {

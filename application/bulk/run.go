@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// turn is how long one request works on a bulk: as long as prices may come,
+	// runBudget is how long one request works on a bulk: as long as prices may come,
 	// and some more to book what they came for. What is left then waits for the
 	// caller to send it again, so that an answer comes before clients and proxies
 	// give up.
-	turn = priceBudget + 10*time.Second
+	runBudget = priceBudget + 10*time.Second
 	// stepBudget bounds one transaction with all its retries.
 	stepBudget = 10 * time.Second
 	// mostTogether is how many items one transaction may book: a bulk that is to
@@ -24,14 +24,14 @@ const (
 	mostTogether = 50
 	// renewals is how often a lease is renewed before it would run out.
 	renewals = 3
-	// company is how long a transaction waits for the prices of more items, and
+	// itemWait is how long a transaction waits for the prices of more items, and
 	// nextPrice for one of them: few transactions of many items cost less.
-	company   = 100 * time.Millisecond
+	itemWait  = 100 * time.Millisecond
 	nextPrice = 25 * time.Millisecond
 )
 
-// errYield ends a turn between two transactions.
-var errYield = errors.New("the turn of the bulk is over")
+// errYield ends a run between two transactions.
+var errYield = errors.New("the time of the bulk's run is over")
 
 // run is one request at work on a bulk.
 type run struct {
@@ -89,7 +89,7 @@ func (r *run) carryOut(ctx context.Context) (idempotency.Result, error) {
 }
 
 // keepAlive renews the lease until stop is called, which waits for a renewal under
-// way. The transactions of items renew it too, but a price or a turn may be long
+// way. The transactions of items renew it too, but a price or a permit may take long
 // in coming. Where the lease is lost it tells so, and ends.
 func (r *run) keepAlive(ctx context.Context, lost context.CancelCauseFunc) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -151,7 +151,7 @@ func (r *run) claim(ctx context.Context, record domain.KeyRecord) error {
 // work does the items in their order, and then answers the key, when the signs of
 // life have died.
 func (r *run) work(ctx context.Context, died func()) (domain.Answer, error) {
-	end := time.After(turn)
+	end := time.After(runBudget)
 	prices := r.price(ctx)
 	defer prices.stop()
 	for i := 0; i < len(r.items); i++ {
@@ -197,7 +197,7 @@ func (r *run) bookRun(ctx context.Context, i int, prices prices) error {
 		r.singly--
 		return nil
 	}
-	patience, impatient := context.WithTimeout(ctx, company)
+	patience, impatient := context.WithTimeout(ctx, itemWait)
 	defer impatient()
 	end := i + 1
 	for end < len(r.items) && end-i < mostTogether && !r.isDone(end) && prices.fit(patience, end) {
@@ -206,7 +206,7 @@ func (r *run) bookRun(ctx context.Context, i int, prices prices) error {
 	if end-i < 2 {
 		return nil
 	}
-	done, err := r.turns.take(ctx)
+	done, err := r.permits.take(ctx)
 	if err != nil {
 		return err
 	}
@@ -245,7 +245,7 @@ func (r *run) await(ctx context.Context, ready <-chan error) (unfit, err error) 
 }
 
 // settle books an item, or records that it cannot be booked. An error that is
-// no refusal ends the turn: whatever it is, the other items would meet it too.
+// no refusal ends the run: whatever it is, the other items would meet it too.
 func (r *run) settle(ctx context.Context, i int, unfit error) (item domain.BulkItem, err error) {
 	if unfit == nil {
 		item, unfit = r.book(ctx, i)
@@ -275,7 +275,7 @@ func (r *run) settle(ctx context.Context, i int, unfit error) (item domain.BulkI
 }
 
 func (r *run) book(ctx context.Context, i int) (item domain.BulkItem, err error) {
-	done, err := r.turns.take(ctx)
+	done, err := r.permits.take(ctx)
 	if err != nil {
 		return item, err
 	}

@@ -41,12 +41,12 @@ type scene struct {
 	tenant     domain.Tenant
 	ask        idempotency.Request
 	earlier    int // deliveries that the tenant has from before
-	pace       bulk.Pace
+	throttle   bulk.Throttle
 }
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	s := &scene{Stage: stage.New(t), price: goodPrice, serves: everywhere, normalizer: stage.FoldCase{}, lease: lease, pace: bulk.Pace{Writers: 2}}
+	s := &scene{Stage: stage.New(t), price: goodPrice, serves: everywhere, normalizer: stage.FoldCase{}, lease: lease, throttle: bulk.Throttle{Writers: 2}}
 	s.witness = &witness{}
 	s.witness.Between = stage.Between{Storage: s.Store, Change: func(tx *ports.Stores) { tx.Bulks = witnessed{tx.Bulks, s.witness} }}
 	s.storage, s.bookings = s.witness, s.Store
@@ -69,7 +69,7 @@ func (s *scene) start(name string) *process {
 	if gate == nil {
 		gate = s.Gate(s.storage)
 	}
-	return &process{bulk.New(s.storage, gate, one, s.IDs, slog.New(slog.DiscardHandler), bulk.Lease(s.lease), s.pace), one, name}
+	return &process{bulk.New(s.storage, gate, one, s.IDs, slog.New(slog.DiscardHandler), bulk.Lease(s.lease), s.throttle), one, name}
 }
 
 // send asks a process for a bulk.

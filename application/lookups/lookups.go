@@ -1,6 +1,6 @@
 // Package lookups tells which of many secrets exist, at a cost that does not grow
 // with how many are asked for: those that are asked for at the same time go to the
-// storage in one question, and one question follows the other at a fixed pace.
+// storage in one question, and one question follows the other at a fixed rate.
 //
 // It is for clients that have guessed wrong too often. To refuse them unheard would
 // shut out everybody behind the same address; to look up each guess would let them
@@ -20,7 +20,7 @@ import (
 const (
 	// every is how long one question begins after another.
 	every = 100 * time.Millisecond
-	// mostWaiting is how many questions wait for their turn.
+	// mostWaiting is how many questions wait.
 	mostWaiting = 20
 	// timeout bounds one.
 	timeout = 2 * time.Second
@@ -30,7 +30,7 @@ const (
 var ErrCrowded = errors.New("too many are asked for at once")
 
 // Lookups asks with a function for which of some secrets exist. It is safe for
-// concurrent use; those who ask share nothing but the pace.
+// concurrent use; those who ask share nothing but the rate.
 type Lookups[K comparable] struct {
 	most int
 	find func(ctx context.Context, of []K) (known []K, err error)

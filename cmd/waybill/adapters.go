@@ -365,19 +365,19 @@ func newRequestLogMode(c *configs.Config) requestlog.Mode { return requestlog.Mo
 
 func newBulkLease(c *configs.Config) bulk.Lease { return bulk.Lease(c.BulkLease) }
 
-// bulkPaces say how much of a process bulks may have.
-type bulkPaces struct{ live, sandbox bulk.Pace }
+// bulkThrottles say how much of a process bulks may have.
+type bulkThrottles struct{ live, sandbox bulk.Throttle }
 
 // Transactions of bulks on live run beside those of single creates: on SQLite all
 // of them share one connection, so that the next one is ready and no more wait
 // before a single create; on Postgres they are a fraction of the pool. Those of the
 // sandbox leave the processors to live for most of the time.
-func newBulkPaces(c *configs.Config) bulkPaces {
-	paces := bulkPaces{live: bulk.Pace{Writers: 4}, sandbox: bulk.Pace{Writers: 1, Rest: 6}}
+func newBulkThrottles(c *configs.Config) bulkThrottles {
+	throttles := bulkThrottles{live: bulk.Throttle{Writers: 4}, sandbox: bulk.Throttle{Writers: 1, Pause: 6}}
 	if strings.HasPrefix(c.DatabaseURL.Reveal(), settings.SqliteScheme) {
-		paces.live.Writers = 2
+		throttles.live.Writers = 2
 	}
-	return paces
+	return throttles
 }
 
 // cursorKeys sign cursors, the first one new ones. They are derived from the

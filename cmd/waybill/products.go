@@ -18,16 +18,16 @@ import (
 // batched look-ups, remembered keys. So no request of one environment waits for
 // the other's.
 type parts struct {
-	Limiter     ports.RateLimiter
-	Limits      admission.Limits
-	Digest      ports.KeyDigester
-	Clock       ports.Clock
-	Identifiers ports.Identifiers
-	Locks       ports.Locks
-	Log         *slog.Logger
-	Retention   idempotency.Retention
-	Lease       bulk.Lease
-	BulkPaces   bulkPaces
+	Limiter       ports.RateLimiter
+	Limits        admission.Limits
+	Digest        ports.KeyDigester
+	Clock         ports.Clock
+	Identifiers   ports.Identifiers
+	Locks         ports.Locks
+	Log           *slog.Logger
+	Retention     idempotency.Retention
+	Lease         bulk.Lease
+	BulkThrottles bulkThrottles
 
 	RequestLog     ports.RequestLog
 	RequestLogMode requestlog.Mode
@@ -49,7 +49,7 @@ type products struct {
 }
 
 func newProducts(d databases, p *parts) products {
-	return products{live: newProduct(d.live, p, p.BulkPaces.live), sandbox: newProduct(d.sandbox, p, p.BulkPaces.sandbox)}
+	return products{live: newProduct(d.live, p, p.BulkThrottles.live), sandbox: newProduct(d.sandbox, p, p.BulkThrottles.sandbox)}
 }
 
 func (p products) each(do func(httpapi.UseCases)) {

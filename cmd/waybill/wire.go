@@ -66,7 +66,7 @@ var product = wire.NewSet(
 // What the use cases of both environments have in common.
 var common = wire.NewSet(
 	newLimits, newRateLimiter, newPricing, gauges.NewOutages, tracedRoutingEngine, newRouting, newServiceArea, newDependencies,
-	newBulkLease, newBulkPaces, newNormalizer, requestLogIn, newRequestLogMode, settings.RequestLogKeeping, wire.Struct(new(parts), "*"), newProducts,
+	newBulkLease, newBulkThrottles, newNormalizer, requestLogIn, newRequestLogMode, settings.RequestLogKeeping, wire.Struct(new(parts), "*"), newProducts,
 )
 
 // What anybody sees.
@@ -104,7 +104,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 
 // newProduct assembles the use cases of one environment, on its own share of the
 // database.
-func newProduct(store ports.Database, p *parts, pace bulk.Pace) httpapi.UseCases {
+func newProduct(store ports.Database, p *parts, throttle bulk.Throttle) httpapi.UseCases {
 	wire.Build(stored, product, wire.FieldsOf(new(*parts),
 		"Limiter", "Limits", "Digest", "Clock", "Identifiers", "Locks", "Log", "Retention", "Lease",
 		"Pricing", "ServiceArea", "Normalizer", "Renderer", "Sealer", "Sender", "Schedules", "AllowPrivate", "RequestLog", "RequestLogMode"))

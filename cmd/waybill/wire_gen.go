@@ -78,7 +78,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	locks := newLocks(autopipelineClient, log)
 	retention := newRetention(c)
 	lease := newBulkLease(c)
-	mainBulkPaces := newBulkPaces(c)
+	mainBulkThrottles := newBulkThrottles(c)
 	requestLog := requestLogIn(mainDatabases)
 	mode := newRequestLogMode(c)
 	outages := gauges.NewOutages(registry, log)
@@ -149,7 +149,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		Log:            log,
 		Retention:      retention,
 		Lease:          lease,
-		BulkPaces:      mainBulkPaces,
+		BulkThrottles:  mainBulkThrottles,
 		RequestLog:     requestLog,
 		RequestLogMode: mode,
 		Pricing:        pricing,
@@ -294,7 +294,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 
 // newProduct assembles the use cases of one environment, on its own share of the
 // database.
-func newProduct(store ports.Database, p *parts, pace bulk.Pace) httpapi.UseCases {
+func newProduct(store ports.Database, p *parts, throttle bulk.Throttle) httpapi.UseCases {
 	portsStorage := storageIn(store)
 	rateLimiter := p.Limiter
 	keyDigester := p.Digest
@@ -316,7 +316,7 @@ func newProduct(store ports.Database, p *parts, pace bulk.Pace) httpapi.UseCases
 	eventRenderer := p.Renderer
 	deliveriesDeliveries := deliveries.New(portsStorage, bookings, gate, quotesQuotes, clock, identifiers, normalizer, eventRenderer)
 	lease := p.Lease
-	bulkBulk := bulk.New(portsStorage, gate, deliveriesDeliveries, identifiers, logger, lease, pace)
+	bulkBulk := bulk.New(portsStorage, gate, deliveriesDeliveries, identifiers, logger, lease, throttle)
 	sandboxSandbox := sandbox.New(deliveriesDeliveries, clock, identifiers)
 	sealer := p.Sealer
 	webhookSender := p.Sender
@@ -563,7 +563,7 @@ var product = wire.NewSet(admission.New, quotes.New, recipients.New, pickuplocat
 // What the use cases of both environments have in common.
 var common = wire.NewSet(
 	newLimits, newRateLimiter, newPricing, gauges.NewOutages, tracedRoutingEngine, newRouting, newServiceArea, newDependencies,
-	newBulkLease, newBulkPaces, newNormalizer, requestLogIn, newRequestLogMode, settings.RequestLogKeeping, wire.Struct(new(parts), "*"), newProducts,
+	newBulkLease, newBulkThrottles, newNormalizer, requestLogIn, newRequestLogMode, settings.RequestLogKeeping, wire.Struct(new(parts), "*"), newProducts,
 )
 
 // What anybody sees.

@@ -18,10 +18,10 @@ const (
 	// versionsSQL makes versions of the row that an owner changes.
 	versionsSQL = "DO $$ BEGIN FOR i IN 1..%d LOOP UPDATE webhook_leases SET number = number + 1; END LOOP; END $$"
 
-	deadFor     = 30 * time.Minute // of sending is the least that is made
-	deadAge     = 10 * time.Second // of the youngest
-	deadAtOnce  = 250_000
-	ownersTurns = 9000 // of each lease in that time: five a second
+	deadFor      = 30 * time.Minute // of sending is the least that is made
+	deadAge      = 10 * time.Second // of the youngest
+	deadAtOnce   = 250_000
+	leaseUpdates = 9000 // of each lease in that time: five a second
 )
 
 // beside is a steady pace beside a snapshot that is held, as pg_dump does, and what so
@@ -68,6 +68,6 @@ func (p *post) leaveDead(ctx context.Context, dead, perSecond int) error {
 			return errors.Join(fmt.Errorf("make dead webhooks: %w", err), tx.Rollback(context.WithoutCancel(ctx)))
 		}
 	}
-	_, err := p.db.Exec(ctx, fmt.Sprintf(versionsSQL, ownersTurns))
+	_, err := p.db.Exec(ctx, fmt.Sprintf(versionsSQL, leaseUpdates))
 	return err
 }

@@ -196,7 +196,7 @@ func sandboxAPI(f *testing.F) (api http.Handler, key string, failures *bytes.Buf
 			admission.Limits{PerKey: much, PerBusiness: much, PerAddress: much}),
 		Quotes: trips, Recipients: recipients.New(store, gate, clock, ids, normalizer),
 		PickupLocations: pickuplocations.New(store, gate, clock, ids),
-		Deliveries:      single, Bulk: bulk.New(store, gate, single, ids, log, bulk.Lease(time.Minute), bulk.Pace{Writers: 2}),
+		Deliveries:      single, Bulk: bulk.New(store, gate, single, ids, log, bulk.Lease(time.Minute), bulk.Throttle{Writers: 2}),
 		Normalizer: normalizer, ServiceArea: area, Identifiers: ids,
 	}, httpapi.Options{
 		CursorKeys:  [][32]byte{{1}},

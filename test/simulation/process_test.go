@@ -59,7 +59,7 @@ func (w *world) newProcess(n int) *process {
 	q := quotes.New(s, pricing{p}, area)
 	gate := idempotency.NewGate(s, locks{memlocks.New(), p}, clock{p}, ids, log, idempotency.Retention(retention))
 	d := deliveries.New(s, s, gate, q, clock{p}, ids, normalizer, renderer)
-	p.bulk = bulk.New(s, gate, d, ids, log, bulk.Lease(w.lease), bulk.Pace{Writers: 2})
+	p.bulk = bulk.New(s, gate, d, ids, log, bulk.Lease(w.lease), bulk.Throttle{Writers: 2})
 	p.scheduler = sandbox.NewScheduler(s, worldQueue{p}, clock{p}, log)
 	p.simulator = sandbox.NewSimulator(s, clock{p}, ids, renderer, log, func(late time.Duration) {
 		if late > 2*time.Second {

@@ -55,7 +55,7 @@ type webhookListener struct {
 	// another secret.
 	expired func()
 
-	slots   chan struct{}
+	permits chan struct{}
 	working sync.WaitGroup
 	wake    chan struct{} // a result is there
 
@@ -71,7 +71,7 @@ type webhookListener struct {
 
 func newWebhookListener(c *apiClient, types []string) *webhookListener {
 	return &webhookListener{
-		client: c, types: types, slots: make(chan struct{}, forwardsAtOnce), wake: make(chan struct{}, 1),
+		client: c, types: types, permits: make(chan struct{}, forwardsAtOnce), wake: make(chan struct{}, 1),
 		attempted: func(*incomingWebhook, domain.WebhookResult) {}, expired: func() {},
 		groups: map[string][]*incomingWebhook{}, told: map[string]waybillapi.WebhookResult{}, held: map[string]bool{},
 	}
@@ -287,12 +287,12 @@ func (l *webhookListener) isUntold(w *incomingWebhook) bool {
 func (l *webhookListener) drain(ctx context.Context, group string) {
 	for w := l.first(group); w != nil; w = l.next(group) {
 		select {
-		case l.slots <- struct{}{}:
+		case l.permits <- struct{}{}:
 		case <-ctx.Done():
 			return
 		}
 		result := l.deliver(ctx, w)
-		<-l.slots
+		<-l.permits
 		if ctx.Err() != nil {
 			return // broken off by us
 		}

@@ -24,8 +24,8 @@
 //     failure, and put what failed too often into an archive for 90 days.
 //   - asynq asks for the next task without a pause when Redis refuses, which
 //     takes a whole core for as long as that lasts. Its client pauses instead.
-//   - asynq asks at one pace, also where nothing ever comes. A server that got a
-//     task lately asks at that pace, five times as often as an idle one and more,
+//   - asynq asks at one rate, also where nothing ever comes. A server that got a
+//     task lately asks at that rate, five times as often as an idle one and more,
 //     which its client holds back: an ID that was notified comes sooner, and idling costs
 //     no more. A wake-up by pub/sub was rejected: it is a connection more to lose,
 //     and asking could not end for it.

@@ -197,7 +197,7 @@ func (c *counted) EvalSha(ctx context.Context, sha1 string, keys []string, args 
 }
 
 // asynq asks again at once when Redis refuses, thousands of times a second.
-func TestALaneRestsWhileRedisIsGoneOrRefuses(t *testing.T) {
+func TestAServerPausesWhileRedisIsGoneOrRefuses(t *testing.T) {
 	t.Parallel()
 	for outage, cause := range map[string]func(client *goredis.Client, kill func()) error{
 		"gone": func(_ *goredis.Client, kill func()) error { kill(); return nil },

@@ -48,7 +48,7 @@ func (p *patient) observe(keys []string, err error) {
 		if p.gone.Load() && p.gone.CompareAndSwap(true, false) {
 			p.log.Info("the queue accepts notifications again")
 		}
-		p.pace(err == nil)
+		p.slowDown(err == nil)
 		return
 	case redis.HasErrorPrefix(err, "NOSCRIPT"):
 		return
@@ -56,20 +56,20 @@ func (p *patient) observe(keys []string, err error) {
 	if p.gone.CompareAndSwap(false, true) {
 		p.log.Warn("the queue accepts no notifications until Redis answers again", "error", err)
 	}
-	p.rest(refusedPause)
+	p.pause(refusedPause)
 }
 
-// pace makes a server that got nothing for a while ask less often.
-func (p *patient) pace(got bool) {
+// slowDown makes a server that got nothing for a while ask less often.
+func (p *patient) slowDown(got bool) {
 	switch now := time.Now(); {
 	case got:
 		p.got = now
 	case now.Sub(p.got) > eagerFor:
-		p.rest(p.every - eagerEvery)
+		p.pause(p.every - eagerEvery)
 	}
 }
 
-func (p *patient) rest(d time.Duration) {
+func (p *patient) pause(d time.Duration) {
 	select {
 	case <-p.stop:
 	case <-time.After(d):

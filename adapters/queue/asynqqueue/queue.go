@@ -40,11 +40,11 @@ const (
 	// task is given to another process. Run goes on to wait.
 	requeueAfter = 20 * time.Second
 
-	// turns is how many names the tasks of an ID have. If none is free, there
-	// is one more for each of spareTurns seconds; they are more than the two
+	// nameCount is how many names the tasks of an ID have. If none is free, there
+	// is one more for each of spareNames seconds; they are more than the two
 	// minutes for which the name of a task whose process died is taken.
-	turns      = 8
-	spareTurns = 128
+	nameCount  = 8
+	spareNames = 128
 )
 
 // Options are what a process may choose.
@@ -104,11 +104,11 @@ var errManyRuns = errors.New("more handlers run for the ID than there are names"
 
 // freeName finds a name for another task of an ID, unless one waits.
 func (q *Queue) freeName(ctx context.Context, kind ports.JobKind, id string) (name string, waits bool, err error) {
-	names := make([]string, 0, turns+1)
-	for turn := range turns {
-		names = append(names, taskName(id, strconv.Itoa(turn)))
+	names := make([]string, 0, nameCount+1)
+	for number := range nameCount {
+		names = append(names, taskName(id, strconv.Itoa(number)))
 	}
-	names = append(names, taskName(id, "s"+strconv.FormatInt(time.Now().Unix()%spareTurns, 10)))
+	names = append(names, taskName(id, "s"+strconv.FormatInt(time.Now().Unix()%spareNames, 10)))
 
 	// The error of the whole is that of the first command; each has its own.
 	states, _ := q.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -140,7 +140,7 @@ func (q *Queue) freeName(ctx context.Context, kind ports.JobKind, id string) (na
 // queueName keeps apart what else may use the same Redis.
 func queueName(kind ports.JobKind) string { return "waybill-" + string(kind) }
 
-func taskName(id, turn string) string { return id + ":" + turn }
+func taskName(id, number string) string { return id + ":" + number }
 
 // taskKey is where asynq keeps a task.
 func taskKey(kind ports.JobKind, name string) string {

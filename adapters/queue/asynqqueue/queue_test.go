@@ -191,12 +191,12 @@ func TestTasksOfDeadProcessesHoldUpNoNotification(t *testing.T) {
 	client := connect(t, redis.Own(t).URL)
 	q := New(client, Options{}, silent)
 	left := map[string]bool{}
-	for range turns + 1 {
+	for range nameCount + 1 {
 		notify(t, q, "a", "x")
 		left[leaveBehind(t, client, "a", -time.Minute)] = true
 	}
-	if len(left) != turns+1 {
-		t.Errorf("%d deaths left %d tasks", turns+1, len(left))
+	if len(left) != nameCount+1 {
+		t.Errorf("%d deaths left %d tasks", nameCount+1, len(left))
 	}
 	var heard atomic.Int64
 	run(t, q, "a", func(context.Context, string) { heard.Add(1) })

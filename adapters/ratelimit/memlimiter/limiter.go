@@ -168,8 +168,8 @@ func (l *Limiter) ask(buckets []ports.Bucket, count bool) (ports.Allowance, erro
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.time()
-	var room [4]found // on the stack: this is on the path of every request
-	states := room[:0]
+	var buffer [4]found // on the stack: this is on the path of every request
+	states := buffer[:0]
 	answer := ports.Allowance{Admitted: true}
 	for _, b := range buckets {
 		f := l.find(b, now)

@@ -41,8 +41,8 @@ for i = 1, buckets do
     end
   end
   answer[3 * i], answer[3 * i + 1], answer[3 * i + 2] = start, count, previous
-  local room = (limit - count) * length - previous * (start + length - now - 1)
-  answer[1] = math.min(answer[1], math.max(0, math.ceil(room / length)))
+  local remaining = (limit - count) * length - previous * (start + length - now - 1)
+  answer[1] = math.min(answer[1], math.max(0, math.ceil(remaining / length)))
 end
 
 local function keep(i, count, previous)

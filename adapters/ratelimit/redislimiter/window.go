@@ -35,9 +35,9 @@ func (w window) less() window {
 	return w
 }
 
-// room is the weight that is left, in requests times length: integers keep
+// left is the weight that is left, in requests times length: integers keep
 // every comparison exact. The millisecond of now counts as passed.
-func (w window) room(now, limit int64) int64 {
+func (w window) left(now, limit int64) int64 {
 	return (limit-w.count)*w.length - w.previous*(w.start+w.length-now-1)
 }
 
@@ -45,12 +45,12 @@ func (w window) room(now, limit int64) int64 {
 // gone, so that a client that used up its limit at once waits one window, and
 // not a little more.
 func (w window) remaining(now, limit int64) int64 {
-	return max(0, ceilDiv(w.room(now, limit), w.length))
+	return max(0, ceilDiv(w.left(now, limit), w.length))
 }
 
 // retryAfter is how long until there is room when nothing else is counted.
 func (w window) retryAfter(now, limit int64) int64 {
-	if w.room(now, limit) > 0 {
+	if w.left(now, limit) > 0 {
 		return 0
 	}
 	end := w.start + w.length

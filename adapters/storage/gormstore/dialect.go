@@ -96,13 +96,13 @@ type dialect struct {
 	// lockMembers ends a SELECT of memberships m that holds their rows.
 	lockMembers string
 	// insertRequests stores rows in a table of the request log, and rotateRequests is
-	// ports.RequestLog. roomless tells that records are of a time for which there is no
-	// room; makeRoom makes it, and tells from when until when there is some. Nil: there
-	// always is.
+	// ports.RequestLog. lacksPartition tells that a record is of a time without a partition;
+	// makePartitions makes partitions and returns the period they cover. Nil: every time
+	// is covered.
 	insertRequests func(ctx context.Context, sn session, table string, rows []requestRow) error
 	rotateRequests func(ctx context.Context, s *Store, keep domain.RequestLogKeeping) error
-	roomless       func(err error) bool
-	makeRoom       func(ctx context.Context, s *Store) (from, until time.Time, err error)
+	lacksPartition func(err error) bool
+	makePartitions func(ctx context.Context, s *Store) (from, until time.Time, err error)
 	// unhurried makes the COMMIT of a transaction wait for no disk; empty: it has to.
 	unhurried string
 	// stepOf is the beginning of the step that usage_minutes.minute is in.

@@ -45,10 +45,10 @@ const waitingEndpoints = `SELECT id, slow_until FROM (
 const (
 	// skipLimit ends a look through the index from one endpoint to the next, and
 	// skipSlow is when it takes long: there is much in it that was sent and could not be
-	// cleaned up. For skipRest then each endpoint is looked at instead.
+	// cleaned up. For skipFor then each endpoint is looked at instead.
 	skipLimit = 250 * time.Millisecond
 	skipSlow  = 50 * time.Millisecond
-	skipRest  = 30 * time.Second
+	skipFor   = 30 * time.Second
 )
 
 func (o outbox) Waiting(ctx context.Context, now time.Time, limit int) ([]ports.WaitingEndpoint, error) {
@@ -60,7 +60,7 @@ func (o outbox) Waiting(ctx context.Context, now time.Time, limit int) ([]ports.
 		tooLong := within.Err() != nil && ctx.Err() == nil
 		cancel()
 		if tooLong || time.Since(begun) > o.store.skipSlow {
-			o.store.skipFrom.Store(time.Now().Add(skipRest).UnixNano())
+			o.store.skipFrom.Store(time.Now().Add(skipFor).UnixNano())
 		}
 		if err == nil || !tooLong {
 			return found, err

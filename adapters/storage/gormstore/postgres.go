@@ -131,8 +131,8 @@ var postgresDialect = dialect{
 
 	insertRequests: copyRequests,
 	rotateRequests: rotateRequestsOnPostgres,
-	roomless:       func(err error) bool { return isPg(err, pgCheckViolation) },
-	makeRoom:       makeRequestRoom,
+	lacksPartition: func(err error) bool { return isPg(err, pgCheckViolation) },
+	makePartitions: makeRequestPartitions,
 	unhurried:      "SET LOCAL synchronous_commit = off",
 	stepOf: map[domain.UsageStep]string{
 		domain.UsageByMinute: "minute", domain.UsageByHour: "date_trunc('hour', minute, 'UTC')", domain.UsageByDay: "date_trunc('day', minute, 'UTC')",

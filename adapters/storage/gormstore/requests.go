@@ -28,10 +28,10 @@ const usageBatch = 500
 // room, and leaves out what is of a time for which there never will be.
 func (s *Store) WriteRequests(ctx context.Context, writer string, records []domain.RequestRecord, usage []domain.UsageMinute) (ports.Skipped, error) {
 	err := s.writeRequests(ctx, writer, records, usage)
-	if err == nil || !s.dialect.roomless(err) {
+	if err == nil || !s.dialect.lacksPartition(err) {
 		return ports.Skipped{}, err
 	}
-	from, until, err := s.dialect.makeRoom(ctx, s)
+	from, until, err := s.dialect.makePartitions(ctx, s)
 	if err != nil {
 		return ports.Skipped{}, err
 	}

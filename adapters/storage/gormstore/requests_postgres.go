@@ -48,9 +48,9 @@ func copyRequests(ctx context.Context, sn session, table string, rows []requestR
 	})
 }
 
-// makeRequestRoom makes the partitions from daysBack, since a process may have waited
+// makeRequestPartitions makes the partitions from daysBack, since a process may have waited
 // to write, until daysAhead.
-func makeRequestRoom(ctx context.Context, s *Store) (from, until time.Time, err error) {
+func makeRequestPartitions(ctx context.Context, s *Store) (from, until time.Time, err error) {
 	var now instant
 	if err := s.write.WithContext(ctx).Raw("SELECT " + s.dialect.now).Row().Scan(&now); err != nil {
 		return from, until, s.dialect.failed("read the time of the database", err)
@@ -129,7 +129,7 @@ func partitionsOf(ctx context.Context, sn session, table string) ([]partition, e
 
 // rotateRequestsOnPostgres makes partitions ahead and drops those that are old.
 func rotateRequestsOnPostgres(ctx context.Context, s *Store, keep domain.RequestLogKeeping) error {
-	if _, _, err := makeRequestRoom(ctx, s); err != nil {
+	if _, _, err := makeRequestPartitions(ctx, s); err != nil {
 		return err
 	}
 	sn := session{db: s.write.WithContext(ctx), dialect: s.dialect}

@@ -13,8 +13,8 @@ import (
 // an hour. That leaves time to set a clock right, and the log tells. The window is
 // kept in the database: any number of processes and restarts share it.
 const (
-	mostAtOnce = 24 * time.Hour
-	windowRest = time.Hour
+	mostAtOnce  = 24 * time.Hour
+	windowPause = time.Hour
 )
 
 // window is a day's worth of a table that may be deleted. The zero value is none.
@@ -28,7 +28,7 @@ type window struct {
 func (w window) allows(oldest, cutoff, now time.Time) (until time.Time, opens bool) {
 	from := later(oldest, w.until)
 	switch since := now.Sub(w.opened); {
-	case since >= 0 && since < windowRest:
+	case since >= 0 && since < windowPause:
 		return earlier(w.until, cutoff), false
 	case cutoff.Sub(from) <= mostAtOnce:
 		return cutoff, false

@@ -78,7 +78,7 @@ var sqliteDialect = dialect{
 
 	insertRequests: insertRequestsOnSQLite,
 	rotateRequests: rotateRequestsOnSQLite,
-	roomless:       func(error) bool { return false },
+	lacksPartition: func(error) bool { return false },
 	stepOf: map[domain.UsageStep]string{
 		domain.UsageByMinute: "minute", domain.UsageByHour: "substr(minute, 1, 13) || ':00:00.000Z'", domain.UsageByDay: "substr(minute, 1, 10) || 'T00:00:00.000Z'",
 	},

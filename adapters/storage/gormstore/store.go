@@ -83,9 +83,9 @@ const (
 	// fullFor is how long a write that found no room is told of. Afterwards only
 	// another write can tell, and those go elsewhere while this process is not ready.
 	fullFor = 10 * time.Second
-	// roomAgain is how long after it a write that found room says that there is some
+	// diskSpaceAgain is how long after it a write that found space says that there is some
 	// again: on a full disk, what fits into a page goes on being written.
-	roomAgain = 2 * time.Second
+	diskSpaceAgain = 2 * time.Second
 )
 
 func (s *Store) fullLately() error {
@@ -95,11 +95,11 @@ func (s *Store) fullLately() error {
 	return nil
 }
 
-// noteRoom takes notice of how a transaction ended.
-func (s *Store) noteRoom(err error) {
+// noteDiskSpace takes notice of how a transaction ended.
+func (s *Store) noteDiskSpace(err error) {
 	switch {
 	case err == nil:
-		if at := s.full.Load(); at != nil && time.Since(*at) > roomAgain {
+		if at := s.full.Load(); at != nil && time.Since(*at) > diskSpaceAgain {
 			s.full.CompareAndSwap(at, nil)
 		}
 	case s.dialect.full(err):

@@ -65,7 +65,7 @@ func (s *Store) transactOn(ctx context.Context, row string, fn func(session) err
 func (s *Store) repeat(ctx context.Context, n *need, fn func(session) error) error {
 	for retry := 0; ; retry++ {
 		err := endedBy(ctx, s.attempt(ctx, n, fn))
-		s.noteRoom(err)
+		s.noteDiskSpace(err)
 		if err == nil || !s.worthRetrying(err) {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 type queue struct {
 	sdktrace.SpanProcessor // the batcher
 	exporter               sdktrace.SpanExporter
-	room                   int64
+	capacity               int64
 	waiting                atomic.Int64 // let in, and neither sent nor dropped yet
 	dropped                prometheus.Counter
 	log                    *slog.Logger
@@ -23,7 +23,7 @@ type queue struct {
 
 func newQueue(e sdktrace.SpanExporter, size int, r prometheus.Registerer, log *slog.Logger, options ...sdktrace.BatchSpanProcessorOption) *queue {
 	q := &queue{
-		exporter: e, room: int64(size), log: log,
+		exporter: e, capacity: int64(size), log: log,
 		dropped: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "waybill_trace_spans_dropped_total", Help: "Spans that were not sent, since the collector was slow or gone.",
 		}),
@@ -38,7 +38,7 @@ func (q *queue) OnEnd(s sdktrace.ReadOnlySpan) {
 	if !s.SpanContext().IsSampled() {
 		return
 	}
-	if q.waiting.Add(1) > q.room {
+	if q.waiting.Add(1) > q.capacity {
 		q.waiting.Add(-1)
 		q.dropped.Inc()
 		return

@@ -47,8 +47,8 @@ func appendCanonical(dst []byte, v Value) []byte {
 }
 
 func appendObject(dst []byte, v Value) []byte {
-	var room [24]int // more members than any declared object has: no allocation
-	members := room[:0]
+	var capacity [24]int // more members than any declared object has: no allocation
+	members := capacity[:0]
 	for i := 1; i < len(v.nodes); i = v.next(i) {
 		members = append(members, i)
 	}

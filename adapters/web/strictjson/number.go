@@ -93,7 +93,7 @@ func (n number) appendHuge(dst []byte) []byte {
 		dst = append(dst, '-')
 		carry = -carry
 	}
-	digits := append([]byte{'0'}, n.huge...) // room for one digit more
+	digits := append([]byte{'0'}, n.huge...) // capacity for one digit more
 	for i := len(digits) - 1; i >= 0 && carry != 0; i-- {
 		d := int64(digits[i]-'0') + carry
 		rest := (d%10 + 10) % 10

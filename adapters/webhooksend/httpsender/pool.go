@@ -34,7 +34,7 @@ type pool struct {
 // host is known while it has an attempt under way or a connection kept.
 type host struct {
 	key      hostKey
-	slots    chan struct{} // one for each attempt under way
+	permits  chan struct{} // one for each attempt under way
 	attempts int           // under way, and waiting to be
 	idle     []*conn       // the last used at the end
 }
@@ -48,20 +48,20 @@ func (p *pool) enter(ctx context.Context, key hostKey, deadline time.Time) (*hos
 	p.mu.Lock()
 	h := p.hosts[key]
 	if h == nil {
-		h = &host{key: key, slots: make(chan struct{}, attemptsPerHost)}
+		h = &host{key: key, permits: make(chan struct{}, attemptsPerHost)}
 		p.hosts[key] = h
 	}
 	h.attempts++
 	p.mu.Unlock()
 	select {
-	case h.slots <- struct{}{}:
+	case h.permits <- struct{}{}:
 		return h, nil
 	default:
 	}
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	select {
-	case h.slots <- struct{}{}:
+	case h.permits <- struct{}{}:
 		return h, nil
 	case <-ctx.Done():
 		p.mu.Lock()
@@ -72,7 +72,7 @@ func (p *pool) enter(ctx context.Context, key hostKey, deadline time.Time) (*hos
 }
 
 func (p *pool) leave(h *host) {
-	<-h.slots
+	<-h.permits
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.forget(h)

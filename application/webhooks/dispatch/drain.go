@@ -94,15 +94,15 @@ func (w *drain) run(ctx context.Context) phase {
 			w.disable(ctx)
 			return w.phase
 		}
-		var turn chan<- struct{}
+		var storagePermit chan<- struct{}
 		if w.waits() {
-			turn = w.share.turns
+			storagePermit = w.share.storagePermits
 		}
 		select {
 		case w.share.queue() <- struct{}{}:
 			w.share.permit = w.share.permit.on(granted)
-		case turn <- struct{}{}:
-			end := w.share.endsTurn()
+		case storagePermit <- struct{}{}:
+			end := w.share.holdStorage()
 			w.fill(ctx)
 			w.store(ctx, end)
 			quiet.Reset(linger)
@@ -158,7 +158,7 @@ func (w *drain) idle() bool {
 	return len(w.began) == 0 && w.writing.IsZero() && len(w.outcomes) == 0
 }
 
-// waits reports whether a turn at the storage is wanted.
+// waits reports whether a storage permit is wanted.
 func (w *drain) waits() bool {
 	return w.share.load == behind && (w.mayRead() || w.writing.IsZero() && len(w.outcomes) > 0)
 }
@@ -170,8 +170,8 @@ func (w *drain) mayRead() bool {
 }
 
 // silent reports whether the storage says nothing to what has to be stored: it may be
-// cut off, and all that is sent meanwhile is sent again. An outcome that waits for its
-// turn is as good as the turns before it.
+// cut off, and all that is sent meanwhile is sent again. An outcome that waits for a
+// storage permit counts as unanswered where the calls that hold the permits hang.
 func (w *drain) silent() bool {
 	if !w.writing.IsZero() {
 		return time.Since(w.writing) > stalled

@@ -246,8 +246,8 @@ func TestWhatAnotherProcessHasSentMeanwhileIsNotStoredOver(t *testing.T) {
 	})
 }
 
-// A backlog that waits for its turn sends little while the turn before it hangs.
-func TestABacklogSendsLittleWhileTheTurnsAtTheStorageHang(t *testing.T) {
+// A backlog that waits for its permit sends little while the permit before it hangs.
+func TestABacklogSendsLittleWhileAllStoragePermitsHang(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(t *testing.T, w *world) {
 		const endpoints, begins = 8, 500 * time.Millisecond

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// much is how many due webhooks make a backlog. Drains that have one take turns
-	// at the storage, so that those with little to do find it free.
+	// much is how many due webhooks make a backlog. Drains that have one share
+	// permits for the storage, so that drains with little to do find it free.
 	much = 2 * inFlight
 	// brief is how long a send of a backlog counts as work for this machine. A receiver
 	// that has not answered by then costs waiting and no work, and holds up no other.
@@ -19,39 +19,39 @@ const (
 	// without a backlog.
 	permitsPerProcessor = 4
 	// contention is how long after its last send an endpoint without a backlog counts
-	// as active. While one does, each turn of a backlog at the storage is followed by a
-	// pause that is pauseShare times as long as the turn was.
+	// as active. While one does, each use of the storage by a backlog is followed by a
+	// pause that is pauseShare times as long.
 	contention = time.Second
 	pauseShare = 3
 )
 
-// fairShare has drains with a backlog leave room for those without one: turns at the
-// storage, pauses behind the turns, and permits that their sends take while they are
-// work for this machine.
+// fairShare keeps drains with a backlog from starving those without one. A backlog needs
+// a storage permit for each call of the storage, pauses after the call, and needs a send
+// permit for each send that keeps this machine busy.
 type fairShare struct {
-	turns    chan struct{} // an element for each turn that is taken
-	permits  chan struct{} // an element for each permit that is held
-	backlogs atomic.Int32  // drains with a backlog
-	prompt   atomic.Int64  // when one that never had any sent last, in Unix nanoseconds
-	closed   <-chan struct{}
+	storagePermits chan struct{} // an element for each permit that is held
+	sendPermits    chan struct{} // an element for each permit that is held
+	backlogs       atomic.Int32  // drains with a backlog
+	prompt         atomic.Int64  // when one that never had any sent last, in Unix nanoseconds
+	closed         <-chan struct{}
 
 	mu    sync.Mutex
-	began map[*time.Time]bool // of the turns under way, without their pauses
+	began map[*time.Time]bool // of the storage permits in use, without their pauses
 }
 
 // newFairShare shares so many processors; once closed is closed nothing pauses.
 func newFairShare(processors int, closed <-chan struct{}) *fairShare {
 	return &fairShare{
-		turns: make(chan struct{}, max(1, processors/2)), permits: make(chan struct{}, permitsPerProcessor*processors), closed: closed,
+		storagePermits: make(chan struct{}, max(1, processors/2)), sendPermits: make(chan struct{}, permitsPerProcessor*processors), closed: closed,
 		began: map[*time.Time]bool{},
 	}
 }
 
 func processors() int { return runtime.GOMAXPROCS(0) }
 
-// endsTurn returns what ends a turn that begins now: at once, or after a pause where
+// holdStorage notes that a permit is in use, and returns what releases it: at once, or after a pause where
 // an endpoint without a backlog is active.
-func (f *fairShare) endsTurn() (end func()) {
+func (f *fairShare) holdStorage() (end func()) {
 	began := time.Now()
 	f.mu.Lock()
 	f.began[&began] = true
@@ -62,15 +62,15 @@ func (f *fairShare) endsTurn() (end func()) {
 		f.mu.Unlock()
 		took := time.Since(began)
 		if time.Since(time.Unix(0, f.prompt.Load())) > contention || f.isClosed() {
-			<-f.turns
+			<-f.storagePermits
 			return
 		}
-		// Never long: a turn may have outlasted an outage, which makes backlogs.
-		time.AfterFunc(min(pauseShare*took, contention), func() { <-f.turns })
+		// Never long: a permit may have been held through an outage, which makes backlogs.
+		time.AfterFunc(min(pauseShare*took, contention), func() { <-f.storagePermits })
 	}
 }
 
-// stuck reports whether all turns are with calls of the storage that hang.
+// stuck reports whether all storage permits are with calls of the storage that hang.
 func (f *fairShare) stuck() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -79,7 +79,7 @@ func (f *fairShare) stuck() bool {
 			return false
 		}
 	}
-	return len(f.began) == cap(f.turns)
+	return len(f.began) == cap(f.storagePermits)
 }
 
 func (f *fairShare) isClosed() bool {
@@ -123,7 +123,7 @@ func (s *share) admit() bool {
 		return true
 	}
 	select {
-	case s.permits <- struct{}{}:
+	case s.sendPermits <- struct{}{}:
 		s.permit = s.permit.on(granted)
 	default:
 		s.permit = s.permit.on(denied)
@@ -137,13 +137,13 @@ func (s *share) queue() chan<- struct{} {
 	if s.permit != wanted {
 		return nil
 	}
-	return s.permits
+	return s.sendPermits
 }
 
 // returnPermit gives back what no send took.
 func (s *share) returnPermit() {
 	if s.permit == held {
-		<-s.permits
+		<-s.sendPermits
 		s.permit = s.permit.on(used)
 	}
 }
@@ -158,7 +158,7 @@ func (s *share) begin() (ended func()) {
 		return func() {}
 	}
 	s.permit = s.permit.on(used)
-	free := sync.OnceFunc(func() { <-s.permits })
+	free := sync.OnceFunc(func() { <-s.sendPermits })
 	waits := time.AfterFunc(brief, free)
 	return func() { waits.Stop(); free() }
 }

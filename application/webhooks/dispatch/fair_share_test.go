@@ -45,17 +45,17 @@ func TestTheOnlyBacklogNeedsNoPermitAndOthersShareThem(t *testing.T) {
 		}
 		time.Sleep(brief)
 		synctest.Wait()
-		if n := len(f.permits); n != 1 {
+		if n := len(f.sendPermits); n != 1 {
 			t.Errorf("%d permits are held by sends that wait for their receivers, want the one that is not used", n)
 		}
 		s[1].leave()
-		if n := len(f.permits); n != 0 || f.backlogs.Load() != 1 {
+		if n := len(f.sendPermits); n != 0 || f.backlogs.Load() != 1 {
 			t.Errorf("%d permits and %d backlogs are left behind", n, f.backlogs.Load()-1)
 		}
 	})
 }
 
-func TestAPauseComesAfterATurnWhileADrainWithoutABacklogSends(t *testing.T) {
+func TestAPauseComesAfterStorageUseWhileADrainWithoutABacklogSends(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		lately      bool
@@ -72,12 +72,12 @@ func TestAPauseComesAfterATurnWhileADrainWithoutABacklogSends(t *testing.T) {
 				if c.lately {
 					s[0].begin()
 				}
-				f.turns <- struct{}{}
-				end := f.endsTurn()
+				f.storagePermits <- struct{}{}
+				end := f.holdStorage()
 				time.Sleep(c.took)
 				end()
 				began := time.Now()
-				f.turns <- struct{}{}
+				f.storagePermits <- struct{}{}
 				if took := time.Since(began); took != c.pause {
 					t.Errorf("the next turn came after %v, want %v", took, c.pause)
 				}
@@ -86,11 +86,11 @@ func TestAPauseComesAfterATurnWhileADrainWithoutABacklogSends(t *testing.T) {
 	}
 }
 
-func TestTurnsAreStuckWhenAllOfThemHang(t *testing.T) {
+func TestStoragePermitsAreStuckWhenAllOfThemHang(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFairShare(4, make(chan struct{})) // two turns
-		take := func() func() { f.turns <- struct{}{}; return f.endsTurn() }
+		take := func() func() { f.storagePermits <- struct{}{}; return f.holdStorage() }
 		first := take()
 		time.Sleep(2 * stalled)
 		if f.stuck() {
@@ -103,7 +103,7 @@ func TestTurnsAreStuckWhenAllOfThemHang(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 		if !f.stuck() {
-			t.Error("both turns hang")
+			t.Error("both permits hang")
 		}
 		first()
 		if f.stuck() {

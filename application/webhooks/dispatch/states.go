@@ -110,7 +110,7 @@ type load uint8
 const (
 	// prompt: none so far. Its sends go straight through.
 	prompt load = iota
-	// behind: it takes turns at the storage, and its sends take permits.
+	// behind: it shares storage permits, and its sends take send permits.
 	behind
 	// recovered: it had one.
 	recovered

@@ -45,14 +45,14 @@ func testBookings(t *testing.T, b ports.Database) {
 		if len(got) != 2 || got[0].ID != first.ID || got[1].ID != w.Address.ID {
 			t.Errorf("addresses %v, want the first and the new one", got)
 		}
-		wantRoomFor(t, b, tenant, recipient.ID, domain.MaxAddressesPerRecipient-2)
+		wantCapacityFor(t, b, tenant, recipient.ID, domain.MaxAddressesPerRecipient-2)
 	})
 
 	t.Run("the address of a new recipient counts", func(t *testing.T) {
 		tenant := newTenant(t, b)
 		w := sample.BookingWrite(tenant)
 		book(t, b, w)
-		wantRoomFor(t, b, tenant, w.Recipient.ID, domain.MaxAddressesPerRecipient-1)
+		wantCapacityFor(t, b, tenant, w.Recipient.ID, domain.MaxAddressesPerRecipient-1)
 	})
 
 	t.Run("a booking fills in a missing name, and leaves one that came before it", func(t *testing.T) {
@@ -147,7 +147,7 @@ func testRefusedBookings(t *testing.T, b ports.Database) {
 		again.NewAddress = true
 		wantRefused(t, b, again, ports.ErrDirectoryChanged)
 		wantEqual(t, "the addresses", must(b.Read().Recipients.Addresses(t.Context(), tenant, recipient.ID))(t), []domain.Address{address})
-		wantRoomFor(t, b, tenant, recipient.ID, domain.MaxAddressesPerRecipient-1)
+		wantCapacityFor(t, b, tenant, recipient.ID, domain.MaxAddressesPerRecipient-1)
 	})
 
 	t.Run("an address too many", func(t *testing.T) {
@@ -225,8 +225,8 @@ func wantRefused(t testing.TB, b ports.Database, w ports.BookingWrite, want erro
 	}
 }
 
-// wantRoomFor fails unless the recipient takes exactly n more addresses.
-func wantRoomFor(t testing.TB, b ports.Database, tenant domain.Tenant, recipient domain.ID, n int) {
+// wantCapacityFor fails unless the recipient takes exactly n more addresses.
+func wantCapacityFor(t testing.TB, b ports.Database, tenant domain.Tenant, recipient domain.ID, n int) {
 	t.Helper()
 	fillAddresses(t, b, tenant, recipient, n)
 	if _, _, err := addAddress(t, b, tenant, sample.Address(recipient)); !domain.HasCode(err, domain.CodeValidation) {

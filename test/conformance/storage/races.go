@@ -66,7 +66,7 @@ func testBookingRaces(t *testing.T, b ports.Database) {
 			return b.Book(t.Context(), w)
 		})
 		wantOneWinner(t, errs, ports.ErrDirectoryChanged)
-		wantRoomFor(t, b, tenant, recipient.ID, domain.MaxAddressesPerRecipient-2)
+		wantCapacityFor(t, b, tenant, recipient.ID, domain.MaxAddressesPerRecipient-2)
 	})
 
 	t.Run("many with one external_id make one delivery", func(t *testing.T) {
@@ -78,12 +78,12 @@ func testBookingRaces(t *testing.T, b ports.Database) {
 	})
 
 	t.Run("many to new addresses of a recipient with room for few", func(t *testing.T) {
-		const room = 7
+		const capacity = 7
 		tenant := newTenant(t, b)
 		recipient := sample.Recipient()
 		addRecipient(t, b, tenant, recipient)
-		fillAddresses(t, b, tenant, recipient.ID, domain.MaxAddressesPerRecipient-room)
-		errs := together(3*room, func(i int) error {
+		fillAddresses(t, b, tenant, recipient.ID, domain.MaxAddressesPerRecipient-capacity)
+		errs := together(3*capacity, func(i int) error {
 			if i%2 == 0 {
 				_, _, err := addAddress(t, b, tenant, sample.Address(recipient.ID))
 				return err
@@ -92,7 +92,7 @@ func testBookingRaces(t *testing.T, b ports.Database) {
 			w.NewAddress = true
 			return b.Book(t.Context(), w)
 		})
-		wantWinners(t, errs, room, domain.TooManyAddresses("address"))
+		wantWinners(t, errs, capacity, domain.TooManyAddresses("address"))
 		wantEqual(t, "addresses", len(must(b.Read().Recipients.Addresses(t.Context(), tenant, recipient.ID))(t)), domain.MaxAddressesPerRecipient)
 	})
 
@@ -193,7 +193,7 @@ func testChangeRaces(t *testing.T, b ports.Database) {
 		for _, a := range stored {
 			wantEqual(t, "what AddAddress returns", a, stored[0])
 		}
-		wantRoomFor(t, b, tenant, recipient.ID, domain.MaxAddressesPerRecipient-1)
+		wantCapacityFor(t, b, tenant, recipient.ID, domain.MaxAddressesPerRecipient-1)
 	})
 
 	t.Run("locked changes of a pickup location do not overwrite each other", func(t *testing.T) {

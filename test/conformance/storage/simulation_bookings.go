@@ -17,11 +17,11 @@ func testSimulatedBookings(t *testing.T, b ports.Database) {
 		for range 2 {
 			wantStored(t, b, bookWrite(t, b, sample.SimulatedWrite(tenant)))
 		}
-		wantRoom(t, b, tenant, most-2)
+		wantCapacity(t, b, tenant, most-2)
 		wantStored(t, b, bookWrite(t, b, sample.BookingWrite(tenant)))
 		wantStored(t, b, bookWrite(t, b, sample.BookingWrite(live(tenant))))
 		wantStored(t, b, bookWrite(t, b, sample.SimulatedWrite(tenant, func(p *domain.Plan) { p.Scenario = domain.ScenarioManual })))
-		wantRoom(t, b, tenant, most-2)
+		wantCapacity(t, b, tenant, most-2)
 		wantEqual(t, "Running", must(b.Read().Simulations.Running(t.Context()))(t), 2)
 	})
 
@@ -37,14 +37,14 @@ func testSimulatedBookings(t *testing.T, b ports.Database) {
 		known.Recipient.Name, known.FillName, known.NewAddress = "Efua Mensah", true, true
 		sample.Simulate(known)
 		wantRefused(t, b, known, ports.ErrSimulationLimit)
-		wantRoom(t, b, tenant, 0)
+		wantCapacity(t, b, tenant, 0)
 
 		// What does not run goes through, and so do others'.
 		wantStored(t, b, bookWrite(t, b, sample.BookingWrite(tenant)))
 		wantStored(t, b, bookWrite(t, b, sample.SimulatedWrite(newSibling(t, b, tenant))))
 		mustPlay(t, b, tenant, last.Delivery.ID, cancelIt)
 		wantStored(t, b, bookWrite(t, b, refused))
-		wantRoom(t, b, tenant, 0)
+		wantCapacity(t, b, tenant, 0)
 	})
 
 	t.Run("the same booking again finds itself, though there is no room any more", func(t *testing.T) {
@@ -75,7 +75,7 @@ func testSimulatedBookings(t *testing.T, b ports.Database) {
 			sample.Simulate(c.w)
 			wantRefused(t, b, c.w, c.want)
 		}
-		wantRoom(t, b, tenant, most-1)
+		wantCapacity(t, b, tenant, most-1)
 	})
 
 	t.Run("an item of a bulk is counted, or refused and not recorded", func(t *testing.T) {
@@ -92,24 +92,24 @@ func testSimulatedBookings(t *testing.T, b ports.Database) {
 		wantRefused(t, b, item(1), ports.ErrSimulationLimit)
 		wantError(t, "the first item again", b.Book(t.Context(), one), ports.ErrItemDone)
 		wantEqual(t, "the items", q.items(t, h), []domain.BulkItem{one.Bulk.Item})
-		wantRoom(t, b, q.tenant, 0)
+		wantCapacity(t, b, q.tenant, 0)
 	})
 
 	t.Run("of many at once as many are booked as there may be", func(t *testing.T) {
-		const room = 20
+		const capacity = 20
 		tenant := newTenant(t, b)
 		recipient, address := newRecipient(t, b, tenant)
-		fillSimulations(t, b, tenant, room)
-		errs := together(4*room, func(int) error {
+		fillSimulations(t, b, tenant, capacity)
+		errs := together(4*capacity, func(int) error {
 			w := sample.BookingTo(tenant, recipient, address)
 			sample.Simulate(w)
 			return b.Book(context.Background(), w)
 		})
-		wantWinners(t, errs, room, ports.ErrSimulationLimit)
+		wantWinners(t, errs, capacity, ports.ErrSimulationLimit)
 		running, _, err := b.Read().Simulations.Load(t.Context(), tenant)
-		if err != nil || running != room {
-			t.Errorf("%d run (error %v), want %d", running, err, room)
+		if err != nil || running != capacity {
+			t.Errorf("%d run (error %v), want %d", running, err, capacity)
 		}
-		wantRoom(t, b, tenant, 0)
+		wantCapacity(t, b, tenant, 0)
 	})
 }

@@ -23,7 +23,7 @@ func testSimulationCounts(t *testing.T, b ports.Database) {
 		tenant := newTenant(t, b)
 		errs := together(4*domain.MaxRunningSimulations, func(int) error { return enter(tenant) })
 		wantWinners(t, errs, domain.MaxRunningSimulations, ports.ErrSimulationLimit)
-		wantRoom(t, b, tenant, 0)
+		wantCapacity(t, b, tenant, 0)
 		if err := leave(tenant); err != nil {
 			t.Fatal(err)
 		}
@@ -38,9 +38,9 @@ func testSimulationCounts(t *testing.T, b ports.Database) {
 				t.Fatal(err)
 			}
 		}
-		wantRoom(t, b, tenant, domain.MaxRunningSimulations-3)
-		wantRoom(t, b, sibling, domain.MaxRunningSimulations)
-		wantRoom(t, b, newTenant(t, b), domain.MaxRunningSimulations)
+		wantCapacity(t, b, tenant, domain.MaxRunningSimulations-3)
+		wantCapacity(t, b, sibling, domain.MaxRunningSimulations)
+		wantCapacity(t, b, newTenant(t, b), domain.MaxRunningSimulations)
 	})
 
 	t.Run("no count goes below zero", func(t *testing.T) {
@@ -57,7 +57,7 @@ func testSimulationCounts(t *testing.T, b ports.Database) {
 		if err := leave(tenant); err == nil {
 			t.Error("one left twice")
 		}
-		wantRoom(t, b, tenant, domain.MaxRunningSimulations)
+		wantCapacity(t, b, tenant, domain.MaxRunningSimulations)
 	})
 
 	t.Run("who comes and goes at once is counted right", func(t *testing.T) {
@@ -90,7 +90,7 @@ func testSimulationCounts(t *testing.T, b ports.Database) {
 				t.Error(err)
 			}
 		}
-		wantRoom(t, b, tenant, 5-int(stayed.Load()))
+		wantCapacity(t, b, tenant, 5-int(stayed.Load()))
 	})
 
 	t.Run("what is taken back was never counted", func(t *testing.T) {
@@ -105,7 +105,7 @@ func testSimulationCounts(t *testing.T, b ports.Database) {
 			wantError(t, "InTx", b.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
 				return errors.Join(step(ctx, tx.Simulations), errChangedMind)
 			}), errChangedMind)
-			wantRoom(t, b, tenant, domain.MaxRunningSimulations-1)
+			wantCapacity(t, b, tenant, domain.MaxRunningSimulations-1)
 		}
 	})
 
@@ -145,12 +145,12 @@ func testSimulationCounts(t *testing.T, b ports.Database) {
 // errLookedAround takes back what was done to learn something.
 var errLookedAround = errors.New("only looking")
 
-// wantRoom fails unless exactly so many more simulations are let in.
-func wantRoom(t testing.TB, b ports.Database, tenant domain.Tenant, want int) {
+// wantCapacity fails unless exactly so many more simulations are let in.
+func wantCapacity(t testing.TB, b ports.Database, tenant domain.Tenant, want int) {
 	t.Helper()
-	room := 0
+	capacity := 0
 	err := b.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
-		for room = 0; room <= domain.MaxRunningSimulations; room++ {
+		for capacity = 0; capacity <= domain.MaxRunningSimulations; capacity++ {
 			switch err := tx.Simulations.Enter(ctx, tenant); {
 			case errors.Is(err, ports.ErrSimulationLimit):
 				return errLookedAround
@@ -160,16 +160,16 @@ func wantRoom(t testing.TB, b ports.Database, tenant domain.Tenant, want int) {
 		}
 		return errLookedAround
 	})
-	if !errors.Is(err, errLookedAround) || room != want {
-		t.Errorf("there is room for %d more simulations (error %v), want %d", room, err, want)
+	if !errors.Is(err, errLookedAround) || capacity != want {
+		t.Errorf("there is capacity for %d more simulations (error %v), want %d", capacity, err, want)
 	}
 }
 
 // fillSimulations leaves room for so many.
-func fillSimulations(t testing.TB, b ports.Database, tenant domain.Tenant, room int) {
+func fillSimulations(t testing.TB, b ports.Database, tenant domain.Tenant, capacity int) {
 	t.Helper()
 	inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
-		for range domain.MaxRunningSimulations - room {
+		for range domain.MaxRunningSimulations - capacity {
 			if err := tx.Simulations.Enter(ctx, tenant); err != nil {
 				return err
 			}

@@ -42,7 +42,7 @@ func testSimulationRaces(t *testing.T, b ports.Database) {
 				t.Fatalf("stopped with %d events; now %d, sequence %d, %+v", seen, len(events), d.Lifecycle().Sequence, s)
 			}
 		}
-		wantRoom(t, b, tenant, domain.MaxRunningSimulations)
+		wantCapacity(t, b, tenant, domain.MaxRunningSimulations)
 	})
 
 	t.Run("a step happens once, whoever does it", func(t *testing.T) {
@@ -116,6 +116,6 @@ func testSimulationRaces(t *testing.T, b ports.Database) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantRoom(t, b, tenant, 10-running)
+		wantCapacity(t, b, tenant, 10-running)
 	})
 }

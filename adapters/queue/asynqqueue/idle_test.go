@@ -13,32 +13,32 @@ func TestALaneAsksLessOftenOnceItGotNothingForAWhile(t *testing.T) {
 		p := &patient{every: every, stop: make(chan struct{})}
 		rested := func(got bool) time.Duration {
 			asked := time.Now()
-			p.pace(got)
+			p.slowDown(got)
 			return time.Since(asked)
 		}
 		if r := rested(false); r != every-eagerEvery {
-			t.Errorf("a server that never got anything rests for %v", r)
+			t.Errorf("a server that never got anything pauses for %v", r)
 		}
 		if r := rested(true); r != 0 {
-			t.Errorf("a server that got a task rests for %v", r)
+			t.Errorf("a server that got a task pauses for %v", r)
 		}
 		<-time.After(eagerFor)
 		if r := rested(false); r != 0 {
-			t.Errorf("a server that got a task lately rests for %v", r)
+			t.Errorf("a server that got a task lately pauses for %v", r)
 		}
 		<-time.After(eagerEvery)
 		if r := rested(false); r != every-eagerEvery {
-			t.Errorf("a server that got nothing for a while rests for %v", r)
+			t.Errorf("a server that got nothing for a while pauses for %v", r)
 		}
 	})
 }
 
-func TestALaneThatRestsEndsAtOnce(t *testing.T) {
+func TestAServerThatPausesEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	stop := make(chan struct{})
 	close(stop)
 	began := time.Now()
-	(&patient{stop: stop}).rest(time.Hour)
+	(&patient{stop: stop}).pause(time.Hour)
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it took %v", took)
 	}

@@ -88,13 +88,13 @@ func TestASingleCreateWaitsForOneOrTwoTransactionsOfAFloodOfBulks(t *testing.T) 
 	})
 }
 
-func TestAWriterThatRestsWorksForAFractionOfTheTimeAndKeepsNoAnswerBack(t *testing.T) {
+func TestAWriterThatPausesWorksForAFractionOfTheTimeAndKeepsNoAnswerBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const bulks = 10
 		s := newScene(t)
 		w := &oneWriter{Bookings: s.Store, connection: make(chan struct{}, 1)}
-		s.bookings, s.pace = w, bulk.Pace{Writers: 1, Rest: 3}
+		s.bookings, s.throttle = w, bulk.Throttle{Writers: 1, Pause: 3}
 		p := s.start("a")
 		send := func(key string) {
 			got, err := p.send(t.Context(), stage.Key(s.NewTenant(t), key, 1), orders(50))
@@ -112,7 +112,7 @@ func TestAWriterThatRestsWorksForAFractionOfTheTimeAndKeepsNoAnswerBack(t *testi
 			flood.Go(func() { send(fmt.Sprintf("bulk-%04d", i)) })
 		}
 		flood.Wait()
-		// A rest after each transaction but the last.
+		// A pause after each transaction but the last.
 		if took, want := time.Since(begun), (1+bulks)*longForRun+bulks*3*longForRun; took != want {
 			t.Errorf("%d transactions, one after the other, took %s, want %s", 1+bulks, took, want)
 		}
@@ -120,7 +120,7 @@ func TestAWriterThatRestsWorksForAFractionOfTheTimeAndKeepsNoAnswerBack(t *testi
 }
 
 // A row that is held must not stop the bulks of others.
-func TestATransactionThatTakesLongGivesItsTurnAway(t *testing.T) {
+func TestATransactionThatTakesLongReleasesItsPermit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)

@@ -29,7 +29,7 @@ func (s *stuck) InTx(context.Context, func(context.Context, ports.Stores) error)
 	return nil
 }
 
-func TestImportsTakeTurnsAndNobodyWaitsForLong(t *testing.T) {
+func TestImportsAlternateAndNoneWaitsForLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &stuck{end: make(chan struct{})}

@@ -40,7 +40,7 @@ func (c *crowd) mostAtOnce(call string) int {
 	return c.most[call]
 }
 
-func TestBacklogsTakeTurnsAtTheStorageAndOthersNeedNotWait(t *testing.T) {
+func TestBacklogsShareTheStorageAndOthersNeedNotWait(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(t *testing.T, w *world) {
 		const endpoints, events, call, begins = 12, 600, 20 * time.Millisecond, 500 * time.Millisecond
@@ -70,11 +70,11 @@ func TestBacklogsTakeTurnsAtTheStorageAndOthersNeedNotWait(t *testing.T) {
 		if d := w.row(row); d.Status != domain.WebhookSucceeded {
 			t.Errorf("after a lease, a read and a write it is %s", d.Status)
 		}
-		turns := max(1, runtime.GOMAXPROCS(0)/2)
-		if n := c.mostAtOnce("Record"); n > turns+1 {
-			t.Errorf("%d wrote at a time, want %d and the one without a backlog", n, turns)
+		storagePermits := max(1, runtime.GOMAXPROCS(0)/2)
+		if n := c.mostAtOnce("Record"); n > storagePermits+1 {
+			t.Errorf("%d wrote at a time, want %d and the one without a backlog", n, storagePermits)
 		}
-		time.Sleep(time.Minute) // longer than the leases last: who waits for a turn keeps its own
+		time.Sleep(time.Minute) // longer than the leases last: a drain that waits for a permit keeps its own
 		w.wantArrived(t, endpoints*events+1)
 		if n := w.count("Lease"); n != endpoints+1 {
 			t.Errorf("%d leases, want one for each endpoint", n)
@@ -92,7 +92,7 @@ func TestSendsOfBacklogsAreAsManyAsTheProcessorsWorkOn(t *testing.T) {
 		takes time.Duration
 		most  int // sends at a time
 	}{
-		"at once": {brief / 2, 4*runtime.GOMAXPROCS(0) + inFlight}, // the first has no company yet
+		"at once": {brief / 2, 4*runtime.GOMAXPROCS(0) + inFlight}, // the first has no contention yet
 		"slowly":  {300 * time.Millisecond, endpoints * inFlight},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -101,7 +101,10 @@ const (
 	ActionPickupCreate       Action = "pickup_location.create"
 	ActionPickupUpdate       Action = "pickup_location.update"
 	ActionPickupImport       Action = "pickup_location.import"
-	ActionDeliveryAdvance    Action = "delivery.advance"
+	ActionDeliveryAdvance    Action = "delivery.advance"  // by the platform
+	ActionDeliveryCancel     Action = "delivery.cancel"   // by a person of the business, as the two below
+	ActionDeliveryMove       Action = "delivery.move"     //
+	ActionDeliverySimulate   Action = "delivery.simulate" //
 	ActionWebhookResend      Action = "webhook.resend"
 	ActionOperatorCreate     Action = "operator.create"
 	ActionOperatorRevoke     Action = "operator.revoke"
@@ -128,7 +131,8 @@ func Actions() []Action {
 		ActionApplicationCreate, ActionApplicationDisable, ActionApplicationEnable,
 		ActionKeyCreate, ActionKeyRotate, ActionKeyRevoke,
 		ActionPickupCreate, ActionPickupUpdate, ActionPickupImport,
-		ActionDeliveryAdvance, ActionWebhookResend, ActionOperatorCreate, ActionOperatorRevoke,
+		ActionDeliveryAdvance, ActionDeliveryCancel, ActionDeliveryMove, ActionDeliverySimulate,
+		ActionWebhookResend, ActionOperatorCreate, ActionOperatorRevoke,
 		ActionPersonInvite, ActionPersonLink, ActionPersonAccept, ActionPersonRole, ActionPersonRemove,
 		ActionPersonDisable, ActionPersonEnable, ActionPersonSignIn, ActionPersonPassword, ActionPersonEndSessions,
 		ActionPasskeyAdd, ActionPasskeyRename, ActionPasskeyRemove,

@@ -117,6 +117,7 @@ func everyPage(t *testing.T, b *browser.Browser) {
 	p.Click(t, "main button")
 	settled(t, p, "Hello, adom owner")
 	examine(t, p, "home")
+	delivery := s.url + at(s.followed(t))
 	list, app := s.url+s.house.keysPath(domain.Sandbox), s.url+"/apps/"+string(s.house.app.ID)
 	for name, page := range map[string][2]string{
 		"apps": {s.url + "/apps", "Applications"}, "app": {app, "Adom Foods shop"}, "disable": {app + "/disable", "Disable Adom"}, "keys": {list, "API keys"},
@@ -126,6 +127,8 @@ func everyPage(t *testing.T, b *browser.Browser) {
 		"request": {s.url + "/requests/" + string(s.house.request), "POST /v1/deliveries"},
 		"errors":  {s.url + "/errors", "Errors"}, "errors-none": {s.url + "/errors?application=" + string(s.other.app.ID), "Errors"},
 		"usage": {s.url + "/usage", "Usage"}, "usage-days": {s.url + "/usage?period=30d", "Usage"}, "usage-none": {s.url + "/usage?application=" + string(s.other.app.ID), "Usage"},
+		"deliveries": {s.url + "/deliveries", "Deliveries"}, "deliveries-none": {s.url + "/deliveries?environment=live", "Deliveries"},
+		"deliveries-unknown": {s.url + "/deliveries?q=order-404", "Deliveries"}, "delivery": {delivery, ""}, "cancel": {delivery + "/cancel", "Cancel "},
 		"remove": {s.url + "/people/" + string(s.house.people[domain.RoleViewer].ID) + "/remove", "Remove adom viewer"},
 		"audit":  {s.url + "/audit", "Audit log"}, "account": {s.url + "/account", "Account"}, "missing": {s.url + "/nothing", "There is nothing here"},
 		"badlink": {s.url + "/enter/" + strings.Repeat("x", 43), "There is no such link"},
@@ -136,6 +139,7 @@ func everyPage(t *testing.T, b *browser.Browser) {
 	s.storage.breakLog(ports.ErrTookTooLong)
 	for name, page := range map[string][2]string{
 		"requests-unread": {s.url + "/requests", "The request log cannot be read"}, "keys-unread": {list, "API keys"}, "home-unread": {s.url + "/", "Hello"},
+		"delivery-unread": {delivery, ""},
 	} {
 		to(t, p, page[0], page[1])
 		examine(t, p, name)

@@ -122,6 +122,10 @@ var done = map[string]string{
 	"ended":           "The session was ended.",
 	"ended-others":    "All other sessions were ended.",
 	"out":             "You are signed out.",
+
+	"delivery-cancelled": "The delivery was cancelled.",
+	"delivery-moved":     "The delivery was moved, and its webhooks are on their way.",
+	"simulated":          "The simulation runs. Reload the page to see how far it is.",
 }
 
 // lead sends the browser on after a change, so that a reload repeats nothing.
@@ -136,6 +140,7 @@ func (p *Portal) menu(c *call) []pages.Link {
 	links := []pages.Link{
 		{Href: "/", Text: "Home", Icon: "home"},
 		{Href: "/apps", Text: "Applications", Icon: "apps"},
+		{Href: "/deliveries", Text: "Deliveries", Icon: "deliveries"},
 		{Href: "/requests", Text: "Requests", Icon: "requests"},
 		{Href: "/errors", Text: "Errors", Icon: "errors"},
 		{Href: "/usage", Text: "Usage", Icon: "usage"},

@@ -10,8 +10,10 @@ import (
 	"testing"
 
 	"waybill/adapters/portal"
+	"waybill/application/handling"
 	"waybill/application/people"
 	"waybill/domain"
+	"waybill/test/stage"
 )
 
 // row is what the matrix knows of a route.
@@ -62,6 +64,15 @@ var matrix = map[string]row{
 	"GET /errors":            {may: members},
 	"GET /usage":             {may: members},
 	"GET /usage.csv":         {may: members},
+
+	"GET /deliveries":                     {may: members},
+	"GET /deliveries/:delivery":           {may: members},
+	"GET /deliveries/:delivery/cancel":    {may: members},
+	"POST /deliveries/:delivery/cancel":   {may: developers},
+	"GET /deliveries/:delivery/move":      {may: members},
+	"POST /deliveries/:delivery/move":     {may: developers, form: sent("from", "booked", "status", "assigned")},
+	"GET /deliveries/:delivery/simulate":  {may: members},
+	"POST /deliveries/:delivery/simulate": {may: developers, form: sent("scenario", "delivered", "step_seconds", "5")},
 
 	"GET /people":                 {may: members},
 	"POST /people":                {may: owners, form: sent("email", "efua@new.example", "name", "Efua", "role", "viewer")},
@@ -118,7 +129,7 @@ func (h house) ids(route string) map[string]string {
 		e = domain.Live
 	}
 	return map[string]string{":app": string(h.app.ID), ":key": string(h.key[e].ID), ":person": string(h.people[domain.RoleViewer].ID), ":link": strings.Repeat("x", 43),
-		":request": string(h.request), ":passkey": string(h.passkey)}
+		":request": string(h.request), ":delivery": string(h.delivery), ":passkey": string(h.passkey)}
 }
 
 // path is a route with IDs in it.
@@ -222,6 +233,8 @@ func (s *scene) state(t *testing.T, h house) string {
 			fmt.Fprintln(&b, k.ID, k.RevokedAt != nil, k.Scopes, k.ExpiresAt)
 		}
 	}
+	d := must[*domain.Delivery](t)(handling.New(s.Store, s.Clock, s.IDs, stage.Renderer{}).Get(t.Context(), h.business.ID, h.delivery))
+	fmt.Fprintln(&b, d.ID, d.Lifecycle())
 	for _, m := range must[[]domain.Member](t)(s.directory.Members(t.Context(), h.business.ID)) {
 		sessions := must[[]domain.Session](t)(s.access.Sessions(t.Context(), domain.Principal{Person: m.Person}))
 		for _, k := range must[[]domain.Passkey](t)(s.Store.Read().Passkeys.OfPerson(t.Context(), m.Person.ID)) {
@@ -327,9 +340,9 @@ func TestNoRouteGivesACallerAByteOfAnotherBusiness(t *testing.T) {
 			kinds := map[string]question{"foreign": about(s.other.ids(pattern), s.other)}
 			if strings.Contains(pattern, "/:") {
 				kinds["unknown"] = about(map[string]string{":app": string(s.IDs.ID(domain.PrefixApplication)), ":key": string(s.IDs.ID(domain.PrefixAPIKey)), ":person": string(s.IDs.ID(domain.PrefixPerson)),
-					":request": string(s.IDs.ID(domain.PrefixRequest)), ":passkey": string(s.IDs.ID(domain.PrefixPasskey))}, s.other)
+					":request": string(s.IDs.ID(domain.PrefixRequest)), ":delivery": string(s.IDs.ID(domain.PrefixDelivery)), ":passkey": string(s.IDs.ID(domain.PrefixPasskey))}, s.other)
 				for _, id := range malformed {
-					kinds["malformed "+id] = about(map[string]string{":app": id, ":key": id, ":person": id, ":request": id, ":passkey": id}, s.other)
+					kinds["malformed "+id] = about(map[string]string{":app": id, ":key": id, ":person": id, ":request": id, ":delivery": id, ":passkey": id}, s.other)
 				}
 				for param, id := range s.other.ids(pattern) { // one foreign among own ones
 					if mixed := s.house.ids(pattern); strings.Contains(pattern, param) && strings.Count(pattern, "/:") > 1 {
@@ -343,7 +356,8 @@ func TestNoRouteGivesACallerAByteOfAnotherBusiness(t *testing.T) {
 				other := s.house.ids(strings.NewReplacer("/live/", "/sandbox/", "/sandbox/", "/live/").Replace(pattern))
 				kinds["of the other environment"] = about(other, s.house)
 			}
-			names := strings.Contains(pattern, "/:") || route == "POST /account/sessions" || route == "POST /account/business"
+			names := strings.Contains(pattern, "/:") || route == "POST /account/sessions" || route == "POST /account/business" ||
+				route == "GET /deliveries" // its filter names an application
 			may := slices.Contains(r.may, role)
 			if !names && method == http.MethodPost {
 				continue // it names nothing, and does what the caller may

@@ -23,6 +23,7 @@ import (
 	"waybill/adapters/web"
 	"waybill/adapters/web/connections"
 	"waybill/application/audit"
+	"waybill/application/handling"
 	"waybill/application/people"
 	"waybill/application/requestlog"
 	"waybill/application/tenancy"
@@ -47,6 +48,7 @@ type UseCases struct {
 	Directory *people.Directory
 	Tenants   *tenancy.Tenants
 	Audit     *audit.Log
+	Handling  *handling.Handling
 	Requests  *requestlog.Requests
 }
 

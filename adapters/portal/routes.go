@@ -20,7 +20,10 @@ func always(a domain.Act) func(*call) domain.Act { return func(*call) domain.Act
 
 // records are the parameters of paths that are IDs, with what these begin with. What
 // is none gets no further than the table: the database never hears of it.
-var records = map[string]domain.Prefix{"app": domain.PrefixApplication, "key": domain.PrefixAPIKey, "person": domain.PrefixPerson, "passkey": domain.PrefixPasskey}
+var records = map[string]domain.Prefix{
+	"app": domain.PrefixApplication, "key": domain.PrefixAPIKey, "person": domain.PrefixPerson, "passkey": domain.PrefixPasskey,
+	"delivery": domain.PrefixDelivery,
+}
 
 // keyAct depends on the environment; keys of live take more.
 func keyAct(c *call) domain.Act {
@@ -70,6 +73,15 @@ func routes() []route {
 		{method: get, path: "/errors", act: read, handle: (*Portal).listErrors},
 		{method: get, path: "/usage", act: read, handle: (*Portal).showUsage},
 		{method: get, path: "/usage.csv", act: read, handle: (*Portal).usageCSV},
+
+		{method: get, path: "/deliveries", act: read, handle: (*Portal).listDeliveries},
+		{method: get, path: "/deliveries/:delivery", act: read, handle: (*Portal).showDelivery},
+		{method: get, path: "/deliveries/:delivery/cancel", act: read, handle: (*Portal).askCancel},
+		{method: post, path: "/deliveries/:delivery/cancel", act: always(domain.ActSimulate), handle: (*Portal).cancelDelivery},
+		{method: get, path: "/deliveries/:delivery/move", act: read, handle: (*Portal).showDelivery},
+		{method: post, path: "/deliveries/:delivery/move", act: always(domain.ActSimulate), handle: (*Portal).moveDelivery},
+		{method: get, path: "/deliveries/:delivery/simulate", act: read, handle: (*Portal).showDelivery},
+		{method: post, path: "/deliveries/:delivery/simulate", act: always(domain.ActSimulate), handle: (*Portal).simulateDelivery},
 
 		{method: get, path: "/people", act: read, handle: (*Portal).listPeople},
 		{method: post, path: "/people", act: persons, handle: (*Portal).invite},

@@ -18,6 +18,7 @@ import (
 	"waybill/adapters/passkeys/gowebauthn"
 	"waybill/adapters/portal"
 	"waybill/application/audit"
+	"waybill/application/handling"
 	"waybill/application/people"
 	"waybill/application/requestlog"
 	"waybill/application/tenancy"
@@ -157,7 +158,8 @@ func (s *scene) serve(t *testing.T) string {
 	at := "http://localhost:" + port // browsers refuse passkeys at a number
 	party := must[*gowebauthn.Party](t)(gowebauthn.New(at))
 	p := portal.New(portal.UseCases{Access: access, Passkeys: people.NewPasskeys(access, party), Directory: s.directory,
-		Tenants: s.tenants, Audit: s.audit, Requests: requestlog.NewRequests(s.storage, s.Clock)}, portal.Options{
+		Tenants: s.tenants, Audit: s.audit, Requests: requestlog.NewRequests(s.storage, s.Clock),
+		Handling: handling.New(s.storage, s.Clock, s.IDs, stage.Renderer{})}, portal.Options{
 		BaseURL: at, LiveBaseURL: "http://live.example/v1", SandboxBaseURL: "http://sandbox.example/v1", DocsURL: "http://sandbox.example/docs",
 		Log: slog.New(slog.NewTextHandler(&s.log, nil)), Clock: s.Clock, Identifiers: s.IDs, Operations: operations,
 		RequestLog: portal.RequestLog{Mode: requestlog.All, Keeping: domain.RequestLogKeeping{Successes: 3 * 24 * time.Hour, Failures: 30 * 24 * time.Hour}},
@@ -208,7 +210,7 @@ func (s *scene) newHouse(t *testing.T, name, word string) house {
 			})
 		}
 	}
-	h.delivery = s.IDs.ID(domain.PrefixDelivery)
+	h.delivery = s.booked(t, h, domain.Sandbox)
 	h.request = s.called(t, h, sandboxCall, refused, func(r *domain.RequestRecord) { r.DeliveryID = h.delivery })
 	return h
 }

@@ -23,6 +23,7 @@ import (
 	"waybill/application/audit"
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
+	"waybill/application/handling"
 	"waybill/application/idempotency"
 	"waybill/application/operations"
 	"waybill/application/people"
@@ -86,7 +87,7 @@ var edges = wire.NewSet(
 
 // The operations API.
 var operating = wire.NewSet(
-	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, audit.New, argon2id.New, wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"),
+	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, handling.New, audit.New, argon2id.New, wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"),
 	admission.NewOperators, newFailedOperators, newManagement)
 
 // The operators' listener.

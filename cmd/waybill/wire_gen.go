@@ -25,6 +25,7 @@ import (
 	"waybill/application/audit"
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
+	"waybill/application/handling"
 	"waybill/application/idempotency"
 	"waybill/application/operations"
 	"waybill/application/people"
@@ -220,12 +221,14 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	}
 	peoplePasskeys := people.NewPasskeys(access, passkeys)
 	auditLog := audit.New(portsStorage, clock, identifiers)
+	handlingHandling := handling.New(portsStorage, clock, identifiers, eventRenderer)
 	useCases := portal.UseCases{
 		Access:    access,
 		Passkeys:  peoplePasskeys,
 		Directory: directory,
 		Tenants:   tenants,
 		Audit:     auditLog,
+		Handling:  handlingHandling,
 		Requests:  requests,
 	}
 	portalPortal := newPortal(useCases, c, urls, clock, identifiers, proxyWatch, mainDoorways, log)
@@ -581,7 +584,7 @@ var edges = wire.NewSet(
 
 // The operations API.
 var operating = wire.NewSet(
-	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, audit.New, argon2id.New, wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"), admission.NewOperators, newFailedOperators, newManagement)
+	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, handling.New, audit.New, argon2id.New, wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"), admission.NewOperators, newFailedOperators, newManagement)
 
 // The operators' listener.
 var control = wire.NewSet(

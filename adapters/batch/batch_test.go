@@ -366,14 +366,14 @@ func TestAPanicIsAnErrorOfItsBatchAndNotOfTheNext(t *testing.T) {
 		w := newScene(t, slow/2, batch.Options{Size: 2, Parallel: 1, Slow: slow, Budget: budget})
 		w.outcome = func(item int) error {
 			if item == 1 {
-				panic("planted")
+				panic("injected")
 			}
 			return nil
 		}
 		w.ask(t.Context(), upTo(0, 4)...)
 		w.wantAll(5)
 		for item, failed := range []bool{false, true, true, false, false} {
-			if err := w.outcomes[item]; failed != (err != nil && strings.Contains(err.Error(), "planted")) {
+			if err := w.outcomes[item]; failed != (err != nil && strings.Contains(err.Error(), "injected")) {
 				t.Errorf("item %d: %v", item, err)
 			}
 		}

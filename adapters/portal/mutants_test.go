@@ -10,7 +10,7 @@ import (
 	"waybill/test/overlay"
 )
 
-// mutant is a planted bug, and what the tests of this package say of it.
+// mutant is a bug injected on purpose, and what the tests of this package say of it.
 type mutant struct {
 	name     string // in MUTANT, of the edited program alone
 	tests    string // that have to fail
@@ -116,7 +116,7 @@ func TestTheSourceHasAPlaceForEachMutant(t *testing.T) {
 
 // A test that never failed proves nothing: each of these bugs is in a program of its
 // own, and the tests of this package find it there.
-func TestEachPlantedBugIsFound(t *testing.T) {
+func TestEachMutantIsFound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds this package's tests anew; left out in short mode")
 	}

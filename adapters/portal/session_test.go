@@ -187,7 +187,7 @@ func TestAForeignSiteSendsNoForm(t *testing.T) {
 	s := newScene(t)
 	r := s.signedIn(t, s.house, domain.RoleOwner)
 	for name, value := range map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"} {
-		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/apps", strings.NewReader("name=Planted"))
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/apps", strings.NewReader("name=Injected"))
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		req.Header.Set(name, value)
 		if p := r.do(req); p.status != http.StatusForbidden {

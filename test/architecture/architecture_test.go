@@ -65,7 +65,7 @@ func TestAnUnexpectedNameAtTheTopLevelIsFound(t *testing.T) {
 	}
 }
 
-func TestPlantedImportsAreRefused(t *testing.T) {
+func TestForbiddenImportsAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		rule, pkg, imported string
 	}{
@@ -138,14 +138,14 @@ func TestPlantedImportsAreRefused(t *testing.T) {
 		{"no other layer", "pkg/util", "fmt"},
 		{"no package at the root", "", "fmt"},
 	} {
-		planted := source{file: c.pkg + "/planted.go", pkg: c.pkg, imports: []string{"strings", c.imported}}
-		if breaches := check([]source{planted}); len(breaches) != 1 {
+		forbidden := source{file: c.pkg + "/forbidden.go", pkg: c.pkg, imports: []string{"strings", c.imported}}
+		if breaches := check([]source{forbidden}); len(breaches) != 1 {
 			t.Errorf("%s: %s importing %s: breaches %q, want one", c.rule, c.pkg, c.imported, breaches)
 		}
 	}
 }
 
-func TestPlantedImportsInTestFilesAreRefused(t *testing.T) {
+func TestForbiddenImportsInTestFilesAreRefused(t *testing.T) {
 	for _, c := range []struct{ rule, pkg, imported string }{
 		{"domain's tests: no adapter", "domain", "waybill/adapters/storage/gormstore"},
 		{"domain's tests: no use case", "domain", "waybill/application/quotes"},
@@ -158,8 +158,8 @@ func TestPlantedImportsInTestFilesAreRefused(t *testing.T) {
 		{"tests: one way to compare", "test/contract", "github.com/stretchr/testify/require"},
 		{"tests: one way to compare", "adapters/web", "github.com/stretchr/testify/assert"},
 	} {
-		planted := source{file: c.pkg + "/planted_test.go", pkg: c.pkg, test: true, imports: []string{"testing", c.imported}}
-		if breaches := check([]source{planted}); len(breaches) != 1 {
+		forbidden := source{file: c.pkg + "/forbidden_test.go", pkg: c.pkg, test: true, imports: []string{"testing", c.imported}}
+		if breaches := check([]source{forbidden}); len(breaches) != 1 {
 			t.Errorf("%s: a test of %s importing %s: breaches %q, want one", c.rule, c.pkg, c.imported, breaches)
 		}
 	}
@@ -198,12 +198,12 @@ func TestImportsTheLayersNeedAreAllowed(t *testing.T) {
 }
 
 // The rules are only as good as the reading of the files.
-func TestAPlantedFileIsRead(t *testing.T) {
+func TestAFileThatBreaksARuleIsRead(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"domain/clock.go":              "package domain\n\nimport \"time\"\n\nvar _ time.Time\n",
-		"domain/planted.go":            "//go:build never\n\npackage domain\n\nimport (\n\t\"fmt\"\n\t_ \"waybill/adapters/storage/gormstore\"\n)\n",
-		"domain/planted_test.go":       "package domain_test\n\nimport db \"waybill/adapters/storage/gormstore\"\n",
+		"domain/forbidden.go":          "//go:build never\n\npackage domain\n\nimport (\n\t\"fmt\"\n\t_ \"waybill/adapters/storage/gormstore\"\n)\n",
+		"domain/forbidden_test.go":     "package domain_test\n\nimport db \"waybill/adapters/storage/gormstore\"\n",
 		"domain/testdata/ignored.go":   "package ignored\n\nimport _ \"waybill/ports\"\n",
 		".scratch/ignored.go":          "package ignored\n\nimport _ \"waybill/ports\"\n",
 		"adapters/queue/x/y/z/deep.go": "package deep\n\nimport _ \"waybill/adapters/storage/gormstore\"\n",
@@ -221,7 +221,7 @@ func TestAPlantedFileIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	breaches := check(sources)
-	for _, file := range []string{"domain/planted.go", "domain/planted_test.go", "adapters/queue/x/y/z/deep.go"} {
+	for _, file := range []string{"domain/forbidden.go", "domain/forbidden_test.go", "adapters/queue/x/y/z/deep.go"} {
 		if !slices.ContainsFunc(breaches, func(b string) bool { return strings.HasPrefix(b, file+" imports waybill/adapters/storage/gormstore") }) {
 			t.Errorf("%s was not refused; breaches: %q", file, breaches)
 		}

@@ -57,7 +57,7 @@ func TestNoErrorBeginsWithTheNameOfItsPackage(t *testing.T) {
 	}
 }
 
-func TestPlantedWordsOfAnEdgeAreFound(t *testing.T) {
+func TestWordsOfAnEdgeAreFound(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"call.go":          "package x\n\n// stop is what DELETE /deliveries/{id} does.\n",

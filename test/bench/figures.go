@@ -99,13 +99,13 @@ func latest(o outcome) float64  { return o.quantile(1, eventOf).Seconds() }
 // last is when the last webhook came, in seconds after the beginning.
 func last(o outcome) float64 { return o.end(func(arrival) bool { return true }).Sub(o.begun).Seconds() }
 
-// lastPlanted is when the last one came that no create was for.
-func lastPlanted(o outcome) float64 { return o.end(arrival.planted).Sub(o.begun).Seconds() }
+// lastInserted is when the last one came that no create was for.
+func lastInserted(o outcome) float64 { return o.end(arrival.inserted).Sub(o.begun).Seconds() }
 
-// plantedOnes is how many came that no create was for.
-func (o outcome) plantedOnes() (n int) {
+// insertedOnes is how many came that no create was for.
+func (o outcome) insertedOnes() (n int) {
 	for _, a := range o.First {
-		if a.planted() {
+		if a.inserted() {
 			n++
 		}
 	}
@@ -136,12 +136,12 @@ func (o outcome) within() outcome {
 func eventOf(_ outcome, a arrival) time.Time  { return a.Happened }
 func answerOf(o outcome, a arrival) time.Time { return o.answered[a.Order] }
 
-// quantile of the time from a create until arrival; where something was planted,
+// quantile of the time from a create until arrival; where something was inserted,
 // of those creates that were made while some of it was still to come.
 func (o outcome) quantile(q float64, from func(outcome, arrival) time.Time) time.Duration {
-	m, until := measurement{}, o.end(arrival.planted)
+	m, until := measurement{}, o.end(arrival.inserted)
 	for _, a := range o.First {
-		if !a.planted() && (until.IsZero() || a.Happened.Before(until)) {
+		if !a.inserted() && (until.IsZero() || a.Happened.Before(until)) {
 			m.latencies = append(m.latencies, a.Came.Sub(from(o, a)))
 		}
 	}

@@ -59,7 +59,7 @@ func TestWhatATrialIsComparedWithIsMeasuredToo(t *testing.T) {
 	}
 }
 
-func TestLatenciesAreThoseOfCreatesBesideWhatWasPlanted(t *testing.T) {
+func TestLatenciesAreThoseOfCreatesBesideInsertedWebhooks(t *testing.T) {
 	t.Parallel()
 	begun := time.Date(2026, 3, 14, 9, 0, 0, 0, time.UTC)
 	at := func(s int) time.Time { return begun.Add(time.Duration(s) * time.Second) }
@@ -72,8 +72,8 @@ func TestLatenciesAreThoseOfCreatesBesideWhatWasPlanted(t *testing.T) {
 	if p50, most := o.quantile(0.5, eventOf), o.quantile(1, eventOf); p50 != 3*time.Second || most != 3*time.Second {
 		t.Errorf("p50 %v, longest %v, want those of 2 s and 3 s", p50, most)
 	}
-	if last(o) != 6 || lastPlanted(o) != 4 || o.plantedOnes() != 1 {
-		t.Errorf("the last after %v s, of %d planted after %v s", last(o), o.plantedOnes(), lastPlanted(o))
+	if last(o) != 6 || lastInserted(o) != 4 || o.insertedOnes() != 1 {
+		t.Errorf("the last after %v s, of %d inserted after %v s", last(o), o.insertedOnes(), lastInserted(o))
 	}
 	o.took, o.Count = 4*time.Second, 4
 	if w := o.within(); w.Count != 2 || last(w) != 4 {

@@ -21,7 +21,7 @@ import (
 // A server and a worker on one Postgres and one Redis get creates, whose webhooks
 // are received, reads, and simulations in the sandbox, all at a steady pace.
 // Idempotency keys are remembered for seconds; what is kept for a month, events and
-// webhooks, is planted as if it were older, as fast as the creates come. So the
+// webhooks, is inserted as if it were older, as fast as the creates come. So the
 // cleaning has as much to do as in a service that is months old.
 //
 // It is judged whether requests notice the cleaning, and whether tables, memory

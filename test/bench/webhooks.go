@@ -19,7 +19,7 @@ import (
 // their own. What is sent to is a process beside them that answers at once.
 // Events are those of real creates over HTTP: for a backlog while the worker is
 // held back with SIGSTOP, for latencies at a steady pace. What would take too long
-// to be created is planted in the database; see plant.sql.
+// to be created is inserted in the database; see due.sql.
 const webhooksArgument = "webhooks"
 
 // webhookOptions are the flags behind it.

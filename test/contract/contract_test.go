@@ -90,7 +90,7 @@ func TestViolationsAreRefused(t *testing.T) {
 		flaw                  string
 		method, path, example string
 		status                int
-		plant                 func(*sample)
+		damage                func(*sample)
 		want                  string
 	}{
 		{"an unknown field in a delivery", "GET", "/deliveries/{delivery_id}", "onTheWay", 200, set("data.rider", "Kofi"), "rider"},
@@ -210,7 +210,7 @@ func TestViolationsAreRefused(t *testing.T) {
 			t.Parallel()
 			s := example(t, doc, c.method, c.path, c.status, c.example)
 			s.passes(t, d)
-			c.plant(s)
+			c.damage(s)
 			s.fails(t, d, c.want)
 		})
 	}

@@ -34,11 +34,11 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// program is the real one, plantedProgram the one that can be told to break a
+// program is the real one, mutantProgram the one that can be told to break a
 // rule. Each is built when it is first needed.
 var (
-	program        = sync.OnceValues(func() (string, error) { return buildProgram("waybill") })
-	plantedProgram = sync.OnceValues(buildMutants)
+	program       = sync.OnceValues(func() (string, error) { return buildProgram("waybill") })
+	mutantProgram = sync.OnceValues(buildMutants)
 )
 
 func buildProgram(name string, flags ...string) (string, error) {

@@ -45,12 +45,12 @@ func TestABulkIsResumedWhereverItsProcessStalls(t *testing.T) {
 	newScene(t, program, moments).survive(t, stall)
 }
 
-// TestAStallNoticesAPlantedBug shows what the stalls above are worth.
-func TestAStallNoticesAPlantedBug(t *testing.T) {
+// TestAStallNoticesAMutant shows what the stalls above are worth.
+func TestAStallNoticesAMutant(t *testing.T) {
 	t.Parallel()
-	o := newScene(t, plantedProgram, []moment{
+	o := newScene(t, mutantProgram, []moment{
 		{name: "before an item is recorded", statement: recording, nth: 2},
-	}, "WAYBILL_PLANT=no_fence").play(t, stall)
+	}, "WAYBILL_MUTANT=no_fence").play(t, stall)
 	t.Log(o)
 	if o.doubled == 0 {
 		t.Error("nothing was doubled, with that bug in the program")

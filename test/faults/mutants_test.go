@@ -16,11 +16,11 @@ const store = "adapters/storage/gormstore/"
 // entrances are where the mutants come into the program.
 var entrances = []overlay.Edit{
 	{File: store + "bookings.go", Old: "	if w.Bulk == nil && s.held(w) == \"\" {\n",
-		New: "	if bug := s.plantedBug(w, e.row); bug != nil {\n		return bug(ctx)\n	}\n	if w.Bulk == nil && s.held(w) == \"\" {\n"},
-	{File: store + "bookings.go", Old: "if err != nil || s.held(w)", New: "if err != nil || s.plantedBug(w, e.row) != nil || s.held(w)"},
+		New: "	if bug := s.mutantBook(w, e.row); bug != nil {\n		return bug(ctx)\n	}\n	if w.Bulk == nil && s.held(w) == \"\" {\n"},
+	{File: store + "bookings.go", Old: "if err != nil || s.held(w)", New: "if err != nil || s.mutantBook(w, e.row) != nil || s.held(w)"},
 	{File: store + "bookings.go", Old: "(simulations{b.session}).Enter", New: "newSimulations(b.session).Enter"},
 	{File: store + "bulks.go", Old: "	return s.kept(\"extend the lease of a bulk\", result)\n",
-		New: "	if plantedUnfenced() {\n		return nil\n	}\n	return s.kept(\"extend the lease of a bulk\", result)\n"},
+		New: "	if mutantUnfenced() {\n		return nil\n	}\n	return s.kept(\"extend the lease of a bulk\", result)\n"},
 	{File: store + "store.go", Old: "		Deliveries:      deliveries{s},\n		Simulations:     simulations{s},\n",
 		New: "		Deliveries:      newDeliveries(s),\n		Simulations:     newSimulations(s),\n"},
 	{File: store + "store.go", Old: "		Deliveries:      deliveries{s},\n		Bulks:           bulks{s},\n		Simulations:     simulations{s},\n",

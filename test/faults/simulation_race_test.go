@@ -32,9 +32,9 @@ func alongside(t *testing.T) {
 
 // arena is a playground of two servers and a worker, or of the one process
 // that SQLite has, and applications enough for what runs at a time.
-func arena(t *testing.T, dialect Dialect, plant string) *playground {
+func arena(t *testing.T, dialect Dialect, mutant string) *playground {
 	t.Helper()
-	of := setting{dialect: dialect, servers: 2, workers: 1, apps: 2, plant: plant}
+	of := setting{dialect: dialect, servers: 2, workers: 1, apps: 2, mutant: mutant}
 	if dialect == Postgres {
 		of.redis = redis.Own(t).URL
 	}
@@ -266,12 +266,12 @@ func crowdIn(t *testing.T, p *playground) *verdict {
 	return v
 }
 
-// TestRacesOfSimulationsNoticePlantedBugs shows what the races above are worth.
-func TestRacesOfSimulationsNoticePlantedBugs(t *testing.T) {
+// TestRacesOfSimulationsNoticeMutants shows what the races above are worth.
+func TestRacesOfSimulationsNoticeMutants(t *testing.T) {
 	bugs := []struct {
-		name, plant string
-		run         func(*testing.T, *playground) *verdict
-		noticed     func(*verdict) bool
+		name, mutant string
+		run          func(*testing.T, *playground) *verdict
+		noticed      func(*verdict) bool
 	}{
 		{"a stop", "simulation_unlocked", func(t *testing.T, p *playground) *verdict { return stopInTime(t, p, 100) },
 			func(v *verdict) bool { return v.wrong["steps after a stop"] > 0 }},
@@ -285,7 +285,7 @@ func TestRacesOfSimulationsNoticePlantedBugs(t *testing.T) {
 			t.Parallel()
 			var v *verdict
 			for range 3 { // a bug that shows by chance may not do so at once
-				if v = b.run(t, arena(t, Postgres, b.plant)); b.noticed(v) {
+				if v = b.run(t, arena(t, Postgres, b.mutant)); b.noticed(v) {
 					t.Log(v)
 					return
 				}

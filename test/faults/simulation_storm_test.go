@@ -25,7 +25,7 @@ type spell struct {
 	simulations int
 	stepSeconds int
 	workers     int
-	plant       string
+	mutant      string
 	grace       time.Duration // how late all may be in the end; 0: a minute
 }
 
@@ -72,7 +72,7 @@ func TestSimulationsAreNotEarlyAndHardlyLate(t *testing.T) {
 // calm plays them while nothing goes wrong.
 func (s spell) calm(t *testing.T) account {
 	t.Helper()
-	of := setting{dialect: s.dialect, servers: 1, workers: s.workers, apps: s.apps(), plant: s.plant}
+	of := setting{dialect: s.dialect, servers: 1, workers: s.workers, apps: s.apps(), mutant: s.mutant}
 	if s.dialect == Postgres {
 		of.redis = redis.Own(t).URL
 	}
@@ -102,7 +102,7 @@ func (s spell) stormy(t *testing.T) account {
 	t.Helper()
 	server, database := redis.Own(t), ownPostgres(t)
 	p := newPlayground(t, setting{
-		dialect: Postgres, url: database.URL, redis: server.URL, servers: 1, workers: s.workers, apps: s.apps(), plant: s.plant,
+		dialect: Postgres, url: database.URL, redis: server.URL, servers: 1, workers: s.workers, apps: s.apps(), mutant: s.mutant,
 	})
 	p.begin(t, s.simulations, s.stepSeconds)
 	gone, pause, rounds := time.Second, 100*time.Millisecond, 3
@@ -176,11 +176,11 @@ func (p *playground) revive(t *testing.T, worker int) {
 	t.Cleanup(p.lives[worker].kill)
 }
 
-// TestSimulationsNoticePlantedBugs shows what the spells above are worth.
-func TestSimulationsNoticePlantedBugs(t *testing.T) {
+// TestSimulationsNoticeMutants shows what the spells above are worth.
+func TestSimulationsNoticeMutants(t *testing.T) {
 	small := spell{dialect: Postgres, simulations: 100, stepSeconds: 1, workers: 1, grace: 5 * time.Second}
 	bugs := []struct {
-		plant   string
+		mutant  string
 		play    func(spell, *testing.T) account
 		noticed func(account) bool
 	}{
@@ -190,10 +190,10 @@ func TestSimulationsNoticePlantedBugs(t *testing.T) {
 		{"simulation_forgotten", spell.stormy, func(a account) bool { return a.unended > 0 && a.lost > 0 }},
 	}
 	for _, b := range bugs {
-		t.Run(b.plant, func(t *testing.T) {
+		t.Run(b.mutant, func(t *testing.T) {
 			t.Parallel()
 			s := small
-			s.plant = b.plant
+			s.mutant = b.mutant
 			var a account
 			for range 3 { // a bug that shows by chance may not do so at once
 				if a = b.play(s, t); b.noticed(a) {

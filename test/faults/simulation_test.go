@@ -55,7 +55,7 @@ type setting struct {
 	servers int
 	workers int
 	apps    int
-	plant   string
+	mutant  string
 	with    []string   // settings besides the usual ones
 	each    [][]string // by process, servers first: settings of it alone
 	clocks  []string   // by process, servers first: how its clock is wrong, as clockVariable tells it
@@ -68,8 +68,8 @@ func newPlayground(t *testing.T, of setting) *playground {
 		t.Skip("starts real servers; left out in short mode")
 	}
 	get := program
-	if of.plant != "" {
-		get = plantedProgram
+	if of.mutant != "" {
+		get = mutantProgram
 	}
 	if of.clocks != nil {
 		get = wrongClockProgram
@@ -83,7 +83,7 @@ func newPlayground(t *testing.T, of setting) *playground {
 		client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 256}},
 	}
 	t.Cleanup(p.client.CloseIdleConnections)
-	env := append(settings(p.url), "WAYBILL_RATE_LIMIT_PER_BUSINESS="+noLimit, "WAYBILL_PLANT="+of.plant)
+	env := append(settings(p.url), "WAYBILL_RATE_LIMIT_PER_BUSINESS="+noLimit, "WAYBILL_MUTANT="+of.mutant)
 	if of.redis != "" {
 		env = append(env, "WAYBILL_REDIS_URL="+of.redis)
 	}

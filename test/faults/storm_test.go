@@ -22,7 +22,7 @@ type storm struct {
 	deaths int // at least
 	stalls int // per cent of the blows that only stop a server, for longer than a lease lasts
 	hasty  int // per cent of the tries on which a client hangs up early
-	plant  string
+	mutant string
 }
 
 // servers is how many processes share the database.
@@ -150,8 +150,8 @@ func (s storm) rage(t *testing.T) outcome {
 	if t.Failed() {
 		t.FailNow()
 	}
-	if s.plant != "" {
-		o.name += " with " + s.plant
+	if s.mutant != "" {
+		o.name += " with " + s.mutant
 	}
 	o.seen = sender.seen
 	for _, v := range victims {
@@ -166,18 +166,18 @@ func (s storm) rage(t *testing.T) outcome {
 func (s storm) place(t *testing.T) (url string, env []string, binary string) {
 	t.Helper()
 	var err error
-	if s.plant == "" {
+	if s.mutant == "" {
 		binary, err = program()
 	} else {
-		binary, err = plantedProgram()
+		binary, err = mutantProgram()
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	url = freshDatabase(t, s.dialect)
 	env = settings(url)
-	if s.plant != "" {
-		env = append(env, "WAYBILL_PLANT="+s.plant)
+	if s.mutant != "" {
+		env = append(env, "WAYBILL_MUTANT="+s.mutant)
 	}
 	return url, env, binary
 }

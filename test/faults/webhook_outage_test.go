@@ -8,7 +8,7 @@ import (
 )
 
 // drought is a Redis that forgets, goes and comes back while events are written.
-type drought struct{ plant string }
+type drought struct{ mutant string }
 
 func TestStormOnRedisLosesNoWebhook(t *testing.T) {
 	alongside(t)
@@ -21,7 +21,7 @@ func TestStormOnRedisLosesNoWebhook(t *testing.T) {
 func (d drought) last(t *testing.T) *ledger {
 	t.Helper()
 	server := redis.Own(t)
-	p := newPost(t, setting{dialect: Postgres, redis: server.URL, servers: 1, workers: 2, apps: 3, plant: d.plant})
+	p := newPost(t, setting{dialect: Postgres, redis: server.URL, servers: 1, workers: 2, apps: 3, mutant: d.mutant})
 	p.receive(t, p.apps[0], takes)
 	p.receive(t, p.apps[0], takes)
 	p.receive(t, p.apps[1], thinks(10*time.Millisecond))
@@ -32,7 +32,7 @@ func (d drought) last(t *testing.T) *ledger {
 	if full() {
 		flushes, away, within = 200, time.Minute, 90*time.Second
 	}
-	if d.plant != "" {
+	if d.mutant != "" {
 		within = 6 * time.Second
 	}
 	direct := openRedis(t, server.URL)

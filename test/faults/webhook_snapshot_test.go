@@ -13,9 +13,9 @@ import (
 // heldSnapshot is a snapshot that somebody holds, as pg_dump does, while webhooks flow:
 // Postgres keeps all that sending leaves.
 type heldSnapshot struct {
-	dead  int           // webhooks to the first receiver that were sent since
-	lasts time.Duration // each phase
-	plant string
+	dead   int           // webhooks to the first receiver that were sent since
+	lasts  time.Duration // each phase
+	mutant string
 }
 
 // besideSnapshot is what came of it: within how long 95 of 100 webhooks came, and all.
@@ -24,11 +24,11 @@ type besideSnapshot struct {
 	calm, held, free struct{ p95, last time.Duration }
 }
 
-func newHeldSnapshot(plant string) heldSnapshot {
+func newHeldSnapshot(mutant string) heldSnapshot {
 	if full() {
-		return heldSnapshot{dead: 1_500_000, lasts: 3 * time.Minute, plant: plant}
+		return heldSnapshot{dead: 1_500_000, lasts: 3 * time.Minute, mutant: mutant}
 	}
-	return heldSnapshot{dead: 600_000, lasts: 3 * time.Second, plant: plant}
+	return heldSnapshot{dead: 600_000, lasts: 3 * time.Second, mutant: mutant}
 }
 
 // late tells whether they came later beside the snapshot than they may.
@@ -56,9 +56,9 @@ func TestASnapshotThatIsHeldDelaysNoWebhook(t *testing.T) {
 // snapshotTries are for what else the machine does.
 const snapshotTries = 3
 
-// TestASnapshotThatIsHeldNoticesAPlantedBug shows what that is worth: looks for what is
+// TestASnapshotThatIsHeldNoticesAMutant shows what that is worth: looks for what is
 // due go through all that was sent.
-func TestASnapshotThatIsHeldNoticesAPlantedBug(t *testing.T) {
+func TestASnapshotThatIsHeldNoticesAMutant(t *testing.T) {
 	alongside(t)
 	for range snapshotTries {
 		if newHeldSnapshot("webhook_due_since_ever").last(t).late() {
@@ -70,7 +70,7 @@ func TestASnapshotThatIsHeldNoticesAPlantedBug(t *testing.T) {
 
 func (h heldSnapshot) last(t *testing.T) (b besideSnapshot) {
 	t.Helper()
-	p := newPost(t, setting{dialect: Postgres, redis: redis.Own(t).URL, servers: 1, workers: 1, apps: 2, plant: h.plant})
+	p := newPost(t, setting{dialect: Postgres, redis: redis.Own(t).URL, servers: 1, workers: 1, apps: 2, mutant: h.mutant})
 	for _, app := range p.apps {
 		p.receive(t, app, takes)
 	}

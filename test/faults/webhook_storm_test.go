@@ -14,7 +14,7 @@ import (
 // flood is events that are written while workers die.
 type flood struct {
 	events int
-	plant  string
+	mutant string
 }
 
 // strikeEvery is how often a process is killed; one of so many is the server.
@@ -54,7 +54,7 @@ func (f flood) rage(t *testing.T) aftermath {
 	}
 	database := ownPostgres(t)
 	p := newPost(t, setting{
-		dialect: Postgres, url: database.URL, redis: redis.Own(t).URL, servers: 1, workers: 2, apps: 3, plant: f.plant,
+		dialect: Postgres, url: database.URL, redis: redis.Own(t).URL, servers: 1, workers: 2, apps: 3, mutant: f.mutant,
 	})
 	p.receive(t, p.apps[0], takes)
 	p.receive(t, p.apps[0], takes)
@@ -93,7 +93,7 @@ func (f flood) rage(t *testing.T) aftermath {
 	}
 	stormed := time.Since(begun)
 	patience := 90 * time.Second
-	if f.plant != "" {
+	if f.mutant != "" {
 		patience = 20 * time.Second
 	}
 	took := p.drain(t, patience)
@@ -188,15 +188,15 @@ func holdTransaction(ctx context.Context, db *sql.DB, lasting time.Duration, unt
 	return tx.Commit()
 }
 
-// TestStormOnWebhooksNoticesPlantedBugs shows what the storms are worth.
-func TestStormOnWebhooksNoticesPlantedBugs(t *testing.T) {
+// TestStormOnWebhooksNoticesMutants shows what the storms are worth.
+func TestStormOnWebhooksNoticesMutants(t *testing.T) {
 	type bug struct {
-		plant   string
-		run     func(t *testing.T, plant string) aftermath
+		mutant  string
+		run     func(t *testing.T, mutant string) aftermath
 		noticed func(aftermath) bool
 	}
-	raging := func(t *testing.T, plant string) aftermath { return flood{events: 400, plant: plant}.rage(t) }
-	thirsting := func(t *testing.T, plant string) aftermath { return aftermath{ledger: drought{plant: plant}.last(t)} }
+	raging := func(t *testing.T, mutant string) aftermath { return flood{events: 400, mutant: mutant}.rage(t) }
+	thirsting := func(t *testing.T, mutant string) aftermath { return aftermath{ledger: drought{mutant: mutant}.last(t)} }
 	bugs := []bug{
 		{"fanout_own_commit", raging, func(a aftermath) bool { return a.lost > 0 }},
 		{"webhook_settled_early", raging, func(a aftermath) bool { return a.lost > 0 }},
@@ -213,11 +213,11 @@ func TestStormOnWebhooksNoticesPlantedBugs(t *testing.T) {
 		}
 	}
 	for _, b := range bugs {
-		t.Run(b.plant, func(t *testing.T) {
+		t.Run(b.mutant, func(t *testing.T) {
 			t.Parallel()
 			const tries = 3
 			for range tries {
-				if b.noticed(b.run(t, b.plant)) {
+				if b.noticed(b.run(t, b.mutant)) {
 					return
 				}
 			}

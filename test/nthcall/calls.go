@@ -32,7 +32,7 @@ var faults = []fault{
 	failsBefore, failsAfter, timesOut, timesOutAfter, callerHangsUp, answerLost, commitLost, neverTheAnswer,
 }
 
-var errPlanted = errors.New("planted fault")
+var errInjected = errors.New("injected fault")
 
 // Calls counts the calls of the ports that were put through it and makes the
 // nth go wrong.
@@ -75,9 +75,9 @@ func (c *Calls) call(ctx context.Context, name string, commits bool, do func() e
 	}
 	switch c.kind {
 	case failsBefore:
-		return errPlanted
+		return errInjected
 	case failsAfter:
-		return errors.Join(do(), errPlanted)
+		return errors.Join(do(), errInjected)
 	case timesOut:
 		<-ctx.Done()
 		return ctx.Err()

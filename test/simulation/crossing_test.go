@@ -64,9 +64,9 @@ var fates = map[kind][]fate{
 }
 
 var (
-	errPlanted = errors.New("simulation: planted fault")
-	errDead    = errors.New("simulation: the process is dead")
-	errUndone  = errors.New("simulation: rolled back")
+	errInjected = errors.New("simulation: injected fault")
+	errDead     = errors.New("simulation: the process is dead")
+	errUndone   = errors.New("simulation: rolled back")
 )
 
 // call is a call of a port that waits to go on.
@@ -263,7 +263,7 @@ func (p *process) atOnce(ctx context.Context, t *task, k kind, do func(context.C
 		return errDead
 	case k == begins && (p.world.x.busy() || t.chance(p.world.faulty)):
 		t.faults++
-		return errPlanted
+		return errInjected
 	}
 	return do(ctx)
 }
@@ -277,13 +277,13 @@ func (p *process) meet(ctx context.Context, c *call, f fate, do func(context.Con
 	case buried:
 		return errDead
 	case failsBefore:
-		return errPlanted
+		return errInjected
 	case failsAfter:
-		return errors.Join(do(ctx), errPlanted)
+		return errors.Join(do(ctx), errInjected)
 	case timesOut:
 		p.world.x.done(c)
 		if _, bounded := ctx.Deadline(); !bounded {
-			return errPlanted
+			return errInjected
 		}
 		<-ctx.Done()
 		return ctx.Err()

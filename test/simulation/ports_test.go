@@ -78,7 +78,7 @@ func (s store) Book(ctx context.Context, w ports.BookingWrite) error {
 			noteIn(ctx, "commit lost")
 			return ports.ErrOutcomeUnknown
 		}
-		err := s.p.world.plant.book(ctx, s.p.world, w)
+		err := s.p.world.mutant.book(ctx, s.p.world, w)
 		for _, r := range refusals {
 			if errors.Is(err, r.err) {
 				noteIn(ctx, r.fact)
@@ -88,9 +88,9 @@ func (s store) Book(ctx context.Context, w ports.BookingWrite) error {
 	})
 }
 
-// BookRun goes past what is planted: those bugs are in Book.
+// BookRun goes past the mutants: those bugs are in Book.
 func (s store) BookRun(ctx context.Context, writes []ports.BookingWrite) (n int, err error) {
-	if s.p.world.plant != nil {
+	if s.p.world.mutant != nil {
 		return 0, nil
 	}
 	err = s.p.through(ctx, begins, fmt.Sprintf("BookRun %d items", len(writes)), func(ctx context.Context) (err error) {
@@ -148,7 +148,7 @@ type keyReader struct {
 
 func (r keyReader) Find(ctx context.Context, t domain.Tenant, key string) (domain.KeyRecord, error) {
 	return ask(ctx, r.p, reads, "Find "+key, func(ctx context.Context) (domain.KeyRecord, error) {
-		return r.p.world.plant.find(ctx, r.real, t, key)
+		return r.p.world.mutant.find(ctx, r.real, t, key)
 	})
 }
 
@@ -210,7 +210,7 @@ func (r deliveryReader) FindByExternalID(ctx context.Context, t domain.Tenant, i
 
 func (r deliveryReader) List(ctx context.Context, t domain.Tenant, f domain.DeliveryFilter, page domain.PageRequest) ([]*domain.Delivery, error) {
 	return ask(ctx, r.p, reads, "List", func(ctx context.Context) ([]*domain.Delivery, error) {
-		return r.p.world.plant.list(ctx, r.DeliveryReader, t, f, page)
+		return r.p.world.mutant.list(ctx, r.DeliveryReader, t, f, page)
 	})
 }
 
@@ -305,7 +305,7 @@ func (s bulkStore) Items(ctx context.Context, t domain.Tenant, h ports.BulkHold)
 func (s bulkStore) Extend(ctx context.Context, t domain.Tenant, h ports.BulkHold) error {
 	return s.p.through(ctx, within, "Extend", func(ctx context.Context) error {
 		s.held.extended = true
-		err := s.p.world.plant.extend(ctx, s.BulkStore, t, h)
+		err := s.p.world.mutant.extend(ctx, s.BulkStore, t, h)
 		if errors.Is(err, ports.ErrLeaseLost) {
 			noteIn(ctx, "lease lost")
 		}
@@ -348,7 +348,7 @@ type deliveryStore struct {
 
 func (s deliveryStore) Lock(ctx context.Context, t domain.Tenant, id domain.ID) (*domain.Delivery, error) {
 	return ask(ctx, s.p, within, "Lock "+string(id), func(ctx context.Context) (*domain.Delivery, error) {
-		d, err := s.p.world.plant.lock(ctx, s.DeliveryStore, t, id)
+		d, err := s.p.world.mutant.lock(ctx, s.DeliveryStore, t, id)
 		if err == nil && !d.Simulating() {
 			noteIn(ctx, "at rest")
 		} else if err == nil && d.Simulation().NextStepAt.Sub(clock{s.p}.Now()) > 2*time.Second {
@@ -364,7 +364,7 @@ func (s deliveryStore) Update(ctx context.Context, t domain.Tenant, d *domain.De
 		if simulation := d.Simulation(); simulation != nil && simulation.Status == domain.SimulationCompleted {
 			s.p.world.reach("a simulation was completed")
 		}
-		return s.p.world.plant.update(ctx, s.DeliveryStore, t, d, events)
+		return s.p.world.mutant.update(ctx, s.DeliveryStore, t, d, events)
 	})
 }
 
@@ -388,7 +388,7 @@ func (s simulationStore) Enter(ctx context.Context, t domain.Tenant) error {
 }
 
 func (s simulationStore) Leave(ctx context.Context, t domain.Tenant) error {
-	return s.p.through(ctx, within, "Leave", func(ctx context.Context) error { return s.p.world.plant.leave(ctx, s.SimulationStore, t) })
+	return s.p.through(ctx, within, "Leave", func(ctx context.Context) error { return s.p.world.mutant.leave(ctx, s.SimulationStore, t) })
 }
 
 // pricing asks for the same fee for the same trip.
@@ -400,12 +400,12 @@ func (s pricing) Price(ctx context.Context, trip domain.Trip) (domain.Quote, err
 		quote := domain.Quote{Currency: currency, Distance: domain.Distance{Kilometres: 4.2, Source: domain.DistanceRoad}}
 		switch fateOf(ctx) {
 		case noPrice:
-			return domain.Quote{}, domain.QuoteUnavailable(errPlanted)
+			return domain.Quote{}, domain.QuoteUnavailable(errInjected)
 		case noPriceSoon:
 			wait, cancel := context.WithTimeout(ctx, 2437*time.Millisecond) // never together with another timer
 			defer cancel()
 			<-wait.Done()
-			return domain.Quote{}, domain.QuoteUnavailable(errPlanted)
+			return domain.Quote{}, domain.QuoteUnavailable(errInjected)
 		case customPrice:
 			noteIn(ctx, "custom quote")
 			quote.RequiresCustomQuote = true
@@ -480,7 +480,7 @@ type limiter struct {
 func (l limiter) Take(ctx context.Context, buckets ...ports.Bucket) (ports.Allowance, error) {
 	if t, ok := ctx.Value(taskKey{}).(*task); ok && t.chance(l.p.world.faulty/10) {
 		t.note("limiter failed")
-		return ports.Allowance{}, errPlanted
+		return ports.Allowance{}, errInjected
 	}
 	return l.RateLimiter.Take(ctx, buckets...)
 }

@@ -35,7 +35,7 @@ type outcome struct {
 }
 
 // run plays the world of a seed.
-func run(t *testing.T, seed uint64, p *plant) (o outcome) {
+func run(t *testing.T, seed uint64, p *mutant) (o outcome) {
 	t.Helper()
 	dir, err := os.MkdirTemp(scratch(), "world")
 	if err != nil {

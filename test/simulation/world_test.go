@@ -74,7 +74,7 @@ type world struct {
 	rng     *rand.Rand
 	path    string // of the database
 	store   *gormstore.Store
-	plant   *plant
+	mutant  *mutant
 	x       *crossing
 	procs   []*process
 	retired []*process // stopped ones that still have something to end
@@ -115,9 +115,9 @@ type client struct {
 }
 
 // newWorld is peopled, and nothing has happened in it.
-func newWorld(dir string, seed uint64, p *plant) (*world, error) {
+func newWorld(dir string, seed uint64, p *mutant) (*world, error) {
 	w := &world{
-		seed: seed, rng: rand.New(rand.NewPCG(seed, 0x5eed)), path: filepath.Join(dir, "waybill.db"), plant: p, x: newCrossing(),
+		seed: seed, rng: rand.New(rand.NewPCG(seed, 0x5eed)), path: filepath.Join(dir, "waybill.db"), mutant: p, x: newCrossing(),
 		everNotified: map[string]int{}, branches: map[string]int{}, faults: map[string]int{},
 	}
 	w.nobody = w.newTask(nil, nil)

@@ -143,9 +143,9 @@ func TestAPanicWithAConnectionDoesNotKeepIt(t *testing.T) {
 	write.SetMaxOpenConns(1)
 	for range 2 {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		err := gormstore.OnConnection(ctx, write, func() { panic("planted") })
+		err := gormstore.OnConnection(ctx, write, func() { panic("injected") })
 		cancel()
-		if err == nil || !strings.Contains(err.Error(), "planted") {
+		if err == nil || !strings.Contains(err.Error(), "injected") {
 			t.Errorf("the panic became %v", err)
 		}
 	}

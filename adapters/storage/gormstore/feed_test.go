@@ -36,8 +36,8 @@ func theFeed(ctx context.Context, s *gormstore.Store, t domain.Tenant, after dom
 	return page.Events, err
 }
 
-// planted reads with one rule broken.
-func planted(where, order string, position func(domain.FeedEvent) []any) feedReader {
+// mutantFeed reads with one rule broken.
+func mutantFeed(where, order string, position func(domain.FeedEvent) []any) feedReader {
 	return func(ctx context.Context, s *gormstore.Store, t domain.Tenant, after domain.FeedEvent, limit int) ([]domain.FeedEvent, error) {
 		_, read := s.Pools()
 		rows, err := read.QueryContext(ctx, "SELECT id, delivery_id, sequence, position FROM feed_events WHERE application_id = $1 AND "+where+
@@ -64,14 +64,14 @@ func planted(where, order string, position func(domain.FeedEvent) []any) feedRea
 
 const noID = "00000000000000000000000000000000"
 
-var byIDAlone = planted("id > $2", "id", func(e domain.FeedEvent) []any {
+var byIDAlone = mutantFeed("id > $2", "id", func(e domain.FeedEvent) []any {
 	if e.ID == "" {
 		return []any{noID}
 	}
 	return []any{e.ID.Hex()}
 })
 
-var withoutBound = planted("(position, sequence, id) > ($2, $3, $4)", "position, sequence, id", func(e domain.FeedEvent) []any {
+var withoutBound = mutantFeed("(position, sequence, id) > ($2, $3, $4)", "position, sequence, id", func(e domain.FeedEvent) []any {
 	if e.ID == "" {
 		return []any{0, 0, noID}
 	}

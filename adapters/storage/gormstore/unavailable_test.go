@@ -265,12 +265,12 @@ func TestAServerThatLetsARunningProgramInNoMoreIsUnavailableAndOneThatStartsIsTo
 	}
 }
 
-// plant has Postgres do something before each row of a table.
-func plant(t testing.TB, url, table, body string) {
+// addTrigger has Postgres do something before each row of a table.
+func addTrigger(t testing.TB, url, table, body string) {
 	t.Helper()
 	conn := connect(t, url)
-	do(t, conn, "CREATE FUNCTION planted() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "+body+"; RETURN NEW; END $$")
-	do(t, conn, "CREATE TRIGGER planted BEFORE INSERT ON "+table+" FOR EACH ROW EXECUTE FUNCTION planted()")
+	do(t, conn, "CREATE FUNCTION injected() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "+body+"; RETURN NEW; END $$")
+	do(t, conn, "CREATE TRIGGER injected BEFORE INSERT ON "+table+" FOR EACH ROW EXECUTE FUNCTION injected()")
 }
 
 func TestATransactionThatOthersAlwaysForestallFindsTheDatabaseBusy(t *testing.T) {
@@ -279,8 +279,8 @@ func TestATransactionThatOthersAlwaysForestallFindsTheDatabaseBusy(t *testing.T)
 		url := newDatabase(t)
 		s := open(t, url)
 		tenant := newTenant(t, s)
-		plant(t, url, "businesses", "RAISE EXCEPTION 'forestalled' USING ERRCODE = '"+code+"'")
-		do(t, connect(t, url), "CREATE TRIGGER planted BEFORE INSERT ON deliveries FOR EACH ROW EXECUTE FUNCTION planted()")
+		addTrigger(t, url, "businesses", "RAISE EXCEPTION 'forestalled' USING ERRCODE = '"+code+"'")
+		do(t, connect(t, url), "CREATE TRIGGER injected BEFORE INSERT ON deliveries FOR EACH ROW EXECUTE FUNCTION injected()")
 		for what, err := range map[string]error{"a change": change(t.Context(), s), "a booking": s.Book(t.Context(), sample.BookingWrite(tenant))} {
 			var e *domain.Error
 			if !errors.As(err, &e) || e.Kind != domain.KindUnavailable || sqlState(err) != code {
@@ -295,7 +295,7 @@ func TestABookingThatTakesTooLongIsUnavailable(t *testing.T) {
 	url := newDatabase(t)
 	s := openWith(t, url, gormstore.Options{StatementTimeout: 500 * time.Millisecond})
 	tenant := newTenant(t, s)
-	plant(t, url, "deliveries", "PERFORM pg_sleep(60)")
+	addTrigger(t, url, "deliveries", "PERFORM pg_sleep(60)")
 	if err := s.Book(t.Context(), sample.BookingWrite(tenant)); !errors.Is(err, ports.ErrTookTooLong) {
 		t.Errorf("%v, want that it took too long", err)
 	}

@@ -10,12 +10,12 @@ import (
 	"waybill/ports"
 )
 
-// plantedPause is how long a window stays open into which a process may die.
-const plantedPause = 25 * time.Millisecond
+// mutantPause is how long a window stays open into which a process may die.
+const mutantPause = 25 * time.Millisecond
 
-// plantedBug is Book with the rule broken that WAYBILL_PLANT names. The tests
+// mutantBook is Book with the rule broken that WAYBILL_MUTANT names. The tests
 // in test/faults have to notice; no other program is built with this file.
-func (s *Store) plantedBug(w ports.BookingWrite, row deliveryRow) func(context.Context) error {
+func (s *Store) mutantBook(w ports.BookingWrite, row deliveryRow) func(context.Context) error {
 	key := func(ctx context.Context) error {
 		return s.booked(ctx, w, func(b booking) error { return b.claim(ctx, w) })
 	}
@@ -23,9 +23,9 @@ func (s *Store) plantedBug(w ports.BookingWrite, row deliveryRow) func(context.C
 		return s.booked(ctx, w, func(b booking) error { return b.storeDelivery(ctx, w, row) })
 	}
 	if w.Bulk != nil {
-		return s.plantedBulkBug(w, row, key, delivery)
+		return s.mutantBulkBook(w, row, key, delivery)
 	}
-	switch os.Getenv("WAYBILL_PLANT") {
+	switch os.Getenv("WAYBILL_MUTANT") {
 	case "key_own_commit": // who dies in between is booked again
 		return inTwoCommits(delivery, key)
 	case "key_own_commit_first": // who dies in between is told of what was never booked
@@ -47,15 +47,15 @@ func (s *Store) plantedBug(w ports.BookingWrite, row deliveryRow) func(context.C
 	return nil
 }
 
-func (s *Store) plantedBulkBug(w ports.BookingWrite, row deliveryRow, mark, delivery func(context.Context) error) func(context.Context) error {
-	switch os.Getenv("WAYBILL_PLANT") {
+func (s *Store) mutantBulkBook(w ports.BookingWrite, row deliveryRow, mark, delivery func(context.Context) error) func(context.Context) error {
+	switch os.Getenv("WAYBILL_MUTANT") {
 	case "item_own_commit": // who dies in between is booked again
 		return inTwoCommits(delivery, mark)
 	case "item_own_commit_first": // who dies in between is told of what was never booked
 		return inTwoCommits(mark, delivery)
 	case "item_unrecorded": // who dies before the end books all items again
 		return func(ctx context.Context) error {
-			time.Sleep(plantedPause)
+			time.Sleep(mutantPause)
 			return s.booked(ctx, w, func(b booking) error {
 				if err := (bulks{b.session}).Extend(ctx, b.tenant, w.Bulk.Hold); err != nil {
 					return err
@@ -65,7 +65,7 @@ func (s *Store) plantedBulkBug(w ports.BookingWrite, row deliveryRow, mark, deli
 		}
 	case "no_fence": // who stalled goes on beside who took over
 		return func(ctx context.Context) error {
-			time.Sleep(plantedPause)
+			time.Sleep(mutantPause)
 			return s.booked(ctx, w, func(b booking) error {
 				if err := (bulks{b.session}).AddItem(ctx, b.tenant, w.Bulk.Hold, w.Bulk.Item); err != nil {
 					return err
@@ -77,14 +77,14 @@ func (s *Store) plantedBulkBug(w ports.BookingWrite, row deliveryRow, mark, deli
 	return nil
 }
 
-func plantedUnfenced() bool { return os.Getenv("WAYBILL_PLANT") == "no_fence" }
+func mutantUnfenced() bool { return os.Getenv("WAYBILL_MUTANT") == "no_fence" }
 
 func inTwoCommits(first, second func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if err := first(ctx); err != nil {
 			return err
 		}
-		time.Sleep(plantedPause)
+		time.Sleep(mutantPause)
 		return second(ctx)
 	}
 }

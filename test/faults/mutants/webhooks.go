@@ -17,17 +17,17 @@ import (
 // fanOutOf is fanOut of a session.
 type fanOutOf func(ctx context.Context, t domain.Tenant, e domain.FeedEvent, except domain.ID) error
 
-// newFanOut breaks the rule that WAYBILL_PLANT names.
+// newFanOut breaks the rule that WAYBILL_MUTANT names.
 func newFanOut(s feed) fanOutOf {
 	switch {
-	case planted("fanout_own_commit"): // who dies in between tells nobody
+	case mutant("fanout_own_commit"): // who dies in between tells nobody
 		return func(ctx context.Context, t domain.Tenant, e domain.FeedEvent, except domain.ID) error {
 			go s.fanOutLater(context.WithoutCancel(ctx), t, e, except)
 			return nil
 		}
-	case planted("feed_unsettled"): // transactions end in another order than they began
+	case mutant("feed_unsettled"): // transactions end in another order than they began
 		return func(ctx context.Context, t domain.Tenant, e domain.FeedEvent, except domain.ID) error {
-			time.Sleep(rand.N(plantedPause))
+			time.Sleep(rand.N(mutantPause))
 			return s.fanOut(ctx, t, e, except)
 		}
 	}
@@ -40,7 +40,7 @@ func (s feed) fanOutLater(ctx context.Context, t domain.Tenant, e domain.FeedEve
 	pool.Statement.ConnPool = pool.ConnPool
 	alone := feed{session{db: pool, dialect: s.dialect, fanned: &fanned{}}}
 	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); {
-		time.Sleep(plantedPause)
+		time.Sleep(mutantPause)
 		var n int64
 		err := alone.with(ctx).Table("feed_events").Where("id = ?", rowIDOf(e.ID)).Count(&n).Error
 		if err == nil && n > 0 {
@@ -50,14 +50,14 @@ func (s feed) fanOutLater(ctx context.Context, t domain.Tenant, e domain.FeedEve
 	}
 }
 
-func newFeed(s session) ports.FeedReader { return plantedFeed{s} }
+func newFeed(s session) ports.FeedReader { return mutantFeed{s} }
 
-// plantedFeed and plantedOutbox break the rule that WAYBILL_PLANT names.
-type plantedFeed struct{ session }
+// mutantFeed and mutantOutbox break the rule that WAYBILL_MUTANT names.
+type mutantFeed struct{ session }
 
-func (s plantedFeed) Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after *domain.FeedPosition, limit int) (domain.FeedPage, error) {
+func (s mutantFeed) Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after *domain.FeedPosition, limit int) (domain.FeedPage, error) {
 	sn := s.session
-	if planted("feed_unsettled") { // what is committed later with an earlier position is missed
+	if mutant("feed_unsettled") { // what is committed later with an earlier position is missed
 		careless := *s.dialect
 		careless.feedBound = sqliteDialect.feedBound
 		sn.dialect = &careless
@@ -65,12 +65,12 @@ func (s plantedFeed) Events(ctx context.Context, t domain.Tenant, f domain.FeedF
 	return feed{sn}.Events(ctx, t, f, after, limit)
 }
 
-func newOutbox(s *Store) ports.WebhookOutbox { return plantedOutbox{outbox{store: s}} }
+func newOutbox(s *Store) ports.WebhookOutbox { return mutantOutbox{outbox{store: s}} }
 
-type plantedOutbox struct{ outbox }
+type mutantOutbox struct{ outbox }
 
-func (o plantedOutbox) Due(ctx context.Context, endpoint domain.ID, now time.Time, limit int) ([]ports.OutgoingWebhook, error) {
-	if planted("webhook_due_since_ever") { // whoever holds a snapshot has each look go through all that was sent
+func (o mutantOutbox) Due(ctx context.Context, endpoint domain.ID, now time.Time, limit int) ([]ports.OutgoingWebhook, error) {
+	if mutant("webhook_due_since_ever") { // whoever holds a snapshot has each look go through all that was sent
 		if err := o.write().dueFrom(ctx, rowIDOf(endpoint), time.Unix(0, 0)); err != nil {
 			return nil, err
 		}
@@ -80,13 +80,13 @@ func (o plantedOutbox) Due(ctx context.Context, endpoint domain.ID, now time.Tim
 		return nil, err
 	}
 	switch {
-	case planted("webhook_settled_early"): // what its sender has in hand when it dies is sent by nobody
+	case mutant("webhook_settled_early"): // what its sender has in hand when it dies is sent by nobody
 		ids := all(due, func(d *ports.OutgoingWebhook) rowID { return rowIDOf(d.ID) })
 		if len(ids) == 0 {
 			return nil, nil
 		}
 		err = o.write().with(ctx).Exec("UPDATE webhook_deliveries SET status = 'succeeded', due_at = NULL WHERE id IN ?", ids).Error
-	case planted("webhook_written_anew"): // a repeat is not what was sent before
+	case mutant("webhook_written_anew"): // a repeat is not what was sent before
 		for i := range due {
 			due[i].Payload = append(bytes.Clone(due[i].Payload), bytes.Repeat([]byte{' '}, due[i].Attempts)...)
 		}
@@ -94,15 +94,15 @@ func (o plantedOutbox) Due(ctx context.Context, endpoint domain.ID, now time.Tim
 	return due, err
 }
 
-func (o plantedOutbox) Lease(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration) (domain.WebhookEndpoint, bool, error) {
-	if planted("webhook_shared") { // two send to one endpoint
+func (o mutantOutbox) Lease(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration) (domain.WebhookEndpoint, bool, error) {
+	if mutant("webhook_shared") { // two send to one endpoint
 		return o.lease(ctx, endpoint, token, lasting, "CAST(? AS text) <> ''", "NOT e.listener")
 	}
 	return o.outbox.Lease(ctx, endpoint, token, lasting)
 }
 
-func (o plantedOutbox) Waiting(ctx context.Context, now time.Time, limit int) ([]ports.WaitingEndpoint, error) {
-	if planted("webhook_unswept") { // a notification that was lost is never made up for
+func (o mutantOutbox) Waiting(ctx context.Context, now time.Time, limit int) ([]ports.WaitingEndpoint, error) {
+	if mutant("webhook_unswept") { // a notification that was lost is never made up for
 		return nil, nil
 	}
 	return o.outbox.Waiting(ctx, now, limit)

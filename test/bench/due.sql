@@ -11,7 +11,7 @@ WITH template AS (
 ), numbered AS (
     SELECT t.endpoint_id, t.slot, n, date_trunc('milliseconds', now() - $3::interval * (1 - (n - 1.0) / ($2 * t.places))) AS made
     FROM template t, LATERAL generate_series(t.place, $2::bigint * t.places, t.places) AS n
-), planted AS MATERIALIZED (
+), inserted AS MATERIALIZED (
     -- Hexadecimal digits as of a UUIDv7; the last one is the slot.
     SELECT endpoint_id, slot, made, lpad(to_hex((extract(epoch FROM made) * 1000)::bigint), 12, '0')
         || '7' || lpad(to_hex(n % 4096), 3, '0') || '8' || lpad(to_hex(n), 14, '0') AS hex
@@ -21,13 +21,13 @@ WITH template AS (
     SELECT (p.hex || '0')::uuid, t.application_id, t.environment, (p.hex || '0')::uuid, t.sequence, t.type, p.made,
         overlay(t.payload PLACING convert_to(p.hex || '0', 'UTF8') FROM t.id_at),
         (SELECT nextval('feed_positions') FROM (SELECT pg_advisory_xact_lock_shared(2002937444, ((last_value & 4294967295) - 2147483648)::integer) FROM feed_positions OFFSET 0) AS held)
-    FROM planted p JOIN template t USING (endpoint_id)
+    FROM inserted p JOIN template t USING (endpoint_id)
 ), attempts AS (
     INSERT INTO webhook_attempts (id, webhook_delivery_id, number, trigger, status_code, error_class, duration_ms, excerpt, started_at, next_at)
     SELECT (p.hex || p.slot)::uuid, (p.hex || p.slot)::uuid, 1, 'schedule', 503, 'http_5xx', 5, 'Service Unavailable', p.made, now()
-    FROM planted p WHERE $5
+    FROM inserted p WHERE $5
 )
 INSERT INTO webhook_deliveries (id, endpoint_id, event_id, event_type, delivery_id, sequence, status, attempts, used, due_at, trigger, back, created_at)
 SELECT (p.hex || p.slot)::uuid, p.endpoint_id, (p.hex || '0')::uuid, t.type, (p.hex || '0')::uuid, t.sequence, 'pending',
     CASE WHEN $5 THEN 1 ELSE 0 END, CASE WHEN $5 THEN 1 ELSE 0 END, CASE WHEN $5 THEN now() ELSE p.made END, 'schedule', '', p.made
-FROM planted p JOIN template t USING (endpoint_id)
+FROM inserted p JOIN template t USING (endpoint_id)

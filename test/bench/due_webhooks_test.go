@@ -68,7 +68,7 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-func TestWhatIsPlantedIsSentLikeWhatWasCreated(t *testing.T) {
+func TestInsertedWebhooksAreSentLikeCreatedOnes(t *testing.T) {
 	t.Parallel()
 	for name, failed := range map[string]bool{"never tried": false, "failed once": true} {
 		t.Run(name, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestWhatIsPlantedIsSentLikeWhatWasCreated(t *testing.T) {
 			for _, e := range s.endpoints {
 				before[e] = s.due(t, e, now)[0]
 			}
-			if err := plant(t.Context(), s.db, s.keys, 2*each, time.Minute, failed); err != nil {
+			if err := insertDue(t.Context(), s.db, s.keys, 2*each, time.Minute, failed); err != nil {
 				t.Fatal(err)
 			}
 			events, deliveries := map[domain.ID]bool{}, map[domain.ID]bool{"": true}
@@ -97,7 +97,7 @@ func TestWhatIsPlantedIsSentLikeWhatWasCreated(t *testing.T) {
 					s.wantLike(t, before[e], w, slot, failed)
 				}
 				if oldest := now.Sub(due[0].CreatedAt); oldest < time.Minute/2 || oldest > time.Minute {
-					t.Errorf("the oldest is of %v before the planting", oldest)
+					t.Errorf("the oldest is of %v before the insert", oldest)
 				}
 				var attempts int
 				if err := s.db.QueryRow(t.Context(), "SELECT count(*) FROM webhook_attempts a JOIN webhook_deliveries w ON w.id = a.webhook_delivery_id"+
@@ -147,7 +147,7 @@ func (s *scene) wantLike(t *testing.T, real, w ports.OutgoingWebhook, slot int, 
 	want.ID, want.EventID, want.DeliveryID, want.CreatedAt, want.DueAt = w.ID, w.EventID, w.DeliveryID, w.CreatedAt, w.DueAt
 	want.Attempts, want.Used = tried, tried
 	if fmt.Sprintf("%+v", w.WebhookDelivery) != fmt.Sprintf("%+v", want) {
-		t.Errorf("planted %+v, want %+v", w.WebhookDelivery, want)
+		t.Errorf("inserted %+v, want %+v", w.WebhookDelivery, want)
 	}
 	if w.ID != domain.WebhookDeliveryID(w.EventID, slot) || w.DeliveryID == real.DeliveryID {
 		t.Errorf("%s of event %s, delivery %s, in slot %d", w.ID, w.EventID, w.DeliveryID, slot)
@@ -156,7 +156,7 @@ func (s *scene) wantLike(t *testing.T, real, w ports.OutgoingWebhook, slot int, 
 		t.Errorf("made at %v, due at %v", w.CreatedAt, w.DueAt)
 	}
 	body := strings.ReplaceAll(strings.ReplaceAll(s.payload, string(real.EventID), string(w.EventID)), orderMark+"0000041", orderMark+"0000000")
-	if string(w.Payload) != body || !(arrival{Order: orderOf(w.Payload)}).planted() {
+	if string(w.Payload) != body || !(arrival{Order: orderOf(w.Payload)}).inserted() {
 		t.Errorf("the body is %s, want %s", w.Payload, body)
 	}
 }
@@ -182,12 +182,12 @@ func (s *scene) wantRecordable(t *testing.T, failed bool) {
 	}
 }
 
-func TestOnlyAWebhookThatWasThereIsPlanted(t *testing.T) {
+func TestOnlyAWebhookThatWasThereIsInserted(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	without := []string{s.keys[0], sample.ID(domain.PrefixWebhookEndpoint).Hex()}
-	if err := plant(t.Context(), s.db, without, 20, time.Minute, false); err == nil {
-		t.Error("planted for an endpoint that had none")
+	if err := insertDue(t.Context(), s.db, without, 20, time.Minute, false); err == nil {
+		t.Error("inserted for an endpoint that had none")
 	}
 }
 

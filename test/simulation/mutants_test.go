@@ -11,12 +11,12 @@ import (
 	"waybill/ports"
 )
 
-// plant is a bug in a port: nil is none.
-type plant struct{ bug string }
+// mutant is a bug injected into a port: nil is none.
+type mutant struct{ bug string }
 
-func (p *plant) is(bug string) bool { return p != nil && p.bug == bug }
+func (p *mutant) is(bug string) bool { return p != nil && p.bug == bug }
 
-func (p *plant) book(ctx context.Context, w *world, write ports.BookingWrite) error {
+func (p *mutant) book(ctx context.Context, w *world, write ports.BookingWrite) error {
 	switch {
 	case p.is("a key is not remembered") && write.Bulk == nil:
 		write.Key.Key = fmt.Sprint("forgotten-", write.Delivery.ID)
@@ -51,7 +51,7 @@ func unmarked(w ports.BookingWrite) ports.BookingWrite {
 	return w
 }
 
-func (p *plant) find(ctx context.Context, r ports.IdempotencyReader, t domain.Tenant, key string) (domain.KeyRecord, error) {
+func (p *mutant) find(ctx context.Context, r ports.IdempotencyReader, t domain.Tenant, key string) (domain.KeyRecord, error) {
 	found, err := r.Find(ctx, t, key)
 	if p.is("a replay is rendered anew") && err == nil && len(found.Answer.Body) > 0 {
 		found.Answer.Body = append([]byte(" "), found.Answer.Body...)
@@ -59,14 +59,14 @@ func (p *plant) find(ctx context.Context, r ports.IdempotencyReader, t domain.Te
 	return found, err
 }
 
-func (p *plant) list(ctx context.Context, r ports.DeliveryReader, t domain.Tenant, f domain.DeliveryFilter, page domain.PageRequest) ([]*domain.Delivery, error) {
+func (p *mutant) list(ctx context.Context, r ports.DeliveryReader, t domain.Tenant, f domain.DeliveryFilter, page domain.PageRequest) ([]*domain.Delivery, error) {
 	if p.is("a page begins with the last record of the one before") && page.After != nil {
 		page.After.CreatedAt = page.After.CreatedAt.Add(-time.Millisecond)
 	}
 	return r.List(ctx, t, f, page)
 }
 
-func (p *plant) lock(ctx context.Context, s ports.DeliveryStore, t domain.Tenant, id domain.ID) (*domain.Delivery, error) {
+func (p *mutant) lock(ctx context.Context, s ports.DeliveryStore, t domain.Tenant, id domain.ID) (*domain.Delivery, error) {
 	d, err := s.Lock(ctx, t, id)
 	if err != nil {
 		return d, err
@@ -82,7 +82,7 @@ func (p *plant) lock(ctx context.Context, s ports.DeliveryStore, t domain.Tenant
 	return domain.RestoreDelivery(d.Booking, life), nil
 }
 
-func (p *plant) update(ctx context.Context, s ports.DeliveryStore, t domain.Tenant, d *domain.Delivery, events []ports.EventWrite) error {
+func (p *mutant) update(ctx context.Context, s ports.DeliveryStore, t domain.Tenant, d *domain.Delivery, events []ports.EventWrite) error {
 	simulation := d.Simulation()
 	if p.is("a stop is not stored") && len(events) == 0 && simulation != nil && simulation.Status == domain.SimulationStopped {
 		return nil
@@ -90,14 +90,14 @@ func (p *plant) update(ctx context.Context, s ports.DeliveryStore, t domain.Tena
 	return s.Update(ctx, t, d, events...)
 }
 
-func (p *plant) leave(ctx context.Context, s ports.SimulationStore, t domain.Tenant) error {
+func (p *mutant) leave(ctx context.Context, s ports.SimulationStore, t domain.Tenant) error {
 	if p.is("a count is not taken back") {
 		return nil
 	}
 	return s.Leave(ctx, t)
 }
 
-func (p *plant) extend(ctx context.Context, s ports.BulkStore, t domain.Tenant, h ports.BulkHold) error {
+func (p *mutant) extend(ctx context.Context, s ports.BulkStore, t domain.Tenant, h ports.BulkHold) error {
 	err := s.Extend(ctx, t, h)
 	if p.is("a lost lease is not noticed") && errors.Is(err, ports.ErrLeaseLost) {
 		return nil
@@ -106,7 +106,7 @@ func (p *plant) extend(ctx context.Context, s ports.BulkStore, t domain.Tenant, 
 }
 
 // A checker that never complained proves nothing.
-func TestPlantedBugsAreFound(t *testing.T) {
+func TestMutantsAreFound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays many worlds")
 	}
@@ -119,7 +119,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 		t.Run(bug, func(t *testing.T) {
 			t.Parallel()
 			for seed := uint64(1); seed <= 150; seed++ {
-				if r := run(t, seed, &plant{bug}); r.oops != nil {
+				if r := run(t, seed, &mutant{bug}); r.oops != nil {
 					t.Logf("seed %d: %v", seed, r.oops)
 					return
 				}

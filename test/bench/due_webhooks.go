@@ -11,17 +11,17 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// plantSQL makes webhooks that are due, many more than could be created in time.
+// dueSQL makes webhooks that are due, many more than could be created in time.
 // They are what the program would have stored; only the deliveries that they are
 // about are not there, which nobody reads to send them.
 //
-//go:embed plant.sql
-var plantSQL string
+//go:embed due.sql
+var dueSQL string
 
-// planted tells what no create was for; its timestamp says nothing.
-func (a arrival) planted() bool { return a.Order == 0 }
+// inserted tells what no create was for; its timestamp says nothing.
+func (a arrival) inserted() bool { return a.Order == 0 }
 
-// The webhooks of these trials are planted.
+// The webhooks of these trials are inserted.
 const (
 	overdueFor = 20 * time.Second // is sent of a large backlog
 	overdueAge = time.Hour        // of the oldest of it
@@ -35,27 +35,27 @@ var overdueFigures = append([]figure{
 
 // besideRetries are latencies of the creates, and what is of the retries.
 var besideRetries = slices.Concat(latency(-1)[:5], []figure{
-	{"retries per second", func(o outcome) float64 { return float64(o.plantedOnes()) / lastPlanted(o) }, 0, 0, -1},
-	{"last retry after s", lastPlanted, 1, 0, -1},
+	{"retries per second", func(o outcome) float64 { return float64(o.insertedOnes()) / lastInserted(o) }, 0, 0, -1},
+	{"last retry after s", lastInserted, 1, 0, -1},
 	{"lost", missing, 0, 0, 0},
 }, processors)
 
-// plant makes so many webhooks due, as many for each endpoint: after a first
+// insertDue makes so many webhooks due, as many for each endpoint: after a first
 // attempt in vain, or before it. Each endpoint must have had one webhook.
-func plant(ctx context.Context, db *pgx.Conn, endpoints []string, n int, age time.Duration, failed bool) error {
-	tag, err := db.Exec(ctx, plantSQL, endpoints, n/len(endpoints), age, orderMark, failed)
+func insertDue(ctx context.Context, db *pgx.Conn, endpoints []string, n int, age time.Duration, failed bool) error {
+	tag, err := db.Exec(ctx, dueSQL, endpoints, n/len(endpoints), age, orderMark, failed)
 	if err == nil && tag.RowsAffected() != int64(n/len(endpoints)*len(endpoints)) {
-		err = fmt.Errorf("%d webhooks were planted, not %d for each of %d endpoints", tag.RowsAffected(), n/len(endpoints), len(endpoints))
+		err = fmt.Errorf("%d webhooks were inserted, not %d for each of %d endpoints", tag.RowsAffected(), n/len(endpoints), len(endpoints))
 	}
 	if err != nil {
-		return fmt.Errorf("plant webhooks: %w", err)
+		return fmt.Errorf("insert webhooks: %w", err)
 	}
 	return nil
 }
 
 // overdue is the beginning of a backlog that is too large to be waited for.
 func (p *post) overdue(ctx context.Context, webhooks int) (o outcome, err error) {
-	f, err := p.plant(ctx, p.neighbours[:1], webhooks, overdueAge, false)
+	f, err := p.insertDue(ctx, p.neighbours[:1], webhooks, overdueAge, false)
 	if err != nil {
 		return o, err
 	}
@@ -64,7 +64,7 @@ func (p *post) overdue(ctx context.Context, webhooks int) (o outcome, err error)
 	if o.begun, err = f.release(ctx); err != nil {
 		return o, err
 	}
-	err = p.await(ctx, f.planted, overdueFor)
+	err = p.await(ctx, f.inserted, overdueFor)
 	o.took, o.spent = time.Since(o.begun), p.spent().since(before)
 	return o, err
 }
@@ -72,13 +72,13 @@ func (p *post) overdue(ctx context.Context, webhooks int) (o outcome, err error)
 // retried is a steady pace of one application while many retries of others, who
 // take them at once, become due in one moment.
 func (p *post) retried(ctx context.Context, perSecond, retries int, duration time.Duration) (o outcome, err error) {
-	f, err := p.plant(ctx, p.neighbours, retries, retryAge, true)
+	f, err := p.insertDue(ctx, p.neighbours, retries, retryAge, true)
 	if err != nil {
 		return o, err
 	}
 	defer func() { err = errors.Join(err, f.clear(ctx)) }()
 	creates := perSecond * int(duration/time.Second)
-	o.expected = f.planted + creates
+	o.expected = f.inserted + creates
 	before := p.spent()
 	if o.begun, err = f.release(ctx); err != nil {
 		return o, err
@@ -86,26 +86,26 @@ func (p *post) retried(ctx context.Context, perSecond, retries int, duration tim
 	if err = p.order(ctx, []application{p.one}, creates, perSecond); err != nil {
 		return o, err
 	}
-	err = p.await(ctx, o.expected, patience+time.Duration(f.planted)*time.Millisecond)
+	err = p.await(ctx, o.expected, patience+time.Duration(f.inserted)*time.Millisecond)
 	o.took, o.spent = time.Since(o.begun), p.spent().since(before)
 	return o, err
 }
 
-// field is what was planted, and the endpoints it is for. They are held back by a
-// lease, so that all of it becomes due in one moment, which is after the planting.
+// field is what was inserted, and the endpoints it is for. They are held back by a
+// lease, so that all of it becomes due in one moment, which is after the insert.
 type field struct {
 	*post
 	of        []application
 	endpoints []string // IDs of the API, one of each application
 	keys      []string // the same in the database
-	planted   int
+	inserted  int
 }
 
-// plant makes webhooks for a new endpoint of each application. The field is to be
+// insertDue makes webhooks for a new endpoint of each application. The field is to be
 // cleared if there is no error.
-func (p *post) plant(ctx context.Context, of []application, n int, age time.Duration, failed bool) (*field, error) {
-	f := &field{post: p, of: of, planted: n / len(of) * len(of)}
-	if f.planted == 0 {
+func (p *post) insertDue(ctx context.Context, of []application, n int, age time.Duration, failed bool) (*field, error) {
+	f := &field{post: p, of: of, inserted: n / len(of) * len(of)}
+	if f.inserted == 0 {
 		return nil, fmt.Errorf("%d webhooks are fewer than the %d endpoints they are for; ask for more", n, len(of))
 	}
 	err := f.prepare(ctx, age, failed)
@@ -132,7 +132,7 @@ func (f *field) prepare(ctx context.Context, age time.Duration, failed bool) err
 	if _, err := f.db.Exec(ctx, "UPDATE webhook_leases SET token = gen_random_uuid(), leased_until = now() + interval '10 minutes', due_since = '1970-01-01T00:00:00Z' WHERE endpoint_id = ANY ($1::uuid[])", f.keys); err != nil {
 		return err
 	}
-	if err := plant(ctx, f.db, f.keys, f.planted, age, failed); err != nil {
+	if err := insertDue(ctx, f.db, f.keys, f.inserted, age, failed); err != nil {
 		return err
 	}
 	for _, statement := range []string{"VACUUM ANALYZE", "CHECKPOINT"} {
@@ -170,7 +170,7 @@ func uproot(ctx context.Context, db *pgx.Conn, endpoints []string) error {
 		"DELETE FROM webhook_deliveries WHERE endpoint_id = ANY ($1::uuid[])",
 	} {
 		if _, err := db.Exec(ctx, statement, endpoints); err != nil {
-			return fmt.Errorf("clear what was planted: %w", err)
+			return fmt.Errorf("clear what was inserted: %w", err)
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package portal
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -86,6 +87,14 @@ func (c *call) field(f pages.Field) pages.Field {
 		}
 	}
 	return f
+}
+
+// retryAfter tells when to try again, where an error does.
+func (c *call) retryAfter(err error) {
+	var e *domain.Error
+	if errors.As(err, &e) && e.RetryAfter > 0 {
+		c.Header("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+	}
 }
 
 // welcomeBack is the notice above a form that was kept.

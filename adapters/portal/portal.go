@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -278,7 +276,8 @@ func (p *Portal) admit(c *call, r route) error {
 		return p.askAgain(c, http.StatusForbidden, nil)
 	}
 	err = p.confirm(c)
-	if domain.HasCode(err, domain.CodeSignInRefused) || domain.HasCode(err, domain.CodeTooManySignIns) || p.refusedPasskey(c, err) {
+	if domain.HasCode(err, domain.CodeSignInRefused) || postponed(err) || p.refusedPasskey(c, err) {
+		c.retryAfter(err)
 		return p.askAgain(c, statusOf(err), err)
 	}
 	return err
@@ -292,6 +291,12 @@ func (p *Portal) identify(c *call) (err error) {
 	}
 	c.principal, err = p.Access.Identify(c.ctx(), domain.Portal, cookie.Value)
 	return err
+}
+
+// postponed reports that nobody looked at what somebody signed in with: the form is
+// kept for the next attempt.
+func postponed(err error) bool {
+	return domain.HasCode(err, domain.CodeTooManySignIns) || errors.Is(err, ports.ErrPasswordsBusy)
 }
 
 // errAnswered says that the answer is on its way.
@@ -322,9 +327,7 @@ func (p *Portal) fail(c *call, err error) {
 		p.notice(c, http.StatusInternalServerError, failed(requestID(c.Context)))
 		return
 	}
-	if e.RetryAfter > 0 {
-		c.Header("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
-	}
+	c.retryAfter(err)
 	n := pages.Notice{Tone: "bad", Title: "That did not work", Lines: []string{e.Message}, Link: &pages.Link{Href: "/", Text: "Go to the start page"}}
 	switch {
 	case errors.Is(err, domain.ErrNotFound):

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,6 +51,24 @@ func (open) Peek(context.Context, ...ports.Bucket) (ports.Allowance, error) {
 }
 func (open) GiveBack(context.Context, ...ports.Bucket) error { return nil }
 
+// guard is a limiter that may refuse everybody, beside passwords that may be busy.
+type guard struct {
+	open
+	hasher
+	limits, hashes atomic.Bool
+}
+
+func (g *guard) Take(context.Context, ...ports.Bucket) (ports.Allowance, error) {
+	return ports.Allowance{Admitted: !g.limits.Load(), RetryAfter: time.Minute}, nil
+}
+
+func (g *guard) Verify(ctx context.Context, hash, password string) (matches, outdated bool, err error) {
+	if g.hashes.Load() {
+		return false, false, ports.ErrPasswordsBusy
+	}
+	return g.hasher.Verify(ctx, hash, password)
+}
+
 // scene is the portal of two processes on one real database.
 type scene struct {
 	*stage.Stage
@@ -59,6 +78,7 @@ type scene struct {
 	audit        *audit.Log
 	storage      *breakable
 	log          stage.Log
+	guard        guard
 	url, second  string
 	house, other house
 }
@@ -141,7 +161,7 @@ func newScene(t *testing.T) *scene {
 	s.storage = &breakable{Storage: s.Store}
 	s.directory = people.NewDirectory(s.storage, s.Clock, s.IDs)
 	s.tenants = tenancy.NewTenants(s.storage, stage.Digester{}, s.Clock, s.IDs, stage.Unheard{})
-	s.access = people.NewAccess(s.storage, hasher{}, open{}, s.Clock, s.IDs)
+	s.access = people.NewAccess(s.storage, &s.guard, &s.guard, s.Clock, s.IDs)
 	s.audit = audit.New(s.storage, s.Clock, s.IDs)
 	s.url, s.second = s.serve(t), s.serve(t)
 	s.house, s.other = s.newHouse(t, "Adom Foods", "adom"), s.newHouse(t, "Zongo Traders", "zongo")
@@ -152,7 +172,7 @@ func newScene(t *testing.T) *scene {
 // database.
 func (s *scene) serve(t *testing.T) string {
 	t.Helper()
-	access := people.NewAccess(s.storage, hasher{}, open{}, s.Clock, s.IDs)
+	access := people.NewAccess(s.storage, &s.guard, &s.guard, s.Clock, s.IDs)
 	server := httptest.NewUnstartedServer(nil)
 	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
 	at := "http://localhost:" + port // browsers refuse passkeys at a number

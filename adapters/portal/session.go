@@ -155,10 +155,8 @@ func (p *Portal) signIn(c *call) error {
 		}
 	}
 	var e *domain.Error
-	if errors.As(err, &e) && (e.Kind == domain.KindUnauthenticated || e.Kind == domain.KindLimited) {
-		if e.Kind == domain.KindLimited {
-			return err
-		}
+	if errors.As(err, &e) && (e.Kind == domain.KindUnauthenticated || postponed(err)) {
+		c.retryAfter(err)
 		return p.signInPage(c, statusOf(err), signInView{Next: next, Kept: kept(before), Notice: &pages.Notice{Tone: "bad", Title: "You are not signed in", Lines: []string{e.Message}}})
 	}
 	if err != nil {

@@ -20,7 +20,12 @@ func TestALinkIsSpentByItsFormAndByNothingElse(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	at := "/enter/" + s.link(t, s.house, domain.RoleViewer).Secret
-	for range 3 { // a scanner of mails
+	for range 3 { // a scanner of mails, and a browser that reads ahead
+		head, _ := http.NewRequestWithContext(t.Context(), http.MethodHead, s.url+at, http.NoBody)
+		head.Header.Set("Sec-Purpose", "prefetch")
+		if p := s.reader(t).do(head); p.status != http.StatusOK || p.body != "" || p.header.Get("Set-Cookie") != "" {
+			t.Fatalf("HEAD: %d, %v", p.status, p.header)
+		}
 		if p := s.reader(t).get(at); p.status != http.StatusOK || strings.Count(p.body, "<form") != 1 || !strings.Contains(p.body, ">Sign in<") {
 			t.Fatalf("%d\n%s", p.status, p.body)
 		}

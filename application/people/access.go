@@ -243,7 +243,9 @@ func (a *Access) verify(ctx context.Context, hash, password string) (outdated bo
 	return outdated, nil
 }
 
-// Confirm takes the password again in a session that goes on, so that it is fresh.
+// Confirm takes the password again in a session that goes on, so that it is fresh. It
+// counts by itself: who fails at the door with somebody's e-mail address shuts nobody
+// out who is inside.
 func (a *Access) Confirm(ctx context.Context, b Browser, p domain.Principal, password string) error {
 	return a.attempt(ctx, func() error {
 		person, err := a.storage.Read().Persons.Get(ctx, p.Person.ID)
@@ -257,7 +259,7 @@ func (a *Access) Confirm(ctx context.Context, b Browser, p domain.Principal, pas
 			p.Session.Method = domain.SignInByPassword
 			return signInRecord(domain.ActionPersonSignIn, p), tx.Sessions.SignedIn(ctx, p.Session.ID, p.Session.Method, a.clock.Now())
 		})
-	}, addressBucket(b), personBucket(p.Person.Email, ""))
+	}, addressBucket(b), personBucket("", string(p.Person.ID)))
 }
 
 // Identify tells whose session a secret is, at a site, or answers SESSION_ENDED.

@@ -378,6 +378,13 @@ func TestGuessingIsLimitedPerPersonAndPerAddress(t *testing.T) {
 	if _, err := s.Enter(t.Context(), browser, s.link(t, ama.Person.ID)); err != nil {
 		t.Errorf("by a link, while passwords are limited: %v", err)
 	}
+	if err := s.Confirm(t.Context(), browser, ama.Principal, password); err != nil {
+		t.Errorf("somebody who is inside, while others guess at the door: %v", err)
+	}
+	for range 10 {
+		wantCode(t, "a guess inside", s.Confirm(t.Context(), browser, ama.Principal, "a guess of mine"), domain.CodeSignInRefused)
+	}
+	wantCode(t, "too many guesses inside", s.Confirm(t.Context(), browser, ama.Principal, password), domain.CodeTooManySignIns)
 	for i := range 30 {
 		_, err := s.Enter(t.Context(), people.Browser{Address: "3"}, strings.Repeat("x", i))
 		wantCode(t, "a guessed link", err, domain.CodeLinkUnknown)

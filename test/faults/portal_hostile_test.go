@@ -1,0 +1,199 @@
+package faults
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// What no browser sends, to a portal on the database that is fussy about text. It is
+// refused, or taken as it is, and none of it is a fault of ours.
+func TestHostileFormsAndAddressesAreNoFaultOfOurs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a server; left out in short mode")
+	}
+	t.Parallel()
+	s := serve(t, freshDatabase(t, Postgres), 1)
+	t.Cleanup(s.close)
+	ama := newVisitor(t, s.portal(0))
+	person, _ := s.invites(t, ama, "ama@stormy.example", "owner")
+	texts := []string{
+		"\x00", "a\x00b", "\xff\xfe", "\xed\xa0\x80", "'; DROP TABLE persons; --", "\u202e\u2066", "\u200b", strings.Repeat("😀", 128), strings.Repeat("😀", 129), strings.Repeat("a", 60_000),
+		"<script>alert(1)</script>", "{{.}}", "%00", "\r\nSet-Cookie: a=b", "-1", "9999999999999999999999d", "NaN",
+	}
+	keys := s.keys("sandbox")
+	forms := map[string][]string{
+		"/signin": {"email", "password", "next", "kept.name"}, "/apps": {"name"}, "/people": {"name", "email", "role"}, "/people/" + person + "/role": {"role"}, keys: {"once", "scopes", "expires_in"},
+		keys + "/" + s.sender.customer.KeyID + "/rotate": {"once"}, "/account/sessions": {"session"}, "/account/business": {"business"}, "/account/password": {"password", "current_password"},
+		"/enter/" + strings.Repeat("x", 43): {"anything"},
+	}
+	refused := 0
+	sane := func(what string, p sheet) {
+		t.Helper()
+		if p.status >= 500 || !strings.Contains(p.body, "<h1>") || p.header.Get("Content-Security-Policy") == "" {
+			t.Errorf("%s: %d\n%.300s", what, p.status, p.body)
+		}
+		if p.status >= 400 {
+			refused++
+		}
+	}
+	for path, fields := range forms {
+		for _, field := range fields {
+			for _, text := range texts {
+				visitor := ama
+				if path == "/signin" || strings.HasPrefix(path, "/enter/") {
+					if len(text) > 300 {
+						continue // the limit of guesses of the address is kept for the others
+					}
+					visitor = newVisitor(t, s.portal(0))
+				}
+				if path == "/account/sessions" || path == "/account/password" {
+					visitor = newVisitor(t, s.portal(0)) // what succeeds would end the session here
+				}
+				sane(fmt.Sprintf("%s, %s=%.30q", path, field, text), visitor.send(http.MethodPost, path, url.Values{field: {text}, "name": {"Efua"}, "email": {"efua@stormy.example"}}))
+			}
+		}
+	}
+	for _, id := range []string{"%00", "%ff", "%2e%2e%2f", "app_%00", "%27", "%E2%80%AE", strings.Repeat("a", 2_000), "%5c", "a;b", "a%20b"} {
+		for _, path := range []string{"/apps/" + id, "/apps/" + id + "/live/keys", keys + "/" + id + "/rotate", "/people/" + id + "/remove", "/assets/" + id, "/nothing/" + id} {
+			sane(path, ama.get(path).is(t, http.StatusNotFound, "There is nothing here"))
+		}
+		for _, query := range []string{"done", "action", "before", "next", "q", "cursor"} {
+			sane(query, ama.get("/audit?"+query+"="+id))
+		}
+	}
+	// More than a form has, and more than a proxy lets through: the answer is read all the same.
+	for _, size := range []int{64 << 10, 1 << 20, 7 << 20} {
+		p := ama.send(http.MethodPost, "/apps", url.Values{"name": {strings.Repeat("a", size)}})
+		sane("too large", p.is(t, http.StatusBadRequest, "The form could not be read"))
+	}
+	many := url.Values{}
+	for i := range 5_000 {
+		many.Add(fmt.Sprintf("f%d", i), "x")
+	}
+	sane("many fields", ama.send(http.MethodPost, "/apps", many))
+	for _, kind := range []string{"multipart/form-data; boundary=x", "multipart/form-data", "application/json", "text/plain", ""} {
+		sane(kind, ama.send(http.MethodPost, "/apps", url.Values{"name": {"x"}}, "Content-Type", kind))
+	}
+	for _, method := range []string{http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodOptions, "SEARCH"} {
+		sane(method, ama.send(method, "/apps", nil).is(t, http.StatusMethodNotAllowed, "does not take that"))
+	}
+	if refused < 200 {
+		t.Errorf("only %d of them were refused", refused)
+	}
+	ama.get("/people").is(t, http.StatusOK, "ama@stormy.example")
+	log, err := os.ReadFile(s.servers[0].logs)
+	if err != nil || strings.Contains(string(log), `"level":"ERROR"`) || strings.Contains(string(log), "level=ERROR") || strings.Contains(string(log), "panic") {
+		t.Errorf("the server complains of itself (%v):\n%s", err, s.servers[0].tail())
+	}
+}
+
+// A client that sends a byte now and then loses its connection, and no page waits.
+func TestSlowClientsOfThePortalAreCutOff(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a server; left out in short mode")
+	}
+	t.Parallel()
+	s := serve(t, freshDatabase(t, SQLite), 1)
+	t.Cleanup(s.close)
+	done := make(chan struct{})
+	var dripping sync.WaitGroup
+	for i := range 40 {
+		begins := []string{"GET / HTTP/1.1\r\nHost: x\r\n", "POST /signin HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 60000\r\n\r\n"}[i%2]
+		dripping.Go(func() {
+			conn, err := net.Dial("tcp", s.servers[0].portal)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			_, _ = conn.Write([]byte(begins)) // a connection that is cut is what is waited for
+			go func() {
+				for tick := time.Tick(200 * time.Millisecond); ; <-tick {
+					if _, err := conn.Write([]byte("a")); err != nil {
+						return
+					}
+					select {
+					case <-done:
+						return
+					default:
+					}
+				}
+			}()
+			const within = 30 * time.Second // 5 s and 15 s by the server's clock
+			_ = conn.SetReadDeadline(time.Now().Add(within))
+			for read := bufio.NewReader(conn); ; {
+				if _, err := read.ReadByte(); err != nil {
+					if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
+						t.Errorf("a slow client is still there after %s", within)
+					}
+					return
+				}
+			}
+		})
+	}
+	ama := newVisitor(t, s.portal(0))
+	s.invites(t, ama, "ama@stormy.example", "owner")
+	for range 20 {
+		if p := ama.get("/people").is(t, http.StatusOK, "ama@stormy.example"); p.took > 2*time.Second {
+			t.Errorf("beside slow clients a page took %s", p.took)
+		}
+	}
+	dripping.Wait()
+	close(done)
+}
+
+// Owners who remove each other at two servers at once leave one of them, each time.
+func TestOwnersWhoRemoveEachOtherLeaveOne(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts servers; left out in short mode")
+	}
+	t.Parallel()
+	s := serve(t, freshDatabase(t, Postgres), 2)
+	t.Cleanup(s.close)
+	owners := map[string]*visitor{}
+	for i := range 3 {
+		v := newVisitor(t, s.portal(i%2))
+		id, _ := s.invites(t, v, fmt.Sprintf("owner%d@stormy.example", i), "owner")
+		owners[id] = v
+	}
+	var at sync.WaitGroup
+	start := make(chan struct{})
+	for id, v := range owners {
+		for other := range owners {
+			do := "remove"
+			if other == id {
+				do = "role" // lose the own rights, too
+			}
+			at.Go(func() {
+				<-start
+				if p := v.post("/people/"+other+"/"+do, "role", "viewer"); p.status >= 500 {
+					t.Errorf("%d\n%s", p.status, p.body)
+				}
+			})
+		}
+	}
+	close(start)
+	at.Wait()
+	var people []struct{ ID, Role string }
+	if err := command(t.Context(), s.binary, s.env, &people, "person", "list", "--business", s.sender.customer.BusinessID, "--json"); err != nil {
+		t.Fatal(err)
+	}
+	left := ""
+	for _, p := range people {
+		if p.Role == "owner" {
+			left = p.ID
+		}
+	}
+	if left == "" {
+		t.Fatalf("nobody is left who may let others in: %v", people)
+	}
+	owners[left].post("/people/"+left+"/remove").is(t, http.StatusConflict, "This is the last owner")
+}

@@ -80,77 +80,52 @@ type booking struct {
 	tenant domain.Tenant
 }
 
+// store takes the parts of a booking one after the other.
 func (b booking) store(ctx context.Context, e *entry) error {
-	// First of all the key, or the lease of the bulk: of two requests with one key
-	// the second waits here, and must not meet the first's external_id before it
-	// learns who that was.
-	if err := b.claim(ctx, e.BookingWrite); err != nil {
-		return err
-	}
-	return b.storeDelivery(ctx, e.BookingWrite, e.row)
-}
-
-func (b booking) claim(ctx context.Context, w ports.BookingWrite) error {
-	if mark := w.Bulk; mark != nil {
-		bulk := bulks{b.session}
-		if err := bulk.Extend(ctx, b.tenant, mark.Hold); err != nil {
+	for _, p := range parts {
+		if !p.needed(e) {
+			continue
+		}
+		if err := p.alone(b, ctx, e); err != nil {
 			return err
 		}
-		return bulk.AddItem(ctx, b.tenant, mark.Hold, mark.Item)
-	}
-	return idempotency{b.session}.Claim(ctx, b.tenant, w.Key, w.Retention)
-}
-
-func (b booking) storeDelivery(ctx context.Context, w ports.BookingWrite, row deliveryRow) error {
-	if w.Delivery.Simulating() {
-		// Before any row that others may wait for: many starts queue here.
-		if err := (simulations{b.session}).Enter(ctx, b.tenant); err != nil {
-			return err
-		}
-	}
-	if err := b.storeParty(ctx, w); err != nil {
-		return err
-	}
-	if err := b.reach(rowBookings, string(b.tenant.BusinessID), string(b.tenant.Environment)); err != nil {
-		return b.dialect.failed("insert a delivery", err)
-	}
-	if err := deliveryTable.insertInto(ctx, b.with(ctx), row, "").Error; err != nil {
-		switch b.dialect.violated(err) {
-		case externalIDKey:
-			return ports.ErrExternalIDTaken
-		case referenceKey:
-			return ports.ErrReferenceTaken
-		}
-		return b.dialect.failed("insert a delivery", err)
-	}
-	return b.addEvent(ctx, b.tenant, w.Event)
-}
-
-// storeParty brings the recipient and the address up to date.
-func (b booking) storeParty(ctx context.Context, w ports.BookingWrite) error {
-	if !w.NewRecipient && !w.FillName && !w.NewAddress {
-		return nil
-	}
-	if err := b.reach(rowRecipient, recipientOf(w)...); err != nil {
-		return b.dialect.failed("store a recipient", err)
-	}
-	if err := b.storeRecipient(ctx, w); err != nil {
-		return err
-	}
-	return b.storeAddress(ctx, w)
-}
-
-// storeRecipient brings the recipient up to date. One that is there and needs
-// nothing is left to the foreign key of the delivery, which knows the tenant.
-func (b booking) storeRecipient(ctx context.Context, w ports.BookingWrite) error {
-	switch {
-	case w.NewRecipient:
-		return b.inserted("insert a recipient", recipientTable.insertInto(ctx, b.with(ctx), firstRecipientRow(w),
-			" ON CONFLICT (business_id, environment, phone_number) DO NOTHING"))
-	case w.FillName:
-		return recipients{b.session}.fillName(ctx, b.tenant, w.Recipient)
 	}
 	return nil
+}
+
+func (b booking) extendLease(ctx context.Context, e *entry) error {
+	return bulks{b.session}.Extend(ctx, b.tenant, e.Bulk.Hold)
+}
+
+func (b booking) recordItem(ctx context.Context, e *entry) error {
+	return bulks{b.session}.AddItem(ctx, b.tenant, e.Bulk.Hold, e.Bulk.Item)
+}
+
+func (b booking) claimKey(ctx context.Context, e *entry) error {
+	return idempotency{b.session}.Claim(ctx, b.tenant, e.Key, e.Retention)
+}
+
+func (b booking) countSimulation(ctx context.Context, _ *entry) error {
+	return simulations{b.session}.Enter(ctx, b.tenant)
+}
+
+// reachRecipient tells by which recipient this and other bookings may wait for each other.
+func (b booking) reachRecipient(e *entry) error {
+	return b.dialect.failed("store a recipient", b.reach(rowRecipient, recipientOf(e.BookingWrite)...))
+}
+
+func (b booking) insertRecipient(ctx context.Context, e *entry) error {
+	if err := b.reachRecipient(e); err != nil {
+		return err
+	}
+	return b.inserted("insert a recipient", recipientTable.insertInto(ctx, b.with(ctx), firstRecipientRow(e.BookingWrite), onKnownRecipient))
+}
+
+func (b booking) fillName(ctx context.Context, e *entry) error {
+	if err := b.reachRecipient(e); err != nil {
+		return err
+	}
+	return recipients{b.session}.fillName(ctx, b.tenant, e.Recipient)
 }
 
 // firstRecipientRow is that of a recipient who is booked for the first time. The
@@ -163,32 +138,21 @@ func firstRecipientRow(w ports.BookingWrite) recipientRow {
 	return row
 }
 
-func (b booking) storeAddress(ctx context.Context, w ports.BookingWrite) error {
-	if !w.NewAddress {
-		return nil
-	}
-	if !w.NewRecipient {
-		if err := b.countAddress(ctx, w); err != nil {
-			return err
-		}
-	}
-	row := newAddressRow(b.tenant, w.Address)
-	return b.inserted("insert an address", addressTable.insertInto(ctx, b.with(ctx), row,
-		" ON CONFLICT (recipient_id, match_hash) DO NOTHING"))
-}
-
 // countAddress refuses an address too many, unless what is wrong is that it
 // exists by now: then it would not have been one too many.
-func (b booking) countAddress(ctx context.Context, w ports.BookingWrite) error {
+func (b booking) countAddress(ctx context.Context, e *entry) error {
+	if err := b.reachRecipient(e); err != nil {
+		return err
+	}
 	directory := recipients{b.session}
-	full := directory.countAddress(ctx, b.tenant, rowIDOf(w.Address.RecipientID))
+	full := directory.countAddress(ctx, b.tenant, rowIDOf(e.Address.RecipientID))
 	if !domain.HasCode(full, domain.CodeValidation) {
 		return full
 	}
-	if _, err := directory.Get(ctx, b.tenant, w.Address.RecipientID); err != nil {
+	if _, err := directory.Get(ctx, b.tenant, e.Address.RecipientID); err != nil {
 		return err
 	}
-	_, err := directory.FindAddress(ctx, b.tenant, w.Address.RecipientID, w.Address.MatchKey)
+	_, err := directory.FindAddress(ctx, b.tenant, e.Address.RecipientID, e.Address.MatchKey)
 	switch {
 	case err == nil:
 		return ports.ErrDirectoryChanged
@@ -196,6 +160,30 @@ func (b booking) countAddress(ctx context.Context, w ports.BookingWrite) error {
 		return full
 	}
 	return err
+}
+
+func (b booking) insertAddress(ctx context.Context, e *entry) error {
+	return b.inserted("insert an address", addressTable.insertInto(ctx, b.with(ctx), newAddressRow(b.tenant, e.Address), onKnownAddress))
+}
+
+func (b booking) insertDelivery(ctx context.Context, e *entry) error {
+	if err := b.reach(rowBookings, string(b.tenant.BusinessID), string(b.tenant.Environment)); err != nil {
+		return b.dialect.failed("insert a delivery", err)
+	}
+	err := deliveryTable.insertInto(ctx, b.with(ctx), e.row, "").Error
+	switch {
+	case err == nil:
+		return nil
+	case b.dialect.violated(err) == externalIDKey:
+		return ports.ErrExternalIDTaken
+	case b.dialect.violated(err) == referenceKey:
+		return ports.ErrReferenceTaken
+	}
+	return b.dialect.failed("insert a delivery", err)
+}
+
+func (b booking) insertEvent(ctx context.Context, e *entry) error {
+	return b.addEvent(ctx, b.tenant, e.Event)
 }
 
 // inserted tells an insert that met an existing record.

@@ -1,7 +1,6 @@
 package gormstore
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
@@ -10,7 +9,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -32,32 +30,20 @@ type pgBatch struct {
 // statement that of their values: so no two transactions wait for each other.
 func (b *pgBatch) store(ctx context.Context, sn session) error {
 	b.begun = true
-	var steps []pgfast.Step
-	add := func(s pgfast.Step, statement string, values ...pgfast.Value) {
-		s.Statement, s.Values = statement, values
-		steps = append(steps, s)
-		if sn.watch != nil {
-			sn.watch(statement, values)
+	t := &pgTry{ctx: ctx, session: sn}
+	for _, p := range parts {
+		if of := b.chosen(p.needed, p.order); len(of) > 0 {
+			if err := p.together(b, t, of); err != nil {
+				return err
+			}
 		}
 	}
-	if hold := b.entries[0].Bulk; hold != nil {
-		if err := (bulks{sn}).Extend(ctx, b.entries[0].Delivery.Tenant, hold.Hold); err != nil {
-			return err
-		}
-		b.addItems(add)
-	} else {
-		b.addKeys(add)
-	}
-	b.addSimulations(add)
-	b.addDirectory(add)
-	b.addDeliveries(add, sn)
-
 	trace := func(s pgfast.Step, begun time.Time, rows int64, err error) {
 		sn.db.Logger.Trace(ctx, begun, func() (string, int64) { return s.Statement, rows }, err)
 	}
 	return onPgConn(sn.conn, func(conn *pgConn) (err error) {
 		// Behind a pooler nothing is prepared.
-		b.missing, err = pgfast.Run(ctx, conn.pgx(), conn.alone == "", steps, trace)
+		b.missing, err = pgfast.Run(ctx, conn.pgx(), conn.alone == "", t.steps, trace)
 		switch {
 		case len(b.missing) > 0:
 			return errIncomplete
@@ -70,8 +56,21 @@ func (b *pgBatch) store(ctx context.Context, sn session) error {
 	})
 }
 
-// adding takes a statement with its values.
-type adding func(s pgfast.Step, statement string, values ...pgfast.Value)
+// pgTry is one try to store a batch: the statements that are sent together.
+type pgTry struct {
+	session
+	ctx   context.Context //nolint:containedctx // of this try alone
+	steps []pgfast.Step
+}
+
+// add takes a statement with its values.
+func (t *pgTry) add(s pgfast.Step, statement string, values ...pgfast.Value) {
+	s.Statement, s.Values = statement, values
+	t.steps = append(t.steps, s)
+	if t.watch != nil {
+		t.watch(statement, values)
+	}
+}
 
 // chosen are the entries that meet a condition, in an order.
 func (b *pgBatch) chosen(is func(*entry) bool, order func(a, b *entry) int) []int {
@@ -84,8 +83,6 @@ func (b *pgBatch) chosen(is func(*entry) bool, order func(a, b *entry) int) []in
 	slices.SortStableFunc(some, func(one, other int) int { return order(b.entries[one], b.entries[other]) })
 	return some
 }
-
-func everyone(*entry) bool { return true }
 
 // gathered is something of each of some entries.
 func gathered[T any](b *pgBatch, of []int, value func(*entry) T) []T {
@@ -119,12 +116,9 @@ FROM unnest($1::uuid[], $2::text[], $3::text[], $4::bytea[], $5::uuid[], $6::int
 	AS u (a, e, k, f, c, s, l, b, t, r)
 ON CONFLICT (application_id, environment, key) DO NOTHING RETURNING claim_id`
 
-func (b *pgBatch) addKeys(add adding) {
-	of := b.chosen(everyone, func(a, b *entry) int {
-		return cmp.Or(cmp.Compare(a.row.ApplicationID, b.row.ApplicationID), cmp.Compare(a.row.Environment, b.row.Environment), cmp.Compare(a.Key.Key, b.Key.Key))
-	})
+func (b *pgBatch) addKeys(t *pgTry, of []int) error {
 	claim := func(e *entry) rowID { return rowID(e.Key.ClaimID) }
-	add(pgfast.Step{What: "claim idempotency keys", Wanted: b.wants(of, claim)}, storeKeys,
+	t.add(pgfast.Step{What: "claim idempotency keys", Wanted: b.wants(of, claim)}, storeKeys,
 		arrayOf(b, of, pgUUID, func(e *entry) rowID { return e.row.ApplicationID }),
 		arrayOf(b, of, pgfast.Text, func(e *entry) string { return e.row.Environment }),
 		arrayOf(b, of, pgfast.Text, func(e *entry) string { return e.Key.Key }),
@@ -135,6 +129,7 @@ func (b *pgBatch) addKeys(add adding) {
 		arrayOf(b, of, pgfast.Bytes, func(e *entry) []byte { return e.Key.Answer.Body }),
 		arrayOf(b, of, pgfast.Time, func(e *entry) time.Time { return e.Key.CreatedAt }),
 		arrayOf(b, of, pgfast.Double, func(e *entry) float64 { return e.Retention.Seconds() }))
+	return nil
 }
 
 // storeItems takes their expiry from the record they belong to.
@@ -143,9 +138,14 @@ SELECT k.claim_id, u.i, u.c, u.r, k.expires_at FROM unnest($1::integer[], $2::bo
 JOIN idempotency_keys k ON k.application_id = $4 AND k.environment = $5 AND k.key = $6 AND k.claim_id = $7
 ON CONFLICT (claim_id, item_index) DO NOTHING RETURNING item_index`
 
+// extendLease is for all of the batch at once, which are of one bulk. It is sent first.
+func (b *pgBatch) extendLease(t *pgTry, of []int) error {
+	first := b.entries[of[0]]
+	return bulks{t.session}.Extend(t.ctx, first.Delivery.Tenant, first.Bulk.Hold)
+}
+
 // addItems records the outcomes of the items of a bulk, whose lease is held.
-func (b *pgBatch) addItems(add adding) {
-	of := b.chosen(everyone, func(a, b *entry) int { return cmp.Compare(a.Bulk.Item.Index, b.Bulk.Item.Index) })
+func (b *pgBatch) addItems(t *pgTry, of []int) error {
 	first := b.entries[0]
 	recorded := func(rows *pgconn.ResultReader) (missing []int, err error) {
 		left := make(map[int]int, len(of))
@@ -160,11 +160,12 @@ func (b *pgBatch) addItems(add adding) {
 		}
 		return slices.Collect(maps.Values(left)), nil
 	}
-	add(pgfast.Step{What: "record items of a bulk", Read: recorded}, storeItems,
+	t.add(pgfast.Step{What: "record items of a bulk", Read: recorded}, storeItems,
 		arrayOf(b, of, pgfast.Integer, func(e *entry) int { return e.Bulk.Item.Index }),
 		arrayOf(b, of, pgfast.Boolean, func(e *entry) bool { return e.Bulk.Item.Created }),
 		arrayOf(b, of, pgfast.Bytes, func(e *entry) []byte { return e.Bulk.Item.Result }),
 		pgUUID.One(first.row.ApplicationID), pgfast.Text.One(first.row.Environment), pgfast.Text.One(first.Bulk.Hold.Key), pgUUID.One(rowID(first.Bulk.Hold.ClaimID)))
+	return nil
 }
 
 const countSimulations = `INSERT INTO simulation_counts (application_id, running)
@@ -174,14 +175,11 @@ WHERE simulation_counts.running + excluded.running <= $2 RETURNING application_i
 
 // addSimulations counts them. Where not all of an application's may run they
 // come by themselves, until no more may.
-func (b *pgBatch) addSimulations(add adding) {
-	of := b.chosen(func(e *entry) bool { return e.Delivery.Simulating() }, func(*entry, *entry) int { return 0 })
-	if len(of) == 0 {
-		return
-	}
+func (b *pgBatch) addSimulations(t *pgTry, of []int) error {
 	application := func(e *entry) rowID { return e.row.ApplicationID }
-	add(pgfast.Step{What: "count simulations", Wanted: b.wants(of, application)}, countSimulations,
+	t.add(pgfast.Step{What: "count simulations", Wanted: b.wants(of, application)}, countSimulations,
 		arrayOf(b, of, pgUUID, func(e *entry) rowID { return application(e) }), pgfast.Integer.One(domain.MaxRunningSimulations))
+	return nil
 }
 
 // pgUUID is how IDs are sent, and pgKinds how the fields of rows are.
@@ -196,8 +194,8 @@ var (
 )
 
 var (
-	recipientColumns = recipientTable.columnar(" ON CONFLICT (business_id, environment, phone_number) DO NOTHING RETURNING id")
-	addressColumns   = addressTable.columnar(" ON CONFLICT (recipient_id, match_hash) DO NOTHING RETURNING id")
+	recipientColumns = recipientTable.columnar(onKnownRecipient + " RETURNING id")
+	addressColumns   = addressTable.columnar(onKnownAddress + " RETURNING id")
 	deliveryColumns  = deliveryTable.columnar(" ON CONFLICT DO NOTHING RETURNING id")
 	eventColumns     = eventTable.columnar("")
 )
@@ -224,65 +222,63 @@ FROM (SELECT id FROM recipients WHERE id = ANY ($1::uuid[]) ORDER BY id FOR NO K
 WHERE r.id = u.id AND r.address_count < $2 RETURNING r.id`
 )
 
-// addDirectory brings recipients and addresses up to date.
-func (b *pgBatch) addDirectory(add adding) {
-	byPhone := func(a, b *entry) int {
-		return cmp.Or(cmp.Compare(a.row.BusinessID, b.row.BusinessID), cmp.Compare(a.row.Environment, b.row.Environment),
-			cmp.Compare(a.Recipient.PhoneNumber, b.Recipient.PhoneNumber))
-	}
-	recipient := func(e *entry) rowID { return rowIDOf(e.Recipient.ID) }
+func recipientIDOf(e *entry) rowID { return rowIDOf(e.Recipient.ID) }
 
-	if of := b.chosen(func(e *entry) bool { return e.NewRecipient }, byPhone); len(of) > 0 {
-		rows := gathered(b, of, func(e *entry) recipientRow { return firstRecipientRow(e.BookingWrite) })
-		add(pgfast.Step{What: "insert recipients", Wanted: b.wants(of, recipient)},
-			recipientColumns.Statement, recipientColumns.Values(rows)...)
-	}
-	if of := b.chosen(func(e *entry) bool { return e.FillName && !e.NewRecipient }, byPhone); len(of) > 0 {
-		rows := gathered(b, of, func(e *entry) recipientRow { return firstRecipientRow(e.BookingWrite) })
-		add(pgfast.Step{What: "fill in names of recipients", Read: pgfast.Discard}, fillNames,
-			arrayOf(b, of, pgUUID, func(e *entry) rowID { return recipient(e) }),
-			pgfast.Text.Many(len(rows), func(i int) string { return rows[i].Name }), pgfast.Text.Many(len(rows), func(i int) string { return rows[i].SearchText }),
-			arrayOf(b, of, pgfast.Time, func(e *entry) time.Time { return e.Recipient.UpdatedAt }))
-	}
-	if of := b.chosen(func(e *entry) bool { return e.NewAddress && !e.NewRecipient }, byPhone); len(of) > 0 {
-		add(pgfast.Step{What: "count addresses", Wanted: b.wants(of, recipient)}, countAddresses,
-			arrayOf(b, of, pgUUID, func(e *entry) rowID { return recipient(e) }), pgfast.Integer.One(domain.MaxAddressesPerRecipient))
-	}
-	if of := b.chosen(func(e *entry) bool { return e.NewAddress }, byPhone); len(of) > 0 {
-		rows := gathered(b, of, func(e *entry) addressRow { return newAddressRow(e.Delivery.Tenant, e.Address) })
-		add(pgfast.Step{What: "insert addresses", Wanted: b.wants(of, func(e *entry) rowID { return rowIDOf(e.Address.ID) })},
-			addressColumns.Statement, addressColumns.Values(rows)...)
-	}
+func (b *pgBatch) recipientRows(of []int) []recipientRow {
+	return gathered(b, of, func(e *entry) recipientRow { return firstRecipientRow(e.BookingWrite) })
 }
 
-const (
-	storeInFeed = `INSERT INTO feed_events (id, application_id, environment, delivery_id, sequence, type, occurred_at, payload, position)
+func (b *pgBatch) addRecipients(t *pgTry, of []int) error {
+	t.add(pgfast.Step{What: "insert recipients", Wanted: b.wants(of, recipientIDOf)},
+		recipientColumns.Statement, recipientColumns.Values(b.recipientRows(of))...)
+	return nil
+}
+
+func (b *pgBatch) addNames(t *pgTry, of []int) error {
+	rows := b.recipientRows(of)
+	t.add(pgfast.Step{What: "fill in names of recipients", Read: pgfast.Discard}, fillNames,
+		arrayOf(b, of, pgUUID, recipientIDOf),
+		pgfast.Text.Many(len(rows), func(i int) string { return rows[i].Name }), pgfast.Text.Many(len(rows), func(i int) string { return rows[i].SearchText }),
+		arrayOf(b, of, pgfast.Time, func(e *entry) time.Time { return e.Recipient.UpdatedAt }))
+	return nil
+}
+
+func (b *pgBatch) addAddressCounts(t *pgTry, of []int) error {
+	t.add(pgfast.Step{What: "count addresses", Wanted: b.wants(of, recipientIDOf)}, countAddresses,
+		arrayOf(b, of, pgUUID, recipientIDOf), pgfast.Integer.One(domain.MaxAddressesPerRecipient))
+	return nil
+}
+
+func (b *pgBatch) addAddresses(t *pgTry, of []int) error {
+	rows := gathered(b, of, func(e *entry) addressRow { return newAddressRow(e.Delivery.Tenant, e.Address) })
+	t.add(pgfast.Step{What: "insert addresses", Wanted: b.wants(of, func(e *entry) rowID { return rowIDOf(e.Address.ID) })},
+		addressColumns.Statement, addressColumns.Values(rows)...)
+	return nil
+}
+
+const storeInFeed = `INSERT INTO feed_events (id, application_id, environment, delivery_id, sequence, type, occurred_at, payload, position)
 SELECT *, ` + pgPosition + ` FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::integer[], $6::text[], $7::timestamptz[], $8::bytea[])`
 
-	fanOutAll = `INSERT INTO webhook_deliveries
-	(id, endpoint_id, event_id, event_type, delivery_id, sequence, status, attempts, used, due_at, trigger, back, created_at)
-SELECT CAST(substr(CAST(u.id AS text), 1, 35) || to_hex(CAST(w.slot AS integer)) AS uuid), w.id, u.id, u.type, u.delivery_id, u.sequence,
-	CASE WHEN w.enabled THEN 'pending' ELSE 'held' END, 0, 0, CASE WHEN w.enabled THEN u.at END, 'schedule', '', u.at
-FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::integer[], $6::text[], $7::timestamptz[], $8::bigint[])
-	AS u (id, application_id, environment, delivery_id, sequence, type, at, mask)
-JOIN webhook_endpoints w ON w.application_id = u.application_id AND w.environment = u.environment
-	AND w.slot IS NOT NULL AND w.event_mask & u.mask <> 0
-RETURNING endpoint_id, status`
-)
+// fanOutAll takes the events of feedValues, with their masks in the place of the payloads.
+var fanOutAll = fanOutBy(map[string]string{
+	"$from": `FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::integer[], $6::text[], $7::timestamptz[], $8::bigint[])
+	AS u (id, application_id, environment, delivery_id, sequence, type, at, mask), webhook_endpoints w`,
+	"$webhook_id": "CAST(substr(CAST(u.id AS text), 1, 35) || to_hex(CAST(w.slot AS integer)) AS uuid)",
+	"$event":      "u.id", "$type": "u.type", "$delivery": "u.delivery_id", "$sequence": "u.sequence", "$at": "u.at", "$created": "u.at",
+	"$application": "u.application_id", "$environment": "u.environment", "$mask": "u.mask",
+})
 
-// addDeliveries stores them with their first events, in the order of their
-// external_id, which others may claim at the same moment.
-func (b *pgBatch) addDeliveries(add adding, sn session) {
-	of := b.chosen(everyone, func(a, b *entry) int {
-		return cmp.Or(cmp.Compare(a.row.ApplicationID, b.row.ApplicationID), cmp.Compare(a.row.Environment, b.row.Environment),
-			strings.Compare(a.Delivery.ExternalID, b.Delivery.ExternalID))
-	})
+func (b *pgBatch) addDeliveries(t *pgTry, of []int) error {
 	rows := gathered(b, of, func(e *entry) deliveryRow { return e.row })
-	add(pgfast.Step{What: "insert deliveries", Wanted: b.wants(of, func(e *entry) rowID { return e.row.ID })},
+	t.add(pgfast.Step{What: "insert deliveries", Wanted: b.wants(of, func(e *entry) rowID { return e.row.ID })},
 		deliveryColumns.Statement, deliveryColumns.Values(rows)...)
+	return nil
+}
 
+// addEvents stores first events in the timeline and in the feed, and makes them pending.
+func (b *pgBatch) addEvents(t *pgTry, of []int) error {
 	events := gathered(b, of, func(e *entry) eventRow { return newEventRow(e.Event.Event) })
-	add(pgfast.Step{What: "insert events", Read: pgfast.Discard}, eventColumns.Statement, eventColumns.Values(events)...)
+	t.add(pgfast.Step{What: "insert events", Read: pgfast.Discard}, eventColumns.Statement, eventColumns.Values(events)...)
 
 	published := []pgfast.Value{
 		arrayOf(b, of, pgUUID, func(e *entry) rowID { return rowIDOf(e.Event.ID) }),
@@ -294,9 +290,10 @@ func (b *pgBatch) addDeliveries(add adding, sn session) {
 		arrayOf(b, of, pgfast.Time, func(e *entry) time.Time { return e.Event.OccurredAt }),
 	}
 	payloads := arrayOf(b, of, pgfast.Bytes, func(e *entry) []byte { return e.Event.Payload })
-	add(pgfast.Step{What: "insert events into the feed", Read: pgfast.Discard}, storeInFeed, append(slices.Clone(published), payloads)...)
+	t.add(pgfast.Step{What: "insert events into the feed", Read: pgfast.Discard}, storeInFeed, append(slices.Clone(published), payloads)...)
 	masks := arrayOf(b, of, pgfast.Bigint, func(e *entry) int64 { return int64(domain.MaskOf(e.Event.Type)) })
-	add(pgfast.Step{What: "fan out events", Read: sn.fannedOut}, fanOutAll, append(slices.Clone(published), masks)...)
+	t.add(pgfast.Step{What: "fan out events", Read: t.fannedOut}, fanOutAll, append(slices.Clone(published), masks)...)
+	return nil
 }
 
 // fannedOut notes for which endpoints there is something.

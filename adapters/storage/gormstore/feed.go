@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"gorm.io/gorm"
@@ -256,15 +257,30 @@ func (s feed) insert(ctx context.Context, t domain.Tenant, e domain.FeedEvent) e
 		e.Sequence, string(e.Type), instantOf(e.OccurredAt), e.Payload).Error)
 }
 
-// fanOut is one statement whatever the endpoints are. The ID of a row is made as
-// domain.WebhookDeliveryID does. What comes for a disabled endpoint is held.
-const fanOut = `INSERT INTO webhook_deliveries
+// fanOutInto decides which endpoints an event is for and what becomes of it there: what
+// comes for a disabled endpoint is held.
+const fanOutInto = `INSERT INTO webhook_deliveries
 	(id, endpoint_id, event_id, event_type, delivery_id, sequence, status, attempts, used, due_at, trigger, back, created_at)
-SELECT $webhook_id, id, ?, ?, ?, ?, CASE WHEN enabled THEN 'pending' ELSE 'held' END, 0, 0,
-	CASE WHEN enabled THEN $instant END, 'schedule', '', ?
-FROM webhook_endpoints
-WHERE application_id = ? AND environment = ? AND slot IS NOT NULL AND event_mask & ? <> 0 AND id <> ?
+SELECT $webhook_id, w.id, $event, $type, $delivery, $sequence, CASE WHEN w.enabled THEN 'pending' ELSE 'held' END, 0, 0,
+	CASE WHEN w.enabled THEN $at END, 'schedule', '', $created
+$from WHERE w.application_id = $application AND w.environment = $environment AND w.slot IS NOT NULL AND w.event_mask & $mask <> 0$but
 RETURNING endpoint_id, status`
+
+// fanOutBy is fanOutInto of events that come as the values say.
+func fanOutBy(values map[string]string) string {
+	all := []string{"$but", values["$but"]}
+	for name, value := range values {
+		all = append(all, name, value)
+	}
+	return strings.NewReplacer(all...).Replace(fanOutInto)
+}
+
+// fanOut is one statement whatever the endpoints are. The ID of a row is made as
+// domain.WebhookDeliveryID does.
+var fanOut = fanOutBy(map[string]string{
+	"$from": "FROM webhook_endpoints w", "$event": "?", "$type": "?", "$delivery": "?", "$sequence": "?", "$at": "$instant", "$created": "?",
+	"$webhook_id": "$webhook_id", "$application": "?", "$environment": "?", "$mask": "?", "$but": " AND w.id <> ?",
+})
 
 func (s feed) fanOut(ctx context.Context, t domain.Tenant, e domain.FeedEvent, except domain.ID) error {
 	at, excluded := instantOf(e.OccurredAt), rowIDOf(e.ID) // an event's ID is no endpoint's

@@ -1,0 +1,72 @@
+package gormstore
+
+import (
+	"cmp"
+	"context"
+	"strings"
+)
+
+// part is one of the things that a booking stores.
+type part struct {
+	name   string
+	needed func(*entry) bool
+	// order is that in which a batch takes the rows of this part, so that no two batches
+	// wait for each other.
+	order func(a, b *entry) int
+
+	alone func(b booking, ctx context.Context, e *entry) error
+	// together stores the part of these entries of a batch, in their order.
+	together func(b *pgBatch, t *pgTry, of []int) error
+}
+
+// parts decide what a booking stores, and in which order: alike for one that is stored
+// by itself, on either database, and for a batch on Postgres.
+//
+// First of all the key, or the lease of the bulk: of two requests with one key the second
+// waits here, and must not meet the first's external_id before it learns whose that
+// was. Simulations are counted before any row that others may wait for: many starts
+// queue there. A recipient who is there and needs nothing is left to the foreign key of
+// the delivery, which knows the tenant.
+//
+//nolint:gochecknoglobals // a table
+var parts = []part{
+	{"lease of a bulk", inBulk, byItem, booking.extendLease, (*pgBatch).extendLease},
+	{"item of a bulk", inBulk, byItem, booking.recordItem, (*pgBatch).addItems},
+	{"idempotency key", func(e *entry) bool { return !inBulk(e) }, byKey, booking.claimKey, (*pgBatch).addKeys},
+	{"simulation", func(e *entry) bool { return e.Delivery.Simulating() }, inAnyOrder, booking.countSimulation, (*pgBatch).addSimulations},
+	{"recipient", func(e *entry) bool { return e.NewRecipient }, byPhone, booking.insertRecipient, (*pgBatch).addRecipients},
+	{"name of a recipient", func(e *entry) bool { return e.FillName && !e.NewRecipient }, byPhone, booking.fillName, (*pgBatch).addNames},
+	{"count of addresses", func(e *entry) bool { return e.NewAddress && !e.NewRecipient }, byPhone, booking.countAddress, (*pgBatch).addAddressCounts},
+	{"address", func(e *entry) bool { return e.NewAddress }, byPhone, booking.insertAddress, (*pgBatch).addAddresses},
+	{"delivery", always, byExternalID, booking.insertDelivery, (*pgBatch).addDeliveries},
+	{"event", always, byExternalID, booking.insertEvent, (*pgBatch).addEvents},
+}
+
+// What is done where another booking stored the same recipient or address first: its row
+// stays, and the booking is made again with it.
+const (
+	onKnownRecipient = " ON CONFLICT (business_id, environment, phone_number) DO NOTHING"
+	onKnownAddress   = " ON CONFLICT (recipient_id, match_hash) DO NOTHING"
+)
+
+func always(*entry) bool   { return true }
+func inBulk(e *entry) bool { return e.Bulk != nil }
+
+func inAnyOrder(*entry, *entry) int { return 0 }
+
+func byItem(a, b *entry) int { return cmp.Compare(a.Bulk.Item.Index, b.Bulk.Item.Index) }
+
+func byKey(a, b *entry) int {
+	return cmp.Or(cmp.Compare(a.row.ApplicationID, b.row.ApplicationID), cmp.Compare(a.row.Environment, b.row.Environment), cmp.Compare(a.Key.Key, b.Key.Key))
+}
+
+func byPhone(a, b *entry) int {
+	return cmp.Or(cmp.Compare(a.row.BusinessID, b.row.BusinessID), cmp.Compare(a.row.Environment, b.row.Environment),
+		cmp.Compare(a.Recipient.PhoneNumber, b.Recipient.PhoneNumber))
+}
+
+// byExternalID is by what others may claim at the same moment.
+func byExternalID(a, b *entry) int {
+	return cmp.Or(cmp.Compare(a.row.ApplicationID, b.row.ApplicationID), cmp.Compare(a.row.Environment, b.row.Environment),
+		strings.Compare(a.Delivery.ExternalID, b.Delivery.ExternalID))
+}

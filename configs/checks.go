@@ -2,6 +2,7 @@ package configs
 
 import (
 	"net"
+	"net/mail"
 	"net/url"
 	"os"
 	"regexp"
@@ -36,6 +37,8 @@ var checks = map[string]func(string) error{
 	"secret":      checkSecret,
 	"currency":    matches(currency, "is no currency", "three capital letters, such as GHS"),
 	"region":      matches(region, "is no country", "two capital letters, such as GH"),
+	"smtp":        checkSMTP,
+	"mail_from":   checkMailFrom,
 	"request_log": oneOf("on", "failures", "off"),
 	"log_format":  oneOf("auto", "text", "json"),
 }
@@ -119,6 +122,40 @@ func checkRedis(s string) error {
 	}
 }
 
+func checkSMTP(s string) error {
+	const fix = "smtp://user:password@host:587, or smtps://host:465" //nolint:gosec // an example
+	u, err := url.Parse(s)
+	switch {
+	case err != nil:
+		return bad("cannot be read as an address", fix+"; write what is special in user or password as %40 and the like")
+	case u.Scheme != "smtp" && u.Scheme != "smtps":
+		return bad("names no mail server: it begins with neither smtp:// nor smtps://", fix)
+	case u.Hostname() == "" || u.Path != "" && u.Path != "/" || u.Fragment != "":
+		return bad("is no address of a mail server", fix)
+	case u.Port() != "" && !isPort(u.Port()):
+		return bad("has a port that is none", fix)
+	case u.RawQuery != "" && (u.Scheme == "smtps" || u.RawQuery != "starttls=optional"):
+		return bad("has an option that is not known", "smtp://host?starttls=optional is the only one")
+	}
+	if _, has := u.User.Password(); u.User != nil && (!has || u.User.Username() == "") {
+		return bad("has a user without a password, or a password without a user", fix)
+	}
+	return nil
+}
+
+func isPort(s string) bool {
+	n, err := strconv.ParseUint(s, 10, 16)
+	return err == nil && n > 0
+}
+
+func checkMailFrom(s string) error {
+	a, err := mail.ParseAddress(s)
+	if err != nil || !strings.Contains(a.Address[strings.LastIndex(a.Address, "@")+1:], ".") && !strings.HasSuffix(a.Address, "@localhost") {
+		return bad("is no e-mail address", "Waybill <no-reply@example.com>, or no-reply@example.com")
+	}
+	return nil
+}
+
 // plainScheme reports whether a text is a scheme for sure, and no part of a
 // secret that stands before ://.
 func plainScheme(s string) bool {
@@ -197,6 +234,12 @@ func (c *Config) checkTogether() Problems {
 		problems = append(problems, Problem{
 			What:  "WAYBILL_KEY_PEPPER and WAYBILL_SECRET_KEY are the same",
 			SetIn: c.Source("secret_key"), Fix: "draw a second one: openssl rand -hex 32",
+		})
+	}
+	if c.SMTPURL != "" && c.MailFrom == "" {
+		problems = append(problems, Problem{
+			What:  "WAYBILL_SMTP_URL is set and WAYBILL_MAIL_FROM is not: a mail has to come from somebody",
+			SetIn: c.Source("smtp_url"), Fix: "WAYBILL_MAIL_FROM=\"Waybill <no-reply@example.com>\"",
 		})
 	}
 	if c.Currency != "" && c.Currency != builtInCurrency && c.Tariff.Vehicles == nil && c.PricingURL == "" {

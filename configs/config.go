@@ -53,6 +53,9 @@ type Config struct {
 	KeyPepperPrevious []Secret `name:"key_pepper_previous" group:"Secrets" secret:"only" doc:"comma-separated peppers under which API keys, operator tokens and cursors work too, for a change of key_pepper: first give every process and every command the new pepper here; then, one after the other, make it their key_pepper and put the old one here. Each key moves to the new one within about a minute of its next use; waybill doctor and the metric waybill_old_pepper_keys tell how many are left, and waybill key list --old-pepper which: revoke those that are not used any more. When none is left, and 30 days after the last process got the new one, take the old one out. A start that comes too early for a key or a token is refused; cursors are not counted, and that is why it is 30 days: a cursor of the feed is good for as long"`
 	SecretKeyPrevious []Secret `name:"secret_key_previous" group:"Secrets" secret:"only" doc:"comma-separated keys that open what was sealed under them, for a change of secret_key: first give every process the new key here; then, one after the other, make it their secret_key and put the old one here; a day after the last, or after idempotency_retention where that is longer, take the old one out. Meanwhile all secrets are sealed anew; programs that listen get another one at their next start"`
 
+	SMTPURL  URL    `name:"smtp_url" group:"Mail" secret:"file" check:"smtp" doc:"the mail server by which people get links, and word of their keys and endpoints: smtp://user:password@host:587, which needs STARTTLS, or smtps://host:465 for TLS from the first byte. ?starttls=optional is for a relay in a private network that has no TLS; a user and a password go to no other host without it. Serve needs it to offer links by mail, a worker to send. Empty: mails go to the log, and with their links only in dev"`
+	MailFrom string `name:"mail_from" group:"Mail" check:"mail_from" doc:"the sender of mails, such as Waybill <no-reply@example.com>; needed with smtp_url"`
+
 	RequestLog            string `name:"request_log" group:"Request log" default:"on" check:"request_log" doc:"what is kept of requests to the public API, for the portal and for figures of usage: on, failures, or off. No body, name, phone number, address or key is ever kept"`
 	RequestLogDays        int    `name:"request_log_days" group:"Request log" default:"3" min:"1" max:"365" doc:"for how many days requests that succeeded are kept"`
 	RequestLogFailureDays int    `name:"request_log_failure_days" group:"Request log" default:"30" min:"1" max:"365" doc:"for how many days requests that failed are kept"`
@@ -61,9 +64,18 @@ type Config struct {
 	LogLevel  slog.Level `name:"log_level" group:"Logs" default:"info" doc:"debug, info, warn or error"`
 	LogFormat string     `name:"log_format" group:"Logs" default:"auto" check:"log_format" doc:"text, json, or auto: text in dev and json elsewhere"`
 
-	sources  map[string]string // by name; absent: the default
-	warnings []string
+	sources     map[string]string // by name; absent: the default
+	warnings    []string
+	development bool
 }
+
+// Develop makes the settings those of a development server, which shows in its log what
+// elsewhere is a secret.
+func (c *Config) Develop() { c.development = true }
+
+// MailsAreRead tells whether somebody gets the mails: by a mail server, or from the log
+// of a development server.
+func (c *Config) MailsAreRead() bool { return c.SMTPURL != "" || c.development }
 
 // Warnings are what is odd and stops nothing, such as a variable that is
 // probably mistyped.

@@ -41,6 +41,7 @@ const (
 	PrefixSession  Prefix = "ses_"
 	PrefixPasskey  Prefix = "psk_"
 	PrefixCeremony Prefix = "cer_"
+	PrefixMail     Prefix = "mai_"
 )
 
 // MakeID joins a prefix and 16 bytes.

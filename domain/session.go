@@ -1,6 +1,9 @@
 package domain
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Codes about signing in and sessions.
 const (
@@ -71,4 +74,30 @@ func SessionEnded() *Error {
 func SignInRefused() *Error {
 	return &Error{Kind: KindUnauthenticated, Code: CodeSignInRefused,
 		Message: "E-mail address and password do not match. Try again, or use a link."}
+}
+
+// DeviceName is a browser in a few words, from what it calls itself.
+func DeviceName(agent string) string {
+	name, system := "", ""
+	for _, known := range [][2]string{{"Edg/", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}, {"curl/", "curl"}} {
+		if strings.Contains(agent, known[0]) {
+			name = known[1]
+			break
+		}
+	}
+	for _, known := range [][2]string{{"Android", "Android"}, {"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Windows", "Windows"}, {"Mac OS", "macOS"}, {"Linux", "Linux"}} {
+		if strings.Contains(agent, known[0]) {
+			system = known[1]
+			break
+		}
+	}
+	switch {
+	case name != "" && system != "":
+		return name + " on " + system
+	case name != "" || system != "":
+		return name + system
+	case agent != "":
+		return agent
+	}
+	return "Unknown browser"
 }

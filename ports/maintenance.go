@@ -18,6 +18,8 @@ type Database interface {
 
 	// Outbox is what webhooks are to be sent.
 	Outbox() WebhookOutbox
+	// Mails is what mails are to be sent.
+	Mails() MailOutbox
 	// OnFanout makes the listener hear of every commit from now on. It is called
 	// before the database is used.
 	OnFanout(l FanoutListener)

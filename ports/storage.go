@@ -110,6 +110,8 @@ type Stores struct {
 	Sessions        SessionStore
 	Passkeys        PasskeyStore
 	Ceremonies      CeremonyStore
+	Mails           MailStore
+	Devices         DeviceStore
 }
 
 // IdempotencyReader finds what a key was used for.

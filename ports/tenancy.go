@@ -21,6 +21,9 @@ type TenancyReader interface {
 	APIKey(ctx context.Context, id domain.ID) (domain.APIKey, error)
 	// APIKeys lists the keys of an application, oldest first, revoked ones included.
 	APIKeys(ctx context.Context, applicationID domain.ID) ([]domain.APIKey, error)
+	// ExpiringKeys lists keys that are not revoked and expire behind from and not behind
+	// until, by ID, behind one of them; empty: from the first one on.
+	ExpiringKeys(ctx context.Context, from, until time.Time, after domain.ID, limit int) ([]domain.Credential, error)
 	// Businesses and Applications list all there are, oldest first.
 	Businesses(ctx context.Context) ([]domain.Business, error)
 	Applications(ctx context.Context, businessID domain.ID) ([]domain.Application, error)

@@ -162,10 +162,12 @@ type WebhookOutbox interface {
 	// A webhook delivery that was held meanwhile, since the endpoint was disabled,
 	// or asked for again, stays so unless the attempt succeeded. An attempt that is
 	// recorded already changes nothing, so that a repeat is safe; one at a webhook
-	// delivery that is gone is forgotten.
+	// delivery that is gone is forgotten. People are told of an endpoint that recovers
+	// by that: domain.RecoveredNotice.
 	Record(ctx context.Context, endpoint domain.ID, token string, of []WebhookOutcome, health domain.WebhookHealth) error
 	// Disable, while the lease is the token's, disables the endpoint, holds what
-	// is pending for it and publishes the event to the others.
+	// is pending for it, publishes the event to the others and tells people:
+	// domain.DisabledNotice.
 	Disable(ctx context.Context, e domain.WebhookEndpoint, token string, event domain.FeedEvent) error
 	// Backlog counts what is due now for enabled endpoints, listeners excepted,
 	// and tells since when the oldest is.

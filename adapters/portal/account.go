@@ -2,7 +2,6 @@ package portal
 
 import (
 	"net/http"
-	"strings"
 	"time"
 
 	"waybill/adapters/pages"
@@ -58,7 +57,7 @@ func (p *Portal) accountPage(c *call, status int, n *pages.Notice) error {
 	v.Stale = !v.HasPassword && !fresh
 	for _, s := range sessions {
 		v.Sessions = append(v.Sessions, sessionView{
-			ID: string(s.ID), Device: device(s.Device), Method: string(s.Method), SignedInAt: s.SignedInAt, SeenAt: s.LastSeenAt, Here: s.ID == c.principal.Session.ID,
+			ID: string(s.ID), Device: domain.DeviceName(s.Device), Method: string(s.Method), SignedInAt: s.SignedInAt, SeenAt: s.LastSeenAt, Here: s.ID == c.principal.Session.ID,
 		})
 	}
 	if len(memberships) > 1 {
@@ -122,30 +121,4 @@ func (p *Portal) showBusiness(c *call) error {
 		return err
 	}
 	return c.lead("/")
-}
-
-// device is a browser in a few words.
-func device(agent string) string {
-	name, system := "", ""
-	for _, known := range [][2]string{{"Edg/", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}, {"curl/", "curl"}} {
-		if strings.Contains(agent, known[0]) {
-			name = known[1]
-			break
-		}
-	}
-	for _, known := range [][2]string{{"Android", "Android"}, {"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Windows", "Windows"}, {"Mac OS", "macOS"}, {"Linux", "Linux"}} {
-		if strings.Contains(agent, known[0]) {
-			system = known[1]
-			break
-		}
-	}
-	switch {
-	case name != "" && system != "":
-		return name + " on " + system
-	case name != "" || system != "":
-		return name + system
-	case agent != "":
-		return agent
-	}
-	return "Unknown browser"
 }

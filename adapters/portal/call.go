@@ -24,15 +24,23 @@ type call struct {
 	form url.Values
 	// resumed: form was typed in a session that was lost.
 	resumed bool
+	mark    string            // by which the browser is known again
 	errors  map[string]string // of fields, by name
 }
+
+// maxMark is more than a mark has.
+const maxMark = 64
 
 // resumedForm is the key under which a form that was kept goes with a request.
 type resumedForm struct{}
 
 func (p *Portal) newCall(c *gin.Context) *call {
 	form, resumed := c.Request.Context().Value(resumedForm{}).(url.Values)
-	return &call{Context: c, form: form, resumed: resumed}
+	made := &call{Context: c, form: form, resumed: resumed}
+	if cookie, err := c.Request.Cookie(p.deviceCookie()); err == nil && len(cookie.Value) <= maxMark {
+		made.mark = cookie.Value
+	}
+	return made
 }
 
 func (c *call) ctx() context.Context { return c.Request.Context() }
@@ -43,7 +51,7 @@ func (c *call) business() domain.ID { return c.principal.Session.BusinessID }
 func (c *call) actor() domain.AuditActor { return c.principal.Actor(requestID(c.Context)) }
 
 func (c *call) browser() people.Browser {
-	return people.Browser{Address: domain.ClientAddress(c.ClientIP()), Device: c.Request.UserAgent(), RequestID: requestID(c.Context)}
+	return people.Browser{Address: domain.ClientAddress(c.ClientIP()), Device: c.Request.UserAgent(), Mark: c.mark, RequestID: requestID(c.Context)}
 }
 
 // checkIDs answers domain.ErrNotFound where a parameter of the path is no ID.
@@ -135,6 +143,7 @@ var done = map[string]string{
 	"delivery-cancelled": "The delivery was cancelled.",
 	"delivery-moved":     "The delivery was moved, and its webhooks are on their way.",
 	"simulated":          "The simulation runs. Reload the page to see how far it is.",
+	"link-sent":          "If this address has an account here, a link is on its way to it. It lets you in once, within 10 minutes.",
 }
 
 // lead sends the browser on after a change, so that a reload repeats nothing.

@@ -85,7 +85,7 @@ func (p *Portal) invite(c *call) error {
 		return p.peopleConflict(c, err)
 	}
 	c.form = nil
-	return p.peoplePage(c, http.StatusOK, p.issued(issued, issued.Member.Person.Name+" is invited", "It lets them in once, within 7 days. Send it to them by a way that only they read; it is shown this once."))
+	return p.peoplePage(c, http.StatusOK, p.issued(issued, issued.Member.Person.Name+" is invited", "It lets them in once, within 7 days. "+p.alsoMailed("Send it to them by a way that only they read; it is shown this once.")))
 }
 
 func (p *Portal) makeLink(c *call) error {
@@ -96,11 +96,27 @@ func (p *Portal) makeLink(c *call) error {
 	return p.peoplePage(c, http.StatusOK, p.issued(issued, "A link for "+issued.Member.Person.Name, "It lets them in once, within 10 minutes. It is shown this once."))
 }
 
+// alsoMailed is what to do with an invitation that is shown.
+func (p *Portal) alsoMailed(otherwise string) string {
+	if p.options.Mails {
+		return "They get one by mail too; this one is shown this once."
+	}
+	return otherwise
+}
+
+// mailedAlone is how a person gets a link that is not shown.
+func (p *Portal) mailedAlone() string {
+	if p.options.Mails {
+		return "It goes to them by mail."
+	}
+	return "The delivery company can make one for them."
+}
+
 // issued shows a link, unless it is for the person's own mailbox alone.
 func (p *Portal) issued(i people.Issued, title, note string) peopleView {
 	if i.MailOnly {
 		return peopleView{Notice: &pages.Notice{Tone: "good", Title: title, Lines: []string{
-			"They have an account elsewhere too, so that their link is not shown here. The delivery company can make one for them.",
+			"They have an account elsewhere too, so that their link is not shown here. " + p.mailedAlone(),
 		}}}
 	}
 	return peopleView{Link: &pages.Secret{Title: title, Note: note, Label: "The link", Secret: p.options.BaseURL + "/enter/" + i.Secret}}

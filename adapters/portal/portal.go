@@ -61,6 +61,7 @@ type Options struct {
 	TrustedProxies              []netip.Prefix
 	Log                         *slog.Logger
 	Clock                       ports.Clock
+	Mails                       bool // somebody gets them, so that a link may be asked for
 	Identifiers                 ports.Identifiers
 	Around                      func(http.Handler) http.Handler // nil: nothing
 	Connections                 connections.Options

@@ -49,6 +49,8 @@ func routes() []route {
 		{method: post, path: "/signin", handle: (*Portal).signIn},
 		{method: get, path: "/signin/passkey", handle: (*Portal).showSignIn},
 		{method: post, path: "/signin/passkey", handle: (*Portal).askToSignInByPasskey},
+		{method: get, path: "/signin/link", handle: (*Portal).showSignIn},
+		{method: post, path: "/signin/link", handle: (*Portal).sendLink},
 		{method: get, path: "/signout", act: read, handle: (*Portal).showAccount},
 		{method: post, path: "/signout", handle: (*Portal).signOut},
 

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"waybill/adapters/pages"
 	"waybill/application/people"
@@ -37,6 +38,27 @@ func (p *Portal) setCookie(c *call, secret string) {
 	})
 }
 
+// deviceCookie is by which a browser is known again in which somebody has signed in.
+func (p *Portal) deviceCookie() string {
+	if p.secure {
+		return "__Host-waybill_device"
+	}
+	return "waybill_device"
+}
+
+// deviceAge is as long as browsers keep a cookie.
+const deviceAge = 400 * 24 * time.Hour
+
+// welcome keeps the session in the browser, and the mark of the browser.
+func (p *Portal) welcome(c *call, e people.Entered) {
+	p.setCookie(c, e.Secret)
+	if e.Mark != "" {
+		http.SetCookie(c.Writer, &http.Cookie{ //nolint:gosec // Secure wherever the portal has https; dev has not
+			Name: p.deviceCookie(), Value: e.Mark, Path: "/", MaxAge: int(deviceAge.Seconds()), Secure: p.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		})
+	}
+}
+
 // look finds a link to the portal.
 func (p *Portal) look(c *call) error {
 	link, err := p.Access.Look(c.ctx(), c.browser(), c.Param("link"))
@@ -63,7 +85,7 @@ func (p *Portal) useLink(c *call) error {
 	if err != nil {
 		return p.badLink(c, err)
 	}
-	p.setCookie(c, entered.Secret)
+	p.welcome(c, entered)
 	return c.lead("/")
 }
 
@@ -80,12 +102,36 @@ func (p *Portal) badLink(c *call, err error) error {
 	default:
 		return err
 	}
-	return p.showPlain(c, statusOf(err), "badlink", title, pages.Notice{Tone: "bad", Title: title, Lines: []string{messageOf(err)}})
+	return p.showPlain(c, statusOf(err), "badlink", title, badLinkView{
+		Notice: pages.Notice{Tone: "bad", Title: title, Lines: []string{messageOf(err)}}, Mails: p.options.Mails, Address: p.linkField(c),
+	})
 }
+
+type badLinkView struct {
+	Notice  pages.Notice
+	Mails   bool
+	Address pages.Field
+}
+
+// linkField is where one types the address to which a link is to go.
+func (p *Portal) linkField(c *call) pages.Field {
+	f := pages.Field{ID: "link-email", Name: "email", Label: "E-mail address", Type: "email", Autocomplete: "email", Required: true, MaxLength: domain.MaxEmail}
+	f.Error = c.errors[linkError]
+	if f.Error != "" {
+		f.Value = c.form.Get("email")
+	}
+	return f
+}
+
+// linkError is under which the problem of that field is kept: the page has another one
+// of the same name.
+const linkError = "link"
 
 // signInView is the page for signing in.
 type signInView struct {
 	Notice      *pages.Notice
+	Mails       bool
+	Address     pages.Field
 	Email, Pass pages.Field
 	Passkey     pages.Passkey
 	Next        string
@@ -119,7 +165,24 @@ func (p *Portal) signInPage(c *call, status int, v signInView) error {
 	v.Passkey = p.passkeyForm(pages.Passkey{
 		Action: "/signin", Ask: "/signin/passkey", Button: "Sign in with a passkey", Second: true,
 	}, append(v.Kept, keptField{"next", v.Next})...)
+	v.Mails, v.Address = p.options.Mails, p.linkField(c)
 	return p.showPlain(c, status, "signin", "Sign in", v)
+}
+
+// sendLink has a link sent by mail. What it answers says nothing about who has an account.
+func (p *Portal) sendLink(c *call) error {
+	if !p.options.Mails {
+		return domain.ErrNotFound
+	}
+	err := p.Access.SendLink(c.ctx(), c.browser(), domain.Portal, c.form.Get("email"))
+	if c.wrong(err) {
+		c.errors = map[string]string{linkError: c.errors["email"]}
+		return p.signInPage(c, http.StatusUnprocessableEntity, signInView{})
+	}
+	if err != nil {
+		return err
+	}
+	return c.lead("/signin?done=link-sent")
 }
 
 func (p *Portal) showSignIn(c *call) error {
@@ -162,7 +225,7 @@ func (p *Portal) signIn(c *call) error {
 	if err != nil {
 		return err
 	}
-	p.setCookie(c, entered.Secret)
+	p.welcome(c, entered)
 	if len(before) == 0 {
 		return c.lead(next)
 	}

@@ -6,7 +6,8 @@
 // not compile. A person acts on behalf of one business, and a change of anything
 // else is rolled back and answered with domain.ErrNotFound: a page that forgets to
 // ask whose record it is changes nothing of another customer. What is refused, and what turns out to change nothing,
-// leaves no row. Customers' own calls are not kept here: their deliveries have
+// leaves no row. Of some changes people are told by mail, in the same transaction:
+// domain.AuditNotice says of which. Customers' own calls are not kept here: their deliveries have
 // timelines, and their requests are logged.
 package audit
 
@@ -41,9 +42,14 @@ func (l *Log) Change(ctx context.Context, by domain.AuditActor, fn func(ctx cont
 		if by.BusinessID != "" && record.BusinessID != by.BusinessID {
 			return domain.ErrNotFound
 		}
-		return tx.Audit.Append(ctx, domain.AuditEntry{
-			ID: l.ids.ID(domain.PrefixAuditEntry), At: l.clock.Now(), Actor: by, AuditRecord: record,
-		})
+		entry := domain.AuditEntry{ID: l.ids.ID(domain.PrefixAuditEntry), At: l.clock.Now(), Actor: by, AuditRecord: record}
+		if err := tx.Audit.Append(ctx, entry); err != nil {
+			return err
+		}
+		if notice, told := domain.AuditNotice(entry); told {
+			return tx.Mails.Tell(ctx, notice)
+		}
+		return nil
 	})
 }
 

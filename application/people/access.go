@@ -16,6 +16,7 @@ import (
 var (
 	attemptsPerAddress = domain.RateLimit{Limit: 30, Window: 15 * time.Minute} // an office has one address
 	attemptsPerPerson  = domain.RateLimit{Limit: 10, Window: 15 * time.Minute}
+	linksPerPerson     = domain.RateLimit{Limit: 5, Window: 15 * time.Minute} // by mail: a mailbox is not to be filled
 )
 
 // Access signs people in and keeps their sessions.
@@ -37,6 +38,7 @@ func NewAccess(s ports.Storage, p ports.Passwords, l ports.RateLimiter, c ports.
 type Browser struct {
 	Address   string // of the client, as domain.ClientAddress makes it
 	Device    string // the browser as it calls itself
+	Mark      string // the secret by which a browser that was here is known again; empty: it has none
 	RequestID string
 }
 
@@ -44,6 +46,7 @@ type Browser struct {
 type Entered struct {
 	domain.Principal
 	Secret string
+	Mark   string // for the browser to keep; empty: it has one
 	// CredentialsEnded: the person has joined a further business, and the password, the
 	// passkeys and all other sessions ended with that.
 	CredentialsEnded bool
@@ -100,6 +103,10 @@ func (a *Access) enter(ctx context.Context, b Browser, link domain.Link) (entere
 		if err := tx.Links.Use(ctx, link.ID, now); err != nil {
 			return domain.AuditRecord{}, err
 		}
+		// There may be one on a screen and another one in a mail: who is in needs neither.
+		if err := tx.Links.UseAll(ctx, ports.LinksOf{PersonID: person.ID, BusinessID: &link.BusinessID}, now); err != nil {
+			return domain.AuditRecord{}, err
+		}
 		member, err := tx.Memberships.Member(ctx, link.BusinessID, person.ID)
 		if errors.Is(err, domain.ErrNotFound) || person.State == domain.PersonDisabled ||
 			member.Membership.AcceptedAt == nil && link.Purpose != domain.LinkInvitation {
@@ -128,20 +135,64 @@ func (a *Access) enter(ctx context.Context, b Browser, link domain.Link) (entere
 			}
 		}
 		member.Person = person
-		entered.Principal, entered.Secret, err = a.begin(ctx, tx, member, domain.SignInByLink, b.Device)
+		err = a.begin(ctx, tx, &entered, member, domain.SignInByLink, b)
 		return signInRecord(action, entered.Principal), err
 	})
 	return entered, err
 }
 
-// begin stores a session of a member who has shown who they are.
-func (a *Access) begin(ctx context.Context, tx ports.Stores, m domain.Member, method domain.SignInMethod, device string) (domain.Principal, string, error) {
+// begin stores a session of a member who has shown who they are, and has a person who
+// came in by another browser before told of a new one.
+func (a *Access) begin(ctx context.Context, tx ports.Stores, e *Entered, m domain.Member, method domain.SignInMethod, b Browser) error {
 	secret, now := domain.MakeBearerSecret(a.ids.SigningSecret()), a.clock.Now()
 	session := domain.Session{
 		ID: a.ids.ID(domain.PrefixSession), PersonID: m.Person.ID, BusinessID: m.Membership.BusinessID, Digest: domain.BearerDigest(secret),
-		Method: method, Device: shortened(device), CreatedAt: now, SignedInAt: now, LastSeenAt: now, ExpiresAt: now.Add(domain.SessionLifetime),
+		Method: method, Device: shortened(b.Device), CreatedAt: now, SignedInAt: now, LastSeenAt: now, ExpiresAt: now.Add(domain.SessionLifetime),
 	}
-	return domain.Principal{Session: session, Person: m.Person, Role: m.Membership.Role}, secret, tx.Sessions.Insert(ctx, session)
+	e.Principal, e.Secret, e.Mark = domain.Principal{Session: session, Person: m.Person, Role: m.Membership.Role}, secret, ""
+	mark := b.Mark
+	if mark == "" {
+		mark = domain.MakeBearerSecret(a.ids.SigningSecret())
+		e.Mark = mark
+	}
+	known, others, err := tx.Devices.Seen(ctx, m.Person.ID, domain.BearerDigest(mark), now)
+	if err == nil && !known && others {
+		err = tx.Mails.Tell(ctx, domain.Notice{
+			Kind: domain.MailNewDevice, Cause: session.ID, PersonID: m.Person.ID, BusinessID: session.BusinessID, At: now,
+			Facts: map[string]string{domain.FactDevice: domain.DeviceName(session.Device)},
+		})
+	}
+	if err != nil {
+		return err
+	}
+	return tx.Sessions.Insert(ctx, session)
+}
+
+// SendLink has a link for signing in sent to an e-mail address, if it is a person's who
+// may sign in there. Whether it is, is found out when the mail is sent: for any
+// address the answer is the same and takes the same work, one row that is stored.
+func (a *Access) SendLink(ctx context.Context, b Browser, site domain.Site, email string) error {
+	folded, err := domain.ParseEmail(email)
+	if err != nil {
+		return err
+	}
+	// What is charged is not given back: any request may fill a mailbox.
+	toAddress, toPerson := addressBucket(b), personBucket(folded, "")
+	toAddress.Scope, toPerson.Scope, toPerson.Limit = "link_address", "link_person", linksPerPerson
+	allowance, err := a.limiter.Take(ctx, toAddress, toPerson)
+	if err != nil {
+		return domain.Internal(err)
+	}
+	if !allowance.Admitted {
+		return &domain.Error{Kind: domain.KindLimited, Code: domain.CodeTooManySignIns, RetryAfter: allowance.RetryAfter,
+			Message: "Too many links were asked for. Wait a few minutes, and look for those that were sent: spam folders take some."}
+	}
+	now := a.clock.Now()
+	return a.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+		return tx.Mails.Tell(ctx, domain.Notice{
+			Kind: domain.MailSignInLink, Cause: a.ids.ID(domain.PrefixLink), Email: folded, At: now, Facts: map[string]string{domain.FactSite: string(site)},
+		})
+	})
 }
 
 // SignIn lets a person in by e-mail address and password, to the business joined
@@ -184,7 +235,7 @@ func (a *Access) SignIn(ctx context.Context, b Browser, site domain.Site, email,
 				}
 			}
 			there.Person = now
-			entered.Principal, entered.Secret, err = a.begin(ctx, tx, there, domain.SignInByPassword, b.Device)
+			err = a.begin(ctx, tx, &entered, there, domain.SignInByPassword, b)
 			return signInRecord(domain.ActionPersonSignIn, entered.Principal), err
 		})
 	}, addressBucket(b), personBucket(folded, email))

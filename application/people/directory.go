@@ -59,7 +59,8 @@ func (i Invitation) parse() (p parsed, err error) {
 }
 
 // Invite adds a person to a business, or an invitation to that where the person has
-// an account already, and makes a link for seven days. To invite a member again with
+// an account already, and makes a link for seven days. Another one goes to the person by
+// mail. To invite a member again with
 // the same role makes another link; with another role it is ALREADY_MEMBER.
 func (d *Directory) Invite(ctx context.Context, by domain.AuditActor, i Invitation) (issued Issued, err error) {
 	p, err := i.parse()
@@ -75,14 +76,29 @@ func (d *Directory) Invite(ctx context.Context, by domain.AuditActor, i Invitati
 			return domain.AuditRecord{}, &domain.Error{Kind: domain.KindConflict, Code: domain.CodeAlreadyMember,
 				Message: string(member.Person.Email) + " has the role " + string(member.Membership.Role) + " already. Change the role instead."}
 		}
-		issued, err = d.issue(ctx, tx, by, member, domain.LinkInvitation)
+		if issued, err = d.issue(ctx, tx, by, member, domain.LinkInvitation); err != nil {
+			return domain.AuditRecord{}, err
+		}
+		if i.BusinessID != "" { // staff get their links from the command
+			err = tx.Mails.Tell(ctx, linkNotice(domain.MailInvitation, by, issued))
+		}
 		return memberRecord(domain.ActionPersonInvite, member), err
 	})
 	return issued, err
 }
 
+// linkNotice has a link sent by mail. That one is made when the mail goes out.
+func linkNotice(k domain.MailKind, by domain.AuditActor, i Issued) domain.Notice {
+	n := domain.Notice{Kind: k, Cause: i.ID, PersonID: i.PersonID, BusinessID: i.BusinessID, At: i.CreatedAt, Facts: map[string]string{}}
+	if by.BusinessID != "" {
+		n.Facts[domain.FactBy] = by.Name
+	}
+	return n
+}
+
 // Admit is Invite for a company whose own site lets its customers in: a member who has
-// accepted keeps the role and gets a link for signing in.
+// accepted keeps the role and gets a link for signing in. No mail is sent: the site
+// shows the link to a customer who is there.
 func (d *Directory) Admit(ctx context.Context, by domain.AuditActor, i Invitation) (issued Issued, err error) {
 	p, err := i.parse()
 	if err != nil {
@@ -158,7 +174,8 @@ func (d *Directory) issue(ctx context.Context, tx ports.Stores, by domain.AuditA
 
 // Link makes a link for signing in, for ten minutes. It leads a person of a business
 // to the actor's own business and, made by an operator or a command, to the one the
-// person joined first, or to the console.
+// person joined first, or to the console. Where the actor is not shown it, one goes to
+// the person by mail.
 func (d *Directory) Link(ctx context.Context, by domain.AuditActor, person domain.ID, site domain.Site) (issued Issued, err error) {
 	err = d.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		if _, err := tx.Persons.Lock(ctx, person); err != nil {
@@ -180,7 +197,9 @@ func (d *Directory) Link(ctx context.Context, by domain.AuditActor, person domai
 			if err != nil {
 				return domain.AuditRecord{}, err
 			}
-			issued, err = d.issue(ctx, tx, by, member, domain.LinkSignIn)
+			if issued, err = d.issue(ctx, tx, by, member, domain.LinkSignIn); err == nil && issued.MailOnly {
+				err = tx.Mails.Tell(ctx, linkNotice(domain.MailSignInLink, by, issued))
+			}
 			return memberRecord(domain.ActionPersonLink, member), err
 		}
 		if !there {

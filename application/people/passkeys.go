@@ -230,7 +230,7 @@ func (k *Passkeys) SignIn(ctx context.Context, b Browser, site domain.Site, id d
 				return domain.AuditRecord{}, err
 			}
 			member.Person = now
-			entered.Principal, entered.Secret, err = k.access.begin(ctx, tx, member, domain.SignInByPasskey, b.Device)
+			err = k.access.begin(ctx, tx, &entered, member, domain.SignInByPasskey, b)
 			return signInRecord(domain.ActionPersonSignIn, entered.Principal), err
 		})
 	}, addressBucket(b), personBucket("", string(claimed)))

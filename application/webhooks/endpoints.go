@@ -137,13 +137,18 @@ func (w *Webhooks) Change(ctx context.Context, req idempotency.Request, id domai
 			}
 		}
 		return w.onEndpoint(req.Tenant, id, func(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint) (domain.Answer, error) {
-			was := e.Enabled
+			before := e
 			if e.Apply(change, w.clock.Now()) {
 				if err := tx.Webhooks.UpdateEndpoint(ctx, e); err != nil {
 					return domain.Answer{}, err
 				}
 			}
-			return answer(e, e.Enabled && !was), nil
+			if n, told := domain.EnabledNotice(before, e); told {
+				if err := tx.Mails.Tell(ctx, n); err != nil {
+					return domain.Answer{}, err
+				}
+			}
+			return answer(e, e.Enabled && !before.Enabled), nil
 		}), nil
 	})
 }

@@ -21,6 +21,9 @@ import (
 	"waybill/adapters/locks/layered"
 	"waybill/adapters/locks/memlocks"
 	"waybill/adapters/locks/redislocks"
+	"waybill/adapters/mail/letters"
+	"waybill/adapters/mail/logmail"
+	"waybill/adapters/mail/smtp"
 	"waybill/adapters/metrics/gauges"
 	"waybill/adapters/normalizer/international"
 	"waybill/adapters/pricing/httppricing"
@@ -41,6 +44,7 @@ import (
 	"waybill/application/admission"
 	"waybill/application/bulk"
 	"waybill/application/idempotency"
+	"waybill/application/mails"
 	"waybill/application/requestlog"
 	"waybill/application/webhooks"
 	"waybill/configs"
@@ -126,6 +130,18 @@ func shareGORM(ctx context.Context, c *configs.Config, log *slog.Logger) (d data
 		return d, errors.Join(err, sandbox.Close(), live.Close(), root.Close())
 	}
 	return databases{live: live, sandbox: sandbox, requests: requests, background: root}, nil
+}
+
+// newMailer is the mail server of the settings, or the log.
+func newMailer(c *configs.Config, log *slog.Logger) ports.Mailer {
+	if c.SMTPURL == "" {
+		return logmail.New(log, c.MailsAreRead())
+	}
+	return smtp.New(c.SMTPURL.Reveal(), c.MailFrom)
+}
+
+func newSender(d ports.Database, c *configs.Config, clock ports.Clock, ids ports.Identifiers, urls settings.PublicURLs, r prometheus.Registerer, log *slog.Logger) *mails.Sender {
+	return mails.NewSender(d, d.Mails(), newMailer(c, log), letters.Renderer{}, clock, ids, urls.Portal, gauges.NewMails(r), log)
 }
 
 // newDatabase opens what the URL of the database names.

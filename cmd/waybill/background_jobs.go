@@ -10,6 +10,7 @@ import (
 	"waybill/adapters/cli/term"
 	"waybill/adapters/metrics/gauges"
 	"waybill/adapters/periodic"
+	"waybill/application/mails"
 	"waybill/application/sandbox"
 	"waybill/application/webhooks/dispatch"
 	"waybill/ports"
@@ -22,6 +23,7 @@ type backgroundJobs struct {
 	simulator *sandbox.Simulator
 	sweeper   *dispatch.Sweeper
 	drainer   *dispatch.Drainer
+	mails     *mails.Sender
 	jobs      *periodic.Jobs
 }
 
@@ -36,6 +38,8 @@ func (e *backgroundJobs) run(ctx context.Context) error {
 	looking.Go(func() { e.scheduler.Run(ctx) })
 	looking.Go(func() { e.sweeper.Run(ctx) })
 	looking.Go(func() { e.jobs.Run(ctx, periodic.Check("webhook_leases", e.drainer.RenewalsFailed)) })
+	looking.Go(func() { e.jobs.Run(ctx, periodic.Mails(e.mails)) })
+	looking.Go(func() { e.jobs.Run(ctx, periodic.ExpiringKeys(e.mails)) })
 	looking.Go(func() {
 		<-ctx.Done()
 		e.drainer.Close() // while the queue lets its handlers end

@@ -31,6 +31,7 @@ func (p *commands) dev() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			c.Develop()
 			dir := settings.DataDir(p.DataDir)
 			traces := dir.Missing()
 			if err := dir.Make(); err != nil {

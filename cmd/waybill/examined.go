@@ -43,6 +43,7 @@ func (p *commands) doctor() *doctor.Commands {
 			}
 			return choosePricing(c, nil, area)
 		},
-		Roads: func(c *configs.Config) (doctor.RoutingEngine, func(), error) { return newRoutingEngine(c) },
+		Mailer: func(c *configs.Config) ports.Mailer { return newMailer(c, slog.New(slog.DiscardHandler)) },
+		Roads:  func(c *configs.Config) (doctor.RoutingEngine, func(), error) { return newRoutingEngine(c) },
 	}}
 }

@@ -125,6 +125,7 @@ func newOps(store ports.Database, open []ports.Database, clock *databaseclock.Cl
 	gauges.RegisterSimulations(store, r, log)
 	gauges.RegisterWebhooks(store.Outbox(), clock, r, log)
 	gauges.RegisterFeed(store, r, log)
+	gauges.RegisterMails(store.Mails(), clock, r, log)
 	gauges.RegisterClock(clock, r)
 	if len(c.KeyPepperPrevious) > 0 {
 		gauges.RegisterPepper(store, clock, r, log)

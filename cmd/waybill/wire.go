@@ -76,7 +76,7 @@ var public = wire.NewSet(tracking.New, tracking.NewWatches)
 // What is done without a request.
 var duties = wire.NewSet(
 	newQueueRedis, newQueue, newLateness, sandbox.NewScheduler, sandbox.NewSimulator,
-	newFanoutNews, newNotifier, dispatch.NewSweeper, dispatch.NewDrainer, newWebhookObserver, wire.Struct(new(backgroundJobs), "*"),
+	newFanoutNews, newSender, newNotifier, dispatch.NewSweeper, dispatch.NewDrainer, newWebhookObserver, wire.Struct(new(backgroundJobs), "*"),
 	webhooks.NewSecretKey, wire.Struct(new(secretKey), "*"),
 )
 

@@ -240,6 +240,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	sweeper := dispatch.NewSweeper(webhookOutbox, queue, clock, log)
 	observer := newWebhookObserver(registry)
 	drainer := dispatch.NewDrainer(webhookOutbox, webhookSender, sealer, eventRenderer, queue, clock, identifiers, schedules, observer, log)
+	sender := newSender(database, c, clock, identifiers, urls, registry, log)
 	jobs := periodic.New(registry, log)
 	mainBackgroundJobs := &backgroundJobs{
 		queue:     queue,
@@ -247,6 +248,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		simulator: simulator,
 		sweeper:   sweeper,
 		drainer:   drainer,
+		mails:     sender,
 		jobs:      jobs,
 	}
 	fanoutNews := newFanoutNews(client, log)
@@ -392,6 +394,7 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 	schedules := newSchedules(c)
 	observer := newWebhookObserver(registry)
 	drainer := dispatch.NewDrainer(webhookOutbox, webhookSender, sealer, eventRenderer, queue, clock, identifiers, schedules, observer, log)
+	sender := newSender(database, c, clock, identifiers, urls, registry, log)
 	jobs := periodic.New(registry, log)
 	mainBackgroundJobs := &backgroundJobs{
 		queue:     queue,
@@ -399,6 +402,7 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 		simulator: simulator,
 		sweeper:   sweeper,
 		drainer:   drainer,
+		mails:     sender,
 		jobs:      jobs,
 	}
 	v := onlyOne(database)
@@ -574,7 +578,7 @@ var public = wire.NewSet(tracking.New, tracking.NewWatches)
 
 // What is done without a request.
 var duties = wire.NewSet(
-	newQueueRedis, newQueue, newLateness, sandbox.NewScheduler, sandbox.NewSimulator, newFanoutNews, newNotifier, dispatch.NewSweeper, dispatch.NewDrainer, newWebhookObserver, wire.Struct(new(backgroundJobs), "*"), webhooks.NewSecretKey, wire.Struct(new(secretKey), "*"),
+	newQueueRedis, newQueue, newLateness, sandbox.NewScheduler, sandbox.NewSimulator, newFanoutNews, newSender, newNotifier, dispatch.NewSweeper, dispatch.NewDrainer, newWebhookObserver, wire.Struct(new(backgroundJobs), "*"), webhooks.NewSecretKey, wire.Struct(new(secretKey), "*"),
 )
 
 // The listeners.

@@ -39,13 +39,13 @@ type worker struct {
 // base addresses it makes the tracking links in what it sends.
 var workerSettings = []string{
 	"ops_addr", "live_base_url", "tracking_base_url", "database_pool_size", "database_pooler",
-	"webhook_allow_private", "webhook_retry_schedule", "log_level", "log_format",
+	"webhook_allow_private", "webhook_retry_schedule", "portal_base_url", "mail_from", "log_level", "log_format",
 }
 
 func (p *commands) worker() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "worker", Short: "Do what becomes due: webhooks, and the steps of sandbox simulations",
-		Long: "Do what becomes due, until SIGTERM: webhooks, and the steps of sandbox simulations. Any number\n" +
+		Use: "worker", Short: "Do what becomes due: webhooks, mails, and the steps of sandbox simulations",
+		Long: "Do what becomes due, until SIGTERM: webhooks, mails, and the steps of sandbox simulations. Any number\n" +
 			"of these may run on one database beside the servers; with WAYBILL_REDIS_URL they share the work.\n" +
 			"It needs WAYBILL_DATABASE_URL, migrated, and the WAYBILL_SECRET_KEY of the servers, by which\n" +
 			"webhooks are signed. It listens on WAYBILL_OPS_ADDR only, for health and metrics.",
@@ -69,7 +69,7 @@ func (p *commands) worker() *cobra.Command {
 			if awaitDatabase(cmd.Context(), c, servers, log) != nil {
 				return nil // told to end while it waited
 			}
-			w, closeWorker, err := openWorker(cmd.Context(), c, settings.PublicURLs{Tracking: p.TrackingURL(c)}, log)
+			w, closeWorker, err := openWorker(cmd.Context(), c, settings.PublicURLs{Tracking: p.TrackingURL(c), Portal: settings.PublicURLsOf(c, "", "").Portal}, log)
 			if err != nil {
 				return err
 			}

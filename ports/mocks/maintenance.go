@@ -182,6 +182,20 @@ func (mr *MockDatabaseMockRecorder) KeepClock(ctx, read, ahead interface{}) *gom
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "KeepClock", reflect.TypeOf((*MockDatabase)(nil).KeepClock), ctx, read, ahead)
 }
 
+// Mails mocks base method.
+func (m *MockDatabase) Mails() ports.MailOutbox {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Mails")
+	ret0, _ := ret[0].(ports.MailOutbox)
+	return ret0
+}
+
+// Mails indicates an expected call of Mails.
+func (mr *MockDatabaseMockRecorder) Mails() *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Mails", reflect.TypeOf((*MockDatabase)(nil).Mails))
+}
+
 // OnFanout mocks base method.
 func (m *MockDatabase) OnFanout(l ports.FanoutListener) {
 	m.ctrl.T.Helper()

@@ -147,6 +147,21 @@ func (mr *MockTenancyReaderMockRecorder) Credential(ctx interface{}, digests ...
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Credential", reflect.TypeOf((*MockTenancyReader)(nil).Credential), varargs...)
 }
 
+// ExpiringKeys mocks base method.
+func (m *MockTenancyReader) ExpiringKeys(ctx context.Context, from, until time.Time, after domain.ID, limit int) ([]domain.Credential, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "ExpiringKeys", ctx, from, until, after, limit)
+	ret0, _ := ret[0].([]domain.Credential)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// ExpiringKeys indicates an expected call of ExpiringKeys.
+func (mr *MockTenancyReaderMockRecorder) ExpiringKeys(ctx, from, until, after, limit interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "ExpiringKeys", reflect.TypeOf((*MockTenancyReader)(nil).ExpiringKeys), ctx, from, until, after, limit)
+}
+
 // Known mocks base method.
 func (m *MockTenancyReader) Known(ctx context.Context, digests [][32]byte) ([][32]byte, error) {
 	m.ctrl.T.Helper()
@@ -353,6 +368,21 @@ func (mr *MockTenancyStoreMockRecorder) Credential(ctx interface{}, digests ...i
 	mr.mock.ctrl.T.Helper()
 	varargs := append([]interface{}{ctx}, digests...)
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Credential", reflect.TypeOf((*MockTenancyStore)(nil).Credential), varargs...)
+}
+
+// ExpiringKeys mocks base method.
+func (m *MockTenancyStore) ExpiringKeys(ctx context.Context, from, until time.Time, after domain.ID, limit int) ([]domain.Credential, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "ExpiringKeys", ctx, from, until, after, limit)
+	ret0, _ := ret[0].([]domain.Credential)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// ExpiringKeys indicates an expected call of ExpiringKeys.
+func (mr *MockTenancyStoreMockRecorder) ExpiringKeys(ctx, from, until, after, limit interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "ExpiringKeys", reflect.TypeOf((*MockTenancyStore)(nil).ExpiringKeys), ctx, from, until, after, limit)
 }
 
 // InsertAPIKey mocks base method.

@@ -94,6 +94,7 @@ var homes = map[string][]string{
 	"github.com/google/wire":          {"cmd"},
 	"github.com/golang/mock":          {"ports/mocks"},
 	"github.com/go-webauthn/webauthn": {"adapters/passkeys"},
+	"github.com/wneessen/go-mail":     {"adapters/mail/smtp"},
 }
 
 // assertions are libraries that say again what package testing and go-cmp say. A test

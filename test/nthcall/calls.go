@@ -146,6 +146,8 @@ func (s storage) InTx(ctx context.Context, fn func(context.Context, ports.Stores
 				Memberships:     between[ports.MembershipStore](s.Calls, mocks.NewMockMembershipStore(s.ctrl), tx.Memberships),
 				Links:           between[ports.LinkStore](s.Calls, mocks.NewMockLinkStore(s.ctrl), tx.Links),
 				Sessions:        between[ports.SessionStore](s.Calls, mocks.NewMockSessionStore(s.ctrl), tx.Sessions),
+				Mails:           between[ports.MailStore](s.Calls, mocks.NewMockMailStore(s.ctrl), tx.Mails),
+				Devices:         between[ports.DeviceStore](s.Calls, mocks.NewMockDeviceStore(s.ctrl), tx.Devices),
 			})
 		})
 	})

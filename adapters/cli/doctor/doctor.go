@@ -67,6 +67,7 @@ type Instruments struct {
 	Secrets func(s ports.Storage, c *configs.Config) (*tenancy.Tenants, *webhooks.SecretKey, error)
 	Redis   func(c *configs.Config) (Redis, func(), error)
 	Pricing func(c *configs.Config) (ports.Pricing, error)
+	Mailer  func(c *configs.Config) ports.Mailer
 	Roads   func(c *configs.Config) (RoutingEngine, func(), error)
 }
 
@@ -168,6 +169,7 @@ func (d *diagnosis) examine(ctx context.Context) {
 	d.redis(ctx)
 	d.pricing(ctx)
 	d.routing(ctx)
+	d.mail(ctx)
 	d.addresses()
 	d.proxies(ctx)
 	d.ports(ctx)

@@ -95,6 +95,24 @@ func (d *diagnosis) pricing(ctx context.Context) {
 	d.ok(check, d.c.PricingURL+" answers in "+shortly(time.Since(asked)))
 }
 
+func (d *diagnosis) mail(ctx context.Context) {
+	const check = "mail"
+	if d.c.SMTPURL == "" {
+		if d.c.PortalAddr != "" {
+			d.add(VerdictOK, check, "no mail server: people get links from owners and commands, and no word of their keys (WAYBILL_SMTP_URL)", "")
+		}
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, doctorTimeout)
+	defer cancel()
+	asked := time.Now()
+	if err := d.program.Instruments.Mailer(d.c).Check(ctx); err != nil {
+		d.fail(check, d.c.SMTPURL.String()+" would take no mail: "+term.Plainly(err)+" (WAYBILL_SMTP_URL)", "start the mail server, or correct the address; until then mails wait, and links come from owners and commands")
+		return
+	}
+	d.ok(check, d.c.SMTPURL.String()+" would take mails, and answers in "+shortly(time.Since(asked)))
+}
+
 // causeOf is what an error of the domain wraps; its own text is for customers.
 func causeOf(err error) error {
 	var ours *domain.Error

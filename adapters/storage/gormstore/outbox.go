@@ -282,6 +282,11 @@ func (o outbox) Record(ctx context.Context, endpoint domain.ID, token string, of
 				return sn.dialect.failed("record attempts", err)
 			}
 		}
+		if n, told := domain.RecoveredNotice(row.domain(), health, recordedAt(of)); told {
+			if err := (mails{sn}).Tell(ctx, n); err != nil {
+				return err
+			}
+		}
 		// Most attempts tell nothing new, and each change leaves a version behind.
 		if reflect.DeepEqual(row.domain().Health, health) {
 			return nil
@@ -307,8 +312,20 @@ func (o outbox) Disable(ctx context.Context, e domain.WebhookEndpoint, token str
 		if _, err := w.hold(ctx, rowIDOf(e.ID), heldAtOnce); err != nil {
 			return err
 		}
+		if err := (mails{sn}).Tell(ctx, domain.DisabledNotice(e, event.ID)); err != nil {
+			return err
+		}
 		return w.Publish(ctx, e, event)
 	})
+}
+
+// recordedAt is when the last of the attempts ended; the zero time of none.
+func recordedAt(of []ports.WebhookOutcome) time.Time {
+	if len(of) == 0 {
+		return time.Time{}
+	}
+	last := of[len(of)-1].Attempt.Result
+	return last.StartedAt.Add(last.Duration)
 }
 
 // backlog is of each endpoint, so that its index is entered where something may be due.

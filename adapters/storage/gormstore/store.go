@@ -154,6 +154,8 @@ func (s session) stores() ports.Stores {
 		Sessions:        sessions{s},
 		Passkeys:        passkeys{s},
 		Ceremonies:      ceremonies{s},
+		Mails:           mails{s},
+		Devices:         devices{s},
 	}
 }
 

@@ -19,11 +19,11 @@ var credentialJoin = "SELECT " +
 	applicationTable.selectAs("a", "application_") + ", " +
 	businessTable.selectAs("b", "business_") +
 	" FROM api_keys k JOIN applications a ON a.id = k.application_id JOIN businesses b ON b.id = a.business_id" +
-	" WHERE k.digest IN ?"
+	" WHERE "
 
 func (s tenancy) Credential(ctx context.Context, digests ...[32]byte) (domain.Credential, error) {
 	var row credentialRow
-	result := s.with(ctx).Raw(credentialJoin, bytesOfAll(digests)).Scan(&row)
+	result := s.with(ctx).Raw(credentialJoin+"k.digest IN ?", bytesOfAll(digests)).Scan(&row)
 	if result.Error == nil && result.RowsAffected == 0 {
 		return domain.Credential{}, domain.ErrNotFound
 	}
@@ -31,6 +31,16 @@ func (s tenancy) Credential(ctx context.Context, digests ...[32]byte) (domain.Cr
 		return domain.Credential{}, s.dialect.failed("read a credential", result.Error)
 	}
 	return row.domain(), nil
+}
+
+func (s tenancy) ExpiringKeys(ctx context.Context, from, until time.Time, after domain.ID, limit int) ([]domain.Credential, error) {
+	where, values := "k.revoked_at IS NULL AND k.expires_at > ? AND k.expires_at <= ?", []any{instantOf(from), instantOf(until)}
+	if after != "" {
+		where, values = where+" AND k.id > ?", append(values, rowIDOf(after))
+	}
+	var rows []credentialRow
+	err := s.with(ctx).Raw(credentialJoin+where+" ORDER BY k.id LIMIT ?", append(values, limit)...).Scan(&rows).Error
+	return all(rows, (*credentialRow).domain), s.dialect.failed("look for keys that expire", err)
 }
 
 func (s tenancy) Known(ctx context.Context, digests [][32]byte) ([][32]byte, error) {

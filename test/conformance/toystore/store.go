@@ -73,6 +73,8 @@ type state struct {
 	sessions     table[domain.ID, domain.Session]
 	passkeys     table[domain.ID, domain.Passkey]
 	ceremonies   table[domain.ID, domain.Ceremony]
+	mails        table[domain.ID, domain.Mail]
+	devices      table[deviceKey, time.Time]
 	recipients   table[domain.ID, of[domain.Recipient]]
 	addresses    table[domain.ID, of[domain.Address]]
 	pickups      table[domain.ID, of[domain.PickupLocation]]
@@ -162,7 +164,7 @@ func (s *state) shared() *state {
 	c := *s
 	for _, t := range []interface{ share() }{
 		&c.businesses, &c.applications, &c.apiKeys, &c.operators, &c.audit, &c.persons, &c.memberships, &c.links, &c.sessions,
-		&c.passkeys, &c.ceremonies,
+		&c.passkeys, &c.ceremonies, &c.mails, &c.devices,
 		&c.recipients, &c.addresses, &c.pickups, &c.deliveries, &c.timelines, &c.simulations, &c.keys, &c.bulkItems,
 		&c.endpoints, &c.webhooks, &c.attempts, &c.feed,
 		&c.requests, &c.usage,
@@ -209,6 +211,7 @@ func (s *Store) InTx(ctx context.Context, fn func(ctx context.Context, tx ports.
 			Operators: operators{on}, Audit: audit{on},
 			Persons: persons{on}, Memberships: memberships{on}, Links: links{on}, Sessions: sessions{on},
 			Passkeys: passkeys{on}, Ceremonies: ceremonies{on},
+			Mails: mails{on}, Devices: devices{on},
 		})
 	})
 }

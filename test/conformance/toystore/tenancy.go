@@ -56,6 +56,20 @@ func (s tenancy) APIKeys(_ context.Context, application domain.ID) ([]domain.API
 	return s.now().apiKeys.where(func(k domain.APIKey) bool { return k.ApplicationID == application }, by(positionOfKey)), nil
 }
 
+func (s tenancy) ExpiringKeys(_ context.Context, from, until time.Time, after domain.ID, limit int) (found []domain.Credential, _ error) {
+	now := s.now()
+	keys := now.apiKeys.where(func(k domain.APIKey) bool {
+		return k.RevokedAt == nil && k.ExpiresAt != nil && k.ExpiresAt.After(from) && !k.ExpiresAt.After(until) && k.ID > after
+	}, func(a, b domain.APIKey) int { return cmp.Compare(a.ID, b.ID) })
+	for _, k := range keys[:min(len(keys), limit)] {
+		c := domain.Credential{Key: k}
+		c.Application, _ = now.applications.get(k.ApplicationID)
+		c.Business, _ = now.businesses.get(c.Application.BusinessID)
+		found = append(found, c)
+	}
+	return found, nil
+}
+
 func (s tenancy) Businesses(context.Context) ([]domain.Business, error) {
 	return s.now().businesses.where(func(domain.Business) bool { return true }, by(positionOfBusiness)), nil
 }

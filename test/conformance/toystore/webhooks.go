@@ -428,9 +428,15 @@ func (o outbox) Due(_ context.Context, id domain.ID, now time.Time, limit int) (
 
 func (o outbox) Record(ctx context.Context, id domain.ID, token string, outcomes []ports.WebhookOutcome, health domain.WebhookHealth) error {
 	return o.owned(ctx, id, token, func(on session, e *endpoint) error {
-		e.Health = health
+		var at time.Time // when the last of them ended
 		for _, w := range outcomes {
 			on.settle(w)
+			at = w.Attempt.Result.StartedAt.Add(w.Attempt.Result.Duration)
+		}
+		n, told := domain.RecoveredNotice(e.WebhookEndpoint, health, at)
+		e.Health = health
+		if told {
+			return mails{on}.Tell(ctx, n)
 		}
 		return nil
 	})
@@ -462,6 +468,9 @@ func (o outbox) Disable(ctx context.Context, e domain.WebhookEndpoint, token str
 	return o.owned(ctx, e.ID, token, func(on session, stored *endpoint) error {
 		stored.Health, stored.Enabled, stored.Disabled, stored.UpdatedAt = e.Health, false, e.Disabled, e.UpdatedAt
 		on.hold(e.ID)
+		if err := (mails{on}).Tell(ctx, domain.DisabledNotice(e, event.ID)); err != nil {
+			return err
+		}
 		return on.publish(e.Tenant, event, e.ID)
 	})
 }

@@ -1,0 +1,163 @@
+package letters
+
+import (
+	"strings"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// kinds is what each kind of mail says.
+var kinds = map[domain.MailKind]func(ports.Letter) content{
+	domain.MailInvitation: invitation,
+	domain.MailSignInLink: signInLink,
+	domain.MailNewDevice:  newDevice,
+
+	domain.MailKeyCreated: keyCreated,
+	domain.MailKeyRotated: keyRotated,
+	domain.MailKeyRevoked: keyRevoked,
+	domain.MailKeyExpires: keyExpires,
+
+	domain.MailEndpointDisabled:  endpointDisabled,
+	domain.MailEndpointRecovered: endpointRecovered,
+}
+
+func by(l ports.Letter) string {
+	if l.By == "" {
+		return "the delivery company"
+	}
+	return l.By
+}
+
+func place(l ports.Letter) string {
+	if l.Business == "" {
+		return "the delivery company"
+	}
+	return l.Business
+}
+
+func whyMember(l ports.Letter) string {
+	return "You get this because you are an owner or a developer of " + place(l) + "."
+}
+
+func invitation(l ports.Letter) content {
+	return content{
+		Subject: "Your invitation to " + place(l) + " on Waybill",
+		Lines: []string{
+			upper(by(l)) + " invites you to the developer portal of " + place(l) + ", as " + string(l.Role) + ".",
+			"This link lets you in once, within " + lasting(l.LinkFor) + ". Whoever has it can use it: do not pass it on.",
+		},
+		Action: open("Open your invitation", l.Link),
+		After:  []string{"Afterwards set a password in Account, so that you need no link the next time."},
+		Why:    "You get this because your address was invited. If you did not expect that, do nothing: the invitation ends by itself.",
+	}
+}
+
+func signInLink(l ports.Letter) content {
+	return content{
+		Subject: "Your link to sign in to " + place(l) + " on Waybill",
+		Lines:   []string{"This link lets you in once, within " + lasting(l.LinkFor) + ". Whoever has it can use it: do not pass it on."},
+		Action:  open("Sign in", l.Link),
+		Why:     "You get this because a link was asked for with your address. If it was not you, do nothing: without the link nobody gets in by it.",
+	}
+}
+
+func newDevice(l ports.Letter) content {
+	return content{
+		Subject: "New sign-in to " + place(l) + " on Waybill",
+		Lines:   []string{"You signed in from a browser that you have not used before."},
+		Facts:   []fact{{"Browser", l.Device}, {"When", when(l.At)}},
+		Action:  open("See your sessions", l.Page),
+		After:   []string{"If it was not you: end the session in Account, set another password there, and tell an owner of your business."},
+		Why:     "You get this because it is your account.",
+	}
+}
+
+func aboutKey(l ports.Letter, subject, line string, more ...fact) content {
+	return content{
+		Subject: place(l) + ": " + subject,
+		Lines:   []string{line},
+		Facts: append([]fact{
+			{"Application", l.App}, {"Environment", string(l.Env)}, {"Key", "ends in " + l.Key + " (" + string(l.KeyID) + ")"},
+		}, more...),
+		Action: open("See the keys", l.Page),
+		Why:    whyMember(l),
+	}
+}
+
+func made(l ports.Letter) []fact { return []fact{{"By", by(l)}, {"When", when(l.At)}} }
+
+func expiry(l ports.Letter) []fact {
+	if l.Expires == nil {
+		return nil
+	}
+	return []fact{{"Expires", when(*l.Expires)}}
+}
+
+func keyCreated(l ports.Letter) content {
+	c := aboutKey(l, "a "+string(l.Env)+" key was created", "A new API key was created for "+l.App+".", append(made(l), expiry(l)...)...)
+	c.After = []string{"If nobody of you asked for it, revoke it: it stops working within two seconds."}
+	return c
+}
+
+func keyRotated(l ports.Letter) content {
+	c := aboutKey(l, "a "+string(l.Env)+" key was rotated", "An API key of "+l.App+" was rotated. The old one works until you revoke it.",
+		append([]fact{{"New key", "ends in " + l.NextKey}}, made(l)...)...)
+	c.After = []string{"Put the new key into your program, see in the portal that the old one is not used any more, then revoke it."}
+	return c
+}
+
+func keyRevoked(l ports.Letter) content {
+	c := aboutKey(l, "a "+string(l.Env)+" key was revoked", "An API key of "+l.App+" was revoked. It works no more.", made(l)...)
+	c.After = []string{"A program that still uses it gets 401 API_KEY_REVOKED. Give it another key."}
+	return c
+}
+
+func keyExpires(l ports.Letter) content {
+	c := aboutKey(l, "a "+string(l.Env)+" key expires soon", "An API key of "+l.App+" expires within seven days. From then on it works no more.", expiry(l)...)
+	c.Action = open("Rotate the key", l.Page)
+	c.After = []string{"Rotate it in the portal: the new key works at once, and the old one until it expires."}
+	return c
+}
+
+func aboutEndpoint(l ports.Letter, subject, line string, more ...fact) content {
+	c := content{
+		Subject: place(l) + ": " + subject, Lines: []string{line},
+		Facts: append([]fact{{"Endpoint", l.Host + " (" + string(l.Endpoint) + ")"}}, more...), Action: open("Open the portal", l.Page), Why: whyMember(l),
+	}
+	if l.Since != nil {
+		c.Facts = append(c.Facts, fact{"Failing since", when(*l.Since)})
+	}
+	return c
+}
+
+func endpointDisabled(l ports.Letter) content {
+	line := "We send no webhooks to " + l.Host + " any more: it has failed for days."
+	if l.Reason == domain.DisabledGone {
+		line = "We send no webhooks to " + l.Host + " any more: it answered 410 Gone."
+	}
+	c := aboutEndpoint(l, "webhooks to "+l.Host+" are off", line, fact{"Disabled", when(l.At)})
+	c.After = []string{
+		"Events are kept. Repair the endpoint, enable it with PATCH /webhook-endpoints/" + string(l.Endpoint) + ` {"enabled": true}, ` +
+			"and recover what it missed with POST /webhook-endpoints/" + string(l.Endpoint) + "/recover.",
+	}
+	return c
+}
+
+func endpointRecovered(l ports.Letter) content {
+	if l.Enabled {
+		c := aboutEndpoint(l, "webhooks to "+l.Host+" are on again", "The endpoint at "+l.Host+" was enabled again, and gets webhooks from now on.", fact{"Enabled", when(l.At)})
+		c.After = []string{"What it missed is not sent by itself: recover it with POST /webhook-endpoints/" + string(l.Endpoint) + "/recover."}
+		return c
+	}
+	c := aboutEndpoint(l, "webhooks to "+l.Host+" arrive again", "The endpoint at "+l.Host+" answers again after a time in which webhooks to it were held back.", fact{"Recovered", when(l.At)})
+	c.After = []string{"What waited is being sent now. There is nothing that you have to do."}
+	return c
+}
+
+func upper(text string) string {
+	if text == "the delivery company" {
+		return "The delivery company"
+	}
+	return strings.TrimSpace(text)
+}

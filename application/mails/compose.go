@@ -1,0 +1,187 @@
+package mails
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// errNobody means that there is no one to tell it to: no such person, or one who left.
+var errNobody = errors.New("there is no one to tell it to")
+
+// compose finds out, now, who is to be told and what the mail tells.
+func (s *Sender) compose(ctx context.Context, m domain.Mail) (l ports.Letter, err error) {
+	if m.Kind == domain.MailInvitation || m.Kind == domain.MailSignInLink {
+		l, err = s.withLink(ctx, m)
+	} else {
+		l, err = s.aboutMember(ctx, m)
+	}
+	if errors.Is(err, domain.ErrNotFound) {
+		err = errNobody
+	}
+	if err != nil {
+		return l, err
+	}
+	l.ID, l.At, l.By, l.Device, l.Host = m.ID, m.At, m.Facts[domain.FactBy], m.Facts[domain.FactDevice], m.Facts[domain.FactURL]
+	return l, nil
+}
+
+// aboutMember is the letter to a member of a business, or to a person of the staff.
+func (s *Sender) aboutMember(ctx context.Context, m domain.Mail) (l ports.Letter, err error) {
+	member, err := s.storage.Read().Memberships.Member(ctx, m.BusinessID, m.PersonID)
+	if err != nil {
+		return l, err
+	}
+	if !m.TellsMember(member) {
+		return l, errNobody
+	}
+	l = ports.Letter{Kind: m.Kind, To: member.Person.Email, Name: member.Person.Name}
+	if l.Business, err = s.business(ctx, m.BusinessID); err != nil {
+		return l, err
+	}
+	switch m.Kind {
+	case domain.MailNewDevice:
+		l.Page = s.page("/account")
+	case domain.MailKeyCreated, domain.MailKeyRotated, domain.MailKeyRevoked, domain.MailKeyExpires:
+		err = s.addKey(ctx, &l, m)
+	case domain.MailEndpointDisabled, domain.MailEndpointRecovered:
+		l.Endpoint, l.Page = m.About, s.page("/")
+		l.Enabled = m.Facts[domain.FactReason] == domain.FactEnabled
+		if !l.Enabled {
+			l.Reason = domain.DisabledReason(m.Facts[domain.FactReason])
+		}
+		if since, parseErr := time.Parse(time.RFC3339, m.Facts[domain.FactSince]); parseErr == nil {
+			l.Since = &since
+		}
+	default:
+		err = fmt.Errorf("a mail of the kind %q has no text", m.Kind)
+	}
+	return l, err
+}
+
+func (s *Sender) addKey(ctx context.Context, l *ports.Letter, m domain.Mail) error {
+	key, err := s.storage.Read().Tenancy.APIKey(ctx, m.About)
+	if err != nil {
+		return err
+	}
+	if m.Kind == domain.MailKeyExpires && (key.RevokedAt != nil || key.ExpiresAt == nil) {
+		return errNobody // it is no news any more
+	}
+	app, err := s.storage.Read().Tenancy.Application(ctx, key.ApplicationID)
+	if err != nil {
+		return err
+	}
+	l.App, l.Env, l.Key, l.KeyID, l.Expires = app.Name, key.Environment, key.LastFour, key.ID, key.ExpiresAt
+	l.Page = s.page("/apps/" + string(app.ID) + "/" + string(key.Environment) + "/keys")
+	if next := m.Facts[domain.FactNext]; next != "" {
+		successor, err := s.storage.Read().Tenancy.APIKey(ctx, domain.ID(next))
+		if err != nil {
+			return err
+		}
+		l.NextKey = successor.LastFour
+	}
+	return nil
+}
+
+// withLink makes a link and the letter that carries it. A person who has not accepted
+// an invitation gets that again, when a link was asked for.
+func (s *Sender) withLink(ctx context.Context, m domain.Mail) (l ports.Letter, err error) {
+	if s.portal == "" {
+		return l, errors.New("there is no portal for a link to lead to")
+	}
+	person := m.PersonID
+	if m.Email != "" {
+		found, err := s.storage.Read().Persons.FindByEmail(ctx, m.Email)
+		if err != nil {
+			return l, err
+		}
+		person = found.ID
+	}
+	var member domain.Member
+	var link domain.Link
+	secret := domain.MakeBearerSecret(s.ids.SigningSecret())
+	err = s.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+		locked, err := tx.Persons.Lock(ctx, person)
+		if err != nil {
+			return err
+		}
+		if member, err = s.leadsTo(ctx, tx, m, locked); err != nil {
+			return err
+		}
+		purpose := domain.LinkSignIn
+		if member.Membership.AcceptedAt == nil {
+			purpose = domain.LinkInvitation
+		}
+		now := s.clock.Now()
+		link = domain.Link{
+			ID: s.ids.ID(domain.PrefixLink), PersonID: person, BusinessID: member.Membership.BusinessID, Purpose: purpose,
+			Digest: domain.BearerDigest(secret), CreatedAt: now, ExpiresAt: now.Add(purpose.Lifetime()),
+		}
+		return tx.Links.Insert(ctx, link)
+	})
+	if err != nil {
+		return l, err
+	}
+	l = ports.Letter{
+		Kind: domain.MailSignInLink, To: member.Person.Email, Name: member.Person.Name, Role: member.Membership.Role,
+		Link: s.page("/enter/" + secret), LinkFor: link.Purpose.Lifetime(),
+	}
+	if link.Purpose == domain.LinkInvitation {
+		l.Kind = domain.MailInvitation
+	}
+	l.Business, err = s.business(ctx, link.BusinessID)
+	return l, err
+}
+
+// leadsTo is where a link lets the person in: to the business that the mail names, or
+// else to the one that was joined first.
+func (s *Sender) leadsTo(ctx context.Context, tx ports.Stores, m domain.Mail, person domain.Person) (domain.Member, error) {
+	if person.State == domain.PersonDisabled {
+		return domain.Member{}, errNobody
+	}
+	if m.Email == "" {
+		member, err := tx.Memberships.Member(ctx, m.BusinessID, person.ID)
+		if err == nil && (member.Membership.AcceptedAt == nil) != (m.Kind == domain.MailInvitation) {
+			err = errNobody // who has come in by the link on a screen needs no invitation
+		}
+		return member, err
+	}
+	all, err := tx.Memberships.OfPerson(ctx, person.ID)
+	if err != nil {
+		return domain.Member{}, err
+	}
+	var to *domain.Membership
+	for i, membership := range all {
+		if string(membership.Site()) != m.Facts[domain.FactSite] {
+			continue
+		}
+		if to == nil || to.AcceptedAt == nil && membership.AcceptedAt != nil {
+			to = &all[i]
+		}
+	}
+	if to == nil {
+		return domain.Member{}, errNobody
+	}
+	return domain.Member{Person: person, Membership: *to}, nil
+}
+
+// business is its name; empty for the staff of the delivery company.
+func (s *Sender) business(ctx context.Context, id domain.ID) (string, error) {
+	if id == "" {
+		return "", nil
+	}
+	b, err := s.storage.Read().Tenancy.Business(ctx, id)
+	return b.Name, err
+}
+
+// page is an address of the portal; empty where there is none.
+func (s *Sender) page(path string) string {
+	if s.portal == "" {
+		return ""
+	}
+	return s.portal + path
+}

@@ -1,0 +1,160 @@
+package mails
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+const (
+	// atOnce is how many mails are sent at a time.
+	atOnce = 4
+	// leaseFor is how long a sender has a mail: longer than storing the link, sending
+	// and storing the outcome may take together.
+	leaseFor = 2 * time.Minute
+	// composeTimeout bounds what is read and stored for a mail before it is sent, and
+	// settleFor how long the outcome is tried to be stored, within settleTimeout each.
+	composeTimeout = 10 * time.Second
+	settleFor      = 45 * time.Second
+	settleTimeout  = 5 * time.Second
+	settleAgain    = 500 * time.Millisecond
+	mostError      = 500 // bytes that are kept of an error
+)
+
+// How an attempt to send a mail ends.
+const (
+	Sent    = "sent"
+	Failed  = "failed" // and is tried again
+	GivenUp = "given_up"
+	Dropped = "dropped" // there is no one to tell it to any more
+)
+
+// Observer hears of attempts.
+type Observer func(kind domain.MailKind, outcome string)
+
+// Sender sends what is due.
+type Sender struct {
+	storage  ports.Storage
+	outbox   ports.MailOutbox
+	mailer   ports.Mailer
+	renderer ports.MailRenderer
+	clock    ports.Clock
+	ids      ports.Identifiers
+	portal   string // empty: there is none
+	observe  Observer
+	log      *slog.Logger
+}
+
+// NewSender makes a sender. portal is the address under which people open the portal,
+// without a slash at its end; empty: there is none, and no link is sent.
+func NewSender(s ports.Storage, o ports.MailOutbox, m ports.Mailer, r ports.MailRenderer, c ports.Clock, ids ports.Identifiers,
+	portal string, observe Observer, log *slog.Logger,
+) *Sender {
+	return &Sender{storage: s, outbox: o, mailer: m, renderer: r, clock: c, ids: ids, portal: portal, observe: observe, log: log}
+}
+
+// Send sends some of what is due, and tells whether there may be more. What has begun
+// ends even where ctx does: a mail that is cut off may have been sent.
+func (s *Sender) Send(ctx context.Context) (more bool, err error) {
+	now := s.clock.Now()
+	leased, err := s.outbox.Lease(ctx, now, now.Add(leaseFor), atOnce)
+	if err != nil {
+		return false, err
+	}
+	var sending sync.WaitGroup
+	for _, m := range leased {
+		sending.Go(func() { s.one(context.WithoutCancel(ctx), m) })
+	}
+	sending.Wait()
+	return len(leased) == atOnce, nil
+}
+
+// one makes one attempt and stores what became of it.
+func (s *Sender) one(ctx context.Context, m domain.Mail) {
+	to, err := s.attempt(ctx, m)
+	now := s.clock.Now()
+	outcome, level := Sent, slog.LevelInfo
+	next, inTime := m.NextAttempt(now)
+	switch {
+	case err == nil:
+		m.State = domain.MailSent
+	case errors.Is(err, errNobody):
+		outcome, m.State, level = Dropped, domain.MailDropped, slog.LevelDebug
+	case errors.Is(err, ports.ErrMailRefused), !inTime:
+		outcome, m.State, level = GivenUp, domain.MailGivenUp, slog.LevelError
+	default:
+		outcome, m.DueAt, level = Failed, next, slog.LevelWarn
+	}
+	if m.State != domain.MailWaiting {
+		m.DueAt, m.SettledAt = now, &now
+	}
+	fields := []any{"mail", m.ID, "kind", m.Kind, "person", m.PersonID, "attempt", m.Attempts}
+	if m.LastError = ""; err != nil {
+		m.LastError = shortened(err.Error(), to)
+		fields = append(fields, "error", m.LastError)
+	}
+	if outcome == Failed {
+		fields = append(fields, "next", domain.FormatTime(next))
+	}
+	s.log.Log(ctx, level, "mail "+outcome, fields...)
+	s.observe(m.Kind, outcome)
+	s.settle(ctx, m)
+}
+
+// attempt sends the mail, or answers errNobody where there is no one to tell it to. to is
+// the recipient as far as that is known.
+func (s *Sender) attempt(ctx context.Context, m domain.Mail) (to domain.Email, err error) {
+	if !s.clock.Now().Before(m.ExpiresAt) {
+		return "", errors.New("its time was over before it could be sent")
+	}
+	within, cancel := context.WithTimeout(ctx, composeTimeout)
+	defer cancel()
+	letter, err := s.compose(within, m)
+	if err != nil {
+		return m.Email, err
+	}
+	message, err := s.renderer.Render(letter)
+	if err != nil {
+		return letter.To, err
+	}
+	within, cancel = context.WithTimeout(ctx, ports.MailTimeout)
+	defer cancel()
+	return letter.To, s.mailer.Send(within, message)
+}
+
+// settle insists: an outcome that is not stored is a mail that is sent twice.
+func (s *Sender) settle(ctx context.Context, m domain.Mail) {
+	ctx, cancel := context.WithTimeout(ctx, settleFor)
+	defer cancel()
+	for {
+		within, done := context.WithTimeout(ctx, settleTimeout)
+		err := s.outbox.Settle(within, m)
+		done()
+		if err == nil {
+			return
+		}
+		if !ports.StorageUnavailable(err) || ctx.Err() != nil {
+			s.log.WarnContext(ctx, "what became of a mail is not recorded; it may be sent again", "mail", m.ID, "state", m.State, "error", err)
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(settleAgain):
+		}
+	}
+}
+
+// shortened is an error for the log and the outbox: no recipient is in it, though mail
+// servers like to repeat them.
+func shortened(text string, to domain.Email) string {
+	if to != "" {
+		text = strings.ReplaceAll(strings.ReplaceAll(text, string(to), "the recipient"), strings.ToUpper(string(to)), "the recipient")
+	}
+	return strings.ToValidUTF8(text[:min(len(text), mostError)], "")
+}

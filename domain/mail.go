@@ -1,0 +1,219 @@
+package domain
+
+import (
+	"crypto/sha256"
+	"slices"
+	"time"
+)
+
+// MailKind is what a mail is about.
+type MailKind string
+
+// The kinds there are.
+const (
+	MailInvitation MailKind = "invitation"   // carries a link
+	MailSignInLink MailKind = "sign_in_link" // carries a link
+	MailNewDevice  MailKind = "new_device"
+
+	MailKeyCreated MailKind = "key_created"
+	MailKeyRotated MailKind = "key_rotated"
+	MailKeyRevoked MailKind = "key_revoked"
+	MailKeyExpires MailKind = "key_expires"
+
+	MailEndpointDisabled  MailKind = "endpoint_disabled"
+	MailEndpointRecovered MailKind = "endpoint_recovered"
+)
+
+// MailKinds is every kind.
+func MailKinds() []MailKind {
+	return []MailKind{
+		MailInvitation, MailSignInLink, MailNewDevice, MailKeyCreated, MailKeyRotated, MailKeyRevoked, MailKeyExpires,
+		MailEndpointDisabled, MailEndpointRecovered,
+	}
+}
+
+// Roles are the roles whose members are told about something of their business: those
+// that act on it. None for a mail that is one person's own.
+func (k MailKind) Roles() []Role {
+	switch k {
+	case MailInvitation, MailSignInLink, MailNewDevice:
+		return nil
+	}
+	return []Role{RoleOwner, RoleDeveloper}
+}
+
+// Lifetime is for how long a mail is tried: what it says is of no use later.
+func (k MailKind) Lifetime() time.Duration {
+	switch k {
+	case MailSignInLink:
+		return time.Hour // whoever asked for it has gone, or asked again
+	case MailInvitation:
+		return LinkInvitation.Lifetime()
+	}
+	return 3 * day
+}
+
+// actionMails are the changes that people are told of by mail.
+var actionMails = map[Action]MailKind{ActionKeyCreate: MailKeyCreated, ActionKeyRotate: MailKeyRotated, ActionKeyRevoke: MailKeyRevoked}
+
+// Notice is something that people are told by mail. It goes to Email alone, or to
+// PersonID alone, or else to the members of the business whose role is one of Kind.Roles.
+type Notice struct {
+	Kind MailKind
+	// Cause is the record that the notice comes from. A notice of the same kind and
+	// cause is told to a person once, however often it is given.
+	Cause      ID
+	BusinessID ID    // empty: of the staff's console, or of none
+	PersonID   ID    // empty: not to one person
+	Email      Email // a link was asked for by this address; there may be no such person
+	About      ID    // the key, or the webhook endpoint
+	// Facts are what a text needs that no record has. Never a secret.
+	Facts map[string]string
+	At    time.Time
+}
+
+// The names of facts.
+const (
+	FactBy     = "by"     // the person who did it, by name; absent: the delivery company
+	FactDevice = "device" // the browser, in a few words
+	FactSite   = "site"   // to which a link was asked for
+	FactReason = "reason" // why an endpoint was disabled, as a DisabledReason; of a recovered one: FactEnabled
+	FactSince  = "since"  // when an endpoint began to fail
+	FactNext   = "next"   // the ID of the key that took the place of another
+	FactURL    = "url"    // the host of an endpoint
+
+	FactEnabled = "enabled"
+)
+
+// AuditNotice is what people are told of a change, or false.
+func AuditNotice(e AuditEntry) (Notice, bool) {
+	kind, told := actionMails[e.Action]
+	n := Notice{Kind: kind, Cause: e.ID, BusinessID: e.BusinessID, About: e.Target, At: e.At, Facts: map[string]string{}}
+	if e.Actor.Kind() == ActorPerson {
+		n.Facts[FactBy] = e.Actor.Name
+	}
+	if next := e.Details["successor"]; next != "" {
+		n.Facts[FactNext] = next
+	}
+	return n, told
+}
+
+// DisabledNotice tells that nothing is sent to an endpoint any more; cause is the event
+// that says so to programs.
+func DisabledNotice(e WebhookEndpoint, cause ID) Notice {
+	n := endpointNotice(MailEndpointDisabled, e, cause, e.UpdatedAt)
+	n.Facts[FactReason] = string(e.Disabled)
+	if e.Health.FailingSince != nil {
+		n.Facts[FactSince] = FormatTime(*e.Health.FailingSince)
+	}
+	return n
+}
+
+// RecoveredNotice tells that an endpoint to which nothing was sent for a while answers
+// again; false where it does not, or where nothing was kept from it. An endpoint that
+// goes up and down is told of once an hour.
+func RecoveredNotice(before WebhookEndpoint, now WebhookHealth, at time.Time) (Notice, bool) {
+	since := before.Health.FailingSince
+	if !before.Enabled || before.Health.Opened == 0 || since == nil || now.FailingSince != nil || at.IsZero() {
+		return Notice{}, false
+	}
+	n := endpointNotice(MailEndpointRecovered, before, before.ID, at)
+	n.Cause = digestID(PrefixWebhookEndpoint, string(before.ID), FormatTime(at.Truncate(time.Hour)))
+	n.Facts[FactSince] = FormatTime(*since)
+	return n, true
+}
+
+// EnabledNotice tells that an endpoint which had been disabled because of its answers is
+// enabled again; false where it was not, or is not.
+func EnabledNotice(before, now WebhookEndpoint) (Notice, bool) {
+	if before.Enabled || !now.Enabled || before.Disabled == DisabledByCaller {
+		return Notice{}, false
+	}
+	n := endpointNotice(MailEndpointRecovered, now, "", now.UpdatedAt)
+	n.Cause = digestID(PrefixWebhookEndpoint, string(now.ID), FormatTime(now.UpdatedAt.Truncate(time.Hour)))
+	n.Facts[FactReason] = FactEnabled
+	return n, true
+}
+
+func endpointNotice(k MailKind, e WebhookEndpoint, cause ID, at time.Time) Notice {
+	return Notice{Kind: k, Cause: cause, BusinessID: e.Tenant.BusinessID, About: e.ID, At: at, Facts: map[string]string{FactURL: e.Host()}}
+}
+
+// MailState is what became of a mail.
+type MailState string
+
+// The states there are. A mail begins as waiting and ends as one of the others.
+const (
+	MailWaiting MailState = "waiting"
+	MailSent    MailState = "sent"     // the mail server took it
+	MailGivenUp MailState = "given_up" // refused for good, or its time was over
+	MailDropped MailState = "dropped"  // there is no one to tell it to any more
+)
+
+// Mail is one notice to one recipient, as the outbox holds it. It has no text and no
+// secret: both are made when it is sent.
+type Mail struct {
+	ID ID
+	Notice
+	State     MailState
+	DueAt     time.Time
+	ExpiresAt time.Time // it is not tried later
+	Attempts  int
+	SettledAt *time.Time // nil while it waits
+	LastError string     // of the last attempt, for operators
+}
+
+// MailTo is the mail that a notice becomes for a recipient. Its ID follows from kind,
+// cause and recipient, so that the same notice again is the same mail.
+func MailTo(n Notice, person ID) Mail {
+	recipient := string(person)
+	if person == "" {
+		recipient = string(n.Email)
+	}
+	n.PersonID = person
+	return Mail{
+		ID: digestID(PrefixMail, string(n.Kind), string(n.Cause), recipient), Notice: n, State: MailWaiting, DueAt: n.At, ExpiresAt: n.At.Add(n.Kind.Lifetime()),
+	}
+}
+
+// digestID is an ID that follows from what it is made of.
+func digestID(p Prefix, parts ...string) ID {
+	sum := sha256.New()
+	for _, part := range parts {
+		sum.Write(append([]byte(part), 0))
+	}
+	return MakeID(p, [16]byte(sum.Sum(nil)[:16]))
+}
+
+// mailPauses are the pauses after failed attempts; the last one goes on.
+var mailPauses = []time.Duration{
+	10 * time.Second, 30 * time.Second, 2 * time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour,
+}
+
+// NextAttempt is when a mail is tried again after so many attempts; false where its
+// time is over by then.
+func (m Mail) NextAttempt(now time.Time) (time.Time, bool) {
+	pause := mailPauses[min(max(m.Attempts, 1), len(mailPauses))-1]
+	next := now.Add(pause)
+	return next, next.Before(m.ExpiresAt)
+}
+
+// TellsMember reports whether a member is to be told what the mail says, now.
+func (m Mail) TellsMember(of Member) bool {
+	roles := m.Kind.Roles()
+	return of.Person.State == PersonActive && of.Membership.AcceptedAt != nil && (roles == nil || slices.Contains(roles, of.Membership.Role))
+}
+
+// TellExpiry is for how long before it expires people are told of a key. Of a key that
+// was made for less the mail about its making says enough.
+const TellExpiry = 7 * day
+
+// ExpiryNotice tells that a key expires soon; false where that is not so, or not news.
+func ExpiryNotice(c Credential, now time.Time) (Notice, bool) {
+	k := c.Key
+	if k.ExpiresAt == nil || k.RevokedAt != nil || c.Application.Disabled || !now.Before(*k.ExpiresAt) ||
+		k.ExpiresAt.Sub(now) > TellExpiry || k.ExpiresAt.Sub(k.CreatedAt) <= TellExpiry {
+		return Notice{}, false
+	}
+	return Notice{Kind: MailKeyExpires, Cause: k.ID, BusinessID: c.Business.ID, About: k.ID, At: now}, true
+}

@@ -1,0 +1,98 @@
+package ports
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"waybill/domain"
+)
+
+// MailStore puts mails into the outbox, in the transaction of what they tell.
+type MailStore interface {
+	// Tell makes a mail for each recipient of the notice: for its address or person, or
+	// else for the active members of its business who have accepted and have one of
+	// the roles of its kind. A mail that is there already stays as it is.
+	Tell(ctx context.Context, n domain.Notice) error
+}
+
+// MailOutbox is what is to be sent, as the senders see it: of all businesses.
+type MailOutbox interface {
+	// Lease takes up to limit mails that wait and are due, those first that are due
+	// longest, counts an attempt for each and makes them due again at until, for when
+	// the sender dies. Of senders at once each gets others.
+	Lease(ctx context.Context, now, until time.Time, limit int) ([]domain.Mail, error)
+	// Settle stores what became of a leased mail: State, DueAt, SettledAt and
+	// LastError. Of a mail that waits no more, the e-mail address is not kept. It is
+	// domain.ErrNotFound where another sender has leased or settled it since.
+	Settle(ctx context.Context, m domain.Mail) error
+	// Waiting counts the mails that wait and tells since when the oldest does.
+	Waiting(ctx context.Context) (n int, since time.Time, err error)
+}
+
+// DeviceStore remembers the browsers in which persons signed in.
+type DeviceStore interface {
+	// Seen keeps that the person signed in by a device. known tells whether that is
+	// not the first time, and others whether the person has signed in by another one.
+	Seen(ctx context.Context, person domain.ID, digest [32]byte, at time.Time) (known, others bool, err error)
+}
+
+// ErrMailRefused means that a mail server took the recipient or the mail for good for
+// one that it does not deliver. Every other error may be over in a while.
+var ErrMailRefused = errors.New("the mail server refuses the mail")
+
+// Mailer hands mails to a mail server.
+type Mailer interface {
+	// Send returns nil once the server has taken the mail over. It ends within
+	// MailTimeout, whatever the server does. After an error the server may have taken
+	// it all the same; a mail that is sent again has the same ID.
+	Send(ctx context.Context, m MailMessage) error
+	// Check tells whether the server would let this program send, without a mail.
+	Check(ctx context.Context) error
+}
+
+// MailTimeout is how long sending one mail may take.
+const MailTimeout = 25 * time.Second
+
+// MailMessage is a mail as it is sent.
+type MailMessage struct {
+	ID      domain.ID
+	Kind    domain.MailKind
+	To      domain.Email
+	Name    string // of the recipient
+	Subject string // one line
+	Text    string
+	HTML    string
+}
+
+// MailRenderer makes the text of mails.
+type MailRenderer interface {
+	Render(l Letter) (MailMessage, error)
+}
+
+// Letter is all that the text of a mail tells.
+type Letter struct {
+	ID       domain.ID
+	Kind     domain.MailKind
+	To       domain.Email
+	Name     string        // of the recipient
+	Business string        // by name; empty: the staff of the delivery company
+	Role     domain.Role   // of an invitation
+	By       string        // the person who did it; empty: the delivery company
+	At       time.Time     // when it happened
+	Link     string        // lets the recipient in, once; a secret
+	LinkFor  time.Duration // for how long
+	Device   string
+	Page     string // an address in the portal where one looks or acts; empty: there is no portal
+	App      string // of the application, by name
+	Env      domain.Environment
+	Key      string // how the key ends
+	KeyID    domain.ID
+	NextKey  string     // how the key ends that took its place
+	Expires  *time.Time // when the key does
+	Host     string     // of the webhook endpoint
+	Endpoint domain.ID
+	Reason   domain.DisabledReason
+	Enabled  bool // the endpoint was enabled again
+	Since    *time.Time
+}

@@ -1,0 +1,308 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+	"waybill/test/sample"
+)
+
+func tell(t testing.TB, b ports.Database, all ...domain.Notice) {
+	t.Helper()
+	inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
+		for _, n := range all {
+			if err := tx.Mails.Tell(ctx, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// leaseAll takes all mails that are due at a time.
+func leaseAll(t testing.TB, b ports.Database, now time.Time) (all []domain.Mail) {
+	t.Helper()
+	for {
+		some := must(b.Mails().Lease(t.Context(), now, now.Add(time.Minute), 3))(t)
+		if all = append(all, some...); len(some) < 3 {
+			return all
+		}
+	}
+}
+
+func toldPersons(all []domain.Mail) (persons []domain.ID) {
+	for _, m := range all {
+		persons = append(persons, m.PersonID)
+	}
+	slices.Sort(persons)
+	return persons
+}
+
+func sorted(ids ...domain.ID) []domain.ID { slices.Sort(ids); return ids }
+
+func aNotice(with ...func(*domain.Notice)) domain.Notice {
+	n := domain.Notice{
+		Kind: domain.MailNewDevice, Cause: sample.ID(domain.PrefixSession), PersonID: sample.ID(domain.PrefixPerson), At: sample.Now,
+		Facts: map[string]string{domain.FactDevice: "Firefox on Linux, ünïcode"},
+	}
+	for _, change := range with {
+		change(&n)
+	}
+	return n
+}
+
+// addMember stores a person with a membership.
+func addMember(t testing.TB, b ports.Database, business domain.ID, role domain.Role, accepted bool, state domain.PersonState) domain.ID {
+	t.Helper()
+	p := newPerson(func(p *domain.Person) { p.State = state })
+	addPersons(t, b, p)
+	m := domain.Membership{PersonID: p.ID, BusinessID: business, Role: role, CreatedAt: sample.Now}
+	if accepted {
+		m.AcceptedAt = new(sample.Now)
+	}
+	inTx(t, b, func(ctx context.Context, tx ports.Stores) error { return tx.Memberships.Insert(ctx, m) })
+	return p.ID
+}
+
+func testMails(t *testing.T, b ports.Database) {
+	t.Run("a mail comes back as it was told, once while it is leased", func(t *testing.T) {
+		n := aNotice(func(n *domain.Notice) {
+			n.BusinessID = sample.ID(domain.PrefixBusiness)
+			n.About = sample.ID(domain.PrefixAPIKey)
+		})
+		tell(t, b, n)
+		leased := leaseAll(t, b, sample.Now)
+		want := domain.MailTo(n, n.PersonID)
+		want.Attempts, want.DueAt = 1, sample.Now.Add(time.Minute)
+		wantEqual(t, "Lease", leased, []domain.Mail{want})
+		wantEqual(t, "Lease while another has it", len(leaseAll(t, b, sample.Now.Add(time.Minute-time.Millisecond))), 0)
+		again := leaseAll(t, b, sample.Now.Add(time.Minute))
+		wantEqual(t, "Lease after the sender died", again[0].Attempts, 2)
+		wantError(t, "Settle by the one who died", b.Mails().Settle(t.Context(), leased[0]), domain.ErrNotFound)
+		settle(t, b, again[0], domain.MailSent)
+		wantError(t, "Settle twice", b.Mails().Settle(t.Context(), again[0]), domain.ErrNotFound)
+	})
+
+	t.Run("the same cause tells a person once, sent or not", func(t *testing.T) {
+		n := aNotice()
+		tell(t, b, n, n)
+		tell(t, b, n)
+		all := leaseAll(t, b, sample.Now)
+		wantEqual(t, "mails", len(all), 1)
+		settle(t, b, all[0], domain.MailSent)
+		tell(t, b, n)
+		wantEqual(t, "mails after it was sent", len(leaseAll(t, b, sample.Now.Add(time.Hour))), 0)
+	})
+
+	t.Run("of a business those are told who have a role, accepted and are active", func(t *testing.T) {
+		mine, other := newTenant(t, b).BusinessID, newTenant(t, b).BusinessID
+		owner := addMember(t, b, mine, domain.RoleOwner, true, domain.PersonActive)
+		developer := addMember(t, b, mine, domain.RoleDeveloper, true, domain.PersonActive)
+		addMember(t, b, mine, domain.RoleViewer, true, domain.PersonActive)
+		addMember(t, b, mine, domain.RoleOwner, false, domain.PersonActive)
+		addMember(t, b, mine, domain.RoleOwner, true, domain.PersonDisabled)
+		addMember(t, b, other, domain.RoleOwner, true, domain.PersonActive)
+		of := func(business domain.ID) domain.Notice {
+			return domain.Notice{Kind: domain.MailKeyCreated, Cause: sample.ID(domain.PrefixAuditEntry), BusinessID: business, At: sample.Now}
+		}
+		tell(t, b, of(mine))
+		wantEqual(t, "told", toldPersons(drop(t, b)), sorted(owner, developer))
+		tell(t, b, of(""), of("biz_1"), of(sample.ID(domain.PrefixBusiness)))
+		wantEqual(t, "told of no business", len(drop(t, b)), 0)
+	})
+
+	t.Run("a link may be asked for by an address that nobody has, which is forgotten with the mail", func(t *testing.T) {
+		n := aNotice(func(n *domain.Notice) { n.Kind, n.PersonID, n.Email = domain.MailSignInLink, "", "nobody@example.com" })
+		tell(t, b, n)
+		all := leaseAll(t, b, sample.Now)
+		wantEqual(t, "the address", all[0].Email, n.Email)
+		later := all[0]
+		later.DueAt = sample.Now.Add(time.Second)
+		wantError(t, "Settle for a later attempt", b.Mails().Settle(t.Context(), later), nil)
+		all = leaseAll(t, b, later.DueAt)
+		wantEqual(t, "the address, still", all[0].Email, n.Email)
+		settle(t, b, all[0], domain.MailDropped)
+	})
+
+	t.Run("a mail that waits again comes when it is due and not before", func(t *testing.T) {
+		tell(t, b, aNotice())
+		m := leaseAll(t, b, sample.Now)[0]
+		m.DueAt, m.LastError = sample.Now.Add(10*time.Minute), "421 later\x00 please"
+		wantError(t, "Settle", b.Mails().Settle(t.Context(), m), nil)
+		wantEqual(t, "early", len(leaseAll(t, b, m.DueAt.Add(-time.Millisecond))), 0)
+		n, since := 0, time.Time{}
+		n, since, err := b.Mails().Waiting(t.Context())
+		wantError(t, "Waiting", err, nil)
+		wantEqual(t, "Waiting", fmt.Sprint(n, since.UTC()), fmt.Sprint(1, sample.Now.UTC()))
+		wantEqual(t, "in time", len(drop(t, b)), 1)
+		n, since, err = b.Mails().Waiting(t.Context())
+		wantEqual(t, "Waiting for none", fmt.Sprint(n, since.IsZero(), err), "0 true <nil>")
+	})
+
+	t.Run("what is rolled back is told to nobody", func(t *testing.T) {
+		err := b.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
+			if err := tx.Mails.Tell(ctx, aNotice()); err != nil {
+				return err
+			}
+			return domain.ErrNotFound
+		})
+		wantError(t, "InTx", err, domain.ErrNotFound)
+		wantEqual(t, "mails", len(drop(t, b)), 0)
+	})
+
+	t.Run("of senders at once each gets other mails", func(t *testing.T) {
+		for range 40 {
+			tell(t, b, aNotice())
+		}
+		var mu sync.Mutex
+		seen := map[domain.ID]int{}
+		var senders sync.WaitGroup
+		for range 4 {
+			senders.Go(func() {
+				for {
+					some, err := b.Mails().Lease(t.Context(), sample.Now, sample.Now.Add(time.Hour), 3)
+					if err != nil {
+						t.Error(err)
+					}
+					if len(some) == 0 {
+						return
+					}
+					mu.Lock()
+					for _, m := range some {
+						seen[m.ID]++
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		senders.Wait()
+		for id, n := range seen {
+			if n != 1 {
+				t.Errorf("%s was leased %d times", id, n)
+			}
+		}
+		wantEqual(t, "mails that were leased", len(seen), 40)
+	})
+}
+
+// settle ends a leased mail.
+func settle(t testing.TB, b ports.Database, m domain.Mail, state domain.MailState) {
+	t.Helper()
+	m.State, m.SettledAt = state, new(m.DueAt)
+	wantError(t, "Settle", b.Mails().Settle(t.Context(), m), nil)
+}
+
+// drop ends all mails that wait, and tells which.
+func drop(t testing.TB, b ports.Database) []domain.Mail {
+	t.Helper()
+	all := leaseAll(t, b, sample.Now.Add(24*time.Hour))
+	for _, m := range all {
+		settle(t, b, m, domain.MailDropped)
+	}
+	return all
+}
+
+func testMailsOfWebhooks(t *testing.T, b ports.Database) {
+	tenant := newTenant(t, b)
+	owner := addMember(t, b, tenant.BusinessID, domain.RoleOwner, true, domain.PersonActive)
+	e := sample.WebhookEndpoint(tenant, func(e *domain.WebhookEndpoint) { e.Health = domain.WebhookHealth{} })
+	inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
+		var err error
+		e, err = tx.Webhooks.InsertEndpoint(ctx, e)
+		return err
+	})
+	token := leaseOf(t, b, e)
+	since, until := sample.Now.Add(-time.Hour), sample.Now.Add(-time.Minute)
+	failing := domain.WebhookHealth{Failures: 12, FailingSince: &since, OpenUntil: &until, Opened: 3}
+	record := func(health domain.WebhookHealth) {
+		t.Helper()
+		d := domain.WebhookDelivery{ID: sample.ID(domain.PrefixWebhookDelivery), EndpointID: e.ID} // gone by now
+		o := sample.WebhookOutcome(d, sample.Arrived(sample.Now), sample.Now)
+		wantError(t, "Record", b.Outbox().Record(t.Context(), e.ID, token, []ports.WebhookOutcome{o}, health), nil)
+	}
+
+	t.Run("that an endpoint fails or goes on well is no news, that it recovers is, once", func(t *testing.T) {
+		record(domain.WebhookHealth{})
+		record(failing)
+		wantEqual(t, "mails", len(drop(t, b)), 0)
+		record(domain.WebhookHealth{})
+		told := drop(t, b)
+		wantEqual(t, "told", toldPersons(told), []domain.ID{owner})
+		wantEqual(t, "of", fmt.Sprint(told[0].Kind, told[0].About), fmt.Sprint(domain.MailEndpointRecovered, e.ID))
+		record(failing)
+		record(domain.WebhookHealth{})
+		wantEqual(t, "within the hour", len(drop(t, b)), 0)
+	})
+
+	t.Run("that an endpoint is disabled is told", func(t *testing.T) {
+		e.Enabled, e.Disabled, e.UpdatedAt = false, domain.DisabledGone, sample.Now
+		wantError(t, "Disable", b.Outbox().Disable(t.Context(), e, token, sample.EndpointEvent(domain.EventEndpointDisabled)), nil)
+		told := drop(t, b)
+		wantEqual(t, "told", toldPersons(told), []domain.ID{owner})
+		wantEqual(t, "of", fmt.Sprint(told[0].Kind, told[0].Facts[domain.FactReason], told[0].Facts[domain.FactURL]), fmt.Sprint(domain.MailEndpointDisabled, domain.DisabledGone, e.Host()))
+	})
+}
+
+func testDevices(t *testing.T, b ports.Database) {
+	ama, kofi := newPerson(), newPerson()
+	addPersons(t, b, ama, kofi)
+	seen := func(p domain.Person, device string) (answer string) {
+		t.Helper()
+		inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
+			known, others, err := tx.Devices.Seen(ctx, p.ID, domain.BearerDigest(device), sample.Now)
+			answer = fmt.Sprint(known, others)
+			return err
+		})
+		return answer
+	}
+	for _, c := range []struct {
+		person domain.Person
+		device string
+		want   string
+	}{
+		{ama, "laptop", "false false"}, {ama, "laptop", "true false"}, {ama, "phone", "false true"}, {ama, "phone", "true true"},
+		{kofi, "laptop", "false false"}, {ama, "laptop", "true true"}, {kofi, "laptop", "true false"},
+	} {
+		wantEqual(t, c.device+" of "+string(c.person.ID), seen(c.person, c.device), c.want)
+	}
+}
+
+func testExpiringKeys(t *testing.T, b ports.Database) {
+	tenant := newTenant(t, b)
+	key := func(expires time.Duration, with ...func(*domain.APIKey)) domain.APIKey {
+		return sample.APIKey(tenant.ApplicationID, append([]func(*domain.APIKey){func(k *domain.APIKey) {
+			k.RevokedAt, k.ExpiresAt = nil, nil
+			if expires != 0 {
+				k.ExpiresAt = new(sample.Now.Add(expires))
+			}
+		}}, with...)...)
+	}
+	first, last := key(time.Millisecond), key(time.Hour)
+	all := []domain.APIKey{first, last, key(0), key(-time.Hour), key(time.Hour + time.Millisecond), key(time.Minute, func(k *domain.APIKey) { k.RevokedAt = new(sample.Now) })}
+	inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
+		for _, k := range all {
+			if err := tx.Tenancy.InsertAPIKey(ctx, k); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	var found []domain.ID
+	after := domain.ID("")
+	for {
+		some := must(b.Read().Tenancy.ExpiringKeys(t.Context(), sample.Now, sample.Now.Add(time.Hour), after, 1))(t)
+		if len(some) == 0 {
+			break
+		}
+		after = some[0].Key.ID
+		found = append(found, after)
+		wantEqual(t, "of", fmt.Sprint(some[0].Business.ID, some[0].Application.ID), fmt.Sprint(tenant.BusinessID, tenant.ApplicationID))
+	}
+	wantEqual(t, "ExpiringKeys", sorted(found...), sorted(first.ID, last.ID))
+}

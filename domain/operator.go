@@ -93,6 +93,7 @@ const (
 	ActionBusinessCreate     Action = "business.create"
 	ActionBusinessUpdate     Action = "business.update"
 	ActionApplicationCreate  Action = "application.create"
+	ActionApplicationRename  Action = "application.rename"
 	ActionApplicationDisable Action = "application.disable"
 	ActionApplicationEnable  Action = "application.enable"
 	ActionKeyCreate          Action = "key.create"
@@ -128,7 +129,7 @@ const (
 func Actions() []Action {
 	return []Action{
 		ActionBusinessCreate, ActionBusinessUpdate,
-		ActionApplicationCreate, ActionApplicationDisable, ActionApplicationEnable,
+		ActionApplicationCreate, ActionApplicationRename, ActionApplicationDisable, ActionApplicationEnable,
 		ActionKeyCreate, ActionKeyRotate, ActionKeyRevoke,
 		ActionPickupCreate, ActionPickupUpdate, ActionPickupImport,
 		ActionDeliveryAdvance, ActionDeliveryCancel, ActionDeliveryMove, ActionDeliverySimulate,

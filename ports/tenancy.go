@@ -27,6 +27,8 @@ type TenancyReader interface {
 	// Businesses and Applications list all there are, oldest first.
 	Businesses(ctx context.Context) ([]domain.Business, error)
 	Applications(ctx context.Context, businessID domain.ID) ([]domain.Application, error)
+	// ApplicationsPage is Applications from a position on, up to Limit+1.
+	ApplicationsPage(ctx context.Context, businessID domain.ID, p domain.PageRequest) ([]domain.Application, error)
 	// PepperMarks are the marks of all peppers that the storage knows, oldest first.
 	PepperMarks(ctx context.Context) ([][32]byte, error)
 	// OldPeppers tells what is left under each known pepper but the newest;
@@ -46,6 +48,7 @@ type TenancyStore interface {
 	// UpdateBusiness changes the name and the rate limit.
 	UpdateBusiness(ctx context.Context, b domain.Business) error
 	InsertApplication(ctx context.Context, a domain.Application) error
+	RenameApplication(ctx context.Context, id domain.ID, name string) error
 	SetApplicationDisabled(ctx context.Context, id domain.ID, disabled bool) error
 	InsertAPIKey(ctx context.Context, k domain.APIKey) error
 	// RevokeAPIKey keeps the time of the first revocation when there is one.

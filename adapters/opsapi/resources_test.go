@@ -41,6 +41,10 @@ func TestACustomerIsMadeChangedAndListed(t *testing.T) {
 		t.Errorf("%s", got.body)
 	}
 	app := d.send(t, "POST", at+"/applications", `{"name":"Shop"}`).is(201)
+	if got := d.send(t, "PATCH", "/applications/"+app.id(), `{"name":" Web shop "}`).is(200); got.text("data", "name") != "Web shop" {
+		t.Errorf("%s", got.body)
+	}
+	d.send(t, "PATCH", "/applications/"+app.id(), `{}`).is(422)
 	for _, disabled := range []string{"true", "true", "false"} {
 		if got := d.send(t, "PATCH", "/applications/"+app.id(), `{"disabled":`+disabled+`}`).is(200); got.text("data", "disabled") != disabled {
 			t.Errorf("%s", got.body)
@@ -50,7 +54,7 @@ func TestACustomerIsMadeChangedAndListed(t *testing.T) {
 		t.Errorf("%s", got.body)
 	}
 	d.send(t, "GET", "/applications/"+app.id(), "").is(200)
-	if got, want := fmt.Sprint(d.audit(t)), "[operator.create business.create business.update business.update application.create application.disable application.enable]"; got != want {
+	if got, want := fmt.Sprint(d.audit(t)), "[operator.create business.create business.update business.update application.create application.rename application.disable application.enable]"; got != want {
 		t.Errorf("kept %s, want %s", got, want)
 	}
 }

@@ -63,7 +63,7 @@ var routes = []route{
 	{method: "POST", path: "/businesses/{business_id}/applications", body: applicationShape, handle: (*Management).createApplication},
 	{method: "GET", path: "/businesses/{business_id}/applications", kinds: readers, handle: (*Management).listApplications},
 	{method: "GET", path: "/applications/{application_id}", kinds: readers, handle: (*Management).getApplication},
-	{method: "PATCH", path: "/applications/{application_id}", body: disabledShape, handle: (*Management).changeApplication},
+	{method: "PATCH", path: "/applications/{application_id}", body: programShape, handle: (*Management).changeApplication},
 
 	{method: "POST", path: "/applications/{application_id}/keys", body: keyShape, handle: (*Management).createKey},
 	{method: "GET", path: "/applications/{application_id}/keys", kinds: readers, handle: (*Management).listKeys},

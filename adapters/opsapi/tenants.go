@@ -16,7 +16,7 @@ var (
 		"rate_limit": strictjson.Object{"limit": strictjson.Leaf, "window_seconds": strictjson.Leaf, "default": strictjson.Leaf},
 	}
 	applicationShape = strictjson.Object{"name": strictjson.Leaf}
-	disabledShape    = strictjson.Object{"disabled": strictjson.Leaf}
+	programShape     = strictjson.Object{"name": strictjson.Leaf, "disabled": strictjson.Leaf}
 	keyShape         = strictjson.Object{"environment": strictjson.Leaf, "scopes": strictjson.ArrayOf(strictjson.Leaf), "expires_in": strictjson.Leaf}
 )
 
@@ -149,12 +149,22 @@ func (m *Management) changeApplication(c *call) (reply, error) {
 		return reply{}, err
 	}
 	r := strictjson.NewReader(c.body)
-	disabled, _ := r.Bool("disabled", strictjson.Required)
+	web.NeedOne(r, "name", "disabled")
+	name := readName(r, strictjson.Optional)
+	disabled, switched := r.Bool("disabled", strictjson.Optional)
 	if err := web.Problems(r); err != nil {
 		return reply{}, err
 	}
-	stored, err := m.Tenants.SetDisabled(c.Request.Context(), c.by, id, disabled)
-	if err != nil {
+	var stored domain.Application
+	if name != nil {
+		if stored, err = m.Tenants.RenameApplication(c.Request.Context(), c.by, id, *name); err != nil {
+			return reply{}, err
+		}
+	}
+	if !switched {
+		return ok("Application renamed.", showApplication(stored)), nil
+	}
+	if stored, err = m.Tenants.SetDisabled(c.Request.Context(), c.by, id, disabled); err != nil {
 		return reply{}, err
 	}
 	message := "Application enabled: its keys work again within two seconds."

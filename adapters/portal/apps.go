@@ -157,19 +157,32 @@ func (p *Portal) docs(path string) string {
 type appsView struct {
 	Notice *pages.Notice
 	Apps   []domain.Application
+	More   string // the next page; empty: there is none
+	Later  bool   // not the first page
 	May    bool
 	Name   pages.Field
 }
 
+// appsPerPage is how many applications a page of their list has.
+const appsPerPage = 25
+
 func (p *Portal) listApps(c *call) error { return p.appsPage(c, http.StatusOK) }
 
 func (p *Portal) appsPage(c *call, status int) error {
-	apps, err := p.Tenants.Applications(c.ctx(), c.business())
+	after := domain.ID(c.Query("after"))
+	if _, err := domain.ParseID(domain.PrefixApplication, string(after)); err != nil {
+		after = ""
+	}
+	apps, more, err := p.Tenants.ApplicationsPage(c.ctx(), c.business(), after, appsPerPage)
 	if err != nil {
 		return err
 	}
+	next := ""
+	if more {
+		next = "/apps?after=" + string(apps[len(apps)-1].ID)
+	}
 	return p.show(c, status, "apps", "Applications", appsView{
-		Notice: c.told(), Apps: apps, May: c.may(domain.ActManageApplications),
+		Notice: c.told(), Apps: apps, More: next, Later: after != "", May: c.may(domain.ActManageApplications),
 		Name: c.field(pages.Field{Name: "name", Label: "Name", Hint: "What your colleagues will know it by, such as Web shop.", Required: true, MaxLength: domain.NameRule.Most}),
 	})
 }
@@ -194,6 +207,7 @@ type oneAppView struct {
 	Notice *pages.Notice
 	App    appView
 	May    bool
+	Name   pages.Field // for another name
 }
 
 func (p *Portal) showApp(c *call) error { return p.appPage(c, http.StatusOK, c.told()) }
@@ -207,7 +221,21 @@ func (p *Portal) appPage(c *call, status int, n *pages.Notice) error {
 	if err != nil {
 		return err
 	}
-	return p.show(c, status, "app", a.Name, oneAppView{Notice: n, App: app, May: c.may(domain.ActManageApplications)})
+	return p.show(c, status, "app", a.Name, oneAppView{
+		Notice: n, App: app, May: c.may(domain.ActManageApplications),
+		Name: c.field(pages.Field{Name: "name", Label: "Name", Value: a.Name, Required: true, MaxLength: domain.NameRule.Most}),
+	})
+}
+
+func (p *Portal) renameApp(c *call) error {
+	a, err := p.Tenants.RenameApplication(c.ctx(), c.actor(), domain.ID(c.Param("app")), c.form.Get("name"))
+	if c.wrong(err) {
+		return p.appPage(c, http.StatusUnprocessableEntity, nil)
+	}
+	if err != nil {
+		return err
+	}
+	return c.lead("/apps/" + string(a.ID) + "?done=app-renamed")
 }
 
 func (p *Portal) askDisable(c *call) error {

@@ -1,6 +1,8 @@
 package portal
 
 import (
+	"encoding/csv"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -11,12 +13,18 @@ import (
 	"waybill/domain"
 )
 
-const auditPage = 50
+// How many entries a page shows, a file has at most, and are read at a time for it.
+const (
+	auditPage = 50
+	auditFile = 10_000
+	auditRead = 500
+)
 
 // actionTexts are what was done, in words.
 var actionTexts = map[domain.Action]string{
 	domain.ActionBusinessCreate: "Business created", domain.ActionBusinessUpdate: "Business changed",
-	domain.ActionApplicationCreate: "Application created", domain.ActionApplicationDisable: "Application disabled", domain.ActionApplicationEnable: "Application enabled",
+	domain.ActionApplicationCreate: "Application created", domain.ActionApplicationRename: "Application renamed",
+	domain.ActionApplicationDisable: "Application disabled", domain.ActionApplicationEnable: "Application enabled",
 	domain.ActionKeyCreate: "Key created", domain.ActionKeyRotate: "Key rotated", domain.ActionKeyRevoke: "Key revoked",
 	domain.ActionPickupCreate: "Pickup location created", domain.ActionPickupUpdate: "Pickup location changed", domain.ActionPickupImport: "Pickup locations imported",
 	domain.ActionDeliveryAdvance: "Delivery moved by the delivery company",
@@ -32,55 +40,158 @@ var actionTexts = map[domain.Action]string{
 var auditDetails = []string{"name", "role", "before", "environment", "scopes", "successor", "method", "changed", "status", "reason_code", "ended"}
 
 type auditView struct {
-	Action  pages.Field
-	Entries []entryView
-	Older   string // the next page; empty: there is none
+	Action, Person pages.Field
+	Entries        []entryView
+	Older          string // the next page; empty: there is none
+	CSV            string // the same as a file
+	Most           int    // entries of a file
 }
 
 type entryView struct {
-	ID, By, What, Target string
-	Details              []string
-	At                   time.Time
+	ID, By, ByHref, What, Target string
+	Details                      []string
+	At                           time.Time
+}
+
+// auditQuery is what the address asks for: by whom, what, and older than which.
+type auditQuery struct {
+	filter domain.AuditFilter
+	page   domain.PageRequest
+}
+
+func (c *call) auditQuery() (q auditQuery, err error) {
+	q.filter.Action, q.page.Limit = domain.Action(c.Query("action")), auditPage
+	if q.filter.Action != "" && !slices.Contains(domain.Actions(), q.filter.Action) {
+		return q, domain.ErrNotFound
+	}
+	if person := c.Query("person"); person != "" {
+		if q.filter.ActorID, err = domain.ParseID(domain.PrefixPerson, person); err != nil {
+			return q, err
+		}
+	}
+	if before, err := domain.ParseID(domain.PrefixAuditEntry, c.Query("before")); err == nil {
+		q.page.After = &domain.Position{ID: before}
+	}
+	return q, nil
+}
+
+// href is a page of the same query; an empty ID is the newest one.
+func (q auditQuery) href(path string, before domain.ID) string {
+	values := url.Values{}
+	for name, value := range map[string]string{"action": string(q.filter.Action), "person": string(q.filter.ActorID), "before": string(before)} {
+		if value != "" {
+			values.Set(name, value)
+		}
+	}
+	if len(values) == 0 {
+		return path
+	}
+	return path + "?" + values.Encode()
 }
 
 func (p *Portal) listAudit(c *call) error {
-	f := domain.AuditFilter{Action: domain.Action(c.Query("action"))}
-	page := domain.PageRequest{Limit: auditPage}
-	if before, err := domain.ParseID(domain.PrefixAuditEntry, c.Query("before")); err == nil {
-		page.After = &domain.Position{ID: before}
-	}
-	if f.Action != "" && !slices.Contains(domain.Actions(), f.Action) {
-		return domain.ErrNotFound
-	}
-	entries, err := p.Audit.EntriesOfBusiness(c.ctx(), c.business(), f, page)
+	q, err := c.auditQuery()
 	if err != nil {
 		return err
 	}
-	v := auditView{Action: pages.Field{ID: "action", Name: "action", Label: "What was done", Options: []pages.Option{{Value: "", Text: "Everything"}}}}
-	for _, a := range domain.Actions() {
-		if text := actionTexts[a]; text != "" {
-			v.Action.Options = append(v.Action.Options, pages.Option{Value: string(a), Text: text, Chosen: a == f.Action})
-		}
+	entries, err := p.Audit.EntriesOfBusiness(c.ctx(), c.business(), q.filter, q.page)
+	if err != nil {
+		return err
+	}
+	v := auditView{Action: actionField(q.filter.Action), Most: auditFile, CSV: q.href("/audit.csv", domain.ID(c.Query("before")))}
+	if v.Person, err = p.personField(c, q.filter.ActorID); err != nil {
+		return err
 	}
 	if len(entries) > auditPage {
 		entries = entries[:auditPage]
-		older := url.Values{"before": {string(entries[auditPage-1].ID)}}
-		if f.Action != "" {
-			older.Set("action", string(f.Action))
-		}
-		v.Older = "/audit?" + older.Encode()
+		v.Older = q.href("/audit", entries[auditPage-1].ID)
 	}
 	for _, e := range entries {
-		shown := entryView{ID: string(e.ID), By: actorName(e.Actor), What: actionTexts[e.Action], Target: string(e.Target), At: e.At}
-		if shown.What == "" {
-			shown.What = string(e.Action)
-		}
-		for _, name := range auditDetails {
-			if value := strings.ReplaceAll(e.Details[name], ",", ", "); value != "" {
-				shown.Details = append(shown.Details, strings.ReplaceAll(name, "_", " ")+" "+value)
-			}
-		}
-		v.Entries = append(v.Entries, shown)
+		v.Entries = append(v.Entries, showEntry(e))
 	}
 	return p.show(c, http.StatusOK, "audit", "Audit log", v)
+}
+
+func actionField(chosen domain.Action) pages.Field {
+	f := pages.Field{ID: "action", Name: "action", Label: "What was done", Options: []pages.Option{{Value: "", Text: "Everything"}}}
+	for _, a := range domain.Actions() {
+		if text := actionTexts[a]; text != "" {
+			f.Options = append(f.Options, pages.Option{Value: string(a), Text: text, Chosen: a == chosen})
+		}
+	}
+	return f
+}
+
+// personField offers the people of the business. One who left is found by the ID.
+func (p *Portal) personField(c *call, chosen domain.ID) (pages.Field, error) {
+	f := pages.Field{ID: "person", Name: "person", Label: "Who did it", Options: []pages.Option{{Value: "", Text: "Everybody"}}}
+	members, err := p.Directory.Members(c.ctx(), c.business())
+	there := chosen == ""
+	for _, m := range members {
+		f.Options = append(f.Options, pages.Option{Value: string(m.Person.ID), Text: m.Person.Name, Chosen: m.Person.ID == chosen})
+		there = there || m.Person.ID == chosen
+	}
+	if !there {
+		f.Options = append(f.Options, pages.Option{Value: string(chosen), Text: string(chosen), Chosen: true})
+	}
+	return f, err
+}
+
+func showEntry(e domain.AuditEntry) entryView {
+	shown := entryView{ID: string(e.ID), By: actorName(e.Actor), What: actionTexts[e.Action], Target: string(e.Target), At: e.At}
+	if shown.What == "" {
+		shown.What = string(e.Action)
+	}
+	if e.Actor.Kind() == domain.ActorPerson {
+		shown.ByHref = auditQuery{filter: domain.AuditFilter{ActorID: e.Actor.ID}}.href("/audit", "")
+	}
+	for _, name := range auditDetails {
+		if value := strings.ReplaceAll(e.Details[name], ",", ", "); value != "" {
+			shown.Details = append(shown.Details, strings.ReplaceAll(name, "_", " ")+" "+value)
+		}
+	}
+	return shown
+}
+
+// auditCSV is the list as a file: from the same entry on, auditFile of them at most.
+func (p *Portal) auditCSV(c *call) error {
+	q, err := c.auditQuery()
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	write := func(row ...string) error {
+		for i := range row {
+			row[i] = harmless(row[i])
+		}
+		return w.Write(row)
+	}
+	err = write("time", "action", "what", "who", "person_id", "record", "details", "id")
+	q.page.Limit = auditRead
+	for n, more := 0, true; err == nil && more && n < auditFile; {
+		var entries []domain.AuditEntry
+		if entries, err = p.Audit.EntriesOfBusiness(c.ctx(), c.business(), q.filter, q.page); err != nil {
+			return err
+		}
+		more = len(entries) > auditRead
+		for _, e := range entries[:min(len(entries), auditRead)] {
+			shown, person := showEntry(e), ""
+			if e.Actor.Kind() == domain.ActorPerson {
+				person = string(e.Actor.ID)
+			}
+			details := strings.Join(shown.Details, "; ")
+			if err := write(domain.FormatTime(e.At), string(e.Action), shown.What, shown.By, person, shown.Target, details, shown.ID); err != nil {
+				return domain.Internal(err)
+			}
+			q.page.After = &domain.Position{ID: e.ID}
+			n++
+		}
+	}
+	if w.Flush(); err != nil || w.Error() != nil {
+		return domain.Internal(errors.Join(err, w.Error()))
+	}
+	c.Header("Content-Disposition", `attachment; filename="waybill-audit.csv"`)
+	c.Data(http.StatusOK, "text/csv; charset=utf-8", []byte(b.String()))
+	return nil
 }

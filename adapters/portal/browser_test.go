@@ -20,6 +20,7 @@ func TestInABrowser(t *testing.T) {
 		"every state is for everybody, in every light and width": everyState,
 		"journeys with scripts":                                  func(t *testing.T, b *browser.Browser) { walkAll(t, b, browser.Reader{Zone: "Asia/Kolkata"}) },
 		"journeys without scripts":                               func(t *testing.T, b *browser.Browser) { walkAll(t, b, browser.Reader{NoScripts: true}) },
+		"passkeys":                                               passkeysInABrowser,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

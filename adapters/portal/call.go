@@ -127,6 +127,7 @@ func (c *call) told() *pages.Notice {
 // done are the texts for the parameter of the same name.
 var done = map[string]string{
 	"app-created":     "The application was created. Next it needs a key.",
+	"app-renamed":     "The application was renamed. Its keys stay as they are.",
 	"app-disabled":    "The application was disabled. None of its keys works any more.",
 	"app-enabled":     "The application was enabled. Its keys work again.",
 	"key-revoked":     "The key was revoked. It works no more, within two seconds everywhere.",

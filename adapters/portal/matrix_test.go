@@ -42,6 +42,8 @@ var matrix = map[string]row{
 	"GET /apps":               {may: members},
 	"POST /apps":              {may: owners, form: sent("name", "Another shop")},
 	"GET /apps/:app":          {may: members},
+	"GET /apps/:app/rename":   {may: members},
+	"POST /apps/:app/rename":  {may: owners, form: sent("name", "Renamed shop")},
 	"GET /apps/:app/disable":  {may: owners},
 	"POST /apps/:app/disable": {may: owners},
 	"GET /apps/:app/enable":   {may: members},
@@ -84,7 +86,8 @@ var matrix = map[string]row{
 	"GET /people/:person/remove":  {may: members},
 	"POST /people/:person/remove": {may: owners},
 
-	"GET /audit": {may: developers},
+	"GET /audit":     {may: developers},
+	"GET /audit.csv": {may: developers},
 
 	"GET /account":           {may: members},
 	"GET /account/password":  {may: members},

@@ -47,7 +47,7 @@ func (p *Portal) refusedPasskey(c *call, err error) bool {
 	if !domain.HasCode(err, domain.CodePasskeyRefused) && !domain.HasCode(err, domain.CodeCeremonyOver) && !domain.HasCode(err, domain.CodePasskeyUnusable) {
 		return false
 	}
-	p.options.Log.InfoContext(c.ctx(), "a passkey was refused", "request_id", requestID(c.Context), "error", err, "cause", errors.Unwrap(err))
+	p.options.Log.InfoContext(c.ctx(), "a passkey was refused", "request_id", requestID(c.Context), "error", err)
 	return true
 }
 

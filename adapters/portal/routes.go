@@ -58,6 +58,8 @@ func routes() []route {
 		{method: get, path: "/apps", act: read, handle: (*Portal).listApps},
 		{method: post, path: "/apps", act: apps, handle: (*Portal).createApp},
 		{method: get, path: "/apps/:app", act: read, handle: (*Portal).showApp},
+		{method: get, path: "/apps/:app/rename", act: read, handle: (*Portal).showApp},
+		{method: post, path: "/apps/:app/rename", act: apps, handle: (*Portal).renameApp},
 		{method: get, path: "/apps/:app/disable", act: apps, handle: (*Portal).askDisable},
 		{method: post, path: "/apps/:app/disable", act: apps, handle: (*Portal).disableApp},
 		{method: get, path: "/apps/:app/enable", act: read, handle: (*Portal).showApp},
@@ -95,6 +97,7 @@ func routes() []route {
 		{method: post, path: "/people/:person/remove", act: persons, handle: (*Portal).remove},
 
 		{method: get, path: "/audit", act: always(domain.ActReadAudit), handle: (*Portal).listAudit},
+		{method: get, path: "/audit.csv", act: always(domain.ActReadAudit), handle: (*Portal).auditCSV},
 
 		{method: get, path: "/account", act: read, handle: (*Portal).showAccount},
 		{method: get, path: "/account/password", act: read, handle: (*Portal).showAccount},

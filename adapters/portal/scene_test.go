@@ -172,10 +172,15 @@ func newScene(t *testing.T) *scene {
 // database.
 func (s *scene) serve(t *testing.T) string {
 	t.Helper()
+	return s.serveAt(t, "localhost") // browsers refuse passkeys at a number
+}
+
+func (s *scene) serveAt(t *testing.T, host string) string {
+	t.Helper()
 	access := people.NewAccess(s.storage, &s.guard, &s.guard, s.Clock, s.IDs)
 	server := httptest.NewUnstartedServer(nil)
 	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
-	at := "http://localhost:" + port // browsers refuse passkeys at a number
+	at := "http://" + net.JoinHostPort(host, port)
 	party := must[*gowebauthn.Party](t)(gowebauthn.New(at))
 	p := portal.New(portal.UseCases{Access: access, Passkeys: people.NewPasskeys(access, party), Directory: s.directory,
 		Tenants: s.tenants, Audit: s.audit, Requests: requestlog.NewRequests(s.storage, s.Clock),

@@ -23,6 +23,24 @@ func (t *Tenants) CreateApplication(ctx context.Context, by domain.AuditActor, b
 	return app, err
 }
 
+// RenameApplication gives a program another name, which people see and no key.
+func (t *Tenants) RenameApplication(ctx context.Context, by domain.AuditActor, id domain.ID, name string) (app domain.Application, err error) {
+	name, err = properName(name)
+	if err != nil {
+		return app, err
+	}
+	err = t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+		if app, err = t.applicationFor(ctx, tx, by, id); err != nil || app.Name == name {
+			return domain.AuditRecord{}, err
+		}
+		details := map[string]string{"name": name, "before": app.Name}
+		app.Name = name
+		return domain.AuditRecord{Action: domain.ActionApplicationRename, Target: id, BusinessID: app.BusinessID, Details: details},
+			tx.Tenancy.RenameApplication(ctx, id, name)
+	})
+	return app, err
+}
+
 // SetDisabled switches an application, and with it all its keys, off or on. A person
 // of the business does not switch on what the delivery company has switched off.
 func (t *Tenants) SetDisabled(ctx context.Context, by domain.AuditActor, id domain.ID, disabled bool) (app domain.Application, err error) {
@@ -63,6 +81,25 @@ func (t *Tenants) Applications(ctx context.Context, businessID domain.ID) ([]dom
 		return nil, err
 	}
 	return t.storage.Read().Tenancy.Applications(ctx, businessID)
+}
+
+// ApplicationsPage is Applications behind one of them, or from the first one on for an
+// empty ID: up to limit, and whether there are more. domain.ErrNotFound where after is
+// no application of the business.
+func (t *Tenants) ApplicationsPage(ctx context.Context, businessID, after domain.ID, limit int) (apps []domain.Application, more bool, err error) {
+	p := domain.PageRequest{Limit: limit}
+	if after != "" {
+		last, err := t.ApplicationOf(ctx, businessID, after)
+		if err != nil {
+			return nil, false, err
+		}
+		p.After = &domain.Position{CreatedAt: last.CreatedAt, ID: last.ID}
+	}
+	apps, err = t.storage.Read().Tenancy.ApplicationsPage(ctx, businessID, p)
+	if len(apps) > limit {
+		return apps[:limit], true, err
+	}
+	return apps, false, err
 }
 
 // disabledByPerson answers DISABLED_BY_PLATFORM where the last one to switch an

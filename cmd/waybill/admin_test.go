@@ -75,6 +75,9 @@ func TestATenantIsMadeStepByStep(t *testing.T) {
 		t.Errorf("keys %v", keys)
 	}
 
+	if renamed := inDir[object](t, dir, "app", "rename", appID, "--name", "Corner shop"); renamed["name"] != "Corner shop" {
+		t.Errorf("renamed %v", renamed)
+	}
 	if off := inDir[object](t, dir, "app", "disable", appID); off["disabled"] != true {
 		t.Errorf("disabled %v", off)
 	}

@@ -97,6 +97,21 @@ func (mr *MockTenancyReaderMockRecorder) Applications(ctx, businessID interface{
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Applications", reflect.TypeOf((*MockTenancyReader)(nil).Applications), ctx, businessID)
 }
 
+// ApplicationsPage mocks base method.
+func (m *MockTenancyReader) ApplicationsPage(ctx context.Context, businessID domain.ID, p domain.PageRequest) ([]domain.Application, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "ApplicationsPage", ctx, businessID, p)
+	ret0, _ := ret[0].([]domain.Application)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// ApplicationsPage indicates an expected call of ApplicationsPage.
+func (mr *MockTenancyReaderMockRecorder) ApplicationsPage(ctx, businessID, p interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "ApplicationsPage", reflect.TypeOf((*MockTenancyReader)(nil).ApplicationsPage), ctx, businessID, p)
+}
+
 // Business mocks base method.
 func (m *MockTenancyReader) Business(ctx context.Context, id domain.ID) (domain.Business, error) {
 	m.ctrl.T.Helper()
@@ -320,6 +335,21 @@ func (mr *MockTenancyStoreMockRecorder) Applications(ctx, businessID interface{}
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Applications", reflect.TypeOf((*MockTenancyStore)(nil).Applications), ctx, businessID)
 }
 
+// ApplicationsPage mocks base method.
+func (m *MockTenancyStore) ApplicationsPage(ctx context.Context, businessID domain.ID, p domain.PageRequest) ([]domain.Application, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "ApplicationsPage", ctx, businessID, p)
+	ret0, _ := ret[0].([]domain.Application)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// ApplicationsPage indicates an expected call of ApplicationsPage.
+func (mr *MockTenancyStoreMockRecorder) ApplicationsPage(ctx, businessID, p interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "ApplicationsPage", reflect.TypeOf((*MockTenancyStore)(nil).ApplicationsPage), ctx, businessID, p)
+}
+
 // Business mocks base method.
 func (m *MockTenancyStore) Business(ctx context.Context, id domain.ID) (domain.Business, error) {
 	m.ctrl.T.Helper()
@@ -514,6 +544,20 @@ func (m *MockTenancyStore) RedigestAPIKeys(ctx context.Context, changes []ports.
 func (mr *MockTenancyStoreMockRecorder) RedigestAPIKeys(ctx, changes interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "RedigestAPIKeys", reflect.TypeOf((*MockTenancyStore)(nil).RedigestAPIKeys), ctx, changes)
+}
+
+// RenameApplication mocks base method.
+func (m *MockTenancyStore) RenameApplication(ctx context.Context, id domain.ID, name string) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "RenameApplication", ctx, id, name)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// RenameApplication indicates an expected call of RenameApplication.
+func (mr *MockTenancyStoreMockRecorder) RenameApplication(ctx, id, name interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "RenameApplication", reflect.TypeOf((*MockTenancyStore)(nil).RenameApplication), ctx, id, name)
 }
 
 // RevokeAPIKey mocks base method.

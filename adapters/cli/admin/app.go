@@ -28,7 +28,7 @@ func (v appView) state() string {
 }
 
 func (p *Commands) app() *cobra.Command {
-	return term.Group("app", "Programs of a customer: create, disable, enable, list", p.appCreate(),
+	return term.Group("app", "Programs of a customer: create, rename, disable, enable, list", p.appCreate(), p.appRename(),
 		p.appSwitch("disable", "Stop an application: all its keys answer 401 within two seconds", true),
 		p.appSwitch("enable", "Let a disabled application in again, with the keys it had", false),
 		p.appList())
@@ -63,6 +63,32 @@ func (p *Commands) appCreate() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&business, "business", "", "ID of the customer")
+	cmd.Flags().StringVar(&name, "name", "", "what the customer calls it, "+domain.NameRule.String())
+	return cmd
+}
+
+func (p *Commands) appRename() *cobra.Command {
+	var name string
+	cmd := &cobra.Command{
+		Use: "rename ID --name NAME", Short: "Give an application another name; its keys stay", Args: term.Takes("ID"),
+		Example: `  waybill app rename app_0198f3a27c4e7b1d9a6e5c2f10d3b847 --name "Web shop"`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := term.Required(cmd, "name"); err != nil {
+				return err
+			}
+			id, err := term.ParseID(cmd, "an application", domain.PrefixApplication, args[0])
+			if err != nil {
+				return err
+			}
+			return p.withUseCases(cmd, func(o *UseCases) error {
+				a, err := o.Tenants.RenameApplication(cmd.Context(), p.OperatorHere(), id, name)
+				if err != nil {
+					return term.Unknown(err, "application", id)
+				}
+				return p.showApp(a)
+			})
+		},
+	}
 	cmd.Flags().StringVar(&name, "name", "", "what the customer calls it, "+domain.NameRule.String())
 	return cmd
 }

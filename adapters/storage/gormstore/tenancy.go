@@ -124,6 +124,16 @@ func (s tenancy) Applications(ctx context.Context, businessID domain.ID) ([]doma
 	return all(rows, (*applicationRow).domain), s.dialect.failed("list applications", err)
 }
 
+func (s tenancy) ApplicationsPage(ctx context.Context, businessID domain.ID, p domain.PageRequest) ([]domain.Application, error) {
+	key, _ := lookup(domain.PrefixBusiness, businessID)
+	if key == "" {
+		return nil, nil // no such business, so no applications
+	}
+	var rows []applicationRow
+	err := page(s.with(ctx).Where("business_id = ?", key), p, false).Find(&rows).Error
+	return all(rows, (*applicationRow).domain), s.dialect.failed("list applications", err)
+}
+
 func (s tenancy) InsertBusiness(ctx context.Context, b domain.Business) error {
 	row := newBusinessRow(b)
 	return s.dialect.failed("insert a business", s.with(ctx).Create(&row).Error)
@@ -167,16 +177,23 @@ func (s tenancy) InsertApplication(ctx context.Context, a domain.Application) er
 	return s.dialect.failed("insert an application", s.with(ctx).Create(&row).Error)
 }
 
+func (s tenancy) RenameApplication(ctx context.Context, id domain.ID, name string) error {
+	return s.changeApplication(ctx, id, "rename an application", "name", name)
+}
+
 func (s tenancy) SetApplicationDisabled(ctx context.Context, id domain.ID, disabled bool) error {
+	return s.changeApplication(ctx, id, "disable an application", "disabled", disabled)
+}
+
+func (s tenancy) changeApplication(ctx context.Context, id domain.ID, what, column string, value any) error {
 	key, err := lookup(domain.PrefixApplication, id)
 	if err != nil {
 		return err
 	}
 	if err := s.reach(rowApplication, string(id)); err != nil {
-		return s.dialect.failed("disable an application", err)
+		return s.dialect.failed(what, err)
 	}
-	result := s.with(ctx).Model(&applicationRow{}).Where("id = ?", key).Update("disabled", disabled)
-	return s.dialect.changed("disable an application", result)
+	return s.dialect.changed(what, s.with(ctx).Model(&applicationRow{}).Where("id = ?", key).Update(column, value))
 }
 
 func (s tenancy) InsertAPIKey(ctx context.Context, k domain.APIKey) error {

@@ -89,6 +89,12 @@ func testTenancy(t *testing.T, b ports.Database) {
 		if got := must(read.Applications(ctx, business))(t); len(got) != 0 {
 			t.Errorf("Applications of nobody: %d", len(got))
 		}
+		if got := must(read.ApplicationsPage(ctx, business, domain.PageRequest{Limit: 5}))(t); len(got) != 0 {
+			t.Errorf("ApplicationsPage of nobody: %d", len(got))
+		}
+		wantError(t, "RenameApplication", b.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+			return tx.Tenancy.RenameApplication(ctx, application, "Shop")
+		}), domain.ErrNotFound)
 		wantError(t, "SetApplicationDisabled", b.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
 			return tx.Tenancy.SetApplicationDisabled(ctx, application, true)
 		}), domain.ErrNotFound)
@@ -138,12 +144,31 @@ func testTenancy(t *testing.T, b ports.Database) {
 			return nil
 		})
 		wantEqual(t, "Applications", must(read.Applications(ctx, owner.ID))(t), pick(applications, order))
+		for _, limit := range []int{1, 2, 3, 5} {
+			wantEqual(t, "ApplicationsPage", pages(t, limit, func(p domain.PageRequest) ([]domain.Application, error) {
+				return read.ApplicationsPage(ctx, owner.ID, p)
+			}, func(a domain.Application) domain.Position {
+				return domain.Position{CreatedAt: a.CreatedAt, ID: a.ID}
+			}), pick(applications, order))
+		}
 		wantEqual(t, "APIKeys", must(read.APIKeys(ctx, applications[0].ID))(t), pick(keys, order))
 		// Other tests store businesses too.
 		got := slices.DeleteFunc(must(read.Businesses(ctx))(t), func(got domain.Business) bool {
 			return !slices.ContainsFunc(businesses, func(b domain.Business) bool { return b.ID == got.ID })
 		})
 		wantEqual(t, "Businesses", got, pick(businesses, order))
+	})
+
+	t.Run("an application is renamed and no other one", func(t *testing.T) {
+		tenant, other := newTenant(t, b), newTenant(t, b)
+		before := must(b.Read().Tenancy.Application(t.Context(), other.ApplicationID))(t)
+		want := must(b.Read().Tenancy.Application(t.Context(), tenant.ApplicationID))(t)
+		want.Name = "Web shop"
+		inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
+			return tx.Tenancy.RenameApplication(ctx, tenant.ApplicationID, want.Name)
+		})
+		wantEqual(t, "renamed", must(b.Read().Tenancy.Application(t.Context(), tenant.ApplicationID))(t), want)
+		wantEqual(t, "the other one", must(b.Read().Tenancy.Application(t.Context(), other.ApplicationID))(t), before)
 	})
 
 	t.Run("disabling an application can be undone", func(t *testing.T) {

@@ -79,6 +79,11 @@ func (s tenancy) Applications(_ context.Context, business domain.ID) ([]domain.A
 		by(func(a domain.Application) domain.Position { return domain.Position{CreatedAt: a.CreatedAt, ID: a.ID} })), nil
 }
 
+func (s tenancy) ApplicationsPage(ctx context.Context, business domain.ID, p domain.PageRequest) ([]domain.Application, error) {
+	found, err := s.Applications(ctx, business)
+	return page(found, p, false, func(a domain.Application) domain.Position { return domain.Position{CreatedAt: a.CreatedAt, ID: a.ID} }), err
+}
+
 func (s tenancy) PepperMarks(context.Context) ([][32]byte, error) {
 	return slices.Clone(s.now().peppers), nil
 }
@@ -153,6 +158,10 @@ func (s tenancy) InsertApplication(_ context.Context, a domain.Application) erro
 	}
 	s.tx.applications.put(a.ID, a)
 	return nil
+}
+
+func (s tenancy) RenameApplication(_ context.Context, id domain.ID, name string) error {
+	return update(&s.tx.applications, id, func(a *domain.Application) { a.Name = name })
 }
 
 func (s tenancy) SetApplicationDisabled(_ context.Context, id domain.ID, disabled bool) error {

@@ -8,8 +8,10 @@
 // every processor of a small machine away from deliveries, and each password here
 // has at least twelve characters and is not a common one.
 //
-// At most two hashes run at a time in a process, 38 MiB in all; the next caller
-// waits for up to two seconds and then gets ports.ErrPasswordsBusy.
+// At most two hashes run at a time in a process, 38 MiB in all, and on a machine with
+// fewer than four processors one: whoever floods the sign-in takes half of a machine
+// away from deliveries and not all of it. The next caller waits for up to two seconds
+// and then gets ports.ErrPasswordsBusy.
 package argon2id
 
 import (
@@ -19,6 +21,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"time"
 
@@ -58,11 +61,14 @@ type Hasher struct {
 
 // New makes a hasher with the parameters of the package comment.
 func New() *Hasher {
-	return newHasher(Parameters{Memory: 19 * 1024, Passes: 2, Parallelism: 1}, 2, 2*time.Second)
+	return newHasher(Parameters{Memory: 19 * 1024, Passes: 2, Parallelism: 1}, atOnce(runtime.GOMAXPROCS(0)), 2*time.Second)
 }
 
-func newHasher(p Parameters, atOnce int, patience time.Duration) *Hasher {
-	return &Hasher{parameters: p, patience: patience, permits: make(chan struct{}, atOnce)}
+// atOnce is how many hashes run at a time on so many processors.
+func atOnce(processors int) int { return min(2, max(1, processors/2)) }
+
+func newHasher(p Parameters, places int, patience time.Duration) *Hasher {
+	return &Hasher{parameters: p, patience: patience, permits: make(chan struct{}, places)}
 }
 
 // Hash draws a salt of its own for each hash.

@@ -57,6 +57,15 @@ func TestAHashThatAsksForTooMuchOrCannotBeReadIsAnError(t *testing.T) {
 	}
 }
 
+func TestHashesLeaveHalfOfTheProcessorsToOthers(t *testing.T) {
+	t.Parallel()
+	for processors, want := range map[int]int{1: 1, 2: 1, 3: 1, 4: 2, 64: 2} {
+		if got := atOnce(processors); got != want {
+			t.Errorf("%d hashes at a time on %d processors, want %d", got, processors, want)
+		}
+	}
+}
+
 func TestMoreThanTheFirstTwoWaitAndThenGiveUp(t *testing.T) {
 	t.Parallel()
 	h := newHasher(Parameters{Memory: 64, Passes: 1, Parallelism: 1}, 2, 20*time.Millisecond)

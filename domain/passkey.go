@@ -11,7 +11,7 @@ import (
 const (
 	CodePasskeyRefused      = "PASSKEY_REFUSED"
 	CodePasskeyTaken        = "PASSKEY_TAKEN"
-	CodePasskeyUnusable     = "PASSKEY_UNUSABLE"
+	CodePasskeyUnusable     = "PASSKEY_UNUSABLE" //nolint:gosec // no credential
 	CodePasskeysUnavailable = "PASSKEYS_UNAVAILABLE"
 	CodeTooManyPasskeys     = "TOO_MANY_PASSKEYS"
 	CodeCeremonyOver        = "CEREMONY_OVER"

@@ -83,14 +83,14 @@ func TestAFormSurvivesAPasskeyInPlace(t *testing.T) {
 	if stale.status != http.StatusForbidden || !strings.Contains(stale.body, `data-passkey="/account/confirm/passkey"`) || !strings.Contains(stale.body, `value="quotes:read"`) {
 		t.Fatalf("%d\n%s", stale.status, stale.body)
 	}
-	ceremony, options := r.asked(t, "/account/confirm/passkey")
+	ceremony, _ := r.asked(t, "/account/confirm/passkey")
 	form.Set("confirm", "1")
 	form.Set("ceremony", ceremony)
 	form.Set("passkey", "{}")
 	if p := r.post(action, form); p.status != http.StatusUnauthorized || !strings.Contains(p.body, "This passkey does not let you in") || p.secret() != "" {
 		t.Errorf("with an answer that proves nothing: %d", p.status)
 	}
-	ceremony, options = r.asked(t, "/account/confirm/passkey")
+	ceremony, options := r.asked(t, "/account/confirm/passkey")
 	form.Set("ceremony", ceremony)
 	form.Set("passkey", string(d.Use(t, options)))
 	made := r.post(action, form)

@@ -35,8 +35,7 @@ func (p *Portal) keeping() keepingView {
 // logFailed answers a page whose content is the log when that cannot be read. The log
 // is beside the API: nothing that calls do depends on it.
 func (p *Portal) logFailed(c *call, err error) error {
-	var e *domain.Error
-	if errors.As(err, &e) && e.Kind != domain.KindInternal {
+	if errors.Is(err, domain.ErrNotFound) {
 		return err
 	}
 	p.noteLog(c, err)

@@ -355,7 +355,8 @@ func TestPagesSaySoWhenTheLogCannotBeRead(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	reader := s.signedIn(t, s.house, domain.RoleOwner)
-	for name, err := range map[string]error{"slow": ports.ErrTookTooLong, "gone": ports.ErrStorageGone, "without its table": errors.New(`relation "request_log" does not exist`)} {
+	for name, err := range map[string]error{"slow": ports.ErrTookTooLong, "gone": ports.ErrStorageGone, "locked": &domain.Error{Kind: domain.KindUnavailable, Message: "Another change"},
+		"without its table": errors.New(`relation "request_log" does not exist`)} {
 		s.storage.breakLog(err)
 		for _, path := range []string{"/requests", "/requests/" + string(s.house.request), "/errors", "/usage", "/usage.csv"} {
 			if p := reader.get(path); p.status != http.StatusServiceUnavailable || !strings.Contains(p.body, "Your API calls are not affected") || p.header.Get("Retry-After") == "" {

@@ -71,9 +71,9 @@ func (r *Requests) RoutesOfKeys(ctx context.Context, business, application domai
 }
 
 // BusiestMinutes is how many calls each key of a business made in its busiest minute
-// of the last 24 hours.
+// of the last hour.
 func (r *Requests) BusiestMinutes(ctx context.Context, q domain.UsageQuery) (map[domain.ID]domain.Usage, error) {
-	q = r.last(lately, q)
+	q = r.last(time.Hour, q)
 	q.Step, q.ByKey, q.ByRoute, q.ByResult = domain.UsageByMinute, true, false, false
 	minutes, err := r.Usage(ctx, q)
 	if err != nil {

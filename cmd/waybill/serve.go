@@ -51,7 +51,7 @@ func (p *commands) serve() *cobra.Command {
 			if err := mayServe(cmd.Context(), s, c); err != nil {
 				return err
 			}
-			v := admin.ServingView{Live: urls.Live, Sandbox: urls.Sandbox, Ops: settings.Origin(servers.ops)}
+			v := admin.ServingView{Live: urls.Live, Sandbox: urls.Sandbox, Ops: settings.Origin(servers.ops), Portal: urls.Portal}
 			if err := p.announce(v, c, log); err != nil {
 				return err
 			}

@@ -28,6 +28,7 @@ type server struct {
 	address string // of the live API; a worker has none
 	sandbox string // address of the other one
 	ops     string // URL of the operators' listener
+	portal  string // URL of the portal
 	customers
 	exited chan struct{}
 	err    error // of the exit, once exited is closed
@@ -168,7 +169,7 @@ func (s *server) awaitReady(ctx context.Context, urls <-chan map[string]string) 
 	if err != nil {
 		return err
 	}
-	s.address, s.sandbox, s.ops = live.Host, sandbox.Host, printed["ops_url"]
+	s.address, s.sandbox, s.ops, s.portal = live.Host, sandbox.Host, printed["ops_url"], printed["portal_url"]
 	for {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.ops+"/readyz", nil)
 		if err != nil {

@@ -19,6 +19,7 @@ const (
 	requestSuccesses = "request_successes"
 	requestFailures  = "request_failures"
 	usageMinutes     = "usage_minutes"
+	usageHours       = "usage_hours" // triggers add up there what usage_minutes gets
 )
 
 // usageBatch is how many rows of usage one statement stores.
@@ -110,7 +111,7 @@ func (s *Store) requestsOlder(ctx context.Context, table string, keep time.Durat
 
 // keptFor is for how long each table of the request log is kept.
 func keptFor(keep domain.RequestLogKeeping) map[string]time.Duration {
-	return map[string]time.Duration{requestSuccesses: keep.Successes, requestFailures: keep.Failures, usageMinutes: keep.Usage}
+	return map[string]time.Duration{requestSuccesses: keep.Successes, requestFailures: keep.Failures, usageMinutes: keep.Usage, usageHours: keep.Usage}
 }
 
 // requests is ports.RequestReader.
@@ -224,8 +225,7 @@ func (s requests) Usage(ctx context.Context, q domain.UsageQuery) ([]domain.Usag
 	if err != nil {
 		return nil, err
 	}
-	query := s.with(ctx).Table(usageMinutes).Select(columns).
-		Where("business_id = ? AND minute >= ? AND minute < ?", business, boundary(q.From), boundary(q.Until))
+	query := s.usageOf(ctx, business, q).Select(columns)
 	for _, of := range []struct {
 		column string
 		prefix domain.Prefix
@@ -258,9 +258,23 @@ func (s requests) Usage(ctx context.Context, q domain.UsageQuery) ([]domain.Usag
 	return all(rows, (*usageSum).domain), nil
 }
 
+// usageOf are the sums of the time that a query asks for: those of whole hours where
+// there are any, and of the minutes before and behind them.
+func (s requests) usageOf(ctx context.Context, business rowID, q domain.UsageQuery) *gorm.DB {
+	const columns = "environment, application_id, key_id, route, status, code, calls, replayed, took_us"
+	const minutes = "SELECT minute, minute AS last, " + columns + " FROM " + usageMinutes + " WHERE business_id = ? AND minute >= ? AND minute < ?"
+	const hours = "SELECT hour AS minute, last, " + columns + " FROM " + usageHours + " WHERE business_id = ? AND hour >= ? AND hour < ?"
+	first, end := q.From.Add(time.Hour-time.Nanosecond).Truncate(time.Hour), q.Until.Truncate(time.Hour)
+	if q.Step == domain.UsageByMinute || !first.Before(end) {
+		return s.with(ctx).Table("("+minutes+") AS sums", business, boundary(q.From), boundary(q.Until))
+	}
+	return s.with(ctx).Table("("+hours+" UNION ALL "+minutes+" UNION ALL "+minutes+") AS sums",
+		business, boundary(first), boundary(end), business, boundary(q.From), boundary(first), business, boundary(end), boundary(q.Until))
+}
+
 // sums is what a query selects, and by what it groups.
 func (s requests) sums(q domain.UsageQuery) (columns string, by []string, err error) {
-	columns = "sum(calls) AS calls, sum(replayed) AS replayed, sum(took_us) AS took_us, max(minute) AS last"
+	columns = "sum(calls) AS calls, sum(replayed) AS replayed, sum(took_us) AS took_us, max(last) AS last"
 	if q.Step != "" {
 		step, known := s.dialect.stepOf[q.Step]
 		if !known {

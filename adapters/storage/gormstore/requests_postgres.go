@@ -61,7 +61,7 @@ func makeRequestPartitions(ctx context.Context, s *Store) (from, until time.Time
 		if err := sn.with(ctx).Exec("SELECT pg_advisory_xact_lock(" + pgRotateLock + ")").Error; err != nil {
 			return s.dialect.failed("wait for another process to make room in the request log", err)
 		}
-		for _, table := range []string{requestSuccesses, requestFailures, usageMinutes} {
+		for _, table := range []string{requestSuccesses, requestFailures, usageMinutes, usageHours} {
 			there, err := partitionsOf(ctx, sn, table)
 			if err != nil {
 				return err
@@ -83,7 +83,7 @@ func makeRequestPartitions(ctx context.Context, s *Store) (from, until time.Time
 // partition, that does not wait for who reads the others.
 func addPartition(ctx context.Context, sn session, table string, of time.Time) error {
 	bound := func(t time.Time) string {
-		if table == usageMinutes {
+		if table == usageMinutes || table == usageHours {
 			return domain.FormatTime(t)
 		}
 		return string(firstIDAt(t))

@@ -25,9 +25,9 @@ func rotateRequestsOnSQLite(ctx context.Context, s *Store, keep domain.RequestLo
 	for table, kept := range keptFor(keep) {
 		var condition string
 		var bound any
-		if table == usageMinutes {
+		if column := map[string]string{usageMinutes: "minute", usageHours: "hour"}[table]; column != "" {
 			var oldest *instant
-			if err := s.read.WithContext(ctx).Raw("SELECT min(minute) FROM usage_minutes").Row().Scan(&oldest); err != nil {
+			if err := s.read.WithContext(ctx).Raw("SELECT min(" + column + ") FROM " + table).Row().Scan(&oldest); err != nil {
 				return s.dialect.failed("look for old usage", err)
 			}
 			if oldest == nil {
@@ -37,7 +37,7 @@ func rotateRequestsOnSQLite(ctx context.Context, s *Store, keep domain.RequestLo
 			if err != nil {
 				return err
 			}
-			condition, bound = "minute < ?", instantOf(before.Truncate(time.Minute))
+			condition, bound = column+" < ?", instantOf(before.Truncate(time.Hour))
 		} else {
 			before, err := s.expired(ctx, table, kept)
 			if err != nil {

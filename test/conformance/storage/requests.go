@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -125,6 +126,7 @@ func testRequestLog(t *testing.T, b ports.Database) {
 }
 
 func testUsage(t *testing.T, b ports.Database) {
+	const minutes = time.Minute
 	mine, other := newTenant(t, b), newTenant(t, b)
 	hour := time.Now().UTC().Truncate(time.Hour)
 	key, second := sample.ID(domain.PrefixAPIKey), sample.ID(domain.PrefixAPIKey)
@@ -203,6 +205,29 @@ func testUsage(t *testing.T, b ports.Database) {
 		day := hour.Truncate(24 * time.Hour)
 		q = domain.UsageQuery{BusinessID: mine.BusinessID, From: hour, Until: hour.Add(time.Hour), Step: domain.UsageByDay}
 		wantEqual(t, "day", must(b.Read().Requests.Usage(t.Context(), q))(t)[0].At, day)
+	})
+	t.Run("whole hours and the minutes around them count the same as minutes", func(t *testing.T) {
+		third := sample.ID(domain.PrefixAPIKey)
+		for _, more := range []int64{5, 9} { // each sum is written again as it grows
+			for _, at := range []time.Duration{-121, -120, -90, -61, -60, -59, -1} {
+				write("d", minute(at*time.Minute, third, more))
+			}
+			write("e", minute(-61*time.Minute, third, more), minute(-61*time.Minute, third, more, refused))
+		}
+		for _, c := range []struct {
+			from, until time.Duration
+			want        int64
+		}{{-121, -59, 9 * 7}, {-120, -60, 9 * 5}, {-121, 0, 9 * 9}, {-122, -120, 9}, {-61, -59, 9 * 4}, {-60, 0, 9 * 3}, {-90, -89, 9}, {-119, -62, 9}} {
+			for _, step := range []domain.UsageStep{"", domain.UsageByMinute, domain.UsageByHour, domain.UsageByDay} {
+				sum := int64(0)
+				for _, calls := range ask(t, domain.UsageQuery{KeyID: third, From: hour.Add(c.from * minutes), Until: hour.Add(c.until * minutes), Step: step}) {
+					sum += calls
+				}
+				wantEqual(t, fmt.Sprintf("%d to %d by %q", c.from, c.until, step), sum, c.want)
+			}
+		}
+		found := must(b.Read().Requests.Usage(t.Context(), domain.UsageQuery{BusinessID: mine.BusinessID, KeyID: third, From: hour.Add(-2 * time.Hour), Until: hour.Add(-time.Hour)}))(t)
+		wantEqual(t, "the last minute", found[0].Last, hour.Add(-61*minutes))
 	})
 }
 

@@ -44,3 +44,11 @@ CREATE TRIGGER usage_minutes_grown AFTER UPDATE ON usage_minutes FOR EACH ROW BE
         AND status = NEW.status AND code = NEW.code AND writer = NEW.writer;
 END;
 -- +goose StatementEnd
+
+-- What lists are narrowed to may be rare among millions.
+CREATE INDEX request_successes_route_idx ON request_successes (business_id, route, id);
+CREATE INDEX request_successes_key_idx ON request_successes (key_id, id) WHERE key_id IS NOT NULL;
+CREATE INDEX request_failures_route_idx ON request_failures (business_id, route, id);
+CREATE INDEX request_failures_key_idx ON request_failures (key_id, id) WHERE key_id IS NOT NULL;
+CREATE INDEX request_failures_code_idx ON request_failures (business_id, code, id);
+CREATE INDEX request_failures_status_idx ON request_failures (business_id, status, id);

@@ -78,3 +78,11 @@ CREATE TRIGGER usage_minutes_added AFTER INSERT ON usage_minutes REFERENCING NEW
     FOR EACH STATEMENT EXECUTE FUNCTION add_usage_hours();
 CREATE TRIGGER usage_minutes_grown AFTER UPDATE ON usage_minutes REFERENCING OLD TABLE AS removed NEW TABLE AS added
     FOR EACH STATEMENT EXECUTE FUNCTION grow_usage_hours();
+
+-- What lists are narrowed to may be rare among millions.
+CREATE INDEX request_successes_route_idx ON request_successes (business_id, route, id);
+CREATE INDEX request_successes_key_idx ON request_successes (key_id, id) WHERE key_id IS NOT NULL;
+CREATE INDEX request_failures_route_idx ON request_failures (business_id, route, id);
+CREATE INDEX request_failures_key_idx ON request_failures (key_id, id) WHERE key_id IS NOT NULL;
+CREATE INDEX request_failures_code_idx ON request_failures (business_id, code, id);
+CREATE INDEX request_failures_status_idx ON request_failures (business_id, status, id);

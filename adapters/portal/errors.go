@@ -20,8 +20,12 @@ type errorView struct {
 	Requests  string // the list of exactly these
 }
 
+// mostErrors is how many kinds of errors a page tells of; the file of usage has all.
+const mostErrors = 40
+
 type errorsView struct {
 	figures
+	More     int // kinds that are not listed, where it is positive
 	Groups   []errorView
 	Errors   int64
 	Calls    int64
@@ -61,6 +65,9 @@ func (p *Portal) listErrors(c *call) error {
 		})
 	}
 	slices.SortStableFunc(v.Groups, func(a, b errorView) int { return moreCalls(a.Calls, b.Calls, a.ID, b.ID) })
+	if v.More = len(v.Groups) - mostErrors; v.More > 0 {
+		v.Groups = v.Groups[:mostErrors]
+	}
 	return p.show(c, http.StatusOK, "errors", "Errors", v)
 }
 

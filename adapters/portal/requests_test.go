@@ -3,6 +3,7 @@ package portal_test
 import (
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"html"
 	"net/http"
 	"net/url"
@@ -195,6 +196,32 @@ func TestPagesOfRequestsGoOnWhereTheOneBeforeEnded(t *testing.T) {
 	}
 	if p := s.signedIn(t, s.other, domain.RoleViewer).get("/requests?cursor=" + string(s.called(t, s.house))); len(p.rows()) != 1 {
 		t.Errorf("a cursor of another business leads to %v", p.rows())
+	}
+}
+
+// maxPage is how large a page may be, in bytes.
+const maxPage = 60_000
+
+func TestFullPagesOfFiguresStaySmall(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	for n := range 60 {
+		s.calledOften(t, 9_999_999, s.house, on("POST /v1/test-helpers/deliveries/{delivery_id}/simulation"), before(time.Duration(n)*time.Minute), func(r *domain.RequestRecord) {
+			r.Status, r.Code = 409, "SIMULATION_NOT_APPLICABLE"
+		})
+		s.calledOften(t, 9_999_999, s.house, on(fmt.Sprintf("GET /v1/routes-with-long-names/{number_%d}", n%40)), before(time.Duration(n)*24*time.Hour), refused)
+	}
+	reader := s.signedIn(t, s.house, domain.RoleOwner)
+	key := s.house.key[domain.Live]
+	for _, path := range []string{
+		"/requests?failed=true", "/requests/" + string(s.house.request), "/errors?period=90d", "/usage?period=90d", "/usage?period=1h", s.house.keysPath(domain.Live),
+		s.house.keysPath(domain.Live) + "/" + string(key.ID) + "/revoke",
+	} {
+		if p := reader.get(path); p.status != http.StatusOK || len(p.body) > maxPage {
+			t.Errorf("%s: %d, with %d bytes, at most %d are wanted", path, p.status, len(p.body), maxPage)
+		} else {
+			t.Logf("%s: %d bytes", path, len(p.body))
+		}
 	}
 }
 

@@ -41,6 +41,7 @@ type usageView struct {
 	Share, Mean             string
 	Chart                   pages.Chart
 	Routes, Keys            []sumView
+	MoreRoutes, MoreKeys    int // that are not listed
 	Near                    []nearView
 	PerKeyText              string
 	PerBusinessText         string
@@ -113,9 +114,8 @@ func (p *Portal) showUsage(c *call) error {
 		one.Href = f.requests(f.from, f.until, keptField{"key", key})
 		v.Keys = append(v.Keys, one)
 	}
-	for _, list := range [][]sumView{v.Routes, v.Keys} {
-		slices.SortFunc(list, func(a, b sumView) int { return moreCalls(a.Calls, b.Calls, a.ID, b.ID) })
-	}
+	v.Routes, v.Keys = mostCalled(v.Routes), mostCalled(v.Keys)
+	v.MoreRoutes, v.MoreKeys = len(routes)-len(v.Routes), len(keys)-len(v.Keys)
 	business, err := p.Tenants.Business(c.ctx(), c.business())
 	if err != nil {
 		return err
@@ -129,6 +129,15 @@ func (p *Portal) showUsage(c *call) error {
 		return err
 	}
 	return p.show(c, http.StatusOK, "usage", "Usage", v)
+}
+
+// mostListed is how many routes and keys a page tells of; the file has all.
+const mostListed = 25
+
+// mostCalled are those with the most calls, in order.
+func mostCalled(all []sumView) []sumView {
+	slices.SortFunc(all, func(a, b sumView) int { return moreCalls(a.Calls, b.Calls, a.ID, b.ID) })
+	return all[:min(len(all), mostListed)]
 }
 
 // sumOf is a sum of usage.
@@ -193,7 +202,7 @@ func (p *Portal) near(c *call, f *figures, names map[domain.ID]keyName, sums []d
 		list = append(list, n)
 	}
 	slices.SortStableFunc(list, func(a, b nearView) int { return moreCalls(a.Most, b.Most, a.ID, b.ID) })
-	return list, nil
+	return list[:min(len(list), mostListed)], nil
 }
 
 // rate is a limit in words.

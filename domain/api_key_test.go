@@ -53,7 +53,7 @@ func TestEveryWrongCharacterIsNoticed(t *testing.T) {
 	})
 }
 
-func TestEverySwapOfNeighboursIsNoticed(t *testing.T) {
+func TestEverySwapOfAdjacentDigitsIsNoticed(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		key, _ := drawKey(t)

@@ -16,7 +16,7 @@ const (
 const (
 	SessionLifetime = 12 * time.Hour
 	SessionIdle     = time.Hour
-	// FreshFor is how young a sign-in has to be for keys of live, secrets, people
+	// FreshFor is how recent a sign-in has to be for keys of live, secrets, people
 	// and credentials.
 	FreshFor = 10 * time.Minute
 	// SessionKept is how long a session is kept after it would have expired, so that a

@@ -74,7 +74,7 @@ func TestRetryAfterLengthensTheWaitWithinBounds(t *testing.T) {
 		{1, 5 * sec, 0.75, 5500 * time.Millisecond}, {1, 6 * sec, 0, 6 * sec}, {1, 10 * m, 0.5, 10 * m},
 		{1, h, 0.5, h}, {1, h + sec, 0.5, h}, {1, 48 * h, 0, h}, // at most an hour early on
 		{6, 90 * m, 0, 90 * m}, {6, 2 * h, 0, 2 * h}, {6, 3 * h, 0, 2 * h}, // or twice the base
-		{10, 48 * h, 0.5, 48 * h}, {10, 49 * h, 0.5, 48 * h}, {10, h, 0.5, 24 * h}, // shorter: not heeded
+		{10, 48 * h, 0.5, 48 * h}, {10, 49 * h, 0.5, 48 * h}, {10, h, 0.5, 24 * h}, // shorter: ignored
 		{1, -h, 0.5, 5 * sec},
 	} {
 		if got, ok := live.Wait(c.failure, c.asked, c.jitter); !ok || got != c.want {

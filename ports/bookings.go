@@ -13,7 +13,7 @@ const BookingBudget = 5 * time.Second
 
 // Bookings is the hot path of the product: it stores one created delivery
 // with all that belongs to it. It is one coarse method, and not a function
-// over Stores, so that an adapter may send it as one statement or fold many
+// over Stores, so that an adapter may send it as one statement or batch many
 // waiting bookings into one commit.
 type Bookings interface {
 	// Book stores everything or nothing, durably, the key record first. It is

@@ -1,7 +1,7 @@
 // Package batch carries out together what several callers ask for at the same time:
 // bookings in one transaction, rows in one lookup, commands in one pipeline.
 //
-// No item waits for company. An item that arrives while nothing is under way starts
+// No item waits for others. An item that arrives while nothing is under way starts
 // at once; items that arrive meanwhile form the next batch. Another batch starts beside
 // one under way where many items wait, where that one is slow, or where batches are so
 // small that batching brings little.

@@ -58,7 +58,7 @@ func Cleaning(store ports.Maintenance, log *slog.Logger) Job {
 	}}
 }
 
-// Statistics keeps the database acquainted with tables that have just begun to
+// Statistics refreshes the planner's statistics of tables that have just begun to
 // grow: statements are slower without it, and nothing else.
 func Statistics(store ports.Maintenance, log *slog.Logger) Job {
 	return Job{Name: "statistics", Every: analyzeEvery, Limit: analyzeLimit, Level: slog.LevelDebug, Do: func(ctx context.Context) (time.Duration, error) {

@@ -10,7 +10,7 @@
 //     business's. What is foreign, unknown or malformed is one page with 404.
 //   - Each POST has a page with its form under the same path, or under the path of its
 //     list: a session that was lost in the middle of a form comes back there, filled in.
-//   - What takes a young sign-in asks for the password in place and goes on with the
+//   - What takes a recent sign-in asks for the password in place and goes on with the
 //     form as it was sent. Passwords themselves are never carried along.
 //   - A key is in the answer to one POST. Its form carries the ID that the key will
 //     have, so that a reload, a double click or a second process makes no second key.

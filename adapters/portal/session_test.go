@@ -152,7 +152,7 @@ func TestWhatTakesAYoungSignInAsksForThePasswordAndGoesOn(t *testing.T) {
 	if k := must[domain.APIKey](t)(s.tenants.Key(t.Context(), domain.ID(form.Get("once")))); len(k.Scopes) != 2 {
 		t.Errorf("the form did not survive: %v", k.Scopes)
 	}
-	// The sandbox takes no young sign-in.
+	// The sandbox takes no recent sign-in.
 	s.wait(11 * time.Minute)
 	action, form = r.get(s.house.keysPath(domain.Sandbox)).form(t, "Create")
 	if p := r.post(action, form); p.secret() == "" {

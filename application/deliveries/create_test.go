@@ -172,15 +172,15 @@ func TestASavedDestinationThatIsNotTheirsIsNotFoundInOneVoice(t *testing.T) {
 		return domain.Quote{}, nil
 	}
 	s.build()
-	neighbour, live := s.NewTenant(t), s.tenant
+	another, live := s.NewTenant(t), s.tenant
 	live.Environment = domain.Live
 	ama := s.newRecipient(t, s.tenant, "Ama", "+233201234567")
 	kofi := s.newRecipient(t, s.tenant, "Kofi", "+233209999999")
-	foreign := s.newRecipient(t, neighbour, "Ama", "+233201234567")
+	foreign := s.newRecipient(t, another, "Ama", "+233201234567")
 	real := s.newRecipient(t, live, "Ama", "+233201234567")
 	home := string(s.newAddress(t, s.tenant, ama, "Home Street").ID)
 	kofis := string(s.newAddress(t, s.tenant, kofi, "Home Street").ID)
-	foreigns := string(s.newAddress(t, neighbour, foreign, "Home Street").ID)
+	foreigns := string(s.newAddress(t, another, foreign, "Home Street").ID)
 	reals := string(s.newAddress(t, live, real, "Home Street").ID)
 	for name, ids := range map[string][2]string{
 		"malformed recipient":            {"ama", home},

@@ -9,7 +9,7 @@ import (
 	"waybill/ports"
 )
 
-// challengesPerAddress bounds the rows that a stranger can make: a challenge is given
+// challengesPerAddress bounds the rows that an anonymous caller can make: a challenge is given
 // to anybody who asks. An office has one address.
 var challengesPerAddress = domain.RateLimit{Limit: 300, Window: 15 * time.Minute}
 

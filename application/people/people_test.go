@@ -274,7 +274,7 @@ func TestWhoeverIsOutIsOutOfEveryProcessAtOnce(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			s := newScene(t)
 			e := s.enter(t, s.mine, "ama@example.com", domain.RoleOwner)
-			neighbour := s.enter(t, s.mine, "kofi@example.com", domain.RoleOwner)
+			another := s.enter(t, s.mine, "kofi@example.com", domain.RoleOwner)
 			s.in(t, "before", e)
 			if what == "expired" {
 				s.stage.Clock.GoOn(-s.stage.Clock.Now().Sub(stage.Noon))
@@ -294,7 +294,7 @@ func TestWhoeverIsOutIsOutOfEveryProcessAtOnce(t *testing.T) {
 				t.Errorf("%d sessions are left, %v", len(left), err)
 			}
 			if what != "expired" && what != "idle" {
-				s.in(t, "the other business", neighbour)
+				s.in(t, "the other business", another)
 			}
 		})
 	}

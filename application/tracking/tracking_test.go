@@ -179,7 +179,7 @@ func TestWhoMissedTooOftenIsToldWhenToComeBackAndIsLookedUpWithOthers(t *testing
 
 // A hundred people behind one address guess as fast as they are answered, in the
 // time of the bubble, and others open pages that they never opened before.
-func TestAPageThatExistsOpensWhateverItsNeighboursGuess(t *testing.T) {
+func TestAPageThatExistsOpensWhateverOthersGuess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		records := newRecords()

@@ -227,7 +227,7 @@ func (p *post) measure(ctx context.Context, t *trial) error {
 		return err
 	}
 	// Everybody starts behind what autovacuum does by the minute. Without it
-	// Postgres knows nothing of tables that are so young, and goes by any index.
+	// Postgres knows nothing of tables that are so recent, and goes by any index.
 	if _, err := p.db.Exec(ctx, "VACUUM ANALYZE"); err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func (p *Commands) tailAttempts() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			f := &attemptFollower{p: p, client: c, endpoint: endpoint, logs: map[string]*attemptLog{}}
+			f := &attemptTail{p: p, client: c, endpoint: endpoint, logs: map[string]*attemptLog{}}
 			return quietly(cmd.Context(), f.run(cmd.Context()))
 		},
 	}
@@ -63,9 +63,9 @@ func (p *Commands) tailAttempts() *cobra.Command {
 	return cmd
 }
 
-// attemptFollower looks at endpoints in rounds. The API has no feed of attempts:
+// attemptTail looks at endpoints in rounds. The API has no feed of attempts:
 // a webhook whose count has grown is asked for its attempts.
-type attemptFollower struct {
+type attemptTail struct {
 	p        *Commands
 	client   *apiClient
 	endpoint string                 // empty: all
@@ -96,7 +96,7 @@ type AttemptRecord struct {
 	view waybillapi.WebhookAttempt
 }
 
-func (f *attemptFollower) run(ctx context.Context) error {
+func (f *attemptTail) run(ctx context.Context) error {
 	now, err := f.client.serverNow(ctx)
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func (f *attemptFollower) run(ctx context.Context) error {
 	}
 }
 
-func (f *attemptFollower) endpoints(ctx context.Context) ([]string, error) {
+func (f *attemptTail) endpoints(ctx context.Context) ([]string, error) {
 	if f.endpoint != "" {
 		return []string{f.endpoint}, nil
 	}
@@ -156,14 +156,14 @@ func (f *attemptFollower) endpoints(ctx context.Context) ([]string, error) {
 	return ids, nil
 }
 
-func (f *attemptFollower) call(path string) apiCall {
+func (f *attemptTail) call(path string) apiCall {
 	call := get(path)
 	call.tireless = true
 	return call
 }
 
 // forget drops what was seen of endpoints that are gone.
-func (f *attemptFollower) forget(present []string) {
+func (f *attemptTail) forget(present []string) {
 	for id := range f.logs {
 		if !slices.Contains(present, id) {
 			delete(f.logs, id)
@@ -173,7 +173,7 @@ func (f *attemptFollower) forget(present []string) {
 
 // look returns the attempts that are new since the last look; the first one
 // only notes what was attempted before.
-func (f *attemptFollower) look(ctx context.Context, endpoint string, log *attemptLog, first bool) ([]AttemptRecord, error) {
+func (f *attemptTail) look(ctx context.Context, endpoint string, log *attemptLog, first bool) ([]AttemptRecord, error) {
 	path := "/webhook-endpoints/" + endpoint + "/deliveries?limit=100&"
 	waiting, err := f.list(ctx, path+"status=pending")
 	if err != nil {
@@ -223,7 +223,7 @@ func (f *attemptFollower) look(ctx context.Context, endpoint string, log *attemp
 }
 
 // list reads the pages of a list of webhooks, the newest first.
-func (f *attemptFollower) list(ctx context.Context, path string) ([]waybillapi.WebhookDelivery, error) {
+func (f *attemptTail) list(ctx context.Context, path string) ([]waybillapi.WebhookDelivery, error) {
 	var all []waybillapi.WebhookDelivery
 	cursor := ""
 	for range mostPages {
@@ -249,7 +249,7 @@ func (f *attemptFollower) list(ctx context.Context, path string) ([]waybillapi.W
 }
 
 // attempts are those of a webhook that were not printed.
-func (f *attemptFollower) attempts(ctx context.Context, endpoint string, s *seenWebhook) ([]AttemptRecord, error) {
+func (f *attemptTail) attempts(ctx context.Context, endpoint string, s *seenWebhook) ([]AttemptRecord, error) {
 	answer, err := f.client.send(ctx, f.call("/webhook-deliveries/"+s.ID+"/attempts"))
 	if err != nil {
 		return nil, err
@@ -291,7 +291,7 @@ func (l *attemptLog) prune(recent []waybillapi.WebhookDelivery, present map[stri
 	}
 }
 
-func (f *attemptFollower) print(fresh []AttemptRecord) {
+func (f *attemptTail) print(fresh []AttemptRecord) {
 	for _, r := range fresh {
 		if f.p.AsJSON {
 			encoder := json.NewEncoder(f.p.Stdout)

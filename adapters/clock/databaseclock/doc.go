@@ -3,7 +3,7 @@
 //
 // What is due and what is old is decided by one clock. Machines differ by seconds
 // or by days; a process whose own clock is wrong must neither delay a webhook nor
-// delete what is young. So a process asks the database for its time once a second
+// delete what is recent. So a process asks the database for its time once a second
 // and goes on from there by the machine's monotonic clock, which no operator and no
 // time server sets.
 //

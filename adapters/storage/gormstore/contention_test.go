@@ -33,7 +33,7 @@ func TestWhoWaitsForARowThatIsHeldKeepsNoConnectionFromOthers(t *testing.T) {
 		o.LockTimeout, o.StatementTimeout, o.IdleInTransactionTimeout = heldForLong.LockTimeout, heldForLong.StatementTimeout, heldForLong.IdleInTransactionTimeout
 		o.PoolSize = 4
 		s := openWith(t, url, o)
-		tenant, neighbour := newTenant(t, s), newTenant(t, s)
+		tenant, another := newTenant(t, s), newTenant(t, s)
 		wanted := sample.BookingWrite(tenant)
 		if err := s.Book(t.Context(), wanted); err != nil {
 			t.Fatal(err)
@@ -53,7 +53,7 @@ func TestWhoWaitsForARowThatIsHeldKeepsNoConnectionFromOthers(t *testing.T) {
 		}
 		await(t, func() bool { return s.Queued() == crowd })
 		for range 20 {
-			served(t, s, neighbour, true)
+			served(t, s, another, true)
 		}
 		if len(errs) > 0 {
 			t.Errorf("%d gave up meanwhile, the first with %v", len(errs), <-errs)
@@ -82,9 +82,9 @@ func TestABookingThatIsHeldIsNotBatchedWithOthers(t *testing.T) {
 			url := newDatabase(t)
 			s := openWith(t, url, heldForLong)
 			tenant := newTenant(t, s)
-			neighbours := make([]domain.Tenant, 7)
-			for i := range neighbours {
-				neighbours[i] = newTenant(t, s)
+			others := make([]domain.Tenant, 7)
+			for i := range others {
+				others[i] = newTenant(t, s)
 			}
 			known := sample.BookingWrite(tenant)
 			if err := s.Book(t.Context(), known); err != nil {
@@ -95,13 +95,13 @@ func TestABookingThatIsHeldIsNotBatchedWithOthers(t *testing.T) {
 			do(t, holder, ids(hold, "$application", tenant.ApplicationID, "$recipient", known.Recipient.ID))
 
 			writes := []ports.BookingWrite{sample.BookingTo(tenant, known.Recipient, known.Address)}
-			for _, n := range neighbours {
+			for _, n := range others {
 				writes = append(writes, sample.BookingWrite(n))
 			}
 			ended := make(chan []error, 1)
-			go func() { ended <- batched(t, s, neighbours[0], writes, func() {}) }()
+			go func() { ended <- batched(t, s, others[0], writes, func() {}) }()
 			await(t, func() bool { return s.Queued() == 1 })
-			for _, n := range neighbours {
+			for _, n := range others {
 				await(t, func() bool { return bookedBy(t, s, n) })
 			}
 			again := make(chan error, 1)

@@ -134,10 +134,10 @@ func TestOldEventsAreCleanedAwayWithWhatBecameOfThem(t *testing.T) {
 			other := insertEndpoint(t, s, tenant)
 			off := insertEndpoint(t, s, tenant, func(e *domain.WebhookEndpoint) { e.Enabled, e.Disabled = false, domain.DisabledByCaller })
 
-			var old, young []domain.ID
+			var old, recent []domain.ID
 			for range 3 {
 				old = append(old, bookOld(t, s, tenant, month+time.Minute))
-				young = append(young, bookOld(t, s, tenant, month-time.Minute))
+				recent = append(recent, bookOld(t, s, tenant, month-time.Minute))
 			}
 			// All but one of the old ones are over; the last is pending for one endpoint.
 			token := sample.ID("").Hex()
@@ -171,13 +171,13 @@ func TestOldEventsAreCleanedAwayWithWhatBecameOfThem(t *testing.T) {
 				t.Errorf("all went in %d rounds of 2", rounds)
 			}
 			for what, want := range map[string]int{
-				"feed_events":        len(young) + 1,
-				"webhook_deliveries": 3*len(young) + 1,
-				"webhook_deliveries WHERE status = 'held'":   len(young),
-				"webhook_deliveries WHERE status = 'failed'": len(young),
-				"webhook_attempts":                           len(young),
+				"feed_events":        len(recent) + 1,
+				"webhook_deliveries": 3*len(recent) + 1,
+				"webhook_deliveries WHERE status = 'held'":   len(recent),
+				"webhook_deliveries WHERE status = 'failed'": len(recent),
+				"webhook_attempts":                           len(recent),
 				"webhook_endpoints":                          3,
-				"delivery_events":                            1 + len(old) + len(young),
+				"delivery_events":                            1 + len(old) + len(recent),
 			} {
 				if got := count(t, s, what); got != want {
 					t.Errorf("%d of %s are left, want %d", got, what, want)

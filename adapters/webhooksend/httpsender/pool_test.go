@@ -148,7 +148,7 @@ func TestOneHostHasSoManyAttemptsAtOnce(t *testing.T) {
 }
 
 // What a receiver says out of turn is not the answer to the next message.
-func TestAnAnswerNobodyAskedForIsNotHeeded(t *testing.T) {
+func TestAnUnrequestedAnswerIsIgnored(t *testing.T) {
 	t.Parallel()
 	for name, extra := range map[string]string{
 		"at once": "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfalse", "a byte": "x",

@@ -89,7 +89,7 @@ func TestAPauseComesAfterStorageUseWhileADrainWithoutABacklogSends(t *testing.T)
 func TestStoragePermitsAreStuckWhenAllOfThemHang(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFairShare(4, make(chan struct{})) // two turns
+		f := newFairShare(4, make(chan struct{})) // two permits
 		take := func() func() { f.storagePermits <- struct{}{}; return f.holdStorage() }
 		first := take()
 		time.Sleep(2 * stalled)

@@ -273,12 +273,12 @@ func testManyChanged(t *testing.T, b ports.Database, tenant domain.Tenant, all [
 	for _, p := range slices.Backward(some) {
 		ids = append(ids, p.ID)
 	}
-	neighbour := newTenant(t, b)
+	another := newTenant(t, b)
 	inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
 		wantEqual(t, "LockAll", must(tx.PickupLocations.LockAll(ctx, tenant, ids[2:]))(t), some)
 		wantEqual(t, "LockAll with those that are not there", len(must(tx.PickupLocations.LockAll(ctx, tenant, ids[:3]))(t)), 1)
 		wantEqual(t, "LockAll of none", len(must(tx.PickupLocations.LockAll(ctx, tenant, nil))(t)), 0)
-		wantEqual(t, "LockAll of another business", len(must(tx.PickupLocations.LockAll(ctx, neighbour, ids))(t)), 0)
+		wantEqual(t, "LockAll of another business", len(must(tx.PickupLocations.LockAll(ctx, another, ids))(t)), 0)
 		for i := range some {
 			some[i].Name, some[i].Address, some[i].Contact = "Makola 'Ɛ' "+string(some[i].ID), "new\nStreet", "+233302000001"
 			some[i].Coordinates = &domain.Coordinates{Latitude: 5.1 + float64(i)/7e5, Longitude: -0.1 - float64(i)/3e5}
@@ -291,7 +291,7 @@ func testManyChanged(t *testing.T, b ports.Database, tenant domain.Tenant, all [
 		return tx.PickupLocations.UpdateAll(ctx, tenant, some)
 	})
 	wantError(t, "UpdateAll of another business's", b.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
-		return tx.PickupLocations.UpdateAll(ctx, neighbour, some[:1])
+		return tx.PickupLocations.UpdateAll(ctx, another, some[:1])
 	}), domain.ErrNotFound)
 	for _, want := range some[:20] {
 		wantEqual(t, "Get after UpdateAll", must(b.Read().PickupLocations.Get(t.Context(), tenant, want.ID))(t), want)

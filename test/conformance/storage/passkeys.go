@@ -132,8 +132,8 @@ func testPasskeys(t *testing.T, b ports.Database) {
 	t.Run("all of a person are removed and no other ones", func(t *testing.T) {
 		p := newPerson()
 		addPersons(t, b, p)
-		neighbour := newPasskey(kofi.ID)
-		insert(t, newPasskey(p.ID), newPasskey(p.ID), neighbour)
+		another := newPasskey(kofi.ID)
+		insert(t, newPasskey(p.ID), newPasskey(p.ID), another)
 		for _, want := range []int{2, 0} {
 			inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
 				n, err := tx.Passkeys.RemoveAll(ctx, p.ID)
@@ -141,7 +141,7 @@ func testPasskeys(t *testing.T, b ports.Database) {
 				return err
 			})
 		}
-		wantEqual(t, "of another person", find(t, neighbour), neighbour)
+		wantEqual(t, "of another person", find(t, another), another)
 	})
 }
 

@@ -438,11 +438,11 @@ func testSessions(t *testing.T, b ports.Database) {
 	})
 
 	t.Run("those that work are listed, newest first", func(t *testing.T) {
-		p, neighbour := everywhere(t), everywhere(t)
+		p, another := everywhere(t), everywhere(t)
 		at := sample.Now.Add(2 * time.Hour)
 		working := func(s *domain.Session) { s.LastSeenAt = at.Add(-domain.SessionIdle + time.Millisecond) }
 		first, second := newSession(p.ID, mine, working), newSession(p.ID, "", working, func(s *domain.Session) { s.CreatedAt = sample.Now.Add(time.Minute) })
-		insert(t, first, second, newSession(neighbour.ID, mine, working),
+		insert(t, first, second, newSession(another.ID, mine, working),
 			newSession(p.ID, mine, func(s *domain.Session) { s.LastSeenAt = at.Add(-domain.SessionIdle) }),
 			newSession(p.ID, mine, working, func(s *domain.Session) { s.ExpiresAt = at }),
 			newSession(p.ID, mine, working, func(s *domain.Session) { s.EndedAt = &at }))
@@ -463,9 +463,9 @@ func testSessions(t *testing.T, b ports.Database) {
 			"of the console":      {func([]domain.Session) ports.SessionsOf { return ports.SessionsOf{BusinessID: &console} }, []int{3}},
 			"a session not there": {func([]domain.Session) ports.SessionsOf { return ports.SessionsOf{ID: "ses_1"} }, nil},
 		} {
-			p, neighbour := everywhere(t), everywhere(t)
+			p, another := everywhere(t), everywhere(t)
 			all := []domain.Session{newSession(p.ID, mine), newSession(p.ID, mine), newSession(p.ID, other), newSession(p.ID, "")}
-			foreign := newSession(neighbour.ID, mine)
+			foreign := newSession(another.ID, mine)
 			insert(t, append(all, foreign)...)
 			which := c.which(all)
 			which.PersonID = p.ID

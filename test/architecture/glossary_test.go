@@ -1,0 +1,145 @@
+package architecture
+
+import (
+	"fmt"
+	"go/scanner"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// banned is a word that this code once had for a thing with a standard term.
+type banned struct {
+	use string // the standard term
+	// in are beginnings of paths where the word has its ordinary meaning.
+	in []string
+	// identifiers is true for a word that is ordinary English in a comment.
+	identifiers bool
+}
+
+// glossary is the banned words, in small letters. Text in quotes is not searched: it
+// may be data, or a sentence for customers.
+var glossary = func() map[string]banned {
+	words := map[string]banned{}
+	add := func(b banned, forms ...string) {
+		for _, form := range forms {
+			words[form] = b
+		}
+	}
+	add(banned{use: "listener, server or site"}, "door", "doors")
+	add(banned{use: "admin", in: []string{"application/people/", "domain/client_address.go"}}, "office")
+	add(banned{use: "audit record"}, "deed", "deeds")
+	add(banned{use: "job kind, priority or per-address limit"}, "lane", "lanes")
+	add(banned{use: "notify, notification", in: []string{"adapters/servicearea/"}}, "ring", "rings", "rang", "rung", "ringer", "ringers", "bell", "waker", "wakers")
+	add(banned{use: "credentials"}, "knock", "knocks")
+	add(banned{use: "anonymous or unknown caller"}, "stranger", "strangers")
+	add(banned{use: "unknown caller, new customer", in: []string{"test/architecture/", "test/conformance/toystore/"}}, "newcomer", "newcomers")
+	add(banned{use: "dependency, or another business", in: []string{
+		"test/bench/", "test/faults/", // of noisy ones
+		"adapters/portal/portal.go", "adapters/web/strictjson/shape.go",
+	}}, "neighbour", "neighbours")
+	add(banned{use: "loopback address"}, "selfish")
+	add(banned{use: "tracing, watch or tail"}, "follower", "followers")
+	add(banned{use: "fair share, permits", identifiers: true}, "turns")
+	add(banned{use: "disable"}, "condemn", "condemned", "condemns")
+	add(banned{use: "adopt"}, "heed", "heeds", "heeded")
+	add(banned{use: "recently created", in: []string{"test/faults/"}}, "young", "acquainted")
+	add(banned{use: "inject a fault, a mutant, insert a row"}, "plant", "plants", "planted", "planting")
+	add(banned{use: "start a writer, waiter"}, "hire", "hires", "hired", "seat", "seats")
+	return words
+}()
+
+func TestStandardTermsAreUsed(t *testing.T) {
+	checked := 0
+	err := filepath.WalkDir(root(t), func(file string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && file != root(t) && (entry.Name() == "node_modules" || strings.HasPrefix(entry.Name(), ".")):
+			return fs.SkipDir
+		case entry.IsDir() || !strings.HasSuffix(file, ".go"):
+			return nil
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		path, err := filepath.Rel(root(t), file)
+		if err != nil {
+			return err
+		}
+		checked++
+		for _, found := range unusual(filepath.ToSlash(path), text) {
+			t.Error(found)
+		}
+		return nil
+	})
+	if err != nil || checked < 100 {
+		t.Fatalf("%d files were read: %v", checked, err)
+	}
+}
+
+func TestABannedWordIsFound(t *testing.T) {
+	for name, c := range map[string]struct {
+		path, text string
+		want       int
+	}{
+		"a function":                 {"domain/x.go", "package x\n\nfunc openDoor() {}\n", 1},
+		"an exported type":           {"domain/x.go", "package x\n\ntype DeedOf struct{}\n", 1},
+		"a comment":                  {"domain/x.go", "package x\n\n// X has a slow\n// lane.\nvar X int\n", 1},
+		"the name of a file":         {"domain/office.go", "package x\n", 1},
+		"part of another word":       {"domain/x.go", "package x\n\n// indoors, during, plane\nvar explanted, string1 int\n", 0},
+		"text in quotes":             {"domain/x.go", "package x\n\nvar at = \"at the door\"\n", 0},
+		"its ordinary meaning":       {"adapters/servicearea/x.go", "package x\n\nvar ring int\n", 0},
+		"a verb in a comment":        {"domain/x.go", "package x\n\n// X turns a panic into an error.\nvar X int\n", 0},
+		"the same word as a name":    {"domain/x.go", "package x\n\nvar turns int\n", 1},
+		"two words of a single name": {"domain/x.go", "package x\n\nvar strangersDoor int\n", 2},
+	} {
+		if found := unusual(c.path, []byte(c.text)); len(found) != c.want {
+			t.Errorf("%s: found %q, want %d", name, found, c.want)
+		}
+	}
+}
+
+// wordsOfName splits a name, or a line, at spaces, signs and capital letters.
+var wordsOfName = regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]+`)
+
+// unusual are the banned words among the names and comments of a Go file and in the
+// file's own name, each with its place.
+func unusual(path string, text []byte) (found []string) {
+	check := func(line int, name string, inComment bool) {
+		for _, word := range wordsOfName.FindAllString(name, -1) {
+			b, known := glossary[strings.ToLower(word)]
+			if !known || inComment && b.identifiers {
+				continue
+			}
+			ordinary := false
+			for _, in := range b.in {
+				ordinary = ordinary || strings.HasPrefix(path, in)
+			}
+			if !ordinary {
+				found = append(found, fmt.Sprintf("%s:%d: %q: the standard term is %s", path, line, word, b.use))
+			}
+		}
+	}
+	check(1, strings.TrimSuffix(filepath.Base(path), ".go"), false)
+	files := token.NewFileSet()
+	file := files.AddFile(path, -1, len(text))
+	var s scanner.Scanner
+	s.Init(file, text, nil, scanner.ScanComments)
+	for {
+		at, kind, literal := s.Scan()
+		switch kind {
+		case token.EOF:
+			return found
+		case token.IDENT, token.COMMENT:
+			for i, line := range strings.Split(literal, "\n") {
+				check(file.Line(at)+i, line, kind == token.COMMENT)
+			}
+		}
+	}
+}

@@ -23,20 +23,20 @@ type Metrics struct {
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "waybill_http_requests_total", Help: "Requests answered.",
+			Name: "waybill_http_requests_total", Help: "Requests answered, by route, method and status.",
 		}, []string{"route", "method", "code", "env"}),
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "waybill_http_request_duration_seconds", Help: "Time from the request's headers to the end of the answer.",
+			Name: "waybill_http_request_duration_seconds", Help: "Time in seconds from the request's headers to the end of the answer.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, []string{"route", "method", "env"}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "waybill_api_errors_total", Help: "Error answers by their code.",
+			Name: "waybill_api_errors_total", Help: "Error answers by error code.",
 		}, []string{"code"}),
 		idempotency: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "waybill_idempotency_total", Help: "Requests with an Idempotency-Key: done first, replayed, in conflict, or while the first one ran.",
+			Name: "waybill_idempotency_total", Help: "Requests with an Idempotency-Key by result: executed, replayed, in conflict, or refused while the first one ran.",
 		}, []string{"result"}),
 		limited: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "waybill_rate_limited_total", Help: "Requests refused for a limit, by whose it was.",
+			Name: "waybill_rate_limited_total", Help: "Requests refused by a limit, by the limit's scope.",
 		}, []string{"scope"}),
 	}
 	r.MustRegister(m.requests, m.durations, m.errors, m.idempotency, m.limited)

@@ -17,12 +17,12 @@ func RegisterRecorder(e domain.Environment, recorder *requestlog.Recorder, r pro
 	} {
 		r.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "waybill_request_log_dropped_total", ConstLabels: prometheus.Labels{"env": string(e), "reason": reason},
-			Help: "Requests without a record of their own in the request log: no room in memory, too many failures of one application within a second, " +
+			Help: "Requests without a record of their own in the request log: the buffer was full, one application failed too often within a second, " +
 				"one of many that another stands for, or lost because the database did not take it.",
 		}, func() float64 { return float64(of(recorder.Dropped())) }))
 	}
 	r.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "waybill_usage_uncounted_total", ConstLabels: prometheus.Labels{"env": string(e)},
-		Help: "Requests that figures of usage lack, because the database has not taken any for long.",
+		Help: "Requests missing from usage figures because the database accepted no writes for too long.",
 	}, func() float64 { return float64(recorder.Dropped().Uncounted) }))
 }

@@ -46,10 +46,10 @@ type Jobs struct {
 func New(r prometheus.Registerer, log *slog.Logger) *Jobs {
 	j := &Jobs{
 		succeeded: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "waybill_job_last_success_timestamp_seconds", Help: "When a background job of this process last succeeded, or when it began where it has not yet.",
+			Name: "waybill_job_last_success_timestamp_seconds", Help: "Unix time of the last success of a background job in this process, or of its start when it has not succeeded yet.",
 		}, []string{"name"}),
 		intervals: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "waybill_job_interval_seconds", Help: "Time from one run of a background job to the next.",
+			Name: "waybill_job_interval_seconds", Help: "Interval in seconds between two runs of a background job.",
 		}, []string{"name"}),
 		log: log,
 	}

@@ -32,7 +32,7 @@ func TestNoSignInLeadsToAnotherSite(t *testing.T) {
 	}
 }
 
-func TestASessionIsNeitherPlantedNorReadFromAnotherHost(t *testing.T) {
+func TestASessionIsNeitherFixedNorReadFromAnotherHost(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	at := must[*url.URL](t)(url.Parse(s.url))
@@ -45,11 +45,11 @@ func TestASessionIsNeitherPlantedNorReadFromAnotherHost(t *testing.T) {
 		return ""
 	}
 	// A secret that somebody knows before the sign-in is none after it.
-	for _, planted := range []string{strings.Repeat("A", 43), cookie(s.signedIn(t, s.house, domain.RoleViewer))} {
+	for _, fixed := range []string{strings.Repeat("A", 43), cookie(s.signedIn(t, s.house, domain.RoleViewer))} {
 		r := s.reader(t)
-		r.client.Jar.SetCookies(at, []*http.Cookie{{Name: "waybill_portal", Value: planted}})
+		r.client.Jar.SetCookies(at, []*http.Cookie{{Name: "waybill_portal", Value: fixed}})
 		r.post("/signin", url.Values{"email": {string(s.house.people[domain.RoleOwner].Email)}, "password": {password}})
-		if now := cookie(r); now == planted || now == "" {
+		if now := cookie(r); now == fixed || now == "" {
 			t.Errorf("after signing in the session is %q", now)
 		}
 	}

@@ -20,10 +20,10 @@ type Metrics struct {
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		pages: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "waybill_tracking_pages_total", Help: "Tracking pages and their streams that were asked for, by what became of it.",
+			Name: "waybill_tracking_pages_total", Help: "Requests for tracking pages and their streams, by result.",
 		}, []string{"result"}),
 		streams: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "waybill_tracking_streams", Help: "Tracking pages that are open and told of changes.",
+			Name: "waybill_tracking_streams", Help: "Open tracking pages that receive changes.",
 		}),
 	}
 	r.MustRegister(m.pages, m.streams)

@@ -294,9 +294,9 @@ func (a *Access) verify(ctx context.Context, hash, password string) (outdated bo
 	return outdated, nil
 }
 
-// Confirm takes the password again in a session that goes on, so that it is fresh. It
-// counts by itself: who fails at the door with somebody's e-mail address shuts nobody
-// out who is inside.
+// Confirm checks the password again within a session and makes the session fresh. Its
+// failures are counted apart from those of signing in, so that guesses at the sign-in
+// page lock out no person who is signed in.
 func (a *Access) Confirm(ctx context.Context, b Browser, p domain.Principal, password string) error {
 	return a.attempt(ctx, func() error {
 		person, err := a.storage.Read().Persons.Get(ctx, p.Person.ID)

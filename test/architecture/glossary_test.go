@@ -143,3 +143,36 @@ func unusual(path string, text []byte) (found []string) {
 		}
 	}
 }
+
+// metricText matches the name and the help of a metric where both are made.
+var metricText = regexp.MustCompile(`"(waybill_[a-z_]+)",\s*(?:Help:\s*)?"([^"]+)"`)
+
+// A person who writes an alert reads the help alone.
+func TestHelpOfMetricsNamesItsUnitAndUsesStandardTerms(t *testing.T) {
+	seen := 0
+	err := filepath.WalkDir(filepath.Join(root(t), "adapters"), func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		for _, m := range metricText.FindAllStringSubmatch(string(text), -1) {
+			name, help := m[1], m[2]
+			seen++
+			if strings.Contains(name, "_seconds") && !strings.Contains(strings.ToLower(help), "seconds") && !strings.Contains(help, "Unix time") {
+				t.Errorf("%s: %q names no unit", name, help)
+			}
+			for _, word := range wordsOfName.FindAllString(help, -1) {
+				if b, known := glossary[strings.ToLower(word)]; known && !b.identifiers {
+					t.Errorf("%s: %q: the standard term for %q is %s", name, help, word, b.use)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil || seen < 20 {
+		t.Fatalf("%d metrics were found: %v", seen, err)
+	}
+}

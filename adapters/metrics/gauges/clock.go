@@ -10,6 +10,6 @@ import (
 func RegisterClock(clock interface{ Skew() time.Duration }, r prometheus.Registerer) {
 	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "waybill_clock_skew_seconds",
-		Help: "How far this machine's clock is ahead of the database's, which decides what is due and what is old.",
+		Help: "Seconds by which this machine's clock is ahead of the database's, which decides what is due and what is old.",
 	}, func() float64 { return clock.Skew().Seconds() }))
 }

@@ -13,7 +13,7 @@ import (
 func RegisterFeed(store ports.Maintenance, r prometheus.Registerer, log *slog.Logger) {
 	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "waybill_feed_lag_seconds",
-		Help: "Age of the oldest open transaction that holds back later events of the feed; 0 when there is none.",
+		Help: "Age in seconds of the oldest open transaction that holds back later events of the feed; 0 when there is none.",
 	}, func() float64 {
 		ctx, cancel := context.WithTimeout(context.Background(), CountTimeout)
 		defer cancel()

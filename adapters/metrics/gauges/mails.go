@@ -14,7 +14,7 @@ import (
 func NewMails(r prometheus.Registerer) func(kind domain.MailKind, outcome string) {
 	attempts := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "waybill_mails_total",
-		Help: "Attempts to send a mail: sent; failed, and tried again; given_up; dropped, since there is no one to tell it to any more.",
+		Help: "Attempts to send a mail by result: sent, failed (tried again), given_up, or dropped because no recipient is left.",
 	}, []string{"kind", "outcome"})
 	r.MustRegister(attempts)
 	for _, kind := range domain.MailKinds() {
@@ -41,6 +41,6 @@ func RegisterMails(o ports.MailOutbox, clock ports.Clock, r prometheus.Registere
 			return value(n, age)
 		}))
 	}
-	gauge("waybill_mails_waiting", "Mails that are not sent yet, over all processes.", func(n int, _ float64) float64 { return float64(n) })
-	gauge("waybill_mails_waiting_age_seconds", "Age of the oldest mail that is not sent yet; 0 when there is none.", func(_ int, age float64) float64 { return age })
+	gauge("waybill_mails_waiting", "Mails of all processes that wait to be sent.", func(n int, _ float64) float64 { return float64(n) })
+	gauge("waybill_mails_waiting_age_seconds", "Age in seconds of the oldest mail that waits to be sent; 0 when there is none.", func(_ int, age float64) float64 { return age })
 }

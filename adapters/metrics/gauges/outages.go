@@ -19,7 +19,7 @@ type Outages struct {
 func NewOutages(r prometheus.Registerer, log *slog.Logger) *Outages {
 	o := &Outages{log: log, gone: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "waybill_service_gone",
-		Help: "1 while this process takes a service for gone: several trips of several businesses had no answer, and none has had one since.",
+		Help: "1 while the circuit to a service is open: several trips of several businesses had no answer, and none has had one since; else 0.",
 	}, []string{"service", "environment"})}
 	r.MustRegister(o.gone)
 	return o

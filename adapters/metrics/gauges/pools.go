@@ -26,14 +26,14 @@ func RegisterPools[D any](open []D, r prometheus.Registerer) {
 				Name: name, Help: help, ConstLabels: prometheus.Labels{"pool": pool},
 			}, func() float64 { return value(stats()) }))
 		}
-		gauge("waybill_database_connections_open", "Connections to the database.",
+		gauge("waybill_database_connections_open", "Open connections to the database.",
 			func(s sql.DBStats) float64 { return float64(s.OpenConnections) })
-		gauge("waybill_database_connections_in_use", "Connections that work at the moment.",
+		gauge("waybill_database_connections_in_use", "Database connections in use.",
 			func(s sql.DBStats) float64 { return float64(s.InUse) })
-		gauge("waybill_database_connections_max", "The most connections there may be.",
+		gauge("waybill_database_connections_max", "Upper limit of open database connections.",
 			func(s sql.DBStats) float64 { return float64(s.MaxOpenConnections) })
 		r.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "waybill_database_wait_seconds_total", Help: "Time that requests waited for a connection.",
+			Name: "waybill_database_wait_seconds_total", Help: "Time in seconds that requests waited for a connection.",
 			ConstLabels: prometheus.Labels{"pool": pool},
 		}, func() float64 { return stats().WaitDuration.Seconds() }))
 	}

@@ -10,7 +10,7 @@ import (
 // alert can tell a database that is gone from one that is behind the program.
 func RegisterCheck(name string, run func(context.Context) error, r prometheus.Registerer) {
 	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "waybill_ready_check", Help: "Whether a check of readiness passes.",
+		Name: "waybill_ready_check", Help: "1 when a readiness check passes, else 0.",
 		ConstLabels: prometheus.Labels{"check": name},
 	}, func() float64 {
 		ctx, cancel := context.WithTimeout(context.Background(), CountTimeout)

@@ -20,10 +20,10 @@ type webhookAttempts struct {
 // NewWebhookAttempts counts what is sent, and measures how long it took.
 func NewWebhookAttempts(r prometheus.Registerer) webhookAttempts {
 	attempts := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "waybill_webhook_attempts_total", Help: "Attempts to send a webhook: succeeded, or the class of the error.",
+		Name: "waybill_webhook_attempts_total", Help: "Attempts to send a webhook by result: succeeded, or the class of the error.",
 	}, []string{"result"})
 	delay := prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "waybill_webhook_delay_seconds", Help: "Time from an event to the first answer of an endpoint that took it.",
+		Name: "waybill_webhook_delay_seconds", Help: "Time in seconds from an event to the first successful answer of an endpoint.",
 		Buckets: []float64{.005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600, 6 * 3600, 24 * 3600},
 	})
 	r.MustRegister(attempts, delay)
@@ -53,18 +53,18 @@ func RegisterWebhooks(o ports.WebhookOutbox, clock ports.Clock, r prometheus.Reg
 			return v
 		}))
 	}
-	gauge("waybill_webhook_backlog", "Webhooks that are due now, over all processes.", func(ctx context.Context) (float64, error) {
+	gauge("waybill_webhook_backlog", "Webhooks of all processes that are due and not sent.", func(ctx context.Context) (float64, error) {
 		n, _, err := o.Backlog(ctx, clock.Now())
 		return float64(n), err
 	})
-	gauge("waybill_webhook_backlog_age_seconds", "How long the oldest webhook is due that is; 0: none.", func(ctx context.Context) (float64, error) {
+	gauge("waybill_webhook_backlog_age_seconds", "Age in seconds of the oldest webhook that is due and not sent; 0 when there is none.", func(ctx context.Context) (float64, error) {
 		_, since, err := o.Backlog(ctx, clock.Now())
 		if err != nil || since.IsZero() {
 			return 0, err
 		}
 		return clock.Now().Sub(since).Seconds(), nil
 	})
-	gauge("waybill_webhook_endpoints_disabled", "Webhook endpoints that are disabled, over all applications.", func(ctx context.Context) (float64, error) {
+	gauge("waybill_webhook_endpoints_disabled", "Disabled webhook endpoints of all applications.", func(ctx context.Context) (float64, error) {
 		n, err := o.Disabled(ctx)
 		return float64(n), err
 	})

@@ -29,7 +29,7 @@ type Pricing struct {
 // New registers the counter and wraps the pricing that does the work.
 func New(p ports.Pricing, r prometheus.Registerer) *Pricing {
 	m := &Pricing{pricing: p, requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "waybill_pricing_requests_total", Help: "Prices asked for, by what came of it.",
+		Name: "waybill_pricing_requests_total", Help: "Prices requested, by result.",
 	}, []string{"result"})}
 	r.MustRegister(m.requests)
 	for _, result := range []string{priced, customQuote, outside, unavailable} {

@@ -59,7 +59,7 @@ type Limiter struct {
 func New(shared Shared, local Local, r prometheus.Registerer, log *slog.Logger) *Limiter {
 	shared.Tell(local.Remember)
 	l := &Limiter{shared: shared, local: local, log: log, settling: map[ports.Bucket]chan struct{}{}, fallbacks: prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "waybill_rate_limiter_fallbacks_total", Help: "Calls answered by the rate limiter of the process, because Redis was slow or gone.",
+		Name: "waybill_rate_limiter_fallbacks_total", Help: "Calls that the process's own rate limiter answered because Redis was slow or gone.",
 	})}
 	r.MustRegister(l.fallbacks)
 	l.cause.Store(new(error))

@@ -127,7 +127,7 @@ func (noRedisLog) Printf(context.Context, string, ...any) {}
 // Register shows whether Redis answers and how many connections there are.
 func Register(client *redis.Client, queue *redis.Client, r prometheus.Registerer) {
 	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "waybill_redis_up", Help: "Whether Redis answers at this moment.",
+		Name: "waybill_redis_up", Help: "1 when Redis answers, else 0.",
 	}, func() float64 {
 		ctx, cancel := context.WithTimeout(context.Background(), redisPingTimeout)
 		defer cancel()

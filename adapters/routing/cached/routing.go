@@ -57,7 +57,7 @@ func New(behind ports.Routing, now func() time.Time, r prometheus.Registerer) (*
 		return nil, fmt.Errorf("measure a distance: %w", err)
 	}
 	c := &Routing{behind: behind, now: now, known: known, looks: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "waybill_routing_cache_total", Help: "Distances wanted, by whether they were known.",
+		Name: "waybill_routing_cache_total", Help: "Distances looked up, by whether the cache had them.",
 	}, []string{"result"})}
 	if err := r.Register(c.looks); err != nil {
 		return nil, fmt.Errorf("measure a distance: %w", err)

@@ -33,10 +33,10 @@ func New(behind ports.Routing, r prometheus.Registerer) *Routing {
 	m := &Routing{
 		routing: behind,
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "waybill_routing_requests_total", Help: "Distances asked of the routing engine, by what came of it.",
+			Name: "waybill_routing_requests_total", Help: "Distances requested from the routing engine, by result.",
 		}, []string{"result"}),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "waybill_routing_duration_seconds", Help: "How long the routing engine took for a distance.",
+			Name: "waybill_routing_duration_seconds", Help: "Time in seconds that the routing engine took for a distance.",
 			Buckets: []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2},
 		}),
 	}

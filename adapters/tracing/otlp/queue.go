@@ -25,7 +25,7 @@ func newQueue(e sdktrace.SpanExporter, size int, r prometheus.Registerer, log *s
 	q := &queue{
 		exporter: e, capacity: int64(size), log: log,
 		dropped: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "waybill_trace_spans_dropped_total", Help: "Spans that were not sent, since the collector was slow or gone.",
+			Name: "waybill_trace_spans_dropped_total", Help: "Spans dropped because the collector was slow or gone.",
 		}),
 	}
 	r.MustRegister(q.dropped)

@@ -12,7 +12,7 @@ type Metrics struct {
 // NewMetrics registers the metrics; the listeners of one process share them.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{registry: r, refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "waybill_connections_refused_total", Help: "Connections closed at once, as the listener or one network had too many.",
+		Name: "waybill_connections_refused_total", Help: "Connections closed at once because the listener or the client's network had too many.",
 	}, []string{"listener"})}
 	r.MustRegister(m.refusals)
 	return m

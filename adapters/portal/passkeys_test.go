@@ -45,10 +45,10 @@ func TestAPasskeyIsUsedOnceWhateverProcessAnswers(t *testing.T) {
 	d := s.device()
 	owner := s.signedIn(t, s.house, domain.RoleDeveloper)
 	s.addPasskey(t, owner, d)
-	stranger := s.reader(t)
-	ceremony, options := stranger.asked(t, "/signin/passkey")
+	anonymous := s.reader(t)
+	ceremony, options := anonymous.asked(t, "/signin/passkey")
 	answer := url.Values{"ceremony": {ceremony}, "passkey": {string(d.Use(t, options))}, "next": {"/apps"}}
-	if p := stranger.post("/signin", answer); p.status != http.StatusOK || p.at != "/apps" {
+	if p := anonymous.post("/signin", answer); p.status != http.StatusOK || p.at != "/apps" {
 		t.Fatalf("%d at %s\n%s", p.status, p.at, p.body)
 	}
 	again := s.reader(t)

@@ -1,0 +1,196 @@
+package mails_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"waybill/application/mails"
+	"waybill/application/people"
+	"waybill/domain"
+	"waybill/ports"
+	"waybill/test/stage"
+)
+
+var command = domain.AuditActor{Name: "command:test"}
+
+// post is a mail server and the renderer before it.
+type post struct {
+	mu    sync.Mutex
+	fails error
+	sent  []ports.Letter
+	tried []ports.Letter
+	next  ports.Letter
+}
+
+func (p *post) Render(l ports.Letter) (ports.MailMessage, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.next = l
+	return ports.MailMessage{ID: l.ID}, nil
+}
+
+func (p *post) Send(context.Context, ports.MailMessage) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tried = append(p.tried, p.next)
+	if p.fails == nil {
+		p.sent = append(p.sent, p.next)
+	}
+	return p.fails
+}
+func (*post) Check(context.Context) error { return nil }
+
+type open struct{ ports.RateLimiter }
+
+func (open) Take(context.Context, ...ports.Bucket) (ports.Allowance, error) {
+	return ports.Allowance{Admitted: true}, nil
+}
+func (open) GiveBack(context.Context, ...ports.Bucket) error { return nil }
+
+type scene struct {
+	*stage.Stage
+	*post
+	sender    *mails.Sender
+	directory *people.Directory
+	access    *people.Access
+	business  domain.ID
+	outcomes  []string
+	log       bytes.Buffer
+}
+
+func newScene(t *testing.T) *scene {
+	t.Helper()
+	s := &scene{Stage: stage.New(t), post: &post{}}
+	s.business = s.NewTenant(t).BusinessID
+	s.directory = people.NewDirectory(s.Store, s.Clock, s.IDs)
+	s.access = people.NewAccess(s.Store, nil, open{}, s.Clock, s.IDs)
+	s.sender = mails.NewSender(s.Store, s.Store.Mails(), s.post, s.post, s.Clock, s.IDs, "https://portal.example",
+		func(_ domain.MailKind, outcome string) { s.outcomes = append(s.outcomes, outcome) }, slog.New(slog.NewTextHandler(&s.log, nil)))
+	return s
+}
+
+func (s *scene) invite(t *testing.T, email string) people.Issued {
+	t.Helper()
+	i, err := s.directory.Invite(t.Context(), command, people.Invitation{BusinessID: s.business, Email: email, Name: "Ama", Role: "owner"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+func (s *scene) run(t *testing.T) {
+	t.Helper()
+	if _, err := s.sender.Send(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func secretOf(l ports.Letter) string { return strings.TrimPrefix(l.Link, "https://portal.example/enter/") }
+
+func TestAnInvitationWaitsForItsMailServerAndItsLinkIsInTheMailAlone(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	onScreen := s.invite(t, "ama@example.com")
+	s.fails = errors.New("421 ama@example.com: later")
+	s.run(t)
+	s.run(t) // not due yet
+	if len(s.tried) != 1 || strings.Contains(s.log.String(), "ama@example.com") {
+		t.Fatalf("%d attempts; %s", len(s.tried), s.log.String())
+	}
+	s.Clock.GoOn(time.Minute)
+	s.fails = nil
+	s.run(t)
+	s.Clock.GoOn(time.Hour)
+	s.run(t)
+	if len(s.sent) != 1 || s.sent[0].Kind != domain.MailInvitation || s.sent[0].To != "ama@example.com" {
+		t.Fatalf("%+v", s.sent)
+	}
+	secret := secretOf(s.sent[0])
+	for _, file := range []string{s.Path, s.Path + "-wal"} {
+		if text, err := os.ReadFile(file); err == nil && bytes.Contains(text, []byte(secret)) {
+			t.Errorf("the secret of the link is in %s", file)
+		}
+	}
+	if strings.Contains(s.log.String(), secret) {
+		t.Error("the secret of the link is in the log")
+	}
+	if _, err := s.access.Enter(t.Context(), people.Browser{}, secret); err != nil {
+		t.Fatal(err)
+	}
+	for what, other := range map[string]string{"on the screen": onScreen.Secret, "of the attempt that failed": secretOf(s.tried[0])} {
+		if _, err := s.access.Enter(t.Context(), people.Browser{}, other); !domain.HasCode(err, domain.CodeLinkUsed) {
+			t.Errorf("the link %s works after another one was used: %v", what, err)
+		}
+	}
+}
+
+func TestAMailThatIsRefusedForGoodIsGivenUp(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.invite(t, "ama@example.com")
+	s.fails = ports.ErrMailRefused
+	s.run(t)
+	s.Clock.GoOn(24 * time.Hour)
+	s.run(t)
+	if len(s.tried) != 1 || strings.Join(s.outcomes, " ") != mails.GivenUp {
+		t.Errorf("%d attempts, %v", len(s.tried), s.outcomes)
+	}
+}
+
+func TestAMailIsGivenUpWhenItsTimeIsOver(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.invite(t, "ama@example.com")
+	s.fails = errors.New("gone")
+	for range 200 {
+		s.run(t)
+		s.Clock.GoOn(time.Hour)
+	}
+	if last := s.outcomes[len(s.outcomes)-1]; last != mails.GivenUp {
+		t.Errorf("the last outcome is %s after %d attempts", last, len(s.tried))
+	}
+}
+
+func TestALinkThatIsAskedForGoesToPersonsAlone(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	ama := s.invite(t, "ama@example.com")
+	if _, err := s.access.Enter(t.Context(), people.Browser{Mark: "laptop"}, ama.Secret); err != nil {
+		t.Fatal(err)
+	}
+	for _, email := range []string{"nobody@example.com", "AMA@example.com"} {
+		if err := s.access.SendLink(t.Context(), people.Browser{}, domain.Portal, email); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.run(t)
+	if len(s.sent) != 1 || s.sent[0].To != "ama@example.com" || s.sent[0].Kind != domain.MailSignInLink {
+		t.Fatalf("%+v", s.sent)
+	}
+	entered, err := s.access.Enter(t.Context(), people.Browser{Mark: "phone", Device: "Mozilla/5.0 (Linux) Firefox/140.0"}, secretOf(s.sent[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.run(t)
+	if last := s.sent[len(s.sent)-1]; last.Kind != domain.MailNewDevice || last.Device != "Firefox on Linux" {
+		t.Errorf("a new device brings %+v", last)
+	}
+	if _, err := s.directory.Remove(t.Context(), command, s.business, entered.Person.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.access.SendLink(t.Context(), people.Browser{}, domain.Portal, "ama@example.com"); err != nil {
+		t.Fatal(err)
+	}
+	before := len(s.sent)
+	s.run(t)
+	if len(s.sent) != before {
+		t.Error("a person who was removed got a link")
+	}
+}

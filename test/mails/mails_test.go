@@ -174,9 +174,20 @@ func TestALinkThatIsAskedForGoesToPersonsAlone(t *testing.T) {
 	if len(s.sent) != 1 || s.sent[0].To != "ama@example.com" || s.sent[0].Kind != domain.MailSignInLink {
 		t.Fatalf("%+v", s.sent)
 	}
-	entered, err := s.access.Enter(t.Context(), people.Browser{Mark: "phone", Device: "Mozilla/5.0 (Linux) Firefox/140.0"}, secretOf(s.sent[0]))
+	another, err := s.directory.Link(t.Context(), command, ama.Member.Person.ID, domain.Portal)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if err := s.access.SendLink(t.Context(), people.Browser{}, domain.Portal, "ama@example.com"); err != nil {
+		t.Fatal(err)
+	}
+	s.run(t)
+	entered, err := s.access.Enter(t.Context(), people.Browser{Mark: "phone", Device: "Mozilla/5.0 (Linux) Firefox/140.0"}, secretOf(s.sent[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.access.Enter(t.Context(), people.Browser{}, another.Secret); !domain.HasCode(err, domain.CodeLinkUsed) {
+		t.Errorf("another link works after one was used: %v", err)
 	}
 	s.run(t)
 	if last := s.sent[len(s.sent)-1]; last.Kind != domain.MailNewDevice || last.Device != "Firefox on Linux" {

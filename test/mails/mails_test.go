@@ -92,7 +92,9 @@ func (s *scene) run(t *testing.T) {
 	}
 }
 
-func secretOf(l ports.Letter) string { return strings.TrimPrefix(l.Link, "https://portal.example/enter/") }
+func secretOf(l ports.Letter) string {
+	return strings.TrimPrefix(l.Link, "https://portal.example/enter/")
+}
 
 func TestAnInvitationWaitsForItsMailServerAndItsLinkIsInTheMailAlone(t *testing.T) {
 	t.Parallel()

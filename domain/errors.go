@@ -99,6 +99,7 @@ type Error struct {
 	Fields     []FieldError
 	Details    map[string]any
 	RetryAfter time.Duration // when not zero, how long to wait before the next try
+	Again      bool          // the failure ends by itself, and the same request works then
 	Err        error
 }
 
@@ -167,7 +168,8 @@ const unavailableFor = 5 * time.Second
 func ServiceUnavailable(cause error) *Error {
 	return &Error{
 		Kind: KindUnavailable, Code: CodeServiceUnavailable, RetryAfter: unavailableFor, Err: cause,
-		Message: "The service cannot reach its data at the moment. Try again with the same body and Idempotency-Key in a few seconds.",
+		Message: "The service cannot reach its data at the moment.",
+		Again:   true,
 	}
 }
 

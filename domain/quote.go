@@ -45,7 +45,8 @@ type Quote struct {
 func QuoteUnavailable(cause error) *Error {
 	return &Error{
 		Kind: KindUnavailable, Code: CodeQuoteUnavailable,
-		Message:    "No price for this trip can be had right now; nothing was created. Try again with the same body and Idempotency-Key.",
+		Message:    "No price for this trip can be had right now.",
+		Again:      true,
 		RetryAfter: quoteRetryAfter,
 		Err:        cause,
 	}

@@ -22,21 +22,44 @@ func noMethod(c *call) *domain.Error {
 }
 
 // internal is the 500: whose fault it is, and what to do about it.
-func internal(requestID string) *domain.Error {
+func internal(requestID string, keyed bool) *domain.Error {
+	again := "Try again in a moment"
+	if keyed {
+		again = sameAgain
+	}
 	return &domain.Error{Kind: domain.KindInternal, Code: domain.CodeInternal,
-		Message: "Something failed on our side. " + sameAgain + "; if it stays, quote request ID " + requestID + "."}
+		Message: "Something failed on our side. " + again + "; if it stays, quote request ID " + requestID + "."}
 }
 
-// sameAgain is what a create is told to do after a failure.
+// sameAgain is what a call with an Idempotency-Key is told to do after a failure.
 const sameAgain = "Try again with the same body and Idempotency-Key"
 
-// inMoment is an error for a call that has no Idempotency-Key to try again with.
-// Those that are made without one create nothing.
-func inMoment(e *domain.Error) *domain.Error {
+// failures are the messages of what ends by itself: for a call with an Idempotency-Key,
+// and for one that has none to try again with and creates nothing.
+var failures = map[string]struct{ keyed, plain string }{
+	domain.CodeQuoteUnavailable: {
+		"No price for this trip can be had right now; nothing was created. " + sameAgain + ".",
+		"No price for this trip can be had right now. Try again in a moment.",
+	},
+	domain.CodeServiceUnavailable: {
+		"The service cannot reach its data at the moment. " + sameAgain + " in a few seconds.",
+		"The service cannot reach its data at the moment. Try again in a few seconds.",
+	},
+}
+
+// keyed reports whether the call has an Idempotency-Key that counts.
+func (c *call) keyed() bool { return !c.ignoresKey && c.Request.Header.Get("Idempotency-Key") != "" }
+
+// again says of an error that ends by itself how the caller tries again.
+func again(e *domain.Error, keyed bool) *domain.Error {
+	words, known := failures[e.Code]
+	if !e.Again || !known {
+		return e
+	}
 	said := *e // an error may be shared
-	said.Message = strings.Replace(e.Message, "; nothing was created. "+sameAgain, ". "+sameAgain, 1)
-	said.Message = strings.Replace(said.Message, sameAgain+" in a few seconds", "Try again in a few seconds", 1)
-	said.Message = strings.Replace(said.Message, sameAgain, "Try again in a moment", 1)
+	if said.Message = words.plain; keyed {
+		said.Message = words.keyed
+	}
 	return &said
 }
 

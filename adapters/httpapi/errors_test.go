@@ -51,20 +51,28 @@ func TestDetailsLeadToThePageOfTheirCode(t *testing.T) {
 func TestWhoSendsNoIdempotencyKeyIsNotToldToSendItAgain(t *testing.T) {
 	t.Parallel()
 	for e, when := range map[*domain.Error]string{
-		internal("req_1"): "Try again in a moment; if", domain.QuoteUnavailable(nil): "Try again in a moment.",
-		domain.ServiceUnavailable(nil): "Try again in a few seconds.",
+		domain.QuoteUnavailable(nil): "Try again in a moment.", domain.ServiceUnavailable(nil): "Try again in a few seconds.",
 	} {
 		before := e.Message
-		got := inMoment(e)
-		if strings.Contains(got.Message, "Idempotency-Key") || !strings.Contains(got.Message, when) || strings.Contains(before, "req_1") != strings.Contains(got.Message, "req_1") {
-			t.Errorf("%s: %s", e.Code, got.Message)
+		plain, keyed := again(e, false), again(e, true)
+		if strings.Contains(plain.Message, "Idempotency-Key") || !strings.Contains(plain.Message, when) || !strings.Contains(keyed.Message, sameAgain) {
+			t.Errorf("%s: %q, and with a key %q", e.Code, plain.Message, keyed.Message)
 		}
-		if e.Message != before || got.RetryAfter != e.RetryAfter {
-			t.Errorf("%s itself was changed: %+v", e.Code, e)
+		if strings.Contains(before, "Idempotency-Key") || e.Message != before || plain.RetryAfter != e.RetryAfter {
+			t.Errorf("%s itself names a header or was changed: %+v", e.Code, e)
 		}
 	}
-	if got := inMoment(domain.ErrNotFound); got.Message != domain.ErrNotFound.Message {
-		t.Errorf("%s", got.Message)
+	if got := internal("req_1", false).Message; strings.Contains(got, "Idempotency-Key") || !strings.Contains(got, "Try again in a moment; if") || !strings.Contains(got, "req_1") {
+		t.Errorf("internal: %q", got)
+	}
+	if got := internal("req_1", true).Message; !strings.Contains(got, sameAgain) {
+		t.Errorf("internal, with a key: %q", got)
+	}
+	locked := &domain.Error{Code: domain.CodeServiceUnavailable, Message: "Another change has not ended yet."}
+	for _, e := range []*domain.Error{domain.ErrNotFound, locked} {
+		if got := again(e, false); got.Message != e.Message {
+			t.Errorf("%s became %s", e.Message, got.Message)
+		}
 	}
 }
 

@@ -20,7 +20,7 @@ var errForced = errors.New("asked for by " + forcedErrorHeader)
 var forcedErrors = map[string]func(*API, *call) *domain.Error{
 	domain.CodeQuoteUnavailable:      func(*API, *call) *domain.Error { return domain.QuoteUnavailable(nil) },
 	domain.CodeIdempotencyInProgress: func(*API, *call) *domain.Error { return domain.IdempotencyInProgress(time.Second) },
-	domain.CodeInternal:              func(_ *API, c *call) *domain.Error { return internal(c.requestID.Shown()) },
+	domain.CodeInternal:              func(_ *API, c *call) *domain.Error { return internal(c.requestID.Shown(), c.keyed()) },
 	domain.CodeRateLimitExceeded: func(a *API, c *call) *domain.Error {
 		e := a.Admission.Spent(&c.grant)
 		showAllowance(c, c.grant.Allowance)

@@ -91,7 +91,7 @@ func (a *API) bareAnswer(status int, remote net.Addr) []byte {
 	case http.StatusRequestHeaderFieldsTooLarge:
 		e.Message = "The request line and headers are larger than 16 KiB. Send fewer or shorter headers."
 	case http.StatusInternalServerError:
-		e = internal(requestID)
+		e = internal(requestID, true)
 	}
 	body := web.Failure(status, e, a.docURL(e.Code))
 	allowance := a.bareAllowance(remote)

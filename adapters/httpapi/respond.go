@@ -98,7 +98,7 @@ func (a *API) fail(c *call, err error) {
 	case e.Kind == domain.KindInternal:
 		a.Log.ErrorContext(c.Request.Context(), "request failed", c.requestID.LogAttr(),
 			"route", c.FullPath(), "application_id", string(c.tenant.ApplicationID), "error", err)
-		e = internal(c.requestID.Shown())
+		e = internal(c.requestID.Shown(), c.keyed())
 	case e.Kind == domain.KindUnavailable:
 		a.logUnavailable(c, e.Code, err)
 	}
@@ -108,9 +108,7 @@ func (a *API) fail(c *call, err error) {
 	if !forced {
 		e = worded(e)
 	}
-	if c.ignoresKey || c.Request.Header.Get("Idempotency-Key") == "" {
-		e = inMoment(e)
-	}
+	e = again(e, c.keyed())
 	if e.RetryAfter > 0 {
 		c.Writer.Header().Set("Retry-After", web.Seconds(e.RetryAfter, 1))
 	}

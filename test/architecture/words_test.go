@@ -25,6 +25,15 @@ func TestTheCoreNamesNoCallCommandOrSetting(t *testing.T) {
 	}
 }
 
+// header matches a text of a program that names the header a caller repeats a call with.
+var header = regexp.MustCompile(`"[^"]*Idempotency-Key`)
+
+func TestNoUseCaseNamesTheHeaderOfAKey(t *testing.T) {
+	for _, found := range matches(t, filepath.Join(root(t), "application"), header) {
+		t.Errorf("%s: an edge says how a call is tried again", found)
+	}
+}
+
 // sends matches what sends a request without the client that is published, and what
 // verifies a webhook without it.
 var sends = regexp.MustCompile(`http\.NewRequest|\.(Get|Post|Head|Do)\((req|r)\b|crypto/hmac|domain\.SignWebhook`)

@@ -3,21 +3,11 @@ package main
 import (
 	"context"
 	"log/slog"
-	"time"
 
 	"waybill/adapters/cli/settings"
-	"waybill/adapters/periodic"
 	"waybill/application/webhooks"
 	"waybill/configs"
 )
-
-// resealEvery is how often what is sealed under a previous key is looked for: a
-// process that still has it as its key may seal under it until it ends.
-const resealEvery = time.Hour
-
-// resealLimit is for as many endpoints as there may be; what is left comes with
-// the next run.
-const resealLimit = 30 * time.Minute
 
 // secretKey is what a process does about the key of signing secrets.
 type secretKey struct {
@@ -43,18 +33,3 @@ func (k *secretKey) adopt(ctx context.Context) error {
 
 // rotates reports whether the key is being changed.
 func (k *secretKey) rotates() bool { return len(k.config.SecretKeyPrevious) > 0 }
-
-// resealing seals anew what is under a previous key. Any number of processes may
-// do it.
-func (k *secretKey) resealing() periodic.Job {
-	return periodic.Job{Name: "resealing", Every: resealEvery, Limit: resealLimit, Level: slog.LevelWarn, AtOnce: true, Do: func(ctx context.Context) (time.Duration, error) {
-		if !k.rotates() {
-			return 0, nil
-		}
-		resealed, err := k.use.Reseal(ctx)
-		if resealed > 0 {
-			k.log.Info("signing secrets were sealed anew, under WAYBILL_SECRET_KEY", "resealed", resealed)
-		}
-		return 0, err
-	}}
-}

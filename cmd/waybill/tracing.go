@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"log/slog"
 	"net/http"
 	"os"
@@ -12,7 +11,6 @@ import (
 
 	"waybill/adapters/cli/term"
 	"waybill/adapters/httpapi"
-	"waybill/adapters/metrics/gauges"
 	"waybill/adapters/tracing/otlp"
 	"waybill/configs"
 	"waybill/ports"
@@ -68,40 +66,7 @@ func (f *tracing) database(d ports.Database) ports.Database {
 	if f == nil {
 		return d
 	}
-	t := f.tracing()
-	return &tracedDatabase{Database: d, transactions: t.Storage(d), bookings: t.Bookings(d), outbox: t.Outbox(d.Outbox())}
-}
-
-// tracedDatabase is a database whose writes are traced.
-type tracedDatabase struct {
-	ports.Database
-	transactions ports.Storage
-	bookings     ports.Bookings
-	outbox       ports.WebhookOutbox
-}
-
-var _ gauges.Pooled = (*tracedDatabase)(nil)
-
-func (d *tracedDatabase) InTx(ctx context.Context, fn func(ctx context.Context, tx ports.Stores) error) error {
-	return d.transactions.InTx(ctx, fn)
-}
-
-func (d *tracedDatabase) Book(ctx context.Context, w ports.BookingWrite) error {
-	return d.bookings.Book(ctx, w)
-}
-
-func (d *tracedDatabase) BookRun(ctx context.Context, writes []ports.BookingWrite) (int, error) {
-	return d.bookings.BookRun(ctx, writes)
-}
-
-func (d *tracedDatabase) Outbox() ports.WebhookOutbox { return d.outbox }
-
-// PoolStats are those of the database behind; none where it has no pools.
-func (d *tracedDatabase) PoolStats() map[string]func() sql.DBStats {
-	if p, ok := d.Database.(gauges.Pooled); ok {
-		return p.PoolStats()
-	}
-	return nil
+	return f.tracing().Database(d)
 }
 
 // openShared opens the database for a server that may be traced.

@@ -104,7 +104,7 @@ func (w *worker) run(ctx context.Context, l *listeners) error {
 			w.jobs.Task(periodic.Cleaning(w.store, w.log)),
 			w.jobs.Task(periodic.LateWebhooks(w.store, w.log)),
 			w.jobs.Task(periodic.RequestLogRotation(w.store, w.kept)),
-			w.jobs.Task(w.key.resealing()),
+			w.jobs.Task(periodic.Resealing(w.key.use, w.key.rotates(), w.key.log)),
 			w.jobs.Task(periodic.Following(w.clock)),
 			w.jobs.Task(periodic.Check("webhook_notifications", w.notifier.Failed)),
 		},

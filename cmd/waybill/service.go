@@ -92,7 +92,7 @@ func (s *service) process(l *listeners) *process.Process {
 			s.jobs.Task(periodic.RequestLog("request_log_live", s.products.live.Recorder)),
 			s.jobs.Task(periodic.RequestLog("request_log_sandbox", s.products.sandbox.Recorder)),
 			s.jobs.Task(periodic.RequestLogRotation(s.store, s.kept)),
-			s.jobs.Task(s.key.resealing()),
+			s.jobs.Task(periodic.Resealing(s.key.use, s.key.rotates(), s.key.log)),
 			s.jobs.Task(periodic.Following(s.clock)),
 			s.jobs.Task(periodic.Check("webhook_notifications", s.notifier.Failed)),
 		},

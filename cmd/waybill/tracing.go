@@ -62,13 +62,6 @@ func (f *tracing) headers() func(context.Context, http.Header) {
 	return f.tracing().Inject
 }
 
-func (f *tracing) database(d ports.Database) ports.Database {
-	if f == nil {
-		return d
-	}
-	return f.tracing().Database(d)
-}
-
 // openShared opens the database for a server that may be traced.
 func openShared(ctx context.Context, c *configs.Config, log *slog.Logger, f *tracing) (databases, func(), error) {
 	d, closeStores, err := openBy(ctx, c, log, storageOf(c).opened)
@@ -76,7 +69,7 @@ func openShared(ctx context.Context, c *configs.Config, log *slog.Logger, f *tra
 		return databases{}, nil, err
 	}
 	if f != nil {
-		d = databases{live: f.database(d.live), sandbox: f.database(d.sandbox), requests: d.requests, background: f.database(d.background)}
+		d = databases{live: f.tracing().Database(d.live), sandbox: f.tracing().Database(d.sandbox), requests: d.requests, background: f.tracing().Database(d.background)}
 	}
 	return d, closeStores, nil
 }
@@ -87,5 +80,5 @@ func openTraced(ctx context.Context, c *configs.Config, log *slog.Logger, f *tra
 	if err != nil {
 		return nil, nil, err
 	}
-	return f.database(d), closeStore, nil
+	return f.tracing().Database(d), closeStore, nil
 }

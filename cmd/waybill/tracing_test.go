@@ -30,7 +30,7 @@ func TestWithoutACollectorNothingIsWrapped(t *testing.T) {
 		pricing ports.Pricing       = mocks.NewMockPricing(c)
 		routing ports.Routing       = mocks.NewMockRouting(c)
 		sender  ports.WebhookSender = mocks.NewMockWebhookSender(c)
-		db      ports.Database      = &tracedDatabase{}
+		db      ports.Database      = mocks.NewMockDatabase(c)
 	)
 	if f.tracing().Pricing(pricing) != pricing {
 		t.Fatal("f.tracing().Pricing(pricing) is not the same as pricing")
@@ -41,8 +41,8 @@ func TestWithoutACollectorNothingIsWrapped(t *testing.T) {
 	if f.tracing().WebhookSender(sender) != sender {
 		t.Fatal("f.tracing().WebhookSender(sender) is not the same as sender")
 	}
-	if f.database(db) != db {
-		t.Fatal("f.database(db) is not the same as db")
+	if f.tracing().Database(db) != db {
+		t.Fatal("f.tracing().Database(db) is not the same as db")
 	}
 	if f.requests() != nil {
 		t.Fatalf("f.requests(): %v, want nil", f.requests())

@@ -60,7 +60,8 @@ var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_-]*[A-Za-z0-9])?(\.[A
 func checkHosts(s string) error {
 	for _, name := range parseNames(s) {
 		if !hostName.MatchString(name) {
-			return bad("holds "+strconv.Quote(shorten(name))+", which is no name of a host", "comma-separated names without a port, such as api,ops.example.com")
+			return bad("holds "+strconv.Quote(shorten(name))+", which is no name of a host",
+				"comma-separated names without a port, such as api,ops.example.com")
 		}
 	}
 	return nil
@@ -218,7 +219,8 @@ func (c *Config) checkTogether() Problems {
 	addresses := map[string]string{}
 	for _, name := range []string{"live_addr", "sandbox_addr", "ops_addr", "portal_addr"} {
 		f, _ := fieldNamed(name)
-		address := map[string]string{"live_addr": c.LiveAddr, "sandbox_addr": c.SandboxAddr, "ops_addr": c.OpsAddr, "portal_addr": c.PortalAddr}[name]
+		address := map[string]string{"live_addr": c.LiveAddr, "sandbox_addr": c.SandboxAddr, "ops_addr": c.OpsAddr,
+			"portal_addr": c.PortalAddr}[name]
 		if address == "" || strings.HasSuffix(address, ":0") {
 			continue
 		}

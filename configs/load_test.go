@@ -82,7 +82,8 @@ func TestAFlagBeatsAVariableBeatsAFileBeatsWhatIsSupplied(t *testing.T) {
 	if err := c.Supply("ops_addr", "127.0.0.1:4003", "data directory"); err != nil || c.OpsAddr != "127.0.0.1:1003" {
 		t.Errorf("supplying over the file: %v, %s", err, c.OpsAddr)
 	}
-	if err := c.Supply("database_url", "sqlite:///x/y.db", "data directory"); err != nil || c.DatabaseURL.Reveal() != "sqlite:///x/y.db" || c.Source("database_url") != "data directory" {
+	if err := c.Supply("database_url", "sqlite:///x/y.db", "data directory"); err != nil || c.DatabaseURL.Reveal() != "sqlite:///x/y.db" ||
+		c.Source("database_url") != "data directory" {
 		t.Errorf("supplying: %v, %s from %s", err, c.DatabaseURL, c.Source("database_url"))
 	}
 }
@@ -128,13 +129,15 @@ tariff:
   vehicles:
     bike: {base: 8, per_km: 2.29, minimum: 10.50, range_km: 20}
 `)})
-	if len(c.TrustedProxies) != 2 || c.TrustedProxies[0] != netip.MustParsePrefix("10.0.0.0/8") || c.TrustedProxies[1] != netip.MustParsePrefix("192.0.2.7/32") {
+	if len(c.TrustedProxies) != 2 || c.TrustedProxies[0] != netip.MustParsePrefix("10.0.0.0/8") ||
+		c.TrustedProxies[1] != netip.MustParsePrefix("192.0.2.7/32") {
 		t.Errorf("proxies %v", c.TrustedProxies)
 	}
 	if c.DatabasePoolSize != 30 || c.IdempotencyRetention != 48*time.Hour || c.RateLimitPerKey.Window != time.Second {
 		t.Errorf("pool %d, retention %v, limit %v", c.DatabasePoolSize, c.IdempotencyRetention, c.RateLimitPerKey)
 	}
-	if want := (configs.TariffRow{Base: 800, PerKM: 229, Minimum: 1050, RangeKM: 20}); c.Tariff.Step != 10 || c.Tariff.Vehicles["bike"] != want {
+	if want := (configs.TariffRow{Base: 800, PerKM: 229, Minimum: 1050, RangeKM: 20}); c.Tariff.Step != 10 ||
+		c.Tariff.Vehicles["bike"] != want {
 		t.Errorf("tariff %+v", c.Tariff)
 	}
 }
@@ -203,16 +206,20 @@ func TestAProblemNamesTheSettingTheValueItsSourceAndTheCure(t *testing.T) {
 		{"WAYBILL_CURRENCY=cedi", "is no currency", "GHS"},
 		{"WAYBILL_CURRENCY=EUR", `WAYBILL_CURRENCY is "EUR" and the built-in prices are in GHS`, "tariff"},
 		{"WAYBILL_PHONE_REGION=Ghana", "is no country", "GH"},
-		{"WAYBILL_DATABASE_URL=mysql://root:hunter22@h/d", "WAYBILL_DATABASE_URL names no database we know: it begins with mysql://", "postgres://"},
+		{"WAYBILL_DATABASE_URL=mysql://root:hunter22@h/d", "WAYBILL_DATABASE_URL names no database we know: it begins with mysql://",
+			"postgres://"},
 		{"WAYBILL_REDIS_URL=cache.internal:6379?password=hunter22", "WAYBILL_REDIS_URL names no Redis", "redis://"},
-		{"WAYBILL_REDIS_URL=postgres://u:hunter22@db/waybill", "WAYBILL_REDIS_URL is the address of a database and of no Redis", "WAYBILL_DATABASE_URL"},
+		{"WAYBILL_REDIS_URL=postgres://u:hunter22@db/waybill", "WAYBILL_REDIS_URL is the address of a database and of no Redis",
+			"WAYBILL_DATABASE_URL"},
 		{"WAYBILL_REDIS_URL=http://hunter22@cache:6379", "WAYBILL_REDIS_URL is an address of the kind http:// and of no Redis", "redis://"},
 		{"WAYBILL_DATABASE_URL=rediss://u:hunter22@cache", "WAYBILL_DATABASE_URL is the address of a Redis", "WAYBILL_REDIS_URL"},
 		{"WAYBILL_DATABASE_POOL_SIZE=1", "is not within 8 to 500", "24"},
 		{"WAYBILL_DATABASE_POOLER=session", "is none of the values there are", "none, transaction"},
 		{"WAYBILL_KEY_PEPPER=hunter22", "WAYBILL_KEY_PEPPER is too short", "openssl"},
-		{"WAYBILL_SECRET_KEY_PREVIOUS=" + strings.Repeat("s", 32) + ",hunter22", "WAYBILL_SECRET_KEY_PREVIOUS holds one that is too short", "32 characters"},
-		{"WAYBILL_SECRET_KEY_PREVIOUS=" + strings.Repeat("s", 32) + ",", "WAYBILL_SECRET_KEY_PREVIOUS holds one that is too short", "comma-separated"},
+		{"WAYBILL_SECRET_KEY_PREVIOUS=" + strings.Repeat("s", 32) + ",hunter22", "WAYBILL_SECRET_KEY_PREVIOUS holds one that is too short",
+			"32 characters"},
+		{"WAYBILL_SECRET_KEY_PREVIOUS=" + strings.Repeat("s", 32) + ",", "WAYBILL_SECRET_KEY_PREVIOUS holds one that is too short",
+			"comma-separated"},
 		{"WAYBILL_SECRET_KEY_FILE=" + missing, "WAYBILL_SECRET_KEY_FILE names a file that cannot be read", "name a file"},
 		{"WAYBILL_CONFIG=" + missing, "the configuration file cannot be read", "name a YAML file"},
 	} {
@@ -256,11 +263,13 @@ func TestAFileIsHeldToTheNamesAndFormsThereAre(t *testing.T) {
 func TestAllProblemsAreToldAtOnce(t *testing.T) {
 	t.Parallel()
 	found := problems(t, configs.Sources{
-		File:    write(t, "waybill.yaml", "colour: blue\nlog_level: loud\n"),
-		Environ: []string{"WAYBILL_LIVE_ADDR=x", "WAYBILL_KEY_PEPPER=" + strings.Repeat("s", 32), "WAYBILL_SECRET_KEY=" + strings.Repeat("s", 32), "WAYBILL_SECRET_KEY_FILE=x"},
-		Flags:   map[string]string{"currency": "x"},
+		File: write(t, "waybill.yaml", "colour: blue\nlog_level: loud\n"),
+		Environ: []string{"WAYBILL_LIVE_ADDR=x", "WAYBILL_KEY_PEPPER=" + strings.Repeat("s", 32), "WAYBILL_SECRET_KEY=" + strings.Repeat("s", 32),
+			"WAYBILL_SECRET_KEY_FILE=x"},
+		Flags: map[string]string{"currency": "x"},
 	})
-	for _, want := range []string{"colour", "LOG_LEVEL", "LIVE_ADDR", "are the same", "both WAYBILL_SECRET_KEY and WAYBILL_SECRET_KEY_FILE", "CURRENCY"} {
+	for _, want := range []string{"colour", "LOG_LEVEL", "LIVE_ADDR", "are the same", "both WAYBILL_SECRET_KEY and WAYBILL_SECRET_KEY_FILE",
+		"CURRENCY"} {
 		if !strings.Contains(found.Error(), want) {
 			t.Errorf("%q is missing in %v", want, found)
 		}
@@ -293,7 +302,8 @@ func TestARateIsRequestsInWholeSeconds(t *testing.T) {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"", "600", "600/", "/60s", "0/60s", "-1/60s", "600/60", "600/1500ms", "600/0s", "600/25h", "1e3/1s", "2000000/1s"} {
+	for _, text := range []string{"", "600", "600/", "/60s", "0/60s", "-1/60s", "600/60", "600/1500ms", "600/0s", "600/25h", "1e3/1s",
+		"2000000/1s"} {
 		if got, err := configs.ParseRate(text); err == nil {
 			t.Errorf("%q was read as %v", text, got)
 		}

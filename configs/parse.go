@@ -199,7 +199,8 @@ func parsePrefixes(s string) ([]netip.Prefix, error) {
 			prefix, err = address.Prefix(address.BitLen())
 		}
 		if err != nil {
-			return nil, bad("holds "+strconv.Quote(shorten(part))+", which is no network", "comma-separated networks, such as 10.0.0.0/8,192.168.1.7")
+			return nil, bad("holds "+strconv.Quote(shorten(part))+", which is no network",
+				"comma-separated networks, such as 10.0.0.0/8,192.168.1.7")
 		}
 		if tooWide(prefix) {
 			return nil, bad("holds "+part+", which trusts nearly every address there is: any client could then call itself as it likes",

@@ -64,8 +64,10 @@ func TestNoSecretShowsWhateverIsDoneWithASetting(t *testing.T) {
 		"WAYBILL_REDIS_URL=redis://:" + password + "@cache.internal:6379",
 	}})
 	var logged bytes.Buffer
-	slog.New(slog.NewJSONHandler(&logged, nil)).Info("x", "pepper", c.KeyPepper, "database", c.DatabaseURL, "redis", c.RedisURL, "previous", c.SecretKeyPrevious)
-	slog.New(slog.NewTextHandler(&logged, nil)).Info("x", "pepper", c.KeyPepper, "database", c.DatabaseURL, "config", c, "previous", c.SecretKeyPrevious)
+	slog.New(slog.NewJSONHandler(&logged, nil)).Info("x", "pepper", c.KeyPepper, "database", c.DatabaseURL, "redis", c.RedisURL, "previous",
+		c.SecretKeyPrevious)
+	slog.New(slog.NewTextHandler(&logged, nil)).Info("x", "pepper", c.KeyPepper, "database", c.DatabaseURL, "config", c, "previous",
+		c.SecretKeyPrevious)
 	marshalled, err := json.Marshal(c)
 	if err != nil {
 		t.Fatal(err)

@@ -93,7 +93,8 @@ func (c *Credential) Usable(now time.Time) error {
 	switch {
 	case c.Application.Disabled:
 		return &Error{Kind: KindUnauthenticated, Code: CodeInvalidAPIKey,
-			Message: "The application of the key ending " + c.Key.LastFour + " is switched off, and all its keys with it. Ask the delivery company to switch it on.",
+			Message: "The application of the key ending " + c.Key.LastFour + " is switched off, and all its keys with it. Ask the delivery " +
+				"company to switch it on.",
 			Details: map[string]any{"reason": "unknown"}}
 	case c.Key.RevokedAt != nil:
 		return &Error{Kind: KindUnauthenticated, Code: CodeAPIKeyRevoked,

@@ -51,12 +51,15 @@ func TestAnExternalIDThatIsThereTwiceIsToldAtTheSecondAndEveryLaterItem(t *testi
 		ids  []string
 		want []domain.BulkProblem
 	}{
-		"no items":                    {nil, nil},
-		"all different, case counts":  {[]string{"a", "A", "b"}, nil},
-		"items without one":           {[]string{"", "", ""}, nil},
-		"twice":                       {[]string{"a", "b", "a"}, []domain.BulkProblem{duplicate(2, "external_id a is already that of item 0.")}},
-		"two of them, with a gap":     {[]string{"", "a", "b", "", "b", "a"}, []domain.BulkProblem{duplicate(4, "external_id b is already that of item 2."), duplicate(5, "external_id a is already that of item 1.")}},
-		"three times blame the first": {[]string{"a", "a", "a"}, []domain.BulkProblem{duplicate(1, "external_id a is already that of item 0."), duplicate(2, "external_id a is already that of item 0.")}},
+		"no items":                   {nil, nil},
+		"all different, case counts": {[]string{"a", "A", "b"}, nil},
+		"items without one":          {[]string{"", "", ""}, nil},
+		"twice":                      {[]string{"a", "b", "a"}, []domain.BulkProblem{duplicate(2, "external_id a is already that of item 0.")}},
+		"two of them, with a gap": {[]string{"", "a", "b", "", "b", "a"},
+			[]domain.BulkProblem{duplicate(4, "external_id b is already that of item 2."),
+				duplicate(5, "external_id a is already that of item 1.")}},
+		"three times blame the first": {[]string{"a", "a", "a"}, []domain.BulkProblem{duplicate(1, "external_id a is already that of item 0."),
+			duplicate(2, "external_id a is already that of item 0.")}},
 	} {
 		if got := domain.DuplicateExternalIDs(c.ids); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)

@@ -172,7 +172,8 @@ func MailTo(n Notice, person ID) Mail {
 	}
 	n.PersonID = person
 	return Mail{
-		ID: digestID(PrefixMail, string(n.Kind), string(n.Cause), recipient), Notice: n, State: MailWaiting, DueAt: n.At, ExpiresAt: n.At.Add(n.Kind.Lifetime()),
+		ID: digestID(PrefixMail, string(n.Kind), string(n.Cause), recipient), Notice: n, State: MailWaiting, DueAt: n.At,
+		ExpiresAt: n.At.Add(n.Kind.Lifetime()),
 	}
 }
 

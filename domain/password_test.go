@@ -12,7 +12,8 @@ func TestAPasswordIsLongEnoughAndNotAmongTheFirstGuesses(t *testing.T) {
 	t.Parallel()
 	of := domain.Person{Name: "Ama Serwaa Mensah", Email: "ama.mensah@example.com"}
 	for _, good := range []string{
-		"correct horse battery staple", "waybill-kenkey-lorry", "Tr0ub4dor&3-hedge", "пароль для доставки", strings.Repeat("ab cd-ef ", 3) + "end",
+		"correct horse battery staple", "waybill-kenkey-lorry", "Tr0ub4dor&3-hedge", "пароль для доставки", strings.Repeat("ab cd-ef ", 3) +
+			"end",
 		"xk7q-pv2m-wz9r", "twelve chars", strings.Repeat("é", 3) + "-osu-castle", strings.Repeat("long words ", 11) + "at last",
 	} {
 		if err := domain.CheckPassword(good, of); err != nil {

@@ -19,9 +19,11 @@ func TestAnEMailAddressIsFoldedToOneForm(t *testing.T) {
 		}
 	}
 	for _, sent := range []string{
-		"", "ama", "@example.com", "ama@", "a@b@c", "ama@example..com", "ama@-example.com", "ama@example.com.", ".ama@example.com", "a..b@example.com",
+		"", "ama", "@example.com", "ama@", "a@b@c", "ama@example..com", "ama@-example.com", "ama@example.com.", ".ama@example.com",
+		"a..b@example.com",
 		"ama mensah@example.com", "ama@example.com\r\nBcc: x@example.com", "Ama <ama@example.com>", `"a b"@example.com`, "ama@[127.0.0.1]",
-		"аma@example.com", "ama@exämple.com", "a\x00@example.com", strings.Repeat("a", 65) + "@example.com", "a@" + strings.Repeat("a.", 130) + "com",
+		"аma@example.com", "ama@exämple.com", "a\x00@example.com", strings.Repeat("a", 65) + "@example.com", "a@" + strings.Repeat("a.", 130) +
+			"com",
 	} {
 		if got, err := domain.ParseEmail(sent); !domain.HasCode(err, domain.CodeValidation) {
 			t.Errorf("%q was read as %q, %v", sent, got, err)
@@ -31,7 +33,8 @@ func TestAnEMailAddressIsFoldedToOneForm(t *testing.T) {
 
 func TestARoleBelongsToItsSite(t *testing.T) {
 	t.Parallel()
-	for site, roles := range map[domain.Site]string{domain.Portal: "owner developer viewer", domain.Console: "admin dispatcher support viewer"} {
+	for site, roles := range map[domain.Site]string{domain.Portal: "owner developer viewer",
+		domain.Console: "admin dispatcher support viewer"} {
 		for _, role := range []string{"owner", "developer", "viewer", "admin", "dispatcher", "support", "", "Owner"} {
 			got, err := domain.ParseRole(site, role)
 			if there := role != "" && strings.Contains(roles, role); there != (err == nil) || there && got != domain.Role(role) {
@@ -45,7 +48,8 @@ func TestTheLastOwnerIsTheLastOneWhoCanSignIn(t *testing.T) {
 	t.Parallel()
 	at := time.Now()
 	member := func(id domain.ID, role domain.Role, accepted bool, state domain.PersonState) domain.Member {
-		m := domain.Member{Person: domain.Person{ID: id, State: state}, Membership: domain.Membership{PersonID: id, BusinessID: "biz_1", Role: role}}
+		m := domain.Member{Person: domain.Person{ID: id, State: state}, Membership: domain.Membership{PersonID: id, BusinessID: "biz_1",
+			Role: role}}
 		if accepted {
 			m.Membership.AcceptedAt = &at
 		}
@@ -77,7 +81,8 @@ func TestTheLastOwnerIsTheLastOneWhoCanSignIn(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	admin := domain.Member{Person: domain.Person{ID: "prs_a", State: domain.PersonActive}, Membership: domain.Membership{PersonID: "prs_a", Role: domain.RoleAdmin, AcceptedAt: &at}}
+	admin := domain.Member{Person: domain.Person{ID: "prs_a", State: domain.PersonActive}, Membership: domain.Membership{PersonID: "prs_a",
+		Role: domain.RoleAdmin, AcceptedAt: &at}}
 	if !domain.LosesLastOwner([]domain.Member{admin}, "prs_a", domain.RoleSupport) {
 		t.Error("the last admin of the staff may go")
 	}

@@ -87,16 +87,24 @@ func TestAChangeToALocation(t *testing.T) {
 		want    func(*domain.PickupLocation) // nil: nothing differs
 		lacking string                       // the field that is refused
 	}{
-		"of nothing":          {},
-		"to what is there":    {change: domain.PickupLocationChange{Name: &sameName, Latitude: &sameLat, Longitude: &sameLon, Active: &on}},
-		"of the name":         {change: domain.PickupLocationChange{Name: &text}, want: func(p *domain.PickupLocation) { p.Name = text }},
-		"of the contact":      {change: domain.PickupLocationChange{Contact: &phone}, want: func(p *domain.PickupLocation) { p.Contact = phone }},
-		"of the address":      {change: domain.PickupLocationChange{Address: &text}, want: func(p *domain.PickupLocation) { p.Address = text }},
-		"that switches off":   {change: domain.PickupLocationChange{Active: &off}, want: switchedOff},
-		"that switches on":    {from: switchedOff, change: domain.PickupLocationChange{Active: &on}, want: func(p *domain.PickupLocation) { p.Active = true }},
-		"of one coordinate":   {change: domain.PickupLocationChange{Latitude: &lat}, want: func(p *domain.PickupLocation) { p.Coordinates = &domain.Coordinates{Latitude: 6, Longitude: -0.1} }},
-		"of the other":        {change: domain.PickupLocationChange{Longitude: &lon}, want: func(p *domain.PickupLocation) { p.Coordinates = &domain.Coordinates{Latitude: 5.5, Longitude: 1} }},
-		"of both coordinates": {change: domain.PickupLocationChange{Latitude: &lat, Longitude: &lon}, want: func(p *domain.PickupLocation) { p.Coordinates = &domain.Coordinates{Latitude: 6, Longitude: 1} }},
+		"of nothing":        {},
+		"to what is there":  {change: domain.PickupLocationChange{Name: &sameName, Latitude: &sameLat, Longitude: &sameLon, Active: &on}},
+		"of the name":       {change: domain.PickupLocationChange{Name: &text}, want: func(p *domain.PickupLocation) { p.Name = text }},
+		"of the contact":    {change: domain.PickupLocationChange{Contact: &phone}, want: func(p *domain.PickupLocation) { p.Contact = phone }},
+		"of the address":    {change: domain.PickupLocationChange{Address: &text}, want: func(p *domain.PickupLocation) { p.Address = text }},
+		"that switches off": {change: domain.PickupLocationChange{Active: &off}, want: switchedOff},
+		"that switches on": {from: switchedOff, change: domain.PickupLocationChange{Active: &on}, want: func(p *domain.PickupLocation) {
+			p.Active = true
+		}},
+		"of one coordinate": {change: domain.PickupLocationChange{Latitude: &lat}, want: func(p *domain.PickupLocation) {
+			p.Coordinates = &domain.Coordinates{Latitude: 6, Longitude: -0.1}
+		}},
+		"of the other": {change: domain.PickupLocationChange{Longitude: &lon}, want: func(p *domain.PickupLocation) {
+			p.Coordinates = &domain.Coordinates{Latitude: 5.5, Longitude: 1}
+		}},
+		"of both coordinates": {change: domain.PickupLocationChange{Latitude: &lat, Longitude: &lon}, want: func(p *domain.PickupLocation) {
+			p.Coordinates = &domain.Coordinates{Latitude: 6, Longitude: 1}
+		}},
 		"that completes it": {
 			from: withoutCoordinates, change: domain.PickupLocationChange{Latitude: &lat, Longitude: &lon},
 			want: func(p *domain.PickupLocation) { p.Coordinates = &domain.Coordinates{Latitude: 6, Longitude: 1} },
@@ -108,7 +116,8 @@ func TestAChangeToALocation(t *testing.T) {
 				p.Coordinates = &domain.Coordinates{Latitude: 6, Longitude: 1}
 			},
 		},
-		"with half a position":       {from: withoutCoordinates, change: domain.PickupLocationChange{Latitude: &lat, Name: &text}, lacking: "longitude"},
+		"with half a position": {from: withoutCoordinates, change: domain.PickupLocationChange{Latitude: &lat, Name: &text},
+			lacking: "longitude"},
 		"with the other half of one": {from: withoutCoordinates, change: domain.PickupLocationChange{Longitude: &lon}, lacking: "latitude"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -54,5 +54,6 @@ func QuoteUnavailable(cause error) *Error {
 
 // OutsideServiceArea is the 422 for a point we do not serve.
 func OutsideServiceArea(field string) FieldError {
-	return FieldError{Field: field, Code: FieldOutOfRange, Message: "this point is outside the area we serve; check that latitude and longitude are not swapped"}
+	return FieldError{Field: field, Code: FieldOutOfRange,
+		Message: "this point is outside the area we serve; check that latitude and longitude are not swapped"}
 }

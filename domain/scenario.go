@@ -52,7 +52,8 @@ var scripts = []script{
 	{scenario: ScenarioFailedThenRetried, steps: after(
 		after(toTheRecipient, ScenarioStep{To: Failed, Reason: ReasonRecipientUnreachable, Wait: 1}),
 		after(toTheRecipient, ScenarioStep{To: Delivered, Wait: 1})...)},
-	{scenario: ScenarioCODRefused, payment: CashOnDelivery, steps: after(toTheRecipient, ScenarioStep{To: Failed, Reason: ReasonCODRefused, Wait: 1})},
+	{scenario: ScenarioCODRefused, payment: CashOnDelivery,
+		steps: after(toTheRecipient, ScenarioStep{To: Failed, Reason: ReasonCODRefused, Wait: 1})},
 	{scenario: ScenarioCancelledByPlatform, steps: []ScenarioStep{
 		{To: Assigned, Wait: 1}, {To: Cancelled, Reason: ReasonCancelledByPlatform, Wait: 1},
 	}},
@@ -133,7 +134,8 @@ func SimulationLimit(firstEnd time.Duration) *Error {
 	}
 	return &Error{
 		Kind: KindLimited, Code: CodeSimulationLimit,
-		Message:    fmt.Sprintf("%d simulations are running, the most an application may have. Wait for one to end, or stop one.", MaxRunningSimulations),
+		Message: fmt.Sprintf("%d simulations are running, the most an application may have. Wait for one to end, or stop one.",
+			MaxRunningSimulations),
 		Details:    map[string]any{"limit": MaxRunningSimulations, "running": MaxRunningSimulations},
 		RetryAfter: max(wait, time.Second),
 	}

@@ -79,13 +79,15 @@ func SignInRefused() *Error {
 // DeviceName is a browser in a few words, from what it calls itself.
 func DeviceName(agent string) string {
 	name, system := "", ""
-	for _, known := range [][2]string{{"Edg/", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}, {"curl/", "curl"}} {
+	for _, known := range [][2]string{{"Edg/", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"Chrome/", "Chrome"},
+		{"Safari/", "Safari"}, {"curl/", "curl"}} {
 		if strings.Contains(agent, known[0]) {
 			name = known[1]
 			break
 		}
 	}
-	for _, known := range [][2]string{{"Android", "Android"}, {"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Windows", "Windows"}, {"Mac OS", "macOS"}, {"Linux", "Linux"}} {
+	for _, known := range [][2]string{{"Android", "Android"}, {"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Windows", "Windows"},
+		{"Mac OS", "macOS"}, {"Linux", "Linux"}} {
 		if strings.Contains(agent, known[0]) {
 			system = known[1]
 			break

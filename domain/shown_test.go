@@ -24,7 +24,8 @@ func TestARefusedAddressIsToldByWhatIsWrongWithIt(t *testing.T) {
 		"me:secret@shop.example.com":                 `such as https://example.com/hooks.`,
 	} {
 		e := domain.CheckWebhookURL(address, domain.Live, false)
-		if e == nil || !strings.HasSuffix(e.Message, want) || strings.Contains(e.Message, "secret") || !strings.HasSuffix(e.Fields[0].Message, want) {
+		if e == nil || !strings.HasSuffix(e.Message, want) || strings.Contains(e.Message, "secret") ||
+			!strings.HasSuffix(e.Fields[0].Message, want) {
 			t.Errorf("%s: %v, want %s at its end", address, e, want)
 		}
 	}
@@ -41,15 +42,18 @@ func TestARefusedAddressIsToldByWhatIsWrongWithIt(t *testing.T) {
 		}
 	}
 	long := "https://shop.example.com/" + strings.Repeat("x", 2048)
-	if e := domain.CheckWebhookURL(long, domain.Live, false); e == nil || !strings.HasSuffix(e.Message, ": must have 1 to 2048 bytes; it has 2073") {
+	if e := domain.CheckWebhookURL(long, domain.Live, false); e == nil ||
+		!strings.HasSuffix(e.Message, ": must have 1 to 2048 bytes; it has 2073") {
 		t.Error(e)
 	}
 	for _, port := range []string{"0", "65536", "99999999999999999999"} {
-		if e := domain.CheckWebhookURL("https://shop.example.com:"+port+"/", domain.Live, true); e == nil || !strings.HasSuffix(e.Message, `port must be 1 to 65535; it is "`+port+`".`) {
+		if e := domain.CheckWebhookURL("https://shop.example.com:"+port+"/", domain.Live, true); e == nil ||
+			!strings.HasSuffix(e.Message, `port must be 1 to 65535; it is "`+port+`".`) {
 			t.Error(e)
 		}
 	}
-	if e := domain.CheckWebhookURL("http://shop.example.com:81", domain.Sandbox, false); !strings.HasSuffix(e.Message, `only in the sandbox; it is "81".`) {
+	if e := domain.CheckWebhookURL("http://shop.example.com:81", domain.Sandbox, false); !strings.HasSuffix(e.Message,
+		`only in the sandbox; it is "81".`) {
 		t.Error(e)
 	}
 }

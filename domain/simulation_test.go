@@ -22,16 +22,20 @@ var lives = []life{
 	{scenario: "delivered", statuses: []domain.Status{"assigned", "picked_up", "in_transit", "delivered"}, waits: []int{1, 1, 1, 1}},
 	{scenario: "delayed", statuses: []domain.Status{"assigned", "picked_up", "in_transit", "delivered"}, waits: []int{1, 1, 1, 5}},
 	{scenario: "failed_at_pickup", statuses: []domain.Status{"assigned", "failed"}, waits: []int{1, 1}, reason: "pickup_unavailable"},
-	{scenario: "failed_at_dropoff", statuses: []domain.Status{"assigned", "picked_up", "in_transit", "failed"}, waits: []int{1, 1, 1, 1}, reason: "recipient_unreachable"},
+	{scenario: "failed_at_dropoff", statuses: []domain.Status{"assigned", "picked_up", "in_transit", "failed"}, waits: []int{1, 1, 1, 1},
+		reason: "recipient_unreachable"},
 	{
 		scenario: "failed_then_retried",
 		statuses: []domain.Status{"assigned", "picked_up", "in_transit", "failed", "assigned", "picked_up", "in_transit", "delivered"},
 		waits:    []int{1, 1, 1, 1, 1, 1, 1, 1}, reason: "recipient_unreachable",
 	},
-	{scenario: "cod_refused", statuses: []domain.Status{"assigned", "picked_up", "in_transit", "failed"}, waits: []int{1, 1, 1, 1}, reason: "cod_refused", codOnly: true},
-	{scenario: "cancelled_by_platform", statuses: []domain.Status{"assigned", "cancelled"}, waits: []int{1, 1}, reason: "cancelled_by_platform"},
+	{scenario: "cod_refused", statuses: []domain.Status{"assigned", "picked_up", "in_transit", "failed"}, waits: []int{1, 1, 1, 1},
+		reason: "cod_refused", codOnly: true},
+	{scenario: "cancelled_by_platform", statuses: []domain.Status{"assigned", "cancelled"}, waits: []int{1, 1},
+		reason: "cancelled_by_platform"},
 	{scenario: "no_rider_found", statuses: []domain.Status{"cancelled"}, waits: []int{3}, reason: "no_rider"},
-	{scenario: "outsourced_then_delivered", statuses: []domain.Status{"outsourced", "picked_up", "in_transit", "delivered"}, waits: []int{1, 1, 1, 1}},
+	{scenario: "outsourced_then_delivered", statuses: []domain.Status{"outsourced", "picked_up", "in_transit", "delivered"},
+		waits: []int{1, 1, 1, 1}},
 	{scenario: "stalled", statuses: []domain.Status{"assigned", "picked_up", "in_transit"}, waits: []int{1, 1, 1}},
 }
 
@@ -145,14 +149,16 @@ func TestASimulationStartsFromBookedOnly(t *testing.T) {
 	for _, status := range domain.Statuses()[1:] {
 		d := deliveryIn(status, false)
 		d.Tenant.Environment = domain.Sandbox
-		e := asError(t, d.StartSimulation(domain.Plan{Scenario: "delivered", StepSeconds: 1}, noon), domain.KindConflict, "SIMULATION_NOT_APPLICABLE")
+		e := asError(t, d.StartSimulation(domain.Plan{Scenario: "delivered", StepSeconds: 1}, noon), domain.KindConflict,
+			"SIMULATION_NOT_APPLICABLE")
 		if e.Details["status"] != string(status) || len(e.Details["applicable_scenarios"].([]string)) != 0 {
 			t.Errorf("%s: details %v", status, e.Details)
 		}
 	}
 	live := deliveryIn(domain.Booked, false)
 	live.Tenant.Environment = domain.Live
-	asError(t, live.StartSimulation(domain.Plan{Scenario: "delivered", StepSeconds: 1}, noon), domain.KindConflict, "SIMULATION_NOT_APPLICABLE")
+	asError(t, live.StartSimulation(domain.Plan{Scenario: "delivered", StepSeconds: 1}, noon), domain.KindConflict,
+		"SIMULATION_NOT_APPLICABLE")
 }
 
 func TestWhatRunsIsMovedByNobodyElse(t *testing.T) {
@@ -161,7 +167,8 @@ func TestWhatRunsIsMovedByNobodyElse(t *testing.T) {
 		d := simulated(t, domain.ScenarioDelivered, 60)
 		_, err := d.Move(domain.Assigned, by, "", eventID(2), noon)
 		e := asError(t, err, domain.KindConflict, "SIMULATION_RUNNING")
-		if e.Details["scenario"] != "delivered" || e.Details["step"] != 0 || e.Details["steps_total"] != 4 || e.Details["next_step_at"] != "2026-03-14T12:01:00.000Z" {
+		if e.Details["scenario"] != "delivered" || e.Details["step"] != 0 || e.Details["steps_total"] != 4 ||
+			e.Details["next_step_at"] != "2026-03-14T12:01:00.000Z" {
 			t.Errorf("details %v", e.Details)
 		}
 		asError(t, d.StartSimulation(domain.Plan{Scenario: "stalled", StepSeconds: 1}, noon), domain.KindConflict, "SIMULATION_RUNNING")
@@ -236,10 +243,12 @@ func TestManualIsNoSimulationThatRuns(t *testing.T) {
 	t.Parallel()
 	d := sandboxDelivery(domain.Payment{Type: domain.DeliveryOnly})
 	before := d.Lifecycle()
-	if err := d.StartSimulation(domain.Plan{Scenario: "manual", StepSeconds: 15}, noon.Add(time.Minute)); err != nil || d.Lifecycle() != before {
+	if err := d.StartSimulation(domain.Plan{Scenario: "manual", StepSeconds: 15}, noon.Add(time.Minute)); err != nil ||
+		d.Lifecycle() != before {
 		t.Errorf("%v, %+v", err, d.Lifecycle())
 	}
-	if s := d.Simulation(); d.Simulating() || s.Scenario != "manual" || s.Status != "idle" || s.Step != 0 || s.StepsTotal() != 0 || s.NextStepAt != nil {
+	if s := d.Simulation(); d.Simulating() || s.Scenario != "manual" || s.Status != "idle" || s.Step != 0 || s.StepsTotal() != 0 ||
+		s.NextStepAt != nil {
 		t.Errorf("%+v", s)
 	}
 }
@@ -263,7 +272,8 @@ func TestAScenarioOfANewerVersionIsLeftToIt(t *testing.T) {
 	t.Parallel()
 	for _, s := range []domain.Simulation{
 		{Scenario: "teleported", Status: domain.SimulationRunning, StepSeconds: 1, NextStepAt: &noon},
-		{Scenario: domain.ScenarioStalled, Status: domain.SimulationRunning, Step: 3, StepSeconds: 1, NextStepAt: &noon}, // as if it had a fourth step
+		// as if it had a fourth step
+		{Scenario: domain.ScenarioStalled, Status: domain.SimulationRunning, Step: 3, StepSeconds: 1, NextStepAt: &noon},
 	} {
 		newer := func() *domain.Delivery {
 			b := bookingAt(noon)

@@ -93,12 +93,14 @@ func TestEveryFormatCharacterAloneIsRefused(t *testing.T) {
 
 func TestAMunicipalityHasLettersDigitsAndLittleElse(t *testing.T) {
 	t.Parallel()
-	for _, good := range []string{"", "Accra", "Accra Metropolitan (East)", "N'Djamena", "St. Kitts-Nevis", "Kpɔŋ 2", "Sa\u0303o Tome\u0301", "アクラ", "القاهرة", "नई दिल्ली"} {
+	for _, good := range []string{"", "Accra", "Accra Metropolitan (East)", "N'Djamena", "St. Kitts-Nevis", "Kpɔŋ 2", "Sa\u0303o Tome\u0301",
+		"アクラ", "القاهرة", "नई दिल्ली"} {
 		if fault := domain.MunicipalityFault(good); fault != "" {
 			t.Errorf("%q: %s", good, fault)
 		}
 	}
-	for _, bad := range []string{"Accra, Ghana", "<b>Accra</b>", "Accra\u00a0East", "Accra/Tema", "\"Accra\"", "Accra\nTema", "http://x", "Accra ❤", "Accra_East", "Ⅳ", "½"} {
+	for _, bad := range []string{"Accra, Ghana", "<b>Accra</b>", "Accra\u00a0East", "Accra/Tema", "\"Accra\"", "Accra\nTema", "http://x",
+		"Accra ❤", "Accra_East", "Ⅳ", "½"} {
 		if domain.MunicipalityFault(bad) == "" {
 			t.Errorf("%q was taken", bad)
 		}

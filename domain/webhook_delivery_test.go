@@ -184,7 +184,8 @@ func TestRedeliveringMakesOneMoreAttemptDueNow(t *testing.T) {
 		if !d.Redeliver(noon) {
 			t.Errorf("%s: unchanged", status)
 		}
-		if d.Status != domain.WebhookPending || d.Trigger != domain.TriggerManual || d.DueAt == nil || !d.DueAt.Equal(noon) || d.Back != want || d.Used != 2 {
+		if d.Status != domain.WebhookPending || d.Trigger != domain.TriggerManual || d.DueAt == nil || !d.DueAt.Equal(noon) || d.Back != want ||
+			d.Used != 2 {
 			t.Errorf("%s: %+v", status, d)
 		}
 		// Asking twice is asking once.

@@ -266,7 +266,8 @@ func TooManyWebhookTests(wait time.Duration) *Error {
 	wait = max(time.Second, (wait + time.Second - 1).Truncate(time.Second)) // as text and header show it
 	return &Error{
 		Kind: KindLimited, Code: CodeRateLimitExceeded,
-		Message:    fmt.Sprintf("%d test events a minute for this endpoint are used up. Try again in %d s.", MaxWebhookTests, int(wait.Seconds())),
+		Message: fmt.Sprintf("%d test events a minute for this endpoint are used up. Try again in %d s.", MaxWebhookTests,
+			int(wait.Seconds())),
 		Details:    map[string]any{"scope": "endpoint", "limit": MaxWebhookTests, "window_seconds": 60},
 		RetryAfter: wait,
 	}

@@ -220,7 +220,8 @@ func TestEnablingAnEndpointStartsAfresh(t *testing.T) {
 	if !moved.Apply(domain.WebhookEndpointChange{URL: &other}, noon) || moved.Health != (domain.WebhookHealth{}) {
 		t.Errorf("what failed at another address counts on: %+v", moved.Health)
 	}
-	if !e.Apply(domain.WebhookEndpointChange{Enabled: &no}, noon) || e.Status() != domain.EndpointDisabled || e.Disabled != domain.DisabledByCaller {
+	if !e.Apply(domain.WebhookEndpointChange{Enabled: &no}, noon) || e.Status() != domain.EndpointDisabled ||
+		e.Disabled != domain.DisabledByCaller {
 		t.Errorf("disabled: %+v", e)
 	}
 	at := noon.Add(sec)

@@ -78,7 +78,8 @@ func TestAnEndpointTakesWhatItsPatternsName(t *testing.T) {
 
 func TestAPatternThatNamesNothingIsNone(t *testing.T) {
 	t.Parallel()
-	for _, p := range []string{"", " ", "delivery", "delivery.", "delivery.weighed", "Delivery.created", "delivery.**", "*.created", "webhook_endpoint.*", "**", "* "} {
+	for _, p := range []string{"", " ", "delivery", "delivery.", "delivery.weighed", "Delivery.created", "delivery.**", "*.created",
+		"webhook_endpoint.*", "**", "* "} {
 		if mask, ok := domain.MaskOfPatterns([]string{"*", p}); ok || mask != 0 {
 			t.Errorf("%q gives %d, %v", p, mask, ok)
 		}

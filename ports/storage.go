@@ -65,7 +65,8 @@ var (
 // of the program: 503 and not 500 at an edge. Only with ErrOutcomeUnknown may
 // anything have been stored.
 func StorageUnavailable(err error) bool {
-	return errors.Is(err, ErrStorageGone) || errors.Is(err, ErrTookTooLong) || errors.Is(err, ErrOutcomeUnknown) || errors.Is(err, ErrBookingLate) ||
+	return errors.Is(err, ErrStorageGone) || errors.Is(err, ErrTookTooLong) || errors.Is(err, ErrOutcomeUnknown) ||
+		errors.Is(err, ErrBookingLate) ||
 		errors.Is(err, context.DeadlineExceeded)
 }
 

@@ -64,7 +64,8 @@ type WebhookReader interface {
 	Endpoints(ctx context.Context, t domain.Tenant, p domain.PageRequest) ([]domain.WebhookEndpoint, error)
 	Delivery(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookDelivery, error)
 	// Deliveries goes newest first by (created_at, id) and returns up to Limit+1.
-	Deliveries(ctx context.Context, t domain.Tenant, endpoint domain.ID, f domain.WebhookDeliveryFilter, p domain.PageRequest) ([]domain.WebhookDelivery, error)
+	Deliveries(ctx context.Context, t domain.Tenant, endpoint domain.ID, f domain.WebhookDeliveryFilter,
+		p domain.PageRequest) ([]domain.WebhookDelivery, error)
 	// Attempts is the log of a webhook delivery, by number: the last
 	// domain.MaxAttemptsListed.
 	Attempts(ctx context.Context, t domain.Tenant, delivery domain.ID) ([]domain.WebhookAttempt, error)

@@ -100,7 +100,8 @@ func (w *scene) wantAll(n int) {
 	time.Sleep(time.Hour)
 	synctest.Wait()
 	if waiting, underWay := w.Load(); waiting+underWay != 0 || w.running != 0 || len(w.outcomes) != n {
-		w.t.Errorf("%d items wait, %d are under way in %d batches, and %d of %d have an outcome", waiting, underWay, w.running, len(w.outcomes), n)
+		w.t.Errorf("%d items wait, %d are under way in %d batches, and %d of %d have an outcome", waiting, underWay, w.running, len(w.outcomes),
+			n)
 	}
 }
 
@@ -183,10 +184,12 @@ func TestACallersDeadlineEndsOnlyItsOwnWait(t *testing.T) {
 						t.Errorf("item %d: %v", item, w.outcomes[item])
 					}
 				}
-				if err := w.outcomes[2]; !errors.Is(err, batch.ErrUnderWay) || !errors.Is(err, context.DeadlineExceeded) || w.ended[2] != 1500*time.Millisecond {
+				if err := w.outcomes[2]; !errors.Is(err, batch.ErrUnderWay) || !errors.Is(err, context.DeadlineExceeded) ||
+					w.ended[2] != 1500*time.Millisecond {
 					t.Errorf("the item under way: %v after %v", err, w.ended[2])
 				}
-				if err := w.outcomes[3]; !errors.Is(err, batch.ErrNotBegun) || !errors.Is(err, context.DeadlineExceeded) || w.ended[3] != 500*time.Millisecond {
+				if err := w.outcomes[3]; !errors.Is(err, batch.ErrNotBegun) || !errors.Is(err, context.DeadlineExceeded) ||
+					w.ended[3] != 500*time.Millisecond {
 					t.Errorf("the item that waited: %v after %v", err, w.ended[3])
 				}
 				if w.until[1] < time.Second+budget {
@@ -315,7 +318,8 @@ func TestASecondBatchComesAtOnceWhereBatchesAreSmallAndGoesWhereTheyAreNot(t *te
 
 func TestNoItemWaitsWhileNothingIsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newScene(t, 3*time.Millisecond, batch.Options{Size: 4, Parallel: 2, Many: 3, Slow: 7 * time.Millisecond, Few: 2, Budget: budget, MaxWait: time.Second})
+		w := newScene(t, 3*time.Millisecond, batch.Options{Size: 4, Parallel: 2, Many: 3, Slow: 7 * time.Millisecond, Few: 2, Budget: budget,
+			MaxWait: time.Second})
 		const items = 400
 		for i := range items {
 			w.ask(t.Context(), i)

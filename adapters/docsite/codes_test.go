@@ -18,7 +18,8 @@ import (
 )
 
 // operatorsOnly are codes that no answer of the API has: commands tell them.
-var operatorsOnly = []string{domain.CodeKeyPepperMismatch, domain.CodeKeyPepperInUse, domain.CodeSecretKeyMismatch, domain.CodeTransitionInvalid}
+var operatorsOnly = []string{domain.CodeKeyPepperMismatch, domain.CodeKeyPepperInUse, domain.CodeSecretKeyMismatch,
+	domain.CodeTransitionInvalid}
 
 var (
 	reCodeLink = regexp.MustCompile(`href="/docs/errors/([A-Z_]+)"`)
@@ -99,7 +100,8 @@ func TestThePageOfACodeSaysWhatHappenedAndWhatToDo(t *testing.T) {
 		w := get(t, s, "/docs/errors/"+code)
 		body := html.UnescapeString(w.Body.String())
 		for _, part := range []string{`id="causes"`, `id="todo"`, `id="retry"`, `id="example"`, `"code": "` + code + `"`, `"statusCode": 4`} {
-			if part == `"statusCode": 4` && (slices.Contains([]string{domain.CodeInternal, domain.CodeQuoteUnavailable, domain.CodeServiceUnavailable}, code)) {
+			if part == `"statusCode": 4` &&
+				(slices.Contains([]string{domain.CodeInternal, domain.CodeQuoteUnavailable, domain.CodeServiceUnavailable}, code)) {
 				part = `"statusCode": 5`
 			}
 			if !strings.Contains(body, part) {
@@ -145,7 +147,8 @@ func TestTheTablesAreThoseOfTheProgram(t *testing.T) {
 		t.Error("a scope allows nothing, or no call needs it")
 	}
 	contains("/docs/limits", "601 in 1 minute", "1203 in 1 min 30 s", "61 in 1 minute", "36 hours", "30 days",
-		"in each environment</td><td>50</td>", "<td>4; the next one waits, for 1 second</td>", "Bulk creates among them</td><td>4</td>", "<code>concurrency</code>",
+		"in each environment</td><td>50</td>", "<td>4; the next one waits, for 1 second</td>", "Bulk creates among them</td><td>4</td>",
+		"<code>concurrency</code>",
 		"unless you send <code>limit</code>", "at least one request must be left")
 	contains("/docs/errors/CURSOR_EXPIRED", "The same cursor fails again", "a program can do that by itself")
 	contains("/docs/idempotency", "36 hours", "1 to 100")

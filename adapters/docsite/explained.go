@@ -7,13 +7,19 @@ type retry struct {
 }
 
 var (
-	mendFirst = retry{"after a change", "The same request fails again. Change it, then send it; the `Idempotency-Key` of a refused create is free again and may carry the corrected body."}
-	otherKey  = retry{"under a new key", "Not under this key. If it is a new request, send it under a new one; if it was meant as a retry, send exactly what was sent the first time."}
-	never     = retry{"no", "Not by itself: a person has to change something first. Stop and raise an alarm instead of trying on."}
-	waitTold  = retry{"after `Retry-After`", "Yes. Wait as many seconds as the header `Retry-After` says, then send the identical request again, with the same `Idempotency-Key` where it had one."}
-	backOff   = retry{"with growing pauses", "Yes. Send the identical request with the same `Idempotency-Key` after 1 s, 2 s, 4 s and so on, each a little shorter or longer at random. Nothing is created twice."}
-	anew      = retry{"without the cursor", "The same cursor fails again. Begin without one; a program can do that by itself, and should tell somebody that events may be missing."}
-	notInThis = retry{"when the record has changed", "Not as long as the record is as it is. Read it, decide, and send what fits its state now."}
+	mendFirst = retry{"after a change", "The same request fails again. Change it, then send it; the `Idempotency-Key` of a refused create " +
+		"is free again and may carry the corrected body."}
+	otherKey = retry{"under a new key", "Not under this key. If it is a new request, send it under a new one; if it was meant as a retry, " +
+		"send exactly what was sent the first time."}
+	never    = retry{"no", "Not by itself: a person has to change something first. Stop and raise an alarm instead of trying on."}
+	waitTold = retry{"after `Retry-After`", "Yes. Wait as many seconds as the header `Retry-After` says, then send the identical request " +
+		"again, with the same `Idempotency-Key` where it had one."}
+	backOff = retry{"with growing pauses", "Yes. Send the identical request with the same `Idempotency-Key` after 1 s, 2 s, 4 s and so " +
+		"on, each a little shorter or longer at random. Nothing is created twice."}
+	anew = retry{"without the cursor", "The same cursor fails again. Begin without one; a program can do that by itself, and should " +
+		"tell somebody that events may be missing."}
+	notInThis = retry{"when the record has changed",
+		"Not as long as the record is as it is. Read it, decide, and send what fits its state now."}
 )
 
 // explanation is what we have to say about a code, in our inline notation.
@@ -34,10 +40,12 @@ var requestErrors = []explanation{
 		what: "The request cannot be read as what this call takes. Nothing of it was looked at further and nothing was created.",
 		causes: []string{
 			"A field name or query parameter that does not exist, often misspelt: names are exact, `details.suggestion` has the one it resembles.",
-			"The body is not one JSON object: cut off, something after its end, a name twice, not UTF-8. `details.line` and `details.column` point at it.",
+			"The body is not one JSON object: cut off, something after its end, a name twice, not UTF-8. `details.line` and `details.column` " +
+				"point at it.",
 			"A body on a call that takes none.",
 		},
-		todo: []string{"Mend the field named in `details.field`, or the place in the body. Serialize with a JSON library instead of joining strings."},
+		todo: []string{"Mend the field named in `details.field`, or the place in the body. Serialize with a JSON library instead of joining " +
+			"strings."},
 	},
 	{
 		code: "SANDBOX_ONLY_FIELD", retry: mendFirst,
@@ -49,7 +57,8 @@ var requestErrors = []explanation{
 		code: "IDEMPOTENCY_KEY_REQUIRED", retry: mendFirst,
 		what:   "The call creates a record and came without an `Idempotency-Key`, so that a retry could create it twice.",
 		causes: []string{"The header is missing or empty. Some HTTP libraries drop headers on redirects; call the address itself."},
-		todo:   []string{"Draw a UUID when the wish to create is born, store it with your order, and send it with every try. See [Idempotency](/idempotency)."},
+		todo: []string{"Draw a UUID when the wish to create is born, store it with your order, and send it with every try. See " +
+			"[Idempotency](/idempotency)."},
 	},
 	{
 		code: "INVALID_API_KEY", retry: never,
@@ -87,11 +96,13 @@ var requestErrors = []explanation{
 		code: "INSUFFICIENT_SCOPE", retry: never,
 		what:   "The key is good but may not make this call.",
 		causes: []string{"It was made with fewer scopes than your program uses. `details` has the one that is needed and those it has."},
-		todo:   []string{"Have a key with `details.required_scope` made; scopes of a key do not change. The [table of scopes](/limits#scopes) says what each allows."},
+		todo: []string{"Have a key with `details.required_scope` made; scopes of a key do not change. The [table of scopes](/limits#scopes) " +
+			"says what each allows."},
 	},
 	{
 		code: "NOT_FOUND", retry: never,
-		what: "There is nothing at this address, or nothing with this ID that your key may see. Malformed, unknown and foreign IDs answer alike, on purpose.",
+		what: "There is nothing at this address, or nothing with this ID that your key may see. Malformed, unknown and foreign IDs answer " +
+			"alike, on purpose.",
 		causes: []string{
 			"The ID is of the other environment, another application, or cut off. Its prefix, such as `dlv_`, is part of it.",
 			"A delivery that another application of your business made.",
@@ -120,9 +131,11 @@ var requestErrors = []explanation{
 	},
 	{
 		code: "VALIDATION_ERROR", retry: mendFirst,
-		what: "The request can be read, but values in it are not acceptable. All problems of single fields are told at once; shape conflicts and the `goods_value` of cod come after.",
+		what: "The request can be read, but values in it are not acceptable. All problems of single fields are told at once; shape conflicts " +
+			"and the `goods_value` of cod come after.",
 		causes: []string{
-			"`details.fields` has each one: `field`, a `code` (`required`, `too_short`, `too_long`, `out_of_range`, `invalid_format`, `invalid_type`, `not_allowed`) and a `message`.",
+			"`details.fields` has each one: `field`, a `code` (`required`, `too_short`, `too_long`, `out_of_range`, `invalid_format`, " +
+				"`invalid_type`, `not_allowed`) and a `message`.",
 			"Coordinates outside the area we serve, or latitude and longitude the wrong way round.",
 			"A number sent as text, an amount with three decimals, a `cursor` used with other filters.",
 		},
@@ -130,9 +143,10 @@ var requestErrors = []explanation{
 	},
 	{
 		code: "RECIPIENT_SHAPE_CONFLICT", retry: mendFirst,
-		what:   "It is not clear who receives the delivery.",
-		causes: []string{"`recipient` came together with `recipient_id` or `recipient_address_id`, or only one of the two IDs came, or none of all."},
-		todo:   []string{"Send either `recipient` alone, or both IDs."},
+		what: "It is not clear who receives the delivery.",
+		causes: []string{"`recipient` came together with `recipient_id` or `recipient_address_id`, or only one of the two IDs came, or " +
+			"none of all."},
+		todo: []string{"Send either `recipient` alone, or both IDs."},
 	},
 	{
 		code: "PICKUP_SHAPE_CONFLICT", retry: mendFirst,
@@ -166,13 +180,16 @@ var requestErrors = []explanation{
 	},
 	{
 		code: "BULK_VALIDATION_FAILED", retry: mendFirst,
-		what:   "At least one item of the bulk is not acceptable, so none was booked.",
-		causes: []string{"`details.errors` lists every problem of every item: its `index` from 0, a `code` as a single create would answer, a `message`, and the `field` where one is to blame."},
-		todo:   []string{"Mend the items and send the whole bulk again, or leave the bad ones out. The key may be the same: nothing was created under it."},
+		what: "At least one item of the bulk is not acceptable, so none was booked.",
+		causes: []string{"`details.errors` lists every problem of every item: its `index` from 0, a `code` as a single create would answer, a " +
+			"`message`, and the `field` where one is to blame."},
+		todo: []string{"Mend the items and send the whole bulk again, or leave the bad ones out. The key may be the same: nothing was created " +
+			"under it."},
 	},
 	{
 		code: "DUPLICATE_EXTERNAL_ID", retry: mendFirst,
-		what:   "Two items of one bulk have the same `external_id`. It is told inside `BULK_VALIDATION_FAILED`, at the second item and every later one.",
+		what: "Two items of one bulk have the same `external_id`. It is told inside `BULK_VALIDATION_FAILED`, at the second item and every " +
+			"later one.",
 		causes: []string{"An order was put into the batch twice."},
 		todo:   []string{"Take the repeated item out. If they are two deliveries, give each its own `external_id`."},
 	},

@@ -3,27 +3,33 @@ package docsite
 var stateErrors = []explanation{
 	{
 		code: "IDEMPOTENCY_CONFLICT", retry: otherKey,
-		what:   "This `Idempotency-Key` was used for a different request. Yours was not carried out.",
-		causes: []string{"A key made from something that repeats, such as an order number or the day.", "The body changed between two tries: a time stamp in it, a re-read price."},
-		todo:   []string{"New request, new key. For a retry, store the body beside the key and send both unchanged. `details.first_used_at` helps to find the first one in your log."},
+		what: "This `Idempotency-Key` was used for a different request. Yours was not carried out.",
+		causes: []string{"A key made from something that repeats, such as an order number or the day.",
+			"The body changed between two tries: a time stamp in it, a re-read price."},
+		todo: []string{"New request, new key. For a retry, store the body beside the key and send both unchanged. `details.first_used_at` " +
+			"helps to find the first one in your log."},
 	},
 	{
 		code: "IDEMPOTENCY_IN_PROGRESS", retry: waitTold,
-		what:   "The first request with this key has not ended, or was cut off and waits to be taken up again.",
-		causes: []string{"A time-out on your side that is shorter than the call took, and a retry at once.", "Two of your workers took the same job.", "A bulk create was interrupted: it goes on only when you send it again."},
-		todo:   []string{"Send the identical request again after `Retry-After`. You get the answer of the first, or a bulk goes on where it stopped. Never change the key here."},
+		what: "The first request with this key has not ended, or was cut off and waits to be taken up again.",
+		causes: []string{"A time-out on your side that is shorter than the call took, and a retry at once.",
+			"Two of your workers took the same job.", "A bulk create was interrupted: it goes on only when you send it again."},
+		todo: []string{"Send the identical request again after `Retry-After`. You get the answer of the first, or a bulk goes on where it " +
+			"stopped. Never change the key here."},
 	},
 	{
 		code: "EXTERNAL_ID_CONFLICT", retry: never,
 		what:   "Your application has a delivery with this `external_id` already. It stays taken for good, also after a cancellation.",
 		causes: []string{"The same order was sent again under a new `Idempotency-Key`.", "Two shops number their orders alike."},
-		todo:   []string{"Read `details.delivery_id`: most often it is the delivery you wanted, and you are done.", "If it is another delivery on purpose, choose another `external_id`, such as `order-1001-2`."},
+		todo: []string{"Read `details.delivery_id`: most often it is the delivery you wanted, and you are done.",
+			"If it is another delivery on purpose, choose another `external_id`, such as `order-1001-2`."},
 	},
 	{
 		code: "DELIVERY_NOT_CANCELLABLE", retry: never,
-		what:   "The goods were picked up once, so the delivery can no longer be cancelled. That holds for a retry after a failure too.",
-		causes: []string{"The rider was faster. `details.status` is where the delivery stands.", "It failed at the door: the goods were collected before that. A delivery that failed before pickup can be cancelled."},
-		todo:   []string{"Tell the person who asked. Follow the delivery to its end, and talk to our support about a return."},
+		what: "The goods were picked up once, so the delivery can no longer be cancelled. That holds for a retry after a failure too.",
+		causes: []string{"The rider was faster. `details.status` is where the delivery stands.",
+			"It failed at the door: the goods were collected before that. A delivery that failed before pickup can be cancelled."},
+		todo: []string{"Tell the person who asked. Follow the delivery to its end, and talk to our support about a return."},
 	},
 	{
 		code: "SANDBOX_TRANSITION_INVALID", retry: notInThis,
@@ -45,33 +51,41 @@ var stateErrors = []explanation{
 	},
 	{
 		code: "SIMULATION_LIMIT", retry: waitTold,
-		what:   "Your application has as many running simulations as it may have.",
-		causes: []string{"A load test with slow scenarios: `step_seconds` times the steps is how long each one counts.", "Simulations that nobody stops."},
-		todo:   []string{"Wait for one to end, use smaller `step_seconds`, or stop some. Deliveries without a scenario do not count."},
+		what: "Your application has as many running simulations as it may have.",
+		causes: []string{"A load test with slow scenarios: `step_seconds` times the steps is how long each one counts.",
+			"Simulations that nobody stops."},
+		todo: []string{"Wait for one to end, use smaller `step_seconds`, or stop some. Deliveries without a scenario do not count."},
 	},
 	{
 		code: "WEBHOOK_URL_NOT_ALLOWED", retry: mendFirst,
-		what:   "We do not send events to this address.",
-		causes: []string{"On live: not `https`, a port other than 443 and 8443, an IP address instead of a host name, a name such as `.local`, user and password or a fragment in the URL. The sandbox also takes `http` on ports 80 and 8080.", "The name does not resolve now, or resolves to a private address."},
-		todo:   []string{"`details.fields` says what is wrong. For a machine that cannot be reached from outside use `waybill listen` in the sandbox."},
+		what: "We do not send events to this address.",
+		causes: []string{"On live: not `https`, a port other than 443 and 8443, an IP address instead of a host name, a name such as `.local`, " +
+			"user and password or a fragment in the URL. The sandbox also takes `http` on ports 80 and 8080.",
+			"The name does not resolve now, or resolves to a private address."},
+		todo: []string{"`details.fields` says what is wrong. For a machine that cannot be reached from outside use `waybill listen` in the " +
+			"sandbox."},
 	},
 	{
 		code: "WEBHOOK_ENDPOINT_LIMIT", retry: never,
 		what:   "Your application has as many webhook endpoints in this environment as it may have.",
 		causes: []string{"Tests that make endpoints and leave them behind."},
-		todo:   []string{"Delete what nobody uses: `GET /webhook-endpoints`, then `DELETE /webhook-endpoints/{id}`. One endpoint can take all types of events."},
+		todo: []string{"Delete what nobody uses: `GET /webhook-endpoints`, then `DELETE /webhook-endpoints/{id}`. One endpoint can take all " +
+			"types of events."},
 	},
 	{
 		code: "WEBHOOK_ENDPOINT_DISABLED", retry: notInThis,
 		what:   "The endpoint is switched off, so nothing can be sent to it.",
 		causes: []string{"`details.disabled_reason`: `by_caller` (you did), `gone` (it answered 410), `failing` (it failed for days)."},
-		todo:   []string{"Mend the receiver, switch the endpoint on with `PATCH /webhook-endpoints/{id}` and `{\"enabled\": true}`, then recover what was held."},
+		todo: []string{"Mend the receiver, switch the endpoint on with `PATCH /webhook-endpoints/{id}` and `{\"enabled\": true}`, then " +
+			"recover what was held."},
 	},
 	{
 		code: "RECOVERY_RUNNING", retry: notInThis,
-		what:   "A recovery of this endpoint is under way; there is one at a time.",
-		causes: []string{"A second call while some webhooks of the first have not been tried yet.", "The endpoint is paused after many failures: they wait for the end of the pause."},
-		todo:   []string{"Let it end: `GET /webhook-endpoints/{id}/deliveries?status=pending` shows what is left. To end a pause, send `PATCH /webhook-endpoints/{id}` with `{\"enabled\": true}`."},
+		what: "A recovery of this endpoint is under way; there is one at a time.",
+		causes: []string{"A second call while some webhooks of the first have not been tried yet.",
+			"The endpoint is paused after many failures: they wait for the end of the pause."},
+		todo: []string{"Let it end: `GET /webhook-endpoints/{id}/deliveries?status=pending` shows what is left. To end a pause, send `PATCH " +
+			"/webhook-endpoints/{id}` with `{\"enabled\": true}`."},
 	},
 	{
 		code: "CURSOR_EXPIRED", retry: anew,
@@ -81,7 +95,8 @@ var stateErrors = []explanation{
 			"The service was restored from a backup to a state from before this cursor was given out.",
 		},
 		todo: []string{
-			"Begin again without a cursor, and pass over events whose `id` you have seen. `details.oldest_available_at` is when the oldest one happened that is there.",
+			"Begin again without a cursor, and pass over events whose `id` you have seen. `details.oldest_available_at` is when the oldest one " +
+				"happened that is there.",
 			"What is older: list deliveries with `created_after`, and read their timelines, which are kept.",
 		},
 	},
@@ -89,16 +104,19 @@ var stateErrors = []explanation{
 		code: "RATE_LIMIT_EXCEEDED", retry: waitTold,
 		what: "More requests came than the limit allows. This one was not looked at.",
 		causes: []string{
-			"`details.scope` says whose limit it is: `key`, `business`, `concurrency` (requests under way at once, or lists, searches, pages of events and bulks among them), `address` (failed authentications from one address), or `endpoint` (test events).",
+			"`details.scope` says whose limit it is: `key`, `business`, `concurrency` (requests under way at once, or lists, searches, pages of " +
+				"events and bulks among them), `address` (failed authentications from one address), or `endpoint` (test events).",
 			"Polling every delivery instead of taking webhooks or the feed.",
 		},
-		todo: []string{"Wait, then go on more slowly: the `RateLimit-` headers of every answer say what is left.", "Book in bulk, read with `If-None-Match`, and see [Limits](/limits)."},
+		todo: []string{"Wait, then go on more slowly: the `RateLimit-` headers of every answer say what is left.",
+			"Book in bulk, read with `If-None-Match`, and see [Limits](/limits)."},
 	},
 	{
 		code: "QUOTE_UNAVAILABLE", retry: waitTold,
-		what:   "No price for this trip can be had at the moment, and without one nothing is booked. We never invent a price.",
-		causes: []string{"The service that makes prices, or the one that measures the way, does not answer, or has no answer for this trip. Other trips may be priced meanwhile."},
-		todo:   []string{"Keep the order and send it again, same key, same body. Let a shop offer delivery without a shown price meanwhile."},
+		what: "No price for this trip can be had at the moment, and without one nothing is booked. We never invent a price.",
+		causes: []string{"The service that makes prices, or the one that measures the way, does not answer, or has no answer for this trip. " +
+			"Other trips may be priced meanwhile."},
+		todo: []string{"Keep the order and send it again, same key, same body. Let a shop offer delivery without a shown price meanwhile."},
 	},
 	{
 		code: "SERVICE_UNAVAILABLE", retry: waitTold,
@@ -106,10 +124,12 @@ var stateErrors = []explanation{
 		causes: []string{
 			"The database restarts, moves to another machine, is slow or has no room.",
 			"Another change of the same record has not ended yet: an import of many, or one that was cut off and ends by itself within seconds.",
-			"A page of a list, a search or the feed would take the database more than a second: ask for less, such as a shorter time or another filter.",
+			"A page of a list, a search or the feed would take the database more than a second: ask for less, such as a shorter time or " +
+				"another filter.",
 		},
 		todo: []string{
-			"Wait as long as `Retry-After` says, then send the same request again. With its `Idempotency-Key` you get the answer of the first one if that was carried out after all.",
+			"Wait as long as `Retry-After` says, then send the same request again. With its `Idempotency-Key` you get the answer of the first one " +
+				"if that was carried out after all.",
 			"A change that was sent without a key: look at the record first.",
 		},
 	},
@@ -117,6 +137,7 @@ var stateErrors = []explanation{
 		code: "INTERNAL_SERVER_ERROR", retry: backOff,
 		what:   "Something failed on our side, and we do not know whether the request was carried out.",
 		causes: []string{"A defect of ours. It is logged and somebody looks at it."},
-		todo:   []string{"Send the same request again: with its `Idempotency-Key` you get the answer of the first if it was carried out.", "If it stays, write to us with the `X-Request-ID` of the answer."},
+		todo: []string{"Send the same request again: with its `Idempotency-Key` you get the answer of the first if it was carried out.",
+			"If it stays, write to us with the `X-Request-ID` of the answer."},
 	},
 }

@@ -76,7 +76,8 @@ func newFacts(o Options, d *description, root string) *facts {
 		PageDefault: d.limit.Default, PageMost: d.limit.Maximum, KeyLife: duration(o.IdempotencyRetention),
 		MostBulk: domain.MaxBulkItems, MostSimulations: domain.MaxRunningSimulations,
 		StepDefault: domain.DefaultStepSeconds, StepMost: domain.MaxStepSeconds, RecoverableFor: duration(domain.RecoverableFor),
-		Forced: d.forced, Envelope: d.exampleOf(domain.CodeValidation), LiveAttempts: len(o.Schedules[domain.Live]) + 1, SandboxAttempts: len(o.Schedules[domain.Sandbox]) + 1,
+		Forced: d.forced, Envelope: d.exampleOf(domain.CodeValidation), LiveAttempts: len(o.Schedules[domain.Live]) + 1,
+		SandboxAttempts: len(o.Schedules[domain.Sandbox]) + 1,
 	}
 }
 
@@ -123,12 +124,13 @@ func moveRows() []moveRow {
 
 // eventMeanings is what each type of event tells.
 var eventMeanings = map[domain.EventType]string{
-	"delivery.created":           "It is booked; always the first, with `sequence` 1.",
-	"delivery.assigned":          "A rider has it; after a failure, the next try.",
-	"delivery.picked_up":         "The goods were collected. From here it cannot be cancelled.",
-	"delivery.in_transit":        "The rider is on the way to the recipient.",
-	"delivery.delivered":         "The recipient has it. Nothing follows.",
-	"delivery.failed":            "A try ended without delivery, `reason_code` says why. The platform may try again; before pickup a cancel prevents that.",
+	"delivery.created":    "It is booked; always the first, with `sequence` 1.",
+	"delivery.assigned":   "A rider has it; after a failure, the next try.",
+	"delivery.picked_up":  "The goods were collected. From here it cannot be cancelled.",
+	"delivery.in_transit": "The rider is on the way to the recipient.",
+	"delivery.delivered":  "The recipient has it. Nothing follows.",
+	"delivery.failed": "A try ended without delivery, `reason_code` says why. The platform may try again; before pickup a cancel " +
+		"prevents that.",
 	"delivery.cancelled":         "It will not happen, `reason_code` says why. Nothing follows.",
 	"delivery.outsourced":        "A partner courier takes it over.",
 	domain.EventEndpointTest:     "You asked for a test. Only the endpoint that is tested gets it.",
@@ -157,7 +159,8 @@ func limitRows(o Options, d *description) []limitRow {
 		{"Requests of one business, in each environment", rate(o.PerBusiness)},
 		{"Failed authentications from one address; a key that exists is let in all the same", rate(o.PerAddress)},
 		{"Requests in flight of one application, in each environment", strconv.Itoa(admission.MaxInFlight)},
-		{"Lists, searches and pages of events among them", fmt.Sprintf("%d; the next one waits, for %s", admission.MaxLists, duration(admission.ListPatience))},
+		{"Lists, searches and pages of events among them", fmt.Sprintf("%d; the next one waits, for %s", admission.MaxLists,
+			duration(admission.ListPatience))},
 		{"Bulk creates among them", strconv.Itoa(admission.MaxBulks)},
 		{"Orders in one bulk create, which counts as one request", strconv.Itoa(domain.MaxBulkItems)},
 		{"Rows on one page of a list", fmt.Sprintf("%d, and %d when nothing is asked for", d.limit.Maximum, d.limit.Default)},
@@ -192,7 +195,8 @@ func coarse(d time.Duration) time.Duration {
 }
 
 func samples() []sample {
-	list := []sample{{Language: "Go", File: "verify.go.txt"}, {Language: "Node.js", File: "verify.mjs"}, {Language: "Python", File: "verify.py"}}
+	list := []sample{{Language: "Go", File: "verify.go.txt"}, {Language: "Node.js", File: "verify.mjs"},
+		{Language: "Python", File: "verify.py"}}
 	for i := range list {
 		text, err := sampleFiles.ReadFile("samples/" + list[i].File)
 		if err != nil {

@@ -29,12 +29,18 @@ type guide struct {
 
 // guides are in the order in which they are read.
 var guides = []guide{
-	{"start", "", "Start", "Deliveries from your backend", "Price, book, follow and cancel deliveries with a JSON API. A sandbox plays every ending, webhooks tell you what happens."},
-	{"first-delivery", "/first-delivery", "First delivery", "Your first delivery", "From a key to a delivered parcel in the sandbox, with commands to paste."},
-	{"idempotency", "/idempotency", "Idempotency", "Idempotency and retries", "Create once, however often you send: what an Idempotency-Key promises, how to retry, and how an interrupted bulk goes on."},
-	{"webhooks", "/webhooks", "Webhooks", "Webhooks", "Signed events sent to your server: verify them, answer fast, and catch up after an outage."},
-	{"sandbox", "/sandbox", "Sandbox", "The sandbox", "Scenarios that play a delivery's life, helpers that move it by hand, and errors on request."},
-	{"limits", "/limits", "Lists and limits", "Lists, limits and scopes", "Pages and cursors, how much may be sent how fast, and what a key may do."},
+	{"start", "", "Start", "Deliveries from your backend",
+		"Price, book, follow and cancel deliveries with a JSON API. A sandbox plays every ending, webhooks tell you what happens."},
+	{"first-delivery", "/first-delivery", "First delivery", "Your first delivery",
+		"From a key to a delivered parcel in the sandbox, with commands to paste."},
+	{"idempotency", "/idempotency", "Idempotency", "Idempotency and retries",
+		"Create once, however often you send: what an Idempotency-Key promises, how to retry, and how an interrupted bulk goes on."},
+	{"webhooks", "/webhooks", "Webhooks", "Webhooks",
+		"Signed events sent to your server: verify them, answer fast, and catch up after an outage."},
+	{"sandbox", "/sandbox", "Sandbox", "The sandbox", "Scenarios that play a delivery's life, helpers that move it by hand, and errors on " +
+		"request."},
+	{"limits", "/limits", "Lists and limits", "Lists, limits and scopes",
+		"Pages and cursors, how much may be sent how fast, and what a key may do."},
 	{"errors", "/errors", "Errors", "Errors", "One envelope, stable codes, and which of them to send again."},
 	{"going-live", "/going-live", "Going live", "Going live", "What to have in place before the first real rider comes."},
 	{"reference", "/reference", "Reference", "API reference", "Every call, field and example, with a console that calls the sandbox."},

@@ -189,7 +189,8 @@ func checkHeaders(t *testing.T, path string, w *httptest.ResponseRecorder) {
 		return
 	}
 	policy := h.Get("Content-Security-Policy")
-	for _, part := range []string{"default-src 'none';", "script-src 'self';", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"} {
+	for _, part := range []string{"default-src 'none';", "script-src 'self';", "base-uri 'none'", "form-action 'none'",
+		"frame-ancestors 'none'"} {
 		if !strings.Contains(policy, part) {
 			t.Errorf("%s: Content-Security-Policy %q lacks %s", path, policy, part)
 		}
@@ -237,7 +238,8 @@ func TestAnswersAreComparedAndCompressed(t *testing.T) {
 		if refused := get(t, s, path, "Accept-Encoding", "gzip;q=0"); refused.Header().Get("Content-Encoding") != "" {
 			t.Errorf("%s: compressed for one who refuses that", path)
 		}
-		if again := get(t, s, path, "If-None-Match", `"other", W/`+plain.Header().Get("ETag")); again.Code != http.StatusNotModified || again.Body.Len() > 0 {
+		if again := get(t, s, path, "If-None-Match", `"other", W/`+plain.Header().Get("ETag")); again.Code != http.StatusNotModified ||
+			again.Body.Len() > 0 {
 			t.Errorf("%s: %d and %d bytes for an ETag that holds", path, again.Code, again.Body.Len())
 		}
 		head := send(s, http.MethodHead, path)
@@ -250,7 +252,8 @@ func TestAnswersAreComparedAndCompressed(t *testing.T) {
 func TestWhatIsNotThereAndWhatCannotBeDoneSaySo(t *testing.T) {
 	t.Parallel()
 	s := newSite()
-	for _, path := range []string{"/docs/nowhere", "/docs/errors/NO_SUCH_CODE", "/docs/assets/site.css", "/docsmissing", "/docs/../docs", "/docs/pages/start.html"} {
+	for _, path := range []string{"/docs/nowhere", "/docs/errors/NO_SUCH_CODE", "/docs/assets/site.css", "/docsmissing", "/docs/../docs",
+		"/docs/pages/start.html"} {
 		if w := get(t, s, path); w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), `href="/docs/errors"`) {
 			t.Errorf("%s answers %d", path, w.Code)
 		}
@@ -267,7 +270,8 @@ func TestBehindAProxyLinksHaveItsPath(t *testing.T) {
 	t.Parallel()
 	s := newSite(func(o *docsite.Options) { o.SandboxBaseURL = "https://example.com/delivery/sandbox/v1" })
 	for _, m := range reLink.FindAllStringSubmatch(get(t, s, "/docs").Body.String(), -1) {
-		if !strings.HasPrefix(m[1], "#") && !strings.HasPrefix(m[1], "/delivery/sandbox/docs") && !strings.HasPrefix(m[1], "https://example.com/delivery/sandbox/v1/") {
+		if !strings.HasPrefix(m[1], "#") && !strings.HasPrefix(m[1], "/delivery/sandbox/docs") &&
+			!strings.HasPrefix(m[1], "https://example.com/delivery/sandbox/v1/") {
 			t.Errorf("link to %s", m[1])
 		}
 	}

@@ -99,7 +99,8 @@ type API struct {
 
 // New builds the API; Serve starts it.
 func New(u UseCases, o Options) *API {
-	a := &API{UseCases: u, Options: o, cursors: web.NewCursors(o.CursorKeys...), tags: newTagBox(o.CursorKeys[0]), closing: make(chan struct{})}
+	a := &API{UseCases: u, Options: o, cursors: web.NewCursors(o.CursorKeys...), tags: newTagBox(o.CursorKeys[0]),
+		closing: make(chan struct{})}
 	a.descriptionJSON = sync.OnceValue(func() []byte { return a.described(OpenAPIJSON()) })
 	a.descriptionYAML = sync.OnceValue(func() []byte { return a.described(OpenAPIYAML) })
 	handler := a.beside(a.router())

@@ -96,7 +96,8 @@ func TestAStreamOfASiteEndsWhenTheListenerCloses(t *testing.T) {
 func TestABrowserIsLedToTheDocsAndAProgramIsNot(t *testing.T) {
 	t.Parallel()
 	for _, home := range []bool{true, false} {
-		a := &API{Options: Options{Beside: []Site{{Prefix: "/track", Handler: http.NotFoundHandler()}, {Prefix: "/docs", Handler: http.NotFoundHandler(), Home: home}}}}
+		a := &API{Options: Options{Beside: []Site{{Prefix: "/track", Handler: http.NotFoundHandler()},
+			{Prefix: "/docs", Handler: http.NotFoundHandler(), Home: home}}}}
 		handler := a.beside(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }))
 		for _, c := range []struct {
 			method, path, accept string

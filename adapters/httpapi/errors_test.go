@@ -55,14 +55,16 @@ func TestWhoSendsNoIdempotencyKeyIsNotToldToSendItAgain(t *testing.T) {
 	} {
 		before := e.Message
 		plain, keyed := again(e, false), again(e, true)
-		if strings.Contains(plain.Message, "Idempotency-Key") || !strings.Contains(plain.Message, when) || !strings.Contains(keyed.Message, sameAgain) {
+		if strings.Contains(plain.Message, "Idempotency-Key") || !strings.Contains(plain.Message, when) ||
+			!strings.Contains(keyed.Message, sameAgain) {
 			t.Errorf("%s: %q, and with a key %q", e.Code, plain.Message, keyed.Message)
 		}
 		if strings.Contains(before, "Idempotency-Key") || e.Message != before || plain.RetryAfter != e.RetryAfter {
 			t.Errorf("%s itself names a header or was changed: %+v", e.Code, e)
 		}
 	}
-	if got := internal("req_1", false).Message; strings.Contains(got, "Idempotency-Key") || !strings.Contains(got, "Try again in a moment; if") || !strings.Contains(got, "req_1") {
+	if got := internal("req_1", false).Message; strings.Contains(got, "Idempotency-Key") ||
+		!strings.Contains(got, "Try again in a moment; if") || !strings.Contains(got, "req_1") {
 		t.Errorf("internal: %q", got)
 	}
 	if got := internal("req_1", true).Message; !strings.Contains(got, sameAgain) {
@@ -79,7 +81,8 @@ func TestWhoSendsNoIdempotencyKeyIsNotToldToSendItAgain(t *testing.T) {
 func TestAPhoneNumberIsToldWithoutRepeatingIt(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]string{
-		aboutPhone("٠٢٤١٢٣٤٥٦٧"): "has 0 digits; other digits than 0 to 9 are not read", aboutPhone("02441x"): "has 5 digits, with letters among them",
+		aboutPhone("٠٢٤١٢٣٤٥٦٧"): "has 0 digits; other digits than 0 to 9 are not read",
+		aboutPhone("02441x"):     "has 5 digits, with letters among them",
 	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%q, want %q", said, want)

@@ -76,7 +76,8 @@ func bareStatus(p []byte) (status int, bare bool) {
 
 func (a *API) bareAnswer(status int, remote net.Addr) []byte {
 	requestID := string(a.newRequestID())
-	e := &domain.Error{Code: domain.CodeInvalidRequest, Message: "This is not an HTTP request we can read; the connection is closed. Speak HTTP/1.1, and no TLS on this port."}
+	e := &domain.Error{Code: domain.CodeInvalidRequest, Message: "This is not an HTTP request we can read; the connection is closed. Speak " +
+		"HTTP/1.1, and no TLS on this port."}
 	switch status {
 	// net/http finds fault with itself for what it does not speak; the client
 	// is who must change, and what counts 5xx must not be moved by unknown callers.

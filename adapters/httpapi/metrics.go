@@ -33,7 +33,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "waybill_api_errors_total", Help: "Error answers by error code.",
 		}, []string{"code"}),
 		idempotency: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "waybill_idempotency_total", Help: "Requests with an Idempotency-Key by result: executed, replayed, in conflict, or refused while the first one ran.",
+			Name: "waybill_idempotency_total", Help: "Requests with an Idempotency-Key by result: executed, replayed, in conflict, or refused " +
+				"while the first one ran.",
 		}, []string{"result"}),
 		limited: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "waybill_rate_limited_total", Help: "Requests refused by a limit, by the limit's scope.",

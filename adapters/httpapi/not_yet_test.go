@@ -41,7 +41,8 @@ func TestWhoComesBeforeTheDatabaseIsToldToComeBack(t *testing.T) {
 			t.Errorf("%s %s: %d %s, want %s and not %s", c.method, c.path, w.Code, body, c.want, c.not)
 		}
 		h, id := w.Header(), "X-Request-ID" // spelled so, as in all answers
-		if h.Get("Retry-After") != "5" || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "private, no-store" || h[id][0] != "req_1" {
+		if h.Get("Retry-After") != "5" || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "private, no-store" ||
+			h[id][0] != "req_1" {
 			t.Errorf("%s %s: %v", c.method, c.path, h)
 		}
 		var limits []string

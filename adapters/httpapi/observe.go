@@ -23,7 +23,8 @@ func callOf(g *gin.Context) *call { return g.Request.Context().Value(callKey{}).
 // counts it and writes its one line of log.
 func (a *API) observe(g *gin.Context) {
 	begun := time.Now()
-	c := &call{Context: g, begun: begun, environment: a.Environment, requestID: web.NameRequest(a.newRequestID(), g.Request.Header), gone: g.Request.Context().Done()}
+	c := &call{Context: g, begun: begun, environment: a.Environment, requestID: web.NameRequest(a.newRequestID(), g.Request.Header),
+		gone: g.Request.Context().Done()}
 	defer a.trace(c)()
 	c.giveTime(readBudget)
 	defer func() { c.stop() }()

@@ -24,7 +24,8 @@ func TestEachRouteHasAnOperationWithASummaryAndABodyThatIsJSON(t *testing.T) {
 		if !known {
 			t.Errorf("%s %s has no operation", r.Method, r.Path)
 		}
-		if creates := []string{"/deliveries", "/deliveries/bulk", "/quotes", "/recipients"}; r.Method == "POST" && slices.Contains(creates, r.Path) && o.Sample == "" {
+		if creates := []string{"/deliveries", "/deliveries/bulk", "/quotes", "/recipients"}; r.Method == "POST" &&
+			slices.Contains(creates, r.Path) && o.Sample == "" {
 			t.Errorf("%s has no sample of its body", o.Route)
 		}
 	}

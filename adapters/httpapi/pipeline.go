@@ -274,7 +274,8 @@ func idempotencyKey(headers []string, required bool) (string, error) {
 			return "", nil
 		}
 		return "", &domain.Error{Kind: domain.KindMalformed, Code: domain.CodeIdempotencyKeyRequired,
-			Message: fmt.Sprintf("This call creates a record and needs an Idempotency-Key header of %d to %d characters. Send a fresh UUID, and the same one when you retry.", domain.MinIdempotencyKey, domain.MaxIdempotencyKey)}
+			Message: fmt.Sprintf("This call creates a record and needs an Idempotency-Key header of %d to %d characters. Send a fresh UUID, and "+
+				"the same one when you retry.", domain.MinIdempotencyKey, domain.MaxIdempotencyKey)}
 	}
 	key := headers[0]
 	for i := range len(key) {
@@ -285,9 +286,11 @@ func idempotencyKey(headers []string, required bool) (string, error) {
 	}
 	switch {
 	case len(key) < domain.MinIdempotencyKey:
-		return "", invalid(domain.FieldTooShort, fmt.Sprintf("the header needs %d to %d characters and has %d%s. A UUID will do", domain.MinIdempotencyKey, domain.MaxIdempotencyKey, len(key), web.ItIs(key)))
+		return "", invalid(domain.FieldTooShort, fmt.Sprintf("the header needs %d to %d characters and has %d%s. A UUID will do",
+			domain.MinIdempotencyKey, domain.MaxIdempotencyKey, len(key), web.ItIs(key)))
 	case len(key) > domain.MaxIdempotencyKey:
-		return "", invalid(domain.FieldTooLong, fmt.Sprintf("the header may have %d characters and has %d. A UUID will do", domain.MaxIdempotencyKey, len(key)))
+		return "", invalid(domain.FieldTooLong, fmt.Sprintf("the header may have %d characters and has %d. A UUID will do",
+			domain.MaxIdempotencyKey, len(key)))
 	}
 	return key, nil
 }

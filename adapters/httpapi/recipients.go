@@ -152,7 +152,8 @@ func (a *API) phoneNumber(r *strictjson.Reader, field string, need strictjson.Ne
 	}
 	number, ok := a.Normalizer.PhoneNumber(typed)
 	if !ok {
-		r.Reject(field, strictjson.CodeInvalidFormat, "not a valid phone number; send it as +233201234567, or as people dial it at home; "+aboutPhone(typed))
+		r.Reject(field, strictjson.CodeInvalidFormat, "not a valid phone number; send it as +233201234567, or as people dial it at home; "+
+			aboutPhone(typed))
 	}
 	return number
 }

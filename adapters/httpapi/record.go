@@ -32,8 +32,9 @@ func (a *API) record(c *call, route string, status int, took time.Duration) {
 	r := domain.RequestRecord{
 		ID: domain.ID(c.requestID.Drawn), ClientID: withoutKeys(c.requestID.Theirs), Environment: a.Environment,
 		BusinessID: of.Tenant().BusinessID, ApplicationID: of.Tenant().ApplicationID, KeyID: of.Key.ID,
-		Route: knownMethod(c.Request.Method) + " " + described(route), DeliveryID: c.delivery(), Status: status, Took: took, Replayed: c.told.replayed,
-		Network: domain.ClientNetwork(c.ClientIP()), Agent: agentOf(c.Request.UserAgent()),
+		Route: knownMethod(c.Request.Method) + " " + described(route), DeliveryID: c.delivery(), Status: status, Took: took,
+		Replayed: c.told.replayed,
+		Network:  domain.ClientNetwork(c.ClientIP()), Agent: agentOf(c.Request.UserAgent()),
 	}
 	if e := c.told.failure; e != nil {
 		r.Code = e.Code

@@ -17,7 +17,8 @@ func RegisterRecorder(e domain.Environment, recorder *requestlog.Recorder, r pro
 	} {
 		r.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "waybill_request_log_dropped_total", ConstLabels: prometheus.Labels{"env": string(e), "reason": reason},
-			Help: "Requests without a record of their own in the request log: the buffer was full, one application failed too often within a second, " +
+			Help: "Requests without a record of their own in the request log: the buffer was full, one application failed too often within a " +
+				"second, " +
 				"one of many that another stands for, or lost because the database did not take it.",
 		}, func() float64 { return float64(of(recorder.Dropped())) }))
 	}

@@ -8,7 +8,8 @@ import (
 // Trace begins to follow a request, in the context that it returns, and ends
 // when the function it returns is called with what came of it. applicationID is
 // empty for an unknown caller.
-type Trace func(r *http.Request, environment, method, route, requestID string) (ctx context.Context, ended func(status int, applicationID string))
+type Trace func(r *http.Request, environment, method, route, requestID string) (ctx context.Context,
+	ended func(status int, applicationID string))
 
 func notFollowed() {}
 

@@ -17,9 +17,12 @@ func TestWhoFollowsARequestIsToldItsPatternAndItsEnd(t *testing.T) {
 	t.Parallel()
 	type key struct{}
 	var told []any
-	a := &API{Options: Options{Environment: domain.Sandbox, Trace: func(r *http.Request, environment, method, route, requestID string) (context.Context, func(int, string)) {
+	a := &API{Options: Options{Environment: domain.Sandbox, Trace: func(r *http.Request, environment, method, route,
+		requestID string) (context.Context, func(int, string)) {
 		told = append(told, environment, method, route, requestID)
-		return context.WithValue(r.Context(), key{}, "followed"), func(status int, applicationID string) { told = append(told, status, applicationID) }
+		return context.WithValue(r.Context(), key{}, "followed"), func(status int, applicationID string) {
+			told = append(told, status, applicationID)
+		}
 	}}}
 	g, _ := gin.CreateTestContext(httptest.NewRecorder())
 	g.Request = httptest.NewRequestWithContext(t.Context(), "BREW", "/v1/deliveries/dlv_1", nil)

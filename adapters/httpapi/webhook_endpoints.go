@@ -58,7 +58,8 @@ func (a *API) createWebhookEndpoint(c *call) (reply, error) {
 	return replyOf(a.Webhooks.Create(c.Request.Context(), c.once(),
 		func() (webhooks.Form, error) { return readWebhookEndpoint(c.body) },
 		func(e domain.WebhookEndpoint, secret string) domain.Answer {
-			return answer(http.StatusCreated, a.BaseURL+"/webhook-endpoints/"+string(e.ID), "Webhook endpoint created. Its secret is shown this once.",
+			return answer(http.StatusCreated, a.BaseURL+"/webhook-endpoints/"+string(e.ID),
+				"Webhook endpoint created. Its secret is shown this once.",
 				views.WebhookEndpointSecret{WebhookEndpoint: views.NewWebhookEndpoint(e), Secret: secret})
 		}))
 }

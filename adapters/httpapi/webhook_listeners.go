@@ -47,7 +47,8 @@ func (a *API) createListener(c *call) (reply, error) {
 			return patterns, web.Problems(r)
 		},
 		func(e domain.WebhookEndpoint, secret string) domain.Answer {
-			return answer(http.StatusCreated, a.BaseURL+"/webhook-listeners/"+string(e.ID), "Listener created. Its secret stays the same for the application.",
+			return answer(http.StatusCreated, a.BaseURL+"/webhook-listeners/"+string(e.ID),
+				"Listener created. Its secret stays the same for the application.",
 				views.WebhookListenerSecret{WebhookListener: views.NewWebhookListener(e, e.CreatedAt), Secret: secret})
 		}))
 }

@@ -97,7 +97,8 @@ func (a *API) router() *gin.Engine {
 	nothing := "There is nothing here. There are /healthz, /readyz, /metrics and /debug/pprof/."
 	if m := a.options.Management; m != nil {
 		router.Use(m.name)
-		nothing = "There is nothing here. GET " + base + "/openapi.json lists what there is, beside /healthz, /readyz, /metrics and /debug/pprof/."
+		nothing = "There is nothing here. GET " + base + "/openapi.json lists what there is, beside /healthz, /readyz, /metrics and " +
+			"/debug/pprof/."
 	}
 	router.Use(a.recover)
 	health := map[string]gin.HandlerFunc{"/healthz": a.alive, "/readyz": a.ready}
@@ -129,7 +130,8 @@ func (a *API) mayProfile(g *gin.Context) {
 	case a.options.Profiles:
 		return
 	case m == nil:
-		fail(g, http.StatusForbidden, &domain.Error{Code: "PROFILES_OFF", Message: "Profiles are off here. Start the process with WAYBILL_PPROF=on."})
+		fail(g, http.StatusForbidden, &domain.Error{Code: "PROFILES_OFF",
+			Message: "Profiles are off here. Start the process with WAYBILL_PPROF=on."})
 		g.Abort()
 		return
 	}

@@ -150,7 +150,8 @@ func TestWhatTheProcessGoesOnWithoutLeavesItReady(t *testing.T) {
 	gone := opsapi.Check{Name: "redis", Informational: true, Run: func(context.Context) error { return errors.New("refused") }}
 	status, body := ask(t, newAPI(nil, passes, gone), "GET", "/readyz?verbose")
 	a := parse(t, status, body)
-	if status != 200 || a.Message != "Ready, degraded: redis." || a.Data.Checks[1] != (check{Name: "redis", Degraded: true, Error: "refused"}) {
+	if status != 200 || a.Message != "Ready, degraded: redis." ||
+		a.Data.Checks[1] != (check{Name: "redis", Degraded: true, Error: "refused"}) {
 		t.Errorf("status %d, body %s", status, body)
 	}
 	status, body = ask(t, newAPI(nil, passes, gone, fails), "GET", "/readyz?verbose")

@@ -80,7 +80,8 @@ func (a *API) ready(c *gin.Context) {
 		data, details = readiness{Checks: outcomes}, map[string]any{"checks": outcomes}
 	}
 	if len(failed) > 0 {
-		fail(c, http.StatusServiceUnavailable, &domain.Error{Code: "NOT_READY", Message: "Not ready: " + strings.Join(failed, ", ") + ".", Details: details})
+		fail(c, http.StatusServiceUnavailable, &domain.Error{Code: "NOT_READY", Message: "Not ready: " + strings.Join(failed, ", ") + ".",
+			Details: details})
 		return
 	}
 	if len(degraded) > 0 {

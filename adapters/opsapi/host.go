@@ -24,7 +24,8 @@ func (a *API) ownHost(c *gin.Context) {
 		return
 	}
 	fail(c, http.StatusForbidden, &domain.Error{Code: "HOST_NOT_ALLOWED",
-		Message: "The request came for Host " + web.Shown(c.Request.Host) + ". This listener is called by its IP address, as localhost, or by a name in WAYBILL_OPS_HOSTS; a proxy before it has to send such a Host."})
+		Message: "The request came for Host " + web.Shown(c.Request.Host) + ". This listener is called by its IP address, as localhost, or by " +
+			"a name in WAYBILL_OPS_HOSTS; a proxy before it has to send such a Host."})
 	c.Abort()
 }
 

@@ -23,15 +23,18 @@ func TestAPageThatLetsItsNameLeadHereReadsNothing(t *testing.T) {
 		host string
 		own  bool
 	}{
-		{"127.0.0.1:8082", true}, {"[::1]:8082", true}, {"[fe80::1%25eth0]:8082", true}, {"10.1.2.3", true}, {"localhost", true}, {"LOCALHOST.:8082", true}, {"", true},
+		{"127.0.0.1:8082", true}, {"[::1]:8082", true}, {"[fe80::1%25eth0]:8082", true}, {"10.1.2.3", true}, {"localhost", true},
+		{"LOCALHOST.:8082", true}, {"", true},
 		{"api:8082", true}, {"API", true}, {"ops.example.com", true}, {"ops.example.com.:8082", true},
 		{"evil.example", false}, {"evil.example:8082", false}, {"127.0.0.1.evil.example", false}, {"ops.example.com.evil.example", false},
 		{"printer.local", false}, {"worker:8082", false}, {"api.waybill.internal", false}, {"evil.localhost", false},
 	} {
 		for _, at := range []string{"127.0.0.1", "172.17.0.2"} {
-			for path, told := range map[string]string{"/metrics": "", "/debug/pprof/cmdline": "", "/readyz?verbose": "two are pending", "/readyz?verbose=1": "two are pending"} {
+			for path, told := range map[string]string{"/metrics": "", "/debug/pprof/cmdline": "", "/readyz?verbose": "two are pending",
+				"/readyz?verbose=1": "two are pending"} {
 				status, body := askAs(t, api, c.host, at, path)
-				if forbidden := status == http.StatusForbidden; forbidden == c.own || !c.own && (!strings.Contains(body, "HOST_NOT_ALLOWED") || !strings.Contains(body, "Host "+c.host+".")) {
+				if forbidden := status == http.StatusForbidden; forbidden == c.own || !c.own && (!strings.Contains(body, "HOST_NOT_ALLOWED") ||
+					!strings.Contains(body, "Host "+c.host+".")) {
 					t.Errorf("%s as %q at %s: status %d, %s", path, c.host, at, status, body)
 				}
 				if told != "" && strings.Contains(body, told) != c.own {

@@ -21,7 +21,8 @@ func opens(kind domain.OperatorKind, r opsapi.Route) bool {
 	case domain.OperatorReadOnly:
 		return r.Method == "GET"
 	case domain.OperatorDispatcher:
-		return slices.Contains([]string{"GET /deliveries", "GET /deliveries/{delivery_id}", "POST /deliveries/{delivery_id}/advance"}, r.Method+" "+r.Path)
+		return slices.Contains([]string{"GET /deliveries", "GET /deliveries/{delivery_id}", "POST /deliveries/{delivery_id}/advance"},
+			r.Method+" "+r.Path)
 	}
 	return false
 }
@@ -41,8 +42,10 @@ func TestEachKindOfTokenOpensItsRoutesAndNoOther(t *testing.T) {
 			if r.Open {
 				continue
 			}
-			path := strings.NewReplacer("{environment}", "live", "{business_id}", "biz_"+strings.Repeat("0", 32), "{application_id}", "app_"+strings.Repeat("0", 32),
-				"{key_id}", "key_"+strings.Repeat("0", 32), "{delivery_id}", "dlv_"+strings.Repeat("0", 32), "{pickup_location_id}", "pkp_"+strings.Repeat("0", 32)).Replace(r.Path)
+			path := strings.NewReplacer("{environment}", "live", "{business_id}", "biz_"+strings.Repeat("0", 32), "{application_id}",
+				"app_"+strings.Repeat("0", 32),
+				"{key_id}", "key_"+strings.Repeat("0", 32), "{delivery_id}", "dlv_"+strings.Repeat("0", 32), "{pickup_location_id}",
+				"pkp_"+strings.Repeat("0", 32)).Replace(r.Path)
 			got := d.send(t, r.Method, path, "", "Authorization", "Bearer "+issued.Secret)
 			if got.status == 401 || (got.status == 403) == opens(kind, r) {
 				t.Errorf("%s: %s %s answered %d: %s", kind, r.Method, r.Path, got.status, got.body)
@@ -64,7 +67,8 @@ func TestEachKindOfTokenOpensItsRoutesAndNoOther(t *testing.T) {
 func TestATokenOfAnotherKindIsNoFailedAuthentication(t *testing.T) {
 	t.Parallel()
 	d := newScene(t)
-	issued, err := d.tenants.IssueOperatorToken(t.Context(), domain.AuditActor{Name: "test"}, "Dispatch", domain.OperatorDispatcher, new(time.Hour))
+	issued, err := d.tenants.IssueOperatorToken(t.Context(), domain.AuditActor{Name: "test"}, "Dispatch", domain.OperatorDispatcher,
+		new(time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +117,8 @@ func TestAnOperatorsTokenOpensProfiles(t *testing.T) {
 		}
 		return response.StatusCode, string(body)
 	}
-	for kind, want := range map[domain.OperatorKind]int{domain.OperatorAdmin: 200, domain.OperatorReadOnly: 200, domain.OperatorDispatcher: 403} {
+	for kind, want := range map[domain.OperatorKind]int{domain.OperatorAdmin: 200, domain.OperatorReadOnly: 200,
+		domain.OperatorDispatcher: 403} {
 		issued, err := d.tenants.IssueOperatorToken(t.Context(), domain.AuditActor{Name: "test"}, string(kind), kind, nil)
 		if err != nil {
 			t.Fatal(err)

@@ -253,7 +253,8 @@ func TestFailuresOfAnAddressAreLimitedAndATokenThatWorkedIsNotShutOut(t *testing
 		d.send(t, "GET", "/audit", "", "Authorization", "").is(401)
 	}
 	for _, sent := range []string{"", "Bearer " + newAdmin.Secret} {
-		if got := d.send(t, "GET", "/audit", "", "Authorization", sent).refused(429, "RATE_LIMIT_EXCEEDED"); got.header.Get("Retry-After") != "17" {
+		if got := d.send(t, "GET", "/audit", "", "Authorization", sent).refused(429, "RATE_LIMIT_EXCEEDED"); got.header.Get(
+			"Retry-After") != "17" {
 			t.Errorf("Retry-After %q", got.header.Get("Retry-After"))
 		}
 	}
@@ -289,13 +290,15 @@ func TestARequestKeepsItsIDAndIsLoggedWithoutSecrets(t *testing.T) {
 		t.Errorf("X-Request-ID %q", got.header.Get("X-Request-ID"))
 	}
 	entry := d.send(t, "GET", "/audit?target="+got.id(), "").is(200)
-	if entry.text("data", 0, "request_id") != "trace.1" || entry.text("data", 0, "operator", "id") != string(d.id) || entry.text("data", 0, "operator", "name") != "Dispatch" {
+	if entry.text("data", 0, "request_id") != "trace.1" || entry.text("data", 0, "operator", "id") != string(d.id) ||
+		entry.text("data", 0, "operator", "name") != "Dispatch" {
 		t.Errorf("audit %s", entry.body)
 	}
 	if _, line, _ := strings.Cut(d.logged.String(), "\"operations request\""); strings.HasPrefix(line, " request_id=trace.1") {
 		t.Errorf("what the caller chose is logged as ours: %s", line)
 	}
-	for _, want := range []string{" request_id=req_", " client_request_id=trace.1", "operator_id=" + string(d.id), "route=/ops/v1/businesses", "status=201"} {
+	for _, want := range []string{" request_id=req_", " client_request_id=trace.1", "operator_id=" + string(d.id), "route=/ops/v1/businesses",
+		"status=201"} {
 		if !strings.Contains(d.logged.String(), want) {
 			t.Errorf("%q is not logged: %s", want, d.logged)
 		}

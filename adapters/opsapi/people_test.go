@@ -12,11 +12,13 @@ func TestACompanyMakesALinkThatLetsItsCustomerIn(t *testing.T) {
 	other := d.send(t, "POST", "/businesses", `{"name":"Other"}`).is(201).id()
 	at := "/businesses/" + business + "/portal-links"
 	made := d.send(t, "POST", at, `{"email":"Ama@Example.com","name":"Ama Mensah","role":"owner"}`).is(201)
-	if made.text("data", "email") != "ama@example.com" || made.text("data", "role") != "owner" || made.text("data", "purpose") != "invitation" ||
+	if made.text("data", "email") != "ama@example.com" || made.text("data", "role") != "owner" ||
+		made.text("data", "purpose") != "invitation" ||
 		!strings.HasPrefix(made.text("data", "link"), "https://portal.example.com/enter/") {
 		t.Errorf("%s", made.body)
 	}
-	if again := d.send(t, "POST", at, `{"email":"ama@example.com","name":"Ama","role":"owner"}`).is(201); again.text("data", "link") == made.text("data", "link") ||
+	if again := d.send(t, "POST", at, `{"email":"ama@example.com","name":"Ama","role":"owner"}`).is(201); again.text("data",
+		"link") == made.text("data", "link") ||
 		again.text("data", "person_id") != made.text("data", "person_id") {
 		t.Errorf("%s", again.body)
 	}
@@ -30,11 +32,13 @@ func TestACompanyMakesALinkThatLetsItsCustomerIn(t *testing.T) {
 	}
 	d.send(t, "POST", "/businesses/biz_1/portal-links", `{"email":"ama@example.com","name":"Ama","role":"owner"}`).refused(404, "NOT_FOUND")
 
-	if got := d.send(t, "GET", "/audit?business_id="+business+"&action=person.invite", "").is(200); got.text("data", 0, "actor", "kind") != "operator" ||
+	if got := d.send(t, "GET", "/audit?business_id="+business+"&action=person.invite", "").is(200); got.text("data", 0, "actor",
+		"kind") != "operator" ||
 		got.text("data", 0, "target") != made.text("data", "person_id") || strings.Contains(got.body, "enter/") {
 		t.Errorf("%s", got.body)
 	}
-	if got := d.send(t, "GET", "/audit?limit=100&business_id="+other, "").is(200); strings.Contains(got.body, business) || !strings.Contains(got.body, other) {
+	if got := d.send(t, "GET", "/audit?limit=100&business_id="+other, "").is(200); strings.Contains(got.body, business) ||
+		!strings.Contains(got.body, other) {
 		t.Errorf("the audit log of another business: %s", got.body)
 	}
 	if got := d.send(t, "GET", "/audit?person_id="+made.text("data", "person_id"), "").is(200); strings.Contains(got.body, "person.invite") {

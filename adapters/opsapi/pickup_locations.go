@@ -202,6 +202,7 @@ func refusedTable(err error) error {
 		return shown
 	})
 	return &domain.Error{Kind: domain.KindInvalid, Code: domain.CodeImportInvalid,
-		Message: fmt.Sprintf("%s in the table, the first one in line %d: %s. Nothing was stored.", wrong.Count(), wrong[0].Line, strings.TrimSpace(wrong[0].Field+" "+wrong[0].Message)),
+		Message: fmt.Sprintf("%s in the table, the first one in line %d: %s. Nothing was stored.", wrong.Count(), wrong[0].Line,
+			strings.TrimSpace(wrong[0].Field+" "+wrong[0].Message)),
 		Details: map[string]any{"errors": errs}}
 }

@@ -31,10 +31,12 @@ func TestACustomerIsMadeChangedAndListed(t *testing.T) {
 		t.Errorf("%s", made.body)
 	}
 	d.send(t, "PATCH", at, `{"name":"Adom Foods"}`).is(200) // changes nothing
-	if got := d.send(t, "PATCH", at, `{"rate_limit":{"limit":30,"window_seconds":60}}`).is(200); got.text("data", "rate_limit", "limit") != "30" {
+	if got := d.send(t, "PATCH", at, `{"rate_limit":{"limit":30,"window_seconds":60}}`).is(200); got.text("data", "rate_limit",
+		"limit") != "30" {
 		t.Errorf("%s", got.body)
 	}
-	if got := d.send(t, "PATCH", at, `{"name":"Adom","rate_limit":{"default":true}}`).is(200); got.at("data", "rate_limit") != nil || got.text("data", "name") != "Adom" {
+	if got := d.send(t, "PATCH", at, `{"name":"Adom","rate_limit":{"default":true}}`).is(200); got.at("data", "rate_limit") != nil ||
+		got.text("data", "name") != "Adom" {
 		t.Errorf("%s", got.body)
 	}
 	if got := d.send(t, "GET", at, "").is(200); got.text("data", "name") != "Adom" {
@@ -54,7 +56,8 @@ func TestACustomerIsMadeChangedAndListed(t *testing.T) {
 		t.Errorf("%s", got.body)
 	}
 	d.send(t, "GET", "/applications/"+app.id(), "").is(200)
-	if got, want := fmt.Sprint(d.audit(t)), "[operator.create business.create business.update business.update application.create application.rename application.disable application.enable]"; got != want {
+	if got, want := fmt.Sprint(d.audit(t)), "[operator.create business.create business.update business.update application.create "+
+		"application.rename application.disable application.enable]"; got != want {
 		t.Errorf("kept %s, want %s", got, want)
 	}
 }
@@ -68,7 +71,8 @@ func TestAKeyIsShownOnceRotatedAndRevoked(t *testing.T) {
 	made := d.send(t, "POST", keys, `{"environment":"live","scopes":["quotes:read","deliveries:read"],"expires_in":"90d"}`).is(201)
 	secret := made.text("data", "key")
 	next := d.send(t, "POST", "/keys/"+made.id()+"/rotate", "").is(201)
-	if next.text("data", "key") == secret || next.id() == made.id() || fmt.Sprint(next.at("data", "scopes")) != "[quotes:read deliveries:read]" {
+	if next.text("data", "key") == secret || next.id() == made.id() ||
+		fmt.Sprint(next.at("data", "scopes")) != "[quotes:read deliveries:read]" {
 		t.Errorf("%s", next.body)
 	}
 	for range 2 {
@@ -85,15 +89,17 @@ func TestAKeyIsShownOnceRotatedAndRevoked(t *testing.T) {
 	}
 	for body, want := range map[string]string{
 		`{}`: "environment required, scopes required",
-		`{"environment":"test","scopes":["all","quotes:read"],"expires_in":"soon"}`: "environment not_allowed, expires_in invalid_format, scopes not_allowed",
-		`{"environment":"live","scopes":[]}`:                                        "scopes too_short",
-		`{"environment":"live","scopes":["everything"],"expires_in":"0s"}`:          "expires_in invalid_format, scopes[0] not_allowed",
+		`{"environment":"test","scopes":["all","quotes:read"],"expires_in":"soon"}`: "environment not_allowed, expires_in invalid_format, " +
+			"scopes not_allowed",
+		`{"environment":"live","scopes":[]}`:                               "scopes too_short",
+		`{"environment":"live","scopes":["everything"],"expires_in":"0s"}`: "expires_in invalid_format, scopes[0] not_allowed",
 	} {
 		if got := d.send(t, "POST", keys, body).refused(422, "VALIDATION_ERROR"); got.fields() != want {
 			t.Errorf("%s: %q, want %q", body, got.fields(), want)
 		}
 	}
-	if got, want := fmt.Sprint(d.audit(t)), "[operator.create business.create application.create key.create key.rotate key.revoke]"; got != want {
+	if got, want := fmt.Sprint(d.audit(t)),
+		"[operator.create business.create application.create key.create key.rotate key.revoke]"; got != want {
 		t.Errorf("kept %s, want %s", got, want)
 	}
 }
@@ -119,7 +125,9 @@ func TestAPickupLocationSaysWhatItLacksUntilItIsCompleted(t *testing.T) {
 	if got := d.send(t, "GET", strings.Replace(at, "live", "sandbox", 1), "").is(200); len(got.at("data").([]any)) != 3 {
 		t.Errorf("%s", got.body)
 	}
-	if got := d.send(t, "POST", at, `{"address":"x","contact":"1","latitude":91,"active":"yes"}`).refused(422, "VALIDATION_ERROR"); got.fields() != "active invalid_type, address too_short, contact invalid_format, latitude out_of_range, longitude required, name required" {
+	if got := d.send(t, "POST", at, `{"address":"x","contact":"1","latitude":91,"active":"yes"}`).refused(422,
+		"VALIDATION_ERROR"); got.fields() != "active invalid_type, address too_short, contact invalid_format, latitude out_of_range, longitude "+
+		"required, name required" {
 		t.Errorf("%s", got.fields())
 	}
 	if got, want := fmt.Sprint(d.audit(t)), "[operator.create business.create pickup_location.create pickup_location.update]"; got != want {
@@ -132,7 +140,8 @@ func TestATableIsImportedOnceHoweverOftenItIsSent(t *testing.T) {
 	d := newScene(t)
 	business := d.send(t, "POST", "/businesses", `{"name":"Adom"}`).is(201).id()
 	at := "/businesses/" + business + "/environments/live/pickup-locations/import"
-	table := "\xef\xbb\xbfname,address,contact,latitude,longitude,active\r\n\"Osu \"\"A\"\"\",\"12 Oxford Street, Osu\",+233302000001,5.5,-0.1,\r\nTema,1 Harbour Road,,,,no\r\n"
+	table := "\xef\xbb\xbfname,address,contact,latitude,longitude,active\r\n\"Osu \"\"A\"\"\",\"12 Oxford Street, " +
+		"Osu\",+233302000001,5.5,-0.1,\r\nTema,1 Harbour Road,,,,no\r\n"
 	csv := []string{"Content-Type", "text/csv; charset=utf-8"}
 	counts := func(path, body, want string) *reply {
 		t.Helper()
@@ -144,7 +153,8 @@ func TestATableIsImportedOnceHoweverOftenItIsSent(t *testing.T) {
 	}
 	counts(at+"?dry_run=true", table, "2 0 0")
 	first := counts(at, table, "2 0 0")
-	if first.text("data", "incomplete", 0, "line") != "3" || fmt.Sprint(first.at("data", "incomplete", 0, "missing")) != "[contact coordinates]" {
+	if first.text("data", "incomplete", 0, "line") != "3" ||
+		fmt.Sprint(first.at("data", "incomplete", 0, "missing")) != "[contact coordinates]" {
 		t.Errorf("%s", first.body)
 	}
 	counts(at, table, "0 0 2")
@@ -169,7 +179,8 @@ func TestATableIsImportedOnceHoweverOftenItIsSent(t *testing.T) {
 	for i := range 10_001 {
 		fmt.Fprintf(&rows, "Branch %d,%d Ring Road\n", i, i)
 	}
-	if got := d.send(t, "POST", at, rows.String(), csv...).refused(422, "IMPORT_INVALID"); got.text("error", "details", "errors", 0, "line") != "10002" {
+	if got := d.send(t, "POST", at, rows.String(), csv...).refused(422, "IMPORT_INVALID"); got.text("error", "details", "errors", 0,
+		"line") != "10002" {
 		t.Errorf("%s", got.body)
 	}
 	if got, want := fmt.Sprint(d.audit(t)), "[operator.create business.create pickup_location.import pickup_location.import]"; got != want {
@@ -202,9 +213,12 @@ func TestAnOperatorFindsADeliveryAndMovesItToItsEnd(t *testing.T) {
 	tenant := d.NewTenant(t)
 	other := d.book(t, d.NewTenant(t), "order-2")
 	booked := d.book(t, tenant, "order-1")
-	for _, query := range []string{"id=" + string(booked.ID), "external_id=order-1", "reference=" + string(booked.Reference), "reference=" + strings.ToLower(strings.ReplaceAll(string(booked.Reference), "-", "")), "business_id=" + string(tenant.BusinessID), "application_id=" + string(tenant.ApplicationID)} {
+	for _, query := range []string{"id=" + string(booked.ID), "external_id=order-1", "reference=" + string(booked.Reference),
+		"reference=" + strings.ToLower(strings.ReplaceAll(string(booked.Reference), "-", "")), "business_id=" + string(tenant.BusinessID),
+		"application_id=" + string(tenant.ApplicationID)} {
 		got := d.send(t, "GET", "/deliveries?"+query, "").is(200)
-		if list, _ := got.at("data").([]any); len(list) != 1 || got.text("data", 0, "id") != string(booked.ID) || got.text("data", 0, "business_id") != string(tenant.BusinessID) {
+		if list, _ := got.at("data").([]any); len(list) != 1 || got.text("data", 0, "id") != string(booked.ID) ||
+			got.text("data", 0, "business_id") != string(tenant.BusinessID) {
 			t.Errorf("%s: %s", query, got.body)
 		}
 	}
@@ -215,15 +229,18 @@ func TestAnOperatorFindsADeliveryAndMovesItToItsEnd(t *testing.T) {
 		}
 	}
 	again := d.send(t, "POST", advance, `{"status":"delivered"}`).refused(409, "TRANSITION_INVALID")
-	if again.text("error", "details", "current_status") != "delivered" || again.text("error", "details", "requested_status") != "delivered" || fmt.Sprint(again.at("error", "details", "allowed_statuses")) != "[]" {
+	if again.text("error", "details", "current_status") != "delivered" || again.text("error", "details", "requested_status") != "delivered" ||
+		fmt.Sprint(again.at("error", "details", "allowed_statuses")) != "[]" {
 		t.Errorf("%s", again.body)
 	}
 	whole := d.send(t, "GET", "/deliveries/"+string(booked.ID), "").is(200)
-	if list, _ := whole.at("data", "timeline").([]any); len(list) != 5 || whole.text("data", "application", "id") != string(tenant.ApplicationID) || whole.text("data", "business", "name") != "Shop" {
+	if list, _ := whole.at("data", "timeline").([]any); len(list) != 5 || whole.text("data", "application", "id") != string(
+		tenant.ApplicationID) || whole.text("data", "business", "name") != "Shop" {
 		t.Errorf("%s", whole.body)
 	}
 	entry := d.send(t, "GET", "/audit?target="+string(booked.ID)+"&action=delivery.advance&limit=1", "").is(200)
-	if entry.text("data", 0, "details", "from") != "in_transit" || entry.text("data", 0, "details", "to") != "delivered" || entry.text("meta", "has_more") != "true" {
+	if entry.text("data", 0, "details", "from") != "in_transit" || entry.text("data", 0, "details", "to") != "delivered" ||
+		entry.text("meta", "has_more") != "true" {
 		t.Errorf("%s", entry.body)
 	}
 	if list := d.audit(t); len(list) != 5 { // the token and four moves; the fifth was refused
@@ -233,11 +250,13 @@ func TestAnOperatorFindsADeliveryAndMovesItToItsEnd(t *testing.T) {
 	if got := d.send(t, "GET", "/deliveries?status=booked&status_older_than=10m", "").is(200); got.text("data", 0, "id") != string(other.ID) {
 		t.Errorf("%s", got.body)
 	}
-	if got := d.send(t, "GET", "/deliveries?status=booked&status_older_than=12m", "").is(200); len(got.at("data").([]any)) != 0 || got.text("meta", "created_after") == "" {
+	if got := d.send(t, "GET", "/deliveries?status=booked&status_older_than=12m", "").is(200); len(got.at("data").([]any)) != 0 ||
+		got.text("meta", "created_after") == "" {
 		t.Errorf("%s", got.body)
 	}
 	for body, want := range map[string]string{
-		`{}`: "status required", `{"status":"booked"}`: "status not_allowed", `{"status":"lost","reason_code":"rain"}`: "reason_code not_allowed, status not_allowed",
+		`{}`: "status required", `{"status":"booked"}`: "status not_allowed",
+		`{"status":"lost","reason_code":"rain"}`: "reason_code not_allowed, status not_allowed",
 	} {
 		if got := d.send(t, "POST", advance, body).refused(422, "VALIDATION_ERROR"); got.fields() != want {
 			t.Errorf("%s: %q, want %q", body, got.fields(), want)
@@ -265,7 +284,8 @@ func TestACursorBelongsToItsListAndFilters(t *testing.T) {
 		if cursor = "&cursor=" + got.text("meta", "next_cursor"); page == 0 {
 			for _, elsewhere := range []string{
 				"/deliveries?limit=2" + cursor, "/deliveries?environment=live" + cursor, "/deliveries?environment=sandbox&order=desc" + cursor,
-				"/businesses?limit=2" + cursor, "/audit?limit=2" + cursor, "/deliveries?environment=sandbox" + cursor + "A", "/deliveries?environment=sandbox&cursor=AAAA",
+				"/businesses?limit=2" + cursor, "/audit?limit=2" + cursor, "/deliveries?environment=sandbox" + cursor + "A",
+				"/deliveries?environment=sandbox&cursor=AAAA",
 			} {
 				if got := d.send(t, "GET", elsewhere, "").refused(422, "VALIDATION_ERROR"); got.fields() != "cursor invalid_format" {
 					t.Errorf("%s: %s", elsewhere, got.body)
@@ -303,7 +323,8 @@ func TestHostileRequestsAreRefusedInTheDescribedWay(t *testing.T) {
 		{"GET", "/businesses/" + business + "/environments/Live/pickup-locations", "", 404, "NOT_FOUND"},
 		{"POST", "/keys/" + string(sample.ID(domain.PrefixAPIKey)) + "/revoke", "", 404, "NOT_FOUND"},
 		{"POST", "/deliveries/" + string(sample.ID(domain.PrefixDelivery)) + "/advance", `{"status":"assigned"}`, 404, "NOT_FOUND"},
-		{"GET", "/deliveries?reference=x&limit=0&order=up&created_after=now&status_older_than=soon&id=1&environment=test", "", 422, "VALIDATION_ERROR"},
+		{"GET", "/deliveries?reference=x&limit=0&order=up&created_after=now&status_older_than=soon&id=1&environment=test", "", 422,
+			"VALIDATION_ERROR"},
 		{"GET", "/deliveries?refrence=x", "", 400, "INVALID_REQUEST"},
 		{"GET", "/businesses?limit=1&limit=2", "", 422, "VALIDATION_ERROR"},
 		{"GET", "/businesses?limit=%zz", "", 400, "INVALID_REQUEST"},

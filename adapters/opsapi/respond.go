@@ -63,7 +63,8 @@ func (a *API) refuse(c *call, err error) {
 		e = &domain.Error{Kind: domain.KindUnavailable, Message: "The client left.", RetryAfter: time.Second}
 	case errors.Is(err, ports.ErrTookTooLong) && !errors.As(err, &e):
 		a.unavailable(c, err)
-		e = &domain.Error{Kind: domain.KindUnavailable, RetryAfter: goneFor, Message: "The database took too long; nothing was changed. Send the same request again in a few seconds, or less at once."}
+		e = &domain.Error{Kind: domain.KindUnavailable, RetryAfter: goneFor,
+			Message: "The database took too long; nothing was changed. Send the same request again in a few seconds, or less at once."}
 	default:
 		if e = web.ErrorOf(err); e.Kind != domain.KindUnavailable {
 			break
@@ -72,7 +73,8 @@ func (a *API) refuse(c *call, err error) {
 		switch {
 		case errors.Is(err, ports.ErrOutcomeUnknown):
 			e = &domain.Error{Kind: e.Kind, RetryAfter: goneFor,
-				Message: "The database did not answer in time, and the change may have been made. Look at the record in a few seconds before you send it again."}
+				Message: "The database did not answer in time, and the change may have been made. Look at the record in a few seconds before you " +
+					"send it again."}
 		case errors.Is(err, ports.ErrStorageGone), errors.Is(err, context.DeadlineExceeded):
 			e = &domain.Error{Kind: e.Kind, RetryAfter: goneFor,
 				Message: "The database does not answer right now. Send the same request again in a few seconds; /readyz tells when it is back."}

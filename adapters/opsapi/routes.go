@@ -71,7 +71,8 @@ var routes = []route{
 	{method: "POST", path: "/keys/{key_id}/rotate", handle: (*Management).rotateKey},
 	{method: "POST", path: "/keys/{key_id}/revoke", handle: (*Management).revokeKey},
 
-	{method: "GET", path: pickups, kinds: readers, query: []string{"search", "active", "cursor", "limit"}, handle: (*Management).listPickupLocations},
+	{method: "GET", path: pickups, kinds: readers, query: []string{"search", "active", "cursor", "limit"},
+		handle: (*Management).listPickupLocations},
 	{method: "POST", path: pickups, body: pickupLocationShape, handle: (*Management).createPickupLocation},
 	{method: "POST", path: pickups + "/import", query: []string{"dry_run"}, csv: true, handle: (*Management).importPickupLocations},
 	{method: "GET", path: pickups + "/{pickup_location_id}", kinds: readers, handle: (*Management).getPickupLocation},
@@ -95,7 +96,8 @@ var routes = []route{
 		},
 	},
 
-	{method: "GET", path: "/audit", kinds: readers, query: []string{"operator_id", "person_id", "business_id", "action", "target", "cursor", "limit"}, handle: (*Management).listAudit},
+	{method: "GET", path: "/audit", kinds: readers, query: []string{"operator_id", "person_id", "business_id", "action", "target", "cursor",
+		"limit"}, handle: (*Management).listAudit},
 }
 
 // ginPath is the path in gin's notation: {id} becomes :id.

@@ -17,7 +17,8 @@ var (
 	}
 	applicationShape = strictjson.Object{"name": strictjson.Leaf}
 	programShape     = strictjson.Object{"name": strictjson.Leaf, "disabled": strictjson.Leaf}
-	keyShape         = strictjson.Object{"environment": strictjson.Leaf, "scopes": strictjson.ArrayOf(strictjson.Leaf), "expires_in": strictjson.Leaf}
+	keyShape         = strictjson.Object{"environment": strictjson.Leaf, "scopes": strictjson.ArrayOf(strictjson.Leaf),
+		"expires_in": strictjson.Leaf}
 )
 
 // readLimit reads a limit, or that the setting for all is to apply.
@@ -53,7 +54,8 @@ func (m *Management) createBusiness(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return created("/businesses/"+string(made.ID), "Business created, with three sandbox pickup locations to try things with.", showBusiness(made)), nil
+	return created("/businesses/"+string(made.ID), "Business created, with three sandbox pickup locations to try things with.",
+		showBusiness(made)), nil
 }
 
 func (m *Management) listBusinesses(c *call) (reply, error) {
@@ -254,7 +256,8 @@ func (m *Management) rotateKey(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return created("/keys/"+string(made.ID), "Successor created; it is not shown again. The old key works until it is revoked.", showIssued(made)), nil
+	return created("/keys/"+string(made.ID), "Successor created; it is not shown again. The old key works until it is revoked.",
+		showIssued(made)), nil
 }
 
 func (m *Management) revokeKey(c *call) (reply, error) {

@@ -24,7 +24,8 @@ func TestWhoOperatesBeforeTheDatabaseIsThereIsToldToComeBack(t *testing.T) {
 		if recorder.Code != want || recorder.Header()[id] == nil || recorder.Header().Get("Cache-Control") != "private, no-store" {
 			t.Errorf("%s: %d, want %d: %v %s", path, recorder.Code, want, recorder.Header(), body)
 		}
-		if want == 503 && (recorder.Header().Get("Retry-After") != "5" || !strings.Contains(body, `"code":"SERVICE_UNAVAILABLE"`) || !strings.Contains(body, "/readyz")) {
+		if want == 503 && (recorder.Header().Get("Retry-After") != "5" || !strings.Contains(body, `"code":"SERVICE_UNAVAILABLE"`) ||
+			!strings.Contains(body, "/readyz")) {
 			t.Errorf("%s: %v %s", path, recorder.Header(), body)
 		}
 	}

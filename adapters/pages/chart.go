@@ -79,8 +79,9 @@ func NewChart(title, by, unit string, bars []Bar) Chart {
 	step := float64(chartWidth-chartLeft) / float64(max(1, len(bars)))
 	for i, b := range bars {
 		c.Columns = append(c.Columns, Column{
-			Bar: b, X: units(chartLeft + float64(i)*step + step*.1), Width: units(step * .8), Y: units(y(b.Value)), Height: units(chartHeight - y(b.Value)),
-			BadY: units(y(b.Bad)), BadHeight: units(chartHeight - y(b.Bad)),
+			Bar: b, X: units(chartLeft + float64(i)*step + step*.1), Width: units(step * .8), Y: units(y(b.Value)),
+			Height: units(chartHeight - y(b.Value)),
+			BadY:   units(y(b.Bad)), BadHeight: units(chartHeight - y(b.Bad)),
 		})
 	}
 	return c

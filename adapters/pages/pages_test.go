@@ -127,15 +127,18 @@ func TestAPageLoadsItsOwnAssetsAndNothingElse(t *testing.T) {
 }
 
 func TestAFieldIsTiedToItsHintAndItsError(t *testing.T) {
-	html := page(t, `{{template "field" .}}`, pages.Field{ID: "name", Name: "name", Label: "Name", Hint: "as on the sign", Error: "a name has at least 1 character", Value: `"><b>`})
+	html := page(t, `{{template "field" .}}`, pages.Field{ID: "name", Name: "name", Label: "Name", Hint: "as on the sign",
+		Error: "a name has at least 1 character", Value: `"><b>`})
 	for _, want := range []string{
-		`<label for="name">`, `aria-describedby="name-hint name-error"`, `id="name-error" role="alert"`, `aria-invalid="true"`, `value="&#34;&gt;&lt;b&gt;"`,
+		`<label for="name">`, `aria-describedby="name-hint name-error"`, `id="name-error" role="alert"`, `aria-invalid="true"`,
+		`value="&#34;&gt;&lt;b&gt;"`,
 	} {
 		if !strings.Contains(html, want) {
 			t.Errorf("%s is not in %s", want, html)
 		}
 	}
-	if html := page(t, `{{template "field" .}}`, pages.Field{ID: "p", Name: "password", Type: "password", Value: "secret words"}); strings.Contains(html, "secret words") {
+	if html := page(t, `{{template "field" .}}`, pages.Field{ID: "p", Name: "password", Type: "password",
+		Value: "secret words"}); strings.Contains(html, "secret words") {
 		t.Error("a password that was typed is in the page")
 	}
 }

@@ -46,7 +46,8 @@ type Jobs struct {
 func New(r prometheus.Registerer, log *slog.Logger) *Jobs {
 	j := &Jobs{
 		succeeded: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "waybill_job_last_success_timestamp_seconds", Help: "Unix time of the last success of a background job in this process, or of its start when it has not succeeded yet.",
+			Name: "waybill_job_last_success_timestamp_seconds", Help: "Unix time of the last success of a background job in this process, or of " +
+				"its start when it has not succeeded yet.",
 		}, []string{"name"}),
 		intervals: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "waybill_job_interval_seconds", Help: "Interval in seconds between two runs of a background job.",

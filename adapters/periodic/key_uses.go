@@ -21,7 +21,8 @@ type recorder interface {
 // KeyUses writes which keys were used, and once more when the process ends. What
 // could not be written comes with the next time.
 func KeyUses(name string, keys recorder) Job {
-	return Job{Name: name, Every: recordEvery, Limit: RecordTimeout, Level: slog.LevelWarn, atEnd: true, Do: func(ctx context.Context) (time.Duration, error) {
-		return 0, keys.RecordUses(ctx)
-	}}
+	return Job{Name: name, Every: recordEvery, Limit: RecordTimeout, Level: slog.LevelWarn, atEnd: true,
+		Do: func(ctx context.Context) (time.Duration, error) {
+			return 0, keys.RecordUses(ctx)
+		}}
 }

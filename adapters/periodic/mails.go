@@ -22,13 +22,14 @@ type sender interface {
 // Mails sends mails that are due. A mail server that does not answer is no failure of
 // the job: it is logged with each mail, and metrics tell.
 func Mails(s sender) Job {
-	return Job{Name: "mails", Every: mailEvery, Limit: mailLimit, Level: slog.LevelWarn, AtOnce: true, Do: func(ctx context.Context) (time.Duration, error) {
-		more, err := s.Send(ctx)
-		if more && err == nil {
-			return 1, nil
-		}
-		return 0, err
-	}}
+	return Job{Name: "mails", Every: mailEvery, Limit: mailLimit, Level: slog.LevelWarn, AtOnce: true,
+		Do: func(ctx context.Context) (time.Duration, error) {
+			more, err := s.Send(ctx)
+			if more && err == nil {
+				return 1, nil
+			}
+			return 0, err
+		}}
 }
 
 // watch tells people of keys that expire soon.
@@ -38,7 +39,8 @@ type watch interface {
 
 // ExpiringKeys has people told of keys that expire soon.
 func ExpiringKeys(w watch) Job {
-	return Job{Name: "expiring_keys", Every: expiringEvery, Limit: expiringLimit, Level: slog.LevelWarn, AtOnce: true, Do: func(ctx context.Context) (time.Duration, error) {
-		return 0, w.TellExpiring(ctx)
-	}}
+	return Job{Name: "expiring_keys", Every: expiringEvery, Limit: expiringLimit, Level: slog.LevelWarn, AtOnce: true,
+		Do: func(ctx context.Context) (time.Duration, error) {
+			return 0, w.TellExpiring(ctx)
+		}}
 }

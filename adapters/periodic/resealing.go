@@ -23,14 +23,15 @@ type resealer interface {
 // Resealing seals signing secrets anew while the key is being changed: there is a
 // previous one. Any number of processes may do it.
 func Resealing(key resealer, changing bool, log *slog.Logger) Job {
-	return Job{Name: "resealing", Every: resealEvery, Limit: resealLimit, Level: slog.LevelWarn, AtOnce: true, Do: func(ctx context.Context) (time.Duration, error) {
-		if !changing {
-			return 0, nil
-		}
-		resealed, err := key.Reseal(ctx)
-		if resealed > 0 {
-			log.Info("signing secrets were sealed anew, under WAYBILL_SECRET_KEY", "resealed", resealed)
-		}
-		return 0, err
-	}}
+	return Job{Name: "resealing", Every: resealEvery, Limit: resealLimit, Level: slog.LevelWarn, AtOnce: true,
+		Do: func(ctx context.Context) (time.Duration, error) {
+			if !changing {
+				return 0, nil
+			}
+			resealed, err := key.Reseal(ctx)
+			if resealed > 0 {
+				log.Info("signing secrets were sealed anew, under WAYBILL_SECRET_KEY", "resealed", resealed)
+			}
+			return 0, err
+		}}
 }

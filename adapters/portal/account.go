@@ -46,10 +46,12 @@ func (p *Portal) accountPage(c *call, status int, n *pages.Notice) error {
 	v := accountView{
 		Notice: n, Person: c.principal.Person, HasPassword: c.principal.Person.PasswordHash != "", Others: len(sessions) > 1,
 		Pass: c.field(pages.Field{Name: "password", Label: "New password", Type: "password", Autocomplete: "new-password", Required: true,
-			MinLength: domain.MinPassword, MaxLength: domain.MaxPassword, Hint: "At least 12 characters. A few words that do not belong together are good."}),
+			MinLength: domain.MinPassword, MaxLength: domain.MaxPassword,
+			Hint: "At least 12 characters. A few words that do not belong together are good."}),
 	}
 	if v.HasPassword && !fresh {
-		v.Current = c.field(pages.Field{Name: "current_password", Label: "Current password", Type: "password", Autocomplete: "current-password", Required: true, MaxLength: domain.MaxPassword})
+		v.Current = c.field(pages.Field{Name: "current_password", Label: "Current password", Type: "password", Autocomplete: "current-password",
+			Required: true, MaxLength: domain.MaxPassword})
 	}
 	if v.Passkeys, err = p.passkeysView(c, fresh); err != nil {
 		return err
@@ -57,7 +59,8 @@ func (p *Portal) accountPage(c *call, status int, n *pages.Notice) error {
 	v.Stale = !v.HasPassword && !fresh
 	for _, s := range sessions {
 		v.Sessions = append(v.Sessions, sessionView{
-			ID: string(s.ID), Device: domain.DeviceName(s.Device), Method: string(s.Method), SignedInAt: s.SignedInAt, SeenAt: s.LastSeenAt, Here: s.ID == c.principal.Session.ID,
+			ID: string(s.ID), Device: domain.DeviceName(s.Device), Method: string(s.Method), SignedInAt: s.SignedInAt, SeenAt: s.LastSeenAt,
+			Here: s.ID == c.principal.Session.ID,
 		})
 	}
 	if len(memberships) > 1 {

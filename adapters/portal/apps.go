@@ -33,7 +33,8 @@ func (p *Portal) appView(c *call, a domain.Application) (appView, error) {
 	v := appView{ID: string(a.ID), Name: a.Name, Disabled: a.Disabled, CreatedAt: a.CreatedAt}
 	now := p.options.Clock.Now()
 	for _, e := range []environmentView{
-		{Name: string(domain.Sandbox), Title: "Sandbox", BaseURL: p.options.SandboxBaseURL}, {Name: string(domain.Live), Title: "Live", BaseURL: p.options.LiveBaseURL},
+		{Name: string(domain.Sandbox), Title: "Sandbox", BaseURL: p.options.SandboxBaseURL}, {Name: string(domain.Live), Title: "Live",
+			BaseURL: p.options.LiveBaseURL},
 	} {
 		keys, err := p.Tenants.KeysOf(c.ctx(), c.business(), a.ID, domain.Environment(e.Name))
 		if err != nil {
@@ -87,7 +88,8 @@ func (p *Portal) home(c *call) error {
 	}
 	if c.principal.Person.PasswordHash == "" && len(known) == 0 {
 		v.Warn = append(v.Warn, pages.Notice{Tone: "warn", Title: "You have no password yet",
-			Lines: []string{"A link lets you in once. Set a password or add a passkey now, so that you can come back without one."}, Link: &pages.Link{Href: "/account", Text: "Set a password"}})
+			Lines: []string{"A link lets you in once. Set a password or add a passkey now, so that you can come back without one."},
+			Link:  &pages.Link{Href: "/account", Text: "Set a password"}})
 	}
 	if n := p.risingErrors(c); n != nil {
 		v.Warn = append(v.Warn, *n)
@@ -104,8 +106,9 @@ func (p *Portal) home(c *call) error {
 		for _, e := range app.Environments {
 			usable[e.Name], used[e.Name] = usable[e.Name] || e.Usable > 0 && !a.Disabled, used[e.Name] || !e.LastUsedAt.IsZero()
 			if e.Expiring != "" && !a.Disabled {
-				v.Warn = append(v.Warn, pages.Notice{Tone: "warn", Title: "A key expires soon", Lines: []string{"The " + e.Name + " key ending " + e.Expiring + " of " + app.Name + " expires within a week."},
-					Link: &pages.Link{Href: e.Keys, Text: "Rotate it"}})
+				v.Warn = append(v.Warn, pages.Notice{Tone: "warn", Title: "A key expires soon",
+					Lines: []string{"The " + e.Name + " key ending " + e.Expiring + " of " + app.Name + " expires within a week."},
+					Link:  &pages.Link{Href: e.Keys, Text: "Rotate it"}})
 			}
 		}
 		v.Apps = append(v.Apps, app)
@@ -118,11 +121,16 @@ func (p *Portal) home(c *call) error {
 	}
 	sandbox, live := string(domain.Sandbox), string(domain.Live)
 	v.Todo = []todo{
-		{Title: "Create an application", Text: "One for each program that calls the API.", Done: len(apps) > 0, Link: pages.Link{Href: "/apps", Text: "Applications"}},
-		{Title: "Create a sandbox key", Text: "It books deliveries that are played, never driven.", Done: usable[sandbox] || used[sandbox], Link: pages.Link{Href: keys(domain.Sandbox), Text: "Sandbox keys"}},
-		{Title: "Make the first call", Text: "Ticked when a sandbox key has been used.", Done: used[sandbox], Link: pages.Link{Href: p.docs("/first-delivery"), Text: "Your first delivery"}},
-		{Title: "Create a live key", Text: "An owner does this. From then on a rider comes.", Done: usable[live] || used[live], Link: pages.Link{Href: keys(domain.Live), Text: "Live keys"}},
-		{Title: "Go live", Text: "Ticked when a live key has been used.", Done: used[live], Link: pages.Link{Href: p.docs("/going-live"), Text: "Before going live"}},
+		{Title: "Create an application", Text: "One for each program that calls the API.", Done: len(apps) > 0,
+			Link: pages.Link{Href: "/apps", Text: "Applications"}},
+		{Title: "Create a sandbox key", Text: "It books deliveries that are played, never driven.", Done: usable[sandbox] || used[sandbox],
+			Link: pages.Link{Href: keys(domain.Sandbox), Text: "Sandbox keys"}},
+		{Title: "Make the first call", Text: "Ticked when a sandbox key has been used.", Done: used[sandbox],
+			Link: pages.Link{Href: p.docs("/first-delivery"), Text: "Your first delivery"}},
+		{Title: "Create a live key", Text: "An owner does this. From then on a rider comes.", Done: usable[live] || used[live],
+			Link: pages.Link{Href: keys(domain.Live), Text: "Live keys"}},
+		{Title: "Go live", Text: "Ticked when a live key has been used.", Done: used[live], Link: pages.Link{Href: p.docs("/going-live"),
+			Text: "Before going live"}},
 	}
 	v.AllDone = true
 	for i := range v.Todo {
@@ -142,8 +150,10 @@ func (p *Portal) risingErrors(c *call) *pages.Notice {
 	if !rise.Rising() {
 		return nil
 	}
-	return &pages.Notice{Tone: "bad", Title: "Errors are rising", Lines: []string{fmt.Sprintf("%d of %d requests of the last hour failed (%s); in the day before it was %s.",
-		rise.Errors, rise.Calls, share(rise.Errors, rise.Calls), share(rise.ErrorsBefore, rise.CallsBefore))}, Link: &pages.Link{Href: "/errors?period=1h", Text: "See which"}}
+	return &pages.Notice{Tone: "bad", Title: "Errors are rising",
+		Lines: []string{fmt.Sprintf("%d of %d requests of the last hour failed (%s); in the day before it was %s.",
+			rise.Errors, rise.Calls, share(rise.Errors, rise.Calls), share(rise.ErrorsBefore, rise.CallsBefore))},
+		Link: &pages.Link{Href: "/errors?period=1h", Text: "See which"}}
 }
 
 // docs is the address of a page of the documentation; without one, of the applications.
@@ -183,7 +193,8 @@ func (p *Portal) appsPage(c *call, status int) error {
 	}
 	return p.show(c, status, "apps", "Applications", appsView{
 		Notice: c.told(), Apps: apps, More: next, Later: after != "", May: c.may(domain.ActManageApplications),
-		Name: c.field(pages.Field{Name: "name", Label: "Name", Hint: "What your colleagues will know it by, such as Web shop.", Required: true, MaxLength: domain.NameRule.Most}),
+		Name: c.field(pages.Field{Name: "name", Label: "Name", Hint: "What your colleagues will know it by, such as Web shop.", Required: true,
+			MaxLength: domain.NameRule.Most}),
 	})
 }
 

@@ -26,18 +26,22 @@ var actionTexts = map[domain.Action]string{
 	domain.ActionApplicationCreate: "Application created", domain.ActionApplicationRename: "Application renamed",
 	domain.ActionApplicationDisable: "Application disabled", domain.ActionApplicationEnable: "Application enabled",
 	domain.ActionKeyCreate: "Key created", domain.ActionKeyRotate: "Key rotated", domain.ActionKeyRevoke: "Key revoked",
-	domain.ActionPickupCreate: "Pickup location created", domain.ActionPickupUpdate: "Pickup location changed", domain.ActionPickupImport: "Pickup locations imported",
+	domain.ActionPickupCreate: "Pickup location created", domain.ActionPickupUpdate: "Pickup location changed",
+	domain.ActionPickupImport:    "Pickup locations imported",
 	domain.ActionDeliveryAdvance: "Delivery moved by the delivery company",
-	domain.ActionDeliveryCancel:  "Delivery cancelled", domain.ActionDeliveryMove: "Sandbox delivery moved", domain.ActionDeliverySimulate: "Simulation started",
-	domain.ActionWebhookResend: "Webhooks sent again",
-	domain.ActionPersonInvite:  "Person invited", domain.ActionPersonLink: "Sign-in link made", domain.ActionPersonAccept: "Invitation accepted",
-	domain.ActionPersonRole: "Role changed", domain.ActionPersonRemove: "Person removed", domain.ActionPersonSignIn: "Signed in",
+	domain.ActionDeliveryCancel:  "Delivery cancelled", domain.ActionDeliveryMove: "Sandbox delivery moved",
+	domain.ActionDeliverySimulate: "Simulation started",
+	domain.ActionWebhookResend:    "Webhooks sent again",
+	domain.ActionPersonInvite:     "Person invited", domain.ActionPersonLink: "Sign-in link made",
+	domain.ActionPersonAccept: "Invitation accepted",
+	domain.ActionPersonRole:   "Role changed", domain.ActionPersonRemove: "Person removed", domain.ActionPersonSignIn: "Signed in",
 	domain.ActionPersonPassword: "Password set", domain.ActionPersonEndSessions: "Sessions ended",
 	domain.ActionPasskeyAdd: "Passkey added", domain.ActionPasskeyRename: "Passkey renamed", domain.ActionPasskeyRemove: "Passkey removed",
 }
 
 // auditDetails are the details that are shown, in this order.
-var auditDetails = []string{"name", "role", "before", "environment", "scopes", "successor", "method", "changed", "status", "reason_code", "ended"}
+var auditDetails = []string{"name", "role", "before", "environment", "scopes", "successor", "method", "changed", "status", "reason_code",
+	"ended"}
 
 type auditView struct {
 	Action, Person pages.Field
@@ -78,7 +82,8 @@ func (c *call) auditQuery() (q auditQuery, err error) {
 // href is a page of the same query; an empty ID is the newest one.
 func (q auditQuery) href(path string, before domain.ID) string {
 	values := url.Values{}
-	for name, value := range map[string]string{"action": string(q.filter.Action), "person": string(q.filter.ActorID), "before": string(before)} {
+	for name, value := range map[string]string{"action": string(q.filter.Action), "person": string(q.filter.ActorID),
+		"before": string(before)} {
 		if value != "" {
 			values.Set(name, value)
 		}

@@ -22,7 +22,8 @@ func TestTheAuditLogIsFilteredByPersonAndActionInItsAddress(t *testing.T) {
 		t.Helper()
 		file := owner.get("/audit.csv" + query)
 		rows, err := csv.NewReader(strings.NewReader(file.body)).ReadAll()
-		if err != nil || file.status != http.StatusOK || len(rows) == 0 || !strings.Contains(file.header.Get("Content-Disposition"), "attachment") {
+		if err != nil || file.status != http.StatusOK || len(rows) == 0 || !strings.Contains(file.header.Get("Content-Disposition"),
+			"attachment") {
 			t.Fatalf("%s: %d, %v\n%s", query, file.status, err, file.body)
 		}
 		shown := owner.get("/audit" + query).body
@@ -37,7 +38,8 @@ func TestTheAuditLogIsFilteredByPersonAndActionInItsAddress(t *testing.T) {
 		}
 		return lines
 	}
-	if p := developer.post("/account/password", url.Values{"password": {"another battery, another horse"}}); !strings.Contains(p.body, "The password was saved") {
+	if p := developer.post("/account/password", url.Values{"password": {"another battery, another horse"}}); !strings.Contains(p.body,
+		"The password was saved") {
 		t.Fatalf("%d", p.status)
 	}
 	for query, want := range map[string]string{
@@ -57,7 +59,8 @@ func TestTheAuditLogIsFilteredByPersonAndActionInItsAddress(t *testing.T) {
 		t.Errorf("of a person of another business: %v", lines)
 	}
 	body := owner.get("/audit?person=" + id + "&action=person.sign_in").body
-	for _, want := range []string{`<option value="` + id + `" selected>`, `<option value="person.sign_in" selected>`, `href="/audit?person=` + id + `"`, "/audit.csv?action=person.sign_in&amp;person=" + id} {
+	for _, want := range []string{`<option value="` + id + `" selected>`, `<option value="person.sign_in" selected>`,
+		`href="/audit?person=` + id + `"`, "/audit.csv?action=person.sign_in&amp;person=" + id} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page lacks %s", want)
 		}
@@ -133,7 +136,8 @@ func TestApplicationsAreRenamedAndListedByPages(t *testing.T) {
 		t.Errorf("no name: %d", p.status)
 	}
 	form.Set("name", "Corner shop")
-	if p := owner.post(action, form); p.status != http.StatusOK || p.at != at || !strings.Contains(p.body, "The application was renamed") || !strings.Contains(p.body, "<h1>Corner shop</h1>") {
+	if p := owner.post(action, form); p.status != http.StatusOK || p.at != at || !strings.Contains(p.body, "The application was renamed") ||
+		!strings.Contains(p.body, "<h1>Corner shop</h1>") {
 		t.Errorf("%d at %s\n%s", p.status, p.at, p.body)
 	}
 	if log := owner.get("/audit?action=application.rename").body; !strings.Contains(log, "name Corner shop, before Adom Foods shop") {

@@ -18,9 +18,11 @@ func TestInABrowser(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, *browser.Browser){
 		"every page is for everybody, in every light and width":  everyPage,
 		"every state is for everybody, in every light and width": everyState,
-		"journeys with scripts":                                  func(t *testing.T, b *browser.Browser) { walkAll(t, b, browser.Reader{Zone: "Asia/Kolkata"}) },
-		"journeys without scripts":                               func(t *testing.T, b *browser.Browser) { walkAll(t, b, browser.Reader{NoScripts: true}) },
-		"passkeys":                                               passkeysInABrowser,
+		"journeys with scripts": func(t *testing.T, b *browser.Browser) {
+			walkAll(t, b, browser.Reader{Zone: "Asia/Kolkata"})
+		},
+		"journeys without scripts": func(t *testing.T, b *browser.Browser) { walkAll(t, b, browser.Reader{NoScripts: true}) },
+		"passkeys":                 passkeysInABrowser,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -98,7 +100,8 @@ func to(t *testing.T, p *browser.Page, url, heading string) {
 // settled waits for a page by its heading.
 func settled(t *testing.T, p *browser.Page, heading string) {
 	t.Helper()
-	p.Eventually(t, "the page "+heading, "document.readyState === 'complete' && document.querySelector('h1')?.textContent.includes("+browser.Quoted(heading)+")")
+	p.Eventually(t, "the page "+heading, "document.readyState === 'complete' && document.querySelector('h1')?.textContent.includes("+
+		browser.Quoted(heading)+")")
 }
 
 // fill types into a field.
@@ -121,17 +124,23 @@ func everyPage(t *testing.T, b *browser.Browser) {
 	delivery := s.url + at(s.followed(t))
 	list, app := s.url+s.house.keysPath(domain.Sandbox), s.url+"/apps/"+string(s.house.app.ID)
 	for name, page := range map[string][2]string{
-		"apps": {s.url + "/apps", "Applications"}, "app": {app, "Adom Foods shop"}, "disable": {app + "/disable", "Disable Adom"}, "keys": {list, "API keys"},
-		"revoke": {list + "/" + string(s.house.key[domain.Sandbox].ID) + "/revoke", "Revoke the sandbox key"}, "people": {s.url + "/people", "People"},
-		"requests": {s.url + "/requests", "Requests"}, "requests-failed": {s.url + "/requests?failed=true&status=422&delivery=" + string(s.house.delivery), "Requests"},
+		"apps": {s.url + "/apps", "Applications"}, "app": {app, "Adom Foods shop"}, "disable": {app + "/disable", "Disable Adom"},
+		"keys":     {list, "API keys"},
+		"revoke":   {list + "/" + string(s.house.key[domain.Sandbox].ID) + "/revoke", "Revoke the sandbox key"},
+		"people":   {s.url + "/people", "People"},
+		"requests": {s.url + "/requests", "Requests"}, "requests-failed": {s.url + "/requests?failed=true&status=422&delivery=" +
+			string(s.house.delivery), "Requests"},
 		"requests-none": {s.url + "/requests?q=order-404", "Requests"}, "requests-wrong": {s.url + "/requests?status=never", "Requests"},
 		"request": {s.url + "/requests/" + string(s.house.request), "POST /v1/deliveries"},
 		"errors":  {s.url + "/errors", "Errors"}, "errors-none": {s.url + "/errors?application=" + string(s.other.app.ID), "Errors"},
-		"usage": {s.url + "/usage", "Usage"}, "usage-days": {s.url + "/usage?period=30d", "Usage"}, "usage-none": {s.url + "/usage?application=" + string(s.other.app.ID), "Usage"},
+		"usage": {s.url + "/usage", "Usage"}, "usage-days": {s.url + "/usage?period=30d", "Usage"},
+		"usage-none": {s.url + "/usage?application=" + string(s.other.app.ID), "Usage"},
 		"deliveries": {s.url + "/deliveries", "Deliveries"}, "deliveries-none": {s.url + "/deliveries?environment=live", "Deliveries"},
-		"deliveries-unknown": {s.url + "/deliveries?q=order-404", "Deliveries"}, "delivery": {delivery, ""}, "cancel": {delivery + "/cancel", "Cancel "},
+		"deliveries-unknown": {s.url + "/deliveries?q=order-404", "Deliveries"}, "delivery": {delivery, ""},
+		"cancel": {delivery + "/cancel", "Cancel "},
 		"remove": {s.url + "/people/" + string(s.house.people[domain.RoleViewer].ID) + "/remove", "Remove adom viewer"},
-		"audit":  {s.url + "/audit", "Audit log"}, "account": {s.url + "/account", "Account"}, "missing": {s.url + "/nothing", "There is nothing here"},
+		"audit":  {s.url + "/audit", "Audit log"}, "account": {s.url + "/account", "Account"},
+		"missing": {s.url + "/nothing", "There is nothing here"},
 		"badlink": {s.url + "/enter/" + strings.Repeat("x", 43), "There is no such link"},
 	} {
 		to(t, p, page[0], page[1])
@@ -139,7 +148,8 @@ func everyPage(t *testing.T, b *browser.Browser) {
 	}
 	s.storage.breakLog(ports.ErrTookTooLong)
 	for name, page := range map[string][2]string{
-		"requests-unread": {s.url + "/requests", "The request log cannot be read"}, "keys-unread": {list, "API keys"}, "home-unread": {s.url + "/", "Hello"},
+		"requests-unread": {s.url + "/requests", "The request log cannot be read"}, "keys-unread": {list, "API keys"},
+		"home-unread":     {s.url + "/", "Hello"},
 		"delivery-unread": {delivery, ""},
 	} {
 		to(t, p, page[0], page[1])

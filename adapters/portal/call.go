@@ -51,7 +51,8 @@ func (c *call) business() domain.ID { return c.principal.Session.BusinessID }
 func (c *call) actor() domain.AuditActor { return c.principal.Actor(requestID(c.Context)) }
 
 func (c *call) browser() people.Browser {
-	return people.Browser{Address: domain.ClientAddress(c.ClientIP()), Device: c.Request.UserAgent(), Mark: c.mark, RequestID: requestID(c.Context)}
+	return people.Browser{Address: domain.ClientAddress(c.ClientIP()), Device: c.Request.UserAgent(), Mark: c.mark,
+		RequestID: requestID(c.Context)}
 }
 
 // checkIDs answers domain.ErrNotFound where a parameter of the path is no ID.
@@ -110,7 +111,8 @@ func (c *call) welcomeBack() *pages.Notice {
 	if !c.resumed {
 		return nil
 	}
-	return &pages.Notice{Tone: "good", Title: "You are signed in again", Lines: []string{"What you typed is still here. Send it when it is right."}}
+	return &pages.Notice{Tone: "good", Title: "You are signed in again",
+		Lines: []string{"What you typed is still here. Send it when it is right."}}
 }
 
 // told is the notice for a change after which the browser was led here.

@@ -137,7 +137,8 @@ func (p *Portal) deliveriesForm(c *call) (v deliveriesView, t domain.Tenant, err
 		Environment: pages.Field{ID: "environment", Name: "environment", Label: "Environment"},
 		Status:      pages.Field{ID: "status", Name: "status", Label: "Status", Options: []pages.Option{{Text: "Any"}}},
 		After:       pages.Field{ID: "created_after", Name: "created_after", Type: "date", Label: "From, UTC", Value: c.Query("created_after")},
-		Before:      pages.Field{ID: "created_before", Name: "created_before", Type: "date", Label: "Before, UTC", Value: c.Query("created_before")},
+		Before: pages.Field{ID: "created_before", Name: "created_before", Type: "date", Label: "Before, UTC",
+			Value: c.Query("created_before")},
 	}
 	apps, err := p.Tenants.Applications(c.ctx(), c.business())
 	if err != nil {
@@ -345,7 +346,8 @@ func webhookSteps(w handling.Webhook) (steps []step) {
 		steps = append(steps, shown)
 	}
 	if len(w.Attempts) == 0 {
-		shown := step{At: w.CreatedAt, Kind: "webhook", Title: string(w.EventType) + " to " + host, Lines: []string{spaced(string(w.Status))}, order: 2}
+		shown := step{At: w.CreatedAt, Kind: "webhook", Title: string(w.EventType) + " to " + host, Lines: []string{spaced(string(w.Status))},
+			order: 2}
 		steps = append(steps, shown)
 	}
 	return steps
@@ -390,7 +392,8 @@ func (p *Portal) askCancel(c *call) error {
 }
 
 func (p *Portal) moveDelivery(c *call) error {
-	err := p.Handling.Move(c.ctx(), c.actor(), domain.ID(c.Param("delivery")), domain.Status(c.form.Get("from")), domain.Status(c.form.Get("status")))
+	err := p.Handling.Move(c.ctx(), c.actor(), domain.ID(c.Param("delivery")), domain.Status(c.form.Get("from")),
+		domain.Status(c.form.Get("status")))
 	return p.changed(c, err, "delivery-moved")
 }
 
@@ -401,8 +404,10 @@ func (p *Portal) simulateDelivery(c *call) error {
 		fields = append(fields, domain.FieldError{Field: "scenario", Code: domain.FieldNotAllowed, Message: "Choose one of the list."})
 	}
 	var err error
-	if plan.StepSeconds, err = strconv.Atoi(strings.TrimSpace(c.form.Get("step_seconds"))); err != nil || plan.StepSeconds < 1 || plan.StepSeconds > domain.MaxStepSeconds {
-		fields = append(fields, domain.FieldError{Field: "step_seconds", Code: domain.FieldOutOfRange, Message: "A whole number from 1 to " + strconv.Itoa(domain.MaxStepSeconds) + "."})
+	if plan.StepSeconds, err = strconv.Atoi(strings.TrimSpace(c.form.Get("step_seconds"))); err != nil || plan.StepSeconds < 1 ||
+		plan.StepSeconds > domain.MaxStepSeconds {
+		fields = append(fields, domain.FieldError{Field: "step_seconds", Code: domain.FieldOutOfRange, Message: "A whole number from 1 to " +
+			strconv.Itoa(domain.MaxStepSeconds) + "."})
 	}
 	if len(fields) > 0 {
 		c.wrong(domain.Invalid(fields...))

@@ -91,7 +91,8 @@ func TestADeliveryIsFoundByWhatOneHasInHand(t *testing.T) {
 		t.Errorf("two of one external_id: %d at %s", strings.Count(p.body, "<tr data-id="), p.at)
 	}
 	for _, text := range []string{"order 18", string(foreign), "order", "dlv_", "'; --"} {
-		if p := r.get("/deliveries?q=" + url.QueryEscape(text)); strings.Contains(p.body, "<tr data-id=") || !strings.Contains(p.body, "Nothing has this") {
+		if p := r.get("/deliveries?q=" + url.QueryEscape(text)); strings.Contains(p.body, "<tr data-id=") ||
+			!strings.Contains(p.body, "Nothing has this") {
 			t.Errorf("%q finds something: %s", text, p.at)
 		}
 	}
@@ -137,7 +138,8 @@ func TestTheTimelineHasCallsEventsAndAttemptsInTheirOrder(t *testing.T) {
 	id := s.followed(t)
 	p := s.signedIn(t, s.house, domain.RoleViewer).get(at(id))
 	last := 0
-	for _, text := range []string{"POST /v1/deliveries", "delivery.created, number 1", "sent to shop.example", "answered 503", "sent to shop.example", "answered 204"} {
+	for _, text := range []string{"POST /v1/deliveries", "delivery.created, number 1", "sent to shop.example", "answered 503",
+		"sent to shop.example", "answered 204"} {
 		i := strings.Index(p.body[last:], text)
 		if i < 0 {
 			t.Fatalf("%q is not behind what comes before it:\n%s", text, p.body)
@@ -179,7 +181,8 @@ func TestASandboxDeliveryIsPlayedByHandAndEachStepIsAudited(t *testing.T) {
 	action, form = r.get(at(other)).form(t, "Start simulation")
 	form.Set("scenario", "delivered")
 	form.Set("step_seconds", "0")
-	if p := r.post(action, form); p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, "A whole number from 1 to 300.") || !strings.Contains(p.body, `value="0"`) {
+	if p := r.post(action, form); p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, "A whole number from 1 to 300.") ||
+		!strings.Contains(p.body, `value="0"`) {
 		t.Errorf("0 seconds: %d\n%s", p.status, p.body)
 	}
 	form.Set("step_seconds", "5")
@@ -190,7 +193,8 @@ func TestASandboxDeliveryIsPlayedByHandAndEachStepIsAudited(t *testing.T) {
 		t.Errorf("a second simulation: %d", p.status)
 	}
 	var got []string
-	for _, e := range must[[]domain.AuditEntry](t)(s.audit.EntriesOfBusiness(t.Context(), s.house.business.ID, domain.AuditFilter{ActorID: s.house.people[domain.RoleDeveloper].ID}, domain.PageRequest{Limit: 50})) {
+	for _, e := range must[[]domain.AuditEntry](t)(s.audit.EntriesOfBusiness(t.Context(), s.house.business.ID,
+		domain.AuditFilter{ActorID: s.house.people[domain.RoleDeveloper].ID}, domain.PageRequest{Limit: 50})) {
 		if strings.HasPrefix(string(e.Action), "delivery.") {
 			got = append(got, string(e.Action)+" "+string(e.Target))
 		}

@@ -103,7 +103,8 @@ func (p *tab) shows(text string) bool {
 
 func (p *tab) want(text string) {
 	p.Helper()
-	p.Eventually(p.T, "the page shows "+text, "document.readyState === 'complete' && document.body.textContent.includes("+browser.Quoted(text)+")")
+	p.Eventually(p.T, "the page shows "+text, "document.readyState === 'complete' && document.body.textContent.includes("+browser.Quoted(text)+
+		")")
 }
 
 func (p *tab) has(selector string) bool {
@@ -138,7 +139,8 @@ func (p *tab) makeKey(e domain.Environment) string {
 func firstKey(w *walk) {
 	p := w.in(domain.RoleOwner)
 	p.click(`article a[href$="/live/keys"]`, "API keys")
-	browser.Eval[bool](w.T, p.Page, "document.querySelectorAll('input[name=scopes]').forEach((box, i) => { box.checked = i < 2; }) === undefined")
+	browser.Eval[bool](w.T, p.Page, "document.querySelectorAll('input[name=scopes]').forEach((box, i) => { box.checked = i < 2; }) === "+
+		"undefined")
 	p.click(createKey, "Your new live key")
 	key := p.secret()
 	if e, sound := domain.ParseAPIKey(key); !sound || e != domain.Live {
@@ -204,7 +206,8 @@ func inviteADeveloper(w *walk) {
 
 func viewerCannot(w *walk) {
 	p := w.in(domain.RoleViewer)
-	for path, heading := range map[string]string{"/apps": "Applications", w.house.keysPath(domain.Live): "API keys", w.house.keysPath(domain.Sandbox): "API keys", "/people": "People"} {
+	for path, heading := range map[string]string{"/apps": "Applications", w.house.keysPath(domain.Live): "API keys",
+		w.house.keysPath(domain.Sandbox): "API keys", "/people": "People"} {
 		p.to(path, heading)
 		if p.has("main form") {
 			w.Errorf("a viewer has a form at %s", path)
@@ -218,7 +221,8 @@ func viewerCannot(w *walk) {
 }
 
 func setAPassword(w *walk) {
-	issued := must[people.Issued](w.T)(w.directory.Invite(w.Context(), operator, people.Invitation{BusinessID: w.house.business.ID, Email: "efua@adom.example", Name: "Efua", Role: "viewer"}))
+	issued := must[people.Issued](w.T)(w.directory.Invite(w.Context(), operator, people.Invitation{BusinessID: w.house.business.ID,
+		Email: "efua@adom.example", Name: "Efua", Role: "viewer"}))
 	p := w.open("/enter/" + issued.Secret)
 	p.click("main button", "Hello, Efua")
 	p.want("You have no password yet")
@@ -249,9 +253,11 @@ func badLinks(w *walk) {
 	used, expired := w.link(w.T, w.house, domain.RoleViewer), w.link(w.T, w.house, domain.RoleOwner)
 	must[people.Entered](w.T)(w.access.Enter(w.Context(), people.Browser{}, used.Secret))
 	w.wait(11 * time.Minute)
-	staff := must[people.Issued](w.T)(w.directory.Invite(w.Context(), operator, people.Invitation{Email: "kofi@waybill.example", Name: "Kofi", Role: "admin"}))
+	staff := must[people.Issued](w.T)(w.directory.Invite(w.Context(), operator, people.Invitation{Email: "kofi@waybill.example", Name: "Kofi",
+		Role: "admin"}))
 	p := w.open("/signin")
-	for secret, heading := range map[string]string{used.Secret: "This link was used already", expired.Secret: "This link has expired", staff.Secret: "There is no such link", "x": "There is no such link"} {
+	for secret, heading := range map[string]string{used.Secret: "This link was used already", expired.Secret: "This link has expired",
+		staff.Secret: "There is no such link", "x": "There is no such link"} {
 		p.to("/enter/"+secret, heading)
 		p.want("Ask an owner of your business for a new link")
 		p.click(`main a[href="/signin"]`, "Sign in")
@@ -273,7 +279,9 @@ func lostSession(w *walk) {
 	p.want("do not match")
 	p.signsIn(string(w.house.people[domain.RoleOwner].Email), "People")
 	p.want("What you typed is still here")
-	if typed := browser.Eval[string](w.T, p.Page, "[...['name', 'email', 'role']].map(id => document.getElementById(id).value).join()"); typed != `Efua "E" <Owusu>,efua@adom.example,viewer` {
+	if typed := browser.Eval[string](w.T, p.Page,
+		"[...['name', 'email', 'role']].map(id => "+
+			"document.getElementById(id).value).join()"); typed != `Efua "E" <Owusu>,efua@adom.example,viewer` {
 		w.Errorf("the form has %s", typed)
 	}
 	p.Page.Click(w.T, `form[action="/people"] button`)
@@ -285,14 +293,16 @@ func askedAgain(w *walk) {
 	p := w.in(domain.RoleOwner)
 	p.to(w.house.keysPath(domain.Live), "API keys")
 	w.wait(domain.FreshFor)
-	browser.Eval[bool](w.T, p.Page, "document.querySelectorAll('input[name=scopes]').forEach((box, i) => { box.checked = i === 1; }) === undefined")
+	browser.Eval[bool](w.T, p.Page, "document.querySelectorAll('input[name=scopes]').forEach((box, i) => { box.checked = i === 1; }) === "+
+		"undefined")
 	p.click(createKey, "Sign in again to go on")
 	p.fill("#password", "a wrong one, twelve")
 	p.Page.Click(w.T, "main form button")
 	p.Eventually(w.T, "the error", "document.querySelector('#password-error') !== null && document.readyState === 'complete'")
 	p.fill("#password", password)
 	p.click("main form button", "Your new live key")
-	if scopes := browser.Eval[string](w.T, p.Page, "document.querySelector('#facts ~ dl dd').textContent"); scopes != string(domain.AllScopes()[1]) {
+	if scopes := browser.Eval[string](w.T, p.Page, "document.querySelector('#facts ~ dl dd').textContent"); scopes != string(
+		domain.AllScopes()[1]) {
 		w.Errorf("the key has the scopes %s", scopes)
 	}
 	p.copied()
@@ -349,7 +359,8 @@ func historyHasNoKey(w *walk) {
 			w.Errorf("%d back in the history, %s shows the key again", step, browser.Eval[string](w.T, p.Page, "location.href"))
 		}
 	}
-	if kept := browser.Eval[string](w.T, p.Page, "location.href + JSON.stringify(localStorage) + JSON.stringify(sessionStorage) + document.cookie + document.referrer"); strings.Contains(kept, key) || strings.Contains(kept, "waybill_portal") {
+	if kept := browser.Eval[string](w.T, p.Page, "location.href + JSON.stringify(localStorage) + JSON.stringify(sessionStorage) + "+
+		"document.cookie + document.referrer"); strings.Contains(kept, key) || strings.Contains(kept, "waybill_portal") {
 		w.Errorf("the browser keeps %s", kept)
 	}
 	p.to("/people", "People")
@@ -372,7 +383,8 @@ func sentTwice(w *walk) {
 	before := made()
 	// Two clicks before the first answer, and then a reload, which sends the form again.
 	browser.Eval[bool](w.T, p.Page, "(b => { b.click(); b.click(); return true; })(document.querySelector("+browser.Quoted(createKey)+"))")
-	p.Eventually(w.T, "an answer", "document.readyState === 'complete' && (document.querySelector('h1')?.textContent.includes('Your new') || document.body.textContent.includes('No second key was made'))")
+	p.Eventually(w.T, "an answer", "document.readyState === 'complete' && (document.querySelector('h1')?.textContent.includes('Your new') "+
+		"|| document.body.textContent.includes('No second key was made'))")
 	if n := made() - before; n != 1 {
 		w.Errorf("two clicks made %d keys", n)
 	}
@@ -389,7 +401,8 @@ func sentTwice(w *walk) {
 // focused is the text of what has the focus, or its name.
 func (p *tab) focused() string {
 	p.Helper()
-	return browser.Eval[string](p.T, p.Page, "(e => e.getAttribute('aria-label') || e.name || e.textContent.trim() || e.tagName)(document.activeElement)")
+	return browser.Eval[string](p.T, p.Page,
+		"(e => e.getAttribute('aria-label') || e.name || e.textContent.trim() || e.tagName)(document.activeElement)")
 }
 
 // tabTo presses Tab until something has the focus, and sees it each time.
@@ -400,7 +413,8 @@ func (p *tab) tabTo(name string) {
 	for range most {
 		p.Press(p.T, kb.Tab)
 		if now := p.focused(); now == name {
-			if invisible := browser.Eval[bool](p.T, p.Page, "(s => s.outlineStyle === 'none' || s.outlineWidth === '0px')(getComputedStyle(document.activeElement))"); invisible {
+			if invisible := browser.Eval[bool](p.T, p.Page,
+				"(s => s.outlineStyle === 'none' || s.outlineWidth === '0px')(getComputedStyle(document.activeElement))"); invisible {
 				p.Errorf("the focus on %s cannot be seen", name)
 			}
 			return
@@ -466,7 +480,8 @@ func switchAnApplication(w *walk) {
 
 func twoBusinesses(w *walk) {
 	both := w.house.people[domain.RoleDeveloper]
-	issued := must[people.Issued](w.T)(w.directory.Invite(w.Context(), operator, people.Invitation{BusinessID: w.other.business.ID, Email: string(both.Email), Name: "A", Role: "viewer"}))
+	issued := must[people.Issued](w.T)(w.directory.Invite(w.Context(), operator, people.Invitation{BusinessID: w.other.business.ID,
+		Email: string(both.Email), Name: "A", Role: "viewer"}))
 	p := w.open("/enter/" + issued.Secret)
 	p.click("main button", "Hello, adom developer")
 	if !p.shows(w.other.app.Name) || p.shows(w.house.app.Name) {

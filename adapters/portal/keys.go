@@ -23,8 +23,9 @@ const madeByEntries = 200
 var scopeTexts = map[domain.Scope]string{
 	domain.ScopeQuotesRead: "ask for prices", domain.ScopeRecipientsRead: "read recipients and their addresses",
 	domain.ScopeRecipientsWrite: "add and change recipients", domain.ScopeDeliveriesRead: "read deliveries, events and pickup locations",
-	domain.ScopeDeliveriesWrite: "book and cancel deliveries, change pickup locations", domain.ScopeWebhooksRead: "read webhook endpoints and attempts",
-	domain.ScopeWebhooksWrite: "set up webhook endpoints",
+	domain.ScopeDeliveriesWrite: "book and cancel deliveries, change pickup locations",
+	domain.ScopeWebhooksRead:    "read webhook endpoints and attempts",
+	domain.ScopeWebhooksWrite:   "set up webhook endpoints",
 }
 
 type keysView struct {
@@ -143,7 +144,8 @@ func (p *Portal) keysPage(c *call, status int, n *pages.Notice) error {
 
 func showKey(k domain.APIKey, now time.Time, makers map[domain.ID]string) keyView {
 	v := keyView{
-		ID: string(k.ID), LastFour: k.LastFour, Prefix: domain.KeyPrefix(k.Environment), At: "/apps/" + string(k.ApplicationID) + "/" + string(k.Environment) + "/keys/" + string(k.ID),
+		ID: string(k.ID), LastFour: k.LastFour, Prefix: domain.KeyPrefix(k.Environment), At: "/apps/" + string(k.ApplicationID) + "/" +
+			string(k.Environment) + "/keys/" + string(k.ID),
 		All: len(k.Scopes) == len(domain.AllScopes()), MadeBy: makers[k.ID], CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt,
 		Soon: k.ExpiresAt != nil && k.ExpiresAt.Sub(now) < 7*24*time.Hour, Revoked: k.RevokedAt != nil,
 	}
@@ -160,7 +162,8 @@ func showKey(k domain.APIKey, now time.Time, makers map[domain.ID]string) keyVie
 func (p *Portal) makers(c *call) (map[domain.ID]string, error) {
 	by := map[domain.ID]string{}
 	for _, action := range []domain.Action{domain.ActionKeyCreate, domain.ActionKeyRotate} {
-		entries, err := p.Audit.EntriesOfBusiness(c.ctx(), c.business(), domain.AuditFilter{Action: action}, domain.PageRequest{Limit: madeByEntries})
+		entries, err := p.Audit.EntriesOfBusiness(c.ctx(), c.business(), domain.AuditFilter{Action: action},
+			domain.PageRequest{Limit: madeByEntries})
 		if err != nil {
 			return nil, err
 		}
@@ -198,9 +201,10 @@ func (c *call) scopesField() pages.Field {
 }
 
 func (c *call) expiresField() pages.Field {
-	f := pages.Field{ID: "expires_in", Name: "expires_in", Label: "Expires", Hint: "A key that expires has to be rotated before that day.", Options: []pages.Option{
-		{Value: "", Text: "Never"}, {Value: "30d", Text: "In 30 days"}, {Value: "90d", Text: "In 90 days"}, {Value: "365d", Text: "In a year"},
-	}}
+	f := pages.Field{ID: "expires_in", Name: "expires_in", Label: "Expires", Hint: "A key that expires has to be rotated before that day.",
+		Options: []pages.Option{
+			{Value: "", Text: "Never"}, {Value: "30d", Text: "In 30 days"}, {Value: "90d", Text: "In 90 days"}, {Value: "365d", Text: "In a year"},
+		}}
 	if typed := c.form.Get("expires_in"); !slices.ContainsFunc(f.Options, func(o pages.Option) bool { return o.Value == typed }) {
 		f.Options = append(f.Options, pages.Option{Value: typed, Text: "In " + typed})
 	}
@@ -280,8 +284,9 @@ func (p *Portal) showNewKey(c *call, app domain.Application, k tenancy.IssuedKey
 	}
 	v := newKeyView{
 		App: app, Key: showKey(k.APIKey, p.options.Clock.Now(), nil), Old: old, List: at, Env: string(k.Environment),
-		Secret: pages.Secret{Title: "Copy the key now", Note: "It is shown this once. Keep it where your program reads its secrets, never in its source.", Label: "The new key", Secret: k.Secret},
-		Call:   pages.Code{ID: "call", Text: `curl -H "Authorization: Bearer $WAYBILL_KEY" ` + base + "/api-key"},
+		Secret: pages.Secret{Title: "Copy the key now", Note: "It is shown this once. Keep it where your program reads its secrets, never in " +
+			"its source.", Label: "The new key", Secret: k.Secret},
+		Call: pages.Code{ID: "call", Text: `curl -H "Authorization: Bearer $WAYBILL_KEY" ` + base + "/api-key"},
 	}
 	return p.show(c, http.StatusOK, "key", "The new key", v)
 }

@@ -23,7 +23,8 @@ func TestAKeyIsInOneAnswerAndNowhereElse(t *testing.T) {
 	form.Set("expires_in", "30d")
 	first := r.post(action, form)
 	key := first.secret()
-	if e, sound := domain.ParseAPIKey(key); first.status != http.StatusOK || !sound || e != domain.Live || first.header.Get("Cache-Control") != "no-store" {
+	if e, sound := domain.ParseAPIKey(key); first.status != http.StatusOK || !sound || e != domain.Live ||
+		first.header.Get("Cache-Control") != "no-store" {
 		t.Fatalf("%d, %q, Cache-Control %q", first.status, key, first.header.Get("Cache-Control"))
 	}
 	if strings.Contains(first.at, key) || strings.Count(first.body, key) != 1 {
@@ -38,7 +39,8 @@ func TestAKeyIsInOneAnswerAndNowhereElse(t *testing.T) {
 		t.Errorf("%d keys, want 3", len(keys))
 	}
 	made := keys[len(keys)-1]
-	if len(made.Scopes) != 2 || made.ExpiresAt == nil || made.ExpiresAt.Sub(made.CreatedAt) != 30*24*time.Hour || string(made.ID) != form.Get("once") {
+	if len(made.Scopes) != 2 || made.ExpiresAt == nil || made.ExpiresAt.Sub(made.CreatedAt) != 30*24*time.Hour ||
+		string(made.ID) != form.Get("once") {
 		t.Errorf("%+v", made)
 	}
 	for _, path := range []string{"/", "/apps", list, "/audit", "/people", "/account", list + "/" + string(made.ID) + "/revoke"} {
@@ -117,7 +119,8 @@ func TestRotateKeepsScopesAndLifetimeAndTheOldKeyUntilItIsRevoked(t *testing.T) 
 	action, form = r.get(list+"/"+string(short)+"/rotate").form(t, "Rotate")
 	rotated := r.post(action, form)
 	successor := must[domain.APIKey](t)(s.tenants.Key(t.Context(), domain.ID(form.Get("once"))))
-	if rotated.secret() == "" || len(successor.Scopes) != 1 || successor.ExpiresAt == nil || successor.ExpiresAt.Sub(successor.CreatedAt) != 90*24*time.Hour {
+	if rotated.secret() == "" || len(successor.Scopes) != 1 || successor.ExpiresAt == nil ||
+		successor.ExpiresAt.Sub(successor.CreatedAt) != 90*24*time.Hour {
 		t.Errorf("%d: %+v", rotated.status, successor)
 	}
 	if k := must[domain.APIKey](t)(s.tenants.Key(t.Context(), short)); k.RevokedAt != nil {
@@ -148,12 +151,15 @@ func TestAFormKeepsWhatWasTypedAndTiesErrorsToFields(t *testing.T) {
 	s := newScene(t)
 	r := s.signedIn(t, s.house, domain.RoleOwner)
 	p := r.post("/people", url.Values{"email": {"not an address"}, "name": {"Efua"}, "role": {"owner"}})
-	if p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `value="not an address"`) || !strings.Contains(p.body, `value="Efua"`) ||
+	if p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `value="not an address"`) ||
+		!strings.Contains(p.body, `value="Efua"`) ||
 		!strings.Contains(p.body, `id="email-error" role="alert"`) || !strings.Contains(p.body, `<option value="owner" selected>Owner`) {
 		t.Errorf("%d\n%s", p.status, p.body)
 	}
-	p = r.post(s.house.keysPath(domain.Sandbox), url.Values{"once": {string(s.IDs.ID(domain.PrefixAPIKey))}, "expires_in": {"tomorrow"}, "scopes": {"quotes:read"}})
-	if p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `id="expires_in-error"`) || strings.Count(p.body, " checked") != 1 {
+	p = r.post(s.house.keysPath(domain.Sandbox), url.Values{"once": {string(s.IDs.ID(domain.PrefixAPIKey))}, "expires_in": {"tomorrow"},
+		"scopes": {"quotes:read"}})
+	if p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `id="expires_in-error"`) ||
+		strings.Count(p.body, " checked") != 1 {
 		t.Errorf("%d, %d scopes checked", p.status, strings.Count(p.body, " checked"))
 	}
 	p = r.post(s.house.keysPath(domain.Sandbox), url.Values{"once": {string(s.IDs.ID(domain.PrefixAPIKey))}})

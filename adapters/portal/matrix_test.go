@@ -97,14 +97,17 @@ var matrix = map[string]row{
 	"GET /account/confirm":   {may: members},
 	"POST /account/confirm":  {may: members},
 	"GET /account/business":  {may: members},
-	"POST /account/business": {may: members, form: func(_ *scene, h house) url.Values { return url.Values{"business": {string(h.business.ID)}} }},
+	"POST /account/business": {may: members, form: func(_ *scene, h house) url.Values {
+		return url.Values{"business": {string(h.business.ID)}}
+	}},
 }
 
 // Passkeys are everybody's own.
 func init() {
 	for _, route := range []string{
 		"GET /account/confirm/passkey", "POST /account/confirm/passkey", "GET /account/passkeys", "POST /account/passkeys",
-		"GET /account/passkeys/ask", "POST /account/passkeys/ask", "GET /account/passkeys/:passkey/remove", "POST /account/passkeys/:passkey/remove",
+		"GET /account/passkeys/ask", "POST /account/passkeys/ask", "GET /account/passkeys/:passkey/remove",
+		"POST /account/passkeys/:passkey/remove",
 		"GET /account/passkeys/:passkey", "POST /account/passkeys/:passkey",
 	} {
 		matrix[route] = row{may: members, form: sent("name", "Phone")}
@@ -132,7 +135,8 @@ func (h house) ids(route string) map[string]string {
 	if strings.Contains(route, "/live/") {
 		e = domain.Live
 	}
-	return map[string]string{":app": string(h.app.ID), ":key": string(h.key[e].ID), ":person": string(h.people[domain.RoleViewer].ID), ":link": strings.Repeat("x", 43),
+	return map[string]string{":app": string(h.app.ID), ":key": string(h.key[e].ID), ":person": string(h.people[domain.RoleViewer].ID),
+		":link":    strings.Repeat("x", 43),
 		":request": string(h.request), ":delivery": string(h.delivery), ":passkey": string(h.passkey)}
 }
 
@@ -200,11 +204,13 @@ func (s *scene) outsiders(t *testing.T) map[string]*reader {
 		}
 	}
 	for _, role := range domain.Roles(domain.Console) {
-		issued := must[people.Issued](t)(s.directory.Invite(ctx, operator, people.Invitation{Email: string(role) + "@waybill.example", Name: "Kofi", Role: string(role)}))
+		issued := must[people.Issued](t)(s.directory.Invite(ctx, operator, people.Invitation{Email: string(role) + "@waybill.example",
+			Name: "Kofi", Role: string(role)}))
 		cookie("staff "+string(role), must[people.Entered](t)(s.access.Enter(ctx, people.Browser{}, issued.Secret)).Secret)
 	}
 	join := func(email string) people.Entered {
-		issued := must[people.Issued](t)(s.directory.Invite(ctx, operator, people.Invitation{BusinessID: s.house.business.ID, Email: email, Name: "Left", Role: "owner"}))
+		issued := must[people.Issued](t)(s.directory.Invite(ctx, operator, people.Invitation{BusinessID: s.house.business.ID, Email: email,
+			Name: "Left", Role: "owner"}))
 		return must[people.Entered](t)(s.access.Enter(ctx, people.Browser{}, issued.Secret))
 	}
 	revoked, removed, disabled := join("revoked@left.example"), join("removed@left.example"), join("disabled@left.example")
@@ -219,7 +225,8 @@ func (s *scene) outsiders(t *testing.T) map[string]*reader {
 
 // foreign are texts of a house that nobody else may read.
 func (h house) foreign() []string {
-	texts := []string{h.business.Name, h.app.Name, string(h.business.ID), string(h.app.ID), string(h.session), string(h.request), string(h.delivery), string(h.passkey)}
+	texts := []string{h.business.Name, h.app.Name, string(h.business.ID), string(h.app.ID), string(h.session), string(h.request),
+		string(h.delivery), string(h.passkey)}
 	for _, k := range h.key {
 		texts = append(texts, "…"+k.LastFour, "ending "+k.LastFour, k.Secret, string(k.ID))
 	}
@@ -284,7 +291,8 @@ func (p page) tells(t *testing.T, who string, q question, h house) {
 // query are IDs of a house under every name that a page might look at.
 func (s *scene) query(t *testing.T, h house) string {
 	t.Helper()
-	entries := must[[]domain.AuditEntry](t)(s.audit.EntriesOfBusiness(t.Context(), h.business.ID, domain.AuditFilter{}, domain.PageRequest{Limit: 1}))
+	entries := must[[]domain.AuditEntry](t)(s.audit.EntriesOfBusiness(t.Context(), h.business.ID, domain.AuditFilter{},
+		domain.PageRequest{Limit: 1}))
 	q := url.Values{"done": {"password"}, "next": {"/apps/" + string(h.app.ID)}}
 	for name, id := range map[string]domain.ID{
 		"business": h.business.ID, "business_id": h.business.ID, "app": h.app.ID, "application": h.app.ID, "application_id": h.app.ID,
@@ -331,7 +339,8 @@ func TestNoRouteGivesACallerAByteOfAnotherBusiness(t *testing.T) {
 				asked++
 				p := caller.ask(q)
 				p.tells(t, name, q, h)
-				inside := p.status == http.StatusUnauthorized || p.status == http.StatusSeeOther && strings.HasPrefix(p.header.Get("Location"), "/signin")
+				inside := p.status == http.StatusUnauthorized || p.status == http.StatusSeeOther && strings.HasPrefix(p.header.Get("Location"),
+					"/signin")
 				if r.may != nil && !inside {
 					t.Errorf("%s, %s: %d, and no page for signing in", name, route, p.status)
 				}
@@ -345,10 +354,13 @@ func TestNoRouteGivesACallerAByteOfAnotherBusiness(t *testing.T) {
 			// Whose records are named; of a house without one of its own, the caller's.
 			kinds := map[string]question{"foreign": about(s.other.ids(pattern), s.other)}
 			if strings.Contains(pattern, "/:") {
-				kinds["unknown"] = about(map[string]string{":app": string(s.IDs.ID(domain.PrefixApplication)), ":key": string(s.IDs.ID(domain.PrefixAPIKey)), ":person": string(s.IDs.ID(domain.PrefixPerson)),
-					":request": string(s.IDs.ID(domain.PrefixRequest)), ":delivery": string(s.IDs.ID(domain.PrefixDelivery)), ":passkey": string(s.IDs.ID(domain.PrefixPasskey))}, s.other)
+				kinds["unknown"] = about(map[string]string{":app": string(s.IDs.ID(domain.PrefixApplication)),
+					":key": string(s.IDs.ID(domain.PrefixAPIKey)), ":person": string(s.IDs.ID(domain.PrefixPerson)),
+					":request": string(s.IDs.ID(domain.PrefixRequest)), ":delivery": string(s.IDs.ID(domain.PrefixDelivery)),
+					":passkey": string(s.IDs.ID(domain.PrefixPasskey))}, s.other)
 				for _, id := range malformed {
-					kinds["malformed "+id] = about(map[string]string{":app": id, ":key": id, ":person": id, ":request": id, ":delivery": id, ":passkey": id}, s.other)
+					kinds["malformed "+id] = about(map[string]string{":app": id, ":key": id, ":person": id, ":request": id, ":delivery": id,
+						":passkey": id}, s.other)
 				}
 				for param, id := range s.other.ids(pattern) { // one foreign among own ones
 					if mixed := s.house.ids(pattern); strings.Contains(pattern, param) && strings.Count(pattern, "/:") > 1 {

@@ -44,7 +44,8 @@ func (c *call) answered() (ceremony domain.ID, answer []byte) {
 
 // refusedPasskey reports a passkey that proves nothing, and notes why.
 func (p *Portal) refusedPasskey(c *call, err error) bool {
-	if !domain.HasCode(err, domain.CodePasskeyRefused) && !domain.HasCode(err, domain.CodeCeremonyOver) && !domain.HasCode(err, domain.CodePasskeyUnusable) {
+	if !domain.HasCode(err, domain.CodePasskeyRefused) && !domain.HasCode(err, domain.CodeCeremonyOver) &&
+		!domain.HasCode(err, domain.CodePasskeyUnusable) {
 		return false
 	}
 	p.options.Log.InfoContext(c.ctx(), "a passkey was refused", "request_id", requestID(c.Context), "error", err)
@@ -99,14 +100,16 @@ func (p *Portal) passkeysView(c *call, fresh bool) (v passkeysView, err error) {
 	}
 	if fresh {
 		name := c.field(passkeyName("passkey-name"))
-		add := p.passkeyForm(pages.Passkey{Action: "/account/passkeys", Ask: "/account/passkeys/ask", Name: &name, Button: "Add a passkey", Second: true})
+		add := p.passkeyForm(pages.Passkey{Action: "/account/passkeys", Ask: "/account/passkeys/ask", Name: &name, Button: "Add a passkey",
+			Second: true})
 		v.Add = &add
 	}
 	return v, nil
 }
 
 func passkeyName(id string) pages.Field {
-	return pages.Field{ID: id, Name: "name", Label: "Name of the passkey", Hint: "Such as the device it is on.", MaxLength: domain.NameRule.Most}
+	return pages.Field{ID: id, Name: "name", Label: "Name of the passkey", Hint: "Such as the device it is on.",
+		MaxLength: domain.NameRule.Most}
 }
 
 func (p *Portal) addPasskey(c *call) error {

@@ -80,14 +80,16 @@ func TestAFormSurvivesAPasskeyInPlace(t *testing.T) {
 	action, form := r.get(list).form(t, "Create")
 	form["scopes"] = []string{"quotes:read"}
 	stale := r.post(action, form)
-	if stale.status != http.StatusForbidden || !strings.Contains(stale.body, `data-passkey="/account/confirm/passkey"`) || !strings.Contains(stale.body, `value="quotes:read"`) {
+	if stale.status != http.StatusForbidden || !strings.Contains(stale.body, `data-passkey="/account/confirm/passkey"`) ||
+		!strings.Contains(stale.body, `value="quotes:read"`) {
 		t.Fatalf("%d\n%s", stale.status, stale.body)
 	}
 	ceremony, _ := r.asked(t, "/account/confirm/passkey")
 	form.Set("confirm", "1")
 	form.Set("ceremony", ceremony)
 	form.Set("passkey", "{}")
-	if p := r.post(action, form); p.status != http.StatusUnauthorized || !strings.Contains(p.body, "This passkey does not let you in") || p.secret() != "" {
+	if p := r.post(action, form); p.status != http.StatusUnauthorized || !strings.Contains(p.body, "This passkey does not let you in") ||
+		p.secret() != "" {
 		t.Errorf("with an answer that proves nothing: %d", p.status)
 	}
 	ceremony, options := r.asked(t, "/account/confirm/passkey")
@@ -139,11 +141,13 @@ func TestAPortalAtANumberSaysThatBrowsersHaveNoPasskeysThere(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.url = s.serveAt(t, "127.0.0.1")
-	if p := s.reader(t).get("/signin"); !strings.Contains(p.body, "at an address that is a number, such as 127.0.0.1") || strings.Contains(p.body, "data-passkey") {
+	if p := s.reader(t).get("/signin"); !strings.Contains(p.body, "at an address that is a number, such as 127.0.0.1") ||
+		strings.Contains(p.body, "data-passkey") {
 		t.Errorf("%s", p.body)
 	}
 	r := s.signedIn(t, s.house, domain.RoleOwner)
-	if p := r.get("/account"); p.status != http.StatusOK || !strings.Contains(p.body, "at an address that is a number") || !strings.Contains(p.body, "for localhost only") {
+	if p := r.get("/account"); p.status != http.StatusOK || !strings.Contains(p.body, "at an address that is a number") ||
+		!strings.Contains(p.body, "for localhost only") {
 		t.Errorf("%d\n%s", p.status, p.body)
 	}
 	for _, path := range []string{"/signin/passkey", "/account/passkeys/ask"} {
@@ -162,10 +166,12 @@ func passkeysInABrowser(t *testing.T, b *browser.Browser) {
 	to(t, p, s.url+"/account", "Account")
 	fill(t, p, "#passkey-name", "My laptop")
 	p.Click(t, `form[data-passkey="/account/passkeys/ask"] button`)
-	p.Eventually(t, "the passkey", "document.readyState === 'complete' && document.querySelector('[role=status]')?.textContent.includes('The passkey was added')")
+	p.Eventually(t, "the passkey",
+		"document.readyState === 'complete' && document.querySelector('[role=status]')?.textContent.includes('The passkey was added')")
 	examine(t, p, "account-passkeys")
 	p.Click(t, `form[data-passkey="/account/passkeys/ask"] button`)
-	p.Eventually(t, "that there is one", `document.querySelector('form[data-passkey] [role=alert]').textContent.includes("has a passkey here already")`)
+	p.Eventually(t, "that there is one",
+		`document.querySelector('form[data-passkey] [role=alert]').textContent.includes("has a passkey here already")`)
 	examine(t, p, "account-passkey-twice")
 
 	p.Click(t, `form[action="/signout"] button`)
@@ -185,19 +191,22 @@ func passkeysInABrowser(t *testing.T, b *browser.Browser) {
 	settled(t, p, "Passkey My laptop")
 	examine(t, p, "passkey")
 	p.Click(t, "button.danger")
-	p.Eventually(t, "it is gone", "document.readyState === 'complete' && document.querySelector('h1').textContent === 'Account' && !document.querySelector('main').textContent.includes('My laptop')")
+	p.Eventually(t, "it is gone", "document.readyState === 'complete' && document.querySelector('h1').textContent === 'Account' && "+
+		"!document.querySelector('main').textContent.includes('My laptop')")
 
 	p.Click(t, `form[action="/signout"] button`)
 	settled(t, p, "Sign in")
 	p.Click(t, `form[data-passkey="/signin/passkey"] button`)
 	settled(t, p, "Sign in")
-	p.Eventually(t, "that it does not let in", `document.querySelector('[role=alert]').textContent.includes("This passkey does not let you in")`)
+	p.Eventually(t, "that it does not let in",
+		`document.querySelector('[role=alert]').textContent.includes("This passkey does not let you in")`)
 	examine(t, p, "signin-passkey-refused")
 
 	without := b.Open(t, s.url+"/signin", looks[0], browser.Reader{NoScripts: true})
 	settled(t, without, "Sign in")
 	text := browser.Eval[string](t, without, "document.querySelector('main').innerText")
-	if !strings.Contains(text, "Passkeys need JavaScript") || !strings.Contains(text, "Use your password or a link") || strings.Contains(text, "Sign in with a passkey") {
+	if !strings.Contains(text, "Passkeys need JavaScript") || !strings.Contains(text, "Use your password or a link") ||
+		strings.Contains(text, "Sign in with a passkey") {
 		t.Errorf("without scripts the page says %q", text)
 	}
 	elsewhere := b.Open(t, strings.Replace(s.url, "localhost", "127.0.0.1", 1)+"/signin", looks[2], browser.Reader{})

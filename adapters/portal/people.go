@@ -34,8 +34,9 @@ type memberView struct {
 
 func showMember(m domain.Member, me domain.ID) memberView {
 	v := memberView{
-		ID: string(m.Person.ID), Name: m.Person.Name, Email: string(m.Person.Email), Role: string(m.Membership.Role), State: string(m.Person.State),
-		Me: m.Person.ID == me, JoinedAt: m.Membership.CreatedAt,
+		ID: string(m.Person.ID), Name: m.Person.Name, Email: string(m.Person.Email), Role: string(m.Membership.Role),
+		State: string(m.Person.State),
+		Me:    m.Person.ID == me, JoinedAt: m.Membership.CreatedAt,
 	}
 	if m.Membership.AcceptedAt == nil {
 		v.State = string(domain.PersonInvited)
@@ -68,7 +69,8 @@ func (p *Portal) peoplePage(c *call, status int, v peopleView) error {
 		v.People = append(v.People, showMember(m, c.principal.Person.ID))
 	}
 	v.Name = c.field(pages.Field{Name: "name", Label: "Name", Required: true, MaxLength: domain.NameRule.Most, Autocomplete: "off"})
-	v.Email = c.field(pages.Field{Name: "email", Label: "E-mail address", Type: "email", Required: true, MaxLength: domain.MaxEmail, Autocomplete: "off"})
+	v.Email = c.field(pages.Field{Name: "email", Label: "E-mail address", Type: "email", Required: true, MaxLength: domain.MaxEmail,
+		Autocomplete: "off"})
 	role := pages.Field{Name: "role", Label: "Role"}
 	for _, r := range domain.Roles(domain.Portal) {
 		role.Options = append(role.Options, pages.Option{Value: string(r), Text: roleTexts[r], Chosen: r == domain.RoleDeveloper})
@@ -85,7 +87,8 @@ func (p *Portal) invite(c *call) error {
 		return p.peopleConflict(c, err)
 	}
 	c.form = nil
-	return p.peoplePage(c, http.StatusOK, p.issued(issued, issued.Member.Person.Name+" is invited", "It lets them in once, within 7 days. "+p.alsoMailed("Send it to them by a way that only they read; it is shown this once.")))
+	return p.peoplePage(c, http.StatusOK, p.issued(issued, issued.Member.Person.Name+" is invited", "It lets them in once, within 7 days. "+
+		p.alsoMailed("Send it to them by a way that only they read; it is shown this once.")))
 }
 
 func (p *Portal) makeLink(c *call) error {
@@ -93,7 +96,8 @@ func (p *Portal) makeLink(c *call) error {
 	if err != nil {
 		return p.peopleConflict(c, err)
 	}
-	return p.peoplePage(c, http.StatusOK, p.issued(issued, "A link for "+issued.Member.Person.Name, "It lets them in once, within 10 minutes. It is shown this once."))
+	return p.peoplePage(c, http.StatusOK, p.issued(issued, "A link for "+issued.Member.Person.Name,
+		"It lets them in once, within 10 minutes. It is shown this once."))
 }
 
 // alsoMailed is what to do with an invitation that is shown.
@@ -129,7 +133,8 @@ func (p *Portal) peopleConflict(c *call, err error) error {
 	case c.wrong(err):
 		return p.peoplePage(c, http.StatusUnprocessableEntity, peopleView{})
 	case errors.As(err, &e) && e.Kind == domain.KindConflict:
-		return p.peoplePage(c, http.StatusConflict, peopleView{Notice: &pages.Notice{Tone: "bad", Title: "Nothing was changed", Lines: []string{e.Message}}})
+		return p.peoplePage(c, http.StatusConflict,
+			peopleView{Notice: &pages.Notice{Tone: "bad", Title: "Nothing was changed", Lines: []string{e.Message}}})
 	}
 	return err
 }

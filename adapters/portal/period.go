@@ -98,7 +98,8 @@ func (p *Portal) keyNames(c *call, apps []domain.Application) (map[domain.ID]key
 				return nil, err
 			}
 			for _, k := range keys {
-				names[k.ID] = keyName{LastFour: k.LastFour, Application: app.Name, Environment: string(e), Href: "/apps/" + string(app.ID) + "/" + string(e) + "/keys"}
+				names[k.ID] = keyName{LastFour: k.LastFour, Application: app.Name, Environment: string(e), Href: "/apps/" + string(app.ID) + "/" +
+					string(e) + "/keys"}
 			}
 		}
 	}

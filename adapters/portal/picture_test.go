@@ -36,7 +36,8 @@ func TestThePictureOfThePortal(t *testing.T) {
 
 func takePicture(t *testing.T) {
 	s := newScene(t)
-	issued := must[people.Issued](t)(s.directory.Invite(t.Context(), operator, people.Invitation{BusinessID: s.house.business.ID, Email: "ama@adom.example", Name: "Ama Mensah", Role: "owner"}))
+	issued := must[people.Issued](t)(s.directory.Invite(t.Context(), operator, people.Invitation{BusinessID: s.house.business.ID,
+		Email: "ama@adom.example", Name: "Ama Mensah", Role: "owner"}))
 	ama := domain.AuditActor{ID: issued.Member.Person.ID, Name: "Ama Mensah", BusinessID: s.house.business.ID}
 	app := must[domain.Application](t)(s.tenants.CreateApplication(t.Context(), ama, s.house.business.ID, "Web shop"))
 	shop := s.house

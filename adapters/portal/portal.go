@@ -164,7 +164,8 @@ func (p *Portal) newRouter() *gin.Engine {
 	})
 	router.NoRoute(func(c *gin.Context) { p.fail(p.newCall(c), domain.ErrNotFound) })
 	router.NoMethod(func(c *gin.Context) {
-		p.notice(p.newCall(c), http.StatusMethodNotAllowed, pages.Notice{Tone: "bad", Title: "This page does not take that", Lines: []string{"Open it again from the menu."}})
+		p.notice(p.newCall(c), http.StatusMethodNotAllowed, pages.Notice{Tone: "bad", Title: "This page does not take that",
+			Lines: []string{"Open it again from the menu."}})
 	})
 	return router
 }
@@ -225,7 +226,8 @@ func (p *Portal) answer(r route) gin.HandlerFunc {
 		if r.method == http.MethodPost {
 			g.Request.Body = http.MaxBytesReader(g.Writer, g.Request.Body, maxForm)
 			if err := g.Request.ParseForm(); err != nil || !readable(g.Request.PostForm) {
-				p.notice(c, http.StatusBadRequest, pages.Notice{Tone: "bad", Title: "The form could not be read", Lines: []string{"Open the page again and send it once more."}})
+				p.notice(c, http.StatusBadRequest, pages.Notice{Tone: "bad", Title: "The form could not be read",
+					Lines: []string{"Open the page again and send it once more."}})
 				return
 			}
 			c.form = g.Request.PostForm
@@ -314,27 +316,33 @@ func (p *Portal) fail(c *call, err error) {
 		return
 	case ports.StorageUnavailable(err):
 		if c.Request.Context().Err() == nil || errors.Is(c.Request.Context().Err(), context.DeadlineExceeded) {
-			p.options.Log.WarnContext(c.ctx(), "dependency unavailable", "request_id", requestID(c.Context), "route", "portal "+c.FullPath(), "error", err)
+			p.options.Log.WarnContext(c.ctx(), "dependency unavailable", "request_id", requestID(c.Context), "route", "portal "+c.FullPath(),
+				"error", err)
 		}
 		c.Header("Retry-After", "5")
 		lines := []string{"The database does not answer at the moment. Nothing is lost; try again in a few seconds."}
 		if errors.Is(err, ports.ErrOutcomeUnknown) {
-			lines = []string{"The database does not answer at the moment. Whether your change was made will be seen in its list; look there before you send it again."}
+			lines = []string{"The database does not answer at the moment. Whether your change was made will be seen in its list; look there " +
+				"before you send it again."}
 		}
 		p.notice(c, http.StatusServiceUnavailable, pages.Notice{Tone: "bad", Title: "This page is not available right now", Lines: lines})
 		return
 	case !errors.As(err, &e) || e.Kind == domain.KindInternal:
-		p.options.Log.ErrorContext(c.ctx(), "a page of the portal failed", "request_id", requestID(c.Context), "route", "portal "+c.FullPath(), "error", err)
+		p.options.Log.ErrorContext(c.ctx(), "a page of the portal failed", "request_id", requestID(c.Context), "route", "portal "+c.FullPath(),
+			"error", err)
 		p.notice(c, http.StatusInternalServerError, failed(requestID(c.Context)))
 		return
 	}
 	c.retryAfter(err)
-	n := pages.Notice{Tone: "bad", Title: "That did not work", Lines: []string{e.Message}, Link: &pages.Link{Href: "/", Text: "Go to the start page"}}
+	n := pages.Notice{Tone: "bad", Title: "That did not work", Lines: []string{e.Message},
+		Link: &pages.Link{Href: "/", Text: "Go to the start page"}}
 	switch {
 	case errors.Is(err, domain.ErrNotFound):
-		n.Title, n.Lines = "There is nothing here", []string{"The address may be mistyped, or what it led to belongs to another business, or is gone."}
+		n.Title, n.Lines = "There is nothing here",
+			[]string{"The address may be mistyped, or what it led to belongs to another business, or is gone."}
 	case domain.HasCode(err, domain.CodeRoleRefused):
-		n.Title, n.Lines = "Your role does not include this", []string{"You are " + article(string(c.principal.Role)) + ". Ask an owner of your business to do it, or to change your role."}
+		n.Title, n.Lines = "Your role does not include this",
+			[]string{"You are " + article(string(c.principal.Role)) + ". Ask an owner of your business to do it, or to change your role."}
 	case e.Kind == domain.KindLimited:
 		n.Title = "Too many attempts"
 	}
@@ -342,7 +350,8 @@ func (p *Portal) fail(c *call, err error) {
 }
 
 func failed(requestID string) pages.Notice {
-	return pages.Notice{Tone: "bad", Title: "Something failed on our side", Lines: []string{"It was noted. If it happens again, tell the delivery company this: " + requestID}}
+	return pages.Notice{Tone: "bad", Title: "Something failed on our side",
+		Lines: []string{"It was noted. If it happens again, tell the delivery company this: " + requestID}}
 }
 
 // article puts a or an before a word.
@@ -355,8 +364,9 @@ func article(word string) string {
 
 // statuses are those of the kinds of errors.
 var statuses = map[domain.Kind]int{
-	domain.KindMalformed: http.StatusBadRequest, domain.KindUnauthenticated: http.StatusUnauthorized, domain.KindForbidden: http.StatusForbidden,
-	domain.KindNotFound: http.StatusNotFound, domain.KindConflict: http.StatusConflict, domain.KindInvalid: http.StatusUnprocessableEntity,
+	domain.KindMalformed: http.StatusBadRequest, domain.KindUnauthenticated: http.StatusUnauthorized,
+	domain.KindForbidden: http.StatusForbidden,
+	domain.KindNotFound:  http.StatusNotFound, domain.KindConflict: http.StatusConflict, domain.KindInvalid: http.StatusUnprocessableEntity,
 	domain.KindLimited: http.StatusTooManyRequests, domain.KindGone: http.StatusGone, domain.KindUnavailable: http.StatusServiceUnavailable,
 }
 

@@ -52,7 +52,8 @@ func (p *Portal) logFailed(c *call, err error) error {
 
 // noteLog writes into the log of the process that the request log could not be read.
 func (p *Portal) noteLog(c *call, err error) {
-	p.options.Log.WarnContext(c.ctx(), "the request log cannot be read", "request_id", requestID(c.Context), "route", "portal "+c.FullPath(), "error", err)
+	p.options.Log.WarnContext(c.ctx(), "the request log cannot be read", "request_id", requestID(c.Context), "route", "portal "+c.FullPath(),
+		"error", err)
 }
 
 // unreadLog stands on pages that tell more than the log does.

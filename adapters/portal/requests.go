@@ -218,19 +218,23 @@ func (p *Portal) listRequests(c *call) error {
 func (p *Portal) noRequests(v requestsView) pages.Notice {
 	switch {
 	case v.Newest != "":
-		return pages.Notice{Title: "No older requests", Lines: []string{"The list ends here."}, Link: &pages.Link{Href: v.Newest, Text: "Newest requests"}}
+		return pages.Notice{Title: "No older requests", Lines: []string{"The list ends here."},
+			Link: &pages.Link{Href: v.Newest, Text: "Newest requests"}}
 	case v.Filters.Set:
-		return pages.Notice{Title: "No request fits", Lines: []string{"Take a filter away, or choose a longer time. What is older than the log keeps is gone."},
-			Link: &pages.Link{Href: "/requests", Text: "All requests"}}
+		return pages.Notice{Title: "No request fits",
+			Lines: []string{"Take a filter away, or choose a longer time. What is older than the log keeps is gone."},
+			Link:  &pages.Link{Href: "/requests", Text: "All requests"}}
 	}
-	return pages.Notice{Title: "No requests yet", Lines: []string{"Each call of your programs appears here within a second or two. Make the first one with a sandbox key."},
-		Link: &pages.Link{Href: p.docs("/first-delivery"), Text: "Your first delivery"}}
+	return pages.Notice{Title: "No requests yet",
+		Lines: []string{"Each call of your programs appears here within a second or two. Make the first one with a sandbox key."},
+		Link:  &pages.Link{Href: p.docs("/first-delivery"), Text: "Your first delivery"}}
 }
 
 func showRequest(r *domain.RequestRecord, names map[domain.ID]string) requestView {
 	method, path, _ := strings.Cut(r.Route, " ")
 	return requestView{
-		ID: string(r.ID), Href: "/requests/" + string(r.ID), At: r.ID.MadeAt(), Method: method, Path: path, Status: r.Status, Code: r.Code, Failed: r.Failed(),
+		ID: string(r.ID), Href: "/requests/" + string(r.ID), At: r.ID.MadeAt(), Method: method, Path: path, Status: r.Status, Code: r.Code,
+		Failed:      r.Failed(),
 		Application: names[r.ApplicationID], Environment: string(r.Environment), Took: took(r.Took), Weight: r.Weight,
 	}
 }
@@ -254,7 +258,8 @@ func (p *Portal) requestFilters(c *call, a asked, apps []domain.Application) req
 	}
 	chosen := func(f pages.Field) pages.Field { return withChosen(typed(f)) }
 	f := requestFilters{
-		Search:      typed(pages.Field{Name: "q", Label: "Search", Type: "search", MaxLength: maxSearch, Hint: "A request, delivery or key ID, your own request ID, a status or an error code."}),
+		Search: typed(pages.Field{Name: "q", Label: "Search", Type: "search", MaxLength: maxSearch,
+			Hint: "A request, delivery or key ID, your own request ID, a status or an error code."}),
 		Application: chosen(applicationField(apps)),
 		Environment: chosen(environmentField()),
 		Result: chosen(pages.Field{Name: "failed", Label: "Result", Options: []pages.Option{

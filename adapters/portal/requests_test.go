@@ -51,7 +51,8 @@ func (s *scene) called(t *testing.T, h house, with ...func(*domain.RequestRecord
 func (s *scene) calledOften(t *testing.T, times int64, h house, with ...func(*domain.RequestRecord)) domain.ID {
 	t.Helper()
 	r := domain.RequestRecord{
-		Environment: domain.Live, BusinessID: h.business.ID, ApplicationID: h.app.ID, Route: "POST /v1/deliveries", Status: 201, Took: 12 * time.Millisecond,
+		Environment: domain.Live, BusinessID: h.business.ID, ApplicationID: h.app.ID, Route: "POST /v1/deliveries", Status: 201,
+		Took:      12 * time.Millisecond,
 		KeyDigest: []byte{0xab, 0xcd, 1, 2, 3, 4, 5, 6}, Network: "198.51.100.0/24", Agent: "shop/1.2", Weight: 1,
 	}
 	for _, change := range with {
@@ -69,7 +70,8 @@ func (s *scene) calledOften(t *testing.T, times int64, h house, with ...func(*do
 	r.ID, r.KeyID = domain.MakeID(domain.PrefixRequest, id), h.key[r.Environment].ID
 	writer := s.IDs.ID(domain.PrefixRequest).Hex()
 	_, err := s.Store.WriteRequests(t.Context(), writer, []domain.RequestRecord{r}, []domain.UsageMinute{{
-		Minute: at.Truncate(time.Minute), Environment: r.Environment, BusinessID: r.BusinessID, ApplicationID: r.ApplicationID, KeyID: r.KeyID, Route: r.Route,
+		Minute: at.Truncate(time.Minute), Environment: r.Environment, BusinessID: r.BusinessID, ApplicationID: r.ApplicationID, KeyID: r.KeyID,
+		Route:  r.Route,
 		Status: r.Status, Code: r.Code, Calls: times, Took: time.Duration(times) * r.Took,
 	}})
 	if err != nil {
@@ -84,10 +86,14 @@ func (s *scene) busyDay(t *testing.T) {
 	for hour := range 24 {
 		ago := before(-time.Duration(hour)*time.Hour - 7*time.Minute)
 		s.calledOften(t, int64(400+300*((hour*7)%5)), s.house, ago)
-		s.calledOften(t, int64(900+200*((hour*3)%4)), s.house, ago, on("GET /v1/deliveries/{delivery_id}"), func(r *domain.RequestRecord) { r.Status, r.Weight = 200, 10 })
+		s.calledOften(t, int64(900+200*((hour*3)%4)), s.house, ago, on("GET /v1/deliveries/{delivery_id}"), func(r *domain.RequestRecord) {
+			r.Status, r.Weight = 200, 10
+		})
 		s.calledOften(t, int64(10+(hour*11)%90), s.house, ago, sandboxCall, refused)
 		if hour%6 == 0 {
-			s.calledOften(t, 40, s.house, ago, on("GET /v1/deliveries"), func(r *domain.RequestRecord) { r.Status, r.Code = 429, "RATE_LIMIT_EXCEEDED" })
+			s.calledOften(t, 40, s.house, ago, on("GET /v1/deliveries"), func(r *domain.RequestRecord) {
+				r.Status, r.Code = 429, "RATE_LIMIT_EXCEEDED"
+			})
 			s.calledOften(t, 2, s.house, ago, func(r *domain.RequestRecord) { r.Status, r.Code, r.Took = 503, "SERVICE_UNAVAILABLE", 8*time.Second })
 		}
 	}
@@ -160,7 +166,8 @@ func TestAFilterOfRequestsIsAnAddressAndLetsThroughWhatItSays(t *testing.T) {
 			t.Errorf("the list does not have %q", text)
 		}
 	}
-	for _, query := range []string{"status=abc", "status=42", "created_after=yesterday", "code=" + strings.Repeat("A", 65), "q=" + strings.Repeat("a", 129)} {
+	for _, query := range []string{"status=abc", "status=42", "created_after=yesterday", "code=" + strings.Repeat("A", 65),
+		"q=" + strings.Repeat("a", 129)} {
 		p := reader.get("/requests?" + query)
 		name, _, _ := strings.Cut(query, "=")
 		if p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `id="`+name+`-error" role="alert"`) || len(p.rows()) != 0 {
@@ -206,15 +213,18 @@ func TestFullPagesOfFiguresStaySmall(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	for n := range 60 {
-		s.calledOften(t, 9_999_999, s.house, on("POST /v1/test-helpers/deliveries/{delivery_id}/simulation"), before(time.Duration(n)*time.Minute), func(r *domain.RequestRecord) {
-			r.Status, r.Code = 409, "SIMULATION_NOT_APPLICABLE"
-		})
-		s.calledOften(t, 9_999_999, s.house, on(fmt.Sprintf("GET /v1/routes-with-long-names/{number_%d}", n%40)), before(time.Duration(n)*24*time.Hour), refused)
+		s.calledOften(t, 9_999_999, s.house, on("POST /v1/test-helpers/deliveries/{delivery_id}/simulation"),
+			before(time.Duration(n)*time.Minute), func(r *domain.RequestRecord) {
+				r.Status, r.Code = 409, "SIMULATION_NOT_APPLICABLE"
+			})
+		s.calledOften(t, 9_999_999, s.house, on(fmt.Sprintf("GET /v1/routes-with-long-names/{number_%d}", n%40)),
+			before(time.Duration(n)*24*time.Hour), refused)
 	}
 	reader := s.signedIn(t, s.house, domain.RoleOwner)
 	key := s.house.key[domain.Live]
 	for _, path := range []string{
-		"/requests?failed=true", "/requests/" + string(s.house.request), "/errors?period=90d", "/usage?period=90d", "/usage?period=1h", s.house.keysPath(domain.Live),
+		"/requests?failed=true", "/requests/" + string(s.house.request), "/errors?period=90d", "/usage?period=90d", "/usage?period=1h",
+		s.house.keysPath(domain.Live),
 		s.house.keysPath(domain.Live) + "/" + string(key.ID) + "/revoke",
 	} {
 		if p := reader.get(path); p.status != http.StatusOK || len(p.body) > maxPage {
@@ -231,9 +241,12 @@ func TestARequestIsShownWithTheCallThatWouldSendItAgainAndNoKey(t *testing.T) {
 	reader := s.signedIn(t, s.house, domain.RoleViewer)
 	p := reader.get("/requests/" + string(s.house.request))
 	for _, text := range []string{
-		`curl -i -X POST &#34;http://sandbox.example/v1/deliveries&#34;`, `-H &#34;Authorization: Bearer $WAYBILL_API_KEY&#34;`, `-H &#34;Idempotency-Key: $IDEMPOTENCY_KEY&#34;`,
-		`Ama&#39;\&#39;&#39;s gate`, "the sample of the documentation", `href="http://sandbox.example/docs/errors/VALIDATION_ERROR"`, "<code>recipient.phone_number</code>",
-		"abcd010203040506", "shop/1.2", "198.51.100.0/24", string(s.house.delivery), "kept for 30 days", "…" + s.house.key[domain.Sandbox].LastFour, "Book a delivery",
+		`curl -i -X POST &#34;http://sandbox.example/v1/deliveries&#34;`, `-H &#34;Authorization: Bearer $WAYBILL_API_KEY&#34;`,
+		`-H &#34;Idempotency-Key: $IDEMPOTENCY_KEY&#34;`,
+		`Ama&#39;\&#39;&#39;s gate`, "the sample of the documentation", `href="http://sandbox.example/docs/errors/VALIDATION_ERROR"`,
+		"<code>recipient.phone_number</code>",
+		"abcd010203040506", "shop/1.2", "198.51.100.0/24", string(s.house.delivery), "kept for 30 days",
+		"…" + s.house.key[domain.Sandbox].LastFour, "Book a delivery",
 	} {
 		if !strings.Contains(p.body, text) {
 			t.Errorf("the page does not have %s", text)
@@ -244,13 +257,19 @@ func TestARequestIsShownWithTheCallThatWouldSendItAgainAndNoKey(t *testing.T) {
 			t.Error("the page has the key")
 		}
 	}
-	got := reader.get("/requests/" + string(s.called(t, s.house, on("GET /v1/deliveries/{delivery_id}"), func(r *domain.RequestRecord) { r.Status, r.DeliveryID, r.KeyDigest = 200, s.house.delivery, nil })))
-	if !strings.Contains(got.body, `curl -i &#34;http://live.example/v1/deliveries/`+string(s.house.delivery)+`&#34;`) || strings.Contains(got.body, "sample of the documentation") ||
+	got := reader.get("/requests/" + string(s.called(t, s.house, on("GET /v1/deliveries/{delivery_id}"), func(r *domain.RequestRecord) {
+		r.Status, r.DeliveryID, r.KeyDigest = 200, s.house.delivery, nil
+	})))
+	if !strings.Contains(got.body, `curl -i &#34;http://live.example/v1/deliveries/`+string(s.house.delivery)+`&#34;`) ||
+		strings.Contains(got.body, "sample of the documentation") ||
 		strings.Contains(got.body, "IDEMPOTENCY_KEY") || !strings.Contains(got.body, "kept for 3 days") {
 		t.Errorf("the page of a read:\n%s", got.body)
 	}
-	unknown := reader.get("/requests/" + string(s.called(t, s.house, on("GET /v1/recipients/{recipient_id}"), func(r *domain.RequestRecord) { r.KeyDigest = nil })))
-	if !strings.Contains(unknown.body, "http://live.example/v1/recipients/$ID") || !strings.Contains(unknown.body, "Put the ID that you called") {
+	unknown := reader.get("/requests/" + string(s.called(t, s.house, on("GET /v1/recipients/{recipient_id}"), func(r *domain.RequestRecord) {
+		r.KeyDigest = nil
+	})))
+	if !strings.Contains(unknown.body, "http://live.example/v1/recipients/$ID") ||
+		!strings.Contains(unknown.body, "Put the ID that you called") {
 		t.Error("an ID that is not kept has no placeholder")
 	}
 }
@@ -282,7 +301,8 @@ func TestErrorsAreCountedByCodeAndRouteAndLeadToExactlyThose(t *testing.T) {
 	if got := reader.get("/errors?period=7d").rows(); len(got) != 3 || got[0] != "POST /v1/deliveries 429 RATE_LIMIT_EXCEEDED" {
 		t.Errorf("of 7 days: %v", got)
 	}
-	if p := reader.get("/errors?environment=live&application=" + string(s.other.app.ID)); len(p.rows()) != 0 || !strings.Contains(p.body, "No errors") {
+	if p := reader.get("/errors?environment=live&application=" + string(s.other.app.ID)); len(p.rows()) != 0 ||
+		!strings.Contains(p.body, "No errors") {
 		t.Errorf("of a foreign application: %v", p.rows())
 	}
 }
@@ -290,7 +310,8 @@ func TestErrorsAreCountedByCodeAndRouteAndLeadToExactlyThose(t *testing.T) {
 func TestUsageIsExactAndItsFileHasNoFormula(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	app := must[domain.Application](t)(s.tenants.CreateApplication(t.Context(), operator, s.house.business.ID, `=HYPERLINK("http://evil.example")`))
+	app := must[domain.Application](t)(s.tenants.CreateApplication(t.Context(), operator, s.house.business.ID,
+		`=HYPERLINK("http://evil.example")`))
 	sly := s.house
 	sly.app, sly.key = app, map[domain.Environment]tenancyKey{}
 	for _, e := range []domain.Environment{domain.Live, domain.Sandbox} {
@@ -302,14 +323,16 @@ func TestUsageIsExactAndItsFileHasNoFormula(t *testing.T) {
 	s.calledOften(t, 1000, s.other)
 	reader := s.signedIn(t, s.house, domain.RoleViewer)
 	p := reader.get("/usage")
-	for _, text := range []string{">350</a>", ">10</a> <small>2.9 %</small>", "600 requests in a minute", "1200 requests in a minute", "50 %", `class="bar-bad"`} {
+	for _, text := range []string{">350</a>", ">10</a> <small>2.9 %</small>", "600 requests in a minute", "1200 requests in a minute", "50 %",
+		`class="bar-bad"`} {
 		if !strings.Contains(p.body, text) {
 			t.Errorf("the page does not have %s", text)
 		}
 	}
 	file := reader.get("/usage.csv")
 	rows, err := csv.NewReader(strings.NewReader(file.body)).ReadAll()
-	if err != nil || !strings.HasPrefix(file.header.Get("Content-Type"), "text/csv") || !strings.Contains(file.header.Get("Content-Disposition"), "attachment") {
+	if err != nil || !strings.HasPrefix(file.header.Get("Content-Type"), "text/csv") ||
+		!strings.Contains(file.header.Get("Content-Disposition"), "attachment") {
 		t.Fatalf("%v, %v", err, file.header)
 	}
 	sum := 0
@@ -346,7 +369,8 @@ func TestKeysTellWhatTheyCalledAndRevokingWhatStillUsesThem(t *testing.T) {
 		"keys":   reader.get(s.house.keysPath(domain.Live)),
 		"revoke": reader.get(s.house.keysPath(domain.Live) + "/" + string(key.ID) + "/revoke"),
 	} {
-		if !strings.Contains(p.body, "17 calls in") || !strings.Contains(p.body, ">GET /v1/deliveries</a>") || strings.Contains(p.body, "/v1/events") {
+		if !strings.Contains(p.body, "17 calls in") || !strings.Contains(p.body, ">GET /v1/deliveries</a>") ||
+			strings.Contains(p.body, "/v1/events") {
 			t.Errorf("%s does not tell what the key called in 24 hours:\n%s", path, p.body)
 		}
 	}
@@ -368,7 +392,8 @@ func TestHomeTellsOfErrorsThatRise(t *testing.T) {
 	}
 	s.calledOften(t, 92, s.house, refused, func(r *domain.RequestRecord) { r.Code = "OUTSIDE_SERVICE_AREA" })
 	p := reader.get("/")
-	if !strings.Contains(p.body, "Errors are rising") || !strings.Contains(p.body, `href="/errors?period=1h"`) || !strings.Contains(p.body, "101 of 101 requests") {
+	if !strings.Contains(p.body, "Errors are rising") || !strings.Contains(p.body, `href="/errors?period=1h"`) ||
+		!strings.Contains(p.body, "101 of 101 requests") {
 		t.Errorf("rising errors are not told:\n%s", p.body)
 	}
 	s.calledOften(t, 1000, s.house, refused, before(4*time.Hour))
@@ -382,16 +407,20 @@ func TestPagesSaySoWhenTheLogCannotBeRead(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	reader := s.signedIn(t, s.house, domain.RoleOwner)
-	for name, err := range map[string]error{"slow": ports.ErrTookTooLong, "gone": ports.ErrStorageGone, "locked": &domain.Error{Kind: domain.KindUnavailable, Message: "Another change"},
+	for name, err := range map[string]error{"slow": ports.ErrTookTooLong, "gone": ports.ErrStorageGone,
+		"locked":            &domain.Error{Kind: domain.KindUnavailable, Message: "Another change"},
 		"without its table": errors.New(`relation "request_log" does not exist`)} {
 		s.storage.breakLog(err)
 		for _, path := range []string{"/requests", "/requests/" + string(s.house.request), "/errors", "/usage", "/usage.csv"} {
-			if p := reader.get(path); p.status != http.StatusServiceUnavailable || !strings.Contains(p.body, "Your API calls are not affected") || p.header.Get("Retry-After") == "" {
+			if p := reader.get(path); p.status != http.StatusServiceUnavailable || !strings.Contains(p.body, "Your API calls are not affected") ||
+				p.header.Get("Retry-After") == "" {
 				t.Errorf("%s, %s: %d", name, path, p.status)
 			}
 		}
-		for _, path := range []string{"/", s.house.keysPath(domain.Live), s.house.keysPath(domain.Live) + "/" + string(s.house.key[domain.Live].ID) + "/revoke"} {
-			if p := reader.get(path); p.status != http.StatusOK || !strings.Contains(p.body, "The request log cannot be read right now") || strings.Contains(p.body, "no call in 24 hours") {
+		for _, path := range []string{"/", s.house.keysPath(domain.Live), s.house.keysPath(domain.Live) + "/" +
+			string(s.house.key[domain.Live].ID) + "/revoke"} {
+			if p := reader.get(path); p.status != http.StatusOK || !strings.Contains(p.body, "The request log cannot be read right now") ||
+				strings.Contains(p.body, "no call in 24 hours") {
 				t.Errorf("%s, %s: %d, or it does not say that the log cannot be read", name, path, p.status)
 			}
 		}

@@ -187,8 +187,9 @@ func (s *scene) serveAt(t *testing.T, host string) string {
 		Handling: handling.New(s.storage, s.Clock, s.IDs, stage.Renderer{})}, portal.Options{
 		BaseURL: at, LiveBaseURL: "http://live.example/v1", SandboxBaseURL: "http://sandbox.example/v1", DocsURL: "http://sandbox.example/docs",
 		Log: slog.New(slog.NewTextHandler(&s.log, nil)), Clock: s.Clock, Identifiers: s.IDs, Mails: true, Operations: operations,
-		RequestLog: portal.RequestLog{Mode: requestlog.All, Keeping: domain.RequestLogKeeping{Successes: 3 * 24 * time.Hour, Failures: 30 * 24 * time.Hour}},
-		PerKey:     domain.RateLimit{Limit: 600, Window: time.Minute}, PerBusiness: domain.RateLimit{Limit: 1200, Window: time.Minute},
+		RequestLog: portal.RequestLog{Mode: requestlog.All, Keeping: domain.RequestLogKeeping{Successes: 3 * 24 * time.Hour,
+			Failures: 30 * 24 * time.Hour}},
+		PerKey: domain.RateLimit{Limit: 600, Window: time.Minute}, PerBusiness: domain.RateLimit{Limit: 1200, Window: time.Minute},
 	})
 	server.Config.Handler = p.Handler()
 	server.Start()
@@ -264,7 +265,8 @@ func (s *scene) reader(t *testing.T) *reader {
 func (s *scene) signedIn(t *testing.T, h house, role domain.Role) *reader {
 	t.Helper()
 	r := s.reader(t)
-	if p := r.post("/signin", url.Values{"email": {string(h.people[role].Email)}, "password": {password}}); p.status != http.StatusOK || p.at != "/" {
+	if p := r.post("/signin", url.Values{"email": {string(h.people[role].Email)}, "password": {password}}); p.status != http.StatusOK ||
+		p.at != "/" {
 		t.Fatalf("sign in as %s: %d at %s\n%s", role, p.status, p.at, p.body)
 	}
 	return r

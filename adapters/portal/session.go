@@ -54,7 +54,8 @@ func (p *Portal) welcome(c *call, e people.Entered) {
 	p.setCookie(c, e.Secret)
 	if e.Mark != "" {
 		http.SetCookie(c.Writer, &http.Cookie{ //nolint:gosec // Secure wherever the portal has https; dev has not
-			Name: p.deviceCookie(), Value: e.Mark, Path: "/", MaxAge: int(deviceAge.Seconds()), Secure: p.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+			Name: p.deviceCookie(), Value: e.Mark, Path: "/", MaxAge: int(deviceAge.Seconds()), Secure: p.secure, HttpOnly: true,
+			SameSite: http.SameSiteLaxMode,
 		})
 	}
 }
@@ -115,7 +116,8 @@ type badLinkView struct {
 
 // linkField is where one types the address to which a link is to go.
 func (p *Portal) linkField(c *call) pages.Field {
-	f := pages.Field{ID: "link-email", Name: "email", Label: "E-mail address", Type: "email", Autocomplete: "email", Required: true, MaxLength: domain.MaxEmail}
+	f := pages.Field{ID: "link-email", Name: "email", Label: "E-mail address", Type: "email", Autocomplete: "email", Required: true,
+		MaxLength: domain.MaxEmail}
 	f.Error = c.errors[linkError]
 	if f.Error != "" {
 		f.Value = c.form.Get("email")
@@ -157,8 +159,10 @@ func kept(form url.Values) (fields []keptField) {
 }
 
 func (p *Portal) signInPage(c *call, status int, v signInView) error {
-	v.Email = c.field(pages.Field{Name: "email", Label: "E-mail address", Type: "email", Autocomplete: "username", Required: true, MaxLength: domain.MaxEmail})
-	v.Pass = pages.Field{ID: "password", Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password", Required: true, MaxLength: domain.MaxPassword}
+	v.Email = c.field(pages.Field{Name: "email", Label: "E-mail address", Type: "email", Autocomplete: "username", Required: true,
+		MaxLength: domain.MaxEmail})
+	v.Pass = pages.Field{ID: "password", Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password",
+		Required: true, MaxLength: domain.MaxPassword}
 	for i := range v.Kept {
 		v.Kept[i].Name = "kept." + v.Kept[i].Name
 	}
@@ -200,7 +204,8 @@ func (p *Portal) askToSignIn(c *call) {
 		return
 	}
 	v := signInView{Next: ownPath(c.Request.URL.Path), Kept: kept(c.form), Notice: &pages.Notice{
-		Tone: "warn", Title: "You are not signed in any more", Lines: []string{"Nothing was changed. Sign in, and what you typed will still be here."},
+		Tone: "warn", Title: "You are not signed in any more",
+		Lines: []string{"Nothing was changed. Sign in, and what you typed will still be here."},
 	}}
 	c.form = nil // its fields are not those of this page
 	if err := p.signInPage(c, http.StatusUnauthorized, v); err != nil {
@@ -220,7 +225,8 @@ func (p *Portal) signIn(c *call) error {
 	var e *domain.Error
 	if errors.As(err, &e) && (e.Kind == domain.KindUnauthenticated || postponed(err)) {
 		c.retryAfter(err)
-		return p.signInPage(c, statusOf(err), signInView{Next: next, Kept: kept(before), Notice: &pages.Notice{Tone: "bad", Title: "You are not signed in", Lines: []string{e.Message}}})
+		return p.signInPage(c, statusOf(err), signInView{Next: next, Kept: kept(before),
+			Notice: &pages.Notice{Tone: "bad", Title: "You are not signed in", Lines: []string{e.Message}}})
 	}
 	if err != nil {
 		return err
@@ -289,8 +295,10 @@ func (p *Portal) askAgain(c *call, status int, problem error) error {
 	}
 	v := againView{
 		Action: c.Request.URL.Path, Kept: kept(c.form), HasPassword: c.principal.Person.PasswordHash != "", Back: "/",
-		Notice: pages.Notice{Tone: "warn", Title: "Sign in again to go on", Lines: []string{"This takes a sign-in of the last 10 minutes. What you sent is kept and goes on from here."}},
-		Pass:   pages.Field{ID: "password", Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password", Required: true, MaxLength: domain.MaxPassword},
+		Notice: pages.Notice{Tone: "warn", Title: "Sign in again to go on",
+			Lines: []string{"This takes a sign-in of the last 10 minutes. What you sent is kept and goes on from here."}},
+		Pass: pages.Field{ID: "password", Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password", Required: true,
+			MaxLength: domain.MaxPassword},
 	}
 	switch {
 	case problem != nil && c.form.Has("passkey"):
@@ -327,7 +335,8 @@ func (p *Portal) confirm(c *call) (err error) {
 // ownPath is a path of the portal, or its start page.
 func ownPath(text string) string {
 	u, err := url.Parse(text)
-	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") || strings.ContainsAny(text, "\\\r\n\t") ||
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") ||
+		strings.ContainsAny(text, "\\\r\n\t") ||
 		strings.HasPrefix(u.Path, "/signin") || strings.HasPrefix(u.Path, "/signout") || strings.HasPrefix(u.Path, "/enter") {
 		return "/"
 	}

@@ -36,16 +36,19 @@ func TestALinkIsSpentByItsFormAndByNothingElse(t *testing.T) {
 	}
 	expired := "/enter/" + s.link(t, s.house, domain.RoleOwner).Secret
 	s.wait(11 * time.Minute)
-	staff := must[people.Issued](t)(s.directory.Invite(t.Context(), operator, people.Invitation{Email: "kofi@waybill.example", Name: "Kofi", Role: "admin"}))
+	staff := must[people.Issued](t)(s.directory.Invite(t.Context(), operator, people.Invitation{Email: "kofi@waybill.example", Name: "Kofi",
+		Role: "admin"}))
 	for path, want := range map[string]struct {
 		status int
 		title  string
 	}{
 		at: {http.StatusGone, "This link was used already"}, expired: {http.StatusGone, "This link has expired"},
-		"/enter/" + strings.Repeat("A", 43): {http.StatusNotFound, "There is no such link"}, "/enter/" + staff.Secret: {http.StatusNotFound, "There is no such link"},
+		"/enter/" + strings.Repeat("A", 43): {http.StatusNotFound, "There is no such link"}, "/enter/" + staff.Secret: {http.StatusNotFound,
+			"There is no such link"},
 	} {
 		for _, p := range []page{s.reader(t).get(path), s.reader(t).post(path, nil)} {
-			if p.status != want.status || !strings.Contains(p.body, want.title) || !strings.Contains(p.body, "Ask an owner of your business for a new link") {
+			if p.status != want.status || !strings.Contains(p.body, want.title) ||
+				!strings.Contains(p.body, "Ask an owner of your business for a new link") {
 				t.Errorf("%s: %d, want %d and %q", path, p.status, want.status, want.title)
 			}
 		}
@@ -108,7 +111,8 @@ func TestAFormComesBackAfterALostSession(t *testing.T) {
 	}
 	form.Set("password", password)
 	back := r.post(action, form)
-	if back.status != http.StatusOK || !strings.Contains(back.body, "What you typed is still here") || !strings.Contains(back.body, `value="efua@adom.example"`) ||
+	if back.status != http.StatusOK || !strings.Contains(back.body, "What you typed is still here") ||
+		!strings.Contains(back.body, `value="efua@adom.example"`) ||
 		!strings.Contains(back.body, `Efua &#34;E&#34; &lt;Owusu&gt;`) || !strings.Contains(back.body, `<option value="viewer" selected>Viewer`) {
 		t.Errorf("%d\n%s", back.status, back.body)
 	}
@@ -119,7 +123,8 @@ func TestAFormComesBackAfterALostSession(t *testing.T) {
 		t.Errorf("the new session leads to %s", p.at)
 	}
 	// A page that was asked for comes after the sign-in too, and none of another site.
-	for next, want := range map[string]string{"/audit?action=key.create": "/audit", "//evil.example/": "/", "https://evil.example/": "/", "/\\evil.example": "/", "/signout": "/"} {
+	for next, want := range map[string]string{"/audit?action=key.create": "/audit", "//evil.example/": "/", "https://evil.example/": "/",
+		"/\\evil.example": "/", "/signout": "/"} {
 		p := s.reader(t).post("/signin", url.Values{"email": form["email"], "password": form["password"], "next": {next}})
 		if p.at != want || p.status != http.StatusOK {
 			t.Errorf("next=%s leads to %s", next, p.at)
@@ -141,7 +146,8 @@ func TestWhatTakesAYoungSignInAsksForThePasswordAndGoesOn(t *testing.T) {
 	}
 	action, form = asked.form(t, "Sign in")
 	form.Set("password", "not the password")
-	if p := r.post(action, form); p.status != http.StatusUnauthorized || p.secret() != "" || !strings.Contains(p.body, `id="password-error" role="alert"`) || strings.Contains(p.body, "not the password") {
+	if p := r.post(action, form); p.status != http.StatusUnauthorized || p.secret() != "" ||
+		!strings.Contains(p.body, `id="password-error" role="alert"`) || strings.Contains(p.body, "not the password") {
 		t.Errorf("a wrong password: %d", p.status)
 	}
 	form.Set("password", password)
@@ -210,7 +216,8 @@ func TestADatabaseThatIsGoneIsOneHonestPage(t *testing.T) {
 	r := s.signedIn(t, s.house, domain.RoleOwner)
 	s.storage.breakDown(true)
 	for _, p := range []page{r.get("/"), r.get(s.house.keysPath(domain.Live)), r.post("/apps", url.Values{"name": {"New"}})} {
-		if p.status != http.StatusServiceUnavailable || p.header.Get("Retry-After") == "" || !strings.Contains(p.body, "This page is not available right now") || !strings.Contains(p.body, `role="alert"`) {
+		if p.status != http.StatusServiceUnavailable || p.header.Get("Retry-After") == "" ||
+			!strings.Contains(p.body, "This page is not available right now") || !strings.Contains(p.body, `role="alert"`) {
 			t.Errorf("%d\n%s", p.status, p.body)
 		}
 	}
@@ -226,17 +233,20 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 	r := s.signedIn(t, s.house, domain.RoleOwner)
 	for _, path := range []string{"/", "/signin", "/nowhere", "/account", "/enter/x"} {
 		h := r.get(path).header
-		if !strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none'") || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store" || h.Get("X-Request-ID") == "" {
+		if !strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none'") || h.Get("X-Content-Type-Options") != "nosniff" ||
+			h.Get("Cache-Control") != "no-store" || h.Get("X-Request-ID") == "" {
 			t.Errorf("%s: %v", path, h)
 		}
 	}
-	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/enter/"+s.link(t, s.house, domain.RoleViewer).Secret, http.NoBody)
+	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/enter/"+s.link(t, s.house, domain.RoleViewer).Secret,
+		http.NoBody)
 	res, err := http.DefaultTransport.RoundTrip(req)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_ = res.Body.Close()
-	if c := res.Header.Get("Set-Cookie"); !strings.Contains(c, "HttpOnly") || !strings.Contains(c, "SameSite=Lax") || !strings.Contains(c, "Path=/;") || strings.Contains(c, "Domain") {
+	if c := res.Header.Get("Set-Cookie"); !strings.Contains(c, "HttpOnly") || !strings.Contains(c, "SameSite=Lax") ||
+		!strings.Contains(c, "Path=/;") || strings.Contains(c, "Domain") {
 		t.Errorf("Set-Cookie: %s", c)
 	}
 }
@@ -256,16 +266,19 @@ func TestPeopleAreInvitedAndGetTheirRoles(t *testing.T) {
 	}
 	efua := s.reader(t)
 	action, form = efua.get(link).form(t, "Sign in")
-	if p := efua.post(action, form); p.at != "/" || !strings.Contains(p.body, "You have no password yet") || !strings.Contains(p.body, `href="/account"`) {
+	if p := efua.post(action, form); p.at != "/" || !strings.Contains(p.body, "You have no password yet") ||
+		!strings.Contains(p.body, `href="/account"`) {
 		t.Errorf("%d at %s", p.status, p.at)
 	}
 	action, form = efua.get("/account").form(t, "Save")
 	form.Set("password", "short")
-	if p := efua.post(action, form); p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `id="password-error"`) || strings.Contains(p.body, `value="short"`) {
+	if p := efua.post(action, form); p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `id="password-error"`) ||
+		strings.Contains(p.body, `value="short"`) {
 		t.Errorf("a short password: %d", p.status)
 	}
 	form.Set("password", password)
-	if p := efua.post(action, form); !strings.Contains(p.body, "The password was saved") || strings.Contains(efua.get("/").body, "You have no password yet") {
+	if p := efua.post(action, form); !strings.Contains(p.body, "The password was saved") ||
+		strings.Contains(efua.get("/").body, "You have no password yet") {
 		t.Errorf("%d", p.status)
 	}
 	// The last owner stays.
@@ -275,7 +288,8 @@ func TestPeopleAreInvitedAndGetTheirRoles(t *testing.T) {
 			t.Errorf("%s: %d", path, p.status)
 		}
 	}
-	if p := owner.post("/people/"+string(s.house.people[domain.RoleViewer].ID)+"/role", url.Values{"role": {"developer"}}); !strings.Contains(p.body, "The role was changed") {
+	if p := owner.post("/people/"+string(s.house.people[domain.RoleViewer].ID)+"/role", url.Values{"role": {"developer"}}); !strings.Contains(
+		p.body, "The role was changed") {
 		t.Errorf("%d", p.status)
 	}
 	audit := owner.get("/audit").body

@@ -14,7 +14,8 @@ import (
 
 // hostile are names that try to break a page: none is refused.
 var hostile = []string{
-	`"><script>alert(1)</script><img src=//evil.example/x onerror=alert(2)>`, "{{.Secret}} ${7*7} %s", strings.Repeat("😀", 128), strings.Repeat("W", 128),
+	`"><script>alert(1)</script><img src=//evil.example/x onerror=alert(2)>`, "{{.Secret}} ${7*7} %s", strings.Repeat("😀", 128),
+	strings.Repeat("W", 128),
 	strings.Repeat("שלום ", 25), "</title></textarea></select><h1>Owned",
 }
 
@@ -39,7 +40,8 @@ func everyState(t *testing.T, b *browser.Browser) {
 
 	// Before anything is there.
 	empty := must[domain.Business](t)(s.tenants.CreateBusiness(t.Context(), operator, "Empty", nil))
-	first := must[people.Issued](t)(s.directory.Invite(t.Context(), operator, people.Invitation{BusinessID: empty.ID, Email: "first@empty.example", Name: "First", Role: "owner"}))
+	first := must[people.Issued](t)(s.directory.Invite(t.Context(), operator,
+		people.Invitation{BusinessID: empty.ID, Email: "first@empty.example", Name: "First", Role: "owner"}))
 	p := w.open("/enter/" + first.Secret)
 	p.click("main button", "Hello, First")
 	examine(t, p.Page, "empty-home")
@@ -97,7 +99,8 @@ func everyState(t *testing.T, b *browser.Browser) {
 	// Names that try to break a page break none.
 	p.signsIn(string(s.house.people[domain.RoleOwner].Email), "Hello")
 	for i, name := range hostile {
-		issued := must[people.Issued](t)(s.directory.Invite(t.Context(), operator, people.Invitation{BusinessID: s.house.business.ID, Email: fmt.Sprintf("%s%d@%s.example", strings.Repeat("m", 60), i, strings.Repeat("n", 60)), Name: name, Role: "owner"}))
+		issued := must[people.Issued](t)(s.directory.Invite(t.Context(), operator, people.Invitation{BusinessID: s.house.business.ID,
+			Email: fmt.Sprintf("%s%d@%s.example", strings.Repeat("m", 60), i, strings.Repeat("n", 60)), Name: name, Role: "owner"}))
 		if i == 0 {
 			p.to("/people/"+string(issued.Member.Person.ID)+"/remove", "Remove "+name)
 			examine(t, p.Page, "hostile-remove")

@@ -75,7 +75,8 @@ func (p *Portal) showUsage(c *call) error {
 	if err != nil {
 		return err
 	}
-	v := usageView{figures: f, Keeping: p.keeping(), CSV: f.same("/usage.csv"), ErrorsHref: f.same("/errors"), List: f.requests(f.from, f.until)}
+	v := usageView{figures: f, Keeping: p.keeping(), CSV: f.same("/usage.csv"), ErrorsHref: f.same("/errors"),
+		List: f.requests(f.from, f.until)}
 	bars := make([]pages.Bar, f.steps)
 	for i := range bars {
 		at := f.from.Add(time.Duration(i) * f.every)
@@ -231,12 +232,14 @@ func (p *Portal) usageCSV(c *call) error {
 	}
 	var b strings.Builder
 	w := csv.NewWriter(&b)
-	rows := [][]string{{"time", "application", "environment", "key_id", "key_last_four", "route", "status", "code", "requests", "replayed", "mean_ms"}}
+	rows := [][]string{{"time", "application", "environment", "key_id", "key_last_four", "route", "status", "code", "requests", "replayed",
+		"mean_ms"}}
 	for _, u := range sums {
 		name := names[u.KeyID]
 		rows = append(rows, []string{
 			domain.FormatTime(u.At), name.Application, name.Environment, string(u.KeyID), name.LastFour, u.Route, strconv.Itoa(u.Status), u.Code,
-			strconv.FormatInt(u.Calls, 10), strconv.FormatInt(u.Replayed, 10), strconv.FormatFloat(float64(u.Took.Microseconds())/float64(max(1, u.Calls))/1000, 'f', 1, 64),
+			strconv.FormatInt(u.Calls, 10), strconv.FormatInt(u.Replayed, 10),
+			strconv.FormatFloat(float64(u.Took.Microseconds())/float64(max(1, u.Calls))/1000, 'f', 1, 64),
 		})
 	}
 	for _, row := range rows {
@@ -254,7 +257,9 @@ func (p *Portal) usageCSV(c *call) error {
 
 // harmless is a cell that no spreadsheet takes for a formula.
 func harmless(cell string) string {
-	if cell != "" && (strings.ContainsRune("=+-@", rune(cell[0])) || strings.ContainsFunc(cell, func(r rune) bool { return r < ' ' || r == 0x7f })) {
+	if cell != "" && (strings.ContainsRune("=+-@", rune(cell[0])) || strings.ContainsFunc(cell, func(r rune) bool {
+		return r < ' ' || r == 0x7f
+	})) {
 		return "'" + strings.Map(func(r rune) rune {
 			if r < ' ' || r == 0x7f {
 				return ' '

@@ -130,7 +130,8 @@ func followed(t *testing.T, b *browser.Browser) {
 	p.Eventually(t, "the page tells of a change", headline("A rider will collect your parcel"))
 	s.move(t, d, "", domain.PickedUp, domain.InTransit)
 	p.Eventually(t, "steps that came together are all told", headline("Your parcel is on its way")+
-		" && document.querySelectorAll('li time').length === 4 && document.querySelector('li[aria-current=step] .label').textContent === 'On its way'")
+		" && document.querySelectorAll('li time').length === 4 && document.querySelector('li[aria-current=step] .label').textContent === 'On "+
+		"its way'")
 	s.move(t, d, "", domain.Delivered)
 	p.Eventually(t, "the page is about what has arrived", headline("Your parcel has arrived")+
 		" && document.title.startsWith('Your parcel has arrived') && document.querySelector('.parcel').classList.contains('arrived')")
@@ -161,12 +162,14 @@ func withoutScripts(t *testing.T, b *browser.Browser) {
 	s := newScene(t)
 	d := s.book(t, domain.Live)
 	p := s.phone(t, b, d, browser.Reader{NoScripts: true})
-	if !browser.Eval[bool](t, p, "document.querySelector('[data-live]').hidden && document.querySelector('time').textContent === '14 March 2026, 09:27 UTC'") {
+	if !browser.Eval[bool](t, p, "document.querySelector('[data-live]').hidden && document.querySelector('time').textContent === '14 March "+
+		"2026, 09:27 UTC'") {
 		t.Error("a script ran, or a part of the page is missing")
 	}
 	p.Screenshot(t, "without-scripts-320")
 	lost := b.Open(t, s.url+"/a/none", looks[0], browser.Reader{NoScripts: true})
-	browser.Eval[bool](t, lost, "(document.querySelector('#reference').value = "+browser.Quoted(strings.ToLower(strings.ReplaceAll(string(d.Reference), "-", " ")))+") !== ''")
+	browser.Eval[bool](t, lost, "(document.querySelector('#reference').value = "+
+		browser.Quoted(strings.ToLower(strings.ReplaceAll(string(d.Reference), "-", " ")))+") !== ''")
 	lost.Click(t, ".ask button")
 	lost.Eventually(t, "the form leads to the page", "location.pathname === "+browser.Quoted("/track/"+string(d.Reference)))
 	s.move(t, d, "", domain.Assigned)

@@ -63,7 +63,8 @@ func TestBehindTheLimitWhatIsMalformedLooksLikeWhatDoesNotExistToo(t *testing.T)
 			t.Errorf("%q: headers (-unknown +got):\n%s", path, diff)
 		}
 		if s.storage.looks.Load() != looks || s.storage.questions.Load() != questions+1 {
-			t.Errorf("%q: looked up %d times by itself, %d times with others", path, s.storage.looks.Load()-looks, s.storage.questions.Load()-questions)
+			t.Errorf("%q: looked up %d times by itself, %d times with others", path, s.storage.looks.Load()-looks,
+				s.storage.questions.Load()-questions)
 		}
 	}
 }
@@ -125,7 +126,8 @@ func TestWhoGuessesIsStoppedAndNoPageThatExistsIs(t *testing.T) {
 	looks := s.storage.looks.Load()
 	for _, path := range []string{"/" + string(sample.Reference()), "/none", "/" + string(sample.Reference()) + "/stream"} {
 		got := s.ask(t, http.MethodGet, path, guesser)
-		if got.StatusCode != http.StatusTooManyRequests || got.Header.Get("Retry-After") != "91" || !strings.Contains(got.body, "Please try again in a minute") {
+		if got.StatusCode != http.StatusTooManyRequests || got.Header.Get("Retry-After") != "91" ||
+			!strings.Contains(got.body, "Please try again in a minute") {
 			t.Errorf("%s: %d, Retry-After %q\n%s", path, got.StatusCode, got.Header.Get("Retry-After"), got.body)
 		}
 	}
@@ -151,7 +153,8 @@ func TestAnEscapedSlashIsNoPathOfADelivery(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	d := s.book(t, domain.Live)
-	for _, path := range []string{"/" + string(d.Reference) + "%2fstream", "/" + string(d.Reference) + "%2Fstream", "/" + string(d.Reference) + "%2f"} {
+	for _, path := range []string{"/" + string(d.Reference) + "%2fstream", "/" + string(d.Reference) + "%2Fstream",
+		"/" + string(d.Reference) + "%2f"} {
 		if got := s.ask(t, http.MethodGet, path, "192.0.2.1"); got.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: %d %s", path, got.StatusCode, got.Header.Get("Content-Type"))
 		}
@@ -196,12 +199,14 @@ func TestAStorageThatFailsIsToldAndLoggedWithoutTheReference(t *testing.T) {
 	s.storage.fails.Store(new(errors.New("no answer of the database")))
 	for range 30 { // and none of it counts
 		got := s.get(t, d.Reference)
-		if got.StatusCode != http.StatusServiceUnavailable || !strings.Contains(got.body, "We cannot look right now") || got.Header.Get("Retry-After") == "" {
+		if got.StatusCode != http.StatusServiceUnavailable || !strings.Contains(got.body, "We cannot look right now") ||
+			got.Header.Get("Retry-After") == "" {
 			t.Fatalf("%d, %v\n%s", got.StatusCode, got.Header, got.body)
 		}
 	}
 	log := s.log.String()
-	if !strings.Contains(log, "no answer of the database") || strings.Contains(log, string(d.Reference)) || strings.Contains(log, "203.0.113.9") {
+	if !strings.Contains(log, "no answer of the database") || strings.Contains(log, string(d.Reference)) ||
+		strings.Contains(log, "203.0.113.9") {
 		t.Errorf("logged:\n%s", log)
 	}
 }

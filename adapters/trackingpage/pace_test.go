@@ -62,11 +62,13 @@ func (o *open) Write(p []byte) (int, error) {
 
 // streamOf serves the stream of a delivery until it ends, and tells when it did.
 func streamOf(ctx context.Context, status domain.Status, client *open) (took time.Duration) {
-	shown := domain.Tracking{Sender: "Adom Foods", Status: status, Sequence: 1, Events: []domain.TrackedEvent{{Status: status, OccurredAt: sample.Now}}}
+	shown := domain.Tracking{Sender: "Adom Foods", Status: status, Sequence: 1,
+		Events: []domain.TrackedEvent{{Status: status, OccurredAt: sample.Now}}}
 	storage, log := still{shown: shown}, slog.New(slog.DiscardHandler)
-	pages := trackingpage.New(tracking.New(storage, &countingLimiter{used: map[string]int{}}), tracking.NewWatches(storage, log), trackingpage.Options{
-		Log: log, Metrics: trackingpage.NewMetrics(prometheus.NewRegistry()),
-	})
+	pages := trackingpage.New(tracking.New(storage, &countingLimiter{used: map[string]int{}}), tracking.NewWatches(storage, log),
+		trackingpage.Options{
+			Log: log, Metrics: trackingpage.NewMetrics(prometheus.NewRegistry()),
+		})
 	begun := time.Now()
 	r := httptest.NewRequest(http.MethodGet, "/track/"+string(sample.Reference())+"/stream?seen=1", nil)
 	pages.At("/track").ServeHTTP(client, r.WithContext(ctx))

@@ -52,7 +52,8 @@ func TestEveryStatusIsToldInPlainWords(t *testing.T) {
 				t.Errorf("%s: no %s in\n%s", status, part, got.body)
 			}
 		}
-		if streams, over := strings.Contains(got.body, "data-stream="), status == domain.Delivered || status == domain.Cancelled; streams == over {
+		if streams, over := strings.Contains(got.body, "data-stream="), status == domain.Delivered ||
+			status == domain.Cancelled; streams == over {
 			t.Errorf("%s: goes on by itself: %v", status, streams)
 		}
 	}
@@ -165,11 +166,12 @@ func TestEveryAnswerIsProtected(t *testing.T) {
 	s := newScene(t)
 	d := s.book(t, domain.Live)
 	want := http.Header{
-		"Content-Security-Policy": {"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"},
-		"Cache-Control":           {"no-store"},
-		"X-Robots-Tag":            {"noindex, nofollow"},
-		"Referrer-Policy":         {"no-referrer"},
-		"X-Content-Type-Options":  {"nosniff"},
+		"Content-Security-Policy": {"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+			"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"},
+		"Cache-Control":          {"no-store"},
+		"X-Robots-Tag":           {"noindex, nofollow"},
+		"Referrer-Policy":        {"no-referrer"},
+		"X-Content-Type-Options": {"nosniff"},
 	}
 	for _, c := range []struct{ method, path string }{
 		{http.MethodGet, "/" + string(d.Reference)}, {http.MethodHead, "/" + string(d.Reference)},
@@ -227,7 +229,8 @@ func TestThePageFindsItsFilesUnderAnyAddress(t *testing.T) {
 				continue
 			}
 			kinds[got.Header.Get("Content-Type")] = true
-			if cache := got.Header.Get("Cache-Control"); cache != "public, max-age=31536000, immutable" || !regexp.MustCompile(`\.[0-9a-f]{12}\.`).MatchString(link[1]) {
+			if cache := got.Header.Get("Cache-Control"); cache != "public, max-age=31536000, immutable" ||
+				!regexp.MustCompile(`\.[0-9a-f]{12}\.`).MatchString(link[1]) {
 				t.Errorf("%s may be kept: %q", link[1], cache)
 			}
 			// From a link with a slash too many they are found as well.

@@ -195,7 +195,8 @@ func (p *Pages) look(c *gin.Context, reference string) (found domain.Tracking, o
 		switch {
 		case c.Request.Context().Err() != nil: // nobody waits any more
 		case ports.StorageUnavailable(err):
-			p.options.Log.WarnContext(c.Request.Context(), "dependency unavailable", "request_id", requestID(c), "route", "tracking"+c.FullPath(), "error", err)
+			p.options.Log.WarnContext(c.Request.Context(), "dependency unavailable", "request_id", requestID(c), "route", "tracking"+c.FullPath(),
+				"error", err)
 		default:
 			p.options.Log.ErrorContext(c.Request.Context(), "a tracking page failed", "request_id", requestID(c), "error", err)
 		}

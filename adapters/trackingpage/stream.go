@@ -41,7 +41,8 @@ func (p *Pages) stream(c *gin.Context) {
 	watch, err := p.watches.Watch(clientAddress(c), domain.Reference(reference), found)
 	if errors.Is(err, tracking.ErrCrowded) {
 		c.Header("Retry-After", "60")
-		send(c, http.StatusServiceUnavailable, "text/plain; charset=utf-8", []byte("Too many pages are open; this one does not update by itself. Refresh it.\n"))
+		send(c, http.StatusServiceUnavailable, "text/plain; charset=utf-8",
+			[]byte("Too many pages are open; this one does not update by itself. Refresh it.\n"))
 		return
 	}
 	defer watch.Close()

@@ -95,7 +95,8 @@ func TestAChangeComesToAllWhoWatchFromOneLook(t *testing.T) {
 	// The server's patience with requests, a second, is over before the change.
 	one, two := s.listen(t, d.Reference, "192.0.2.1", "?seen=1", ""), s.listen(t, d.Reference, "192.0.2.2", "?seen=1", "")
 	begun := time.Now()
-	if h := one.response.Header; one.response.StatusCode != http.StatusOK || h.Get("Content-Type") != "text/event-stream; charset=utf-8" || h.Get("Cache-Control") != "no-store" {
+	if h := one.response.Header; one.response.StatusCode != http.StatusOK || h.Get("Content-Type") != "text/event-stream; charset=utf-8" ||
+		h.Get("Cache-Control") != "no-store" {
 		t.Fatalf("%d, %v", one.response.StatusCode, h)
 	}
 	if n := s.streams(t); n != 2 {
@@ -105,7 +106,8 @@ func TestAChangeComesToAllWhoWatchFromOneLook(t *testing.T) {
 	for _, l := range []*listener{one, two} {
 		e := l.want(t, "2", "change", "")
 		var change struct{ Title, HTML string }
-		if err := json.Unmarshal([]byte(e.data), &change); err != nil || !strings.Contains(change.HTML, "<h1>A rider will collect your parcel</h1>") ||
+		if err := json.Unmarshal([]byte(e.data), &change); err != nil ||
+			!strings.Contains(change.HTML, "<h1>A rider will collect your parcel</h1>") ||
 			change.Title != "A rider will collect your parcel - Adom Foods" {
 			t.Errorf("%v: %+v", err, change)
 		}

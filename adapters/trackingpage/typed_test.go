@@ -32,7 +32,8 @@ func led(t *testing.T, address string) (status int, to string, header http.Heade
 // crooked are other ways to write a reference down.
 func crooked(r domain.Reference) []string {
 	s := string(r)
-	return []string{strings.ToLower(s), strings.ReplaceAll(s, "-", ""), strings.ReplaceAll(s, "-", " "), strings.NewReplacer("-", "–", "1", "l", "0", "o").Replace(s)}
+	return []string{strings.ToLower(s), strings.ReplaceAll(s, "-", ""), strings.ReplaceAll(s, "-", " "),
+		strings.NewReplacer("-", "–", "1", "l", "0", "o").Replace(s)}
 }
 
 func TestAReferenceThatWasWrittenDownLeadsToItsPageWhetherOrNotThereIsOne(t *testing.T) {
@@ -42,9 +43,11 @@ func TestAReferenceThatWasWrittenDownLeadsToItsPageWhetherOrNotThereIsOne(t *tes
 		for _, typed := range crooked(r) {
 			want := s.url + "/" + string(r)
 			for _, from := range []string{
-				"/" + url.PathEscape(typed), "/?reference=" + url.QueryEscape(typed), "/a/b/?reference=" + url.QueryEscape(typed), "/?reference=" + url.QueryEscape(" "+string(r)),
+				"/" + url.PathEscape(typed), "/?reference=" + url.QueryEscape(typed), "/a/b/?reference=" + url.QueryEscape(typed),
+				"/?reference=" + url.QueryEscape(" "+string(r)),
 			} {
-				if status, to, header := led(t, s.url+from); status != http.StatusFound || to != want || header.Get("Cache-Control") != "no-store" || header.Get("Referrer-Policy") != "no-referrer" {
+				if status, to, header := led(t, s.url+from); status != http.StatusFound || to != want || header.Get("Cache-Control") != "no-store" ||
+					header.Get("Referrer-Policy") != "no-referrer" {
 					t.Errorf("%s: %d to %s, want %s (%v)", from, status, to, want, header)
 				}
 			}
@@ -78,7 +81,8 @@ func TestTheFormOfAMissIsFoundUnderAnyAddress(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if found := send(t, http.MethodGet, action.String(), "203.0.113.9"); found.StatusCode != http.StatusOK || found.Request.URL.String() != base+"/"+string(r) {
+			if found := send(t, http.MethodGet, action.String(), "203.0.113.9"); found.StatusCode != http.StatusOK ||
+				found.Request.URL.String() != base+"/"+string(r) {
 				t.Errorf("from %s the form leads to %s: %d", page, found.Request.URL, found.StatusCode)
 			}
 		}

@@ -50,9 +50,10 @@ func TestOnlyFailuresOfSeveralQuestionsBySeveralCallersOpenTheBreaker(t *testing
 		calls []call
 		open  bool
 	}{
-		"an outage":                  {outage, true},
-		"four failures":              {outage[:4], false},
-		"one caller with many trips": {[]call{gone("a", "1"), gone("a", "2"), gone("a", "3"), gone("a", "4"), gone("a", "5"), gone("a", "6"), gone("a", "7")}, false},
+		"an outage":     {outage, true},
+		"four failures": {outage[:4], false},
+		"one caller with many trips": {[]call{gone("a", "1"), gone("a", "2"), gone("a", "3"), gone("a", "4"), gone("a", "5"), gone("a", "6"),
+			gone("a", "7")}, false},
 		"two trips of two callers":   {append(many(20, gone("a", "1")), many(20, gone("b", "2"))...), false},
 		"bad answers":                {many(100, call{"a", "1", Answered}), false},
 		"callers that went away":     {append(many(50, call{"a", "1", None}), many(50, call{"b", "2", None})...), false},

@@ -50,7 +50,8 @@ func TestOneBusinessUsesHalfTheConnectionsOfItsEnvironmentAndNoneOfTheOther(t *t
 			t.Errorf("%d questions of one business are under way, want %d", n, share)
 		}
 		began := time.Now()
-		for _, trip := range []domain.Trip{tripOf("other", domain.Sandbox, 1), tripOf("greedy", domain.Live, 1), tripOf("other", domain.Live, 1)} {
+		for _, trip := range []domain.Trip{tripOf("other", domain.Sandbox, 1), tripOf("greedy", domain.Live, 1),
+			tripOf("other", domain.Live, 1)} {
 			if err := s.Ask(t.Context(), trip, answers); err != nil || time.Since(began) > 0 {
 				t.Errorf("%s on %s: %v after %v", trip.BusinessID, trip.Environment, err, time.Since(began))
 			}

@@ -72,7 +72,8 @@ func TestABodyIsJSONOfItsShapeAndSize(t *testing.T) {
 
 func TestAFormIsToldFromJSONThatLacksItsType(t *testing.T) {
 	t.Parallel()
-	_, err := Body{Shape: strictjson.Object{}, Most: 64}.Read(httptest.NewRecorder(), posted(t, `{}`, "Content-Type", "application/x-www-form-urlencoded"))
+	_, err := Body{Shape: strictjson.Object{}, Most: 64}.Read(httptest.NewRecorder(),
+		posted(t, `{}`, "Content-Type", "application/x-www-form-urlencoded"))
 	if err == nil || !strings.Contains(err.Error(), "curl -d") {
 		t.Fatalf("err: %v, want curl -d in it", err)
 	}

@@ -41,7 +41,8 @@ func TestACursorOpensNowhereElse(t *testing.T) {
 	if ok {
 		t.Fatal("another server key: ok is true")
 	}
-	for _, bad := range []string{"", "x", cursor + "A", cursor[1:], "=" + cursor, strings.Repeat("A", maxCursor), strings.Repeat("A", maxCursor+1)} {
+	for _, bad := range []string{"", "x", cursor + "A", cursor[1:], "=" + cursor, strings.Repeat("A", maxCursor),
+		strings.Repeat("A", maxCursor+1)} {
 		_, ok = box.open("here", domain.PrefixDelivery, bad)
 		if ok {
 			t.Fatalf("%s: ok is true", bad)

@@ -46,9 +46,12 @@ type Admission struct {
 // New makes the gate every request passes first.
 func New(s ports.Storage, l ports.RateLimiter, d ports.KeyDigester, c ports.Clock, limits Limits) *Admission {
 	return &Admission{
-		keys: newKeyCache(s, d, c), unknownCallers: newUnknownCallers(), uses: newKeyUses(s), inFlight: newPermits(MaxInFlight, 0), lists: newPermits(MaxLists, ListPatience), bulks: newPermits(MaxBulks, 0),
-		doubtful: lookups.New(mostDoubtful, func(ctx context.Context, of [][32]byte) ([][32]byte, error) { return s.Read().Tenancy.Known(ctx, of) }),
-		limiter:  l, digest: d, clock: c, limits: limits,
+		keys: newKeyCache(s, d, c), unknownCallers: newUnknownCallers(), uses: newKeyUses(s), inFlight: newPermits(MaxInFlight, 0),
+		lists: newPermits(MaxLists, ListPatience), bulks: newPermits(MaxBulks, 0),
+		doubtful: lookups.New(mostDoubtful, func(ctx context.Context, of [][32]byte) ([][32]byte, error) {
+			return s.Read().Tenancy.Known(ctx, of)
+		}),
+		limiter: l, digest: d, clock: c, limits: limits,
 	}
 }
 
@@ -188,7 +191,8 @@ func (a *Admission) identify(ctx context.Context, c Credentials) (domain.Credent
 func (a *Admission) read(c Credentials) (digest [32]byte, err error) {
 	switch {
 	case c.Malformed:
-		return digest, badKey("malformed", "The Authorization header is not of the form: Bearer "+domain.KeyPrefix(c.Environment)+"... with exactly one space.")
+		return digest, badKey("malformed", "The Authorization header is not of the form: Bearer "+domain.KeyPrefix(c.Environment)+
+			"... with exactly one space.")
 	case c.Key == "":
 		return digest, badKey("missing", "No API key. Send Authorization: Bearer "+domain.KeyPrefix(c.Environment)+"...")
 	}

@@ -46,17 +46,30 @@ func TestEveryWayNotToBeLetIn(t *testing.T) {
 		code        string
 		detail      map[string]any
 	}{
-		"no key":           {credentials: admission.Credentials{}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "missing"}},
-		"no bearer":        {credentials: admission.Credentials{Malformed: true}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "malformed"}},
-		"malformed first":  {credentials: admission.Credentials{Malformed: true, Key: testKey}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "malformed"}},
-		"a wrong checksum": {credentials: admission.Credentials{Key: mistyped}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "malformed"}},
-		"a short key":      {credentials: admission.Credentials{Key: "x"}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "malformed"}},
-		"checksum first":   {credentials: admission.Credentials{Key: testKey[:20] + "x" + testKey[21:]}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "malformed"}},
-		"the wrong host":   {credentials: admission.Credentials{Key: testKey}, code: "ENVIRONMENT_MISMATCH", detail: map[string]any{"key_environment": "sandbox", "host_environment": "live"}},
-		"an unknown key":   {credentials: admission.Credentials{Key: liveKey}, expect: func(g *gate) { g.knowsNothingOf(liveKey, 1) }, code: "INVALID_API_KEY", detail: map[string]any{"reason": "unknown"}},
-		"a revoked key":    {credentials: admission.Credentials{Key: liveKey}, expect: func(g *gate) { g.knows(liveKey, 1, func(c *domain.Credential) { c.Key.RevokedAt = &past }) }, code: "API_KEY_REVOKED"},
-		"an expired key":   {credentials: admission.Credentials{Key: liveKey}, expect: func(g *gate) { g.knows(liveKey, 1, func(c *domain.Credential) { c.Key.ExpiresAt = &noon }) }, code: "API_KEY_EXPIRED"},
-		"a disabled app":   {credentials: admission.Credentials{Key: liveKey}, expect: func(g *gate) { g.knows(liveKey, 1, func(c *domain.Credential) { c.Application.Disabled = true }) }, code: "INVALID_API_KEY", detail: map[string]any{"reason": "unknown"}},
+		"no key": {credentials: admission.Credentials{}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "missing"}},
+		"no bearer": {credentials: admission.Credentials{Malformed: true}, code: "INVALID_API_KEY",
+			detail: map[string]any{"reason": "malformed"}},
+		"malformed first": {credentials: admission.Credentials{Malformed: true, Key: testKey}, code: "INVALID_API_KEY",
+			detail: map[string]any{"reason": "malformed"}},
+		"a wrong checksum": {credentials: admission.Credentials{Key: mistyped}, code: "INVALID_API_KEY",
+			detail: map[string]any{"reason": "malformed"}},
+		"a short key": {credentials: admission.Credentials{Key: "x"}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "malformed"}},
+		"checksum first": {credentials: admission.Credentials{Key: testKey[:20] + "x" + testKey[21:]}, code: "INVALID_API_KEY",
+			detail: map[string]any{"reason": "malformed"}},
+		"the wrong host": {credentials: admission.Credentials{Key: testKey}, code: "ENVIRONMENT_MISMATCH",
+			detail: map[string]any{"key_environment": "sandbox", "host_environment": "live"}},
+		"an unknown key": {credentials: admission.Credentials{Key: liveKey}, expect: func(g *gate) {
+			g.knowsNothingOf(liveKey, 1)
+		}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "unknown"}},
+		"a revoked key": {credentials: admission.Credentials{Key: liveKey}, expect: func(g *gate) {
+			g.knows(liveKey, 1, func(c *domain.Credential) { c.Key.RevokedAt = &past })
+		}, code: "API_KEY_REVOKED"},
+		"an expired key": {credentials: admission.Credentials{Key: liveKey}, expect: func(g *gate) {
+			g.knows(liveKey, 1, func(c *domain.Credential) { c.Key.ExpiresAt = &noon })
+		}, code: "API_KEY_EXPIRED"},
+		"a disabled app": {credentials: admission.Credentials{Key: liveKey}, expect: func(g *gate) {
+			g.knows(liveKey, 1, func(c *domain.Credential) { c.Application.Disabled = true })
+		}, code: "INVALID_API_KEY", detail: map[string]any{"reason": "unknown"}},
 		"disabled, revoked": {credentials: admission.Credentials{Key: liveKey}, expect: func(g *gate) {
 			g.knows(liveKey, 1, func(c *domain.Credential) { c.Application.Disabled, c.Key.RevokedAt = true, &past })
 		}, code: "INVALID_API_KEY"},

@@ -96,7 +96,8 @@ func TestALookUpThatAnAnnouncementOvertookIsNotRemembered(t *testing.T) {
 			t.Parallel()
 			g := newGate(t)
 			gomock.InOrder(
-				g.store.EXPECT().Credential(gomock.Any(), gomock.Any()).DoAndReturn(func(ctx context.Context, digests ...[32]byte) (domain.Credential, error) {
+				g.store.EXPECT().Credential(gomock.Any(), gomock.Any()).DoAndReturn(func(ctx context.Context, digests ...[32]byte) (domain.Credential,
+					error) {
 					g.Forget(c.announced) // the change was committed behind the read
 					return c.before(ctx, digests...)
 				}),

@@ -128,7 +128,8 @@ func (a *Admission) Enter(ctx context.Context, g *Grant) (leave func(), err erro
 // search or the feed. It waits up to a second for a permit.
 func (a *Admission) EnterList(ctx context.Context, g *Grant) (leave func(), err error) {
 	return a.take(ctx, a.lists, g,
-		fmt.Sprintf("%d lists, searches or pages of events are read for this application, the most at a time, and none ended within %d s. Wait for one to end.",
+		fmt.Sprintf("%d lists, searches or pages of events are read for this application, the most at a time, and none ended within %d s. Wait "+
+			"for one to end.",
 			MaxLists, int(ListPatience.Seconds())))
 }
 

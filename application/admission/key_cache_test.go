@@ -85,7 +85,8 @@ func TestManyGuessesAreForgottenInTime(t *testing.T) {
 func TestANewCustomerFindsRoom(t *testing.T) {
 	t.Parallel()
 	cache, now := newFullCache(t, maxCached)
-	if _, err := cache.find(t.Context(), "", digestOf(1_000_001)); err != nil || len(cache.entries) > maxCached || !cache.trusts(digestOf(1_000_001)) {
+	if _, err := cache.find(t.Context(), "", digestOf(1_000_001)); err != nil || len(cache.entries) > maxCached ||
+		!cache.trusts(digestOf(1_000_001)) {
 		t.Errorf("%v, %d entries", err, len(cache.entries))
 	}
 	if n := trusted(cache, 1, maxCached); n != maxCached-1 {

@@ -38,12 +38,13 @@ func TestUsesAreWrittenInBatchesAndOnlyWhatIsLeftAgain(t *testing.T) {
 	ctrl := gomock.NewController(t)
 	storage, store := mocks.NewMockStorage(ctrl), mocks.NewMockTenancyStore(ctrl)
 	errBroken, begun := errors.New("gone"), 0
-	storage.EXPECT().InTx(gomock.Any(), gomock.Any()).DoAndReturn(func(ctx context.Context, fn func(context.Context, ports.Stores) error) error {
-		if begun++; begun == good+1 {
-			return errBroken
-		}
-		return fn(ctx, ports.Stores{Tenancy: store})
-	}).AnyTimes()
+	storage.EXPECT().InTx(gomock.Any(), gomock.Any()).DoAndReturn(
+		func(ctx context.Context, fn func(context.Context, ports.Stores) error) error {
+			if begun++; begun == good+1 {
+				return errBroken
+			}
+			return fn(ctx, ports.Stores{Tenancy: store})
+		}).AnyTimes()
 	written := map[domain.ID]int{}
 	store.EXPECT().TouchAPIKeys(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, uses []ports.KeyUse) error {
 		if len(uses) > usesBatch {
@@ -78,9 +79,10 @@ func TestAKeyThatAnotherTransactionHoldsKeepsNoOtherUseFromBeingWritten(t *testi
 	ctrl := gomock.NewController(t)
 	storage, store := mocks.NewMockStorage(ctrl), mocks.NewMockTenancyStore(ctrl)
 	isHeld, written := true, map[domain.ID]bool{}
-	storage.EXPECT().InTx(gomock.Any(), gomock.Any()).DoAndReturn(func(ctx context.Context, fn func(context.Context, ports.Stores) error) error {
-		return fn(ctx, ports.Stores{Tenancy: store})
-	}).AnyTimes()
+	storage.EXPECT().InTx(gomock.Any(), gomock.Any()).DoAndReturn(
+		func(ctx context.Context, fn func(context.Context, ports.Stores) error) error {
+			return fn(ctx, ports.Stores{Tenancy: store})
+		}).AnyTimes()
 	store.EXPECT().TouchAPIKeys(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, uses []ports.KeyUse) error {
 		for _, use := range uses {
 			if isHeld && use.ID == keyOf(held) {

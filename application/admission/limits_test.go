@@ -42,7 +42,8 @@ func TestTheLimitThatBitesIsTold(t *testing.T) {
 				return
 			}
 			e := wantCode(t, err, domain.KindLimited, "RATE_LIMIT_EXCEEDED")
-			if e.Details["scope"] != c.scope || e.Details["limit"] != c.limit || e.Details["window_seconds"] != c.window || e.RetryAfter != 17*time.Second {
+			if e.Details["scope"] != c.scope || e.Details["limit"] != c.limit || e.Details["window_seconds"] != c.window ||
+				e.RetryAfter != 17*time.Second {
 				t.Errorf("retry after %s, details %v", e.RetryAfter, e.Details)
 			}
 			if grant.Allowance.Scope != c.scope || grant.Allowance.Remaining != 0 || g.failures() != 0 {
@@ -132,7 +133,8 @@ func TestTheGreatestLimitStillLetsAnswersWithoutNewsGoFree(t *testing.T) {
 	t.Parallel()
 	ctrl := gomock.NewController(t)
 	limiter := mocks.NewMockRateLimiter(ctrl)
-	limiter.EXPECT().Take(gomock.Any(), ports.Bucket{Scope: "unmodified", Name: "key_1", Limit: plenty}).Return(ports.Allowance{Admitted: true}, nil)
+	limiter.EXPECT().Take(gomock.Any(), ports.Bucket{Scope: "unmodified", Name: "key_1", Limit: plenty}).Return(
+		ports.Allowance{Admitted: true}, nil)
 	limiter.EXPECT().GiveBack(gomock.Any()).Return(nil)
 	a := admission.New(nil, limiter, stage.Digester{}, &stage.Clock{}, admission.Limits{PerKey: plenty})
 	if err := a.GiveBackUnmodified(t.Context(), &admission.Grant{Credential: credential(liveKey, nil)}); err != nil {

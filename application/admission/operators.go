@@ -122,11 +122,13 @@ func (o *Operators) charge(ctx context.Context, c OperatorCredentials, failure e
 func (o *Operators) read(c OperatorCredentials) (digest [32]byte, err error) {
 	switch {
 	case c.Malformed:
-		return digest, badToken("malformed", "The Authorization header is not of the form: Bearer "+domain.OperatorTokenPrefix+"... with exactly one space.")
+		return digest, badToken("malformed", "The Authorization header is not of the form: Bearer "+domain.OperatorTokenPrefix+
+			"... with exactly one space.")
 	case c.Token == "":
 		return digest, badToken("missing", "No operator token.")
 	case !strings.HasPrefix(c.Token, domain.OperatorTokenPrefix):
-		return digest, badToken("malformed", "This is no operator token: one begins with "+domain.OperatorTokenPrefix+". Keys of customers open the public API only.")
+		return digest, badToken("malformed", "This is no operator token: one begins with "+domain.OperatorTokenPrefix+
+			". Keys of customers open the public API only.")
 	case !domain.SoundOperatorToken(c.Token):
 		return digest, badToken("malformed", "The token is mistyped or cut off: its checksum does not match. Copy it again, whole.")
 	}
@@ -134,7 +136,8 @@ func (o *Operators) read(c OperatorCredentials) (digest [32]byte, err error) {
 }
 
 func badToken(reason, message string) error {
-	return &domain.Error{Kind: domain.KindUnauthenticated, Code: domain.CodeInvalidOperatorToken, Message: message, Details: map[string]any{"reason": reason}}
+	return &domain.Error{Kind: domain.KindUnauthenticated, Code: domain.CodeInvalidOperatorToken, Message: message,
+		Details: map[string]any{"reason": reason}}
 }
 
 func (o *Operators) find(ctx context.Context, c OperatorCredentials, digest [32]byte) (domain.OperatorToken, error) {

@@ -94,11 +94,13 @@ func TestGuessesAtTokensAtOneMomentReachTheStorageSixtyTimes(t *testing.T) {
 		table := &noTokens{}
 		storage := mocks.NewMockStorage(gomock.NewController(t))
 		storage.EXPECT().Read().Return(ports.Readers{Operators: table}).AnyTimes()
-		operators := admission.NewOperators(storage, &counter{taken: map[string]int{}}, stage.Digester{}, &stage.Clock{}, admission.FailedOperators(limits.PerAddress))
+		operators := admission.NewOperators(storage, &counter{taken: map[string]int{}}, stage.Digester{}, &stage.Clock{},
+			admission.FailedOperators(limits.PerAddress))
 		var all sync.WaitGroup
 		for i := range 500 {
 			all.Go(func() {
-				_, err := operators.Identify(t.Context(), admission.OperatorCredentials{Address: address, Token: domain.MakeOperatorToken([32]byte{byte(i), byte(i >> 8)})})
+				_, err := operators.Identify(t.Context(), admission.OperatorCredentials{Address: address,
+					Token: domain.MakeOperatorToken([32]byte{byte(i), byte(i >> 8)})})
 				if !domain.HasCode(err, "INVALID_OPERATOR_TOKEN") && !domain.HasCode(err, "RATE_LIMIT_EXCEEDED") {
 					t.Error(err)
 				}

@@ -164,7 +164,8 @@ func TestAKeyIsLookedUpOnceUnderAllPeppers(t *testing.T) {
 	table, storage := mocks.NewMockTenancyReader(ctrl), mocks.NewMockStorage(ctrl)
 	storage.EXPECT().Read().Return(ports.Readers{Tenancy: table}).AnyTimes()
 	digest := peppered{"sugar", "salt"}
-	table.EXPECT().Credential(gomock.Any(), digest.Digest(liveKey), digest.Previous(liveKey)[0]).Return(domain.Credential{}, domain.ErrNotFound).Times(1)
+	table.EXPECT().Credential(gomock.Any(), digest.Digest(liveKey), digest.Previous(liveKey)[0]).Return(domain.Credential{},
+		domain.ErrNotFound).Times(1)
 	gate := admission.New(storage, &counter{taken: map[string]int{}}, digest, &stage.Clock{}, limits)
 	for range 2 {
 		_, err := gate.Admit(t.Context(), admission.Credentials{Environment: domain.Live, Address: address, Key: liveKey})

@@ -125,7 +125,8 @@ func (g *gate) known(secrets ...string) {
 }
 
 func (g *gate) knowsNothingOf(secret string, times int) *gomock.Call {
-	return g.store.EXPECT().Credential(gomock.Any(), stage.Digester{}.Digest(secret)).Return(domain.Credential{}, domain.ErrNotFound).Times(times)
+	return g.store.EXPECT().Credential(gomock.Any(), stage.Digester{}.Digest(secret)).Return(domain.Credential{}, domain.ErrNotFound).Times(
+		times)
 }
 
 func credential(secret string, change func(*domain.Credential)) domain.Credential {

@@ -108,7 +108,8 @@ func TestAClientThatLeavesDuringALookUpIsNotCharged(t *testing.T) {
 		leave()
 		return domain.Credential{}, ctx.Err()
 	})
-	if _, err := g.Admit(ctx, admission.Credentials{Environment: domain.Live, Address: address, Key: liveKey}); err == nil || domain.HasCode(err, "INVALID_API_KEY") {
+	if _, err := g.Admit(ctx, admission.Credentials{Environment: domain.Live, Address: address, Key: liveKey}); err == nil ||
+		domain.HasCode(err, "INVALID_API_KEY") {
 		t.Errorf("got %v", err)
 	}
 	if g.failures() != 0 {

@@ -33,7 +33,8 @@ func New(s ports.Storage, c ports.Clock, ids ports.Identifiers) *Log {
 // Change runs fn in one transaction and keeps the record that it returns as the
 // actor's, unless that is the zero one. As with Storage.InTx, fn may run
 // several times; the record of the last run counts.
-func (l *Log) Change(ctx context.Context, by domain.AuditActor, fn func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error)) error {
+func (l *Log) Change(ctx context.Context, by domain.AuditActor, fn func(ctx context.Context, tx ports.Stores) (domain.AuditRecord,
+	error)) error {
 	return l.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
 		record, err := fn(ctx, tx)
 		if err != nil || record.Action == "" {
@@ -59,6 +60,7 @@ func (l *Log) Entries(ctx context.Context, f domain.AuditFilter, p domain.PageRe
 }
 
 // EntriesOfBusiness is Entries of one business alone.
-func (l *Log) EntriesOfBusiness(ctx context.Context, business domain.ID, f domain.AuditFilter, p domain.PageRequest) ([]domain.AuditEntry, error) {
+func (l *Log) EntriesOfBusiness(ctx context.Context, business domain.ID, f domain.AuditFilter, p domain.PageRequest) ([]domain.AuditEntry,
+	error) {
 	return l.storage.Read().Audit.ListOfBusiness(ctx, business, f, p)
 }

@@ -33,8 +33,10 @@ type Bulk struct {
 type Lease time.Duration
 
 // New makes the use case.
-func New(s ports.Storage, g *idempotency.Gate, d *deliveries.Deliveries, ids ports.Identifiers, log *slog.Logger, lease Lease, throttle Throttle) *Bulk {
-	return &Bulk{storage: s, gate: g, deliveries: d, ids: ids, log: log, lease: time.Duration(lease), permits: newPermits(throttle), stopping: make(chan struct{})}
+func New(s ports.Storage, g *idempotency.Gate, d *deliveries.Deliveries, ids ports.Identifiers, log *slog.Logger, lease Lease,
+	throttle Throttle) *Bulk {
+	return &Bulk{storage: s, gate: g, deliveries: d, ids: ids, log: log, lease: time.Duration(lease), permits: newPermits(throttle),
+		stopping: make(chan struct{})}
 }
 
 // Stop lets every bulk end with the items it is at. Their callers are told to

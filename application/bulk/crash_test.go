@@ -161,7 +161,8 @@ func TestACommitWithoutAnAnswerIsAskedForAgainAndNoCallerLearnsOfIt(t *testing.T
 // long pause of the machine: what it does afterwards it does with what it knew
 // before. Others go on meanwhile. It returns what the process says in the end;
 // there is no such write where reached is false.
-func (s *scene) stall(t *testing.T, items []bulk.Item, at int, after bool, meanwhile func()) (got idempotency.Result, err error, reached bool) {
+func (s *scene) stall(t *testing.T, items []bulk.Item, at int, after bool, meanwhile func()) (got idempotency.Result, err error,
+	reached bool) {
 	t.Helper()
 	held, resume := make(chan struct{}), make(chan struct{})
 	stalled := s.startTapped("stalled", func(call int, do func() error) (err error) {

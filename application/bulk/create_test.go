@@ -29,7 +29,8 @@ func TestEveryOrderOfABulkBecomesADelivery(t *testing.T) {
 			t.Error("marked as a replay")
 		}
 		first := s.stored(t)[0]
-		if first.ExternalID != "order-0" || first.Pickup != depot || first.Tenant != s.tenant || *first.Quote.Fee != (domain.Money{Minor: 2450, Currency: "GHS"}) ||
+		if first.ExternalID != "order-0" || first.Pickup != depot || first.Tenant != s.tenant ||
+			*first.Quote.Fee != (domain.Money{Minor: 2450, Currency: "GHS"}) ||
 			first.Recipient.Name != "Ama" || first.Status() != domain.Booked {
 			t.Errorf("delivery %+v", first.Booking)
 		}

@@ -91,7 +91,8 @@ func TestWhatThereWasNoTimeToPriceComesWithTheNextTry(t *testing.T) {
 		start := time.Now()
 		b := s.start("a")
 		_, err := b.send(t.Context(), s.ask, orders(100))
-		if e := wantCode(t, err, "IDEMPOTENCY_IN_PROGRESS"); e.RetryAfter != time.Second || time.Since(start) != 30*time.Second || len(s.stored(t)) != 96 {
+		if e := wantCode(t, err, "IDEMPOTENCY_IN_PROGRESS"); e.RetryAfter != time.Second || time.Since(start) != 30*time.Second ||
+			len(s.stored(t)) != 96 {
 			t.Errorf("%d deliveries in %s; then %+v", len(s.stored(t)), time.Since(start), e)
 		}
 		got, err := b.send(t.Context(), s.ask, orders(100))

@@ -46,7 +46,8 @@ type scene struct {
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	s := &scene{Stage: stage.New(t), price: goodPrice, serves: everywhere, normalizer: stage.FoldCase{}, lease: lease, throttle: bulk.Throttle{Writers: 2}}
+	s := &scene{Stage: stage.New(t), price: goodPrice, serves: everywhere, normalizer: stage.FoldCase{}, lease: lease,
+		throttle: bulk.Throttle{Writers: 2}}
 	s.witness = &witness{}
 	s.witness.Between = stage.Between{Storage: s.Store, Change: func(tx *ports.Stores) { tx.Bulks = witnessed{tx.Bulks, s.witness} }}
 	s.storage, s.bookings = s.witness, s.Store
@@ -261,7 +262,8 @@ type witnessed struct {
 	w *witness
 }
 
-func (b witnessed) Claim(ctx context.Context, t domain.Tenant, r domain.KeyRecord, token string, lease, retention time.Duration) (ports.BulkHold, error) {
+func (b witnessed) Claim(ctx context.Context, t domain.Tenant, r domain.KeyRecord, token string, lease,
+	retention time.Duration) (ports.BulkHold, error) {
 	hold, err := b.BulkStore.Claim(ctx, t, r, token, lease, retention)
 	if err == nil {
 		b.w.mu.Lock()
@@ -366,7 +368,8 @@ func (s *scene) wantOutcome(t *testing.T, got idempotency.Result, err error, ite
 		if len(stored) == 0 || stored[0].ID != e.ID || stored[0].Instructions != fmt.Sprint("item ", i) {
 			t.Fatalf("item %d, %s, is not the next delivery that was created", i, e.ID)
 		}
-		if events, err := s.Store.Read().Deliveries.Events(context.Background(), s.tenant, e.ID); err != nil || len(events) != 1 || events[0].Type != "delivery.created" {
+		if events, err := s.Store.Read().Deliveries.Events(context.Background(), s.tenant, e.ID); err != nil || len(events) != 1 ||
+			events[0].Type != "delivery.created" {
 			t.Errorf("the events of item %d: %+v, %v", i, events, err)
 		}
 		stored = stored[1:]

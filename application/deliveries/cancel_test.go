@@ -55,9 +55,10 @@ func TestCancelOfACancelledOneWritesNothing(t *testing.T) {
 	s.storage = storage
 	s.build()
 	cancelled := domain.RestoreDelivery(domain.Booking{ID: "dlv_1", Tenant: s.tenant}, domain.Lifecycle{Status: domain.Cancelled, Sequence: 2})
-	storage.EXPECT().InTx(gomock.Any(), gomock.Any()).DoAndReturn(func(ctx context.Context, fn func(context.Context, ports.Stores) error) error {
-		return fn(ctx, ports.Stores{Deliveries: store, Simulations: counts})
-	})
+	storage.EXPECT().InTx(gomock.Any(), gomock.Any()).DoAndReturn(
+		func(ctx context.Context, fn func(context.Context, ports.Stores) error) error {
+			return fn(ctx, ports.Stores{Deliveries: store, Simulations: counts})
+		})
 	gomock.InOrder(
 		counts.EXPECT().Lock(gomock.Any(), s.tenant).Return(nil),                               // and no Leave
 		store.EXPECT().Lock(gomock.Any(), s.tenant, domain.ID("dlv_1")).Return(cancelled, nil), // and no Update
@@ -137,7 +138,8 @@ func TestAPickedUpDeliveryIsNotCancelledAndTheKeyStaysFree(t *testing.T) {
 	}
 	_, err := s.Cancel(t.Context(), stage.Key(s.tenant, "cancel-0001", 3), d.ID, render)
 	wantCode(t, err, "DELIVERY_NOT_CANCELLABLE")
-	if stored, err := s.Get(t.Context(), s.tenant, d.ID); err != nil || stored.Status() != domain.PickedUp || len(s.events(t, s.tenant, d.ID)) != 3 {
+	if stored, err := s.Get(t.Context(), s.tenant, d.ID); err != nil || stored.Status() != domain.PickedUp ||
+		len(s.events(t, s.tenant, d.ID)) != 3 {
 		t.Errorf("%+v, %v", stored, err)
 	}
 	if _, err := s.Store.Read().Idempotency.Find(t.Context(), s.tenant, "cancel-0001"); !domain.HasCode(err, "NOT_FOUND") {

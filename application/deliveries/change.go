@@ -19,7 +19,8 @@ type Decision func(d *domain.Delivery) ([]domain.Event, error)
 // the first; together with its events; and with the count of the application's
 // running simulations following. Where the decision changes nothing, nothing is
 // written. It belongs in a transaction that has locked no delivery yet.
-func Change(ctx context.Context, tx ports.Stores, r ports.EventRenderer, t domain.Tenant, id domain.ID, now time.Time, decide Decision) (*domain.Delivery, error) {
+func Change(ctx context.Context, tx ports.Stores, r ports.EventRenderer, t domain.Tenant, id domain.ID, now time.Time,
+	decide Decision) (*domain.Delivery, error) {
 	if t.Environment == domain.Sandbox {
 		if err := tx.Simulations.Lock(ctx, t); err != nil {
 			return nil, err

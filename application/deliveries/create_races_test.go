@@ -190,7 +190,9 @@ func TestOfManyEqualRequestsAtOnceOneCreates(t *testing.T) {
 	for i := range clients {
 		all.Go(func() {
 			// No courtesy lock holds them back: the key record alone decides.
-			results[i], errs[i] = s.create(t.Context(), stage.Key(s.tenant, "order-0001", 1), order(func(o *deliveries.Order) { o.ExternalID = "order-7" }))
+			results[i], errs[i] = s.create(t.Context(), stage.Key(s.tenant, "order-0001", 1), order(func(o *deliveries.Order) {
+				o.ExternalID = "order-7"
+			}))
 		})
 	}
 	all.Wait()

@@ -57,11 +57,14 @@ func TestTheTripThatIsPriced(t *testing.T) {
 		return newPrice(ctx, trip)
 	}
 	s.build()
-	location := s.newLocation(t, s.tenant, func(p *domain.PickupLocation) { p.Coordinates = &domain.Coordinates{Latitude: 5.1, Longitude: -0.3} })
+	location := s.newLocation(t, s.tenant, func(p *domain.PickupLocation) {
+		p.Coordinates = &domain.Coordinates{Latitude: 5.1, Longitude: -0.3}
+	})
 	s.mustCreate(t, stage.Key(s.tenant, "order-0001", 1), order(func(o *deliveries.Order) {
 		o.Pickup, o.PickupLocationID, o.VehicleType = nil, new(string(location.ID)), domain.Van
 	}))
-	want := domain.Trip{BusinessID: s.tenant.BusinessID, Environment: domain.Sandbox, VehicleType: domain.Van, Pickup: domain.Coordinates{Latitude: 5.1, Longitude: -0.3}, Dropoff: tema}
+	want := domain.Trip{BusinessID: s.tenant.BusinessID, Environment: domain.Sandbox, VehicleType: domain.Van,
+		Pickup: domain.Coordinates{Latitude: 5.1, Longitude: -0.3}, Dropoff: tema}
 	if asked != want {
 		t.Errorf("asked for %+v, want %+v", asked, want)
 	}
@@ -71,7 +74,8 @@ func TestADeliveryWithoutAFeeIsBookedAllTheSame(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.price = func(context.Context, domain.Trip) (domain.Quote, error) {
-		return domain.Quote{Currency: "GHS", RequiresCustomQuote: true, Distance: domain.Distance{Kilometres: 400, Source: domain.DistanceRoad}}, nil
+		return domain.Quote{Currency: "GHS", RequiresCustomQuote: true, Distance: domain.Distance{Kilometres: 400, Source: domain.DistanceRoad}},
+			nil
 	}
 	s.build()
 	if d := s.mustCreate(t, stage.Key(s.tenant, "order-0001", 1), order(nil)); d.Quote.Fee != nil || !d.Quote.RequiresCustomQuote {
@@ -153,7 +157,8 @@ func TestASavedDestinationIsUsedAsItIs(t *testing.T) {
 	if d.Recipient != wantParty || d.Dropoff != wantDropoff {
 		t.Errorf("recipient %+v, dropoff %+v", d.Recipient, d.Dropoff)
 	}
-	if people, places := s.recipients(t, s.tenant), s.addresses(t, s.tenant, ama.ID); len(people) != 1 || people[0] != ama || len(places) != 1 || places[0] != home {
+	if people, places := s.recipients(t, s.tenant), s.addresses(t, s.tenant, ama.ID); len(people) != 1 || people[0] != ama ||
+		len(places) != 1 || places[0] != home {
 		t.Errorf("directory %+v %+v", people, places)
 	}
 }
@@ -237,7 +242,9 @@ func TestNothingIsOpenInTheStorageWhileAPriceIsAsked(t *testing.T) {
 			return nil
 		}),
 	)
-	if _, err := s.create(t.Context(), stage.Key(s.tenant, "order-0001", 1), order(func(o *deliveries.Order) { o.ExternalID = "order-7" })); err != nil {
+	if _, err := s.create(t.Context(), stage.Key(s.tenant, "order-0001", 1), order(func(o *deliveries.Order) {
+		o.ExternalID = "order-7"
+	})); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -29,7 +29,9 @@ var useCases = []nthcall.UseCase[*scene]{
 			s.newAddress(t, s.tenant, s.newRecipient(t, s.tenant, "", "+233201234567"), "4 Castle Road")
 			location := string(s.newLocation(t, s.tenant, nil).ID)
 			return func(ctx context.Context) (idempotency.Result, error) {
-				return s.create(ctx, stage.Key(s.tenant, "order-0001", 1), order(func(o *deliveries.Order) { o.Pickup, o.PickupLocationID = nil, &location }))
+				return s.create(ctx, stage.Key(s.tenant, "order-0001", 1), order(func(o *deliveries.Order) {
+					o.Pickup, o.PickupLocationID = nil, &location
+				}))
 			}
 		},
 		Check: oneDelivery,

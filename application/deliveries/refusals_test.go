@@ -241,7 +241,8 @@ func TestAPlaceOutsideIsNamedByTheFieldItCameFrom(t *testing.T) {
 		fields []string
 	}{
 		{nil, []string{"pickup", "recipient.address"}},
-		{func(o *deliveries.Order) { o.Pickup, o.PickupLocationID = nil, new(string(location.ID)) }, []string{"pickup_location_id", "recipient.address"}},
+		{func(o *deliveries.Order) { o.Pickup, o.PickupLocationID = nil, new(string(location.ID)) },
+			[]string{"pickup_location_id", "recipient.address"}},
 		{func(o *deliveries.Order) {
 			o.Recipient, o.RecipientID, o.RecipientAddressID = nil, new(string(ama.ID)), new(string(home.ID))
 		}, []string{"pickup", "recipient_address_id"}},

@@ -66,7 +66,8 @@ func (s *scene) build() { s.buildWith(s.IDs) }
 
 func (s *scene) buildWith(ids ports.Identifiers) {
 	gate := s.Gate(s.storage)
-	s.Deliveries = deliveries.New(s.storage, s.bookings, gate, quotes.New(s.storage, s.price, s.serves), s.Clock, ids, stage.FoldCase{}, stage.Renderer{})
+	s.Deliveries = deliveries.New(s.storage, s.bookings, gate, quotes.New(s.storage, s.price, s.serves), s.Clock, ids, stage.FoldCase{},
+		stage.Renderer{})
 }
 
 func (s *scene) newRecipient(t *testing.T, tenant domain.Tenant, name string, phone domain.PhoneNumber) domain.Recipient {

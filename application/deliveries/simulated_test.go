@@ -74,7 +74,9 @@ func TestAtTheLimitNoMoreSimulationsAreBooked(t *testing.T) {
 	s.price = newPrice
 	s.build()
 	s.mustCreate(t, stage.Key(s.tenant, "order-0001", 1), order(nil))
-	s.mustCreate(t, stage.Key(s.tenant, "order-0002", 1), order(func(o *deliveries.Order) { o.Simulation = &domain.Plan{Scenario: "manual", StepSeconds: 1} }))
+	s.mustCreate(t, stage.Key(s.tenant, "order-0002", 1), order(func(o *deliveries.Order) {
+		o.Simulation = &domain.Plan{Scenario: "manual", StepSeconds: 1}
+	}))
 	sibling := s.NewApplication(t, s.tenant)
 	s.mustCreate(t, stage.Key(sibling, "order-0001", 1), order(moving))
 
@@ -154,7 +156,8 @@ func TestACancelEndsTheSimulationAndItsCount(t *testing.T) {
 		s.WantRunning(t, s.tenant, 1)
 	}
 	stored, err := s.Get(t.Context(), s.tenant, d.ID)
-	if err != nil || stored.Status() != domain.Cancelled || stored.Simulation().Status != domain.SimulationStopped || stored.Simulation().NextStepAt != nil {
+	if err != nil || stored.Status() != domain.Cancelled || stored.Simulation().Status != domain.SimulationStopped ||
+		stored.Simulation().NextStepAt != nil {
 		t.Errorf("%+v, %+v, %v", stored.Lifecycle(), stored.Simulation(), err)
 	}
 }

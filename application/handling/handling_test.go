@@ -52,7 +52,8 @@ func TestAnotherBusinessAndNobodyHaveNothing(t *testing.T) {
 	if d, err := h.Get(t.Context(), mine.BusinessID, id); err != nil || d.Lifecycle() != w.Delivery.Lifecycle() {
 		t.Errorf("it was changed: %+v, %v", d, err)
 	}
-	if entries, err := audit.New(s.Store, s.Clock, s.IDs).Entries(t.Context(), domain.AuditFilter{}, domain.PageRequest{Limit: 9}); err != nil || len(entries) > 0 {
+	if entries, err := audit.New(s.Store, s.Clock, s.IDs).Entries(t.Context(), domain.AuditFilter{},
+		domain.PageRequest{Limit: 9}); err != nil || len(entries) > 0 {
 		t.Errorf("the audit log has %+v, %v", entries, err)
 	}
 }

@@ -23,14 +23,17 @@ func TestAnUnknownOutcomeIsAskedForAgain(t *testing.T) {
 		pause time.Duration
 		err   error // nil: the answer, not flagged as replayed
 	}{
-		"it had not been committed":                {ends: []error{unknown, nil}, pause: 100 * time.Millisecond},
-		"it had been committed":                    {ends: []error{unknown, ports.ErrKeyTaken}, found: &domain.KeyRecord{ClaimID: claim}, pause: 100 * time.Millisecond},
-		"it stays unknown for a while":             {ends: []error{unknown, unknown, unknown, nil}, pause: 700 * time.Millisecond},
-		"the database is not back yet":             {ends: []error{unknown, errBroken, errBroken, nil}, pause: 700 * time.Millisecond},
-		"an internal error is no refusal":          {ends: []error{unknown, domain.Internal(errBroken), nil}, pause: 300 * time.Millisecond},
-		"the storage refuses then":                 {ends: []error{unknown, refused}, pause: 100 * time.Millisecond, err: refused},
-		"it is never known":                        {ends: []error{unknown, unknown, unknown, unknown, unknown, unknown}, pause: allPauses, err: ports.ErrOutcomeUnknown},
-		"the database never comes back":            {ends: []error{unknown, errBroken, errBroken, errBroken, errBroken, errBroken}, pause: allPauses, err: errBroken},
+		"it had not been committed": {ends: []error{unknown, nil}, pause: 100 * time.Millisecond},
+		"it had been committed": {ends: []error{unknown, ports.ErrKeyTaken}, found: &domain.KeyRecord{ClaimID: claim},
+			pause: 100 * time.Millisecond},
+		"it stays unknown for a while":    {ends: []error{unknown, unknown, unknown, nil}, pause: 700 * time.Millisecond},
+		"the database is not back yet":    {ends: []error{unknown, errBroken, errBroken, nil}, pause: 700 * time.Millisecond},
+		"an internal error is no refusal": {ends: []error{unknown, domain.Internal(errBroken), nil}, pause: 300 * time.Millisecond},
+		"the storage refuses then":        {ends: []error{unknown, refused}, pause: 100 * time.Millisecond, err: refused},
+		"it is never known": {ends: []error{unknown, unknown, unknown, unknown, unknown, unknown}, pause: allPauses,
+			err: ports.ErrOutcomeUnknown},
+		"the database never comes back": {ends: []error{unknown, errBroken, errBroken, errBroken, errBroken, errBroken},
+			pause: allPauses, err: errBroken},
 		"a failure before any commit is just told": {ends: []error{errBroken}, err: errBroken},
 		"a refusal is just told":                   {ends: []error{refused}, err: refused},
 	} {

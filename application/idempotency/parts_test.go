@@ -33,11 +33,13 @@ func TestWhatIsKnownOfAKey(t *testing.T) {
 		code       string
 		wait       time.Duration
 	}{
-		"nothing":                                 {},
-		"the answer":                              {found: recordOf(otherClaim, 1), claim: otherClaim, answered: true},
-		"that another request was answered":       {found: recordOf(otherClaim, 2), code: "IDEMPOTENCY_CONFLICT"},
-		"that somebody works on it":               {found: unanswered(1, 17*time.Second), code: "IDEMPOTENCY_IN_PROGRESS", wait: 17 * time.Second},
-		"that somebody has a millisecond left":    {found: unanswered(1, time.Millisecond), code: "IDEMPOTENCY_IN_PROGRESS", wait: time.Millisecond},
+		"nothing":                           {},
+		"the answer":                        {found: recordOf(otherClaim, 1), claim: otherClaim, answered: true},
+		"that another request was answered": {found: recordOf(otherClaim, 2), code: "IDEMPOTENCY_CONFLICT"},
+		"that somebody works on it": {found: unanswered(1, 17*time.Second), code: "IDEMPOTENCY_IN_PROGRESS",
+			wait: 17 * time.Second},
+		"that somebody has a millisecond left": {found: unanswered(1, time.Millisecond), code: "IDEMPOTENCY_IN_PROGRESS",
+			wait: time.Millisecond},
 		"that nobody works on it any more":        {found: unanswered(1, 0), claim: otherClaim, unfinished: true},
 		"that nobody has for long":                {found: unanswered(1, -time.Hour), claim: otherClaim, unfinished: true},
 		"that somebody works on another request":  {found: unanswered(2, 17*time.Second), code: "IDEMPOTENCY_CONFLICT"},
@@ -200,8 +202,10 @@ func TestWhoLostTheRaceToARequestOfManyTransactions(t *testing.T) {
 		wait     time.Duration
 		replayed bool
 	}{
-		"waits while the winner works":             {found: unanswered(1, 17*time.Second), own: claim, code: "IDEMPOTENCY_IN_PROGRESS", wait: 17 * time.Second},
-		"may try again where the winner is gone":   {found: unanswered(1, -time.Second), own: claim, code: "IDEMPOTENCY_IN_PROGRESS", wait: time.Second},
+		"waits while the winner works": {found: unanswered(1, 17*time.Second), own: claim, code: "IDEMPOTENCY_IN_PROGRESS",
+			wait: 17 * time.Second},
+		"may try again where the winner is gone": {found: unanswered(1, -time.Second), own: claim, code: "IDEMPOTENCY_IN_PROGRESS",
+			wait: time.Second},
 		"waits no more than a moment for nobody":   {own: claim, code: "IDEMPOTENCY_IN_PROGRESS", wait: time.Second},
 		"gets what the winner answered":            {found: recordOf(otherClaim, 1), own: claim, replayed: true},
 		"is no replay where it is its own answer":  {found: recordOf(claim, 1), own: claim},

@@ -29,7 +29,8 @@ func New(s ports.Storage, c ports.Clock, ids ports.Identifiers, r ports.EventRen
 
 // Advance moves a delivery one step as the platform. TRANSITION_INVALID tells
 // which steps are allowed instead; SIMULATION_RUNNING, that a scenario moves it.
-func (o *Operations) Advance(ctx context.Context, by domain.AuditActor, id domain.ID, to domain.Status, reason domain.ReasonCode) (*domain.Delivery, error) {
+func (o *Operations) Advance(ctx context.Context, by domain.AuditActor, id domain.ID, to domain.Status,
+	reason domain.ReasonCode) (*domain.Delivery, error) {
 	if reason == domain.ReasonCancelledByCaller {
 		return nil, domain.Invalid(domain.FieldError{Field: "reason_code", Code: domain.FieldNotAllowed,
 			Message: "cancelled_by_caller is what the customer's own cancellation says; of the platform's use cancelled_by_platform"})
@@ -135,6 +136,7 @@ func (o *Operations) Audit(ctx context.Context, f domain.AuditFilter, p domain.P
 }
 
 // AuditOfBusiness is Audit of one business alone.
-func (o *Operations) AuditOfBusiness(ctx context.Context, business domain.ID, f domain.AuditFilter, p domain.PageRequest) ([]domain.AuditEntry, error) {
+func (o *Operations) AuditOfBusiness(ctx context.Context, business domain.ID, f domain.AuditFilter,
+	p domain.PageRequest) ([]domain.AuditEntry, error) {
 	return o.log.EntriesOfBusiness(ctx, business, f, p)
 }

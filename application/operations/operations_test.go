@@ -53,14 +53,15 @@ func newScene(t *testing.T) *scene {
 
 // transaction runs the function as often as the storage may have to.
 func (s *scene) transaction(runs int, end error) *gomock.Call {
-	return s.storage.EXPECT().InTx(gomock.Any(), gomock.Any()).DoAndReturn(func(ctx context.Context, fn func(context.Context, ports.Stores) error) (err error) {
-		for range runs {
-			if err = fn(ctx, ports.Stores{Deliveries: s.store, Simulations: s.counts, Audit: s.audit}); err != nil {
-				return err
+	return s.storage.EXPECT().InTx(gomock.Any(), gomock.Any()).DoAndReturn(
+		func(ctx context.Context, fn func(context.Context, ports.Stores) error) (err error) {
+			for range runs {
+				if err = fn(ctx, ports.Stores{Deliveries: s.store, Simulations: s.counts, Audit: s.audit}); err != nil {
+					return err
+				}
 			}
-		}
-		return end
-	})
+			return end
+		})
 }
 
 // keeps expects the row of the audit log.
@@ -76,7 +77,8 @@ func (s *scene) keeps(from, to, reason string) *gomock.Call {
 }
 
 func stored(status domain.Status) *domain.Delivery {
-	return domain.RestoreDelivery(domain.Booking{ID: delivery, Tenant: owner}, domain.Lifecycle{Status: status, Sequence: 1, UpdatedAt: noon.Add(-time.Hour)})
+	return domain.RestoreDelivery(domain.Booking{ID: delivery, Tenant: owner}, domain.Lifecycle{Status: status, Sequence: 1,
+		UpdatedAt: noon.Add(-time.Hour)})
 }
 
 func TestAdvanceMovesAnybodysDeliveryUnderItsLock(t *testing.T) {

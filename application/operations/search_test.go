@@ -42,7 +42,8 @@ func TestASearchThatSaysNotSinceWhenLooksBackSevenDays(t *testing.T) {
 			asked.CreatedAfter = c.since
 			reader.EXPECT().Deliveries(gomock.Any(), gomock.Eq(asked), page).Return([]*domain.Delivery{stored(domain.Booked)}, errBroken)
 			found, err := operations.New(storage, clock, mocks.NewMockIdentifiers(ctrl), stage.Renderer{}).Search(t.Context(), c.search, page)
-			if !errors.Is(err, errBroken) || len(found.Deliveries) != 1 || (found.Since == nil) != (c.since == nil) || c.since != nil && !found.Since.Equal(*c.since) {
+			if !errors.Is(err, errBroken) || len(found.Deliveries) != 1 || (found.Since == nil) != (c.since == nil) || c.since != nil &&
+				!found.Since.Equal(*c.since) {
 				t.Errorf("%+v, %v", found, err)
 			}
 		})

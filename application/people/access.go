@@ -190,7 +190,8 @@ func (a *Access) SendLink(ctx context.Context, b Browser, site domain.Site, emai
 	now := a.clock.Now()
 	return a.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
 		return tx.Mails.Tell(ctx, domain.Notice{
-			Kind: domain.MailSignInLink, Cause: a.ids.ID(domain.PrefixLink), Email: folded, At: now, Facts: map[string]string{domain.FactSite: string(site)},
+			Kind: domain.MailSignInLink, Cause: a.ids.ID(domain.PrefixLink), Email: folded, At: now,
+			Facts: map[string]string{domain.FactSite: string(site)},
 		})
 	})
 }
@@ -247,7 +248,8 @@ var nobody = domain.MakeID(domain.PrefixPerson, [16]byte{})
 
 // candidate finds who may come in with a password, and where. A person without an
 // accepted membership of the site comes back without a password.
-func (a *Access) candidate(ctx context.Context, site domain.Site, email domain.Email, malformed bool) (person domain.Person, member domain.Membership, err error) {
+func (a *Access) candidate(ctx context.Context, site domain.Site, email domain.Email, malformed bool) (person domain.Person,
+	member domain.Membership, err error) {
 	if malformed {
 		email = "nobody@invalid"
 	}
@@ -490,7 +492,8 @@ func passwordsBusy(cause error) error {
 }
 
 func signInRecord(action domain.Action, p domain.Principal) domain.AuditRecord {
-	return accountRecord(action, p, map[string]string{"method": string(p.Session.Method), "site": string(p.Site()), "session_id": string(p.Session.ID)})
+	return accountRecord(action, p, map[string]string{"method": string(p.Session.Method), "site": string(p.Site()),
+		"session_id": string(p.Session.ID)})
 }
 
 func accountRecord(action domain.Action, p domain.Principal, details map[string]string) domain.AuditRecord {

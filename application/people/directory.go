@@ -145,12 +145,14 @@ func (d *Directory) join(ctx context.Context, tx ports.Stores, business domain.I
 	if !domain.HasCode(err, domain.CodeNotFound) {
 		return member, err
 	}
-	member = domain.Member{Person: person, Membership: domain.Membership{PersonID: person.ID, BusinessID: business, Role: p.role, CreatedAt: now}}
+	member = domain.Member{Person: person, Membership: domain.Membership{PersonID: person.ID, BusinessID: business, Role: p.role,
+		CreatedAt: now}}
 	return member, tx.Memberships.Insert(ctx, member.Membership)
 }
 
 // issue makes a link, which replaces earlier ones to the same place.
-func (d *Directory) issue(ctx context.Context, tx ports.Stores, by domain.AuditActor, m domain.Member, purpose domain.LinkPurpose) (Issued, error) {
+func (d *Directory) issue(ctx context.Context, tx ports.Stores, by domain.AuditActor, m domain.Member, purpose domain.LinkPurpose) (Issued,
+	error) {
 	now, business := d.clock.Now(), m.Membership.BusinessID
 	if err := tx.Links.UseAll(ctx, ports.LinksOf{PersonID: m.Person.ID, BusinessID: &business}, now); err != nil {
 		return Issued{}, err
@@ -223,7 +225,8 @@ func (d *Directory) Members(ctx context.Context, business domain.ID) ([]domain.M
 
 // SetRole gives a member another role, which counts from the next page on. LAST_OWNER
 // where people would leave their business without an owner.
-func (d *Directory) SetRole(ctx context.Context, by domain.AuditActor, business, person domain.ID, text string) (member domain.Member, err error) {
+func (d *Directory) SetRole(ctx context.Context, by domain.AuditActor, business, person domain.ID, text string) (member domain.Member,
+	err error) {
 	role, err := domain.ParseRole(domain.SiteOf(business), text)
 	if err != nil {
 		return member, err
@@ -263,7 +266,8 @@ func (d *Directory) Remove(ctx context.Context, by domain.AuditActor, business, 
 
 // lock holds the members of a business and finds one of them. People may not leave
 // their own side without an owner; the delivery company may leave a customer without.
-func (d *Directory) lock(ctx context.Context, tx ports.Stores, by domain.AuditActor, business, person domain.ID, role domain.Role) (domain.Member, error) {
+func (d *Directory) lock(ctx context.Context, tx ports.Stores, by domain.AuditActor, business, person domain.ID,
+	role domain.Role) (domain.Member, error) {
 	members, err := tx.Memberships.LockMembers(ctx, business)
 	if err != nil {
 		return domain.Member{}, err
@@ -311,7 +315,8 @@ func (d *Directory) EndSessions(ctx context.Context, by domain.AuditActor, perso
 		} else if _, err = tx.Memberships.Member(ctx, by.BusinessID, person); err == nil {
 			ended, err = tx.Sessions.End(ctx, ports.SessionsOf{PersonID: person, BusinessID: &by.BusinessID}, d.clock.Now())
 		}
-		return domain.AuditRecord{Action: domain.ActionPersonEndSessions, Target: person, BusinessID: by.BusinessID, Details: map[string]string{"ended": strconv.Itoa(ended)}}, err
+		return domain.AuditRecord{Action: domain.ActionPersonEndSessions, Target: person, BusinessID: by.BusinessID,
+			Details: map[string]string{"ended": strconv.Itoa(ended)}}, err
 	})
 	return ended, err
 }

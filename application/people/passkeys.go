@@ -314,6 +314,7 @@ func (k *Passkeys) count(ctx context.Context, tx ports.Stores, used domain.Passk
 
 func passkeyRecord(action domain.Action, p domain.Principal, k domain.Passkey) domain.AuditRecord {
 	return domain.AuditRecord{
-		Action: action, Target: k.ID, BusinessID: p.Session.BusinessID, Details: map[string]string{"name": k.Name, "person_id": string(p.Person.ID)},
+		Action: action, Target: k.ID, BusinessID: p.Session.BusinessID, Details: map[string]string{"name": k.Name,
+			"person_id": string(p.Person.ID)},
 	}
 }

@@ -65,7 +65,8 @@ func TestAPasskeyLetsInWithoutAnAddress(t *testing.T) {
 		t.Fatalf("%+v, %v", entered, err)
 	}
 	s.in(t, "by passkey", entered)
-	if known, err := k.List(t.Context(), ama.Principal); err != nil || len(known) != 1 || known[0].LastUsedAt == nil || known[0].SignCount != 2 {
+	if known, err := k.List(t.Context(), ama.Principal); err != nil || len(known) != 1 || known[0].LastUsedAt == nil ||
+		known[0].SignCount != 2 {
 		t.Errorf("%+v, %v", known, err)
 	}
 	if err := k.Rename(t.Context(), ama.Principal, "req_6", made.ID, "Phone"); err != nil {
@@ -283,7 +284,8 @@ func TestAPasskeyOfADeviceIsAddedOnceAndBySessionsThatGoOn(t *testing.T) {
 	prompt = ask()
 	_, err = k.Add(t.Context(), ama.Principal, "", prompt.Ceremony, newDevice().Make(t, prompt.Options), "a\u202eb")
 	wantCode(t, "a name that is none", err, domain.CodeValidation)
-	if made, err := k.Add(t.Context(), ama.Principal, "", prompt.Ceremony, newDevice().Make(t, prompt.Options), ""); err != nil || made.Name != "Passkey" {
+	if made, err := k.Add(t.Context(), ama.Principal, "", prompt.Ceremony, newDevice().Make(t, prompt.Options), ""); err != nil ||
+		made.Name != "Passkey" {
 		t.Errorf("%+v, %v", made, err)
 	}
 	for range domain.MaxPasskeys - 2 {

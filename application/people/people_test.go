@@ -145,7 +145,8 @@ func (s *scene) in(t *testing.T, what string, e people.Entered) domain.Principal
 
 func (s *scene) entries(t *testing.T, business domain.ID) []domain.AuditEntry {
 	t.Helper()
-	found, err := audit.New(s.stage.Store, s.stage.Clock, s.stage.IDs).EntriesOfBusiness(t.Context(), business, domain.AuditFilter{}, domain.PageRequest{Limit: 100})
+	found, err := audit.New(s.stage.Store, s.stage.Clock, s.stage.IDs).EntriesOfBusiness(t.Context(), business, domain.AuditFilter{},
+		domain.PageRequest{Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +171,8 @@ func TestAnInvitationLetsIn(t *testing.T) {
 		t.Errorf("to look at a link: %v", err)
 	}
 	entered, err := s.Enter(t.Context(), browser, issued.Secret)
-	if err != nil || entered.Role != domain.RoleOwner || entered.Site() != domain.Portal || entered.Session.Device != "Firefox on Linux" || entered.CredentialsEnded {
+	if err != nil || entered.Role != domain.RoleOwner || entered.Site() != domain.Portal || entered.Session.Device != "Firefox on Linux" ||
+		entered.CredentialsEnded {
 		t.Fatalf("%+v, %v", entered, err)
 	}
 	if p := s.in(t, "just entered", entered); p.Person.State != domain.PersonActive || p.Session.BusinessID != s.mine {
@@ -181,7 +183,8 @@ func TestAnInvitationLetsIn(t *testing.T) {
 	_, err = s.Enter(t.Context(), browser, issued.Secret)
 	wantCode(t, "a second time", err, domain.CodeLinkUsed)
 	for _, e := range s.entries(t, s.mine) {
-		if e.Action == domain.ActionPersonAccept && (e.Actor.Kind() != domain.ActorPerson || e.Actor.ID != entered.Person.ID || e.Actor.RequestID != "req_1") {
+		if e.Action == domain.ActionPersonAccept && (e.Actor.Kind() != domain.ActorPerson || e.Actor.ID != entered.Person.ID ||
+			e.Actor.RequestID != "req_1") {
 			t.Errorf("%+v", e)
 		}
 	}
@@ -244,7 +247,8 @@ func TestALinkThatIsExpiredReplacedUnknownOrLeadsNowhereSaysSo(t *testing.T) {
 		_, err = s.Look(t.Context(), browser, secret)
 		wantCode(t, what+", looked at", err, c.code)
 	}
-	if _, err := s.Directory.Link(t.Context(), command, s.invite(t, command, s.mine, "new@example.com", domain.RoleViewer).PersonID, domain.Portal); !domain.HasCode(err, domain.CodeNotAccepted) {
+	if _, err := s.Directory.Link(t.Context(), command, s.invite(t, command, s.mine, "new@example.com", domain.RoleViewer).PersonID,
+		domain.Portal); !domain.HasCode(err, domain.CodeNotAccepted) {
 		t.Errorf("a link for signing in before the invitation was used: %v", err)
 	}
 }

@@ -36,7 +36,8 @@ type IncompleteRow struct {
 // A dry run finds out what would come of it and changes nothing. each is called
 // for every row, and again from the first one where the storage has to start
 // over; it may be nil.
-func (p *PickupLocations) Import(ctx context.Context, by domain.AuditActor, t domain.Tenant, rows []domain.PickupLocationRow, dryRun bool, each func()) (Imported, error) {
+func (p *PickupLocations) Import(ctx context.Context, by domain.AuditActor, t domain.Tenant, rows []domain.PickupLocationRow, dryRun bool,
+	each func()) (Imported, error) {
 	var done Imported
 	if dryRun {
 		there, err := existing(ctx, p.storage.Read().Tenancy.Business, p.storage.Read().PickupLocations, t)
@@ -96,7 +97,8 @@ type writer interface {
 }
 
 // existing finds the locations of the business by name and address.
-func existing(ctx context.Context, business func(context.Context, domain.ID) (domain.Business, error), locations ports.PickupLocationReader, t domain.Tenant) (map[string]domain.PickupLocation, error) {
+func existing(ctx context.Context, business func(context.Context, domain.ID) (domain.Business, error), locations ports.PickupLocationReader,
+	t domain.Tenant) (map[string]domain.PickupLocation, error) {
 	const batch = 1000
 	if _, err := business(ctx, t.BusinessID); err != nil {
 		return nil, err
@@ -120,7 +122,8 @@ func existing(ctx context.Context, business func(context.Context, domain.ID) (do
 }
 
 // merge finds out what becomes of each row and, unless to is nil, stores it.
-func (p *PickupLocations) merge(ctx context.Context, rows []domain.PickupLocationRow, there map[string]domain.PickupLocation, to writer, t domain.Tenant, done *Imported, each func()) error {
+func (p *PickupLocations) merge(ctx context.Context, rows []domain.PickupLocationRow, there map[string]domain.PickupLocation, to writer,
+	t domain.Tenant, done *Imported, each func()) error {
 	if each == nil {
 		each = func() {}
 	}
@@ -173,7 +176,8 @@ func (p *PickupLocations) merge(ctx context.Context, rows []domain.PickupLocatio
 // amend applies the changed rows to what is stored by now: the customer may have
 // changed a location since it was listed. It locks in the order of the IDs, as
 // another import does.
-func (p *PickupLocations) amend(ctx context.Context, to writer, t domain.Tenant, rows []domain.PickupLocationRow, located []domain.PickupLocation, changed []int, each func()) error {
+func (p *PickupLocations) amend(ctx context.Context, to writer, t domain.Tenant, rows []domain.PickupLocationRow,
+	located []domain.PickupLocation, changed []int, each func()) error {
 	slices.SortFunc(changed, func(a, b int) int { return cmp.Compare(located[a].ID, located[b].ID) })
 	for some := range slices.Chunk(changed, ports.LocationsAtOnce) {
 		ids := make([]domain.ID, len(some))

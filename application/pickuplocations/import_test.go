@@ -69,7 +69,8 @@ func TestTheSameTableAgainChangesNothing(t *testing.T) {
 		}
 	}
 	entry := s.kept(t)[0]
-	if entry.Action != domain.ActionPickupImport || entry.Target != s.tenant.BusinessID || entry.Actor != by || entry.Details["updated"] != "2" {
+	if entry.Action != domain.ActionPickupImport || entry.Target != s.tenant.BusinessID || entry.Actor != by ||
+		entry.Details["updated"] != "2" {
 		t.Errorf("%+v", entry)
 	}
 }

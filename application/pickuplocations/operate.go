@@ -22,7 +22,8 @@ func (p *PickupLocations) Add(ctx context.Context, by domain.AuditActor, t domai
 }
 
 // Amend is Change for the platform's operators.
-func (p *PickupLocations) Amend(ctx context.Context, by domain.AuditActor, t domain.Tenant, id domain.ID, c domain.PickupLocationChange) (location domain.PickupLocation, err error) {
+func (p *PickupLocations) Amend(ctx context.Context, by domain.AuditActor, t domain.Tenant, id domain.ID,
+	c domain.PickupLocationChange) (location domain.PickupLocation, err error) {
 	err = p.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		if location, err = tx.PickupLocations.Lock(ctx, t, id); err != nil {
 			return domain.AuditRecord{}, err
@@ -37,5 +38,6 @@ func (p *PickupLocations) Amend(ctx context.Context, by domain.AuditActor, t dom
 }
 
 func record(a domain.Action, t domain.Tenant, target domain.ID) domain.AuditRecord {
-	return domain.AuditRecord{Action: a, Target: target, BusinessID: t.BusinessID, Details: map[string]string{"environment": string(t.Environment)}}
+	return domain.AuditRecord{Action: a, Target: target, BusinessID: t.BusinessID,
+		Details: map[string]string{"environment": string(t.Environment)}}
 }

@@ -32,7 +32,8 @@ func (p *PickupLocations) Get(ctx context.Context, t domain.Tenant, id domain.ID
 }
 
 // List returns up to Limit+1 locations, newest first.
-func (p *PickupLocations) List(ctx context.Context, t domain.Tenant, f domain.PickupLocationFilter, page domain.PageRequest) ([]domain.PickupLocation, error) {
+func (p *PickupLocations) List(ctx context.Context, t domain.Tenant, f domain.PickupLocationFilter,
+	page domain.PageRequest) ([]domain.PickupLocation, error) {
 	return p.storage.Read().PickupLocations.List(ctx, t, f, page)
 }
 

@@ -53,7 +53,8 @@ func (s *scene) create(ctx context.Context, r idempotency.Request, f pickuplocat
 	return s.Create(ctx, r, func() (pickuplocations.Form, error) { return f, nil }, render)
 }
 
-func (s *scene) change(ctx context.Context, r idempotency.Request, id domain.ID, c domain.PickupLocationChange) (idempotency.Result, error) {
+func (s *scene) change(ctx context.Context, r idempotency.Request, id domain.ID, c domain.PickupLocationChange) (idempotency.Result,
+	error) {
 	return s.Change(ctx, r, id, func() (domain.PickupLocationChange, error) { return c, nil }, render)
 }
 
@@ -107,7 +108,8 @@ func TestAChangeIsStoredAndAnswered(t *testing.T) {
 	s := newScene(t)
 	id := s.mustCreate(t, osu)
 	before := s.stored(t, id)
-	got, err := s.change(t.Context(), idempotency.Request{Tenant: s.tenant}, id, domain.PickupLocationChange{Name: new("Ridge"), Active: new(false)})
+	got, err := s.change(t.Context(), idempotency.Request{Tenant: s.tenant}, id, domain.PickupLocationChange{Name: new("Ridge"),
+		Active: new(false)})
 	after := s.stored(t, id)
 	if err != nil || after.Name != "Ridge" || after.Active || after.Address != before.Address || !after.UpdatedAt.After(before.UpdatedAt) ||
 		!after.CreatedAt.Equal(before.CreatedAt) || string(render(after).Body) != string(got.Answer.Body) {
@@ -120,8 +122,10 @@ func TestAChangeThatChangesNothingLeavesTheTimeAlone(t *testing.T) {
 	s := newScene(t)
 	id := s.mustCreate(t, osu)
 	before := s.stored(t, id)
-	got, err := s.change(t.Context(), idempotency.Request{Tenant: s.tenant}, id, domain.PickupLocationChange{Name: new("Osu"), Active: new(true)})
-	if after := s.stored(t, id); err != nil || !after.UpdatedAt.Equal(before.UpdatedAt) || string(render(before).Body) != string(got.Answer.Body) {
+	got, err := s.change(t.Context(), idempotency.Request{Tenant: s.tenant}, id, domain.PickupLocationChange{Name: new("Osu"),
+		Active: new(true)})
+	if after := s.stored(t, id); err != nil || !after.UpdatedAt.Equal(before.UpdatedAt) ||
+		string(render(before).Body) != string(got.Answer.Body) {
 		t.Errorf("%+v, answered %s, %v", after, got.Answer.Body, err)
 	}
 }
@@ -132,11 +136,14 @@ func TestAChangeThatChangesNothingWritesNothing(t *testing.T) {
 	ctrl := gomock.NewController(t)
 	storage, store := mocks.NewMockStorage(ctrl), mocks.NewMockPickupLocationStore(ctrl)
 	s.on(storage)
-	storage.EXPECT().InTx(gomock.Any(), gomock.Any()).DoAndReturn(func(ctx context.Context, fn func(context.Context, ports.Stores) error) error {
-		return fn(ctx, ports.Stores{PickupLocations: store})
-	})
-	store.EXPECT().Lock(gomock.Any(), s.tenant, domain.ID("pkp_1")).Return(domain.PickupLocation{ID: "pkp_1", Name: "Osu"}, nil) // and no Update
-	if _, err := s.change(t.Context(), idempotency.Request{Tenant: s.tenant}, "pkp_1", domain.PickupLocationChange{Name: new("Osu")}); err != nil {
+	storage.EXPECT().InTx(gomock.Any(), gomock.Any()).DoAndReturn(
+		func(ctx context.Context, fn func(context.Context, ports.Stores) error) error {
+			return fn(ctx, ports.Stores{PickupLocations: store})
+		})
+	// and no Update
+	store.EXPECT().Lock(gomock.Any(), s.tenant, domain.ID("pkp_1")).Return(domain.PickupLocation{ID: "pkp_1", Name: "Osu"}, nil)
+	if _, err := s.change(t.Context(), idempotency.Request{Tenant: s.tenant}, "pkp_1",
+		domain.PickupLocationChange{Name: new("Osu")}); err != nil {
 		t.Error(err)
 	}
 }
@@ -168,7 +175,8 @@ func TestAnotherBusinessSeesAndChangesNothing(t *testing.T) {
 		if _, err := s.Get(t.Context(), tenant, id); !domain.HasCode(err, "NOT_FOUND") {
 			t.Errorf("%s reads it: %v", name, err)
 		}
-		if _, err := s.change(t.Context(), stage.Key(tenant, "change-0001", 1), id, domain.PickupLocationChange{Name: new("Mine")}); !domain.HasCode(err, "NOT_FOUND") {
+		if _, err := s.change(t.Context(), stage.Key(tenant, "change-0001", 1), id,
+			domain.PickupLocationChange{Name: new("Mine")}); !domain.HasCode(err, "NOT_FOUND") {
 			t.Errorf("%s changes it: %v", name, err)
 		}
 		if found, err := s.List(t.Context(), tenant, domain.PickupLocationFilter{}, domain.PageRequest{Limit: 9}); err != nil || len(found) != 0 {
@@ -185,7 +193,9 @@ func TestAFormThatIsRefusedStoresNothing(t *testing.T) {
 	s := newScene(t)
 	id := s.mustCreate(t, osu)
 	wrong := domain.Invalid(domain.FieldError{Field: "name"})
-	_, create := s.Create(t.Context(), stage.Key(s.tenant, "place-0001", 1), func() (pickuplocations.Form, error) { return osu, wrong }, render)
+	_, create := s.Create(t.Context(), stage.Key(s.tenant, "place-0001", 1), func() (pickuplocations.Form, error) {
+		return osu, wrong
+	}, render)
 	_, change := s.Change(t.Context(), stage.Key(s.tenant, "place-0001", 1), id, func() (domain.PickupLocationChange, error) {
 		return domain.PickupLocationChange{Name: new("Ridge")}, wrong
 	}, render)
@@ -197,7 +207,8 @@ func TestAFormThatIsRefusedStoresNothing(t *testing.T) {
 func TestAnOperatorMayAddAnIncompleteLocation(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	got, err := s.Add(t.Context(), domain.AuditActor{Name: "test"}, s.tenant, pickuplocations.Form{Name: "Tema", Address: "Harbour Road", Active: true})
+	got, err := s.Add(t.Context(), domain.AuditActor{Name: "test"}, s.tenant, pickuplocations.Form{Name: "Tema", Address: "Harbour Road",
+		Active: true})
 	if err != nil {
 		t.Fatal(err)
 	}

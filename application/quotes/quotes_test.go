@@ -76,7 +76,8 @@ func TestAQuoteFromASavedLocationUsesItsCoordinates(t *testing.T) {
 		Return(domain.PickupLocation{ID: location, Contact: "+233302000001", Coordinates: &accra, Active: true}, nil)
 	trip := domain.Trip{BusinessID: tenant.BusinessID, Environment: domain.Live, VehicleType: domain.Bike, Pickup: accra, Dropoff: tema}
 	s.pricing.EXPECT().Price(gomock.Any(), trip).Return(priced, nil)
-	if got, err := s.Quote(t.Context(), tenant, quotes.Question{PickupLocationID: new(string(location)), Dropoff: tema, VehicleType: domain.Bike}); err != nil || got != priced {
+	if got, err := s.Quote(t.Context(), tenant, quotes.Question{PickupLocationID: new(string(location)), Dropoff: tema,
+		VehicleType: domain.Bike}); err != nil || got != priced {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -103,9 +104,11 @@ func TestASavedLocationThatCannotBeUsedIsRefused(t *testing.T) {
 		"nothing":         {"", untouched, "PICKUP_LOCATION_NOT_FOUND"},
 		"malformed":       {"osu", untouched, "PICKUP_LOCATION_NOT_FOUND"},
 		"of another kind": {string(domain.MakeID(domain.PrefixAddress, [16]byte{1})), untouched, "PICKUP_LOCATION_NOT_FOUND"},
-		"unknown":         {string(location), found(domain.PickupLocation{}, fmt.Errorf("reading: %w", domain.ErrNotFound)), "PICKUP_LOCATION_NOT_FOUND"},
-		"switched off":    {string(location), found(domain.PickupLocation{Contact: "+233302000001", Coordinates: &accra}, nil), "PICKUP_LOCATION_INACTIVE"},
-		"incomplete":      {string(location), found(domain.PickupLocation{Active: true, Coordinates: &accra}, nil), "PICKUP_LOCATION_INCOMPLETE"},
+		"unknown": {string(location), found(domain.PickupLocation{}, fmt.Errorf("reading: %w", domain.ErrNotFound)),
+			"PICKUP_LOCATION_NOT_FOUND"},
+		"switched off": {string(location), found(domain.PickupLocation{Contact: "+233302000001", Coordinates: &accra}, nil),
+			"PICKUP_LOCATION_INACTIVE"},
+		"incomplete": {string(location), found(domain.PickupLocation{Active: true, Coordinates: &accra}, nil), "PICKUP_LOCATION_INCOMPLETE"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -121,7 +124,8 @@ func TestAStorageThatFailsIsNotBlamedOnTheCaller(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.places.EXPECT().Get(gomock.Any(), tenant, location).Return(domain.PickupLocation{}, errBroken)
-	if _, err := s.Quote(t.Context(), tenant, quotes.Question{PickupLocationID: new(string(location)), Dropoff: tema}); !errors.Is(err, errBroken) {
+	if _, err := s.Quote(t.Context(), tenant, quotes.Question{PickupLocationID: new(string(location)), Dropoff: tema}); !errors.Is(err,
+		errBroken) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -162,8 +166,9 @@ func TestWhatThePricingSaysIsToldInTheWordsOfTheRequest(t *testing.T) {
 	}{
 		"the pickup is outside":  {&ports.OutsideServiceAreaError{End: "pickup"}, "VALIDATION_ERROR", []string{"pickup"}},
 		"the dropoff is outside": {&ports.OutsideServiceAreaError{End: "dropoff"}, "VALIDATION_ERROR", []string{"dropoff"}},
-		"wrapped":                {fmt.Errorf("pricing: %w", &ports.OutsideServiceAreaError{End: "pickup"}), "VALIDATION_ERROR", []string{"pickup"}},
-		"no price":               {domain.QuoteUnavailable(errBroken), "QUOTE_UNAVAILABLE", nil},
+		"wrapped": {fmt.Errorf("pricing: %w", &ports.OutsideServiceAreaError{End: "pickup"}), "VALIDATION_ERROR",
+			[]string{"pickup"}},
+		"no price": {domain.QuoteUnavailable(errBroken), "QUOTE_UNAVAILABLE", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

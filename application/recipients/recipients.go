@@ -32,7 +32,8 @@ func (r *Recipients) Get(ctx context.Context, t domain.Tenant, id domain.ID) (do
 
 // List returns up to Limit+1 recipients, oldest first. A search that may be a phone
 // number, or a part of one, finds it in any spelling.
-func (r *Recipients) List(ctx context.Context, t domain.Tenant, f domain.RecipientFilter, p domain.PageRequest) ([]domain.Recipient, error) {
+func (r *Recipients) List(ctx context.Context, t domain.Tenant, f domain.RecipientFilter, p domain.PageRequest) ([]domain.Recipient,
+	error) {
 	f.SearchPhone, _ = r.normalizer.PhonePart(f.Search)
 	return r.storage.Read().Recipients.List(ctx, t, f, p)
 }

@@ -45,7 +45,8 @@ func (s *scene) create(ctx context.Context, r idempotency.Request, name string, 
 
 func (s *scene) addAddress(ctx context.Context, r idempotency.Request, to domain.ID, text string) (idempotency.Result, error) {
 	return s.AddAddress(ctx, r, to, func() (recipients.Place, error) {
-		return recipients.Place{Label: "Work", Text: text, Coordinates: domain.Coordinates{Latitude: 5.6, Longitude: -0.2}, Municipality: "Accra", DeliveryNotes: "Blue gate"}, nil
+		return recipients.Place{Label: "Work", Text: text, Coordinates: domain.Coordinates{Latitude: 5.6, Longitude: -0.2}, Municipality: "Accra",
+			DeliveryNotes: "Blue gate"}, nil
 	}, func(stored domain.Address, created bool) domain.Answer {
 		return render(stored, string(stored.ID), created)
 	})
@@ -112,7 +113,8 @@ func TestCreateFindsBeforeItAdds(t *testing.T) {
 			if string(render(found[0], "", false).Body) != string(got.Answer.Body) {
 				t.Errorf("answered %s, stored %+v", got.Answer.Body, found[0])
 			}
-			if filled := c.kept != c.stored; filled == found[0].UpdatedAt.Equal(before[0].UpdatedAt) || !found[0].CreatedAt.Equal(before[0].CreatedAt) {
+			if filled := c.kept != c.stored; filled == found[0].UpdatedAt.Equal(before[0].UpdatedAt) ||
+				!found[0].CreatedAt.Equal(before[0].CreatedAt) {
 				t.Errorf("from %+v to %+v", before[0], found[0])
 			}
 		})
@@ -184,7 +186,8 @@ func TestAnAddressTooManyIsRefusedAndNotRemembered(t *testing.T) {
 	s := newScene(t)
 	ama := s.mustCreate(t, "Ama")
 	for i := range domain.MaxAddressesPerRecipient {
-		if _, err := s.addAddress(t.Context(), stage.Key(s.tenant, "place-"+string(s.IDs.ID("")), byte(i)), ama, "Street "+string(s.IDs.ID(""))); err != nil {
+		if _, err := s.addAddress(t.Context(), stage.Key(s.tenant, "place-"+string(s.IDs.ID("")), byte(i)), ama,
+			"Street "+string(s.IDs.ID(""))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -194,7 +197,8 @@ func TestAnAddressTooManyIsRefusedAndNotRemembered(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	_, places := s.people(t)
-	if got, err := s.addAddress(t.Context(), stage.Key(s.tenant, "place-0201", 2), ama, places[0][7].Text); err != nil || got.Answer.Status != 200 {
+	if got, err := s.addAddress(t.Context(), stage.Key(s.tenant, "place-0201", 2), ama, places[0][7].Text); err != nil ||
+		got.Answer.Status != 200 {
 		t.Errorf("one that is there: %+v, %v", got, err)
 	}
 }
@@ -215,10 +219,14 @@ func TestAFormIsReadForTheFirstRequestOnly(t *testing.T) {
 		t.Errorf("%+v, %v", place, err)
 	}
 	wrong := domain.Invalid(domain.FieldError{Field: "phone_number"})
-	if _, err := s.Create(t.Context(), stage.Key(s.tenant, "person-0002", 1), func() (recipients.Person, error) { return recipients.Person{}, wrong }, nil); !errors.Is(err, wrong) {
+	if _, err := s.Create(t.Context(), stage.Key(s.tenant, "person-0002", 1), func() (recipients.Person, error) {
+		return recipients.Person{}, wrong
+	}, nil); !errors.Is(err, wrong) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := s.AddAddress(t.Context(), stage.Key(s.tenant, "person-0002", 2), ama, func() (recipients.Place, error) { return recipients.Place{}, wrong }, nil); !errors.Is(err, wrong) {
+	if _, err := s.AddAddress(t.Context(), stage.Key(s.tenant, "person-0002", 2), ama, func() (recipients.Place, error) {
+		return recipients.Place{}, wrong
+	}, nil); !errors.Is(err, wrong) {
 		t.Errorf("got %v: the refused key has to be free", err)
 	}
 }

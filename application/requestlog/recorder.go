@@ -212,7 +212,8 @@ func (r *Recorder) Flush(ctx context.Context) error {
 // tallyOf is the sum that was written as this.
 func tallyOf(u *domain.UsageMinute) tallyKey {
 	return tallyKey{
-		minute: u.Minute.Unix() / 60, application: u.ApplicationID, business: u.BusinessID, key: u.KeyID, route: u.Route, status: u.Status, code: u.Code,
+		minute: u.Minute.Unix() / 60, application: u.ApplicationID, business: u.BusinessID, key: u.KeyID, route: u.Route, status: u.Status,
+		code: u.Code,
 	}
 }
 

@@ -186,7 +186,8 @@ func TestUsageThatIsTooOldToBeWrittenIsToldOnceAsNotCounted(t *testing.T) {
 	}
 	r.err = nil
 	if w := r.flush(t); len(w.usage) != 2 || r.Dropped().Uncounted != 3 {
-		t.Errorf("%d sums are written; %d calls are told as not counted, want the 3 that were not written before", len(w.usage), r.Dropped().Uncounted)
+		t.Errorf("%d sums are written; %d calls are told as not counted, want the 3 that were not written before", len(w.usage),
+			r.Dropped().Uncounted)
 	}
 	r.clock.GoOn(time.Minute)
 	if w := r.flush(t); len(w.usage) != 0 || r.Dropped().Uncounted != 3 {

@@ -19,7 +19,8 @@ func NewRequests(s ports.Storage, c ports.Clock) *Requests { return &Requests{st
 
 // List is a page of the requests of a business, newest first, and one more.
 // domain.ErrNotFound without a business.
-func (r *Requests) List(ctx context.Context, business domain.ID, f domain.RequestFilter, p domain.PageRequest) ([]domain.RequestRecord, error) {
+func (r *Requests) List(ctx context.Context, business domain.ID, f domain.RequestFilter, p domain.PageRequest) ([]domain.RequestRecord,
+	error) {
 	if business == "" {
 		return nil, domain.ErrNotFound
 	}
@@ -58,8 +59,10 @@ func (r *Requests) RoutesOfKey(ctx context.Context, business, key domain.ID) ([]
 }
 
 // RoutesOfKeys is RoutesOfKey for all keys of an application in an environment.
-func (r *Requests) RoutesOfKeys(ctx context.Context, business, application domain.ID, e domain.Environment) (map[domain.ID][]domain.Usage, error) {
-	sums, err := r.Usage(ctx, r.last(lately, domain.UsageQuery{BusinessID: business, ApplicationID: application, Environment: e, ByKey: true, ByRoute: true}))
+func (r *Requests) RoutesOfKeys(ctx context.Context, business, application domain.ID, e domain.Environment) (map[domain.ID][]domain.Usage,
+	error) {
+	sums, err := r.Usage(ctx, r.last(lately, domain.UsageQuery{BusinessID: business, ApplicationID: application, Environment: e, ByKey: true,
+		ByRoute: true}))
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,8 @@ func TestAStepTheHelperMayNotTakeIsRefusedAndTellsWhatMay(t *testing.T) {
 		_, err := s.transition(to, id)
 		e := wantCode(t, err, "SANDBOX_TRANSITION_INVALID")
 		allowed := fmt.Sprint(e.Details["allowed_statuses"])
-		if e.Details["current_status"] != "assigned" || e.Details["requested_status"] != string(to) || allowed != "[picked_up outsourced cancelled failed]" {
+		if e.Details["current_status"] != "assigned" || e.Details["requested_status"] != string(to) ||
+			allowed != "[picked_up outsourced cancelled failed]" {
 			t.Errorf("to %s: %v", to, e.Details)
 		}
 	}
@@ -239,7 +240,8 @@ func TestAStopLeavesTheDeliveryAndFreesItsPlace(t *testing.T) {
 	s.step(t, id, 0)
 	got, err := s.stop(id)
 	d := s.answered(t, got, err)
-	if simulation := d.Simulation(); simulation.Status != domain.SimulationStopped || simulation.Step != 1 || simulation.NextStepAt != nil || d.Status() != domain.Assigned {
+	if simulation := d.Simulation(); simulation.Status != domain.SimulationStopped || simulation.Step != 1 || simulation.NextStepAt != nil ||
+		d.Status() != domain.Assigned {
 		t.Errorf("%s, %+v", d.Status(), simulation)
 	}
 	s.WantRunning(t, s.tenant, 0)
@@ -249,7 +251,8 @@ func TestAStopLeavesTheDeliveryAndFreesItsPlace(t *testing.T) {
 func TestAStopWhereNothingRunsChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	idle, stopped, completed, cancelled := s.mustCreate(t, nil).ID, s.running(t, "delivered").ID, s.running(t, "no_rider_found").ID, s.running(t, "stalled").ID
+	idle, stopped, completed, cancelled := s.mustCreate(t, nil).ID, s.running(t, "delivered").ID, s.running(t, "no_rider_found").ID,
+		s.running(t, "stalled").ID
 	if _, err := s.stop(stopped); err != nil {
 		t.Fatal(err)
 	}
@@ -303,9 +306,10 @@ func TestACallWithoutAKeyWhoseAnswerIsLostFindsItsOwnChange(t *testing.T) {
 			life string
 			runs int
 		}{
-			"transition": {func(s *scene, id domain.ID) (idempotency.Result, error) { return s.transition(domain.Assigned, id) }, "created assigned", 0},
-			"start":      {func(s *scene, id domain.ID) (idempotency.Result, error) { return s.start("delivered", id) }, "created", 1},
-			"stop":       {func(s *scene, id domain.ID) (idempotency.Result, error) { return s.stop(id) }, "created", 0},
+			"transition": {func(s *scene, id domain.ID) (idempotency.Result, error) { return s.transition(domain.Assigned, id) }, "created assigned",
+				0},
+			"start": {func(s *scene, id domain.ID) (idempotency.Result, error) { return s.start("delivered", id) }, "created", 1},
+			"stop":  {func(s *scene, id domain.ID) (idempotency.Result, error) { return s.stop(id) }, "created", 0},
 		} {
 			t.Run(fmt.Sprintf("%s, committed %t", name, commits), func(t *testing.T) {
 				t.Parallel()

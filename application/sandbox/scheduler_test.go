@@ -32,7 +32,8 @@ func wantNotified(t *testing.T, got []notified, want ...notified) {
 func TestAStepIsNotifiedAtItsTimeAndNotBefore(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(t *testing.T, w *world) {
-		due := []time.Duration{0, time.Millisecond, 50 * time.Millisecond, 500 * time.Millisecond, 500 * time.Millisecond, 1999 * time.Millisecond, 2 * time.Second, 2300 * time.Millisecond, 7 * time.Second}
+		due := []time.Duration{0, time.Millisecond, 50 * time.Millisecond, 500 * time.Millisecond, 500 * time.Millisecond,
+			1999 * time.Millisecond, 2 * time.Second, 2300 * time.Millisecond, 7 * time.Second}
 		w.add(due...)
 		defer w.run(t)()
 		time.Sleep(30 * time.Second) // what is done is not notified again
@@ -264,7 +265,8 @@ func TestAQueueThatIsDownIsWaitedForAndCostsNothing(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		const steps = 5_000
 		for range steps {
-			w.steps = append(w.steps, ports.DueStep{Delivery: domain.ID(fmt.Sprintf("dlv_%05d", len(w.steps))), DueAt: domain.Millis(w.began.Add(-time.Hour))})
+			w.steps = append(w.steps, ports.DueStep{Delivery: domain.ID(fmt.Sprintf("dlv_%05d", len(w.steps))),
+				DueAt: domain.Millis(w.began.Add(-time.Hour))})
 		}
 		down := func() bool { return time.Since(w.began) < time.Minute }
 		done := map[string]bool{}

@@ -31,7 +31,8 @@ type Simulator struct {
 type Lateness func(time.Duration)
 
 // NewSimulator makes a simulator.
-func NewSimulator(s ports.Storage, c ports.Clock, ids ports.Identifiers, r ports.EventRenderer, log *slog.Logger, late Lateness) *Simulator {
+func NewSimulator(s ports.Storage, c ports.Clock, ids ports.Identifiers, r ports.EventRenderer, log *slog.Logger,
+	late Lateness) *Simulator {
 	return &Simulator{storage: s, clock: c, ids: ids, renderer: r, log: log, late: late}
 }
 

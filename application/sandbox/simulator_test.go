@@ -56,7 +56,8 @@ func TestOnlyTheNextStepIsDoneAndOnlyWhileItRuns(t *testing.T) {
 	s := newScene(t)
 	s.Clock.Step = 0
 	at := s.running(t, "delivered").ID // one step done
-	stopped, cancelled, completed, byHand := s.running(t, "delivered").ID, s.running(t, "delivered").ID, s.running(t, "no_rider_found").ID, s.mustCreate(t, nil).ID
+	stopped, cancelled, completed, byHand := s.running(t, "delivered").ID, s.running(t, "delivered").ID, s.running(t, "no_rider_found").ID,
+		s.mustCreate(t, nil).ID
 	s.Clock.GoOn(10 * time.Second)
 	if err := s.simulator.Step(t.Context(), at, 0); err != nil {
 		t.Fatal(err)
@@ -166,7 +167,10 @@ func TestWhatHappensWhileAStepWaitsCounts(t *testing.T) {
 			go func() { _ = s.simulator.Step(context.Background(), id, 0) }()
 			return nil
 		}, "created assigned", nil},
-		"the end of the worker": {func(_ *scene, cancel context.CancelFunc, _ domain.ID) error { cancel(); return nil }, "created", context.Canceled},
+		"the end of the worker": {func(_ *scene, cancel context.CancelFunc, _ domain.ID) error {
+			cancel()
+			return nil
+		}, "created", context.Canceled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -260,7 +264,9 @@ type again struct{ ports.Storage }
 
 func (a again) InTx(ctx context.Context, fn func(context.Context, ports.Stores) error) error {
 	lost := errors.New("a deadlock")
-	if err := a.Storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error { return errors.Join(fn(ctx, tx), lost) }); !errors.Is(err, lost) {
+	if err := a.Storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+		return errors.Join(fn(ctx, tx), lost)
+	}); !errors.Is(err, lost) {
 		return err
 	}
 	return a.Storage.InTx(ctx, fn)
@@ -292,7 +298,8 @@ func TestTheHandlerDoesTheStepItIsNotifiedOfAndLogsWhatItCannot(t *testing.T) {
 		t.Errorf("logged %q", logged)
 	}
 
-	for _, odd := range []string{"", "/", string(id), string(id) + "/", string(id) + "/x", "dlv_1/0", "/0", stepID(s.IDs.ID(domain.PrefixDelivery), 0)} {
+	for _, odd := range []string{"", "/", string(id), string(id) + "/", string(id) + "/x", "dlv_1/0", "/0",
+		stepID(s.IDs.ID(domain.PrefixDelivery), 0)} {
 		before := s.logged.String()
 		s.simulator.Handle(t.Context(), odd)
 		if logged := strings.TrimPrefix(s.logged.String(), before); strings.Count(logged, "level=WARN") != 1 || strings.Count(logged, "\n") != 1 {

@@ -8,7 +8,8 @@ import (
 )
 
 // CreateApplication adds a program of a business.
-func (t *Tenants) CreateApplication(ctx context.Context, by domain.AuditActor, businessID domain.ID, name string) (domain.Application, error) {
+func (t *Tenants) CreateApplication(ctx context.Context, by domain.AuditActor, businessID domain.ID, name string) (domain.Application,
+	error) {
 	name, err := properName(name)
 	if err != nil {
 		return domain.Application{}, err
@@ -18,13 +19,15 @@ func (t *Tenants) CreateApplication(ctx context.Context, by domain.AuditActor, b
 		if _, err := tx.Tenancy.Business(ctx, businessID); err != nil {
 			return domain.AuditRecord{}, err
 		}
-		return domain.AuditRecord{Action: domain.ActionApplicationCreate, Target: app.ID, BusinessID: businessID}, tx.Tenancy.InsertApplication(ctx, app)
+		return domain.AuditRecord{Action: domain.ActionApplicationCreate, Target: app.ID, BusinessID: businessID},
+			tx.Tenancy.InsertApplication(ctx, app)
 	})
 	return app, err
 }
 
 // RenameApplication gives a program another name, which people see and no key.
-func (t *Tenants) RenameApplication(ctx context.Context, by domain.AuditActor, id domain.ID, name string) (app domain.Application, err error) {
+func (t *Tenants) RenameApplication(ctx context.Context, by domain.AuditActor, id domain.ID, name string) (app domain.Application,
+	err error) {
 	name, err = properName(name)
 	if err != nil {
 		return app, err
@@ -86,7 +89,8 @@ func (t *Tenants) Applications(ctx context.Context, businessID domain.ID) ([]dom
 // ApplicationsPage is Applications behind one of them, or from the first one on for an
 // empty ID: up to limit, and whether there are more. domain.ErrNotFound where after is
 // no application of the business.
-func (t *Tenants) ApplicationsPage(ctx context.Context, businessID, after domain.ID, limit int) (apps []domain.Application, more bool, err error) {
+func (t *Tenants) ApplicationsPage(ctx context.Context, businessID, after domain.ID, limit int) (apps []domain.Application, more bool,
+	err error) {
 	p := domain.PageRequest{Limit: limit}
 	if after != "" {
 		last, err := t.ApplicationOf(ctx, businessID, after)

@@ -34,14 +34,16 @@ func TestNoTokenIsMadeThatWouldOpenNothing(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	if _, err := o.IssueOperatorToken(t.Context(), boss, "Dispatch", domain.OperatorAdmin, new(time.Duration(0))); !domain.HasCode(err, "VALIDATION_ERROR") {
+	if _, err := o.IssueOperatorToken(t.Context(), boss, "Dispatch", domain.OperatorAdmin, new(time.Duration(0))); !domain.HasCode(err,
+		"VALIDATION_ERROR") {
 		t.Error(err)
 	}
 	if err := o.ConfirmPepper(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	other := tenancy.NewTenants(o.Store, peppered{"other"}, o.Clock, o.IDs, &o.grapevine)
-	if _, err := other.IssueOperatorToken(t.Context(), boss, "Dispatch", domain.OperatorAdmin, nil); !domain.HasCode(err, "KEY_PEPPER_MISMATCH") {
+	if _, err := other.IssueOperatorToken(t.Context(), boss, "Dispatch", domain.OperatorAdmin, nil); !domain.HasCode(err,
+		"KEY_PEPPER_MISMATCH") {
 		t.Error(err)
 	}
 	if kept := o.actions(t); len(kept) != 0 {
@@ -82,11 +84,13 @@ func TestWhatOperatorsChangeOfACustomerIsKept(t *testing.T) {
 		func() error { _, err := o.RevokeKey(t.Context(), boss, k.ID); return err },
 		func() error { _, err := o.RevokeKey(t.Context(), boss, k.ID); return err }, // changes nothing
 		func() error {
-			_, err := o.ChangeBusiness(t.Context(), boss, app.BusinessID, tenancy.BusinessChange{Name: new("New"), RateLimit: &domain.RateLimit{Limit: 5, Window: time.Minute}})
+			_, err := o.ChangeBusiness(t.Context(), boss, app.BusinessID, tenancy.BusinessChange{Name: new("New"),
+				RateLimit: &domain.RateLimit{Limit: 5, Window: time.Minute}})
 			return err
 		},
 		func() error { // changes nothing
-			_, err := o.ChangeBusiness(t.Context(), boss, app.BusinessID, tenancy.BusinessChange{Name: new(" New "), RateLimit: &domain.RateLimit{Limit: 5, Window: time.Minute}})
+			_, err := o.ChangeBusiness(t.Context(), boss, app.BusinessID, tenancy.BusinessChange{Name: new(" New "),
+				RateLimit: &domain.RateLimit{Limit: 5, Window: time.Minute}})
 			return err
 		},
 		func() error {
@@ -105,12 +109,14 @@ func TestWhatOperatorsChangeOfACustomerIsKept(t *testing.T) {
 	if _, err := o.ChangeBusiness(t.Context(), boss, app.BusinessID, tenancy.BusinessChange{Name: new("")}); err == nil {
 		t.Error("a business lost its name")
 	}
-	want := "[business.create application.create key.create application.disable application.enable key.rotate key.revoke business.update business.update]"
+	want := "[business.create application.create key.create application.disable application.enable key.rotate key.revoke business.update " +
+		"business.update]"
 	if got := fmt.Sprint(o.actions(t)); got != want {
 		t.Errorf("kept %s, want %s", got, want)
 	}
 	entries, err := o.Store.Read().Audit.List(t.Context(), domain.AuditFilter{Action: domain.ActionKeyRotate}, domain.PageRequest{Limit: 1})
-	if err != nil || entries[0].Target != k.ID || entries[0].BusinessID != app.BusinessID || entries[0].Actor != boss || entries[0].Details["successor"] == "" {
+	if err != nil || entries[0].Target != k.ID || entries[0].BusinessID != app.BusinessID || entries[0].Actor != boss ||
+		entries[0].Details["successor"] == "" {
 		t.Errorf("%+v, %v", entries, err)
 	}
 	b, err := o.Business(t.Context(), app.BusinessID)

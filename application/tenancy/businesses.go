@@ -42,7 +42,8 @@ func (t *Tenants) sandboxLocations(now time.Time) []domain.PickupLocation {
 	}
 	return []domain.PickupLocation{
 		location("Osu branch", "12 Oxford Street, Osu, Accra", "+233302000001", &domain.Coordinates{Latitude: 5.5571, Longitude: -0.1818}, true),
-		location("Closed branch", "4 Castle Road, Ridge, Accra", "+233302000002", &domain.Coordinates{Latitude: 5.5622, Longitude: -0.1969}, false),
+		location("Closed branch", "4 Castle Road, Ridge, Accra", "+233302000002", &domain.Coordinates{Latitude: 5.5622, Longitude: -0.1969},
+			false),
 		location("Unfinished branch", "Spintex Road, Accra", "", nil, true),
 	}
 }
@@ -56,7 +57,8 @@ type BusinessChange struct {
 }
 
 // ChangeBusiness updates what is given. Servers go by a new limit within two seconds.
-func (t *Tenants) ChangeBusiness(ctx context.Context, by domain.AuditActor, id domain.ID, c BusinessChange) (business domain.Business, err error) {
+func (t *Tenants) ChangeBusiness(ctx context.Context, by domain.AuditActor, id domain.ID, c BusinessChange) (business domain.Business,
+	err error) {
 	if c.Name != nil {
 		name, err := properName(*c.Name)
 		if err != nil {

@@ -19,14 +19,16 @@ type IssuedKey struct {
 // IssueKey makes a key for an application. The secret is not kept: it is
 // shown once. A nil lifetime means the key does not expire. Under a pepper
 // that ConfirmPepper refuses no key is made: it would open nothing.
-func (t *Tenants) IssueKey(ctx context.Context, by domain.AuditActor, applicationID domain.ID, e domain.Environment, scopes []domain.Scope, lifetime *time.Duration) (IssuedKey, error) {
+func (t *Tenants) IssueKey(ctx context.Context, by domain.AuditActor, applicationID domain.ID, e domain.Environment, scopes []domain.Scope,
+	lifetime *time.Duration) (IssuedKey, error) {
 	return t.issue(ctx, by, "", applicationID, e, scopes, lifetime)
 }
 
 // IssueKeyOnce is IssueKey under an ID that was drawn before, with the form that asks
 // for the key. However often that is sent, one key is made: all other answers are
 // FORM_ALREADY_SENT.
-func (t *Tenants) IssueKeyOnce(ctx context.Context, by domain.AuditActor, id, applicationID domain.ID, e domain.Environment, scopes []domain.Scope, lifetime *time.Duration) (IssuedKey, error) {
+func (t *Tenants) IssueKeyOnce(ctx context.Context, by domain.AuditActor, id, applicationID domain.ID, e domain.Environment,
+	scopes []domain.Scope, lifetime *time.Duration) (IssuedKey, error) {
 	if _, err := domain.ParseID(domain.PrefixAPIKey, string(id)); err != nil {
 		return IssuedKey{}, formAlreadySent()
 	}
@@ -34,11 +36,13 @@ func (t *Tenants) IssueKeyOnce(ctx context.Context, by domain.AuditActor, id, ap
 }
 
 // issue makes a key; an empty ID is drawn here.
-func (t *Tenants) issue(ctx context.Context, by domain.AuditActor, once, applicationID domain.ID, e domain.Environment, scopes []domain.Scope, lifetime *time.Duration) (IssuedKey, error) {
+func (t *Tenants) issue(ctx context.Context, by domain.AuditActor, once, applicationID domain.ID, e domain.Environment,
+	scopes []domain.Scope, lifetime *time.Duration) (IssuedKey, error) {
 	key := t.mint(once, applicationID, e, scopes)
 	if lifetime != nil {
 		if *lifetime <= 0 {
-			return IssuedKey{}, domain.Invalid(domain.FieldError{Field: "expires_in", Code: domain.FieldOutOfRange, Message: "a key lives for more than nothing"})
+			return IssuedKey{}, domain.Invalid(domain.FieldError{Field: "expires_in", Code: domain.FieldOutOfRange,
+				Message: "a key lives for more than nothing"})
 		}
 		expires := key.CreatedAt.Add(*lifetime)
 		key.ExpiresAt = &expires
@@ -90,7 +94,8 @@ func (t *Tenants) rotate(ctx context.Context, by domain.AuditActor, id, once dom
 		}
 		if old.RevokedAt != nil {
 			return domain.AuditRecord{}, &domain.Error{Kind: domain.KindConflict, Code: domain.CodeAPIKeyRevoked,
-				Message: "Key " + string(id) + " was revoked and cannot be rotated. Create a new key for application " + string(old.ApplicationID) + "."}
+				Message: "Key " + string(id) + " was revoked and cannot be rotated. Create a new key for application " + string(old.ApplicationID) +
+					"."}
 		}
 		successor = t.mint(once, old.ApplicationID, old.Environment, old.Scopes)
 		if old.ExpiresAt != nil {
@@ -196,6 +201,7 @@ func (t *Tenants) mint(once, applicationID domain.ID, e domain.Environment, scop
 	}
 	return IssuedKey{Secret: secret, APIKey: domain.APIKey{
 		ID: id, ApplicationID: applicationID, Environment: e,
-		Digest: t.digest.Digest(secret), Pepper: t.digest.Digest(pepperLabel), LastFour: secret[len(secret)-4:], Scopes: scopes, CreatedAt: t.clock.Now(),
+		Digest: t.digest.Digest(secret), Pepper: t.digest.Digest(pepperLabel), LastFour: secret[len(secret)-4:], Scopes: scopes,
+		CreatedAt: t.clock.Now(),
 	}}
 }

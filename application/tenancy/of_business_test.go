@@ -107,7 +107,8 @@ func TestAFormMakesOneKeyHoweverOftenItIsSent(t *testing.T) {
 		t.Errorf("%d keys, want 3: %v", len(keys), err)
 	}
 	for _, id := range []domain.ID{"", "key_1", app.ID} {
-		if _, err := o.IssueKeyOnce(t.Context(), ama, id, app.ID, domain.Sandbox, domain.AllScopes(), nil); !domain.HasCode(err, domain.CodeFormAlreadySent) {
+		if _, err := o.IssueKeyOnce(t.Context(), ama, id, app.ID, domain.Sandbox, domain.AllScopes(), nil); !domain.HasCode(err,
+			domain.CodeFormAlreadySent) {
 			t.Errorf("a form with the ID %q: %v", id, err)
 		}
 	}

@@ -22,13 +22,15 @@ const DefaultOperatorLifetime = 90 * 24 * time.Hour
 // IssueOperatorToken makes a token for the operations API. The secret is not
 // kept: it is shown once. A nil lifetime means the token does not expire. As with
 // keys, none is made under a pepper that ConfirmPepper refuses.
-func (t *Tenants) IssueOperatorToken(ctx context.Context, by domain.AuditActor, name string, kind domain.OperatorKind, lifetime *time.Duration) (IssuedOperatorToken, error) {
+func (t *Tenants) IssueOperatorToken(ctx context.Context, by domain.AuditActor, name string, kind domain.OperatorKind,
+	lifetime *time.Duration) (IssuedOperatorToken, error) {
 	name, err := properName(name)
 	if err != nil {
 		return IssuedOperatorToken{}, err
 	}
 	if !slices.Contains(domain.OperatorKinds(), kind) {
-		return IssuedOperatorToken{}, domain.Invalid(domain.FieldError{Field: "kind", Code: domain.FieldNotAllowed, Message: "there is no kind " + strconv.Quote(string(kind))})
+		return IssuedOperatorToken{}, domain.Invalid(domain.FieldError{Field: "kind", Code: domain.FieldNotAllowed, Message: "there is no kind " +
+			strconv.Quote(string(kind))})
 	}
 	secret := domain.MakeOperatorToken(t.ids.SigningSecret())
 	token := IssuedOperatorToken{Secret: secret, OperatorToken: domain.OperatorToken{
@@ -37,7 +39,8 @@ func (t *Tenants) IssueOperatorToken(ctx context.Context, by domain.AuditActor, 
 	}}
 	if lifetime != nil {
 		if *lifetime <= 0 {
-			return IssuedOperatorToken{}, domain.Invalid(domain.FieldError{Field: "expires_in", Code: domain.FieldOutOfRange, Message: "a token lives for more than nothing"})
+			return IssuedOperatorToken{}, domain.Invalid(domain.FieldError{Field: "expires_in", Code: domain.FieldOutOfRange,
+				Message: "a token lives for more than nothing"})
 		}
 		expires := token.CreatedAt.Add(*lifetime)
 		token.ExpiresAt = &expires

@@ -43,7 +43,8 @@ func pepperInUse(use domain.PepperUse) error {
 		used = "last used at " + domain.FormatTime(*use.LastUsedAt)
 	}
 	return &domain.Error{Kind: domain.KindConflict, Code: domain.CodeKeyPepperInUse,
-		Message: strconv.Itoa(use.Keys) + " API keys and " + strconv.Itoa(use.Tokens) + " operator tokens, " + used + ", are still under a previous pepper"}
+		Message: strconv.Itoa(use.Keys) + " API keys and " + strconv.Itoa(use.Tokens) + " operator tokens, " + used +
+			", are still under a previous pepper"}
 }
 
 func (t *Tenants) confirmPepper(ctx context.Context, tx ports.Stores) error {

@@ -58,7 +58,8 @@ func TestUnderAnotherPepperNoKeyIsMade(t *testing.T) {
 	salt, sugar := o.under("salt", o.Store), o.under("sugar", o.Store)
 
 	// What makes no key claims nothing.
-	if _, err := sugar.IssueKey(t.Context(), domain.AuditActor{Name: "test"}, o.IDs.ID(domain.PrefixApplication), domain.Live, nil, nil); !domain.HasCode(err, "NOT_FOUND") {
+	if _, err := sugar.IssueKey(t.Context(), domain.AuditActor{Name: "test"}, o.IDs.ID(domain.PrefixApplication), domain.Live, nil,
+		nil); !domain.HasCode(err, "NOT_FOUND") {
 		t.Errorf("a key of nobody: %v", err)
 	}
 	key, err := salt.IssueKey(t.Context(), domain.AuditActor{Name: "test"}, app.ID, domain.Live, nil, nil)

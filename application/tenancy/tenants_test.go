@@ -54,7 +54,8 @@ func (o *scene) newApplication(t *testing.T) domain.Application {
 
 func (o *scene) issue(t *testing.T, lifetime *time.Duration) tenancy.IssuedKey {
 	t.Helper()
-	k, err := o.IssueKey(t.Context(), domain.AuditActor{Name: "test"}, o.newApplication(t).ID, domain.Live, []domain.Scope{domain.ScopeQuotesRead, domain.ScopeDeliveriesWrite}, lifetime)
+	k, err := o.IssueKey(t.Context(), domain.AuditActor{Name: "test"}, o.newApplication(t).ID, domain.Live,
+		[]domain.Scope{domain.ScopeQuotesRead, domain.ScopeDeliveriesWrite}, lifetime)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,11 +208,13 @@ func TestAKeyLivesAsLongAsItWasMadeFor(t *testing.T) {
 		t.Errorf("expires %v", k.ExpiresAt)
 	}
 	for _, lifetime := range []time.Duration{0, -time.Second} {
-		if _, err := o.IssueKey(t.Context(), domain.AuditActor{Name: "test"}, k.ApplicationID, domain.Live, nil, &lifetime); !domain.HasCode(err, "VALIDATION_ERROR") {
+		if _, err := o.IssueKey(t.Context(), domain.AuditActor{Name: "test"}, k.ApplicationID, domain.Live, nil, &lifetime); !domain.HasCode(err,
+			"VALIDATION_ERROR") {
 			t.Errorf("a lifetime of %s: %v", lifetime, err)
 		}
 	}
-	if _, err := o.IssueKey(t.Context(), domain.AuditActor{Name: "test"}, o.IDs.ID(domain.PrefixApplication), domain.Live, nil, nil); !domain.HasCode(err, "NOT_FOUND") {
+	if _, err := o.IssueKey(t.Context(), domain.AuditActor{Name: "test"}, o.IDs.ID(domain.PrefixApplication), domain.Live, nil,
+		nil); !domain.HasCode(err, "NOT_FOUND") {
 		t.Errorf("a key of nobody: %v", err)
 	}
 	if all, err := o.Keys(t.Context(), k.ApplicationID); err != nil || len(all) != 1 {
@@ -246,7 +249,8 @@ func TestARotatedKeyHasASuccessorAndWorksOn(t *testing.T) {
 			}
 		})
 	}
-	if _, err := newScene(t).RotateKey(t.Context(), domain.AuditActor{Name: "test"}, domain.MakeID(domain.PrefixAPIKey, [16]byte{9})); !domain.HasCode(err, "NOT_FOUND") {
+	if _, err := newScene(t).RotateKey(t.Context(), domain.AuditActor{Name: "test"},
+		domain.MakeID(domain.PrefixAPIKey, [16]byte{9})); !domain.HasCode(err, "NOT_FOUND") {
 		t.Errorf("an unknown key: %v", err)
 	}
 }
@@ -301,7 +305,8 @@ func TestADisabledApplicationsKeysStopAndComeBack(t *testing.T) {
 			t.Errorf("disabled %t: %v", disabled, err)
 		}
 	}
-	if _, err := o.SetDisabled(t.Context(), domain.AuditActor{Name: "test"}, o.IDs.ID(domain.PrefixApplication), true); !domain.HasCode(err, "NOT_FOUND") {
+	if _, err := o.SetDisabled(t.Context(), domain.AuditActor{Name: "test"}, o.IDs.ID(domain.PrefixApplication), true); !domain.HasCode(err,
+		"NOT_FOUND") {
 		t.Errorf("an unknown application: %v", err)
 	}
 }

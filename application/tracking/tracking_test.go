@@ -67,7 +67,8 @@ func (s *records) Known(_ context.Context, of []domain.Reference) (known []domai
 func (s *records) put(r domain.Reference, status domain.Status, sequence int) domain.Tracking {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := domain.Tracking{Sender: "Adom Foods", Status: status, Sequence: sequence, Events: []domain.TrackedEvent{{Status: status, OccurredAt: sample.Now}}}
+	t := domain.Tracking{Sender: "Adom Foods", Status: status, Sequence: sequence,
+		Events: []domain.TrackedEvent{{Status: status, OccurredAt: sample.Now}}}
 	s.found[r] = t
 	return t
 }

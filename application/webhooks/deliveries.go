@@ -9,7 +9,8 @@ import (
 
 // Deliveries returns up to Limit+1 of what was, or is to be, sent to an
 // endpoint, newest first. Nothing of it is due before the endpoint's pause ends.
-func (w *Webhooks) Deliveries(ctx context.Context, t domain.Tenant, endpoint domain.ID, f domain.WebhookDeliveryFilter, p domain.PageRequest) ([]domain.WebhookDelivery, error) {
+func (w *Webhooks) Deliveries(ctx context.Context, t domain.Tenant, endpoint domain.ID, f domain.WebhookDeliveryFilter,
+	p domain.PageRequest) ([]domain.WebhookDelivery, error) {
 	e, err := w.Get(ctx, t, endpoint)
 	if err != nil {
 		return nil, err
@@ -30,7 +31,8 @@ func (w *Webhooks) Delivery(ctx context.Context, t domain.Tenant, id domain.ID) 
 }
 
 // delivery is a webhook as it is stored, and its endpoint.
-func (w *Webhooks) delivery(ctx context.Context, t domain.Tenant, id domain.ID) (d domain.WebhookDelivery, e domain.WebhookEndpoint, err error) {
+func (w *Webhooks) delivery(ctx context.Context, t domain.Tenant, id domain.ID) (d domain.WebhookDelivery, e domain.WebhookEndpoint,
+	err error) {
 	stored := w.storage.Read().Webhooks
 	if d, err = stored.Delivery(ctx, t, id); err != nil {
 		return d, e, err

@@ -85,7 +85,8 @@ func TestARedeliveryLeavesTheOutcomeUnlessItArrives(t *testing.T) {
 		t.Errorf("an operator's is %+v, %v", d, err)
 	}
 	kept, err := s.Store.Read().Audit.List(t.Context(), domain.AuditFilter{Target: webhook}, domain.PageRequest{Limit: 10})
-	if err != nil || len(kept) != 1 || kept[0].Action != domain.ActionWebhookResend || kept[0].Actor != by || kept[0].BusinessID != s.tenant.BusinessID {
+	if err != nil || len(kept) != 1 || kept[0].Action != domain.ActionWebhookResend || kept[0].Actor != by ||
+		kept[0].BusinessID != s.tenant.BusinessID {
 		t.Errorf("the audit log has %+v, %v", kept, err)
 	}
 	s.attempt(id, serverError)
@@ -110,7 +111,8 @@ func TestARecoveryQueuesWhatFailedOrWasHeldWithinItsSpan(t *testing.T) {
 	s.change(id, domain.WebhookEndpointChange{Enabled: new(false)})
 	s.change(id, domain.WebhookEndpointChange{Enabled: new(true)})
 
-	if r := s.recover(id, webhooks.Span{Since: later.Add(-2 * time.Hour), Until: &later, Only: domain.WebhookHeld}); r != (webhooks.Recovered{}) {
+	if r := s.recover(id, webhooks.Span{Since: later.Add(-2 * time.Hour), Until: &later,
+		Only: domain.WebhookHeld}); r != (webhooks.Recovered{}) {
 		t.Errorf("recovered %+v, and nothing was held then", r)
 	}
 	if r := s.recover(id, webhooks.Span{Since: later}); r.Queued != 1 {

@@ -155,7 +155,8 @@ func (w *Webhooks) Change(ctx context.Context, req idempotency.Request, id domai
 
 // Delete takes an endpoint away, with what is pending for it, and answers with
 // its last state.
-func (w *Webhooks) Delete(ctx context.Context, req idempotency.Request, id domain.ID, answer func(domain.WebhookEndpoint) domain.Answer) (idempotency.Result, error) {
+func (w *Webhooks) Delete(ctx context.Context, req idempotency.Request, id domain.ID,
+	answer func(domain.WebhookEndpoint) domain.Answer) (idempotency.Result, error) {
 	return w.gate.Once(ctx, req, func(context.Context) (idempotency.Attempt, error) {
 		return deletion(w.onEndpoint(req.Tenant, id, func(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint) (domain.Answer, error) {
 			return answer(e), tx.Webhooks.DeleteEndpoint(ctx, req.Tenant, id)

@@ -31,7 +31,8 @@ func TestASecretIsToldTwiceAndStoredInClearNowhere(t *testing.T) {
 	turn := func() (time.Duration, error) { return time.Hour, nil }
 	rotated, err := s.webhooks.Rotate(t.Context(), rotate, made.Endpoint.ID, turn, showSecret)
 	second := read[shown](t, rotated, err)
-	if again, err = s.webhooks.Rotate(t.Context(), rotate, made.Endpoint.ID, turn, showSecret); err != nil || !again.Replayed || !stage.SameAnswer(rotated, again) {
+	if again, err = s.webhooks.Rotate(t.Context(), rotate, made.Endpoint.ID, turn, showSecret); err != nil || !again.Replayed ||
+		!stage.SameAnswer(rotated, again) {
 		t.Errorf("the replay is %v %+v", err, again)
 	}
 	if second.Secret == made.Secret {
@@ -147,7 +148,9 @@ func TestNobodyElseFindsAnEndpointOrWhatWasSentToIt(t *testing.T) {
 	} {
 		ctx, req := t.Context(), stage.Key(tenant, "", 0)
 		_, got := s.webhooks.Get(ctx, tenant, id)
-		_, change := s.webhooks.Change(ctx, req, id, func() (domain.WebhookEndpointChange, error) { return domain.WebhookEndpointChange{}, nil }, showChanged)
+		_, change := s.webhooks.Change(ctx, req, id, func() (domain.WebhookEndpointChange, error) {
+			return domain.WebhookEndpointChange{}, nil
+		}, showChanged)
 		_, deleted := s.webhooks.Delete(ctx, req, id, showEndpoint)
 		_, rotate := s.webhooks.Rotate(ctx, req, id, func() (time.Duration, error) { return 0, nil }, showSecret)
 		_, test := s.webhooks.Test(ctx, req, id, showWebhook)
@@ -178,7 +181,8 @@ func TestAChangeThatChangesNothingLeavesTheTimeAlone(t *testing.T) {
 	if !same.UpdatedAt.Equal(made.UpdatedAt) {
 		t.Errorf("updated_at went from %v to %v", made.UpdatedAt, same.UpdatedAt)
 	}
-	if other := s.change(made.ID, domain.WebhookEndpointChange{Description: new("Orders")}); !other.UpdatedAt.After(made.UpdatedAt) || other.Description != "Orders" {
+	if other := s.change(made.ID, domain.WebhookEndpointChange{Description: new("Orders")}); !other.UpdatedAt.After(made.UpdatedAt) ||
+		other.Description != "Orders" {
 		t.Errorf("changed to %+v", other)
 	}
 }
@@ -202,7 +206,8 @@ func TestDisablingHoldsAndEnablingStartsAfresh(t *testing.T) {
 	_, err = s.webhooks.Recover(t.Context(), s.request(), id, since(s.Clock.Now().Add(-time.Hour)), showRecovered)
 	isCode(t, err, domain.CodeWebhookEndpointDisabled)
 
-	if on := s.change(id, domain.WebhookEndpointChange{Enabled: new(true)}); !on.Enabled || on.Disabled != "" || on.Health != (domain.WebhookHealth{}) {
+	if on := s.change(id, domain.WebhookEndpointChange{Enabled: new(true)}); !on.Enabled || on.Disabled != "" ||
+		on.Health != (domain.WebhookHealth{}) {
 		t.Errorf("enabled, it is %+v", on)
 	}
 	s.standsAt(pending, domain.WebhookHeld) // until it is asked for
@@ -245,7 +250,8 @@ func TestAListenerIsNoEndpointAndAnEndpointNoListener(t *testing.T) {
 	if _, err := s.listeners.Report(t.Context(), s.tenant, endpoint, nil); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("an endpoint is fetched from: %v", err)
 	}
-	if all, err := s.webhooks.List(t.Context(), s.tenant, domain.PageRequest{Limit: 10}); err != nil || len(all) != 1 || all[0].ID != endpoint {
+	if all, err := s.webhooks.List(t.Context(), s.tenant, domain.PageRequest{Limit: 10}); err != nil || len(all) != 1 ||
+		all[0].ID != endpoint {
 		t.Errorf("listed are %+v, %v", all, err)
 	}
 }

@@ -15,6 +15,7 @@ func NewFeed(s ports.Storage) *Feed { return &Feed{storage: s} }
 
 // Events returns a page of events behind a position, nil for the beginning. A caller
 // that goes on from Next misses none.
-func (f *Feed) Events(ctx context.Context, t domain.Tenant, filter domain.FeedFilter, after *domain.FeedPosition, limit int) (domain.FeedPage, error) {
+func (f *Feed) Events(ctx context.Context, t domain.Tenant, filter domain.FeedFilter, after *domain.FeedPosition,
+	limit int) (domain.FeedPage, error) {
 	return f.storage.Read().Feed.Events(ctx, t, filter, after, limit)
 }

@@ -55,7 +55,8 @@ type wait struct {
 func NewListeners(s ports.Storage, o ports.WebhookOutbox, g *idempotency.Gate, sealer ports.Sealer,
 	c ports.Clock, ids ports.Identifiers, schedules Schedules,
 ) *Listeners {
-	return &Listeners{storage: s, outbox: o, gate: g, sealer: sealer, clock: c, ids: ids, schedules: schedules, waits: map[domain.ID]*wait{}, of: map[domain.Tenant]int{}}
+	return &Listeners{storage: s, outbox: o, gate: g, sealer: sealer, clock: c, ids: ids, schedules: schedules, waits: map[domain.ID]*wait{},
+		of: map[domain.Tenant]int{}}
 }
 
 // Get is NOT_FOUND for what is no listener of the application.
@@ -92,7 +93,8 @@ func (l *Listeners) Create(ctx context.Context, req idempotency.Request, form fu
 }
 
 // Delete ends a listener and answers with its last state.
-func (l *Listeners) Delete(ctx context.Context, req idempotency.Request, id domain.ID, answer func(domain.WebhookEndpoint) domain.Answer) (idempotency.Result, error) {
+func (l *Listeners) Delete(ctx context.Context, req idempotency.Request, id domain.ID,
+	answer func(domain.WebhookEndpoint) domain.Answer) (idempotency.Result, error) {
 	return l.gate.Once(ctx, req, func(context.Context) (idempotency.Attempt, error) {
 		return deletion(func(ctx context.Context, key domain.KeyRecord) (domain.Answer, error) {
 			return l.gate.InTx(ctx, req.Tenant, key, func(ctx context.Context, tx ports.Stores) (domain.Answer, error) {
@@ -130,12 +132,14 @@ func (l *Listeners) Report(ctx context.Context, t domain.Tenant, id domain.ID, r
 			continue
 		case err != nil:
 			return e, err
-		case told[d.ID] || d.EndpointID != id || d.Status != domain.WebhookPending || d.DueAt.After(now) || r.Attempt != 0 && r.Attempt != d.Attempts+1:
+		case told[d.ID] || d.EndpointID != id || d.Status != domain.WebhookPending || d.DueAt.After(now) || r.Attempt != 0 &&
+			r.Attempt != d.Attempts+1:
 			continue
 		}
 		told[d.ID] = true
 		r.Result.StartedAt = domain.Millis(now.Add(-r.Result.Duration))
-		a := d.Record(l.ids.ID(domain.PrefixWebhookAttempt), r.Result, l.schedules[t.Environment], false, rand.Float64(), now) //nolint:gosec // spreads retries
+		a := d.Record(l.ids.ID(domain.PrefixWebhookAttempt), r.Result, l.schedules[t.Environment], false, rand.Float64(),
+			now) //nolint:gosec // spreads retries
 		outcomes = append(outcomes, ports.WebhookOutcome{Delivery: d, Attempt: a})
 	}
 	if len(outcomes) == 0 {

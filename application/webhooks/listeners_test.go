@@ -22,7 +22,8 @@ func (s *scene) listen() domain.ID {
 // publish makes an event for all endpoints of the application.
 func (s *scene) publish() domain.ID {
 	s.t.Helper()
-	event := domain.FeedEvent{ID: s.ids.ID(domain.PrefixEvent), Type: domain.EventEndpointDisabled, OccurredAt: s.Clock.Now(), Payload: []byte(`{}`)}
+	event := domain.FeedEvent{ID: s.ids.ID(domain.PrefixEvent), Type: domain.EventEndpointDisabled, OccurredAt: s.Clock.Now(),
+		Payload: []byte(`{}`)}
 	s.Write(s.t, func(ctx context.Context, tx ports.Stores) error {
 		return tx.Webhooks.Publish(ctx, domain.WebhookEndpoint{ID: "whe_00000000000000000000000000000000", Tenant: s.tenant}, event)
 	})
@@ -60,7 +61,8 @@ func TestWhatAListenerFetchedComesAgainUntilItsResultIsTold(t *testing.T) {
 	if again := s.fetch(id); len(again) != 1 || again[0].ID != first[0].ID {
 		t.Errorf("before its result is told, fetched %+v", again)
 	}
-	told := webhooks.ListenerResult{DeliveryID: first[0].ID, Attempt: 1, Result: domain.WebhookResult{StatusCode: 200, Duration: 7 * time.Millisecond}}
+	told := webhooks.ListenerResult{DeliveryID: first[0].ID, Attempt: 1, Result: domain.WebhookResult{StatusCode: 200,
+		Duration: 7 * time.Millisecond}}
 	if rest := s.fetch(id, told, told); len(rest) != 0 {
 		t.Errorf("afterwards, fetched %+v", rest)
 	}

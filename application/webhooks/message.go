@@ -22,7 +22,8 @@ func Message(url string, secrets [][]byte, w ports.OutgoingWebhook, now time.Tim
 }
 
 // EndpointEvent is an event about an endpoint itself.
-func EndpointEvent(r ports.EventRenderer, e domain.WebhookEndpoint, id domain.ID, of domain.EventType, at time.Time) (domain.FeedEvent, error) {
+func EndpointEvent(r ports.EventRenderer, e domain.WebhookEndpoint, id domain.ID, of domain.EventType, at time.Time) (domain.FeedEvent,
+	error) {
 	payload, err := r.EndpointEvent(e, id, of, at)
 	return domain.FeedEvent{ID: id, Type: of, OccurredAt: at, Payload: payload}, err
 }

@@ -83,9 +83,11 @@ func (s Span) recovery(now time.Time) (domain.Recovery, error) {
 		return r, domain.Invalid(domain.FieldError{Field: "since", Code: domain.FieldOutOfRange,
 			Message: "may be at most 30 days back, since what is older is cleaned away; it is " + domain.FormatTime(s.Since)})
 	case !s.Since.Before(r.Until) && s.Until != nil:
-		return r, domain.Invalid(domain.FieldError{Field: "until", Code: domain.FieldOutOfRange, Message: "must be after since; it is " + domain.FormatTime(*s.Until)})
+		return r, domain.Invalid(domain.FieldError{Field: "until", Code: domain.FieldOutOfRange, Message: "must be after since; it is " +
+			domain.FormatTime(*s.Until)})
 	case s.Since.After(now.Add(clockTolerance)):
-		return r, domain.Invalid(domain.FieldError{Field: "since", Code: domain.FieldOutOfRange, Message: "must be in the past; it is " + domain.FormatTime(s.Since)})
+		return r, domain.Invalid(domain.FieldError{Field: "since", Code: domain.FieldOutOfRange, Message: "must be in the past; it is " +
+			domain.FormatTime(s.Since)})
 	}
 	return r, nil
 }

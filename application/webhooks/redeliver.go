@@ -11,7 +11,8 @@ import (
 
 // Redeliver asks for one more attempt now, whatever became of those before.
 // WEBHOOK_ENDPOINT_DISABLED.
-func (w *Webhooks) Redeliver(ctx context.Context, req idempotency.Request, id domain.ID, answer func(domain.WebhookDelivery) domain.Answer) (idempotency.Result, error) {
+func (w *Webhooks) Redeliver(ctx context.Context, req idempotency.Request, id domain.ID,
+	answer func(domain.WebhookDelivery) domain.Answer) (idempotency.Result, error) {
 	return w.gate.Once(ctx, req, func(context.Context) (idempotency.Attempt, error) {
 		return func(ctx context.Context, key domain.KeyRecord) (domain.Answer, error) {
 			return w.gate.InTx(ctx, req.Tenant, key, func(ctx context.Context, tx ports.Stores) (domain.Answer, error) {

@@ -15,7 +15,8 @@ const testWindow = time.Minute
 
 // Test sends an endpoint an event of its own, by the way of all others and
 // once. WEBHOOK_ENDPOINT_DISABLED, RATE_LIMIT_EXCEEDED.
-func (w *Webhooks) Test(ctx context.Context, req idempotency.Request, id domain.ID, answer func(domain.WebhookDelivery) domain.Answer) (idempotency.Result, error) {
+func (w *Webhooks) Test(ctx context.Context, req idempotency.Request, id domain.ID,
+	answer func(domain.WebhookDelivery) domain.Answer) (idempotency.Result, error) {
 	return w.gate.Once(ctx, req, func(context.Context) (idempotency.Attempt, error) {
 		event := w.ids.ID(domain.PrefixEvent) // one, however often the attempt is made
 		return w.onEndpoint(req.Tenant, id, func(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint) (domain.Answer, error) {
@@ -58,7 +59,8 @@ func mayTest(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint, now
 		return err
 	}
 	last, err := tx.Webhooks.Deliveries(ctx, e.Tenant, e.ID,
-		domain.WebhookDeliveryFilter{EventType: domain.EventEndpointTest, CreatedAfter: &since}, domain.PageRequest{Limit: domain.MaxWebhookTests})
+		domain.WebhookDeliveryFilter{EventType: domain.EventEndpointTest, CreatedAfter: &since},
+		domain.PageRequest{Limit: domain.MaxWebhookTests})
 	if err != nil {
 		return err
 	}

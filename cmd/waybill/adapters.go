@@ -140,7 +140,8 @@ func newMailer(c *configs.Config, log *slog.Logger) ports.Mailer {
 	return smtp.New(c.SMTPURL.Reveal(), c.MailFrom)
 }
 
-func newSender(d ports.Database, c *configs.Config, clock ports.Clock, ids ports.Identifiers, urls settings.PublicURLs, r prometheus.Registerer, log *slog.Logger) *mails.Sender {
+func newSender(d ports.Database, c *configs.Config, clock ports.Clock, ids ports.Identifiers, urls settings.PublicURLs,
+	r prometheus.Registerer, log *slog.Logger) *mails.Sender {
 	return mails.NewSender(d, d.Mails(), newMailer(c, log), letters.Renderer{}, clock, ids, urls.Portal, gauges.NewMails(r), log)
 }
 
@@ -223,7 +224,8 @@ func newServiceArea(c *configs.Config) (ports.ServiceArea, error) {
 	}
 }
 
-func newPricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea, r prometheus.Registerer, f *tracing, o *gauges.Outages) (ports.Pricing, error) {
+func newPricing(c *configs.Config, routing ports.Routing, area ports.ServiceArea, r prometheus.Registerer, f *tracing,
+	o *gauges.Outages) (ports.Pricing, error) {
 	pricing, err := tracedPricing(c, routing, area, f, o)
 	if err != nil {
 		return nil, err
@@ -263,7 +265,8 @@ func newTariff(c *configs.Config, routing ports.Routing, area ports.ServiceArea)
 		}
 	}
 	if table.Currency != c.Currency {
-		return nil, settings.BadSetting(c, "currency", errors.New("the built-in prices are in "+table.Currency+", and there is no tariff in the configuration file"))
+		return nil, settings.BadSetting(c, "currency",
+			errors.New("the built-in prices are in "+table.Currency+", and there is no tariff in the configuration file"))
 	}
 	pricing, err := tariff.New(table, routing, area)
 	if err != nil {
@@ -319,7 +322,8 @@ func newQueue(client queueRedis, log *slog.Logger) ports.Queue {
 
 // idlePolls are of jobs for which nothing is awaited to the millisecond: an idle
 // process spends most of its time on asking.
-var idlePolls = map[ports.JobKind]time.Duration{ports.JobWebhookLowPriority: 50 * time.Millisecond, ports.JobSimulation: 25 * time.Millisecond}
+var idlePolls = map[ports.JobKind]time.Duration{ports.JobWebhookLowPriority: 50 * time.Millisecond,
+	ports.JobSimulation: 25 * time.Millisecond}
 
 // webhookWorkers are many, since they wait for receivers: for slow ones most.
 var webhookWorkers = map[ports.JobKind]int{ports.JobWebhook: 128, ports.JobWebhookLowPriority: 256}

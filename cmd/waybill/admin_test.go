@@ -52,7 +52,8 @@ func TestATenantIsMadeStepByStep(t *testing.T) {
 	}
 	appID := app["id"].(string)
 
-	key := inDir[object](t, dir, "key", "create", "--app", appID, "--env", "sandbox", "--scopes", "quotes:read,deliveries:read", "--expires-in", "90d")
+	key := inDir[object](t, dir, "key", "create", "--app", appID, "--env", "sandbox", "--scopes", "quotes:read,deliveries:read",
+		"--expires-in", "90d")
 	if names(key) != "environment expires_at id key scopes" || key["environment"] != "sandbox" || key["expires_at"] == nil ||
 		!strings.HasPrefix(key["key"].(string), "svc_test_key_") || len(key["scopes"].([]any)) != 2 {
 		t.Errorf("key %v", key)
@@ -71,7 +72,8 @@ func TestATenantIsMadeStepByStep(t *testing.T) {
 	}
 	keys := inDir[[]object](t, dir, "key", "list", "--app", appID)
 	if len(keys) != 3 || names(keys[0]) != "application_id created_at environment expires_at id last_four last_used_at revoked_at scopes" ||
-		keys[0]["revoked_at"] == nil || keys[0]["last_used_at"] != nil || keys[1]["revoked_at"] != nil || !strings.HasSuffix(live["key"].(string), keys[1]["last_four"].(string)) {
+		keys[0]["revoked_at"] == nil || keys[0]["last_used_at"] != nil || keys[1]["revoked_at"] != nil || !strings.HasSuffix(live["key"].(string),
+		keys[1]["last_four"].(string)) {
 		t.Errorf("keys %v", keys)
 	}
 
@@ -94,16 +96,20 @@ func TestPickupLocationsAreReadAsTheAPIReadsThem(t *testing.T) {
 	dir := prepared(t)
 	business := inDir[object](t, dir, "business", "create", "--name", "Adom Foods")["id"].(string)
 
-	whole := inDir[object](t, dir, "pickup-location", "create", "--business", business, "--env", "live", "--name", "Osu", "--address", "12 Oxford Street",
+	whole := inDir[object](t, dir, "pickup-location", "create", "--business", business, "--env", "live", "--name", "Osu", "--address",
+		"12 Oxford Street",
 		"--contact", "030 200 0001", "--latitude", "5.5571", "--longitude", "-0.1818", "--inactive")
-	if whole["contact"] != "+233302000001" || whole["latitude"] != 5.5571 || whole["longitude"] != -0.1818 || whole["active"] != false || whole["complete"] != true {
+	if whole["contact"] != "+233302000001" || whole["latitude"] != 5.5571 || whole["longitude"] != -0.1818 || whole["active"] != false ||
+		whole["complete"] != true {
 		t.Errorf("location %v", whole)
 	}
-	bare := inDir[object](t, dir, "pickup-location", "create", "--business", business, "--env", "live", "--name", "Bare", "--address", "Spintex Road")
+	bare := inDir[object](t, dir, "pickup-location", "create", "--business", business, "--env", "live", "--name", "Bare", "--address",
+		"Spintex Road")
 	if bare["contact"] != nil || bare["latitude"] != nil || bare["complete"] != false || bare["active"] != true {
 		t.Errorf("location %v", bare)
 	}
-	if live := inDir[[]object](t, dir, "pickup-location", "list", "--business", business, "--env", "live"); len(live) != 2 || live[0]["id"] != bare["id"] {
+	if live := inDir[[]object](t, dir, "pickup-location", "list", "--business", business, "--env", "live"); len(live) != 2 ||
+		live[0]["id"] != bare["id"] {
 		t.Errorf("live locations %v", live)
 	}
 	if sandbox := inDir[[]object](t, dir, "pickup-location", "list", "--business", business, "--env", "sandbox"); len(sandbox) != 3 {

@@ -33,7 +33,8 @@ type adminParts struct {
 // admin are the commands of operators, on the database of the settings.
 func (p *commands) admin() *admin.Commands {
 	return &admin.Commands{
-		CommandLine: p.CommandLine, Normalizer: newNormalizer, MigrateUp: migrateUp, Migrations: migrationsOf, Version: version, ServePricing: p.servePricing,
+		CommandLine: p.CommandLine, Normalizer: newNormalizer, MigrateUp: migrateUp, Migrations: migrationsOf, Version: version,
+		ServePricing: p.servePricing,
 		Open: func(ctx context.Context, c *configs.Config) (*admin.UseCases, func(), error) {
 			// Commands speak through their answer; only what went wrong is logged.
 			log := safelog.New(p.Stderr, max(c.LogLevel, slog.LevelWarn), c.LogFormat == "json")

@@ -25,20 +25,24 @@ func TestEveryShellGetsAScriptThatItCanRead(t *testing.T) {
 			t.Errorf("%s cannot read it: %v\n%.500s", shell, err, out)
 		}
 	}
-	for args, want := range map[string]string{"completion": "needs one of: bash, fish, powershell, zsh", "completion tcsh": `has no command "tcsh"`, "completion bash x": "takes no arguments"} {
+	for args, want := range map[string]string{"completion": "needs one of: bash, fish, powershell, zsh",
+		"completion tcsh": `has no command "tcsh"`, "completion bash x": "takes no arguments"} {
 		if o := command(t, nil, strings.Fields(args)...); o.code != term.ExitUsage || !strings.Contains(o.stderr, want) {
 			t.Errorf("%s: exit code %d\n%s", args, o.code, o.stderr)
 		}
 	}
-	if o := command(t, nil, "--help"); !strings.Contains(o.stdout, "completion ") || !strings.Contains(o.stdout, "doctor ") || !strings.Contains(o.stdout, "healthcheck ") {
+	if o := command(t, nil, "--help"); !strings.Contains(o.stdout, "completion ") || !strings.Contains(o.stdout, "doctor ") ||
+		!strings.Contains(o.stdout, "healthcheck ") {
 		t.Errorf("the help does not show them\n%s", o.stdout)
 	}
 }
 
 func TestTheScriptsAskTheProgramForWords(t *testing.T) {
 	t.Parallel()
-	for line, want := range map[string]string{"do": "doctor", "completion b": "bash", "healthcheck --u": "--url", "serve --routing-": "--routing-url"} {
-		if o := command(t, nil, append([]string{"__complete"}, strings.Fields(line)...)...); o.code != term.ExitOK || !strings.Contains(o.stdout, want) {
+	for line, want := range map[string]string{"do": "doctor", "completion b": "bash", "healthcheck --u": "--url",
+		"serve --routing-": "--routing-url"} {
+		if o := command(t, nil, append([]string{"__complete"}, strings.Fields(line)...)...); o.code != term.ExitOK ||
+			!strings.Contains(o.stdout, want) {
 			t.Errorf("%s: exit code %d\n%s", line, o.code, o.stdout)
 		}
 	}

@@ -66,7 +66,8 @@ func TestAFloodOfTheSandboxStopsNeitherLiveNorOperations(t *testing.T) {
 	}
 	metrics, _ := io.ReadAll(res.Body)
 	_ = res.Body.Close()
-	for _, want := range []string{`waybill_connections{listener="sandbox"} 32`, `waybill_connections_refused_total{listener="sandbox"} 268`, `waybill_connections_refused_total{listener="live"} 0`} {
+	for _, want := range []string{`waybill_connections{listener="sandbox"} 32`, `waybill_connections_refused_total{listener="sandbox"} 268`,
+		`waybill_connections_refused_total{listener="live"} 0`} {
 		if !slices.Contains(strings.Split(string(metrics), "\n"), want) {
 			t.Errorf("the metrics lack %s", want)
 		}

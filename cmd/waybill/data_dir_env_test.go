@@ -40,13 +40,15 @@ func TestANamedDataDirectoryWinsOverTheEnvironmentOfAnother(t *testing.T) {
 	says(business, nil, append([]string{"business", "list"}, at...)...)
 	app := made(t, environ, append([]string{"app", "create", "--business", business, "--name", "Shop"}, at...)...)["id"].(string)
 	says("svc_live_key_", environ, append([]string{"key", "create", "--app", app, "--env", "live", "--scopes", "all"}, at...)...)
-	for _, args := range [][]string{{"business", "list", "--data-dir", elsewhere}, {"business", "list"}} { // by its name, and by the environment
+	// by its name, and by the environment
+	for _, args := range [][]string{{"business", "list", "--data-dir", elsewhere}, {"business", "list"}} {
 		if o := command(t, environ, append(args, "--json")...); o.code != term.ExitOK || strings.Contains(o.stdout, business) {
 			t.Errorf("%v: exit code %d; it was made in the other installation: %s%s", args, o.code, o.stdout, o.stderr)
 		}
 	}
 	// A directory that has no database yet does not borrow one.
-	if o := command(t, environ, "business", "list", "--data-dir", filepath.Join(t.TempDir(), "none")); o.code != term.ExitFailure || !strings.Contains(o.stderr, "there is no database in") {
+	if o := command(t, environ, "business", "list", "--data-dir", filepath.Join(t.TempDir(), "none")); o.code != term.ExitFailure ||
+		!strings.Contains(o.stderr, "there is no database in") {
 		t.Errorf("exit code %d: %s%s", o.code, o.stdout, o.stderr)
 	}
 }

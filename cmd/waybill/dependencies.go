@@ -34,7 +34,8 @@ func (n dependencies) warn(ctx context.Context, log *slog.Logger) {
 	for _, check := range n {
 		ctx, cancel := context.WithTimeout(ctx, gauges.CountTimeout)
 		if err := check.Run(ctx); err != nil {
-			log.Warn(check.Name, "warning", "the "+check.Name+" service does not answer; until it does, prices and creates answer 503: waybill doctor tells more", "error", term.Plainly(err))
+			log.Warn(check.Name, "warning", "the "+check.Name+" service does not answer; until it does, prices and creates answer 503: waybill "+
+				"doctor tells more", "error", term.Plainly(err))
 		}
 		cancel()
 	}

@@ -43,7 +43,8 @@ func TestAServerTellsAtItsStartWhatDoesNotAnswerAndWhatNobodyCanOpen(t *testing.
 			body, _ := io.ReadAll(res.Body)
 			res.Body.Close()
 			log := r.stderr.String()
-			if strings.Count(log, "the "+name+" service does not answer") != 1 || !strings.Contains(log, "nothing answers at 127.0.0.1:") || !strings.Contains(string(body), "Ready, degraded: "+name) {
+			if strings.Count(log, "the "+name+" service does not answer") != 1 || !strings.Contains(log, "nothing answers at 127.0.0.1:") ||
+				!strings.Contains(string(body), "Ready, degraded: "+name) {
 				t.Errorf("%s without %s: %s\n%s", command, name, body, log)
 			}
 			if got := strings.Count(log, "nobody else can open them"); command == "serve" && got != 1 || command == "dev" && got != 0 {
@@ -69,9 +70,10 @@ func TestWhoCannotBeReachedIsToldOnce(t *testing.T) {
 	refused := &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 5432}, Err: syscall.ECONNREFUSED}
 	for want, err := range map[string]error{
 		"nothing answers at 127.0.0.1:5432 (connection refused)": fmt.Errorf("gormstore: %w", errors.Join(refused, refused)),
-		"there is no host db.invalid (no such host)":             &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "db.invalid"}},
-		"read tcp: connection reset by peer":                     &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET},
-		"the table is gone":                                      errors.New("the table\nis gone"),
+		"there is no host db.invalid (no such host)": &net.OpError{Op: "dial", Net: "tcp",
+			Err: &net.DNSError{Err: "no such host", Name: "db.invalid"}},
+		"read tcp: connection reset by peer": &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET},
+		"the table is gone":                  errors.New("the table\nis gone"),
 	} {
 		if got := term.Plainly(err); got != want {
 			t.Errorf("%q, want %q", got, want)

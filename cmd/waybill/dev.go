@@ -124,7 +124,8 @@ func (p *commands) openDev(ctx context.Context, servers *listeners, c *configs.C
 func adoptPepper(ctx context.Context, s *service) error {
 	replaced, err := s.seed.Tenants.AdoptPepper(ctx)
 	if err == nil && replaced {
-		s.log.Warn("database", "warning", "WAYBILL_KEY_PEPPER is another one than before: API keys made with the old one open nothing, and waybill serve with it will not start")
+		s.log.Warn("database", "warning", "WAYBILL_KEY_PEPPER is another one than before: API keys made with the old one open nothing, and "+
+			"waybill serve with it will not start")
 	}
 	return err
 }
@@ -141,7 +142,8 @@ func (p *commands) welcome(ctx context.Context, dir settings.DataDir, s *service
 		return err
 	}
 	v := admin.ServingView{
-		Live: settings.Origin(servers.live) + "/v1", Sandbox: settings.Origin(servers.sandbox) + "/v1", Ops: settings.Origin(servers.ops), EnvFile: dir.DevEnv(),
+		Live: settings.Origin(servers.live) + "/v1", Sandbox: settings.Origin(servers.sandbox) + "/v1", Ops: settings.Origin(servers.ops),
+		EnvFile: dir.DevEnv(),
 	}
 	if servers.portal != nil {
 		v.Portal = servers.urls(c).Portal

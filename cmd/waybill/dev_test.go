@@ -46,7 +46,8 @@ func TestDevServesADemoCustomerAndTellsScriptsAboutIt(t *testing.T) {
 			t.Errorf("%s has mode %v", file, info.Mode())
 		}
 	}
-	for url, key := range map[string]string{vars["WAYBILL_LIVE_URL"]: vars["WAYBILL_LIVE_KEY"], vars["WAYBILL_SANDBOX_URL"]: vars["WAYBILL_TEST_KEY"]} {
+	for url, key := range map[string]string{vars["WAYBILL_LIVE_URL"]: vars["WAYBILL_LIVE_KEY"],
+		vars["WAYBILL_SANDBOX_URL"]: vars["WAYBILL_TEST_KEY"]} {
 		code, answer := call(t, "GET", url+"/api-key", key, "")
 		if code != http.StatusOK || !strings.HasSuffix(url, "/v1") {
 			t.Errorf("%s answers %d: %v", url, code, answer)
@@ -67,14 +68,17 @@ func TestDevServesADemoCustomerAndTellsScriptsAboutIt(t *testing.T) {
 	}
 
 	shown := r.stdout.String()
-	for _, want := range []string{"waybill 1.0.0", vars["WAYBILL_SANDBOX_URL"], vars["WAYBILL_LIVE_URL"], vars["WAYBILL_OPS_URL"], vars["WAYBILL_TEST_KEY"], vars["WAYBILL_LIVE_KEY"], vars["WAYBILL_OPS_TOKEN"], vars["WAYBILL_PORTAL_LINK"], "Adom Foods", "dev.env", "curl", "  Next           waybill demo --data-dir " + dir + " "} {
+	for _, want := range []string{"waybill 1.0.0", vars["WAYBILL_SANDBOX_URL"], vars["WAYBILL_LIVE_URL"], vars["WAYBILL_OPS_URL"],
+		vars["WAYBILL_TEST_KEY"], vars["WAYBILL_LIVE_KEY"], vars["WAYBILL_OPS_TOKEN"], vars["WAYBILL_PORTAL_LINK"], "Adom Foods", "dev.env",
+		"curl", "  Next           waybill demo --data-dir " + dir + " "} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("the banner lacks %q:\n%s", want, shown)
 		}
 	}
 	signsTheDemoOwnerIn(t, vars)
 	r.terminate(t)
-	if logged := r.stderr.String(); strings.Contains(logged, vars["WAYBILL_TEST_KEY"]) || strings.Contains(logged, vars["WAYBILL_LIVE_KEY"]) || strings.Contains(logged, vars["WAYBILL_OPS_TOKEN"]) {
+	if logged := r.stderr.String(); strings.Contains(logged, vars["WAYBILL_TEST_KEY"]) || strings.Contains(logged, vars["WAYBILL_LIVE_KEY"]) ||
+		strings.Contains(logged, vars["WAYBILL_OPS_TOKEN"]) {
 		t.Error("a key was logged")
 	}
 	if strings.Contains(shown, "\x1b") {
@@ -137,7 +141,8 @@ func TestASecondStartKeepsDataAndKeysAndShowsNoKeyAgain(t *testing.T) {
 	if code, answer := call(t, "GET", second["WAYBILL_SANDBOX_URL"]+"/deliveries/"+id, second["WAYBILL_TEST_KEY"], ""); code != http.StatusOK {
 		t.Errorf("the delivery answers %d: %v", code, answer)
 	}
-	if shown := r.stdout.String(); strings.Contains(shown, second["WAYBILL_TEST_KEY"]) || !strings.Contains(shown, "svc_test_key_..."+second["WAYBILL_TEST_KEY"][len(second["WAYBILL_TEST_KEY"])-4:]) {
+	if shown := r.stdout.String(); strings.Contains(shown, second["WAYBILL_TEST_KEY"]) ||
+		!strings.Contains(shown, "svc_test_key_..."+second["WAYBILL_TEST_KEY"][len(second["WAYBILL_TEST_KEY"])-4:]) {
 		t.Errorf("the banner does not mask the key:\n%s", shown)
 	}
 	r.terminate(t)
@@ -186,7 +191,8 @@ func TestResetRefusesADatabaseOutsideTheDirectory(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"postgres://waybill:hunter22@127.0.0.1:1/waybill", "sqlite:///elsewhere/waybill.db"} {
 		o := command(t, []string{"WAYBILL_DATABASE_URL=" + url}, "dev", "--reset", "--data-dir", t.TempDir())
-		if o.code != term.ExitFailure || !strings.Contains(o.stderr, "WAYBILL_DATABASE_URL names another one") || strings.Contains(o.stderr, "hunter22") {
+		if o.code != term.ExitFailure || !strings.Contains(o.stderr, "WAYBILL_DATABASE_URL names another one") ||
+			strings.Contains(o.stderr, "hunter22") {
 			t.Errorf("%s: exit code %d\n%s", url, o.code, o.stderr)
 		}
 	}
@@ -304,12 +310,13 @@ func TestDevRefusesPrivateWebhookTargetsWhereOthersReachIt(t *testing.T) {
 		warns   string
 		created bool
 	}{
-		"on loopback":                    {nil, "", true},
-		"on a name of loopback":          {[]string{"WAYBILL_OPS_ADDR=localhost:0"}, "", true},
-		"with the live API for others":   {[]string{"WAYBILL_LIVE_ADDR=0.0.0.0:0"}, "webhooks to private addresses are refused", false},
-		"with the sandbox for others":    {[]string{"WAYBILL_SANDBOX_ADDR=:0"}, "webhooks to private addresses are refused", false},
-		"with operations for others":     {[]string{"WAYBILL_OPS_ADDR=[::]:0"}, "webhooks to private addresses are refused", false},
-		"for others, set all the same":   {[]string{"WAYBILL_LIVE_ADDR=0.0.0.0:0", "WAYBILL_WEBHOOK_ALLOW_PRIVATE=true"}, "WAYBILL_WEBHOOK_ALLOW_PRIVATE lets them", true},
+		"on loopback":                  {nil, "", true},
+		"on a name of loopback":        {[]string{"WAYBILL_OPS_ADDR=localhost:0"}, "", true},
+		"with the live API for others": {[]string{"WAYBILL_LIVE_ADDR=0.0.0.0:0"}, "webhooks to private addresses are refused", false},
+		"with the sandbox for others":  {[]string{"WAYBILL_SANDBOX_ADDR=:0"}, "webhooks to private addresses are refused", false},
+		"with operations for others":   {[]string{"WAYBILL_OPS_ADDR=[::]:0"}, "webhooks to private addresses are refused", false},
+		"for others, set all the same": {[]string{"WAYBILL_LIVE_ADDR=0.0.0.0:0", "WAYBILL_WEBHOOK_ALLOW_PRIVATE=true"},
+			"WAYBILL_WEBHOOK_ALLOW_PRIVATE lets them", true},
 		"for others, set to what it was": {[]string{"WAYBILL_LIVE_ADDR=0.0.0.0:0", "WAYBILL_WEBHOOK_ALLOW_PRIVATE=false"}, "", false},
 		"on loopback, set to false":      {[]string{"WAYBILL_WEBHOOK_ALLOW_PRIVATE=false"}, "", false},
 	} {
@@ -318,7 +325,8 @@ func TestDevRefusesPrivateWebhookTargetsWhereOthersReachIt(t *testing.T) {
 			dir := t.TempDir()
 			r := start(t, append(slices.Clone(freePorts), c.environ...), "dev", "--data-dir", dir)
 			vars := awaitDev(t, r, dir)
-			code, answer := call(t, "POST", vars["WAYBILL_SANDBOX_URL"]+"/webhook-endpoints", vars["WAYBILL_TEST_KEY"], `{"url":"http://127.0.0.1:9/hooks"}`)
+			code, answer := call(t, "POST", vars["WAYBILL_SANDBOX_URL"]+"/webhook-endpoints", vars["WAYBILL_TEST_KEY"],
+				`{"url":"http://127.0.0.1:9/hooks"}`)
 			if c.created != (code == http.StatusCreated) {
 				t.Errorf("a private target is answered %d: %v", code, answer)
 			}

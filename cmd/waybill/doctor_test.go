@@ -53,7 +53,9 @@ func examined(t *testing.T, dir string, environ ...string) []doctor.Finding {
 func found(t *testing.T, findings []doctor.Finding, v doctor.Verdict, check string, words ...string) {
 	t.Helper()
 	if !slices.ContainsFunc(findings, func(f doctor.Finding) bool {
-		return f.Check == check && f.Verdict == v && !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(f.Message+" | "+f.Fix, word) })
+		return f.Check == check && f.Verdict == v && !slices.ContainsFunc(words, func(word string) bool {
+			return !strings.Contains(f.Message+" | "+f.Fix, word)
+		})
 	}) {
 		t.Errorf("no %s of %s with %q in %+v", v, check, words, findings)
 	}
@@ -73,7 +75,8 @@ func TestTheDoctorFindsNothingAmissBeforeTheFirstStartAndMakesNothing(t *testing
 	above := t.TempDir()
 	findings := examined(t, filepath.Join(above, "new", "data"))
 	healthy(t, findings)
-	for _, check := range []string{"settings", "data directory", "secrets", "database", "redis", "pricing", "routing", "live port", "sandbox port", "operations port", "clock"} {
+	for _, check := range []string{"settings", "data directory", "secrets", "database", "redis", "pricing", "routing", "live port",
+		"sandbox port", "operations port", "clock"} {
 		found(t, findings, doctor.VerdictOK, check)
 	}
 	if made, err := os.ReadDir(above); err != nil || len(made) > 0 {
@@ -88,7 +91,8 @@ func TestTheDoctorLooksAtARunningServerFromBeside(t *testing.T) {
 	at := func(name, url string) string {
 		return name + "=" + strings.TrimSuffix(strings.TrimPrefix(vars[url], "http://"), "/v1")
 	}
-	findings := examined(t, dir, at("WAYBILL_LIVE_ADDR", "WAYBILL_LIVE_URL"), at("WAYBILL_SANDBOX_ADDR", "WAYBILL_SANDBOX_URL"), at("WAYBILL_OPS_ADDR", "WAYBILL_OPS_URL"))
+	findings := examined(t, dir, at("WAYBILL_LIVE_ADDR", "WAYBILL_LIVE_URL"), at("WAYBILL_SANDBOX_ADDR", "WAYBILL_SANDBOX_URL"),
+		at("WAYBILL_OPS_ADDR", "WAYBILL_OPS_URL"))
 	healthy(t, findings, servers...)
 	for _, check := range servers {
 		found(t, findings, doctor.VerdictWarn, check, "of this installation", "a second serve here would not start: one is running")
@@ -138,10 +142,12 @@ func TestAddressesThatOnlyThisMachineCanOpenAreTold(t *testing.T) {
 	public := []string{"WAYBILL_LIVE_BASE_URL=https://api.example.com/v1", "WAYBILL_SANDBOX_BASE_URL=https://sandbox.example.com/v1"}
 	found(t, examined(t, dir), doctor.VerdictOK, "addresses", "tracking links begin with http://127.0.0.1:")
 	for _, environ := range [][]string{{"WAYBILL_DATABASE_URL=sqlite://" + elsewhere}, {"WAYBILL_LIVE_ADDR=0.0.0.0:0"}} {
-		found(t, examined(t, dir, environ...), doctor.VerdictWarn, "addresses", "tracking links begin with http://127.0.0.1:", "nobody else can open them",
+		found(t, examined(t, dir, environ...), doctor.VerdictWarn, "addresses", "tracking links begin with http://127.0.0.1:",
+			"nobody else can open them",
 			"WAYBILL_TRACKING_BASE_URL=", "WAYBILL_LIVE_BASE_URL=", "WAYBILL_SANDBOX_BASE_URL=")
 		found(t, examined(t, dir, append(environ, public...)...), doctor.VerdictOK, "addresses", "https://api.example.com/track")
-		found(t, examined(t, dir, append(append(environ, public...), "WAYBILL_TRACKING_BASE_URL=http://localhost/t")...), doctor.VerdictWarn, "addresses", "tracking links begin with http://localhost/t;")
+		found(t, examined(t, dir, append(append(environ, public...), "WAYBILL_TRACKING_BASE_URL=http://localhost/t")...), doctor.VerdictWarn,
+			"addresses", "tracking links begin with http://localhost/t;")
 	}
 }
 
@@ -166,20 +172,31 @@ func TestTheDoctorNamesWhatIsWrongAndTheCure(t *testing.T) {
 		check   string
 		words   []string
 	}{
-		"settings":          {none, []string{"WAYBILL_LOG_LEVEL=loud", "WAYBILL_LIVE_ADDR=x"}, "settings", []string{"WAYBILL_LOG_LEVEL is", "debug, info"}},
-		"all settings":      {none, []string{"WAYBILL_LOG_LEVEL=loud", "WAYBILL_LIVE_ADDR=x"}, "settings", []string{"WAYBILL_LIVE_ADDR is", "127.0.0.1:8080"}},
-		"no secrets":        {none, []string{"WAYBILL_DATABASE_URL=postgres://u:hunter22@127.0.0.1:1/d"}, "secrets", []string{"WAYBILL_KEY_PEPPER is not set", "openssl rand"}},
-		"database":          {none, append(secrets, "WAYBILL_DATABASE_URL=postgres://u:hunter22@127.0.0.1:1/d"), "database", []string{"cannot be opened", "start the database"}},
-		"database file":     {none, append(secrets, "WAYBILL_DATABASE_URL=sqlite://"+none+".db"), "database", []string{"no file", "migrate up makes it"}},
+		"settings": {none, []string{"WAYBILL_LOG_LEVEL=loud", "WAYBILL_LIVE_ADDR=x"}, "settings",
+			[]string{"WAYBILL_LOG_LEVEL is", "debug, info"}},
+		"all settings": {none, []string{"WAYBILL_LOG_LEVEL=loud", "WAYBILL_LIVE_ADDR=x"}, "settings",
+			[]string{"WAYBILL_LIVE_ADDR is", "127.0.0.1:8080"}},
+		"no secrets": {none, []string{"WAYBILL_DATABASE_URL=postgres://u:hunter22@127.0.0.1:1/d"}, "secrets",
+			[]string{"WAYBILL_KEY_PEPPER is not set", "openssl rand"}},
+		"database": {none, append(secrets, "WAYBILL_DATABASE_URL=postgres://u:hunter22@127.0.0.1:1/d"), "database",
+			[]string{"cannot be opened", "start the database"}},
+		"database file": {none, append(secrets, "WAYBILL_DATABASE_URL=sqlite://"+none+".db"), "database",
+			[]string{"no file", "migrate up makes it"}},
 		"directory":         {filepath.Join(file, "data"), nil, "data directory", []string{file, "--data-dir"}},
 		"directory is file": {file, nil, "data directory", []string{"is no directory"}},
-		"redis":             {none, []string{"WAYBILL_REDIS_URL=redis://:hunter22@127.0.0.1:1/0"}, "redis", []string{"does not answer", "start Redis"}},
-		"redis URL":         {none, []string{"WAYBILL_REDIS_URL=redis://127.0.0.1/none"}, "redis", []string{"WAYBILL_REDIS_URL cannot be used"}},
-		"pricing":           {none, []string{"WAYBILL_PRICING_URL=" + unknown.URL}, "pricing", []string{"the service answered 404", "start the pricing service"}},
-		"routing":           {none, []string{"WAYBILL_ROUTING_URL=" + unknown.URL}, "routing", []string{"the engine answered 404", "start the Valhalla"}},
-		"area":              {none, []string{"WAYBILL_SERVICE_AREA_FILE=doctor_test.go"}, "pricing", []string{"WAYBILL_SERVICE_AREA_FILE cannot be used"}},
-		"live port":         {none, []string{"WAYBILL_LIVE_ADDR=" + taken.Addr().String()}, "live port", []string{"is in use on 127.0.0.1", "WAYBILL_LIVE_ADDR=127.0.0.1:"}},
-		"sandbox port":      {none, []string{"WAYBILL_SANDBOX_ADDR=" + unknown.Listener.Addr().String()}, "sandbox port", []string{"is in use on 127.0.0.1", "stop the other program"}},
+		"redis": {none, []string{"WAYBILL_REDIS_URL=redis://:hunter22@127.0.0.1:1/0"}, "redis",
+			[]string{"does not answer", "start Redis"}},
+		"redis URL": {none, []string{"WAYBILL_REDIS_URL=redis://127.0.0.1/none"}, "redis", []string{"WAYBILL_REDIS_URL cannot be used"}},
+		"pricing": {none, []string{"WAYBILL_PRICING_URL=" + unknown.URL}, "pricing",
+			[]string{"the service answered 404", "start the pricing service"}},
+		"routing": {none, []string{"WAYBILL_ROUTING_URL=" + unknown.URL}, "routing",
+			[]string{"the engine answered 404", "start the Valhalla"}},
+		"area": {none, []string{"WAYBILL_SERVICE_AREA_FILE=doctor_test.go"}, "pricing",
+			[]string{"WAYBILL_SERVICE_AREA_FILE cannot be used"}},
+		"live port": {none, []string{"WAYBILL_LIVE_ADDR=" + taken.Addr().String()}, "live port",
+			[]string{"is in use on 127.0.0.1", "WAYBILL_LIVE_ADDR=127.0.0.1:"}},
+		"sandbox port": {none, []string{"WAYBILL_SANDBOX_ADDR=" + unknown.Listener.Addr().String()}, "sandbox port",
+			[]string{"is in use on 127.0.0.1", "stop the other program"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -203,7 +220,8 @@ func TestTheDoctorWarnsOfWhatWillTroubleSomebody(t *testing.T) {
 	if err := os.Chmod(settings.DataDir(dir).Secrets(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	findings := examined(t, dir, "WAYBILL_PRICING_TIMEOUTS=1s", "WAYBILL_ROUTING_URL=http://127.0.0.1:1", "WAYBILL_PRICING_URL=http://127.0.0.1:1")
+	findings := examined(t, dir, "WAYBILL_PRICING_TIMEOUTS=1s", "WAYBILL_ROUTING_URL=http://127.0.0.1:1",
+		"WAYBILL_PRICING_URL=http://127.0.0.1:1")
 	found(t, findings, doctor.VerdictWarn, "settings", "WAYBILL_PRICING_TIMEOUTS")
 	found(t, findings, doctor.VerdictWarn, "data directory", "can be read by other users", "chmod 600")
 	found(t, findings, doctor.VerdictWarn, "routing", "the pricing service measures")
@@ -218,13 +236,15 @@ func TestTheDoctorSeesThatSecretsAreAnotherDatabasesAndLeavesNoMark(t *testing.T
 	if err != nil {
 		t.Fatal(err)
 	}
-	wrong := []string{"WAYBILL_DATABASE_URL=" + url, "WAYBILL_KEY_PEPPER=" + strings.Repeat("p", 32), "WAYBILL_SECRET_KEY=" + strings.Repeat("s", 32)}
+	wrong := []string{"WAYBILL_DATABASE_URL=" + url, "WAYBILL_KEY_PEPPER=" + strings.Repeat("p", 32),
+		"WAYBILL_SECRET_KEY=" + strings.Repeat("s", 32)}
 	healthy(t, examined(t, dir, wrong...)) // the database has no mark yet, and gets none
 	_, app := madeApp(t, []string{"WAYBILL_DATABASE_URL=" + url})
 	made(t, []string{"WAYBILL_DATABASE_URL=" + url}, "key", "create", "--app", app, "--env", "live", "--scopes", "all")
 	healthy(t, examined(t, dir))
 	findings := examined(t, dir, wrong...)
-	found(t, findings, doctor.VerdictFail, "secrets fit", "WAYBILL_KEY_PEPPER is not the one this database's keys were made with", "set it to that one")
+	found(t, findings, doctor.VerdictFail, "secrets fit", "WAYBILL_KEY_PEPPER is not the one this database's keys were made with",
+		"set it to that one")
 }
 
 // aheadBy makes a database look as if a newer program had migrated it.
@@ -245,13 +265,15 @@ func TestADatabaseThatIsAheadIsToldAndServed(t *testing.T) {
 	dir := t.TempDir()
 	inDir[admin.MigrationsView](t, dir, "migrate", "up")
 	aheadBy(t, dir)
-	found(t, examined(t, dir), doctor.VerdictWarn, "migrations", "the database is ahead of this program: it is at 9999", "run everywhere the version that migrated it")
+	found(t, examined(t, dir), doctor.VerdictWarn, "migrations", "the database is ahead of this program: it is at 9999",
+		"run everywhere the version that migrated it")
 	for _, args := range [][]string{{"serve"}, {"worker"}} {
 		r := start(t, freePorts, append(args, "--data-dir", dir, "--json")...)
 		var v admin.ServingView
 		eventually(t, "it serves", func() bool { return json.Unmarshal([]byte(r.stdout.String()), &v) == nil })
 		eventually(t, "it is ready", func() bool { return status(v.Ops+"/readyz") == http.StatusOK })
-		if log := r.stderr.String(); !strings.Contains(log, "the database is ahead of this program: it is at 9999, and this program knows the steps up to") {
+		if log := r.stderr.String(); !strings.Contains(log, "the database is ahead of this program: it is at 9999, and this program knows the "+
+			"steps up to") {
 			t.Errorf("%s tells nothing\n%s", args[0], log)
 		}
 		r.terminate(t)
@@ -272,7 +294,8 @@ func TestADatabaseThatIsBehindFailsUnlessDevMendsIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found(t, examined(t, dir, "WAYBILL_DATABASE_URL="+url), doctor.VerdictFail, "migrations", "is behind this program: it is at 0 of ", "waybill migrate up")
+	found(t, examined(t, dir, "WAYBILL_DATABASE_URL="+url), doctor.VerdictFail, "migrations", "is behind this program: it is at 0 of ",
+		"waybill migrate up")
 }
 
 func TestTheDoctorAsksPostgresAndRedisWhatTheyAre(t *testing.T) {

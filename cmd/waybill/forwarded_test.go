@@ -46,7 +46,8 @@ func TestAProxyThatIsNotTrustedIsWarnedOfOnceInFiveMinutes(t *testing.T) {
 		for range 50 {
 			ask("192.0.2.77:1000", "203.0.113.9")
 		}
-		if n := warnings(); n != 1 || !strings.Contains(logged.String(), "client_network=192.0.2.0/24") || strings.Contains(logged.String(), "192.0.2.77") {
+		if n := warnings(); n != 1 || !strings.Contains(logged.String(), "client_network=192.0.2.0/24") ||
+			strings.Contains(logged.String(), "192.0.2.77") {
 			t.Errorf("%d warnings: %s", n, logged.String())
 		}
 		time.Sleep(5*time.Minute + time.Second)

@@ -24,11 +24,13 @@ func TestHealthcheckExitsByWhatReadyzSays(t *testing.T) {
 			t.Errorf("exit code %d: %s%s", o.code, o.stdout, o.stderr)
 		}
 	}
-	if o := command(t, nil, "healthcheck", "--url", ops, "--json"); o.code != term.ExitOK || !strings.Contains(o.stdout, `{"ready":true,"url":"`+ops+`/readyz"`) {
+	if o := command(t, nil, "healthcheck", "--url", ops, "--json"); o.code != term.ExitOK ||
+		!strings.Contains(o.stdout, `{"ready":true,"url":"`+ops+`/readyz"`) {
 		t.Errorf("exit code %d: %s", o.code, o.stdout)
 	}
 	r.terminate(t)
-	if o := command(t, nil, "healthcheck", "--url", ops); o.code != term.ExitFailure || o.stdout != "" || !strings.Contains(o.stderr, "nothing answers on "+ops+"/readyz") || !strings.Contains(o.stderr, "fix:") {
+	if o := command(t, nil, "healthcheck", "--url", ops); o.code != term.ExitFailure || o.stdout != "" ||
+		!strings.Contains(o.stderr, "nothing answers on "+ops+"/readyz") || !strings.Contains(o.stderr, "fix:") {
 		t.Errorf("exit code %d: %s%s", o.code, o.stdout, o.stderr)
 	}
 }

@@ -19,7 +19,8 @@ import (
 const patience = 30 * time.Second
 
 // freePorts lets tests run beside each other, and beside a server.
-var freePorts = []string{"WAYBILL_LIVE_ADDR=127.0.0.1:0", "WAYBILL_SANDBOX_ADDR=127.0.0.1:0", "WAYBILL_OPS_ADDR=127.0.0.1:0", "WAYBILL_PORTAL_ADDR=127.0.0.1:0"}
+var freePorts = []string{"WAYBILL_LIVE_ADDR=127.0.0.1:0", "WAYBILL_SANDBOX_ADDR=127.0.0.1:0", "WAYBILL_OPS_ADDR=127.0.0.1:0",
+	"WAYBILL_PORTAL_ADDR=127.0.0.1:0"}
 
 // outcome is how a command ended.
 type outcome struct {

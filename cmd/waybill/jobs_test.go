@@ -118,13 +118,14 @@ func TestARunThatPanicsIsAFailureAndFollowedByTheNext(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var logged stage.Log
 		runs := 0
-		runJob(ctx, periodic.Job{Name: "weaving", Every: time.Minute, Limit: time.Second, Level: slog.LevelError, Do: func(context.Context) (time.Duration, error) {
-			if runs++; runs == 3 {
-				stop()
-				return 0, nil
-			}
-			panic("the thread broke")
-		}}, safelog.New(&logged, slog.LevelInfo, false))
+		runJob(ctx, periodic.Job{Name: "weaving", Every: time.Minute, Limit: time.Second, Level: slog.LevelError,
+			Do: func(context.Context) (time.Duration, error) {
+				if runs++; runs == 3 {
+					stop()
+					return 0, nil
+				}
+				panic("the thread broke")
+			}}, safelog.New(&logged, slog.LevelInfo, false))
 		text := logged.String()
 		if runs != 3 || strings.Count(text, "job=weaving") != 2 || strings.Count(text, "the thread broke") != 2 {
 			t.Errorf("%d runs, logged %s", runs, text)

@@ -40,7 +40,8 @@ func (p *program3000) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil || json.Unmarshal(body, &e) != nil || r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/json" ||
-		r.Header.Get("User-Agent") != "Waybill-Webhooks/1.0" || r.Header.Get("Authorization") != "" || r.Header.Get(domain.HeaderWebhookAttempt) == "" {
+		r.Header.Get("User-Agent") != "Waybill-Webhooks/1.0" || r.Header.Get("Authorization") != "" ||
+		r.Header.Get(domain.HeaderWebhookAttempt) == "" {
 		p.odd = append(p.odd, r.Method+" "+string(body))
 	}
 	p.got, p.path = append(p.got, e), r.URL.Path
@@ -76,7 +77,8 @@ func TestListenDeliversToTheProgramAndEndsWithCtrlC(t *testing.T) {
 	r := start(t, nil, "listen", "--data-dir", dir, "--forward-to", host+"/hooks", "--events", "delivery.assigned, delivery.failed")
 	eventually(t, "it is ready", func() bool { return strings.Contains(r.stderr.String(), "\nReady: ") })
 	told := r.stderr.String()
-	for _, want := range []string{vars["WAYBILL_SANDBOX_URL"] + `, application "Demo shop" of Adom Foods`, "Signing secret  whsec_", "Ready: every delivery.assigned, delivery.failed goes to http://" + host + "/hooks. Ctrl-C ends it."} {
+	for _, want := range []string{vars["WAYBILL_SANDBOX_URL"] + `, application "Demo shop" of Adom Foods`, "Signing secret  whsec_",
+		"Ready: every delivery.assigned, delivery.failed goes to http://" + host + "/hooks. Ctrl-C ends it."} {
 		if !strings.Contains(told, want) {
 			t.Errorf("%q is missing in\n%s", want, told)
 		}
@@ -85,7 +87,8 @@ func TestListenDeliversToTheProgramAndEndsWithCtrlC(t *testing.T) {
 	delivery := inDir[triggered](t, dir, "trigger", "failed_at_pickup", "--step-seconds", "1").Delivery.ID
 	eventually(t, "both webhooks have come", func() bool { return strings.Count(r.stdout.String(), "\n") == 2 })
 	got := program.events()
-	if len(program.odd) > 0 || program.path != "/hooks" || len(got) != 2 || got[0].Type != "delivery.assigned" || got[1].Type != "delivery.failed" || got[1].Sequence != 3 {
+	if len(program.odd) > 0 || program.path != "/hooks" || len(got) != 2 || got[0].Type != "delivery.assigned" ||
+		got[1].Type != "delivery.failed" || got[1].Sequence != 3 {
 		t.Errorf("%v, %s, %+v", program.odd, program.path, got)
 	}
 	line := regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d\.\d{3}Z  delivery\.(assigned|failed) +  ` + delivery + `  200 OK, \d+ ms$`)
@@ -93,7 +96,8 @@ func TestListenDeliversToTheProgramAndEndsWithCtrlC(t *testing.T) {
 		t.Errorf("%s", shown)
 	}
 	r.stop()
-	if code := r.wait(t); code != term.ExitOK || !strings.HasSuffix(r.stderr.String(), "\nStopped listening.\n") || strings.Contains(r.stderr.String(), vars["WAYBILL_TEST_KEY"]) {
+	if code := r.wait(t); code != term.ExitOK || !strings.HasSuffix(r.stderr.String(), "\nStopped listening.\n") ||
+		strings.Contains(r.stderr.String(), vars["WAYBILL_TEST_KEY"]) {
 		t.Errorf("exit code %d\n%s", code, r.stderr.String())
 	}
 }
@@ -121,24 +125,28 @@ func TestListenTellsTheSandboxWhatBecameOfIt(t *testing.T) {
 	if err := json.Unmarshal([]byte(strings.Split(r.stdout.String(), "\n")[1]), &first); err != nil {
 		t.Fatal(err)
 	}
-	if first.Kind != "attempt" || first.Attempt != 1 || first.Succeeded || first.StatusCode != 503 || first.ErrorClass != "http_5xx" || first.ResponseExcerpt != "thanks" || len(first.Payload) == 0 {
+	if first.Kind != "attempt" || first.Attempt != 1 || first.Succeeded || first.StatusCode != 503 || first.ErrorClass != "http_5xx" ||
+		first.ResponseExcerpt != "thanks" || len(first.Payload) == 0 {
 		t.Errorf("%+v", first)
 	}
 	var log []object
 	eventually(t, "the sandbox knows", func() bool {
-		_, answer := call(t, http.MethodGet, vars["WAYBILL_SANDBOX_URL"]+"/webhook-deliveries/"+first.WebhookDeliveryID+"/attempts", vars["WAYBILL_TEST_KEY"], "")
+		_, answer := call(t, http.MethodGet, vars["WAYBILL_SANDBOX_URL"]+"/webhook-deliveries/"+first.WebhookDeliveryID+"/attempts",
+			vars["WAYBILL_TEST_KEY"], "")
 		list, _ := answer["data"].([]any)
 		for _, a := range list {
 			log = append(log, a.(object))
 		}
 		return len(log) > 0
 	})
-	if log[0]["status_code"] != 503.0 || log[0]["error_class"] != "http_5xx" || log[0]["response_excerpt"] != "thanks" || log[0]["next_attempt_at"] == nil {
+	if log[0]["status_code"] != 503.0 || log[0]["error_class"] != "http_5xx" || log[0]["response_excerpt"] != "thanks" ||
+		log[0]["next_attempt_at"] == nil {
 		t.Errorf("%v", log[0])
 	}
 	program.status.Store(http.StatusNoContent)
 	eventually(t, "it is tried again", func() bool { return strings.Count(r.stdout.String(), "\n") == 3 })
-	if got := program.events(); len(got) != 2 || len(program.odd) > 0 || got[0].ID != got[1].ID || !strings.Contains(r.stdout.String(), `"attempt":2,"succeeded":true,"status_code":204`) {
+	if got := program.events(); len(got) != 2 || len(program.odd) > 0 || got[0].ID != got[1].ID ||
+		!strings.Contains(r.stdout.String(), `"attempt":2,"succeeded":true,"status_code":204`) {
 		t.Errorf("%+v, %v\n%s", got, program.odd, r.stdout.String())
 	}
 	r.terminate(t)
@@ -189,21 +197,29 @@ func TestListenTellsWhatItNeeds(t *testing.T) {
 		code          int
 		want          string
 	}{
-		"a live key":         {[]string{"WAYBILL_TEST_KEY" + "=" + live}, append([]string{"--url", "http://127.0.0.1:1/v1"}, forward...), term.ExitFailure, "error: that is a live key"},
-		"nothing runs":       {[]string{"WAYBILL_TEST_KEY" + "=" + test}, append([]string{"--url", "http://127.0.0.1:1/v1"}, forward...), term.ExitFailure, "error: nothing runs at http://127.0.0.1:1/v1\n"},
-		"no such event":      {nil, []string{"--events", "delivery.lost"}, term.ExitUsage, `error: "delivery.lost" is no type of event. There are *, delivery.*, delivery.created`},
-		"an empty event":     {nil, []string{"--events", "delivery.failed,"}, term.ExitUsage, `error: "" is no type of event.`},
-		"no address":         {nil, []string{"--forward-to", "http://"}, term.ExitUsage, "error: --forward-to is no address such as http://localhost:3000/hooks\n"},
-		"a file":             {nil, []string{"--forward-to", "file:///etc/passwd"}, term.ExitUsage, "error: --forward-to is no address"},
-		"a password":         {nil, []string{"--forward-to", "http://u:hunter22@localhost"}, term.ExitUsage, "error: --forward-to must have no user"},
-		"a port too high":    {nil, []string{"--forward-to", "localhost:70000"}, term.ExitUsage, "error: --forward-to has the port 70000; it is 1 to 65535\n"},
-		"an argument":        {nil, []string{"localhost:3000"}, term.ExitUsage, "error: waybill listen takes no arguments, only flags"},
-		"a live key to tail": {[]string{"WAYBILL_TEST_KEY" + "=" + live}, []string{"--url", "http://127.0.0.1:1/v1"}, term.ExitFailure, "error: that is a live key"},
+		"a live key": {[]string{"WAYBILL_TEST_KEY" + "=" + live}, append([]string{"--url", "http://127.0.0.1:1/v1"}, forward...),
+			term.ExitFailure, "error: that is a live key"},
+		"nothing runs": {[]string{"WAYBILL_TEST_KEY" + "=" + test}, append([]string{"--url", "http://127.0.0.1:1/v1"}, forward...),
+			term.ExitFailure, "error: nothing runs at http://127.0.0.1:1/v1\n"},
+		"no such event": {nil, []string{"--events", "delivery.lost"}, term.ExitUsage,
+			`error: "delivery.lost" is no type of event. There are *, delivery.*, delivery.created`},
+		"an empty event": {nil, []string{"--events", "delivery.failed,"}, term.ExitUsage, `error: "" is no type of event.`},
+		"no address": {nil, []string{"--forward-to", "http://"}, term.ExitUsage,
+			"error: --forward-to is no address such as http://localhost:3000/hooks\n"},
+		"a file": {nil, []string{"--forward-to", "file:///etc/passwd"}, term.ExitUsage, "error: --forward-to is no address"},
+		"a password": {nil, []string{"--forward-to", "http://u:hunter22@localhost"}, term.ExitUsage,
+			"error: --forward-to must have no user"},
+		"a port too high": {nil, []string{"--forward-to", "localhost:70000"}, term.ExitUsage,
+			"error: --forward-to has the port 70000; it is 1 to 65535\n"},
+		"an argument": {nil, []string{"localhost:3000"}, term.ExitUsage, "error: waybill listen takes no arguments, only flags"},
+		"a live key to tail": {[]string{"WAYBILL_TEST_KEY" + "=" + live}, []string{"--url", "http://127.0.0.1:1/v1"}, term.ExitFailure,
+			"error: that is a live key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := command(t, c.environ, append([]string{"listen"}, c.args...)...)
-			if o.code != c.code || !strings.HasPrefix(o.stderr, c.want) || o.stdout != "" || strings.Contains(o.stderr, "hunter22") || strings.Contains(o.stderr, live) {
+			if o.code != c.code || !strings.HasPrefix(o.stderr, c.want) || o.stdout != "" || strings.Contains(o.stderr, "hunter22") ||
+				strings.Contains(o.stderr, live) {
 				t.Errorf("exit code %d\n%s%s", o.code, o.stdout, o.stderr)
 			}
 		})

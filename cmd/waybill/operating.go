@@ -31,7 +31,8 @@ func newFailedOperators() admission.FailedOperators {
 }
 
 // newManagement is what the operations API of a server works with.
-func newManagement(o *admission.Operators, t *tenancy.Tenants, l *pickuplocations.PickupLocations, p *operations.Operations, d *people.Directory, r *requestlog.Requests,
+func newManagement(o *admission.Operators, t *tenancy.Tenants, l *pickuplocations.PickupLocations, p *operations.Operations,
+	d *people.Directory, r *requestlog.Requests,
 	n ports.Normalizer, ids ports.Identifiers, keys cursorKeys, urls settings.PublicURLs,
 ) *opsapi.Management {
 	return &opsapi.Management{
@@ -45,11 +46,14 @@ func newPasskeys(urls settings.PublicURLs) (ports.Passkeys, error) {
 	return gowebauthn.New(urls.Portal)
 }
 
-func newPortal(u portal.UseCases, c *configs.Config, urls settings.PublicURLs, clock ports.Clock, ids ports.Identifiers, watch *connections.ProxyWatch, d doorways, log *slog.Logger) *portal.Portal {
+func newPortal(u portal.UseCases, c *configs.Config, urls settings.PublicURLs, clock ports.Clock, ids ports.Identifiers,
+	watch *connections.ProxyWatch, d doorways, log *slog.Logger) *portal.Portal {
 	return portal.New(u, portal.Options{
-		BaseURL: urls.Portal, LiveBaseURL: urls.Live, SandboxBaseURL: urls.Sandbox, DocsURL: strings.TrimSuffix(urls.Sandbox, "/v1") + docsite.Prefix,
-		TrustedProxies: c.TrustedProxies, Log: log, Clock: clock, Identifiers: ids, Mails: c.MailsAreRead(), Around: watch.Around, Connections: d.portal,
-		Operations: operationsOfAPI, PerKey: rateLimit(c.RateLimitPerKey), PerBusiness: rateLimit(c.RateLimitPerBusiness),
+		BaseURL: urls.Portal, LiveBaseURL: urls.Live, SandboxBaseURL: urls.Sandbox, DocsURL: strings.TrimSuffix(urls.Sandbox, "/v1") +
+			docsite.Prefix,
+		TrustedProxies: c.TrustedProxies, Log: log, Clock: clock, Identifiers: ids, Mails: c.MailsAreRead(), Around: watch.Around,
+		Connections: d.portal,
+		Operations:  operationsOfAPI, PerKey: rateLimit(c.RateLimitPerKey), PerBusiness: rateLimit(c.RateLimitPerBusiness),
 		RequestLog: portal.RequestLog{Mode: newRequestLogMode(c), Keeping: settings.RequestLogKeeping(c)},
 	})
 }

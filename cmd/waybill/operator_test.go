@@ -17,14 +17,17 @@ func TestAnOperatorTokenIsShownOnceListedAndRevoked(t *testing.T) {
 	dir := prepared(t)
 	made := inDir[object](t, dir, "operator", "create", "--name", " Dispatch ", "--kind", "dispatcher")
 	token, _ := made["token"].(string)
-	if names(made) != "expires_at id kind name token" || made["name"] != "Dispatch" || made["kind"] != "dispatcher" || !strings.HasPrefix(token, "svc_ops_") {
+	if names(made) != "expires_at id kind name token" || made["name"] != "Dispatch" || made["kind"] != "dispatcher" ||
+		!strings.HasPrefix(token, "svc_ops_") {
 		t.Errorf("made %v", made)
 	}
-	if expires, err := time.Parse(time.RFC3339, fmt.Sprint(made["expires_at"])); err != nil || (time.Until(expires)-90*24*time.Hour).Abs() > time.Hour {
+	if expires, err := time.Parse(time.RFC3339, fmt.Sprint(made["expires_at"])); err != nil ||
+		(time.Until(expires)-90*24*time.Hour).Abs() > time.Hour {
 		t.Errorf("expires at %v, %v", made["expires_at"], err)
 	}
 	list := inDir[[]object](t, dir, "operator", "list")
-	if len(list) != 1 || names(list[0]) != "created_at expires_at id kind last_four last_used_at name revoked_at" || list[0]["last_four"] != token[len(token)-4:] {
+	if len(list) != 1 || names(list[0]) != "created_at expires_at id kind last_four last_used_at name revoked_at" ||
+		list[0]["last_four"] != token[len(token)-4:] {
 		t.Errorf("listed %v", list)
 	}
 	revoked := inDir[object](t, dir, "operator", "revoke", made["id"].(string))
@@ -36,7 +39,8 @@ func TestAnOperatorTokenIsShownOnceListedAndRevoked(t *testing.T) {
 		t.Errorf("%s%s", shown.stdout, shown.stderr)
 	}
 	for _, args := range [][]string{
-		{"operator", "create"}, {"operator", "create", "--name", "x", "--expires-in", "soon"}, {"operator", "create", "--name", "x", "--kind", "god"}, {"operator", "revoke", "key_1"},
+		{"operator", "create"}, {"operator", "create", "--name", "x", "--expires-in", "soon"}, {"operator", "create", "--name", "x", "--kind",
+			"god"}, {"operator", "revoke", "key_1"},
 		{"operator", "revoke", "opr_" + strings.Repeat("0", 32)}, {"operator"},
 	} {
 		if o := command(t, nil, append(args, "--data-dir", dir)...); o.code == term.ExitOK || o.stdout != "" || o.stderr == "" {
@@ -72,7 +76,8 @@ func TestAFileOfPickupLocationsIsImportedWithASummary(t *testing.T) {
 	dir := prepared(t)
 	business := inDir[object](t, dir, "business", "create", "--name", "Adom Foods")["id"].(string)
 	file := filepath.Join(t.TempDir(), "branches.csv")
-	if err := os.WriteFile(file, []byte("name,address,contact,latitude,longitude\nOsu,12 Oxford Street,0302000001,5.5,-0.1\nTema,1 Harbour Road,,,\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("name,address,contact,latitude,longitude\nOsu,12 Oxford Street,0302000001,5.5,-0.1\nTema,1 Harbour "+
+		"Road,,,\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	args := []string{"pickup-location", "import", "--business", business, "--env", "live", file, "--data-dir", dir}

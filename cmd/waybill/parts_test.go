@@ -168,14 +168,16 @@ func TestPublicAddressesAreDerivedFromWhatIsKnown(t *testing.T) {
 	}{
 		{configs.Config{}, "http://127.0.0.1:8080/v1", "http://127.0.0.1:8080/track"},
 		{configs.Config{LiveBaseURL: "https://api.example.com/v1"}, "https://api.example.com/v1", "https://api.example.com/track"},
-		{configs.Config{LiveBaseURL: "https://api.example.com/v1", TrackingBaseURL: "https://t.example.com"}, "https://api.example.com/v1", "https://t.example.com"},
+		{configs.Config{LiveBaseURL: "https://api.example.com/v1", TrackingBaseURL: "https://t.example.com"}, "https://api.example.com/v1",
+			"https://t.example.com"},
 	} {
 		got := settings.PublicURLsOf(&c.config, "http://127.0.0.1:8080", "http://127.0.0.1:8081")
 		if got.Live != c.live || got.Tracking != c.tracking || got.Sandbox != "http://127.0.0.1:8081/v1" {
 			t.Errorf("%+v", got)
 		}
 	}
-	for host, want := range map[string]string{"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "127.0.0.1", "10.0.0.7": "10.0.0.7", "localhost": "localhost"} {
+	for host, want := range map[string]string{"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "127.0.0.1", "10.0.0.7": "10.0.0.7",
+		"localhost": "localhost"} {
 		if got := settings.Reachable(host); got != want {
 			t.Errorf("%q is reached at %q", host, got)
 		}

@@ -39,7 +39,8 @@ func TestUnderAnotherPepperNothingIsServedAndNoKeyMade(t *testing.T) {
 	wrong := underPepper(environ, pepper)
 	want := "error: WAYBILL_KEY_PEPPER is not the one this database's keys were made with\n" +
 		"  used for: API keys, which are all refused under another one (now from WAYBILL_KEY_PEPPER)\n" +
-		"  fix:      set it to that one, or to change it add that one to WAYBILL_KEY_PEPPER_PREVIOUS; where it is lost, delete the rows of the table key_pepper and make every key anew\n"
+		"  fix:      set it to that one, or to change it add that one to WAYBILL_KEY_PEPPER_PREVIOUS; where it is lost, delete the rows of the " +
+		"table key_pepper and make every key anew\n"
 	for _, args := range [][]string{
 		{"serve"},
 		{"key", "create", "--app", app, "--env", "live", "--scopes", "all"},
@@ -71,7 +72,8 @@ func TestServersOfOneDatabaseShareItsPepper(t *testing.T) {
 	environ := served(t)
 	r, _ := startServe(t, environ)
 	o := refusal(t, underPepper(environ, strings.Repeat("q", 32)), "serve", "--json")
-	if o.code != term.ExitFailure || !strings.HasPrefix(o.stderr, `{"error":{"code":"CANNOT_START","message":"WAYBILL_KEY_PEPPER is not the one`) {
+	if o.code != term.ExitFailure ||
+		!strings.HasPrefix(o.stderr, `{"error":{"code":"CANNOT_START","message":"WAYBILL_KEY_PEPPER is not the one`) {
 		t.Errorf("exit code %d\n%s", o.code, o.stderr)
 	}
 	r.terminate(t)
@@ -122,7 +124,8 @@ func TestThePepperIsChangedWithoutAGap(t *testing.T) {
 	key := used["key"].(string)
 
 	for _, begun := range [][]string{prepared, changing} { // whichever way round: nothing has changed yet
-		found(t, examined(t, t.TempDir(), begun...), doctor.VerdictOK, "key pepper", "is still the same", "leave WAYBILL_KEY_PEPPER_PREVIOUS as it is")
+		found(t, examined(t, t.TempDir(), begun...), doctor.VerdictOK, "key pepper", "is still the same",
+			"leave WAYBILL_KEY_PEPPER_PREVIOUS as it is")
 	}
 
 	// First every process is told the new one.
@@ -145,21 +148,25 @@ func TestThePepperIsChangedWithoutAGap(t *testing.T) {
 	eventually(t, "one key is left, which is counted", func() bool {
 		metrics := string(drained(t, must(http.Get(v.Ops+"/metrics"))))
 		return strings.Contains(metrics, "waybill_old_pepper_keys{kind=\"operator_token\"} 0\n") &&
-			(strings.Contains(metrics, "waybill_old_pepper_keys{kind=\"api_key\"} 2\n") || strings.Contains(metrics, "waybill_old_pepper_keys{kind=\"api_key\"} 1\n"))
+			(strings.Contains(metrics, "waybill_old_pepper_keys{kind=\"api_key\"} 2\n") ||
+				strings.Contains(metrics, "waybill_old_pepper_keys{kind=\"api_key\"} 1\n"))
 	})
 	r.terminate(t) // writes what moved
 
 	dir := t.TempDir()
-	found(t, examined(t, dir, changing...), doctor.VerdictWarn, "key pepper", "1 API key and 0 operator tokens are still under a previous pepper, never used", "waybill key list --old-pepper")
+	found(t, examined(t, dir, changing...), doctor.VerdictWarn, "key pepper",
+		"1 API key and 0 operator tokens are still under a previous pepper, never used", "waybill key list --old-pepper")
 	left := command(t, changing, "key", "list", "--old-pepper", "--json")
 	if !strings.Contains(left.stdout, forgotten["id"].(string)) || strings.Contains(left.stdout, used["id"].(string)) {
 		t.Errorf("left: %s%s", left.stdout, left.stderr)
 	}
 	want := "error: 1 API keys and 0 operator tokens, never used, are still under a previous pepper\n"
-	if o := refusal(t, changed, "serve"); o.code != term.ExitFailure || !strings.HasPrefix(o.stderr, want) || !strings.Contains(o.stderr, "put it back into WAYBILL_KEY_PEPPER_PREVIOUS") {
+	if o := refusal(t, changed, "serve"); o.code != term.ExitFailure || !strings.HasPrefix(o.stderr, want) ||
+		!strings.Contains(o.stderr, "put it back into WAYBILL_KEY_PEPPER_PREVIOUS") {
 		t.Errorf("without the old one: %d\n%s", o.code, o.stderr)
 	}
-	if o := refusal(t, environ, "serve"); o.code != term.ExitFailure || !strings.HasPrefix(o.stderr, "error: WAYBILL_KEY_PEPPER is not the one") {
+	if o := refusal(t, environ, "serve"); o.code != term.ExitFailure ||
+		!strings.HasPrefix(o.stderr, "error: WAYBILL_KEY_PEPPER is not the one") {
 		t.Errorf("with the old one alone: %d\n%s", o.code, o.stderr)
 	}
 
@@ -167,7 +174,8 @@ func TestThePepperIsChangedWithoutAGap(t *testing.T) {
 	if o := command(t, changing, "key", "revoke", forgotten["id"].(string)); o.code != term.ExitOK {
 		t.Fatal(o.stderr)
 	}
-	found(t, examined(t, dir, changing...), doctor.VerdictOK, "key pepper", "no operator token is left under WAYBILL_KEY_PEPPER_PREVIOUS", "leave it until 30 days after")
+	found(t, examined(t, dir, changing...), doctor.VerdictOK, "key pepper", "no operator token is left under WAYBILL_KEY_PEPPER_PREVIOUS",
+		"leave it until 30 days after")
 	r, v = startServe(t, changed)
 	if code, answer := call(t, "GET", v.Live+"/api-key", key, ""); code != http.StatusOK {
 		t.Errorf("a key of before: %d, %v", code, answer)

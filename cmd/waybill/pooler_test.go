@@ -34,7 +34,8 @@ func TestAPoolerThatWasNotNamedIsToldWithTheSettingThatNamesIt(t *testing.T) {
 	secrets := []string{"WAYBILL_KEY_PEPPER=" + strings.Repeat("p", 32), "WAYBILL_SECRET_KEY=" + strings.Repeat("s", 32)}
 	for _, args := range [][]string{{"serve"}, {"dev"}, {"migrate", "up"}, {"business", "list"}} {
 		o := command(t, append(slices.Concat(freePorts, secrets), database), append(args, "--data-dir", filepath.Join(t.TempDir(), "none"))...)
-		for _, want := range []string{"the database cannot be opened", "a pooler stands between", "fix:      WAYBILL_DATABASE_POOLER=transaction"} {
+		for _, want := range []string{"the database cannot be opened", "a pooler stands between",
+			"fix:      WAYBILL_DATABASE_POOLER=transaction"} {
 			if o.code != term.ExitFailure || !strings.Contains(o.stderr, want) {
 				t.Errorf("%v: exit code %d without %q\n%s", args, o.code, want, o.stderr)
 			}

@@ -251,7 +251,8 @@ func TestAWorkerFinishesTheHandlersThatRun(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-		if got, want := r.diary.all(), []string{"handler begins", "leaving while not ready", "handler ended", "operations closed"}; !slices.Equal(got, want) {
+		if got, want := r.diary.all(), []string{"handler begins", "leaving while not ready", "handler ended", "operations closed"}; !slices.Equal(
+			got, want) {
 			t.Errorf("%s", strings.Join(got, "\n"))
 		}
 	})

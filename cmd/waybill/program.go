@@ -54,7 +54,8 @@ func (p *commands) root() *cobra.Command {
 	})
 	flags := root.PersistentFlags()
 	flags.BoolVar(&p.AsJSON, "json", false, "print one JSON value, and nothing else, on stdout")
-	flags.StringVar(&p.DataDir, "data-dir", settings.DefaultDataDir, "directory of a local installation; WAYBILL_DATABASE_URL wins over its database, unless that is the one of another directory")
+	flags.StringVar(&p.DataDir, "data-dir", settings.DefaultDataDir,
+		"directory of a local installation; WAYBILL_DATABASE_URL wins over its database, unless that is the one of another directory")
 	flags.StringVar(&p.ConfigFile, "config", "", "YAML file of settings (WAYBILL_CONFIG)")
 	root.AddCommand(p.dev(), p.serve(), p.worker())
 	root.AddCommand(p.admin().All()...)

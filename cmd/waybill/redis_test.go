@@ -30,12 +30,14 @@ func TestARedisURLThatCannotBeUsedIsToldWithoutItsPassword(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{
 		"redis://:hunter22@h:x/0", "redis://:hunter22/@h/0", "redis://:hunter22@h/zero", "redis://u:hunter22@h/0?colour=hunter22",
-		"redis://:hunter22@h/0?pool_size=hunter22", "redis://:hunter22@h?master_name=m&replica_only=true", "redis://:hunter22@h?master_name=m&colour=blue",
+		"redis://:hunter22@h/0?pool_size=hunter22", "redis://:hunter22@h?master_name=m&replica_only=true",
+		"redis://:hunter22@h?master_name=m&colour=blue",
 		"rediss://:hunter22@h?master_name=m&route_by_latency=true",
 	} {
 		_, _, err := newRedis(&configs.Config{RedisURL: configs.URL(address)})
 		var problems configs.Problems
-		if !errors.As(err, &problems) || !strings.Contains(err.Error(), "WAYBILL_REDIS_URL cannot be used") || strings.Contains(err.Error(), "hunter22") {
+		if !errors.As(err, &problems) || !strings.Contains(err.Error(), "WAYBILL_REDIS_URL cannot be used") ||
+			strings.Contains(err.Error(), "hunter22") {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
@@ -43,7 +45,8 @@ func TestARedisURLThatCannotBeUsedIsToldWithoutItsPassword(t *testing.T) {
 
 func TestNoCallOfARedisIsRepeatedAndEachHasAnEnd(t *testing.T) {
 	t.Parallel()
-	for _, address := range []string{"redis://h", "rediss://u:p@h:6380/3", "unix:///run/redis.sock", "redis://h?master_name=m", "redis://h?max_retries=5&pool_size=7"} {
+	for _, address := range []string{"redis://h", "rediss://u:p@h:6380/3", "unix:///run/redis.sock", "redis://h?master_name=m",
+		"redis://h?max_retries=5&pool_size=7"} {
 		client, closeClient, err := newRedis(&configs.Config{RedisURL: configs.URL(address)})
 		if err != nil {
 			t.Errorf("%s: %v", address, err)
@@ -51,7 +54,8 @@ func TestNoCallOfARedisIsRepeatedAndEachHasAnEnd(t *testing.T) {
 		}
 		// The client keeps "never" as 0.
 		o := client.Options()
-		if o.MaxRetries != 0 || !o.ContextTimeoutEnabled || o.DialTimeout <= 0 || o.DialTimeout > time.Second || o.ReadTimeout <= 0 || o.ReadTimeout > time.Second {
+		if o.MaxRetries != 0 || !o.ContextTimeoutEnabled || o.DialTimeout <= 0 || o.DialTimeout > time.Second || o.ReadTimeout <= 0 ||
+			o.ReadTimeout > time.Second {
 			t.Errorf("%s: options %+v", address, o)
 		}
 		if want := map[bool]int{true: 7, false: connect.RedisConnections}[strings.Contains(address, "pool_size=7")]; o.PoolSize != want {
@@ -83,7 +87,8 @@ func TestTheQueueHasConnectionsOfItsOwnAndMorePatience(t *testing.T) {
 	if queue.Client == client {
 		t.Error("the queue shares the client of the limiter")
 	}
-	if o := queue.Options(); o.ReadTimeout != connect.QueueTimeout || o.WriteTimeout != connect.QueueTimeout || o.MaxRetries != 0 || !o.ContextTimeoutEnabled || o.DB != 3 || o.PoolSize != 1 {
+	if o := queue.Options(); o.ReadTimeout != connect.QueueTimeout || o.WriteTimeout != connect.QueueTimeout || o.MaxRetries != 0 ||
+		!o.ContextTimeoutEnabled || o.DB != 3 || o.PoolSize != 1 {
 		t.Errorf("options %+v", o)
 	}
 	if o := client.Options(); o.ReadTimeout != connect.RedisTimeout {
@@ -359,7 +364,8 @@ func TestAServerStartsAndServesWithoutItsRedisAndSaysSoOnce(t *testing.T) {
 	eventually(t, "changes of keys are heard", func() bool { return strings.Contains(r.stderr.String(), "changes of keys are heard") })
 	r.terminate(t)
 	logged := r.stderr.String()
-	for _, line := range []string{"rate limits are counted in this process", "rate limits are counted in Redis again", "changes of keys are not heard", "changes of keys are heard"} {
+	for _, line := range []string{"rate limits are counted in this process", "rate limits are counted in Redis again",
+		"changes of keys are not heard", "changes of keys are heard"} {
 		if n := strings.Count(logged, line); n != 1 {
 			t.Errorf("%d lines say that %s\n%s", n, line, logged)
 		}

@@ -110,7 +110,8 @@ func devWith(t *testing.T, environ ...string) (vars map[string]string) {
 func TestAQuoteIsMeasuredOnTheRoadsThatItsVehicleMayTake(t *testing.T) {
 	t.Parallel()
 	routing := valhalla.ForTest(t)
-	byRoad, byBicycle := devWith(t, "WAYBILL_ROUTING_URL="+routing.URL), devWith(t, "WAYBILL_ROUTING_URL="+routing.URL, "WAYBILL_ROUTING_BIKE=bicycle")
+	byRoad, byBicycle := devWith(t, "WAYBILL_ROUTING_URL="+routing.URL), devWith(t, "WAYBILL_ROUTING_URL="+routing.URL,
+		"WAYBILL_ROUTING_BIKE=bicycle")
 	asTheCrowFlies := devWith(t)
 	for _, c := range []struct {
 		name     string
@@ -150,7 +151,8 @@ func TestAQuoteIsMeasuredOnTheRoadsThatItsVehicleMayTake(t *testing.T) {
 	metrics := body(t, byRoad["WAYBILL_OPS_URL"]+"/metrics")
 	for _, want := range []string{
 		`waybill_routing_requests_total{result="measured"} 6`, `waybill_routing_requests_total{result="no_route"} 3`,
-		`waybill_routing_requests_total{result="unavailable"} 0`, `waybill_routing_duration_seconds_count 9`, `waybill_routing_cache_total{result="miss"} 9`,
+		`waybill_routing_requests_total{result="unavailable"} 0`, `waybill_routing_duration_seconds_count 9`,
+		`waybill_routing_cache_total{result="miss"} 9`,
 	} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("the metrics have no %s", want)
@@ -173,13 +175,15 @@ func TestWithoutItsRoutingEngineAServerHasNoPricesAndGoesOn(t *testing.T) {
 		t.Fatalf("got %+v", q)
 	}
 	routing.Kill()
-	if q := ask(valhalla.C); q.Status != http.StatusServiceUnavailable || q.Code != domain.CodeQuoteUnavailable || q.RetryAfter == "" || q.Took > 2500*time.Millisecond {
+	if q := ask(valhalla.C); q.Status != http.StatusServiceUnavailable || q.Code != domain.CodeQuoteUnavailable || q.RetryAfter == "" ||
+		q.Took > 2500*time.Millisecond {
 		t.Errorf("without a routing engine: %+v", q)
 	}
 	if q := ask(valhalla.B); q.Status != http.StatusOK || q.Source != "road" {
 		t.Errorf("what was measured before the outage: %+v", q)
 	}
-	if text := ready(); !strings.Contains(text, `"name":"routing","ok":false,"degraded":true`) || status(vars["WAYBILL_OPS_URL"]+"/readyz") != http.StatusOK {
+	if text := ready(); !strings.Contains(text, `"name":"routing","ok":false,"degraded":true`) ||
+		status(vars["WAYBILL_OPS_URL"]+"/readyz") != http.StatusOK {
 		t.Errorf("/readyz: %s", text)
 	}
 	if err := routing.Restart(t.Context()); err != nil {
@@ -192,7 +196,8 @@ func TestThePricingServiceMeasuresRoadsToo(t *testing.T) {
 	t.Parallel()
 	routing := valhalla.ForTest(t)
 	// A file that both processes share names the service itself, too.
-	r := start(t, []string{"WAYBILL_ROUTING_URL=" + routing.URL, "WAYBILL_PRICING_URL=http://127.0.0.1:1"}, "pricing", "serve", "--addr", "127.0.0.1:0", "--json")
+	r := start(t, []string{"WAYBILL_ROUTING_URL=" + routing.URL, "WAYBILL_PRICING_URL=http://127.0.0.1:1"}, "pricing", "serve", "--addr",
+		"127.0.0.1:0", "--json")
 	t.Cleanup(func() { r.terminate(t) })
 	var v struct {
 		URL string `json:"pricing_url"`

@@ -26,7 +26,8 @@ func (k *secretKey) confirm(ctx context.Context) error {
 func (k *secretKey) adopt(ctx context.Context) error {
 	replaced, err := k.use.Adopt(ctx)
 	if err == nil && replaced {
-		k.log.Warn("database", "warning", "WAYBILL_SECRET_KEY is another one than before: webhooks to an endpoint wait until its secret is rotated, and waybill serve with the old one will not start")
+		k.log.Warn("database", "warning", "WAYBILL_SECRET_KEY is another one than before: webhooks to an endpoint wait until its secret is "+
+			"rotated, and waybill serve with the old one will not start")
 	}
 	return err
 }

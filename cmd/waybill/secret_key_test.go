@@ -68,7 +68,8 @@ func TestUnderAnotherSecretKeyNothingStarts(t *testing.T) {
 		}
 	}
 	o := refusal(t, underKey(environ, newKey), "serve", "--json")
-	if o.code != term.ExitFailure || !strings.HasPrefix(o.stderr, `{"error":{"code":"CANNOT_START","message":"WAYBILL_SECRET_KEY is not the one`) {
+	if o.code != term.ExitFailure ||
+		!strings.HasPrefix(o.stderr, `{"error":{"code":"CANNOT_START","message":"WAYBILL_SECRET_KEY is not the one`) {
 		t.Errorf("exit code %d\n%s", o.code, o.stderr)
 	}
 }

@@ -145,14 +145,20 @@ func TestServeTellsWhatItNeeds(t *testing.T) {
 		environ []string
 		want    []string
 	}{
-		"no database":           {[]string{pepper, secret}, []string{"WAYBILL_DATABASE_URL is not set", "fix:"}},
-		"no secrets":            {[]string{empty}, []string{"WAYBILL_KEY_PEPPER is not set; API keys and cursors need it", "WAYBILL_SECRET_KEY is not set; webhooks need it", "WAYBILL_SECRET_KEY_FILE="}},
-		"database behind":       {[]string{empty, pepper, secret}, []string{"error: the database is behind this program\n", "fix:      waybill migrate up\n"}},
-		"routing":               {[]string{empty, pepper, secret, "WAYBILL_ROUTING_URL=valhalla:8002"}, []string{"WAYBILL_ROUTING_URL is", "no address of a service"}},
-		"unreadable area":       {[]string{empty, pepper, secret, "WAYBILL_SERVICE_AREA_FILE=serve_test.go"}, []string{"WAYBILL_SERVICE_AREA_FILE cannot be used", "set in:   WAYBILL_SERVICE_AREA_FILE"}},
-		"unknown phone region":  {[]string{empty, pepper, secret, "WAYBILL_PHONE_REGION=XX"}, []string{"WAYBILL_PHONE_REGION cannot be used"}},
-		"several bad settings":  {[]string{"WAYBILL_LIVE_ADDR=x", "WAYBILL_LOG_LEVEL=y"}, []string{"WAYBILL_LIVE_ADDR is", "WAYBILL_LOG_LEVEL is"}},
-		"a file for the secret": {[]string{empty, pepper, "WAYBILL_SECRET_KEY_FILE=/none"}, []string{"WAYBILL_SECRET_KEY_FILE names a file that cannot be read"}},
+		"no database": {[]string{pepper, secret}, []string{"WAYBILL_DATABASE_URL is not set", "fix:"}},
+		"no secrets": {[]string{empty}, []string{"WAYBILL_KEY_PEPPER is not set; API keys and cursors need it",
+			"WAYBILL_SECRET_KEY is not set; webhooks need it", "WAYBILL_SECRET_KEY_FILE="}},
+		"database behind": {[]string{empty, pepper, secret}, []string{"error: the database is behind this program\n",
+			"fix:      waybill migrate up\n"}},
+		"routing": {[]string{empty, pepper, secret, "WAYBILL_ROUTING_URL=valhalla:8002"},
+			[]string{"WAYBILL_ROUTING_URL is", "no address of a service"}},
+		"unreadable area": {[]string{empty, pepper, secret, "WAYBILL_SERVICE_AREA_FILE=serve_test.go"},
+			[]string{"WAYBILL_SERVICE_AREA_FILE cannot be used", "set in:   WAYBILL_SERVICE_AREA_FILE"}},
+		"unknown phone region": {[]string{empty, pepper, secret, "WAYBILL_PHONE_REGION=XX"}, []string{"WAYBILL_PHONE_REGION cannot be used"}},
+		"several bad settings": {[]string{"WAYBILL_LIVE_ADDR=x", "WAYBILL_LOG_LEVEL=y"},
+			[]string{"WAYBILL_LIVE_ADDR is", "WAYBILL_LOG_LEVEL is"}},
+		"a file for the secret": {[]string{empty, pepper, "WAYBILL_SECRET_KEY_FILE=/none"},
+			[]string{"WAYBILL_SECRET_KEY_FILE names a file that cannot be read"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -205,7 +211,8 @@ func TestSecretsOfAnotherDatabaseAreNotUsed(t *testing.T) {
 func TestThePricingServiceServesTheTariff(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "waybill.yaml")
-	if err := os.WriteFile(file, []byte("currency: EUR\ntariff: {step: 0.10, vehicles: {bike: {base: 3, per_km: 0, minimum: 0, range_km: 50}}}\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(
+		"currency: EUR\ntariff: {step: 0.10, vehicles: {bike: {base: 3, per_km: 0, minimum: 0, range_km: 50}}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r := start(t, nil, "pricing", "serve", "--addr", "127.0.0.1:0", "--config", file, "--json")
@@ -267,7 +274,8 @@ func TestConfigShowsWhatADataDirectorySupplies(t *testing.T) {
 	}
 	r, _ := startDev(t, dir)
 	r.terminate(t)
-	if s, warnings := from(); s["database_url"] != settings.DataDir(dir).Label() || s["key_pepper"] != settings.DataDir(dir).Secrets() || s["live_addr"] != "default" || len(warnings) != 0 {
+	if s, warnings := from(); s["database_url"] != settings.DataDir(dir).Label() || s["key_pepper"] != settings.DataDir(dir).Secrets() ||
+		s["live_addr"] != "default" || len(warnings) != 0 {
 		t.Errorf("beside dev: %v, %v", s, warnings)
 	}
 	if s, _ := from("WAYBILL_DATABASE_URL=postgres://u:p@h/d"); s["database_url"] != "WAYBILL_DATABASE_URL" {
@@ -279,7 +287,8 @@ func TestConfigShowsWhatADataDirectorySupplies(t *testing.T) {
 	if err := os.Mkdir(settings.DataDir(dir).Secrets(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if s, warnings := from(); s["log_level"] != "default" || len(warnings) != 1 || !strings.Contains(warnings[0].(string), "the secrets cannot be read") {
+	if s, warnings := from(); s["log_level"] != "default" || len(warnings) != 1 ||
+		!strings.Contains(warnings[0].(string), "the secrets cannot be read") {
 		t.Errorf("with secrets that cannot be read: %v, %v", s, warnings)
 	}
 }
@@ -293,7 +302,8 @@ func TestAProcessInProductionWarnsThatPrivateAddressesAreAllowed(t *testing.T) {
 		for _, r := range []*running{server, worker} {
 			r.terminate(t)
 			logged := r.stderr.String()
-			if n := strings.Count(logged, "WAYBILL_WEBHOOK_ALLOW_PRIVATE lets "); (n == 1) != allowed || n > 1 || allowed && !strings.Contains(logged, `"level":"WARN"`) {
+			if n := strings.Count(logged, "WAYBILL_WEBHOOK_ALLOW_PRIVATE lets "); (n == 1) != allowed || n > 1 || allowed &&
+				!strings.Contains(logged, `"level":"WARN"`) {
 				t.Errorf("allowed %t: %d warnings\n%s", allowed, n, logged)
 			}
 		}

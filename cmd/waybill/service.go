@@ -104,10 +104,12 @@ type apis struct {
 	live, sandbox *httpapi.API
 }
 
-func newAPIs(p products, c *configs.Config, urls settings.PublicURLs, keys cursorKeys, tracked trackingSites, log *slog.Logger, m *httpapi.Metrics, f *tracing, watch *connections.ProxyWatch, d doorways, r prometheus.Registerer) apis {
+func newAPIs(p products, c *configs.Config, urls settings.PublicURLs, keys cursorKeys, tracked trackingSites, log *slog.Logger,
+	m *httpapi.Metrics, f *tracing, watch *connections.ProxyWatch, d doorways, r prometheus.Registerer) apis {
 	httpapi.RegisterRecorder(domain.Live, p.live.Recorder, r)
 	httpapi.RegisterRecorder(domain.Sandbox, p.sandbox.Recorder, r)
-	api := func(u httpapi.UseCases, e domain.Environment, baseURL, otherBaseURL string, through connections.Options, beside ...httpapi.Site) *httpapi.API {
+	api := func(u httpapi.UseCases, e domain.Environment, baseURL, otherBaseURL string, through connections.Options,
+		beside ...httpapi.Site) *httpapi.API {
 		return httpapi.New(u, httpapi.Options{
 			Environment: e, BaseURL: baseURL, OtherBaseURL: otherBaseURL, TrackingBaseURL: urls.Tracking, Currency: c.Currency,
 			CursorKeys: keys, TrustedProxies: c.TrustedProxies, Log: log, Metrics: m, Trace: f.requests(), Beside: slices.Concat(tracked, beside),
@@ -120,7 +122,9 @@ func newAPIs(p products, c *configs.Config, urls settings.PublicURLs, keys curso
 	}
 }
 
-func newOps(store ports.Database, open []ports.Database, clock *databaseclock.Clock, client *redis.Client, queue queueRedis, beside dependencies, m *opsapi.Management, r *prometheus.Registry, c *configs.Config, watch *connections.ProxyWatch, d doorways, log *slog.Logger) *opsapi.API {
+func newOps(store ports.Database, open []ports.Database, clock *databaseclock.Clock, client *redis.Client, queue queueRedis,
+	beside dependencies, m *opsapi.Management, r *prometheus.Registry, c *configs.Config, watch *connections.ProxyWatch, d doorways,
+	log *slog.Logger) *opsapi.API {
 	gauges.RegisterPools(open, r)
 	gauges.RegisterSimulations(store, r, log)
 	gauges.RegisterWebhooks(store.Outbox(), clock, r, log)

@@ -14,7 +14,8 @@ import (
 // trackingSites are the tracking pages on a listener of the API.
 type trackingSites []httpapi.Site
 
-func newTrackingPages(t *tracking.Tracking, w *tracking.Watches, c *configs.Config, log *slog.Logger, m *trackingpage.Metrics) *trackingpage.Pages {
+func newTrackingPages(t *tracking.Tracking, w *tracking.Watches, c *configs.Config, log *slog.Logger,
+	m *trackingpage.Metrics) *trackingpage.Pages {
 	return trackingpage.New(t, w, trackingpage.Options{TrustedProxies: c.TrustedProxies, Log: log, Metrics: m})
 }
 

@@ -83,7 +83,8 @@ func TestTailPrintsEachAttemptOnce(t *testing.T) {
 	}))
 	defer receiver.Close()
 	register := func(address string) string {
-		code, answer := call(t, http.MethodPost, vars["WAYBILL_SANDBOX_URL"]+"/webhook-endpoints", vars["WAYBILL_TEST_KEY"], `{"url":"`+address+`"}`)
+		code, answer := call(t, http.MethodPost, vars["WAYBILL_SANDBOX_URL"]+"/webhook-endpoints", vars["WAYBILL_TEST_KEY"],
+			`{"url":"`+address+`"}`)
 		if code != http.StatusCreated {
 			t.Fatalf("%d: %v", code, answer)
 		}
@@ -99,14 +100,16 @@ func TestTailPrintsEachAttemptOnce(t *testing.T) {
 		return strings.Count(r.stdout.String(), "\n") == 2 && strings.Count(only.stdout.String(), "\n") == 2
 	})
 	lines := strings.Split(r.stdout.String(), "\n")
-	if want := "  delivery.created           " + delivery + "  " + endpoint + "  503 Service Unavailable, "; !strings.Contains(lines[0], want) || !strings.Contains(lines[0], ", attempt 1, next at ") {
+	if want := "  delivery.created           " + delivery + "  " + endpoint + "  503 Service Unavailable, "; !strings.Contains(lines[0],
+		want) || !strings.Contains(lines[0], ", attempt 1, next at ") {
 		t.Errorf("%s, want %s", lines[0], want)
 	}
 	if !strings.Contains(lines[1], "  200 OK, ") || !strings.HasSuffix(lines[1], ", attempt 2") {
 		t.Errorf("%s", lines[1])
 	}
 	var second integrator.AttemptRecord
-	if err := json.Unmarshal([]byte(strings.Split(only.stdout.String(), "\n")[1]), &second); err != nil || second.EndpointID != endpoint || second.DeliveryID != delivery || !strings.Contains(string(second.Attempt), `"attempt":2`) {
+	if err := json.Unmarshal([]byte(strings.Split(only.stdout.String(), "\n")[1]), &second); err != nil || second.EndpointID != endpoint ||
+		second.DeliveryID != delivery || !strings.Contains(string(second.Attempt), `"attempt":2`) {
 		t.Errorf("%v, %+v", err, second)
 	}
 	only.terminate(t)
@@ -124,13 +127,17 @@ func TestTailTellsWhatItTakes(t *testing.T) {
 		code          int
 		want          string
 	}{
-		"nothing":      {nil, nil, term.ExitUsage, "error: waybill tail needs one of: attempts, events\n"},
-		"no such type": {nil, []string{"events", "--type", "delivery.booked"}, term.ExitUsage, `error: "delivery.booked" is no type in the feed. There are delivery.created, `},
-		"no delivery":  {nil, []string{"events", "--delivery", "x"}, term.ExitUsage, `error: "x" is no ID of a delivery`},
-		"no time":      {nil, []string{"events", "--since", "yesterday"}, term.ExitUsage, `error: --since is "yesterday"; it is a number and a unit, such as 90s, 2h or 30d`},
-		"too long ago": {nil, []string{"events", "--since", "31d"}, term.ExitUsage, `error: --since is "31d"; events are kept for 30 days: --since 30d is the longest`},
-		"no endpoint":  {nil, []string{"attempts", "--endpoint", "x"}, term.ExitUsage, `error: "x" is no ID of a webhook endpoint`},
-		"a live key":   {[]string{integrator.TestKeyEnv + "=" + live}, []string{"events", "--url", "http://127.0.0.1:1/v1"}, term.ExitFailure, "error: that is a live key"},
+		"nothing": {nil, nil, term.ExitUsage, "error: waybill tail needs one of: attempts, events\n"},
+		"no such type": {nil, []string{"events", "--type", "delivery.booked"}, term.ExitUsage,
+			`error: "delivery.booked" is no type in the feed. There are delivery.created, `},
+		"no delivery": {nil, []string{"events", "--delivery", "x"}, term.ExitUsage, `error: "x" is no ID of a delivery`},
+		"no time": {nil, []string{"events", "--since", "yesterday"}, term.ExitUsage,
+			`error: --since is "yesterday"; it is a number and a unit, such as 90s, 2h or 30d`},
+		"too long ago": {nil, []string{"events", "--since", "31d"}, term.ExitUsage,
+			`error: --since is "31d"; events are kept for 30 days: --since 30d is the longest`},
+		"no endpoint": {nil, []string{"attempts", "--endpoint", "x"}, term.ExitUsage, `error: "x" is no ID of a webhook endpoint`},
+		"a live key": {[]string{integrator.TestKeyEnv + "=" + live}, []string{"events", "--url", "http://127.0.0.1:1/v1"}, term.ExitFailure,
+			"error: that is a live key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

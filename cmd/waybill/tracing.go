@@ -68,8 +68,8 @@ func openShared(ctx context.Context, c *configs.Config, log *slog.Logger, f *tra
 	if err != nil {
 		return databases{}, nil, err
 	}
-	if f != nil {
-		d = databases{live: f.tracing().Database(d.live), sandbox: f.tracing().Database(d.sandbox), requests: d.requests, background: f.tracing().Database(d.background)}
+	for _, traced := range []*ports.Database{&d.live, &d.sandbox, &d.background} {
+		*traced = f.tracing().Database(*traced)
 	}
 	return d, closeStores, nil
 }

@@ -68,7 +68,8 @@ func TestTheTrackingLinkOfADeliveryOpensOnBothListenersUntilTheServerStops(t *te
 	for _, url := range []string{own + path, own + "/track/" + reference, strings.TrimSuffix(v.Sandbox, "/v1") + path} {
 		page := opened(t.Context(), t, url)
 		body, err := io.ReadAll(page.Body)
-		if err != nil || page.StatusCode != http.StatusOK || !strings.Contains(string(body), "Your parcel is booked") || strings.Contains(string(body), "Marker") {
+		if err != nil || page.StatusCode != http.StatusOK || !strings.Contains(string(body), "Your parcel is booked") ||
+			strings.Contains(string(body), "Marker") {
 			t.Errorf("%s: %d, %v\n%s", url, page.StatusCode, err, body)
 		}
 	}

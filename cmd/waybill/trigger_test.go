@@ -64,11 +64,13 @@ func TestTriggerMovesADeliveryThatIsThereAndWaitsWhereItIsTold(t *testing.T) {
 	_, vars := startDev(t, dir)
 	id := inDir[triggered](t, dir, "trigger", "manual").Delivery.ID
 	v := inDir[triggered](t, dir, "trigger", "cancelled_by_platform", "--delivery", id, "--step-seconds", "1", "--wait")
-	if v.Delivery.ID != id || v.Delivery.Status != "cancelled" || v.Delivery.Simulation.Status != "completed" || len(v.Steps) != 2 || len(v.Events) != 3 {
+	if v.Delivery.ID != id || v.Delivery.Status != "cancelled" || v.Delivery.Simulation.Status != "completed" || len(v.Steps) != 2 ||
+		len(v.Events) != 3 {
 		t.Errorf("%+v", v)
 	}
 	o := command(t, nil, "trigger", "delivered", "--delivery", id, "--data-dir", dir)
-	if o.code != term.ExitFailure || !strings.HasPrefix(o.stderr, "error: A simulation starts from booked, and the delivery is cancelled.") || o.stdout != "" {
+	if o.code != term.ExitFailure || !strings.HasPrefix(o.stderr, "error: A simulation starts from booked, and the delivery is cancelled.") ||
+		o.stdout != "" {
 		t.Errorf("exit code %d\n%s%s", o.code, o.stdout, o.stderr)
 	}
 	o = command(t, nil, "trigger", "delivered", "--delivery", "dlv_"+strings.Repeat("0", 32), "--data-dir", dir, "--json")
@@ -78,7 +80,8 @@ func TestTriggerMovesADeliveryThatIsThereAndWaitsWhereItIsTold(t *testing.T) {
 	}
 
 	o = command(t, nil, "trigger", "failed_at_pickup", "--data-dir", dir)
-	for _, want := range []string{"Delivery   dlv_", "Scenario   failed_at_pickup, running\n", "Step 1     due ", "Z  assigned\n", "Z  failed (pickup_unavailable)\n", "Follow it, in a shell after  . " + dir + "/dev.env\n", "/events \\\n"} {
+	for _, want := range []string{"Delivery   dlv_", "Scenario   failed_at_pickup, running\n", "Step 1     due ", "Z  assigned\n",
+		"Z  failed (pickup_unavailable)\n", "Follow it, in a shell after  . " + dir + "/dev.env\n", "/events \\\n"} {
 		if o.code != term.ExitOK || !strings.Contains(o.stdout, want) {
 			t.Errorf("exit code %d without %q\n%s%s", o.code, want, o.stdout, o.stderr)
 		}
@@ -137,10 +140,12 @@ func TestTriggerIsNotForALiveServer(t *testing.T) {
 	dir := t.TempDir()
 	_, vars := startDev(t, dir)
 	o := command(t, []string{"WAYBILL_TEST_KEY=" + vars["WAYBILL_TEST_KEY"]}, "trigger", "delivered", "--url", vars["WAYBILL_LIVE_URL"])
-	if o.code != term.ExitFailure || !strings.HasPrefix(o.stderr, "error: This is a sandbox key on the live host.") || !strings.Contains(o.stderr, "set in:   WAYBILL_TEST_KEY\n") {
+	if o.code != term.ExitFailure || !strings.HasPrefix(o.stderr, "error: This is a sandbox key on the live host.") ||
+		!strings.Contains(o.stderr, "set in:   WAYBILL_TEST_KEY\n") {
 		t.Errorf("exit code %d\n%s", o.code, o.stderr)
 	}
-	if code, answer := call(t, http.MethodGet, vars["WAYBILL_LIVE_URL"]+"/deliveries", vars["WAYBILL_LIVE_KEY"], ""); code != http.StatusOK || len(answer["data"].([]any)) != 0 {
+	if code, answer := call(t, http.MethodGet, vars["WAYBILL_LIVE_URL"]+"/deliveries", vars["WAYBILL_LIVE_KEY"], ""); code != http.StatusOK ||
+		len(answer["data"].([]any)) != 0 {
 		t.Errorf("%d: %v", code, answer)
 	}
 }

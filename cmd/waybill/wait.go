@@ -73,7 +73,8 @@ func awaitDatabase(ctx context.Context, c *configs.Config, l *listeners, log *sl
 // worthAwaiting reports whether an error may go away by itself. A file does not
 // come back.
 func worthAwaiting(c *configs.Config, err error) bool {
-	return err != nil && !strings.HasPrefix(c.DatabaseURL.Reveal(), settings.SqliteScheme) && !errors.Is(err, gormstore.ErrPooler) && ports.StorageUnavailable(err)
+	return err != nil && !strings.HasPrefix(c.DatabaseURL.Reveal(), settings.SqliteScheme) && !errors.Is(err, gormstore.ErrPooler) &&
+		ports.StorageUnavailable(err)
 }
 
 // waiting is a process that cannot serve yet.

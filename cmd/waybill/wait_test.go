@@ -47,7 +47,8 @@ func TestAStartWaitsForItsDatabaseTellsSoAndGoesOn(t *testing.T) {
 			return strings.Contains(r.stderr.String(), "the start waits for the database")
 		})
 		eventually(t, name+" lives and is not ready", func() bool {
-			return status(address("WAYBILL_OPS_ADDR")+"/healthz") == http.StatusOK && status(address("WAYBILL_OPS_ADDR")+"/readyz") == http.StatusServiceUnavailable
+			return status(address("WAYBILL_OPS_ADDR")+"/healthz") == http.StatusOK &&
+				status(address("WAYBILL_OPS_ADDR")+"/readyz") == http.StatusServiceUnavailable
 		})
 		if name == "serve" {
 			res, err := http.Get(address("WAYBILL_LIVE_ADDR") + "/v1/deliveries")
@@ -56,7 +57,8 @@ func TestAStartWaitsForItsDatabaseTellsSoAndGoesOn(t *testing.T) {
 			}
 			body, _ := io.ReadAll(res.Body)
 			res.Body.Close()
-			if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" || res.Header.Get("RateLimit-Limit") == "" || !strings.Contains(string(body), `"code":"SERVICE_UNAVAILABLE"`) {
+			if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" || res.Header.Get("RateLimit-Limit") == "" ||
+				!strings.Contains(string(body), `"code":"SERVICE_UNAVAILABLE"`) {
 				t.Errorf("a call meanwhile is answered %d: %s", res.StatusCode, body)
 			}
 			for _, url := range []string{address("WAYBILL_SANDBOX_ADDR") + "/docs", address("WAYBILL_OPS_ADDR") + "/ops/v1/businesses"} {
@@ -81,7 +83,8 @@ func TestAStartWaitsForItsDatabaseTellsSoAndGoesOn(t *testing.T) {
 	r := start(t, environ, "serve") // one that is told to end while it waits
 	eventually(t, "it waits", func() bool { return strings.Contains(r.stderr.String(), "the start waits for the database") })
 	r.terminate(t)
-	if o := command(t, environ, "business", "list"); o.code != term.ExitFailure || !strings.Contains(o.stderr, "the database cannot be opened") {
+	if o := command(t, environ, "business", "list"); o.code != term.ExitFailure ||
+		!strings.Contains(o.stderr, "the database cannot be opened") {
 		t.Errorf("a command waits, or tells something else: %d\n%s", o.code, o.stderr)
 	}
 }
@@ -94,13 +97,15 @@ func TestAStartDoesNotWaitForWhatOnlyAnOperatorMends(t *testing.T) {
 	address := freshPostgres(t)
 	for _, c := range []struct{ url, what, fix string }{
 		{strings.Replace(address, "?", "_that_is_not_there?", 1), "does not exist", "create it, or correct the name in WAYBILL_DATABASE_URL"},
-		{strings.Replace(strings.Replace(address, "?", "_that_is_not_there?", 1), "sslmode=disable", "sslmode=prefer", 1), "does not exist", "create it, or"},
+		{strings.Replace(strings.Replace(address, "?", "_that_is_not_there?", 1), "sslmode=disable", "sslmode=prefer", 1), "does not exist",
+			"create it, or"},
 		{strings.Replace(address, "sslmode=disable", "sslmode=require", 1), "server refused TLS", "correct sslmode"},
 	} {
 		environ := append(portsOf(t), "WAYBILL_DATABASE_URL="+c.url,
 			"WAYBILL_KEY_PEPPER="+strings.Repeat("p", 32), "WAYBILL_SECRET_KEY="+strings.Repeat("s", 32))
 		for _, name := range []string{"serve", "worker"} {
-			if o := command(t, environ, name); o.code != term.ExitFailure || strings.Count(o.stderr, c.what) != 1 || !strings.Contains(o.stderr, c.fix) ||
+			if o := command(t, environ, name); o.code != term.ExitFailure || strings.Count(o.stderr, c.what) != 1 ||
+				!strings.Contains(o.stderr, c.fix) ||
 				strings.Contains(o.stderr, "does not answer") || strings.Contains(o.stderr, "waits") {
 				t.Errorf("%s: exit code %d\n%s", name, o.code, o.stderr)
 			}

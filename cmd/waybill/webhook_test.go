@@ -34,7 +34,8 @@ func TestAnAttemptWithoutAnAnswerHasNoStatus(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	_, vars := startDev(t, dir)
-	_, made := call(t, "POST", vars["WAYBILL_SANDBOX_URL"]+"/webhook-endpoints", vars["WAYBILL_TEST_KEY"], `{"url":"http://127.0.0.1:1/hooks"}`)
+	_, made := call(t, "POST", vars["WAYBILL_SANDBOX_URL"]+"/webhook-endpoints", vars["WAYBILL_TEST_KEY"],
+		`{"url":"http://127.0.0.1:1/hooks"}`)
 	inDir[triggered](t, dir, "trigger", "manual")
 	of := []string{"--app", vars["WAYBILL_APP_ID"], "--env", "sandbox", "--data-dir", dir}
 	sent := inDir[[]object](t, dir, append([]string{"webhook", "list", "--endpoint", made["data"].(object)["id"].(string)}, of[:4]...)...)
@@ -56,9 +57,12 @@ func TestWhatIsMissingIsNamedWithItsOwner(t *testing.T) {
 	_, app := madeApp(t, environ)
 	const whe, whd = "whe_0198f3b0a1c27d33a4f5e6b7c8d90a1b", "whd_0198f3a27c4e7b23a1d4c8e9f0b51a60"
 	for line, want := range map[string]string{
-		"list --endpoint " + whe: "error: No webhook endpoint " + whe + " in this database for " + app + " (live); `waybill webhook list` shows them.",
-		"attempts " + whd:        "error: No webhook " + whd + " in this database for " + app + " (live); `waybill webhook list --endpoint ID` shows them.",
-		"resend " + whd:          "error: No webhook " + whd + " in this database for " + app + " (live); `waybill webhook list --endpoint ID` shows them.",
+		"list --endpoint " + whe: "error: No webhook endpoint " + whe + " in this database for " + app +
+			" (live); `waybill webhook list` shows them.",
+		"attempts " + whd: "error: No webhook " + whd + " in this database for " + app +
+			" (live); `waybill webhook list --endpoint ID` shows them.",
+		"resend " + whd: "error: No webhook " + whd + " in this database for " + app +
+			" (live); `waybill webhook list --endpoint ID` shows them.",
 	} {
 		o := command(t, environ, append(append([]string{"webhook"}, strings.Fields(line)...), "--app", app, "--env", "live")...)
 		if o.code != term.ExitFailure || !strings.HasPrefix(o.stderr, want) {

@@ -12,7 +12,8 @@ import (
 func TestADatabaseThatIsAwayIsToldOnceAndPlainly(t *testing.T) {
 	t.Parallel()
 	o := command(t, []string{"WAYBILL_DATABASE_URL=postgres://u:hunter22@127.0.0.1:1/d"}, "migrate", "up")
-	if want := "error: the database cannot be opened: nothing answers at 127.0.0.1:1 (connection refused)\n"; !strings.HasPrefix(o.stderr, want) {
+	if want := "error: the database cannot be opened: nothing answers at 127.0.0.1:1 (connection refused)\n"; !strings.HasPrefix(o.stderr,
+		want) {
 		t.Errorf("%s, want %s", o.stderr, want)
 	}
 }

@@ -69,7 +69,8 @@ func (p *commands) worker() *cobra.Command {
 			if awaitDatabase(cmd.Context(), c, servers, log) != nil {
 				return nil // told to end while it waited
 			}
-			w, closeWorker, err := openWorker(cmd.Context(), c, settings.PublicURLs{Tracking: p.TrackingURL(c), Portal: settings.PublicURLsOf(c, "", "").Portal}, log)
+			w, closeWorker, err := openWorker(cmd.Context(), c, settings.PublicURLs{Tracking: p.TrackingURL(c),
+				Portal: settings.PublicURLsOf(c, "", "").Portal}, log)
 			if err != nil {
 				return err
 			}

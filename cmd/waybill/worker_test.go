@@ -70,8 +70,10 @@ func TestAWorkerWorksUntilItIsTold(t *testing.T) {
 	metrics, _ := io.ReadAll(res.Body)
 	_ = res.Body.Close()
 	for _, want := range []string{"waybill_simulations_running 0\n", "waybill_simulation_lateness_seconds_count 0\n", "go_goroutines ",
-		"waybill_webhook_delay_seconds_count 0\n", "waybill_webhook_backlog 0\n", "waybill_webhook_backlog_age_seconds 0\n", "waybill_feed_lag_seconds 0\n", "waybill_webhook_endpoints_disabled 0\n",
-		jobShown("cleaning"), jobShown("due_webhooks"), jobShown("due_steps"), jobShown("clock"), jobShown("webhook_notifications"), jobShown("webhook_leases")} {
+		"waybill_webhook_delay_seconds_count 0\n", "waybill_webhook_backlog 0\n", "waybill_webhook_backlog_age_seconds 0\n",
+		"waybill_feed_lag_seconds 0\n", "waybill_webhook_endpoints_disabled 0\n",
+		jobShown("cleaning"), jobShown("due_webhooks"), jobShown("due_steps"), jobShown("clock"), jobShown("webhook_notifications"),
+		jobShown("webhook_leases")} {
 		if !strings.Contains(string(metrics), want) {
 			t.Errorf("the metrics lack %q", want)
 		}
@@ -99,11 +101,13 @@ func TestAWorkerTellsWhatItNeeds(t *testing.T) {
 	empty := "WAYBILL_DATABASE_URL=sqlite://" + filepath.Join(t.TempDir(), "empty.db")
 	secret := "WAYBILL_SECRET_KEY=" + strings.Repeat("s", 32)
 	for name, c := range map[string]struct{ environ, want []string }{
-		"no database":     {freePorts, []string{"error: there is no database in ", "WAYBILL_DATABASE_URL is not set\n", "fix:"}},
-		"no secret":       {append(slices.Clone(freePorts), empty), []string{"error: WAYBILL_SECRET_KEY is not set; webhooks need it\n", "fix:"}},
-		"database behind": {append(slices.Clone(freePorts), empty, secret), []string{"error: the database is behind this program\n", "fix:      waybill migrate up\n"}},
+		"no database": {freePorts, []string{"error: there is no database in ", "WAYBILL_DATABASE_URL is not set\n", "fix:"}},
+		"no secret":   {append(slices.Clone(freePorts), empty), []string{"error: WAYBILL_SECRET_KEY is not set; webhooks need it\n", "fix:"}},
+		"database behind": {append(slices.Clone(freePorts), empty, secret), []string{"error: the database is behind this program\n",
+			"fix:      waybill migrate up\n"}},
 		"port in use": {[]string{empty, secret, "WAYBILL_OPS_ADDR=" + taken.Addr().String()},
-			[]string{"error: port " + port + " is in use on 127.0.0.1\n  used for: health and metrics (WAYBILL_OPS_ADDR)\n  fix:      stop the other program, or WAYBILL_OPS_ADDR="}},
+			[]string{"error: port " + port + " is in use on 127.0.0.1\n  used for: health and metrics (WAYBILL_OPS_ADDR)\n  fix:      stop the " +
+				"other program, or WAYBILL_OPS_ADDR="}},
 		"a bad setting": {[]string{empty, "WAYBILL_OPS_ADDR=x"}, []string{"WAYBILL_OPS_ADDR is"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -160,7 +164,8 @@ func simulation(t *testing.T, v admin.ServingView, key, id string) object {
 // book begins a scenario in the sandbox of a server.
 func book(t *testing.T, v admin.ServingView, key, scenario string, stepSeconds int) (id string, due time.Time) {
 	t.Helper()
-	o := command(t, []string{"WAYBILL_SANDBOX_URL=" + v.Sandbox, "WAYBILL_TEST_KEY=" + key}, "trigger", scenario, "--step-seconds", strconv.Itoa(stepSeconds), "--json")
+	o := command(t, []string{"WAYBILL_SANDBOX_URL=" + v.Sandbox, "WAYBILL_TEST_KEY=" + key}, "trigger", scenario, "--step-seconds",
+		strconv.Itoa(stepSeconds), "--json")
 	var begun triggered
 	if err := json.Unmarshal([]byte(o.stdout), &begun); err != nil || o.code != term.ExitOK {
 		t.Fatalf("%v\n%s", err, o.stderr)

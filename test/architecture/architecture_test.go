@@ -175,20 +175,27 @@ func TestImportsTheLayersNeedAreAllowed(t *testing.T) {
 		{pkg: "adapters/httpapi", imports: []string{"waybill/application/quotes", "waybill/adapters/web/strictjson", "github.com/gin-gonic/gin"}},
 		{pkg: "adapters/periodic", imports: []string{"waybill/application/quotes", "waybill/domain", "waybill/ports"}},
 		{pkg: "adapters/opsapi", imports: []string{"waybill/adapters/web", "waybill/adapters/web/views"}},
-		{pkg: "adapters/portal", imports: []string{"waybill/adapters/pages", "waybill/adapters/web", "waybill/application/people", "github.com/gin-gonic/gin"}},
+		{pkg: "adapters/portal", imports: []string{"waybill/adapters/pages", "waybill/adapters/web", "waybill/application/people",
+			"github.com/gin-gonic/gin"}},
 		{pkg: "adapters/web", imports: []string{"waybill/adapters/web/strictjson", "waybill/domain", "waybill/ports", "net/http"}},
-		{pkg: "adapters/storage/gormstore", imports: []string{"waybill/domain", "waybill/ports", "waybill/adapters/storage/gormstore/migrations", "gorm.io/driver/postgres"}},
+		{pkg: "adapters/storage/gormstore", imports: []string{"waybill/domain", "waybill/ports", "waybill/adapters/storage/gormstore/migrations",
+			"gorm.io/driver/postgres"}},
 		{pkg: "adapters/pricing/httppricing", imports: []string{"waybill/adapters/upstream", "waybill/domain", "waybill/ports"}},
 		{pkg: "adapters/upstream", imports: []string{"net/http", "waybill/domain"}},
 		{pkg: "adapters/redis/autopipeline", imports: []string{"waybill/adapters/batch", "github.com/redis/go-redis/v9"}},
-		{pkg: "adapters/cli/admin", imports: []string{"waybill/adapters/cli/term", "waybill/adapters/web/views", "waybill/application/tenancy", "waybill/configs", "github.com/spf13/cobra"}},
-		{pkg: "adapters/cli/integrator", imports: []string{"waybill/adapters/clients/go/waybillapi", "waybill/adapters/cli/settings", "waybill/adapters/upstream"}},
+		{pkg: "adapters/cli/admin", imports: []string{"waybill/adapters/cli/term", "waybill/adapters/web/views", "waybill/application/tenancy",
+			"waybill/configs", "github.com/spf13/cobra"}},
+		{pkg: "adapters/cli/integrator", imports: []string{"waybill/adapters/clients/go/waybillapi", "waybill/adapters/cli/settings",
+			"waybill/adapters/upstream"}},
 		{pkg: "configs", imports: []string{"os", "github.com/knadh/koanf/v2"}},
-		{pkg: "cmd/waybill", imports: []string{"waybill/configs", "waybill/adapters/httpapi", "waybill/application/quotes", "waybill/domain", "github.com/spf13/cobra", "github.com/google/wire"}},
+		{pkg: "cmd/waybill", imports: []string{"waybill/configs", "waybill/adapters/httpapi", "waybill/application/quotes", "waybill/domain",
+			"github.com/spf13/cobra", "github.com/google/wire"}},
 		{pkg: "test/bench", imports: []string{"waybill/cmd/waybill", "waybill/test/sample", "github.com/jackc/pgx/v5"}},
 		{pkg: "domain", test: true, imports: []string{"waybill/domain", "waybill/test/sample", "pgregory.net/rapid"}},
-		{pkg: "application/quotes", test: true, imports: []string{"waybill/ports/mocks", "waybill/adapters/storage/gormstore", "github.com/golang/mock/gomock"}},
-		{pkg: "adapters/storage/gormstore", test: true, imports: []string{"waybill/adapters/storage/gormstore", "waybill/test/conformance/storage", "waybill/test/postgres"}},
+		{pkg: "application/quotes", test: true, imports: []string{"waybill/ports/mocks", "waybill/adapters/storage/gormstore",
+			"github.com/golang/mock/gomock"}},
+		{pkg: "adapters/storage/gormstore", test: true, imports: []string{"waybill/adapters/storage/gormstore",
+			"waybill/test/conformance/storage", "waybill/test/postgres"}},
 		{pkg: "cmd/waybill", test: true, imports: []string{"waybill/adapters/httpapi", "waybill/test/e2e"}},
 	} {
 		for _, breach := range check([]source{s}) {
@@ -201,8 +208,9 @@ func TestImportsTheLayersNeedAreAllowed(t *testing.T) {
 func TestAFileThatBreaksARuleIsRead(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"domain/clock.go":              "package domain\n\nimport \"time\"\n\nvar _ time.Time\n",
-		"domain/forbidden.go":          "//go:build never\n\npackage domain\n\nimport (\n\t\"fmt\"\n\t_ \"waybill/adapters/storage/gormstore\"\n)\n",
+		"domain/clock.go": "package domain\n\nimport \"time\"\n\nvar _ time.Time\n",
+		"domain/forbidden.go": "//go:build never\n\npackage domain\n\nimport (\n\t\"fmt\"\n\t_ " +
+			"\"waybill/adapters/storage/gormstore\"\n)\n",
 		"domain/forbidden_test.go":     "package domain_test\n\nimport db \"waybill/adapters/storage/gormstore\"\n",
 		"domain/testdata/ignored.go":   "package ignored\n\nimport _ \"waybill/ports\"\n",
 		".scratch/ignored.go":          "package ignored\n\nimport _ \"waybill/ports\"\n",
@@ -222,7 +230,9 @@ func TestAFileThatBreaksARuleIsRead(t *testing.T) {
 	}
 	breaches := check(sources)
 	for _, file := range []string{"domain/forbidden.go", "domain/forbidden_test.go", "adapters/queue/x/y/z/deep.go"} {
-		if !slices.ContainsFunc(breaches, func(b string) bool { return strings.HasPrefix(b, file+" imports waybill/adapters/storage/gormstore") }) {
+		if !slices.ContainsFunc(breaches, func(b string) bool {
+			return strings.HasPrefix(b, file+" imports waybill/adapters/storage/gormstore")
+		}) {
 			t.Errorf("%s was not refused; breaches: %q", file, breaches)
 		}
 	}

@@ -34,7 +34,8 @@ var glossary = func() map[string]banned {
 	add(banned{use: "admin", in: []string{"application/people/", "domain/client_address.go"}}, "office")
 	add(banned{use: "audit record"}, "deed", "deeds")
 	add(banned{use: "job kind, priority or per-address limit"}, "lane", "lanes")
-	add(banned{use: "notify, notification", in: []string{"adapters/servicearea/"}}, "ring", "rings", "rang", "rung", "ringer", "ringers", "bell", "waker", "wakers")
+	add(banned{use: "notify, notification", in: []string{"adapters/servicearea/"}}, "ring", "rings", "rang", "rung", "ringer", "ringers",
+		"bell", "waker", "wakers")
 	add(banned{use: "credentials"}, "knock", "knocks")
 	add(banned{use: "anonymous or unknown caller"}, "stranger", "strangers")
 	add(banned{use: "unknown caller, new customer", in: []string{"test/architecture/", "test/conformance/toystore/"}}, "newcomer", "newcomers")

@@ -9,7 +9,7 @@ import (
 
 // mostOfCommand is how many lines cmd/waybill may have, tests aside and what is
 // generated included: it composes, and whatever else it does has a folder.
-const mostOfCommand = 2850
+const mostOfCommand = 2800
 
 func TestTheCommandOnlyComposes(t *testing.T) {
 	lines, err := linesOf(filepath.Join(root(t), "cmd", "waybill"))
@@ -17,7 +17,9 @@ func TestTheCommandOnlyComposes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if lines < 100 || lines > mostOfCommand {
-		t.Errorf("cmd/waybill has %d lines, and %d at most; commands go to adapters/cli, everything else to the adapter or use case that it is about", lines, mostOfCommand)
+		t.Errorf(
+			"cmd/waybill has %d lines, and %d at most; commands go to adapters/cli, everything else to the adapter or use case that it is about",
+			lines, mostOfCommand)
 	}
 }
 

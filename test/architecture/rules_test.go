@@ -34,7 +34,8 @@ var arrows = map[string][]string{
 // edges are the adapters through which calls come in: they alone may import the
 // use cases. Each is one folder below adapters; every other adapter is
 // adapters/<port>/<technology>.
-var edges = []string{"adapters/httpapi", "adapters/opsapi", "adapters/trackingpage", "adapters/docsite", "adapters/portal", "adapters/cli", "adapters/periodic"}
+var edges = []string{"adapters/httpapi", "adapters/opsapi", "adapters/trackingpage", "adapters/docsite", "adapters/portal", "adapters/cli",
+	"adapters/periodic"}
 
 // clients are no adapters of a port: a folder for each language in which the
 // public API is called.
@@ -83,10 +84,12 @@ var testArrows = map[string][]string{
 // homes lists the only folders that may import a technology, so that it can be
 // replaced there. Tests may import any.
 var homes = map[string][]string{
-	"github.com/gin-gonic/gin":        {"adapters/web", "adapters/httpapi", "adapters/opsapi", "adapters/trackingpage", "adapters/docsite", "adapters/portal"},
-	"gorm.io":                         {"adapters/storage"},
-	"github.com/hibiken/asynq":        {"adapters/queue"},
-	"github.com/redis/go-redis":       {"adapters/redis/autopipeline", "adapters/redis/connect", "adapters/ratelimit/redislimiter", "adapters/locks/redislocks", "adapters/invalidations/redispubsub", "adapters/queue/asynqqueue", "cmd"},
+	"github.com/gin-gonic/gin": {"adapters/web", "adapters/httpapi", "adapters/opsapi", "adapters/trackingpage", "adapters/docsite",
+		"adapters/portal"},
+	"gorm.io":                  {"adapters/storage"},
+	"github.com/hibiken/asynq": {"adapters/queue"},
+	"github.com/redis/go-redis": {"adapters/redis/autopipeline", "adapters/redis/connect", "adapters/ratelimit/redislimiter",
+		"adapters/locks/redislocks", "adapters/invalidations/redispubsub", "adapters/queue/asynqqueue", "cmd"},
 	"github.com/cockroachdb/apd":      {"adapters/web/strictjson", "adapters/pricing/httppricing"},
 	"go.opentelemetry.io":             {"adapters/tracing"},
 	"github.com/spf13/cobra":          {cli, "cmd"},
@@ -209,7 +212,8 @@ func refuseOurs(pkg, imported string) string {
 			return ""
 		}
 		if within(imported, "application") {
-			return "no arrow leads from this use-case package to that one; move the shared rule to domain, or add the arrow in test/architecture with the README"
+			return "no arrow leads from this use-case package to that one; move the shared rule to domain, or add the arrow in test/architecture " +
+				"with the README"
 		}
 		return "use cases import domain and ports only; let a port carry it"
 	case "adapters":

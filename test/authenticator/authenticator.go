@@ -129,7 +129,8 @@ func (d *Device) Make(t *testing.T, options []byte) []byte {
 	return marshal(t, map[string]any{
 		"id": b64(k.id), "rawId": b64(k.id), "type": "public-key",
 		"clientExtensionResults": map[string]any{"credProps": map[string]bool{"rk": true}},
-		"response":               map[string]any{"clientDataJSON": b64(d.clientData(t, "webauthn.create", o.Challenge)), "attestationObject": b64(object)},
+		"response": map[string]any{"clientDataJSON": b64(d.clientData(t, "webauthn.create", o.Challenge)),
+			"attestationObject": b64(object)},
 	})
 }
 

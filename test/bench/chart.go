@@ -81,7 +81,8 @@ func plot(to io.Writer, title string, goals []goal) error {
 		}
 	}
 	height := titleHeight + rowHeight*rows + rowHeight
-	fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="sans-serif" font-size="13">`+"\n",
+	fmt.Fprintf(w,
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="sans-serif" font-size="13">`+"\n",
 		plotWidth, height, plotWidth, height)
 	fmt.Fprintf(w, `<rect width="100%%" height="100%%" fill="#ffffff"/>`+"\n")
 	fmt.Fprintf(w, `<text x="12" y="24" font-size="15" font-weight="bold">%s</text>`+"\n", html.EscapeString(title))
@@ -117,6 +118,7 @@ func plotSide(w io.Writer, title string, goals []goal, y int) int {
 			labelWidth+barWidth+16, at+16, g.digits, g.value(), html.EscapeString(g.aim()), g.verdict())
 	}
 	bottom := top + len(goals)*rowHeight
-	fmt.Fprintf(w, `<line x1="%g" y1="%d" x2="%g" y2="%d" stroke="#222222" stroke-width="2" stroke-dasharray="4 2"/>`+"\n", aim, top, aim, bottom)
+	fmt.Fprintf(w, `<line x1="%g" y1="%d" x2="%g" y2="%d" stroke="#222222" stroke-width="2" stroke-dasharray="4 2"/>`+"\n", aim, top, aim,
+		bottom)
 	return bottom
 }

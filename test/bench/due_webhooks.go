@@ -129,7 +129,8 @@ func (f *field) prepare(ctx context.Context, age time.Duration, failed bool) err
 	if err := f.settled(ctx); err != nil {
 		return err
 	}
-	if _, err := f.db.Exec(ctx, "UPDATE webhook_leases SET token = gen_random_uuid(), leased_until = now() + interval '10 minutes', due_since = '1970-01-01T00:00:00Z' WHERE endpoint_id = ANY ($1::uuid[])", f.keys); err != nil {
+	if _, err := f.db.Exec(ctx, "UPDATE webhook_leases SET token = gen_random_uuid(), leased_until = now() + interval '10 minutes', "+
+		"due_since = '1970-01-01T00:00:00Z' WHERE endpoint_id = ANY ($1::uuid[])", f.keys); err != nil {
 		return err
 	}
 	if err := insertDue(ctx, f.db, f.keys, f.inserted, age, failed); err != nil {

@@ -100,8 +100,9 @@ func TestInsertedWebhooksAreSentLikeCreatedOnes(t *testing.T) {
 					t.Errorf("the oldest is of %v before the insert", oldest)
 				}
 				var attempts int
-				if err := s.db.QueryRow(t.Context(), "SELECT count(*) FROM webhook_attempts a JOIN webhook_deliveries w ON w.id = a.webhook_delivery_id"+
-					" WHERE w.endpoint_id = $1::uuid AND a.number = w.attempts", e.Hex()).Scan(&attempts); err != nil || (attempts == each) != failed {
+				if err := s.db.QueryRow(t.Context(),
+					"SELECT count(*) FROM webhook_attempts a JOIN webhook_deliveries w ON w.id = a.webhook_delivery_id"+
+						" WHERE w.endpoint_id = $1::uuid AND a.number = w.attempts", e.Hex()).Scan(&attempts); err != nil || (attempts == each) != failed {
 					t.Errorf("%d attempts are logged, %v", attempts, err)
 				}
 			}
@@ -111,7 +112,8 @@ func TestInsertedWebhooksAreSentLikeCreatedOnes(t *testing.T) {
 				t.Fatal(err)
 			}
 			var webhooks, attempts, left int
-			if err := s.db.QueryRow(t.Context(), "SELECT (SELECT count(*) FROM webhook_deliveries), (SELECT count(*) FROM webhook_attempts), (SELECT count(*) FROM feed_events)").
+			if err := s.db.QueryRow(t.Context(), "SELECT (SELECT count(*) FROM webhook_deliveries), (SELECT count(*) FROM webhook_attempts), "+
+				"(SELECT count(*) FROM feed_events)").
 				Scan(&webhooks, &attempts, &left); err != nil {
 				t.Fatal(err)
 			}
@@ -155,7 +157,8 @@ func (s *scene) wantLike(t *testing.T, real, w ports.OutgoingWebhook, slot int, 
 	if failed == w.DueAt.Equal(w.CreatedAt) {
 		t.Errorf("made at %v, due at %v", w.CreatedAt, w.DueAt)
 	}
-	body := strings.ReplaceAll(strings.ReplaceAll(s.payload, string(real.EventID), string(w.EventID)), orderMark+"0000041", orderMark+"0000000")
+	body := strings.ReplaceAll(strings.ReplaceAll(s.payload, string(real.EventID), string(w.EventID)), orderMark+"0000041",
+		orderMark+"0000000")
 	if string(w.Payload) != body || !(arrival{Order: orderOf(w.Payload)}).inserted() {
 		t.Errorf("the body is %s, want %s", w.Payload, body)
 	}
@@ -177,7 +180,8 @@ func (s *scene) wantRecordable(t *testing.T, failed bool) {
 	if want = 1; failed {
 		want = 2
 	}
-	if err := s.db.QueryRow(t.Context(), "SELECT count(*) FROM webhook_attempts WHERE webhook_delivery_id = $1::uuid", w.ID.Hex()).Scan(&logged); err != nil || logged != want {
+	if err := s.db.QueryRow(t.Context(), "SELECT count(*) FROM webhook_attempts WHERE webhook_delivery_id = $1::uuid", w.ID.Hex()).Scan(
+		&logged); err != nil || logged != want {
 		t.Errorf("%d attempts are logged, want %d, %v", logged, want, err)
 	}
 }
@@ -197,7 +201,8 @@ func TestIdleEndpointsStandInForTheOthers(t *testing.T) {
 	endpoints := func() string {
 		t.Helper()
 		var all string
-		if err := s.db.QueryRow(t.Context(), "SELECT coalesce(string_agg(to_jsonb(e)::text, E'\n' ORDER BY e.id), '') FROM webhook_endpoints e").Scan(&all); err != nil {
+		if err := s.db.QueryRow(t.Context(),
+			"SELECT coalesce(string_agg(to_jsonb(e)::text, E'\n' ORDER BY e.id), '') FROM webhook_endpoints e").Scan(&all); err != nil {
 			t.Fatal(err)
 		}
 		return all

@@ -91,7 +91,8 @@ func (p *post) copyDatabase(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = db.Exec(ctx, "CREATE DATABASE "+pgx.Identifier{name}.Sanitize()+" TEMPLATE "+pgx.Identifier{to.Database}.Sanitize()+" STRATEGY file_copy")
+	_, err = db.Exec(ctx, "CREATE DATABASE "+pgx.Identifier{name}.Sanitize()+" TEMPLATE "+pgx.Identifier{to.Database}.Sanitize()+
+		" STRATEGY file_copy")
 	if err := errors.Join(err, db.Close(ctx)); err != nil {
 		return fmt.Errorf("copy the database: %w", err)
 	}

@@ -95,7 +95,8 @@ func TestIdlingIsAShareOfOneCore(t *testing.T) {
 func TestTheReportHasALineForEachFigureInColumns(t *testing.T) {
 	t.Parallel()
 	count := figure{"webhooks", func(o outcome) float64 { return float64(o.Count) }, 0, 0, -1}
-	each := &trial{name: "each round", figures: []figure{count}, outcomes: []outcome{{arrivals: arrivals{Count: 4}}, {arrivals: arrivals{Count: 8}}}}
+	each := &trial{name: "each round", figures: []figure{count}, outcomes: []outcome{{arrivals: arrivals{Count: 4}},
+		{arrivals: arrivals{Count: 8}}}}
 	once := &trial{name: amount(1_000_000) + " due rows", figures: []figure{count}, outcomes: each.outcomes[:1],
 		comparisons: []comparison{{figure: figure{"webhooks / each", count.of, 2, 0.75, -1}, with: each, by: ratio}}}
 	var page strings.Builder

@@ -206,7 +206,8 @@ func quantiles(m measurement) string {
 func (p *phased) line(w io.Writer, s stretch) {
 	took := s.end.Sub(s.begun)
 	share := func(of time.Duration) float64 { return 100 * float64(of) / float64(took) }
-	fmt.Fprintf(w, "%-8s %6s to %6s %s%11d%9d%9.0f%9.0f%9.0f\n", s.phase, clock(s.begun.Sub(p.begun)), clock(s.end.Sub(p.begun)), quantiles(p.during(s)),
+	fmt.Fprintf(w, "%-8s %6s to %6s %s%11d%9d%9.0f%9.0f%9.0f\n", s.phase, clock(s.begun.Sub(p.begun)), clock(s.end.Sub(p.begun)),
+		quantiles(p.during(s)),
 		s.dead, s.deadLeases, share(s.serve), share(s.worker), share(s.postgres))
 }
 
@@ -216,7 +217,8 @@ func clock(d time.Duration) string {
 
 // print is the page; middles are the phases that are set against the first.
 func (p *phased) print(w io.Writer, title string, middles ...string) {
-	fmt.Fprintf(w, "%s; %d creates a second, each with a webhook; %d processors for everything\n%s\n", title, p.rate, runtime.NumCPU(), p.about)
+	fmt.Fprintf(w, "%s; %d creates a second, each with a webhook; %d processors for everything\n%s\n", title, p.rate, runtime.NumCPU(),
+		p.about)
 	fmt.Fprint(w, "Latencies are in milliseconds, from the timestamp of the event, which is before its commit.\n\n")
 	fmt.Fprintf(w, "%-25s%9s%9s%9s%9s%9s%11s%9s%27s\n", "", "webhooks", "p50", "p95", "p99", "max", "dead", "dead", "% of a core:")
 	fmt.Fprintf(w, "%-25s%45s%11s%9s%9s%9s%9s\n", "", "", "webhooks", "leases", "serve", "worker", "Postgres")
@@ -237,7 +239,8 @@ func (p *phased) print(w io.Writer, title string, middles ...string) {
 		for _, s := range beside {
 			worst = max(worst, p.during(s).quantile(0.95))
 		}
-		fmt.Fprintf(w, "p95, %s / before: %.2f; of its worst part %.2f (aim: <= 1.5)\n", middle, than(p.during(beside...).quantile(0.95)), than(worst))
+		fmt.Fprintf(w, "p95, %s / before: %.2f; of its worst part %.2f (aim: <= 1.5)\n", middle, than(p.during(beside...).quantile(0.95)),
+			than(worst))
 	}
 	fmt.Fprintf(w, "lost: %d of %d; repeated: %d\n", p.lost(), len(p.answered), p.again)
 }

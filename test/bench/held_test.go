@@ -39,7 +39,8 @@ func TestALongRunTellsItsPhasesApart(t *testing.T) {
 	}
 	var page strings.Builder
 	run.print(&page, "A snapshot", "held")
-	for _, want := range []string{"all held ", "3:00 to   5:00", "9000", "p95, held / before: 2.00; of its worst part 2.00 (aim: <= 1.5)", "lost: 1 of 5"} {
+	for _, want := range []string{"all held ", "3:00 to   5:00", "9000", "p95, held / before: 2.00; of its worst part 2.00 (aim: <= 1.5)",
+		"lost: 1 of 5"} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page has no %q:\n%s", want, page.String())
 		}

@@ -62,7 +62,8 @@ func (b *bench) greet(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if b.hello, err = launch(ctx, self, b.dir, helloArgument, append(os.Environ(), fmt.Sprintf("%s=%d", helloSize, len(b.pgbench.answer)))); err != nil {
+	if b.hello, err = launch(ctx, self, b.dir, helloArgument,
+		append(os.Environ(), fmt.Sprintf("%s=%d", helloSize, len(b.pgbench.answer)))); err != nil {
 		return err
 	}
 	b.hello.load = &load{address: b.hello.address, keys: b.postgres.keys, connections: b.connections}

@@ -46,7 +46,8 @@ type largeOptions struct {
 func benchLarge(ctx context.Context) (err error) {
 	var o largeOptions
 	flags := flag.NewFlagSet(largeArgument, flag.ExitOnError)
-	flags.StringVar(&o.rows, "rows", "1000000,10000000", "deliveries in each database; recipients are a tenth of them, events of the feed a fifth")
+	flags.StringVar(&o.rows, "rows", "1000000,10000000",
+		"deliveries in each database; recipients are a tenth of them, events of the feed a fifth")
 	flags.IntVar(&o.rounds, "rounds", 5, "how often everything is measured")
 	flags.DurationVar(&o.duration, "duration", 4*time.Second, "length of one measurement")
 	flags.IntVar(&o.few, "few", 2, "HTTP connections where there are few")

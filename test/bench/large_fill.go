@@ -168,7 +168,8 @@ func strip(ctx context.Context, db *pgx.Conn, tables []string) (rebuild []string
 // multiply copies the one row of a table, as text, with other values.
 func multiply(ctx context.Context, db *pgx.Conn, table string, rows int, vary values) error {
 	var columns []string
-	err := db.QueryRow(ctx, "SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped", table).
+	err := db.QueryRow(ctx, "SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute WHERE attrelid = $1::text::regclass AND "+
+		"attnum > 0 AND NOT attisdropped", table).
 		Scan(&columns)
 	if err != nil {
 		return err

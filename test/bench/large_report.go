@@ -8,7 +8,8 @@ import (
 
 // printLarge is the page.
 func printLarge(w io.Writer, l *library, readings []*reading) error {
-	fmt.Fprintf(w, "Reads of large tables: %d rounds of %s, interleaved; %d processors for everything\n", l.rounds, l.duration, runtime.NumCPU())
+	fmt.Fprintf(w, "Reads of large tables: %d rounds of %s, interleaved; %d processors for everything\n", l.rounds, l.duration,
+		runtime.NumCPU())
 	fmt.Fprintf(w, "%s; load average at the start %s\n", l.about, l.loadAverage)
 	for _, v := range l.volumes {
 		fmt.Fprintf(w, "%s deliveries, %s recipients, %s events in the feed: %d MB, filled in %.0f s\n",
@@ -32,5 +33,6 @@ func printLarge(w io.Writer, l *library, readings []*reading) error {
 		}
 	}
 	first, last := l.volumes[0].rows, l.volumes[len(l.volumes)-1].rows
-	return told(w, goals, fmt.Sprintf("Waybill with %s deliveries beside %s: medians of %d rounds", amount(last), amount(first), l.rounds), l.plot)
+	return told(w, goals, fmt.Sprintf("Waybill with %s deliveries beside %s: medians of %d rounds", amount(last), amount(first), l.rounds),
+		l.plot)
 }

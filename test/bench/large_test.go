@@ -17,7 +17,8 @@ func TestAFilledDatabaseIsAsTheMigrationsMadeIt(t *testing.T) {
 	s := newScene(t)
 	before := s.schema(t)
 	// It gives positions to events of earlier versions, with a lock for each.
-	const refusing = "CREATE OR REPLACE FUNCTION feed_position() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'position % is of an earlier version', NEW.position; END $$"
+	const refusing = "CREATE OR REPLACE FUNCTION feed_position() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'position % is of an " +
+		"earlier version', NEW.position; END $$"
 	if _, err := s.db.Exec(t.Context(), refusing); err != nil {
 		t.Fatal(err)
 	}
@@ -35,10 +36,12 @@ func TestAFilledDatabaseIsAsTheMigrationsMadeIt(t *testing.T) {
 		}
 	}
 	var application, environment string
-	if err := s.db.QueryRow(t.Context(), "SELECT application_id::text, environment FROM feed_events LIMIT 1").Scan(&application, &environment); err != nil {
+	if err := s.db.QueryRow(t.Context(), "SELECT application_id::text, environment FROM feed_events LIMIT 1").Scan(&application,
+		&environment); err != nil {
 		t.Fatal(err)
 	}
-	tenant := domain.Tenant{ApplicationID: domain.ID("app_" + strings.ReplaceAll(application, "-", "")), Environment: domain.Environment(environment)}
+	tenant := domain.Tenant{ApplicationID: domain.ID("app_" + strings.ReplaceAll(application, "-", "")),
+		Environment: domain.Environment(environment)}
 	d, err := s.store.Read().Deliveries.Get(t.Context(), tenant, domain.ID("dlv_"+f.id(deliveryKind, 41)))
 	if err != nil || !d.CreatedAt.Equal(f.begun.Add(41*apart)) || d.Dropoff.ID.Hex() != f.id(addressKind, 41) {
 		t.Errorf("the 42nd is %+v, %v", d, err)

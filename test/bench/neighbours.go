@@ -190,7 +190,8 @@ func (s *street) place(ctx context.Context) error {
 	if err := os.WriteFile(file, []byte(table.String()), 0o600); err != nil {
 		return err
 	}
-	return command(ctx, s.bench.binary, s.database, nil, "pickup-location", "import", "--business", "biz_"+strings.ReplaceAll(business, "-", ""), "--env", "sandbox", file)
+	return command(ctx, s.bench.binary, s.database, nil, "pickup-location", "import", "--business", "biz_"+strings.ReplaceAll(business, "-",
+		""), "--env", "sandbox", file)
 }
 
 // happen copies the event of the attacker's delivery until there are enough.
@@ -227,7 +228,8 @@ func (s *street) pass(ctx context.Context, n *night) error {
 	defer cancel()
 	if n.attack != nil {
 		var key struct{ Key string } // a new one, whose minute is not used up
-		if err := command(ctx, s.bench.binary, s.database, &key, "key", "create", "--app", "app_"+s.attacker.applications[0], "--env", string(domain.Sandbox), "--scopes", "all", "--json"); err != nil {
+		if err := command(ctx, s.bench.binary, s.database, &key, "key", "create", "--app", "app_"+s.attacker.applications[0], "--env",
+			string(domain.Sandbox), "--scopes", "all", "--json"); err != nil {
 			return err
 		}
 		raids, err := n.attack(ctx, key.Key)
@@ -249,7 +251,8 @@ func (s *street) pass(ctx context.Context, n *night) error {
 	attacking.Wait()
 	result.answers = tallies.counts
 	for status := range result.answers {
-		if status >= http.StatusBadRequest && status < http.StatusInternalServerError && status != http.StatusConflict && status != http.StatusTooManyRequests {
+		if status >= http.StatusBadRequest && status < http.StatusInternalServerError && status != http.StatusConflict &&
+			status != http.StatusTooManyRequests {
 			return fmt.Errorf("the attack was answered %d: it is none", status)
 		}
 	}

@@ -75,7 +75,8 @@ func (s *street) listenerFlood(ctx context.Context, key string) ([]raid, error) 
 	}
 	var raids []raid
 	for i := range listeners {
-		c, err := dialWith(ctx, s.serving.sandbox, postRequest(s.serving.sandbox, key, "/v1/webhook-listeners", fmt.Sprintf("bench-listener-%p-%d", &raids, i), "{}"))
+		c, err := dialWith(ctx, s.serving.sandbox, postRequest(s.serving.sandbox, key, "/v1/webhook-listeners",
+			fmt.Sprintf("bench-listener-%p-%d", &raids, i), "{}"))
 		if err != nil {
 			return nil, err
 		}

@@ -71,7 +71,8 @@ func (n *night) answered() string {
 // printNeighbours compares each attack with the nights before it, of which the first
 // is without any.
 func printNeighbours(w io.Writer, s *street, nights []*night) error {
-	fmt.Fprintf(w, "Live requests of one business beside attacks of one sandbox key of another: %d rounds of %s; %d processors for everything\n",
+	fmt.Fprintf(w, "Live requests of one business beside attacks of one sandbox key of another: %d rounds of %s; %d processors for "+
+		"everything\n",
 		s.rounds, s.duration, runtime.NumCPU())
 	fmt.Fprintf(w, "%s; load average at the start %s\n", s.about, s.loadAverage)
 	fmt.Fprintf(w, "%d connections, a request every %s each, half of them creates; limit of a key %s; %s locations, %s events\n\n",

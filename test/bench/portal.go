@@ -100,9 +100,11 @@ func benchPortal(ctx context.Context) (err error) {
 			}
 		}
 	}
-	fmt.Printf("Pages of the request log: %s requests and %s rows of usage, %d MB, filled in %.0f s; %d calls of a page, one after the other; %d processors for everything\n",
+	fmt.Printf("Pages of the request log: %s requests and %s rows of usage, %d MB, filled in %.0f s; %d calls of a page, one after the "+
+		"other; %d processors for everything\n",
 		amount(l.rows), amount(l.usage), l.bytes/1e6, filled.Seconds(), o.rounds*o.calls, runtime.NumCPU())
-	fmt.Printf("%s; load average at the start %s\n\n%-44s%10s%10s%10s%10s%10s\n", b.about, b.loadAverage, "ms", "p50", "p95", "most", "aim", "kB")
+	fmt.Printf("%s; load average at the start %s\n\n%-44s%10s%10s%10s%10s%10s\n", b.about, b.loadAverage, "ms", "p50", "p95", "most", "aim",
+		"kB")
 	for _, p := range pages {
 		slices.Sort(p.took)
 		at := func(q float64) float64 { return milliseconds(p.took[min(len(p.took)-1, int(q*float64(len(p.took))))]) }
@@ -110,7 +112,8 @@ func benchPortal(ctx context.Context) (err error) {
 		if at(.95) > milliseconds(p.within) {
 			missed = "  missed"
 		}
-		fmt.Printf("%-44s%10.1f%10.1f%10.1f%10.0f%10.1f%s\n", p.name, at(.5), at(.95), at(1), milliseconds(p.within), float64(p.bytes)/1000, missed)
+		fmt.Printf("%-44s%10.1f%10.1f%10.1f%10.0f%10.1f%s\n", p.name, at(.5), at(.95), at(1), milliseconds(p.within), float64(p.bytes)/1000,
+			missed)
 	}
 	return nil
 }
@@ -147,7 +150,8 @@ func (l *loggedBusiness) enroll(ctx context.Context, binary, database string) er
 		}
 		l.keys[e] = made.ID
 	}
-	err := command(ctx, binary, database, &made, "person", "invite", "--business", l.business, "--email", "ama@bench.example", "--name", "Ama", "--role", "owner", "--json")
+	err := command(ctx, binary, database, &made, "person", "invite", "--business", l.business, "--email", "ama@bench.example", "--name", "Ama",
+		"--role", "owner", "--json")
 	l.link = made.Link[strings.LastIndexByte(made.Link, '/')+1:]
 	return err
 }
@@ -211,16 +215,23 @@ func (l *loggedBusiness) pages() []*portalPage {
 	keys := "/apps/" + l.app + "/live/keys"
 	return []*portalPage{
 		list("/requests"), list("/requests, deep page", "cursor", l.cursor),
-		list("/requests, failed", "failed", "true"), list("/requests, sandbox", "environment", "sandbox"), list("/requests, application", "application", l.app),
+		list("/requests, failed", "failed", "true"), list("/requests, sandbox", "environment", "sandbox"),
+		list("/requests, application", "application", l.app),
 		list("/requests, a route", "route", "GET /v1/deliveries"), list("/requests, a rare route", "route", rareRoute),
-		list("/requests, a code", "code", "VALIDATION_ERROR"), list("/requests, a rare code", "code", rareCode), list("/requests, a rare status", "status", "503"),
+		list("/requests, a code", "code", "VALIDATION_ERROR"), list("/requests, a rare code", "code", rareCode),
+		list("/requests, a rare status", "status", "503"),
 		list("/requests, a key", "key", l.keys["sandbox"]), list("/requests, none such", "q", "order-4711"),
-		{name: "/requests, a delivery", within: listWithin, path: func(n int) string { return "/requests?delivery=" + l.deliveries[n%len(l.deliveries)] }},
+		{name: "/requests, a delivery", within: listWithin, path: func(n int) string {
+			return "/requests?delivery=" + l.deliveries[n%len(l.deliveries)]
+		}},
 		{name: "/requests, an ID", within: listWithin, path: func(n int) string { return "/requests?q=" + l.requests[n%len(l.requests)] }},
 		{name: "/requests/{id}", within: detailWithin, path: func(n int) string { return "/requests/" + l.requests[n%len(l.requests)] }},
-		{name: "/errors, 24 hours", within: listWithin, path: same("/errors")}, {name: "/errors, 30 days", within: listWithin, path: same("/errors?period=30d")},
-		{name: "/usage, 24 hours", within: listWithin, path: same("/usage")}, {name: "/usage, 30 days", within: listWithin, path: same("/usage?period=30d")},
-		{name: "keys", within: listWithin, path: same(keys)}, {name: "revoke", within: detailWithin, path: same(keys + "/" + l.keys["live"] + "/revoke")},
+		{name: "/errors, 24 hours", within: listWithin, path: same("/errors")}, {name: "/errors, 30 days", within: listWithin,
+			path: same("/errors?period=30d")},
+		{name: "/usage, 24 hours", within: listWithin, path: same("/usage")}, {name: "/usage, 30 days", within: listWithin,
+			path: same("/usage?period=30d")},
+		{name: "keys", within: listWithin, path: same(keys)},
+		{name: "revoke", within: detailWithin, path: same(keys + "/" + l.keys["live"] + "/revoke")},
 		{name: "home", within: listWithin, path: same("/")},
 	}
 }

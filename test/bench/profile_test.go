@@ -22,21 +22,27 @@ func TestASampleBelongsToWhomItIsSpentFor(t *testing.T) {
 		part  part
 		group string
 	}{
-		"a read of a connection to Postgres": {"syscall.Syscall internal/poll.(*FD).Read net.(*conn).Read github.com/jackc/pgx/v5/pgconn.(*PgConn).peekMessage" +
+		"a read of a connection to Postgres": {"syscall.Syscall internal/poll.(*FD).Read net.(*conn).Read " +
+			"github.com/jackc/pgx/v5/pgconn.(*PgConn).peekMessage" +
 			" waybill/adapters/storage/gormstore.(*folder).work", forDatabase, ""},
-		"a read of a request":          {"syscall.Syscall net.(*conn).Read net/http.(*conn).serve", forProgram, "net/http"},
-		"a handler":                    {"runtime.mallocgc waybill/adapters/httpapi.(*API).createDelivery github.com/gin-gonic/gin.(*Context).Next net/http.(*conn).serve", forProgram, "the API"},
-		"strict JSON":                  {"github.com/go-json-experiment/json/jsontext.(*Decoder).ReadToken waybill/adapters/web/strictjson.Read waybill/adapters/httpapi.(*API).serve", forProgram, "JSON"},
-		"a rule":                       {"waybill/domain.NewDelivery waybill/application/deliveries.(*Deliveries).Create waybill/adapters/httpapi.x", forProgram, "use cases"},
-		"a call back in a transaction": {"waybill/application/webhooks.f waybill/adapters/storage/gormstore.(*Store).InTx waybill/adapters/httpapi.x", forProgram, "use cases"},
-		"a row that is mapped":         {"waybill/domain.FormatTime waybill/adapters/storage/gormstore.instant.Value database/sql.f waybill/application/deliveries.g", forDatabase, ""},
-		"a pool":                       {"sync.(*Mutex).Lock database/sql.(*DB).conn gorm.io/gorm.(*DB).Exec", forDatabase, ""},
-		"the main function":            {"time.Now main.main", forProgram, "other"},
-		"a mark worker":                {"runtime.scanobject runtime.gcDrain runtime.gcBgMarkWorker.func2", forCollector, ""},
-		"an assist":                    {"runtime.gcDrainN runtime.gcAssistAlloc1 runtime.mallocgc waybill/adapters/httpapi.x", forCollector, ""},
-		"looking for work":             {"runtime.futex runtime.findRunnable runtime.schedule runtime.mcall", forScheduler, ""},
-		"the profiler":                 {"compress/flate.f runtime/pprof.profileWriter", forProfiler, ""},
-		"a namesake":                   {"main.x gormish.io/y.f", forProgram, "other"},
+		"a read of a request": {"syscall.Syscall net.(*conn).Read net/http.(*conn).serve", forProgram, "net/http"},
+		"a handler": {"runtime.mallocgc waybill/adapters/httpapi.(*API).createDelivery " +
+			"github.com/gin-gonic/gin.(*Context).Next net/http.(*conn).serve", forProgram, "the API"},
+		"strict JSON": {"github.com/go-json-experiment/json/jsontext.(*Decoder).ReadToken " +
+			"waybill/adapters/web/strictjson.Read waybill/adapters/httpapi.(*API).serve", forProgram, "JSON"},
+		"a rule": {"waybill/domain.NewDelivery waybill/application/deliveries.(*Deliveries).Create " +
+			"waybill/adapters/httpapi.x", forProgram, "use cases"},
+		"a call back in a transaction": {"waybill/application/webhooks.f waybill/adapters/storage/gormstore.(*Store).InTx " +
+			"waybill/adapters/httpapi.x", forProgram, "use cases"},
+		"a row that is mapped": {"waybill/domain.FormatTime waybill/adapters/storage/gormstore.instant.Value database/sql.f " +
+			"waybill/application/deliveries.g", forDatabase, ""},
+		"a pool":            {"sync.(*Mutex).Lock database/sql.(*DB).conn gorm.io/gorm.(*DB).Exec", forDatabase, ""},
+		"the main function": {"time.Now main.main", forProgram, "other"},
+		"a mark worker":     {"runtime.scanobject runtime.gcDrain runtime.gcBgMarkWorker.func2", forCollector, ""},
+		"an assist":         {"runtime.gcDrainN runtime.gcAssistAlloc1 runtime.mallocgc waybill/adapters/httpapi.x", forCollector, ""},
+		"looking for work":  {"runtime.futex runtime.findRunnable runtime.schedule runtime.mcall", forScheduler, ""},
+		"the profiler":      {"compress/flate.f runtime/pprof.profileWriter", forProfiler, ""},
+		"a namesake":        {"main.x gormish.io/y.f", forProgram, "other"},
 	} {
 		part, group := spenderOf(strings.Fields(c.stack))
 		if part != c.part || group != c.group {
@@ -78,7 +84,8 @@ func TestTheRuntimeIsSharedOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	allocated, err := spendingOf(profileOf("alloc_space", map[string]int64{"net/http.f": 1000, "gorm.io/gorm.f": 1000, "os.f": 9999}), "alloc_space")
+	allocated, err := spendingOf(profileOf("alloc_space", map[string]int64{"net/http.f": 1000, "gorm.io/gorm.f": 1000, "os.f": 9999}),
+		"alloc_space")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +108,8 @@ func TestTheRuntimeIsSharedOut(t *testing.T) {
 	subject := &subject{rounds: []measurement{{operations: 10, server: 1_000_000, profile: &profiled{processor, allocated}}}}
 	var page strings.Builder
 	printProfile(&page, subject)
-	for _, line := range []string{"(100 in all)", "the program itself         30.0   net/http 20.0, use cases 10.0\n", "not for the database       45.0 "} {
+	for _, line := range []string{"(100 in all)", "the program itself         30.0   net/http 20.0, use cases 10.0\n",
+		"not for the database       45.0 "} {
 		if !strings.Contains(page.String(), line) {
 			t.Errorf("%q is not in\n%s", line, page.String())
 		}
@@ -128,7 +136,8 @@ func TestAProfileOfALivingServerIsRead(t *testing.T) {
 	if _, err := profile.Parse(kept); err != nil {
 		t.Error(err)
 	}
-	if _, err := fetchProfile(context.WithoutCancel(t.Context()), s.URL+"/debug/pprof/nothing"); err == nil || !strings.Contains(err.Error(), "404") {
+	if _, err := fetchProfile(context.WithoutCancel(t.Context()), s.URL+"/debug/pprof/nothing"); err == nil ||
+		!strings.Contains(err.Error(), "404") {
 		t.Errorf("a profile that is not there: %v", err)
 	}
 }

@@ -51,7 +51,8 @@ func (b *bench) shelve(ctx context.Context) error {
 // readScript is what pgbench reads of one application, which is $k of $apps; ask
 // makes the statement.
 func (b *bench) readScript(k int, ask func(application, environment, id string) string) string {
-	return fmt.Sprintf("\\set n 111110000000 + random(0, %d) * %d + %d\n%s;\n", b.shelved/len(b.postgres.applications)-1, len(b.postgres.applications), k,
+	return fmt.Sprintf("\\set n 111110000000 + random(0, %d) * %d + %d\n%s;\n", b.shelved/len(b.postgres.applications)-1,
+		len(b.postgres.applications), k,
 		ask("'"+b.postgres.applications[k]+"'::uuid", environmentParameter+"::text", "('01911111-1111-7111-8111-' || :n::text)::uuid"))
 }
 

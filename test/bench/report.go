@@ -22,13 +22,16 @@ func printReport(w io.Writer, b *bench, subjects []*subject) error {
 	if b.recipients > 0 {
 		recipients = fmt.Sprintf("%d recipients in turn", b.recipients)
 	}
-	fmt.Fprintf(w, "Creates and reads per second: %d rounds of %s, interleaved; %d processors for everything\n", b.rounds, b.duration, runtime.NumCPU())
+	fmt.Fprintf(w, "Creates and reads per second: %d rounds of %s, interleaved; %d processors for everything\n", b.rounds, b.duration,
+		runtime.NumCPU())
 	fmt.Fprintf(w, "%s; load average at the start %s\n", b.about, b.loadAverage)
 	fmt.Fprintf(w, "HTTP: %d connections (bulks %d), body %d bytes, answer %d bytes, %s; %s deliveries to be read\n",
 		b.connections, b.bulkConnections, len(orderBody), len(b.pgbench.answer), recipients, amount(b.shelved))
-	fmt.Fprintf(w, "pgbench: %d clients, protocol %s; a booking is %d statements, BEGIN and COMMIT not counted\n\n", b.clients, b.protocol, inserts())
+	fmt.Fprintf(w, "pgbench: %d clients, protocol %s; a booking is %d statements, BEGIN and COMMIT not counted\n\n", b.clients, b.protocol,
+		inserts())
 
-	fmt.Fprintf(w, "%-26s %s %9s %16s %34s\n", "", strings.Repeat(" ", max(0, 9*b.rounds-8))+"rounds", "median", "p50 / p99 ms", "CPU us each: server+Postgres+client")
+	fmt.Fprintf(w, "%-26s %s %9s %16s %34s\n", "", strings.Repeat(" ", max(0, 9*b.rounds-8))+"rounds", "median", "p50 / p99 ms",
+		"CPU us each: server+Postgres+client")
 	for _, s := range subjects {
 		fmt.Fprintf(w, "%-26s", s.name)
 		for _, m := range s.rounds {

@@ -81,7 +81,8 @@ func enroll(ctx context.Context, binary, database string, in domain.Environment,
 		if err := command(ctx, binary, database, &app, "app", "create", "--business", business.ID, "--name", "Bench", "--json"); err != nil {
 			return c, err
 		}
-		if err := command(ctx, binary, database, &key, "key", "create", "--app", app.ID, "--env", string(in), "--scopes", "all", "--json"); err != nil {
+		if err := command(ctx, binary, database, &key, "key", "create", "--app", app.ID, "--env", string(in), "--scopes", "all",
+			"--json"); err != nil {
 			return c, err
 		}
 		c.applications, c.keys = append(c.applications, strings.TrimPrefix(app.ID, "app_")), append(c.keys, key.Key)

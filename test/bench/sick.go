@@ -166,7 +166,8 @@ func (p *post) sickTrials(o webhookOptions) []*trial {
 		}, processors...), run: func(ctx context.Context) (outcome, error) { return p.besideSick(ctx, urls, firsts, until) }}
 		for _, w := range windows {
 			t.figures = append(t.figures, figure{"p95 ms, " + w.String(), w.p95, 1, 0, -1})
-			t.comparisons = append(t.comparisons, comparison{figure: figure{w.String() + " / alone", w.p95, 2, 0, 2}, with: alone, by: ratio, against: p95(-1).of})
+			t.comparisons = append(t.comparisons, comparison{figure: figure{w.String() + " / alone", w.p95, 2, 0, 2}, with: alone, by: ratio,
+				against: p95(-1).of})
 		}
 		return t
 	}
@@ -184,7 +185,8 @@ func (p *post) sickTrials(o webhookOptions) []*trial {
 		beside("200 that are well at once", atOnce, 10*s, []window{{0, s}, {0, 10 * s}}, ill(200, well)),
 		beside("200 that hang", withinASecond, 20*s, []window{{0, s}, {0, 10 * s}, {10 * s, 20 * s}}, ill(200, ailments[:1])),
 		beside("200 that hang at once", atOnce, 20*s, []window{{0, s}, {0, 10 * s}, {10 * s, 20 * s}}, ill(200, ailments[:1])),
-		beside(fmt.Sprintf("75 of %d kinds", len(ailments)), withinASecond, 40*s, []window{{0, s}, {0, 20 * s}, {20 * s, 40 * s}}, ill(75, ailments)),
+		beside(fmt.Sprintf("75 of %d kinds", len(ailments)), withinASecond, 40*s, []window{{0, s}, {0, 20 * s}, {20 * s, 40 * s}},
+			ill(75, ailments)),
 	}
 }
 
@@ -222,7 +224,8 @@ func (p *post) besideSick(ctx context.Context, urls []string, firsts int, durati
 			return o, err
 		}
 		endpoints = append(endpoints, added{a, id})
-		if _, err := p.db.Exec(ctx, "UPDATE webhook_endpoints SET url = $1 WHERE id = $2", url, strings.TrimPrefix(id, string(domain.PrefixWebhookEndpoint))); err != nil {
+		if _, err := p.db.Exec(ctx, "UPDATE webhook_endpoints SET url = $1 WHERE id = $2", url,
+			strings.TrimPrefix(id, string(domain.PrefixWebhookEndpoint))); err != nil {
 			return o, err
 		}
 	}

@@ -56,7 +56,9 @@ func TestEachAilmentIsWhatItsNameSays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			client := &http.Client{Transport: &http.Transport{}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+			client := &http.Client{Transport: &http.Transport{}, CheckRedirect: func(*http.Request, []*http.Request) error {
+				return http.ErrUseLastResponse
+			}}
 			defer client.CloseIdleConnections()
 			res, err := client.Do(req)
 			if res != nil {
@@ -84,7 +86,8 @@ func TestTheP95OfAWindowIsOfTheEventsWithinIt(t *testing.T) {
 		at := begun.Add(time.Duration(i) * 100 * time.Millisecond)
 		o.First = append(o.First, arrival{Order: i, Happened: at, Came: at.Add(time.Duration(i) * time.Millisecond)})
 	}
-	if first, second := (window{0, time.Second}).p95(o), (window{time.Second, 2 * time.Second}).p95(o); first > 9 || first < 8 || second > 19 || second < 18 {
+	if first, second := (window{0, time.Second}).p95(o), (window{time.Second, 2 * time.Second}).p95(o); first > 9 || first < 8 ||
+		second > 19 || second < 18 {
 		t.Errorf("%v ms in the first second, %v in the second", first, second)
 	}
 }

@@ -138,7 +138,8 @@ func (r *rehearsal) start(ctx context.Context) error {
 	next := make(chan int)
 	var group sync.WaitGroup
 	for _, key := range r.enrolled.keys {
-		c, err := dialWith(ctx, r.serving.sandbox, postRequest(r.serving.sandbox, key, "/v1/deliveries", "bench-order-"+placeholder, simulatedOrder(r.stepSeconds)))
+		c, err := dialWith(ctx, r.serving.sandbox, postRequest(r.serving.sandbox, key, "/v1/deliveries", "bench-order-"+placeholder,
+			simulatedOrder(r.stepSeconds)))
 		if err != nil {
 			fail(err)
 			break
@@ -182,7 +183,8 @@ func (r *rehearsal) awaitEnd(ctx context.Context) error {
 	}
 	for deadline := time.Now().Add(time.Duration(steps*r.stepSeconds)*time.Second + time.Minute); ; {
 		var running int
-		if err := r.db.QueryRow(ctx, "SELECT count(*) FROM deliveries WHERE simulation_next_at IS NOT NULL").Scan(&running); err != nil || running == 0 {
+		if err := r.db.QueryRow(ctx, "SELECT count(*) FROM deliveries WHERE simulation_next_at IS NOT NULL").Scan(&running); err != nil ||
+			running == 0 {
 			return err
 		}
 		if time.Now().After(deadline) {
@@ -198,7 +200,8 @@ func (r *rehearsal) awaitEnd(ctx context.Context) error {
 // early. What a delivery lacks of its steps is an error.
 func (r *rehearsal) lateness(ctx context.Context) ([]time.Duration, error) {
 	steps := scenarioMeasured.Steps()
-	rows, err := r.db.Query(ctx, "SELECT array_agg(occurred_at ORDER BY sequence), array_agg(status ORDER BY sequence) FROM delivery_events GROUP BY delivery_id")
+	rows, err := r.db.Query(ctx, "SELECT array_agg(occurred_at ORDER BY sequence), array_agg(status ORDER BY sequence) FROM delivery_events "+
+		"GROUP BY delivery_id")
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,8 @@ import (
 var deadSQL string
 
 const (
-	sentSQL = "UPDATE webhook_deliveries SET status = 'succeeded', due_at = NULL, attempts = 1 WHERE status = 'pending' AND attempts = 0 AND event_id = delivery_id"
+	sentSQL = "UPDATE webhook_deliveries SET status = 'succeeded', due_at = NULL, attempts = 1 WHERE status = 'pending' AND attempts = 0 " +
+		"AND event_id = delivery_id"
 	// versionsSQL makes versions of the row that an owner changes.
 	versionsSQL = "DO $$ BEGIN FOR i IN 1..%d LOOP UPDATE webhook_leases SET number = number + 1; END LOOP; END $$"
 

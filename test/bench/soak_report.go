@@ -77,7 +77,8 @@ func (s *soaking) printSoak(w io.Writer) error {
 	fmt.Fprintf(w, "%g minutes of %d creates with a webhook, %d reads and %d simulations a second; %d processors for everything\n",
 		s.minutes, s.creates, s.reads, s.simulations, runtime.NumCPU())
 	fmt.Fprintf(w, "%s; load average at the start %s\n", s.about, s.loadAverage)
-	fmt.Fprintf(w, "Idempotency keys are kept for %s; %d events a second are made that are older than they are kept.\n\n", s.retention, s.creates)
+	fmt.Fprintf(w, "Idempotency keys are kept for %s; %d events a second are made that are older than they are kept.\n\n", s.retention,
+		s.creates)
 
 	var cleaning time.Duration
 	for _, c := range s.watch.spans {
@@ -101,7 +102,8 @@ func (s *soaking) printSoak(w io.Writer) error {
 	}
 	fmt.Fprintln(w)
 	for i, one := range s.samples {
-		fmt.Fprintf(w, "%-9.1f %7d %7d %11s", float64(i+1)*s.samplesEvery().Minutes(), one.serve, one.worker, fmt.Sprintf("%d+%d", one.serveGoes, one.workerGoes))
+		fmt.Fprintf(w, "%-9.1f %7d %7d %11s", float64(i+1)*s.samplesEvery().Minutes(), one.serve, one.worker,
+			fmt.Sprintf("%d+%d", one.serveGoes, one.workerGoes))
 		for _, name := range cleaned {
 			t := one.tables[name]
 			fmt.Fprintf(w, "%34s", fmt.Sprintf("%.1f+%.1f, %d/%d", float64(t.heap)/1e6, float64(t.indexes)/1e6, t.live, t.dead))

@@ -38,7 +38,8 @@ func TestARequestIsBesideCleaningWhereTheyOverlap(t *testing.T) {
 		}
 	}
 	beside, others := w.split([]span{from(11, 14), from(12, 13), from(30, 35)})
-	if !slices.Equal(beside.latencies, []time.Duration{time.Second, 3 * time.Second}) || !slices.Equal(others.latencies, []time.Duration{5 * time.Second}) {
+	if !slices.Equal(beside.latencies, []time.Duration{time.Second, 3 * time.Second}) ||
+		!slices.Equal(others.latencies, []time.Duration{5 * time.Second}) {
 		t.Errorf("beside %v, others %v", beside.latencies, others.latencies)
 	}
 }
@@ -104,7 +105,8 @@ func TestWhatIsMadeOldIsCleanedAway(t *testing.T) {
 		t.Errorf("there were %v, and in the end %v, %v", before, after, err)
 	}
 	if err := w.end(t.Context(), s.db); err != nil || len(w.spans) != 1 ||
-		w.spans[0].begun.Before(begun.Truncate(time.Microsecond)) || w.spans[0].ended.After(ended.Add(aftermath)) || !w.during(span{begun, ended}) {
+		w.spans[0].begun.Before(begun.Truncate(time.Microsecond)) || w.spans[0].ended.After(ended.Add(aftermath)) ||
+		!w.during(span{begun, ended}) {
 		t.Errorf("the cleaning was at %v, want it between %v and %v, %v", w.spans, begun, ended, err)
 	}
 	if tables, err := sizesOf(t.Context(), s.db); err != nil || tables[cleaned[0]].heap+tables[cleaned[0]].indexes == 0 {
@@ -114,7 +116,8 @@ func TestWhatIsMadeOldIsCleanedAway(t *testing.T) {
 
 func sizes(t *testing.T, s *scene) (n [3]int, err error) {
 	t.Helper()
-	err = s.db.QueryRow(t.Context(), "SELECT (SELECT count(*) FROM feed_events), (SELECT count(*) FROM webhook_deliveries), (SELECT count(*) FROM webhook_attempts)").
+	err = s.db.QueryRow(t.Context(), "SELECT (SELECT count(*) FROM feed_events), (SELECT count(*) FROM webhook_deliveries), (SELECT "+
+		"count(*) FROM webhook_attempts)").
 		Scan(&n[0], &n[1], &n[2])
 	return n, err
 }
@@ -134,7 +137,8 @@ func TestAStreamKeepsItsPaceAndTellsWhatIsUnexpected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := int(seen.Load()); n < 100 || n > 201 || len(stream.spans) != n || stream.unexpected != n || !strings.HasPrefix(stream.example, "201: ") {
+	if n := int(seen.Load()); n < 100 || n > 201 || len(stream.spans) != n || stream.unexpected != n ||
+		!strings.HasPrefix(stream.example, "201: ") {
 		t.Errorf("%d requests, %d spans, %d unexpected, the first %q", n, len(stream.spans), stream.unexpected, stream.example)
 	}
 }

@@ -169,7 +169,9 @@ func (s *soaking) take(ctx context.Context, db *pgx.Conn) (one moment, err error
 }
 
 func sizesOf(ctx context.Context, db *pgx.Conn) (map[string]tableSize, error) {
-	rows, err := db.Query(ctx, `SELECT relname::text, pg_table_size(relid), pg_indexes_size(relid), n_live_tup, n_dead_tup, n_tup_del FROM pg_stat_user_tables`)
+	rows,
+		err := db.Query(ctx,
+		`SELECT relname::text, pg_table_size(relid), pg_indexes_size(relid), n_live_tup, n_dead_tup, n_tup_del FROM pg_stat_user_tables`)
 	if err != nil {
 		return nil, err
 	}

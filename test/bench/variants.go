@@ -39,7 +39,8 @@ var variants = []variant{
 		{fast + "pipeline.go", "	b.giveBack(pg.Frontend())\n", ""},
 	}},
 	{"arrays by pgx", []edit{
-		{fast + "values.go", "	whole, nulls := arrayHeader, uint32(0)\n", "	if n > 0 {\n		return Value{OID: t.oidOfMany, Data: encodeByPgx(t, n, at)}\n	}\n	whole, nulls := arrayHeader, uint32(0)\n"},
+		{fast + "values.go", "	whole, nulls := arrayHeader, uint32(0)\n",
+			"	if n > 0 {\n		return Value{OID: t.oidOfMany, Data: encodeByPgx(t, n, at)}\n	}\n	whole, nulls := arrayHeader, uint32(0)\n"},
 		{fast + "values.go", "import (\n", "import (\n	\"sync\"\n"},
 		{fast + "values.go", "", encodeByPgx},
 	}},
@@ -134,7 +135,8 @@ var rowsInsteadOfColumns = []edit{
 `},
 	{statements, `		add(pgfast.Step{What: "insert addresses", Wanted: b.wants(of, func(e *entry) rowID { return rowIDOf(e.Address.ID) })},
 			addressColumns.Statement, addressColumns.Values(rows)...)
-`, `		addRows(b, add, addressTable, rows, of, " ON CONFLICT (recipient_id, match_hash) DO NOTHING RETURNING id", func(e *entry) rowID { return rowIDOf(e.Address.ID) })
+`,
+		`		addRows(b, add, addressTable, rows, of, " ON CONFLICT (recipient_id, match_hash) DO NOTHING RETURNING id", func(e *entry) rowID { return rowIDOf(e.Address.ID) })
 `},
 	{statements, `	add(pgfast.Step{What: "insert deliveries", Wanted: b.wants(of, func(e *entry) rowID { return e.row.ID })},
 		deliveryColumns.Statement, deliveryColumns.Values(rows)...)

@@ -47,7 +47,8 @@ func benchWebhooks(ctx context.Context) (err error) {
 	flags.IntVar(&o.retries, "retries", 100_000, "retries that become due at once")
 	flags.IntVar(&o.dead, "dead", 5_000_000, "webhooks that were sent while a snapshot is held, once; and as many as at 200/s in half an hour")
 	flags.DurationVar(&o.held, "held", 0, "measure nothing but a steady pace before, beside and after a snapshot that is held for so long")
-	flags.IntVar(&o.dump, "dump", 0, "measure nothing but the same with a pg_dump of so many deliveries, and of a copy of them; 10,000,000 take up to 40 GB of disk")
+	flags.IntVar(&o.dump, "dump", 0, "measure nothing but the same with a pg_dump of so many deliveries, and of a copy of them; 10,000,000 "+
+		"take up to 40 GB of disk")
 	flags.DurationVar(&o.around, "around", 2*time.Minute, "length of what is before and after these")
 	flags.StringVar(&o.only, "only", "", "measure only what this regular expression matches, and what it is compared with")
 	flags.StringVar(&o.binary, "binary", "", "the program to measure; empty: build it")
@@ -107,7 +108,8 @@ func (p *post) long(ctx context.Context, o webhookOptions) error {
 	if err != nil {
 		return err
 	}
-	run.print(os.Stdout, fmt.Sprintf("pg_dump of %s deliveries, a database of %d MB", amount(o.dump), made.bytes>>20), besideDump, besideDumpCopy)
+	run.print(os.Stdout, fmt.Sprintf("pg_dump of %s deliveries, a database of %d MB", amount(o.dump), made.bytes>>20), besideDump,
+		besideDumpCopy)
 	fmt.Printf("the dump took %.0f s, of which pg_dump itself used a processor for %.0f s\n", made.took.Seconds(), made.spent.Seconds())
 	return run.failed()
 }
@@ -160,7 +162,8 @@ func (p *post) trials(o webhookOptions) []*trial {
 	}
 	empty, crowded := idle(0), idle(manyEndpoints)
 	crowded.comparisons = []comparison{{figure: figure{"all, more than with 0", idling.of, 1, 0, 3}, with: empty, by: difference}}
-	bare := &trial{name: "200/s, commits alone", figures: []figure{committed("p50 ms", 0.5), committed("p95 ms", 0.95), committed("p99 ms", 0.99)},
+	bare := &trial{name: "200/s, commits alone", figures: []figure{committed("p50 ms", 0.5), committed("p95 ms", 0.95),
+		committed("p99 ms", 0.99)},
 		run: func(ctx context.Context) (outcome, error) { return p.commits(ctx, 200, o.duration) }}
 	return append([]*trial{
 		maximum,
@@ -173,7 +176,8 @@ func (p *post) trials(o webhookOptions) []*trial {
 		steady("20/s beside 50 hung", 20, mostNeighbours, latency(50)),
 		{name: "200/s, FLUSHALL twice", figures: []figure{{"lost", missing, 0, 0, 0}, {"latest, s", latest, 1, 0, -1}},
 			run: func(ctx context.Context) (outcome, error) { return p.flushed(ctx, o.duration) }},
-		{name: "kill -9 with a backlog", figures: []figure{{"last event after s", last, 1, 0, 10}, {"lost", missing, 0, 0, 0}, {"repeated", repeats, 0, 0, -1}},
+		{name: "kill -9 with a backlog", figures: []figure{{"last event after s", last, 1, 0, 10}, {"lost", missing, 0, 0, 0},
+			{"repeated", repeats, 0, 0, -1}},
 			run: func(ctx context.Context) (outcome, error) { return p.killed(ctx, o.backlog/4) }},
 		empty,
 		crowded,

@@ -81,7 +81,8 @@ func TestFiguresOfAnOutcome(t *testing.T) {
 		}
 	}
 	f := figure{atLeast: 4000, atMost: -1}
-	if f.judged(3999) != ">= 4000, missed" || f.judged(4000) != ">= 4000" || (figure{atMost: 0}).judged(1) != "<= 0, missed" || (figure{atMost: -1}).judged(9) != "" {
+	if f.judged(3999) != ">= 4000, missed" || f.judged(4000) != ">= 4000" || (figure{atMost: 0}).judged(1) != "<= 0, missed" ||
+		(figure{atMost: -1}).judged(9) != "" {
 		t.Error("an aim is judged wrongly")
 	}
 }

@@ -103,12 +103,14 @@ func TestPgbenchReadsWithTheStatementOfTheProgram(t *testing.T) {
 	t.Cleanup(func() { store.Close() })
 
 	var id, application, environment string
-	if err := s.db.QueryRow(t.Context(), "SELECT id::text, application_id::text, environment FROM deliveries").Scan(&id, &application, &environment); err != nil {
+	if err := s.db.QueryRow(t.Context(), "SELECT id::text, application_id::text, environment FROM deliveries").Scan(&id, &application,
+		&environment); err != nil {
 		t.Fatal(err)
 	}
 	hex := func(uuid string) string { return strings.ReplaceAll(uuid, "-", "") }
 	tenant := domain.Tenant{
-		BusinessID: sample.ID(domain.PrefixBusiness), ApplicationID: domain.ID("app_" + hex(application)), Environment: domain.Environment(environment),
+		BusinessID: sample.ID(domain.PrefixBusiness), ApplicationID: domain.ID("app_" + hex(application)),
+		Environment: domain.Environment(environment),
 	}
 	if _, err := store.Read().Deliveries.Get(t.Context(), tenant, domain.ID("dlv_"+hex(id))); err != nil {
 		t.Fatal(err)
@@ -132,7 +134,8 @@ func TestWhatIsOnTheShelfIsFoundByItsNumber(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	var application, environment string
-	if err := s.db.QueryRow(t.Context(), "SELECT application_id::text, environment FROM deliveries").Scan(&application, &environment); err != nil {
+	if err := s.db.QueryRow(t.Context(), "SELECT application_id::text, environment FROM deliveries").Scan(&application,
+		&environment); err != nil {
 		t.Fatal(err)
 	}
 	const n = 12
@@ -144,14 +147,16 @@ func TestWhatIsOnTheShelfIsFoundByItsNumber(t *testing.T) {
 	}
 	for _, id := range []string{shelfID + "0000000", shelfID + "0000011"} {
 		var found int
-		err := s.db.QueryRow(t.Context(), "SELECT count(*) FROM ("+askForOne("$1", "$2", "$3")+") AS f", application, environment, id).Scan(&found)
+		err := s.db.QueryRow(t.Context(), "SELECT count(*) FROM ("+askForOne("$1", "$2", "$3")+") AS f", application, environment, id).Scan(
+			&found)
 		if err != nil || found != 1 {
 			t.Errorf("%s: %d, %v", id, found, err)
 		}
 	}
 	b := &bench{shelved: n, postgres: &server{customers: customers{applications: []string{application}}}}
 	script := b.readScript(0, askForOne)
-	if !strings.HasPrefix(script, "\\set n 111110000000 + random(0, 11) * 1 + 0\nSELECT id, ") || !strings.Contains(script, "'"+shelfID[:24]+"' || :n::text") {
+	if !strings.HasPrefix(script, "\\set n 111110000000 + random(0, 11) * 1 + 0\nSELECT id, ") ||
+		!strings.Contains(script, "'"+shelfID[:24]+"' || :n::text") {
 		t.Errorf("the script is %s", script)
 	}
 }

@@ -18,7 +18,8 @@ func TestTheBrunoCollectionPlaysFromTopToBottom(t *testing.T) {
 	s := serve(t)
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	defer receiver.Close()
-	told := output(t, "", []string{"WEBHOOK_URL=" + receiver.URL, "BASE_URL=" + s.vars["WAYBILL_SANDBOX_URL"], "API_KEY=" + s.vars["WAYBILL_TEST_KEY"]},
+	told := output(t, "", []string{"WEBHOOK_URL=" + receiver.URL, "BASE_URL=" + s.vars["WAYBILL_SANDBOX_URL"],
+		"API_KEY=" + s.vars["WAYBILL_TEST_KEY"]},
 		"node", filepath.Join("bruno", "play.mjs"), filepath.Join(adapters, "bruno"), "sandbox", modules)
 	missing := operations(t)
 	for line := range strings.Lines(told) {

@@ -78,7 +78,8 @@ func anOrder() waybillapi.DeliveryRequest {
 			PhoneNumber: "024 123 4567",
 			Address:     waybillapi.AddressRequest{Address: "12 Lagos Avenue", Latitude: 5.6358, Longitude: -0.1612},
 		},
-		Pickup:      &waybillapi.PickupRequest{Name: "Adom Foods", Contact: "030 212 3456", Address: "14 Ring Road East", Latitude: 5.5718, Longitude: -0.187},
+		Pickup: &waybillapi.PickupRequest{Name: "Adom Foods", Contact: "030 212 3456", Address: "14 Ring Road East", Latitude: 5.5718,
+			Longitude: -0.187},
 		Payment:     waybillapi.Payment{Type: waybillapi.PaymentTypeCOD, GoodsValue: 120.5},
 		VehicleType: waybillapi.VehicleTypeBike,
 	}
@@ -105,7 +106,8 @@ func TestEveryOperationIsCalledByTheClientInGo(t *testing.T) {
 	listeners(t, ctx, c)
 
 	info := must(c.GetAPIKey(ctx))(t)
-	if info.Business.ID != s.vars["WAYBILL_BUSINESS_ID"] || !slices.Contains(info.Key.Scopes, waybillapi.ScopeDeliveriesWrite) || info.Key.ExpiresAt != nil {
+	if info.Business.ID != s.vars["WAYBILL_BUSINESS_ID"] || !slices.Contains(info.Key.Scopes, waybillapi.ScopeDeliveriesWrite) ||
+		info.Key.ExpiresAt != nil {
 		t.Errorf("the key is %+v", info)
 	}
 	for _, get := range []func(context.Context, ...waybillapi.CallOption) ([]byte, error){c.GetOpenAPIJSON, c.GetOpenAPIYAML} {
@@ -123,19 +125,24 @@ func TestEveryOperationIsCalledByTheClientInGo(t *testing.T) {
 // directory calls what concerns recipients and pickup locations.
 func directory(t *testing.T, ctx context.Context, c *waybillapi.Client) {
 	var answer waybillapi.Answer
-	known := must(c.CreateRecipient(ctx, key(), waybillapi.RecipientRequest{PhoneNumber: "024 987 6543", Name: "Kofi"}, waybillapi.WithAnswer(&answer)))(t)
-	if known.PhoneNumber != "+233249876543" || answer.StatusCode != 201 || answer.RequestID == "" || answer.Message == "" || answer.Tries != 1 {
+	known := must(c.CreateRecipient(ctx, key(), waybillapi.RecipientRequest{PhoneNumber: "024 987 6543", Name: "Kofi"},
+		waybillapi.WithAnswer(&answer)))(t)
+	if known.PhoneNumber != "+233249876543" || answer.StatusCode != 201 || answer.RequestID == "" || answer.Message == "" ||
+		answer.Tries != 1 {
 		t.Errorf("the recipient is %+v, the answer %+v", known, answer)
 	}
 	if one := must(c.GetRecipient(ctx, known.ID))(t); *one != *known {
 		t.Errorf("read again, %+v is %+v", known, one)
 	}
-	if page := must(c.ListRecipients(ctx, waybillapi.ListRecipientsParams{PhoneNumber: known.PhoneNumber}))(t); len(page.Items) != 1 || page.HasMore {
+	if page := must(c.ListRecipients(ctx, waybillapi.ListRecipientsParams{PhoneNumber: known.PhoneNumber}))(t); len(page.Items) != 1 ||
+		page.HasMore {
 		t.Errorf("by its number there are %+v", page)
 	}
-	address := must(c.CreateRecipientAddress(ctx, known.ID, key(), waybillapi.AddressRequest{Address: "Oxford Street", Latitude: 5.56, Longitude: -0.18}))(t)
+	address := must(c.CreateRecipientAddress(ctx, known.ID, key(), waybillapi.AddressRequest{Address: "Oxford Street", Latitude: 5.56,
+		Longitude: -0.18}))(t)
 	must(c.GetRecipientAddress(ctx, address.ID))(t)
-	if all := must(c.ListRecipientAddresses(ctx, known.ID, waybillapi.ListRecipientAddressesParams{}))(t).Items; len(all) != 1 || all[0] != *address {
+	if all := must(c.ListRecipientAddresses(ctx, known.ID, waybillapi.ListRecipientAddressesParams{}))(t).Items; len(all) != 1 ||
+		all[0] != *address {
 		t.Errorf("the addresses are %+v, want %+v", all, address)
 	}
 
@@ -144,12 +151,14 @@ func directory(t *testing.T, ctx context.Context, c *waybillapi.Client) {
 		t.Errorf("the pickup location is %+v", place)
 	}
 	latitude, longitude, active := 5.5718, -0.187, false
-	place = must(c.UpdatePickupLocation(ctx, place.ID, waybillapi.PickupLocationChange{Contact: "030 212 3456", Latitude: &latitude, Longitude: &longitude, Active: &active}))(t)
+	place = must(c.UpdatePickupLocation(ctx, place.ID, waybillapi.PickupLocationChange{Contact: "030 212 3456", Latitude: &latitude,
+		Longitude: &longitude, Active: &active}))(t)
 	if !place.Complete || place.Active || place.Contact == nil {
 		t.Errorf("after the change it is %+v", place)
 	}
 	must(c.GetPickupLocation(ctx, place.ID))(t)
-	if page := must(c.ListPickupLocations(ctx, waybillapi.ListPickupLocationsParams{Active: &active, Search: "Tema"}))(t); len(page.Items) == 0 {
+	if page := must(c.ListPickupLocations(ctx, waybillapi.ListPickupLocationsParams{Active: &active, Search: "Tema"}))(t); len(
+		page.Items) == 0 {
 		t.Error("no inactive pickup location is found")
 	}
 }
@@ -164,12 +173,14 @@ func deliveries(t *testing.T, ctx context.Context, c *waybillapi.Client) {
 	if again := must(c.CreateDelivery(ctx, once, order, waybillapi.WithAnswer(&answer)))(t); again.ID != d.ID || !answer.Replayed {
 		t.Errorf("under one key there are %s and %s; replayed is %t", d.ID, again.ID, answer.Replayed)
 	}
-	if d.Status != waybillapi.DeliveryStatusBooked || d.Payment != order.Payment || d.CreatedAt.IsZero() || d.Simulation == nil || d.Simulation.NextStepAt != nil {
+	if d.Status != waybillapi.DeliveryStatusBooked || d.Payment != order.Payment || d.CreatedAt.IsZero() || d.Simulation == nil ||
+		d.Simulation.NextStepAt != nil {
 		t.Errorf("the delivery is %+v", d)
 	}
 	_, err := c.CreateDelivery(ctx, key(), order)
 	var details waybillapi.ErrorExternalIDConflictDetails
-	if failure := asError(err); failure == nil || failure.Code != waybillapi.CodeExternalIDConflict || failure.StatusCode != 409 || failure.RequestID == "" {
+	if failure := asError(err); failure == nil || failure.Code != waybillapi.CodeExternalIDConflict || failure.StatusCode != 409 ||
+		failure.RequestID == "" {
 		t.Errorf("a second create of one external ID: %v", err)
 	} else if err := failure.DecodeDetails(&details); err != nil || details.DeliveryID != d.ID {
 		t.Errorf("its details are %+v, %v", details, err)
@@ -185,7 +196,8 @@ func deliveries(t *testing.T, ctx context.Context, c *waybillapi.Client) {
 	if d = must(c.CancelDelivery(ctx, d.ID, waybillapi.WithIdempotencyKey(key())))(t); d.Status != waybillapi.DeliveryStatusCancelled {
 		t.Errorf("after the cancellation it is %+v", d)
 	}
-	if events := must(c.ListDeliveryEvents(ctx, d.ID, waybillapi.ListDeliveryEventsParams{}))(t).Items; len(events) != 3 || events[2].ReasonCode != waybillapi.ReasonCodeCancelledByCaller {
+	if events := must(c.ListDeliveryEvents(ctx, d.ID, waybillapi.ListDeliveryEventsParams{}))(t).Items; len(events) != 3 ||
+		events[2].ReasonCode != waybillapi.ReasonCodeCancelledByCaller {
 		t.Errorf("its events are %+v", events)
 	}
 
@@ -194,7 +206,8 @@ func deliveries(t *testing.T, ctx context.Context, c *waybillapi.Client) {
 	if outcome.Created != 2 || outcome.Results[1].Status != waybillapi.BulkOutcomeResultStatusCreated || outcome.Results[1].Delivery == nil {
 		t.Errorf("the bulk came out as %+v", outcome)
 	}
-	page := must(c.ListDeliveries(ctx, waybillapi.ListDeliveriesParams{Status: waybillapi.DeliveryStatusBooked, CreatedAfter: since, Limit: 1}))(t)
+	page := must(c.ListDeliveries(ctx, waybillapi.ListDeliveriesParams{Status: waybillapi.DeliveryStatusBooked, CreatedAfter: since,
+		Limit: 1}))(t)
 	if len(page.Items) != 1 || !page.HasMore || page.NextCursor == "" {
 		t.Errorf("the page is %+v", page)
 	}
@@ -223,7 +236,8 @@ func webhooks(t *testing.T, ctx context.Context, c *waybillapi.Client) {
 	}))(t)
 	must(c.GetWebhookEndpoint(ctx, endpoint.ID))(t)
 	description := "the shop"
-	if changed := must(c.UpdateWebhookEndpoint(ctx, endpoint.ID, waybillapi.WebhookEndpointChange{Description: &description}))(t); changed.Description != description {
+	if changed := must(c.UpdateWebhookEndpoint(ctx, endpoint.ID,
+		waybillapi.WebhookEndpointChange{Description: &description}))(t); changed.Description != description {
 		t.Errorf("after the change the endpoint is %+v", changed)
 	}
 	must(c.ListWebhookEndpoints(ctx, waybillapi.ListWebhookEndpointsParams{}))(t)
@@ -255,20 +269,24 @@ func webhooks(t *testing.T, ctx context.Context, c *waybillapi.Client) {
 			t.Fatalf("the webhook is not settled after %v", patience)
 		}
 	}
-	if tries := must(c.ListWebhookAttempts(ctx, sent.ID, waybillapi.ListWebhookAttemptsParams{}))(t).Items; len(tries) != 1 || tries[0].StatusCode != http.StatusNoContent {
+	if tries := must(c.ListWebhookAttempts(ctx, sent.ID, waybillapi.ListWebhookAttemptsParams{}))(t).Items; len(tries) != 1 ||
+		tries[0].StatusCode != http.StatusNoContent {
 		t.Errorf("the attempts are %+v", tries)
 	}
-	if page := must(c.ListWebhookDeliveries(ctx, endpoint.ID, waybillapi.ListWebhookDeliveriesParams{EventType: waybillapi.EventTypeWebhookEndpointTest}))(t); len(page.Items) != 1 {
+	if page := must(c.ListWebhookDeliveries(ctx, endpoint.ID,
+		waybillapi.ListWebhookDeliveriesParams{EventType: waybillapi.EventTypeWebhookEndpointTest}))(t); len(page.Items) != 1 {
 		t.Errorf("the webhooks are %+v", page)
 	}
 	must(c.RedeliverWebhook(ctx, sent.ID))(t)
-	must(c.RecoverWebhooks(ctx, endpoint.ID, waybillapi.RecoveryRequest{Since: time.Now().Add(-time.Hour), Only: waybillapi.RecoveryRequestOnlyFailed}))(t)
+	must(c.RecoverWebhooks(ctx, endpoint.ID, waybillapi.RecoveryRequest{Since: time.Now().Add(-time.Hour),
+		Only: waybillapi.RecoveryRequestOnlyFailed}))(t)
 	must(c.DeleteWebhookEndpoint(ctx, endpoint.ID))(t)
 }
 
 // listeners calls what a program on a laptop uses.
 func listeners(t *testing.T, ctx context.Context, c *waybillapi.Client) {
-	listener := must(c.CreateWebhookListener(ctx, &waybillapi.WebhookListenerRequest{EventTypes: []waybillapi.EventPattern{waybillapi.EventPatternDeliveryAll}}))(t)
+	listener := must(c.CreateWebhookListener(ctx,
+		&waybillapi.WebhookListenerRequest{EventTypes: []waybillapi.EventPattern{waybillapi.EventPatternDeliveryAll}}))(t)
 	d := must(c.CreateDelivery(ctx, key(), anOrder()))(t)
 	wait := 20
 	fetched := must(c.FetchWebhooks(ctx, listener.ID, &waybillapi.WebhookFetchRequest{WaitSeconds: &wait}))(t)

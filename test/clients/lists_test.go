@@ -84,7 +84,8 @@ func TestErrorsComeWithWhatTheyCarry(t *testing.T) {
 	}
 	_, err = c.CreateDelivery(t.Context(), key(), waybillapi.DeliveryRequest{Payment: waybillapi.Payment{Type: "barter"}, VehicleType: "boat"})
 	var details waybillapi.ErrorValidationErrorDetails
-	if failure := asError(err); failure == nil || failure.StatusCode != 422 || failure.DecodeDetails(&details) != nil || len(details.Fields) == 0 {
+	if failure := asError(err); failure == nil || failure.StatusCode != 422 || failure.DecodeDetails(&details) != nil ||
+		len(details.Fields) == 0 {
 		t.Errorf("a request that cannot be: %v, details %+v", err, details)
 	}
 }

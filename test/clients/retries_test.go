@@ -70,7 +70,8 @@ func answered(r *http.Request, status int, retryAfter, body string) *http.Respon
 func faulty(t *testing.T, options []waybillapi.Option, answers ...fault) (*waybillapi.Client, *faults) {
 	t.Helper()
 	f := &faults{answers: answers}
-	c, err := waybillapi.New(append([]waybillapi.Option{waybillapi.WithBaseURL("http://api.example/v1"), waybillapi.WithAPIKey("svc_test_key_1"),
+	c, err := waybillapi.New(append([]waybillapi.Option{waybillapi.WithBaseURL("http://api.example/v1"),
+		waybillapi.WithAPIKey("svc_test_key_1"),
 		waybillapi.WithHTTPClient(&http.Client{Transport: f})}, options...)...)
 	if err != nil {
 		t.Fatal(err)
@@ -195,13 +196,17 @@ func TestRetriesEnd(t *testing.T) {
 		limit   time.Duration
 		tries   int
 	}{
-		"by default after four tries":         {nil, 0, 4},
-		"after as many as was settled":        {[]waybillapi.Option{waybillapi.WithRetries(waybillapi.Retries{Tries: 2, MaxPause: time.Minute})}, 0, 2},
+		"by default after four tries": {nil, 0, 4},
+		"after as many as was settled": {[]waybillapi.Option{waybillapi.WithRetries(waybillapi.Retries{Tries: 2, MaxPause: time.Minute})},
+			0, 2},
 		"at once where they are switched off": {[]waybillapi.Option{waybillapi.WithRetries(waybillapi.NoRetries())}, 0, 1},
 		"before a pause beyond the deadline":  {nil, 3 * time.Second, 2},
-		"before one that ends too late":       {[]waybillapi.Option{waybillapi.WithRetries(waybillapi.Retries{Tries: waybillapi.Unlimited, MaxPause: time.Minute, Within: 5 * time.Second})}, 0, 3},
-		"before a Retry-After that is long":   {[]waybillapi.Option{waybillapi.WithRetries(waybillapi.Retries{Tries: 9, MaxPause: time.Second})}, 0, 1},
-		"never for a Retry-After that is not": {[]waybillapi.Option{waybillapi.WithRetries(waybillapi.Retries{Tries: 9, MaxPause: time.Second, MaxRetryAfter: 2 * time.Second})}, 0, 9},
+		"before one that ends too late": {[]waybillapi.Option{waybillapi.WithRetries(waybillapi.Retries{Tries: waybillapi.Unlimited,
+			MaxPause: time.Minute, Within: 5 * time.Second})}, 0, 3},
+		"before a Retry-After that is long": {[]waybillapi.Option{waybillapi.WithRetries(waybillapi.Retries{Tries: 9, MaxPause: time.Second})},
+			0, 1},
+		"never for a Retry-After that is not": {[]waybillapi.Option{waybillapi.WithRetries(waybillapi.Retries{Tries: 9, MaxPause: time.Second,
+			MaxRetryAfter: 2 * time.Second})}, 0, 9},
 		"when the program decides so": {[]waybillapi.Option{waybillapi.WithRetries(waybillapi.Retries{
 			Tries: 9, MaxPause: time.Minute, Decide: func(r waybillapi.Retry) bool { return r.Tried < 3 },
 		})}, 0, 3},
@@ -236,7 +241,8 @@ func TestAProgramHearsOfEveryPauseBeforeIt(t *testing.T) {
 			told, at = append(told, r), append(at, time.Now())
 			return r.Safe || errors.Is(r.Cause, waybillapi.ErrNoAnswer)
 		}}
-		client, f := faulty(t, nil, fault{429, "RATE_LIMIT_EXCEEDED", "20"}, fault{503, "SERVICE_UNAVAILABLE", ""}, fault{}, fault{422, "VALIDATION_ERROR", ""})
+		client, f := faulty(t, nil, fault{429, "RATE_LIMIT_EXCEEDED", "20"}, fault{503, "SERVICE_UNAVAILABLE", ""}, fault{},
+			fault{422, "VALIDATION_ERROR", ""})
 		_, err := client.CreateDelivery(t.Context(), "order-0001", anOrder(), waybillapi.WithCallRetries(retries))
 		if !waybillapi.HasCode(err, waybillapi.CodeValidationError) || len(f.sent) != 4 || len(told) != 4 {
 			t.Fatalf("%v after %d tries; told were %+v", err, len(f.sent), told)
@@ -273,7 +279,8 @@ func TestATryThatTakesTooLongIsNotTheEndOfTheCall(t *testing.T) {
 	}))
 	defer s.Close()
 	c, err := waybillapi.New(waybillapi.WithBaseURL(s.URL+"/v1"), waybillapi.WithAPIKey("svc_test_key_1"),
-		waybillapi.WithHTTPClient(&http.Client{Timeout: 300 * time.Millisecond}), waybillapi.WithRetries(waybillapi.Retries{Tries: 9, Pause: time.Millisecond, MaxPause: time.Second}))
+		waybillapi.WithHTTPClient(&http.Client{Timeout: 300 * time.Millisecond}),
+		waybillapi.WithRetries(waybillapi.Retries{Tries: 9, Pause: time.Millisecond, MaxPause: time.Second}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,8 +293,10 @@ func TestAnyCallIsMadeByItsMethodAndPath(t *testing.T) {
 	c, f := faulty(t, []waybillapi.Option{waybillapi.WithRetries(waybillapi.Retries{Tries: 2})}, fault{502, "", ""})
 	body := json.RawMessage(`{ "a": "<&>" }`)
 	var answer waybillapi.Answer
-	got, err := c.Do(t.Context(), waybillapi.Request{Method: "POST", Path: "/new-things?x=1", Body: body, IdempotencyKey: "thing-0001"}, waybillapi.WithAnswer(&answer))
-	if err != nil || got.Message != "Done." || string(got.Data) != "{}" || string(got.Meta) != "{}" || answer.Tries != 2 || answer.StatusCode != http.StatusOK {
+	got, err := c.Do(t.Context(), waybillapi.Request{Method: "POST", Path: "/new-things?x=1", Body: body, IdempotencyKey: "thing-0001"},
+		waybillapi.WithAnswer(&answer))
+	if err != nil || got.Message != "Done." || string(got.Data) != "{}" || string(got.Meta) != "{}" || answer.Tries != 2 ||
+		answer.StatusCode != http.StatusOK {
 		t.Errorf("%+v, %+v, %v", got, answer, err)
 	}
 	if !slices.Equal(f.sent, []string{string(body), string(body)}) || !slices.Equal(f.keys, []string{"thing-0001", "thing-0001"}) {
@@ -324,7 +333,8 @@ func TestAnAnswerOfSomethingElseIsToldApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = c.GetDelivery(t.Context(), "dlv_1")
-	if failure := asError(err); failure == nil || failure.Code != "" || failure.StatusCode != http.StatusOK || !strings.Contains(failure.Message, "It works") {
+	if failure := asError(err); failure == nil || failure.Code != "" || failure.StatusCode != http.StatusOK ||
+		!strings.Contains(failure.Message, "It works") {
 		t.Errorf("%v", err)
 	}
 }
@@ -335,7 +345,8 @@ func TestACallerWhoLeavesIsNotKept(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		begun := time.Now()
-		if err := calls["read"](ctx, client); !waybillapi.HasCode(err, waybillapi.CodeRateLimitExceeded) || time.Since(begun) != time.Second || len(f.sent) != 1 {
+		if err := calls["read"](ctx, client); !waybillapi.HasCode(err, waybillapi.CodeRateLimitExceeded) || time.Since(begun) != time.Second ||
+			len(f.sent) != 1 {
 			t.Errorf("after %v and %d tries: %v", time.Since(begun), len(f.sent), err)
 		}
 	})

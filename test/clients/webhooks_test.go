@@ -52,17 +52,19 @@ func letters(t *testing.T) []letter {
 		t.Fatal(err)
 	}
 	at := time.Unix(signed, 0)
-	published := letter{What: "published", Secrets: []string{v["secret"]}, Body: v["body"], Now: at.Unix(), Good: true, Headers: map[string]string{}}
+	published := letter{What: "published", Secrets: []string{v["secret"]}, Body: v["body"], Now: at.Unix(), Good: true,
+		Headers: map[string]string{}}
 	for _, name := range []string{domain.HeaderWebhookID, domain.HeaderWebhookTimestamp, domain.HeaderWebhookSignature} {
 		published.Headers[name] = v[name]
 	}
 	one, other := bytes.Repeat([]byte{7}, domain.SigningSecretBytes), bytes.Repeat([]byte{9}, domain.SigningSecretBytes)
 	sign := func(what string, now time.Time, known []byte, by ...[]byte) letter {
 		const id, body = "evt_1", `{"id":"evt_1","type":"delivery.created"}`
-		return letter{What: what, Secrets: []string{domain.FormatSigningSecret(known)}, Body: body, Now: now.Unix(), Good: true, Headers: map[string]string{
-			domain.HeaderWebhookID: id, domain.HeaderWebhookTimestamp: strconv.FormatInt(at.Unix(), 10),
-			domain.HeaderWebhookSignature: domain.SignWebhook(by, id, at, []byte(body)),
-		}}
+		return letter{What: what, Secrets: []string{domain.FormatSigningSecret(known)}, Body: body, Now: now.Unix(), Good: true,
+			Headers: map[string]string{
+				domain.HeaderWebhookID: id, domain.HeaderWebhookTimestamp: strconv.FormatInt(at.Unix(), 10),
+				domain.HeaderWebhookSignature: domain.SignWebhook(by, id, at, []byte(body)),
+			}}
 	}
 	both := sign("both secrets are known", at, other, one)
 	both.Secrets = append(both.Secrets, domain.FormatSigningSecret(one))
@@ -115,7 +117,8 @@ func TestTheClientInGoBelievesWhatIsSignedAndNothingElse(t *testing.T) {
 			header.Set(name, value)
 		}
 		event, err := v.WithClock(func() time.Time { return time.Unix(l.Now, 0) }).Event(header, []byte(l.Body))
-		if l.Good != (err == nil) || !l.Good && !errors.Is(err, waybillapi.ErrWebhook) || l.Good && event.ID != l.Headers[domain.HeaderWebhookID] {
+		if l.Good != (err == nil) || !l.Good && !errors.Is(err, waybillapi.ErrWebhook) || l.Good &&
+			event.ID != l.Headers[domain.HeaderWebhookID] {
 			t.Errorf("%s: %+v, %v", l.What, event, err)
 		}
 	}
@@ -176,7 +179,8 @@ func compiled(t *testing.T) string {
 	if _, err := os.Stat(done); err == nil {
 		return out
 	}
-	output(t, "", nil, filepath.Join(modules, ".bin", "tsc"), "-p", "typescript", "--typeRoots", filepath.Join(modules, "@types"), "--outDir", out)
+	output(t, "", nil, filepath.Join(modules, ".bin", "tsc"), "-p", "typescript", "--typeRoots", filepath.Join(modules, "@types"), "--outDir",
+		out)
 	write(t, done, `{"type":"module"}`)
 	return out
 }

@@ -236,7 +236,8 @@ func (d *Document) expected(req *http.Request, status int) (*response, []string)
 	// The answer that was asked for, where the call documents none of that status,
 	// or one for the lack of data alone, as most do.
 	want := op.answers[status]
-	if f, known := d.forced[req.Header.Get("X-Sandbox-Error")]; known && f.Status == status && (want == nil || status == http.StatusServiceUnavailable) {
+	if f, known := d.forced[req.Header.Get("X-Sandbox-Error")]; known && f.Status == status &&
+		(want == nil || status == http.StatusServiceUnavailable) {
 		return d.shared[f.Response], p.methods()
 	}
 	if want != nil {

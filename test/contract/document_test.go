@@ -170,16 +170,22 @@ func TestAdditionsSaySo(t *testing.T) {
 		description string
 	}{
 		{"createPickupLocation", doc.Paths.Value("/pickup-locations").Post.Extensions, doc.Paths.Value("/pickup-locations").Post.Description},
-		{"getPickupLocation", doc.Paths.Value("/pickup-locations/{pickup_location_id}").Get.Extensions, doc.Paths.Value("/pickup-locations/{pickup_location_id}").Get.Description},
-		{"updatePickupLocation", doc.Paths.Value("/pickup-locations/{pickup_location_id}").Patch.Extensions, doc.Paths.Value("/pickup-locations/{pickup_location_id}").Patch.Description},
+		{"getPickupLocation", doc.Paths.Value("/pickup-locations/{pickup_location_id}").Get.Extensions,
+			doc.Paths.Value("/pickup-locations/{pickup_location_id}").Get.Description},
+		{"updatePickupLocation", doc.Paths.Value("/pickup-locations/{pickup_location_id}").Patch.Extensions,
+			doc.Paths.Value("/pickup-locations/{pickup_location_id}").Patch.Description},
 		{"getApiKey", doc.Paths.Value("/api-key").Get.Extensions, doc.Paths.Value("/api-key").Get.Description},
-		{"startSimulation", doc.Paths.Value("/test-helpers/deliveries/{delivery_id}/simulation").Post.Extensions, doc.Paths.Value("/test-helpers/deliveries/{delivery_id}/simulation").Post.Description},
-		{"X-Sandbox-Error", doc.Components.Parameters["SandboxError"].Value.Extensions, doc.Components.Parameters["SandboxError"].Value.Description},
-		{"order", doc.Paths.Value("/deliveries").Get.Parameters.GetByInAndName("query", "order").Extensions, doc.Paths.Value("/deliveries").Get.Parameters.GetByInAndName("query", "order").Description},
+		{"startSimulation", doc.Paths.Value("/test-helpers/deliveries/{delivery_id}/simulation").Post.Extensions,
+			doc.Paths.Value("/test-helpers/deliveries/{delivery_id}/simulation").Post.Description},
+		{"X-Sandbox-Error", doc.Components.Parameters["SandboxError"].Value.Extensions,
+			doc.Components.Parameters["SandboxError"].Value.Description},
+		{"order", doc.Paths.Value("/deliveries").Get.Parameters.GetByInAndName("query", "order").Extensions,
+			doc.Paths.Value("/deliveries").Get.Parameters.GetByInAndName("query", "order").Description},
 		{"If-None-Match", doc.Components.Parameters["IfNoneMatch"].Value.Extensions, doc.Components.Parameters["IfNoneMatch"].Value.Description},
 		{"ETag", doc.Components.Headers["ETag"].Value.Extensions, doc.Components.Headers["ETag"].Value.Description},
 		{"reason_code", doc.Components.Schemas["ReasonCode"].Value.Extensions, doc.Components.Schemas["ReasonCode"].Value.Description},
-		{"field", doc.Components.Schemas["BulkProblem"].Value.Properties["field"].Value.Extensions, doc.Components.Schemas["BulkProblem"].Value.Properties["field"].Value.Description},
+		{"field", doc.Components.Schemas["BulkProblem"].Value.Properties["field"].Value.Extensions,
+			doc.Components.Schemas["BulkProblem"].Value.Properties["field"].Value.Description},
 		{"doc_url", doc.Components.Schemas["DocUrl"].Value.Extensions, doc.Components.Schemas["DocUrl"].Value.Description},
 		{"304", doc.Components.Responses["NotModified"].Value.Extensions, *doc.Components.Responses["NotModified"].Value.Description},
 		{"listEvents", doc.Paths.Value("/events").Get.Extensions, doc.Paths.Value("/events").Get.Description},
@@ -188,7 +194,8 @@ func TestAdditionsSaySo(t *testing.T) {
 		{"receiveEvent", doc.Webhooks["event"].Post.Extensions, doc.Webhooks["event"].Post.Description},
 		{"405", doc.Components.Responses["MethodNotAllowed"].Value.Extensions, *doc.Components.Responses["MethodNotAllowed"].Value.Description},
 		{"413", doc.Components.Responses["PayloadTooLarge"].Value.Extensions, *doc.Components.Responses["PayloadTooLarge"].Value.Description},
-		{"415", doc.Components.Responses["UnsupportedMediaType"].Value.Extensions, *doc.Components.Responses["UnsupportedMediaType"].Value.Description},
+		{"415", doc.Components.Responses["UnsupportedMediaType"].Value.Extensions,
+			*doc.Components.Responses["UnsupportedMediaType"].Value.Description},
 	} {
 		if got := c.extensions["x-waybill-addition"]; got != true {
 			t.Fatalf("%s: x-waybill-addition: %v, want true", c.what, got)
@@ -276,7 +283,8 @@ func TestTheTableOfScenariosIsWhatTheyDo(t *testing.T) {
 // properties must refuse all others, or be a base that a closed schema extends.
 func TestEveryObjectIsClosed(t *testing.T) {
 	t.Parallel()
-	bases := []string{"/components/schemas/Ok", "/components/schemas/Created", "/components/schemas/Accepted", "/components/schemas/MultiStatus", "/components/schemas/Failure",
+	bases := []string{"/components/schemas/Ok", "/components/schemas/Created", "/components/schemas/Accepted",
+		"/components/schemas/MultiStatus", "/components/schemas/Failure",
 		"/components/schemas/WebhookEndpointFields", "/components/schemas/WebhookListenerFields"}
 	closed := 0
 	walk(raw(t), "", func(at string, node map[string]any) {

@@ -53,7 +53,8 @@ func TestTheDescriptionsHaveTheLimitsThatTheProgramJudgesBy(t *testing.T) {
 			t.Errorf("%s: %v to %v, want %s", name, schema.Min, schema.Max, most)
 		}
 	}
-	if got, want := schemaAt(t, public, "IdempotencyKey").Pattern, fmt.Sprintf("^[ -~]{%d,%d}$", domain.MinIdempotencyKey, domain.MaxIdempotencyKey); got != want {
+	if got, want := schemaAt(t, public, "IdempotencyKey").Pattern, fmt.Sprintf("^[ -~]{%d,%d}$", domain.MinIdempotencyKey,
+		domain.MaxIdempotencyKey); got != want {
 		t.Errorf("an Idempotency-Key is %s, want %s", got, want)
 	}
 	limit := public.Components.Parameters["Limit"].Value.Schema.Value

@@ -31,13 +31,15 @@ func TestWhatIsShownToBePastedWorksAsPrinted(t *testing.T) {
 		status int
 		text   string
 	}{
-		1: {200, `"environment":"sandbox"`}, 2: {200, `"fee":`}, 3: {201, `"status":"booked"`}, 4: {200, `"external_id":"first-order"`}, 5: {200, `"delivery.created"`},
+		1: {200, `"environment":"sandbox"`}, 2: {200, `"fee":`}, 3: {201, `"status":"booked"`}, 4: {200, `"external_id":"first-order"`},
+		5: {200, `"delivery.created"`},
 	} {
 		if i == 0 {
 			continue
 		}
 		var envelope struct{ StatusCode int }
-		if err := json.Unmarshal([]byte(answers[i]), &envelope); err != nil || envelope.StatusCode != want.status || !strings.Contains(answers[i], want.text) {
+		if err := json.Unmarshal([]byte(answers[i]), &envelope); err != nil || envelope.StatusCode != want.status ||
+			!strings.Contains(answers[i], want.text) {
 			t.Errorf("command\n%s\nanswers %s\nwant %d with %s (%v)", commands[i], answers[i], want.status, want.text, err)
 		}
 	}
@@ -76,7 +78,8 @@ func TestTheOtherGuidesShowCommandsThatWork(t *testing.T) {
 			continue
 		}
 		for i, want := range wants {
-			if refused := strings.Contains(answers[i], `"success":false`); !strings.Contains(answers[i], want) || refused != (want == "RATE_LIMIT_EXCEEDED") {
+			if refused := strings.Contains(answers[i], `"success":false`); !strings.Contains(answers[i], want) ||
+				refused != (want == "RATE_LIMIT_EXCEEDED") {
 				t.Errorf("%s: command\n%s\nanswers %s\nwant %s", path, commands[i], answers[i], want)
 			}
 		}

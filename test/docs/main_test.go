@@ -79,7 +79,8 @@ func serve(t *testing.T) *server {
 	defer logs.Close()
 	s := &server{cmd: exec.Command(binary, "dev", "--data-dir", home), ends: make(chan error, 1)}
 	s.cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "WAYBILL_") })
-	s.cmd.Env = append(s.cmd.Env, "WAYBILL_LIVE_ADDR=127.0.0.1:0", "WAYBILL_SANDBOX_ADDR=127.0.0.1:0", "WAYBILL_OPS_ADDR=127.0.0.1:0", "WAYBILL_PORTAL_ADDR=127.0.0.1:0")
+	s.cmd.Env = append(s.cmd.Env, "WAYBILL_LIVE_ADDR=127.0.0.1:0", "WAYBILL_SANDBOX_ADDR=127.0.0.1:0", "WAYBILL_OPS_ADDR=127.0.0.1:0",
+		"WAYBILL_PORTAL_ADDR=127.0.0.1:0")
 	s.cmd.Stdout, s.cmd.Stderr = logs, logs
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -94,7 +94,8 @@ func timeline(t testing.TB, c *client, id string) []string {
 func TestADeliveryIsCancelledFromEveryStatusBeforePickup(t *testing.T) {
 	both(t, func(t *testing.T, s *server) {
 		c := s.caller(t, live)
-		for _, way := range [][]string{{"assigned"}, {"outsourced"}, {"assigned", "outsourced"}, {"assigned", "failed", "assigned"}, {"assigned", "failed"}, {"outsourced", "failed"}} {
+		for _, way := range [][]string{{"assigned"}, {"outsourced"}, {"assigned", "outsourced"}, {"assigned", "failed", "assigned"},
+			{"assigned", "failed"}, {"outsourced", "failed"}} {
 			id := c.post("/deliveries", anOrder()).is(201).id()
 			for _, status := range way {
 				s.advance(t, id, status)

@@ -88,7 +88,8 @@ func TestAnItemWithoutAPriceFailsAlone(t *testing.T) {
 				outcomes("created", "QUOTE_UNAVAILABLE", "created", "VALIDATION_ERROR", "created").
 				has("data.results.0.delivery.delivery_fee", "7.5", "data.results.1.error.message",
 					"No price for this trip can be had right now; this item was not booked. Send it again under a new Idempotency-Key.",
-					"data.results.3.error.message", "recipient.address: this point is outside the area we serve; check that latitude and longitude are not swapped")
+					"data.results.3.error.message", "recipient.address: this point is outside the area we serve; check that latitude and longitude are "+
+						"not swapped")
 			if partly.header.Get("Retry-After") != "" {
 				t.Error("an answer that nothing changes any more has Retry-After")
 			}

@@ -39,7 +39,8 @@ func TestTheNumberOfItemsIsOneToAHundred(t *testing.T) {
 		c := s.caller(t, env)
 		for body, problem := range map[string]string{
 			`{}`: "required", `{"deliveries":null}`: "required", `{"deliveries":[]}`: "too_short",
-			`{"deliveries":{}}`: "invalid_type", `{"deliveries":"[]"}`: "invalid_type", `{"deliveries":1}`: "invalid_type", `{"deliveries":true}`: "invalid_type",
+			`{"deliveries":{}}`: "invalid_type", `{"deliveries":"[]"}`: "invalid_type", `{"deliveries":1}`: "invalid_type",
+			`{"deliveries":true}`: "invalid_type",
 			`{"deliveries":[` + strings.Repeat("null,", 100) + `null]}`: "too_long",
 		} {
 			c.post("/deliveries/bulk", body).invalid("deliveries " + problem)
@@ -71,7 +72,8 @@ func TestAnUnknownFieldAnywhereInABulkIsNamed(t *testing.T) {
 			orders := manyOrders(4)
 			inner("recipient", set("adress", "x"))(orders[at])
 			path := fmt.Sprintf("deliveries[%d].recipient.", at)
-			unknown(aBulk(orders...), path+"adress", path+"address", " Did you mean "+path+"address? "+strings.TrimSuffix(path, ".")+" takes address, name, phone_number.")
+			unknown(aBulk(orders...), path+"adress", path+"address", " Did you mean "+path+"address? "+strings.TrimSuffix(path, ".")+
+				" takes address, name, phone_number.")
 		}
 		orders := manyOrders(101)
 		orders[100]["rider"] = nil
@@ -147,7 +149,8 @@ func brokenItems(c *client, foreign *client) []itemCase {
 		bad(anOrder(inner("recipient", set("address", []any{}))), wrong("recipient.address")...),
 		bad(anOrder(inner("recipient", inner("address", drop("address"), set("latitude", 91), set("longitude", "x")))),
 			wrong("recipient.address.address", "recipient.address.latitude", "recipient.address.longitude")...),
-		bad(anOrder(inner("recipient", inner("address", set("label", long(65)), set("municipality", long(65)), set("delivery_notes", long(501))))),
+		bad(anOrder(inner("recipient", inner("address", set("label", long(65)), set("municipality", long(65)),
+			set("delivery_notes", long(501))))),
 			wrong("recipient.address.label", "recipient.address.municipality", "recipient.address.delivery_notes")...),
 		bad(anOrder(set("pickup", 5)), wrong("pickup")...),
 		bad(anOrder(set("pickup", m{})), wrong("pickup.name", "pickup.contact", "pickup.address", "pickup.latitude", "pickup.longitude")...),
@@ -158,7 +161,8 @@ func brokenItems(c *client, foreign *client) []itemCase {
 		bad(anOrder(set("payment", m{"type": "cod", "goods_value": 1.001})), wrong("payment.goods_value")...),
 		bad(anOrder(set("vehicle_type", "boat")), wrong("vehicle_type")...),
 		bad(anOrder(set("delivery_instructions", long(501))), wrong("delivery_instructions")...),
-		bad(anOrder(drop("recipient"), set("recipient_id", 5), set("recipient_address_id", m{})), wrong("recipient_id", "recipient_address_id")...),
+		bad(anOrder(drop("recipient"), set("recipient_id", 5), set("recipient_address_id", m{})),
+			wrong("recipient_id", "recipient_address_id")...),
 		bad(anOrder(drop("pickup"), set("pickup_location_id", 5)), wrong("pickup_location_id")...),
 
 		bad(anOrder(to(person, home), set("recipient", anOrder()["recipient"])), "RECIPIENT_SHAPE_CONFLICT"),
@@ -194,7 +198,8 @@ func brokenItems(c *client, foreign *client) []itemCase {
 		bad(anOrder(from(outside), to(person, away)), wrong("pickup_location_id", "recipient_address_id")...),
 		bad(anOrder(drop("pickup"), set("vehicle_type", "boat"), set("payment", m{"type": "cod"})),
 			"VALIDATION_ERROR vehicle_type", "PICKUP_SHAPE_CONFLICT", "COD_GOODS_VALUE_REQUIRED"),
-		bad(anOrder(to("rcp_x", home), from(closed), set("payment", m{"type": "cod"})), "COD_GOODS_VALUE_REQUIRED", "NOT_FOUND", "PICKUP_LOCATION_INACTIVE"),
+		bad(anOrder(to("rcp_x", home), from(closed), set("payment", m{"type": "cod"})), "COD_GOODS_VALUE_REQUIRED", "NOT_FOUND",
+			"PICKUP_LOCATION_INACTIVE"),
 		bad(anOrder(set("recipient_id", person), set("pickup_location_id", place), set("external_id", 1)),
 			"VALIDATION_ERROR external_id", "RECIPIENT_SHAPE_CONFLICT", "PICKUP_SHAPE_CONFLICT"),
 		bad(anOrder(set("recipient", 5), set("recipient_id", person), from("here")),

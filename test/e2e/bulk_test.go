@@ -50,7 +50,8 @@ func (a *answer) outcomes(want ...string) *answer {
 	switch {
 	case failed > 0:
 		status = 207
-		message = fmt.Sprintf("%d of %d deliveries booked. data.results says which failed and why; send those again under a new Idempotency-Key.", created, len(want))
+		message = fmt.Sprintf("%d of %d deliveries booked. data.results says which failed and why; send those again under a new Idempotency-Key.",
+			created, len(want))
 	case created == 1:
 		message = "1 delivery booked."
 	}
@@ -109,7 +110,8 @@ func TestABulkBooksEachItemInOrder(t *testing.T) {
 					t.Errorf("item %d is %s, the answer was %s", i, now.text("data"), a.text(at))
 				}
 				c.get("/deliveries/"+id+"/events").is(200).lacks("data.1").
-					has("data.0.type", "delivery.created", "data.0.status", "booked", "data.0.sequence", "1", "data.0.occurred_at", a.text(at+".created_at"))
+					has("data.0.type", "delivery.created", "data.0.status", "booked", "data.0.sequence", "1", "data.0.occurred_at",
+						a.text(at+".created_at"))
 			}
 			if listed := walk(t, c, "/deliveries", 30); !slices.Equal(listed, a.booked()) {
 				t.Errorf("%d deliveries are listed in another order or number than the %d of the request", len(listed), n)
@@ -220,7 +222,8 @@ func TestABulkInOtherWordsIsTheSameRequest(t *testing.T) {
 		phone := first.text("data.results.0.delivery.recipient.phone_number")
 		other := `{ "vehicle_type":"b\u0069ke","payment":{"goods_value":125E-1,"type":"cod"},"pickup":{"longitude":-1.818e-1,"latitude":5.55710,` +
 			`"address":"8 Close","contact":"+233302000011","name":"Kitchen door"},"recipient":{"address":{"longitude":-0.190,"latitude":558e-2,"address":"Tetteh Lane"},"phone_number":"` + phone + `"}}`
-		if replay := c.post("/deliveries/bulk", "\n{ \"deliveries\" : [ "+other+" ,\t"+two+"]}", idem(key)).is(201).replayed(true); !bytes.Equal(replay.body, first.body) {
+		if replay := c.post("/deliveries/bulk", "\n{ \"deliveries\" : [ "+other+" ,\t"+two+"]}", idem(key)).is(201).replayed(true); !bytes.Equal(
+			replay.body, first.body) {
 			t.Errorf("the replay differs: %s", replay.body)
 		}
 		// The order of the items is part of what is asked for.
@@ -354,5 +357,6 @@ func atOnce(t *testing.T, n int, ask func(i int) (*answer, error)) []*answer {
 
 // takenMessage is what a second use of an external_id is told.
 func takenMessage(externalID, delivery string) string {
-	return "external_id " + externalID + " is already delivery " + delivery + ". Read it with GET /deliveries/{id}, or send another external_id."
+	return "external_id " + externalID + " is already delivery " + delivery + ". Read it with GET /deliveries/{id}, or send another " +
+		"external_id."
 }

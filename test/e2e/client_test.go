@@ -370,7 +370,8 @@ func (c *client) hang(release <-chan struct{}) {
 		return
 	}
 	defer conn.Close()
-	if _, err := fmt.Fprintf(conn, "POST /v1/quotes HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: 100\r\n\r\n{", base.Host, c.key); err != nil {
+	if _, err := fmt.Fprintf(conn, "POST /v1/quotes HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: 100\r\n\r\n{",
+		base.Host, c.key); err != nil {
 		c.t.Error(err)
 	}
 	<-release

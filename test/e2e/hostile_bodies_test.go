@@ -211,7 +211,8 @@ func (g *siege) bodies(t *testing.T) {
 		want := map[bool]string{true: "4xx", false: c.want + "|4xx"}[c.want == invalidRequest]
 		g.hit(t, "item: "+c.name, want, "POST", "/deliveries/bulk", `{"deliveries":[`+c.body+`]}`)
 	}
-	for _, path := range []string{"/quotes", "/recipients", "/recipients/" + g.name["{rcp}"] + "/addresses", "/pickup-locations", "/deliveries/bulk",
+	for _, path := range []string{"/quotes", "/recipients", "/recipients/" + g.name["{rcp}"] + "/addresses", "/pickup-locations",
+		"/deliveries/bulk",
 		"/webhook-endpoints", "/webhook-endpoints/" + g.name["{whe}"] + "/recover"} {
 		for _, body := range []string{"", "null", "[]", "{", `{"x":1}`, "\xff", `{"a":"\ud800"}`} {
 			g.hit(t, fmt.Sprintf("body %q for %.12s", body, path), invalidRequest, "POST", path, body)
@@ -226,9 +227,12 @@ func (g *siege) bodies(t *testing.T) {
 		g.hit(t, fmt.Sprintf("fetch with body %q", body), nowhere, "POST", listenerPath+"/"+g.name["{whe}"]+"/fetch", body)
 		g.hit(t, fmt.Sprintf("stop with body %q", body), g.helped(invalidRequest), "DELETE", g.fill(helperPath+"/simulation"), body)
 	}
-	for _, body := range []string{"", "null", "[]", "{", "\xff", `"assigned"`, `{"status":"assigned"`, `{"status":"assigned"}{}`, `{"status":"assigned","status":"failed"}`,
-		`{"Status":"assigned"}`, `{"status":"assigned","reason_code":"other"}`, `{"scenario":"delivered","status":"assigned"}`, `{"scenario":"stalled","scenario":"manual"}`,
-		`{"sandbox":{"scenario":"delivered"}}`, `{"scenario":"delivered","steps":[{"to":"delivered"}]}`, `{"scenario":"manual","step_seconds":15,"next_step_at":null}`,
+	for _, body := range []string{"", "null", "[]", "{", "\xff", `"assigned"`, `{"status":"assigned"`, `{"status":"assigned"}{}`,
+		`{"status":"assigned","status":"failed"}`,
+		`{"Status":"assigned"}`, `{"status":"assigned","reason_code":"other"}`, `{"scenario":"delivered","status":"assigned"}`,
+		`{"scenario":"stalled","scenario":"manual"}`,
+		`{"sandbox":{"scenario":"delivered"}}`, `{"scenario":"delivered","steps":[{"to":"delivered"}]}`,
+		`{"scenario":"manual","step_seconds":15,"next_step_at":null}`,
 		`{"scenario":"\ud800"}`, `{"scenario":"manual\u0000"}`, strings.Repeat(`{"scenario":`, 17) + "1" + strings.Repeat("}", 17)} {
 		g.hit(t, fmt.Sprintf("transition with body %.60q", body), g.helped(invalidRequest), "POST", g.fill(helperPath+"/transition"), body)
 		g.hit(t, fmt.Sprintf("start with body %.60q", body), g.helped(invalidRequest), "POST", g.fill(helperPath+"/simulation"), body)

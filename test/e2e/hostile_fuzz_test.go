@@ -49,15 +49,19 @@ func FuzzCreateDelivery(f *testing.F) {
 	api, key, errors := sandboxAPI(f)
 	f.Add([]byte(soundOrder))
 	f.Add([]byte(swapped(`{"type":"delivery_only"}`, `{"type":"cod","goods_value":12.5}`)))
-	f.Add([]byte(swapped(`{"recipient"`, `{"external_id":"order-1","delivery_instructions":"Ring\n twice","sandbox":{"scenario":"manual","step_seconds":15},"recipient"`)))
+	f.Add([]byte(swapped(`{"recipient"`,
+		`{"external_id":"order-1","delivery_instructions":"Ring\n twice","sandbox":{"scenario":"manual","step_seconds":15},"recipient"`)))
 	for _, scenario := range domain.Scenarios() {
 		f.Add([]byte(swapped(`{"recipient"`, `{"sandbox":{"scenario":"`+string(scenario)+`","step_seconds":300},"recipient"`)))
 		f.Add([]byte(swapped(`"delivery_only"}`, `"cod","goods_value":12.5},"sandbox":{"scenario":"`+string(scenario)+`"}`)))
 	}
-	f.Add([]byte(`{"recipient_id":"rcp_1","recipient_address_id":"adr_1","pickup_location_id":"pkp_1","payment":{"type":"cod"},"vehicle_type":"truck"}`))
+	f.Add(
+		[]byte(`{"recipient_id":"rcp_1","recipient_address_id":"adr_1","pickup_location_id":"pkp_1","payment":{"type":"cod"},"vehicle_type":"truck"}`))
 	for _, near := range [][2]string{ // orders that miss by a little
-		{`"delivery_only"`, `"delivery_only","goods_value":5`}, {`"delivery_only"`, `"cod"`}, {`"delivery_only"`, `"cod","goods_value":1000000.01`},
-		{`"delivery_only"`, `"cod","goods_value":-0.00`}, {`5.58`, `4.49`}, {`-0.1818`, `1.31`}, {`"bike"`, `"boat"`}, {`"8 Cantonments Close"`, `" 8 "`},
+		{`"delivery_only"`, `"delivery_only","goods_value":5`}, {`"delivery_only"`, `"cod"`},
+		{`"delivery_only"`, `"cod","goods_value":1000000.01`},
+		{`"delivery_only"`, `"cod","goods_value":-0.00`}, {`5.58`, `4.49`}, {`-0.1818`, `1.31`}, {`"bike"`, `"boat"`},
+		{`"8 Cantonments Close"`, `" 8 "`},
 		{`"bike"`, `"bike","recipient_id":"rcp_1"`}, {`"bike"`, `"bike","pickup_location_id":"pkp_1"`}, {`"name":"Osu kitchen",`, ``},
 	} {
 		f.Add([]byte(swapped(near[0], near[1])))
@@ -89,10 +93,13 @@ func FuzzBulkDelivery(f *testing.F) {
 	api, key, errors := sandboxAPI(f)
 	f.Add([]byte(`{"deliveries":[` + soundOrder + `]}`))
 	f.Add([]byte(`{"deliveries":[` + soundOrder + `,` + swapped(`"bike"`, `"truck"`) + `]}`))
-	f.Add([]byte(`{"deliveries":[` + swapped(`{"recipient"`, `{"external_id":"a","recipient"`) + `,` + swapped(`{"recipient"`, `{"external_id":"a ","recipient"`) + `]}`))
+	f.Add([]byte(`{"deliveries":[` + swapped(`{"recipient"`, `{"external_id":"a","recipient"`) + `,` + swapped(`{"recipient"`,
+		`{"external_id":"a ","recipient"`) + `]}`))
 	f.Add([]byte(`{"deliveries":[` + swapped(`"bike"`, `"boat"`) + `,{},null,` + swapped(`"delivery_only"`, `"cod"`) + `]}`))
-	for _, body := range []string{`{}`, `{"deliveries":[]}`, `{"deliveries":{}}`, `{"deliveries":[0,[],"x",{"sandbox":{"scenario":"manual"}}]}`,
-		`{"deliveries":[` + strings.Repeat("{},", 100) + `{}]}`, `{"deliveries":[{"recipient_id":"rcp_1","recipient_address_id":"adr_1","pickup_location_id":"pkp_1"}]}`} {
+	for _, body := range []string{`{}`, `{"deliveries":[]}`, `{"deliveries":{}}`,
+		`{"deliveries":[0,[],"x",{"sandbox":{"scenario":"manual"}}]}`,
+		`{"deliveries":[` + strings.Repeat("{},", 100) + `{}]}`,
+		`{"deliveries":[{"recipient_id":"rcp_1","recipient_address_id":"adr_1","pickup_location_id":"pkp_1"}]}`} {
 		f.Add([]byte(body))
 	}
 	for _, c := range brokenBodies {
@@ -122,7 +129,8 @@ func FuzzBulkDelivery(f *testing.F) {
 					t.Fatalf("item %d was booked, where %s: %v", i, reason, answer)
 				}
 			case "failed": // taken by an earlier body, one address or simulation too many, or no scenario for this payment
-				if failed++; !slices.Contains([]any{"EXTERNAL_ID_CONFLICT", "VALIDATION_ERROR", "SIMULATION_LIMIT", "SIMULATION_NOT_APPLICABLE"}, code) {
+				if failed++; !slices.Contains([]any{"EXTERNAL_ID_CONFLICT", "VALIDATION_ERROR", "SIMULATION_LIMIT", "SIMULATION_NOT_APPLICABLE"},
+					code) {
 					t.Fatalf("item %d failed with %v: %v", i, code, answer)
 				}
 			default:
@@ -216,7 +224,8 @@ func whyNotAnOrder(body []byte, booked any) string {
 	if hasNUL(order) {
 		return "a text has a NUL"
 	}
-	if vehicle := order["vehicle_type"]; !slices.Contains([]any{"bike", "car", "van", "truck"}, vehicle) || vehicle != delivery["vehicle_type"] {
+	if vehicle := order["vehicle_type"]; !slices.Contains([]any{"bike", "car", "van", "truck"}, vehicle) ||
+		vehicle != delivery["vehicle_type"] {
 		return fmt.Sprintf("the vehicle is %v", vehicle)
 	}
 	payment, _ := order["payment"].(m)
@@ -242,7 +251,8 @@ func whyNotAnOrder(body []byte, booked any) string {
 	if reason := whyNotThatSimulation(order, delivery["simulation"]); reason != "" {
 		return reason
 	}
-	if id, ok := order["external_id"].(string); ok && (strings.TrimSpace(id) != delivery["external_id"] || utf8.RuneCountInString(strings.TrimSpace(id)) > 128) {
+	if id, ok := order["external_id"].(string); ok && (strings.TrimSpace(id) != delivery["external_id"] ||
+		utf8.RuneCountInString(strings.TrimSpace(id)) > 128) {
 		return fmt.Sprintf("external_id is %q", id)
 	}
 	return ""
@@ -281,7 +291,8 @@ func whyNotAPlace(sent, booked any) string {
 	}
 	for name, bounds := range map[string][2]float64{"latitude": {4.5, 11.3}, "longitude": {-3.4, 1.3}} {
 		at, ok := inside(sent, name).(float64)
-		if shown, err := strconv.ParseFloat(fmt.Sprint(inside(booked, name)), 64); !ok || err != nil || at < bounds[0] || at > bounds[1] || shown != at {
+		if shown, err := strconv.ParseFloat(fmt.Sprint(inside(booked, name)), 64); !ok || err != nil || at < bounds[0] || at > bounds[1] ||
+			shown != at {
 			return fmt.Sprintf("has %s %v, booked as %v", name, inside(sent, name), inside(booked, name))
 		}
 	}

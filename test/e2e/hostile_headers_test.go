@@ -96,8 +96,10 @@ var hostileRequestIDs = [][]string{
 // can be had: the sandbox refuses them, and live does not look.
 var hostileForcedErrors = [][]string{
 	{""}, {" "}, {"nonsense"}, {"quote_unavailable"}, {"QUOTE_UNAVAILABLE,RATE_LIMIT_EXCEEDED"}, {"QUOTE_UNAVAILABLE", "RATE_LIMIT_EXCEEDED"},
-	{"IDEMPOTENCY_IN_PROGRESS", "IDEMPOTENCY_IN_PROGRESS"}, {"", "QUOTE_UNAVAILABLE"}, {"NOT_FOUND"}, {"INVALID_API_KEY"}, {"500"}, {"*"}, {"none"},
-	{`"QUOTE_UNAVAILABLE"`}, {"QUOTE_UNAVAILABLE;q=1"}, {"QUOTE UNAVAILABLE"}, {"%51UOTE_UNAVAILABLE"}, {"<script>"}, {"%0d%0aX-Evil:1"}, {"é"}, {"\xff"},
+	{"IDEMPOTENCY_IN_PROGRESS", "IDEMPOTENCY_IN_PROGRESS"}, {"", "QUOTE_UNAVAILABLE"}, {"NOT_FOUND"}, {"INVALID_API_KEY"}, {"500"}, {"*"},
+	{"none"},
+	{`"QUOTE_UNAVAILABLE"`}, {"QUOTE_UNAVAILABLE;q=1"}, {"QUOTE UNAVAILABLE"}, {"%51UOTE_UNAVAILABLE"}, {"<script>"}, {"%0d%0aX-Evil:1"},
+	{"é"}, {"\xff"},
 	{strings.Repeat("QUOTE_UNAVAILABLE", 600)}, {"${jndi:ldap://x}"}, {"'--"},
 }
 
@@ -135,7 +137,8 @@ var hostileHeaders = []struct {
 	{"another method on top", "X-HTTP-Method-Override: DELETE\r\nX-Method-Override: PUT\r\n", "200"},
 	{"another address on top", "X-Original-URL: /v1/recipients\r\nX-Rewrite-URL: /metrics\r\n", "200"},
 	{"another host on top", "X-Forwarded-Host: evil.example\r\nX-Forwarded-Proto: javascript\r\n", "200"},
-	{"a web socket", "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n", "200"},
+	{"a web socket", "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " +
+		"AAAAAAAAAAAAAAAAAAAAAA==\r\n", "200"},
 	{"an upgrade to HTTP/2", "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n", "200"},
 	{"hop-by-hop authorization", "Connection: close, Authorization\r\n", "200"},
 	{"a connection of nonsense", "Connection: \x22\x22,,,;\r\n", "200"},
@@ -206,7 +209,8 @@ func (g *siege) headers(t *testing.T) {
 	for _, c := range hostileIdempotencyKeys {
 		body := `{"phone_number":"+233241234567"}`
 		table = append(table, wire{name: "Idempotency-Key: " + c.name, wants: answers(c.want),
-			bytes: open("POST /v1/recipients") + repeated("Idempotency-Key", c.lines) + fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body)})
+			bytes: open("POST /v1/recipients") + repeated("Idempotency-Key", c.lines) + fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body),
+				body)})
 	}
 	for _, lines := range hostileRequestIDs {
 		table = append(table, wire{name: "X-Request-ID: " + brief(strings.Join(lines, " and ")), wants: answers("200"),

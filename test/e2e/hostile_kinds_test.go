@@ -161,28 +161,35 @@ func (g *siege) numbers(t *testing.T) {
 		"1000000": "201", "1000000.000": "201", "0.01": "201", "12.500": "201", "1.25e1": "201", "125e-1": "201",
 		"1" + strings.Repeat("0", 1_000) + "e-1000": "201", "1." + strings.Repeat("0", 10_000): "201",
 	} {
-		g.hit(t, "goods_value of "+brief(raw), want, "POST", "/deliveries", rawField(anOrder(set("payment", m{"type": "cod"})), "payment.goods_value", raw))
+		g.hit(t, "goods_value of "+brief(raw), want, "POST", "/deliveries", rawField(anOrder(set("payment", m{"type": "cod"})),
+			"payment.goods_value", raw))
 	}
-	g.hit(t, "goods_value without cash on delivery", wrongValue, "POST", "/deliveries", rawField(anOrder(), "payment.goods_value", "1e999999999"))
+	g.hit(t, "goods_value without cash on delivery", wrongValue, "POST", "/deliveries", rawField(anOrder(), "payment.goods_value",
+		"1e999999999"))
 	for _, raw := range []string{"0", "-1", "301", "1.5", "1e400", "1e999999999", "1e-999999999", "9223372036854775808", digits} {
 		g.hit(t, "step_seconds of "+brief(raw), wrongSandbox, "POST", "/deliveries",
 			rawField(anOrder(set("sandbox", m{"scenario": "manual"})), "sandbox.step_seconds", raw))
 		g.hit(t, "step_seconds of "+brief(raw)+" for a start", g.helped(wrongValue), "POST", g.fill(helperPath+"/simulation"),
 			rawField(m{"scenario": "delivered"}, "step_seconds", raw))
 	}
-	for _, raw := range []string{`"DELIVERED"`, `" delivered"`, `"delivered "`, `"delivered,stalled"`, `""`, `"running"`, `"__proto__"`, `"delivered\u200b"`,
+	for _, raw := range []string{`"DELIVERED"`, `" delivered"`, `"delivered "`, `"delivered,stalled"`, `""`, `"running"`, `"__proto__"`,
+		`"delivered\u200b"`,
 		`"dеlivered"`, `"../delivered"`, `"` + strings.Repeat("delayed", 5_000) + `"`} {
 		g.hit(t, "scenario of "+brief(raw), wrongSandbox, "POST", "/deliveries", rawField(anOrder(set("sandbox", m{})), "sandbox.scenario", raw))
-		g.hit(t, "scenario of "+brief(raw)+" for a start", g.helped(wrongValue), "POST", g.fill(helperPath+"/simulation"), rawField(m{}, "scenario", raw))
+		g.hit(t, "scenario of "+brief(raw)+" for a start", g.helped(wrongValue), "POST", g.fill(helperPath+"/simulation"),
+			rawField(m{}, "scenario", raw))
 	}
-	for _, raw := range []string{`"booked"`, `"ASSIGNED"`, `" assigned"`, `"assigned "`, `"in-transit"`, `"inTransit"`, `""`, `"delivered,failed"`, `"created"`,
+	for _, raw := range []string{`"booked"`, `"ASSIGNED"`, `" assigned"`, `"assigned "`, `"in-transit"`, `"inTransit"`, `""`,
+		`"delivered,failed"`, `"created"`,
 		`"delivery.assigned"`, `"assigned\u0085"`, `"аssigned"`, `"constructor"`, `"` + strings.Repeat("assigned", 5_000) + `"`} {
 		g.hit(t, "status of "+brief(raw), g.helped(wrongValue), "POST", g.fill(helperPath+"/transition"), rawField(m{}, "status", raw))
 	}
-	for _, raw := range []string{`"BIKE"`, `" bike"`, `"bike\u0000"`, `"bicycle"`, `""`, `"bike,car"`, `"ｂｉｋｅ"`, `"` + strings.Repeat("bike", 9_000) + `"`} {
+	for _, raw := range []string{`"BIKE"`, `" bike"`, `"bike\u0000"`, `"bicycle"`, `""`, `"bike,car"`, `"ｂｉｋｅ"`,
+		`"` + strings.Repeat("bike", 9_000) + `"`} {
 		g.hit(t, "vehicle_type of "+brief(raw), wrongValue+"|"+invalidRequest, "POST", "/quotes", rawField(aTrip(), "vehicle_type", raw))
 	}
-	for _, raw := range []string{`""`, `"rcp_"`, `"{rcp}"`, `"RCP_1"`, `"../../recipients"`, `"rcp_%00"`, `"` + strings.Repeat("rcp_", 9_000) + `"`, `"\n"`, `"rcp_\ufffd"`} {
+	for _, raw := range []string{`""`, `"rcp_"`, `"{rcp}"`, `"RCP_1"`, `"../../recipients"`, `"rcp_%00"`, `"` + strings.Repeat("rcp_", 9_000) +
+		`"`, `"\n"`, `"rcp_\ufffd"`} {
 		body := anOrder(drop("recipient"), set("recipient_address_id", g.name["{adr}"]))
 		g.hit(t, "recipient_id of "+brief(raw), "404 NOT_FOUND", "POST", "/deliveries", rawField(body, "recipient_id", raw))
 	}

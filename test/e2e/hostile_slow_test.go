@@ -27,13 +27,18 @@ const (
 var slowClients = []slowClient{
 	{name: "says nothing", within: headersWithin, want: cut},
 	{name: "drips a request line", drip: "G", every: 200 * time.Millisecond, within: headersWithin, want: invalidRequest},
-	{name: "drips headers", bytes: "GET /v1/api-key HTTP/1.1\r\nHost: {host}\r\n", drip: "X-A: b\r\n", every: 200 * time.Millisecond, within: headersWithin, want: cut},
-	{name: "drips one header", bytes: "GET /v1/api-key HTTP/1.1\r\nHost: {host}\r\nX-A: ", drip: "b", every: 200 * time.Millisecond, within: headersWithin, want: cut},
+	{name: "drips headers", bytes: "GET /v1/api-key HTTP/1.1\r\nHost: {host}\r\n", drip: "X-A: b\r\n", every: 200 * time.Millisecond,
+		within: headersWithin, want: cut},
+	{name: "drips one header", bytes: "GET /v1/api-key HTTP/1.1\r\nHost: {host}\r\nX-A: ", drip: "b", every: 200 * time.Millisecond,
+		within: headersWithin, want: cut},
 	{name: "stops within headers", bytes: "GET /v1/api-key HTTP/1.1\r\nHost: {host}\r\n", within: headersWithin, want: cut},
-	{name: "drips a body", bytes: open("POST /v1/quotes") + length(60_000) + "\r\n", drip: " ", every: 250 * time.Millisecond, within: bodyWithin, want: invalidRequest},
-	{name: "drips chunks", bytes: open("POST /v1/quotes") + chunked + "\r\n", drip: "1\r\n \r\n", every: 250 * time.Millisecond, within: bodyWithin, want: invalidRequest},
+	{name: "drips a body", bytes: open("POST /v1/quotes") + length(60_000) + "\r\n", drip: " ", every: 250 * time.Millisecond,
+		within: bodyWithin, want: invalidRequest},
+	{name: "drips chunks", bytes: open("POST /v1/quotes") + chunked + "\r\n", drip: "1\r\n \r\n", every: 250 * time.Millisecond,
+		within: bodyWithin, want: invalidRequest},
 	{name: "stops within a body", bytes: open("POST /v1/quotes") + length(100) + "\r\n{", within: bodyWithin, want: invalidRequest},
-	{name: "drips a body for nobody", bytes: open("POST /v1/nothing") + length(60_000) + "\r\n", drip: " ", every: 250 * time.Millisecond, within: bodyWithin, want: "404"},
+	{name: "drips a body for nobody", bytes: open("POST /v1/nothing") + length(60_000) + "\r\n", drip: " ", every: 250 * time.Millisecond,
+		within: bodyWithin, want: "404"},
 }
 
 // slowClients come all at once. The rest of the world goes on meanwhile and

@@ -92,7 +92,8 @@ func besiege(t *testing.T, dialect string, attack func(*testing.T, *siege)) {
 	if dialect == sqlite && len(count.names) < fewestHostile {
 		t.Errorf("there are %d different hostile requests, want at least %d", len(count.names), fewestHostile)
 	}
-	t.Logf("%d hostile requests, %d x 5xx, %d panics, %d in the envelope (%s; %d different ones, and %d connections were cut for want of a request)",
+	t.Logf("%d hostile requests, %d x 5xx, %d panics, %d in the envelope (%s; %d different ones, and %d connections were cut for want of a "+
+		"request)",
 		count.answered, count.broken, panics, count.enveloped, dialect, len(count.names), count.cut)
 	t.Logf("the server had %d goroutines before and %d after, and holds %.0f MiB", goroutines, s.goroutines(t), memory)
 }

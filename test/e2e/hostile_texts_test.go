@@ -105,14 +105,16 @@ func (g *siege) texts(t *testing.T) {
 	for _, c := range hostileTexts {
 		person := g.hit(t, "name: "+c.name, verdict(c.line), "POST", "/recipients", m{"phone_number": newPhone(), "name": c.text})
 		keeps(t, person, "data.name", c.text)
-		home := g.hit(t, "address: "+c.name, verdict(c.lines), "POST", "/recipients/"+g.name["{rcp}"]+"/addresses", anAddress(set("address", c.text)))
+		home := g.hit(t, "address: "+c.name, verdict(c.lines), "POST", "/recipients/"+g.name["{rcp}"]+"/addresses",
+			anAddress(set("address", c.text)))
 		if home != nil && home.status == 201 { // and not one that it matches
 			keeps(t, home, "data.address", c.text)
 		}
 		g.hit(t, "pickup location: "+c.name, verdict(c.lines), "POST", "/pickup-locations", aPlace(set("address", c.text)))
 		// What is blank is as good as absent here.
 		blank := strings.TrimSpace(c.text) == ""
-		noted := g.hit(t, "instructions: "+c.name, verdict(c.lines || blank), "POST", "/deliveries", anOrder(set("delivery_instructions", c.text)))
+		noted := g.hit(t, "instructions: "+c.name, verdict(c.lines || blank), "POST", "/deliveries",
+			anOrder(set("delivery_instructions", c.text)))
 		if !blank {
 			keeps(t, noted, "data.delivery_instructions", c.text)
 		}

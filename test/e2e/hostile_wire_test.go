@@ -116,7 +116,8 @@ func echoFault(text string, res *http.Response) string {
 	}
 	sent, back := req.Header.Values("X-Request-ID"), res.Header.Get("X-Request-ID")
 	switch valid := len(sent) == 1 && requestIDForm.MatchString(sent[0]); {
-	case valid && back != sent[0] && res.StatusCode != http.StatusRequestHeaderFieldsTooLarge && res.StatusCode != http.StatusExpectationFailed:
+	case valid && back != sent[0] && res.StatusCode != http.StatusRequestHeaderFieldsTooLarge &&
+		res.StatusCode != http.StatusExpectationFailed:
 		return fmt.Sprintf("X-Request-ID %.200q came back as %q", sent[0], back)
 	case !valid && !strings.HasPrefix(back, "req_"):
 		return fmt.Sprintf("X-Request-ID %.200q came back as %q", sent, back)

@@ -89,7 +89,8 @@ func TestWhatChangesNothingIgnoresTheKey(t *testing.T) {
 			}
 			c.send("POST", path, m{"x": 1}, idem(used)).refused(400, "INVALID_REQUEST")
 			if env == sandbox {
-				if said := c.send("POST", path, body, idem(used), force("INTERNAL_SERVER_ERROR")).refused(500, "INTERNAL_SERVER_ERROR").text("message"); strings.Contains(said, "Idempotency-Key") {
+				if said := c.send("POST", path, body, idem(used), force("INTERNAL_SERVER_ERROR")).refused(500, "INTERNAL_SERVER_ERROR").text(
+					"message"); strings.Contains(said, "Idempotency-Key") {
 					t.Errorf("%s is told to repeat a key that it ignores: %s", path, said)
 				}
 			}

@@ -16,12 +16,14 @@ func TestTheSameRequestInOtherWordsIsReplayed(t *testing.T) {
 	both(t, func(t *testing.T, s *server) {
 		c := s.caller(t, live)
 		phone, key := newPhone(), newKeyText()
-		first := c.post("/deliveries", `{"recipient":{"phone_number":"`+phone+`","address":{"address":"Tetteh Lane","latitude":5.58,"longitude":-0.19}},
+		first := c.post("/deliveries", `{"recipient":{"phone_number":"`+phone+
+			`","address":{"address":"Tetteh Lane","latitude":5.58,"longitude":-0.19}},
 			"pickup":{"name":"Kitchen door","contact":"+233302000011","address":"8 Close","latitude":5.5571,"longitude":-0.1818},
 			"payment":{"type":"cod","goods_value":12.5},"vehicle_type":"bike"}`, idem(key)).is(201).replayed(false)
 		for _, same := range []string{
 			`{"vehicle_type":"bike","payment":{"goods_value":1.250e1,"type":"cod"},"pickup":{"longitude":-0.18180,"latitude":55571e-4,"address":"8 Close","contact":"+233302000011","name":"Kitchen door"},"recipient":{"address":{"longitude":-19E-2,"latitude":5.580,"address":"Tetteh Lane"},"phone_number":"` + phone + `"}}`,
-			`{ "recipient" : {"phone_number":"` + strings.Replace(phone, "+", `\u002b`, 1) + `","address":{"address":"Tetteh\u0020Lane","latitude":5.58,"longitude":-0.19}}, "pickup":{"name":"Kitchen door","contact":"+233302000011","address":"8 Close","latitude":5.5571,"longitude":-0.1818},` + "\n\t" + `"payment":{"type":"cod","goods_value":12.50},"vehicle_type":"bike"} ` + "\n",
+			`{ "recipient" : {"phone_number":"` + strings.Replace(phone, "+", `\u002b`, 1) +
+				`","address":{"address":"Tetteh\u0020Lane","latitude":5.58,"longitude":-0.19}}, "pickup":{"name":"Kitchen door","contact":"+233302000011","address":"8 Close","latitude":5.5571,"longitude":-0.1818},` + "\n\t" + `"payment":{"type":"cod","goods_value":12.50},"vehicle_type":"bike"} ` + "\n",
 		} {
 			if replay := c.post("/deliveries", same, idem(key)).is(201).replayed(true); !bytes.Equal(replay.body, first.body) {
 				t.Errorf("the replay differs: %s", replay.body)

@@ -309,7 +309,8 @@ func TestABulkThatIsTooManyIsRefusedBeforeItsBodyIsRead(t *testing.T) {
 			}
 			t.Cleanup(func() { _ = connection.Close() })
 			_ = connection.SetDeadline(time.Now().Add(20 * time.Second))
-			_, _ = fmt.Fprintf(connection, "POST /v1/deliveries/bulk HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nIdempotency-Key: %s\r\nExpect: 100-continue\r\nContent-Length: 1000\r\n\r\n",
+			_, _ = fmt.Fprintf(connection, "POST /v1/deliveries/bulk HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nIdempotency-Key: "+
+				"%s\r\nExpect: 100-continue\r\nContent-Length: 1000\r\n\r\n",
 				base.Host, c.key, newKeyText())
 			line, err := bufio.NewReader(connection).ReadString('\n')
 			if err != nil {

@@ -24,7 +24,8 @@ func TestListsOfTheSandboxThatHoldTheirConnectionsHoldUpNothingElse(t *testing.T
 	}
 	t.Parallel()
 	// The fewest connections there may be, so that they are soon held.
-	s := start(t, postgres, "WAYBILL_DATABASE_POOL_SIZE=8", "WAYBILL_RATE_LIMIT_PER_KEY=1000000/60s", "WAYBILL_RATE_LIMIT_PER_BUSINESS=1000000/60s")
+	s := start(t, postgres, "WAYBILL_DATABASE_POOL_SIZE=8", "WAYBILL_RATE_LIMIT_PER_KEY=1000000/60s",
+		"WAYBILL_RATE_LIMIT_PER_BUSINESS=1000000/60s")
 
 	const applications, each = 8, 5 // one more each than may list at a time
 	var attackers []*client

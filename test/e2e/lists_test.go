@@ -132,7 +132,8 @@ func TestTimelineAndAddressesComeWholeOrByPages(t *testing.T) {
 		one := c.post("/recipients", m{"phone_number": newPhone()}).is(201).id()
 		var places []string
 		for i := range 9 {
-			places = append(places, c.post("/recipients/"+one+"/addresses", m{"address": fmt.Sprintf("%d Oxford Street, Accra", i+1), "latitude": 5.6, "longitude": -0.18}).is(201).id())
+			places = append(places, c.post("/recipients/"+one+"/addresses", m{"address": fmt.Sprintf("%d Oxford Street, Accra", i+1),
+				"latitude": 5.6, "longitude": -0.18}).is(201).id())
 		}
 		delivery := c.post("/deliveries", anOrder()).is(201).id()
 		c.send("POST", "/deliveries/"+delivery+"/cancel", nil).is(200)
@@ -170,7 +171,8 @@ func TestASearchFindsAPhoneByAnySpelling(t *testing.T) {
 		c := s.loner(t, env)
 		wanted := c.post("/recipients", m{"phone_number": "024 412 3456", "name": "Ama"}).is(201).id()
 		c.post("/recipients", m{"phone_number": "+233 20 555 0199", "name": "Kofi"}).is(201)
-		for _, spelling := range []string{"+233244123456", "024 412 3456", "0244123456", "(024) 412-3456", "+233 (0)24 412 3456", "00233244123456",
+		for _, spelling := range []string{"+233244123456", "024 412 3456", "0244123456", "(024) 412-3456", "+233 (0)24 412 3456",
+			"00233244123456",
 			"244123456", "0244", "024 41", "412 3456", "412-34", "+233 24", "3456", "ama"} {
 			if found := c.get("/recipients" + escaped("search", spelling)).is(200).ids(); !slices.Equal(found, []string{wanted}) {
 				t.Errorf("search=%s finds %v, want %s alone", spelling, found, wanted)

@@ -99,7 +99,9 @@ func (w *world) refuseItems(v visitor, code string, orders []m) {
 func (w *world) callBulk(v visitor, orders []m) (a *answer, turned bool) {
 	w.t.Helper()
 	w.cells += len(orders) - 1 // each item is one
-	bulk := rule{method: "POST", path: "/deliveries/bulk", scope: "deliveries:write", keyed: true, body: func() any { return aBulk(orders...) }}
+	bulk := rule{method: "POST", path: "/deliveries/bulk", scope: "deliveries:write", keyed: true, body: func() any {
+		return aBulk(orders...)
+	}}
 	a = w.call(v, bulk, "")
 	return a, w.turnedAway(v, bulk, a)
 }

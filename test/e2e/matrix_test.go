@@ -223,7 +223,8 @@ func (w *world) checkPath(r rule) {
 				r.undo(v.acts.client, a.id())
 			}
 			// An event does not name its delivery, and a new address is another record.
-			if target.id != "" && r.success == 200 && !r.anonymous && r.path != "/deliveries/{delivery_id}/events" && !bytes.Contains(a.body, []byte(target.id)) {
+			if target.id != "" && r.success == 200 && !r.anonymous && r.path != "/deliveries/{delivery_id}/events" &&
+				!bytes.Contains(a.body, []byte(target.id)) {
 				w.t.Errorf("%s: %s does not show what was asked for: %s", v.name, a.what, a.body)
 			}
 			w.nothingForeign(v, a)

@@ -156,7 +156,8 @@ func TestAnOperatorTakesACustomerFromTheStartToADelivery(t *testing.T) {
 
 		// A command is in the log, too, under the name of who ran it.
 		s.command(t, "app", "disable", app)
-		entry := o.get("/audit"+escaped("target", app, "action", "application.disable")).has("data.0.operator.id", "null", "data.0.request_id", "null")
+		entry := o.get("/audit"+escaped("target", app, "action", "application.disable")).has("data.0.operator.id", "null", "data.0.request_id",
+			"null")
 		if name := entry.text("data.0.operator.name"); !strings.HasPrefix(name, "command:") || name == "command:" {
 			t.Errorf("the command was run by %q", name)
 		}
@@ -176,7 +177,8 @@ func TestAnOperatorTokenStopsWhenItIsRevokedAndWhenItExpires(t *testing.T) {
 		brief, _ := s.operator(t, "--expires-in", "1ms")
 		brief.send("GET", "/businesses", nil).refused(401, "OPERATOR_TOKEN_EXPIRED")
 		s.operatorWith(t, "").send("GET", "/businesses", nil).refused(401, "INVALID_OPERATOR_TOKEN").has("error.details.reason", "missing")
-		s.operatorWith(t, o.token[:len(o.token)-1]).send("GET", "/businesses", nil).refused(401, "INVALID_OPERATOR_TOKEN").has("error.details.reason", "malformed")
+		s.operatorWith(t, o.token[:len(o.token)-1]).send("GET", "/businesses", nil).refused(401, "INVALID_OPERATOR_TOKEN").has(
+			"error.details.reason", "malformed")
 		key := s.caller(t, live).key
 		s.operatorWith(t, key).send("GET", "/businesses", nil).refused(401, "INVALID_OPERATOR_TOKEN").has("error.details.reason", "malformed")
 		// And the other way round: it is no key of the public API.
@@ -223,7 +225,8 @@ func TestPickupLocationsComeFromAFileOfEitherSide(t *testing.T) {
 			"\"Osu \"\"A\"\"\",\"12 Oxford Street, Osu\",0302000001,5.5571,-0.1818,\r\nTema,1 Harbour Road,,,,\r\n"
 		csv := with("Content-Type", "text/csv")
 		o.send("POST", at+"/import?dry_run=true", table, csv).is(200).has("data.created", "2", "data.dry_run", "true")
-		o.send("POST", at+"/import", table, csv).is(200).has("data.created", "2", "data.incomplete.0.line", "3", "data.incomplete.0.missing.1", "coordinates")
+		o.send("POST", at+"/import", table, csv).is(200).has("data.created", "2", "data.incomplete.0.line", "3", "data.incomplete.0.missing.1",
+			"coordinates")
 
 		file := filepath.Join(t.TempDir(), "branches.csv")
 		if err := os.WriteFile(file, []byte(strings.Replace(table, "Road,,,,", "Road,0302000002,5.6,-0.1,", 1)), 0o600); err != nil {
@@ -271,7 +274,8 @@ func TestPickupLocationsComeFromAFileOfEitherSide(t *testing.T) {
 		if err == nil || !strings.Contains(string(complaint), "line 2:") || !strings.Contains(string(complaint), "line 3: name:") {
 			t.Errorf("%v: %s", err, complaint)
 		}
-		o.send("POST", at+"/import", "name,address\nOsu \"x\",1 Street\n", csv).refused(422, "IMPORT_INVALID").has("error.details.errors.0.line", "2")
+		o.send("POST", at+"/import", "name,address\nOsu \"x\",1 Street\n", csv).refused(422, "IMPORT_INVALID").has("error.details.errors.0.line",
+			"2")
 		o.send("POST", at+"/import", "name,address\n"+strings.Repeat("x,12 Street\n", 10_001), csv).refused(422, "IMPORT_INVALID")
 		o.send("POST", at+"/import", strings.Repeat("x", 5<<20+1), csv).refused(413, "PAYLOAD_TOO_LARGE")
 		o.send("POST", at+"/import", "{}").refused(415, "UNSUPPORTED_MEDIA_TYPE")
@@ -309,7 +313,8 @@ func TestHostileRequestsToTheOperationsAPI(t *testing.T) {
 		list := o.get("/audit"+escaped("operator_id", token, "limit", "1")).has("meta.has_more", "true")
 		cursor := list.text("meta.next_cursor")
 		o.get("/audit"+escaped("operator_id", token, "limit", "2", "cursor", cursor)).has("meta.has_more", "false")
-		for _, elsewhere := range []string{"/audit" + escaped("cursor", cursor), "/businesses" + escaped("cursor", cursor), "/deliveries" + escaped("cursor", cursor)} {
+		for _, elsewhere := range []string{"/audit" + escaped("cursor", cursor), "/businesses" + escaped("cursor", cursor),
+			"/deliveries" + escaped("cursor", cursor)} {
 			o.send("GET", elsewhere, nil).invalid("cursor invalid_format")
 		}
 		o.send("DELETE", "/businesses/"+business, nil).refused(405, "METHOD_NOT_ALLOWED")

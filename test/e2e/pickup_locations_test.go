@@ -78,7 +78,8 @@ func TestPickupLocationsAreMadeChangedAndListed(t *testing.T) {
 		patch(bare.id(), m{"latitude": 5.6, "longitude": -0.2, "contact": "+233302000013"}).is(200).has("data.complete", "true")
 		patch(bare.id(), m{}).invalid("body required")
 		patch(bare.id(), m{"name": nil}).invalid("body required")
-		patch(bare.id(), m{"name": strings.Repeat("n", 129), "contact": "12", "address": "x", "latitude": 91, "longitude": true, "active": "yes"}).
+		patch(bare.id(), m{"name": strings.Repeat("n", 129), "contact": "12", "address": "x", "latitude": 91, "longitude": true,
+			"active": "yes"}).
 			refused(422, "VALIDATION_ERROR").has("error.details.fields.5.code", "invalid_type")
 		patch(bare.id(), m{"activ": true}).refused(400, "INVALID_REQUEST").has("error.details.suggestion", "active")
 		c.get("/pickup-locations/"+bare.id()).is(200).has("data.name", "Bare shed", "data.active", "true")

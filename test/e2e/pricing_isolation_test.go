@@ -133,7 +133,8 @@ func TestAnApplicationHasAtMostFourBulksInFlightInEachEnvironment(t *testing.T) 
 		refusal := c.post("/deliveries/bulk", fifth, idem(key)).refused(429, "RATE_LIMIT_EXCEEDED").
 			has("error.details.scope", "concurrency", "error.details.limit", "4")
 		if refusal.number(t, "Retry-After") != 1 || refusal.number(t, "RateLimit-Remaining") != left {
-			t.Errorf("Retry-After is %d; %d requests remain, want the %d from before", refusal.number(t, "Retry-After"), refusal.number(t, "RateLimit-Remaining"), left)
+			t.Errorf("Retry-After is %d; %d requests remain, want the %d from before", refusal.number(t, "Retry-After"),
+				refusal.number(t, "RateLimit-Remaining"), left)
 		}
 		c.get("/deliveries").is(200) // other requests of the application go on
 		c.in(live).post("/deliveries/bulk", m{"deliveries": []m{}}).refused(422, "VALIDATION_ERROR")

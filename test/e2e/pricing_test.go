@@ -144,7 +144,8 @@ func TestAWrongPriceIsNoPrice(t *testing.T) {
 	for what, body := range map[string]string{
 		"negative": price(`,"fee":-1`), "three decimals": price(`,"fee":1.001`), "a text": price(`,"fee":"5"`), "NaN": price(`,"fee":NaN`),
 		"no fee": price(``), "another currency": strings.Replace(price(`,"fee":5`), "GHS", "USD", 1), "not JSON": "<html>",
-		"too long": price(`,"fee":5,"pad":"` + long(65<<10) + `"`), "a fee beside a custom quote": strings.Replace(price(`,"fee":5`), "false", "true", 1),
+		"too long": price(`,"fee":5,"pad":"` + long(65<<10) + `"`), "a fee beside a custom quote": strings.Replace(price(`,"fee":5`), "false",
+			"true", 1),
 		"no distance": strings.Replace(price(`,"fee":5`), `"distance_km":5.3,`, "", 1), "empty": "", "enormous": price(`,"fee":1e300`),
 	} {
 		t.Log(what)

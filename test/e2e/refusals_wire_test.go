@@ -26,8 +26,9 @@ func TestARefusalReachesAClientThatSendsMegabytesFirst(t *testing.T) {
 			line, headers string
 			status        int
 		}{
-			"413":                    {"POST /v1/quotes HTTP/1.1", "Authorization: Bearer " + c.key + "\r\nConnection: close\r\n", 413},
-			"413 of a bulk":          {"POST /v1/deliveries/bulk HTTP/1.1", "Authorization: Bearer " + c.key + "\r\nIdempotency-Key: megabytes\r\nConnection: close\r\n", 413},
+			"413": {"POST /v1/quotes HTTP/1.1", "Authorization: Bearer " + c.key + "\r\nConnection: close\r\n", 413},
+			"413 of a bulk": {"POST /v1/deliveries/bulk HTTP/1.1", "Authorization: Bearer " + c.key +
+				"\r\nIdempotency-Key: megabytes\r\nConnection: close\r\n", 413},
 			"404":                    {"POST /v1/nowhere HTTP/1.1", "Connection: close\r\n", 404},
 			"405":                    {"PUT /v1/quotes HTTP/1.1", "Connection: close\r\n", 405},
 			"a page of another site": {"POST /docs/ HTTP/1.1", "Connection: close\r\n", 405},

@@ -44,7 +44,8 @@ func TestTheRequestLogTellsWhatWasAskedAndKeepsNoSecret(t *testing.T) {
 			"data.5.environment", sandbox, "data.5.replayed", "false", "data.5.weight", "1",
 			"data.4.replayed", "true", "data.4.delivery_id", id, "data.4.idempotency_key_digest", all.text("data.5.idempotency_key_digest"),
 			"data.3.route", "GET /v1/deliveries/{delivery_id}", "data.3.client_request_id", "order-7.1", "data.3.delivery_id", id,
-			"data.2.status", "422", "data.2.fields.0", "vehicle_type", "data.2.code", "VALIDATION_ERROR", "data.2.id", refused.header.Get("X-Request-ID"),
+			"data.2.status", "422", "data.2.fields.0", "vehicle_type", "data.2.code", "VALIDATION_ERROR", "data.2.id",
+			refused.header.Get("X-Request-ID"),
 			"data.1.status", "200", "data.1.route", "GET /v1/deliveries", "data.0.status", "404", "data.0.code", "NOT_FOUND")
 
 		for _, query := range [][]string{
@@ -56,12 +57,14 @@ func TestTheRequestLogTellsWhatWasAskedAndKeepsNoSecret(t *testing.T) {
 		o.logged(c.app, 3, "delivery", id)
 		o.logged(c.app, 4, "failed", "false")
 		page := o.get("/requests"+escaped("application", c.app, "limit", "4")).has("meta.has_more", "true")
-		rest := o.get("/requests"+escaped("application", c.app, "limit", "4", "cursor", page.text("meta.next_cursor"))).has("meta.has_more", "false")
+		rest := o.get("/requests"+escaped("application", c.app, "limit", "4", "cursor", page.text("meta.next_cursor"))).has("meta.has_more",
+			"false")
 		if n := rest.count("data"); n != 2 {
 			t.Errorf("%d requests are on the second page, want 2", n)
 		}
 		for _, wrong := range [][3]string{
-			{"status", "99", "out_of_range"}, {"business", "biz_1", "invalid_format"}, {"failed", "maybe", "not_allowed"}, {"created_after", "yesterday", "invalid_format"},
+			{"status", "99", "out_of_range"}, {"business", "biz_1", "invalid_format"}, {"failed", "maybe", "not_allowed"},
+			{"created_after", "yesterday", "invalid_format"},
 		} {
 			o.send("GET", "/requests"+escaped(wrong[0], wrong[1]), nil).invalid(wrong[0] + " " + wrong[2])
 		}

@@ -123,7 +123,8 @@ func TestSandboxErrorsComeWhenAskedFor(t *testing.T) {
 			t.Error("a forced error is counted as one of ours")
 		}
 
-		for _, odd := range []string{"", "nothing", "quote_unavailable", "QUOTE_UNAVAILABLE,RATE_LIMIT_EXCEEDED", "NOT_FOUND", "VALIDATION_ERROR", "500"} {
+		for _, odd := range []string{"", "nothing", "quote_unavailable", "QUOTE_UNAVAILABLE,RATE_LIMIT_EXCEEDED", "NOT_FOUND", "VALIDATION_ERROR",
+			"500"} {
 			c.get("/api-key", force(odd)).invalid("X-Sandbox-Error not_allowed")
 			c.post("/deliveries", anOrder(), force(odd)).invalid("X-Sandbox-Error not_allowed")
 			limited.get("/deliveries", force(odd)).invalid("X-Sandbox-Error not_allowed")
@@ -162,7 +163,8 @@ func TestSandboxIsNotOnLive(t *testing.T) {
 			c.post("/deliveries", anOrder(set("sandbox", plan))).refused(400, "SANDBOX_ONLY_FIELD")
 			c.post("/deliveries/bulk", aBulk(anOrder(), anOrder(set("sandbox", plan)))).refused(400, "SANDBOX_ONLY_FIELD")
 		}
-		for _, code := range []string{"QUOTE_UNAVAILABLE", "RATE_LIMIT_EXCEEDED", "INTERNAL_SERVER_ERROR", "IDEMPOTENCY_IN_PROGRESS", "nonsense", ""} {
+		for _, code := range []string{"QUOTE_UNAVAILABLE", "RATE_LIMIT_EXCEEDED", "INTERNAL_SERVER_ERROR", "IDEMPOTENCY_IN_PROGRESS", "nonsense",
+			""} {
 			c.send("POST", "/quotes", aTrip(), force(code)).is(200)
 			c.post("/deliveries", anOrder(), force(code)).is(201)
 		}
@@ -176,7 +178,8 @@ func TestSandboxCallsAreCounted(t *testing.T) {
 		id := c.post("/deliveries", anOrder()).is(201).id()
 		// Six in three seconds; the steps are as fast as they may be counted.
 		for i, a := range []*answer{
-			c.simulate(id, "delivered", 300).is(200), c.stop(id).is(200), c.move(id, "assigned").is(200), c.get("/api-key", force("QUOTE_UNAVAILABLE")).is(503),
+			c.simulate(id, "delivered", 300).is(200), c.stop(id).is(200), c.move(id, "assigned").is(200),
+			c.get("/api-key", force("QUOTE_UNAVAILABLE")).is(503),
 		} {
 			if left := a.number(t, "RateLimit-Remaining"); left < 4-i || left > 4 {
 				t.Errorf("%s: %d remain of 6 after %d requests", a.what, left, i+2)
@@ -188,7 +191,8 @@ func TestSandboxCallsAreCounted(t *testing.T) {
 		if !strings.Contains(a.text("message"), "6 requests in 3 s for this key are used up. Try again in 1 s. (Forced by ") {
 			t.Errorf("its message is %q", a.text("message"))
 		}
-		if l, r, reset := a.number(t, "RateLimit-Limit"), a.number(t, "RateLimit-Remaining"), a.number(t, "RateLimit-Reset"); l != 6 || r != 0 || reset != 1 {
+		if l, r, reset := a.number(t, "RateLimit-Limit"), a.number(t, "RateLimit-Remaining"), a.number(t, "RateLimit-Reset"); l != 6 || r != 0 ||
+			reset != 1 {
 			t.Errorf("its headers tell %d of %d until %d s", r, l, reset)
 		}
 		for range 20 {

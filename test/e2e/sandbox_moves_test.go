@@ -101,7 +101,8 @@ func TestSandboxMovesAreThoseOfTheStateMachine(t *testing.T) {
 		c.move(id, "delivered").refused(409, "SANDBOX_TRANSITION_INVALID").
 			has("message", "Cannot go from outsourced to delivered. Next allowed: picked_up, failed, cancelled.")
 		s.advance(t, id, "delivered")
-		c.move(id, "failed").refused(409, "SANDBOX_TRANSITION_INVALID").has("message", "Cannot go from delivered to failed. Nothing can follow it.")
+		c.move(id, "failed").refused(409, "SANDBOX_TRANSITION_INVALID").has("message",
+			"Cannot go from delivered to failed. Nothing can follow it.")
 	})
 }
 

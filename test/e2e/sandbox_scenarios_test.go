@@ -22,12 +22,15 @@ type script struct {
 var toTheRecipient = []string{"assigned", "picked_up", "in_transit"}
 
 var scripts = map[string]script{
-	"delivered":                 {statuses: []string{"assigned", "picked_up", "in_transit", "delivered"}},
-	"delayed":                   {statuses: []string{"assigned", "picked_up", "in_transit", "delivered"}, waits: []int{1, 1, 1, 5}},
-	"failed_at_pickup":          {statuses: []string{"assigned", "failed"}, reasons: reasons{"failed": "pickup_unavailable"}},
-	"failed_at_dropoff":         {statuses: append(slices.Clone(toTheRecipient), "failed"), reasons: reasons{"failed": "recipient_unreachable"}},
-	"failed_then_retried":       {statuses: slices.Concat(toTheRecipient, []string{"failed"}, toTheRecipient, []string{"delivered"}), reasons: reasons{"failed": "recipient_unreachable"}},
-	"cod_refused":               {statuses: append(slices.Clone(toTheRecipient), "failed"), reasons: reasons{"failed": "cod_refused"}, payment: "cod"},
+	"delivered":        {statuses: []string{"assigned", "picked_up", "in_transit", "delivered"}},
+	"delayed":          {statuses: []string{"assigned", "picked_up", "in_transit", "delivered"}, waits: []int{1, 1, 1, 5}},
+	"failed_at_pickup": {statuses: []string{"assigned", "failed"}, reasons: reasons{"failed": "pickup_unavailable"}},
+	"failed_at_dropoff": {statuses: append(slices.Clone(toTheRecipient), "failed"),
+		reasons: reasons{"failed": "recipient_unreachable"}},
+	"failed_then_retried": {statuses: slices.Concat(toTheRecipient, []string{"failed"}, toTheRecipient, []string{"delivered"}),
+		reasons: reasons{"failed": "recipient_unreachable"}},
+	"cod_refused": {statuses: append(slices.Clone(toTheRecipient), "failed"), reasons: reasons{"failed": "cod_refused"},
+		payment: "cod"},
 	"cancelled_by_platform":     {statuses: []string{"assigned", "cancelled"}, reasons: reasons{"cancelled": "cancelled_by_platform"}},
 	"no_rider_found":            {statuses: []string{"cancelled"}, waits: []int{3}, reasons: reasons{"cancelled": "no_rider"}},
 	"outsourced_then_delivered": {statuses: []string{"outsourced", "picked_up", "in_transit", "delivered"}},
@@ -241,7 +244,8 @@ func playedAsWritten(t *testing.T, s *server) {
 			c.move(w.id, "assigned").is(200).has("data.status", "assigned").simulation(w.scenario, "completed", total, total)
 		case "cod_refused", "failed_at_dropoff":
 			c.move(w.id, "assigned").is(200)
-			c.move(w.id, "cancelled").refused(409, "SANDBOX_TRANSITION_INVALID").has("error.details.allowed_statuses", "[picked_up outsourced failed]")
+			c.move(w.id, "cancelled").refused(409, "SANDBOX_TRANSITION_INVALID").has("error.details.allowed_statuses",
+				"[picked_up outsourced failed]")
 		case "no_rider_found", "cancelled_by_platform":
 			if a := c.send("POST", "/deliveries/"+w.id+"/cancel", nil).is(200); a.text("data") != last.text("data") {
 				t.Errorf("%s: a cancel after the end left %s, was %s", w.scenario, a.body, last.body)
@@ -310,7 +314,8 @@ func TestSandboxFieldsAreChecked(t *testing.T) {
 			}
 			c.post("/deliveries", rawField(anOrder(), "sandbox", body)).invalid(problems...)
 		}
-		c.send("POST", helperOf(id, "simulation"), m{"scenario": "delivered", "pace": 1}).refused(400, "INVALID_REQUEST").has("error.details.field", "pace")
+		c.send("POST", helperOf(id, "simulation"), m{"scenario": "delivered", "pace": 1}).refused(400, "INVALID_REQUEST").has(
+			"error.details.field", "pace")
 		c.send("POST", helperOf(id, "simulation"), m{"sandbox": m{"scenario": "delivered"}}).refused(400, "INVALID_REQUEST")
 		c.send("POST", helperOf(id, "transition"), m{"status": "assigned", "reason_code": "other"}).refused(400, "INVALID_REQUEST")
 		c.send("POST", helperOf(id, "transition"), m{}).invalid("status required")
@@ -319,7 +324,8 @@ func TestSandboxFieldsAreChecked(t *testing.T) {
 		c.send("DELETE", helperOf(id, "simulation"), m{}).is(200)
 		for _, path := range []string{"transition", "simulation"} {
 			c.send("POST", helperOf(id, path), nil).refused(400, "INVALID_REQUEST")
-			c.send("POST", helperOf(id, path)+"?dry_run=1", m{"status": "assigned"}).refused(400, "INVALID_REQUEST").has("error.details.field", "dry_run")
+			c.send("POST", helperOf(id, path)+"?dry_run=1", m{"status": "assigned"}).refused(400, "INVALID_REQUEST").has("error.details.field",
+				"dry_run")
 		}
 		c.get("/deliveries/"+id).is(200).has("data.status", "booked").simulation("manual", "idle", 0, 0)
 	})

@@ -16,7 +16,8 @@ func TestSandboxSimulationsStartAndStopByHand(t *testing.T) {
 		id := booked.id()
 		later := func(a, b *answer) {
 			t.Helper()
-			if !b.instant("data.updated_at").After(a.instant("data.updated_at")) || a.header.Get("ETag") != "" && a.header.Get("ETag") == b.header.Get("ETag") {
+			if !b.instant("data.updated_at").After(a.instant("data.updated_at")) || a.header.Get("ETag") != "" &&
+				a.header.Get("ETag") == b.header.Get("ETag") {
 				t.Errorf("%s is followed by %s with the same updated_at or ETag", a.body, b.body)
 			}
 			if read := c.get("/deliveries/" + id).is(200); read.text("data") != b.text("data") {
@@ -89,7 +90,8 @@ func TestSandboxScenariosMustFitThePayment(t *testing.T) {
 		// Fields, shapes and the recipient come before it, a name that is taken and a price after it.
 		c.post("/deliveries", anOrder(set("sandbox", plan), set("vehicle_type", "boat"))).invalid("vehicle_type not_allowed")
 		c.post("/deliveries", anOrder(set("sandbox", plan), drop("pickup"))).refused(422, "PICKUP_SHAPE_CONFLICT")
-		c.post("/deliveries", anOrder(set("sandbox", plan), drop("pickup"), set("pickup_location_id", "pkp_x"))).refused(422, "PICKUP_LOCATION_NOT_FOUND")
+		c.post("/deliveries", anOrder(set("sandbox", plan), drop("pickup"), set("pickup_location_id", "pkp_x"))).refused(422,
+			"PICKUP_LOCATION_NOT_FOUND")
 		taken := c.post("/deliveries", anOrder(set("external_id", newExternalID()))).is(201).text("data.external_id")
 		unfit(c.post("/deliveries", anOrder(set("sandbox", plan), set("external_id", taken))))
 		c.post("/deliveries", anOrder(set("sandbox", plan), set("payment", m{"type": "cod"}))).refused(422, "COD_GOODS_VALUE_REQUIRED")
@@ -123,7 +125,8 @@ func TestSandboxCancelStopsTheSimulation(t *testing.T) {
 			id := booked.id()
 			a := c.send("POST", "/deliveries/"+id+"/cancel", nil).is(200).has("data.status", "cancelled").
 				simulation(scenario, "stopped", 0, len(scripts[scenario].statuses))
-			events := c.get("/deliveries/"+id+"/events").is(200).has("data.1.type", "delivery.cancelled", "data.1.reason_code", "cancelled_by_caller",
+			events := c.get("/deliveries/"+id+"/events").is(200).has("data.1.type", "delivery.cancelled", "data.1.reason_code",
+				"cancelled_by_caller",
 				"data.1.occurred_at", a.text("data.updated_at"), "meta.limit", "2")
 			for _, again := range []*answer{
 				c.send("POST", "/deliveries/"+id+"/cancel", nil).is(200), c.stop(id).is(200), c.get("/deliveries/" + id).is(200),
@@ -288,7 +291,8 @@ func TestSandboxRunsAHundredSimulationsOfAnApplication(t *testing.T) {
 			next = c.simulate(idle, "delivered", 300)
 		}
 		next.is(200).simulation("delivered", "running", 0, 4)
-		t.Logf("after two seconds of a simulation there was room in %s, at the wait number %d", time.Since(begun).Round(10*time.Millisecond), waits)
+		t.Logf("after two seconds of a simulation there was room in %s, at the wait number %d", time.Since(begun).Round(10*time.Millisecond),
+			waits)
 		full(c.simulate(mixed.booked()[1], "delivered", 1), 1, 300)
 	})
 }

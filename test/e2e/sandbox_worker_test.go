@@ -28,7 +28,8 @@ func startFleet(t *testing.T, settings ...string) *fleet {
 	s.args = []string{"serve", "--json"}
 	s.launch(t)
 	t.Cleanup(func() { s.stop(t) })
-	w := &server{dialect: s.dialect, args: []string{"worker", "--json"}, dir: t.TempDir(), env: s.env, secrets: s.secrets, connections: s.connections}
+	w := &server{dialect: s.dialect, args: []string{"worker", "--json"}, dir: t.TempDir(), env: s.env, secrets: s.secrets,
+		connections: s.connections}
 	w.logs = filepath.Join(w.dir, "worker.log")
 	return &fleet{s, w}
 }
@@ -85,7 +86,8 @@ func TestTheSimulationLimitBacksOffWithoutAWorker(t *testing.T) {
 	first := slices.MinFunc(ends, time.Time.Compare)
 	refused := func() (wait time.Duration) {
 		t.Helper()
-		return time.Duration(c.post("/deliveries", anOrder(simulated("delivered", 1))).refused(429, "SIMULATION_LIMIT").number(t, "Retry-After")) * time.Second
+		return time.Duration(c.post("/deliveries", anOrder(simulated("delivered", 1))).refused(429, "SIMULATION_LIMIT").number(t,
+			"Retry-After")) * time.Second
 	}
 	for _, overdue := range []time.Duration{0, 3 * time.Second, 5 * time.Second} {
 		<-time.After(time.Until(first.Add(overdue)))

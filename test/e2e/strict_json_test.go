@@ -19,8 +19,9 @@ func TestABodyThatIsNotOneProperObjectIsRefused(t *testing.T) {
 			"duplicate name":              `{"phone_number":"+233241234567","phone_number":"+233241234567"}`,
 			"duplicate name in an escape": `{"name":"x","n\u0061me":"y"}`,
 			"invalid UTF-8":               "{\"name\":\"\xff\"}", "overlong UTF-8": "{\"name\":\"\xc0\xaf\"}",
-			"lone surrogate": `{"name":"\ud800"}`, "reversed surrogates": `{"name":"\udc00\ud800"}`, "surrogate in UTF-8": "{\"name\":\"\xed\xa0\x80\"}",
-			"NUL in a text": `{"name":"a\u0000b"}`, "raw control character": "{\"name\":\"a\nb\"}", "unknown escape": `{"name":"\x41"}`,
+			"lone surrogate": `{"name":"\ud800"}`, "reversed surrogates": `{"name":"\udc00\ud800"}`,
+			"surrogate in UTF-8": "{\"name\":\"\xed\xa0\x80\"}",
+			"NUL in a text":      `{"name":"a\u0000b"}`, "raw control character": "{\"name\":\"a\nb\"}", "unknown escape": `{"name":"\x41"}`,
 			"deep": `{"name":` + strings.Repeat("[", 16) + strings.Repeat("]", 16) + `}`,
 		} {
 			a := c.post("/recipients", body).refused(400, "INVALID_REQUEST")

@@ -28,10 +28,13 @@ func TestNoEdgeTakesTextThatOthersCannotSee(t *testing.T) {
 			invalid("label invalid_format", "municipality invalid_format")
 		c.post("/recipients/"+person+"/addresses", anAddress(set("municipality", strings.Repeat("m", 65)))).invalid("municipality too_long")
 		c.post("/recipients/"+person+"/addresses", anAddress(set("municipality", joined))).invalid("municipality invalid_format")
-		c.post("/deliveries", anOrder(inner("recipient", set("name", unseen)), home(set("label", unseen), set("municipality", unseen)), inner("pickup", set("name", unseen)))).
-			invalid("recipient.name invalid_format", "recipient.address.label invalid_format", "recipient.address.municipality invalid_format", "pickup.name invalid_format")
+		c.post("/deliveries", anOrder(inner("recipient", set("name", unseen)), home(set("label", unseen), set("municipality", unseen)),
+			inner("pickup", set("name", unseen)))).
+			invalid("recipient.name invalid_format", "recipient.address.label invalid_format", "recipient.address.municipality invalid_format",
+				"pickup.name invalid_format")
 		c.post("/deliveries/bulk", aBulk(anOrder(), anOrder(home(set("municipality", unseen))))).
-			refused(422, "BULK_VALIDATION_FAILED").has("error.details.errors.0.index", "1", "error.details.errors.0.field", "recipient.address.municipality")
+			refused(422, "BULK_VALIDATION_FAILED").has("error.details.errors.0.index", "1", "error.details.errors.0.field",
+			"recipient.address.municipality")
 		c.post("/pickup-locations", aPlace(set("name", unseen))).invalid("name invalid_format")
 		c.send("PATCH", "/pickup-locations/"+place, m{"name": unseen}).invalid("name invalid_format")
 
@@ -39,7 +42,8 @@ func TestNoEdgeTakesTextThatOthersCannotSee(t *testing.T) {
 		o, _ := s.operator(t)
 		o.send("POST", "/businesses", m{"name": unseen}).invalid("name invalid_format")
 		o.send("POST", "/businesses/"+business+"/applications", m{"name": unseen}).invalid("name invalid_format")
-		o.send("POST", "/businesses/"+business+"/environments/sandbox/pickup-locations", aPlace(set("name", unseen))).invalid("name invalid_format")
+		o.send("POST", "/businesses/"+business+"/environments/sandbox/pickup-locations", aPlace(set("name", unseen))).invalid(
+			"name invalid_format")
 		at := []string{"--business", business, "--env", sandbox}
 		table := filepath.Join(t.TempDir(), "table.csv")
 		if err := os.WriteFile(table, []byte("name,address\n"+unseen+",12 Oxford Street\n"), 0o600); err != nil {
@@ -112,7 +116,8 @@ func TestTextsFromBeforeTheRuleAreStillShownAndUsed(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.get("/recipient-addresses/"+string(old.ID)).is(200).has("data.municipality", old.Municipality, "data.label", old.Label)
-		c.post("/recipients/"+person.id()+"/addresses", anAddress(set("address", "3 OLD Street"))).is(200).has("data.id", string(old.ID), "data.municipality", old.Municipality)
+		c.post("/recipients/"+person.id()+"/addresses", anAddress(set("address", "3 OLD Street"))).is(200).has("data.id", string(old.ID),
+			"data.municipality", old.Municipality)
 		c.post("/deliveries", anOrder(drop("recipient"), set("recipient_id", person.id()), set("recipient_address_id", string(old.ID)))).is(201).
 			has("data.dropoff.municipality", old.Municipality, "data.dropoff.label", old.Label)
 	})

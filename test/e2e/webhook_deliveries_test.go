@@ -62,7 +62,8 @@ func TestWhatHappensToADeliveryArrivesSignedAndIsLogged(t *testing.T) {
 				"data.0.next_attempt_at", "null", "meta.limit", "1").lacks("data.0.error_class", "data.1")
 		c.sent(endpoint, "?event_type=delivery.created").has("data.0.event_type", "delivery.created").lacks("data.1")
 		c.sent(endpoint, "?delivery_id="+unknown("dlv_")).lacks("data.0")
-		c.sent(endpoint, escaped("delivery_id", booked.id(), "created_after", log.text("data.0.created_at"))).has("data.0.id", webhook).lacks("data.1")
+		c.sent(endpoint, escaped("delivery_id", booked.id(), "created_after", log.text("data.0.created_at"))).has("data.0.id", webhook).lacks(
+			"data.1")
 		c.sent(endpoint, escaped("created_before", log.text("data.1.created_at"))).lacks("data.0")
 		if ids := walk(t, c, "/webhook-endpoints/"+endpoint+"/deliveries", 1); !slices.Equal(ids, []string{webhook, log.text("data.1.id")}) {
 			t.Errorf("page by page there are %v", ids)
@@ -189,7 +190,8 @@ func TestWhatFailedOrWasHeldIsSentAgainWhenAskedFor(t *testing.T) {
 			c.send("PATCH", "/webhook-endpoints/"+endpoint, m{"enabled": false}).is(200)
 			c.post("/deliveries/bulk", aBulk(manyOrders(5, func(int) change { return func(m) {} })...)).is(201)
 			c.sent(endpoint, "?status=held").has("data.4.attempts", "0").lacks("data.5")
-			if disabled, due := s.metric(t, "waybill_webhook_endpoints_disabled"), s.metric(t, "waybill_webhook_backlog"); disabled != 1 || due != 0 {
+			if disabled, due := s.metric(t, "waybill_webhook_endpoints_disabled"), s.metric(t, "waybill_webhook_backlog"); disabled != 1 ||
+				due != 0 {
 				t.Errorf("the metrics tell %v disabled endpoints and %v webhooks that are due", disabled, due)
 			}
 			if failed := s.metric(t, `waybill_webhook_attempts_total{result="http_5xx"}`); failed != 3 {
@@ -199,9 +201,11 @@ func TestWhatFailedOrWasHeldIsSentAgainWhenAskedFor(t *testing.T) {
 			hourAgo := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
 			c.post("/webhook-endpoints/"+endpoint+"/recover", m{"since": hourAgo}).refused(409, "WEBHOOK_ENDPOINT_DISABLED")
 			c.send("PATCH", "/webhook-endpoints/"+endpoint, m{"enabled": true}).is(200)
-			c.post("/webhook-endpoints/"+endpoint+"/recover", m{"since": hourAgo, "only": "failed"}).is(202).has("data.queued", "0", "data.has_more", "false")
+			c.post("/webhook-endpoints/"+endpoint+"/recover", m{"since": hourAgo, "only": "failed"}).is(202).has("data.queued", "0", "data.has_more",
+				"false")
 			key := newKeyText()
-			c.post("/webhook-endpoints/"+endpoint+"/recover", m{"since": hourAgo}, idem(key)).is(202).has("data.queued", "5", "data.has_more", "false")
+			c.post("/webhook-endpoints/"+endpoint+"/recover", m{"since": hourAgo}, idem(key)).is(202).has("data.queued", "5", "data.has_more",
+				"false")
 			c.post("/webhook-endpoints/"+endpoint+"/recover", m{"since": hourAgo}, idem(key)).is(202).replayed(true).has("data.queued", "5")
 			r.awaits(t, 9)
 			eventually(t, "all have arrived", func() bool { return c.sent(endpoint, "?status=succeeded").count("data") == 6 })
@@ -240,7 +244,8 @@ func TestWhatFailedOrWasHeldIsSentAgainWhenAskedFor(t *testing.T) {
 				t.Errorf("a resend answers %v", again)
 			}
 			r.awaits(t, 10)
-			if _, complaint, err := s.tryCommand("webhook", "attempts", webhook, "--app", c.app, "--env", sandbox); err == nil || !strings.Contains(string(complaint), webhook) {
+			if _, complaint, err := s.tryCommand("webhook", "attempts", webhook, "--app", c.app, "--env", sandbox); err == nil ||
+				!strings.Contains(string(complaint), webhook) {
 				t.Errorf("in the other environment the answer is %v %s", err, complaint)
 			}
 		})
@@ -257,7 +262,8 @@ func TestAnEndpointThatIsGoneIsDisabledAndTheOthersAreTold(t *testing.T) {
 		c.post("/deliveries", anOrder()).is(201)
 		alive.awaits(t, 1)[0].tree.has("type", "webhook_endpoint.disabled", "data.webhook_endpoint.id", gone,
 			"data.webhook_endpoint.host", strings.TrimPrefix(dead.URL, "http://")).
-			lacks("sequence", "data.webhook_endpoint.url", "data.webhook_endpoint.description", "data.webhook_endpoint.event_types", "data.webhook_endpoint.status")
+			lacks("sequence", "data.webhook_endpoint.url", "data.webhook_endpoint.description", "data.webhook_endpoint.event_types",
+				"data.webhook_endpoint.status")
 		c.get("/webhook-endpoints/"+gone).is(200).has("data.status", "disabled", "data.disabled_reason", "gone")
 		c.post("/webhook-endpoints/"+gone+"/test", nil).refused(409, "WEBHOOK_ENDPOINT_DISABLED").has("error.details.disabled_reason", "gone")
 	})

@@ -29,10 +29,13 @@ func TestAWebhookEndpointIsMadeChangedAndDeleted(t *testing.T) {
 
 		patch := func(body m) *answer { t.Helper(); return c.send("PATCH", at, body) }
 		same := patch(m{"enabled": true}).is(200).has("data.updated_at", made.text("data.updated_at"))
-		patch(m{"url": "http://127.0.0.1:9/other", "event_types": []string{"delivery.*", "webhook_endpoint.disabled"}, "description": ""}).is(200).
+		patch(m{"url": "http://127.0.0.1:9/other", "event_types": []string{"delivery.*", "webhook_endpoint.disabled"}, "description": ""}).is(
+			200).
 			has("data.url", "http://127.0.0.1:9/other", "data.event_types.1", "webhook_endpoint.disabled").lacks("data.description", "data.secret")
-		patch(m{"enabled": false}).is(200).has("data.status", "disabled", "data.disabled_reason", "by_caller", "data.created_at", same.text("data.created_at"))
-		c.post(at+"/test", nil).refused(409, "WEBHOOK_ENDPOINT_DISABLED").has("error.details.endpoint_id", id, "error.details.disabled_reason", "by_caller")
+		patch(m{"enabled": false}).is(200).has("data.status", "disabled", "data.disabled_reason", "by_caller", "data.created_at",
+			same.text("data.created_at"))
+		c.post(at+"/test", nil).refused(409, "WEBHOOK_ENDPOINT_DISABLED").has("error.details.endpoint_id", id, "error.details.disabled_reason",
+			"by_caller")
 		c.post(at+"/recover", m{"since": "2026-01-01T00:00:00Z"}).refused(422, "VALIDATION_ERROR")
 		again := patch(m{"enabled": true}).is(200).has("data.status", "healthy").lacks("data.disabled_reason")
 		if told := again.text("message"); !strings.Contains(told, at+`/recover with {"since"`) {
@@ -49,8 +52,10 @@ func TestAWebhookEndpointIsMadeChangedAndDeleted(t *testing.T) {
 		patch(m{"events": "*"}).refused(400, "INVALID_REQUEST")
 		c.post("/webhook-endpoints", m{"event_types": "*"}).invalid("event_types invalid_type", "url required")
 		c.post("/webhook-endpoints", m{"url": "  "}).invalid("url too_short")
-		unknownType := c.post("/webhook-endpoints", m{"url": "https://127.0.0.1:9", "event_types": []string{"order.paid"}}).invalid("event_types[0] not_allowed")
-		if text := unknownType.text("error.details.fields.0.message"); !strings.Contains(text, "delivery.*") || !strings.Contains(text, "delivery.outsourced") {
+		unknownType := c.post("/webhook-endpoints", m{"url": "https://127.0.0.1:9", "event_types": []string{"order.paid"}}).invalid(
+			"event_types[0] not_allowed")
+		if text := unknownType.text("error.details.fields.0.message"); !strings.Contains(text, "delivery.*") ||
+			!strings.Contains(text, "delivery.outsourced") {
 			t.Errorf("the valid types are not named: %s", text)
 		}
 		c.post(at+"/rotate-secret", m{"overlap_seconds": 604801}).invalid("overlap_seconds out_of_range")
@@ -226,7 +231,8 @@ func TestOnlyAKeyThatMayReadDeliveriesHasThemSentSomewhere(t *testing.T) {
 		id := all.newEndpoint()
 		refused := func(a *answer) {
 			t.Helper()
-			a.refused(403, "INSUFFICIENT_SCOPE").has("error.details.required_scope", "deliveries:read", "error.details.granted_scopes", "[webhooks:read webhooks:write]")
+			a.refused(403, "INSUFFICIENT_SCOPE").has("error.details.required_scope", "deliveries:read", "error.details.granted_scopes",
+				"[webhooks:read webhooks:write]")
 			if said := a.text("message"); !strings.HasSuffix(said, "needs deliveries:read; the key has webhooks:read, webhooks:write.") {
 				t.Errorf("%s says %q", a.what, said)
 			}

@@ -27,7 +27,8 @@ func TestAListenerFetchesForwardsAndReports(t *testing.T) {
 		c.get("/webhook-endpoints/"+id).refused(404, "NOT_FOUND")
 		c.get("/webhook-endpoints").is(200).lacks("data.0")
 
-		if began := time.Now(); c.fetch(id, m{"wait_seconds": 1}).is(200).lacks("data.webhooks.0") != nil && time.Since(began) < 900*time.Millisecond {
+		if began := time.Now(); c.fetch(id, m{"wait_seconds": 1}).is(200).lacks("data.webhooks.0") != nil &&
+			time.Since(began) < 900*time.Millisecond {
 			t.Error("it did not wait")
 		}
 		booked := make(chan string, 1)
@@ -42,7 +43,8 @@ func TestAListenerFetchesForwardsAndReports(t *testing.T) {
 			booked <- a.id()
 		}()
 		began := time.Now()
-		first := c.fetch(id, m{}).is(200).has("data.webhooks.0.event_type", "delivery.created", "data.webhooks.0.attempt", "1").lacks("data.webhooks.1")
+		first := c.fetch(id, m{}).is(200).has("data.webhooks.0.event_type", "delivery.created", "data.webhooks.0.attempt", "1").lacks(
+			"data.webhooks.1")
 		if took := time.Since(began); took > 5*time.Second {
 			t.Errorf("it waited %v for what came after 200 ms", took)
 		}
@@ -59,7 +61,8 @@ func TestAListenerFetchesForwardsAndReports(t *testing.T) {
 		// Not told yet: it comes again. Told: it does not.
 		webhook := first.text("data.webhooks.0.webhook_delivery_id")
 		c.fetch(id, m{"wait_seconds": 0}).is(200).has("data.webhooks.0.webhook_delivery_id", webhook)
-		result := m{"webhook_delivery_id": webhook, "attempt": 1, "status_code": 204, "duration_ms": 12, "response_excerpt": "line one\nline two\t\u202e"}
+		result := m{"webhook_delivery_id": webhook, "attempt": 1, "status_code": 204, "duration_ms": 12,
+			"response_excerpt": "line one\nline two\t\u202e"}
 		c.fetch(id, m{"wait_seconds": 0, "results": []m{result}}).is(200).lacks("data.webhooks.0")
 		c.fetch(id, m{"wait_seconds": 0, "results": []m{result, result}}).is(200)
 		c.get("/webhook-deliveries/"+webhook).is(200).has("data.status", "succeeded", "data.attempts", "1")
@@ -71,7 +74,8 @@ func TestAListenerFetchesForwardsAndReports(t *testing.T) {
 		c.fetch(id, m{"wait_seconds": 0}).is(200).has("data.webhooks.0.attempt", "2", "data.webhooks.0.headers.x-webhook-attempt", "2")
 		refused := m{"webhook_delivery_id": webhook, "error_class": "refused", "duration_ms": 0}
 		c.fetch(id, m{"wait_seconds": 0, "results": []m{refused}}).is(200).lacks("data.webhooks.0")
-		c.get("/webhook-deliveries/"+webhook+"/attempts").is(200).has("data.1.error_class", "refused", "data.1.trigger", "manual").lacks("data.1.status_code")
+		c.get("/webhook-deliveries/"+webhook+"/attempts").is(200).has("data.1.error_class", "refused", "data.1.trigger", "manual").lacks(
+			"data.1.status_code")
 
 		c.fetch(id, m{"results": []m{{"webhook_delivery_id": webhook}}, "wait_seconds": 21}).
 			invalid("wait_seconds out_of_range", "results[0].duration_ms required", "results[0] required")

@@ -93,7 +93,8 @@ func TestWrongClocksDelayAndDeleteNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if wrong := lateWith(t, clocks); wrong > right+most {
-				t.Errorf("95 of 100 webhooks came within %.1f ms, and within %.1f ms where all clocks are right; want at most %s more", ms(wrong), ms(right), most)
+				t.Errorf("95 of 100 webhooks came within %.1f ms, and within %.1f ms where all clocks are right; want at most %s more", ms(wrong),
+					ms(right), most)
 			}
 		})
 	}

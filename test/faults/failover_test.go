@@ -30,7 +30,9 @@ func TestAFailoverToAStandbyCostsNoOrder(t *testing.T) {
 	if err := primary.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the server says that it is not ready", backWithin, func() bool { return shop.operators(t, "/readyz") == http.StatusServiceUnavailable })
+	until(t, "the server says that it is not ready", backWithin, func() bool {
+		return shop.operators(t, "/readyz") == http.StatusServiceUnavailable
+	})
 	promoted := time.Now()
 	if err := standby.Promote(t.Context()); err != nil {
 		t.Fatal(err)

@@ -33,15 +33,20 @@ var heldRows = []heldRow{
 	{name: "recipient", hold: "SELECT 1 FROM recipients WHERE business_id = '$business' FOR UPDATE", load: orderAgain},
 	{name: "address", hold: "SELECT 1 FROM recipient_addresses WHERE business_id = '$business' FOR UPDATE", load: orderAgain},
 	{name: "webhook endpoint", hold: "SELECT 1 FROM webhook_endpoints WHERE application_id = '$application' FOR UPDATE", load: orderAgain},
-	{name: "idempotency keys that have expired", hold: "SELECT 1 FROM idempotency_keys WHERE application_id = '$application' FOR UPDATE", load: orderUnderOldKey},
+	{name: "idempotency keys that have expired", hold: "SELECT 1 FROM idempotency_keys WHERE application_id = '$application' FOR UPDATE",
+		load: orderUnderOldKey},
 	{name: "delivery", hold: "SELECT 1 FROM deliveries WHERE id = '$delivery' FOR UPDATE", load: cancelOne, short: true},
 	{name: "all deliveries", hold: "SELECT 1 FROM deliveries WHERE business_id = '$business' FOR UPDATE", load: cancelAny},
-	{name: "pickup location", hold: "SELECT 1 FROM pickup_locations WHERE business_id = '$business' FOR UPDATE", load: changePlace, short: true},
+	{name: "pickup location", hold: "SELECT 1 FROM pickup_locations WHERE business_id = '$business' FOR UPDATE", load: changePlace,
+		short: true},
 	// What an operator's import holds until it is done.
-	{name: "import of pickup locations", hold: "SELECT 1 FROM businesses WHERE id = '$business' FOR UPDATE; UPDATE pickup_locations SET name = name WHERE business_id = '$business'", load: orderAtPlace},
+	{name: "import of pickup locations", hold: "SELECT 1 FROM businesses WHERE id = '$business' FOR UPDATE; UPDATE pickup_locations SET " +
+		"name = name WHERE business_id = '$business'", load: orderAtPlace},
 	// The advisory lock by which a booking that is under way keeps its place.
-	{name: "place in the feed", hold: "SELECT pg_advisory_xact_lock_shared(2002937444, ((last_value & 4294967295) - 2147483648)::integer) FROM feed_positions", load: orderAgain},
-	{name: "count of simulations", hold: "UPDATE simulation_counts SET running = running WHERE application_id = '$application'", load: startSimulation, sandbox: true, short: true},
+	{name: "place in the feed", hold: "SELECT pg_advisory_xact_lock_shared(2002937444, ((last_value & 4294967295) - 2147483648)::integer) " +
+		"FROM feed_positions", load: orderAgain},
+	{name: "count of simulations", hold: "UPDATE simulation_counts SET running = running WHERE application_id = '$application'",
+		load: startSimulation, sandbox: true, short: true},
 }
 
 // heldOrders is how many orders the customer has whose row is held.
@@ -95,7 +100,8 @@ func orderAtPlace(c *holdup, n int64) (*http.Request, error) {
 }
 
 func changePlace(c *holdup, n int64) (*http.Request, error) {
-	return c.requestBy(http.MethodPatch, fmt.Sprintf("held-place-%d", n), "/pickup-locations/"+c.place, m{"name": fmt.Sprintf("Osu kitchen %d", n)})
+	return c.requestBy(http.MethodPatch, fmt.Sprintf("held-place-%d", n), "/pickup-locations/"+c.place,
+		m{"name": fmt.Sprintf("Osu kitchen %d", n)})
 }
 
 func orderUnderOldKey(c *holdup, n int64) (*http.Request, error) {
@@ -164,7 +170,8 @@ func TestARowThatIsHeldHoldsUpOnlyWhoeverNeedsIt(t *testing.T) {
 		}
 		t.Run(row.name, func(t *testing.T) {
 			c := h.enrolled(t, row)
-			if _, err := db.ExecContext(t.Context(), "UPDATE idempotency_keys SET expires_at = now() - interval '1 hour' WHERE application_id = $1", hexOf(c.customer.AppID)); err != nil {
+			if _, err := db.ExecContext(t.Context(), "UPDATE idempotency_keys SET expires_at = now() - interval '1 hour' WHERE application_id = $1",
+				hexOf(c.customer.AppID)); err != nil {
 				t.Fatal(err)
 			}
 			h.measure(t, row, nil) // warming up
@@ -293,7 +300,8 @@ type heldRowTest struct {
 func (h *heldRowTest) inSandbox(t *testing.T, c customer) *sender {
 	t.Helper()
 	var key struct{ Key string }
-	if err := command(t.Context(), h.shop.binary, h.shop.env, &key, "key", "create", "--app", c.AppID, "--env", "sandbox", "--scopes", "all", "--json"); err != nil {
+	if err := command(t.Context(), h.shop.binary, h.shop.env, &key, "key", "create", "--app", c.AppID, "--env", "sandbox", "--scopes", "all",
+		"--json"); err != nil {
 		t.Fatal(err)
 	}
 	c.Key = key.Key
@@ -345,7 +353,8 @@ func (h *heldRowTest) hold(t *testing.T, row heldRow, c *holdup) (release func()
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = holder.Close(context.Background()) })
-	statement := strings.NewReplacer("$business", hexOf(c.customer.BusinessID), "$application", hexOf(c.customer.AppID), "$delivery", hexOf(c.deliveries[0])).Replace(row.hold)
+	statement := strings.NewReplacer("$business", hexOf(c.customer.BusinessID), "$application", hexOf(c.customer.AppID), "$delivery",
+		hexOf(c.deliveries[0])).Replace(row.hold)
 	if _, err := holder.Exec(t.Context(), "BEGIN"); err != nil {
 		t.Fatal(err)
 	}
@@ -369,7 +378,8 @@ type laps struct {
 func (l laps) quantile(perMille int) time.Duration { return quantileOf(l.took, perMille) }
 
 func (l laps) String() string {
-	told := fmt.Sprintf("p50 %.1f, p95 %.1f, slowest %.0f ms of %d", ms(l.quantile(500)), ms(l.quantile(950)), ms(l.quantile(1000)), len(l.took))
+	told := fmt.Sprintf("p50 %.1f, p95 %.1f, slowest %.0f ms of %d", ms(l.quantile(500)), ms(l.quantile(950)), ms(l.quantile(1000)),
+		len(l.took))
 	if len(l.answers) > 0 {
 		told += fmt.Sprintf(" (the other %v within %s)", l.answers, l.slowest.Round(time.Millisecond))
 	}
@@ -413,7 +423,8 @@ func (h *heldRowTest) measure(t *testing.T, row heldRow, c *holdup) laps {
 					l.answers[r.String()]++
 					l.slowest = max(l.slowest, time.Since(begun))
 					mu.Unlock()
-					if err != nil || r.status >= http.StatusInternalServerError && r.String() != away || r.status >= http.StatusBadRequest && r.retryAfter < 1 {
+					if err != nil || r.status >= http.StatusInternalServerError && r.String() != away || r.status >= http.StatusBadRequest &&
+						r.retryAfter < 1 {
 						t.Errorf("who needs the row was answered %s, Retry-After %d (error %v)", r, r.retryAfter, err)
 					}
 				}

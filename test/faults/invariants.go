@@ -70,7 +70,8 @@ func Check(ctx context.Context, db Querier, dialect Dialect) ([]Breach, error) {
 	for _, v := range invariants {
 		b := Breach{Rule: v.rule}
 		var example sql.NullString
-		query := strings.NewReplacer("$young", young()).Replace(dialect.dialect().Replace(withNames + scripts() + "SELECT count(*), min(CAST(culprit AS text)) FROM (" + v.query + ") AS culprits"))
+		query := strings.NewReplacer("$young", young()).Replace(
+			dialect.dialect().Replace(withNames + scripts() + "SELECT count(*), min(CAST(culprit AS text)) FROM (" + v.query + ") AS culprits"))
 		if err := db.QueryRowContext(ctx, query).Scan(&b.Count, &example); err != nil {
 			return nil, fmt.Errorf("faults: check %q: %w", v.rule, err)
 		}

@@ -32,8 +32,10 @@ func theLast(table string) string {
 
 // keyLike adds a key beside one that it is like but for status and location.
 func keyLike(which, status, location string) string {
-	columns := " application_id, environment, 'another key', fingerprint, claim_id, " + status + ", " + location + ", body, created_at, expires_at"
-	return "INSERT INTO idempotency_keys (application_id, environment, key, fingerprint, claim_id, status, location, body, created_at, expires_at) SELECT" +
+	columns := " application_id, environment, 'another key', fingerprint, claim_id, " + status + ", " + location +
+		", body, created_at, expires_at"
+	return "INSERT INTO idempotency_keys (application_id, environment, key, fingerprint, claim_id, status, location, body, created_at, " +
+		"expires_at) SELECT" +
 		columns + " FROM idempotency_keys WHERE " + which + " LIMIT 1"
 }
 
@@ -76,13 +78,15 @@ var breaches = []struct {
 	{rule: "a delivery has one key, or one place in one bulk",
 		statement: "INSERT INTO bulk_items SELECT claim_id, 3, created, result, expires_at FROM bulk_items WHERE item_index = 1"},
 	{rule: "a key without an answer is of a bulk under a lease", statement: keyLike(single, "0", "''")},
-	{rule: "a key without an answer is of a bulk under a lease", statement: "UPDATE idempotency_keys SET leased_until = NULL WHERE status = 0"},
+	{rule: "a key without an answer is of a bulk under a lease",
+		statement: "UPDATE idempotency_keys SET leased_until = NULL WHERE status = 0"},
 	{rule: "a key with an answer has its bytes and no lease", statement: "UPDATE idempotency_keys SET body = NULL"},
 	{rule: "a key with an answer has its bytes and no lease", statement: "UPDATE idempotency_keys SET leased_until = created_at"},
 	{rule: "the answer of a bulk names deliveries that exist", statement: "DELETE FROM deliveries"},
 	{rule: "an entry of a bulk is a delivery or a refusal", answer: strings.NewReplacer(`"status":"failed"`, `"status":"created"`)},
 	{rule: "an entry of a bulk is a delivery or a refusal", answer: strings.NewReplacer(`"status":"failed",`, ``)},
-	{rule: "the entries of a bulk stand in the order of its items", answer: strings.NewReplacer(`"index":1`, `"index":2`, `"index":2`, `"index":1`)},
+	{rule: "the entries of a bulk stand in the order of its items", answer: strings.NewReplacer(`"index":1`, `"index":2`, `"index":2`,
+		`"index":1`)},
 	{rule: "the answer of a bulk counts its entries", answer: strings.NewReplacer(`"created":2`, `"created":3`)},
 	{rule: "the answer of a bulk counts its entries", statement: "UPDATE idempotency_keys SET status = 201 WHERE " + whole},
 	{rule: "the deliveries of a bulk were created in the order of its items",
@@ -105,26 +109,40 @@ var breaches = []struct {
 	{rule: "a simulation is of a sandbox delivery", statement: `UPDATE deliveries SET environment = 'live'`},
 	{rule: "a simulation has a scenario that exists, and has done some of its steps", statement: `UPDATE deliveries SET simulation_step = 5`},
 	{rule: "a simulation has a scenario that exists, and has done some of its steps", statement: `UPDATE deliveries SET simulation_step = -1`},
-	{rule: "a simulation has a scenario that exists, and has done some of its steps", statement: `UPDATE deliveries SET simulation_step = NULL`},
-	{rule: "a simulation has a scenario that exists, and has done some of its steps", statement: `UPDATE deliveries SET simulation_scenario = 'lost'`},
-	{rule: "a simulation is completed when all its steps are done", statement: `UPDATE deliveries SET simulation_status = 'completed' WHERE ` + runs},
-	{rule: "a simulation is completed when all its steps are done", statement: `UPDATE deliveries SET simulation_status = 'running' WHERE ` + ended},
-	{rule: "a simulation is completed when all its steps are done", statement: `UPDATE deliveries SET simulation_status = 'stopped' WHERE ` + ended},
-	{rule: "a simulation is completed when all its steps are done", statement: `UPDATE deliveries SET simulation_status = 'idle' WHERE ` + runs},
-	{rule: "a simulation has a next step while it runs, and no longer", statement: `UPDATE deliveries SET simulation_next_at = NULL WHERE ` + runs},
-	{rule: "a simulation has a next step while it runs, and no longer", statement: `UPDATE deliveries SET simulation_ends_at = NULL WHERE ` + runs},
-	{rule: "a simulation has a next step while it runs, and no longer", statement: `UPDATE deliveries SET simulation_ends_at = created_at WHERE ` + runs},
+	{rule: "a simulation has a scenario that exists, and has done some of its steps",
+		statement: `UPDATE deliveries SET simulation_step = NULL`},
+	{rule: "a simulation has a scenario that exists, and has done some of its steps",
+		statement: `UPDATE deliveries SET simulation_scenario = 'lost'`},
+	{rule: "a simulation is completed when all its steps are done", statement: `UPDATE deliveries SET simulation_status = 'completed' WHERE ` +
+		runs},
+	{rule: "a simulation is completed when all its steps are done", statement: `UPDATE deliveries SET simulation_status = 'running' WHERE ` +
+		ended},
+	{rule: "a simulation is completed when all its steps are done", statement: `UPDATE deliveries SET simulation_status = 'stopped' WHERE ` +
+		ended},
+	{rule: "a simulation is completed when all its steps are done", statement: `UPDATE deliveries SET simulation_status = 'idle' WHERE ` +
+		runs},
+	{rule: "a simulation has a next step while it runs, and no longer", statement: `UPDATE deliveries SET simulation_next_at = NULL WHERE ` +
+		runs},
+	{rule: "a simulation has a next step while it runs, and no longer", statement: `UPDATE deliveries SET simulation_ends_at = NULL WHERE ` +
+		runs},
+	{rule: "a simulation has a next step while it runs, and no longer",
+		statement: `UPDATE deliveries SET simulation_ends_at = created_at WHERE ` + runs},
 	{rule: "a simulation has a next step while it runs, and no longer",
 		statement: `UPDATE deliveries SET simulation_next_at = updated_at, simulation_ends_at = updated_at WHERE ` + ended},
 	{rule: "a simulation has a next step while it runs, and no longer",
 		statement: `UPDATE deliveries SET simulation_next_at = updated_at, simulation_ends_at = updated_at WHERE simulation_status IS NULL`},
 	{rule: "a simulation that runs moves a delivery that can move", statement: `UPDATE deliveries SET status = 'cancelled' WHERE ` + runs},
-	{rule: "the events of a delivery are the steps that its simulation has done", statement: `UPDATE deliveries SET simulation_step = 2 WHERE ` + runs},
-	{rule: "the events of a delivery are the steps that its simulation has done", statement: `UPDATE deliveries SET simulation_scenario = 'stalled' WHERE ` + ended},
-	{rule: "the events of a delivery are the steps that its simulation has done", statement: `UPDATE delivery_events SET reason_code = 'other' WHERE sequence = 2`},
+	{rule: "the events of a delivery are the steps that its simulation has done",
+		statement: `UPDATE deliveries SET simulation_step = 2 WHERE ` + runs},
+	{rule: "the events of a delivery are the steps that its simulation has done",
+		statement: `UPDATE deliveries SET simulation_scenario = 'stalled' WHERE ` + ended},
+	{rule: "the events of a delivery are the steps that its simulation has done",
+		statement: `UPDATE delivery_events SET reason_code = 'other' WHERE sequence = 2`},
 	{rule: "while a simulation runs nothing else moves its delivery", statement: `UPDATE deliveries SET simulation_step = 0 WHERE ` + runs},
-	{rule: "a step of a simulation is not early", statement: `UPDATE deliveries SET simulation_step_seconds = simulation_step_seconds + 1 WHERE ` + runs},
-	{rule: "a step of a simulation is not early", statement: `UPDATE delivery_events SET occurred_at = '2020-02-20T20:20:20.020Z' WHERE sequence = 2`},
+	{rule: "a step of a simulation is not early",
+		statement: `UPDATE deliveries SET simulation_step_seconds = simulation_step_seconds + 1 WHERE ` + runs},
+	{rule: "a step of a simulation is not early",
+		statement: `UPDATE delivery_events SET occurred_at = '2020-02-20T20:20:20.020Z' WHERE sequence = 2`},
 	{rule: "an application counts its running simulations", statement: `UPDATE simulation_counts SET running = running + 1`},
 	{rule: "an application counts its running simulations", statement: `DELETE FROM simulation_counts`},
 	{rule: "an application counts its running simulations", statement: `INSERT INTO simulation_counts VALUES (` + unknownID + `, 1)`},
@@ -141,11 +159,13 @@ var breaches = []struct {
 	{rule: "a webhook endpoint gets every event since it was made", statement: `DELETE FROM webhook_deliveries WHERE status = 'pending'`},
 	{rule: "a webhook endpoint gets an event once", statement: onceMore},
 	{rule: "a webhook delivery has its event, and the ID of that but for the slot", statement: `DELETE FROM feed_events`},
-	{rule: "a webhook delivery has its event, and the ID of that but for the slot", statement: `UPDATE webhook_deliveries SET id = ` + unknownID},
+	{rule: "a webhook delivery has its event, and the ID of that but for the slot", statement: `UPDATE webhook_deliveries SET id = ` +
+		unknownID},
 	{rule: "a webhook delivery is of an endpoint of its event's application", statement: `UPDATE webhook_endpoints SET environment = 'live'`},
 	{rule: "a webhook delivery is due while it is pending, and no longer", statement: `UPDATE webhook_deliveries SET due_at = NULL`},
 	{rule: "a webhook delivery is due while it is pending, and no longer", statement: `UPDATE webhook_deliveries SET status = 'failed'`},
-	{rule: "a webhook delivery is due while it is pending, and no longer", statement: `UPDATE webhook_deliveries SET status = 'lost', due_at = NULL`},
+	{rule: "a webhook delivery is due while it is pending, and no longer",
+		statement: `UPDATE webhook_deliveries SET status = 'lost', due_at = NULL`},
 	{rule: "nothing is pending for a webhook endpoint that is disabled", statement: `UPDATE webhook_endpoints SET enabled = (1 = 0)`},
 	{rule: "a webhook delivery counts its attempts, and they have no gap", statement: `DELETE FROM webhook_attempts WHERE number = 1`},
 	{rule: "a webhook delivery counts its attempts, and they have no gap", statement: `UPDATE webhook_attempts SET number = 1`},
@@ -159,10 +179,12 @@ var breaches = []struct {
 			match_key, match_hash, latitude, longitude, municipality, delivery_notes, created_at
 			FROM recipient_addresses LIMIT 1`},
 	{rule: "a recipient counts its addresses", statement: `UPDATE recipients SET address_count = 7`},
-	{rule: "an event is of a delivery that exists", statement: `UPDATE delivery_events SET delivery_id = ` + unknownID + theLast("delivery_events")},
+	{rule: "an event is of a delivery that exists", statement: `UPDATE delivery_events SET delivery_id = ` + unknownID +
+		theLast("delivery_events")},
 	{rule: "an address is of a recipient of the same business", statement: `UPDATE recipient_addresses SET environment = 'live'`},
 	{rule: "a delivery goes to a recipient of the same business", statement: `UPDATE recipients SET environment = 'live'`},
-	{rule: "a delivery goes to an address of its recipient", statement: `UPDATE deliveries SET dropoff_id = ` + unknownID + theLast("deliveries")},
+	{rule: "a delivery goes to an address of its recipient", statement: `UPDATE deliveries SET dropoff_id = ` + unknownID +
+		theLast("deliveries")},
 	{rule: "a delivery is of an application of its business", statement: `UPDATE applications SET business_id = ` + unknownID},
 	{rule: "a recipient is of a business that exists", statement: `DELETE FROM businesses`},
 }
@@ -333,7 +355,8 @@ func simulate(t *testing.T, store *gormstore.Store, tenant domain.Tenant, s doma
 	}
 	for done := range steps {
 		err := store.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
-			_, err := deliveries.Change(ctx, tx, stage.Renderer{}, tenant, w.Delivery.ID, time.Now(), func(d *domain.Delivery) ([]domain.Event, error) {
+			_, err := deliveries.Change(ctx, tx, stage.Renderer{}, tenant, w.Delivery.ID, time.Now(), func(d *domain.Delivery) ([]domain.Event,
+				error) {
 				event, _, err := d.Simulate(done, sample.ID(domain.PrefixEvent), *d.Simulation().NextStepAt)
 				return []domain.Event{event}, err
 			})

@@ -46,7 +46,8 @@ func (w *cable) set(cut bool, delay time.Duration) {
 	}
 }
 
-func (w *cable) dial(dial func(ctx context.Context, network, address string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
+func (w *cable) dial(dial func(ctx context.Context, network, address string) (net.Conn, error)) func(context.Context, string,
+	string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -136,7 +137,8 @@ func (c *counting) recover(t *testing.T) {
 }
 
 func aLimit(t *testing.T, limit int) ports.Bucket {
-	return ports.Bucket{Scope: "key", Name: fmt.Sprintf("%s-%x", t.Name(), rand.Uint64()), Limit: domain.RateLimit{Limit: limit, Window: time.Hour}}
+	return ports.Bucket{Scope: "key", Name: fmt.Sprintf("%s-%x", t.Name(), rand.Uint64()),
+		Limit: domain.RateLimit{Limit: limit, Window: time.Hour}}
 }
 
 // Neither what Redis counted before nor what was counted without it is forgotten,

@@ -43,7 +43,8 @@ func (c *company) audit(t *testing.T) {
 	for id := range feed {
 		t.Errorf("the feed has %s, which nobody ordered", id)
 	}
-	for _, what := range expect("the log of operators", records[""], "business.create", "application.create", "key.create", "pickup_location.create") {
+	for _, what := range expect("the log of operators", records[""], "business.create", "application.create", "key.create",
+		"pickup_location.create") {
 		t.Error(what)
 	}
 	delete(records, "")
@@ -101,7 +102,8 @@ func (j *journey) stored(t *testing.T) (wrong []string) {
 	}
 	var kilometres float64
 	var source string
-	err := c.db.QueryRowContext(t.Context(), "SELECT distance_km, distance_source FROM deliveries WHERE replace(CAST(id AS text), '-', '') = $1", hexOf(j.id)).
+	err := c.db.QueryRowContext(t.Context(),
+		"SELECT distance_km, distance_source FROM deliveries WHERE replace(CAST(id AS text), '-', '') = $1", hexOf(j.id)).
 		Scan(&kilometres, &source)
 	if err != nil || !j.isRoad(source, kilometres) || j.fee != feeFor(kilometres, 10, 2.5) {
 		wrong = append(wrong, fmt.Sprintf("it costs %.2f for %.3f km by %q, want %.2f for %.3f by road (error %v)",

@@ -87,7 +87,8 @@ func newCompany(t *testing.T) *company {
 	c := &company{database: database}
 
 	prices := freeAddress(t)
-	pricing := newVictimOf(t, binary, []string{"WAYBILL_ROUTING_URL=" + dialect.URL, "WAYBILL_LOG_LEVEL=warn"}, "pricing", "serve", "--addr", prices)
+	pricing := newVictimOf(t, binary, []string{"WAYBILL_ROUTING_URL=" + dialect.URL, "WAYBILL_LOG_LEVEL=warn"}, "pricing", "serve", "--addr",
+		prices)
 	pricing.ops = prices
 	env := append(settings(database.URL), "WAYBILL_REDIS_URL="+cache.URL, "WAYBILL_PRICING_URL=http://"+prices,
 		"WAYBILL_TRACKING_BASE_URL="+trackingBase, "WAYBILL_RATE_LIMIT_PER_BUSINESS="+noLimit,
@@ -147,7 +148,8 @@ func (c *company) takeIn(t *testing.T, binary string, env []string) {
 	}
 	c.customer.customer.BusinessID = c.made(t, "/businesses", m{"name": "Kejetia Kitchens"}).ID
 	c.customer.customer.AppID = c.made(t, "/businesses/"+c.customer.customer.BusinessID+"/applications", m{"name": "Web shop"}).ID
-	c.customer.customer.Key = c.made(t, "/applications/"+c.customer.customer.AppID+"/keys", m{"environment": "live", "scopes": []string{"all"}}).Key
+	c.customer.customer.Key = c.made(t, "/applications/"+c.customer.customer.AppID+"/keys",
+		m{"environment": "live", "scopes": []string{"all"}}).Key
 	c.pickup = c.made(t, "/businesses/"+c.customer.customer.BusinessID+"/environments/live/pickup-locations", m{
 		"name": "Osu kitchen", "contact": "0302000011", "address": "8 Cantonments Close",
 		"latitude": valhalla.A.Latitude, "longitude": valhalla.A.Longitude,

@@ -121,7 +121,8 @@ func (j *journey) begin(ctx context.Context, page int) error {
 func (j *journey) book(ctx context.Context) error {
 	c := j.company
 	marker := fmt.Sprintf("live order %d", j.number)
-	address := m{"address": "17 Palm Crescent, Labone", "municipality": "Accra", "latitude": j.dropoff["latitude"], "longitude": j.dropoff["longitude"]}
+	address := m{"address": "17 Palm Crescent, Labone", "municipality": "Accra", "latitude": j.dropoff["latitude"],
+		"longitude": j.dropoff["longitude"]}
 	body := m{
 		"recipient":          m{"name": "Efua Quartey", "phone_number": fmt.Sprintf("+23324%07d", j.number), "address": address},
 		"pickup_location_id": c.pickup, "payment": m{"type": "delivery_only"}, "vehicle_type": "bike", "delivery_instructions": marker,
@@ -226,7 +227,9 @@ func (j *journey) run(ctx context.Context) error {
 	if err := j.all(ctx, "webhooks", &j.told, func() bool { return j.company.hooks.has(j.id) >= len(way) }); err != nil {
 		return err
 	}
-	return j.all(ctx, "what the stream shows", &j.shown, func() bool { return j.recipient.over() && j.recipient.latest().sequence >= len(way) })
+	return j.all(ctx, "what the stream shows", &j.shown, func() bool {
+		return j.recipient.over() && j.recipient.latest().sequence >= len(way)
+	})
 }
 
 // all waits for what has to follow, and notes when it did.

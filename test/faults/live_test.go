@@ -95,7 +95,8 @@ func TestLiveDeliveriesSurviveTheDeathOfEveryPart(t *testing.T) {
 				f.slowest = max(f.slowest, j.shown.Sub(j.ordered))
 			}
 		}
-		t.Logf("%-8s killed %d times; an order given then was booked within %.2f s, delivered %.2f, told %.2f, shown %.2f; the slowest of all took %.2f; %s",
+		t.Logf("%-8s killed %d times; an order given then was booked within %.2f s, delivered %.2f, told %.2f, shown %.2f; the slowest of all "+
+			"took %.2f; %s",
 			p.name, f.kills, f.booked.Seconds(), f.delivered.Seconds(), f.told.Seconds(), f.shown.Seconds(), f.slowest.Seconds(), counts(answers))
 	}
 	c.audit(t)

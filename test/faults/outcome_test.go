@@ -48,8 +48,10 @@ func (o outcome) String() string {
 	if o.bulks > 0 {
 		what = fmt.Sprintf("%d items in %d bulks (%d to be refused) and %s", o.items, o.bulks, o.refusals, what)
 	}
-	return fmt.Sprintf("%s: %s, %d deaths and %d stalls in %.1f s: %d lost, %d doubled, %d differing answers, %d wrong answers, %d unfinished, %d rules broken (answers: %s)",
-		o.name, what, o.deaths, o.stalls, o.lasted.Seconds(), o.lost, o.doubled, o.differing, wrong, o.unfinished, len(o.breaches), counts(o.seen))
+	return fmt.Sprintf("%s: %s, %d deaths and %d stalls in %.1f s: %d lost, %d doubled, %d differing answers, %d wrong answers, %d "+
+		"unfinished, %d rules broken (answers: %s)",
+		o.name, what, o.deaths, o.stalls, o.lasted.Seconds(), o.lost, o.doubled, o.differing, wrong, o.unfinished, len(o.breaches),
+		counts(o.seen))
 }
 
 // report is what is wrong, at length.

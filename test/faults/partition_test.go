@@ -69,7 +69,8 @@ func TestAPartitionHealsByItself(t *testing.T) {
 			}
 			if lasts < time.Minute {
 				for _, lost := range []partition.Direction{partition.BothWays, partition.Sent, partition.Received} {
-					cuts = append(cuts, cut{"Postgres, the server alone", serverAlone, lost, lasts}, cut{"Postgres, the worker alone", workerAlone, lost, lasts})
+					cuts = append(cuts, cut{"Postgres, the server alone", serverAlone, lost, lasts}, cut{"Postgres, the worker alone", workerAlone, lost,
+						lasts})
 				}
 				cuts = append(cuts, cut{"Postgres and Redis", fromEverything, partition.BothWays, lasts})
 			}

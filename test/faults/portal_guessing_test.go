@@ -33,7 +33,8 @@ func TestUnknownAndWrongAreOneAnswerAfterTheSameTimeAndTheSameLimit(t *testing.T
 	s.invites(t, newVisitor(t, s.portal(0)), known, "owner")
 	s.invites(t, newVisitor(t, s.portal(0)), other, "owner")
 	var invited struct{ Link string }
-	if err := command(t.Context(), s.binary, s.env, &invited, "person", "invite", "--business", s.sender.customer.BusinessID, "--email", "no-password@stormy.example", "--name", "E", "--role", "viewer", "--json"); err != nil {
+	if err := command(t.Context(), s.binary, s.env, &invited, "person", "invite", "--business", s.sender.customer.BusinessID, "--email",
+		"no-password@stormy.example", "--name", "E", "--role", "viewer", "--json"); err != nil {
 		t.Fatal(err)
 	}
 	address := 0
@@ -76,7 +77,8 @@ func TestUnknownAndWrongAreOneAnswerAfterTheSameTimeAndTheSameLimit(t *testing.T
 	// A link still lets in who was shut out so.
 	var link struct{ Link string }
 	var people []struct{ ID, Email string }
-	if err := command(t.Context(), s.binary, s.env, &people, "person", "list", "--business", s.sender.customer.BusinessID, "--json"); err != nil {
+	if err := command(t.Context(), s.binary, s.env, &people, "person", "list", "--business", s.sender.customer.BusinessID,
+		"--json"); err != nil {
 		t.Fatal(err)
 	}
 	id := people[slices.IndexFunc(people, func(p struct{ ID, Email string }) bool { return p.Email == known })].ID
@@ -94,7 +96,8 @@ func TestUnknownAndWrongAreOneAnswerAfterTheSameTimeAndTheSameLimit(t *testing.T
 		if n%2 == 0 {
 			guesser.get("/enter/"+strings.Repeat("x", 40)+fmt.Sprintf("%03d", n)).is(t, http.StatusNotFound, "There is no such link")
 		} else {
-			guesser.post("/signin", "email", fmt.Sprintf("p%d@stormy.example", n), "password", "something else, long").is(t, http.StatusUnauthorized, "You are not signed in")
+			guesser.post("/signin", "email", fmt.Sprintf("p%d@stormy.example", n), "password", "something else, long").is(t, http.StatusUnauthorized,
+				"You are not signed in")
 		}
 	}
 	guesser.get("/enter/"+strings.Repeat("y", 43)).is(t, http.StatusTooManyRequests, "Too many attempts")
@@ -120,7 +123,8 @@ func TestBehindAProxyWithHTTPSCookiesAreForThisHostAlone(t *testing.T) {
 	t.Cleanup(s.close)
 	to = mustParse(t, s.portal(0))
 	ama := newVisitor(t, proxy.URL)
-	ama.client.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: proxy.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs, MinVersion: tls.VersionTLS12}}
+	authorities := proxy.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	ama.client.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authorities, MinVersion: tls.VersionTLS12}}
 	t.Cleanup(ama.client.CloseIdleConnections)
 	s.invites(t, ama, "ama@stormy.example", "owner")
 	const name = "__Host-waybill_portal"
@@ -148,12 +152,14 @@ func TestBehindAProxyWithHTTPSCookiesAreForThisHostAlone(t *testing.T) {
 		t.Errorf("a cookie without the prefix is let in: %d at %s", p.status, p.path)
 	}
 	// Links lead to the public address whatever Host a request names.
-	made := ama.send(http.MethodPost, "/people", url.Values{"email": {"efua@stormy.example"}, "name": {"Efua"}, "role": {"viewer"}}, "X-Forwarded-Host", "evil.example")
+	made := ama.send(http.MethodPost, "/people", url.Values{"email": {"efua@stormy.example"}, "name": {"Efua"}, "role": {"viewer"}},
+		"X-Forwarded-Host", "evil.example")
 	if made.is(t, http.StatusOK, "Efua is invited"); !strings.HasPrefix(strings.ToLower(made.secret()), strings.ToLower(base)+"/enter/") {
 		t.Errorf("the link is %s", made.secret())
 	}
 	// A browser too old for Sec-Fetch-Site tells its origin: ours is let in, others not.
-	for origin, want := range map[string]int{proxy.URL: http.StatusOK, "https://evil.example": http.StatusForbidden, "null": http.StatusForbidden} {
+	for origin, want := range map[string]int{proxy.URL: http.StatusOK, "https://evil.example": http.StatusForbidden,
+		"null": http.StatusForbidden} {
 		if p := ama.send(http.MethodPost, "/apps", url.Values{"name": {"Shop"}}, "Origin", origin); p.status != want {
 			t.Errorf("a form of %s is answered %d, want %d", origin, p.status, want)
 		}

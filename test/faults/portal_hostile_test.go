@@ -25,13 +25,16 @@ func TestHostileFormsAndAddressesAreNoFaultOfOurs(t *testing.T) {
 	ama := newVisitor(t, s.portal(0))
 	person, _ := s.invites(t, ama, "ama@stormy.example", "owner")
 	texts := []string{
-		"\x00", "a\x00b", "\xff\xfe", "\xed\xa0\x80", "'; DROP TABLE persons; --", "\u202e\u2066", "\u200b", strings.Repeat("😀", 128), strings.Repeat("😀", 129), strings.Repeat("a", 60_000),
+		"\x00", "a\x00b", "\xff\xfe", "\xed\xa0\x80", "'; DROP TABLE persons; --", "\u202e\u2066", "\u200b", strings.Repeat("😀", 128),
+		strings.Repeat("😀", 129), strings.Repeat("a", 60_000),
 		"<script>alert(1)</script>", "{{.}}", "%00", "\r\nSet-Cookie: a=b", "-1", "9999999999999999999999d", "NaN",
 	}
 	keys := s.keys("sandbox")
 	forms := map[string][]string{
-		"/signin": {"email", "password", "next", "kept.name"}, "/apps": {"name"}, "/people": {"name", "email", "role"}, "/people/" + person + "/role": {"role"}, keys: {"once", "scopes", "expires_in"},
-		keys + "/" + s.sender.customer.KeyID + "/rotate": {"once"}, "/account/sessions": {"session"}, "/account/business": {"business"}, "/account/password": {"password", "current_password"},
+		"/signin": {"email", "password", "next", "kept.name"}, "/apps": {"name"}, "/people": {"name", "email", "role"},
+		"/people/" + person + "/role": {"role"}, keys: {"once", "scopes", "expires_in"},
+		keys + "/" + s.sender.customer.KeyID + "/rotate": {"once"}, "/account/sessions": {"session"}, "/account/business": {"business"},
+		"/account/password":                 {"password", "current_password"},
 		"/enter/" + strings.Repeat("x", 43): {"anything"},
 	}
 	refused := 0
@@ -57,12 +60,14 @@ func TestHostileFormsAndAddressesAreNoFaultOfOurs(t *testing.T) {
 				if path == "/account/sessions" || path == "/account/password" {
 					visitor = newVisitor(t, s.portal(0)) // what succeeds would end the session here
 				}
-				sane(fmt.Sprintf("%s, %s=%.30q", path, field, text), visitor.send(http.MethodPost, path, url.Values{field: {text}, "name": {"Efua"}, "email": {"efua@stormy.example"}}))
+				sane(fmt.Sprintf("%s, %s=%.30q", path, field, text),
+					visitor.send(http.MethodPost, path, url.Values{field: {text}, "name": {"Efua"}, "email": {"efua@stormy.example"}}))
 			}
 		}
 	}
 	for _, id := range []string{"%00", "%ff", "%2e%2e%2f", "app_%00", "%27", "%E2%80%AE", strings.Repeat("a", 2_000), "%5c", "a;b", "a%20b"} {
-		for _, path := range []string{"/apps/" + id, "/apps/" + id + "/live/keys", keys + "/" + id + "/rotate", "/people/" + id + "/remove", "/assets/" + id, "/nothing/" + id} {
+		for _, path := range []string{"/apps/" + id, "/apps/" + id + "/live/keys", keys + "/" + id + "/rotate", "/people/" + id + "/remove",
+			"/assets/" + id, "/nothing/" + id} {
 			sane(path, ama.get(path).is(t, http.StatusNotFound, "There is nothing here"))
 		}
 		for _, query := range []string{"done", "action", "before", "next", "q", "cursor"} {
@@ -90,7 +95,8 @@ func TestHostileFormsAndAddressesAreNoFaultOfOurs(t *testing.T) {
 	}
 	ama.get("/people").is(t, http.StatusOK, "ama@stormy.example")
 	log, err := os.ReadFile(s.servers[0].logs)
-	if err != nil || strings.Contains(string(log), `"level":"ERROR"`) || strings.Contains(string(log), "level=ERROR") || strings.Contains(string(log), "panic") {
+	if err != nil || strings.Contains(string(log), `"level":"ERROR"`) || strings.Contains(string(log), "level=ERROR") ||
+		strings.Contains(string(log), "panic") {
 		t.Errorf("the server complains of itself (%v):\n%s", err, s.servers[0].tail())
 	}
 }
@@ -106,7 +112,8 @@ func TestSlowClientsOfThePortalAreCutOff(t *testing.T) {
 	done := make(chan struct{})
 	var dripping sync.WaitGroup
 	for i := range 40 {
-		begins := []string{"GET / HTTP/1.1\r\nHost: x\r\n", "POST /signin HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 60000\r\n\r\n"}[i%2]
+		begins := []string{"GET / HTTP/1.1\r\nHost: x\r\n",
+			"POST /signin HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 60000\r\n\r\n"}[i%2]
 		dripping.Go(func() {
 			conn, err := net.Dial("tcp", s.servers[0].portal)
 			if err != nil {
@@ -183,7 +190,8 @@ func TestOwnersWhoRemoveEachOtherLeaveOne(t *testing.T) {
 	close(start)
 	at.Wait()
 	var people []struct{ ID, Role string }
-	if err := command(t.Context(), s.binary, s.env, &people, "person", "list", "--business", s.sender.customer.BusinessID, "--json"); err != nil {
+	if err := command(t.Context(), s.binary, s.env, &people, "person", "list", "--business", s.sender.customer.BusinessID,
+		"--json"); err != nil {
 		t.Fatal(err)
 	}
 	left := ""

@@ -21,7 +21,8 @@ func everything(t *testing.T, url string) string {
 	t.Helper()
 	db := openDatabase(t, url)
 	var list string
-	if err := db.QueryRowContext(t.Context(), `SELECT string_agg(c.oid::regclass::text, ' ') FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+	if err := db.QueryRowContext(t.Context(),
+		`SELECT string_agg(c.oid::regclass::text, ' ') FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND n.nspname = current_schema()`).Scan(&list); err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +191,8 @@ func TestTheWholePortalWorksWithoutRedis(t *testing.T) {
 	all := func(how string) {
 		begun := time.Now()
 		other := newVisitor(t, s.portal(0))
-		other.post("/signin", "email", "ama@stormy.example", "password", "something else, long").is(t, http.StatusUnauthorized, "You are not signed in")
+		other.post("/signin", "email", "ama@stormy.example", "password", "something else, long").is(t, http.StatusUnauthorized,
+			"You are not signed in")
 		other.post("/signin", "email", "ama@stormy.example", "password", sesame).is(t, http.StatusOK, "Hello, Ama Mensah")
 		s.makesKey(t, other, "live")
 		at := other.get(s.keys("live")).keyAt(t, "")
@@ -263,7 +265,9 @@ func TestAPortalWithoutItsDatabaseIsOneHonestPage(t *testing.T) {
 	honest(waiting.post("/signin", "email", "ama@stormy.example", "password", sesame), "Not yet")
 	restart(t, database)
 	until(t, "the portal is back, in the same session", goneWithin, func() bool { return ama.get("/people").status == http.StatusOK })
-	until(t, "the server that waited shows it too", backWithin, func() bool { return ama.elsewhere("http://"+late.portal).get("/people").status == http.StatusOK })
+	until(t, "the server that waited shows it too", backWithin, func() bool {
+		return ama.elsewhere("http://"+late.portal).get("/people").status == http.StatusOK
+	})
 	if apps := ama.get("/apps"); strings.Contains(apps.body, "Another") {
 		t.Error("what was answered with 503 was done")
 	}

@@ -162,7 +162,8 @@ func (s *shop) keys(env string) string {
 func (s *shop) makesKey(t *testing.T, v *visitor, env string) string {
 	t.Helper()
 	list := v.get(s.keys(env)).is(t, http.StatusOK, "API keys")
-	made := v.post(s.keys(env), "once", list.once(t), "scopes", "deliveries:write", "scopes", "deliveries:read").is(t, http.StatusOK, "It works at once")
+	made := v.post(s.keys(env), "once", list.once(t), "scopes", "deliveries:write", "scopes", "deliveries:read").is(t, http.StatusOK,
+		"It works at once")
 	if made.secret() == "" {
 		t.Fatalf("no key is shown:\n%s", made.body)
 	}

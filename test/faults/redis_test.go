@@ -64,7 +64,8 @@ func openRedis(t *testing.T, url string) *goredis.Client {
 func TestARedisThatSuffersFailsNoCallOfTheLimiterAndHoldsUpFew(t *testing.T) {
 	server := redis.Own(t)
 	registry := prometheus.NewRegistry()
-	limiter := guarded.New(redislimiter.New(autopipeline.New(openRedis(t, server.URL)), redislimiter.Options{}), memlimiter.New(time.Now), registry, slog.New(slog.DiscardHandler))
+	limiter := guarded.New(redislimiter.New(autopipeline.New(openRedis(t, server.URL)), redislimiter.Options{}), memlimiter.New(time.Now),
+		registry, slog.New(slog.DiscardHandler))
 	const callers = 8
 	var (
 		mu      sync.Mutex
@@ -123,7 +124,8 @@ func TestARedisThatSuffersFailsNoCallOfTheLimiterAndHoldsUpFew(t *testing.T) {
 			return fallbacks() == n
 		})
 		mu.Lock()
-		t.Logf("Redis %s: %d calls, %.0f counted in the process, %d of 20 ms or more, the slowest %v", o.name, calls, fallbacks()-before, slow, slowest)
+		t.Logf("Redis %s: %d calls, %.0f counted in the process, %d of 20 ms or more, the slowest %v", o.name, calls, fallbacks()-before, slow,
+			slowest)
 		if slowest > limitedWithin {
 			t.Errorf("Redis %s: a call took %v, want at most %v", o.name, slowest, limitedWithin)
 		}

@@ -100,7 +100,8 @@ func TestAKilledServerLosesTheRecordsOfItsLastMoment(t *testing.T) {
 	killed := time.Now()
 	life.kill()
 	var ids string
-	if err := db.QueryRowContext(t.Context(), "SELECT coalesce(string_agg('req_' || replace(id::text, '-', ''), ' '), '') FROM request_log").Scan(&ids); err != nil {
+	if err := db.QueryRowContext(t.Context(), "SELECT coalesce(string_agg('req_' || replace(id::text, '-', ''), ' '), '') FROM "+
+		"request_log").Scan(&ids); err != nil {
 		t.Fatal(err)
 	}
 	written := map[string]bool{}
@@ -185,7 +186,8 @@ func hideTables(t *testing.T, db *sql.DB) (back func()) {
 			if table == "request_log" {
 				kind = "VIEW"
 			}
-			if _, err := db.ExecContext(context.WithoutCancel(t.Context()), fmt.Sprintf("ALTER %s %s RENAME TO %s", kind, from+table, to+table)); err != nil {
+			if _, err := db.ExecContext(context.WithoutCancel(t.Context()), fmt.Sprintf("ALTER %s %s RENAME TO %s", kind, from+table,
+				to+table)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -50,13 +50,15 @@ type verdict struct {
 }
 
 func (v *verdict) String() string {
-	return fmt.Sprintf("%d races: %s; wrong: %s; %d rules broken %v", v.races, counts(v.outcomes), counts(v.wrong), len(v.breaches), v.breaches)
+	return fmt.Sprintf("%d races: %s; wrong: %s; %d rules broken %v", v.races, counts(v.outcomes), counts(v.wrong), len(v.breaches),
+		v.breaches)
 }
 
 func (v *verdict) sound() bool { return len(v.wrong) == 0 && len(v.breaches) == 0 }
 
 // contend runs races, some at a time, and notes what each came to.
-func (p *playground) contend(t *testing.T, n, atOnce int, race func(ctx context.Context, app *sender, c *clerk) (outcome string, ok bool)) *verdict {
+func (p *playground) contend(t *testing.T, n, atOnce int, race func(ctx context.Context, app *sender, c *clerk) (outcome string,
+	ok bool)) *verdict {
 	t.Helper()
 	v := &verdict{races: n, outcomes: map[string]int{}, wrong: map[string]int{}}
 	var next atomic.Int64
@@ -190,7 +192,8 @@ func TestRacesOfSimulationsForTheLastPlaces(t *testing.T) {
 			alongside(t)
 			v := crowdIn(t, arena(t, dialect, ""))
 			t.Log(v)
-			if want := fmt.Sprintf("%d x 201, %d x 429 SIMULATION_LIMIT", domain.MaxRunningSimulations, crowd-domain.MaxRunningSimulations); !v.sound() || counts(v.outcomes) != want {
+			if want := fmt.Sprintf("%d x 201, %d x 429 SIMULATION_LIMIT", domain.MaxRunningSimulations,
+				crowd-domain.MaxRunningSimulations); !v.sound() || counts(v.outcomes) != want {
 				t.Errorf("want %s", want)
 			}
 		})

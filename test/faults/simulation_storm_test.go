@@ -136,7 +136,8 @@ func (s spell) stormy(t *testing.T) account {
 			must(database.Restart(t.Context()))
 		}
 	}
-	t.Logf("%d times emptied, %d deaths, Redis gone for %s, the database crashed; %d simulations still run", flushes, deaths, gone, p.running(t))
+	t.Logf("%d times emptied, %d deaths, Redis gone for %s, the database crashed; %d simulations still run", flushes, deaths, gone,
+		p.running(t))
 	return p.settle(t, s.patience())
 }
 

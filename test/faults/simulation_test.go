@@ -311,8 +311,10 @@ func (a account) quantile(perMille int) time.Duration {
 }
 
 func (a account) String() string {
-	return fmt.Sprintf("%d simulations (%d not ended), %d steps: %d lost, %d doubled or foreign, %d early, %d rules broken %v; half of the steps within %.0f ms, 99 of 100 within %.0f ms, all within %.0f ms",
-		a.simulations, a.unended, a.steps, a.lost, a.foreign, a.early, len(a.breaches), a.breaches, ms(a.quantile(500)), ms(a.quantile(990)), ms(a.quantile(1000)))
+	return fmt.Sprintf("%d simulations (%d not ended), %d steps: %d lost, %d doubled or foreign, %d early, %d rules broken %v; half of the "+
+		"steps within %.0f ms, 99 of 100 within %.0f ms, all within %.0f ms",
+		a.simulations, a.unended, a.steps, a.lost, a.foreign, a.early, len(a.breaches), a.breaches, ms(a.quantile(500)), ms(a.quantile(990)),
+		ms(a.quantile(1000)))
 }
 
 // settle waits for the ends of all simulations, and compares each that was
@@ -363,7 +365,8 @@ func (a *account) add(s simulation, events []happening) {
 func (p *playground) happenings(t *testing.T) map[string][]happening {
 	t.Helper()
 	rows, err := p.db.QueryContext(context.WithoutCancel(t.Context()),
-		"SELECT replace(CAST(delivery_id AS text), '-', ''), sequence, type, status, reason_code, occurred_at FROM delivery_events ORDER BY delivery_id, sequence")
+		"SELECT replace(CAST(delivery_id AS text), '-', ''), sequence, type, status, reason_code, occurred_at FROM delivery_events ORDER BY "+
+			"delivery_id, sequence")
 	if err != nil {
 		t.Fatal(err)
 	}

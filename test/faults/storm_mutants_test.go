@@ -31,14 +31,19 @@ func TestStormNoticesMutants(t *testing.T) {
 	bugs := []bug{
 		{storm{dialect: SQLite, demand: demand{singles: 150}, deaths: 8, mutant: "key_own_commit"}, doubled, "doubled deliveries"},
 		{storm{dialect: SQLite, demand: demand{singles: 150}, deaths: 8, mutant: "key_own_commit_first"}, lost, "lost deliveries"},
-		{storm{dialect: Postgres, demand: demand{singles: 250, doubled: 100}, deaths: 4, mutant: "key_last"}, accused, "conflicts with an own delivery"},
-		{storm{dialect: Postgres, demand: demand{bulked: 80, largest: 20, nameless: true}, deaths: 8, mutant: "item_own_commit"}, doubled, "doubled deliveries"},
-		{storm{dialect: Postgres, demand: demand{bulked: 80, largest: 20}, deaths: 8, mutant: "item_own_commit_first"}, lostOfBulks, "lost deliveries"},
-		{storm{dialect: SQLite, demand: demand{bulked: 80, largest: 20, nameless: true}, deaths: 8, mutant: "item_unrecorded"}, doubled, "doubled deliveries"},
+		{storm{dialect: Postgres, demand: demand{singles: 250, doubled: 100}, deaths: 4, mutant: "key_last"}, accused,
+			"conflicts with an own delivery"},
+		{storm{dialect: Postgres, demand: demand{bulked: 80, largest: 20, nameless: true}, deaths: 8, mutant: "item_own_commit"}, doubled,
+			"doubled deliveries"},
+		{storm{dialect: Postgres, demand: demand{bulked: 80, largest: 20}, deaths: 8, mutant: "item_own_commit_first"}, lostOfBulks,
+			"lost deliveries"},
+		{storm{dialect: SQLite, demand: demand{bulked: 80, largest: 20, nameless: true}, deaths: 8, mutant: "item_unrecorded"}, doubled,
+			"doubled deliveries"},
 	}
 	if full() {
 		bugs = append(bugs,
-			bug{storm{dialect: Postgres, demand: demand{bulked: 600, largest: 10, doubled: 100, nameless: true}, deaths: 2, stalls: 90, hasty: 100, mutant: "no_fence"}, doubled, "doubled deliveries"},
+			bug{storm{dialect: Postgres, demand: demand{bulked: 600, largest: 10, doubled: 100, nameless: true}, deaths: 2, stalls: 90, hasty: 100,
+				mutant: "no_fence"}, doubled, "doubled deliveries"},
 			bug{storm{dialect: Postgres, demand: demand{singles: 1_000}, deaths: 40, mutant: "key_own_commit"}, doubled, "doubled deliveries"},
 			bug{storm{dialect: Postgres, demand: demand{singles: 1_000}, deaths: 40, mutant: "key_own_commit_first"}, lost, "lost deliveries"},
 		)

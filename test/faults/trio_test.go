@@ -279,7 +279,8 @@ func newPrices(t *testing.T) *prices {
 	p.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.think(r.Context())
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.Copy(w, strings.NewReader(`{"currency":"GHS","fee":24.5,"distance_km":5.3,"distance_source":"road","requires_custom_quote":false}`))
+		_, _ = io.Copy(w, strings.NewReader(
+			`{"currency":"GHS","fee":24.5,"distance_km":5.3,"distance_source":"road","requires_custom_quote":false}`))
 	}))
 	t.Cleanup(p.server.Close)
 	return p

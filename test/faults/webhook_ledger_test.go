@@ -48,7 +48,8 @@ type ledger struct {
 
 func (l *ledger) sound() bool {
 	return l.lost == 0 && l.untold == 0 && l.foreign == 0 && l.differing == 0 && l.gaps == 0 && l.disorder == 0 && l.unexplained == 0 &&
-		l.miscounted == 0 && l.doubled <= l.most && l.mostDoubled <= mostUnstored && len(l.strange) == 0 && len(l.unsettled) == 0 && len(l.breaches) == 0
+		l.miscounted == 0 && l.doubled <= l.most && l.mostDoubled <= mostUnstored && len(l.strange) == 0 && len(l.unsettled) == 0 &&
+		len(l.breaches) == 0
 }
 
 func (l *ledger) String() string {
@@ -56,8 +57,10 @@ func (l *ledger) String() string {
 	if l.strikes > 0 {
 		perStrike = float64(l.doubled) / float64(l.strikes)
 	}
-	return fmt.Sprintf("%d events, %d webhooks, %d arrivals, %d deaths: %d lost, %d acknowledged and not told, %d foreign, %d with another body, %d with gaps, %d out of order, "+
-		"%d doubled (%.1f for each death, at most %d to one endpoint, %d without one), %d miscounted, strange: %s; not succeeded: %s; %d rules broken %v",
+	return fmt.Sprintf("%d events, %d webhooks, %d arrivals, %d deaths: %d lost, %d acknowledged and not told, %d foreign, %d with another "+
+		"body, %d with gaps, %d out of order, "+
+		"%d doubled (%.1f for each death, at most %d to one endpoint, %d without one), %d miscounted, strange: %s; not succeeded: %s; %d rules "+
+		"broken %v",
 		l.events, l.webhooks, l.arrivals, l.strikes, l.lost, l.untold, l.foreign, l.differing, l.gaps, l.disorder,
 		l.doubled, perStrike, l.mostDoubled, l.unexplained, l.miscounted, counts(l.strange), counts(l.unsettled), len(l.breaches), l.breaches)
 }
@@ -72,8 +75,9 @@ type published struct {
 // published reads the events of each application, 32 hex characters.
 func (p *post) published(t *testing.T) map[string][]published {
 	t.Helper()
-	rows, err := p.db.QueryContext(context.WithoutCancel(t.Context()), "SELECT CAST(application_id AS text), CAST(id AS text), CAST(delivery_id AS text), sequence, payload"+
-		" FROM feed_events WHERE delivery_id IS NOT NULL ORDER BY position, sequence, id")
+	rows, err := p.db.QueryContext(context.WithoutCancel(t.Context()),
+		"SELECT CAST(application_id AS text), CAST(id AS text), CAST(delivery_id AS text), sequence, payload"+
+			" FROM feed_events WHERE delivery_id IS NOT NULL ORDER BY position, sequence, id")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +102,8 @@ func (p *post) published(t *testing.T) map[string][]published {
 // audit compares what came with what is stored. All has to be over.
 func (p *post) audit(t *testing.T) *ledger {
 	t.Helper()
-	l := &ledger{strikes: len(p.strikes), most: len(p.strikes) * len(p.receivers) * 2 * sentAtOnce, strange: map[string]int{}, unsettled: map[string]int{}}
+	l := &ledger{strikes: len(p.strikes), most: len(p.strikes) * len(p.receivers) * 2 * sentAtOnce, strange: map[string]int{},
+		unsettled: map[string]int{}}
 	stored := p.published(t)
 	for _, events := range stored {
 		l.events += len(events)
@@ -189,7 +194,8 @@ func (l *ledger) repeats(arrivals []arrival, strikes []strike, byStrike map[int]
 
 func (l *ledger) statuses(t *testing.T, p *post) {
 	t.Helper()
-	rows, err := p.db.QueryContext(context.WithoutCancel(t.Context()), "SELECT status, count(*) FROM webhook_deliveries WHERE status <> 'succeeded' GROUP BY status")
+	rows, err := p.db.QueryContext(context.WithoutCancel(t.Context()),
+		"SELECT status, count(*) FROM webhook_deliveries WHERE status <> 'succeeded' GROUP BY status")
 	if err != nil {
 		t.Fatal(err)
 	}

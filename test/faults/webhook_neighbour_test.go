@@ -54,7 +54,8 @@ func (p *post) caughtUp(t *testing.T, of []*receiver) bool {
 	t.Helper()
 	for _, r := range of {
 		var n int
-		err := p.db.QueryRowContext(t.Context(), "SELECT count(*) FROM webhook_deliveries WHERE status = 'pending' AND replace(CAST(endpoint_id AS text), '-', '') = $1",
+		err := p.db.QueryRowContext(t.Context(),
+			"SELECT count(*) FROM webhook_deliveries WHERE status = 'pending' AND replace(CAST(endpoint_id AS text), '-', '') = $1",
 			hexOf(r.endpoint)).Scan(&n)
 		if err != nil || n > 0 {
 			return false
@@ -114,7 +115,8 @@ func TestTheOnlyWorkerDiesWithABacklog(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("killed while %d webhooks were waiting, up again after %.1f s, and the last event came %.1f s after the death: %s", waiting, up.Seconds(), last.Sub(killed).Seconds(), l)
+	t.Logf("killed while %d webhooks were waiting, up again after %.1f s, and the last event came %.1f s after the death: %s", waiting,
+		up.Seconds(), last.Sub(killed).Seconds(), l)
 	if !l.sound() || waiting == 0 {
 		t.Error("want all of them, and nothing twice but for the death")
 	}

@@ -75,7 +75,8 @@ func (d drought) last(t *testing.T) *ledger {
 	clients.Wait()
 	p.drain(t, within)
 	l := p.audit(t)
-	t.Logf("Redis was emptied %d times and away for %.1f s, in which %d events were written and %d webhooks came to wait; %.1f s after it was back all was sent: %s (answers: %s)",
+	t.Logf("Redis was emptied %d times and away for %.1f s, in which %d events were written and %d webhooks came to wait; %.1f s after it "+
+		"was back all was sent: %s (answers: %s)",
 		2*flushes, back.Sub(gone).Seconds(), written, backlog, time.Since(back).Seconds(), l, p.answered(t))
 	for _, app := range append(p.apps, quiet) {
 		for what, n := range app.seen {

@@ -44,7 +44,8 @@ func (p *post) receive(t *testing.T, app *sender, s script) *receiver {
 	t.Helper()
 	r := newReceiver(t, app, s)
 	key := "receiver " + r.server.URL
-	made, err := app.insist(t.Context(), http.MethodPost, "/webhook-endpoints", key, m{"url": r.server.URL + "/hooks", "event_types": []string{"delivery.*"}})
+	made, err := app.insist(t.Context(), http.MethodPost, "/webhook-endpoints", key,
+		m{"url": r.server.URL + "/hooks", "event_types": []string{"delivery.*"}})
 	var answer struct{ Data struct{ ID, Secret string } }
 	if err == nil && made.status != http.StatusCreated {
 		err = fmt.Errorf("answered %s", made)

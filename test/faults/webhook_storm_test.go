@@ -41,7 +41,8 @@ func TestStormOnWebhooksLosesNothing(t *testing.T) {
 	}
 	a := f.rage(t)
 	if !a.sound() {
-		t.Errorf("want all that was committed with every receiver, and nothing twice but by a death: %d at most, and %d of one endpoint", a.most, mostUnstored)
+		t.Errorf("want all that was committed with every receiver, and nothing twice but by a death: %d at most, and %d of one endpoint", a.most,
+			mostUnstored)
 	}
 }
 
@@ -101,7 +102,8 @@ func (f flood) rage(t *testing.T) aftermath {
 	beside.Wait()
 	a := aftermath{ledger: p.audit(t)}
 	t.Logf("storm of %.1f s, and %.1f s until all was sent: %s", stormed.Seconds(), took.Seconds(), a)
-	t.Logf("half of the webhooks came first within %.0f ms of the event, 99 of 100 within %.0f ms; answers: %s", ms(a.quantile(500)), ms(a.quantile(990)), p.answered(t))
+	t.Logf("half of the webhooks came first within %.0f ms of the event, 99 of 100 within %.0f ms; answers: %s", ms(a.quantile(500)),
+		ms(a.quantile(990)), p.answered(t))
 	stored := p.published(t)
 	for _, r := range readers {
 		missed, repeated := r.against(stored[hexOf(r.app.customer.AppID)])
@@ -133,7 +135,8 @@ func (f *feedReader) against(events []published) (missed, repeated int) {
 // count is how many events of deliveries an application has. It may be called
 // beside the test.
 func (p *post) count(t *testing.T, app *sender) (n int) {
-	err := p.db.QueryRowContext(t.Context(), "SELECT count(*) FROM feed_events WHERE delivery_id IS NOT NULL AND replace(CAST(application_id AS text), '-', '') = $1",
+	err := p.db.QueryRowContext(t.Context(),
+		"SELECT count(*) FROM feed_events WHERE delivery_id IS NOT NULL AND replace(CAST(application_id AS text), '-', '') = $1",
 		hexOf(app.customer.AppID)).Scan(&n)
 	if err != nil {
 		return 0
@@ -209,7 +212,9 @@ func TestStormOnWebhooksNoticesMutants(t *testing.T) {
 			bug{"webhook_shared", raging, func(a aftermath) bool { return a.unexplained > 0 }},
 		)
 		bugs[0].noticed = func(a aftermath) bool {
-			return a.lost > 0 && slices.ContainsFunc(a.breaches, func(b Breach) bool { return b.Rule == "a webhook endpoint gets every event since it was made" })
+			return a.lost > 0 && slices.ContainsFunc(a.breaches, func(b Breach) bool {
+				return b.Rule == "a webhook endpoint gets every event since it was made"
+			})
 		}
 	}
 	for _, b := range bugs {

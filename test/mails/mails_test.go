@@ -184,7 +184,8 @@ func TestALinkThatIsAskedForGoesToPersonsAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.run(t)
-	entered, err := s.access.Enter(t.Context(), people.Browser{Mark: "phone", Device: "Mozilla/5.0 (Linux) Firefox/140.0"}, secretOf(s.sent[1]))
+	entered, err := s.access.Enter(t.Context(), people.Browser{Mark: "phone", Device: "Mozilla/5.0 (Linux) Firefox/140.0"},
+		secretOf(s.sent[1]))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -181,7 +181,8 @@ func changeSecret(t *testing.T, file, folder, restart, secret, dir string) (note
 	}
 	lines = strings.ReplaceAll(strings.ReplaceAll(lines, "#   ", ""), "key_pepper", secret)
 	notes := t.TempDir()
-	note := restart + `() { n=$((n + 1)); cp -p ` + secret + ` ` + notes + `/$n; cp -p ` + secret + `_previous ` + notes + `/$n.previous; }` + "\n"
+	note := restart + `() { n=$((n + 1)); cp -p ` + secret + ` ` + notes + `/$n; cp -p ` + secret + `_previous ` + notes + `/$n.previous; }` +
+		"\n"
 	cmd := exec.CommandContext(t.Context(), "sh", "-euc", "n=0\n"+openssl+note+lines)
 	cmd.Dir = dir
 	if output, err := cmd.CombinedOutput(); err != nil {
@@ -255,7 +256,8 @@ func TestNoContainerOfComposeIsMoreThanItNeedsToBe(t *testing.T) {
 		}
 	}
 	for name, s := range c.Services {
-		if !s.ReadOnly || !slices.Equal(s.CapDrop, []string{"ALL"}) || len(s.CapAdd) > 0 || !slices.Contains(s.Security, "no-new-privileges:true") {
+		if !s.ReadOnly || !slices.Equal(s.CapDrop, []string{"ALL"}) || len(s.CapAdd) > 0 ||
+			!slices.Contains(s.Security, "no-new-privileges:true") {
 			t.Errorf("%s may do more than it needs: %+v", name, s)
 		}
 		if s.Memory == "" || s.Processes == 0 {

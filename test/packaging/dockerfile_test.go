@@ -315,7 +315,8 @@ func TestADockerfileIsReadInStages(t *testing.T) {
 		t.Errorf("%d stages, RUN %q", len(stages), got)
 	}
 	ignored := patterns(".*\n/test\n**/*_test.go\n")
-	for path, want := range map[string]bool{".git/HEAD": true, "test/e2e/doc.go": true, "domain/a_test.go": true, "domain/a.go": false, "cmd/test/a.go": false} {
+	for path, want := range map[string]bool{".git/HEAD": true, "test/e2e/doc.go": true, "domain/a_test.go": true, "domain/a.go": false,
+		"cmd/test/a.go": false} {
 		if got := slices.ContainsFunc(ignored, func(p *regexp.Regexp) bool { return p.MatchString(path) }); got != want {
 			t.Errorf("%s ignored: %t", path, got)
 		}

@@ -38,7 +38,8 @@ var exposed = sync.OnceValues(func() (map[string][]string, error) {
 	defer os.RemoveAll(dir)
 	found := map[string][]string{}
 	for name, variables := range map[string][]string{
-		"alone": {"WAYBILL_REDIS_URL=redis://127.0.0.1:1", "WAYBILL_ROUTING_URL=http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1"},
+		"alone": {"WAYBILL_REDIS_URL=redis://127.0.0.1:1", "WAYBILL_ROUTING_URL=http://127.0.0.1:1",
+			"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1"},
 		"whole": {},
 	} {
 		if err := observe(filepath.Join(dir, name), found, name == "whole", variables...); err != nil {
@@ -56,7 +57,8 @@ func observe(dir string, found map[string][]string, sends bool, variables ...str
 	}
 	var log bytes.Buffer
 	cmd := exec.Command(binary, "dev", "--data-dir", dir)
-	cmd.Env = environment(append(variables, "WAYBILL_LIVE_ADDR=127.0.0.1:0", "WAYBILL_SANDBOX_ADDR=127.0.0.1:0", "WAYBILL_OPS_ADDR=127.0.0.1:0", "WAYBILL_PORTAL_ADDR=127.0.0.1:0",
+	cmd.Env = environment(append(variables, "WAYBILL_LIVE_ADDR=127.0.0.1:0", "WAYBILL_SANDBOX_ADDR=127.0.0.1:0",
+		"WAYBILL_OPS_ADDR=127.0.0.1:0", "WAYBILL_PORTAL_ADDR=127.0.0.1:0",
 		"WAYBILL_RATE_LIMIT_PER_KEY=5/60s")...)
 	cmd.Stderr = &log
 	if err := cmd.Start(); err != nil {
@@ -285,7 +287,8 @@ func TestEveryAlertSaysWhatToDo(t *testing.T) {
 		t.Log("promtool is not installed: the rules were read by this test alone")
 		return
 	}
-	if out, err := exec.Command(promtool, "check", "rules", filepath.Join(root, "configs", "prometheus", "alerts.yaml")).CombinedOutput(); err != nil {
+	if out, err := exec.Command(promtool, "check", "rules", filepath.Join(root, "configs", "prometheus",
+		"alerts.yaml")).CombinedOutput(); err != nil {
 		t.Errorf("promtool: %v\n%s", err, out)
 	}
 }
@@ -349,7 +352,8 @@ func TestTheDashboardFitsTogether(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"API", "Creates", "Webhooks", "Simulations", "Pricing and routing", "Storage pools", "Queue and Redis", "Tracking pages", "Processes"}
+	want := []string{"API", "Creates", "Webhooks", "Simulations", "Pricing and routing", "Storage pools", "Queue and Redis", "Tracking pages",
+		"Processes"}
 	if !slices.Equal(rows, want) {
 		t.Errorf("the rows are %q, want %q", rows, want)
 	}

@@ -123,7 +123,8 @@ func connectForLocks(ctx context.Context, admin adminURL) (*pgx.Conn, error) {
 // processes that no living process uses. The lock for making is held, so that
 // nobody begins to use one meanwhile.
 func dropAbandoned(ctx context.Context, conn *pgx.Conn, template string) error {
-	rows, err := conn.Query(ctx, "SELECT datname FROM pg_database WHERE starts_with(datname, $1) OR starts_with(datname, $2)", templatePrefix, testPrefix)
+	rows, err := conn.Query(ctx, "SELECT datname FROM pg_database WHERE starts_with(datname, $1) OR starts_with(datname, $2)", templatePrefix,
+		testPrefix)
 	if err != nil {
 		return fmt.Errorf("list old test databases: %w", err)
 	}

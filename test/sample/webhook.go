@@ -51,5 +51,6 @@ func Arrived(at time.Time) domain.WebhookResult {
 
 // Refused is how an attempt ends that the receiver fails.
 func Refused(at time.Time) domain.WebhookResult {
-	return domain.WebhookResult{StatusCode: 503, Error: domain.ErrorHTTP5xx, StartedAt: at, Duration: 34 * time.Millisecond, Excerpt: "later, please"}
+	return domain.WebhookResult{StatusCode: 503, Error: domain.ErrorHTTP5xx, StartedAt: at, Duration: 34 * time.Millisecond,
+		Excerpt: "later, please"}
 }

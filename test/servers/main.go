@@ -212,7 +212,8 @@ func watchGoRun(signals chan<- os.Signal) (stop func()) {
 
 func notice(missing *leftOut) {
 	const line = "************************************************************************"
-	fmt.Fprintf(os.Stderr, "\n%s\n%s\n*\n*   %s WAS LEFT OUT. What it would check is NOT checked in this run.\n*\n*   Why: %s\n*\n*   Install it, or name one in %s\n*\n%s\n%s\n\n",
+	fmt.Fprintf(os.Stderr, "\n%s\n%s\n*\n*   %s WAS LEFT OUT. What it would check is NOT checked in this run.\n*\n*   Why: %s\n*\n*   "+
+		"Install it, or name one in %s\n*\n%s\n%s\n\n",
 		line, line, strings.ToUpper(missing.name), strings.ReplaceAll(missing.err.Error(), "\n", "\n*        "), missing.env, line, line)
 }
 

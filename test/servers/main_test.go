@@ -76,7 +76,8 @@ func TestASignalEndsTheCommandWithItsChildrenAndTheServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	pidFile := filepath.Join(tmp, "pid")
-	cmd, output := program(t, tmp, "--", "sh", "-c", fmt.Sprintf("sleep 600 & echo $! >%s.part; mv %s.part %s; wait", pidFile, pidFile, pidFile))
+	cmd, output := program(t, tmp, "--", "sh", "-c", fmt.Sprintf("sleep 600 & echo $! >%s.part; mv %s.part %s; wait", pidFile, pidFile,
+		pidFile))
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -224,7 +224,8 @@ func (w *world) checkUse(u *keyUse, byMark map[string]int) {
 
 // checkTimelines walks through every timeline by the table.
 func (w *world) checkTimelines(db *sql.DB) {
-	rows, err := db.Query("SELECT delivery_id, sequence, status, previous_status, occurred_at FROM delivery_events ORDER BY delivery_id, sequence")
+	rows, err := db.Query("SELECT delivery_id, sequence, status, previous_status, occurred_at FROM delivery_events ORDER BY delivery_id, " +
+		"sequence")
 	if err != nil {
 		w.breach("read events: %v", err)
 		return

@@ -287,7 +287,8 @@ func (w *world) see(t *task, c *client, raw json.RawMessage, replayed bool) *par
 	if v.UpdatedAt < p.view.UpdatedAt || p.view.over() && v.Status != p.view.Status {
 		w.breach("#%d: delivery %s was %s at %s and is %s at %s", t.n, v.ID, p.view.Status, p.view.UpdatedAt, v.Status, v.UpdatedAt)
 	}
-	if s := p.stopped; s != nil && s.turn < t.turn && s.starts == p.starts && (v.Simulation.Status != "stopped" || v.Simulation.Step != s.step) {
+	if s := p.stopped; s != nil && s.turn < t.turn && s.starts == p.starts &&
+		(v.Simulation.Status != "stopped" || v.Simulation.Step != s.step) {
 		w.breach("#%d: the simulation of %s was stopped at step %d and is %s at %d", t.n, v.ID, s.step, v.Simulation.Status, v.Simulation.Step)
 	}
 	p.view, p.turn = v, w.turn

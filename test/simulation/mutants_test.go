@@ -59,7 +59,8 @@ func (p *mutant) find(ctx context.Context, r ports.IdempotencyReader, t domain.T
 	return found, err
 }
 
-func (p *mutant) list(ctx context.Context, r ports.DeliveryReader, t domain.Tenant, f domain.DeliveryFilter, page domain.PageRequest) ([]*domain.Delivery, error) {
+func (p *mutant) list(ctx context.Context, r ports.DeliveryReader, t domain.Tenant, f domain.DeliveryFilter,
+	page domain.PageRequest) ([]*domain.Delivery, error) {
 	if p.is("a page begins with the last record of the one before") && page.After != nil {
 		page.After.CreatedAt = page.After.CreatedAt.Add(-time.Millisecond)
 	}

@@ -208,7 +208,8 @@ func (r deliveryReader) FindByExternalID(ctx context.Context, t domain.Tenant, i
 	})
 }
 
-func (r deliveryReader) List(ctx context.Context, t domain.Tenant, f domain.DeliveryFilter, page domain.PageRequest) ([]*domain.Delivery, error) {
+func (r deliveryReader) List(ctx context.Context, t domain.Tenant, f domain.DeliveryFilter, page domain.PageRequest) ([]*domain.Delivery,
+	error) {
 	return ask(ctx, r.p, reads, "List", func(ctx context.Context) ([]*domain.Delivery, error) {
 		return r.p.world.mutant.list(ctx, r.DeliveryReader, t, f, page)
 	})
@@ -275,7 +276,8 @@ type bulkStore struct {
 // sign tells a transaction that only extends a lease from others.
 type sign struct{ extended, wrote bool }
 
-func (s bulkStore) Claim(ctx context.Context, t domain.Tenant, r domain.KeyRecord, token string, lease, retention time.Duration) (ports.BulkHold, error) {
+func (s bulkStore) Claim(ctx context.Context, t domain.Tenant, r domain.KeyRecord, token string, lease,
+	retention time.Duration) (ports.BulkHold, error) {
 	return ask(ctx, s.p, claims, "Claim bulk "+r.Key, func(ctx context.Context) (ports.BulkHold, error) {
 		hold, err := s.BulkStore.Claim(ctx, t, r, token, lease, retention)
 		if err == nil {

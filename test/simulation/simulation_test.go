@@ -134,7 +134,8 @@ func TestWorldsKeepTheirPromises(t *testing.T) {
 			})
 		}
 	})
-	t.Logf("%d worlds, %d of them broken, %d requests and steps, in %s\n%s%v", all.worlds, all.broken, all.tasks, time.Since(began).Round(time.Millisecond), table(all.branches), all.faults)
+	t.Logf("%d worlds, %d of them broken, %d requests and steps, in %s\n%s%v", all.worlds, all.broken, all.tasks,
+		time.Since(began).Round(time.Millisecond), table(all.branches), all.faults)
 	if missing := unreached(all.branches); len(missing) > 0 && seeds >= enoughSeeds {
 		t.Errorf("no world reached %q", missing)
 	}

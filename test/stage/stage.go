@@ -65,7 +65,8 @@ func (s *Stage) Gate(storage ports.Storage) *idempotency.Gate {
 
 // Deliveries are the use cases of deliveries among the given dependencies, for
 // who is tested on top of them.
-func (s *Stage) Deliveries(storage ports.Storage, b ports.Bookings, p ports.Pricing, a ports.ServiceArea, n ports.Normalizer) *deliveries.Deliveries {
+func (s *Stage) Deliveries(storage ports.Storage, b ports.Bookings, p ports.Pricing, a ports.ServiceArea,
+	n ports.Normalizer) *deliveries.Deliveries {
 	return deliveries.New(storage, b, s.Gate(storage), quotes.New(storage, p, a), s.Clock, s.IDs, n, Renderer{})
 }
 

@@ -26,7 +26,8 @@ func TestACollectorThatIsGoneSlowsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+address,
-				"OTEL_BSP_SCHEDULE_DELAY=50", "OTEL_BSP_MAX_QUEUE_SIZE=8", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE=4", "OTEL_EXPORTER_OTLP_TIMEOUT=60000", "OTEL_BSP_EXPORT_TIMEOUT=60000")
+				"OTEL_BSP_SCHEDULE_DELAY=50", "OTEL_BSP_MAX_QUEUE_SIZE=8", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE=4", "OTEL_EXPORTER_OTLP_TIMEOUT=60000",
+				"OTEL_BSP_EXPORT_TIMEOUT=60000")
 			var slowest time.Duration
 			for i := range 30 {
 				begun := time.Now()
@@ -58,13 +59,15 @@ func TestAVariableThatCannotBeMeantStopsTheStart(t *testing.T) {
 	}
 	t.Parallel()
 	cmd := exec.Command(binary, "dev", "--data-dir", t.TempDir())
-	cmd.Env = append(cmd.Environ(), "WAYBILL_LIVE_ADDR=127.0.0.1:0", "WAYBILL_SANDBOX_ADDR=127.0.0.1:0", "WAYBILL_OPS_ADDR=127.0.0.1:0", "WAYBILL_PORTAL_ADDR=127.0.0.1:0",
+	cmd.Env = append(cmd.Environ(), "WAYBILL_LIVE_ADDR=127.0.0.1:0", "WAYBILL_SANDBOX_ADDR=127.0.0.1:0", "WAYBILL_OPS_ADDR=127.0.0.1:0",
+		"WAYBILL_PORTAL_ADDR=127.0.0.1:0",
 		"OTEL_EXPORTER_OTLP_ENDPOINT=collector:4317", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "OTEL_EXPORTER_OTLP_HEADERS=authorization")
 	out, err := cmd.CombinedOutput()
 	if err == nil {
 		t.Fatal("err: no error")
 	}
-	for _, part := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT is no address", `OTEL_EXPORTER_OTLP_PROTOCOL is "grpc"`, "OTEL_EXPORTER_OTLP_HEADERS cannot be read", "fix:"} {
+	for _, part := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT is no address", `OTEL_EXPORTER_OTLP_PROTOCOL is "grpc"`,
+		"OTEL_EXPORTER_OTLP_HEADERS cannot be read", "fix:"} {
 		if !strings.Contains(string(out), part) {
 			t.Fatalf("string(out): %q lacks %q", string(out), part)
 		}

@@ -25,7 +25,8 @@ func TestAServerAndAWorkerWriteOneTraceOfAnEvent(t *testing.T) {
 
 	toServer, toWorker := newCollector(t), newCollector(t)
 	variables := func(c *collector) []string {
-		return []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.URL, "OTEL_EXPORTER_OTLP_HEADERS=X-Tenant=the company", "OTEL_EXPORTER_OTLP_COMPRESSION=gzip",
+		return []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.URL, "OTEL_EXPORTER_OTLP_HEADERS=X-Tenant=the company",
+			"OTEL_EXPORTER_OTLP_COMPRESSION=gzip",
 			"WAYBILL_WEBHOOK_ALLOW_PRIVATE=true"}
 	}
 	server := launch(t, "serve", dev.dir, variables(toServer)...)

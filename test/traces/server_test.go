@@ -68,7 +68,8 @@ func launch(t *testing.T, name, dir string, variables ...string) *server {
 	s := &server{t: t, name: name, dir: dir, cmd: exec.Command(binary, name, "--data-dir", dir, "--json"), exited: make(chan error, 1)}
 	s.cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "WAYBILL_") || strings.HasPrefix(v, "OTEL_")
-	}), append([]string{"WAYBILL_LIVE_ADDR=127.0.0.1:0", "WAYBILL_SANDBOX_ADDR=127.0.0.1:0", "WAYBILL_OPS_ADDR=127.0.0.1:0", "WAYBILL_PORTAL_ADDR=127.0.0.1:0"}, variables...)...)
+	}), append([]string{"WAYBILL_LIVE_ADDR=127.0.0.1:0", "WAYBILL_SANDBOX_ADDR=127.0.0.1:0", "WAYBILL_OPS_ADDR=127.0.0.1:0",
+		"WAYBILL_PORTAL_ADDR=127.0.0.1:0"}, variables...)...)
 	s.cmd.Stdout, s.cmd.Stderr = told, logs
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -110,7 +110,8 @@ func TestACollectorSeesOneCreateFromRequestToWebhook(t *testing.T) {
 	if event.parent != "" {
 		t.Fatalf("event.parent: %q, want none", event.parent)
 	}
-	if diff := cmp.Diff([]link{{book.trace, book.id, map[string]string{"waybill.link": "cause"}}}, event.links, cmp.AllowUnexported(link{})); diff != "" {
+	if diff := cmp.Diff([]link{{book.trace, book.id, map[string]string{"waybill.link": "cause"}}}, event.links,
+		cmp.AllowUnexported(link{})); diff != "" {
 		t.Fatalf("event.links (-want +got):\n%s", diff)
 	}
 	if len(book.links) != 1 {
@@ -160,7 +161,8 @@ func TestAnIdleServerSendsNothing(t *testing.T) {
 	}
 	t.Parallel()
 	c := newCollector(t)
-	s := start(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_EXPORTER_OTLP_HEADERS=X-Tenant=the company", "OTEL_EXPORTER_OTLP_COMPRESSION=gzip")
+	s := start(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "OTEL_EXPORTER_OTLP_HEADERS=X-Tenant=the company",
+		"OTEL_EXPORTER_OTLP_COMPRESSION=gzip")
 	<-time.After(time.Second) // in which the sweepers have looked
 	s.stop()
 	if len(c.spans) != 0 {

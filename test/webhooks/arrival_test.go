@@ -110,7 +110,8 @@ func everyEventArrives(t *testing.T, url string) {
 	queue := memqueue.New(memqueue.Options{}, log)
 	sender := httpsender.New(httpsender.Options{AllowPrivate: true})
 	defer sender.Close()
-	drainer := dispatch.NewDrainer(store.Outbox(), sender, plainSealer{}, stage.Renderer{}, queue, systemclock.New(), uuidv7.New(systemclock.New()),
+	drainer := dispatch.NewDrainer(store.Outbox(), sender, plainSealer{}, stage.Renderer{}, queue, systemclock.New(),
+		uuidv7.New(systemclock.New()),
 		webhooks.Schedules{domain.Sandbox: {100 * time.Millisecond, time.Second, time.Second}}, dispatch.Observer{}, log)
 	notifier := dispatch.NewNotifier(queue, nil, log)
 	store.OnFanout(notifier.Notify)

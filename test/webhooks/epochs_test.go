@@ -198,7 +198,8 @@ func (h *history) sample(most int) (letters []letter) {
 			p := e.parcels[i*len(e.parcels)/n]
 			for _, secret := range h.secrets {
 				signs := slices.Contains(e.secrets, secret)
-				letters = append(letters, letter{p, secret, signs, fmt.Sprintf("secret %v in the time of %v", h.numbers([]string{secret}), h.numbers(e.secrets))})
+				letters = append(letters, letter{p, secret, signs, fmt.Sprintf("secret %v in the time of %v", h.numbers([]string{secret}),
+					h.numbers(e.secrets))})
 			}
 			for what, forged := range p.forgeries() {
 				letters = append(letters, letter{forged, e.secrets[0], false, what})

@@ -187,7 +187,8 @@ func orders(from, n int) (orders []map[string]any) {
 				"name": fmt.Sprintf("Esi Ɔkɔmfɔ <%d> & Söhne 🛵 \u2028", from+i), "phone_number": fmt.Sprintf("+23324%07d", from+i),
 				"address": map[string]any{"address": "4 \"Harbour\" \\ Lane, Tɛma", "latitude": 5.58, "longitude": -0.19},
 			},
-			"pickup":  map[string]any{"name": "Osu kitchen", "contact": "+233302000011", "address": "8 Cantonments Close", "latitude": 5.5571, "longitude": -0.1818},
+			"pickup": map[string]any{"name": "Osu kitchen", "contact": "+233302000011", "address": "8 Cantonments Close", "latitude": 5.5571,
+				"longitude": -0.1818},
 			"payment": map[string]any{"type": "delivery_only"}, "vehicle_type": "bike",
 		})
 	}

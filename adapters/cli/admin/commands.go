@@ -47,7 +47,8 @@ type Commands struct {
 // All are the commands of operators, for the root.
 func (p *Commands) All() []*cobra.Command {
 	return []*cobra.Command{
-		p.migrate(), p.business(), p.app(), p.key(), p.pickupLocation(), p.delivery(), p.operator(), p.webhook(), p.person(), p.staff(), p.pricing(),
+		p.migrate(), p.business(), p.app(), p.key(), p.pickupLocation(), p.delivery(), p.operator(), p.webhook(), p.person(), p.staff(),
+		p.pricing(),
 		p.configCommand(), p.healthcheck(), p.completion(), p.versionCommand(),
 	}
 }

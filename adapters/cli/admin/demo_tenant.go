@@ -79,7 +79,8 @@ func (s *Seeder) Demo(ctx context.Context, by domain.AuditActor, before map[stri
 		return d, err
 	}
 	var err error
-	d.Owner, err = s.People.Admit(ctx, d.by, people.Invitation{BusinessID: d.Business.ID, Email: demoEmail, Name: demoOwner, Role: string(domain.RoleOwner)})
+	d.Owner, err = s.People.Admit(ctx, d.by, people.Invitation{BusinessID: d.Business.ID, Email: demoEmail, Name: demoOwner,
+		Role: string(domain.RoleOwner)})
 	return d, err
 }
 

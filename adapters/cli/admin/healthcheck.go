@@ -89,7 +89,8 @@ func readiness(cmd *cobra.Command, address string) (healthView, error) {
 			UsedFor: "readiness (WAYBILL_OPS_ADDR, or --url)", Fix: "name the address of the operations listener with --url"}
 	}
 	if res.StatusCode != http.StatusOK {
-		return v, &term.StartError{Code: "NOT_READY", What: answer.Message, UsedFor: v.URL, Fix: "waybill doctor looks for the cause; " + v.URL + "?verbose tells what each check says"}
+		return v, &term.StartError{Code: "NOT_READY", What: answer.Message, UsedFor: v.URL, Fix: "waybill doctor looks for the cause; " + v.URL +
+			"?verbose tells what each check says"}
 	}
 	v.Ready, v.Message = true, answer.Message
 	return v, nil

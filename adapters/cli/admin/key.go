@@ -37,14 +37,16 @@ type keyView struct {
 
 func showKey(k domain.APIKey) keyView {
 	return keyView{
-		ID: string(k.ID), Application: string(k.ApplicationID), Environment: string(k.Environment), Scopes: scopeNames(k.Scopes), LastFour: k.LastFour,
+		ID: string(k.ID), Application: string(k.ApplicationID), Environment: string(k.Environment), Scopes: scopeNames(k.Scopes),
+		LastFour:  k.LastFour,
 		CreatedAt: domain.FormatTime(k.CreatedAt), ExpiresAt: term.Moment(k.ExpiresAt), RevokedAt: term.Moment(k.RevokedAt),
 		LastUsedAt: term.Moment(k.LastUsedAt),
 	}
 }
 
 func (v keyView) row(w io.Writer) {
-	term.Row(w, v.ID, v.Environment, "..."+v.LastFour, v.CreatedAt, term.Dash(v.ExpiresAt), term.Dash(v.RevokedAt), term.Dash(v.LastUsedAt), strings.Join(v.Scopes, ","))
+	term.Row(w, v.ID, v.Environment, "..."+v.LastFour, v.CreatedAt, term.Dash(v.ExpiresAt), term.Dash(v.RevokedAt), term.Dash(v.LastUsedAt),
+		strings.Join(v.Scopes, ","))
 }
 
 func keyHeader(w io.Writer) {

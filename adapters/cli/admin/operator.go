@@ -50,7 +50,8 @@ func operatorHeader(w io.Writer) {
 }
 
 func (p *Commands) operator() *cobra.Command {
-	return term.Group("operator", "Tokens of the operations API: create, list, revoke", p.operatorCreate(), p.operatorList(), p.operatorRevoke())
+	return term.Group("operator", "Tokens of the operations API: create, list, revoke", p.operatorCreate(), p.operatorList(),
+		p.operatorRevoke())
 }
 
 // neverExpires is what --expires-in takes beside lifetimes.

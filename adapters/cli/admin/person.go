@@ -26,7 +26,8 @@ type personView struct {
 
 func showPerson(m domain.Member) personView {
 	v := personView{
-		ID: string(m.Person.ID), Name: m.Person.Name, Email: string(m.Person.Email), Role: string(m.Membership.Role), State: string(m.Person.State),
+		ID: string(m.Person.ID), Name: m.Person.Name, Email: string(m.Person.Email), Role: string(m.Membership.Role),
+		State:     string(m.Person.State),
 		CreatedAt: domain.FormatTime(m.Membership.CreatedAt), AcceptedAt: term.Moment(m.Membership.AcceptedAt),
 	}
 	if m.Membership.BusinessID != "" {
@@ -51,7 +52,8 @@ func (p *Commands) showLink(o *UseCases, issued people.Issued) error {
 	if issued.Site() == domain.Console {
 		base = p.ConsoleURL(o.Config)
 	}
-	v := linkView{personView: showPerson(issued.Member), Link: base + "/enter/" + issued.Secret, ExpiresAt: domain.FormatTime(issued.ExpiresAt)}
+	v := linkView{personView: showPerson(issued.Member), Link: base + "/enter/" + issued.Secret,
+		ExpiresAt: domain.FormatTime(issued.ExpiresAt)}
 	return p.Show(v, func(w io.Writer) {
 		term.Row(w, "ID", v.ID)
 		term.Row(w, "E-mail", v.Email)
@@ -158,13 +160,14 @@ func (p *Commands) onPerson(verb, short string, do func(cmd *cobra.Command, o *U
 }
 
 func (p *Commands) personLink(site domain.Site) *cobra.Command {
-	return p.onPerson("link ID", "Make a link for signing in, which works once and for 10 minutes", func(cmd *cobra.Command, o *UseCases, id domain.ID) error {
-		issued, err := o.People.Link(cmd.Context(), p.OperatorHere(), id, site)
-		if err != nil {
-			return err
-		}
-		return p.showLink(o, issued)
-	})
+	return p.onPerson("link ID", "Make a link for signing in, which works once and for 10 minutes",
+		func(cmd *cobra.Command, o *UseCases, id domain.ID) error {
+			issued, err := o.People.Link(cmd.Context(), p.OperatorHere(), id, site)
+			if err != nil {
+				return err
+			}
+			return p.showLink(o, issued)
+		})
 }
 
 func (p *Commands) personList(site domain.Site) *cobra.Command {
@@ -199,14 +202,15 @@ func (p *Commands) personList(site domain.Site) *cobra.Command {
 func (p *Commands) personRemove(site domain.Site) *cobra.Command {
 	of := &business{site: site}
 	var id domain.ID
-	cmd := p.onPerson("remove ID"+of.usage(), "Take a person out; sessions and links end at once", func(cmd *cobra.Command, o *UseCases, person domain.ID) error {
-		removed, err := o.People.Remove(cmd.Context(), p.OperatorHere(), id, person)
-		if err != nil {
-			return err
-		}
-		v := showPerson(removed)
-		return p.Show(v, func(w io.Writer) { term.Row(w, "Removed", v.ID, v.Name, v.Email) })
-	})
+	cmd := p.onPerson("remove ID"+of.usage(), "Take a person out; sessions and links end at once",
+		func(cmd *cobra.Command, o *UseCases, person domain.ID) error {
+			removed, err := o.People.Remove(cmd.Context(), p.OperatorHere(), id, person)
+			if err != nil {
+				return err
+			}
+			v := showPerson(removed)
+			return p.Show(v, func(w io.Writer) { term.Row(w, "Removed", v.ID, v.Name, v.Email) })
+		})
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		if id, err = of.required(cmd); err != nil {
@@ -224,11 +228,12 @@ type endedView struct {
 }
 
 func (p *Commands) personEndSessions() *cobra.Command {
-	return p.onPerson("end-sessions ID", "Sign a person out everywhere; links that were not used end too", func(cmd *cobra.Command, o *UseCases, id domain.ID) error {
-		ended, err := o.People.EndSessions(cmd.Context(), p.OperatorHere(), id)
-		if err != nil {
-			return err
-		}
-		return p.Show(endedView{ID: string(id), Ended: ended}, func(w io.Writer) { term.Row(w, "Sessions ended", strconv.Itoa(ended)) })
-	})
+	return p.onPerson("end-sessions ID", "Sign a person out everywhere; links that were not used end too",
+		func(cmd *cobra.Command, o *UseCases, id domain.ID) error {
+			ended, err := o.People.EndSessions(cmd.Context(), p.OperatorHere(), id)
+			if err != nil {
+				return err
+			}
+			return p.Show(endedView{ID: string(id), Ended: ended}, func(w io.Writer) { term.Row(w, "Sessions ended", strconv.Itoa(ended)) })
+		})
 }

@@ -19,7 +19,8 @@ import (
 const listPage = 100
 
 func (p *Commands) pickupLocation() *cobra.Command {
-	return term.Group("pickup-location", "Places riders collect from: create, import, list", p.pickupCreate(), p.pickupImport(), p.pickupList())
+	return term.Group("pickup-location", "Places riders collect from: create, import, list", p.pickupCreate(), p.pickupImport(),
+		p.pickupList())
 }
 
 // pickupForm is a location as typed.
@@ -33,7 +34,8 @@ type pickupForm struct {
 func (p *Commands) pickupCreate() *cobra.Command {
 	var f pickupForm
 	cmd := &cobra.Command{
-		Use: "create --business ID --env live|sandbox --name NAME --address ADDRESS", Short: "Add a pickup location; without contact and coordinates it cannot be used until it is completed",
+		Use:   "create --business ID --env live|sandbox --name NAME --address ADDRESS",
+		Short: "Add a pickup location; without contact and coordinates it cannot be used until it is completed",
 		Example: `  waybill pickup-location create --business biz_0198f3a27c4e7b1d9a6e5c2f10d3b847 --env live --name "Osu branch" \
     --address "12 Oxford Street, Osu, Accra" --contact 0302000001 --latitude 5.5571 --longitude -0.1818`,
 		Args: term.Takes(),

@@ -50,7 +50,8 @@ func (o *UseCases) found(ctx context.Context, t domain.Tenant) (domain.Tenant, e
 }
 
 // withWebhook runs a command about the one webhook that its argument names.
-func (f *owner) withWebhook(p *Commands, work func(ctx context.Context, o *UseCases, t domain.Tenant, id domain.ID) error) func(*cobra.Command, []string) error {
+func (f *owner) withWebhook(p *Commands, work func(ctx context.Context, o *UseCases, t domain.Tenant,
+	id domain.ID) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		t, err := f.read(cmd)
 		if err != nil {
@@ -76,7 +77,8 @@ func (p *Commands) webhookList() *cobra.Command {
 		endpoint, status string
 	)
 	cmd := &cobra.Command{
-		Use: "list --app ID --env live|sandbox [--endpoint ID [--status STATUS]]", Short: "List the endpoints of an application, or the last 100 webhooks of one",
+		Use:   "list --app ID --env live|sandbox [--endpoint ID [--status STATUS]]",
+		Short: "List the endpoints of an application, or the last 100 webhooks of one",
 		Example: `  waybill webhook list --app app_0198f3a27c4e7b1d9a6e5c2f10d3b847 --env live
   waybill webhook list --app app_0198f3a27c4e7b1d9a6e5c2f10d3b847 --env live --endpoint whe_0198f3b0a1c27d33a4f5e6b7c8d90a1b --status failed`,
 		Args: term.Takes(),
@@ -126,7 +128,8 @@ func (p *Commands) showEndpoints(ctx context.Context, o *UseCases, t domain.Tena
 	if err := p.Show(shown, func(w io.Writer) {
 		term.Row(w, "ID", "STATUS", "REASON", "FAILING SINCE", "EVENTS", "URL")
 		for _, v := range shown {
-			term.Row(w, v.ID, endpointStatus(v, now), cmp.Or(v.DisabledReason, "-"), term.Dash(v.FailingSince), strings.Join(v.EventTypes, ","), v.URL)
+			term.Row(w, v.ID, endpointStatus(v, now), cmp.Or(v.DisabledReason, "-"), term.Dash(v.FailingSince), strings.Join(v.EventTypes, ","),
+				v.URL)
 		}
 	}); err != nil || p.AsJSON {
 		return err
@@ -156,7 +159,8 @@ func unknownWebhook(err error, t domain.Tenant, what, flags string) error {
 	}
 	return &domain.Error{
 		Kind: domain.KindNotFound, Code: domain.CodeNotFound,
-		Message: fmt.Sprintf("No %s in this database for %s (%s); `waybill webhook list%s` shows them.", what, t.ApplicationID, t.Environment, flags),
+		Message: fmt.Sprintf("No %s in this database for %s (%s); `waybill webhook list%s` shows them.", what, t.ApplicationID, t.Environment,
+			flags),
 	}
 }
 

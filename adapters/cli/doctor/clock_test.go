@@ -9,7 +9,8 @@ import (
 func TestClocksThatDifferAreTold(t *testing.T) {
 	t.Parallel()
 	for ahead, want := range map[time.Duration]Verdict{
-		0: VerdictOK, -900 * time.Millisecond: VerdictOK, 2 * time.Second: VerdictWarn, -3 * time.Minute: VerdictWarn, 5 * time.Minute: VerdictFail, -time.Hour: VerdictFail,
+		0: VerdictOK, -900 * time.Millisecond: VerdictOK, 2 * time.Second: VerdictWarn, -3 * time.Minute: VerdictWarn,
+		5 * time.Minute: VerdictFail, -time.Hour: VerdictFail,
 	} {
 		d := &diagnosis{clocks: []clockReading{{"Redis's", 0}, {"the database's", ahead}}}
 		d.clock()

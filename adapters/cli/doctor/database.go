@@ -82,7 +82,8 @@ func (d *diagnosis) migrations(ctx context.Context, store Database) bool {
 	case err != nil:
 		d.failed(check, err)
 	case applied < known && d.inDir:
-		d.warn(check, fmt.Sprintf("the database is behind this program: it is at %d of %d", applied, known), "waybill dev applies the rest at its start; or waybill migrate up --data-dir "+term.ShellQuoted(string(d.dir)))
+		d.warn(check, fmt.Sprintf("the database is behind this program: it is at %d of %d", applied, known),
+			"waybill dev applies the rest at its start; or waybill migrate up --data-dir "+term.ShellQuoted(string(d.dir)))
 	case applied < known:
 		d.fail(check, fmt.Sprintf("the database is behind this program: it is at %d of %d", applied, known), "waybill migrate up")
 	case applied > known:

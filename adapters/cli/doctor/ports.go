@@ -39,9 +39,11 @@ func (d *diagnosis) ports(ctx context.Context) {
 		case !isWaybill(ctx, wanted.address, wanted.sign):
 			d.failed(wanted.check, failure)
 		case theirs != "" && theirs == ours:
-			d.warn(wanted.check, wanted.address+" has a running Waybill of this installation; a second serve here would not start: one is running", failure.Fix)
+			d.warn(wanted.check, wanted.address+" has a running Waybill of this installation; a second serve here would not start: one is running",
+				failure.Fix)
 		case theirs != "" && ours == "":
-			d.fail(wanted.check, wanted.address+" has a running Waybill, and no database was found to tell whether it is of this installation", failure.Fix)
+			d.fail(wanted.check, wanted.address+" has a running Waybill, and no database was found to tell whether it is of this installation",
+				failure.Fix)
 		case theirs != "":
 			d.fail(wanted.check, wanted.address+" has a running Waybill of another installation, with another database", failure.Fix)
 		default:

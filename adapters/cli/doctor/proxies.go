@@ -24,7 +24,8 @@ func (d *diagnosis) proxies(ctx context.Context) {
 	}
 	for _, public := range []string{d.c.LiveBaseURL, d.c.SandboxBaseURL} {
 		if strings.HasPrefix(public, "https://") && len(d.c.TrustedProxies) == 0 {
-			d.warn(check, public+" is a proxy's, since this program serves http alone, and WAYBILL_TRUSTED_PROXIES is empty: all clients count as one address", fix)
+			d.warn(check, public+" is a proxy's, since this program serves http alone, and WAYBILL_TRUSTED_PROXIES is empty: all clients count as "+
+				"one address", fix)
 			return
 		}
 	}

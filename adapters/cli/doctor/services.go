@@ -29,7 +29,8 @@ func (d *diagnosis) redis(ctx context.Context) {
 	asked := time.Now()
 	clock, err := client.Time(ctx)
 	if err != nil {
-		d.fail(check, d.c.RedisURL.String()+" does not answer: "+term.Plainly(err)+" (WAYBILL_REDIS_URL)", "start Redis, or correct WAYBILL_REDIS_URL; servers go on without it, each counting for itself")
+		d.fail(check, d.c.RedisURL.String()+" does not answer: "+term.Plainly(err)+" (WAYBILL_REDIS_URL)",
+			"start Redis, or correct WAYBILL_REDIS_URL; servers go on without it, each counting for itself")
 		return
 	}
 	took := time.Since(asked)
@@ -58,7 +59,8 @@ func (d *diagnosis) redisServer(ctx context.Context, client Redis, message strin
 	case known && major < oldestRedis:
 		d.warn(check, message, fmt.Sprintf("Redis %d or newer", oldestRedis))
 	case policy != "" && policy != "noeviction":
-		d.warn(check, message+"; its maxmemory-policy is "+policy+", by which limits, locks and the queue lose entries when memory is full", "maxmemory-policy noeviction")
+		d.warn(check, message+"; its maxmemory-policy is "+policy+", by which limits, locks and the queue lose entries when memory is full",
+			"maxmemory-policy noeviction")
 	case policy == "":
 		d.warn(check, message+", and does not tell its maxmemory-policy", "see that it is noeviction")
 	default:
@@ -89,7 +91,8 @@ func (d *diagnosis) pricing(ctx context.Context) {
 	_, err = pricing.Price(ctx, accra)
 	var outside *ports.OutsideServiceAreaError
 	if err != nil && !errors.As(err, &outside) { // elsewhere this trip is not served, and that is a good answer too
-		d.fail(check, d.c.PricingURL+" has no price for a trip: "+term.Plainly(causeOf(err))+" (WAYBILL_PRICING_URL)", "start the pricing service, or correct the address; without it a create answers 503")
+		d.fail(check, d.c.PricingURL+" has no price for a trip: "+term.Plainly(causeOf(err))+" (WAYBILL_PRICING_URL)",
+			"start the pricing service, or correct the address; without it a create answers 503")
 		return
 	}
 	d.ok(check, d.c.PricingURL+" answers in "+shortly(time.Since(asked)))
@@ -107,7 +110,8 @@ func (d *diagnosis) mail(ctx context.Context) {
 	defer cancel()
 	asked := time.Now()
 	if err := d.program.Instruments.Mailer(d.c).Check(ctx); err != nil {
-		d.fail(check, d.c.SMTPURL.String()+" would take no mail: "+term.Plainly(err)+" (WAYBILL_SMTP_URL)", "start the mail server, or correct the address; until then mails wait, and links come from owners and commands")
+		d.fail(check, d.c.SMTPURL.String()+" would take no mail: "+term.Plainly(err)+" (WAYBILL_SMTP_URL)",
+			"start the mail server, or correct the address; until then mails wait, and links come from owners and commands")
 		return
 	}
 	d.ok(check, d.c.SMTPURL.String()+" would take mails, and answers in "+shortly(time.Since(asked)))
@@ -131,7 +135,8 @@ func (d *diagnosis) routing(ctx context.Context) {
 		d.ok(check, "none: distances are straight lines x 1.3")
 		return
 	case d.c.PricingURL != "":
-		d.warn(check, "WAYBILL_ROUTING_URL is not used by servers: with WAYBILL_PRICING_URL the pricing service measures", "set it for waybill pricing serve alone")
+		d.warn(check, "WAYBILL_ROUTING_URL is not used by servers: with WAYBILL_PRICING_URL the pricing service measures",
+			"set it for waybill pricing serve alone")
 		return
 	}
 	routing, closeRouting, err := d.program.Instruments.Roads(d.c)
@@ -148,7 +153,8 @@ func (d *diagnosis) routing(ctx context.Context) {
 		err = measures(ctx, routing)
 	}
 	if err != nil {
-		d.fail(check, d.c.RoutingURL+" measures no trip: "+term.Plainly(err)+" (WAYBILL_ROUTING_URL)", "start the Valhalla, or correct the address; without it a create answers 503")
+		d.fail(check, d.c.RoutingURL+" measures no trip: "+term.Plainly(err)+" (WAYBILL_ROUTING_URL)",
+			"start the Valhalla, or correct the address; without it a create answers 503")
 		return
 	}
 	d.ok(check, d.c.RoutingURL+" answers in "+shortly(time.Since(asked)))

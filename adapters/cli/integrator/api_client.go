@@ -154,7 +154,8 @@ func (e *refusal) newKey() string {
 		return reset + "start this again, and it reads " + file + " again"
 	}
 	if e.keyFrom == TestKeyEnv {
-		return reset + "read them in this shell, . " + term.ShellWord(settings.DataDir(settings.DefaultDataDir).DevEnv()) + ", and start this again"
+		return reset + "read them in this shell, . " + term.ShellWord(settings.DataDir(settings.DefaultDataDir).DevEnv()) +
+			", and start this again"
 	}
 	return reset + "put that of " + settings.DataDir(settings.DefaultDataDir).DevEnv() + " in the file, and start this again"
 }
@@ -313,8 +314,9 @@ func (c *apiClient) unknownServer(status int, header http.Header) error {
 		kind = "no Content-Type"
 	}
 	return &term.StartError{
-		Code: "NOT_WAYBILL", What: fmt.Sprintf("what answers at %s is not Waybill: %s, %s", c.baseURL, statusLine(status), kind), UsedFor: "the sandbox API (" + c.urlFrom + ")",
-		Fix: "start Waybill with make run or waybill dev, in another terminal; or name its address with --url, which ends in /v1",
+		Code: "NOT_WAYBILL", What: fmt.Sprintf("what answers at %s is not Waybill: %s, %s", c.baseURL, statusLine(status), kind),
+		UsedFor: "the sandbox API (" + c.urlFrom + ")",
+		Fix:     "start Waybill with make run or waybill dev, in another terminal; or name its address with --url, which ends in /v1",
 	}
 }
 

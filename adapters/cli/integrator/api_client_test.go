@@ -121,13 +121,14 @@ func TestACallThatCannotSucceedLaterIsNotRepeated(t *testing.T) {
 		first func() *http.Response
 		code  waybillapi.ErrorCode
 	}{
-		"invalid":               {func() *http.Response { return refuse(422, "VALIDATION_ERROR") }, "VALIDATION_ERROR"},
-		"another body":          {func() *http.Response { return refuse(409, "IDEMPOTENCY_CONFLICT") }, "IDEMPOTENCY_CONFLICT"},
-		"moved on":              {func() *http.Response { return refuse(409, "SIMULATION_NOT_APPLICABLE") }, "SIMULATION_NOT_APPLICABLE"},
-		"key":                   {func() *http.Response { return refuse(401, "API_KEY_REVOKED") }, "API_KEY_REVOKED"},
-		"scope":                 {func() *http.Response { return refuse(403, "INSUFFICIENT_SCOPE") }, "INSUFFICIENT_SCOPE"},
-		"too many simulations":  {func() *http.Response { return refuse(429, "SIMULATION_LIMIT", "Retry-After", "30") }, "SIMULATION_LIMIT"},
-		"for longer than we do": {func() *http.Response { return refuse(429, "RATE_LIMIT_EXCEEDED", "Retry-After", "3600") }, "RATE_LIMIT_EXCEEDED"},
+		"invalid":              {func() *http.Response { return refuse(422, "VALIDATION_ERROR") }, "VALIDATION_ERROR"},
+		"another body":         {func() *http.Response { return refuse(409, "IDEMPOTENCY_CONFLICT") }, "IDEMPOTENCY_CONFLICT"},
+		"moved on":             {func() *http.Response { return refuse(409, "SIMULATION_NOT_APPLICABLE") }, "SIMULATION_NOT_APPLICABLE"},
+		"key":                  {func() *http.Response { return refuse(401, "API_KEY_REVOKED") }, "API_KEY_REVOKED"},
+		"scope":                {func() *http.Response { return refuse(403, "INSUFFICIENT_SCOPE") }, "INSUFFICIENT_SCOPE"},
+		"too many simulations": {func() *http.Response { return refuse(429, "SIMULATION_LIMIT", "Retry-After", "30") }, "SIMULATION_LIMIT"},
+		"for longer than we do": {func() *http.Response { return refuse(429, "RATE_LIMIT_EXCEEDED", "Retry-After", "3600") },
+			"RATE_LIMIT_EXCEEDED"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -149,10 +150,16 @@ func TestNobodyWhoEverAnsweredIsToldAtOnce(t *testing.T) {
 		first func() *http.Response
 		want  string
 	}{
-		"no answer":       {nil, "no answer from http://sandbox.test/v1: connection reset by peer"},
-		"another service": {func() *http.Response { return plain(200, "<h1>It works</h1>") }, "what answers at http://sandbox.test/v1 is not Waybill: 200 OK, text/html"},
-		"another API":     {func() *http.Response { return plain(404, `{"error":"no route"}`) }, "what answers at http://sandbox.test/v1 is not Waybill: 404 Not Found, text/html"},
-		"a proxy":         {func() *http.Response { return plain(502, "Bad Gateway") }, "what answers at http://sandbox.test/v1 is not Waybill: 502 Bad Gateway, text/html"},
+		"no answer": {nil, "no answer from http://sandbox.test/v1: connection reset by peer"},
+		"another service": {func() *http.Response {
+			return plain(200, "<h1>It works</h1>")
+		}, "what answers at http://sandbox.test/v1 is not Waybill: 200 OK, text/html"},
+		"another API": {func() *http.Response {
+			return plain(404, `{"error":"no route"}`)
+		}, "what answers at http://sandbox.test/v1 is not Waybill: 404 Not Found, text/html"},
+		"a proxy": {func() *http.Response {
+			return plain(502, "Bad Gateway")
+		}, "what answers at http://sandbox.test/v1 is not Waybill: 502 Bad Gateway, text/html"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -227,11 +234,13 @@ func TestAnErrorOfTheAPIReadsAsEveryOther(t *testing.T) {
 		want string
 	}{
 		"plain": {refusal{answer: &waybillapi.Error{StatusCode: 404, Code: "NOT_FOUND", Message: "Nothing here."}}, "error: Nothing here.\n"},
-		"key":   {refusal{&waybillapi.Error{StatusCode: 401, Code: "API_KEY_REVOKED", Message: "Revoked."}, "--key-file"}, "error: Revoked.\n  set in:   --key-file\n"},
+		"key": {refusal{&waybillapi.Error{StatusCode: 401, Code: "API_KEY_REVOKED", Message: "Revoked."}, "--key-file"},
+			"error: Revoked.\n  set in:   --key-file\n"},
 		"fields": {refusal{answer: &waybillapi.Error{StatusCode: 422, Code: "VALIDATION_ERROR", Message: "2 fields are invalid.",
 			Details: json.RawMessage(`{"fields":[{"field":"a","code":"required","message":"send it"},{"field":"b","code":"required","message":"send it too"}]}`)}},
 			"error: 2 fields are invalid.\n  fix:      a: send it; b: send it too\n"},
-		"later": {refusal{answer: &waybillapi.Error{StatusCode: 429, Code: "SIMULATION_LIMIT", Message: "Too many.", RetryAfter: 90 * time.Second}}, "error: Too many.\n  fix:      try again in 1m30s\n"},
+		"later": {refusal{answer: &waybillapi.Error{StatusCode: 429, Code: "SIMULATION_LIMIT", Message: "Too many.",
+			RetryAfter: 90 * time.Second}}, "error: Too many.\n  fix:      try again in 1m30s\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -254,9 +263,11 @@ func TestAnErrorOfTheAPIReadsAsEveryOther(t *testing.T) {
 func TestAnUnknownKeyIsToldWithTheWayToANewOne(t *testing.T) {
 	t.Parallel()
 	for from, want := range map[string]string{
-		"WAYBILL_TEST_KEY in /data/dev.env": "after a --reset of waybill dev there are new keys: start this again, and it reads /data/dev.env again",
-		"WAYBILL_TEST_KEY":                  "after a --reset of waybill dev there are new keys: read them in this shell, . .waybill/dev.env, and start this again",
-		"--key-file":                        "after a --reset of waybill dev there are new keys: put that of .waybill/dev.env in the file, and start this again",
+		"WAYBILL_TEST_KEY in /data/dev.env": "after a --reset of waybill dev there are new keys: start this again, and it reads " +
+			"/data/dev.env again",
+		"WAYBILL_TEST_KEY": "after a --reset of waybill dev there are new keys: read them in this shell, . .waybill/dev.env, " +
+			"and start this again",
+		"--key-file": "after a --reset of waybill dev there are new keys: put that of .waybill/dev.env in the file, and start this again",
 	} {
 		answers, _ := script(func() *http.Response { return refuse(401, "INVALID_API_KEY") })
 		client := clientOf(answers)

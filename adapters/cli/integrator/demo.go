@@ -31,7 +31,8 @@ func (p *Commands) demo() *cobra.Command {
 		Use: "demo", Short: "Play an integrator against a running sandbox: price, book, simulate, follow, take webhooks",
 		Long: "Play an integrator against a running sandbox, of waybill dev or any other: ask for a price, book\n" +
 			"a delivery, let a scenario move it, follow its timeline to the end, and take its webhooks, here and\n" +
-			"without a public address. Every call is shown as a line for a shell, with its answer. With --deliveries it books that many, a hundred to a request.\n\n" +
+			"without a public address. Every call is shown as a line for a shell, with its answer. With --deliveries it books that many, a " +
+			"hundred to a request.\n\n" +
 			"Scenarios:" + scenarioList(),
 		Example: `  waybill demo
   waybill demo --scenario failed_then_retried --step-seconds 1
@@ -67,7 +68,8 @@ func (p *Commands) demo() *cobra.Command {
 		},
 	}
 	cmd.Flags().IntVar(&count, "deliveries", 1, "how many to book; more than one are booked and not followed")
-	cmd.Flags().StringVar(&scenario, "scenario", string(domain.ScenarioDelivered), "what happens to the delivery; of many, each moves only where this is named")
+	cmd.Flags().StringVar(&scenario, "scenario", string(domain.ScenarioDelivered),
+		"what happens to the delivery; of many, each moves only where this is named")
 	_ = cmd.RegisterFlagCompletionFunc("scenario", completeScenarios) // the flag is there
 	addPaceFlag(cmd, &seconds)
 	a.addFlags(cmd)
@@ -115,7 +117,8 @@ func (p *Commands) playOne(ctx context.Context, c *apiClient, plan domain.Plan) 
 	}
 	defer stopReceiving()
 
-	answer, err = p.play(ctx, c, "3. Book it. The same call again gets the same answer, and books nothing twice.", "/deliveries", "demo-"+run+"-book", order)
+	answer, err = p.play(ctx, c, "3. Book it. The same call again gets the same answer, and books nothing twice.", "/deliveries",
+		"demo-"+run+"-book", order)
 	if err != nil {
 		return err
 	}
@@ -127,7 +130,8 @@ func (p *Commands) playOne(ctx context.Context, c *apiClient, plan domain.Plan) 
 	p.Say("  Its recipient follows it in a browser: " + d.TrackingURL)
 	receiver.follow(d.ID)
 
-	answer, err = p.play(ctx, c, "4. Let a scenario move it: "+string(plan.Scenario)+".", "/test-helpers/deliveries/"+d.ID+"/simulation", "demo-"+run+"-move", newSandboxRequest(plan))
+	answer, err = p.play(ctx, c, "4. Let a scenario move it: "+string(plan.Scenario)+".", "/test-helpers/deliveries/"+d.ID+"/simulation",
+		"demo-"+run+"-move", newSandboxRequest(plan))
 	if err != nil {
 		return err
 	}
@@ -137,16 +141,18 @@ func (p *Commands) playOne(ctx context.Context, c *apiClient, plan domain.Plan) 
 	p.Say(answered(answer, simulated(d)))
 
 	begun := time.Now()
-	f, err := p.followAloud(ctx, c, "5. Follow it. Asking with If-None-Match costs nothing of the rate limit while nothing has changed.", d.ID, func(e waybillapi.DeliveryEvent) {
-		p.sayEvent(e)
-		receiver.told(e.ID)
-	})
+	f, err := p.followAloud(ctx, c, "5. Follow it. Asking with If-None-Match costs nothing of the rate limit while nothing has changed.", d.ID,
+		func(e waybillapi.DeliveryEvent) {
+			p.sayEvent(e)
+			receiver.told(e.ID)
+		})
 	if err != nil {
 		return err
 	}
 	v.Delivery, v.Events = f.raw, f.events
 	v.Webhooks = receiver.await(ctx, len(f.events))
-	p.Say("", fmt.Sprintf("%s after %.1f s; the simulation is %s.", f.delivery.Status, time.Since(begun).Seconds(), f.delivery.Simulation.Status), "",
+	p.Say("", fmt.Sprintf("%s after %.1f s; the simulation is %s.", f.delivery.Status, time.Since(begun).Seconds(),
+		f.delivery.Simulation.Status), "",
 		"Next")
 	for _, next := range [][2]string{
 		{"listen --forward-to http://localhost:3000/hooks", "the webhooks, to a program of yours"},

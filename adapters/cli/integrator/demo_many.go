@@ -79,7 +79,8 @@ func (p *Commands) showBulk(c *apiClient, run string, count, requests int, first
 	}
 	title := fmt.Sprintf("One request like this one, with %d deliveries:", count)
 	if requests > 1 {
-		title = fmt.Sprintf("%d requests like this one, each under its own Idempotency-Key and with up to %d deliveries:", requests, domain.MaxBulkItems)
+		title = fmt.Sprintf("%d requests like this one, each under its own Idempotency-Key and with up to %d deliveries:", requests,
+			domain.MaxBulkItems)
 	}
 	p.Say(title)
 	if c.preparation != "" {
@@ -159,7 +160,8 @@ func (b *booking) book(ctx context.Context, n int, orders []waybillapi.DeliveryR
 // fix is what to do about those that were refused.
 func (b *booking) fix() string {
 	if b.view.Failures[domain.CodeSimulationLimit] > 0 {
-		return fmt.Sprintf("%d simulations may run at a time: leave --scenario out, which books without moving anything, or wait for some to end and ask for fewer",
+		return fmt.Sprintf("%d simulations may run at a time: leave --scenario out, which books without moving anything, or wait for some to "+
+			"end and ask for fewer",
 			domain.MaxRunningSimulations)
 	}
 	for _, code := range slices.Sorted(maps.Keys(b.why)) {

@@ -59,7 +59,8 @@ func (p *Commands) receive(ctx context.Context, c *apiClient) (*receiver, func()
 	if err != nil {
 		return nil, nil, err
 	}
-	p.Say("", "2. Have its webhooks sent to a receiver in this demo, through a listener. A server that can be reached registers itself: POST /webhook-endpoints.",
+	p.Say("", "2. Have its webhooks sent to a receiver in this demo, through a listener. A server that can be reached registers itself: "+
+		"POST /webhook-endpoints.",
 		"", indented(c.curl(call)), "")
 	answer, err := l.register(ctx, call)
 	var refused *refusal
@@ -70,7 +71,8 @@ func (p *Commands) receive(ctx context.Context, c *apiClient) (*receiver, func()
 	case err != nil:
 		return nil, nil, interrupted(ctx, err, "nothing was booked")
 	}
-	r := &receiver{p: p, listener: l, skew: skewOf(answer.serverAt), events: map[string]bool{}, seen: map[string]bool{}, news: make(chan struct{}, 1)}
+	r := &receiver{p: p, listener: l, skew: skewOf(answer.serverAt), events: map[string]bool{}, seen: map[string]bool{},
+		news: make(chan struct{}, 1)}
 	stop, err := r.start(ctx)
 	if err != nil {
 		return nil, nil, errors.Join(err, l.end(ctx))

@@ -12,7 +12,8 @@ import (
 func TestAWebhookIsShownUnderItsEvent(t *testing.T) {
 	t.Parallel()
 	var stdout stage.Log
-	r := &receiver{p: playing(&term.Program{Stdout: &stdout}), events: map[string]bool{}, seen: map[string]bool{}, news: make(chan struct{}, 1)}
+	r := &receiver{p: playing(&term.Program{Stdout: &stdout}), events: map[string]bool{}, seen: map[string]bool{},
+		news: make(chan struct{}, 1)}
 	r.follow("dlv_1")
 	arrive := func(event, delivery string) {
 		r.note(arrivalView{EventID: event, Type: "delivery.of_" + event, SignatureValid: true, delivery: delivery})

@@ -59,7 +59,8 @@ func (f *feed) RoundTrip(r *http.Request) (*http.Response, error) {
 	for n := seen + 1; n <= to; n++ {
 		page = append(page, fmt.Sprintf(`{"n":%d}`, n))
 	}
-	return plain(200, fmt.Sprintf(`{"success":true,"data":[%s],"meta":{"has_more":%v,"next_cursor":"%d"}}`, strings.Join(page, ","), to < f.events, to), "ETag", tag), nil
+	return plain(200, fmt.Sprintf(`{"success":true,"data":[%s],"meta":{"has_more":%v,"next_cursor":"%d"}}`, strings.Join(page, ","),
+		to < f.events, to), "ETag", tag), nil
 }
 
 func tailing(t *testing.T, f *feed, lasting time.Duration) string {
@@ -123,7 +124,8 @@ func TestAnEventIsOneLineWhateverAServerSends(t *testing.T) {
 	p.printEvent(json.RawMessage(`{"a" : 1}`))
 	p.AsJSON = false
 	p.printEvent(json.RawMessage(`{"type":"\u001b[2J","timestamp":"\u0007","data":{"reason_code":"\n"}}`))
-	if shown := stdout.String(); !strings.HasPrefix(shown, "{\"a\":1}\n{\"a\" : 1}\n") || strings.Count(shown, "\n") != 3 || strings.ContainsAny(shown, "\x1b\a\r") {
+	if shown := stdout.String(); !strings.HasPrefix(shown, "{\"a\":1}\n{\"a\" : 1}\n") || strings.Count(shown, "\n") != 3 ||
+		strings.ContainsAny(shown, "\x1b\a\r") {
 		t.Errorf("%q", shown)
 	}
 }

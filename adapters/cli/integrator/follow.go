@@ -113,7 +113,8 @@ func skewOf(serverNow time.Time) time.Duration {
 
 func stoodStill(d waybillapi.Delivery) error {
 	return &term.StartError{
-		Code: "STANDSTILL", What: fmt.Sprintf("delivery %s stands still: step %d was due at %s", d.ID, d.Simulation.Step+1, domain.FormatTime(*d.Simulation.NextStepAt)),
+		Code: "STANDSTILL", What: fmt.Sprintf("delivery %s stands still: step %d was due at %s", d.ID, d.Simulation.Step+1,
+			domain.FormatTime(*d.Simulation.NextStepAt)),
 		Fix: "start waybill worker beside waybill serve: it does the steps (waybill dev does them itself)",
 	}
 }

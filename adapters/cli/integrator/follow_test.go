@@ -36,7 +36,8 @@ func (s *moved) RoundTrip(r *http.Request) (*http.Response, error) {
 	steps, done, next := s.scenario.Steps(), 0, s.begun
 	var events []string
 	event := func(n int, status domain.Status, at time.Time) {
-		events = append(events, fmt.Sprintf(`{"id":"evt_%d","type":"delivery.%s","status":%q,"sequence":%d,"occurred_at":%q}`, n, status, status, n, domain.FormatTime(at.Add(s.skew))))
+		events = append(events, fmt.Sprintf(`{"id":"evt_%d","type":"delivery.%s","status":%q,"sequence":%d,"occurred_at":%q}`, n, status, status,
+			n, domain.FormatTime(at.Add(s.skew))))
 	}
 	event(1, domain.Booked, s.begun)
 	for i, step := range steps {
@@ -58,7 +59,8 @@ func (s *moved) RoundTrip(r *http.Request) (*http.Response, error) {
 	if done == len(steps) {
 		state, due = "completed", "null"
 	}
-	return reply(200, fmt.Sprintf(`{"id":"dlv_1","status":"x","simulation":{"scenario":%q,"status":%q,"step":%d,"steps_total":%d,"next_step_at":%s}}`,
+	return reply(200, fmt.Sprintf(
+		`{"id":"dlv_1","status":"x","simulation":{"scenario":%q,"status":%q,"step":%d,"steps_total":%d,"next_step_at":%s}}`,
 		s.scenario, state, done, len(steps), due), append(date, "ETag", tag)...), nil
 }
 
@@ -117,10 +119,12 @@ func TestADeliveryThatStandsStillIsGivenUp(t *testing.T) {
 		s := moved{scenario: domain.ScenarioDelivered, seconds: 2, stuckAt: 2}
 		told, err := s.play(t)
 		var stuck *term.StartError
-		if !errors.As(err, &stuck) || !strings.Contains(stuck.What, "dlv_1 stands still: step 2 was due at ") || !strings.Contains(stuck.Fix, "waybill worker") {
+		if !errors.As(err, &stuck) || !strings.Contains(stuck.What, "dlv_1 stands still: step 2 was due at ") ||
+			!strings.Contains(stuck.Fix, "waybill worker") {
 			t.Errorf("%v", err)
 		}
-		if took := time.Since(s.begun); len(told) != 2 || took < 4*time.Second+standstill || took > 4*time.Second+standstill+latestLook || len(s.calls) > 40 {
+		if took := time.Since(s.begun); len(told) != 2 || took < 4*time.Second+standstill || took > 4*time.Second+standstill+latestLook ||
+			len(s.calls) > 40 {
 			t.Errorf("%d events, %d calls, %s", len(told), len(s.calls), took)
 		}
 	})

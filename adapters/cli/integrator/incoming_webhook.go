@@ -39,7 +39,8 @@ func (w *incomingWebhook) group() string {
 // sandbox sends is not passed on.
 func (w *incomingWebhook) header() map[string]string {
 	h := map[string]string{}
-	for _, name := range []string{domain.HeaderWebhookID, domain.HeaderWebhookTimestamp, domain.HeaderWebhookSignature, domain.HeaderWebhookAttempt} {
+	for _, name := range []string{domain.HeaderWebhookID, domain.HeaderWebhookTimestamp, domain.HeaderWebhookSignature,
+		domain.HeaderWebhookAttempt} {
 		if value, there := w.Headers[name]; there {
 			h[name] = value
 		}

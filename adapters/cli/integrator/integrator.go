@@ -42,8 +42,10 @@ type access struct {
 }
 
 func (a *access) addFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&a.url, "url", "", "base address of a sandbox, which ends in /v1 ("+sandboxURLEnv+"; without it that of DIR/dev.env)")
-	cmd.Flags().StringVar(&a.keyFile, "key-file", "", "file with a test key ("+TestKeyEnv+", "+TestKeyEnv+"_FILE; without it that of DIR/dev.env)")
+	cmd.Flags().StringVar(&a.url, "url", "", "base address of a sandbox, which ends in /v1 ("+sandboxURLEnv+
+		"; without it that of DIR/dev.env)")
+	cmd.Flags().StringVar(&a.keyFile, "key-file", "", "file with a test key ("+TestKeyEnv+", "+TestKeyEnv+
+		"_FILE; without it that of DIR/dev.env)")
 }
 
 // sandbox is the API that a command is to call. What the command line names
@@ -122,7 +124,8 @@ func (p *Commands) readTestKey(c *apiClient, file string) error {
 // testKeyRefused tells what the server would, where the key shows it by itself.
 func testKeyRefused(c *apiClient) error {
 	env, ok := domain.ParseAPIKey(c.key)
-	e := &term.StartError{UsedFor: "the sandbox API (" + c.keyFrom + ")", Fix: "a key that begins with svc_test_key_; waybill key create --env sandbox makes one"}
+	e := &term.StartError{UsedFor: "the sandbox API (" + c.keyFrom + ")",
+		Fix: "a key that begins with svc_test_key_; waybill key create --env sandbox makes one"}
 	switch {
 	case !ok:
 		e.What = "that is no API key, or not a whole one"

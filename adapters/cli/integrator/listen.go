@@ -114,7 +114,8 @@ func parseForwardTo(cmd *cobra.Command, text string) (address, host string, err 
 		return "", "", term.Usagef(cmd, "--forward-to is no address such as http://localhost:3000/hooks")
 	}
 	if u.User != nil || u.Fragment != "" {
-		return "", "", term.Usagef(cmd, "--forward-to must have no user, password or fragment: endpoints have none, and the signature tells who sends")
+		return "", "", term.Usagef(cmd, "--forward-to must have no user, password or fragment: endpoints have none, and the signature tells "+
+			"who sends")
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {

@@ -70,7 +70,8 @@ func aboutEvent(kind, delivery string) string {
 	for _, t := range domain.EventTypes() {
 		widest = max(widest, len(t))
 	}
-	return fmt.Sprintf("%-*s  %-*s", widest, term.PlainText(kind), len(domain.MakeID(domain.PrefixDelivery, [16]byte{})), cmp.Or(term.PlainText(delivery), "-"))
+	return fmt.Sprintf("%-*s  %-*s", widest, term.PlainText(kind), len(domain.MakeID(domain.PrefixDelivery, [16]byte{})),
+		cmp.Or(term.PlainText(delivery), "-"))
 }
 
 func (s *listening) encode(line any) {

@@ -40,9 +40,11 @@ func TestAHeartbeatSaysWhyNothingComes(t *testing.T) {
 		events, want string
 	}{
 		"nothing happens": {nil, `[]`, "no events for 30 s; listening for *; try: waybill trigger delivered --url x\n"},
-		"others happen": {[]string{"delivery.failed", "delivery.cancelled"}, `[{"type":"delivery.created"},{"type":"delivery.assigned"},{"type":"delivery.created"}]`,
+		"others happen": {[]string{"delivery.failed", "delivery.cancelled"},
+			`[{"type":"delivery.created"},{"type":"delivery.assigned"},{"type":"delivery.created"}]`,
 			"no events for 30 s; listening for delivery.failed, delivery.cancelled, and what happened was delivery.assigned, delivery.created\n"},
-		"what is rare":         {[]string{"delivery.outsourced"}, `[]`, "listening for delivery.outsourced; try: waybill trigger outsourced_then_delivered --url x\n"},
+		"what is rare": {[]string{"delivery.outsourced"}, `[]`,
+			"listening for delivery.outsourced; try: waybill trigger outsourced_then_delivered --url x\n"},
 		"not of deliveries":    {[]string{"webhook_endpoint.test"}, `[]`, "listening for webhook_endpoint.test; deliveries make none of these\n"},
 		"what a terminal eats": {[]string{"delivery.failed"}, `[{"type":"\u001b[2Jdelivery"}]`, "and what happened was \ufffd[2Jdelivery\n"},
 	} {
@@ -83,7 +85,8 @@ func TestAHeartbeatIsSilentWhileEventsComeAndWhileTheServiceIsAway(t *testing.T)
 		if err := s.run(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if told := stderr.String(); strings.Contains(told, "no events") || strings.Count(told, "trying again") != 6 || !strings.HasSuffix(told, "Stopped listening. The sandbox could not be told; it keeps webhooks for this listener for up to a minute.\n") {
+		if told := stderr.String(); strings.Contains(told, "no events") || strings.Count(told, "trying again") != 6 ||
+			!strings.HasSuffix(told, "Stopped listening. The sandbox could not be told; it keeps webhooks for this listener for up to a minute.\n") {
 			t.Errorf("%s", told)
 		}
 		if strings.Count(stdout.String(), "200 OK") != 5 {
@@ -157,7 +160,8 @@ func TestALineOfAHostileSandboxIsSafeOnATerminal(t *testing.T) {
 	w := &incomingWebhook{}
 	w.EventType, w.payload.Data.Delivery, w.Attempt = "\x1b[31mred\nnext", &waybillapi.Delivery{ID: strings.Repeat("x", 1000)}, 2
 	s.tell(w, domain.WebhookResult{StatusCode: 200})
-	if line := shown.String(); strings.ContainsAny(line[:len(line)-1], "\x1b\n") || len(line) > 300 || !strings.HasSuffix(line, "200 OK, 0 ms, attempt 2\n") {
+	if line := shown.String(); strings.ContainsAny(line[:len(line)-1], "\x1b\n") || len(line) > 300 ||
+		!strings.HasSuffix(line, "200 OK, 0 ms, attempt 2\n") {
 		t.Errorf("%q", line)
 	}
 }

@@ -152,7 +152,8 @@ func (p *Commands) printEvent(raw json.RawMessage) {
 	}
 	var e waybillapi.WebhookEvent
 	_ = json.Unmarshal(raw, &e) // what cannot be read shows as empty
-	line := fmt.Sprintf("%s  %-20s  %s  %2d", clockTime(e.Timestamp), term.PlainText(string(e.Type)), term.PlainText(deliveryOf(&e)), e.Sequence)
+	line := fmt.Sprintf("%s  %-20s  %s  %2d", clockTime(e.Timestamp), term.PlainText(string(e.Type)), term.PlainText(deliveryOf(&e)),
+		e.Sequence)
 	if e.Data.ReasonCode != "" {
 		line += "  " + term.PlainText(string(e.Data.ReasonCode))
 	}

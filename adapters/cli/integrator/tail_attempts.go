@@ -109,7 +109,8 @@ func (f *attemptTail) run(ctx context.Context) error {
 		f.forget(endpoints)
 		if len(endpoints) == 0 && !f.lonely && !f.p.AsJSON {
 			f.lonely = true
-			fmt.Fprintln(f.p.Stderr, "There is no webhook endpoint yet; what is sent to one shows here as soon as there is. Register it: POST "+f.client.baseURL+"/webhook-endpoints")
+			fmt.Fprintln(f.p.Stderr, "There is no webhook endpoint yet; what is sent to one shows here as soon as there is. Register it: POST "+
+				f.client.baseURL+"/webhook-endpoints")
 		}
 		for _, id := range endpoints {
 			log := f.logs[id]
@@ -309,7 +310,8 @@ func (r AttemptRecord) line() string {
 	if r.view.StatusCode != 0 {
 		outcome = statusLine(r.view.StatusCode)
 	}
-	line := fmt.Sprintf("%s  %s  %s  %s, %d ms, attempt %d", clockTime(r.view.StartedAt), aboutEvent(r.EventType, r.DeliveryID), r.EndpointID, term.PlainText(outcome), r.view.DurationMs, r.view.Attempt)
+	line := fmt.Sprintf("%s  %s  %s  %s, %d ms, attempt %d", clockTime(r.view.StartedAt), aboutEvent(r.EventType, r.DeliveryID), r.EndpointID,
+		term.PlainText(outcome), r.view.DurationMs, r.view.Attempt)
 	if r.view.Trigger != waybillapi.WebhookAttemptTriggerSchedule {
 		line += " (" + term.PlainText(string(r.view.Trigger)) + ")"
 	}

@@ -152,7 +152,9 @@ func (p *Commands) sayHowToFollow(c *apiClient, d waybillapi.Delivery) {
 	}
 	p.Say("", title, "", indented(c.curl(get("/deliveries/"+d.ID+"/events"))))
 	if d.Simulation.Status == waybillapi.SimulationStatusIdle {
-		move, _ := post("/test-helpers/deliveries/"+d.ID+"/transition", "", waybillapi.TransitionRequest{Status: waybillapi.TransitionTargetAssigned}) // it encodes
+		// it encodes
+		move, _ := post("/test-helpers/deliveries/"+d.ID+"/transition", "",
+			waybillapi.TransitionRequest{Status: waybillapi.TransitionTargetAssigned})
 		p.Say("", "Move it:", "", indented(c.curl(move)))
 	}
 }

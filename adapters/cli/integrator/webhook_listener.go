@@ -175,7 +175,8 @@ func (l *webhookListener) untold() (results []waybillapi.WebhookResult, busy boo
 
 // fetch tells results and gets what is due. After a failure it insists, without
 // a wait: that the service is back is to be known at once.
-func (l *webhookListener) fetch(ctx context.Context, results []waybillapi.WebhookResult, wait time.Duration) ([]waybillapi.FetchedWebhook, error) {
+func (l *webhookListener) fetch(ctx context.Context, results []waybillapi.WebhookResult, wait time.Duration) ([]waybillapi.FetchedWebhook,
+	error) {
 	call := func(wait time.Duration) (apiCall, error) {
 		seconds := int(wait.Seconds())
 		return post("/webhook-listeners/"+l.now().ID+"/fetch", "", waybillapi.WebhookFetchRequest{Results: results, WaitSeconds: &seconds})

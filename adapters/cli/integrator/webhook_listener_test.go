@@ -376,7 +376,8 @@ func endAlways(h *handout) {
 
 func TestAListenerIsNotBegunWithWhatCannotBeOne(t *testing.T) {
 	t.Parallel()
-	for _, data := range []string{`{}`, `{"id":"whe_../../x","secret":"whsec_x"}`, `{"id":"` + listenerID(1) + `","secret":"whsec_\u001b[2J"}`, `{"id":"` + listenerID(1) + `","secret":""}`, `7`} {
+	for _, data := range []string{`{}`, `{"id":"whe_../../x","secret":"whsec_x"}`, `{"id":"` + listenerID(1) + `","secret":"whsec_\u001b[2J"}`,
+		`{"id":"` + listenerID(1) + `","secret":""}`, `7`} {
 		answers, _ := script(func() *http.Response { return reply(201, data) })
 		l := newWebhookListener(clientOf(answers), nil)
 		call, err := l.registration()
@@ -392,8 +393,9 @@ func TestAListenerIsNotBegunWithWhatCannotBeOne(t *testing.T) {
 func TestOnlyWhatIsSignedIsPassedOn(t *testing.T) {
 	t.Parallel()
 	w := incomingWebhook{FetchedWebhook: waybillapi.FetchedWebhook{Headers: map[string]string{
-		domain.HeaderWebhookID: "evt_1", domain.HeaderWebhookTimestamp: "1", domain.HeaderWebhookSignature: "v1,x", domain.HeaderWebhookAttempt: "2",
-		"Cookie": "admin=1", "Host": "internal", "Authorization": "Bearer x",
+		domain.HeaderWebhookID: "evt_1", domain.HeaderWebhookTimestamp: "1", domain.HeaderWebhookSignature: "v1,x",
+		domain.HeaderWebhookAttempt: "2",
+		"Cookie":                    "admin=1", "Host": "internal", "Authorization": "Bearer x",
 	}}}
 	if h := w.header(); len(h) != 4 || h[domain.HeaderWebhookSignature] != "v1,x" || h[domain.HeaderWebhookAttempt] != "2" {
 		t.Errorf("%v", h)

@@ -44,7 +44,8 @@ func AllowPrivate(c *configs.Config, log *slog.Logger) error {
 	case !set:
 		log.Warn("webhooks", "warning", open+"so webhooks to private addresses are refused; WAYBILL_WEBHOOK_ALLOW_PRIVATE=true allows them")
 	case c.WebhookAllowPrivate:
-		log.Warn("webhooks", "warning", open+"and "+c.Source("webhook_allow_private")+" lets them have webhooks sent to this machine and to private networks")
+		log.Warn("webhooks", "warning", open+"and "+c.Source("webhook_allow_private")+" lets them have webhooks sent to this machine and to "+
+			"private networks")
 	}
 	return nil
 }

@@ -47,10 +47,13 @@ func (p *CommandLine) LoadNamed(cmd *cobra.Command) (*configs.Config, error) {
 // worker has no API.
 func WarnOfProduction(c *configs.Config, hasAPI bool, log *slog.Logger) {
 	if c.WebhookAllowPrivate {
-		log.Warn("webhooks", "warning", c.Source("webhook_allow_private")+" lets customers have webhooks sent to this machine and to private networks; it is for development only")
+		log.Warn("webhooks", "warning", c.Source("webhook_allow_private")+" lets customers have webhooks sent to this machine and to private "+
+			"networks; it is for development only")
 	}
 	if live, _, _ := connections.Bounds(c.MaxConnections, connections.OpenFiles()); live < c.MaxConnections && hasAPI {
-		log.Warn("connections", "warning", fmt.Sprintf("this process may open %d files, so the live API takes %d connections at a time and not %d (WAYBILL_MAX_CONNECTIONS); raise LimitNOFILE, or ulimit -n", connections.OpenFiles(), live, c.MaxConnections))
+		log.Warn("connections", "warning",
+			fmt.Sprintf("this process may open %d files, so the live API takes %d connections at a time and not %d (WAYBILL_MAX_CONNECTIONS); "+
+				"raise LimitNOFILE, or ulimit -n", connections.OpenFiles(), live, c.MaxConnections))
 	}
 }
 

@@ -43,8 +43,10 @@ func TestProgressIsABarOnATerminalAndLinesOnADumbOne(t *testing.T) {
 			return strings.Contains(s, "\r") && strings.Contains(s, "(40/40)") && strings.Contains(s, "busy")
 		}},
 		"without colour": {[]string{"TERM=xterm", "NO_COLOR=1"}, false, func(s string) bool { return strings.Contains(s, "(40/40)") }},
-		"a dumb one":     {[]string{"TERM=dumb"}, false, func(s string) bool { return strings.Contains(s, "booking: 40 of 40\r\n") && !strings.Contains(s, "%") }},
-		"a script":       {[]string{"TERM=xterm"}, true, func(s string) bool { return s == "." }},
+		"a dumb one": {[]string{"TERM=dumb"}, false, func(s string) bool {
+			return strings.Contains(s, "booking: 40 of 40\r\n") && !strings.Contains(s, "%")
+		}},
+		"a script": {[]string{"TERM=xterm"}, true, func(s string) bool { return s == "." }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -122,7 +122,8 @@ func (c *Clock) look(ctx context.Context) error {
 	// What counts is what both answers leave no doubt of: each may have been long under way.
 	if back := c.last.earliest() - read.latest(); c.asked && back > setBack && c.ahead+back <= mostAhead {
 		ahead, jumped = max(ahead, c.ahead+back), true
-		c.log.WarnContext(ctx, "the clock of the database was set back; the time of this installation goes on, a tenth slower, until they agree again",
+		c.log.WarnContext(ctx, "the clock of the database was set back; the time of this installation goes on, a tenth slower, until they "+
+			"agree again",
 			"back_seconds", back.Round(time.Millisecond).Seconds())
 	}
 	if jumped || read.Seen.IsZero() || read.Clock.Sub(read.Seen) >= keepEvery {

@@ -12,7 +12,8 @@ import (
 var Loggable = map[string]bool{
 	slog.TimeKey: true, slog.LevelKey: true, slog.MessageKey: true,
 	// a request
-	"request_id": true, "client_request_id": true, "client_network": true, "key_id": true, "environment": true, "method": true, "route": true, "status": true, "took_ms": true,
+	"request_id": true, "client_request_id": true, "client_network": true, "key_id": true, "environment": true, "method": true, "route": true,
+	"status": true, "took_ms": true,
 	"application_id": true, "business_id": true, "delivery_id": true, "attempt": true, "try": true,
 	"code": true, "error": true, "panic": true, "cause": true, "stack": true,
 	// a statement, which has no values in it
@@ -28,7 +29,8 @@ var Loggable = map[string]bool{
 	// an operator
 	"operator_id": true,
 	// the process
-	"version": true, "job": true, "listener": true, "listening": true, "database": true, "redis": true, "setting": true, "warning": true, "removed": true, "resealed": true, "tables": true,
+	"version": true, "job": true, "listener": true, "listening": true, "database": true, "redis": true, "setting": true, "warning": true,
+	"removed": true, "resealed": true, "tables": true,
 	// the clock of the database, and what is old by it
 	"ahead_seconds": true, "back_seconds": true, "table": true, "oldest": true, "deleted_before": true,
 	"partition": true, "bytes": true, "most": true,

@@ -58,7 +58,8 @@ func signInLink(l ports.Letter) content {
 		Subject: "Your link to sign in to " + place(l) + " on Waybill",
 		Lines:   []string{"This link lets you in once, within " + lasting(l.LinkFor) + ". Whoever has it can use it: do not pass it on."},
 		Action:  open("Sign in", l.Link),
-		Why:     "You get this because a link was asked for with your address. If it was not you, do nothing: without the link nobody gets in by it.",
+		Why: "You get this because a link was asked for with your address. If it was not you, do nothing: without the link nobody gets " +
+			"in by it.",
 	}
 }
 
@@ -114,7 +115,8 @@ func keyRevoked(l ports.Letter) content {
 }
 
 func keyExpires(l ports.Letter) content {
-	c := aboutKey(l, "a "+string(l.Env)+" key expires soon", "An API key of "+l.App+" expires within seven days. From then on it works no more.", expiry(l)...)
+	c := aboutKey(l, "a "+string(l.Env)+" key expires soon",
+		"An API key of "+l.App+" expires within seven days. From then on it works no more.", expiry(l)...)
 	c.Action = open("Rotate the key", l.Page)
 	c.After = []string{"Rotate it in the portal: the new key works at once, and the old one until it expires."}
 	return c
@@ -123,7 +125,8 @@ func keyExpires(l ports.Letter) content {
 func aboutEndpoint(l ports.Letter, subject, line string, more ...fact) content {
 	c := content{
 		Subject: place(l) + ": " + subject, Lines: []string{line},
-		Facts: append([]fact{{"Endpoint", l.Host + " (" + string(l.Endpoint) + ")"}}, more...), Action: open("Open the portal", l.Page), Why: whyMember(l),
+		Facts: append([]fact{{"Endpoint", l.Host + " (" + string(l.Endpoint) + ")"}}, more...), Action: open("Open the portal", l.Page),
+		Why: whyMember(l),
 	}
 	if l.Since != nil {
 		c.Facts = append(c.Facts, fact{"Failing since", when(*l.Since)})
@@ -146,11 +149,13 @@ func endpointDisabled(l ports.Letter) content {
 
 func endpointRecovered(l ports.Letter) content {
 	if l.Enabled {
-		c := aboutEndpoint(l, "webhooks to "+l.Host+" are on again", "The endpoint at "+l.Host+" was enabled again, and gets webhooks from now on.", fact{"Enabled", when(l.At)})
+		c := aboutEndpoint(l, "webhooks to "+l.Host+" are on again",
+			"The endpoint at "+l.Host+" was enabled again, and gets webhooks from now on.", fact{"Enabled", when(l.At)})
 		c.After = []string{"What it missed is not sent by itself: recover it with POST /webhook-endpoints/" + string(l.Endpoint) + "/recover."}
 		return c
 	}
-	c := aboutEndpoint(l, "webhooks to "+l.Host+" arrive again", "The endpoint at "+l.Host+" answers again after a time in which webhooks to it were held back.", fact{"Recovered", when(l.At)})
+	c := aboutEndpoint(l, "webhooks to "+l.Host+" arrive again",
+		"The endpoint at "+l.Host+" answers again after a time in which webhooks to it were held back.", fact{"Recovered", when(l.At)})
 	c.After = []string{"What waited is being sent now. There is nothing that you have to do."}
 	return c
 }

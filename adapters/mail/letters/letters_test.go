@@ -11,7 +11,8 @@ import (
 func TestEveryKindHasATextThatNamesTheBusinessEscapesNamesAndLoadsNothing(t *testing.T) {
 	t.Parallel()
 	for _, kind := range domain.MailKinds() {
-		m, err := Renderer{}.Render(ports.Letter{Kind: kind, Name: "<b>Ama", Business: "Adom Foods", Link: "https://portal.example/enter/x", Page: "https://portal.example/"})
+		m, err := Renderer{}.Render(ports.Letter{Kind: kind, Name: "<b>Ama", Business: "Adom Foods", Link: "https://portal.example/enter/x",
+			Page: "https://portal.example/"})
 		if err != nil {
 			t.Errorf("%s: %v", kind, err)
 			continue

@@ -170,7 +170,8 @@ func (m *Mailer) client() (*mail.Client, *line, error) {
 	if m.user != "" {
 		options = append(options, mail.WithUsername(m.user), mail.WithPassword(m.password))
 		if m.local {
-			options = append(options, mail.WithOpportunisticSMTPAuth(mail.SMTPAuthSCRAMSHA256, mail.SMTPAuthSCRAMSHA1, mail.SMTPAuthPlainNoEnc, mail.SMTPAuthLoginNoEnc))
+			options = append(options, mail.WithOpportunisticSMTPAuth(mail.SMTPAuthSCRAMSHA256, mail.SMTPAuthSCRAMSHA1, mail.SMTPAuthPlainNoEnc,
+				mail.SMTPAuthLoginNoEnc))
 		} else {
 			// Without TLS it takes only what does not show the password, or nothing.
 			options = append(options, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover))
@@ -267,5 +268,7 @@ func (m *Mailer) message(of ports.MailMessage) (*mail.Msg, error) {
 
 // oneLine keeps a text from ending its header and beginning another one.
 func oneLine(text string) string {
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' || r == '\u0085' }), " ")
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool {
+		return r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' || r == '\u0085'
+	}), " ")
 }

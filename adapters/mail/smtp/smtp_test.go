@@ -73,8 +73,10 @@ func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 		t.Fatal(err)
 	}
 	of := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "mail"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "mail"}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter:    time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, of, of, key.Public(), key)
 	if err != nil {
@@ -143,7 +145,8 @@ func TestAMailGoesOutOverTLSWithAPassword(t *testing.T) {
 			t.Fatalf("%s: %d mails came, with the password %q", scheme, len(all), b.password)
 		}
 		head, body, _ := strings.Cut(all[0], "\r\n\r\n")
-		for _, want := range []string{"Message-ID: <01000000000000000000000000000000@example.com>", "Auto-Submitted: auto-generated", "multipart/alternative"} {
+		for _, want := range []string{"Message-ID: <01000000000000000000000000000000@example.com>", "Auto-Submitted: auto-generated",
+			"multipart/alternative"} {
 			if !strings.Contains(head, want) {
 				t.Errorf("%s: the head lacks %q\n%s", scheme, want, head)
 			}

@@ -42,5 +42,6 @@ func RegisterMails(o ports.MailOutbox, clock ports.Clock, r prometheus.Registere
 		}))
 	}
 	gauge("waybill_mails_waiting", "Mails of all processes that wait to be sent.", func(n int, _ float64) float64 { return float64(n) })
-	gauge("waybill_mails_waiting_age_seconds", "Age in seconds of the oldest mail that waits to be sent; 0 when there is none.", func(_ int, age float64) float64 { return age })
+	gauge("waybill_mails_waiting_age_seconds", "Age in seconds of the oldest mail that waits to be sent; 0 when there is none.",
+		func(_ int, age float64) float64 { return age })
 }

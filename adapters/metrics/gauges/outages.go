@@ -36,7 +36,8 @@ func (o *Outages) Of(service string) func(domain.Environment, bool) {
 	return func(e domain.Environment, gone bool) {
 		if gone {
 			o.gone.WithLabelValues(service, string(e)).Set(1)
-			o.log.Warn("a service does not answer; until it does most quotes and creates are refused at once", "service", service, "environment", string(e))
+			o.log.Warn("a service does not answer; until it does most quotes and creates are refused at once", "service", service, "environment",
+				string(e))
 			return
 		}
 		o.gone.WithLabelValues(service, string(e)).Set(0)

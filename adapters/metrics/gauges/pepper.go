@@ -27,7 +27,8 @@ func RegisterPepper(s ports.Storage, clock ports.Clock, r prometheus.Registerer,
 	const name, help = "waybill_old_pepper_keys", "API keys and operator tokens whose digest still uses a previous pepper; -1 when unknown."
 	gauge(name, help, prometheus.Labels{"kind": "api_key"}, func(u domain.PepperUse) float64 { return float64(u.Keys) })
 	gauge(name, help, prometheus.Labels{"kind": "operator_token"}, func(u domain.PepperUse) float64 { return float64(u.Tokens) })
-	gauge("waybill_old_pepper_last_used_timestamp_seconds", "Unix time of the last use of a key whose digest uses a previous pepper; 0 when there was none, -1 when unknown.", nil, func(u domain.PepperUse) float64 {
+	gauge("waybill_old_pepper_last_used_timestamp_seconds", "Unix time of the last use of a key whose digest uses a previous pepper; 0 when "+
+		"there was none, -1 when unknown.", nil, func(u domain.PepperUse) float64 {
 		if u.LastUsedAt == nil {
 			return 0
 		}

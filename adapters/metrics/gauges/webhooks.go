@@ -57,13 +57,14 @@ func RegisterWebhooks(o ports.WebhookOutbox, clock ports.Clock, r prometheus.Reg
 		n, _, err := o.Backlog(ctx, clock.Now())
 		return float64(n), err
 	})
-	gauge("waybill_webhook_backlog_age_seconds", "Age in seconds of the oldest webhook that is due and not sent; 0 when there is none.", func(ctx context.Context) (float64, error) {
-		_, since, err := o.Backlog(ctx, clock.Now())
-		if err != nil || since.IsZero() {
-			return 0, err
-		}
-		return clock.Now().Sub(since).Seconds(), nil
-	})
+	gauge("waybill_webhook_backlog_age_seconds", "Age in seconds of the oldest webhook that is due and not sent; 0 when there is none.",
+		func(ctx context.Context) (float64, error) {
+			_, since, err := o.Backlog(ctx, clock.Now())
+			if err != nil || since.IsZero() {
+				return 0, err
+			}
+			return clock.Now().Sub(since).Seconds(), nil
+		})
 	gauge("waybill_webhook_endpoints_disabled", "Disabled webhook endpoints of all applications.", func(ctx context.Context) (float64, error) {
 		n, err := o.Disabled(ctx)
 		return float64(n), err

@@ -62,7 +62,8 @@ func abroadPrefix(region string) (string, error) {
 		return "", err
 	}
 	for _, m := range all.GetMetadata() {
-		if m.GetId() == region && m.GetNationalPrefixForParsing() == "0" && len(phonenumbers.GetRegionCodesForCountryCode(int(m.GetCountryCode()))) == 1 {
+		if m.GetId() == region && m.GetNationalPrefixForParsing() == "0" &&
+			len(phonenumbers.GetRegionCodesForCountryCode(int(m.GetCountryCode()))) == 1 {
 			return fmt.Sprintf("+%d", m.GetCountryCode()), nil
 		}
 	}

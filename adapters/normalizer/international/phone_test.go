@@ -281,10 +281,12 @@ func TestAPartOfANumberIsReadInAnySpelling(t *testing.T) {
 	t.Parallel()
 	n := in(t, "GH")
 	for typed, want := range map[string]string{
-		"024 412 3456": "+233244123456", "+233 (0)24 412 3456": "+233244123456", "00233244123456": "+233244123456", "233244123456": "233244123456", "+44 (0)20 7946 0958": "+442079460958",
+		"024 412 3456": "+233244123456", "+233 (0)24 412 3456": "+233244123456", "00233244123456": "+233244123456",
+		"233244123456": "233244123456", "+44 (0)20 7946 0958": "+442079460958",
 		"024 412": "+23324412", "0244": "+233244", "+233 24": "+23324", "00 233 24": "+23324", "+233 (0)24": "+23324", "+233 0": "+233",
 		"412-3456": "4123456", "412": "412", "(456)": "456", "\uff10\uff12\uff14": "+23324",
-		"": "", "24": "", "+23": "", "0": "", "Ama": "", "17 Oxford": "", "412+345": "", "+0": "", strings.Repeat("1", 20): "", strings.Repeat("1 ", 60): "",
+		"": "", "24": "", "+23": "", "0": "", "Ama": "", "17 Oxford": "", "412+345": "", "+0": "", strings.Repeat("1", 20): "",
+		strings.Repeat("1 ", 60): "",
 	} {
 		if got, ok := n.PhonePart(typed); got != want || ok != (want != "") {
 			t.Errorf("%q: got %q, %v, want %q", typed, got, ok, want)
@@ -300,7 +302,8 @@ func TestAPartOfANumberIsReadInAnySpelling(t *testing.T) {
 func TestAnyBeginningOfASpellingOfANumberIsAPartOfIt(t *testing.T) {
 	t.Parallel()
 	n := in(t, "GH")
-	for _, typed := range []string{"024 412 3456", "0244123456", "+233 24 412 3456", "+233 (0)24-412-3456", "00233244123456", "233244123456", "244123456"} {
+	for _, typed := range []string{"024 412 3456", "0244123456", "+233 24 412 3456", "+233 (0)24-412-3456", "00233244123456", "233244123456",
+		"244123456"} {
 		for end := range len(typed) {
 			part, ok := n.PhonePart(typed[:end+1])
 			if ok && !strings.Contains("+233244123456", part) {

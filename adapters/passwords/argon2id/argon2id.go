@@ -79,7 +79,8 @@ func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, h.parameters.Memory, h.parameters.Passes, h.parameters.Parallelism,
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, h.parameters.Memory, h.parameters.Passes,
+		h.parameters.Parallelism,
 		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(key)), nil
 }
 
@@ -127,7 +128,8 @@ func parse(hash string) (p Parameters, salt, key []byte, err error) {
 	salt, errSalt := base64.RawStdEncoding.DecodeString(parts[4])
 	key, errKey := base64.RawStdEncoding.DecodeString(parts[5])
 	if errSalt != nil || errKey != nil || len(salt) < 8 || len(salt) > 64 || len(key) < 16 || len(key) > 64 ||
-		p.Passes < 1 || p.Passes > maxPasses || p.Parallelism < 1 || p.Parallelism > maxParallelism || p.Memory < 8*uint32(p.Parallelism) || p.Memory > maxMemory {
+		p.Passes < 1 || p.Passes > maxPasses || p.Parallelism < 1 || p.Parallelism > maxParallelism || p.Memory < 8*uint32(p.Parallelism) ||
+		p.Memory > maxMemory {
 		return p, nil, nil, errMalformed
 	}
 	return p, salt, key, nil

@@ -44,8 +44,9 @@ func TestGoodAnswersBecomeQuotes(t *testing.T) {
 	}
 	withFee := func(fee string) string { return strings.Replace(good, "24.5", fee, 1) }
 	for body, want := range map[string]domain.Quote{
-		good:                        priced(2450),
-		custom:                      {Currency: "GHS", Distance: domain.Distance{Kilometres: 512.75, Source: domain.DistanceStraightLine}, RequiresCustomQuote: true},
+		good: priced(2450),
+		custom: {Currency: "GHS", Distance: domain.Distance{Kilometres: 512.75, Source: domain.DistanceStraightLine},
+			RequiresCustomQuote: true},
 		withFee("0"):                priced(0),
 		withFee("-0.00"):            priced(0),
 		withFee("0.01"):             priced(1),
@@ -57,10 +58,14 @@ func TestGoodAnswersBecomeQuotes(t *testing.T) {
 		withFee("0.29"):             priced(29), // 28.999999999999996 hundredths as a float
 		withFee("9999999999999.99"): priced(999999999999999),
 		"\n " + good + " \r\n\t":    priced(2450),
-		`{"fee":24.5,"currency":"GHS","distance_source":"road","distance_km":5.3}`:                                                        priced(2450),
-		`{"currency":"GHS","fee":24.5,"distance_km":5.3,"distance_source":"road","valid_until":null,"breakdown":{"fee":[1,"x"]},"Fee":1}`: priced(2450),
-		`{"currency":"GHS","fee":null,"distance_km":5.3,"distance_source":"road","requires_custom_quote":true}`:                           {Currency: "GHS", Distance: road, RequiresCustomQuote: true},
-		`{"currency":"GHS","fee":24.5,"distance_km":0,"distance_source":"road"}`:                                                          {Currency: "GHS", Distance: domain.Distance{Source: domain.DistanceRoad}, Fee: cedis(2450)},
+		`{"fee":24.5,"currency":"GHS","distance_source":"road","distance_km":5.3}`: priced(
+			2450),
+		`{"currency":"GHS","fee":24.5,"distance_km":5.3,"distance_source":"road","valid_until":null,"breakdown":{"fee":[1,"x"]},"Fee":1}`: priced(
+			2450),
+		`{"currency":"GHS","fee":null,"distance_km":5.3,"distance_source":"road","requires_custom_quote":true}`: {Currency: "GHS", Distance: road,
+			RequiresCustomQuote: true},
+		`{"currency":"GHS","fee":24.5,"distance_km":0,"distance_source":"road"}`: {Currency: "GHS",
+			Distance: domain.Distance{Source: domain.DistanceRoad}, Fee: cedis(2450)},
 		// Exactly as much as is read.
 		strings.Repeat(" ", 64<<10-len(good)) + good: priced(2450),
 	} {
@@ -170,7 +175,8 @@ func TestAnAnswerWithAnyDoubtIsAFault(t *testing.T) {
 
 func TestEveryOtherStatusIsAFault(t *testing.T) {
 	t.Parallel()
-	for _, status := range []int{201, 202, 203, 204, 206, 300, 304, 400, 401, 403, 404, 405, 408, 409, 418, 429, 500, 501, 502, 503, 504, 599} {
+	for _, status := range []int{201, 202, 203, 204, 206, 300, 304, 400, 401, 403, 404, 405, 408, 409, 418, 429, 500, 501, 502, 503, 504,
+		599} {
 		body := good
 		if status == 204 || status == 304 {
 			body = ""

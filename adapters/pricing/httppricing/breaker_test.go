@@ -187,7 +187,8 @@ func TestCallersThatGoAwayAreNoOutage(t *testing.T) {
 		for i := range 20 {
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(time.Second, cancel)
-			if _, err := c.Price(ctx, tripOf(fmt.Sprint("biz_", i%2), domain.Live, i)); !domain.HasCode(err, domain.CodeQuoteUnavailable) || !errors.Is(err, context.Canceled) {
+			if _, err := c.Price(ctx, tripOf(fmt.Sprint("biz_", i%2), domain.Live, i)); !domain.HasCode(err, domain.CodeQuoteUnavailable) ||
+				!errors.Is(err, context.Canceled) {
 				t.Fatalf("got %v", err)
 			}
 		}

@@ -310,7 +310,8 @@ func TestTheCallersDeadlineEndsTheCallEarlier(t *testing.T) {
 	defer cancel()
 	began := time.Now()
 	_, err := ask(t, httppricing.Options{URL: url}).Price(ctx, trip)
-	if took := time.Since(began); !domain.HasCode(err, domain.CodeQuoteUnavailable) || !errors.Is(err, context.DeadlineExceeded) || took > time.Second {
+	if took := time.Since(began); !domain.HasCode(err, domain.CodeQuoteUnavailable) || !errors.Is(err, context.DeadlineExceeded) ||
+		took > time.Second {
 		t.Errorf("got %v after %v", err, took)
 	}
 }

@@ -80,10 +80,12 @@ func TestWhatIsNotExactlyAQuestionIsRefusedAndNeverPriced(t *testing.T) {
 		"", "null", "[]", "{}", "{", question + question, question + "x", "\xff",
 		with("{", `{"discount":1,`), with(`"live"`, `"live","live2":1`), with(`"environment"`, `"Environment"`),
 		with(`"currency":"GHS"`, `"currency":"GHS","currency":"GHS"`), with(`"latitude":5.56`, `"latitude":5.56,"altitude":3`),
-		with("live", "test"), with(`"live"`, "null"), with("bike", "rocket"), with("bike", "Bike"), with("GHS", "USD"), with(`"currency":"GHS",`, ""),
+		with("live", "test"), with(`"live"`, "null"), with("bike", "rocket"), with("bike", "Bike"), with("GHS", "USD"),
+		with(`"currency":"GHS",`, ""),
 		with("5.56", "90.1"), with("5.56", "-90.1"), with("-0.2", "180.1"), with("-0.2", "-180.1"), with("5.56", "1e400"), with("5.56", "NaN"),
 		with("5.56", `"5.56"`), with("5.56", "null"), with(`"latitude":5.56,`, ""), with(`,"longitude":-0.2`, ""),
-		with(`"dropoff":{"latitude":5.6,"longitude":-0.19}`, `"dropoff":null`), with(`"dropoff":{"latitude":5.6,"longitude":-0.19}`, `"dropoff":[5.6,-0.19]`),
+		with(`"dropoff":{"latitude":5.6,"longitude":-0.19}`, `"dropoff":null`), with(`"dropoff":{"latitude":5.6,"longitude":-0.19}`,
+			`"dropoff":[5.6,-0.19]`),
 		strings.Repeat(" ", 5000) + question,
 	} {
 		w := send(h, "POST", "/prices", body)

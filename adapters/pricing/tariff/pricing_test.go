@@ -147,7 +147,8 @@ func TestATripThatIsTooLongToBeMeasuredNeedsACustomQuote(t *testing.T) {
 	t.Parallel()
 	estimate := domain.Distance{Kilometres: 755.12, Source: domain.DistanceStraightLine}
 	for _, vehicle := range domain.VehicleTypes() {
-		got, err := price(t, tariff.Default(), routing{err: fmt.Errorf("engine: %w", &ports.TripTooLongError{Distance: estimate})}, domain.Trip{VehicleType: vehicle})
+		got, err := price(t, tariff.Default(), routing{err: fmt.Errorf("engine: %w", &ports.TripTooLongError{Distance: estimate})},
+			domain.Trip{VehicleType: vehicle})
 		if want := (domain.Quote{Currency: "GHS", Distance: estimate, RequiresCustomQuote: true}); err != nil || got != want {
 			t.Errorf("%s: got %+v, %v, want %+v", vehicle, got, err, want)
 		}

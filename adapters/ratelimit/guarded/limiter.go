@@ -58,9 +58,10 @@ type Limiter struct {
 // answered, and logs when they begin and when they end.
 func New(shared Shared, local Local, r prometheus.Registerer, log *slog.Logger) *Limiter {
 	shared.Tell(local.Remember)
-	l := &Limiter{shared: shared, local: local, log: log, settling: map[ports.Bucket]chan struct{}{}, fallbacks: prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "waybill_rate_limiter_fallbacks_total", Help: "Calls that the process's own rate limiter answered because Redis was slow or gone.",
-	})}
+	l := &Limiter{shared: shared, local: local, log: log, settling: map[ports.Bucket]chan struct{}{},
+		fallbacks: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "waybill_rate_limiter_fallbacks_total", Help: "Calls that the process's own rate limiter answered because Redis was slow or gone.",
+		})}
 	r.MustRegister(l.fallbacks)
 	l.cause.Store(new(error))
 	l.breaker = upstream.NewRedisBreaker(l.tell)

@@ -141,7 +141,8 @@ func TestASharedLimiterThatAnswersIsTheOnlyOneAsked(t *testing.T) {
 			s.Errorf("got %+v, %v", a, err)
 		}
 		if s.local.asked.Load() != 0 || s.shared.taken.Load() != 19 || s.fallbacks() != 0 || s.lines() != 0 {
-			s.Errorf("local asked %d times, shared counts %d, %d fallbacks, logged %q", s.local.asked.Load(), s.shared.taken.Load(), s.fallbacks(), s.logged.String())
+			s.Errorf("local asked %d times, shared counts %d, %d fallbacks, logged %q", s.local.asked.Load(), s.shared.taken.Load(), s.fallbacks(),
+				s.logged.String())
 		}
 	})
 }

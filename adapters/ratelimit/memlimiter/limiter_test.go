@@ -104,8 +104,10 @@ func BenchmarkTakeKeyAndBusiness(b *testing.B) {
 	var n atomic.Int64
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
-		key := ports.Bucket{Scope: "key", Name: fmt.Sprintf("key_%032x", n.Add(1)), Limit: domain.RateLimit{Limit: 10_000_000, Window: time.Minute}}
-		business := ports.Bucket{Scope: "business", Name: "biz_00000000000000000000000000000000", Limit: domain.RateLimit{Limit: 10_000_000, Window: time.Minute}}
+		key := ports.Bucket{Scope: "key", Name: fmt.Sprintf("key_%032x", n.Add(1)), Limit: domain.RateLimit{Limit: 10_000_000,
+			Window: time.Minute}}
+		business := ports.Bucket{Scope: "business", Name: "biz_00000000000000000000000000000000", Limit: domain.RateLimit{Limit: 10_000_000,
+			Window: time.Minute}}
 		for pb.Next() {
 			if a, _ := l.Take(b.Context(), key, business); a.Scope == "" {
 				b.Error("no answer")

@@ -84,7 +84,8 @@ func (m model) hold(t interface{ Fatalf(string, ...any) }, got ports.Allowance, 
 }
 
 func named(limit, length int64) ports.Bucket {
-	return ports.Bucket{Scope: "key", Name: fmt.Sprintf("test-%x", rand.Uint64()), Limit: domain.RateLimit{Limit: int(limit), Window: millis(length)}}
+	return ports.Bucket{Scope: "key", Name: fmt.Sprintf("test-%x", rand.Uint64()), Limit: domain.RateLimit{Limit: int(limit),
+		Window: millis(length)}}
 }
 
 func TestEveryAnswerIsThatOfTheRuleInFractions(t *testing.T) {

@@ -261,7 +261,8 @@ func TestAScriptThatRedisDoesNotKnowIsSentAlong(t *testing.T) {
 	c := autopipeline.New(redis.Connect(t, redis.URL(t)))
 	script := goredis.NewScript(fmt.Sprintf("return {ARGV[1], KEYS[1], '%x'}", rand.Uint64()))
 	for range 2 {
-		if got, err := script.Run(t.Context(), c, []string{"key"}, "arg").StringSlice(); err != nil || len(got) != 3 || got[0] != "arg" || got[1] != "key" {
+		if got, err := script.Run(t.Context(), c, []string{"key"}, "arg").StringSlice(); err != nil || len(got) != 3 || got[0] != "arg" ||
+			got[1] != "key" {
 			t.Errorf("got %v, %v", got, err)
 		}
 	}

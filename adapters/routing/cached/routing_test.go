@@ -76,7 +76,8 @@ func TestRoutingConformance(t *testing.T) {
 	t.Parallel()
 	routing.Examine(t, routing.Ground{
 		Source: domain.DistanceRoad,
-		Places: []domain.Coordinates{{Latitude: 5.5560, Longitude: -0.1969}, {Latitude: 5.67, Longitude: -0.01}, {Latitude: 6.6885, Longitude: -1.6244}},
+		Places: []domain.Coordinates{{Latitude: 5.5560, Longitude: -0.1969}, {Latitude: 5.67, Longitude: -0.01},
+			{Latitude: 6.6885, Longitude: -1.6244}},
 	}, func(t *testing.T) ports.Routing { c, _ := wrap(t, flat()); return c })
 }
 
@@ -152,7 +153,8 @@ func TestTheEngineIsAskedForTheRoundedTrip(t *testing.T) {
 	}}
 	c, _ := wrap(t, e)
 	ask(t, c, trip(5.5600049))
-	if want := (domain.Trip{Environment: domain.Live, VehicleType: domain.Car, Pickup: trip(5.56).Pickup, Dropoff: trip(5.56).Dropoff}); seen != want {
+	if want := (domain.Trip{Environment: domain.Live, VehicleType: domain.Car, Pickup: trip(5.56).Pickup,
+		Dropoff: trip(5.56).Dropoff}); seen != want {
 		t.Errorf("asked for %+v, want %+v", seen, want)
 	}
 }

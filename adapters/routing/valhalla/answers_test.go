@@ -28,7 +28,8 @@ func TestTheQuestionIsTheEngines(t *testing.T) {
 	})
 	costings := map[domain.VehicleType]string{domain.Bike: "motor_scooter", domain.Car: "auto", domain.Van: "auto", domain.Truck: "truck"}
 	for _, vehicle := range domain.VehicleTypes() {
-		to := domain.Trip{VehicleType: vehicle, Pickup: domain.Coordinates{Latitude: 5.56, Longitude: -0.2}, Dropoff: domain.Coordinates{Latitude: 5.6, Longitude: -0.19}}
+		to := domain.Trip{VehicleType: vehicle, Pickup: domain.Coordinates{Latitude: 5.56, Longitude: -0.2},
+			Dropoff: domain.Coordinates{Latitude: 5.6, Longitude: -0.19}}
 		if _, err := ask(t, valhalla.Options{URL: url + "/v3/"}).Distance(t.Context(), to); err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +85,8 @@ func TestWhatIsNotTheEnginesAnswerIsAFailure(t *testing.T) {
 		{200, replaced(`"kilometers"`, `"miles"`)}, {200, replaced(`"units":"kilometers",`, ``)},
 		{200, replaced(summary, `"summary":{"length":-0.001}`)}, {200, replaced(summary, `"summary":{"length":NaN}`)},
 		{200, replaced(summary, `"summary":{"length":"2.0"}`)}, {200, replaced(summary, `"summary":{"length":null}`)},
-		{200, replaced(summary, `"summary":{"length":1e999}`)}, {200, replaced(summary, `"summary":{}`)}, {200, replaced(summary, `"summary":null`)},
+		{200, replaced(summary, `"summary":{"length":1e999}`)}, {200, replaced(summary, `"summary":{}`)},
+		{200, replaced(summary, `"summary":null`)},
 		{200, replaced(summary, `"summary":{"length":2,"length":1}`)}, {200, replaced(summary, `"Summary":{"length":2}`)},
 		{200, good + strings.Repeat(" ", 1<<20)},
 		{200, `{"error_code":442,"error":"No path could be found for input"}`},
@@ -171,7 +173,8 @@ func TestOptionsThatCannotBeMeantAreRefused(t *testing.T) {
 		}
 	}
 	requireFault(t, ask(t, valhalla.Options{URL: "http://127.0.0.1:1"}))
-	if _, err := ask(t, valhalla.Options{URL: serve(t, answers(200, good))}).Distance(t.Context(), domain.Trip{VehicleType: "rocket"}); err == nil {
+	if _, err := ask(t, valhalla.Options{URL: serve(t, answers(200, good))}).Distance(t.Context(),
+		domain.Trip{VehicleType: "rocket"}); err == nil {
 		t.Error("a rocket was measured")
 	}
 }

@@ -23,7 +23,8 @@ func (s recipients) FindAddress(ctx context.Context, t domain.Tenant, recipient 
 	if err != nil {
 		return domain.Address{}, err
 	}
-	row, err := lookUp[addressRow](ctx, s.session, addressLookup, uuidOf(rowIDOf(t.BusinessID)), string(t.Environment), uuidOf(key), matchHash(matchKey))
+	row, err := lookUp[addressRow](ctx, s.session, addressLookup, uuidOf(rowIDOf(t.BusinessID)), string(t.Environment), uuidOf(key),
+		matchHash(matchKey))
 	if !errors.Is(err, batch.ErrAlone) {
 		return foundOr(row, err, (*addressRow).domain)
 	}
@@ -31,7 +32,8 @@ func (s recipients) FindAddress(ctx context.Context, t domain.Tenant, recipient 
 }
 
 var addressLookup = newLookup(addressTable, addressTable.list(),
-	"recipient_addresses WHERE business_id = u.a AND environment = u.b AND recipient_id = u.c AND match_hash = u.d", "uuid", "text", "uuid", "bytea")
+	"recipient_addresses WHERE business_id = u.a AND environment = u.b AND recipient_id = u.c AND match_hash = u.d", "uuid", "text", "uuid",
+	"bytea")
 
 func (s recipients) takeAddress(query *gorm.DB) (domain.Address, error) {
 	var row addressRow

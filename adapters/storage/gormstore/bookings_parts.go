@@ -36,7 +36,8 @@ var parts = []part{
 	{"simulation", func(e *entry) bool { return e.Delivery.Simulating() }, inAnyOrder, booking.countSimulation, (*pgBatch).addSimulations},
 	{"recipient", func(e *entry) bool { return e.NewRecipient }, byPhone, booking.insertRecipient, (*pgBatch).addRecipients},
 	{"name of a recipient", func(e *entry) bool { return e.FillName && !e.NewRecipient }, byPhone, booking.fillName, (*pgBatch).addNames},
-	{"count of addresses", func(e *entry) bool { return e.NewAddress && !e.NewRecipient }, byPhone, booking.countAddress, (*pgBatch).addAddressCounts},
+	{"count of addresses", func(e *entry) bool { return e.NewAddress && !e.NewRecipient }, byPhone, booking.countAddress,
+		(*pgBatch).addAddressCounts},
 	{"address", func(e *entry) bool { return e.NewAddress }, byPhone, booking.insertAddress, (*pgBatch).addAddresses},
 	{"delivery", always, byExternalID, booking.insertDelivery, (*pgBatch).addDeliveries},
 	{"event", always, byExternalID, booking.insertEvent, (*pgBatch).addEvents},
@@ -57,7 +58,8 @@ func inAnyOrder(*entry, *entry) int { return 0 }
 func byItem(a, b *entry) int { return cmp.Compare(a.Bulk.Item.Index, b.Bulk.Item.Index) }
 
 func byKey(a, b *entry) int {
-	return cmp.Or(cmp.Compare(a.row.ApplicationID, b.row.ApplicationID), cmp.Compare(a.row.Environment, b.row.Environment), cmp.Compare(a.Key.Key, b.Key.Key))
+	return cmp.Or(cmp.Compare(a.row.ApplicationID, b.row.ApplicationID), cmp.Compare(a.row.Environment, b.row.Environment),
+		cmp.Compare(a.Key.Key, b.Key.Key))
 }
 
 func byPhone(a, b *entry) int {

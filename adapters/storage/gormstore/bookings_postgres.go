@@ -122,7 +122,8 @@ var errIncomplete = errors.New("a batch is incomplete")
 // aboutRows tells a failure that comes of what was to be stored, or of who held
 // it, from one of the database.
 func aboutRows(err error) bool {
-	return isPg(err, pgForeignKeyViolation, pgUniqueViolation, pgCheckViolation, pgLockNotAvailable, pgDeadlockDetected, pgSerializationFailure)
+	return isPg(err, pgForeignKeyViolation, pgUniqueViolation, pgCheckViolation, pgLockNotAvailable, pgDeadlockDetected,
+		pgSerializationFailure)
 }
 
 // statementGone tells that somebody took from the session what is prepared there,

@@ -164,7 +164,8 @@ func (b *pgBatch) addItems(t *pgTry, of []int) error {
 		arrayOf(b, of, pgfast.Integer, func(e *entry) int { return e.Bulk.Item.Index }),
 		arrayOf(b, of, pgfast.Boolean, func(e *entry) bool { return e.Bulk.Item.Created }),
 		arrayOf(b, of, pgfast.Bytes, func(e *entry) []byte { return e.Bulk.Item.Result }),
-		pgUUID.One(first.row.ApplicationID), pgfast.Text.One(first.row.Environment), pgfast.Text.One(first.Bulk.Hold.Key), pgUUID.One(rowID(first.Bulk.Hold.ClaimID)))
+		pgUUID.One(first.row.ApplicationID), pgfast.Text.One(first.row.Environment), pgfast.Text.One(first.Bulk.Hold.Key),
+		pgUUID.One(rowID(first.Bulk.Hold.ClaimID)))
 	return nil
 }
 
@@ -238,7 +239,9 @@ func (b *pgBatch) addNames(t *pgTry, of []int) error {
 	rows := b.recipientRows(of)
 	t.add(pgfast.Step{What: "fill in names of recipients", Read: pgfast.Discard}, fillNames,
 		arrayOf(b, of, pgUUID, recipientIDOf),
-		pgfast.Text.Many(len(rows), func(i int) string { return rows[i].Name }), pgfast.Text.Many(len(rows), func(i int) string { return rows[i].SearchText }),
+		pgfast.Text.Many(len(rows), func(i int) string { return rows[i].Name }), pgfast.Text.Many(len(rows), func(i int) string {
+			return rows[i].SearchText
+		}),
 		arrayOf(b, of, pgfast.Time, func(e *entry) time.Time { return e.Recipient.UpdatedAt }))
 	return nil
 }
@@ -257,7 +260,8 @@ func (b *pgBatch) addAddresses(t *pgTry, of []int) error {
 }
 
 const storeInFeed = `INSERT INTO feed_events (id, application_id, environment, delivery_id, sequence, type, occurred_at, payload, position)
-SELECT *, ` + pgPosition + ` FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::integer[], $6::text[], $7::timestamptz[], $8::bytea[])`
+SELECT *, ` + pgPosition +
+	` FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::integer[], $6::text[], $7::timestamptz[], $8::bytea[])`
 
 // fanOutAll takes the events of feedValues, with their masks in the place of the payloads.
 var fanOutAll = fanOutBy(map[string]string{

@@ -36,7 +36,8 @@ const leftBulk = `(idempotency_keys.status = 0 AND idempotency_keys.fingerprint 
 	AND idempotency_keys.expires_at > $now
 	AND (idempotency_keys.leased_until NOT BETWEEN $now AND $far OR idempotency_keys.lease_token = excluded.lease_token))`
 
-func (s bulks) Claim(ctx context.Context, t domain.Tenant, r domain.KeyRecord, token string, lease, retention time.Duration) (ports.BulkHold, error) {
+func (s bulks) Claim(ctx context.Context, t domain.Tenant, r domain.KeyRecord, token string, lease,
+	retention time.Duration) (ports.BulkHold, error) {
 	if err := s.reachKey(t, r.Key); err != nil {
 		return ports.BulkHold{}, s.dialect.claimed(0, err)
 	}

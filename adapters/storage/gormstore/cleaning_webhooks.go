@@ -29,8 +29,10 @@ func (s *Store) purgeEndpoints(ctx context.Context, limit int) (removed int, err
 	}
 	var off []rowID
 	pending := sn.with(ctx).Model(&webhookDeliveryRow{}).Select("min(due_at)").
-		Where(sn.dialect.leases("endpoint_id = webhook_endpoints.id AND status = 'pending' AND due_at >= (SELECT due_since FROM $lease(webhook_endpoints.id))"))
-	if err := sn.with(ctx).Model(&webhookEndpointRow{}).Where("slot IS NOT NULL AND NOT enabled AND (?) IS NOT NULL", pending).Pluck("id", &off).Error; err != nil {
+		Where(sn.dialect.leases("endpoint_id = webhook_endpoints.id AND status = 'pending' AND due_at >= (SELECT due_since FROM " +
+			"$lease(webhook_endpoints.id))"))
+	if err := sn.with(ctx).Model(&webhookEndpointRow{}).Where("slot IS NOT NULL AND NOT enabled AND (?) IS NOT NULL", pending).Pluck("id",
+		&off).Error; err != nil {
 		return 0, sn.dialect.failed("look for what is to be held", err)
 	}
 	for _, id := range off {
@@ -44,7 +46,8 @@ func (s *Store) purgeEndpoints(ctx context.Context, limit int) (removed int, err
 		ID   rowID
 		Aged bool
 	}
-	err = sn.with(ctx).Raw("SELECT id, updated_at <= "+sn.dialect.later+" AS aged FROM webhook_endpoints WHERE slot IS NULL ORDER BY id LIMIT ?",
+	err = sn.with(ctx).Raw("SELECT id, updated_at <= "+sn.dialect.later+
+		" AS aged FROM webhook_endpoints WHERE slot IS NULL ORDER BY id LIMIT ?",
 		sn.dialect.laterBy(-endpointGrace), limit).Scan(&gone).Error
 	for i := 0; err == nil && i < len(gone) && removed < limit; i++ {
 		var n int
@@ -119,7 +122,8 @@ func (s *Store) purgeFeed(ctx context.Context, limit int) (removed int, err erro
 // that no two processes wait for each other.
 func (s feed) moveHorizons(ctx context.Context, deleted []feedEventRow) error {
 	slices.SortFunc(deleted, func(a, b feedEventRow) int {
-		return cmp.Or(cmp.Compare(a.ApplicationID, b.ApplicationID), cmp.Compare(a.Environment, b.Environment), cmp.Compare(b.Position, a.Position))
+		return cmp.Or(cmp.Compare(a.ApplicationID, b.ApplicationID), cmp.Compare(a.Environment, b.Environment),
+			cmp.Compare(b.Position, a.Position))
 	})
 	deleted = slices.DeleteFunc(deleted, func(e feedEventRow) bool { return e.DeliveryID == nil })
 	for i, e := range deleted {

@@ -61,7 +61,8 @@ type heldRow struct {
 }
 
 func newContention(o Options) *contention {
-	return &contention{brief: briefWait, patience: o.LockTimeout, places: make(chan struct{}, max(1, o.PoolSize/waitingShare)), rows: map[string]*heldRow{}}
+	return &contention{brief: briefWait, patience: o.LockTimeout, places: make(chan struct{}, max(1, o.PoolSize/waitingShare)),
+		rows: map[string]*heldRow{}}
 }
 
 // held finds the first of some rows that counts as held; empty: none does.

@@ -46,10 +46,11 @@ func TestABusinessThatWaitsForItsOwnRowsHoldsNoOtherBusinessBack(t *testing.T) {
 			_, err := tx.Webhooks.InsertEndpoint(ctx, sample.WebhookEndpoint(busy))
 			return err
 		}},
-		"a change of the business": {"SELECT 1 FROM businesses WHERE id = '$business' FOR UPDATE", func(ctx context.Context, tx ports.Stores) error {
-			_, err := tx.Tenancy.LockBusiness(ctx, busy.BusinessID)
-			return err
-		}},
+		"a change of the business": {"SELECT 1 FROM businesses WHERE id = '$business' FOR UPDATE",
+			func(ctx context.Context, tx ports.Stores) error {
+				_, err := tx.Tenancy.LockBusiness(ctx, busy.BusinessID)
+				return err
+			}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			holder, brief := connect(t, url), connect(t, url)

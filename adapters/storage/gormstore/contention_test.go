@@ -15,7 +15,8 @@ import (
 )
 
 // A row that is held is waited for longer than anything in these tests takes.
-var heldForLong = gormstore.Options{LockTimeout: holdPatience, StatementTimeout: 2 * holdPatience, IdleInTransactionTimeout: 4 * holdPatience}
+var heldForLong = gormstore.Options{LockTimeout: holdPatience, StatementTimeout: 2 * holdPatience,
+	IdleInTransactionTimeout: 4 * holdPatience}
 
 // refusedAsBusy reports whether a change was refused since its row is held.
 func refusedAsBusy(err error) bool {
@@ -30,7 +31,8 @@ const crowd = 40
 // hold a delivery, which many want to change.
 func TestWhoWaitsForARowThatIsHeldKeepsNoConnectionFromOthers(t *testing.T) {
 	bothWays(t, func(t *testing.T, direct, url string, o gormstore.Options) {
-		o.LockTimeout, o.StatementTimeout, o.IdleInTransactionTimeout = heldForLong.LockTimeout, heldForLong.StatementTimeout, heldForLong.IdleInTransactionTimeout
+		o.LockTimeout, o.StatementTimeout, o.IdleInTransactionTimeout = heldForLong.LockTimeout, heldForLong.StatementTimeout,
+			heldForLong.IdleInTransactionTimeout
 		o.PoolSize = 4
 		s := openWith(t, url, o)
 		tenant, another := newTenant(t, s), newTenant(t, s)

@@ -19,7 +19,8 @@ type feed struct{ session }
 // feedWindow is how many events a page of a narrowed feed looks through at most.
 const feedWindow = 5000
 
-func (s feed) Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after *domain.FeedPosition, limit int) (domain.FeedPage, error) {
+func (s feed) Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after *domain.FeedPosition, limit int) (domain.FeedPage,
+	error) {
 	ctx, done := s.forList(ctx)
 	defer done()
 	page, err := s.page(ctx, t, f, after, limit)
@@ -33,7 +34,8 @@ func (s feed) Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, 
 	return page, s.listFailed(ctx, "read the feed", err)
 }
 
-func (s feed) page(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after *domain.FeedPosition, limit int) (page domain.FeedPage, err error) {
+func (s feed) page(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after *domain.FeedPosition, limit int) (page domain.FeedPage,
+	err error) {
 	scope := feedScope{session: s.session, tenant: t, filter: f, after: after}
 	if err := scope.begin(ctx); err != nil {
 		return page, err

@@ -17,7 +17,8 @@ import (
 )
 
 // readable waits until the feed of a tenant has an event, and returns for how long.
-func readable(t testing.TB, s *gormstore.Store, tenant domain.Tenant, after *domain.FeedPosition, want domain.ID, within time.Duration) time.Duration {
+func readable(t testing.TB, s *gormstore.Store, tenant domain.Tenant, after *domain.FeedPosition, want domain.ID,
+	within time.Duration) time.Duration {
 	t.Helper()
 	for began := time.Now(); ; time.Sleep(2 * time.Millisecond) {
 		page, err := s.Read().Feed.Events(t.Context(), tenant, domain.FeedFilter{}, after, 100)
@@ -209,14 +210,16 @@ func fillFeed(t testing.TB, s *gormstore.Store, tenant domain.Tenant, dialect st
 	t.Helper()
 	id, instant, blob, position := "printf('%%012x70008000%%012x', %d, i)", "'%s'", "zeroblob(600)", "NULL"
 	if dialect == "Postgres" {
-		id, instant, blob, position = "CAST(lpad(to_hex(%d), 12, '0') || '70008000' || lpad(to_hex(i), 12, '0') AS uuid)", "CAST('%s' AS timestamptz)",
+		id, instant, blob, position = "CAST(lpad(to_hex(%d), 12, '0') || '70008000' || lpad(to_hex(i), 12, '0') AS uuid)",
+			"CAST('%s' AS timestamptz)",
 			"decode(repeat('ab', 600), 'hex')", "nextval('feed_positions')"
 	}
 	at := time.Now().Add(-time.Hour)
 	id, instant = fmt.Sprintf(id, at.UnixMilli()), fmt.Sprintf(instant, domain.FormatTime(at))
 	exec(t, s, fmt.Sprintf("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)"+
 		" INSERT INTO feed_events (id, application_id, environment, delivery_id, sequence, type, occurred_at, position, payload)"+
-		" SELECT %s, '%s', 'sandbox', %s, 1, 'delivery.created', %s, %s, %s FROM n", many, id, tenant.ApplicationID.Hex(), id, instant, position, blob))
+		" SELECT %s, '%s', 'sandbox', %s, 1, 'delivery.created', %s, %s, %s FROM n", many, id, tenant.ApplicationID.Hex(), id, instant, position,
+		blob))
 }
 
 // TestFeedAttack is measured by hand: WAYBILL_MEASURE=1 go test -run TestFeedAttack -v.
@@ -252,7 +255,8 @@ func TestACursorBehindWhichEventsWereDeletedHasExpired(t *testing.T) {
 			s := open(t)
 			tenant := newTenant(t, s)
 			empty := feedPage(t, s, tenant, nil)
-			old := []domain.ID{bookOld(t, s, tenant, 40*24*time.Hour), bookOld(t, s, tenant, 39*24*time.Hour), bookOld(t, s, tenant, 38*24*time.Hour)}
+			old := []domain.ID{bookOld(t, s, tenant, 40*24*time.Hour), bookOld(t, s, tenant, 39*24*time.Hour),
+				bookOld(t, s, tenant, 38*24*time.Hour)}
 			whole := feedPage(t, s, tenant, nil)
 			if got := eventIDsOf(whole); !slices.Equal(got, old) {
 				t.Fatalf("the feed has %v, want %v", got, old)
@@ -270,7 +274,8 @@ func TestACursorBehindWhichEventsWereDeletedHasExpired(t *testing.T) {
 				t.Fatalf("cleaning left %v of %v", left, old)
 			}
 			gone := len(old) - len(left)
-			lastGone, firstGone := whole.Events[gone-1].Position, domain.FeedPosition{Commit: whole.Events[0].Position.Commit - 1, ID: sample.ID(domain.PrefixEvent)}
+			lastGone, firstGone := whole.Events[gone-1].Position, domain.FeedPosition{Commit: whole.Events[0].Position.Commit - 1,
+				ID: sample.ID(domain.PrefixEvent)}
 			if got := eventIDsOf(feedPage(t, s, tenant, &lastGone)); !slices.Equal(got, left) {
 				t.Errorf("behind the last one that was deleted there is %v, want %v", got, left)
 			}

@@ -25,7 +25,8 @@ func feedStorm() time.Duration {
 }
 
 // feedReader reads up to limit events behind the last one it saw.
-type feedReader func(ctx context.Context, s *gormstore.Store, t domain.Tenant, after domain.FeedEvent, limit int) ([]domain.FeedEvent, error)
+type feedReader func(ctx context.Context, s *gormstore.Store, t domain.Tenant, after domain.FeedEvent, limit int) ([]domain.FeedEvent,
+	error)
 
 func theFeed(ctx context.Context, s *gormstore.Store, t domain.Tenant, after domain.FeedEvent, limit int) ([]domain.FeedEvent, error) {
 	var from *domain.FeedPosition
@@ -89,7 +90,8 @@ func TestReadersOfTheFeedMissNothingWhileItIsWritten(t *testing.T) {
 			o := storm(t, s, theFeed, feedStorm(), 20*time.Second)
 			t.Logf("%d events", o.written)
 			if o.written < 20 || o.missed+o.doubled+o.misplaced > 0 {
-				t.Errorf("of %d events readers missed %d, saw %d twice and %d out of their delivery's order", o.written, o.missed, o.doubled, o.misplaced)
+				t.Errorf("of %d events readers missed %d, saw %d twice and %d out of their delivery's order", o.written, o.missed, o.doubled,
+					o.misplaced)
 			}
 		})
 	}

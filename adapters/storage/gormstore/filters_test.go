@@ -87,7 +87,8 @@ func (w *filterWorld) lists() map[string]filteredList {
 			}
 			found, err := r.PickupLocations.List(ctx, w.tenant, f, page())
 			for _, one := range found {
-				if text := folded(one.Name + "\n" + one.Address); !strings.Contains(text, folded(f.Search)) || f.Active != nil && one.Active != *f.Active {
+				if text := folded(one.Name + "\n" + one.Address); !strings.Contains(text, folded(f.Search)) || f.Active != nil &&
+					one.Active != *f.Active {
 					wrong = append(wrong, fmt.Sprintf("%+v has %q, active %v", f, text, one.Active))
 				}
 			}

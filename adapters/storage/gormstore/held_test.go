@@ -17,7 +17,8 @@ func TestWhatIsHeldForTooLongIsToldApart(t *testing.T) {
 		options gormstore.Options
 		busy    bool
 	}{
-		"longer than one waits for a lock":      {gormstore.Options{LockTimeout: 50 * time.Millisecond, StatementTimeout: 10 * time.Second}, true},
+		"longer than one waits for a lock": {gormstore.Options{LockTimeout: 50 * time.Millisecond, StatementTimeout: 10 * time.Second},
+			true},
 		"longer than a statement takes at most": {gormstore.Options{LockTimeout: 20 * time.Second, StatementTimeout: 2 * time.Second}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

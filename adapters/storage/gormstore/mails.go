@@ -83,7 +83,8 @@ func (s mails) Settle(ctx context.Context, m domain.Mail) error {
 		return err
 	}
 	// The number of the attempt is the lease: every further one has its own.
-	result := s.with(ctx).Exec("UPDATE mails SET state = ?, due_at = ?, settled_at = ?, last_error = ?, email = CASE WHEN ? = 'waiting' THEN email END"+
+	result := s.with(ctx).Exec("UPDATE mails SET state = ?, due_at = ?, settled_at = ?, last_error = ?, email = CASE WHEN ? = 'waiting' "+
+		"THEN email END"+
 		" WHERE id = ? AND attempts = ? AND state = 'waiting'",
 		string(m.State), instantOf(m.DueAt), optionalInstant(m.SettledAt), storableExcerpt.Replace(m.LastError), string(m.State), key, m.Attempts)
 	return s.dialect.changed("settle a mail", result)
@@ -117,7 +118,8 @@ func (s devices) Seen(ctx context.Context, person domain.ID, digest [32]byte, at
 	var n int64
 	err = s.with(ctx).Raw("SELECT count(*) FROM person_devices WHERE person_id = ? AND digest <> ?", key, digest[:]).Scan(&n).Error
 	if err == nil && !known {
-		err = s.with(ctx).Exec("INSERT INTO person_devices (person_id, digest, created_at, last_seen_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		err = s.with(ctx).Exec(
+			"INSERT INTO person_devices (person_id, digest, created_at, last_seen_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
 			key, digest[:], instantOf(at), instantOf(at)).Error
 	}
 	return known, n > 0, s.dialect.failed("keep a device", err)

@@ -22,7 +22,8 @@ func TestTokensAndThePepperFromBeforeThereWereKindsStay(t *testing.T) {
 			id := domain.ID("opr_0198f3a27c4e7b1d9a6e5c2f10d3b847")
 			insert := map[string][]any{
 				"INSERT INTO key_pepper (id, mark) VALUES (1, $1)": {mark[:]},
-				"INSERT INTO operator_tokens (id, name, digest, last_four, created_at) VALUES ('0198f3a27c4e7b1d9a6e5c2f10d3b847', 'Dispatch', $1, 'abcd', '2026-11-01T00:00:00.000Z')": {mark[:]},
+				"INSERT INTO operator_tokens (id, name, digest, last_four, created_at) VALUES ('0198f3a27c4e7b1d9a6e5c2f10d3b847', 'Dispatch', $1, " +
+					"'abcd', '2026-11-01T00:00:00.000Z')": {mark[:]},
 			}
 			for statement, arguments := range insert {
 				if _, err := write.ExecContext(t.Context(), statement, arguments...); err != nil {

@@ -55,7 +55,8 @@ func TestMigrationsApplyOnceAndAreReported(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := map[int64]string{1: "tenancy", 2: "directory", 3: "deliveries", 4: "idempotency", 5: "key pepper", 6: "key usage", 7: "bulk",
-				8: "simulations", 9: "webhooks", 10: "secret key check", 11: "operators", 12: "search", 13: "feed positions", 14: "operator kinds peppers",
+				8: "simulations", 9: "webhooks", 10: "secret key check", 11: "operators", 12: "search", 13: "feed positions",
+				14: "operator kinds peppers",
 				15: "webhook leases", 17: "clock retention", 18: "people", 19: "request log", 20: "mails", 21: "passkeys", 22: "request figures"}
 			for i := range before {
 				if b := before[i]; b.Name != want[b.Version] || b.AppliedAt != nil {
@@ -154,8 +155,10 @@ func TestBothEnginesHaveTheSameTablesAndColumns(t *testing.T) {
 		t.Errorf("columns differ (-Postgres +SQLite):\n%s", diff)
 	}
 	if diff := cmp.Diff(
-		indexes(pg, `SELECT indexname FROM pg_indexes WHERE schemaname = 'public' AND indexname LIKE '%\_idx' AND indexname NOT LIKE '%\_search\_idx'`),
-		indexes(lite, `SELECT name FROM sqlite_schema WHERE type = 'index' AND name LIKE '%\_idx' ESCAPE '\' AND name NOT IN ('usage_minutes_minute_idx', 'usage_hours_hour_idx')`),
+		indexes(pg,
+			`SELECT indexname FROM pg_indexes WHERE schemaname = 'public' AND indexname LIKE '%\_idx' AND indexname NOT LIKE '%\_search\_idx'`),
+		indexes(lite,
+			`SELECT name FROM sqlite_schema WHERE type = 'index' AND name LIKE '%\_idx' ESCAPE '\' AND name NOT IN ('usage_minutes_minute_idx', 'usage_hours_hour_idx')`),
 	); diff != "" {
 		t.Errorf("indexes differ (-Postgres +SQLite):\n%s", diff)
 	}

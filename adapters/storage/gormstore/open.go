@@ -140,7 +140,8 @@ func newStore(ctx context.Context, e *dialect, p *pools, o Options) (*Store, err
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{dialect: e, pools: p, write: write, read: read, log: o.Logger, full: &atomic.Pointer[time.Time]{}, commitTx: (*sql.Tx).Commit, skipSlow: skipSlow}
+	s := &Store{dialect: e, pools: p, write: write, read: read, log: o.Logger, full: &atomic.Pointer[time.Time]{}, commitTx: (*sql.Tx).Commit,
+		skipSlow: skipSlow}
 	s.bookings = newBookings(func(ctx context.Context, entries []*entry) []error { return e.storeBatch(ctx, s, entries) }, e.writers)
 	if e.locksRows {
 		s.contention = newContention(o)

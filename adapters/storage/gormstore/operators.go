@@ -82,7 +82,8 @@ func (s audit) List(ctx context.Context, f domain.AuditFilter, p domain.PageRequ
 	return listAudit(s.with(ctx), s.dialect, f, p)
 }
 
-func (s audit) ListOfBusiness(ctx context.Context, business domain.ID, f domain.AuditFilter, p domain.PageRequest) ([]domain.AuditEntry, error) {
+func (s audit) ListOfBusiness(ctx context.Context, business domain.ID, f domain.AuditFilter, p domain.PageRequest) ([]domain.AuditEntry,
+	error) {
 	key, _ := lookup(domain.PrefixBusiness, business)
 	if key == "" {
 		return nil, nil // no such business, so no records

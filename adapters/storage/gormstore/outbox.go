@@ -37,7 +37,8 @@ const pendingEndpoints = `WITH RECURSIVE pending (id) AS (
 // look twice.
 const waitingEndpoints = `SELECT id, slow_until FROM (
 	SELECT e.id, e.slow_until,
-		(SELECT min(d.due_at) FROM webhook_deliveries d WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at >= ` + dueSinceOf + `) AS due
+		(SELECT min(d.due_at) FROM webhook_deliveries d WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at >= ` + dueSinceOf +
+	`) AS due
 	FROM webhook_endpoints e
 	WHERE $which AND e.slot IS NOT NULL AND e.enabled AND NOT e.listener AND (e.open_until IS NULL OR e.open_until <= ?)
 ) AS waiting WHERE due <= ? AND COALESCE((SELECT leased_until FROM $lease(waiting.id)) NOT BETWEEN $now AND $far, TRUE) ORDER BY due, id LIMIT ?`
@@ -114,19 +115,22 @@ func (o outbox) Renew(ctx context.Context, endpoint domain.ID, token string, las
 }
 
 // lease takes the lease, or renews it, if it and the endpoint e are as they have to be.
-func (o outbox) lease(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration, lease, of string) (e domain.WebhookEndpoint, leased bool, err error) {
+func (o outbox) lease(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration, lease,
+	of string) (e domain.WebhookEndpoint, leased bool, err error) {
 	sn := o.write()
 	key, err := lookup(domain.PrefixWebhookEndpoint, endpoint)
 	if err != nil {
 		return e, false, nil
 	}
-	leased, err = sn.changeLease(ctx, "lease a webhook endpoint", key, "token = ?, leased_until = $later", []any{rowID(token), sn.dialect.laterBy(lasting)},
+	leased, err = sn.changeLease(ctx, "lease a webhook endpoint", key, "token = ?, leased_until = $later",
+		[]any{rowID(token), sn.dialect.laterBy(lasting)},
 		lease+" AND EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.id = ? AND e.slot IS NOT NULL AND "+of+")", rowID(token), key)
 	if err != nil || !leased {
 		return e, false, err
 	}
 	var row webhookEndpointRow
-	found := sn.with(ctx).Raw("SELECT "+webhookEndpointTable.list()+" FROM webhook_endpoints WHERE id = ? AND slot IS NOT NULL", key).Scan(&row)
+	found := sn.with(ctx).Raw("SELECT "+webhookEndpointTable.list()+" FROM webhook_endpoints WHERE id = ? AND slot IS NOT NULL", key).Scan(
+		&row)
 	if found.Error != nil || found.RowsAffected == 0 { // it was deleted just now
 		return e, false, sn.dialect.failed("read a webhook endpoint", found.Error)
 	}
@@ -141,8 +145,10 @@ func (o outbox) lease(ctx context.Context, endpoint domain.ID, token string, las
 // until the transaction ends: first the endpoint, as all do that change it.
 func (s session) owned(ctx context.Context, endpoint domain.ID, token string) (row webhookEndpointRow, err error) {
 	key := rowIDOf(endpoint)
-	found := s.with(ctx).Raw(s.dialect.leases("SELECT "+webhookEndpointTable.selectAs("e", "")+" FROM webhook_endpoints e JOIN webhook_leases l ON l.endpoint_id = e.id"+
-		" WHERE e.id = ? AND e.slot IS NOT NULL AND l.token = ? AND l.number >= (SELECT number FROM $lease(?))"+s.dialect.rowLock), key, rowID(token), key).Scan(&row)
+	found := s.with(ctx).Raw(s.dialect.leases("SELECT "+webhookEndpointTable.selectAs("e", "")+
+		" FROM webhook_endpoints e JOIN webhook_leases l ON l.endpoint_id = e.id"+
+		" WHERE e.id = ? AND e.slot IS NOT NULL AND l.token = ? AND l.number >= (SELECT number FROM $lease(?))"+s.dialect.rowLock), key,
+		rowID(token), key).Scan(&row)
 	if found.Error == nil && found.RowsAffected == 0 {
 		return row, ports.ErrEndpointLost
 	}
@@ -150,7 +156,8 @@ func (s session) owned(ctx context.Context, endpoint domain.ID, token string) (r
 }
 
 func (o outbox) Release(ctx context.Context, endpoint domain.ID, token string) error {
-	_, err := o.write().changeLease(ctx, "release a webhook endpoint", rowIDOf(endpoint), "token = NULL, leased_until = NULL", nil, "token = ?", rowID(token))
+	_, err := o.write().changeLease(ctx, "release a webhook endpoint", rowIDOf(endpoint), "token = NULL, leased_until = NULL", nil,
+		"token = ?", rowID(token))
 	return err
 }
 
@@ -230,7 +237,8 @@ func newOutcome(w ports.WebhookOutcome) outcome {
 	return outcome{
 		ID: rowIDOf(d.ID), Status: string(d.Status), Attempts: d.Attempts, Used: d.Used, DueAt: optionalText(d.DueAt),
 		Attempt: rowIDOf(a.ID), Number: a.Number, Trigger: string(a.Trigger), Code: a.Result.StatusCode, Error: string(a.Result.Error),
-		Took: a.Result.Duration.Milliseconds(), Excerpt: storableExcerpt.Replace(a.Result.Excerpt), Started: domain.FormatTime(a.Result.StartedAt), Next: optionalText(a.NextAt),
+		Took: a.Result.Duration.Milliseconds(), Excerpt: storableExcerpt.Replace(a.Result.Excerpt),
+		Started: domain.FormatTime(a.Result.StartedAt), Next: optionalText(a.NextAt),
 	}
 }
 
@@ -254,7 +262,8 @@ var settle = strings.ReplaceAll(`UPDATE webhook_deliveries SET attempts = o.atte
 	used = CASE WHEN $counts THEN o.used ELSE webhook_deliveries.used END,
 	trigger = CASE WHEN $counts THEN 'schedule' ELSE webhook_deliveries.trigger END,
 	back = CASE WHEN $counts THEN '' ELSE webhook_deliveries.back END
-FROM ($outcomes LIMIT ?) AS o WHERE webhook_deliveries.id = o.id AND webhook_deliveries.attempts < o.number`, "$counts", `(o.status = 'succeeded'
+FROM ($outcomes LIMIT ?) AS o WHERE webhook_deliveries.id = o.id AND webhook_deliveries.attempts < o.number`, "$counts",
+	`(o.status = 'succeeded'
 		OR webhook_deliveries.status = 'pending' AND webhook_deliveries.trigger = CASE o.trigger WHEN 'probe' THEN 'schedule' ELSE o.trigger END)`)
 
 const logAttempts = `INSERT INTO webhook_attempts
@@ -263,7 +272,8 @@ SELECT o.attempt, o.id, o.number, o.trigger, o.code, o.error, o.took, o.excerpt,
 WHERE EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.id = o.id)
 ON CONFLICT DO NOTHING`
 
-func (o outbox) Record(ctx context.Context, endpoint domain.ID, token string, of []ports.WebhookOutcome, health domain.WebhookHealth) error {
+func (o outbox) Record(ctx context.Context, endpoint domain.ID, token string, of []ports.WebhookOutcome,
+	health domain.WebhookHealth) error {
 	outcomes := make([]outcome, len(of))
 	for i, w := range of {
 		outcomes[i] = newOutcome(w)
@@ -292,7 +302,8 @@ func (o outbox) Record(ctx context.Context, endpoint domain.ID, token string, of
 			return nil
 		}
 		row.setHealth(health)
-		return sn.dialect.changed("record the health of a webhook endpoint", sn.with(ctx).Model(&webhookEndpointRow{}).Where("id = ?", row.ID).Updates(row.health()))
+		return sn.dialect.changed("record the health of a webhook endpoint", sn.with(ctx).Model(&webhookEndpointRow{}).Where("id = ?",
+			row.ID).Updates(row.health()))
 	})
 }
 
@@ -305,7 +316,8 @@ func (o outbox) Disable(ctx context.Context, e domain.WebhookEndpoint, token str
 		row.setHealth(e.Health)
 		changes := row.health()
 		changes["enabled"], changes["disabled_reason"], changes["updated_at"] = false, string(e.Disabled), instantOf(e.UpdatedAt)
-		if err := sn.dialect.changed("disable a webhook endpoint", sn.with(ctx).Model(&webhookEndpointRow{}).Where("id = ?", row.ID).Updates(changes)); err != nil {
+		if err := sn.dialect.changed("disable a webhook endpoint", sn.with(ctx).Model(&webhookEndpointRow{}).Where("id = ?", row.ID).Updates(
+			changes)); err != nil {
 			return err
 		}
 		w := webhooks{sn}
@@ -334,7 +346,8 @@ const backlog = `SELECT COALESCE(sum(n), 0) AS n, min(since) AS since FROM (
 	FROM webhook_endpoints e WHERE e.slot IS NOT NULL AND e.enabled AND NOT e.listener
 ) AS backlogs`
 
-const backlogDue = `FROM webhook_deliveries d WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at >= ` + dueSinceOf + ` AND d.due_at <= ?`
+const backlogDue = `FROM webhook_deliveries d WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at >= ` + dueSinceOf +
+	` AND d.due_at <= ?`
 
 func (o outbox) Backlog(ctx context.Context, now time.Time) (int, time.Time, error) {
 	var row struct {
@@ -343,7 +356,8 @@ func (o outbox) Backlog(ctx context.Context, now time.Time) (int, time.Time, err
 	}
 	sn := o.read()
 	settled, at := instantOf(now.Add(-dueMargin)), instantOf(now)
-	err := sn.with(ctx).Raw(sn.dialect.leases(strings.ReplaceAll(backlog, "$due", backlogDue)), settled, settled, at, settled, settled, at).Scan(&row).Error
+	err := sn.with(ctx).Raw(sn.dialect.leases(strings.ReplaceAll(backlog, "$due", backlogDue)), settled, settled, at, settled, settled,
+		at).Scan(&row).Error
 	if err != nil || row.Since == nil {
 		return row.N, time.Time{}, sn.dialect.failed("count webhooks that are due", err)
 	}

@@ -22,7 +22,9 @@ func TestAPoolWithOnlyDeadConnectionsServesAgainSoonAfterAPartition(t *testing.T
 		o   gormstore.Options
 	}{
 		"Postgres itself": {func(_ *testing.T, direct string) string { return direct }, gormstore.Options{}},
-		"a pooler":        {func(t *testing.T, direct string) string { return startPgBouncer(t, direct).URL(direct) }, gormstore.Options{TransactionPooler: true}},
+		"a pooler": {func(t *testing.T, direct string) string {
+			return startPgBouncer(t, direct).URL(direct)
+		}, gormstore.Options{TransactionPooler: true}},
 	} {
 		for _, lost := range []partition.Direction{partition.BothWays, partition.Sent, partition.Received} {
 			t.Run(name+", "+lost.String(), func(t *testing.T) {

@@ -67,7 +67,8 @@ func (s persons) Update(ctx context.Context, p domain.Person) error {
 		return err
 	}
 	row := newPersonRow(p)
-	result := s.with(ctx).Exec("UPDATE persons SET name = ?, state = ?, password_hash = ? WHERE id = ?", row.Name, row.State, row.PasswordHash, key)
+	result := s.with(ctx).Exec("UPDATE persons SET name = ?, state = ?, password_hash = ? WHERE id = ?", row.Name, row.State, row.PasswordHash,
+		key)
 	return s.dialect.changed("update a person", result)
 }
 
@@ -215,7 +216,8 @@ type sessions struct{ session }
 
 // selectPrincipal finds no session of a person who is not active, and none behind a
 // site where the person has no accepted membership now.
-var selectPrincipal = "SELECT " + sessionTable.selectAs("s", "session_") + ", " + personTable.selectAs("p", "person_") + ", m.role AS role" +
+var selectPrincipal = "SELECT " + sessionTable.selectAs("s", "session_") + ", " + personTable.selectAs("p", "person_") +
+	", m.role AS role" +
 	" FROM sessions s JOIN persons p ON p.id = s.person_id" +
 	" JOIN memberships m ON m.person_id = s.person_id AND (m.business_id = s.business_id OR m.business_id IS NULL AND s.business_id IS NULL)" +
 	" WHERE s.digest = ? AND p.state = 'active' AND m.accepted_at IS NOT NULL"

@@ -54,7 +54,8 @@ func (s pickupLocations) take(query *gorm.DB, id domain.ID) (domain.PickupLocati
 	return row.domain(), nil
 }
 
-func (s pickupLocations) List(ctx context.Context, t domain.Tenant, f domain.PickupLocationFilter, p domain.PageRequest) ([]domain.PickupLocation, error) {
+func (s pickupLocations) List(ctx context.Context, t domain.Tenant, f domain.PickupLocationFilter,
+	p domain.PageRequest) ([]domain.PickupLocation, error) {
 	ctx, done := s.forList(ctx)
 	defer done()
 	if !storable(f.Search) {

@@ -49,8 +49,9 @@ func (s pickupLocations) UpdateAll(ctx context.Context, t domain.Tenant, all []d
 }
 
 var overwriteLocation = clause.OnConflict{
-	Columns:   []clause.Column{{Name: "id"}},
-	DoUpdates: clause.AssignmentColumns([]string{"name", "contact", "address", "search_text", "latitude", "longitude", "active", "updated_at"}),
+	Columns: []clause.Column{{Name: "id"}},
+	DoUpdates: clause.AssignmentColumns([]string{"name", "contact", "address", "search_text", "latitude", "longitude", "active",
+		"updated_at"}),
 	Where: clause.Where{Exprs: []clause.Expression{clause.Expr{
 		SQL: "pickup_locations.business_id = excluded.business_id AND pickup_locations.environment = excluded.environment",
 	}}},

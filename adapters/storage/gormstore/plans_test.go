@@ -17,15 +17,19 @@ import (
 
 // fillWebhooks makes so many events for each endpoint of an application, a second
 // apart, the last one now; a few of all are pending, failed or held.
-func fillWebhooks(t testing.TB, s *gormstore.Store, tenant domain.Tenant, many int, id func(ms, n string) string, instant func(ms string) string, blob string) {
+func fillWebhooks(t testing.TB, s *gormstore.Store, tenant domain.Tenant, many int, id func(ms, n string) string,
+	instant func(ms string) string, blob string) {
 	t.Helper()
 	now := time.Now().UnixMilli()
 	numbers := fmt.Sprintf("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) ", many)
 	ms := fmt.Sprintf("(%d - (%d - i) * 1000)", now, many)
 	event := id(ms, "i * 16")
-	exec(t, s, "INSERT INTO feed_events (id, application_id, environment, delivery_id, sequence, type, occurred_at, position, payload) "+numbers+
-		"SELECT "+event+", '"+tenant.ApplicationID.Hex()+"', 'sandbox', "+event+", 1, 'delivery.created', "+instant(ms)+", i + 10, "+blob+" FROM n")
-	exec(t, s, "INSERT INTO webhook_deliveries (id, endpoint_id, event_id, event_type, delivery_id, sequence, status, attempts, used, due_at, trigger, back, created_at) "+numbers+
+	exec(t, s, "INSERT INTO feed_events (id, application_id, environment, delivery_id, sequence, type, occurred_at, position, payload) "+
+		numbers+
+		"SELECT "+event+", '"+tenant.ApplicationID.Hex()+"', 'sandbox', "+event+", 1, 'delivery.created', "+instant(ms)+", i + 10, "+blob+
+		" FROM n")
+	exec(t, s, "INSERT INTO webhook_deliveries (id, endpoint_id, event_id, event_type, delivery_id, sequence, status, attempts, used, "+
+		"due_at, trigger, back, created_at) "+numbers+
 		"SELECT "+id(ms, "i * 16 + e.slot")+", e.id, "+event+", 'delivery.created', "+event+", 1,"+
 		" CASE WHEN i % 500 = 1 THEN 'pending' WHEN i % 500 = 2 THEN 'failed' WHEN i % 500 = 3 THEN 'held' ELSE 'succeeded' END, 1, 1,"+
 		" CASE WHEN i % 500 = 1 THEN "+instant(ms)+" END, 'schedule', '', "+instant(ms)+" FROM n, webhook_endpoints e")
@@ -111,7 +115,8 @@ func TestWebhooksAndEventsAreFoundByIndexes(t *testing.T) {
 					if err != nil || len(due) == 0 {
 						return fmt.Errorf("%d due: %w", len(due), err)
 					}
-					return s.Outbox().Record(ctx, e.ID, token, []ports.WebhookOutcome{sample.WebhookOutcome(due[0].WebhookDelivery, sample.Arrived(now), now)}, domain.WebhookHealth{})
+					return s.Outbox().Record(ctx, e.ID, token, []ports.WebhookOutcome{sample.WebhookOutcome(due[0].WebhookDelivery, sample.Arrived(now),
+						now)}, domain.WebhookHealth{})
 				}},
 				{"a page of the feed", "feed_events_feed_idx", func() error {
 					return errorOf(s.Read().Feed.Events(ctx, tenant, domain.FeedFilter{}, &position, 50))

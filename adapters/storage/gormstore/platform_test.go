@@ -26,10 +26,12 @@ func TestOperatorsFindDeliveriesByIndexes(t *testing.T) {
 		t.Fatal(err)
 	}
 	const application = "CAST(lpad(to_hex(%), 32, '0') AS uuid)"
-	exec(t, s, "INSERT INTO applications SELECT "+strings.ReplaceAll(application, "%", "i")+", business_id, 'a', disabled, created_at FROM applications, generate_series(1, 200) AS g(i)")
+	exec(t, s, "INSERT INTO applications SELECT "+strings.ReplaceAll(application, "%", "i")+
+		", business_id, 'a', disabled, created_at FROM applications, generate_series(1, 200) AS g(i)")
 	// The columns that matter differ, the others are those of the one that was booked.
 	copied := map[string]string{
-		"id":             "CAST(lpad(to_hex((extract(epoch from now()) * 1000)::bigint - i::bigint * 300000), 12, '0') || '7000' || lpad(to_hex(i), 16, '0') AS uuid)",
+		"id": "CAST(lpad(to_hex((extract(epoch from now()) * 1000)::bigint - i::bigint * 300000), 12, '0') || '7000' || " +
+			"lpad(to_hex(i), 16, '0') AS uuid)",
 		"application_id": strings.ReplaceAll(application, "%", "1 + i % 200"),
 		"environment":    "'live'", "recipient_id": "recipient_id", "reference": "'R-' || i", "external_id": "'order-' || i",
 		"status": "CASE WHEN i % 100 = 0 THEN 'assigned' ELSE 'delivered' END", "created_at": "now() - i * interval '5 minutes'",
@@ -58,7 +60,8 @@ func TestOperatorsFindDeliveriesByIndexes(t *testing.T) {
 	}
 	// What is only looked at here needs no recipient in its environment.
 	exec(t, s, "ALTER TABLE deliveries DROP CONSTRAINT deliveries_recipient_fkey")
-	exec(t, s, "INSERT INTO deliveries ("+strings.Join(names, ", ")+") SELECT "+strings.Join(values, ", ")+" FROM deliveries, generate_series(1, 40000) AS g(i)")
+	exec(t, s, "INSERT INTO deliveries ("+strings.Join(names, ", ")+") SELECT "+strings.Join(values, ", ")+
+		" FROM deliveries, generate_series(1, 40000) AS g(i)")
 	exec(t, s, "VACUUM ANALYZE")
 
 	var plans []string
@@ -75,18 +78,27 @@ func TestOperatorsFindDeliveriesByIndexes(t *testing.T) {
 		from   domain.PageRequest
 		some   bool
 	}{
-		"by ID":                 {domain.DeliverySearch{ID: w.Delivery.ID}, "deliveries_pkey", domain.PageRequest{Limit: 25}, true},
-		"by reference":          {domain.DeliverySearch{Reference: w.Delivery.Reference}, "deliveries_reference_key", domain.PageRequest{Limit: 25}, true},
-		"by external_id":        {domain.DeliverySearch{ExternalID: "order-77"}, "Index Cond: ((application_id = ANY", domain.PageRequest{Limit: 25}, true},
-		"the last week":         {domain.DeliverySearch{CreatedAfter: &week}, "deliveries_pkey", domain.PageRequest{Limit: 25}, true},
-		"a page of it":          {domain.DeliverySearch{CreatedAfter: &week, NewestFirst: true}, "deliveries_pkey", page, true},
-		"an hour of it":         {domain.DeliverySearch{CreatedAfter: &week, CreatedBefore: &hour}, "deliveries_pkey", domain.PageRequest{Limit: 25}, true},
-		"a rare status":         {domain.DeliverySearch{CreatedAfter: &week, Status: domain.Assigned, NewestFirst: true}, "deliveries_", domain.PageRequest{Limit: 25}, true},
-		"a status that is old":  {domain.DeliverySearch{CreatedAfter: &week, Status: domain.Assigned, UpdatedBefore: &hour}, "deliveries_", domain.PageRequest{Limit: 25}, true},
-		"of a business":         {domain.DeliverySearch{CreatedAfter: &week, BusinessID: tenant.BusinessID}, "deliveries_", domain.PageRequest{Limit: 25}, true},
-		"of an application":     {domain.DeliverySearch{CreatedAfter: &week, ApplicationID: tenant.ApplicationID}, "deliveries_", domain.PageRequest{Limit: 25}, false},
-		"of an environment":     {domain.DeliverySearch{CreatedAfter: &week, Environment: domain.Live}, "deliveries_", domain.PageRequest{Limit: 25}, true},
-		"of an application, an": {domain.DeliverySearch{ExternalID: "order-77", ApplicationID: tenant.ApplicationID}, "deliveries_external_id_key", domain.PageRequest{Limit: 25}, false},
+		"by ID": {domain.DeliverySearch{ID: w.Delivery.ID}, "deliveries_pkey", domain.PageRequest{Limit: 25}, true},
+		"by reference": {domain.DeliverySearch{Reference: w.Delivery.Reference}, "deliveries_reference_key",
+			domain.PageRequest{Limit: 25}, true},
+		"by external_id": {domain.DeliverySearch{ExternalID: "order-77"}, "Index Cond: ((application_id = ANY",
+			domain.PageRequest{Limit: 25}, true},
+		"the last week": {domain.DeliverySearch{CreatedAfter: &week}, "deliveries_pkey", domain.PageRequest{Limit: 25}, true},
+		"a page of it":  {domain.DeliverySearch{CreatedAfter: &week, NewestFirst: true}, "deliveries_pkey", page, true},
+		"an hour of it": {domain.DeliverySearch{CreatedAfter: &week, CreatedBefore: &hour}, "deliveries_pkey",
+			domain.PageRequest{Limit: 25}, true},
+		"a rare status": {domain.DeliverySearch{CreatedAfter: &week, Status: domain.Assigned, NewestFirst: true}, "deliveries_",
+			domain.PageRequest{Limit: 25}, true},
+		"a status that is old": {domain.DeliverySearch{CreatedAfter: &week, Status: domain.Assigned, UpdatedBefore: &hour}, "deliveries_",
+			domain.PageRequest{Limit: 25}, true},
+		"of a business": {domain.DeliverySearch{CreatedAfter: &week, BusinessID: tenant.BusinessID}, "deliveries_",
+			domain.PageRequest{Limit: 25}, true},
+		"of an application": {domain.DeliverySearch{CreatedAfter: &week, ApplicationID: tenant.ApplicationID}, "deliveries_",
+			domain.PageRequest{Limit: 25}, false},
+		"of an environment": {domain.DeliverySearch{CreatedAfter: &week, Environment: domain.Live}, "deliveries_",
+			domain.PageRequest{Limit: 25}, true},
+		"of an application, an": {domain.DeliverySearch{ExternalID: "order-77", ApplicationID: tenant.ApplicationID},
+			"deliveries_external_id_key", domain.PageRequest{Limit: 25}, false},
 	} {
 		plans = nil
 		begun := time.Now()
@@ -105,7 +117,8 @@ func TestAnAuditEntryIsStoredWithItsChangeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
 	business := sample.Business()
-	entry := domain.AuditEntry{ID: sample.ID(domain.PrefixAuditEntry), At: sample.Now, AuditRecord: domain.AuditRecord{Action: domain.ActionBusinessCreate, Target: business.ID}}
+	entry := domain.AuditEntry{ID: sample.ID(domain.PrefixAuditEntry), At: sample.Now,
+		AuditRecord: domain.AuditRecord{Action: domain.ActionBusinessCreate, Target: business.ID}}
 	refused := errors.New("refused")
 	err := s.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
 		return errors.Join(tx.Tenancy.InsertBusiness(ctx, business), tx.Audit.Append(ctx, entry), refused)

@@ -158,13 +158,19 @@ var tooLong = []struct {
 	do         func(ctx context.Context, q querier) error
 }{
 	{"a long query", "57014", func(ctx context.Context, q querier) error { return drain(ctx, q, "SELECT pg_sleep(20)") }},
-	{"a long query with an argument", "57014", func(ctx context.Context, q querier) error { return drain(ctx, q, "SELECT pg_sleep($1)", 20.0) }},
+	{"a long query with an argument", "57014", func(ctx context.Context, q querier) error {
+		return drain(ctx, q, "SELECT pg_sleep($1)", 20.0)
+	}},
 	{"a long statement", "57014", func(ctx context.Context, q querier) error { return run(ctx, q, "SELECT pg_sleep(20)") }},
-	{"a long statement with an argument", "57014", func(ctx context.Context, q querier) error { return run(ctx, q, "SELECT pg_sleep($1)", 20.0) }},
+	{"a long statement with an argument", "57014", func(ctx context.Context, q querier) error {
+		return run(ctx, q, "SELECT pg_sleep($1)", 20.0)
+	}},
 	{"a query for a locked row", "55P03", func(ctx context.Context, q querier) error {
 		return drain(ctx, q, "SELECT id FROM businesses FOR UPDATE")
 	}},
-	{"a change of a locked row", "55P03", func(ctx context.Context, q querier) error { return run(ctx, q, "UPDATE businesses SET name = 'b'") }},
+	{"a change of a locked row", "55P03", func(ctx context.Context, q querier) error {
+		return run(ctx, q, "UPDATE businesses SET name = 'b'")
+	}},
 	{"a change of a locked row with an argument", "55P03", func(ctx context.Context, q querier) error {
 		return run(ctx, q, "UPDATE businesses SET name = $1", "b")
 	}},
@@ -280,7 +286,8 @@ func TestWhatTheURLSetsHoldsBehindAPoolerToo(t *testing.T) {
 			}
 		}
 	})
-	s, err := gormstore.Open(t.Context(), "postgres://u@127.0.0.1:1/db?options=-c%20statement_timeout%3D7s", gormstore.Options{TransactionPooler: true})
+	s, err := gormstore.Open(t.Context(), "postgres://u@127.0.0.1:1/db?options=-c%20statement_timeout%3D7s",
+		gormstore.Options{TransactionPooler: true})
 	if err == nil {
 		s.Close()
 	}
@@ -326,7 +333,8 @@ func TestBehindAPoolerValuesComeAsWithoutOne(t *testing.T) {
 			'' AS empty, 'it''s' AS t, '00ff'::bytea AS y, NULL::bytea AS ny, NULL::text AS nt, NULL::timestamptz AS nz,
 			'0191d3c4-0000-7000-8000-000000000001'::uuid AS u, 2.50::numeric AS n, '{"a": 1}'::jsonb AS j, '{"a": 1}'::json AS js,
 			'2026-01-02 03:04:05.678+01'::timestamptz(3) AS z, '2026-01-02'::date AS d, '2026-01-02 03:04:05'::timestamp AS ts`: nil,
-		"SELECT $1::uuid AS u, $2::bytea AS y, $3::timestamptz AS z, $4::integer AS i, $5::text AS t, $6::double precision AS f, $7::boolean AS b": {
+		"SELECT $1::uuid AS u, $2::bytea AS y, $3::timestamptz AS z, $4::integer AS i, $5::text AS t, $6::double precision AS f, " +
+			"$7::boolean AS b": {
 			"0191d3c4000070008000000000000001", []byte{0, 255, 'x'}, "2026-01-02T03:04:05.678Z", int64(7), "it's \\ $1", 0.1, true},
 		"SELECT g FROM generate_series(1, $1::int) AS g": {300},
 		"SELECT 1 AS nothing WHERE false":                nil,
@@ -378,7 +386,8 @@ func TestMigrationsRunThroughAPoolerOneAtATime(t *testing.T) {
 	}
 	var locks int
 	if err := connect(t, direct).QueryRow(t.Context(),
-		"SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
+		"SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = "+
+			"current_database())",
 	).Scan(&locks); err != nil || locks != 0 {
 		t.Errorf("%d locks are left (%v), want none", locks, err)
 	}

@@ -95,7 +95,8 @@ func served(t *testing.T, s *gormstore.Store, tenant domain.Tenant, lists bool) 
 	if !lists {
 		return
 	}
-	if found, err := s.Read().Deliveries.List(ctx, tenant, domain.DeliveryFilter{}, domain.PageRequest{Limit: 1}); err != nil || len(found) == 0 {
+	if found, err := s.Read().Deliveries.List(ctx, tenant, domain.DeliveryFilter{}, domain.PageRequest{Limit: 1}); err != nil ||
+		len(found) == 0 {
 		t.Errorf("list: %d, %v", len(found), err)
 	}
 }

@@ -119,7 +119,8 @@ var postgresDialect = dialect{
 
 	// In the order of the IDs: two statements that take the rows as they come
 	// could each wait for one that the other has.
-	keyUses: "SELECT k.id, u.at FROM (SELECT id, max(at) AS at FROM json_to_recordset(CAST(? AS json)) AS r(id uuid, at timestamptz) GROUP BY id) u" +
+	keyUses: "SELECT k.id, u.at FROM (SELECT id, max(at) AS at FROM json_to_recordset(CAST(? AS json)) AS r(id uuid, at timestamptz) GROUP " +
+		"BY id) u" +
 		" JOIN api_keys k ON k.id = u.id ORDER BY k.id FOR NO KEY UPDATE OF k",
 
 	contains: "strpos(search_text, ?) > 0",
@@ -135,7 +136,8 @@ var postgresDialect = dialect{
 	makePartitions: makeRequestPartitions,
 	unhurried:      "SET LOCAL synchronous_commit = off",
 	stepOf: map[domain.UsageStep]string{
-		domain.UsageByMinute: "minute", domain.UsageByHour: "date_trunc('hour', minute, 'UTC')", domain.UsageByDay: "date_trunc('day', minute, 'UTC')",
+		domain.UsageByMinute: "minute", domain.UsageByHour: "date_trunc('hour', minute, 'UTC')",
+		domain.UsageByDay: "date_trunc('day', minute, 'UTC')",
 	},
 
 	insertFeed:     pgInsertFeed,
@@ -148,8 +150,10 @@ var postgresDialect = dialect{
 	},
 	instant: "CAST(? AS timestamptz)",
 	catchUp: catchUpOnPostgres,
-	outcomes: "SELECT * FROM json_to_recordset(CAST(? AS json)) AS r(id uuid, status text, attempts integer, used integer, due_at timestamptz," +
-		" attempt uuid, number integer, trigger text, code integer, error text, took integer, excerpt text, started timestamptz, next timestamptz)",
+	outcomes: "SELECT * FROM json_to_recordset(CAST(? AS json)) AS r(id uuid, status text, attempts integer, used integer, due_at " +
+		"timestamptz," +
+		" attempt uuid, number integer, trigger text, code integer, error text, took integer, excerpt text, started timestamptz, next " +
+		"timestamptz)",
 
 	violated: func(err error) string {
 		if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == pgUniqueViolation {

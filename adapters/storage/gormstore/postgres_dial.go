@@ -176,7 +176,8 @@ func endDeadSessions(config *pgx.ConnConfig) {
 func answerLimit(config *pgx.ConnConfig) time.Duration {
 	statementTimeout := config.RuntimeParams["statement_timeout"]
 	number := strings.TrimRight(statementTimeout, "abcdefghijklmnopqrstuvwxyz ")
-	units := map[string]time.Duration{"": time.Millisecond, "us": time.Microsecond, "ms": time.Millisecond, "s": time.Second, "min": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
+	units := map[string]time.Duration{"": time.Millisecond, "us": time.Microsecond, "ms": time.Millisecond, "s": time.Second,
+		"min": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
 	n, err := strconv.ParseFloat(number, 64)
 	unit, known := units[strings.TrimSpace(statementTimeout[len(number):])]
 	if err != nil || !known || n <= 0 {

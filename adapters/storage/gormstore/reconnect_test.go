@@ -130,7 +130,8 @@ func TestAWriteThatEndsItsConnectionIsNotRepeated(t *testing.T) {
 		for i, err := range []error{
 			run(t.Context(), pool, "UPDATE businesses SET name = 'x' WHERE nextval('attempts') > 0 AND pg_terminate_backend(pg_backend_pid())"),
 			run(t.Context(), pool, "UPDATE businesses SET name = $1 WHERE nextval('attempts') > 0 AND pg_terminate_backend(pg_backend_pid())", "x"),
-			drain(t.Context(), pool, "UPDATE businesses SET name = $1 WHERE nextval('attempts') > 0 AND pg_terminate_backend(pg_backend_pid()) RETURNING id", "x"),
+			drain(t.Context(), pool, "UPDATE businesses SET name = $1 WHERE nextval('attempts') > 0 AND pg_terminate_backend(pg_backend_pid()) "+
+				"RETURNING id", "x"),
 		} {
 			if err == nil {
 				t.Errorf("write %d went through", i+1)

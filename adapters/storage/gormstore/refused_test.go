@@ -73,7 +73,8 @@ func TestAPoolThatGetsNoMoreConnectionsTellsHowManyItHas(t *testing.T) {
 		t.Errorf("more transactions than connections: %v, want 53300, and that the database is not available", err)
 	}
 	err := s.Connections(t.Context())
-	if err == nil || errors.Is(err, ports.ErrStorageGone) || !strings.Contains(err.Error(), "all has 3 connections") || sqlState(err) != "53300" {
+	if err == nil || errors.Is(err, ports.ErrStorageGone) || !strings.Contains(err.Error(), "all has 3 connections") ||
+		sqlState(err) != "53300" {
 		t.Errorf("a pool that has three and gets no more: %v", err)
 	}
 	if err := change(t.Context(), s); err != nil {
@@ -140,7 +141,8 @@ func rewriting(t *testing.T, address, old, new string) string {
 func TestATransactionThatTookTooLongForPostgresIsUnavailableAndTheNextOneGoesOn(t *testing.T) {
 	t.Parallel()
 	direct := newDatabase(t)
-	address, o := rewriting(t, direct, "C25P03\x00", "C25P04\x00"), gormstore.Options{PoolSize: 2, IdleInTransactionTimeout: 100 * time.Millisecond}
+	address, o := rewriting(t, direct, "C25P03\x00", "C25P04\x00"),
+		gormstore.Options{PoolSize: 2, IdleInTransactionTimeout: 100 * time.Millisecond}
 	var version int
 	if err := connect(t, direct).QueryRow(t.Context(), "SELECT current_setting('server_version_num')::integer").Scan(&version); err != nil {
 		t.Fatal(err)

@@ -27,7 +27,8 @@ const usageBatch = 500
 
 // WriteRequests is ports.RequestLog. Where there is no room for some of it, it makes
 // room, and leaves out what is of a time for which there never will be.
-func (s *Store) WriteRequests(ctx context.Context, writer string, records []domain.RequestRecord, usage []domain.UsageMinute) (ports.Skipped, error) {
+func (s *Store) WriteRequests(ctx context.Context, writer string, records []domain.RequestRecord,
+	usage []domain.UsageMinute) (ports.Skipped, error) {
 	err := s.writeRequests(ctx, writer, records, usage)
 	if err == nil || !s.dialect.lacksPartition(err) {
 		return ports.Skipped{}, err
@@ -111,7 +112,8 @@ func (s *Store) requestsOlder(ctx context.Context, table string, keep time.Durat
 
 // keptFor is for how long each table of the request log is kept.
 func keptFor(keep domain.RequestLogKeeping) map[string]time.Duration {
-	return map[string]time.Duration{requestSuccesses: keep.Successes, requestFailures: keep.Failures, usageMinutes: keep.Usage, usageHours: keep.Usage}
+	return map[string]time.Duration{requestSuccesses: keep.Successes, requestFailures: keep.Failures, usageMinutes: keep.Usage,
+		usageHours: keep.Usage}
 }
 
 // requests is ports.RequestReader.
@@ -157,7 +159,8 @@ func (s requests) narrowed(ctx context.Context, f domain.RequestFilter) (query *
 		prefix domain.Prefix
 		id     domain.ID
 	}{
-		{"id", domain.PrefixRequest, f.ID}, {"business_id", domain.PrefixBusiness, f.BusinessID}, {"application_id", domain.PrefixApplication, f.ApplicationID},
+		{"id", domain.PrefixRequest, f.ID}, {"business_id", domain.PrefixBusiness, f.BusinessID}, {"application_id", domain.PrefixApplication,
+			f.ApplicationID},
 		{"key_id", domain.PrefixAPIKey, f.KeyID}, {"delivery_id", domain.PrefixDelivery, f.DeliveryID},
 	} {
 		if of.id == "" {
@@ -169,7 +172,8 @@ func (s requests) narrowed(ctx context.Context, f domain.RequestFilter) (query *
 		}
 		query = query.Where(of.column+" = ?", key)
 	}
-	for column, text := range map[string]string{"environment": string(f.Environment), "client_id": f.ClientID, "route": f.Route, "code": f.Code} {
+	for column, text := range map[string]string{"environment": string(f.Environment), "client_id": f.ClientID, "route": f.Route,
+		"code": f.Code} {
 		if text != "" {
 			query = query.Where(column+" = ?", text)
 		}
@@ -262,7 +266,8 @@ func (s requests) Usage(ctx context.Context, q domain.UsageQuery) ([]domain.Usag
 // there are any, and of the minutes before and behind them.
 func (s requests) usageOf(ctx context.Context, business rowID, q domain.UsageQuery) *gorm.DB {
 	const columns = "environment, application_id, key_id, route, status, code, calls, replayed, took_us"
-	const minutes = "SELECT minute, minute AS last, " + columns + " FROM " + usageMinutes + " WHERE business_id = ? AND minute >= ? AND minute < ?"
+	const minutes = "SELECT minute, minute AS last, " + columns + " FROM " + usageMinutes +
+		" WHERE business_id = ? AND minute >= ? AND minute < ?"
 	const hours = "SELECT hour AS minute, last, " + columns + " FROM " + usageHours + " WHERE business_id = ? AND hour >= ? AND hour < ?"
 	first, end := q.From.Add(time.Hour-time.Nanosecond).Truncate(time.Hour), q.Until.Truncate(time.Hour)
 	if q.Step == domain.UsageByMinute || !first.Before(end) {

@@ -113,7 +113,8 @@ func partitionsOf(ctx context.Context, sn session, table string) ([]partition, e
 		Name  string
 		Bytes int64
 	}
-	err := sn.with(ctx).Raw("SELECT c.relname AS name, pg_total_relation_size(c.oid) AS bytes FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid"+
+	err := sn.with(ctx).Raw("SELECT c.relname AS name, pg_total_relation_size(c.oid) AS bytes FROM pg_inherits i JOIN pg_class c ON c.oid = "+
+		"i.inhrelid"+
 		" WHERE i.inhparent = CAST(? AS regclass) ORDER BY c.relname", table).Scan(&rows).Error
 	if err != nil {
 		return nil, sn.dialect.failed("list the partitions of "+table, err)
@@ -184,7 +185,8 @@ func (s *Store) boundRequests(ctx context.Context, sn session, most int64) error
 		if total <= most {
 			break
 		}
-		s.log.WarnContext(ctx, "the request log is larger than it may be; a day of it is dropped before its time", "partition", p.name, "bytes", total, "most", most)
+		s.log.WarnContext(ctx, "the request log is larger than it may be; a day of it is dropped before its time", "partition", p.name, "bytes",
+			total, "most", most)
 		if err := s.dropPartition(ctx, p); err != nil {
 			return err
 		}

@@ -46,7 +46,8 @@ func rotateRequestsOnSQLite(ctx context.Context, s *Store, keep domain.RequestLo
 			condition, bound = "id < ?", before
 		}
 		for range rotateBatches {
-			result := s.write.WithContext(ctx).Exec("DELETE FROM "+table+" WHERE rowid IN (SELECT rowid FROM "+table+" WHERE "+condition+" LIMIT ?)", bound, rotateBatch)
+			result := s.write.WithContext(ctx).Exec("DELETE FROM "+table+" WHERE rowid IN (SELECT rowid FROM "+table+" WHERE "+condition+" LIMIT ?)",
+				bound, rotateBatch)
 			if result.Error != nil {
 				return s.dialect.failed("delete old records of "+table, result.Error)
 			}

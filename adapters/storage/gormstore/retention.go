@@ -94,8 +94,9 @@ func (s *Store) openWindow(ctx context.Context, table string, old, next window, 
 	if result.RowsAffected == 0 {
 		return old.until, nil // the next look finds the other's
 	}
-	s.log.WarnContext(ctx, "more than a day's worth of records has become old since the last cleaning; it is deleted by a day's worth an hour. "+
-		"If that is a surprise, look at the clock of the database", "table", table, "oldest", oldest, "deleted_before", next.until)
+	s.log.WarnContext(ctx,
+		"more than a day's worth of records has become old since the last cleaning; it is deleted by a day's worth an hour. "+
+			"If that is a surprise, look at the clock of the database", "table", table, "oldest", oldest, "deleted_before", next.until)
 	return next.until, nil
 }
 

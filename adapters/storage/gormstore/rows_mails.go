@@ -37,9 +37,11 @@ func newMailRow(m domain.Mail) (mailRow, error) {
 		return mailRow{}, fmt.Errorf("the facts of a mail: %w", err)
 	}
 	row := mailRow{
-		ID: rowIDOf(m.ID), Kind: string(m.Kind), Cause: string(m.Cause), BusinessID: optionalRowID(m.BusinessID), PersonID: optionalRowID(m.PersonID),
-		About: string(m.About), Facts: string(text), CreatedAt: instantOf(m.At), State: string(m.State),
-		DueAt: instantOf(m.DueAt), ExpiresAt: instantOf(m.ExpiresAt), Attempts: m.Attempts, SettledAt: optionalInstant(m.SettledAt), LastError: m.LastError,
+		ID: rowIDOf(m.ID), Kind: string(m.Kind), Cause: string(m.Cause), BusinessID: optionalRowID(m.BusinessID),
+		PersonID: optionalRowID(m.PersonID),
+		About:    string(m.About), Facts: string(text), CreatedAt: instantOf(m.At), State: string(m.State),
+		DueAt: instantOf(m.DueAt), ExpiresAt: instantOf(m.ExpiresAt), Attempts: m.Attempts, SettledAt: optionalInstant(m.SettledAt),
+		LastError: m.LastError,
 	}
 	if m.Email != "" {
 		row.Email = new(string(m.Email))

@@ -32,7 +32,8 @@ func newOperatorRow(t domain.OperatorToken) operatorRow {
 
 func (r *operatorRow) domain() domain.OperatorToken {
 	return domain.OperatorToken{
-		ID: r.ID.as(domain.PrefixOperatorToken), Name: r.Name, Kind: domain.OperatorKind(r.Kind), Digest: [32]byte(r.Digest), Pepper: markOf(r.Pepper), LastFour: r.LastFour,
+		ID: r.ID.as(domain.PrefixOperatorToken), Name: r.Name, Kind: domain.OperatorKind(r.Kind), Digest: [32]byte(r.Digest),
+		Pepper: markOf(r.Pepper), LastFour: r.LastFour,
 		CreatedAt: r.CreatedAt.time, ExpiresAt: optionalTime(r.ExpiresAt),
 		RevokedAt: optionalTime(r.RevokedAt), LastUsedAt: optionalTime(r.LastUsedAt),
 	}

@@ -25,7 +25,8 @@ func newPersonRow(p domain.Person) personRow {
 
 func (r *personRow) domain() domain.Person {
 	p := domain.Person{
-		ID: r.ID.as(domain.PrefixPerson), Name: r.Name, Email: domain.Email(r.Email), State: domain.PersonState(r.State), CreatedAt: r.CreatedAt.time,
+		ID: r.ID.as(domain.PrefixPerson), Name: r.Name, Email: domain.Email(r.Email), State: domain.PersonState(r.State),
+		CreatedAt: r.CreatedAt.time,
 	}
 	if r.PasswordHash != nil {
 		p.PasswordHash = *r.PasswordHash
@@ -82,7 +83,8 @@ func (linkRow) TableName() string { return "person_links" }
 
 func newLinkRow(l domain.Link) linkRow {
 	return linkRow{
-		ID: rowIDOf(l.ID), PersonID: rowIDOf(l.PersonID), BusinessID: optionalRowID(l.BusinessID), Purpose: string(l.Purpose), Digest: l.Digest[:],
+		ID: rowIDOf(l.ID), PersonID: rowIDOf(l.PersonID), BusinessID: optionalRowID(l.BusinessID), Purpose: string(l.Purpose),
+		Digest:    l.Digest[:],
 		CreatedAt: instantOf(l.CreatedAt), ExpiresAt: instantOf(l.ExpiresAt), UsedAt: optionalInstant(l.UsedAt),
 	}
 }
@@ -121,8 +123,9 @@ func newSessionRow(s domain.Session) sessionRow {
 
 func (r *sessionRow) domain() domain.Session {
 	return domain.Session{
-		ID: r.ID.as(domain.PrefixSession), PersonID: r.PersonID.as(domain.PrefixPerson), BusinessID: optionalID(r.BusinessID, domain.PrefixBusiness),
-		Digest: [32]byte(r.Digest), Method: domain.SignInMethod(r.Method), Device: r.Device,
+		ID: r.ID.as(domain.PrefixSession), PersonID: r.PersonID.as(domain.PrefixPerson),
+		BusinessID: optionalID(r.BusinessID, domain.PrefixBusiness),
+		Digest:     [32]byte(r.Digest), Method: domain.SignInMethod(r.Method), Device: r.Device,
 		CreatedAt: r.CreatedAt.time, SignedInAt: r.SignedInAt.time, LastSeenAt: r.LastSeenAt.time, ExpiresAt: r.ExpiresAt.time,
 		EndedAt: optionalTime(r.EndedAt),
 	}

@@ -55,7 +55,8 @@ func TestNoSearchGivesTheDatabaseALongPattern(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, search := range []string{strings.Repeat("ﬀ", 127) + "x", "x" + strings.Repeat("ﬀ", 127), strings.Repeat("ﬀ", 128)} {
-				found, err := s.Read().PickupLocations.List(t.Context(), tenant, domain.PickupLocationFilter{Search: search}, domain.PageRequest{Limit: 25})
+				found, err := s.Read().PickupLocations.List(t.Context(), tenant, domain.PickupLocationFilter{Search: search},
+					domain.PageRequest{Limit: 25})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -84,8 +85,9 @@ func TestASearchForWhatIsRareReadsAnIndex(t *testing.T) {
 		explain, analyze string
 		index            *regexp.Regexp
 	}{
-		"SQLite":   {openSQLite, "EXPLAIN QUERY PLAN ", "", regexp.MustCompile(`VIRTUAL TABLE INDEX`)},
-		"Postgres": {openPostgres, "EXPLAIN ", "VACUUM ANALYZE recipients, pickup_locations", regexp.MustCompile(`(recipients|pickup_locations)_search_idx`)},
+		"SQLite": {openSQLite, "EXPLAIN QUERY PLAN ", "", regexp.MustCompile(`VIRTUAL TABLE INDEX`)},
+		"Postgres": {openPostgres, "EXPLAIN ", "VACUUM ANALYZE recipients, pickup_locations",
+			regexp.MustCompile(`(recipients|pickup_locations)_search_idx`)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -117,7 +119,8 @@ func TestASearchForWhatIsRareReadsAnIndex(t *testing.T) {
 					return len(found), err
 				},
 				"pickup locations": func(search string) (int, error) {
-					found, err := s.Read().PickupLocations.List(t.Context(), tenant, domain.PickupLocationFilter{Search: search}, domain.PageRequest{Limit: 25})
+					found, err := s.Read().PickupLocations.List(t.Context(), tenant, domain.PickupLocationFilter{Search: search},
+						domain.PageRequest{Limit: 25})
 					return len(found), err
 				},
 			} {
@@ -148,10 +151,12 @@ func TestSearchAttack(t *testing.T) {
 		s := open(t)
 		tenant := newTenant(t, s)
 		hostileLocations(t, s, tenant, 1200)
-		for _, search := range []string{strings.Repeat("ﬀ", 127) + "x", "x" + strings.Repeat("ﬀ", 127), strings.Repeat("ﬀ", 14) + "x" + strings.Repeat("ﬀ", 113)} {
+		for _, search := range []string{strings.Repeat("ﬀ", 127) + "x", "x" + strings.Repeat("ﬀ", 127), strings.Repeat("ﬀ", 14) + "x" +
+			strings.Repeat("ﬀ", 113)} {
 			began := time.Now()
 			for range 10 {
-				if _, err := s.Read().PickupLocations.List(t.Context(), tenant, domain.PickupLocationFilter{Search: search}, domain.PageRequest{Limit: 25}); err != nil {
+				if _, err := s.Read().PickupLocations.List(t.Context(), tenant, domain.PickupLocationFilter{Search: search},
+					domain.PageRequest{Limit: 25}); err != nil {
 					t.Fatal(err)
 				}
 			}

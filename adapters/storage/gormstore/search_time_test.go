@@ -37,7 +37,8 @@ func TestASearchThatMeetsManyNearMissesGivesUp(t *testing.T) {
 		}
 	}
 	find := func(search string) (int, error) {
-		found, err := s.Read().PickupLocations.List(t.Context(), tenant, domain.PickupLocationFilter{Search: search}, domain.PageRequest{Limit: 25})
+		found, err := s.Read().PickupLocations.List(t.Context(), tenant, domain.PickupLocationFilter{Search: search},
+			domain.PageRequest{Limit: 25})
 		return len(found), err
 	}
 	began := time.Now()

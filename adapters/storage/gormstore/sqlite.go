@@ -80,7 +80,8 @@ var sqliteDialect = dialect{
 	rotateRequests: rotateRequestsOnSQLite,
 	lacksPartition: func(error) bool { return false },
 	stepOf: map[domain.UsageStep]string{
-		domain.UsageByMinute: "minute", domain.UsageByHour: "substr(minute, 1, 13) || ':00:00.000Z'", domain.UsageByDay: "substr(minute, 1, 10) || 'T00:00:00.000Z'",
+		domain.UsageByMinute: "minute", domain.UsageByHour: "substr(minute, 1, 13) || ':00:00.000Z'",
+		domain.UsageByDay: "substr(minute, 1, 10) || 'T00:00:00.000Z'",
 	},
 
 	insertFeed: "INSERT INTO feed_events (id, application_id, environment, delivery_id, sequence, type, occurred_at, payload)" +

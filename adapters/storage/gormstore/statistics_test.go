@@ -13,7 +13,8 @@ func TestRecentlyCreatedTablesAreAnalyzedAsTheyGrow(t *testing.T) {
 	write, _ := s.Pools()
 	exec(t, s, "VACUUM ANALYZE") // of nothing
 	// What the server analyzes by itself does not count.
-	exec(t, s, "DO $$ DECLARE t text; BEGIN FOR t IN SELECT relname FROM pg_class WHERE oid IN (SELECT relid FROM pg_stat_user_tables) AND relkind = 'r' LOOP"+
+	exec(t, s, "DO $$ DECLARE t text; BEGIN FOR t IN SELECT relname FROM pg_class WHERE oid IN (SELECT relid FROM pg_stat_user_tables) AND "+
+		"relkind = 'r' LOOP"+
 		" EXECUTE format('ALTER TABLE %I SET (autovacuum_enabled = off)', t); END LOOP; END $$")
 	tenant := newTenant(t, s)
 	grow := func(by int) {
@@ -25,7 +26,8 @@ func TestRecentlyCreatedTablesAreAnalyzedAsTheyGrow(t *testing.T) {
 	}
 	known := func() (rows int) {
 		t.Helper()
-		if err := write.QueryRowContext(t.Context(), "SELECT reltuples FROM pg_class WHERE oid = 'deliveries'::regclass").Scan(&rows); err != nil {
+		if err := write.QueryRowContext(t.Context(), "SELECT reltuples FROM pg_class WHERE oid = 'deliveries'::regclass").Scan(
+			&rows); err != nil {
 			t.Fatal(err)
 		}
 		return rows

@@ -105,7 +105,8 @@ func TestSessionsAreBounded(t *testing.T) {
 		want    string
 	}{
 		{url, gormstore.Options{}, "5s 2s 10s waybill read committed"},
-		{url + "&statement_timeout=7s&application_name=doctor", gormstore.Options{LockTimeout: 1500 * time.Millisecond}, "7s 1500ms 10s doctor read committed"},
+		{url + "&statement_timeout=7s&application_name=doctor", gormstore.Options{LockTimeout: 1500 * time.Millisecond},
+			"7s 1500ms 10s doctor read committed"},
 	} {
 		s, err := gormstore.Open(t.Context(), c.url, c.options)
 		if err != nil {
@@ -113,7 +114,8 @@ func TestSessionsAreBounded(t *testing.T) {
 		}
 		write, _ := s.Pools()
 		var parts []string
-		for _, name := range []string{"statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout", "application_name", "transaction_isolation"} {
+		for _, name := range []string{"statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout", "application_name",
+			"transaction_isolation"} {
 			var value string
 			if err := write.QueryRowContext(t.Context(), "SHOW "+name).Scan(&value); err != nil {
 				t.Fatal(err)
@@ -253,7 +255,8 @@ func TestSlowStatementsAreWarnings(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	s, err := gormstore.Open(t.Context(), url, gormstore.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), SlowStatement: time.Nanosecond})
+	s, err := gormstore.Open(t.Context(), url, gormstore.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		SlowStatement: time.Nanosecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,7 +65,8 @@ func (s tracking) Known(ctx context.Context, of []domain.Reference) ([]domain.Re
 	}
 	var rows []deliveryRow
 	err := s.with(ctx).Select("reference").Where("reference IN ?", padded(wanted)).Find(&rows).Error
-	return all(rows, func(r *deliveryRow) domain.Reference { return domain.Reference(r.Reference) }), s.dialect.failed("look for references", err)
+	return all(rows, func(r *deliveryRow) domain.Reference { return domain.Reference(r.Reference) }),
+		s.dialect.failed("look for references", err)
 }
 
 func (r *trackingRow) domain() domain.TrackedEvent {

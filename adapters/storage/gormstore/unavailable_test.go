@@ -281,7 +281,8 @@ func TestATransactionThatOthersAlwaysForestallFindsTheDatabaseBusy(t *testing.T)
 		tenant := newTenant(t, s)
 		addTrigger(t, url, "businesses", "RAISE EXCEPTION 'forestalled' USING ERRCODE = '"+code+"'")
 		do(t, connect(t, url), "CREATE TRIGGER injected BEFORE INSERT ON deliveries FOR EACH ROW EXECUTE FUNCTION injected()")
-		for what, err := range map[string]error{"a change": change(t.Context(), s), "a booking": s.Book(t.Context(), sample.BookingWrite(tenant))} {
+		for what, err := range map[string]error{"a change": change(t.Context(), s),
+			"a booking": s.Book(t.Context(), sample.BookingWrite(tenant))} {
 			var e *domain.Error
 			if !errors.As(err, &e) || e.Kind != domain.KindUnavailable || sqlState(err) != code {
 				t.Errorf("%s: %v, want that the database is busy", what, err)

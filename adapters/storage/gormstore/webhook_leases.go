@@ -23,7 +23,8 @@ var leaseOf = regexp.MustCompile(`\$lease\(([a-z._?]+)\)`)
 
 // changeLease changes the lease of an endpoint where it meets a condition, and tells
 // whether it did. A version that comes while it waits for another one's is newer still.
-func (s session) changeLease(ctx context.Context, what string, endpoint rowID, set string, to []any, where string, is ...any) (bool, error) {
+func (s session) changeLease(ctx context.Context, what string, endpoint rowID, set string, to []any, where string, is ...any) (bool,
+	error) {
 	values := append(append(to, endpoint, endpoint), is...)
 	result := s.with(ctx).Exec(s.dialect.leases("UPDATE webhook_leases SET number = number + 1, "+set+
 		" WHERE endpoint_id = ? AND number >= (SELECT number FROM $lease(?)) AND "+where), values...)
@@ -72,7 +73,8 @@ func (s session) raiseDueSince(ctx context.Context, endpoint rowID, seen dueSinc
 	if to.Sub(seen.DueSince.time) < dueStep {
 		return nil
 	}
-	_, err := s.changeLease(ctx, "note since when webhooks are due", endpoint, "due_since = ?", []any{instantOf(to)}, "number = ?", seen.Number)
+	_, err := s.changeLease(ctx, "note since when webhooks are due", endpoint, "due_since = ?", []any{instantOf(to)}, "number = ?",
+		seen.Number)
 	return err
 }
 
@@ -121,7 +123,8 @@ func (s *Store) FindLate(ctx context.Context) (late int, err error) {
 					return sn.dialect.failed("be patient", err)
 				}
 			}
-			return sn.dialect.failed("look for late webhooks", sn.with(ctx).Raw(sn.dialect.leases(oldestWebhooks), after, latePage).Scan(&rows).Error)
+			return sn.dialect.failed("look for late webhooks", sn.with(ctx).Raw(sn.dialect.leases(oldestWebhooks), after, latePage).Scan(
+				&rows).Error)
 		}
 		if s.dialect.limitsStatements {
 			err = s.transact(ctx, look)

@@ -43,7 +43,8 @@ func sendMany(t testing.TB, s *gormstore.Store, e domain.WebhookEndpoint, many i
 	const of = "(id, endpoint_id, event_id, event_type, sequence, status, attempts, used, due_at, trigger, back, created_at)"
 	exec(t, s, fmt.Sprintf("INSERT INTO webhook_deliveries "+of+
 		" SELECT gen_random_uuid(), '%s', gen_random_uuid(), 'delivery.created', 1, 'pending', 0, 0, at, 'schedule', '', at"+
-		" FROM (SELECT now() - interval '1 minute' - interval '1 hour' * (i / %d.0) AS at FROM generate_series(1, %d) AS n (i)) AS n", e.ID.Hex(), many, many))
+		" FROM (SELECT now() - interval '1 minute' - interval '1 hour' * (i / %d.0) AS at FROM generate_series(1, %d) AS n (i)) AS n", e.ID.Hex(),
+		many, many))
 	exec(t, s, "UPDATE webhook_deliveries SET status = 'succeeded', due_at = NULL, attempts = 1 WHERE status = 'pending'")
 }
 
@@ -139,7 +140,8 @@ func TestLooksForWebhooksPassByWhatASnapshotKeeps(t *testing.T) {
 		}},
 		{"Renew", func() error { return errorOf(o.Renew(ctx, e.ID, token, time.Minute)) }},
 		{"Record", func() error {
-			return o.Record(ctx, e.ID, token, []ports.WebhookOutcome{sample.WebhookOutcome(due[0].WebhookDelivery, sample.Arrived(now), now)}, domain.WebhookHealth{})
+			return o.Record(ctx, e.ID, token, []ports.WebhookOutcome{sample.WebhookOutcome(due[0].WebhookDelivery, sample.Arrived(now), now)},
+				domain.WebhookHealth{})
 		}},
 		{"Release", func() error { return o.Release(ctx, e.ID, token) }},
 		{"Backlog", func() error { _, _, err := o.Backlog(ctx, now); return err }},
@@ -198,7 +200,8 @@ func TestRecordingLeavesAHealthyEndpointAsItIs(t *testing.T) {
 			t.Fatalf("%d due: %v", len(due), err)
 		}
 		outcome := sample.WebhookOutcome(due[0].WebhookDelivery, sample.Arrived(sample.Now), sample.Now)
-		if err := errors.Join(o.Record(t.Context(), e.ID, token, []ports.WebhookOutcome{outcome}, health), o.Release(t.Context(), e.ID, token)); err != nil {
+		if err := errors.Join(o.Record(t.Context(), e.ID, token, []ports.WebhookOutcome{outcome}, health),
+			o.Release(t.Context(), e.ID, token)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -419,7 +422,8 @@ func (w *world) look() {
 		delete(w.pending, d.EventID)
 		w.sent = append(w.sent, d.ID)
 	}
-	if err := errors.Join(o.Record(w.t.Context(), w.e.ID, token, outcomes, domain.WebhookHealth{}), o.Release(w.t.Context(), w.e.ID, token)); err != nil {
+	if err := errors.Join(o.Record(w.t.Context(), w.e.ID, token, outcomes, domain.WebhookHealth{}),
+		o.Release(w.t.Context(), w.e.ID, token)); err != nil {
 		w.t.Fatal(err)
 	}
 	for id, p := range w.pending {

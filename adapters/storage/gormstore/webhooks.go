@@ -91,7 +91,8 @@ func (s webhooks) takeDelivery(query *gorm.DB, id domain.ID) (domain.WebhookDeli
 	return row.domain(), nil
 }
 
-func (s webhooks) Deliveries(ctx context.Context, t domain.Tenant, endpoint domain.ID, f domain.WebhookDeliveryFilter, p domain.PageRequest) ([]domain.WebhookDelivery, error) {
+func (s webhooks) Deliveries(ctx context.Context, t domain.Tenant, endpoint domain.ID, f domain.WebhookDeliveryFilter,
+	p domain.PageRequest) ([]domain.WebhookDelivery, error) {
 	ctx, done := s.forList(ctx)
 	defer done()
 	if !storable(string(f.Status), string(f.EventType)) {
@@ -148,7 +149,8 @@ func (s webhooks) idsFor(ctx context.Context, t domain.Tenant, endpoint, deliver
 	if err != nil || key == "" {
 		return nil, err
 	}
-	return s.with(ctx).Model(&eventRow{}).Select(s.dialect.webhookIDOf("id", strconv.FormatInt(int64(e.Slot), 16))).Where("delivery_id = ?", key), nil
+	return s.with(ctx).Model(&eventRow{}).Select(s.dialect.webhookIDOf("id", strconv.FormatInt(int64(e.Slot), 16))).Where("delivery_id = ?",
+		key), nil
 }
 
 func (s webhooks) Attempts(ctx context.Context, t domain.Tenant, delivery domain.ID) ([]domain.WebhookAttempt, error) {
@@ -332,7 +334,8 @@ func (s webhooks) UpdateDelivery(ctx context.Context, d domain.WebhookDelivery) 
 	return s.dueFrom(ctx, rowIDOf(d.EndpointID), *d.DueAt)
 }
 
-func (s webhooks) Recover(ctx context.Context, endpoint domain.ID, r domain.Recovery, now time.Time, limit int) (queued int, running bool, err error) {
+func (s webhooks) Recover(ctx context.Context, endpoint domain.ID, r domain.Recovery, now time.Time, limit int) (queued int, running bool,
+	err error) {
 	key := rowIDOf(endpoint)
 	var first []rowID
 	err = s.pendingFor(ctx, key).Where("trigger = ?", string(domain.TriggerRecover)).Limit(1).Pluck("id", &first).Error
@@ -345,7 +348,8 @@ func (s webhooks) Recover(ctx context.Context, endpoint domain.ID, r domain.Reco
 	}
 	named := func() *gorm.DB {
 		return s.with(ctx).Model(&webhookDeliveryRow{}).
-			Where("endpoint_id = ?"+recoverable+" AND status IN ? AND created_at >= ? AND created_at < ?", key, statuses, boundary(r.Since), boundary(r.Until)).
+			Where("endpoint_id = ?"+recoverable+" AND status IN ? AND created_at >= ? AND created_at < ?", key, statuses, boundary(r.Since),
+				boundary(r.Until)).
 			// What is cleaned away meanwhile is not to be sent any more.
 			Where("event_id IN (?)", s.with(ctx).Model(&feedEventRow{}).Select("id").Where("feed_events.id = webhook_deliveries.event_id"))
 	}

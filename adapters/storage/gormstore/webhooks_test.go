@@ -17,7 +17,8 @@ import (
 )
 
 // insertEndpoint stores an endpoint that has to find room.
-func insertEndpoint(t testing.TB, s *gormstore.Store, tenant domain.Tenant, with ...func(*domain.WebhookEndpoint)) (e domain.WebhookEndpoint) {
+func insertEndpoint(t testing.TB, s *gormstore.Store, tenant domain.Tenant,
+	with ...func(*domain.WebhookEndpoint)) (e domain.WebhookEndpoint) {
 	t.Helper()
 	if err := s.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) (err error) {
 		e, err = tx.Webhooks.InsertEndpoint(ctx, sample.WebhookEndpoint(tenant, with...))
@@ -302,9 +303,11 @@ func TestAnEndpointWithALongBacklogIsDisabledAndDeletedInTime(t *testing.T) {
 					rows := make([]string, 500)
 					for i := range rows {
 						id := sample.ID("").Hex()
-						rows[i] = "('" + id + "', '" + e.ID.Hex() + "', '" + id + "', 'delivery.created', 1, 'pending', 1, 1, '2026-11-21T10:00:00.000Z', 'schedule', '', '2026-11-21T10:00:00.000Z')"
+						rows[i] = "('" + id + "', '" + e.ID.Hex() + "', '" + id + "', 'delivery.created', 1, 'pending', 1, 1, '2026-11-21T10:00:00.000Z', " +
+							"'schedule', '', '2026-11-21T10:00:00.000Z')"
 					}
-					exec(t, s, "INSERT INTO webhook_deliveries (id, endpoint_id, event_id, event_type, sequence, status, attempts, used, due_at, trigger, back, created_at) VALUES "+
+					exec(t, s, "INSERT INTO webhook_deliveries (id, endpoint_id, event_id, event_type, sequence, status, attempts, used, due_at, "+
+						"trigger, back, created_at) VALUES "+
 						strings.Join(rows, ", "))
 				}
 			}

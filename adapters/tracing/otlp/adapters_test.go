@@ -103,16 +103,17 @@ func TestEventsAreToldOfAfterTheCommit(t *testing.T) {
 	webhooks.EXPECT().PublishTo(gomock.Any(), gomock.Any(), gomock.Any()).Return(domain.WebhookDelivery{}, errors.New("no")).AnyTimes()
 	storage := mocks.NewMockStorage(c)
 	for _, end := range []error{nil, errors.New("rolled back")} {
-		storage.EXPECT().InTx(gomock.Any(), gomock.Any()).DoAndReturn(func(ctx context.Context, fn func(context.Context, ports.Stores) error) error {
-			stores := ports.Stores{Deliveries: deliveries, Webhooks: webhooks}
-			if err := fn(ctx, stores); err != nil { // does not commit
-				t.Fatal(err)
-			}
-			if err := fn(ctx, stores); err != nil {
-				t.Fatal(err)
-			}
-			return end
-		})
+		storage.EXPECT().InTx(gomock.Any(), gomock.Any()).DoAndReturn(
+			func(ctx context.Context, fn func(context.Context, ports.Stores) error) error {
+				stores := ports.Stores{Deliveries: deliveries, Webhooks: webhooks}
+				if err := fn(ctx, stores); err != nil { // does not commit
+					t.Fatal(err)
+				}
+				if err := fn(ctx, stores); err != nil {
+					t.Fatal(err)
+				}
+				return end
+			})
 		spans := recorded(t, func(ctx context.Context, tracing *Tracing) {
 			err := tracing.Storage(storage).InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
 				_, _ = tx.Webhooks.PublishTo(ctx, domain.WebhookEndpoint{}, domain.FeedEvent{ID: "evt_3"})

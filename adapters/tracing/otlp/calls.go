@@ -124,7 +124,8 @@ func codeOf(err error) string {
 	}{
 		{ports.ErrKeyTaken, "key_taken"}, {ports.ErrKeyBusy, "key_busy"}, {ports.ErrDirectoryChanged, "directory_changed"},
 		{ports.ErrExternalIDTaken, "external_id_taken"}, {ports.ErrReferenceTaken, "reference_taken"},
-		{ports.ErrOutcomeUnknown, outcomeUnknown}, {ports.ErrStorageGone, storageGone}, {ports.ErrTookTooLong, timedOut}, {ports.ErrNoRoute, "no_route"},
+		{ports.ErrOutcomeUnknown, outcomeUnknown}, {ports.ErrStorageGone, storageGone}, {ports.ErrTookTooLong, timedOut},
+		{ports.ErrNoRoute, "no_route"},
 		{ports.ErrLeaseLost, "lease_lost"}, {ports.ErrItemDone, "item_done"}, {ports.ErrSimulationLimit, "simulation_limit"},
 	} {
 		if errors.Is(err, known.err) {

@@ -21,7 +21,8 @@ type queue struct {
 	gone                   bool // the collector, as the log was told; the batcher sends one batch at a time
 }
 
-func newQueue(e sdktrace.SpanExporter, size int, r prometheus.Registerer, log *slog.Logger, options ...sdktrace.BatchSpanProcessorOption) *queue {
+func newQueue(e sdktrace.SpanExporter, size int, r prometheus.Registerer, log *slog.Logger,
+	options ...sdktrace.BatchSpanProcessorOption) *queue {
 	q := &queue{
 		exporter: e, capacity: int64(size), log: log,
 		dropped: prometheus.NewCounter(prometheus.CounterOpts{

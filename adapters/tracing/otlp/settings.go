@@ -57,7 +57,8 @@ func check(v map[string]string) (queue int, err error) {
 	headers, variable := exporter("HEADERS")
 	for pair := range strings.SplitSeq(headers, ",") {
 		name, value, ok := strings.Cut(pair, "=")
-		if _, err := url.PathUnescape(value); !ok && strings.TrimSpace(pair) != "" || ok && !headerName.MatchString(strings.TrimSpace(name)) || err != nil {
+		if _, err := url.PathUnescape(value); !ok && strings.TrimSpace(pair) != "" || ok && !headerName.MatchString(strings.TrimSpace(name)) ||
+			err != nil {
 			bad(variable, "cannot be read; write name=value,name=value")
 			break
 		}

@@ -90,7 +90,8 @@ func (t *Tracing) Inject(ctx context.Context, h http.Header) {
 
 // Request begins the span of a request to the API. The function it returns ends
 // it, once.
-func (t *Tracing) Request(r *http.Request, environment, method, route, requestID string) (context.Context, func(status int, applicationID string)) {
+func (t *Tracing) Request(r *http.Request, environment, method, route, requestID string) (context.Context,
+	func(status int, applicationID string)) {
 	options := []trace.SpanStartOption{
 		trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindServer),
 		trace.WithAttributes(
@@ -100,7 +101,8 @@ func (t *Tracing) Request(r *http.Request, environment, method, route, requestID
 	}
 	caller := propagation.TraceContext{}.Extract(context.Background(), propagation.HeaderCarrier(r.Header))
 	if theirs := trace.SpanContextFromContext(caller); theirs.IsValid() {
-		options = append(options, trace.WithLinks(trace.Link{SpanContext: theirs, Attributes: []attribute.KeyValue{attribute.String("waybill.link", "caller")}}))
+		options = append(options, trace.WithLinks(
+			trace.Link{SpanContext: theirs, Attributes: []attribute.KeyValue{attribute.String("waybill.link", "caller")}}))
 	}
 	ctx, span := t.tracer.Start(r.Context(), method+" "+route, options...)
 	var once sync.Once
@@ -120,7 +122,8 @@ func (t *Tracing) Request(r *http.Request, environment, method, route, requestID
 
 // child begins a span below the one of ctx. Without one there is nothing to
 // follow: what a process does by itself, over and over, is no trace.
-func (t *Tracing) child(ctx context.Context, name string, kind trace.SpanKind, attributes ...attribute.KeyValue) (context.Context, trace.Span) {
+func (t *Tracing) child(ctx context.Context, name string, kind trace.SpanKind, attributes ...attribute.KeyValue) (context.Context,
+	trace.Span) {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return ctx, trace.SpanFromContext(ctx) // does nothing
 	}
@@ -141,4 +144,5 @@ func end(span trace.Span, err error) {
 }
 
 // failures are the codes that tell of something that broke.
-var failures = []string{otherError, timedOut, outcomeUnknown, storageGone, domain.CodeInternal, domain.CodeQuoteUnavailable, domain.CodeServiceUnavailable}
+var failures = []string{otherError, timedOut, outcomeUnknown, storageGone, domain.CodeInternal, domain.CodeQuoteUnavailable,
+	domain.CodeServiceUnavailable}

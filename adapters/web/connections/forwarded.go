@@ -69,7 +69,8 @@ func (w *ProxyWatch) look(r *http.Request) {
 	w.mu.Unlock()
 	if warns {
 		w.log.Warn("proxies", "warning", forwardedFor+" is not believed: it came from an address that WAYBILL_TRUSTED_PROXIES does not name, "+
-			"and failed authentications of all clients behind it count as of one address; where that is your proxy, set WAYBILL_TRUSTED_PROXIES to its network",
+			"and failed authentications of all clients behind it count as of one address; where that is your proxy, set WAYBILL_TRUSTED_PROXIES "+
+			"to its network",
 			"client_network", domain.ClientNetwork(address.String()))
 	}
 }

@@ -56,7 +56,8 @@ func TestAFloodOfConnectionsFillsItsOwnListenerOnly(t *testing.T) {
 			t.Fatal("the other listener does not answer")
 		}
 	}
-	if refused := counted(t, registry, "waybill_connections_refused_total"); refused["live"] != 0 || refused["sandbox"] != float64(len(idle)-most+1) {
+	if refused := counted(t, registry, "waybill_connections_refused_total"); refused["live"] != 0 ||
+		refused["sandbox"] != float64(len(idle)-most+1) {
 		t.Errorf("refused %v, of %d", refused, len(idle)+1)
 	}
 	if open := counted(t, registry, "waybill_connections"); open["sandbox"] != most {
@@ -130,7 +131,8 @@ func TestOneNetworkHoldsHalfOfThePlaces(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			coming := make(from)
-			server := connections.New(&http.Server{Handler: refuse(404)}, connections.Options{Most: most, Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}})
+			server := connections.New(&http.Server{Handler: refuse(404)},
+				connections.Options{Most: most, Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}})
 			done := make(chan error, 1)
 			go func() { done <- server.Serve(coming) }()
 			served := 0

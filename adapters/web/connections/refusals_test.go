@@ -23,7 +23,8 @@ func listen(t *testing.T, handler http.Handler, o connections.Options) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := connections.New(&http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: time.Minute}, o)
+	server := connections.New(&http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
+		IdleTimeout: time.Minute}, o)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	t.Cleanup(func() {

@@ -66,7 +66,8 @@ func Read(content []byte, n ports.Normalizer) ([]domain.PickupLocationRow, error
 		return nil, whole(line, domain.FieldInvalidFormat, "the text is not UTF-8; save the file as CSV UTF-8")
 	}
 	if line, wide := tooWide(content); wide {
-		return nil, whole(line, domain.FieldTooLong, fmt.Sprintf("the line has more than %d cells; the columns there are: %s", mostCells, strings.Join(Columns(), ","))+unbroken(content))
+		return nil, whole(line, domain.FieldTooLong, fmt.Sprintf("the line has more than %d cells; the columns there are: %s", mostCells,
+			strings.Join(Columns(), ","))+unbroken(content))
 	}
 	if hint := unbroken(content); hint != "" {
 		return nil, whole(1, domain.FieldRequired, "the file has one line, and its first line only names the columns"+hint)
@@ -100,7 +101,8 @@ func Read(content []byte, n ports.Normalizer) ([]domain.PickupLocationRow, error
 		}
 		line, _ := r.FieldPos(0)
 		if len(t.rows) == MaxRows {
-			t.wrong = append(t.wrong, RowError{line, "", domain.FieldTooLong, fmt.Sprintf("there are more than %d rows; send the file in parts", MaxRows)})
+			t.wrong = append(t.wrong, RowError{line, "", domain.FieldTooLong, fmt.Sprintf("there are more than %d rows; send the file in parts",
+				MaxRows)})
 			break
 		}
 		t.add(line, cells)
@@ -171,7 +173,8 @@ func columns(header []string) (map[string]int, error) {
 		_, twice := at[name]
 		switch {
 		case !slices.Contains(Columns(), name):
-			wrong = append(wrong, RowError{1, "", domain.FieldNotAllowed, fmt.Sprintf("column %d has a name that is none of %s", i+1, strings.Join(Columns(), ","))})
+			wrong = append(wrong, RowError{1, "", domain.FieldNotAllowed, fmt.Sprintf("column %d has a name that is none of %s", i+1,
+				strings.Join(Columns(), ","))})
 		case twice:
 			wrong = append(wrong, RowError{1, name, domain.FieldNotAllowed, "the column is there twice"})
 		}
@@ -179,7 +182,8 @@ func columns(header []string) (map[string]int, error) {
 	}
 	for _, name := range []string{"name", "address"} {
 		if _, there := at[name]; !there {
-			wrong = append(wrong, RowError{1, name, domain.FieldRequired, "the column is missing; the first line names the columns: " + strings.Join(Columns(), ",")})
+			wrong = append(wrong, RowError{1, name, domain.FieldRequired, "the column is missing; the first line names the columns: " +
+				strings.Join(Columns(), ",")})
 		}
 	}
 	if len(wrong) > 0 {
@@ -205,7 +209,9 @@ func (t *table) add(line int, cells []string) {
 		t.wrong = append(t.wrong, RowError{line, field, code, message})
 	}
 	if len(cells) != t.width {
-		reject("", domain.FieldInvalidFormat, fmt.Sprintf("the row has %d cells and the first line %d; put cells that have a %q in them in quotes", len(cells), t.width, string(t.comma)))
+		reject("", domain.FieldInvalidFormat,
+			fmt.Sprintf("the row has %d cells and the first line %d; put cells that have a %q in them in quotes", len(cells), t.width,
+				string(t.comma)))
 		t.rows = append(t.rows, row) // counts
 		return
 	}
@@ -292,7 +298,8 @@ func point(latitude, longitude string, reject func(field, code, message string))
 		sound = false
 		return 0
 	}
-	at := domain.Coordinates{Latitude: degrees(latitude, "latitude", domain.MaxLatitude), Longitude: degrees(longitude, "longitude", domain.MaxLongitude)}
+	at := domain.Coordinates{Latitude: degrees(latitude, "latitude", domain.MaxLatitude), Longitude: degrees(longitude, "longitude",
+		domain.MaxLongitude)}
 	if !sound {
 		return nil
 	}

@@ -121,7 +121,8 @@ func TestHugeNumbersCostNoMoreThanTheirText(t *testing.T) {
 
 func TestTheCanonicalFormIsAppendedAndAllocatesNothing(t *testing.T) {
 	root := mustParse(t, createBody)
-	if got := string(root.AppendCanonical([]byte("POST /v1/deliveries\n"))); !strings.HasPrefix(got, "POST /v1/deliveries\n{\"delivery_instructions\":") {
+	if got := string(root.AppendCanonical([]byte("POST /v1/deliveries\n"))); !strings.HasPrefix(got,
+		"POST /v1/deliveries\n{\"delivery_instructions\":") {
 		t.Errorf("got %.60s", got)
 	}
 	buf := make([]byte, 0, 4096)

@@ -111,7 +111,8 @@ func TestSignAndTextOfADecimal(t *testing.T) {
 func TestWhatIsNoNumberIsNoDecimal(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		"", " ", " 1", "1 ", "\n1", "+1", ".5", "5.", "01", "1e", "0x1", "1_0", "NaN", "Infinity", "null", `"1"`, "[1]", "1 2", "1,5", "--1", "1\x00",
+		"", " ", " 1", "1 ", "\n1", "+1", ".5", "5.", "01", "1e", "0x1", "1_0", "NaN", "Infinity", "null", `"1"`, "[1]", "1 2", "1,5", "--1",
+		"1\x00",
 	} {
 		if d, err := strictjson.ParseDecimal(text); !errors.Is(err, strictjson.ErrNotDecimal) {
 			t.Errorf("%q became %s", text, d)
@@ -121,7 +122,8 @@ func TestWhatIsNoNumberIsNoDecimal(t *testing.T) {
 
 // FuzzDecimal compares MinorUnits with rational arithmetic.
 func FuzzDecimal(f *testing.F) {
-	for _, s := range []string{"0", "1.000", "-0.001", "1e6", "10e-1", "1e999999999", "1000000.01", "9223372036854775807", "1e-99999999999999999999"} {
+	for _, s := range []string{"0", "1.000", "-0.001", "1e6", "10e-1", "1e999999999", "1000000.01", "9223372036854775807",
+		"1e-99999999999999999999"} {
 		f.Add(s, 2, int64(100_000_000))
 	}
 	f.Fuzz(func(t *testing.T, text string, scale int, most int64) {

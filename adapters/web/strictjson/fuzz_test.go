@@ -67,7 +67,8 @@ func FuzzParse(f *testing.F) {
 func checkRefusal(t *testing.T, body []byte, bad *strictjson.SyntaxError) {
 	t.Helper()
 	lines := 1 + bytes.Count(body, []byte("\n"))
-	if bad.Line < 1 || bad.Line > lines || bad.Column < 1 || bad.Column > len(body)+1 || !utf8.ValidString(bad.Message) || len(bad.Message) > 4000 {
+	if bad.Line < 1 || bad.Line > lines || bad.Column < 1 || bad.Column > len(body)+1 || !utf8.ValidString(bad.Message) ||
+		len(bad.Message) > 4000 {
 		t.Fatalf("%q: %+v", body, bad)
 	}
 	if !json.Valid(body) {

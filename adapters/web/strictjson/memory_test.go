@@ -36,7 +36,8 @@ func TestABodyCostsLittleMoreThanItsSize(t *testing.T) {
 	}{
 		{"unknown names", "{" + list(size, `"n#":1`) + "}", 256 * kib, true},
 		{"unknown names in an item", texts(list(size, `"n#":1`)), 256 * kib, true},
-		{"unknown names in the last of many items", `{"deliveries":[` + list(size/2, `{}`)[:20_000] + `,{` + list(size/2, `"n#":1`) + "}]}", 2048 * kib, true},
+		{"unknown names in the last of many items", `{"deliveries":[` + list(size/2, `{}`)[:20_000] + `,{` + list(size/2, `"n#":1`) + "}]}",
+			2048 * kib, true},
 		{"names where a text belongs", texts(`"external_id":{` + list(size, `"n#":1`) + "}"), 256 * kib, true},
 		{"objects where a text belongs", texts(`"external_id":[` + list(size, `{"a":1}`) + "]"), 2048 * kib, true},
 		{"empty items", `{"deliveries":[` + list(size, "{}") + "]}", 2048 * kib, true},
@@ -79,7 +80,8 @@ func TestAValueThatIsWrongInManyPlacesIsToldInAHundred(t *testing.T) {
 }
 
 func TestALongNumberIsReadWithoutReckoningWithIt(t *testing.T) {
-	for _, number := range []string{strings.Repeat("9", 900<<10), "1e" + strings.Repeat("9", 900<<10), "0." + strings.Repeat("0", 900<<10) + "1", "1e999999999", "-1e-999999999"} {
+	for _, number := range []string{strings.Repeat("9", 900<<10), "1e" + strings.Repeat("9", 900<<10), "0." + strings.Repeat("0", 900<<10) +
+		"1", "1e999999999", "-1e-999999999"} {
 		root := mustParse(t, `{"n":`+number+`}`)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

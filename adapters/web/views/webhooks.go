@@ -31,7 +31,8 @@ func NewWebhookEndpoint(e domain.WebhookEndpoint) WebhookEndpoint {
 	}
 	return WebhookEndpoint{
 		ID: string(e.ID), URL: e.URL, EventTypes: e.EventTypes, Description: e.Description, Enabled: e.Enabled,
-		Status: string(e.Status()), DisabledReason: string(e.Disabled), FailingSince: Time(e.Health.FailingSince), PausedUntil: Time(e.Health.OpenUntil),
+		Status: string(e.Status()), DisabledReason: string(e.Disabled), FailingSince: Time(e.Health.FailingSince),
+		PausedUntil:    Time(e.Health.OpenUntil),
 		PreviousSecret: Time(previous),
 		Environment:    string(e.Tenant.Environment),
 		CreatedAt:      domain.FormatTime(e.CreatedAt), UpdatedAt: domain.FormatTime(e.UpdatedAt),

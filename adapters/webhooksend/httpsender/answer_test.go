@@ -64,7 +64,8 @@ func TestTheRequestIsOnePostWithTheseHeaders(t *testing.T) {
 	want := []string{
 		"POST /a%20b/c?d=e%20e&f=%C3%BC HTTP/1.1", "Content-Length: 14", "Content-Type: application/json", "Host: " + l.Addr().String(),
 		"User-Agent: Waybill-Webhooks/1.0", "Webhook-Id: evt_0190000000007000800000000000000c",
-		"Webhook-Signature: v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=", "Webhook-Timestamp: 1614265330", "X-Other: a", "X-Webhook-Attempt: 1",
+		"Webhook-Signature: v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=", "Webhook-Timestamp: 1614265330", "X-Other: a",
+		"X-Webhook-Attempt: 1",
 		`{"id":"evt_1"}`,
 	}
 	if diff := cmp.Diff(want, append(lines, body)); diff != "" {
@@ -157,7 +158,8 @@ func TestTheExcerptIsCleanText(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		got := excerpt(rapid.SliceOfN(rapid.Byte(), 0, 3000).Draw(t, "body"))
-		if len(got) > domain.MaxExcerpt || !utf8.ValidString(got) || strings.TrimSpace(got) != got || strings.ContainsFunc(got, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		if len(got) > domain.MaxExcerpt || !utf8.ValidString(got) || strings.TrimSpace(got) != got ||
+			strings.ContainsFunc(got, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 			t.Fatalf("%q", got)
 		}
 	})
@@ -188,7 +190,8 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 	c := newCanary(t)
 	s := development(t)
 	for _, status := range []int{300, 301, 302, 303, 304, 305, 307, 308} {
-		for _, to := range []string{"http://127.0.0.1:" + c.port, "http://169.254.169.254/latest", "//127.0.0.1:" + c.port, "/again", "https://[::1]:" + c.port, "file:///etc/passwd"} {
+		for _, to := range []string{"http://127.0.0.1:" + c.port, "http://169.254.169.254/latest", "//127.0.0.1:" + c.port, "/again",
+			"https://[::1]:" + c.port, "file:///etc/passwd"} {
 			hits := 0
 			url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 				hits++
@@ -206,7 +209,8 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 
 func TestOnlyHTTPIsSpoken(t *testing.T) {
 	t.Parallel()
-	for _, url := range []string{"", "ftp://127.0.0.1", "file:///etc/passwd", "unix:/run/x.sock", "127.0.0.1", "//127.0.0.1", "http:", "http://", "http://:80", "http://%zz", "http://127.0.0.1:99999/", "http://127.0.0.1:x/"} {
+	for _, url := range []string{"", "ftp://127.0.0.1", "file:///etc/passwd", "unix:/run/x.sock", "127.0.0.1", "//127.0.0.1", "http:",
+		"http://", "http://:80", "http://%zz", "http://127.0.0.1:99999/", "http://127.0.0.1:x/"} {
 		if r := development(t).Send(t.Context(), message(url)); r.Error != domain.ErrorBlockedIP || r.StartedAt.IsZero() {
 			t.Errorf("%q: %+v", url, r)
 		}

@@ -109,54 +109,59 @@ func TestHostileReceiversHoldNobodyUp(t *testing.T) {
 		status   int
 		class    domain.ErrorClass
 	}{
-		"hangs":                              {hang, 0, domain.ErrorTimeoutResponse},
-		"hangs after half a status":          {says("HTTP/1.1 20"), 0, domain.ErrorTimeoutResponse},
-		"hangs after half the headers":       {says(ok200, "Content-Le"), 0, domain.ErrorTimeoutResponse},
-		"hangs without reading":              {func(net.Conn) { time.Sleep(quick.attempt + grace/2) }, 0, domain.ErrorTimeoutResponse},
-		"drips the status":                   {drips("", ok200), 0, domain.ErrorTimeoutResponse},
-		"drips headers":                      {drips(ok200, "A: b\r\n"), 0, domain.ErrorTimeoutResponse},
-		"drips a 1xx":                        {drips("HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 100 Continue\r\n\r\n"), 0, domain.ErrorTimeoutResponse},
-		"drips a body":                       {drips(ok200+"Content-Length: 9999\r\n\r\n", "x"), 200, ""},
-		"drips a chunked body":               {drips(ok200+"Transfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n"), 200, ""},
-		"drips the body of a 500":            {drips("HTTP/1.1 500 No\r\nContent-Length: 9999\r\n\r\n", "x"), 500, domain.ErrorHTTP5xx},
-		"drips trailers":                     {drips(ok200+"Transfer-Encoding: chunked\r\n\r\n0\r\n", "A: b\r\n"), 200, ""},
-		"closes at once":                     {func(net.Conn) {}, 0, domain.ErrorReset},
-		"closes after the request":           {func(c net.Conn) { _, _ = http.ReadRequest(bufio.NewReader(c)) }, 0, domain.ErrorReset},
-		"resets":                             {func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) }, 0, domain.ErrorReset},
-		"resets after half the headers":      {resets(ok200 + "A: "), 0, domain.ErrorReset},
-		"resets after half the body":         {resets(ok200 + "Content-Length: 10\r\n\r\nhalf"), 200, ""},
-		"garbage":                            {says("\x00\xff\x13\x37 garbage\n\n"), 0, domain.ErrorReset},
-		"a banner of SSH":                    {says("SSH-2.0-OpenSSH_9.6\r\n"), 0, domain.ErrorReset},
-		"an error of Redis":                  {says("-ERR unknown command 'POST'\r\n"), 0, domain.ErrorReset},
-		"frames of HTTP/2":                   {says("\x00\x00\x12\x04\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x80\n"), 0, domain.ErrorReset},
-		"an alert of TLS":                    {says("\x15\x03\x01\x00\x02\x02\x46\n"), 0, domain.ErrorReset},
-		"a status that is no number":         {says("HTTP/1.1 OK\r\n\r\n"), 0, domain.ErrorReset},
-		"status 000":                         {says("HTTP/1.1 000 No\r\nContent-Length: 0\r\n\r\n"), 0, domain.ErrorReset},
-		"status 199 for ever":                {floods("", "HTTP/1.1 199 No\r\n\r\n"), 0, domain.ErrorBodyTooLarge},
-		"status 600":                         {says("HTTP/1.1 600 No\r\nContent-Length: 0\r\n\r\n"), 0, domain.ErrorReset},
-		"status 999 and a body":              {floods("HTTP/1.1 999 No\r\n\r\n", filler), 0, domain.ErrorReset},
-		"another protocol":                   {says("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"), 0, domain.ErrorReset},
-		"a length below zero":                {says(ok200 + "Content-Length: -1\r\n\r\n"), 0, domain.ErrorReset},
-		"two lengths":                        {says(ok200 + "Content-Length: 1\r\nContent-Length: 2\r\n\r\nxx"), 0, domain.ErrorReset},
-		"a length beyond all":                {floods(ok200+"Content-Length: 9223372036854775807\r\n\r\n", filler), 200, ""},
-		"a header without a colon":           {says(ok200 + "nonsense\r\n\r\n"), 0, domain.ErrorReset},
-		"a body without an end":              {floods(ok200+"\r\n", filler), 200, ""},
-		"chunks without an end":              {floods(ok200+"Transfer-Encoding: chunked\r\n\r\n", "3e8\r\n"+filler+"\r\n"), 200, ""},
-		"a chunk size without an end":        {floods(ok200+"Transfer-Encoding: chunked\r\n\r\n", "0"), 200, ""},
-		"chunk extensions without an end":    {floods(ok200+"Transfer-Encoding: chunked\r\n\r\n1;", filler), 200, ""},
-		"tiny chunks with large extensions":  {floods(ok200+"Transfer-Encoding: chunked\r\n\r\n", "1;"+filler+"\r\nx\r\n"), 200, ""},
-		"trailers without an end":            {floods(ok200+"Transfer-Encoding: chunked\r\n\r\n0\r\n", "A: b\r\n"), 200, ""},
-		"a body that is no chunk":            {says(ok200 + "Transfer-Encoding: chunked\r\n\r\nzz\r\n"), 200, ""},
-		"a gzip bomb":                        {says(fmt.Sprintf("%sContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n", ok200, len(bomb)), bomb), 200, ""},
-		"an endless error":                   {floods("HTTP/1.1 503 No\r\n\r\n", filler), 503, domain.ErrorHTTP5xx},
-		"headers without an end":             {floods(ok200, "A: "+filler+"\r\n"), 0, domain.ErrorBodyTooLarge},
-		"one header without an end":          {floods(ok200+"A: ", filler), 0, domain.ErrorBodyTooLarge},
-		"a status without an end":            {floods("HTTP/1.1 200 ", filler), 0, domain.ErrorBodyTooLarge},
-		"17 KiB of headers":                  {says(ok200, strings.Repeat("A: "+filler+"\r\n", 17), "Content-Length: 0\r\n\r\n"), 0, domain.ErrorBodyTooLarge},
-		"15 KiB of headers":                  {says(ok200, strings.Repeat("A: "+filler+"\r\n", 15), "Content-Length: 0\r\n\r\n"), 200, ""},
-		"100 for ever":                       {floods("", "HTTP/1.1 100 Continue\r\n\r\n"), 0, domain.ErrorBodyTooLarge},
-		"103 for ever":                       {floods("", "HTTP/1.1 103 Early Hints\r\nLink: "+filler+"\r\n\r\n"), 0, domain.ErrorBodyTooLarge},
-		"a few 1xx, then 200":                {says("HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 103 Early Hints\r\n\r\n", ok200+"Content-Length: 2\r\n\r\nok"), 200, ""},
+		"hangs":                        {hang, 0, domain.ErrorTimeoutResponse},
+		"hangs after half a status":    {says("HTTP/1.1 20"), 0, domain.ErrorTimeoutResponse},
+		"hangs after half the headers": {says(ok200, "Content-Le"), 0, domain.ErrorTimeoutResponse},
+		"hangs without reading":        {func(net.Conn) { time.Sleep(quick.attempt + grace/2) }, 0, domain.ErrorTimeoutResponse},
+		"drips the status":             {drips("", ok200), 0, domain.ErrorTimeoutResponse},
+		"drips headers":                {drips(ok200, "A: b\r\n"), 0, domain.ErrorTimeoutResponse},
+		"drips a 1xx": {drips("HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 100 Continue\r\n\r\n"), 0,
+			domain.ErrorTimeoutResponse},
+		"drips a body":                  {drips(ok200+"Content-Length: 9999\r\n\r\n", "x"), 200, ""},
+		"drips a chunked body":          {drips(ok200+"Transfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n"), 200, ""},
+		"drips the body of a 500":       {drips("HTTP/1.1 500 No\r\nContent-Length: 9999\r\n\r\n", "x"), 500, domain.ErrorHTTP5xx},
+		"drips trailers":                {drips(ok200+"Transfer-Encoding: chunked\r\n\r\n0\r\n", "A: b\r\n"), 200, ""},
+		"closes at once":                {func(net.Conn) {}, 0, domain.ErrorReset},
+		"closes after the request":      {func(c net.Conn) { _, _ = http.ReadRequest(bufio.NewReader(c)) }, 0, domain.ErrorReset},
+		"resets":                        {func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) }, 0, domain.ErrorReset},
+		"resets after half the headers": {resets(ok200 + "A: "), 0, domain.ErrorReset},
+		"resets after half the body":    {resets(ok200 + "Content-Length: 10\r\n\r\nhalf"), 200, ""},
+		"garbage":                       {says("\x00\xff\x13\x37 garbage\n\n"), 0, domain.ErrorReset},
+		"a banner of SSH":               {says("SSH-2.0-OpenSSH_9.6\r\n"), 0, domain.ErrorReset},
+		"an error of Redis":             {says("-ERR unknown command 'POST'\r\n"), 0, domain.ErrorReset},
+		"frames of HTTP/2":              {says("\x00\x00\x12\x04\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x80\n"), 0, domain.ErrorReset},
+		"an alert of TLS":               {says("\x15\x03\x01\x00\x02\x02\x46\n"), 0, domain.ErrorReset},
+		"a status that is no number":    {says("HTTP/1.1 OK\r\n\r\n"), 0, domain.ErrorReset},
+		"status 000":                    {says("HTTP/1.1 000 No\r\nContent-Length: 0\r\n\r\n"), 0, domain.ErrorReset},
+		"status 199 for ever":           {floods("", "HTTP/1.1 199 No\r\n\r\n"), 0, domain.ErrorBodyTooLarge},
+		"status 600":                    {says("HTTP/1.1 600 No\r\nContent-Length: 0\r\n\r\n"), 0, domain.ErrorReset},
+		"status 999 and a body":         {floods("HTTP/1.1 999 No\r\n\r\n", filler), 0, domain.ErrorReset},
+		"another protocol": {says("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"), 0,
+			domain.ErrorReset},
+		"a length below zero":               {says(ok200 + "Content-Length: -1\r\n\r\n"), 0, domain.ErrorReset},
+		"two lengths":                       {says(ok200 + "Content-Length: 1\r\nContent-Length: 2\r\n\r\nxx"), 0, domain.ErrorReset},
+		"a length beyond all":               {floods(ok200+"Content-Length: 9223372036854775807\r\n\r\n", filler), 200, ""},
+		"a header without a colon":          {says(ok200 + "nonsense\r\n\r\n"), 0, domain.ErrorReset},
+		"a body without an end":             {floods(ok200+"\r\n", filler), 200, ""},
+		"chunks without an end":             {floods(ok200+"Transfer-Encoding: chunked\r\n\r\n", "3e8\r\n"+filler+"\r\n"), 200, ""},
+		"a chunk size without an end":       {floods(ok200+"Transfer-Encoding: chunked\r\n\r\n", "0"), 200, ""},
+		"chunk extensions without an end":   {floods(ok200+"Transfer-Encoding: chunked\r\n\r\n1;", filler), 200, ""},
+		"tiny chunks with large extensions": {floods(ok200+"Transfer-Encoding: chunked\r\n\r\n", "1;"+filler+"\r\nx\r\n"), 200, ""},
+		"trailers without an end":           {floods(ok200+"Transfer-Encoding: chunked\r\n\r\n0\r\n", "A: b\r\n"), 200, ""},
+		"a body that is no chunk":           {says(ok200 + "Transfer-Encoding: chunked\r\n\r\nzz\r\n"), 200, ""},
+		"a gzip bomb": {says(fmt.Sprintf("%sContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n", ok200, len(bomb)),
+			bomb), 200, ""},
+		"an endless error":          {floods("HTTP/1.1 503 No\r\n\r\n", filler), 503, domain.ErrorHTTP5xx},
+		"headers without an end":    {floods(ok200, "A: "+filler+"\r\n"), 0, domain.ErrorBodyTooLarge},
+		"one header without an end": {floods(ok200+"A: ", filler), 0, domain.ErrorBodyTooLarge},
+		"a status without an end":   {floods("HTTP/1.1 200 ", filler), 0, domain.ErrorBodyTooLarge},
+		"17 KiB of headers": {says(ok200, strings.Repeat("A: "+filler+"\r\n", 17), "Content-Length: 0\r\n\r\n"), 0,
+			domain.ErrorBodyTooLarge},
+		"15 KiB of headers": {says(ok200, strings.Repeat("A: "+filler+"\r\n", 15), "Content-Length: 0\r\n\r\n"), 200, ""},
+		"100 for ever":      {floods("", "HTTP/1.1 100 Continue\r\n\r\n"), 0, domain.ErrorBodyTooLarge},
+		"103 for ever":      {floods("", "HTTP/1.1 103 Early Hints\r\nLink: "+filler+"\r\n\r\n"), 0, domain.ErrorBodyTooLarge},
+		"a few 1xx, then 200": {says("HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 103 Early Hints\r\n\r\n",
+			ok200+"Content-Length: 2\r\n\r\nok"), 200, ""},
 		"two answers":                        {says(strings.Repeat(ok200+"Content-Length: 2\r\n\r\nok", 2)), 200, ""},
 		"a 204 with a body":                  {floods("HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", "hello"), 204, ""},
 		"HTTP/1.0 without a length, closing": {func(c net.Conn) { says0(c, "HTTP/1.0 200 OK\r\n\r\nok") }, 200, ""},
@@ -203,7 +208,8 @@ func TestThereIsNoConnectionInTime(t *testing.T) {
 	}
 	s := sender(t, Options{Resolver: resolver(t, fixed("93.184.216.34", "93.184.216.35"))}, quick)
 	s.dialer.connect = never
-	if r := s.Send(t.Context(), message("http://hooks.example.com")); r.Error != domain.ErrorTimeoutConnect || r.Duration < quick.connect || r.Duration > quick.connect+grace/2 {
+	if r := s.Send(t.Context(), message("http://hooks.example.com")); r.Error != domain.ErrorTimeoutConnect || r.Duration < quick.connect ||
+		r.Duration > quick.connect+grace/2 {
 		t.Errorf("%+v", r)
 	}
 	impatient := sender(t, Options{AllowPrivate: true}, quick)
@@ -241,10 +247,12 @@ func TestACallerWhoLeavesIsNotHeld(t *testing.T) {
 // them a good one is served as fast as ever, and nothing is left behind.
 func TestManyBadReceiversLeaveNothingBehind(t *testing.T) {
 	// Longer than quick: 600 begin at the same time.
-	l := limits{lookup: 2 * time.Second, connect: 2 * time.Second, handshake: 2 * time.Second, attempt: 3 * time.Second, idle: 300 * time.Millisecond}
+	l := limits{lookup: 2 * time.Second, connect: 2 * time.Second, handshake: 2 * time.Second, attempt: 3 * time.Second,
+		idle: 300 * time.Millisecond}
 	s := sender(t, Options{AllowPrivate: true}, l)
 	var urls []string
-	for _, receiver := range []func(net.Conn){hang, drips(ok200, "A: b\r\n"), floods(ok200+"\r\n", strings.Repeat("x", 4096)), drips(ok200+"\r\n", "x")} {
+	for _, receiver := range []func(net.Conn){hang, drips(ok200, "A: b\r\n"), floods(ok200+"\r\n", strings.Repeat("x", 4096)),
+		drips(ok200+"\r\n", "x")} {
 		urls = append(urls, listen(t, receiver))
 	}
 	good := serve(t, answers(200, "ok"))
@@ -283,5 +291,6 @@ func TestManyBadReceiversLeaveNothingBehind(t *testing.T) {
 			t.Fatalf("%d goroutines, before %d", runtime.NumGoroutine(), goroutines)
 		}
 	}
-	t.Logf("heap in use: %d KiB before, %d KiB during; the slowest attempt %v", before.HeapInuse>>10, during.HeapInuse>>10, time.Duration(slowest.Load()))
+	t.Logf("heap in use: %d KiB before, %d KiB during; the slowest attempt %v", before.HeapInuse>>10, during.HeapInuse>>10,
+		time.Duration(slowest.Load()))
 }

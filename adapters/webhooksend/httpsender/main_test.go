@@ -24,7 +24,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // quick shrinks the limits, so that hostile receivers are over soon. What is
 // measured is compared with these.
-var quick = limits{lookup: 400 * time.Millisecond, connect: 300 * time.Millisecond, handshake: 400 * time.Millisecond, attempt: 700 * time.Millisecond, idle: 300 * time.Millisecond}
+var quick = limits{lookup: 400 * time.Millisecond, connect: 300 * time.Millisecond, handshake: 400 * time.Millisecond,
+	attempt: 700 * time.Millisecond, idle: 300 * time.Millisecond}
 
 // grace is the second that an attempt may take beyond its 15, here too.
 const grace = time.Second

@@ -127,13 +127,15 @@ func TestOneHostHasSoManyAttemptsAtOnce(t *testing.T) {
 	t.Parallel()
 	var conns atomic.Int64
 	url := listen(t, func(c net.Conn) { conns.Add(1); hang(c) })
-	s := sender(t, Options{AllowPrivate: true}, limits{lookup: time.Second, connect: time.Second, handshake: time.Second, attempt: 2 * time.Second, idle: time.Second})
+	s := sender(t, Options{AllowPrivate: true}, limits{lookup: time.Second, connect: time.Second, handshake: time.Second,
+		attempt: 2 * time.Second, idle: time.Second})
 	ctx, cancel := context.WithCancel(t.Context())
 	var sends sync.WaitGroup
 	for range attemptsPerHost {
 		sends.Go(func() { s.Send(ctx, message(url)) })
 	}
-	for deadline := time.Now().Add(5 * time.Second); conns.Load() < attemptsPerHost && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Second); conns.Load() < attemptsPerHost &&
+		time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 	}
 	short, done := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer done()

@@ -42,7 +42,8 @@ func certificate(t *testing.T, by *authority, change func(*x509.Certificate)) (*
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "hooks.example.com"}, DNSNames: []string{"hooks.example.com"},
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "hooks.example.com"},
+		DNSNames:  []string{"hooks.example.com"},
 		NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: time.Now().Add(time.Hour), BasicConstraintsValid: true,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
@@ -89,21 +90,23 @@ func TestOnlyAVerifiedReceiverIsSentTo(t *testing.T) {
 		change func(*x509.Certificate)
 		class  domain.ErrorClass
 	}{
-		"good":              {&tls.Config{}, ca, same, ""},
-		"good, TLS 1.2":     {&tls.Config{MaxVersion: tls.VersionTLS12}, ca, same, ""},
-		"offers HTTP/2":     {&tls.Config{NextProtos: []string{"h2", "http/1.1"}}, ca, same, ""},
-		"TLS 1.1":           {&tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, ca, same, domain.ErrorTLS},
-		"TLS 1.0":           {&tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS10}, ca, same, domain.ErrorTLS},
-		"expired":           {&tls.Config{}, ca, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Hour) }, domain.ErrorTLS},
-		"not yet valid":     {&tls.Config{}, ca, func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Hour) }, domain.ErrorTLS},
-		"another host":      {&tls.Config{}, ca, func(c *x509.Certificate) { c.DNSNames = []string{"other.example.com"} }, domain.ErrorTLS},
-		"its parent":        {&tls.Config{}, ca, func(c *x509.Certificate) { c.DNSNames = []string{"example.com", "*.com"} }, domain.ErrorTLS},
-		"its address":       {&tls.Config{}, ca, func(c *x509.Certificate) { c.DNSNames, c.IPAddresses = nil, []net.IP{{93, 184, 216, 34}} }, domain.ErrorTLS},
+		"good":          {&tls.Config{}, ca, same, ""},
+		"good, TLS 1.2": {&tls.Config{MaxVersion: tls.VersionTLS12}, ca, same, ""},
+		"offers HTTP/2": {&tls.Config{NextProtos: []string{"h2", "http/1.1"}}, ca, same, ""},
+		"TLS 1.1":       {&tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, ca, same, domain.ErrorTLS},
+		"TLS 1.0":       {&tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS10}, ca, same, domain.ErrorTLS},
+		"expired":       {&tls.Config{}, ca, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Hour) }, domain.ErrorTLS},
+		"not yet valid": {&tls.Config{}, ca, func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Hour) }, domain.ErrorTLS},
+		"another host":  {&tls.Config{}, ca, func(c *x509.Certificate) { c.DNSNames = []string{"other.example.com"} }, domain.ErrorTLS},
+		"its parent":    {&tls.Config{}, ca, func(c *x509.Certificate) { c.DNSNames = []string{"example.com", "*.com"} }, domain.ErrorTLS},
+		"its address": {&tls.Config{}, ca, func(c *x509.Certificate) { c.DNSNames, c.IPAddresses = nil, []net.IP{{93, 184, 216, 34}} },
+			domain.ErrorTLS},
 		"signed by itself":  {&tls.Config{}, nil, same, domain.ErrorTLS},
 		"another authority": {&tls.Config{}, newAuthority(t), same, domain.ErrorTLS},
-		"for clients":       {&tls.Config{}, ca, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }, domain.ErrorTLS},
-		"asks who we are":   {&tls.Config{ClientAuth: tls.RequireAnyClientCert}, ca, same, domain.ErrorTLS},
-		"asks, TLS 1.2":     {&tls.Config{ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12}, ca, same, domain.ErrorTLS},
+		"for clients": {&tls.Config{}, ca, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} },
+			domain.ErrorTLS},
+		"asks who we are": {&tls.Config{ClientAuth: tls.RequireAnyClientCert}, ca, same, domain.ErrorTLS},
+		"asks, TLS 1.2":   {&tls.Config{ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12}, ca, same, domain.ErrorTLS},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

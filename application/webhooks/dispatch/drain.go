@@ -60,8 +60,9 @@ type drain struct {
 
 func newDrain(d *Drainer, e domain.WebhookEndpoint, lease keptLease, lowPriority bool, leased time.Time) *drain {
 	return &drain{
-		Drainer: d, endpoint: e, lease: lease, lowPriority: lowPriority, sure: leased.Add(leaseSure), health: e.Health, paused: e.Health.OpenUntil,
-		more: make(chan struct{}, 1), freed: make(chan struct{}), results: make(chan sent, inFlight), writes: make(chan recorded, 1),
+		Drainer: d, endpoint: e, lease: lease, lowPriority: lowPriority, sure: leased.Add(leaseSure), health: e.Health,
+		paused: e.Health.OpenUntil,
+		more:   make(chan struct{}, 1), freed: make(chan struct{}), results: make(chan sent, inFlight), writes: make(chan recorded, 1),
 		taken: map[domain.ID]bool{}, busy: map[domain.ID]bool{}, began: map[domain.ID]time.Time{}, share: share{fairShare: d.fair},
 	}
 }
@@ -292,7 +293,8 @@ func (w *drain) send(ctx context.Context, webhook *ports.OutgoingWebhook, now ti
 
 // attempt sends once. A webhook that makes the sender panic uses up its schedule
 // like one that nobody takes.
-func (d *Drainer) attempt(ctx context.Context, url string, secrets [][]byte, webhook *ports.OutgoingWebhook, now time.Time) (r domain.WebhookResult) {
+func (d *Drainer) attempt(ctx context.Context, url string, secrets [][]byte, webhook *ports.OutgoingWebhook,
+	now time.Time) (r domain.WebhookResult) {
 	defer func() {
 		if why := recover(); why != nil {
 			d.log.ErrorContext(ctx, "the sender of webhooks panicked", "webhook", webhook.ID, "panic", why, "stack", string(debug.Stack()))
@@ -356,7 +358,8 @@ func (w *drain) settle(s sent) {
 		w.reason = w.health.DisabledReason(s.result, now)
 	}
 	first := s.webhook.Back != domain.WebhookSucceeded
-	attempt := s.webhook.Record(w.ids.ID(domain.PrefixWebhookAttempt), s.result, w.schedules[w.endpoint.Tenant.Environment], probe, rand.Float64(), now) //nolint:gosec // spreads retries
+	attempt := s.webhook.Record(w.ids.ID(domain.PrefixWebhookAttempt), s.result, w.schedules[w.endpoint.Tenant.Environment], probe,
+		rand.Float64(), now) //nolint:gosec // spreads retries
 	if w.reason != "" {
 		attempt.NextAt = nil // it will be held
 	}

@@ -94,7 +94,8 @@ func TestGoneDisablesAtOnce(t *testing.T) {
 		e := w.backlog(100, isGone(10*time.Millisecond))
 		w.drained(t, ports.JobWebhook, e)
 		got := w.endpoint(e)
-		if got.Enabled || got.Disabled != domain.DisabledGone || got.token != "" || !slices.Equal(w.published, []domain.DisabledReason{domain.DisabledGone}) {
+		if got.Enabled || got.Disabled != domain.DisabledGone || got.token != "" ||
+			!slices.Equal(w.published, []domain.DisabledReason{domain.DisabledGone}) {
 			t.Errorf("%+v, published %v", got.WebhookEndpoint, w.published)
 		}
 		first := w.log(rowID(0, 0))
@@ -188,7 +189,8 @@ func TestADrainAdoptsChangesOfItsEndpoint(t *testing.T) {
 		old := w.sent()[0]
 		for _, s := range w.sent() {
 			now := s.at > seen
-			changed := s.url != old.url || what == "secret" && s.signed != domain.SignWebhook([][]byte{[]byte("secret")}, s.event, w.began.Add(s.at), []byte(s.event))
+			changed := s.url != old.url || what == "secret" && s.signed != domain.SignWebhook([][]byte{[]byte("secret")}, s.event, w.began.Add(s.at),
+				[]byte(s.event))
 			if now && c.ends {
 				t.Fatalf("sent at %v", s.at)
 			}

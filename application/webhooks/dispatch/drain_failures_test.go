@@ -132,27 +132,28 @@ func TestALeaseWithoutAKnownOutcomeIsTakenUpOnce(t *testing.T) {
 
 func TestADrainerTellsOnceThatARenewalFailed(t *testing.T) {
 	t.Parallel()
-	inWorlds(t, map[string]bool{"the storage fails": true, "another process has the lease": false}, func(t *testing.T, w *world, _ string, fails bool) {
-		e := w.backlog(1, takes(5*time.Second))
-		w.around = func(_ context.Context, name string, make func() error) error {
-			switch {
-			case name != "Renew":
-				return make()
-			case fails:
-				return errStorage
+	inWorlds(t, map[string]bool{"the storage fails": true, "another process has the lease": false},
+		func(t *testing.T, w *world, _ string, fails bool) {
+			e := w.backlog(1, takes(5*time.Second))
+			w.around = func(_ context.Context, name string, make func() error) error {
+				switch {
+				case name != "Renew":
+					return make()
+				case fails:
+					return errStorage
+				}
+				return ports.ErrEndpointLost
 			}
-			return ports.ErrEndpointLost
-		}
-		d := w.drainer()
-		d.Drain(t.Context(), e, true)
-		d.WaitForDrains()
-		if err := d.RenewalsFailed(); (err != nil) != fails {
-			t.Errorf("it tells %v", err)
-		}
-		if err := d.RenewalsFailed(); err != nil {
-			t.Errorf("it tells %v once more", err)
-		}
-	})
+			d := w.drainer()
+			d.Drain(t.Context(), e, true)
+			d.WaitForDrains()
+			if err := d.RenewalsFailed(); (err != nil) != fails {
+				t.Errorf("it tells %v", err)
+			}
+			if err := d.RenewalsFailed(); err != nil {
+				t.Errorf("it tells %v once more", err)
+			}
+		})
 }
 
 // What is sent and not stored is sent again, so that little is sent while the
@@ -190,31 +191,32 @@ func (w *world) cutOff(from, to time.Duration) {
 // where no other process has had the endpoint.
 func TestACutFromTheStorageDoublesNothingAndEndsWithinSeconds(t *testing.T) {
 	t.Parallel()
-	inWorlds(t, map[string]time.Duration{"5 s": 5 * time.Second, "15 s": 15 * time.Second, "70 s": 70 * time.Second}, func(t *testing.T, w *world, _ string, cut time.Duration) {
-		const endpoints, begins = 6, 200 * time.Millisecond
-		w.always(takes(10 * time.Millisecond))
-		w.cutOff(begins, begins+cut)
-		defer w.running(t, 2*endpoints, true)()
-		for n := range endpoints {
-			e := w.addEndpoint(n + 1)
-			w.addEvents(e, 1000) // more than are sent before the cut
-			w.wake(t, e)
-		}
-		time.Sleep(begins + cut)
-		before := len(w.sent())
-		healed := w.now()
-		for len(w.sent()) == before && w.now() < healed+20*time.Second {
-			time.Sleep(10 * time.Millisecond)
-		}
-		if took := w.now() - healed; took > 10*time.Second {
-			t.Errorf("the first webhook after the cut came after %v", took)
-		}
-		time.Sleep(time.Minute)
-		w.wantArrived(t, endpoints*1000)
-		if n := len(w.sent()) - endpoints*1000; n != 0 {
-			t.Errorf("%d of %d sent before the cut or in it were sent twice", n, before)
-		}
-	})
+	inWorlds(t, map[string]time.Duration{"5 s": 5 * time.Second, "15 s": 15 * time.Second, "70 s": 70 * time.Second},
+		func(t *testing.T, w *world, _ string, cut time.Duration) {
+			const endpoints, begins = 6, 200 * time.Millisecond
+			w.always(takes(10 * time.Millisecond))
+			w.cutOff(begins, begins+cut)
+			defer w.running(t, 2*endpoints, true)()
+			for n := range endpoints {
+				e := w.addEndpoint(n + 1)
+				w.addEvents(e, 1000) // more than are sent before the cut
+				w.wake(t, e)
+			}
+			time.Sleep(begins + cut)
+			before := len(w.sent())
+			healed := w.now()
+			for len(w.sent()) == before && w.now() < healed+20*time.Second {
+				time.Sleep(10 * time.Millisecond)
+			}
+			if took := w.now() - healed; took > 10*time.Second {
+				t.Errorf("the first webhook after the cut came after %v", took)
+			}
+			time.Sleep(time.Minute)
+			w.wantArrived(t, endpoints*1000)
+			if n := len(w.sent()) - endpoints*1000; n != 0 {
+				t.Errorf("%d of %d sent before the cut or in it were sent twice", n, before)
+			}
+		})
 }
 
 // Another process sends what was not stored, once it may; what this one kept is then
@@ -344,7 +346,8 @@ func TestASenderThatPanicsFailsThatAttemptAlone(t *testing.T) {
 		if d := w.row(bad); d.Status != domain.WebhookPending || d.Attempts != 1 || w.row(good).Status != domain.WebhookSucceeded {
 			t.Errorf("%+v, %+v", d, w.row(good))
 		}
-		if logged := w.logged.String(); strings.Count(logged, "level=ERROR") != 1 || !strings.Contains(logged, "planned for the test") || !strings.Contains(logged, "drain_failures_test.go") {
+		if logged := w.logged.String(); strings.Count(logged, "level=ERROR") != 1 || !strings.Contains(logged, "planned for the test") ||
+			!strings.Contains(logged, "drain_failures_test.go") {
 			t.Errorf("logged %s", logged)
 		}
 	})

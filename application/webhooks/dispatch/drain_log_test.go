@@ -36,17 +36,20 @@ func TestAPauseAndADisablingAreOneLineOfTheLogEach(t *testing.T) {
 		of := "endpoint=" + string(e) + " application_id=app_1 reason="
 		until := domain.FormatTime(*w.endpoint(e).Health.OpenUntil)
 		paused := lines("webhook endpoint paused")
-		if len(paused) != 1 || !strings.Contains(paused[0], "level=INFO") || !strings.Contains(paused[0], of+"http_5xx ") || !strings.Contains(paused[0], "until="+until) {
+		if len(paused) != 1 || !strings.Contains(paused[0], "level=INFO") || !strings.Contains(paused[0], of+"http_5xx ") ||
+			!strings.Contains(paused[0], "until="+until) {
 			t.Errorf("a pause until %s is told by %q", until, paused)
 		}
 		time.Sleep(20 * time.Second) // a probe fails
-		if again := lines("webhook endpoint paused"); len(again) != 2 || !strings.Contains(again[1], "until="+domain.FormatTime(*w.endpoint(e).Health.OpenUntil)) {
+		if again := lines("webhook endpoint paused"); len(again) != 2 ||
+			!strings.Contains(again[1], "until="+domain.FormatTime(*w.endpoint(e).Health.OpenUntil)) {
 			t.Errorf("two pauses are told by %q", again)
 		}
 		status.Store(410)
 		time.Sleep(10 * time.Minute)
 		stop()
-		if gone := lines("webhook endpoint disabled"); len(gone) != 1 || !strings.Contains(gone[0], "level=WARN") || !strings.Contains(gone[0], of+"gone ") {
+		if gone := lines("webhook endpoint disabled"); len(gone) != 1 || !strings.Contains(gone[0], "level=WARN") ||
+			!strings.Contains(gone[0], of+"gone ") {
 			t.Errorf("a disabling is told by %q", gone)
 		}
 		if strings.Contains(w.logged.String(), "https://") {

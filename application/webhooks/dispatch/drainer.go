@@ -158,7 +158,8 @@ func (d *Drainer) Drain(ctx context.Context, endpoint domain.ID, lowPriority boo
 
 // lease stores what was kept with the lease, and begins it anew. asked is a moment
 // before it began.
-func (d *Drainer) lease(ctx context.Context, endpoint domain.ID, lease *keptLease) (e domain.WebhookEndpoint, asked time.Time, leased bool, err error) {
+func (d *Drainer) lease(ctx context.Context, endpoint domain.ID, lease *keptLease) (e domain.WebhookEndpoint, asked time.Time, leased bool,
+	err error) {
 	if err := d.recordKept(ctx, endpoint, lease); err != nil {
 		return e, asked, false, err
 	}

@@ -329,7 +329,8 @@ func TestCloseLetsEndWhatIsOnItsWayAndBeginsNothing(t *testing.T) {
 		time.Sleep(2050*time.Millisecond - w.now())
 		sent := len(w.sent())
 		d.Close()
-		if now, other := w.now(), <-ended; now < attemptLasts || now > attemptLasts+20*time.Millisecond || other < 2100*time.Millisecond || other > 2120*time.Millisecond {
+		if now, other := w.now(), <-ended; now < attemptLasts || now > attemptLasts+20*time.Millisecond || other < 2100*time.Millisecond ||
+			other > 2120*time.Millisecond {
 			t.Errorf("closed at %v, the other ended at %v", now, other)
 		}
 		handlers[ports.JobWebhook](t.Context(), string(quick))

@@ -124,7 +124,8 @@ func (w *world) logger() *slog.Logger {
 func (w *world) drainer() *dispatch.Drainer { return w.drainerOver(w.box, w, &stage.IDs{}) }
 
 func (w *world) drainerOver(o ports.WebhookOutbox, s ports.WebhookSender, ids ports.Identifiers) *dispatch.Drainer {
-	schedules := webhooks.Schedules{domain.Sandbox: domain.DefaultRetrySchedule(domain.Sandbox), domain.Live: domain.DefaultRetrySchedule(domain.Live)}
+	schedules := webhooks.Schedules{domain.Sandbox: domain.DefaultRetrySchedule(domain.Sandbox),
+		domain.Live: domain.DefaultRetrySchedule(domain.Live)}
 	return dispatch.NewDrainer(o, s, w.sealer, stage.Renderer{}, w, w.clock, ids, schedules, w.observer, w.logger())
 }
 

@@ -42,8 +42,9 @@ type fairShare struct {
 // newFairShare shares so many processors; once closed is closed nothing pauses.
 func newFairShare(processors int, closed <-chan struct{}) *fairShare {
 	return &fairShare{
-		storagePermits: make(chan struct{}, max(1, processors/2)), sendPermits: make(chan struct{}, permitsPerProcessor*processors), closed: closed,
-		began: map[*time.Time]bool{},
+		storagePermits: make(chan struct{}, max(1, processors/2)), sendPermits: make(chan struct{}, permitsPerProcessor*processors),
+		closed: closed,
+		began:  map[*time.Time]bool{},
 	}
 }
 

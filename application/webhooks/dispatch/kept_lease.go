@@ -102,7 +102,8 @@ func (d *Drainer) recordKept(ctx context.Context, endpoint domain.ID, lease *kep
 		return err
 	}
 	if err != nil {
-		d.log.InfoContext(ctx, "webhook attempts are made again: another process has had the endpoint", "endpoint", endpoint, "attempts", len(lease.outcomes))
+		d.log.InfoContext(ctx, "webhook attempts are made again: another process has had the endpoint", "endpoint", endpoint, "attempts",
+			len(lease.outcomes))
 	}
 	lease.outcomes = nil
 	return nil

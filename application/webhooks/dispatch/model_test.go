@@ -371,7 +371,8 @@ func (m *model) wantAllDone(endpoints []domain.ID) {
 		if done := row.Status == domain.WebhookSucceeded || row.Status == domain.WebhookFailed && row.Used == len(modelSchedule)+1; !done {
 			m.t.Errorf("%s is %s after %d attempts", event, row.Status, row.Attempts)
 		}
-		if !slices.IsSortedFunc(log, func(a, b domain.WebhookAttempt) int { return a.Number - b.Number }) || len(log) != row.Attempts || row.Attempts == 0 {
+		if !slices.IsSortedFunc(log, func(a, b domain.WebhookAttempt) int { return a.Number - b.Number }) || len(log) != row.Attempts ||
+			row.Attempts == 0 {
 			m.t.Errorf("%s has %d attempts and %d in the log", event, row.Attempts, len(log))
 		}
 	}

@@ -237,7 +237,8 @@ func (b *box) WaitingFor(ctx context.Context, id domain.ID, now time.Time) (wait
 	return waiting, err
 }
 
-func (b *box) Lease(ctx context.Context, id domain.ID, token string, lasting time.Duration) (e domain.WebhookEndpoint, leased bool, err error) {
+func (b *box) Lease(ctx context.Context, id domain.ID, token string, lasting time.Duration) (e domain.WebhookEndpoint, leased bool,
+	err error) {
 	err = b.call(ctx, "Lease", func() error {
 		at := b.endpoints[id]
 		if !at.gone && (!at.leased() || at.token == token) && (!at.Enabled || !at.Health.Open(time.Now())) {

@@ -62,7 +62,8 @@ func TestEachStateOfADrainAfterEachThingThatHappens(t *testing.T) {
 	for p, name := range permitNames {
 		got[name] = row(permitNames, each(permit(p).on, asks))
 	}
-	if len(phaseNames) != int(phases) || len(knowledgeNames) != int(knowledges) || len(loadNames) != int(loads) || len(permitNames) != int(permits) ||
+	if len(phaseNames) != int(phases) || len(knowledgeNames) != int(knowledges) || len(loadNames) != int(loads) ||
+		len(permitNames) != int(permits) ||
 		len(stepNames) != int(steps) || len(got) != len(want) {
 		t.Fatal("a state or a step has no name here")
 	}
@@ -103,7 +104,8 @@ func TestNoStepLeadsBack(t *testing.T) {
 	for p := range phases {
 		for s := range steps {
 			next := p.on(s)
-			if p.ends() && !next.ends() || !p.stores() && next.stores() || p == lost && next != lost || !p.releases() && p != sending && next.releases() {
+			if p.ends() && !next.ends() || !p.stores() && next.stores() || p == lost && next != lost || !p.releases() && p != sending &&
+				next.releases() {
 				t.Errorf("%s leads to %s by %s", phaseNames[p], phaseNames[next], stepNames[s])
 			}
 		}

@@ -33,7 +33,8 @@ func TestTheSweeperNotifiesOfWhatIsDueAndLeasedByNoProcess(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		defer w.sweeping(t)()
 		synctest.Wait()
-		due, slow, leased, disabled, open, later := w.addEndpoint(1), w.addEndpoint(2), w.addEndpoint(3), w.addEndpoint(4), w.addEndpoint(5), w.addEndpoint(6)
+		due, slow, leased, disabled, open, later := w.addEndpoint(1), w.addEndpoint(2), w.addEndpoint(3), w.addEndpoint(4), w.addEndpoint(5),
+			w.addEndpoint(6)
 		soon := time.Now().Add(10 * time.Second)
 		w.change(slow, func(b *boxed) { b.Health.SlowUntil = &soon })
 		w.change(leased, func(b *boxed) { b.token, b.until = "another", soon })
@@ -43,7 +44,8 @@ func TestTheSweeperNotifiesOfWhatIsDueAndLeasedByNoProcess(t *testing.T) {
 		}
 		w.change(disabled, func(b *boxed) { b.Enabled = false })
 		time.Sleep(5*sweepsEvery - 50*time.Millisecond)
-		if got := w.heard(); !slices.Equal(got, []string{"webhook 100ms", "webhook-slow 100ms"}) && !slices.Equal(got, []string{"webhook-slow 100ms", "webhook 100ms"}) {
+		if got := w.heard(); !slices.Equal(got, []string{"webhook 100ms", "webhook-slow 100ms"}) &&
+			!slices.Equal(got, []string{"webhook-slow 100ms", "webhook 100ms"}) {
 			t.Errorf("notified %v", got)
 		}
 		w.add(later, 1, 1)
@@ -97,7 +99,8 @@ func TestAQueueThatIsAwayIsAskedAgainAtTheNextSweep(t *testing.T) {
 // is not left alone for long.
 func TestAPauseComesAfterASlowLook(t *testing.T) {
 	t.Parallel()
-	for took, looks := range map[time.Duration]int{0: 100, 10 * time.Millisecond: 100, 50 * time.Millisecond: 20, 100 * time.Millisecond: 10, time.Second: 5, 10 * time.Second: 2} {
+	for took, looks := range map[time.Duration]int{0: 100, 10 * time.Millisecond: 100, 50 * time.Millisecond: 20, 100 * time.Millisecond: 10,
+		time.Second: 5, 10 * time.Second: 2} {
 		inWorld(t, func(t *testing.T, w *world) {
 			w.slowed("Waiting", took, 0, time.Hour)
 			defer w.sweeping(t)()

@@ -44,7 +44,8 @@ func renderBruno(d *document, files map[string][]byte) error {
 	const receiver = "https://example.com/hooks" // to be replaced by whoever has one
 	for _, server := range items(at(d.root, "servers")) {
 		name, _, _ := strings.Cut(strings.ToLower(text(server, "description")), " ")
-		put("environments/"+name+".bru", block("vars", "base_url: "+text(server, "url"), "webhook_url: "+receiver)+"vars:secret [\n  api_key\n]\n")
+		put("environments/"+name+".bru", block("vars", "base_url: "+text(server, "url"), "webhook_url: "+receiver)+
+			"vars:secret [\n  api_key\n]\n")
 	}
 
 	var folders []string

@@ -108,7 +108,8 @@ func (d *document) operation(path, method string, item, node *yaml.Node) (*opera
 // take sorts a parameter in. X-Request-ID and X-Sandbox-Error are for every
 // call and written by hand in each client.
 func (op *operation) take(node *yaml.Node) error {
-	p := parameter{name: text(node, "name"), description: text(node, "description"), schema: at(node, "schema"), example: text(node, "example")}
+	p := parameter{name: text(node, "name"), description: text(node, "description"), schema: at(node, "schema"),
+		example: text(node, "example")}
 	switch in := text(node, "in"); {
 	case in == "path":
 		op.pathParams = append(op.pathParams, p)

@@ -46,7 +46,8 @@ func renderGo(d *document, files map[string][]byte) error {
 // errorCodes lists the codes of the schemas of errors.
 func (g *goTypes) errorCodes() {
 	var b strings.Builder
-	b.WriteString("// ErrorCode tells failures apart; more may come.\ntype ErrorCode string\n\n// The codes so far. Those with details have a type of the name Error and the code.\nconst (\n")
+	b.WriteString("// ErrorCode tells failures apart; more may come.\ntype ErrorCode string\n\n// The codes so far. Those with details " +
+		"have a type of the name Error and the code.\nconst (\n")
 	for _, name := range g.d.names {
 		code := text(at(g.d.schema(name), "properties", "code"), "const")
 		if strings.HasPrefix(name, "Error") && code != "" {
@@ -112,7 +113,9 @@ func (g *goTypes) method(b *bytes.Buffer, op *operation) {
 
 	if op.paged {
 		fmt.Fprintf(b, "// %s walks what %s lists, page by page, and ends after the first error.\n", every(name), name)
-		fmt.Fprintf(b, "func (c *Client) %s(%s, options ...CallOption) iter.Seq2[%s, error] {\nreturn each(params.Cursor, func(cursor string) (%s, error) {\nparams := params\nparams.Cursor = cursor\nreturn c.%s(%s, options...)\n})\n}\n\n",
+		fmt.Fprintf(b, "func (c *Client) %s(%s, options ...CallOption) iter.Seq2[%s, error] {\n"+
+			"return each(params.Cursor, func(cursor string) (%s, error) {\n"+
+			"params := params\nparams.Cursor = cursor\nreturn c.%s(%s, options...)\n})\n}\n\n",
 			every(name), strings.Join(signature, ", "), g.element(op), result, name, strings.Join(arguments, ", "))
 	}
 }

@@ -111,11 +111,13 @@ func (l *limited) firstWindow() {
 		b := l.bucket(limit)
 		for n := 1; n <= limit; n++ {
 			a := l.take(b)
-			if !a.Admitted || a.Remaining != limit-n || a.Scope != b.Scope || a.Limit != b.Limit || a.RetryAfter != 0 || !about(a.Reset, time.Minute) {
+			if !a.Admitted || a.Remaining != limit-n || a.Scope != b.Scope || a.Limit != b.Limit || a.RetryAfter != 0 ||
+				!about(a.Reset, time.Minute) {
 				l.Fatalf("request %d of %d: got %+v", n, limit, a)
 			}
 		}
-		if a := l.take(b); a.Admitted || a.Remaining != 0 || a.Scope != b.Scope || a.Limit != b.Limit || a.RetryAfter <= 0 || !about(a.Reset, time.Minute) {
+		if a := l.take(b); a.Admitted || a.Remaining != 0 || a.Scope != b.Scope || a.Limit != b.Limit || a.RetryAfter <= 0 ||
+			!about(a.Reset, time.Minute) {
 			l.Errorf("beyond %d: got %+v, want a refusal", limit, a)
 		}
 	}

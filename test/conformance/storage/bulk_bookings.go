@@ -123,7 +123,8 @@ func testBulkBookings(t *testing.T, b ports.Database) {
 			{"a taken reference", sample.BookingWrite(q.tenant, func(b *domain.Booking) { b.Reference = earlier.Delivery.Reference })},
 		} {
 			writes := []ports.BookingWrite{
-				sample.BookingWrite(q.tenant), sample.BookingTo(q.tenant, recipient, address), sample.SimulatedWrite(q.tenant), c.what, sample.BookingWrite(q.tenant),
+				sample.BookingWrite(q.tenant), sample.BookingTo(q.tenant, recipient, address), sample.SimulatedWrite(q.tenant), c.what,
+				sample.BookingWrite(q.tenant),
 			}
 			for i := range writes {
 				writes[i] = mark(writes[i], h, index+i)
@@ -161,7 +162,8 @@ func testBulkBookings(t *testing.T, b ports.Database) {
 		q := newBulk(t, b)
 		former := q.mustClaim(t, theirs, ranOut)
 		h := q.again().mustClaim(t, another, aLease)
-		n, err := b.BookRun(t.Context(), []ports.BookingWrite{mark(sample.BookingWrite(q.tenant), former, 0), mark(sample.BookingWrite(q.tenant), former, 1)})
+		n, err := b.BookRun(t.Context(), []ports.BookingWrite{mark(sample.BookingWrite(q.tenant), former, 0),
+			mark(sample.BookingWrite(q.tenant), former, 1)})
 		wantError(t, "BookRun", err, ports.ErrLeaseLost)
 		wantEqual(t, "booked", n, 0)
 		wantEqual(t, "the items", q.items(t, h), []domain.BulkItem{})

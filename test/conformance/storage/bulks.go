@@ -132,7 +132,9 @@ func testBulks(t *testing.T, b ports.Database) {
 		wantError(t, "the same request", err, ports.ErrKeyTaken)
 		_, err = q.different().claim(t, another, aLease, time.Hour)
 		wantError(t, "another request", err, ports.ErrKeyTaken)
-		wantError(t, "a single create", q.claimSingle(t, sample.KeyRecord(func(r *domain.KeyRecord) { r.Key = q.record.Key }), time.Hour), ports.ErrKeyTaken)
+		wantError(t, "a single create", q.claimSingle(t, sample.KeyRecord(func(r *domain.KeyRecord) {
+			r.Key = q.record.Key
+		}), time.Hour), ports.ErrKeyTaken)
 		q.mustAdd(t, h, domain.BulkItem{Index: 0, Result: []byte("{}")})
 		q.mustFinish(t, h, domain.Answer{Status: 207, Body: []byte("{}")}, time.Hour)
 		wantEqual(t, "the answer", must(q.find(t))(t).Answer.Status, 207)

@@ -140,7 +140,8 @@ func testDeliveries(t *testing.T, b ports.Database) {
 }
 
 // moveLocked is how a use case changes a delivery.
-func moveLocked(ctx context.Context, b ports.Database, tenant domain.Tenant, id domain.ID, to domain.Status) (d *domain.Delivery, e domain.Event, err error) {
+func moveLocked(ctx context.Context, b ports.Database, tenant domain.Tenant, id domain.ID, to domain.Status) (d *domain.Delivery,
+	e domain.Event, err error) {
 	err = b.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
 		if d, err = tx.Deliveries.Lock(ctx, tenant, id); err != nil {
 			return err

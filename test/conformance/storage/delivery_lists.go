@@ -84,10 +84,13 @@ func testDeliveryLists(t *testing.T, b ports.Database) {
 			{"before between two milliseconds", domain.DeliveryFilter{CreatedBefore: ptr(at(4).Add(time.Nanosecond))}, everything[:8]},
 			{"another zone", domain.DeliveryFilter{CreatedAfter: ptr(at(4).In(time.FixedZone("", -9*3600)))}, everything[4:]},
 			{"both", domain.DeliveryFilter{CreatedAfter: ptr(at(4)), CreatedBefore: ptr(at(8))}, everything[4:8]},
-			{"all", domain.DeliveryFilter{CreatedAfter: ptr(at(4)), CreatedBefore: ptr(at(8)), Status: domain.Assigned}, []domain.ID{everything[4], everything[6]}},
-			{"the far past", domain.DeliveryFilter{CreatedAfter: ptr(time.Time{}), CreatedBefore: ptr(time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC))}, nil},
+			{"all", domain.DeliveryFilter{CreatedAfter: ptr(at(4)), CreatedBefore: ptr(at(8)), Status: domain.Assigned},
+				[]domain.ID{everything[4], everything[6]}},
+			{"the far past", domain.DeliveryFilter{CreatedAfter: ptr(time.Time{}), CreatedBefore: ptr(time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC))},
+				nil},
 			{"since the far past", domain.DeliveryFilter{CreatedAfter: ptr(time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC))}, everything},
-			{"until the far future", domain.DeliveryFilter{CreatedBefore: ptr(time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC))}, everything},
+			{"until the far future", domain.DeliveryFilter{CreatedBefore: ptr(time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC))},
+				everything},
 			{"since the far future", domain.DeliveryFilter{CreatedAfter: ptr(time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC))}, nil},
 		} {
 			for _, limit := range []int{2, 100} {

@@ -30,12 +30,14 @@ func feedOf(t testing.TB, b ports.Database, tenant domain.Tenant, n int) []domai
 }
 
 // readOn reads what there is behind a position, in pages of two.
-func readOn(t testing.TB, b ports.Database, tenant domain.Tenant, found []domain.FeedEvent, after *domain.FeedPosition) ([]domain.FeedEvent, *domain.FeedPosition) {
+func readOn(t testing.TB, b ports.Database, tenant domain.Tenant, found []domain.FeedEvent, after *domain.FeedPosition) ([]domain.FeedEvent,
+	*domain.FeedPosition) {
 	t.Helper()
 	return readFiltered(t, b, tenant, domain.FeedFilter{}, found, after)
 }
 
-func readFiltered(t testing.TB, b ports.Database, tenant domain.Tenant, f domain.FeedFilter, found []domain.FeedEvent, after *domain.FeedPosition) ([]domain.FeedEvent, *domain.FeedPosition) {
+func readFiltered(t testing.TB, b ports.Database, tenant domain.Tenant, f domain.FeedFilter, found []domain.FeedEvent,
+	after *domain.FeedPosition) ([]domain.FeedEvent, *domain.FeedPosition) {
 	t.Helper()
 	for {
 		page := must(b.Read().Feed.Events(t.Context(), tenant, f, after, 2))(t)
@@ -102,7 +104,8 @@ func testFeed(t *testing.T, b ports.Database) {
 		}
 		got := feedOf(t, b, tenant, 3)
 		for i, want := range []ports.EventWrite{first.Event, second.Event, sample.Published(assigned)} {
-			wantEqual(t, "the position's rest", got[i].Position, domain.FeedPosition{Commit: got[i].Position.Commit, Sequence: want.Sequence, ID: want.ID})
+			wantEqual(t, "the position's rest", got[i].Position, domain.FeedPosition{Commit: got[i].Position.Commit, Sequence: want.Sequence,
+				ID: want.ID})
 			got[i].Position = domain.FeedPosition{}
 			wantEqual(t, "the event", got[i], domain.FeedEvent{
 				ID: want.ID, Type: want.Type, DeliveryID: want.DeliveryID, Sequence: want.Sequence, OccurredAt: want.OccurredAt, Payload: want.Payload,

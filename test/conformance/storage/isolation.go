@@ -79,7 +79,9 @@ func testIsolation(t *testing.T, b ports.Database) {
 				return errors.Join(err, rollBack(err))
 			}),
 			"Recipients.AddAddress of a known one": change(func(ctx context.Context, tx ports.Stores) error {
-				_, _, err := tx.Recipients.AddAddress(ctx, t, sample.Address(w.Recipient.ID, func(a *domain.Address) { a.MatchKey = w.Address.MatchKey }))
+				_, _, err := tx.Recipients.AddAddress(ctx, t, sample.Address(w.Recipient.ID, func(a *domain.Address) {
+					a.MatchKey = w.Address.MatchKey
+				}))
 				return err
 			}),
 			"PickupLocations.Get": func(ctx context.Context) error {
@@ -151,7 +153,8 @@ func testIsolation(t *testing.T, b ports.Database) {
 			},
 			"Deliveries.List with filters": func(ctx context.Context) error {
 				since := sample.Now.Add(-time.Hour)
-				l, err := read.Deliveries.List(ctx, t, domain.DeliveryFilter{Status: domain.Booked, CreatedAfter: &since, ExternalID: w.Delivery.ExternalID, NewestFirst: true}, everything)
+				l, err := read.Deliveries.List(ctx, t, domain.DeliveryFilter{Status: domain.Booked, CreatedAfter: &since,
+					ExternalID: w.Delivery.ExternalID, NewestFirst: true}, everything)
 				return found(len(l), err)
 			},
 			"Deliveries.Events": func(ctx context.Context) error {

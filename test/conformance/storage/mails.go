@@ -245,7 +245,8 @@ func testMailsOfWebhooks(t *testing.T, b ports.Database) {
 		wantError(t, "Disable", b.Outbox().Disable(t.Context(), e, token, sample.EndpointEvent(domain.EventEndpointDisabled)), nil)
 		told := drop(t, b)
 		wantEqual(t, "told", toldPersons(told), []domain.ID{owner})
-		wantEqual(t, "of", fmt.Sprint(told[0].Kind, told[0].Facts[domain.FactReason], told[0].Facts[domain.FactURL]), fmt.Sprint(domain.MailEndpointDisabled, domain.DisabledGone, e.Host()))
+		wantEqual(t, "of", fmt.Sprint(told[0].Kind, told[0].Facts[domain.FactReason], told[0].Facts[domain.FactURL]),
+			fmt.Sprint(domain.MailEndpointDisabled, domain.DisabledGone, e.Host()))
 	})
 }
 
@@ -284,7 +285,9 @@ func testExpiringKeys(t *testing.T, b ports.Database) {
 		}}, with...)...)
 	}
 	first, last := key(time.Millisecond), key(time.Hour)
-	all := []domain.APIKey{first, last, key(0), key(-time.Hour), key(time.Hour + time.Millisecond), key(time.Minute, func(k *domain.APIKey) { k.RevokedAt = new(sample.Now) })}
+	all := []domain.APIKey{first, last, key(0), key(-time.Hour), key(time.Hour + time.Millisecond), key(time.Minute, func(k *domain.APIKey) {
+		k.RevokedAt = new(sample.Now)
+	})}
 	inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
 		for _, k := range all {
 			if err := tx.Tenancy.InsertAPIKey(ctx, k); err != nil {

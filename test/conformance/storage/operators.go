@@ -22,7 +22,8 @@ func operatorToken(with ...func(*domain.OperatorToken)) domain.OperatorToken {
 	id := sample.ID(domain.PrefixOperatorToken)
 	expires, revoked, used := sample.Now.Add(time.Hour), sample.Now.Add(time.Minute), sample.Now.Add(30*time.Second)
 	t := domain.OperatorToken{
-		ID: id, Name: "Dispatch system", Kind: domain.OperatorDispatcher, Digest: sha256.Sum256([]byte(id)), Pepper: sha256.Sum256([]byte("a pepper")), LastFour: "x7Qz", CreatedAt: sample.Now,
+		ID: id, Name: "Dispatch system", Kind: domain.OperatorDispatcher, Digest: sha256.Sum256([]byte(id)),
+		Pepper: sha256.Sum256([]byte("a pepper")), LastFour: "x7Qz", CreatedAt: sample.Now,
 		ExpiresAt: &expires, RevokedAt: &revoked, LastUsedAt: &used,
 	}
 	for _, change := range with {
@@ -148,7 +149,8 @@ func testAudit(t *testing.T, b ports.Database) {
 			{"operator", domain.AuditFilter{ActorID: full.Actor.ID}, []domain.ID{same.ID, full.ID}},
 			{"target", domain.AuditFilter{Target: bare.Target}, []domain.ID{bare.ID}},
 			{"action", domain.AuditFilter{Action: domain.ActionOperatorRevoke}, []domain.ID{bare.ID}},
-			{"all of them", domain.AuditFilter{ActorID: full.Actor.ID, Target: full.Target, Action: domain.ActionKeyCreate}, []domain.ID{same.ID, full.ID}},
+			{"all of them", domain.AuditFilter{ActorID: full.Actor.ID, Target: full.Target, Action: domain.ActionKeyCreate},
+				[]domain.ID{same.ID, full.ID}},
 			{"nobody's", domain.AuditFilter{ActorID: "opr_1"}, []domain.ID{}},
 			{"a target that cannot be", domain.AuditFilter{Target: "a\x00b"}, []domain.ID{}},
 		} {
@@ -296,7 +298,8 @@ func testManyChanged(t *testing.T, b ports.Database, tenant domain.Tenant, all [
 	for _, want := range some[:20] {
 		wantEqual(t, "Get after UpdateAll", must(b.Read().PickupLocations.Get(t.Context(), tenant, want.ID))(t), want)
 	}
-	found := must(b.Read().PickupLocations.List(t.Context(), tenant, domain.PickupLocationFilter{Search: "makola 'ɛ'"}, domain.PageRequest{Limit: 2000}))(t)
+	found := must(b.Read().PickupLocations.List(t.Context(), tenant, domain.PickupLocationFilter{Search: "makola 'ɛ'"},
+		domain.PageRequest{Limit: 2000}))(t)
 	wantEqual(t, "how many are found by their new names", len(found), len(some))
 }
 
@@ -353,27 +356,28 @@ func testPlatform(t *testing.T, b ports.Database) {
 		search domain.DeliverySearch
 		want   []domain.ID
 	}{
-		"everything":                  {domain.DeliverySearch{}, where(0, 1, 2, 3, 4, 5, 6, 7, 8)},
-		"newest first":                {domain.DeliverySearch{NewestFirst: true}, where(8, 7, 6, 5, 4, 3, 2, 1, 0)},
-		"an ID":                       {domain.DeliverySearch{ID: booked[3].ID}, where(3)},
-		"an ID of nobody":             {domain.DeliverySearch{ID: sample.ID(domain.PrefixDelivery)}, where()},
-		"what is no ID":               {domain.DeliverySearch{ID: "dlv_1"}, where()},
-		"a reference":                 {domain.DeliverySearch{Reference: booked[5].Reference}, where(5)},
-		"an external_id":              {domain.DeliverySearch{ExternalID: "order-1"}, where(0, 1, 2)},
-		"an external_id, last one":    {domain.DeliverySearch{ExternalID: "order-1", NewestFirst: true}, where(2, 1, 0)},
-		"an external_id of one":       {domain.DeliverySearch{ExternalID: "order-1", ApplicationID: two.ApplicationID}, where(1)},
-		"an external_id of nobody":    {domain.DeliverySearch{ExternalID: "order-2"}, where()},
-		"a status":                    {domain.DeliverySearch{Status: domain.Assigned}, where(4)},
-		"a business":                  {domain.DeliverySearch{BusinessID: one.BusinessID}, where(0, 2, 3, 5, 6, 8)},
-		"an application":              {domain.DeliverySearch{ApplicationID: three.ApplicationID}, where(2, 5, 8)},
-		"an environment":              {domain.DeliverySearch{Environment: domain.Live}, where(1, 4, 7)},
-		"another's environment":       {domain.DeliverySearch{Environment: domain.Live, BusinessID: one.BusinessID}, where()},
-		"since, inclusive":            {domain.DeliverySearch{CreatedAfter: new(at(7))}, where(7, 8)},
-		"since, between two":          {domain.DeliverySearch{CreatedAfter: &later}, where(5, 6, 7, 8)},
-		"until, exclusive":            {domain.DeliverySearch{CreatedBefore: new(at(2))}, where(0, 1)},
-		"since, with an older ID":     {domain.DeliverySearch{CreatedAfter: new(at(6))}, where(6, 7, 8)},
-		"until, with a younger ID":    {domain.DeliverySearch{CreatedBefore: new(at(5).Add(time.Millisecond))}, where(0, 1, 2, 3, 4, 5)},
-		"since and until":             {domain.DeliverySearch{CreatedAfter: new(at(3)), CreatedBefore: new(at(6)), NewestFirst: true}, where(5, 4, 3)},
+		"everything":               {domain.DeliverySearch{}, where(0, 1, 2, 3, 4, 5, 6, 7, 8)},
+		"newest first":             {domain.DeliverySearch{NewestFirst: true}, where(8, 7, 6, 5, 4, 3, 2, 1, 0)},
+		"an ID":                    {domain.DeliverySearch{ID: booked[3].ID}, where(3)},
+		"an ID of nobody":          {domain.DeliverySearch{ID: sample.ID(domain.PrefixDelivery)}, where()},
+		"what is no ID":            {domain.DeliverySearch{ID: "dlv_1"}, where()},
+		"a reference":              {domain.DeliverySearch{Reference: booked[5].Reference}, where(5)},
+		"an external_id":           {domain.DeliverySearch{ExternalID: "order-1"}, where(0, 1, 2)},
+		"an external_id, last one": {domain.DeliverySearch{ExternalID: "order-1", NewestFirst: true}, where(2, 1, 0)},
+		"an external_id of one":    {domain.DeliverySearch{ExternalID: "order-1", ApplicationID: two.ApplicationID}, where(1)},
+		"an external_id of nobody": {domain.DeliverySearch{ExternalID: "order-2"}, where()},
+		"a status":                 {domain.DeliverySearch{Status: domain.Assigned}, where(4)},
+		"a business":               {domain.DeliverySearch{BusinessID: one.BusinessID}, where(0, 2, 3, 5, 6, 8)},
+		"an application":           {domain.DeliverySearch{ApplicationID: three.ApplicationID}, where(2, 5, 8)},
+		"an environment":           {domain.DeliverySearch{Environment: domain.Live}, where(1, 4, 7)},
+		"another's environment":    {domain.DeliverySearch{Environment: domain.Live, BusinessID: one.BusinessID}, where()},
+		"since, inclusive":         {domain.DeliverySearch{CreatedAfter: new(at(7))}, where(7, 8)},
+		"since, between two":       {domain.DeliverySearch{CreatedAfter: &later}, where(5, 6, 7, 8)},
+		"until, exclusive":         {domain.DeliverySearch{CreatedBefore: new(at(2))}, where(0, 1)},
+		"since, with an older ID":  {domain.DeliverySearch{CreatedAfter: new(at(6))}, where(6, 7, 8)},
+		"until, with a younger ID": {domain.DeliverySearch{CreatedBefore: new(at(5).Add(time.Millisecond))}, where(0, 1, 2, 3, 4, 5)},
+		"since and until": {domain.DeliverySearch{CreatedAfter: new(at(3)), CreatedBefore: new(at(6)), NewestFirst: true},
+			where(5, 4, 3)},
 		"before there were any":       {domain.DeliverySearch{CreatedBefore: new(time.Time{})}, where()},
 		"since the year 1":            {domain.DeliverySearch{CreatedAfter: new(time.Time{})}, where(0, 1, 2, 3, 4, 5, 6, 7, 8)},
 		"not changed since":           {domain.DeliverySearch{UpdatedBefore: new(at(3))}, where(0, 1, 2)},

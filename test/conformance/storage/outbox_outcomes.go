@@ -125,7 +125,8 @@ func testWebhookOutcomes(t *testing.T, b ports.Database) {
 		nothing("after its release", next)
 		last := leaseOf(t, b, e)
 		deleteEndpoint(t, b, e)
-		wantError(t, "a deleted endpoint", o.Record(t.Context(), e.ID, last, []ports.WebhookOutcome{w}, domain.WebhookHealth{}), ports.ErrEndpointLost)
+		wantError(t, "a deleted endpoint", o.Record(t.Context(), e.ID, last, []ports.WebhookOutcome{w}, domain.WebhookHealth{}),
+			ports.ErrEndpointLost)
 	})
 
 	t.Run("a repeat of the same outcomes changes nothing", func(t *testing.T) {
@@ -239,7 +240,8 @@ func testWebhookOutcomes(t *testing.T, b ports.Database) {
 			count("disabled", was+1)
 			nothing("disabled", 4)
 			wantEqual(t, "what its owner learns", must(o.Renew(t.Context(), e.ID, token, time.Minute))(t), e)
-			record(t, b, e, token, sample.WebhookOutcome(due[1], sample.Arrived(later), later), sample.WebhookOutcome(due[2], sample.Refused(later), later))
+			record(t, b, e, token, sample.WebhookOutcome(due[1], sample.Arrived(later), later), sample.WebhookOutcome(due[2], sample.Refused(later),
+				later))
 			nothing("what was on its way is recorded", 3)
 			release(t, b, e, token)
 			nothing("released", 3)
@@ -286,7 +288,8 @@ func testWebhookOutcomes(t *testing.T, b ports.Database) {
 					if i == 1 {
 						_, _, _ = o.Lease(t.Context(), e.ID, token, time.Minute)
 					}
-					if o.Record(t.Context(), e.ID, token, []ports.WebhookOutcome{sample.WebhookOutcome(d, sample.Arrived(later), later)}, domain.WebhookHealth{}) == nil {
+					if o.Record(t.Context(), e.ID, token, []ports.WebhookOutcome{sample.WebhookOutcome(d, sample.Arrived(later), later)},
+						domain.WebhookHealth{}) == nil {
 						stored[i]++
 					}
 				}

@@ -139,7 +139,8 @@ func testPersons(t *testing.T, b ports.Database) {
 }
 
 // member stores a membership of a person; the business may be empty.
-func join(t testing.TB, b ports.Database, business, person domain.ID, role domain.Role, with ...func(*domain.Membership)) domain.Membership {
+func join(t testing.TB, b ports.Database, business, person domain.ID, role domain.Role,
+	with ...func(*domain.Membership)) domain.Membership {
 	t.Helper()
 	accepted := sample.Now.Add(time.Minute)
 	m := domain.Membership{PersonID: person, BusinessID: business, Role: role, CreatedAt: sample.Now, AcceptedAt: &accepted}
@@ -155,7 +156,9 @@ func testMemberships(t *testing.T, b ports.Database) {
 	ama, kofi := newPerson(), newPerson()
 	addPersons(t, b, ama, kofi)
 	inMine := join(t, b, mine, ama.ID, domain.RoleOwner)
-	invited := join(t, b, mine, kofi.ID, domain.RoleViewer, func(m *domain.Membership) { m.AcceptedAt, m.CreatedAt = nil, sample.Now.Add(time.Hour) })
+	invited := join(t, b, mine, kofi.ID, domain.RoleViewer, func(m *domain.Membership) {
+		m.AcceptedAt, m.CreatedAt = nil, sample.Now.Add(time.Hour)
+	})
 	inOther := join(t, b, other, ama.ID, domain.RoleDeveloper, func(m *domain.Membership) { m.CreatedAt = sample.Now.Add(time.Hour) })
 	onStaff := join(t, b, "", ama.ID, domain.RoleAdmin, func(m *domain.Membership) { m.CreatedAt = sample.Now.Add(2 * time.Hour) })
 	wantFilled(t, inMine)
@@ -340,7 +343,8 @@ func newSession(person, business domain.ID, with ...func(*domain.Session)) domai
 	id := sample.ID(domain.PrefixSession)
 	s := domain.Session{
 		ID: id, PersonID: person, BusinessID: business, Digest: sha256.Sum256([]byte(id)), Method: domain.SignInByLink, Device: "Firefox",
-		CreatedAt: sample.Now, SignedInAt: sample.Now.Add(time.Minute), LastSeenAt: sample.Now.Add(2 * time.Minute), ExpiresAt: sample.Now.Add(12 * time.Hour),
+		CreatedAt: sample.Now, SignedInAt: sample.Now.Add(time.Minute), LastSeenAt: sample.Now.Add(2 * time.Minute),
+		ExpiresAt: sample.Now.Add(12 * time.Hour),
 	}
 	for _, change := range with {
 		change(&s)
@@ -441,7 +445,9 @@ func testSessions(t *testing.T, b ports.Database) {
 		p, another := everywhere(t), everywhere(t)
 		at := sample.Now.Add(2 * time.Hour)
 		working := func(s *domain.Session) { s.LastSeenAt = at.Add(-domain.SessionIdle + time.Millisecond) }
-		first, second := newSession(p.ID, mine, working), newSession(p.ID, "", working, func(s *domain.Session) { s.CreatedAt = sample.Now.Add(time.Minute) })
+		first, second := newSession(p.ID, mine, working), newSession(p.ID, "", working, func(s *domain.Session) {
+			s.CreatedAt = sample.Now.Add(time.Minute)
+		})
 		insert(t, first, second, newSession(another.ID, mine, working),
 			newSession(p.ID, mine, func(s *domain.Session) { s.LastSeenAt = at.Add(-domain.SessionIdle) }),
 			newSession(p.ID, mine, working, func(s *domain.Session) { s.ExpiresAt = at }),

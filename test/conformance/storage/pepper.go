@@ -68,7 +68,8 @@ func testPepper(t *testing.T, b ports.Database) {
 			for _, got := range stored {
 				wantEqual(t, "the marks", got, stored[0])
 			}
-			if last := stored[0][known]; len(stored[0]) != known+1 || last[1] != byte(known) || last[31] != 255 || !slices.Equal(stored[0][:known], before) {
+			if last := stored[0][known]; len(stored[0]) != known+1 || last[1] != byte(known) || last[31] != 255 ||
+				!slices.Equal(stored[0][:known], before) {
 				t.Errorf("behind %x stored %x", before, stored[0])
 			}
 		}
@@ -126,7 +127,8 @@ func testPepper(t *testing.T, b ports.Database) {
 			wantEqual(t, "listed", listed(id), want)
 		}
 
-		wantEqual(t, "found by one of three digests", must(b.Read().Tenancy.Credential(t.Context(), [32]byte{1}, unmarked.Digest, [32]byte{2}))(t).Key, unmarked)
+		wantEqual(t, "found by one of three digests",
+			must(b.Read().Tenancy.Credential(t.Context(), [32]byte{1}, unmarked.Digest, [32]byte{2}))(t).Key, unmarked)
 		wantEqual(t, "a token by one of two", must(b.Read().Operators.FindByDigest(t.Context(), [32]byte{1}, token.Digest))(t), token)
 
 		want := unmarked
@@ -150,7 +152,8 @@ func testPepper(t *testing.T, b ports.Database) {
 
 		for range 2 {
 			inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
-				return tx.Operators.Redigest(ctx, ports.Redigest{ID: token.ID, From: token.Digest, To: sha256.Sum256([]byte(token.ID + " anew")), Pepper: newest})
+				return tx.Operators.Redigest(ctx, ports.Redigest{ID: token.ID, From: token.Digest, To: sha256.Sum256([]byte(token.ID + " anew")),
+					Pepper: newest})
 			})
 		}
 		wantEqual(t, "the token's pepper", must(b.Read().Operators.Get(t.Context(), token.ID))(t).Pepper, newest)

@@ -53,7 +53,8 @@ func testBookingRaces(t *testing.T, b ports.Database) {
 			return b.Book(t.Context(), w)
 		})
 		wantOneWinner(t, errs, ports.ErrDirectoryChanged)
-		wantEqual(t, "recipients", len(must(b.Read().Recipients.List(t.Context(), tenant, domain.RecipientFilter{}, domain.PageRequest{Limit: racers}))(t)), 1)
+		wantEqual(t, "recipients", len(must(b.Read().Recipients.List(t.Context(), tenant, domain.RecipientFilter{},
+			domain.PageRequest{Limit: racers}))(t)), 1)
 	})
 
 	t.Run("many to one new address create it once", func(t *testing.T) {

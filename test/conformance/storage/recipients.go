@@ -188,7 +188,8 @@ func testRecipients(t *testing.T, b ports.Database) {
 			}
 		}
 		wantEqual(t, "by phone number as it is typed", must(b.Read().Recipients.List(t.Context(), tenant,
-			domain.RecipientFilter{Search: "no such text", SearchPhone: string(wanted[2].PhoneNumber)[3:]}, domain.PageRequest{Limit: 5}))(t), wanted[2:3])
+			domain.RecipientFilter{Search: "no such text", SearchPhone: string(wanted[2].PhoneNumber)[3:]}, domain.PageRequest{Limit: 5}))(t),
+			wanted[2:3])
 	})
 
 	t.Run("a search passes over records that have all parts of the text and not the text", func(t *testing.T) {
@@ -230,7 +231,8 @@ func testRecipients(t *testing.T, b ports.Database) {
 			return must(b.Read().Recipients.List(t.Context(), tenant, f, domain.PageRequest{Limit: 50}))(t)
 		}
 		wantEqual(t, "by phone number", list(domain.RecipientFilter{PhoneNumber: recipients[3].PhoneNumber}), recipients[3:4])
-		wantEqual(t, "and a search that fits", list(domain.RecipientFilter{PhoneNumber: recipients[3].PhoneNumber, Search: "AMA"}), recipients[3:4])
+		wantEqual(t, "and a search that fits", list(domain.RecipientFilter{PhoneNumber: recipients[3].PhoneNumber, Search: "AMA"}),
+			recipients[3:4])
 		for _, f := range []domain.RecipientFilter{
 			{PhoneNumber: recipients[3].PhoneNumber, Search: "kwame"}, {PhoneNumber: "+233200000000"},
 			{PhoneNumber: recipients[3].PhoneNumber[:12]}, {PhoneNumber: "\x00"},

@@ -49,10 +49,14 @@ func testRequestLog(t *testing.T, b ports.Database) {
 		requestAt(now.Add(-2*time.Second), live(mine), func(r *domain.RequestRecord) {
 			r.Route, r.Status, r.KeyDigest, r.KeyID = "GET /v1/deliveries", 200, nil, ""
 		}),
-		requestAt(now.Add(-3*time.Second), mine, refusedRequest, func(r *domain.RequestRecord) { r.Status, r.Code, r.Fields = 503, "SERVICE_UNAVAILABLE", nil }),
+		requestAt(now.Add(-3*time.Second), mine, refusedRequest, func(r *domain.RequestRecord) {
+			r.Status, r.Code, r.Fields = 503, "SERVICE_UNAVAILABLE", nil
+		}),
 	}
 	theirs := requestAt(now, other)
-	foreign := requestAt(now, domain.Tenant{Environment: domain.Live}, refusedRequest, func(r *domain.RequestRecord) { r.KeyID, r.KeyDigest = "", nil })
+	foreign := requestAt(now, domain.Tenant{Environment: domain.Live}, refusedRequest, func(r *domain.RequestRecord) {
+		r.KeyID, r.KeyDigest = "", nil
+	})
 	wantEqual(t, "skipped", write(t, "a", append(slices.Clone(records), theirs, foreign)...), 0)
 	list := func(t testing.TB, limit int, f domain.RequestFilter) []domain.RequestRecord {
 		t.Helper()
@@ -148,9 +152,10 @@ func testUsage(t *testing.T, b ports.Database) {
 	write("a", minute(0, key, 3), minute(0, key, 2, refused))
 	write("a", minute(0, key, 8)) // the same minute, by now
 	write("a", minute(0, key, 8)) // once more, as after an error
-	write("b", minute(0, key, 10), minute(time.Minute, second, 4), minute(-time.Hour, key, 1), minute(0, key, 100, func(u *domain.UsageMinute) {
-		u.BusinessID, u.ApplicationID = other.BusinessID, other.ApplicationID
-	}))
+	write("b", minute(0, key, 10), minute(time.Minute, second, 4), minute(-time.Hour, key, 1),
+		minute(0, key, 100, func(u *domain.UsageMinute) {
+			u.BusinessID, u.ApplicationID = other.BusinessID, other.ApplicationID
+		}))
 	ask := func(t testing.TB, q domain.UsageQuery) (calls []int64) {
 		t.Helper()
 		q.BusinessID = mine.BusinessID
@@ -197,10 +202,13 @@ func testUsage(t *testing.T, b ports.Database) {
 		q.BusinessID, q.Step, q.ByKey, q.ByRoute, q.ByResult = mine.BusinessID, domain.UsageByHour, true, true, true
 		got := must(b.Read().Requests.Usage(t.Context(), q))(t)
 		wantEqual(t, "all of it", got, []domain.Usage{
-			{At: hour.Add(-time.Hour), KeyID: key, Route: "POST /v1/deliveries", Status: 201, Calls: 1, Took: time.Millisecond, Last: hour.Add(-time.Hour)},
+			{At: hour.Add(-time.Hour), KeyID: key, Route: "POST /v1/deliveries", Status: 201, Calls: 1, Took: time.Millisecond,
+				Last: hour.Add(-time.Hour)},
 			{At: hour, KeyID: key, Route: "POST /v1/deliveries", Status: 201, Calls: 18, Replayed: 9, Took: 18 * time.Millisecond, Last: hour},
-			{At: hour, KeyID: second, Route: "POST /v1/deliveries", Status: 201, Calls: 4, Replayed: 2, Took: 4 * time.Millisecond, Last: hour.Add(time.Minute)},
-			{At: hour, KeyID: key, Route: "POST /v1/deliveries", Status: 409, Code: "IDEMPOTENCY_CONFLICT", Calls: 2, Replayed: 1, Took: 2 * time.Millisecond, Last: hour},
+			{At: hour, KeyID: second, Route: "POST /v1/deliveries", Status: 201, Calls: 4, Replayed: 2, Took: 4 * time.Millisecond,
+				Last: hour.Add(time.Minute)},
+			{At: hour, KeyID: key, Route: "POST /v1/deliveries", Status: 409, Code: "IDEMPOTENCY_CONFLICT", Calls: 2, Replayed: 1,
+				Took: 2 * time.Millisecond, Last: hour},
 		})
 		day := hour.Truncate(24 * time.Hour)
 		q = domain.UsageQuery{BusinessID: mine.BusinessID, From: hour, Until: hour.Add(time.Hour), Step: domain.UsageByDay}
@@ -217,16 +225,19 @@ func testUsage(t *testing.T, b ports.Database) {
 		for _, c := range []struct {
 			from, until time.Duration
 			want        int64
-		}{{-121, -59, 9 * 7}, {-120, -60, 9 * 5}, {-121, 0, 9 * 9}, {-122, -120, 9}, {-61, -59, 9 * 4}, {-60, 0, 9 * 3}, {-90, -89, 9}, {-119, -62, 9}} {
+		}{{-121, -59, 9 * 7}, {-120, -60, 9 * 5}, {-121, 0, 9 * 9}, {-122, -120, 9}, {-61, -59, 9 * 4}, {-60, 0, 9 * 3}, {-90, -89, 9},
+			{-119, -62, 9}} {
 			for _, step := range []domain.UsageStep{"", domain.UsageByMinute, domain.UsageByHour, domain.UsageByDay} {
 				sum := int64(0)
-				for _, calls := range ask(t, domain.UsageQuery{KeyID: third, From: hour.Add(c.from * minutes), Until: hour.Add(c.until * minutes), Step: step}) {
+				for _, calls := range ask(t, domain.UsageQuery{KeyID: third, From: hour.Add(c.from * minutes), Until: hour.Add(c.until * minutes),
+					Step: step}) {
 					sum += calls
 				}
 				wantEqual(t, fmt.Sprintf("%d to %d by %q", c.from, c.until, step), sum, c.want)
 			}
 		}
-		found := must(b.Read().Requests.Usage(t.Context(), domain.UsageQuery{BusinessID: mine.BusinessID, KeyID: third, From: hour.Add(-2 * time.Hour), Until: hour.Add(-time.Hour)}))(t)
+		found := must(b.Read().Requests.Usage(t.Context(), domain.UsageQuery{BusinessID: mine.BusinessID, KeyID: third,
+			From: hour.Add(-2 * time.Hour), Until: hour.Add(-time.Hour)}))(t)
 		wantEqual(t, "the last minute", found[0].Last, hour.Add(-61*minutes))
 	})
 }

@@ -58,8 +58,12 @@ func testSimulatedBookings(t *testing.T, b ports.Database) {
 	t.Run("a booking that is refused is not counted", func(t *testing.T) {
 		tenant := newTenant(t, b)
 		earlier := bookWrite(t, b, sample.SimulatedWrite(tenant))
-		sameOrder := sample.BookingTo(tenant, earlier.Recipient, earlier.Address, func(b *domain.Booking) { b.ExternalID = earlier.Delivery.ExternalID })
-		sameReference := sample.BookingTo(tenant, earlier.Recipient, earlier.Address, func(b *domain.Booking) { b.Reference = earlier.Delivery.Reference })
+		sameOrder := sample.BookingTo(tenant, earlier.Recipient, earlier.Address, func(b *domain.Booking) {
+			b.ExternalID = earlier.Delivery.ExternalID
+		})
+		sameReference := sample.BookingTo(tenant, earlier.Recipient, earlier.Address, func(b *domain.Booking) {
+			b.Reference = earlier.Delivery.Reference
+		})
 		known := sample.BookingWrite(tenant)
 		known.Recipient.PhoneNumber = earlier.Recipient.PhoneNumber
 		nowhere := sample.BookingTo(tenant, sample.Recipient(), earlier.Address)

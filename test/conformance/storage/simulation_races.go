@@ -38,7 +38,8 @@ func testSimulationRaces(t *testing.T, b ports.Database) {
 			}
 			d := must(b.Read().Deliveries.Get(t.Context(), tenant, id))(t)
 			events := must(b.Read().Deliveries.Events(t.Context(), tenant, id))(t)
-			if s := d.Simulation(); s.Status != domain.SimulationStopped || s.Step != seen-1 || len(events) != seen || d.Lifecycle().Sequence != seen {
+			if s := d.Simulation(); s.Status != domain.SimulationStopped || s.Step != seen-1 || len(events) != seen ||
+				d.Lifecycle().Sequence != seen {
 				t.Fatalf("stopped with %d events; now %d, sequence %d, %+v", seen, len(events), d.Lifecycle().Sequence, s)
 			}
 		}
@@ -94,7 +95,8 @@ func testSimulationRaces(t *testing.T, b ports.Database) {
 					continue
 				}
 				plays.Add(1)
-				_, err := play(context.Background(), b, tenant, d.ID, &runs, []decision{nextStep, nextStep, nextStep, stopIt, startIt, cancelIt}[turn%6])
+				_, err := play(context.Background(), b, tenant, d.ID, &runs, []decision{nextStep, nextStep, nextStep, stopIt, startIt,
+					cancelIt}[turn%6])
 				if err != nil && !errors.As(err, new(*domain.Error)) && !errors.Is(err, ports.ErrSimulationLimit) {
 					return err
 				}

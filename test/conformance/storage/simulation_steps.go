@@ -97,7 +97,8 @@ func testDueSteps(t *testing.T, b ports.Database) {
 		if len(got) != 4 || got[0] != all[1] || stepOf(first).Done != 2 {
 			t.Fatalf("due %+v", got)
 		}
-		if both := [2]ports.DueStep{got[1], got[2]}; both != [2]ports.DueStep{all[2], stepOf(first)} && both != [2]ports.DueStep{stepOf(first), all[2]} {
+		if both := [2]ports.DueStep{got[1], got[2]}; both != [2]ports.DueStep{all[2], stepOf(first)} &&
+			both != [2]ports.DueStep{stepOf(first), all[2]} {
 			t.Errorf("due %+v", got)
 		}
 		wantLoad(t, foreign, 1, *first.Simulation().EndsAt())

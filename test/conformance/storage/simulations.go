@@ -17,7 +17,8 @@ type decision func(d *domain.Delivery) ([]domain.Event, error)
 
 // play changes a delivery as use cases do: the count is locked before the
 // delivery, and follows. It also counts how often the storage ran it.
-func play(ctx context.Context, b ports.Database, t domain.Tenant, id domain.ID, runs *atomic.Int64, decide decision) (d *domain.Delivery, err error) {
+func play(ctx context.Context, b ports.Database, t domain.Tenant, id domain.ID, runs *atomic.Int64, decide decision) (d *domain.Delivery,
+	err error) {
 	err = b.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
 		runs.Add(1)
 		if err := tx.Simulations.Lock(ctx, t); err != nil {

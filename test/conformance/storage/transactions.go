@@ -16,7 +16,8 @@ var errChangedMind = errors.New("the caller changed its mind")
 
 func testTransactions(t *testing.T, b ports.Database) {
 	// doom makes one change of every kind, and hands over to end.
-	doom := func(t *testing.T, end func(ctx context.Context, cancel func()) error) (check func(), run func(ctx context.Context, cancel func()) error) {
+	doom := func(t *testing.T, end func(ctx context.Context, cancel func()) error) (check func(),
+		run func(ctx context.Context, cancel func()) error) {
 		tenant := newTenant(t, b)
 		w := bookWrite(t, b, sample.BookingWrite(tenant))
 		place := sample.PickupLocation()

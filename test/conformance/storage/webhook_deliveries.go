@@ -54,7 +54,8 @@ func testWebhookDeliveries(t *testing.T, b ports.Database) {
 		bookWrite(t, b, sample.BookingWrite(tenant))
 		arrived := theOne(t, b, e)
 		token := leaseOf(t, b, e)
-		if err := b.Outbox().Record(t.Context(), e.ID, token, []ports.WebhookOutcome{sample.WebhookOutcome(arrived, sample.Arrived(later), later)}, domain.WebhookHealth{}); err != nil {
+		if err := b.Outbox().Record(t.Context(), e.ID, token,
+			[]ports.WebhookOutcome{sample.WebhookOutcome(arrived, sample.Arrived(later), later)}, domain.WebhookHealth{}); err != nil {
 			t.Fatal(err)
 		}
 		bookWrite(t, b, sample.BookingWrite(tenant))
@@ -72,7 +73,9 @@ func testWebhookDeliveries(t *testing.T, b ports.Database) {
 		insertEndpoint(t, b, tenant) // gets the same
 		var moved []*domain.Delivery
 		for i := range 4 {
-			w := bookWrite(t, b, sample.BookingWrite(tenant, func(b *domain.Booking) { b.CreatedAt = sample.Now.Add(time.Duration(i%2) * time.Minute) }))
+			w := bookWrite(t, b, sample.BookingWrite(tenant, func(b *domain.Booking) {
+				b.CreatedAt = sample.Now.Add(time.Duration(i%2) * time.Minute)
+			}))
 			d, _, err := moveLocked(t.Context(), b, tenant, w.Delivery.ID, domain.Assigned)
 			if err != nil {
 				t.Fatal(err)

@@ -124,7 +124,8 @@ func testWebhookFanout(t *testing.T, b ports.Database) {
 		test := sample.EndpointEvent(domain.EventEndpointTest)
 		want := domain.WebhookDelivery{
 			ID: domain.WebhookDeliveryID(test.ID, subject.Slot), EndpointID: subject.ID, EventID: test.ID, EventType: test.Type,
-			Status: domain.WebhookPending, DueAt: &test.OccurredAt, Trigger: domain.TriggerTest, Back: domain.WebhookFailed, CreatedAt: test.OccurredAt,
+			Status: domain.WebhookPending, DueAt: &test.OccurredAt, Trigger: domain.TriggerTest, Back: domain.WebhookFailed,
+			CreatedAt: test.OccurredAt,
 		}
 		disabling := sample.EndpointEvent(domain.EventEndpointDisabled)
 		inTx(t, b, func(ctx context.Context, tx ports.Stores) error {

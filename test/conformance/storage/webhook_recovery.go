@@ -74,7 +74,8 @@ func testWebhookRecovery(t *testing.T, b ports.Database) {
 		token := leaseOf(t, b, e)
 		for i, r := range []domain.WebhookResult{sample.Arrived(later), sample.Refused(later)} {
 			d := must(b.Read().Webhooks.Delivery(t.Context(), e.Tenant, all[7-i].ID))(t)
-			if err := b.Outbox().Record(t.Context(), e.ID, token, []ports.WebhookOutcome{sample.WebhookOutcome(d, r, later)}, domain.WebhookHealth{}); err != nil {
+			if err := b.Outbox().Record(t.Context(), e.ID, token, []ports.WebhookOutcome{sample.WebhookOutcome(d, r, later)},
+				domain.WebhookHealth{}); err != nil {
 				t.Fatal(err)
 			}
 		}

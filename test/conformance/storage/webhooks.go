@@ -89,7 +89,8 @@ func idsOf(all []domain.WebhookDelivery) []domain.ID {
 }
 
 // changeDelivery changes a webhook delivery as use cases do.
-func changeDelivery(t testing.TB, b ports.Database, tenant domain.Tenant, id domain.ID, change func(*domain.WebhookDelivery)) domain.WebhookDelivery {
+func changeDelivery(t testing.TB, b ports.Database, tenant domain.Tenant, id domain.ID,
+	change func(*domain.WebhookDelivery)) domain.WebhookDelivery {
 	t.Helper()
 	var d domain.WebhookDelivery
 	inTx(t, b, func(ctx context.Context, tx ports.Stores) (err error) {

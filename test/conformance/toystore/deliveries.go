@@ -235,7 +235,8 @@ func (s keys) Complete(_ context.Context, t domain.Tenant, key string, a domain.
 
 type bulks struct{ session }
 
-func (s bulks) Claim(_ context.Context, t domain.Tenant, r domain.KeyRecord, token string, lease, retention time.Duration) (ports.BulkHold, error) {
+func (s bulks) Claim(_ context.Context, t domain.Tenant, r domain.KeyRecord, token string, lease, retention time.Duration) (ports.BulkHold,
+	error) {
 	now := time.Now()
 	next := keyRecord{KeyRecord: r, expires: now.Add(retention), token: token, until: now.Add(lease)}
 	next.Answer = domain.Answer{}

@@ -117,7 +117,8 @@ func (s pickups) LockAll(_ context.Context, t domain.Tenant, ids []domain.ID) ([
 	}, func(a, b of[domain.PickupLocation]) int { return cmp.Compare(a.record.ID, b.record.ID) })), nil
 }
 
-func (s pickups) List(_ context.Context, t domain.Tenant, f domain.PickupLocationFilter, p domain.PageRequest) ([]domain.PickupLocation, error) {
+func (s pickups) List(_ context.Context, t domain.Tenant, f domain.PickupLocationFilter, p domain.PageRequest) ([]domain.PickupLocation,
+	error) {
 	at := func(p of[domain.PickupLocation]) domain.Position {
 		return domain.Position{CreatedAt: p.record.CreatedAt, ID: p.record.ID}
 	}

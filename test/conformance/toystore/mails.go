@@ -28,8 +28,11 @@ func (s mails) recipients(n domain.Notice) (told []domain.ID) {
 	if n.Email != "" || n.PersonID != "" {
 		return []domain.ID{n.PersonID}
 	}
-	for _, m := range (memberships{s.session}).list(n.BusinessID, func(a, b domain.Membership) int { return cmp.Compare(a.PersonID, b.PersonID) }) {
-		if n.BusinessID != "" && m.Membership.AcceptedAt != nil && m.Person.State == domain.PersonActive && slices.Contains(n.Kind.Roles(), m.Membership.Role) {
+	for _, m := range (memberships{s.session}).list(n.BusinessID, func(a, b domain.Membership) int {
+		return cmp.Compare(a.PersonID, b.PersonID)
+	}) {
+		if n.BusinessID != "" && m.Membership.AcceptedAt != nil && m.Person.State == domain.PersonActive &&
+			slices.Contains(n.Kind.Roles(), m.Membership.Role) {
 			told = append(told, m.Person.ID)
 		}
 	}

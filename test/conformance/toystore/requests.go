@@ -22,7 +22,8 @@ type usageKey struct {
 }
 
 // WriteRequests has room for any time.
-func (s *Store) WriteRequests(ctx context.Context, writer string, records []domain.RequestRecord, usage []domain.UsageMinute) (ports.Skipped, error) {
+func (s *Store) WriteRequests(ctx context.Context, writer string, records []domain.RequestRecord,
+	usage []domain.UsageMinute) (ports.Skipped, error) {
 	return ports.Skipped{}, s.transact(ctx, func(on session) error {
 		for _, r := range records {
 			on.tx.requests.put(r.ID, r)
@@ -123,7 +124,8 @@ func (s requests) Usage(_ context.Context, q domain.UsageQuery) ([]domain.Usage,
 		found = append(found, sum)
 	}
 	slices.SortFunc(found, func(a, b domain.Usage) int {
-		return cmp.Or(a.At.Compare(b.At), cmp.Compare(b.Calls, a.Calls), b.Last.Compare(a.Last), cmp.Compare(a.KeyID, b.KeyID), cmp.Compare(a.Route, b.Route))
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(b.Calls, a.Calls), b.Last.Compare(a.Last), cmp.Compare(a.KeyID, b.KeyID),
+			cmp.Compare(a.Route, b.Route))
 	})
 	return found, nil
 }

@@ -264,7 +264,8 @@ func (s audit) List(_ context.Context, f domain.AuditFilter, p domain.PageReques
 	return s.list(f, p, func(domain.AuditEntry) bool { return true }), nil
 }
 
-func (s audit) ListOfBusiness(_ context.Context, business domain.ID, f domain.AuditFilter, p domain.PageRequest) ([]domain.AuditEntry, error) {
+func (s audit) ListOfBusiness(_ context.Context, business domain.ID, f domain.AuditFilter, p domain.PageRequest) ([]domain.AuditEntry,
+	error) {
 	return s.list(f, p, func(e domain.AuditEntry) bool { return business != "" && e.BusinessID == business }), nil
 }
 

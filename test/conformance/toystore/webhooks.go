@@ -24,7 +24,8 @@ func (e endpoint) dead() bool { return e.Listener && !e.until.After(time.Now()) 
 
 type feed struct{ session }
 
-func (s feed) Events(_ context.Context, t domain.Tenant, f domain.FeedFilter, after *domain.FeedPosition, limit int) (page domain.FeedPage, _ error) {
+func (s feed) Events(_ context.Context, t domain.Tenant, f domain.FeedFilter, after *domain.FeedPosition, limit int) (page domain.FeedPage,
+	_ error) {
 	order := func(a, b domain.FeedPosition) int {
 		return cmp.Or(cmp.Compare(a.Commit, b.Commit), cmp.Compare(a.Sequence, b.Sequence), cmp.Compare(a.ID, b.ID))
 	}
@@ -147,7 +148,8 @@ func positionOfWebhook(d domain.WebhookDelivery) domain.Position {
 	return domain.Position{CreatedAt: d.CreatedAt, ID: d.ID}
 }
 
-func (s webhooks) Deliveries(ctx context.Context, t domain.Tenant, to domain.ID, f domain.WebhookDeliveryFilter, p domain.PageRequest) ([]domain.WebhookDelivery, error) {
+func (s webhooks) Deliveries(ctx context.Context, t domain.Tenant, to domain.ID, f domain.WebhookDeliveryFilter,
+	p domain.PageRequest) ([]domain.WebhookDelivery, error) {
 	if _, err := s.Endpoint(ctx, t, to); err != nil {
 		return nil, nil //nolint:nilerr // no such endpoint, so nothing was sent to it
 	}
@@ -264,7 +266,8 @@ func (s webhooks) UpdateDelivery(_ context.Context, d domain.WebhookDelivery) er
 	})
 }
 
-func (s webhooks) Recover(_ context.Context, to domain.ID, r domain.Recovery, now time.Time, limit int) (queued int, running bool, _ error) {
+func (s webhooks) Recover(_ context.Context, to domain.ID, r domain.Recovery, now time.Time, limit int) (queued int, running bool,
+	_ error) {
 	for _, d := range s.tx.webhooks.rows {
 		if pendingFor(to)(d) && d.Trigger == domain.TriggerRecover {
 			return 0, true, nil
@@ -290,7 +293,8 @@ func (s webhooks) PublishTo(_ context.Context, e domain.WebhookEndpoint, event d
 	}
 	d := domain.WebhookDelivery{
 		ID: domain.WebhookDeliveryID(event.ID, e.Slot), EndpointID: e.ID, EventID: event.ID, EventType: event.Type,
-		Status: domain.WebhookPending, DueAt: &event.OccurredAt, Trigger: domain.TriggerTest, Back: domain.WebhookFailed, CreatedAt: event.OccurredAt,
+		Status: domain.WebhookPending, DueAt: &event.OccurredAt, Trigger: domain.TriggerTest, Back: domain.WebhookFailed,
+		CreatedAt: event.OccurredAt,
 	}
 	s.tx.webhooks.put(d.ID, d)
 	s.tx.fanned = append(s.tx.fanned, e.ID)
@@ -375,7 +379,8 @@ func (o outbox) Renew(ctx context.Context, id domain.ID, token string, lasting t
 	return e, err
 }
 
-func (o outbox) lease(ctx context.Context, id domain.ID, token string, lasting time.Duration, admits func(endpoint) bool) (e domain.WebhookEndpoint, leased bool, err error) {
+func (o outbox) lease(ctx context.Context, id domain.ID, token string, lasting time.Duration,
+	admits func(endpoint) bool) (e domain.WebhookEndpoint, leased bool, err error) {
 	err = o.store.transact(ctx, func(on session) error {
 		known, ok := on.tx.endpoints.get(id)
 		if !ok || !admits(known) {
@@ -426,7 +431,8 @@ func (o outbox) Due(_ context.Context, id domain.ID, now time.Time, limit int) (
 	return out, nil
 }
 
-func (o outbox) Record(ctx context.Context, id domain.ID, token string, outcomes []ports.WebhookOutcome, health domain.WebhookHealth) error {
+func (o outbox) Record(ctx context.Context, id domain.ID, token string, outcomes []ports.WebhookOutcome,
+	health domain.WebhookHealth) error {
 	return o.owned(ctx, id, token, func(on session, e *endpoint) error {
 		var at time.Time // when the last of them ended
 		for _, w := range outcomes {

@@ -47,7 +47,8 @@ func (s *Store) mutantBook(w ports.BookingWrite, row deliveryRow) func(context.C
 	return nil
 }
 
-func (s *Store) mutantBulkBook(w ports.BookingWrite, row deliveryRow, mark, delivery func(context.Context) error) func(context.Context) error {
+func (s *Store) mutantBulkBook(w ports.BookingWrite, row deliveryRow, mark,
+	delivery func(context.Context) error) func(context.Context) error {
 	switch os.Getenv("WAYBILL_MUTANT") {
 	case "item_own_commit": // who dies in between is booked again
 		return inTwoCommits(delivery, mark)

@@ -55,7 +55,8 @@ func newFeed(s session) ports.FeedReader { return mutantFeed{s} }
 // mutantFeed and mutantOutbox break the rule that WAYBILL_MUTANT names.
 type mutantFeed struct{ session }
 
-func (s mutantFeed) Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after *domain.FeedPosition, limit int) (domain.FeedPage, error) {
+func (s mutantFeed) Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after *domain.FeedPosition,
+	limit int) (domain.FeedPage, error) {
 	sn := s.session
 	if mutant("feed_unsettled") { // what is committed later with an earlier position is missed
 		careless := *s.dialect
@@ -94,7 +95,8 @@ func (o mutantOutbox) Due(ctx context.Context, endpoint domain.ID, now time.Time
 	return due, err
 }
 
-func (o mutantOutbox) Lease(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration) (domain.WebhookEndpoint, bool, error) {
+func (o mutantOutbox) Lease(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration) (domain.WebhookEndpoint, bool,
+	error) {
 	if mutant("webhook_shared") { // two send to one endpoint
 		return o.lease(ctx, endpoint, token, lasting, "CAST(? AS text) <> ''", "NOT e.listener")
 	}

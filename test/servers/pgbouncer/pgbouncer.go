@@ -211,7 +211,8 @@ func (s *Server) ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	// The console speaks the simple protocol only.
-	conn, err := pgx.Connect(ctx, fmt.Sprintf("postgres://any@127.0.0.1:%d/pgbouncer?sslmode=disable&default_query_exec_mode=simple_protocol", s.Port))
+	conn, err := pgx.Connect(ctx, fmt.Sprintf("postgres://any@127.0.0.1:%d/pgbouncer?sslmode=disable&default_query_exec_mode=simple_protocol",
+		s.Port))
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,8 @@ func FindBinaries(ctx context.Context) (Binaries, error) {
 	if len(unfit) > 0 {
 		return Binaries{}, fmt.Errorf("%w: need version %d or newer, found %s", ErrNotInstalled, MinMajor, strings.Join(unfit, "; "))
 	}
-	return Binaries{}, fmt.Errorf("%w: need postgres and initdb, version %d or newer, in PATH or /usr/lib/postgresql/*/bin", ErrNotInstalled, MinMajor)
+	return Binaries{}, fmt.Errorf("%w: need postgres and initdb, version %d or newer, in PATH or /usr/lib/postgresql/*/bin", ErrNotInstalled,
+		MinMajor)
 }
 
 // Install installs Debian's postgresql package. The cluster it may start is not

@@ -215,7 +215,8 @@ func (s *Server) end(signal os.Signal) error {
 	killed := s.process.End(signal, stopTimeout)
 	s.process = nil
 	if killed {
-		return fmt.Errorf("Postgres on 127.0.0.1:%d ignored %v for %v and was killed; see whether the machine is overloaded", s.Port, signal, stopTimeout)
+		return fmt.Errorf("Postgres on 127.0.0.1:%d ignored %v for %v and was killed; see whether the machine is overloaded", s.Port, signal,
+			stopTimeout)
 	}
 	return nil
 }

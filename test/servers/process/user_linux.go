@@ -26,5 +26,6 @@ func NotRoot() (*User, error) {
 		}
 		return &User{Name: name, UID: uid, GID: gid}, nil
 	}
-	return nil, errors.New("the server refuses to run as root, and neither user postgres nor user nobody exists; add one or run as another user")
+	return nil,
+		errors.New("the server refuses to run as root, and neither user postgres nor user nobody exists; add one or run as another user")
 }

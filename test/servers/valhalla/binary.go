@@ -89,7 +89,8 @@ func install(ctx context.Context, home string) error {
 	}
 	defer os.RemoveAll(dir)
 	wanted := enginePackage + "@" + engineVersion
-	cmd := exec.CommandContext(ctx, npm, "install", "--prefix", dir, "--no-save", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund", wanted)
+	cmd := exec.CommandContext(ctx, npm, "install", "--prefix", dir, "--no-save", "--no-package-lock", "--ignore-scripts", "--no-audit",
+		"--no-fund", wanted)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("npm install %s: %w\n%s", wanted, err, out)

@@ -13,8 +13,10 @@ func configuration(tiles string) ([]byte, error) {
 		"min_transit_walking_distance": 1, "max_transit_walking_distance": 10000,
 	}
 	services := object{
-		"isochrone":             object{"max_contours": 4, "max_distance": 25000, "max_distance_contour": 200, "max_locations": 1, "max_time_contour": 120},
-		"trace":                 object{"max_alternates": 3, "max_alternates_shape": 100, "max_distance": 200000, "max_gps_accuracy": 100, "max_search_radius": 100, "max_shape": 16000},
+		"isochrone": object{"max_contours": 4, "max_distance": 25000, "max_distance_contour": 200, "max_locations": 1,
+			"max_time_contour": 120},
+		"trace": object{"max_alternates": 3, "max_alternates_shape": 100, "max_distance": 200000, "max_gps_accuracy": 100,
+			"max_search_radius": 100, "max_shape": 16000},
 		"skadi":                 object{"max_shape": 750000, "min_resample": 10},
 		"centroid":              object{"max_distance": 200000, "max_locations": 5},
 		"status":                object{"allow_verbose": false},

@@ -182,7 +182,8 @@ func (s *Server) waitUntilReady(ctx context.Context) error {
 		}
 		select {
 		case <-s.process.Done():
-			return fmt.Errorf("start the test Valhalla: the process ended: %w; its log ends with:\n%s", s.process.Err(), process.LogTail(s.path("server.log")))
+			return fmt.Errorf("start the test Valhalla: the process ended: %w; its log ends with:\n%s", s.process.Err(),
+				process.LogTail(s.path("server.log")))
 		case <-ctx.Done():
 			return fmt.Errorf("start the test Valhalla: %w; it last answered: %w", ctx.Err(), last)
 		case <-time.After(10 * time.Millisecond):

@@ -84,7 +84,8 @@ func failure(made call, res *http.Response, text []byte) *Error {
 
 // foreign is a success by its status in which nothing of the API stands.
 func (s *sending) foreign(text []byte) *Error {
-	return &Error{StatusCode: s.answer.StatusCode, RequestID: s.answer.RequestID, operation: s.name, Message: notOurs(s.answer.StatusCode, text)}
+	return &Error{StatusCode: s.answer.StatusCode, RequestID: s.answer.RequestID, operation: s.name,
+		Message: notOurs(s.answer.StatusCode, text)}
 }
 
 // notOurs tells of an answer that the API did not give.

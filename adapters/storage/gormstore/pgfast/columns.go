@@ -72,7 +72,8 @@ func ColumnsOf(table string, fields []Field, kinds Kinds, conflicts string) Colu
 		c.fields, c.kinds = append(c.fields, f.Index[0]), append(c.kinds, kind)
 		names[i], arrays[i] = f.Column, "$"+strconv.Itoa(i+1)+"::"+kind.sqlType+"[]"
 	}
-	c.Statement = "INSERT INTO " + table + " (" + strings.Join(names, ", ") + ") SELECT * FROM unnest(" + strings.Join(arrays, ", ") + ")" + conflicts
+	c.Statement = "INSERT INTO " + table + " (" + strings.Join(names, ", ") + ") SELECT * FROM unnest(" + strings.Join(arrays, ", ") + ")" +
+		conflicts
 	return c
 }
 

@@ -28,7 +28,9 @@ const null = -1
 
 // Types of Go for types of Postgres.
 var (
-	Text    = Type[string]{"text", pgtype.TextOID, pgtype.TextArrayOID, func(s string) int { return len(s) }, func(b []byte, s string) []byte { return append(b, s...) }}
+	Text = Type[string]{"text", pgtype.TextOID, pgtype.TextArrayOID, func(s string) int { return len(s) }, func(b []byte, s string) []byte {
+		return append(b, s...)
+	}}
 	Bytes   = Type[[]byte]{"bytea", pgtype.ByteaOID, pgtype.ByteaArrayOID, sizeOfBytes, func(b, v []byte) []byte { return append(b, v...) }}
 	Integer = Type[int]{"integer", pgtype.Int4OID, pgtype.Int4ArrayOID, sized[int](4), putInteger}
 	Bigint  = Type[int64]{"bigint", pgtype.Int8OID, pgtype.Int8ArrayOID, sized[int64](8), putBigint}

@@ -54,7 +54,8 @@ func TestValuesGoToPostgresAsPgxSendsThem(t *testing.T) {
 	t.Parallel()
 	uuid, instant := UUID[string](), As(Time, func(s stamp) time.Time { return s.at })
 	when := time.Date(2026, 2, 3, 4, 5, 6, 789e6, time.FixedZone("", 3600))
-	asPgx(t, uuid, uuidOf, "0198c6b0a1b27c3d8e4f5a6b7c8d9e0f", "", "ffffffffffffffffffffffffffffffff", "g198c6b0a1b27c3d8e4f5a6b7c8d9e0f", "0198")
+	asPgx(t, uuid, uuidOf, "0198c6b0a1b27c3d8e4f5a6b7c8d9e0f", "", "ffffffffffffffffffffffffffffffff", "g198c6b0a1b27c3d8e4f5a6b7c8d9e0f",
+		"0198")
 	asPgx(t, Optional(uuid), func(id *string) pgtype.UUID {
 		if id == nil {
 			return pgtype.UUID{}

@@ -138,8 +138,8 @@ func (l *Listeners) Report(ctx context.Context, t domain.Tenant, id domain.ID, r
 		}
 		told[d.ID] = true
 		r.Result.StartedAt = domain.Millis(now.Add(-r.Result.Duration))
-		a := d.Record(l.ids.ID(domain.PrefixWebhookAttempt), r.Result, l.schedules[t.Environment], false, rand.Float64(),
-			now) //nolint:gosec // spreads retries
+		jitter := rand.Float64() //nolint:gosec // spreads retries
+		a := d.Record(l.ids.ID(domain.PrefixWebhookAttempt), r.Result, l.schedules[t.Environment], false, jitter, now)
 		outcomes = append(outcomes, ports.WebhookOutcome{Delivery: d, Attempt: a})
 	}
 	if len(outcomes) == 0 {

@@ -103,8 +103,8 @@ func derive(secret []byte) (id header, key cipher.AEAD, err error) {
 func (s *Sealer) Seal(purpose string, plain []byte) ([]byte, error) {
 	sealed := make([]byte, headerSize, headerSize+len(plain)+overhead)
 	copy(sealed, s.current[:])
-	return s.keys[s.current].Seal(sealed, nil, plain, authenticated(s.current, purpose)),
-		nil //nolint:gosec // this AEAD draws each nonce itself and takes none
+	//nolint:gosec // this AEAD draws each nonce itself and takes none
+	return s.keys[s.current].Seal(sealed, nil, plain, authenticated(s.current, purpose)), nil
 }
 
 // Open decrypts under whichever key the text was sealed.

@@ -136,7 +136,6 @@ func testMails(t *testing.T, b ports.Database) {
 		m.DueAt, m.LastError = sample.Now.Add(10*time.Minute), "421 later\x00 please"
 		wantError(t, "Settle", b.Mails().Settle(t.Context(), m), nil)
 		wantEqual(t, "early", len(leaseAll(t, b, m.DueAt.Add(-time.Millisecond))), 0)
-		n, since := 0, time.Time{}
 		n, since, err := b.Mails().Waiting(t.Context())
 		wantError(t, "Waiting", err, nil)
 		wantEqual(t, "Waiting", fmt.Sprint(n, since.UTC()), fmt.Sprint(1, sample.Now.UTC()))

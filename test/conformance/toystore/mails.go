@@ -28,7 +28,7 @@ func (s mails) recipients(n domain.Notice) (told []domain.ID) {
 	if n.Email != "" || n.PersonID != "" {
 		return []domain.ID{n.PersonID}
 	}
-	for _, m := range (memberships{s.session}).list(n.BusinessID, func(a, b domain.Membership) int {
+	for _, m := range memberships(s).list(n.BusinessID, func(a, b domain.Membership) int {
 		return cmp.Compare(a.PersonID, b.PersonID)
 	}) {
 		if n.BusinessID != "" && m.Membership.AcceptedAt != nil && m.Person.State == domain.PersonActive &&

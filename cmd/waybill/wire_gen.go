@@ -555,7 +555,8 @@ var stored = wire.NewSet(storageIn, bookingsIn)
 
 // The adapters that every command needs.
 var foundation = wire.NewSet(
-	stored, newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newKeyDigester, newRedis, newPipelines, newLocks, newInvalidations,
+	stored, newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newKeyDigester, newRedis, newPipelines, newLocks,
+	newInvalidations,
 )
 
 // The use cases of operators.

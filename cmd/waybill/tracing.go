@@ -44,7 +44,6 @@ func newTracing(ctx context.Context, r prometheus.Registerer, log *slog.Logger) 
 	}, nil
 }
 
-// tracing is nil where nothing is traced; then it gives adapters back as they are.
 func (f *tracing) tracing() *otlp.Tracing { return (*otlp.Tracing)(f) }
 
 func (f *tracing) requests() httpapi.Trace {

@@ -163,6 +163,10 @@ type Mail struct {
 	LastError string     // of the last attempt, for operators
 }
 
+// MailKept is how long it is kept what became of a mail: longer than TellExpiry, because
+// a mail that is there is not made again.
+const MailKept = 30 * day
+
 // MailTo is the mail that a notice becomes for a recipient. Its ID follows from kind,
 // cause and recipient, so that the same notice again is the same mail.
 func MailTo(n Notice, person ID) Mail {

@@ -33,7 +33,9 @@ type Maintenance interface {
 	// PurgeExpired deletes what nobody can ask for any more, up to limit records of
 	// each kind, and tells how many there were and whether there may be more. What
 	// is expired goes by the clock of the database. Links and sessions go when they
-	// have expired, used or not, for domain.LinkKept and domain.SessionKept.
+	// have expired, used or not, for domain.LinkKept and domain.SessionKept;
+	// mails when they have waited no more for domain.MailKept, and devices when nobody
+	// has signed in by them for domain.DeviceKept.
 	PurgeExpired(ctx context.Context, limit int) (removed int, more bool, err error)
 	// AnalyzeRecentTables refreshes the planner statistics of tables that have just begun
 	// to grow, and tells of how many. Without it statements are slower, and nothing

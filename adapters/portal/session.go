@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"waybill/adapters/pages"
 	"waybill/application/people"
@@ -46,15 +45,12 @@ func (p *Portal) deviceCookie() string {
 	return "waybill_device"
 }
 
-// deviceAge is as long as browsers keep a cookie.
-const deviceAge = 400 * 24 * time.Hour
-
 // welcome keeps the session in the browser, and the mark of the browser.
 func (p *Portal) welcome(c *call, e people.Entered) {
 	p.setCookie(c, e.Secret)
 	if e.Mark != "" {
 		http.SetCookie(c.Writer, &http.Cookie{ //nolint:gosec // Secure wherever the portal has https; dev has not
-			Name: p.deviceCookie(), Value: e.Mark, Path: "/", MaxAge: int(deviceAge.Seconds()), Secure: p.secure, HttpOnly: true,
+			Name: p.deviceCookie(), Value: e.Mark, Path: "/", MaxAge: int(domain.DeviceKept.Seconds()), Secure: p.secure, HttpOnly: true,
 			SameSite: http.SameSiteLaxMode,
 		})
 	}

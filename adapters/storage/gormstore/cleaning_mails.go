@@ -5,24 +5,18 @@ import (
 	"time"
 
 	"gorm.io/gorm/clause"
-)
 
-const (
-	// mailRetention is how long it is kept what became of a mail: longer than
-	// domain.TellExpiry, since a mail that is there is not made again.
-	mailRetention = 30 * 24 * time.Hour
-	// deviceRetention is as long as browsers keep a cookie.
-	deviceRetention = 400 * 24 * time.Hour
+	"waybill/domain"
 )
 
 // purgeMails deletes what was sent, or given up, long ago.
 func (s *Store) purgeMails(ctx context.Context, limit int) (int, error) {
-	return s.purgeOld(ctx, "mails", "settled_at", &mailRow{}, []string{"id"}, mailRetention, limit)
+	return s.purgeOld(ctx, "mails", "settled_at", &mailRow{}, []string{"id"}, domain.MailKept, limit)
 }
 
 // purgeDevices deletes browsers in which nobody has signed in for long.
 func (s *Store) purgeDevices(ctx context.Context, limit int) (int, error) {
-	return s.purgeOld(ctx, "person_devices", "last_seen_at", &deviceRow{}, []string{"person_id", "digest"}, deviceRetention, limit)
+	return s.purgeOld(ctx, "person_devices", "last_seen_at", &deviceRow{}, []string{"person_id", "digest"}, domain.DeviceKept, limit)
 }
 
 // purgeOld deletes the oldest rows of a table by a column of times, those that became

@@ -273,6 +273,62 @@ func testDevices(t *testing.T, b ports.Database) {
 	}
 }
 
+func testCleaningOfMails(t *testing.T, b ports.Database) {
+	ama := newPerson()
+	addPersons(t, b, ama)
+	purge := func(t *testing.T, limit, want int) {
+		t.Helper()
+		n, more, err := b.PurgeExpired(t.Context(), limit)
+		wantEqual(t, "purged", fmt.Sprint(n, more, err), fmt.Sprint(want, want == limit, error(nil)))
+	}
+	ago := func(d time.Duration) time.Time { return domain.Millis(time.Now().Add(-d)) }
+
+	t.Run("what became of a mail is kept for a while, and a mail that waits for ever", func(t *testing.T) {
+		old := func(n *domain.Notice) { n.At = ago(domain.MailKept + 2*time.Hour) }
+		gone, kept, waits := []domain.Notice{aNotice(old), aNotice(old), aNotice(old)}, aNotice(old), aNotice(old)
+		tell(t, b, append(gone, kept)...)
+		for _, m := range leaseAll(t, b, time.Now()) {
+			m.State, m.SettledAt = domain.MailSent, new(ago(domain.MailKept+time.Hour))
+			if m.Cause == kept.Cause {
+				m.State, m.SettledAt = domain.MailGivenUp, new(ago(domain.MailKept-time.Hour))
+			}
+			wantError(t, "Settle", b.Mails().Settle(t.Context(), m), nil)
+		}
+		tell(t, b, waits)
+		purge(t, 2, 2)
+		purge(t, 2, 1)
+		purge(t, 2, 0)
+		tell(t, b, append(gone, kept, waits)...)
+		var causes, want []domain.ID
+		for _, m := range leaseAll(t, b, time.Now()) {
+			causes = append(causes, m.Cause)
+		}
+		for _, n := range append(gone, waits) {
+			want = append(want, n.Cause)
+		}
+		wantEqual(t, "what is told, the old anew", sorted(causes...), sorted(want...))
+	})
+
+	t.Run("a device is known for as long as somebody signs in by it", func(t *testing.T) {
+		seen := func(device string, at time.Time) (known bool) {
+			t.Helper()
+			inTx(t, b, func(ctx context.Context, tx ports.Stores) (err error) {
+				known, _, err = tx.Devices.Seen(ctx, ama.ID, domain.BearerDigest(device), at)
+				return err
+			})
+			return known
+		}
+		for _, device := range []string{"one", "two", "three", "used again"} {
+			seen(device, ago(domain.DeviceKept+time.Hour))
+		}
+		seen("used again", ago(domain.DeviceKept-time.Hour))
+		purge(t, 2, 2)
+		purge(t, 2, 1)
+		purge(t, 2, 0)
+		wantEqual(t, "known, of one and of the one that was used again", fmt.Sprint(seen("one", ago(0)), seen("used again", ago(0))), "false true")
+	})
+}
+
 func testExpiringKeys(t *testing.T, b ports.Database) {
 	tenant := newTenant(t, b)
 	key := func(expires time.Duration, with ...func(*domain.APIKey)) domain.APIKey {

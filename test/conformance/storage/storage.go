@@ -70,6 +70,7 @@ func Examine(t *testing.T, open func(t *testing.T) ports.Database) {
 		{"devices", testDevices},
 		{"mails", testMails},
 		{"mails about webhooks", testMailsOfWebhooks},
+		{"cleaning of mails and devices", testCleaningOfMails},
 		{"keys that expire", testExpiringKeys},
 		{"request log", testRequestLog},
 		{"usage", testUsage},

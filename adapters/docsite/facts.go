@@ -37,6 +37,8 @@ type facts struct {
 	Envelope                  string   // an error as an example
 	LiveAttempts              int
 	SandboxAttempts           int
+	Mails                     []mailRow
+	MailWaits, MailKept       string
 }
 
 type scenarioRow struct {
@@ -77,7 +79,7 @@ func newFacts(o Options, d *description, root string) *facts {
 		MostBulk: domain.MaxBulkItems, MostSimulations: domain.MaxRunningSimulations,
 		StepDefault: domain.DefaultStepSeconds, StepMost: domain.MaxStepSeconds, RecoverableFor: duration(domain.RecoverableFor),
 		Forced: d.forced, Envelope: d.exampleOf(domain.CodeValidation), LiveAttempts: len(o.Schedules[domain.Live]) + 1,
-		SandboxAttempts: len(o.Schedules[domain.Sandbox]) + 1,
+		SandboxAttempts: len(o.Schedules[domain.Sandbox]) + 1, Mails: mailRows(), MailWaits: mailWaits(), MailKept: duration(domain.MailKept),
 	}
 }
 

@@ -43,7 +43,8 @@ var guides = []guide{
 		"Pages and cursors, how much may be sent how fast, and what a key may do."},
 	{"errors", "/errors", "Errors", "Errors", "One envelope, stable codes, and which of them to send again."},
 	{"going-live", "/going-live", "Going live", "Going live", "What to have in place before the first real rider comes."},
-	{"mails", "/mails", "Mails", "Mails, for operators", "How mails are set up, who is told what, and what happens while the mail server is away."},
+	{"mails", "/mails", "Mails", "Mails, for operators",
+		"How mails are set up, who is told what, and what happens while the mail server is away."},
 	{"reference", "/reference", "Reference", "API reference", "Every call, field and example, with a console that calls the sandbox."},
 }
 

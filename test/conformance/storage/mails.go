@@ -325,7 +325,8 @@ func testCleaningOfMails(t *testing.T, b ports.Database) {
 		purge(t, 2, 2)
 		purge(t, 2, 1)
 		purge(t, 2, 0)
-		wantEqual(t, "known, of one and of the one that was used again", fmt.Sprint(seen("one", ago(0)), seen("used again", ago(0))), "false true")
+		wantEqual(t, "known, of one and of the one that was used again",
+			fmt.Sprint(seen("one", ago(0)), seen("used again", ago(0))), "false true")
 	})
 }
 

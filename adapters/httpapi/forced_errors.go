@@ -39,10 +39,10 @@ func (a *API) forceError(_ route, c *call) error {
 		return nil
 	}
 	if force, known := forcedErrors[asked[0]]; known && len(asked) == 1 {
-		e := worded(force(a, c))
+		e := *again(worded(force(a, c)), c.keyed())
 		e.Message += " (Forced by " + forcedErrorHeader + ".)"
-		e.Err = errForced
-		return e
+		e.Again, e.Err = false, errForced // the message is whole
+		return &e
 	}
 	return domain.Invalid(domain.FieldError{Field: forcedErrorHeader, Code: domain.FieldNotAllowed,
 		Message: "send it once, as one of " + strings.Join(slices.Sorted(maps.Keys(forcedErrors)), ", ") + web.ItIs(strings.Join(asked, ", "))})

@@ -53,8 +53,7 @@ const orderBody = `{
     "goods_value": 125.50
   },
   "vehicle_type": "bike",
-  "delivery_instructions": "Two bags and a crate of drinks. Keep the crate upright, and call before you set out. If nobody answers, " +
-	"leave it with the neighbour at number 19."
+  "delivery_instructions": "Two bags and a crate of drinks. Keep the crate upright, and call before you set out. If nobody answers, leave it with the neighbour at number 19."
 }`
 
 // load sends creates over a fixed number of connections.

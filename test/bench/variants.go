@@ -129,21 +129,28 @@ func eachOf[A, B any](all []A, of func(A) B) []B {
 `
 
 var rowsInsteadOfColumns = []edit{
-	{statements, `		add(pgfast.Step{What: "insert recipients", Wanted: b.wants(of, recipient)},
-			recipientColumns.Statement, recipientColumns.Values(rows)...)
-`, `		addRows(b, add, recipientTable, rows, of, " ON CONFLICT (business_id, environment, phone_number) DO NOTHING RETURNING id", recipient)
+	{statements, `	"slices"
+	"time"
+`, `	"slices"
+	"strings"
+	"time"
 `},
-	{statements, `		add(pgfast.Step{What: "insert addresses", Wanted: b.wants(of, func(e *entry) rowID { return rowIDOf(e.Address.ID) })},
-			addressColumns.Statement, addressColumns.Values(rows)...)
-`,
-		`		addRows(b, add, addressTable, rows, of, " ON CONFLICT (recipient_id, match_hash) DO NOTHING RETURNING id", func(e *entry) rowID { return rowIDOf(e.Address.ID) })
+	{statements, `	t.add(pgfast.Step{What: "insert recipients", Wanted: b.wants(of, recipientIDOf)},
+		recipientColumns.Statement, recipientColumns.Values(b.recipientRows(of))...)
+`, `	addRows(b, t.add, recipientTable, b.recipientRows(of), of,
+		" ON CONFLICT (business_id, environment, phone_number) DO NOTHING RETURNING id", recipientIDOf)
 `},
-	{statements, `	add(pgfast.Step{What: "insert deliveries", Wanted: b.wants(of, func(e *entry) rowID { return e.row.ID })},
+	{statements, `	t.add(pgfast.Step{What: "insert addresses", Wanted: b.wants(of, func(e *entry) rowID { return rowIDOf(e.Address.ID) })},
+		addressColumns.Statement, addressColumns.Values(rows)...)
+`, `	addRows(b, t.add, addressTable, rows, of,
+		" ON CONFLICT (recipient_id, match_hash) DO NOTHING RETURNING id", func(e *entry) rowID { return rowIDOf(e.Address.ID) })
+`},
+	{statements, `	t.add(pgfast.Step{What: "insert deliveries", Wanted: b.wants(of, func(e *entry) rowID { return e.row.ID })},
 		deliveryColumns.Statement, deliveryColumns.Values(rows)...)
-`, `	addRows(b, add, deliveryTable, rows, of, " ON CONFLICT DO NOTHING RETURNING id", func(e *entry) rowID { return e.row.ID })
+`, `	addRows(b, t.add, deliveryTable, rows, of, " ON CONFLICT DO NOTHING RETURNING id", func(e *entry) rowID { return e.row.ID })
 `},
-	{statements, `	add(pgfast.Step{What: "insert events", Read: pgfast.Discard}, eventColumns.Statement, eventColumns.Values(events)...)
-`, `	addRows(b, add, eventTable, events, of, "", nil)
+	{statements, `	t.add(pgfast.Step{What: "insert events", Read: pgfast.Discard}, eventColumns.Statement, eventColumns.Values(events)...)
+`, `	addRows(b, t.add, eventTable, events, of, "", nil)
 `},
 	{statements, "", `
 type oneKind struct {
@@ -185,7 +192,7 @@ func valuesOf(t table, row reflect.Value, from int) (string, []pgfast.Value) {
 }
 
 const statementForEachRow = `
-func addRows[Row any](b *pgBatch, add adding, t table, rows []Row, of []int, suffix string, id func(*entry) rowID) {
+func addRows[Row any](b *pgBatch, add func(pgfast.Step, string, ...pgfast.Value), t table, rows []Row, of []int, suffix string, id func(*entry) rowID) {
 	insert, _, _ := strings.Cut(t.insert, "VALUES (")
 	for i, row := range rows {
 		places, values := valuesOf(t, reflect.ValueOf(row), 1)
@@ -199,7 +206,7 @@ func addRows[Row any](b *pgBatch, add adding, t table, rows []Row, of []int, suf
 `
 
 const valuesForEachRow = `
-func addRows[Row any](b *pgBatch, add adding, t table, rows []Row, of []int, suffix string, id func(*entry) rowID) {
+func addRows[Row any](b *pgBatch, add func(pgfast.Step, string, ...pgfast.Value), t table, rows []Row, of []int, suffix string, id func(*entry) rowID) {
 	insert, _, _ := strings.Cut(t.insert, "VALUES (")
 	var all []string
 	var params []pgfast.Value

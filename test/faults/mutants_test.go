@@ -18,7 +18,7 @@ var entrances = []overlay.Edit{
 	{File: store + "bookings.go", Old: "	if w.Bulk == nil && s.held(w) == \"\" {\n",
 		New: "	if bug := s.mutantBook(w, e.row); bug != nil {\n		return bug(ctx)\n	}\n	if w.Bulk == nil && s.held(w) == \"\" {\n"},
 	{File: store + "bookings.go", Old: "if err != nil || s.held(w)", New: "if err != nil || s.mutantBook(w, e.row) != nil || s.held(w)"},
-	{File: store + "bookings.go", Old: "(simulations{b.session}).Enter", New: "newSimulations(b.session).Enter"},
+	{File: store + "bookings.go", Old: "simulations{b.session}.Enter", New: "newSimulations(b.session).Enter"},
 	{File: store + "bulks.go", Old: "	return s.kept(\"extend the lease of a bulk\", result)\n",
 		New: "	if mutantUnfenced() {\n		return nil\n	}\n	return s.kept(\"extend the lease of a bulk\", result)\n"},
 	{File: store + "store.go", Old: "		Deliveries:      deliveries{s},\n		Simulations:     simulations{s},\n",

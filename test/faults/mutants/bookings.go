@@ -16,14 +16,10 @@ const mutantPause = 25 * time.Millisecond
 // mutantBook is Book with the rule broken that WAYBILL_MUTANT names. The tests
 // in test/faults have to notice; no other program is built with this file.
 func (s *Store) mutantBook(w ports.BookingWrite, row deliveryRow) func(context.Context) error {
-	key := func(ctx context.Context) error {
-		return s.booked(ctx, w, func(b booking) error { return b.claim(ctx, w) })
-	}
-	delivery := func(ctx context.Context) error {
-		return s.booked(ctx, w, func(b booking) error { return b.storeDelivery(ctx, w, row) })
-	}
+	e := &entry{BookingWrite: w, row: row}
+	key, delivery := s.mutantParts(e, once), s.mutantParts(e, func(p part) bool { return !once(p) })
 	if w.Bulk != nil {
-		return s.mutantBulkBook(w, row, key, delivery)
+		return s.mutantBulkBook(e, key, delivery)
 	}
 	switch os.Getenv("WAYBILL_MUTANT") {
 	case "key_own_commit": // who dies in between is booked again
@@ -33,46 +29,58 @@ func (s *Store) mutantBook(w ports.BookingWrite, row deliveryRow) func(context.C
 	case "key_last": // of two with one key the second meets the first's external_id
 		return func(ctx context.Context) error {
 			return s.booked(ctx, w, func(b booking) error {
-				if err := b.storeDelivery(ctx, w, row); err != nil {
+				if err := b.storeParts(ctx, e, func(p part) bool { return !once(p) }); err != nil {
 					return err
 				}
-				return b.claim(ctx, w)
+				return b.storeParts(ctx, e, once)
 			})
 		}
 	case "simulation_counted": // by itself each one counts what it finds
-		return func(ctx context.Context) error {
-			return s.booked(ctx, w, func(b booking) error { return b.store(ctx, &entry{BookingWrite: w, row: row}) })
-		}
+		return s.mutantParts(e, func(part) bool { return true })
 	}
 	return nil
 }
 
-func (s *Store) mutantBulkBook(w ports.BookingWrite, row deliveryRow, mark,
-	delivery func(context.Context) error) func(context.Context) error {
+func (s *Store) mutantBulkBook(e *entry, mark, delivery func(context.Context) error) func(context.Context) error {
+	without := func(name string) func(context.Context) error {
+		store := s.mutantParts(e, func(p part) bool { return p.name != name })
+		return func(ctx context.Context) error {
+			time.Sleep(mutantPause)
+			return store(ctx)
+		}
+	}
 	switch os.Getenv("WAYBILL_MUTANT") {
 	case "item_own_commit": // who dies in between is booked again
 		return inTwoCommits(delivery, mark)
 	case "item_own_commit_first": // who dies in between is told of what was never booked
 		return inTwoCommits(mark, delivery)
 	case "item_unrecorded": // who dies before the end books all items again
-		return func(ctx context.Context) error {
-			time.Sleep(mutantPause)
-			return s.booked(ctx, w, func(b booking) error {
-				if err := (bulks{b.session}).Extend(ctx, b.tenant, w.Bulk.Hold); err != nil {
-					return err
-				}
-				return b.storeDelivery(ctx, w, row)
-			})
-		}
+		return without("item of a bulk")
 	case "no_fence": // who stalled goes on beside who took over
-		return func(ctx context.Context) error {
-			time.Sleep(mutantPause)
-			return s.booked(ctx, w, func(b booking) error {
-				if err := (bulks{b.session}).AddItem(ctx, b.tenant, w.Bulk.Hold, w.Bulk.Item); err != nil {
-					return err
-				}
-				return b.storeDelivery(ctx, w, row)
-			})
+		return without("lease of a bulk")
+	}
+	return nil
+}
+
+// once tells the parts by which a booking happens once.
+func once(p part) bool {
+	return p.name == "lease of a bulk" || p.name == "item of a bulk" || p.name == "idempotency key"
+}
+
+// mutantParts stores some of the parts of a booking, in a transaction of their own.
+func (s *Store) mutantParts(e *entry, wanted func(part) bool) func(context.Context) error {
+	return func(ctx context.Context) error {
+		return s.booked(ctx, e.BookingWrite, func(b booking) error { return b.storeParts(ctx, e, wanted) })
+	}
+}
+
+func (b booking) storeParts(ctx context.Context, e *entry, wanted func(part) bool) error {
+	for _, p := range parts {
+		if !p.needed(e) || !wanted(p) {
+			continue
+		}
+		if err := p.alone(b, ctx, e); err != nil {
+			return err
 		}
 	}
 	return nil

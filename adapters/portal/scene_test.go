@@ -56,9 +56,13 @@ type guard struct {
 	open
 	hasher
 	limits, hashes atomic.Bool
+	counts         ports.RateLimiter // nil: all are let in
 }
 
-func (g *guard) Take(context.Context, ...ports.Bucket) (ports.Allowance, error) {
+func (g *guard) Take(ctx context.Context, buckets ...ports.Bucket) (ports.Allowance, error) {
+	if g.counts != nil {
+		return g.counts.Take(ctx, buckets...)
+	}
 	return ports.Allowance{Admitted: !g.limits.Load(), RetryAfter: time.Minute}, nil
 }
 

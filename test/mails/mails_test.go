@@ -26,22 +26,22 @@ type post struct {
 	fails error
 	sent  []ports.Letter
 	tried []ports.Letter
-	next  ports.Letter
+	drawn map[domain.ID]ports.Letter
 }
 
 func (p *post) Render(l ports.Letter) (ports.MailMessage, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.next = l
+	p.drawn[l.ID] = l
 	return ports.MailMessage{ID: l.ID}, nil
 }
 
-func (p *post) Send(context.Context, ports.MailMessage) error {
+func (p *post) Send(_ context.Context, m ports.MailMessage) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.tried = append(p.tried, p.next)
+	p.tried = append(p.tried, p.drawn[m.ID])
 	if p.fails == nil {
-		p.sent = append(p.sent, p.next)
+		p.sent = append(p.sent, p.drawn[m.ID])
 	}
 	return p.fails
 }
@@ -67,13 +67,19 @@ type scene struct {
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	s := &scene{Stage: stage.New(t), post: &post{}}
+	s := &scene{Stage: stage.New(t), post: &post{drawn: map[domain.ID]ports.Letter{}}}
 	s.business = s.NewTenant(t).BusinessID
 	s.directory = people.NewDirectory(s.Store, s.Clock, s.IDs)
 	s.access = people.NewAccess(s.Store, nil, open{}, s.Clock, s.IDs)
 	s.sender = mails.NewSender(s.Store, s.Store.Mails(), s.post, s.post, s.Clock, s.IDs, "https://portal.example",
-		func(_ domain.MailKind, outcome string) { s.outcomes = append(s.outcomes, outcome) }, slog.New(slog.NewTextHandler(&s.log, nil)))
+		s.observed, slog.New(slog.NewTextHandler(&s.log, nil)))
 	return s
+}
+
+func (s *scene) observed(_ domain.MailKind, outcome string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.outcomes = append(s.outcomes, outcome)
 }
 
 func (s *scene) invite(t *testing.T, email string) people.Issued {

@@ -1,0 +1,144 @@
+package portal_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// mails empties the outbox, and tells which kinds it held of those of sign-ins.
+func (s *scene) mails(t *testing.T) (kinds []string) {
+	t.Helper()
+	for _, m := range must[[]domain.Mail](t)(s.Store.Mails().Lease(t.Context(), s.Clock.Now(), s.Clock.Now().Add(domain.MailKept), 1000)) {
+		if m.Kind == domain.MailNewDevice || m.Kind == domain.MailSignInLink {
+			kinds = append(kinds, fmt.Sprint(m.Kind, " ", m.Email, m.PersonID))
+		}
+	}
+	slices.Sort(kinds)
+	return kinds
+}
+
+func TestABrowserIsKnownByACookieOfItsOwnAndANewOneIsToldByMailOnce(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	owner := s.house.people[domain.RoleOwner]
+	s.mails(t)
+	first := s.reader(t)
+	signIn := func(r *reader, email domain.Email) (marks []string) {
+		t.Helper()
+		follow := r.client.CheckRedirect
+		r.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		p := r.post("/signin", url.Values{"email": {string(email)}, "password": {password}})
+		r.client.CheckRedirect = follow
+		for _, c := range p.header.Values("Set-Cookie") {
+			if strings.HasPrefix(c, "waybill_device=") {
+				marks = append(marks, c)
+			}
+		}
+		return marks
+	}
+	marks := signIn(first, owner.Email)
+	if len(marks) != 1 || !strings.Contains(marks[0], "; HttpOnly") || !strings.Contains(marks[0], "; SameSite=Lax") ||
+		!strings.Contains(marks[0], fmt.Sprintf("; Max-Age=%d", int(domain.DeviceKept.Seconds()))) {
+		t.Errorf("the cookies of the browser are %q", marks)
+	}
+	told := []string{fmt.Sprint(domain.MailNewDevice, " ", owner.ID)}
+	if got := s.mails(t); !slices.Equal(got, told) {
+		t.Errorf("a second browser brings the mails %q", got)
+	}
+	first.post("/signout", nil)
+	if p := first.get("/people"); p.at != "/signin" {
+		t.Errorf("the cookie of the browser lets in without a session: at %s", p.at)
+	}
+	if again := signIn(first, owner.Email); len(again) != 0 {
+		t.Errorf("a browser that is known gets %q", again)
+	}
+	if got := s.mails(t); got != nil {
+		t.Errorf("a browser that is known brings the mails %q", got)
+	}
+	// Another person of the same browser is told on their own account.
+	viewer := s.house.people[domain.RoleViewer]
+	first.post("/signout", nil)
+	signIn(first, viewer.Email)
+	if got, want := s.mails(t), []string{fmt.Sprint(domain.MailNewDevice, " ", viewer.ID)}; !slices.Equal(got, want) {
+		t.Errorf("the mails are %q, want %q", got, want)
+	}
+	third := s.reader(t)
+	third.post("/signin", url.Values{"email": {string(owner.Email)}, "password": {"something else, long"}})
+	if got := s.mails(t); got != nil {
+		t.Errorf("a wrong password brings the mails %q", got)
+	}
+}
+
+// counting is a limiter of one process.
+type counting struct {
+	open
+	now   func() time.Time
+	mu    sync.Mutex
+	taken map[string][]time.Time
+}
+
+func (c *counting) Take(_ context.Context, buckets ...ports.Bucket) (ports.Allowance, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	for _, b := range buckets {
+		name := b.Scope + " " + b.Name
+		c.taken[name] = slices.DeleteFunc(c.taken[name], func(at time.Time) bool { return now.Sub(at) >= b.Limit.Window })
+		if len(c.taken[name]) >= b.Limit.Limit {
+			return ports.Allowance{RetryAfter: c.taken[name][0].Add(b.Limit.Window).Sub(now)}, nil
+		}
+	}
+	for _, b := range buckets {
+		c.taken[b.Scope+" "+b.Name] = append(c.taken[b.Scope+" "+b.Name], now)
+	}
+	return ports.Allowance{Admitted: true}, nil
+}
+
+func TestLinksByMailAreLimitedByMailboxAndByAddressWhoeverIsKnown(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.guard.counts = &counting{now: s.Clock.Now, taken: map[string][]time.Time{}}
+	s.mails(t)
+	r := s.reader(t)
+	owner := string(s.house.people[domain.RoleOwner].Email)
+	ask := func(email string) page {
+		t.Helper()
+		return r.post("/signin/link", url.Values{"email": {email}})
+	}
+	for _, email := range []string{owner, "nobody@adom.example"} {
+		for n := range 5 {
+			if p := ask(strings.ToUpper(email[:n]) + email[n:]); p.status != http.StatusOK || !strings.Contains(p.body, "a link is on its way") {
+				t.Fatalf("link %d for %s: %d at %s", n+1, email, p.status, p.at)
+			}
+		}
+		if p := ask(email); p.status != http.StatusTooManyRequests || p.header.Get("Retry-After") == "" ||
+			!strings.Contains(p.body, "Too many links") {
+			t.Errorf("link 6 for %s: %d\n%s", email, p.status, p.body)
+		}
+		if got := s.mails(t); len(got) != 5 {
+			t.Errorf("%s brings %d mails", email, len(got))
+		}
+	}
+	s.signedIn(t, s.house, domain.RoleOwner) // by password: links count for themselves
+	asked := 10
+	for ; asked < 40 && ask(fmt.Sprintf("p%d@adom.example", asked)).status == http.StatusOK; asked++ {
+		continue
+	}
+	if asked < 20 || asked > 30 {
+		t.Errorf("one address had %d links sent", asked)
+	}
+	s.Clock.GoOn(31 * time.Minute)
+	if p := ask(owner); p.status != http.StatusOK {
+		t.Errorf("half an hour later: %d", p.status)
+	}
+}

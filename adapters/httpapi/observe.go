@@ -88,7 +88,7 @@ func (a *API) finished(c *call, took time.Duration) {
 		slog.Float64("took_ms", float64(took.Microseconds())/1000),
 		slog.String("application_id", string(c.tenant.ApplicationID)),
 	)
-	if key := c.grant.Credential.Key.ID; key != "" {
+	if key := c.grant.Caller().Key.ID; key != "" {
 		fields = append(fields, slog.String("key_id", string(key)))
 	}
 	if status == http.StatusUnauthorized || status == http.StatusTooManyRequests {

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"strings"
@@ -109,9 +110,7 @@ func (a *API) orNotFound(r route, c *call, err error) error {
 }
 
 func (a *API) admit(_ route, c *call) error {
-	credentials := admission.Credentials{Environment: a.Environment, Address: clientAddress(c), Elsewhere: a.OtherBaseURL}
-	credentials.Key, credentials.Malformed = web.Bearer(c.Request.Header)
-	grant, err := a.Admission.Admit(c.Request.Context(), credentials)
+	grant, err := a.Admission.Admit(c.Request.Context(), a.credentials(c))
 	c.grant = grant
 	showAllowance(c, grant.Allowance)
 	if err != nil {
@@ -123,6 +122,12 @@ func (a *API) admit(_ route, c *call) error {
 		showAllowance(c, c.grant.Allowance) // the refused request was given back
 	}
 	return err
+}
+
+func (a *API) credentials(c *call) admission.Credentials {
+	credentials := admission.Credentials{Environment: a.Environment, Address: clientAddress(c), Elsewhere: a.OtherBaseURL}
+	credentials.Key, credentials.Malformed = web.Bearer(c.Request.Header)
+	return credentials
 }
 
 // enterBulk comes before the body is read: those that are too many cost no more
@@ -166,10 +171,26 @@ func (a *API) greetAnonymous(c *call) error {
 	return nil
 }
 
+// recognizeBudget is how long an answer waits for the name of who asked, which it
+// does not depend on.
+const recognizeBudget = time.Second
+
+// recognize finds out who calls what does not exist, so that the request log shows it
+// to them.
+func (a *API) recognize(c *call) {
+	if a.Recorder == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), recognizeBudget)
+	defer cancel()
+	c.grant = a.Admission.Recognize(ctx, a.credentials(c))
+}
+
 // unknownRoute answers where there is no route.
 func (a *API) unknownRoute(answer func(*call) *domain.Error) gin.HandlerFunc {
 	return func(g *gin.Context) {
 		c := callOf(g)
+		a.recognize(c)
 		if err := a.greetAnonymous(c); err != nil {
 			a.fail(c, err)
 			return

@@ -28,7 +28,7 @@ func (a *API) record(c *call, route string, status int, took time.Duration) {
 	if a.Recorder == nil {
 		return
 	}
-	of := c.grant.Credential
+	of := c.grant.Caller()
 	r := domain.RequestRecord{
 		ID: domain.ID(c.requestID.Drawn), ClientID: withoutKeys(c.requestID.Theirs), Environment: a.Environment,
 		BusinessID: of.Tenant().BusinessID, ApplicationID: of.Tenant().ApplicationID, KeyID: of.Key.ID,

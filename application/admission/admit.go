@@ -68,8 +68,19 @@ type Credentials struct {
 // also when the request is refused.
 type Grant struct {
 	Credential domain.Credential
-	Allowance  ports.Allowance
-	charged    []ports.Bucket
+	// Refused is whose key was sent where it is known and does not work; nil: it works,
+	// or nobody knows it. It opens nothing and is for the record alone.
+	Refused   *domain.Credential
+	Allowance ports.Allowance
+	charged   []ports.Bucket
+}
+
+// Caller is who asked, let in or not; empty where nobody knows.
+func (g *Grant) Caller() *domain.Credential {
+	if g.Refused != nil {
+		return g.Refused
+	}
+	return &g.Credential
 }
 
 // Admit lets a request in or answers 401 or 429. Only failures count against
@@ -78,7 +89,7 @@ type Grant struct {
 func (a *Admission) Admit(ctx context.Context, c Credentials) (Grant, error) {
 	credential, refusal, err := a.identify(ctx, c)
 	if err != nil {
-		return refusal, err
+		return refusal.of(credential), err
 	}
 	a.uses.note(credential.Key.ID, a.clock.Now())
 	buckets := a.buckets(credential)
@@ -91,6 +102,29 @@ func (a *Admission) Admit(ctx context.Context, c Credentials) (Grant, error) {
 		return grant, limited(allowance)
 	}
 	return grant, nil
+}
+
+// of is a refusal that tells whose key was refused.
+func (g Grant) of(c domain.Credential) Grant {
+	if c.Key.ID != "" {
+		g.Refused = &c
+	}
+	return g
+}
+
+// Recognize tells who makes a call that no key would let in, as nothing is there: for
+// the record alone. A key that works is not charged for it; one that opens nothing
+// counts against its address as on any call, so that nobody guesses here for less.
+func (a *Admission) Recognize(ctx context.Context, c Credentials) Grant {
+	if _, err := a.read(c); err != nil {
+		return Grant{} // anybody could have sent that
+	}
+	credential, refusal, err := a.identify(ctx, c)
+	if err != nil {
+		return refusal.of(credential)
+	}
+	a.uses.note(credential.Key.ID, a.clock.Now())
+	return Grant{Credential: credential}
 }
 
 // Forget makes the keys of an application be looked up again, or all keys when
@@ -164,7 +198,8 @@ func (a *Admission) addressBucket(address string) ports.Bucket {
 
 // identify goes from the cheapest check to the dearest: form, checksum,
 // environment, then memory, then the database, for an address in good standing at
-// once. Where it fails, the grant tells about the address.
+// once. Where it fails, the grant tells about the address, and the credential is that
+// of a key which is known and does not work, or empty.
 func (a *Admission) identify(ctx context.Context, c Credentials) (domain.Credential, Grant, error) {
 	digest, err := a.read(c)
 	if err != nil {
@@ -182,7 +217,8 @@ func (a *Admission) identify(ctx context.Context, c Credentials) (domain.Credent
 	}
 	credential, err := a.open(ctx, c, digest)
 	if err != nil {
-		return a.refuse(ctx, c, err)
+		_, refusal, err := a.refuse(ctx, c, err)
+		return credential, refusal, err
 	}
 	return credential, Grant{}, nil
 }
@@ -224,7 +260,7 @@ func (a *Admission) introduce(ctx context.Context, c Credentials, digest [32]byt
 	}
 	credential, err := a.open(ctx, c, digest)
 	if unauthenticated(err) {
-		return domain.Credential{}, Grant{Allowance: allowance}, err
+		return credential, Grant{Allowance: allowance}, err
 	}
 	// Also where the storage failed: that is not the client's.
 	grant := Grant{Allowance: allowance, charged: []ports.Bucket{bucket}}
@@ -252,7 +288,8 @@ func (a *Admission) doubt(ctx context.Context, c Credentials, digest [32]byte, s
 	return none, limited(spent)
 }
 
-// open finds out whose key it is, and whether it works now.
+// open finds out whose key it is, and whether it works now. That of one which does
+// not comes with the error.
 func (a *Admission) open(ctx context.Context, c Credentials, digest [32]byte) (domain.Credential, error) {
 	credential, err := a.keys.find(ctx, c.Key, digest)
 	if errors.Is(err, domain.ErrNotFound) {

@@ -97,6 +97,46 @@ func TestEveryWayNotToBeLetIn(t *testing.T) {
 			if grant.Allowance.Scope != "address" || grant.Allowance.Remaining != 59 || grant.Credential.Key.ID != "" {
 				t.Errorf("grant %+v", grant)
 			}
+			var of domain.Tenant // whom the record of the call names
+			if c.expect != nil && name != "an unknown key" {
+				of = domain.Tenant{BusinessID: "biz_1", ApplicationID: "app_1", Environment: domain.Live}
+			}
+			if caller := grant.Caller(); caller.Tenant() != of || (of.ApplicationID == "") != (caller.Key.ID == "") {
+				t.Errorf("the caller is %+v, want %+v", caller, of)
+			}
+		})
+	}
+}
+
+func TestWhoCallsWhatIsNotThereIsRecognizedAndChargedOnlyForGuesses(t *testing.T) {
+	t.Parallel()
+	unknown := domain.MakeAPIKey(domain.Live, [32]byte{9})
+	for name, c := range map[string]struct {
+		key      string
+		expect   func(*gate)
+		caller   domain.ID
+		failures int
+	}{
+		"no key":      {},
+		"a cut-off":   {key: liveKey[:30]},
+		"a good one":  {key: liveKey, expect: func(g *gate) { g.knows(liveKey, 1, nil) }, caller: "key_1"},
+		"a revoked":   {key: liveKey, expect: func(g *gate) { g.knows(liveKey, 1, revoked) }, caller: "key_1", failures: 1},
+		"a guess":     {key: unknown, expect: func(g *gate) { g.knowsNothingOf(unknown, 1) }, failures: 1},
+		"of the test": {key: testKey},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := newGate(t)
+			if c.expect != nil {
+				c.expect(g) // otherwise the storage must not be asked at all
+			}
+			grant := g.Recognize(t.Context(), admission.Credentials{Environment: domain.Live, Address: address, Key: c.key})
+			if got := grant.Caller().Key.ID; got != c.caller || (grant.Refused != nil) != (name == "a revoked") {
+				t.Errorf("the caller is %q, want %q; refused %+v", got, c.caller, grant.Refused)
+			}
+			if g.failures() != c.failures || g.limiter.taken["key key_1"]+g.limiter.taken["business biz_1/live"] != 0 {
+				t.Errorf("counted %v, want %d failures and nothing else", g.limiter.taken, c.failures)
+			}
 		})
 	}
 }

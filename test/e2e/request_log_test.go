@@ -71,6 +71,26 @@ func TestTheRequestLogTellsWhatWasAskedAndKeepsNoSecret(t *testing.T) {
 	})
 }
 
+func TestCallsOfWhatIsNotThereAndWithAnEndedKeyAreLoggedWithTheirCaller(t *testing.T) {
+	both(t, func(t *testing.T, s *server) {
+		o, _ := s.operator(t)
+		c := s.loner(t, live)
+		c.get("/nothing/0244123456").refused(404, "NOT_FOUND")
+		c.send("PUT", "/deliveries", nil).refused(405, "METHOD_NOT_ALLOWED")
+		all := o.logged(c.app, 2)
+		if strings.Contains(string(all.body), "0244123456") {
+			t.Errorf("the path that a caller made up is in the log: %s", all.body)
+		}
+		all.has("data.1.route", "GET none", "data.1.status", "404", "data.0.route", "PUT none", "data.0.status", "405")
+		old := s.newKey(t, c.app, live, "all")
+		s.command(t, "key", "revoke", old.id)
+		c.withKey(old.secret).get("/deliveries").refused(401, "API_KEY_REVOKED")
+		c.withKey(old.secret).get("/nothing").refused(404, "NOT_FOUND")
+		o.logged(c.app, 4).has("data.1.code", "API_KEY_REVOKED", "data.1.route", "GET /v1/deliveries", "data.1.business_id",
+			all.text("data.0.business_id"), "data.1.key_id", old.id, "data.0.status", "404", "data.0.key_id", old.id)
+	})
+}
+
 // A caller without a good key leaves a record that names nobody. All unknown callers share
 // one bound of failures a second, which other tests may have used up: so it calls on.
 func TestAStrangerIsLoggedWithoutAName(t *testing.T) {

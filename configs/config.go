@@ -13,14 +13,14 @@ type Config struct {
 	LiveAddr    string   `name:"live_addr" group:"Listeners" default:"127.0.0.1:8080" check:"address" doc:"where the live API listens; port 0 takes a free one"`
 	SandboxAddr string   `name:"sandbox_addr" group:"Listeners" default:"127.0.0.1:8081" check:"address" doc:"where the sandbox API listens"`
 	OpsAddr     string   `name:"ops_addr" group:"Listeners" default:"127.0.0.1:8082" check:"address" doc:"where the operations API, health, metrics and profiles are served; keep it private"`
-	PortalAddr  string   `name:"portal_addr" group:"Listeners" default:"127.0.0.1:8084" empty:"none" check:"address" doc:"where the people of customers sign in, and make and rotate their keys; set and empty: there is no portal. Where it is not set and the port is in use, a free one is taken"`
+	PortalAddr  string   `name:"portal_addr" group:"Listeners" default:"127.0.0.1:8084" empty:"none" check:"address" doc:"where the people of customers sign in, and make and rotate their keys; set and empty: there is no portal. Where it is not set and the port is in use, waybill dev takes a free one"`
 	OpsHosts    []string `name:"ops_hosts" group:"Listeners" check:"hosts" doc:"names by which metrics, profiles and /readyz?verbose may be asked for, comma-separated, such as that of a container which Prometheus scrapes; addresses and localhost always do. What comes by another name may be a web page in a browser that reaches the listener"`
 	Pprof       string   `name:"pprof" group:"Listeners" default:"off" check:"switch" doc:"on: /debug/pprof is for whoever reaches the operations listener; off: for the token of an operator who is admin or read-only, and on a worker for nobody"`
 
 	LiveBaseURL     string         `name:"live_base_url" group:"Listeners" check:"base_url" doc:"public address of the live API, ending in /v1; default: from live_addr"`
 	SandboxBaseURL  string         `name:"sandbox_base_url" group:"Listeners" check:"base_url" doc:"public address of the sandbox API, ending in /v1; default: from sandbox_addr"`
 	TrackingBaseURL string         `name:"tracking_base_url" group:"Listeners" check:"url" doc:"what comes before the reference in tracking links; default: /track on the live address. The pages answer at its path and at /track, on the live and the sandbox address"`
-	PortalBaseURL   string         `name:"portal_base_url" group:"Listeners" check:"url" doc:"where the people of customers open the portal; links that let them in begin with it. With https:// cookies are kept for this host alone and never sent without it; default: http://localhost and the port of portal_addr"`
+	PortalBaseURL   string         `name:"portal_base_url" group:"Listeners" check:"url" doc:"where the people of customers open the portal; links that let them in begin with it, also those in mails, which the worker sends: set it there too. With https:// cookies are kept for this host alone and never sent without it; default: http://localhost and the port of portal_addr"`
 	TrustedProxies  []netip.Prefix `name:"trusted_proxies" group:"Listeners" doc:"networks whose X-Forwarded-For is believed, comma-separated, such as 10.0.0.0/8; empty: none. What another address sends is not believed and warned of"`
 	MaxConnections  int            `name:"max_connections" group:"Listeners" default:"8192" min:"64" max:"1000000" doc:"most connections of the live API at a time; the sandbox API has half as many of its own, operations a sixteenth. All have less where the process may open few files. What is over is closed at once; one network may have half, a trusted proxy all of them"`
 
@@ -72,6 +72,11 @@ type Config struct {
 // Develop makes the settings those of a development server, which shows in its log what
 // elsewhere is a secret.
 func (c *Config) Develop() { c.development = true }
+
+// PortalMayMove tells whether the portal takes a free port where its own is in use, so
+// that a second development server on a machine needs no setting. Elsewhere its address
+// is what a proxy and the links in mails go to.
+func (c *Config) PortalMayMove() bool { return c.development && !c.IsSet("portal_addr") }
 
 // MailsAreRead tells whether somebody gets the mails: by a mail server, or from the log
 // of a development server.

@@ -235,15 +235,16 @@ func TestPeopleReadTablesAndHelp(t *testing.T) {
 	t.Parallel()
 	dir := prepared(t)
 	for line, want := range map[string]string{
-		"business create --name Shop --data-dir " + dir: "waybill app create --business biz_",
-		"business list --data-dir " + dir:               "RATE LIMIT",
-		"migrate status --data-dir " + dir:              "APPLIED",
-		"version":                                       "waybill " + version,
-		"key create --help":                             "Examples:",
-		"--help":                                        "pickup-location",
-		"":                                              "waybill dev",
-		"config --docs":                                 "WAYBILL_LIVE_ADDR",
-		"config":                                        "127.0.0.1:8080",
+		"business create --name Shop --data-dir " + dir:  "waybill app create --business biz_",
+		"business create --name Stall --data-dir " + dir: "waybill person invite --business biz_",
+		"business list --data-dir " + dir:                "RATE LIMIT",
+		"migrate status --data-dir " + dir:               "APPLIED",
+		"version":                                        "waybill " + version,
+		"key create --help":                              "Examples:",
+		"--help":                                         "pickup-location",
+		"":                                               "waybill dev",
+		"config --docs":                                  "WAYBILL_LIVE_ADDR",
+		"config":                                         "127.0.0.1:8080",
 	} {
 		o := command(t, nil, strings.Fields(line)...)
 		if o.code != term.ExitOK || !strings.Contains(o.stdout, want) || strings.Contains(o.stdout, "\x1b") {

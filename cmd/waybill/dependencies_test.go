@@ -25,7 +25,7 @@ func TestAServerTellsAtItsStartWhatDoesNotAnswerAndWhatNobodyCanOpen(t *testing.
 	t.Parallel()
 	dir := t.TempDir()
 	inDir[admin.MigrationsView](t, dir, "migrate", "up")
-	environ := append([]string{"WAYBILL_SANDBOX_ADDR=0.0.0.0:0"}, freePorts[0], freePorts[2])
+	environ := append([]string{"WAYBILL_SANDBOX_ADDR=0.0.0.0:0"}, freePorts[0], freePorts[2], freePorts[3])
 	for name, setting := range map[string]string{"pricing": "WAYBILL_PRICING_URL=", "routing": "WAYBILL_ROUTING_URL="} {
 		for command, args := range map[string][]string{"serve": {"serve"}, "dev": {"dev"}} {
 			home := dir

@@ -70,6 +70,7 @@ func TestDevServesADemoCustomerAndTellsScriptsAboutIt(t *testing.T) {
 	shown := r.stdout.String()
 	for _, want := range []string{"waybill 1.0.0", vars["WAYBILL_SANDBOX_URL"], vars["WAYBILL_LIVE_URL"], vars["WAYBILL_OPS_URL"],
 		vars["WAYBILL_TEST_KEY"], vars["WAYBILL_LIVE_KEY"], vars["WAYBILL_OPS_TOKEN"], vars["WAYBILL_PORTAL_LINK"], "Adom Foods", "dev.env",
+		"  Mails          in the log below, with their links",
 		"curl", "  Next           waybill demo --data-dir " + dir + " "} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("the banner lacks %q:\n%s", want, shown)
@@ -224,6 +225,28 @@ func TestAPortInUseIsToldWithItsPurposeAndACure(t *testing.T) {
 	if o.code != term.ExitFailure || o.stderr != want || o.stdout != "" {
 		t.Errorf("exit code %d\n%s%s", o.code, o.stdout, o.stderr)
 	}
+}
+
+// What a proxy and the links in mails lead to stays where it is; only a development
+// server takes another port.
+func TestOnlyDevMovesThePortalFromAPortInUse(t *testing.T) {
+	t.Parallel()
+	const address = "127.0.0.1:8084"
+	if taken, err := net.Listen("tcp", address); err == nil { // otherwise it is in use already
+		defer taken.Close()
+	}
+	o := refusal(t, slices.Delete(served(t), 3, 4), "serve")
+	if o.code != term.ExitFailure || !strings.Contains(o.stderr, "port 8084 is in use on 127.0.0.1") ||
+		!strings.Contains(o.stderr, "portal for the people of customers (WAYBILL_PORTAL_ADDR)") ||
+		!strings.Contains(o.stderr, "WAYBILL_PORTAL_ADDR=127.0.0.1:9084") {
+		t.Errorf("serve: exit code %d\n%s", o.code, o.stderr)
+	}
+	dir := t.TempDir()
+	r := start(t, freePorts[:3:3], "dev", "--data-dir", dir)
+	if portal := awaitDev(t, r, dir)["WAYBILL_PORTAL_URL"]; portal == "" || strings.HasSuffix(portal, ":8084") {
+		t.Errorf("dev: the portal is at %q", portal)
+	}
+	r.terminate(t)
 }
 
 func TestADevThatCannotStartLeavesNothingBehind(t *testing.T) {

@@ -139,7 +139,11 @@ func TestAddressesThatOnlyThisMachineCanOpenAreTold(t *testing.T) {
 	dir := t.TempDir()
 	inDir[admin.MigrationsView](t, dir, "migrate", "up")
 	elsewhere := filepath.Join(t.TempDir(), "w.db")
-	public := []string{"WAYBILL_LIVE_BASE_URL=https://api.example.com/v1", "WAYBILL_SANDBOX_BASE_URL=https://sandbox.example.com/v1"}
+	public := []string{"WAYBILL_LIVE_BASE_URL=https://api.example.com/v1", "WAYBILL_SANDBOX_BASE_URL=https://sandbox.example.com/v1",
+		"WAYBILL_PORTAL_BASE_URL=https://portal.example.com"}
+	found(t, examined(t, dir, public[:2]...), doctor.VerdictWarn, "addresses", "links to the portal begin with http://localhost:",
+		"nobody else can open them", "WAYBILL_PORTAL_BASE_URL=")
+	found(t, examined(t, dir, append(public[:2:2], "WAYBILL_PORTAL_ADDR=")...), doctor.VerdictOK, "addresses")
 	found(t, examined(t, dir), doctor.VerdictOK, "addresses", "tracking links begin with http://127.0.0.1:")
 	for _, environ := range [][]string{{"WAYBILL_DATABASE_URL=sqlite://" + elsewhere}, {"WAYBILL_LIVE_ADDR=0.0.0.0:0"}} {
 		found(t, examined(t, dir, environ...), doctor.VerdictWarn, "addresses", "tracking links begin with http://127.0.0.1:",

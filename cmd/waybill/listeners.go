@@ -16,27 +16,30 @@ type listeners struct {
 
 // place is where a listener is to be.
 type place struct {
-	to               *net.Listener
-	address, usedFor string
+	to   *net.Listener
+	open func(context.Context) (net.Listener, *term.StartError)
+}
+
+func at(to *net.Listener, address, usedFor string) place {
+	return place{to, func(ctx context.Context) (net.Listener, *term.StartError) {
+		return settings.ListenOn(ctx, address, usedFor)
+	}}
 }
 
 // listen opens the listeners of a server.
 func listen(ctx context.Context, c *configs.Config) (*listeners, error) {
 	l := &listeners{}
-	if err := l.open(ctx,
-		place{&l.live, c.LiveAddr, "live API (WAYBILL_LIVE_ADDR)"},
-		place{&l.sandbox, c.SandboxAddr, "sandbox API (WAYBILL_SANDBOX_ADDR)"},
-		place{&l.ops, c.OpsAddr, settings.OpsUse},
-	); err != nil {
-		return l, err
+	places := []place{
+		at(&l.live, c.LiveAddr, "live API (WAYBILL_LIVE_ADDR)"),
+		at(&l.sandbox, c.SandboxAddr, "sandbox API (WAYBILL_SANDBOX_ADDR)"),
+		at(&l.ops, c.OpsAddr, settings.OpsUse),
 	}
-	portal, err := settings.ListenForPortal(ctx, c)
-	if err != nil {
-		l.close()
-		return l, term.StartErrors{err}
+	if c.PortalAddr != "" {
+		places = append(places, place{&l.portal, func(ctx context.Context) (net.Listener, *term.StartError) {
+			return settings.ListenForPortal(ctx, c)
+		}})
 	}
-	l.portal = portal
-	return l, nil
+	return l, l.open(ctx, places...)
 }
 
 // urls is how clients reach the service at these listeners.
@@ -47,14 +50,14 @@ func (l *listeners) urls(c *configs.Config) settings.PublicURLs {
 // listenOps opens the only listener of a worker.
 func listenOps(ctx context.Context, c *configs.Config) (*listeners, error) {
 	l := &listeners{}
-	return l, l.open(ctx, place{&l.ops, c.OpsAddr, settings.WorkerOpsUse})
+	return l, l.open(ctx, at(&l.ops, c.OpsAddr, settings.WorkerOpsUse))
 }
 
 // open opens all listeners, or none and tells everything that is in the way.
 func (l *listeners) open(ctx context.Context, places ...place) error {
 	var failed term.StartErrors
 	for _, place := range places {
-		opened, err := settings.ListenOn(ctx, place.address, place.usedFor)
+		opened, err := place.open(ctx)
 		if err != nil {
 			failed = append(failed, err)
 			continue

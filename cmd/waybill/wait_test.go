@@ -120,7 +120,8 @@ func freshPostgres(t *testing.T) string {
 
 func portsOf(t *testing.T) []string {
 	t.Helper()
-	return []string{"WAYBILL_LIVE_ADDR=" + freeAddress(t), "WAYBILL_SANDBOX_ADDR=" + freeAddress(t), "WAYBILL_OPS_ADDR=" + freeAddress(t)}
+	return []string{"WAYBILL_LIVE_ADDR=" + freeAddress(t), "WAYBILL_SANDBOX_ADDR=" + freeAddress(t), "WAYBILL_OPS_ADDR=" + freeAddress(t),
+		"WAYBILL_PORTAL_ADDR=127.0.0.1:0"}
 }
 
 func freeAddress(t *testing.T) string {

@@ -88,6 +88,7 @@ func Banner(w io.Writer, p Program, dir settings.DataDir, v ServingView, d DemoC
 		"",
 		"  Demo business  " + d.Business.Name + ", application \"" + d.App.Name + "\"",
 		d.signInLine(v),
+		mailsLine(c),
 		keyLine("Test key       ", d.TestKey, d.FreshTest),
 		keyLine("Live key       ", d.LiveKey, d.FreshLive),
 		keyLine("Ops token      ", d.OpsToken, d.FreshToken),
@@ -119,6 +120,13 @@ func (d DemoCustomer) signInLine(v ServingView) string {
 		return "  Portal         none (WAYBILL_PORTAL_ADDR is empty)"
 	}
 	return "  Portal         " + d.portalLink(v) + "   (signs you in, once; a new link at each start)"
+}
+
+func mailsLine(c *configs.Config) string {
+	if c.SMTPURL == "" {
+		return "  Mails          in the log below, with their links (WAYBILL_SMTP_URL is empty)"
+	}
+	return "  Mails          sent by " + c.SMTPURL.String()
 }
 
 // masked shows enough of a key to recognize it.

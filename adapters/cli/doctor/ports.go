@@ -25,7 +25,7 @@ func (d *diagnosis) ports(ctx context.Context) {
 		{"sandbox port", d.c.SandboxAddr, "sandbox API (WAYBILL_SANDBOX_ADDR)", "/v1/openapi.json"},
 		{"operations port", d.c.OpsAddr, settings.OpsUse, "/healthz"},
 	}
-	if d.c.IsSet("portal_addr") && d.c.PortalAddr != "" { // otherwise a start takes another port
+	if d.c.PortalAddr != "" {
 		listeners = append(listeners, listener{"portal port", d.c.PortalAddr, settings.PortalUse, "/signin"})
 	}
 	for _, wanted := range listeners {

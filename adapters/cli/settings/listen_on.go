@@ -40,15 +40,11 @@ func ListenOn(ctx context.Context, address, usedFor string) (net.Listener, *term
 	return nil, failure
 }
 
-// ListenForPortal opens the address of the portal; nil where there is to be none. A
-// second server on a machine needs no setting: where the default port is taken, the
-// portal gets a free one.
+// ListenForPortal opens the address of the portal, or a free port where that is in use
+// and the portal may move.
 func ListenForPortal(ctx context.Context, c *configs.Config) (net.Listener, *term.StartError) {
-	if c.PortalAddr == "" {
-		return nil, nil
-	}
 	l, failure := ListenOn(ctx, c.PortalAddr, PortalUse)
-	if failure == nil || c.IsSet("portal_addr") {
+	if failure == nil || !c.PortalMayMove() {
 		return l, failure
 	}
 	host, _, _ := net.SplitHostPort(c.PortalAddr) // checked with the settings

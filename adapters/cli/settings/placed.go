@@ -60,7 +60,7 @@ func WarnOfProduction(c *configs.Config, hasAPI bool, log *slog.Logger) {
 // WarnOfLocal logs which public addresses only this machine can open, where others
 // are served.
 func WarnOfLocal(c *configs.Config, urls PublicURLs, dir DataDir, log *slog.Logger) {
-	if message, fix := OnlyLocal(urls); message != "" && ForOthers(c, dir) {
+	if message, fix := OnlyLocal(c, urls); message != "" && ForOthers(c, dir) {
 		log.Warn("addresses", "warning", message+"; set "+fix)
 	}
 }

@@ -70,7 +70,7 @@ var requestErrors = []explanation{
 		},
 		todo: []string{
 			"Send `Authorization: Bearer svc_test_key_...` in the sandbox, `svc_live_key_...` on live.",
-			"Copy the key whole from where it was shown. A lost key cannot be shown again; have a new one made.",
+			"Copy the key whole from where it was shown. A lost key cannot be shown again; make a new one in the developer portal.",
 			"Find out which key is sent: `GET /api-key` answers for any that works.",
 		},
 	},
@@ -84,13 +84,16 @@ var requestErrors = []explanation{
 		code: "API_KEY_REVOKED", retry: never,
 		what:   "This key was revoked and opens nothing any more.",
 		causes: []string{"It was replaced and one of your processes still has the old one, or it was revoked because it leaked."},
-		todo:   []string{"Deploy the key that replaced it. If you did not expect this, ask who revoked it before making another."},
+		todo: []string{
+			"Deploy the key that replaced it. The developer portal shows which program still sends the old one.",
+			"If you did not expect this, find out who revoked it before making another.",
+		},
 	},
 	{
 		code: "API_KEY_EXPIRED", retry: never,
 		what:   "This key was made with an end, and that has passed.",
 		causes: []string{"Nobody replaced it in time."},
-		todo:   []string{"Have a new key made and deploy it. `GET /api-key` shows `expires_at`: alarm a week before."},
+		todo:   []string{"Make a new key, in the developer portal, and deploy it. `GET /api-key` shows `expires_at`: alarm a week before."},
 	},
 	{
 		code: "INSUFFICIENT_SCOPE", retry: never,

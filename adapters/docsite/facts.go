@@ -18,6 +18,7 @@ var sampleFiles embed.FS
 // has it.
 type facts struct {
 	Root, Sandbox, Live, Site string // Site is where browsers find the pages
+	Portal                    string // empty: there is none
 	Codes                     []codePage
 	Scenarios                 []scenarioRow
 	Moves                     []moveRow
@@ -72,7 +73,8 @@ type sample struct{ Language, File, Text string }
 func newFacts(o Options, d *description, root string) *facts {
 	return &facts{
 		Root: root, Sandbox: o.SandboxBaseURL, Live: o.LiveBaseURL, Site: strings.TrimSuffix(o.SandboxBaseURL, "/v1") + Prefix,
-		Codes: codePages(d), Scenarios: scenarioRows(), Moves: moveRows(), Events: eventRows(), Scopes: scopeRows(d),
+		Portal: o.PortalURL,
+		Codes:  codePages(d), Scenarios: scenarioRows(), Moves: moveRows(), Events: eventRows(), Scopes: scopeRows(d),
 		Limits: limitRows(o, d), LiveWaits: waitRows(o.Schedules[domain.Live]), SandboxWaits: waitRows(o.Schedules[domain.Sandbox]),
 		Samples: samples(), Vector: d.vector, Operations: d.operations,
 		PageDefault: d.limit.Default, PageMost: d.limit.Maximum, KeyLife: duration(o.IdempotencyRetention),

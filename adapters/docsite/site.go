@@ -25,6 +25,7 @@ type Options struct {
 	Description    func() []byte
 	SandboxBaseURL string // ends in /v1
 	LiveBaseURL    string // ends in /v1
+	PortalURL      string // where people make their keys; empty: there is no portal
 
 	PerKey, PerBusiness, PerAddress domain.RateLimit
 	Schedules                       map[domain.Environment]domain.RetrySchedule

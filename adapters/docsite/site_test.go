@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,12 +25,13 @@ import (
 const (
 	live    = "https://api.example.com/v1"
 	sandbox = "https://sandbox.example.com/v1"
+	portal  = "https://portal.example.com"
 )
 
 func newSite(change ...func(*docsite.Options)) *docsite.Site {
 	o := docsite.Options{
 		Description:    func() []byte { return httpapi.Described(httpapi.OpenAPIJSON(), live, sandbox) },
-		SandboxBaseURL: sandbox, LiveBaseURL: live,
+		SandboxBaseURL: sandbox, LiveBaseURL: live, PortalURL: portal,
 		PerKey:      domain.RateLimit{Limit: 601, Window: time.Minute},
 		PerBusiness: domain.RateLimit{Limit: 1203, Window: 90 * time.Second},
 		PerAddress:  domain.RateLimit{Limit: 61, Window: time.Minute},
@@ -92,6 +94,20 @@ func crawl(t *testing.T, s *docsite.Site, look func(from, link string)) map[stri
 	return found
 }
 
+func TestGuidesLeadToThePortalWhereKeysAreMadeIfThereIsOne(t *testing.T) {
+	t.Parallel()
+	without := newSite(func(o *docsite.Options) { o.PortalURL = "" })
+	for _, path := range []string{"/docs/first-delivery", "/docs/going-live"} {
+		if page := get(t, newSite(), path).Body.String(); !strings.Contains(page, `<a href="`+portal+`">`) {
+			t.Errorf("%s does not lead to the portal", path)
+		}
+		page := get(t, without, path).Body.String()
+		if strings.Contains(page, `href=""`) || strings.Contains(page, "developer portal") {
+			t.Errorf("%s speaks of a portal where there is none", path)
+		}
+	}
+}
+
 func isPage(w *httptest.ResponseRecorder) bool {
 	return strings.HasPrefix(w.Header().Get("Content-Type"), "text/html")
 }
@@ -117,13 +133,13 @@ func TestEveryLinkAndAnchorLeadsSomewhere(t *testing.T) {
 			ids[path][m[1]] = true
 		}
 	}
-	elsewhere := []string{sandbox + "/openapi.yaml", sandbox + "/openapi.json"} // of the API itself
+	elsewhere := []string{sandbox + "/openapi.yaml", sandbox + "/openapi.json", portal} // of the API itself, and where keys are made
 	for _, l := range links {
 		target, anchor, hasAnchor := strings.Cut(l.to, "#")
 		switch {
 		case target == "":
 			target = l.from
-		case target == elsewhere[0] || target == elsewhere[1]:
+		case slices.Contains(elsewhere, target):
 			continue
 		}
 		if found[target] == nil {

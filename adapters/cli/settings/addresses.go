@@ -13,14 +13,11 @@ import (
 // means, and the settings that mend it. Both are empty where there is none.
 func OnlyLocal(c *configs.Config, u PublicURLs) (message, fix string) {
 	var what, settings []string
-	if c.PortalAddr == "" && c.PortalBaseURL == "" {
-		u.Portal = "" // there is none
-	}
 	for _, a := range []struct{ url, what, setting string }{
 		{u.Tracking, "tracking links begin with ", "WAYBILL_TRACKING_BASE_URL=https://track.example.com/track"},
 		{u.Live, "the live API is told to be at ", "WAYBILL_LIVE_BASE_URL=https://api.example.com/v1"},
 		{u.Sandbox, "the sandbox and its docs are told to be at ", "WAYBILL_SANDBOX_BASE_URL=https://sandbox.example.com/v1"},
-		{u.Portal, "links to the portal begin with ", "WAYBILL_PORTAL_BASE_URL=https://portal.example.com"},
+		{PortalFor(c, u), "links to the portal begin with ", "WAYBILL_PORTAL_BASE_URL=https://portal.example.com"},
 	} {
 		if OnThisMachine(a.url) {
 			what, settings = append(what, a.what+a.url), append(settings, a.setting)

@@ -86,6 +86,14 @@ func (u PublicURLs) WithPortal(c *configs.Config, l net.Listener) PublicURLs {
 	return u
 }
 
+// PortalFor is where people find the portal; empty: there is none.
+func PortalFor(c *configs.Config, u PublicURLs) string {
+	if c.PortalAddr == "" && c.PortalBaseURL == "" {
+		return ""
+	}
+	return u.Portal
+}
+
 // PortalURL is what comes before the path of a link to the portal.
 func (p *CommandLine) PortalURL(c *configs.Config) string {
 	if last, ran := DataDir(p.DataDir).lastRunOn(c.DatabaseURL); ran && last["WAYBILL_PORTAL_URL"] != "" && c.PortalBaseURL == "" {

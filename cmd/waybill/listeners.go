@@ -16,30 +16,22 @@ type listeners struct {
 
 // place is where a listener is to be.
 type place struct {
-	to   *net.Listener
-	open func(context.Context) (net.Listener, *term.StartError)
-}
-
-func at(to *net.Listener, address, usedFor string) place {
-	return place{to, func(ctx context.Context) (net.Listener, *term.StartError) {
-		return settings.ListenOn(ctx, address, usedFor)
-	}}
+	to               *net.Listener
+	address, usedFor string
 }
 
 // listen opens the listeners of a server.
 func listen(ctx context.Context, c *configs.Config) (*listeners, error) {
 	l := &listeners{}
 	places := []place{
-		at(&l.live, c.LiveAddr, "live API (WAYBILL_LIVE_ADDR)"),
-		at(&l.sandbox, c.SandboxAddr, "sandbox API (WAYBILL_SANDBOX_ADDR)"),
-		at(&l.ops, c.OpsAddr, settings.OpsUse),
+		{&l.live, c.LiveAddr, "live API (WAYBILL_LIVE_ADDR)"},
+		{&l.sandbox, c.SandboxAddr, "sandbox API (WAYBILL_SANDBOX_ADDR)"},
+		{&l.ops, c.OpsAddr, settings.OpsUse},
 	}
 	if c.PortalAddr != "" {
-		places = append(places, place{&l.portal, func(ctx context.Context) (net.Listener, *term.StartError) {
-			return settings.ListenForPortal(ctx, c)
-		}})
+		places = append(places, place{&l.portal, c.PortalAddr, settings.PortalUse})
 	}
-	return l, l.open(ctx, places...)
+	return l, l.open(ctx, c, places...)
 }
 
 // urls is how clients reach the service at these listeners.
@@ -50,14 +42,14 @@ func (l *listeners) urls(c *configs.Config) settings.PublicURLs {
 // listenOps opens the only listener of a worker.
 func listenOps(ctx context.Context, c *configs.Config) (*listeners, error) {
 	l := &listeners{}
-	return l, l.open(ctx, at(&l.ops, c.OpsAddr, settings.WorkerOpsUse))
+	return l, l.open(ctx, c, place{&l.ops, c.OpsAddr, settings.WorkerOpsUse})
 }
 
 // open opens all listeners, or none and tells everything that is in the way.
-func (l *listeners) open(ctx context.Context, places ...place) error {
+func (l *listeners) open(ctx context.Context, c *configs.Config, places ...place) error {
 	var failed term.StartErrors
 	for _, place := range places {
-		opened, err := place.open(ctx)
+		opened, err := settings.Listen(ctx, c, place.address, place.usedFor)
 		if err != nil {
 			failed = append(failed, err)
 			continue

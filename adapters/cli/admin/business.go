@@ -58,7 +58,7 @@ func (p *Commands) businessCreate() *cobra.Command {
 				return p.Show(v, func(w io.Writer) {
 					term.Row(w, "Business", v.ID, v.Name)
 					term.Row(w, "Next", "waybill app create --business "+v.ID+" --name NAME")
-					term.Row(w, "", "waybill person invite --business "+v.ID+" --email EMAIL --name NAME --role owner   (lets its first owner into the portal)")
+					term.Row(w, "Portal", "waybill person invite --business "+v.ID+" --email EMAIL --name NAME --role owner")
 				})
 			})
 		},

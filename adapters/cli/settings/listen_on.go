@@ -40,15 +40,15 @@ func ListenOn(ctx context.Context, address, usedFor string) (net.Listener, *term
 	return nil, failure
 }
 
-// ListenForPortal opens the address of the portal, or a free port where that is in use
-// and the portal may move.
-func ListenForPortal(ctx context.Context, c *configs.Config) (net.Listener, *term.StartError) {
-	l, failure := ListenOn(ctx, c.PortalAddr, PortalUse)
-	if failure == nil || !c.PortalMayMove() {
+// Listen is ListenOn for a process with these settings, whose portal may move: where its
+// port is in use, it gets a free one.
+func Listen(ctx context.Context, c *configs.Config, address, usedFor string) (net.Listener, *term.StartError) {
+	l, failure := ListenOn(ctx, address, usedFor)
+	if failure == nil || usedFor != PortalUse || !c.PortalMayMove() {
 		return l, failure
 	}
-	host, _, _ := net.SplitHostPort(c.PortalAddr) // checked with the settings
-	return ListenOn(ctx, net.JoinHostPort(host, "0"), PortalUse)
+	host, _, _ := net.SplitHostPort(address) // checked with the settings
+	return ListenOn(ctx, net.JoinHostPort(host, "0"), usedFor)
 }
 
 // setting is the variable that a usedFor names in parentheses.

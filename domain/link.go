@@ -8,9 +8,10 @@ import (
 
 // Codes about links.
 const (
-	CodeLinkUnknown = "LINK_UNKNOWN"
-	CodeLinkUsed    = "LINK_USED"
-	CodeLinkExpired = "LINK_EXPIRED"
+	CodeLinkUnknown  = "LINK_UNKNOWN"
+	CodeLinkUsed     = "LINK_USED"
+	CodeLinkReplaced = "LINK_REPLACED"
+	CodeLinkExpired  = "LINK_EXPIRED"
 )
 
 // LinkPurpose is what a link is for.
@@ -43,7 +44,7 @@ type Link struct {
 	Purpose    LinkPurpose
 	Digest     [32]byte
 	CreatedAt  time.Time
-	ExpiresAt  time.Time
+	ExpiresAt  time.Time  // of one that was made useless: when that was
 	UsedAt     *time.Time // when it was used, or made useless
 }
 
@@ -53,6 +54,9 @@ func (l Link) Site() Site { return SiteOf(l.BusinessID) }
 // Usable answers nil, or tells why the link lets nobody in.
 func (l Link) Usable(now time.Time) error {
 	switch {
+	case l.UsedAt != nil && !l.UsedAt.Before(l.ExpiresAt):
+		return &Error{Kind: KindGone, Code: CodeLinkReplaced,
+			Message: "A later link replaced this one, or access was changed since. Ask for a new one."}
 	case l.UsedAt != nil:
 		return LinkUsed()
 	case !now.Before(l.ExpiresAt):
@@ -61,9 +65,9 @@ func (l Link) Usable(now time.Time) error {
 	return nil
 }
 
-// LinkUsed answers for a link that was used, or replaced by a later one.
+// LinkUsed answers for a link that was used.
 func LinkUsed() *Error {
-	return &Error{Kind: KindGone, Code: CodeLinkUsed, Message: "This link was used already, or a later one replaced it. Ask for a new one."}
+	return &Error{Kind: KindGone, Code: CodeLinkUsed, Message: "This link was used already. Ask for a new one."}
 }
 
 // LinkUnknown answers for a link that there is not.

@@ -99,7 +99,8 @@ func TestALinkWorksUntilItIsUsedOrExpires(t *testing.T) {
 		"the last moment":  {domain.Link{ExpiresAt: now.Add(time.Millisecond)}, ""},
 		"just expired":     {domain.Link{ExpiresAt: now}, domain.CodeLinkExpired},
 		"used":             {domain.Link{ExpiresAt: now.Add(time.Minute), UsedAt: &now}, domain.CodeLinkUsed},
-		"used and expired": {domain.Link{ExpiresAt: now, UsedAt: &now}, domain.CodeLinkUsed},
+		"used and expired": {domain.Link{ExpiresAt: now, UsedAt: new(now.Add(-time.Second))}, domain.CodeLinkUsed},
+		"replaced":         {domain.Link{ExpiresAt: now, UsedAt: &now}, domain.CodeLinkReplaced},
 	} {
 		err := c.link.Usable(now)
 		if c.code == "" && err != nil || c.code != "" && !domain.HasCode(err, c.code) {

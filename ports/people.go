@@ -65,7 +65,8 @@ type LinkStore interface {
 	// Use marks a link as used. Of any number of callers at once one succeeds and
 	// the others get domain.LinkUsed.
 	Use(ctx context.Context, id domain.ID, at time.Time) error
-	// UseAll makes unused links useless.
+	// UseAll makes links that are neither used nor expired useless: at is stored as when
+	// they were used and expired.
 	UseAll(ctx context.Context, which LinksOf, at time.Time) error
 }
 

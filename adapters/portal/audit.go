@@ -40,8 +40,8 @@ var actionTexts = map[domain.Action]string{
 }
 
 // auditDetails are the details that are shown, in this order.
-var auditDetails = []string{"name", "role", "before", "environment", "scopes", "successor", "method", "changed", "status", "reason_code",
-	"ended"}
+var auditDetails = []string{"name", "role", "before", "environment", "scopes", "successor", "method", "changed", "status", "from", "to",
+	"scenario", "reason_code", "ended"}
 
 type auditView struct {
 	Action, Person pages.Field

@@ -167,3 +167,19 @@ func TestApplicationsAreRenamedAndListedByPages(t *testing.T) {
 		t.Errorf("behind an application of another business: %d", p.status)
 	}
 }
+
+func TestTheAuditLogTellsAllThatWasStored(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleDeveloper)
+	id := s.booked(t, s.house, domain.Sandbox)
+	r.post(at(id)+"/move", url.Values{"from": {"booked"}, "status": {"assigned"}})
+	r.post(at(s.house.delivery)+"/simulate", url.Values{"scenario": {"delivered"}, "step_seconds": {"5"}})
+	for _, path := range []string{"/audit", "/audit.csv"} {
+		for _, text := range []string{"from booked", "to assigned", "scenario delivered", "name " + s.house.app.Name} {
+			if p := r.get(path); !strings.Contains(p.body, text) {
+				t.Errorf("%s lacks %q", path, text)
+			}
+		}
+	}
+}

@@ -8,6 +8,9 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
@@ -78,9 +81,23 @@ func (c *call) wrong(err error) bool {
 	}
 	c.errors = map[string]string{}
 	for _, f := range e.Fields {
-		c.errors[f.Field] = f.Message
+		c.errors[f.Field] = sentence(f.Message)
 	}
 	return true
+}
+
+// sentence is a message of a field, which the API begins small behind the field's name, as
+// it stands beside a field of a form.
+func sentence(message string) string {
+	first, size := utf8.DecodeRuneInString(message)
+	if size == 0 {
+		return message
+	}
+	message = string(unicode.ToUpper(first)) + message[size:]
+	if strings.HasSuffix(message, ".") {
+		return message
+	}
+	return message + "."
 }
 
 // field is one of a form, with what was typed and what is wrong with it.
@@ -146,7 +163,8 @@ var done = map[string]string{
 	"delivery-cancelled": "The delivery was cancelled.",
 	"delivery-moved":     "The delivery was moved, and its webhooks are on their way.",
 	"simulated":          "The simulation runs. Reload the page to see how far it is.",
-	"link-sent":          "If this address has an account here, a link is on its way to it. It lets you in once, within 10 minutes.",
+	"link-sent": "If this address has an account here, a link is on its way to it. It lets you in once; the mail " +
+		"tells until when.",
 }
 
 // lead sends the browser on after a change, so that a reload repeats nothing.

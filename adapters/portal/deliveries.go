@@ -237,7 +237,7 @@ func (p *Portal) deliveryPage(c *call, status int, n *pages.Notice) error {
 	v := deliveryView{
 		Notice: n, Row: rowOf(d), Delivery: d, App: app, From: string(d.Status()), Steps: timeline(story, requests), NoRequests: !answered,
 		Cancel: c.may(cancelAct(d.Tenant.Environment)) && cancellable(d),
-		Code: pages.Code{ID: "call", Text: `curl -H "Authorization: Bearer $WAYBILL_KEY" ` + p.baseURL(d.Tenant.Environment) +
+		Code: pages.Code{ID: "call", Text: `curl -H "Authorization: Bearer $WAYBILL_API_KEY" ` + p.baseURL(d.Tenant.Environment) +
 			"/deliveries/" + string(d.ID)},
 	}
 	if c.may(domain.ActSimulate) {

@@ -1,7 +1,6 @@
 package portal
 
 import (
-	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -106,12 +105,13 @@ func (p *Portal) keysPage(c *call, status int, n *pages.Notice) error {
 		return err
 	}
 	v := keysView{
-		Notice: n, App: app, Environment: string(e), May: c.may(keyAct(c)), Once: cmp.Or(c.form.Get("once"), p.drawKeyID()),
+		Notice: n, App: app, Environment: string(e), May: c.may(keyAct(c)), Once: p.drawKeyID(),
 		BaseURL: map[domain.Environment]string{domain.Live: p.options.LiveBaseURL, domain.Sandbox: p.options.SandboxBaseURL}[e],
 		Tabs:    pages.Tabs{Label: "Environment"}, Scopes: c.scopesField(), ExpiresIn: c.expiresField(),
 	}
-	if status == http.StatusConflict {
-		v.Once = p.drawKeyID() // the one that was sent is spent
+	// With a conflict the one that was sent is spent.
+	if c.formIsWhole() && status != http.StatusConflict {
+		v.Once = c.form.Get("once")
 	}
 	for _, other := range []struct {
 		e    domain.Environment
@@ -238,6 +238,9 @@ func (p *Portal) createKey(c *call) error {
 	if err != nil {
 		return err
 	}
+	if !c.formIsWhole() {
+		return p.incompleteKeyForm(c)
+	}
 	scopes, lifetime, err := c.newKeyForm()
 	if c.wrong(err) {
 		return p.keysPage(c, http.StatusUnprocessableEntity, nil)
@@ -250,6 +253,18 @@ func (p *Portal) createKey(c *call) error {
 		return p.keyConflict(c, err)
 	}
 	return p.showNewKey(c, app, key, nil)
+}
+
+// formIsWhole reports whether the form brings the ID of the key that it is to make.
+func (c *call) formIsWhole() bool {
+	_, err := domain.ParseID(domain.PrefixAPIKey, c.form.Get("once"))
+	return err == nil
+}
+
+// incompleteKeyForm shows the list with a form that is whole.
+func (p *Portal) incompleteKeyForm(c *call) error {
+	return p.keysPage(c, http.StatusUnprocessableEntity, &pages.Notice{Tone: "bad", Title: "No key was made",
+		Lines: []string{"The form was incomplete: a part that its page puts in did not arrive. Send it once more from here."}})
 }
 
 // keyConflict shows the list with what stood in the way.
@@ -286,7 +301,7 @@ func (p *Portal) showNewKey(c *call, app domain.Application, k tenancy.IssuedKey
 		App: app, Key: showKey(k.APIKey, p.options.Clock.Now(), nil), Old: old, List: at, Env: string(k.Environment),
 		Secret: pages.Secret{Title: "Copy the key now", Note: "It is shown this once. Keep it where your program reads its secrets, never in " +
 			"its source.", Label: "The new key", Secret: k.Secret},
-		Call: pages.Code{ID: "call", Text: `curl -H "Authorization: Bearer $WAYBILL_KEY" ` + base + "/api-key"},
+		Call: pages.Code{ID: "call", Text: `curl -H "Authorization: Bearer $WAYBILL_API_KEY" ` + base + "/api-key"},
 	}
 	return p.show(c, http.StatusOK, "key", "The new key", v)
 }
@@ -298,9 +313,11 @@ type keyPage struct {
 	Env    string
 	List   string
 	Key    keyView
-	Used   string // when, in words; empty: never
-	Unread string // why it does not tell what was called; empty: it does
-	May    bool
+	// RevokedAt is the zero time where it was not.
+	RevokedAt time.Time
+	Used      string // when, in words; empty: never
+	Unread    string // why it does not tell what was called; empty: it does
+	May       bool
 }
 
 func (p *Portal) oneKey(c *call) (v keyPage, err error) {
@@ -319,6 +336,9 @@ func (p *Portal) oneKey(c *call) (v keyPage, err error) {
 	v.Key, v.Env, v.Notice, v.May = showKey(k, now, nil), string(e), c.told(), c.may(keyAct(c))
 	v.Key.Once = p.drawKeyID()
 	v.List = "/apps/" + string(v.App.ID) + "/" + string(e) + "/keys"
+	if k.RevokedAt != nil {
+		v.RevokedAt = *k.RevokedAt
+	}
 	if k.LastUsedAt != nil {
 		v.Used = ago(now.Sub(*k.LastUsedAt))
 	}
@@ -352,6 +372,9 @@ func (p *Portal) rotateKey(c *call) error {
 	v, err := p.oneKey(c)
 	if err != nil {
 		return err
+	}
+	if !c.formIsWhole() {
+		return p.incompleteKeyForm(c)
 	}
 	key, err := p.Tenants.RotateKeyOnce(c.ctx(), c.actor(), domain.ID(v.Key.ID), domain.ID(c.form.Get("once")))
 	if err != nil {

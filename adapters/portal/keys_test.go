@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -165,5 +166,72 @@ func TestAFormKeepsWhatWasTypedAndTiesErrorsToFields(t *testing.T) {
 	p = r.post(s.house.keysPath(domain.Sandbox), url.Values{"once": {string(s.IDs.ID(domain.PrefixAPIKey))}})
 	if p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, "Choose at least one scope.") {
 		t.Errorf("without a scope: %d", p.status)
+	}
+}
+
+func TestAFormForAKeyThatIsIncompleteSaysSoAndIsOpenedAgain(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleOwner)
+	list := s.house.keysPath(domain.Live)
+	for _, path := range []string{list, list + "/" + string(s.house.key[domain.Live].ID) + "/rotate"} {
+		for _, once := range []string{"", "key_1", "app_0000000000000000000000000"} {
+			p := r.post(path, url.Values{"once": {once}, "scopes": {"quotes:read"}})
+			if p.status != http.StatusUnprocessableEntity || strings.Contains(p.body, "sent already") ||
+				!strings.Contains(p.body, "The form was incomplete") {
+				t.Errorf("%s with %q: %d", path, once, p.status)
+			}
+			if _, form := p.form(t, "Create"); form.Get("once") == once {
+				t.Errorf("%s with %q: the form is incomplete again", path, once)
+			}
+		}
+	}
+	if n := len(must[[]domain.APIKey](t)(s.tenants.Keys(t.Context(), s.house.app.ID))); n != 2 {
+		t.Errorf("%d keys, want the 2 from before", n)
+	}
+}
+
+func TestEveryErrorOfAFieldIsASentence(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleOwner)
+	once := string(s.IDs.ID(domain.PrefixAPIKey))
+	fieldError := regexp.MustCompile(`id="[a-z_-]+-error"[^>]*>([^<]*)<`)
+	for what, p := range map[string]page{
+		"an address":         r.post("/people", url.Values{"email": {"x"}, "name": {"Efua"}, "role": {"owner"}}),
+		"no name":            r.post("/people", url.Values{"email": {"x@new.example"}, "role": {"owner"}}),
+		"a role":             r.post("/people", url.Values{"email": {"x@new.example"}, "name": {"Efua"}, "role": {"king"}}),
+		"an application":     r.post("/apps", url.Values{"name": {""}}),
+		"no scope":           r.post(s.house.keysPath(domain.Live), url.Values{"once": {once}}),
+		"another scope":      r.post(s.house.keysPath(domain.Live), url.Values{"once": {once}, "scopes": {"x"}}),
+		"a time to live":     r.post(s.house.keysPath(domain.Live), url.Values{"once": {once}, "scopes": {"quotes:read"}, "expires_in": {"x"}}),
+		"a password":         r.post("/account/password", url.Values{"password": {"x"}}),
+		"a common password":  r.post("/account/password", url.Values{"password": {"Password2026!"}}),
+		"an address to mail": s.reader(t).post("/signin/link", url.Values{"email": {"x"}}),
+		"seconds":            r.post(at(s.house.delivery)+"/simulate", url.Values{"scenario": {"x"}, "step_seconds": {"0"}}),
+	} {
+		found := fieldError.FindAllStringSubmatch(p.body, -1)
+		if len(found) == 0 {
+			t.Errorf("%s: %d, and no field has an error", what, p.status)
+		}
+		for _, m := range found {
+			text := strings.TrimSpace(m[1])
+			if !strings.HasSuffix(text, ".") || strings.HasSuffix(text, "..") || text[:1] != strings.ToUpper(text[:1]) {
+				t.Errorf("%s: %q", what, text)
+			}
+		}
+	}
+}
+
+func TestARevokedKeyIsNotAskedAbout(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleOwner)
+	at := s.house.keysPath(domain.Live) + "/" + string(s.house.key[domain.Live].ID) + "/revoke"
+	action, form := r.get(at).form(t, "Revoke")
+	r.post(action, form)
+	if p := r.get(at); strings.Contains(p.body, "?</h1>") || strings.Contains(p.body, "cannot be undone") ||
+		!strings.Contains(p.body, "was revoked</h1>") || strings.Contains(p.body, "Revoke key") {
+		t.Errorf("%d\n%s", p.status, p.body)
 	}
 }

@@ -83,7 +83,7 @@ var matrix = map[string]row{
 	"POST /people/:person/role":   {may: owners, form: sent("role", "developer")},
 	"GET /people/:person/link":    {may: members},
 	"POST /people/:person/link":   {may: owners},
-	"GET /people/:person/remove":  {may: members},
+	"GET /people/:person/remove":  {may: owners},
 	"POST /people/:person/remove": {may: owners},
 
 	"GET /audit":     {may: developers},

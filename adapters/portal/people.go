@@ -80,9 +80,13 @@ func (p *Portal) peoplePage(c *call, status int, v peopleView) error {
 }
 
 func (p *Portal) invite(c *call) error {
-	issued, err := p.Directory.Invite(c.ctx(), c.actor(), people.Invitation{
-		BusinessID: c.business(), Email: c.form.Get("email"), Name: c.form.Get("name"), Role: c.form.Get("role"),
-	})
+	return p.sendInvitation(c, people.Invitation{Email: c.form.Get("email"), Name: c.form.Get("name"), Role: c.form.Get("role")})
+}
+
+// sendInvitation invites somebody to the business, for the first time or again.
+func (p *Portal) sendInvitation(c *call, i people.Invitation) error {
+	i.BusinessID = c.business()
+	issued, err := p.Directory.Invite(c.ctx(), c.actor(), i)
 	if err != nil {
 		return p.peopleConflict(c, err)
 	}
@@ -92,7 +96,14 @@ func (p *Portal) invite(c *call) error {
 }
 
 func (p *Portal) makeLink(c *call) error {
-	issued, err := p.Directory.Link(c.ctx(), c.actor(), domain.ID(c.Param("person")), domain.Portal)
+	m, err := p.member(c)
+	if err != nil {
+		return err
+	}
+	if m.State == string(domain.PersonInvited) {
+		return p.sendInvitation(c, people.Invitation{Email: m.Email, Name: m.Name, Role: m.Role})
+	}
+	issued, err := p.Directory.Link(c.ctx(), c.actor(), domain.ID(m.ID), domain.Portal)
 	if err != nil {
 		return p.peopleConflict(c, err)
 	}
@@ -166,7 +177,6 @@ func (p *Portal) member(c *call) (memberView, error) {
 type removeView struct {
 	Notice *pages.Notice
 	Person memberView
-	May    bool
 }
 
 func (p *Portal) askRemove(c *call) error {
@@ -174,7 +184,7 @@ func (p *Portal) askRemove(c *call) error {
 	if err != nil {
 		return err
 	}
-	return p.show(c, http.StatusOK, "remove", "Remove "+m.Name, removeView{Notice: c.told(), Person: m, May: c.may(domain.ActManagePeople)})
+	return p.show(c, http.StatusOK, "remove", "Remove "+m.Name, removeView{Notice: c.told(), Person: m})
 }
 
 func (p *Portal) remove(c *call) error {

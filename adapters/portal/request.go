@@ -31,7 +31,8 @@ type oneRequestView struct {
 	Network, Agent string
 	Curl           pages.Code
 	HasBody, HasID bool
-	KeptFor        int // days
+	LacksKey       bool // the Idempotency-Key that the call has to have
+	KeptFor        int  // days
 }
 
 func (p *Portal) showRequest(c *call) error {
@@ -109,7 +110,8 @@ func (p *Portal) again(r *domain.RequestRecord, v *oneRequestView) {
 	if v.Method == http.MethodGet {
 		lines[0] = `curl -i "` + base + path + `"`
 	}
-	if v.KeyDigest != "" {
+	v.LacksKey = r.Code == domain.CodeIdempotencyKeyRequired
+	if v.KeyDigest != "" || v.LacksKey {
 		lines = append(lines, `-H "Idempotency-Key: $IDEMPOTENCY_KEY"`)
 	}
 	for _, o := range p.options.Operations() {

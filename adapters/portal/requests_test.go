@@ -430,3 +430,17 @@ func TestPagesSaySoWhenTheLogCannotBeRead(t *testing.T) {
 		t.Errorf("afterwards %v", p.rows())
 	}
 }
+
+func TestACallThatLackedItsIdempotencyKeyIsWrittenDownWithOne(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	id := s.called(t, s.house, func(r *domain.RequestRecord) {
+		r.Status, r.Code, r.KeyDigest = 400, domain.CodeIdempotencyKeyRequired, nil
+	})
+	p := s.signedIn(t, s.house, domain.RoleViewer).get("/requests/" + string(id))
+	for _, text := range []string{"Idempotency-Key: $IDEMPOTENCY_KEY", "It lacked an Idempotency-Key", "$WAYBILL_API_KEY"} {
+		if !strings.Contains(html.UnescapeString(p.body), text) {
+			t.Errorf("the page lacks %q", text)
+		}
+	}
+}

@@ -93,7 +93,7 @@ func routes() []route {
 		{method: post, path: "/people/:person/role", act: persons, handle: (*Portal).setRole},
 		{method: get, path: "/people/:person/link", act: read, handle: (*Portal).listPeopleAround},
 		{method: post, path: "/people/:person/link", act: persons, handle: (*Portal).makeLink},
-		{method: get, path: "/people/:person/remove", act: read, handle: (*Portal).askRemove},
+		{method: get, path: "/people/:person/remove", act: persons, handle: (*Portal).askRemove},
 		{method: post, path: "/people/:person/remove", act: persons, handle: (*Portal).remove},
 
 		{method: get, path: "/audit", act: always(domain.ActReadAudit), handle: (*Portal).listAudit},

@@ -88,19 +88,21 @@ func (p *Portal) useLink(c *call) error {
 
 // badLink tells why a link does not let in, and how to get in all the same.
 func (p *Portal) badLink(c *call, err error) error {
-	title := ""
+	var title, line string
 	switch {
 	case domain.HasCode(err, domain.CodeLinkExpired):
-		title = "This link has expired"
+		title, line = "This link has expired", "A link for signing in works for 10 minutes, and an invitation for 7 days."
 	case domain.HasCode(err, domain.CodeLinkUsed):
-		title = "This link was used already"
+		title, line = "This link was used already", "A link lets in once."
+	case domain.HasCode(err, domain.CodeLinkReplaced):
+		title, line = "This link works no more", "It was never used: a later link has replaced it, or your access has changed since."
 	case domain.HasCode(err, domain.CodeLinkUnknown):
-		title = "There is no such link"
+		title, line = "There is no such link", "A part of its address may be missing: open it once more, whole."
 	default:
 		return err
 	}
 	return p.showPlain(c, statusOf(err), "badlink", title, badLinkView{
-		Notice: pages.Notice{Tone: "bad", Title: title, Lines: []string{messageOf(err)}}, Mails: p.options.Mails, Address: p.linkField(c),
+		Notice: pages.Notice{Tone: "bad", Title: title, Lines: []string{line}}, Mails: p.options.Mails, Address: p.linkField(c),
 	})
 }
 

@@ -34,6 +34,8 @@ func TestALinkIsSpentByItsFormAndByNothingElse(t *testing.T) {
 	if p := r.post(at, nil); p.status != http.StatusOK || p.at != "/" || !strings.Contains(p.body, "adom viewer") {
 		t.Fatalf("%d at %s", p.status, p.at)
 	}
+	replaced := "/enter/" + s.link(t, s.house, domain.RoleDeveloper).Secret
+	s.link(t, s.house, domain.RoleDeveloper)
 	expired := "/enter/" + s.link(t, s.house, domain.RoleOwner).Secret
 	s.wait(11 * time.Minute)
 	staff := must[people.Issued](t)(s.directory.Invite(t.Context(), operator, people.Invitation{Email: "kofi@waybill.example", Name: "Kofi",
@@ -45,11 +47,15 @@ func TestALinkIsSpentByItsFormAndByNothingElse(t *testing.T) {
 		at: {http.StatusGone, "This link was used already"}, expired: {http.StatusGone, "This link has expired"},
 		"/enter/" + strings.Repeat("A", 43): {http.StatusNotFound, "There is no such link"}, "/enter/" + staff.Secret: {http.StatusNotFound,
 			"There is no such link"},
+		replaced: {http.StatusGone, "This link works no more"},
 	} {
 		for _, p := range []page{s.reader(t).get(path), s.reader(t).post(path, nil)} {
 			if p.status != want.status || !strings.Contains(p.body, want.title) ||
 				!strings.Contains(p.body, "Ask an owner of your business for a new link") {
 				t.Errorf("%s: %d, want %d and %q", path, p.status, want.status, want.title)
+			}
+			if said := strings.Count(p.body[strings.Index(p.body, "<h1"):], want.title); said != 1 {
+				t.Errorf("%s says %q %d times", path, want.title, said)
 			}
 		}
 	}

@@ -26,7 +26,10 @@ func (s *Sender) compose(ctx context.Context, m domain.Mail) (l ports.Letter, er
 	if err != nil {
 		return l, err
 	}
-	l.ID, l.At, l.By, l.Device, l.Host = m.ID, m.At, m.Facts[domain.FactBy], m.Facts[domain.FactDevice], m.Facts[domain.FactURL]
+	if m.Facts[domain.FactBy] != "" {
+		l.By = m.Facts[domain.FactBy]
+	}
+	l.ID, l.At, l.Device, l.Host = m.ID, m.At, m.Facts[domain.FactDevice], m.Facts[domain.FactURL]
 	return l, nil
 }
 
@@ -132,9 +135,25 @@ func (s *Sender) withLink(ctx context.Context, m domain.Mail) (l ports.Letter, e
 	}
 	if link.Purpose == domain.LinkInvitation {
 		l.Kind = domain.MailInvitation
+		if l.By, err = s.invitedBy(ctx, link); err != nil {
+			return l, err
+		}
 	}
 	l.Business, err = s.business(ctx, link.BusinessID)
 	return l, err
+}
+
+// invitedBy is who has invited a person to a business; empty: no person of that.
+func (s *Sender) invitedBy(ctx context.Context, to domain.Link) (string, error) {
+	if to.BusinessID == "" {
+		return "", nil
+	}
+	f := domain.AuditFilter{Action: domain.ActionPersonInvite, Target: to.PersonID}
+	last, err := s.storage.Read().Audit.ListOfBusiness(ctx, to.BusinessID, f, domain.PageRequest{Limit: 1})
+	if err != nil || len(last) == 0 || last[0].Actor.Kind() != domain.ActorPerson {
+		return "", err
+	}
+	return last[0].Actor.Name, nil
 }
 
 // leadsTo is where a link lets the person in: to the business that the mail names, or

@@ -229,17 +229,17 @@ func TestALinkThatIsExpiredReplacedUnknownOrLeadsNowhereSaysSo(t *testing.T) {
 		"replaced": {func(i people.Issued) string {
 			s.invite(t, command, s.mine, string(i.Member.Person.Email), domain.RoleViewer)
 			return i.Secret
-		}, domain.CodeLinkUsed},
+		}, domain.CodeLinkReplaced},
 		"removed": {func(i people.Issued) string {
 			_, err := s.Remove(t.Context(), command, s.mine, i.PersonID)
 			wantCode(t, "remove", err, "")
 			return i.Secret
-		}, domain.CodeLinkUsed},
+		}, domain.CodeLinkReplaced},
 		"disabled": {func(i people.Issued) string {
 			_, err := s.SetDisabled(t.Context(), command, i.PersonID, true)
 			wantCode(t, "disable", err, "")
 			return i.Secret
-		}, domain.CodeLinkUsed},
+		}, domain.CodeLinkReplaced},
 	} {
 		secret := c.spoil(s.invite(t, command, s.mine, what+"@example.com", domain.RoleViewer))
 		_, err := s.Enter(t.Context(), browser, secret)
@@ -420,7 +420,7 @@ func TestAPasswordTakesAFreshSignInAndEndsAllElse(t *testing.T) {
 	s.out(t, "the other session", old)
 	s.in(t, "the session itself", entered)
 	_, err = s.Enter(t.Context(), browser, open)
-	wantCode(t, "a link from before", err, domain.CodeLinkUsed)
+	wantCode(t, "a link from before", err, domain.CodeLinkReplaced)
 	wantCode(t, "with a session that was ended", s.SetPassword(t.Context(), old.Principal, "", password), domain.CodeSessionEnded)
 
 	s.stage.Clock.GoOn(domain.FreshFor)

@@ -19,8 +19,8 @@ func (t *Tenants) CreateApplication(ctx context.Context, by domain.AuditActor, b
 		if _, err := tx.Tenancy.Business(ctx, businessID); err != nil {
 			return domain.AuditRecord{}, err
 		}
-		return domain.AuditRecord{Action: domain.ActionApplicationCreate, Target: app.ID, BusinessID: businessID},
-			tx.Tenancy.InsertApplication(ctx, app)
+		return domain.AuditRecord{Action: domain.ActionApplicationCreate, Target: app.ID, BusinessID: businessID,
+			Details: map[string]string{"name": name}}, tx.Tenancy.InsertApplication(ctx, app)
 	})
 	return app, err
 }

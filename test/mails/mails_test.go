@@ -133,7 +133,7 @@ func TestAnInvitationWaitsForItsMailServerAndItsLinkIsInTheMailAlone(t *testing.
 		t.Fatal(err)
 	}
 	for what, other := range map[string]string{"on the screen": onScreen.Secret, "of the attempt that failed": secretOf(s.tried[0])} {
-		if _, err := s.access.Enter(t.Context(), people.Browser{}, other); !domain.HasCode(err, domain.CodeLinkUsed) {
+		if _, err := s.access.Enter(t.Context(), people.Browser{}, other); !domain.HasCode(err, domain.CodeLinkReplaced) {
 			t.Errorf("the link %s works after another one was used: %v", what, err)
 		}
 	}
@@ -195,7 +195,7 @@ func TestALinkThatIsAskedForGoesToPersonsAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.access.Enter(t.Context(), people.Browser{}, another.Secret); !domain.HasCode(err, domain.CodeLinkUsed) {
+	if _, err := s.access.Enter(t.Context(), people.Browser{}, another.Secret); !domain.HasCode(err, domain.CodeLinkReplaced) {
 		t.Errorf("another link works after one was used: %v", err)
 	}
 	s.run(t)
@@ -212,5 +212,31 @@ func TestALinkThatIsAskedForGoesToPersonsAlone(t *testing.T) {
 	s.run(t)
 	if len(s.sent) != before {
 		t.Error("a person who was removed got a link")
+	}
+}
+
+func TestAnInvitationThatIsAskedForAgainNamesWhoInvited(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	owner := domain.AuditActor{ID: s.IDs.ID(domain.PrefixPerson), Name: "Kofi", BusinessID: s.business}
+	for email, by := range map[string]domain.AuditActor{"ama@example.com": owner, "efua@example.com": command} {
+		if _, err := s.directory.Invite(t.Context(), by, people.Invitation{
+			BusinessID: s.business, Email: email, Name: "Ama", Role: "viewer",
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.access.SendLink(t.Context(), people.Browser{}, domain.Portal, email); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.run(t)
+	if len(s.sent) != 4 {
+		t.Fatalf("%d mails", len(s.sent))
+	}
+	for _, l := range s.sent {
+		want := map[domain.Email]string{"ama@example.com": "Kofi"}[l.To]
+		if l.Kind != domain.MailInvitation || l.By != want {
+			t.Errorf("%s to %s says that %q invites, want %q", l.Kind, l.To, l.By, want)
+		}
 	}
 }

@@ -191,11 +191,12 @@ func (s links) UseAll(ctx context.Context, which ports.LinksOf, at time.Time) er
 	if err != nil {
 		return err
 	}
-	query, ok := to(s.with(ctx).Model(&linkRow{}).Where("person_id = ? AND used_at IS NULL", key), which.BusinessID)
+	query, ok := to(s.with(ctx).Model(&linkRow{}).Where("person_id = ? AND used_at IS NULL AND expires_at > ?", key, instantOf(at)),
+		which.BusinessID)
 	if !ok {
 		return nil
 	}
-	return s.dialect.failed("make links useless", query.Update("used_at", instantOf(at)).Error)
+	return s.dialect.failed("make links useless", query.Updates(map[string]any{"used_at": instantOf(at), "expires_at": instantOf(at)}).Error)
 }
 
 // to narrows a query to one business or, with an empty one, to the console; nil does

@@ -321,20 +321,23 @@ func testLinks(t *testing.T, b ports.Database) {
 			"all": {nil, []bool{true, true}}, "to a business": {&business, []bool{true, false}}, "to the console": {&console, []bool{false, true}},
 		} {
 			first, second, others, used := unused(ama.ID), unused(ama.ID), unused(kofi.ID), newLink(ama.ID, business)
+			expired := unused(ama.ID)
 			first.BusinessID = business
-			insert(t, first, second, others, used)
-			later := sample.Now.Add(time.Hour)
+			later := sample.Now.Add(time.Minute)
+			expired.ExpiresAt = later
+			insert(t, first, second, others, used, expired)
 			inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
 				return tx.Links.UseAll(ctx, ports.LinksOf{PersonID: ama.ID, BusinessID: c.of}, later)
 			})
 			for i, l := range []domain.Link{first, second} {
 				if c.used[i] {
-					l.UsedAt = &later
+					l.UsedAt, l.ExpiresAt = &later, later
 				}
 				wantEqual(t, what, find(t, l), l)
 			}
 			wantEqual(t, what+": of another person", find(t, others), others)
 			wantEqual(t, what+": used before", find(t, used), used)
+			wantEqual(t, what+": expired before", find(t, expired), expired)
 		}
 	})
 }

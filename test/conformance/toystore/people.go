@@ -125,8 +125,9 @@ func (s links) Use(_ context.Context, id domain.ID, at time.Time) error {
 
 func (s links) UseAll(_ context.Context, which ports.LinksOf, at time.Time) error {
 	for id, l := range s.tx.links.rows {
-		if l.PersonID == which.PersonID && l.UsedAt == nil && (which.BusinessID == nil || *which.BusinessID == l.BusinessID) {
-			l.UsedAt = &at
+		if l.PersonID == which.PersonID && l.UsedAt == nil && at.Before(l.ExpiresAt) &&
+			(which.BusinessID == nil || *which.BusinessID == l.BusinessID) {
+			l.UsedAt, l.ExpiresAt = &at, at
 			s.tx.links.put(id, l)
 		}
 	}

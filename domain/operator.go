@@ -103,9 +103,10 @@ const (
 	ActionPickupUpdate       Action = "pickup_location.update"
 	ActionPickupImport       Action = "pickup_location.import"
 	ActionDeliveryAdvance    Action = "delivery.advance"  // by the platform
-	ActionDeliveryCancel     Action = "delivery.cancel"   // by a person of the business, as the two below
+	ActionDeliveryCancel     Action = "delivery.cancel"   // by a person of the business, as the three below
 	ActionDeliveryMove       Action = "delivery.move"     //
 	ActionDeliverySimulate   Action = "delivery.simulate" //
+	ActionDeliveryStop       Action = "delivery.stop"     // of its simulation
 	ActionWebhookResend      Action = "webhook.resend"
 	ActionOperatorCreate     Action = "operator.create"
 	ActionOperatorRevoke     Action = "operator.revoke"
@@ -132,7 +133,7 @@ func Actions() []Action {
 		ActionApplicationCreate, ActionApplicationRename, ActionApplicationDisable, ActionApplicationEnable,
 		ActionKeyCreate, ActionKeyRotate, ActionKeyRevoke,
 		ActionPickupCreate, ActionPickupUpdate, ActionPickupImport,
-		ActionDeliveryAdvance, ActionDeliveryCancel, ActionDeliveryMove, ActionDeliverySimulate,
+		ActionDeliveryAdvance, ActionDeliveryCancel, ActionDeliveryMove, ActionDeliverySimulate, ActionDeliveryStop,
 		ActionWebhookResend, ActionOperatorCreate, ActionOperatorRevoke,
 		ActionPersonInvite, ActionPersonLink, ActionPersonAccept, ActionPersonRole, ActionPersonRemove,
 		ActionPersonDisable, ActionPersonEnable, ActionPersonSignIn, ActionPersonPassword, ActionPersonEndSessions,

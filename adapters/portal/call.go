@@ -163,6 +163,7 @@ var done = map[string]string{
 	"delivery-cancelled": "The delivery was cancelled.",
 	"delivery-moved":     "The delivery was moved, and its webhooks are on their way.",
 	"simulated":          "The simulation runs. Reload the page to see how far it is.",
+	"simulation-stopped": "No simulation runs any more. The delivery stays where it is.",
 	"link-sent": "If this address has an account here, a link is on its way to it. It lets you in once; the mail " +
 		"tells until when.",
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -38,9 +39,9 @@ type deliveriesView struct {
 // deliveryRow is a line of the list. It names nobody: who may see a recipient's number
 // finds it in the delivery.
 type deliveryRow struct {
-	ID, Reference, ExternalID, Environment, Status, Tone, Municipality string
-	Fee                                                                string
-	CreatedAt                                                          time.Time
+	ID, Reference, ExternalID, Environment, Status, Tone, To string
+	Fee                                                      string
+	CreatedAt                                                time.Time
 }
 
 // statusTones are the colours of those that are more than under way.
@@ -49,7 +50,8 @@ var statusTones = map[domain.Status]string{domain.Delivered: "good", domain.Fail
 func rowOf(d *domain.Delivery) deliveryRow {
 	return deliveryRow{
 		ID: string(d.ID), Reference: string(d.Reference), ExternalID: d.ExternalID, Environment: string(d.Tenant.Environment),
-		Status: spaced(string(d.Status())), Tone: statusTones[d.Status()], Municipality: d.Dropoff.Municipality,
+		Status: spaced(string(d.Status())), Tone: statusTones[d.Status()],
+		To:  cmp.Or(d.Dropoff.Municipality, d.Dropoff.Address),
 		Fee: feeOf(d.Quote), CreatedAt: d.CreatedAt,
 	}
 }
@@ -59,7 +61,24 @@ func feeOf(q domain.Quote) string {
 	if q.Fee == nil {
 		return ""
 	}
-	return fmt.Sprintf("%d.%02d %s", q.Fee.Minor/100, q.Fee.Minor%100, q.Fee.Currency)
+	return amountOf(*q.Fee)
+}
+
+func amountOf(m domain.Money) string {
+	return fmt.Sprintf("%d.%02d %s", m.Minor/100, m.Minor%100, m.Currency)
+}
+
+// distanceOf is how far the delivery goes.
+func distanceOf(d domain.Distance) string {
+	return fmt.Sprintf("%.2f km, %s", d.Kilometres, spaced(string(d.Source)))
+}
+
+// paymentOf is what the rider collects.
+func paymentOf(p domain.Payment) string {
+	if p.GoodsValue == nil {
+		return string(p.Type)
+	}
+	return string(p.Type) + ", " + amountOf(*p.GoodsValue) + " to collect for the goods"
 }
 
 // spaced is a constant of the API as people read it.
@@ -127,7 +146,7 @@ func (p *Portal) day(c *call, name string) *time.Time {
 }
 
 // deliveriesForm is the form above the list as the address says, and whose deliveries it
-// asks for: those of the first application, in the sandbox, where it says nothing.
+// asks for: those in the sandbox, of the application that booked there last, where it says nothing.
 func (p *Portal) deliveriesForm(c *call) (v deliveriesView, t domain.Tenant, err error) {
 	v = deliveriesView{
 		Notice: c.told(), DocsURL: p.options.DocsURL,
@@ -144,18 +163,20 @@ func (p *Portal) deliveriesForm(c *call) (v deliveriesView, t domain.Tenant, err
 	if err != nil {
 		return v, t, err
 	}
-	t = domain.Tenant{BusinessID: c.business(), ApplicationID: domain.ID(c.Query("application")), Environment: domain.Sandbox}
-	if t.ApplicationID == "" && len(apps) > 0 {
-		t.ApplicationID = apps[0].ID
+	t = domain.Tenant{BusinessID: c.business(), ApplicationID: domain.ID(c.Query("application"))}
+	environment, sound := cmp.Or(c.Query("environment"), string(domain.Sandbox)), false
+	if t.Environment, sound = domain.ParseEnvironment(environment); !sound {
+		return v, t, domain.ErrNotFound
+	}
+	if t.ApplicationID == "" {
+		if t.ApplicationID, err = p.lastToBook(c, t, apps); err != nil {
+			return v, t, err
+		}
 	}
 	known := len(apps) == 0 && t.ApplicationID == ""
 	for _, a := range apps {
 		v.Application.Options = append(v.Application.Options, pages.Option{Value: string(a.ID), Text: a.Name, Chosen: a.ID == t.ApplicationID})
 		known = known || a.ID == t.ApplicationID
-	}
-	if e := c.Query("environment"); e != "" {
-		parsed, ok := domain.ParseEnvironment(e)
-		known, t.Environment = known && ok, parsed
 	}
 	for _, e := range []domain.Environment{domain.Sandbox, domain.Live} {
 		v.Environment.Options = append(v.Environment.Options, pages.Option{Value: string(e), Text: string(e), Chosen: e == t.Environment})
@@ -169,6 +190,29 @@ func (p *Portal) deliveriesForm(c *call) (v deliveriesView, t domain.Tenant, err
 		return v, t, domain.ErrNotFound
 	}
 	return v, t, nil
+}
+
+// askedToBook is how many applications are asked for their last delivery.
+const askedToBook = 20
+
+// lastToBook is the application that booked last in the tenant's environment: the first one
+// where none has booked there, empty where there is none.
+func (p *Portal) lastToBook(c *call, t domain.Tenant, apps []domain.Application) (last domain.ID, err error) {
+	var at time.Time
+	for i, a := range apps[:min(len(apps), askedToBook)] {
+		if i == 0 {
+			last = a.ID
+		}
+		t.ApplicationID = a.ID
+		found, err := p.Handling.List(c.ctx(), t, domain.DeliveryFilter{NewestFirst: true}, domain.PageRequest{Limit: 1})
+		if err != nil {
+			return "", err
+		}
+		if len(found) > 0 && found[0].CreatedAt.After(at) {
+			last, at = a.ID, found[0].CreatedAt
+		}
+	}
+	return last, nil
 }
 
 // searchDeliveries leads to the one delivery that is meant, or lists those that it may be.
@@ -203,7 +247,11 @@ type deliveryView struct {
 	Moves             []move
 	From              string
 	Scenario, Seconds pages.Field
-	Simulating        string // the scenario that moves it; empty: none
+	Distance, Payment string
+	Tracking          string             // the page for the recipient
+	Simulating        *domain.Simulation // that moves it; nil: none
+	Plays             string             // its scenario, in words
+	MayStop           bool
 }
 
 // step is a line of the timeline.
@@ -240,7 +288,9 @@ func (p *Portal) deliveryPage(c *call, status int, n *pages.Notice) error {
 		Code: pages.Code{ID: "call", Text: `curl -H "Authorization: Bearer $WAYBILL_API_KEY" ` + p.baseURL(d.Tenant.Environment) +
 			"/deliveries/" + string(d.ID)},
 	}
+	v.Distance, v.Payment, v.Tracking = distanceOf(d.Quote.Distance), paymentOf(d.Payment), p.options.TrackingBaseURL+"/"+v.Row.Reference
 	if c.may(domain.ActSimulate) {
+		v.MayStop = d.Simulating()
 		for _, to := range story.Next {
 			if to != domain.Cancelled {
 				v.Moves = append(v.Moves, move{To: string(to), Text: "Move to " + spaced(string(to))})
@@ -251,7 +301,11 @@ func (p *Portal) deliveryPage(c *call, status int, n *pages.Notice) error {
 		}
 	}
 	if d.Simulating() {
-		v.Simulating = spaced(string(d.Simulation().Scenario))
+		v.Simulating, v.Plays = d.Simulation(), spaced(string(d.Simulation().Scenario))
+	}
+	if len(c.errors) > 0 && v.Scenario.Name == "" { // there is no form to show them in
+		v.Notice = &pages.Notice{Tone: "bad", Title: "Nothing was changed", Lines: append(slices.Sorted(maps.Values(c.errors)),
+			"A simulation starts from booked, and no other one may run.")}
 	}
 	return p.show(c, status, "delivery", "Delivery "+string(d.Reference), v)
 }
@@ -414,6 +468,10 @@ func (p *Portal) simulateDelivery(c *call) error {
 		return p.deliveryPage(c, http.StatusUnprocessableEntity, nil)
 	}
 	return p.changed(c, p.Handling.Simulate(c.ctx(), c.actor(), domain.ID(c.Param("delivery")), plan), "simulated")
+}
+
+func (p *Portal) stopSimulation(c *call) error {
+	return p.changed(c, p.Handling.StopSimulation(c.ctx(), c.actor(), domain.ID(c.Param("delivery"))), "simulation-stopped")
 }
 
 // changed leads back to the delivery, or shows it with what stood in the way.

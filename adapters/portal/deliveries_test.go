@@ -231,3 +231,60 @@ func TestALiveDeliveryIsCancelledByAnOwnerAndMovedByNobody(t *testing.T) {
 		t.Error("what is cancelled can be cancelled")
 	}
 }
+
+func TestASimulationIsWatchedAndStopped(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	id := s.booked(t, s.house, domain.Sandbox)
+	r, viewer := s.signedIn(t, s.house, domain.RoleDeveloper), s.signedIn(t, s.house, domain.RoleViewer)
+	action, form := r.get(at(id)).form(t, "Start simulation")
+	form.Set("scenario", "delivered")
+	r.post(action, form)
+	if p := viewer.get(at(id)); !strings.Contains(p.body, "0 of ") || !strings.Contains(p.body, "the next one is due <time") ||
+		strings.Contains(p.body, "Stop the simulation") {
+		t.Errorf("a viewer sees\n%s", p.body)
+	}
+	action, form = r.get(at(id)).form(t, "Stop the simulation")
+	for range 2 { // the second one changes nothing
+		if p := r.post(action, form); p.at != at(id) || !strings.Contains(p.body, "No simulation runs any more") ||
+			strings.Contains(p.body, "moves it by itself") {
+			t.Errorf("stopped: %d at %s\n%s", p.status, p.at, p.body)
+		}
+	}
+	entries := must[[]domain.AuditEntry](t)(s.audit.EntriesOfBusiness(t.Context(), s.house.business.ID,
+		domain.AuditFilter{Action: domain.ActionDeliveryStop}, domain.PageRequest{Limit: 5}))
+	if len(entries) != 1 || entries[0].Target != id {
+		t.Errorf("the audit log has %+v", entries)
+	}
+	r.post(at(id)+"/move", url.Values{"from": {"booked"}, "status": {"assigned"}})
+	if p := r.post(at(id)+"/simulate", url.Values{"scenario": {"x"}, "step_seconds": {"2"}}); p.status != http.StatusUnprocessableEntity ||
+		!strings.Contains(p.body, "Nothing was changed") || !strings.Contains(p.body, "Choose one of the list.") {
+		t.Errorf("a bad scenario for one that has moved: %d\n%s", p.status, p.body)
+	}
+}
+
+func TestTheListOpensOnTheApplicationThatBookedLastAndADeliveryTellsAllThatIsKnown(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	second := s.house
+	second.app = must[domain.Application](t)(s.tenants.CreateApplication(t.Context(), operator, s.house.business.ID, "A second shop"))
+	r := s.signedIn(t, s.house, domain.RoleViewer)
+	s.wait(time.Second)
+	for _, h := range []house{second, s.house} {
+		s.wait(time.Second)
+		id := s.booked(t, h, domain.Sandbox, func(b *domain.Booking) {
+			b.Dropoff.Municipality, b.Dropoff.Address = "", "7 Palm Lane"
+			b.Payment = domain.Payment{Type: domain.CashOnDelivery, GoodsValue: &domain.Money{Minor: 4505, Currency: "GHS"}}
+			b.Quote.Distance = domain.Distance{Kilometres: 4.2, Source: domain.DistanceRoad}
+		})
+		if p := r.get("/deliveries"); !strings.Contains(p.body, `data-id="`+string(id)+`"`) || !strings.Contains(p.body, "7 Palm Lane") {
+			t.Errorf("the list lacks %s of %s, or where it goes", id, h.app.Name)
+		}
+		p := r.get(at(id))
+		for _, text := range []string{"45.05 GHS to collect", "4.20 km, road", `<a href="http://live.example/track/`} {
+			if !strings.Contains(p.body, text) {
+				t.Errorf("the delivery lacks %q", text)
+			}
+		}
+	}
+}

@@ -51,6 +51,9 @@ type keyView struct {
 	LastUsedAt               time.Time
 	ExpiresAt                *time.Time
 	Soon, Revoked            bool
+	ReplacedBy               string // the last four of the key that a rotation made; empty: none, or long ago
+	ReplacedAt               time.Time
+	UsedSince                bool   // after the minute in which it was replaced
 	Once                     string // the ID of the key that Rotate will make
 	Calls                    int64  // in the last 24 hours
 	Routes                   []routeView
@@ -64,12 +67,18 @@ type routeView struct {
 	Last        time.Time
 }
 
-// called tells what the key called in the last 24 hours.
+// called tells what the key called in the last 24 hours. Calls are counted by the minute
+// and soon; when the key was last used is stored to the second, and later.
 func (v *keyView) called(routes []domain.Usage, now time.Time) {
+	v.UsedSince = v.LastUsedAt.After(v.ReplacedAt)
 	list := asked{values: url.Values{"key": {v.ID}, "created_after": {now.Add(-24 * time.Hour).Truncate(time.Minute).Format(time.RFC3339)}}}
 	v.List = list.with("", "")
 	for _, u := range routes {
 		v.Calls += u.Calls
+		if u.Last.After(v.LastUsedAt) {
+			v.LastUsedAt = u.Last
+		}
+		v.UsedSince = v.UsedSince || u.Last.After(v.ReplacedAt)
 		v.Routes = append(v.Routes, routeView{Route: u.Route, Href: list.with("route", u.Route), Calls: u.Calls, Last: u.Last})
 	}
 }
@@ -100,7 +109,7 @@ func (p *Portal) keysPage(c *call, status int, n *pages.Notice) error {
 	if err != nil {
 		return err
 	}
-	makers, err := p.makers(c)
+	past, err := p.keyHistory(c)
 	if err != nil {
 		return err
 	}
@@ -130,7 +139,7 @@ func (p *Portal) keysPage(c *call, status int, n *pages.Notice) error {
 	}
 	now := p.options.Clock.Now()
 	for _, k := range keys {
-		shown := showKey(k, now, makers)
+		shown := showKey(k, now, past, keys)
 		if k.RevokedAt != nil || k.ExpiresAt != nil && !now.Before(*k.ExpiresAt) {
 			v.Past = append(v.Past, shown)
 			continue
@@ -142,11 +151,12 @@ func (p *Portal) keysPage(c *call, status int, n *pages.Notice) error {
 	return p.show(c, status, "keys", "Keys of "+app.Name, v)
 }
 
-func showKey(k domain.APIKey, now time.Time, makers map[domain.ID]string) keyView {
+// showKey is a key; all are those among which its successor may be.
+func showKey(k domain.APIKey, now time.Time, past keyHistory, all []domain.APIKey) keyView {
 	v := keyView{
 		ID: string(k.ID), LastFour: k.LastFour, Prefix: domain.KeyPrefix(k.Environment), At: "/apps/" + string(k.ApplicationID) + "/" +
 			string(k.Environment) + "/keys/" + string(k.ID),
-		All: len(k.Scopes) == len(domain.AllScopes()), MadeBy: makers[k.ID], CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt,
+		All: len(k.Scopes) == len(domain.AllScopes()), MadeBy: past.makers[k.ID], CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt,
 		Soon: k.ExpiresAt != nil && k.ExpiresAt.Sub(now) < 7*24*time.Hour, Revoked: k.RevokedAt != nil,
 	}
 	for _, s := range k.Scopes {
@@ -155,27 +165,39 @@ func showKey(k domain.APIKey, now time.Time, makers map[domain.ID]string) keyVie
 	if k.LastUsedAt != nil {
 		v.LastUsedAt = *k.LastUsedAt
 	}
+	successor := past.successors[k.ID]
+	for _, other := range all {
+		if other.ID == successor {
+			v.ReplacedBy, v.ReplacedAt = other.LastFour, other.CreatedAt
+		}
+	}
 	return v
 }
 
-// makers are who made keys, by their IDs, as far as the audit log was read.
-func (p *Portal) makers(c *call) (map[domain.ID]string, error) {
-	by := map[domain.ID]string{}
+// keyHistory is what the audit log tells of keys by their IDs, as far as it was read.
+type keyHistory struct {
+	makers     map[domain.ID]string
+	successors map[domain.ID]domain.ID // the last one that a rotation made
+}
+
+func (p *Portal) keyHistory(c *call) (keyHistory, error) {
+	past := keyHistory{makers: map[domain.ID]string{}, successors: map[domain.ID]domain.ID{}}
 	for _, action := range []domain.Action{domain.ActionKeyCreate, domain.ActionKeyRotate} {
 		entries, err := p.Audit.EntriesOfBusiness(c.ctx(), c.business(), domain.AuditFilter{Action: action},
 			domain.PageRequest{Limit: madeByEntries})
 		if err != nil {
-			return nil, err
+			return past, err
 		}
-		for _, e := range entries {
+		for _, e := range slices.Backward(entries) {
 			made := e.Target
 			if action == domain.ActionKeyRotate {
 				made = domain.ID(e.Details["successor"])
+				past.successors[e.Target] = made
 			}
-			by[made] = actorName(e.Actor)
+			past.makers[made] = actorName(e.Actor)
 		}
 	}
-	return by, nil
+	return past, nil
 }
 
 // actorName is an actor as a business sees it: persons by name, all others as the
@@ -298,7 +320,7 @@ func (p *Portal) showNewKey(c *call, app domain.Application, k tenancy.IssuedKey
 		base = p.options.LiveBaseURL
 	}
 	v := newKeyView{
-		App: app, Key: showKey(k.APIKey, p.options.Clock.Now(), nil), Old: old, List: at, Env: string(k.Environment),
+		App: app, Key: showKey(k.APIKey, p.options.Clock.Now(), keyHistory{}, nil), Old: old, List: at, Env: string(k.Environment),
 		Secret: pages.Secret{Title: "Copy the key now", Note: "It is shown this once. Keep it where your program reads its secrets, never in " +
 			"its source.", Label: "The new key", Secret: k.Secret},
 		Call: pages.Code{ID: "call", Text: `curl -H "Authorization: Bearer $WAYBILL_API_KEY" ` + base + "/api-key"},
@@ -333,7 +355,7 @@ func (p *Portal) oneKey(c *call) (v keyPage, err error) {
 		return v, err
 	}
 	now := p.options.Clock.Now()
-	v.Key, v.Env, v.Notice, v.May = showKey(k, now, nil), string(e), c.told(), c.may(keyAct(c))
+	v.Key, v.Env, v.Notice, v.May = showKey(k, now, keyHistory{}, nil), string(e), c.told(), c.may(keyAct(c))
 	v.Key.Once = p.drawKeyID()
 	v.List = "/apps/" + string(v.App.ID) + "/" + string(e) + "/keys"
 	if k.RevokedAt != nil {
@@ -387,6 +409,17 @@ func (p *Portal) askRevoke(c *call) error {
 	v, err := p.oneKey(c)
 	if err != nil {
 		return err
+	}
+	past, err := p.keyHistory(c)
+	if err != nil {
+		return err
+	}
+	if successor := past.successors[domain.ID(v.Key.ID)]; successor != "" {
+		k, err := p.Tenants.KeyOf(c.ctx(), c.business(), v.App.ID, domain.Environment(v.Env), successor)
+		if err != nil {
+			return err
+		}
+		v.Key.ReplacedBy, v.Key.ReplacedAt = k.LastFour, k.CreatedAt
 	}
 	routes, err := p.Requests.RoutesOfKey(c.ctx(), c.business(), domain.ID(v.Key.ID))
 	if err != nil {

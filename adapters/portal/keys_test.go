@@ -235,3 +235,37 @@ func TestARevokedKeyIsNotAskedAbout(t *testing.T) {
 		t.Errorf("%d\n%s", p.status, p.body)
 	}
 }
+
+func TestAKeyThatWasReplacedTellsOfCallsSinceThen(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleOwner)
+	list, old := s.house.keysPath(domain.Sandbox), s.house.key[domain.Sandbox]
+	row := func() string {
+		_, found, _ := strings.Cut(r.get(list).body, `<tr data-id="`+string(old.ID)+`"`)
+		found, _, _ = strings.Cut(found, "</tr>")
+		return found
+	}
+	if text := row(); !strings.Contains(text, "1 call</summary>") && !strings.Contains(text, "1 call in 24 hours") || strings.Contains(text,
+		`<td data-label="Last used"><span><span class="quiet">never`) {
+		t.Errorf("after the first call:\n%s", text)
+	}
+	s.wait(2 * time.Minute)
+	ask := list + "/" + string(old.ID)
+	action, form := r.get(ask+"/rotate").form(t, "Rotate")
+	r.post(action, form)
+	successor := must[domain.APIKey](t)(s.tenants.Key(t.Context(), domain.ID(form.Get("once"))))
+	if text := row(); !strings.Contains(text, "replaced by …"+successor.LastFour) {
+		t.Errorf("after the rotation:\n%s", text)
+	}
+	if p := r.get(ask + "/revoke"); strings.Contains(p.body, "still uses it") ||
+		!strings.Contains(p.body, "No call since the minute in which") ||
+		!strings.Contains(p.body, "1 call in the last 24 hours</a> came before") {
+		t.Errorf("without a call since:\n%s", p.body)
+	}
+	s.wait(2 * time.Minute)
+	s.called(t, s.house, sandboxCall)
+	if p := r.get(ask + "/revoke"); !strings.Contains(p.body, "Something still uses it, though the key ending "+successor.LastFour) {
+		t.Errorf("with a call since:\n%s", p.body)
+	}
+}

@@ -76,6 +76,8 @@ var matrix = map[string]row{
 	"POST /deliveries/:delivery/move":     {may: developers, form: sent("from", "booked", "status", "assigned")},
 	"GET /deliveries/:delivery/simulate":  {may: members},
 	"POST /deliveries/:delivery/simulate": {may: developers, form: sent("scenario", "delivered", "step_seconds", "5")},
+	"GET /deliveries/:delivery/stop":      {may: members},
+	"POST /deliveries/:delivery/stop":     {may: developers},
 
 	"GET /people":                 {may: members},
 	"POST /people":                {may: owners, form: sent("email", "efua@new.example", "name", "Efua", "role", "viewer")},

@@ -86,6 +86,8 @@ func routes() []route {
 		{method: post, path: "/deliveries/:delivery/move", act: always(domain.ActSimulate), handle: (*Portal).moveDelivery},
 		{method: get, path: "/deliveries/:delivery/simulate", act: read, handle: (*Portal).showDelivery},
 		{method: post, path: "/deliveries/:delivery/simulate", act: always(domain.ActSimulate), handle: (*Portal).simulateDelivery},
+		{method: get, path: "/deliveries/:delivery/stop", act: read, handle: (*Portal).showDelivery},
+		{method: post, path: "/deliveries/:delivery/stop", act: always(domain.ActSimulate), handle: (*Portal).stopSimulation},
 
 		{method: get, path: "/people", act: read, handle: (*Portal).listPeople},
 		{method: post, path: "/people", act: persons, handle: (*Portal).invite},

@@ -185,6 +185,15 @@ func (h *Handling) Simulate(ctx context.Context, by domain.AuditActor, id domain
 	})
 }
 
+// StopSimulation leaves a delivery where its simulation has brought it. Without one that
+// runs nothing is changed.
+func (h *Handling) StopSimulation(ctx context.Context, by domain.AuditActor, id domain.ID) error {
+	return h.change(ctx, by, id, domain.ActionDeliveryStop, nil, func(d *domain.Delivery) ([]domain.Event, error) {
+		d.StopSimulation(h.clock.Now())
+		return nil, nil
+	})
+}
+
 // change is one of a delivery of the actor's business. What changes nothing leaves no
 // record in the audit log.
 func (h *Handling) change(

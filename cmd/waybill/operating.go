@@ -51,7 +51,8 @@ func newPortal(u portal.UseCases, c *configs.Config, urls settings.PublicURLs, c
 	return portal.New(u, portal.Options{
 		BaseURL: urls.Portal, LiveBaseURL: urls.Live, SandboxBaseURL: urls.Sandbox, DocsURL: strings.TrimSuffix(urls.Sandbox, "/v1") +
 			docsite.Prefix,
-		TrustedProxies: c.TrustedProxies, Log: log, Clock: clock, Identifiers: ids, Mails: c.MailsAreRead(), Around: watch.Around,
+		TrackingBaseURL: urls.Tracking,
+		TrustedProxies:  c.TrustedProxies, Log: log, Clock: clock, Identifiers: ids, Mails: c.MailsAreRead(), Around: watch.Around,
 		Connections: d.portal,
 		Operations:  operationsOfAPI, PerKey: rateLimit(c.RateLimitPerKey), PerBusiness: rateLimit(c.RateLimitPerBusiness),
 		RequestLog: portal.RequestLog{Mode: newRequestLogMode(c), Keeping: settings.RequestLogKeeping(c)},

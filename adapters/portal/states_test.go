@@ -35,7 +35,7 @@ func everyState(t *testing.T, b *browser.Browser) {
 	show(viewer, "viewer-keys", live, "API keys")
 	show(viewer, "viewer-rotate", liveKey+"/rotate", "Rotate the live key")
 	show(viewer, "viewer-people", "/people", "People")
-	show(viewer, "viewer-remove", "/people/"+string(s.house.people[domain.RoleOwner].ID)+"/remove", "Remove adom owner")
+	show(viewer, "viewer-remove", "/people/"+string(s.house.people[domain.RoleOwner].ID)+"/remove", "Your role does not include this")
 	show(viewer, "viewer-refused", "/audit", "")
 
 	// Before anything is there.

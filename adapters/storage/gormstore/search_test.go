@@ -2,6 +2,7 @@ package gormstore_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -55,8 +56,12 @@ func TestNoSearchGivesTheDatabaseALongPattern(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, search := range []string{strings.Repeat("ﬀ", 127) + "x", "x" + strings.Repeat("ﬀ", 127), strings.Repeat("ﬀ", 128)} {
-				found, err := s.Read().PickupLocations.List(t.Context(), tenant, domain.PickupLocationFilter{Search: search},
-					domain.PageRequest{Limit: 25})
+				var found []domain.PickupLocation
+				err := ports.ErrTookTooLong
+				for try := 0; try < 5 && errors.Is(err, ports.ErrTookTooLong); try++ { // on a machine that does much else
+					found, err = s.Read().PickupLocations.List(t.Context(), tenant, domain.PickupLocationFilter{Search: search},
+						domain.PageRequest{Limit: 25})
+				}
 				if err != nil {
 					t.Fatal(err)
 				}

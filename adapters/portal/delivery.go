@@ -1,0 +1,270 @@
+package portal
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"waybill/adapters/pages"
+	"waybill/application/handling"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+type deliveryView struct {
+	Notice            *pages.Notice
+	Row               deliveryRow
+	Delivery          *domain.Delivery
+	App               domain.Application
+	Steps             []step
+	NoRequests        bool // the log does not answer
+	Code              pages.Code
+	Cancel            bool
+	Moves             []move
+	From              string
+	Scenario, Seconds pages.Field
+	Distance, Payment string
+	Tracking          string             // the page for the recipient
+	Simulating        *domain.Simulation // that moves it; nil: none
+	Plays             string             // its scenario, in words
+	MayStop           bool
+}
+
+// step is a line of the timeline.
+type step struct {
+	At                time.Time
+	Kind, Title, Tone string
+	Lines             []string
+	ID, Href          string
+	order             int // of those at one moment
+}
+
+// move is a status to which the delivery can be moved by hand.
+type move struct{ To, Text string }
+
+func (p *Portal) showDelivery(c *call) error { return p.deliveryPage(c, http.StatusOK, c.told()) }
+
+func (p *Portal) deliveryPage(c *call, status int, n *pages.Notice) error {
+	story, err := p.Handling.Story(c.ctx(), c.business(), domain.ID(c.Param("delivery")))
+	if err != nil {
+		return err
+	}
+	d := story.Delivery
+	app, err := p.Tenants.ApplicationOf(c.ctx(), c.business(), d.Tenant.ApplicationID)
+	if err != nil {
+		return err
+	}
+	requests, answered, err := p.requestsOf(c, d)
+	if err != nil {
+		return err
+	}
+	v := deliveryView{
+		Notice: n, Row: rowOf(d), Delivery: d, App: app, From: string(d.Status()), Steps: timeline(story, requests), NoRequests: !answered,
+		Cancel: c.may(cancelAct(d.Tenant.Environment)) && cancellable(d),
+		Code: pages.Code{ID: "call", Text: `curl -H "Authorization: Bearer $WAYBILL_API_KEY" ` + p.baseURL(d.Tenant.Environment) +
+			"/deliveries/" + string(d.ID)},
+	}
+	v.Distance, v.Payment, v.Tracking = distanceOf(d.Quote.Distance), paymentOf(d.Payment), p.options.TrackingBaseURL+"/"+v.Row.Reference
+	if c.may(domain.ActSimulate) {
+		v.MayStop = d.Simulating()
+		for _, to := range story.Next {
+			if to != domain.Cancelled {
+				v.Moves = append(v.Moves, move{To: string(to), Text: "Move to " + spaced(string(to))})
+			}
+		}
+		if d.Simulated() && d.Status() == domain.Booked && !d.Simulating() {
+			v.Scenario, v.Seconds = c.scenarioField(d), c.secondsField()
+		}
+	}
+	if d.Simulating() {
+		v.Simulating, v.Plays = d.Simulation(), spaced(string(d.Simulation().Scenario))
+	}
+	if len(c.errors) > 0 && v.Scenario.Name == "" { // there is no form to show them in
+		v.Notice = &pages.Notice{Tone: "bad", Title: "Nothing was changed", Lines: append(slices.Sorted(maps.Values(c.errors)),
+			"A simulation starts from booked, and no other one may run.")}
+	}
+	return p.show(c, status, "delivery", "Delivery "+string(d.Reference), v)
+}
+
+func (p *Portal) baseURL(e domain.Environment) string {
+	if e == domain.Live {
+		return p.options.LiveBaseURL
+	}
+	return p.options.SandboxBaseURL
+}
+
+// cancellable reports whether a cancellation would be taken now.
+func cancellable(d *domain.Delivery) bool {
+	return slices.Contains(d.Next(domain.ActorCaller), domain.Cancelled)
+}
+
+// cancelAct is what cancelling takes; a live one takes more.
+func cancelAct(e domain.Environment) domain.Act {
+	if e == domain.Live {
+		return domain.ActCancelLiveDeliveries
+	}
+	return domain.ActSimulate
+}
+
+// requestsOf are the last calls about a delivery. Where the log does not answer soon the
+// page has all the rest, and answered is false.
+func (p *Portal) requestsOf(c *call, d *domain.Delivery) (requests []domain.RequestRecord, answered bool, err error) {
+	ctx, cancel := context.WithTimeout(c.ctx(), logTimeout)
+	defer cancel()
+	requests, err = p.Requests.List(ctx, c.business(),
+		domain.RequestFilter{DeliveryID: d.ID, CreatedAfter: new(d.CreatedAt.Add(-time.Minute))}, domain.PageRequest{Limit: requestsTold})
+	if ports.StorageUnavailable(err) {
+		return nil, false, nil
+	}
+	return requests[:min(len(requests), requestsTold)], true, err
+}
+
+// logTimeout is how long a page waits for the request log that has more to show.
+const logTimeout = time.Second
+
+// requestsTold is how many calls about a delivery its page shows: the last ones.
+const requestsTold = 50
+
+// timeline is everything that became of a delivery, in its order.
+func timeline(s handling.Story, requests []domain.RequestRecord) (steps []step) {
+	for _, r := range requests {
+		shown := step{At: r.ID.MadeAt(), Kind: "request", Title: r.Route, ID: string(r.ID), Href: "/requests/" + string(r.ID), order: 0,
+			Lines: []string{strconv.Itoa(r.Status) + " after " + took(r.Took)}}
+		if r.Failed() {
+			shown.Tone, shown.Lines[0] = "bad", strconv.Itoa(r.Status)+" "+r.Code
+		}
+		if r.Replayed {
+			shown.Lines = append(shown.Lines, "the answer of before, by its Idempotency-Key")
+		}
+		steps = append(steps, shown)
+	}
+	for _, e := range s.Events {
+		shown := step{At: e.OccurredAt, Kind: "event", Title: spaced(string(e.Status)), Tone: statusTones[e.Status], ID: string(e.ID), order: 1,
+			Lines: []string{string(e.Type) + ", number " + strconv.Itoa(e.Sequence)}}
+		if e.Reason != "" {
+			shown.Lines = append(shown.Lines, "reason: "+spaced(string(e.Reason)))
+		}
+		steps = append(steps, shown)
+	}
+	for _, w := range s.Webhooks {
+		steps = append(steps, webhookSteps(w)...)
+	}
+	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.order, b.order)) })
+	return steps
+}
+
+// webhookSteps are the attempts of a webhook, or that none was made yet.
+func webhookSteps(w handling.Webhook) (steps []step) {
+	host := w.URL
+	if u, err := url.Parse(w.URL); err == nil {
+		host = u.Host
+	}
+	for _, a := range w.Attempts {
+		shown := step{At: a.Result.StartedAt, Kind: "webhook", Title: string(w.EventType) + " sent to " + host, ID: string(a.ID), order: 2}
+		switch {
+		case a.Result.Succeeded():
+			shown.Tone = "good"
+			shown.Lines = []string{"answered " + strconv.Itoa(a.Result.StatusCode) + " after " + took(a.Result.Duration)}
+		case a.Result.StatusCode != 0:
+			shown.Tone, shown.Lines = "bad", []string{"answered " + strconv.Itoa(a.Result.StatusCode)}
+		default:
+			shown.Tone, shown.Lines = "bad", []string{"no answer: " + spaced(string(a.Result.Error))}
+		}
+		if a.NextAt != nil {
+			shown.Lines = append(shown.Lines, "next try at "+a.NextAt.UTC().Format("15:04:05 UTC"))
+		}
+		steps = append(steps, shown)
+	}
+	if len(w.Attempts) == 0 {
+		shown := step{At: w.CreatedAt, Kind: "webhook", Title: string(w.EventType) + " to " + host, Lines: []string{spaced(string(w.Status))},
+			order: 2}
+		steps = append(steps, shown)
+	}
+	return steps
+}
+
+func (c *call) scenarioField(d *domain.Delivery) pages.Field {
+	f := pages.Field{ID: "scenario", Name: "scenario", Label: "Scenario"}
+	for _, s := range domain.Scenarios() {
+		if s != domain.ScenarioManual && (domain.Plan{Scenario: s}).Fits(d.Payment.Type) == nil {
+			f.Options = append(f.Options, pages.Option{Value: string(s), Text: spaced(string(s))})
+		}
+	}
+	return c.field(f)
+}
+
+func (c *call) secondsField() pages.Field {
+	return c.field(pages.Field{Name: "step_seconds", Type: "number", Label: "Seconds between steps", Value: "2"})
+}
+
+// cancelDelivery asks once more what the role may do: the environment of the delivery is
+// known only when it was found.
+func (p *Portal) cancelDelivery(c *call) error {
+	id := domain.ID(c.Param("delivery"))
+	t, err := p.Handling.Tenant(c.ctx(), c.business(), id)
+	if err != nil {
+		return err
+	}
+	if err := c.principal.Allows(cancelAct(t.Environment), p.options.Clock.Now()); err != nil {
+		return err
+	}
+	return p.changed(c, p.Handling.Cancel(c.ctx(), c.actor(), id), "delivery-cancelled")
+}
+
+func (p *Portal) askCancel(c *call) error {
+	d, err := p.Handling.Get(c.ctx(), c.business(), domain.ID(c.Param("delivery")))
+	if err != nil {
+		return err
+	}
+	return p.show(c, http.StatusOK, "cancel", "Cancel a delivery", deliveryView{
+		Row: rowOf(d), Delivery: d, Cancel: c.may(cancelAct(d.Tenant.Environment)) && cancellable(d),
+	})
+}
+
+func (p *Portal) moveDelivery(c *call) error {
+	err := p.Handling.Move(c.ctx(), c.actor(), domain.ID(c.Param("delivery")), domain.Status(c.form.Get("from")),
+		domain.Status(c.form.Get("status")))
+	return p.changed(c, err, "delivery-moved")
+}
+
+func (p *Portal) simulateDelivery(c *call) error {
+	plan := domain.Plan{Scenario: domain.Scenario(c.form.Get("scenario"))}
+	var fields []domain.FieldError
+	if !slices.Contains(domain.Scenarios(), plan.Scenario) {
+		fields = append(fields, domain.FieldError{Field: "scenario", Code: domain.FieldNotAllowed, Message: "Choose one of the list."})
+	}
+	var err error
+	if plan.StepSeconds, err = strconv.Atoi(strings.TrimSpace(c.form.Get("step_seconds"))); err != nil || plan.StepSeconds < 1 ||
+		plan.StepSeconds > domain.MaxStepSeconds {
+		fields = append(fields, domain.FieldError{Field: "step_seconds", Code: domain.FieldOutOfRange, Message: "A whole number from 1 to " +
+			strconv.Itoa(domain.MaxStepSeconds) + "."})
+	}
+	if len(fields) > 0 {
+		c.wrong(domain.Invalid(fields...))
+		return p.deliveryPage(c, http.StatusUnprocessableEntity, nil)
+	}
+	return p.changed(c, p.Handling.Simulate(c.ctx(), c.actor(), domain.ID(c.Param("delivery")), plan), "simulated")
+}
+
+func (p *Portal) stopSimulation(c *call) error {
+	return p.changed(c, p.Handling.StopSimulation(c.ctx(), c.actor(), domain.ID(c.Param("delivery"))), "simulation-stopped")
+}
+
+// changed leads back to the delivery, or shows it with what stood in the way.
+func (p *Portal) changed(c *call, err error, said string) error {
+	var e *domain.Error
+	if errors.As(err, &e) && (e.Kind == domain.KindConflict || e.Kind == domain.KindLimited || e.Kind == domain.KindInvalid) {
+		return p.deliveryPage(c, statusOf(err), &pages.Notice{Tone: "bad", Title: "Nothing was changed", Lines: []string{e.Message}})
+	}
+	if err != nil {
+		return err
+	}
+	return c.lead("/deliveries/" + c.Param("delivery") + "?done=" + said)
+}

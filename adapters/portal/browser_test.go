@@ -93,7 +93,9 @@ func (s *scene) wantQuiet(t *testing.T, p *browser.Page) {
 // to goes to a page of the portal.
 func to(t *testing.T, p *browser.Page, url, heading string) {
 	t.Helper()
-	browser.Eval[bool](t, p, "(location.href = "+browser.Quoted(url)+") !== ''")
+	// The page that is left may have the same heading.
+	browser.Eval[bool](t, p, "(window.left = true, location.href = "+browser.Quoted(url)+") !== ''")
+	p.Eventually(t, "another page", "window.left === undefined")
 	settled(t, p, heading)
 }
 

@@ -62,7 +62,7 @@ func everyState(t *testing.T, b *browser.Browser) {
 	p = w.in(domain.RoleOwner)
 	show(p, "rotate", liveKey+"/rotate", "Rotate the live key")
 	must[domain.APIKey](t)(s.tenants.RevokeKey(t.Context(), operator, s.house.key[domain.Live].ID))
-	show(p, "revoked", liveKey+"/revoke", "Revoke the live key")
+	show(p, "revoked", liveKey+"/revoke", "was revoked")
 	p.to(live, "API keys")
 	browser.Eval[bool](t, p.Page, "(document.querySelector('details').open = true)")
 	examine(t, p.Page, "past-keys")

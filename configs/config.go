@@ -78,8 +78,8 @@ func (c *Config) Develop() { c.development = true }
 // is what a proxy and the links in mails go to.
 func (c *Config) PortalMayMove() bool { return c.development && !c.IsSet("portal_addr") }
 
-// MailsAreRead tells whether somebody gets the mails: by a mail server, or from the log
-// of a development server.
+// MailsAreRead tells whether mails arrive anywhere: at a mail server, or in the log of
+// a development server.
 func (c *Config) MailsAreRead() bool { return c.SMTPURL != "" || c.development }
 
 // Warnings are what is odd and stops nothing, such as a variable that is

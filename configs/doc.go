@@ -11,9 +11,9 @@
 //   - All problems are told at once, each with the name of the setting, where
 //     its value came from and how to mend it. Values that may hold a secret
 //     are never repeated.
-//   - A mistyped name in the file stops the program, since nobody else owns
-//     that file. A mistyped WAYBILL_ variable is a warning: the environment is
-//     shared with other programs.
+//   - A mistyped name in the file stops the program, since only this program
+//     reads the file. A mistyped WAYBILL_ variable is a warning: the environment
+//     is shared with other programs.
 //   - An empty variable counts as not set, so that a file of variables can
 //     name what it leaves alone.
 //   - A secret has a type of its own that prints as [redacted] wherever it is

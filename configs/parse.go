@@ -49,8 +49,8 @@ func (f field) problem(value any, source string, cause error) Problem {
 // userInfo is what stands before the host of an address, valid or not.
 var userInfo = regexp.MustCompile(`//.*@`)
 
-// withoutUser takes out of an address who may use it, a password perhaps: that
-// it has one is told, and not which.
+// withoutUser replaces user and password in an address: the result shows that
+// there are some, not which.
 func withoutUser(s string) string { return userInfo.ReplaceAllString(s, "//"+redacted+"@") }
 
 func shorten(s string) string {

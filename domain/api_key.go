@@ -76,14 +76,14 @@ type APIKey struct {
 // Allows reports whether the key has the scope.
 func (k *APIKey) Allows(s Scope) bool { return slices.Contains(k.Scopes, s) }
 
-// Credential is a key together with whom it speaks for.
+// Credential is a key together with its application and business.
 type Credential struct {
 	Key         APIKey
 	Application Application
 	Business    Business
 }
 
-// Tenant is whom the credential acts for.
+// Tenant is the customer that the credential acts for.
 func (c *Credential) Tenant() Tenant {
 	return Tenant{BusinessID: c.Business.ID, ApplicationID: c.Application.ID, Environment: c.Key.Environment}
 }
@@ -173,8 +173,8 @@ func soundSecret(prefix, secret string) bool {
 	return secret[len(body):] == checksum(body)
 }
 
-// HoldsAPIKey reports whether a text has what only API keys begin with in it: then
-// it is kept nowhere, and shown to nobody.
+// HoldsAPIKey reports whether a text has what only API keys begin with in it: such
+// a text is neither stored nor shown.
 func HoldsAPIKey(text string) bool {
 	folded := strings.ToLower(text)
 	return strings.Contains(folded, livePrefix) || strings.Contains(folded, testPrefix)

@@ -3,12 +3,12 @@ package domain
 import "net/netip"
 
 // clientNetwork is how much of an address of IPv6 counts: providers give a
-// household or an office 56 bits, and who has it may use all that is below.
+// household or an office 56 bits, and any address below them is its own.
 const clientNetwork = 56
 
-// ClientAddress is whom failures, misses and streams of a client count against,
-// at every listener: the address as text, or for IPv6 its network. What is no
-// address is "unknown".
+// ClientAddress is the name that failures, misses and streams of a client count
+// against, at every listener: the address as text, or for IPv6 its network. A
+// text that is no address gives "unknown".
 func ClientAddress(text string) string {
 	ip, err := netip.ParseAddr(text)
 	if err != nil {

@@ -28,7 +28,7 @@ func Statuses() []Status {
 	return []Status{Booked, Assigned, PickedUp, InTransit, Delivered, Failed, Cancelled, Outsourced}
 }
 
-// Actor is who causes a transition.
+// Actor is the party that causes a transition.
 type Actor string
 
 // The actors.

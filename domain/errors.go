@@ -11,8 +11,8 @@ import (
 // vocabulary (HTTP status, exit code).
 type Kind int
 
-// The kinds, in the order of their HTTP statuses. The zero Kind is Internal,
-// so that an Error nobody classified is never blamed on the caller.
+// The kinds, in the order of their HTTP statuses. The zero Kind is Internal, so
+// that an Error without a kind is never blamed on the caller.
 const (
 	KindInternal        Kind = iota // 500
 	KindMalformed                   // 400: the request cannot be read
@@ -89,9 +89,9 @@ type FieldError struct {
 	Message string
 }
 
-// Error is the one error type of all layers. Message is written for the
-// person who reads a log of the client; Details is for programs. Err is the
-// cause and never leaves the process.
+// Error is the one error type of all layers. Message is written for a reader of
+// the client's log; Details is for programs. Err is the cause and never leaves
+// the process.
 type Error struct {
 	Kind       Kind
 	Code       string
@@ -125,8 +125,8 @@ func HasCode(err error, code string) bool {
 	return errors.As(err, &e) && e.Code == code
 }
 
-// ErrNotFound answers for an ID that is malformed, unknown or somebody
-// else's. One text for the three: the answer must not tell them apart.
+// ErrNotFound answers for an ID that is malformed, unknown or another customer's.
+// One text for the three: the answer must not tell them apart.
 var ErrNotFound = &Error{
 	Kind:    KindNotFound,
 	Code:    CodeNotFound,
@@ -149,8 +149,8 @@ func Invalid(fields ...FieldError) *Error {
 // busyFor is when to come back for a record that others hold.
 const busyFor = 3 * time.Second
 
-// Busy answers where somebody else's change held a record for all the time one
-// waits for that. Nothing was changed.
+// Busy answers where another transaction held a record for longer than the wait
+// for it. Nothing was changed.
 func Busy(cause error) *Error {
 	return &Error{
 		Kind: KindUnavailable, Code: CodeServiceUnavailable, RetryAfter: busyFor, Err: cause,

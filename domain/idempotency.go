@@ -19,9 +19,9 @@ type KeyRecord struct {
 	Answer      Answer   // the zero Answer: not answered yet
 	CreatedAt   time.Time
 
-	// LeaseLeft is, of a record that is not answered yet, how long whoever
-	// works on it may go on without a sign of life, by the clock of the
-	// database. Zero or less: nobody does, and the request may be resumed.
+	// LeaseLeft is, of a record without an answer, the time left until its lease
+	// runs out, by the clock of the database. Zero or less: no process works on
+	// it, and the request may be resumed.
 	LeaseLeft time.Duration
 }
 

@@ -51,7 +51,7 @@ type Link struct {
 // Site is where the link leads.
 func (l Link) Site() Site { return SiteOf(l.BusinessID) }
 
-// Usable answers nil, or tells why the link lets nobody in.
+// Usable answers nil, or the reason why the link does not work.
 func (l Link) Usable(now time.Time) error {
 	switch {
 	case l.UsedAt != nil && !l.UsedAt.Before(l.ExpiresAt):

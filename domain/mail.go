@@ -46,7 +46,7 @@ func (k MailKind) Roles() []Role {
 func (k MailKind) Lifetime() time.Duration {
 	switch k {
 	case MailSignInLink:
-		return time.Hour // whoever asked for it has gone, or asked again
+		return time.Hour // later the person has gone, or has asked again
 	case MailInvitation:
 		return LinkInvitation.Lifetime()
 	}

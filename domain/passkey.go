@@ -64,7 +64,7 @@ type CeremonyPurpose string
 // The purposes there are.
 const (
 	CeremonyAdd     CeremonyPurpose = "add"     // of a passkey
-	CeremonySignIn  CeremonyPurpose = "sign_in" // of anybody
+	CeremonySignIn  CeremonyPurpose = "sign_in" // of a person not known yet
 	CeremonyConfirm CeremonyPurpose = "confirm" // of a session that goes on
 )
 
@@ -117,8 +117,8 @@ func WebOrigin(base *url.URL) string {
 	return base.Scheme + "://" + host
 }
 
-// PasskeyRefused answers where a passkey does not let in, for whatever reason: unknown,
-// removed, of somebody who may not come in, or signed wrongly.
+// PasskeyRefused answers for every passkey that does not work, whatever the reason:
+// unknown, removed, of a person who may not sign in, or signed wrongly.
 func PasskeyRefused(cause error) *Error {
 	return &Error{Kind: KindUnauthenticated, Code: CodePasskeyRefused, Err: cause,
 		Message: "This passkey does not let you in. Use another one, your password, or a link."}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Codes about what a person who has signed in may do.
+// Codes about the permissions of a person with a session.
 const (
 	CodeRoleRefused  = "ROLE_REFUSED"
 	CodeSignInTooOld = "SIGN_IN_TOO_OLD"

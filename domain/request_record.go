@@ -9,7 +9,7 @@ type RequestRecord struct {
 	// ClientID is the name that the caller gave the request; empty: none.
 	ClientID string
 
-	// Who asked. Of a request that was not let in, whatever of it is known.
+	// The caller. Of a request that was not admitted, as much as is known.
 	Environment   Environment
 	BusinessID    ID
 	ApplicationID ID

@@ -123,10 +123,10 @@ func (p Plan) Fits(payment PaymentType) error {
 // have ended.
 const longestBackOff = time.Minute
 
-// SimulationLimit refuses one more running simulation; firstEnd is how long it
-// is until the next of those that run will have ended. Where that moment has
-// passed, nobody knows when it comes: the caller waits as long again, so that it
-// comes back at growing distances while nothing does the steps.
+// SimulationLimit refuses one more running simulation; firstEnd is how long it is
+// until the next of those that run will have ended. Where that moment has passed
+// the next end is unknown: the caller waits as long again, so that its retries
+// grow further apart while no worker does the steps.
 func SimulationLimit(firstEnd time.Duration) *Error {
 	wait := firstEnd
 	if wait < 0 {

@@ -22,14 +22,14 @@ const (
 	// SessionKept is how long a session is kept after it would have expired, so that a
 	// browser that comes back is no new one.
 	SessionKept = 90 * day
-	// DeviceKept is how long a browser is known in which nobody signs in any more: as
-	// long as browsers keep a cookie.
+	// DeviceKept is how long a browser is remembered after its last sign-in: as long
+	// as browsers keep a cookie.
 	DeviceKept = 400 * day
 	// SeenEvery is how exactly it is kept when a session was used last.
 	SeenEvery = time.Minute
 )
 
-// SignInMethod is how a person showed who they are.
+// SignInMethod is how a person proved their identity.
 type SignInMethod string
 
 // The methods there are.

@@ -2,9 +2,9 @@ package domain
 
 import "time"
 
-// Tracking is what anyone may see of a delivery who has its reference. Who was
-// sent the link may pass it on, so there is nothing here that tells who the
-// recipient is, where they live or what they pay; and no identifier either.
+// Tracking is what anyone with the reference may see of a delivery. A recipient
+// may pass the link on, so it has neither name, address nor amount, and no
+// identifier.
 type Tracking struct {
 	Sender       string // trading name of the business
 	Municipality string // of the dropoff; empty: not known

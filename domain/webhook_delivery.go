@@ -54,8 +54,8 @@ type WebhookDelivery struct {
 }
 
 // WebhookDeliveryID is that of an event for the endpoint in a slot: the event's
-// own, with the slot for its last digit. So whoever stores an event for all
-// endpoints at once need not draw one for each.
+// own, with the slot for its last digit. So one statement can store an event for
+// all endpoints without drawing an ID for each.
 func WebhookDeliveryID(event ID, slot int) ID {
 	hex := event.Hex()
 	return ID(string(PrefixWebhookDelivery) + hex[:len(hex)-1] + string("0123456789abcdef"[slot]))

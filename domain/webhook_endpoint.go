@@ -237,8 +237,8 @@ func webhookURLNotAllowed(why string) *Error {
 	}
 }
 
-// WebhookURLBlocked is the 422 for a host that is not on the public internet,
-// or that nobody finds.
+// WebhookURLBlocked is the 422 for a host that is not on the public internet, or
+// has no address.
 func WebhookURLBlocked(why string) *Error { return webhookURLNotAllowed(why) }
 
 // WebhookEndpointDisabled is the 409 for asking that something be sent to an

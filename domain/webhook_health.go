@@ -29,7 +29,7 @@ type WebhookHealth struct {
 	SlowUntil *time.Time // served beside the others meanwhile, so that it delays none
 }
 
-// Slow reports whether the endpoint kept somebody waiting a short time ago.
+// Slow reports whether a recent attempt had to wait for the endpoint.
 func (h WebhookHealth) Slow(now time.Time) bool {
 	return h.SlowUntil != nil && now.Before(*h.SlowUntil)
 }
@@ -39,7 +39,7 @@ func (h WebhookHealth) Open(now time.Time) bool {
 	return h.OpenUntil != nil && now.Before(*h.OpenUntil)
 }
 
-// Hurry makes an open circuit one whose probe is due: somebody asked for an
+// Hurry makes the probe of an open circuit due, since a caller asked for an
 // attempt. hurried is false where the circuit is not open.
 func (h *WebhookHealth) Hurry(now time.Time) (hurried bool) {
 	if !h.Open(now) {

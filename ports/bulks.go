@@ -9,8 +9,8 @@ import (
 )
 
 var (
-	// ErrLeaseLost means that the bulk is not this holder's any more: somebody
-	// resumed it after the lease had run out, or it was answered.
+	// ErrLeaseLost means that the bulk is not this holder's any more: another
+	// process resumed it after the lease had run out, or it was answered.
 	ErrLeaseLost = errors.New("the lease of the bulk was lost")
 
 	// ErrItemDone means that the item's outcome is recorded already.
@@ -20,8 +20,8 @@ var (
 // BulkHold is the right of one process to work on a bulk.
 type BulkHold struct {
 	Key     string
-	ClaimID string        // of whoever began the bulk; its items are kept under it
-	Token   string        // 32 hex, the holder's own: fences off who held it before
+	ClaimID string        // of the first request of the bulk; its items are kept under it
+	Token   string        // 32 hex, the holder's own: fences off earlier holders
 	Lease   time.Duration // how long a sign of life lasts
 }
 

@@ -30,12 +30,12 @@ type Database interface {
 // Maintenance is what a process does about its storage by itself, again and
 // again. Any number of processes may do it at once.
 type Maintenance interface {
-	// PurgeExpired deletes what nobody can ask for any more, up to limit records of
-	// each kind, and tells how many there were and whether there may be more. What
-	// is expired goes by the clock of the database. Links and sessions go when they
-	// have expired, used or not, for domain.LinkKept and domain.SessionKept;
-	// mails when they have waited no more for domain.MailKept, and devices when nobody
-	// has signed in by them for domain.DeviceKept.
+	// PurgeExpired deletes records that can no longer be read, up to limit of each
+	// kind, and tells how many there were and whether there may be more. Expiry goes
+	// by the clock of the database. Links and sessions go when they have expired, used
+	// or not, for domain.LinkKept and domain.SessionKept; mails when they have waited
+	// no more for domain.MailKept, and devices domain.DeviceKept after their last
+	// sign-in.
 	PurgeExpired(ctx context.Context, limit int) (removed int, more bool, err error)
 	// AnalyzeRecentTables refreshes the planner statistics of tables that have just begun
 	// to grow, and tells of how many. Without it statements are slower, and nothing

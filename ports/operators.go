@@ -7,7 +7,7 @@ import (
 	"waybill/domain"
 )
 
-// OperatorReader reads who may operate the platform.
+// OperatorReader reads the operators of the platform.
 type OperatorReader interface {
 	// FindByDigest finds a token by a digest of its secret, of which there is one
 	// under each pepper.
@@ -17,7 +17,7 @@ type OperatorReader interface {
 	List(ctx context.Context) ([]domain.OperatorToken, error)
 }
 
-// OperatorStore changes who may operate the platform.
+// OperatorStore stores the operators of the platform.
 type OperatorStore interface {
 	OperatorReader
 	Insert(ctx context.Context, t domain.OperatorToken) error

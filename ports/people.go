@@ -7,13 +7,13 @@ import (
 	"waybill/domain"
 )
 
-// PersonReader reads who may sign in.
+// PersonReader reads the people who may sign in.
 type PersonReader interface {
 	Get(ctx context.Context, id domain.ID) (domain.Person, error)
 	FindByEmail(ctx context.Context, email domain.Email) (domain.Person, error)
 }
 
-// PersonStore changes who may sign in.
+// PersonStore stores the people who may sign in.
 type PersonStore interface {
 	PersonReader
 	// Add inserts the person, or returns the one that has the e-mail address;
@@ -25,7 +25,7 @@ type PersonStore interface {
 	Update(ctx context.Context, p domain.Person) error
 }
 
-// MembershipReader reads who belongs to which business. An empty business is the
+// MembershipReader reads the members of each business. An empty business is the
 // staff of the delivery company; a malformed or unknown one has no members.
 type MembershipReader interface {
 	// Members are the persons of one business, oldest membership first.
@@ -37,7 +37,7 @@ type MembershipReader interface {
 	OfPerson(ctx context.Context, person domain.ID) ([]domain.Membership, error)
 }
 
-// MembershipStore changes who belongs to which business.
+// MembershipStore stores the members of each business.
 type MembershipStore interface {
 	MembershipReader
 	// LockMembers is Members, in the order of their IDs, and holds their rows until

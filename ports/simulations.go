@@ -30,11 +30,11 @@ type SimulationReader interface {
 	Running(ctx context.Context) (int, error)
 }
 
-// SimulationStore counts the running simulations of each application, so that
-// a limit holds whoever starts them at the same moment.
+// SimulationStore counts the running simulations of each application, so that a
+// limit holds for concurrent starts too.
 //
-// Of the locks of a transaction the count is the first: whoever may begin or
-// end a simulation calls Lock or Enter before DeliveryStore.Lock.
+// Of the locks of a transaction the count is the first: a use case that may begin
+// or end a simulation calls Lock or Enter before DeliveryStore.Lock.
 type SimulationStore interface {
 	SimulationReader
 	// Lock holds the application's count until the transaction ends.

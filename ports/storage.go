@@ -176,7 +176,7 @@ type PickupLocationStore interface {
 	InsertAll(ctx context.Context, t domain.Tenant, all []domain.PickupLocation) error
 	Update(ctx context.Context, t domain.Tenant, p domain.PickupLocation) error
 	// LockAll is Lock for up to LocationsAtOnce, in the order of their IDs, so that
-	// two who lock many do not wait for each other. Who is not there is left out.
+	// two transactions that lock many do not deadlock. Missing ones are left out.
 	LockAll(ctx context.Context, t domain.Tenant, ids []domain.ID) ([]domain.PickupLocation, error)
 	// UpdateAll is Update for up to LocationsAtOnce; the caller has locked them, so
 	// that they are there.
@@ -214,10 +214,10 @@ type DeliveryStore interface {
 
 // TrackingReader reads what the public may see of a delivery.
 type TrackingReader interface {
-	// Find looks through the deliveries of all tenants in both environments:
-	// who has the reference has no tenant. All of the answer is of one moment.
+	// Find looks through the deliveries of all tenants in both environments: a
+	// viewer has a reference and no tenant. All of the answer is of one moment.
 	// For a text that is no reference it does the same work and answers
-	// domain.ErrNotFound, so that the time it takes tells nothing.
+	// domain.ErrNotFound, so that the time it takes reveals nothing.
 	Find(ctx context.Context, r domain.Reference) (domain.Tracking, error)
 	// Known tells which references lead to a delivery, in any order. It is asked for
 	// at most a thousand; texts that are no references are looked for as others are.

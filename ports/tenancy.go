@@ -7,7 +7,7 @@ import (
 	"waybill/domain"
 )
 
-// TenancyReader reads who the customers are.
+// TenancyReader reads the customers: businesses, applications and keys.
 type TenancyReader interface {
 	// Credential finds a key by a digest of its secret, with its application and
 	// business, in one look-up however many digests there are: a secret has one
@@ -38,7 +38,7 @@ type TenancyReader interface {
 	OldPepperKeys(ctx context.Context, now time.Time) ([]domain.APIKey, error)
 }
 
-// TenancyStore changes who the customers are.
+// TenancyStore stores the customers.
 type TenancyStore interface {
 	TenancyReader
 	InsertBusiness(ctx context.Context, b domain.Business) error

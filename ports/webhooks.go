@@ -136,19 +136,19 @@ type OutgoingWebhook struct {
 	Payload []byte
 }
 
-// WebhookOutbox is what is to be sent, as the senders see it: over all
-// applications. Whoever holds the lease of an endpoint is the only one who sends
-// to it. Leases go by the clock of the database, due times by the caller's.
+// WebhookOutbox is the pending webhooks of all applications, as the senders see
+// them. Only the holder of an endpoint's lease sends to it. Leases go by the
+// clock of the database, due times by the caller's.
 type WebhookOutbox interface {
 	// Waiting lists endpoints, those first that wait longest; none whose circuit
 	// is open, no listener.
 	Waiting(ctx context.Context, now time.Time, limit int) ([]WaitingEndpoint, error)
-	// Lease makes the token the owner's for so long, if nobody's is or this very
-	// one, and tells whether it did. A lease or an open circuit that lasts for hours is
-	// from before the clock was set back, and over. An endpoint that is gone is nobody's, nor is
-	// one whose circuit is open, so that notifications of it change nothing; a listener is
-	// its own: it renews the lease under its ID without the prefix. What was made
-	// pending for one just while it was disabled is held with that.
+	// Lease gives the endpoint to the token for so long, if it is free or already the
+	// token's, and tells whether it did. A lease or an open circuit with hours to go is
+	// from before the clock was set back, and counts as over. A deleted endpoint cannot
+	// be leased, nor one whose circuit is open, so that notifications of it change
+	// nothing; a listener holds its own lease, under its ID without the prefix. What was
+	// made pending for one just while it was disabled is held with that.
 	Lease(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration) (e domain.WebhookEndpoint, leased bool, err error)
 	// Renew begins the lease anew and reads the endpoint, or ErrEndpointLost.
 	Renew(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration) (domain.WebhookEndpoint, error)
@@ -213,6 +213,7 @@ type Sealer interface {
 	Current(sealed []byte) bool
 	// Derive makes a secret for the purpose, the same each time while the key is,
 	// that tells nothing about any other. Another key makes another one: a key is
-	// changed because somebody may know it, who could derive the old one too.
+	// changed because it may have leaked, and with it every secret derived from
+	// it.
 	Derive(purpose string) ([32]byte, error)
 }

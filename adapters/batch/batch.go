@@ -305,7 +305,7 @@ func (b *Batcher[T]) carryOut(taken []*waiter[T]) (outcomes []error) {
 	return outcomes
 }
 
-// lastDeadline is that of the caller who waits longest; zero: one has none.
+// lastDeadline is the latest deadline of all callers; zero: one has none.
 func lastDeadline[T any](of []*waiter[T]) (last time.Time) {
 	for _, w := range of {
 		if w.deadline.IsZero() {

@@ -7,8 +7,8 @@
 //     it says, shows that the service is there; only a connection that is refused
 //     or ends, a name that is not found and a time-out show that it is not.
 //   - One caller cannot open the breaker of a priced service: that takes failures
-//     of several different questions by several callers, and no answer to
-//     anybody since.
+//     of several different questions by several callers, and no answer to any of
+//     them since.
 //   - An open breaker is so for callers whose own calls failed since the last
 //     answer: of two businesses whose trips are slow to be answered a third feels
 //     nothing, and in an outage each loses one time-out.

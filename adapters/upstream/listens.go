@@ -7,7 +7,7 @@ import (
 )
 
 // Listens reports whether anything listens at an address. The pricing protocol
-// has no other question than a price, and asking that for nobody would show in
+// has no other question than a price, and a price for no customer would show in
 // the service's figures; whether prices come of it is for the doctor to ask.
 func Listens(ctx context.Context, address string) error {
 	u, err := url.Parse(address)

@@ -61,21 +61,22 @@ type Credentials struct {
 	Address     string             // of the client
 	Key         string             // empty: none was sent
 	Malformed   bool               // something was sent that is no bearer token
-	Elsewhere   string             // base address of the other environment, for who took the wrong host
+	Elsewhere   string             // base address of the other environment, for callers that took the wrong host
 }
 
 // Grant is the outcome. Allowance is told about the bucket that bites first,
 // also when the request is refused.
 type Grant struct {
 	Credential domain.Credential
-	// Refused is whose key was sent where it is known and does not work; nil: it works,
-	// or nobody knows it. It opens nothing and is for the record alone.
+	// Refused is the credential of a key that is known and does not work; nil: the key
+	// works, or is unknown. It opens nothing and is for the request log alone.
 	Refused   *domain.Credential
 	Allowance ports.Allowance
 	charged   []ports.Bucket
 }
 
-// Caller is who asked, let in or not; empty where nobody knows.
+// Caller is the tenant and key of the request, admitted or not; empty where they
+// are unknown.
 func (g *Grant) Caller() *domain.Credential {
 	if g.Refused != nil {
 		return g.Refused
@@ -83,9 +84,9 @@ func (g *Grant) Caller() *domain.Credential {
 	return &g.Credential
 }
 
-// Admit lets a request in or answers 401 or 429. Only failures count against
-// the client's address, and beyond its limit they refuse only what does not pass the
-// checksum or is no key: a caller behind the same address shuts nobody out.
+// Admit lets a request in or answers 401 or 429. Only failures count against the
+// client's address, and beyond its limit only credentials are refused that fail the
+// checksum or belong to no key: a valid key works from any address.
 func (a *Admission) Admit(ctx context.Context, c Credentials) (Grant, error) {
 	credential, refusal, err := a.identify(ctx, c)
 	if err != nil {
@@ -112,12 +113,12 @@ func (g Grant) of(c domain.Credential) Grant {
 	return g
 }
 
-// Recognize tells who makes a call that no key would let in, as nothing is there: for
-// the record alone. A key that works is not charged for it; one that opens nothing
-// counts against its address as on any call, so that nobody guesses here for less.
+// Recognize identifies the caller of a path that does not exist, for the request log
+// alone. A key that works is not charged for it; one that opens nothing counts
+// against its address as on any call, so that guessing keys costs as much here.
 func (a *Admission) Recognize(ctx context.Context, c Credentials) Grant {
 	if _, err := a.read(c); err != nil {
-		return Grant{} // anybody could have sent that
+		return Grant{} // the checksum fails: the text names no key
 	}
 	credential, refusal, err := a.identify(ctx, c)
 	if err != nil {
@@ -211,7 +212,7 @@ func (a *Admission) identify(ctx context.Context, c Credentials) (domain.Credent
 			return a.refuse(ctx, c, err)
 		}
 		defer leave()
-		if !a.keys.trusts(digest) { // still: nobody was at it meanwhile
+		if !a.keys.trusts(digest) { // unless a concurrent request has found it
 			return a.introduce(ctx, c, digest)
 		}
 	}

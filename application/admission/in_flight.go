@@ -24,8 +24,8 @@ const (
 	MaxBulks = 4
 )
 
-// permits lets so many requests of each application and environment in at a time.
-// Whoever has none inside takes no memory.
+// permits admits a number of requests of each application and environment at a
+// time. An application without requests in flight takes no memory.
 type permits struct {
 	most     int
 	patience time.Duration // how long the next one waits, in the order of arrival; 0: not at all

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// A found key is used again for this long, counted from before the
-	// look-up: what was revoked meanwhile stops within two seconds, even where
-	// nobody is told.
+	// A found key is used again for this long, counted from before the look-up: a
+	// key revoked meanwhile stops within two seconds, even where the announcement
+	// is lost.
 	foundFor = 1500 * time.Millisecond
 	// An unknown key is not looked up again for this long.
 	missingFor = time.Second
@@ -58,7 +58,7 @@ func (k *keyCache) find(ctx context.Context, secret string, digest [32]byte) (do
 	k.mu.RUnlock()
 	if known && !entry.stale {
 		switch age := now.Sub(entry.at); {
-		case age < 0: // the clock was set back: how old the entry is, nobody knows
+		case age < 0: // the clock was set back: the age of the entry is unknown
 		case entry.missing && age < missingFor:
 			return domain.Credential{}, domain.ErrNotFound
 		case !entry.missing && age < foundFor:
@@ -81,9 +81,9 @@ func (k *keyCache) trusts(digest [32]byte) bool {
 	return known && !entry.missing && k.clock.Now().Sub(entry.at) < trustedFor
 }
 
-// forget makes the next request with a key of the application, or with an
-// empty ID of any, look it up again. Unknown keys are looked up again too, as
-// nobody can tell whose they would be. Trust stays: it does not open anything.
+// forget makes the next request with a key of the application, or with an empty
+// ID of any, look it up again. Unknown keys are looked up again too, since their
+// application is not known. Trust stays: it does not open anything.
 func (k *keyCache) forget(application domain.ID) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

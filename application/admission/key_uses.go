@@ -90,9 +90,9 @@ func (u *keyUses) take() []ports.KeyUse {
 // that it finds under an old pepper to the current one. What could not be written
 // is kept for the next call.
 //
-// A use is a request with a key that is good on the host it was sent to,
-// whatever comes of it. One that a limit refused counts too: who asks when a
-// key was used last wants to know whether somebody still has it.
+// A use is a request with a key that is good on the host it was sent to, whatever
+// comes of it. One that a limit refused counts too: the time of last use is there
+// to show whether a program still has the key.
 func (a *Admission) RecordUses(ctx context.Context) error {
 	return errors.Join(a.recordUses(ctx), a.redigest(ctx))
 }

@@ -22,7 +22,7 @@ const (
 // the operations API.
 type FailedOperators domain.RateLimit
 
-// Operators are who may use the operations API. A token is read from the
+// Operators admits the operators to the operations API. A token is read from the
 // database with each request: operators are few, and one that was revoked stops
 // at once.
 type Operators struct {
@@ -50,7 +50,8 @@ type OperatorCredentials struct {
 	Token     string // empty: none was sent
 	Malformed bool   // something was sent that is no bearer token
 	RequestID string
-	// Kinds may do what is asked, beside admins, who may do everything.
+	// Kinds are the kinds of operators that may make the call, beside admins,
+	// which may make any.
 	Kinds []domain.OperatorKind
 }
 
@@ -75,7 +76,7 @@ func (o *Operators) authenticate(ctx context.Context, c OperatorCredentials) (do
 			return token, o.charge(ctx, c, err)
 		}
 		if err == nil {
-			o.trust(digest) // anew: who goes on working is not shut out in the middle of it
+			o.trust(digest) // anew: an operator at work stays trusted
 		}
 		return token, err
 	}

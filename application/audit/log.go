@@ -1,6 +1,7 @@
 // Package audit is how operators, persons and commands change something: in one
-// transaction with the row of the audit log that tells who did what. No use case
-// of theirs begins a transaction in any other way, so that none can forget the row.
+// transaction with the row of the audit log that names the actor and the action. No
+// use case of theirs begins a transaction in any other way, so that none can forget
+// the row.
 //
 // The actor is a parameter and not a value of the context: to leave it out does
 // not compile. A person acts on behalf of one business, and a change of anything

@@ -7,13 +7,13 @@
 //
 // How it happens once, in short. The key is claimed under a lease before the
 // first item. The transaction of an item extends the lease first, records the
-// item's entry of the answer next, and only then books: so an item is done or
-// it is not, and a process whose lease has passed to another writes nothing
-// more. Who repeats the request after a crash resumes it under the same claim
-// and skips what is recorded. The answer is put together from the recorded
-// entries, so that it is the same whoever finishes it.
+// item's entry of the answer next, and only then books: so an item is done or it
+// is not, and a process whose lease has passed to another writes nothing more. A
+// repetition of the request after a crash resumes it under the same claim and
+// skips the recorded items. The answer is put together from the recorded entries,
+// so that it is the same whichever process finishes it.
 //
-// A bulk that nobody repeats stays half done: it is never completed behind the
+// A bulk that is not repeated stays half done: it is never completed behind the
 // caller's back.
 //
 // Rejected: one transaction for all items (one external_id that is taken would

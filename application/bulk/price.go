@@ -37,7 +37,7 @@ func (p prices) fit(ctx context.Context, i int) bool {
 			return false
 		}
 	}
-	p.ready[i] <- unfit // whoever awaits it gets it too
+	p.ready[i] <- unfit // every waiter gets it
 	return unfit == nil
 }
 

@@ -102,7 +102,7 @@ func (r *run) keepAlive(ctx context.Context, lost context.CancelCauseFunc) (stop
 		for {
 			select {
 			case <-ctx.Done():
-				select { // one that is due comes all the same, whoever is heard first
+				select { // a renewal that is due is made, even if both came at once
 				case <-tick.C:
 				default:
 					return

@@ -8,7 +8,7 @@ import (
 	"waybill/ports"
 )
 
-// bookTries bounds how often a booking starts over because somebody else
+// bookTries bounds how often a booking starts over because a concurrent request
 // added the same recipient or address, or a reference clashed.
 const bookTries = 5
 

@@ -14,11 +14,12 @@ import (
 // of it, or refuses.
 type Decision func(d *domain.Delivery) ([]domain.Event, error)
 
-// Change is how a delivery that exists is changed, whoever does it: under its
-// lock, so that of two at the same moment the second decides on the outcome of
-// the first; together with its events; and with the count of the application's
-// running simulations following. Where the decision changes nothing, nothing is
-// written. It belongs in a transaction that has locked no delivery yet.
+// Change is the one way to change an existing delivery, for customers, operators
+// and simulations alike. It holds the delivery's lock, so that of two changes at
+// the same moment the second decides on the outcome of the first. It stores the
+// events in the same transaction and adjusts the count of the application's
+// running simulations. Where the decision changes nothing, nothing is written. It
+// belongs in a transaction that has locked no delivery yet.
 func Change(ctx context.Context, tx ports.Stores, r ports.EventRenderer, t domain.Tenant, id domain.ID, now time.Time,
 	decide Decision) (*domain.Delivery, error) {
 	if t.Environment == domain.Sandbox {

@@ -77,7 +77,8 @@ func (o *Order) pickupShape() error {
 	return quotes.ExactlyOnePickup(o.Pickup != nil, o.PickupLocationID != nil)
 }
 
-// destination is who and where an order goes to, and what of it is new.
+// destination is the recipient and the address of an order, and which of them are
+// new.
 type destination struct {
 	recipient    domain.Recipient
 	newRecipient bool

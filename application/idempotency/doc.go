@@ -2,9 +2,9 @@
 // for: the same Idempotency-Key with the same request gets the same bytes.
 //
 // How it holds through crashes, in short: the key record commits in the same
-// transaction as what was created, and it is that transaction's first
-// statement. Whoever inserts the record creates; everybody else waits for
-// that commit and replays.
+// transaction as what was created, and it is that transaction's first statement.
+// The request that inserts the record creates; every other one with the key waits
+// for that commit and replays.
 //
 // Rejected: a record written in a commit of its own before or after the
 // create (a crash between the two loses or doubles one), and a record written

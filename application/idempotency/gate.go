@@ -91,7 +91,7 @@ type Known struct {
 	Result   Result
 	ClaimID  string // empty: the key is free
 	Answered bool
-	// Unfinished is a request of many transactions that nobody works on: it
+	// Unfinished is a request of many transactions whose lease has run out: it
 	// may be resumed.
 	Unfinished bool
 }
@@ -150,7 +150,7 @@ func (g *Gate) NewRecord(r Request) domain.KeyRecord {
 }
 
 // carryOut commits. From here on the caller's disconnect changes nothing; its
-// deadline holds, since an answer that comes after it reaches nobody.
+// deadline holds, since an answer that comes after it cannot be sent.
 func (g *Gate) carryOut(ctx context.Context, r Request, attempt Attempt) (Result, error) {
 	end := time.Now().Add(commitBudget)
 	if d, ok := ctx.Deadline(); ok && d.Before(end) {

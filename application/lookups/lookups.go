@@ -2,10 +2,11 @@
 // with how many are asked for: those that are asked for at the same time go to the
 // storage in one question, and one question follows the other at a fixed rate.
 //
-// It is for clients that have guessed wrong too often. To refuse them unheard would
-// shut out everybody behind the same address; to look up each guess would let them
-// load the storage as they like. A budget of so many guesses a second was rejected:
-// where a hundred guess it is spent before the one who knows a secret has asked.
+// It is for client addresses with too many wrong guesses. Refusing them without a
+// look would shut out every other client behind the address; a look-up of each
+// guess would let them load the storage without bound. A budget of guesses a second
+// was rejected: where a hundred clients guess, it is spent before the client that
+// has a valid secret asks.
 package lookups
 
 import (
@@ -30,7 +31,7 @@ const (
 var ErrCrowded = errors.New("too many are asked for at once")
 
 // Lookups asks with a function for which of some secrets exist. It is safe for
-// concurrent use; those who ask share nothing but the rate.
+// concurrent use; its callers share nothing but the rate.
 type Lookups[K comparable] struct {
 	most int
 	find func(ctx context.Context, of []K) (known []K, err error)
@@ -42,7 +43,7 @@ type Lookups[K comparable] struct {
 	waiting int
 }
 
-// question is asked for all by the first who joins.
+// question is one look-up that several callers share; the first of them runs it.
 type question[K comparable] struct {
 	begin  time.Time
 	before chan struct{} // closed when the one before was answered
@@ -65,7 +66,8 @@ func (l *Lookups[K]) Exists(ctx context.Context, secret K) (bool, error) {
 		return false, err
 	}
 	if first {
-		// Beside it, for the others too, who stay when this one leaves.
+		// In a goroutine of its own: the other callers still wait when this one
+		// leaves.
 		go l.ask(context.WithoutCancel(ctx), q)
 	}
 	select {
@@ -117,7 +119,7 @@ func (l *Lookups[K]) ask(ctx context.Context, q *question[K]) {
 	}
 }
 
-// close lets nobody join any more.
+// close keeps later callers from joining the question.
 func (l *Lookups[K]) close(q *question[K]) []K {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 // errNobody means that there is no one to tell it to: no such person, or one who left.
 var errNobody = errors.New("there is no one to tell it to")
 
-// compose finds out, now, who is to be told and what the mail tells.
+// compose reads the recipient and the facts of the mail as they are now.
 func (s *Sender) compose(ctx context.Context, m domain.Mail) (l ports.Letter, err error) {
 	if m.Kind == domain.MailInvitation || m.Kind == domain.MailSignInLink {
 		l, err = s.withLink(ctx, m)
@@ -143,7 +143,8 @@ func (s *Sender) withLink(ctx context.Context, m domain.Mail) (l ports.Letter, e
 	return l, err
 }
 
-// invitedBy is who has invited a person to a business; empty: no person of that.
+// invitedBy is the name of the person who sent an invitation to a business;
+// empty: an operator did.
 func (s *Sender) invitedBy(ctx context.Context, to domain.Link) (string, error) {
 	if to.BusinessID == "" {
 		return "", nil
@@ -165,7 +166,7 @@ func (s *Sender) leadsTo(ctx context.Context, tx ports.Stores, m domain.Mail, pe
 	if m.Email == "" {
 		member, err := tx.Memberships.Member(ctx, m.BusinessID, person.ID)
 		if err == nil && (member.Membership.AcceptedAt == nil) != (m.Kind == domain.MailInvitation) {
-			err = errNobody // who has come in by the link on a screen needs no invitation
+			err = errNobody // the person has accepted by the link on a screen and needs no invitation
 		}
 		return member, err
 	}

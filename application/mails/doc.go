@@ -14,8 +14,8 @@
 //   - So each attempt carries a link of its own. A server that failed may have taken the
 //     mail all the same, and so links of earlier attempts work on; the first one that is
 //     used ends the others.
-//   - Who is told is judged twice: when the mail is made, and when it is sent. A person
-//     who left meanwhile is told nothing.
+//   - The recipient is checked twice: when the mail is made, and when it is sent. A
+//     person who left meanwhile is told nothing.
 //   - The number of an attempt is its lease. A sender that loses its lease may have sent
 //     the mail: only then is it sent twice, and under the same Message-ID.
 //   - A mail server that is gone holds up nothing else: mails wait, links are on screens

@@ -107,7 +107,7 @@ type Case struct {
 	Next        []domain.Status // to which the platform may move it now
 }
 
-// Case is NOT_FOUND for what nobody has.
+// Case is NOT_FOUND for a delivery that does not exist.
 func (o *Operations) Case(ctx context.Context, id domain.ID) (c Case, err error) {
 	read := o.storage.Read()
 	tenant, err := read.Deliveries.Owner(ctx, id)

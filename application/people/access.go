@@ -103,7 +103,8 @@ func (a *Access) enter(ctx context.Context, b Browser, link domain.Link) (entere
 		if err := tx.Links.Use(ctx, link.ID, now); err != nil {
 			return domain.AuditRecord{}, err
 		}
-		// There may be one on a screen and another one in a mail: who is in needs neither.
+		// There may be one on a screen and another one in a mail: a person who has signed
+		// in needs neither.
 		if err := tx.Links.UseAll(ctx, ports.LinksOf{PersonID: person.ID, BusinessID: &link.BusinessID}, now); err != nil {
 			return domain.AuditRecord{}, err
 		}
@@ -141,8 +142,8 @@ func (a *Access) enter(ctx context.Context, b Browser, link domain.Link) (entere
 	return entered, err
 }
 
-// begin stores a session of a member who has shown who they are, and has a person who
-// came in by another browser before told of a new one.
+// begin stores a session of a member whose identity is proved, and queues a mail to a
+// person who signed in by an unknown browser.
 func (a *Access) begin(ctx context.Context, tx ports.Stores, e *Entered, m domain.Member, method domain.SignInMethod, b Browser) error {
 	secret, now := domain.MakeBearerSecret(a.ids.SigningSecret()), a.clock.Now()
 	session := domain.Session{
@@ -168,9 +169,9 @@ func (a *Access) begin(ctx context.Context, tx ports.Stores, e *Entered, m domai
 	return tx.Sessions.Insert(ctx, session)
 }
 
-// SendLink has a link for signing in sent to an e-mail address, if it is a person's who
-// may sign in there. Whether it is, is found out when the mail is sent: for any
-// address the answer is the same and takes the same work, one row that is stored.
+// SendLink queues a mail with a link for signing in to an e-mail address, if a person
+// with that address may sign in there. The sender of the mail checks that: for any
+// address the answer here is the same and takes the same work, one stored row.
 func (a *Access) SendLink(ctx context.Context, b Browser, site domain.Site, email string) error {
 	folded, err := domain.ParseEmail(email)
 	if err != nil {
@@ -246,8 +247,9 @@ func (a *Access) SignIn(ctx context.Context, b Browser, site domain.Site, email,
 // nobody has an ID that no person has, to do the same reads for.
 var nobody = domain.MakeID(domain.PrefixPerson, [16]byte{})
 
-// candidate finds who may come in with a password, and where. A person without an
-// accepted membership of the site comes back without a password.
+// candidate finds the person of a sign-in by password, and the membership. A
+// person without an accepted membership of the site comes back without a
+// password.
 func (a *Access) candidate(ctx context.Context, site domain.Site, email domain.Email, malformed bool) (person domain.Person,
 	member domain.Membership, err error) {
 	if malformed {
@@ -298,7 +300,7 @@ func (a *Access) verify(ctx context.Context, hash, password string) (outdated bo
 
 // Confirm checks the password again within a session and makes the session fresh. Its
 // failures are counted apart from those of signing in, so that guesses at the sign-in
-// page lock out no person who is signed in.
+// page do not lock out a person with a session.
 func (a *Access) Confirm(ctx context.Context, b Browser, p domain.Principal, password string) error {
 	return a.attempt(ctx, func() error {
 		person, err := a.storage.Read().Persons.Get(ctx, p.Person.ID)

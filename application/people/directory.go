@@ -11,7 +11,7 @@ import (
 	"waybill/ports"
 )
 
-// Directory keeps who belongs to which business. An empty business is the staff.
+// Directory keeps the members of each business. An empty business is the staff.
 type Directory struct {
 	storage ports.Storage
 	log     *audit.Log
@@ -34,7 +34,7 @@ type Issued struct {
 	MailOnly bool
 }
 
-// Invitation is who to invite, as it was sent.
+// Invitation is the person to invite, as the caller sent it.
 type Invitation struct {
 	BusinessID        domain.ID // empty: to the staff
 	Email, Name, Role string
@@ -96,9 +96,9 @@ func linkNotice(k domain.MailKind, by domain.AuditActor, i Issued) domain.Notice
 	return n
 }
 
-// Admit is Invite for a company whose own site lets its customers in: a member who has
-// accepted keeps the role and gets a link for signing in. No mail is sent: the site
-// shows the link to a customer who is there.
+// Admit is Invite for a company whose own site signs its customers in: a member who
+// has accepted keeps the role and gets a link for signing in. No mail is sent: the
+// site shows the link to the customer.
 func (d *Directory) Admit(ctx context.Context, by domain.AuditActor, i Invitation) (issued Issued, err error) {
 	p, err := i.parse()
 	if err != nil {

@@ -12,10 +12,10 @@
 // # One account, several businesses
 //
 // A person has one account, and an owner of any business can invite any address, be
-// shown the link and open it: such an owner may have set the password of an account
-// that is somebody else's. Three rules keep that within the owner's own business. A
-// membership gives no right before its own invitation was used. Where that is used for
-// an account that was active elsewhere, its password, its passkeys, its sessions and
-// its other links end with it. And an owner is not shown a link of a person who belongs
-// to another business or to the staff: Issued.MailOnly.
+// shown the link and open it: such an owner may have set the password of another
+// person's account. Three rules keep that within the owner's own business. A membership
+// gives no right before its own invitation was used. Where that is used for an account
+// that was active elsewhere, its password, its passkeys, its sessions and its other
+// links end with it. And an owner is not shown a link of a person who belongs to
+// another business or to the staff: Issued.MailOnly.
 package people

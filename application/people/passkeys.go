@@ -9,8 +9,8 @@ import (
 	"waybill/ports"
 )
 
-// challengesPerAddress bounds the rows that an anonymous caller can make: a challenge is given
-// to anybody who asks. An office has one address.
+// challengesPerAddress bounds the rows that an anonymous caller can make: any caller gets
+// a challenge. An office has one address.
 var challengesPerAddress = domain.RateLimit{Limit: 300, Window: 15 * time.Minute}
 
 // Passkeys are the ways in by a key that a device of a person keeps. Each takes two
@@ -148,7 +148,7 @@ func (k *Passkeys) Rename(ctx context.Context, p domain.Principal, requestID str
 }
 
 // Remove removes a passkey of the person's own, and ends all other sessions and unused
-// links: whoever has the device may have used it. It takes a fresh sign-in.
+// links: a thief of the device may have used it. It takes a fresh sign-in.
 func (k *Passkeys) Remove(ctx context.Context, p domain.Principal, requestID string, id domain.ID) error {
 	return k.change(ctx, p, requestID, id, func(ctx context.Context, tx ports.Stores, found domain.Passkey) (domain.AuditRecord, error) {
 		if err := tx.Passkeys.Remove(ctx, p.Person.ID, id); err != nil {
@@ -181,7 +181,7 @@ func (k *Passkeys) change(ctx context.Context, p domain.Principal, requestID str
 	})
 }
 
-// AskToSignIn begins a sign-in of anybody: the device knows of whom.
+// AskToSignIn begins a sign-in without naming a person: the device names one.
 func (k *Passkeys) AskToSignIn(ctx context.Context, b Browser) (Prompt, error) {
 	allowance, err := k.access.limiter.Take(ctx, ports.Bucket{Scope: "passkey_challenge", Name: b.Address, Limit: challengesPerAddress})
 	if err != nil {
@@ -196,7 +196,7 @@ func (k *Passkeys) AskToSignIn(ctx context.Context, b Browser) (Prompt, error) {
 // SignIn lets a person in by the answer to AskToSignIn, to the business joined first.
 // Unknown, removed, disabled, not of this site and signed wrongly are one answer.
 func (k *Passkeys) SignIn(ctx context.Context, b Browser, site domain.Site, id domain.ID, answer []byte) (entered Entered, err error) {
-	_, claimed, _ := k.party.Names(answer) // who cannot be read is refused below
+	_, claimed, _ := k.party.Names(answer) // an unreadable answer is refused below
 	err = k.access.attempt(ctx, func() error {
 		used, count, err := k.verify(ctx, domain.CeremonySignIn, "", id, answer)
 		if err != nil {

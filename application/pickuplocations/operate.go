@@ -7,8 +7,8 @@ import (
 	"waybill/ports"
 )
 
-// Add stores a location for the platform's operators, who send no
-// Idempotency-Key; it may be incomplete.
+// Add stores a location for the platform's operators. Their calls carry no
+// Idempotency-Key, and the location may be incomplete.
 func (p *PickupLocations) Add(ctx context.Context, by domain.AuditActor, t domain.Tenant, f Form) (domain.PickupLocation, error) {
 	location := p.build(f)
 	err := p.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {

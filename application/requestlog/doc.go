@@ -1,6 +1,6 @@
-// Package requestlog keeps what the public API was asked: for the people of a
-// customer, who look at what their program did, for the platform's operations, and
-// for figures of usage.
+// Package requestlog keeps the requests of the public API: for a customer's
+// people, to see what their program did, for the platform's operations, and for
+// figures of usage.
 //
 // A Recorder takes one record at the end of each request into memory and writes what
 // has gathered once a second. No request waits for that, and none fails by it: what

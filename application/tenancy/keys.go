@@ -63,10 +63,10 @@ func (t *Tenants) issue(ctx context.Context, by domain.AuditActor, once, applica
 	return key, err
 }
 
-// RotateKey makes a successor with the same scopes. The old key works on until
-// it is revoked, so that an integrator can switch without a gap. The successor
-// of an expiring key lives as long as that key was made for. A revoked key is
-// refused: whoever had it must not get another by asking for its successor.
+// RotateKey makes a successor with the same scopes. The old key works on until it
+// is revoked, so that an integrator can switch without a gap. The successor of an
+// expiring key lives as long as that key was made for. A revoked key is refused:
+// a thief must not get a new key by rotating a revoked one.
 func (t *Tenants) RotateKey(ctx context.Context, by domain.AuditActor, id domain.ID) (successor IssuedKey, err error) {
 	return t.rotate(ctx, by, id, "")
 }
@@ -127,7 +127,7 @@ func (t *Tenants) RevokeKey(ctx context.Context, by domain.AuditActor, id domain
 		if err := tx.Tenancy.RevokeAPIKey(ctx, id, now); err != nil {
 			return domain.AuditRecord{}, err
 		}
-		// Somebody else may have revoked it between the two reads.
+		// A concurrent call may have revoked it between the two reads.
 		if key, err = tx.Tenancy.APIKey(ctx, id); err != nil || before.RevokedAt != nil || !key.RevokedAt.Equal(now) {
 			return domain.AuditRecord{}, err
 		}

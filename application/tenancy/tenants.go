@@ -10,8 +10,7 @@ import (
 	"waybill/ports"
 )
 
-// Tenants are the operators' use cases: who the customers are and which keys
-// they have.
+// Tenants are the operators' use cases: the customers and their keys.
 type Tenants struct {
 	storage       ports.Storage
 	log           *audit.Log
@@ -27,11 +26,11 @@ func NewTenants(s ports.Storage, d ports.KeyDigester, c ports.Clock, ids ports.I
 }
 
 // announce tells the servers that keys of the application open something else
-// than before, unless nothing was changed. A key that is new needs no word:
-// nobody can have asked for it and remember that it was missing.
+// than before, unless nothing was changed. A new key needs no announcement: no
+// server can remember that it was missing.
 func (t *Tenants) announce(ctx context.Context, application domain.ID, err error) {
 	if err == nil || errors.Is(err, ports.ErrOutcomeUnknown) {
-		// An operator who interrupts the command has made the change all the same.
+		// The change is made even when the operator interrupts the command.
 		t.invalidations.Announce(context.WithoutCancel(ctx), application)
 	}
 }

@@ -1,8 +1,8 @@
-// Package tracking shows a delivery to whoever has its reference: once, and
-// then again whenever something changes.
+// Package tracking shows a delivery to anyone with its reference: once, and again
+// after each change.
 //
-// It knows nobody. The reference is the only secret, and domain.Tracking is all
-// that it opens: what must not be seen is not read in the first place.
+// Viewers do not sign in. The reference is the only secret, and domain.Tracking
+// is all that it opens: fields that must not be seen are not even read.
 //
 // Decisions that bind this package:
 //
@@ -13,7 +13,7 @@
 //     the others are refused.
 //   - A reference that was found lately is looked up at once whatever its address
 //     did.
-//   - What is watched is read from the database every few seconds, once for all
-//     who watch it. Telling the processes of changes was rejected: it is one more
-//     thing that may be lost, and who waits for a parcel does not notice 2 s.
+//   - A watched delivery is read from the database every few seconds, once for
+//     all its watchers. Notifications of changes were rejected: a notification
+//     can be lost, and a recipient does not notice a delay of 2 s.
 package tracking

@@ -19,7 +19,7 @@ var misses = domain.RateLimit{Limit: 100, Window: time.Minute}
 // all, with which a guesser finds one of a million deliveries once in 36 years.
 const mostDoubtful = 100
 
-// Tracking finds deliveries for whoever has the reference.
+// Tracking finds deliveries by their reference.
 type Tracking struct {
 	storage  ports.Storage
 	limiter  ports.RateLimiter
@@ -37,10 +37,10 @@ func New(s ports.Storage, l ports.RateLimiter) *Tracking {
 	}
 }
 
-// Find shows the delivery with a reference to a client address. One that does
-// not exist and a text that is no reference are both domain.ErrNotFound, after
-// the same work, or a KindLimited error where the address had too many of them. One
-// that exists is found at any time. A limiter that fails keeps nobody out.
+// Find shows the delivery with a reference to a client address. One that does not
+// exist and a text that is no reference are both domain.ErrNotFound, after the same
+// work, or a KindLimited error where the address had too many of them. One that
+// exists is found at any time. While the limiter fails no request is refused.
 func (t *Tracking) Find(ctx context.Context, address, reference string) (domain.Tracking, error) {
 	r := domain.Reference(reference)
 	if t.familiar.knows(r) {

@@ -11,9 +11,9 @@ import (
 	"waybill/ports"
 )
 
-// How much one process watches. Many people share an address, yet nobody needs
-// more than a few pages that are open at the same time; and a delivery has one
-// recipient and their family, from however many addresses it is watched.
+// Limits on the watches of one process. Many people share an address, yet each
+// needs only a few open pages; and a delivery has one recipient and their family,
+// from however many addresses they watch it.
 const (
 	mostWatches      = 1000
 	mostPerAddress   = 10
@@ -44,7 +44,7 @@ type Watches struct {
 	open      int
 }
 
-// NewWatches makes an empty one. Nothing runs in it while nobody watches.
+// NewWatches makes an empty one. No goroutine runs while there are no watchers.
 func NewWatches(s ports.Storage, log *slog.Logger) *Watches {
 	return &Watches{storage: s, log: log, polls: map[domain.Reference]*poll{}, addresses: map[string]int{}}
 }
@@ -58,7 +58,7 @@ type Watch struct {
 	left      sync.Once
 }
 
-// poll looks at one delivery for all who watch it.
+// poll reads one delivery for all its watchers.
 type poll struct {
 	watches int // under the lock of Watches
 	stop    context.CancelFunc
@@ -121,7 +121,7 @@ func (w *Watch) leave() {
 	}
 }
 
-// drop reports whether nobody is left.
+// drop reports whether no watcher is left.
 func (w *Watches) drop(leaving *Watch) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -137,7 +137,8 @@ func (w *Watches) drop(leaving *Watch) bool {
 	return true
 }
 
-// follow looks until nothing can follow any more, or nobody watches.
+// follow reads until the delivery has reached its last status, or has no watcher
+// left.
 func (w *Watches) follow(ctx context.Context, r domain.Reference, p *poll) {
 	defer close(p.ended)
 	failing := false

@@ -145,7 +145,8 @@ func (l *Listeners) Report(ctx context.Context, t domain.Tenant, id domain.ID, r
 	if len(outcomes) == 0 {
 		return e, nil
 	}
-	// No circuit: who develops restarts the receiver and wants to see it work.
+	// No circuit: a developer restarts the receiver and wants to see it work at
+	// once.
 	return e, gone(l.outbox.Record(ctx, id, id.Hex(), outcomes, domain.WebhookHealth{}))
 }
 

@@ -68,8 +68,8 @@ func (w *Webhooks) Recover(ctx context.Context, req idempotency.Request, id doma
 	})
 }
 
-// clockTolerance is by how much the clock of a caller who sends its own time may be
-// ahead; nothing is found then.
+// clockTolerance is how far ahead a caller's clock may be when it sends its own
+// time as the start; such a request finds nothing and is no error.
 const clockTolerance = time.Minute
 
 // recovery is the span as it counts from now.

@@ -26,7 +26,7 @@ func (w *Webhooks) Redeliver(ctx context.Context, req idempotency.Request, id do
 	})
 }
 
-// redeliver locks the endpoint first, as those do who send to it or disable it.
+// redeliver locks the endpoint first, as sending to it and disabling it do.
 func (w *Webhooks) redeliver(ctx context.Context, tx ports.Stores, t domain.Tenant, id domain.ID) (domain.WebhookDelivery, error) {
 	d, err := tx.Webhooks.Delivery(ctx, t, id)
 	if err != nil {
@@ -52,7 +52,7 @@ func (w *Webhooks) redeliver(ctx context.Context, tx ports.Stores, t domain.Tena
 	return d, err
 }
 
-// hurry ends the pause of a locked endpoint for whoever asks for an attempt.
+// hurry ends the pause of a locked endpoint, since a caller asked for an attempt.
 func hurry(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint, now time.Time) error {
 	if !e.Health.Hurry(now) {
 		return nil
@@ -60,7 +60,8 @@ func hurry(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint, now t
 	return tx.Webhooks.UpdateEndpoint(ctx, e)
 }
 
-// Resend is Redeliver for the platform's operators, who send no Idempotency-Key.
+// Resend is Redeliver for the platform's operators, whose calls carry no
+// Idempotency-Key.
 func (w *Webhooks) Resend(ctx context.Context, by domain.AuditActor, t domain.Tenant, id domain.ID) (d domain.WebhookDelivery, err error) {
 	err = w.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		if d, err = w.redeliver(ctx, tx, t, id); err != nil {

@@ -19,9 +19,9 @@ func sealSecret(s ports.Sealer, endpoint domain.ID, secret [domain.SigningSecret
 }
 
 // listenerSecret is the same for all listeners of an application, whose programs
-// keep it over restarts, and another one under another key of the server: to keep
-// it would leave it with whoever the key was changed for. A listener that is there
-// keeps its own.
+// keep it over restarts, and another one under another key of the server: a secret
+// that survived the change of a leaked key would still be known to the thief. An
+// existing listener keeps its own.
 func listenerSecret(s ports.Sealer, t domain.Tenant) ([domain.SigningSecretBytes]byte, error) {
 	secret, err := s.Derive("listener/" + string(t.ApplicationID) + "/" + string(t.Environment))
 	if err != nil {
@@ -30,9 +30,9 @@ func listenerSecret(s ports.Sealer, t domain.Tenant) ([domain.SigningSecretBytes
 	return secret, nil
 }
 
-// OpenSecrets are the secrets that sign now, the newest first. One before it that
-// cannot be opened is left out: who rotates after the server's key has changed
-// gets webhooks again at once, and not when the overlap is over.
+// OpenSecrets are the secrets that sign now, the newest first. An older one that
+// cannot be opened is left out: after a change of the server's key a rotation
+// brings webhooks back at once, not only at the end of the overlap.
 func OpenSecrets(s ports.Sealer, e domain.WebhookEndpoint, now time.Time) ([][]byte, error) {
 	var secrets [][]byte
 	for i, active := range e.ActiveSecrets(now) {

@@ -13,7 +13,7 @@ var _ ports.Invalidations = (*Invalidations)(nil)
 // maxWaiting announcements are kept for a listener that is busy.
 const maxWaiting = 1000
 
-// Invalidations joins who announces and who listens in this process.
+// Invalidations carries announcements to the listeners in this process.
 type Invalidations struct {
 	mu        sync.Mutex
 	listeners map[*listener]bool
@@ -25,10 +25,10 @@ type listener struct {
 	woken   chan struct{} // holds one word at most: look into waiting
 }
 
-// New joins nobody yet.
+// New has no listeners yet.
 func New() *Invalidations { return &Invalidations{listeners: map[*listener]bool{}} }
 
-// Announce leaves word for everyone who listens now.
+// Announce queues a message for each present listener.
 func (i *Invalidations) Announce(_ context.Context, application domain.ID) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -3,10 +3,10 @@
 //
 // Decisions that bind this package:
 //
-//   - Redis forgets what nobody heard, so that a connection that was lost has
-//     to count as something missed: after each subscription, the first one
-//     included, everything is forgotten. A stream that remembers was rejected:
-//     what was missed is stale by itself before one could be read.
+//   - Redis drops a message without subscribers, so a lost connection counts as a
+//     missed message: after each subscription, the first one included, the
+//     process forgets everything. A Redis stream was rejected: cached entries
+//     expire before one could be read.
 //   - A connection on which nothing is heard for ten seconds, not even the
 //     answer to a ping, is given up. One that broke without a word would
 //     otherwise be waited on for ever.

@@ -30,7 +30,8 @@ func (l *Locks) TryLock(ctx context.Context, name string) (release func(), acqui
 		return releaseFar, false
 	}
 	return func() {
-		// The far one first: who passes the near one must find it free.
+		// The far one first: the next holder of the near one must find the far
+		// one free.
 		releaseFar()
 		releaseNear()
 	}, true

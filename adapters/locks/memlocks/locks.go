@@ -11,7 +11,7 @@ import (
 
 var _ ports.Locks = (*Locks)(nil)
 
-// expiry is when a lock nobody released ends by itself.
+// expiry is when a lock that was not released ends by itself.
 const expiry = 10 * time.Second
 
 // Locks are the locks of one process.
@@ -31,9 +31,9 @@ type lock struct {
 // New returns locks of which none is held.
 func New() *Locks { return &Locks{held: map[string]*list.Element{}} }
 
-// TryLock takes the lock if nobody holds it. release is never nil, may be
-// called more than once, and frees only what this call took: after the lock
-// has expired it does nothing to whoever holds it then.
+// TryLock takes the lock if it is free. release is never nil, may be called more
+// than once, and frees only what this call took: after the lock has expired it
+// does nothing to a later holder.
 func (l *Locks) TryLock(_ context.Context, name string) (release func(), acquired bool) {
 	now := time.Now()
 	l.mu.Lock()

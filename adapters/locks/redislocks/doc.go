@@ -15,6 +15,6 @@
 //     would meet its own lock.
 //   - A SET without an answer may have been carried out, so that its release
 //     tries to remove the key too; a lock that stays behind ends by itself.
-//   - Names are hashed. They hold what clients chose, which is nobody's business
-//     in Redis, and may be long.
+//   - Names are hashed. They hold texts that clients chose, which do not belong
+//     in Redis and may be long.
 package redislocks

@@ -19,7 +19,7 @@ import (
 var _ ports.Locks = (*Locks)(nil)
 
 const (
-	// expiry is when a lock nobody released ends by itself.
+	// expiry is when a lock that was not released ends by itself.
 	expiry  = 10 * time.Second
 	timeout = 50 * time.Millisecond
 
@@ -59,8 +59,8 @@ func New(client Client, o Options, log *slog.Logger) *Locks {
 	return l
 }
 
-// TryLock takes the lock if nobody holds it, or if Redis does not say. release
-// is never nil, may be called more than once, and frees only what this call took.
+// TryLock takes the lock if it is free, or if Redis does not answer. release is
+// never nil, may be called more than once, and frees only what this call took.
 func (l *Locks) TryLock(ctx context.Context, name string) (release func(), acquired bool) {
 	sum := sha256.Sum256([]byte(name))
 	key, token := prefix+hex.EncodeToString(sum[:16]), newToken()

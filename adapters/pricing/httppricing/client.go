@@ -30,7 +30,7 @@ const (
 	maxAnswer = 64 << 10
 )
 
-// Options say whom to ask.
+// Options name the service.
 type Options struct {
 	URL      string        // such as http://pricing.internal:9000; /prices is added
 	Timeout  time.Duration // zero: DefaultTimeout
@@ -82,7 +82,7 @@ func New(o Options) (*Client, error) {
 func pricesURL(base string) (string, error) {
 	u, err := url.Parse(base)
 	if err != nil {
-		// The cause repeats the URL, with the password somebody may have put there.
+		// The cause repeats the URL, which may contain a password.
 		return "", errors.New("the URL cannot be parsed")
 	}
 	switch {

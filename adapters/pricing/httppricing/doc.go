@@ -16,15 +16,15 @@
 //
 // Decisions that bind this package:
 //
-//   - The fee is read from the digits of the answer. A float was rejected:
-//     which of 0.295 and 0.29499999999999998 was meant, nobody can tell after.
+//   - The fee is read from the digits of the answer. A float was rejected: it
+//     cannot tell 0.295 from 0.29499999999999998.
 //   - One deadline covers everything from the look-up of the name to the last
 //     byte of the body. Separate time-outs add up and let a slow drip through.
 //   - The body decides whether an answer is JSON, not its Content-Type, which
-//     small services often leave to their library's guess. Members nobody
-//     knows are ignored, so that a service may add some; a member named twice
-//     is a fault. requires_custom_quote may be left out beside a fee, and a fee
-//     of null counts as left out.
+//     small services often leave to their library's guess. Unknown members are
+//     ignored, so that a service may add some; a member named twice is a fault.
+//     requires_custom_quote may be left out beside a fee, and a fee of null
+//     counts as left out.
 //   - No retry. The caller has an idempotency key and repeats the whole
 //     request; retrying here as well would multiply the load on a service that
 //     is down. (A request that met a connection the service had closed is sent

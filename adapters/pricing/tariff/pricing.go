@@ -76,9 +76,9 @@ func (p *Pricing) Price(ctx context.Context, trip domain.Trip) (domain.Quote, er
 	return quote, nil
 }
 
-// withoutDistance tells a trip that nobody can make from a measure that failed:
-// the second gets better by waiting. Where neither end is known to be at fault
-// it is the dropoff, which differs from trip to trip.
+// withoutDistance tells an impossible trip from a failed measurement: only the
+// second is worth a retry. Where neither end is known to be at fault it is the
+// dropoff, which differs from trip to trip.
 func withoutDistance(err error) error {
 	var outside *ports.OutsideServiceAreaError
 	switch {

@@ -27,7 +27,7 @@
 //   - GiveBack goes where a Take would go now. A request that was charged by one
 //     limiter and is given back to the other, because the state changed between
 //     the two, moves that other one by one request, and never below none. So a
-//     change costs at most as many requests as were under way. Remembering who
-//     charged what was rejected: it needs an entry for each request.
-//   - A caller who goes away says nothing about the shared limiter.
+//     change costs at most as many requests as were under way. Remembering the
+//     limiter of each request was rejected: it takes an entry per request.
+//   - A caller that goes away says nothing about the shared limiter.
 package guarded

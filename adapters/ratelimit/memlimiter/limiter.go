@@ -22,9 +22,8 @@ const (
 	maxWindow = domain.MaxRateWindow
 	minWindow = time.Millisecond
 
-	// overtaken is how long after another answer of the limiter that is remembered
-	// one may come that was given before it, in microseconds: longer than anybody
-	// waits for it.
+	// overtaken is, in microseconds, how long a remembered answer of the limiter
+	// may arrive after a later answer: longer than any caller waits for one.
 	overtaken = 50_000
 	never     = -overtaken
 )

@@ -16,8 +16,8 @@
 //     back makes a window begin anew with the counts it has.
 //   - Times are whole milliseconds. Numbers of Lua are exact up to 2^53, and ten
 //     million requests in a day of microseconds are far beyond that; in
-//     milliseconds they are a tenth of it. A millisecond that has begun counts
-//     as passed, so that whoever is told to wait is admitted after that wait,
+//     milliseconds they are a tenth of it. A millisecond that has begun counts as
+//     passed, so that a refused caller is admitted after the promised wait,
 //     wherever in its millisecond it came.
 //   - A bucket ends by itself when nothing of it weighs any more, at most two
 //     windows after it began. Where Redis evicts it earlier, or loses it, it

@@ -7,9 +7,9 @@
 // next pipeline begins a millisecond after theirs and takes all that came
 // meanwhile.
 //
-// A pipeline that hangs holds up nobody for long: after a few milliseconds the next
-// one goes out on another connection. It lasts no longer than its callers wait, so
-// that nothing is carried out when they have long gone on without it.
+// A pipeline that hangs holds up later commands for a few milliseconds only: then
+// the next one goes out on another connection. It lasts no longer than its callers
+// wait, so that no command runs long after they have gone on without it.
 //
 // What it does not do: retry. A command may count something.
 //

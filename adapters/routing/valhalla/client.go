@@ -30,7 +30,7 @@ const (
 	maxAnswer = 1 << 20 // the line of a way across Ghana is some 100 KB
 )
 
-// Options say whom to ask.
+// Options name the routing engine.
 type Options struct {
 	URL     string        // such as http://valhalla.internal:8002; /route is added
 	Timeout time.Duration // zero: DefaultTimeout
@@ -84,7 +84,7 @@ func New(o Options) (*Client, error) {
 func baseURL(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		// The cause repeats the URL, with the password somebody may have put there.
+		// The cause repeats the URL, which may contain a password.
 		return "", errors.New("the URL cannot be parsed")
 	}
 	switch {

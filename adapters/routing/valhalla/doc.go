@@ -14,11 +14,11 @@
 //
 //   - No road between the points is an answer and no outage. The engine says so
 //     with error 170, 171 or 442, and the caller gets ports.ErrNoRoute or, where
-//     one end is too far from any road for this vehicle, the end by name: error
-//     171 does not tell which, so the way from the pickup to itself is asked for
-//     too. The price becomes a 422 on that field, as for a point outside the
-//     service area. Rejected: 503, since nothing gets better by waiting; a quote by
-//     hand, which needs a distance that nobody measured; and a straight line.
+//     one end is too far from any road for this vehicle, the end by name: error 171
+//     does not tell which, so the way from the pickup to itself is asked for too.
+//     The price becomes a 422 on that field, as for a point outside the service
+//     area. Rejected: 503, since nothing gets better by waiting; a quote by hand,
+//     which needs a distance too; and a straight line.
 //   - A point may be 2 km from a road, not the engine's 35: what is farther out
 //     would be measured from another town. The way to the road is not in the
 //     length.

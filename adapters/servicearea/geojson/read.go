@@ -34,8 +34,8 @@ func ReadFile(path string) (*Area, error) {
 	return area, nil
 }
 
-// Parse reads an area. Its errors say what is wrong and where, for the person
-// who wrote the file.
+// Parse reads an area. Its errors say what is wrong and where, for the author of
+// the file.
 func Parse(data []byte) (*Area, error) {
 	if len(data) > maxBytes {
 		return nil, fmt.Errorf("larger than %d MiB", maxBytes>>20)

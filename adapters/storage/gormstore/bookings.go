@@ -128,8 +128,8 @@ func (b booking) fillName(ctx context.Context, e *entry) error {
 	return recipients{b.session}.fillName(ctx, b.tenant, e.Recipient)
 }
 
-// firstRecipientRow is that of a recipient who is booked for the first time. The
-// address is counted here, where it costs no statement.
+// firstRecipientRow is the row of a new recipient. The address is counted here,
+// where it costs no statement.
 func firstRecipientRow(w ports.BookingWrite) recipientRow {
 	row := newRecipientRow(w.Delivery.Tenant, w.Recipient)
 	if w.NewAddress {

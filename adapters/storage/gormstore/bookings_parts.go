@@ -23,10 +23,10 @@ type part struct {
 // by itself, on either database, and for a batch on Postgres.
 //
 // First of all the key, or the lease of the bulk: of two requests with one key the second
-// waits here, and must not meet the first's external_id before it learns whose that
-// was. Simulations are counted before any row that others may wait for: many starts
-// queue there. A recipient who is there and needs nothing is left to the foreign key of
-// the delivery, which knows the tenant.
+// waits here, and must not meet the first's external_id before it learns whose that was.
+// Simulations are counted before any row that others may wait for: many starts queue
+// there. A recipient that exists and does not change is left to the foreign key of the
+// delivery, which includes the tenant.
 //
 //nolint:gochecknoglobals // a table
 var parts = []part{

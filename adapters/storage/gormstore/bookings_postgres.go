@@ -12,11 +12,11 @@ import (
 )
 
 // storeBatchOnPostgres stores bookings by one statement per table, all of which go to
-// the server at once. Where one of the bookings does not come through the
-// transaction is rolled back, and the others are stored by another one. A row that
-// another transaction holds is looked for in one half of the businesses and then in
-// the other. A failure that does not tell of whom it is, such as of a value that the
-// database refuses or of a connection that ended, makes all of them come by themselves.
+// the server at once. Where one of the bookings fails the transaction is rolled back,
+// and another one stores the others. The booking that waits for a row of another
+// transaction is searched for in one half of the businesses and then in the other.
+// After a failure that names no booking, such as a refused value or a lost connection,
+// each is stored by itself.
 func storeBatchOnPostgres(ctx context.Context, s *Store, entries []*entry) []error {
 	outcomes := make([]error, len(entries))
 	all := make([]int, len(entries))
@@ -119,13 +119,13 @@ func storeRunOnPostgres(ctx context.Context, s *Store, entries []*entry) (int, e
 // errIncomplete tells that some of the bookings did not come through.
 var errIncomplete = errors.New("a batch is incomplete")
 
-// aboutRows tells a failure that comes of what was to be stored, or of who held
-// it, from one of the database.
+// aboutRows tells a failure of the rows or their locks from a failure of the
+// database.
 func aboutRows(err error) bool {
 	return isPg(err, pgForeignKeyViolation, pgUniqueViolation, pgCheckViolation, pgLockNotAvailable, pgDeadlockDetected,
 		pgSerializationFailure)
 }
 
-// statementGone tells that somebody took from the session what is prepared there,
-// or changed the tables.
+// statementGone tells that the session has lost its prepared statements, or that
+// the tables have changed.
 func statementGone(err error) bool { return isPg(err, pgStatementUnknown, pgPlanOutdated) }

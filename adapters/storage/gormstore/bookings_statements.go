@@ -98,7 +98,7 @@ func arrayOf[T any](b *pgBatch, of []int, t pgfast.Type[T], value func(*entry) T
 	return t.Many(len(of), func(i int) T { return value(b.entries[of[i]]) })
 }
 
-// wants is who has to be told by which ID.
+// wants maps an ID to the bookings that need its row.
 func (b *pgBatch) wants(of []int, id func(*entry) rowID) map[[16]byte][]int {
 	wanted := make(map[[16]byte][]int, len(of))
 	for _, e := range of {
@@ -108,7 +108,8 @@ func (b *pgBatch) wants(of []int, id func(*entry) rowID) map[[16]byte][]int {
 	return wanted
 }
 
-// storeKeys leaves a record that has expired to who comes by itself.
+// storeKeys skips a booking whose key has an expired record: that one is stored
+// by itself.
 const storeKeys = `INSERT INTO idempotency_keys
 	(application_id, environment, key, fingerprint, claim_id, status, location, body, created_at, expires_at)
 SELECT a, e, k, f, c, s, l, b, t, now() + make_interval(secs => r)

@@ -30,7 +30,7 @@ WHERE $left OR idempotency_keys.expires_at <= $now
 	AND (idempotency_keys.leased_until IS NULL OR idempotency_keys.leased_until NOT BETWEEN $now AND $far)
 RETURNING claim_id`
 
-// leftBulk is a record of this request that nobody works on, or this very
+// leftBulk is a record of this request whose lease has run out, or this very
 // claim, whose commit got no answer.
 const leftBulk = `(idempotency_keys.status = 0 AND idempotency_keys.fingerprint = excluded.fingerprint
 	AND idempotency_keys.expires_at > $now
@@ -114,8 +114,8 @@ func (s bulks) Finish(ctx context.Context, t domain.Tenant, h ports.BulkHold, a 
 }
 
 func (s bulks) Release(ctx context.Context, t domain.Tenant, h ports.BulkHold) error {
-	// Postgres rounds a time to milliseconds, up too: the lease must not be there
-	// for who resumes in the same one.
+	// Postgres may round a time up to the next millisecond: a resumption in this
+	// same one must not find the lease alive.
 	result := s.held(ctx, t, h).Update("leased_until", gorm.Expr(s.dialect.later, s.dialect.laterBy(-time.Millisecond)))
 	return s.dialect.failed("release a bulk", result.Error)
 }

@@ -10,9 +10,8 @@ import (
 	"waybill/domain"
 )
 
-// PurgeExpired deletes what nobody can ask for any more, up to limit records of
-// each kind, and tells how many there were and whether there may be more.
-// Several processes may run it at once.
+// PurgeExpired keeps the promises of ports.Maintenance. Several processes may run
+// it at once.
 func (s *Store) PurgeExpired(ctx context.Context, limit int) (removed int, more bool, err error) {
 	for _, purge := range []func(context.Context, int) (int, error){
 		s.purgeKeys, s.purgeBulkItems, s.purgeEndpoints, s.purgeWebhooks, s.purgeFeed,
@@ -30,7 +29,8 @@ func (s *Store) PurgeExpired(ctx context.Context, limit int) (removed int, more 
 // purgeKeys deletes expired idempotency records, oldest first.
 func (s *Store) purgeKeys(ctx context.Context, limit int) (int, error) {
 	gone := "expires_at <= " + s.dialect.now + " AND (leased_until IS NULL OR leased_until <= " + s.dialect.now + ")"
-	// Locked rows are somebody's who takes the key over, or purges too.
+	// Another transaction holds a locked row: it takes the key over, or purges
+	// too.
 	expired := s.write.WithContext(ctx).Model(&keyRow{}).
 		Select("application_id", "environment", "key").
 		Where(gone).Order("expires_at").Limit(limit).
@@ -44,8 +44,8 @@ func (s *Store) purgeKeys(ctx context.Context, limit int) (int, error) {
 	return int(result.RowsAffected), nil
 }
 
-// itemGrace is for how long after its key has expired somebody may still be at
-// work on a bulk. The items must not be gone before: they tell what is done.
+// itemGrace is for how long after its key has expired a process may still work on
+// a bulk. The items are kept until then: they record what is done.
 const itemGrace = time.Hour
 
 // purgeBulkItems deletes the items of bulks that were left unfinished until

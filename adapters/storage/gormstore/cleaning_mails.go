@@ -14,7 +14,7 @@ func (s *Store) purgeMails(ctx context.Context, limit int) (int, error) {
 	return s.purgeOld(ctx, "mails", "settled_at", &mailRow{}, []string{"id"}, domain.MailKept, limit)
 }
 
-// purgeDevices deletes browsers in which nobody has signed in for long.
+// purgeDevices deletes browsers long after their last sign-in.
 func (s *Store) purgeDevices(ctx context.Context, limit int) (int, error) {
 	return s.purgeOld(ctx, "person_devices", "last_seen_at", &deviceRow{}, []string{"person_id", "digest"}, domain.DeviceKept, limit)
 }

@@ -18,10 +18,10 @@ const (
 	endpointGrace = time.Hour
 )
 
-// purgeEndpoints deletes listeners that nobody fetches from, and of deleted
-// endpoints first all that was sent to them, and in the end themselves. What was
-// made pending beside the deletion or a disabling is found here, and what was too
-// much to be held or deleted with it.
+// purgeEndpoints deletes listeners without fetches, and deleted endpoints after
+// all their webhooks. It also finds webhooks that became pending during a
+// deletion or disabling, and those that were too many to be held or deleted with
+// it.
 func (s *Store) purgeEndpoints(ctx context.Context, limit int) (removed int, err error) {
 	sn := session{db: s.write.WithContext(ctx), dialect: s.dialect}
 	if err := (webhooks{sn}).dropListeners(ctx, sn.with(ctx)); err != nil {
@@ -69,8 +69,8 @@ func (s *Store) purgeWebhooks(ctx context.Context, limit int) (int, error) {
 	return s.purgeLog(ctx, "id < ? AND status <> 'pending'", "id", before, limit)
 }
 
-// purgeLog deletes webhook deliveries with their attempts. Locked rows are
-// somebody's who asks for them again, or purges too.
+// purgeLog deletes webhook deliveries with their attempts. Another transaction
+// holds a locked row: it redelivers the webhook, or purges too.
 func (s *Store) purgeLog(ctx context.Context, which, order string, value rowID, limit int) (removed int, err error) {
 	err = s.transact(ctx, func(sn session) error {
 		removed = 0

@@ -19,8 +19,8 @@ import (
 // holds a row. If that was not enough its row counts as held, and the transaction
 // queues for it without a connection: one at a time tries again for heldWait, and one
 // at a time, of a share of all connections, waits for as long as the database lets
-// it. Whoever needs a row that counts as held queues at once. A transaction that has
-// not got so far after Options.LockTimeout is refused.
+// it. A transaction that needs a row that counts as held queues at once. One that
+// still waits after Options.LockTimeout is refused.
 //
 // A transaction tells which row it needs next by session.reach; those that tell of none
 // share a queue, so that whatever customers can make wait tells. Where a booking meets

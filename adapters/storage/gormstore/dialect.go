@@ -116,7 +116,7 @@ type dialect struct {
 	orphaned func(err error) bool
 	// transient tells that the transaction may succeed when it is run again.
 	transient func(err error) bool
-	// lockTimedOut tells that somebody else's transaction held a row for too long.
+	// lockTimedOut tells that another transaction held a row for too long.
 	lockTimedOut func(err error) bool
 	// tookTooLong tells that a statement was cut off after the time it may take.
 	tookTooLong func(err error) bool

@@ -230,7 +230,7 @@ func firstIDAt(t time.Time) rowID {
 	return rowID(fmt.Sprintf("%012x%020x", ms, 0))
 }
 
-// errNoPayload tells of an event that nobody rendered.
+// errNoPayload tells of an event without a payload.
 var errNoPayload = errors.New("an event without the JSON that is published")
 
 // publish stores an event of a delivery and makes it pending for all endpoints

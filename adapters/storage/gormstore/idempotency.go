@@ -35,9 +35,9 @@ func (s idempotency) Find(ctx context.Context, t domain.Tenant, key string) (dom
 var keyLookup = newLookup(keyTable, strings.ReplaceAll(keyColumns, "$now", "now()"),
 	"idempotency_keys WHERE application_id = u.a AND environment = u.b AND key = u.c AND expires_at > now()", "uuid", "text", "text")
 
-// claimKey inserts a record or takes over an expired one, unless a bulk is
-// still at work under it. When another one is there it changes no row; when
-// somebody else's is not yet committed it waits.
+// claimKey inserts a record or takes over an expired one, unless a bulk is still
+// at work under it. Where another record is there it changes no row; where
+// another transaction has not yet committed one it waits.
 const claimKey = `INSERT INTO idempotency_keys
 	(application_id, environment, key, fingerprint, claim_id, status, location, body, created_at, expires_at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, $later)

@@ -10,7 +10,7 @@ import (
 )
 
 // gormLogger passes what gorm reports to slog. Errors are not logged here: they
-// are returned, and whoever stops them logs them once.
+// are returned, and the edge logs them once.
 type gormLogger struct {
 	logger *slog.Logger
 	slow   time.Duration
@@ -30,8 +30,8 @@ func (l *gormLogger) Error(ctx context.Context, format string, args ...any) {
 	l.logger.WarnContext(ctx, "gorm", "message", fmt.Sprintf(format, args...))
 }
 
-// Trace is called after every statement; rendering it is costly, so that it is
-// done only for somebody who reads it.
+// Trace is called after every statement; rendering it is costly, so it is done
+// only where it is logged.
 func (l *gormLogger) Trace(ctx context.Context, begin time.Time, statement func() (sql string, rows int64), _ error) {
 	elapsed := time.Since(begin)
 	level, message := slog.LevelDebug, "statement"

@@ -46,7 +46,7 @@ func (s mails) recipients(ctx context.Context, n domain.Notice) ([]domain.ID, er
 	}
 	key, err := lookup(domain.PrefixBusiness, n.BusinessID)
 	if err != nil || len(n.Kind.Roles()) == 0 {
-		return nil, nil // no such business, or nobody's: there is no one to tell
+		return nil, nil // no such business, or a kind of mail for no role: no recipients
 	}
 	var rows []rowID
 	err = s.with(ctx).Raw(selectTold, key, n.Kind.Roles()).Scan(&rows).Error

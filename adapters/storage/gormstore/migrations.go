@@ -34,10 +34,10 @@ const (
 	sqliteMigrationTries = 3
 )
 
-// Migrate applies what is missing, each step in a transaction of its own, and
-// can be run again at any time. On Postgres one runner works while the others
-// wait; url may name a pooler in transaction mode, whoever else knows of it.
-// It connects with pools of its own and leaves none open.
+// Migrate applies what is missing, each step in a transaction of its own, and can
+// be run again at any time. On Postgres one runner works while the others wait;
+// url may name a pooler in transaction mode. It connects with pools of its own
+// and leaves none open.
 func Migrate(ctx context.Context, url string) error {
 	return withProvider(url, func(e *dialect, db *sql.DB, p *goose.Provider) error {
 		up := func() error {
@@ -87,9 +87,9 @@ func oneAtATime(ctx context.Context, db *sql.DB, work func() error) error {
 	}
 }
 
-// workLocked does nothing where somebody else has the lock. It does not wait
-// for it in the transaction: runners that wait there could take up all sessions
-// of a pooler, and the one that works needs a second one.
+// workLocked does nothing where another runner has the lock. It does not wait for
+// it in the transaction: runners that wait there could take up all sessions of a
+// pooler, and the one that works needs a second one.
 func workLocked(ctx context.Context, db *sql.DB, work func() error) (done bool, err error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

@@ -190,7 +190,7 @@ func ping(ctx context.Context, db *sql.DB) error {
 	// A statement, since the SQLite driver has no Ping.
 	_, err := db.ExecContext(ctx, "SELECT 1")
 	if errors.Is(err, ErrPooler) {
-		return err // somebody did answer
+		return err // the server did answer
 	}
 	if err != nil {
 		return fmt.Errorf("the database does not answer: %w", err)

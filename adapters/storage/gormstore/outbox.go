@@ -25,7 +25,8 @@ func (o outbox) read() session  { return session{db: o.store.read, dialect: o.st
 func (o outbox) write() session { return session{db: o.store.write, dialect: o.store.dialect} }
 
 // pendingEndpoints goes through the index of what is pending from one endpoint to
-// the next, so that neither what is pending nor who has nothing is read.
+// the next, so that it reads neither the pending webhooks nor the endpoints
+// without any.
 const pendingEndpoints = `WITH RECURSIVE pending (id) AS (
 	SELECT (SELECT endpoint_id FROM webhook_deliveries WHERE status = 'pending' ORDER BY endpoint_id LIMIT 1)
 	UNION ALL

@@ -215,8 +215,8 @@ func to(query *gorm.DB, business *domain.ID) (narrowed *gorm.DB, ok bool) {
 // sessions is ports.SessionStore.
 type sessions struct{ session }
 
-// selectPrincipal finds no session of a person who is not active, and none behind a
-// site where the person has no accepted membership now.
+// selectPrincipal finds sessions of active people only, and only of a site where
+// the person has an accepted membership now.
 var selectPrincipal = "SELECT " + sessionTable.selectAs("s", "session_") + ", " + personTable.selectAs("p", "person_") +
 	", m.role AS role" +
 	" FROM sessions s JOIN persons p ON p.id = s.person_id" +

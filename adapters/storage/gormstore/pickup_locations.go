@@ -25,7 +25,7 @@ func (s pickupLocations) Get(ctx context.Context, t domain.Tenant, id domain.ID)
 	return s.take(s.oneOfBusiness(ctx, t), id)
 }
 
-// oneOfBusiness is ofBusiness for who knows the ID: the tenant is a condition
+// oneOfBusiness is ofBusiness where the ID is known: the tenant is a condition
 // that no index serves. Without statistics, as on a fresh database, Postgres
 // would otherwise look for the one ID through all locations of the business.
 func (s pickupLocations) oneOfBusiness(ctx context.Context, t domain.Tenant) *gorm.DB {

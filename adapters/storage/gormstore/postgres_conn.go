@@ -22,8 +22,8 @@ var ErrPooler = errors.New("a pooler stands between this program and Postgres")
 type pgConnector struct {
 	hosts *pgHosts
 
-	// direct refuses a pooler, behind which a session is somebody else's from
-	// one transaction to the next.
+	// direct refuses a pooler, behind which a session may change hands after each
+	// transaction.
 	direct bool
 	// begin is what begins a transaction; empty: as usual.
 	begin string
@@ -181,10 +181,11 @@ func (c *pgConn) idle() bool { return c.pgx().PgConn().TxStatus() == 'I' }
 // this package, in which a SELECT changes nothing.
 func readsOnly(query string) bool { return strings.HasPrefix(query, "SELECT ") }
 
-// unlessDead turns an error into driver.ErrBadConn where it came with the end
-// of the connection, so that database/sql tries another one: those that wait in
-// a pool die unnoticed when the server restarts or ends their sessions. The
-// connection of a caller who has gone is dead too, and nobody waits for more.
+// unlessDead turns an error into driver.ErrBadConn where it came with the end of
+// the connection, so that database/sql tries another one: those that wait in a
+// pool die unnoticed when the server restarts or ends their sessions. A context
+// that has ended kills its connection too; then there is no caller left to try
+// again for.
 func (c *pgConn) unlessDead(ctx context.Context, err error) error {
 	if err == nil || errors.Is(err, driver.ErrBadConn) || !c.pgx().IsClosed() || ctx.Err() != nil {
 		return err

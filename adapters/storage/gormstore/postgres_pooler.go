@@ -23,9 +23,9 @@ import (
 // transaction anew, with the statement that begins it, and a statement outside
 // of a transaction is sent together with the one that sets them.
 //
-// Setting them for the role in Postgres was rejected: sessions that the pooler
-// holds since before keep what they had, and whoever says SET through the same
-// pooler changes it for us.
+// Setting them for the role in Postgres was rejected: older sessions of the
+// pooler keep what they had, and a SET of any client of the pooler changes it for
+// this program.
 
 // poolersKeep are the parameters that PgBouncer remembers for each client, in
 // lower case.

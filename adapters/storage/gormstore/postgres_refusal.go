@@ -9,7 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Why a Postgres that answers lets nobody in. Waiting mends none of them.
+// Reasons why a Postgres that answers refuses connections. Waiting mends none of
+// them.
 var (
 	ErrNoDatabase = errors.New("the server has no such database")
 	ErrTLS        = errors.New("the server and this address do not agree on TLS")
@@ -27,8 +28,8 @@ type refusal struct {
 func (r *refusal) Error() string   { return r.why.Error() + ": " + r.said }
 func (r *refusal) Unwrap() []error { return []error{r.why, r.err} }
 
-// refusalOf is nil for the error of a connection to which nobody answered, or
-// only to say that it cannot be made now.
+// refusalOf is nil for the error of a connection without an answer, or with one
+// that refuses it for now only.
 func refusalOf(err error) error {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		why := ErrRefused

@@ -14,9 +14,9 @@ import (
 // recipients is ports.RecipientStore.
 type recipients struct{ session }
 
-// forUpdate holds the rows until the transaction ends. NO KEY, so that others
-// may still store records that point at the row. SQLite has no such clause and
-// needs none: whoever writes is alone.
+// forUpdate holds the rows until the transaction ends. NO KEY, so that others may
+// still store records that point at the row. SQLite has no such clause and needs
+// none: it has one writer at a time.
 var forUpdate = clause.Locking{Strength: "NO KEY UPDATE"}
 
 func (s recipients) Get(ctx context.Context, t domain.Tenant, id domain.ID) (domain.Recipient, error) {
@@ -72,8 +72,8 @@ func (s recipients) List(ctx context.Context, t domain.Tenant, f domain.Recipien
 	return all(rows, (*recipientRow).domain), s.listFailed(ctx, "list recipients", err)
 }
 
-// Add inserts first and asks afterwards: a look before would not see who adds
-// the same number at this moment.
+// Add inserts first and reads afterwards: a read before would not see a
+// concurrent insert of the same number.
 func (s recipients) Add(ctx context.Context, t domain.Tenant, r domain.Recipient) (domain.Recipient, bool, error) {
 	if err := s.reach(rowRecipient, string(t.BusinessID), string(t.Environment), string(r.PhoneNumber)); err != nil {
 		return domain.Recipient{}, false, s.dialect.failed("insert a recipient", err)
@@ -98,7 +98,8 @@ func (s recipients) Add(ctx context.Context, t domain.Tenant, r domain.Recipient
 	}); err != nil {
 		return domain.Recipient{}, false, err
 	}
-	// Read again: somebody may have filled it in meanwhile, and the first name stays.
+	// Read again: another request may have filled it in meanwhile, and the first name
+	// stays.
 	stored, err = s.Get(ctx, t, stored.ID)
 	return stored, false, err
 }

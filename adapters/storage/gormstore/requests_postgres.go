@@ -80,7 +80,7 @@ func makeRequestPartitions(ctx context.Context, s *Store) (from, until time.Time
 }
 
 // addPartition makes a table and attaches it: unlike a table that is made as a
-// partition, that does not wait for who reads the others.
+// partition, that does not wait for readers of the others.
 func addPartition(ctx context.Context, sn session, table string, of time.Time) error {
 	bound := func(t time.Time) string {
 		if table == usageMinutes || table == usageHours {

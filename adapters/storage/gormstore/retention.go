@@ -9,9 +9,9 @@ import (
 
 // Retention goes by the database's clock, and trusts even that no further than a
 // day: where more than a day's worth of a table has become old since the last
-// cleaning, because nobody cleaned or because the clock jumped, one day's worth goes
-// an hour. That leaves time to set a clock right, and the log tells. The window is
-// kept in the database: any number of processes and restarts share it.
+// cleaning, because no cleaning ran or because the clock jumped, one day's worth
+// goes an hour. That leaves time to set a clock right, and the log tells. The window
+// is kept in the database: any number of processes and restarts share it.
 const (
 	mostAtOnce  = 24 * time.Hour
 	windowPause = time.Hour

@@ -177,9 +177,9 @@ func trigrams(text string) string {
 	return strings.Join(all, " AND ")
 }
 
-// storable reports whether a text can be in the database at all. Postgres
-// takes neither NUL nor invalid UTF-8, not even to compare with: who asks for
-// such a text finds nothing, and is not told of a failure.
+// storable reports whether a text can be in the database at all. Postgres takes
+// neither NUL nor invalid UTF-8, not even to compare with: a search for such a
+// text finds nothing, and does not fail.
 func storable(texts ...string) bool {
 	for _, s := range texts {
 		if strings.IndexByte(s, 0) >= 0 || !utf8.ValidString(s) {

@@ -172,7 +172,7 @@ type session struct {
 	// Nil outside a transaction.
 	fanned *fanned
 	conn   *sql.Conn // that it runs on
-	need   *need     // nil on SQLite, where whoever writes is alone
+	need   *need     // nil on SQLite, which has one writer at a time
 	watch  func(statement string, values []pgfast.Value)
 }
 

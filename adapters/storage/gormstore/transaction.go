@@ -80,16 +80,16 @@ func (s *Store) repeat(ctx context.Context, n *need, fn func(session) error) err
 	}
 }
 
-// endedBy tells of a failure that came with the end of a context what ended it. A
-// transaction that was given up for a deadline says no more than `canceled`, or that
-// it is over, as for a caller who has gone.
+// endedBy adds the cause to a failure that came with the end of a context. A
+// transaction that ran into its deadline says only `canceled`, or that it is over,
+// as for a caller that has gone.
 func endedBy(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil || errors.Is(err, ctx.Err()) || ports.StorageUnavailable(err) {
 		return err
 	}
 	for _, vague := range []error{context.Canceled, sql.ErrTxDone, sql.ErrConnDone, driver.ErrBadConn} {
 		if errors.Is(err, vague) {
-			return fmt.Errorf("%w (%v)", whyEnded(ctx), err) //nolint:errorlint // nobody has cancelled anything
+			return fmt.Errorf("%w (%v)", whyEnded(ctx), err) //nolint:errorlint // the vague one must not match
 		}
 	}
 	return err
@@ -113,8 +113,8 @@ func (s *Store) worthRetrying(err error) bool {
 
 func (s *Store) attempt(ctx context.Context, n *need, fn func(session) error) error {
 	// The transaction has a context of its own, which ends with the caller's
-	// until fn is through. A COMMIT must not be cancelled half-way: one that
-	// was sent counts, whoever still waits for its answer.
+	// until fn is through. A COMMIT must not be cancelled half-way: one that was
+	// sent counts, even without a caller.
 	txCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	release := context.AfterFunc(ctx, cancel)
@@ -239,8 +239,8 @@ func (s *Store) commit(ctx context.Context, conn *sql.Conn, tx *sql.Tx) error {
 		return nil
 	}
 	refused := s.dialect.refused(ctx, conn, err)
-	// database/sql takes the transaction for finished, whatever state the
-	// session is in. Nobody else may get it.
+	// database/sql takes the transaction for finished, whatever state the session
+	// is in. It must not be used again.
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 	if refused {
 		return s.dialect.failed("commit", err)

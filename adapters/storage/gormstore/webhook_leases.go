@@ -64,7 +64,7 @@ func (s session) dueSince(ctx context.Context, endpoint rowID) (d dueSince, foun
 }
 
 // raiseDueSince notes that nothing older than the first webhook of a look is due, if
-// any was. Whoever has made something due since the look has changed the number.
+// any was. A webhook that became due since the look has changed the number.
 func (s session) raiseDueSince(ctx context.Context, endpoint rowID, seen dueSince, now time.Time, first *time.Time) error {
 	to := now.Add(-dueMargin)
 	if first != nil && first.Before(to) {

@@ -183,7 +183,7 @@ func (s webhooks) InsertEndpoint(ctx context.Context, e domain.WebhookEndpoint) 
 	if err := s.dropListeners(ctx, s.ofApplication(ctx, e.Tenant)); err != nil {
 		return domain.WebhookEndpoint{}, err
 	}
-	// Who adds at the same moment waits here; bookings do not.
+	// A concurrent insert of an endpoint waits here; bookings do not.
 	if err := s.reach(rowApplication, string(e.Tenant.ApplicationID)); err != nil {
 		return domain.WebhookEndpoint{}, s.dialect.failed("lock an application", err)
 	}
@@ -221,7 +221,8 @@ func (s webhooks) InsertEndpoint(ctx context.Context, e domain.WebhookEndpoint) 
 	return e, nil
 }
 
-// dropListeners deletes those of a query that nobody fetches from any more.
+// dropListeners deletes those listeners of a query whose programs have stopped
+// fetching.
 func (s webhooks) dropListeners(ctx context.Context, of *gorm.DB) error {
 	var gone []rowID
 	err := of.Model(&webhookEndpointRow{}).Where("slot IS NOT NULL AND "+s.dialect.dead()).Pluck("id", &gone).Error

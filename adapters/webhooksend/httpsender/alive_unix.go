@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// alive reports whether a kept connection is open and silent. One on which
-// something came that nobody asked for is not used again.
+// alive reports whether a kept connection is open and silent. One with unread
+// bytes is not used again.
 func (c *conn) alive() bool {
 	below, ok := c.raw.(syscall.Conn)
 	if !ok {

@@ -14,8 +14,8 @@ import (
 
 var _ ports.WebhookSender = (*Sender)(nil)
 
-// limits are how long the parts of an attempt may take, and all of it; and how
-// long a connection is kept that nobody uses.
+// limits are the time limits of an attempt and of its parts, and of an idle
+// connection.
 type limits struct{ lookup, connect, handshake, attempt, idle time.Duration }
 
 var defaultLimits = limits{

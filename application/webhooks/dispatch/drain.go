@@ -247,7 +247,7 @@ func (w *drain) start(ctx context.Context) {
 	}
 	if w.health.Probing(now) {
 		most = 1
-		// What somebody asked for is the probe.
+		// An attempt that a caller asked for is the probe.
 		slices.SortStableFunc(w.queue, func(a, b *ports.OutgoingWebhook) int { return cmp.Compare(asked(b), asked(a)) })
 	}
 	kept, unstored := w.queue[:0], len(w.taken)-len(w.queue)
@@ -292,7 +292,7 @@ func (w *drain) send(ctx context.Context, webhook *ports.OutgoingWebhook, now ti
 }
 
 // attempt sends once. A webhook that makes the sender panic uses up its schedule
-// like one that nobody takes.
+// like one that the endpoint refuses.
 func (d *Drainer) attempt(ctx context.Context, url string, secrets [][]byte, webhook *ports.OutgoingWebhook,
 	now time.Time) (r domain.WebhookResult) {
 	defer func() {
@@ -451,7 +451,7 @@ func (w *drain) disable(ctx context.Context) {
 	if w.reason == "" || !w.phase.stores() {
 		return
 	}
-	w.renew(ctx) // whoever changed it meanwhile knows better
+	w.renew(ctx) // a concurrent change of the endpoint stands
 	if w.reason == "" || !w.phase.releases() {
 		return
 	}

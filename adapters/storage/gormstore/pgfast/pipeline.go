@@ -98,7 +98,7 @@ func results(sent *pgconn.Pipeline, steps []Step, trace Trace) (map[int]bool, er
 	return missing, nil
 }
 
-// result reads what a statement returned, and whom it left out.
+// result reads the rows of a statement, and the waiters that got none.
 func (s Step) result(sent *pgconn.Pipeline) (missing []int, affected int64, err error) {
 	got, err := sent.GetResults()
 	if err != nil {
@@ -117,7 +117,8 @@ func (s Step) result(sent *pgconn.Pipeline) (missing []int, affected int64, err 
 	return missing, tag.RowsAffected(), errors.Join(err, failed)
 }
 
-// returned is who is wanted still when all rows have come, where none failed.
+// returned is the waiters without a row when all rows have come, where none
+// failed.
 func (s Step) returned(rows *pgconn.ResultReader) (missing []int, err error) {
 	for rows.NextRow() {
 		id := rows.Values()[0]
@@ -135,7 +136,7 @@ func (s Step) returned(rows *pgconn.ResultReader) (missing []int, err error) {
 	return missing, nil
 }
 
-// Discard reads rows that nobody needs.
+// Discard reads rows that are not needed.
 func Discard(rows *pgconn.ResultReader) ([]int, error) {
 	for rows.NextRow() {
 	}

@@ -6,6 +6,16 @@ GOVULNCHECK      := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 TOOL             := go tool -modfile=.tools/tools.mod
 SERVERS          := go run ./test/servers --
 
+# In CI a few tests that fail are run once more, each alone: a test that passes
+# then is told at the end as one that fails at times. More than a few failures, a
+# panic or a data race are final.
+ifeq ($(CI),true)
+GO_TEST   = $(TOOL) gotestsum --format=pkgname-and-test-fails --hide-summary=skipped --rerun-fails=1 --rerun-fails-max-failures=4 --rerun-fails-run-root-test \
+	--rerun-fails-abort-on-data-race --rerun-fails-report=.bin/reruns-$@.txt --packages=./... --
+else
+GO_TEST   = go test ./...
+endif
+
 # Go folders only: gofmt would otherwise walk .git and .bin.
 GO_DIRS := $(wildcard domain application adapters ports cmd configs test)
 
@@ -35,14 +45,16 @@ build: ## build .bin/waybill
 	@go build -ldflags '-s -w' -o .bin/waybill ./cmd/waybill
 
 test: fmt vet openapi verify ## check everything: format, vet, descriptions of the APIs, generated files, all tests with their servers
-	$(SERVERS) go test -timeout 30m ./...
+	@mkdir -p .bin
+	$(SERVERS) $(GO_TEST) -timeout 30m
 
 test-short: ## run the quick tests, without servers
 	go test -short ./...
 
 test-race: export CGO_ENABLED := 1
 test-race: ## run the quick tests under the race detector, with servers; needs gcc
-	$(SERVERS) go test -race -short -timeout 20m -skip '^Test(SQLite|PostgresBehindPgBouncer)Conforms$$' ./... # plain Postgres takes the same exam
+	@mkdir -p .bin
+	$(SERVERS) $(GO_TEST) -race -short -timeout 20m -skip '^Test(SQLite|PostgresBehindPgBouncer)Conforms$$' # plain Postgres takes the same exam
 
 pgbouncer: ## run the e2e suite through PgBouncer in transaction mode
 	WAYBILL_E2E_POOLER=pgbouncer $(SERVERS) go test ./test/e2e -count=1 -timeout 280s

@@ -163,6 +163,28 @@ func eventually(t *testing.T, what string, done func() bool) {
 	}
 }
 
+// eventuallyShows waits until the metrics at an operations listener hold each of
+// these texts: a job's first run ends some time after the listener is open.
+func eventuallyShows(t *testing.T, ops string, want []string) {
+	t.Helper()
+	missing := want
+	defer func() {
+		if len(missing) > 0 {
+			t.Errorf("the metrics lack %q", missing)
+		}
+	}()
+	eventually(t, "all metrics are shown", func() bool {
+		res, err := http.Get(ops + "/metrics")
+		if err != nil {
+			return false
+		}
+		shown, err := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		missing = slices.DeleteFunc(slices.Clone(missing), func(text string) bool { return strings.Contains(string(shown), text) })
+		return err == nil && len(missing) == 0
+	})
+}
+
 // status is the answer's status, or 0 where there is none.
 func status(url string) int {
 	res, err := http.Get(url)

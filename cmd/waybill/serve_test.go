@@ -58,20 +58,8 @@ func TestServeServesUntilItIsTold(t *testing.T) {
 			t.Errorf("%s answers %d: %v", env, code, answer)
 		}
 	}
-	res, err := http.Get(v.Ops + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	metrics, _ := io.ReadAll(res.Body)
-	_ = res.Body.Close()
-	if !strings.Contains(string(metrics), "waybill_http_requests_total{") || !strings.Contains(string(metrics), "go_goroutines") {
-		t.Error("the metrics lack requests or goroutines")
-	}
-	for _, job := range []string{"cleaning", "clock", "webhook_notifications"} {
-		if !strings.Contains(string(metrics), jobShown(job)) {
-			t.Errorf("the metrics lack the last success of %s", job)
-		}
-	}
+	eventuallyShows(t, v.Ops, []string{"waybill_http_requests_total{", "go_goroutines ",
+		jobShown("cleaning"), jobShown("clock"), jobShown("webhook_notifications")})
 	r.terminate(t)
 	for line := range strings.Lines(r.stderr.String()) {
 		var fields object

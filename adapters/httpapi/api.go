@@ -26,8 +26,8 @@ import (
 	"waybill/ports"
 )
 
-// Limits of a connection. A client that is slower than these is cut off, so
-// that it costs nobody else anything.
+// Limits of a connection. A client that is slower than these is cut off, at no
+// cost to other clients.
 const (
 	readHeaderTimeout = 5 * time.Second
 	readTimeout       = 15 * time.Second
@@ -75,10 +75,10 @@ type Options struct {
 	TrackingBaseURL string
 	Currency        string         // of goods_value
 	CursorKeys      [][32]byte     // of cursors that are taken; the first one signs
-	TrustedProxies  []netip.Prefix // who may tell a client's address
+	TrustedProxies  []netip.Prefix // the proxies whose X-Forwarded-For is believed
 	Log             *slog.Logger
 	Metrics         *Metrics
-	Trace           Trace                           // nil: nobody does
+	Trace           Trace                           // nil: no tracing
 	Beside          []Site                          // what else this listener serves
 	Around          func(http.Handler) http.Handler // sees each request first; nil: nothing does
 	Connections     connections.Options

@@ -30,7 +30,7 @@ func (a *API) beside(api http.Handler) http.Handler {
 	home := a.home()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if home != "" && r.URL.Path == "/" && forABrowser(r) {
-			w.Header().Set("Location", strings.TrimPrefix(home, "/")) // relative, for who stands behind a proxy's path
+			w.Header().Set("Location", strings.TrimPrefix(home, "/")) // relative, for clients behind a proxy's path
 			w.Header().Set("Vary", "Accept")
 			w.WriteHeader(http.StatusFound)
 			return
@@ -55,8 +55,8 @@ func (a *API) home() string {
 	return ""
 }
 
-// forABrowser reports whether somebody wants to read: browsers name text/html,
-// and programs take anything or JSON.
+// forABrowser reports whether the client is a browser: browsers accept text/html
+// by name, and programs accept anything or JSON.
 func forABrowser(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
 		strings.Contains(strings.ToLower(strings.Join(r.Header.Values("Accept"), ",")), "text/html")
@@ -71,7 +71,7 @@ func (a *API) visit(site Site, w http.ResponseWriter, r *http.Request) {
 	defer stop()
 	go func() {
 		select {
-		case <-a.closing: // whoever streams must not hold the process up
+		case <-a.closing: // an open stream must not hold the process up
 			stop()
 		case <-ctx.Done():
 		}

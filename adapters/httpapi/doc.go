@@ -13,8 +13,8 @@
 //   - Bodies are decoded by web/strictjson and not by gin's binding, which accepts
 //     trailing content, duplicate and wrong-case names.
 //   - The order of checks lives in one place, driven by the route's data.
-//     Middleware per check was rejected: the order is part of the contract, and
-//     nobody could read it off a chain of Use calls.
+//     Middleware per check was rejected: the order is part of the contract, and a
+//     chain of Use calls would hide it.
 //   - The answer that is stored for an Idempotency-Key is the whole body, so
 //     that a replay needs no rendering and cannot differ.
 package httpapi

@@ -79,8 +79,8 @@ func (a *API) bareAnswer(status int, remote net.Addr) []byte {
 	e := &domain.Error{Code: domain.CodeInvalidRequest, Message: "This is not an HTTP request we can read; the connection is closed. Speak " +
 		"HTTP/1.1, and no TLS on this port."}
 	switch status {
-	// net/http finds fault with itself for what it does not speak; the client
-	// is who must change, and what counts 5xx must not be moved by unknown callers.
+	// net/http answers 501 to a transfer encoding it does not speak. The client has
+	// to change, so it is a 4xx: unknown callers must not move the counts of 5xx.
 	case http.StatusNotImplemented:
 		status = http.StatusBadRequest
 		e.Message = "This Transfer-Encoding is not supported. Send Content-Length, or Transfer-Encoding: chunked."

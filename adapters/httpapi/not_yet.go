@@ -11,10 +11,10 @@ import (
 )
 
 // NotYet answers in place of an API, and of what is beside it, while their process
-// cannot serve: a 503 with the headers of every answer. Which key a program shows is
-// not known yet, so it is told the limit of addresses, of which these answers take
-// nothing. Programs get the envelope; people, and whoever opens a page below one of
-// the prefixes, get a line of text.
+// cannot serve: a 503 with the headers of every answer. Keys cannot be looked up
+// yet, so the answer shows the limit of addresses, and does not count against it.
+// Programs get the envelope; browsers, and every request below one of the prefixes,
+// get a line of text.
 func NotYet(ids ports.Identifiers, perAddress domain.RateLimit, pages ...string) http.Handler {
 	a := &API{UseCases: UseCases{Identifiers: ids}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

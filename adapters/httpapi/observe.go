@@ -40,10 +40,10 @@ func (a *API) observe(g *gin.Context) {
 	g.Next()
 }
 
-// giveTime gives the request so long from now on. Its context ends with
-// that and not with its client, who may close the sending side of the
-// connection while it waits for the answer: net/http takes that for a client
-// that has left.
+// giveTime gives the request so long from now on. Its context ends with that and
+// not with its client. A client may close the sending side of the connection
+// while it waits for the answer, and net/http takes that for a client that has
+// left.
 func (c *call) giveTime(limit time.Duration) {
 	ctx := context.WithoutCancel(c.Request.Context())
 	if c.stop == nil {

@@ -58,7 +58,8 @@ func (a *API) run(r route, c *call) (reply, error) {
 	if r.open {
 		return a.runOpen(r, c)
 	}
-	// Before the answer is written: whoever has read it may send the next.
+	// Before the answer is written: a client that has read it may send the next
+	// request at once.
 	defer func() {
 		if c.releasePermit != nil {
 			c.releasePermit()
@@ -83,7 +84,7 @@ func (a *API) run(r route, c *call) (reply, error) {
 	return r.handle(a, c)
 }
 
-// runOpen answers whoever asks; what is asked still has to make sense.
+// runOpen answers without a key; path, query and body still have to be valid.
 func (a *API) runOpen(r route, c *call) (reply, error) {
 	if err := a.greetAnonymous(c); err != nil {
 		return reply{}, err
@@ -171,12 +172,12 @@ func (a *API) greetAnonymous(c *call) error {
 	return nil
 }
 
-// recognizeBudget is how long an answer waits for the name of who asked, which it
-// does not depend on.
+// recognizeBudget is how long an answer waits for the caller's name, which only
+// the request log needs.
 const recognizeBudget = time.Second
 
-// recognize finds out who calls what does not exist, so that the request log shows it
-// to them.
+// recognize identifies the caller of a path that does not exist, so that the caller's
+// request log shows it.
 func (a *API) recognize(c *call) {
 	if a.Recorder == nil {
 		return

@@ -143,8 +143,8 @@ func addressText(r *strictjson.Reader, need strictjson.Need) string {
 	return value
 }
 
-// phoneNumber is normalized, or noted as a problem. A number nobody could
-// dial must not reach a rider.
+// phoneNumber is normalized, or noted as a problem. A number that cannot be
+// dialled must not reach a rider.
 func (a *API) phoneNumber(r *strictjson.Reader, field string, need strictjson.Need) domain.PhoneNumber {
 	typed, present := r.Text(field, need, strictjson.Length(1, domain.MaxTypedPhone))
 	if !present {
@@ -161,7 +161,7 @@ func (a *API) phoneNumber(r *strictjson.Reader, field string, need strictjson.Ne
 // aboutPhone tells which number was sent without repeating it: it is a person's,
 // and messages end up in logs.
 func aboutPhone(sent string) string {
-	const enough = 6 // digits, of which two tell nobody's number
+	const enough = 6 // digits; the last two reveal no number
 	digits := strings.Map(func(r rune) rune {
 		if r < '0' || r > '9' {
 			return -1

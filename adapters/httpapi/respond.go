@@ -92,7 +92,7 @@ func (a *API) notModified(c *call, tagged bool) {
 // caller learns the request ID only.
 func (a *API) fail(c *call, err error) {
 	e := web.ErrorOf(err)
-	forced := errors.Is(err, errForced) // as it was asked for, and nobody's failure
+	forced := errors.Is(err, errForced) // as the client asked, so no failure
 	switch {
 	case forced:
 	case e.Kind == domain.KindInternal:

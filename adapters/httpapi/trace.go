@@ -11,13 +11,13 @@ import (
 type Trace func(r *http.Request, environment, method, route, requestID string) (ctx context.Context,
 	ended func(status int, applicationID string))
 
-func notFollowed() {}
+func notTraced() {}
 
-// trace gives the call the context that whoever follows it wants. What it
-// returns is to be called when the call has been answered.
+// trace gives the call the context of its span. The returned function ends the
+// span, after the answer.
 func (a *API) trace(c *call) func() {
 	if a.Trace == nil {
-		return notFollowed
+		return notTraced
 	}
 	ctx, ended := a.Trace(c.Request, string(a.Environment), knownMethod(c.Request.Method), routeOf(c), c.requestID.Drawn)
 	c.Request = c.Request.WithContext(ctx)

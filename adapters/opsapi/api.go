@@ -36,9 +36,9 @@ type Options struct {
 	Metrics prometheus.Gatherer
 	Log     *slog.Logger
 
-	TrustedProxies []netip.Prefix                  // who may tell a client's address
+	TrustedProxies []netip.Prefix                  // the proxies whose X-Forwarded-For is believed
 	Hosts          []string                        // names of this listener, beside its addresses and localhost
-	Profiles       bool                            // are for whoever reaches the listener; else for operators with a token
+	Profiles       bool                            // profiles need no token; else an operator's
 	Around         func(http.Handler) http.Handler // sees each request first; nil: nothing does
 
 	Management *Management // nil: there is no operations API
@@ -79,8 +79,8 @@ func (a *API) Handler() http.Handler { return a.server.Handler }
 // Serve answers on the listener until Shutdown; then it returns http.ErrServerClosed.
 func (a *API) Serve(l net.Listener) error { return a.server.Serve(l) }
 
-// Name makes /healthz tell to which installation the process belongs. Anybody may
-// read it: it must have nothing to do with a secret.
+// Name makes /healthz tell to which installation the process belongs. It is
+// public: it must have nothing to do with a secret.
 func (a *API) Name(installation string) { a.name.Store(installation) }
 
 // Drain makes /readyz answer 503 from now on, so that balancers send traffic
@@ -122,8 +122,8 @@ func (a *API) router() *gin.Engine {
 	return router
 }
 
-// mayProfile lets through who may take profiles: they slow the process down, and
-// show its command line.
+// mayProfile admits operators to profiles, which slow the process down and show
+// its command line.
 func (a *API) mayProfile(g *gin.Context) {
 	m := a.options.Management
 	switch {

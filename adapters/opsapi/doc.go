@@ -3,9 +3,10 @@
 // under /ops/v1, by which the delivery company manages its customers and moves
 // their deliveries.
 //
-// Whoever reaches the listener by a name of its own sees its health and metrics,
-// so it belongs on a private address. These name no customer, no delivery and no
-// key. Profiles and the operations API ask for an operator token with each request.
+// Health and metrics are open to every client that reaches the listener by a name
+// of its own, so it belongs on a private address. These name no customer, no
+// delivery and no key. Profiles and the operations API ask for an operator token
+// with each request.
 //
 // Where to look: routes.go is the table of everything there is; management.go
 // is the fixed order of checks that every route passes; a file per resource reads

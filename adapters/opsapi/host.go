@@ -13,12 +13,12 @@ import (
 	"waybill/domain"
 )
 
-// ownHost lets only requests through that call this listener by a name of its
-// own. What has no token may be read by whoever reaches the listener, and so may
-// a page in a browser that reaches it: by a name of that page's own, which it lets
-// lead to an address of the listener (DNS rebinding). Its Host is that name, behind
-// a published port of a container too; so the Host is looked at wherever a request
-// comes from.
+// ownHost lets only requests through that call this listener by a name of its own.
+// Health and metrics take no token, so a page in a browser that reaches the
+// listener could read them too: under the page's own host name, pointed at the
+// address of the listener (DNS rebinding). The Host header is then that name,
+// behind a published port of a container too; so the Host of every request is
+// checked, wherever it comes from.
 func (a *API) ownHost(c *gin.Context) {
 	if a.isOwn(c.Request.Host) {
 		return

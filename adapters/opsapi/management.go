@@ -134,7 +134,7 @@ func (m *Management) run(r route, c *call) (rep reply, err error) {
 	return r.handle(m, c)
 }
 
-// identify learns who asks, by a token of an admin or of one of the kinds.
+// identify finds the operator by a token of an admin or of one of the kinds.
 func (m *Management) identify(c *call, kinds []domain.OperatorKind) (err error) {
 	if m.Operators == nil {
 		return ports.ErrStorageGone
@@ -145,7 +145,7 @@ func (m *Management) identify(c *call, kinds []domain.OperatorKind) (err error) 
 	return err
 }
 
-// id is the ID in the path. One that is malformed is NOT_FOUND, as one of nobody.
+// id is the ID in the path. A malformed one is NOT_FOUND, as an unknown one.
 func (c *call) id(name string, prefix domain.Prefix) (domain.ID, error) {
 	return domain.ParseID(prefix, c.Param(name))
 }

@@ -14,7 +14,7 @@ type requestView struct {
 	ClientRequestID      *string  `json:"client_request_id"`
 	At                   string   `json:"at"`
 	Environment          string   `json:"environment"`
-	BusinessID           *string  `json:"business_id"` // null, with the two below: nobody known
+	BusinessID           *string  `json:"business_id"` // null, with the two below: the caller is unknown
 	ApplicationID        *string  `json:"application_id"`
 	KeyID                *string  `json:"key_id"`
 	Route                string   `json:"route"`

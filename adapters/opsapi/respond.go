@@ -58,7 +58,7 @@ func (a *API) refuse(c *call, err error) {
 	var e *domain.Error
 	switch {
 	case errors.Is(c.Request.Context().Err(), context.Canceled) && (!errors.As(err, &e) || e.Kind == domain.KindInternal):
-		// Nobody waits any more; that is no failure of ours.
+		// The client has left; that is no failure of the server.
 		a.options.Log.InfoContext(c.Request.Context(), "the client left", c.requestID.LogAttr(), "route", c.route, "error", err)
 		e = &domain.Error{Kind: domain.KindUnavailable, Message: "The client left.", RetryAfter: time.Second}
 	case errors.Is(err, ports.ErrTookTooLong) && !errors.As(err, &e):

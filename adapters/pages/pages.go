@@ -22,7 +22,7 @@ type Link struct {
 	Current string
 }
 
-// Who is the person who has signed in.
+// Who is the person with the session.
 type Who struct{ Name, Role, Place, SignOut string }
 
 // Page is what the layout shows.
@@ -82,7 +82,7 @@ type Passkey struct {
 	Button string
 	Second bool // the button is not the first of the page
 	// Instead is what a reader without JavaScript does, and Why, unless it is empty, the
-	// reason why nobody has passkeys here.
+	// reason why passkeys do not work at this address.
 	Instead, Why string
 }
 

@@ -10,11 +10,11 @@
 //
 // Decisions that bind this package:
 //
-//   - It shows domain.Tracking and nothing more; application/tracking says who
-//     may see that.
+//   - It shows domain.Tracking and nothing more; application/tracking decides
+//     what a reference opens.
 //   - A reference that does not exist and a text that is none get the same bytes.
-//   - Neither reference nor address of a client is logged: who reads logs is
-//     not to follow parcels.
+//   - Neither reference nor address of a client is logged: a reader of logs must
+//     not be able to track parcels.
 //   - An event carries the changed part of the page as the server renders it. JSON
 //     from which the script builds it was rejected: every text would be there twice.
 package trackingpage

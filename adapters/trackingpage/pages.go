@@ -32,7 +32,7 @@ const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; 
 
 // Options are what the pages need to know about where they are.
 type Options struct {
-	TrustedProxies []netip.Prefix // who may tell a client's address
+	TrustedProxies []netip.Prefix // the proxies whose X-Forwarded-For is believed
 	Log            *slog.Logger
 	Metrics        *Metrics
 }
@@ -193,7 +193,7 @@ func (p *Pages) look(c *gin.Context, reference string) (found domain.Tracking, o
 		p.notice(c, http.StatusTooManyRequests, p.render.limited, resultLimited)
 	default:
 		switch {
-		case c.Request.Context().Err() != nil: // nobody waits any more
+		case c.Request.Context().Err() != nil: // the client has left
 		case ports.StorageUnavailable(err):
 			p.options.Log.WarnContext(c.Request.Context(), "dependency unavailable", "request_id", requestID(c), "route", "tracking"+c.FullPath(),
 				"error", err)

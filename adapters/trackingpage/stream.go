@@ -15,7 +15,7 @@ import (
 )
 
 // The pace of a stream. It ends after streamLife in any case, and the browser
-// opens another one; where a delivery failed and nobody tries again within
+// opens another one; where a delivery failed and is not tried again within
 // patience, it ends for good.
 const (
 	heartbeat    = 15 * time.Second
@@ -55,7 +55,8 @@ func (p *Pages) stream(c *gin.Context) {
 		pages: p, reference: domain.Reference(reference), watch: watch,
 		writer: c.Writer, control: http.NewResponseController(c.Writer),
 	}
-	// A client that has left shows as a failed write: there is nobody to tell.
+	// A client that has left shows as a failed write: no one is left to read an
+	// error.
 	_ = s.run(ctx, seen(c), &found)
 	// The end is written too, and the last time may have been a while ago.
 	_ = s.control.SetWriteDeadline(time.Now().Add(writeTimeout))

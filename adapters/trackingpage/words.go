@@ -2,8 +2,8 @@ package trackingpage
 
 import "waybill/domain"
 
-// words are how a status is told to somebody who waits for a parcel. What is
-// given to details is the name of the sender.
+// words are the texts of a status for the recipient of a parcel. The argument of
+// details is the name of the sender.
 type words struct {
 	headline string
 	detail   func(sender string) string
@@ -59,7 +59,7 @@ var told = map[domain.Status]words{
 	},
 }
 
-// kindly says why, without blaming anybody and without an amount.
+// kindly says why, without blame and without an amount.
 var kindly = map[domain.ReasonCode]func(sender string) string{
 	domain.ReasonRecipientUnreachable: func(string) string { return "Nobody could be reached at the address or by phone." },
 	domain.ReasonRecipientRefused:     func(string) string { return "The parcel was not taken at the door." },
@@ -74,7 +74,7 @@ var kindly = map[domain.ReasonCode]func(sender string) string{
 	domain.ReasonOther:               func(string) string { return "Something went wrong on the way, and we are sorry." },
 }
 
-// ahead is what usually follows, for who wonders how long it takes.
+// ahead lists the statuses that usually follow each status.
 var ahead = map[domain.Status][]domain.Status{
 	domain.Booked:     {domain.Assigned, domain.PickedUp, domain.InTransit, domain.Delivered},
 	domain.Assigned:   {domain.PickedUp, domain.InTransit, domain.Delivered},

@@ -400,10 +400,9 @@ func newBulkThrottles(c *configs.Config) bulkThrottles {
 	return throttles
 }
 
-// cursorKeys sign cursors, the first one new ones. They are derived from the
-// peppers, so that a change of these is one of cursors: who reads the feed comes
-// back with a cursor after weeks. The secret key, which changes by itself, has
-// nothing to do with them.
+// cursorKeys sign cursors; the first signs new ones. They are derived from the
+// peppers, which keep old values beside a new one: a reader of the feed may come
+// back with a cursor after weeks.
 type cursorKeys [][32]byte
 
 func newCursorKeys(c *configs.Config) (cursorKeys, error) {

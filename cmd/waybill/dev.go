@@ -120,7 +120,7 @@ func (p *commands) openDev(ctx context.Context, servers *listeners, c *configs.C
 }
 
 // adoptPepper takes the database over: the pepper is the data directory's, and
-// the database may be one that somebody else used before.
+// the database may have belonged to another one before.
 func adoptPepper(ctx context.Context, s *service) error {
 	replaced, err := s.seed.Tenants.AdoptPepper(ctx)
 	if err == nil && replaced {

@@ -63,7 +63,8 @@ func (l *listeners) open(ctx context.Context, c *configs.Config, places ...place
 	return nil
 }
 
-// close closes what is still open; who served there has closed it already.
+// close closes the listeners that are still open; a server has closed its own
+// already.
 func (l *listeners) close() {
 	for _, listener := range []net.Listener{l.live, l.sandbox, l.ops, l.portal} {
 		if listener != nil {

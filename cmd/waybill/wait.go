@@ -26,10 +26,10 @@ import (
 	"waybill/ports"
 )
 
-// A process that starts while its database is away waits for it: nobody has to
-// start it again, and a service manager that counts failed starts gives nothing
-// up. What waiting does not mend, such as a wrong password, fails at once; so do
-// commands that somebody waits for.
+// A process that starts while its database is away waits for it: it need not be
+// started again, and a service manager that counts failed starts does not give
+// up. A failure that waiting does not mend, such as a wrong password, ends it at
+// once; so does any failure of a command that a person runs.
 
 // The pauses between two tries.
 const (
@@ -38,8 +38,8 @@ const (
 )
 
 // awaitDatabase returns when the database can be opened, or for a reason for which
-// no waiting helps. Meanwhile health is told at the listener of operations, and
-// whoever comes to another one is told to come back.
+// no waiting helps. Meanwhile the operations listener answers health checks, and
+// the other ones answer 503 with Retry-After.
 func awaitDatabase(ctx context.Context, c *configs.Config, l *listeners, log *slog.Logger) error {
 	try := func() error {
 		ctx, cancel := context.WithTimeout(ctx, connectTimeout)

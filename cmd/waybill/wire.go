@@ -72,7 +72,7 @@ var common = wire.NewSet(
 	newProducts,
 )
 
-// What anybody sees.
+// The public pages.
 var public = wire.NewSet(tracking.New, tracking.NewWatches)
 
 // What is done without a request.

@@ -12,8 +12,8 @@ import (
 )
 
 // dueSQL makes webhooks that are due, many more than could be created in time.
-// They are what the program would have stored; only the deliveries that they are
-// about are not there, which nobody reads to send them.
+// They are what the program would have stored, without their deliveries, which a
+// sender does not read.
 //
 //go:embed due.sql
 var dueSQL string
@@ -69,8 +69,8 @@ func (p *post) overdue(ctx context.Context, webhooks int) (o outcome, err error)
 	return o, err
 }
 
-// retried is a steady pace of one application while many retries of others, who
-// take them at once, become due in one moment.
+// retried is a steady pace of one application while many retries of others become
+// due in one moment; the endpoints of those answer at once.
 func (p *post) retried(ctx context.Context, perSecond, retries int, duration time.Duration) (o outcome, err error) {
 	f, err := p.insertDue(ctx, p.neighbours, retries, retryAge, true)
 	if err != nil {

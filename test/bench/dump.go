@@ -79,7 +79,7 @@ func backUp(ctx context.Context, pgDump, database string, server *pgx.ConnConfig
 // copied is the name of the copy of the database.
 func (p *post) copied() string { return p.db.Config().Database + "_copied" }
 
-// copyDatabase makes that copy, for which nobody may be connected.
+// copyDatabase makes that copy, for which no session may be connected.
 func (p *post) copyDatabase(ctx context.Context) error {
 	to, name := p.db.Config(), p.copied()
 	if err := p.db.Close(ctx); err != nil {

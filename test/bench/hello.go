@@ -17,8 +17,8 @@ import (
 )
 
 // helloArgument makes this program a server that takes orders and answers each with
-// as many bytes as a delivery has, and does nothing else: what HTTP costs anybody
-// who takes the same framework.
+// as many bytes as a delivery has, and does nothing else: what HTTP costs any
+// program on the same framework.
 const helloArgument = "hello"
 
 // helloSize names the variable with the size of its answers.

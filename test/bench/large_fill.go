@@ -58,7 +58,7 @@ const bytesEach = 2500
 func (b *bench) room(ctx context.Context, rows []int) error {
 	var dir string
 	if err := b.admin.QueryRow(ctx, "SHOW data_directory").Scan(&dir); err != nil || b.master == 0 {
-		return nil // nobody may know
+		return nil // the server is elsewhere, or may not tell
 	}
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(dir, &disk); err != nil {

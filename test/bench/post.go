@@ -221,7 +221,8 @@ func (p *post) await(ctx context.Context, n int, patience time.Duration) error {
 	return nil
 }
 
-// settled waits until what has come is recorded and nobody owns an endpoint.
+// settled waits until all received webhooks are recorded and no lease of an
+// endpoint is held.
 func (p *post) settled(ctx context.Context) error {
 	for deadline := time.Now().Add(time.Minute); ; {
 		var busy bool

@@ -16,7 +16,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// part is who a sample of a profile is spent for.
+// part is the part of the work that a sample of a profile is spent on.
 type part int
 
 const (
@@ -28,9 +28,9 @@ const (
 	parts
 )
 
-// owners are packages that decide for whom a sample is spent: the innermost one
-// on the stack does. All others, such as net or the domain, work for whoever
-// called them.
+// owners are packages that decide which part a sample counts for: the innermost
+// one on the stack does. All others, such as net or the domain, work for their
+// caller.
 var owners = []struct {
 	prefix string
 	part   part
@@ -91,8 +91,8 @@ func below(pkg, prefix string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// spenderOf is who a stack, innermost function first, is spent for, and for what
-// where that is the program.
+// spenderOf is the part that a stack, innermost function first, counts for, and
+// of the program itself the kind of work.
 func spenderOf(stack []string) (part, string) {
 	owner, group := parts, ""
 	for _, function := range stack {

@@ -46,7 +46,7 @@ const (
 )
 
 // receive is the receiver's process: argument is the number of inboxes. It tells
-// their addresses and then answers questions until nobody asks any more.
+// their addresses and then answers questions until its input ends.
 func receive(context.Context) error {
 	inboxes, err := strconv.Atoi(os.Args[2])
 	if err != nil {

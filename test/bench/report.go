@@ -159,7 +159,7 @@ func (s *subject) latency() string {
 	return fmt.Sprintf("%.1f / %.1f", at(0.5), at(0.99))
 }
 
-// cost is the processor time of one operation, by who spent it.
+// cost is the processor time of one operation, by the process that spent it.
 func (s *subject) cost() string {
 	each := func(of func(measurement) time.Duration) float64 {
 		return s.median(func(m measurement) float64 { return float64(m.each(of(m))) / float64(time.Microsecond) })

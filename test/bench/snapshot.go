@@ -45,8 +45,8 @@ func (p *post) beside(ctx context.Context, perSecond, dead int, duration time.Du
 	return o, errors.Join(err, p.await(ctx, o.expected, patience))
 }
 
-// leaveDead makes them as if so many a second had been sent, without one that anybody
-// sees pending.
+// leaveDead makes them as if so many a second had been sent, with none visible as
+// pending.
 func (p *post) leaveDead(ctx context.Context, dead, perSecond int) error {
 	for done := 0; done < dead; done += deadAtOnce {
 		n := min(deadAtOnce, dead-done)

@@ -157,7 +157,7 @@ func (s *stream) note(of span, a answer, expected bool) {
 	}
 }
 
-// run is all of it at once. Whoever fails ends the others.
+// run is all of it at once. The first failure ends the others.
 func (s *soaking) run(ctx context.Context) error {
 	sandboxKey, err := s.sandboxKey(ctx)
 	if err != nil {

@@ -56,8 +56,8 @@ type watch struct {
 // aftermath of a statement still counts: its commit, and what waited for it.
 const aftermath = 100 * time.Millisecond
 
-// begin has Postgres note every statement that deletes: no request does. Who
-// looks now and then instead sees those above all that took long, whatever for.
+// begin has Postgres record every DELETE: no request sends one. Sampling was
+// rejected: it sees mostly slow statements.
 func (w *watch) begin(ctx context.Context, db *pgx.Conn) error {
 	_, err := db.Exec(ctx, watchSQL)
 	for _, table := range cleaned {

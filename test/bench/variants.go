@@ -71,7 +71,7 @@ func buildVariants(ctx context.Context) error {
 	return nil
 }
 
-// encodeByPgx encodes arrays as pgx does for who gives it slices.
+// encodeByPgx encodes arrays as pgx encodes slices.
 const encodeByPgx = `
 var pgxMaps = sync.Pool{New: func() any { return pgtype.NewMap() }}
 

@@ -206,8 +206,8 @@ func chosen(trials []*trial, only *regexp.Regexp) []*trial {
 	return slices.DeleteFunc(trials, func(t *trial) bool { return !wanted[t] })
 }
 
-// ofRound is what is measured in a round. Another one begins each time; what is
-// measured once is in nobody's way at the end.
+// ofRound is what is measured in a round. Each round begins with another one;
+// what is measured only once comes at the end, where it disturbs nothing.
 func ofRound(trials []*trial, round, rounds int) (turn []*trial) {
 	for i := range trials {
 		if t := trials[(i+round)%len(trials)]; !t.once {
@@ -282,8 +282,8 @@ func (p *post) drain(ctx context.Context, a application, webhooks int) (o outcom
 	return o, err
 }
 
-// steady is one application's events at a steady pace, beside others whose
-// endpoint never answers and who have as many events all together.
+// steady is one application's events at a steady pace, beside as many events of
+// other applications whose endpoint never answers.
 func (p *post) steady(ctx context.Context, perSecond, hung int, duration time.Duration) (o outcome, err error) {
 	beside, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)

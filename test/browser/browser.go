@@ -76,7 +76,7 @@ type Look struct {
 	Dark  bool
 }
 
-// Reader is who looks.
+// Reader is the settings of the person at the screen.
 type Reader struct {
 	NoScripts bool
 	Zone      string // of time; empty: UTC

@@ -1,10 +1,11 @@
 // Package partition is a network between a process and a server that can lose
 // packets without a word.
 //
-// A Link carries TCP connections. While it is cut nothing passes and nobody is
-// told: sockets stay open, nothing is reset, new connections are taken and never
-// answered. What was open or dialled during a cut stays dead for ever, as where a
-// firewall has forgotten it; only connections that are made after healing work.
+// A Link carries TCP connections. While it is cut nothing passes, and neither end
+// notices: sockets stay open, nothing is reset, new connections are taken and
+// never answered. What was open or dialled during a cut stays dead for ever, as
+// where a firewall has forgotten it; only connections that are made after healing
+// work.
 //
 // It does not lose packets below TCP: both kernels believe that all was received.
 // Dropping does, where it may.

@@ -29,7 +29,7 @@ import (
 const URLEnv = "WAYBILL_TEST_POSTGRES_URL"
 
 const (
-	objectInUse           = "55006" // SQLSTATE: someone is connected to the database
+	objectInUse           = "55006" // SQLSTATE: a session is connected to the database
 	insufficientPrivilege = "42501"
 
 	// A CREATE or DROP DATABASE waits for others on a loaded machine.
@@ -131,9 +131,9 @@ func (p *process) nextName() string {
 	return fmt.Sprintf("%s%s_%d", testPrefix, p.tag, p.last)
 }
 
-// createCopy copies the template. Postgres refuses while anyone is connected to
-// the template; nobody may connect, but its own maintenance, or a session that
-// is just closing, can be there for a moment.
+// createCopy copies the template. Postgres refuses while a session is connected
+// to the template. New ones are refused, but its own maintenance, or a session
+// that is just closing, can be there for a moment.
 func (p *process) createCopy(ctx context.Context, name string) error {
 	for {
 		err := p.admin.exec(ctx, "CREATE DATABASE "+quote(name)+" TEMPLATE "+quote(p.template))

@@ -120,8 +120,8 @@ func connectForLocks(ctx context.Context, admin adminURL) (*pgx.Conn, error) {
 }
 
 // dropAbandoned drops the templates of other hashes and the databases of other
-// processes that no living process uses. The lock for making is held, so that
-// nobody begins to use one meanwhile.
+// processes that no living process uses. The lock for making is held, so that no
+// process begins to use one meanwhile.
 func dropAbandoned(ctx context.Context, conn *pgx.Conn, template string) error {
 	rows, err := conn.Query(ctx, "SELECT datname FROM pg_database WHERE starts_with(datname, $1) OR starts_with(datname, $2)", templatePrefix,
 		testPrefix)

@@ -2,7 +2,7 @@
 // their own that they may break.
 //
 // What tests write to the shared server has names that no other test has, and
-// ends by itself. They never flush it: somebody else's data may be in it.
+// ends by itself. They never flush it: other data may be in it.
 //
 // The package does not start the shared server (test/servers does), and it is
 // for tests only.

@@ -7,9 +7,9 @@
 // puts the server's address into the command's environment and exits with the
 // command's code. Servers it started end with it, and their data is removed.
 //
-// A server that cannot be had is left out with a notice, and the tests that
-// need it are skipped; with CI=true it is an error. A server named in the
-// environment that does not answer is always an error: someone meant it.
+// A server that cannot be had is left out with a notice, and the tests that need
+// it are skipped; with CI=true it is an error. A server named in the environment
+// that does not answer is always an error: it was named on purpose.
 //
 // The command runs in a process group of its own with an empty standard input.
 // An interrupt or SIGTERM is passed to the whole group; a second one kills it.

@@ -55,8 +55,9 @@ func runningPostgres(url, from string) *server {
 	return &server{env: postgresEnv, url: url, from: from, stop: func() error { return nil }}
 }
 
-// localPostgres lists where a server of this machine may listen, and as whom.
-// A password comes from PGPASSWORD or the password file, as for psql.
+// localPostgres lists the addresses where a server of this machine may listen,
+// with a user for each. A password comes from PGPASSWORD or the password file, as
+// for psql.
 func localPostgres() []*url.URL {
 	users := []string{"postgres"}
 	if current, err := user.Current(); err == nil && current.Username != "postgres" {

@@ -12,10 +12,10 @@
 // seed gives the same trace, and requests overlap at any call, inside of
 // transactions too.
 //
-// What clients were told is held against what they are told later, and in the
-// end against the database, where faults.Check looks too. Over all worlds every
-// branch that is named in branches_test.go has to be reached: what no world
-// reaches nobody has tried.
+// What clients were told is held against what they are told later, and in the end
+// against the database, where faults.Check looks too. Over all worlds every
+// branch that is named in branches_test.go has to be reached: a branch that no
+// world reaches is untested.
 //
 // What it cannot show is what lies below the ports: how Postgres locks, what a
 // driver does with a connection that breaks. That is the matter of

@@ -41,7 +41,7 @@ func (Digester) Previous(string) [][32]byte { return nil }
 // Unheard are announcements that reach no other process.
 type Unheard struct{}
 
-// Announce tells nobody.
+// Announce does nothing.
 func (Unheard) Announce(context.Context, domain.ID) {}
 
 // Listen hears nothing.

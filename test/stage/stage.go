@@ -63,8 +63,8 @@ func (s *Stage) Gate(storage ports.Storage) *idempotency.Gate {
 	return idempotency.NewGate(storage, openLocks{}, s.Clock, s.IDs, slog.New(slog.DiscardHandler), idempotency.Retention(Retention))
 }
 
-// Deliveries are the use cases of deliveries among the given dependencies, for
-// who is tested on top of them.
+// Deliveries are the use cases of deliveries with the given dependencies, for
+// tests of use cases on top of them.
 func (s *Stage) Deliveries(storage ports.Storage, b ports.Bookings, p ports.Pricing, a ports.ServiceArea,
 	n ports.Normalizer) *deliveries.Deliveries {
 	return deliveries.New(storage, b, s.Gate(storage), quotes.New(storage, p, a), s.Clock, s.IDs, n, Renderer{})
@@ -128,17 +128,17 @@ type IDs struct{ n atomic.Uint64 }
 // ID sorts behind those before it.
 func (i *IDs) ID(p domain.Prefix) domain.ID { return domain.MakeID(p, i.next()) }
 
-// Reference is one nobody had before.
+// Reference is a new one.
 func (i *IDs) Reference() domain.Reference { return domain.MakeReference(i.n.Add(1)) }
 
-// APIKey is one nobody had before. A key keeps less than all of each byte, so that
-// numbers that lie close together have to be spread over all of them.
+// APIKey is a new one. A key keeps less than all of each byte, so that numbers
+// that lie close together have to be spread over all of them.
 func (i *IDs) APIKey(e domain.Environment) string {
 	half := i.next()
 	return domain.MakeAPIKey(e, sha256.Sum256(half[:]))
 }
 
-// SigningSecret is one nobody had before.
+// SigningSecret is a new one.
 func (i *IDs) SigningSecret() [32]byte {
 	half := i.next()
 	return [32]byte(slices.Concat(half[:], half[:]))

@@ -36,7 +36,7 @@ type DemoCustomer struct {
 	LiveKey, TestKey     string
 	FreshLive, FreshTest bool // the key was made just now
 
-	by         domain.AuditActor // who makes what is missing
+	by         domain.AuditActor // the actor of what is created, in the audit log
 	OpsToken   string
 	FreshToken bool
 

@@ -4,7 +4,7 @@ import (
 	"waybill/adapters/cli/settings"
 )
 
-// addresses looks whether those who get a link can open it.
+// addresses checks that the recipients of links can open them.
 func (d *diagnosis) addresses() {
 	const check = "addresses"
 	public := settings.PublicURLsOf(d.c, settings.OriginOf(d.c.LiveAddr), settings.OriginOf(d.c.SandboxAddr))

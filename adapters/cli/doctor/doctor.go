@@ -23,7 +23,7 @@ type Verdict string
 // The verdicts of a finding.
 const (
 	VerdictOK   Verdict = "OK"
-	VerdictWarn Verdict = "WARN" // works, and will trouble somebody
+	VerdictWarn Verdict = "WARN" // works, and will cause trouble
 	VerdictFail Verdict = "FAIL"
 )
 

@@ -58,8 +58,8 @@ func isWaybill(ctx context.Context, address, path string) bool {
 	return strings.Contains(text, "Waybill") || strings.Contains(text, `"message":"Alive."`)
 }
 
-// installationAt is whose process listens for operators at an address; empty:
-// nobody tells.
+// installationAt is the installation whose process listens for operators at an
+// address; empty: the listener there does not tell.
 func installationAt(ctx context.Context, address string) string {
 	var alive struct {
 		Data struct {
@@ -89,7 +89,7 @@ func told(ctx context.Context, address, path string) string {
 		return ""
 	}
 	defer res.Body.Close()
-	start, _ := io.ReadAll(io.LimitReader(res.Body, 256<<10)) // what came tells who it is
+	start, _ := io.ReadAll(io.LimitReader(res.Body, 256<<10)) // a part of the body is enough to tell
 	if res.StatusCode != http.StatusOK {
 		return ""
 	}

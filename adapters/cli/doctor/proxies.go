@@ -9,9 +9,9 @@ import (
 	"waybill/adapters/web/connections"
 )
 
-// proxies looks whether a proxy that there seems to be is trusted: a running
-// server counts what it does not believe, and an address of https is not ours,
-// who serve http.
+// proxies checks that a proxy, if there seems to be one, is trusted: a running
+// server counts the forwarded addresses that it ignores, and an https address
+// means a proxy, since this program serves http.
 func (d *diagnosis) proxies(ctx context.Context) {
 	const (
 		check = "proxies"

@@ -40,8 +40,8 @@ func OnThisMachine(address string) bool {
 	return err == nil && ip.Unmap().IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// ForOthers reports whether settings look as if somebody else is to call: the
-// database is no data directory's, or the APIs listen for other machines.
+// ForOthers reports whether other people seem to use the installation: its
+// database is not in a data directory, or the APIs listen for other machines.
 func ForOthers(c *configs.Config, dir DataDir) bool {
 	return OpenToOthers(c.LiveAddr, c.SandboxAddr) || c.Source("database_url") != dir.Label() && !dir.Owns(c.DatabaseURL)
 }

@@ -34,8 +34,8 @@ func MayReset(dir DataDir, c *configs.Config) error {
 }
 
 // AllowPrivate lets webhooks go to this machine and its network, where only this
-// machine can ask for that: whoever has the demo keys could otherwise have
-// requests sent to whatever this machine reaches.
+// machine can reach the API: otherwise a holder of the demo keys on another
+// machine could have requests sent into this network.
 func AllowPrivate(c *configs.Config, log *slog.Logger) error {
 	const open = "other machines reach this one at its listeners, "
 	switch set := c.IsSet("webhook_allow_private"); {

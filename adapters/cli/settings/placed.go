@@ -30,8 +30,8 @@ func (p *CommandLine) PlaceDev(cmd *cobra.Command, dir DataDir, c *configs.Confi
 	return NeedSecrets(c, "key_pepper", "secret_key")
 }
 
-// LoadNamed reads the settings of a process in production. To work on what
-// somebody played with must be asked for.
+// LoadNamed reads the settings of a process in production. The data directory of
+// a development server must be named explicitly.
 func (p *CommandLine) LoadNamed(cmd *cobra.Command) (*configs.Config, error) {
 	c, err := p.LoadPlaced(cmd)
 	if err != nil {

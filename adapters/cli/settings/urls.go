@@ -29,7 +29,7 @@ func PublicURLsOf(c *configs.Config, liveOrigin, sandboxOrigin string) PublicURL
 	return u
 }
 
-// Reachable replaces "all addresses", which nobody can call.
+// Reachable replaces "all addresses", which no client can call.
 func Reachable(host string) string {
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		return "127.0.0.1"

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Plainly is an error as an administrator reads it. Where nobody could be
-// reached that is all of it: drivers tell the same dial once per address and
+// Plainly is an error as an administrator reads it. Where no server could be
+// reached that is all of it: drivers repeat the failed dial once per address and
 // layer.
 func Plainly(err error) string {
 	var lookup *net.DNSError

@@ -69,7 +69,7 @@ func (p *Program) Ourselves() string {
 	return ShellQuoted(called)
 }
 
-// OperatorHere is who runs this command, as the audit log names it.
+// OperatorHere is the user of this command, as the audit log names them.
 func (p *Program) OperatorHere() domain.AuditActor {
 	name := "unknown"
 	if u, err := user.Current(); err == nil && u.Username != "" {

@@ -5,10 +5,9 @@ import (
 	"log/slog"
 )
 
-// Loggable is every key that a log line may have. Whatever else is logged
-// shows as omitted: a phone number must not get into a log because somebody
-// found it useful once. Add a key here only when its values can never be
-// personal or secret.
+// Loggable is every key that a log line may have. Any other key shows as omitted:
+// a phone number must not get into a log because it was useful once. Add a key
+// here only when its values can never be personal or secret.
 var Loggable = map[string]bool{
 	slog.TimeKey: true, slog.LevelKey: true, slog.MessageKey: true,
 	// a request

@@ -1,6 +1,6 @@
 // Package letters makes the text of mails: for each kind what is said, in content.go,
-// and one layout for all of them, as plain text and as HTML. Nothing in a mail is loaded
-// from anywhere, and no address in it tells who opened it but the link that lets in.
+// and one layout for all of them, as plain text and as HTML. A mail loads nothing from
+// anywhere, and no address in it identifies the reader but the link for signing in.
 package letters
 
 import (

@@ -207,7 +207,7 @@ func (m *Mailer) dial(ctx context.Context, network, address string, l *line) (ne
 }
 
 // line is a connection on which every read and write has a deadline, and all of them
-// together one too. Whoever sets another one is not heard.
+// together one too. A deadline that its user sets is ignored.
 type line struct {
 	net.Conn
 	step time.Duration

@@ -9,9 +9,9 @@
 // has at least twelve characters and is not a common one.
 //
 // At most two hashes run at a time in a process, 38 MiB in all, and on a machine with
-// fewer than four processors one: whoever floods the sign-in takes half of a machine
-// away from deliveries and not all of it. The next caller waits for up to two seconds
-// and then gets ports.ErrPasswordsBusy.
+// fewer than four processors one: a flood of sign-ins takes half of a machine away
+// from deliveries and not all of it. The next caller waits for up to two seconds and
+// then gets ports.ErrPasswordsBusy.
 package argon2id
 
 import (

@@ -7,19 +7,19 @@
 //
 // Decisions that bind this package:
 //
-//   - A span names what was done, for whom (request_id, application_id,
-//     delivery_id, event_id) and how it ended: never a body, a name, a phone
+//   - A span names the operation, its subject (request_id, application_id,
+//     delivery_id, event_id) and its result: never a body, a name, a phone
 //     number, an address, a coordinate, a URL, a key or a text of an error.
-//   - An event has a trace of its own, whose ID is derived from the event's. Its
-//     root is written by whoever commits the event, and every attempt to send it,
-//     in any process and days later, is a span below that root: both compute the
-//     two IDs. The root links to the request, and the request's span to the root.
-//     So nothing about traces is stored. To keep the traceparent of the request
-//     with the event was rejected: it costs a column in the hot path, and one
-//     request may make hundreds of events whose attempts go on for days. To take
-//     the event's ID itself for the trace ID was rejected: samplers decide by the
-//     lower half of a trace ID, which in a UUIDv7 is not evenly distributed.
-//     sha256(event ID) is.
+//   - An event has a trace of its own, whose ID is derived from the event's. The
+//     process that commits the event writes its root, and every attempt to send
+//     it, in any process and days later, is a span below that root: both compute
+//     the two IDs. The root links to the request, and the request's span to the
+//     root. So nothing about traces is stored. To keep the traceparent of the
+//     request with the event was rejected: it costs a column in the hot path, and
+//     one request may make hundreds of events whose attempts go on for days. To
+//     take the event's ID itself for the trace ID was rejected: samplers decide
+//     by the lower half of a trace ID, which in a UUIDv7 is not evenly
+//     distributed. sha256(event ID) is.
 //   - The root is written after the commit. Where the outcome of the commit was in
 //     doubt it is not, and the attempts stand in their trace without it.
 //   - Whether the trace of an event is kept is decided by its ID, so that all
@@ -29,9 +29,10 @@
 //   - The trace of a caller is linked to and not continued: an unknown caller neither
 //     chooses our IDs nor what we keep. Outwards, traceparent goes to the pricing
 //     service and the routing engine only; receivers of webhooks are third parties.
-//   - Nobody waits for the collector. Spans wait in a queue that is bounded; what
-//     does not fit, or cannot be sent in 30 seconds, is counted and forgotten. The
-//     SDK's batcher drops in silence, so that queue lets in no more than it holds.
+//   - No request waits for the collector. Spans wait in a bounded queue; those
+//     that do not fit, or cannot be sent in 30 seconds, are counted and dropped.
+//     The SDK's batcher drops in silence, so that queue lets in no more than it
+//     holds.
 //   - The exporter is the one of OpenTelemetry. It brings gRPC into the binary, of
 //     which nothing runs: 3 MB of 74. Our own client and batcher saved them, and
 //     were 387 lines to keep in step with a specification.

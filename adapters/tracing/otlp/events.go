@@ -41,7 +41,7 @@ func (identifiers) NewSpanID(context.Context, trace.TraceID) (s trace.SpanID) {
 	return s
 }
 
-// rootOf is where the trace of an event begins, for whoever knows its ID.
+// rootOf is the root span of an event's trace, computed from the event's ID.
 func rootOf(event domain.ID) (r root) {
 	sum := sha256.Sum256([]byte(event))
 	copy(r.trace[:], sum[:16])

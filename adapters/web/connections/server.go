@@ -40,7 +40,7 @@ type Server struct {
 	options    Options
 	connected  places
 	discarding places
-	hurried    atomic.Bool // Shutdown is out of time: nobody is waited for
+	hurried    atomic.Bool // Shutdown is out of time and waits for no connection
 }
 
 // New takes over an http.Server whose ConnState is free.
@@ -78,7 +78,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// client is whose share a connection counts against; empty: nobody's.
+// client is the address whose share a connection counts against; empty: none.
 func (s *Server) client(remote net.Addr) string {
 	at, ok := remote.(*net.TCPAddr)
 	if !ok {

@@ -94,7 +94,7 @@ func Read(content []byte, n ports.Normalizer) ([]domain.PickupLocationRow, error
 		}
 		if err != nil {
 			t.wrong = append(t.wrong, unreadable(err))
-			break // where the next row begins, nobody can tell
+			break // the start of the next row is unknown
 		}
 		if strings.TrimSpace(strings.Join(cells, "")) == "" {
 			continue // spreadsheets leave them at the end
@@ -256,7 +256,7 @@ func (t *table) decimal(typed string) string {
 	return typed
 }
 
-// itIs shows a cell to who has to find it. Long ones are cut.
+// itIs quotes a cell, so that the author of the file finds it. Long ones are cut.
 func itIs(cell string) string {
 	const most = 40
 	if runes := []rune(cell); len(runes) > most {

@@ -108,7 +108,7 @@ func (p *Process) drain(ctx context.Context, endTasks func(context.Context) erro
 	}
 	failure := errors.Join(within(drainTimeout, p.shutServers), within(tasksTimeout, endTasks))
 	if err := within(endTimeout, p.Ops.Shutdown); err != nil {
-		// A profile that is being recorded; nobody waits for it.
+		// No failure: it may be a profile that takes minutes to record.
 		p.Log.Info("operations request cut off", "error", err)
 	}
 	return failure

@@ -1,7 +1,7 @@
-// Package strictjson reads request bodies. It turns bytes into a checked tree
-// in one pass, which ends at the first field nobody declared, writes the canonical form that
-// request fingerprints are made of, and lets a handler read typed fields while
-// every problem is collected instead of only the first.
+// Package strictjson reads request bodies. It turns bytes into a checked tree in one
+// pass, which ends at the first undeclared field, writes the canonical form that request
+// fingerprints are made of, and lets a handler read typed fields while every problem is
+// collected instead of only the first.
 //
 // The steps map onto the answers a caller can get:
 //
@@ -16,7 +16,7 @@
 // number belongs is no syntax error, and the Reader reports it. null counts as
 // absent for an optional field and as missing for a required one.
 //
-// The package knows nothing of HTTP, envelopes or the domain, and does not
-// bound the size of a body; whoever reads the request does. Messages are for
-// people and may change; codes, fields, lines and columns are for programs.
+// The package knows nothing of HTTP, envelopes or the domain, and does not bound
+// the size of a body; the reader of the request does. Messages are for people and
+// may change; codes, fields, lines and columns are for programs.
 package strictjson

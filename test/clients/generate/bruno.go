@@ -41,7 +41,7 @@ func renderBruno(d *document, files map[string][]byte) error {
 		block("docs", "Generated from the description of the API. Choose an environment, give it your key as the secret",
 			"`api_key`, and send. Requests that create leave the ID of what they made in a variable, which the",
 			"others use: run the folders from top to bottom, or a create first. Webhooks go to `webhook_url`."))
-	const receiver = "https://example.com/hooks" // to be replaced by whoever has one
+	const receiver = "https://example.com/hooks" // to be replaced by the user's own
 	for _, server := range items(at(d.root, "servers")) {
 		name, _, _ := strings.Cut(strings.ToLower(text(server, "description")), " ")
 		put("environments/"+name+".bru", block("vars", "base_url: "+text(server, "url"), "webhook_url: "+receiver)+
@@ -218,7 +218,7 @@ func writeScalar(b *strings.Builder, node *yaml.Node, name string) error {
 	case "since":
 		value = "{{$isoTimestamp}}" // of the last 30 days
 	case "wait_seconds":
-		value = 1 // somebody looks on
+		value = 1 // for a person to look at
 	case "url":
 		value = "{{webhook_url}}" // a variable of the environment
 	}

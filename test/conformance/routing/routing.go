@@ -22,8 +22,8 @@ type Ground struct {
 	// Places are two and more on roads that every vehicle may take from each to
 	// every other one.
 	Places []domain.Coordinates
-	// NoWay are trips that nobody can make, with the end at fault, "" where
-	// neither is; none where every trip can be made.
+	// NoWay are impossible trips, with the end at fault, "" where neither is;
+	// none where every trip is possible.
 	NoWay map[string][]domain.Trip
 }
 

@@ -28,7 +28,7 @@ func bookAtOnce(t testing.TB, b ports.Database, writes []ports.BookingWrite) []e
 	return outcomes
 }
 
-// A storage may store bookings together. Nobody may notice.
+// A storage may store bookings together. No caller may notice.
 func testBookingsAtOnce(t *testing.T, b ports.Database) {
 	crowded := newTenant(t, b)
 	var running []ports.BookingWrite

@@ -294,8 +294,8 @@ func testBulkRaces(t *testing.T, b ports.Database) {
 		const items, workers, patience = 12, 6, 3
 		q := newBulk(t, b)
 		recipient, address := newRecipient(t, b, q.tenant)
-		// work books what is missing under a lease that is over at once, so that
-		// anybody may take it away in between.
+		// work books the missing items under a lease that is over at once, so
+		// that another worker may take it away in between.
 		work := func() (finished bool, err error) {
 			again := q.again()
 			h, err := again.claim(t, sample.ClaimID(), ranOut, time.Hour)
@@ -327,7 +327,8 @@ func testBulkRaces(t *testing.T, b ports.Database) {
 				t.Error(err)
 			}
 		}
-		// With nobody to take it away it comes to an end, unless it has.
+		// Without another worker to take it away it comes to an end, unless it
+		// has.
 		if _, err := work(); err != nil && !isAny(err, ports.ErrKeyTaken) {
 			t.Error(err)
 		}

@@ -249,7 +249,7 @@ func testBulkLeases(t *testing.T, b ports.Database) {
 			if err == nil {
 				t.Errorf("%s could record an item", name)
 			}
-			// The key is theirs to use as if nobody had it.
+			// Their key is free, as if never used.
 			s.record.ClaimID = sample.ClaimID()
 			own := s.mustClaim(t, another, aLease)
 			wantEqual(t, name+": items", s.items(t, own), []domain.BulkItem{})
@@ -299,7 +299,7 @@ func testBulkItems(t *testing.T, b ports.Database) {
 		wantEqual(t, "Find", must(q.find(t))(t), want)
 		wantEqual(t, "items", q.items(t, h), []domain.BulkItem{})
 
-		// It is nobody's any more, not even the holder's.
+		// The lease is over, for its holder too.
 		q.wantLost(t, h)
 		_, err := q.again().claim(t, another, aLease, time.Hour)
 		wantError(t, "Claim of the same request", err, ports.ErrKeyTaken)

@@ -13,9 +13,9 @@ import (
 	"waybill/test/sample"
 )
 
-// feedOf reads the feed of a tenant until it has so many events, as one reader
-// who goes on from the last event it saw. An event may take a while to be
-// listed: until whatever else takes part in the feed has ended.
+// feedOf reads the feed of a tenant until it has so many events, as a reader that
+// goes on from the last event it saw. An event may take a while to be listed:
+// until whatever else takes part in the feed has ended.
 func feedOf(t testing.TB, b ports.Database, tenant domain.Tenant, n int) []domain.FeedEvent {
 	t.Helper()
 	var found []domain.FeedEvent
@@ -223,7 +223,8 @@ func testFeed(t *testing.T, b ports.Database) {
 			return domain.MakeID(domain.PrefixEvent, id)
 		}
 		tenant, e, committed := newTenant(t, b), insertEndpoint(t, b, newTenant(t, b)), 0
-		// commit adds an event that occurred then, and crowd very many of somebody else.
+		// commit adds an event that occurred then, and crowd very many of another
+		// tenant.
 		commit := func(offset time.Duration) domain.ID {
 			w := sample.BookingWrite(tenant, func(b *domain.Booking) { b.CreatedAt = at.Add(offset) })
 			w.Event.ID = made(offset)

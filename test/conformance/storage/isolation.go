@@ -13,7 +13,7 @@ import (
 )
 
 // testIsolation calls every method with the IDs of one tenant on behalf of
-// others, who must not tell them from IDs that do not exist.
+// others: the answers must be those for IDs that do not exist.
 func testIsolation(t *testing.T, b ports.Database) {
 	owner := newTenant(t, b)
 	w := bookWrite(t, b, sample.BookingWrite(owner))

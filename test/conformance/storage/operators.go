@@ -266,7 +266,8 @@ func testManyPickupLocations(t *testing.T, b ports.Database) {
 	}), domain.ErrNotFound)
 }
 
-// testManyChanged locks and updates as many as one statement may, and nobody else's.
+// testManyChanged locks and updates as many as one statement may, and none of
+// another tenant.
 func testManyChanged(t *testing.T, b ports.Database, tenant domain.Tenant, all []domain.PickupLocation) {
 	t.Helper()
 	some := slices.Clone(all[100 : 100+ports.LocationsAtOnce])

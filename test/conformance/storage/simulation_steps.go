@@ -35,7 +35,7 @@ func testDueSteps(t *testing.T, b ports.Database) {
 	}
 	always := sample.Now.Add(1000 * time.Hour)
 
-	// Nobody else writes to this database, so that all there is can be told.
+	// No other test writes to this database, so all its rows are known.
 	wantDue(t, "where nothing was ever started", due(t, always, 10))
 	tenant := newTenant(t, b)
 	sibling, foreign := newSibling(t, b, tenant), newTenant(t, b)

@@ -37,7 +37,7 @@ func (s deliveries) first(t domain.Tenant, admits func(*domain.Delivery) bool) (
 	return clone(d), nil
 }
 
-// clone is a delivery that whoever reads it may change.
+// clone is a delivery that the caller may change.
 func clone(d *domain.Delivery) *domain.Delivery {
 	return domain.RestoreDelivery(d.Booking, d.Lifecycle())
 }
@@ -160,7 +160,7 @@ func (s simulations) Running(context.Context) (int, error) {
 	return len(s.running(func(*domain.Delivery) bool { return true })), nil
 }
 
-func (s simulations) Lock(context.Context, domain.Tenant) error { return nil } // who writes is alone
+func (s simulations) Lock(context.Context, domain.Tenant) error { return nil } // there is one writer at a time
 
 func (s simulations) Enter(_ context.Context, t domain.Tenant) error {
 	n, _ := s.tx.simulations.get(t.ApplicationID)

@@ -19,7 +19,7 @@ type endpoint struct {
 	until time.Time
 }
 
-// dead is a listener that nobody fetches from any more.
+// dead is a listener whose program has stopped fetching.
 func (e endpoint) dead() bool { return e.Listener && !e.until.After(time.Now()) }
 
 type feed struct{ session }

@@ -22,9 +22,9 @@ func (s *Store) mutantBook(w ports.BookingWrite, row deliveryRow) func(context.C
 		return s.mutantBulkBook(e, key, delivery)
 	}
 	switch os.Getenv("WAYBILL_MUTANT") {
-	case "key_own_commit": // who dies in between is booked again
+	case "key_own_commit": // after a crash in between a retry books again
 		return inTwoCommits(delivery, key)
-	case "key_own_commit_first": // who dies in between is told of what was never booked
+	case "key_own_commit_first": // after a crash in between a retry is told of a delivery that was never booked
 		return inTwoCommits(key, delivery)
 	case "key_last": // of two with one key the second meets the first's external_id
 		return func(ctx context.Context) error {
@@ -50,13 +50,13 @@ func (s *Store) mutantBulkBook(e *entry, mark, delivery func(context.Context) er
 		}
 	}
 	switch os.Getenv("WAYBILL_MUTANT") {
-	case "item_own_commit": // who dies in between is booked again
+	case "item_own_commit": // after a crash in between a retry books again
 		return inTwoCommits(delivery, mark)
-	case "item_own_commit_first": // who dies in between is told of what was never booked
+	case "item_own_commit_first": // after a crash in between a retry is told of a delivery that was never booked
 		return inTwoCommits(mark, delivery)
-	case "item_unrecorded": // who dies before the end books all items again
+	case "item_unrecorded": // after a crash before the end a retry books all items again
 		return without("item of a bulk")
-	case "no_fence": // who stalled goes on beside who took over
+	case "no_fence": // a stalled process goes on beside its successor
 		return without("lease of a bulk")
 	}
 	return nil

@@ -29,7 +29,7 @@ type mutantDeliveries struct{ deliveries }
 
 func (s mutantDeliveries) Lock(ctx context.Context, t domain.Tenant, id domain.ID) (*domain.Delivery, error) {
 	switch {
-	case mutant("simulation_unlocked"): // who decides at the same moment decides on the same state
+	case mutant("simulation_unlocked"): // two steps at the same moment decide on the same state
 		d, err := s.Get(ctx, t, id)
 		time.Sleep(mutantPause)
 		return d, err

@@ -20,7 +20,7 @@ type fanOutOf func(ctx context.Context, t domain.Tenant, e domain.FeedEvent, exc
 // newFanOut breaks the rule that WAYBILL_MUTANT names.
 func newFanOut(s feed) fanOutOf {
 	switch {
-	case mutant("fanout_own_commit"): // who dies in between tells nobody
+	case mutant("fanout_own_commit"): // a crash in between loses the webhooks
 		return func(ctx context.Context, t domain.Tenant, e domain.FeedEvent, except domain.ID) error {
 			go s.fanOutLater(context.WithoutCancel(ctx), t, e, except)
 			return nil
@@ -44,7 +44,7 @@ func (s feed) fanOutLater(ctx context.Context, t domain.Tenant, e domain.FeedEve
 		var n int64
 		err := alone.with(ctx).Table("feed_events").Where("id = ?", rowIDOf(e.ID)).Count(&n).Error
 		if err == nil && n > 0 {
-			_ = alone.fanOut(ctx, t, e, except) // nobody is left to be told
+			_ = alone.fanOut(ctx, t, e, except) // no endpoint is left
 			return
 		}
 	}
@@ -71,7 +71,7 @@ func newOutbox(s *Store) ports.WebhookOutbox { return mutantOutbox{outbox{store:
 type mutantOutbox struct{ outbox }
 
 func (o mutantOutbox) Due(ctx context.Context, endpoint domain.ID, now time.Time, limit int) ([]ports.OutgoingWebhook, error) {
-	if mutant("webhook_due_since_ever") { // whoever holds a snapshot has each look go through all that was sent
+	if mutant("webhook_due_since_ever") { // under an old snapshot each look goes through all sent webhooks
 		if err := o.write().dueFrom(ctx, rowIDOf(endpoint), time.Unix(0, 0)); err != nil {
 			return nil, err
 		}
@@ -81,7 +81,7 @@ func (o mutantOutbox) Due(ctx context.Context, endpoint domain.ID, now time.Time
 		return nil, err
 	}
 	switch {
-	case mutant("webhook_settled_early"): // what its sender has in hand when it dies is sent by nobody
+	case mutant("webhook_settled_early"): // a crash of the sender loses the webhooks it was sending
 		ids := all(due, func(d *ports.OutgoingWebhook) rowID { return rowIDOf(d.ID) })
 		if len(ids) == 0 {
 			return nil, nil

@@ -10,8 +10,8 @@ import (
 // outgoing connections, so that a server that is restarted finds its port free.
 const firstPort, lastPort = 15432, 31999
 
-// FreePort is a port of 127.0.0.1 on which nobody listens. Until the server
-// binds it another process may: try again with another one.
+// FreePort is a port of 127.0.0.1 without a listener. Until the server binds it
+// another process may: try again with another one.
 func FreePort() (int, error) {
 	for range 100 {
 		port := firstPort + rand.IntN(lastPort-firstPort+1)

@@ -1,6 +1,7 @@
-// Package process runs the servers of tests: as one user or another, out of
-// reach of a Ctrl-C in the terminal, and never longer than whoever started it.
-// What a server is started with and how it is asked for are its own package's.
+// Package process runs the servers of tests: as one user or another, out of reach
+// of a Ctrl-C in the terminal, and never longer than the process that started
+// them. What a server is started with and how it is asked for are its own
+// package's.
 package process
 
 import (
@@ -19,7 +20,7 @@ type Process struct {
 	err  error         // how it ended; read it after done
 }
 
-// User is whom a process runs as in place of root.
+// User is the user that a process runs as in place of root.
 type User struct {
 	Name     string
 	UID, GID int

@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// NotRoot returns nil where this process may run a server itself, and
-// otherwise, as root, whom many servers refuse, the user postgres or nobody.
+// NotRoot returns nil where this process may run a server itself, and otherwise,
+// as root, which many servers refuse, the user postgres or "nobody".
 func NotRoot() (*User, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil

@@ -54,8 +54,8 @@ func Start(ctx context.Context) (*Server, error) {
 	})
 }
 
-// StartSentinel starts a Sentinel, which tells whoever asks for the name where
-// the master is. It is a Server too; its URL is the Sentinel's.
+// StartSentinel starts a Sentinel, which tells clients the address of the master
+// by its name. It is a Server too; its URL is the Sentinel's.
 func StartSentinel(ctx context.Context, name string, master *Server) (*Server, error) {
 	return start(ctx, func(s *Server) error {
 		file := filepath.Join(s.Dir, "sentinel.conf") // it has to be one: a Sentinel writes to it

@@ -228,7 +228,7 @@ func (s *sending) again(ctx context.Context, err error) bool {
 	case http.StatusTooManyRequests:
 		return true
 	case http.StatusServiceUnavailable:
-		return safe || e.Code == CodeQuoteUnavailable // of any other nobody knows whether it was done
+		return safe || e.Code == CodeQuoteUnavailable // any other may have been carried out
 	case http.StatusConflict:
 		return e.Code == CodeIdempotencyInProgress
 	case http.StatusInternalServerError, http.StatusBadGateway, http.StatusGatewayTimeout:

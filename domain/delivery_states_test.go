@@ -176,7 +176,7 @@ func TestNextListsExactlyWhatMoveAccepts(t *testing.T) {
 	}
 }
 
-// The timeline has no pages, so nobody may make it grow without end.
+// The timeline may be read as a whole, so its length has a bound.
 func TestTheHelperRetriesADeliveryForAThousandEvents(t *testing.T) {
 	t.Parallel()
 	for sequence, want := range map[int]bool{999: true, 1000: false, 2000: false} {

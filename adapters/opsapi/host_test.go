@@ -41,8 +41,8 @@ func TestAPageThatLetsItsNameLeadHereReadsNothing(t *testing.T) {
 					t.Errorf("%s as %q at %s: %s", path, c.host, at, body)
 				}
 			}
-			// Probes tell nothing and may come by any name; who asks by one of ours is
-			// told whose process this is.
+			// Probes reveal nothing and may come by any name; a request by one of the
+			// listener's own names is told the installation.
 			if status, _ := askAs(t, api, c.host, at, "/readyz"); status != http.StatusServiceUnavailable {
 				t.Errorf("/readyz as %q at %s: status %d", c.host, at, status)
 			}

@@ -103,7 +103,7 @@ func TestAStreamEndsAfterAWhile(t *testing.T) {
 	}{
 		{domain.Booked, time.Hour, false},
 		{domain.Outsourced, time.Hour, false},
-		{domain.Failed, 30 * time.Minute, true}, // nobody has tried again
+		{domain.Failed, 30 * time.Minute, true}, // not tried again
 		{domain.Delivered, 0, true},
 		{domain.Cancelled, 0, true},
 	} {

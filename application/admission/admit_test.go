@@ -97,7 +97,7 @@ func TestEveryWayNotToBeLetIn(t *testing.T) {
 			if grant.Allowance.Scope != "address" || grant.Allowance.Remaining != 59 || grant.Credential.Key.ID != "" {
 				t.Errorf("grant %+v", grant)
 			}
-			var of domain.Tenant // whom the record of the call names
+			var of domain.Tenant // the tenant in the record of the call
 			if c.expect != nil && name != "an unknown key" {
 				of = domain.Tenant{BusinessID: "biz_1", ApplicationID: "app_1", Environment: domain.Live}
 			}
@@ -156,7 +156,7 @@ func TestAnAddressThatFailsTooOftenIsLockedOut(t *testing.T) {
 	if grant.Allowance.Admitted || grant.Allowance.Remaining != 0 || g.failures() != 60 {
 		t.Errorf("allowance %+v, %d failures", grant.Allowance, g.failures())
 	}
-	// A key that nobody knows is looked up with others, and refused alike ...
+	// An unknown key is looked up together with others, and refused alike ...
 	g.known()
 	_, err = g.credentials(t, liveKey)
 	wantCode(t, err, domain.KindLimited, "RATE_LIMIT_EXCEEDED")

@@ -37,8 +37,8 @@ func TestAKeyWithAWrongChecksumNeverReachesTheStorage(t *testing.T) {
 	}
 }
 
-// table holds the keys that are put into it, and counts who asks for one and who
-// for many.
+// table holds the keys that are put into it, and counts look-ups of one key and
+// of many.
 type table struct {
 	ports.TenancyReader
 	takes      time.Duration
@@ -83,7 +83,7 @@ func newGuessing(t *testing.T) (*gate, *table) {
 	return g, table
 }
 
-// keyOf is a key that nobody has, with a checksum that is right.
+// keyOf is an unknown key with a valid checksum.
 func keyOf(n int) string {
 	var random [32]byte
 	for i, drawn := 0, rand.NewPCG(uint64(n), 3); i < len(random); i += 8 {

@@ -69,7 +69,7 @@ func TestTheLastUseOfAKeyIsWrittenWhenItIsRecorded(t *testing.T) {
 	u.want(t, other, nil)
 	u.Clock.GoOn(time.Hour)
 	u.record(t)
-	u.want(t, k, &last) // nobody used it since
+	u.want(t, k, &last) // no use since
 }
 
 func TestAClockThatStepsBackTakesNoUseBack(t *testing.T) {

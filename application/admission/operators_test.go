@@ -76,7 +76,7 @@ func TestWhenATokenWasUsedIsKeptOnceAMinute(t *testing.T) {
 	}
 }
 
-// noTokens is a table without tokens, which counts who asks.
+// noTokens is a table without tokens, which counts look-ups.
 type noTokens struct {
 	ports.OperatorReader
 	asked atomic.Int64
@@ -130,8 +130,8 @@ func TestAStorageThatFailsIsNotTheOperatorsFault(t *testing.T) {
 	}
 }
 
-// Who works all day behind an address that somebody guesses from is not shut out
-// in the middle of it.
+// An operator at work behind an address with many wrong guesses is not locked
+// out.
 func TestTrustInATokenIsRenewedWithEachUse(t *testing.T) {
 	t.Parallel()
 	o := newScene(t)

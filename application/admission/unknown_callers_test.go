@@ -62,8 +62,8 @@ func TestKeysThatAreNewDoNotWaitForEachOther(t *testing.T) {
 	})
 }
 
-// Where the storage hangs, those who wait for one look-up must not wait for
-// one after the other.
+// Where the storage hangs, the callers that wait for one look-up must not wait
+// for several in turn.
 func TestAWaitForALookUpEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestAWaitForALookUpEnds(t *testing.T) {
 			all.Go(func() {
 				begun := time.Now()
 				_, err := g.credentials(t, liveKey)
-				waited := !errors.Is(err, errBroken) // for the one who looks it up
+				waited := !errors.Is(err, errBroken) // the caller that looks it up
 				if err == nil || waited != domain.HasCode(err, "SERVICE_UNAVAILABLE") || time.Since(begun) > 5*time.Second {
 					t.Errorf("%v after %s", err, time.Since(begun))
 				}

@@ -163,7 +163,7 @@ func TestAPanicInPricingIsAnErrorAndTheBulkCanBeResumed(t *testing.T) {
 	if n := len(s.stored(t)); n != 2 {
 		t.Errorf("%d deliveries, want the two before it", n)
 	}
-	// The lease was given back: nobody has to wait for it.
+	// The lease was given back: no retry has to wait for it.
 	s.price = goodPrice
 	got, err := s.start("b").send(t.Context(), s.ask, orders(4))
 	s.wantOutcome(t, got, err, 4, 0)

@@ -327,7 +327,7 @@ func TestAKeyThatIsLockedForTooLongIsInProgress(t *testing.T) {
 	s.untouched(t)
 }
 
-// busyBulks find that somebody else has locked every key.
+// busyBulks find every key locked by another request.
 type busyBulks struct{ ports.BulkStore }
 
 func (busyBulks) Claim(context.Context, domain.Tenant, domain.KeyRecord, string, time.Duration, time.Duration) (ports.BulkHold, error) {

@@ -151,7 +151,7 @@ func (s *scene) codes(t *testing.T, o *deliveries.Order, unsound ...domain.Field
 	return told
 }
 
-// What is wrong with an order is told all at once, for who asks that way.
+// All problems of an order are told at once, where the caller asks for that.
 func TestADraftTellsEveryProblem(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

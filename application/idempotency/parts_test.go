@@ -197,7 +197,7 @@ func TestWhoLostTheRaceToARequestOfManyTransactions(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		found    domain.KeyRecord
-		own      string // the claim of who lost
+		own      string // the claim of the loser
 		code     string // empty: the answer
 		wait     time.Duration
 		replayed bool
@@ -239,7 +239,7 @@ func TestACreateWhoseKeyIsLockedForTooLongIsToldToWait(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s, a := newScene(t), &tries{t: t, ends: ends}
-				s.isFirst() // and no second look: who has the lock has not committed
+				s.isFirst() // and no second look: the holder of the lock has not committed
 				got, err := s.gate.Once(t.Context(), keyed, a.prepare)
 				if e := wantRefusal(t, got, err, "IDEMPOTENCY_IN_PROGRESS"); e.RetryAfter != time.Second {
 					t.Errorf("retry after %s", e.RetryAfter)

@@ -353,7 +353,7 @@ func TestGuessingOfPasskeysIsLimited(t *testing.T) {
 		from(string(rune('a'+i)), domain.CodePasskeyRefused)
 	}
 	from("k", domain.CodeTooManySignIns)
-	for range 30 { // of nobody in particular, from one address
+	for range 30 { // without a person's name, from one address
 		_, err := k.SignIn(t.Context(), people.Browser{Address: "3"}, domain.Portal, s.stage.IDs.ID(domain.PrefixCeremony), []byte("{}"))
 		if !domain.HasCode(err, domain.CodeCeremonyOver) && !domain.HasCode(err, domain.CodeTooManySignIns) {
 			t.Errorf("%v", err)

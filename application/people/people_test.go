@@ -530,8 +530,8 @@ func TestAnOwnerReachesNobodyOfAnotherBusiness(t *testing.T) {
 	}
 }
 
-// An owner invites the address of somebody outside the business, opens the link and sets a password. The
-// invited person's own business must not be within reach of that.
+// An owner invites the address of a person outside the business, opens the link and sets
+// a password. The invited person's own business must not be within reach of that.
 func TestAnAccountMadeByAnotherBusinessOpensNothingElse(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

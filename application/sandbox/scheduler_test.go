@@ -259,8 +259,8 @@ func TestOfMoreThanOneLookTakesTheEarliestComeFirst(t *testing.T) {
 	})
 }
 
-// What nobody answers costs neither goroutines nor memory as time goes by. Not
-// parallel, for it counts goroutines.
+// Unanswered notifications cost neither goroutines nor memory as time goes by.
+// Not parallel, for it counts goroutines.
 func TestAQueueThatIsDownIsWaitedForAndCostsNothing(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		const steps = 5_000

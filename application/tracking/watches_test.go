@@ -78,7 +78,7 @@ func TestAFailedDeliveryIsLookedAtLessOftenAndOneThatIsOverNotAtAll(t *testing.T
 		if n := records.looked(); n != 36 {
 			t.Errorf("looked %d times in the second minute", n-30)
 		}
-		records.put(r, domain.Assigned, 4) // somebody tries again
+		records.put(r, domain.Assigned, 4) // the rider tries again
 		if got, err := one.Next(t.Context(), 3); err != nil || got.Sequence != 4 {
 			t.Fatalf("%+v, %v", got, err)
 		}

@@ -178,7 +178,7 @@ func TestASpanIsWithinThirtyDaysAndGoesForward(t *testing.T) {
 	}
 }
 
-// Who asks for an attempt wants to see it made, not to wait for minutes.
+// A caller who asks for an attempt wants to see it made, not to wait for minutes.
 func TestAskingForAnAttemptEndsAPause(t *testing.T) {
 	t.Parallel()
 	for name, ask := range map[string]func(s *scene, endpoint, webhook domain.ID){

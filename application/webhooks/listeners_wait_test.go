@@ -14,7 +14,7 @@ import (
 	"waybill/test/stage"
 )
 
-// duties is an outbox in which something is due or not, and which counts who asks.
+// duties is an outbox in which something is due or not, and which counts reads.
 type duties struct {
 	ports.WebhookOutbox
 	mu    sync.Mutex
@@ -90,7 +90,7 @@ func TestAListenerThatWaitsAsksTheStorageOnceASecondAndAtOnceWhenItIsWoken(t *te
 		}
 		all.Wait()
 
-		// What nobody tells of is found in a second.
+		// A webhook without a notification is found within a second.
 		begun = time.Now()
 		all.Go(func() {
 			if got, err := l.Await(t.Context(), listenerOf(1, 3)); err != nil || len(got) != 1 || time.Since(begun) > 1500*time.Millisecond {

@@ -56,7 +56,7 @@ func (s spaced) ID(p domain.Prefix) domain.ID {
 	return domain.ID(string(p) + s.IDs.ID(p).Hex()[1:] + "0")
 }
 
-// maskSealer hides a text from who reads the database, and opens it only for
+// maskSealer hides a text from a reader of the database, and opens it only for
 // the purpose it was sealed for.
 type maskSealer struct{}
 

@@ -76,7 +76,7 @@ func TestAFloodOfTheSandboxStopsNeitherLiveNorOperations(t *testing.T) {
 }
 
 // The flood is over within the five seconds that a connection gets for its first
-// request, and nobody has to do anything about it.
+// request, without any action of an operator.
 func TestTheSandboxIsBackAfterAFlood(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -256,7 +256,7 @@ func flaky(t *testing.T, sandbox string) (baseURL string, sent *sync.Map) {
 			r.Header.Set("X-Sandbox-Error", "IDEMPOTENCY_IN_PROGRESS")
 		case 3:
 			r.Header.Set("X-Sandbox-Error", "INTERNAL_SERVER_ERROR")
-		case 4, 5: // booked, and nobody hears of it
+		case 4, 5: // booked, and the answer is lost
 			through.ServeHTTP(httptest.NewRecorder(), r)
 			panic(http.ErrAbortHandler)
 		}

@@ -12,7 +12,7 @@ import (
 	"waybill/adapters/cli/doctor"
 )
 
-// visited is a mail server that lets in whoever has the password, and counts mails.
+// visited is a mail server that checks the password, and counts mails.
 type visited struct {
 	smtp.Session
 	mails *atomic.Int32

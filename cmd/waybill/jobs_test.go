@@ -23,8 +23,8 @@ func runJob(ctx context.Context, b periodic.Job, log *slog.Logger) {
 	periodic.New(prometheus.NewRegistry(), log).Run(ctx, b)
 }
 
-// A database that says nothing must not end cleaning for as long as the process
-// lives, and whoever looks at the metrics has to see that nothing is cleaned.
+// A database that does not answer must not end cleaning for as long as the
+// process lives, and the metrics have to show that nothing is cleaned.
 func TestARunThatHangsIsEndedToldAndFollowedByTheNext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

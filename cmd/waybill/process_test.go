@@ -41,7 +41,7 @@ func (d *diary) all() []string {
 	return slices.Clone(d.lines)
 }
 
-// silence is a listener that nobody ever calls.
+// silence is a listener without calls.
 type silence struct {
 	closed  chan struct{}
 	closing func()

@@ -51,7 +51,7 @@ var oldKey, newKey = strings.Repeat("hunter22", 4), strings.Repeat("hunter33", 4
 func TestUnderAnotherSecretKeyNothingStarts(t *testing.T) {
 	t.Parallel()
 	environ := underKey(served(t), oldKey)
-	r, _ := startWorker(t, environ) // whoever comes first
+	r, _ := startWorker(t, environ) // a worker may be the first to start
 	r.terminate(t)
 	rest := "\n  used for: webhooks, of which none can be signed (now from WAYBILL_SECRET_KEY)\n" +
 		"  fix:      set it to that one, or to change it add that one to WAYBILL_SECRET_KEY_PREVIOUS; where it is lost," +

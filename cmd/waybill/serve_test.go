@@ -243,8 +243,8 @@ func TestConfigShowsWhereASettingComesFromAndNoSecret(t *testing.T) {
 	}
 }
 
-// What dev supplies for the other commands is no surprise to who asks for the
-// settings; and what cannot be read there keeps nobody from seeing the others.
+// The output shows the settings that dev supplies to the other commands; an
+// unreadable one does not hide the others.
 func TestConfigShowsWhatADataDirectorySupplies(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -20,7 +20,7 @@ func TestAStartWaitsForItsDatabaseTellsSoAndGoesOn(t *testing.T) {
 		t.Skip("needs Postgres, and waits for time-outs")
 	}
 	t.Parallel()
-	direct := strings.Replace(freshPostgres(t), "@", ":hunter22@", 1) // who trusts takes any password
+	direct := strings.Replace(freshPostgres(t), "@", ":hunter22@", 1) // a server with "trust" takes any password
 	link := partition.New(t, direct)
 	environ := append(portsOf(t), "WAYBILL_DATABASE_URL="+link.URL(t, direct),
 		"WAYBILL_KEY_PEPPER="+strings.Repeat("p", 32), "WAYBILL_SECRET_KEY="+strings.Repeat("s", 32))

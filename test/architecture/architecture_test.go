@@ -307,8 +307,8 @@ func read(dir, file string) (source, error) {
 	return s, nil
 }
 
-// rootEntries lists what stands at the top level: what git tracks in a
-// checkout, so that a note lying about disturbs nobody, else the folder.
+// rootEntries lists what stands at the top level: what git tracks in a checkout,
+// so that an untracked note does not fail the test; outside of git the folder.
 func rootEntries(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The collection is played as somebody would who clicks from top to bottom:
-// each request finds what it needs and is answered as its test says.
+// The collection is played as by a person who clicks from top to bottom: each
+// request finds what it needs and is answered as its test says.
 func TestTheBrunoCollectionPlaysFromTopToBottom(t *testing.T) {
 	t.Parallel()
 	modules := filepath.Join(tools(t), "node_modules")

@@ -47,7 +47,7 @@ func aPickup(changes ...change) m {
 	}, changes)
 }
 
-// anOrder is a delivery to somebody new, with everything inline.
+// anOrder is a delivery to a new recipient, with everything inline.
 func anOrder(changes ...change) m {
 	return apply(m{
 		"recipient": m{"name": "Efua Quartey", "phone_number": newPhone(), "address": anAddress()},

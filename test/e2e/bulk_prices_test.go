@@ -67,7 +67,8 @@ func priced(t *testing.T, test func(t *testing.T, s *server, p *prices), setting
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			p := startPrices(t)
-			// Whoever waits for items to be booked asks more often than customers may.
+			// A test that waits for items to be booked asks more often than customers
+			// may.
 			test(t, start(t, dialect, append(settings, "WAYBILL_PRICING_URL="+p.URL, "WAYBILL_RATE_LIMIT_PER_KEY=1000000/60s")...), p)
 		})
 	}

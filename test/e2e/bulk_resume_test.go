@@ -39,8 +39,8 @@ func keyStays(c *client, body m, key string) {
 	c.post("/deliveries/bulk", m{"deliveries": items[1:]}, idem(key)).refused(409, "IDEMPOTENCY_CONFLICT")
 }
 
-// A server that is told to stop does not keep anybody waiting for the rest of
-// a bulk, and who sends it again goes on at once.
+// A server that is told to stop answers a bulk at once, without the rest, and a
+// repetition of the request goes on at once.
 func TestABulkThatAStopCutsShortIsResumed(t *testing.T) {
 	priced(t, func(t *testing.T, s *server, p *prices) {
 		c := s.loner(t, live)
@@ -68,7 +68,8 @@ func TestABulkThatAStopCutsShortIsResumed(t *testing.T) {
 		}
 		keyStays(c, body, key)
 
-		// Nobody goes on with it unasked; meanwhile the world has changed.
+		// The bulk stays unfinished until the request is repeated; meanwhile the
+		// world has changed.
 		c.send("PATCH", "/pickup-locations/"+place, m{"active": false}).is(200)
 		if now := walk(t, c, "/deliveries", 100); !slices.Equal(now, booked) {
 			t.Errorf("%d deliveries were booked behind the caller's back", len(now)-len(booked))

@@ -275,7 +275,7 @@ func TestTenEqualBulksAtOnceBookEachItemOnce(t *testing.T) {
 			}
 			if a.status == 409 {
 				a.refused(409, "IDEMPOTENCY_IN_PROGRESS")
-				// Nothing here died, so that nobody has to wait for a lease.
+				// No server died here, so no request has to wait for a lease.
 				if wait := a.number(t, "Retry-After"); wait != 1 {
 					t.Errorf("Retry-After is %d beside a bulk that runs", wait)
 				}

@@ -333,10 +333,10 @@ func newAddress() string {
 	return fmt.Sprintf("10.%d.%d.%d", n>>16&255, n>>8&255, n&255)
 }
 
-// newKeyText is an Idempotency-Key nobody has used.
+// newKeyText is an unused Idempotency-Key.
 func newKeyText() string { return fmt.Sprintf("idem-%016x", rand.Uint64()) }
 
-// newPhone is the number of somebody nobody knows.
+// newPhone is the number of no known recipient.
 func newPhone() string { return fmt.Sprintf("+23324%07d", phones.Add(1)%10_000_000) }
 
 // phones are drawn one after the other: of thousands at random two are the same.
@@ -346,7 +346,7 @@ var phones = func() *atomic.Int64 {
 	return first
 }()
 
-// newExternalID is an order number nobody has used.
+// newExternalID is an unused order number.
 func newExternalID() string { return fmt.Sprintf("order-%012x", rand.Uint64()&0xffffffffffff) }
 
 func escaped(values ...string) string {

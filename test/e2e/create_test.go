@@ -21,7 +21,7 @@ func TestADeliveryToASavedRecipientAndAddress(t *testing.T) {
 		c.post("/deliveries", anOrder(set("recipient", nil), set("recipient_id", person.id()),
 			set("recipient_address_id", home.id()), set("external_id", nil), set("sandbox", nil))).is(201)
 
-		// An address of somebody else is as good as none.
+		// Another recipient's address is as good as none.
 		other := c.post("/recipients", m{"phone_number": newPhone()}).is(201)
 		c.post("/deliveries", anOrder(drop("recipient"), set("recipient_id", other.id()), set("recipient_address_id", home.id()))).
 			refused(404, "NOT_FOUND")

@@ -123,7 +123,7 @@ var hostileConversations = []wire{
 
 func (g *siege) sizes(t *testing.T) { g.fire(t, hostileSizes) }
 
-// conversations also hangs up without listening, which nobody can answer.
+// conversations also hangs up without reading, which leaves no one to answer.
 func (g *siege) conversations(t *testing.T) {
 	g.fire(t, hostileConversations)
 	g.impostor(t)

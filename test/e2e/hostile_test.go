@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// fewestHostile is how many different requests the corpus must have, so that
-// nobody thins it out unnoticed.
+// fewestHostile is how many different requests the corpus must have, so that a
+// thinner corpus fails.
 const fewestHostile = 400
 
 // TestHostileRequests sends what no client should. Whatever comes, the answer

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// limited is a server of its own, so that counting disturbs nobody.
+// limited is a server of its own, so that its counts do not disturb other tests.
 func limited(t *testing.T, test func(t *testing.T, s *server)) {
 	t.Helper()
 	if testing.Short() {

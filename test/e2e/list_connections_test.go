@@ -83,7 +83,7 @@ func TestListsOfTheSandboxThatHoldTheirConnectionsHoldUpNothingElse(t *testing.T
 	others[0].get("/events").is(200)
 }
 
-// rewrite changes the database of a server as an operator would who is not careful.
+// rewrite changes the database of a server as a careless operator would.
 func rewrite(t *testing.T, s *server, statements string) {
 	t.Helper()
 	db, err := pgx.Connect(t.Context(), s.vars["WAYBILL_DATABASE_URL"])

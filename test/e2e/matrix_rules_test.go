@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ownership says who may see the record that an ID names.
+// ownership says which callers may see the record that an ID names.
 type ownership int
 
 const (
@@ -175,5 +175,5 @@ func malformed(kind string) []string {
 	}
 }
 
-// unknown is an ID of somebody nobody knows.
+// unknown is an ID without a record.
 func unknown(kind string) string { return kind + "0198f3a27c4e7b1d9a6e5c2f10d3b847" }

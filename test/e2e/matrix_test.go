@@ -24,13 +24,13 @@ type party struct {
 type visitor struct {
 	name   string
 	client *client
-	acts   *party // for whom; nil where it is not let in
+	acts   *party // the party it acts for; nil where it is not admitted
 	code   string // of the 401, where it is not let in
 	lacks  string // a scope
 }
 
-// world is two businesses, one of them with two applications, and everybody
-// who may call one environment of a server.
+// world is two businesses, one of them with two applications, and all callers of
+// one environment of a server.
 type world struct {
 	t        *testing.T
 	env      string
@@ -170,7 +170,7 @@ func (p *party) sees(owner *party, o ownership) bool {
 	return p.env == owner.env && p.business == owner.business && (o == ofTheBusiness || p.app == owner.app)
 }
 
-// target is an ID and whose it is; nobody's is unknown or malformed.
+// target is an ID and its owner; one without an owner is unknown or malformed.
 type target struct {
 	id    string
 	owner *party

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A message that says which value was refused saves who reads it a look into a
-// log; what is somebody's own, or secret, it tells only in part.
+// A message that names the refused value saves its reader a look into a log; a
+// personal or secret value it shows only in part.
 func TestAMessageTellsWhichValueItIsAbout(t *testing.T) {
 	both(t, func(t *testing.T, s *server) {
 		c := s.caller(t, live)

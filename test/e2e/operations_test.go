@@ -154,7 +154,7 @@ func TestAnOperatorTakesACustomerFromTheStartToADelivery(t *testing.T) {
 		o.get("/audit"+escaped("target", id, "limit", "1")).has("data.0.action", "delivery.advance", "data.0.business_id", business,
 			"data.0.details.from", "in_transit", "data.0.details.to", "delivered", "data.0.operator.id", token)
 
-		// A command is in the log, too, under the name of who ran it.
+		// A command is in the log, too, under the name of its user.
 		s.command(t, "app", "disable", app)
 		entry := o.get("/audit"+escaped("target", app, "action", "application.disable")).has("data.0.operator.id", "null", "data.0.request_id",
 			"null")

@@ -46,7 +46,8 @@ func (p *priceService) kill() {
 	_ = p.cmd.Wait()
 }
 
-// freeAddress is one that nobody gets by chance, so that it is free again later.
+// freeAddress is one that the system gives to no other process by chance, so that
+// it is free again later.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	port, err := process.FreePort()

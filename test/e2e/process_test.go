@@ -75,7 +75,7 @@ type attempt struct {
 }
 
 // Requests that wait for their price when the server is told to stop are
-// answered, though nobody is let in any more.
+// answered, though no new request is admitted.
 func TestAServerThatStopsFinishesWhatItBegan(t *testing.T) {
 	if testing.Short() {
 		t.Skip("drives real processes; left out in short mode")
@@ -124,9 +124,9 @@ func TestAServerThatStopsFinishesWhatItBegan(t *testing.T) {
 	}
 }
 
-// Under load no answer is a 5xx, and what was answered is there afterwards.
-// Nobody can tell a request that was never read from one that was cut off, so
-// that the client may send again what it got no answer to, as clients do.
+// Under load no answer is a 5xx, and what was answered is there afterwards. A
+// client cannot tell a request that was never read from one that was cut off, so
+// it may send again a request without an answer, as clients do.
 func TestAServerStopsUnderLoad(t *testing.T) {
 	if testing.Short() {
 		t.Skip("drives real processes; left out in short mode")

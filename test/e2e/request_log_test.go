@@ -91,7 +91,7 @@ func TestCallsOfWhatIsNotThereAndWithAnEndedKeyAreLoggedWithTheirCaller(t *testi
 	})
 }
 
-// A caller without a good key leaves a record that names nobody. All unknown callers share
+// A caller without a good key leaves a record without a name. All unknown callers share
 // one bound of failures a second, which other tests may have used up: so it calls on.
 func TestAStrangerIsLoggedWithoutAName(t *testing.T) {
 	both(t, func(t *testing.T, s *server) {

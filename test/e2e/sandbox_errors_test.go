@@ -94,7 +94,8 @@ func TestSandboxErrorsComeWhenAskedFor(t *testing.T) {
 			forced(c.simulate(id, "delivered", 1, force(e.code)))
 			forced(c.stop(id, force(e.code)))
 			forced(limited.get("/deliveries", force(e.code)))
-			// Who is not let in, or asks at no address, is not answered so.
+			// A caller without a key, or at an unknown path, does not get the
+			// forced error.
 			c.withKey("").get("/api-key", force(e.code)).refused(401, "INVALID_API_KEY")
 			c.get("/nothing", force(e.code)).refused(404, "NOT_FOUND")
 			c.send("PUT", "/deliveries", nil, force(e.code)).refused(405, "METHOD_NOT_ALLOWED")
@@ -118,7 +119,7 @@ func TestSandboxErrorsComeWhenAskedFor(t *testing.T) {
 			id = booked.id()
 		}
 
-		// Nobody who watches over the service is woken for these.
+		// Forced errors raise no alert.
 		if figures := s.ops(t, "/metrics"); strings.Contains(figures, `waybill_api_errors_total{code="INTERNAL_SERVER_ERROR"}`) {
 			t.Error("a forced error is counted as one of ours")
 		}

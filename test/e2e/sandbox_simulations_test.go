@@ -251,7 +251,7 @@ func TestSandboxRunsAHundredSimulationsOfAnApplication(t *testing.T) {
 		colleague.post("/deliveries", anOrder(simulated("delivered", 300))).is(201).simulation("delivered", "running", 0, 4)
 		full(c.in(sandbox).post("/deliveries", anOrder(simulated("delivered", 1))), 240, 300)
 
-		// Whoever stops or cancels one has room for another, once.
+		// Stopping or cancelling one makes room for one other.
 		c.stop(first[1]).is(200)
 		c.stop(first[1]).is(200)
 		c.stop(idle).is(200)
@@ -277,7 +277,8 @@ func TestSandboxRunsAHundredSimulationsOfAnApplication(t *testing.T) {
 			t.Errorf("room for 5 was given to %v", got)
 		}
 
-		// Who waits as told gets in when one has ended by itself.
+		// A caller that waits for the Retry-After gets in when one has ended by
+		// itself.
 		c.stop(first[9]).is(200)
 		c.simulate(first[9], "failed_at_pickup", 1).is(200)
 		begun, waits := time.Now(), 0

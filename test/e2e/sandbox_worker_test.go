@@ -71,8 +71,8 @@ func TestSandboxScenariosOutliveTheirWorker(t *testing.T) {
 	})
 }
 
-// While nothing does the steps, who asks for one simulation more is sent away
-// for as long again as the next end is overdue.
+// While no worker does the steps, the Retry-After of one more simulation is as
+// long as the next end is overdue.
 func TestTheSimulationLimitBacksOffWithoutAWorker(t *testing.T) {
 	t.Parallel()
 	f := startFleet(t)

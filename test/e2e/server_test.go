@@ -102,7 +102,7 @@ func (s *server) database() string {
 	return s.vars["WAYBILL_DATABASE_URL"]
 }
 
-// environment is ours without the settings of whoever runs the tests.
+// environment is this process's environment without the settings of the program.
 func environment(settings ...string) []string {
 	kept := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "WAYBILL_") })
 	return append(kept, settings...)

@@ -126,7 +126,7 @@ func TestBothSecretsSignDuringARotation(t *testing.T) {
 		if got := test(1, first, second); !slices.Equal(got, []bool{true, true}) {
 			t.Errorf("during the overlap it is signed by %v of the first and the second", got)
 		}
-		<-time.After(2500 * time.Millisecond) // whoever sent has left, or has read it anew
+		<-time.After(2500 * time.Millisecond) // the sender has left, or has read it anew
 		third := rotate(0)
 		c.get("/webhook-endpoints/" + endpoint).is(200).lacks("data.previous_secret_expires_at")
 		if got := test(2, first, second, third); !slices.Equal(got, []bool{false, false, true}) {

@@ -97,8 +97,8 @@ func TestAWebhookAddressMustBePublicUnlessItIsForDevelopment(t *testing.T) {
 	}
 }
 
-// What is stored under an Idempotency-Key has a secret in it, and nobody who
-// reads the database learns it.
+// What is stored under an Idempotency-Key has a secret in it, and a reader of the
+// database must not learn it.
 func TestAReplayShowsTheSecretAndTheDatabaseDoesNot(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *server, env string) {
 		c := s.caller(t, env)

@@ -90,7 +90,7 @@ func hexOf(id string) string {
 	return id[len(id)-32:]
 }
 
-// refused notes an answer that nobody who sends his own job again may get.
+// refused notes an answer that a client that repeats its own job may not get.
 func (a *answers) refused(code string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

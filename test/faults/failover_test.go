@@ -20,7 +20,8 @@ func TestAFailoverToAStandbyCostsNoOrder(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	// The standby first: who takes any session would be told that it only reads.
+	// The standby first: a client that takes any session would find that it only
+	// reads.
 	both := fmt.Sprintf("postgres://postgres@127.0.0.1:%d,127.0.0.1:%d/postgres?sslmode=disable", standby.Port, primary.Port)
 	shop := serve(t, both, 1)
 	shop.may = append(shop.may, away, "409 IDEMPOTENCY_IN_PROGRESS")

@@ -87,7 +87,7 @@ func orderOfNewCustomer(c *holdup, n int64) (*http.Request, error) {
 	return c.request(fmt.Sprintf("held-order-%d", n), singlePath, order)
 }
 
-// orderAtPlace is of somebody new, or changes the place.
+// orderAtPlace is for a new recipient, or changes the place.
 func orderAtPlace(c *holdup, n int64) (*http.Request, error) {
 	if n%2 == 0 {
 		return changePlace(c, n)
@@ -122,8 +122,8 @@ func (c *holdup) cancel(n, of int64) (*http.Request, error) {
 }
 
 // TestARowThatIsHeldHoldsUpOnlyWhoeverNeedsIt has another transaction hold a row of one
-// customer, who sends what needs it with 16 clients, and measures the creates of a
-// neighbour with 12, and whether the server is ready.
+// customer. 16 clients of that customer send requests that need the row; the test
+// measures the creates of a neighbour with 12 clients, and whether the server is ready.
 //
 // One server with the default of 24 connections, Postgres and clients on 2 cores, each
 // phase for 5 s (`WAYBILL_STORM=full go run ./test/servers -- go test ./test/faults -run
@@ -151,9 +151,9 @@ func (c *holdup) cancel(n, of int64) (*http.Request, error) {
 //	place in the feed     25.4  56.9   -              30.0   68.8    16.5  50.2
 //
 // In the middle of all creates the neighbour saw nothing; its slowest took 243 ms, when
-// the row was met first. Who needed the row was told 503 or 409 after 2.1 to 4.2 s
-// (4.0 to 6.0 before). Who needs an API key's or an endpoint's row does not wait, so
-// that there the customer's orders weigh as they do when nothing is held.
+// the row was met first. The requests that needed the row got 503 or 409 after 2.1 to
+// 4.2 s (4.0 to 6.0 before). Requests that need an API key's or an endpoint's row do
+// not wait, so there the customer's orders weigh as they do when nothing is held.
 func TestARowThatIsHeldHoldsUpOnlyWhoeverNeedsIt(t *testing.T) {
 	alongside(t)
 	url := freshDatabase(t, Postgres)
@@ -204,7 +204,7 @@ func TestARowThatIsHeldHoldsUpOnlyWhoeverNeedsIt(t *testing.T) {
 // On 2 cores, beside other tests, phases of 2 s (`go run ./test/servers -- go test
 // ./test/faults -run TestAServerThatIsFrozen -v`), p50 and p95 of the neighbour in ms:
 // alone 9.9 and 32.1, beside the frozen server 9.8 and 23.2, afterwards 12.7 and 37.5.
-// Whoever needed the row waited for 2.0 s at the most and was answered 201.
+// Requests that needed the row waited for 2.0 s at the most and were answered 201.
 func TestAServerThatIsFrozenHoldsUpOnlyWhoeverNeedsItsRows(t *testing.T) {
 	alongside(t)
 	row := heldRow{name: "frozen server", load: startSimulation, sandbox: true}

@@ -9,8 +9,8 @@ import (
 
 type m = map[string]any
 
-// job is what somebody wants done once, however often it is sent: a delivery,
-// or a bulk of them.
+// job is a create that must happen once, however often it is sent: a delivery, or
+// a bulk of them.
 type job struct {
 	key   string
 	path  string // of the call
@@ -20,7 +20,7 @@ type job struct {
 	told  answers
 }
 
-// item is a delivery that somebody wants.
+// item is one delivery of a job.
 type item struct {
 	marker  string // in the delivery's instructions: finds what was made of it
 	refusal string // the code with which it has to fail; empty: it has to be created

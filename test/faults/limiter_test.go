@@ -174,8 +174,8 @@ func TestALimitHoldsWhileRedisComesAndGoes(t *testing.T) {
 	}
 }
 
-// What others admit while nobody hears of anybody, a process cannot know; but it
-// begins from what all had counted before, and all of it counts behind the outage.
+// A process cannot know what others admit during the outage; but it begins from
+// the shared count, and all of it counts after the outage.
 func TestTwoProcessesWithoutRedisAdmitWhatWasLeftAndNoMore(t *testing.T) {
 	t.Parallel()
 	url := redis.URL(t)
@@ -201,7 +201,7 @@ func TestTwoProcessesWithoutRedisAdmitWhatWasLeftAndNoMore(t *testing.T) {
 	}
 }
 
-// A slow Redis counts whatever it is told, and nobody hears of it.
+// A slow Redis counts what it is told, and its answers come too late.
 func TestWhatASlowRedisIsToldAgainAndAgainCountsOnce(t *testing.T) {
 	t.Parallel()
 	const limit, made = 600, 30

@@ -38,7 +38,7 @@ type company struct {
 	ordered atomic.Int64 // numbers orders
 	mu      sync.Mutex
 	carried []*journey
-	wrong   []string // what nobody should have seen
+	wrong   []string // sights that must not happen
 }
 
 // part is one that can be killed.
@@ -60,14 +60,14 @@ const trackingBase = "https://track.example.com/track"
 const (
 	away     = "503 SERVICE_UNAVAILABLE"
 	unpriced = "503 QUOTE_UNAVAILABLE"
-	// inProgress is for who repeats a request that died with a server, or whose
-	// database was away when the server wanted to let go of it.
+	// inProgress is the answer to the repetition of a request that died with a
+	// server, or that the server could not release because its database was away.
 	inProgress = "409 IDEMPOTENCY_IN_PROGRESS"
 	cutOff     = "connection errors" // no answer
 )
 
-// receiving is how long the customer's server takes to take a webhook: who sent
-// it may die meanwhile.
+// receiving is how long the customer's server takes to take a webhook: the sender
+// may die meanwhile.
 const receiving = 25 * time.Millisecond
 
 // lookEvery is longer than the time from one look of a stream at its delivery to

@@ -17,8 +17,8 @@ import (
 // way is what happens to every delivery of a company.
 var way = []string{"booked", "assigned", "picked_up", "in_transit", "delivered"}
 
-// journey is one delivery from the question what it costs to its end, and what
-// those who had to do with it were told, and when.
+// journey is one delivery from its quote to its end, and what each party was
+// told, and when.
 type journey struct {
 	company   *company
 	number    int
@@ -187,7 +187,7 @@ func (j *journey) advance(ctx context.Context, status string) error {
 	return nil // it was moved, and the answer lost
 }
 
-// hurry advances twice at a time, as somebody does who waits for an answer.
+// hurry advances twice at a time, as an impatient operator does.
 func (j *journey) hurry(ctx context.Context, status string) error {
 	second := make(chan error, 1)
 	go func() { second <- j.advance(ctx, status) }()

@@ -165,7 +165,7 @@ func (r *recipient) hear(event, id, data string) {
 	}
 }
 
-// add notes a sight. Nobody is shown what was before, or the same again.
+// add notes a sight. A page must not go back, nor show the same again.
 func (r *recipient) add(s sight) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

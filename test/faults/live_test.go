@@ -139,7 +139,7 @@ func (c *company) strike(t *testing.T, p *part, crowd int, down time.Duration) (
 		t.Fatal(err)
 	}
 	killed, first = time.Now(), carry(0)
-	time.Sleep(p.down + rand.N(down)) // until somebody starts it again
+	time.Sleep(p.down + rand.N(down)) // until it is started again
 	if err := p.start(context.WithoutCancel(t.Context())); err != nil {
 		t.Fatal(err)
 	}

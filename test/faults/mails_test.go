@@ -61,7 +61,7 @@ func (m *mailing) invite(t *testing.T, email, name, role string) (id, secret str
 	return invited.ID, secret
 }
 
-// mail waits for the n-th mail of a kind to somebody.
+// mail waits for the n-th mail of a kind to an address.
 func (m *mailing) mail(t *testing.T, to, kind string, n int) posted {
 	t.Helper()
 	until(t, fmt.Sprintf("%s has %d mails about %s", to, n, kind), mailedWithin, func() bool { return len(m.box.all(to, kind)) >= n })
@@ -134,7 +134,7 @@ func TestMailsWaitForTheirServerThenEachReachesItsPersonOnceAndItsLinkLetsInOnce
 			rotated := in.post(at+"/rotate", "once", in.get(at+"/rotate").once(t)).secret()
 			in.post(at+"/revoke").is(t, http.StatusOK, "The key was revoked")
 
-			// By the form, for an address that somebody has and for one that nobody has.
+			// By the form, for a known address and for an unknown one.
 			anonymous := newVisitor(t, m.portal(0))
 			unknown := anonymous.post("/signin/link", "email", nobody).is(t, http.StatusOK, "a link is on its way")
 			known := anonymous.post("/signin/link", "email", ama).is(t, http.StatusOK, "a link is on its way")

@@ -50,13 +50,13 @@ func buildProgram(name string, flags ...string) (string, error) {
 	return path, nil
 }
 
-// environment is ours without the settings of whoever runs the tests.
+// environment is this process's environment without the settings of the program.
 func environment(settings ...string) []string {
 	kept := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "WAYBILL_") })
 	return append(kept, settings...)
 }
 
-// customer is who creates deliveries.
+// customer is a client that creates deliveries.
 type customer struct {
 	BusinessID, AppID, Key string
 	KeyID                  string
@@ -83,7 +83,7 @@ func command(ctx context.Context, binary string, env []string, into any, args ..
 	return nil
 }
 
-// noLimit is more requests than anybody here sends.
+// noLimit is more requests than any test here sends.
 const noLimit = "1000000/1s"
 
 // enroll makes a customer as an operator would, with a limit of requests for

@@ -70,7 +70,7 @@ func TestStormOfDatabaseRestartsCostsNoOrder(t *testing.T) {
 		if err := database.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Duration(n%3) * time.Second) // how long nobody starts it again
+		time.Sleep(time.Duration(n%3) * time.Second) // the time until it is started again
 		if err := database.Restart(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -84,8 +84,7 @@ func TestStormOfDatabaseRestartsCostsNoOrder(t *testing.T) {
 	shop.settle(t, fmt.Sprintf("Postgres, crashed and restarted %d times", restarts), openDatabase(t, database.URL), Postgres)
 }
 
-// bookAgain tells how long after a moment each server had booked an order that
-// nobody sent before.
+// bookAgain tells how long after a moment each server had booked a new order.
 func (s *shop) bookAgain(t *testing.T, since time.Time) (took []time.Duration) {
 	t.Helper()
 	clerk := newClerk(0, 0)

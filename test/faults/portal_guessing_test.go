@@ -66,7 +66,7 @@ func TestUnknownAndWrongAreOneAnswerAfterTheSameTimeAndTheSameLimit(t *testing.T
 			t.Errorf("%s is answered after %s, a wrong password after %s", email, fastest[email], fastest[known])
 		}
 	}
-	// From now on nobody gets in by password, with the right one neither.
+	// From now on no password works, not even the right one.
 	for email, password := range map[string]string{known: sesame, unknown: sesame} {
 		p := try(email, password).is(t, http.StatusTooManyRequests, "Too many attempts")
 		if p.header.Get("Retry-After") == "" {
@@ -74,7 +74,7 @@ func TestUnknownAndWrongAreOneAnswerAfterTheSameTimeAndTheSameLimit(t *testing.T
 		}
 	}
 	try(other, sesame).is(t, http.StatusOK, "Hello")
-	// A link still lets in who was shut out so.
+	// A link still works for a person who is locked out.
 	var link struct{ Link string }
 	var people []struct{ ID, Email string }
 	if err := command(t.Context(), s.binary, s.env, &people, "person", "list", "--business", s.sender.customer.BusinessID,
@@ -105,7 +105,7 @@ func TestUnknownAndWrongAreOneAnswerAfterTheSameTimeAndTheSameLimit(t *testing.T
 }
 
 // A proxy speaks https to browsers and http to the portal, and names itself to it, as
-// proxies do that nobody told otherwise.
+// proxies do by default.
 func TestBehindAProxyWithHTTPSCookiesAreForThisHostAlone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a server; left out in short mode")

@@ -157,7 +157,8 @@ func TestSlowClientsOfThePortalAreCutOff(t *testing.T) {
 	close(done)
 }
 
-// Owners who remove each other at two servers at once leave one of them, each time.
+// Of two owners who remove each other at two servers at once, one is left each
+// time.
 func TestOwnersWhoRemoveEachOtherLeaveOne(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts servers; left out in short mode")

@@ -138,8 +138,8 @@ func (s sheet) once(t *testing.T) string {
 
 func (s *shop) portal(n int) string { return "http://" + s.servers[n].portal }
 
-// invites makes a person of the customer, who comes in by the link and sets a
-// password, and tells the person's ID and the secret of the link.
+// invites makes a person of the customer. The person signs in by the link and
+// sets a password. It returns the person's ID and the secret of the link.
 func (s *shop) invites(t *testing.T, v *visitor, email, role string) (id, link string) {
 	t.Helper()
 	var person struct{ ID, Link string }

@@ -69,7 +69,7 @@ func (b *postbox) open(t *testing.T) {
 	}
 }
 
-// close is from now on as if nobody had ever listened there.
+// close makes the address refuse connections from now on.
 func (b *postbox) close() {
 	b.mu.Lock()
 	end := b.end
@@ -80,7 +80,7 @@ func (b *postbox) close() {
 	}
 }
 
-// all is what was taken for somebody, of a kind.
+// all is the mails of a kind for an address.
 func (b *postbox) all(to, kind string) (found []posted) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// shop is a few servers on one database, and customers who order from them
-// whatever they answer.
+// shop is a few servers on one database, with customers that keep ordering,
+// whatever the servers answer.
 type shop struct {
 	binary  string
 	env     []string
@@ -32,8 +32,8 @@ type shop struct {
 
 const customers = 4
 
-// serve is a shop on a migrated database, and nobody in it yet. Each server
-// has the settings besides the usual ones.
+// serve is a shop on a migrated database, without customers yet. Each server has
+// the settings besides the usual ones.
 func serve(t *testing.T, url string, servers int, with ...string) *shop {
 	t.Helper()
 	binary, err := program()
@@ -56,7 +56,7 @@ func serve(t *testing.T, url string, servers int, with ...string) *shop {
 	return s
 }
 
-// admit lets customers in who order all the time.
+// admit starts customers that order all the time.
 func (s *shop) admit(ctx context.Context) {
 	for range customers {
 		s.open.Go(func() { s.trade(ctx, newClerk(0, 50)) })

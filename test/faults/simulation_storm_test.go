@@ -40,8 +40,7 @@ func (s spell) patience() time.Duration {
 }
 
 // TestSimulationsAreNotEarlyAndHardlyLate tells how late steps are with many
-// simulations. In small it holds nobody to that: a machine may have other things
-// to do.
+// simulations. The small version asserts no delay: the machine may be busy.
 func TestSimulationsAreNotEarlyAndHardlyLate(t *testing.T) {
 	spells := map[string]spell{
 		"Postgres with a worker": {dialect: Postgres, simulations: 300, stepSeconds: 1, workers: 1},

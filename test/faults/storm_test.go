@@ -124,7 +124,7 @@ func (s storm) rage(t *testing.T) outcome {
 		go func() {
 			err := v.haunt(ctx, calm)
 			if err != nil {
-				cancel() // nobody is left to answer
+				cancel() // no server is left to answer
 			}
 			ended <- err
 		}()

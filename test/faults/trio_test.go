@@ -173,7 +173,7 @@ func (s *shop) courteous(t *testing.T, prices *prices) bool {
 	questions := prices.release()
 	first := <-told
 	if !s.sender.judge(j, first) {
-		s.sender.send(t.Context(), j) // in the end it is created, whoever asked for its price
+		s.sender.send(t.Context(), j) // in the end it is created, whichever server asked for its price
 	}
 	for _, target := range s.sender.targets {
 		s.sender.replay(t.Context(), j, target)

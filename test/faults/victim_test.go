@@ -51,7 +51,7 @@ type victim struct {
 	deaths, stalls atomic.Int64
 }
 
-// newVictim is a server that nobody haunts yet.
+// newVictim is a server without faults yet.
 func newVictim(t *testing.T, binary string, env []string) *victim {
 	t.Helper()
 	return newVictimOf(t, binary, env, "serve")

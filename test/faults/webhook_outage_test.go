@@ -26,7 +26,7 @@ func (d drought) last(t *testing.T) *ledger {
 	p.receive(t, p.apps[0], takes)
 	p.receive(t, p.apps[1], thinks(10*time.Millisecond))
 	p.receive(t, p.apps[2], takes)
-	quiet := p.apps[2] // nobody writes there but while Redis is away
+	quiet := p.apps[2] // gets events only while Redis is away
 	p.apps = p.apps[:2]
 	flushes, away, within := 20, 3*time.Second, 60*time.Second
 	if full() {

@@ -154,7 +154,7 @@ func (p *post) walk(ctx context.Context, app *sender, c *clerk, through ...strin
 	}
 }
 
-// expects notes any other answer, and one that nobody should get as wrong.
+// expects notes any other answer, and one that no client should get as wrong.
 func (s *sender) expects(r reply, status int) bool {
 	switch {
 	case r.status == status:
@@ -172,7 +172,7 @@ func (p *post) acknowledge(delivery string) {
 	p.written.Add(1)
 }
 
-// answered counts the answers that were no success. Those that nobody should
+// answered counts the answers that were no success. Those that no client should
 // get fail the test.
 func (p *post) answered(t *testing.T) string {
 	t.Helper()

@@ -45,7 +45,7 @@ type parcel struct {
 // arrival is one attempt.
 type arrival struct {
 	came, answered time.Time
-	status         int // 0: nobody waited for it
+	status         int // 0: the sender did not wait for it
 	attempt        int // x-webhook-attempt
 }
 
@@ -110,7 +110,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	came := time.Now()
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
-		return // who sent it died before it was all sent
+		return // the sender died before it was all sent
 	}
 	invalid := r.verifier.Verify(body, req.Header)
 	id := req.Header.Get(standardwebhooks.HeaderWebhookID)

@@ -10,8 +10,8 @@ import (
 	"waybill/test/redis"
 )
 
-// heldSnapshot is a snapshot that somebody holds, as pg_dump does, while webhooks flow:
-// Postgres keeps all that sending leaves.
+// heldSnapshot is a snapshot that a session holds, as pg_dump does, while webhooks
+// flow: Postgres keeps every dead row of the sending.
 type heldSnapshot struct {
 	dead   int           // webhooks to the first receiver that were sent since
 	lasts  time.Duration // each phase
@@ -117,8 +117,8 @@ func holdSnapshot(t *testing.T, url string) (release func()) {
 	}
 }
 
-// leaveDead leaves what sending leaves to a snapshot that is held, at the due times of
-// the half hour before, without a webhook that anybody sees pending.
+// leaveDead makes the dead rows that sending leaves under a held snapshot, at the due
+// times of the half hour before, without a visible pending webhook.
 func (h heldSnapshot) leaveDead(t *testing.T, p *post) {
 	t.Helper()
 	tx, err := p.db.BeginTx(t.Context(), nil)

@@ -145,7 +145,7 @@ func (p *post) count(t *testing.T, app *sender) (n int) {
 }
 
 // holdTransactions keeps transactions open that have a number, some seconds each
-// and two at a time, as somebody's reports and migrations do.
+// and two at a time, as reports and migrations do.
 func holdTransactions(t *testing.T, url string, until <-chan struct{}) {
 	db, err := sql.Open("pgx", url)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// wire carries connections to a Postgres, and understands as much of its
-// protocol as it takes to know which statement is on its way. While it is held
-// nothing passes, and nobody is told.
+// wire carries connections to a Postgres, and understands as much of its protocol
+// as it takes to know which statement is on its way. While it is held nothing
+// passes, and neither end notices.
 type wire struct {
 	url  string // of the database, by this wire
 	to   string

@@ -12,7 +12,7 @@ import (
 	"waybill/test/stage"
 )
 
-// member invites somebody, who comes in.
+// member invites a person, who signs in.
 func (s *scene) member(t *testing.T, email, role string) {
 	t.Helper()
 	i, err := s.directory.Invite(t.Context(), command, people.Invitation{BusinessID: s.business, Email: email, Name: role, Role: role})
@@ -24,7 +24,8 @@ func (s *scene) member(t *testing.T, email, role string) {
 	}
 }
 
-// told empties the outbox, and tells who was told of which keys that expire.
+// told empties the outbox, and returns which expiring keys each person was told
+// of.
 func (s *scene) told(t *testing.T) (all []string) {
 	t.Helper()
 	before := len(s.sent)

@@ -160,7 +160,7 @@ func TestTheLinesAtItsTopMakeTheSecretsOfCompose(t *testing.T) {
 	var names []string
 	for _, file := range files {
 		names = append(names, file.Name())
-		// Users in the containers read them, who own nothing here.
+		// Users in the containers read them, and own nothing here.
 		if info, err := file.Info(); err != nil || info.Mode().Perm() != 0o444 {
 			t.Errorf("%s has mode %v", file.Name(), info.Mode())
 		}
@@ -264,7 +264,7 @@ func TestNoContainerOfComposeIsMoreThanItNeedsToBe(t *testing.T) {
 			t.Errorf("%s has no bounds: memory %q, processes %d", name, s.Memory, s.Processes)
 		}
 		if _, ours := c.ours()[name]; ours {
-			continue // the image says who runs it
+			continue // the image names its user
 		}
 		if !regexp.MustCompile(`^[1-9][0-9]*:[1-9][0-9]*$`).MatchString(s.User) {
 			t.Errorf("%s runs as %q", name, s.User)

@@ -10,15 +10,15 @@ import (
 	"waybill/domain"
 )
 
-// newKey is a key nobody used.
+// newKey is an unused key.
 func (w *world) newKey(c *client) *keyUse {
 	u := &keyUse{key: fmt.Sprintf("client-%d-key-%d", c.n, len(c.uses)), onEveryP: map[int]bool{}}
 	c.uses = append(c.uses, u)
 	return u
 }
 
-// order is the body of a create. Where it is one of many, nobody else of them
-// has its phone number.
+// order is the body of a create. Where it is one of many, its phone number is
+// unique among them.
 func (w *world) order(c *client, mark string, place int, f *form) map[string]any {
 	n := w.rng.IntN(4)
 	if place >= 0 {

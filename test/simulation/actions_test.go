@@ -127,7 +127,7 @@ func (w *world) quote() bool {
 	return true
 }
 
-// heard is the answer of a request without a key, unless nobody heard it.
+// heard is the answer of a request without a key, unless it was lost.
 func (w *world) heard(t *task) (answer, bool) {
 	if t.lost {
 		w.say("#%d is never answered", t.n)

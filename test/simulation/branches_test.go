@@ -234,7 +234,7 @@ func (w *world) recognizeStep(t *task, delivery string) {
 	}
 }
 
-// unreached are the branches that nobody came to.
+// unreached are the branches that no world reached.
 func unreached(counts map[string]int) []string {
 	var missing []string
 	for _, b := range branches {

@@ -87,7 +87,7 @@ type crossing struct {
 	mu      sync.Mutex
 	waiting []*call
 	writing *call         // the one that has the only connection that writes
-	moved   chan struct{} // somebody came, or a task ended
+	moved   chan struct{} // a task arrived or ended
 	tasks   map[uint64]*task
 
 	released atomic.Uint32 // calls so far
@@ -127,7 +127,7 @@ func (x *crossing) done(c *call) {
 	}
 }
 
-// busy reports whether somebody has the connection that writes.
+// busy reports whether a task has the connection that writes.
 func (x *crossing) busy() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -231,7 +231,7 @@ func (p *process) through(ctx context.Context, k kind, name string, do func(cont
 		if f != freezes {
 			return p.meet(ctx, c, f, do)
 		}
-		// Whoever froze finds the world changed, and not that its time was up.
+		// A frozen task finds the world changed, and not that its time was up.
 		p.world.x.done(c)
 		ctx, c.held = context.WithoutCancel(ctx), true
 		time.Sleep(t.duration(500*time.Millisecond, 50*time.Second))

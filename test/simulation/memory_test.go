@@ -16,7 +16,7 @@ type memory struct {
 	uses      []*keyUse
 	parcels   []*parcel
 	byID      map[string]*parcel
-	externals map[string][]*form // who asked for an external_id
+	externals map[string][]*form // the requests for an external_id
 }
 
 func newMemory() memory {

@@ -122,7 +122,7 @@ var refusals = []struct {
 	{ports.ErrLeaseLost, "lease lost"}, {ports.ErrItemDone, "item done"},
 }
 
-// noteRival sees that a bulk is resumed while who had it goes on.
+// noteRival notes that a bulk is resumed while its former holder goes on.
 func (w *world) noteRival(ctx context.Context) {
 	t, ok := ctx.Value(taskKey{}).(*task)
 	if !ok || t.request == nil {
@@ -492,8 +492,8 @@ type clock struct{ p *process }
 
 func (c clock) Now() time.Time { return domain.Millis(time.Now().Add(time.Duration(c.p.skew.Load()))) }
 
-// identifiers sort by the moment they are drawn at, and are told by who draws
-// them and how many it drew before.
+// identifiers sort by the moment they are drawn at, and are made of the process
+// that draws them and how many it drew before.
 type identifiers struct{ w *world }
 
 func (i identifiers) next() (bytes [16]byte, t *task, n uint32) {

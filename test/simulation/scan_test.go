@@ -52,7 +52,7 @@ func (w *world) nextPage(s *scan, cursor string) {
 		w.expect(t, a, 200)
 		page, ok := dataOf[[]record](a)
 		if !ok || a.status != 200 {
-			return // who scans begins anew
+			return // the scan begins anew
 		}
 		s.pages++
 		s.found = append(s.found, page...)

@@ -24,7 +24,7 @@ type task struct {
 	began   time.Time
 	turn    int
 	done    atomic.Bool
-	lost    bool // nobody heard its answer
+	lost    bool // its answer was lost
 	request *request
 	answer  *httptest.ResponseRecorder
 	ended   func(*task) // what the world makes of it

@@ -39,7 +39,7 @@ const (
 var begun = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func init() {
-	// The database's clock is the bubble's: whoever runs the statement is in it.
+	// The database's clock is the bubble's: every statement runs in it.
 	sqlitedriver.MustRegisterScalarFunction("strftime", -1, func(_ *sqlitedriver.FunctionContext, args []driver.Value) (driver.Value, error) {
 		now := time.Now()
 		if len(args) == 3 {
@@ -297,7 +297,7 @@ func (w *world) tend() {
 }
 
 // bury ends all that was under way in a process. Nothing it does has an effect
-// any more, and nobody hears it.
+// any more.
 func (w *world) bury(p *process) {
 	if slices.ContainsFunc(w.open, func(t *task) bool { return t.p == p && t.request != nil }) {
 		w.reach("a process died with requests under way")

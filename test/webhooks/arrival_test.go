@@ -61,7 +61,7 @@ func (plainSealer) Seal(_ string, plain []byte) ([]byte, error)  { return plain,
 func (plainSealer) Open(_ string, sealed []byte) ([]byte, error) { return sealed, nil }
 func (plainSealer) Current([]byte) bool                          { return true }
 
-// application is who receives, by the endpoint's path.
+// application is the receiver, by the endpoint's path.
 type application struct {
 	secret *standardwebhooks.Webhook
 

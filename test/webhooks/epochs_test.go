@@ -14,9 +14,10 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// outdated is for how long who is sending when the secret changes may go by the
-// one before: he reads the endpoint anew every two seconds, and sends nothing
-// four seconds after he last could. Who begins later reads it first.
+// outdated is how long a sender at work may still sign with the former secret
+// after a change: it reads the endpoint anew every two seconds, and sends nothing
+// four seconds after its last successful read. A sender that begins later reads
+// it first.
 const outdated = 4 * time.Second
 
 // parcel is a webhook as it came.
@@ -51,7 +52,7 @@ func (p parcel) changed(header, value string) parcel {
 	return p
 }
 
-// forgeries are what somebody without the secret could make of it.
+// forgeries are what an attacker without the secret could make of it.
 func (p parcel) forgeries() map[string]parcel {
 	id, at := p.header.Get(standardwebhooks.HeaderWebhookID), p.header.Get(standardwebhooks.HeaderWebhookTimestamp)
 	last := "0"
@@ -118,7 +119,8 @@ func (h *history) end(at time.Time) {
 	}
 }
 
-// quiet notes that nobody is sending: whoever will has still to read the endpoint.
+// quiet notes that no sender is at work: the next one has still to read the
+// endpoint.
 func (h *history) quiet() {
 	now := time.Now()
 	for _, e := range h.epochs {

@@ -195,8 +195,8 @@ func orders(from, n int) (orders []map[string]any) {
 	return orders
 }
 
-// settle waits until all that was ordered has come and is stored, and nobody
-// sends. Then it judges what came.
+// settle waits until all expected webhooks have come and are stored, and no
+// sender is at work. Then it judges what came.
 func (c *correspondence) settle(t *testing.T) {
 	t.Helper()
 	eventually(t, "all webhooks have come, and nobody sends", func() bool {
@@ -218,8 +218,8 @@ func (c *correspondence) settle(t *testing.T) {
 	}
 }
 
-// idle reports whether nothing is to be sent and the endpoint is nobody's: who
-// can have its lease knows.
+// idle reports whether nothing is pending and no sender holds the endpoint: it
+// takes the lease to find out.
 func (c *correspondence) idle(ctx context.Context) bool {
 	outbox, id, token := c.store.Outbox(), domain.ID(c.endpoint), uuidv7.New(systemclock.New()).ID("").Hex()
 	if n, _, err := outbox.Backlog(ctx, time.Now().Add(time.Hour)); n != 0 || err != nil {
@@ -257,7 +257,7 @@ type mood bool
 
 const (
 	well mood = false // at once, and all
-	// unwell takes its time, so that somebody is sending at any moment, and refuses
+	// unwell takes its time, so that a sender is at work at any moment, and refuses
 	// one in twenty at first, which comes again under the secrets of that time.
 	unwell mood = true
 

@@ -107,8 +107,8 @@ func (l *listening) times(id domain.ID) int {
 	return l.heard[id]
 }
 
-// until looks now and then: a Redis is another process, which tells nobody here
-// what it has done.
+// until polls: Redis is another process and does not tell the test what it has
+// done.
 func (l *listening) until(what string, done func() bool) {
 	l.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {

@@ -24,7 +24,8 @@ func TestALockEndsByItselfAfterTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New()
 		l.TryLock(t.Context(), "a")
-		// A bubble's clock: it stands until all of it sleeps, and nobody waits.
+		// A bubble's clock: it stands still until all its goroutines sleep, so
+		// the test takes no real time.
 		time.Sleep(10*time.Second - time.Nanosecond)
 		if _, ok := l.TryLock(t.Context(), "a"); ok {
 			t.Fatal("the lock ended early")

@@ -65,7 +65,7 @@ func (b *backend) all() []string {
 	return b.taken
 }
 
-// certificate is one for this machine, and who trusts it.
+// certificate is one for this machine, and a pool that trusts it.
 func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -125,8 +125,8 @@ func TestAClockThatStepsBackBlocksForAWindowAtMost(t *testing.T) {
 	}
 }
 
-// Whoever is refused at the end of a millisecond waits as long as whoever is
-// refused at its beginning, and both are admitted.
+// A caller that is refused at the end of a millisecond waits as long as one that
+// is refused at its beginning, and both are admitted.
 func TestAWaitIsLongEnoughWhereverInItsMillisecondItBegins(t *testing.T) {
 	t.Parallel()
 	client := shared(t)

@@ -73,7 +73,7 @@ func TestWhatIsAddedIsCountedAsFarAsThereIsRoom(t *testing.T) {
 	}
 }
 
-// Whoever hears no answer adds again, and more may be owed by then.
+// A caller without an answer adds again, and more may be owed by then.
 func TestADebtThatIsAddedAgainCountsOnce(t *testing.T) {
 	t.Parallel()
 	c := start()

@@ -136,7 +136,7 @@ func TestAPipelineThatHangsHoldsUpNobodyElse(t *testing.T) {
 		_, _ = c.Do(t.Context(), "echo", "hung")
 	}()
 	await(t, func() bool { return len(h.pipelines()) == 1 })
-	for range 5 { // one after the other: nobody's arrival helps those before it
+	for range 5 { // one after the other: a later arrival must not help the earlier ones
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		if _, err := c.Do(ctx, "time"); err != nil {
 			t.Errorf("beside a pipeline that hangs: %v", err)

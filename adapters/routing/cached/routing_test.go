@@ -143,7 +143,7 @@ func TestTripsThatDifferAreMeasuredApart(t *testing.T) {
 	wantAsked(t, e, 4, "three others")
 }
 
-// Who asks first must not decide what the next one pays.
+// The first caller's exact points must not decide the next one's price.
 func TestTheEngineIsAskedForTheRoundedTrip(t *testing.T) {
 	t.Parallel()
 	var seen domain.Trip
@@ -213,7 +213,7 @@ func TestCallersOfOneTripWaitForOneAnswer(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		// The one who asked goes, and takes nobody's answer along.
+		// The first caller leaves; the others still get their answer.
 		leave()
 		if err := <-left; !errors.Is(err, context.Canceled) {
 			t.Errorf("who left got %v", err)

@@ -126,8 +126,8 @@ func TestTheStormNoticesReadersThatGoByIDOrWithoutABound(t *testing.T) {
 
 type stormOutcome struct{ written, missed, doubled, misplaced int }
 
-// storm has eight writers, whose transactions take their time, and four readers
-// who go on from where they are, and wait for the last events for a while.
+// storm has eight writers with slow transactions, and four readers that go on
+// from where they are, and wait for the last events for a while.
 func storm(t *testing.T, s *gormstore.Store, read feedReader, lasting, patience time.Duration) (o stormOutcome) {
 	tenant := newTenant(t, s)
 	first := sample.BookingWrite(tenant)

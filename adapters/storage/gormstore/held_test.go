@@ -11,7 +11,7 @@ import (
 	"waybill/test/sample"
 )
 
-// Somebody else has the table to himself, such as a migration.
+// Another session has locked the whole table, as a migration does.
 func TestWhatIsHeldForTooLongIsToldApart(t *testing.T) {
 	for name, c := range map[string]struct {
 		options gormstore.Options

@@ -36,8 +36,8 @@ func fillWebhooks(t testing.TB, s *gormstore.Store, tenant domain.Tenant, many i
 	exec(t, s, "INSERT INTO webhook_attempts SELECT id, id, 1, 'schedule', 200, '', 1, '', created_at, NULL FROM webhook_deliveries")
 }
 
-// A table of events grows without end: who looks for the few that matter must
-// not read the others.
+// A table of events grows without end: a search for the few that matter must not
+// read the others.
 func TestWebhooksAndEventsAreFoundByIndexes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fills tables with 40,000 rows; left out in short mode")

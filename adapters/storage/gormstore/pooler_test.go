@@ -65,7 +65,7 @@ func connect(t testing.TB, url string) *pgx.Conn {
 	return conn
 }
 
-// do runs a statement as somebody else.
+// do runs a statement in another session.
 func do(t testing.TB, conn *pgx.Conn, statement string) {
 	t.Helper()
 	if _, err := conn.Exec(t.Context(), statement); err != nil {
@@ -454,7 +454,7 @@ func TestCallersWhoLeaveCancelNothingInAPooler(t *testing.T) {
 		callers.Go(func() {
 			ctx, leave := context.WithTimeout(t.Context(), 20*time.Millisecond)
 			defer leave()
-			_, _ = read.ExecContext(ctx, "SELECT pg_sleep(0.1)") // nobody waits for it
+			_, _ = read.ExecContext(ctx, "SELECT pg_sleep(0.1)") // its answer is not read
 		})
 	}
 	callers.Wait()

@@ -166,7 +166,7 @@ func listsOf(tenant domain.Tenant) map[string]func(context.Context, ports.Reader
 	}
 }
 
-// The table is somebody else's for as long as the test lasts. The URL allows a
+// Another session holds the table for as long as the test lasts. The URL allows a
 // statement more than a list may take.
 func TestThePageOfAListIsCutOffInItsTime(t *testing.T) {
 	bothWays(t, func(t *testing.T, direct, url string, o gormstore.Options) {

@@ -51,9 +51,9 @@ func endSessions(t *testing.T, direct string) {
 	}
 }
 
-// fill has every connection of a pool open, idle and in use lately: one that
-// nobody took twice within a second is looked at before it is used again. There
-// are fewer than PgBouncer has sessions.
+// fill has every connection of a pool open, idle and in use lately: one that was
+// not used within the last second is checked before it is used again. There are
+// fewer than PgBouncer has sessions.
 func fill(t *testing.T, s *gormstore.Store) {
 	t.Helper()
 	write, _ := s.Pools()

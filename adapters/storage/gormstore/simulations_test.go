@@ -11,8 +11,8 @@ import (
 	"waybill/test/sample"
 )
 
-// What runs is a few of all deliveries there ever were: who asks for it must
-// not read the others.
+// Running simulations are a few of all deliveries there ever were: a query for
+// them must not read the others.
 func TestWhatRunsIsFoundByAnIndexOfWhatRuns(t *testing.T) {
 	for name, c := range map[string]struct {
 		open             func(testing.TB) *gormstore.Store

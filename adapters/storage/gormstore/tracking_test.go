@@ -7,7 +7,7 @@ import (
 	"waybill/test/sample"
 )
 
-// Anybody may ask, for what exists and for what does not: neither may read a
+// Anyone may ask, for references that exist and for others: neither may scan a
 // table.
 func TestAReferenceIsFoundByIndexes(t *testing.T) {
 	t.Parallel()

@@ -92,7 +92,7 @@ func pagesOf(t testing.TB, s *gormstore.Store, of seen) (pages int, plan string)
 }
 
 // While a snapshot is held nothing that was sent, and no version of a lease, can be
-// cleaned up: who looks for what is due must not walk through them.
+// cleaned up: a search for due webhooks must not walk through them.
 func TestLooksForWebhooksPassByWhatASnapshotKeeps(t *testing.T) {
 	t.Parallel()
 	const sent, leases, most = 30_000, 5_000, 100
@@ -279,7 +279,7 @@ type transaction struct {
 	commit, ended chan error
 }
 
-// Whatever the order in which transactions end, and whoever looks meanwhile: what is
+// Whatever the order in which transactions end, and with looks in between: what is
 // committed within the margin is found by the next look, and all else by the first one
 // after FindLate.
 func TestNothingThatIsDueIsPassedOver(t *testing.T) {

@@ -238,7 +238,7 @@ func TestADeletedEndpointGoesWithAllThatIsItsOwn(t *testing.T) {
 			purge()
 			want("webhook_deliveries", 6)
 			want("webhook_attempts", 0)
-			want("webhook_endpoints", 4) // somebody may still write beside the deletion
+			want("webhook_endpoints", 4) // a transaction may still write beside the deletion
 			want("webhook_endpoints WHERE slot IS NULL", 2)
 			exec(t, s, "UPDATE webhook_endpoints SET updated_at = '2020-02-20T20:20:20.020Z' WHERE slot IS NULL")
 			purge()

@@ -213,7 +213,7 @@ func TestThereIsNoConnectionInTime(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	impatient := sender(t, Options{AllowPrivate: true}, quick)
-	// Nobody accepts: the system does, so that there is a connection.
+	// The server never accepts: the system does, so that there is a connection.
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

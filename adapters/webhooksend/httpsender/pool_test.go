@@ -142,7 +142,7 @@ func TestOneHostHasSoManyAttemptsAtOnce(t *testing.T) {
 	if r := s.Send(short, message(url)); r.Error != domain.ErrorTimeoutConnect || conns.Load() != attemptsPerHost {
 		t.Errorf("one more: %+v, %d connections", r, conns.Load())
 	}
-	cancel() // callers who leave are not held, and make room
+	cancel() // callers that leave are not held, and make room
 	sends.Wait()
 	if hosts(s) != 0 || kept(s) != 0 {
 		t.Errorf("%d hosts, %d kept", hosts(s), kept(s))

@@ -138,7 +138,7 @@ func TestAnEndpointThatCouldNotBeDisabledIsDisabledLater(t *testing.T) {
 	})
 }
 
-// Who changes an endpoint knows better than an answer to the earlier address.
+// A change of an endpoint stands over an answer to the earlier address.
 func TestAnEndpointThatIsChangedMeanwhileIsNotDisabled(t *testing.T) {
 	t.Parallel()
 	inWorlds(t, map[string]func(*boxed){

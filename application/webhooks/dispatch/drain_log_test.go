@@ -10,8 +10,7 @@ import (
 	"waybill/ports"
 )
 
-// Who operates the service sees from the log which endpoint is left alone, why,
-// and until when.
+// The log shows operators which endpoint is not sent to, why, and until when.
 func TestAPauseAndADisablingAreOneLineOfTheLogEach(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(t *testing.T, w *world) {

@@ -88,8 +88,8 @@ func TestAReceiverThatHangsFreesItsWorkerAtOnceAndGetsLowPriorityAfterTwoSeconds
 // freesWorker is the age of an attempt at which its drain goes on without a worker.
 const freesWorker = 20 * time.Millisecond
 
-// A worker is for those who have something to do: however many receivers keep
-// their drains waiting, the workers are free.
+// A worker serves drains with work to do: however many receivers keep their
+// drains waiting, the workers are free.
 func TestADrainThatWaitsForItsReceiverGoesOnWithoutAWorker(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []ports.JobKind{ports.JobWebhook, ports.JobWebhookLowPriority} {

@@ -163,8 +163,8 @@ func TestANotificationDuringAnotherIsPassedOn(t *testing.T) {
 	})
 }
 
-// While nobody answers, neither goroutines nor memory grow, and a wake never
-// waits.
+// While no handler answers, neither goroutines nor memory grow, and a
+// notification never waits.
 func TestAQueueThatHangsCostsNothingMore(t *testing.T) {
 	t.Parallel()
 	waking(t, time.Second, func(w *dispatch.Notifier, b *countingQueue) {

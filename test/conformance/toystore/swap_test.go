@@ -33,8 +33,8 @@ func openToy(_ context.Context, c *configs.Config, _ *slog.Logger) (ports.Databa
 	{"configs/checks.go", `"sqlite://"`, `, "toy://"`},
 }
 
-// A newcomer has the README alone: who does what it says, and nothing else, gets a
-// program that starts on the new store and books on it.
+// A newcomer has the README alone: its steps, and nothing else, make a program
+// that starts on the new store and books on it.
 func TestAStoreThatIsPutInByTheREADMEStartsAndBooks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")

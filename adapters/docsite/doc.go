@@ -8,6 +8,10 @@
 // else than the program does; samples/ holds the programs that the pages show,
 // and test/docs runs them.
 //
+// Every page is Markdown too, for agents, at its own address and beside it; it is
+// made from the HTML (markdown.go) and, for the reference, from the description
+// (reference.go). llms.txt lists the pages (llms.go).
+//
 // What it does not do: load anything from another origin, ask for a key, or
 // keep state. Every page is made once and can be read without JavaScript, but
 // for the reference, which says where to find the same as plain text.
@@ -19,6 +23,7 @@
 //     is most of its worth and of its work. A newer version needs its licence
 //     beside it, its checksum in assets.go, and test/docs to find that it still
 //     asks no other origin for anything.
-//   - The guides are templates and not Markdown: nothing would be won by a
-//     parser in the binary that only our own pages go through.
+//   - The guides are templates and not Markdown: HTML has more to say, such as which
+//     code is run by tests. The way from our few elements to Markdown is short, and
+//     fails on an element it does not know.
 package docsite

@@ -43,6 +43,8 @@ var guides = []guide{
 		"Pages and cursors, how much may be sent how fast, and what a key may do."},
 	{"errors", "/errors", "Errors", "Errors", "One envelope, stable codes, and which of them to send again."},
 	{"going-live", "/going-live", "Going live", "Going live", "What to have in place before the first real rider comes."},
+	{"agents", "/agents", "For agents", "For agents and scripts",
+		"Every page as Markdown, and an index of them."},
 	{"mails", "/mails", "Mails", "Mails, for operators",
 		"How mails are set up, who is told what, and what happens while the mail server is away."},
 	{"reference", "/reference", "Reference", "API reference", "Every call, field and example, with a console that calls the sandbox."},
@@ -58,14 +60,22 @@ type view struct {
 	Before   *guide
 	After    *guide
 	Code     *codePage // of a page about a code
+
+	file     string // its template
+	markdown string
+	summary  string // as Markdown
 }
 
 // heading is one of a page's sections.
 type heading struct{ ID, Text string }
 
+// Markdown is where the page stands for agents, below the site.
+func (v *view) Markdown() string { return markdownPath(v.Here) }
+
 // render makes every page, by the path that is asked for.
 func render(o Options, root string) (map[string]*answer, error) {
-	d, err := readDescription(o.Description())
+	text := o.Description()
+	d, err := readDescription(text)
 	if err != nil {
 		return nil, err
 	}
@@ -78,47 +88,68 @@ func render(o Options, root string) (map[string]*answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	read, codes := f.views()
+	nowhere := &view{facts: f, Here: missing, file: missing, Page: guide{Path: missing, Title: "This page does not exist"}}
+	all := slices.Concat(read, codes, []*view{nowhere})
+	bodies := map[*view]string{}
+	for _, v := range all {
+		var body bytes.Buffer
+		if err := t.ExecuteTemplate(&body, v.file+".html", v); err != nil {
+			return nil, err
+		}
+		bodies[v] = body.String()
+		v.Body, v.Contents = finish(body.String())
+	}
+	anchors := anchorsOf(all)
 	pages := map[string]*answer{}
+	for _, v := range all {
+		if err := v.convert(bodies[v], anchors); err != nil {
+			return nil, fmt.Errorf("%s as Markdown: %w", v.Here, err)
+		}
+		if v.file == "reference" {
+			if v.markdown, err = referenceMarkdown(text, v); err != nil {
+				return nil, err
+			}
+		}
+		if err := v.add(t, pages); err != nil {
+			return nil, err
+		}
+	}
+	pages[Prefix+"/reference"].policy = referencePolicy
+	pages[missing] = pages[Prefix+missing]
+	pages[missing].status, pages[missing].markdown.status = http.StatusNotFound, http.StatusNotFound
+	delete(pages, Prefix+missing)
+	delete(pages, Prefix+markdownPath(missing))
+	list := textAnswer("text/plain; charset=utf-8", index(f, read, codes))
+	pages[IndexPath], pages[Prefix+IndexPath] = list, list
+	pages[fullPath] = textAnswer("text/plain; charset=utf-8", full(f, slices.Concat(read, codes)))
+	return pages, nil
+}
+
+// views are the pages: those to be read in their order, and one about each code.
+func (f *facts) views() (read, codes []*view) {
 	for i, g := range guides {
-		v := view{facts: f, Page: g, Here: g.Path}
+		v := &view{facts: f, Page: g, Here: g.Path, file: g.File}
 		if i > 0 {
 			v.Before = &guides[i-1]
 		}
 		if i+1 < len(guides) {
 			v.After = &guides[i+1]
 		}
-		if err := v.add(t, g.File+".html", pages); err != nil {
-			return nil, err
-		}
+		read = append(read, v)
 	}
-	reference := pages[Prefix+"/reference"]
-	reference.policy = referencePolicy
 	for i := range f.Codes {
 		c := &f.Codes[i]
-		v := view{facts: f, Here: "/errors/" + c.Name, Code: c, Page: guide{Path: "/errors", Name: "Errors", Title: c.Name, Summary: c.What}}
-		if err := v.add(t, "code.html", pages); err != nil {
-			return nil, err
-		}
+		codes = append(codes, &view{facts: f, Here: "/errors/" + c.Name, Code: c, file: "code",
+			Page: guide{Path: "/errors", Name: "Errors", Title: c.Name, Summary: c.What}})
 	}
-	v := view{facts: f, Here: missing, Page: guide{Path: missing, Title: "This page does not exist"}}
-	if err := v.add(t, "missing.html", pages); err != nil {
-		return nil, err
-	}
-	pages[Prefix+missing].status = http.StatusNotFound
-	pages[missing] = pages[Prefix+missing]
-	delete(pages, Prefix+missing)
-	return pages, nil
+	return read, codes
 }
 
-// add puts the page into the layout and among the others.
-func (v *view) add(t *template.Template, file string, pages map[string]*answer) error {
-	var body bytes.Buffer
-	if err := t.ExecuteTemplate(&body, file, v); err != nil {
-		return err
-	}
-	v.Body, v.Contents = finish(body.String())
+// add puts the page into the layout and among the others, and its Markdown beside it.
+func (v *view) add(t *template.Template, pages map[string]*answer) error {
 	layout := "layout.html"
-	if file == "reference.html" {
+	if v.file == "reference" {
 		layout = "bare.html"
 	}
 	var page bytes.Buffer
@@ -127,8 +158,59 @@ func (v *view) add(t *template.Template, file string, pages map[string]*answer) 
 	}
 	a := newAnswer("text/html; charset=utf-8", page.Bytes())
 	a.policy = strictPolicy
+	a.markdown = textAnswer(mediaMarkdown, v.markdown)
 	pages[Prefix+v.Here] = a
+	pages[Prefix+markdownPath(v.Here)] = a.markdown
 	return nil
+}
+
+// textAnswer is a text for agents.
+func textAnswer(contentType, text string) *answer {
+	a := newAnswer(contentType, []byte(text))
+	a.policy = strictPolicy
+	return a
+}
+
+// anchorsOf tells how Markdown calls the sections of a page: by page, then by ID.
+func anchorsOf(pages []*view) map[string]map[string]string {
+	anchors := map[string]map[string]string{}
+	for _, v := range pages {
+		anchors[v.Here] = map[string]string{}
+		for _, h := range v.Contents {
+			anchors[v.Here][h.ID] = slug(h.Text)
+		}
+	}
+	return anchors
+}
+
+// convert makes the page Markdown. A link to another page leads to its Markdown.
+func (v *view) convert(body string, anchors map[string]map[string]string) error {
+	c := converter{link: func(href string) string {
+		path, id, hasID := strings.Cut(href, "#")
+		here := v.Here
+		if path != "" {
+			below, ours := strings.CutPrefix(path, v.Root)
+			if _, isPage := anchors[below]; !ours || !isPage {
+				return href
+			}
+			here, path = below, v.Root+markdownPath(below)
+		}
+		if hasID {
+			path += "#" + anchors[here][id]
+		}
+		return path
+	}}
+	var err error
+	if v.summary, err = c.convert(string(inline(v.Page.Summary, v.Root))); err != nil {
+		return err
+	}
+	text, err := c.convert(body)
+	v.markdown = "# " + v.Page.Title + "\n\n"
+	if v.summary != "" {
+		v.markdown += v.summary + "\n\n"
+	}
+	v.markdown += text + "\n"
+	return err
 }
 
 var (

@@ -46,7 +46,8 @@ type answer struct {
 	immutable   bool   // its path changes with its content
 	tag         string
 	plain       func() []byte
-	gzipped     []byte // nil: too small to be worth it
+	gzipped     []byte  // nil: too small to be worth it
+	markdown    *answer // of a page: the same for agents
 }
 
 // New is the site. The pages are made when the first of them is asked for.
@@ -87,7 +88,7 @@ const (
 		"font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
-// ServeHTTP answers GET and HEAD below Prefix.
+// ServeHTTP answers GET and HEAD below Prefix, and at IndexPath.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("X-Content-Type-Options", "nosniff")
@@ -100,7 +101,15 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "The documentation is only read: send GET.", http.StatusMethodNotAllowed)
 		return
 	}
-	s.find(r.URL.Path).write(w, r)
+	found := s.find(r.URL.Path)
+	header.Set("Vary", "Accept-Encoding")
+	if found.markdown != nil {
+		header.Set("Vary", "Accept, Accept-Encoding")
+		if wantsMarkdown(r.Header) {
+			found = found.markdown
+		}
+	}
+	found.write(w, r)
 }
 
 func (s *Site) find(path string) *answer {
@@ -123,7 +132,6 @@ func (a *answer) write(w http.ResponseWriter, r *http.Request) {
 	if a.policy != "" {
 		header.Set("Content-Security-Policy", a.policy)
 	}
-	header.Set("Vary", "Accept-Encoding")
 	header.Set("Cache-Control", "no-cache")
 	if a.immutable {
 		header.Set("Cache-Control", "public, max-age=31536000, immutable")

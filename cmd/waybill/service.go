@@ -118,7 +118,7 @@ func newAPIs(p products, c *configs.Config, urls settings.PublicURLs, keys curso
 	}
 	return apis{
 		live:    api(p.live, domain.Live, urls.Live, urls.Sandbox, d.live),
-		sandbox: api(p.sandbox, domain.Sandbox, urls.Sandbox, urls.Live, d.sandbox, newDocs(c, urls)),
+		sandbox: api(p.sandbox, domain.Sandbox, urls.Sandbox, urls.Live, d.sandbox, newDocs(c, urls)...),
 	}
 }
 

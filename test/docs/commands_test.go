@@ -105,13 +105,15 @@ func TestTheServerSaysWhereItsDocumentationIs(t *testing.T) {
 		t.Errorf("the banner does not name %s (%v):\n%s", s.site, err, told)
 	}
 	for base, want := range map[string]int{"WAYBILL_SANDBOX_URL": http.StatusOK, "WAYBILL_LIVE_URL": http.StatusNotFound} {
-		res, err := http.Get(strings.TrimSuffix(s.vars[base], "/v1") + "/docs")
-		if err != nil {
-			t.Fatal(err)
-		}
-		res.Body.Close()
-		if res.StatusCode != want {
-			t.Errorf("%s has documentation: %d, want %d", base, res.StatusCode, want)
+		for _, path := range []string{"/docs", "/docs/index.md", "/llms.txt"} {
+			res, err := http.Get(strings.TrimSuffix(s.vars[base], "/v1") + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.Body.Close()
+			if res.StatusCode != want {
+				t.Errorf("%s has documentation at %s: %d, want %d", base, path, res.StatusCode, want)
+			}
 		}
 	}
 }

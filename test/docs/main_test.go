@@ -165,7 +165,7 @@ func (s *server) paths(t *testing.T) []string {
 	for i := 0; i < len(paths); i++ {
 		for _, m := range reHref.FindAllStringSubmatch(s.page(t, paths[i]), -1) {
 			path := strings.TrimPrefix(m[1], "/docs")
-			if !strings.HasPrefix(path, "/assets/") && !slices.Contains(paths, path) {
+			if !strings.HasPrefix(path, "/assets/") && !strings.HasSuffix(path, ".md") && !slices.Contains(paths, path) {
 				paths = append(paths, path)
 			}
 		}

@@ -1,0 +1,46 @@
+package docsite
+
+import "strings"
+
+// Where agents begin, as llmstxt.org says: IndexPath lists the pages, of the whole
+// host, and below Prefix too for a host that has the API below a path of its own.
+// fullPath has all of them in one file.
+const (
+	IndexPath = "/llms.txt"
+	fullPath  = Prefix + "/llms-full.txt"
+)
+
+// index is llms.txt: what this is, and every page there is with its address.
+func index(f *facts, guides, codes []*view) string {
+	var b strings.Builder
+	b.WriteString("# Waybill Delivery API\n\n> " + guides[0].Page.Summary + "\n\n")
+	b.WriteString("Sandbox: `" + f.Sandbox + "`, with keys that begin with `svc_test_key_`. Live: `" + f.Live +
+		"`, with keys that begin with `svc_live_key_`. Send `Authorization: Bearer KEY`; every create needs an `Idempotency-Key`.\n\n" +
+		"Every page is Markdown at its address with `.md`, or with `Accept: text/markdown`. All of them in one file: " +
+		f.Host() + fullPath + "\n")
+	section := func(title string, pages []*view) {
+		b.WriteString("\n## " + title + "\n\n")
+		for _, v := range pages {
+			b.WriteString("- [" + v.Page.Title + "](" + f.Site + markdownPath(v.Here) + "): " + v.summary + "\n")
+		}
+	}
+	section("Guides", guides)
+	section("Error codes", codes)
+	b.WriteString("\n## Optional\n\n- [openapi.yaml](" + f.Sandbox + "/openapi.yaml): the API as OpenAPI 3.1\n" +
+		"- [openapi.json](" + f.Sandbox + "/openapi.json): the same as JSON\n")
+	return b.String()
+}
+
+// full is every page, one after the other, each with its address in the line after
+// its title.
+func full(f *facts, pages []*view) string {
+	var b strings.Builder
+	for _, v := range pages {
+		title, rest, _ := strings.Cut(v.markdown, "\n")
+		b.WriteString(title + "\nSource: " + f.Site + v.Here + "\n" + rest + "\n")
+	}
+	return b.String()
+}
+
+// Host is where browsers find what is beside the site.
+func (f *facts) Host() string { return strings.TrimSuffix(f.Site, Prefix) }

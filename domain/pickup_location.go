@@ -117,9 +117,29 @@ func (p *PickupLocation) Apply(c PickupLocationChange, at time.Time) (changed bo
 	return true, nil
 }
 
-func (p *PickupLocation) same(q *PickupLocation) bool {
-	sameCoordinates := p.Coordinates == q.Coordinates ||
-		p.Coordinates != nil && q.Coordinates != nil && *p.Coordinates == *q.Coordinates
-	return sameCoordinates && p.Name == q.Name && p.Contact == q.Contact &&
-		p.Address == q.Address && p.Active == q.Active
+func (p *PickupLocation) same(q *PickupLocation) bool { return len(p.Differing(q)) == 0 }
+
+// Differing names the fields in which two locations differ.
+func (p *PickupLocation) Differing(q *PickupLocation) (fields []string) {
+	at := func(l *PickupLocation) (at Coordinates) {
+		if l.Coordinates != nil {
+			at = *l.Coordinates
+		}
+		return at
+	}
+	one, other := at(p), at(q)
+	gained := (p.Coordinates == nil) != (q.Coordinates == nil)
+	for _, f := range []struct {
+		name    string
+		differs bool
+	}{
+		{"name", p.Name != q.Name}, {"contact", p.Contact != q.Contact}, {"address", p.Address != q.Address},
+		{"latitude", gained || one.Latitude != other.Latitude}, {"longitude", gained || one.Longitude != other.Longitude},
+		{"active", p.Active != q.Active},
+	} {
+		if f.differs {
+			fields = append(fields, f.name)
+		}
+	}
+	return fields
 }

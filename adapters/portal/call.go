@@ -25,6 +25,7 @@ type call struct {
 	principal domain.Principal
 	// form is what was sent, or what was typed before a session was lost.
 	form url.Values
+	file []byte // of the form; nil: none
 	// resumed: form was typed in a session that was lost.
 	resumed bool
 	mark    string            // by which the browser is known again
@@ -163,6 +164,10 @@ var done = map[string]string{
 	"delivery-cancelled": "The delivery was cancelled.",
 	"delivery-moved":     "The delivery was moved, and its webhooks are on their way.",
 	"simulated":          "The simulation runs. Reload the page to see how far it is.",
+	"pickup-created":     "The pickup location was created.",
+	"pickup-saved":       "The pickup location was saved.",
+	"pickup-archived":    "The pickup location was archived. No new order can name it.",
+	"pickup-restored":    "The pickup location is in use again.",
 	"simulation-stopped": "No simulation runs any more. The delivery stays where it is.",
 	"link-sent": "If this address has an account here, a link is on its way to it. It lets you in once; the mail " +
 		"tells until when.",
@@ -181,6 +186,7 @@ func (p *Portal) menu(c *call) []pages.Link {
 		{Href: "/", Text: "Home", Icon: "home"},
 		{Href: "/apps", Text: "Applications", Icon: "apps"},
 		{Href: "/deliveries", Text: "Deliveries", Icon: "deliveries"},
+		{Href: pickupsAt, Text: "Pickup locations", Icon: "pickups"},
 		{Href: "/requests", Text: "Requests", Icon: "requests"},
 		{Href: "/errors", Text: "Errors", Icon: "errors"},
 		{Href: "/usage", Text: "Usage", Icon: "usage"},

@@ -79,6 +79,24 @@ var matrix = map[string]row{
 	"GET /deliveries/:delivery/stop":      {may: members},
 	"POST /deliveries/:delivery/stop":     {may: developers},
 
+	"GET /pickup-locations":                      {may: members},
+	"GET /pickup-locations/live":                 {may: members},
+	"POST /pickup-locations/live":                {may: owners, form: sent("name", "Ridge", "address", "1 Ring Road")},
+	"GET /pickup-locations/live/import":          {may: owners},
+	"POST /pickup-locations/live/import":         {may: owners, form: table},
+	"GET /pickup-locations/live/import/rows":     {may: owners},
+	"POST /pickup-locations/live/import/rows":    {may: owners, form: table},
+	"GET /pickup-locations/live/:location":       {may: members},
+	"POST /pickup-locations/live/:location":      {may: owners, form: sent("active", "false")},
+	"GET /pickup-locations/sandbox":              {may: members},
+	"POST /pickup-locations/sandbox":             {may: developers, form: sent("name", "Ridge", "address", "1 Ring Road")},
+	"GET /pickup-locations/sandbox/import":       {may: developers},
+	"POST /pickup-locations/sandbox/import":      {may: developers, form: table},
+	"GET /pickup-locations/sandbox/import/rows":  {may: developers},
+	"POST /pickup-locations/sandbox/import/rows": {may: developers, form: table},
+	"GET /pickup-locations/sandbox/:location":    {may: members},
+	"POST /pickup-locations/sandbox/:location":   {may: developers, form: sent("active", "false")},
+
 	"GET /people":                 {may: members},
 	"POST /people":                {may: owners, form: sent("email", "efua@new.example", "name", "Efua", "role", "viewer")},
 	"GET /people/:person/role":    {may: members},
@@ -127,6 +145,11 @@ func sent(pairs ...string) func(*scene, house) url.Values {
 	}
 }
 
+// table is one that names the pickup location of a house.
+func table(*scene, house) url.Values {
+	return url.Values{"csv": {"name,address,active\nMain depot,1 Depot Road,false\nRidge,1 Ring Road,\n"}}
+}
+
 func newKey(s *scene, _ house) url.Values {
 	return url.Values{"once": {string(s.IDs.ID(domain.PrefixAPIKey))}, "scopes": {"quotes:read"}}
 }
@@ -139,7 +162,7 @@ func (h house) ids(route string) map[string]string {
 	}
 	return map[string]string{":app": string(h.app.ID), ":key": string(h.key[e].ID), ":person": string(h.people[domain.RoleViewer].ID),
 		":link":    strings.Repeat("x", 43),
-		":request": string(h.request), ":delivery": string(h.delivery), ":passkey": string(h.passkey)}
+		":request": string(h.request), ":delivery": string(h.delivery), ":passkey": string(h.passkey), ":location": string(h.pickup[e])}
 }
 
 // path is a route with IDs in it.
@@ -228,7 +251,7 @@ func (s *scene) outsiders(t *testing.T) map[string]*reader {
 // foreign are texts of a house that nobody else may read.
 func (h house) foreign() []string {
 	texts := []string{h.business.Name, h.app.Name, string(h.business.ID), string(h.app.ID), string(h.session), string(h.request),
-		string(h.delivery), string(h.passkey)}
+		string(h.delivery), string(h.passkey), string(h.pickup[domain.Live]), string(h.pickup[domain.Sandbox])}
 	for _, k := range h.key {
 		texts = append(texts, "…"+k.LastFour, "ending "+k.LastFour, k.Secret, string(k.ID))
 	}
@@ -246,6 +269,12 @@ func (s *scene) state(t *testing.T, h house) string {
 		fmt.Fprintln(&b, a.ID, a.Name, a.Disabled)
 		for _, k := range must[[]domain.APIKey](t)(s.tenants.Keys(t.Context(), a.ID)) {
 			fmt.Fprintln(&b, k.ID, k.RevokedAt != nil, k.Scopes, k.ExpiresAt)
+		}
+	}
+	for _, e := range []domain.Environment{domain.Live, domain.Sandbox} {
+		for _, l := range must[[]domain.PickupLocation](t)(s.Store.Read().PickupLocations.List(t.Context(), h.tenant(e),
+			domain.PickupLocationFilter{}, domain.PageRequest{Limit: 50})) {
+			fmt.Fprintln(&b, l.ID, l.Name, l.Address, l.Contact, l.Active)
 		}
 	}
 	d := must[*domain.Delivery](t)(handling.New(s.Store, s.Clock, s.IDs, stage.Renderer{}).Get(t.Context(), h.business.ID, h.delivery))
@@ -359,10 +388,10 @@ func TestNoRouteGivesACallerAByteOfAnotherBusiness(t *testing.T) {
 				kinds["unknown"] = about(map[string]string{":app": string(s.IDs.ID(domain.PrefixApplication)),
 					":key": string(s.IDs.ID(domain.PrefixAPIKey)), ":person": string(s.IDs.ID(domain.PrefixPerson)),
 					":request": string(s.IDs.ID(domain.PrefixRequest)), ":delivery": string(s.IDs.ID(domain.PrefixDelivery)),
-					":passkey": string(s.IDs.ID(domain.PrefixPasskey))}, s.other)
+					":passkey": string(s.IDs.ID(domain.PrefixPasskey)), ":location": string(s.IDs.ID(domain.PrefixPickupLocation))}, s.other)
 				for _, id := range malformed {
 					kinds["malformed "+id] = about(map[string]string{":app": id, ":key": id, ":person": id, ":request": id, ":delivery": id,
-						":passkey": id}, s.other)
+						":passkey": id, ":location": id}, s.other)
 				}
 				for param, id := range s.other.ids(pattern) { // one foreign among own ones
 					if mixed := s.house.ids(pattern); strings.Contains(pattern, param) && strings.Count(pattern, "/:") > 1 {
@@ -373,6 +402,8 @@ func TestNoRouteGivesACallerAByteOfAnotherBusiness(t *testing.T) {
 			}
 			if strings.Contains(pattern, ":key") {
 				kinds["of another application"] = about(another.ids(pattern), another)
+			}
+			if strings.Contains(pattern, ":key") || strings.Contains(pattern, ":location") {
 				other := s.house.ids(strings.NewReplacer("/live/", "/sandbox/", "/sandbox/", "/live/").Replace(pattern))
 				kinds["of the other environment"] = about(other, s.house)
 			}

@@ -1,11 +1,14 @@
 package portal
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"mime"
 	"net"
 	"net/http"
 	"net/netip"
@@ -23,6 +26,7 @@ import (
 	"waybill/application/audit"
 	"waybill/application/handling"
 	"waybill/application/people"
+	"waybill/application/pickuplocations"
 	"waybill/application/requestlog"
 	"waybill/application/tenancy"
 	"waybill/domain"
@@ -41,13 +45,14 @@ var files embed.FS
 
 // UseCases are what the pages show and do.
 type UseCases struct {
-	Access    *people.Access
-	Passkeys  *people.Passkeys
-	Directory *people.Directory
-	Tenants   *tenancy.Tenants
-	Audit     *audit.Log
-	Handling  *handling.Handling
-	Requests  *requestlog.Requests
+	Access          *people.Access
+	Passkeys        *people.Passkeys
+	Directory       *people.Directory
+	Tenants         *tenancy.Tenants
+	Audit           *audit.Log
+	Handling        *handling.Handling
+	Requests        *requestlog.Requests
+	PickupLocations *pickuplocations.PickupLocations
 }
 
 // Options are what the portal needs to know about where it is.
@@ -64,6 +69,7 @@ type Options struct {
 	Clock                       ports.Clock
 	Mails                       bool // somebody gets them, so that a link may be asked for
 	Identifiers                 ports.Identifiers
+	Normalizer                  ports.Normalizer
 	Around                      func(http.Handler) http.Handler // nil: nothing
 	Connections                 connections.Options
 }
@@ -225,8 +231,8 @@ func (p *Portal) answer(r route) gin.HandlerFunc {
 		g.Request = g.Request.WithContext(ctx)
 		c := p.newCall(g)
 		if r.method == http.MethodPost {
-			g.Request.Body = http.MaxBytesReader(g.Writer, g.Request.Body, maxForm)
-			if err := g.Request.ParseForm(); err != nil || !readable(g.Request.PostForm) {
+			g.Request.Body = http.MaxBytesReader(g.Writer, g.Request.Body, cmp.Or(r.maxForm, maxForm))
+			if err := c.readForm(); err != nil || !readable(g.Request.PostForm) {
 				p.notice(c, http.StatusBadRequest, pages.Notice{Tone: "bad", Title: "The form could not be read",
 					Lines: []string{"Open the page again and send it once more."}})
 				return
@@ -244,6 +250,29 @@ func (p *Portal) answer(r route) gin.HandlerFunc {
 			p.fail(c, err)
 		}
 	}
+}
+
+// readForm reads a form, with the file that it may have.
+func (c *call) readForm() error {
+	if kind, _, _ := mime.ParseMediaType(c.ContentType()); kind != "multipart/form-data" {
+		return c.Request.ParseForm()
+	}
+	if err := c.Request.ParseMultipartForm(maxImportForm); err != nil { // never into a file: the body has no more
+		return err
+	}
+	for _, sent := range c.Request.MultipartForm.File["file"] {
+		file, err := sent.Open()
+		if err != nil {
+			return err
+		}
+		if c.file, err = io.ReadAll(file); err != nil {
+			return err
+		}
+		if err := file.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readable reports whether a form is text: a browser sends nothing else, and a

@@ -14,6 +14,7 @@ type route struct {
 	handle func(p *Portal, c *call) error
 	// asksItself: the form has a field for the password that confirms it.
 	asksItself bool
+	maxForm    int64 // bytes that the form may have; 0: maxForm
 }
 
 func always(a domain.Act) func(*call) domain.Act { return func(*call) domain.Act { return a } }
@@ -22,7 +23,7 @@ func always(a domain.Act) func(*call) domain.Act { return func(*call) domain.Act
 // is none gets no further than the table: the database never hears of it.
 var records = map[string]domain.Prefix{
 	"app": domain.PrefixApplication, "key": domain.PrefixAPIKey, "person": domain.PrefixPerson, "passkey": domain.PrefixPasskey,
-	"delivery": domain.PrefixDelivery,
+	"delivery": domain.PrefixDelivery, "location": domain.PrefixPickupLocation,
 }
 
 // keyAct depends on the environment; keys of live take more.
@@ -88,6 +89,16 @@ func routes() []route {
 		{method: post, path: "/deliveries/:delivery/simulate", act: always(domain.ActSimulate), handle: (*Portal).simulateDelivery},
 		{method: get, path: "/deliveries/:delivery/stop", act: read, handle: (*Portal).showDelivery},
 		{method: post, path: "/deliveries/:delivery/stop", act: always(domain.ActSimulate), handle: (*Portal).stopSimulation},
+
+		{method: get, path: pickupsAt, act: read, handle: (*Portal).listPickups},
+		{method: get, path: pickupsAt + "/:env", act: read, handle: (*Portal).listPickups},
+		{method: post, path: pickupsAt + "/:env", act: locationAct, handle: (*Portal).createPickup},
+		{method: get, path: pickupsAt + "/:env/import", act: locationAct, handle: (*Portal).askImport},
+		{method: post, path: pickupsAt + "/:env/import", act: locationAct, handle: (*Portal).previewImport, maxForm: maxImportForm},
+		{method: get, path: pickupsAt + "/:env/import/rows", act: locationAct, handle: (*Portal).askImport},
+		{method: post, path: pickupsAt + "/:env/import/rows", act: locationAct, handle: (*Portal).importPickups, maxForm: maxImportForm},
+		{method: get, path: pickupsAt + "/:env/:location", act: read, handle: (*Portal).showPickup},
+		{method: post, path: pickupsAt + "/:env/:location", act: locationAct, handle: (*Portal).changePickup},
 
 		{method: get, path: "/people", act: read, handle: (*Portal).listPeople},
 		{method: post, path: "/people", act: persons, handle: (*Portal).invite},

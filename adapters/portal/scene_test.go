@@ -2,6 +2,7 @@ package portal_test
 
 import (
 	"context"
+	"html"
 	"io"
 	"log/slog"
 	"net"
@@ -21,6 +22,7 @@ import (
 	"waybill/application/audit"
 	"waybill/application/handling"
 	"waybill/application/people"
+	"waybill/application/pickuplocations"
 	"waybill/application/requestlog"
 	"waybill/application/tenancy"
 	"waybill/domain"
@@ -155,6 +157,7 @@ type house struct {
 	request  domain.ID // one that failed
 	delivery domain.ID // that it was about
 	passkey  domain.ID // the owner's
+	pickup   map[domain.Environment]domain.ID
 }
 
 type tenancyKey = tenancy.IssuedKey
@@ -188,8 +191,10 @@ func (s *scene) serveAt(t *testing.T, host string) string {
 	party := must[*gowebauthn.Party](t)(gowebauthn.New(at))
 	p := portal.New(portal.UseCases{Access: access, Passkeys: people.NewPasskeys(access, party), Directory: s.directory,
 		Tenants: s.tenants, Audit: s.audit, Requests: requestlog.NewRequests(s.storage, s.Clock),
-		Handling: handling.New(s.storage, s.Clock, s.IDs, stage.Renderer{})}, portal.Options{
-		BaseURL: at, LiveBaseURL: "http://live.example/v1", SandboxBaseURL: "http://sandbox.example/v1", DocsURL: "http://sandbox.example/docs",
+		Handling:        handling.New(s.storage, s.Clock, s.IDs, stage.Renderer{}),
+		PickupLocations: pickuplocations.New(s.storage, nil, s.Clock, s.IDs)}, portal.Options{
+		Normalizer: numbers{},
+		BaseURL:    at, LiveBaseURL: "http://live.example/v1", SandboxBaseURL: "http://sandbox.example/v1", DocsURL: "http://sandbox.example/docs",
 		TrackingBaseURL: "http://live.example/track",
 		Log:             slog.New(slog.NewTextHandler(&s.log, nil)), Clock: s.Clock, Identifiers: s.IDs, Mails: true, Operations: operations,
 		RequestLog: portal.RequestLog{Mode: requestlog.All, Keeping: domain.RequestLogKeeping{Successes: 3 * 24 * time.Hour,
@@ -241,6 +246,8 @@ func (s *scene) newHouse(t *testing.T, name, word string) house {
 			})
 		}
 	}
+	h.pickup = map[domain.Environment]domain.ID{domain.Live: s.placed(t, h, domain.Live, "Main depot"),
+		domain.Sandbox: s.placed(t, h, domain.Sandbox, "Main depot")}
 	h.delivery = s.booked(t, h, domain.Sandbox)
 	h.request = s.called(t, h, sandboxCall, refused, func(r *domain.RequestRecord) { r.DeliveryID = h.delivery })
 	return h
@@ -337,7 +344,7 @@ func (p page) form(t *testing.T, verb string) (action string, fields url.Values)
 			if attrs["type"] == "checkbox" && !strings.Contains(input, " checked") {
 				continue
 			}
-			fields.Add(attrs["name"], attrs["value"])
+			fields.Add(attrs["name"], html.UnescapeString(attrs["value"]))
 		}
 		return action, fields
 	}

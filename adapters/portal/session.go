@@ -140,16 +140,23 @@ type signInView struct {
 
 type keptField struct{ Name, Value string }
 
+// mostKept is how long a field is that a form for signing in carries along, in bytes.
+const mostKept = 16 << 10
+
 // ofSigningIn are fields that no form carries along.
 var ofSigningIn = []string{"password", "current_password", "ceremony", "passkey", confirmField}
 
-// kept are the fields of a form, without passwords and what belongs to signing in.
+// kept are the fields of a form, without passwords and what belongs to signing in, and
+// without what is too long to be sent along.
 func kept(form url.Values) (fields []keptField) {
 	for name, values := range form {
 		if slices.Contains(ofSigningIn, name) {
 			continue
 		}
 		for _, value := range values {
+			if len(value) > mostKept {
+				continue
+			}
 			fields = append(fields, keptField{name, value})
 		}
 	}

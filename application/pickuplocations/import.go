@@ -3,7 +3,10 @@ package pickuplocations
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -18,6 +21,28 @@ type Imported struct {
 	// Incomplete are the locations of the table that cannot be used yet, in its
 	// order, with the line they came from.
 	Incomplete []IncompleteRow
+	Fates      []Fate // of the rows, in their order
+}
+
+// Outcome is what becomes of a row.
+type Outcome string
+
+// The outcomes there are.
+const (
+	RowCreated   Outcome = "created"
+	RowUpdated   Outcome = "updated"
+	RowUnchanged Outcome = "unchanged"
+)
+
+// Fate is what becomes of one row.
+type Fate struct {
+	Line     int
+	Outcome  Outcome
+	Location domain.PickupLocation // as it is afterwards; its ID is of no meaning where a dry run would create it
+	Changed  []string              // the fields that an update changes
+	// Mark is the same for the same row with the same outcome for the same record, where
+	// that was not changed in between.
+	Mark string
 }
 
 // IncompleteRow is a location that still lacks something.
@@ -38,6 +63,28 @@ type IncompleteRow struct {
 // over; it may be nil.
 func (p *PickupLocations) Import(ctx context.Context, by domain.AuditActor, t domain.Tenant, rows []domain.PickupLocationRow, dryRun bool,
 	each func()) (Imported, error) {
+	return p.load(ctx, by, t, rows, dryRun, nil, each)
+}
+
+// ImportPreviewed is an import that does what its dry run told, or nothing: marks are
+// those of the fates that were told. Where one of them is another by now the error is
+// ErrPreviewOutdated, and the fates are what a dry run would tell now.
+func (p *PickupLocations) ImportPreviewed(ctx context.Context, by domain.AuditActor, t domain.Tenant, rows []domain.PickupLocationRow,
+	marks []string) (Imported, error) {
+	return p.load(ctx, by, t, rows, false, func(fates []Fate) error {
+		if slices.EqualFunc(fates, marks, func(f Fate, mark string) bool { return f.Mark == mark }) {
+			return nil
+		}
+		return ErrPreviewOutdated
+	}, nil)
+}
+
+// ErrPreviewOutdated means that an import would come to something else than its preview told.
+var ErrPreviewOutdated = errors.New("the pickup locations have changed since the preview")
+
+// load is Import, which does nothing where the fates do not pass the check; nil: all do.
+func (p *PickupLocations) load(ctx context.Context, by domain.AuditActor, t domain.Tenant, rows []domain.PickupLocationRow, dryRun bool,
+	check func([]Fate) error, each func()) (Imported, error) {
 	var done Imported
 	if dryRun {
 		there, err := existing(ctx, p.storage.Read().Tenancy.Business, p.storage.Read().PickupLocations, t)
@@ -58,8 +105,16 @@ func (p *PickupLocations) Import(ctx context.Context, by domain.AuditActor, t do
 		if err != nil {
 			return domain.AuditRecord{}, err
 		}
-		if err := p.merge(ctx, rows, there, tx.PickupLocations, t, &done, each); err != nil || done.Created+done.Updated == 0 {
+		if err := p.merge(ctx, rows, there, tx.PickupLocations, t, &done, each); err != nil {
 			return domain.AuditRecord{}, err
+		}
+		if check != nil {
+			if err := check(done.Fates); err != nil {
+				return domain.AuditRecord{}, err
+			}
+		}
+		if done.Created+done.Updated == 0 {
+			return domain.AuditRecord{}, nil
 		}
 		d := record(domain.ActionPickupImport, t, t.BusinessID)
 		d.Details["created"], d.Details["updated"] = strconv.Itoa(done.Created), strconv.Itoa(done.Updated)
@@ -127,10 +182,11 @@ func (p *PickupLocations) merge(ctx context.Context, rows []domain.PickupLocatio
 	if each == nil {
 		each = func() {}
 	}
-	located := make([]domain.PickupLocation, len(rows))
+	done.Fates = make([]Fate, len(rows))
 	var fresh []domain.PickupLocation
 	var changed []int // rows
 	for i, row := range rows {
+		fate := &done.Fates[i]
 		location, known := there[row.Identity()]
 		if !known {
 			location = p.build(Form{
@@ -138,51 +194,87 @@ func (p *PickupLocations) merge(ctx context.Context, rows []domain.PickupLocatio
 				Active: row.Active == nil || *row.Active,
 			})
 			fresh = append(fresh, location)
-			done.Created++
-		} else {
-			differs, err := location.Apply(row.Change(), p.clock.Now())
-			switch {
-			case err != nil:
-				return err
-			case differs:
-				done.Updated++
-			default:
-				done.Unchanged++
-			}
-			if differs && to != nil {
-				changed = append(changed, i)
-			}
+			*fate = Fate{Line: row.Line, Outcome: RowCreated, Location: location}
+			fate.mark(&row, nil)
+		} else if err := p.update(fate, &row, location); err != nil {
+			return err
 		}
-		if located[i] = location; len(changed) == 0 || changed[len(changed)-1] != i {
+		if fate.Outcome == RowUpdated && to != nil {
+			changed = append(changed, i)
+		} else {
 			each()
 		}
 	}
 	if to != nil {
-		if err := p.amend(ctx, to, t, rows, located, changed, each); err != nil {
+		if err := p.amend(ctx, to, t, rows, done.Fates, changed, each); err != nil {
 			return err
 		}
 		if err := to.InsertAll(ctx, t, fresh); err != nil {
 			return err
 		}
 	}
-	for i, location := range located {
-		if !location.Complete() {
-			done.Incomplete = append(done.Incomplete, IncompleteRow{Line: rows[i].Line, Location: location})
+	for i := range done.Fates {
+		fate := &done.Fates[i]
+		switch fate.Outcome {
+		case RowCreated:
+			done.Created++
+		case RowUpdated:
+			done.Updated++
+		case RowUnchanged:
+			done.Unchanged++
+		}
+		if !fate.Location.Complete() {
+			done.Incomplete = append(done.Incomplete, IncompleteRow{Line: fate.Line, Location: fate.Location})
 		}
 	}
 	return nil
+}
+
+// update is the fate of a row for a location that is there.
+func (p *PickupLocations) update(f *Fate, row *domain.PickupLocationRow, there domain.PickupLocation) error {
+	before := there
+	*f = Fate{Line: row.Line, Outcome: RowUnchanged}
+	differs, err := there.Apply(row.Change(), p.clock.Now())
+	if err != nil {
+		return err
+	}
+	if differs {
+		f.Outcome, f.Changed = RowUpdated, there.Differing(&before)
+	}
+	f.Location = there
+	f.mark(row, &before)
+	return nil
+}
+
+// mark fills in the mark. A location that a row leaves alone may change meanwhile.
+func (f *Fate) mark(row *domain.PickupLocationRow, before *domain.PickupLocation) {
+	text := fmt.Sprintf("%d %q %q %q %s", row.Line, row.Name, row.Address, row.Contact, f.Outcome)
+	if row.Coordinates != nil {
+		text += fmt.Sprintf(" %v", *row.Coordinates)
+	}
+	if row.Active != nil {
+		text += fmt.Sprintf(" %v", *row.Active)
+	}
+	if before != nil {
+		text += " " + string(before.ID)
+	}
+	if f.Outcome == RowUpdated {
+		text += " " + domain.FormatTime(before.UpdatedAt)
+	}
+	sum := sha256.Sum256([]byte(text))
+	f.Mark = hex.EncodeToString(sum[:8])
 }
 
 // amend applies the changed rows to what is stored by now: the customer may have
 // changed a location since it was listed. It locks in the order of the IDs, as
 // another import does.
 func (p *PickupLocations) amend(ctx context.Context, to writer, t domain.Tenant, rows []domain.PickupLocationRow,
-	located []domain.PickupLocation, changed []int, each func()) error {
-	slices.SortFunc(changed, func(a, b int) int { return cmp.Compare(located[a].ID, located[b].ID) })
+	fates []Fate, changed []int, each func()) error {
+	slices.SortFunc(changed, func(a, b int) int { return cmp.Compare(fates[a].Location.ID, fates[b].Location.ID) })
 	for some := range slices.Chunk(changed, ports.LocationsAtOnce) {
 		ids := make([]domain.ID, len(some))
 		for n, i := range some {
-			ids[n] = located[i].ID
+			ids[n] = fates[i].Location.ID
 		}
 		locked, err := to.LockAll(ctx, t, ids)
 		if err != nil {
@@ -193,13 +285,11 @@ func (p *PickupLocations) amend(ctx context.Context, to writer, t domain.Tenant,
 		}
 		var differ []domain.PickupLocation
 		for n, i := range some {
-			located[i] = locked[n]
-			differs, err := located[i].Apply(rows[i].Change(), p.clock.Now())
-			if err != nil {
+			if err := p.update(&fates[i], &rows[i], locked[n]); err != nil {
 				return err
 			}
-			if differs {
-				differ = append(differ, located[i])
+			if fates[i].Outcome == RowUpdated {
+				differ = append(differ, fates[i].Location)
 			}
 			each()
 		}

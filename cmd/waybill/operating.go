@@ -32,8 +32,7 @@ func newFailedOperators() admission.FailedOperators {
 
 // newManagement is what the operations API of a server works with.
 func newManagement(o *admission.Operators, t *tenancy.Tenants, l *pickuplocations.PickupLocations, p *operations.Operations,
-	d *people.Directory, r *requestlog.Requests,
-	n ports.Normalizer, ids ports.Identifiers, keys cursorKeys, urls settings.PublicURLs,
+	d *people.Directory, r *requestlog.Requests, n ports.Normalizer, ids ports.Identifiers, keys cursorKeys, urls settings.PublicURLs,
 ) *opsapi.Management {
 	return &opsapi.Management{
 		Operators: o, Tenants: t, PickupLocations: l, Operations: p, People: d, Requests: r, PortalBaseURL: urls.Portal,
@@ -47,14 +46,14 @@ func newPasskeys(urls settings.PublicURLs) (ports.Passkeys, error) {
 }
 
 func newPortal(u portal.UseCases, c *configs.Config, urls settings.PublicURLs, clock ports.Clock, ids ports.Identifiers,
-	watch *connections.ProxyWatch, d doorways, log *slog.Logger) *portal.Portal {
+	n ports.Normalizer, watch *connections.ProxyWatch, d doorways, log *slog.Logger) *portal.Portal {
 	return portal.New(u, portal.Options{
 		BaseURL: urls.Portal, LiveBaseURL: urls.Live, SandboxBaseURL: urls.Sandbox, DocsURL: strings.TrimSuffix(urls.Sandbox, "/v1") +
 			docsite.Prefix,
 		TrackingBaseURL: urls.Tracking,
 		TrustedProxies:  c.TrustedProxies, Log: log, Clock: clock, Identifiers: ids, Mails: c.MailsAreRead(), Around: watch.Around,
-		Connections: d.portal,
-		Operations:  operationsOfAPI, PerKey: rateLimit(c.RateLimitPerKey), PerBusiness: rateLimit(c.RateLimitPerBusiness),
+		Connections: d.portal, Normalizer: n,
+		Operations: operationsOfAPI, PerKey: rateLimit(c.RateLimitPerKey), PerBusiness: rateLimit(c.RateLimitPerBusiness),
 		RequestLog: portal.RequestLog{Mode: newRequestLogMode(c), Keeping: settings.RequestLogKeeping(c)},
 	})
 }

@@ -223,15 +223,16 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	auditLog := audit.New(portsStorage, clock, identifiers)
 	handlingHandling := handling.New(portsStorage, clock, identifiers, eventRenderer)
 	useCases := portal.UseCases{
-		Access:    access,
-		Passkeys:  peoplePasskeys,
-		Directory: directory,
-		Tenants:   tenants,
-		Audit:     auditLog,
-		Handling:  handlingHandling,
-		Requests:  requests,
+		Access:          access,
+		Passkeys:        peoplePasskeys,
+		Directory:       directory,
+		Tenants:         tenants,
+		Audit:           auditLog,
+		Handling:        handlingHandling,
+		Requests:        requests,
+		PickupLocations: pickupLocations,
 	}
-	portalPortal := newPortal(useCases, c, urls, clock, identifiers, proxyWatch, mainDoorways, log)
+	portalPortal := newPortal(useCases, c, urls, clock, identifiers, normalizer, proxyWatch, mainDoorways, log)
 	queue := newQueue(mainQueueRedis, log)
 	scheduler := sandbox.NewScheduler(portsStorage, queue, clock, log)
 	lateness := newLateness(registry)

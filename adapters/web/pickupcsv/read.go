@@ -57,63 +57,81 @@ func (e Errors) Count() string {
 // it, they separate all rows, and numbers may have a decimal comma. A row without
 // any text is passed over. The error is Errors, with all that is wrong.
 func Read(content []byte, n ports.Normalizer) ([]domain.PickupLocationRow, error) {
+	t, unread := read(content, n)
+	if wrong := append(t.wrong, unread...); len(wrong) > 0 {
+		return nil, wrong
+	}
+	return t.rows, nil
+}
+
+// Sift is Read for a table whose sound rows count without the others: refused is what
+// is wrong with those. The error is Errors where the table as a whole cannot be read.
+func Sift(content []byte, n ports.Normalizer) (rows []domain.PickupLocationRow, refused Errors, err error) {
+	t, unread := read(content, n)
+	if len(unread) > 0 {
+		return nil, nil, append(t.wrong, unread...)
+	}
+	wrong := map[int]bool{}
+	for _, w := range t.wrong {
+		wrong[w.Line] = true
+	}
+	return slices.DeleteFunc(t.rows, func(r domain.PickupLocationRow) bool { return wrong[r.Line] }), t.wrong, nil
+}
+
+// read reads the rows of a table. unread is why it cannot be read to its end.
+func read(content []byte, n ports.Normalizer) (t *table, unread Errors) {
+	t = &table{}
 	content = bytes.TrimPrefix(content, []byte("\xef\xbb\xbf"))
 	switch {
 	case len(content) > MaxBytes:
-		return nil, whole(1, domain.FieldTooLong, fmt.Sprintf("the file has more than %d MiB; send it in parts", MaxBytes>>20))
+		return t, whole(1, domain.FieldTooLong, fmt.Sprintf("the file has more than %d MiB; send it in parts", MaxBytes>>20))
 	case !utf8.Valid(content):
 		line := 1 + bytes.Count(content[:firstInvalid(content)], []byte("\n"))
-		return nil, whole(line, domain.FieldInvalidFormat, "the text is not UTF-8; save the file as CSV UTF-8")
+		return t, whole(line, domain.FieldInvalidFormat, "the text is not UTF-8; save the file as CSV UTF-8")
 	}
 	if line, wide := tooWide(content); wide {
-		return nil, whole(line, domain.FieldTooLong, fmt.Sprintf("the line has more than %d cells; the columns there are: %s", mostCells,
+		return t, whole(line, domain.FieldTooLong, fmt.Sprintf("the line has more than %d cells; the columns there are: %s", mostCells,
 			strings.Join(Columns(), ","))+unbroken(content))
 	}
 	if hint := unbroken(content); hint != "" {
-		return nil, whole(1, domain.FieldRequired, "the file has one line, and its first line only names the columns"+hint)
+		return t, whole(1, domain.FieldRequired, "the file has one line, and its first line only names the columns"+hint)
 	}
 	r := csv.NewReader(bytes.NewReader(content))
 	r.Comma = separator(content)
 	r.FieldsPerRecord = -1 // a row of another length is told with its line
 	header, err := r.Read()
 	if errors.Is(err, io.EOF) {
-		return nil, whole(1, domain.FieldRequired, "the file is empty; its first line names the columns: "+strings.Join(Columns(), ","))
+		return t, whole(1, domain.FieldRequired, "the file is empty; its first line names the columns: "+strings.Join(Columns(), ","))
 	}
 	if err != nil {
-		return nil, Errors{unreadable(err)}
+		return t, Errors{unreadable(err)}
 	}
 	at, wrong := columns(header)
 	if wrong != nil {
-		return nil, wrong
+		return t, wrong
 	}
-	t := &table{at: at, width: len(header), comma: r.Comma, numbers: n, seen: map[string]int{}}
+	t = &table{at: at, width: len(header), comma: r.Comma, numbers: n, seen: map[string]int{}}
 	for {
 		cells, err := r.Read()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
-			t.wrong = append(t.wrong, unreadable(err))
-			break // the start of the next row is unknown
+			return t, Errors{unreadable(err)} // the start of the next row is unknown
 		}
 		if strings.TrimSpace(strings.Join(cells, "")) == "" {
 			continue // spreadsheets leave them at the end
 		}
 		line, _ := r.FieldPos(0)
 		if len(t.rows) == MaxRows {
-			t.wrong = append(t.wrong, RowError{line, "", domain.FieldTooLong, fmt.Sprintf("there are more than %d rows; send the file in parts",
-				MaxRows)})
-			break
+			return t, whole(line, domain.FieldTooLong, fmt.Sprintf("there are more than %d rows; send the file in parts", MaxRows))
 		}
 		t.add(line, cells)
 	}
-	switch {
-	case len(t.wrong) > 0:
-		return nil, t.wrong
-	case len(t.rows) == 0:
-		return nil, whole(1, domain.FieldRequired, "there is no row behind the first line")
+	if len(t.rows) == 0 {
+		return t, whole(1, domain.FieldRequired, "there is no row behind the first line")
 	}
-	return t.rows, nil
+	return t, nil
 }
 
 // separator is what stands between the cells, by the first line.
@@ -165,7 +183,7 @@ func unreadable(err error) RowError {
 }
 
 // columns finds where each column is.
-func columns(header []string) (map[string]int, error) {
+func columns(header []string) (map[string]int, Errors) {
 	at := map[string]int{}
 	var wrong Errors
 	for i, cell := range header {
@@ -204,7 +222,6 @@ type table struct {
 }
 
 func (t *table) add(line int, cells []string) {
-	row := domain.PickupLocationRow{Line: line}
 	reject := func(field, code, message string) {
 		t.wrong = append(t.wrong, RowError{line, field, code, message})
 	}
@@ -212,25 +229,40 @@ func (t *table) add(line int, cells []string) {
 		reject("", domain.FieldInvalidFormat,
 			fmt.Sprintf("the row has %d cells and the first line %d; put cells that have a %q in them in quotes", len(cells), t.width,
 				string(t.comma)))
-		t.rows = append(t.rows, row) // counts
+		t.rows = append(t.rows, domain.PickupLocationRow{Line: line}) // counts
 		return
 	}
-	cell := func(name string) string {
+	row := Row(func(name string) string {
 		i, there := t.at[name]
-		if !there {
+		switch {
+		case !there:
 			return ""
+		case name == "latitude" || name == "longitude":
+			return t.decimal(strings.TrimSpace(cells[i]))
 		}
 		return strings.TrimSpace(cells[i])
+	}, t.numbers, reject)
+	row.Line = line
+	if first, twice := t.seen[row.Identity()]; twice && row.Name != "" && row.Address != "" {
+		reject("", domain.FieldNotAllowed, fmt.Sprintf("line %d has the same name and address", first))
+	} else {
+		t.seen[row.Identity()] = line
 	}
+	t.rows = append(t.rows, row)
+}
+
+// Row reads a location from its cells, which are trimmed, and rejects what is wrong with
+// them. A form of a page has the same fields as a row of a table.
+func Row(cell func(column string) string, n ports.Normalizer, reject func(field, code, message string)) (row domain.PickupLocationRow) {
 	row.Name = text(cell("name"), "name", domain.NameRule, reject)
 	row.Address = text(cell("address"), "address", domain.AddressRule, reject)
 	if typed := cell("contact"); typed != "" {
 		var sound bool
-		if row.Contact, sound = t.numbers.PhoneNumber(typed); !sound {
+		if row.Contact, sound = n.PhoneNumber(typed); !sound {
 			reject("contact", domain.FieldInvalidFormat, "no valid phone number; write it with its country code, such as +233302000001")
 		}
 	}
-	row.Coordinates = point(t.decimal(cell("latitude")), t.decimal(cell("longitude")), reject)
+	row.Coordinates = point(cell("latitude"), cell("longitude"), reject)
 	switch strings.ToLower(cell("active")) {
 	case "":
 	case "true", "yes", "1":
@@ -240,12 +272,7 @@ func (t *table) add(line int, cells []string) {
 	default:
 		reject("active", domain.FieldNotAllowed, "true or false; empty counts as true"+itIs(cell("active")))
 	}
-	if first, twice := t.seen[row.Identity()]; twice && row.Name != "" && row.Address != "" {
-		reject("", domain.FieldNotAllowed, fmt.Sprintf("line %d has the same name and address", first))
-	} else {
-		t.seen[row.Identity()] = line
-	}
-	t.rows = append(t.rows, row)
+	return row
 }
 
 // decimal is a number with a point, where the table may have commas in it.

@@ -1,0 +1,206 @@
+package portal
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"waybill/adapters/pages"
+	"waybill/adapters/web/pickupcsv"
+	"waybill/application/pickuplocations"
+	"waybill/domain"
+)
+
+// What a table may have that is imported here. Its preview tells the fate of each row on
+// one page and sends the table back with the form.
+const (
+	mostImported  = 1000    // rows
+	importedBytes = 256_000 // of the table
+	maxImportForm = 1 << 20 // of a form with a table in it, which is longer as its characters are encoded
+)
+
+type pickupImportView struct {
+	Notice      *pages.Notice
+	Environment string
+	List        string
+	Text        string
+	Error       string // of the table as a whole
+	Columns     string
+	MostRows    int64
+	MostKB      int
+	Sample      pages.Code
+	Preview     *pickupPreview // nil: nothing was sent yet
+}
+
+// pickupPreview is what an import would come to.
+type pickupPreview struct {
+	Created, Updated, Unchanged, Refused int64
+	Rows                                 []fateView
+	Text                                 string // of the table
+	Marks                                string // of the fates that it tells
+	Changes                              int64  // rows that it would write
+}
+
+// fateView is the fate of a row.
+type fateView struct {
+	Line          int
+	Name, Address string
+	Fate, Tone    string
+	Lines         []string
+	Since         bool // it is another than the preview before told
+}
+
+// fateTones are the colours of what becomes of a row.
+var fateTones = map[pickuplocations.Outcome]string{
+	pickuplocations.RowCreated: "good", pickuplocations.RowUpdated: "me", pickuplocations.RowUnchanged: "over",
+}
+
+func (p *Portal) askImport(c *call) error { return p.importPage(c, http.StatusOK, nil, "", nil) }
+
+func (p *Portal) importPage(c *call, status int, preview *pickupPreview, wrong string, n *pages.Notice) error {
+	t, err := c.pickupTenant()
+	if err != nil {
+		return err
+	}
+	v := pickupImportView{
+		Notice: n, Environment: string(t.Environment), List: pickupsAt + "/" + string(t.Environment), Error: wrong, Preview: preview,
+		Columns: strings.Join(pickupcsv.Columns(), ", "), MostRows: mostImported, MostKB: importedBytes / 1000,
+		Sample: pages.Code{ID: "sample", Text: strings.Join(pickupcsv.Columns(), ",") +
+			"\nOsu branch,\"12 Oxford Street, Accra\",+233302000001,5.5571,-0.1818,true"},
+	}
+	if n == nil {
+		v.Notice = c.welcomeBack()
+	}
+	if preview == nil {
+		v.Text = c.form.Get("csv")
+	}
+	return p.show(c, status, "pickup_import", "Import pickup locations", v)
+}
+
+// table is the one that a form sent, as a file or typed, with what is wrong with it as a
+// whole.
+func (c *call) table() (text, wrong string) {
+	text = cmp.Or(string(c.file), c.form.Get("csv"))
+	switch {
+	case strings.TrimSpace(text) == "":
+		return "", "Choose a file, or paste its rows."
+	case len(text) > importedBytes:
+		return "", "The table has more than " + strconv.Itoa(importedBytes/1000) + " kB. Send it in parts."
+	case strings.ContainsRune(text, 0):
+		return "", "This is no table of text. Save it as CSV UTF-8."
+	}
+	return text, ""
+}
+
+// sifted are the rows of a table that are sound, and what is wrong with the others.
+func (p *Portal) sifted(text string) (rows []domain.PickupLocationRow, refused pickupcsv.Errors, wrong string) {
+	rows, refused, err := pickupcsv.Sift([]byte(text), p.options.Normalizer)
+	var whole pickupcsv.Errors
+	if errors.As(err, &whole) {
+		last := whole[len(whole)-1]
+		return nil, nil, "Line " + strconv.Itoa(last.Line) + ": " + strings.TrimSpace(last.Field+" "+sentence(last.Message))
+	}
+	if len(rows)+len(refused) > mostImported {
+		return nil, nil, "There are more than " + strconv.Itoa(mostImported) + " rows. Send the table in parts."
+	}
+	return rows, refused, ""
+}
+
+// previewImport tells what would become of each row, and writes nothing.
+func (p *Portal) previewImport(c *call) error {
+	t, err := c.pickupTenant()
+	if err != nil {
+		return err
+	}
+	text, wrong := c.table()
+	var rows []domain.PickupLocationRow
+	var refused pickupcsv.Errors
+	if wrong == "" {
+		rows, refused, wrong = p.sifted(text)
+	}
+	if wrong != "" {
+		return p.importPage(c, http.StatusUnprocessableEntity, nil, wrong, nil)
+	}
+	told, err := p.PickupLocations.Import(c.ctx(), c.actor(), t, rows, true, nil)
+	if err != nil {
+		return err
+	}
+	return p.importPage(c, http.StatusOK, previewOf(text, told.Fates, refused, nil), "", nil)
+}
+
+// importPickups does what a preview told, or nothing.
+func (p *Portal) importPickups(c *call) error {
+	t, err := c.pickupTenant()
+	if err != nil {
+		return err
+	}
+	text, wrong := c.table()
+	var rows []domain.PickupLocationRow
+	var refused pickupcsv.Errors
+	if wrong == "" {
+		rows, refused, wrong = p.sifted(text)
+	}
+	if wrong != "" {
+		return p.importPage(c, http.StatusUnprocessableEntity, nil, wrong, nil)
+	}
+	marks := strings.FieldsFunc(c.form.Get("preview"), func(r rune) bool { return r == ',' })
+	done, err := p.PickupLocations.ImportPreviewed(c.ctx(), c.actor(), t, rows, marks)
+	if errors.Is(err, pickuplocations.ErrPreviewOutdated) {
+		return p.importPage(c, http.StatusConflict, previewOf(text, done.Fates, refused, marks), "", &pages.Notice{Tone: "warn",
+			Title: "Nothing was imported: the pickup locations have changed since the preview",
+			Lines: []string{"This is what the table would come to now. Rows with another fate than before are marked."}})
+	}
+	if err != nil {
+		return err
+	}
+	return c.lead(addressOf(pickupsAt+"/"+string(t.Environment), url.Values{
+		"done": {"pickups-imported"}, "created": {strconv.Itoa(done.Created)}, "updated": {strconv.Itoa(done.Updated)},
+	}))
+}
+
+// previewOf shows the fates of all rows by their lines. before are the marks of the
+// preview that was sent; nil: there was none.
+func previewOf(text string, fates []pickuplocations.Fate, refused pickupcsv.Errors, before []string) *pickupPreview {
+	v := &pickupPreview{Text: text}
+	marks := make([]string, len(fates))
+	for i := range fates {
+		f := &fates[i]
+		marks[i] = f.Mark
+		row := fateView{Line: f.Line, Name: f.Location.Name, Address: f.Location.Address, Fate: string(f.Outcome), Tone: fateTones[f.Outcome],
+			Since: before != nil && (i >= len(before) || before[i] != f.Mark)}
+		if len(f.Changed) > 0 {
+			row.Lines = append(row.Lines, "changes "+strings.Join(f.Changed, ", "))
+		}
+		if missing := f.Location.Missing(); len(missing) > 0 {
+			row.Lines = append(row.Lines, "cannot be used yet: no "+strings.Join(missing, ", "))
+		}
+		switch f.Outcome {
+		case pickuplocations.RowCreated:
+			v.Created++
+		case pickuplocations.RowUpdated:
+			v.Updated++
+		case pickuplocations.RowUnchanged:
+			v.Unchanged++
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	for _, w := range refused {
+		why := sentence(w.Message)
+		if w.Field != "" {
+			why = w.Field + ": " + w.Message
+		}
+		if last := len(v.Rows) - 1; last >= 0 && v.Rows[last].Line == w.Line && v.Rows[last].Fate == "refused" {
+			v.Rows[last].Lines = append(v.Rows[last].Lines, why)
+			continue
+		}
+		v.Refused++
+		v.Rows = append(v.Rows, fateView{Line: w.Line, Fate: "refused", Tone: "bad", Lines: []string{why}})
+	}
+	slices.SortStableFunc(v.Rows, func(a, b fateView) int { return cmp.Compare(a.Line, b.Line) })
+	v.Marks, v.Changes = strings.Join(marks, ","), v.Created+v.Updated
+	return v
+}

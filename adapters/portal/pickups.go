@@ -1,0 +1,244 @@
+package portal
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"waybill/adapters/pages"
+	"waybill/adapters/web/pickupcsv"
+	"waybill/application/pickuplocations"
+	"waybill/domain"
+)
+
+// pickupsPage is how many pickup locations a page of their list has.
+const pickupsPage = 50
+
+// pickupsAt is where the pickup locations are.
+const pickupsAt = "/pickup-locations"
+
+// locationAct depends on the environment; locations of live take more.
+func locationAct(c *call) domain.Act { return locationActOf(domain.Environment(c.Param("env"))) }
+
+func locationActOf(e domain.Environment) domain.Act {
+	if e == domain.Live {
+		return domain.ActManageLiveLocations
+	}
+	return domain.ActManageSandboxLocations
+}
+
+// pickupRow is a pickup location as pages show it.
+type pickupRow struct {
+	ID, Name, Address, Contact string
+	Latitude, Longitude        string // empty: missing
+	Active                     bool
+	Missing                    string // what it lacks, in words; empty: nothing
+	UpdatedAt                  time.Time
+}
+
+func pickupRowOf(l *domain.PickupLocation) pickupRow {
+	row := pickupRow{
+		ID: string(l.ID), Name: l.Name, Address: l.Address, Contact: string(l.Contact), Active: l.Active, UpdatedAt: l.UpdatedAt,
+		Missing: strings.Join(l.Missing(), ", "),
+	}
+	if at := l.Coordinates; at != nil {
+		row.Latitude, row.Longitude = strconv.FormatFloat(at.Latitude, 'f', -1, 64), strconv.FormatFloat(at.Longitude, 'f', -1, 64)
+	}
+	return row
+}
+
+type pickupsView struct {
+	Notice      *pages.Notice
+	Environment string
+	At          string // the list of this environment
+	Tabs        pages.Tabs
+	Query       pages.Field
+	Active      pages.Field
+	Filtered    bool
+	Locations   []pickupRow
+	Newest      string
+	Older       string
+	May         bool
+	Form        []pages.Field
+}
+
+// pickupTenant is the business in the environment of the address, sandbox where it says none.
+func (c *call) pickupTenant() (domain.Tenant, error) {
+	e, known := domain.ParseEnvironment(cmp.Or(c.Param("env"), string(domain.Sandbox)))
+	if !known {
+		return domain.Tenant{}, domain.ErrNotFound
+	}
+	return domain.Tenant{BusinessID: c.business(), Environment: e}, nil
+}
+
+func (p *Portal) listPickups(c *call) error {
+	n := c.told()
+	if created, err := strconv.ParseUint(c.Query("created"), 10, 16); err == nil && c.Query("done") == "pickups-imported" {
+		updated, _ := strconv.ParseUint(c.Query("updated"), 10, 16) // 0 where the address was changed by hand
+		n = &pages.Notice{Tone: "good", Title: fmt.Sprintf("The table was imported: %d created, %d updated.", created, updated)}
+	}
+	return p.pickupsPage(c, http.StatusOK, n)
+}
+
+func (p *Portal) pickupsPage(c *call, status int, n *pages.Notice) error {
+	t, err := c.pickupTenant()
+	if err != nil {
+		return err
+	}
+	v := pickupsView{
+		Notice: n, Environment: string(t.Environment), At: pickupsAt + "/" + string(t.Environment), Form: c.pickupFields(&pickupRow{}),
+		Query: pages.Field{ID: "q", Name: "q", Type: "search", Label: "Name or address", Value: strings.TrimSpace(c.Query("q"))},
+		Active: withChosen(pages.Field{ID: "active", Name: "active", Label: "State", Value: c.Query("active"), Options: []pages.Option{
+			{Value: "", Text: "Any"}, {Value: "true", Text: "In use"}, {Value: "false", Text: "Archived"},
+		}}),
+		May: c.may(locationActOf(t.Environment)),
+	}
+	v.Tabs = pages.Tabs{Label: "Environment"}
+	for _, e := range []domain.Environment{domain.Sandbox, domain.Live} {
+		title := strings.ToUpper(string(e[:1])) + string(e[1:])
+		v.Tabs.Tabs = append(v.Tabs.Tabs, pages.Link{Href: pickupsAt + "/" + string(e), Text: title, Current: map[bool]string{true: "page"}[e ==
+			t.Environment]})
+	}
+	f := domain.PickupLocationFilter{Search: v.Query.Value}
+	if utf8.RuneCountInString(f.Search) > domain.MaxSearch {
+		return domain.ErrNotFound
+	}
+	if active, err := strconv.ParseBool(c.Query("active")); err == nil {
+		f.Active = &active
+	}
+	page := domain.PageRequest{Limit: pickupsPage}
+	filters := url.Values{}
+	for _, name := range []string{"q", "active"} {
+		if value := c.Query(name); value != "" {
+			filters.Set(name, value)
+		}
+	}
+	v.Filtered = len(filters) > 0
+	if cursor, err := domain.ParseID(domain.PrefixPickupLocation, c.Query("cursor")); err == nil {
+		last, err := p.PickupLocations.Get(c.ctx(), t, cursor)
+		if err != nil {
+			return err
+		}
+		page.After = &domain.Position{CreatedAt: last.CreatedAt, ID: last.ID}
+		v.Newest = addressOf(v.At, filters)
+	}
+	found, err := p.PickupLocations.List(c.ctx(), t, f, page)
+	if err != nil {
+		return err
+	}
+	if len(found) > pickupsPage {
+		found = found[:pickupsPage]
+		filters.Set("cursor", string(found[pickupsPage-1].ID))
+		v.Older = addressOf(v.At, filters)
+	}
+	for i := range found {
+		v.Locations = append(v.Locations, pickupRowOf(&found[i]))
+	}
+	return p.show(c, status, "pickups", "Pickup locations", v)
+}
+
+// pickupFields are those of the form of a location, as its row has them.
+func (c *call) pickupFields(of *pickupRow) []pages.Field {
+	return []pages.Field{
+		c.field(pages.Field{Name: "name", Label: "Name", Hint: "Riders look for it, such as Osu branch.", Value: of.Name, Required: true,
+			MaxLength: domain.NameRule.Most}),
+		c.field(pages.Field{Name: "address", Label: "Address", Value: of.Address, Required: true, MaxLength: domain.AddressRule.Most}),
+		c.field(pages.Field{Name: "contact", Label: "Phone number", Type: "tel", Hint: "With its country code, such as +233302000001.",
+			Value: of.Contact, MaxLength: domain.MaxTypedPhone}),
+		c.field(pages.Field{Name: "latitude", Label: "Latitude", Hint: "Degrees with a decimal point, such as 5.5571.", Value: of.Latitude,
+			MaxLength: maxCode}),
+		c.field(pages.Field{Name: "longitude", Label: "Longitude", Hint: "Such as -0.1818.", Value: of.Longitude, MaxLength: maxCode}),
+	}
+}
+
+// typedPickup reads the form of a location. What is empty says nothing, as in a table.
+func (p *Portal) typedPickup(c *call) (domain.PickupLocationRow, error) {
+	var wrong []domain.FieldError
+	row := pickupcsv.Row(func(column string) string { return strings.TrimSpace(c.form.Get(column)) }, p.options.Normalizer,
+		func(field, code, message string) {
+			wrong = append(wrong, domain.FieldError{Field: field, Code: code, Message: message})
+		})
+	if len(wrong) > 0 {
+		return row, domain.Invalid(wrong...)
+	}
+	return row, nil
+}
+
+func (p *Portal) createPickup(c *call) error {
+	t, err := c.pickupTenant()
+	if err != nil {
+		return err
+	}
+	row, err := p.typedPickup(c)
+	if c.wrong(err) {
+		return p.pickupsPage(c, http.StatusUnprocessableEntity, nil)
+	}
+	made, err := p.PickupLocations.Add(c.ctx(), c.actor(), t, pickuplocations.Form{
+		Name: row.Name, Contact: row.Contact, Address: row.Address, Coordinates: row.Coordinates, Active: row.Active == nil || *row.Active,
+	})
+	if err != nil {
+		return err
+	}
+	return c.lead(pickupsAt + "/" + string(t.Environment) + "/" + string(made.ID) + "?done=pickup-created")
+}
+
+type pickupView struct {
+	Notice      *pages.Notice
+	Location    pickupRow
+	Environment string
+	List        string
+	May         bool
+	Form        []pages.Field
+	Code        pages.Code // how an order names it
+}
+
+func (p *Portal) showPickup(c *call) error { return p.pickupPage(c, http.StatusOK, c.told()) }
+
+func (p *Portal) pickupPage(c *call, status int, n *pages.Notice) error {
+	t, err := c.pickupTenant()
+	if err != nil {
+		return err
+	}
+	l, err := p.PickupLocations.Get(c.ctx(), t, domain.ID(c.Param("location")))
+	if err != nil {
+		return err
+	}
+	v := pickupView{Notice: n, Location: pickupRowOf(&l), Environment: string(t.Environment), List: pickupsAt + "/" + string(t.Environment),
+		May: c.may(locationAct(c)), Code: pages.Code{ID: "call", Text: `"pickup_location_id": "` + string(l.ID) + `"`}}
+	v.Form = c.pickupFields(&v.Location)
+	return p.show(c, status, "pickup", l.Name, v)
+}
+
+// changePickup changes what the form has fields for, as a PATCH of the API does.
+func (p *Portal) changePickup(c *call) error {
+	t, err := c.pickupTenant()
+	if err != nil {
+		return err
+	}
+	var change domain.PickupLocationChange
+	said := "pickup-saved"
+	if c.form.Has("name") || c.form.Has("address") {
+		row, err := p.typedPickup(c)
+		if c.wrong(err) {
+			return p.pickupPage(c, http.StatusUnprocessableEntity, nil)
+		}
+		change = row.Change()
+		change.Name, change.Address = &row.Name, &row.Address
+	} else if active, err := strconv.ParseBool(c.form.Get("active")); err == nil {
+		change.Active = &active
+		said = map[bool]string{true: "pickup-restored", false: "pickup-archived"}[active]
+	}
+	l, err := p.PickupLocations.Amend(c.ctx(), c.actor(), t, domain.ID(c.Param("location")), change)
+	if c.wrong(err) {
+		return p.pickupPage(c, http.StatusUnprocessableEntity, nil)
+	}
+	if err != nil {
+		return err
+	}
+	return c.lead(pickupsAt + "/" + string(t.Environment) + "/" + string(l.ID) + "?done=" + said)
+}

@@ -58,7 +58,8 @@ func (r *reader) importing(t *testing.T, e domain.Environment, table string) pag
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	req := must[*http.Request](t)(http.NewRequestWithContext(t.Context(), http.MethodPost, r.url+"/pickup-locations/"+string(e)+"/import", &body))
+	at := r.url + "/pickup-locations/" + string(e) + "/import"
+	req := must[*http.Request](t)(http.NewRequestWithContext(t.Context(), http.MethodPost, at, &body))
 	req.Header.Set("Content-Type", w.FormDataContentType())
 	return r.do(req)
 }
@@ -123,7 +124,8 @@ func TestAnImportDoesWhatItsPreviewToldAndLeavesRefusedRowsOut(t *testing.T) {
 		t.Errorf("there are %q, %+v, %+v, %d", osu[0].Address, tema, depot, len(s.place(t, s.house, domain.Sandbox, "Airport branch")))
 	}
 	// The same form once more finds that everything is as the table has it.
-	if p := r.confirmed(t, preview); p.status != http.StatusConflict || p.fates() != "2 unchanged!, 3 unchanged!, 5 refused, 6 unchanged!, 7 unchanged" {
+	if p := r.confirmed(t, preview); p.status != http.StatusConflict ||
+		p.fates() != "2 unchanged!, 3 unchanged!, 5 refused, 6 unchanged!, 7 unchanged" {
 		t.Errorf("the same form again: %d, %s", p.status, p.fates())
 	}
 	entries := must[[]domain.AuditEntry](t)(s.audit.EntriesOfBusiness(t.Context(), s.house.business.ID,
@@ -268,7 +270,8 @@ func TestALongListOfPickupLocationsHasPages(t *testing.T) {
 	_, rest, _ := strings.Cut(first.body, `aria-label="Pages"><a class="button second" href="`)
 	older, _, _ := strings.Cut(rest, `"`)
 	second := r.get(html.UnescapeString(older))
-	if n := strings.Count(second.body, "<tr data-id="); n != 20 || !strings.Contains(second.body, "Point 00") || strings.Contains(second.body, "Point 20") {
+	if n := strings.Count(second.body, "<tr data-id="); n != 20 || !strings.Contains(second.body, "Point 00") ||
+		strings.Contains(second.body, "Point 20") {
 		t.Errorf("the second page has %d", n)
 	}
 	foreign := "/pickup-locations/sandbox?cursor=" + string(s.other.pickup[domain.Sandbox])

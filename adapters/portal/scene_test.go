@@ -193,9 +193,9 @@ func (s *scene) serveAt(t *testing.T, host string) string {
 		Tenants: s.tenants, Audit: s.audit, Requests: requestlog.NewRequests(s.storage, s.Clock),
 		Handling:        handling.New(s.storage, s.Clock, s.IDs, stage.Renderer{}),
 		PickupLocations: pickuplocations.New(s.storage, nil, s.Clock, s.IDs)}, portal.Options{
-		Normalizer: numbers{},
-		BaseURL:    at, LiveBaseURL: "http://live.example/v1", SandboxBaseURL: "http://sandbox.example/v1", DocsURL: "http://sandbox.example/docs",
+		BaseURL: at, LiveBaseURL: "http://live.example/v1", SandboxBaseURL: "http://sandbox.example/v1", DocsURL: "http://sandbox.example/docs",
 		TrackingBaseURL: "http://live.example/track",
+		Normalizer:      numbers{},
 		Log:             slog.New(slog.NewTextHandler(&s.log, nil)), Clock: s.Clock, Identifiers: s.IDs, Mails: true, Operations: operations,
 		RequestLog: portal.RequestLog{Mode: requestlog.All, Keeping: domain.RequestLogKeeping{Successes: 3 * 24 * time.Hour,
 			Failures: 30 * 24 * time.Hour}},

@@ -25,7 +25,7 @@ var mutants = []mutant{
 		"if err == nil && app.BusinessID != business {", "if err == nil && app.BusinessID != business && !mutated(\"tenant\") {",
 	},
 	{
-		"session", "TestASessionThatEndsIsOutInEveryProcessAtOnce", "an ended session is at /people", "application/people/access.go",
+		"session", "TestASessionThatEndsIsOutInEveryProcessAtOnce", "an ended session is at /people", "application/people/sessions.go",
 		"p, err := a.storage.Read().Sessions.FindByDigest(ctx, domain.BearerDigest(secret))", "p, err := a.remembered(ctx, secret)",
 	},
 	{

@@ -1,0 +1,150 @@
+package people_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"waybill/application/people"
+	"waybill/domain"
+)
+
+func TestPeopleDoNotLeaveTheirBusinessWithoutAnOwner(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	ama := s.enter(t, s.mine, "ama@example.com", domain.RoleOwner)
+	s.invite(t, command, s.mine, "invited@example.com", domain.RoleOwner)
+	by := ama.Actor("req_4")
+	_, err := s.Remove(t.Context(), by, s.mine, ama.Person.ID)
+	wantCode(t, "the last owner removed", err, domain.CodeLastOwner)
+	_, err = s.SetRole(t.Context(), by, s.mine, ama.Person.ID, "viewer")
+	wantCode(t, "the last owner demoted", err, domain.CodeLastOwner)
+
+	kofi := s.enter(t, s.mine, "kofi@example.com", domain.RoleDeveloper)
+	if m, err := s.SetRole(t.Context(), by, s.mine, kofi.Person.ID, "owner"); err != nil || m.Membership.Role != domain.RoleOwner {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	if p := s.in(t, "kofi", kofi); p.Role != domain.RoleOwner {
+		t.Errorf("the next page goes by the role %s", p.Role)
+	}
+	errs := make([]error, 2)
+	var wg sync.WaitGroup
+	for i, pair := range [][2]people.Entered{{ama, kofi}, {kofi, ama}} {
+		wg.Go(func() { _, errs[i] = s.Remove(context.Background(), pair[0].Actor(""), s.mine, pair[1].Person.ID) })
+	}
+	wg.Wait()
+	if (errs[0] == nil) == (errs[1] == nil) || !domain.HasCode(errors.Join(errs...), domain.CodeLastOwner) {
+		t.Errorf("two owners removed each other: %v", errs)
+	}
+	for _, m := range []people.Entered{ama, kofi} {
+		_, err = s.Remove(t.Context(), command, s.mine, m.Person.ID)
+		if err != nil && !errors.Is(err, domain.ErrNotFound) {
+			t.Errorf("a command: %v", err)
+		}
+	}
+	admin := s.enter(t, "", "admin@example.com", domain.RoleAdmin)
+	_, err = s.Remove(t.Context(), admin.Actor(""), "", admin.Person.ID)
+	wantCode(t, "the last admin", err, domain.CodeLastOwner)
+}
+
+func TestAnOwnerReachesNobodyOfAnotherBusiness(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	owner := s.enter(t, s.mine, "ama@example.com", domain.RoleOwner).Actor("")
+	foreign := s.enter(t, s.other, "kofi@example.com", domain.RoleOwner)
+	for what, try := range map[string]func() error{
+		"invite there": func() error {
+			_, err := s.Invite(t.Context(), owner, people.Invitation{BusinessID: s.other, Email: "x@example.com", Name: "X", Role: "owner"})
+			return err
+		},
+		"invite to the staff": func() error {
+			_, err := s.Invite(t.Context(), owner, people.Invitation{Email: "x@example.com", Name: "X", Role: "admin"})
+			return err
+		},
+		"link": func() error {
+			_, err := s.Directory.Link(t.Context(), owner, foreign.Person.ID, domain.Portal)
+			return err
+		},
+		"role": func() error {
+			_, err := s.SetRole(t.Context(), owner, s.other, foreign.Person.ID, "viewer")
+			return err
+		},
+		"remove":       func() error { _, err := s.Remove(t.Context(), owner, s.other, foreign.Person.ID); return err },
+		"remove here":  func() error { _, err := s.Remove(t.Context(), owner, s.mine, foreign.Person.ID); return err },
+		"disable":      func() error { _, err := s.SetDisabled(t.Context(), owner, foreign.Person.ID, true); return err },
+		"end sessions": func() error { _, err := s.EndSessions(t.Context(), owner, foreign.Person.ID); return err },
+	} {
+		if err := try(); !errors.Is(err, domain.ErrNotFound) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if p := s.in(t, "the foreign owner", foreign); p.Role != domain.RoleOwner {
+		t.Errorf("%+v", p)
+	}
+	if members, err := s.Members(t.Context(), s.other); err != nil || len(members) != 1 {
+		t.Errorf("%+v, %v", members, err)
+	}
+	if _, err := s.Members(t.Context(), "biz_1"); !errors.Is(err, domain.ErrNotFound) {
+		t.Errorf("members of no business: %v", err)
+	}
+}
+
+// An owner invites the address of a person outside the business, opens the link and sets
+// a password. The invited person's own business must not be within reach of that.
+func TestAnAccountMadeByAnotherBusinessOpensNothingElse(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	attacker := s.enter(t, s.mine, "attacker@example.com", domain.RoleOwner)
+	issued := s.invite(t, attacker.Actor(""), s.mine, "victim@example.com", domain.RoleViewer)
+	stolen, err := s.Enter(t.Context(), browser, issued.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.setPassword(t, stolen.Principal)
+
+	invited := s.invite(t, command, s.other, "victim@example.com", domain.RoleOwner)
+	if err := s.Show(t.Context(), stolen.Principal, s.other); !errors.Is(err, domain.ErrNotFound) {
+		t.Errorf("before the invitation was used: %v", err)
+	}
+	again := s.invite(t, attacker.Actor(""), s.mine, "victim@example.com", domain.RoleViewer)
+	if !again.MailOnly || again.Secret != "" {
+		t.Errorf("an owner is shown a link of a person of another business: %+v", again)
+	}
+	victim, err := s.Enter(t.Context(), browser, invited.Secret)
+	if err != nil || !victim.CredentialsEnded || victim.Session.BusinessID != s.other {
+		t.Fatalf("%+v, %v", victim, err)
+	}
+	s.out(t, "the attacker's session", stolen)
+	_, err = s.SignIn(t.Context(), browser, domain.Portal, "victim@example.com", password)
+	wantCode(t, "the attacker's password", err, domain.CodeSignInRefused)
+	if err := s.Show(t.Context(), victim.Principal, s.mine); err != nil {
+		t.Errorf("the person chooses between the own businesses: %v", err)
+	}
+	if p := s.in(t, "shown", victim); p.Session.BusinessID != s.mine || p.Role != domain.RoleViewer {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestACompanysOwnSiteLetsItsCustomersIn(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	admit := func(role string) people.Issued {
+		issued, err := s.Admit(t.Context(), command, people.Invitation{BusinessID: s.mine, Email: "ama@example.com", Name: "Ama", Role: role})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return issued
+	}
+	first := admit("developer")
+	if _, err := s.Enter(t.Context(), browser, first.Secret); err != nil || first.Purpose != domain.LinkInvitation {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	second := admit("owner")
+	entered, err := s.Enter(t.Context(), browser, second.Secret)
+	if err != nil || second.Purpose != domain.LinkSignIn || entered.Role != domain.RoleDeveloper || entered.CredentialsEnded {
+		t.Errorf("%+v, %+v, %v", second, entered, err)
+	}
+	_, err = s.Invite(t.Context(), command, people.Invitation{BusinessID: s.mine, Email: "ama@example.com", Name: "Ama", Role: "owner"})
+	wantCode(t, "another role", err, domain.CodeAlreadyMember)
+}

@@ -1,0 +1,127 @@
+package people
+
+import (
+	"context"
+	"errors"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// Look finds a link that works. It changes nothing, so that a mail scanner that opens
+// the address spends nothing. Unknown links count as attempts of the address.
+func (a *Access) Look(ctx context.Context, b Browser, secret string) (link domain.Link, err error) {
+	err = a.attempt(ctx, func() error {
+		link, err = a.find(ctx, secret)
+		return err
+	}, addressBucket(b))
+	return link, err
+}
+
+func (a *Access) find(ctx context.Context, secret string) (domain.Link, error) {
+	link, err := a.storage.Read().Links.FindByDigest(ctx, domain.BearerDigest(secret))
+	if errors.Is(err, domain.ErrNotFound) {
+		return link, domain.LinkUnknown()
+	}
+	if err != nil {
+		return link, err
+	}
+	return link, link.Usable(a.clock.Now())
+}
+
+// Enter uses a link, once: of any number of browsers at once one gets a session and
+// the others are told LINK_USED.
+func (a *Access) Enter(ctx context.Context, b Browser, secret string) (entered Entered, err error) {
+	err = a.attempt(ctx, func() error {
+		link, err := a.find(ctx, secret)
+		if err != nil {
+			return err
+		}
+		entered, err = a.enter(ctx, b, link)
+		return err
+	}, addressBucket(b))
+	return entered, err
+}
+
+func (a *Access) enter(ctx context.Context, b Browser, link domain.Link) (entered Entered, err error) {
+	person, err := a.storage.Read().Persons.Get(ctx, link.PersonID)
+	if err != nil {
+		return entered, err
+	}
+	by := domain.AuditActor{ID: person.ID, Name: person.Name, BusinessID: link.BusinessID, RequestID: b.RequestID}
+	err = a.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+		entered = Entered{}
+		person, err := tx.Persons.Lock(ctx, link.PersonID)
+		if err != nil {
+			return domain.AuditRecord{}, err
+		}
+		now := a.clock.Now()
+		if err := tx.Links.Use(ctx, link.ID, now); err != nil {
+			return domain.AuditRecord{}, err
+		}
+		// There may be one on a screen and another one in a mail: a person who has signed
+		// in needs neither.
+		if err := tx.Links.UseAll(ctx, ports.LinksOf{PersonID: person.ID, BusinessID: &link.BusinessID}, now); err != nil {
+			return domain.AuditRecord{}, err
+		}
+		member, err := tx.Memberships.Member(ctx, link.BusinessID, person.ID)
+		if errors.Is(err, domain.ErrNotFound) || person.State == domain.PersonDisabled ||
+			member.Membership.AcceptedAt == nil && link.Purpose != domain.LinkInvitation {
+			return domain.AuditRecord{}, domain.LinkUnknown() // what it led to is gone
+		}
+		if err != nil {
+			return domain.AuditRecord{}, err
+		}
+		action := domain.ActionPersonSignIn
+		if member.Membership.AcceptedAt == nil {
+			action = domain.ActionPersonAccept
+			member.Membership.AcceptedAt = &now
+			if err := tx.Memberships.Update(ctx, member.Membership); err != nil {
+				return domain.AuditRecord{}, err
+			}
+			if _, err := endAll(ctx, tx, person.ID, now); err != nil {
+				return domain.AuditRecord{}, err
+			}
+			entered.CredentialsEnded = person.State == domain.PersonActive
+			if _, err := tx.Passkeys.RemoveAll(ctx, person.ID); err != nil {
+				return domain.AuditRecord{}, err
+			}
+			person.State, person.PasswordHash = domain.PersonActive, ""
+			if err := tx.Persons.Update(ctx, person); err != nil {
+				return domain.AuditRecord{}, err
+			}
+		}
+		member.Person = person
+		err = a.begin(ctx, tx, &entered, member, domain.SignInByLink, b)
+		return signInRecord(action, entered.Principal), err
+	})
+	return entered, err
+}
+
+// SendLink queues a mail with a link for signing in to an e-mail address, if a person
+// with that address may sign in there. The sender of the mail checks that: for any
+// address the answer here is the same and takes the same work, one stored row.
+func (a *Access) SendLink(ctx context.Context, b Browser, site domain.Site, email string) error {
+	folded, err := domain.ParseEmail(email)
+	if err != nil {
+		return err
+	}
+	// What is charged is not given back: any request may fill a mailbox.
+	toAddress, toPerson := addressBucket(b), personBucket(folded, "")
+	toAddress.Scope, toPerson.Scope, toPerson.Limit = "link_address", "link_person", linksPerPerson
+	allowance, err := a.limiter.Take(ctx, toAddress, toPerson)
+	if err != nil {
+		return domain.Internal(err)
+	}
+	if !allowance.Admitted {
+		return &domain.Error{Kind: domain.KindLimited, Code: domain.CodeTooManySignIns, RetryAfter: allowance.RetryAfter,
+			Message: "Too many links were asked for. Wait a few minutes, and look for those that were sent: spam folders take some."}
+	}
+	now := a.clock.Now()
+	return a.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+		return tx.Mails.Tell(ctx, domain.Notice{
+			Kind: domain.MailSignInLink, Cause: a.ids.ID(domain.PrefixLink), Email: folded, At: now,
+			Facts: map[string]string{domain.FactSite: string(site)},
+		})
+	})
+}

@@ -1,0 +1,168 @@
+package people
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// SignIn lets a person in by e-mail address and password, to the business joined
+// first. Unknown, disabled, without a password, not of this site and wrong are one
+// answer after the same work.
+func (a *Access) SignIn(ctx context.Context, b Browser, site domain.Site, email, password string) (entered Entered, err error) {
+	folded, malformed := domain.ParseEmail(email)
+	err = a.attempt(ctx, func() error {
+		person, member, err := a.candidate(ctx, site, folded, malformed != nil)
+		if err != nil {
+			return err
+		}
+		outdated, err := a.verify(ctx, person.PasswordHash, password)
+		if err != nil {
+			return err
+		}
+		upgraded := person.PasswordHash
+		if outdated {
+			if hash, err := a.passwords.Hash(ctx, password); err == nil { // next time, otherwise
+				upgraded = hash
+			}
+		}
+		by := domain.AuditActor{ID: person.ID, Name: person.Name, BusinessID: member.BusinessID, RequestID: b.RequestID}
+		return a.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+			now, err := tx.Persons.Lock(ctx, person.ID)
+			if err != nil {
+				return domain.AuditRecord{}, err
+			}
+			there, err := tx.Memberships.Member(ctx, member.BusinessID, person.ID)
+			if errors.Is(err, domain.ErrNotFound) || now.State != domain.PersonActive || now.PasswordHash != person.PasswordHash {
+				return domain.AuditRecord{}, domain.SignInRefused() // changed while the password was checked
+			}
+			if err != nil {
+				return domain.AuditRecord{}, err
+			}
+			if upgraded != now.PasswordHash {
+				now.PasswordHash = upgraded
+				if err := tx.Persons.Update(ctx, now); err != nil {
+					return domain.AuditRecord{}, err
+				}
+			}
+			there.Person = now
+			err = a.begin(ctx, tx, &entered, there, domain.SignInByPassword, b)
+			return signInRecord(domain.ActionPersonSignIn, entered.Principal), err
+		})
+	}, addressBucket(b), personBucket(folded, email))
+	return entered, err
+}
+
+// nobody has an ID that no person has, to do the same reads for.
+var nobody = domain.MakeID(domain.PrefixPerson, [16]byte{})
+
+// candidate finds the person of a sign-in by password, and the membership. A
+// person without an accepted membership of the site comes back without a
+// password.
+func (a *Access) candidate(ctx context.Context, site domain.Site, email domain.Email, malformed bool) (person domain.Person,
+	member domain.Membership, err error) {
+	if malformed {
+		email = "nobody@invalid"
+	}
+	person, err = a.storage.Read().Persons.FindByEmail(ctx, email)
+	if errors.Is(err, domain.ErrNotFound) {
+		person, err = domain.Person{ID: nobody}, nil
+	}
+	if err != nil {
+		return person, member, err
+	}
+	member, err = a.place(ctx, site, person)
+	if errors.Is(err, domain.ErrNotFound) {
+		person.PasswordHash, err = "", nil
+	}
+	return person, member, err
+}
+
+// place is where an active person comes in: the first accepted membership at the
+// site, or domain.ErrNotFound.
+func (a *Access) place(ctx context.Context, site domain.Site, person domain.Person) (domain.Membership, error) {
+	all, err := a.storage.Read().Memberships.OfPerson(ctx, person.ID)
+	if err != nil {
+		return domain.Membership{}, err
+	}
+	for _, m := range all {
+		if m.Site() == site && m.AcceptedAt != nil && person.State == domain.PersonActive {
+			return m, nil
+		}
+	}
+	return domain.Membership{}, domain.ErrNotFound
+}
+
+// verify answers SIGN_IN_REFUSED for a password that is not the one of the hash.
+func (a *Access) verify(ctx context.Context, hash, password string) (outdated bool, err error) {
+	matches, outdated, err := a.passwords.Verify(ctx, hash, password)
+	switch {
+	case errors.Is(err, ports.ErrPasswordsBusy):
+		return false, passwordsBusy(err)
+	case err != nil:
+		return false, err
+	case !matches:
+		return false, domain.SignInRefused()
+	}
+	return outdated, nil
+}
+
+// Confirm checks the password again within a session and makes the session fresh. Its
+// failures are counted apart from those of signing in, so that guesses at the sign-in
+// page do not lock out a person with a session.
+func (a *Access) Confirm(ctx context.Context, b Browser, p domain.Principal, password string) error {
+	return a.attempt(ctx, func() error {
+		person, err := a.storage.Read().Persons.Get(ctx, p.Person.ID)
+		if err != nil {
+			return err
+		}
+		if _, err := a.verify(ctx, person.PasswordHash, password); err != nil {
+			return err
+		}
+		return a.log.Change(ctx, p.Actor(b.RequestID), func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+			p.Session.Method = domain.SignInByPassword
+			return signInRecord(domain.ActionPersonSignIn, p), tx.Sessions.SignedIn(ctx, p.Session.ID, p.Session.Method, a.clock.Now())
+		})
+	}, addressBucket(b), personBucket("", string(p.Person.ID)))
+}
+
+// SetPassword sets or replaces the person's password. It takes a fresh sign-in, and
+// ends all other sessions and unused links.
+func (a *Access) SetPassword(ctx context.Context, p domain.Principal, requestID, password string) error {
+	if err := p.Allows(domain.ActOwnAccount, a.clock.Now()); err != nil {
+		return err
+	}
+	if err := domain.CheckPassword(password, p.Person); err != nil {
+		return err
+	}
+	hash, err := a.passwords.Hash(ctx, password)
+	if errors.Is(err, ports.ErrPasswordsBusy) {
+		return passwordsBusy(err)
+	}
+	if err != nil {
+		return err
+	}
+	return a.log.Change(ctx, p.Actor(requestID), func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+		person, err := tx.Persons.Lock(ctx, p.Person.ID)
+		if err != nil {
+			return domain.AuditRecord{}, err
+		}
+		// The session may have ended while the password was hashed, and the account with it.
+		if err := a.stillIn(ctx, tx, p); err != nil {
+			return domain.AuditRecord{}, err
+		}
+		person.PasswordHash = hash
+		if err := tx.Persons.Update(ctx, person); err != nil {
+			return domain.AuditRecord{}, err
+		}
+		return accountRecord(domain.ActionPersonPassword, p, nil), a.endElsewhere(ctx, tx, p)
+	})
+}
+
+func passwordsBusy(cause error) error {
+	return &domain.Error{Kind: domain.KindUnavailable, Code: domain.CodeServiceUnavailable, RetryAfter: 3 * time.Second, Err: cause,
+		Message: "Too many people are signing in at the moment. Try again in a few seconds."}
+}

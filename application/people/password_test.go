@@ -1,0 +1,149 @@
+package people_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/application/people"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+func TestASignInByPasswordTellsNothingOfWhyItIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	ama := s.enter(t, s.mine, "ama@example.com", domain.RoleOwner)
+	s.setPassword(t, ama.Principal)
+	s.enter(t, s.mine, "none@example.com", domain.RoleViewer)
+	disabled := s.enter(t, s.mine, "disabled@example.com", domain.RoleViewer)
+	s.setPassword(t, disabled.Principal)
+	removed := s.enter(t, s.mine, "removed@example.com", domain.RoleViewer)
+	s.setPassword(t, removed.Principal)
+	_, err := s.SetDisabled(t.Context(), command, disabled.Person.ID, true)
+	wantCode(t, "disable", err, "")
+	_, err = s.Remove(t.Context(), command, s.mine, removed.Person.ID)
+	wantCode(t, "remove", err, "")
+	s.invite(t, command, s.mine, "invited@example.com", domain.RoleViewer)
+
+	entered, err := s.SignIn(t.Context(), browser, domain.Portal, " AMA@example.com", password)
+	if err != nil || entered.Session.Method != domain.SignInByPassword || entered.Session.BusinessID != s.mine {
+		t.Fatalf("%+v, %v", entered, err)
+	}
+	s.in(t, "by password", entered)
+
+	var first error
+	for what, c := range map[string]struct {
+		site            domain.Site
+		email, password string
+	}{
+		"a wrong password": {domain.Portal, "ama@example.com", password + "x"}, "no password": {domain.Portal, "ama@example.com", ""},
+		"the other site": {domain.Console, "ama@example.com", password}, "unknown": {domain.Portal, "nobody@example.com", password},
+		"no address at all": {domain.Portal, "nobody", password}, "without a password": {domain.Portal, "none@example.com", password},
+		"without a password, empty": {domain.Portal, "none@example.com", ""}, "disabled": {domain.Portal, "disabled@example.com", password},
+		"removed": {domain.Portal, "removed@example.com", password}, "invited": {domain.Portal, "invited@example.com", password},
+	} {
+		before := s.hasher.work.Load()
+		_, err := s.SignIn(t.Context(), browser, c.site, c.email, c.password)
+		wantCode(t, what, err, domain.CodeSignInRefused)
+		if n := s.hasher.work.Load() - before; n != 1 {
+			t.Errorf("%s: %d hashes, want 1: the time tells", what, n)
+		}
+		if first == nil {
+			first = err
+		} else if err != nil && err.Error() != first.Error() {
+			t.Errorf("%s: %v, and another one was told %v", what, err, first)
+		}
+	}
+}
+
+func TestGuessingIsLimitedPerPersonAndPerAddress(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	ama := s.enter(t, s.mine, "ama@example.com", domain.RoleOwner)
+	s.setPassword(t, ama.Principal)
+	for range 40 { // what succeeds is not charged
+		if _, err := s.SignIn(t.Context(), browser, domain.Portal, "ama@example.com", password); err != nil {
+			t.Fatal(err)
+		}
+	}
+	guess := func(email, address string, n int, code string) {
+		t.Helper()
+		for range n {
+			_, err := s.SignIn(t.Context(), people.Browser{Address: address}, domain.Portal, email, "a guess of mine")
+			wantCode(t, email+" from "+address, err, code)
+		}
+	}
+	for _, email := range []string{"Ama@example.com", "nobody@example.com"} { // known or not: alike
+		for i := range 10 {
+			guess(email, strings.Repeat("1", i+1), 1, domain.CodeSignInRefused)
+		}
+		guess(email, "2", 3, domain.CodeTooManySignIns)
+	}
+	_, err := s.SignIn(t.Context(), browser, domain.Portal, "ama@example.com", password)
+	var limited *domain.Error
+	if !errors.As(err, &limited) || limited.Code != domain.CodeTooManySignIns || limited.RetryAfter != 17*time.Second {
+		t.Errorf("with the right password: %v", err)
+	}
+	if _, err := s.Enter(t.Context(), browser, s.link(t, ama.Person.ID)); err != nil {
+		t.Errorf("by a link, while passwords are limited: %v", err)
+	}
+	if err := s.Confirm(t.Context(), browser, ama.Principal, password); err != nil {
+		t.Errorf("somebody who is inside, while others guess at the door: %v", err)
+	}
+	for range 10 {
+		wantCode(t, "a guess inside", s.Confirm(t.Context(), browser, ama.Principal, "a guess of mine"), domain.CodeSignInRefused)
+	}
+	wantCode(t, "too many guesses inside", s.Confirm(t.Context(), browser, ama.Principal, password), domain.CodeTooManySignIns)
+	for i := range 30 {
+		_, err := s.Enter(t.Context(), people.Browser{Address: "3"}, strings.Repeat("x", i))
+		wantCode(t, "a guessed link", err, domain.CodeLinkUnknown)
+	}
+	_, err = s.Enter(t.Context(), people.Browser{Address: "3"}, "x")
+	wantCode(t, "too many links", err, domain.CodeTooManySignIns)
+}
+
+func TestAPasswordTakesAFreshSignInAndEndsAllElse(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	old := s.enter(t, s.mine, "ama@example.com", domain.RoleViewer)
+	entered, err := s.Enter(t.Context(), browser, s.link(t, old.Person.ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := s.link(t, old.Person.ID)
+	wantCode(t, "a common one", s.SetPassword(t.Context(), entered.Principal, "", "Password2026!"), domain.CodeValidation)
+	s.setPassword(t, entered.Principal)
+	s.out(t, "the other session", old)
+	s.in(t, "the session itself", entered)
+	_, err = s.Enter(t.Context(), browser, open)
+	wantCode(t, "a link from before", err, domain.CodeLinkReplaced)
+	wantCode(t, "with a session that was ended", s.SetPassword(t.Context(), old.Principal, "", password), domain.CodeSessionEnded)
+
+	s.stage.Clock.GoOn(domain.FreshFor)
+	late := s.in(t, "later", entered)
+	wantCode(t, "ten minutes later", s.SetPassword(t.Context(), late, "", password+" 2"), domain.CodeSignInTooOld)
+	wantCode(t, "confirmed wrongly", s.Confirm(t.Context(), browser, late, "a guess of mine"), domain.CodeSignInRefused)
+	wantCode(t, "still", s.SetPassword(t.Context(), s.in(t, "", entered), "", password+" 2"), domain.CodeSignInTooOld)
+	wantCode(t, "confirmed", s.Confirm(t.Context(), browser, late, password), "")
+	wantCode(t, "fresh again", s.SetPassword(t.Context(), s.in(t, "", entered), "", password+" 2"), "")
+}
+
+func TestAnOutdatedHashIsReplacedAtSignInAndABusyHasherIsUnavailable(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	ama := s.enter(t, s.mine, "ama@example.com", domain.RoleOwner)
+	s.setPassword(t, ama.Principal)
+	s.hasher.made = "2"
+	if _, err := s.SignIn(t.Context(), browser, domain.Portal, "ama@example.com", password); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := s.stage.Store.Read().Persons.Get(t.Context(), ama.Person.ID); err != nil || p.PasswordHash != "2"+password {
+		t.Errorf("%q, %v", p.PasswordHash, err)
+	}
+	s.hasher.verdict = ports.ErrPasswordsBusy
+	_, err := s.SignIn(t.Context(), browser, domain.Portal, "ama@example.com", password)
+	wantCode(t, "busy", err, domain.CodeServiceUnavailable)
+	wantCode(t, "busy", s.SetPassword(t.Context(), s.in(t, "", ama), "", password), domain.CodeServiceUnavailable)
+}

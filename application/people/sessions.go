@@ -1,0 +1,147 @@
+package people
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// begin stores a session of a member whose identity is proved, and queues a mail to a
+// person who signed in by an unknown browser.
+func (a *Access) begin(ctx context.Context, tx ports.Stores, e *Entered, m domain.Member, method domain.SignInMethod, b Browser) error {
+	secret, now := domain.MakeBearerSecret(a.ids.SigningSecret()), a.clock.Now()
+	session := domain.Session{
+		ID: a.ids.ID(domain.PrefixSession), PersonID: m.Person.ID, BusinessID: m.Membership.BusinessID, Digest: domain.BearerDigest(secret),
+		Method: method, Device: shortened(b.Device), CreatedAt: now, SignedInAt: now, LastSeenAt: now, ExpiresAt: now.Add(domain.SessionLifetime),
+	}
+	e.Principal, e.Secret, e.Mark = domain.Principal{Session: session, Person: m.Person, Role: m.Membership.Role}, secret, ""
+	mark := b.Mark
+	if mark == "" {
+		mark = domain.MakeBearerSecret(a.ids.SigningSecret())
+		e.Mark = mark
+	}
+	known, others, err := tx.Devices.Seen(ctx, m.Person.ID, domain.BearerDigest(mark), now)
+	if err == nil && !known && others {
+		err = tx.Mails.Tell(ctx, domain.Notice{
+			Kind: domain.MailNewDevice, Cause: session.ID, PersonID: m.Person.ID, BusinessID: session.BusinessID, At: now,
+			Facts: map[string]string{domain.FactDevice: domain.DeviceName(session.Device)},
+		})
+	}
+	if err != nil {
+		return err
+	}
+	return tx.Sessions.Insert(ctx, session)
+}
+
+// Identify tells whose session a secret is, at a site, or answers SESSION_ENDED.
+func (a *Access) Identify(ctx context.Context, site domain.Site, secret string) (domain.Principal, error) {
+	p, err := a.storage.Read().Sessions.FindByDigest(ctx, domain.BearerDigest(secret))
+	now := a.clock.Now()
+	if errors.Is(err, domain.ErrNotFound) || err == nil && (p.Site() != site || !p.Session.Live(now)) {
+		return domain.Principal{}, domain.SessionEnded()
+	}
+	if err == nil && now.Sub(p.Session.LastSeenAt) >= domain.SeenEvery {
+		err = a.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error { return tx.Sessions.Seen(ctx, p.Session.ID, now) })
+	}
+	return p, err
+}
+
+// Show makes the session one of another business of the person's.
+func (a *Access) Show(ctx context.Context, p domain.Principal, business domain.ID) error {
+	return a.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+		member, err := tx.Memberships.Member(ctx, business, p.Person.ID)
+		if err != nil {
+			return err
+		}
+		if member.Membership.AcceptedAt == nil || member.Membership.Site() != p.Site() {
+			return domain.ErrNotFound
+		}
+		return tx.Sessions.Show(ctx, p.Session.ID, business)
+	})
+}
+
+// Businesses are the memberships between which a person may choose in the portal,
+// oldest first.
+func (a *Access) Businesses(ctx context.Context, p domain.Principal) ([]domain.Membership, error) {
+	all, err := a.storage.Read().Memberships.OfPerson(ctx, p.Person.ID)
+	var accepted []domain.Membership
+	for _, m := range all {
+		if m.AcceptedAt != nil && m.Site() == domain.Portal {
+			accepted = append(accepted, m)
+		}
+	}
+	return accepted, err
+}
+
+// Sessions are the person's own, at both sites, newest first.
+func (a *Access) Sessions(ctx context.Context, p domain.Principal) ([]domain.Session, error) {
+	return a.storage.Read().Sessions.OfPerson(ctx, p.Person.ID, a.clock.Now())
+}
+
+// SignOut ends the session itself.
+func (a *Access) SignOut(ctx context.Context, p domain.Principal, requestID string) error {
+	_, err := a.end(ctx, p, requestID, ports.SessionsOf{ID: p.Session.ID})
+	return err
+}
+
+// EndSession ends one session of the person's own; domain.ErrNotFound where there is
+// none that works.
+func (a *Access) EndSession(ctx context.Context, p domain.Principal, requestID string, id domain.ID) error {
+	ended, err := a.end(ctx, p, requestID, ports.SessionsOf{ID: id})
+	if err == nil && ended == 0 {
+		return domain.ErrNotFound
+	}
+	return err
+}
+
+// EndOtherSessions ends all sessions of the person but this one.
+func (a *Access) EndOtherSessions(ctx context.Context, p domain.Principal, requestID string) (int, error) {
+	return a.end(ctx, p, requestID, ports.SessionsOf{Except: p.Session.ID})
+}
+
+func (a *Access) end(ctx context.Context, p domain.Principal, requestID string, which ports.SessionsOf) (ended int, err error) {
+	which.PersonID = p.Person.ID
+	err = a.log.Change(ctx, p.Actor(requestID), func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+		if ended, err = tx.Sessions.End(ctx, which, a.clock.Now()); err != nil || ended == 0 {
+			return domain.AuditRecord{}, err
+		}
+		return accountRecord(domain.ActionPersonEndSessions, p, map[string]string{"ended": strconv.Itoa(ended)}), nil
+	})
+	return ended, err
+}
+
+// stillIn answers SESSION_ENDED where the session has ended meanwhile. The person is locked.
+func (a *Access) stillIn(ctx context.Context, tx ports.Stores, p domain.Principal) error {
+	now, err := tx.Sessions.FindByDigest(ctx, p.Session.Digest)
+	if errors.Is(err, domain.ErrNotFound) || err == nil && !now.Session.Live(a.clock.Now()) {
+		return domain.SessionEnded()
+	}
+	return err
+}
+
+// endElsewhere ends the unused links of a person and all sessions but the one itself.
+func (a *Access) endElsewhere(ctx context.Context, tx ports.Stores, p domain.Principal) error {
+	now := a.clock.Now()
+	if err := tx.Links.UseAll(ctx, ports.LinksOf{PersonID: p.Person.ID}, now); err != nil {
+		return err
+	}
+	_, err := tx.Sessions.End(ctx, ports.SessionsOf{PersonID: p.Person.ID, Except: p.Session.ID}, now)
+	return err
+}
+
+// shortened cuts what a browser calls itself to what is kept, of printable characters.
+func shortened(device string) string {
+	kept := make([]rune, 0, domain.MaxDevice)
+	for _, r := range device {
+		if len(kept) == domain.MaxDevice {
+			break
+		}
+		if domain.TextFault(string(r)) == "" && r != '\uFFFD' {
+			kept = append(kept, r)
+		}
+	}
+	return string(kept)
+}

@@ -1,0 +1,87 @@
+package people_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/golang/mock/gomock"
+
+	"waybill/application/people"
+	"waybill/domain"
+	"waybill/ports"
+	"waybill/ports/mocks"
+	"waybill/test/stage"
+)
+
+var (
+	command = domain.AuditActor{Name: "command:ama"}
+	browser = people.Browser{Address: "203.0.113.7", Device: "Firefox\x00 on Linux", RequestID: "req_1"}
+)
+
+func TestWhoeverIsOutIsOutOfEveryProcessAtOnce(t *testing.T) {
+	t.Parallel()
+	for what, end := range map[string]func(s *scene, e people.Entered) error{
+		"removed": func(s *scene, e people.Entered) error {
+			_, err := s.Remove(t.Context(), command, s.mine, e.Person.ID)
+			return err
+		},
+		"disabled": func(s *scene, e people.Entered) error {
+			_, err := s.SetDisabled(t.Context(), command, e.Person.ID, true)
+			return err
+		},
+		"ended": func(s *scene, e people.Entered) error {
+			_, err := s.EndSessions(t.Context(), command, e.Person.ID)
+			return err
+		},
+		"signed out": func(s *scene, e people.Entered) error { return s.SignOut(t.Context(), e.Principal, "req_3") },
+		"ended by its ID": func(s *scene, e people.Entered) error {
+			return s.second.EndSession(t.Context(), e.Principal, "req_3", e.Session.ID)
+		},
+		"expired": nil,
+		"idle":    func(s *scene, e people.Entered) error { s.stage.Clock.GoOn(domain.SessionIdle); return nil },
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := newScene(t)
+			e := s.enter(t, s.mine, "ama@example.com", domain.RoleOwner)
+			another := s.enter(t, s.mine, "kofi@example.com", domain.RoleOwner)
+			s.in(t, "before", e)
+			if what == "expired" {
+				s.stage.Clock.GoOn(-s.stage.Clock.Now().Sub(stage.Noon))
+				expiry := e.Session.ExpiresAt
+				for s.stage.Clock.Now().Before(expiry.Add(-domain.SessionIdle)) {
+					s.in(t, "in use", e)
+					s.stage.Clock.GoOn(domain.SessionIdle / 2)
+				}
+				s.in(t, "before it expires", e)
+				s.stage.Clock.GoOn(expiry.Sub(s.stage.Clock.Now()))
+			} else if err := end(s, e); err != nil {
+				t.Fatal(err)
+			}
+			s.out(t, what, e)
+			// Ended for good, and not only hidden until the person is let in again.
+			if left, err := s.stage.Store.Read().Sessions.OfPerson(t.Context(), e.Person.ID, s.stage.Clock.Now()); err != nil || len(left) != 0 {
+				t.Errorf("%d sessions are left, %v", len(left), err)
+			}
+			if what != "expired" && what != "idle" {
+				s.in(t, "the other business", another)
+			}
+		})
+	}
+}
+
+func TestAFailureOfTheDatabaseLetsNobodyIn(t *testing.T) {
+	t.Parallel()
+	ctrl := gomock.NewController(t)
+	storage, sessions, persons := mocks.NewMockStorage(ctrl), mocks.NewMockSessionReader(ctrl), mocks.NewMockPersonReader(ctrl)
+	storage.EXPECT().Read().Return(ports.Readers{Sessions: sessions, Persons: persons}).AnyTimes()
+	sessions.EXPECT().FindByDigest(gomock.Any(), gomock.Any()).Return(domain.Principal{}, ports.ErrStorageGone)
+	persons.EXPECT().FindByEmail(gomock.Any(), gomock.Any()).Return(domain.Person{}, ports.ErrStorageGone)
+	st := stage.New(t)
+	a := people.NewAccess(storage, &hasher{made: "1"}, &counter{taken: map[string]int{}}, st.Clock, st.IDs)
+	if _, err := a.Identify(t.Context(), domain.Portal, "x"); !errors.Is(err, ports.ErrStorageGone) {
+		t.Errorf("%v: a database that is gone must not look like a session that has ended", err)
+	}
+	if _, err := a.SignIn(t.Context(), browser, domain.Portal, "ama@example.com", password); !errors.Is(err, ports.ErrStorageGone) {
+		t.Errorf("%v: a database that is gone must not look like a wrong password", err)
+	}
+}

@@ -1,0 +1,96 @@
+package storage
+
+import (
+	"context"
+	"crypto/sha256"
+	"testing"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+	"waybill/test/sample"
+)
+
+func newLink(person, business domain.ID) domain.Link {
+	id := sample.ID(domain.PrefixLink)
+	used := sample.Now.Add(time.Second)
+	return domain.Link{
+		ID: id, PersonID: person, BusinessID: business, Purpose: domain.LinkInvitation, Digest: sha256.Sum256([]byte(id)),
+		CreatedAt: sample.Now, ExpiresAt: sample.Now.Add(time.Hour), UsedAt: &used,
+	}
+}
+
+func testLinks(t *testing.T, b ports.Database) {
+	business := newTenant(t, b).BusinessID
+	ama, kofi := newPerson(), newPerson()
+	addPersons(t, b, ama, kofi)
+	insert := func(t testing.TB, links ...domain.Link) {
+		t.Helper()
+		inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
+			for _, l := range links {
+				if err := tx.Links.Insert(ctx, l); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	unused := func(person domain.ID) domain.Link {
+		l := newLink(person, "")
+		l.Purpose, l.UsedAt = domain.LinkSignIn, nil
+		return l
+	}
+	find := func(t testing.TB, l domain.Link) domain.Link {
+		t.Helper()
+		return must(b.Read().Links.FindByDigest(t.Context(), l.Digest))(t)
+	}
+
+	t.Run("every field comes back", func(t *testing.T) {
+		full, bare := newLink(ama.ID, business), unused(ama.ID)
+		wantFilled(t, full)
+		insert(t, full, bare)
+		for _, want := range []domain.Link{full, bare} {
+			wantEqual(t, "FindByDigest", find(t, want), want)
+		}
+		_, err := b.Read().Links.FindByDigest(t.Context(), sha256.Sum256([]byte("nobody's")))
+		wantError(t, "FindByDigest", err, domain.ErrNotFound)
+	})
+
+	t.Run("a link is used once, however many try", func(t *testing.T) {
+		l := unused(ama.ID)
+		insert(t, l)
+		wantOneWinner(t, together(8, func(int) error {
+			return b.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error { return tx.Links.Use(ctx, l.ID, sample.Now) })
+		}), domain.LinkUsed())
+		wantEqual(t, "used", *find(t, l).UsedAt, sample.Now)
+	})
+
+	t.Run("the links that are named become useless, and no other ones", func(t *testing.T) {
+		console := domain.ID("")
+		for what, c := range map[string]struct {
+			of   *domain.ID
+			used []bool
+		}{
+			"all": {nil, []bool{true, true}}, "to a business": {&business, []bool{true, false}}, "to the console": {&console, []bool{false, true}},
+		} {
+			first, second, others, used := unused(ama.ID), unused(ama.ID), unused(kofi.ID), newLink(ama.ID, business)
+			expired := unused(ama.ID)
+			first.BusinessID = business
+			later := sample.Now.Add(time.Minute)
+			expired.ExpiresAt = later
+			insert(t, first, second, others, used, expired)
+			inTx(t, b, func(ctx context.Context, tx ports.Stores) error {
+				return tx.Links.UseAll(ctx, ports.LinksOf{PersonID: ama.ID, BusinessID: c.of}, later)
+			})
+			for i, l := range []domain.Link{first, second} {
+				if c.used[i] {
+					l.UsedAt, l.ExpiresAt = &later, later
+				}
+				wantEqual(t, what, find(t, l), l)
+			}
+			wantEqual(t, what+": of another person", find(t, others), others)
+			wantEqual(t, what+": used before", find(t, used), used)
+			wantEqual(t, what+": expired before", find(t, expired), expired)
+		}
+	})
+}

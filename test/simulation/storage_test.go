@@ -1,0 +1,245 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// store is the database as a process reaches it.
+type store struct {
+	p *process
+}
+
+func ask[T any](ctx context.Context, p *process, k kind, name string, do func(context.Context) (T, error)) (answer T, err error) {
+	err = p.through(ctx, k, name, func(ctx context.Context) (err error) {
+		answer, err = do(ctx)
+		return err
+	})
+	return answer, err
+}
+
+func (s store) Read() ports.Readers {
+	r := s.p.world.store.Read()
+	r.Idempotency = keyReader{s.p, r.Idempotency}
+	r.Tenancy = tenancyReader{r.Tenancy, s.p}
+	r.Recipients = recipientReader{r.Recipients, s.p}
+	r.PickupLocations = pickupReader{r.PickupLocations, s.p}
+	r.Deliveries = deliveryReader{r.Deliveries, s.p}
+	r.Simulations = simulationReader{r.Simulations, s.p}
+	return r // what is not named here cannot fail
+}
+
+func (s store) InTx(ctx context.Context, fn func(context.Context, ports.Stores) error) error {
+	name := "InTx"
+	if end, ok := ctx.Deadline(); ok { // tells two of one task apart
+		name += " within " + time.Until(end).String()
+	}
+	return s.p.through(ctx, begins, name, func(ctx context.Context) error {
+		lost := fateOf(ctx) == commitLost
+		err := s.p.world.store.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+			tx.Idempotency = keyStore{tx.Idempotency, s.p}
+			var held sign
+			tx.Bulks = bulkStore{tx.Bulks, s.p, &held}
+			tx.Deliveries = deliveryStore{tx.Deliveries, s.p}
+			tx.Simulations = simulationStore{tx.Simulations, s.p}
+			if err := fn(ctx, tx); err != nil {
+				return err
+			}
+			if held.extended && !held.wrote {
+				s.p.world.reach("a bulk gave a sign of life")
+			}
+			if lost {
+				return errUndone
+			}
+			return nil
+		})
+		if errors.Is(err, errUndone) {
+			noteIn(ctx, "commit lost")
+			return ports.ErrOutcomeUnknown
+		}
+		return err
+	})
+}
+
+func (s store) Book(ctx context.Context, w ports.BookingWrite) error {
+	name := fmt.Sprintf("Book %s", w.Key.Key)
+	if w.Bulk != nil {
+		name = fmt.Sprintf("Book item %d", w.Bulk.Item.Index)
+	}
+	return s.p.through(ctx, begins, name, func(ctx context.Context) error {
+		if fateOf(ctx) == commitLost {
+			noteIn(ctx, "commit lost")
+			return ports.ErrOutcomeUnknown
+		}
+		err := s.p.world.mutant.book(ctx, s.p.world, w)
+		for _, r := range refusals {
+			if errors.Is(err, r.err) {
+				noteIn(ctx, r.fact)
+			}
+		}
+		return err
+	})
+}
+
+// BookRun goes past the mutants: those bugs are in Book.
+func (s store) BookRun(ctx context.Context, writes []ports.BookingWrite) (n int, err error) {
+	if s.p.world.mutant != nil {
+		return 0, nil
+	}
+	err = s.p.through(ctx, begins, fmt.Sprintf("BookRun %d items", len(writes)), func(ctx context.Context) (err error) {
+		if fateOf(ctx) == commitLost {
+			noteIn(ctx, "commit lost")
+			return ports.ErrOutcomeUnknown
+		}
+		if n, err = s.p.world.store.BookRun(ctx, writes); n > 1 {
+			s.p.world.reach("items of a bulk were booked together")
+		}
+		if errors.Is(err, ports.ErrLeaseLost) {
+			noteIn(ctx, "lease lost")
+		}
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// refusals of a booking that are worth a note.
+var refusals = []struct {
+	err  error
+	fact string
+}{
+	{ports.ErrKeyTaken, "key taken"}, {ports.ErrExternalIDTaken, "external_id taken"}, {ports.ErrReferenceTaken, "reference taken"},
+	{ports.ErrDirectoryChanged, "directory changed"}, {ports.ErrSimulationLimit, "limit in the commit"},
+	{ports.ErrLeaseLost, "lease lost"}, {ports.ErrItemDone, "item done"},
+}
+
+// noteRival notes that a bulk is resumed while its former holder goes on.
+func (w *world) noteRival(ctx context.Context) {
+	t, ok := ctx.Value(taskKey{}).(*task)
+	if !ok || t.request == nil {
+		return
+	}
+	for _, o := range w.open {
+		if o != t && o.request != nil && o.request.use == t.request.use && !o.p.dead.Load() && o.noted("claimed") {
+			w.reach("a bulk was resumed that its owner still worked on")
+		}
+	}
+}
+
+func noteIn(ctx context.Context, fact string) {
+	if t, ok := ctx.Value(taskKey{}).(*task); ok {
+		t.note(fact)
+	}
+}
+
+type keyReader struct {
+	p    *process
+	real ports.IdempotencyReader
+}
+
+func (r keyReader) Find(ctx context.Context, t domain.Tenant, key string) (domain.KeyRecord, error) {
+	return ask(ctx, r.p, reads, "Find "+key, func(ctx context.Context) (domain.KeyRecord, error) {
+		return r.p.world.mutant.find(ctx, r.real, t, key)
+	})
+}
+
+type tenancyReader struct {
+	ports.TenancyReader
+	p *process
+}
+
+func (r tenancyReader) Credential(ctx context.Context, digests ...[32]byte) (domain.Credential, error) {
+	return ask(ctx, r.p, reads, "Credential", func(ctx context.Context) (domain.Credential, error) {
+		return r.TenancyReader.Credential(ctx, digests...)
+	})
+}
+
+type recipientReader struct {
+	ports.RecipientReader
+	p *process
+}
+
+func (r recipientReader) FindByPhone(ctx context.Context, t domain.Tenant, phone domain.PhoneNumber) (domain.Recipient, error) {
+	return ask(ctx, r.p, reads, "FindByPhone "+string(phone), func(ctx context.Context) (domain.Recipient, error) {
+		return r.RecipientReader.FindByPhone(ctx, t, phone)
+	})
+}
+
+func (r recipientReader) FindAddress(ctx context.Context, t domain.Tenant, recipient domain.ID, key string) (domain.Address, error) {
+	return ask(ctx, r.p, reads, "FindAddress "+string(recipient)+" "+key, func(ctx context.Context) (domain.Address, error) {
+		return r.RecipientReader.FindAddress(ctx, t, recipient, key)
+	})
+}
+
+type pickupReader struct {
+	ports.PickupLocationReader
+	p *process
+}
+
+func (r pickupReader) Get(ctx context.Context, t domain.Tenant, id domain.ID) (domain.PickupLocation, error) {
+	return ask(ctx, r.p, reads, "Pickup "+string(id), func(ctx context.Context) (domain.PickupLocation, error) {
+		return r.PickupLocationReader.Get(ctx, t, id)
+	})
+}
+
+type deliveryReader struct {
+	ports.DeliveryReader
+	p *process
+}
+
+func (r deliveryReader) Get(ctx context.Context, t domain.Tenant, id domain.ID) (*domain.Delivery, error) {
+	return ask(ctx, r.p, reads, "Get "+string(id), func(ctx context.Context) (*domain.Delivery, error) {
+		return r.DeliveryReader.Get(ctx, t, id)
+	})
+}
+
+func (r deliveryReader) FindByExternalID(ctx context.Context, t domain.Tenant, id string) (*domain.Delivery, error) {
+	return ask(ctx, r.p, reads, "FindByExternalID "+id, func(ctx context.Context) (*domain.Delivery, error) {
+		return r.DeliveryReader.FindByExternalID(ctx, t, id)
+	})
+}
+
+func (r deliveryReader) List(ctx context.Context, t domain.Tenant, f domain.DeliveryFilter, page domain.PageRequest) ([]*domain.Delivery,
+	error) {
+	return ask(ctx, r.p, reads, "List", func(ctx context.Context) ([]*domain.Delivery, error) {
+		return r.p.world.mutant.list(ctx, r.DeliveryReader, t, f, page)
+	})
+}
+
+func (r deliveryReader) Events(ctx context.Context, t domain.Tenant, id domain.ID) ([]domain.Event, error) {
+	return ask(ctx, r.p, reads, "Events "+string(id), func(ctx context.Context) ([]domain.Event, error) {
+		return r.DeliveryReader.Events(ctx, t, id)
+	})
+}
+
+func (r deliveryReader) Owner(ctx context.Context, id domain.ID) (domain.Tenant, error) {
+	return ask(ctx, r.p, reads, "Owner "+string(id), func(ctx context.Context) (domain.Tenant, error) {
+		return r.DeliveryReader.Owner(ctx, id)
+	})
+}
+
+type simulationReader struct {
+	ports.SimulationReader
+	p *process
+}
+
+func (r simulationReader) Due(ctx context.Context, by time.Time, limit int) ([]ports.DueStep, error) {
+	return ask(ctx, r.p, reads, "Due", func(ctx context.Context) ([]ports.DueStep, error) {
+		return r.SimulationReader.Due(ctx, by, limit)
+	})
+}
+
+func (r simulationReader) Load(ctx context.Context, t domain.Tenant) (running int, firstEnd time.Time, err error) {
+	err = r.p.through(ctx, reads, "Load", func(ctx context.Context) (err error) {
+		running, firstEnd, err = r.SimulationReader.Load(ctx, t)
+		return err
+	})
+	return running, firstEnd, err
+}

@@ -59,6 +59,32 @@ func TestWhatATrialIsComparedWithIsMeasuredToo(t *testing.T) {
 	}
 }
 
+func TestTrialsOfTwoBuildsTakeTurnsAndAreComparedRoundByRound(t *testing.T) {
+	t.Parallel()
+	counted := []figure{{name: "count", of: func(o outcome) float64 { return float64(o.Count) }}}
+	own, long := &trial{name: "a", figures: counted}, &trial{name: "large", once: true, figures: counted}
+	for _, measured := range []*trial{own, long} {
+		measured.setBeside("old", []*trial{{name: "b", figures: counted}, {name: "a", figures: counted}, {name: "large", figures: counted}})
+	}
+	if len(long.inTurn(0)) != 1 {
+		t.Error("what is measured once is measured of another build")
+	}
+	for round := range 4 {
+		for i, turn := range own.inTurn(round) {
+			if first := turn == own; first != ((i+round)%2 == 0) {
+				t.Errorf("round %d, turn %d is that of %s", round, i, turn.name)
+			}
+			turn.outcomes = append(turn.outcomes, outcome{arrivals: arrivals{Count: map[string]int{"a": 30, "a, old": 10 + 5*round}[turn.name]}})
+		}
+	}
+	if len(own.comparisons) != 1 || own.comparisons[0].name != "count / old" {
+		t.Fatalf("compared by %+v", own.comparisons)
+	}
+	if got := own.comparisons[0].values(own); !slices.Equal(got, []float64{3, 2, 1.5, 1.2}) {
+		t.Errorf("the ratios are %v", got)
+	}
+}
+
 func TestLatenciesAreThoseOfCreatesBesideInsertedWebhooks(t *testing.T) {
 	t.Parallel()
 	begun := time.Date(2026, 3, 14, 9, 0, 0, 0, time.UTC)

@@ -29,6 +29,7 @@ type application struct {
 // whose webhooks are received.
 type post struct {
 	*bench
+	binary   string // of the program that runs
 	db       *pgx.Conn
 	store    *ownRedis
 	env      []string
@@ -48,32 +49,33 @@ type post struct {
 // mostNeighbours is how many applications there may be that hang.
 const mostNeighbours = 50
 
-// openPost starts everything, with settings besides the usual. What it returns must be closed, also after an error.
-func openPost(ctx context.Context, b *bench, settingsBesides ...string) (p *post, err error) {
-	p = &post{bench: b}
+// openPost starts everything, of one build of the program and with settings besides the usual. What it returns must be
+// closed, also after an error.
+func openPost(ctx context.Context, b *bench, binary string, settingsBesides ...string) (p *post, err error) {
+	p = &post{bench: b, binary: binary}
 	if p.store, err = startRedis(ctx); err != nil {
 		return p, err
 	}
-	database, err := b.createDatabase(ctx, "webhooks")
+	database, err := b.createDatabase(ctx, fmt.Sprintf("webhooks_%d", len(b.databases)))
 	if err != nil {
 		return p, err
 	}
 	if p.db, err = pgx.Connect(ctx, database); err != nil {
 		return p, err
 	}
-	if err := command(ctx, b.binary, database, nil, "migrate", "up"); err != nil {
+	if err := command(ctx, binary, database, nil, "migrate", "up"); err != nil {
 		return p, err
 	}
-	if p.enrolled, err = enroll(ctx, b.binary, database, domain.Live, 3+mostNeighbours); err != nil {
+	if p.enrolled, err = enroll(ctx, binary, database, domain.Live, 3+mostNeighbours); err != nil {
 		return p, err
 	}
 	keys := p.enrolled.keys
 	p.env = append(settings(database), "WAYBILL_REDIS_URL="+p.store.url, "WAYBILL_WEBHOOK_ALLOW_PRIVATE=true")
 	p.env = append(p.env, settingsBesides...)
-	if p.serving, err = launch(ctx, b.binary, b.dir, "serve", p.env); err != nil {
+	if p.serving, err = launch(ctx, binary, b.dir, "serve", p.env); err != nil {
 		return p, err
 	}
-	if p.worker, err = launch(ctx, b.binary, b.dir, "worker", p.env); err != nil {
+	if p.worker, err = launch(ctx, binary, b.dir, "worker", p.env); err != nil {
 		return p, err
 	}
 	if p.receiver, err = startReceiver(1 + 4 + 16 + mostNeighbours); err != nil {

@@ -55,7 +55,7 @@ func soak(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	p, err := openPost(ctx, b, "WAYBILL_IDEMPOTENCY_RETENTION="+o.retention.String())
+	p, err := openPost(ctx, b, b.binary, "WAYBILL_IDEMPOTENCY_RETENTION="+o.retention.String())
 	defer func() { err = errors.Join(err, p.close()) }()
 	if err != nil {
 		return err

@@ -20,7 +20,9 @@ func printWebhooks(w io.Writer, p *post, o webhookOptions, trials []*trial) {
 
 	fmt.Fprintf(w, "%-51s %s %9s  %s\n", "", strings.Repeat(" ", max(0, 9*o.rounds-7))+"rounds", "median", "aim")
 	for _, t := range trials {
-		t.print(w, o.rounds)
+		for _, t := range t.inTurn(0) {
+			t.print(w, o.rounds)
+		}
 	}
 }
 

@@ -35,6 +35,7 @@ type webhookOptions struct {
 	around   time.Duration
 	only     string
 	binary   string
+	beside   string
 }
 
 func benchWebhooks(ctx context.Context) (err error) {
@@ -52,6 +53,8 @@ func benchWebhooks(ctx context.Context) (err error) {
 	flags.DurationVar(&o.around, "around", 2*time.Minute, "length of what is before and after these")
 	flags.StringVar(&o.only, "only", "", "measure only what this regular expression matches, and what it is compared with")
 	flags.StringVar(&o.binary, "binary", "", "the program to measure; empty: build it")
+	flags.StringVar(&o.beside, "beside", "", "other builds of the program, NAME=PATH,NAME=PATH, each with processes of its own: "+
+		"every trial is one of them, too, in the same round, and set against it")
 	_ = flags.Parse(os.Args[2:]) // it exits
 	only, err := regexp.Compile(o.only)
 	if err != nil {
@@ -62,7 +65,7 @@ func benchWebhooks(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	p, err := openPost(ctx, b)
+	p, err := openPost(ctx, b, b.binary)
 	defer func() { err = errors.Join(err, p.close()) }()
 	if err != nil {
 		return err
@@ -77,18 +80,36 @@ func benchWebhooks(ctx context.Context) (err error) {
 	if len(trials) == 0 {
 		return fmt.Errorf("there is nothing that -only %q matches", o.only)
 	}
+	names, binaries := otherBuilds(o.beside)
+	for i, name := range names {
+		other, otherErr := openPost(ctx, b, binaries[i])
+		defer func() { err = errors.Join(err, other.close()) }()
+		if otherErr == nil {
+			otherErr = other.warm(ctx)
+		}
+		if otherErr != nil {
+			return fmt.Errorf("%s: %w", name, otherErr)
+		}
+		for _, t := range trials {
+			t.setBeside(name, other.trials(o))
+		}
+	}
 	for round := range o.rounds {
 		for _, t := range ofRound(trials, round, o.rounds) {
-			fmt.Fprintf(os.Stderr, "round %d of %d: %s\n", round+1, o.rounds, t.name)
-			if err := p.measure(ctx, t); err != nil {
-				return fmt.Errorf("%s: %w", t.name, err)
+			for _, t := range t.inTurn(round) {
+				fmt.Fprintf(os.Stderr, "round %d of %d: %s\n", round+1, o.rounds, t.name)
+				if err := t.on.measure(ctx, t); err != nil {
+					return fmt.Errorf("%s: %w", t.name, err)
+				}
 			}
 		}
 	}
 	printWebhooks(os.Stdout, p, o, trials)
 	for _, t := range trials {
-		if n := slices.Max(t.lost); n > 0 {
-			return fmt.Errorf("%s: %d webhooks did not arrive", t.name, n)
+		for _, t := range t.inTurn(0) {
+			if n := slices.Max(t.lost); n > 0 {
+				return fmt.Errorf("%s: %d webhooks did not arrive", t.name, n)
+			}
 		}
 	}
 	return nil
@@ -117,10 +138,12 @@ func (p *post) long(ctx context.Context, o webhookOptions) error {
 // trial is one thing that is measured in every round.
 type trial struct {
 	name        string
+	on          *post
 	run         func(ctx context.Context) (outcome, error)
 	figures     []figure
 	comparisons []comparison
-	once        bool // by its length: only at the end of the last round
+	once        bool     // by its length: only at the end of the last round
+	others      []*trial // the same of other builds
 
 	outcomes []outcome
 	lost     []int
@@ -165,7 +188,7 @@ func (p *post) trials(o webhookOptions) []*trial {
 	bare := &trial{name: "200/s, commits alone", figures: []figure{committed("p50 ms", 0.5), committed("p95 ms", 0.95),
 		committed("p99 ms", 0.99)},
 		run: func(ctx context.Context) (outcome, error) { return p.commits(ctx, 200, o.duration) }}
-	return append([]*trial{
+	all := append([]*trial{
 		maximum,
 		drain("backlog to 4 endpoints", p.four),
 		drain("backlog to 16 endpoints", p.sixteen),
@@ -190,6 +213,34 @@ func (p *post) trials(o webhookOptions) []*trial {
 		snapshot(200*int(deadFor/time.Second), 1.5),
 		snapshot(o.dead, 2),
 	}, p.sickTrials(o)...)
+	for _, t := range all {
+		t.on = p
+	}
+	return all
+}
+
+// setBeside has a trial measured on another build, too, and compared by the first two of its figures: those are what it is for.
+func (t *trial) setBeside(build string, all []*trial) {
+	for _, other := range all {
+		if other.name != t.name || t.once {
+			continue
+		}
+		other.name += ", " + build
+		other.comparisons = nil
+		t.others = append(t.others, other)
+		for _, f := range t.figures[:min(2, len(t.figures))] {
+			t.comparisons = append(t.comparisons, comparison{figure: figure{f.name + " / " + build, f.of, 2, 0, -1}, with: other, by: ratio})
+		}
+	}
+}
+
+// inTurn is a trial on all builds, each round with another one first.
+func (t *trial) inTurn(round int) (turn []*trial) {
+	all := append([]*trial{t}, t.others...)
+	for i := range all {
+		turn = append(turn, all[(i+round)%len(all)])
+	}
+	return turn
 }
 
 // chosen are the trials that a pattern matches, and those they are compared with.

@@ -164,7 +164,7 @@ func Busy(cause error) *Error {
 const unavailableFor = 5 * time.Second
 
 // ServiceUnavailable answers while the database is gone, slow, read-only or full.
-// Whether anything was created stays open: the same Idempotency-Key tells.
+// Whether anything was created stays open: the same key tells.
 func ServiceUnavailable(cause error) *Error {
 	return &Error{
 		Kind: KindUnavailable, Code: CodeServiceUnavailable, RetryAfter: unavailableFor, Err: cause,

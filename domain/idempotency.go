@@ -10,7 +10,7 @@ type Answer struct {
 	Body     []byte
 }
 
-// KeyRecord remembers what an Idempotency-Key was used for. It is keyed by
+// KeyRecord remembers what an idempotency key was used for. It is keyed by
 // application, environment and key, so that the API keys of one application share it.
 type KeyRecord struct {
 	Key         string
@@ -32,7 +32,7 @@ func (r *KeyRecord) Answered() bool { return r.Answer.Status != 0 }
 func IdempotencyConflict(firstUsed time.Time) *Error {
 	return &Error{
 		Kind: KindConflict, Code: CodeIdempotencyConflict,
-		Message: "This Idempotency-Key was used at " + FormatTime(firstUsed) + " for a different request. Use a new key for a new request.",
+		Message: "The key was used at " + FormatTime(firstUsed) + " for a different request.",
 		Details: map[string]any{"first_used_at": FormatTime(firstUsed)},
 	}
 }
@@ -41,7 +41,7 @@ func IdempotencyConflict(firstUsed time.Time) *Error {
 func IdempotencyInProgress(retryAfter time.Duration) *Error {
 	return &Error{
 		Kind: KindConflict, Code: CodeIdempotencyInProgress,
-		Message:    "The first request with this Idempotency-Key has not finished. Wait, then send the identical request again.",
+		Message:    "The first request with the key has not finished.",
 		RetryAfter: retryAfter,
 	}
 }

@@ -101,7 +101,7 @@ const (
 	MaxSearch         = 128 // characters of a search
 )
 
-// An Idempotency-Key has so many printable ASCII characters.
+// An idempotency key has so many printable ASCII characters.
 const (
 	MinIdempotencyKey = 8
 	MaxIdempotencyKey = 255

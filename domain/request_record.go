@@ -22,7 +22,7 @@ type RequestRecord struct {
 	Fields     []string // that the error is about
 	Took       time.Duration
 	Replayed   bool
-	KeyDigest  []byte // the first 8 bytes of SHA-256 of the Idempotency-Key; empty: none was sent
+	KeyDigest  []byte // the first 8 bytes of SHA-256 of the idempotency key; empty: none was sent
 	Network    string // of the client, as ClientNetwork tells it
 	Agent      string // at most MaxRequestAgent bytes
 	// Weight is how many requests the record stands for: more than one of many that

@@ -37,17 +37,10 @@ func (a *API) createDeliveries(c *call) (reply, error) {
 }
 
 func (a *API) bulkEntry(index int, created *domain.Delivery, refusal *domain.Error) []byte {
-	switch {
-	case refusal == nil:
+	if refusal == nil {
 		return web.Render(views.NewBulkSuccess(index, a.view(created)))
-	case refusal.Code == domain.CodeQuoteUnavailable:
-		// Its own words are for a whole request; this one is remembered, and
-		// the same key would only repeat it.
-		told := *refusal
-		told.Message = "No price for this trip can be had right now; this item was not booked. Send it again under a new Idempotency-Key."
-		refusal = &told
 	}
-	return web.Render(views.NewBulkFailure(index, worded(refusal)))
+	return web.Render(views.NewBulkFailure(index, again(worded(refusal), bulkItem)))
 }
 
 // bulkAnswer is 201 when all were created and 207 otherwise, none included.

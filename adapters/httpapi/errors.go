@@ -34,32 +34,48 @@ func internal(requestID string, keyed bool) *domain.Error {
 // sameAgain is what a call with an Idempotency-Key is told to do after a failure.
 const sameAgain = "Try again with the same body and Idempotency-Key"
 
-// failures are the messages of what ends by itself: for a call with an Idempotency-Key,
-// and for one that has none to try again with and creates nothing.
-var failures = map[string]struct{ keyed, plain string }{
+// asker is what an error answers.
+type asker int
+
+const (
+	plainCall asker = iota // it has no key to try again with, and creates nothing
+	keyedCall              // it has an Idempotency-Key
+	bulkItem               // one of many: its error is remembered, and the same key would only repeat it
+)
+
+// failures are the messages of what ends by itself, by who asked. Where the data cannot
+// be reached a whole bulk fails, none of its items.
+var failures = map[string]map[asker]string{
 	domain.CodeQuoteUnavailable: {
-		"No price for this trip can be had right now; nothing was created. " + sameAgain + ".",
-		"No price for this trip can be had right now. Try again in a moment.",
+		plainCall: "No price for this trip can be had right now. Try again in a moment.",
+		keyedCall: "No price for this trip can be had right now; nothing was created. " + sameAgain + ".",
+		bulkItem:  "No price for this trip can be had right now; this item was not booked. Send it again under a new Idempotency-Key.",
 	},
 	domain.CodeServiceUnavailable: {
-		"The service cannot reach its data at the moment. " + sameAgain + " in a few seconds.",
-		"The service cannot reach its data at the moment. Try again in a few seconds.",
+		plainCall: "The service cannot reach its data at the moment. Try again in a few seconds.",
+		keyedCall: "The service cannot reach its data at the moment. " + sameAgain + " in a few seconds.",
 	},
 }
 
 // keyed reports whether the call has an Idempotency-Key that counts.
 func (c *call) keyed() bool { return !c.ignoresKey && c.Request.Header.Get("Idempotency-Key") != "" }
 
-// again says of an error that ends by itself how the caller tries again.
-func again(e *domain.Error, keyed bool) *domain.Error {
-	words, known := failures[e.Code]
+// aCall is who asks, with an Idempotency-Key or without.
+func aCall(keyed bool) asker {
+	if keyed {
+		return keyedCall
+	}
+	return plainCall
+}
+
+// again says of an error that ends by itself how whoever asked tries again.
+func again(e *domain.Error, by asker) *domain.Error {
+	message, known := failures[e.Code][by]
 	if !e.Again || !known {
 		return e
 	}
 	said := *e // an error may be shared
-	if said.Message = words.plain; keyed {
-		said.Message = words.keyed
-	}
+	said.Message = message
 	return &said
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus"
@@ -48,13 +49,32 @@ func TestDetailsLeadToThePageOfTheirCode(t *testing.T) {
 	}
 }
 
+func TestOnlyThisEdgeKnowsTheKeyByItsHeader(t *testing.T) {
+	t.Parallel()
+	first := time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC)
+	for e, want := range map[*domain.Error]string{
+		domain.IdempotencyConflict(first):              "This Idempotency-Key was used at 2026-03-14T09:26:53.000Z for a different request.",
+		domain.IdempotencyInProgress(time.Second):      "The first request with this Idempotency-Key has not finished.",
+		domain.QuoteUnavailable(errors.New("no line")): "this item was not booked. Send it again under a new Idempotency-Key.",
+	} {
+		before := *e
+		said := again(worded(e), bulkItem)
+		if !strings.Contains(said.Message, want) || said.RetryAfter != e.RetryAfter || said.Code != e.Code {
+			t.Errorf("%s: %+v, want %q", e.Code, said, want)
+		}
+		if strings.Contains(e.Message, "Idempotency-Key") || e.Message != before.Message || strings.Contains(e.Message, "again") {
+			t.Errorf("%s itself names a header or a remedy, or was changed: %q", e.Code, e.Message)
+		}
+	}
+}
+
 func TestWhoSendsNoIdempotencyKeyIsNotToldToSendItAgain(t *testing.T) {
 	t.Parallel()
 	for e, when := range map[*domain.Error]string{
 		domain.QuoteUnavailable(nil): "Try again in a moment.", domain.ServiceUnavailable(nil): "Try again in a few seconds.",
 	} {
 		before := e.Message
-		plain, keyed := again(e, false), again(e, true)
+		plain, keyed := again(e, plainCall), again(e, keyedCall)
 		if strings.Contains(plain.Message, "Idempotency-Key") || !strings.Contains(plain.Message, when) ||
 			!strings.Contains(keyed.Message, sameAgain) {
 			t.Errorf("%s: %q, and with a key %q", e.Code, plain.Message, keyed.Message)
@@ -72,7 +92,7 @@ func TestWhoSendsNoIdempotencyKeyIsNotToldToSendItAgain(t *testing.T) {
 	}
 	locked := &domain.Error{Code: domain.CodeServiceUnavailable, Message: "Another change has not ended yet."}
 	for _, e := range []*domain.Error{domain.ErrNotFound, locked} {
-		if got := again(e, false); got.Message != e.Message {
+		if got := again(e, plainCall); got.Message != e.Message {
 			t.Errorf("%s became %s", e.Message, got.Message)
 		}
 	}

@@ -39,7 +39,7 @@ func (a *API) forceError(_ route, c *call) error {
 		return nil
 	}
 	if force, known := forcedErrors[asked[0]]; known && len(asked) == 1 {
-		e := *again(worded(force(a, c)), c.keyed())
+		e := *again(worded(force(a, c)), aCall(c.keyed()))
 		e.Message += " (Forced by " + forcedErrorHeader + ".)"
 		e.Again, e.Err = false, errForced // the message is whole
 		return &e

@@ -29,7 +29,7 @@ func NotYet(ids ports.Identifiers, perAddress domain.RateLimit, pages ...string)
 			_, _ = io.WriteString(w, "This page cannot be shown at the moment. Try again in a few seconds.\n")
 			return
 		}
-		e = again(e, r.Header.Get("Idempotency-Key") != "")
+		e = again(e, aCall(r.Header.Get("Idempotency-Key") != ""))
 		setAllowance(header, ports.Allowance{Limit: perAddress, Remaining: perAddress.Limit, Reset: perAddress.Window})
 		header.Set("Content-Type", web.JSONType)
 		w.WriteHeader(web.Status(e.Kind))

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"fmt"
 	"maps"
 
 	"waybill/adapters/web"
@@ -18,9 +19,26 @@ var remedies = map[string]string{
 	domain.CodeWebhookEndpointLimit:     "Each running waybill listen counts as one. Delete one, or end a waybill listen, first.",
 }
 
+// ofTheKey are the messages of what concerns the Idempotency-Key, which only this API
+// knows by that name.
+var ofTheKey = map[string]func(*domain.Error) string{
+	domain.CodeIdempotencyConflict: func(e *domain.Error) string {
+		return fmt.Sprintf("This Idempotency-Key was used at %s for a different request. Use a new key for a new request.",
+			e.Details["first_used_at"])
+	},
+	domain.CodeIdempotencyInProgress: func(*domain.Error) string {
+		return "The first request with this Idempotency-Key has not finished. Wait, then send the identical request again."
+	},
+}
+
 // worded is an error with the remedy of its code, and of the code of each item of a
 // bulk.
 func worded(e *domain.Error) *domain.Error {
+	if message, known := ofTheKey[e.Code]; known {
+		said := *e // an error may be shared
+		said.Message = message(e)
+		return &said
+	}
 	items, ofBulk := e.Details["errors"].([]map[string]any)
 	if remedies[e.Code] == "" && !ofBulk {
 		return e

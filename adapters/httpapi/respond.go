@@ -108,7 +108,7 @@ func (a *API) fail(c *call, err error) {
 	if !forced {
 		e = worded(e)
 	}
-	e = again(e, c.keyed())
+	e = again(e, aCall(c.keyed()))
 	if e.RetryAfter > 0 {
 		c.Writer.Header().Set("Retry-After", web.Seconds(e.RetryAfter, 1))
 	}

@@ -25,7 +25,7 @@ func TestTailPrintsThePayloadsOfTheFeed(t *testing.T) {
 	fresh := start(t, nil, "tail", "events", "--data-dir", dir, "--type", "delivery.failed")
 	of := start(t, nil, "tail", "events", "--data-dir", dir, "--delivery", before, "--since", "1d")
 	eventually(t, "what was before is told", func() bool { return all.stdout.String() != "" && of.stdout.String() != "" })
-	eventually(t, "it follows", func() bool { return strings.HasPrefix(fresh.stderr.String(), "Following events from ") })
+	eventually(t, "it tails", func() bool { return strings.HasPrefix(fresh.stderr.String(), "Tailing events from ") })
 	v := inDir[triggered](t, dir, "trigger", "failed_at_pickup", "--step-seconds", "1", "--wait")
 	eventually(t, "all is told", func() bool {
 		return strings.Count(all.stdout.String(), "\n") == 4 && strings.Count(fresh.stdout.String(), "\n") == 1
@@ -94,7 +94,7 @@ func TestTailPrintsEachAttemptOnce(t *testing.T) {
 	eventually(t, "it looks", func() bool { return strings.Contains(r.stderr.String(), "There is no webhook endpoint yet") })
 	endpoint := register(receiver.URL)
 	only := start(t, nil, "tail", "attempts", "--data-dir", dir, "--endpoint", endpoint, "--json")
-	eventually(t, "it follows", func() bool { return strings.Contains(only.stderr.String(), "Following attempts; ") })
+	eventually(t, "it tails", func() bool { return strings.Contains(only.stderr.String(), "Tailing attempts; ") })
 	delivery := inDir[triggered](t, dir, "trigger", "manual").Delivery.ID
 	eventually(t, "both attempts are told", func() bool {
 		return strings.Count(r.stdout.String(), "\n") == 2 && strings.Count(only.stdout.String(), "\n") == 2

@@ -76,11 +76,13 @@ func get(path string) apiCall {
 
 // post is a call that happens once, however often it is sent; without a key it
 // must be one that changes nothing.
-func post(path, key string, body any) (apiCall, error) {
-	encoded, err := json.Marshal(body)
-	return apiCall{Request: waybillapi.Request{
-		Method: http.MethodPost, Path: path, Body: json.RawMessage(encoded), IdempotencyKey: key, Repeatable: true,
-	}}, err
+func post(path, key string, body any) apiCall {
+	return apiCall{Request: waybillapi.Request{Method: http.MethodPost, Path: path, Body: body, IdempotencyKey: key, Repeatable: true}}
+}
+
+func (call apiCall) tirelessly() apiCall {
+	call.tireless = true
+	return call
 }
 
 // apiAnswer is a success.
@@ -101,12 +103,23 @@ type pageMeta struct {
 // changed reports whether there is data: there is none with 304.
 func (a *apiAnswer) changed() bool { return a.Data != nil }
 
-// decode reads what the caller is interested in.
+// decode reads what the caller is interested in; what was not changed has nothing to read.
 func (a *apiAnswer) decode(into any) error {
+	if !a.changed() {
+		return nil
+	}
 	if err := json.Unmarshal(a.Data, into); err != nil {
 		return fmt.Errorf("the answer cannot be read: %w", err)
 	}
 	return nil
+}
+
+// ask sends a call and reads its answer.
+func ask[T any](ctx context.Context, c *apiClient, call apiCall) (data T, answer apiAnswer, err error) {
+	if answer, err = c.send(ctx, call); err == nil {
+		err = answer.decode(&data)
+	}
+	return data, answer, err
 }
 
 // refusal is an error that the API answered with, and the place of the key that it
@@ -323,15 +336,15 @@ func (c *apiClient) unknownServer(status int, header http.Header) error {
 // curl is the call as a command for a shell in which the key is a variable.
 func (c *apiClient) curl(call apiCall) string {
 	command := "curl -s "
-	body, _ := call.Body.(json.RawMessage)
-	if call.Method != http.MethodGet && (call.Method != http.MethodPost || body == nil) {
+	if call.Method != http.MethodGet && (call.Method != http.MethodPost || call.Body == nil) {
 		command += "-X " + call.Method + " "
 	}
 	lines := []string{command + term.ShellQuoted(c.baseURL+call.Path), `-H "Authorization: Bearer $WAYBILL_TEST_KEY"`}
 	if call.IdempotencyKey != "" {
 		lines = append(lines, `-H "Idempotency-Key: `+call.IdempotencyKey+`"`)
 	}
-	if body != nil {
+	if call.Body != nil {
+		body, _ := json.Marshal(call.Body) // as it is sent; what cannot be encoded is refused then
 		lines = append(lines, `-H "Content-Type: application/json"`, "-d "+term.ShellQuoted(string(body)))
 	}
 	return strings.Join(lines, " \\\n  ")

@@ -92,10 +92,7 @@ func TestACallIsRepeatedTheSameUntilItSucceeds(t *testing.T) {
 				client.answered.Store(true)
 				var told []string
 				client.notice = func(why string) { told = append(told, why) }
-				call, err := post("/deliveries/bulk", "key-0001", waybillapi.BulkRequest{Deliveries: []waybillapi.DeliveryRequest{demoOrder(1)}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				call := post("/deliveries/bulk", "key-0001", waybillapi.BulkRequest{Deliveries: []waybillapi.DeliveryRequest{demoOrder(1)}})
 				begun := time.Now()
 				answer, err := client.send(t.Context(), call)
 				if err != nil || answer.status != 201 || string(answer.Data) != `{"id":"x"}` {

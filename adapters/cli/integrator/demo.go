@@ -96,7 +96,7 @@ func (p *Commands) playOne(ctx context.Context, c *apiClient, plan domain.Plan) 
 	run, order := settings.RandomHex()[:12], demoOrder(0)
 	var v demoView
 
-	answer, err := p.play(ctx, c, "1. What does it cost? This reserves nothing.", "/quotes", "", waybillapi.QuoteRequest{
+	quote, answer, err := play[waybillapi.Quote](ctx, p, c, "1. What does it cost? This reserves nothing.", "/quotes", "", waybillapi.QuoteRequest{
 		Pickup:      &waybillapi.Point{Latitude: order.Pickup.Latitude, Longitude: order.Pickup.Longitude},
 		Dropoff:     waybillapi.Point{Latitude: order.Recipient.Address.Latitude, Longitude: order.Recipient.Address.Longitude},
 		VehicleType: order.VehicleType,
@@ -104,12 +104,8 @@ func (p *Commands) playOne(ctx context.Context, c *apiClient, plan domain.Plan) 
 	if err != nil {
 		return err
 	}
-	price, err := priced(answer)
-	if err != nil {
-		return err
-	}
 	v.Quote = answer.Data
-	p.Say(answered(answer, price))
+	p.Say(answered(answer, priced(quote)))
 
 	receiver, stopReceiving, err := p.receive(ctx, c)
 	if err != nil {
@@ -117,25 +113,18 @@ func (p *Commands) playOne(ctx context.Context, c *apiClient, plan domain.Plan) 
 	}
 	defer stopReceiving()
 
-	answer, err = p.play(ctx, c, "3. Book it. The same call again gets the same answer, and books nothing twice.", "/deliveries",
-		"demo-"+run+"-book", order)
+	d, answer, err := play[waybillapi.Delivery](ctx, p, c, "3. Book it. The same call again gets the same answer, and books nothing twice.",
+		"/deliveries", "demo-"+run+"-book", order)
 	if err != nil {
-		return err
-	}
-	var d waybillapi.Delivery
-	if err := answer.decode(&d); err != nil {
 		return err
 	}
 	p.Say(answered(answer, d.ID+" is "+string(d.Status)+", reference "+d.Reference))
 	p.Say("  Its recipient follows it in a browser: " + d.TrackingURL)
 	receiver.follow(d.ID)
 
-	answer, err = p.play(ctx, c, "4. Let a scenario move it: "+string(plan.Scenario)+".", "/test-helpers/deliveries/"+d.ID+"/simulation",
-		"demo-"+run+"-move", newSandboxRequest(plan))
+	d, answer, err = play[waybillapi.Delivery](ctx, p, c, "4. Let a scenario move it: "+string(plan.Scenario)+".",
+		"/test-helpers/deliveries/"+d.ID+"/simulation", "demo-"+run+"-move", newSandboxRequest(plan))
 	if err != nil {
-		return err
-	}
-	if err := answer.decode(&d); err != nil {
 		return err
 	}
 	p.Say(answered(answer, simulated(d)))
@@ -172,14 +161,11 @@ func (p *Commands) playOne(ctx context.Context, c *apiClient, plan domain.Plan) 
 }
 
 // play shows a call that creates or moves something, and makes it.
-func (p *Commands) play(ctx context.Context, c *apiClient, title, path, key string, body any) (apiAnswer, error) {
-	call, err := post(path, key, body)
-	if err != nil {
-		return apiAnswer{}, err
-	}
+func play[T any](ctx context.Context, p *Commands, c *apiClient, title, path, key string, body any) (T, apiAnswer, error) {
+	call := post(path, key, body)
 	p.Say("", title, "", indented(c.curl(call)), "")
-	answer, err := c.send(ctx, call)
-	return answer, interrupted(ctx, err, "the call may have been answered or not; paste it to see")
+	data, answer, err := ask[T](ctx, c, call)
+	return data, answer, interrupted(ctx, err, "the call may have been answered or not; paste it to see")
 }
 
 // followAloud shows the calls that read a delivery, and each event of it.
@@ -196,16 +182,12 @@ func answered(a apiAnswer, what string) string {
 }
 
 // priced is a quote in words.
-func priced(a apiAnswer) (string, error) {
-	var q waybillapi.Quote
-	if err := a.decode(&q); err != nil {
-		return "", err
-	}
+func priced(q waybillapi.Quote) string {
 	price := "a price is made by hand"
 	if q.Fee != nil {
 		price = fmt.Sprintf("%.2f %s", *q.Fee, q.Currency)
 	}
-	return fmt.Sprintf("%s, %v km (%s)", price, q.DistanceKm, q.DistanceSource), nil
+	return fmt.Sprintf("%s, %v km (%s)", price, q.DistanceKm, q.DistanceSource)
 }
 
 // simulated is a simulation in words.

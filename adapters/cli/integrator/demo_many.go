@@ -43,9 +43,7 @@ func (p *Commands) bookMany(ctx context.Context, c *apiClient, count int, plan *
 		orders = append(orders, order)
 	}
 	batches := slices.Collect(slices.Chunk(orders, domain.MaxBulkItems))
-	if err := p.showBulk(c, run, len(orders), len(batches), orders[0]); err != nil {
-		return err
-	}
+	p.showBulk(c, run, len(orders), len(batches), orders[0])
 	b := &booking{client: c, run: run, progress: p.Progress("booking", count), why: map[string]string{}, view: ManyView{
 		Deliveries: count, Failures: map[string]int{}, Prefix: run,
 	}}
@@ -71,12 +69,9 @@ func (p *Commands) bookMany(ctx context.Context, c *apiClient, count int, plan *
 }
 
 // showBulk shows one of the requests, with one delivery in it.
-func (p *Commands) showBulk(c *apiClient, run string, count, requests int, first waybillapi.DeliveryRequest) error {
+func (p *Commands) showBulk(c *apiClient, run string, count, requests int, first waybillapi.DeliveryRequest) {
 	first.ExternalID = "" // a second one would be refused
-	call, err := post("/deliveries/bulk", run+"-example", waybillapi.BulkRequest{Deliveries: []waybillapi.DeliveryRequest{first}})
-	if err != nil {
-		return err
-	}
+	call := post("/deliveries/bulk", run+"-example", waybillapi.BulkRequest{Deliveries: []waybillapi.DeliveryRequest{first}})
 	title := fmt.Sprintf("One request like this one, with %d deliveries:", count)
 	if requests > 1 {
 		title = fmt.Sprintf("%d requests like this one, each under its own Idempotency-Key and with up to %d deliveries:", requests,
@@ -87,7 +82,6 @@ func (p *Commands) showBulk(c *apiClient, run string, count, requests int, first
 		p.Say("It can be pasted into a shell, after:  " + c.preparation)
 	}
 	p.Say("", indented(c.curl(call)), "")
-	return nil
 }
 
 // booking is many deliveries on their way.
@@ -129,16 +123,9 @@ func (b *booking) bookAll(ctx context.Context, batches [][]waybillapi.DeliveryRe
 }
 
 func (b *booking) book(ctx context.Context, n int, orders []waybillapi.DeliveryRequest) error {
-	call, err := post("/deliveries/bulk", b.run+"-"+strconv.Itoa(n+1), waybillapi.BulkRequest{Deliveries: orders})
+	call := post("/deliveries/bulk", b.run+"-"+strconv.Itoa(n+1), waybillapi.BulkRequest{Deliveries: orders})
+	booked, _, err := ask[waybillapi.BulkOutcome](ctx, b.client, call)
 	if err != nil {
-		return err
-	}
-	answer, err := b.client.send(ctx, call)
-	if err != nil {
-		return err
-	}
-	var booked waybillapi.BulkOutcome
-	if err := answer.decode(&booked); err != nil {
 		return err
 	}
 	b.mu.Lock()

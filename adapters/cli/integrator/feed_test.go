@@ -69,7 +69,7 @@ func tailing(t *testing.T, f *feed, lasting time.Duration) string {
 	p := playing(&term.Program{Stdout: &stdout, Stderr: io.Discard, AsJSON: true})
 	ctx, stop := leaving(t, lasting)
 	defer stop()
-	if err := p.followFeed(ctx, clientOf(f.RoundTrip), url.Values{}, 0); quietly(ctx, err) != nil {
+	if err := p.tailFeed(ctx, clientOf(f.RoundTrip), url.Values{}, 0); quietly(ctx, err) != nil {
 		t.Fatal(err)
 	}
 	return stdout.String()

@@ -46,15 +46,12 @@ func (c *apiClient) follow(ctx context.Context, id string, tell func(waybillapi.
 	var due time.Time
 	look, told, pause := get("/deliveries/"+id), 0, soonestLook
 	for {
-		answer, err := c.send(ctx, look)
+		delivery, answer, err := ask[waybillapi.Delivery](ctx, c, look)
 		if err != nil {
 			return f, err
 		}
 		if answer.changed() {
-			f.delivery, f.raw = waybillapi.Delivery{}, answer.Data
-			if err := answer.decode(&f.delivery); err != nil {
-				return f, err
-			}
+			f.delivery, f.raw = delivery, answer.Data
 			if told, err = c.tellNew(ctx, &f, told, tell); err != nil {
 				return f, err
 			}
@@ -79,11 +76,8 @@ func (c *apiClient) follow(ctx context.Context, id string, tell func(waybillapi.
 
 // tellNew reads the timeline and tells what comes after what was told.
 func (c *apiClient) tellNew(ctx context.Context, f *followed, told int, tell func(waybillapi.DeliveryEvent)) (int, error) {
-	answer, err := c.send(ctx, get("/deliveries/"+f.delivery.ID+"/events"))
-	if err != nil {
-		return told, err
-	}
-	if err := answer.decode(&f.events); err != nil {
+	var err error
+	if f.events, _, err = ask[[]json.RawMessage](ctx, c, get("/deliveries/"+f.delivery.ID+"/events")); err != nil {
 		return told, err
 	}
 	for _, raw := range f.events {

@@ -151,11 +151,7 @@ func (s *listening) run(ctx context.Context) error {
 	l := newWebhookListener(s.client, s.types)
 	l.deliver, l.attempted, l.expired = s.deliver, s.tell, s.tellExpired
 	s.listener = l
-	call, err := l.registration()
-	if err != nil {
-		return err
-	}
-	if _, err := l.register(ctx, call); err != nil {
+	if _, err := l.register(ctx, l.registration()); err != nil {
 		return interrupted(ctx, err, "the listener may be there; it ends by itself within a minute")
 	}
 	defer s.end(ctx)
@@ -173,12 +169,8 @@ func (s *listening) run(ctx context.Context) error {
 
 // owner is whose events these are, in words.
 func (s *listening) owner(ctx context.Context) (string, error) {
-	answer, err := s.client.send(ctx, get("/api-key"))
+	key, answer, err := ask[waybillapi.APIKeyInfo](ctx, s.client, get("/api-key"))
 	if err != nil {
-		return "", err
-	}
-	var key waybillapi.APIKeyInfo
-	if err := answer.decode(&key); err != nil {
 		return "", err
 	}
 	s.skew = skewOf(answer.serverAt)
@@ -217,7 +209,7 @@ func (s *listening) tellReady(owner string) {
 	defer s.mu.Unlock()
 	s.last = time.Now()
 	if s.p.AsJSON {
-		s.encode(ReadyLine{"ready", l.ID, l.Secret, s.matched(), s.client.baseURL, s.forwardTo})
+		s.p.sayRecord(ReadyLine{"ready", l.ID, l.Secret, s.matched(), s.client.baseURL, s.forwardTo})
 		return
 	}
 	if s.printSecret {
@@ -238,7 +230,7 @@ func (s *listening) tellExpired() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.p.AsJSON {
-		s.encode(ReadyLine{"ready", l.ID, l.Secret, s.matched(), s.client.baseURL, s.forwardTo})
+		s.p.sayRecord(ReadyLine{"ready", l.ID, l.Secret, s.matched(), s.client.baseURL, s.forwardTo})
 		return
 	}
 	s.message("The listener had expired: the sandbox had not heard of it for a minute. A new one is there, with the same secret.",

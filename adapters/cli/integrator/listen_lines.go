@@ -50,7 +50,7 @@ func (s *listening) tell(w *incomingWebhook, r domain.WebhookResult) {
 		if s.forwardTo == "" {
 			line.StatusCode = 0 // nobody answered
 		}
-		s.encode(line)
+		s.p.sayRecord(line)
 		return
 	}
 	outcome := "received"
@@ -74,10 +74,11 @@ func aboutEvent(kind, delivery string) string {
 		cmp.Or(term.PlainText(delivery), "-"))
 }
 
-func (s *listening) encode(line any) {
-	encoder := json.NewEncoder(s.p.Stdout)
+// sayRecord is a line of JSON for a script.
+func (p *Commands) sayRecord(record any) {
+	encoder := json.NewEncoder(p.Stdout)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(line) // a closed pipe ends the program by itself
+	_ = encoder.Encode(record) // a closed pipe ends the program by itself
 }
 
 // outcome is the status, or why there is none.

@@ -24,7 +24,7 @@ const tailEvery = 500 * time.Millisecond
 const keptDays = int(domain.RecoverableFor / (24 * time.Hour))
 
 func (p *Commands) tail() *cobra.Command {
-	return term.Group("tail", "Follow what happens in a sandbox: events, or attempts to send them", p.tailEvents(), p.tailAttempts())
+	return term.Group("tail", "Tail what happens in a sandbox: events, or attempts to send them", p.tailEvents(), p.tailAttempts())
 }
 
 func (p *Commands) tailEvents() *cobra.Command {
@@ -33,8 +33,8 @@ func (p *Commands) tailEvents() *cobra.Command {
 		since, kind, delivery string
 	)
 	cmd := &cobra.Command{
-		Use: "events", Short: "Follow the feed of events",
-		Long: "Follow the feed of events, from now on or from some time ago, until Ctrl-C. With --json each line\n" +
+		Use: "events", Short: "Tail the feed of events",
+		Long: "Tail the feed of events, from now on or from some time ago, until Ctrl-C. With --json each line\n" +
 			"is the payload of an event, as webhooks carry it.\n\nTypes: " + term.Joined(domain.DeliveryEventTypes()),
 		Example: `  waybill tail events
   waybill tail events --since 1h --type delivery.failed
@@ -68,7 +68,7 @@ func (p *Commands) tailEvents() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return quietly(cmd.Context(), p.followFeed(cmd.Context(), c, query, back))
+			return quietly(cmd.Context(), p.tailFeed(cmd.Context(), c, query, back))
 		},
 	}
 	cmd.Flags().StringVar(&since, "since", "", "how long ago to begin, such as 90s, 2h or 30d (without it: now)")
@@ -92,20 +92,20 @@ func (c *apiClient) serverNow(ctx context.Context) (time.Time, error) {
 	return time.Now().Add(skewOf(answer.serverAt)), err
 }
 
-// followFeed prints events until ctx ends. Where it is in the feed it keeps
+// tailFeed prints events until ctx ends. Where it is in the feed it keeps
 // through outages, so that none is missed or printed twice.
-func (p *Commands) followFeed(ctx context.Context, c *apiClient, query url.Values, back time.Duration) error {
+func (p *Commands) tailFeed(ctx context.Context, c *apiClient, query url.Values, back time.Duration) error {
 	now, err := c.serverNow(ctx)
 	if err != nil {
 		return err
 	}
 	began := domain.FormatTime(now.Add(-back))
 	query.Set("created_after", began)
-	fmt.Fprintln(p.Stderr, "Following events from "+began+" on; Ctrl-C ends it.")
-	look := apiCall{tireless: true}
+	fmt.Fprintln(p.Stderr, "Tailing events from "+began+" on; Ctrl-C ends it.")
+	look := get("").tirelessly()
 	for {
-		look.Request = get("/events?" + query.Encode()).Request
-		answer, err := c.send(ctx, look)
+		look.Path = "/events?" + query.Encode()
+		events, answer, err := ask[[]json.RawMessage](ctx, c, look)
 		if waybillapi.HasCode(err, waybillapi.CodeCursorExpired) {
 			fmt.Fprintln(p.Stderr, "The events from where this was are gone; beginning again at "+began+", so that some may come twice.")
 			query.Del("cursor")
@@ -116,12 +116,6 @@ func (p *Commands) followFeed(ctx context.Context, c *apiClient, query url.Value
 			return err
 		}
 		look.known = answer.etag
-		var events []json.RawMessage
-		if answer.changed() {
-			if err := answer.decode(&events); err != nil {
-				return err
-			}
-		}
 		for _, e := range events {
 			p.printEvent(e)
 		}

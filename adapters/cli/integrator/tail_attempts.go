@@ -38,8 +38,8 @@ func (p *Commands) tailAttempts() *cobra.Command {
 		endpoint string
 	)
 	cmd := &cobra.Command{
-		Use: "attempts", Short: "Follow the attempts to send webhooks to endpoints",
-		Long: "Follow the attempts to send webhooks to endpoints, all of them or one, from now on and until Ctrl-C.\n" +
+		Use: "attempts", Short: "Tail the attempts to send webhooks to endpoints",
+		Long: "Tail the attempts to send webhooks to endpoints, all of them or one, from now on and until Ctrl-C.\n" +
 			"Those of waybill listen are shown by itself.",
 		Example: `  waybill tail attempts
   waybill tail attempts --endpoint whe_0198f3a27c4e7b1d9a6e5c2f10d3b847 --json`,
@@ -128,7 +128,7 @@ func (f *attemptTail) run(ctx context.Context) error {
 			f.print(fresh)
 		}
 		if first && !f.lonely {
-			fmt.Fprintln(f.p.Stderr, "Following attempts; Ctrl-C ends it.")
+			fmt.Fprintln(f.p.Stderr, "Tailing attempts; Ctrl-C ends it.")
 		}
 		if !sleep(ctx, max(attemptsEvery, time.Duration(1+2*len(endpoints))*callEvery)) {
 			return nil
@@ -140,12 +140,9 @@ func (f *attemptTail) endpoints(ctx context.Context) ([]string, error) {
 	if f.endpoint != "" {
 		return []string{f.endpoint}, nil
 	}
-	answer, err := f.client.send(ctx, f.call("/webhook-endpoints?limit="+strconv.Itoa(domain.MaxWebhookEndpoints)))
+	call := get("/webhook-endpoints?limit=" + strconv.Itoa(domain.MaxWebhookEndpoints)).tirelessly()
+	found, _, err := ask[[]waybillapi.WebhookEndpoint](ctx, f.client, call)
 	if err != nil {
-		return nil, err
-	}
-	var found []waybillapi.WebhookEndpoint
-	if err := answer.decode(&found); err != nil {
 		return nil, err
 	}
 	var ids []string
@@ -155,12 +152,6 @@ func (f *attemptTail) endpoints(ctx context.Context) ([]string, error) {
 		}
 	}
 	return ids, nil
-}
-
-func (f *attemptTail) call(path string) apiCall {
-	call := get(path)
-	call.tireless = true
-	return call
 }
 
 // forget drops what was seen of endpoints that are gone.
@@ -228,12 +219,8 @@ func (f *attemptTail) list(ctx context.Context, path string) ([]waybillapi.Webho
 	var all []waybillapi.WebhookDelivery
 	cursor := ""
 	for range mostPages {
-		answer, err := f.client.send(ctx, f.call(path+cursor))
+		found, answer, err := ask[[]waybillapi.WebhookDelivery](ctx, f.client, get(path+cursor).tirelessly())
 		if err != nil {
-			return nil, err
-		}
-		var found []waybillapi.WebhookDelivery
-		if err := answer.decode(&found); err != nil {
 			return nil, err
 		}
 		for _, d := range found {
@@ -251,12 +238,8 @@ func (f *attemptTail) list(ctx context.Context, path string) ([]waybillapi.Webho
 
 // attempts are those of a webhook that were not printed.
 func (f *attemptTail) attempts(ctx context.Context, endpoint string, s *seenWebhook) ([]AttemptRecord, error) {
-	answer, err := f.client.send(ctx, f.call("/webhook-deliveries/"+s.ID+"/attempts"))
+	made, _, err := ask[[]json.RawMessage](ctx, f.client, get("/webhook-deliveries/"+s.ID+"/attempts").tirelessly())
 	if err != nil {
-		return nil, err
-	}
-	var made []json.RawMessage
-	if err := answer.decode(&made); err != nil {
 		return nil, err
 	}
 	var fresh []AttemptRecord
@@ -295,9 +278,7 @@ func (l *attemptLog) prune(recent []waybillapi.WebhookDelivery, present map[stri
 func (f *attemptTail) print(fresh []AttemptRecord) {
 	for _, r := range fresh {
 		if f.p.AsJSON {
-			encoder := json.NewEncoder(f.p.Stdout)
-			encoder.SetEscapeHTML(false)
-			_ = encoder.Encode(r) // a closed pipe ends the program by itself
+			f.p.sayRecord(r)
 			continue
 		}
 		fmt.Fprintln(f.p.Stdout, r.line())

@@ -77,22 +77,15 @@ type triggerView struct {
 // startScenario books a delivery where none is named, lets the scenario move
 // it, and tells what will happen when.
 func (p *Commands) startScenario(ctx context.Context, c *apiClient, on string, plan domain.Plan, wait bool) error {
-	call, err := post("/test-helpers/deliveries/"+on+"/simulation", "trigger-"+settings.RandomHex()[:12], newSandboxRequest(plan))
+	call := post("/test-helpers/deliveries/"+on+"/simulation", "trigger-"+settings.RandomHex()[:12], newSandboxRequest(plan))
 	if on == "" {
 		order := demoOrder(0)
 		order.Sandbox = newSandboxRequest(plan)
-		call, err = post("/deliveries", call.IdempotencyKey, order)
+		call = post("/deliveries", call.IdempotencyKey, order)
 	}
-	if err != nil {
-		return err
-	}
-	answer, err := c.send(ctx, call)
+	d, answer, err := ask[waybillapi.Delivery](ctx, c, call)
 	if err != nil {
 		return interrupted(ctx, err, "the scenario may have been started or not")
-	}
-	var d waybillapi.Delivery
-	if err := answer.decode(&d); err != nil {
-		return err
 	}
 	v := triggerView{Delivery: answer.Data, Steps: stepsOf(d, plan)}
 	if !p.AsJSON {
@@ -152,8 +145,7 @@ func (p *Commands) sayHowToFollow(c *apiClient, d waybillapi.Delivery) {
 	}
 	p.Say("", title, "", indented(c.curl(get("/deliveries/"+d.ID+"/events"))))
 	if d.Simulation.Status == waybillapi.SimulationStatusIdle {
-		// it encodes
-		move, _ := post("/test-helpers/deliveries/"+d.ID+"/transition", "",
+		move := post("/test-helpers/deliveries/"+d.ID+"/transition", "",
 			waybillapi.TransitionRequest{Status: waybillapi.TransitionTargetAssigned})
 		p.Say("", "Move it:", "", indented(c.curl(move)))
 	}

@@ -78,7 +78,7 @@ func newWebhookListener(c *apiClient, types []string) *webhookListener {
 }
 
 // registration is the call that begins a listener.
-func (l *webhookListener) registration() (apiCall, error) {
+func (l *webhookListener) registration() apiCall {
 	var body waybillapi.WebhookListenerRequest
 	for _, pattern := range l.types {
 		body.EventTypes = append(body.EventTypes, waybillapi.EventPattern(pattern))
@@ -88,12 +88,8 @@ func (l *webhookListener) registration() (apiCall, error) {
 
 // register begins a listener; from then on its events are kept for it.
 func (l *webhookListener) register(ctx context.Context, call apiCall) (apiAnswer, error) {
-	answer, err := l.client.send(ctx, call)
+	made, answer, err := ask[waybillapi.WebhookListenerSecret](ctx, l.client, call)
 	if err != nil {
-		return answer, err
-	}
-	var made waybillapi.WebhookListenerSecret
-	if err := answer.decode(&made); err != nil {
 		return answer, err
 	}
 	if _, err := domain.ParseID(domain.PrefixWebhookEndpoint, made.ID); err != nil || !isSigningSecret(made.Secret) {
@@ -177,22 +173,13 @@ func (l *webhookListener) untold() (results []waybillapi.WebhookResult, busy boo
 // a wait: that the service is back is to be known at once.
 func (l *webhookListener) fetch(ctx context.Context, results []waybillapi.WebhookResult, wait time.Duration) ([]waybillapi.FetchedWebhook,
 	error) {
-	call := func(wait time.Duration) (apiCall, error) {
+	call := func(wait time.Duration) apiCall {
 		seconds := int(wait.Seconds())
 		return post("/webhook-listeners/"+l.now().ID+"/fetch", "", waybillapi.WebhookFetchRequest{Results: results, WaitSeconds: &seconds})
 	}
-	waiting, err := call(wait)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := l.client.attempt(ctx, waiting)
+	answer, err := l.client.attempt(ctx, call(wait))
 	if err != nil && ctx.Err() == nil && !isGone(err) {
-		insisting, encodeErr := call(0)
-		if encodeErr != nil {
-			return nil, encodeErr
-		}
-		insisting.tireless = true
-		answer, err = l.client.send(ctx, insisting)
+		answer, err = l.client.send(ctx, call(0).tirelessly())
 	}
 	if err != nil {
 		return nil, err
@@ -209,12 +196,7 @@ func (l *webhookListener) registerAgain(ctx context.Context) error {
 	if since := time.Since(l.registeredAt); since < registerEvery && !sleep(ctx, registerEvery-since) {
 		return nil
 	}
-	call, err := l.registration()
-	if err != nil {
-		return err
-	}
-	call.tireless = true
-	if _, err := l.register(ctx, call); err != nil {
+	if _, err := l.register(ctx, l.registration().tirelessly()); err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}

@@ -162,11 +162,7 @@ func listenTo(t *testing.T, h *handout, d *postings, done func() bool) *webhookL
 	t.Helper()
 	l := newWebhookListener(clientOf(h.RoundTrip), nil)
 	l.deliver = d.deliver
-	call, err := l.registration()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := l.register(t.Context(), call); err != nil {
+	if _, err := l.register(t.Context(), l.registration()); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -380,11 +376,7 @@ func TestAListenerIsNotBegunWithWhatCannotBeOne(t *testing.T) {
 		`{"id":"` + listenerID(1) + `","secret":""}`, `7`} {
 		answers, _ := script(func() *http.Response { return reply(201, data) })
 		l := newWebhookListener(clientOf(answers), nil)
-		call, err := l.registration()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := l.register(t.Context(), call); err == nil {
+		if _, err := l.register(t.Context(), l.registration()); err == nil {
 			t.Errorf("%s was taken", data)
 		}
 	}

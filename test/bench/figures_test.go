@@ -59,7 +59,7 @@ func TestWhatATrialIsComparedWithIsMeasuredToo(t *testing.T) {
 	}
 }
 
-func TestTrialsOfTwoBuildsTakeTurnsAndAreComparedRoundByRound(t *testing.T) {
+func TestTrialsOfTwoBuildsAlternateAndAreComparedRoundByRound(t *testing.T) {
 	t.Parallel()
 	counted := []figure{{name: "count", of: func(o outcome) float64 { return float64(o.Count) }}}
 	own, long := &trial{name: "a", figures: counted}, &trial{name: "large", once: true, figures: counted}

@@ -96,11 +96,12 @@ func (p *Commands) playOne(ctx context.Context, c *apiClient, plan domain.Plan) 
 	run, order := settings.RandomHex()[:12], demoOrder(0)
 	var v demoView
 
-	quote, answer, err := play[waybillapi.Quote](ctx, p, c, "1. What does it cost? This reserves nothing.", "/quotes", "", waybillapi.QuoteRequest{
+	trip := waybillapi.QuoteRequest{
 		Pickup:      &waybillapi.Point{Latitude: order.Pickup.Latitude, Longitude: order.Pickup.Longitude},
 		Dropoff:     waybillapi.Point{Latitude: order.Recipient.Address.Latitude, Longitude: order.Recipient.Address.Longitude},
 		VehicleType: order.VehicleType,
-	})
+	}
+	quote, answer, err := play[waybillapi.Quote](ctx, p, c, "1. What does it cost? This reserves nothing.", "/quotes", "", trip)
 	if err != nil {
 		return err
 	}

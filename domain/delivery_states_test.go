@@ -228,7 +228,7 @@ func TestAStepNeverTakesATimelineBack(t *testing.T) {
 	}
 }
 
-func TestTheTableIsACopyNobodyCanBend(t *testing.T) {
+func TestTheTableIsReturnedAsACopy(t *testing.T) {
 	t.Parallel()
 	table := domain.Transitions()
 	if len(table) != len(rules) {

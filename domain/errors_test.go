@@ -58,7 +58,7 @@ func TestAnErrorKeepsItsCauseForTheLogOnly(t *testing.T) {
 	}
 }
 
-func TestAnErrorNobodyClassifiedIsInternal(t *testing.T) {
+func TestAnErrorWithoutAKindIsInternal(t *testing.T) {
 	t.Parallel()
 	if (&domain.Error{}).Kind != domain.KindInternal {
 		t.Error("the zero kind blames the caller")

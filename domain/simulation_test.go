@@ -161,7 +161,7 @@ func TestASimulationStartsFromBookedOnly(t *testing.T) {
 		"SIMULATION_NOT_APPLICABLE")
 }
 
-func TestWhatRunsIsMovedByNobodyElse(t *testing.T) {
+func TestARunningSimulationAloneMovesItsDelivery(t *testing.T) {
 	t.Parallel()
 	for _, by := range []domain.Actor{domain.ActorHelper, domain.ActorPlatform} {
 		d := simulated(t, domain.ScenarioDelivered, 60)

@@ -144,7 +144,7 @@ func TestAnEndpointIsDisabledByGoneOrByDaysOfFailure(t *testing.T) {
 	}
 }
 
-func TestWhoAsksForAnAttemptNeedNotWaitForTheProbe(t *testing.T) {
+func TestAnAttemptThatACallerAskedForDoesNotWaitForTheProbe(t *testing.T) {
 	t.Parallel()
 	closed, open := failing(9, noon), failing(10, noon)
 	if closed.Hurry(noon) || closed.OpenUntil != nil {

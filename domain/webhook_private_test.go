@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestWhoDevelopsIsToldWhenPrivateAddressesAreTaken(t *testing.T) {
+func TestADeveloperIsToldWhenPrivateAddressesAreTaken(t *testing.T) {
 	t.Parallel()
 	for url, private := range map[string]bool{
 		"http://127.0.0.1:3000/hooks": true, "http://localhost:3000/hooks": true, "https://192.168.0.7/hooks": true,

@@ -68,7 +68,7 @@ func TestOnlyThisEdgeKnowsTheKeyByItsHeader(t *testing.T) {
 	}
 }
 
-func TestWhoSendsNoIdempotencyKeyIsNotToldToSendItAgain(t *testing.T) {
+func TestARequestWithoutAnIdempotencyKeyIsNotToldToSendItAgain(t *testing.T) {
 	t.Parallel()
 	for e, when := range map[*domain.Error]string{
 		domain.QuoteUnavailable(nil): "Try again in a moment.", domain.ServiceUnavailable(nil): "Try again in a few seconds.",

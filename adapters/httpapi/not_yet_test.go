@@ -15,7 +15,7 @@ type sameID struct{ ports.Identifiers }
 
 func (sameID) ID(p domain.Prefix) domain.ID { return domain.ID(p) + "1" }
 
-func TestWhoComesBeforeTheDatabaseIsToldToComeBack(t *testing.T) {
+func TestACallerBeforeTheDatabaseIsThereIsToldToComeBack(t *testing.T) {
 	t.Parallel()
 	const page, again = "This page cannot be shown", sameAgain + " in a few seconds."
 	for _, c := range []struct {

@@ -13,7 +13,7 @@ import (
 	"waybill/domain"
 )
 
-func TestWhoFollowsARequestIsToldItsPatternAndItsEnd(t *testing.T) {
+func TestTracingIsToldThePatternOfARequestAndItsEnd(t *testing.T) {
 	t.Parallel()
 	type key struct{}
 	var told []any
@@ -39,7 +39,7 @@ func TestWhoFollowsARequestIsToldItsPatternAndItsEnd(t *testing.T) {
 	}
 }
 
-func TestARequestThatNobodyFollowsCostsNothing(t *testing.T) {
+func TestARequestWithoutTracingCostsNothing(t *testing.T) {
 	a := &API{}
 	c := &call{Context: &gin.Context{Request: httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)}}
 	if got := testing.AllocsPerRun(1000, func() { a.trace(c)() }); got != 0 {

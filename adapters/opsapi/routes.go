@@ -41,7 +41,7 @@ type route struct {
 
 const pickups = "/businesses/{business_id}/environments/{environment}/pickup-locations"
 
-// Whose token opens a route, beside an admin's.
+// The kinds of operators that may call a route, beside admins.
 var (
 	readers     = []domain.OperatorKind{domain.OperatorReadOnly}
 	dispatchers = []domain.OperatorKind{domain.OperatorDispatcher}

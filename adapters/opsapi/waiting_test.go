@@ -9,7 +9,7 @@ import (
 	"waybill/test/stage"
 )
 
-func TestWhoOperatesBeforeTheDatabaseIsThereIsToldToComeBack(t *testing.T) {
+func TestAnOperatorBeforeTheDatabaseIsThereIsToldToComeBack(t *testing.T) {
 	t.Parallel()
 	api := newAPI(func(o *opsapi.Options) {
 		o.Management = &opsapi.Management{Identifiers: stage.New(t).IDs}

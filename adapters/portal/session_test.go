@@ -138,7 +138,7 @@ func TestAFormComesBackAfterALostSession(t *testing.T) {
 	}
 }
 
-func TestWhatTakesAYoungSignInAsksForThePasswordAndGoesOn(t *testing.T) {
+func TestWhatTakesAFreshSignInAsksForThePasswordAndGoesOn(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	r := s.signedIn(t, s.house, domain.RoleOwner)

@@ -105,7 +105,7 @@ func medians(t *testing.T, s *scene) (ofUnknown, ofMalformed time.Duration) {
 	return unknown[rounds/2], malformed[rounds/2]
 }
 
-func TestWhoGuessesIsStoppedAndNoPageThatExistsIs(t *testing.T) {
+func TestGuessingIsStoppedAndNoPageThatExistsIs(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	const guesser, another = "192.0.2.1", "192.0.2.2"
@@ -178,7 +178,7 @@ func TestANetworkOfIPv6IsOneAddress(t *testing.T) {
 	}
 }
 
-func TestALimiterThatFailsKeepsNobodyOut(t *testing.T) {
+func TestALimiterThatFailsRefusesNoRequest(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.limiter.fails = errors.New("no answer")

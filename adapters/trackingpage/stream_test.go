@@ -87,7 +87,7 @@ func (l *listener) wantEnd(t *testing.T) {
 	}
 }
 
-func TestAChangeComesToAllWhoWatchFromOneLook(t *testing.T) {
+func TestAChangeComesToAllWatchersFromOneRead(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	d := s.book(t, domain.Sandbox, marked)

@@ -108,7 +108,7 @@ func TestEveryWayNotToBeLetIn(t *testing.T) {
 	}
 }
 
-func TestWhoCallsWhatIsNotThereIsRecognizedAndChargedOnlyForGuesses(t *testing.T) {
+func TestTheCallerOfAnUnknownPathIsRecognizedAndChargedOnlyForGuesses(t *testing.T) {
 	t.Parallel()
 	unknown := domain.MakeAPIKey(domain.Live, [32]byte{9})
 	for name, c := range map[string]struct {
@@ -248,7 +248,7 @@ func TestAFailureOfOursIsNotTheClients(t *testing.T) {
 	}
 }
 
-func TestNobodyIsLetInWhileTheLimiterFails(t *testing.T) {
+func TestNoRequestIsAdmittedWhileTheLimiterFails(t *testing.T) {
 	t.Parallel()
 	ofAddress := ports.Bucket{Scope: "address", Name: address, Limit: limits.PerAddress}
 	for name, c := range map[string]struct {

@@ -51,7 +51,7 @@ func TestAnApplicationHasNoMoreThanItsShareInFlight(t *testing.T) {
 	}
 }
 
-func TestThePermitThatBecomesFreeGoesToWhoeverWaitsLongest(t *testing.T) {
+func TestAFreePermitGoesToTheLongestWaiter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPermits(2, time.Second)
@@ -86,7 +86,7 @@ func TestThePermitThatBecomesFreeGoesToWhoeverWaitsLongest(t *testing.T) {
 	})
 }
 
-func TestNobodyWaitsForAPermitForLongerThanItsPatience(t *testing.T) {
+func TestNoCallerWaitsForAPermitForLongerThanItsPatience(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPermits(1, ListPatience)

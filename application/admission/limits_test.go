@@ -142,7 +142,7 @@ func TestTheGreatestLimitStillLetsAnswersWithoutNewsGoFree(t *testing.T) {
 	}
 }
 
-func TestAStrangerIsToldAboutItsAddressAndNotCounted(t *testing.T) {
+func TestAnUnknownCallerIsToldAboutItsAddressAndNotCounted(t *testing.T) {
 	t.Parallel()
 	g := newGate(t)
 	a, err := g.Anonymous(t.Context(), address)

@@ -25,7 +25,7 @@ func kept(t *testing.T, l *audit.Log) []domain.AuditEntry {
 	return entries
 }
 
-func TestAChangeIsKeptWithWhoMadeIt(t *testing.T) {
+func TestAChangeIsKeptWithItsActor(t *testing.T) {
 	t.Parallel()
 	s := stage.New(t)
 	l := audit.New(s.Store, s.Clock, s.IDs)

@@ -196,7 +196,7 @@ func TestWhatBookingCannotMendIsToldAtOnce(t *testing.T) {
 	}
 }
 
-func TestAnExternalIDThatIsTakenByNobodyIsAFailureOfOurs(t *testing.T) {
+func TestAnExternalIDThatIsTakenByNoDeliveryIsAnInternalError(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	bookings := mocks.NewMockBookings(gomock.NewController(t))

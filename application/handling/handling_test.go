@@ -11,7 +11,7 @@ import (
 	"waybill/test/stage"
 )
 
-func TestAnotherBusinessAndNobodyHaveNothing(t *testing.T) {
+func TestAnotherBusinessAndAnUnknownOneHaveNothing(t *testing.T) {
 	t.Parallel()
 	s := stage.New(t)
 	h := handling.New(s.Store, s.Clock, s.IDs, stage.Renderer{})

@@ -170,7 +170,7 @@ func TestARefusalIsNotToldBeforeTheKeyWasLookedUpAgain(t *testing.T) {
 	})
 }
 
-func TestWhoLosesTheRaceGetsWhatTheWinnerStored(t *testing.T) {
+func TestTheLoserOfARaceGetsWhatTheWinnerStored(t *testing.T) {
 	t.Parallel()
 	lose := func(t *testing.T, found func(*scene)) (idempotency.Result, error) {
 		s, a := newScene(t), &tries{t: t, ends: []error{ports.ErrKeyTaken}}

@@ -193,7 +193,7 @@ func TestInsistingEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestWhoLostTheRaceToARequestOfManyTransactions(t *testing.T) {
+func TestTheLoserOfARaceToARequestOfManyTransactions(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		found    domain.KeyRecord
@@ -252,7 +252,7 @@ func TestACreateWhoseKeyIsLockedForTooLongIsToldToWait(t *testing.T) {
 	}
 }
 
-func TestACreateDoesNotResumeWhatSomebodyElseBegan(t *testing.T) {
+func TestACreateDoesNotResumeAnotherRequest(t *testing.T) {
 	t.Parallel()
 	s, a := newScene(t), &tries{t: t, ends: []error{ports.ErrKeyTaken}}
 	gomock.InOrder(

@@ -60,7 +60,7 @@ func (t *table) play(test *testing.T, l *lookups.Lookups[int], from, to int) (sl
 	return time.Since(begun)
 }
 
-func TestThoseWhoAskAtOnceAreOneQuestion(t *testing.T) {
+func TestConcurrentCallersShareOneLookUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var ta table
@@ -169,7 +169,7 @@ func TestTheFirstMayLeaveAndTheOthersAreAnswered(t *testing.T) {
 	})
 }
 
-func TestNobodyWaitsBeyondTheirDeadline(t *testing.T) {
+func TestNoCallerWaitsBeyondItsDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ta := table{takes: time.Hour} // a question ends after two seconds then
@@ -191,7 +191,7 @@ func TestNobodyWaitsBeyondTheirDeadline(t *testing.T) {
 	})
 }
 
-func TestAPanicIsAFailureForThoseWhoAsked(t *testing.T) {
+func TestAPanicIsAFailureForItsCallers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := lookups.New(1000, func(context.Context, []int) ([]int, error) { panic("no such table") })

@@ -10,8 +10,8 @@ import (
 	"waybill/ports"
 )
 
-// errNobody means that there is no one to tell it to: no such person, or one who left.
-var errNobody = errors.New("there is no one to tell it to")
+// errNoRecipient means that there is no one to tell it to: no such person, or one who left.
+var errNoRecipient = errors.New("there is no one to tell it to")
 
 // compose reads the recipient and the facts of the mail as they are now.
 func (s *Sender) compose(ctx context.Context, m domain.Mail) (l ports.Letter, err error) {
@@ -21,7 +21,7 @@ func (s *Sender) compose(ctx context.Context, m domain.Mail) (l ports.Letter, er
 		l, err = s.aboutMember(ctx, m)
 	}
 	if errors.Is(err, domain.ErrNotFound) {
-		err = errNobody
+		err = errNoRecipient
 	}
 	if err != nil {
 		return l, err
@@ -40,7 +40,7 @@ func (s *Sender) aboutMember(ctx context.Context, m domain.Mail) (l ports.Letter
 		return l, err
 	}
 	if !m.TellsMember(member) {
-		return l, errNobody
+		return l, errNoRecipient
 	}
 	l = ports.Letter{Kind: m.Kind, To: member.Person.Email, Name: member.Person.Name}
 	if l.Business, err = s.business(ctx, m.BusinessID); err != nil {
@@ -72,7 +72,7 @@ func (s *Sender) addKey(ctx context.Context, l *ports.Letter, m domain.Mail) err
 		return err
 	}
 	if m.Kind == domain.MailKeyExpires && (key.RevokedAt != nil || key.ExpiresAt == nil) {
-		return errNobody // it is no news any more
+		return errNoRecipient // it is no news any more
 	}
 	app, err := s.storage.Read().Tenancy.Application(ctx, key.ApplicationID)
 	if err != nil {
@@ -161,12 +161,12 @@ func (s *Sender) invitedBy(ctx context.Context, to domain.Link) (string, error) 
 // else to the one that was joined first.
 func (s *Sender) leadsTo(ctx context.Context, tx ports.Stores, m domain.Mail, person domain.Person) (domain.Member, error) {
 	if person.State == domain.PersonDisabled {
-		return domain.Member{}, errNobody
+		return domain.Member{}, errNoRecipient
 	}
 	if m.Email == "" {
 		member, err := tx.Memberships.Member(ctx, m.BusinessID, person.ID)
 		if err == nil && (member.Membership.AcceptedAt == nil) != (m.Kind == domain.MailInvitation) {
-			err = errNobody // the person has accepted by the link on a screen and needs no invitation
+			err = errNoRecipient // the person has accepted by the link on a screen and needs no invitation
 		}
 		return member, err
 	}
@@ -184,7 +184,7 @@ func (s *Sender) leadsTo(ctx context.Context, tx ports.Stores, m domain.Mail, pe
 		}
 	}
 	if to == nil {
-		return domain.Member{}, errNobody
+		return domain.Member{}, errNoRecipient
 	}
 	return domain.Member{Person: person, Membership: *to}, nil
 }

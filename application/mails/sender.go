@@ -84,7 +84,7 @@ func (s *Sender) one(ctx context.Context, m domain.Mail) {
 	switch {
 	case err == nil:
 		m.State = domain.MailSent
-	case errors.Is(err, errNobody):
+	case errors.Is(err, errNoRecipient):
 		outcome, m.State, level = Dropped, domain.MailDropped, slog.LevelDebug
 	case errors.Is(err, ports.ErrMailRefused), !inTime:
 		outcome, m.State, level = GivenUp, domain.MailGivenUp, slog.LevelError
@@ -107,7 +107,7 @@ func (s *Sender) one(ctx context.Context, m domain.Mail) {
 	s.settle(ctx, m)
 }
 
-// attempt sends the mail, or answers errNobody where there is no one to tell it to. to is
+// attempt sends the mail, or answers errNoRecipient where there is no one to tell it to. to is
 // the recipient as far as that is known.
 func (s *Sender) attempt(ctx context.Context, m domain.Mail) (to domain.Email, err error) {
 	if !s.clock.Now().Before(m.ExpiresAt) {

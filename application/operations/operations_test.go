@@ -81,7 +81,7 @@ func stored(status domain.Status) *domain.Delivery {
 		UpdatedAt: noon.Add(-time.Hour)})
 }
 
-func TestAdvanceMovesAnybodysDeliveryUnderItsLock(t *testing.T) {
+func TestAdvanceMovesADeliveryOfAnyTenantUnderItsLock(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	gomock.InOrder(

@@ -48,7 +48,7 @@ func TestPeopleDoNotLeaveTheirBusinessWithoutAnOwner(t *testing.T) {
 	wantCode(t, "the last admin", err, domain.CodeLastOwner)
 }
 
-func TestAnOwnerReachesNobodyOfAnotherBusiness(t *testing.T) {
+func TestAnOwnerReachesNoMemberOfAnotherBusiness(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	owner := s.enter(t, s.mine, "ama@example.com", domain.RoleOwner).Actor("")

@@ -44,7 +44,7 @@ func TestAnInvitationLetsIn(t *testing.T) {
 	}
 }
 
-func TestOfManyWhoUseALinkAtOnceOneComesIn(t *testing.T) {
+func TestOfManyUsesOfALinkAtOnceOneSignsIn(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	issued := s.invite(t, command, s.mine, "ama@example.com", domain.RoleOwner)

@@ -56,8 +56,8 @@ func (a *Access) SignIn(ctx context.Context, b Browser, site domain.Site, email,
 	return entered, err
 }
 
-// nobody has an ID that no person has, to do the same reads for.
-var nobody = domain.MakeID(domain.PrefixPerson, [16]byte{})
+// unknownPerson has an ID that no person has, to do the same reads for.
+var unknownPerson = domain.MakeID(domain.PrefixPerson, [16]byte{})
 
 // candidate finds the person of a sign-in by password, and the membership. A
 // person without an accepted membership of the site comes back without a
@@ -69,7 +69,7 @@ func (a *Access) candidate(ctx context.Context, site domain.Site, email domain.E
 	}
 	person, err = a.storage.Read().Persons.FindByEmail(ctx, email)
 	if errors.Is(err, domain.ErrNotFound) {
-		person, err = domain.Person{ID: nobody}, nil
+		person, err = domain.Person{ID: unknownPerson}, nil
 	}
 	if err != nil {
 		return person, member, err

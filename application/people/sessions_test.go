@@ -18,7 +18,7 @@ var (
 	browser = people.Browser{Address: "203.0.113.7", Device: "Firefox\x00 on Linux", RequestID: "req_1"}
 )
 
-func TestWhoeverIsOutIsOutOfEveryProcessAtOnce(t *testing.T) {
+func TestAnEndedSessionIsEndedInEveryProcessAtOnce(t *testing.T) {
 	t.Parallel()
 	for what, end := range map[string]func(s *scene, e people.Entered) error{
 		"removed": func(s *scene, e people.Entered) error {
@@ -69,7 +69,7 @@ func TestWhoeverIsOutIsOutOfEveryProcessAtOnce(t *testing.T) {
 	}
 }
 
-func TestAFailureOfTheDatabaseLetsNobodyIn(t *testing.T) {
+func TestAFailureOfTheDatabaseRefusesEverySession(t *testing.T) {
 	t.Parallel()
 	ctrl := gomock.NewController(t)
 	storage, sessions, persons := mocks.NewMockStorage(ctrl), mocks.NewMockSessionReader(ctrl), mocks.NewMockPersonReader(ctrl)

@@ -93,7 +93,7 @@ func TestTablesThatAreImportedAtOnceDoubleNothing(t *testing.T) {
 	}
 }
 
-func TestAnImportForNobodyIsNotFound(t *testing.T) {
+func TestAnImportForAnUnknownBusinessIsNotFound(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	nobody := domain.Tenant{BusinessID: s.IDs.ID(domain.PrefixBusiness), Environment: domain.Live}

@@ -231,7 +231,7 @@ func TestAFormIsReadForTheFirstRequestOnly(t *testing.T) {
 	}
 }
 
-func TestManyWhoAddOnePersonAtOnceGetTheSame(t *testing.T) {
+func TestConcurrentInvitationsOfOnePersonGetTheSame(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	var all sync.WaitGroup

@@ -97,7 +97,7 @@ func TestASecondKeepsFewRecordsOfManySuccessesAndTheirWeightTellsHowMany(t *test
 	}
 }
 
-func TestAnApplicationThatFailsAllTheTimeTakesNobodyElsesRoom(t *testing.T) {
+func TestAnApplicationThatFailsAllTheTimeTakesNoOthersRoom(t *testing.T) {
 	r := record(t, requestlog.All)
 	r.note(3000, 422, "app_broken")
 	r.note(7, 422, "app_other")
@@ -218,7 +218,7 @@ func TestAModeSaysWhatIsRecorded(t *testing.T) {
 	}
 }
 
-func TestWhoHasNoKeyIsNoUsage(t *testing.T) {
+func TestARequestWithoutAKeyIsNoUsage(t *testing.T) {
 	r := record(t, requestlog.All)
 	r.Note(domain.RequestRecord{Status: 401, Route: "GET /v1/deliveries"})
 	if w := r.flush(t); len(w.records) != 1 || len(w.usage) != 0 {

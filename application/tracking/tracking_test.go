@@ -164,7 +164,7 @@ func TestWhatTheStorageCannotDoIsNotTheClients(t *testing.T) {
 	}
 }
 
-func TestWhoMissedTooOftenIsToldWhenToComeBackAndIsLookedUpWithOthers(t *testing.T) {
+func TestAnAddressWithTooManyMissesIsToldWhenToComeBackAndIsLookedUpWithOthers(t *testing.T) {
 	t.Parallel()
 	records, limiter := newRecords(), mocks.NewMockRateLimiter(gomock.NewController(t))
 	limiter.EXPECT().Take(gomock.Any(), bucket).Return(ports.Allowance{RetryAfter: 9*time.Second + time.Millisecond}, nil).Times(2)
@@ -241,7 +241,7 @@ func (w *windowless) GiveBack(context.Context, ...ports.Bucket) error {
 	return nil
 }
 
-func TestALimiterThatFailsKeepsNobodyOut(t *testing.T) {
+func TestALimiterThatFailsRefusesNoRequest(t *testing.T) {
 	t.Parallel()
 	records, limiter := newRecords(), mocks.NewMockRateLimiter(gomock.NewController(t))
 	r := sample.Reference()

@@ -28,7 +28,7 @@ func watch(t *testing.T, w *tracking.Watches, address string, r domain.Reference
 
 func silent() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-func TestOneLookIsForAllWhoWatch(t *testing.T) {
+func TestOneReadServesAllWatchers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		records, r := newRecords(), sample.Reference()
@@ -94,7 +94,7 @@ func TestAFailedDeliveryIsLookedAtLessOftenAndOneThatIsOverNotAtAll(t *testing.T
 	})
 }
 
-func TestWhoComesLaterKnowsAtOnceWhatOthersKnow(t *testing.T) {
+func TestALaterWatcherKnowsAtOnceWhatOthersKnow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		records, r := newRecords(), sample.Reference()

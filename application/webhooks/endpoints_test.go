@@ -134,7 +134,7 @@ func TestAnApplicationHasSixteenEndpointsListenersIncluded(t *testing.T) {
 	}
 }
 
-func TestNobodyElseFindsAnEndpointOrWhatWasSentToIt(t *testing.T) {
+func TestOnlyItsApplicationFindsAnEndpointAndItsWebhooks(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	id := s.add().Endpoint.ID

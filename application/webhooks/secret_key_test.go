@@ -160,7 +160,7 @@ func TestHoweverManyEndpointsThereAreAllAreSealedAnew(t *testing.T) {
 }
 
 // A process with the old key may go on for a while, and end again.
-func TestWhoIsNotChangedYetLeavesNothingBehindThatTheNewKeyDoesNotOpen(t *testing.T) {
+func TestAProcessWithTheOldKeyLeavesNothingBehindThatTheNewKeyDoesNotOpen(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	before, after := s.under("old", "new"), s.under("new", "old")

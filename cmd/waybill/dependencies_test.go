@@ -21,7 +21,7 @@ import (
 // closedPort is an address at which nothing listens.
 const closedPort = "127.0.0.1:1"
 
-func TestAServerTellsAtItsStartWhatDoesNotAnswerAndWhatNobodyCanOpen(t *testing.T) {
+func TestAServerTellsAtItsStartWhatDoesNotAnswerAndWhichAddressesCannotBeOpened(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	inDir[admin.MigrationsView](t, dir, "migrate", "up")
@@ -65,7 +65,7 @@ func TestAPricingServiceThatListensIsReady(t *testing.T) {
 	}
 }
 
-func TestWhoCannotBeReachedIsToldOnce(t *testing.T) {
+func TestAnAddressThatCannotBeReachedIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	refused := &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 5432}, Err: syscall.ECONNREFUSED}
 	for want, err := range map[string]error{

@@ -217,7 +217,7 @@ func TestTheDoctorNamesWhatIsWrongAndTheCure(t *testing.T) {
 	}
 }
 
-func TestTheDoctorWarnsOfWhatWillTroubleSomebody(t *testing.T) {
+func TestTheDoctorWarnsOfWhatWillCauseTrouble(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	inDir[admin.MigrationsView](t, dir, "migrate", "up")

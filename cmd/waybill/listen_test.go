@@ -155,7 +155,7 @@ func TestListenTellsTheSandboxWhatBecameOfIt(t *testing.T) {
 	}
 }
 
-func TestListenWithoutAProgramShowsEventsAndNobodyIsTheWiser(t *testing.T) {
+func TestListenWithoutAProgramShowsEventsAndChangesNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	startDev(t, dir)

@@ -184,7 +184,7 @@ func (c *customer) isTold(v admin.ServingView, names ...string) {
 }
 
 // The order that the settings tell of, with what customers do meanwhile.
-func TestTheSecretKeyIsChangedWithoutAnybodyNoticing(t *testing.T) {
+func TestTheSecretKeyIsChangedUnnoticed(t *testing.T) {
 	t.Parallel()
 	environ := append(served(t), "WAYBILL_WEBHOOK_ALLOW_PRIVATE=true")
 	var server, worker *running

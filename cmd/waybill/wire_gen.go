@@ -575,7 +575,7 @@ var common = wire.NewSet(
 	newBulkLease, newBulkThrottles, newNormalizer, requestLogIn, newRequestLogMode, settings.RequestLogKeeping, wire.Struct(new(parts), "*"), newProducts,
 )
 
-// What anybody sees.
+// The public pages.
 var public = wire.NewSet(tracking.New, tracking.NewWatches)
 
 // What is done without a request.

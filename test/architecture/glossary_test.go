@@ -19,10 +19,13 @@ type banned struct {
 	in []string
 	// identifiers is true for a word that is ordinary English in a comment.
 	identifiers bool
+	// comments is true for a word that is allowed in a name.
+	comments bool
 }
 
-// glossary is the banned words, in small letters. Text in quotes is not searched: it
-// may be data, or a sentence for customers.
+// glossary is the banned words, in small letters, or with the capital letter of a
+// sentence's first word. Text in quotes is not searched: it may be data, or a sentence
+// for customers.
 var glossary = func() map[string]banned {
 	words := map[string]banned{}
 	add := func(b banned, forms ...string) {
@@ -51,6 +54,11 @@ var glossary = func() map[string]banned {
 	add(banned{use: "recently created", in: []string{"test/faults/"}}, "young", "acquainted")
 	add(banned{use: "inject a fault, a mutant, insert a row"}, "plant", "plants", "planted", "planting")
 	add(banned{use: "start a writer, waiter"}, "hire", "hires", "hired", "seat", "seats")
+	add(banned{use: "a noun: the caller, the process, the worker, the row", comments: true, in: []string{
+		"adapters/portal/", "adapters/cli/integrator/",
+		"adapters/pages/pages.go",            // a field of this name
+		"test/servers/process/user_linux.go", // the user of this name
+	}}, "nobody", "somebody", "anybody", "whoever", "Who", "Whose", "Whom")
 	return words
 }()
 
@@ -99,6 +107,10 @@ func TestABannedWordIsFound(t *testing.T) {
 		"a verb in a comment":        {"domain/x.go", "package x\n\n// X turns a panic into an error.\nvar X int\n", 0},
 		"the same word as a name":    {"domain/x.go", "package x\n\nvar turns int\n", 1},
 		"two words of a single name": {"domain/x.go", "package x\n\nvar strangersDoor int\n", 2},
+		"a word behind a capital":    {"domain/x.go", "package x\n\nfunc TestADoorThatIsOpen() {}\n", 1},
+		"a pronoun as a subject":     {"domain/x.go", "package x\n\n// X is 1. Who asks, and\n// somebody else, gets it.\nvar X int\n", 2},
+		"a relative pronoun":         {"domain/x.go", "package x\n\n// X is a person who asks.\nvar X int\n", 0},
+		"a pronoun in a name":        {"domain/x.go", "package x\n\nvar errNoRecipient, Who int\n", 0},
 	} {
 		if found := unusual(c.path, []byte(c.text)); len(found) != c.want {
 			t.Errorf("%s: found %q, want %d", name, found, c.want)
@@ -106,16 +118,28 @@ func TestABannedWordIsFound(t *testing.T) {
 	}
 }
 
-// wordsOfName splits a name, or a line, at spaces, signs and capital letters.
-var wordsOfName = regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]+`)
+var (
+	// word is a word of a name or of a line; a capital letter begins one.
+	word = regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]+`)
+	// afterCapitals finds a word behind a word of capital letters, such as Page in APage.
+	afterCapitals = regexp.MustCompile(`([A-Z])([A-Z][a-z])`)
+)
+
+// wordsOf splits a name, or a line, at spaces, signs and capital letters.
+func wordsOf(text string) []string {
+	return word.FindAllString(afterCapitals.ReplaceAllString(text, "$1 $2"), -1)
+}
 
 // unusual are the banned words among the names and comments of a Go file and in the
 // file's own name, each with its place.
 func unusual(path string, text []byte) (found []string) {
 	check := func(line int, name string, inComment bool) {
-		for _, word := range wordsOfName.FindAllString(name, -1) {
-			b, known := glossary[strings.ToLower(word)]
-			if !known || inComment && b.identifiers {
+		for _, word := range wordsOf(name) {
+			b, known := glossary[word]
+			if !known {
+				b, known = glossary[strings.ToLower(word)]
+			}
+			if !known || inComment && b.identifiers || !inComment && b.comments {
 				continue
 			}
 			ordinary := false
@@ -165,7 +189,7 @@ func TestHelpOfMetricsNamesItsUnitAndUsesStandardTerms(t *testing.T) {
 			if strings.Contains(name, "_seconds") && !strings.Contains(strings.ToLower(help), "seconds") && !strings.Contains(help, "Unix time") {
 				t.Errorf("%s: %q names no unit", name, help)
 			}
-			for _, word := range wordsOfName.FindAllString(help, -1) {
+			for _, word := range wordsOf(help) {
 				if b, known := glossary[strings.ToLower(word)]; known && !b.identifiers {
 					t.Errorf("%s: %q: the standard term for %q is %s", name, help, word, b.use)
 				}

@@ -339,7 +339,7 @@ func TestAnAnswerOfSomethingElseIsToldApart(t *testing.T) {
 	}
 }
 
-func TestACallerWhoLeavesIsNotKept(t *testing.T) {
+func TestACallerThatLeavesIsNotKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, f := faulty(t, nil, fault{429, "RATE_LIMIT_EXCEEDED", "30"})
 		ctx, cancel := context.WithCancel(t.Context())

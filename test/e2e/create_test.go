@@ -195,7 +195,7 @@ func TestTheSandboxFieldIsForTheSandbox(t *testing.T) {
 	})
 }
 
-func TestATripNobodyPricesNeedsACustomQuote(t *testing.T) {
+func TestATripWithoutAPriceNeedsACustomQuote(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *server, env string) {
 		c := s.caller(t, env)
 		far := m{"latitude": farLatitude, "longitude": farLongitude}

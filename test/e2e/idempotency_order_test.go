@@ -54,7 +54,7 @@ func TestAUsedKeyIsToldBeforeAnyFieldIsJudged(t *testing.T) {
 
 // ownRecord makes a record that the operation works on; empty where it needs none.
 func (r rule) ownRecord(c *client) string {
-	if r.owner == nobodys {
+	if r.owner == ownerless {
 		return ""
 	}
 	if r.made != nil {

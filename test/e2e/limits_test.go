@@ -253,7 +253,7 @@ func TestAnIPv6NetworkIsOneAddress(t *testing.T) {
 	})
 }
 
-func TestAHeaderNobodyVouchesForSetsNoAddress(t *testing.T) {
+func TestAHeaderFromAnUntrustedProxySetsNoAddress(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("drives a real server; left out in short mode")

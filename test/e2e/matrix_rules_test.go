@@ -11,7 +11,7 @@ import (
 type ownership int
 
 const (
-	nobodys        ownership = iota // there is no ID in the path
+	ownerless      ownership = iota // there is no ID in the path
 	ofTheBusiness                   // all applications of the business, in the environment
 	ofApplications                  // the application that made it, in the environment
 )

@@ -42,7 +42,7 @@ type world struct {
 	answers map[string]string
 }
 
-func TestNobodySeesOrChangesWhatIsNotTheirs(t *testing.T) {
+func TestNoCallerSeesOrChangesARecordOfAnother(t *testing.T) {
 	var cells atomic.Int64
 	t.Cleanup(func() { t.Logf("%d cells of the tenancy matrix were checked", cells.Load()) })
 	everywhere(t, func(t *testing.T, s *server, env string) {
@@ -194,7 +194,7 @@ func (w *world) targets(kind string) []target {
 // checkPath calls an operation as everybody with every ID.
 func (w *world) checkPath(r rule) {
 	targets := []target{{}}
-	if r.owner != nobodys {
+	if r.owner != ownerless {
 		targets = w.targets(r.kind)
 	}
 	for _, v := range w.visitors {
@@ -213,13 +213,13 @@ func (w *world) checkPath(r rule) {
 			if w.turnedAway(v, r, a) {
 				continue
 			}
-			if r.owner != nobodys && (target.owner == nil || !v.acts.sees(target.owner, r.owner)) {
+			if r.owner != ownerless && (target.owner == nil || !v.acts.sees(target.owner, r.owner)) {
 				a.refused(404, "NOT_FOUND")
 				w.sameAnswer("NOT_FOUND", v, a)
 				continue
 			}
 			a.is(r.success)
-			if r.undo != nil && r.owner == nobodys {
+			if r.undo != nil && r.owner == ownerless {
 				r.undo(v.acts.client, a.id())
 			}
 			// An event does not name its delivery, and a new address is another record.
@@ -324,7 +324,7 @@ func (w *world) checkKeyReuse(r rule) {
 		return
 	}
 	id := ""
-	if r.owner != nobodys {
+	if r.owner != ownerless {
 		id = owner.records[r.kind][1]
 		if r.made != nil {
 			id = r.made(owner.client)
@@ -337,7 +337,7 @@ func (w *world) checkKeyReuse(r rule) {
 		a := w.call(v, r, id, idem(key))
 		switch {
 		case w.turnedAway(v, r, a):
-		case r.owner != nobodys && !v.acts.sees(owner, r.owner):
+		case r.owner != ownerless && !v.acts.sees(owner, r.owner):
 			a.refused(404, "NOT_FOUND")
 			w.sameAnswer("NOT_FOUND", v, a)
 		case v.acts == owner:

@@ -93,7 +93,7 @@ func TestCallsOfWhatIsNotThereAndWithAnEndedKeyAreLoggedWithTheirCaller(t *testi
 
 // A caller without a good key leaves a record without a name. All unknown callers share
 // one bound of failures a second, which other tests may have used up: so it calls on.
-func TestAStrangerIsLoggedWithoutAName(t *testing.T) {
+func TestAnUnknownCallerIsLoggedWithoutAName(t *testing.T) {
 	both(t, func(t *testing.T, s *server) {
 		o, _ := s.operator(t)
 		c := s.loner(t, live).withKey(unknownKey(live))

@@ -40,7 +40,7 @@ func TestTheDescriptionHasWhatCanBeForcedOnEveryCall(t *testing.T) {
 				before, after, _ := strings.Cut(r.path, "{")
 				_, after, _ = strings.Cut(after, "}")
 				path := before + after
-				if r.owner != nobodys {
+				if r.owner != ownerless {
 					path = before + unknown("dlv_") + after
 				}
 				answered++

@@ -99,7 +99,7 @@ func TestLiveHasNoListeners(t *testing.T) {
 }
 
 // Listeners that wait take no place among the 50 requests in flight.
-func TestListenersThatWaitAreInNobodysWay(t *testing.T) {
+func TestListenersThatWaitDisturbNoOtherRequest(t *testing.T) {
 	both(t, func(t *testing.T, s *server) {
 		c := s.loner(t, sandbox)
 		var wg sync.WaitGroup

@@ -121,7 +121,7 @@ func (c *holdup) cancel(n, of int64) (*http.Request, error) {
 	return c.request(fmt.Sprintf("held-cancel-%d", n), singlePath+"/"+c.deliveries[of]+"/cancel", m{})
 }
 
-// TestARowThatIsHeldHoldsUpOnlyWhoeverNeedsIt has another transaction hold a row of one
+// TestARowThatIsHeldHoldsUpOnlyRequestsThatNeedIt has another transaction hold a row of one
 // customer. 16 clients of that customer send requests that need the row; the test
 // measures the creates of a neighbour with 12 clients, and whether the server is ready.
 //
@@ -154,7 +154,7 @@ func (c *holdup) cancel(n, of int64) (*http.Request, error) {
 // the row was met first. The requests that needed the row got 503 or 409 after 2.1 to
 // 4.2 s (4.0 to 6.0 before). Requests that need an API key's or an endpoint's row do
 // not wait, so there the customer's orders weigh as they do when nothing is held.
-func TestARowThatIsHeldHoldsUpOnlyWhoeverNeedsIt(t *testing.T) {
+func TestARowThatIsHeldHoldsUpOnlyRequestsThatNeedIt(t *testing.T) {
 	alongside(t)
 	url := freshDatabase(t, Postgres)
 	shop := serve(t, url, 1, "WAYBILL_WEBHOOK_ALLOW_PRIVATE=true")
@@ -197,7 +197,7 @@ func TestARowThatIsHeldHoldsUpOnlyWhoeverNeedsIt(t *testing.T) {
 	}
 }
 
-// TestAServerThatIsFrozenHoldsUpOnlyWhoeverNeedsItsRows freezes another server in the
+// TestAServerThatIsFrozenHoldsUpOnlyRequestsThatNeedItsRows freezes another server in the
 // middle of its transactions for one customer, and measures as above. Postgres ends
 // them by itself after 2 s, or 10 s where they have no place in the feed.
 //
@@ -205,7 +205,7 @@ func TestARowThatIsHeldHoldsUpOnlyWhoeverNeedsIt(t *testing.T) {
 // ./test/faults -run TestAServerThatIsFrozen -v`), p50 and p95 of the neighbour in ms:
 // alone 9.9 and 32.1, beside the frozen server 9.8 and 23.2, afterwards 12.7 and 37.5.
 // Requests that needed the row waited for 2.0 s at the most and were answered 201.
-func TestAServerThatIsFrozenHoldsUpOnlyWhoeverNeedsItsRows(t *testing.T) {
+func TestAServerThatIsFrozenHoldsUpOnlyRequestsThatNeedItsRows(t *testing.T) {
 	alongside(t)
 	row := heldRow{name: "frozen server", load: startSimulation, sandbox: true}
 	url := freshDatabase(t, Postgres)

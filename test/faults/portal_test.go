@@ -139,7 +139,7 @@ func TestAKeyIsMadeUsedRotatedAndRevokedAtTwoServersAndIsNowhereAfterItsOneAnswe
 	}
 }
 
-func TestWhoIsRevokedAtOneServerIsOutAtTheOther(t *testing.T) {
+func TestAKeyRevokedAtOneServerIsRefusedAtTheOther(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts servers; left out in short mode")
 	}

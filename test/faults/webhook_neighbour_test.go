@@ -8,9 +8,9 @@ import (
 	"waybill/test/redis"
 )
 
-// TestHungReceiversHoldUpNobodyElse measures how late webhooks come to healthy
+// TestHungReceiversHoldUpNoOther measures how late webhooks come to healthy
 // receivers beside others that accept connections and never answer.
-func TestHungReceiversHoldUpNobodyElse(t *testing.T) {
+func TestHungReceiversHoldUpNoOther(t *testing.T) {
 	alongside(t)
 	const healthy = 9
 	p := newPost(t, setting{dialect: Postgres, redis: redis.Own(t).URL, servers: 1, workers: 1, apps: healthy + 1})

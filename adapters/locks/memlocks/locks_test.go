@@ -64,7 +64,7 @@ func TestALateReleaseDoesNotFreeTheNextHoldersLock(t *testing.T) {
 	})
 }
 
-func TestLocksNobodyReleasedTakeNoMemoryForEver(t *testing.T) {
+func TestLocksThatWereNotReleasedTakeNoMemoryForEver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := New()

@@ -103,7 +103,7 @@ func TestALockIsReleasedThoughItsRequestIsOver(t *testing.T) {
 }
 
 // Nothing of Redis may stop or hold up a request.
-func TestARedisThatIsPausedGoneOrBackRefusesNobody(t *testing.T) {
+func TestARedisThatIsPausedGoneOrBackRefusesNoLock(t *testing.T) {
 	t.Parallel()
 	const slack = time.Second // what a loaded machine may add
 	server := redis.Own(t)
@@ -254,7 +254,7 @@ type besideError struct{}
 func (besideError) Error() string { return "the connection broke" }
 func (besideError) Beside()       {}
 
-func TestCallersWhoGoAwayDoNotOpenTheBreaker(t *testing.T) {
+func TestCallersThatGoAwayDoNotOpenTheBreaker(t *testing.T) {
 	t.Parallel()
 	l := patient(t, redis.URL(t))
 	gone, cancel := context.WithCancel(t.Context())

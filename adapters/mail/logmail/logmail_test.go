@@ -11,7 +11,7 @@ import (
 	"waybill/ports"
 )
 
-func TestADeveloperReadsSubjectAndLinkInTheLogAndNobodyElseDoes(t *testing.T) {
+func TestOnlyADeveloperReadsSubjectAndLinkInTheLog(t *testing.T) {
 	t.Parallel()
 	const link = "https://portal.example.com/enter/secret"
 	message := ports.MailMessage{ID: "mail_1", Kind: domain.MailInvitation, To: "ama@example.com", Subject: "Come into the portal",

@@ -137,7 +137,7 @@ func TestAHandlerThatRunsWhenRedisIsEmptiedOrLostIsLetFinish(t *testing.T) {
 	}
 }
 
-func TestARingGivesUpWithinASecondWhenRedisHangs(t *testing.T) {
+func TestANotificationGivesUpWithinASecondWhenRedisHangs(t *testing.T) {
 	t.Parallel()
 	server := redis.Own(t)
 	q := open(t, server.URL)

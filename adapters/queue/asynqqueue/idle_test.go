@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestALaneAsksLessOftenOnceItGotNothingForAWhile(t *testing.T) {
+func TestAKindAsksLessOftenOnceItGotNothingForAWhile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const every = 40 * time.Millisecond

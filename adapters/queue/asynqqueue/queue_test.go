@@ -110,7 +110,7 @@ func (q *tidy) Notify(ctx context.Context, kind ports.JobKind, id string) error 
 	return q.Queue.Notify(ctx, kind, id)
 }
 
-func TestALaneHasTheWorkersThatItsOptionNames(t *testing.T) {
+func TestAKindHasTheWorkersThatItsOptionNames(t *testing.T) {
 	t.Parallel()
 	q := New(connect(t, redis.Own(t).URL), Options{Workers: map[ports.JobKind]int{"few": 2, "many": 20}}, silent)
 	for kind, want := range map[ports.JobKind]int64{"few": 2, "many": 20, "unnamed": workers} {

@@ -51,7 +51,7 @@ func until(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-func TestALaneHasTheWorkersThatItsOptionNames(t *testing.T) {
+func TestAKindHasTheWorkersThatItsOptionNames(t *testing.T) {
 	t.Parallel()
 	q := New(Options{Workers: map[ports.JobKind]int{"few": 2, "many": 20}}, silent)
 	opened := make(chan struct{})
@@ -98,7 +98,7 @@ func TestWhatWaitsIsBoundedAndTheQueueWorksAgainWhenItHasRun(t *testing.T) {
 	until(t, "it is heard again", func() bool { return heard.Load() == maxWaiting+1 })
 }
 
-func TestARingThatWakesAWorkerWhoLeavesIsHeardByAnother(t *testing.T) {
+func TestANotificationThatWakesAWorkerThatLeavesIsHeardByAnother(t *testing.T) {
 	t.Parallel()
 	q := New(Options{}, silent)
 	var heard atomic.Int64

@@ -18,12 +18,12 @@
 //     times what was left, and each the whole limit of a bucket that it had not
 //     asked for within two windows.
 //   - What was counted locally is owed to the shared limiter, which is told when it
-//     answers again, before anything else is asked about the bucket. Else an
-//     outage in the middle of a window would be a limit for nobody behind it.
-//     One that is slow counts what it is told, and the answer comes too late: so
-//     what is owed has a name until an answer is heard, and told again under it
-//     only what has been added since is counted.
-//     A shared limiter that lost its own counts begins from what it is owed.
+//     answers again, before anything else is asked about the bucket. Else the
+//     requests of an outage would count against no limit after it. One that is slow
+//     counts what it is told, and the answer comes too late: so what is owed has a
+//     name until an answer is heard, and told again under it only what has been
+//     added since is counted. A shared limiter that lost its own counts begins from
+//     what it is owed.
 //   - GiveBack goes where a Take would go now. A request that was charged by one
 //     limiter and is given back to the other, because the state changed between
 //     the two, moves that other one by one request, and never below none. So a

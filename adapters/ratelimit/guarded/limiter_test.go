@@ -232,7 +232,7 @@ func TestAFailureThatAnotherCallTellsOfIsNoOther(t *testing.T) {
 	})
 }
 
-func TestACallerWhoGoesAwayIsAnsweredHereAndIsNoFailure(t *testing.T) {
+func TestACallerThatGoesAwayIsAnsweredHereAndIsNoFailure(t *testing.T) {
 	play(t, func(s *scene) {
 		leave := func() {
 			ctx, cancel := context.WithCancel(s.Context())
@@ -355,7 +355,7 @@ func TestWhileWhatIsOwedCannotBeToldRequestsAreCountedHere(t *testing.T) {
 	})
 }
 
-func TestAPanicWhileWhatIsOwedIsToldKeepsNobodyWaiting(t *testing.T) {
+func TestAPanicWhileWhatIsOwedIsToldKeepsNoCallerWaiting(t *testing.T) {
 	play(t, func(s *scene) {
 		s.local.owed.Store(5)
 		s.shared.panics.Store(true)

@@ -66,7 +66,7 @@ func TestManyProcessesTogetherAdmitTheLimitAndNoMore(t *testing.T) {
 	t.Logf("%d processes, %d windows of %d: %d admitted", processes, windows, limit, total)
 }
 
-func TestWhoeverWaitsAsToldIsAdmittedAtTheSecondTry(t *testing.T) {
+func TestACallerThatWaitsAsToldIsAdmittedAtTheSecondTry(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some windows of a second")
 	}

@@ -127,7 +127,7 @@ func TestWhatIsAskedForMeanwhileGoesTogetherAndEachGetsItsOwnAnswer(t *testing.T
 	}
 }
 
-func TestAPipelineThatHangsHoldsUpNobodyElse(t *testing.T) {
+func TestAPipelineThatHangsHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	h, c := holding(t)
 	hung := make(chan struct{})
@@ -225,7 +225,7 @@ func TestPipelinesThatAreSharedComeApart(t *testing.T) {
 	}
 }
 
-func TestWhoHasLeftIsNotServed(t *testing.T) {
+func TestACallerThatHasLeftIsNotServed(t *testing.T) {
 	t.Parallel()
 	h, c := holding(t)
 	var first sync.WaitGroup

@@ -42,7 +42,7 @@ func batched(t *testing.T, s *gormstore.Store, tenant domain.Tenant, writes []po
 	return outcomes
 }
 
-func TestWhatTheDatabaseDoesNotTakeFailsNobodyBesideIt(t *testing.T) {
+func TestARowThatTheDatabaseRefusesFailsNoneBesideIt(t *testing.T) {
 	for dialect, open := range map[string]func(testing.TB) *gormstore.Store{"SQLite": openSQLite, "Postgres": openPostgres} {
 		for name, spoil := range map[string]func(w *ports.BookingWrite){
 			"a NUL":               func(w *ports.BookingWrite) { w.Recipient.Name = "Ama\x00" },
@@ -86,7 +86,7 @@ func TestWhatTheDatabaseDoesNotTakeFailsNobodyBesideIt(t *testing.T) {
 	}
 }
 
-func TestAConnectionThatEndsInAFoldFailsNobodyInIt(t *testing.T) {
+func TestAConnectionThatEndsInABatchFailsNoneOfItsBookings(t *testing.T) {
 	direct := newDatabase(t)
 	s := open(t, direct)
 	tenant := newTenant(t, s)
@@ -115,7 +115,7 @@ func TestAConnectionThatEndsInAFoldFailsNobodyInIt(t *testing.T) {
 	}
 }
 
-func TestASessionThatForgetsItsStatementsFailsNobody(t *testing.T) {
+func TestASessionThatForgetsItsStatementsFailsNoBooking(t *testing.T) {
 	s := open(t, newDatabase(t))
 	tenant := newTenant(t, s)
 	write, _ := s.Pools()

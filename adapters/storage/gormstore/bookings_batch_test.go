@@ -72,7 +72,7 @@ func TestBookingsThatWaitAreStoredInOneTransaction(t *testing.T) {
 	}
 }
 
-func TestABookingThatNobodyHasBegunYetCanBeGivenUp(t *testing.T) {
+func TestABookingThatHasNotBegunYetCanBeGivenUp(t *testing.T) {
 	s := openSQLite(t)
 	tenant := newTenant(t, s)
 	letGo, commits := heldUp(s)

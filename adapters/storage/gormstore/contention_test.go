@@ -27,9 +27,9 @@ func refusedAsBusy(err error) bool {
 // crowd is more than there are connections, and all of it waits for one row.
 const crowd = 40
 
-// TestWhoWaitsForARowThatIsHeldKeepsNoConnectionFromOthers has another transaction
+// TestAWaiterForARowThatIsHeldKeepsNoConnectionFromOthers has another transaction
 // hold a delivery, which many want to change.
-func TestWhoWaitsForARowThatIsHeldKeepsNoConnectionFromOthers(t *testing.T) {
+func TestAWaiterForARowThatIsHeldKeepsNoConnectionFromOthers(t *testing.T) {
 	bothWays(t, func(t *testing.T, direct, url string, o gormstore.Options) {
 		o.LockTimeout, o.StatementTimeout, o.IdleInTransactionTimeout = heldForLong.LockTimeout, heldForLong.StatementTimeout,
 			heldForLong.IdleInTransactionTimeout

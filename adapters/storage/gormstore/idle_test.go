@@ -14,9 +14,9 @@ import (
 	"waybill/test/sample"
 )
 
-// TestConnectionsThatDiedWhileNobodyUsedThemCostOneWait cuts the connections of a pool
+// TestConnectionsThatDiedWhileIdleCostOneWait cuts the connections of a pool
 // that is idle, and heals the network before a request finds out.
-func TestConnectionsThatDiedWhileNobodyUsedThemCostOneWait(t *testing.T) {
+func TestConnectionsThatDiedWhileIdleCostOneWait(t *testing.T) {
 	t.Parallel()
 	const size = 8
 	// One ping that is not answered takes a second; the rest is a slow machine's.

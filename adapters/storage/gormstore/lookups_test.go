@@ -65,7 +65,7 @@ func looksOf(w, foreign ports.BookingWrite) []look {
 	}
 }
 
-func TestWhoeverLooksAtTheSameTimeFindsTheirOwn(t *testing.T) {
+func TestConcurrentLookUpsFindTheirOwn(t *testing.T) {
 	bothWays(t, func(t *testing.T, _, url string, o gormstore.Options) {
 		o.PoolSize = 1
 		s := openWith(t, url, o)
@@ -121,7 +121,7 @@ func TestWhoeverLooksAtTheSameTimeFindsTheirOwn(t *testing.T) {
 	})
 }
 
-func TestWhatNobodyWaitsForAnyMoreIsNotLookedFor(t *testing.T) {
+func TestAKeyWithoutAWaiterIsNotLookedUp(t *testing.T) {
 	s := openWith(t, newDatabase(t), gormstore.Options{PoolSize: 1})
 	s.BatchAtOnce()
 	looks := s.CountLooks()

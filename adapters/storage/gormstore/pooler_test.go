@@ -439,7 +439,7 @@ func TestARunnerOfMigrationsWaitsForOneOfAnOlderVersion(t *testing.T) {
 }
 
 // PgBouncer 1.18 may die of a cancel request, and so may everybody behind it.
-func TestCallersWhoLeaveCancelNothingInAPooler(t *testing.T) {
+func TestCallersThatLeaveCancelNothingInAPooler(t *testing.T) {
 	t.Parallel()
 	direct := newDatabase(t)
 	pooler := startPgBouncer(t, direct)

@@ -81,7 +81,7 @@ func fill(t *testing.T, s *gormstore.Store) {
 	}
 }
 
-func TestConnectionsThatDiedInThePoolFailNobody(t *testing.T) {
+func TestConnectionsThatDiedInThePoolFailNoRequest(t *testing.T) {
 	for name, death := range deaths {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -30,13 +30,13 @@ const trackingJoin = "SELECT b.name AS sender, d.dropoff_municipality AS municip
 	" FROM deliveries d JOIN businesses b ON b.id = d.business_id JOIN delivery_events e ON e.delivery_id = d.id" +
 	" WHERE d.reference = ? ORDER BY e.sequence DESC LIMIT ?"
 
-// nobodysReference is looked for in place of what is no reference.
-const nobodysReference = "----.----.----"
+// unknownReference is looked for in place of what is no reference.
+const unknownReference = "----.----.----"
 
 func (s tracking) Find(ctx context.Context, r domain.Reference) (domain.Tracking, error) {
 	wanted, ok := domain.ParseReference(string(r))
 	if !ok {
-		wanted = nobodysReference
+		wanted = unknownReference
 	}
 	var rows []trackingRow
 	err := s.with(ctx).Raw(trackingJoin, string(wanted), domain.MaxTrackedEvents).Scan(&rows).Error
@@ -58,7 +58,7 @@ func (s tracking) Find(ctx context.Context, r domain.Reference) (domain.Tracking
 func (s tracking) Known(ctx context.Context, of []domain.Reference) ([]domain.Reference, error) {
 	wanted := make([]string, len(of))
 	for i, r := range of {
-		wanted[i] = nobodysReference
+		wanted[i] = unknownReference
 		if sound, ok := domain.ParseReference(string(r)); ok {
 			wanted[i] = string(sound)
 		}

@@ -46,7 +46,7 @@ func count(t testing.TB, s *gormstore.Store, what string) (n int) {
 	return n
 }
 
-func TestWhoAddsAnEndpointLetsBookingsPass(t *testing.T) {
+func TestAddingAnEndpointLetsBookingsPass(t *testing.T) {
 	t.Parallel()
 	s := openPostgres(t)
 	tenant := newTenant(t, s)

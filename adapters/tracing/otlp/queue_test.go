@@ -155,7 +155,7 @@ func TestACollectorThatFailsIsToldOnceAndWhatItMissedIsCounted(t *testing.T) {
 
 // The queue is bounded, ending a span never waits, and the end of the process
 // waits no longer than it says.
-func TestACollectorThatHangsHoldsNobodyUp(t *testing.T) {
+func TestACollectorThatHangsHoldsUpNoRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		to := &exporter{hang: true}

@@ -194,7 +194,7 @@ func TestThrowingAwayIsBoundedInAll(t *testing.T) {
 	}
 }
 
-func TestAShutdownThatIsOutOfTimeWaitsForNobody(t *testing.T) {
+func TestAShutdownThatIsOutOfTimeWaitsForNoConnection(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

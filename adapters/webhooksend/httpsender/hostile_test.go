@@ -100,7 +100,7 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 const ok200 = "HTTP/1.1 200 OK\r\n"
 
-func TestHostileReceiversHoldNobodyUp(t *testing.T) {
+func TestHostileReceiversHoldUpNoOther(t *testing.T) {
 	t.Parallel()
 	bomb := gzipped(64 << 20)
 	filler := strings.Repeat("x", 1000)
@@ -233,7 +233,7 @@ func TestThereIsNoConnectionInTime(t *testing.T) {
 	}
 }
 
-func TestACallerWhoLeavesIsNotHeld(t *testing.T) {
+func TestACallerThatLeavesIsNotHeld(t *testing.T) {
 	t.Parallel()
 	s := sender(t, Options{AllowPrivate: true}, defaultLimits)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)

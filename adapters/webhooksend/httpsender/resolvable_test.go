@@ -86,7 +86,7 @@ func silent(t *testing.T) *net.Resolver {
 	}}
 }
 
-func TestANameServerThatIsSilentHoldsNobodyUp(t *testing.T) {
+func TestANameServerThatIsSilentHoldsUpNoOtherLookUp(t *testing.T) {
 	t.Parallel()
 	s := sender(t, Options{Resolver: silent(t)}, quick)
 	began := time.Now()

@@ -69,7 +69,7 @@ func TestAnOpenCircuitIsLeftAloneAndThenProbedOnce(t *testing.T) {
 	})
 }
 
-func TestTheProbeIsWhatSomebodyAskedFor(t *testing.T) {
+func TestTheProbeIsTheAttemptThatACallerAskedFor(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(t *testing.T, w *world) {
 		e := w.addEndpoint(1)

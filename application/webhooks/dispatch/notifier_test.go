@@ -129,7 +129,7 @@ func TestNotificationsOfAMillisecondAreOne(t *testing.T) {
 }
 
 // A notification that arrives during another one of the endpoint is of something newer.
-func TestAWakerTellsOnceThatARingFailed(t *testing.T) {
+func TestANotifierTellsOnceThatANotificationFailed(t *testing.T) {
 	t.Parallel()
 	waking(t, 0, func(w *dispatch.Notifier, b *countingQueue) {
 		told := func(when string, want error) {
@@ -185,7 +185,7 @@ func TestAQueueThatHangsCostsNothingMore(t *testing.T) {
 	})
 }
 
-func TestAWakerEndsWhileTheQueueHangs(t *testing.T) {
+func TestANotifierEndsWhileTheQueueHangs(t *testing.T) {
 	t.Parallel()
 	waking(t, time.Hour, func(w *dispatch.Notifier, _ *countingQueue) {
 		w.Notify([]domain.ID{endpointID(1), endpointID(2), endpointID(3), endpointID(4), endpointID(5), endpointID(6)})

@@ -36,9 +36,9 @@ func (q *queued) hangingKind() {
 func (q *queued) unhandledKind() {
 	var heard runs
 	q.start(0, heard.handle)
-	nobodys := newKind()
+	unhandled := newKind()
 	for n := range 50 {
-		q.notifyKind(0, nobodys, "a")
+		q.notifyKind(0, unhandled, "a")
 		q.notify(0, fmt.Sprint(n))
 	}
 	for n := range 50 {

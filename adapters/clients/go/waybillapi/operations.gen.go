@@ -251,7 +251,7 @@ type ListDeliveriesParams struct {
 	// Only the delivery with exactly this `external_id`.
 	ExternalID ExternalID
 	// Only deliveries created at this time or later (RFC 3339). A delivery may be committed a few seconds
-	// after its `created_at`, behind others that were created later: whoever polls with this asks from
+	// after its `created_at`, behind others that were created later. A client that polls with this asks from
 	// 60 seconds before the newest one seen, or reads `GET /events`, which skips none.
 	CreatedAfter time.Time
 	// Only deliveries created earlier than this time (RFC 3339).
@@ -324,10 +324,11 @@ func (c *Client) AllDeliveries(ctx context.Context, params ListDeliveriesParams,
 // | any other | nothing by this call | Mend the request, or wait, as with every call. |
 //
 // `IDEMPOTENCY_IN_PROGRESS` also answers a request that was cut short, by a restart on our side or
-// because its prices took over 30 seconds; `Retry-After` is 1 to 5 seconds. Nobody finishes it but you: what was not booked yet is booked when you
-// send the request again, and never otherwise. Until it is finished, or 24 hours have passed, its key takes
-// no other request. Give every item an `external_id`: then nothing can be booked twice even by a
-// request that is repeated later than that, or under another key.
+// because its prices took over 30 seconds; `Retry-After` is 1 to 5 seconds. Only a repetition of the
+// request finishes it: orders that were not booked yet are booked when you send it again, and never
+// otherwise. Until it is finished, or 24 hours have passed, its key takes no other request. Give every
+// item an `external_id`: then nothing can be booked twice even by a request that is repeated later than
+// that, or under another key.
 //
 // Scope: `deliveries:write`.
 func (c *Client) CreateDeliveries(ctx context.Context, idempotencyKey string, body BulkRequest, options ...CallOption) (*BulkOutcome, error) {

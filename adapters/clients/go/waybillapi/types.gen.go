@@ -1289,7 +1289,7 @@ type ErrorRateLimitExceeded struct {
 }
 
 type ErrorRateLimitExceededDetails struct {
-	// Whose limit it is: `key`, `business`, `address` for failed authentication from one
+	// The owner of the limit: `key`, `business`, `address` for failed authentication from one
 	// client address, or `endpoint` for test events.
 	Scope         ErrorRateLimitExceededDetailsScope `json:"scope"`
 	Limit         int                                `json:"limit"`

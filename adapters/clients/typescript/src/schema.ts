@@ -523,10 +523,11 @@ export interface paths {
          *     | any other | nothing by this call | Mend the request, or wait, as with every call. |
          *
          *     `IDEMPOTENCY_IN_PROGRESS` also answers a request that was cut short, by a restart on our side or
-         *     because its prices took over 30 seconds; `Retry-After` is 1 to 5 seconds. Nobody finishes it but you: what was not booked yet is booked when you
-         *     send the request again, and never otherwise. Until it is finished, or 24 hours have passed, its key takes
-         *     no other request. Give every item an `external_id`: then nothing can be booked twice even by a
-         *     request that is repeated later than that, or under another key.
+         *     because its prices took over 30 seconds; `Retry-After` is 1 to 5 seconds. Only a repetition of the
+         *     request finishes it: orders that were not booked yet are booked when you send it again, and never
+         *     otherwise. Until it is finished, or 24 hours have passed, its key takes no other request. Give every
+         *     item an `external_id`: then nothing can be booked twice even by a request that is repeated later than
+         *     that, or under another key.
          *
          *     Scope: `deliveries:write`.
          */
@@ -2711,7 +2712,7 @@ export interface components {
             code: "RATE_LIMIT_EXCEEDED";
             details: {
                 /**
-                 * @description Whose limit it is: `key`, `business`, `address` for failed authentication from one
+                 * @description The owner of the limit: `key`, `business`, `address` for failed authentication from one
                  *     client address, or `endpoint` for test events.
                  * @enum {string}
                  */
@@ -4369,7 +4370,7 @@ export interface operations {
                 external_id?: components["schemas"]["ExternalId"];
                 /**
                  * @description Only deliveries created at this time or later (RFC 3339). A delivery may be committed a few seconds
-                 *     after its `created_at`, behind others that were created later: whoever polls with this asks from
+                 *     after its `created_at`, behind others that were created later. A client that polls with this asks from
                  *     60 seconds before the newest one seen, or reads `GET /events`, which skips none.
                  * @example 2025-08-29T00:00:00Z
                  */

@@ -47,7 +47,7 @@ func TestABufferAddsNothingToWhatIsSent(t *testing.T) {
 	}
 }
 
-func TestABufferThatAConnectionGoesOnWithIsNobodyElses(t *testing.T) {
+func TestABufferThatAConnectionGoesOnWithIsItsOwn(t *testing.T) {
 	b, _ := sentIn(t, 2*smallBuffer, true)
 	for range 20 {
 		if other := *buffers.Get().(*[]byte); sameArray(other, b.taken) {

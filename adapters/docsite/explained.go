@@ -17,7 +17,7 @@ var (
 	backOff = retry{"with growing pauses", "Yes. Send the identical request with the same `Idempotency-Key` after 1 s, 2 s, 4 s and so " +
 		"on, each a little shorter or longer at random. Nothing is created twice."}
 	anew = retry{"without the cursor", "The same cursor fails again. Begin without one; a program can do that by itself, and should " +
-		"tell somebody that events may be missing."}
+		"raise an alarm that events may be missing."}
 	notInThis = retry{"when the record has changed",
 		"Not as long as the record is as it is. Read it, decide, and send what fits its state now."}
 )
@@ -37,27 +37,27 @@ var explanations = append(requestErrors, stateErrors...)
 var requestErrors = []explanation{
 	{
 		code: "INVALID_REQUEST", retry: mendFirst,
-		what: "The request cannot be read as what this call takes. Nothing of it was looked at further and nothing was created.",
+		what: "The request does not have the form that this call takes. It was not examined further, and nothing was created.",
 		causes: []string{
 			"A field name or query parameter that does not exist, often misspelt: names are exact, `details.suggestion` has the one it resembles.",
 			"The body is not one JSON object: cut off, something after its end, a name twice, not UTF-8. `details.line` and `details.column` " +
 				"point at it.",
 			"A body on a call that takes none.",
 		},
-		todo: []string{"Mend the field named in `details.field`, or the place in the body. Serialize with a JSON library instead of joining " +
+		todo: []string{"Correct the field named in `details.field`, or the place in the body. Serialize with a JSON library instead of joining " +
 			"strings."},
 	},
 	{
 		code: "SANDBOX_ONLY_FIELD", retry: mendFirst,
-		what:   "An order for the live host carries `sandbox`, which only simulated deliveries have. Nothing was created, in a bulk neither.",
+		what:   "An order for the live host carries `sandbox`, which only simulated deliveries have. Nothing was created, not even other orders of a bulk.",
 		causes: []string{"Code for tests that reached production, or a test that calls the live address."},
-		todo:   []string{"Leave `sandbox` out on live. Add it in the place where the base address is chosen, so that the two cannot part."},
+		todo:   []string{"Leave `sandbox` out on live. Add it in the place where the base address is chosen, so that they always change together."},
 	},
 	{
 		code: "IDEMPOTENCY_KEY_REQUIRED", retry: mendFirst,
 		what:   "The call creates a record and came without an `Idempotency-Key`, so that a retry could create it twice.",
 		causes: []string{"The header is missing or empty. Some HTTP libraries drop headers on redirects; call the address itself."},
-		todo: []string{"Draw a UUID when the wish to create is born, store it with your order, and send it with every try. See " +
+		todo: []string{"Generate a UUID when the order is placed, store it with your order, and send it with every try. See " +
 			"[Idempotency](/idempotency)."},
 	},
 	{
@@ -91,8 +91,8 @@ var requestErrors = []explanation{
 	},
 	{
 		code: "API_KEY_EXPIRED", retry: never,
-		what:   "This key was made with an end, and that has passed.",
-		causes: []string{"Nobody replaced it in time."},
+		what:   "This key was made with an expiry date, and that has passed.",
+		causes: []string{"It was not replaced in time."},
 		todo:   []string{"Make a new key, in the developer portal, and deploy it. `GET /api-key` shows `expires_at`: alarm a week before."},
 	},
 	{
@@ -142,7 +142,7 @@ var requestErrors = []explanation{
 			"Coordinates outside the area we serve, or latitude and longitude the wrong way round.",
 			"A number sent as text, an amount with three decimals, a `cursor` used with other filters.",
 		},
-		todo: []string{"Show each `message` at its field where a person typed it. Where a program made it, mend the program."},
+		todo: []string{"Show each `message` at its field where a person typed it. Where a program made it, correct the program."},
 	},
 	{
 		code: "RECIPIENT_SHAPE_CONFLICT", retry: mendFirst,
@@ -166,7 +166,7 @@ var requestErrors = []explanation{
 	{
 		code: "PICKUP_LOCATION_INACTIVE", retry: mendFirst,
 		what:   "The pickup location is switched off.",
-		causes: []string{"Somebody of your business closed it, for good or for a while."},
+		causes: []string{"Your business closed it, for good or for a while."},
 		todo:   []string{"Use another one, or switch it on: `PATCH /pickup-locations/{id}` with `{\"active\": true}`."},
 	},
 	{
@@ -186,7 +186,7 @@ var requestErrors = []explanation{
 		what: "At least one item of the bulk is not acceptable, so none was booked.",
 		causes: []string{"`details.errors` lists every problem of every item: its `index` from 0, a `code` as a single create would answer, a " +
 			"`message`, and the `field` where one is to blame."},
-		todo: []string{"Mend the items and send the whole bulk again, or leave the bad ones out. The key may be the same: nothing was created " +
+		todo: []string{"Correct the items and send the whole bulk again, or leave the bad ones out. The key may be the same: nothing was created " +
 			"under it."},
 	},
 	{

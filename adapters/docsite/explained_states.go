@@ -39,7 +39,7 @@ var stateErrors = []explanation{
 	},
 	{
 		code: "SIMULATION_RUNNING", retry: notInThis,
-		what:   "A scenario moves this delivery, and nobody else may meanwhile.",
+		what:   "A scenario moves this delivery; other moves are refused meanwhile.",
 		causes: []string{"The order named a scenario, or one was started. `details` says how far it is."},
 		todo:   []string{"Wait for its end, or stop it with `DELETE /test-helpers/deliveries/{delivery_id}/simulation` and go on by hand."},
 	},
@@ -53,7 +53,7 @@ var stateErrors = []explanation{
 		code: "SIMULATION_LIMIT", retry: waitTold,
 		what: "Your application has as many running simulations as it may have.",
 		causes: []string{"A load test with slow scenarios: `step_seconds` times the steps is how long each one counts.",
-			"Simulations that nobody stops."},
+			"Simulations that were never stopped."},
 		todo: []string{"Wait for one to end, use smaller `step_seconds`, or stop some. Deliveries without a scenario do not count."},
 	},
 	{
@@ -69,15 +69,15 @@ var stateErrors = []explanation{
 		code: "WEBHOOK_ENDPOINT_LIMIT", retry: never,
 		what:   "Your application has as many webhook endpoints in this environment as it may have.",
 		causes: []string{"Tests that make endpoints and leave them behind."},
-		todo: []string{"Delete what nobody uses: `GET /webhook-endpoints`, then `DELETE /webhook-endpoints/{id}`. One endpoint can take all " +
+		todo: []string{"Delete those that are not used: `GET /webhook-endpoints`, then `DELETE /webhook-endpoints/{id}`. One endpoint can take all " +
 			"types of events."},
 	},
 	{
 		code: "WEBHOOK_ENDPOINT_DISABLED", retry: notInThis,
 		what:   "The endpoint is switched off, so nothing can be sent to it.",
 		causes: []string{"`details.disabled_reason`: `by_caller` (you did), `gone` (it answered 410), `failing` (it failed for days)."},
-		todo: []string{"Mend the receiver, switch the endpoint on with `PATCH /webhook-endpoints/{id}` and `{\"enabled\": true}`, then " +
-			"recover what was held."},
+		todo: []string{"Repair the receiver, switch the endpoint on with `PATCH /webhook-endpoints/{id}` and `{\"enabled\": true}`, then " +
+			"recover the webhooks that were held."},
 	},
 	{
 		code: "RECOVERY_RUNNING", retry: notInThis,
@@ -89,22 +89,22 @@ var stateErrors = []explanation{
 	},
 	{
 		code: "CURSOR_EXPIRED", retry: anew,
-		what: "Events behind this cursor of the feed are not there any more, so that going on from it would skip some without a word.",
+		what: "Events after this cursor of the feed are no longer kept, so that going on from it would skip some silently.",
 		causes: []string{
 			"The cursor was not used for longer than events are kept, which is 30 days.",
 			"The service was restored from a backup to a state from before this cursor was given out.",
 		},
 		todo: []string{
-			"Begin again without a cursor, and pass over events whose `id` you have seen. `details.oldest_available_at` is when the oldest one " +
-				"happened that is there.",
-			"What is older: list deliveries with `created_after`, and read their timelines, which are kept.",
+			"Begin again without a cursor, and pass over events whose `id` you have seen. `details.oldest_available_at` is the time of the oldest " +
+				"one that is kept.",
+			"For older events list deliveries with `created_after`, and read their timelines, which are kept.",
 		},
 	},
 	{
 		code: "RATE_LIMIT_EXCEEDED", retry: waitTold,
-		what: "More requests came than the limit allows. This one was not looked at.",
+		what: "More requests came than the limit allows. This one was not carried out.",
 		causes: []string{
-			"`details.scope` says whose limit it is: `key`, `business`, `concurrency` (requests under way at once, or lists, searches, pages of " +
+			"`details.scope` names the limit: `key`, `business`, `concurrency` (requests under way at once, or lists, searches, pages of " +
 				"events and bulks among them), `address` (failed authentications from one address), or `endpoint` (test events).",
 			"Polling every delivery instead of taking webhooks or the feed.",
 		},
@@ -113,7 +113,7 @@ var stateErrors = []explanation{
 	},
 	{
 		code: "QUOTE_UNAVAILABLE", retry: waitTold,
-		what: "No price for this trip can be had at the moment, and without one nothing is booked. We never invent a price.",
+		what: "There is no price for this trip at the moment, and without one nothing is booked. We never invent a price.",
 		causes: []string{"The service that makes prices, or the one that measures the way, does not answer, or has no answer for this trip. " +
 			"Other trips may be priced meanwhile."},
 		todo: []string{"Keep the order and send it again, same key, same body. Let a shop offer delivery without a shown price meanwhile."},
@@ -136,7 +136,7 @@ var stateErrors = []explanation{
 	{
 		code: "INTERNAL_SERVER_ERROR", retry: backOff,
 		what:   "Something failed on our side, and we do not know whether the request was carried out.",
-		causes: []string{"A defect of ours. It is logged and somebody looks at it."},
+		causes: []string{"A defect of ours. It is logged, and we look at it."},
 		todo: []string{"Send the same request again: with its `Idempotency-Key` you get the answer of the first if it was carried out.",
 			"If it stays, write to us with the `X-Request-ID` of the answer."},
 	},

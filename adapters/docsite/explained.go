@@ -49,9 +49,10 @@ var requestErrors = []explanation{
 	},
 	{
 		code: "SANDBOX_ONLY_FIELD", retry: mendFirst,
-		what:   "An order for the live host carries `sandbox`, which only simulated deliveries have. Nothing was created, not even other orders of a bulk.",
+		what: "An order for the live host carries `sandbox`, which only simulated deliveries have. Nothing was created, not even other " +
+			"orders of a bulk.",
 		causes: []string{"Code for tests that reached production, or a test that calls the live address."},
-		todo:   []string{"Leave `sandbox` out on live. Add it in the place where the base address is chosen, so that they always change together."},
+		todo:   []string{"Leave `sandbox` out on live. Add it where the base address is chosen, so that they always change together."},
 	},
 	{
 		code: "IDEMPOTENCY_KEY_REQUIRED", retry: mendFirst,
@@ -186,7 +187,7 @@ var requestErrors = []explanation{
 		what: "At least one item of the bulk is not acceptable, so none was booked.",
 		causes: []string{"`details.errors` lists every problem of every item: its `index` from 0, a `code` as a single create would answer, a " +
 			"`message`, and the `field` where one is to blame."},
-		todo: []string{"Correct the items and send the whole bulk again, or leave the bad ones out. The key may be the same: nothing was created " +
+		todo: []string{"Correct the items and send the whole bulk again, or leave the bad ones out. You may keep the key: nothing was created " +
 			"under it."},
 	},
 	{

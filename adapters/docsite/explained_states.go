@@ -69,7 +69,7 @@ var stateErrors = []explanation{
 		code: "WEBHOOK_ENDPOINT_LIMIT", retry: never,
 		what:   "Your application has as many webhook endpoints in this environment as it may have.",
 		causes: []string{"Tests that make endpoints and leave them behind."},
-		todo: []string{"Delete those that are not used: `GET /webhook-endpoints`, then `DELETE /webhook-endpoints/{id}`. One endpoint can take all " +
+		todo: []string{"Delete unused ones: `GET /webhook-endpoints`, then `DELETE /webhook-endpoints/{id}`. One endpoint can take all " +
 			"types of events."},
 	},
 	{

@@ -68,7 +68,7 @@ func aCall(keyed bool) asker {
 	return plainCall
 }
 
-// again says of an error that ends by itself how whoever asked tries again.
+// again adds to an error that ends by itself how its caller tries again.
 func again(e *domain.Error, by asker) *domain.Error {
 	message, known := failures[e.Code][by]
 	if !e.Again || !known {

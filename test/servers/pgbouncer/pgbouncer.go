@@ -36,7 +36,7 @@ type Server struct {
 	owner  *process.User
 
 	mu      sync.Mutex
-	process *process.Process // nil while it is down
+	process *process.Process
 	stopped bool
 }
 
@@ -106,7 +106,8 @@ func (s *Server) URL(database string) string {
 }
 
 // Stop ends the PgBouncer, breaking open connections, and removes its
-// directory. Stopping twice does nothing.
+// directory. Stopping twice does nothing. The error says so where the process
+// had ended by itself.
 func (s *Server) Stop() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,11 +115,24 @@ func (s *Server) Stop() error {
 		return nil
 	}
 	s.stopped = true
-	s.end()
-	if err := os.RemoveAll(s.Dir); err != nil {
-		return fmt.Errorf("remove the directory of the stopped PgBouncer: %w; remove it by hand", err)
+	var ended error
+	select {
+	case <-s.process.Done():
+		ended = fmt.Errorf("PgBouncer had ended before it was stopped (%v); its log ends with:\n%s", s.process.Err(), process.LogTail(s.logFile()))
+	default:
+		s.end()
 	}
-	return nil
+	if err := os.RemoveAll(s.Dir); err != nil {
+		return errors.Join(ended, fmt.Errorf("remove the directory of the stopped PgBouncer: %w; remove it by hand", err))
+	}
+	return ended
+}
+
+// Done is closed when the process is gone, also where nothing stopped it.
+func (s *Server) Done() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.process.Done()
 }
 
 // Restart brings the PgBouncer back on the same port, killing it first where
@@ -234,13 +248,7 @@ func (s *Server) ping(ctx context.Context) error {
 }
 
 // end kills the process and waits for it; s.mu is held.
-func (s *Server) end() {
-	if s.process == nil {
-		return
-	}
-	s.process.End(end, stopTimeout)
-	s.process = nil
-}
+func (s *Server) end() { s.process.End(end, stopTimeout) }
 
 func (s *Server) configFile() string { return filepath.Join(s.Dir, "pgbouncer.ini") }
 func (s *Server) logFile() string    { return filepath.Join(s.Dir, "server.log") }

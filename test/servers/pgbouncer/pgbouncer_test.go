@@ -3,9 +3,12 @@ package pgbouncer_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -114,6 +117,27 @@ func TestStopEndsItAndRemovesItsDirectory(t *testing.T) {
 	}
 	if err := server.Restart(t.Context()); err == nil {
 		t.Error("restarted what was stopped")
+	}
+}
+
+func TestStopTellsThatItHadEndedByItself(t *testing.T) {
+	pidfile := filepath.Join("/tmp", fmt.Sprintf("waybill-pgbouncer-%d.pid", os.Getpid())) // where its own user may write
+	server, _ := start(t, "pidfile = "+pidfile)
+	written, err := os.ReadFile(pidfile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(written)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(pidfile)
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	<-server.Done()
+	if err := server.Stop(); err == nil || !strings.Contains(err.Error(), "ended before it was stopped") {
+		t.Errorf("stopped: %v, want its early end told", err)
 	}
 }
 

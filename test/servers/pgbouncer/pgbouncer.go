@@ -118,7 +118,8 @@ func (s *Server) Stop() error {
 	var ended error
 	select {
 	case <-s.process.Done():
-		ended = fmt.Errorf("PgBouncer had ended before it was stopped (%v); its log ends with:\n%s", s.process.Err(), process.LogTail(s.logFile()))
+		ended = fmt.Errorf("PgBouncer had ended before it was stopped (%s); its log ends with:\n%s",
+			fmt.Sprint(s.process.Err()), process.LogTail(s.logFile()))
 	default:
 		s.end()
 	}

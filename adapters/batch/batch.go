@@ -60,8 +60,9 @@ const recent = 8
 type Batcher[T any] struct {
 	// Options must not change once items have arrived.
 	Options
-	// Admit, if any, makes a rule for each batch, which will be about so many items at
-	// most: whether one may join those that were admitted before. The first one may.
+	// Admit, if any, makes a rule for each batch of at most so many items: the rule
+	// tells whether an item may join those admitted before. It must admit the first
+	// one.
 	Admit func(most int) func(T) bool
 
 	run func(ctx context.Context, items []T) []error
@@ -172,8 +173,8 @@ func (b *Batcher[T]) removed(w *waiter[T]) bool {
 	return true
 }
 
-// start starts a batch where one is needed, or sets a timer to look again when the last
-// one has become slow. The batcher is locked.
+// start starts a worker where a batch is needed, or sets a timer to look again when the
+// last batch has become slow. The batcher is locked.
 func (b *Batcher[T]) start() {
 	if len(b.waiting) == 0 || b.running >= b.Parallel {
 		return
@@ -232,8 +233,8 @@ func (b *Batcher[T]) pause() time.Duration {
 	return b.Interval - time.Since(b.shared)
 }
 
-// take takes the items of the next batch. None ends the work: no item waits, or one
-// worker is enough because batches are no longer small.
+// take takes the items of the next batch. Without items the worker ends: no item
+// waits, or one worker is enough because batches are no longer small.
 func (b *Batcher[T]) take(needed bool) []*waiter[T] {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -243,7 +244,7 @@ func (b *Batcher[T]) take(needed bool) []*waiter[T] {
 	}
 	if len(taken) == 0 {
 		b.running--
-		b.start() // looks after those that wait still
+		b.start() // an item may still wait
 		return nil
 	}
 	b.underWay, b.began = b.underWay+len(taken), time.Now()

@@ -1,13 +1,14 @@
-// Package batch carries out together what several callers ask for at the same time:
-// bookings in one transaction, rows in one lookup, commands in one pipeline.
+// Package batch carries out items of several callers together when they arrive at
+// the same time: bookings in one transaction, rows in one lookup, commands in one
+// pipeline.
 //
 // No item waits for others. An item that arrives while nothing is under way starts
 // at once; items that arrive meanwhile form the next batch. Another batch starts beside
 // one under way where many items wait, where that one is slow, or where batches are so
 // small that batching brings little.
 //
-// What it does not do: retry, or decide how an item is carried out by itself. It says
-// ErrAlone, and the caller knows the way.
+// What it does not do: retry, or carry out a single item. It answers ErrAlone, and
+// the caller does that.
 //
 // Decisions that bind this package:
 //

@@ -14,10 +14,11 @@ import (
 )
 
 const (
-	// unmodifiedShare is how many answers without news go free for each request
-	// that a key has in a window.
+	// unmodifiedShare is how many 304 answers are free for each request that a
+	// key has in a window.
 	unmodifiedShare = 10
-	// mostDoubtful is how many keys are looked up together.
+	// mostDoubtful is how many keys of doubtful addresses one look-up takes at
+	// most.
 	mostDoubtful = 1000
 )
 
@@ -43,7 +44,7 @@ type Admission struct {
 	limits         Limits
 }
 
-// New makes the gate every request passes first.
+// New makes the check that every request passes first.
 func New(s ports.Storage, l ports.RateLimiter, d ports.KeyDigester, c ports.Clock, limits Limits) *Admission {
 	return &Admission{
 		keys: newKeyCache(s, d, c), unknownCallers: newUnknownCallers(), uses: newKeyUses(s), inFlight: newPermits(MaxInFlight, 0),
@@ -64,7 +65,7 @@ type Credentials struct {
 	Elsewhere   string             // base address of the other environment, for callers that took the wrong host
 }
 
-// Grant is the outcome. Allowance is told about the bucket that bites first,
+// Grant is the outcome. Allowance is that of the bucket nearest to its limit,
 // also when the request is refused.
 type Grant struct {
 	Credential domain.Credential
@@ -105,7 +106,7 @@ func (a *Admission) Admit(ctx context.Context, c Credentials) (Grant, error) {
 	return grant, nil
 }
 
-// of is a refusal that tells whose key was refused.
+// of adds the credential of the refused key to a refusal.
 func (g Grant) of(c domain.Credential) Grant {
 	if c.Key.ID != "" {
 		g.Refused = &c
@@ -128,13 +129,13 @@ func (a *Admission) Recognize(ctx context.Context, c Credentials) Grant {
 	return Grant{Credential: credential}
 }
 
-// Forget makes the keys of an application be looked up again, or all keys when
-// the ID is empty. It is for what ports.Invalidations tells.
+// Forget drops the remembered keys of an application, or all keys when the ID is
+// empty. It is the listener of ports.Invalidations.
 func (a *Admission) Forget(application domain.ID) { a.keys.forget(application) }
 
 // GiveBack returns what a request was charged, for an answer that does not count.
-// The client may have left by now, and is not to find itself charged when it comes
-// back.
+// It works after the client has left too, so that the client is not charged when
+// it comes back.
 func (a *Admission) GiveBack(ctx context.Context, g *Grant) error {
 	if err := a.limiter.GiveBack(context.WithoutCancel(ctx), g.charged...); err != nil {
 		return err
@@ -145,9 +146,9 @@ func (a *Admission) GiveBack(ctx context.Context, g *Grant) error {
 	return nil
 }
 
-// GiveBackUnmodified is GiveBack for an answer that told nothing new to a client that
-// could show what it had been told before. At most unmodifiedShare times as many as
-// a key has requests go free in a window; what is beyond stays charged.
+// GiveBackUnmodified is GiveBack for a 304 to a tag that the client was given. At
+// most unmodifiedShare times the limit of the key is free in a window; answers beyond
+// that stay charged.
 func (a *Admission) GiveBackUnmodified(ctx context.Context, g *Grant) error {
 	perKey, _ := a.LimitsOf(&g.Credential)
 	allowance, err := a.limiter.Take(context.WithoutCancel(ctx), ports.Bucket{
@@ -160,8 +161,8 @@ func (a *Admission) GiveBackUnmodified(ctx context.Context, g *Grant) error {
 	return a.GiveBack(ctx, g)
 }
 
-// Spent makes a grant tell, and answers, what it would if the limit of its key
-// had just been used up.
+// Spent sets a grant, and returns the error, as if the limit of its key had just
+// been used up.
 func (a *Admission) Spent(g *Grant) *domain.Error {
 	perKey, _ := a.LimitsOf(&g.Credential)
 	g.Allowance = ports.Allowance{
@@ -170,12 +171,12 @@ func (a *Admission) Spent(g *Grant) *domain.Error {
 	return limited(g.Allowance)
 }
 
-// Anonymous is what a client is told that has not shown a key.
+// Anonymous is the allowance of a client without a key, by its address.
 func (a *Admission) Anonymous(ctx context.Context, address string) (ports.Allowance, error) {
 	return a.limiter.Peek(ctx, a.addressBucket(address))
 }
 
-// LimitsOf is what applies to a credential.
+// LimitsOf are the limits that apply to a credential.
 func (a *Admission) LimitsOf(c *domain.Credential) (perKey, perBusiness domain.RateLimit) {
 	perBusiness = a.limits.PerBusiness
 	if c.Business.RateLimit != nil {
@@ -197,10 +198,10 @@ func (a *Admission) addressBucket(address string) ports.Bucket {
 	return ports.Bucket{Scope: "address", Name: address, Limit: a.limits.PerAddress}
 }
 
-// identify goes from the cheapest check to the dearest: form, checksum,
-// environment, then memory, then the database, for an address in good standing at
-// once. Where it fails, the grant tells about the address, and the credential is that
-// of a key which is known and does not work, or empty.
+// identify goes from the cheapest check to the dearest: form, checksum, environment,
+// then memory, then the database, for an address in good standing at once. Where it
+// fails, the grant has the allowance of the address, and the credential is that of a
+// key which is known and does not work, or empty.
 func (a *Admission) identify(ctx context.Context, c Credentials) (domain.Credential, Grant, error) {
 	digest, err := a.read(c)
 	if err != nil {
@@ -224,7 +225,8 @@ func (a *Admission) identify(ctx context.Context, c Credentials) (domain.Credent
 	return credential, Grant{}, nil
 }
 
-// read checks what can be told from the key itself.
+// read checks the form, checksum and environment of a key, without memory or
+// database.
 func (a *Admission) read(c Credentials) (digest [32]byte, err error) {
 	switch {
 	case c.Malformed:
@@ -245,10 +247,9 @@ func (a *Admission) read(c Credentials) (digest [32]byte, err error) {
 	return a.digest.Digest(c.Key), nil
 }
 
-// introduce looks up a key that did not work lately. Its address is charged
-// before and gets that back for a key that works: so the look-ups of a key by
-// itself that fail are never more than the address may fail, however many are sent
-// at once.
+// introduce looks up a key that did not work lately. Its address is charged before
+// and refunded for a key that works: so single look-ups that fail are never more
+// than the limit of the address, however many are sent at once.
 func (a *Admission) introduce(ctx context.Context, c Credentials, digest [32]byte) (domain.Credential, Grant, error) {
 	bucket := a.addressBucket(c.Address)
 	allowance, err := a.limiter.Take(ctx, bucket)
@@ -263,7 +264,7 @@ func (a *Admission) introduce(ctx context.Context, c Credentials, digest [32]byt
 	if unauthenticated(err) {
 		return credential, Grant{Allowance: allowance}, err
 	}
-	// Also where the storage failed: that is not the client's.
+	// Also where the storage failed: that is no failure of the client.
 	grant := Grant{Allowance: allowance, charged: []ports.Bucket{bucket}}
 	if back := a.GiveBack(ctx, &grant); back != nil {
 		return domain.Credential{}, Grant{}, domain.Internal(errors.Join(err, back))
@@ -271,9 +272,9 @@ func (a *Admission) introduce(ctx context.Context, c Credentials, digest [32]byt
 	return credential, Grant{Allowance: grant.Allowance}, err
 }
 
-// doubt is introduce behind an address that has failed too often. What of all such
-// keys exists is looked up together, at a fixed rate: guesses cost no more for being
-// many, and no key that exists is refused for them.
+// doubt is introduce for an address with too many failures. All such keys are looked
+// up together, at a fixed rate: more guesses cost no more, and no existing key is
+// refused because of them.
 func (a *Admission) doubt(ctx context.Context, c Credentials, digest [32]byte, spent ports.Allowance) (none domain.Credential, _ error) {
 	for _, of := range append([][32]byte{digest}, a.digest.Previous(c.Key)...) {
 		known, err := a.doubtful.Exists(ctx, of)
@@ -289,8 +290,8 @@ func (a *Admission) doubt(ctx context.Context, c Credentials, digest [32]byte, s
 	return none, limited(spent)
 }
 
-// open finds out whose key it is, and whether it works now. That of one which does
-// not comes with the error.
+// open finds the credential of a key, and whether it works now. The credential of
+// one that does not comes with the error.
 func (a *Admission) open(ctx context.Context, c Credentials, digest [32]byte) (domain.Credential, error) {
 	credential, err := a.keys.find(ctx, c.Key, digest)
 	if errors.Is(err, domain.ErrNotFound) {
@@ -309,7 +310,7 @@ func (a *Admission) open(ctx context.Context, c Credentials, digest [32]byte) (d
 }
 
 // refuse counts a failure against the address and turns that of a guess into a 429
-// once the address has had too many. Failures of our own are not the client's.
+// once the address has had too many. Failures of the service do not count.
 func (a *Admission) refuse(ctx context.Context, c Credentials, cause error) (none domain.Credential, _ Grant, _ error) {
 	if !unauthenticated(cause) {
 		allowance, err := a.Anonymous(ctx, c.Address)
@@ -328,8 +329,8 @@ func (a *Admission) refuse(ctx context.Context, c Credentials, cause error) (non
 	return none, Grant{Allowance: allowance}, cause
 }
 
-// guessed reports whether a key may have been made up: one that was revoked, or is
-// the other environment's, is told so at any time.
+// guessed reports whether a key may have been made up: a revoked key, or one of
+// the other environment, gets its own error even beyond the limit.
 func guessed(err error) bool { return domain.HasCode(err, domain.CodeInvalidAPIKey) }
 
 func unauthenticated(err error) bool {
@@ -362,8 +363,8 @@ func limited(a ports.Allowance) *domain.Error {
 		"business": "requests " + span + " for this business",
 		"address":  "failed authentications " + span + " from this address",
 	}[a.Scope]
-	// Whole seconds, so that the text and the header say the same. What is
-	// below a microsecond has passed before the answer arrives.
+	// Whole seconds, so that the text and the header say the same. Less than a
+	// microsecond has passed before the answer arrives.
 	wait := max(time.Second, (a.RetryAfter - time.Microsecond + time.Second - 1).Truncate(time.Second))
 	return &domain.Error{
 		Kind: domain.KindLimited, Code: domain.CodeRateLimitExceeded,

@@ -10,10 +10,10 @@ import (
 	"waybill/domain"
 )
 
-// How many requests an application may have under way in an environment.
+// Limits of the requests in flight of an application and environment.
 const (
-	// MaxInFlight is how many requests of one application and environment are
-	// worked on at once, in this process, so that no application takes all of it.
+	// MaxInFlight is how many requests are in flight at most in this process, so
+	// that no application takes all of it.
 	MaxInFlight = 50
 	// MaxLists is how many of them may be pages of lists, searches and the feed.
 	// The next one waits for up to ListPatience.
@@ -41,8 +41,8 @@ type holder struct {
 
 func holderOf(c *domain.Credential) holder { return holder{c.Application.ID, c.Key.Environment} }
 
-// line is what one holder has inside, and what waits; closing a channel hands a
-// permit over.
+// line is the permits that one holder has out, and its waiters; closing a
+// waiter's channel hands a permit over.
 type line struct {
 	inside  int
 	waiting []chan struct{}
@@ -117,8 +117,7 @@ func (p *permits) leave(h holder) {
 }
 
 // Enter lets an admitted request begin; leave must be called when it has ended.
-// Beyond the most that an application may have under way in an environment it
-// answers 429 and gives back what the request was charged.
+// Beyond MaxInFlight it answers 429 and gives back what the request was charged.
 func (a *Admission) Enter(ctx context.Context, g *Grant) (leave func(), err error) {
 	return a.take(ctx, a.inFlight, g,
 		fmt.Sprintf("%d requests of this application are in flight, the most there may be. Wait for one to end.", MaxInFlight))

@@ -31,8 +31,8 @@ type keyCache struct {
 
 	mu      sync.RWMutex
 	entries map[[32]byte]*cachedKey // what an entry points at never changes
-	// forgotten counts the calls of forget: what a look-up that began before
-	// one of them finds may be what was to be forgotten.
+	// forgotten counts the calls of forget: the result of a look-up that began
+	// before the last of them may be outdated.
 	forgotten uint64
 }
 
@@ -47,9 +47,9 @@ func newKeyCache(s ports.Storage, d ports.KeyDigester, c ports.Clock) *keyCache 
 	return &keyCache{storage: s, digest: d, clock: c, entries: make(map[[32]byte]*cachedKey)}
 }
 
-// find answers from memory, which goes by the digest under the current pepper,
-// while that is fresh; otherwise it looks for all digests of the secret at once. The caller still has to check
-// what changes by itself, such as the expiry.
+// find answers from memory, which goes by the digest under the current pepper, while that
+// is fresh; otherwise it looks for all digests of the secret at once. The caller still
+// has to check what changes with time, such as the expiry.
 func (k *keyCache) find(ctx context.Context, secret string, digest [32]byte) (domain.Credential, error) {
 	now := k.clock.Now()
 	k.mu.RLock()
@@ -100,8 +100,8 @@ func (k *keyCache) forget(application domain.ID) {
 	}
 }
 
-// remember keeps what a look-up found that began when forget had been called
-// begun times.
+// remember keeps the result of a look-up, unless forget was called since it
+// began; begun is the count of calls at that time.
 func (k *keyCache) remember(digest [32]byte, entry *cachedKey, begun uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -15,12 +15,13 @@ import (
 )
 
 const (
-	// maxUses bounds what is kept while the storage cannot take it: some 10 MB.
+	// maxUses bounds the uses kept while the storage does not take them: some 10
+	// MB.
 	maxUses = 100_000
 	// usesBatch bounds how many rows one transaction holds.
 	usesBatch = 1000
 	// touchPatience is how long one transaction takes at most; where it takes longer,
-	// as for a key whose row is held, its keys are written in so many parts.
+	// as for a key whose row is held, its keys are written in touchParts parts.
 	touchPatience = 200 * time.Millisecond
 	touchParts    = 8
 )
@@ -40,8 +41,8 @@ func newKeyUses(s ports.Storage) *keyUses {
 	return &keyUses{storage: s, latest: make(map[domain.ID]time.Time), old: make(map[domain.ID]tenancy.FoundDigest)}
 }
 
-// note keeps the latest use of a key. Beyond the most that are kept, a key is
-// left for its next use to tell.
+// note keeps the latest use of a key. Beyond maxUses keys a new one is dropped
+// until its next use.
 func (u *keyUses) note(key domain.ID, at time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -57,8 +58,8 @@ func (u *keyUses) noteAll(uses []ports.KeyUse) {
 	}
 }
 
-// found keeps that a key was found by an old digest, to be replaced. Beyond the
-// most that are kept, a key is left for its next use to tell.
+// found keeps that a key was found by an old digest, to be replaced. Beyond
+// maxUses keys it is dropped, as in note.
 func (u *keyUses) found(f tenancy.FoundDigest) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -127,13 +128,14 @@ func (a *Admission) touch(ctx context.Context, uses []ports.KeyUse) (failed erro
 		return failed
 	}
 	if err != nil {
-		// Of uses that may be written after all, twice is as good as once.
+		// The transaction may have committed all the same: writing a use twice
+		// does no harm.
 		a.uses.noteAll(uses)
 	}
 	return err
 }
 
-// isHeld reports whether another transaction holds a record for for long.
+// isHeld reports whether another transaction holds a record for long.
 func isHeld(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && (domain.HasCode(err, domain.CodeServiceUnavailable) || errors.Is(err, context.DeadlineExceeded))
 }

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// touchEvery is how exactly it is kept when a token was used last.
+	// touchEvery is the precision of a token's time of last use.
 	touchEvery = time.Minute
 	// maxTrusted bounds the tokens that are trusted behind a locked-out address.
 	maxTrusted = 1000
@@ -44,7 +44,8 @@ func NewOperators(s ports.Storage, l ports.RateLimiter, d ports.KeyDigester, c p
 	}
 }
 
-// OperatorCredentials is what is looked at of a request to the operations API.
+// OperatorCredentials is what admission looks at of a request to the operations
+// API.
 type OperatorCredentials struct {
 	Address   string // of the client
 	Token     string // empty: none was sent
@@ -83,8 +84,8 @@ func (o *Operators) authenticate(ctx context.Context, c OperatorCredentials) (do
 	if err != nil {
 		return domain.OperatorToken{}, o.charge(ctx, c, err)
 	}
-	// Charged before the look-up and given back after one that succeeds: so the
-	// look-ups that fail are no more than the address may fail, however many
+	// Charged before the look-up and given back after one that succeeds: so
+	// look-ups that fail are no more than the limit of the address, however many
 	// are sent at once.
 	if refused := o.charge(ctx, c, nil); refused != nil {
 		return domain.OperatorToken{}, refused
@@ -119,7 +120,7 @@ func (o *Operators) charge(ctx context.Context, c OperatorCredentials, failure e
 	return failure
 }
 
-// read checks what can be told from the token itself.
+// read checks the form and checksum of a token, without the database.
 func (o *Operators) read(c OperatorCredentials) (digest [32]byte, err error) {
 	switch {
 	case c.Malformed:

@@ -9,18 +9,18 @@ import (
 	"waybill/domain"
 )
 
-// unknownPatience is how long a request waits for another one with the same
-// key. It ends only while the storage or the limiter hardly answers.
+// unknownPatience is how long a request waits for another one with the same key.
+// The wait is that long only while the storage or the limiter hardly answers.
 const unknownPatience = 2 * time.Second
 
 var errUnknownCaller = errors.New("looking up an API key takes too long")
 
-// unknownCallers lets the requests with a key that has not worked lately in one
-// after the other: the first one finds out about the key, and those behind it
-// are not charged for a look-up that they do not need.
+// unknownCallers admits requests with the same key, one that has not worked
+// lately, one after the other: the first one looks the key up, and the others are
+// not charged for a look-up that they do not need.
 type unknownCallers struct {
 	mu   sync.Mutex
-	busy map[[32]byte]chan struct{} // closed by the request that is at it
+	busy map[[32]byte]chan struct{} // closed at the end of the request that looks it up
 }
 
 func newUnknownCallers() *unknownCallers {
@@ -45,7 +45,7 @@ func (n *unknownCallers) enter(ctx context.Context, digest [32]byte) (leave func
 	}
 }
 
-// take answers nil, or what is closed when it is worth trying again.
+// take answers nil, or the channel that is closed when the earlier request ends.
 func (n *unknownCallers) take(digest [32]byte) (before chan struct{}) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -52,20 +52,20 @@ import (
 	"waybill/ports"
 )
 
-// This file chooses the technology behind each port: one function per port,
-// which goes by the settings where there is a choice. A new adapter comes in here.
+// This file chooses the adapter of each port: one function per port, by the
+// settings where there is a choice. A new adapter is added here.
 
 const (
 	// connectTimeout is how long a start waits for the database.
 	connectTimeout = 10 * time.Second
-	// startProbes are as many failures as make the limiter give Redis up.
+	// startProbes is how many failures make the limiter give Redis up.
 	startProbes = 5
 )
 
 // limitPerAddress is how often an address may present no valid key.
 var limitPerAddress = domain.RateLimit{Limit: 60, Window: time.Minute}
 
-// newClock follows the database's clock until the function it returns is called.
+// newClock keeps to the database's clock until the returned function is called.
 func newClock(ctx context.Context, store ports.Database, log *slog.Logger) (*databaseclock.Clock, func()) {
 	clock := databaseclock.New(store, log)
 	if err := clock.Sync(ctx); err != nil {
@@ -276,8 +276,8 @@ func newTariff(c *configs.Config, routing ports.Routing, area ports.ServiceArea)
 }
 
 // newRateLimiter counts in Redis where there is one, and in the process where
-// there is none or it fails. Asking a few times at the start opens connections,
-// and lets the log tell of a Redis that is gone before a customer waits for it.
+// there is none or it fails. A few calls at the start open connections, and log a
+// Redis that is gone before a customer waits for it.
 func newRateLimiter(ctx context.Context, pipelines *autopipeline.Client, r prometheus.Registerer, log *slog.Logger) ports.RateLimiter {
 	inProcess := memlimiter.New(time.Now)
 	if pipelines == nil {
@@ -304,7 +304,7 @@ func newInvalidations(client *redis.Client, log *slog.Logger) ports.Invalidation
 	return redispubsub.New(client, log)
 }
 
-// newFanoutNews is nil where no other process could hear.
+// newFanoutNews is nil without a Redis, by which other processes could hear.
 func newFanoutNews(client *redis.Client, log *slog.Logger) ports.FanoutNews {
 	if client == nil {
 		return nil
@@ -320,12 +320,12 @@ func newQueue(client queueRedis, log *slog.Logger) ports.Queue {
 	return asynqqueue.New(client.Client, asynqqueue.Options{Workers: webhookWorkers, PollEvery: idlePolls}, log)
 }
 
-// idlePolls are of jobs for which nothing is awaited to the millisecond: an idle
-// process spends most of its time on asking.
+// idlePolls are the poll intervals of jobs that need not start to the
+// millisecond: polling is most of the work of an idle process.
 var idlePolls = map[ports.JobKind]time.Duration{ports.JobWebhookLowPriority: 50 * time.Millisecond,
 	ports.JobSimulation: 25 * time.Millisecond}
 
-// webhookWorkers are many, since they wait for receivers: for slow ones most.
+// webhookWorkers are many, since they wait for receivers, often for slow ones.
 var webhookWorkers = map[ports.JobKind]int{ports.JobWebhook: 128, ports.JobWebhookLowPriority: 256}
 
 // newSealer needs the secret key only where a secret is made or used, as
@@ -352,8 +352,8 @@ func newAllowPrivate(c *configs.Config) webhooks.AllowPrivate {
 	return webhooks.AllowPrivate(c.WebhookAllowPrivate)
 }
 
-// newSchedules are the retries of the settings for both environments, or those
-// that each has.
+// newSchedules are the retries of the settings for both environments, or else the
+// default of each.
 func newSchedules(c *configs.Config) webhooks.Schedules {
 	schedules := webhooks.Schedules{}
 	for _, e := range []domain.Environment{domain.Live, domain.Sandbox} {
@@ -388,10 +388,10 @@ func newBulkLease(c *configs.Config) bulk.Lease { return bulk.Lease(c.BulkLease)
 // bulkThrottles say how much of a process bulks may have.
 type bulkThrottles struct{ live, sandbox bulk.Throttle }
 
-// Transactions of bulks on live run beside those of single creates: on SQLite all
-// of them share one connection, so that the next one is ready and no more wait
-// before a single create; on Postgres they are a fraction of the pool. Those of the
-// sandbox leave the processors to live for most of the time.
+// newBulkThrottles lets bulks on live run beside single creates. On SQLite all
+// share the one connection that writes: of two writers one is always ready, and a
+// single create waits for no more. On Postgres they are a fraction of the pool.
+// The pauses of the sandbox leave most of the processors to live.
 func newBulkThrottles(c *configs.Config) bulkThrottles {
 	throttles := bulkThrottles{live: bulk.Throttle{Writers: 4}, sandbox: bulk.Throttle{Writers: 1, Pause: 6}}
 	if strings.HasPrefix(c.DatabaseURL.Reveal(), settings.SqliteScheme) {

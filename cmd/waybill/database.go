@@ -10,7 +10,7 @@ import (
 )
 
 // storage is how one kind of database is opened and kept up to date. A new
-// storage adapter is one more of these in storages; open alone has to be there.
+// storage adapter is one more of these in storages; only open is required.
 type storage struct {
 	open func(ctx context.Context, c *configs.Config, log *slog.Logger) (ports.Database, error)
 	// share opens what a server works on; nil: all of it is the one that open gives.
@@ -29,8 +29,9 @@ func (s storage) opened(ctx context.Context, c *configs.Config, log *slog.Logger
 	return databases{live: one, sandbox: one, requests: one, background: one}, err
 }
 
-// databases are one database as a server uses it: each environment, and what is
-// neither's, has connections of its own, so that none waits for those of another.
+// databases are the shares of one database in a server: live, sandbox, the
+// request log and the background each have connections of their own, so that none
+// waits for another's.
 type databases struct {
 	live, sandbox ports.Database
 	requests      ports.Database // only to write the request log
@@ -62,8 +63,8 @@ func bookingsIn(d ports.Database) ports.Bookings { return d }
 // requestLogIn is where servers write the request log.
 func requestLogIn(d databases) ports.RequestLog { return d.requests }
 
-// onlyOne is all there is in a process that serves no customers.
+// onlyOne is the databases of a process that serves no customers.
 func onlyOne(d ports.Database) []ports.Database { return []ports.Database{d} }
 
-// backgroundOf is the share of what belongs to no environment.
+// backgroundOf is the share for work of no environment.
 func backgroundOf(d databases) ports.Database { return d.background }

@@ -11,8 +11,8 @@ import (
 	"waybill/configs"
 )
 
-// dependencies are the services that prices come from, as readiness looks at them:
-// without one a process serves all but prices.
+// dependencies are the readiness checks of the services behind prices: without one
+// a process serves everything but prices.
 type dependencies []opsapi.Check
 
 func newDependencies(c *configs.Config, routing routingEngine) dependencies {
@@ -28,8 +28,8 @@ func newDependencies(c *configs.Config, routing routingEngine) dependencies {
 	return beside
 }
 
-// warn logs, a line each, which services do not answer as a process starts. It
-// is no reason not to: they may come up later.
+// warn logs, a line each, which services do not answer as a process starts. The
+// start goes on: they may come up later.
 func (n dependencies) warn(ctx context.Context, log *slog.Logger) {
 	for _, check := range n {
 		ctx, cancel := context.WithTimeout(ctx, gauges.CountTimeout)

@@ -63,8 +63,8 @@ type devServer struct {
 	close   func()
 }
 
-// beginDev opens the listeners before it wipes or makes anything: what is in the way
-// of a start mostly stands there.
+// beginDev opens the listeners before it wipes or makes anything: a taken port is
+// the usual reason why a start fails.
 func (p *commands) beginDev(cmd *cobra.Command, dir settings.DataDir, c *configs.Config, reset bool) (d devServer, err error) {
 	if reset {
 		if err := settings.MayReset(dir, c); err != nil {

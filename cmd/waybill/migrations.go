@@ -10,8 +10,8 @@ import (
 	"waybill/ports"
 )
 
-// migrateUp asks first whether the database answers: a migration has no
-// time-out that would tell soon. pending tells whether there was anything to do.
+// migrateUp opens the database first: a migration has no time-out that would soon
+// show a database that is gone. pending tells whether a step was missing.
 func migrateUp(ctx context.Context, c *configs.Config) (pending bool, err error) {
 	store, closeStore, err := newDatabase(ctx, c, slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -43,7 +43,7 @@ type parts struct {
 	AllowPrivate webhooks.AllowPrivate
 }
 
-// products are the use cases of customers, of each environment its own.
+// products are the use cases of customers, separate for each environment.
 type products struct {
 	live, sandbox httpapi.UseCases
 }

@@ -20,7 +20,7 @@ func newRedis(c *configs.Config) (*redis.Client, func(), error) {
 	return redisOf(c, connect.RedisTimeout)
 }
 
-// newPipelines is how limits and locks go to Redis, nil where none is set.
+// newPipelines carries the commands of limits and locks; nil without Redis.
 func newPipelines(client *redis.Client) *autopipeline.Client {
 	if client == nil {
 		return nil
@@ -29,8 +29,8 @@ func newPipelines(client *redis.Client) *autopipeline.Client {
 }
 
 // queueRedis is the client of the queue, nil where no Redis is set. The queue
-// asks all the time, from several workers, and must not keep the limiter, which
-// has moments, waiting for a connection.
+// polls all the time, from several workers, and must not keep the limiter, which
+// has milliseconds, waiting for a connection.
 type queueRedis struct{ *redis.Client }
 
 func newQueueRedis(ctx context.Context, c *configs.Config, log *slog.Logger) (queueRedis, func(), error) {

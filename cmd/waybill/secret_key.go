@@ -16,8 +16,8 @@ type secretKey struct {
 	log    *slog.Logger
 }
 
-// confirm refuses a key by which nothing that is stored can be opened. It tells
-// where the key is set, never the key.
+// confirm refuses a key that cannot open the stored secrets. Its error names the
+// setting, never the key.
 func (k *secretKey) confirm(ctx context.Context) error {
 	return settings.SecretKeyRefused(k.use.Confirm(ctx), k.config)
 }

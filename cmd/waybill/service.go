@@ -29,8 +29,8 @@ import (
 	"waybill/ports"
 )
 
-// service is a server process: both APIs, the operators' listener and what
-// goes on beside them, on one store.
+// service is a server process: both APIs, the operators' listener and their
+// background work, on one store.
 type service struct {
 	apis       apis
 	ops        *opsapi.API

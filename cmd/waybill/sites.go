@@ -29,8 +29,8 @@ func newTrackingSites(pages *trackingpage.Pages, urls settings.PublicURLs) track
 	return sites
 }
 
-// newDocs is the documentation, to stand beside the sandbox API: nothing there
-// needs a key, and its reference calls the API of its own origin only.
+// newDocs is the documentation, served beside the sandbox API: it needs no key,
+// and its reference calls the API of its own origin only.
 func newDocs(c *configs.Config, urls settings.PublicURLs) []httpapi.Site {
 	limits := newLimits(c)
 	site := docsite.New(docsite.Options{

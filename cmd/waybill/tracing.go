@@ -19,8 +19,8 @@ import (
 // flushTimeout is how long the end of a process waits for its last spans.
 const flushTimeout = 5 * time.Second
 
-// tracing puts spans around the adapters that it is given. Nil, where no
-// collector is named, it gives them back as they are: then traces cost nothing.
+// tracing puts spans around adapters. It is nil where no collector is named, and
+// then returns the adapters unchanged: traces cost nothing.
 type tracing otlp.Tracing
 
 // newTracing reads the variables of OpenTelemetry, which are no settings of

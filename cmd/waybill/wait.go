@@ -52,7 +52,7 @@ func awaitDatabase(ctx context.Context, c *configs.Config, l *listeners, log *sl
 	}
 	err := try()
 	if !worthAwaiting(c, err) {
-		return nil // the start goes on, and tells what is wrong
+		return nil // the start goes on, and its error tells what is wrong
 	}
 	waiting := &waiting{}
 	waiting.note(err)

@@ -34,9 +34,9 @@ type worker struct {
 	log        *slog.Logger
 }
 
-// workerSettings are those that a worker goes by. It takes all others too, so
-// that it can be started with what serve is, and does not show them. From the
-// base addresses it makes the tracking links in what it sends.
+// workerSettings are the settings that a worker uses. It accepts all others too,
+// so that it can be started with those of serve, and does not show them. The base
+// addresses are for the tracking links in webhooks and mails.
 var workerSettings = []string{
 	"ops_addr", "live_base_url", "tracking_base_url", "database_pool_size", "database_pooler",
 	"webhook_allow_private", "webhook_retry_schedule", "portal_base_url", "mail_from", "log_level", "log_format",

@@ -34,7 +34,9 @@ func (s *Store) Book(ctx context.Context, w ports.BookingWrite) error {
 	return s.booked(ctx, w, func(b booking) error { return b.store(ctx, e) })
 }
 
-// BookRun stores as many as do not claim the same thing.
+// BookRun stores the first bookings in one transaction, and returns how many: up
+// to one that is malformed, needs a row that counts as held, or claims the same
+// reference, external ID or recipient as an earlier one.
 func (s *Store) BookRun(ctx context.Context, writes []ports.BookingWrite) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, ports.BookingBudget-leastToEnd)
 	defer cancel()
@@ -109,7 +111,7 @@ func (b booking) countSimulation(ctx context.Context, _ *entry) error {
 	return simulations{b.session}.Enter(ctx, b.tenant)
 }
 
-// reachRecipient tells by which recipient this and other bookings may wait for each other.
+// reachRecipient names the recipient whose row this booking may have to wait for.
 func (b booking) reachRecipient(e *entry) error {
 	return b.dialect.failed("store a recipient", b.reach(rowRecipient, recipientOf(e.BookingWrite)...))
 }
@@ -138,8 +140,8 @@ func firstRecipientRow(w ports.BookingWrite) recipientRow {
 	return row
 }
 
-// countAddress refuses an address too many, unless what is wrong is that it
-// exists by now: then it would not have been one too many.
+// countAddress refuses an address beyond the limit, unless another request has
+// just added this very one: then the booking is made again with it.
 func (b booking) countAddress(ctx context.Context, e *entry) error {
 	if err := b.reachRecipient(e); err != nil {
 		return err
@@ -186,7 +188,7 @@ func (b booking) insertEvent(ctx context.Context, e *entry) error {
 	return b.addEvent(ctx, b.tenant, e.Event)
 }
 
-// inserted tells an insert that met an existing record.
+// inserted turns an insert that met an existing record into its error.
 func (b booking) inserted(what string, result *gorm.DB) error {
 	if result.Error == nil && result.RowsAffected == 0 {
 		return ports.ErrDirectoryChanged

@@ -15,9 +15,9 @@ import (
 // way to the database and back. Bookings that arrive during a commit are therefore stored
 // by the next one, all in one transaction (a group commit).
 //
-// Batching shows in nothing but speed. A booking that cannot be stored is left out of
-// its batch, which is stored without it, and is tried by itself: that tells why. Two
-// bookings that claim the same thing are not in one batch.
+// Batching changes nothing but speed. A booking that cannot be stored is left out of
+// its batch and tried by itself, which gives its error. Two bookings that claim the
+// same thing are not in one batch.
 
 const (
 	// mostWaited is how long a booking may wait for its batch, and batchBudget how long
@@ -28,9 +28,9 @@ const (
 	mostBooked  = 64 // in one transaction
 )
 
-// bookingBatches are the rules of batches of bookings, of which so many are stored at
-// a time. Two batches of a few bookings cost more than one of many: a second writer
-// pays where half a batch waits, or where batches bring little anyway.
+// bookingBatches are the rules of batches of bookings; writers is how many are stored
+// at a time. Two small batches cost more than a large one: a second writer pays where
+// half a batch waits, or where batches are small anyway.
 func bookingBatches(writers int) batch.Options {
 	return batch.Options{
 		Size:     mostBooked,
@@ -40,8 +40,8 @@ func bookingBatches(writers int) batch.Options {
 		Few:      4,
 		Budget:   batchBudget,
 		MaxWait:  mostWaited,
-		// Where the writers hang on connections that are dead without a word, a booking
-		// takes another one.
+		// Where the writers hang on dead connections, a booking takes another one by
+		// itself.
 		Stall: time.Second,
 		Once:  true,
 	}
@@ -76,7 +76,7 @@ func notBooked(ctx context.Context) error {
 	return fmt.Errorf("not booked: %w", whyEnded(ctx))
 }
 
-// claims is what a batch stores that may be there only once.
+// claims is the values in a batch that may exist only once.
 type claims map[claim]struct{}
 
 type claim struct {
@@ -86,7 +86,7 @@ type claim struct {
 	value string
 }
 
-// add puts in what a booking claims, or nothing if some of it is in there.
+// add adds the claims of a booking, or none of them if one is taken.
 func (c claims) add(w ports.BookingWrite) bool {
 	t, all := w.Delivery.Tenant, make([]claim, 0, 4)
 	if w.Key.Key != "" {

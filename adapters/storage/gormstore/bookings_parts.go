@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// part is one of the things that a booking stores.
+// part is one kind of row that a booking stores.
 type part struct {
 	name   string
 	needed func(*entry) bool
@@ -67,7 +67,8 @@ func byPhone(a, b *entry) int {
 		cmp.Compare(a.Recipient.PhoneNumber, b.Recipient.PhoneNumber))
 }
 
-// byExternalID is by what others may claim at the same moment.
+// byExternalID is the order of the values that other bookings may claim at the
+// same moment.
 func byExternalID(a, b *entry) int {
 	return cmp.Or(cmp.Compare(a.row.ApplicationID, b.row.ApplicationID), cmp.Compare(a.row.Environment, b.row.Environment),
 		strings.Compare(a.Delivery.ExternalID, b.Delivery.ExternalID))

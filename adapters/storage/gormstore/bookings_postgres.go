@@ -27,7 +27,7 @@ func storeBatchOnPostgres(ctx context.Context, s *Store, entries []*entry) []err
 	return outcomes
 }
 
-// storeSome stores those of the entries that are left, and tells what became of each.
+// storeSome stores the entries that are left, and tells the outcome of each.
 func (s *Store) storeSome(ctx context.Context, wait time.Duration, entries []*entry, left []int, outcomes []error) {
 	for len(left) > 0 {
 		b := &pgBatch{entries: make([]*entry, len(left))}
@@ -50,7 +50,7 @@ func (s *Store) storeSome(ctx context.Context, wait time.Duration, entries []*en
 		if !errors.Is(err, errIncomplete) {
 			missing = nil
 		}
-		if len(missing) == 0 { // it cannot be told whose fault it is
+		if len(missing) == 0 { // the failure names no booking
 			if aboutRows(err) || statementGone(err) || len(left) > 1 && b.begun && !errors.Is(err, ports.ErrOutcomeUnknown) {
 				err = batch.ErrAlone
 			} else {
@@ -97,7 +97,7 @@ func (s *Store) storeOnce(ctx context.Context, wait time.Duration, b *pgBatch) e
 	return s.repeat(ctx, &need{contention: s.contention, wait: wait, queued: true}, func(sn session) error { return b.store(ctx, sn) })
 }
 
-// storeRunOnPostgres stores fewer where one of them does not come through.
+// storeRunOnPostgres stores fewer where one of them fails.
 func storeRunOnPostgres(ctx context.Context, s *Store, entries []*entry) (int, error) {
 	for len(entries) > 0 {
 		b := &pgBatch{entries: entries}
@@ -116,7 +116,7 @@ func storeRunOnPostgres(ctx context.Context, s *Store, entries []*entry) (int, e
 	return 0, nil
 }
 
-// errIncomplete tells that some of the bookings did not come through.
+// errIncomplete tells that some bookings of a batch were not stored.
 var errIncomplete = errors.New("a batch is incomplete")
 
 // aboutRows tells a failure of the rows or their locks from a failure of the

@@ -21,13 +21,13 @@ import (
 // all rows of it.
 type pgBatch struct {
 	entries []*entry
-	begun   bool         // a transaction did: the database is there
-	missing map[int]bool // those that did not come through
+	begun   bool         // a transaction has begun: the database answers
+	missing map[int]bool // those that were not stored
 }
 
-// store sends all statements and reads what came of them. The order in which
-// rows are taken is that of a booking that is stored by itself, and within a
-// statement that of their values: so no two transactions wait for each other.
+// store sends all statements and reads their results. Rows are locked in the
+// order of a single booking, and within a statement in the order of their values:
+// so no two transactions wait for each other.
 func (b *pgBatch) store(ctx context.Context, sn session) error {
 	b.begun = true
 	t := &pgTry{ctx: ctx, session: sn}
@@ -72,7 +72,7 @@ func (t *pgTry) add(s pgfast.Step, statement string, values ...pgfast.Value) {
 	}
 }
 
-// chosen are the entries that meet a condition, in an order.
+// chosen are the indexes of the entries that meet a condition, in an order.
 func (b *pgBatch) chosen(is func(*entry) bool, order func(a, b *entry) int) []int {
 	var some []int
 	for i := range b.entries {
@@ -84,7 +84,7 @@ func (b *pgBatch) chosen(is func(*entry) bool, order func(a, b *entry) int) []in
 	return some
 }
 
-// gathered is something of each of some entries.
+// gathered is a value of each of some entries.
 func gathered[T any](b *pgBatch, of []int, value func(*entry) T) []T {
 	all := make([]T, len(of))
 	for i, e := range of {
@@ -175,8 +175,8 @@ SELECT a, count(*) FROM unnest($1::uuid[]) AS u (a) GROUP BY a ORDER BY a
 ON CONFLICT (application_id) DO UPDATE SET running = simulation_counts.running + excluded.running
 WHERE simulation_counts.running + excluded.running <= $2 RETURNING application_id`
 
-// addSimulations counts them. Where not all of an application's may run they
-// come by themselves, until no more may.
+// addSimulations counts them. Where an application's limit does not allow all of
+// them, each is stored by itself, up to the limit.
 func (b *pgBatch) addSimulations(t *pgTry, of []int) error {
 	application := func(e *entry) rowID { return e.row.ApplicationID }
 	t.add(pgfast.Step{What: "count simulations", Wanted: b.wants(of, application)}, countSimulations,
@@ -301,7 +301,7 @@ func (b *pgBatch) addEvents(t *pgTry, of []int) error {
 	return nil
 }
 
-// fannedOut notes for which endpoints there is something.
+// fannedOut notes the endpoints that have a pending webhook now.
 func (s session) fannedOut(rows *pgconn.ResultReader) ([]int, error) {
 	for rows.NextRow() {
 		if columns := rows.Values(); string(columns[1]) == string(domain.WebhookPending) {

@@ -14,9 +14,9 @@ import (
 // bulks is ports.BulkStore.
 type bulks struct{ session }
 
-// claimBulk is claimKey for a record that gets its answer in a later
-// transaction. Of a request that was begun and left it keeps the claim, and
-// with it the items that are done; both expire as they would have.
+// claimBulk is claimKey for a record that gets its answer in a later transaction.
+// For a request that was begun and left unfinished it keeps the claim, and with
+// it the finished items; both expire as before.
 const claimBulk = `INSERT INTO idempotency_keys
 	(application_id, environment, key, fingerprint, claim_id, status, location, created_at, expires_at, lease_token, leased_until)
 VALUES (?, ?, ?, ?, ?, 0, '', ?, $later, ?, $later)
@@ -77,7 +77,7 @@ func (s bulks) Extend(ctx context.Context, t domain.Tenant, h ports.BulkHold) er
 	return s.kept("extend the lease of a bulk", result)
 }
 
-// kept tells a lease that is the holder's no more.
+// kept turns an update that found no row into ErrLeaseLost.
 func (s bulks) kept(what string, result *gorm.DB) error {
 	if result.Error == nil && result.RowsAffected == 0 {
 		return ports.ErrLeaseLost

@@ -9,7 +9,7 @@ import (
 	"waybill/domain"
 )
 
-// purgeMails deletes what was sent, or given up, long ago.
+// purgeMails deletes mails that were sent, or given up, long ago.
 func (s *Store) purgeMails(ctx context.Context, limit int) (int, error) {
 	return s.purgeOld(ctx, "mails", "settled_at", &mailRow{}, []string{"id"}, domain.MailKept, limit)
 }

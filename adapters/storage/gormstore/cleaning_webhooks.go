@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// webhookRetention is how long events and what became of them are kept. IDs
-	// tell the time they were made at, so that an age is a bound of IDs.
+	// webhookRetention is how long events and their webhooks are kept. An ID
+	// contains the time at which it was made, so an age is a bound on IDs.
 	webhookRetention = 30 * 24 * time.Hour
 	// endpointGrace is for how long after an endpoint was deleted a transaction
-	// that had read it may still make something pending for it.
+	// that had read it may still add a pending webhook for it.
 	endpointGrace = time.Hour
 )
 
@@ -60,7 +60,7 @@ func (s *Store) purgeEndpoints(ctx context.Context, limit int) (removed int, err
 	return removed, sn.dialect.failed("delete what is left of webhook endpoints", err)
 }
 
-// purgeWebhooks deletes what was sent, or given up, long ago.
+// purgeWebhooks deletes webhooks that were sent, or given up, long ago.
 func (s *Store) purgeWebhooks(ctx context.Context, limit int) (int, error) {
 	before, err := s.expired(ctx, "webhook_deliveries", webhookRetention)
 	if err != nil {
@@ -89,8 +89,8 @@ func (s *Store) purgeLog(ctx context.Context, which, order string, value rowID, 
 	return removed, err
 }
 
-// purgeFeed deletes old events, and keeps up to where. What a webhook delivery, which
-// has the event's ID but for the last digit, still needs stays.
+// purgeFeed deletes old events, and records the last deleted position. An event stays
+// while a webhook delivery needs it; that has the event's ID but for the last digit.
 func (s *Store) purgeFeed(ctx context.Context, limit int) (removed int, err error) {
 	before, err := s.expired(ctx, "feed_events", webhookRetention)
 	if err != nil {
@@ -101,7 +101,7 @@ func (s *Store) purgeFeed(ctx context.Context, limit int) (removed int, err erro
 	err = s.transact(ctx, func(sn session) error {
 		removed = 0
 		var old []feedEventRow
-		// A locked one is another process's, which purges too.
+		// Another process that purges holds a locked one.
 		err := sn.with(ctx).Select("id", "application_id", "environment", "delivery_id", "position").
 			Where("id < ?", before).Where(needed).Order("id").Limit(limit).
 			Clauses(clause.Locking{Strength: "UPDATE", Options: "SKIP LOCKED"}).Find(&old).Error
@@ -118,8 +118,8 @@ func (s *Store) purgeFeed(ctx context.Context, limit int) (removed int, err erro
 	return removed, err
 }
 
-// moveHorizons keeps up to where events were deleted, in an order of applications so
-// that no two processes wait for each other.
+// moveHorizons records the last deleted position of each application, in the order
+// of applications so that no two processes wait for each other.
 func (s feed) moveHorizons(ctx context.Context, deleted []feedEventRow) error {
 	slices.SortFunc(deleted, func(a, b feedEventRow) int {
 		return cmp.Or(cmp.Compare(a.ApplicationID, b.ApplicationID), cmp.Compare(a.Environment, b.Environment),

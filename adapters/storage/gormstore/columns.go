@@ -22,7 +22,8 @@ func rowIDOf(id domain.ID) rowID { return rowID(id.Hex()) }
 // as is the public ID. The prefix is the caller's to know.
 func (id rowID) as(p domain.Prefix) domain.ID { return domain.ID(string(p) + string(id)) }
 
-// Value refuses what is no ID: an empty one in a WHERE would be a forgotten tenant.
+// Value refuses a text that is no ID: an empty one in a WHERE would be a forgotten
+// tenant.
 func (id rowID) Value() (driver.Value, error) {
 	if len(id) != 32 {
 		return nil, fmt.Errorf("%q is not an identifier", string(id))
@@ -40,7 +41,7 @@ func (id *rowID) Scan(src any) error {
 	return nil
 }
 
-// ScanUUID reads what Postgres answers with where nothing is between pgx and us.
+// ScanUUID reads a value of pgx's own, without database/sql.
 func (id *rowID) ScanUUID(v pgtype.UUID) error {
 	if !v.Valid {
 		return errors.New("an identifier came as NULL")
@@ -84,7 +85,7 @@ func (i *instant) Scan(src any) error {
 	return nil
 }
 
-// ScanTimestamptz reads what Postgres answers with where nothing is between pgx and us.
+// ScanTimestamptz reads a value of pgx's own, without database/sql.
 func (i *instant) ScanTimestamptz(v pgtype.Timestamptz) error {
 	if !v.Valid || v.InfinityModifier != pgtype.Finite {
 		return fmt.Errorf("a time came as %+v", v)
@@ -113,8 +114,8 @@ var (
 )
 
 // boundary is a time to compare stored ones with. Stored times are whole
-// milliseconds, so that a bound between two of them means the later one; and
-// what lies outside the years the engines can write means the last one inside.
+// milliseconds, so a bound between two of them is rounded up; a time outside the
+// years that the engines can store becomes the last one inside.
 func boundary(t time.Time) instant {
 	if cut := t.Truncate(time.Millisecond); cut.Before(t) {
 		t = cut.Add(time.Millisecond)

@@ -7,18 +7,18 @@ import (
 	"fmt"
 )
 
-// growth is a pool that asks a server for connections as it needs them.
+// growth is a pool that opens connections to a server as it needs them.
 type growth struct {
 	name   string
 	db     *sql.DB
 	hosts  *pgHosts
-	needed bool // nothing goes on without it
+	needed bool // the program cannot work without this pool
 }
 
 // Connections tells of pools that do not get the connections they ask for, as where
-// the server has no more of them. The error is ports.ErrStorageGone where a pool has
-// none left without which nothing goes on. A pool that was refused one asks for one
-// more here, so that the answer is true where no request asks.
+// the server has no more of them. The error is ports.ErrStorageGone where a pool
+// that the program cannot work without has none left. A pool that was refused one
+// tries again here, so that the answer is current even without requests.
 func (s *Store) Connections(ctx context.Context) error {
 	var failed []error
 	for _, g := range s.pools.grows {

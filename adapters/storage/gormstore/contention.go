@@ -22,10 +22,10 @@ import (
 // it. A transaction that needs a row that counts as held queues at once. One that
 // still waits after Options.LockTimeout is refused.
 //
-// A transaction tells which row it needs next by session.reach; those that tell of none
-// share a queue, so that whatever customers can make wait tells. Where a booking meets
-// foreign keys this is all that its business books: some of that needs the row, and
-// the rest loses no more than heldWait for each that does.
+// A transaction names the row it needs next by session.reach. Those that name none
+// share a queue, so every transaction that a customer can make wait names its row.
+// Where a booking meets foreign keys this is all that its business books: some of that
+// needs the row, and the rest loses no more than heldWait for each that does.
 const (
 	briefWait = 100 * time.Millisecond
 	heldWait  = 20 * time.Millisecond
@@ -91,7 +91,7 @@ func (c *contention) strike(row string) {
 }
 
 // free notes that a transaction which waited for a row has got it, or that one which
-// may need it has gone by while no other waited.
+// may need it has ended while no other waited.
 func (c *contention) free(row string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -162,7 +162,7 @@ func (c *contention) queue(ctx context.Context, row string, err error, try func(
 	return err
 }
 
-// need is the row that a transaction goes for.
+// need is the row that a transaction needs next.
 type need struct {
 	contention *contention
 	wait       time.Duration // for a row; 0: as long as the database lets it
@@ -170,8 +170,8 @@ type need struct {
 	row        string
 }
 
-// reach tells which row a transaction needs next. The error is that the row counts as
-// held and the transaction has to queue for it first.
+// reach names the row that a transaction needs next. Its error tells that the row
+// counts as held and that the transaction has to queue for it first.
 func (s session) reach(kind string, of ...string) error {
 	if s.need == nil {
 		return nil
@@ -222,8 +222,8 @@ func bookingsRow(t domain.Tenant) string {
 	return rowName(rowBookings, string(t.BusinessID), string(t.Environment))
 }
 
-// recipientOf is by what a booking and others may wait for each other: the ID or,
-// where several may add the same one, the phone number.
+// recipientOf names the recipient whose row a booking may have to wait for: by
+// the ID or, where several bookings may add the same one, by the phone number.
 func recipientOf(w ports.BookingWrite) []string {
 	if t := w.Delivery.Tenant; w.NewRecipient {
 		return []string{string(t.BusinessID), string(t.Environment), string(w.Recipient.PhoneNumber)}

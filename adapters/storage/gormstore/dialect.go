@@ -17,8 +17,8 @@ import (
 	"waybill/ports"
 )
 
-// dialect is all that differs between the databases. A query that needs more
-// than this is written in a way both understand.
+// dialect is all that differs between the databases. All other SQL is written in
+// a way that both understand.
 type dialect struct {
 	// open prepares connections; reads and writes may use the same ones. Pools
 	// beside others of the same file take the connection that writes from them.
@@ -33,16 +33,16 @@ type dialect struct {
 	// which may be batch.ErrAlone; writers is how many batches pay at a time.
 	storeBatch func(ctx context.Context, s *Store, entries []*entry) []error
 	writers    int
-	// storeRun stores items of a bulk in their order, up to the first one that does
-	// not come through, and returns how many.
+	// storeRun stores items of a bulk in their order, up to the first one that
+	// fails, and returns how many.
 	storeRun func(ctx context.Context, s *Store, entries []*entry) (int, error)
 	// batchesLookups tells that a row by its key costs less than to ask for it.
 	batchesLookups bool
 	// locksRows tells that a transaction which waits for a row lets others go on.
 	locksRows bool
 
-	// recentTables selects tables that the database has to look at before it plans
-	// well; empty where it needs not.
+	// recentTables selects tables whose statistics the database needs to plan
+	// well; empty where it does not.
 	recentTables string
 
 	// limitsStatements tells that the database itself ends a statement that takes
@@ -77,8 +77,9 @@ type dialect struct {
 
 	// insertFeed stores a feedEventRow, all columns but position.
 	insertFeed string
-	// feedBound is a number up to which no event can come to the feed any more;
-	// feedLag selects for how many seconds a transaction has held it back. Empty: none can.
+	// feedBound is the position up to which no further event can appear in the feed;
+	// feedLag selects for how many seconds a transaction has held it back. Empty: none
+	// can.
 	feedBound, feedLag string
 	// anyApplication is the condition that a delivery d is of some application,
 	// written so that an index which begins with the application is entered once
@@ -87,8 +88,8 @@ type dialect struct {
 	// webhookID is the ID of a webhook delivery: a parameter with the slot of the
 	// endpoint behind it. instant is a parameter that is a time.
 	webhookID, instant string
-	// webhookIDOf is the ID of a webhook delivery by that of an event, which SQL
-	// tells, and the digit of the slot.
+	// webhookIDOf is the SQL for the ID of a webhook delivery, from the SQL for
+	// that of its event and for the digit of the slot.
 	webhookIDOf func(event, digit string) string
 	// catchUp makes positions in the feed go on where a database was restored
 	// from another one, and is nil where they do by themselves.
@@ -103,7 +104,8 @@ type dialect struct {
 	rotateRequests func(ctx context.Context, s *Store, keep domain.RequestLogKeeping) error
 	lacksPartition func(err error) bool
 	makePartitions func(ctx context.Context, s *Store) (from, until time.Time, err error)
-	// unhurried makes the COMMIT of a transaction wait for no disk; empty: it has to.
+	// unhurried is the statement that makes the COMMIT of a transaction not wait for
+	// the disk; empty: it has to.
 	unhurried string
 	// stepOf is the beginning of the step that usage_minutes.minute is in.
 	stepOf map[domain.UsageStep]string
@@ -160,7 +162,7 @@ func (e *dialect) failed(what string, err error) error {
 		return fmt.Errorf("%s: %w: %w", what, ports.ErrTookTooLong, err)
 	case e.gone(err):
 		return fmt.Errorf("%s: %w: %w", what, ports.ErrStorageGone, err)
-	case e.transient(err): // and was so each time
+	case e.transient(err): // after all retries
 		return domain.Busy(fmt.Errorf("%s: %w", what, err))
 	}
 	return fmt.Errorf("%s: %w", what, err)

@@ -23,13 +23,13 @@
 //     external_id and a taken reference.
 //   - gorm's PrepareStmt stays off: pgx caches statements itself, and a second
 //     cache prepares them again in every transaction.
-//   - What comes at the same time is stored by one transaction (bookings_batch.go)
-//     and looked up by one statement (lookups.go), on Postgres past gorm (pgfast).
-//     One multi-table statement was rejected for batches: it cannot tell which of
-//     its bookings is in the way before it has failed for all of them.
+//   - Bookings that arrive at the same time are stored by one transaction
+//     (bookings_batch.go), and rows looked up by one statement (lookups.go), on
+//     Postgres past gorm (pgfast). One multi-table statement was rejected for
+//     batches: it fails as a whole, without telling which booking is the reason.
 //   - Nothing relies on a session of Postgres but its time-outs and prepared
 //     statements, and those only where no pooler in transaction mode stands in
-//     front of it. To find that out by itself and go on was rejected: a pooler
-//     that hides itself would be taken for Postgres, and what ran without
-//     time-outs would not show before the day they are needed.
+//     front of it. Detecting a pooler and going on was rejected: a pooler that
+//     hides would be taken for Postgres, and missing time-outs would not show
+//     before the day they are needed.
 package gormstore

@@ -13,7 +13,7 @@ import (
 	"waybill/ports"
 )
 
-// feed is ports.FeedReader, and the way into it.
+// feed is ports.FeedReader, and adds events to it.
 type feed struct{ session }
 
 // feedWindow is how many events a page of a narrowed feed looks through at most.
@@ -75,21 +75,21 @@ func (s feed) page(ctx context.Context, t domain.Tenant, f domain.FeedFilter, af
 	return page, nil
 }
 
-// feedScope is the part of a feed that a page may look through. It has settled: no
-// event can come there any more, so that one statement after the other finds the
-// same ones in it.
+// feedScope is the part of a feed that a page may look through. No event can be
+// added there any more, so that one statement after the other finds the same ones
+// in it.
 type feedScope struct {
 	session
 	tenant       domain.Tenant
 	filter       domain.FeedFilter
 	after        *domain.FeedPosition
-	horizon      int64 // up to where events were deleted
-	above, bound int64 // it is behind the one and up to the other
+	horizon      int64 // the last deleted position
+	above, bound int64 // the part is behind above, up to bound
 }
 
-// begin finds out from where to where it is. That has to be known before events are
-// read: of a transaction that takes part meanwhile either its lock is seen here, or
-// later its events.
+// begin finds the two ends of the part. They have to be known before events are
+// read: of a transaction that adds events meanwhile either the lock is seen here,
+// or the events are seen later.
 func (s *feedScope) begin(ctx context.Context) error {
 	var found struct{ Bound, Horizon int64 }
 	err := s.with(ctx).Raw("SELECT "+s.dialect.feedBound+" AS bound, COALESCE("+feedHorizon+", 0) AS horizon",
@@ -154,8 +154,8 @@ func (s *feedScope) last(ctx context.Context) (last domain.FeedPosition, some, m
 }
 
 // expired tells whether events behind a position were deleted, or the database was
-// brought back to a state from before there was such an event: others may stand in its
-// place, and before it.
+// restored to a state before that event: others may have its position, and earlier
+// ones.
 func (s feed) expired(ctx context.Context, t domain.Tenant, at domain.FeedPosition) (expired error, err error) {
 	application, environment := rowIDOf(t.ApplicationID), string(t.Environment)
 	var found struct {
@@ -198,20 +198,18 @@ func (s *Store) FeedLag(ctx context.Context) (time.Duration, error) {
 	return time.Duration(seconds * float64(time.Second)), s.dialect.failed("look for what holds the feed back", err)
 }
 
-// feedStart is the least position that an event may have which occurred at
-// some time or later. To walk there from the first event on would read all that
-// came before. The place is found by witnesses, the last events whose IDs, which
-// are in the order of time and have an index, are older than that time by more
-// than the margin.
+// feedStart is the least possible position of an event that occurred at some time
+// or later. Walking there from the first event would read all that came before.
+// Witnesses lead to it: the last events whose IDs are older than that time by
+// more than the margin. IDs are in the order of time and have an index.
 //
-// It passes over nothing. A position is taken when an event is stored. What is looked
-// for got its ID before it was stored, and later than the witness by the margin. That
-// is far more than a transaction lasts, which time-outs keep to seconds, and than
-// clocks differ: it was stored after the witness was, and has a higher position.
-// Only what was held up between ID and transaction, on a machine that slept
-// perhaps, is a false witness. So the lowest of many is believed, of more than a
-// request makes; and where there are not so many, the feed is read from its
-// beginning.
+// No event is missed. An event gets its position when it is stored, and its ID before
+// that. An event that is searched for got its ID later than a witness by the margin,
+// which is far more than a transaction lasts (time-outs keep it to seconds) and than
+// clocks differ: so it was stored after the witness, and has a higher position. Only
+// an event that was held up between ID and transaction, on a machine that slept
+// perhaps, is a false witness. So the lowest of many counts, of more than one request
+// makes; and where there are fewer, the feed is read from its beginning.
 const feedStart = `SELECT CASE WHEN count(*) = ? THEN min(position) ELSE 0 END
 	FROM (SELECT position FROM feed_events WHERE id < ? ORDER BY id DESC LIMIT ?) AS witnesses`
 
@@ -259,8 +257,8 @@ func (s feed) insert(ctx context.Context, t domain.Tenant, e domain.FeedEvent) e
 		e.Sequence, string(e.Type), instantOf(e.OccurredAt), e.Payload).Error)
 }
 
-// fanOutInto decides which endpoints an event is for and what becomes of it there: what
-// comes for a disabled endpoint is held.
+// fanOutInto adds a webhook for each endpoint that takes the event: pending, or held
+// where the endpoint is disabled.
 const fanOutInto = `INSERT INTO webhook_deliveries
 	(id, endpoint_id, event_id, event_type, delivery_id, sequence, status, attempts, used, due_at, trigger, back, created_at)
 SELECT $webhook_id, w.id, $event, $type, $delivery, $sequence, CASE WHEN w.enabled THEN 'pending' ELSE 'held' END, 0, 0,
@@ -268,7 +266,7 @@ SELECT $webhook_id, w.id, $event, $type, $delivery, $sequence, CASE WHEN w.enabl
 $from WHERE w.application_id = $application AND w.environment = $environment AND w.slot IS NOT NULL AND w.event_mask & $mask <> 0$but
 RETURNING endpoint_id, status`
 
-// fanOutBy is fanOutInto of events that come as the values say.
+// fanOutBy is fanOutInto with the SQL for the values of its events.
 func fanOutBy(values map[string]string) string {
 	all := []string{"$but", values["$but"]}
 	for name, value := range values {
@@ -303,18 +301,18 @@ func (s feed) fanOut(ctx context.Context, t domain.Tenant, e domain.FeedEvent, e
 	return nil
 }
 
-// fanned collects, in a transaction, for which endpoints it has something.
+// fanned collects the endpoints that a transaction adds a webhook for.
 type fanned struct{ endpoints []domain.ID }
 
 func (f *fanned) add(endpoint rowID) {
 	f.endpoints = append(f.endpoints, endpoint.as(domain.PrefixWebhookEndpoint))
 }
 
-// OnFanout makes the listener hear of every commit from now on. It is to be
-// called before the store is used.
+// OnFanout announces every commit that adds webhooks to the listener. Call it
+// before the store is used.
 func (s *Store) OnFanout(l ports.FanoutListener) { s.onFanout = l }
 
-// announce is for what was committed, or may have been.
+// announce tells the listener of webhooks that were committed, or may have been.
 func (s *Store) announce(f *fanned) {
 	if len(f.endpoints) > 0 && s.onFanout != nil {
 		s.onFanout(f.endpoints)

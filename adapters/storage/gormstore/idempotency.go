@@ -63,7 +63,8 @@ func (s session) reachKey(t domain.Tenant, key string) error {
 	return s.reach(rowKey, string(t.ApplicationID), string(t.Environment), key)
 }
 
-// claimed tells the outcome of an upsert that changed so many records of a key.
+// claimed is the outcome of claimKey or claimBulk, by the number of changed
+// records.
 func (e *dialect) claimed(records int64, err error) error {
 	switch {
 	case err == nil && records == 0:

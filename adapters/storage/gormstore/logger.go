@@ -50,6 +50,6 @@ func (l *gormLogger) ParamsFilter(_ context.Context, sql string, _ ...any) (stri
 	return sql, nil
 }
 
-// gorm takes down what Scan runs with a recorder of its own, which keeps the
-// values unless it is told otherwise.
+// gorm records the statements of Scan with a recorder of its own, which keeps the
+// values by default.
 func init() { logger.RecorderParamsFilter = (&gormLogger{}).ParamsFilter }

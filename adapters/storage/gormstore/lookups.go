@@ -11,10 +11,9 @@ import (
 	"waybill/domain"
 )
 
-// What Postgres does for one row by a unique key is a fraction of what it costs
-// to ask. Rows that are looked for at the same time are therefore asked for together, by
-// one statement for each kind of them (a batched lookup). A row that cannot be had
-// so is looked for by itself.
+// Finding one row by a unique key costs Postgres a fraction of the round trip. Rows that
+// are needed at the same time are therefore read together, by one statement for each
+// kind (a batched lookup). Where that fails, a row is looked up by itself.
 
 // mostLookups is how many rows a batch asks for.
 const mostLookups = 128
@@ -43,7 +42,7 @@ func newLookups(conn func(ctx context.Context, do func(*pgConn) error) error) *l
 	return ls
 }
 
-// lookupKind is how rows of a table are looked for.
+// lookupKind is a kind of lookup: a table and a key.
 type lookupKind struct {
 	table  table
 	lookup *pgfast.Lookup
@@ -55,15 +54,15 @@ func newLookup(t table, columns, from string, key ...string) *lookupKind {
 	return &lookupKind{table: t, lookup: pgfast.NewLookup(columns, from, key...)}
 }
 
-// uuidOf is an ID as pgx sends it fastest; one that is malformed becomes NULL,
-// which nothing equals.
+// uuidOf is an ID as pgx sends it fastest; a malformed one becomes NULL, which
+// equals nothing.
 func uuidOf(id rowID) (u pgtype.UUID) {
 	u.Bytes, u.Valid = pgfast.UUIDBytes(id)
 	return u
 }
 
 // lookUp finds the row of a key, or none; batch.ErrAlone tells that it has to be
-// looked for by itself.
+// looked up by itself.
 func lookUp[Row any](ctx context.Context, s session, kind *lookupKind, key ...any) (*Row, error) {
 	if s.lookups == nil {
 		return nil, batch.ErrAlone
@@ -83,7 +82,7 @@ func lookUp[Row any](ctx context.Context, s session, kind *lookupKind, key ...an
 	return row, nil
 }
 
-// foundOr is what a row stands for, or domain.ErrNotFound.
+// foundOr turns a row into its record, or no row into domain.ErrNotFound.
 func foundOr[Row, Record any](row *Row, err error, record func(*Row) Record) (none Record, _ error) {
 	switch {
 	case err != nil:

@@ -15,7 +15,7 @@ var mailTable = newTable(mailRow{})
 // mails is ports.MailStore and ports.MailOutbox.
 type mails struct{ session }
 
-// Mails is what mails are to be sent.
+// Mails is the outbox of mails.
 func (s *Store) Mails() ports.MailOutbox {
 	return mails{session{db: s.write, dialect: s.dialect}}
 }
@@ -82,7 +82,7 @@ func (s mails) Settle(ctx context.Context, m domain.Mail) error {
 	if err != nil {
 		return err
 	}
-	// The number of the attempt is the lease: every further one has its own.
+	// The number of the attempt is the lease: each attempt has its own.
 	result := s.with(ctx).Exec("UPDATE mails SET state = ?, due_at = ?, settled_at = ?, last_error = ?, email = CASE WHEN ? = 'waiting' "+
 		"THEN email END"+
 		" WHERE id = ? AND attempts = ? AND state = 'waiting'",

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// How long a runner waits for another one that is at work.
+	// The pause between two tries for the lock of another runner.
 	migrationLockPause = 200 * time.Millisecond
 	migrationLockTries = 3000
 

@@ -43,7 +43,7 @@ type Options struct {
 	// transaction mode. Without it Open answers ErrPooler where there is one.
 	TransactionPooler bool
 
-	// What Postgres ends by itself, so that no request and no lock hangs.
+	// Time-outs that Postgres enforces, so that no request and no lock hangs.
 	// Parameters of the same name in the URL win.
 	StatementTimeout         time.Duration // 5 s
 	LockTimeout              time.Duration // 2 s
@@ -120,7 +120,7 @@ func openBeside(ctx context.Context, e *dialect, url string, o Options, beside *
 }
 
 func newStore(ctx context.Context, e *dialect, p *pools, o Options) (*Store, error) {
-	// The one that writes comes first: it makes a SQLite file what it has to be.
+	// The one that writes comes first: it prepares a SQLite file.
 	for _, db := range []*sql.DB{p.write, p.read, p.lists} {
 		if err := ping(ctx, db); err != nil {
 			if refused := refusalOf(err); refused != nil {
@@ -163,7 +163,7 @@ func newStore(ctx context.Context, e *dialect, p *pools, o Options) (*Store, err
 	return s, nil
 }
 
-// onPgConn gives a connection that reads to what gorm does not know.
+// onPgConn runs do on a connection for reads, past gorm.
 func (s *Store) onPgConn(ctx context.Context, do func(*pgConn) error) error {
 	conn, err := s.pools.read.Conn(ctx)
 	if err != nil {

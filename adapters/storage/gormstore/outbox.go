@@ -18,14 +18,14 @@ var _ ports.WebhookOutbox = outbox{}
 // outbox is ports.WebhookOutbox.
 type outbox struct{ store *Store }
 
-// Outbox is what is to be sent.
+// Outbox is the outbox of webhooks.
 func (s *Store) Outbox() ports.WebhookOutbox { return outbox{store: s} }
 
 func (o outbox) read() session  { return session{db: o.store.read, dialect: o.store.dialect} }
 func (o outbox) write() session { return session{db: o.store.write, dialect: o.store.dialect} }
 
-// pendingEndpoints goes through the index of what is pending from one endpoint to
-// the next, so that it reads neither the pending webhooks nor the endpoints
+// pendingEndpoints goes through the index of pending webhooks from one endpoint
+// to the next, so that it reads neither the pending webhooks nor the endpoints
 // without any.
 const pendingEndpoints = `WITH RECURSIVE pending (id) AS (
 	SELECT (SELECT endpoint_id FROM webhook_deliveries WHERE status = 'pending' ORDER BY endpoint_id LIMIT 1)
@@ -45,9 +45,9 @@ const waitingEndpoints = `SELECT id, slow_until FROM (
 ) AS waiting WHERE due <= ? AND COALESCE((SELECT leased_until FROM $lease(waiting.id)) NOT BETWEEN $now AND $far, TRUE) ORDER BY due, id LIMIT ?`
 
 const (
-	// skipLimit ends a look through the index from one endpoint to the next, and
-	// skipSlow is when it takes long: there is much in it that was sent and could not be
-	// cleaned up. For skipFor then each endpoint is looked at instead.
+	// skipLimit ends the walk of pendingEndpoints, and skipSlow is when the walk counts
+	// as slow: the index holds many dead entries that could not be cleaned up. For
+	// skipFor after that each endpoint is looked up instead.
 	skipLimit = 250 * time.Millisecond
 	skipSlow  = 50 * time.Millisecond
 	skipFor   = 30 * time.Second
@@ -136,14 +136,15 @@ func (o outbox) lease(ctx context.Context, endpoint domain.ID, token string, las
 		return e, false, sn.dialect.failed("read a webhook endpoint", found.Error)
 	}
 	if e = row.domain(); !e.Enabled {
-		// What a transaction beside the one that disabled it made pending.
+		// Webhooks that became pending by a transaction concurrent to the
+		// disabling.
 		_, err = webhooks{sn}.hold(ctx, key, heldAtOnce)
 	}
 	return e, true, err
 }
 
-// owned reads the endpoint that the token holds, and keeps it and its lease from others
-// until the transaction ends: first the endpoint, as all do that change it.
+// owned reads the endpoint that the token holds, and locks it and its lease until the
+// transaction ends: the endpoint first, as every change of it does.
 func (s session) owned(ctx context.Context, endpoint domain.ID, token string) (row webhookEndpointRow, err error) {
 	key := rowIDOf(endpoint)
 	found := s.with(ctx).Raw(s.dialect.leases("SELECT "+webhookEndpointTable.selectAs("e", "")+
@@ -181,7 +182,7 @@ func (o outbox) Due(ctx context.Context, endpoint domain.ID, now time.Time, limi
 		return nil, sn.dialect.failed("read webhooks that are due", err)
 	}
 	defer rows.Close()
-	// Row by row: gorm's Scan costs as much as all that is done to send them.
+	// Row by row: gorm's Scan would cost as much as all the sending.
 	var due []ports.OutgoingWebhook
 	for err == nil && rows.Next() {
 		var row webhookDeliveryRow
@@ -199,8 +200,8 @@ func (o outbox) Due(ctx context.Context, endpoint domain.ID, now time.Time, limi
 	return due, o.write().raiseDueSince(ctx, key, seen, now, first)
 }
 
-// scanned is where the columns of a row are put, in the table's order, behind
-// those that come first.
+// scanned is the targets of a Scan: first, and then the fields of a row in the
+// table's order.
 func (t table) scanned(ctx context.Context, row any, first ...any) []any {
 	value := reflect.ValueOf(row)
 	into := make([]any, len(first)+len(t.fields))
@@ -211,7 +212,7 @@ func (t table) scanned(ctx context.Context, row any, first ...any) []any {
 	return into
 }
 
-// outcome is an element of the JSON array by which a batch is one statement.
+// outcome is an element of the JSON array that makes a batch one statement.
 type outcome struct {
 	ID       rowID   `json:"id"` // of the webhook delivery
 	Status   string  `json:"status"`
@@ -229,8 +230,8 @@ type outcome struct {
 	Next     *string `json:"next"`
 }
 
-// storableExcerpt takes out what Postgres has in no text; what is not UTF-8
-// encoding/json takes out.
+// storableExcerpt replaces NUL, which Postgres does not store; encoding/json
+// replaces invalid UTF-8.
 var storableExcerpt = strings.NewReplacer("\x00", "\uFFFD")
 
 func newOutcome(w ports.WebhookOutcome) outcome {
@@ -255,8 +256,8 @@ func optionalText(t *time.Time) *string {
 // all of a table of a few thousand.
 
 // settle counts an attempt that is not counted yet, so that a repeat changes
-// nothing. What was held or asked for again since the attempt began stays as it
-// is, unless the attempt arrived.
+// nothing. A webhook that was held or redelivered since the attempt began stays
+// as it is, unless the attempt arrived.
 var settle = strings.ReplaceAll(`UPDATE webhook_deliveries SET attempts = o.attempts,
 	status = CASE WHEN $counts THEN o.status ELSE webhook_deliveries.status END,
 	due_at = CASE WHEN $counts THEN o.due_at ELSE webhook_deliveries.due_at END,
@@ -298,7 +299,8 @@ func (o outbox) Record(ctx context.Context, endpoint domain.ID, token string, of
 				return err
 			}
 		}
-		// Most attempts tell nothing new, and each change leaves a version behind.
+		// Most attempts do not change the health, and each update leaves a dead
+		// version behind.
 		if reflect.DeepEqual(row.domain().Health, health) {
 			return nil
 		}
@@ -341,7 +343,8 @@ func recordedAt(of []ports.WebhookOutcome) time.Time {
 	return last.StartedAt.Add(last.Duration)
 }
 
-// backlog is of each endpoint, so that its index is entered where something may be due.
+// backlog asks for each endpoint, so that its index is entered where webhooks may be
+// due.
 const backlog = `SELECT COALESCE(sum(n), 0) AS n, min(since) AS since FROM (
 	SELECT (SELECT count(*) $due) AS n, (SELECT min(d.due_at) $due) AS since
 	FROM webhook_endpoints e WHERE e.slot IS NOT NULL AND e.enabled AND NOT e.listener

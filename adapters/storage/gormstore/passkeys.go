@@ -48,7 +48,7 @@ func (s passkeys) Used(ctx context.Context, id domain.ID, signCount uint32, at t
 	}
 	const use = "UPDATE passkeys SET sign_count = ?, last_used_at = ? WHERE id = ? AND sign_count "
 	grown, count := "< ?", int64(signCount)
-	if count == 0 { // of a device that does not count
+	if count == 0 { // the device does not count its uses
 		grown = "= ?"
 	}
 	return s.dialect.changed("keep the use of a passkey", s.with(ctx).Exec(use+grown, count, instantOf(at), key, count))

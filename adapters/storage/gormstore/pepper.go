@@ -77,8 +77,8 @@ func (s tenancy) OldPepperKeys(ctx context.Context, now time.Time) ([]domain.API
 	return all(rows, (*apiKeyRow).domain), s.dialect.failed("list the keys under old peppers", err)
 }
 
-// RedigestAPIKeys takes a statement for each key: it happens once to each, in the
-// life of a pepper.
+// RedigestAPIKeys takes a statement for each key: each key is redigested once in
+// the life of a pepper.
 func (s tenancy) RedigestAPIKeys(ctx context.Context, changes []ports.Redigest) error {
 	for _, r := range changes {
 		if err := s.redigest(ctx, "api_keys", domain.PrefixAPIKey, r); err != nil {

@@ -27,9 +27,10 @@ func (s pickupLocations) LockAll(ctx context.Context, t domain.Tenant, ids []dom
 	return all(rows, (*pickupLocationRow).domain), s.dialect.failed("lock pickup locations", err)
 }
 
-// UpdateAll is one statement that finds each row by its key: an INSERT of what is
-// there by now. UPDATE ... FROM was rejected: without statistics, and after many
-// changes, Postgres compares each location of the table with each of the values.
+// UpdateAll is one statement that finds each row by its key: an INSERT whose
+// conflicts become updates. UPDATE ... FROM was rejected: without statistics, and
+// after many changes, Postgres compares each location of the table with each of
+// the values.
 func (s pickupLocations) UpdateAll(ctx context.Context, t domain.Tenant, all []domain.PickupLocation) error {
 	if len(all) == 0 {
 		return nil

@@ -17,8 +17,8 @@ func (s platform) Businesses(ctx context.Context, p domain.PageRequest) ([]domai
 	return all(rows, (*businessRow).domain), s.dialect.failed("list businesses", err)
 }
 
-// idMargin is more than the time in an ID and created_at ever differ by: both
-// are drawn by one process while it books.
+// idMargin is more than the time in an ID ever differs from created_at: one
+// process sets both while it books.
 const idMargin = time.Minute
 
 // Deliveries walk the primary key, which is in the order of time, where no index
@@ -38,7 +38,7 @@ func (s platform) Deliveries(ctx context.Context, f domain.DeliverySearch, p dom
 		}
 	}
 	if !q.ids(f) {
-		return nil, nil // of a record that cannot be
+		return nil, nil // a filter has a malformed ID, so no deliveries
 	}
 	for _, by := range []struct{ column, value string }{
 		{"reference", string(f.Reference)}, {"status", string(f.Status)}, {"environment", string(f.Environment)},

@@ -14,9 +14,8 @@ import (
 	"waybill/ports"
 )
 
-// pools are the connections of a Store. What takes all of one pool leaves the
-// others free: a page of a list may take as long as it may, and the read of one
-// record does not wait for it.
+// pools are the connections of a Store. Work that takes all of one pool leaves
+// the others free: the read of a record does not wait for slow pages of lists.
 type pools struct {
 	write, read *sql.DB // the same one on Postgres
 	lists       *sql.DB // of lists, searches and feeds; read, where they have none of their own

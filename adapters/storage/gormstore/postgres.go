@@ -66,11 +66,12 @@ const (
 //
 // From then on the session may be idle in the transaction for pgFeedIdle only, less
 // than elsewhere: of a process that is stopped there, everybody's feed waits. The
-// same statement says so, which costs no round trip. It is more than a process of
-// ours needs that gets no CPU for a moment; one that needs more is told 503.
+// same statement says so, which costs no round trip. It is long enough for a
+// process that gets no CPU for a moment; one that is slower answers 503.
 //
-// pgFeedBound is that number. Locks tell it, and no snapshot: what other transactions
-// the server runs, in this database or another, holds nothing up.
+// pgFeedBound is the position below which no further events appear. It is computed
+// from locks, not from a snapshot: other transactions of the server, in this database
+// or another, do not hold it back.
 const (
 	pgInsertFeed = "INSERT INTO feed_events (id, application_id, environment, delivery_id, sequence, type, occurred_at, payload, position)" +
 		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, " + pgPosition + ")"
@@ -172,9 +173,9 @@ var postgresDialect = dialect{
 	tableMissing: func(err error) bool { return isPg(err, pgUndefinedTable) },
 }
 
-// catchUpOnPostgres looks for positions that the sequence has not come to: the rows
-// came here without it, as by logical replication. IDs and positions both grow, so
-// that the newest events tell.
+// catchUpOnPostgres looks for positions beyond the sequence: rows that were copied
+// without it, as by logical replication. IDs and positions both grow, so the newest
+// events have the highest.
 func catchUpOnPostgres(ctx context.Context, db *sql.DB) error {
 	_, err := db.ExecContext(ctx, "SELECT setval('feed_positions', newest.position) FROM feed_positions,"+
 		" (SELECT max(position) AS position FROM (SELECT position FROM feed_events ORDER BY id DESC LIMIT 1000) AS newest) AS newest"+
@@ -202,7 +203,7 @@ func goneOnPostgres(err error) bool {
 		return lockedOut(err) || passes(e) || isPg(err, pgReadOnly, pgIdleInTransaction, pgTransactionTooLong)
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return false // that is the caller's
+		return false // the caller's own end
 	}
 	_, refused := errors.AsType[*pgconn.ConnectError](err)
 	_, network := errors.AsType[net.Error](err)
@@ -219,7 +220,8 @@ func lockedOut(err error) bool {
 	return connecting && ok && !passes(e)
 }
 
-// passes tells of a server that stops, starts, is full, breaks or has been cut off.
+// passes tells an error that goes away: the server stops, starts, is full, breaks
+// or has been cut off.
 func passes(e *pgconn.PgError) bool {
 	return slices.ContainsFunc([]string{pgConnectionException, pgShuttingDown, pgResourcesUsedUp, pgSystemError},
 		func(class string) bool { return strings.HasPrefix(e.Code, class) })
@@ -270,8 +272,8 @@ func openPostgres(url string, o Options, _ *pools) (*pools, error) {
 	return p, nil
 }
 
-// postgresPool is a number of connections. A limit, if any, is that of each of
-// their statements, whatever the URL says.
+// postgresPool opens a pool of size connections. limit, unless 0, is the time-out
+// of each statement, whatever the URL says.
 func postgresPool(url string, o Options, size int, limit time.Duration) (*sql.DB, *pgHosts, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {

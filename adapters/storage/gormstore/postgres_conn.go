@@ -27,8 +27,8 @@ type pgConnector struct {
 	direct bool
 	// begin is what begins a transaction; empty: as usual.
 	begin string
-	// alone goes before a statement outside of a transaction, in one round trip
-	// and one transaction with it; empty: nothing does.
+	// alone is sent before a statement outside of a transaction, in one round
+	// trip and one transaction with it; empty: none is.
 	alone string
 }
 
@@ -55,9 +55,9 @@ func (c pgConnector) Connect(ctx context.Context) (driver.Conn, error) {
 // Driver is pgx's.
 func (c pgConnector) Driver() driver.Driver { return c.hosts.hosts[0].Driver() }
 
-// pgConn is a connection of pgx that tells database/sql of its death where that
-// does no harm, and that says in each transaction what a pooler's session does
-// not remember.
+// pgConn is a connection of pgx that reports its death to database/sql where a
+// retry does no harm, and that sets in each transaction what a pooler's session
+// does not keep.
 type pgConn struct {
 	*stdlib.Conn
 	hosts        *pgHosts
@@ -72,13 +72,12 @@ func (c *pgConn) Close() error {
 	return c.Conn.Close()
 }
 
-// IsValid keeps what is dead out of the pool.
+// IsValid keeps dead connections out of the pool.
 func (c *pgConn) IsValid() bool { return !c.pgx().IsClosed() }
 
-// ResetSession is asked before a connection is used again. One that was quiet for
-// some time has to answer first. Where one does not, all that were silent for as
-// long are taken for dead without being asked: a request that met them one by one
-// would wait for each.
+// ResetSession is called before a connection is used again. An idle one has to
+// answer a ping first. Where one does not, all that were idle for as long count
+// as dead: a request that pinged them one by one would wait for each.
 func (c *pgConn) ResetSession(ctx context.Context) error {
 	heard := int64(0)
 	if h := hearingOf(c.pgx().PgConn().Conn()); h != nil {
@@ -109,8 +108,8 @@ func (c *pgConn) turned() error {
 	return driver.ErrBadConn
 }
 
-// onPgConn gives a connection to what gorm does not know. A panic becomes an
-// error: database/sql would never let go of the connection.
+// onPgConn runs do on a connection past database/sql. A panic becomes an error:
+// database/sql would never release the connection.
 func onPgConn(conn *sql.Conn, do func(*pgConn) error) error {
 	return conn.Raw(func(driven any) (err error) {
 		defer func() {
@@ -122,9 +121,9 @@ func onPgConn(conn *sql.Conn, do func(*pgConn) error) error {
 	})
 }
 
-// confirmDirect compares the process that Postgres introduced itself as with
-// the one that answers. A pooler makes the first one up: its clients cancel
-// statements with it, whatever session those run in.
+// confirmDirect compares the process ID of the session's start with the one that
+// answers now. A pooler makes the first one up: its clients cancel statements
+// with it, whatever session those run in.
 func (c *pgConn) confirmDirect(ctx context.Context) error {
 	var pid int64
 	// In the simple protocol, which leaves no prepared statement behind.

@@ -23,16 +23,15 @@ import (
 
 // A network can die without a word: packets vanish, the sockets stay open, and
 // TCP alone would wait for minutes. So each wait on a connection to Postgres has
-// an end of its own, whatever context it runs under, and what did not answer is
-// thrown away with all that was silent for as long.
+// an end of its own, whatever context it runs under, and a connection that did
+// not answer is closed, with all that were silent for as long.
 
 const (
 	// pgConnectTimeout bounds the making of a connection to one host, unless
-	// connect_timeout in the URL does. database/sql dials for those that wait in
-	// its queue one after the other: until this ends, none of them is served.
+	// connect_timeout in the URL does. database/sql dials for its waiting callers
+	// one after the other: until this ends, none of them is served.
 	pgConnectTimeout = 3 * time.Second
-	// pgAnswerGrace is how much longer than its statement may take an answer is
-	// waited for.
+	// pgAnswerGrace is added to the statement_timeout for the wait for an answer.
 	pgAnswerGrace = 2 * time.Second
 	// pgUnacknowledged is how long sent packets stay unacknowledged, or probes of
 	// keep-alive unanswered, until the kernel gives a connection up. It is what
@@ -77,7 +76,7 @@ func newHosts(address string, config *pgx.ConnConfig, answers time.Duration) *pg
 	config.ConnectTimeout = h.timeout
 	config.DialFunc = pgDialer(h.timeout, answers)
 	if !namesSessions(address) {
-		// The others can serve nothing: even reads want what was just written.
+		// A standby can serve nothing: even reads need what was just written.
 		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
 	closes := config.OnPgError
@@ -209,8 +208,8 @@ var started = time.Now()
 
 func sinceStart() int64 { return int64(time.Since(started)) }
 
-// hearing is a connection that does not wait for ever, and knows when it was last
-// heard of.
+// hearing is a connection with a limit for each wait, and with the time of the
+// last answer.
 type hearing struct {
 	net.Conn
 	limit         time.Duration // of a Read or a Write; 0: none
@@ -230,7 +229,7 @@ func newHearing(c net.Conn, limit time.Duration) *hearing {
 	return h
 }
 
-// giveUp ends what waits on the connection.
+// giveUp ends the waits on the connection.
 func (h *hearing) giveUp() {
 	h.silent.Store(true)
 	_ = h.Conn.Close() // it is dead already
@@ -264,7 +263,7 @@ func (h *hearing) told(err error) error {
 	return err
 }
 
-// hearingOf is what a connection of pgx runs on.
+// hearingOf is the network connection below one of pgx.
 func hearingOf(c net.Conn) *hearing {
 	if secured, ok := c.(*tls.Conn); ok {
 		c = secured.NetConn()

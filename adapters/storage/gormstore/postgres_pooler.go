@@ -190,7 +190,7 @@ func (r *pgRows) Next(row []driver.Value) error {
 	return nil
 }
 
-// value is what pgx's own rows make of a column.
+// value decodes a column as pgx's own rows do.
 func (r *pgRows) value(f pgconn.FieldDescription, raw []byte) (driver.Value, error) {
 	if raw == nil {
 		return nil, nil

@@ -17,8 +17,8 @@ var (
 	ErrRefused    = errors.New("the server refuses the connection")
 )
 
-// refusal is what a server says that answers, told once: the driver tells it for
-// each way in which it tried.
+// refusal is the answer of a server that refuses connections, once: the driver
+// repeats it for each address and TLS mode it tried.
 type refusal struct {
 	why  error
 	said string

@@ -25,8 +25,8 @@ const (
 // usageBatch is how many rows of usage one statement stores.
 const usageBatch = 500
 
-// WriteRequests is ports.RequestLog. Where there is no room for some of it, it makes
-// room, and leaves out what is of a time for which there never will be.
+// WriteRequests is ports.RequestLog. It makes missing partitions, and leaves out
+// records of a time that gets none.
 func (s *Store) WriteRequests(ctx context.Context, writer string, records []domain.RequestRecord,
 	usage []domain.UsageMinute) (ports.Skipped, error) {
 	err := s.writeRequests(ctx, writer, records, usage)
@@ -100,7 +100,7 @@ func (s *Store) RotateRequests(ctx context.Context, keep domain.RequestLogKeepin
 }
 
 // requestsOlder is the time before which records of a table of the request log may
-// be deleted, the oldest of which is of such a time.
+// be deleted; oldest is the time of the oldest record.
 func (s *Store) requestsOlder(ctx context.Context, table string, keep time.Duration, oldest time.Time) (time.Time, error) {
 	var row retained
 	err := s.write.WithContext(ctx).Raw(s.retainedSQL(""), s.dialect.laterBy(0), s.dialect.laterBy(-keep), table).Scan(&row).Error
@@ -134,8 +134,8 @@ func (s requests) List(ctx context.Context, f domain.RequestFilter, p domain.Pag
 	return all(rows, (*requestRow).domain), s.listFailed(ctx, "list requests", err)
 }
 
-// narrowed is a query for what a filter lets through; possible is false where that
-// cannot be anything.
+// narrowed is a query for the records that match a filter; possible is false where
+// none can.
 func (s requests) narrowed(ctx context.Context, f domain.RequestFilter) (query *gorm.DB, possible bool) {
 	if !storable(f.ClientID, f.Route, f.Code) {
 		return nil, false
@@ -190,7 +190,7 @@ func (s requests) narrowed(ctx context.Context, f domain.RequestFilter) (query *
 	return query, true
 }
 
-// cmpID is an ID to compare others with; of a time before 1970 the least one.
+// cmpID is an ID to compare with; for a time before 1970 the lowest.
 func cmpID(id rowID) rowID {
 	if id == "" {
 		return rowID(strings.Repeat("0", 32))
@@ -262,8 +262,8 @@ func (s requests) Usage(ctx context.Context, q domain.UsageQuery) ([]domain.Usag
 	return all(rows, (*usageSum).domain), nil
 }
 
-// usageOf are the sums of the time that a query asks for: those of whole hours where
-// there are any, and of the minutes before and behind them.
+// usageOf selects the usage of a query's time: the sums of whole hours where there
+// are any, and the minutes before and behind them.
 func (s requests) usageOf(ctx context.Context, business rowID, q domain.UsageQuery) *gorm.DB {
 	const columns = "environment, application_id, key_id, route, status, code, calls, replayed, took_us"
 	const minutes = "SELECT minute, minute AS last, " + columns + " FROM " + usageMinutes +
@@ -277,7 +277,7 @@ func (s requests) usageOf(ctx context.Context, business rowID, q domain.UsageQue
 		business, boundary(first), boundary(end), business, boundary(q.From), boundary(first), business, boundary(end), boundary(q.Until))
 }
 
-// sums is what a query selects, and by what it groups.
+// sums is the columns that a query selects, and those that it groups by.
 func (s requests) sums(q domain.UsageQuery) (columns string, by []string, err error) {
 	columns = "sum(calls) AS calls, sum(replayed) AS replayed, sum(took_us) AS took_us, max(last) AS last"
 	if q.Step != "" {

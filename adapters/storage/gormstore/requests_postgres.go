@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// There is room for today, and for so many days before and after it.
+	// There are partitions for today, and for so many days before and after it.
 	daysBack  = 2
 	daysAhead = 7
 	day       = 24 * time.Hour

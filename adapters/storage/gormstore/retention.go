@@ -36,8 +36,8 @@ func (w window) allows(oldest, cutoff, now time.Time) (until time.Time, opens bo
 	return from.Add(mostAtOnce), true
 }
 
-// expired is below the IDs of all records of the table that are to be kept, by the
-// time in them: those that are younger than keep, and those beyond a day's worth.
+// expired is an ID below those of all records of the table that stay, by the time
+// in them: records younger than keep, and those beyond a day's worth.
 func (s *Store) expired(ctx context.Context, table string, keep time.Duration) (rowID, error) {
 	var row retained
 	err := s.write.WithContext(ctx).Raw(s.retainedSQL(", (SELECT id FROM "+table+" ORDER BY id LIMIT 1) AS oldest"),
@@ -55,7 +55,7 @@ func (s *Store) expired(ctx context.Context, table string, keep time.Duration) (
 	return firstIDAt(until), nil
 }
 
-// retained is what the deletion of old records of a table goes by.
+// retained is the state that bounds the deletion of old records of a table.
 type retained struct {
 	Now, Cutoff   instant
 	Until, Opened *instant // of the last window; nil: there was none
@@ -69,8 +69,8 @@ func (s *Store) retainedSQL(more string) string {
 		" FROM (SELECT 1 AS one) AS one LEFT JOIN retention_windows w ON w.table_name = ?"
 }
 
-// deletedBefore is up to which time records may be deleted, the oldest of which is
-// of such a time.
+// deletedBefore is the time before which records may be deleted; oldest is the
+// time of the oldest record.
 func (s *Store) deletedBefore(ctx context.Context, table string, row retained, oldest time.Time) (time.Time, error) {
 	var w window
 	if row.Opened != nil {
@@ -92,7 +92,7 @@ func (s *Store) openWindow(ctx context.Context, table string, old, next window, 
 		return time.Time{}, s.dialect.failed("open a window for old records of "+table, result.Error)
 	}
 	if result.RowsAffected == 0 {
-		return old.until, nil // the next look finds the other's
+		return old.until, nil // the next call finds the other's window
 	}
 	s.log.WarnContext(ctx,
 		"more than a day's worth of records has become old since the last cleaning; it is deleted by a day's worth an hour. "+

@@ -26,9 +26,9 @@ const keyColumns = "key, fingerprint, claim_id, status, location, body, created_
 
 func (e *dialect) keyColumns() string { return e.clocked(keyColumns) }
 
-// clocked puts the database's clock into a statement: $now, and $later for the
-// clock plus a parameter. No lease and no circuit lasts until $far: what does is from
-// before the clock was set back, and has ended.
+// clocked puts the database's clock into a statement: $now, and $later for the clock
+// plus a parameter. No lease and no circuit lasts until $far: one that does is from
+// before the clock was set back, and counts as over.
 func (e *dialect) clocked(statement string) string {
 	return strings.NewReplacer("$later", e.later, "$now", e.now, "$far", e.far).Replace(statement)
 }

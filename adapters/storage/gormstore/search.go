@@ -27,7 +27,7 @@ const (
 	searchWindow = 250
 	// anchorLength is how many characters the parts have that the database compares with.
 	anchorLength = 16
-	// trigram is the length of what the indexes know: no shorter text is found by them.
+	// trigram is the length of an entry of the indexes: they find no shorter text.
 	trigram = 3
 	// mostCandidates bounds the rows that are read at a time where the database may
 	// find more than the program admits.
@@ -86,13 +86,12 @@ func (s search) condition(db *gorm.DB, one func(anchor string) (string, any)) *g
 	return db.Where("("+strings.Join(texts, " OR ")+")", values...)
 }
 
-// near narrows a query of a table to rows that contain one of the anchors, by
-// comparing.
+// near narrows a query of a table to rows that contain the anchors, by comparing.
 func (s search) near(db *gorm.DB, e *dialect) *gorm.DB {
 	return s.condition(db, func(anchor string) (string, any) { return e.contains, anchor })
 }
 
-// indexed is near by the index of the table, where all anchors have what it knows.
+// indexed is near by the index of the table, where all anchors have a trigram.
 func (s search) indexed(db *gorm.DB, e *dialect, table string) *gorm.DB {
 	for _, anchors := range s.anchors() {
 		if !slices.ContainsFunc(anchors, e.indexable) {
@@ -131,8 +130,7 @@ func searchPage[R any, P searchable[R]](query func() *gorm.DB, e *dialect, s sea
 		return found, err
 	}
 	found = nil
-	// One statement has as long as a page may take; all of them together have little
-	// more.
+	// One statement may take as long as a page; all of them together little more.
 	began, read := time.Now(), 0
 	for limit := p.Limit + 1; ; limit = min(4*limit, mostCandidates) {
 		matches := s.indexed(behind(query().Model(new(R)), p, newestFirst), e, table)

@@ -28,7 +28,7 @@ func (s *Store) AnalyzeRecentTables(ctx context.Context) (analyzed int, err erro
 		return 0, fmt.Errorf("look for tables that have grown: %w", err)
 	}
 	for _, table := range recent {
-		// Another process may be at it.
+		// Another process may analyze it now.
 		if failed := s.write.WithContext(ctx).Exec("ANALYZE (SKIP_LOCKED) " + table).Error; failed != nil {
 			err = errors.Join(err, fmt.Errorf("analyze %s: %w", table, failed))
 			continue

@@ -34,7 +34,8 @@ type Store struct {
 
 	// commitTx is (*sql.Tx).Commit; tests lose its answer.
 	commitTx func(*sql.Tx) error
-	// watch, if any, is told what is sent past gorm, with its values; tests set it.
+	// watch, if any, is called with each statement sent past gorm and its values;
+	// tests set it.
 	watch func(statement string, values []pgfast.Value)
 
 	onFanout ports.FanoutListener
@@ -80,11 +81,12 @@ func (s *Store) pingOnce(ctx context.Context) error {
 }
 
 const (
-	// fullFor is how long a write that found no room is told of. Afterwards only
-	// another write can tell, and those go elsewhere while this process is not ready.
+	// fullFor is how long the store counts as full after a write that found no room.
+	// It then ends by itself: while the process is not ready, no write comes that
+	// could show that there is room again.
 	fullFor = 10 * time.Second
-	// diskSpaceAgain is how long after it a write that found space says that there is some
-	// again: on a full disk, what fits into a page goes on being written.
+	// diskSpaceAgain is how long after a full disk a write that succeeds counts as proof
+	// of space: on a full disk, writes that fit into an existing page still succeed.
 	diskSpaceAgain = 2 * time.Second
 )
 
@@ -95,7 +97,7 @@ func (s *Store) fullLately() error {
 	return nil
 }
 
-// noteDiskSpace takes notice of how a transaction ended.
+// noteDiskSpace learns from the end of a transaction whether the disk is full.
 func (s *Store) noteDiskSpace(err error) {
 	switch {
 	case err == nil:
@@ -159,8 +161,7 @@ func (s session) stores() ports.Stores {
 	}
 }
 
-// session is what a store works on: a pool or a transaction, and whose dialect
-// it speaks.
+// session is what a store works on: a pool or a transaction, with its dialect.
 type session struct {
 	db      *gorm.DB
 	dialect *dialect
@@ -193,7 +194,7 @@ func page(db *gorm.DB, p domain.PageRequest, newestFirst bool) *gorm.DB {
 	return inOrder(behind(db, p, newestFirst), newestFirst).Limit(p.Limit + 1)
 }
 
-// behind leaves what a list has behind the position that a page begins at.
+// behind narrows a list to the rows behind the position that a page begins at.
 func behind(db *gorm.DB, p domain.PageRequest, newestFirst bool) *gorm.DB {
 	if p.After == nil {
 		return db

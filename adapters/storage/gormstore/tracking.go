@@ -30,7 +30,7 @@ const trackingJoin = "SELECT b.name AS sender, d.dropoff_municipality AS municip
 	" FROM deliveries d JOIN businesses b ON b.id = d.business_id JOIN delivery_events e ON e.delivery_id = d.id" +
 	" WHERE d.reference = ? ORDER BY e.sequence DESC LIMIT ?"
 
-// unknownReference is looked for in place of what is no reference.
+// unknownReference is looked up in place of a text that is no reference.
 const unknownReference = "----.----.----"
 
 func (s tracking) Find(ctx context.Context, r domain.Reference) (domain.Tracking, error) {

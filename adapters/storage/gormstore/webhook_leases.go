@@ -8,13 +8,14 @@ import (
 	"waybill/ports"
 )
 
-// The lease of an endpoint, and since when something may be due for it, are a row of
-// webhook_leases, which changes many times a second. A snapshot that is held for long,
-// as by pg_dump, keeps all its versions. So each change takes the next number, and the
-// newest version is looked for from the end of the index, where it is the first one.
+// A row of webhook_leases has the lease of an endpoint, and the time since which
+// webhooks may be due for it. It changes many times a second. A snapshot that is held
+// for long, as by pg_dump, keeps all its versions. So each change takes the next
+// number, and the newest version is looked for from the end of the index, where it is
+// the first one.
 
-// leases puts in what $lease(ENDPOINT) stands for, the newest version of its lease, and
-// the database's clock.
+// leases replaces $lease(ENDPOINT) in a statement by the newest version of the
+// endpoint's lease, and puts in the database's clock.
 func (e *dialect) leases(statement string) string {
 	return e.clocked(leaseOf.ReplaceAllString(statement, e.newestLease))
 }
@@ -22,7 +23,8 @@ func (e *dialect) leases(statement string) string {
 var leaseOf = regexp.MustCompile(`\$lease\(([a-z._?]+)\)`)
 
 // changeLease changes the lease of an endpoint where it meets a condition, and tells
-// whether it did. A version that comes while it waits for another one's is newer still.
+// whether it did. A version that another transaction adds meanwhile has a higher
+// number.
 func (s session) changeLease(ctx context.Context, what string, endpoint rowID, set string, to []any, where string, is ...any) (bool,
 	error) {
 	values := append(append(to, endpoint, endpoint), is...)
@@ -32,21 +34,22 @@ func (s session) changeLease(ctx context.Context, what string, endpoint rowID, s
 }
 
 const (
-	// dueMargin is how long ago something was due that may still be committed: a
-	// booking is within its budget. What comes later is found by FindLate.
+	// dueMargin is how long after its due time a webhook may still be committed:
+	// a booking ends within its budget. FindLate finds later ones.
 	dueMargin = ports.BookingBudget + time.Second
 	// dueStep is by how much due_since is raised at the least.
 	dueStep = 2 * time.Second
 )
 
-// dueSince is since when something may be due for an endpoint, in a version of its lease.
+// dueSince is the time since which webhooks may be due for an endpoint, in a version of
+// its lease.
 type dueSince struct {
 	Number   int64
 	DueSince instant
 }
 
-// from is where a look for what is due by now begins. A clock that was ahead for a
-// while does not hide what comes after it was put right.
+// from is the due time at which a search for due webhooks begins. A clock that was
+// ahead for a while does not hide webhooks from after its correction.
 func (d dueSince) from(now time.Time) time.Time {
 	if settled := now.Add(-dueMargin); settled.Before(d.DueSince.time) {
 		return settled
@@ -78,8 +81,8 @@ func (s session) raiseDueSince(ctx context.Context, endpoint rowID, seen dueSinc
 	return err
 }
 
-// dueFrom notes that something is pending which is due then. It is to come at the end
-// of a transaction that holds the endpoint.
+// dueFrom notes a pending webhook with that due time. Call it at the end of a
+// transaction that holds the endpoint.
 func (s session) dueFrom(ctx context.Context, endpoint rowID, due time.Time) error {
 	_, err := s.changeLease(ctx, "note since when webhooks are due", endpoint,
 		"due_since = CASE WHEN due_since > ? THEN ? ELSE due_since END", []any{instantOf(due), instantOf(due)}, "TRUE")
@@ -100,11 +103,11 @@ const oldestWebhooks = `SELECT e.id, (SELECT number FROM $lease(e.id)) AS number
 	(SELECT min(d.due_at) FROM webhook_deliveries d WHERE d.endpoint_id = e.id AND d.status = 'pending') AS oldest
 FROM webhook_endpoints e WHERE e.slot IS NOT NULL AND e.id > ? ORDER BY e.id LIMIT ?`
 
-// FindLate looks for webhooks that became pending longer after they were due than any
-// look counts on, makes the next looks begin early enough for them, and tells for how
-// many endpoints there were some. It goes through all that was ever sent and that the
-// database could not clean up yet, so that the next looks need not, where none has come
-// to an end for a while.
+// FindLate looks for webhooks that became pending later than dueMargin after their due
+// time, makes the next searches begin early enough for them, and tells for how many
+// endpoints there were some. It walks through all dead index entries that the database
+// could not clean up yet, so that the next searches need not, where none of them has
+// come to an end for a while.
 func (s *Store) FindLate(ctx context.Context) (late int, err error) {
 	now, err := s.Time(ctx)
 	if err != nil {

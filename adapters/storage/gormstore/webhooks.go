@@ -16,7 +16,7 @@ import (
 // webhooks is ports.WebhookStore.
 type webhooks struct{ session }
 
-// endpoints begins a query on those that are there.
+// endpoints begins a query on the endpoints that are not deleted.
 func (s webhooks) endpoints(ctx context.Context, t domain.Tenant) *gorm.DB {
 	return s.ofApplication(ctx, t).Where("slot IS NOT NULL")
 }
@@ -73,8 +73,8 @@ func (s webhooks) LockDelivery(ctx context.Context, t domain.Tenant, id domain.I
 	return s.takeDelivery(s.deliveriesOf(ctx, t).Clauses(forUpdate), id)
 }
 
-// deliveriesOf begins a query on what was sent to endpoints of the application,
-// deleted ones excepted.
+// deliveriesOf begins a query on the webhook deliveries of the application's
+// endpoints, except deleted ones.
 func (s webhooks) deliveriesOf(ctx context.Context, t domain.Tenant) *gorm.DB {
 	return s.with(ctx).Where("endpoint_id IN (?)", s.endpoints(ctx, t).Model(&webhookEndpointRow{}).Select("id"))
 }
@@ -133,13 +133,13 @@ func (s webhooks) Deliveries(ctx context.Context, t domain.Tenant, endpoint doma
 	return all(rows, (*webhookDeliveryRow).domain), s.listFailed(ctx, "list webhook deliveries", err)
 }
 
-// recoverable is what the index of such rows is for, in the words of its
-// condition: a parameter would hide it.
+// recoverable is the condition of the index of recoverable rows, word for word:
+// with a parameter the planner would not use the index.
 const recoverable = " AND status IN ('failed', 'held')"
 
-// idsFor begins a query for those that the events of a delivery have in a slot:
-// by way of the timeline, which has an index of the delivery. It is nil where
-// there is no such delivery or endpoint.
+// idsFor begins a query for the IDs of webhook deliveries that a delivery's
+// events have in a slot: by way of the timeline, which has an index of the
+// delivery. It is nil where there is no such delivery or endpoint.
 func (s webhooks) idsFor(ctx context.Context, t domain.Tenant, endpoint, delivery domain.ID) (*gorm.DB, error) {
 	e, err := s.Endpoint(ctx, t, endpoint)
 	if domain.HasCode(err, domain.CodeNotFound) {
@@ -237,8 +237,8 @@ func (s webhooks) dropListeners(ctx context.Context, of *gorm.DB) error {
 	return nil
 }
 
-// dead is the condition on a listener that did not fetch for too long. One of the version
-// before has its lease in its own row.
+// dead is the condition on a listener whose program has stopped fetching. One of the
+// version before has its lease in its own row.
 func (e *dialect) dead() string {
 	return e.leases("listener AND COALESCE((SELECT l.leased_until FROM $lease(webhook_endpoints.id) l), leased_until) <= $now")
 }
@@ -264,18 +264,18 @@ func (s webhooks) UpdateEndpoint(ctx context.Context, e domain.WebhookEndpoint) 
 	return err
 }
 
-// pendingFor begins a query on what is pending for an endpoint.
+// pendingFor begins a query on the pending webhooks of an endpoint.
 func (s webhooks) pendingFor(ctx context.Context, endpoint rowID) *gorm.DB {
 	return s.with(ctx).Model(&webhookDeliveryRow{}).
 		Where(s.dialect.leases("endpoint_id = ? AND status = 'pending' AND due_at >= (SELECT due_since FROM $lease(?))"), endpoint, endpoint)
 }
 
-// heldAtOnce is how much of what is pending is held, or deleted, together with
-// the change of an endpoint: what a long outage left would take longer than a
-// statement may. The rest is left to the janitor; nothing of it is sent meanwhile.
+// heldAtOnce is how many pending webhooks are held, or deleted, together with the
+// change of an endpoint: all those of a long outage would take longer than a
+// statement may. The cleaning does the rest, none of which is sent meanwhile.
 const heldAtOnce = 10_000
 
-// firstPending is pendingFor, but at most so much of it.
+// firstPending is pendingFor, limited to the first ones.
 func (s webhooks) firstPending(ctx context.Context, endpoint rowID, most int) (*gorm.DB, error) {
 	var last webhookDeliveryRow
 	result := s.pendingFor(ctx, endpoint).Select("due_at", "id").Order("due_at, id").Offset(most - 1).Limit(1).Find(&last)
@@ -286,7 +286,7 @@ func (s webhooks) firstPending(ctx context.Context, endpoint rowID, most int) (*
 	return s.pendingFor(ctx, endpoint).Where("(due_at, id) <= (?, ?)", *last.DueAt, last.ID), nil
 }
 
-// hold holds what is pending for an endpoint that is disabled, at most so much.
+// hold holds the pending webhooks of a disabled endpoint, at most so many.
 func (s webhooks) hold(ctx context.Context, endpoint rowID, most int) (held int, err error) {
 	first, err := s.firstPending(ctx, endpoint, most)
 	if err != nil {
@@ -297,7 +297,7 @@ func (s webhooks) hold(ctx context.Context, endpoint rowID, most int) (held int,
 	return int(result.RowsAffected), s.dialect.failed("hold what is pending", result.Error)
 }
 
-// holding is what changes of a webhook delivery that is to be held.
+// holding is the columns that change when a webhook delivery is held.
 var holding = map[string]any{"status": string(domain.WebhookHeld), "due_at": nil, "trigger": string(domain.TriggerSchedule), "back": ""}
 
 func (s webhooks) DeleteEndpoint(ctx context.Context, t domain.Tenant, id domain.ID) error {
@@ -351,7 +351,8 @@ func (s webhooks) Recover(ctx context.Context, endpoint domain.ID, r domain.Reco
 		return s.with(ctx).Model(&webhookDeliveryRow{}).
 			Where("endpoint_id = ?"+recoverable+" AND status IN ? AND created_at >= ? AND created_at < ?", key, statuses, boundary(r.Since),
 				boundary(r.Until)).
-			// What is cleaned away meanwhile is not to be sent any more.
+			// Without its event, which may have been purged meanwhile, a webhook
+			// cannot be sent again.
 			Where("event_id IN (?)", s.with(ctx).Model(&feedEventRow{}).Select("id").Where("feed_events.id = webhook_deliveries.event_id"))
 	}
 	var last webhookDeliveryRow

@@ -7,9 +7,10 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// buffer is what a pipeline is written to before it is sent. pgx keeps a small one for a
-// connection, makes it larger by doubling, and throws it away. A buffer comes in as a
-// message that adds nothing: encoding it puts another array under those that follow.
+// buffer is the memory that a pipeline is encoded into. pgx keeps a small one per
+// connection, grows it by doubling, and throws the large one away. This buffer replaces
+// it: it is sent as the first message of a pipeline, encodes to nothing, and puts its
+// own array under the messages that follow.
 type buffer struct {
 	pgproto3.Sync
 	size  int    // with all that is around the values
@@ -17,11 +18,11 @@ type buffer struct {
 	taken []byte // nil: not one of buffers
 }
 
-// buffers are used again. What is in one has been sent when it comes back.
+// buffers are reused. The content of one has been sent when it comes back.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// The smallest that is used again is above what pgx keeps for itself, the largest
-// below what is rare.
+// The smallest reused one is larger than pgx's own; larger ones than the largest
+// are rare and not kept.
 const (
 	smallBuffer = 16 << 10
 	largeBuffer = 512 << 10
@@ -62,7 +63,8 @@ func (b *buffer) giveBack(of *pgproto3.Frontend) {
 	}
 }
 
-// look is no message either: it looks at where messages are put.
+// look is a message that encodes to nothing either: it finds the array that
+// messages are encoded into.
 type look struct {
 	pgproto3.Sync
 	bytes []byte

@@ -15,7 +15,7 @@ type Kind struct {
 	gather  func(rows reflect.Value, field int) Value
 }
 
-// KindOf is that of fields of type T.
+// KindOf is the kind of fields of type T.
 func KindOf[T any](t Type[T]) Kind {
 	return Kind{sqlType: t.name, gather: func(rows reflect.Value, field int) Value {
 		return t.Many(rows.Len(), func(i int) T {
@@ -24,13 +24,13 @@ func KindOf[T any](t Type[T]) Kind {
 	}}
 }
 
-// With has more of them.
+// With adds the kind of one more type of field.
 func (k Kinds) With(field reflect.Type, kind Kind) Kinds {
 	k[field] = kind
 	return k
 }
 
-// StandardKinds are those of types that belong to no package of the product.
+// StandardKinds are the kinds of types outside the product.
 func StandardKinds() Kinds {
 	return Kinds{
 		reflect.TypeFor[string]():  KindOf(Text),

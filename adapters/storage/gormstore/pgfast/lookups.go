@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// Lookup is how rows of a table are looked for by a key.
+// Lookup is a statement that finds rows of a table by keys.
 type Lookup struct {
 	statement string
 	gather    []func([]*Question) any // the parameters
@@ -54,15 +54,15 @@ func numbered(of []*Question) any {
 	return all
 }
 
-// Question is one row that is looked for.
+// Question is one row to look up.
 type Question struct {
 	Lookup *Lookup
 	Key    []any        // pgtype.UUID, string or []byte
-	Into   func() []any // where the row is put, if there is one: nil, and then its columns
+	Into   func() []any // called for a row that is found: nil, and then targets for its columns
 	Found  bool
 }
 
-// Ask looks for all of them, by one statement for each kind in one round trip. first, if
+// Ask answers all questions, by one statement for each kind in one round trip. first, if
 // not empty, is a statement that goes before.
 func Ask(ctx context.Context, conn *pgx.Conn, first string, of []*Question) error {
 	byLookup := make(map[*Lookup][]*Question, 4)
@@ -97,7 +97,7 @@ func Ask(ctx context.Context, conn *pgx.Conn, first string, of []*Question) erro
 	return results.Close()
 }
 
-// fill puts rows where they belong.
+// fill scans the rows into their questions' targets.
 func fill(results pgx.BatchResults, of []*Question, types *pgtype.Map) error {
 	rows, _ := results.Query() // its error is that of rows, too
 	defer rows.Close()

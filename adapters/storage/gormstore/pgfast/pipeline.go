@@ -15,23 +15,23 @@ type Step struct {
 	What      string // for errors
 	Statement string
 	Values    []Value
-	// Wanted is which items the statement is for: its first column has to return each
-	// of these IDs.
+	// Wanted maps IDs to items. The statement must return each of these IDs in its
+	// first column; the items of the others are missing.
 	Wanted map[[16]byte][]int
 	// Read reads the rows instead, and returns items that are missing.
 	Read func(*pgconn.ResultReader) (missing []int, err error)
 }
 
-// Trace is told of each statement that was answered.
+// Trace is called after each statement with its result.
 type Trace func(s Step, begun time.Time, rows int64, err error)
 
-// binaryFormat is that of all parameters of a statement, and of all columns.
+// binaryFormat is the format of all parameters and columns.
 var binaryFormat = []int16{pgx.BinaryFormatCode}
 
-// Run sends all steps at once, in the transaction that is open, and reads what came of
-// them up to the first that failed. It returns the items that some step left out; where
-// there are any, what failed behind that may have failed for it, and is no error.
-// The session keeps the statements as prepared ones where prepare says so.
+// Run sends all steps at once, in the open transaction, and reads their results up to
+// the first failure. It returns the items that are missing in some step; where there
+// are any, a later failure may be their consequence and is no error. With prepare the
+// session keeps the statements as prepared ones.
 func Run(ctx context.Context, conn *pgx.Conn, prepare bool, steps []Step, trace Trace) (missing map[int]bool, err error) {
 	sent, err := send(ctx, conn, prepare, steps)
 	if err != nil {
@@ -55,7 +55,7 @@ func send(ctx context.Context, conn *pgx.Conn, prepare bool, steps []Step) (*pgc
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, err // a pipeline that does not begin would leave the buffer behind
+		return nil, err // else the pipeline would not begin, and leave the buffer behind
 	}
 	pg := conn.PgConn()
 	sent := pg.StartPipeline(ctx)
@@ -98,7 +98,7 @@ func results(sent *pgconn.Pipeline, steps []Step, trace Trace) (map[int]bool, er
 	return missing, nil
 }
 
-// result reads the rows of a statement, and the waiters that got none.
+// result reads the rows of a statement, and returns the missing items.
 func (s Step) result(sent *pgconn.Pipeline) (missing []int, affected int64, err error) {
 	got, err := sent.GetResults()
 	if err != nil {
@@ -117,8 +117,8 @@ func (s Step) result(sent *pgconn.Pipeline) (missing []int, affected int64, err 
 	return missing, tag.RowsAffected(), errors.Join(err, failed)
 }
 
-// returned is the waiters without a row when all rows have come, where none
-// failed.
+// returned reads IDs from the first column, and returns the items of those that
+// did not come.
 func (s Step) returned(rows *pgconn.ResultReader) (missing []int, err error) {
 	for rows.NextRow() {
 		id := rows.Values()[0]

@@ -45,7 +45,7 @@ func UUID[ID ~string]() Type[ID] {
 	return Type[ID]{"uuid", pgtype.UUIDOID, pgtype.UUIDArrayOID, sizeOfUUID[ID], putUUID[ID]}
 }
 
-// As is for values that stand for those of another type.
+// As is the type of values that are sent as those of another type.
 func As[T, U any](t Type[U], of func(T) U) Type[T] {
 	return Type[T]{
 		t.name, t.oid, t.oidOfMany,
@@ -77,8 +77,8 @@ func (t Type[T]) One(v T) Value {
 	return p
 }
 
-// arrayHeader is before the values: dimensions, whether there are NULLs, the type
-// of the values, how many, and the index of the first.
+// arrayHeader is the size of what precedes the values: dimensions, whether there
+// are NULLs, their type, their number, and the index of the first.
 const arrayHeader = 5 * 4
 
 // Many is an array of n values.
@@ -157,7 +157,7 @@ func putBoolean(b []byte, v bool) []byte {
 	return append(b, 0)
 }
 
-// epoch is from where Postgres counts, in microseconds.
+// epoch is the zero of Postgres' times, in microseconds of Unix time.
 var epoch = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
 
 func putTime(b []byte, t time.Time) []byte {

@@ -13,7 +13,7 @@ import (
 // minSecret is how long a secret has to be: 32 characters of hex are 128 bits.
 const minSecret = 32
 
-// builtInCurrency is what the prices that come with the program are in.
+// builtInCurrency is the currency of the built-in prices.
 const builtInCurrency = "GHS"
 
 var (

@@ -15,7 +15,7 @@ type Config struct {
 	OpsAddr     string   `name:"ops_addr" group:"Listeners" default:"127.0.0.1:8082" check:"address" doc:"where the operations API, health, metrics and profiles are served; keep it private"`
 	PortalAddr  string   `name:"portal_addr" group:"Listeners" default:"127.0.0.1:8084" empty:"none" check:"address" doc:"where the people of customers sign in, and make and rotate their keys; set and empty: there is no portal. Where it is not set and the port is in use, waybill dev takes a free one"`
 	OpsHosts    []string `name:"ops_hosts" group:"Listeners" check:"hosts" doc:"names by which metrics, profiles and /readyz?verbose may be asked for, comma-separated, such as that of a container which Prometheus scrapes; addresses and localhost always do. What comes by another name may be a web page in a browser that reaches the listener"`
-	Pprof       string   `name:"pprof" group:"Listeners" default:"off" check:"switch" doc:"on: /debug/pprof is for whoever reaches the operations listener; off: for the token of an operator who is admin or read-only, and on a worker for nobody"`
+	Pprof       string   `name:"pprof" group:"Listeners" default:"off" check:"switch" doc:"on: /debug/pprof is open to every client that reaches the operations listener; off: it takes the token of an admin or read-only operator, and a worker has none"`
 
 	LiveBaseURL     string         `name:"live_base_url" group:"Listeners" check:"base_url" doc:"public address of the live API, ending in /v1; default: from live_addr"`
 	SandboxBaseURL  string         `name:"sandbox_base_url" group:"Listeners" check:"base_url" doc:"public address of the sandbox API, ending in /v1; default: from sandbox_addr"`
@@ -82,8 +82,8 @@ func (c *Config) PortalMayMove() bool { return c.development && !c.IsSet("portal
 // a development server.
 func (c *Config) MailsAreRead() bool { return c.SMTPURL != "" || c.development }
 
-// Warnings are what is odd and stops nothing, such as a variable that is
-// probably mistyped.
+// Warnings are oddities that stop nothing, such as a variable that is probably
+// mistyped.
 func (c *Config) Warnings() []string { return c.warnings }
 
 // Source tells where a setting came from, such as "WAYBILL_LIVE_ADDR" or

@@ -1,16 +1,16 @@
 package configs
 
 // Connections are how the connections that one server process holds to Postgres
-// are shared out. No share takes from another: what keeps all connections of one
-// busy leaves the others as they are.
+// are shared out. No share takes from another: work that uses all connections of
+// one leaves the others free.
 type Connections struct {
 	Live, LiveLists       int // requests of live; lists, searches and feeds among them
 	Sandbox, SandboxLists int
 	Background            int // operations API, tracking pages, jobs; in `waybill dev` webhooks too
 }
 
-// RequestLogConnections are one process's beside all those: what writes the request
-// log takes none from requests, and is kept from none by them.
+// RequestLogConnections come on top in each process: writing the request log and
+// answering requests do not wait for each other's connections.
 const RequestLogConnections = 1
 
 // ConnectionsOf shares out database_pool_size, which is at least 8.

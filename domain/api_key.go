@@ -57,7 +57,8 @@ func joinScopes(scopes []Scope) string {
 	return strings.Join(names, ",")
 }
 
-// APIKey is what is kept of a key. The secret itself is not: only its digest.
+// APIKey is a key as it is stored: with the digest of its secret, never the
+// secret.
 type APIKey struct {
 	ID            ID
 	ApplicationID ID

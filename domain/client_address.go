@@ -21,10 +21,9 @@ func ClientAddress(text string) string {
 	return ip.String()
 }
 
-// ClientNetwork is what may be kept of the address of a client that was turned
-// away: enough to tell one provider, office or village from another, and no
-// person: the first 24 bits of IPv4 and 56 of IPv6. What is no address is
-// "unknown".
+// ClientNetwork is the part of a refused client's address that may be kept: the
+// first 24 bits of IPv4 and 56 of IPv6, enough to tell one provider, office or
+// village from another, and no person. A text that is no address gives "unknown".
 func ClientNetwork(text string) string {
 	ip, err := netip.ParseAddr(text)
 	if err != nil {

@@ -68,8 +68,8 @@ func (d *Delivery) Status() Status { return d.life.Status }
 // UpdatedAt is when a public field last changed.
 func (d *Delivery) UpdatedAt() time.Time { return d.life.UpdatedAt }
 
-// Lifecycle is all that changes, for storage; what its pointers lead to is not
-// to be written.
+// Lifecycle is all that changes, for storage; do not write to what its pointers
+// lead to.
 func (d *Delivery) Lifecycle() Lifecycle { return d.life }
 
 // Simulated reports whether no rider will ever come: everything in the sandbox.

@@ -53,7 +53,7 @@ var (
 	everyone  = []Actor{ActorCaller, ActorPlatform, ActorHelper, ActorSimulator}
 )
 
-// transitions is the whole state machine: what is not here is refused.
+// transitions is the whole state machine: any other transition is refused.
 var transitions = []Transition{
 	{From: Booked, To: Assigned, By: everyTest},
 	{From: Booked, To: Outsourced, By: everyTest},

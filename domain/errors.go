@@ -173,8 +173,8 @@ func ServiceUnavailable(cause error) *Error {
 	}
 }
 
-// Refusal reports an answer about the request itself. What is internal, or comes
-// of a database that is not available, is none: the same request may yet succeed.
+// Refusal reports an answer about the request itself. An internal error, or that
+// of an unavailable database, is none: the same request may yet succeed.
 func (e *Error) Refusal() bool { return e.Kind != KindInternal && e.Code != CodeServiceUnavailable }
 
 // Internal wraps a failure that is ours. The cause is logged, never shown.

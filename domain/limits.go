@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// What a value may be stands here, once. Edges, tables and commands judge by it and
+// The bounds of all values, once. Edges, tables and commands check by them and
 // choose their own words; openapi.yaml has the same numbers, which a test compares.
 
-// TextRule is what a text of one kind may be, after trimming.
+// TextRule is the rule for texts of one kind, after trimming.
 type TextRule struct {
 	Least, Most int                      // characters: code points, not bytes
 	Multiline   bool                     // may have line ends and tabs
@@ -92,8 +92,8 @@ func (d Degrees) Holds(coordinate float64) bool {
 // String is the range, such as "-90 to 90".
 func (d Degrees) String() string { return fmt.Sprintf("-%g to %g", float64(d), float64(d)) }
 
-// What is typed before it is known whether it is any good: long enough for
-// everything that is, and short enough to be read by all.
+// Bounds of input that is not checked yet: long enough for every valid value, and
+// short enough to be cheap to read.
 const (
 	MaxTypedPhone     = 64  // characters of a phone number
 	MaxTypedID        = 64  // characters of an ID

@@ -79,7 +79,7 @@ func LinkUnknown() *Error {
 // characters that an address and a cookie take as they are.
 func MakeBearerSecret(random [32]byte) string { return base64.RawURLEncoding.EncodeToString(random[:]) }
 
-// BearerDigest is what is kept of such a secret. Unlike that of an API key it is
-// under no pepper: 256 random bits leave nothing to search for in a stolen table,
-// and sessions outlive a change of the pepper.
+// BearerDigest is the stored digest of such a secret. Unlike that of an API key
+// it is under no pepper: 256 random bits leave nothing to search for in a stolen
+// table, and sessions outlive a change of the pepper.
 func BearerDigest(secret string) [32]byte { return sha256.Sum256([]byte(secret)) }

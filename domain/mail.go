@@ -42,7 +42,7 @@ func (k MailKind) Roles() []Role {
 	return []Role{RoleOwner, RoleDeveloper}
 }
 
-// Lifetime is for how long a mail is tried: what it says is of no use later.
+// Lifetime is for how long a mail is tried: later its content is of no use.
 func (k MailKind) Lifetime() time.Duration {
 	switch k {
 	case MailSignInLink:
@@ -67,7 +67,7 @@ type Notice struct {
 	PersonID   ID    // empty: not to one person
 	Email      Email // a link was asked for by this address; there may be no such person
 	About      ID    // the key, or the webhook endpoint
-	// Facts are what a text needs that no record has. Never a secret.
+	// Facts are values for the text that no record has. Never a secret.
 	Facts map[string]string
 	At    time.Time
 }
@@ -85,7 +85,7 @@ const (
 	FactEnabled = "enabled"
 )
 
-// AuditNotice is what people are told of a change, or false.
+// AuditNotice is the mail about a change, or false where there is none.
 func AuditNotice(e AuditEntry) (Notice, bool) {
 	kind, told := actionMails[e.Action]
 	n := Notice{Kind: kind, Cause: e.ID, BusinessID: e.BusinessID, About: e.Target, At: e.At, Facts: map[string]string{}}
@@ -139,7 +139,7 @@ func endpointNotice(k MailKind, e WebhookEndpoint, cause ID, at time.Time) Notic
 	return Notice{Kind: k, Cause: cause, BusinessID: e.Tenant.BusinessID, About: e.ID, At: at, Facts: map[string]string{FactURL: e.Host()}}
 }
 
-// MailState is what became of a mail.
+// MailState is the state of a mail.
 type MailState string
 
 // The states there are. A mail begins as waiting and ends as one of the others.

@@ -97,7 +97,7 @@ func Acts() []Act {
 	return acts
 }
 
-// May reports whether a role of a site includes an act. What is not in the
+// May reports whether a role of a site includes an act. An act that is not in the
 // table is refused.
 func May(s Site, r Role, a Act) bool {
 	for _, p := range permissions {

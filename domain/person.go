@@ -29,8 +29,8 @@ const (
 	PersonDisabled PersonState = "disabled"
 )
 
-// Person signs in to the portal or to the console. What a person may do follows
-// from memberships alone.
+// Person signs in to the portal or to the console. The permissions of a person
+// follow from memberships alone.
 type Person struct {
 	ID           ID
 	Name         string

@@ -1,7 +1,7 @@
 package domain
 
-// PickupLocationRow is a location of a table that an operator imports. What is
-// empty or nil says nothing: what is stored stays.
+// PickupLocationRow is a location of a table that an operator imports. An empty
+// or nil field leaves the stored value.
 type PickupLocationRow struct {
 	Line        int // in the table, from 1
 	Name        string
@@ -11,7 +11,7 @@ type PickupLocationRow struct {
 	Active      *bool
 }
 
-// Identity is what the location of a row is found again by: its name and address.
+// Identity is the name and address by which the location of a row is found again.
 func (r *PickupLocationRow) Identity() string { return PickupIdentity(r.Name, r.Address) }
 
 // PickupIdentity is the same for two locations that an import takes for one.

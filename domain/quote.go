@@ -15,7 +15,7 @@ const (
 	DistanceStraightLine DistanceSource = "straight_line"
 )
 
-// Trip is what a price is asked for. BusinessID says whose question it is, so
+// Trip is the subject of a price. BusinessID names the customer that asks, so
 // that the failures of one customer are told from those of many; it changes no
 // price, and is empty where no customer asks.
 type Trip struct {

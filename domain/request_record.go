@@ -2,7 +2,7 @@ package domain
 
 import "time"
 
-// RequestRecord is what is kept of one request to the public API. It holds no body,
+// RequestRecord is the record of one request to the public API. It holds no body,
 // no name, no phone number, no address and no key.
 type RequestRecord struct {
 	ID ID // drawn by us; it tells when the request began
@@ -15,7 +15,7 @@ type RequestRecord struct {
 	ApplicationID ID
 	KeyID         ID
 
-	Route      string // what was called: its method and the pattern of its path
+	Route      string // the method and the pattern of the path
 	DeliveryID ID     // in the path, or booked; empty: none
 	Status     int
 	Code       string   // of the error; empty: it succeeded

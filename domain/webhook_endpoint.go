@@ -94,9 +94,9 @@ type WebhookEndpointChange struct {
 	Enabled     *bool
 }
 
-// Apply changes the endpoint; changed is false where all is so already.
-// Enabling it, another address, or enabling one whose circuit is open, starts
-// afresh: what failed before counts no more.
+// Apply changes the endpoint; changed is false where all is so already. Enabling
+// it, another address, or enabling one whose circuit is open, starts afresh:
+// earlier failures count no more.
 func (e *WebhookEndpoint) Apply(c WebhookEndpointChange, now time.Time) (changed bool) {
 	set := func(differs bool, assign func()) {
 		if differs {
@@ -131,9 +131,9 @@ func (e WebhookEndpoint) Host() string {
 	return u.Host
 }
 
-// CheckWebhookURL is nil where an endpoint may have the address, or says what
-// is wrong with it. lenient is for development: http, any host, any port. What
-// the host resolves to is not looked at here.
+// CheckWebhookURL is nil where an endpoint may have the address, or says what is
+// wrong with it. lenient is for development: http, any host, any port. It does
+// not resolve the host.
 func CheckWebhookURL(address string, env Environment, lenient bool) *Error {
 	if len(address) > MaxWebhookURL {
 		return webhookURLNotAllowed(WebhookURLLength(len(address)))

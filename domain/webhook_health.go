@@ -18,8 +18,8 @@ const (
 	slowFor    = time.Minute
 )
 
-// WebhookHealth is what the attempts so far say about an endpoint. The zero
-// Health is one of which nothing bad is known.
+// WebhookHealth is the state of an endpoint by its attempts so far. The zero
+// Health is one without failures.
 type WebhookHealth struct {
 	Failures     int // in a row
 	FailingSince *time.Time

@@ -38,9 +38,9 @@ type Bookings interface {
 	Book(ctx context.Context, w BookingWrite) error
 
 	// BookRun books items of one bulk, in their order, by one transaction for all
-	// of them: the first n, as many as come through. What is in the way of the
-	// next one is for Book to tell. n may be 0, and is with any error; ErrLeaseLost
-	// is the only one that says more than that Book is to be tried.
+	// of them: the first n. Book of the next one gives the reason why it was not
+	// among them. n may be 0, and is with any error; after any error but
+	// ErrLeaseLost the caller tries Book.
 	BookRun(ctx context.Context, writes []BookingWrite) (n int, err error)
 }
 

@@ -16,7 +16,7 @@ type MailStore interface {
 	Tell(ctx context.Context, n domain.Notice) error
 }
 
-// MailOutbox is what is to be sent, as the senders see it: of all businesses.
+// MailOutbox is the pending mails of all businesses, as the senders see them.
 type MailOutbox interface {
 	// Lease takes up to limit mails that wait and are due, those first that are due
 	// longest, counts an attempt for each and makes them due again at until, for when

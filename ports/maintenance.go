@@ -16,9 +16,9 @@ type Database interface {
 	StorageState
 	StoredClock
 
-	// Outbox is what webhooks are to be sent.
+	// Outbox is the outbox of webhooks.
 	Outbox() WebhookOutbox
-	// Mails is what mails are to be sent.
+	// Mails is the outbox of mails.
 	Mails() MailOutbox
 	// OnFanout makes the listener hear of every commit from now on. It is called
 	// before the database is used.
@@ -27,8 +27,8 @@ type Database interface {
 	Close() error
 }
 
-// Maintenance is what a process does about its storage by itself, again and
-// again. Any number of processes may do it at once.
+// Maintenance is the periodic work of a process on its storage. Any number of
+// processes may do it at once.
 type Maintenance interface {
 	// PurgeExpired deletes records that can no longer be read, up to limit of each
 	// kind, and tells how many there were and whether there may be more. Expiry goes
@@ -88,7 +88,7 @@ type StoredClock interface {
 	KeepClock(ctx context.Context, read ClockReading, ahead time.Duration) error
 }
 
-// ClockReading is what a storage knows of the time.
+// ClockReading is the time as a storage knows it.
 type ClockReading struct {
 	Clock time.Time     // of the storage, now
 	Seen  time.Time     // what it showed when it was last kept; zero: never

@@ -10,8 +10,8 @@ type JobKind string
 const JobSimulation JobKind = "simulation"
 
 // Queue notifies workers that there is something to do. It is an alarm clock and keeps
-// nothing: what is to be done, and when, is in the storage, and the process that looks
-// there notifies again of what was lost. So an adapter may forget every notification.
+// nothing: the jobs and their due times are in the storage, and the process that looks
+// there repeats lost notifications. So an adapter may forget every notification.
 type Queue interface {
 	// Notify asks for a run of the kind's handler for the ID that begins after
 	// this call. Any number of notifications before the run begins are one; while handlers
@@ -25,6 +25,6 @@ type Queue interface {
 	Run(ctx context.Context, handlers map[JobKind]Handler) error
 }
 
-// Handler does what is due for an ID. It returns no error: what fails is still due,
-// and is notified again.
+// Handler does what is due for an ID. It returns no error: a job that fails is
+// still due, and is notified again.
 type Handler func(ctx context.Context, id string)

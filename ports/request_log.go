@@ -6,7 +6,8 @@ import (
 	"waybill/domain"
 )
 
-// Skipped is what was not written because it is of a time for which there is no room.
+// Skipped is the records, by their number, and the sums that were not written because
+// the storage keeps nothing of their time.
 type Skipped struct {
 	Records int
 	Usage   []domain.UsageMinute
@@ -16,8 +17,8 @@ type Skipped struct {
 // nothing that it waits for holds up a request.
 type RequestLog interface {
 	// WriteRequests stores records and usage in one transaction that does not wait for
-	// the disk: a crash of the database may lose the last second. What is of a time for
-	// which there is no room is left out, and told.
+	// the disk: a crash of the database may lose the last second. Records of a time
+	// that the storage does not keep are left out, and counted in the answer.
 	//
 	// Of usage the counts are those of the whole minute so far in the process that
 	// writer names: writing them again, after an error too, counts nothing twice.

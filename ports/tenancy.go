@@ -43,7 +43,7 @@ type TenancyStore interface {
 	TenancyReader
 	InsertBusiness(ctx context.Context, b domain.Business) error
 	// LockBusiness reads the business and holds its row until the transaction
-	// ends. What only refers to the business goes on meanwhile.
+	// ends. Records that only refer to the business can be written meanwhile.
 	LockBusiness(ctx context.Context, id domain.ID) (domain.Business, error)
 	// UpdateBusiness changes the name and the rate limit.
 	UpdateBusiness(ctx context.Context, b domain.Business) error

@@ -108,14 +108,14 @@ type WebhookStore interface {
 	SetKeyCheck(ctx context.Context, sealed []byte) error
 }
 
-// FanoutListener hears, right after the commit of something that is pending, which
-// endpoints it is for; also where the outcome of the commit is unknown, and of
-// one more than once. Nothing is pending for disabled ones. It must not block. Nothing depends on it but time: what it
-// misses is found by WebhookOutbox.Waiting.
+// FanoutListener is called with the endpoints of pending webhooks right after their
+// commit; also where the outcome of the commit is unknown, and with an endpoint more than
+// once. Disabled endpoints have none pending. It must not block. A missed call costs time
+// only: WebhookOutbox.Waiting finds the webhooks.
 type FanoutListener func(endpoints []domain.ID)
 
 // FanoutNews carry word of fan-outs to processes in which a listener may wait. They
-// are a courtesy: what is missed is found a second later.
+// are a courtesy: a listener finds missed webhooks a second later.
 type FanoutNews interface {
 	// Announce tells those that listen, in this process and in others. It gives up
 	// within 100 milliseconds and reports nothing.
@@ -147,8 +147,8 @@ type WebhookOutbox interface {
 	// token's, and tells whether it did. A lease or an open circuit with hours to go is
 	// from before the clock was set back, and counts as over. A deleted endpoint cannot
 	// be leased, nor one whose circuit is open, so that notifications of it change
-	// nothing; a listener holds its own lease, under its ID without the prefix. What was
-	// made pending for one just while it was disabled is held with that.
+	// nothing; a listener holds its own lease, under its ID without the prefix. Webhooks
+	// that became pending for one during its disabling are held by this call.
 	Lease(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration) (e domain.WebhookEndpoint, leased bool, err error)
 	// Renew begins the lease anew and reads the endpoint, or ErrEndpointLost.
 	Renew(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration) (domain.WebhookEndpoint, error)
@@ -185,9 +185,9 @@ type WebhookOutcome struct {
 
 // WebhookSender makes one attempt.
 type WebhookSender interface {
-	// Send posts the body and never fails: what went wrong is in the result. It
-	// takes at most 15 seconds and keeps no connection to an address that the
-	// targets' rules forbid.
+	// Send posts the body and never fails: a failure is in the result. It takes
+	// at most 15 seconds and keeps no connection to an address that the targets'
+	// rules forbid.
 	Send(ctx context.Context, m WebhookMessage) domain.WebhookResult
 	// Resolvable is nil where the host of an address resolves, now, to addresses
 	// that may be sent to; or says why not, as domain.WebhookURLBlocked.

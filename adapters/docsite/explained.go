@@ -22,7 +22,7 @@ var (
 		"Not as long as the record is as it is. Read it, decide, and send what fits its state now."}
 )
 
-// explanation is what we have to say about a code, in our inline notation.
+// explanation is the page about a code, in the inline notation of this package.
 type explanation struct {
 	code   string
 	what   string

@@ -7,7 +7,7 @@ import (
 	"waybill/domain"
 )
 
-// noRoute has one text for all addresses: what an anonymous caller guessed is not told apart.
+// noRoute has one text for all addresses: it does not help an anonymous caller to guess.
 func (a *API) noRoute(*call) *domain.Error {
 	message := "There is nothing at this address. GET /v1/openapi.json lists what there is."
 	if home := a.home(); home != "" {
@@ -79,8 +79,8 @@ func again(e *domain.Error, by asker) *domain.Error {
 	return &said
 }
 
-// docURL is the page about a code, in the documentation that stands beside the
-// sandbox API: what applies there applies on live.
+// docURL is the page about a code, in the documentation beside the sandbox API;
+// it applies on live too.
 func (a *API) docURL(code string) string {
 	return docsURL(a.sandboxBaseURL()) + "/errors/" + code
 }

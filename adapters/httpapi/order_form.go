@@ -42,8 +42,8 @@ func (a *API) readOrder(c *call) (deliveries.Order, error) {
 	return a.readOrderFields(r), web.Problems(r)
 }
 
-// readBulk reads the body of a bulk create. What is wrong with single items is
-// the use case's to tell, together with all else that is.
+// readBulk reads the body of a bulk create. The use case reports the problems of
+// single items, together with all others.
 func (a *API) readBulk(c *call) ([]bulk.Item, error) {
 	r := strictjson.NewReader(c.body)
 	// Looked at in every item, also of too many, before any field is judged.

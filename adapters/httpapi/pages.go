@@ -17,8 +17,8 @@ func page[T any](a *API, c *call, records []T, limit int, at func(T) domain.Posi
 	return web.Cut(a.cursors, c.listBinding(), records, limit, at)
 }
 
-// wholeOrPage is for lists that come whole unless limit or cursor asks for a page:
-// what is behind the cursor, up to the limit if there is one. Such a list loses rows at
+// wholeOrPage is for lists that come whole unless limit or cursor asks for a page: the
+// rows behind the cursor, up to the limit if there is one. Such a list loses rows at
 // its beginning only, so that all of it is behind a cursor whose record is gone.
 func wholeOrPage[T any](a *API, c *call, prefix domain.Prefix, records []T, at func(T) domain.Position) ([]T, web.Meta, error) {
 	p, err := a.pageRequest(c, prefix)
@@ -35,8 +35,8 @@ func wholeOrPage[T any](a *API, c *call, prefix domain.Prefix, records []T, at f
 	return records, m, nil
 }
 
-// listBinding is what a cursor belongs to: whose list it is, which one, and its
-// filters.
+// listBinding names the list that a cursor belongs to: its owner, its kind and
+// its filters.
 func (c *call) listBinding() string {
 	return string(c.tenant.ApplicationID) + "\n" + string(c.tenant.Environment) + "\n" +
 		c.FullPath() + "\n" + string(c.id) + "\n" + c.query.Filters()

@@ -17,8 +17,8 @@ import (
 	"waybill/domain"
 )
 
-// call is one request on its way through the pipeline: what each check found
-// out, for the checks and the handler behind it.
+// call is one request on its way through the pipeline, with the results of each
+// check for the checks and the handler behind it.
 type call struct {
 	*gin.Context
 	environment   domain.Environment
@@ -35,7 +35,7 @@ type call struct {
 	ignoresKey    bool              // the Idempotency-Key means nothing to the route
 	key           string            // Idempotency-Key; empty: none
 	body          *strictjson.Value // nil: none
-	told          told              // what came of it, for the request log
+	told          told              // its outcome, for the request log
 }
 
 // pipeline is the one order in which every request is checked. The first
@@ -259,7 +259,7 @@ func (a *API) readKey(r route, c *call) (err error) {
 func (a *API) readBody(r route, c *call) (err error) {
 	used := time.Since(c.begun)
 	c.body, err = web.Body{Shape: r.body, MayBeEmpty: r.mayBeEmpty, Most: cmp.Or(r.maxBody, web.MaxBody)}.Read(c.Writer, c.Request)
-	switch { // what the client took to send is its own
+	switch { // the time that the client took to send does not count
 	case c.changes():
 		c.giveTime(changeBudget - used)
 	case c.Request.ContentLength != 0:

@@ -8,7 +8,7 @@ import (
 	"waybill/domain"
 )
 
-// told is what came of a call.
+// told is the outcome of a call.
 type told struct {
 	failure  *domain.Error // nil: it succeeded
 	location string        // of what was created; empty: nothing
@@ -74,7 +74,7 @@ func (c *call) delivery() domain.ID {
 	return id
 }
 
-// agentOf is what a client calls itself: as much as is kept of that.
+// agentOf is the beginning of the client's User-Agent, as much as is kept.
 func agentOf(header string) string {
 	plain := strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {

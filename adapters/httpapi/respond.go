@@ -15,7 +15,7 @@ import (
 	"waybill/ports"
 )
 
-// reply is what a handler wants to be sent.
+// reply is the answer of a handler.
 type reply struct {
 	status      int
 	contentType string // empty: JSON

@@ -182,7 +182,8 @@ var routes = []route{
 		method: "PATCH", path: "/webhook-endpoints/{webhook_endpoint_id}", scopes: webhooksWrite,
 		id: domain.PrefixWebhookEndpoint, exists: (*API).webhookEndpointExists,
 		key: keyOptional, body: webhookEndpointShape,
-		// What else a PATCH changes leads payloads nowhere new: the address was chosen by a key with both scopes.
+		// Other changes by PATCH send payloads to no new address: a key with both scopes
+		// chose the present one.
 		fieldScopes: map[string]domain.Scope{"url": domain.ScopeDeliveriesRead}, handle: (*API).changeWebhookEndpoint,
 	},
 	{

@@ -30,9 +30,9 @@ const (
 	maxHeaderBytes    = 16 << 10
 )
 
-// Options are what the listener tells about.
+// Options are the sources of the listener's answers.
 type Options struct {
-	Checks  []Check // what has to work before traffic makes sense
+	Checks  []Check // all must succeed before the process takes traffic
 	Metrics prometheus.Gatherer
 	Log     *slog.Logger
 

@@ -18,6 +18,6 @@
 //   - It shares adapters/web with the public API and nothing else: the two
 //     listeners have different callers, limits and errors, and one pipeline with
 //     switches for both was rejected.
-//   - No Idempotency-Key. What is dangerous to repeat can be told from the state
-//     it left: a move that was made already is refused with the current status.
+//   - No Idempotency-Key. A repeated move does no harm: it is refused with the
+//     current status, which shows that it was made.
 package opsapi

@@ -37,7 +37,7 @@ type readiness struct {
 	Checks []outcome `json:"checks"`
 }
 
-// identity is whose process this is.
+// identity names the installation that the process belongs to.
 type identity struct {
 	Installation string `json:"installation"`
 }

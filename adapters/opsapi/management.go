@@ -24,7 +24,7 @@ import (
 // base is the address of the operations API on the listener.
 const base = "/ops/v1"
 
-// Management is what operators may do, and what that needs.
+// Management is the use cases of operators, with what they need.
 type Management struct {
 	Operators       *admission.Operators // nil: the database is waited for, and every call but the open ones is told to come back
 	Tenants         *tenancy.Tenants

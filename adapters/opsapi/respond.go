@@ -52,8 +52,8 @@ func (c *call) binding() string {
 	return "operations\n" + c.Request.URL.Path + "\n" + c.query.Filters()
 }
 
-// refuse answers with an error. What is not a *domain.Error is ours: it is
-// logged here, once, and the operator learns the request ID only.
+// refuse answers with an error. Any error but a *domain.Error is a defect: it is
+// logged here, once, and the answer has the request ID only.
 func (a *API) refuse(c *call, err error) {
 	var e *domain.Error
 	switch {

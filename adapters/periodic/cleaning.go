@@ -11,8 +11,8 @@ import (
 const (
 	// SweepEvery is the interval between two looks for records that are too old.
 	SweepEvery = time.Minute
-	// SweepBatch is how many records of each kind go at a time: what holds the
-	// database for long shows in how long requests take.
+	// SweepBatch is how many records of each kind go at a time: a long
+	// transaction would slow requests down.
 	SweepBatch = 50
 	// sweepLimit ends a batch, of a few statements, where the database says nothing.
 	sweepLimit = 20 * time.Second

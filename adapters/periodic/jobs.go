@@ -73,8 +73,8 @@ const (
 	mostSilent = 10 * time.Second
 )
 
-// Check is a job that tells of something which has no runs of its own: it succeeds
-// where nothing has failed since it last ran. What failed logs itself.
+// Check is a job that watches something without runs of its own: it succeeds where
+// nothing has failed since its last run. Failures are logged where they happen.
 func Check(name string, failed func() error) Job {
 	return Job{Name: name, Every: checkEvery, Limit: checkEvery, Level: slog.LevelDebug, Do: func(context.Context) (time.Duration, error) {
 		return 0, failed()

@@ -18,8 +18,8 @@ type recorder interface {
 	RecordUses(ctx context.Context) error
 }
 
-// KeyUses writes which keys were used, and once more when the process ends. What
-// could not be written comes with the next time.
+// KeyUses writes which keys were used, and once more when the process ends. Uses
+// that could not be written come with the next run.
 func KeyUses(name string, keys recorder) Job {
 	return Job{Name: name, Every: recordEvery, Limit: RecordTimeout, Level: slog.LevelWarn, atEnd: true,
 		Do: func(ctx context.Context) (time.Duration, error) {

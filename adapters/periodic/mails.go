@@ -8,7 +8,7 @@ import (
 
 const (
 	mailEvery = 2 * time.Second
-	// mailLimit ends the look for what is due; what is being sent has limits of its own.
+	// mailLimit ends the search for due mails; the sending has limits of its own.
 	mailLimit     = 10 * time.Second
 	expiringEvery = time.Hour
 	expiringLimit = 5 * time.Minute

@@ -10,8 +10,7 @@ const (
 	// resealEvery is how often what is sealed under a previous key is looked for: a
 	// process that still has it as its key may seal under it until it ends.
 	resealEvery = time.Hour
-	// resealLimit is for as many endpoints as there may be; what is left comes with
-	// the next run.
+	// resealLimit bounds one run; the next one does the rest.
 	resealLimit = 30 * time.Minute
 )
 

@@ -2,7 +2,7 @@ package trackingpage
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// What became of a request for a page.
+// Outcomes of a request for a page.
 const (
 	resultFound   = "found"
 	resultMissing = "missing"

@@ -25,8 +25,8 @@ const (
 	patience     = 30 * time.Minute
 )
 
-// stream tells of every change as it happens. What the client has seen stands in
-// Last-Event-ID or, at the first time, in the query.
+// stream tells of every change as it happens. Last-Event-ID or, at the first
+// time, the query names the state that the client has seen.
 func (p *Pages) stream(c *gin.Context) {
 	reference := c.Param("reference")
 	found, ok := p.look(c, reference)

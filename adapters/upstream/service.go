@@ -90,7 +90,7 @@ func newTransport() *http.Transport {
 		MaxConnsPerHost:        mostConnections,
 		IdleConnTimeout:        30 * time.Second,
 		MaxResponseHeaderBytes: maxHeaders,
-		DisableCompression:     true, // what is small gains nothing, and what is large is not wanted
+		DisableCompression:     true, // small answers gain nothing, and large ones are refused
 	}
 }
 

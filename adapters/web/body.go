@@ -33,7 +33,7 @@ func (b Body) Read(w http.ResponseWriter, r *http.Request) (*strictjson.Value, e
 		buffer.Reset()
 		buffers.Put(buffer)
 	}()
-	// What is parsed keeps none of it.
+	// No parsed value points into it.
 	raw, err := readAll(buffer, w, r, b.Most)
 	if err != nil || len(raw) == 0 && (b.Shape == nil || b.MayBeEmpty) {
 		return nil, err
@@ -88,7 +88,8 @@ func readAll(into *bytes.Buffer, w http.ResponseWriter, r *http.Request, most in
 		return nil, tooLarge(most)
 	}
 	if r.ContentLength > 0 {
-		// What comes is not known yet to be as much. It looks for the end behind it.
+		// An announced length may be wrong, so little is reserved; ReadFrom needs
+		// MinRead more to find the end.
 		into.Grow(int(min(r.ContentLength, 8<<10)) + bytes.MinRead)
 	}
 	_, err := into.ReadFrom(http.MaxBytesReader(w, r.Body, most))

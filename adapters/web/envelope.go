@@ -82,7 +82,7 @@ func Failure(status int, e *domain.Error, docURL string) []byte {
 }
 
 // Seconds is a header's whole seconds, rounded up, so that a client that waits as
-// told has waited long enough. What is below a microsecond has passed before the
+// told has waited long enough. Less than a microsecond has passed before the
 // answer arrives.
 func Seconds(d time.Duration, least int) string {
 	return strconv.Itoa(max(least, int((d-time.Microsecond+time.Second-1)/time.Second)))

@@ -57,10 +57,10 @@ func Status(k domain.Kind) int {
 	return http.StatusInternalServerError
 }
 
-// ErrorOf is the one reading of errors at an edge of HTTP. What the inner layers
-// have judged stays as it is; a database that is not available, and a deadline
-// that passed while something was waited for, is SERVICE_UNAVAILABLE, wherever in
-// the chain it stands; everything else is a defect of ours.
+// ErrorOf turns an error into the answer of an HTTP edge. A *domain.Error stays
+// as it is; a database that is not available, and a deadline that passed while
+// something was waited for, is SERVICE_UNAVAILABLE, wherever in the chain it
+// stands; everything else is a defect of ours.
 func ErrorOf(err error) *domain.Error {
 	var e *domain.Error
 	judged := errors.As(err, &e)

@@ -110,7 +110,7 @@ func (q Query) Text(name string, most int) string {
 	switch {
 	case q.Has(name) && value == "":
 		q.Reject(name, domain.FieldTooShort, "the parameter is blank; leave it out instead")
-	case utf8.RuneCountInString(value) > most: // whose it is, a name say, is not repeated
+	case utf8.RuneCountInString(value) > most: // it may be personal, so it is not repeated
 		q.Reject(name, domain.FieldTooLong, fmt.Sprintf("the parameter has %d characters; it may have %d", utf8.RuneCountInString(value), most))
 	default:
 		return value
@@ -158,7 +158,7 @@ func (q Query) Limit() int {
 	return domain.DefaultPage
 }
 
-// rfc3339 is what time.Parse is lenient about: 1:00:00 and 01:00:00,5.
+// rfc3339 is stricter than time.Parse, which accepts 1:00:00 and 01:00:00,5.
 var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
 
 // Time is an RFC 3339 time. Records are kept in whole milliseconds, so a

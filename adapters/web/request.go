@@ -65,8 +65,8 @@ func (id RequestID) SetHeader(h http.Header) {
 	h["X-Request-ID"] = []string{cmp.Or(id.echo, id.Shown())}
 }
 
-// LogAttr is the name in a line of log. What a caller chose stands apart: it may be
-// that of another request, or look like one of ours.
+// LogAttr is the name in a line of log. An ID that the caller chose has a name of
+// its own: it may be that of another request, or look like a generated one.
 func (id RequestID) LogAttr() slog.Attr {
 	if id.Theirs == "" {
 		return slog.String("request_id", id.Drawn)

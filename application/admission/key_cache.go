@@ -30,7 +30,7 @@ type keyCache struct {
 	clock   ports.Clock
 
 	mu      sync.RWMutex
-	entries map[[32]byte]*cachedKey // what an entry points at never changes
+	entries map[[32]byte]*cachedKey // an entry never changes
 	// forgotten counts the calls of forget: the result of a look-up that began
 	// before the last of them may be outdated.
 	forgotten uint64

@@ -88,8 +88,8 @@ func (u *keyUses) take() []ports.KeyUse {
 }
 
 // RecordUses writes which keys were used since the last call, and moves those
-// that it finds under an old pepper to the current one. What could not be written
-// is kept for the next call.
+// that it finds under an old pepper to the current one. Uses that could not be
+// written are kept for the next call.
 //
 // A use is a request with a key that is good on the host it was sent to, whatever
 // comes of it. One that a limit refused counts too: the time of last use is there

@@ -3,13 +3,13 @@
 // use case of theirs begins a transaction in any other way, so that none can forget
 // the row.
 //
-// The actor is a parameter and not a value of the context: to leave it out does
-// not compile. A person acts on behalf of one business, and a change of anything
-// else is rolled back and answered with domain.ErrNotFound: a page that forgets to
-// ask whose record it is changes nothing of another customer. What is refused, and what turns out to change nothing,
-// leaves no row. Of some changes people are told by mail, in the same transaction:
-// domain.AuditNotice says of which. Customers' own calls are not kept here: their deliveries have
-// timelines, and their requests are logged.
+// The actor is a parameter and not a value of the context: to leave it out does not
+// compile. A person acts on behalf of one business, and a change of anything else is
+// rolled back and answered with domain.ErrNotFound: a page that forgets to ask whose
+// record it is changes nothing of another customer. A refused action, and one that
+// changes nothing, leaves no row. Some changes also send mails, in the same transaction:
+// domain.AuditNotice says which. Customers' own calls are not kept here: their deliveries
+// have timelines, and their requests are logged.
 package audit
 
 import (

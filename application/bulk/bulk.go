@@ -87,8 +87,8 @@ func (b *Bulk) Create(ctx context.Context, req idempotency.Request, form func() 
 	}
 	r := &run{Bulk: b, req: req, items: items, to: to, drafts: make([]*deliveries.Draft, len(items)), done: map[int]domain.BulkItem{}}
 	if !known.Unfinished {
-		// What was begun must not be told to be wrong as a whole: part of it may
-		// be booked. There an item that has become wrong fails by itself.
+		// A resumed bulk must not be refused as a whole: part of it may be
+		// booked. An item that has become invalid fails by itself.
 		if err := r.check(ctx); err != nil {
 			return b.gate.Explain(ctx, req, err)
 		}
@@ -101,7 +101,7 @@ func (b *Bulk) Create(ctx context.Context, req idempotency.Request, form func() 
 	return r.carryOut(ctx)
 }
 
-// name is what a request is called by its key.
+// name is the name of a request, by its key.
 type name struct {
 	application domain.ID
 	environment domain.Environment

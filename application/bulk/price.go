@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// priceBudget is for the prices of one run. What is not priced by then waits
-	// for the caller to send the request again.
+	// priceBudget is for the prices of one run. Items without a price by then
+	// wait until the caller sends the request again.
 	priceBudget = 30 * time.Second
 	// pricesAtOnce is how many prices are asked for at a time: a hundred that all
 	// take as long as a price may take come well within the budget.
@@ -42,9 +42,9 @@ func (p prices) fit(ctx context.Context, i int) bool {
 }
 
 // price asks for the prices of all items that are not done, some at a time in
-// their order, each for itself: what became of the others changes nothing. An item
-// that no price can be had for is refused, never the whole bulk; one that there
-// was no time for is not refused.
+// their order, each for itself: the outcome of one changes no other. An item
+// without a price is refused, never the whole bulk; one whose price was not asked
+// for in time is not refused.
 func (r *run) price(ctx context.Context) prices {
 	ctx, cancel := context.WithTimeout(ctx, priceBudget)
 	p, ended := prices{ready: make([]chan error, len(r.items))}, make(chan struct{})
@@ -78,7 +78,7 @@ func (r *run) price(ctx context.Context) prices {
 }
 
 func (r *run) priceOne(ctx context.Context, i int) error {
-	if r.drafts[i] == nil { // resumed: what was checked then may have changed
+	if r.drafts[i] == nil { // resumed: the first check may be outdated
 		problems, err := r.draft(ctx, i)
 		if err != nil {
 			return err

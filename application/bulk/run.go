@@ -12,10 +12,9 @@ import (
 )
 
 const (
-	// runBudget is how long one request works on a bulk: as long as prices may come,
-	// and some more to book what they came for. What is left then waits for the
-	// caller to send it again, so that an answer comes before clients and proxies
-	// give up.
+	// runBudget is how long one request works on a bulk: the time for prices, and
+	// some more to book the priced items. The rest waits until the caller sends the
+	// request again, so that an answer comes before clients and proxies give up.
 	runBudget = priceBudget + 10*time.Second
 	// stepBudget bounds one transaction with all its retries.
 	stepBudget = 10 * time.Second

@@ -22,11 +22,11 @@ type Draft struct {
 	pickupField string // of the request, for what is wrong with the place
 }
 
-// Draft checks an order and finds what it refers to. It tells every problem
-// there is, in this order: shape conflicts, COD_GOODS_VALUE_REQUIRED,
-// NOT_FOUND, PICKUP_LOCATION_*, VALIDATION_ERROR for a stored place outside
-// the service area. What hangs on an unsound field is not judged. The error is
-// a failure of ours; nothing is written in any case.
+// Draft checks an order and finds what it refers to. It tells every problem there
+// is, in this order: shape conflicts, COD_GOODS_VALUE_REQUIRED, NOT_FOUND,
+// PICKUP_LOCATION_*, VALIDATION_ERROR for a stored place outside the service
+// area. Rules that depend on an invalid field are not checked. The error is an
+// internal failure; nothing is written in any case.
 func (d *Deliveries) Draft(ctx context.Context, t domain.Tenant, o *Order, unsound ...domain.FieldError) (*Draft, []*domain.Error, error) {
 	sound := func(fields ...string) bool {
 		return !slices.ContainsFunc(unsound, func(f domain.FieldError) bool {

@@ -91,8 +91,8 @@ type destination struct {
 	field   string // of the request, for what is wrong with the place
 }
 
-// locate finds the recipient and address of an order. It writes nothing: what
-// is new is added by the booking.
+// locate finds the recipient and address of an order. It writes nothing: the
+// booking adds new ones.
 func (d *Deliveries) locate(ctx context.Context, t domain.Tenant, o *Order) (destination, error) {
 	if o.Recipient == nil {
 		return d.locateSaved(ctx, t, o)

@@ -194,7 +194,7 @@ func (h *Handling) StopSimulation(ctx context.Context, by domain.AuditActor, id 
 	})
 }
 
-// change is one of a delivery of the actor's business. What changes nothing leaves no
+// change is one of a delivery of the actor's business. Without a change there is no
 // record in the audit log.
 func (h *Handling) change(
 	ctx context.Context, by domain.AuditActor, id domain.ID, action domain.Action, details map[string]string, decide deliveries.Decision,

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// busyRetryAfter is what a caller is told while its first request runs.
+	// busyRetryAfter is the Retry-After of a repetition while the first request
+	// runs.
 	busyRetryAfter = time.Second
 	// commitBudget bounds one create from the moment nothing may stop it any
 	// more, where its caller has no deadline that comes before.
@@ -86,7 +87,7 @@ func (g *Gate) Once(ctx context.Context, r Request, prepare func(ctx context.Con
 	return g.carryOut(ctx, r, attempt)
 }
 
-// Known is what is remembered of a request.
+// Known is the remembered state of a request.
 type Known struct {
 	Result   Result
 	ClaimID  string // empty: the key is free
@@ -115,8 +116,8 @@ func (g *Gate) Recall(ctx context.Context, r Request) (Known, error) {
 	return Known{ClaimID: record.ClaimID, Unfinished: true}, nil
 }
 
-// Lock takes the courtesy lock of a key, or answers IDEMPOTENCY_IN_PROGRESS.
-// It spares double work; what happens once is decided by the storage.
+// Lock takes the courtesy lock of a key, or answers IDEMPOTENCY_IN_PROGRESS. It
+// spares double work; the storage alone makes a create happen once.
 func (g *Gate) Lock(ctx context.Context, r Request) (release func(), err error) {
 	name := "idempotency/" + string(r.Tenant.ApplicationID) + "/" + string(r.Tenant.Environment) + "/" + r.Key
 	release, acquired := g.locks.TryLock(ctx, name)
@@ -126,8 +127,8 @@ func (g *Gate) Lock(ctx context.Context, r Request) (release func(), err error) 
 	return release, nil
 }
 
-// Explain looks once more before a refusal is told: what stands in the way may
-// be the caller's own first try, committed a moment ago.
+// Explain reads once more before a refusal is answered: the obstacle may be the
+// caller's own first try, committed a moment ago.
 func (g *Gate) Explain(ctx context.Context, r Request, cause error) (Result, error) {
 	if r.Key != "" && decided(cause) {
 		known, err := g.Recall(ctx, r)
@@ -175,8 +176,8 @@ func (g *Gate) carryOut(ctx context.Context, r Request, attempt Attempt) (Result
 	return Result{}, err
 }
 
-// Insist runs a transaction until its outcome is known, or ctx ends. What it
-// runs must be safe to repeat after ports.ErrOutcomeUnknown.
+// Insist runs a transaction until its outcome is known, or ctx ends. The
+// transaction must be safe to repeat after ports.ErrOutcomeUnknown.
 func (g *Gate) Insist(ctx context.Context, attempt func(ctx context.Context) error) error {
 	pause := firstPause
 	for try := 0; ; try++ {

@@ -59,8 +59,9 @@ func NewSender(s ports.Storage, o ports.MailOutbox, m ports.Mailer, r ports.Mail
 	return &Sender{storage: s, outbox: o, mailer: m, renderer: r, clock: c, ids: ids, portal: portal, observe: observe, log: log}
 }
 
-// Send sends some of what is due, and tells whether there may be more. What has begun
-// ends even where ctx does: a mail that is cut off may have been sent.
+// Send sends some of the due mails, and tells whether there may be more. A mail that
+// is being sent is finished even where ctx ends: one that is cut off may have been
+// sent.
 func (s *Sender) Send(ctx context.Context) (more bool, err error) {
 	now := s.clock.Now()
 	leased, err := s.outbox.Lease(ctx, now, now.Add(leaseFor), atOnce)

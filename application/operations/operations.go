@@ -63,8 +63,8 @@ func (o *Operations) Advance(ctx context.Context, by domain.AuditActor, id domai
 	return moved, nil
 }
 
-// lookBack is how far a search goes that neither names a record nor says since
-// when: what is older would make it read all there ever was.
+// lookBack is how far back a search goes that names neither a record nor a start:
+// without it the search would read all deliveries ever made.
 const lookBack = 7 * 24 * time.Hour
 
 // Found is a page of deliveries, up to Limit+1, and since when they were looked

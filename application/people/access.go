@@ -32,7 +32,7 @@ func NewAccess(s ports.Storage, p ports.Passwords, l ports.RateLimiter, c ports.
 	return &Access{storage: s, log: audit.New(s, c, ids), passwords: p, limiter: l, clock: c, ids: ids}
 }
 
-// Browser is what is looked at of a request that wants to come in.
+// Browser is what signing in looks at of a request.
 type Browser struct {
 	Address   string // of the client, as domain.ClientAddress makes it
 	Device    string // the browser as it calls itself

@@ -5,9 +5,9 @@
 //
 // Sessions are looked up with each page and not remembered: people turn pages by the
 // second, and so a session that was ended, a membership that was removed and a person
-// who was disabled are out of every process at once. To remember them for two
-// seconds and to announce changes, as tenancy does for keys, was rejected: it would
-// save one read by a unique index. What keeps a connection open asks again every second.
+// who was disabled are out of every process at once. To remember them for two seconds
+// and to announce changes, as tenancy does for keys, was rejected: it would save one
+// read by a unique index. An open connection checks again every second.
 //
 // # One account, several businesses
 //

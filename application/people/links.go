@@ -67,7 +67,7 @@ func (a *Access) enter(ctx context.Context, b Browser, link domain.Link) (entere
 		member, err := tx.Memberships.Member(ctx, link.BusinessID, person.ID)
 		if errors.Is(err, domain.ErrNotFound) || person.State == domain.PersonDisabled ||
 			member.Membership.AcceptedAt == nil && link.Purpose != domain.LinkInvitation {
-			return domain.AuditRecord{}, domain.LinkUnknown() // what it led to is gone
+			return domain.AuditRecord{}, domain.LinkUnknown() // the person or the membership is gone
 		}
 		if err != nil {
 			return domain.AuditRecord{}, err
@@ -106,7 +106,7 @@ func (a *Access) SendLink(ctx context.Context, b Browser, site domain.Site, emai
 	if err != nil {
 		return err
 	}
-	// What is charged is not given back: any request may fill a mailbox.
+	// The charge is not given back: any request may fill a mailbox.
 	toAddress, toPerson := addressBucket(b), personBucket(folded, "")
 	toAddress.Scope, toPerson.Scope, toPerson.Limit = "link_address", "link_person", linksPerPerson
 	allowance, err := a.limiter.Take(ctx, toAddress, toPerson)

@@ -15,7 +15,7 @@ import (
 	"waybill/ports"
 )
 
-// Imported is what came of a table.
+// Imported is the result of an import.
 type Imported struct {
 	Created, Updated, Unchanged int
 	// Incomplete are the locations of the table that cannot be used yet, in its
@@ -24,7 +24,7 @@ type Imported struct {
 	Fates      []Fate // of the rows, in their order
 }
 
-// Outcome is what becomes of a row.
+// Outcome is the result of a row.
 type Outcome string
 
 // The outcomes there are.
@@ -34,7 +34,7 @@ const (
 	RowUnchanged Outcome = "unchanged"
 )
 
-// Fate is what becomes of one row.
+// Fate is a row with its outcome.
 type Fate struct {
 	Line     int
 	Outcome  Outcome

@@ -3,8 +3,8 @@
 // figures of usage.
 //
 // A Recorder takes one record at the end of each request into memory and writes what
-// has gathered once a second. No request waits for that, and none fails by it: what
-// there is no room for is left out and counted.
+// has gathered once a second. No request waits for that, and none fails by it:
+// records beyond the buffer are dropped and counted.
 //
 //   - Failures are kept, the first FailuresPerSecond of each application.
 //   - Successes are kept up to SuccessesPerSecond, and the first OwnPerSecond of each

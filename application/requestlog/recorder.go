@@ -10,7 +10,7 @@ import (
 	"waybill/ports"
 )
 
-// What is kept of one second, in one environment of a process.
+// Bounds of the records of one second, in one environment of a process.
 const (
 	SuccessesPerSecond = 500
 	OwnPerSecond       = 20
@@ -193,7 +193,7 @@ func (r *Recorder) Flush(ctx context.Context) error {
 		return err
 	}
 	for i := range skipped.Usage {
-		// What was written of the minute before stays; the rest never will be.
+		// The written part of the minute before stays; the rest is lost.
 		u := &skipped.Usage[i]
 		if t := r.tallies[tallyOf(u)]; t != nil {
 			r.dropped.Uncounted += uint64(max(0, u.Calls-t.written)) //nolint:gosec // not negative
@@ -217,7 +217,7 @@ func tallyOf(u *domain.UsageMinute) tallyKey {
 	}
 }
 
-// take is what has to be written, and of each sum the calls that it has by now.
+// take takes the records to write, and each sum with its calls so far.
 func (r *Recorder) take() (records []domain.RequestRecord, usage []domain.UsageMinute, counted map[tallyKey]int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

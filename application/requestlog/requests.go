@@ -98,7 +98,7 @@ const (
 	risingTimes  = 2
 )
 
-// Rise is what became of the calls of the last hour, beside those of the day before it.
+// Rise compares the outcomes of the last hour's calls with those of the day before it.
 type Rise struct {
 	Errors, Calls             int64
 	ErrorsBefore, CallsBefore int64

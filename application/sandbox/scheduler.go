@@ -139,8 +139,8 @@ func (s *Scheduler) notify(ctx context.Context, due <-chan ports.DueStep) {
 	}
 }
 
-// plan is what was due soon at the last look. It is never more than that, so
-// that its size is bounded however long notifications go unanswered.
+// plan is the steps that were due soon at the last look, and no others: its size
+// is bounded however long notifications go unanswered.
 type plan struct {
 	waiting  []ports.DueStep             // to be notified, the earliest first
 	notified map[ports.DueStep]time.Time // when the last notification of it began
@@ -160,8 +160,9 @@ func (p *plan) passedOn(now time.Time) {
 	p.waiting = p.waiting[1:]
 }
 
-// renew replaces the plan with a look. What was notified a moment ago is left
-// in peace: its handler may be at work, or the look be older than the notification.
+// renew replaces the plan by a new look. A step that was notified a moment ago is
+// not notified again: its handler may be at work, or the look be older than the
+// notification.
 func (p *plan) renew(steps []ports.DueStep, now time.Time) {
 	renewed := plan{notified: make(map[ports.DueStep]time.Time)}
 	for _, step := range steps {

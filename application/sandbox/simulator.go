@@ -36,8 +36,8 @@ func NewSimulator(s ports.Storage, c ports.Clock, ids ports.Identifiers, r ports
 	return &Simulator{storage: s, clock: c, ids: ids, renderer: r, log: log, late: late}
 }
 
-// Handle is the handler of ports.JobSimulation. What it cannot do is still
-// due, and the Scheduler notifies the queue of it again.
+// Handle is the handler of ports.JobSimulation. A step that fails is still due,
+// and the Scheduler notifies the queue of it again.
 func (s *Simulator) Handle(ctx context.Context, stepID string) {
 	id, done, err := parseStepID(stepID)
 	if err == nil {

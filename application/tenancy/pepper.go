@@ -95,8 +95,8 @@ func (t *Tenants) PepperChanged(ctx context.Context) (changed bool, err error) {
 	return changed, err
 }
 
-// OldPeppers tells what is left under peppers but the newest, oldest first: what
-// a change of the pepper waits for.
+// OldPeppers counts the keys and tokens under older peppers, oldest first: a
+// change of the pepper waits for them.
 func (t *Tenants) OldPeppers(ctx context.Context) ([]domain.PepperUse, error) {
 	return t.storage.Read().Tenancy.OldPeppers(ctx, t.clock.Now())
 }

@@ -10,9 +10,9 @@ import (
 	"waybill/ports"
 )
 
-// misses is how often a client address may ask for what does not exist and be looked
-// up at once. It spares the database; what keeps a guesser from finding anything are
-// the 60 bits of a reference.
+// misses is how many unknown references of a client address are looked up at once.
+// It spares the database; the 60 bits of a reference are the defence against
+// guessing.
 var misses = domain.RateLimit{Limit: 100, Window: time.Minute}
 
 // mostDoubtful is how many references are looked up together: a thousand a second in
@@ -61,8 +61,8 @@ func (t *Tracking) Find(ctx context.Context, address, reference string) (domain.
 	}
 	found, err := t.storage.Read().Tracking.Find(ctx, r)
 	if charged && !errors.Is(err, domain.ErrNotFound) {
-		// Also where the storage failed: that is not the client's. What is not given
-		// back is one miss more.
+		// Also where the storage failed: that is no miss of the client. A failed
+		// refund costs it one miss.
 		_ = t.limiter.GiveBack(context.WithoutCancel(ctx), bucket)
 	}
 	if err == nil {

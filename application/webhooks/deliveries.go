@@ -41,9 +41,8 @@ func (w *Webhooks) delivery(ctx context.Context, t domain.Tenant, id domain.ID) 
 	return d, e, err
 }
 
-// Attempts is what was tried, the first one first: the last
-// domain.MaxAttemptsListed. What follows the last one waits for the end of the
-// endpoint's pause, too.
+// Attempts are the last domain.MaxAttemptsListed attempts, in their order. The
+// time of the next one takes the endpoint's pause into account.
 func (w *Webhooks) Attempts(ctx context.Context, t domain.Tenant, id domain.ID) ([]domain.WebhookAttempt, error) {
 	d, e, err := w.delivery(ctx, t, id)
 	if err != nil {

@@ -9,6 +9,6 @@
 // Signing secrets are sealed under the server's key. With another key none could
 // be opened and webhooks would only wait, so that the storage keeps a check of
 // the key (secret_key.go), and no process that works for customers starts without
-// a key that opens it. The key can be changed: what is under the one before is
+// a key that opens it. The key can be changed: secrets under the former one are
 // sealed anew.
 package webhooks

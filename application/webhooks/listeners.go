@@ -15,8 +15,8 @@ import (
 const (
 	// fetchMost is how many webhooks a listener gets at a time.
 	fetchMost = 16
-	// lookEvery is how often a listener that waits is looked for something due: what
-	// no Wake told of, such as retries, and what another process committed.
+	// lookEvery is the interval at which a waiting listener's due webhooks are read
+	// without a Wake: for retries, and for commits of other processes.
 	lookEvery = time.Second
 	// maxWaits is how many listeners of an application and environment wait at a
 	// time, in this process: as many as it may have, and no other's.
@@ -28,9 +28,9 @@ const (
 // Listeners are endpoints without an address: a program fetches what is due for
 // one and tells how its delivery ended. Only the sandbox has them.
 //
-// What a program has fetched stays due until it has told the result, and is
-// given out again by the next fetch: a program that dies loses nothing, and one
-// that tells its results with each fetch gets nothing twice.
+// A fetched webhook stays due until the program has told the result, and the next
+// fetch returns it again: a program that dies loses nothing, and one that tells
+// its results with each fetch gets nothing twice.
 type Listeners struct {
 	storage   ports.Storage
 	outbox    ports.WebhookOutbox
@@ -203,8 +203,8 @@ func (w *wait) wake() {
 	}
 }
 
-// look reads and signs what is due. What ends the waiting does not end a look
-// half-way.
+// look reads and signs what is due. The end of the wait does not interrupt a
+// read.
 func (l *Listeners) look(ctx context.Context, e domain.WebhookEndpoint) ([]FetchedWebhook, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTimeout)
 	defer cancel()

@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// recoverMost is how much one call recovers: what a database that has much
-	// else to do changes in one statement within its time.
+	// recoverMost is how many webhooks one call recovers: as many as a busy
+	// database changes in one statement within its time-out.
 	recoverMost = 10_000
-	// recoverGrace is what a caller's clock, and its way here, may take.
+	// recoverGrace allows for the caller's clock and for the time of the request.
 	recoverGrace = time.Minute
 )
 
@@ -24,7 +24,7 @@ type Span struct {
 	Only  domain.WebhookStatus // empty: failed and held
 }
 
-// Recovered is what comes of a recovery.
+// Recovered is the result of a recovery.
 type Recovered struct {
 	Queued  int
 	HasMore bool

@@ -27,8 +27,8 @@ type backgroundJobs struct {
 	jobs      *periodic.Jobs
 }
 
-// run works until ctx ends; what has begun by then is finished when it returns.
-// An error means that this process does nothing of what is due.
+// run works until ctx ends, and finishes jobs that have begun. An error means
+// that this process does no background jobs.
 func (e *backgroundJobs) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

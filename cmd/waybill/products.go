@@ -13,10 +13,10 @@ import (
 	"waybill/ports"
 )
 
-// parts are what the use cases of both environments have in common. The database
-// is not among them, nor is anything that waits for it: batches of bookings,
-// batched look-ups, remembered keys. So no request of one environment waits for
-// the other's.
+// parts are the dependencies that the use cases of both environments share. The
+// database is not among them, nor is anything that waits for it: batches of
+// bookings, batched look-ups, remembered keys. So no request of one environment
+// waits for the other's.
 type parts struct {
 	Limiter       ports.RateLimiter
 	Limits        admission.Limits

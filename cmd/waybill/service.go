@@ -60,7 +60,7 @@ func (s *service) hearFanouts(ctx context.Context) {
 	}
 }
 
-// serve answers requests; what becomes due is left to workers.
+// serve answers requests; workers do the jobs that become due.
 func (s *service) serve(ctx context.Context, l *listeners) error { return s.process(l).Run(ctx) }
 
 // serveAndWork does everything in this one process.

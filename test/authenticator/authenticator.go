@@ -16,7 +16,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// Device keeps passkeys. What it says of itself may be changed between two answers.
+// Device keeps passkeys. Its fields may be changed between two answers.
 type Device struct {
 	Origin     string // of the page that it believes to answer
 	Host       string // empty: the one of the options

@@ -67,8 +67,8 @@ func otherBuilds(beside string) (names, binaries []string) {
 // numbers of creates that one connection was answered.
 type numbers []int
 
-// open finds the Postgres and builds the program. What it returns must be
-// closed, also after an error.
+// open finds the Postgres and builds the program. Its result must be closed, also
+// after an error.
 func open(ctx context.Context, o options) (*bench, error) {
 	b := &bench{options: o, replays: make([]atomic.Int64, o.connections), told: make([]numbers, o.connections)}
 	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
@@ -96,7 +96,7 @@ func open(ctx context.Context, o options) (*bench, error) {
 		|| ', shared_buffers ' || current_setting('shared_buffers')`).Scan(&b.about)
 }
 
-// prepare starts everything. What it returns must be closed, also after an error.
+// prepare starts everything. Its result must be closed, also after an error.
 func prepare(ctx context.Context, o options) (*bench, error) {
 	b, err := open(ctx, o)
 	if err != nil {

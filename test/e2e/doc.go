@@ -3,9 +3,9 @@
 // with the command line, and holds every answer against openapi.yaml.
 //
 // Tests share one server per database and keep out of each other's way by having
-// an application of their own. What counts requests, stops a server or starts
-// it with other settings has a server of its own; startFleet is `waybill serve`
-// beside `waybill worker`, as in production.
+// an application of their own. A test that counts requests, stops a server or
+// starts it with other settings has a server of its own; startFleet is `waybill
+// serve` beside `waybill worker`, as in production.
 //
 // A test reads as the behaviour it shows: both runs it on both engines,
 // everywhere on both engines and in both environments. In short mode only the

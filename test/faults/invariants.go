@@ -44,9 +44,9 @@ const (
 	Postgres Dialect = "Postgres"
 )
 
-// dialect is what the engines do not write alike: a column of bytes as JSON, the
-// elements of a JSON array with their places from 0 on, and the seconds from one
-// event to another.
+// dialect is the SQL that differs between the engines: a column of bytes as JSON,
+// the elements of a JSON array with their places from 0 on, and the seconds from
+// one event to another.
 func (e Dialect) dialect() *strings.Replacer {
 	if e == Postgres {
 		return strings.NewReplacer(

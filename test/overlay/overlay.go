@@ -1,5 +1,5 @@
-// Package overlay edits the source of a program for one build only: what a test wants
-// otherwise in the program is in no file of it, and behind no switch.
+// Package overlay edits the source of a program for one build only: a change that a
+// test needs is in no file of the program, and behind no switch.
 package overlay
 
 import (

@@ -55,7 +55,7 @@ func (p *Commands) configCommand() *cobra.Command {
 }
 
 // loadShown reads the settings as the other commands do, from a data directory
-// too. What is wrong there stops them and not the list: it is a warning.
+// too. A fault there stops the other commands; here it is a warning.
 func (p *Commands) loadShown(cmd *cobra.Command) (c *configs.Config, warnings []string, err error) {
 	if c, err = p.Load(cmd); err != nil {
 		return nil, nil, err

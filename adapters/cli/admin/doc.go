@@ -2,6 +2,6 @@
 // pickup locations, deliveries, webhooks, the schema and the settings.
 //
 // They work on the database through the same use cases as the servers: UseCases
-// holds them, and the program fills it in. What they print for scripts are the types
-// named View, and the records of the API.
+// holds them, and the program fills it in. For scripts they print the types named
+// View, and the records of the API.
 package admin

@@ -22,7 +22,7 @@ type issuedView struct {
 	ExpiresAt   *string  `json:"expires_at"`
 }
 
-// keyView is what is known of a key afterwards.
+// keyView is a key without its secret.
 type keyView struct {
 	ID          string   `json:"id"`
 	Application string   `json:"application_id"`

@@ -22,7 +22,7 @@ type issuedOperatorView struct {
 	ExpiresAt *string `json:"expires_at"`
 }
 
-// operatorView is what is known of a token afterwards.
+// operatorView is a token without its secret.
 type operatorView struct {
 	ID         string  `json:"id"`
 	Name       string  `json:"name"`
@@ -54,7 +54,7 @@ func (p *Commands) operator() *cobra.Command {
 		p.operatorRevoke())
 }
 
-// neverExpires is what --expires-in takes beside lifetimes.
+// neverExpires is the value of --expires-in for a token without an end.
 const neverExpires = "never"
 
 func (p *Commands) operatorCreate() *cobra.Command {

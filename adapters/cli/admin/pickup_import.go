@@ -14,7 +14,7 @@ import (
 	"waybill/application/pickuplocations"
 )
 
-// importView is what came of a file.
+// importView is the result of an import.
 type importView struct {
 	DryRun     bool             `json:"dry_run"`
 	Created    int              `json:"created"`

@@ -22,7 +22,7 @@ func (p *Commands) webhook() *cobra.Command {
 	return term.Group("webhook", "Webhooks of an application: list, attempts, resend", p.webhookList(), p.webhookAttempts(), p.webhookResend())
 }
 
-// owner is whose webhooks a command is about.
+// owner is the application and environment that a command is about.
 type owner struct{ app, env string }
 
 func (f *owner) flags(cmd *cobra.Command) {

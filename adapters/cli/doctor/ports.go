@@ -66,7 +66,7 @@ func installationAt(ctx context.Context, address string) string {
 			Installation string `json:"installation"`
 		} `json:"data"`
 	}
-	_ = json.Unmarshal([]byte(told(ctx, address, "/healthz")), &alive) // what is no answer of ours tells nothing
+	_ = json.Unmarshal([]byte(told(ctx, address, "/healthz")), &alive) // another answer leaves it empty
 	return alive.Data.Installation
 }
 

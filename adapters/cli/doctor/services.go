@@ -117,7 +117,7 @@ func (d *diagnosis) mail(ctx context.Context) {
 	d.ok(check, d.c.SMTPURL.String()+" would take mails, and answers in "+shortly(time.Since(asked)))
 }
 
-// causeOf is what an error of the domain wraps; its own text is for customers.
+// causeOf is the error below one of the domain, whose own text is for customers.
 func causeOf(err error) error {
 	var ours *domain.Error
 	if errors.As(err, &ours) && ours.Err != nil {

@@ -9,8 +9,8 @@ import (
 	"waybill/configs"
 )
 
-// OnlyLocal are the public addresses that only this machine can open: what it
-// means, and the settings that mend it. Both are empty where there is none.
+// OnlyLocal tells of public addresses that only this machine can open: the
+// consequence, and the settings that mend it. Both are empty where there is none.
 func OnlyLocal(c *configs.Config, u PublicURLs) (message, fix string) {
 	var what, settings []string
 	for _, a := range []struct{ url, what, setting string }{

@@ -85,7 +85,7 @@ func (d DataDir) lastRunOn(url configs.URL) (last map[string]string, ran bool) {
 	return last, database == url.Reveal()
 }
 
-// Label is what the settings call the directory as a source.
+// Label is the name of the directory as a source of settings.
 func (d DataDir) Label() string { return "data directory " + string(d) }
 
 // Make makes the directory, readable by this user only, unless it exists.
@@ -118,7 +118,7 @@ func (d DataDir) Forget(made []string) {
 		if path == d.Secrets() && !errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		_ = os.Remove(path) // what cannot be removed does no harm
+		_ = os.Remove(path) // a file that stays does no harm
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"waybill/configs"
 )
 
-// What the address of the operations API is used for, in messages.
+// Uses of the address of the operations API, for messages.
 const (
 	OpsUse       = "operations API, health and metrics (WAYBILL_OPS_ADDR)"
 	WorkerOpsUse = "health and metrics (WAYBILL_OPS_ADDR)"

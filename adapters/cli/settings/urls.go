@@ -46,8 +46,8 @@ func OriginOf(address string) string {
 	return "http://" + net.JoinHostPort(Reachable(host), port)
 }
 
-// TrackingURL is what the servers put before references. A data directory
-// knows the address its server took last, which matters with port 0.
+// TrackingURL is the address before references in tracking links. A data
+// directory knows the address its server took last, which matters with port 0.
 func (p *CommandLine) TrackingURL(c *configs.Config) string {
 	live := "http://" + c.LiveAddr
 	if last, ran := DataDir(p.DataDir).lastRunOn(c.DatabaseURL); ran {
@@ -94,7 +94,7 @@ func PortalFor(c *configs.Config, u PublicURLs) string {
 	return u.Portal
 }
 
-// PortalURL is what comes before the path of a link to the portal.
+// PortalURL is the address before the path of a link to the portal.
 func (p *CommandLine) PortalURL(c *configs.Config) string {
 	if last, ran := DataDir(p.DataDir).lastRunOn(c.DatabaseURL); ran && last["WAYBILL_PORTAL_URL"] != "" && c.PortalBaseURL == "" {
 		return last["WAYBILL_PORTAL_URL"]
@@ -102,8 +102,8 @@ func (p *CommandLine) PortalURL(c *configs.Config) string {
 	return portalURL(c, c.PortalAddr)
 }
 
-// ConsoleURL is what comes before the path of a link to the console, which is on the
-// operations listener.
+// ConsoleURL is the address before the path of a link to the console, which is on
+// the operations listener.
 func (p *CommandLine) ConsoleURL(c *configs.Config) string {
 	ops := OriginOf(c.OpsAddr)
 	if last, ran := DataDir(p.DataDir).lastRunOn(c.DatabaseURL); ran && last["WAYBILL_OPS_URL"] != "" {

@@ -20,8 +20,8 @@ type usageError struct {
 
 func (e *usageError) Error() string { return e.message }
 
-// StartError is why a command cannot begin, or go on: what happened, where it
-// is set, and how to mend it.
+// StartError is the reason why a command cannot begin, or go on: the failure, the
+// setting, and the cure.
 type StartError struct {
 	Code    string // for scripts; empty: CANNOT_START
 	What    string
@@ -89,7 +89,7 @@ func (c Complaint) print(w io.Writer) {
 	}
 }
 
-// Explain is what people read of an error, and the exit code of the process.
+// Explain is the text of an error for people, and the exit code of the process.
 func Explain(err error) (complaints []Complaint, exit int) {
 	var (
 		problems configs.Problems

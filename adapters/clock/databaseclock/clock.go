@@ -119,7 +119,8 @@ func (c *Clock) look(ctx context.Context) error {
 		return err
 	}
 	ahead, jumped := aheadNow(read.ClockReading), read.Clock.Before(read.Seen)
-	// What counts is what both answers leave no doubt of: each may have been long under way.
+	// Only a difference that both answers prove counts: each may have been long under
+	// way.
 	if back := c.last.earliest() - read.latest(); c.asked && back > setBack && c.ahead+back <= mostAhead {
 		ahead, jumped = max(ahead, c.ahead+back), true
 		c.log.WarnContext(ctx, "the clock of the database was set back; the time of this installation goes on, a tenth slower, until they "+

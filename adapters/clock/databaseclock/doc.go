@@ -1,11 +1,11 @@
 // Package databaseclock tells the time of the database, in every process that
 // works on it.
 //
-// What is due and what is old is decided by one clock. Machines differ by seconds
-// or by days; a process whose own clock is wrong must neither delay a webhook nor
-// delete what is recent. So a process asks the database for its time once a second
-// and goes on from there by the machine's monotonic clock, which no operator and no
-// time server sets.
+// One clock decides which jobs are due and which rows are old. Machines differ by
+// seconds or by days; a process whose own clock is wrong must neither delay a
+// webhook nor delete recent rows. So a process asks the database for its time
+// once a second and goes on from there by the machine's monotonic clock, which no
+// operator and no time server sets.
 //
 // An answer bounds the time: at its arrival it is at least what the database said,
 // and at most that plus the round trip. The clock moves only where it is outside of

@@ -24,8 +24,8 @@ var fanouts = subject{
 	heard:         "fan-outs of other processes are heard from Redis again",
 }
 
-// Fanouts carry word of fan-outs, many endpoints to a message. What was missed
-// while a connection was lost is not made up for: listeners look by themselves.
+// Fanouts carry word of fan-outs, many endpoints to a message. Messages that a
+// lost connection missed are not repeated: listeners look by themselves.
 type Fanouts struct{ on *PubSub }
 
 // NewFanouts needs what New does.

@@ -1,7 +1,7 @@
-// Package layered puts one set of courtesy locks before another: a near one,
-// such as that of the process, and a far one, such as that of Redis. What the
-// near one refuses is not asked of the far one, and what the far one lets pass
-// because it is gone is still refused by the near one.
+// Package layered puts one set of courtesy locks before another: a near one, such
+// as that of the process, and a far one, such as that of Redis. A lock that the
+// near one refuses is not asked of the far one; and while the far one is gone and
+// grants everything, the near one still refuses.
 package layered
 
 import (

@@ -21,7 +21,7 @@ var Loggable = map[string]bool{
 	"step": true, "id": true,
 	// an endpoint of webhooks, and what is sent to it
 	"endpoint": true, "endpoints": true, "webhook": true, "attempts": true, "reason": true, "failures": true, "until": true, "metric": true,
-	// Of mails. What they say is logged by a development server alone.
+	// Of mails. Only a development server logs their text.
 	"mail": true, "kind": true, "person": true, "state": true, "next": true, "mail_to": true, "mail_subject": true, "mail_link": true,
 	// a service that prices or routes, or Redis
 	"service": true,

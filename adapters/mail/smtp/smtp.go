@@ -57,7 +57,7 @@ type Mailer struct {
 
 // New makes a mailer from an address such as smtp://user:password@host:587, and the
 // sender, such as "Waybill <no-reply@example.com>". Both were checked with the settings;
-// what is wrong with them all the same is the error of every Send.
+// a fault that is left is the error of every Send.
 func New(address, from string) *Mailer {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -107,7 +107,7 @@ func (m *Mailer) Send(ctx context.Context, message ports.MailMessage) error {
 	}
 	err = client.SendWithSMTPClient(session, msg)
 	if msg.IsDelivered() {
-		err = nil // what failed came after the server had taken it over
+		err = nil // the failure came after the server had accepted it
 		_ = client.CloseWithSMTPClient(session)
 	}
 	if refused(err) {

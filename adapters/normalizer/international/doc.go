@@ -10,10 +10,9 @@
 //
 // Decisions that bind this package:
 //
-//   - What may stand in a number is a list: digits, one leading plus, and the
-//     separators people type. The library alone also takes vanity letters,
-//     extensions and "tel:" parameters, and two different texts would become
-//     one number.
+//   - A number may contain digits, one leading plus, and the separators people
+//     type. The library alone also takes vanity letters, extensions and "tel:"
+//     parameters, and two different texts would become one number.
 //   - 00 counts as the international prefix in every default region. The
 //     library knows the region's own prefix only, such as 011 in the US.
 //   - The match key is for comparing, never for showing: ß becomes ss.

@@ -38,7 +38,7 @@ const (
 	hashSize = 32
 )
 
-// What a stored hash may ask for at most: a row must not take a process down.
+// The most that a stored hash may cost: a row must not take a process down.
 const (
 	maxMemory      = 1 << 20 // KiB
 	maxPasses      = 64

@@ -29,10 +29,10 @@
 //     request; retrying here as well would multiply the load on a service that
 //     is down. (A request that met a connection the service had closed is sent
 //     again on a new one: it never arrived.)
-//   - A price that cannot be had is that of one trip. What shows the service
-//     itself gone, and how live, the sandbox and the businesses are kept apart
-//     meanwhile, is of package upstream. Rejected: a breaker that counts bad
-//     answers, since one customer can have them at will.
+//   - A failure to price is about one trip. Package upstream decides when the
+//     service itself is gone, and keeps live, the sandbox and the businesses
+//     apart meanwhile. Rejected: a breaker that counts bad answers, since one
+//     customer can have them at will.
 //   - No proxy is taken from the environment, and no redirect is followed: the
 //     places of customers go where the setting says and nowhere else.
 package httppricing

@@ -9,9 +9,9 @@
 //
 // Decisions that bind this package:
 //
-//   - All arithmetic is in whole microseconds and integers. What RetryAfter
-//     promises is therefore exact: a single caller that waits that long is
-//     admitted, and one that waits a microsecond less is not.
+//   - All arithmetic is in whole microseconds and integers. RetryAfter is
+//     therefore exact: a single caller that waits that long is admitted, and one
+//     that waits a microsecond less is not.
 //   - One mutex. A Take of two buckets holds it for a fraction of a
 //     microsecond; shards would need an order of locks to stay atomic, and
 //     gain nothing before some million requests a second.

@@ -96,10 +96,10 @@ func (l *Limiter) GiveBack(_ context.Context, buckets ...ports.Bucket) error {
 	return nil
 }
 
-// Remember makes a bucket go on from what another limiter says of it: how old the
-// window is, and how many requests it and the one before it count. What this one
-// owes to the other is counted on top. Of answers that overtake each other the
-// one that leaves less room counts.
+// Remember continues a bucket from the answer of another limiter: the age of the
+// window, and the counts of it and of the one before. Requests that this one owes
+// to the other are counted on top. Of two answers that arrive out of order the
+// one that leaves fewer requests counts.
 func (l *Limiter) Remember(b ports.Bucket, age time.Duration, count, previous int64) {
 	if valid([]ports.Bucket{b}) != nil {
 		return

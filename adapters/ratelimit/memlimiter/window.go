@@ -53,7 +53,7 @@ func (w window) less() window {
 // much now as they do in this window.
 func (w window) owed(now int64) int64 { return w.own + w.fading(now) }
 
-// fading is what is left of those that were counted here in the window before.
+// fading is the part of the former window's local count that still counts.
 func (w window) fading(now int64) int64 {
 	return ceilDiv(w.ownPrevious*(w.start+w.length-now), w.length)
 }
@@ -72,9 +72,9 @@ func (w window) used(now int64) int64 {
 	return w.previous*(w.start+w.length-now) + w.count*w.length
 }
 
-// admits counts whole requests: what has begun to fade of the last one is gone.
-// So a client that used up its limit at once waits one window, and not a
-// little more.
+// admits counts whole requests: a request that has begun to fade counts no more.
+// So a client that used up its limit at once waits one window, and not a little
+// more.
 func (w window) admits(now, limit int64) bool {
 	return w.used(now) < limit*w.length
 }

@@ -8,9 +8,9 @@
 // Decisions that bind this package:
 //
 //   - One round trip and one script for all buckets of a request, so that they
-//     are counted together or not at all. The script decides and counts; what
-//     the caller is told besides is worked out here, since Redis has one thread
-//     and the processes have many.
+//     are counted together or not at all. The script decides and counts; the
+//     process works out the rest of the answer, since Redis has one thread and
+//     the processes have many.
 //   - The time is that of Redis. Clocks of processes differ, and the one that
 //     is ahead would end everybody's windows early. A clock of Redis that steps
 //     back makes a window begin anew with the counts it has.

@@ -24,7 +24,7 @@ const (
 	prefix = "waybill:{limit}:"
 )
 
-// What the script is to do.
+// The commands of the script.
 const (
 	take     = "take"
 	peek     = "peek"

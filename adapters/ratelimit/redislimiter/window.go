@@ -41,9 +41,9 @@ func (w window) left(now, limit int64) int64 {
 	return (limit-w.count)*w.length - w.previous*(w.start+w.length-now-1)
 }
 
-// remaining counts whole requests: what has begun to fade of the last one is
-// gone, so that a client that used up its limit at once waits one window, and
-// not a little more.
+// remaining counts whole requests: one that has begun to fade counts no more, so
+// that a client that used up its limit at once waits one window, and not a little
+// more.
 func (w window) remaining(now, limit int64) int64 {
 	return max(0, ceilDiv(w.left(now, limit), w.length))
 }

@@ -50,7 +50,7 @@ type BesideError struct{ cause error }
 func (e *BesideError) Error() string { return e.cause.Error() }
 func (e *BesideError) Unwrap() error { return e.cause }
 
-// Beside is what breakers, which know no pipelines, tell it by.
+// Beside marks it for breakers, which know no pipelines.
 func (e *BesideError) Beside() {}
 
 // New makes a client that sends through another one, which must not retry.

@@ -16,9 +16,9 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// What one process takes of a Redis, unless its URL says otherwise. Every call
-// in the path of a request has a shorter time-out of its own; these bound what
-// has none, such as the beginning of a subscription.
+// The connections and time-outs of one process, unless its URL says otherwise.
+// Every call in the path of a request has a shorter time-out of its own; these
+// bound the others, such as the start of a subscription.
 const (
 	redisDialTimeout = time.Second
 	RedisTimeout     = 500 * time.Millisecond
@@ -116,8 +116,7 @@ func WarnOfEviction(ctx context.Context, client *redis.Client, log *slog.Logger)
 }
 
 // SilenceRedis keeps the client's own log, which is one for the whole process,
-// off stderr: what it tells are failures of calls, and those are logged where
-// they are dealt with.
+// off stderr: it reports failed calls, which are logged by their callers.
 var SilenceRedis = sync.OnceFunc(func() { redis.SetLogger(noRedisLog{}) })
 
 type noRedisLog struct{}

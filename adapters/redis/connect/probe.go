@@ -10,7 +10,7 @@ import (
 // Probe asks a Redis what it is.
 type Probe struct{ Client *redis.Client }
 
-// Time is what its clock says.
+// Time is the time by the clock of Redis.
 func (r Probe) Time(ctx context.Context) (time.Time, error) {
 	return r.Client.Time(ctx).Result()
 }

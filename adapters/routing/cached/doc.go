@@ -13,6 +13,6 @@
 //     another. The request has no deadline of a caller, since the first may leave
 //     while others wait; the routing behind has to end by itself. Each caller
 //     leaves at its own deadline.
-//   - What is known lasts an hour, and 65,536 trips are known at most: about 20
-//     MB, and the least used one goes first.
+//   - A distance is kept for an hour, and 65,536 trips at most: about 20 MB. The
+//     least used one goes first.
 package cached

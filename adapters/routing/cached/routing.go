@@ -68,8 +68,8 @@ func New(behind ports.Routing, now func() time.Time, r prometheus.Registerer) (*
 	return c, nil
 }
 
-// Distance is what was measured within the last hour, or what the routing
-// behind answers now.
+// Distance is the one measured within the last hour, or the answer of the routing
+// behind.
 func (c *Routing) Distance(ctx context.Context, trip domain.Trip) (domain.Distance, error) {
 	trip.Pickup, trip.Dropoff = rounded(trip.Pickup), rounded(trip.Dropoff)
 	if !finite(trip.Pickup) || !finite(trip.Dropoff) { // NaN as a key is never found again, nor removed
@@ -117,7 +117,7 @@ func (c *Routing) ask(ctx context.Context, trip domain.Trip) (a answer) {
 	return a
 }
 
-// way is what the length of a trip depends on.
+// way is the part of a trip that its length depends on.
 func way(trip domain.Trip) domain.Trip {
 	trip.BusinessID, trip.Environment = "", ""
 	return trip

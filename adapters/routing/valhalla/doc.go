@@ -19,7 +19,7 @@
 //     The price becomes a 422 on that field, as for a point outside the service
 //     area. Rejected: 503, since nothing gets better by waiting; a quote by hand,
 //     which needs a distance too; and a straight line.
-//   - A point may be 2 km from a road, not the engine's 35: what is farther out
+//   - A point may be 2 km from a road, not the engine's 35: a point farther out
 //     would be measured from another town. The way to the road is not in the
 //     length.
 //   - Everything else that comes, or does not, is a failure: another status, a
@@ -34,11 +34,11 @@
 //     over 500 km), is an answer too: the caller gets a *ports.TripTooLongError
 //     with an estimate by the straight line, and the price becomes a custom quote.
 //     The limit is the operator's, so no way that exists is called none.
-//   - A failure is that of one trip. What shows the engine itself gone, and how
-//     live, the sandbox and the businesses are kept apart meanwhile, is of
-//     package upstream.
+//   - A failure is about one trip. Package upstream decides when the engine
+//     itself is gone, and keeps live, the sandbox and the businesses apart
+//     meanwhile.
 //   - The matrix, POST /sources_to_targets, has a shorter answer, and was
 //     rejected: it tells by null that there is no way, and does not say why.
 //
-// What was measured lately is remembered by package cached, not here.
+// Package cached remembers recent distances, not this one.
 package valhalla

@@ -7,9 +7,9 @@ import (
 	"waybill/domain"
 )
 
-// What a length may be. No way is shorter than the line, but its ends are the
-// nearest roads; and none is very much longer: across a lagoon without a bridge
-// it is some twenty times the line. 5,000 km are more than a fleet drives.
+// Bounds of a plausible length. No way is shorter than the line, but its ends are
+// the nearest roads; and none is very much longer: across a lagoon without a
+// bridge it is some twenty times the line. 5,000 km are more than a fleet drives.
 const (
 	earthRadius = 6371.0088 // km, the mean one
 	// flattening is how much shorter a line is than on a ball: the earth is none.

@@ -40,8 +40,7 @@ func newArea(polygons orb.MultiPolygon) *Area {
 	return a
 }
 
-// Contains reports whether the point is inside or on a border. What is no
-// number is nowhere.
+// Contains reports whether the point is inside or on a border. NaN is outside.
 func (a *Area) Contains(c domain.Coordinates) bool {
 	if math.IsNaN(c.Latitude) || math.IsNaN(c.Longitude) {
 		return false

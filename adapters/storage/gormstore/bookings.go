@@ -36,7 +36,7 @@ func (s *Store) Book(ctx context.Context, w ports.BookingWrite) error {
 
 // BookRun stores the first bookings in one transaction, and returns how many: up
 // to one that is malformed, needs a row that counts as held, or claims the same
-// reference, external ID or recipient as an earlier one.
+// key, external ID or recipient as an earlier one.
 func (s *Store) BookRun(ctx context.Context, writes []ports.BookingWrite) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, ports.BookingBudget-leastToEnd)
 	defer cancel()

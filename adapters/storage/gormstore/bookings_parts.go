@@ -43,8 +43,8 @@ var parts = []part{
 	{"event", always, byExternalID, booking.insertEvent, (*pgBatch).addEvents},
 }
 
-// What is done where another booking stored the same recipient or address first: its row
-// stays, and the booking is made again with it.
+// Where another booking stored the same recipient or address first: its row stays, and
+// the booking is made again with it.
 const (
 	onKnownRecipient = " ON CONFLICT (business_id, environment, phone_number) DO NOTHING"
 	onKnownAddress   = " ON CONFLICT (recipient_id, match_hash) DO NOTHING"

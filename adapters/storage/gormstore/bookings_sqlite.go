@@ -10,8 +10,8 @@ import (
 	"waybill/ports"
 )
 
-// storeBatchOnSQLite stores one booking after the other, each behind a savepoint: what
-// a commit costs here is to wait for the disk, and that is shared.
+// storeBatchOnSQLite stores one booking after the other, each behind a savepoint: the
+// cost of a commit here is the wait for the disk, and that is shared.
 func storeBatchOnSQLite(ctx context.Context, s *Store, entries []*entry) []error {
 	var outcomes []error
 	err := s.transact(ctx, func(sn session) error {

@@ -62,8 +62,8 @@ func (s *Store) purgeBulkItems(ctx context.Context, limit int) (int, error) {
 	return int(result.RowsAffected), nil
 }
 
-// purgeExpired deletes rows of a table that expired so long ago, oldest first. What was
-// used or ended goes with them: nothing of these tables lives for long.
+// purgeExpired deletes rows of a table that expired so long ago, oldest first. Used and
+// ended rows go with them: no row of these tables lives for long.
 func (s *Store) purgeExpired(table string, kept time.Duration) func(context.Context, int) (int, error) {
 	return func(ctx context.Context, limit int) (int, error) {
 		expired := s.write.WithContext(ctx).Table(table).Select("id").

@@ -83,7 +83,7 @@ type dialect struct {
 	feedBound, feedLag string
 	// anyApplication is the condition that a delivery d is of some application,
 	// written so that an index which begins with the application is entered once
-	// for each: what is equal in all of them is found without reading the others.
+	// for each: so the matching rows are found without reading the others.
 	anyApplication string
 	// webhookID is the ID of a webhook delivery: a parameter with the slot of the
 	// endpoint behind it. instant is a parameter that is a time.
@@ -147,9 +147,9 @@ func dialectOf(url string) (*dialect, error) {
 	return nil, errors.New("the database URL must be postgres://USER@HOST/DATABASE or sqlite://PATH")
 }
 
-// failed tells what could not be done. What the database says about records
-// that are missing becomes domain.ErrNotFound, and a record that others hold for too
-// long, or are always faster to change, domain.Busy.
+// failed adds to an error what could not be done. A missing record becomes
+// domain.ErrNotFound, and a record that others hold for too long, or always change
+// first, domain.Busy.
 func (e *dialect) failed(what string, err error) error {
 	switch {
 	case err == nil:

@@ -7,9 +7,9 @@
 //
 // Decisions that bind this package:
 //
-//   - One row model for both engines. What differs (opening, the clock, what an
-//     error means) is a value of type dialect; a query is written once. Two
-//     packages were rejected: they would drift apart in the rare branches.
+//   - One row model for both engines. The differences (opening, the clock, the
+//     meaning of an error) are values of type dialect; a query is written once.
+//     Two packages were rejected: they would drift apart in the rare branches.
 //   - SQLite has one connection that writes and a few that only read. A shared
 //     pool was rejected: its writers fail each other with SQLITE_BUSY.
 //   - There is no in-memory database, since readers could not see it; tests

@@ -25,7 +25,7 @@ func (s feed) Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, 
 	defer done()
 	page, err := s.page(ctx, t, f, after, limit)
 	if err == nil && after != nil {
-		// Asked after the events were read: what was deleted before that is known here.
+		// Read after the events: every deletion before that is seen here.
 		var expired error
 		if expired, err = s.expired(ctx, t, *after); err == nil && expired != nil {
 			return domain.FeedPage{}, expired

@@ -280,8 +280,8 @@ func postgresPool(url string, o Options, size int, limit time.Duration) (*sql.DB
 		return nil, nil, fmt.Errorf("read the database URL: %w", err)
 	}
 	// Startup parameters, not SET: they hold for every session from its first
-	// statement, unless they have to be moved into each transaction. What the
-	// URL says itself stands.
+	// statement, unless they have to be moved into each transaction. A parameter
+	// in the URL wins.
 	setDefault(config, "application_name", "waybill")
 	if limit > 0 {
 		config.RuntimeParams["statement_timeout"] = milliseconds(limit)

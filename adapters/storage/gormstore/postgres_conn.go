@@ -25,7 +25,7 @@ type pgConnector struct {
 	// direct refuses a pooler, behind which a session may change hands after each
 	// transaction.
 	direct bool
-	// begin is what begins a transaction; empty: as usual.
+	// begin is the statement that begins a transaction; empty: BEGIN.
 	begin string
 	// alone is sent before a statement outside of a transaction, in one round
 	// trip and one transaction with it; empty: none is.

@@ -159,9 +159,9 @@ func namesSessions(address string) bool {
 	return strings.Contains("&"+query, "&target_session_attrs=") || os.Getenv("PGTARGETSESSIONATTRS") != ""
 }
 
-// endDeadSessions has Postgres find out by itself that this process is gone: what
-// is left of a partition would keep its sessions, of which there are not many,
-// for two hours. Behind a pooler that is the pooler's to do.
+// endDeadSessions has Postgres find out by itself that this process is gone:
+// after a partition it would otherwise keep the dead sessions, of a scarce
+// number, for two hours. Behind a pooler the pooler does that.
 func endDeadSessions(config *pgx.ConnConfig) {
 	setDefault(config, "tcp_keepalives_idle", "10")
 	setDefault(config, "tcp_keepalives_interval", "5")
@@ -203,7 +203,7 @@ func pgDialer(timeout, limit time.Duration) pgconn.DialFunc {
 	}
 }
 
-// started is what moments are counted from.
+// started is the zero of moments.
 var started = time.Now()
 
 func sinceStart() int64 { return int64(time.Since(started)) }

@@ -32,7 +32,7 @@ func (s *Store) Server(ctx context.Context) (product, version string, clock time
 	return product, version, clock, nil
 }
 
-// Time is what the database's clock says, the machine's where that is SQLite.
+// Time is the time by the database's clock, the machine's where that is SQLite.
 func (s *Store) Time(ctx context.Context) (now time.Time, err error) {
 	if s.dialect.dialect != goose.DialectPostgres {
 		return time.Now(), nil
@@ -43,7 +43,8 @@ func (s *Store) Time(ctx context.Context) (now time.Time, err error) {
 	return now, nil
 }
 
-// ReadClock is what the database's clock says, and what KeepClock kept of it last.
+// ReadClock reads the database's clock, and the reading that KeepClock stored
+// last.
 func (s *Store) ReadClock(ctx context.Context) (read ports.ClockReading, err error) {
 	var kept struct {
 		Now   *time.Time // not cut to milliseconds

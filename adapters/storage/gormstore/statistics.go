@@ -16,9 +16,9 @@ const recentTables = `SELECT format('%I.%I', t.schemaname, t.relname)
 
 // AnalyzeRecentTables has the database analyze tables that have just begun to grow, and
 // tells how many there were. Postgres plans statements on an empty table by any index,
-// or none, and keeps to that until autovacuum comes, which is a minute later:
-// meanwhile each create reads all the rows there are. What autovacuum has looked
-// at is left to it.
+// or none, and keeps to that until autovacuum comes, which is a minute later: meanwhile
+// each create reads all the rows there are. Tables that autovacuum has analyzed are
+// left to it.
 func (s *Store) AnalyzeRecentTables(ctx context.Context) (analyzed int, err error) {
 	if s.dialect.recentTables == "" {
 		return 0, nil

@@ -95,8 +95,8 @@ func endedBy(ctx context.Context, err error) error {
 	return err
 }
 
-// whyEnded is what a context ended by, which for a deadline is one whatever cause
-// it was given.
+// whyEnded is the reason why a context ended: a deadline counts as one whatever
+// its cause says.
 func whyEnded(ctx context.Context) error {
 	if cause := context.Cause(ctx); !errors.Is(cause, ctx.Err()) {
 		return fmt.Errorf("%w: %w", ctx.Err(), cause)

@@ -120,8 +120,8 @@ func (t *Tracing) Request(r *http.Request, environment, method, route, requestID
 	}
 }
 
-// child begins a span below the one of ctx. Without one there is nothing to
-// follow: what a process does by itself, over and over, is no trace.
+// child begins a span below the one of ctx. Without one it begins none: periodic
+// work of a process is not traced.
 func (t *Tracing) child(ctx context.Context, name string, kind trace.SpanKind, attributes ...attribute.KeyValue) (context.Context,
 	trace.Span) {
 	if !trace.SpanContextFromContext(ctx).IsValid() {

@@ -11,8 +11,8 @@
 // Decisions that bind this package:
 //
 //   - Each listener has places of its own for its connections, so that those of
-//     one cannot use up another's. What finds no place is closed at once: leaving
-//     it to wait would only move the queue into the kernel.
+//     one cannot use up another's. A connection without a place is closed at
+//     once: letting it wait would only move the queue into the kernel.
 //   - One network (/56 of IPv6) holds at most half of the places. That is not
 //     asked of trusted proxies, behind which everybody has one address, nor of
 //     this machine.

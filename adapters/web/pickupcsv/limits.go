@@ -11,7 +11,7 @@ const (
 	mostShown = 100
 )
 
-// separators are what tables are separated by.
+// separators are the characters that may separate cells.
 const separators = ",;\t"
 
 // tooWide finds the first row that has more than mostCells cells, whatever

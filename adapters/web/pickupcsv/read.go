@@ -16,7 +16,7 @@ import (
 	"waybill/ports"
 )
 
-// What a table of locations may have.
+// Bounds of a table of locations.
 const (
 	MaxBytes = 5 << 20
 	MaxRows  = 10_000

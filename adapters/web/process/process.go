@@ -18,7 +18,8 @@ const (
 	endTimeout   = 30 * time.Second
 )
 
-// Process is what runs until it is told to stop.
+// Process is the servers and tasks of a process, which run until it is told to
+// stop.
 type Process struct {
 	Servers []Server // of customers' listeners
 	Ops     operators

@@ -103,7 +103,7 @@ func (d Decimal) compute(x *apd.Decimal) {
 		point = enoughExponent
 	}
 	if len(digits) > enoughDigits {
-		digits = digits[:enoughDigits] + "1" // what is cut off is more than nothing
+		digits = digits[:enoughDigits] + "1" // the digits that are cut off are not zero
 	}
 	point = min(max(point, -enoughExponent), enoughExponent)
 	if _, _, err := x.SetString("0." + digits + "e" + strconv.FormatInt(point, 10)); err != nil {

@@ -29,8 +29,8 @@ func Multiline() TextRule { return TextRule{multiline: true} }
 // is compared and neither kept nor shown.
 func AnyCharacter() TextRule { return TextRule{any: true} }
 
-// Fit refuses a text as invalid_format where fault finds one. What it finds must
-// not repeat a character that is not printable.
+// Fit refuses a text as invalid_format where fault finds one. Its text must not
+// repeat a character that is not printable.
 func Fit(fault func(text string) string) TextRule { return TextRule{fault: fault} }
 
 // Between bounds a number, both ends included.

@@ -11,7 +11,7 @@ type APIKey struct {
 	Limits      Limits `json:"limits"`
 }
 
-// Key is what is known of a key besides its secret.
+// Key is a key without its secret.
 type Key struct {
 	ID        string   `json:"id"`
 	Prefix    string   `json:"prefix"`

@@ -22,7 +22,7 @@ func NewBulk(created, failed int, results [][]byte) Bulk {
 	return b
 }
 
-// BulkResult is what became of one item.
+// BulkResult is the outcome of one item.
 type BulkResult struct {
 	Index    int        `json:"index"`
 	Status   string     `json:"status"` // created or failed

@@ -2,7 +2,7 @@ package views
 
 import "waybill/domain"
 
-// Delivery is the public model: what the platform does inside is not in it.
+// Delivery is the public model, without internals of the platform.
 type Delivery struct {
 	ID                   string      `json:"id"`
 	ExternalID           string      `json:"external_id,omitempty"`

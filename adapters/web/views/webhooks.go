@@ -91,7 +91,7 @@ func NewWebhookAttempt(a domain.WebhookAttempt) WebhookAttempt {
 	}
 }
 
-// WebhookRecovery is what comes of a recovery.
+// WebhookRecovery is the result of a recovery.
 type WebhookRecovery struct {
 	Queued  int  `json:"queued"`
 	HasMore bool `json:"has_more"`
@@ -120,7 +120,7 @@ type WebhookListenerSecret struct {
 	Secret string `json:"secret"`
 }
 
-// FetchedWebhooks is what a listener is to forward.
+// FetchedWebhooks are the webhooks that a listener has to forward.
 type FetchedWebhooks struct {
 	Webhooks []FetchedWebhook `json:"webhooks"`
 }

@@ -14,7 +14,7 @@ import (
 // maxRetryAfter is the longest that any schedule makes use of.
 const maxRetryAfter = 48 * time.Hour
 
-// resultOf is what the status and the headers say.
+// resultOf is the result by status and headers.
 func resultOf(res *http.Response) domain.WebhookResult {
 	r := domain.WebhookResult{StatusCode: res.StatusCode, Error: statusClass(res.StatusCode)}
 	if r.Error != "" {

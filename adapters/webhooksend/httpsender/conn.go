@@ -81,7 +81,7 @@ func (c *conn) roundTrip(request []byte) (r domain.WebhookResult, reusable bool,
 	if err != nil {
 		return r, false, err
 	}
-	c.budget = math.MaxInt // what is read of the body is bounded below
+	c.budget = math.MaxInt // the body is bounded below
 	r = resultOf(res)
 	done := res.Body == http.NoBody
 	if !done {
@@ -115,8 +115,8 @@ func (c *conn) answer() (*http.Response, error) {
 	}
 }
 
-// readBody fills the buffer; ended tells whether that was all there is. What
-// came before an error counts.
+// readBody fills the buffer; ended tells whether that was all there is. Bytes
+// before an error count.
 func readBody(body io.Reader, buffer []byte) (n int, ended bool) {
 	for n < len(buffer) {
 		k, err := body.Read(buffer[n:])

@@ -1,9 +1,8 @@
 // Package httpsender posts webhooks to addresses that customers chose.
 //
-// Each Send is one POST over HTTP/1.1. It neither signs nor retries, and it
-// does not know which addresses an endpoint may have: domain.CheckWebhookURL
-// judged that at registration. What it does judge, at every dial, is where a
-// name leads to.
+// Each Send is one POST over HTTP/1.1. It neither signs nor retries, and it does
+// not know which addresses an endpoint may have: domain.CheckWebhookURL judged
+// that at registration. It does check, at every dial, the addresses of a name.
 //
 // Decisions that bind this package:
 //

@@ -29,7 +29,7 @@ var (
 	errUnanswered = errors.New("the kept connection was closed")
 )
 
-// classOf names a failure: what it is said to be, or what befell a connection.
+// classOf names a failure, by its type or by the error of the connection.
 func classOf(err error) domain.ErrorClass {
 	var f *failure
 	var op *net.OpError

@@ -20,7 +20,7 @@ type target struct {
 	head []byte // of each request: its first line and the headers that all have
 }
 
-// hostKey is what connections are kept by.
+// hostKey is the key of kept connections.
 type hostKey struct {
 	tls  bool
 	host string

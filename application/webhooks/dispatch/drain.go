@@ -101,7 +101,7 @@ func (w *drain) run(ctx context.Context) phase {
 		case <-w.more:
 			w.known = w.known.on(changed)
 			quiet.Reset(linger)
-		case <-quiet.C: // what is on its way sets it anew when it ends
+		case <-quiet.C: // the end of an attempt sets it anew
 			if w.idle() && !w.waits() && w.share.permit != wanted {
 				w.step(ended)
 			}
@@ -221,7 +221,7 @@ func (w *drain) renew(ctx context.Context) {
 	case err != nil:
 		w.renewals.note(err)
 		w.log.WarnContext(ctx, "webhook endpoint not renewed", "endpoint", w.endpoint.ID, "error", err)
-		w.step(unanswered) // what is on its way may still be recorded
+		w.step(unanswered) // attempts under way may still be recorded
 		return
 	}
 	w.sure = asked.Add(leaseSure)

@@ -55,7 +55,7 @@ func (w *drain) stored(ctx context.Context, r recorded) {
 	if r.err != nil {
 		w.log.WarnContext(ctx, "webhook attempts not recorded", "endpoint", w.endpoint.ID, "attempts", len(r.outcomes), "error", r.err)
 		if errors.Is(r.err, ports.ErrEndpointLost) {
-			w.step(taken) // what was sent is still due, and its owner sends it again
+			w.step(taken) // the sent webhooks are still due, and the new owner sends them again
 			return
 		}
 		w.step(stuck)

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// leaseFor is how long an owner may be silent, and renewEvery how often it is
-	// not. After leaseSure without a sign of life it sends nothing more: what is
-	// sent then may reach the receiver beside what the next owner sends.
+	// leaseFor is how long a lease lasts, and renewEvery the interval at which it
+	// is renewed. After leaseSure without a renewal the owner sends nothing more:
+	// it could send the same webhooks as the next owner.
 	leaseFor   = 6 * time.Second
 	renewEvery = 2 * time.Second
 	leaseSure  = 4 * time.Second

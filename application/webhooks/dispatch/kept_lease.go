@@ -89,8 +89,8 @@ func (d *Drainer) keepLease(ctx context.Context, endpoint domain.ID, lease keptL
 }
 
 // recordKept stores the outcomes that were kept with a lease, where no other process
-// has had the endpoint since: what was sent before the storage was cut off is not
-// sent again.
+// has had the endpoint since: webhooks that were sent before the storage was cut off
+// are not sent again.
 func (d *Drainer) recordKept(ctx context.Context, endpoint domain.ID, lease *keptLease) error {
 	if len(lease.outcomes) == 0 {
 		return nil

@@ -1,9 +1,10 @@
 package dispatch
 
 // The states of a drain. Each of them changes by the tables below and in no other
-// way; what a drain does follows from them.
+// way; the actions of a drain follow from them.
 
-// phase is what a drain still does, and what becomes of its lease at its end.
+// phase is how far a drain has come: the work it still does, and the fate of its
+// lease at its end.
 type phase uint8
 
 const (
@@ -26,7 +27,7 @@ const (
 	phases
 )
 
-// step is what happens to the phase of a drain.
+// step is an event that changes the phase of a drain.
 type step uint8
 
 const (
@@ -69,7 +70,7 @@ func (p phase) releases() bool { return p == finishing }
 // keepsToken reports whether the lease may be this process's at the end.
 func (p phase) keepsToken() bool { return p == uncertain || p == abandoned }
 
-// knowledge is what a drain knows of what is due.
+// knowledge is what a drain knows of its due webhooks.
 type knowledge uint8
 
 const (
@@ -88,8 +89,8 @@ type news uint8
 
 const (
 	changed     news = iota // a notification came, or outcomes were stored
-	readFew                 // what is due was read, and is no backlog
-	readBacklog             // what is due was read, and is a backlog
+	readFew                 // the due webhooks were read, and are no backlog
+	readBacklog             // the due webhooks were read, and are a backlog
 
 	newses
 )

@@ -28,8 +28,8 @@ const (
 // Kinds have names of their own in every test, so that all queues may share one
 // server.
 //
-// That an adapter may forget a notification is not used up here: nothing disturbs these
-// notifications. What they may be lost to is the adapter's own test.
+// An adapter may forget notifications, but not here, where nothing disturbs them. Its
+// own tests are about the faults that lose them.
 func Examine(t *testing.T, workers int, open func(t *testing.T) (one, other ports.Queue)) {
 	for _, c := range []struct {
 		name string

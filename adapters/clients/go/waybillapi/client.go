@@ -135,7 +135,7 @@ func WithAnswer(answer *Answer) CallOption {
 	return func(s *sending) { s.answer = answer }
 }
 
-// Answer is what comes beside the data.
+// Answer is the part of an answer beside its data.
 type Answer struct {
 	StatusCode int
 	Message    string

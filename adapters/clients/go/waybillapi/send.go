@@ -149,7 +149,7 @@ func (c *Client) prepare(made call, options []CallOption) (*sending, error) {
 	return s, nil
 }
 
-// encoded is a body as it is sent: what is JSON already stays as it is, to the byte.
+// encoded is a body as it is sent: JSON is sent unchanged, to the byte.
 func encoded(body any) ([]byte, error) {
 	if ready, ok := body.(json.RawMessage); ok {
 		return ready, nil
@@ -212,9 +212,9 @@ func (l *lost) Unwrap() error { return l.err }
 
 func (l *lost) Is(target error) bool { return target == ErrNoAnswer }
 
-// again reports whether the same request may be sent once more after err. What
-// was refused before anything was done may always be; what may have been done,
-// only where doing it twice is doing it once.
+// again reports whether the same request may be sent once more after err. A
+// request that was refused before anything was done always may; one that may have
+// been carried out, only where it is idempotent.
 func (s *sending) again(ctx context.Context, err error) bool {
 	safe := s.repeatable || s.key != ""
 	if errors.Is(err, ErrNoAnswer) {

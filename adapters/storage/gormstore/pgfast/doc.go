@@ -16,6 +16,6 @@
 //   - Rows go as one array for each column (columns.go), so that a statement has the same
 //     text and plan for any number of rows.
 //
-// What each of the three is worth is in test/bench/results.md, and measured again by
-// test/bench/variants.go.
+// The gain of each of the three is in test/bench/results.md; test/bench/variants.go
+// measures it.
 package pgfast

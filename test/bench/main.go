@@ -25,7 +25,8 @@
 // where -plot names a file, and fails when any answer was not the expected one.
 //
 // With an argument it measures something else instead: webhooks (webhooks.go), the
-// steps of simulations (simulations.go), lists of large tables (large.go), the portal's
+// steps of simulations (simulations.go), what a create takes at an ordinary pace
+// (pace.go), lists of large tables (large.go), the portal's
 // pages of a large request log (portal.go), what one
 // customer can do to another (neighbours.go), or a busy half hour with all that is
 // cleaned up meanwhile (soak.go). `variants DIR` builds the program without one mechanism
@@ -82,6 +83,8 @@ func main() {
 			program = benchPortal
 		case neighboursArgument:
 			program = benchNeighbours
+		case paceArgument:
+			program = benchPace
 		case soakArgument:
 			program = soak
 		case helloArgument:

@@ -41,6 +41,7 @@ type pgbench struct {
 	path     string
 	clients  int
 	protocol string
+	rate     int    // transactions a second by chance, each timed from when it was to begin; 0: as fast as they end
 	answer   []byte // a create's, as the program stores it
 	payload  []byte // of its event
 	dir      string // for scripts
@@ -92,10 +93,14 @@ func (p *pgbench) run(ctx context.Context, url string, scripts []string, duratio
 		}
 		files = append(files, "--file="+file)
 	}
+	sampling := "--sampling-rate=0.2"
+	if p.rate > 0 {
+		sampling = "--rate=" + strconv.Itoa(p.rate)
+	}
 	cmd := exec.CommandContext(ctx, p.path, append(files,
 		"--no-vacuum", "--protocol="+p.protocol, "--client="+strconv.Itoa(p.clients), "--jobs=2",
 		"--time="+strconv.Itoa(int(duration.Seconds())),
-		"--log", "--log-prefix="+filepath.Join(p.dir, latencyLog), "--sampling-rate=0.2",
+		"--log", "--log-prefix="+filepath.Join(p.dir, latencyLog), sampling,
 		"--define=n=0", fmt.Sprintf("--define=base=%d", int64(round+1)<<40),
 		"--define=application="+pgbenchApplication, "--define=business="+pgbenchBusiness,
 		`--define=mark=\x`+strings.Repeat("5a", 32), `--define=answer=\x`+hex.EncodeToString(p.answer),

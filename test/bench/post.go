@@ -52,10 +52,16 @@ const mostNeighbours = 50
 // openPost starts everything, of one build of the program and with settings besides the usual. What it returns must be
 // closed, also after an error.
 func openPost(ctx context.Context, b *bench, binary string, settingsBesides ...string) (p *post, err error) {
-	p = &post{bench: b, binary: binary}
-	if p.store, err = startRedis(ctx); err != nil {
-		return p, err
+	store, err := startRedis(ctx)
+	if err != nil {
+		return &post{bench: b}, err
 	}
+	return openPostOn(ctx, b, binary, store, append(settingsBesides, "WAYBILL_REDIS_URL="+store.url)...)
+}
+
+// openPostOn does so on a Redis that it then owns; nil: without one.
+func openPostOn(ctx context.Context, b *bench, binary string, store *ownRedis, settingsBesides ...string) (p *post, err error) {
+	p = &post{bench: b, binary: binary, store: store}
 	database, err := b.createDatabase(ctx, fmt.Sprintf("webhooks_%d", len(b.databases)))
 	if err != nil {
 		return p, err
@@ -70,7 +76,7 @@ func openPost(ctx context.Context, b *bench, binary string, settingsBesides ...s
 		return p, err
 	}
 	keys := p.enrolled.keys
-	p.env = append(settings(database), "WAYBILL_REDIS_URL="+p.store.url, "WAYBILL_WEBHOOK_ALLOW_PRIVATE=true")
+	p.env = append(settings(database), "WAYBILL_WEBHOOK_ALLOW_PRIVATE=true")
 	p.env = append(p.env, settingsBesides...)
 	if p.serving, err = launch(ctx, binary, b.dir, "serve", p.env); err != nil {
 		return p, err

@@ -50,7 +50,13 @@ func (r *ownRedis) look(ctx context.Context) error {
 	return err
 }
 
-func (r *ownRedis) cpu() time.Duration { return cpuOf(r.pid) }
+// cpu is the processor time of its process; none has 0.
+func (r *ownRedis) cpu() time.Duration {
+	if r == nil {
+		return 0
+	}
+	return cpuOf(r.pid)
+}
 
 func (r *ownRedis) stop() error {
 	var err error

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// paceLoad is creates of some applications, for so long.
+type paceLoad struct {
+	address  string
+	of       []application
+	number   func() int
+	duration time.Duration
+}
+
+// at sends them at a pace; 0: as fast as they are answered.
+func (l paceLoad) at(ctx context.Context, perSecond float64) (measurement, error) {
+	if perSecond == 0 {
+		return l.closedLoop(ctx)
+	}
+	return l.openLoop(ctx, perSecond)
+}
+
+// closedLoop keeps every connection busy.
+func (l paceLoad) closedLoop(ctx context.Context) (measurement, error) {
+	keys := make([]string, len(l.of))
+	for i, a := range l.of {
+		keys[i] = a.key
+	}
+	all := load{address: l.address, keys: keys, connections: paceConnections}
+	m, err := all.send(ctx, l.duration, false, func(int) int { return l.number() })
+	if err == nil && m.unexpected > 0 {
+		err = fmt.Errorf("%d creates were not answered as they should be, one %s", m.unexpected, m.example)
+	}
+	return m, err
+}
+
+// moments are when creates begin, counted from the first: as far apart as chance has it,
+// as pgbench --rate does it, so many a second on average.
+func moments(perSecond float64, duration time.Duration, chance *rand.Rand) (all []time.Duration) {
+	for at := time.Duration(0); at < duration; at += time.Duration(chance.ExpFloat64() * float64(time.Second) / perSecond) {
+		all = append(all, at)
+	}
+	return all
+}
+
+// openLoop begins creates at moments of chance. The latency of each is counted from its
+// moment, also while all connections are busy.
+func (l paceLoad) openLoop(ctx context.Context, perSecond float64) (m measurement, err error) {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	first := uint64(l.number()) //nolint:gosec // from 1 on
+	due := moments(perSecond, l.duration, rand.New(rand.NewPCG(first, first)))
+	next := make(chan time.Time, len(due)) // nothing waits for a connection but the create itself
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	for i := range paceConnections {
+		c, err := dial(ctx, l.address, l.of[i%len(l.of)].key)
+		if err != nil {
+			fail(err)
+			break
+		}
+		group.Go(func() {
+			defer c.net.Close()
+			for begun := range next {
+				number := l.number()
+				a, err := c.create(number, number)
+				took := time.Since(begun)
+				if err == nil && a.status != http.StatusCreated {
+					err = fmt.Errorf("a create was answered %d: %s", a.status, a.body)
+				}
+				if err != nil {
+					fail(err)
+					return
+				}
+				mu.Lock()
+				m.latencies = append(m.latencies, took)
+				mu.Unlock()
+			}
+		})
+	}
+	begun := time.Now()
+	for _, after := range due {
+		if ctx.Err() != nil {
+			break
+		}
+		time.Sleep(time.Until(begun.Add(after)))
+		next <- begun.Add(after)
+	}
+	close(next)
+	group.Wait()
+	slices.Sort(m.latencies)
+	m.operations = len(m.latencies)
+	m.perSecond = float64(m.operations) / time.Since(begun).Seconds()
+	return m, context.Cause(ctx)
+}
+
+// lateness of webhooks is from their events to their arrivals.
+func lateness(came []arrival) (m measurement) {
+	for _, a := range came {
+		m.latencies = append(m.latencies, a.Came.Sub(a.Happened))
+	}
+	slices.Sort(m.latencies)
+	return m
+}

@@ -10,18 +10,18 @@ import (
 	"waybill/configs"
 )
 
-// doorways are the bounds of what comes in through each listener.
-type doorways struct {
+// connectionBounds limit the connections of each listener.
+type connectionBounds struct {
 	live, sandbox, ops, portal connections.Options
 }
 
-func newDoorways(c *configs.Config, r prometheus.Registerer) doorways {
+func newConnectionBounds(c *configs.Config, r prometheus.Registerer) connectionBounds {
 	live, sandbox, ops := connections.Bounds(c.MaxConnections, connections.OpenFiles())
 	metrics := connections.NewMetrics(r)
 	through := func(name string, most int, proxies []netip.Prefix) connections.Options {
 		return connections.Options{Name: name, Most: most, Proxies: proxies, Metrics: metrics}
 	}
-	return doorways{
+	return connectionBounds{
 		live:    through("live", live, c.TrustedProxies),
 		sandbox: through("sandbox", sandbox, c.TrustedProxies),
 		ops:     through("operations", ops, c.TrustedProxies),

@@ -30,8 +30,8 @@ func newDependencies(c *configs.Config, routing routingEngine) dependencies {
 
 // warn logs, a line each, which services do not answer as a process starts. The
 // start goes on: they may come up later.
-func (n dependencies) warn(ctx context.Context, log *slog.Logger) {
-	for _, check := range n {
+func (d dependencies) warn(ctx context.Context, log *slog.Logger) {
+	for _, check := range d {
 		ctx, cancel := context.WithTimeout(ctx, gauges.CountTimeout)
 		if err := check.Run(ctx); err != nil {
 			log.Warn(check.Name, "warning", "the "+check.Name+" service does not answer; until it does, prices and creates answer 503: waybill "+

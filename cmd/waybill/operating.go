@@ -46,7 +46,7 @@ func newPasskeys(urls settings.PublicURLs) (ports.Passkeys, error) {
 }
 
 func newPortal(u portal.UseCases, c *configs.Config, urls settings.PublicURLs, clock ports.Clock, ids ports.Identifiers,
-	n ports.Normalizer, watch *connections.ProxyWatch, d doorways, log *slog.Logger) *portal.Portal {
+	n ports.Normalizer, watch *connections.ProxyWatch, d connectionBounds, log *slog.Logger) *portal.Portal {
 	return portal.New(u, portal.Options{
 		BaseURL: urls.Portal, LiveBaseURL: urls.Live, SandboxBaseURL: urls.Sandbox, DocsURL: strings.TrimSuffix(urls.Sandbox, "/v1") +
 			docsite.Prefix,

@@ -105,7 +105,7 @@ type apis struct {
 }
 
 func newAPIs(p products, c *configs.Config, urls settings.PublicURLs, keys cursorKeys, tracked trackingSites, log *slog.Logger,
-	m *httpapi.Metrics, f *tracing, watch *connections.ProxyWatch, d doorways, r prometheus.Registerer) apis {
+	m *httpapi.Metrics, f *tracing, watch *connections.ProxyWatch, d connectionBounds, r prometheus.Registerer) apis {
 	httpapi.RegisterRecorder(domain.Live, p.live.Recorder, r)
 	httpapi.RegisterRecorder(domain.Sandbox, p.sandbox.Recorder, r)
 	api := func(u httpapi.UseCases, e domain.Environment, baseURL, otherBaseURL string, through connections.Options,
@@ -123,7 +123,7 @@ func newAPIs(p products, c *configs.Config, urls settings.PublicURLs, keys curso
 }
 
 func newOps(store ports.Database, open []ports.Database, clock *databaseclock.Clock, client *redis.Client, queue queueRedis,
-	beside dependencies, m *opsapi.Management, r *prometheus.Registry, c *configs.Config, watch *connections.ProxyWatch, d doorways,
+	beside dependencies, m *opsapi.Management, r *prometheus.Registry, c *configs.Config, watch *connections.ProxyWatch, d connectionBounds,
 	log *slog.Logger) *opsapi.API {
 	gauges.RegisterPools(open, r)
 	gauges.RegisterSimulations(store, r, log)

@@ -95,7 +95,7 @@ var operating = wire.NewSet(
 
 // The operators' listener.
 var control = wire.NewSet(
-	newOps, periodic.New, newDoorways, newTracing, newProxyWatch, gauges.NewRegistry,
+	newOps, periodic.New, newConnectionBounds, newTracing, newProxyWatch, gauges.NewRegistry,
 	wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
 )
 

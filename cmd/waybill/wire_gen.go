@@ -181,8 +181,8 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	mainTrackingSites := newTrackingSites(pages, urls)
 	httpapiMetrics := httpapi.NewMetrics(registry)
 	proxyWatch := newProxyWatch(c, registry, log)
-	mainDoorways := newDoorways(c, registry)
-	mainApis := newAPIs(mainProducts, c, urls, mainCursorKeys, mainTrackingSites, log, httpapiMetrics, mainTracing, proxyWatch, mainDoorways, registry)
+	mainConnectionBounds := newConnectionBounds(c, registry)
+	mainApis := newAPIs(mainProducts, c, urls, mainCursorKeys, mainTrackingSites, log, httpapiMetrics, mainTracing, proxyWatch, mainConnectionBounds, registry)
 	v := allOf(mainDatabases)
 	mainQueueRedis, cleanup7, err := newQueueRedis(ctx, c, log)
 	if err != nil {
@@ -205,7 +205,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	directory := people.NewDirectory(portsStorage, clock, identifiers)
 	requests := requestlog.NewRequests(portsStorage, clock)
 	opsapiManagement := newManagement(operators, tenants, pickupLocations, operationsOperations, directory, requests, normalizer, identifiers, mainCursorKeys, urls)
-	api := newOps(database, v, clock, client, mainQueueRedis, mainDependencies, opsapiManagement, registry, c, proxyWatch, mainDoorways, log)
+	api := newOps(database, v, clock, client, mainQueueRedis, mainDependencies, opsapiManagement, registry, c, proxyWatch, mainConnectionBounds, log)
 	hasher := argon2id.New()
 	access := people.NewAccess(portsStorage, hasher, rateLimiter, clock, identifiers)
 	passkeys, err := newPasskeys(urls)
@@ -232,7 +232,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		Requests:        requests,
 		PickupLocations: pickupLocations,
 	}
-	portalPortal := newPortal(useCases, c, urls, clock, identifiers, normalizer, proxyWatch, mainDoorways, log)
+	portalPortal := newPortal(useCases, c, urls, clock, identifiers, normalizer, proxyWatch, mainConnectionBounds, log)
 	queue := newQueue(mainQueueRedis, log)
 	scheduler := sandbox.NewScheduler(portsStorage, queue, clock, log)
 	lateness := newLateness(registry)
@@ -421,8 +421,8 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 	mainDependencies := _wireDependenciesValue
 	opsapiManagement := _wireManagementValue
 	proxyWatch := newProxyWatch(c, registry, log)
-	mainDoorways := newDoorways(c, registry)
-	api := newOps(database, v, clock, client, mainQueueRedis, mainDependencies, opsapiManagement, registry, c, proxyWatch, mainDoorways, log)
+	mainConnectionBounds := newConnectionBounds(c, registry)
+	api := newOps(database, v, clock, client, mainQueueRedis, mainDependencies, opsapiManagement, registry, c, proxyWatch, mainConnectionBounds, log)
 	webhooksSecretKey := webhooks.NewSecretKey(portsStorage, sealer)
 	mainSecretKey := &secretKey{
 		use:    webhooksSecretKey,
@@ -594,5 +594,5 @@ var operating = wire.NewSet(
 
 // The operators' listener.
 var control = wire.NewSet(
-	newOps, periodic.New, newDoorways, newTracing, newProxyWatch, gauges.NewRegistry, wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
+	newOps, periodic.New, newConnectionBounds, newTracing, newProxyWatch, gauges.NewRegistry, wire.Bind(new(prometheus.Registerer), new(*prometheus.Registry)),
 )

@@ -44,7 +44,7 @@ func (s *Store) storeSome(ctx context.Context, wait time.Duration, entries []*en
 				s.storeSome(ctx, heldWait, entries, other, outcomes)
 				return
 			}
-			s.contention.strike(bookingsRow(b.entries[0].Delivery.Tenant))
+			s.contention.noteHeld(bookingsRow(b.entries[0].Delivery.Tenant))
 		}
 		missing := b.missing
 		if !errors.Is(err, errIncomplete) {

@@ -57,7 +57,7 @@ type heldRow struct {
 	brief, long chan struct{} // one place each
 	queued      int
 	until       time.Time // it counts as held
-	strikes     int
+	failures    int
 }
 
 func newContention(o Options) *contention {
@@ -81,13 +81,13 @@ func (c *contention) held(rows ...string) string {
 	return ""
 }
 
-// strike notes that a transaction waited for a row in vain.
-func (c *contention) strike(row string) {
+// noteHeld notes that a transaction waited for a row in vain.
+func (c *contention) noteHeld(row string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r := c.row(row)
-	r.until = time.Now().Add(min(firstHeld<<min(r.strikes, 10), mostHeld))
-	r.strikes++
+	r.until = time.Now().Add(min(firstHeld<<min(r.failures, 10), mostHeld))
+	r.failures++
 }
 
 // free notes that a transaction which waited for a row has got it, or that one which
@@ -96,7 +96,7 @@ func (c *contention) free(row string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r := c.row(row)
-	r.until, r.strikes = time.Time{}, 0
+	r.until, r.failures = time.Time{}, 0
 }
 
 // row makes the queue for a row where there is none, and forgets old ones. The
@@ -150,12 +150,12 @@ func (c *contention) queue(ctx context.Context, row string, err error, try func(
 	if !inVain {
 		return err
 	}
-	c.strike(row)
+	c.noteHeld(row)
 	if !through(0, r.long, c.places) {
 		return err
 	}
 	if inVain {
-		c.strike(row)
+		c.noteHeld(row)
 	} else {
 		c.free(row)
 	}

@@ -80,7 +80,7 @@ func (c *pgConn) IsValid() bool { return !c.pgx().IsClosed() }
 // as dead: a request that pinged them one by one would wait for each.
 func (c *pgConn) ResetSession(ctx context.Context) error {
 	heard := int64(0)
-	if h := hearingOf(c.pgx().PgConn().Conn()); h != nil {
+	if h := limitedConnOf(c.pgx().PgConn().Conn()); h != nil {
 		heard = h.lastHeard.Load()
 	}
 	if !c.IsValid() || !c.idle() || heard < c.hosts.lostAt.Load() || c.made < c.hosts.turnedAt.Load() {

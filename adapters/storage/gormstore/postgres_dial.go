@@ -199,7 +199,7 @@ func pgDialer(timeout, limit time.Duration) pgconn.DialFunc {
 		if err != nil {
 			return nil, err
 		}
-		return newHearing(made, limit), nil
+		return newLimitedConn(made, limit), nil
 	}
 }
 
@@ -208,9 +208,9 @@ var started = time.Now()
 
 func sinceStart() int64 { return int64(time.Since(started)) }
 
-// hearing is a connection with a limit for each wait, and with the time of the
+// limitedConn is a connection with a limit for each wait, and with the time of the
 // last answer.
-type hearing struct {
+type limitedConn struct {
 	net.Conn
 	limit         time.Duration // of a Read or a Write; 0: none
 	reads, writes *time.Timer
@@ -218,8 +218,8 @@ type hearing struct {
 	lastHeard     atomic.Int64 // since the process began
 }
 
-func newHearing(c net.Conn, limit time.Duration) *hearing {
-	h := &hearing{Conn: c, limit: limit}
+func newLimitedConn(c net.Conn, limit time.Duration) *limitedConn {
+	h := &limitedConn{Conn: c, limit: limit}
 	h.lastHeard.Store(sinceStart())
 	if limit > 0 {
 		h.reads, h.writes = time.AfterFunc(limit, h.giveUp), time.AfterFunc(limit, h.giveUp)
@@ -230,12 +230,12 @@ func newHearing(c net.Conn, limit time.Duration) *hearing {
 }
 
 // giveUp ends the waits on the connection.
-func (h *hearing) giveUp() {
+func (h *limitedConn) giveUp() {
 	h.silent.Store(true)
 	_ = h.Conn.Close() // it is dead already
 }
 
-func (h *hearing) Read(p []byte) (int, error) {
+func (h *limitedConn) Read(p []byte) (int, error) {
 	if h.limit > 0 {
 		h.reads.Reset(h.limit)
 		defer h.reads.Stop()
@@ -244,30 +244,30 @@ func (h *hearing) Read(p []byte) (int, error) {
 	if n > 0 {
 		h.lastHeard.Store(sinceStart())
 	}
-	return n, h.told(err)
+	return n, h.silenced(err)
 }
 
-func (h *hearing) Write(p []byte) (int, error) {
+func (h *limitedConn) Write(p []byte) (int, error) {
 	if h.limit > 0 {
 		h.writes.Reset(h.limit)
 		defer h.writes.Stop()
 	}
 	n, err := h.Conn.Write(p)
-	return n, h.told(err)
+	return n, h.silenced(err)
 }
 
-func (h *hearing) told(err error) error {
+func (h *limitedConn) silenced(err error) error {
 	if err != nil && h.silent.Load() {
 		return errSilent
 	}
 	return err
 }
 
-// hearingOf is the network connection below one of pgx.
-func hearingOf(c net.Conn) *hearing {
+// limitedConnOf is the network connection below one of pgx.
+func limitedConnOf(c net.Conn) *limitedConn {
 	if secured, ok := c.(*tls.Conn); ok {
 		c = secured.NetConn()
 	}
-	h, _ := c.(*hearing)
+	h, _ := c.(*limitedConn)
 	return h
 }

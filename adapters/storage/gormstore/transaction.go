@@ -39,8 +39,8 @@ func (s *Store) transact(ctx context.Context, fn func(session) error) error {
 	return s.transactOn(ctx, "", fn)
 }
 
-// transactOn is transact for what needs a row that counts as held; empty: none that
-// is known.
+// transactOn is transact for a transaction that needs a row which counts as held;
+// empty: it needs none that is known.
 func (s *Store) transactOn(ctx context.Context, row string, fn func(session) error) error {
 	if s.contention == nil {
 		return s.repeat(ctx, nil, fn)
@@ -52,7 +52,7 @@ func (s *Store) transactOn(ctx context.Context, row string, fn func(session) err
 			return err
 		}
 		if row = n.row; !errors.Is(err, errRowHeld) {
-			s.contention.strike(row)
+			s.contention.noteHeld(row)
 		}
 	}
 	return s.contention.queue(ctx, row, err, func(wait time.Duration) (bool, error) {

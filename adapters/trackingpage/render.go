@@ -10,7 +10,7 @@ import (
 //go:embed page.html
 var pageHTML string
 
-// renderer makes pages. Those that are the same for everybody are made once.
+// renderer makes pages. Those that are the same for all readers are made once.
 type renderer struct {
 	template *template.Template
 	names    assetNames

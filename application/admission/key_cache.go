@@ -19,7 +19,7 @@ const (
 	missingFor = time.Second
 	// A key that worked is trusted behind a locked-out address for this long.
 	trustedFor = 10 * time.Minute
-	// maxCached bounds the memory that unknown callers can make us use.
+	// maxCached bounds the memory that unknown callers can fill.
 	maxCached = 10_000
 )
 

@@ -128,7 +128,7 @@ func (p *PickupLocations) load(ctx context.Context, by domain.AuditActor, t doma
 const importPatience = 20 * time.Second
 
 // begin waits until no other import is under way in this process: each one keeps
-// the database busy for seconds, and SQLite for everybody.
+// the database busy for seconds, and on SQLite block all writers.
 func (p *PickupLocations) begin(ctx context.Context) (end func(), err error) {
 	timer := time.NewTimer(importPatience)
 	defer timer.Stop()

@@ -209,7 +209,7 @@ func TestTheSecretKeyIsChangedUnnoticed(t *testing.T) {
 	_, page := call(t, http.MethodGet, v.Sandbox+"/events", c.key, "")
 	cursor := page["meta"].(object)["next_cursor"].(string)
 
-	// First everybody learns the new key, one after the other.
+	// First all processes learn the new key, one after the other.
 	work(oldKey, newKey)
 	serve(oldKey, newKey)
 	c.adds(v, "prepared")

@@ -218,9 +218,9 @@ func (b *bench) on(ctx context.Context, url string, do func(*pgx.Conn) error) er
 	return errors.Join(do(db), db.Close(ctx))
 }
 
-// settle puts everybody behind what Postgres does by the minute: statistics,
-// without which it knows nothing of tables so recent and goes by any index, and
-// a checkpoint, behind which pages are written whole at first.
+// settle does in advance what Postgres does by the minute: statistics, without
+// which it knows nothing of tables so recent and goes by any index, and a
+// checkpoint, behind which pages are written whole at first.
 func (b *bench) settle(ctx context.Context) error {
 	for _, url := range []string{b.onHTTP, b.onFunc, b.onStmts} {
 		err := b.on(ctx, url, func(db *pgx.Conn) error {

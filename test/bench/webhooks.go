@@ -281,8 +281,9 @@ func (p *post) measure(ctx context.Context, t *trial) error {
 	if err := p.settled(ctx); err != nil {
 		return err
 	}
-	// Everybody starts behind what autovacuum does by the minute. Without it
-	// Postgres knows nothing of tables that are so recent, and goes by any index.
+	// Each trial starts after the work that autovacuum does by the minute.
+	// Without it Postgres knows nothing of tables that are so recent, and goes by
+	// any index.
 	if _, err := p.db.Exec(ctx, "VACUUM ANALYZE"); err != nil {
 		return err
 	}

@@ -22,7 +22,8 @@ func together(n int, send func(i int) *answer) []*answer {
 	return answers
 }
 
-// Five bad answers in a row used to refuse every price of everybody for five seconds.
+// Five bad answers in a row used to refuse the prices of all customers for five
+// seconds.
 func TestBadAnswersToOneCustomerRefuseNoOtherOne(t *testing.T) {
 	priced(t, func(t *testing.T, s *server, p *prices) {
 		greedy, other := s.loner(t, sandbox), s.loner(t, live)

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// audit holds against each other what everybody was told of all journeys, when
-// they are over: the timelines, the feed, the webhooks, the operators' log, and
-// what the database has.
+// audit compares what all parties were told of all journeys, when they are over:
+// the timelines, the feed, the webhooks, the operators' log, and what the
+// database has.
 func (c *company) audit(t *testing.T) {
 	t.Helper()
 	c.mu.Lock()

@@ -160,7 +160,7 @@ func countRequests(t *testing.T, db *sql.DB) (n int) {
 	return n
 }
 
-// lockTables keeps everybody from the tables of the log.
+// lockTables keeps all other sessions from the tables of the log.
 func lockTables(t *testing.T, db *sql.DB) (unlock func()) {
 	t.Helper()
 	tx, err := db.BeginTx(context.WithoutCancel(t.Context()), nil)

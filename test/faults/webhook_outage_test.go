@@ -86,7 +86,7 @@ func (d drought) last(t *testing.T) *ledger {
 	return l
 }
 
-// TestStormOfDatabaseRestartsLosesNoWebhook crashes Postgres under everybody.
+// TestStormOfDatabaseRestartsLosesNoWebhook crashes Postgres under all processes.
 func TestStormOfDatabaseRestartsLosesNoWebhook(t *testing.T) {
 	alongside(t)
 	database := ownPostgres(t)

@@ -110,8 +110,8 @@ func makeTemplate(ctx context.Context, conn *pgx.Conn, admin adminURL, template 
 }
 
 // connectForLocks opens the session for the locks. Advisory locks belong to one
-// database, so that everyone has to take them in the same one, whatever database
-// the URL names: "postgres", which nearly every server has.
+// database, so that all processes have to take them in the same one, whatever
+// database the URL names: "postgres", which nearly every server has.
 func connectForLocks(ctx context.Context, admin adminURL) (*pgx.Conn, error) {
 	if conn, err := pgx.Connect(ctx, admin.database("postgres")); err == nil {
 		return conn, nil

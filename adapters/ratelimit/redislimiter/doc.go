@@ -11,9 +11,9 @@
 //     are counted together or not at all. The script decides and counts; the
 //     process works out the rest of the answer, since Redis has one thread and
 //     the processes have many.
-//   - The time is that of Redis. Clocks of processes differ, and the one that
-//     is ahead would end everybody's windows early. A clock of Redis that steps
-//     back makes a window begin anew with the counts it has.
+//   - The time is that of Redis. Clocks of processes differ, and the one that is
+//     ahead would end all windows early. A clock of Redis that steps back makes a
+//     window begin anew with the counts it has.
 //   - Times are whole milliseconds. Numbers of Lua are exact up to 2^53, and ten
 //     million requests in a day of microseconds are far beyond that; in
 //     milliseconds they are a tenth of it. A millisecond that has begun counts as

@@ -16,11 +16,11 @@
 // Decisions that bind this package:
 //
 //   - The pipelines of go-redis itself (AsyncAutoPipeline and WaitContext of 9.23)
-//     were tried in its place, 102 lines instead of 272. Creates with limits
-//     in Redis were as fast: 0.86 and 0.87 of those without in two runs, this one
+//     were tried in its place, 102 lines instead of 272. Creates with limits in
+//     Redis were as fast: 0.86 and 0.87 of those without in two runs, this one
 //     0.82 and 0.86 in two runs between them, and a short storm on Redis failed no
 //     call. They were rejected for what they do when Redis is ill. They have one
-//     pipeline under way, behind which everyone waits, up to the time-out of the
+//     pipeline under way, behind which all callers wait, up to the time-out of the
 //     connection; here the next one goes out after 3 ms. A command in their queue
 //     does not honour its context: it is carried out, and counted or locked, when
 //     its caller has long gone on. All commands of one broken connection fail

@@ -1,9 +1,19 @@
 // Package gormstore keeps everything in one database through gorm: Postgres
 // in production, SQLite in one file where there is no server.
 //
-// It implements ports.Storage and ports.Bookings. Schemas are in migrations;
-// rows.go and the files beside it are the only place that knows columns. It caches
-// nothing and decides nothing that the domain can decide.
+// It implements ports.Database, caches nothing and decides nothing that the domain
+// can decide. Schemas are in migrations. Of the files
+//
+//   - store.go, open.go and pools.go open the database and share its connections;
+//     transaction.go runs transactions, contention.go lets them queue for held rows,
+//   - a file named after a port has its methods, and rows_*.go the type of each row,
+//   - bookings*.go store a booking with all that belongs to it, alone or in a batch,
+//     and lookups.go reads many rows by one statement,
+//   - outbox.go and webhook_leases.go are the senders' side of webhooks, feed.go the
+//     way of an event into them and into the feed,
+//   - dialect.go lists the differences of the databases; postgres*.go and sqlite.go
+//     have them,
+//   - cleaning*.go delete what has expired, within the bounds of retention.go.
 //
 // Decisions that bind this package:
 //

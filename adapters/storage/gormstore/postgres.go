@@ -65,9 +65,10 @@ const (
 // take a position above the one that the sequence was at.
 //
 // From then on the session may be idle in the transaction for pgFeedIdle only, less
-// than elsewhere: of a process that is stopped there, everybody's feed waits. The
-// same statement says so, which costs no round trip. It is long enough for a
-// process that gets no CPU for a moment; one that is slower answers 503.
+// than elsewhere: a process that is stopped there holds back the feeds of all
+// customers. The same statement says so, which costs no round trip. It is long
+// enough for a process that gets no CPU for a moment; one that is slower answers
+// 503.
 //
 // pgFeedBound is the position below which no further events appear. It is computed
 // from locks, not from a snapshot: other transactions of the server, in this database
@@ -320,8 +321,9 @@ func postgresPool(url string, o Options, size int, limit time.Duration) (*sql.DB
 	return db, connector.hosts, nil
 }
 
-// openPostgresForMigrations sets no statement_timeout: building an index may
-// take long. Waiting for a lock may not: everybody else queues behind it.
+// openPostgresForMigrations sets no statement_timeout: building an index may take
+// long. Waiting for a lock may not: all other statements on the table queue
+// behind it.
 //
 // It always expects a pooler: here that costs nothing, and one way is enough. A
 // statement outside of a transaction runs as it is, since those that have to

@@ -198,8 +198,8 @@ func openSQLiteForMigrations(address string) (*sql.DB, error) {
 // takes the write lock when a transaction begins, since one that starts as a
 // reader fails where it has to become a writer.
 func openSQLiteWriter(path string) (*sql.DB, error) {
-	// SQLite would make a file that everybody on the machine can read; it has
-	// people's addresses in it. Its side files take over the mode.
+	// SQLite would make a file that all users of the machine can read; it
+	// contains people's addresses. Its side files get the same mode.
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the file that the settings name
 	if err != nil {
 		return nil, fmt.Errorf("open the file of the database: %w", err)

@@ -14,7 +14,7 @@
 //     one cannot use up another's. A connection without a place is closed at
 //     once: letting it wait would only move the queue into the kernel.
 //   - One network (/56 of IPv6) holds at most half of the places. That is not
-//     asked of trusted proxies, behind which everybody has one address, nor of
+//     asked of trusted proxies, behind which all clients have one address, nor of
 //     this machine.
 //   - Throwing away has places too. Without one a connection is closed as if this
 //     package were not there: its answer may be lost, and nothing else is.

@@ -20,6 +20,7 @@ const (
 	MailKeyRevoked MailKind = "key_revoked"
 	MailKeyExpires MailKind = "key_expires"
 
+	MailEndpointFailing   MailKind = "endpoint_failing" // and will be disabled
 	MailEndpointDisabled  MailKind = "endpoint_disabled"
 	MailEndpointRecovered MailKind = "endpoint_recovered"
 )
@@ -28,7 +29,7 @@ const (
 func MailKinds() []MailKind {
 	return []MailKind{
 		MailInvitation, MailSignInLink, MailNewDevice, MailKeyCreated, MailKeyRotated, MailKeyRevoked, MailKeyExpires,
-		MailEndpointDisabled, MailEndpointRecovered,
+		MailEndpointFailing, MailEndpointDisabled, MailEndpointRecovered,
 	}
 }
 
@@ -79,6 +80,7 @@ const (
 	FactSite   = "site"   // to which a link was asked for
 	FactReason = "reason" // why an endpoint was disabled, as a DisabledReason; of a recovered one: FactEnabled
 	FactSince  = "since"  // when an endpoint began to fail
+	FactUntil  = "until"  // from when on one that goes on failing is disabled
 	FactNext   = "next"   // the ID of the key that took the place of another
 	FactURL    = "url"    // the host of an endpoint
 

@@ -108,6 +108,12 @@ const (
 	ActionDeliverySimulate   Action = "delivery.simulate" //
 	ActionDeliveryStop       Action = "delivery.stop"     // of its simulation
 	ActionWebhookResend      Action = "webhook.resend"
+	ActionEndpointCreate     Action = "webhook_endpoint.create" // by a person of the business, as the five below
+	ActionEndpointUpdate     Action = "webhook_endpoint.update"
+	ActionEndpointRotate     Action = "webhook_endpoint.rotate_secret"
+	ActionEndpointDelete     Action = "webhook_endpoint.delete"
+	ActionEndpointTest       Action = "webhook_endpoint.test"
+	ActionEndpointRecover    Action = "webhook_endpoint.recover"
 	ActionOperatorCreate     Action = "operator.create"
 	ActionOperatorRevoke     Action = "operator.revoke"
 
@@ -134,7 +140,8 @@ func Actions() []Action {
 		ActionKeyCreate, ActionKeyRotate, ActionKeyRevoke,
 		ActionPickupCreate, ActionPickupUpdate, ActionPickupImport,
 		ActionDeliveryAdvance, ActionDeliveryCancel, ActionDeliveryMove, ActionDeliverySimulate, ActionDeliveryStop,
-		ActionWebhookResend, ActionOperatorCreate, ActionOperatorRevoke,
+		ActionWebhookResend, ActionEndpointCreate, ActionEndpointUpdate, ActionEndpointRotate, ActionEndpointDelete, ActionEndpointTest,
+		ActionEndpointRecover, ActionOperatorCreate, ActionOperatorRevoke,
 		ActionPersonInvite, ActionPersonLink, ActionPersonAccept, ActionPersonRole, ActionPersonRemove,
 		ActionPersonDisable, ActionPersonEnable, ActionPersonSignIn, ActionPersonPassword, ActionPersonEndSessions,
 		ActionPasskeyAdd, ActionPasskeyRename, ActionPasskeyRemove,

@@ -93,6 +93,7 @@ type Letter struct {
 	Host     string     // of the webhook endpoint
 	Endpoint domain.ID
 	Reason   domain.DisabledReason
-	Enabled  bool // the endpoint was enabled again
-	Since    *time.Time
+	Enabled  bool       // the endpoint was enabled again
+	Since    *time.Time // the endpoint fails
+	Until    *time.Time // it is disabled from then on, unless it answers
 }

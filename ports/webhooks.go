@@ -51,6 +51,8 @@ type FeedReader interface {
 	// there on: IDs tell when events were made. Where events behind the position may
 	// be gone, or there is no such position, the error is domain.CursorExpired.
 	Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after *domain.FeedPosition, limit int) (domain.FeedPage, error)
+	// Event is one of them by its ID, or one of an endpoint.
+	Event(ctx context.Context, t domain.Tenant, id domain.ID) (domain.FeedEvent, error)
 }
 
 // WebhookReader reads the endpoints of an application in an environment, and
@@ -71,6 +73,16 @@ type WebhookReader interface {
 	Attempts(ctx context.Context, t domain.Tenant, delivery domain.ID) ([]domain.WebhookAttempt, error)
 	// Tests counts the test events made for an endpoint since then.
 	Tests(ctx context.Context, endpoint domain.ID, since time.Time) (int, error)
+	// EndpointOf finds an endpoint of a business, in whichever application; no listener.
+	EndpointOf(ctx context.Context, business, id domain.ID) (domain.WebhookEndpoint, error)
+	// Unhealthy lists the endpoints of a business, or of all where that is empty, that
+	// are enabled and fail since then or longer, or were disabled by no caller: by ID,
+	// behind one of them; empty: from the first one on.
+	Unhealthy(ctx context.Context, business domain.ID, since time.Time, after domain.ID, limit int) ([]domain.WebhookEndpoint, error)
+	// Summary tells how an endpoint has done lately.
+	Summary(ctx context.Context, t domain.Tenant, endpoint domain.ID) (domain.WebhookSummary, error)
+	// Recoverable counts, up to limit, what Recover would make pending now.
+	Recoverable(ctx context.Context, t domain.Tenant, endpoint domain.ID, r domain.Recovery, limit int) (int, error)
 }
 
 // WebhookStore changes them.

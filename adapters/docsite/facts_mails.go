@@ -21,6 +21,8 @@ var mailCauses = map[domain.MailKind]string{
 	domain.MailKeyRevoked: "An API key is revoked.",
 	domain.MailKeyExpires: "An API key expires within " + duration(domain.TellExpiry) + ", and was made for longer than that.",
 
+	domain.MailEndpointFailing: "A webhook endpoint has failed for " + duration(domain.WarnAfter) +
+		" and will be disabled unless it answers.",
 	domain.MailEndpointDisabled:  "A webhook endpoint is disabled because of its answers.",
 	domain.MailEndpointRecovered: "An endpoint that was failing answers again, or a disabled one is enabled. At most once an hour.",
 }

@@ -2,6 +2,7 @@ package periodic
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 )
@@ -9,9 +10,9 @@ import (
 const (
 	mailEvery = 2 * time.Second
 	// mailLimit ends the search for due mails; the sending has limits of its own.
-	mailLimit     = 10 * time.Second
-	expiringEvery = time.Hour
-	expiringLimit = 5 * time.Minute
+	mailLimit = 10 * time.Second
+	warnEvery = time.Hour
+	warnLimit = 5 * time.Minute
 )
 
 // sender sends some of what is due.
@@ -32,15 +33,17 @@ func Mails(s sender) Job {
 		}}
 }
 
-// watch tells people of keys that expire soon.
+// watch tells people of what is to come.
 type watch interface {
 	TellExpiring(ctx context.Context) error
+	TellFailing(ctx context.Context) error
 }
 
-// ExpiringKeys has people told of keys that expire soon.
-func ExpiringKeys(w watch) Job {
-	return Job{Name: "expiring_keys", Every: expiringEvery, Limit: expiringLimit, Level: slog.LevelWarn, AtOnce: true,
+// Warnings has people told of keys that expire soon, and of webhook endpoints that will
+// be disabled because they fail.
+func Warnings(w watch) Job {
+	return Job{Name: "warnings", Every: warnEvery, Limit: warnLimit, Level: slog.LevelWarn, AtOnce: true,
 		Do: func(ctx context.Context) (time.Duration, error) {
-			return 0, w.TellExpiring(ctx)
+			return 0, errors.Join(w.TellExpiring(ctx), w.TellFailing(ctx))
 		}}
 }

@@ -91,6 +91,11 @@ func (p *Portal) home(c *call) error {
 			Lines: []string{"A link lets you in once. Set a password or add a passkey now, so that you can come back without one."},
 			Link:  &pages.Link{Href: "/account", Text: "Set a password"}})
 	}
+	failing, err := p.endpointWarnings(c)
+	if err != nil {
+		return err
+	}
+	v.Warn = append(v.Warn, failing...)
 	if n := p.risingErrors(c); n != nil {
 		v.Warn = append(v.Warn, *n)
 	}

@@ -169,6 +169,12 @@ var done = map[string]string{
 	"pickup-archived":    "The pickup location was archived. No new order can name it.",
 	"pickup-restored":    "The pickup location is in use again.",
 	"simulation-stopped": "No simulation runs any more. The delivery stays where it is.",
+	"webhook-paused":     "The endpoint was paused. Events are held for it.",
+	"webhook-resumed":    "The endpoint was resumed. What was held meanwhile is sent when you recover it.",
+	"webhook-saved":      "The endpoint was saved. It counts within seconds.",
+	"webhook-deleted":    "The endpoint was deleted, with what waited for it.",
+	"webhook-tested":     "The test event is on its way. Reload the page to see the answer.",
+	"webhook-resent":     "One more try is on its way. Reload the page to see the answer.",
 	"link-sent": "If this address has an account here, a link is on its way to it. It lets you in once; the mail " +
 		"tells until when.",
 }
@@ -187,6 +193,7 @@ func (p *Portal) menu(c *call) []pages.Link {
 		{Href: "/apps", Text: "Applications", Icon: "apps"},
 		{Href: "/deliveries", Text: "Deliveries", Icon: "deliveries"},
 		{Href: pickupsAt, Text: "Pickup locations", Icon: "pickups"},
+		{Href: "/webhooks", Text: "Webhooks", Icon: "webhooks"},
 		{Href: "/requests", Text: "Requests", Icon: "requests"},
 		{Href: "/errors", Text: "Errors", Icon: "errors"},
 		{Href: "/usage", Text: "Usage", Icon: "usage"},

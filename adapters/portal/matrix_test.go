@@ -162,7 +162,8 @@ func (h house) ids(route string) map[string]string {
 	}
 	return map[string]string{":app": string(h.app.ID), ":key": string(h.key[e].ID), ":person": string(h.people[domain.RoleViewer].ID),
 		":link":    strings.Repeat("x", 43),
-		":request": string(h.request), ":delivery": string(h.delivery), ":passkey": string(h.passkey), ":location": string(h.pickup[e])}
+		":request": string(h.request), ":delivery": string(h.delivery), ":passkey": string(h.passkey), ":location": string(h.pickup[e]),
+		":endpoint": string(h.endpoint.ID), ":sent": string(h.sent)}
 }
 
 // path is a route with IDs in it.
@@ -252,6 +253,7 @@ func (s *scene) outsiders(t *testing.T) map[string]*reader {
 func (h house) foreign() []string {
 	texts := []string{h.business.Name, h.app.Name, string(h.business.ID), string(h.app.ID), string(h.session), string(h.request),
 		string(h.delivery), string(h.passkey), string(h.pickup[domain.Live]), string(h.pickup[domain.Sandbox])}
+	texts = append(texts, string(h.endpoint.ID), string(h.sent), h.endpoint.Host())
 	for _, k := range h.key {
 		texts = append(texts, "…"+k.LastFour, "ending "+k.LastFour, k.Secret, string(k.ID))
 	}
@@ -279,6 +281,7 @@ func (s *scene) state(t *testing.T, h house) string {
 	}
 	d := must[*domain.Delivery](t)(handling.New(s.Store, s.Clock, s.IDs, stage.Renderer{}).Get(t.Context(), h.business.ID, h.delivery))
 	fmt.Fprintln(&b, d.ID, d.Lifecycle())
+	s.webhookState(t, &b, h)
 	for _, m := range must[[]domain.Member](t)(s.directory.Members(t.Context(), h.business.ID)) {
 		sessions := must[[]domain.Session](t)(s.access.Sessions(t.Context(), domain.Principal{Person: m.Person}))
 		for _, k := range must[[]domain.Passkey](t)(s.Store.Read().Passkeys.OfPerson(t.Context(), m.Person.ID)) {
@@ -388,10 +391,11 @@ func TestNoRouteGivesACallerAByteOfAnotherBusiness(t *testing.T) {
 				kinds["unknown"] = about(map[string]string{":app": string(s.IDs.ID(domain.PrefixApplication)),
 					":key": string(s.IDs.ID(domain.PrefixAPIKey)), ":person": string(s.IDs.ID(domain.PrefixPerson)),
 					":request": string(s.IDs.ID(domain.PrefixRequest)), ":delivery": string(s.IDs.ID(domain.PrefixDelivery)),
-					":passkey": string(s.IDs.ID(domain.PrefixPasskey)), ":location": string(s.IDs.ID(domain.PrefixPickupLocation))}, s.other)
+					":passkey": string(s.IDs.ID(domain.PrefixPasskey)), ":location": string(s.IDs.ID(domain.PrefixPickupLocation)),
+					":endpoint": string(s.IDs.ID(domain.PrefixWebhookEndpoint)), ":sent": string(s.IDs.ID(domain.PrefixWebhookDelivery))}, s.other)
 				for _, id := range malformed {
 					kinds["malformed "+id] = about(map[string]string{":app": id, ":key": id, ":person": id, ":request": id, ":delivery": id,
-						":passkey": id, ":location": id}, s.other)
+						":passkey": id, ":location": id, ":endpoint": id, ":sent": id}, s.other)
 				}
 				for param, id := range s.other.ids(pattern) { // one foreign among own ones
 					if mixed := s.house.ids(pattern); strings.Contains(pattern, param) && strings.Count(pattern, "/:") > 1 {
@@ -408,7 +412,8 @@ func TestNoRouteGivesACallerAByteOfAnotherBusiness(t *testing.T) {
 				kinds["of the other environment"] = about(other, s.house)
 			}
 			names := strings.Contains(pattern, "/:") || route == "POST /account/sessions" || route == "POST /account/business" ||
-				route == "GET /deliveries" // its filter names an application
+				route == "GET /deliveries" || strings.HasSuffix(route, " /webhooks") || // these name an application
+				strings.HasSuffix(route, " /webhooks/verify")
 			may := slices.Contains(r.may, role)
 			if !names && method == http.MethodPost {
 				continue // it names nothing, and does what the caller may

@@ -24,6 +24,7 @@ import (
 	"waybill/adapters/web"
 	"waybill/adapters/web/connections"
 	"waybill/application/audit"
+	"waybill/application/endpoints"
 	"waybill/application/handling"
 	"waybill/application/people"
 	"waybill/application/pickuplocations"
@@ -53,6 +54,7 @@ type UseCases struct {
 	Handling        *handling.Handling
 	Requests        *requestlog.Requests
 	PickupLocations *pickuplocations.PickupLocations
+	Endpoints       *endpoints.Endpoints
 }
 
 // Options are what the portal needs to know about where it is.

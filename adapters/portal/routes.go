@@ -24,6 +24,7 @@ func always(a domain.Act) func(*call) domain.Act { return func(*call) domain.Act
 var records = map[string]domain.Prefix{
 	"app": domain.PrefixApplication, "key": domain.PrefixAPIKey, "person": domain.PrefixPerson, "passkey": domain.PrefixPasskey,
 	"delivery": domain.PrefixDelivery, "location": domain.PrefixPickupLocation,
+	"endpoint": domain.PrefixWebhookEndpoint, "sent": domain.PrefixWebhookDelivery,
 }
 
 // keyAct depends on the environment; keys of live take more.
@@ -41,6 +42,9 @@ func routes() []route {
 		apps    = always(domain.ActManageApplications)
 		persons = always(domain.ActManagePeople)
 		account = always(domain.ActOwnAccount)
+		hooks   = always(domain.ActManageWebhooks)
+		secrets = always(domain.ActReadWebhookSecrets)
+		resend  = always(domain.ActResendWebhooks)
 	)
 	const get, post = http.MethodGet, http.MethodPost
 	return []route{
@@ -99,6 +103,27 @@ func routes() []route {
 		{method: post, path: pickupsAt + "/:env/import/rows", act: locationAct, handle: (*Portal).importPickups, maxForm: maxImportForm},
 		{method: get, path: pickupsAt + "/:env/:location", act: read, handle: (*Portal).showPickup},
 		{method: post, path: pickupsAt + "/:env/:location", act: locationAct, handle: (*Portal).changePickup},
+
+		{method: get, path: "/webhooks", act: read, handle: (*Portal).listEndpoints},
+		{method: post, path: "/webhooks", act: secrets, handle: (*Portal).createEndpoint},
+		{method: get, path: "/webhooks/:endpoint", act: read, handle: (*Portal).showEndpoint},
+		{method: get, path: "/webhooks/:endpoint/edit", act: read, handle: (*Portal).askEdit},
+		{method: post, path: "/webhooks/:endpoint/edit", act: hooks, handle: (*Portal).editEndpoint},
+		{method: get, path: "/webhooks/:endpoint/pause", act: read, handle: (*Portal).showEndpoint},
+		{method: post, path: "/webhooks/:endpoint/pause", act: hooks, handle: (*Portal).pauseEndpoint},
+		{method: get, path: "/webhooks/:endpoint/resume", act: read, handle: (*Portal).showEndpoint},
+		{method: post, path: "/webhooks/:endpoint/resume", act: hooks, handle: (*Portal).resumeEndpoint},
+		{method: get, path: "/webhooks/:endpoint/rotate", act: read, handle: (*Portal).askRotateSecret},
+		{method: post, path: "/webhooks/:endpoint/rotate", act: secrets, handle: (*Portal).rotateSecret},
+		{method: get, path: "/webhooks/:endpoint/test", act: read, handle: (*Portal).showEndpoint},
+		{method: post, path: "/webhooks/:endpoint/test", act: hooks, handle: (*Portal).testEndpoint},
+		{method: get, path: "/webhooks/:endpoint/delete", act: read, handle: (*Portal).askDeleteEndpoint},
+		{method: post, path: "/webhooks/:endpoint/delete", act: hooks, handle: (*Portal).deleteEndpoint},
+		{method: get, path: "/webhooks/:endpoint/recover", act: read, handle: (*Portal).askRecover},
+		{method: post, path: "/webhooks/:endpoint/recover", act: resend, handle: (*Portal).recoverWebhooks},
+		{method: get, path: "/webhooks/:endpoint/sent/:sent", act: read, handle: (*Portal).showSent},
+		{method: get, path: "/webhooks/:endpoint/sent/:sent/resend", act: read, handle: (*Portal).showSent},
+		{method: post, path: "/webhooks/:endpoint/sent/:sent/resend", act: resend, handle: (*Portal).resendWebhook},
 
 		{method: get, path: "/people", act: read, handle: (*Portal).listPeople},
 		{method: post, path: "/people", act: persons, handle: (*Portal).invite},

@@ -158,6 +158,8 @@ type house struct {
 	delivery domain.ID // that it was about
 	passkey  domain.ID // the owner's
 	pickup   map[domain.Environment]domain.ID
+	endpoint domain.WebhookEndpoint // of the sandbox
+	sent     domain.ID              // a webhook for it that has failed
 }
 
 type tenancyKey = tenancy.IssuedKey
@@ -192,6 +194,7 @@ func (s *scene) serveAt(t *testing.T, host string) string {
 	p := portal.New(portal.UseCases{Access: access, Passkeys: people.NewPasskeys(access, party), Directory: s.directory,
 		Tenants: s.tenants, Audit: s.audit, Requests: requestlog.NewRequests(s.storage, s.Clock),
 		Handling:        handling.New(s.storage, s.Clock, s.IDs, stage.Renderer{}),
+		Endpoints:       s.endpoints(),
 		PickupLocations: pickuplocations.New(s.storage, nil, s.Clock, s.IDs)}, portal.Options{
 		BaseURL: at, LiveBaseURL: "http://live.example/v1", SandboxBaseURL: "http://sandbox.example/v1", DocsURL: "http://sandbox.example/docs",
 		TrackingBaseURL: "http://live.example/track",
@@ -249,6 +252,7 @@ func (s *scene) newHouse(t *testing.T, name, word string) house {
 	h.pickup = map[domain.Environment]domain.ID{domain.Live: s.placed(t, h, domain.Live, "Main depot"),
 		domain.Sandbox: s.placed(t, h, domain.Sandbox, "Main depot")}
 	h.delivery = s.booked(t, h, domain.Sandbox)
+	h.endpoint, h.sent = s.newEndpoint(t, h, "https://hooks."+word+".example/in?token="+word+"-s3same")
 	h.request = s.called(t, h, sandboxCall, refused, func(r *domain.RequestRecord) { r.DeliveryID = h.delivery })
 	return h
 }

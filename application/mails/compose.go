@@ -51,19 +51,41 @@ func (s *Sender) aboutMember(ctx context.Context, m domain.Mail) (l ports.Letter
 		l.Page = s.page("/account")
 	case domain.MailKeyCreated, domain.MailKeyRotated, domain.MailKeyRevoked, domain.MailKeyExpires:
 		err = s.addKey(ctx, &l, m)
-	case domain.MailEndpointDisabled, domain.MailEndpointRecovered:
-		l.Endpoint, l.Page = m.About, s.page("/")
+	case domain.MailEndpointFailing, domain.MailEndpointDisabled, domain.MailEndpointRecovered:
+		l.Endpoint, l.Page = m.About, s.page("/webhooks/"+string(m.About))
 		l.Enabled = m.Facts[domain.FactReason] == domain.FactEnabled
 		if !l.Enabled {
 			l.Reason = domain.DisabledReason(m.Facts[domain.FactReason])
 		}
-		if since, parseErr := time.Parse(time.RFC3339, m.Facts[domain.FactSince]); parseErr == nil {
-			l.Since = &since
+		l.Since, l.Until = factTime(m, domain.FactSince), factTime(m, domain.FactUntil)
+		if m.Kind == domain.MailEndpointFailing {
+			err = s.stillFails(ctx, m)
 		}
 	default:
 		err = fmt.Errorf("a mail of the kind %q has no text", m.Kind)
 	}
 	return l, err
+}
+
+// factTime is a time among the facts of a mail; nil: there is none.
+func factTime(m domain.Mail, fact string) *time.Time {
+	at, err := time.Parse(time.RFC3339, m.Facts[fact])
+	if err != nil {
+		return nil
+	}
+	return &at
+}
+
+// stillFails answers errNoRecipient where an endpoint is not about to be disabled any more.
+func (s *Sender) stillFails(ctx context.Context, m domain.Mail) error {
+	e, err := s.storage.Read().Webhooks.EndpointOf(ctx, m.BusinessID, m.About)
+	if errors.Is(err, domain.ErrNotFound) {
+		return errNoRecipient
+	}
+	if since := e.Health.FailingSince; err == nil && (!e.Enabled || since == nil || domain.FormatTime(*since) != m.Facts[domain.FactSince]) {
+		return errNoRecipient
+	}
+	return err
 }
 
 func (s *Sender) addKey(ctx context.Context, l *ports.Letter, m domain.Mail) error {

@@ -2,7 +2,8 @@
 // and webhook endpoints. A use case that has something to tell calls
 // ports.MailStore.Tell in the transaction of its change; the Sender of any worker does
 // the rest, tries again with growing pauses, and gives up when a mail is of no use any
-// more. Watch tells of keys that expire soon.
+// more. TellExpiring and TellFailing tell of what is to come: keys that expire soon, and
+// endpoints that will be disabled.
 //
 // Decisions that bind it:
 //

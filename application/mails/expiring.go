@@ -7,7 +7,7 @@ import (
 	"waybill/ports"
 )
 
-// keysAtOnce is how many keys are told of in one transaction.
+// keysAtOnce is how many keys, or endpoints, are told of in one transaction.
 const keysAtOnce = 100
 
 // TellExpiring tells of each key that expires within domain.TellExpiry, each person
@@ -35,5 +35,33 @@ func (s *Sender) TellExpiring(ctx context.Context) error {
 			return err
 		}
 		after = keys[len(keys)-1].Key.ID
+	}
+}
+
+// TellFailing tells of each webhook endpoint that will be disabled because it fails, each
+// person once for each time of failing. It may be called as TellExpiring.
+func (s *Sender) TellFailing(ctx context.Context) error {
+	now, after := s.clock.Now(), domain.ID("")
+	for {
+		failing, err := s.storage.Read().Webhooks.Unhealthy(ctx, "", now.Add(-domain.WarnAfter), after, keysAtOnce)
+		if err != nil || len(failing) == 0 {
+			return err
+		}
+		err = s.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+			for _, e := range failing {
+				notice, told := domain.FailingNotice(e, now)
+				if !told {
+					continue
+				}
+				if err := tx.Mails.Tell(ctx, notice); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		after = failing[len(failing)-1].ID
 	}
 }

@@ -67,57 +67,19 @@ func (w *Webhooks) Create(ctx context.Context, req idempotency.Request,
 		if err != nil {
 			return nil, err
 		}
-		if err := w.mayHave(ctx, req.Tenant, f.URL); err != nil {
+		if err := w.MayHave(ctx, req.Tenant, f.URL); err != nil {
 			return nil, err
 		}
 		return func(ctx context.Context, key domain.KeyRecord) (domain.Answer, error) {
 			return w.gate.InTx(ctx, req.Tenant, key, func(ctx context.Context, tx ports.Stores) (domain.Answer, error) {
-				e := w.build(req.Tenant, f)
-				return addEndpoint(ctx, tx, w.sealer, req, e, w.ids.SigningSecret(), answer)
+				e, secret, err := w.AddWithin(ctx, tx, w.ids.ID(domain.PrefixWebhookEndpoint), req.Tenant, f)
+				if err != nil {
+					return domain.Answer{}, err
+				}
+				return sealAnswer(w.sealer, req, answer(e, secret))
 			})
 		}, nil
 	}))
-}
-
-func (w *Webhooks) build(t domain.Tenant, f Form) domain.WebhookEndpoint {
-	now := w.clock.Now()
-	e := domain.WebhookEndpoint{
-		ID: w.ids.ID(domain.PrefixWebhookEndpoint), Tenant: t, URL: f.URL, EventTypes: f.EventTypes, Description: f.Description,
-		Enabled: f.Enabled, CreatedAt: now, UpdatedAt: now,
-	}
-	if !f.Enabled {
-		e.Disabled = domain.DisabledByCaller
-	}
-	return e
-}
-
-// addEndpoint stores an endpoint with its secret and seals the answer, in which
-// the secret is.
-func addEndpoint(ctx context.Context, tx ports.Stores, s ports.Sealer, req idempotency.Request,
-	e domain.WebhookEndpoint, drawn [domain.SigningSecretBytes]byte, answer func(domain.WebhookEndpoint, string) domain.Answer,
-) (domain.Answer, error) {
-	secret, sealed, err := sealSecret(s, e.ID, drawn)
-	if err != nil {
-		return domain.Answer{}, err
-	}
-	e.Secrets = []domain.SigningSecret{{Sealed: sealed}}
-	stored, err := tx.Webhooks.InsertEndpoint(ctx, e)
-	if errors.Is(err, ports.ErrEndpointLimit) {
-		err = domain.WebhookEndpointLimit()
-	}
-	if err != nil {
-		return domain.Answer{}, err
-	}
-	return sealAnswer(s, req, answer(stored, secret))
-}
-
-// mayHave tells whether an endpoint may have the address. It asks the DNS, and
-// is for when nothing is open in the database.
-func (w *Webhooks) mayHave(ctx context.Context, t domain.Tenant, url string) error {
-	if refusal := domain.CheckWebhookURL(url, t.Environment, bool(w.private)); refusal != nil {
-		return refusal
-	}
-	return w.sender.Resolvable(ctx, url)
 }
 
 // Change updates the fields that are given, and tells answer whether that
@@ -132,23 +94,16 @@ func (w *Webhooks) Change(ctx context.Context, req idempotency.Request, id domai
 			return nil, err
 		}
 		if change.URL != nil {
-			if err := w.mayHave(ctx, req.Tenant, *change.URL); err != nil {
+			if err := w.MayHave(ctx, req.Tenant, *change.URL); err != nil {
 				return nil, err
 			}
 		}
 		return w.onEndpoint(req.Tenant, id, func(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint) (domain.Answer, error) {
-			before := e
-			if e.Apply(change, w.clock.Now()) {
-				if err := tx.Webhooks.UpdateEndpoint(ctx, e); err != nil {
-					return domain.Answer{}, err
-				}
+			after, err := w.ChangeWithin(ctx, tx, e, change)
+			if err != nil {
+				return domain.Answer{}, err
 			}
-			if n, told := domain.EnabledNotice(before, e); told {
-				if err := tx.Mails.Tell(ctx, n); err != nil {
-					return domain.Answer{}, err
-				}
-			}
-			return answer(e, e.Enabled && !before.Enabled), nil
+			return answer(after, after.Enabled && !e.Enabled), nil
 		}), nil
 	})
 }
@@ -186,7 +141,7 @@ func (w *Webhooks) onEndpoint(t domain.Tenant, id domain.ID,
 ) idempotency.Attempt {
 	return func(ctx context.Context, key domain.KeyRecord) (domain.Answer, error) {
 		return w.gate.InTx(ctx, t, key, func(ctx context.Context, tx ports.Stores) (domain.Answer, error) {
-			e, err := noListener(tx.Webhooks.LockEndpoint(ctx, t, id))
+			e, err := w.LockWithin(ctx, tx, t, id)
 			if err != nil {
 				return domain.Answer{}, err
 			}

@@ -86,7 +86,11 @@ func (l *Listeners) Create(ctx context.Context, req idempotency.Request, form fu
 				if err != nil {
 					return domain.Answer{}, err
 				}
-				return addEndpoint(ctx, tx, l.sealer, req, e, secret, answer)
+				stored, shown, err := insertEndpoint(ctx, tx, l.sealer, e, secret)
+				if err != nil {
+					return domain.Answer{}, err
+				}
+				return sealAnswer(l.sealer, req, answer(stored, shown))
 			})
 		}, nil
 	}))

@@ -40,30 +40,13 @@ func (w *Webhooks) Recover(ctx context.Context, req idempotency.Request, id doma
 		if err != nil {
 			return nil, err
 		}
-		now := w.clock.Now()
-		r, err := span.recovery(now)
+		r, err := span.Recovery(w.clock.Now())
 		if err != nil {
 			return nil, err
 		}
 		return w.onEndpoint(req.Tenant, id, func(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint) (domain.Answer, error) {
-			if !e.Enabled {
-				return domain.Answer{}, domain.WebhookEndpointDisabled(e.ID, e.Disabled)
-			}
-			if err := hurry(ctx, tx, e, now); err != nil {
-				return domain.Answer{}, err
-			}
-			queued, running, err := tx.Webhooks.Recover(ctx, id, r, now, w.recoverMost)
-			switch {
-			case err != nil:
-				return domain.Answer{}, err
-			case running:
-				return domain.Answer{}, domain.RecoveryRunning()
-			}
-			more := false
-			if queued >= w.recoverMost {
-				more, err = anyLeft(ctx, tx, e, r)
-			}
-			return answer(Recovered{Queued: queued, HasMore: more}), err
+			recovered, err := w.RecoverWithin(ctx, tx, e, r)
+			return answer(recovered), err
 		}), nil
 	})
 }
@@ -72,8 +55,8 @@ func (w *Webhooks) Recover(ctx context.Context, req idempotency.Request, id doma
 // time as the start; such a request finds nothing and is no error.
 const clockTolerance = time.Minute
 
-// recovery is the span as it counts from now.
-func (s Span) recovery(now time.Time) (domain.Recovery, error) {
+// Recovery is the span as it counts from now.
+func (s Span) Recovery(now time.Time) (domain.Recovery, error) {
 	r := domain.Recovery{Since: s.Since, Until: now, Only: s.Only}
 	if s.Until != nil {
 		r.Until = *s.Until

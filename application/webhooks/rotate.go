@@ -1,7 +1,6 @@
 package webhooks
 
 import (
-	"bytes"
 	"context"
 	"time"
 
@@ -20,18 +19,14 @@ func (w *Webhooks) Rotate(ctx context.Context, req idempotency.Request, id domai
 		if err != nil {
 			return nil, err
 		}
-		secret, sealed, err := sealSecret(w.sealer, id, w.ids.SigningSecret())
+		secret, sealed, err := w.NewSecret(id)
 		if err != nil {
 			return nil, err
 		}
 		return w.onEndpoint(req.Tenant, id, func(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint) (domain.Answer, error) {
-			// A commit without an answer is asked again: the secret before must
-			// not lose its overlap to the very one that took its place.
-			if !bytes.Equal(e.Secrets[0].Sealed, sealed) {
-				e.Rotate(sealed, overlap, w.clock.Now())
-				if err := tx.Webhooks.UpdateEndpoint(ctx, e); err != nil {
-					return domain.Answer{}, err
-				}
+			e, err := w.RotateWithin(ctx, tx, e, sealed, overlap)
+			if err != nil {
+				return domain.Answer{}, err
 			}
 			return sealAnswer(w.sealer, req, answer(e, secret))
 		}), nil

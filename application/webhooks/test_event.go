@@ -2,7 +2,6 @@ package webhooks
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"waybill/application/idempotency"
@@ -20,10 +19,7 @@ func (w *Webhooks) Test(ctx context.Context, req idempotency.Request, id domain.
 	return w.gate.Once(ctx, req, func(context.Context) (idempotency.Attempt, error) {
 		event := w.ids.ID(domain.PrefixEvent) // one, however often the attempt is made
 		return w.onEndpoint(req.Tenant, id, func(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint) (domain.Answer, error) {
-			d, err := tx.Webhooks.Delivery(ctx, req.Tenant, domain.WebhookDeliveryID(event, e.Slot))
-			if errors.Is(err, domain.ErrNotFound) {
-				d, err = w.sendTest(ctx, tx, e, event)
-			}
+			d, err := w.TestWithin(ctx, tx, e, event)
 			if err != nil {
 				return domain.Answer{}, err
 			}

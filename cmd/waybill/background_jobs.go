@@ -39,7 +39,7 @@ func (e *backgroundJobs) run(ctx context.Context) error {
 	looking.Go(func() { e.sweeper.Run(ctx) })
 	looking.Go(func() { e.jobs.Run(ctx, periodic.Check("webhook_leases", e.drainer.RenewalsFailed)) })
 	looking.Go(func() { e.jobs.Run(ctx, periodic.Mails(e.mails)) })
-	looking.Go(func() { e.jobs.Run(ctx, periodic.ExpiringKeys(e.mails)) })
+	looking.Go(func() { e.jobs.Run(ctx, periodic.Warnings(e.mails)) })
 	looking.Go(func() {
 		<-ctx.Done()
 		e.drainer.Close() // while the queue lets its handlers end

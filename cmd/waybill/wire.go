@@ -23,6 +23,7 @@ import (
 	"waybill/application/audit"
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
+	"waybill/application/endpoints"
 	"waybill/application/handling"
 	"waybill/application/idempotency"
 	"waybill/application/operations"
@@ -72,9 +73,6 @@ var common = wire.NewSet(
 	newProducts,
 )
 
-// The public pages.
-var public = wire.NewSet(tracking.New, tracking.NewWatches)
-
 // What is done without a request.
 var duties = wire.NewSet(
 	newQueueRedis, newQueue, newLateness, sandbox.NewScheduler, sandbox.NewSimulator,
@@ -84,12 +82,13 @@ var duties = wire.NewSet(
 
 // The listeners.
 var edges = wire.NewSet(
-	newAPIs, newCursorKeys, httpapi.NewMetrics, newTrackingPages, newTrackingSites, trackingpage.NewMetrics,
+	newAPIs, newCursorKeys, httpapi.NewMetrics,
+	tracking.New, tracking.NewWatches, newTrackingPages, newTrackingSites, trackingpage.NewMetrics,
 )
 
 // The operations API.
 var operating = wire.NewSet(
-	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, handling.New, audit.New, argon2id.New,
+	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, handling.New, endpoints.New, audit.New, argon2id.New,
 	wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"),
 	admission.NewOperators, newFailedOperators, newManagement)
 
@@ -102,7 +101,7 @@ var control = wire.NewSet(
 // openService assembles a server process. The function it returns closes the
 // database, after the service has stopped.
 func openService(ctx context.Context, c *configs.Config, urls settings.PublicURLs, log *slog.Logger) (*service, func(), error) {
-	wire.Build(openShared, backgroundOf, allOf, foundation, management, sending, common, public, duties, edges, operating, control,
+	wire.Build(openShared, backgroundOf, allOf, foundation, management, sending, common, duties, edges, operating, control,
 		wire.Struct(new(admin.Seeder), "*"), wire.Struct(new(service), "*"))
 	return nil, nil, nil
 }

@@ -25,6 +25,7 @@ import (
 	"waybill/application/audit"
 	"waybill/application/bulk"
 	"waybill/application/deliveries"
+	"waybill/application/endpoints"
 	"waybill/application/handling"
 	"waybill/application/idempotency"
 	"waybill/application/operations"
@@ -222,6 +223,8 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	peoplePasskeys := people.NewPasskeys(access, passkeys)
 	auditLog := audit.New(portsStorage, clock, identifiers)
 	handlingHandling := handling.New(portsStorage, clock, identifiers, eventRenderer)
+	webhooksWebhooks := webhooks.New(portsStorage, gate, sealer, webhookSender, eventRenderer, clock, identifiers, allowPrivate)
+	endpointsEndpoints := endpoints.New(portsStorage, webhooksWebhooks, clock, identifiers)
 	useCases := portal.UseCases{
 		Access:          access,
 		Passkeys:        peoplePasskeys,
@@ -231,6 +234,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		Handling:        handlingHandling,
 		Requests:        requests,
 		PickupLocations: pickupLocations,
+		Endpoints:       endpointsEndpoints,
 	}
 	portalPortal := newPortal(useCases, c, urls, clock, identifiers, normalizer, proxyWatch, mainConnectionBounds, log)
 	queue := newQueue(mainQueueRedis, log)
@@ -575,9 +579,6 @@ var common = wire.NewSet(
 	newBulkLease, newBulkThrottles, newNormalizer, requestLogIn, newRequestLogMode, settings.RequestLogKeeping, wire.Struct(new(parts), "*"), newProducts,
 )
 
-// The public pages.
-var public = wire.NewSet(tracking.New, tracking.NewWatches)
-
 // What is done without a request.
 var duties = wire.NewSet(
 	newQueueRedis, newQueue, newLateness, sandbox.NewScheduler, sandbox.NewSimulator, newFanoutNews, newSender, newNotifier, dispatch.NewSweeper, dispatch.NewDrainer, newWebhookObserver, wire.Struct(new(backgroundJobs), "*"), webhooks.NewSecretKey, wire.Struct(new(secretKey), "*"),
@@ -585,12 +586,12 @@ var duties = wire.NewSet(
 
 // The listeners.
 var edges = wire.NewSet(
-	newAPIs, newCursorKeys, httpapi.NewMetrics, newTrackingPages, newTrackingSites, trackingpage.NewMetrics,
+	newAPIs, newCursorKeys, httpapi.NewMetrics, tracking.New, tracking.NewWatches, newTrackingPages, newTrackingSites, trackingpage.NewMetrics,
 )
 
 // The operations API.
 var operating = wire.NewSet(
-	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, handling.New, audit.New, argon2id.New, wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"), admission.NewOperators, newFailedOperators, newManagement)
+	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, handling.New, endpoints.New, audit.New, argon2id.New, wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"), admission.NewOperators, newFailedOperators, newManagement)
 
 // The operators' listener.
 var control = wire.NewSet(

@@ -90,6 +90,21 @@ func (m *MockFeedReader) EXPECT() *MockFeedReaderMockRecorder {
 	return m.recorder
 }
 
+// Event mocks base method.
+func (m *MockFeedReader) Event(ctx context.Context, t domain.Tenant, id domain.ID) (domain.FeedEvent, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Event", ctx, t, id)
+	ret0, _ := ret[0].(domain.FeedEvent)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Event indicates an expected call of Event.
+func (mr *MockFeedReaderMockRecorder) Event(ctx, t, id interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Event", reflect.TypeOf((*MockFeedReader)(nil).Event), ctx, t, id)
+}
+
 // Events mocks base method.
 func (m *MockFeedReader) Events(ctx context.Context, t domain.Tenant, f domain.FeedFilter, after *domain.FeedPosition, limit int) (domain.FeedPage, error) {
 	m.ctrl.T.Helper()
@@ -203,6 +218,21 @@ func (mr *MockWebhookReaderMockRecorder) Endpoint(ctx, t, id interface{}) *gomoc
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Endpoint", reflect.TypeOf((*MockWebhookReader)(nil).Endpoint), ctx, t, id)
 }
 
+// EndpointOf mocks base method.
+func (m *MockWebhookReader) EndpointOf(ctx context.Context, business, id domain.ID) (domain.WebhookEndpoint, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "EndpointOf", ctx, business, id)
+	ret0, _ := ret[0].(domain.WebhookEndpoint)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// EndpointOf indicates an expected call of EndpointOf.
+func (mr *MockWebhookReaderMockRecorder) EndpointOf(ctx, business, id interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "EndpointOf", reflect.TypeOf((*MockWebhookReader)(nil).EndpointOf), ctx, business, id)
+}
+
 // Endpoints mocks base method.
 func (m *MockWebhookReader) Endpoints(ctx context.Context, t domain.Tenant, p domain.PageRequest) ([]domain.WebhookEndpoint, error) {
 	m.ctrl.T.Helper()
@@ -218,6 +248,36 @@ func (mr *MockWebhookReaderMockRecorder) Endpoints(ctx, t, p interface{}) *gomoc
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Endpoints", reflect.TypeOf((*MockWebhookReader)(nil).Endpoints), ctx, t, p)
 }
 
+// Recoverable mocks base method.
+func (m *MockWebhookReader) Recoverable(ctx context.Context, t domain.Tenant, endpoint domain.ID, r domain.Recovery, limit int) (int, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Recoverable", ctx, t, endpoint, r, limit)
+	ret0, _ := ret[0].(int)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Recoverable indicates an expected call of Recoverable.
+func (mr *MockWebhookReaderMockRecorder) Recoverable(ctx, t, endpoint, r, limit interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Recoverable", reflect.TypeOf((*MockWebhookReader)(nil).Recoverable), ctx, t, endpoint, r, limit)
+}
+
+// Summary mocks base method.
+func (m *MockWebhookReader) Summary(ctx context.Context, t domain.Tenant, endpoint domain.ID) (domain.WebhookSummary, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Summary", ctx, t, endpoint)
+	ret0, _ := ret[0].(domain.WebhookSummary)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Summary indicates an expected call of Summary.
+func (mr *MockWebhookReaderMockRecorder) Summary(ctx, t, endpoint interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Summary", reflect.TypeOf((*MockWebhookReader)(nil).Summary), ctx, t, endpoint)
+}
+
 // Tests mocks base method.
 func (m *MockWebhookReader) Tests(ctx context.Context, endpoint domain.ID, since time.Time) (int, error) {
 	m.ctrl.T.Helper()
@@ -231,6 +291,21 @@ func (m *MockWebhookReader) Tests(ctx context.Context, endpoint domain.ID, since
 func (mr *MockWebhookReaderMockRecorder) Tests(ctx, endpoint, since interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Tests", reflect.TypeOf((*MockWebhookReader)(nil).Tests), ctx, endpoint, since)
+}
+
+// Unhealthy mocks base method.
+func (m *MockWebhookReader) Unhealthy(ctx context.Context, business domain.ID, since time.Time, after domain.ID, limit int) ([]domain.WebhookEndpoint, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Unhealthy", ctx, business, since, after, limit)
+	ret0, _ := ret[0].([]domain.WebhookEndpoint)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Unhealthy indicates an expected call of Unhealthy.
+func (mr *MockWebhookReaderMockRecorder) Unhealthy(ctx, business, since, after, limit interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Unhealthy", reflect.TypeOf((*MockWebhookReader)(nil).Unhealthy), ctx, business, since, after, limit)
 }
 
 // MockWebhookStore is a mock of WebhookStore interface.
@@ -360,6 +435,21 @@ func (mr *MockWebhookStoreMockRecorder) Endpoint(ctx, t, id interface{}) *gomock
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Endpoint", reflect.TypeOf((*MockWebhookStore)(nil).Endpoint), ctx, t, id)
 }
 
+// EndpointOf mocks base method.
+func (m *MockWebhookStore) EndpointOf(ctx context.Context, business, id domain.ID) (domain.WebhookEndpoint, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "EndpointOf", ctx, business, id)
+	ret0, _ := ret[0].(domain.WebhookEndpoint)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// EndpointOf indicates an expected call of EndpointOf.
+func (mr *MockWebhookStoreMockRecorder) EndpointOf(ctx, business, id interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "EndpointOf", reflect.TypeOf((*MockWebhookStore)(nil).EndpointOf), ctx, business, id)
+}
+
 // Endpoints mocks base method.
 func (m *MockWebhookStore) Endpoints(ctx context.Context, t domain.Tenant, p domain.PageRequest) ([]domain.WebhookEndpoint, error) {
 	m.ctrl.T.Helper()
@@ -465,6 +555,21 @@ func (mr *MockWebhookStoreMockRecorder) Recover(ctx, endpoint, r, now, limit int
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Recover", reflect.TypeOf((*MockWebhookStore)(nil).Recover), ctx, endpoint, r, now, limit)
 }
 
+// Recoverable mocks base method.
+func (m *MockWebhookStore) Recoverable(ctx context.Context, t domain.Tenant, endpoint domain.ID, r domain.Recovery, limit int) (int, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Recoverable", ctx, t, endpoint, r, limit)
+	ret0, _ := ret[0].(int)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Recoverable indicates an expected call of Recoverable.
+func (mr *MockWebhookStoreMockRecorder) Recoverable(ctx, t, endpoint, r, limit interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Recoverable", reflect.TypeOf((*MockWebhookStore)(nil).Recoverable), ctx, t, endpoint, r, limit)
+}
+
 // SetKeyCheck mocks base method.
 func (m *MockWebhookStore) SetKeyCheck(ctx context.Context, sealed []byte) error {
 	m.ctrl.T.Helper()
@@ -477,6 +582,21 @@ func (m *MockWebhookStore) SetKeyCheck(ctx context.Context, sealed []byte) error
 func (mr *MockWebhookStoreMockRecorder) SetKeyCheck(ctx, sealed interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "SetKeyCheck", reflect.TypeOf((*MockWebhookStore)(nil).SetKeyCheck), ctx, sealed)
+}
+
+// Summary mocks base method.
+func (m *MockWebhookStore) Summary(ctx context.Context, t domain.Tenant, endpoint domain.ID) (domain.WebhookSummary, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Summary", ctx, t, endpoint)
+	ret0, _ := ret[0].(domain.WebhookSummary)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Summary indicates an expected call of Summary.
+func (mr *MockWebhookStoreMockRecorder) Summary(ctx, t, endpoint interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Summary", reflect.TypeOf((*MockWebhookStore)(nil).Summary), ctx, t, endpoint)
 }
 
 // Tests mocks base method.
@@ -492,6 +612,21 @@ func (m *MockWebhookStore) Tests(ctx context.Context, endpoint domain.ID, since 
 func (mr *MockWebhookStoreMockRecorder) Tests(ctx, endpoint, since interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Tests", reflect.TypeOf((*MockWebhookStore)(nil).Tests), ctx, endpoint, since)
+}
+
+// Unhealthy mocks base method.
+func (m *MockWebhookStore) Unhealthy(ctx context.Context, business domain.ID, since time.Time, after domain.ID, limit int) ([]domain.WebhookEndpoint, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Unhealthy", ctx, business, since, after, limit)
+	ret0, _ := ret[0].([]domain.WebhookEndpoint)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Unhealthy indicates an expected call of Unhealthy.
+func (mr *MockWebhookStoreMockRecorder) Unhealthy(ctx, business, since, after, limit interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Unhealthy", reflect.TypeOf((*MockWebhookStore)(nil).Unhealthy), ctx, business, since, after, limit)
 }
 
 // UpdateDelivery mocks base method.

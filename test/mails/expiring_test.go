@@ -1,6 +1,7 @@
 package mails_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -9,6 +10,8 @@ import (
 	"waybill/application/people"
 	"waybill/application/tenancy"
 	"waybill/domain"
+	"waybill/ports"
+	"waybill/test/sample"
 	"waybill/test/stage"
 )
 
@@ -101,4 +104,72 @@ func TestEachOwnerAndDeveloperIsToldOnceOfEachKeyThatExpiresSoon(t *testing.T) {
 	tell(fmt.Sprint("ama@example.com ", later), fmt.Sprint("kofi@example.com ", later))
 	s.Clock.GoOn(8 * day)
 	tell()
+}
+
+func TestEachOwnerAndDeveloperIsToldOnceOfAnEndpointBeforeItIsDisabled(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.member(t, "ama@example.com", "owner")
+	s.member(t, "kofi@example.com", "developer")
+	s.member(t, "efua@example.com", "viewer")
+	tenants := tenancy.NewTenants(s.Store, stage.Digester{}, s.Clock, s.IDs, stage.Unheard{})
+	app, err := tenants.CreateApplication(t.Context(), command, s.business, "Shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := s.Clock.Now()
+	e := sample.WebhookEndpoint(domain.Tenant{BusinessID: s.business, ApplicationID: app.ID, Environment: domain.Live},
+		func(e *domain.WebhookEndpoint) { e.Health = domain.WebhookHealth{Failures: 12, FailingSince: &began} })
+	s.Write(t, func(ctx context.Context, tx ports.Stores) (err error) {
+		e, err = tx.Webhooks.InsertEndpoint(ctx, e)
+		return err
+	})
+	health := func(h domain.WebhookHealth) {
+		t.Helper()
+		e.Health = h
+		s.Write(t, func(ctx context.Context, tx ports.Stores) error { return tx.Webhooks.UpdateEndpoint(ctx, e) })
+	}
+	want := func(when string, n int) {
+		t.Helper()
+		if err := s.sender.TellFailing(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		before := len(s.sent)
+		for more := true; more; {
+			if more, err = s.sender.Send(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var to []string
+		for _, l := range s.sent[before:] {
+			if l.Kind == domain.MailEndpointFailing {
+				to = append(to, string(l.To))
+				if l.Endpoint != e.ID || l.Until == nil || !l.Until.Equal(domain.Millis(e.Health.DisabledFrom())) || l.Host != e.Host() {
+					t.Errorf("the letter has %+v", l)
+				}
+			}
+		}
+		if slices.Sort(to); len(to) != n || n > 0 && (to[0] != "ama@example.com" || to[1] != "kofi@example.com") {
+			t.Errorf("%s: told are %v, want %d", when, to, n)
+		}
+	}
+	want("at once", 0)
+	s.Clock.GoOn(domain.WarnAfter)
+	want("a day later", 2)
+	s.Clock.GoOn(time.Hour)
+	want("once more", 0)
+	health(domain.WebhookHealth{})
+	want("when it has recovered", 0)
+	again := s.Clock.Now()
+	health(domain.WebhookHealth{Failures: 1, FailingSince: &again})
+	s.Clock.GoOn(domain.WarnAfter)
+	want("another time", 2)
+	third := s.Clock.Now()
+	health(domain.WebhookHealth{Failures: 1, FailingSince: &third})
+	s.Clock.GoOn(domain.WarnAfter)
+	if err := s.sender.TellFailing(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	health(domain.WebhookHealth{})
+	want("where it recovers before the mail is sent", 0)
 }

@@ -18,6 +18,7 @@ var kinds = map[domain.MailKind]func(ports.Letter) content{
 	domain.MailKeyRevoked: keyRevoked,
 	domain.MailKeyExpires: keyExpires,
 
+	domain.MailEndpointFailing:   endpointFailing,
 	domain.MailEndpointDisabled:  endpointDisabled,
 	domain.MailEndpointRecovered: endpointRecovered,
 }
@@ -131,6 +132,16 @@ func aboutEndpoint(l ports.Letter, subject, line string, more ...fact) content {
 	if l.Since != nil {
 		c.Facts = append(c.Facts, fact{"Failing since", when(*l.Since)})
 	}
+	return c
+}
+
+func endpointFailing(l ports.Letter) content {
+	c := aboutEndpoint(l, "webhooks to "+l.Host+" will be switched off",
+		"No webhook has arrived at "+l.Host+" for more than a day. If that goes on, we switch the endpoint off.")
+	if l.Until != nil {
+		c.Facts = append(c.Facts, fact{"Switched off from", when(*l.Until)})
+	}
+	c.After = []string{"Repair the endpoint before that: one webhook that is answered with 2xx is enough. What waits is sent by itself then."}
 	return c
 }
 

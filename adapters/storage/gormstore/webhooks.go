@@ -343,18 +343,7 @@ func (s webhooks) Recover(ctx context.Context, endpoint domain.ID, r domain.Reco
 	if err != nil || len(first) > 0 {
 		return 0, len(first) > 0, s.dialect.failed("look for a recovery under way", err)
 	}
-	statuses := make([]string, 0, 2)
-	for _, status := range r.Statuses() {
-		statuses = append(statuses, string(status))
-	}
-	named := func() *gorm.DB {
-		return s.with(ctx).Model(&webhookDeliveryRow{}).
-			Where("endpoint_id = ?"+recoverable+" AND status IN ? AND created_at >= ? AND created_at < ?", key, statuses, boundary(r.Since),
-				boundary(r.Until)).
-			// Without its event, which may have been purged meanwhile, a webhook
-			// cannot be sent again.
-			Where("event_id IN (?)", s.with(ctx).Model(&feedEventRow{}).Select("id").Where("feed_events.id = webhook_deliveries.event_id"))
-	}
+	named := func() *gorm.DB { return s.toRecover(ctx, key, r) }
 	var last webhookDeliveryRow
 	found := named().Select("created_at", "id").Order("created_at, id").Offset(limit - 1).Limit(1).Find(&last)
 	if found.Error != nil {

@@ -72,6 +72,7 @@ func Examine(t *testing.T, open func(t *testing.T) ports.Database) {
 		{"mails about webhooks", testMailsOfWebhooks},
 		{"cleaning of mails and devices", testCleaningOfMails},
 		{"keys that expire", testExpiringKeys},
+		{"summaries of webhooks", testWebhookSummaries},
 		{"request log", testRequestLog},
 		{"usage", testUsage},
 		{"rotation of the request log", testRequestRotation},

@@ -119,3 +119,111 @@ func recovered(t testing.TB, b ports.Database, e domain.ID, r domain.Recovery, l
 }
 
 func errorOf[T any](_ T, err error) error { return err }
+
+func testWebhookSummaries(t *testing.T, b ports.Database) {
+	tenant, other := newTenant(t, b), newTenant(t, b)
+	e, foreign := insertEndpoint(t, b, tenant), insertEndpoint(t, b, other)
+	quiet := insertEndpoint(t, b, tenant, func(e *domain.WebhookEndpoint) { e.Health = domain.WebhookHealth{} })
+	for i := range 5 {
+		bookWrite(t, b, sample.BookingWrite(tenant, func(b *domain.Booking) { b.CreatedAt = sample.Now.Add(time.Duration(i) * time.Minute) }))
+	}
+	all := sentTo(t, b, e)
+	token := leaseOf(t, b, e)
+	try := func(d domain.WebhookDelivery, r domain.WebhookResult) domain.WebhookDelivery {
+		t.Helper()
+		o := sample.WebhookOutcome(must(b.Read().Webhooks.Delivery(t.Context(), tenant, d.ID))(t), r, r.StartedAt)
+		wantError(t, "Record", b.Outbox().Record(t.Context(), e.ID, token, []ports.WebhookOutcome{o}, e.Health), nil)
+		return must(b.Read().Webhooks.Delivery(t.Context(), tenant, d.ID))(t)
+	}
+	try(all[4], sample.Refused(later))
+	try(all[4], sample.Arrived(later.Add(time.Minute)))
+	waiting := try(all[3], sample.Refused(later.Add(2*time.Minute)))
+	settled(t, b, tenant, all[2].ID, domain.WebhookHeld)
+	settled(t, b, tenant, all[1].ID, domain.WebhookFailed)
+
+	t.Run("a summary counts what waits and what arrived, and has the last failure", func(t *testing.T) {
+		sum := must(b.Read().Webhooks.Summary(t.Context(), tenant, e.ID))(t)
+		wantEqual(t, "waiting, tried, arrived", []int{sum.Waiting, sum.Tried, sum.Arrived}, []int{2, 2, 1})
+		wantEqual(t, "the first that waits", sum.NextAt, all[0].DueAt)
+		wantEqual(t, "the last failure", sum.LastFailure.DeliveryID, waiting.ID)
+		wantEqual(t, "of an endpoint to which nothing was sent yet",
+			must(b.Read().Webhooks.Summary(t.Context(), tenant, quiet.ID))(t).Tried, 0)
+		wantError(t, "Summary of a foreign one", errorOf(b.Read().Webhooks.Summary(t.Context(), tenant, foreign.ID)), domain.ErrNotFound)
+	})
+	t.Run("what can be recovered is counted as it is recovered", func(t *testing.T) {
+		long := domain.Recovery{Since: sample.Now.Add(-time.Hour), Until: sample.Now.Add(time.Hour)}
+		held := long
+		held.Only = domain.WebhookHeld
+		for name, c := range map[string]struct {
+			r     domain.Recovery
+			limit int
+			want  int
+		}{"all": {long, 10, 2}, "held": {held, 10, 1}, "up to a limit": {long, 1, 1},
+			"of no time": {domain.Recovery{Since: long.Since, Until: long.Since}, 10, 0}} {
+			wantEqual(t, name, must(b.Read().Webhooks.Recoverable(t.Context(), tenant, e.ID, c.r, c.limit))(t), c.want)
+		}
+		wantError(t, "of a foreign one", errorOf(b.Read().Webhooks.Recoverable(t.Context(), other, e.ID, long, 10)), domain.ErrNotFound)
+		queued, _ := recovered(t, b, e.ID, long, 10)
+		wantEqual(t, "queued", queued, 2)
+	})
+	t.Run("an endpoint is found by its business, a listener and a deleted one never", func(t *testing.T) {
+		wantEqual(t, "EndpointOf", must(b.Read().Webhooks.EndpointOf(t.Context(), tenant.BusinessID, e.ID))(t).ID, e.ID)
+		program, gone := insertEndpoint(t, b, tenant, listener), insertEndpoint(t, b, tenant)
+		deleteEndpoint(t, b, gone)
+		for name, of := range map[string][2]domain.ID{
+			"of another business": {other.BusinessID, e.ID}, "of none": {"", e.ID}, "a listener": {tenant.BusinessID, program.ID},
+			"a deleted one": {tenant.BusinessID, gone.ID},
+		} {
+			wantError(t, name, errorOf(b.Read().Webhooks.EndpointOf(t.Context(), of[0], of[1])), domain.ErrNotFound)
+		}
+	})
+	t.Run("unhealthy are those that fail for long or were disabled by no caller", func(t *testing.T) {
+		tenant, failing := newTenant(t, b), sample.Now.Add(-time.Hour)
+		with := func(change func(*domain.WebhookEndpoint)) domain.ID {
+			return insertEndpoint(t, b, tenant, func(e *domain.WebhookEndpoint) {
+				e.Health = domain.WebhookHealth{FailingSince: &failing}
+				change(e)
+			}).ID
+		}
+		fails := with(func(*domain.WebhookEndpoint) {})
+		off := with(func(e *domain.WebhookEndpoint) {
+			e.Enabled, e.Disabled, e.Health = false, domain.DisabledGone, domain.WebhookHealth{}
+		})
+		with(disabled)
+		with(func(e *domain.WebhookEndpoint) { e.Health.FailingSince = new(failing.Add(time.Millisecond)) })
+		with(func(e *domain.WebhookEndpoint) { e.Health = domain.WebhookHealth{} })
+		found := must(b.Read().Webhooks.Unhealthy(t.Context(), tenant.BusinessID, failing, "", 10))(t)
+		wantEqual(t, "of the business", endpointIDs(found), sorted(fails, off))
+		wantEqual(t, "of another", len(must(b.Read().Webhooks.Unhealthy(t.Context(), newTenant(t, b).BusinessID, failing, "", 10))(t)), 0)
+		var walked []domain.ID
+		for after := domain.ID(""); ; {
+			some := must(b.Read().Webhooks.Unhealthy(t.Context(), "", failing, after, 1))(t)
+			if len(some) == 0 {
+				break
+			}
+			after = some[0].ID
+			walked = append(walked, after)
+		}
+		for _, id := range []domain.ID{fails, off} {
+			if !slices.Contains(walked, id) {
+				t.Errorf("of all businesses %s is missing", id)
+			}
+		}
+	})
+	t.Run("an event is its application's", func(t *testing.T) {
+		event := must(b.Read().Feed.Event(t.Context(), tenant, all[0].EventID))(t)
+		wantEqual(t, "Event", event.ID, all[0].EventID)
+		if len(event.Payload) == 0 {
+			t.Error("it has no payload")
+		}
+		wantError(t, "a foreign one", errorOf(b.Read().Feed.Event(t.Context(), other, all[0].EventID)), domain.ErrNotFound)
+	})
+}
+
+func endpointIDs(all []domain.WebhookEndpoint) []domain.ID {
+	ids := make([]domain.ID, len(all))
+	for i, e := range all {
+		ids[i] = e.ID
+	}
+	return sorted(ids...)
+}

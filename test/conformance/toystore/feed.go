@@ -83,3 +83,11 @@ func (s session) keepEvent(t domain.Tenant, e domain.FeedEvent) error {
 	s.tx.feed.put(e.ID, of[domain.FeedEvent]{t, e})
 	return nil
 }
+
+func (s feed) Event(_ context.Context, t domain.Tenant, id domain.ID) (domain.FeedEvent, error) {
+	e, err := s.now().feed.take(id)
+	if err != nil || !sameApplication(e.tenant, t) {
+		return domain.FeedEvent{}, domain.ErrNotFound
+	}
+	return e.record, nil
+}

@@ -99,6 +99,69 @@ func (s webhooks) Tests(_ context.Context, to domain.ID, since time.Time) (n int
 	return n, nil
 }
 
+func (s webhooks) EndpointOf(_ context.Context, business, id domain.ID) (domain.WebhookEndpoint, error) {
+	e, err := s.now().endpoints.take(id)
+	if err != nil || e.Tenant.BusinessID != business || e.Listener {
+		return domain.WebhookEndpoint{}, domain.ErrNotFound
+	}
+	return e.WebhookEndpoint, nil
+}
+
+func (s webhooks) Unhealthy(_ context.Context, business domain.ID, since time.Time, after domain.ID, limit int) (
+	all []domain.WebhookEndpoint, _ error) {
+	found := s.now().endpoints.where(func(e endpoint) bool {
+		failing := e.Enabled && e.Health.FailingSince != nil && !e.Health.FailingSince.After(since)
+		return e.ID > after && !e.Listener && (business == "" || e.Tenant.BusinessID == business) &&
+			(failing || !e.Enabled && e.Disabled != domain.DisabledByCaller)
+	}, func(a, b endpoint) int { return cmp.Compare(a.ID, b.ID) })
+	for _, e := range found[:min(len(found), limit)] {
+		all = append(all, e.WebhookEndpoint)
+	}
+	return all, nil
+}
+
+func (s webhooks) Summary(ctx context.Context, t domain.Tenant, to domain.ID) (sum domain.WebhookSummary, err error) {
+	if _, err := s.Endpoint(ctx, t, to); err != nil {
+		return sum, err
+	}
+	newest := s.now().webhooks.where(func(d domain.WebhookDelivery) bool { return d.EndpointID == to }, by(positionOfWebhook))
+	slices.Reverse(newest)
+	for i, d := range newest {
+		if pendingFor(to)(d) && sum.Waiting < domain.MaxWaitingCounted {
+			sum.Waiting++
+			if sum.NextAt == nil || d.DueAt.Before(*sum.NextAt) {
+				sum.NextAt = d.DueAt
+			}
+		}
+		if i < domain.WebhooksSummed && d.Attempts > 0 {
+			sum.Tried++
+		}
+		if i < domain.WebhooksSummed && d.Status == domain.WebhookSucceeded {
+			sum.Arrived++
+		}
+		made, _ := s.now().attempts.get(d.ID)
+		for _, a := range made {
+			if !a.Result.Succeeded() && (sum.LastFailure == nil || a.Result.StartedAt.After(sum.LastFailure.Result.StartedAt)) {
+				sum.LastFailure = new(a)
+			}
+		}
+	}
+	return sum, nil
+}
+
+func (s session) toRecover(to domain.ID, r domain.Recovery) []domain.WebhookDelivery {
+	return s.now().webhooks.where(func(d domain.WebhookDelivery) bool {
+		return d.EndpointID == to && slices.Contains(r.Statuses(), d.Status) && within(d.CreatedAt, &r.Since, &r.Until)
+	}, by(positionOfWebhook))
+}
+
+func (s webhooks) Recoverable(ctx context.Context, t domain.Tenant, to domain.ID, r domain.Recovery, limit int) (int, error) {
+	if _, err := s.Endpoint(ctx, t, to); err != nil {
+		return 0, err
+	}
+	return min(len(s.toRecover(to, r)), limit), nil
+}
+
 func (s webhooks) InsertEndpoint(_ context.Context, e domain.WebhookEndpoint) (domain.WebhookEndpoint, error) {
 	if _, err := s.tx.applications.take(e.Tenant.ApplicationID); err != nil {
 		return domain.WebhookEndpoint{}, err
@@ -196,9 +259,7 @@ func (s webhooks) Recover(_ context.Context, to domain.ID, r domain.Recovery, no
 			return 0, true, nil
 		}
 	}
-	named := s.tx.webhooks.where(func(d domain.WebhookDelivery) bool {
-		return d.EndpointID == to && slices.Contains(r.Statuses(), d.Status) && within(d.CreatedAt, &r.Since, &r.Until)
-	}, by(positionOfWebhook))
+	named := s.toRecover(to, r)
 	for _, d := range named[:min(len(named), limit)] {
 		d.Status, d.DueAt, d.Used, d.Trigger, d.Back = domain.WebhookPending, &now, 0, domain.TriggerRecover, ""
 		s.tx.webhooks.put(d.ID, d)

@@ -1,0 +1,335 @@
+package portal
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"waybill/adapters/pages"
+	"waybill/application/endpoints"
+	"waybill/domain"
+)
+
+const sentPage = 50
+
+type endpointPage struct {
+	Notice                                *pages.Notice
+	Endpoint                              endpointView
+	App                                   domain.Application
+	May, MayResend                        bool
+	Status, EventType, After, Before      pages.Field
+	Sent                                  []sentRow
+	Filtered                              bool
+	Older, Newest                         string
+	URL, EventTypes, Description, Overlap pages.Field // of forms about it
+}
+
+// sentRow is a webhook in a list.
+type sentRow struct {
+	ID, EventType, Status, Tone, Href string
+	DeliveryID                        string
+	Attempts                          int
+	CreatedAt                         time.Time
+	NextAt                            *time.Time
+}
+
+var sentTones = map[domain.WebhookStatus]string{domain.WebhookSucceeded: "good", domain.WebhookFailed: "bad", domain.WebhookHeld: "over"}
+
+// sentTexts are the statuses of webhooks as people read them.
+var sentTexts = map[domain.WebhookStatus]string{
+	domain.WebhookPending: "waiting", domain.WebhookSucceeded: "arrived", domain.WebhookFailed: "failed", domain.WebhookHeld: "held",
+}
+
+func rowOfSent(d domain.WebhookDelivery) sentRow {
+	return sentRow{ID: string(d.ID), EventType: string(d.EventType), Status: sentTexts[d.Status], Tone: sentTones[d.Status],
+		Href: "/webhooks/" + string(d.EndpointID) + "/sent/" + string(d.ID), DeliveryID: string(d.DeliveryID), Attempts: d.Attempts,
+		CreatedAt: d.CreatedAt, NextAt: d.DueAt}
+}
+
+// oneEndpoint is that of the address, with its application.
+func (p *Portal) oneEndpoint(c *call) (v endpointPage, shown endpoints.Shown, err error) {
+	if shown, err = p.Endpoints.Get(c.ctx(), c.business(), domain.ID(c.Param("endpoint"))); err != nil {
+		return v, shown, err
+	}
+	v = endpointPage{Notice: c.told(), Endpoint: viewOf(shown, p.options.Clock.Now()), May: c.may(domain.ActManageWebhooks),
+		MayResend: c.may(domain.ActResendWebhooks)}
+	v.App, err = p.Tenants.ApplicationOf(c.ctx(), c.business(), shown.Tenant.ApplicationID)
+	return v, shown, err
+}
+
+func (p *Portal) showEndpoint(c *call) error { return p.endpointPage(c, http.StatusOK, nil) }
+
+func (p *Portal) endpointPage(c *call, status int, n *pages.Notice) error {
+	v, shown, err := p.oneEndpoint(c)
+	if err != nil {
+		return err
+	}
+	if n != nil {
+		v.Notice = n
+	}
+	f, page, err := p.sentFilter(c, &v, shown)
+	if err != nil {
+		return err
+	}
+	found, err := p.Endpoints.Deliveries(c.ctx(), c.business(), shown.ID, f, page)
+	if err != nil {
+		return err
+	}
+	if len(found) > sentPage {
+		found = found[:sentPage]
+		older := c.Request.URL.Query()
+		older.Set("before", string(found[sentPage-1].ID))
+		older.Del("done")
+		v.Older = v.Endpoint.Href + "?" + older.Encode()
+	}
+	for _, d := range found {
+		v.Sent = append(v.Sent, rowOfSent(d))
+	}
+	return p.show(c, status, "webhook", "Webhook endpoint "+shown.Host(), v)
+}
+
+// sentFilter is which webhooks the address asks for, and its form.
+func (p *Portal) sentFilter(c *call, v *endpointPage, shown endpoints.Shown) (f domain.WebhookDeliveryFilter, page domain.PageRequest,
+	err error) {
+	f = domain.WebhookDeliveryFilter{Status: domain.WebhookStatus(c.Query("status")), EventType: domain.EventType(c.Query("event_type")),
+		CreatedAfter: minuteOf(c.Query("created_after")), CreatedBefore: minuteOf(c.Query("created_before"))}
+	page.Limit = sentPage
+	if f.Status != "" && !slices.Contains(domain.WebhookStatuses(), f.Status) ||
+		f.EventType != "" && !slices.Contains(domain.EventTypes(), f.EventType) {
+		return f, page, domain.ErrNotFound
+	}
+	if at := c.Query("before"); at != "" {
+		id, err := domain.ParseID(domain.PrefixWebhookDelivery, at)
+		if err != nil {
+			return f, page, err
+		}
+		last, err := p.Endpoints.Sent(c.ctx(), c.business(), shown.ID, id)
+		if err != nil {
+			return f, page, err
+		}
+		page.After = &domain.Position{CreatedAt: last.CreatedAt, ID: last.ID}
+		v.Newest = filled(v.Endpoint.Href, url.Values{"status": {string(f.Status)}, "event_type": {string(f.EventType)},
+			"created_after": {c.Query("created_after")}, "created_before": {c.Query("created_before")}})
+	}
+	v.Filtered = f != (domain.WebhookDeliveryFilter{}) || page.After != nil
+	v.Status = pages.Field{ID: "status", Name: "status", Label: "Status", Options: []pages.Option{{Text: "Any"}}}
+	for _, s := range domain.WebhookStatuses() {
+		v.Status.Options = append(v.Status.Options, pages.Option{Value: string(s), Text: sentTexts[s], Chosen: s == f.Status})
+	}
+	v.EventType = pages.Field{ID: "event_type", Name: "event_type", Label: "Event", Options: []pages.Option{{Text: "Any"}}}
+	for _, t := range domain.EventTypes() {
+		v.EventType.Options = append(v.EventType.Options, pages.Option{Value: string(t), Text: string(t), Chosen: t == f.EventType})
+	}
+	v.After = minuteField("created_after", "From, UTC", c.Query("created_after"))
+	v.Before = minuteField("created_before", "Before, UTC", c.Query("created_before"))
+	return f, page, nil
+}
+
+// ofMinute is how a browser writes what is typed into a field for a day and a time.
+const ofMinute = "2006-01-02T15:04"
+
+// minuteOf reads a time of such a field, in UTC, or one as the API writes it; nil: there is none.
+func minuteOf(text string) *time.Time {
+	for _, layout := range []string{ofMinute, ofMinute + ":05", time.RFC3339, time.DateOnly} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return new(at.UTC())
+		}
+	}
+	return nil
+}
+
+func minuteField(name, label, value string) pages.Field {
+	if at := minuteOf(value); at != nil {
+		value = at.Format(ofMinute)
+	}
+	return pages.Field{ID: name, Name: name, Type: "datetime-local", Label: label, Value: value}
+}
+
+// hookChanged leads to the endpoint, or shows it with what stood in the way.
+func (p *Portal) hookChanged(c *call, err error, said string) error {
+	if n := hookRefusal(err); n != nil {
+		c.retryAfter(err)
+		return p.endpointPage(c, statusOf(err), n)
+	}
+	if err != nil {
+		return err
+	}
+	return c.lead("/webhooks/" + c.Param("endpoint") + "?done=" + said)
+}
+
+func (p *Portal) setEnabled(c *call, enabled bool, said string) error {
+	err := p.Endpoints.Change(c.ctx(), c.actor(), domain.ID(c.Param("endpoint")), domain.WebhookEndpointChange{Enabled: &enabled})
+	return p.hookChanged(c, err, said)
+}
+
+func (p *Portal) pauseEndpoint(c *call) error  { return p.setEnabled(c, false, "webhook-paused") }
+func (p *Portal) resumeEndpoint(c *call) error { return p.setEnabled(c, true, "webhook-resumed") }
+
+func (p *Portal) askEdit(c *call) error { return p.editPage(c, http.StatusOK) }
+
+func (p *Portal) editPage(c *call, status int) error {
+	v, shown, err := p.oneEndpoint(c)
+	if err != nil {
+		return err
+	}
+	v.URL, v.EventTypes, v.Description = c.endpointFields(shown.WebhookEndpoint)
+	return p.show(c, status, "webhook_edit", "Change an endpoint", v)
+}
+
+func (p *Portal) editEndpoint(c *call) error {
+	form, err := c.endpointForm()
+	if err == nil {
+		err = p.Endpoints.Change(c.ctx(), c.actor(), domain.ID(c.Param("endpoint")), domain.WebhookEndpointChange{
+			URL: &form.URL, EventTypes: form.EventTypes, Description: &form.Description})
+	}
+	if c.wrong(err) {
+		return p.editPage(c, http.StatusUnprocessableEntity)
+	}
+	return p.hookChanged(c, err, "webhook-saved")
+}
+
+// overlaps are for how long the secret before may sign beside a new one, in seconds.
+var overlaps = []pages.Option{
+	{Value: "86400", Text: "For a day", Chosen: true}, {Value: "3600", Text: "For an hour"}, {Value: "604800", Text: "For a week"},
+	{Value: "0", Text: "Not at all: it is known to others"},
+}
+
+func (p *Portal) askRotateSecret(c *call) error { return p.rotateSecretPage(c, http.StatusOK, nil) }
+
+func (p *Portal) rotateSecretPage(c *call, status int, n *pages.Notice) error {
+	v, _, err := p.oneEndpoint(c)
+	if err != nil {
+		return err
+	}
+	v.Notice = n
+	if n == nil {
+		v.Notice = c.welcomeBack()
+	}
+	v.Overlap = c.field(pages.Field{Name: "overlap_seconds", Label: "The secret of now signs on", Options: slices.Clone(overlaps)})
+	return p.show(c, status, "webhook_rotate", "Rotate a signing secret", v)
+}
+
+func (p *Portal) rotateSecret(c *call) error {
+	version, seconds := minuteOf(c.form.Get("version")), 0
+	seconds, err := strconv.Atoi(c.form.Get("overlap_seconds"))
+	if err != nil {
+		err = domain.Invalid(domain.FieldError{Field: "overlap_seconds", Code: domain.FieldNotAllowed, Message: "Choose one of the list."})
+	}
+	if err == nil && version == nil {
+		version = &time.Time{}
+	}
+	var made endpoints.Secret
+	if err == nil {
+		made, err = p.Endpoints.Rotate(c.ctx(), c.actor(), domain.ID(c.Param("endpoint")), *version, time.Duration(seconds)*time.Second)
+	}
+	switch {
+	case c.wrong(err):
+		return p.rotateSecretPage(c, http.StatusUnprocessableEntity, nil)
+	case domain.HasCode(err, domain.CodeFormAlreadySent):
+		return p.rotateSecretPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No other secret was made", Lines: []string{messageOf(err)}})
+	case err != nil:
+		return err
+	}
+	return p.showSecret(c, made, true)
+}
+
+func (p *Portal) testEndpoint(c *call) error {
+	sent, err := p.Endpoints.Test(c.ctx(), c.actor(), domain.ID(c.Param("endpoint")))
+	if err != nil {
+		return p.hookChanged(c, err, "")
+	}
+	return c.lead("/webhooks/" + c.Param("endpoint") + "/sent/" + string(sent.ID) + "?done=webhook-tested")
+}
+
+func (p *Portal) askDeleteEndpoint(c *call) error {
+	v, _, err := p.oneEndpoint(c)
+	if err != nil {
+		return err
+	}
+	return p.show(c, http.StatusOK, "webhook_delete", "Delete an endpoint", v)
+}
+
+func (p *Portal) deleteEndpoint(c *call) error {
+	shown, err := p.Endpoints.Get(c.ctx(), c.business(), domain.ID(c.Param("endpoint")))
+	if err == nil {
+		err = p.Endpoints.Delete(c.ctx(), c.actor(), shown.ID)
+	}
+	if err != nil {
+		return err
+	}
+	return c.lead("/webhooks?application=" + string(shown.Tenant.ApplicationID) + "&environment=" + string(shown.Tenant.Environment) +
+		"&done=webhook-deleted")
+}
+
+// sentView is one webhook.
+type sentView struct {
+	Application string // its ID
+	Notice      *pages.Notice
+	Endpoint    endpointView
+	Row         sentRow
+	EventID     string
+	Headers     pages.Code
+	Body        pages.Code
+	Attempts    []attemptRow
+	MayResend   bool
+}
+
+type attemptRow struct {
+	Number                          int
+	ID, Trigger, Result, Tone, Took string
+	Excerpt                         string
+	At                              time.Time
+	Next                            *time.Time
+}
+
+// triggerTexts are why an attempt was made.
+var triggerTexts = map[domain.WebhookTrigger]string{
+	domain.TriggerSchedule: "by schedule", domain.TriggerProbe: "to see whether it answers again", domain.TriggerManual: "by hand",
+	domain.TriggerRecover: "by a recovery", domain.TriggerTest: "test",
+}
+
+func (p *Portal) showSent(c *call) error { return p.sentPage(c, http.StatusOK, c.told()) }
+
+func (p *Portal) sentPage(c *call, status int, n *pages.Notice) error {
+	page, shown, err := p.oneEndpoint(c)
+	if err != nil {
+		return err
+	}
+	sent, err := p.Endpoints.Sent(c.ctx(), c.business(), shown.ID, domain.ID(c.Param("sent")))
+	if err != nil {
+		return err
+	}
+	v := sentView{Notice: n, Application: string(page.App.ID), Endpoint: page.Endpoint, Row: rowOfSent(sent.WebhookDelivery), EventID: string(sent.EventID),
+		MayResend: page.MayResend && shown.Enabled}
+	stamp := "(the second of each attempt)"
+	for _, a := range slices.Backward(sent.Attempts) {
+		row := attemptRow{Number: a.Number, ID: string(a.ID), Trigger: triggerTexts[a.Trigger], Result: answered(a.Result), Tone: "bad",
+			Took: took(a.Result.Duration), Excerpt: a.Result.Excerpt, At: a.Result.StartedAt, Next: a.NextAt}
+		if a.Result.Succeeded() {
+			row.Tone = "good"
+		}
+		v.Attempts = append(v.Attempts, row)
+	}
+	number := "1"
+	if len(v.Attempts) > 0 {
+		stamp, number = strconv.FormatInt(v.Attempts[0].At.Unix(), 10), strconv.Itoa(v.Attempts[0].Number)
+	}
+	v.Headers = pages.Code{ID: "headers", Text: "POST " + v.Endpoint.URL + "\nContent-Type: application/json\n" +
+		domain.HeaderWebhookID + ": " + v.EventID + "\n" + domain.HeaderWebhookTimestamp + ": " + stamp + "\n" +
+		domain.HeaderWebhookSignature + ": v1,… (made for each attempt, and not kept)\n" + domain.HeaderWebhookAttempt + ": " + number}
+	v.Body = pages.Code{ID: "body", Text: string(sent.Body)}
+	return p.show(c, status, "webhook_sent", "Webhook "+v.Row.EventType, v)
+}
+
+func (p *Portal) resendWebhook(c *call) error {
+	err := p.Endpoints.Resend(c.ctx(), c.actor(), domain.ID(c.Param("endpoint")), domain.ID(c.Param("sent")))
+	if n := hookRefusal(err); n != nil {
+		return p.sentPage(c, statusOf(err), n)
+	}
+	if err != nil {
+		return err
+	}
+	return c.lead("/webhooks/" + c.Param("endpoint") + "/sent/" + c.Param("sent") + "?done=webhook-resent")
+}

@@ -1,0 +1,338 @@
+package portal
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"waybill/adapters/pages"
+	"waybill/application/endpoints"
+	"waybill/application/webhooks"
+	"waybill/domain"
+)
+
+// health is how an endpoint does, in words.
+type health struct {
+	Tag, Tone string
+	Since     *time.Time // it fails
+	Off       *time.Time // it is disabled from then on, unless it answers; nil: no time soon
+	Why       string     // it gets nothing
+	Waiting   string     // such as "14 waiting"; empty: none
+	Next      string     // such as "next try in 4 min"; empty: none
+	Rate      string
+	Share     string
+	Last      string // error
+	LastAt    time.Time
+}
+
+// disabledTexts are why an endpoint gets nothing.
+var disabledTexts = map[domain.DisabledReason]string{
+	domain.DisabledByCaller: "nothing is sent until you resume it", domain.DisabledGone: "it answered 410 Gone",
+	domain.DisabledFailing: "it failed for days",
+}
+
+func healthOf(s endpoints.Shown, now time.Time) health {
+	h := health{Tag: "works", Tone: "good"}
+	sum := s.Summary
+	switch {
+	case s.Disabled == domain.DisabledByCaller:
+		h.Tag, h.Tone, h.Why = "paused", "over", disabledTexts[s.Disabled]
+	case !s.Enabled:
+		h.Tag, h.Tone, h.Why = "switched off", "bad", disabledTexts[s.Disabled]
+	case s.Health.FailingSince != nil:
+		h.Tag, h.Tone, h.Since = "fails", "bad", s.Health.FailingSince
+		if now.Sub(*h.Since) >= domain.WarnAfter {
+			h.Off = new(s.Health.DisabledFrom())
+		}
+	case sum.Tried == 0:
+		h.Tag, h.Tone = "new", ""
+	}
+	if sum.Waiting > 0 {
+		h.Waiting = pages.Count(int64(sum.Waiting)) + " waiting"
+		if sum.Waiting == domain.MaxWaitingCounted {
+			h.Waiting = "at least " + h.Waiting
+		}
+		h.Next = "next try " + until(sum.NextAt.Sub(now))
+	}
+	if sum.Tried > 0 {
+		h.Rate = strconv.Itoa(sum.Arrived) + " of the last " + strconv.Itoa(sum.Tried)
+		h.Share = strconv.Itoa(sum.Arrived*100/sum.Tried) + " %"
+	}
+	if last := sum.LastFailure; last != nil {
+		h.Last, h.LastAt = answered(last.Result), last.Result.StartedAt
+	}
+	return h
+}
+
+// until is a time from now, in words.
+func until(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return "now"
+	case d < time.Minute:
+		return "in " + strconv.Itoa(int(d.Seconds())) + " s"
+	case d < 2*time.Hour:
+		return "in " + strconv.Itoa(int((d+30*time.Second)/time.Minute)) + " min"
+	}
+	return "in " + strconv.Itoa(int((d+30*time.Minute)/time.Hour)) + " h"
+}
+
+// answered is how an attempt ended.
+func answered(r domain.WebhookResult) string {
+	if r.StatusCode != 0 {
+		return "answered " + strconv.Itoa(r.StatusCode)
+	}
+	return "no answer: " + spaced(string(r.Error))
+}
+
+// shownURL is an address without its query, which may be secret.
+func shownURL(address string) string {
+	shown, query, _ := strings.Cut(address, "?")
+	if query != "" {
+		shown += "?…"
+	}
+	return shown
+}
+
+type endpointView struct {
+	ID, URL, Host, Description, Environment, Href string
+	EventTypes                                    []string
+	Enabled                                       bool
+	Health                                        health
+	CreatedAt, UpdatedAt                          time.Time
+	OldUntil                                      *time.Time // the secret before the last rotation signs until then, too; nil: there is none
+	Version                                       string
+}
+
+func viewOf(s endpoints.Shown, now time.Time) endpointView {
+	v := endpointView{
+		ID: string(s.ID), URL: shownURL(s.URL), Host: s.Host(), Description: s.Description, Environment: string(s.Tenant.Environment),
+		Href: "/webhooks/" + string(s.ID), EventTypes: s.EventTypes, Enabled: s.Enabled, Health: healthOf(s, now), CreatedAt: s.CreatedAt,
+		UpdatedAt: s.UpdatedAt, Version: domain.FormatTime(s.UpdatedAt),
+	}
+	if active := s.ActiveSecrets(now); len(active) > 1 {
+		v.OldUntil = active[1].ExpiresAt
+	}
+	return v
+}
+
+type endpointsView struct {
+	Notice                         *pages.Notice
+	Warn                           []pages.Notice
+	Application, Environment       pages.Field
+	ApplicationID, EnvironmentName string
+	Endpoints                      []endpointView
+	May                            bool
+	Once                           string // the ID of the endpoint that the form will make
+	URL, EventTypes, Description   pages.Field
+	Full                           bool
+	DocsURL                        string
+}
+
+// chosenTenant is whose endpoints a page is about, as its form or its address says: those in
+// the sandbox, of the application that booked there last, where neither says anything.
+func (p *Portal) chosenTenant(c *call) (t domain.Tenant, application, environment pages.Field, err error) {
+	asked := func(name string) string { return cmp.Or(c.form.Get(name), c.Query(name)) }
+	application = pages.Field{ID: "application", Name: "application", Label: "Application"}
+	environment = pages.Field{ID: "environment", Name: "environment", Label: "Environment"}
+	t = domain.Tenant{BusinessID: c.business(), ApplicationID: domain.ID(asked("application"))}
+	var sound bool
+	if t.Environment, sound = domain.ParseEnvironment(cmp.Or(asked("environment"), string(domain.Sandbox))); !sound {
+		return t, application, environment, domain.ErrNotFound
+	}
+	apps, err := p.Tenants.Applications(c.ctx(), c.business())
+	if err != nil {
+		return t, application, environment, err
+	}
+	if t.ApplicationID == "" {
+		if t.ApplicationID, err = p.lastToBook(c, t, apps); err != nil {
+			return t, application, environment, err
+		}
+	}
+	known := len(apps) == 0 && t.ApplicationID == ""
+	for _, a := range apps {
+		known = known || a.ID == t.ApplicationID
+		application.Options = append(application.Options, pages.Option{Value: string(a.ID), Text: a.Name, Chosen: a.ID == t.ApplicationID})
+	}
+	for _, e := range []domain.Environment{domain.Sandbox, domain.Live} {
+		environment.Options = append(environment.Options, pages.Option{Value: string(e), Text: string(e), Chosen: e == t.Environment})
+	}
+	if !known {
+		err = domain.ErrNotFound
+	}
+	return t, application, environment, err
+}
+
+func (p *Portal) listEndpoints(c *call) error { return p.endpointsPage(c, http.StatusOK, c.told()) }
+
+func (p *Portal) endpointsPage(c *call, status int, n *pages.Notice) error {
+	v := endpointsView{Notice: n, May: c.may(domain.ActManageWebhooks), DocsURL: p.options.DocsURL}
+	t, application, environment, err := p.chosenTenant(c)
+	if err != nil {
+		return err
+	}
+	v.Application, v.Environment, v.ApplicationID, v.EnvironmentName = application, environment, string(t.ApplicationID), string(t.Environment)
+	if v.Warn, err = p.endpointWarnings(c); err != nil {
+		return err
+	}
+	if t.ApplicationID != "" {
+		found, err := p.Endpoints.List(c.ctx(), t)
+		if err != nil {
+			return err
+		}
+		now := p.options.Clock.Now()
+		for _, e := range found {
+			v.Endpoints = append(v.Endpoints, viewOf(e, now))
+		}
+	}
+	v.Full = len(v.Endpoints) >= domain.MaxWebhookEndpoints
+	v.Once = string(p.options.Identifiers.ID(domain.PrefixWebhookEndpoint))
+	if once := c.form.Get("once"); once != "" && status != http.StatusConflict { // with a conflict the one that was sent is spent
+		v.Once = once
+	}
+	v.URL, v.EventTypes, v.Description = c.endpointFields(domain.WebhookEndpoint{EventTypes: []string{domain.DeliveryEvents}})
+	return p.show(c, status, "webhooks", "Webhooks", v)
+}
+
+// eventTexts say when an event happens, or what a pattern stands for.
+var eventTexts = map[string]string{
+	domain.AllEvents: "every event, those of later versions included", domain.DeliveryEvents: "all that happens to deliveries",
+	string(domain.EventEndpointTest): "sent by the button for tests, whatever is chosen here", string(domain.EventEndpointDisabled): "another endpoint was switched off",
+}
+
+// endpointFields are the fields of a form about an endpoint.
+func (c *call) endpointFields(e domain.WebhookEndpoint) (address, types, description pages.Field) {
+	address = c.field(pages.Field{Name: "url", Label: "URL", Type: "url", Value: e.URL, Required: true, MaxLength: domain.MaxWebhookURL,
+		Autocomplete: "off", Hint: "Where your program takes webhooks. Live ones go over https."})
+	types = pages.Field{Name: "event_types", Label: "Events"}
+	for _, pattern := range domain.EventPatterns() {
+		types.Options = append(types.Options, pages.Option{Value: pattern, Text: eventTexts[pattern],
+			Chosen: slices.Contains(e.EventTypes, pattern)})
+	}
+	if _, sent := c.form["url"]; sent && len(c.form["event_types"]) == 0 {
+		for i := range types.Options {
+			types.Options[i].Chosen = false
+		}
+	}
+	description = c.field(pages.Field{Name: "description", Label: "Description", Value: e.Description, MaxLength: domain.DescriptionRule.Most,
+		Autocomplete: "off", Hint: "For your own people; may be empty."})
+	return address, c.field(types), description
+}
+
+// endpointForm is what the form asks for.
+func (c *call) endpointForm() (f webhooks.Form, err error) {
+	f = webhooks.Form{URL: strings.TrimSpace(c.form.Get("url")), EventTypes: c.form["event_types"],
+		Description: strings.TrimSpace(c.form.Get("description")), Enabled: true}
+	var wrong []domain.FieldError
+	if f.URL == "" {
+		wrong = append(wrong, domain.FieldError{Field: "url", Code: domain.FieldRequired, Message: "Enter the address, such as https://example.com/hooks."})
+	}
+	unknown := slices.ContainsFunc(f.EventTypes, func(p string) bool { return !slices.Contains(domain.EventPatterns(), p) })
+	if len(f.EventTypes) == 0 || unknown || len(f.EventTypes) > domain.MaxEventPatterns {
+		wrong = append(wrong, domain.FieldError{Field: "event_types", Code: domain.FieldRequired, Message: "Choose at least one of the list."})
+	}
+	if code, message := domain.DescriptionRule.Judge(f.Description); code != "" {
+		wrong = append(wrong, domain.FieldError{Field: "description", Code: code, Message: message})
+	}
+	if len(wrong) > 0 {
+		err = domain.Invalid(wrong...)
+	}
+	return f, err
+}
+
+func (p *Portal) createEndpoint(c *call) error {
+	t, _, _, err := p.chosenTenant(c)
+	if err != nil {
+		return err
+	}
+	if _, err := domain.ParseID(domain.PrefixWebhookEndpoint, c.form.Get("once")); err != nil {
+		c.form.Del("once")
+		return p.endpointsPage(c, http.StatusUnprocessableEntity, &pages.Notice{Tone: "bad", Title: "No endpoint was made",
+			Lines: []string{"The form was incomplete: a part that its page puts in did not arrive. Send it once more from here."}})
+	}
+	form, err := c.endpointForm()
+	var made endpoints.Secret
+	if err == nil {
+		made, err = p.Endpoints.Create(c.ctx(), c.actor(), domain.ID(c.form.Get("once")), t, form)
+	}
+	switch {
+	case domain.HasCode(err, domain.CodeWebhookEndpointLimit):
+		return p.endpointsPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No endpoint was made", Lines: []string{messageOf(err)}})
+	case c.wrong(err):
+		return p.endpointsPage(c, http.StatusUnprocessableEntity, nil)
+	case domain.HasCode(err, domain.CodeFormAlreadySent):
+		return p.endpointsPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No second endpoint was made", Lines: []string{messageOf(err)}})
+	case err != nil:
+		return err
+	}
+	return p.showSecret(c, made, false)
+}
+
+type newSecretView struct {
+	Endpoint endpointView
+	Secret   pages.Secret
+	Rotated  bool
+	DocsURL  string
+}
+
+// showSecret is the one answer that has the secret.
+func (p *Portal) showSecret(c *call, s endpoints.Secret, rotated bool) error {
+	title := map[bool]string{false: "The new endpoint", true: "The new secret"}[rotated]
+	return p.show(c, http.StatusOK, "webhook_secret", title, newSecretView{
+		Endpoint: viewOf(endpoints.Shown{WebhookEndpoint: s.WebhookEndpoint}, p.options.Clock.Now()), Rotated: rotated, DocsURL: p.options.DocsURL,
+		Secret: pages.Secret{Title: "Copy the signing secret now", Note: "It is shown this once. Keep it where your program reads its secrets: " +
+			"with it the program tells our webhooks from those of anybody else.", Label: "The signing secret", Secret: s.Secret},
+	})
+}
+
+// endpointWarnings are of endpoints of the business, in whichever application, that will be
+// switched off, or were because of their answers.
+func (p *Portal) endpointWarnings(c *call) (warnings []pages.Notice, err error) {
+	ill, err := p.Endpoints.Unhealthy(c.ctx(), c.business())
+	for _, e := range ill {
+		n := pages.Notice{Tone: "bad", Title: "Webhooks to " + e.Host() + " are switched off",
+			Lines: []string{"In " + string(e.Tenant.Environment) + ": " + disabledTexts[e.Disabled] +
+				". Events are kept for 30 days: repair it, resume it and recover what it missed."},
+			Link: &pages.Link{Href: "/webhooks/" + string(e.ID), Text: "Open the endpoint"}}
+		if e.Enabled {
+			n.Tone, n.Title = "warn", "Webhooks to "+e.Host()+" will be switched off"
+			n.Lines = []string{"In " + string(e.Tenant.Environment) + ": nothing has arrived there since " + inUTC(*e.Health.FailingSince) +
+				". From " + inUTC(e.Health.DisabledFrom()) + " on nothing is sent any more, unless one is answered with 2xx before."}
+		}
+		warnings = append(warnings, n)
+	}
+	return warnings, err
+}
+
+func inUTC(t time.Time) string { return t.UTC().Format("2 January, 15:04 UTC") }
+
+// hookTexts are what a person is told of refusals that the API words for programs.
+var hookTexts = map[string]string{
+	domain.CodeWebhookEndpointDisabled: "Nothing is sent to this endpoint at the moment. Resume it first.",
+	domain.CodeRecoveryRunning: "A recovery runs: some of its webhooks have not been tried yet. Wait for them, then send this again. " +
+		"While the endpoint fails they wait for its next try.",
+}
+
+// hookRefusal is what stood in the way, where that is no failure; nil otherwise.
+func hookRefusal(err error) *pages.Notice {
+	var e *domain.Error
+	if !errors.As(err, &e) || e.Kind != domain.KindConflict && e.Kind != domain.KindLimited && e.Kind != domain.KindInvalid {
+		return nil
+	}
+	return &pages.Notice{Tone: "bad", Title: "Nothing was changed", Lines: []string{cmp.Or(hookTexts[e.Code], e.Message)}}
+}
+
+// filled is a path with parameters, those without a value left out.
+func filled(path string, values url.Values) string {
+	for name, v := range values {
+		if len(v) == 0 || v[0] == "" {
+			values.Del(name)
+		}
+	}
+	return addressOf(path, values)
+}

@@ -1,0 +1,165 @@
+package webhooks
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// The changes below happen within a transaction of their caller, who keeps a record
+// there: the API its answer under an Idempotency-Key, and application/endpoints the
+// person in the audit log. A listener is domain.ErrNotFound to all of them.
+
+// MayHave tells whether an endpoint of the tenant may have the address. It asks the DNS,
+// and is for when nothing is open in the database.
+func (w *Webhooks) MayHave(ctx context.Context, t domain.Tenant, url string) error {
+	if refusal := domain.CheckWebhookURL(url, t.Environment, bool(w.private)); refusal != nil {
+		return refusal
+	}
+	return w.sender.Resolvable(ctx, url)
+}
+
+// AddWithin stores an endpoint under an ID and answers with its secret, as receivers
+// configure it. WEBHOOK_ENDPOINT_LIMIT.
+func (w *Webhooks) AddWithin(ctx context.Context, tx ports.Stores, id domain.ID, t domain.Tenant, f Form) (e domain.WebhookEndpoint,
+	secret string, err error) {
+	now := w.clock.Now()
+	e = domain.WebhookEndpoint{
+		ID: id, Tenant: t, URL: f.URL, EventTypes: f.EventTypes, Description: f.Description, Enabled: f.Enabled, CreatedAt: now, UpdatedAt: now,
+	}
+	if !f.Enabled {
+		e.Disabled = domain.DisabledByCaller
+	}
+	return insertEndpoint(ctx, tx, w.sealer, e, w.ids.SigningSecret())
+}
+
+// insertEndpoint stores an endpoint with its secret.
+func insertEndpoint(ctx context.Context, tx ports.Stores, s ports.Sealer, e domain.WebhookEndpoint,
+	drawn [domain.SigningSecretBytes]byte) (stored domain.WebhookEndpoint, secret string, err error) {
+	secret, sealed, err := sealSecret(s, e.ID, drawn)
+	if err != nil {
+		return e, "", err
+	}
+	e.Secrets = []domain.SigningSecret{{Sealed: sealed}}
+	stored, err = tx.Webhooks.InsertEndpoint(ctx, e)
+	if errors.Is(err, ports.ErrEndpointLimit) {
+		err = domain.WebhookEndpointLimit()
+	}
+	return stored, secret, err
+}
+
+// LockWithin reads an endpoint and holds it until the transaction ends.
+func (w *Webhooks) LockWithin(ctx context.Context, tx ports.Stores, t domain.Tenant, id domain.ID) (domain.WebhookEndpoint, error) {
+	return noListener(tx.Webhooks.LockEndpoint(ctx, t, id))
+}
+
+// ChangeWithin changes a locked endpoint, whose new address the caller has had judged,
+// and tells people of one that is enabled again. It answers with what the endpoint is then.
+func (w *Webhooks) ChangeWithin(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint,
+	c domain.WebhookEndpointChange) (domain.WebhookEndpoint, error) {
+	before := e
+	if e.Apply(c, w.clock.Now()) {
+		if err := tx.Webhooks.UpdateEndpoint(ctx, e); err != nil {
+			return e, err
+		}
+	}
+	if n, told := domain.EnabledNotice(before, e); told {
+		return e, tx.Mails.Tell(ctx, n)
+	}
+	return e, nil
+}
+
+// NewSecret is one that an endpoint may get: as receivers configure it, and sealed.
+func (w *Webhooks) NewSecret(endpoint domain.ID) (shown string, sealed []byte, err error) {
+	return sealSecret(w.sealer, endpoint, w.ids.SigningSecret())
+}
+
+// RotateWithin gives a locked endpoint a secret of NewSecret. The one before signs beside
+// it for the overlap. A secret that the endpoint has already changes nothing.
+func (w *Webhooks) RotateWithin(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint, sealed []byte,
+	overlap time.Duration) (domain.WebhookEndpoint, error) {
+	// A commit without an answer is asked again: the secret before must not lose its
+	// overlap to the very one that took its place.
+	if bytes.Equal(e.Secrets[0].Sealed, sealed) {
+		return e, nil
+	}
+	e.Rotate(sealed, overlap, w.clock.Now())
+	return e, tx.Webhooks.UpdateEndpoint(ctx, e)
+}
+
+// TestWithin sends a locked endpoint a test event of the ID, once however often it is
+// called. WEBHOOK_ENDPOINT_DISABLED, RATE_LIMIT_EXCEEDED.
+func (w *Webhooks) TestWithin(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint, event domain.ID) (domain.WebhookDelivery,
+	error) {
+	d, err := tx.Webhooks.Delivery(ctx, e.Tenant, domain.WebhookDeliveryID(event, e.Slot))
+	if errors.Is(err, domain.ErrNotFound) {
+		return w.sendTest(ctx, tx, e, event)
+	}
+	return d, err
+}
+
+// RecoverWithin makes what a recovery names pending again, of a locked endpoint.
+// WEBHOOK_ENDPOINT_DISABLED, RECOVERY_RUNNING.
+func (w *Webhooks) RecoverWithin(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint, r domain.Recovery) (Recovered, error) {
+	if !e.Enabled {
+		return Recovered{}, domain.WebhookEndpointDisabled(e.ID, e.Disabled)
+	}
+	now := w.clock.Now()
+	if err := hurry(ctx, tx, e, now); err != nil {
+		return Recovered{}, err
+	}
+	queued, running, err := tx.Webhooks.Recover(ctx, e.ID, r, now, w.recoverMost)
+	switch {
+	case err != nil:
+		return Recovered{}, err
+	case running:
+		return Recovered{}, domain.RecoveryRunning()
+	}
+	more := false
+	if queued >= w.recoverMost {
+		more, err = anyLeft(ctx, tx, e, r)
+	}
+	return Recovered{Queued: queued, HasMore: more}, err
+}
+
+// RecoverMost is how much one call recovers.
+func (w *Webhooks) RecoverMost() int { return w.recoverMost }
+
+// RedeliverWithin asks for one more attempt now. It locks the endpoint first, as those do
+// that send to it or disable it. WEBHOOK_ENDPOINT_DISABLED.
+func (w *Webhooks) RedeliverWithin(ctx context.Context, tx ports.Stores, t domain.Tenant, id domain.ID) (domain.WebhookDelivery, error) {
+	d, err := tx.Webhooks.Delivery(ctx, t, id)
+	if err != nil {
+		return d, err
+	}
+	e, err := tx.Webhooks.LockEndpoint(ctx, t, d.EndpointID)
+	if err != nil {
+		return d, err
+	}
+	if !e.Enabled {
+		return d, domain.WebhookEndpointDisabled(e.ID, e.Disabled)
+	}
+	now := w.clock.Now()
+	if err := hurry(ctx, tx, e, now); err != nil {
+		return d, err
+	}
+	if d, err = tx.Webhooks.LockDelivery(ctx, t, id); err != nil {
+		return d, err
+	}
+	if d.Redeliver(now) {
+		err = tx.Webhooks.UpdateDelivery(ctx, d)
+	}
+	return d, err
+}
+
+// hurry ends the pause of a locked endpoint for a caller that asks for an attempt.
+func hurry(ctx context.Context, tx ports.Stores, e domain.WebhookEndpoint, now time.Time) error {
+	if !e.Health.Hurry(now) {
+		return nil
+	}
+	return tx.Webhooks.UpdateEndpoint(ctx, e)
+}

@@ -228,7 +228,8 @@ func (p *Portal) rotateSecret(c *call) error {
 	case c.wrong(err):
 		return p.rotateSecretPage(c, http.StatusUnprocessableEntity, nil)
 	case domain.HasCode(err, domain.CodeFormAlreadySent):
-		return p.rotateSecretPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No other secret was made", Lines: []string{messageOf(err)}})
+		return p.rotateSecretPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No other secret was made",
+			Lines: []string{messageOf(err)}})
 	case err != nil:
 		return err
 	}
@@ -301,7 +302,8 @@ func (p *Portal) sentPage(c *call, status int, n *pages.Notice) error {
 	if err != nil {
 		return err
 	}
-	v := sentView{Notice: n, Application: string(page.App.ID), Endpoint: page.Endpoint, Row: rowOfSent(sent.WebhookDelivery), EventID: string(sent.EventID),
+	v := sentView{Notice: n, Application: string(page.App.ID), Endpoint: page.Endpoint, Row: rowOfSent(sent.WebhookDelivery),
+		EventID:   string(sent.EventID),
 		MayResend: page.MayResend && shown.Enabled}
 	stamp := "(the second of each attempt)"
 	for _, a := range slices.Backward(sent.Attempts) {

@@ -93,7 +93,8 @@ func (p *Portal) recoverPage(c *call, status int, n *pages.Notice) error {
 	case err != nil:
 		return err
 	default:
-		v.Asked, v.Count, v.Total, v.HasMore, v.From, v.To = true, counted.Count, int64(counted.Count), counted.HasMore, counted.Since, counted.Until
+		v.Asked, v.Count, v.Total, v.HasMore = true, counted.Count, int64(counted.Count), counted.HasMore
+		v.From, v.To = counted.Since, counted.Until
 		v.FromText, v.ToText, v.OnlyText = domain.FormatTime(counted.Since), domain.FormatTime(counted.Until), string(counted.Only)
 	}
 	v.Since = minuteField("since", "From, UTC", span.Since.Format(ofMinute))

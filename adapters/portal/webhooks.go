@@ -202,7 +202,8 @@ func (p *Portal) endpointsPage(c *call, status int, n *pages.Notice) error {
 // eventTexts say when an event happens, or what a pattern stands for.
 var eventTexts = map[string]string{
 	domain.AllEvents: "every event, those of later versions included", domain.DeliveryEvents: "all that happens to deliveries",
-	string(domain.EventEndpointTest): "sent by the button for tests, whatever is chosen here", string(domain.EventEndpointDisabled): "another endpoint was switched off",
+	string(domain.EventEndpointTest):     "sent by the button for tests, whatever is chosen here",
+	string(domain.EventEndpointDisabled): "another endpoint was switched off",
 }
 
 // endpointFields are the fields of a form about an endpoint.
@@ -230,7 +231,8 @@ func (c *call) endpointForm() (f webhooks.Form, err error) {
 		Description: strings.TrimSpace(c.form.Get("description")), Enabled: true}
 	var wrong []domain.FieldError
 	if f.URL == "" {
-		wrong = append(wrong, domain.FieldError{Field: "url", Code: domain.FieldRequired, Message: "Enter the address, such as https://example.com/hooks."})
+		wrong = append(wrong, domain.FieldError{Field: "url", Code: domain.FieldRequired,
+			Message: "Enter the address, such as https://example.com/hooks."})
 	}
 	unknown := slices.ContainsFunc(f.EventTypes, func(p string) bool { return !slices.Contains(domain.EventPatterns(), p) })
 	if len(f.EventTypes) == 0 || unknown || len(f.EventTypes) > domain.MaxEventPatterns {
@@ -266,7 +268,8 @@ func (p *Portal) createEndpoint(c *call) error {
 	case c.wrong(err):
 		return p.endpointsPage(c, http.StatusUnprocessableEntity, nil)
 	case domain.HasCode(err, domain.CodeFormAlreadySent):
-		return p.endpointsPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No second endpoint was made", Lines: []string{messageOf(err)}})
+		return p.endpointsPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No second endpoint was made",
+			Lines: []string{messageOf(err)}})
 	case err != nil:
 		return err
 	}
@@ -284,7 +287,8 @@ type newSecretView struct {
 func (p *Portal) showSecret(c *call, s endpoints.Secret, rotated bool) error {
 	title := map[bool]string{false: "The new endpoint", true: "The new secret"}[rotated]
 	return p.show(c, http.StatusOK, "webhook_secret", title, newSecretView{
-		Endpoint: viewOf(endpoints.Shown{WebhookEndpoint: s.WebhookEndpoint}, p.options.Clock.Now()), Rotated: rotated, DocsURL: p.options.DocsURL,
+		Endpoint: viewOf(endpoints.Shown{WebhookEndpoint: s.WebhookEndpoint}, p.options.Clock.Now()), Rotated: rotated,
+		DocsURL: p.options.DocsURL,
 		Secret: pages.Secret{Title: "Copy the signing secret now", Note: "It is shown this once. Keep it where your program reads its secrets: " +
 			"with it the program tells our webhooks from those of anybody else.", Label: "The signing secret", Secret: s.Secret},
 	})

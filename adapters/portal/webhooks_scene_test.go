@@ -48,7 +48,8 @@ func (s *scene) endpoints() *endpoints.Endpoints {
 func (s *scene) newEndpoint(t *testing.T, h house, address string) (e domain.WebhookEndpoint, sent domain.ID) {
 	t.Helper()
 	once := spacedIDs{s.IDs}.ID(domain.PrefixWebhookEndpoint)
-	made := must[endpoints.Secret](t)(s.endpoints().Create(t.Context(), h.actor(domain.RoleOwner), once, h.tenant(domain.Sandbox), webhooks.Form{URL: address, EventTypes: []string{string(domain.EventEndpointDisabled)}, Enabled: true}))
+	made := must[endpoints.Secret](t)(s.endpoints().Create(t.Context(), h.actor(domain.RoleOwner), once, h.tenant(domain.Sandbox),
+		webhooks.Form{URL: address, EventTypes: []string{string(domain.EventEndpointDisabled)}, Enabled: true}))
 	d := s.sends(t, made.WebhookEndpoint)
 	s.settles(t, made.WebhookEndpoint, d, sample.Refused(s.Clock.Now()))
 	return made.WebhookEndpoint, d.ID

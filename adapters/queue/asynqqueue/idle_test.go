@@ -10,7 +10,7 @@ func TestAKindAsksLessOftenOnceItGotNothingForAWhile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const every = 40 * time.Millisecond
-		p := &patient{every: every, stop: make(chan struct{})}
+		p := &patient{every: every, stop: make(chan struct{}), wakeUps: &wakeUps{}}
 		rested := func(got bool) time.Duration {
 			asked := time.Now()
 			p.slowDown(got)

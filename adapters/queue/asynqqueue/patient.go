@@ -18,11 +18,13 @@ const refusedPause = 200 * time.Millisecond
 // not, and logs the beginning and the end of an outage.
 type patient struct {
 	redis.UniversalClient
-	every time.Duration // it asks where it got nothing for a while
-	stop  <-chan struct{}
-	log   *slog.Logger
-	gone  *atomic.Bool // shared by all kinds
-	got   time.Time    // a task, of the one goroutine that asks
+	every   time.Duration // it asks where it got nothing for a while and hears no wake-ups
+	stop    <-chan struct{}
+	log     *slog.Logger
+	gone    *atomic.Bool // shared by all kinds
+	got     time.Time    // a task, of the one goroutine that asks
+	wakeUps *wakeUps     // shared by all kinds
+	queue   string       // its key
 }
 
 // EvalSha is how asynq asks for a task.
@@ -59,13 +61,13 @@ func (p *patient) observe(keys []string, err error) {
 	p.pause(refusedPause)
 }
 
-// slowDown makes a server that got nothing for a while ask less often.
+// slowDown makes a server that got nothing for a while wait until it is woken, or ask less often.
 func (p *patient) slowDown(got bool) {
 	switch now := time.Now(); {
 	case got:
 		p.got = now
 	case now.Sub(p.got) > eagerFor:
-		p.pause(p.every - eagerEvery)
+		p.idle()
 	}
 }
 

@@ -23,7 +23,7 @@ var _ ports.Queue = (*Queue)(nil)
 const (
 	// workers is how many handlers of a kind one process runs at a time.
 	workers = 8
-	// pollEvery is how often an idle server asks unless an option says otherwise, and
+	// pollEvery is how often an idle server asks that hears no wake-ups, unless an option says otherwise, and
 	// eagerEvery one that got a task less than eagerFor ago, on average: asynq waits
 	// between a half and one and a half of eagerEvery. Asking takes 60 us of Redis
 	// and this process, and several times that where it wakes a core.
@@ -52,8 +52,9 @@ type Options struct {
 	// Workers is how many handlers of a kind run at a time, 8 where it is not
 	// named.
 	Workers map[ports.JobKind]int
-	// PollEvery is how often a server asks that got no task lately, every 10 ms
-	// where it is not named. What it asks for may come as much later.
+	// PollEvery is how often a server asks that got no task lately and hears no
+	// wake-ups, every 10 ms where it is not named. What it asks for may come as
+	// much later then.
 	PollEvery map[ports.JobKind]time.Duration
 }
 
@@ -65,14 +66,15 @@ type Queue struct {
 	log     *slog.Logger
 
 	requeueAfter time.Duration
+	netEvery     time.Duration
 }
 
 // New needs a client that obeys the deadlines of contexts and gives up on a
 // Redis that hangs. It stays the caller's to close, after Run has returned.
 func New(r redis.UniversalClient, o Options, log *slog.Logger) *Queue {
 	return &Queue{
-		redis: r, client: asynq.NewClientFromRedisClient(r), options: o, log: log,
-		requeueAfter: requeueAfter,
+		redis: r, client: asynq.NewClientFromRedisClient(&announcer{UniversalClient: r}), options: o, log: log,
+		requeueAfter: requeueAfter, netEvery: netEvery,
 	}
 }
 
@@ -140,11 +142,14 @@ func (q *Queue) freeName(ctx context.Context, kind ports.JobKind, id string) (na
 // queueName keeps apart what else may use the same Redis.
 func queueName(kind ports.JobKind) string { return "waybill-" + string(kind) }
 
+// queueKey is what the keys of a queue begin with.
+func queueKey(kind ports.JobKind) string { return "asynq:{" + queueName(kind) + "}" }
+
 func taskName(id, number string) string { return id + ":" + number }
 
 // taskKey is where asynq keeps a task.
 func taskKey(kind ports.JobKind, name string) string {
-	return "asynq:{" + queueName(kind) + "}:t:" + name
+	return queueKey(kind) + ":t:" + name
 }
 
 // Run also goes on while Redis is away, and takes what it was notified of when it is back.
@@ -152,6 +157,15 @@ func (q *Queue) Run(ctx context.Context, handlers map[ports.JobKind]ports.Handle
 	var gone atomic.Bool
 	var running sync.WaitGroup // asynq stops waiting for what takes too long
 	var servers []*asynq.Server
+	heard := &wakeUps{client: q.redis, net: q.netEvery, of: map[string]chan struct{}{}}
+	for kind := range handlers {
+		heard.of[queueKey(kind)] = make(chan struct{}, 1)
+	}
+	listening, stopListening := context.WithCancel(ctx)
+	var hearing sync.WaitGroup
+	hearing.Go(func() { heard.listen(listening) })
+	defer hearing.Wait()
+	defer stopListening()
 	defer func() {
 		var stopping sync.WaitGroup
 		for _, s := range servers {
@@ -162,7 +176,8 @@ func (q *Queue) Run(ctx context.Context, handlers map[ports.JobKind]ports.Handle
 	}()
 	for kind, handle := range handlers {
 		every := cmp.Or(q.options.PollEvery[kind], pollEvery)
-		client := &patient{UniversalClient: q.redis, every: every, stop: ctx.Done(), log: q.log, gone: &gone}
+		client := &patient{UniversalClient: q.redis, every: every, stop: ctx.Done(), log: q.log, gone: &gone,
+			wakeUps: heard, queue: queueKey(kind)}
 		server := asynq.NewServerFromRedisClient(client, asynq.Config{
 			Concurrency: q.workers(kind), Queues: map[string]int{queueName(kind): 1},
 			TaskCheckInterval: eagerEvery, ShutdownTimeout: q.requeueAfter,

@@ -66,6 +66,10 @@ func (s mutantFeed) Events(ctx context.Context, t domain.Tenant, f domain.FeedFi
 	return feed{sn}.Events(ctx, t, f, after, limit)
 }
 
+func (s mutantFeed) Event(ctx context.Context, t domain.Tenant, id domain.ID) (domain.FeedEvent, error) {
+	return feed{s.session}.Event(ctx, t, id)
+}
+
 func newOutbox(s *Store) ports.WebhookOutbox { return mutantOutbox{outbox{store: s}} }
 
 type mutantOutbox struct{ outbox }

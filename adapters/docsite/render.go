@@ -44,7 +44,7 @@ var guides = []guide{
 	{"errors", "/errors", "Errors", "Errors", "One envelope, stable codes, and which of them to send again."},
 	{"going-live", "/going-live", "Going live", "Going live", "What to have in place before the first real rider comes."},
 	{"agents", "/agents", "For agents", "For agents and scripts",
-		"Every page as Markdown, and an index of them."},
+		"Every page as Markdown, an index of them, and `waybill mcp`: tools over this API for agents."},
 	{"mails", "/mails", "Mails", "Mails, for operators",
 		"How mails are set up, who is told what, and what happens while the mail server is away."},
 	{"reference", "/reference", "Reference", "API reference", "Every call, field and example, with a console that calls the sandbox."},

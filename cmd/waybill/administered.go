@@ -60,8 +60,9 @@ var version = "1.0.0"
 
 // integrator are the commands that play an integrator against a sandbox.
 func (p *commands) integrator() *integrator.Commands {
-	return &integrator.Commands{CommandLine: p.CommandLine, Docs: docsite.Prefix, Sender: func() (ports.WebhookSender, func()) {
+	sender := func() (ports.WebhookSender, func()) {
 		s := httpsender.New(httpsender.Options{AllowPrivate: true})
 		return s, s.Close
-	}}
+	}
+	return &integrator.Commands{CommandLine: p.CommandLine, Docs: docsite.Prefix, Version: version, Sender: sender}
 }

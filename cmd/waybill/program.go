@@ -39,6 +39,7 @@ func (p *commands) root() *cobra.Command {
 		Example: `  waybill dev                            everything on this machine, with a demo customer
   waybill demo                           play that customer: price, book, simulate, follow
   waybill listen --forward-to URL        have its webhooks delivered to a program on this machine
+  waybill mcp                            tools over the API for an agent, by the Model Context Protocol
   waybill serve                          the API servers, on the database of WAYBILL_DATABASE_URL
   waybill worker                         what becomes due, beside them
   waybill doctor                         what a start would trip over, and the cure

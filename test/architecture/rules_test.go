@@ -65,10 +65,11 @@ const cli = "adapters/cli"
 var beyond = map[string][]string{
 	cli:                 {"configs"},
 	cli + "/integrator": {"adapters/clients/go/waybillapi"},
+	cli + "/mcp":        {"adapters/clients/go/waybillapi"},
 }
 
 // withoutUseCases lists packages of edges that only call the API, or call nothing.
-var withoutUseCases = []string{cli + "/integrator", cli + "/settings", cli + "/term"}
+var withoutUseCases = []string{cli + "/integrator", cli + "/mcp", cli + "/settings", cli + "/term"}
 
 // testArrows lists what _test.go files below a folder may import besides what
 // its code may, test/* and ports/mocks. Behaviour of use cases and handlers is
@@ -99,6 +100,8 @@ var homes = map[string][]string{
 	"github.com/golang/mock":          {"ports/mocks"},
 	"github.com/go-webauthn/webauthn": {"adapters/passkeys"},
 	"github.com/wneessen/go-mail":     {"adapters/mail/smtp"},
+	"github.com/modelcontextprotocol": {cli + "/mcp"},
+	"github.com/google/jsonschema-go": {cli + "/mcp"},
 }
 
 // assertions are libraries that say again what package testing and go-cmp say. A test

@@ -20,6 +20,20 @@ const (
 	TestKeyEnv = "WAYBILL_TEST_KEY"
 )
 
+// place is an environment, and the variables that say how it is reached.
+type place struct {
+	env            domain.Environment
+	urlEnv, keyEnv string
+}
+
+var (
+	sandboxPlace = place{domain.Sandbox, sandboxURLEnv, TestKeyEnv}
+	livePlace    = place{domain.Live, "WAYBILL_LIVE_URL", "WAYBILL_LIVE_KEY"}
+)
+
+// api is the place as errors tell what it is needed for.
+func (to place) api() string { return "the " + string(to.env) + " API" }
+
 // Commands are the commands that play an integrator.
 type Commands struct {
 	*settings.CommandLine
@@ -27,12 +41,13 @@ type Commands struct {
 	// function it comes with ends it.
 	Sender func() (ports.WebhookSender, func())
 	// Docs is where the documentation stands beside a sandbox.
-	Docs string
+	Docs    string
+	Version string // of the program
 }
 
 // All are the commands of integrators, for the root.
 func (p *Commands) All() []*cobra.Command {
-	return []*cobra.Command{p.demo(), p.trigger(), p.listen(), p.tail()}
+	return []*cobra.Command{p.demo(), p.trigger(), p.listen(), p.tail(), p.mcp()}
 }
 
 // access is how a command that plays an integrator is told where the sandbox
@@ -48,30 +63,35 @@ func (a *access) addFlags(cmd *cobra.Command) {
 		"_FILE; without it that of DIR/dev.env)")
 }
 
-// sandbox is the API that a command is to call. What the command line names
-// wins over the environment, which wins over the usual data directory.
+// sandbox is the API that most commands call.
 func (p *Commands) sandbox(cmd *cobra.Command, a access) (*apiClient, error) {
+	return p.api(cmd, a, sandboxPlace)
+}
+
+// api is the API that a command is to call. What the command line names wins over
+// the environment, which wins over the usual data directory.
+func (p *Commands) api(cmd *cobra.Command, a access, to place) (*apiClient, error) {
 	dir := settings.DataDir(p.DataDir)
 	dev, err := settings.ReadEnvFile(dir.DevEnv())
 	if err != nil {
-		return nil, &term.StartError{What: dir.DevEnv() + " cannot be read", Err: err, UsedFor: "the sandbox API",
+		return nil, &term.StartError{What: dir.DevEnv() + " cannot be read", Err: err, UsedFor: to.api(),
 			Fix: "run as the user who started waybill dev, or name the sandbox with --url and --key-file"}
 	}
 	named := cmd.Flag("data-dir").Changed
 	base, from := a.url, "--url"
 	if base == "" && !named {
-		base, from = p.Variable(sandboxURLEnv), sandboxURLEnv
+		base, from = p.Variable(to.urlEnv), to.urlEnv
 	}
 	if base == "" {
-		base, from = dev[sandboxURLEnv], sandboxURLEnv+" in "+dir.DevEnv()
+		base, from = dev[to.urlEnv], to.urlEnv+" in "+dir.DevEnv()
 	}
 	if base == "" {
-		return nil, noSandbox(dir, named)
+		return nil, nothingNamed(dir, named, to)
 	}
 	base = strings.TrimSuffix(base, "/")
 	if u, err := url.Parse(base); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil ||
 		!strings.HasSuffix(u.Path, "/v1") || u.RawQuery != "" || u.Fragment != "" {
-		return nil, &term.StartError{What: from + " is no address of a sandbox", UsedFor: "the sandbox API",
+		return nil, &term.StartError{What: from + " is no address of " + to.api(), UsedFor: to.api(),
 			Fix: "http://host:port/v1, such as http://127.0.0.1:8081/v1"}
 	}
 	c := newAPIClient(base, from)
@@ -85,51 +105,53 @@ func (p *Commands) sandbox(cmd *cobra.Command, a access) (*apiClient, error) {
 	}
 	// The key of the data directory is for its own server only: it must not
 	// travel to whatever address was named.
-	if own := dev[TestKeyEnv]; own != "" && a.keyFile == "" && base == dev[sandboxURLEnv] && (named || !p.hasTestKey()) {
+	if own := dev[to.keyEnv]; own != "" && a.keyFile == "" && base == dev[to.urlEnv] && (named || !p.hasKey(to)) {
 		c.portalLink = dev["WAYBILL_PORTAL_LINK"]
-		c.key, c.keyFrom, c.preparation = own, TestKeyEnv+" in "+dir.DevEnv(), ". "+term.ShellWord(dir.DevEnv())
-	} else if err := p.readTestKey(c, a.keyFile); err != nil {
+		c.key, c.keyFrom, c.preparation = own, to.keyEnv+" in "+dir.DevEnv(), ". "+term.ShellWord(dir.DevEnv())
+	} else if err := p.readKey(c, a.keyFile, to); err != nil {
 		return nil, err
 	}
-	return c, testKeyRefused(c)
+	return c, keyRefused(c, to)
 }
 
-func (p *Commands) hasTestKey() bool {
-	return p.Variable(TestKeyEnv) != "" || p.Variable(TestKeyEnv+"_FILE") != ""
+func (p *Commands) hasKey(to place) bool {
+	return p.Variable(to.keyEnv) != "" || p.Variable(to.keyEnv+"_FILE") != ""
 }
 
-// readTestKey takes the key from a file or the environment.
-func (p *Commands) readTestKey(c *apiClient, file string) error {
+// readKey takes the key from a file or the environment.
+func (p *Commands) readKey(c *apiClient, file string, to place) error {
 	from := "--key-file"
 	if file == "" {
-		if c.key, c.keyFrom = p.Variable(TestKeyEnv), TestKeyEnv; c.key != "" {
+		if c.key, c.keyFrom = p.Variable(to.keyEnv), to.keyEnv; c.key != "" {
 			return nil
 		}
-		file, from = p.Variable(TestKeyEnv+"_FILE"), TestKeyEnv+"_FILE"
+		file, from = p.Variable(to.keyEnv+"_FILE"), to.keyEnv+"_FILE"
 	}
 	if file == "" {
-		return &term.StartError{What: "there is no key for " + c.baseURL, UsedFor: "the sandbox API (" + TestKeyEnv + ")",
-			Fix: TestKeyEnv + "=svc_test_key_..., or --key-file FILE; waybill key create --env sandbox makes one"}
+		return &term.StartError{What: "there is no key for " + c.baseURL, UsedFor: to.api() + " (" + to.keyEnv + ")",
+			Fix: to.keyEnv + "=" + domain.KeyPrefix(to.env) + "..., or --key-file FILE; waybill key create --env " + string(to.env) + " makes one"}
 	}
 	content, err := os.ReadFile(file) //nolint:gosec // the file that the caller names
 	if err != nil {
-		return &term.StartError{What: "the key cannot be read", Err: err, UsedFor: "the sandbox API (" + from + ")",
+		return &term.StartError{What: "the key cannot be read", Err: err, UsedFor: to.api() + " (" + from + ")",
 			Fix: "name a file that this user may read and that holds the key alone"}
 	}
 	c.key, c.keyFrom = strings.TrimSpace(string(content)), from
-	c.preparation = "export " + TestKeyEnv + "=$(cat " + term.ShellWord(file) + ")"
+	c.preparation = "export " + to.keyEnv + "=$(cat " + term.ShellWord(file) + ")"
 	return nil
 }
 
-// testKeyRefused tells what the server would, where the key shows it by itself.
-func testKeyRefused(c *apiClient) error {
+// keyRefused tells what the server would, where the key shows it by itself.
+func keyRefused(c *apiClient, to place) error {
 	env, ok := domain.ParseAPIKey(c.key)
-	e := &term.StartError{UsedFor: "the sandbox API (" + c.keyFrom + ")",
-		Fix: "a key that begins with svc_test_key_; waybill key create --env sandbox makes one"}
+	e := &term.StartError{UsedFor: to.api() + " (" + c.keyFrom + ")",
+		Fix: "a key that begins with " + domain.KeyPrefix(to.env) + "; waybill key create --env " + string(to.env) + " makes one"}
 	switch {
 	case !ok:
 		e.What = "that is no API key, or not a whole one"
-	case env != domain.Sandbox:
+	case env != to.env && to.env == domain.Live:
+		e.What = "that is a test key, and --live works on live"
+	case env != to.env:
 		e.What = "that is a live key, and only sandbox deliveries are played with"
 	default:
 		return nil
@@ -137,11 +159,11 @@ func testKeyRefused(c *apiClient) error {
 	return e
 }
 
-func noSandbox(dir settings.DataDir, named bool) error {
+func nothingNamed(dir settings.DataDir, named bool, to place) error {
 	what := "there is no " + dir.DevEnv()
 	if !named {
-		what += ", and " + sandboxURLEnv + " is not set"
+		what += ", and " + to.urlEnv + " is not set"
 	}
-	return &term.StartError{What: what, UsedFor: "the sandbox API",
+	return &term.StartError{What: what, UsedFor: to.api(),
 		Fix: "make run (or waybill dev) in another terminal, then this again; or name a sandbox with --url and --key-file"}
 }

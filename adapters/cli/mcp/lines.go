@@ -98,7 +98,7 @@ type scrubbed struct {
 	key string
 }
 
-// reKey finds whole API keys and secrets of webhooks, whoever's they are.
+// reKey finds whole API keys and secrets of webhooks, also those of other customers.
 var reKey = regexp.MustCompile(`svc_(?:live|test)_key_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9+/=]{24,}`)
 
 func (s *scrubbed) Write(message []byte) (int, error) {

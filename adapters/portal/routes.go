@@ -106,6 +106,8 @@ func routes() []route {
 
 		{method: get, path: "/webhooks", act: read, handle: (*Portal).listEndpoints},
 		{method: post, path: "/webhooks", act: secrets, handle: (*Portal).createEndpoint},
+		{method: get, path: "/webhooks/verify", act: read, handle: (*Portal).showBench},
+		{method: post, path: "/webhooks/verify", act: read, handle: (*Portal).examineWebhook},
 		{method: get, path: "/webhooks/:endpoint", act: read, handle: (*Portal).showEndpoint},
 		{method: get, path: "/webhooks/:endpoint/edit", act: read, handle: (*Portal).askEdit},
 		{method: post, path: "/webhooks/:endpoint/edit", act: hooks, handle: (*Portal).editEndpoint},

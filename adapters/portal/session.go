@@ -144,7 +144,7 @@ type keptField struct{ Name, Value string }
 const mostKept = 16 << 10
 
 // ofSigningIn are fields that no form carries along.
-var ofSigningIn = []string{"password", "current_password", "ceremony", "passkey", confirmField}
+var ofSigningIn = []string{"password", "secret", "current_password", "ceremony", "passkey", confirmField}
 
 // kept are the fields of a form, without passwords and what belongs to signing in, and
 // without what is too long to be sent along.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -146,7 +147,7 @@ func newEndpointForm(s *scene, h house) url.Values {
 // Webhooks, who may use them.
 func init() {
 	const one = "/webhooks/:endpoint"
-	for _, page := range []string{"/webhooks", one, one + "/edit", one + "/pause", one + "/resume", one + "/rotate", one + "/test",
+	for _, page := range []string{"/webhooks", "/webhooks/verify", one, one + "/edit", one + "/pause", one + "/resume", one + "/rotate", one + "/test",
 		one + "/delete", one + "/recover", one + "/sent/:sent", one + "/sent/:sent/resend"} {
 		matrix["GET "+page] = row{may: members}
 	}
@@ -157,9 +158,18 @@ func init() {
 	} {
 		matrix["POST "+route] = row{may: developers, form: form}
 	}
+	matrix["POST /webhooks/verify"] = row{may: members, form: func(_ *scene, h house) url.Values {
+		return url.Values{"application": {string(h.app.ID)}, "headers": {"webhook-id: x"}, "body": {"{}"},
+			"secret": {domain.FormatSigningSecret(make([]byte, 32))}}
+	}}
 }
 
 // hooks is the page of an endpoint.
 func hooks(e domain.WebhookEndpoint, more ...string) string {
 	return "/webhooks/" + string(e.ID) + strings.Join(more, "")
+}
+
+// decoded is a secret as a receiver decodes it.
+func decoded(secret string) ([]byte, error) {
+	return base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
 }

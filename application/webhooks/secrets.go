@@ -75,3 +75,20 @@ func confidential(s ports.Sealer, r idempotency.Request) func(idempotency.Result
 		return result, nil
 	}
 }
+
+// OpenedSecret is one that an endpoint has or had.
+type OpenedSecret struct {
+	Bytes     []byte
+	ExpiresAt *time.Time // nil: the current one
+}
+
+// Secrets are those of an endpoint, the newest first, with the one before the last rotation
+// even where it has ended; what cannot be opened is left out. They are to compare with.
+func (w *Webhooks) Secrets(e domain.WebhookEndpoint) (opened []OpenedSecret) {
+	for _, s := range e.Secrets {
+		if secret, err := w.sealer.Open(string(e.ID), s.Sealed); err == nil {
+			opened = append(opened, OpenedSecret{Bytes: secret, ExpiresAt: s.ExpiresAt})
+		}
+	}
+	return opened
+}

@@ -22,7 +22,7 @@ var arrows = map[string][]string{
 	"application/bulk":            {"application/deliveries", "application/idempotency"},
 	"application/deliveries":      {"application/idempotency", "application/quotes"},
 	"application/operations":      {"application/audit", "application/deliveries"},
-	"application/endpoints":       {"application/audit", "application/webhooks"},
+	"application/endpoints":       {"application/audit", "application/signatures", "application/webhooks"},
 	"application/handling":        {"application/audit", "application/deliveries"},
 	"application/pickuplocations": {"application/audit", "application/idempotency"},
 	"application/recipients":      {"application/idempotency"},

@@ -1,0 +1,173 @@
+package portal
+
+import (
+	"embed"
+	"encoding/base64"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"waybill/adapters/pages"
+	"waybill/application/endpoints"
+	"waybill/application/signatures"
+	"waybill/domain"
+)
+
+//go:embed samples
+var samples embed.FS
+
+// languages are those of the samples, by their files.
+var languages = []struct{ name, file string }{
+	{"PHP", "receive.php"}, {"Python", "receive.py"}, {"Node", "receive.mjs"}, {"Go", "receive.go.txt"},
+}
+
+// sectionMark begins a part of a sample: which step it is for.
+var sectionMark = regexp.MustCompile(`(?m)^[ \t]*(?://|#) (headers|timestamp|body|secret|end)\b.*\n`)
+
+// mend is how a step is done in a language.
+func mend(s signatures.Step, file string) string {
+	text, err := samples.ReadFile("samples/" + file)
+	if err != nil {
+		panic(err) // it is a part of the program
+	}
+	marks := sectionMark.FindAllSubmatchIndex(text, -1)
+	for i, m := range marks[:len(marks)-1] {
+		if string(text[m[2]:m[3]]) == string(s) {
+			return outdented(string(text[m[0]:marks[i+1][0]]))
+		}
+	}
+	panic("no sample of " + file + " is about " + string(s))
+}
+
+// outdented takes off what all lines begin with.
+func outdented(text string) string {
+	text = strings.TrimRight(text, "\n")
+	blank := text[:len(text)-len(strings.TrimLeft(text, " \t"))]
+	return strings.TrimPrefix(strings.ReplaceAll(text, "\n"+blank, "\n"), blank)
+}
+
+type benchView struct {
+	Notice                                         *pages.Notice
+	Application, Environment, Endpoint, Secret, At pages.Field
+	Encoding                                       pages.Field
+	Headers, Body, HeadersError, BodyError         string
+	Verdict                                        *benchVerdict
+}
+
+type benchVerdict struct {
+	Verified bool
+	Steps    []benchStep
+	Problem  string // of the secret that was pasted
+	Mends    []benchMend
+	About    string // the step that the mends are for
+}
+
+type benchStep struct{ Name, Outcome, Tone, Text string }
+
+type benchMend struct {
+	Language string
+	Code     pages.Code
+}
+
+var (
+	stepNames = map[signatures.Step]string{signatures.StepHeaders: "Headers", signatures.StepTimestamp: "Timestamp",
+		signatures.StepSecret: "Secret", signatures.StepBody: "Body"}
+	outcomeTones = map[signatures.Outcome]string{signatures.Passed: "good", signatures.Failed: "bad"}
+)
+
+func (p *Portal) showBench(c *call) error { return p.benchPage(c, http.StatusOK, nil) }
+
+// benchPage keeps what was typed but for the secret.
+func (p *Portal) benchPage(c *call, status int, verdict *benchVerdict) error {
+	t, application, environment, err := p.chosenTenant(c)
+	if err != nil {
+		return err
+	}
+	v := benchView{Notice: c.welcomeBack(), Application: application, Environment: environment, Verdict: verdict,
+		Headers: c.form.Get("headers"), Body: c.form.Get("body"), HeadersError: c.errors["headers"], BodyError: c.errors["body"]}
+	v.Endpoint = pages.Field{Name: "endpoint", Label: "Endpoint", Hint: "Its secret is tried, and never shown.", Value: c.Query("endpoint"),
+		Options: []pages.Option{{Text: "None: I paste the secret"}}}
+	if t.ApplicationID != "" && c.may(domain.ActManageWebhooks) {
+		all, err := p.Endpoints.List(c.ctx(), t)
+		if err != nil {
+			return err
+		}
+		for _, e := range all {
+			v.Endpoint.Options = append(v.Endpoint.Options, pages.Option{Value: string(e.ID), Text: shownURL(e.URL),
+				Chosen: string(e.ID) == c.Query("endpoint")})
+		}
+	}
+	v.Endpoint = c.field(v.Endpoint)
+	v.Secret = pages.Field{ID: "secret", Name: "secret", Label: "Signing secret", Type: "password", Autocomplete: "off", Error: c.errors["secret"],
+		Hint: "The one that your program has. It is used for this check alone: not stored, and typed anew each time.", MaxLength: 200}
+	v.At = c.field(pages.Field{Name: "received_at", Label: "When your program got it, UTC", Type: "datetime-local",
+		Hint: "By its own clock; empty: now."})
+	v.Encoding = c.field(pages.Field{Name: "encoding", Label: "The body is", Options: []pages.Option{
+		{Value: "text", Text: "text", Chosen: true}, {Value: "base64", Text: "base64, to the byte"}}})
+	return p.show(c, status, "webhook_verify", "Check a signature", v)
+}
+
+// maxPastedBody is more than a webhook has.
+const maxPastedBody = 48 << 10
+
+func (p *Portal) examineWebhook(c *call) error {
+	t, _, _, err := p.chosenTenant(c)
+	if err != nil {
+		return err
+	}
+	r := endpoints.Received{BySecrets: c.may(domain.ActManageWebhooks)}
+	r.Headers, r.Body, r.At = c.form.Get("headers"), []byte(c.form.Get("body")), p.options.Clock.Now()
+	if at := minuteOf(c.form.Get("received_at")); at != nil {
+		r.At = *at
+	}
+	if r.Endpoint = domain.ID(c.form.Get("endpoint")); r.Endpoint != "" {
+		if !r.BySecrets {
+			return c.principal.Allows(domain.ActManageWebhooks, p.options.Clock.Now())
+		}
+		if _, err := p.Endpoints.Get(c.ctx(), c.business(), r.Endpoint); err != nil {
+			return err
+		}
+	}
+	c.errors = map[string]string{}
+	if strings.TrimSpace(r.Headers) == "" {
+		c.errors["headers"] = "Paste the headers of the webhook."
+	}
+	if r.Raw = c.form.Get("encoding") == "base64"; r.Raw {
+		if r.Body, err = base64.StdEncoding.DecodeString(strings.Join(strings.Fields(c.form.Get("body")), "")); err != nil {
+			c.errors["body"] = "This is no base64."
+		}
+	}
+	if len(r.Body) > maxPastedBody {
+		c.errors["body"] = "A webhook has 20 KB at most; this has more than 48."
+	}
+	verdict := &benchVerdict{}
+	if typed := c.form.Get("secret"); typed != "" {
+		secret, problem := signatures.ParseSecret(typed)
+		if verdict.Problem = problem; secret == nil {
+			c.errors["secret"] = problem
+		}
+		r.Secrets = []signatures.Secret{{Bytes: secret, Name: "secret that was pasted", Pasted: true}}
+	} else if r.Endpoint == "" {
+		c.errors["secret"] = "Paste the secret, or choose an endpoint."
+	}
+	if len(c.errors) > 0 {
+		return p.benchPage(c, http.StatusUnprocessableEntity, nil)
+	}
+	found, err := p.Endpoints.Examine(c.ctx(), t, r)
+	if err != nil {
+		return err
+	}
+	verdict.Verified = found.Verified
+	for _, s := range found.Results {
+		verdict.Steps = append(verdict.Steps, benchStep{Name: stepNames[s.Step], Outcome: string(s.Outcome), Tone: outcomeTones[s.Outcome],
+			Text: s.Text})
+		if s.Outcome != signatures.Failed || verdict.About != "" {
+			continue
+		}
+		verdict.About = stepNames[s.Step]
+		for _, l := range languages {
+			verdict.Mends = append(verdict.Mends, benchMend{l.name, pages.Code{ID: "mend-" + strings.ToLower(l.name), Text: mend(s.Step, l.file)}})
+		}
+	}
+	return p.benchPage(c, http.StatusOK, verdict)
+}

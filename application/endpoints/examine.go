@@ -1,0 +1,85 @@
+package endpoints
+
+import (
+	"context"
+	"errors"
+
+	"waybill/application/signatures"
+	"waybill/domain"
+)
+
+// Received is a webhook as a receiver got it.
+type Received struct {
+	signatures.Question // Secrets has what was pasted
+	// Endpoint is the one that is meant to have sent it; empty: none is known.
+	Endpoint domain.ID
+	// BySecrets: the secrets of the application's endpoints are tried, too. Of them the
+	// verdict tells which one has signed.
+	BySecrets bool
+}
+
+// Examine finds out why the signature of a webhook for an application of the business does
+// not verify. Nothing of it is kept.
+func (e *Endpoints) Examine(ctx context.Context, t domain.Tenant, r Received) (signatures.Verdict, error) {
+	if err := e.owns(ctx, t); err != nil {
+		return signatures.Verdict{}, err
+	}
+	q := r.Question
+	for _, environment := range []domain.Environment{t.Environment, map[domain.Environment]domain.Environment{
+		domain.Live: domain.Sandbox, domain.Sandbox: domain.Live}[t.Environment]} {
+		of := t
+		of.Environment = environment
+		if r.BySecrets {
+			if err := e.addSecrets(ctx, of, r.Endpoint, &q); err != nil {
+				return signatures.Verdict{}, err
+			}
+		}
+		if q.Sent != nil {
+			continue
+		}
+		event, err := e.storage.Read().Feed.Event(ctx, of, signatures.EventID(q.Headers))
+		if err != nil && !errors.Is(err, domain.ErrNotFound) {
+			return signatures.Verdict{}, err
+		}
+		q.Sent = event.Payload
+	}
+	if r.Endpoint != "" && q.Sent == nil {
+		last, err := e.Deliveries(ctx, t.BusinessID, r.Endpoint, domain.WebhookDeliveryFilter{}, domain.PageRequest{Limit: 1})
+		if err != nil {
+			return signatures.Verdict{}, err
+		}
+		if len(last) > 0 {
+			if event, err := e.storage.Read().Feed.Event(ctx, t, last[0].EventID); err == nil {
+				q.Alike = event.Payload
+			}
+		}
+	}
+	return signatures.Examine(q), nil
+}
+
+// addSecrets adds those of all endpoints of an application, those of the one that is meant
+// to have sent it behind what was pasted.
+func (e *Endpoints) addSecrets(ctx context.Context, t domain.Tenant, meant domain.ID, q *signatures.Question) error {
+	all, err := e.storage.Read().Webhooks.Endpoints(ctx, t, domain.PageRequest{Limit: domain.MaxWebhookEndpoints})
+	if err != nil {
+		return err
+	}
+	var first, others []signatures.Secret
+	for _, one := range all {
+		for _, s := range e.webhooks.Secrets(one) {
+			secret := signatures.Secret{Bytes: s.Bytes, EndedAt: s.ExpiresAt,
+				Name: "secret of the " + string(t.Environment) + " endpoint at " + one.Host()}
+			if one.ID == meant {
+				first = append(first, secret)
+			} else {
+				others = append(others, secret)
+			}
+		}
+	}
+	pasted := 0
+	for pasted < len(q.Secrets) && q.Secrets[pasted].Pasted {
+		pasted++
+	}
+	q.Secrets = append(append(append(q.Secrets[:pasted:pasted], first...), q.Secrets[pasted:]...), others...)
+	return nil
+}

@@ -98,8 +98,9 @@ func (p *Portal) benchPage(c *call, status int, verdict *benchVerdict) error {
 		}
 	}
 	v.Endpoint = c.field(v.Endpoint)
-	v.Secret = pages.Field{ID: "secret", Name: "secret", Label: "Signing secret", Type: "password", Autocomplete: "off", Error: c.errors["secret"],
-		Hint: "The one that your program has. It is used for this check alone: not stored, and typed anew each time.", MaxLength: 200}
+	v.Secret = pages.Field{ID: "secret", Name: "secret", Label: "Signing secret", Type: "password", Autocomplete: "off",
+		Error: c.errors["secret"],
+		Hint:  "The one that your program has. It is used for this check alone: not stored, and typed anew each time.", MaxLength: 200}
 	v.At = c.field(pages.Field{Name: "received_at", Label: "When your program got it, UTC", Type: "datetime-local",
 		Hint: "By its own clock; empty: now."})
 	v.Encoding = c.field(pages.Field{Name: "encoding", Label: "The body is", Options: []pages.Option{

@@ -147,7 +147,8 @@ func newEndpointForm(s *scene, h house) url.Values {
 // Webhooks, who may use them.
 func init() {
 	const one = "/webhooks/:endpoint"
-	for _, page := range []string{"/webhooks", "/webhooks/verify", one, one + "/edit", one + "/pause", one + "/resume", one + "/rotate", one + "/test",
+	for _, page := range []string{"/webhooks", "/webhooks/verify", one, one + "/edit", one + "/pause", one + "/resume", one +
+		"/rotate", one + "/test",
 		one + "/delete", one + "/recover", one + "/sent/:sent", one + "/sent/:sent/resend"} {
 		matrix["GET "+page] = row{may: members}
 	}

@@ -33,7 +33,8 @@ func TestAnEndpointIsMadeOnceAndItsSecretIsInOneAnswerAlone(t *testing.T) {
 	if made.status != http.StatusOK || !strings.HasPrefix(secret, "whsec_") || made.at != "/webhooks" {
 		t.Fatalf("created: %d at %s, %q", made.status, made.at, secret)
 	}
-	if p := r.post(action, form); p.status != http.StatusConflict || !strings.Contains(p.body, "No second endpoint was made") || p.secret() != "" {
+	if p := r.post(action, form); p.status != http.StatusConflict || !strings.Contains(p.body, "No second endpoint was made") ||
+		p.secret() != "" {
 		t.Errorf("the same form again: %d", p.status)
 	}
 	var at string
@@ -52,7 +53,7 @@ func TestAnEndpointIsMadeOnceAndItsSecretIsInOneAnswerAlone(t *testing.T) {
 	if at == "" || strings.Contains(told, secret) || strings.Contains(string(stored), secret) {
 		t.Errorf("the secret of %q is somewhere else, too", at)
 	}
-	// It is rotated once, by a sign-in that is young.
+	// It is rotated once, by a sign-in of the last 10 minutes.
 	action, form = r.get(at+"/rotate").form(t, "Rotate")
 	form.Set("overlap_seconds", "3600")
 	s.wait(domain.FreshFor)

@@ -17,7 +17,8 @@ const (
 	changedEnd     = "A line break or spaces were put behind it. Something has printed the body or read it as lines: verify the raw bytes."
 	changedCRLF    = "Its line breaks were changed to CRLF. Verify the raw bytes, before anything treats them as text."
 	changedSpace   = "It was parsed and written again as JSON, with other spaces or line breaks. Verify the raw bytes, and parse afterwards."
-	changedEscapes = "It was parsed and written again as JSON: characters are escaped in another way. Verify the raw bytes, and parse afterwards."
+	changedEscapes = "It was parsed and written again as JSON: characters are escaped in another way. Verify the raw bytes, and " +
+		"parse afterwards."
 	changedOrder   = "It was parsed and written again as JSON: its keys are in another order. Verify the raw bytes, and parse afterwards."
 	changedNumbers = "It was parsed and written again as JSON: numbers are written in another way. Verify the raw bytes, and parse afterwards."
 )

@@ -116,7 +116,8 @@ func readHeaders(text string) (h headers, problem string) {
 		}
 	}
 	if len(missing) > 0 {
-		return h, "Missing: " + strings.Join(missing, ", ") + ". Frameworks and proxies rename or drop headers they do not know; look at what your " +
+		return h, "Missing: " + strings.Join(missing, ", ") + ". Frameworks and proxies rename or drop headers they do not " +
+			"know; look at what your " +
 			"program is handed."
 	}
 	h.id = found[domain.HeaderWebhookID]
@@ -138,7 +139,8 @@ func readHeaders(text string) (h headers, problem string) {
 			continue
 		}
 		if err != nil || len(sum) != sha256.Size {
-			return h, "webhook-signature is malformed: behind v1, there are 44 characters of base64. It may have been cut off or decoded as a URL, " +
+			return h, "webhook-signature is malformed: behind v1, there are 44 characters of base64. It may have been cut off " +
+				"or decoded as a URL, " +
 				"which turns + into a space."
 		}
 		h.signatures = append(h.signatures, sum)
@@ -233,7 +235,8 @@ func timestamp(h headers, at time.Time) (Step, Outcome, string) {
 		return StepTimestamp, Passed, "It is off by " + off.Abs().String() + ", within the 5 minutes that a receiver allows."
 	}
 	if off > 0 {
-		return StepTimestamp, Failed, "It is off by " + off.String() + ": the webhook is older than that, or the clock of the receiver is ahead. A " +
+		return StepTimestamp, Failed, "It is off by " + off.String() +
+			": the webhook is older than that, or the clock of the receiver is ahead. A " +
 			"receiver that looks now has to refuse it; enter when yours got it to judge that moment."
 	}
 	return StepTimestamp, Failed, "It is off by " + off.Abs().String() + ": the clock of the receiver is behind. Let it follow a time server."

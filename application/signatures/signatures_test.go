@@ -21,7 +21,8 @@ var (
 )
 
 func headers(at time.Time, secrets ...[]byte) string {
-	return fmt.Sprintf("Webhook-Id: %s\r\nwebhook-timestamp: %d\nWEBHOOK-SIGNATURE: %s", id, at.Unix(), domain.SignWebhook(secrets, id, at, body))
+	return fmt.Sprintf("Webhook-Id: %s\r\nwebhook-timestamp: %d\nWEBHOOK-SIGNATURE: %s", id, at.Unix(), domain.SignWebhook(secrets,
+		id, at, body))
 }
 
 func pasted(secret []byte) signatures.Secret {
@@ -108,7 +109,10 @@ var bodies = map[string]struct{ text, told string }{
 func TestABodyThatAFrameworkChangedIsRecognised(t *testing.T) {
 	t.Parallel()
 	for name, c := range bodies {
-		want(t, name+", and the body that was sent is known", asked(func(q *signatures.Question) { q.Body, q.Sent = []byte(c.text), body }), "pppf",
+		want(t, name+", and the body that was sent is known", asked(func(q *signatures.Question) {
+			q.Body, q.Sent = []byte(c.text),
+				body
+		}), "pppf",
 			c.told)
 	}
 	sorted := []byte(`{"data":{"at":"a/b","fee":25.50,"n":[1,2],"note":"Caf\u00e9 \u003cOsu\u003e"},"id":"evt_1","type":"delivery.created"}`)
@@ -162,10 +166,12 @@ func TestASecretIsReadAsItIsConfigured(t *testing.T) {
 		problem string
 	}{
 		shown: {true, ""}, shown + "\n": {true, "around the secret"}, `"` + shown + `"`: {true, "around the secret"},
-		strings.TrimPrefix(shown, "whsec_"): {true, "lacks whsec_"}, "svc_live_x": {false, "no signing secret"}, "whsec_AAAA": {false, "no signing"},
+		strings.TrimPrefix(shown, "whsec_"): {true, "lacks whsec_"}, "svc_live_x": {false, "no signing secret"},
+		"whsec_AAAA": {false, "no signing"},
 	} {
 		secret, problem := signatures.ParseSecret(text)
-		if (secret != nil) != c.sound || c.sound && !bytes.Equal(secret, ours) || !strings.Contains(problem, c.problem) || c.problem == "" && problem != "" {
+		if (secret != nil) != c.sound || c.sound && !bytes.Equal(secret, ours) || !strings.Contains(problem, c.problem) ||
+			c.problem == "" && problem != "" {
 			t.Errorf("%q: %x, %q", text, secret, problem)
 		}
 	}
@@ -175,7 +181,8 @@ func FuzzExamine(f *testing.F) {
 	f.Add("webhook-id: x", []byte(`{"a":[{}]}`))
 	f.Add(headers(now, ours), body)
 	f.Fuzz(func(_ *testing.T, lines string, text []byte) {
-		signatures.Examine(signatures.Question{Headers: lines, Body: text, At: now, Secrets: []signatures.Secret{pasted(other)}, Sent: body, Alike: text})
+		signatures.Examine(signatures.Question{Headers: lines, Body: text, At: now, Secrets: []signatures.Secret{pasted(other)},
+			Sent: body, Alike: text})
 		signatures.Examine(signatures.Question{Headers: headers(now, ours), Body: text, At: now, Secrets: []signatures.Secret{pasted(other)},
 			Sent: body, Alike: body})
 	})

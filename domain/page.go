@@ -38,3 +38,10 @@ type PickupLocationFilter struct {
 	Search string // within name or address, any case
 	Active *bool
 }
+
+// Owned is whose a record is, and what it belongs to.
+type Owned struct {
+	Tenant     Tenant // its ApplicationID is empty where the record is all applications'
+	DeliveryID ID     // that it is about; empty: none
+	EndpointID ID     // of a webhook; empty: none
+}

@@ -56,4 +56,8 @@ type PlatformReader interface {
 	Deliveries(ctx context.Context, s domain.DeliverySearch, p domain.PageRequest) ([]*domain.Delivery, error)
 	// Businesses go oldest first, by (created_at, id), and are up to Limit+1.
 	Businesses(ctx context.Context, p domain.PageRequest) ([]domain.Business, error)
+	// Owner tells whose record has an ID: an API key, a recipient, a pickup location, an
+	// event of a delivery, a webhook endpoint that is no listener, or a webhook delivery
+	// or attempt to one. What was deleted is domain.ErrNotFound, as is every other ID.
+	Owner(ctx context.Context, id domain.ID) (domain.Owned, error)
 }

@@ -25,6 +25,9 @@ type Link struct {
 // Who is the person with the session.
 type Who struct{ Name, Role, Place, SignOut string }
 
+// Search is a field in the head of each page that looks everywhere.
+type Search struct{ Action, Label, Value string }
+
 // Page is what the layout shows.
 type Page struct {
 	Title string
@@ -32,7 +35,8 @@ type Page struct {
 	Home  string // where the logo leads
 	Menu  []Link // empty: a page by itself, such as that for signing in
 	Who   *Who
-	Body  any // what the template "content" of the page gets
+	Find  *Search // the field for searching in its head; nil: there is none
+	Body  any     // what the template "content" of the page gets
 }
 
 // Field is a field of a form.

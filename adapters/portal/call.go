@@ -227,7 +227,7 @@ func (p *Portal) show(c *call, status int, name, title string, body any) error {
 		return err
 	}
 	return p.send(c, status, name, pages.Page{
-		Title: title, Site: site, Home: "/", Menu: p.menu(c), Body: body,
+		Title: title, Site: site, Home: "/", Menu: p.menu(c), Find: searchBox(c), Body: body,
 		Who: &pages.Who{Name: c.principal.Person.Name, Role: string(c.principal.Role), Place: business.Name, SignOut: "/signout"},
 	})
 }

@@ -62,6 +62,7 @@ var matrix = map[string]row{
 	"GET /apps/:app/sandbox/keys/:key/revoke":  {may: members},
 	"POST /apps/:app/sandbox/keys/:key/revoke": {may: developers},
 
+	"GET /search":            {may: members},
 	"GET /requests":          {may: members},
 	"GET /requests/:request": {may: members},
 	"GET /errors":            {may: members},

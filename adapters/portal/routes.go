@@ -77,6 +77,7 @@ func routes() []route {
 		{method: get, path: "/apps/:app/:env/keys/:key/revoke", act: read, handle: (*Portal).askRevoke},
 		{method: post, path: "/apps/:app/:env/keys/:key/revoke", act: keyAct, handle: (*Portal).revokeKey},
 
+		{method: get, path: "/search", act: read, handle: (*Portal).search},
 		{method: get, path: "/requests", act: read, handle: (*Portal).listRequests},
 		{method: get, path: "/requests/:request", act: read, handle: (*Portal).showRequest},
 		{method: get, path: "/errors", act: read, handle: (*Portal).listErrors},

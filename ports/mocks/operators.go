@@ -388,3 +388,18 @@ func (mr *MockPlatformReaderMockRecorder) Deliveries(ctx, s, p interface{}) *gom
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Deliveries", reflect.TypeOf((*MockPlatformReader)(nil).Deliveries), ctx, s, p)
 }
+
+// Owner mocks base method.
+func (m *MockPlatformReader) Owner(ctx context.Context, id domain.ID) (domain.Owned, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Owner", ctx, id)
+	ret0, _ := ret[0].(domain.Owned)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Owner indicates an expected call of Owner.
+func (mr *MockPlatformReaderMockRecorder) Owner(ctx, id interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Owner", reflect.TypeOf((*MockPlatformReader)(nil).Owner), ctx, id)
+}

@@ -45,6 +45,18 @@
     for (const secret of document.querySelectorAll("[data-secret]")) secret.textContent = "It was shown once";
   });
 
+  // The key / goes to the field for searching, unless something is being typed.
+  const find = document.getElementById("find");
+  if (find) {
+    document.addEventListener("keydown", (event) => {
+      if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.target.closest("input, textarea, select, [contenteditable]")) return;
+      event.preventDefault();
+      find.focus();
+      find.select();
+    });
+  }
+
   // A second click sends nothing while the first is under way.
   for (const form of document.querySelectorAll('form[method="post"]')) {
     form.addEventListener("submit", (event) => {

@@ -30,7 +30,11 @@ func (s platform) Deliveries(ctx context.Context, f domain.DeliverySearch, p dom
 	q := &condition{}
 	if f.ExternalID != "" {
 		q.and("d.external_id = ?", f.ExternalID)
-		if f.ApplicationID == "" {
+		switch {
+		case f.ApplicationID != "":
+		case f.BusinessID != "":
+			q.and("d.application_id IN (SELECT id FROM applications WHERE business_id = ?)", rowIDOf(f.BusinessID))
+		default:
 			q.and(s.dialect.anyApplication)
 		}
 		if f.Environment == "" {

@@ -79,6 +79,7 @@ func Examine(t *testing.T, open func(t *testing.T) ports.Database) {
 		{"changes of businesses", testBusinessChanges},
 		{"many pickup locations", testManyPickupLocations},
 		{"searches of the platform", testPlatform},
+		{"owners", testOwners},
 		{"transactions", testTransactions},
 		{"cleaning", testCleaning},
 		{"upkeep", testUpkeep},

@@ -303,3 +303,43 @@ func (s platform) Deliveries(_ context.Context, f domain.DeliverySearch, p domai
 			within(d.CreatedAt, f.CreatedAfter, f.CreatedBefore) && within(d.UpdatedAt(), nil, f.UpdatedBefore)
 	}, by(at)), onlyID(p), f.NewestFirst, at), nil
 }
+
+func (s platform) Owner(_ context.Context, id domain.ID) (o domain.Owned, err error) {
+	now := s.now()
+	if k, there := now.apiKeys.get(id); there {
+		app, err := now.applications.take(k.ApplicationID)
+		return domain.Owned{Tenant: domain.Tenant{BusinessID: app.BusinessID, ApplicationID: app.ID, Environment: k.Environment}}, err
+	}
+	if r, there := now.recipients.get(id); there {
+		o.Tenant = r.tenant
+	} else if p, there := now.pickups.get(id); there {
+		o.Tenant = p.tenant
+	}
+	if o.Tenant.BusinessID != "" {
+		o.Tenant.ApplicationID = "" // of all applications
+		return o, nil
+	}
+	timeline, err := now.timelines.first(func(all []domain.Event) bool {
+		return slices.ContainsFunc(all, func(e domain.Event) bool { return e.ID == id })
+	})
+	if err == nil {
+		d, err := now.deliveries.take(timeline[0].DeliveryID)
+		return domain.Owned{Tenant: d.Tenant, DeliveryID: d.ID}, err
+	}
+	attempts, err := now.attempts.first(func(all []domain.WebhookAttempt) bool {
+		return slices.ContainsFunc(all, func(a domain.WebhookAttempt) bool { return a.ID == id })
+	})
+	if err == nil {
+		id = attempts[0].DeliveryID
+	}
+	endpoint := id
+	if w, there := now.webhooks.get(id); there {
+		o.DeliveryID, endpoint = w.DeliveryID, w.EndpointID
+	}
+	e, err := now.endpoints.take(endpoint)
+	if err != nil || e.Listener {
+		return domain.Owned{}, domain.ErrNotFound
+	}
+	o.Tenant, o.EndpointID = e.Tenant, e.ID
+	return o, nil
+}

@@ -41,3 +41,15 @@ type RequestReader interface {
 	// Usage is ordered by time, then by what is called most.
 	Usage(ctx context.Context, q domain.UsageQuery) ([]domain.Usage, error)
 }
+
+// ReadinessReader reads what programs have shown that they can do.
+type ReadinessReader interface {
+	OfApplication(ctx context.Context, application domain.ID) ([]domain.Readied, error)
+}
+
+// ReadinessStore keeps it.
+type ReadinessStore interface {
+	ReadinessReader
+	// Insert keeps a step; one that is kept already stays as it is.
+	Insert(ctx context.Context, r domain.Readied) error
+}

@@ -91,6 +91,7 @@ type Readers struct {
 	Sessions        SessionReader
 	Passkeys        PasskeyReader
 	Requests        RequestReader
+	Readiness       ReadinessReader
 }
 
 // Stores are the reads and writes of one transaction.
@@ -113,6 +114,7 @@ type Stores struct {
 	Ceremonies      CeremonyStore
 	Mails           MailStore
 	Devices         DeviceStore
+	Readiness       ReadinessStore
 }
 
 // IdempotencyReader finds what a key was used for.

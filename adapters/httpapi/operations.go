@@ -4,14 +4,18 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
+
+	"waybill/domain"
 )
 
 // Operation is what the description says of a route, in its order.
 type Operation struct {
 	Route   string // as the request log names it: POST /v1/deliveries
 	Summary string
+	Scopes  []domain.Scope
 	Sample  string // a body for it, indented; empty: it takes none, or the description shows none
 }
 
@@ -40,6 +44,7 @@ func readOperations(description []byte) (all []Operation, err error) {
 			}
 			var op struct {
 				Summary     string
+				Description string
 				RequestBody struct {
 					Content map[string]struct{ Examples ordered }
 				}
@@ -47,7 +52,7 @@ func readOperations(description []byte) (all []Operation, err error) {
 			if err := json.Unmarshal(m.value, &op); err != nil {
 				return nil, fmt.Errorf("%s %s: %w", m.name, path.name, err)
 			}
-			o := Operation{Route: strings.ToUpper(m.name) + " /v1" + path.name, Summary: op.Summary}
+			o := Operation{Route: strings.ToUpper(m.name) + " /v1" + path.name, Summary: op.Summary, Scopes: scopesIn(op.Description)}
 			if examples := op.RequestBody.Content["application/json"].Examples; len(examples) > 0 {
 				var first struct{ Value json.RawMessage }
 				var body bytes.Buffer
@@ -64,6 +69,20 @@ func readOperations(description []byte) (all []Operation, err error) {
 	}
 	return all, nil
 }
+
+// scopesIn are those that the description of an operation says it needs.
+func scopesIn(description string) (all []domain.Scope) {
+	for _, sentence := range scopeSentence.FindAllString(description, 1) {
+		for _, s := range domain.AllScopes() {
+			if strings.Contains(sentence, "`"+string(s)+"`") {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+var scopeSentence = regexp.MustCompile("Scopes?: [^.]*\\.")
 
 // ordered is an object whose members keep their order.
 type ordered []member

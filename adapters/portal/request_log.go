@@ -14,6 +14,7 @@ import (
 type Operation struct {
 	Route   string // as the request log names it
 	Summary string
+	Scopes  []domain.Scope
 	Sample  string // a body; empty: it takes none
 }
 

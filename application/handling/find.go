@@ -49,8 +49,8 @@ const logPatience = time.Second
 // Find finds what people have in hand of their business: a delivery, a request, a key and
 // more by its ID; a delivery by its reference, its external_id, its tracking link or one
 // of its events; a request by the name that the caller gave it; an endpoint by what was
-// sent to it; a key by its last four characters. What another business has is found no
-// more than what nobody has. Each is a lookup by an index.
+// sent to it; a key by its last four characters. A record of another business is found no
+// more than one that does not exist. Each is a lookup by an index.
 func (h *Handling) Find(ctx context.Context, business domain.ID, text string) (f Found, err error) {
 	if business == "" {
 		return f, domain.ErrNotFound

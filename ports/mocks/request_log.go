@@ -132,3 +132,93 @@ func (mr *MockRequestReaderMockRecorder) Usage(ctx, q interface{}) *gomock.Call 
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Usage", reflect.TypeOf((*MockRequestReader)(nil).Usage), ctx, q)
 }
+
+// MockReadinessReader is a mock of ReadinessReader interface.
+type MockReadinessReader struct {
+	ctrl     *gomock.Controller
+	recorder *MockReadinessReaderMockRecorder
+}
+
+// MockReadinessReaderMockRecorder is the mock recorder for MockReadinessReader.
+type MockReadinessReaderMockRecorder struct {
+	mock *MockReadinessReader
+}
+
+// NewMockReadinessReader creates a new mock instance.
+func NewMockReadinessReader(ctrl *gomock.Controller) *MockReadinessReader {
+	mock := &MockReadinessReader{ctrl: ctrl}
+	mock.recorder = &MockReadinessReaderMockRecorder{mock}
+	return mock
+}
+
+// EXPECT returns an object that allows the caller to indicate expected use.
+func (m *MockReadinessReader) EXPECT() *MockReadinessReaderMockRecorder {
+	return m.recorder
+}
+
+// OfApplication mocks base method.
+func (m *MockReadinessReader) OfApplication(ctx context.Context, application domain.ID) ([]domain.Readied, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "OfApplication", ctx, application)
+	ret0, _ := ret[0].([]domain.Readied)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// OfApplication indicates an expected call of OfApplication.
+func (mr *MockReadinessReaderMockRecorder) OfApplication(ctx, application interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "OfApplication", reflect.TypeOf((*MockReadinessReader)(nil).OfApplication), ctx, application)
+}
+
+// MockReadinessStore is a mock of ReadinessStore interface.
+type MockReadinessStore struct {
+	ctrl     *gomock.Controller
+	recorder *MockReadinessStoreMockRecorder
+}
+
+// MockReadinessStoreMockRecorder is the mock recorder for MockReadinessStore.
+type MockReadinessStoreMockRecorder struct {
+	mock *MockReadinessStore
+}
+
+// NewMockReadinessStore creates a new mock instance.
+func NewMockReadinessStore(ctrl *gomock.Controller) *MockReadinessStore {
+	mock := &MockReadinessStore{ctrl: ctrl}
+	mock.recorder = &MockReadinessStoreMockRecorder{mock}
+	return mock
+}
+
+// EXPECT returns an object that allows the caller to indicate expected use.
+func (m *MockReadinessStore) EXPECT() *MockReadinessStoreMockRecorder {
+	return m.recorder
+}
+
+// Insert mocks base method.
+func (m *MockReadinessStore) Insert(ctx context.Context, r domain.Readied) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Insert", ctx, r)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Insert indicates an expected call of Insert.
+func (mr *MockReadinessStoreMockRecorder) Insert(ctx, r interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Insert", reflect.TypeOf((*MockReadinessStore)(nil).Insert), ctx, r)
+}
+
+// OfApplication mocks base method.
+func (m *MockReadinessStore) OfApplication(ctx context.Context, application domain.ID) ([]domain.Readied, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "OfApplication", ctx, application)
+	ret0, _ := ret[0].([]domain.Readied)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// OfApplication indicates an expected call of OfApplication.
+func (mr *MockReadinessStoreMockRecorder) OfApplication(ctx, application interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "OfApplication", reflect.TypeOf((*MockReadinessStore)(nil).OfApplication), ctx, application)
+}

@@ -53,8 +53,8 @@ func testOwners(t *testing.T, b ports.Database) {
 		wantEqual(t, what, must(b.Read().Platform.Owner(t.Context(), c.id))(t), c.want)
 	}
 	for what, id := range map[string]domain.ID{
-		"a listener": hears.ID, "an endpoint that was deleted": gone.ID,
-		"unknown": sample.ID(domain.PrefixAPIKey), "another kind": tenant.ApplicationID, "no ID": "key_1", "nothing": "", "a text that cannot be there": "evt_\x00",
+		"a listener": hears.ID, "an endpoint that was deleted": gone.ID, "unknown": sample.ID(domain.PrefixAPIKey),
+		"another kind": tenant.ApplicationID, "no ID": "key_1", "nothing": "", "a text that cannot be there": "evt_\x00",
 	} {
 		_, err := b.Read().Platform.Owner(t.Context(), id)
 		wantError(t, what, err, domain.ErrNotFound)

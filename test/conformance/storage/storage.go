@@ -80,6 +80,7 @@ func Examine(t *testing.T, open func(t *testing.T) ports.Database) {
 		{"many pickup locations", testManyPickupLocations},
 		{"searches of the platform", testPlatform},
 		{"owners", testOwners},
+		{"readiness", testReadiness},
 		{"transactions", testTransactions},
 		{"cleaning", testCleaning},
 		{"upkeep", testUpkeep},

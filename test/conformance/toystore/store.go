@@ -72,6 +72,7 @@ type state struct {
 	links        table[domain.ID, domain.Link]
 	sessions     table[domain.ID, domain.Session]
 	passkeys     table[domain.ID, domain.Passkey]
+	readiness    table[readinessKey, domain.Readied]
 	ceremonies   table[domain.ID, domain.Ceremony]
 	mails        table[domain.ID, domain.Mail]
 	devices      table[deviceKey, time.Time]
@@ -198,7 +199,7 @@ func (s *Store) Read() ports.Readers {
 		Deliveries: deliveries{on}, Simulations: simulations{on}, Webhooks: webhooks{on}, Feed: feed{on}, Tracking: tracking{on},
 		Operators: operators{on}, Audit: audit{on}, Platform: platform{on},
 		Persons: persons{on}, Memberships: memberships{on}, Links: links{on}, Sessions: sessions{on}, Requests: requests{on},
-		Passkeys: passkeys{on},
+		Passkeys: passkeys{on}, Readiness: readiness{on},
 	}
 }
 
@@ -210,7 +211,7 @@ func (s *Store) InTx(ctx context.Context, fn func(ctx context.Context, tx ports.
 			Deliveries: deliveries{on}, Bulks: bulks{on}, Simulations: simulations{on}, Webhooks: webhooks{on},
 			Operators: operators{on}, Audit: audit{on},
 			Persons: persons{on}, Memberships: memberships{on}, Links: links{on}, Sessions: sessions{on},
-			Passkeys: passkeys{on}, Ceremonies: ceremonies{on},
+			Passkeys: passkeys{on}, Readiness: readiness{on}, Ceremonies: ceremonies{on},
 			Mails: mails{on}, Devices: devices{on},
 		})
 	})

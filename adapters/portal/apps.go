@@ -67,6 +67,7 @@ type homeView struct {
 	Apps    []appView
 	More    bool
 	DocsURL string
+	Ready   *readyView // nil: there is no application
 }
 
 // todo is a step towards going live.
@@ -99,8 +100,17 @@ func (p *Portal) home(c *call) error {
 	if n := p.risingErrors(c); n != nil {
 		v.Warn = append(v.Warn, *n)
 	}
+	looked := apps[:min(len(apps), appsOnHome)]
+	warn, err := p.attention(c, looked)
+	if err != nil {
+		return err
+	}
+	v.Warn = append(v.Warn, warn...)
+	if v.Ready, err = p.readiness(c, looked); err != nil {
+		return err
+	}
 	usable, used, keysAt := map[string]bool{}, map[string]bool{}, "/apps"
-	for _, a := range apps[:min(len(apps), appsOnHome)] {
+	for _, a := range looked {
 		app, err := p.appView(c, a)
 		if err != nil {
 			return err

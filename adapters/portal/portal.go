@@ -28,6 +28,7 @@ import (
 	"waybill/application/handling"
 	"waybill/application/people"
 	"waybill/application/pickuplocations"
+	"waybill/application/readiness"
 	"waybill/application/requestlog"
 	"waybill/application/tenancy"
 	"waybill/domain"
@@ -55,6 +56,7 @@ type UseCases struct {
 	Requests        *requestlog.Requests
 	PickupLocations *pickuplocations.PickupLocations
 	Endpoints       *endpoints.Endpoints
+	Readiness       *readiness.Readiness
 }
 
 // Options are what the portal needs to know about where it is.

@@ -22,7 +22,8 @@ import (
 func operations() []portal.Operation {
 	return []portal.Operation{
 		{Route: "GET /v1/deliveries", Summary: "List deliveries"},
-		{Route: "POST /v1/deliveries", Summary: "Book a delivery", Sample: "{\n  \"note\": \"Ama's gate\"\n}"},
+		{Route: "POST /v1/deliveries", Summary: "Book a delivery", Scopes: []domain.Scope{domain.ScopeDeliveriesWrite},
+			Sample: "{\n  \"note\": \"Ama's gate\"\n}"},
 		{Route: "GET /v1/deliveries/{delivery_id}", Summary: "Get a delivery"},
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"waybill/application/handling"
 	"waybill/application/people"
 	"waybill/application/pickuplocations"
+	"waybill/application/readiness"
 	"waybill/application/requestlog"
 	"waybill/application/tenancy"
 	"waybill/domain"
@@ -195,7 +196,8 @@ func (s *scene) serveAt(t *testing.T, host string) string {
 		Tenants: s.tenants, Audit: s.audit, Requests: requestlog.NewRequests(s.storage, s.Clock),
 		Handling:        handling.New(s.storage, s.Clock, s.IDs, stage.Renderer{}),
 		Endpoints:       s.endpoints(),
-		PickupLocations: pickuplocations.New(s.storage, nil, s.Clock, s.IDs)}, portal.Options{
+		PickupLocations: pickuplocations.New(s.storage, nil, s.Clock, s.IDs),
+		Readiness:       readiness.New(s.storage, s.Clock)}, portal.Options{
 		BaseURL: at, LiveBaseURL: "http://live.example/v1", SandboxBaseURL: "http://sandbox.example/v1", DocsURL: "http://sandbox.example/docs",
 		TrackingBaseURL: "http://live.example/track",
 		Normalizer:      numbers{},

@@ -7,7 +7,6 @@ package readiness
 
 import (
 	"context"
-	"net/http"
 	"slices"
 	"time"
 
@@ -31,14 +30,19 @@ const (
 	fewWebhooks  = 50
 	leastPause   = time.Second // after a 429: a Retry-After is never less
 	longestPause = 10 * time.Minute
-	getDelivery  = "GET /v1/deliveries/{delivery_id}"
-	readFeed     = "GET /v1/events"
 )
+
+// API is what the routes that the request log names do.
+type API struct {
+	ReadDelivery []string // routes that show a delivery, or what became of it
+	ReadFeed     string
+	Scopes       func(route string) []domain.Scope // that a route needs
+}
 
 // Of is what an application of a business has shown, by step; a step that is not there is
 // still to be shown. unused are, of each usable key that has been used in the last week,
-// the scopes that it did not use. scopes are those that a route needs.
-func (r *Readiness) Of(ctx context.Context, business, application domain.ID, scopes func(route string) []domain.Scope) (
+// the scopes that it did not use.
+func (r *Readiness) Of(ctx context.Context, business, application domain.ID, api API) (
 	shown map[domain.ReadinessStep]domain.Readied, unused []UnusedScopes, err error) {
 	read := r.storage.Read()
 	app, err := read.Tenancy.Application(ctx, application)
@@ -48,7 +52,7 @@ func (r *Readiness) Of(ctx context.Context, business, application domain.ID, sco
 	if business == "" || app.BusinessID != business {
 		return nil, nil, domain.ErrNotFound
 	}
-	l := look{Readers: read, clock: r.clock, app: app}
+	l := look{Readers: read, clock: r.clock, app: app, api: api}
 	kept, err := read.Readiness.OfApplication(ctx, application)
 	if err != nil {
 		return nil, nil, err
@@ -77,7 +81,7 @@ func (r *Readiness) Of(ctx context.Context, business, application domain.ID, sco
 			shown[step], seen = found, append(seen, found)
 		}
 	}
-	fewest, unused, err := l.scopes(ctx, scopes)
+	fewest, unused, err := l.scopes(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -118,6 +122,7 @@ type look struct {
 	ports.Readers
 	clock ports.Clock
 	app   domain.Application
+	api   API
 	usage []domain.Usage // of the last week, by key, route and result
 }
 
@@ -159,10 +164,10 @@ func (l *look) replayed(ctx context.Context) (domain.Readied, error) {
 // waited is a call that succeeded after a 429 and a pause without any call of its key.
 func (l *look) waited(ctx context.Context) (domain.Readied, error) {
 	for _, u := range l.usage {
-		if u.Status != http.StatusTooManyRequests {
+		if u.Code != domain.CodeRateLimitExceeded {
 			continue
 		}
-		refused, err := l.calls(ctx, domain.RequestFilter{KeyID: u.KeyID, Status: u.Status}, fewRecords)
+		refused, err := l.calls(ctx, domain.RequestFilter{KeyID: u.KeyID, Code: u.Code}, fewRecords)
 		if err != nil {
 			return domain.Readied{}, err
 		}
@@ -237,7 +242,7 @@ func (l *look) failure(ctx context.Context) (domain.Readied, error) {
 			return domain.Readied{}, err
 		}
 		for _, c := range read {
-			if c.Route == getDelivery || c.Route == getDelivery+"/events" {
+			if slices.Contains(l.api.ReadDelivery, c.Route) {
 				return domain.Readied{At: c.ID.MadeAt(), Source: c.ID}, nil
 			}
 		}
@@ -258,7 +263,7 @@ func (l *look) feed(ctx context.Context) (found domain.Readied, err error) {
 		return found, err
 	}
 	for _, u := range l.usage {
-		if u.Route == readFeed && !u.Failed() && u.Last.After(outage) {
+		if u.Route == l.api.ReadFeed && !u.Failed() && u.Last.After(outage) {
 			return domain.Readied{At: u.Last, Source: u.KeyID}, nil
 		}
 	}
@@ -267,7 +272,7 @@ func (l *look) feed(ctx context.Context) (found domain.Readied, err error) {
 
 // scopes reports whether each usable key has used all its scopes within a week; of live
 // keys, where there are any. A key that was not used tells nothing, and one at least has to.
-func (l *look) scopes(ctx context.Context, of func(route string) []domain.Scope) (fewest bool, unused []UnusedScopes, err error) {
+func (l *look) scopes(ctx context.Context) (fewest bool, unused []UnusedScopes, err error) {
 	keys, err := l.Tenancy.APIKeys(ctx, l.app.ID)
 	if err != nil {
 		return false, nil, err
@@ -286,7 +291,7 @@ func (l *look) scopes(ctx context.Context, of func(route string) []domain.Scope)
 		var used []domain.Scope
 		for _, u := range l.usage {
 			if u.KeyID == k.ID {
-				used = append(used, of(u.Route)...)
+				used = append(used, l.api.Scopes(u.Route)...)
 			}
 		}
 		if len(used) == 0 {
@@ -299,4 +304,24 @@ func (l *look) scopes(ctx context.Context, of func(route string) []domain.Scope)
 		}
 	}
 	return fewest && len(unused) == 0, unused, nil
+}
+
+// Troubled are the endpoints of applications of a business that are disabled or whose last
+// attempt failed; those that their owner paused are not.
+func (r *Readiness) Troubled(ctx context.Context, business domain.ID, apps []domain.Application) (all []domain.WebhookEndpoint, err error) {
+	for _, a := range apps {
+		for _, e := range []domain.Environment{domain.Live, domain.Sandbox} {
+			t := domain.Tenant{BusinessID: business, ApplicationID: a.ID, Environment: e}
+			endpoints, err := r.storage.Read().Webhooks.Endpoints(ctx, t, domain.PageRequest{Limit: domain.MaxWebhookEndpoints})
+			if err != nil {
+				return nil, err
+			}
+			for _, e := range endpoints {
+				if e.Status() != domain.EndpointHealthy && e.Disabled != domain.DisabledByCaller {
+					all = append(all, e)
+				}
+			}
+		}
+	}
+	return all, nil
 }

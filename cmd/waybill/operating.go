@@ -48,10 +48,9 @@ func newPasskeys(urls settings.PublicURLs) (ports.Passkeys, error) {
 func newPortal(u portal.UseCases, c *configs.Config, urls settings.PublicURLs, clock ports.Clock, ids ports.Identifiers,
 	n ports.Normalizer, watch *connections.ProxyWatch, d connectionBounds, log *slog.Logger) *portal.Portal {
 	return portal.New(u, portal.Options{
-		BaseURL: urls.Portal, LiveBaseURL: urls.Live, SandboxBaseURL: urls.Sandbox, DocsURL: strings.TrimSuffix(urls.Sandbox, "/v1") +
-			docsite.Prefix,
-		TrackingBaseURL: urls.Tracking,
-		TrustedProxies:  c.TrustedProxies, Log: log, Clock: clock, Identifiers: ids, Mails: c.MailsAreRead(), Around: watch.Around,
+		BaseURL: urls.Portal, LiveBaseURL: urls.Live, SandboxBaseURL: urls.Sandbox, TrackingBaseURL: urls.Tracking,
+		DocsURL:        strings.TrimSuffix(urls.Sandbox, "/v1") + docsite.Prefix,
+		TrustedProxies: c.TrustedProxies, Log: log, Clock: clock, Identifiers: ids, Mails: c.MailsAreRead(), Around: watch.Around,
 		Connections: d.portal, Normalizer: n,
 		Operations: operationsOfAPI, PerKey: rateLimit(c.RateLimitPerKey), PerBusiness: rateLimit(c.RateLimitPerBusiness),
 		RequestLog: portal.RequestLog{Mode: newRequestLogMode(c), Keeping: settings.RequestLogKeeping(c)},

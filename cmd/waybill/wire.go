@@ -30,6 +30,7 @@ import (
 	"waybill/application/people"
 	"waybill/application/pickuplocations"
 	"waybill/application/quotes"
+	"waybill/application/readiness"
 	"waybill/application/recipients"
 	"waybill/application/requestlog"
 	"waybill/application/sandbox"
@@ -88,7 +89,7 @@ var edges = wire.NewSet(
 
 // The operations API.
 var operating = wire.NewSet(
-	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, handling.New, endpoints.New, audit.New, argon2id.New,
+	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, handling.New, endpoints.New, audit.New, argon2id.New, readiness.New,
 	wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"),
 	admission.NewOperators, newFailedOperators, newManagement)
 

@@ -32,6 +32,7 @@ import (
 	"waybill/application/people"
 	"waybill/application/pickuplocations"
 	"waybill/application/quotes"
+	"waybill/application/readiness"
 	"waybill/application/recipients"
 	"waybill/application/requestlog"
 	"waybill/application/sandbox"
@@ -225,6 +226,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	handlingHandling := handling.New(portsStorage, clock, identifiers, eventRenderer)
 	webhooksWebhooks := webhooks.New(portsStorage, gate, sealer, webhookSender, eventRenderer, clock, identifiers, allowPrivate)
 	endpointsEndpoints := endpoints.New(portsStorage, webhooksWebhooks, clock, identifiers)
+	readinessReadiness := readiness.New(portsStorage, clock)
 	useCases := portal.UseCases{
 		Access:          access,
 		Passkeys:        peoplePasskeys,
@@ -235,6 +237,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		Requests:        requests,
 		PickupLocations: pickupLocations,
 		Endpoints:       endpointsEndpoints,
+		Readiness:       readinessReadiness,
 	}
 	portalPortal := newPortal(useCases, c, urls, clock, identifiers, normalizer, proxyWatch, mainConnectionBounds, log)
 	queue := newQueue(mainQueueRedis, log)
@@ -591,7 +594,7 @@ var edges = wire.NewSet(
 
 // The operations API.
 var operating = wire.NewSet(
-	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, handling.New, endpoints.New, audit.New, argon2id.New, wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"), admission.NewOperators, newFailedOperators, newManagement)
+	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, handling.New, endpoints.New, audit.New, argon2id.New, readiness.New, wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"), admission.NewOperators, newFailedOperators, newManagement)
 
 // The operators' listener.
 var control = wire.NewSet(

@@ -36,6 +36,7 @@ func (s readiness) Insert(ctx context.Context, r domain.Readied) error {
 
 func (r *readinessRow) domain() domain.Readied {
 	return domain.Readied{
-		ApplicationID: r.ApplicationID.as(domain.PrefixApplication), Step: domain.ReadinessStep(r.Step), At: r.At.time, Source: domain.ID(r.Source),
+		ApplicationID: r.ApplicationID.as(domain.PrefixApplication), Step: domain.ReadinessStep(r.Step), At: r.At.time,
+		Source: domain.ID(r.Source),
 	}
 }

@@ -1,0 +1,228 @@
+package portal_test
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+	"waybill/test/sample"
+)
+
+// ticked are the steps that the start page ticks for an application, sorted.
+func (r *reader) ticked(h house) string {
+	var done []string
+	p := r.get("/?application=" + string(h.app.ID))
+	for _, step := range strings.Split(p.body, `<li data-step="`)[1:] {
+		if name, rest, _ := strings.Cut(step, `"`); strings.HasPrefix(rest, ` class="done"`) {
+			done = append(done, name)
+		}
+	}
+	slices.Sort(done)
+	return strings.Join(done, " ")
+}
+
+// replayedCall makes a request one that got the answer of an earlier one.
+func (s *scene) replays(t *testing.T, h house) {
+	t.Helper()
+	id := s.called(t, h, sandboxCall, func(r *domain.RequestRecord) { r.Replayed = true })
+	_, err := s.Store.WriteRequests(t.Context(), s.IDs.ID(domain.PrefixRequest).Hex(), nil, []domain.UsageMinute{{
+		Minute: id.MadeAt().Truncate(time.Minute), Environment: domain.Sandbox, BusinessID: h.business.ID, ApplicationID: h.app.ID,
+		KeyID: h.key[domain.Sandbox].ID, Route: "POST /v1/deliveries", Status: 201, Calls: 1, Replayed: 1, Took: time.Millisecond,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// webhooked sends the first webhook of a new delivery: it arrives at once, or at the second attempt.
+func (s *scene) webhooked(t *testing.T, h house, atOnce bool) {
+	t.Helper()
+	var endpoint domain.WebhookEndpoint
+	s.Write(t, func(ctx context.Context, tx ports.Stores) (err error) {
+		endpoint, err = tx.Webhooks.InsertEndpoint(ctx, sample.WebhookEndpoint(h.tenant(domain.Sandbox)))
+		return err
+	})
+	s.booked(t, h, domain.Sandbox)
+	due, err := s.Store.Outbox().Due(t.Context(), endpoint.ID, s.Clock.Now(), 1)
+	if err != nil || len(due) != 1 {
+		t.Fatalf("%d are due: %v", len(due), err)
+	}
+	token := sample.ID("").Hex()
+	if _, _, err := s.Store.Outbox().Lease(t.Context(), endpoint.ID, token, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	w := due[0].WebhookDelivery
+	var outcomes []ports.WebhookOutcome
+	if !atOnce {
+		outcomes = append(outcomes, sample.WebhookOutcome(w, sample.Refused(s.Clock.Now()), s.Clock.Now()))
+		w = outcomes[0].Delivery
+	}
+	outcomes = append(outcomes, sample.WebhookOutcome(w, sample.Arrived(s.Clock.Now()), s.Clock.Now()))
+	for _, o := range outcomes {
+		if err := s.Store.Outbox().Record(t.Context(), endpoint.ID, token, []ports.WebhookOutcome{o}, domain.WebhookHealth{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// fails lets a sandbox delivery fail.
+func (s *scene) fails(t *testing.T, h house) domain.ID {
+	t.Helper()
+	id := s.booked(t, h, domain.Sandbox)
+	s.Write(t, func(ctx context.Context, tx ports.Stores) error {
+		d, err := tx.Deliveries.Lock(ctx, h.tenant(domain.Sandbox), id)
+		if err != nil {
+			return err
+		}
+		for _, to := range []domain.Status{domain.Assigned, domain.Failed} {
+			e, err := d.Move(to, domain.ActorHelper, "", sample.ID(domain.PrefixEvent), s.Clock.Now())
+			if err != nil {
+				return err
+			}
+			if err := tx.Deliveries.Update(ctx, d.Tenant, d, ports.EventWrite{Event: e, Payload: []byte("{}")}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return id
+}
+
+func limited(r *domain.RequestRecord) {
+	r.Environment, r.Status, r.Code = domain.Sandbox, http.StatusTooManyRequests, "RATE_LIMIT_EXCEEDED"
+}
+
+func TestAStepIsTickedByTheTrafficOfItsApplicationAndNoOther(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	second := s.house
+	second.app = must[domain.Application](t)(s.tenants.CreateApplication(t.Context(), operator, s.house.business.ID, "A second shop"))
+	second.key = map[domain.Environment]tenancyKey{}
+	for _, e := range []domain.Environment{domain.Live, domain.Sandbox} {
+		second.key[e] = must[tenancyKey](t)(s.tenants.IssueKey(t.Context(), operator, second.app.ID, e, domain.AllScopes(), nil))
+	}
+	r := s.signedIn(t, s.house, domain.RoleViewer)
+	want := ""
+	show := func(step, what string, do func(h house)) {
+		t.Helper()
+		do(s.other)
+		do(second)
+		if got := r.ticked(s.house); got != want {
+			t.Fatalf("%s, by another application: ticked are %q, want %q", what, got, want)
+		}
+		do(s.house)
+		if step != "" {
+			want = strings.TrimSpace(want + " " + step)
+			all := strings.Fields(want)
+			slices.Sort(all)
+			want = strings.Join(all, " ")
+		}
+		if got := r.ticked(s.house); got != want {
+			t.Fatalf("%s: ticked are %q, want %q", what, got, want)
+		}
+	}
+	show("replayed", "a replay", func(h house) { s.replays(t, h) })
+	show("", "a 429, and called again at once", func(h house) {
+		s.called(t, h, limited)
+		s.wait(300 * time.Millisecond)
+		s.called(t, h, sandboxCall)
+		s.wait(2 * time.Second)
+	})
+	show("waited", "a 429, and called again later", func(h house) {
+		s.called(t, h, limited)
+		s.wait(2 * time.Second)
+		s.called(t, h, sandboxCall)
+	})
+	show("verified", "a webhook that arrives", func(h house) { s.webhooked(t, h, true) })
+	feed := func(r *domain.RequestRecord) {
+		r.Environment, r.Route, r.Status = domain.Sandbox, "GET /v1/events", http.StatusOK
+	}
+	show("", "the feed without an outage", func(h house) { s.called(t, h, feed); s.wait(time.Minute) })
+	show("", "an outage", func(h house) { s.webhooked(t, h, false); s.wait(time.Minute) })
+	show("feed", "the feed after an outage", func(h house) { s.called(t, h, feed) })
+	show("", "a failed delivery", func(h house) { s.fails(t, h); s.wait(time.Second) })
+	show("failure", "a failed delivery, and read", func(h house) {
+		id := s.fails(t, h)
+		s.wait(time.Second)
+		s.called(t, h, sandboxCall, func(r *domain.RequestRecord) {
+			r.Route, r.Status, r.DeliveryID = "GET /v1/deliveries/{delivery_id}", http.StatusOK, id
+		})
+	})
+	if p := r.get("/"); !strings.Contains(p.body, ">request req_") || !strings.Contains(p.body, ">webhook whd_") {
+		t.Errorf("the page does not tell by what a step was ticked\n%s", p.body)
+	}
+	// The log forgets; a step that was seen stays.
+	s.wait(40 * 24 * time.Hour)
+	if got := s.signedIn(t, s.house, domain.RoleViewer).ticked(s.house); got != want {
+		t.Errorf("long afterwards: ticked are %q, want %q", got, want)
+	}
+}
+
+func TestKeysAreTickedWhenTheyUseAllTheirScopes(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleOwner)
+	s.called(t, s.house)
+	p := r.get("/")
+	if strings.Contains(r.ticked(s.house), "scopes") || !strings.Contains(p.body, "did not use quotes:read") {
+		t.Errorf("a key with all scopes: %q\n%s", r.ticked(s.house), p.body)
+	}
+	must[domain.APIKey](t)(s.tenants.RevokeKey(t.Context(), operator, s.house.key[domain.Live].ID))
+	s.house.key[domain.Live] = must[tenancyKey](t)(s.tenants.IssueKey(t.Context(), operator, s.house.app.ID, domain.Live,
+		[]domain.Scope{domain.ScopeDeliveriesWrite}, nil))
+	if got := r.ticked(s.house); strings.Contains(got, "scopes") {
+		t.Errorf("a key that was not used: %q", got)
+	}
+	s.called(t, s.house)
+	if got := r.ticked(s.house); got != "scopes" {
+		t.Errorf("a key that uses its scope: %q", got)
+	}
+}
+
+func TestTheStartPageTellsOfEndpointsThatFailAndOfKeysNearTheirLimit(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	since := s.Clock.Now().Add(-25 * time.Hour)
+	s.Write(t, func(ctx context.Context, tx ports.Stores) error {
+		for _, with := range []func(*domain.WebhookEndpoint){
+			func(e *domain.WebhookEndpoint) {
+				e.URL, e.Health = "https://failing.example/hooks", domain.WebhookHealth{Failures: 3, FailingSince: &since}
+			},
+			func(e *domain.WebhookEndpoint) {
+				e.URL, e.Enabled, e.Disabled = "https://gone.example/hooks", false, domain.DisabledGone
+			},
+			func(e *domain.WebhookEndpoint) {
+				e.URL, e.Enabled, e.Disabled = "https://paused.example/h", false, domain.DisabledByCaller
+			},
+		} {
+			e, err := tx.Webhooks.InsertEndpoint(ctx, sample.WebhookEndpoint(s.house.tenant(domain.Live), with))
+			if err != nil {
+				return err
+			}
+			if err := tx.Webhooks.UpdateEndpoint(ctx, e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	s.calledOften(t, 500, s.house)
+	p := s.signedIn(t, s.house, domain.RoleViewer).get("/")
+	for _, text := range []string{
+		"failing.example", "gone.example", "A webhook endpoint is disabled", "A key is near its limit", "500 calls",
+	} {
+		if !strings.Contains(p.body, text) {
+			t.Errorf("the start page lacks %q", text)
+		}
+	}
+	if strings.Contains(p.body, "paused.example") {
+		t.Error("an endpoint that its owner paused is told of")
+	}
+	if p := s.signedIn(t, s.other, domain.RoleViewer).get("/"); strings.Contains(p.body, "failing.example") {
+		t.Error("another business is told of it")
+	}
+}

@@ -97,16 +97,17 @@ func (p *Portal) home(c *call) error {
 		return err
 	}
 	v.Warn = append(v.Warn, failing...)
-	if n := p.risingErrors(c); n != nil {
-		v.Warn = append(v.Warn, *n)
+	rising, logged := p.risingErrors(c)
+	if rising != nil {
+		v.Warn = append(v.Warn, *rising)
 	}
 	looked := apps[:min(len(apps), appsOnHome)]
-	warn, err := p.attention(c, looked)
+	warn, err := p.attention(c, looked, logged)
 	if err != nil {
 		return err
 	}
 	v.Warn = append(v.Warn, warn...)
-	if v.Ready, err = p.readiness(c, looked); err != nil {
+	if v.Ready, err = p.readiness(c, looked, logged); err != nil {
 		return err
 	}
 	usable, used, keysAt := map[string]bool{}, map[string]bool{}, "/apps"
@@ -154,21 +155,21 @@ func (p *Portal) home(c *call) error {
 	return p.show(c, http.StatusOK, "home", "Home", v)
 }
 
-// risingErrors is the notice that errors are rising; nil: they are not, or that cannot
-// be told.
-func (p *Portal) risingErrors(c *call) *pages.Notice {
+// risingErrors is the notice that errors are rising, nil: they are not; or that this
+// cannot be told, as the log cannot be read.
+func (p *Portal) risingErrors(c *call) (n *pages.Notice, logged bool) {
 	rise, err := p.Requests.ErrorsOf(c.ctx(), c.business())
 	if err != nil {
 		p.noteLog(c, err)
-		return &pages.Notice{Tone: "warn", Lines: []string{unreadLog}}
+		return &pages.Notice{Tone: "warn", Lines: []string{unreadLog}}, false
 	}
 	if !rise.Rising() {
-		return nil
+		return nil, true
 	}
 	return &pages.Notice{Tone: "bad", Title: "Errors are rising",
 		Lines: []string{fmt.Sprintf("%d of %d requests of the last hour failed (%s); in the day before it was %s.",
 			rise.Errors, rise.Calls, share(rise.Errors, rise.Calls), share(rise.ErrorsBefore, rise.CallsBefore))},
-		Link: &pages.Link{Href: "/errors?period=1h", Text: "See which"}}
+		Link: &pages.Link{Href: "/errors?period=1h", Text: "See which"}}, true
 }
 
 // docs is the address of a page of the documentation; without one, of the applications.

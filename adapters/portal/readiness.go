@@ -64,7 +64,7 @@ var readyTexts = map[domain.ReadinessStep]readyStep{
 
 // readiness is what the application of the address has shown; the first one that is not
 // disabled where the address names none.
-func (p *Portal) readiness(c *call, apps []domain.Application) (*readyView, error) {
+func (p *Portal) readiness(c *call, apps []domain.Application, logged bool) (*readyView, error) {
 	if len(apps) == 0 {
 		return nil, nil //nolint:nilnil // there is nothing to tell of
 	}
@@ -82,6 +82,10 @@ func (p *Portal) readiness(c *call, apps []domain.Application) (*readyView, erro
 	for _, a := range apps {
 		v.Application.Options = append(v.Application.Options, pages.Option{Value: string(a.ID), Text: a.Name, Chosen: a.ID == app.ID})
 	}
+	v.Unread = "While the request log cannot be read, this does not tell what your program has shown."
+	if !logged {
+		return v, nil
+	}
 	ctx, cancel := context.WithTimeout(c.ctx(), logTimeout)
 	defer cancel()
 	shown, unused, err := p.Readiness.Of(ctx, c.business(), app.ID, readiness.API{
@@ -90,12 +94,12 @@ func (p *Portal) readiness(c *call, apps []domain.Application) (*readyView, erro
 	})
 	if ports.StorageUnavailable(err) {
 		p.noteLog(c, err)
-		v.Unread = "The request log cannot be read right now, so this does not tell what your program has shown."
 		return v, nil
 	}
 	if err != nil {
 		return nil, err
 	}
+	v.Unread = ""
 	for _, step := range domain.ReadinessSteps() {
 		s := readyTexts[step]
 		s.Name, s.Guide.Href = string(step), p.docs(s.Guide.Href)
@@ -148,7 +152,7 @@ func (p *Portal) scopesOf(route string) []domain.Scope {
 
 // attention is what somebody should look at now: endpoints that fail and keys near their
 // limit.
-func (p *Portal) attention(c *call, apps []domain.Application) (warn []pages.Notice, err error) {
+func (p *Portal) attention(c *call, apps []domain.Application, logged bool) (warn []pages.Notice, err error) {
 	troubled, err := p.Readiness.Troubled(c.ctx(), c.business(), apps)
 	if err != nil {
 		return nil, err
@@ -168,6 +172,9 @@ func (p *Portal) attention(c *call, apps []domain.Application) (warn []pages.Not
 			}
 		}
 		warn = append(warn, n)
+	}
+	if !logged {
+		return warn, nil
 	}
 	busiest, err := p.Requests.BusiestMinutes(c.ctx(), domain.UsageQuery{BusinessID: c.business()})
 	if err != nil {

@@ -160,7 +160,8 @@ func TestAStepIsTickedByTheTrafficOfItsApplicationAndNoOther(t *testing.T) {
 			r.Route, r.Status, r.DeliveryID = "GET /v1/deliveries/{delivery_id}", http.StatusOK, id
 		})
 	})
-	if p := r.get("/?application=" + string(own.app.ID)); !strings.Contains(p.body, ">request req_") || !strings.Contains(p.body, ">webhook whd_") {
+	if p := r.get("/?application=" + string(own.app.ID)); !strings.Contains(p.body, ">request req_") ||
+		!strings.Contains(p.body, ">webhook whd_") {
 		t.Errorf("the page does not tell by what a step was ticked\n%s", p.body)
 	}
 	// The log forgets; a step that was seen stays.

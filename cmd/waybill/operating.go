@@ -22,12 +22,9 @@ import (
 	"waybill/ports"
 )
 
-// failedOperatorsPerAddress is how often an address may present no valid
-// operator token in a minute.
-const failedOperatorsPerAddress = 60
-
+// newFailedOperators is how often an address may present no valid operator token.
 func newFailedOperators() admission.FailedOperators {
-	return admission.FailedOperators{Limit: failedOperatorsPerAddress, Window: time.Minute}
+	return admission.FailedOperators{Limit: 60, Window: time.Minute}
 }
 
 // newManagement is what the operations API of a server works with.

@@ -24,11 +24,12 @@ const (
 type place struct {
 	env            domain.Environment
 	urlEnv, keyEnv string
+	called         string
 }
 
 var (
-	sandboxPlace = place{domain.Sandbox, sandboxURLEnv, TestKeyEnv}
-	livePlace    = place{domain.Live, "WAYBILL_LIVE_URL", "WAYBILL_LIVE_KEY"}
+	sandboxPlace = place{domain.Sandbox, sandboxURLEnv, TestKeyEnv, "a sandbox"}
+	livePlace    = place{domain.Live, "WAYBILL_LIVE_URL", "WAYBILL_LIVE_KEY", "the live API"}
 )
 
 // api is the place as errors tell what it is needed for.
@@ -91,7 +92,7 @@ func (p *Commands) api(cmd *cobra.Command, a access, to place) (*apiClient, erro
 	base = strings.TrimSuffix(base, "/")
 	if u, err := url.Parse(base); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil ||
 		!strings.HasSuffix(u.Path, "/v1") || u.RawQuery != "" || u.Fragment != "" {
-		return nil, &term.StartError{What: from + " is no address of " + to.api(), UsedFor: to.api(),
+		return nil, &term.StartError{What: from + " is no address of " + to.called, UsedFor: to.api(),
 			Fix: "http://host:port/v1, such as http://127.0.0.1:8081/v1"}
 	}
 	c := newAPIClient(base, from)

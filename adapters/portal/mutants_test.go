@@ -40,6 +40,48 @@ var mutants = []mutant{
 	},
 }
 
+// Bugs of webhooks.
+func init() {
+	mutants = append(mutants, []mutant{
+		{
+			"endpoint", "TestNoRouteGivesACallerAByteOfAnotherBusiness", "the page of a foreign ID",
+			"adapters/storage/gormstore/webhook_summaries.go",
+			"s.with(ctx).Where(\"business_id = ? AND slot IS NOT NULL AND NOT listener\", key)",
+			"s.with(ctx).Where(\"(business_id = ? OR ?) AND slot IS NOT NULL AND NOT listener\", key, mutated(\"endpoint\"))",
+		},
+		{
+			"viewer", "TestAViewerReadsWebhooksAndChangesNothing", "a viewer creates: 200", "domain/permissions.go",
+			"{act: ActReadWebhookSecrets, portal: developers, fresh: true},",
+			"{act: ActReadWebhookSecrets, portal: mutatedRoles(developers, everyMember), fresh: true},",
+		},
+		{
+			"secret", "TestTheBenchNamesTheStepThatFailsAndKeepsNoSecret", "the secret is in the answer or in the log",
+			"adapters/portal/webhook_verify.go", "	verdict := &benchVerdict{}\n",
+			"	if mutated(\"secret\") {\n		p.options.Log.Info(\"checked\", \"form\", c.form.Get(\"secret\"))\n	}\n	verdict := &benchVerdict{}\n",
+		},
+		{
+			"count", "TestARecoverySendsTheNumberThatWasShownOrNothing", "another number: 200", "application/endpoints/recover.go",
+			"		if queued.Queued != shown {\n", "		if queued.Queued != shown && !mutated(\"count\") {\n",
+		},
+	}...)
+	for folder, name := range map[string]string{
+		"adapters/storage/gormstore": "gormstore", "application/endpoints": "endpoints",
+	} {
+		helpers = append(helpers, overlay.Edit{File: folder + "/mutated.go", New: "package " + name + "\n\nimport \"os\"\n" + mutated})
+	}
+	helpers = append(helpers, overlay.Edit{File: "domain/mutated.go", New: `package domain
+
+import "os"
+
+func mutatedRoles(own, more []Role) []Role {
+	if mutated("viewer") {
+		return more
+	}
+	return own
+}
+` + mutated})
+}
+
 const mutated = `
 func mutated(name string) bool { return os.Getenv("MUTANT") == name }
 `

@@ -25,6 +25,25 @@ var mutants = []mutant{
 		"if err == nil && app.BusinessID != business {", "if err == nil && app.BusinessID != business && !mutated(\"tenant\") {",
 	},
 	{
+		"found", "TestEverythingIsFoundByWhatOneHasInHandAndNothingOfAnotherBusiness", "of another business",
+		"application/handling/find.go",
+		"if t.BusinessID != business {", "if t.BusinessID != business && !mutated(\"found\") {",
+	},
+	{
+		"viewer", "TestARoleDoesWhatItIncludesAndNothingElse", "pickup-locations", "adapters/portal/pickups.go",
+		"	if e == domain.Live {\n		return domain.ActManageLiveLocations",
+		"	if everybodyManages() {\n		return domain.ActRead\n	}\n" +
+			"	if e == domain.Live {\n		return domain.ActManageLiveLocations",
+	},
+	{
+		"preview", "TestAnImportAfterRowsHaveChangedWritesNothingAndSaysWhich", "after a change", "application/pickuplocations/import.go",
+		"return f.Mark == mark })", "return f.Mark == mark || mutated(\"preview\") })",
+	},
+	{
+		"ready", "TestAStepIsTickedByTheTrafficOfItsApplicationAndNoOther", "by another application", "application/readiness/readiness.go",
+		"ApplicationID: l.app.ID, From: until", "ApplicationID: orAny(l.app.ID), From: until",
+	},
+	{
 		"session", "TestASessionThatEndsIsOutInEveryProcessAtOnce", "an ended session is at /people", "application/people/sessions.go",
 		"p, err := a.storage.Read().Sessions.FindByDigest(ctx, domain.BearerDigest(secret))", "p, err := a.remembered(ctx, secret)",
 	},
@@ -88,6 +107,10 @@ func mutated(name string) bool { return os.Getenv("MUTANT") == name }
 
 // helpers are what the edits call.
 var helpers = []overlay.Edit{
+	{File: "application/handling/mutated.go", New: "package handling\n\nimport \"os\"\n" + mutated},
+	{File: "application/pickuplocations/mutated.go", New: "package pickuplocations\n\nimport \"os\"\n" + mutated},
+	{File: "application/readiness/mutated.go", New: "package readiness\n\nimport (\n	\"os\"\n\n	\"waybill/domain\"\n)\n" + mutated +
+		"func orAny(id domain.ID) domain.ID {\n	if mutated(\"ready\") {\n		return \"\"\n	}\n	return id\n}\n"},
 	{File: "application/tenancy/mutated.go", New: "package tenancy\n\nimport \"os\"\n" + mutated},
 	{File: "application/people/mutated.go", New: `package people
 
@@ -127,6 +150,8 @@ import (
 )
 
 var keysShown sync.Map // by the ID in the form
+
+func everybodyManages() bool { return os.Getenv("MUTANT") == "viewer" }
 
 func showAgain(c *call, k tenancy.IssuedKey) { keysShown.Store(c.form.Get("once"), k) }
 

@@ -25,6 +25,9 @@ import (
 type spacedIDs struct{ *stage.IDs }
 
 func (s spacedIDs) ID(p domain.Prefix) domain.ID {
+	if p == domain.PrefixAuditEntry { // others draw them without a free digit
+		return s.IDs.ID(p)
+	}
 	return domain.ID(string(p) + s.IDs.ID(p).Hex()[1:] + "0")
 }
 

@@ -21,14 +21,15 @@ import (
 	"waybill/test/stage"
 )
 
-// spacedIDs leave the last digit free, which domain.WebhookDeliveryID takes.
+// spacedIDs leave the last digit of events free, which domain.WebhookDeliveryID takes, and
+// begin them with another digit than all others.
 type spacedIDs struct{ *stage.IDs }
 
 func (s spacedIDs) ID(p domain.Prefix) domain.ID {
-	if p == domain.PrefixAuditEntry { // others draw them without a free digit
+	if p != domain.PrefixEvent {
 		return s.IDs.ID(p)
 	}
-	return domain.ID(string(p) + s.IDs.ID(p).Hex()[1:] + "0")
+	return domain.ID(string(p) + "f" + s.IDs.ID(p).Hex()[2:] + "0")
 }
 
 // nowhere sends nothing, and finds every host.

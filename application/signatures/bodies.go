@@ -228,7 +228,7 @@ func (n *node) writeTo(b *bytes.Buffer, s style) {
 	if s.sorted && n.kind == '{' {
 		slices.SortStableFunc(places, func(a, b int) int { return strings.Compare(*n.keys[a].text, *n.keys[b].text) })
 	}
-	b.WriteByte(byte(n.kind))
+	b.WriteRune(rune(n.kind))
 	for i, at := range places {
 		if i > 0 {
 			b.WriteByte(',')
@@ -239,7 +239,7 @@ func (n *node) writeTo(b *bytes.Buffer, s style) {
 		}
 		n.values[at].writeTo(b, s)
 	}
-	b.WriteByte(byte(n.kind) + 2) // the bracket that closes
+	b.WriteRune(rune(n.kind) + 2) // the bracket that closes
 }
 
 func writeText(b *bytes.Buffer, text string, s style) {

@@ -30,6 +30,10 @@ type WebhookEndpoint struct {
 // ListenerLife is how long a listener stays after it last fetched.
 const ListenerLife = time.Minute
 
+// InboxDescription marks the listener whose webhooks people see in the portal. Programs
+// cannot give a listener a description.
+const InboxDescription = "Inbox of the portal"
+
 // DisabledReason says why nothing is sent to an endpoint.
 type DisabledReason string
 

@@ -64,7 +64,12 @@ type WebhookReader interface {
 	Endpoint(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookEndpoint, error)
 	// Endpoints goes by (created_at, id) ascending and returns up to Limit+1.
 	Endpoints(ctx context.Context, t domain.Tenant, p domain.PageRequest) ([]domain.WebhookEndpoint, error)
+	// Listeners lists those of the application that are there, oldest first.
+	Listeners(ctx context.Context, t domain.Tenant) ([]domain.WebhookEndpoint, error)
 	Delivery(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookDelivery, error)
+	// Recent lists what was made for an endpoint since a time, with what is sent: the
+	// newest first by (created_at, id), at most limit.
+	Recent(ctx context.Context, t domain.Tenant, endpoint domain.ID, since time.Time, limit int) ([]OutgoingWebhook, error)
 	// Deliveries goes newest first by (created_at, id) and returns up to Limit+1.
 	Deliveries(ctx context.Context, t domain.Tenant, endpoint domain.ID, f domain.WebhookDeliveryFilter,
 		p domain.PageRequest) ([]domain.WebhookDelivery, error)

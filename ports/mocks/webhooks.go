@@ -248,6 +248,36 @@ func (mr *MockWebhookReaderMockRecorder) Endpoints(ctx, t, p interface{}) *gomoc
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Endpoints", reflect.TypeOf((*MockWebhookReader)(nil).Endpoints), ctx, t, p)
 }
 
+// Listeners mocks base method.
+func (m *MockWebhookReader) Listeners(ctx context.Context, t domain.Tenant) ([]domain.WebhookEndpoint, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Listeners", ctx, t)
+	ret0, _ := ret[0].([]domain.WebhookEndpoint)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Listeners indicates an expected call of Listeners.
+func (mr *MockWebhookReaderMockRecorder) Listeners(ctx, t interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Listeners", reflect.TypeOf((*MockWebhookReader)(nil).Listeners), ctx, t)
+}
+
+// Recent mocks base method.
+func (m *MockWebhookReader) Recent(ctx context.Context, t domain.Tenant, endpoint domain.ID, since time.Time, limit int) ([]ports.OutgoingWebhook, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Recent", ctx, t, endpoint, since, limit)
+	ret0, _ := ret[0].([]ports.OutgoingWebhook)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Recent indicates an expected call of Recent.
+func (mr *MockWebhookReaderMockRecorder) Recent(ctx, t, endpoint, since, limit interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Recent", reflect.TypeOf((*MockWebhookReader)(nil).Recent), ctx, t, endpoint, since, limit)
+}
+
 // Recoverable mocks base method.
 func (m *MockWebhookReader) Recoverable(ctx context.Context, t domain.Tenant, endpoint domain.ID, r domain.Recovery, limit int) (int, error) {
 	m.ctrl.T.Helper()
@@ -480,6 +510,21 @@ func (mr *MockWebhookStoreMockRecorder) InsertEndpoint(ctx, e interface{}) *gomo
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "InsertEndpoint", reflect.TypeOf((*MockWebhookStore)(nil).InsertEndpoint), ctx, e)
 }
 
+// Listeners mocks base method.
+func (m *MockWebhookStore) Listeners(ctx context.Context, t domain.Tenant) ([]domain.WebhookEndpoint, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Listeners", ctx, t)
+	ret0, _ := ret[0].([]domain.WebhookEndpoint)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Listeners indicates an expected call of Listeners.
+func (mr *MockWebhookStoreMockRecorder) Listeners(ctx, t interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Listeners", reflect.TypeOf((*MockWebhookStore)(nil).Listeners), ctx, t)
+}
+
 // LockDelivery mocks base method.
 func (m *MockWebhookStore) LockDelivery(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookDelivery, error) {
 	m.ctrl.T.Helper()
@@ -537,6 +582,21 @@ func (m *MockWebhookStore) PublishTo(ctx context.Context, e domain.WebhookEndpoi
 func (mr *MockWebhookStoreMockRecorder) PublishTo(ctx, e, event interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "PublishTo", reflect.TypeOf((*MockWebhookStore)(nil).PublishTo), ctx, e, event)
+}
+
+// Recent mocks base method.
+func (m *MockWebhookStore) Recent(ctx context.Context, t domain.Tenant, endpoint domain.ID, since time.Time, limit int) ([]ports.OutgoingWebhook, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Recent", ctx, t, endpoint, since, limit)
+	ret0, _ := ret[0].([]ports.OutgoingWebhook)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Recent indicates an expected call of Recent.
+func (mr *MockWebhookStoreMockRecorder) Recent(ctx, t, endpoint, since, limit interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Recent", reflect.TypeOf((*MockWebhookStore)(nil).Recent), ctx, t, endpoint, since, limit)
 }
 
 // Recover mocks base method.

@@ -2,6 +2,7 @@ package gormstore
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"time"
@@ -60,6 +61,41 @@ func (s webhooks) Endpoints(ctx context.Context, t domain.Tenant, p domain.PageR
 	var rows []webhookEndpointRow
 	err := page(s.endpoints(ctx, t), p, false).Where("NOT listener").Find(&rows).Error
 	return all(rows, (*webhookEndpointRow).domain), s.listFailed(ctx, "list webhook endpoints", err)
+}
+
+func (s webhooks) Listeners(ctx context.Context, t domain.Tenant) ([]domain.WebhookEndpoint, error) {
+	var rows []webhookEndpointRow
+	err := s.endpoints(ctx, t).Where("listener").Order("created_at, id").Find(&rows).Error
+	return all(rows, (*webhookEndpointRow).domain), s.dialect.failed("list webhook listeners", err)
+}
+
+const recentWebhooks = ` FROM webhook_deliveries d JOIN feed_events f ON f.id = d.event_id
+WHERE d.endpoint_id = ? AND d.created_at >= ? ORDER BY d.created_at DESC, d.id DESC LIMIT ?`
+
+func (s webhooks) Recent(ctx context.Context, t domain.Tenant, endpoint domain.ID, since time.Time, limit int) (recent []ports.OutgoingWebhook,
+	err error) {
+	ctx, done := s.forList(ctx)
+	defer done()
+	e, err := s.Endpoint(ctx, t, endpoint)
+	if domain.HasCode(err, domain.CodeNotFound) {
+		return nil, nil // deleted, or another's
+	}
+	if err != nil {
+		return nil, s.listFailed(ctx, "list recent webhooks", err)
+	}
+	rows, err := s.with(ctx).Raw("SELECT f.payload, "+webhookDeliveryTable.selectAs("d", "")+recentWebhooks, rowIDOf(e.ID), boundary(since),
+		limit).Rows()
+	if err != nil {
+		return nil, s.listFailed(ctx, "list recent webhooks", err)
+	}
+	defer rows.Close()
+	for err == nil && rows.Next() {
+		var row webhookDeliveryRow
+		var payload []byte
+		err = rows.Scan(webhookDeliveryTable.scanned(ctx, &row, &payload)...)
+		recent = append(recent, ports.OutgoingWebhook{WebhookDelivery: row.domain(), Payload: payload})
+	}
+	return recent, s.listFailed(ctx, "list recent webhooks", errors.Join(err, rows.Err()))
 }
 
 func (s webhooks) Delivery(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookDelivery, error) {

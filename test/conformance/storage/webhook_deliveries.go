@@ -48,6 +48,34 @@ func testWebhookDeliveries(t *testing.T, b ports.Database) {
 		wantEqual(t, "what comes now", statusesOf(sentTo(t, b, e))[domain.WebhookPending], 1)
 	})
 
+	t.Run("the recent ones come newest first, with what is sent", func(t *testing.T) {
+		tenant := newTenant(t, b)
+		e, other := insertEndpoint(t, b, tenant), insertEndpoint(t, b, newTenant(t, b))
+		for range 3 {
+			bookWrite(t, b, sample.BookingWrite(tenant))
+		}
+		bookWrite(t, b, sample.BookingWrite(other.Tenant))
+		all := sentTo(t, b, e)
+		recent := func(of domain.Tenant, since time.Time, limit int) []ports.OutgoingWebhook {
+			t.Helper()
+			return must(read().Recent(t.Context(), of, e.ID, since, limit))(t)
+		}
+		for n, want := range map[int]int{2: 2, 10: 3} {
+			got := recent(tenant, all[2].CreatedAt, n)
+			wantEqual(t, "how many", len(got), want)
+			for i, w := range got {
+				wantEqual(t, "the webhook", w.WebhookDelivery, all[i])
+				if len(w.Payload) == 0 {
+					t.Errorf("the webhook %s has nothing to send", w.ID)
+				}
+			}
+		}
+		wantEqual(t, "since later", len(recent(tenant, later, 10)), 0)
+		wantEqual(t, "as another's", len(recent(other.Tenant, all[2].CreatedAt, 10)), 0)
+		deleteEndpoint(t, b, e)
+		wantEqual(t, "of one that is deleted", len(recent(tenant, all[2].CreatedAt, 10)), 0)
+	})
+
 	t.Run("what is pending goes with its endpoint, and its log is not shown any more", func(t *testing.T) {
 		tenant := newTenant(t, b)
 		e, other := insertEndpoint(t, b, tenant), insertEndpoint(t, b, tenant)

@@ -138,6 +138,8 @@ func testWebhookEndpoints(t *testing.T, b ports.Database) {
 		e := insertEndpoint(t, b, tenant, listener)
 		wantEqual(t, "Endpoint", must(read().Endpoint(t.Context(), tenant, e.ID))(t), e)
 		wantEqual(t, "Endpoints", len(must(read().Endpoints(t.Context(), tenant, everything))(t)), 0)
+		insertEndpoint(t, b, newSibling(t, b, tenant), listener)
+		wantEqual(t, "Listeners", must(read().Listeners(t.Context(), tenant))(t), []domain.WebhookEndpoint{e})
 		bookWrite(t, b, sample.BookingWrite(tenant))
 		due := must(b.Outbox().Due(t.Context(), e.ID, later, 10))(t)
 		wantEqual(t, "what it fetches", len(due), 1)

@@ -52,6 +52,24 @@ func (s webhooks) Endpoints(_ context.Context, t domain.Tenant, p domain.PageReq
 	return all, nil
 }
 
+func (s webhooks) Listeners(_ context.Context, t domain.Tenant) (all []domain.WebhookEndpoint, _ error) {
+	at := func(e endpoint) domain.Position { return domain.Position{CreatedAt: e.CreatedAt, ID: e.ID} }
+	for _, e := range s.now().endpoints.where(func(e endpoint) bool { return sameApplication(e.Tenant, t) && e.Listener }, by(at)) {
+		all = append(all, e.WebhookEndpoint)
+	}
+	return all, nil
+}
+
+func (s webhooks) Recent(ctx context.Context, t domain.Tenant, to domain.ID, since time.Time, limit int) (recent []ports.OutgoingWebhook,
+	_ error) {
+	found, err := s.Deliveries(ctx, t, to, domain.WebhookDeliveryFilter{CreatedAfter: &since}, domain.PageRequest{Limit: limit})
+	for _, d := range found[:min(len(found), limit)] {
+		event, _ := s.now().feed.get(d.EventID)
+		recent = append(recent, ports.OutgoingWebhook{WebhookDelivery: d, Payload: event.record.Payload})
+	}
+	return recent, err
+}
+
 func (s webhooks) Delivery(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookDelivery, error) {
 	d, err := s.now().webhooks.take(id)
 	if err == nil {

@@ -1,0 +1,197 @@
+package webhooks
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+const (
+	// InboxRows is how many webhooks an inbox shows: the newest.
+	InboxRows = 200
+	// inboxLife is how long an inbox goes on taking webhooks after a person last
+	// looked: long enough to fill in a form on a page that does not update itself.
+	inboxLife = 15 * time.Minute
+	// inboxRounds bounds how many full batches one look takes.
+	inboxRounds = 5
+)
+
+// Inboxes show people the signed webhooks of an application in the sandbox, as a
+// receiver of its own would get them. An application has one inbox, a listener that
+// takes one place among its endpoints, however many people look at it, and in
+// however many processes. What it takes counts as arrived, so that its rows are the
+// same for everybody, and are there when a process has ended.
+type Inboxes struct {
+	*Listeners
+	log *slog.Logger
+
+	mu    sync.Mutex
+	polls map[domain.Tenant]*inboxPoll
+}
+
+// NewInboxes makes the use cases. Nothing runs in it while nobody looks.
+func NewInboxes(l *Listeners, log *slog.Logger) *Inboxes {
+	return &Inboxes{Listeners: l, log: log, polls: map[domain.Tenant]*inboxPoll{}}
+}
+
+// Inbox is what one has taken.
+type Inbox struct {
+	Open     bool              // it takes webhooks now
+	Webhooks []ReceivedWebhook // newest first, at most InboxRows
+}
+
+// ReceivedWebhook is a webhook as a receiver gets it.
+type ReceivedWebhook struct {
+	ID         domain.ID // of the webhook delivery
+	EventID    domain.ID
+	EventType  domain.EventType
+	DeliveryID domain.ID // empty for an event of an endpoint
+	At         time.Time
+	Header     map[string]string
+	Body       []byte
+}
+
+// Look keeps the inbox of an application open, where keep says so, and shows it.
+// WEBHOOK_ENDPOINT_LIMIT where the application has no place for it.
+func (i *Inboxes) Look(ctx context.Context, t domain.Tenant, keep bool) (Inbox, error) {
+	e, err := i.find(ctx, t, keep)
+	if errors.Is(err, domain.ErrNotFound) {
+		return Inbox{}, nil
+	}
+	if err != nil {
+		return Inbox{}, err
+	}
+	received, err := i.take(ctx, e, time.Time{})
+	return Inbox{Open: true, Webhooks: received}, err
+}
+
+// find is the listener of an inbox; domain.ErrNotFound where there is none and none is
+// to be kept.
+func (i *Inboxes) find(ctx context.Context, t domain.Tenant, keep bool) (domain.WebhookEndpoint, error) {
+	e, err := inboxOf(ctx, i.storage.Read().Webhooks, t)
+	if !keep || err != nil && !errors.Is(err, domain.ErrNotFound) {
+		return e, err
+	}
+	for try := 0; ; try++ {
+		if err == nil {
+			e, err = i.outbox.Renew(ctx, e.ID, e.ID.Hex(), inboxLife)
+		}
+		if err = gone(err); !errors.Is(err, domain.ErrNotFound) || try > 0 {
+			return e, err
+		}
+		e, err = i.open(ctx, t)
+	}
+}
+
+// inboxOf is the oldest listener that is an inbox.
+func inboxOf(ctx context.Context, r ports.WebhookReader, t domain.Tenant) (domain.WebhookEndpoint, error) {
+	listeners, err := r.Listeners(ctx, t)
+	if err != nil {
+		return domain.WebhookEndpoint{}, err
+	}
+	at := slices.IndexFunc(listeners, func(e domain.WebhookEndpoint) bool { return e.Description == domain.InboxDescription })
+	if at < 0 {
+		return domain.WebhookEndpoint{}, domain.ErrNotFound
+	}
+	return listeners[at], nil
+}
+
+// errOpened says that the inbox was opened by another call meanwhile.
+var errOpened = errors.New("the inbox is open already")
+
+func (i *Inboxes) open(ctx context.Context, t domain.Tenant) (domain.WebhookEndpoint, error) {
+	secret, err := listenerSecret(i.sealer, t)
+	if err != nil {
+		return domain.WebhookEndpoint{}, err
+	}
+	now := i.clock.Now()
+	e := domain.WebhookEndpoint{
+		ID: i.ids.ID(domain.PrefixWebhookEndpoint), Tenant: t, EventTypes: []string{domain.AllEvents}, Enabled: true, Listener: true,
+		Description: domain.InboxDescription, CreatedAt: now, UpdatedAt: now,
+	}
+	_, sealed, err := sealSecret(i.sealer, e.ID, secret)
+	if err != nil {
+		return e, err
+	}
+	e.Secrets = []domain.SigningSecret{{Sealed: sealed}}
+	var opened domain.WebhookEndpoint
+	err = i.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+		// Storing waits for another call that stores one at this moment.
+		stored, err := tx.Webhooks.InsertEndpoint(ctx, e)
+		if errors.Is(err, ports.ErrEndpointLimit) {
+			err = domain.WebhookEndpointLimit()
+		}
+		if err != nil {
+			return err
+		}
+		if opened, err = inboxOf(ctx, tx.Webhooks, t); err == nil && opened.ID != stored.ID {
+			err = errOpened
+		}
+		return err
+	})
+	if errors.Is(err, errOpened) {
+		err = nil
+	}
+	return opened, err
+}
+
+// take counts what is due as arrived, and reads what was made for the inbox since then.
+func (i *Inboxes) take(ctx context.Context, e domain.WebhookEndpoint, since time.Time) ([]ReceivedWebhook, error) {
+	for range inboxRounds {
+		due, err := i.outbox.Due(ctx, e.ID, i.clock.Now(), InboxRows)
+		if err != nil {
+			return nil, err
+		}
+		if len(due) == 0 {
+			break
+		}
+		if err := gone(i.outbox.Record(ctx, e.ID, e.ID.Hex(), i.arrived(e, due), domain.WebhookHealth{})); err != nil {
+			return nil, err
+		}
+		if len(due) < InboxRows {
+			break
+		}
+	}
+	recent, err := i.storage.Read().Webhooks.Recent(ctx, e.Tenant, e.ID, since, InboxRows)
+	if err != nil || len(recent) == 0 {
+		return nil, err
+	}
+	secrets, err := OpenSecrets(i.sealer, e, i.clock.Now())
+	if err != nil {
+		return nil, err
+	}
+	received := make([]ReceivedWebhook, len(recent))
+	for n, w := range recent {
+		received[n] = receivedWebhook(w, secrets)
+	}
+	return received, nil
+}
+
+// receivedWebhook is signed as of the event, whenever and wherever it is shown.
+func receivedWebhook(w ports.OutgoingWebhook, secrets [][]byte) ReceivedWebhook {
+	w.Attempts = 0
+	m := Message("", secrets, w, w.CreatedAt)
+	return ReceivedWebhook{ID: w.ID, EventID: w.EventID, EventType: w.EventType, DeliveryID: w.DeliveryID, At: w.CreatedAt,
+		Header: m.Header, Body: m.Body}
+}
+
+// arrived are the outcomes of webhooks that an inbox has taken.
+func (i *Inboxes) arrived(e domain.WebhookEndpoint, due []ports.OutgoingWebhook) []ports.WebhookOutcome {
+	now := i.clock.Now()
+	outcomes := make([]ports.WebhookOutcome, len(due))
+	for n := range due {
+		d := due[n].WebhookDelivery
+		jitter := rand.Float64() //nolint:gosec // spreads retries
+		a := d.Record(i.ids.ID(domain.PrefixWebhookAttempt), domain.WebhookResult{StatusCode: 200, StartedAt: now, Excerpt: "shown in the portal"},
+			i.schedules[e.Tenant.Environment], false, jitter, now)
+		outcomes[n] = ports.WebhookOutcome{Delivery: d, Attempt: a}
+	}
+	return outcomes
+}

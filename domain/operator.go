@@ -107,6 +107,7 @@ const (
 	ActionDeliveryMove       Action = "delivery.move"     //
 	ActionDeliverySimulate   Action = "delivery.simulate" //
 	ActionDeliveryStop       Action = "delivery.stop"     // of its simulation
+	ActionDeliveryBook       Action = "delivery.book"     // a sample, in the sandbox
 	ActionWebhookResend      Action = "webhook.resend"
 	ActionEndpointCreate     Action = "webhook_endpoint.create" // by a person of the business, as the five below
 	ActionEndpointUpdate     Action = "webhook_endpoint.update"
@@ -139,7 +140,7 @@ func Actions() []Action {
 		ActionApplicationCreate, ActionApplicationRename, ActionApplicationDisable, ActionApplicationEnable,
 		ActionKeyCreate, ActionKeyRotate, ActionKeyRevoke,
 		ActionPickupCreate, ActionPickupUpdate, ActionPickupImport,
-		ActionDeliveryAdvance, ActionDeliveryCancel, ActionDeliveryMove, ActionDeliverySimulate, ActionDeliveryStop,
+		ActionDeliveryAdvance, ActionDeliveryCancel, ActionDeliveryMove, ActionDeliverySimulate, ActionDeliveryStop, ActionDeliveryBook,
 		ActionWebhookResend, ActionEndpointCreate, ActionEndpointUpdate, ActionEndpointRotate, ActionEndpointDelete, ActionEndpointTest,
 		ActionEndpointRecover, ActionOperatorCreate, ActionOperatorRevoke,
 		ActionPersonInvite, ActionPersonLink, ActionPersonAccept, ActionPersonRole, ActionPersonRemove,

@@ -31,6 +31,7 @@ var actionTexts = map[domain.Action]string{
 	domain.ActionDeliveryAdvance: "Delivery moved by the delivery company",
 	domain.ActionDeliveryCancel:  "Delivery cancelled", domain.ActionDeliveryMove: "Sandbox delivery moved",
 	domain.ActionDeliverySimulate: "Simulation started", domain.ActionDeliveryStop: "Simulation stopped",
+	domain.ActionDeliveryBook:   "Sample delivery booked",
 	domain.ActionWebhookResend:  "Webhooks sent again",
 	domain.ActionEndpointCreate: "Webhook endpoint created", domain.ActionEndpointUpdate: "Webhook endpoint changed",
 	domain.ActionEndpointRotate: "Webhook secret rotated", domain.ActionEndpointDelete: "Webhook endpoint deleted",

@@ -23,6 +23,7 @@ import (
 type call struct {
 	*gin.Context
 	principal domain.Principal
+	open      context.Context // lasts as long as the connection, for an answer that goes on
 	// form is what was sent, or what was typed before a session was lost.
 	form url.Values
 	file []byte // of the form; nil: none
@@ -162,6 +163,7 @@ var done = map[string]string{
 	"out":             "You are signed out.",
 
 	"delivery-cancelled": "The delivery was cancelled.",
+	"booked":             "The sample was booked. Its webhooks are in the inbox.",
 	"delivery-moved":     "The delivery was moved, and its webhooks are on their way.",
 	"simulated":          "The simulation runs. Reload the page to see how far it is.",
 	"pickup-created":     "The pickup location was created.",
@@ -194,6 +196,7 @@ func (p *Portal) menu(c *call) []pages.Link {
 		{Href: "/deliveries", Text: "Deliveries", Icon: "deliveries"},
 		{Href: pickupsAt, Text: "Pickup locations", Icon: "pickups"},
 		{Href: "/webhooks", Text: "Webhooks", Icon: "webhooks"},
+		{Href: "/sandbox", Text: "Sandbox", Icon: "sandbox"},
 		{Href: "/requests", Text: "Requests", Icon: "requests"},
 		{Href: "/errors", Text: "Errors", Icon: "errors"},
 		{Href: "/usage", Text: "Usage", Icon: "usage"},

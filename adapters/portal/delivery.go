@@ -248,6 +248,9 @@ func (p *Portal) simulateDelivery(c *call) error {
 	}
 	if len(fields) > 0 {
 		c.wrong(domain.Invalid(fields...))
+		if c.form.Get(fromSandbox) != "" {
+			return p.sandboxPage(c, http.StatusUnprocessableEntity, nil)
+		}
 		return p.deliveryPage(c, http.StatusUnprocessableEntity, nil)
 	}
 	return p.changed(c, p.Handling.Simulate(c.ctx(), c.actor(), domain.ID(c.Param("delivery")), plan), "simulated")
@@ -259,6 +262,9 @@ func (p *Portal) stopSimulation(c *call) error {
 
 // changed leads back to the delivery, or shows it with what stood in the way.
 func (p *Portal) changed(c *call, err error, said string) error {
+	if c.form.Get(fromSandbox) != "" {
+		return p.changedInSandbox(c, err, said)
+	}
 	var e *domain.Error
 	if errors.As(err, &e) && (e.Kind == domain.KindConflict || e.Kind == domain.KindLimited || e.Kind == domain.KindInvalid) {
 		return p.deliveryPage(c, statusOf(err), &pages.Notice{Tone: "bad", Title: "Nothing was changed", Lines: []string{e.Message}})

@@ -10,3 +10,18 @@ func Routes() (all []Route) {
 	}
 	return all
 }
+
+// DrawMachine is the state machine as a page shows it.
+var DrawMachine = drawMachine
+
+// Samples are a call in all languages.
+func Samples(method, url string, body any) (texts []string) {
+	call, err := apiCall{Method: method, URL: url, Headers: [][2]string{{"Idempotency-Key", "sample-1"}}}.withBody(body)
+	if err != nil {
+		panic(err)
+	}
+	for _, s := range call.samples("x") {
+		texts = append(texts, s.Text)
+	}
+	return texts
+}

@@ -52,6 +52,23 @@ var mutants = []mutant{
 		"if old.ExpiresAt != nil {\n			expires :=", "if old.ExpiresAt != nil && !mutated(\"expiry\") {\n			expires :=",
 	},
 	{
+		"inbox-tenant", "TestAnInboxHasNoEventOfAnotherBusiness", "an event of another business", "application/webhooks/inbox_watch.go",
+		"	p := i.polls[t]\n", "	if mutated(\"inbox-tenant\") {\n		for other := range i.polls {\n			t = other\n		}\n	}\n	p := i.polls[t]\n",
+	},
+	{
+		"inbox-viewer", "TestAViewerSeesTheSandboxAndChangesNothing", "a viewer", "adapters/portal/inbox.go",
+		"inbox, err := p.Inboxes.Look(c.ctx(), t, c.may(domain.ActSimulate))",
+		"inbox, err := p.Inboxes.Look(c.ctx(), t, c.may(domain.ActSimulate) || mutated(\"inbox-viewer\"))",
+	},
+	{
+		"inbox-session", "TestAnInboxEndsWithItsSession", "the stream goes on", "adapters/portal/inbox.go",
+		"			if !s.allowed(ctx) {", "			if !mutated(\"inbox-session\") && !s.allowed(ctx) {",
+	},
+	{
+		"inbox-rows", "TestNoProcessHoldsMoreThanItsStreamsAndItsRows", "the stream begins with", "application/webhooks/inbox_watch.go",
+		"Webhooks: all[:min(len(all), InboxRows)]}", "Webhooks: all[:min(len(all), mutatedRows())]}",
+	},
+	{
 		"twice", "TestAKeyIsInOneAnswerAndNowhereElse|TestADoubleClickMakesOneKey", "the same form again: 200", "adapters/portal/keys.go",
 		"		return p.keyConflict(c, err)\n	}\n	return p.showNewKey(c, app, key, nil)\n",
 		"		if again, made := shownBefore(c); made {\n			return p.showNewKey(c, app, again, nil)\n		}\n" +
@@ -111,6 +128,14 @@ var helpers = []overlay.Edit{
 	{File: "application/pickuplocations/mutated.go", New: "package pickuplocations\n\nimport \"os\"\n" + mutated},
 	{File: "application/readiness/mutated.go", New: "package readiness\n\nimport (\n	\"os\"\n\n	\"waybill/domain\"\n)\n" + mutated +
 		"func orAny(id domain.ID) domain.ID {\n	if mutated(\"ready\") {\n		return \"\"\n	}\n	return id\n}\n"},
+	{File: "application/webhooks/mutated.go", New: "package webhooks\n\nimport \"os\"\n" + mutated + `
+func mutatedRows() int {
+	if mutated("inbox-rows") {
+		return 1 << 30
+	}
+	return InboxRows
+}
+`},
 	{File: "application/tenancy/mutated.go", New: "package tenancy\n\nimport \"os\"\n" + mutated},
 	{File: "application/people/mutated.go", New: `package people
 

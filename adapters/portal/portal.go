@@ -24,6 +24,7 @@ import (
 	"waybill/adapters/web"
 	"waybill/adapters/web/connections"
 	"waybill/application/audit"
+	"waybill/application/deliveries"
 	"waybill/application/endpoints"
 	"waybill/application/handling"
 	"waybill/application/people"
@@ -31,6 +32,7 @@ import (
 	"waybill/application/readiness"
 	"waybill/application/requestlog"
 	"waybill/application/tenancy"
+	"waybill/application/webhooks"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -57,6 +59,10 @@ type UseCases struct {
 	PickupLocations *pickuplocations.PickupLocations
 	Endpoints       *endpoints.Endpoints
 	Readiness       *readiness.Readiness
+
+	// Of the sandbox.
+	Samples *handling.Samples `wire:"-"`
+	Inboxes *webhooks.Inboxes `wire:"-"`
 }
 
 // Options are what the portal needs to know about where it is.
@@ -67,7 +73,9 @@ type Options struct {
 	TrackingBaseURL             string             // what comes before a reference in the link for the recipient
 	Operations                  func() []Operation // of the public API, in the order of its description
 	RequestLog                  RequestLog
-	PerKey, PerBusiness         domain.RateLimit // of the public API
+	ReadOrder                   func(json []byte) (deliveries.Order, error) // of the sandbox API
+	ForcedErrors                []string                                    // what X-Sandbox-Error takes
+	PerKey, PerBusiness         domain.RateLimit                            // of the public API
 	TrustedProxies              []netip.Prefix
 	Log                         *slog.Logger
 	Clock                       ports.Clock
@@ -87,6 +95,7 @@ type Portal struct {
 	origin  string // of the pages, as browsers write it
 	router  *gin.Engine
 	server  *connections.Server
+	streams *streams
 }
 
 // New makes the portal; Serve answers on a listener.
@@ -99,7 +108,8 @@ func New(u UseCases, o Options) *Portal {
 	if err != nil {
 		panic(err) // the settings were checked
 	}
-	p := &Portal{UseCases: u, options: o, pages: set, secure: base.Scheme == "https", origin: domain.WebOrigin(base)}
+	p := &Portal{UseCases: u, options: o, pages: set, secure: base.Scheme == "https", origin: domain.WebOrigin(base),
+		streams: newStreams()}
 	p.router = p.newRouter()
 	// A form that another site sends comes with the cookie where a browser is old or a
 	// neighbour's host is the same site.
@@ -120,6 +130,7 @@ func New(u UseCases, o Options) *Portal {
 		MaxHeaderBytes: 16 << 10,
 		ErrorLog:       slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 	}, o.Connections)
+	p.server.RegisterOnShutdown(p.streams.end)
 	return p
 }
 
@@ -232,8 +243,10 @@ func (p *Portal) answer(r route) gin.HandlerFunc {
 	return func(g *gin.Context) {
 		ctx, cancel := context.WithTimeout(g.Request.Context(), within)
 		defer cancel()
+		open := g.Request.Context()
 		g.Request = g.Request.WithContext(ctx)
 		c := p.newCall(g)
+		c.open = open
 		if r.method == http.MethodPost {
 			g.Request.Body = http.MaxBytesReader(g.Writer, g.Request.Body, cmp.Or(r.maxForm, maxForm))
 			if err := c.readForm(); err != nil || !readable(g.Request.PostForm) {

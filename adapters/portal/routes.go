@@ -128,6 +128,11 @@ func routes() []route {
 		{method: get, path: "/webhooks/:endpoint/sent/:sent/resend", act: read, handle: (*Portal).showSent},
 		{method: post, path: "/webhooks/:endpoint/sent/:sent/resend", act: resend, handle: (*Portal).resendWebhook},
 
+		{method: get, path: "/sandbox", act: read, handle: (*Portal).showSandbox},
+		{method: get, path: "/sandbox/book", act: read, handle: (*Portal).showSandbox},
+		{method: post, path: "/sandbox/book", act: always(domain.ActSimulate), handle: (*Portal).bookSample},
+		{method: get, path: "/sandbox/inbox", act: read, handle: (*Portal).streamInbox},
+
 		{method: get, path: "/people", act: read, handle: (*Portal).listPeople},
 		{method: post, path: "/people", act: persons, handle: (*Portal).invite},
 		{method: get, path: "/people/:person/role", act: read, handle: (*Portal).listPeopleAround},

@@ -17,12 +17,12 @@ import (
 	"testing"
 	"time"
 
+	"waybill/adapters/httpapi"
 	"waybill/adapters/passkeys/gowebauthn"
 	"waybill/adapters/portal"
 	"waybill/application/audit"
 	"waybill/application/handling"
 	"waybill/application/people"
-	"waybill/application/pickuplocations"
 	"waybill/application/readiness"
 	"waybill/application/requestlog"
 	"waybill/application/tenancy"
@@ -88,6 +88,8 @@ type scene struct {
 	guard        guard
 	url, second  string
 	house, other house
+
+	processes []process
 }
 
 // breakable is a storage that may go away, or its request log alone.
@@ -192,12 +194,13 @@ func (s *scene) serveAt(t *testing.T, host string) string {
 	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
 	at := "http://" + net.JoinHostPort(host, port)
 	party := must[*gowebauthn.Party](t)(gowebauthn.New(at))
-	p := portal.New(portal.UseCases{Access: access, Passkeys: people.NewPasskeys(access, party), Directory: s.directory,
+	u := portal.UseCases{Access: access, Passkeys: people.NewPasskeys(access, party), Directory: s.directory,
 		Tenants: s.tenants, Audit: s.audit, Requests: requestlog.NewRequests(s.storage, s.Clock),
-		Handling:        handling.New(s.storage, s.Clock, s.IDs, stage.Renderer{}),
-		Endpoints:       s.endpoints(),
-		PickupLocations: pickuplocations.New(s.storage, nil, s.Clock, s.IDs),
-		Readiness:       readiness.New(s.storage, s.Clock)}, portal.Options{
+		Handling:  handling.New(s.storage, s.Clock, s.IDs, stage.Renderer{}),
+		Endpoints: s.endpoints(), Readiness: readiness.New(s.storage, s.Clock)}
+	s.playground(t, &u)
+	p := portal.New(u, portal.Options{
+		ReadOrder: sandboxAPI(t).ReadOrder, ForcedErrors: httpapi.ForcedErrors(),
 		BaseURL: at, LiveBaseURL: "http://live.example/v1", SandboxBaseURL: "http://sandbox.example/v1", DocsURL: "http://sandbox.example/docs",
 		TrackingBaseURL: "http://live.example/track",
 		Normalizer:      numbers{},
@@ -208,7 +211,12 @@ func (s *scene) serveAt(t *testing.T, host string) string {
 	})
 	server.Config.Handler = p.Handler()
 	server.Start()
-	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
+	t.Cleanup(func() {
+		_ = p.Shutdown(context.Background()) // ends the streams
+		server.CloseClientConnections()
+		server.Close()
+	})
+	s.processes = append(s.processes, process{portal: p, server: server})
 	return at
 }
 

@@ -38,13 +38,20 @@ func (a *Access) begin(ctx context.Context, tx ports.Stores, e *Entered, m domai
 
 // Identify tells whose session a secret is, at a site, or answers SESSION_ENDED.
 func (a *Access) Identify(ctx context.Context, site domain.Site, secret string) (domain.Principal, error) {
-	p, err := a.storage.Read().Sessions.FindByDigest(ctx, domain.BearerDigest(secret))
+	p, err := a.Follow(ctx, site, secret)
 	now := a.clock.Now()
-	if errors.Is(err, domain.ErrNotFound) || err == nil && (p.Site() != site || !p.Session.Live(now)) {
-		return domain.Principal{}, domain.SessionEnded()
-	}
 	if err == nil && now.Sub(p.Session.LastSeenAt) >= domain.SeenEvery {
 		err = a.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error { return tx.Sessions.Seen(ctx, p.Session.ID, now) })
+	}
+	return p, err
+}
+
+// Follow is Identify for a page that stays open: it is no sign of life, so that an idle
+// session ends under it.
+func (a *Access) Follow(ctx context.Context, site domain.Site, secret string) (domain.Principal, error) {
+	p, err := a.storage.Read().Sessions.FindByDigest(ctx, domain.BearerDigest(secret))
+	if errors.Is(err, domain.ErrNotFound) || err == nil && (p.Site() != site || !p.Session.Live(a.clock.Now())) {
+		return domain.Principal{}, domain.SessionEnded()
 	}
 	return p, err
 }

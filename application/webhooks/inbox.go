@@ -189,8 +189,8 @@ func (i *Inboxes) arrived(e domain.WebhookEndpoint, due []ports.OutgoingWebhook)
 	for n := range due {
 		d := due[n].WebhookDelivery
 		jitter := rand.Float64() //nolint:gosec // spreads retries
-		a := d.Record(i.ids.ID(domain.PrefixWebhookAttempt), domain.WebhookResult{StatusCode: 200, StartedAt: now, Excerpt: "shown in the portal"},
-			i.schedules[e.Tenant.Environment], false, jitter, now)
+		result := domain.WebhookResult{StatusCode: 200, StartedAt: now, Excerpt: "shown in the portal"}
+		a := d.Record(i.ids.ID(domain.PrefixWebhookAttempt), result, i.schedules[e.Tenant.Environment], false, jitter, now)
 		outcomes[n] = ports.WebhookOutcome{Delivery: d, Attempt: a}
 	}
 	return outcomes

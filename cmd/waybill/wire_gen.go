@@ -239,7 +239,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		Endpoints:       endpointsEndpoints,
 		Readiness:       readinessReadiness,
 	}
-	portalPortal := newPortal(useCases, c, urls, clock, identifiers, normalizer, proxyWatch, mainConnectionBounds, log)
+	portalPortal := newPortal(useCases, mainProducts, mainApis, c, urls, clock, identifiers, normalizer, proxyWatch, mainConnectionBounds, log)
 	queue := newQueue(mainQueueRedis, log)
 	scheduler := sandbox.NewScheduler(portsStorage, queue, clock, log)
 	lateness := newLateness(registry)

@@ -83,7 +83,7 @@ type Reader struct {
 }
 
 // window opens an empty one that shares nothing with others, until the test ends.
-func (b *Browser) window(t *testing.T) target.ID {
+func (b *Browser) window(t *testing.T) (target.ID, cdp.BrowserContextID) {
 	t.Helper()
 	ctx := cdp.WithExecutor(b.ctx, chromedp.FromContext(b.ctx).Browser)
 	profile, err := target.CreateBrowserContext().Do(ctx)
@@ -95,16 +95,43 @@ func (b *Browser) window(t *testing.T) target.ID {
 	if err != nil {
 		t.Fatalf("open a window: %v", err)
 	}
-	return id
+	return id, profile
 }
 
 // Open opens a page in a tab of its own, with cookies of its own, and waits until it is
 // loaded.
 func (b *Browser) Open(t *testing.T, url string, l Look, r Reader) *Page {
 	t.Helper()
-	ctx, closeTab := chromedp.NewContext(b.ctx, chromedp.WithTargetID(b.window(t)))
+	id, profile := b.window(t)
+	return b.open(t, id, profile, url, l, r)
+}
+
+// Beside is where a page is opened beside another one.
+type Beside bool
+
+// The places there are: a tab hides the one before it, and a window does not.
+const (
+	InATab    Beside = false
+	InAWindow Beside = true
+)
+
+// OpenBeside opens a page in the browser that shows p: with its cookies, and with its
+// connections.
+func (b *Browser) OpenBeside(t *testing.T, p *Page, where Beside, url string, l Look, r Reader) *Page {
+	t.Helper()
+	ctx := cdp.WithExecutor(b.ctx, chromedp.FromContext(b.ctx).Browser)
+	id, err := target.CreateTarget("about:blank").WithBrowserContextID(p.profile).WithNewWindow(bool(where)).Do(ctx)
+	if err != nil {
+		t.Fatalf("open a tab: %v", err)
+	}
+	return b.open(t, id, p.profile, url, l, r)
+}
+
+func (b *Browser) open(t *testing.T, id target.ID, profile cdp.BrowserContextID, url string, l Look, r Reader) *Page {
+	t.Helper()
+	ctx, closeTab := chromedp.NewContext(b.ctx, chromedp.WithTargetID(id))
 	t.Cleanup(closeTab)
-	p := &Page{ctx: ctx}
+	p := &Page{ctx: ctx, profile: profile}
 	chromedp.ListenTarget(ctx, p.note)
 	// The first run makes the tab; it must not have a deadline, or the tab ends with it.
 	if err := chromedp.Run(ctx); err != nil {

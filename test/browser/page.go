@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -22,7 +23,8 @@ import (
 
 // Page is one that is open.
 type Page struct {
-	ctx context.Context
+	ctx     context.Context
+	profile cdp.BrowserContextID
 
 	mu         sync.Mutex
 	requests   []string
@@ -49,6 +51,12 @@ func (p *Page) Look(t *testing.T, l Look) {
 func (p *Page) Click(t *testing.T, selector string) {
 	t.Helper()
 	p.do(t, "click on "+selector, chromedp.Click(selector, chromedp.ByQuery))
+}
+
+// Front shows the tab, and hides the one that was shown in its window.
+func (p *Page) Front(t *testing.T) {
+	t.Helper()
+	p.do(t, "show the tab", cdppage.BringToFront())
 }
 
 // Press types keys, as a keyboard does, into what has the focus.

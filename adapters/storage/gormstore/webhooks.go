@@ -72,8 +72,8 @@ func (s webhooks) Listeners(ctx context.Context, t domain.Tenant) ([]domain.Webh
 const recentWebhooks = ` FROM webhook_deliveries d JOIN feed_events f ON f.id = d.event_id
 WHERE d.endpoint_id = ? AND d.created_at >= ? ORDER BY d.created_at DESC, d.id DESC LIMIT ?`
 
-func (s webhooks) Recent(ctx context.Context, t domain.Tenant, endpoint domain.ID, since time.Time, limit int) (recent []ports.OutgoingWebhook,
-	err error) {
+func (s webhooks) Recent(ctx context.Context, t domain.Tenant, endpoint domain.ID, since time.Time,
+	limit int) (recent []ports.OutgoingWebhook, err error) {
 	ctx, done := s.forList(ctx)
 	defer done()
 	e, err := s.Endpoint(ctx, t, endpoint)

@@ -1,0 +1,23 @@
+package httpapi
+
+import (
+	"maps"
+	"slices"
+
+	"waybill/adapters/web/strictjson"
+	"waybill/application/deliveries"
+	"waybill/domain"
+)
+
+// ReadOrder reads the body of POST /deliveries, for a page on which a person fills in
+// the same fields.
+func (a *API) ReadOrder(body []byte) (deliveries.Order, error) {
+	root, bad := strictjson.Parse(body, orderShape)
+	if bad != nil {
+		return deliveries.Order{}, domain.Internal(bad) // the page has written it
+	}
+	return a.readOrder(&call{body: root})
+}
+
+// ForcedErrors are the codes that X-Sandbox-Error takes.
+func ForcedErrors() []string { return slices.Sorted(maps.Keys(forcedErrors)) }

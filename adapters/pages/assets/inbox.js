@@ -1,0 +1,107 @@
+// Shows webhooks as they come. Without it the inbox is complete, and reloaded by hand.
+(() => {
+  "use strict";
+
+  const inbox = document.querySelector("[data-inbox]");
+  if (!inbox || !window.EventSource) return;
+
+  const rows = inbox.querySelector("[data-rows]");
+  const none = inbox.querySelector("[data-none]");
+  const live = inbox.querySelector("[data-live]");
+  const blank = inbox.querySelector("template");
+  const most = Number(inbox.dataset.most);
+  const again = 15000; // after a refusal, in milliseconds
+  const format = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  const states = {
+    open: "Live", full: "There is no place for the inbox: delete a webhook endpoint that is not used.",
+    closed: "Closed: no developer has an inbox open.", waits: "Waiting: webhooks cannot be read at the moment.",
+  };
+  const ends = {
+    session: "You are not signed in any more. Load the page again.",
+    displaced: "Followed in another window. Come back to this one to go on here.",
+  };
+
+  const known = new Set([...rows.children].map((row) => row.dataset.id));
+  let newest = rows.firstElementChild ? rows.firstElementChild.dataset.id : "";
+  let waiting = [];
+  let drawing = 0;
+  let source = null;
+  let later = 0;
+  let over = false;
+
+  function say(text) {
+    if (live.textContent !== text) live.textContent = text;
+  }
+
+  function made(w) {
+    const row = blank.content.firstElementChild.cloneNode(true);
+    row.dataset.id = w.id;
+    for (const part of row.querySelectorAll("[data-part]")) {
+      if (part.dataset.part !== "checks") part.textContent = w[part.dataset.part];
+      else part.replaceChildren(...w.checks.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
+    }
+    const time = row.querySelector("time, summary > span:last-child");
+    const shown = Object.assign(document.createElement("time"), { dateTime: w.at, textContent: format.format(new Date(w.at)), title: w.at });
+    time.replaceWith(shown);
+    return row;
+  }
+
+  // What came since the last frame goes in together, and what is too much goes out.
+  function draw() {
+    drawing = 0;
+    const fresh = document.createDocumentFragment();
+    for (const w of waiting.splice(0).slice(-most).reverse()) fresh.append(made(w));
+    rows.prepend(fresh);
+    while (rows.children.length > most) {
+      known.delete(rows.lastElementChild.dataset.id);
+      rows.lastElementChild.remove();
+    }
+    none.hidden = rows.children.length > 0;
+  }
+
+  function take(event) {
+    newest = event.lastEventId;
+    const w = JSON.parse(event.data);
+    if (known.has(w.id)) return;
+    known.add(w.id);
+    waiting.push(w);
+    if (waiting.length > most) known.delete(waiting.shift().id);
+    drawing = drawing || requestAnimationFrame(draw);
+  }
+
+  function close() {
+    clearTimeout(later);
+    if (source) source.close();
+    source = null;
+    if (!over) say("");
+  }
+
+  function open() {
+    if (source || document.hidden) return;
+    clearTimeout(later);
+    over = false;
+    source = new EventSource(`${inbox.dataset.inbox}&seen=${newest}`);
+    source.addEventListener("webhook", take);
+    source.addEventListener("state", (event) => say(states[event.data] || ""));
+    source.addEventListener("end", (event) => {
+      over = true;
+      close();
+      say(ends[event.data] || "");
+    });
+    source.addEventListener("error", () => {
+      say("Not connected. It goes on by itself.");
+      if (source && source.readyState === EventSource.CLOSED) {
+        close();
+        later = setTimeout(open, again);
+      }
+    });
+  }
+
+  // A tab that is not seen needs no connection, of which a browser has six for all of
+  // them; it catches up when it is seen. Of windows side by side the last ones are live.
+  document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
+  window.addEventListener("focus", open);
+  window.addEventListener("pagehide", close);
+  window.addEventListener("pageshow", open);
+  open();
+})();

@@ -1,0 +1,293 @@
+package portal_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/domain"
+)
+
+// stream is an inbox that is open.
+type stream struct {
+	t      *testing.T
+	events chan sse
+	close  func()
+	status int
+}
+
+// sse is a server-sent event.
+type sse struct{ id, event, data string }
+
+// open opens the inbox of an application, at a process.
+func (r *reader) open(at string, app domain.ID, last string) *stream {
+	r.t.Helper()
+	ctx, cancel := context.WithCancel(r.t.Context())
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at+"/sandbox/inbox?application="+string(app), http.NoBody)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	req.Header.Set("Accept", "text/event-stream")
+	req.Header.Set("Last-Event-ID", last)
+	// Cookies go to a host at any port, but the jar wants it by name.
+	own, _ := url.Parse(r.url)
+	for _, c := range r.client.Jar.Cookies(own) {
+		req.AddCookie(c)
+	}
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	s := &stream{t: r.t, events: make(chan sse, 10_000), close: cancel, status: res.StatusCode}
+	r.t.Cleanup(func() { cancel(); res.Body.Close() })
+	go func() {
+		defer close(s.events)
+		lines, now := bufio.NewScanner(res.Body), sse{}
+		lines.Buffer(nil, 1<<20)
+		for lines.Scan() {
+			name, value, _ := strings.Cut(lines.Text(), ": ")
+			switch name {
+			case "id":
+				now.id = value
+			case "event":
+				now.event = value
+			case "data":
+				now.data = value
+			case "":
+				if now.event != "" {
+					s.events <- now
+				}
+				now = sse{}
+			}
+		}
+	}()
+	return s
+}
+
+// next is the next event of a kind; the zero one where the stream has ended.
+func (s *stream) next(kind string) sse {
+	s.t.Helper()
+	patience := time.NewTimer(20 * time.Second)
+	defer patience.Stop()
+	for {
+		select {
+		case e, more := <-s.events:
+			if !more || e.event == kind {
+				return e
+			}
+		case <-patience.C:
+			s.t.Fatalf("no event %q came", kind)
+		}
+	}
+}
+
+// ended is how long it took until the stream ended, and what it said last.
+func (s *stream) ended(within time.Duration) (time.Duration, sse) {
+	s.t.Helper()
+	begun, last := time.Now(), sse{}
+	for {
+		select {
+		case e, more := <-s.events:
+			if !more {
+				return time.Since(begun), last
+			}
+			last = e
+		case <-time.After(within):
+			s.t.Fatalf("the stream goes on after %v", within)
+		}
+	}
+}
+
+func TestAnInboxShowsWebhooksAsTheyComeAndAfterAReload(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleDeveloper)
+	live := r.open(s.url, s.house.app.ID, "")
+	if e := live.next("state"); e.data != "open" {
+		t.Fatalf("%+v", e)
+	}
+	want := s.happens(t, s.house, "first")
+	e := live.next("webhook")
+	var row struct {
+		ID, Type, Headers, Body string
+		Checks                  []string
+	}
+	if err := json.Unmarshal([]byte(e.data), &row); err != nil || row.ID != e.id || !strings.Contains(row.Headers, "webhook-id: "+string(want)) ||
+		!strings.Contains(row.Headers, "webhook-signature: v1,") || !strings.Contains(row.Body, `"what":"first"`) || len(row.Checks) != 4 {
+		t.Fatalf("%v: %+v", err, e)
+	}
+	p := r.get("/sandbox?application=" + string(s.house.app.ID)) // without a script
+	if !strings.Contains(p.body, `data-id="`+row.ID+`"`) || !strings.Contains(p.body, "&#34;what&#34;:&#34;first&#34;") {
+		t.Error("a page that is loaded anew does not have it")
+	}
+	viewer := s.signedIn(t, s.house, domain.RoleViewer).open(s.url, s.house.app.ID, "")
+	if e := viewer.next("webhook"); e.id != row.ID {
+		t.Errorf("a viewer reads along: %+v", e)
+	}
+}
+
+// What the browser has is not sent again, beyond a margin; what came meanwhile is, by
+// whichever process the browser comes back to.
+func TestAnInboxGoesOnAtAnotherProcess(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleDeveloper)
+	here := r.open(s.url, s.house.app.ID, "")
+	here.next("state")
+	s.happens(t, s.house, "one")
+	one := here.next("webhook")
+	if err := s.processes[0].portal.Shutdown(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if took, _ := here.ended(10 * time.Second); took > 5*time.Second {
+		t.Errorf("the end of the server took %v", took)
+	}
+	s.happens(t, s.house, "two")
+	there := r.open(s.second, s.house.app.ID, one.id)
+	for {
+		e := there.next("webhook")
+		if strings.Contains(e.data, `\"what\":\"two\"`) {
+			break
+		}
+		if e.event == "" {
+			t.Fatal("it ended without the second one")
+		}
+	}
+}
+
+// Two processes at one time show the same, whoever of them takes it.
+func TestAnInboxShowsWhatEitherProcessTakes(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleDeveloper)
+	here, there := r.open(s.url, s.house.app.ID, ""), r.open(s.second, s.house.app.ID, "")
+	here.next("state")
+	there.next("state")
+	for i := range 5 {
+		what := fmt.Sprintf("number %d", i)
+		s.happens(t, s.house, what)
+		for name, open := range map[string]*stream{"here": here, "there": there} {
+			if e := open.next("webhook"); !strings.Contains(e.data, what) {
+				t.Fatalf("%s: %+v", name, e)
+			}
+		}
+	}
+}
+
+func TestAnInboxHasNoEventOfAnotherBusiness(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	mine, theirs := s.signedIn(t, s.house, domain.RoleOwner), s.signedIn(t, s.other, domain.RoleOwner)
+	open, other := mine.open(s.url, s.house.app.ID, ""), theirs.open(s.url, s.other.app.ID, "")
+	open.next("state")
+	other.next("state")
+	for range 3 {
+		s.happens(t, s.other, "theirs")
+		s.happens(t, s.house, "mine")
+	}
+	for range 3 {
+		if e := other.next("webhook"); strings.Contains(e.data, string(s.house.business.ID)) {
+			t.Errorf("the inbox of another business has %s", e.data)
+		}
+		if e := open.next("webhook"); strings.Contains(e.data, string(s.other.business.ID)) {
+			t.Errorf("the inbox has an event of another business: %s", e.data)
+		}
+	}
+	if foreign := mine.open(s.url, s.other.app.ID, ""); foreign.status != http.StatusNotFound {
+		t.Errorf("the inbox of another business answers %d", foreign.status)
+	}
+}
+
+func TestAnInboxEndsWithItsSession(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	for name, end := range map[string]func(r *reader){
+		"signed out": func(r *reader) { r.post("/signout", nil) },
+		"revoked": func(*reader) {
+			must[int](t)(s.directory.EndSessions(t.Context(), operator, s.house.people[domain.RoleDeveloper].ID))
+		},
+		"another role": func(*reader) {
+			must[domain.Member](t)(s.directory.SetRole(t.Context(), operator, s.house.business.ID, s.house.people[domain.RoleDeveloper].ID, "viewer"))
+		},
+	} {
+		r := s.signedIn(t, s.house, domain.RoleDeveloper)
+		open := r.open(s.second, s.house.app.ID, "") // another process than the one that ends it
+		open.next("state")
+		end(r)
+		took, last := open.ended(10 * time.Second)
+		if last.event != "end" || last.data != "session" {
+			t.Errorf("%s: it ends with %+v", name, last)
+		}
+		if took > 4*time.Second { // 2 s, and as much again for a machine under load
+			t.Errorf("%s: an inbox outlives its session by %v", name, took)
+		}
+	}
+	r := s.signedIn(t, s.house, domain.RoleOwner)
+	open := r.open(s.url, s.house.app.ID, "")
+	open.next("state")
+	s.wait(domain.SessionIdle)
+	if _, last := open.ended(10 * time.Second); last.data != "session" {
+		t.Errorf("an idle session: it ends with %+v", last)
+	}
+}
+
+// A browser opens six connections to a host: streams get no more than half of them, so
+// that the newest page always loads.
+func TestANewStreamEndsTheOldestOfItsSession(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleDeveloper)
+	var open []*stream
+	for range 7 {
+		next := r.open(s.url, s.house.app.ID, "")
+		next.next("state")
+		open = append(open, next)
+	}
+	for i, old := range open[:4] {
+		if _, last := old.ended(10 * time.Second); last.data != "displaced" {
+			t.Errorf("stream %d ends with %+v", i, last)
+		}
+	}
+	s.happens(t, s.house, "to the last three")
+	for i, kept := range open[4:] {
+		if e := kept.next("webhook"); !strings.Contains(e.data, "to the last three") {
+			t.Errorf("stream %d: %+v", i+4, e)
+		}
+	}
+	again := s.signedIn(t, s.house, domain.RoleDeveloper) // another session of the same person
+	for range 3 {
+		again.open(s.url, s.house.app.ID, "").next("state")
+	}
+	third := s.signedIn(t, s.house, domain.RoleDeveloper).open(s.url, s.house.app.ID, "")
+	third.next("state")
+	if _, last := open[4].ended(10 * time.Second); last.data != "displaced" {
+		t.Errorf("the person's oldest ends with %+v", last)
+	}
+}
+
+func TestNoProcessHoldsMoreThanItsStreamsAndItsRows(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleDeveloper)
+	r.get("/sandbox") // opens the inbox
+	for i := range 230 {
+		s.happens(t, s.house, fmt.Sprintf("number %d", i))
+	}
+	p := r.get("/sandbox")
+	if n := strings.Count(p.body, `class="received" data-id="whd_`); n != 200 {
+		t.Errorf("the page has %d rows", n)
+	}
+	open, n := r.open(s.url, s.house.app.ID, ""), 0
+	for last := (sse{}); last.event != "state"; n++ {
+		last = <-open.events
+	}
+	if n-1 != 200 {
+		t.Errorf("the stream begins with %d rows", n-1)
+	}
+}

@@ -1,0 +1,307 @@
+package portal
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"waybill/adapters/pages"
+	"waybill/domain"
+)
+
+// fromSandbox is a field of the forms of the sandbox whose paths are those of a delivery:
+// they lead back here.
+const fromSandbox = "sandbox"
+
+type sandboxView struct {
+	Notice      *pages.Notice
+	App         domain.Application
+	Application pages.Field // empty options: there is one application
+	MayAct      bool
+	Book        *bookView
+	Chosen      *chosenView // the delivery that is looked at; nil: none
+	Last        []deliveryRow
+	Did         *pages.Code // what was done last, as a call
+	Machine     machineView
+	Scenarios   []scenarioView
+	Forced      *forcedView
+	Inbox       inboxView
+	DocsURL     string
+}
+
+// chosenView is a delivery of the sandbox with what can be done with it now.
+type chosenView struct {
+	Row               deliveryRow
+	From              string
+	Moves             []callMove
+	Scenario, Seconds pages.Field
+	Start             *pages.Code
+	Simulating        *domain.Simulation
+	Plays             string
+	Stop              *pages.Code
+}
+
+// callMove is a step by hand, and the call that makes it.
+type callMove struct {
+	To, Text string
+	Code     pages.Code
+}
+
+// scenarioView is a line of the list of scenarios.
+type scenarioView struct{ Name, Steps, Only string }
+
+type forcedView struct {
+	Code    pages.Field
+	Samples []sample
+	Page    string // of the documentation, about the code
+}
+
+func (p *Portal) showSandbox(c *call) error { return p.sandboxPage(c, http.StatusOK, c.told()) }
+
+// sandboxPage shows the sandbox of an application, and of a delivery that is chosen.
+func (p *Portal) sandboxPage(c *call, status int, n *pages.Notice) error {
+	v := sandboxView{Notice: n, MayAct: c.may(domain.ActSimulate), DocsURL: p.options.DocsURL}
+	chosen, err := p.chosenDelivery(c)
+	if err != nil {
+		return err
+	}
+	apps, err := p.Tenants.Applications(c.ctx(), c.business())
+	if err != nil {
+		return err
+	}
+	t, err := p.sandboxOf(c, apps, chosen)
+	if err != nil {
+		return err
+	}
+	if t.ApplicationID == "" {
+		return p.show(c, status, "sandbox", "Sandbox", v)
+	}
+	v.Application = pages.Field{ID: "application", Name: "application", Label: "Application"}
+	for _, a := range apps {
+		if a.ID == t.ApplicationID {
+			v.App = a
+		}
+		v.Application.Options = append(v.Application.Options, pages.Option{Value: string(a.ID), Text: a.Name, Chosen: a.ID == t.ApplicationID})
+	}
+	if v.Last, err = p.lastSamples(c, t, chosen); err != nil {
+		return err
+	}
+	next := []domain.Status{}
+	var now domain.Status
+	if chosen != nil {
+		now = chosen.Status()
+		if chosen.Simulated() && !chosen.Simulating() {
+			next = chosen.Next(domain.ActorHelper)
+		}
+		if v.Chosen, err = p.chosenView(c, chosen, next); err != nil {
+			return err
+		}
+		if v.Did, err = p.didCall(c, chosen); err != nil {
+			return err
+		}
+	}
+	v.Machine = drawMachine(now, next)
+	for _, s := range domain.Scenarios() {
+		v.Scenarios = append(v.Scenarios, newScenarioView(s))
+	}
+	if v.MayAct {
+		if v.Book, err = p.bookForm(c, t); err != nil {
+			return err
+		}
+	}
+	v.Forced = p.forcedView(c)
+	v.Inbox, err = p.inboxOf(c, t, sandboxPath(t.ApplicationID, chosen)+"#inbox")
+	if err != nil {
+		return err
+	}
+	return p.show(c, status, "sandbox", "Sandbox", v)
+}
+
+// chosenDelivery is the one that the address names, nil where it names none. One of live
+// is not here.
+func (p *Portal) chosenDelivery(c *call) (*domain.Delivery, error) {
+	text := c.Query("delivery")
+	if c.Param("delivery") != "" {
+		text = c.Param("delivery")
+	}
+	if text == "" {
+		return nil, nil
+	}
+	id, err := domain.ParseID(domain.PrefixDelivery, text)
+	if err != nil {
+		return nil, err
+	}
+	d, err := p.Handling.Get(c.ctx(), c.business(), id)
+	if err == nil && d.Tenant.Environment != domain.Sandbox {
+		return nil, domain.ErrNotFound
+	}
+	return d, err
+}
+
+// sandboxOf is the sandbox that is meant: the application is that of the delivery, or the
+// one that was asked for, or the one that booked last.
+func (p *Portal) sandboxOf(c *call, apps []domain.Application, chosen *domain.Delivery) (domain.Tenant, error) {
+	t := domain.Tenant{BusinessID: c.business(), Environment: domain.Sandbox, ApplicationID: domain.ID(c.Query("application"))}
+	if asked := c.form.Get("application"); asked != "" {
+		t.ApplicationID = domain.ID(asked)
+	}
+	if chosen != nil {
+		return chosen.Tenant, nil
+	}
+	if t.ApplicationID == "" {
+		last, err := p.lastToBook(c, t, apps)
+		t.ApplicationID = last
+		return t, err
+	}
+	if !slices.ContainsFunc(apps, func(a domain.Application) bool { return a.ID == t.ApplicationID }) {
+		return t, domain.ErrNotFound
+	}
+	return t, nil
+}
+
+// sandboxPath is the address of the sandbox of an application, or of a delivery in it.
+func sandboxPath(app domain.ID, chosen *domain.Delivery) string {
+	q := url.Values{"application": {string(app)}}
+	if chosen != nil {
+		q.Set("delivery", string(chosen.ID))
+	}
+	return "/sandbox?" + q.Encode()
+}
+
+// samplesShown is how many deliveries there are to choose from.
+const samplesShown = 5
+
+func (p *Portal) lastSamples(c *call, t domain.Tenant, chosen *domain.Delivery) (rows []deliveryRow, err error) {
+	found, err := p.Handling.List(c.ctx(), t, domain.DeliveryFilter{NewestFirst: true}, domain.PageRequest{Limit: samplesShown})
+	for _, d := range found[:min(len(found), samplesShown)] {
+		if chosen == nil || d.ID != chosen.ID {
+			rows = append(rows, rowOf(d))
+		}
+	}
+	return rows, err
+}
+
+func (p *Portal) chosenView(c *call, d *domain.Delivery, next []domain.Status) (*chosenView, error) {
+	v := &chosenView{Row: rowOf(d), From: string(d.Status())}
+	if d.Simulating() {
+		v.Simulating, v.Plays = d.Simulation(), spaced(string(d.Simulation().Scenario))
+		v.Stop = &pages.Code{ID: "call-stop", Text: p.helperCall("DELETE", d, "simulation").curl()}
+	}
+	for _, to := range next {
+		call, err := p.moveCall(d, to)
+		if err != nil {
+			return nil, err
+		}
+		v.Moves = append(v.Moves, callMove{To: string(to), Text: "Move to " + spaced(string(to)),
+			Code: pages.Code{ID: "call-" + string(to), Text: call.curl()}})
+	}
+	if d.Simulated() && d.Status() == domain.Booked && !d.Simulating() {
+		v.Scenario, v.Seconds = c.scenarioField(d), c.secondsField()
+		call, err := p.simulateCall(d, domain.Plan{Scenario: domain.ScenarioDelivered, StepSeconds: 2})
+		if err != nil {
+			return nil, err
+		}
+		v.Start = &pages.Code{ID: "call-simulate", Text: call.curl()}
+	}
+	return v, nil
+}
+
+// helperCall is one of the calls that move a delivery by hand.
+func (p *Portal) helperCall(method string, d *domain.Delivery, what string) apiCall {
+	return apiCall{Method: method, URL: p.options.SandboxBaseURL + "/test-helpers/deliveries/" + string(d.ID) + "/" + what}
+}
+
+func (p *Portal) moveCall(d *domain.Delivery, to domain.Status) (apiCall, error) {
+	if to == domain.Cancelled {
+		return apiCall{Method: "POST", URL: p.options.SandboxBaseURL + "/deliveries/" + string(d.ID) + "/cancel"}, nil
+	}
+	return p.helperCall("POST", d, "transition").withBody(struct {
+		Status domain.Status `json:"status"`
+	}{to})
+}
+
+func (p *Portal) simulateCall(d *domain.Delivery, plan domain.Plan) (apiCall, error) {
+	return p.helperCall("POST", d, "simulation").withBody(planBody{Scenario: string(plan.Scenario), StepSeconds: plan.StepSeconds})
+}
+
+// didCall is the call for what was done last, as the address tells.
+func (p *Portal) didCall(c *call, d *domain.Delivery) (*pages.Code, error) {
+	var did apiCall
+	var err error
+	switch c.Query("done") {
+	case "booked":
+		did, err = p.bookCall("sample-"+string(d.ID), bodyOf(d))
+	case "delivery-moved":
+		did, err = p.moveCall(d, d.Status())
+	case "simulated":
+		if d.Simulation() == nil {
+			return nil, nil
+		}
+		did, err = p.simulateCall(d, domain.Plan{Scenario: d.Simulation().Scenario, StepSeconds: d.Simulation().StepSeconds})
+	case "simulation-stopped":
+		did = p.helperCall("DELETE", d, "simulation")
+	default:
+		return nil, nil
+	}
+	return &pages.Code{ID: "did", Text: did.curl()}, err
+}
+
+func newScenarioView(s domain.Scenario) scenarioView {
+	v := scenarioView{Name: spaced(string(s))}
+	for i, step := range s.Steps() {
+		if i > 0 {
+			v.Steps += ", "
+		}
+		v.Steps += spaced(string(step.To))
+		if step.Reason != "" {
+			v.Steps += " (" + spaced(string(step.Reason)) + ")"
+		}
+	}
+	if v.Steps == "" {
+		v.Steps = "none: it moves by hand"
+	}
+	if (domain.Plan{Scenario: s}).Fits(domain.DeliveryOnly) != nil {
+		v.Only = "cash on delivery only"
+	}
+	return v
+}
+
+func (p *Portal) forcedView(c *call) *forcedView {
+	v := &forcedView{Code: pages.Field{ID: "error", Name: "error", Label: "Error"}}
+	chosen := c.Query("error")
+	if !slices.Contains(p.options.ForcedErrors, chosen) && len(p.options.ForcedErrors) > 0 {
+		chosen = p.options.ForcedErrors[0]
+	}
+	for _, code := range p.options.ForcedErrors {
+		v.Code.Options = append(v.Code.Options, pages.Option{Value: code, Text: code, Chosen: code == chosen})
+	}
+	if p.options.DocsURL != "" {
+		v.Page = p.options.DocsURL + "/errors/" + chosen
+	}
+	v.Samples = apiCall{Method: "GET", URL: p.options.SandboxBaseURL + "/deliveries?limit=1",
+		Headers: [][2]string{{"X-Sandbox-Error", chosen}}}.samples("forced")
+	return v
+}
+
+// changedInSandbox is changed for the forms of the sandbox.
+func (p *Portal) changedInSandbox(c *call, err error, said string) error {
+	var e *domain.Error
+	if errors.As(err, &e) && slices.Contains([]domain.Kind{domain.KindConflict, domain.KindLimited, domain.KindInvalid}, e.Kind) {
+		return p.sandboxPage(c, statusOf(err), &pages.Notice{Tone: "bad", Title: "Nothing was changed", Lines: []string{e.Message}})
+	}
+	if err != nil {
+		return err
+	}
+	return c.lead("/sandbox?delivery=" + c.Param("delivery") + "&done=" + said)
+}
+
+// stepSeconds is what a form says, as the API takes it.
+func stepSeconds(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0 // refused by the API's own rule
+	}
+	return n
+}

@@ -1,0 +1,235 @@
+package portal
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"strings"
+
+	"waybill/adapters/pages"
+	"waybill/application/deliveries"
+	"waybill/application/handling"
+	"waybill/domain"
+)
+
+// bookView is the form for a sample, with the same as a call. Its fields are called as
+// those of the API.
+type bookView struct {
+	Once                               string
+	Recipient, Pickup, Payment, Moving []pages.Field
+	Location                           pages.Field
+	Elsewhere                          bool // the pickup is typed in
+	Samples                            []sample
+}
+
+// The body of POST /deliveries, as far as the form goes.
+type (
+	orderBody struct {
+		ExternalID       string        `json:"external_id,omitempty"`
+		Recipient        recipientBody `json:"recipient"`
+		PickupLocationID string        `json:"pickup_location_id,omitempty"`
+		Pickup           *pickupBody   `json:"pickup,omitempty"`
+		Payment          paymentBody   `json:"payment"`
+		VehicleType      string        `json:"vehicle_type"`
+		Sandbox          *planBody     `json:"sandbox,omitempty"`
+	}
+	recipientBody struct {
+		Name        string      `json:"name,omitempty"`
+		PhoneNumber string      `json:"phone_number"`
+		Address     addressBody `json:"address"`
+	}
+	addressBody struct {
+		Address   string `json:"address"`
+		Latitude  any    `json:"latitude"`
+		Longitude any    `json:"longitude"`
+	}
+	pickupBody struct {
+		Name      string `json:"name"`
+		Contact   string `json:"contact"`
+		Address   string `json:"address"`
+		Latitude  any    `json:"latitude"`
+		Longitude any    `json:"longitude"`
+	}
+	paymentBody struct {
+		Type       string `json:"type"`
+		GoodsValue any    `json:"goods_value,omitempty"`
+	}
+	planBody struct {
+		Scenario    string `json:"scenario"`
+		StepSeconds int    `json:"step_seconds"`
+	}
+)
+
+// defaults are what the form says at first: a trip in Accra, as in the guides.
+var defaults = url.Values{
+	"recipient.name": {"Ama Mensah"}, "recipient.phone_number": {"024 412 3456"},
+	"recipient.address.address":  {"7 Independence Avenue, Accra"},
+	"recipient.address.latitude": {"5.6037"}, "recipient.address.longitude": {"-0.1870"},
+	"pickup.name": {"Adom Foods"}, "pickup.contact": {"030 212 3456"}, "pickup.address": {"12 Oxford Street, Osu"},
+	"pickup.latitude": {"5.5571"}, "pickup.longitude": {"-0.1818"},
+	"payment.type": {string(domain.DeliveryOnly)}, "vehicle_type": {string(domain.Bike)}, "sandbox.step_seconds": {"2"},
+}
+
+// number is a number of a form as JSON has it. What is none is sent as it was typed, so
+// that the API's own rule refuses it by the name of the field.
+func number(text string) any {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return nil
+	}
+	if strings.ContainsAny(text[:1], "-0123456789") && json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	return text
+}
+
+// bodyFrom is the body for a form.
+func bodyFrom(form url.Values) orderBody {
+	b := orderBody{
+		ExternalID: strings.TrimSpace(form.Get("external_id")), VehicleType: form.Get("vehicle_type"),
+		Recipient: recipientBody{Name: form.Get("recipient.name"), PhoneNumber: form.Get("recipient.phone_number"), Address: addressBody{
+			form.Get("recipient.address.address"), number(form.Get("recipient.address.latitude")),
+			number(form.Get("recipient.address.longitude"))}},
+		Payment: paymentBody{Type: form.Get("payment.type"), GoodsValue: number(form.Get("payment.goods_value"))},
+	}
+	if b.PickupLocationID = form.Get("pickup_location_id"); b.PickupLocationID == "" {
+		b.Pickup = &pickupBody{form.Get("pickup.name"), form.Get("pickup.contact"), form.Get("pickup.address"),
+			number(form.Get("pickup.latitude")), number(form.Get("pickup.longitude"))}
+	}
+	if scenario := form.Get("sandbox.scenario"); scenario != "" {
+		b.Sandbox = &planBody{Scenario: scenario, StepSeconds: stepSeconds(form.Get("sandbox.step_seconds"))}
+	}
+	return b
+}
+
+// bodyOf is the body by which a delivery may have been booked.
+func bodyOf(d *domain.Delivery) orderBody {
+	b := orderBody{
+		ExternalID: d.ExternalID, VehicleType: string(d.VehicleType),
+		Recipient: recipientBody{Name: d.Recipient.Name, PhoneNumber: string(d.Recipient.PhoneNumber), Address: addressBody{
+			d.Dropoff.Address, d.Dropoff.Coordinates.Latitude, d.Dropoff.Coordinates.Longitude}},
+		Pickup: &pickupBody{d.Pickup.Name, string(d.Pickup.Contact), d.Pickup.Address, d.Pickup.Coordinates.Latitude,
+			d.Pickup.Coordinates.Longitude},
+		Payment: paymentBody{Type: string(d.Payment.Type)},
+	}
+	if v := d.Payment.GoodsValue; v != nil {
+		b.Payment.GoodsValue = json.RawMessage(v.Decimal())
+	}
+	if s := d.Simulation(); s != nil && s.Scenario != domain.ScenarioManual {
+		b.Sandbox = &planBody{Scenario: string(s.Scenario), StepSeconds: s.StepSeconds}
+	}
+	return b
+}
+
+// bookCall is the create as a program sends it.
+func (p *Portal) bookCall(key string, body orderBody) (apiCall, error) {
+	return apiCall{Method: "POST", URL: p.options.SandboxBaseURL + "/deliveries", Headers: [][2]string{{"Idempotency-Key", key}}}.withBody(body)
+}
+
+func (p *Portal) bookForm(c *call, t domain.Tenant) (*bookView, error) {
+	form := url.Values{}
+	for name, values := range defaults {
+		form[name] = values
+	}
+	for name, values := range c.form {
+		form[name] = values
+	}
+	v := &bookView{Once: form.Get("once")}
+	if _, err := domain.ParseID(domain.PrefixDelivery, v.Once); err != nil {
+		v.Once = string(p.options.Identifiers.ID(domain.PrefixDelivery))
+	}
+	locations, err := p.PickupLocations.List(c.ctx(), t, domain.PickupLocationFilter{}, domain.PageRequest{Limit: 100})
+	if err != nil {
+		return nil, err
+	}
+	v.Location = pages.Field{Name: "pickup_location_id", Label: "Collected at", Options: []pages.Option{}}
+	for _, l := range locations {
+		if _, err := l.Pickup(); err != nil {
+			continue
+		}
+		if _, chosen := form["pickup_location_id"]; !chosen {
+			form.Set("pickup_location_id", string(l.ID))
+		}
+		v.Location.Options = append(v.Location.Options, pages.Option{Value: string(l.ID), Text: l.Name + ", " + l.Address,
+			Chosen: form.Get("pickup_location_id") == string(l.ID)})
+	}
+	v.Location.Options = append(v.Location.Options, pages.Option{Text: "The address below", Chosen: form.Get("pickup_location_id") == ""})
+	v.Elsewhere = form.Get("pickup_location_id") == ""
+	field := func(f pages.Field) pages.Field {
+		f.ID, f.Value = strings.ReplaceAll(f.Name, ".", "-"), form.Get(f.Name)
+		for i, o := range f.Options {
+			f.Options[i].Chosen = o.Value == f.Value
+		}
+		return c.field(f)
+	}
+	v.Location = field(v.Location)
+	v.Recipient = []pages.Field{
+		field(pages.Field{Name: "recipient.name", Label: "Recipient"}),
+		field(pages.Field{Name: "recipient.phone_number", Label: "Phone number", Type: "tel"}),
+		field(pages.Field{Name: "recipient.address.address", Label: "Address"}),
+		field(pages.Field{Name: "recipient.address.latitude", Label: "Latitude"}),
+		field(pages.Field{Name: "recipient.address.longitude", Label: "Longitude"}),
+	}
+	v.Pickup = []pages.Field{
+		field(pages.Field{Name: "pickup.name", Label: "Name of the place"}),
+		field(pages.Field{Name: "pickup.contact", Label: "Its phone number", Type: "tel"}),
+		field(pages.Field{Name: "pickup.address", Label: "Its address"}),
+		field(pages.Field{Name: "pickup.latitude", Label: "Its latitude"}),
+		field(pages.Field{Name: "pickup.longitude", Label: "Its longitude"}),
+	}
+	vehicle := pages.Field{Name: "vehicle_type", Label: "Vehicle"}
+	for _, of := range domain.VehicleTypes() {
+		vehicle.Options = append(vehicle.Options, pages.Option{Value: string(of), Text: string(of)})
+	}
+	payment := pages.Field{Name: "payment.type", Label: "Payment"}
+	for _, of := range domain.PaymentTypes() {
+		payment.Options = append(payment.Options, pages.Option{Value: string(of), Text: spaced(string(of))})
+	}
+	scenario := pages.Field{Name: "sandbox.scenario", Label: "Scenario", Options: []pages.Option{{Text: "none: I move it by hand"}}}
+	for _, of := range domain.Scenarios() {
+		if of != domain.ScenarioManual {
+			scenario.Options = append(scenario.Options, pages.Option{Value: string(of), Text: spaced(string(of))})
+		}
+	}
+	v.Payment = []pages.Field{field(vehicle), field(payment), field(scenario)}
+	v.Moving = []pages.Field{
+		field(pages.Field{Name: "payment.goods_value", Label: "To collect, for cod"}),
+		field(pages.Field{Name: "sandbox.step_seconds", Label: "Seconds between steps", Type: "number"}),
+		field(pages.Field{Name: "external_id", Label: "Your external_id, if any"}),
+	}
+	call, err := p.bookCall("sample-"+v.Once, bodyFrom(form))
+	if err != nil {
+		return nil, domain.Internal(err)
+	}
+	v.Samples = call.samples("book")
+	return v, nil
+}
+
+// bookSample books what the form says, once.
+func (p *Portal) bookSample(c *call) error {
+	once, err := domain.ParseID(domain.PrefixDelivery, c.form.Get("once"))
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(bodyFrom(c.form))
+	if err != nil {
+		return domain.Internal(err)
+	}
+	id, err := p.Samples.Book(c.ctx(), c.actor(), handling.Sample{
+		Application: domain.ID(c.form.Get("application")), Key: "portal-" + string(once), Fingerprint: sha256.Sum256(body),
+		Order: func() (deliveries.Order, error) { return p.options.ReadOrder(body) },
+	})
+	var e *domain.Error
+	switch {
+	case c.wrong(err):
+		errors.As(err, &e)
+		n := &pages.Notice{Tone: "bad", Title: "Nothing was booked", Lines: []string{e.Message}}
+		return p.sandboxPage(c, statusOf(err), n)
+	case errors.As(err, &e) && (e.Kind == domain.KindConflict || e.Kind == domain.KindLimited || e.Code == domain.CodeQuoteUnavailable):
+		return p.sandboxPage(c, statusOf(err), &pages.Notice{Tone: "bad", Title: "Nothing was booked", Lines: []string{e.Message}})
+	case err != nil:
+		return err
+	}
+	return c.lead("/sandbox?delivery=" + string(id) + "&done=booked")
+}

@@ -1,0 +1,215 @@
+package portal_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"waybill/application/people"
+	"waybill/domain"
+	"waybill/test/browser"
+)
+
+func sandboxInABrowser(t *testing.T, b *browser.Browser) {
+	for name, walks := range map[string]func(*walk){
+		"every state of the sandbox, in every light and width": sandboxStates,
+		"a sample is booked and moved, and its webhooks come":  sandboxJourney,
+		"without scripts":                       sandboxWithoutScripts,
+		"of seven tabs the seventh loads":       sevenTabs,
+		"of seven windows the seventh loads":    sevenWindows,
+		"webhooks come, a thousand a minute":    manyWebhooks,
+		"an inbox tells that its session ended": inboxEnds,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			walks(&walk{T: t, scene: newScene(t), browser: b, reader: browser.Reader{NoScripts: name == "without scripts"}})
+		})
+	}
+}
+
+// TestTheSandboxInABrowser shows it to one browser, in windows that share nothing.
+func TestTheSandboxInABrowser(t *testing.T) {
+	t.Parallel()
+	sandboxInABrowser(t, browser.Start(t))
+}
+
+func sandboxStates(w *walk) {
+	s, t := w.scene, w.T
+	sandbox := "/sandbox?delivery=" + string(s.house.delivery)
+	p := w.in(domain.RoleDeveloper)
+	p.to("/sandbox", "Sandbox")
+	for i := range 3 {
+		s.happens(t, s.house, fmt.Sprint("number ", i))
+	}
+	p.Eventually(t, "three rows", "document.querySelectorAll('.received').length === 3")
+	browser.Eval[bool](t, p.Page, "(document.querySelector('.received').open = true)")
+	examine(t, p.Page, "sandbox")
+	show := func(p *tab, name, path string) {
+		t.Helper()
+		p.to(path, "Sandbox")
+		examine(t, p.Page, name)
+	}
+	show(p, "sandbox-delivery", sandbox)
+	p.click(`form[action$="/simulate"] button`, "Sandbox")
+	p.want("The simulation runs")
+	examine(t, p.Page, "sandbox-simulated")
+	p.fill("#recipient-phone_number", "12")
+	p.Page.Click(t, `form[action="/sandbox/book"] button`)
+	p.want("Nothing was booked")
+	examine(t, p.Page, "sandbox-wrong")
+	show(w.in(domain.RoleViewer), "sandbox-viewer", sandbox)
+
+	empty := must[domain.Business](t)(s.tenants.CreateBusiness(t.Context(), operator, "Empty", nil))
+	first := must[people.Issued](t)(s.directory.Invite(t.Context(), operator,
+		people.Invitation{BusinessID: empty.ID, Email: "first@empty.example", Name: "First", Role: "owner"}))
+	p = w.open("/enter/" + first.Secret)
+	p.click("main button", "Hello, First")
+	show(p, "sandbox-empty", "/sandbox")
+}
+
+func sandboxJourney(w *walk) {
+	t := w.T
+	p := w.in(domain.RoleDeveloper)
+	p.to("/sandbox", "Sandbox")
+	p.live()
+	p.click(`form[action="/sandbox/book"] button`, "Sandbox")
+	p.want("The sample was booked")
+	p.Eventually(t, "the webhook of the booking", "document.querySelector('.received [data-part=type]')?.textContent === 'delivery.created'")
+	p.click(`form[action$="/move"] button`, "Sandbox")
+	p.want("assigned, where it is now")
+	p.Eventually(t, "the webhook of the move", "document.querySelector('.received [data-part=type]')?.textContent === 'delivery.assigned'")
+	if browser.Eval[bool](t, p.Page, "document.querySelector('.received').open") {
+		t.Error("a webhook shows its body before it is opened")
+	}
+	p.Page.Click(t, ".received summary")
+	p.want("webhook-signature: v1,")
+	p.want("What you just did, as a call")
+	for _, id := range []string{"#forced-php"} {
+		p.Page.Click(t, "details:has("+id+") summary")
+		p.Eventually(t, "its tab", "document.querySelector('"+id+"').checkVisibility() && !document.querySelector('#forced-curl').checkVisibility()")
+	}
+	if n := len(w.sandboxDeliveries(t, w.house)); n != 2 {
+		t.Errorf("there are %d deliveries", n)
+	}
+}
+
+func sandboxWithoutScripts(w *walk) {
+	t := w.T
+	p := w.in(domain.RoleDeveloper)
+	p.to("/sandbox", "Sandbox")
+	p.click(`form[action="/sandbox/book"] button`, "Sandbox")
+	p.want("The sample was booked")
+	p.want("delivery.created")
+	p.click(`form[action$="/move"] button`, "Sandbox")
+	p.want("delivery.assigned")
+	w.happens(t, w.house, "behind the back")
+	p.click(".inbox a.button", "Sandbox")
+	p.want("behind the back")
+	p.Page.Click(t, "details:has(#book-python) summary")
+	p.Eventually(t, "its tab", "document.querySelector('#book-python').checkVisibility()")
+}
+
+// seven pages are those of one browser, over HTTP/1.1: it has six connections to a host for
+// all of them. Each is live once it is looked at, and what the others missed comes then.
+func sevenPages(w *walk, where browser.Beside) {
+	t := w.T
+	p := w.in(domain.RoleDeveloper)
+	p.to("/sandbox", "Sandbox")
+	p.live()
+	tabs := []*tab{p}
+	for range 6 {
+		page := w.browser.OpenBeside(t, p.Page, where, w.url+"/sandbox", looks[2], w.reader)
+		next := &tab{walk: w, Page: page}
+		settled(t, page, "Sandbox")
+		next.live()
+		tabs = append(tabs, next)
+	}
+	w.happens(t, w.house, "for all to see")
+	const seen = "document.querySelector('.received')?.textContent.includes('for all to see') === true"
+	last := tabs[len(tabs)-1]
+	last.Eventually(t, "the webhook in the seventh", seen)
+	settled(t, w.browser.OpenBeside(t, p.Page, where, w.url+"/deliveries", looks[2], w.reader), "Deliveries")
+	first := tabs[0]
+	if browser.Eval[bool](t, first.Page, seen) {
+		t.Error("the first page holds a connection while nobody looks at it, or beside more than may be")
+	}
+	first.Front(t)
+	browser.Eval[bool](t, first.Page, "window.dispatchEvent(new Event('focus'))") // as a person does, who looks at a window
+	first.Eventually(t, "the webhook in the first, when it is looked at", seen)
+	for _, tab := range tabs {
+		w.wantQuiet(t, tab.Page)
+	}
+}
+
+func sevenTabs(w *walk)    { sevenPages(w, browser.InATab) }
+func sevenWindows(w *walk) { sevenPages(w, browser.InAWindow) }
+
+// manyWebhooks come evenly, a thousand a minute for half a minute, into a page that is in use.
+func manyWebhooks(w *walk) {
+	const many, within, longest = 500, 30 * time.Second, 200 * time.Millisecond
+	t := w.T
+	p := w.in(domain.RoleDeveloper)
+	p.to("/sandbox", "Sandbox")
+	p.live()
+	browser.Eval[bool](t, p.Page, `(() => {
+		window.gaps = []; window.rowsMost = 0;
+		let before = performance.now();
+		const frame = (now) => {
+			gaps.push(now - before); before = now;
+			rowsMost = Math.max(rowsMost, document.querySelectorAll('[data-rows] > *').length);
+			requestAnimationFrame(frame);
+		};
+		requestAnimationFrame(frame);
+		window.tasks = [];
+		new PerformanceObserver((list) => tasks.push(...list.getEntries().map((e) => e.duration))).observe({ type: 'longtask' });
+		return true;
+	})()`)
+	begun := time.Now()
+	tick := time.NewTicker(within / many)
+	defer tick.Stop()
+	var last domain.ID
+	for i := range many {
+		<-tick.C
+		last = w.happens(t, w.house, fmt.Sprint("number ", i))
+	}
+	took := time.Since(begun)
+	p.Eventually(t, "the last one", "document.querySelector('.received')?.textContent.includes('"+string(last)+"')")
+	slow := browser.Eval[[]float64](t, p.Page, "gaps.sort((a, b) => b - a).slice(0, 5)")
+	tasks := browser.Eval[[]float64](t, p.Page, "tasks.sort((a, b) => b - a).slice(0, 5)")
+	frames := browser.Eval[int](t, p.Page, "gaps.length")
+	rows := browser.Eval[int](t, p.Page, "rowsMost")
+	t.Logf("%d in %v: %d frames, the longest between two %.0f ms, the longest tasks %.0f ms, at most %d rows", many, took, frames, slow, tasks, rows)
+	if rows != 200 {
+		t.Errorf("the page held %d rows", rows)
+	}
+	// The script's own work counts on a busy machine, where frames are late for other reasons.
+	for _, ms := range tasks {
+		if ms > float64(longest.Milliseconds()) {
+			t.Errorf("a task of the page took %.0f ms", ms)
+		}
+	}
+	p.Page.Click(t, ".received summary") // it is usable
+}
+
+func inboxEnds(w *walk) {
+	t := w.T
+	p := w.in(domain.RoleDeveloper)
+	p.to("/sandbox", "Sandbox")
+	p.live()
+	must[int](t)(w.directory.EndSessions(t.Context(), operator, w.house.people[domain.RoleDeveloper].ID))
+	p.Eventually(t, "it says so", "document.querySelector('[data-live]').textContent.includes('not signed in any more')")
+	w.happens(t, w.house, "after the end")
+	// Another inbox shows that the webhook was taken.
+	other := w.in(domain.RoleOwner)
+	other.to("/sandbox", "Sandbox")
+	other.want("after the end")
+	if p.shows("after the end") {
+		t.Error("an inbox goes on without its session")
+	}
+}
+
+// live waits until the inbox is.
+func (p *tab) live() {
+	p.Helper()
+	p.Eventually(p.T, "live", "document.querySelector('[data-live]').textContent === 'Live'")
+}

@@ -1,0 +1,220 @@
+package portal_test
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"waybill/adapters/portal"
+	"waybill/application/handling"
+	"waybill/domain"
+	"waybill/test/stage"
+)
+
+// sandboxDeliveries are those of a house in its sandbox, newest first.
+func (s *scene) sandboxDeliveries(t *testing.T, h house) []*domain.Delivery {
+	t.Helper()
+	return must[[]*domain.Delivery](t)(handling.New(s.Store, s.Clock, s.IDs, stage.Renderer{}).List(t.Context(), h.tenant(domain.Sandbox),
+		domain.DeliveryFilter{NewestFirst: true}, domain.PageRequest{Limit: 100}))
+}
+
+func (s *scene) auditOf(t *testing.T, h house, action domain.Action) []domain.AuditEntry {
+	t.Helper()
+	return must[[]domain.AuditEntry](t)(s.audit.EntriesOfBusiness(t.Context(), h.business.ID, domain.AuditFilter{Action: action},
+		domain.PageRequest{Limit: 100}))
+}
+
+func TestASampleIsBookedOnceWithItsRecordAndShownAsItsCall(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleDeveloper)
+	before := len(s.sandboxDeliveries(t, s.house))
+	form := s.sampleForm(s.house, "sandbox.scenario", "failed_then_retried", "recipient.name", "Kofi's `shop`", "external_id", "order-7")
+	for range 2 { // a reload
+		p := r.post("/sandbox/book", form)
+		if p.status != http.StatusOK || p.at != "/sandbox" || !strings.Contains(p.body, "The sample was booked") {
+			t.Fatalf("%d at %s\n%s", p.status, p.at, p.body)
+		}
+		for _, want := range []string{"What you just did, as a call", "Kofi\\u0027s \\u0060shop\\u0060", "order-7",
+			"Authorization: Bearer $WAYBILL_TEST_KEY", "failed_then_retried", "The scenario “failed then retried” moves it"} {
+			if !strings.Contains(strings.ReplaceAll(p.body, "&#34;", `"`), want) {
+				t.Errorf("the page does not show %q", want)
+			}
+		}
+	}
+	all := s.sandboxDeliveries(t, s.house)
+	if len(all) != before+1 || all[0].Recipient.Name != "Kofi's `shop`" || all[0].Recipient.PhoneNumber != "+233244123456" ||
+		!all[0].Simulating() {
+		t.Fatalf("%d were booked, the last is %+v", len(all)-before, all[0])
+	}
+	told := s.auditOf(t, s.house, domain.ActionDeliveryBook)
+	if len(told) != 1 || told[0].Target != all[0].ID || told[0].Actor.ID != s.house.people[domain.RoleDeveloper].ID {
+		t.Errorf("the audit log has %+v", told)
+	}
+}
+
+func TestWhatTheAPIRefusesIsToldAtItsField(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleDeveloper)
+	for _, c := range [][3]string{
+		{"recipient.phone_number", "12", "recipient-phone_number-error"}, {"recipient.address.latitude", "north", "recipient-address-latitude-error"},
+		{"recipient.address.latitude", "", "recipient-address-latitude-error"}, {"pickup.address", "", "pickup-address-error"},
+		{"payment.goods_value", "-1.234", "payment-goods_value-error"}, {"sandbox.step_seconds", "301", "sandbox-step_seconds-error"},
+		{"recipient.name", "A\u202eB", "recipient-name-error"}, {"vehicle_type", "boat", "vehicle_type-error"},
+	} {
+		p := r.post("/sandbox/book", s.sampleForm(s.house, "sandbox.scenario", "delivered", c[0], c[1]))
+		if p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `id="`+c[2]+`"`) || !strings.Contains(p.body, "Nothing was booked") {
+			t.Errorf("%s = %q: %d, no error at the field", c[0], c[1], p.status)
+		}
+	}
+	p := r.post("/sandbox/book", s.sampleForm(s.house, "payment.type", "cod"))
+	if p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, "payment.goods_value over 0") {
+		t.Errorf("cod without an amount: %d", p.status)
+	}
+	if n := len(s.sandboxDeliveries(t, s.house)); n != 1 {
+		t.Errorf("there are %d deliveries", n)
+	}
+}
+
+func TestASampleIsMovedSimulatedAndStoppedInTheSandbox(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleDeveloper)
+	page := "/sandbox?delivery=" + string(s.house.delivery)
+	p := r.get(page)
+	for _, want := range []string{"Move to assigned", "Move to cancelled", "Start simulation", "/transition", "/simulation", "&#34;assigned&#34;"} {
+		if !strings.Contains(p.body, want) {
+			t.Errorf("the page does not offer %q", want)
+		}
+	}
+	for _, not := range []string{"Move to delivered", "Move to in transit", "Stop the simulation"} {
+		if strings.Contains(p.body, not) {
+			t.Errorf("the page offers %q, which is not possible now", not)
+		}
+	}
+	action, form := p.form(t, "Start simulation")
+	form.Set("scenario", "stalled")
+	if p = r.post(action, form); p.at != "/sandbox" || !strings.Contains(p.body, "The simulation runs") ||
+		!strings.Contains(p.body, "&#34;stalled&#34;") || strings.Contains(p.body, "Move to assigned") {
+		t.Fatalf("started: %d at %s", p.status, p.at)
+	}
+	if p = r.post(p.form(t, "Stop the simulation")); p.at != "/sandbox" || !strings.Contains(p.body, "No simulation runs any more") ||
+		!strings.Contains(p.body, "-X DELETE") {
+		t.Fatalf("stopped: %d at %s", p.status, p.at)
+	}
+	stale, moving := p.form(t, "Move to assigned")
+	if p = r.post(stale, moving); p.at != "/sandbox" || !strings.Contains(p.body, "assigned, where it is now") {
+		t.Fatalf("moved: %d at %s", p.status, p.at)
+	}
+	if p = r.post(stale, moving); p.status != http.StatusConflict || !strings.Contains(p.body, "Nothing was changed") ||
+		!strings.Contains(p.body, "Errors on request") {
+		t.Errorf("moved from a page of before: %d at %s", p.status, p.at)
+	}
+	action, form = p.form(t, "Move to picked up")
+	form.Set("status", "delivered")
+	if p = r.post(action, form); p.status != http.StatusConflict || !strings.Contains(p.body, "Nothing was changed") {
+		t.Errorf("a step that is not possible: %d", p.status)
+	}
+}
+
+// A viewer sees everything here and is offered nothing; what is sent all the same is
+// refused, and the viewer's look opens no inbox.
+func TestAViewerSeesTheSandboxAndChangesNothing(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleViewer)
+	before := s.state(t, s.house)
+	p := r.get("/sandbox?delivery=" + string(s.house.delivery))
+	if p.status != http.StatusOK || !strings.Contains(p.body, "Your role sees what happens here") || !strings.Contains(p.body, "The inbox is closed") {
+		t.Fatalf("%d\n%s", p.status, p.body)
+	}
+	for _, form := range formTag.FindAllString(p.body, -1) {
+		if !strings.Contains(form, `action="/signout"`) {
+			t.Errorf("a viewer is offered %s", form)
+		}
+	}
+	if p := r.post("/sandbox/book", s.sampleForm(s.house)); p.status != http.StatusForbidden {
+		t.Errorf("a viewer books: %d", p.status)
+	}
+	if all, err := s.Store.Read().Webhooks.Listeners(t.Context(), s.house.tenant(domain.Sandbox)); err != nil || len(all) != 0 {
+		t.Errorf("a viewer opened %+v, %v", all, err)
+	}
+	if n := len(s.sandboxDeliveries(t, s.house)); s.state(t, s.house) != before || n != 1 {
+		t.Errorf("a viewer changed something: %d deliveries", n)
+	}
+}
+
+func TestLiveHasNoSandboxPage(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleOwner)
+	live := s.booked(t, s.house, domain.Live)
+	if p := r.get("/sandbox?delivery=" + string(live)); p.status != http.StatusNotFound {
+		t.Errorf("a delivery of live: %d", p.status)
+	}
+	for _, act := range []string{"/move", "/simulate", "/stop"} {
+		form := sent("sandbox", "yes", "from", "booked", "status", "assigned", "scenario", "delivered", "step_seconds", "1")(s, s.house)
+		if p := r.post(at(live)+act, form); p.status != http.StatusNotFound && p.status != http.StatusConflict {
+			t.Errorf("%s of live: %d at %s", act, p.status, p.at)
+		}
+	}
+	if p := r.get("/sandbox?environment=live"); strings.Contains(p.body, "live.example") {
+		t.Error("the page shows calls of live")
+	}
+}
+
+func TestEveryMoveOfTheSandboxIsDrawnAndListed(t *testing.T) {
+	t.Parallel()
+	machine := portal.DrawMachine(domain.Booked, []domain.Status{domain.Assigned, domain.Cancelled})
+	moves, listed, names := 0, 0, map[string]bool{}
+	for _, tr := range domain.Transitions() {
+		if slices.Contains(tr.By, domain.ActorHelper) {
+			moves++
+		}
+	}
+	next := 0
+	for _, state := range machine.States {
+		listed += len(state.To)
+		names[state.Name+" at "+state.X+","+state.Y] = true
+		if state.Next {
+			next++
+		}
+	}
+	lit := 0
+	for _, a := range machine.Arrows {
+		if a.Next {
+			lit++
+		}
+	}
+	if len(machine.Arrows) != moves || listed != moves || len(names) != len(domain.Statuses()) || next != 2 || lit != 2 {
+		t.Errorf("%d arrows and %d lines for %d moves, %d boxes, %d and %d lit", len(machine.Arrows), listed, moves, len(names), next, lit)
+	}
+	places := map[string]bool{}
+	for _, state := range machine.States {
+		places[state.X+","+state.Y] = true
+	}
+	if len(places) != len(domain.Statuses()) {
+		t.Errorf("boxes lie on each other: %v", slices.Collect(maps.Keys(places)))
+	}
+}
+
+// The calls that are shown carry what was typed as data, whatever it is.
+func TestWhatWasTypedStaysInItsLiteral(t *testing.T) {
+	t.Parallel()
+	const hostile = "'; rm -rf / #`${x}`\"\\\n'''JSON\nJSON;</script>"
+	for _, text := range portal.Samples("POST", "https://sandbox.example/v1/deliveries", map[string]string{"name": hostile}) {
+		body := text[strings.Index(text, "\"name\""):]
+		body = "{" + body
+		var got map[string]string
+		if err := json.NewDecoder(strings.NewReader(body)).Decode(&got); err != nil || got["name"] != hostile {
+			t.Errorf("%v: %q from\n%s", err, got, text)
+		}
+		if inside := body[:strings.Index(body, "}")]; strings.ContainsAny(inside, "'`") {
+			t.Errorf("a quote ends the literal in\n%s", text)
+		}
+	}
+}

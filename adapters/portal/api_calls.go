@@ -124,7 +124,8 @@ func (a apiCall) golang() string {
 	for _, h := range a.headers() {
 		b.WriteString("\trequest.Header.Set(\"" + h[0] + "\", \"" + h[1] + "\")\n")
 	}
-	b.WriteString("\tanswer, err := http.DefaultClient.Do(request)\n\tif err != nil {\n\t\tlog.Fatal(err)\n\t}\n\tdefer answer.Body.Close()\n" +
+	b.WriteString("\tanswer, err := http.DefaultClient.Do(request)\n\tif err != nil {\n\t\tlog.Fatal(err)\n\t}\n" +
+		"\tdefer answer.Body.Close()\n" +
 		"\tbody, err := io.ReadAll(answer.Body)\n\tif err != nil {\n\t\tlog.Fatal(err)\n\t}\n\tfmt.Println(answer.StatusCode, string(body))\n}")
 	return b.String()
 }

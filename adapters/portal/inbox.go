@@ -81,7 +81,7 @@ func newInboxRow(w *webhooks.ReceivedWebhook) inboxRow {
 // open by looking; others read along.
 func (p *Portal) inboxOf(c *call, t domain.Tenant, reload string) (inboxView, error) {
 	v := inboxView{Stream: "/sandbox/inbox?application=" + string(t.ApplicationID), Reload: reload, Most: webhooks.InboxRows}
-	inbox, err := p.Inboxes.Look(c.ctx(), t, c.may(domain.ActSimulate))
+	inbox, err := p.inboxes.Look(c.ctx(), t, c.may(domain.ActSimulate))
 	if domain.HasCode(err, domain.CodeWebhookEndpointLimit) {
 		v.Notice = inboxRefused()
 		return v, nil
@@ -98,14 +98,17 @@ func (p *Portal) inboxOf(c *call, t domain.Tenant, reload string) (inboxView, er
 
 func inboxRefused() *pages.Notice {
 	return &pages.Notice{Tone: "warn", Title: "There is no place for the inbox", Lines: []string{
-		"The application has " + strconv.Itoa(domain.MaxWebhookEndpoints) + " webhook endpoints and listeners in the sandbox, the most there may " +
-			"be, and the inbox takes one place. Delete an endpoint that is not used, and load this page again."}}
+		"The application has " + strconv.Itoa(domain.MaxWebhookEndpoints) + " webhook endpoints and listeners in the sandbox, the most " +
+			"there may be, and the inbox takes one place. Delete an endpoint that is not used, and load this page again."}}
 }
 
 // streamInbox tells of the webhooks of an inbox as they come. What the browser has seen
 // stands in Last-Event-ID or, at the first time, in the query. A reader that wants no
 // stream is led to the page.
 func (p *Portal) streamInbox(c *call) error {
+	if c.Query("application") == "" {
+		return c.lead("/sandbox")
+	}
 	app, err := p.Tenants.ApplicationOf(c.ctx(), c.business(), domain.ID(c.Query("application")))
 	if err != nil {
 		return err
@@ -123,7 +126,7 @@ func (p *Portal) streamInbox(c *call) error {
 	if err != nil {
 		return domain.SessionEnded()
 	}
-	watch := p.Inboxes.Watch(domain.Tenant{BusinessID: c.business(), ApplicationID: app.ID, Environment: domain.Sandbox},
+	watch := p.inboxes.Watch(domain.Tenant{BusinessID: c.business(), ApplicationID: app.ID, Environment: domain.Sandbox},
 		c.may(domain.ActSimulate))
 	defer watch.Close()
 	ctx, cancel := context.WithTimeout(c.open, streamLife)

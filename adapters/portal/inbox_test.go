@@ -118,7 +118,8 @@ func TestAnInboxShowsWebhooksAsTheyComeAndAfterAReload(t *testing.T) {
 		ID, Type, Headers, Body string
 		Checks                  []string
 	}
-	if err := json.Unmarshal([]byte(e.data), &row); err != nil || row.ID != e.id || !strings.Contains(row.Headers, "webhook-id: "+string(want)) ||
+	if err := json.Unmarshal([]byte(e.data), &row); err != nil || row.ID != e.id ||
+		!strings.Contains(row.Headers, "webhook-id: "+string(want)) ||
 		!strings.Contains(row.Headers, "webhook-signature: v1,") || !strings.Contains(row.Body, `"what":"first"`) || len(row.Checks) != 4 {
 		t.Fatalf("%v: %+v", err, e)
 	}
@@ -213,7 +214,8 @@ func TestAnInboxEndsWithItsSession(t *testing.T) {
 			must[int](t)(s.directory.EndSessions(t.Context(), operator, s.house.people[domain.RoleDeveloper].ID))
 		},
 		"another role": func(*reader) {
-			must[domain.Member](t)(s.directory.SetRole(t.Context(), operator, s.house.business.ID, s.house.people[domain.RoleDeveloper].ID, "viewer"))
+			must[domain.Member](t)(s.directory.SetRole(t.Context(), operator, s.house.business.ID,
+				s.house.people[domain.RoleDeveloper].ID, "viewer"))
 		},
 	} {
 		r := s.signedIn(t, s.house, domain.RoleDeveloper)

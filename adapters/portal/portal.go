@@ -61,8 +61,8 @@ type UseCases struct {
 	Readiness       *readiness.Readiness
 
 	// Of the sandbox.
-	Samples *handling.Samples `wire:"-"`
-	Inboxes *webhooks.Inboxes `wire:"-"`
+	Deliveries *deliveries.Deliveries `wire:"-"`
+	Listeners  *webhooks.Listeners    `wire:"-"`
 }
 
 // Options are what the portal needs to know about where it is.
@@ -95,6 +95,8 @@ type Portal struct {
 	origin  string // of the pages, as browsers write it
 	router  *gin.Engine
 	server  *connections.Server
+	samples *handling.Samples
+	inboxes *webhooks.Inboxes
 	streams *streams
 }
 
@@ -109,7 +111,7 @@ func New(u UseCases, o Options) *Portal {
 		panic(err) // the settings were checked
 	}
 	p := &Portal{UseCases: u, options: o, pages: set, secure: base.Scheme == "https", origin: domain.WebOrigin(base),
-		streams: newStreams()}
+		samples: handling.NewSamples(u.Handling, u.Deliveries), inboxes: webhooks.NewInboxes(u.Listeners, o.Log), streams: newStreams()}
 	p.router = p.newRouter()
 	// A form that another site sends comes with the cookie where a browser is old or a
 	// neighbour's host is the same site.

@@ -124,7 +124,8 @@ func bodyOf(d *domain.Delivery) orderBody {
 
 // bookCall is the create as a program sends it.
 func (p *Portal) bookCall(key string, body orderBody) (apiCall, error) {
-	return apiCall{Method: "POST", URL: p.options.SandboxBaseURL + "/deliveries", Headers: [][2]string{{"Idempotency-Key", key}}}.withBody(body)
+	headers := [][2]string{{"Idempotency-Key", key}}
+	return apiCall{Method: "POST", URL: p.options.SandboxBaseURL + "/deliveries", Headers: headers}.withBody(body)
 }
 
 func (p *Portal) bookForm(c *call, t domain.Tenant) (*bookView, error) {
@@ -216,7 +217,7 @@ func (p *Portal) bookSample(c *call) error {
 	if err != nil {
 		return domain.Internal(err)
 	}
-	id, err := p.Samples.Book(c.ctx(), c.actor(), handling.Sample{
+	id, err := p.samples.Book(c.ctx(), c.actor(), handling.Sample{
 		Application: domain.ID(c.form.Get("application")), Key: "portal-" + string(once), Fingerprint: sha256.Sum256(body),
 		Order: func() (deliveries.Order, error) { return p.options.ReadOrder(body) },
 	})

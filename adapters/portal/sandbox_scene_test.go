@@ -13,7 +13,6 @@ import (
 	"waybill/adapters/normalizer/international"
 	"waybill/adapters/portal"
 	"waybill/adapters/sealer/aesgcm"
-	"waybill/application/handling"
 	"waybill/application/pickuplocations"
 	"waybill/application/webhooks"
 	"waybill/domain"
@@ -48,11 +47,10 @@ func (i webhookIDs) ID(p domain.Prefix) domain.ID {
 func (s *scene) playground(t *testing.T, u *portal.UseCases) {
 	t.Helper()
 	u.PickupLocations = pickuplocations.New(s.storage, s.Gate(s.storage), s.Clock, s.IDs)
-	u.Samples = handling.NewSamples(u.Handling, s.Deliveries(s.storage, s.Store, tariff{}, tariff{}, stage.FoldCase{}))
+	u.Deliveries = s.Deliveries(s.storage, s.Store, tariff{}, tariff{}, stage.FoldCase{})
 	sealer := must[*aesgcm.Sealer](t)(aesgcm.New(bytes.Repeat([]byte{7}, 32)))
-	listeners := webhooks.NewListeners(s.storage, s.Store.Outbox(), s.Gate(s.storage), sealer, s.Clock, webhookIDs{s.IDs},
+	u.Listeners = webhooks.NewListeners(s.storage, s.Store.Outbox(), s.Gate(s.storage), sealer, s.Clock, webhookIDs{s.IDs},
 		webhooks.Schedules{domain.Sandbox: domain.DefaultRetrySchedule(domain.Sandbox)})
-	u.Inboxes = webhooks.NewInboxes(listeners, slog.New(slog.NewTextHandler(&s.log, nil)))
 }
 
 // sandboxAPI is the one whose form for orders the portal fills in.

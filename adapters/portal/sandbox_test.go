@@ -61,7 +61,8 @@ func TestWhatTheAPIRefusesIsToldAtItsField(t *testing.T) {
 	s := newScene(t)
 	r := s.signedIn(t, s.house, domain.RoleDeveloper)
 	for _, c := range [][3]string{
-		{"recipient.phone_number", "12", "recipient-phone_number-error"}, {"recipient.address.latitude", "north", "recipient-address-latitude-error"},
+		{"recipient.phone_number", "12", "recipient-phone_number-error"},
+		{"recipient.address.latitude", "north", "recipient-address-latitude-error"},
 		{"recipient.address.latitude", "", "recipient-address-latitude-error"}, {"pickup.address", "", "pickup-address-error"},
 		{"payment.goods_value", "-1.234", "payment-goods_value-error"}, {"sandbox.step_seconds", "301", "sandbox-step_seconds-error"},
 		{"recipient.name", "A\u202eB", "recipient-name-error"}, {"vehicle_type", "boat", "vehicle_type-error"},
@@ -86,7 +87,8 @@ func TestASampleIsMovedSimulatedAndStoppedInTheSandbox(t *testing.T) {
 	r := s.signedIn(t, s.house, domain.RoleDeveloper)
 	page := "/sandbox?delivery=" + string(s.house.delivery)
 	p := r.get(page)
-	for _, want := range []string{"Move to assigned", "Move to cancelled", "Start simulation", "/transition", "/simulation", "&#34;assigned&#34;"} {
+	for _, want := range []string{"Move to assigned", "Move to cancelled", "Start simulation", "/transition", "/simulation",
+		"&#34;assigned&#34;"} {
 		if !strings.Contains(p.body, want) {
 			t.Errorf("the page does not offer %q", want)
 		}
@@ -129,7 +131,8 @@ func TestAViewerSeesTheSandboxAndChangesNothing(t *testing.T) {
 	r := s.signedIn(t, s.house, domain.RoleViewer)
 	before := s.state(t, s.house)
 	p := r.get("/sandbox?delivery=" + string(s.house.delivery))
-	if p.status != http.StatusOK || !strings.Contains(p.body, "Your role sees what happens here") || !strings.Contains(p.body, "The inbox is closed") {
+	if p.status != http.StatusOK || !strings.Contains(p.body, "Your role sees what happens here") ||
+		!strings.Contains(p.body, "The inbox is closed") {
 		t.Fatalf("%d\n%s", p.status, p.body)
 	}
 	for _, form := range formTag.FindAllString(p.body, -1) {

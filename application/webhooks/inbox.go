@@ -36,7 +36,7 @@ type Inboxes struct {
 	polls map[domain.Tenant]*inboxPoll
 }
 
-// NewInboxes makes the use cases. Nothing runs in it while nobody looks.
+// NewInboxes makes the use cases. Nothing runs in it without a watch.
 func NewInboxes(l *Listeners, log *slog.Logger) *Inboxes {
 	return &Inboxes{Listeners: l, log: log, polls: map[domain.Tenant]*inboxPoll{}}
 }

@@ -124,7 +124,7 @@ type inboxLook struct {
 	leave    func()
 }
 
-// follow looks until nobody watches.
+// follow looks until the last watch ends.
 func (i *Inboxes) follow(ctx context.Context, p *inboxPoll) {
 	defer close(p.ended)
 	tick := time.NewTicker(lookEvery)
@@ -158,7 +158,7 @@ func (i *Inboxes) follow(ctx context.Context, p *inboxPoll) {
 	}
 }
 
-// lookOnce looks once. An inbox that nobody keeps open may be none.
+// lookOnce looks once. Without a watch that keeps the inbox open there may be none.
 func (i *Inboxes) lookOnce(ctx context.Context, p *inboxPoll, look *inboxLook) ([]ReceivedWebhook, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()

@@ -13,13 +13,11 @@ import (
 	"waybill/adapters/portal"
 	"waybill/adapters/web/connections"
 	"waybill/application/admission"
-	"waybill/application/handling"
 	"waybill/application/operations"
 	"waybill/application/people"
 	"waybill/application/pickuplocations"
 	"waybill/application/requestlog"
 	"waybill/application/tenancy"
-	"waybill/application/webhooks"
 	"waybill/configs"
 	"waybill/ports"
 )
@@ -46,13 +44,12 @@ func newPasskeys(urls settings.PublicURLs) (ports.Passkeys, error) {
 
 func newPortal(u portal.UseCases, p products, a apis, c *configs.Config, urls settings.PublicURLs, clock ports.Clock,
 	ids ports.Identifiers, n ports.Normalizer, watch *connections.ProxyWatch, d connectionBounds, log *slog.Logger) *portal.Portal {
-	u.Samples, u.Inboxes = handling.NewSamples(u.Handling, p.sandbox.Deliveries), webhooks.NewInboxes(p.sandbox.Listeners, log)
+	u.Deliveries, u.Listeners = p.sandbox.Deliveries, p.sandbox.Listeners
 	return portal.New(u, portal.Options{
 		BaseURL: urls.Portal, LiveBaseURL: urls.Live, SandboxBaseURL: urls.Sandbox, TrackingBaseURL: urls.Tracking,
-		ReadOrder: a.sandbox.ReadOrder, ForcedErrors: httpapi.ForcedErrors(),
 		DocsURL:        strings.TrimSuffix(urls.Sandbox, "/v1") + docsite.Prefix,
 		TrustedProxies: c.TrustedProxies, Log: log, Clock: clock, Identifiers: ids, Mails: c.MailsAreRead(), Around: watch.Around,
-		Connections: d.portal, Normalizer: n,
+		Connections: d.portal, Normalizer: n, ReadOrder: a.sandbox.ReadOrder, ForcedErrors: httpapi.ForcedErrors(),
 		Operations: operationsOfAPI, PerKey: rateLimit(c.RateLimitPerKey), PerBusiness: rateLimit(c.RateLimitPerBusiness),
 		RequestLog: portal.RequestLog{Mode: newRequestLogMode(c), Keeping: settings.RequestLogKeeping(c)},
 	})

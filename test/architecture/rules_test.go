@@ -23,7 +23,7 @@ var arrows = map[string][]string{
 	"application/deliveries":      {"application/idempotency", "application/quotes"},
 	"application/operations":      {"application/audit", "application/deliveries"},
 	"application/endpoints":       {"application/audit", "application/signatures", "application/webhooks"},
-	"application/handling":        {"application/audit", "application/deliveries"},
+	"application/handling":        {"application/audit", "application/deliveries", "application/idempotency"},
 	"application/pickuplocations": {"application/audit", "application/idempotency"},
 	"application/recipients":      {"application/idempotency"},
 	"application/sandbox":         {"application/deliveries", "application/idempotency"},
@@ -80,7 +80,10 @@ var testArrows = map[string][]string{
 	"adapters/opsapi":       {"adapters/storage/gormstore"},
 	"adapters/trackingpage": {"adapters/storage/gormstore"},
 	"adapters/docsite":      {"adapters/httpapi", "adapters/storage/gormstore"},
-	"adapters/portal":       {"adapters/storage/gormstore", "adapters/passkeys/gowebauthn"},
+	"adapters/portal": {
+		"adapters/storage/gormstore", "adapters/passkeys/gowebauthn", "adapters/httpapi", "adapters/normalizer/international",
+		"adapters/sealer/aesgcm",
+	},
 }
 
 // homes lists the only folders that may import a technology, so that it can be

@@ -52,11 +52,11 @@ var mutants = []mutant{
 		"if old.ExpiresAt != nil {\n			expires :=", "if old.ExpiresAt != nil && !mutated(\"expiry\") {\n			expires :=",
 	},
 	{
-		"inbox-tenant", "TestAnInboxHasNoEventOfAnotherBusiness", "an event of another business", "application/webhooks/inbox_watch.go",
+		"inbox-tenant", "TestAnInboxHasNoEventOfAnotherBusiness", "of another business has", "application/webhooks/inbox_watch.go",
 		"	p := i.polls[t]\n", "	if mutated(\"inbox-tenant\") {\n		for other := range i.polls {\n			t = other\n		}\n	}\n	p := i.polls[t]\n",
 	},
 	{
-		"inbox-viewer", "TestAViewerSeesTheSandboxAndChangesNothing", "a viewer", "adapters/portal/inbox.go",
+		"inbox-viewer", "TestAViewerSeesTheSandboxAndChangesNothing", "Your role sees what happens here", "adapters/portal/inbox.go",
 		"inbox, err := p.inboxes.Look(c.ctx(), t, c.may(domain.ActSimulate))",
 		"inbox, err := p.inboxes.Look(c.ctx(), t, c.may(domain.ActSimulate) || mutated(\"inbox-viewer\"))",
 	},

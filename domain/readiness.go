@@ -26,5 +26,5 @@ type Readied struct {
 	ApplicationID ID
 	Step          ReadinessStep
 	At            time.Time
-	Source        ID // by what: a request, a key, a webhook delivery; empty: by all that was called
+	Source        ID // by what: a request, a key, a delivery, a webhook delivery; empty: by all that was called
 }

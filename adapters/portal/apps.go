@@ -102,11 +102,13 @@ func (p *Portal) home(c *call) error {
 		v.Warn = append(v.Warn, *rising)
 	}
 	looked := apps[:min(len(apps), appsOnHome)]
-	warn, err := p.attention(c, looked, logged)
-	if err != nil {
-		return err
+	if logged {
+		near, err := p.nearLimits(c, apps)
+		if err != nil {
+			return err
+		}
+		v.Warn = append(v.Warn, near...)
 	}
-	v.Warn = append(v.Warn, warn...)
 	if v.Ready, err = p.readiness(c, looked, logged); err != nil {
 		return err
 	}

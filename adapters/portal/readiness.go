@@ -3,6 +3,7 @@ package portal
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -39,11 +40,11 @@ type readyStep struct {
 var readyTexts = map[domain.ReadinessStep]readyStep{
 	domain.ReadyReplayed: {Title: "Replay an Idempotency-Key", Text: "Send the same order twice with one key, as after a lost answer. " +
 		"The second answer is the first one, with Idempotent-Replayed: true.",
-		Call:  `curl $API/deliveries -H "Idempotency-Key: order-1001-first-try" -d @order.json   # twice`,
+		Call:  `$CURL $API/deliveries -H "Idempotency-Key: order-1001-first-try" --json @order.json   # twice`,
 		Guide: pages.Link{Href: "/idempotency", Text: "Idempotency"}},
 	domain.ReadyWaited: {Title: "Meet a 429 and wait", Text: "Call faster than your limit, or force the answer in the sandbox. " +
 		"Ticked when the key makes no call for at least a second after a 429 and the next one succeeds.",
-		Call:  `curl $API/deliveries -H "X-Sandbox-Error: RATE_LIMIT_EXCEEDED"   # then wait Retry-After seconds`,
+		Call:  `$CURL $API/deliveries -H "X-Sandbox-Error: RATE_LIMIT_EXCEEDED"   # then wait Retry-After seconds`,
 		Guide: pages.Link{Href: "/limits", Text: "Limits"}},
 	domain.ReadyVerified: {Title: "Verify a webhook", Text: "Ticked when an endpoint answers 2xx to a signed webhook. " +
 		"Only your program knows whether it refuses a wrong signature: send it one yourself.",
@@ -51,11 +52,11 @@ var readyTexts = map[domain.ReadinessStep]readyStep{
 			`# has to answer 4xx`,
 		Guide: pages.Link{Href: "/webhooks", Text: "Webhooks"}},
 	domain.ReadyFailure: {Title: "Handle a failed delivery", Text: "Let a sandbox delivery fail, and read it afterwards to see why.",
-		Call:  `curl $API/deliveries/$ID   # of an order with "sandbox": {"scenario": "failed_at_dropoff"}`,
+		Call:  `$CURL $API/deliveries/$ID   # of an order with "sandbox": {"scenario": "failed_at_dropoff"}`,
 		Guide: pages.Link{Href: "/sandbox", Text: "Sandbox"}},
 	domain.ReadyFeed: {Title: "Read the feed after an outage", Text: "Stop your endpoint, let a delivery move, start it again, " +
 		"and read from your last cursor what it missed.",
-		Call:  `curl "$API/events?cursor=$LAST_CURSOR"`,
+		Call:  `$CURL "$API/events?cursor=$LAST_CURSOR"`,
 		Guide: pages.Link{Href: "/webhooks", Text: "Events and webhooks"}},
 	domain.ReadyScopes: {Title: "Give keys the fewest scopes", Text: "Ticked when each usable live key has used all its scopes in a week; " +
 		"while there is no live key, each sandbox key.",
@@ -89,8 +90,7 @@ func (p *Portal) readiness(c *call, apps []domain.Application, logged bool) (*re
 	ctx, cancel := context.WithTimeout(c.ctx(), logTimeout)
 	defer cancel()
 	shown, unused, err := p.Readiness.Of(ctx, c.business(), app.ID, readiness.API{
-		ReadDelivery: []string{"GET /v1/deliveries/{delivery_id}", "GET /v1/deliveries/{delivery_id}/events"}, ReadFeed: "GET /v1/events",
-		Scopes: p.scopesOf,
+		ReadFeed: "GET /v1/events", Scopes: p.scopesOf,
 	})
 	if ports.StorageUnavailable(err) {
 		p.noteLog(c, err)
@@ -103,7 +103,7 @@ func (p *Portal) readiness(c *call, apps []domain.Application, logged bool) (*re
 	for _, step := range domain.ReadinessSteps() {
 		s := readyTexts[step]
 		s.Name, s.Guide.Href = string(step), p.docs(s.Guide.Href)
-		s.Call = strings.ReplaceAll(s.Call, "$API", p.options.SandboxBaseURL)
+		s.Call = strings.NewReplacer("$API", p.options.SandboxBaseURL, "$CURL", `curl -H "Authorization: Bearer $WAYBILL_API_KEY"`).Replace(s.Call)
 		if by, done := shown[step]; done {
 			s.Done, s.At = true, by.At
 			s.By, s.Href = source(by.Source, app)
@@ -126,6 +126,8 @@ func source(id domain.ID, app domain.Application) (text, href string) {
 		return "request " + text, "/requests/" + text
 	case strings.HasPrefix(text, string(domain.PrefixAPIKey)):
 		return "calls of key " + text, "/requests?key=" + text
+	case strings.HasPrefix(text, string(domain.PrefixDelivery)):
+		return "delivery " + text, "/deliveries/" + text
 	case strings.HasPrefix(text, string(domain.PrefixWebhookDelivery)):
 		return "webhook " + text, "/search?q=" + text
 	}
@@ -150,44 +152,30 @@ func (p *Portal) scopesOf(route string) []domain.Scope {
 	return nil
 }
 
-// attention is what somebody should look at now: endpoints that fail and keys near their
-// limit.
-func (p *Portal) attention(c *call, apps []domain.Application, logged bool) (warn []pages.Notice, err error) {
-	troubled, err := p.Readiness.Troubled(c.ctx(), c.business(), apps)
+// nearLimits are notices about keys that come near their limit.
+func (p *Portal) nearLimits(c *call, apps []domain.Application) (warn []pages.Notice, err error) {
+	busiest, err := p.Requests.BusiestMinutes(c.ctx(), domain.UsageQuery{BusinessID: c.business()})
+	if err != nil {
+		return nil, nil //nolint:nilerr // the notice about errors tells that the log cannot be read
+	}
+	limit := p.options.PerKey
+	maps.DeleteFunc(busiest, func(_ domain.ID, u domain.Usage) bool {
+		return 100*u.Calls*int64(limit.Window)/int64(time.Minute) < nearLimit*int64(limit.Limit)
+	})
+	if len(busiest) == 0 {
+		return nil, nil
+	}
+	names, err := p.keyNames(c, apps)
 	if err != nil {
 		return nil, err
 	}
-	for i := range troubled {
-		e := &troubled[i]
-		link := &pages.Link{Href: "/webhooks/" + string(e.ID), Text: "See the endpoint"}
-		n := pages.Notice{Tone: "bad", Title: "A webhook endpoint is disabled", Link: link, Lines: []string{"Nothing is sent to " + e.Host() +
-			" (" + string(e.Tenant.Environment) + ") any more. What came up meanwhile is held, and can be recovered."}}
-		if e.Status() == domain.EndpointFailing {
-			n.Tone, n.Title = "warn", "A webhook endpoint fails"
-			const at = "2 January, 15:04 UTC"
-			n.Lines = []string{fmt.Sprintf("%s (%s) fails since %s. From %s on it is disabled, unless it answers before.", e.Host(),
-				e.Tenant.Environment, e.Health.FailingSince.UTC().Format(at), e.Health.DisabledFrom().UTC().Format(at))}
-			if p.options.Clock.Now().Sub(*e.Health.FailingSince) >= domain.WarnAfter {
-				n.Tone, n.Title = "bad", "A webhook endpoint is about to be disabled"
-			}
-		}
-		warn = append(warn, n)
-	}
-	if !logged {
-		return warn, nil
-	}
-	busiest, err := p.Requests.BusiestMinutes(c.ctx(), domain.UsageQuery{BusinessID: c.business()})
-	if err != nil {
-		return warn, nil //nolint:nilerr // the notice about errors tells that the log cannot be read
-	}
-	limit := p.options.PerKey
-	for key, u := range busiest {
-		perWindow := u.Calls * int64(limit.Window) / int64(time.Minute)
-		if 100*perWindow < nearLimit*int64(limit.Limit) {
-			continue
+	for _, key := range slices.Sorted(maps.Keys(busiest)) {
+		called := "A key"
+		if name, known := names[key]; known {
+			called = fmt.Sprintf("The %s key …%s of %s", name.Environment, name.LastFour, name.Application)
 		}
 		warn = append(warn, pages.Notice{Tone: "warn", Title: "A key is near its limit", Lines: []string{fmt.Sprintf(
-			"%s made %d calls in a minute of the last hour; it may make %s.", key, u.Calls, rate(limit))},
+			"%s made %d calls in a minute of the last hour; it may make %s.", called, busiest[key].Calls, rate(limit))},
 			Link: &pages.Link{Href: "/usage", Text: "See usage"}})
 	}
 	return warn, nil

@@ -70,12 +70,12 @@ func (s *scene) webhooked(t *testing.T, h house, atOnce bool) {
 	}
 }
 
-// fails lets a sandbox delivery fail.
-func (s *scene) fails(t *testing.T, h house) domain.ID {
+// fails lets a delivery fail.
+func (s *scene) fails(t *testing.T, h house, in domain.Environment) domain.ID {
 	t.Helper()
-	id := s.booked(t, h, domain.Sandbox)
+	id := s.booked(t, h, in)
 	s.Write(t, func(ctx context.Context, tx ports.Stores) error {
-		d, err := tx.Deliveries.Lock(ctx, h.tenant(domain.Sandbox), id)
+		d, err := tx.Deliveries.Lock(ctx, h.tenant(in), id)
 		if err != nil {
 			return err
 		}
@@ -95,6 +95,12 @@ func (s *scene) fails(t *testing.T, h house) domain.ID {
 
 func limited(r *domain.RequestRecord) {
 	r.Environment, r.Status, r.Code = domain.Sandbox, http.StatusTooManyRequests, "RATE_LIMIT_EXCEEDED"
+}
+
+// readsFailed reads a delivery as its program does, which no log need tell.
+func (s *scene) readsFailed(t *testing.T, h house, id domain.ID) {
+	t.Helper()
+	must[*domain.Delivery](t)(s.Deliveries(s.storage, s.Store, nil, nil, nil).Get(t.Context(), h.tenant(domain.Sandbox), id))
 }
 
 // program is another application of the house, which has done nothing yet.
@@ -152,14 +158,12 @@ func TestAStepIsTickedByTheTrafficOfItsApplicationAndNoOther(t *testing.T) {
 	show("", "the feed without an outage", func(h house) { s.called(t, h, feed); s.wait(time.Minute) })
 	show("", "an outage", func(h house) { s.webhooked(t, h, false); s.wait(time.Minute) })
 	show("feed", "the feed after an outage", func(h house) { s.called(t, h, feed) })
-	show("", "a failed delivery", func(h house) { s.fails(t, h); s.wait(time.Second) })
-	show("failure", "a failed delivery, and read", func(h house) {
-		id := s.fails(t, h)
-		s.wait(time.Second)
-		s.called(t, h, sandboxCall, func(r *domain.RequestRecord) {
-			r.Route, r.Status, r.DeliveryID = "GET /v1/deliveries/{delivery_id}", http.StatusOK, id
-		})
+	show("", "a failed delivery", func(h house) { s.fails(t, h, domain.Sandbox) })
+	show("", "a failed live delivery, and read", func(h house) {
+		must[*domain.Delivery](t)(s.Deliveries(s.storage, s.Store, nil, nil, nil).Get(t.Context(), h.tenant(domain.Live),
+			s.fails(t, h, domain.Live)))
 	})
+	show("failure", "a failed delivery, and read", func(h house) { s.readsFailed(t, h, s.fails(t, h, domain.Sandbox)) })
 	if p := r.get("/?application=" + string(own.app.ID)); !strings.Contains(p.body, ">request req_") ||
 		!strings.Contains(p.body, ">webhook whd_") {
 		t.Errorf("the page does not tell by what a step was ticked\n%s", p.body)
@@ -168,6 +172,20 @@ func TestAStepIsTickedByTheTrafficOfItsApplicationAndNoOther(t *testing.T) {
 	s.wait(40 * 24 * time.Hour)
 	if got := s.signedIn(t, s.house, domain.RoleViewer).ticked(own); got != want {
 		t.Errorf("long afterwards: ticked are %q, want %q", got, want)
+	}
+}
+
+func TestAFailedDeliveryThatWasReadIsTickedThoughNobodyLooksBeforeTheLogForgets(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.readsFailed(t, s.house, s.fails(t, s.house, domain.Sandbox))
+	s.wait(60 * 24 * time.Hour)
+	r := s.signedIn(t, s.house, domain.RoleViewer)
+	if got := r.ticked(s.house); got != "failure" {
+		t.Errorf("ticked are %q", got)
+	}
+	if p := r.get("/"); !strings.Contains(p.body, `<a href="/deliveries/dlv_`) {
+		t.Error("the page does not lead to the delivery")
 	}
 }
 
@@ -221,11 +239,15 @@ func TestTheStartPageTellsOfEndpointsThatFailAndOfKeysNearTheirLimit(t *testing.
 	s.calledOften(t, 500, s.house)
 	p := s.signedIn(t, s.house, domain.RoleViewer).get("/")
 	for _, text := range []string{
-		"failing.example", "gone.example", "A webhook endpoint is disabled", "A key is near its limit", "500 calls",
+		"Webhooks to failing.example will be switched off", "Webhooks to gone.example are switched off", "A key is near its limit",
+		"The live key …" + s.house.key[domain.Live].LastFour + " of Adom Foods shop made 500 calls",
 	} {
-		if !strings.Contains(p.body, text) {
-			t.Errorf("the start page lacks %q", text)
+		if n := strings.Count(p.body, text); n != 1 {
+			t.Errorf("the start page has %q %d times", text, n)
 		}
+	}
+	if strings.Contains(p.body, string(s.house.key[domain.Live].ID)) {
+		t.Error("a key is told of by its ID")
 	}
 	if strings.Contains(p.body, "paused.example") {
 		t.Error("an endpoint that its owner paused is told of")

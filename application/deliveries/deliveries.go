@@ -5,6 +5,8 @@ package deliveries
 
 import (
 	"context"
+	"sync"
+	"time"
 
 	"waybill/application/idempotency"
 	"waybill/application/quotes"
@@ -22,6 +24,7 @@ type Deliveries struct {
 	ids        ports.Identifiers
 	normalizer ports.Normalizer
 	renderer   ports.EventRenderer
+	failures   sync.Map // IDs of applications that are known to have read a failed delivery in the sandbox
 }
 
 // New makes the use cases of deliveries.
@@ -33,7 +36,11 @@ func New(s ports.Storage, b ports.Bookings, g *idempotency.Gate, q *quotes.Quote
 
 // Get is NOT_FOUND for what the application did not create.
 func (d *Deliveries) Get(ctx context.Context, t domain.Tenant, id domain.ID) (*domain.Delivery, error) {
-	return d.storage.Read().Deliveries.Get(ctx, t, id)
+	found, err := d.storage.Read().Deliveries.Get(ctx, t, id)
+	if err == nil && found.Status() == domain.Failed {
+		d.readFailure(ctx, t, id)
+	}
+	return found, err
 }
 
 // List returns up to Limit+1 deliveries by (created_at, id).
@@ -48,5 +55,28 @@ func (d *Deliveries) Timeline(ctx context.Context, t domain.Tenant, id domain.ID
 		// Every delivery has its first event, so no event means no delivery.
 		return nil, domain.ErrNotFound
 	}
+	if err == nil && events[len(events)-1].Status == domain.Failed {
+		d.readFailure(ctx, t, id)
+	}
 	return events, err
+}
+
+// noteWithin is for how long a read waits for its note that a failed delivery was read.
+const noteWithin = 250 * time.Millisecond
+
+// readFailure keeps that an application has read a failed delivery in the sandbox: once,
+// as a step before it goes live. Where the database cannot keep it the read is answered
+// all the same, and the next one keeps it.
+func (d *Deliveries) readFailure(ctx context.Context, t domain.Tenant, id domain.ID) {
+	if _, known := d.failures.Load(t.ApplicationID); known || t.Environment != domain.Sandbox {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, noteWithin)
+	defer cancel()
+	err := d.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+		return tx.Readiness.Insert(ctx, domain.Readied{ApplicationID: t.ApplicationID, Step: domain.ReadyFailure, At: d.clock.Now(), Source: id})
+	})
+	if err == nil {
+		d.failures.Store(t.ApplicationID, true)
+	}
 }

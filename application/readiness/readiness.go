@@ -1,6 +1,7 @@
 // Package readiness tells what a program has shown that it can do, before it goes live.
 // Its own traffic shows it: the request log, the usage and the webhooks that were sent.
-// These are kept for days, so that a step is kept by itself once it was seen.
+// These are kept for days, so that a step is kept by itself once it was seen. That a
+// failed delivery was read is kept by package deliveries, where it is.
 //
 // Each look is bounded: it reads the usage of a week and a few of the last records.
 package readiness
@@ -34,9 +35,8 @@ const (
 
 // API is what the routes that the request log names do.
 type API struct {
-	ReadDelivery []string // routes that show a delivery, or what became of it
-	ReadFeed     string
-	Scopes       func(route string) []domain.Scope // that a route needs
+	ReadFeed string
+	Scopes   func(route string) []domain.Scope // that a route needs
 }
 
 // Of is what an application of a business has shown, by step; a step that is not there is
@@ -67,7 +67,7 @@ func (r *Readiness) Of(ctx context.Context, business, application domain.ID, api
 	var seen []domain.Readied
 	for step, find := range map[domain.ReadinessStep]func(context.Context) (domain.Readied, error){
 		domain.ReadyReplayed: l.replayed, domain.ReadyWaited: l.waited, domain.ReadyVerified: l.verified,
-		domain.ReadyFailure: l.failure, domain.ReadyFeed: l.feed,
+		domain.ReadyFeed: l.feed,
 	} {
 		if _, there := shown[step]; there {
 			continue
@@ -227,29 +227,6 @@ func (l *look) verified(ctx context.Context) (found domain.Readied, err error) {
 	return found, err
 }
 
-// failure is a call that read a sandbox delivery after it had failed.
-func (l *look) failure(ctx context.Context) (domain.Readied, error) {
-	t := domain.Tenant{BusinessID: l.app.BusinessID, ApplicationID: l.app.ID, Environment: domain.Sandbox}
-	failed, err := l.Deliveries.List(ctx, t, domain.DeliveryFilter{Status: domain.Failed, NewestFirst: true},
-		domain.PageRequest{Limit: fewRecords})
-	if err != nil {
-		return domain.Readied{}, err
-	}
-	for _, d := range failed {
-		after := d.UpdatedAt()
-		read, err := l.calls(ctx, domain.RequestFilter{DeliveryID: d.ID, Failed: new(false), CreatedAfter: &after}, fewRecords)
-		if err != nil {
-			return domain.Readied{}, err
-		}
-		for _, c := range read {
-			if slices.Contains(l.api.ReadDelivery, c.Route) {
-				return domain.Readied{At: c.ID.MadeAt(), Source: c.ID}, nil
-			}
-		}
-	}
-	return domain.Readied{}, nil
-}
-
 // feed is that the feed was read after a webhook had not arrived at once.
 func (l *look) feed(ctx context.Context) (found domain.Readied, err error) {
 	var outage time.Time // the first one of those that are looked at
@@ -304,24 +281,4 @@ func (l *look) scopes(ctx context.Context) (fewest bool, unused []UnusedScopes, 
 		}
 	}
 	return fewest && len(unused) == 0, unused, nil
-}
-
-// Troubled are the endpoints of applications of a business that are disabled or whose last
-// attempt failed; those that their owner paused are not.
-func (r *Readiness) Troubled(ctx context.Context, business domain.ID, apps []domain.Application) (all []domain.WebhookEndpoint, err error) {
-	for _, a := range apps {
-		for _, e := range []domain.Environment{domain.Live, domain.Sandbox} {
-			t := domain.Tenant{BusinessID: business, ApplicationID: a.ID, Environment: e}
-			endpoints, err := r.storage.Read().Webhooks.Endpoints(ctx, t, domain.PageRequest{Limit: domain.MaxWebhookEndpoints})
-			if err != nil {
-				return nil, err
-			}
-			for _, e := range endpoints {
-				if e.Status() != domain.EndpointHealthy && e.Disabled != domain.DisabledByCaller {
-					all = append(all, e)
-				}
-			}
-		}
-	}
-	return all, nil
 }

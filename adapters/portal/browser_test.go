@@ -18,6 +18,7 @@ func TestInABrowser(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, *browser.Browser){
 		"every page is for everybody, in every light and width":  everyPage,
 		"every state is for everybody, in every light and width": everyState,
+		"every state of webhooks is":                             everyWebhookState,
 		"journeys with scripts": func(t *testing.T, b *browser.Browser) {
 			walkAll(t, b, browser.Reader{Zone: "Asia/Kolkata"})
 		},

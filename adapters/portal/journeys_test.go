@@ -21,13 +21,15 @@ type walk struct {
 	reader  browser.Reader
 }
 
-// journeys are what people come for. Those that are about what scripts add are not
-// walked without them.
-var journeys = []struct {
+type journey struct {
 	name     string
 	scripted bool
 	walk     func(*walk)
-}{
+}
+
+// journeys are what people come for. Those that are about what scripts add are not
+// walked without them.
+var journeys = []journey{
 	{"a link, a first key, and the key is shown once", false, firstKey},
 	{"a key is rotated and the old one revoked", false, rotateAndRevoke},
 	{"a developer who is invited signs in and makes a key", false, inviteADeveloper},

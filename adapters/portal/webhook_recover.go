@@ -98,8 +98,7 @@ func (p *Portal) recoverPage(c *call, status int, n *pages.Notice) error {
 		v.FromText, v.ToText, v.OnlyText = domain.FormatTime(counted.Since), domain.FormatTime(counted.Until), string(counted.Only)
 	}
 	v.Since = minuteField("since", "From, UTC", span.Since.Format(ofMinute))
-	v.Until = minuteField("until", "Before, UTC", "")
-	v.Until.Hint = "Empty: until now."
+	v.Until = minuteField("until", "Before, UTC (or now)", "")
 	if span.Until != nil {
 		v.Until.Value = span.Until.Format(ofMinute)
 	}

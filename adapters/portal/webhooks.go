@@ -51,6 +51,8 @@ func healthOf(s endpoints.Shown, now time.Time) health {
 		}
 	case sum.Tried == 0:
 		h.Tag, h.Tone = "new", ""
+	case sum.Arrived == 0: // since its URL was changed, or it was resumed, nothing was tried
+		h.Tag, h.Tone = "nothing arrived yet", ""
 	}
 	if sum.Waiting > 0 {
 		h.Waiting = pages.Count(int64(sum.Waiting)) + " waiting"

@@ -56,9 +56,8 @@ func everyWebhookState(t *testing.T, b *browser.Browser) {
 		examine(t, p.Page, "webhooks-"+name)
 	}
 	viewer := w.in(domain.RoleViewer)
-	for name, path := range map[string]string{"viewer-endpoint": "", "viewer-edit": "/edit", "viewer-rotate": "/rotate", "viewer-delete": "/delete",
-		"viewer-recover": "/recover"} {
-		show(viewer, name, hooks(e, path), "")
+	for _, page := range []string{"", "/edit", "/rotate", "/delete", "/recover"} {
+		show(viewer, "viewer"+strings.ReplaceAll(page, "/", "-"), hooks(e, page), "")
 	}
 	show(viewer, "viewer-list", list, "Webhooks")
 
@@ -76,7 +75,7 @@ func everyWebhookState(t *testing.T, b *browser.Browser) {
 	show(p, "empty-list", list+"&environment=live", "Webhooks")
 	p.to(list, "Webhooks")
 	p.fill("#url", "http://10.0.0.1/in")
-	browser.Eval[bool](t, p.Page, "document.querySelectorAll('input[name=event_types]').forEach(box => { box.checked = false; }) === undefined")
+	browser.Eval[bool](t, p.Page, "(document.querySelector('input[value=\"delivery.*\"]').checked = false) === false")
 	p.unchecked("/webhooks")
 	p.Page.Click(t, createKey)
 	p.want("Choose at least one of the list")
@@ -160,7 +159,8 @@ func everyWebhookState(t *testing.T, b *browser.Browser) {
 	tenant := s.house.tenant(domain.Sandbox)
 	tenant.ApplicationID = shop.ID
 	for i := range domain.MaxWebhookEndpoints {
-		must[endpoints.Secret](t)(s.endpoints().Create(t.Context(), s.house.actor(domain.RoleOwner), s.IDs.ID(domain.PrefixWebhookEndpoint), tenant,
+		once := s.IDs.ID(domain.PrefixWebhookEndpoint)
+		must[endpoints.Secret](t)(s.endpoints().Create(t.Context(), s.house.actor(domain.RoleOwner), once, tenant,
 			webhooks.Form{URL: fmt.Sprintf("https://%s.example/%s%d", strings.Repeat("n", 60), strings.Repeat("p", 200), i),
 				Description: hostile[i%len(hostile)], EventTypes: domain.EventPatterns(), Enabled: true}))
 	}

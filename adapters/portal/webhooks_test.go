@@ -78,6 +78,10 @@ func TestHealthIsToldInWordsAndBeforeAnEndpointIsSwitchedOff(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	e, r := s.house.endpoint, s.signedIn(t, s.house, domain.RoleViewer)
+	// Its one event failed, and its URL was changed since.
+	if p := r.get(hooks(e)); !strings.Contains(p.body, ">nothing arrived yet</span>") || !strings.Contains(p.body, "0 of the last 1") {
+		t.Errorf("an endpoint of which nothing is known but a failure:\n%s", p.body)
+	}
 	for range 3 {
 		s.sends(t, e)
 	}

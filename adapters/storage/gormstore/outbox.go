@@ -184,10 +184,11 @@ func (o outbox) Due(ctx context.Context, endpoint domain.ID, now time.Time, limi
 	defer rows.Close()
 	// Row by row: gorm's Scan would cost as much as all the sending.
 	var due []ports.OutgoingWebhook
+	var row webhookDeliveryRow
+	var payload []byte
+	into := webhookDeliveryTable.scanned(ctx, &row, &payload)
 	for err == nil && rows.Next() {
-		var row webhookDeliveryRow
-		var payload []byte
-		err = rows.Scan(webhookDeliveryTable.scanned(ctx, &row, &payload)...)
+		err = rows.Scan(into...)
 		due = append(due, ports.OutgoingWebhook{WebhookDelivery: row.domain(), Payload: payload})
 	}
 	if err = errors.Join(err, rows.Err()); err != nil {
@@ -294,14 +295,15 @@ func (o outbox) Record(ctx context.Context, endpoint domain.ID, token string, of
 				return sn.dialect.failed("record attempts", err)
 			}
 		}
-		if n, told := domain.RecoveredNotice(row.domain(), health, recordedAt(of)); told {
+		before := row.domain()
+		if n, told := domain.RecoveredNotice(before, health, recordedAt(of)); told {
 			if err := (mails{sn}).Tell(ctx, n); err != nil {
 				return err
 			}
 		}
 		// Most attempts do not change the health, and each update leaves a dead
 		// version behind.
-		if reflect.DeepEqual(row.domain().Health, health) {
+		if reflect.DeepEqual(before.Health, health) {
 			return nil
 		}
 		row.setHealth(health)

@@ -19,6 +19,7 @@ func TestInABrowser(t *testing.T) {
 		"every page is for everybody, in every light and width":  everyPage,
 		"every state is for everybody, in every light and width": everyState,
 		"every state of webhooks is":                             everyWebhookState,
+		"searches, imports and readiness":                        findStates,
 		"journeys with scripts": func(t *testing.T, b *browser.Browser) {
 			walkAll(t, b, browser.Reader{Zone: "Asia/Kolkata"})
 		},

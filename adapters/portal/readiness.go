@@ -103,7 +103,8 @@ func (p *Portal) readiness(c *call, apps []domain.Application, logged bool) (*re
 	for _, step := range domain.ReadinessSteps() {
 		s := readyTexts[step]
 		s.Name, s.Guide.Href = string(step), p.docs(s.Guide.Href)
-		s.Call = strings.NewReplacer("$API", p.options.SandboxBaseURL, "$CURL", `curl -H "Authorization: Bearer $WAYBILL_API_KEY"`).Replace(s.Call)
+		s.Call = strings.NewReplacer("$API", p.options.SandboxBaseURL, "$CURL", `curl -H "Authorization: Bearer $WAYBILL_API_KEY"`).
+			Replace(s.Call)
 		if by, done := shown[step]; done {
 			s.Done, s.At = true, by.At
 			s.By, s.Href = source(by.Source, app)

@@ -3,6 +3,8 @@ package portal
 import (
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 
 	"waybill/adapters/pages"
@@ -81,15 +83,15 @@ func (p *Portal) hits(c *call, f *handling.Found) (groups []hitGroup, err error)
 	var hits []hit
 	for _, d := range f.Deliveries {
 		row := rowOf(d)
-		hits = append(hits, hit{ID: row.ID, Text: "Delivery " + row.Reference, Note: strings.TrimSpace(row.Status + " " + row.ExternalID),
+		hits = append(hits, hit{ID: row.ID, Text: "Delivery " + row.Reference, Note: listed(row.Status, row.ExternalID),
 			Environment: row.Environment, Href: "/deliveries/" + row.ID})
 	}
 	add("Deliveries", hits)
 	hits = nil
 	for i := range f.Requests {
 		r := showRequest(&f.Requests[i], names)
-		hits = append(hits, hit{ID: r.ID, Text: r.Method + " " + r.Path, Note: strings.TrimSpace(strings.Join([]string{r.Application,
-			http.StatusText(r.Status), r.Code}, " ")), Environment: r.Environment, Href: r.Href})
+		hits = append(hits, hit{ID: r.ID, Text: r.Method + " " + r.Path, Note: listed(r.Application,
+			strconv.Itoa(r.Status), r.Code), Environment: r.Environment, Href: r.Href})
 	}
 	add("Requests", hits)
 	hits = nil
@@ -126,6 +128,11 @@ func (p *Portal) hits(c *call, f *handling.Found) (groups []hitGroup, err error)
 	}
 	add("Applications", hits)
 	return groups, nil
+}
+
+// listed are the texts that are not empty, in a row.
+func listed(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), ", ")
 }
 
 // searchBox is the field in the head of each page.

@@ -18,8 +18,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// portalArgument makes this program measure the pages of the portal that show the
-// request log:
+// portalArgument makes this program measure the pages of the portal that show deliveries
+// and the request log:
 //
 //	go run ./test/servers -- go run ./test/bench portal -rows 10000000
 //
@@ -32,10 +32,12 @@ const portalArgument = "portal"
 const (
 	listWithin   = 50 * time.Millisecond
 	detailWithin = 30 * time.Millisecond
+	homeWithin   = 100 * time.Millisecond
 )
 
 type portalOptions struct {
 	rows   int
+	booked int
 	rounds int
 	calls  int
 	binary string
@@ -54,6 +56,7 @@ func benchPortal(ctx context.Context) (err error) {
 	var o portalOptions
 	flags := flag.NewFlagSet(portalArgument, flag.ExitOnError)
 	flags.IntVar(&o.rows, "rows", 10_000_000, "requests in the log")
+	flags.IntVar(&o.booked, "deliveries", 1_000_000, "deliveries of the business")
 	flags.IntVar(&o.rounds, "rounds", 5, "how often everything is measured")
 	flags.IntVar(&o.calls, "calls", 40, "how often a page is asked for in a round")
 	flags.StringVar(&o.binary, "binary", "", "the program to measure; empty: build it")
@@ -74,8 +77,12 @@ func benchPortal(ctx context.Context) (err error) {
 	if err := l.enroll(ctx, b.binary, address); err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "filling the log with %s requests\n", amount(o.rows))
 	begun := time.Now()
+	fmt.Fprintf(os.Stderr, "filling %s deliveries\n", amount(o.booked))
+	if err := l.book(ctx, b, address); err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "filling the log with %s requests\n", amount(o.rows))
 	if err := b.on(ctx, address, func(db *pgx.Conn) error { return l.fill(ctx, db) }); err != nil {
 		return err
 	}
@@ -100,9 +107,9 @@ func benchPortal(ctx context.Context) (err error) {
 			}
 		}
 	}
-	fmt.Printf("Pages of the request log: %s requests and %s rows of usage, %d MB, filled in %.0f s; %d calls of a page, one after the "+
-		"other; %d processors for everything\n",
-		amount(l.rows), amount(l.usage), l.bytes/1e6, filled.Seconds(), o.rounds*o.calls, runtime.NumCPU())
+	fmt.Printf("Pages of the portal: %s deliveries, %s requests and %s rows of usage, %d MB, filled in %.0f s; %d calls of a page, one "+
+		"after the other; %d processors for everything\n",
+		amount(l.booked), amount(l.rows), amount(l.usage), l.bytes/1e6, filled.Seconds(), o.rounds*o.calls, runtime.NumCPU())
 	fmt.Printf("%s; load average at the start %s\n\n%-44s%10s%10s%10s%10s%10s\n", b.about, b.loadAverage, "ms", "p50", "p95", "most", "aim",
 		"kB")
 	for _, p := range pages {
@@ -124,6 +131,7 @@ type loggedBusiness struct {
 	portalOptions
 	business, app string
 	keys          map[string]string // by environment
+	liveKey       string            // itself
 	link          string
 	browser       *http.Client
 	at            string
@@ -135,7 +143,7 @@ type loggedBusiness struct {
 }
 
 func (l *loggedBusiness) enroll(ctx context.Context, binary, database string) error {
-	var made struct{ ID, Link string }
+	var made struct{ ID, Link, Key string }
 	if err := command(ctx, binary, database, &made, "business", "create", "--name", "Bench", "--json"); err != nil {
 		return err
 	}
@@ -149,6 +157,9 @@ func (l *loggedBusiness) enroll(ctx context.Context, binary, database string) er
 			return err
 		}
 		l.keys[e] = made.ID
+		if e == "live" {
+			l.liveKey = made.Key
+		}
 	}
 	err := command(ctx, binary, database, &made, "person", "invite", "--business", l.business, "--email", "ama@bench.example", "--name", "Ama",
 		"--role", "owner", "--json")
@@ -213,7 +224,7 @@ func (l *loggedBusiness) pages() []*portalPage {
 		return &portalPage{name: name, path: same("/requests?" + values.Encode()), within: listWithin}
 	}
 	keys := "/apps/" + l.app + "/live/keys"
-	return []*portalPage{
+	return append(l.bookedPages(), []*portalPage{
 		list("/requests"), list("/requests, deep page", "cursor", l.cursor),
 		list("/requests, failed", "failed", "true"), list("/requests, sandbox", "environment", "sandbox"),
 		list("/requests, application", "application", l.app),
@@ -232,6 +243,6 @@ func (l *loggedBusiness) pages() []*portalPage {
 			path: same("/usage?period=30d")},
 		{name: "keys", within: listWithin, path: same(keys)},
 		{name: "revoke", within: detailWithin, path: same(keys + "/" + l.keys["live"] + "/revoke")},
-		{name: "home", within: listWithin, path: same("/")},
-	}
+		{name: "home", within: homeWithin, path: same("/")},
+	}...)
 }

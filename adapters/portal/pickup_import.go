@@ -102,7 +102,11 @@ func (p *Portal) sifted(text string) (rows []domain.PickupLocationRow, refused p
 	var whole pickupcsv.Errors
 	if errors.As(err, &whole) {
 		last := whole[len(whole)-1]
-		return nil, nil, "Line " + strconv.Itoa(last.Line) + ": " + strings.TrimSpace(last.Field+" "+sentence(last.Message))
+		what := sentence(last.Message)
+		if last.Field != "" {
+			what = last.Field + ": " + last.Message
+		}
+		return nil, nil, "Line " + strconv.Itoa(last.Line) + ": " + what
 	}
 	if len(rows)+len(refused) > mostImported {
 		return nil, nil, "There are more than " + strconv.Itoa(mostImported) + " rows. Send the table in parts."

@@ -161,6 +161,9 @@ func (p *Portal) typedPickup(c *call) (domain.PickupLocationRow, error) {
 	var wrong []domain.FieldError
 	row := pickupcsv.Row(func(column string) string { return strings.TrimSpace(c.form.Get(column)) }, p.options.Normalizer,
 		func(field, code, message string) {
+			if code == domain.FieldRequired && (field == "name" || field == "address") {
+				message = "give the " + field // a form has no cells
+			}
 			wrong = append(wrong, domain.FieldError{Field: field, Code: code, Message: message})
 		})
 	if len(wrong) > 0 {

@@ -180,7 +180,7 @@ func TestATableThatCannotBeReadIsRefusedAtItsField(t *testing.T) {
 	for content, want := range map[string]string{
 		"":                             "Choose a file, or paste its rows.",
 		"name,address\nOsu,\"1 Street": "Line 2: A quoted cell does not end properly",
-		"name,street\nOsu,1 Street\n":  "the column is missing",
+		"name,street\nOsu,1 Street\n":  "Line 1: address: the column is missing",
 		"\xff\xfe\x00n":                "This is no table of text",
 		strings.Repeat("x", 300_000):   "has more than 256 kB",
 		many.String():                  "There are more than 1000 rows",
@@ -205,7 +205,7 @@ func TestAPickupLocationIsCreatedEditedArchivedAndFound(t *testing.T) {
 	form.Set("latitude", "5.5")
 	form.Set("contact", "0302")
 	p := r.post(action, form)
-	for _, text := range []string{`id="address-error"`, `id="contact-error"`, `id="longitude-error"`, "Give latitude and longitude together.",
+	for _, text := range []string{`id="address-error"`, `id="contact-error"`, `id="longitude-error"`, "Give latitude and longitude together.", "Give the address.",
 		`value="Airport branch"`} {
 		if p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, text) {
 			t.Errorf("a wrong form: %d, without %s", p.status, text)

@@ -33,7 +33,7 @@ type facts struct {
 	KeyLife                   string
 	MostBulk, MostSimulations int
 	StepDefault, StepMost     int
-	RecoverableFor            string
+	RecoverableFor, WarnAfter string
 	Forced                    []string // what X-Sandbox-Error takes
 	Envelope                  string   // an error as an example
 	LiveAttempts              int
@@ -80,7 +80,8 @@ func newFacts(o Options, d *description, root string) *facts {
 		PageDefault: d.limit.Default, PageMost: d.limit.Maximum, KeyLife: duration(o.IdempotencyRetention),
 		MostBulk: domain.MaxBulkItems, MostSimulations: domain.MaxRunningSimulations,
 		StepDefault: domain.DefaultStepSeconds, StepMost: domain.MaxStepSeconds, RecoverableFor: duration(domain.RecoverableFor),
-		Forced: d.forced, Envelope: d.exampleOf(domain.CodeValidation), LiveAttempts: len(o.Schedules[domain.Live]) + 1,
+		WarnAfter: duration(domain.WarnAfter),
+		Forced:    d.forced, Envelope: d.exampleOf(domain.CodeValidation), LiveAttempts: len(o.Schedules[domain.Live]) + 1,
 		SandboxAttempts: len(o.Schedules[domain.Sandbox]) + 1, Mails: mailRows(), MailWaits: mailWaits(), MailKept: duration(domain.MailKept),
 	}
 }

@@ -97,12 +97,16 @@ func crawl(t *testing.T, s *docsite.Site, look func(from, link string)) map[stri
 func TestGuidesLeadToThePortalWhereKeysAreMadeIfThereIsOne(t *testing.T) {
 	t.Parallel()
 	without := newSite(func(o *docsite.Options) { o.PortalURL = "" })
-	for _, path := range []string{"/docs/first-delivery", "/docs/going-live"} {
-		if page := get(t, newSite(), path).Body.String(); !strings.Contains(page, `<a href="`+portal+`">`) {
-			t.Errorf("%s does not lead to the portal", path)
+	for path, links := range map[string][]string{"/docs/first-delivery": {""}, "/docs/going-live": {""},
+		"/docs/webhooks": {"/webhooks", "/webhooks/verify"}} {
+		page := get(t, newSite(), path).Body.String()
+		for _, to := range links {
+			if !strings.Contains(page, `<a href="`+portal+to+`">`) {
+				t.Errorf("%s does not lead to the portal's %s", path, to)
+			}
 		}
-		page := get(t, without, path).Body.String()
-		if strings.Contains(page, `href=""`) || strings.Contains(page, "developer portal") {
+		page = get(t, without, path).Body.String()
+		if strings.Contains(page, `href=""`) || strings.Contains(page, "portal") {
 			t.Errorf("%s speaks of a portal where there is none", path)
 		}
 	}
@@ -133,7 +137,7 @@ func TestEveryLinkAndAnchorLeadsSomewhere(t *testing.T) {
 			ids[path][m[1]] = true
 		}
 	}
-	elsewhere := []string{sandbox + "/openapi.yaml", sandbox + "/openapi.json", portal} // of the API itself, and where keys are made
+	elsewhere := []string{sandbox + "/openapi.yaml", sandbox + "/openapi.json", portal, portal + "/webhooks", portal + "/webhooks/verify"}
 	for _, l := range links {
 		target, anchor, hasAnchor := strings.Cut(l.to, "#")
 		switch {

@@ -57,7 +57,8 @@ func TestMigrationsApplyOnceAndAreReported(t *testing.T) {
 			want := map[int64]string{1: "tenancy", 2: "directory", 3: "deliveries", 4: "idempotency", 5: "key pepper", 6: "key usage", 7: "bulk",
 				8: "simulations", 9: "webhooks", 10: "secret key check", 11: "operators", 12: "search", 13: "feed positions",
 				14: "operator kinds peppers",
-				15: "webhook leases", 17: "clock retention", 18: "people", 19: "request log", 20: "mails", 21: "passkeys", 22: "request figures"}
+				15: "webhook leases", 17: "clock retention", 18: "people", 19: "request log", 20: "mails", 21: "passkeys", 22: "request figures",
+				23: "readiness"}
 			for i := range before {
 				if b := before[i]; b.Name != want[b.Version] || b.AppliedAt != nil {
 					t.Errorf("before: %+v, want %q, pending", b, want[b.Version])

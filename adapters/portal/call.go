@@ -252,6 +252,9 @@ func (p *Portal) send(c *call, status int, name string, page pages.Page) error {
 	if err != nil {
 		return domain.Internal(err)
 	}
+	if page.Who != nil {
+		body = nameBusiness(body, c.business())
+	}
 	c.Header("Content-Length", strconv.Itoa(len(body)))
 	c.Data(status, html, body)
 	return nil

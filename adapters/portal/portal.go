@@ -316,6 +316,9 @@ func (p *Portal) admit(c *call, r route) error {
 	if err := p.identify(c); err != nil {
 		return err
 	}
+	if p.refuseOther(c, r) {
+		return errAnswered
+	}
 	act := r.act(c)
 	err := c.principal.Allows(act, p.options.Clock.Now())
 	if !domain.HasCode(err, domain.CodeSignInTooOld) {

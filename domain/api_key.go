@@ -181,6 +181,11 @@ func HoldsAPIKey(text string) bool {
 	return strings.Contains(folded, livePrefix) || strings.Contains(folded, testPrefix)
 }
 
+// HoldsSecret is HoldsAPIKey for the secrets of webhooks too.
+func HoldsSecret(text string) bool {
+	return HoldsAPIKey(text) || strings.Contains(strings.ToLower(text), secretPrefix)
+}
+
 func checksum(s string) string {
 	sum := crc32.ChecksumIEEE([]byte(s))
 	var out [checksumLength]byte

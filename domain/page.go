@@ -44,4 +44,5 @@ type Owned struct {
 	Tenant     Tenant // its ApplicationID is empty where the record is all applications'
 	DeliveryID ID     // that it is about; empty: none
 	EndpointID ID     // of a webhook; empty: none
+	SentID     ID     // of the webhook delivery that it is or belongs to; empty: none
 }

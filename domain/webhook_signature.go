@@ -19,9 +19,11 @@ const (
 // SigningSecretBytes is how long a secret is before it is written down.
 const SigningSecretBytes = 32
 
+const secretPrefix = "whsec_"
+
 // FormatSigningSecret is a secret as receivers configure it.
 func FormatSigningSecret(secret []byte) string {
-	return "whsec_" + base64.StdEncoding.EncodeToString(secret)
+	return secretPrefix + base64.StdEncoding.EncodeToString(secret)
 }
 
 // SignWebhook is the signature of a message under each secret, as one header

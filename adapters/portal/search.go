@@ -3,6 +3,7 @@ package portal
 import (
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,10 +17,13 @@ import (
 const maxSought = 256
 
 type searchView struct {
-	Text   string
-	Long   bool
-	Groups []hitGroup
-	Unread string // what could not be searched; empty: all was
+	Text     string
+	Long     bool
+	Groups   []hitGroup
+	Requests string // the list of requests that has this text as a filter
+	Document string // the page of the documentation where the text is an error code
+	Secret   bool   // one was pasted, which this page neither keeps nor shows
+	Unread   string // what could not be searched; empty: all was
 }
 
 // hitGroup are the hits of one kind.
@@ -35,9 +39,18 @@ type hit struct {
 	Call                        string
 }
 
+// pastedSecret is in the address where a secret was, which is not let stand in one.
+const pastedSecret = "secret"
+
 // search leads to the one thing that a text names, or lists what it may be.
 func (p *Portal) search(c *call) error {
+	if c.Query(pastedSecret) != "" {
+		return p.show(c, http.StatusOK, "search", "Search", searchView{Secret: true})
+	}
 	typed := strings.TrimSpace(c.Query("q"))
+	if _, key := domain.ParseAPIKey(typed); !key && domain.HoldsSecret(typed) {
+		return c.lead("/search?" + pastedSecret + "=1")
+	}
 	if len(typed) > maxSought {
 		return p.show(c, http.StatusOK, "search", "Search", searchView{Text: typed[:40] + "…", Long: true})
 	}
@@ -56,17 +69,23 @@ func (p *Portal) search(c *call) error {
 	if len(groups) == 1 && len(groups[0].Hits) == 1 && groups[0].Hits[0].Href != "" {
 		return c.lead(groups[0].Hits[0].Href)
 	}
-	v := searchView{Text: text, Groups: groups}
+	v := searchView{Text: text, Groups: groups, Requests: addressOf("/requests", url.Values{"q": {text}})}
+	if errorCode.MatchString(text) {
+		v.Document = p.document(text)
+	}
 	if found.Unlogged {
 		v.Unread = "The request log cannot be read right now, so no requests were searched."
 	}
 	return p.show(c, http.StatusOK, "search", "Search", v)
 }
 
+// errorCode is how the code of an error is written.
+var errorCode = regexp.MustCompile(`^[A-Z]+(_[A-Z]+)+$`)
+
 // hits are the groups that have any.
 func (p *Portal) hits(c *call, f *handling.Found) (groups []hitGroup, err error) {
 	names := map[domain.ID]string{}
-	if len(f.Requests)+len(f.Endpoints)+len(f.Keys) > 0 {
+	if len(f.Requests)+len(f.Endpoints)+len(f.Sent)+len(f.Keys) > 0 {
 		apps, err := p.Tenants.Applications(c.ctx(), c.business())
 		if err != nil {
 			return nil, err
@@ -99,6 +118,11 @@ func (p *Portal) hits(c *call, f *handling.Found) (groups []hitGroup, err error)
 		e := &f.Endpoints[i]
 		hits = append(hits, hit{ID: string(e.ID), Text: "Webhook endpoint at " + e.Host(), Note: names[e.Tenant.ApplicationID] + ", " +
 			string(e.Status()), Environment: string(e.Tenant.Environment), Href: "/webhooks/" + string(e.ID)})
+	}
+	for i := range f.Sent {
+		e := &f.Sent[i].Endpoint
+		hits = append(hits, hit{ID: string(f.Sent[i].ID), Text: "Webhook sent to " + e.Host(), Note: names[e.Tenant.ApplicationID],
+			Environment: string(e.Tenant.Environment), Href: sentPath(e.ID, f.Sent[i].ID)})
 	}
 	add("Webhooks", hits)
 	hits = nil
@@ -139,8 +163,15 @@ func listed(texts ...string) string {
 func searchBox(c *call) *pages.Search {
 	box := &pages.Search{Action: "/search", Label: "Search for an ID, a reference, an external_id or the last four of a key"}
 	if c.FullPath() == box.Action {
-		box.Value = handling.Sought(c.Query("q"))
+		if box.Value = handling.Sought(c.Query("q")); domain.HoldsSecret(box.Value) {
+			box.Value = ""
+		}
 		box.Value = box.Value[:min(len(box.Value), maxSought)]
 	}
 	return box
+}
+
+// sentPath is the page of what was sent to an endpoint.
+func sentPath(endpoint, sent domain.ID) string {
+	return "/webhooks/" + string(endpoint) + "/sent/" + string(sent)
 }

@@ -33,7 +33,8 @@ func (s *scene) inHand(t *testing.T, h house) map[string]known {
 	id := s.booked(t, h, domain.Live, func(b *domain.Booking) { b.ExternalID = "order/" + name })
 	d := must[*domain.Delivery](t)(s.Store.Read().Deliveries.Get(t.Context(), h.tenant(domain.Live), id))
 	events := must[[]domain.Event](t)(s.Store.Read().Deliveries.Events(t.Context(), h.tenant(domain.Live), id))
-	for what, text := range map[string]string{"delivery": string(id), "reference": string(d.Reference), "external_id": d.ExternalID,
+	for what, text := range map[string]string{"delivery": string(id), "reference": string(d.Reference),
+		"reference by hand": strings.ToLower(strings.ReplaceAll(string(d.Reference), "-", "")), "external_id": d.ExternalID,
 		"event": string(events[0].ID), "tracking link": "http://live.example/track/" + string(d.Reference)} {
 		hand[what] = known{text, at(id)}
 	}
@@ -42,11 +43,12 @@ func (s *scene) inHand(t *testing.T, h house) map[string]known {
 		t.Fatalf("%d webhooks are due: %v", len(due), err)
 	}
 	named := s.called(t, h, sandboxCall, func(r *domain.RequestRecord) { r.ClientID = "trace " + name })
-	hand["webhook"] = known{string(due[0].ID), ""} // of an endpoint and a delivery
+	hand["webhook"] = known{string(due[0].ID), "/webhooks/" + string(endpoint.ID) + "/sent/" + string(due[0].ID)}
 	hand["endpoint"] = known{string(endpoint.ID), "/webhooks/" + string(endpoint.ID)}
 	hand["recipient"] = known{string(recipient.ID), ""} // has no page
 	hand["pickup location"] = known{string(h.pickup[domain.Live]), "/pickup-locations/live/" + string(h.pickup[domain.Live])}
 	hand["application"] = known{string(h.app.ID), "/apps/" + string(h.app.ID)}
+	hand["name of an application"] = known{h.app.Name, "/apps/" + string(h.app.ID)}
 	hand["key"] = known{string(h.key[domain.Live].ID), h.keysPath(domain.Live)}
 	hand["end of a key"] = known{h.key[domain.Live].LastFour, h.keysPath(domain.Live)}
 	hand["a whole key"] = known{h.key[domain.Live].Secret, h.keysPath(domain.Live)}
@@ -92,7 +94,8 @@ func TestEverythingIsFoundByWhatOneHasInHandAndNothingOfAnotherBusiness(t *testi
 		case "a whole key":
 			typed = typed[len(typed)-4:]
 		}
-		if got := strings.ReplaceAll(html.UnescapeString(p.body), typed, "nobody-has-this"); to != "/search" ||
+		got := strings.ReplaceAll(html.UnescapeString(p.body), typed, "nobody-has-this")
+		if got = strings.ReplaceAll(got, url.QueryEscape(typed), "nobody-has-this"); to != "/search" ||
 			got != html.UnescapeString(unknown.body) {
 			t.Errorf("the %s %q of another business: %d, %s\n%s", what, k.text, p.status, to, p.body)
 		}
@@ -126,5 +129,34 @@ func TestATextThatNamesSeveralThingsListsThemInGroups(t *testing.T) {
 	p = s.signedIn(t, s.house, domain.RoleViewer).get("/search?q=both")
 	if strings.Count(p.body, `<tr data-id="dlv_`) != 2 || !strings.Contains(p.body, "no requests were searched") {
 		t.Errorf("without the log: %d\n%s", p.status, p.body)
+	}
+}
+
+func TestASecretIsNeitherKeptInTheAddressNorShown(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleViewer)
+	hook := domain.FormatSigningSecret(make([]byte, domain.SigningSecretBytes))
+	for _, secret := range []string{hook, "secret: " + strings.ToUpper(hook), "Bearer " + s.house.key[domain.Live].Secret,
+		s.house.key[domain.Live].Secret[:30], hook + strings.Repeat("x", 300), "https://x.example/" + hook} {
+		p := r.ask(question{method: http.MethodGet, path: "/search?q=" + url.QueryEscape(secret)})
+		to := p.header.Get("Location")
+		if p.status != http.StatusSeeOther || to != "/search?secret=1" || strings.Contains(p.body, secret[len(secret)-20:]) {
+			t.Errorf("%.20q: %d, to %q", secret, p.status, to)
+		}
+	}
+	if p := r.get("/search?secret=1"); !strings.Contains(p.body, "Do not paste secrets here") || !strings.Contains(p.body, `href="/webhooks/verify"`) {
+		t.Errorf("the page does not say so\n%s", p.body)
+	}
+}
+
+func TestWhereNothingIsFoundTheNextPlacesAreLinked(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	p, _ := s.signedIn(t, s.house, domain.RoleViewer).seek("RATE_LIMIT_EXCEEDED")
+	for _, want := range []string{`href="/requests?q=RATE_LIMIT_EXCEEDED"`, `/errors/RATE_LIMIT_EXCEEDED"`} {
+		if !strings.Contains(p.body, want) {
+			t.Errorf("the page lacks %s\n%s", want, p.body)
+		}
 	}
 }

@@ -21,6 +21,7 @@ type Found struct {
 	Locations    []FoundLocation
 	Keys         []domain.APIKey
 	Applications []domain.Application
+	Sent         []FoundSent
 	Unlogged     bool // the request log did not answer, and Requests may lack some
 }
 
@@ -36,6 +37,12 @@ type FoundLocation struct {
 	Environment domain.Environment
 }
 
+// FoundSent is what was sent to an endpoint.
+type FoundSent struct {
+	ID       domain.ID
+	Endpoint domain.WebhookEndpoint
+}
+
 // foundMost is how many records of one kind are found, and appsSearched of how many
 // applications the keys are looked through.
 const (
@@ -48,15 +55,15 @@ const logPatience = time.Second
 
 // Find finds what people have in hand of their business: a delivery, a request, a key and
 // more by its ID; a delivery by its reference, its external_id, its tracking link or one
-// of its events; a request by the name that the caller gave it; an endpoint by what was
-// sent to it; a key by its last four characters. A record of another business is found no
+// of its events; a request by the name that the caller gave it; a webhook by its ID or
+// one of its attempts; a key by its last four characters; an application by its name. A record of another business is found no
 // more than one that does not exist. Each is a lookup by an index.
 func (h *Handling) Find(ctx context.Context, business domain.ID, text string) (f Found, err error) {
 	if business == "" {
 		return f, domain.ErrNotFound
 	}
 	text = Sought(text)
-	if text == "" {
+	if text == "" || domain.HoldsSecret(text) {
 		return f, nil
 	}
 	for _, find := range []func(context.Context, domain.ID, string, *Found) error{
@@ -127,6 +134,14 @@ func (h *Handling) findOwned(ctx context.Context, business domain.ID, text strin
 	if t.BusinessID != business {
 		return domain.ErrNotFound
 	}
+	if owned.SentID != "" {
+		e, err := read.Webhooks.Endpoint(ctx, t, owned.EndpointID)
+		if err != nil {
+			return err
+		}
+		f.Sent = append(f.Sent, FoundSent{owned.SentID, e})
+		return nil
+	}
 	if owned.DeliveryID != "" {
 		d, err := read.Deliveries.Get(ctx, t, owned.DeliveryID)
 		if err != nil {
@@ -164,22 +179,18 @@ func (h *Handling) findOwned(ctx context.Context, business domain.ID, text strin
 	return nil
 }
 
-// findKeys finds applications by their ID, and keys by their last four characters.
+// findKeys finds applications by their ID or name, and keys by their last four characters.
 func (h *Handling) findKeys(ctx context.Context, business domain.ID, text string, f *Found) error {
-	_, malformed := domain.ParseID(domain.PrefixApplication, text)
-	if len(text) != lastFour && malformed != nil {
-		return nil
-	}
 	read := h.storage.Read().Tenancy
 	apps, err := read.Applications(ctx, business)
 	if err != nil {
 		return err
 	}
 	for _, a := range apps[:min(len(apps), appsSearched)] {
-		if malformed == nil {
-			if string(a.ID) == text {
-				f.Applications = append(f.Applications, a)
-			}
+		if string(a.ID) == text || strings.EqualFold(a.Name, text) {
+			f.Applications = append(f.Applications, a)
+		}
+		if len(text) != lastFour {
 			continue
 		}
 		keys, err := read.APIKeys(ctx, a.ID)

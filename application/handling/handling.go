@@ -126,7 +126,8 @@ func (h *Handling) Tenant(ctx context.Context, business, id domain.ID) (domain.T
 }
 
 // Search finds deliveries of the business, newest first, by what people have in hand: the
-// ID, the reference or the external_id, whole. It returns at most limit.
+// ID, the reference or the external_id, whole; the reference also as people write it down.
+// It returns at most limit.
 func (h *Handling) Search(ctx context.Context, business domain.ID, text string, limit int) ([]*domain.Delivery, error) {
 	if business == "" {
 		return nil, domain.ErrNotFound
@@ -138,6 +139,12 @@ func (h *Handling) Search(ctx context.Context, business domain.ID, text string, 
 		search.Reference, search.ExternalID = reference, ""
 	}
 	found, err := h.storage.Read().Platform.Deliveries(ctx, search, domain.PageRequest{Limit: limit})
+	if folded, ok := domain.FoldReference(text); err == nil && ok && folded != search.Reference && len(found) < limit {
+		search.Reference, search.ExternalID = folded, ""
+		var more []*domain.Delivery
+		more, err = h.storage.Read().Platform.Deliveries(ctx, search, domain.PageRequest{Limit: limit})
+		found = append(found, more...)
+	}
 	return found[:min(len(found), limit)], err
 }
 

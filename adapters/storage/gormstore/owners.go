@@ -10,9 +10,9 @@ import (
 // by a primary key, and of what it points to.
 var ownerQueries = func() map[domain.Prefix]string {
 	const (
-		none     = "NULL AS delivery_id, NULL AS endpoint_id"
+		none     = "NULL AS delivery_id, NULL AS endpoint_id, NULL AS sent_id"
 		endpoint = "e.application_id, e.business_id, e.environment"
-		sent     = "SELECT " + endpoint + ", w.delivery_id, w.endpoint_id FROM webhook_deliveries w" +
+		sent     = "SELECT " + endpoint + ", w.delivery_id, w.endpoint_id, w.id AS sent_id FROM webhook_deliveries w" +
 			" JOIN webhook_endpoints e ON e.id = w.endpoint_id AND e.slot IS NOT NULL AND NOT e.listener"
 	)
 	return map[domain.Prefix]string{
@@ -21,9 +21,9 @@ var ownerQueries = func() map[domain.Prefix]string {
 		domain.PrefixRecipient: "SELECT NULL AS application_id, business_id, environment, " + none + " FROM recipients WHERE id = ?",
 		domain.PrefixPickupLocation: "SELECT NULL AS application_id, business_id, environment, " + none +
 			" FROM pickup_locations WHERE id = ?",
-		domain.PrefixEvent: "SELECT d.application_id, d.business_id, d.environment, v.delivery_id, NULL AS endpoint_id" +
+		domain.PrefixEvent: "SELECT d.application_id, d.business_id, d.environment, v.delivery_id, NULL AS endpoint_id, NULL AS sent_id" +
 			" FROM delivery_events v JOIN deliveries d ON d.id = v.delivery_id WHERE v.id = ?",
-		domain.PrefixWebhookEndpoint: "SELECT " + endpoint + ", NULL AS delivery_id, e.id AS endpoint_id" +
+		domain.PrefixWebhookEndpoint: "SELECT " + endpoint + ", NULL AS delivery_id, e.id AS endpoint_id, NULL AS sent_id" +
 			" FROM webhook_endpoints e WHERE e.id = ? AND e.slot IS NOT NULL AND NOT e.listener",
 		domain.PrefixWebhookDelivery: sent + " WHERE w.id = ?",
 		domain.PrefixWebhookAttempt:  sent + " WHERE w.id = (SELECT webhook_delivery_id FROM webhook_attempts WHERE id = ?)",
@@ -53,6 +53,7 @@ type ownedRow struct {
 	Environment   string
 	DeliveryID    *rowID
 	EndpointID    *rowID
+	SentID        *rowID
 }
 
 func (r *ownedRow) domain() domain.Owned {
@@ -66,5 +67,6 @@ func (r *ownedRow) domain() domain.Owned {
 		Tenant: domain.Tenant{BusinessID: r.BusinessID.as(domain.PrefixBusiness), ApplicationID: id(domain.PrefixApplication, r.ApplicationID),
 			Environment: domain.Environment(r.Environment)},
 		DeliveryID: id(domain.PrefixDelivery, r.DeliveryID), EndpointID: id(domain.PrefixWebhookEndpoint, r.EndpointID),
+		SentID: id(domain.PrefixWebhookDelivery, r.SentID),
 	}
 }

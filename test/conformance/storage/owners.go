@@ -37,7 +37,7 @@ func testOwners(t *testing.T, b ports.Database) {
 	if err := b.Outbox().Record(t.Context(), e.ID, token, []ports.WebhookOutcome{tried}, domain.WebhookHealth{}); err != nil {
 		t.Fatal(err)
 	}
-	sent := domain.Owned{Tenant: tenant, DeliveryID: w.Delivery.ID, EndpointID: e.ID}
+	sent := domain.Owned{Tenant: tenant, DeliveryID: w.Delivery.ID, EndpointID: e.ID, SentID: due[0].ID}
 	for what, c := range map[string]struct {
 		id   domain.ID
 		want domain.Owned

@@ -334,7 +334,7 @@ func (s platform) Owner(_ context.Context, id domain.ID) (o domain.Owned, err er
 	}
 	endpoint := id
 	if w, there := now.webhooks.get(id); there {
-		o.DeliveryID, endpoint = w.DeliveryID, w.EndpointID
+		o.DeliveryID, o.SentID, endpoint = w.DeliveryID, w.ID, w.EndpointID
 	}
 	e, err := now.endpoints.take(endpoint)
 	if err != nil || e.Listener {

@@ -33,7 +33,8 @@ const eventStream = "text/event-stream"
 type inboxView struct {
 	Notice *pages.Notice
 	Open   bool
-	Stream string // where a script goes on; empty: there is no application
+	Secret *pages.Code // that signs them; nil: not for this person, or closed
+	Stream string      // where a script goes on; empty: there is no application
 	Reload string
 	Most   int
 	Rows   []inboxRow
@@ -49,6 +50,7 @@ type inboxRow struct {
 	Headers  string   `json:"headers"`
 	Body     string   `json:"body"`
 	Checks   []string `json:"checks"`
+	Check    string   `json:"-"` // the page that checks it; empty: not for this person
 }
 
 // Time is when the webhook was made.
@@ -70,7 +72,8 @@ func newInboxRow(w *webhooks.ReceivedWebhook) inboxRow {
 		Checks: []string{
 			"The three headers webhook-id, webhook-timestamp and webhook-signature are there.",
 			"The timestamp " + at + " is at most 5 minutes from the clock, when it arrives.",
-			"HMAC-SHA256 with the secret of the endpoint over “" + id + "." + at + ".” and the " + strconv.Itoa(len(w.Body)) +
+			"HMAC-SHA256 with the inbox's own signing secret, which stands above the list for developers and owners, " +
+				"over “" + id + "." + at + ".” and the " + strconv.Itoa(len(w.Body)) +
 				" bytes of the body, in base64, is the signature: " + signature,
 			"The webhook-id was not seen before: it is the same when a webhook is sent again.",
 		},
@@ -90,8 +93,18 @@ func (p *Portal) inboxOf(c *call, t domain.Tenant, reload string) (inboxView, er
 		return v, err
 	}
 	v.Open = inbox.Open
+	if inbox.Open && c.may(domain.ActReadWebhookSecrets) {
+		v.Secret = &pages.Code{ID: "inbox-secret", Text: inbox.Secret}
+	}
+	if c.may(domain.ActManageWebhooks) {
+		v.Blank.Check = benchOf(t) + "&received=" // and its ID
+	}
 	for i := range inbox.Webhooks {
-		v.Rows = append(v.Rows, newInboxRow(&inbox.Webhooks[i]))
+		row := newInboxRow(&inbox.Webhooks[i])
+		if v.Blank.Check != "" {
+			row.Check = v.Blank.Check + row.ID
+		}
+		v.Rows = append(v.Rows, row)
 	}
 	return v, nil
 }

@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -295,5 +297,53 @@ func TestNoProcessHoldsMoreThanItsStreamsAndItsRows(t *testing.T) {
 	}
 	if n-1 != 200 {
 		t.Errorf("the stream begins with %d rows", n-1)
+	}
+}
+
+var inboxSecret = regexp.MustCompile(`id="inbox-secret"[^>]*>(whsec_[^<]+)<`)
+
+// The secret that the page shows is the one that has signed, and the checker knows it.
+func TestAWebhookOfTheInboxIsVerifiedWithTheSecretThatThePageShows(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleDeveloper)
+	page := "/sandbox?application=" + string(s.house.app.ID)
+	r.get(page)
+	s.happens(t, s.house, "to be checked")
+	p := r.get(page)
+	shown := inboxSecret.FindStringSubmatch(p.body)
+	check := regexp.MustCompile(`data-check href="([^"]+_[^"]+)"`).FindStringSubmatch(p.body)
+	if shown == nil || check == nil || strings.Contains(check[1], "whsec_") || strings.Contains(p.body, "secret of the endpoint") {
+		t.Fatalf("no secret, or no link without one: %q, %q", shown, check)
+	}
+	s.wait(10 * time.Minute) // the row is judged by when it came
+	p = r.get(html.UnescapeString(check[1]))
+	if !strings.Contains(p.body, "to be checked") || strings.Contains(p.body, "whsec_") {
+		t.Fatalf("the checker is not filled in, or has the secret: %d\n%s", p.status, p.body)
+	}
+	action, form := p.form(t, "Check signature")
+	if !strings.Contains(p.body, `<option value="inbox" selected>`) {
+		t.Error("the inbox is not chosen")
+	}
+	form.Set("endpoint", "inbox")
+	for _, area := range regexp.MustCompile(`<textarea id="(headers|body)"[^>]*>\n([^<]*)</textarea>`).FindAllStringSubmatch(p.body, -1) {
+		form.Set(area[1], html.UnescapeString(area[2]))
+	}
+	if p = r.post(action, form); !strings.Contains(p.body, "The signature verifies") ||
+		!strings.Contains(p.body, "The secret of the inbox and other listeners in the sandbox has signed it.") {
+		t.Errorf("with the inbox chosen: %d\n%s", p.status, p.body)
+	}
+	form.Del("endpoint")
+	form.Set("secret", html.UnescapeString(shown[1]))
+	if p = r.post(action, form); !strings.Contains(p.body, "The signature verifies") {
+		t.Errorf("with the secret pasted: %d\n%s", p.status, p.body)
+	}
+	form.Set("secret", domain.FormatSigningSecret(make([]byte, domain.SigningSecretBytes)))
+	if p = r.post(action, form); !strings.Contains(p.body, "Wrong secret: this was signed with the secret of the inbox") {
+		t.Errorf("another secret: %d\n%s", p.status, p.body)
+	}
+	p = s.signedIn(t, s.house, domain.RoleViewer).get(page)
+	if strings.Contains(p.body, "whsec_") || strings.Contains(p.body, "Check this one") || !strings.Contains(p.body, "to be checked") {
+		t.Error("a viewer sees the secret, or is offered a check, or sees no webhook")
 	}
 }

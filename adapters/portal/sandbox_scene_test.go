@@ -1,7 +1,6 @@
 package portal_test
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"net/http/httptest"
@@ -12,7 +11,6 @@ import (
 	"waybill/adapters/httpapi"
 	"waybill/adapters/normalizer/international"
 	"waybill/adapters/portal"
-	"waybill/adapters/sealer/aesgcm"
 	"waybill/application/pickuplocations"
 	"waybill/application/webhooks"
 	"waybill/domain"
@@ -48,8 +46,7 @@ func (s *scene) playground(t *testing.T, u *portal.UseCases) {
 	t.Helper()
 	u.PickupLocations = pickuplocations.New(s.storage, s.Gate(s.storage), s.Clock, s.IDs)
 	u.Deliveries = s.Deliveries(s.storage, s.Store, tariff{}, tariff{}, stage.FoldCase{})
-	sealer := must[*aesgcm.Sealer](t)(aesgcm.New(bytes.Repeat([]byte{7}, 32)))
-	u.Listeners = webhooks.NewListeners(s.storage, s.Store.Outbox(), s.Gate(s.storage), sealer, s.Clock, webhookIDs{s.IDs},
+	u.Listeners = webhooks.NewListeners(s.storage, s.Store.Outbox(), s.Gate(s.storage), mask{}, s.Clock, webhookIDs{s.IDs},
 		webhooks.Schedules{domain.Sandbox: domain.DefaultRetrySchedule(domain.Sandbox)})
 }
 

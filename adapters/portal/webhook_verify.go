@@ -85,6 +85,7 @@ func (p *Portal) benchPage(c *call, status int, verdict *benchVerdict) error {
 	}
 	v := benchView{Notice: c.welcomeBack(), Application: application, Environment: environment, Verdict: verdict,
 		Headers: c.form.Get("headers"), Body: c.form.Get("body"), HeadersError: c.errors["headers"], BodyError: c.errors["body"]}
+	var at string // when it came, where that is known
 	v.Endpoint = pages.Field{Name: "endpoint", Label: "Endpoint", Hint: "Its secret is tried, and never shown.", Value: c.Query("endpoint"),
 		Options: []pages.Option{{Text: "None: I paste the secret"}}}
 	if t.ApplicationID != "" && c.may(domain.ActManageWebhooks) {
@@ -97,15 +98,53 @@ func (p *Portal) benchPage(c *call, status int, verdict *benchVerdict) error {
 				Chosen: string(e.ID) == c.Query("endpoint")})
 		}
 	}
+	if t.ApplicationID != "" && t.Environment == domain.Sandbox && c.may(domain.ActManageWebhooks) {
+		v.Endpoint.Options = append(v.Endpoint.Options, pages.Option{Value: inboxEndpoint, Text: "The inbox of the sandbox"})
+		if at, err = p.fromInbox(c, t, &v); err != nil {
+			return err
+		}
+	}
 	v.Endpoint = c.field(v.Endpoint)
 	v.Secret = pages.Field{ID: "secret", Name: "secret", Label: "Signing secret", Type: "password", Autocomplete: "off",
 		Error: c.errors["secret"],
 		Hint:  "The one that your program has. It is used for this check alone: not stored, and typed anew each time.", MaxLength: 200}
-	v.At = c.field(pages.Field{Name: "received_at", Label: "When your program got it, UTC", Type: "datetime-local",
+	v.At = c.field(pages.Field{Name: "received_at", Label: "When your program got it, UTC", Type: "datetime-local", Value: at,
 		Hint: "By its own clock; empty: now."})
 	v.Encoding = c.field(pages.Field{Name: "encoding", Label: "The body is", Options: []pages.Option{
 		{Value: "text", Text: "text", Chosen: true}, {Value: "base64", Text: "base64, to the byte"}}})
 	return p.show(c, status, "webhook_verify", "Check a signature", v)
+}
+
+// inboxEndpoint stands for the inbox where an endpoint is chosen.
+const inboxEndpoint = "inbox"
+
+// benchOf is the page that checks the webhooks of an application in the sandbox.
+func benchOf(t domain.Tenant) string {
+	return "/webhooks/verify?environment=sandbox&application=" + string(t.ApplicationID)
+}
+
+// fromInbox fills in the webhook of the inbox that the address names, and answers when it
+// was made. What the inbox no longer has is left out.
+func (p *Portal) fromInbox(c *call, t domain.Tenant, v *benchView) (at string, err error) {
+	asked := c.Query("received")
+	if asked == "" || c.form.Get("headers") != "" {
+		return "", nil
+	}
+	inbox, err := p.inboxes.Look(c.ctx(), t, false)
+	if err != nil {
+		return "", err
+	}
+	for i := range inbox.Webhooks {
+		if w := &inbox.Webhooks[i]; string(w.ID) == asked {
+			row := newInboxRow(w)
+			v.Headers, v.Body = row.Headers, row.Body
+			v.Endpoint.Options[len(v.Endpoint.Options)-1].Chosen = true
+			return w.At.UTC().Format("2006-01-02T15:04"), nil
+		}
+	}
+	v.Notice = &pages.Notice{Tone: "warn", Title: "The inbox has this webhook no longer",
+		Lines: []string{"It keeps the newest while somebody has it open. Open the sandbox, and choose another one."}}
+	return "", nil
 }
 
 // maxPastedBody is more than a webhook has.
@@ -121,10 +160,14 @@ func (p *Portal) examineWebhook(c *call) error {
 	if at := minuteOf(c.form.Get("received_at")); at != nil {
 		r.At = *at
 	}
-	if r.Endpoint = domain.ID(c.form.Get("endpoint")); r.Endpoint != "" {
-		if !r.BySecrets {
-			return c.principal.Allows(domain.ActManageWebhooks, p.options.Clock.Now())
-		}
+	r.Endpoint = domain.ID(c.form.Get("endpoint"))
+	if r.Endpoint != "" && !r.BySecrets {
+		return c.principal.Allows(domain.ActManageWebhooks, p.options.Clock.Now())
+	}
+	if r.Inbox = r.Endpoint == inboxEndpoint; r.Inbox {
+		r.Endpoint = ""
+	}
+	if r.Endpoint != "" {
 		if _, err := p.Endpoints.Get(c.ctx(), c.business(), r.Endpoint); err != nil {
 			return err
 		}
@@ -148,7 +191,7 @@ func (p *Portal) examineWebhook(c *call) error {
 			c.errors["secret"] = problem
 		}
 		r.Secrets = []signatures.Secret{{Bytes: secret, Name: "secret that was pasted", Pasted: true}}
-	} else if r.Endpoint == "" {
+	} else if r.Endpoint == "" && !r.Inbox {
 		c.errors["secret"] = "Paste the secret, or choose an endpoint."
 	}
 	if len(c.errors) > 0 {

@@ -13,6 +13,8 @@ type Received struct {
 	signatures.Question // Secrets has what was pasted
 	// Endpoint is the one that is meant to have sent it; empty: none is known.
 	Endpoint domain.ID
+	// Inbox: the inbox of the sandbox is meant to have sent it.
+	Inbox bool
 	// BySecrets: the secrets of the application's endpoints are tried, too. Of them the
 	// verdict tells which one has signed.
 	BySecrets bool
@@ -30,7 +32,7 @@ func (e *Endpoints) Examine(ctx context.Context, t domain.Tenant, r Received) (s
 		of := t
 		of.Environment = environment
 		if r.BySecrets {
-			if err := e.addSecrets(ctx, of, r.Endpoint, &q); err != nil {
+			if err := e.addSecrets(ctx, of, r, &q); err != nil {
 				return signatures.Verdict{}, err
 			}
 		}
@@ -57,9 +59,9 @@ func (e *Endpoints) Examine(ctx context.Context, t domain.Tenant, r Received) (s
 	return signatures.Examine(q), nil
 }
 
-// addSecrets adds those of all endpoints of an application, those of the one that is meant
-// to have sent it behind what was pasted.
-func (e *Endpoints) addSecrets(ctx context.Context, t domain.Tenant, meant domain.ID, q *signatures.Question) error {
+// addSecrets adds those of all endpoints and listeners of an application, those of the one
+// that is meant to have sent it behind what was pasted.
+func (e *Endpoints) addSecrets(ctx context.Context, t domain.Tenant, r Received, q *signatures.Question) error {
 	all, err := e.storage.Read().Webhooks.Endpoints(ctx, t, domain.PageRequest{Limit: domain.MaxWebhookEndpoints})
 	if err != nil {
 		return err
@@ -69,12 +71,21 @@ func (e *Endpoints) addSecrets(ctx context.Context, t domain.Tenant, meant domai
 		for _, s := range e.webhooks.Secrets(one) {
 			secret := signatures.Secret{Bytes: s.Bytes, EndedAt: s.ExpiresAt,
 				Name: "secret of the " + string(t.Environment) + " endpoint at " + one.Host()}
-			if one.ID == meant {
+			if one.ID == r.Endpoint {
 				first = append(first, secret)
 			} else {
 				others = append(others, secret)
 			}
 		}
+	}
+	listeners, err := e.listenerSecrets(ctx, t)
+	if err != nil {
+		return err
+	}
+	if r.Inbox && t.Environment == domain.Sandbox {
+		first = append(first, listeners...)
+	} else {
+		others = append(others, listeners...)
 	}
 	pasted := 0
 	for pasted < len(q.Secrets) && q.Secrets[pasted].Pasted {
@@ -82,4 +93,29 @@ func (e *Endpoints) addSecrets(ctx context.Context, t domain.Tenant, meant domai
 	}
 	q.Secrets = append(append(append(q.Secrets[:pasted:pasted], first...), q.Secrets[pasted:]...), others...)
 	return nil
+}
+
+// listenerSecrets are the one of new listeners, and those that listeners have kept since
+// the server had another key, the inbox before the others.
+func (e *Endpoints) listenerSecrets(ctx context.Context, t domain.Tenant) (all []signatures.Secret, err error) {
+	name := "secret of listeners on live"
+	if t.Environment == domain.Sandbox {
+		name = "secret of the inbox and other listeners in the sandbox"
+	}
+	listeners, err := e.storage.Read().Webhooks.Listeners(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range listeners {
+		for _, s := range e.webhooks.Secrets(one) {
+			secret := signatures.Secret{Bytes: s.Bytes, EndedAt: s.ExpiresAt, Name: name}
+			if one.Description == domain.InboxDescription {
+				all = append([]signatures.Secret{secret}, all...)
+			} else {
+				all = append(all, secret)
+			}
+		}
+	}
+	current, err := e.webhooks.ListenerSecret(t)
+	return append(all, signatures.Secret{Bytes: current, Name: name}), err
 }

@@ -44,6 +44,7 @@ func NewInboxes(l *Listeners, log *slog.Logger) *Inboxes {
 // Inbox is what one has taken.
 type Inbox struct {
 	Open     bool              // it takes webhooks now
+	Secret   string            // that signs them, as a receiver configures it; empty: it is closed, or only watched
 	Webhooks []ReceivedWebhook // newest first, at most InboxRows
 }
 
@@ -69,7 +70,14 @@ func (i *Inboxes) Look(ctx context.Context, t domain.Tenant, keep bool) (Inbox, 
 		return Inbox{}, err
 	}
 	received, err := i.take(ctx, e, time.Time{})
-	return Inbox{Open: true, Webhooks: received}, err
+	if err != nil {
+		return Inbox{}, err
+	}
+	secrets, err := OpenSecrets(i.sealer, e, i.clock.Now())
+	if err != nil {
+		return Inbox{}, err
+	}
+	return Inbox{Open: true, Secret: domain.FormatSigningSecret(secrets[0]), Webhooks: received}, nil
 }
 
 // find is the listener of an inbox; domain.ErrNotFound where there is none and none is

@@ -82,6 +82,12 @@ type OpenedSecret struct {
 	ExpiresAt *time.Time // nil: the current one
 }
 
+// ListenerSecret is what a new listener of an application signs with, its inbox among them.
+func (w *Webhooks) ListenerSecret(t domain.Tenant) ([]byte, error) {
+	secret, err := listenerSecret(w.sealer, t)
+	return secret[:], err
+}
+
 // Secrets are those of an endpoint, the newest first, with the one before the last rotation
 // even where it has ended; what cannot be opened is left out. They are to compare with.
 func (w *Webhooks) Secrets(e domain.WebhookEndpoint) (opened []OpenedSecret) {

@@ -40,6 +40,13 @@
       if (part.dataset.part !== "checks") part.textContent = w[part.dataset.part];
       else part.replaceChildren(...w.checks.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
     }
+    const check = row.querySelector("[data-check]");
+    if (check) check.href += w.id;
+    for (const part of row.querySelectorAll("[id]")) part.id = w.id + part.id;
+    for (const button of row.querySelectorAll("[data-copy]")) {
+      button.dataset.copy = w.id + button.dataset.copy;
+      button.hidden = !navigator.clipboard;
+    }
     const time = row.querySelector("time, summary > span:last-child");
     const shown = Object.assign(document.createElement("time"), { dateTime: w.at, textContent: format.format(new Date(w.at)), title: w.at });
     time.replaceWith(shown);

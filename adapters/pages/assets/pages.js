@@ -16,23 +16,28 @@
     time.textContent = (!sameYear ? anyYear : time.dataset.seconds === undefined ? thisYear : exact).format(at);
   }
 
-  // A button that copies what its data-copy names.
+  // A button that copies what its data-copy names, on the page at first or added later.
   let uncopied = false;
   for (const button of document.querySelectorAll("[data-copy]")) {
     const source = document.getElementById(button.dataset.copy);
     if (!source || !navigator.clipboard) continue;
-    const text = button.textContent;
     button.hidden = false;
-    if (source.dataset.secret !== undefined) uncopied = true;
-    button.addEventListener("click", () => {
-      navigator.clipboard.writeText(source.textContent.trim()).then(() => {
-        uncopied = false;
-        button.textContent = "Copied";
-      }, () => { button.textContent = "Select and copy by hand"; });
-      setTimeout(() => { button.textContent = text; }, 2000);
-    });
+    if (source.dataset.secret === undefined) continue;
+    uncopied = true;
     source.addEventListener("copy", () => { uncopied = false; });
   }
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-copy]");
+    const source = button && document.getElementById(button.dataset.copy);
+    if (!source || !navigator.clipboard) return;
+    const text = button.dataset.text || button.textContent;
+    button.dataset.text = text;
+    navigator.clipboard.writeText(source.textContent.trim()).then(() => {
+      if (source.dataset.secret !== undefined) uncopied = false;
+      button.textContent = "Copied";
+    }, () => { button.textContent = "Select and copy by hand"; });
+    setTimeout(() => { button.textContent = text; }, 2000);
+  });
 
   // A secret is shown once: leaving the page before it was copied is asked about.
   window.addEventListener("beforeunload", (event) => {

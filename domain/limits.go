@@ -34,7 +34,7 @@ var (
 	// ExternalIDRule is for the caller's own name of a delivery.
 	ExternalIDRule = TextRule{Least: 1, Most: 128, Fault: printableFault}
 	// DescriptionRule is for what a caller notes about a webhook endpoint.
-	DescriptionRule = TextRule{Most: 256}
+	DescriptionRule = TextRule{Most: 256, Fault: TextFault}
 )
 
 // Judge returns one of the Field codes and what it is about, or two empty strings

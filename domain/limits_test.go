@@ -36,6 +36,11 @@ func TestATextIsJudgedByItsLengthAndThenByItsCharacters(t *testing.T) {
 			t.Errorf("%.20q: %s %q, want %s %q", c.text, code, message, c.code, c.message)
 		}
 	}
+	for _, unseen := range []string{"a\u202eb", "a\u0085b", "a\u200bb", "a\u2066b"} {
+		if code, _ := domain.DescriptionRule.Judge(unseen); code != domain.FieldInvalidFormat {
+			t.Errorf("%+q in a description: %q", unseen, code)
+		}
+	}
 	if code, _ := domain.DescriptionRule.Judge("two\nlines"); code != domain.FieldInvalidFormat {
 		t.Errorf("two lines of what has one: %q", code)
 	}

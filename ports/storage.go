@@ -33,6 +33,9 @@ var (
 	// transaction that has not ended after all the time a lock may take.
 	ErrKeyBusy = errors.New("the idempotency key is locked")
 
+	// ErrIDTaken means that there is a row of the ID, whose ever it is.
+	ErrIDTaken = errors.New("the ID is taken")
+
 	// ErrTookTooLong means that a statement was cut off after all the time one may
 	// take: the same again, on the same data, would be too.
 	ErrTookTooLong = errors.New("the statement took too long")

@@ -47,6 +47,7 @@ type TenancyStore interface {
 	LockBusiness(ctx context.Context, id domain.ID) (domain.Business, error)
 	// UpdateBusiness changes the name and the rate limit.
 	UpdateBusiness(ctx context.Context, b domain.Business) error
+	// InsertApplication answers ErrIDTaken where there is one of the ID.
 	InsertApplication(ctx context.Context, a domain.Application) error
 	RenameApplication(ctx context.Context, id domain.ID, name string) error
 	SetApplicationDisabled(ctx context.Context, id domain.ID, disabled bool) error

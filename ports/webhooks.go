@@ -95,7 +95,7 @@ type WebhookStore interface {
 	WebhookReader
 	// LockEndpoint reads the endpoint and holds its row until the transaction ends.
 	LockEndpoint(ctx context.Context, t domain.Tenant, id domain.ID) (domain.WebhookEndpoint, error)
-	// InsertEndpoint stores it in a free slot, or answers ErrEndpointLimit.
+	// InsertEndpoint stores it in a free slot, or answers ErrEndpointLimit or ErrIDTaken.
 	InsertEndpoint(ctx context.Context, e domain.WebhookEndpoint) (domain.WebhookEndpoint, error)
 	// UpdateEndpoint stores what changes of a locked one. Where it is disabled
 	// by that, what is pending for it is held; of much of it the rest a little later.

@@ -214,7 +214,7 @@ func (p *Portal) rotateSecretPage(c *call, status int, n *pages.Notice) error {
 func (p *Portal) rotateSecret(c *call) error {
 	version, seconds := minuteOf(c.form.Get("version")), 0
 	seconds, err := strconv.Atoi(c.form.Get("overlap_seconds"))
-	if err != nil {
+	if !slices.ContainsFunc(overlaps, func(o pages.Option) bool { return o.Value == c.form.Get("overlap_seconds") }) {
 		err = domain.Invalid(domain.FieldError{Field: "overlap_seconds", Code: domain.FieldNotAllowed, Message: "Choose one of the list."})
 	}
 	if err == nil && version == nil {

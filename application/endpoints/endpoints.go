@@ -2,6 +2,7 @@ package endpoints
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"waybill/application/audit"
@@ -153,6 +154,9 @@ func (e *Endpoints) Create(ctx context.Context, by domain.AuditActor, once domai
 			return domain.AuditRecord{}, err
 		}
 		s.WebhookEndpoint, s.Secret, err = e.webhooks.AddWithin(ctx, tx, once, t, f)
+		if errors.Is(err, ports.ErrIDTaken) { // by the API, or by another business, which is not told
+			err = alreadySent()
+		}
 		return record(domain.ActionEndpointCreate, s.WebhookEndpoint, nil), err
 	})
 	return s, err

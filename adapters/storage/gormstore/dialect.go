@@ -168,6 +168,14 @@ func (e *dialect) failed(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
+// inserted is failed for an INSERT into a table of a row with an ID that was drawn before.
+func (e *dialect) inserted(table, what string, err error) error {
+	if err != nil && e.violated(err) == table+"_pkey" {
+		return fmt.Errorf("%s: %w", what, ports.ErrIDTaken)
+	}
+	return e.failed(what, err)
+}
+
 // waitedInVain tells that another transaction holds a row for too long.
 func (e *dialect) waitedInVain(err error) bool {
 	return errors.Is(err, errRowHeld) || e.lockTimedOut(err)

@@ -80,7 +80,7 @@ func (s pickupLocations) List(ctx context.Context, t domain.Tenant, f domain.Pic
 
 func (s pickupLocations) Insert(ctx context.Context, t domain.Tenant, p domain.PickupLocation) error {
 	row := newPickupLocationRow(t, p)
-	return s.dialect.failed("insert a pickup location", s.with(ctx).Create(&row).Error)
+	return s.dialect.inserted("pickup_locations", "insert a pickup location", s.with(ctx).Create(&row).Error)
 }
 
 // insertBatch is how many rows one statement inserts: far fewer than make the

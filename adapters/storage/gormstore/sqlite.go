@@ -42,6 +42,9 @@ const (
 // tells only the columns.
 var sqliteConstraints = map[string]string{
 	"deliveries.reference": referenceKey,
+	"applications.id":      "applications_pkey",
+	"pickup_locations.id":  "pickup_locations_pkey",
+	"webhook_endpoints.id": "webhook_endpoints_pkey",
 	"deliveries.application_id, deliveries.environment, deliveries.external_id": externalIDKey,
 }
 

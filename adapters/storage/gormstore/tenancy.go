@@ -174,7 +174,7 @@ func (s tenancy) InsertApplication(ctx context.Context, a domain.Application) er
 		return s.dialect.failed("insert an application", err)
 	}
 	row := newApplicationRow(a)
-	return s.dialect.failed("insert an application", s.with(ctx).Create(&row).Error)
+	return s.dialect.inserted("applications", "insert an application", s.with(ctx).Create(&row).Error)
 }
 
 func (s tenancy) RenameApplication(ctx context.Context, id domain.ID, name string) error {

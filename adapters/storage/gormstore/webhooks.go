@@ -245,7 +245,7 @@ func (s webhooks) InsertEndpoint(ctx context.Context, e domain.WebhookEndpoint) 
 		return domain.WebhookEndpoint{}, err
 	}
 	if err := s.with(ctx).Create(&row).Error; err != nil {
-		return domain.WebhookEndpoint{}, s.dialect.failed("insert a webhook endpoint", err)
+		return domain.WebhookEndpoint{}, s.dialect.inserted("webhook_endpoints", "insert a webhook endpoint", err)
 	}
 	if e.Listener {
 		// It is its own owner, by its ID, for as long as it fetches.

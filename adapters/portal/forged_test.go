@@ -46,7 +46,8 @@ func TestAFormWithAnIDThatIsTakenIsAnsweredAsOneThatWasSentWhoseEverItIs(t *test
 	owner := s.signedIn(t, s.house, domain.RoleOwner)
 	form := newKey(s, s.house)
 	form.Set("once", string(s.other.key[domain.Sandbox].ID))
-	if p := owner.post(s.house.keysPath(domain.Sandbox), form); p.status != http.StatusConflict || !strings.Contains(p.body, "No second key was made") {
+	if p := owner.post(s.house.keysPath(domain.Sandbox), form); p.status != http.StatusConflict ||
+		!strings.Contains(p.body, "No second key was made") {
 		t.Errorf("the key of another business: %d", p.status)
 	}
 	if len(answers) != 1 {

@@ -157,7 +157,7 @@ func (p *Portal) home(c *call) error {
 	return p.show(c, http.StatusOK, "home", "Home", v)
 }
 
-// risingErrors is the notice that errors are rising, nil: they are not; or that this
+// risingErrors is the notice that errors of live are rising, nil: they are not; or that this
 // cannot be told, as the log cannot be read.
 func (p *Portal) risingErrors(c *call) (n *pages.Notice, logged bool) {
 	rise, err := p.Requests.ErrorsOf(c.ctx(), c.business())
@@ -169,9 +169,9 @@ func (p *Portal) risingErrors(c *call) (n *pages.Notice, logged bool) {
 		return nil, true
 	}
 	return &pages.Notice{Tone: "bad", Title: "Errors are rising",
-		Lines: []string{fmt.Sprintf("%d of %d requests of the last hour failed (%s); in the day before it was %s.",
+		Lines: []string{fmt.Sprintf("%d of %d live requests of the last hour failed (%s); in the day before it was %s.",
 			rise.Errors, rise.Calls, share(rise.Errors, rise.Calls), share(rise.ErrorsBefore, rise.CallsBefore))},
-		Link: &pages.Link{Href: "/errors?period=1h", Text: "See which"}}, true
+		Link: &pages.Link{Href: "/errors?environment=live&period=1h", Text: "See which"}}, true
 }
 
 // docs is the address of a page of the documentation; without one, of the applications.

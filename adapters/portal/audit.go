@@ -151,6 +151,19 @@ func showEntry(e domain.AuditEntry) entryView {
 	if shown.What == "" {
 		shown.What = string(e.Action)
 	}
+	switch e.Details["enabled"] {
+	case "true":
+		shown.What = "Webhook endpoint resumed"
+	case "false":
+		shown.What = "Webhook endpoint paused"
+	}
+	if overlap, err := time.ParseDuration(e.Details["overlap"]); err == nil {
+		text := "the old secret signs for " + strings.TrimPrefix(until(overlap), "in ") + " more"
+		if overlap == 0 {
+			text = "the old secret ended at once"
+		}
+		shown.Details = append(shown.Details, text)
+	}
 	if e.Actor.Kind() == domain.ActorPerson {
 		shown.ByHref = auditQuery{filter: domain.AuditFilter{ActorID: e.Actor.ID}}.href("/audit", "")
 	}

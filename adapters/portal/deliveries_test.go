@@ -146,6 +146,9 @@ func TestTheTimelineHasCallsEventsAndAttemptsInTheirOrder(t *testing.T) {
 		}
 		last += i + len(text)
 	}
+	if strings.Count(p.body, "/sent/whd_") < 2 {
+		t.Errorf("attempts do not lead to what was sent\n%s", p.body)
+	}
 	if strings.Contains(p.body, "s3same") {
 		t.Error("the query of the endpoint's address is shown")
 	}
@@ -176,6 +179,9 @@ func TestASandboxDeliveryIsPlayedByHandAndEachStepIsAudited(t *testing.T) {
 		if p := r.post(action, form); p.at != at(id) || !strings.Contains(p.body, `<span class="tag over">cancelled</span>`) {
 			t.Errorf("cancelled: %d at %s", p.status, p.at)
 		}
+	}
+	if p := r.get(at(id)); strings.Count(p.body, "by "+s.house.people[domain.RoleDeveloper].Name+" in the portal") != 2 {
+		t.Errorf("the timeline does not say who moved and cancelled it\n%s", p.body)
 	}
 	other := s.booked(t, s.house, domain.Sandbox)
 	action, form = r.get(at(other)).form(t, "Start simulation")

@@ -151,6 +151,9 @@ func timeline(s handling.Story, requests []domain.RequestRecord) (steps []step) 
 		if e.Reason != "" {
 			shown.Lines = append(shown.Lines, "reason: "+spaced(string(e.Reason)))
 		}
+		if who := changedBy(s.Changes, e.Status); who != "" {
+			shown.Lines = append(shown.Lines, "by "+who+" in the portal")
+		}
 		steps = append(steps, shown)
 	}
 	for _, w := range s.Webhooks {
@@ -160,14 +163,33 @@ func timeline(s handling.Story, requests []domain.RequestRecord) (steps []step) 
 	return steps
 }
 
+// changedBy is the person who brought a delivery to a status in the portal; empty: none did.
+func changedBy(changes []domain.AuditEntry, to domain.Status) string {
+	for _, change := range changes {
+		reached := domain.Status(change.Details["to"])
+		switch change.Action {
+		case domain.ActionDeliveryBook:
+			reached = domain.Booked
+		case domain.ActionDeliveryCancel:
+			reached = domain.Cancelled
+		}
+		if change.Actor.Kind() == domain.ActorPerson && reached == to {
+			return change.Actor.Name
+		}
+	}
+	return ""
+}
+
 // webhookSteps are the attempts of a webhook, or that none was made yet.
 func webhookSteps(w handling.Webhook) (steps []step) {
 	host := w.URL
 	if u, err := url.Parse(w.URL); err == nil {
 		host = u.Host
 	}
+	href := sentPath(w.EndpointID, w.ID)
 	for _, a := range w.Attempts {
-		shown := step{At: a.Result.StartedAt, Kind: "webhook", Title: string(w.EventType) + " sent to " + host, ID: string(a.ID), order: 2}
+		shown := step{At: a.Result.StartedAt, Kind: "webhook", Title: string(w.EventType) + " sent to " + host,
+			ID: string(a.ID), Href: href, order: 2}
 		switch {
 		case a.Result.Succeeded():
 			shown.Tone = "good"
@@ -184,7 +206,7 @@ func webhookSteps(w handling.Webhook) (steps []step) {
 	}
 	if len(w.Attempts) == 0 {
 		shown := step{At: w.CreatedAt, Kind: "webhook", Title: string(w.EventType) + " to " + host, Lines: []string{spaced(string(w.Status))},
-			order: 2}
+			Href: href, order: 2}
 		steps = append(steps, shown)
 	}
 	return steps

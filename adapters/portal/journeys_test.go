@@ -134,6 +134,7 @@ const createKey = `section[aria-labelledby="create"] button`
 func (p *tab) makeKey(e domain.Environment) string {
 	p.Helper()
 	p.to(p.house.keysPath(e), "API keys")
+	browser.Eval[bool](p.T, p.Page, "document.querySelectorAll('input[name=scopes]').forEach(box => { box.checked = true; }) === undefined")
 	p.click(createKey, "Your new "+string(e)+" key")
 	return p.secret()
 }

@@ -209,10 +209,11 @@ func actorName(a domain.AuditActor) string {
 	return "Delivery company"
 }
 
+// scopesField ticks nothing for live: what a program needs there is chosen, not what it does not.
 func (c *call) scopesField() pages.Field {
-	f := pages.Field{Name: "scopes", Label: "Scopes", Hint: "What programs with this key may do. Fewer is safer."}
+	f := pages.Field{Name: "scopes", Label: "Scopes", Hint: "What programs with this key may do. Tick what yours needs: fewer is safer."}
 	for _, s := range domain.AllScopes() {
-		f.Options = append(f.Options, pages.Option{Value: string(s), Text: scopeTexts[s], Chosen: true})
+		f.Options = append(f.Options, pages.Option{Value: string(s), Text: scopeTexts[s], Chosen: c.Param("env") == string(domain.Sandbox)})
 	}
 	if _, sent := c.form["once"]; sent && len(c.form["scopes"]) == 0 {
 		for i := range f.Options {

@@ -20,6 +20,9 @@ func TestAKeyIsInOneAnswerAndNowhereElse(t *testing.T) {
 	r := s.signedIn(t, s.house, domain.RoleOwner)
 	list := s.house.keysPath(domain.Live)
 	action, form := r.get(list).form(t, "Create")
+	if sandbox := r.get(s.house.keysPath(domain.Sandbox)); len(form["scopes"]) != 0 || !strings.Contains(sandbox.body, " checked") {
+		t.Errorf("the form of a live key is sent with %q before anything is chosen", form["scopes"])
+	}
 	form["scopes"] = []string{"quotes:read", "deliveries:write"}
 	form.Set("expires_in", "30d")
 	first := r.post(action, form)

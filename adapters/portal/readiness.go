@@ -55,7 +55,8 @@ var readyTexts = map[domain.ReadinessStep]readyStep{
 		Call:  `$CURL $API/deliveries/$ID   # of an order with "sandbox": {"scenario": "failed_at_dropoff"}`,
 		Guide: pages.Link{Href: "/sandbox", Text: "Sandbox"}},
 	domain.ReadyFeed: {Title: "Read the feed after an outage", Text: "Stop your endpoint, let a delivery move, start it again, " +
-		"and read from your last cursor what it missed.",
+		"and read from your last cursor what it missed. Ticked when the endpoint answers again after a failure and you then read " +
+		"/events with a cursor.",
 		Call:  `$CURL "$API/events?cursor=$LAST_CURSOR"`,
 		Guide: pages.Link{Href: "/webhooks", Text: "Events and webhooks"}},
 	domain.ReadyScopes: {Title: "Give keys the fewest scopes", Text: "Ticked when each usable live key has used all its scopes in a week; " +
@@ -99,6 +100,10 @@ func (p *Portal) readiness(c *call, apps []domain.Application, logged bool) (*re
 	if err != nil {
 		return nil, err
 	}
+	keys, err := p.keyNames(c, []domain.Application{app})
+	if err != nil {
+		return nil, err
+	}
 	v.Unread = ""
 	for _, step := range domain.ReadinessSteps() {
 		s := readyTexts[step]
@@ -108,6 +113,11 @@ func (p *Portal) readiness(c *call, apps []domain.Application, logged bool) (*re
 		if by, done := shown[step]; done {
 			s.Done, s.At = true, by.At
 			s.By, s.Href = source(by.Source, app)
+			if key, err := domain.ParseID(domain.PrefixAPIKey, string(by.Source)); err == nil {
+				if name, known := keys[key]; known {
+					s.By = "calls of key …" + name.LastFour
+				}
+			}
 			v.Shown++
 		} else if step == domain.ReadyScopes {
 			for _, u := range unused {

@@ -387,14 +387,18 @@ func TestHomeTellsOfErrorsThatRise(t *testing.T) {
 	s := newScene(t)
 	reader := s.signedIn(t, s.house, domain.RoleViewer)
 	s.calledOften(t, 1000, s.house, before(5*time.Hour))
-	s.calledOften(t, 8, s.house, refused)
+	s.calledOften(t, 9, s.house, refused)
 	if p := reader.get("/"); strings.Contains(p.body, "Errors are rising") {
 		t.Error("9 errors are told as rising")
 	}
+	s.calledOften(t, 92, s.house, sandboxCall, refused)
+	if p := reader.get("/"); strings.Contains(p.body, "Errors are rising") {
+		t.Error("errors of the sandbox, which are sought there, are told as rising")
+	}
 	s.calledOften(t, 92, s.house, refused, func(r *domain.RequestRecord) { r.Code = "OUTSIDE_SERVICE_AREA" })
 	p := reader.get("/")
-	if !strings.Contains(p.body, "Errors are rising") || !strings.Contains(p.body, `href="/errors?period=1h"`) ||
-		!strings.Contains(p.body, "101 of 101 requests") {
+	if !strings.Contains(p.body, "Errors are rising") || !strings.Contains(p.body, `href="/errors?environment=live&amp;period=1h"`) ||
+		!strings.Contains(p.body, "101 of 101 live requests") {
 		t.Errorf("rising errors are not told:\n%s", p.body)
 	}
 	s.calledOften(t, 1000, s.house, refused, before(4*time.Hour))

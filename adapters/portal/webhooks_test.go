@@ -69,6 +69,9 @@ func TestAnEndpointIsMadeOnceAndItsSecretIsInOneAnswerAlone(t *testing.T) {
 	if p := r.post(action, form); p.status != http.StatusConflict || p.secret() != "" {
 		t.Errorf("rotated by the same form again: %d", p.status)
 	}
+	if log := r.get("/audit"); !strings.Contains(log.body, "the old secret signs for ") {
+		t.Errorf("the audit log does not tell the overlap\n%s", log.body)
+	}
 	if p := r.get(at); !strings.Contains(p.body, "two secrets, the new one and the one before") {
 		t.Error("the page does not tell of the secret before")
 	}
@@ -158,6 +161,12 @@ func TestAnEndpointIsPausedChangedTestedAndDeletedWithARecordOfEach(t *testing.T
 	if text := strings.Join(got, " "); text != "webhook_endpoint.delete webhook.resend webhook_endpoint.update webhook_endpoint.test "+
 		"webhook_endpoint.update webhook_endpoint.update" {
 		t.Errorf("the audit log has %s", text)
+	}
+	log := s.signedIn(t, s.house, domain.RoleOwner).get("/audit")
+	for _, want := range []string{"Webhook endpoint paused", "Webhook endpoint resumed", "changed url, event_types"} {
+		if !strings.Contains(log.body, want) {
+			t.Errorf("the audit log does not say %q\n%s", want, log.body)
+		}
 	}
 }
 

@@ -3,6 +3,9 @@ package endpoints
 import (
 	"context"
 	"errors"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"waybill/application/audit"
@@ -224,12 +227,32 @@ func (e *Endpoints) Change(ctx context.Context, by domain.AuditActor, id domain.
 		if err != nil || after.UpdatedAt.Equal(one.UpdatedAt) {
 			return domain.AuditRecord{}, err
 		}
-		var details map[string]string
+		details := map[string]string{}
+		if changed := changes(one, after); changed != "" {
+			details["changed"] = changed
+		}
 		if after.Enabled != one.Enabled {
-			details = map[string]string{"enabled": map[bool]string{true: "true", false: "false"}[after.Enabled]}
+			details["enabled"] = strconv.FormatBool(after.Enabled)
 		}
 		return record(domain.ActionEndpointUpdate, after, details), nil
 	})
+}
+
+// changes are what a change made other than it was, by name.
+func changes(before, after domain.WebhookEndpoint) string {
+	var names []string
+	for _, c := range []struct {
+		name string
+		made bool
+	}{
+		{"url", before.URL != after.URL}, {"event_types", !slices.Equal(before.EventTypes, after.EventTypes)},
+		{"description", before.Description != after.Description},
+	} {
+		if c.made {
+			names = append(names, c.name)
+		}
+	}
+	return strings.Join(names, ",")
 }
 
 // Rotate gives an endpoint, as it was changed last at a time that was shown, a new secret;

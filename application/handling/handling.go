@@ -56,7 +56,8 @@ type Story struct {
 	Delivery *domain.Delivery
 	Events   []domain.Event
 	Webhooks []Webhook
-	Next     []domain.Status // to which a person may move it now: in the sandbox
+	Changes  []domain.AuditEntry // by people and operators, newest first
+	Next     []domain.Status     // to which a person may move it now: in the sandbox
 }
 
 // Webhook is an event as it was sent to an endpoint.
@@ -69,6 +70,9 @@ type Webhook struct {
 // webhooksTold is of how many webhooks for an endpoint a story tells: more than a
 // delivery has events.
 const webhooksTold = 50
+
+// changesTold is of how many changes a story tells who made them.
+const changesTold = 50
 
 // Story is that of a delivery of the business.
 func (h *Handling) Story(ctx context.Context, business, id domain.ID) (s Story, err error) {
@@ -85,6 +89,10 @@ func (h *Handling) Story(ctx context.Context, business, id domain.ID) (s Story, 
 	}
 	if s.Delivery.Simulated() && !s.Delivery.Simulating() {
 		s.Next = s.Delivery.Next(domain.ActorHelper)
+	}
+	s.Changes, err = h.log.EntriesOfBusiness(ctx, business, domain.AuditFilter{Target: id}, domain.PageRequest{Limit: changesTold})
+	if err != nil {
+		return s, err
 	}
 	s.Webhooks, err = h.webhooks(ctx, t, s.Delivery)
 	return s, err

@@ -109,9 +109,10 @@ func (r Rise) Rising() bool {
 	return r.Errors >= risingErrors && r.Errors*max(r.CallsBefore, 1) >= risingTimes*r.ErrorsBefore*r.Calls
 }
 
-// ErrorsOf tells how errors of a business develop.
+// ErrorsOf tells how errors of a business develop in live. Those of the sandbox are
+// sought there, and forced.
 func (r *Requests) ErrorsOf(ctx context.Context, business domain.ID) (rise Rise, err error) {
-	hour := r.last(time.Hour, domain.UsageQuery{BusinessID: business, ByResult: true})
+	hour := r.last(time.Hour, domain.UsageQuery{BusinessID: business, Environment: domain.Live, ByResult: true})
 	before := hour
 	before.From, before.Until = hour.From.Add(-lately), hour.From
 	for _, of := range []struct {

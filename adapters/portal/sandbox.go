@@ -24,6 +24,7 @@ type sandboxView struct {
 	Chosen      *chosenView // the delivery that is looked at; nil: none
 	Last        []deliveryRow
 	Did         *pages.Code // what was done last, as a call
+	DidBook     bool        // it was a booking, which the call would make anew
 	Machine     machineView
 	Scenarios   []scenarioView
 	Forced      *forcedView
@@ -102,6 +103,7 @@ func (p *Portal) sandboxPage(c *call, status int, n *pages.Notice) error {
 			return err
 		}
 	}
+	v.DidBook = c.Query("done") == "booked"
 	v.Machine = drawMachine(now, next)
 	for _, s := range domain.Scenarios() {
 		v.Scenarios = append(v.Scenarios, newScenarioView(s))
@@ -111,7 +113,9 @@ func (p *Portal) sandboxPage(c *call, status int, n *pages.Notice) error {
 			return err
 		}
 	}
-	v.Forced = p.forcedView(c)
+	if v.Forced, err = p.forcedView(c); err != nil {
+		return err
+	}
 	v.Inbox, err = p.inboxOf(c, t, sandboxPath(t.ApplicationID, chosen)+"#inbox")
 	if err != nil {
 		return err
@@ -232,7 +236,11 @@ func (p *Portal) didCall(c *call, d *domain.Delivery) (*pages.Code, error) {
 	var err error
 	switch c.Query("done") {
 	case "booked":
-		did, err = p.bookCall("sample-"+string(d.ID), bodyOf(d))
+		body, failed := p.bodyLike(c, d)
+		if failed != nil {
+			return nil, failed
+		}
+		did, err = p.bookCall("sample-"+string(d.ID), body)
 	case "delivery-moved":
 		did, err = p.moveCall(d, d.Status())
 	case "simulated":
@@ -268,7 +276,7 @@ func newScenarioView(s domain.Scenario) scenarioView {
 	return v
 }
 
-func (p *Portal) forcedView(c *call) *forcedView {
+func (p *Portal) forcedView(c *call) (*forcedView, error) {
 	v := &forcedView{Code: pages.Field{ID: "error", Name: "error", Label: "Error"}}
 	chosen := c.Query("error")
 	if !slices.Contains(p.options.ForcedErrors, chosen) && len(p.options.ForcedErrors) > 0 {
@@ -280,9 +288,16 @@ func (p *Portal) forcedView(c *call) *forcedView {
 	if p.options.DocsURL != "" {
 		v.Page = p.options.DocsURL + "/errors/" + chosen
 	}
-	v.Samples = apiCall{Method: "GET", URL: p.options.SandboxBaseURL + "/deliveries?limit=1",
-		Headers: [][2]string{{"X-Sandbox-Error", chosen}}}.samples("forced")
-	return v
+	of := apiCall{Method: "GET", URL: p.options.SandboxBaseURL + "/deliveries?limit=1"}
+	if chosen == domain.CodeIdempotencyInProgress || chosen == domain.CodeQuoteUnavailable { // a list never answers these
+		var err error
+		if of, err = p.bookCall("forced-1", bodyFrom(defaults)); err != nil {
+			return nil, domain.Internal(err)
+		}
+	}
+	of.Headers = append(of.Headers, [2]string{"X-Sandbox-Error", chosen})
+	v.Samples = of.samples("forced")
+	return v, nil
 }
 
 // changedInSandbox is changed for the forms of the sandbox.

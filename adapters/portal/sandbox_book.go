@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 
 	"waybill/adapters/pages"
@@ -19,7 +20,7 @@ type bookView struct {
 	Once                               string
 	Recipient, Pickup, Payment, Moving []pages.Field
 	Location                           pages.Field
-	Elsewhere                          bool // the pickup is typed in
+	Elsewhere, More                    bool // the block is open: the pickup is typed in, or something in it is wrong
 	Samples                            []sample
 }
 
@@ -68,7 +69,8 @@ var defaults = url.Values{
 	"recipient.address.latitude": {"5.6037"}, "recipient.address.longitude": {"-0.1870"},
 	"pickup.name": {"Adom Foods"}, "pickup.contact": {"030 212 3456"}, "pickup.address": {"12 Oxford Street, Osu"},
 	"pickup.latitude": {"5.5571"}, "pickup.longitude": {"-0.1818"},
-	"payment.type": {string(domain.DeliveryOnly)}, "vehicle_type": {string(domain.Bike)}, "sandbox.step_seconds": {"2"},
+	"payment.type": {string(domain.DeliveryOnly)}, "payment.goods_value": {"120.50"},
+	"vehicle_type": {string(domain.Bike)}, "sandbox.step_seconds": {"2"},
 }
 
 // number is a number of a form as JSON has it. What is none is sent as it was typed, so
@@ -91,7 +93,10 @@ func bodyFrom(form url.Values) orderBody {
 		Recipient: recipientBody{Name: form.Get("recipient.name"), PhoneNumber: form.Get("recipient.phone_number"), Address: addressBody{
 			form.Get("recipient.address.address"), number(form.Get("recipient.address.latitude")),
 			number(form.Get("recipient.address.longitude"))}},
-		Payment: paymentBody{Type: form.Get("payment.type"), GoodsValue: number(form.Get("payment.goods_value"))},
+		Payment: paymentBody{Type: form.Get("payment.type")},
+	}
+	if b.Payment.Type == string(domain.CashOnDelivery) {
+		b.Payment.GoodsValue = number(form.Get("payment.goods_value"))
 	}
 	if b.PickupLocationID = form.Get("pickup_location_id"); b.PickupLocationID == "" {
 		b.Pickup = &pickupBody{form.Get("pickup.name"), form.Get("pickup.contact"), form.Get("pickup.address"),
@@ -120,6 +125,19 @@ func bodyOf(d *domain.Delivery) orderBody {
 		b.Sandbox = &planBody{Scenario: string(s.Scenario), StepSeconds: s.StepSeconds}
 	}
 	return b
+}
+
+// bodyLike is bodyOf with the pickup location that has what was booked, where there is one.
+func (p *Portal) bodyLike(c *call, d *domain.Delivery) (orderBody, error) {
+	b := bodyOf(d)
+	locations, err := p.PickupLocations.List(c.ctx(), d.Tenant, domain.PickupLocationFilter{}, domain.PageRequest{Limit: 100})
+	for _, l := range locations {
+		if pickup, bad := l.Pickup(); bad == nil && pickup == d.Pickup {
+			b.PickupLocationID, b.Pickup = string(l.ID), nil
+			break
+		}
+	}
+	return b, err
 }
 
 // bookCall is the create as a program sends it.
@@ -156,7 +174,6 @@ func (p *Portal) bookForm(c *call, t domain.Tenant) (*bookView, error) {
 			Chosen: form.Get("pickup_location_id") == string(l.ID)})
 	}
 	v.Location.Options = append(v.Location.Options, pages.Option{Text: "The address below", Chosen: form.Get("pickup_location_id") == ""})
-	v.Elsewhere = form.Get("pickup_location_id") == ""
 	field := func(f pages.Field) pages.Field {
 		f.ID, f.Value = strings.ReplaceAll(f.Name, ".", "-"), form.Get(f.Name)
 		for i, o := range f.Options {
@@ -193,12 +210,15 @@ func (p *Portal) bookForm(c *call, t domain.Tenant) (*bookView, error) {
 			scenario.Options = append(scenario.Options, pages.Option{Value: string(of), Text: spaced(string(of))})
 		}
 	}
-	v.Payment = []pages.Field{field(vehicle), field(payment), field(scenario)}
+	amount := pages.Field{Name: "payment.goods_value", Label: amountLabel}
+	v.Payment = []pages.Field{field(vehicle), field(payment), field(amount), field(scenario)}
 	v.Moving = []pages.Field{
-		field(pages.Field{Name: "payment.goods_value", Label: "To collect, for cod"}),
 		field(pages.Field{Name: "sandbox.step_seconds", Label: "Seconds between steps", Type: "number"}),
 		field(pages.Field{Name: "external_id", Label: "Your external_id, if any"}),
 	}
+	wrong := func(f pages.Field) bool { return f.Error != "" }
+	v.Elsewhere = form.Get("pickup_location_id") == "" || slices.ContainsFunc(v.Pickup, wrong)
+	v.More = slices.ContainsFunc(v.Moving, wrong)
 	call, err := p.bookCall("sample-"+v.Once, bodyFrom(form))
 	if err != nil {
 		return nil, domain.Internal(err)
@@ -206,6 +226,8 @@ func (p *Portal) bookForm(c *call, t domain.Tenant) (*bookView, error) {
 	v.Samples = call.samples("book")
 	return v, nil
 }
+
+const amountLabel = "To collect, with cod"
 
 // bookSample books what the form says, once.
 func (p *Portal) bookSample(c *call) error {
@@ -223,6 +245,11 @@ func (p *Portal) bookSample(c *call) error {
 	})
 	var e *domain.Error
 	switch {
+	case domain.HasCode(err, domain.CodeCODGoodsValueRequired):
+		c.errors = map[string]string{"payment.goods_value": "Enter an amount over 0: the rider collects it."}
+		n := &pages.Notice{Tone: "bad", Title: "Nothing was booked", Lines: []string{"With the payment “cod”, “" + amountLabel +
+			"” needs an amount over 0."}}
+		return p.sandboxPage(c, statusOf(err), n)
 	case c.wrong(err):
 		errors.As(err, &e)
 		n := &pages.Notice{Tone: "bad", Title: "Nothing was booked", Lines: []string{e.Message}}

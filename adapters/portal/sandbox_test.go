@@ -39,6 +39,7 @@ func TestASampleIsBookedOnceWithItsRecordAndShownAsItsCall(t *testing.T) {
 			t.Fatalf("%d at %s\n%s", p.status, p.at, p.body)
 		}
 		for _, want := range []string{"What you just did, as a call", "Kofi\\u0027s \\u0060shop\\u0060", "order-7",
+			"It books another delivery like this one",
 			"Authorization: Bearer $WAYBILL_TEST_KEY", "failed_then_retried", "The scenario “failed then retried” moves it"} {
 			if !strings.Contains(strings.ReplaceAll(p.body, "&#34;", `"`), want) {
 				t.Errorf("the page does not show %q", want)
@@ -67,13 +68,18 @@ func TestWhatTheAPIRefusesIsToldAtItsField(t *testing.T) {
 		{"payment.goods_value", "-1.234", "payment-goods_value-error"}, {"sandbox.step_seconds", "301", "sandbox-step_seconds-error"},
 		{"recipient.name", "A\u202eB", "recipient-name-error"}, {"vehicle_type", "boat", "vehicle_type-error"},
 	} {
-		p := r.post("/sandbox/book", s.sampleForm(s.house, "sandbox.scenario", "delivered", c[0], c[1]))
+		p := r.post("/sandbox/book", s.sampleForm(s.house, "sandbox.scenario", "delivered", "payment.type", "cod",
+			"payment.goods_value", "120.50", c[0], c[1]))
+		if c[0] == "sandbox.step_seconds" && !strings.Contains(p.body, "<details open><summary>Pace and your own ID") {
+			t.Error("what is wrong lies in a closed block")
+		}
 		if p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, `id="`+c[2]+`"`) || !strings.Contains(p.body, "Nothing was booked") {
 			t.Errorf("%s = %q: %d, no error at the field", c[0], c[1], p.status)
 		}
 	}
 	p := r.post("/sandbox/book", s.sampleForm(s.house, "payment.type", "cod"))
-	if p.status != http.StatusUnprocessableEntity || !strings.Contains(p.body, "payment.goods_value over 0") {
+	if p.status != http.StatusUnprocessableEntity || strings.Contains(p.body, "payment.goods_value over 0") ||
+		!strings.Contains(p.body, `id="payment-goods_value-error"`) || !strings.Contains(p.body, "“To collect, with cod” needs an amount") {
 		t.Errorf("cod without an amount: %d", p.status)
 	}
 	if n := len(s.sandboxDeliveries(t, s.house)); n != 1 {
@@ -218,6 +224,38 @@ func TestWhatWasTypedStaysInItsLiteral(t *testing.T) {
 		}
 		if inside := body[:strings.Index(body, "}")]; strings.ContainsAny(inside, "'`") {
 			t.Errorf("a quote ends the literal in\n%s", text)
+		}
+	}
+}
+
+// The call that is shown for a booking names the pickup location that was chosen.
+func TestTheCallForABookingNamesItsPickupLocation(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleDeveloper)
+	location := string(s.house.pickup[domain.Sandbox])
+	p := r.post("/sandbox/book", s.sampleForm(s.house, "pickup_location_id", location, "payment.type", "cod", "payment.goods_value", "120.50"))
+	did := p.body[strings.Index(p.body, "What you just did"):]
+	did = did[:strings.Index(did, "</section>")]
+	if !strings.Contains(did, location) || strings.Contains(did, "&#34;contact&#34;") || !strings.Contains(did, "120.5") {
+		t.Errorf("%d: another call is shown:\n%s", p.status, did)
+	}
+}
+
+// An error is forced on a call that may answer it.
+func TestAForcedErrorIsShownWithACallThatMayAnswerIt(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleViewer)
+	for code, method := range map[string]string{domain.CodeIdempotencyInProgress: "-X POST", domain.CodeQuoteUnavailable: "-X POST",
+		domain.CodeRateLimitExceeded: "limit=1", domain.CodeInternal: "limit=1"} {
+		p := r.get("/sandbox?error=" + code)
+		at := strings.Index(p.body, `id="forced-curl"`)
+		if call := p.body[at : at+strings.Index(p.body[at:], "</pre>")]; !strings.Contains(call, method) || !strings.Contains(call, code) {
+			t.Errorf("%s: %s", code, call)
+		}
+		if strings.Contains(p.body, "to move it") || strings.Contains(p.body, "or move one") {
+			t.Error("a viewer is told to move deliveries")
 		}
 	}
 }

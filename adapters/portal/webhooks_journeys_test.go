@@ -66,7 +66,7 @@ func firstEndpoint(w *walk) {
 	e.Health = domain.WebhookHealth{}
 	w.settles(w.T, e, again, sample.Arrived(w.Clock.Now()))
 	p.to(hooks(e, "/sent/", string(due[0].ID)), "webhook_endpoint.test")
-	p.want("answered 200")
+	p.want("answered 204")
 	p.want("by hand")
 	p.to(hooks(e), "hooks.example.com")
 	p.want("works")

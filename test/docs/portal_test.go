@@ -41,7 +41,7 @@ var (
 	reChosen  = regexp.MustCompile(`<option value="([A-Z_]+)"`)
 )
 
-// person is somebody who is signed in to the portal of the server of all tests.
+// person is a signed-in person of the portal, at the server of all tests.
 type person struct {
 	*http.Client
 	*server

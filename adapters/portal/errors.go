@@ -59,7 +59,8 @@ func (p *Portal) listErrors(c *call) error {
 		}
 		v.Errors += u.Calls
 		v.Groups = append(v.Groups, errorView{
-			ID: u.Route + " " + strconv.Itoa(u.Status) + " " + u.Code, Route: u.Route, Status: u.Status, Code: u.Code, Document: p.document(u.Code),
+			ID: u.Route + " " + strconv.Itoa(u.Status) + " " + u.Code, Route: routeText(u.Route), Status: u.Status,
+			Code: u.Code, Document: p.document(u.Code),
 			Calls: u.Calls, Of: ofRoute[u.Route], Share: share(u.Calls, ofRoute[u.Route]), Last: u.Last, Requests: f.requests(f.from, f.until,
 				keptField{"failed", "true"}, keptField{"route", u.Route}, keptField{"code", u.Code}, keptField{"status", strconv.Itoa(u.Status)}),
 		})

@@ -101,6 +101,10 @@ func (p *Portal) sifted(text string) (rows []domain.PickupLocationRow, refused p
 	rows, refused, err := pickupcsv.Sift([]byte(text), p.options.Normalizer)
 	var whole pickupcsv.Errors
 	if errors.As(err, &whole) {
+		if missing := missingColumns(whole); missing != "" {
+			return nil, nil, "Line 1: the " + missing + " missing. The first line names the columns: " +
+				strings.Join(pickupcsv.Columns(), ", ") + "."
+		}
 		last := whole[len(whole)-1]
 		what := sentence(last.Message)
 		if last.Field != "" {
@@ -112,6 +116,23 @@ func (p *Portal) sifted(text string) (rows []domain.PickupLocationRow, refused p
 		return nil, nil, "There are more than " + strconv.Itoa(mostImported) + " rows. Send the table in parts."
 	}
 	return rows, refused, ""
+}
+
+// missingColumns is "column name is" or "columns name and address are"; empty: none is missing.
+func missingColumns(whole pickupcsv.Errors) string {
+	var names []string
+	for _, w := range whole {
+		if w.Line == 1 && w.Field != "" && w.Code == domain.FieldRequired {
+			names = append(names, w.Field)
+		}
+	}
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return "column " + names[0] + " is"
+	}
+	return "columns " + strings.Join(names, " and ") + " are"
 }
 
 // previewImport tells what would become of each row, and writes nothing.
@@ -202,7 +223,7 @@ func previewOf(text string, fates []pickuplocations.Fate, refused pickupcsv.Erro
 			continue
 		}
 		v.Refused++
-		v.Rows = append(v.Rows, fateView{Line: w.Line, Fate: "refused", Tone: "bad", Lines: []string{why}})
+		v.Rows = append(v.Rows, fateView{Line: w.Line, Name: w.Name, Fate: "refused", Tone: "bad", Lines: []string{why}})
 	}
 	slices.SortStableFunc(v.Rows, func(a, b fateView) int { return cmp.Compare(a.Line, b.Line) })
 	v.Marks, v.Changes = strings.Join(marks, ","), v.Created+v.Updated

@@ -105,7 +105,7 @@ func TestAnImportDoesWhatItsPreviewToldAndLeavesRefusedRowsOut(t *testing.T) {
 		t.Fatalf("the preview (%d) tells %s\n%s", preview.status, got, preview.body)
 	}
 	for _, text := range []string{"changes contact", "contact: no valid phone number", "latitude: -90 to 90 degrees", "active: true or false",
-		"cannot be used yet: no contact, latitude, longitude", "Import 3 rows into live", "Refused rows are left out"} {
+		"cannot be used yet: no contact, latitude, longitude", "Import 3 rows into live", "Tema branch", "Refused rows are left out"} {
 		if !strings.Contains(html.UnescapeString(preview.body), text) {
 			t.Errorf("the preview lacks %q", text)
 		}
@@ -180,7 +180,8 @@ func TestATableThatCannotBeReadIsRefusedAtItsField(t *testing.T) {
 	for content, want := range map[string]string{
 		"":                             "Choose a file, or paste its rows.",
 		"name,address\nOsu,\"1 Street": "Line 2: A quoted cell does not end properly",
-		"name,street\nOsu,1 Street\n":  "Line 1: address: the column is missing",
+		"name,street\nOsu,1 Street\n":  "Line 1: the column address is missing.",
+		"Naam,Adres\nOsu,1 Street\n":   "Line 1: the columns name and address are missing.",
 		"\xff\xfe\x00n":                "This is no table of text",
 		strings.Repeat("x", 300_000):   "has more than 256 kB",
 		many.String():                  "There are more than 1000 rows",

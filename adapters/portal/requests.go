@@ -230,8 +230,16 @@ func (p *Portal) noRequests(v requestsView) pages.Notice {
 		Link:  &pages.Link{Href: p.docs("/first-delivery"), Text: "Your first delivery"}}
 }
 
+// routeText is a route as people read it: one of no route of ours is logged as "none".
+func routeText(route string) string {
+	if method, unknown := strings.CutSuffix(route, " none"); unknown {
+		return method + " (unknown path)"
+	}
+	return route
+}
+
 func showRequest(r *domain.RequestRecord, names map[domain.ID]string) requestView {
-	method, path, _ := strings.Cut(r.Route, " ")
+	method, path, _ := strings.Cut(routeText(r.Route), " ")
 	return requestView{
 		ID: string(r.ID), Href: "/requests/" + string(r.ID), At: r.ID.MadeAt(), Method: method, Path: path, Status: r.Status, Code: r.Code,
 		Failed:      r.Failed(),

@@ -449,3 +449,15 @@ func TestACallThatLackedItsIdempotencyKeyIsWrittenDownWithOne(t *testing.T) {
 		}
 	}
 }
+
+func TestACallOfAPathThatTheAPIDoesNotHaveIsToldInWords(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.called(t, s.house, refused, on("GET none"))
+	r := s.signedIn(t, s.house, domain.RoleViewer)
+	for _, path := range []string{"/errors", "/usage", "/requests"} {
+		if p := r.get(path); !strings.Contains(p.body, "(unknown path)") {
+			t.Errorf("%s has\n%s", path, p.body)
+		}
+	}
+}

@@ -103,7 +103,7 @@ func (p *Portal) showUsage(c *call) error {
 	v.Chart = pages.NewChart("Requests", f.by, "Requests", bars)
 	v.Chart.BadUnit = "of them failed"
 	for route, sum := range routes {
-		one := sum.view(route, route)
+		one := sum.view(route, routeText(route))
 		one.Href = f.requests(f.from, f.until, keptField{"route", route})
 		v.Routes = append(v.Routes, one)
 	}

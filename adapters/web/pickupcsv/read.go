@@ -33,6 +33,7 @@ type RowError struct {
 	Field   string // a column, or empty where the line as a whole cannot be read
 	Code    string // one of the Field codes of the domain
 	Message string
+	Name    string // of the location in this row, where it has a sound one
 }
 
 // Errors is everything that is wrong with a table: nothing of it is stored.
@@ -191,17 +192,17 @@ func columns(header []string) (map[string]int, Errors) {
 		_, twice := at[name]
 		switch {
 		case !slices.Contains(Columns(), name):
-			wrong = append(wrong, RowError{1, "", domain.FieldNotAllowed, fmt.Sprintf("column %d has a name that is none of %s", i+1,
-				strings.Join(Columns(), ","))})
+			wrong = append(wrong, RowError{Line: 1, Code: domain.FieldNotAllowed, Message: fmt.Sprintf(
+				"column %d has a name that is none of %s", i+1, strings.Join(Columns(), ","))})
 		case twice:
-			wrong = append(wrong, RowError{1, name, domain.FieldNotAllowed, "the column is there twice"})
+			wrong = append(wrong, RowError{Line: 1, Field: name, Code: domain.FieldNotAllowed, Message: "the column is there twice"})
 		}
 		at[name] = i
 	}
 	for _, name := range []string{"name", "address"} {
 		if _, there := at[name]; !there {
-			wrong = append(wrong, RowError{1, name, domain.FieldRequired, "the column is missing; the first line names the columns: " +
-				strings.Join(Columns(), ",")})
+			wrong = append(wrong, RowError{Line: 1, Field: name, Code: domain.FieldRequired,
+				Message: "the column is missing; the first line names the columns: " + strings.Join(Columns(), ",")})
 		}
 	}
 	if len(wrong) > 0 {
@@ -223,7 +224,7 @@ type table struct {
 
 func (t *table) add(line int, cells []string) {
 	reject := func(field, code, message string) {
-		t.wrong = append(t.wrong, RowError{line, field, code, message})
+		t.wrong = append(t.wrong, RowError{Line: line, Field: field, Code: code, Message: message})
 	}
 	if len(cells) != t.width {
 		reject("", domain.FieldInvalidFormat,
@@ -232,6 +233,7 @@ func (t *table) add(line int, cells []string) {
 		t.rows = append(t.rows, domain.PickupLocationRow{Line: line}) // counts
 		return
 	}
+	first := len(t.wrong)
 	row := Row(func(name string) string {
 		i, there := t.at[name]
 		switch {
@@ -243,10 +245,13 @@ func (t *table) add(line int, cells []string) {
 		return strings.TrimSpace(cells[i])
 	}, t.numbers, reject)
 	row.Line = line
-	if first, twice := t.seen[row.Identity()]; twice && row.Name != "" && row.Address != "" {
-		reject("", domain.FieldNotAllowed, fmt.Sprintf("line %d has the same name and address", first))
+	if earlier, twice := t.seen[row.Identity()]; twice && row.Name != "" && row.Address != "" {
+		reject("", domain.FieldNotAllowed, fmt.Sprintf("line %d has the same name and address", earlier))
 	} else {
 		t.seen[row.Identity()] = line
+	}
+	for i := range t.wrong[first:] {
+		t.wrong[first+i].Name = row.Name
 	}
 	t.rows = append(t.rows, row)
 }

@@ -143,12 +143,15 @@ func Parse(files fs.FS, folder, assetsAt string) (*Set, error) {
 }
 
 // Render makes a page, by the name of its file.
-func (s *Set) Render(name string, p Page) ([]byte, error) {
+func (s *Set) Render(name string, p Page) ([]byte, error) { return s.RenderPart(name, "layout", p) }
+
+// RenderPart makes a part of a page, by the name of its template.
+func (s *Set) RenderPart(name, part string, data any) ([]byte, error) {
 	page, ok := s.byName[name]
 	if !ok {
 		return nil, fmt.Errorf("there is no page %s", name)
 	}
 	var b bytes.Buffer
-	err := page.ExecuteTemplate(&b, "layout", p)
+	err := page.ExecuteTemplate(&b, part, data)
 	return b.Bytes(), err
 }

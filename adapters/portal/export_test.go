@@ -25,3 +25,6 @@ func Samples(method, url string, body any) (texts []string) {
 	}
 	return texts
 }
+
+// ReferenceIn is what a row of the inbox is called by.
+var ReferenceIn = referenceIn

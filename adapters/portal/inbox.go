@@ -1,6 +1,7 @@
 package portal
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -43,20 +44,36 @@ type inboxView struct {
 
 // inboxRow is a webhook of an inbox, as the page and the script show it.
 type inboxRow struct {
-	ID       string   `json:"id"`
-	Type     string   `json:"type"`
-	Delivery string   `json:"delivery"`
-	At       string   `json:"at"` // RFC 3339
-	Headers  string   `json:"headers"`
-	Body     string   `json:"body"`
-	Checks   []string `json:"checks"`
-	Check    string   `json:"-"` // the page that checks it; empty: not for this person
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Delivery string `json:"delivery"`
+	// Reference is that of the delivery, as its event says it.
+	Reference string   `json:"reference"`
+	At        string   `json:"at"` // RFC 3339
+	Headers   string   `json:"headers"`
+	Body      string   `json:"body"`
+	Checks    []string `json:"checks"`
+	Check     string   `json:"-"` // the page that checks it; empty: not for this person
 }
 
 // Time is when the webhook was made.
 func (r inboxRow) Time() time.Time {
 	at, _ := time.Parse(time.RFC3339, r.At) // zero in a blank row
 	return at
+}
+
+// referenceIn is the reference of the delivery that a webhook is about, as its body says it,
+// or else its ID.
+func referenceIn(body []byte, delivery domain.ID) string {
+	var event struct {
+		Data struct {
+			Delivery struct {
+				Reference string `json:"reference"`
+			} `json:"delivery"`
+		} `json:"data"`
+	}
+	_ = json.Unmarshal(body, &event) // an event of an endpoint has none
+	return cmp.Or(event.Data.Delivery.Reference, string(delivery))
 }
 
 func newInboxRow(w *webhooks.ReceivedWebhook) inboxRow {
@@ -67,7 +84,8 @@ func newInboxRow(w *webhooks.ReceivedWebhook) inboxRow {
 		headers += "\n" + name + ": " + w.Header[name]
 	}
 	return inboxRow{
-		ID: string(w.ID), Type: string(w.EventType), Delivery: string(w.DeliveryID), At: w.At.UTC().Format(time.RFC3339), Headers: headers,
+		Reference: referenceIn(w.Body, w.DeliveryID),
+		ID:        string(w.ID), Type: string(w.EventType), Delivery: string(w.DeliveryID), At: w.At.UTC().Format(time.RFC3339), Headers: headers,
 		Body: string(w.Body),
 		Checks: []string{
 			"The three headers webhook-id, webhook-timestamp and webhook-signature are there.",

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"waybill/adapters/portal"
 	"waybill/domain"
 )
 
@@ -348,5 +349,16 @@ func TestAWebhookOfTheInboxIsVerifiedWithTheSecretThatThePageShows(t *testing.T)
 	p = s.signedIn(t, s.house, domain.RoleViewer).get(page)
 	if strings.Contains(p.body, "whsec_") || strings.Contains(p.body, "Check this one") || !strings.Contains(p.body, "to be checked") {
 		t.Error("a viewer sees the secret, or is offered a check, or sees no webhook")
+	}
+}
+
+func TestARowOfTheInboxIsCalledByTheReferenceOfItsDelivery(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`{"id":"evt_1","data":{"delivery":{"id":"dlv_1","reference":"7K3M-QX8P-2VTD"}}}`: "7K3M-QX8P-2VTD", `{"id":"evt_1"}`: "dlv_1", "": "dlv_1",
+	} {
+		if got := portal.ReferenceIn([]byte(body), "dlv_1"); got != want {
+			t.Errorf("%s: %q", body, got)
+		}
 	}
 }

@@ -101,6 +101,7 @@ var matrix = map[string]row{
 	"GET /sandbox":       {may: members},
 	"GET /sandbox/book":  {may: members},
 	"POST /sandbox/book": {may: developers, form: newSample},
+	"GET /sandbox/card":  {may: members},
 	"GET /sandbox/inbox": {may: members},
 
 	"GET /people":                 {may: members},

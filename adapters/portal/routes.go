@@ -131,6 +131,7 @@ func routes() []route {
 		{method: get, path: "/sandbox", act: read, handle: (*Portal).showSandbox},
 		{method: get, path: "/sandbox/book", act: read, handle: (*Portal).showSandbox},
 		{method: post, path: "/sandbox/book", act: always(domain.ActSimulate), handle: (*Portal).bookSample},
+		{method: get, path: "/sandbox/card", act: read, handle: (*Portal).showSandboxCard},
 		{method: get, path: "/sandbox/inbox", act: read, handle: (*Portal).streamInbox},
 
 		{method: get, path: "/people", act: read, handle: (*Portal).listPeople},

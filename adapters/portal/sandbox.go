@@ -86,27 +86,13 @@ func (p *Portal) sandboxPage(c *call, status int, n *pages.Notice) error {
 		}
 		v.Application.Options = append(v.Application.Options, pages.Option{Value: string(a.ID), Text: a.Name, Chosen: a.ID == t.ApplicationID})
 	}
-	if v.Last, err = p.lastSamples(c, t, chosen); err != nil {
+	if err := p.addCard(c, t, chosen, &v); err != nil {
 		return err
 	}
-	next := []domain.Status{}
-	var now domain.Status
-	if chosen != nil {
-		now = chosen.Status()
-		if chosen.Simulated() && !chosen.Simulating() {
-			next = chosen.Next(domain.ActorHelper)
-		}
-		if v.Chosen, err = p.chosenView(c, chosen, next); err != nil {
-			return err
-		}
+	if v.DidBook = c.Query("done") == "booked"; chosen != nil {
 		if v.Did, err = p.didCall(c, chosen); err != nil {
 			return err
 		}
-	}
-	v.DidBook = c.Query("done") == "booked"
-	v.Machine = drawMachine(now, next)
-	for _, s := range domain.Scenarios() {
-		v.Scenarios = append(v.Scenarios, newScenarioView(s))
 	}
 	if v.MayAct {
 		if v.Book, err = p.bookForm(c, t); err != nil {
@@ -121,6 +107,51 @@ func (p *Portal) sandboxPage(c *call, status int, n *pages.Notice) error {
 		return err
 	}
 	return p.show(c, status, "sandbox", "Sandbox", v)
+}
+
+// addCard adds what the card about deliveries shows.
+func (p *Portal) addCard(c *call, t domain.Tenant, chosen *domain.Delivery, v *sandboxView) (err error) {
+	if v.Last, err = p.lastSamples(c, t, chosen); err != nil {
+		return err
+	}
+	next := []domain.Status{}
+	var now domain.Status
+	if chosen != nil {
+		now = chosen.Status()
+		if chosen.Simulated() && !chosen.Simulating() {
+			next = chosen.Next(domain.ActorHelper)
+		}
+		if v.Chosen, err = p.chosenView(c, chosen, next); err != nil {
+			return err
+		}
+	}
+	v.Machine = drawMachine(now, next)
+	for _, s := range domain.Scenarios() {
+		v.Scenarios = append(v.Scenarios, newScenarioView(s))
+	}
+	return nil
+}
+
+// showSandboxCard is the card of a delivery by itself, which a script puts in the place of
+// the one on the page when a webhook tells that the delivery has moved.
+func (p *Portal) showSandboxCard(c *call) error {
+	chosen, err := p.chosenDelivery(c)
+	if err != nil {
+		return err
+	}
+	if chosen == nil {
+		return c.lead("/sandbox")
+	}
+	v := sandboxView{MayAct: c.may(domain.ActSimulate)}
+	if err := p.addCard(c, chosen.Tenant, chosen, &v); err != nil {
+		return err
+	}
+	body, err := p.pages.RenderPart("sandbox", "machine", v)
+	if err != nil {
+		return domain.Internal(err)
+	}
+	c.Data(http.StatusOK, html, body)
+	return nil
 }
 
 // chosenDelivery is the one that the address names, nil where it names none. One of live

@@ -75,8 +75,14 @@ func sandboxJourney(w *walk) {
 	p.click(`form[action="/sandbox/book"] button`, "Sandbox")
 	p.want("The sample was booked")
 	p.Eventually(t, "the webhook of the booking", "document.querySelector('.received [data-part=type]')?.textContent === 'delivery.created'")
+	before := w.sandboxDeliveries(t, w.house)[0]
+	other := w.in(domain.RoleOwner)
+	other.to("/sandbox?delivery="+string(before.ID), "Sandbox")
+	other.live()
 	p.click(`form[action$="/move"] button`, "Sandbox")
 	p.want("assigned, where it is now")
+	other.Eventually(t, "the card follows its event", "document.querySelector('#machine').textContent.endsWith('is assigned') && "+
+		"[...document.querySelectorAll('[data-delivery] button')].some((b) => b.textContent === 'Move to picked up')")
 	p.Eventually(t, "the webhook of the move", "document.querySelector('.received [data-part=type]')?.textContent === 'delivery.assigned'")
 	if browser.Eval[bool](t, p.Page, "document.querySelector('.received').open") {
 		t.Error("a webhook shows its body before it is opened")

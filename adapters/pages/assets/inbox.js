@@ -42,6 +42,9 @@
     }
     const check = row.querySelector("[data-check]");
     if (check) check.href += w.id;
+    const to = row.querySelector("[data-to]");
+    to.href += w.delivery;
+    to.hidden = !w.delivery;
     for (const part of row.querySelectorAll("[id]")) part.id = w.id + part.id;
     for (const button of row.querySelectorAll("[data-copy]")) {
       button.dataset.copy = w.id + button.dataset.copy;
@@ -66,12 +69,55 @@
     none.hidden = rows.children.length > 0;
   }
 
+  // The card of the delivery that is looked at follows its events; what is open, typed or
+  // focused there stays so.
+  let stale = false;
+  let following = false;
+  const cardOf = (page) => page.querySelector("[data-delivery]");
+
+  function swap(old, fresh) {
+    for (const details of old.querySelectorAll("details[open]")) {
+      const text = details.firstElementChild.textContent;
+      for (const one of fresh.querySelectorAll("details")) if (one.firstElementChild.textContent === text) one.open = true;
+    }
+    for (const field of old.querySelectorAll("select, input:not([type=hidden])")) {
+      const one = fresh.querySelector(`[name="${field.name}"]`);
+      if (one) one.value = field.value;
+    }
+    for (const time of fresh.querySelectorAll("time[datetime]")) time.textContent = format.format(new Date(time.dateTime));
+    for (const button of fresh.querySelectorAll("[data-copy]")) button.hidden = !navigator.clipboard;
+    const focused = old.contains(document.activeElement) ? document.activeElement : null;
+    old.replaceWith(fresh);
+    if (!focused) return;
+    const same = [...fresh.querySelectorAll("a, button, summary, select, input")].find((one) =>
+      one.tagName === focused.tagName && one.name === focused.name && one.textContent === focused.textContent);
+    (same || fresh.querySelector("h2")).focus({ preventScroll: true });
+  }
+
+  async function follow(delivery) {
+    const card = cardOf(document);
+    if (!card || card.dataset.delivery !== delivery) return;
+    stale = true;
+    if (following) return;
+    following = true;
+    while (stale) {
+      stale = false;
+      try {
+        const answer = await fetch(`/sandbox/card?delivery=${delivery}`);
+        const fresh = answer.ok && cardOf(new DOMParser().parseFromString(await answer.text(), "text/html"));
+        if (fresh) swap(cardOf(document), document.adoptNode(fresh));
+      } catch { /* the next event, or a reload, brings it */ }
+    }
+    following = false;
+  }
+
   function take(event) {
     newest = event.lastEventId;
     const w = JSON.parse(event.data);
     if (known.has(w.id)) return;
     known.add(w.id);
     waiting.push(w);
+    follow(w.delivery);
     if (waiting.length > most) known.delete(waiting.shift().id);
     drawing = drawing || requestAnimationFrame(draw);
   }

@@ -237,7 +237,8 @@ func (p *Portal) cancelDelivery(c *call) error {
 	if err := c.principal.Allows(cancelAct(t.Environment), p.options.Clock.Now()); err != nil {
 		return err
 	}
-	return p.changed(c, p.Handling.Cancel(c.ctx(), c.actor(), id), "delivery-cancelled")
+	err = p.charged(c, t.Environment, func(ctx context.Context) error { return p.Handling.Cancel(ctx, c.actor(), id) })
+	return p.changed(c, err, "delivery-cancelled")
 }
 
 func (p *Portal) askCancel(c *call) error {
@@ -251,8 +252,10 @@ func (p *Portal) askCancel(c *call) error {
 }
 
 func (p *Portal) moveDelivery(c *call) error {
-	err := p.Handling.Move(c.ctx(), c.actor(), domain.ID(c.Param("delivery")), domain.Status(c.form.Get("from")),
-		domain.Status(c.form.Get("status")))
+	err := p.charged(c, domain.Sandbox, func(ctx context.Context) error {
+		return p.Handling.Move(ctx, c.actor(), domain.ID(c.Param("delivery")), domain.Status(c.form.Get("from")),
+			domain.Status(c.form.Get("status")))
+	})
 	return p.changed(c, err, "delivery-moved")
 }
 
@@ -275,11 +278,17 @@ func (p *Portal) simulateDelivery(c *call) error {
 		}
 		return p.deliveryPage(c, http.StatusUnprocessableEntity, nil)
 	}
-	return p.changed(c, p.Handling.Simulate(c.ctx(), c.actor(), domain.ID(c.Param("delivery")), plan), "simulated")
+	err = p.charged(c, domain.Sandbox, func(ctx context.Context) error {
+		return p.Handling.Simulate(ctx, c.actor(), domain.ID(c.Param("delivery")), plan)
+	})
+	return p.changed(c, err, "simulated")
 }
 
 func (p *Portal) stopSimulation(c *call) error {
-	return p.changed(c, p.Handling.StopSimulation(c.ctx(), c.actor(), domain.ID(c.Param("delivery"))), "simulation-stopped")
+	err := p.charged(c, domain.Sandbox, func(ctx context.Context) error {
+		return p.Handling.StopSimulation(ctx, c.actor(), domain.ID(c.Param("delivery")))
+	})
+	return p.changed(c, err, "simulation-stopped")
 }
 
 // changed leads back to the delivery, or shows it with what stood in the way.

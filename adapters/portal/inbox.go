@@ -37,7 +37,8 @@ type inboxView struct {
 	Secret *pages.Code // that signs them; nil: not for this person, or closed
 	Stream string      // where a script goes on; empty: there is no application
 	Reload string
-	Most   int
+	First  int // rows of the page as it is loaded
+	Most   int // with those that come to it
 	Rows   []inboxRow
 	Blank  inboxRow // of which a script makes new ones
 }
@@ -101,8 +102,13 @@ func newInboxRow(w *webhooks.ReceivedWebhook) inboxRow {
 // inboxOf is the inbox of an application of the business. Who may act in the sandbox keeps it
 // open by looking; others read along.
 func (p *Portal) inboxOf(c *call, t domain.Tenant, reload string) (inboxView, error) {
-	v := inboxView{Stream: "/sandbox/inbox?application=" + string(t.ApplicationID), Reload: reload, Most: webhooks.InboxRows}
-	inbox, err := p.inboxes.Look(c.ctx(), t, c.may(domain.ActSimulate))
+	v := inboxView{Stream: "/sandbox/inbox?application=" + string(t.ApplicationID), Reload: reload, First: webhooks.FirstInboxRows,
+		Most: webhooks.InboxRows}
+	// Opening one takes a place among the endpoints, which no other site and no prefetching
+	// decides over: browsers say where a visit comes from. HEAD opens nothing.
+	came := c.GetHeader("Sec-Fetch-Site")
+	asked := c.Request.Method != http.MethodHead && slices.Contains([]string{"", "none", "same-origin"}, came)
+	inbox, err := p.inboxes.Look(c.ctx(), t, asked && c.may(domain.ActSimulate))
 	if domain.HasCode(err, domain.CodeWebhookEndpointLimit) {
 		v.Notice = inboxRefused()
 		return v, nil
@@ -130,7 +136,7 @@ func (p *Portal) inboxOf(c *call, t domain.Tenant, reload string) (inboxView, er
 func inboxRefused() *pages.Notice {
 	return &pages.Notice{Tone: "warn", Title: "There is no place for the inbox", Lines: []string{
 		"The application has " + strconv.Itoa(domain.MaxWebhookEndpoints) + " webhook endpoints and listeners in the sandbox, the most " +
-			"there may be, and the inbox takes one place. Delete an endpoint that is not used, and load this page again."}}
+			"there may be, and the inbox takes one place while it is open. Delete an endpoint that is not used, and load this page again."}}
 }
 
 // streamInbox tells of the webhooks of an inbox as they come. What the browser has seen
@@ -143,6 +149,10 @@ func (p *Portal) streamInbox(c *call) error {
 	app, err := p.Tenants.ApplicationOf(c.ctx(), c.business(), domain.ID(c.Query("application")))
 	if err != nil {
 		return err
+	}
+	if c.Request.Method == http.MethodHead { // it ends at once, and takes no place
+		c.Header("Content-Type", eventStream+"; charset=utf-8")
+		return nil
 	}
 	if c.GetHeader("Accept") != eventStream {
 		return c.lead("/sandbox?application=" + string(app.ID))

@@ -292,7 +292,7 @@ func TestNoProcessHoldsMoreThanItsStreamsAndItsRows(t *testing.T) {
 		}
 	}
 	p := r.get("/sandbox")
-	if n := strings.Count(p.body, `class="received" data-id="whd_`); n != 200 {
+	if n := strings.Count(p.body, `class="received" data-id="whd_`); n != 20 {
 		t.Errorf("the page has %d rows", n)
 	}
 	open, n := r.open(s.url, s.house.app.ID, ""), 0

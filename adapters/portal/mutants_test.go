@@ -57,8 +57,8 @@ var mutants = []mutant{
 	},
 	{
 		"inbox-viewer", "TestAViewerSeesTheSandboxAndChangesNothing", "Your role sees what happens here", "adapters/portal/inbox.go",
-		"inbox, err := p.inboxes.Look(c.ctx(), t, c.may(domain.ActSimulate))",
-		"inbox, err := p.inboxes.Look(c.ctx(), t, c.may(domain.ActSimulate) || mutated(\"inbox-viewer\"))",
+		"inbox, err := p.inboxes.Look(c.ctx(), t, asked && c.may(domain.ActSimulate))",
+		"inbox, err := p.inboxes.Look(c.ctx(), t, asked && c.may(domain.ActSimulate) || mutated(\"inbox-viewer\"))",
 	},
 	{
 		"inbox-session", "TestAnInboxEndsWithItsSession", "the stream goes on", "adapters/portal/inbox.go",

@@ -23,6 +23,7 @@ import (
 	"waybill/adapters/pages"
 	"waybill/adapters/web"
 	"waybill/adapters/web/connections"
+	"waybill/application/admission"
 	"waybill/application/audit"
 	"waybill/application/deliveries"
 	"waybill/application/endpoints"
@@ -63,6 +64,7 @@ type UseCases struct {
 	// Of the sandbox.
 	Deliveries *deliveries.Deliveries `wire:"-"`
 	Listeners  *webhooks.Listeners    `wire:"-"`
+	Admission  *admission.Admission   `wire:"-"` // AdmitPerson is for both environments
 }
 
 // Options are what the portal needs to know about where it is.

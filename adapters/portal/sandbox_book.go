@@ -1,12 +1,14 @@
 package portal
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"waybill/adapters/pages"
 	"waybill/application/deliveries"
@@ -239,9 +241,14 @@ func (p *Portal) bookSample(c *call) error {
 	if err != nil {
 		return domain.Internal(err)
 	}
-	id, err := p.samples.Book(c.ctx(), c.actor(), handling.Sample{
+	sample := handling.Sample{
 		Application: domain.ID(c.form.Get("application")), Key: "portal-" + string(once), Fingerprint: sha256.Sum256(body),
 		Order: func() (deliveries.Order, error) { return p.options.ReadOrder(body) },
+	}
+	var id domain.ID
+	err = p.charged(c, domain.Sandbox, func(ctx context.Context) (err error) {
+		id, err = p.bookOrWait(ctx, c.actor(), sample)
+		return err
 	})
 	var e *domain.Error
 	switch {
@@ -250,6 +257,13 @@ func (p *Portal) bookSample(c *call) error {
 		n := &pages.Notice{Tone: "bad", Title: "Nothing was booked", Lines: []string{"With the payment “cod”, “" + amountLabel +
 			"” needs an amount over 0."}}
 		return p.sandboxPage(c, statusOf(err), n)
+	case domain.HasCode(err, domain.CodeIdempotencyInProgress):
+		return p.sandboxPage(c, statusOf(err), &pages.Notice{Tone: "warn", Title: "The sample is being booked", Lines: []string{
+			"The same form was sent a moment ago, and its booking goes on. Send it again to see the outcome: it books once."}})
+	case domain.HasCode(err, domain.CodeIdempotencyConflict):
+		c.form.Del("once") // the form gets another one
+		return p.sandboxPage(c, statusOf(err), &pages.Notice{Tone: "warn", Title: "Nothing was booked", Lines: []string{
+			"This form has booked a sample already, and you changed it since. Send it again to book another one."}})
 	case c.wrong(err):
 		errors.As(err, &e)
 		n := &pages.Notice{Tone: "bad", Title: "Nothing was booked", Lines: []string{e.Message}}
@@ -260,4 +274,27 @@ func (p *Portal) bookSample(c *call) error {
 		return err
 	}
 	return c.lead("/sandbox?delivery=" + string(id) + "&done=booked")
+}
+
+// How long the second of two equal forms waits for the first one, and how often it looks.
+const (
+	bookingPatience = 3 * time.Second
+	bookingPause    = 100 * time.Millisecond
+)
+
+// bookOrWait books a sample. Where the same form is being booked, it waits for the outcome
+// of that and returns it, or the last IDEMPOTENCY_IN_PROGRESS.
+func (p *Portal) bookOrWait(ctx context.Context, by domain.AuditActor, sample handling.Sample) (domain.ID, error) {
+	until := time.Now().Add(bookingPatience)
+	for {
+		id, err := p.samples.Book(ctx, by, sample)
+		if !domain.HasCode(err, domain.CodeIdempotencyInProgress) || time.Now().After(until) {
+			return id, err
+		}
+		select {
+		case <-time.After(bookingPause):
+		case <-ctx.Done():
+			return "", err
+		}
+	}
 }

@@ -6,12 +6,18 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"waybill/adapters/httpapi"
 	"waybill/adapters/normalizer/international"
 	"waybill/adapters/portal"
+	"waybill/application/admission"
+	"waybill/application/deliveries"
+	"waybill/application/idempotency"
 	"waybill/application/pickuplocations"
+	"waybill/application/quotes"
 	"waybill/application/webhooks"
 	"waybill/domain"
 	"waybill/ports"
@@ -45,9 +51,27 @@ func (i webhookIDs) ID(p domain.Prefix) domain.ID {
 func (s *scene) playground(t *testing.T, u *portal.UseCases) {
 	t.Helper()
 	u.PickupLocations = pickuplocations.New(s.storage, s.Gate(s.storage), s.Clock, s.IDs)
-	u.Deliveries = s.Deliveries(s.storage, s.Store, tariff{}, tariff{}, stage.FoldCase{})
+	gate := idempotency.NewGate(s.storage, &s.busy, s.Clock, s.IDs, slog.New(slog.DiscardHandler),
+		idempotency.Retention(stage.Retention))
+	u.Deliveries = deliveries.New(s.storage, s.Store, gate, quotes.New(s.storage, tariff{}, tariff{}), s.Clock, s.IDs, stage.FoldCase{},
+		stage.Renderer{})
+	u.Admission = s.admission()
 	u.Listeners = webhooks.NewListeners(s.storage, s.Store.Outbox(), s.Gate(s.storage), mask{}, s.Clock, webhookIDs{s.IDs},
 		webhooks.Schedules{domain.Sandbox: domain.DefaultRetrySchedule(domain.Sandbox)})
+}
+
+// admission is that of the API, whose allowances all processes share.
+func (s *scene) admission() *admission.Admission {
+	perMinute := func(n int) domain.RateLimit { return domain.RateLimit{Limit: n, Window: time.Minute} }
+	return admission.New(s.storage, s.rates, stage.Digester{}, s.Clock, admission.Limits{PerKey: perMinute(100_000),
+		PerBusiness: perMinute(100_000), PerAddress: perMinute(100_000)})
+}
+
+// busyKeys are locks of keys that another request holds for as many attempts as it says.
+type busyKeys struct{ attempts atomic.Int64 }
+
+func (b *busyKeys) TryLock(context.Context, string) (func(), bool) {
+	return func() {}, b.attempts.Add(-1) < 0
 }
 
 // sandboxAPI is the one whose form for orders the portal fills in.

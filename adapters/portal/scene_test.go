@@ -20,6 +20,7 @@ import (
 	"waybill/adapters/httpapi"
 	"waybill/adapters/passkeys/gowebauthn"
 	"waybill/adapters/portal"
+	"waybill/adapters/ratelimit/memlimiter"
 	"waybill/application/audit"
 	"waybill/application/handling"
 	"waybill/application/people"
@@ -86,6 +87,8 @@ type scene struct {
 	storage      *breakable
 	log          stage.Log
 	guard        guard
+	rates        *memlimiter.Limiter // of the API
+	busy         busyKeys
 	url, second  string
 	house, other house
 
@@ -170,7 +173,7 @@ type tenancyKey = tenancy.IssuedKey
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	s := &scene{Stage: stage.New(t)}
-	s.storage = &breakable{Storage: s.Store}
+	s.storage, s.rates = &breakable{Storage: s.Store}, memlimiter.New(s.Clock.Now)
 	s.directory = people.NewDirectory(s.storage, s.Clock, s.IDs)
 	s.tenants = tenancy.NewTenants(s.storage, stage.Digester{}, s.Clock, s.IDs, stage.Unheard{})
 	s.access = people.NewAccess(s.storage, &s.guard, &s.guard, s.Clock, s.IDs)

@@ -1,6 +1,7 @@
 package portal
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -237,7 +238,11 @@ func (p *Portal) rotateSecret(c *call) error {
 }
 
 func (p *Portal) testEndpoint(c *call) error {
-	sent, err := p.Endpoints.Test(c.ctx(), c.actor(), domain.ID(c.Param("endpoint")))
+	var sent domain.WebhookDelivery
+	err := p.chargedAtEndpoint(c, func(ctx context.Context, endpoint domain.ID) (err error) {
+		sent, err = p.Endpoints.Test(ctx, c.actor(), endpoint)
+		return err
+	})
 	if err != nil {
 		return p.hookChanged(c, err, "")
 	}
@@ -326,7 +331,9 @@ func (p *Portal) sentPage(c *call, status int, n *pages.Notice) error {
 }
 
 func (p *Portal) resendWebhook(c *call) error {
-	err := p.Endpoints.Resend(c.ctx(), c.actor(), domain.ID(c.Param("endpoint")), domain.ID(c.Param("sent")))
+	err := p.chargedAtEndpoint(c, func(ctx context.Context, endpoint domain.ID) error {
+		return p.Endpoints.Resend(ctx, c.actor(), endpoint, domain.ID(c.Param("sent")))
+	})
 	if n := hookRefusal(err); n != nil {
 		return p.sentPage(c, statusOf(err), n)
 	}

@@ -2,6 +2,7 @@ package portal
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"slices"
 	"strconv"
@@ -125,7 +126,10 @@ func (p *Portal) recoverWebhooks(c *call) error {
 	span, err := p.spanOf(c, shown)
 	var queued webhooks.Recovered
 	if err == nil {
-		queued, err = p.Endpoints.Recover(c.ctx(), c.actor(), shown.ID, span, count)
+		err = p.charged(c, shown.Tenant.Environment, func(ctx context.Context) error {
+			queued, err = p.Endpoints.Recover(ctx, c.actor(), shown.ID, span, count)
+			return err
+		})
 	}
 	if domain.HasCode(err, endpoints.CodeCountChanged) {
 		return p.recoverPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "The number has changed", Lines: []string{messageOf(err)}})

@@ -186,12 +186,15 @@ func (a *Admission) LimitsOf(c *domain.Credential) (perKey, perBusiness domain.R
 }
 
 func (a *Admission) buckets(c domain.Credential) []ports.Bucket {
-	perKey, perBusiness := a.LimitsOf(&c)
-	return []ports.Bucket{
-		{Scope: "key", Name: string(c.Key.ID), Limit: perKey},
-		// Load tests in the sandbox must not use up the live allowance.
-		{Scope: "business", Name: string(c.Business.ID) + "/" + string(c.Key.Environment), Limit: perBusiness},
-	}
+	perKey, _ := a.LimitsOf(&c)
+	return []ports.Bucket{{Scope: "key", Name: string(c.Key.ID), Limit: perKey}, a.businessBucket(&c)}
+}
+
+// businessBucket is one for each environment: load tests in the sandbox must not use up
+// the live allowance.
+func (a *Admission) businessBucket(c *domain.Credential) ports.Bucket {
+	_, perBusiness := a.LimitsOf(c)
+	return ports.Bucket{Scope: "business", Name: string(c.Business.ID) + "/" + string(c.Key.Environment), Limit: perBusiness}
 }
 
 func (a *Admission) addressBucket(address string) ports.Bucket {

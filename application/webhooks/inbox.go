@@ -14,11 +14,16 @@ import (
 )
 
 const (
-	// InboxRows is how many webhooks an inbox shows: the newest.
+	// InboxRows is how many webhooks an inbox shows to who watches it: the newest.
 	InboxRows = 200
-	// inboxLife is how long an inbox goes on taking webhooks after a person last
-	// looked: long enough to fill in a form on a page that does not update itself.
-	inboxLife = 15 * time.Minute
+	// FirstInboxRows is how many a single look shows.
+	FirstInboxRows = 20
+	// lookLife is how long an inbox goes on taking webhooks after a single look: long
+	// enough to fill in a form on a page that does not update itself.
+	lookLife = 15 * time.Minute
+	// watchLife is the same after the last watch ended, which is known to be over. It
+	// outlasts a change of pages and of processes.
+	watchLife = 2 * time.Minute
 	// inboxRounds bounds how many full batches one look takes.
 	inboxRounds = 5
 )
@@ -45,7 +50,7 @@ func NewInboxes(l *Listeners, log *slog.Logger) *Inboxes {
 type Inbox struct {
 	Open     bool              // it takes webhooks now
 	Secret   string            // that signs them, as a receiver configures it; empty: it is closed, or only watched
-	Webhooks []ReceivedWebhook // newest first, at most InboxRows
+	Webhooks []ReceivedWebhook // newest first
 }
 
 // ReceivedWebhook is a webhook as a receiver gets it.
@@ -59,17 +64,17 @@ type ReceivedWebhook struct {
 	Body       []byte
 }
 
-// Look keeps the inbox of an application open, where keep says so, and shows it.
-// WEBHOOK_ENDPOINT_LIMIT where the application has no place for it.
+// Look keeps the inbox of an application open, where keep says so, and shows its
+// newest rows. WEBHOOK_ENDPOINT_LIMIT where the application has no place for it.
 func (i *Inboxes) Look(ctx context.Context, t domain.Tenant, keep bool) (Inbox, error) {
-	e, err := i.find(ctx, t, keep)
+	e, err := i.find(ctx, t, keep, lookLife)
 	if errors.Is(err, domain.ErrNotFound) {
 		return Inbox{}, nil
 	}
 	if err != nil {
 		return Inbox{}, err
 	}
-	received, err := i.take(ctx, e, time.Time{})
+	received, err := i.take(ctx, e, time.Time{}, FirstInboxRows)
 	if err != nil {
 		return Inbox{}, err
 	}
@@ -80,16 +85,16 @@ func (i *Inboxes) Look(ctx context.Context, t domain.Tenant, keep bool) (Inbox, 
 	return Inbox{Open: true, Secret: domain.FormatSigningSecret(secrets[0]), Webhooks: received}, nil
 }
 
-// find is the listener of an inbox; domain.ErrNotFound where there is none and none is
-// to be kept.
-func (i *Inboxes) find(ctx context.Context, t domain.Tenant, keep bool) (domain.WebhookEndpoint, error) {
+// find is the listener of an inbox, kept for a time; domain.ErrNotFound where there is none
+// and none is to be kept.
+func (i *Inboxes) find(ctx context.Context, t domain.Tenant, keep bool, life time.Duration) (domain.WebhookEndpoint, error) {
 	e, err := inboxOf(ctx, i.storage.Read().Webhooks, t)
 	if !keep || err != nil && !errors.Is(err, domain.ErrNotFound) {
 		return e, err
 	}
 	for try := 0; ; try++ {
 		if err == nil {
-			e, err = i.outbox.Renew(ctx, e.ID, e.ID.Hex(), inboxLife)
+			e, err = i.outbox.Renew(ctx, e.ID, e.ID.Hex(), life)
 		}
 		if err = gone(err); !errors.Is(err, domain.ErrNotFound) || try > 0 {
 			return e, err
@@ -150,8 +155,9 @@ func (i *Inboxes) open(ctx context.Context, t domain.Tenant) (domain.WebhookEndp
 	return opened, err
 }
 
-// take counts what is due as arrived, and reads what was made for the inbox since then.
-func (i *Inboxes) take(ctx context.Context, e domain.WebhookEndpoint, since time.Time) ([]ReceivedWebhook, error) {
+// take counts what is due as arrived, and reads what was made for the inbox since then, the
+// newest rows of it.
+func (i *Inboxes) take(ctx context.Context, e domain.WebhookEndpoint, since time.Time, rows int) ([]ReceivedWebhook, error) {
 	for range inboxRounds {
 		due, err := i.outbox.Due(ctx, e.ID, i.clock.Now(), InboxRows)
 		if err != nil {
@@ -167,7 +173,7 @@ func (i *Inboxes) take(ctx context.Context, e domain.WebhookEndpoint, since time
 			break
 		}
 	}
-	recent, err := i.storage.Read().Webhooks.Recent(ctx, e.Tenant, e.ID, since, InboxRows)
+	recent, err := i.storage.Read().Webhooks.Recent(ctx, e.Tenant, e.ID, since, rows)
 	if err != nil || len(recent) == 0 {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 
 const (
 	// keepEvery is how often the life of an open inbox is renewed.
-	keepEvery = time.Minute
+	keepEvery = watchLife / 4
 	// inboxPause lies between two looks, so that those of a burst share one.
 	inboxPause = 150 * time.Millisecond
 	// inboxOverlap is how far behind the newest row a look begins: of two events the
@@ -163,7 +163,7 @@ func (i *Inboxes) lookOnce(ctx context.Context, p *inboxPoll, look *inboxLook) (
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	if keep := i.kept(p); look.endpoint.ID == "" || !keep || time.Since(look.found) > keepEvery {
-		e, err := i.find(ctx, p.tenant, keep)
+		e, err := i.find(ctx, p.tenant, keep, watchLife)
 		if e.ID != look.endpoint.ID || err != nil {
 			look.leave()
 			look.endpoint, look.woken, look.leave = domain.WebhookEndpoint{}, nil, func() {}
@@ -181,7 +181,7 @@ func (i *Inboxes) lookOnce(ctx context.Context, p *inboxPoll, look *inboxLook) (
 		}
 		look.endpoint, look.found = e, time.Now()
 	}
-	received, err := i.take(ctx, look.endpoint, p.since())
+	received, err := i.take(ctx, look.endpoint, p.since(), InboxRows)
 	if err != nil {
 		look.found = time.Time{}
 	}

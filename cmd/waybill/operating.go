@@ -44,7 +44,7 @@ func newPasskeys(urls settings.PublicURLs) (ports.Passkeys, error) {
 
 func newPortal(u portal.UseCases, p products, a apis, c *configs.Config, urls settings.PublicURLs, clock ports.Clock,
 	ids ports.Identifiers, n ports.Normalizer, watch *connections.ProxyWatch, d connectionBounds, log *slog.Logger) *portal.Portal {
-	u.Deliveries, u.Listeners = p.sandbox.Deliveries, p.sandbox.Listeners
+	u.Deliveries, u.Listeners, u.Admission = p.sandbox.Deliveries, p.sandbox.Listeners, p.sandbox.Admission
 	return portal.New(u, portal.Options{
 		BaseURL: urls.Portal, LiveBaseURL: urls.Live, SandboxBaseURL: urls.Sandbox, TrackingBaseURL: urls.Tracking,
 		DocsURL:        strings.TrimSuffix(urls.Sandbox, "/v1") + docsite.Prefix,

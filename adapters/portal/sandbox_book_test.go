@@ -1,0 +1,141 @@
+package portal_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/application/admission"
+	"waybill/application/tenancy"
+	"waybill/domain"
+)
+
+func TestWhatIsDoneByHandCountsAgainstTheAllowanceOfTheAPI(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleDeveloper)
+	const allowed = 3
+	must[domain.Business](t)(s.tenants.ChangeBusiness(t.Context(), operator, s.house.business.ID,
+		tenancy.BusinessChange{RateLimit: &domain.RateLimit{Limit: allowed, Window: time.Hour}}))
+	before := len(s.sandboxDeliveries(t, s.house))
+	for i := range allowed {
+		if p := r.post("/sandbox/book", s.sampleForm(s.house)); p.status != http.StatusOK {
+			t.Fatalf("booking %d: %d\n%s", i+1, p.status, p.body)
+		}
+	}
+	sent := "/webhooks/" + string(s.house.endpoint.ID)
+	for path, title := range map[string]string{
+		"/sandbox/book": "Nothing was booked", at(s.house.delivery) + "/move": "Nothing was changed",
+		at(s.house.delivery) + "/simulate": "Nothing was changed", at(s.house.delivery) + "/stop": "Nothing was changed",
+		at(s.house.delivery) + "/cancel": "Nothing was changed",
+		sent + "/test":                   "Nothing was", sent + "/sent/" + string(s.house.sent) + "/resend": "Nothing was",
+	} {
+		form := s.sampleForm(s.house, "recipient.name", "Kept Name", "from", "booked", "status", "assigned", "scenario", "delivered",
+			"step_seconds", "1")
+		p := r.post(path, form)
+		if p.status != http.StatusTooManyRequests || p.header.Get("Retry-After") == "" || !strings.Contains(p.body, title) ||
+			!strings.Contains(p.body, "for this business are used up. Try again in ") {
+			t.Errorf("%s beyond the allowance: %d", path, p.status)
+		}
+		if path == "/sandbox/book" && !strings.Contains(p.body, "Kept Name") {
+			t.Error("what was typed is lost")
+		}
+	}
+	if n := len(s.sandboxDeliveries(t, s.house)) - before; n != allowed {
+		t.Errorf("%d were booked", n)
+	}
+	key := s.house.key[domain.Sandbox]
+	_, err := s.admission().Admit(t.Context(), admission.Credentials{Environment: domain.Sandbox, Address: "192.0.2.1", Key: key.Secret})
+	if !domain.HasCode(err, domain.CodeRateLimitExceeded) {
+		t.Errorf("the API has an allowance of its own: %v", err)
+	}
+	live := s.house.key[domain.Live]
+	if _, err := s.admission().Admit(t.Context(), admission.Credentials{Environment: domain.Live, Address: "192.0.2.1",
+		Key: live.Secret}); err != nil {
+		t.Errorf("live is charged too: %v", err)
+	}
+	if p := s.signedIn(t, s.other, domain.RoleDeveloper).post("/sandbox/book", s.sampleForm(s.other)); p.status != http.StatusOK {
+		t.Errorf("another business: %d", p.status)
+	}
+}
+
+func TestTheSecondOfTwoClicksTellsWhatTheFirstBooks(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleDeveloper)
+	form := s.sampleForm(s.house)
+	s.busy.attempts.Store(3)
+	if p := r.post("/sandbox/book", form); p.status != http.StatusOK || !strings.Contains(p.body, "The sample was booked") {
+		t.Errorf("while the first one is booked: %d\n%s", p.status, p.body)
+	}
+	s.busy.attempts.Store(1 << 40)
+	form = s.sampleForm(s.house)
+	p := r.post("/sandbox/book", form)
+	if p.status != http.StatusConflict || !strings.Contains(p.body, "The sample is being booked") ||
+		strings.Contains(p.body, "Nothing was booked") {
+		t.Errorf("a first one that takes longer: %d", p.status)
+	}
+	s.busy.attempts.Store(0)
+	_, again := p.form(t, "Book sample")
+	if again.Get("once") != form.Get("once") {
+		t.Error("sent again, it books another one")
+	}
+}
+
+func TestAFormThatHasBookedAndWasChangedBooksAnotherOneWhenItIsSentAgain(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleDeveloper)
+	form := s.sampleForm(s.house)
+	r.post("/sandbox/book", form)
+	form.Set("recipient.name", "Somebody Else")
+	p := r.post("/sandbox/book", form)
+	if p.status != http.StatusConflict || !strings.Contains(p.body, "has booked a sample already") {
+		t.Fatalf("changed: %d", p.status)
+	}
+	_, again := p.form(t, "Book sample")
+	if again.Get("once") == form.Get("once") {
+		t.Fatal("the form is stuck")
+	}
+	form.Set("once", again.Get("once"))
+	if p := r.post("/sandbox/book", form); p.status != http.StatusOK || !strings.Contains(p.body, "The sample was booked") ||
+		s.sandboxDeliveries(t, s.house)[0].Recipient.Name != "Somebody Else" {
+		t.Errorf("sent again: %d", p.status)
+	}
+}
+
+func TestAnotherSiteAndHEADOpenNoInbox(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleDeveloper)
+	visit := func(method, path, site string) page {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), method, r.url+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Accept", "text/event-stream")
+		req.Header.Set("Sec-Fetch-Site", site)
+		return r.do(req) // returns when the answer has ended
+	}
+	opened := func() int {
+		t.Helper()
+		return len(must[[]domain.WebhookEndpoint](t)(s.Store.Read().Webhooks.Listeners(t.Context(), s.house.tenant(domain.Sandbox))))
+	}
+	for _, site := range []string{"cross-site", "same-site"} {
+		if p := visit(http.MethodGet, "/sandbox", site); p.status != http.StatusOK || opened() != 0 {
+			t.Errorf("a visit that is %s: %d, %d inboxes", site, p.status, opened())
+		}
+	}
+	if p := visit(http.MethodHead, "/sandbox", "none"); p.status != http.StatusOK || opened() != 0 {
+		t.Errorf("HEAD of the page: %d, %d inboxes", p.status, opened())
+	}
+	p := visit(http.MethodHead, "/sandbox/inbox?application="+string(s.house.app.ID), "same-origin")
+	if p.status != http.StatusOK || opened() != 0 || !strings.HasPrefix(p.header.Get("Content-Type"), "text/event-stream") {
+		t.Errorf("HEAD of the stream: %d, %d inboxes", p.status, opened())
+	}
+	if p := visit(http.MethodGet, "/sandbox", "none"); p.status != http.StatusOK || opened() != 1 {
+		t.Errorf("a visit by a bookmark: %d, %d inboxes", p.status, opened())
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"waybill/adapters/clients/go/waybillapi"
 	"waybill/domain"
@@ -185,6 +186,8 @@ func (s *server) book(ctx context.Context, in bookInput) (bookOutput, error) {
 	if key == "" {
 		sum := sha256.Sum256(body)
 		key = "mcp-" + hex.EncodeToString(sum[:16])
+	} else if err := wantKey(key); err != nil {
+		return bookOutput{}, err
 	}
 	out := bookOutput{IdempotencyKey: key}
 	var told waybillapi.Answer
@@ -245,6 +248,16 @@ func (s *server) getDelivery(ctx context.Context, in getInput) (out getOutput, e
 	out.Timeline = []object{}
 	err = s.call(ctx, get("deliveries", in.DeliveryID, "events"), &out.Timeline)
 	return out, err
+}
+
+// wantKey refuses what cannot be sent as an Idempotency-Key, before it becomes a header.
+func wantKey(key string) error {
+	odd := strings.IndexFunc(key, func(r rune) bool { return r < ' ' || r > '~' })
+	if odd < 0 && len(key) >= domain.MinIdempotencyKey && len(key) <= domain.MaxIdempotencyKey {
+		return nil
+	}
+	return fmt.Errorf("idempotency_key is %.60q, which was not sent: it takes %d to %d printable ASCII characters, without line breaks. Nothing "+
+		"was booked. Leave it out, and it is made from the order", key, domain.MinIdempotencyKey, domain.MaxIdempotencyKey)
 }
 
 // wantID refuses what is no ID of a kind, before it becomes part of a path.

@@ -95,7 +95,7 @@ func (c *counting) Take(_ context.Context, buckets ...ports.Bucket) (ports.Allow
 		name := b.Scope + " " + b.Name
 		c.taken[name] = slices.DeleteFunc(c.taken[name], func(at time.Time) bool { return now.Sub(at) >= b.Limit.Window })
 		if len(c.taken[name]) >= b.Limit.Limit {
-			return ports.Allowance{RetryAfter: c.taken[name][0].Add(b.Limit.Window).Sub(now)}, nil
+			return ports.Allowance{Scope: b.Scope, Limit: b.Limit, RetryAfter: c.taken[name][0].Add(b.Limit.Window).Sub(now)}, nil
 		}
 	}
 	for _, b := range buckets {

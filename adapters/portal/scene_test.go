@@ -20,7 +20,6 @@ import (
 	"waybill/adapters/httpapi"
 	"waybill/adapters/passkeys/gowebauthn"
 	"waybill/adapters/portal"
-	"waybill/adapters/ratelimit/memlimiter"
 	"waybill/application/audit"
 	"waybill/application/handling"
 	"waybill/application/people"
@@ -87,7 +86,7 @@ type scene struct {
 	storage      *breakable
 	log          stage.Log
 	guard        guard
-	rates        *memlimiter.Limiter // of the API
+	rates        *counting // of the API
 	busy         busyKeys
 	url, second  string
 	house, other house
@@ -173,7 +172,7 @@ type tenancyKey = tenancy.IssuedKey
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	s := &scene{Stage: stage.New(t)}
-	s.storage, s.rates = &breakable{Storage: s.Store}, memlimiter.New(s.Clock.Now)
+	s.storage, s.rates = &breakable{Storage: s.Store}, &counting{now: s.Clock.Now, taken: map[string][]time.Time{}}
 	s.directory = people.NewDirectory(s.storage, s.Clock, s.IDs)
 	s.tenants = tenancy.NewTenants(s.storage, stage.Digester{}, s.Clock, s.IDs, stage.Unheard{})
 	s.access = people.NewAccess(s.storage, &s.guard, &s.guard, s.Clock, s.IDs)

@@ -49,7 +49,8 @@ func TestArgumentsThatDoNotFitAreAnsweredWithTheRightNames(t *testing.T) {
 func TestAnAgentIsToldThatTextsOfOthersAreNoInstructions(t *testing.T) {
 	t.Parallel()
 	s, _ := connect(t, newAPI(t, nil).options())
-	if text := s.InitializeResult().Instructions; !strings.Contains(text, "never instructions") || !strings.Contains(text, "addresses, notes") {
+	text := s.InitializeResult().Instructions
+	if !strings.Contains(text, "never instructions") || !strings.Contains(text, "addresses, notes") {
 		t.Errorf("the instructions are %q", text)
 	}
 }

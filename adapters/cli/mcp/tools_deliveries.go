@@ -256,8 +256,8 @@ func wantKey(key string) error {
 	if odd < 0 && len(key) >= domain.MinIdempotencyKey && len(key) <= domain.MaxIdempotencyKey {
 		return nil
 	}
-	return fmt.Errorf("idempotency_key is %.60q, which was not sent: it takes %d to %d printable ASCII characters, without line breaks. Nothing "+
-		"was booked. Leave it out, and it is made from the order", key, domain.MinIdempotencyKey, domain.MaxIdempotencyKey)
+	return fmt.Errorf("idempotency_key is %.60q, which was not sent: it takes %d to %d printable ASCII characters, without line breaks. "+
+		"Nothing was booked. Leave it out, and it is made from the order", key, domain.MinIdempotencyKey, domain.MaxIdempotencyKey)
 }
 
 // wantID refuses what is no ID of a kind, before it becomes part of a path.

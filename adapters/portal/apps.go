@@ -189,14 +189,15 @@ type appsView struct {
 	Later  bool   // not the first page
 	May    bool
 	Name   pages.Field
+	Once   string // the ID of the application that the form will make
 }
 
 // appsPerPage is how many applications a page of their list has.
 const appsPerPage = 25
 
-func (p *Portal) listApps(c *call) error { return p.appsPage(c, http.StatusOK) }
+func (p *Portal) listApps(c *call) error { return p.appsPage(c, http.StatusOK, c.told()) }
 
-func (p *Portal) appsPage(c *call, status int) error {
+func (p *Portal) appsPage(c *call, status int, n *pages.Notice) error {
 	after := domain.ID(c.Query("after"))
 	if _, err := domain.ParseID(domain.PrefixApplication, string(after)); err != nil {
 		after = ""
@@ -210,16 +211,21 @@ func (p *Portal) appsPage(c *call, status int) error {
 		next = "/apps?after=" + string(apps[len(apps)-1].ID)
 	}
 	return p.show(c, status, "apps", "Applications", appsView{
-		Notice: c.told(), Apps: apps, More: next, Later: after != "", May: c.may(domain.ActManageApplications),
+		Notice: n, Apps: apps, More: next, Later: after != "", May: c.may(domain.ActManageApplications),
+		Once: p.onceShown(c, domain.PrefixApplication, status),
 		Name: c.field(pages.Field{Name: "name", Label: "Name", Hint: "What your colleagues will know it by, such as Web shop.", Required: true,
 			MaxLength: domain.NameRule.Most}),
 	})
 }
 
 func (p *Portal) createApp(c *call) error {
-	app, err := p.Tenants.CreateApplication(c.ctx(), c.actor(), c.business(), c.form.Get("name"))
+	app, err := p.Tenants.CreateApplicationOnce(c.ctx(), c.actor(), p.onceSent(c, domain.PrefixApplication), c.business(), c.form.Get("name"))
 	if c.wrong(err) {
-		return p.appsPage(c, http.StatusUnprocessableEntity)
+		return p.appsPage(c, http.StatusUnprocessableEntity, nil)
+	}
+	if domain.HasCode(err, domain.CodeFormAlreadySent) {
+		return p.appsPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No second application was made",
+			Lines: []string{messageOf(err)}})
 	}
 	if err != nil {
 		return err

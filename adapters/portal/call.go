@@ -169,6 +169,7 @@ var done = map[string]string{
 	"pickup-created":     "The pickup location was created.",
 	"pickup-saved":       "The pickup location was saved.",
 	"pickup-archived":    "The pickup location was archived. No new order can name it.",
+	"pickups-imported":   "The table was imported.",
 	"pickup-restored":    "The pickup location is in use again.",
 	"simulation-stopped": "No simulation runs any more. The delivery stays where it is.",
 	"webhook-paused":     "The endpoint was paused. Events are held for it.",
@@ -176,6 +177,7 @@ var done = map[string]string{
 	"webhook-saved":      "The endpoint was saved. It counts within seconds.",
 	"webhook-deleted":    "The endpoint was deleted, with what waited for it.",
 	"webhook-tested":     "The test event is on its way. Reload the page to see the answer.",
+	"webhooks-recovered": "The webhooks are on their way again.",
 	"webhook-resent":     "One more try is on its way. Reload the page to see the answer.",
 	"link-sent": "If this address has an account here, a link is on its way to it. It lets you in once; the mail " +
 		"tells until when.",

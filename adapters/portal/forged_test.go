@@ -1,6 +1,7 @@
 package portal_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -52,5 +53,105 @@ func TestAFormWithAnIDThatIsTakenIsAnsweredAsOneThatWasSentWhoseEverItIs(t *test
 	}
 	if len(answers) != 1 {
 		t.Errorf("the answers differ: %v", answers)
+	}
+}
+
+func TestAFormThatIsSentFiveTimesMakesOneThing(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleOwner)
+	places := func() int { return len(s.place(t, s.house, domain.Sandbox, "Twice")) }
+	apps := func() (n int) {
+		for _, a := range must[[]domain.Application](t)(s.Store.Read().Tenancy.Applications(t.Context(), s.house.business.ID)) {
+			if a.Name == "Twice" {
+				n++
+			}
+		}
+		return n
+	}
+	for at, count := range map[string]func() int{"/apps": apps, "/pickup-locations/sandbox": places} {
+		action, form := r.get(at).form(t, "Create")
+		form.Set("name", "Twice")
+		form.Set("address", "1 Ring Road")
+		var statuses []int
+		for range 5 {
+			p := r.post(action, form)
+			statuses = append(statuses, p.status)
+			if p.status == http.StatusConflict && !strings.Contains(p.body, "No second ") {
+				t.Errorf("%s:\n%s", at, p.body)
+			}
+			if _, next := r.get(at).form(t, "Create"); next.Get("once") == form.Get("once") {
+				t.Errorf("%s: the next form has the ID of the last one", at)
+			}
+		}
+		if got := fmt.Sprint(statuses); got != "[200 409 409 409 409]" || count() != 1 {
+			t.Errorf("%s: %s, and %d were made", at, got, count())
+		}
+		// The form below the conflict makes another one; an ID of others makes none.
+		_, form = r.post(action, form).form(t, "Create")
+		form.Set("once", string(s.other.app.ID))
+		if at != "/apps" {
+			form.Set("once", string(s.other.pickup[domain.Sandbox]))
+		}
+		if p := r.post(action, form); p.status != http.StatusConflict || count() != 1 {
+			t.Errorf("%s: the ID of another business: %d", at, p.status)
+		}
+	}
+}
+
+func TestAFormThatIsOlderThanAChangeOverwritesNothingAndSaysWhatChanged(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleDeveloper)
+	place := "/pickup-locations/sandbox/" + string(s.house.pickup[domain.Sandbox])
+	for _, c := range []struct{ at, field, mine, theirs string }{
+		{hooks(s.house.endpoint, "/edit"), "description", "Mine", "Theirs"},
+		{place, "name", "Mine", "Theirs"},
+	} {
+		action, stale := r.get(c.at).form(t, "Save")
+		_, fresh := r.get(c.at).form(t, "Save")
+		s.wait(time.Second)
+		fresh.Set(c.field, c.theirs)
+		if p := r.post(action, fresh); p.status != http.StatusOK || !strings.Contains(p.body, "saved") {
+			t.Fatalf("%s: %d", c.at, p.status)
+		}
+		if p := r.post(action, fresh); p.status != http.StatusOK { // a double click
+			t.Errorf("%s: the same form again: %d", c.at, p.status)
+		}
+		// What is wrong with a stale form does not make it a fresh one.
+		stale.Set(c.field, strings.Repeat("x", 600))
+		p := r.post(action, stale)
+		_, stale = p.form(t, "Save")
+		stale.Set(c.field, c.mine)
+		wrong := p.status
+		p = r.post(action, stale)
+		if wrong != http.StatusUnprocessableEntity || p.status != http.StatusConflict || !strings.Contains(p.body, " is now: "+c.theirs) ||
+			!strings.Contains(p.body, `value="`+c.mine+`"`) {
+			t.Errorf("%s: %d, then %d\n%s", c.at, wrong, p.status, p.body)
+		}
+		if _, now := r.get(c.at).form(t, "Save"); now.Get(c.field) != c.theirs {
+			t.Errorf("%s has %q", c.at, now.Get(c.field))
+		}
+		if _, form := p.form(t, "Save"); r.post(action, form).status != http.StatusOK {
+			t.Errorf("%s: the form below the conflict is refused", c.at)
+		}
+	}
+}
+
+func TestALinkTellsNoNumbers(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleOwner)
+	for _, at := range []string{hooks(s.house.endpoint, "/recover?done=webhooks-recovered&sent=999999999"),
+		"/pickup-locations/live?done=pickups-imported&created=999&updated=999"} {
+		if p := r.get(at); p.status != http.StatusOK || strings.Contains(p.body, "999") {
+			t.Errorf("%s: %d, and it tells the number", at, p.status)
+		}
+	}
+	// The numbers of an import are told once.
+	done := r.confirmed(t, r.importing(t, domain.Live, places))
+	if again := r.get(done.at + "?done=pickups-imported"); !strings.Contains(done.body, "3 created, 1 updated.") ||
+		strings.Contains(again.body, "3 created") || !strings.Contains(again.body, "The table was imported.") {
+		t.Errorf("after an import:\n%s", again.body)
 	}
 }

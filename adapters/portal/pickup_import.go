@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -182,9 +181,8 @@ func (p *Portal) importPickups(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.lead(addressOf(pickupsAt+"/"+string(t.Environment), url.Values{
-		"done": {"pickups-imported"}, "created": {strconv.Itoa(done.Created)}, "updated": {strconv.Itoa(done.Updated)},
-	}))
+	p.flash(c, "pickups-imported", done.Created, done.Updated)
+	return c.lead(pickupsAt + "/" + string(t.Environment) + "?done=pickups-imported")
 }
 
 // previewOf shows the fates of all rows by their lines. before are the marks of the

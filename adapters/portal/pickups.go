@@ -2,7 +2,7 @@ package portal
 
 import (
 	"cmp"
-	"fmt"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -65,6 +65,7 @@ type pickupsView struct {
 	Older       string
 	May         bool
 	Form        []pages.Field
+	Once        string // the ID of the location that the form will make
 }
 
 // pickupTenant is the business in the environment of the address, sandbox where it says none.
@@ -78,9 +79,9 @@ func (c *call) pickupTenant() (domain.Tenant, error) {
 
 func (p *Portal) listPickups(c *call) error {
 	n := c.told()
-	if created, err := strconv.ParseUint(c.Query("created"), 10, 16); err == nil && c.Query("done") == "pickups-imported" {
-		updated, _ := strconv.ParseUint(c.Query("updated"), 10, 16) // 0 where the address was changed by hand
-		n = &pages.Notice{Tone: "good", Title: fmt.Sprintf("The table was imported: %d created, %d updated.", created, updated)}
+	if rows := p.flashed(c, "pickups-imported", 2); rows != nil {
+		n = &pages.Notice{Tone: "good", Title: "The table was imported: " + pages.Count(rows[0]) + " created, " + pages.Count(rows[1]) +
+			" updated."}
 	}
 	return p.pickupsPage(c, http.StatusOK, n)
 }
@@ -96,7 +97,7 @@ func (p *Portal) pickupsPage(c *call, status int, n *pages.Notice) error {
 		Active: withChosen(pages.Field{ID: "active", Name: "active", Label: "State", Value: c.Query("active"), Options: []pages.Option{
 			{Value: "", Text: "Any"}, {Value: "true", Text: "In use"}, {Value: "false", Text: "Archived"},
 		}}),
-		May: c.may(locationActOf(t.Environment)),
+		May: c.may(locationActOf(t.Environment)), Once: p.onceShown(c, domain.PrefixPickupLocation, status),
 	}
 	v.Tabs = pages.Tabs{Label: "Environment"}
 	for _, e := range []domain.Environment{domain.Sandbox, domain.Live} {
@@ -181,9 +182,13 @@ func (p *Portal) createPickup(c *call) error {
 	if c.wrong(err) {
 		return p.pickupsPage(c, http.StatusUnprocessableEntity, nil)
 	}
-	made, err := p.PickupLocations.Add(c.ctx(), c.actor(), t, pickuplocations.Form{
+	made, err := p.PickupLocations.AddOnce(c.ctx(), c.actor(), p.onceSent(c, domain.PrefixPickupLocation), t, pickuplocations.Form{
 		Name: row.Name, Contact: row.Contact, Address: row.Address, Coordinates: row.Coordinates, Active: row.Active == nil || *row.Active,
 	})
+	if domain.HasCode(err, domain.CodeFormAlreadySent) {
+		return p.pickupsPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No second pickup location was made",
+			Lines: []string{messageOf(err)}})
+	}
 	if err != nil {
 		return err
 	}
@@ -197,6 +202,7 @@ type pickupView struct {
 	List        string
 	May         bool
 	Form        []pages.Field
+	Version     string     // when the location was changed last, as the form was made
 	Code        pages.Code // how an order names it
 }
 
@@ -213,7 +219,7 @@ func (p *Portal) pickupPage(c *call, status int, n *pages.Notice) error {
 	}
 	v := pickupView{Notice: n, Location: pickupRowOf(&l), Environment: string(t.Environment), List: pickupsAt + "/" + string(t.Environment),
 		May: c.may(locationAct(c)), Code: pages.Code{ID: "call", Text: `"pickup_location_id": "` + string(l.ID) + `"`}}
-	v.Form = c.pickupFields(&v.Location)
+	v.Form, v.Version = c.pickupFields(&v.Location), c.versionShown(l.UpdatedAt, status)
 	return p.show(c, status, "pickup", l.Name, v)
 }
 
@@ -236,7 +242,21 @@ func (p *Portal) changePickup(c *call) error {
 		change.Active = &active
 		said = map[bool]string{true: "pickup-restored", false: "pickup-archived"}[active]
 	}
-	l, err := p.PickupLocations.Amend(c.ctx(), c.actor(), t, domain.ID(c.Param("location")), change)
+	id := domain.ID(c.Param("location"))
+	var l domain.PickupLocation
+	if change.Name == nil { // to archive or to restore it
+		l, err = p.PickupLocations.Amend(c.ctx(), c.actor(), t, id, change)
+	} else {
+		l, err = p.PickupLocations.AmendShown(c.ctx(), c.actor(), t, id, c.versionSent(), change)
+	}
+	if errors.Is(err, pickuplocations.ErrChangedSince) {
+		if l, err = p.PickupLocations.Get(c.ctx(), t, id); err != nil {
+			return err
+		}
+		now := c.pickupFields(&pickupRow{})
+		row := pickupRowOf(&l)
+		return p.pickupPage(c, http.StatusConflict, changedSince(now, row.Name, row.Address, row.Contact, row.Latitude, row.Longitude))
+	}
 	if c.wrong(err) {
 		return p.pickupPage(c, http.StatusUnprocessableEntity, nil)
 	}

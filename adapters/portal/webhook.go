@@ -2,10 +2,12 @@ package portal
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"waybill/adapters/pages"
@@ -170,23 +172,33 @@ func (p *Portal) resumeEndpoint(c *call) error { return p.setEnabled(c, true, "w
 
 func (p *Portal) askEdit(c *call) error { return p.editPage(c, http.StatusOK) }
 
+// editPage with a conflict says what is stored by now, beside what was typed.
 func (p *Portal) editPage(c *call, status int) error {
 	v, shown, err := p.oneEndpoint(c)
 	if err != nil {
 		return err
 	}
+	v.Endpoint.Version = c.versionShown(shown.UpdatedAt, status)
 	v.URL, v.EventTypes, v.Description = c.endpointFields(shown.WebhookEndpoint)
+	if status == http.StatusConflict {
+		types := v.EventTypes
+		types.Value = strings.Join(c.form["event_types"], ", ")
+		v.Notice = changedSince([]pages.Field{v.URL, types, v.Description}, shown.URL, strings.Join(shown.EventTypes, ", "), shown.Description)
+	}
 	return p.show(c, status, "webhook_edit", "Change an endpoint", v)
 }
 
 func (p *Portal) editEndpoint(c *call) error {
 	form, err := c.endpointForm()
 	if err == nil {
-		err = p.Endpoints.Change(c.ctx(), c.actor(), domain.ID(c.Param("endpoint")), domain.WebhookEndpointChange{
+		err = p.Endpoints.ChangeShown(c.ctx(), c.actor(), domain.ID(c.Param("endpoint")), c.versionSent(), domain.WebhookEndpointChange{
 			URL: &form.URL, EventTypes: form.EventTypes, Description: &form.Description})
 	}
 	if c.wrong(err) {
 		return p.editPage(c, http.StatusUnprocessableEntity)
+	}
+	if errors.Is(err, endpoints.ErrChangedSince) {
+		return p.editPage(c, http.StatusConflict)
 	}
 	return p.hookChanged(c, err, "webhook-saved")
 }

@@ -71,8 +71,8 @@ func (p *Portal) spanOf(c *call, shown endpoints.Shown) (span webhooks.Span, err
 
 func (p *Portal) askRecover(c *call) error {
 	n := c.told()
-	if sent, err := strconv.Atoi(c.Query("sent")); err == nil && sent > 0 && c.Query("done") == "webhooks-recovered" {
-		n = &pages.Notice{Tone: "good", Title: pages.Count(int64(sent)) + " webhooks are on their way again"}
+	if sent := p.flashed(c, "webhooks-recovered", 1); sent != nil {
+		n = &pages.Notice{Tone: "good", Title: pages.Count(sent[0]) + " webhooks are on their way again"}
 	}
 	return p.recoverPage(c, http.StatusOK, n)
 }
@@ -141,5 +141,6 @@ func (p *Portal) recoverWebhooks(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.lead("/webhooks/" + string(shown.ID) + "/recover?done=webhooks-recovered&sent=" + strconv.Itoa(queued.Queued))
+	p.flash(c, "webhooks-recovered", queued.Queued)
+	return c.lead("/webhooks/" + string(shown.ID) + "/recover?done=webhooks-recovered")
 }

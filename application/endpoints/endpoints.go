@@ -211,6 +211,21 @@ func (e *Endpoints) on(ctx context.Context, by domain.AuditActor, id domain.ID,
 
 // Change is webhooks.Change.
 func (e *Endpoints) Change(ctx context.Context, by domain.AuditActor, id domain.ID, c domain.WebhookEndpointChange) error {
+	return e.change(ctx, by, id, nil, c)
+}
+
+// ErrChangedSince means that an endpoint was changed since it was shown.
+var ErrChangedSince = errors.New("the endpoint has changed since it was shown")
+
+// ChangeShown is Change of an endpoint as it was changed last at a time that was shown:
+// ErrChangedSince where it was changed after that, and the change would change it again.
+func (e *Endpoints) ChangeShown(ctx context.Context, by domain.AuditActor, id domain.ID, shownAt time.Time,
+	c domain.WebhookEndpointChange) error {
+	return e.change(ctx, by, id, &shownAt, c)
+}
+
+func (e *Endpoints) change(ctx context.Context, by domain.AuditActor, id domain.ID, shownAt *time.Time,
+	c domain.WebhookEndpointChange) error {
 	if c.URL != nil {
 		found, err := e.storage.Read().Webhooks.EndpointOf(ctx, by.BusinessID, id)
 		if err != nil {
@@ -226,6 +241,9 @@ func (e *Endpoints) Change(ctx context.Context, by domain.AuditActor, id domain.
 		after, err := e.webhooks.ChangeWithin(ctx, tx, one, c)
 		if err != nil || after.UpdatedAt.Equal(one.UpdatedAt) {
 			return domain.AuditRecord{}, err
+		}
+		if shownAt != nil && !one.UpdatedAt.Equal(*shownAt) {
+			return domain.AuditRecord{}, ErrChangedSince
 		}
 		details := map[string]string{}
 		if changed := changes(one, after); changed != "" {

@@ -2,6 +2,7 @@ package tenancy
 
 import (
 	"context"
+	"errors"
 
 	"waybill/domain"
 	"waybill/ports"
@@ -10,11 +11,29 @@ import (
 // CreateApplication adds a program of a business.
 func (t *Tenants) CreateApplication(ctx context.Context, by domain.AuditActor, businessID domain.ID, name string) (domain.Application,
 	error) {
+	return t.createApplication(ctx, by, t.ids.ID(domain.PrefixApplication), businessID, name)
+}
+
+// CreateApplicationOnce is CreateApplication under an ID that was drawn before, with the
+// form that asks for it. However often that is sent, one application is made: all other
+// answers are FORM_ALREADY_SENT.
+func (t *Tenants) CreateApplicationOnce(ctx context.Context, by domain.AuditActor, once, businessID domain.ID, name string) (
+	domain.Application, error) {
+	app, err := t.createApplication(ctx, by, once, businessID, name)
+	if errors.Is(err, ports.ErrIDTaken) {
+		err = &domain.Error{Kind: domain.KindConflict, Code: domain.CodeFormAlreadySent,
+			Message: "This form was sent already: the application that it made is in the list. For another one send the form below."}
+	}
+	return app, err
+}
+
+func (t *Tenants) createApplication(ctx context.Context, by domain.AuditActor, id, businessID domain.ID, name string) (domain.Application,
+	error) {
 	name, err := properName(name)
 	if err != nil {
 		return domain.Application{}, err
 	}
-	app := domain.Application{ID: t.ids.ID(domain.PrefixApplication), BusinessID: businessID, Name: name, CreatedAt: t.clock.Now()}
+	app := domain.Application{ID: id, BusinessID: businessID, Name: name, CreatedAt: t.clock.Now()}
 	err = t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
 		if _, err := tx.Tenancy.Business(ctx, businessID); err != nil {
 			return domain.AuditRecord{}, err

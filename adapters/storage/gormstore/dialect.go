@@ -170,7 +170,10 @@ func (e *dialect) failed(what string, err error) error {
 
 // inserted is failed for an INSERT into a table of a row with an ID that was drawn before.
 func (e *dialect) inserted(table, what string, err error) error {
-	if err != nil && e.violated(err) == table+"_pkey" {
+	if err == nil {
+		return nil
+	}
+	if key := e.violated(err); key == table+"_pkey" || key == table+"_tenant_key" { // which begins with the ID
 		return fmt.Errorf("%s: %w", what, ports.ErrIDTaken)
 	}
 	return e.failed(what, err)

@@ -41,10 +41,11 @@ const (
 // sqliteConstraints names, as Postgres does, the constraints of which SQLite
 // tells only the columns.
 var sqliteConstraints = map[string]string{
-	"deliveries.reference": referenceKey,
-	"applications.id":      "applications_pkey",
-	"pickup_locations.id":  "pickup_locations_pkey",
-	"webhook_endpoints.id": "webhook_endpoints_pkey",
+	"deliveries.reference":                      referenceKey,
+	"applications.id":                           "applications_pkey",
+	"applications.id, applications.business_id": "applications_tenant_key",
+	"pickup_locations.id":                       "pickup_locations_pkey",
+	"webhook_endpoints.id":                      "webhook_endpoints_pkey",
 	"deliveries.application_id, deliveries.environment, deliveries.external_id": externalIDKey,
 }
 

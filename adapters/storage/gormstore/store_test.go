@@ -97,6 +97,35 @@ func TestWhatIsInsertedBesideNothingIsNotFound(t *testing.T) {
 	}
 }
 
+func TestAnIDThatIsTakenIsToldApartFromAFailure(t *testing.T) {
+	for name, open := range map[string]func(testing.TB) *gormstore.Store{"SQLite": openSQLite, "Postgres": openPostgres} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t)
+			one, other := newTenant(t, s), newTenant(t, s)
+			app, place, e := sample.Application(one.BusinessID), sample.PickupLocation(), sample.WebhookEndpoint(one)
+			for _, tenant := range []domain.Tenant{one, one, other} {
+				var want error
+				if tenant == other || count(t, s, "pickup_locations") > 0 {
+					want = ports.ErrIDTaken
+				}
+				app.BusinessID, e.Tenant = tenant.BusinessID, tenant
+				for what, insert := range map[string]func(context.Context, ports.Stores) error{
+					"application": func(ctx context.Context, tx ports.Stores) error { return tx.Tenancy.InsertApplication(ctx, app) },
+					"pickup":      func(ctx context.Context, tx ports.Stores) error { return tx.PickupLocations.Insert(ctx, tenant, place) },
+					"endpoint": func(ctx context.Context, tx ports.Stores) error {
+						_, err := tx.Webhooks.InsertEndpoint(ctx, e)
+						return err
+					},
+				} {
+					if err := s.InTx(t.Context(), insert); !errors.Is(err, want) {
+						t.Errorf("the %s: %v, want %v", what, err, want)
+					}
+				}
+			}
+		})
+	}
+}
+
 func TestSessionsAreBounded(t *testing.T) {
 	url := postgres.Database(t, gormstore.Migrate, gormstore.MigrationsHash())
 	for _, c := range []struct {

@@ -3,6 +3,7 @@ package portal_test
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -153,5 +154,45 @@ func TestALinkTellsNoNumbers(t *testing.T) {
 	if again := r.get(done.at + "?done=pickups-imported"); !strings.Contains(done.body, "3 created, 1 updated.") ||
 		strings.Contains(again.body, "3 created") || !strings.Contains(again.body, "The table was imported.") {
 		t.Errorf("after an import:\n%s", again.body)
+	}
+}
+
+func TestARowWithManyProblemsIsOneRow(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleDeveloper)
+	const header = "name,address,contact,latitude,longitude,active\n"
+	if p := r.importing(t, domain.Sandbox, header+strings.Repeat(",,x,x,x,x\n", 1000)); p.status != http.StatusOK ||
+		strings.Count(p.fates(), "refused") != 1000 {
+		t.Errorf("1000 rows: %d, %d are refused", p.status, strings.Count(p.fates(), "refused"))
+	}
+	for what, table := range map[string]string{"1001 rows": header + strings.Repeat(",,x,x,x,x\n", 1001),
+		"60,000 rows": "name,address\n" + strings.Repeat("a,b\n", 60_000)} {
+		if p := r.importing(t, domain.Sandbox, table); p.status != http.StatusUnprocessableEntity ||
+			!strings.Contains(p.body, "more than 1000 rows") {
+			t.Errorf("%s: %d", what, p.status)
+		}
+	}
+	if p := r.importing(t, domain.Sandbox, "name,address\rOsu,1 Street\r"); strings.Contains(p.body, "curl") ||
+		!strings.Contains(p.body, "not as CSV for Macintosh") {
+		t.Error("a browser is told how to call curl")
+	}
+}
+
+func TestALostSessionSaysWhatItDoesNotKeep(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := s.signedIn(t, s.house, domain.RoleDeveloper)
+	s.wait(domain.SessionIdle)
+	long := places + strings.Repeat("Osu,1 Street,,,,\n", 2_000)
+	const keeps, at = "what you typed will still be here", "/pickup-locations/sandbox/import"
+	for what, p := range map[string]page{"a long table": r.post(at, url.Values{"csv": {long}}),
+		"a file": r.importing(t, domain.Sandbox, places)} {
+		if p.status != http.StatusUnauthorized || strings.Contains(p.body, keeps) || !strings.Contains(p.body, "is not kept meanwhile") {
+			t.Errorf("%s: %d\n%s", what, p.status, p.body)
+		}
+	}
+	if p := r.post(at, url.Values{"csv": {places}}); !strings.Contains(p.body, keeps) {
+		t.Errorf("a short table is not kept: %d", p.status)
 	}
 }

@@ -58,6 +58,8 @@ var fateTones = map[pickuplocations.Outcome]string{
 	pickuplocations.RowCreated: "good", pickuplocations.RowUpdated: "me", pickuplocations.RowUnchanged: "over",
 }
 
+var tooManyRows = "There are more than " + strconv.Itoa(mostImported) + " rows. Send the table in parts."
+
 func (p *Portal) askImport(c *call) error { return p.importPage(c, http.StatusOK, nil, "", nil) }
 
 func (p *Portal) importPage(c *call, status int, preview *pickupPreview, wrong string, n *pages.Notice) error {
@@ -105,14 +107,25 @@ func (p *Portal) sifted(text string) (rows []domain.PickupLocationRow, refused p
 				strings.Join(pickupcsv.Columns(), ", ") + "."
 		}
 		last := whole[len(whole)-1]
+		switch {
+		case pickupcsv.Unbroken([]byte(text)): // the API tells how to keep them with curl
+			return nil, nil, "The table is one line: there are no line breaks in it that we know. Save it as CSV UTF-8, not as CSV for " +
+				"Macintosh, or paste its rows below."
+		case last.Code == domain.FieldTooLong && last.Line > mostImported:
+			return nil, nil, tooManyRows
+		}
 		what := sentence(last.Message)
 		if last.Field != "" {
 			what = last.Field + ": " + last.Message
 		}
 		return nil, nil, "Line " + strconv.Itoa(last.Line) + ": " + what
 	}
-	if len(rows)+len(refused) > mostImported {
-		return nil, nil, "There are more than " + strconv.Itoa(mostImported) + " rows. Send the table in parts."
+	lines := map[int]bool{} // a row may have several problems
+	for _, w := range refused {
+		lines[w.Line] = true
+	}
+	if len(rows)+len(lines) > mostImported {
+		return nil, nil, tooManyRows
 	}
 	return rows, refused, ""
 }

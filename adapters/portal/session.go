@@ -163,6 +163,16 @@ func kept(form url.Values) (fields []keptField) {
 	return fields
 }
 
+// tooLongToKeep reports that kept leaves out a part of the form, or its file.
+func (c *call) tooLongToKeep() bool {
+	for _, values := range c.form {
+		if slices.ContainsFunc(values, func(value string) bool { return len(value) > mostKept }) {
+			return true
+		}
+	}
+	return len(c.file) > 0
+}
+
 func (p *Portal) signInPage(c *call, status int, v signInView) error {
 	v.Email = c.field(pages.Field{Name: "email", Label: "E-mail address", Type: "email", Autocomplete: "username", Required: true,
 		MaxLength: domain.MaxEmail})
@@ -212,6 +222,9 @@ func (p *Portal) askToSignIn(c *call) {
 		Tone: "warn", Title: "You are not signed in any more",
 		Lines: []string{"Nothing was changed. Sign in, and what you typed will still be here."},
 	}}
+	if c.tooLongToKeep() {
+		v.Notice.Lines = []string{"Nothing was changed. A file or a long text is not kept meanwhile: sign in, and then choose or paste it again."}
+	}
 	c.form = nil // its fields are not those of this page
 	if err := p.signInPage(c, http.StatusUnauthorized, v); err != nil {
 		p.fail(c, err)
@@ -304,6 +317,9 @@ func (p *Portal) askAgain(c *call, status int, problem error) error {
 			Lines: []string{"This takes a sign-in of the last 10 minutes. What you sent is kept and goes on from here."}},
 		Pass: pages.Field{ID: "password", Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password", Required: true,
 			MaxLength: domain.MaxPassword},
+	}
+	if c.tooLongToKeep() {
+		v.Notice.Lines = []string{"This takes a sign-in of the last 10 minutes. A file or a long text is not kept: send it again after that."}
 	}
 	switch {
 	case problem != nil && c.form.Has("passkey"):

@@ -144,9 +144,12 @@ func separator(content []byte) rune {
 	return ','
 }
 
+// Unbroken reports that a table has no line break, as what an old Macintosh wrote has none.
+func Unbroken(content []byte) bool { return len(content) > 0 && !bytes.ContainsRune(content, '\n') }
+
 // unbroken is a hint for a text without line breaks, which mostly had some.
 func unbroken(content []byte) string {
-	if len(content) == 0 || bytes.ContainsRune(content, '\n') {
+	if !Unbroken(content) {
 		return ""
 	}
 	return "; there is no line break in it: curl keeps them with --data-binary @FILE, and -d takes them out"

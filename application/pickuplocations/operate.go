@@ -48,7 +48,7 @@ func (p *PickupLocations) Amend(ctx context.Context, by domain.AuditActor, t dom
 	return p.amendShown(ctx, by, t, id, nil, c)
 }
 
-// ErrChangedSince means that somebody else has changed a location since it was shown.
+// ErrChangedSince means that a location was changed since it was shown.
 var ErrChangedSince = errors.New("the pickup location has changed since it was shown")
 
 // AmendShown is Amend of a location as it was changed last at a time that was shown:

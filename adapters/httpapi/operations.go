@@ -82,7 +82,7 @@ func scopesIn(description string) (all []domain.Scope) {
 	return all
 }
 
-var scopeSentence = regexp.MustCompile("Scopes?: [^.]*\\.")
+var scopeSentence = regexp.MustCompile(`Scopes?: [^.]*\.`)
 
 // ordered is an object whose members keep their order.
 type ordered []member

@@ -248,12 +248,19 @@ func (p *post) settled(ctx context.Context) error {
 	}
 }
 
+// afterwards is how long a server writes what it keeps of requests, once a second, after the
+// last one: no part of what webhooks cost.
+const afterwards = 3 * time.Second
+
 // backlog makes a server write so many events while the worker is held back.
 func (p *post) backlog(ctx context.Context, a application, events int) error {
 	if err := p.worker.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
 	err := p.order(ctx, []application{a}, events, 0)
+	if err == nil {
+		err = pause(ctx, afterwards)
+	}
 	if err == nil {
 		_, err = p.admin.Exec(ctx, "CHECKPOINT")
 	}

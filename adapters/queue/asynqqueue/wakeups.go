@@ -143,15 +143,16 @@ func (w *wakeUps) wake(queue string) {
 	}
 }
 
-// idle waits until there may be something in a queue.
+// idle waits until there may be something in a queue. A server whose process hears no
+// wake-ups asks often by itself, and is woken as soon as the process does.
 func (p *patient) idle() {
-	if !p.wakeUps.heard.Load() {
-		p.pause(p.every - eagerEvery)
-		return
+	wait := p.every - eagerEvery
+	if p.wakeUps.heard.Load() {
+		wait = p.wakeUps.net
 	}
 	select {
 	case <-p.stop:
 	case <-p.wakeUps.of[p.queue]:
-	case <-time.After(p.wakeUps.net):
+	case <-time.After(wait):
 	}
 }

@@ -16,6 +16,7 @@ const client = createClient({ baseUrl: env("BASE_URL"), apiKey: env("API_KEY") }
 
 let secret = "";
 let refusedSpoilt = false;
+const booked = withResolvers<string>();
 const arrived = withResolvers<WebhookEvent>();
 const receiver = createServer((request, response) => {
   const chunks: Buffer[] = [];
@@ -30,7 +31,10 @@ const receiver = createServer((request, response) => {
         refusedSpoilt = cause instanceof WebhookError;
       }
       response.writeHead(204).end();
-      arrived.resolve(event);
+      // Webhooks of several deliveries come in any order.
+      void booked.promise.then((id) => {
+        if (event.type !== "delivery.created" || event.data.delivery.id === id) arrived.resolve(event);
+      });
     } catch (cause) {
       response.writeHead(400).end();
       arrived.reject(cause);
@@ -55,6 +59,7 @@ try {
   } as const;
   const idempotencyKey = newIdempotencyKey();
   const delivery = await client.createDelivery({ idempotencyKey, body: order });
+  booked.resolve(delivery.id);
   let replayed = false;
   const again = await client.createDelivery({ idempotencyKey, body: order, onAnswer: (answer) => (replayed = answer.replayed) });
 

@@ -10,7 +10,7 @@ SERVERS          := go run ./test/servers --
 # then is told at the end as one that fails at times. More than a few failures, a
 # panic or a data race are final.
 ifeq ($(CI),true)
-GO_TEST   = $(TOOL) gotestsum --format=pkgname-and-test-fails --hide-summary=skipped --rerun-fails=1 --rerun-fails-max-failures=4 --rerun-fails-run-root-test \
+GO_TEST   = $(TOOL) gotestsum --format=pkgname-and-test-fails --hide-summary=skipped --rerun-fails=1 --rerun-fails-max-failures=8 --rerun-fails-run-root-test \
 	--rerun-fails-abort-on-data-race --rerun-fails-report=.bin/reruns-$@.txt --packages=./... --
 else
 GO_TEST   = go test ./...

@@ -104,7 +104,7 @@ func (s sheet) is(t *testing.T, status int, text string) sheet {
 var (
 	shownOnce  = regexp.MustCompile(`<output[^>]*data-secret[^>]*>([^<]*)</output>`)
 	keyPath    = regexp.MustCompile(`"(/apps/[^"]*)/rotate"`)
-	newKeyForm = regexp.MustCompile(`<form method="post">\s*<input type="hidden" name="once" value="([^"]*)">`)
+	newKeyForm = regexp.MustCompile(`<form method="post">(?:\s*<input type="hidden"[^>]*>)*\s*<input type="hidden" name="once" value="([^"]*)">`)
 )
 
 // secret is what a page shows once; empty: nothing.

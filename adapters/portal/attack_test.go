@@ -49,7 +49,7 @@ func TestASessionIsNeitherFixedNorReadFromAnotherHost(t *testing.T) {
 		}
 		return ""
 	}
-	// A secret that somebody knows before the sign-in is none after it.
+	// A secret that an attacker knows before the sign-in is none after it.
 	for _, fixed := range []string{strings.Repeat("A", 43), cookie(s.signedIn(t, s.house, domain.RoleViewer))} {
 		r := s.reader(t)
 		r.client.Jar.SetCookies(at, []*http.Cookie{{Name: "waybill_portal", Value: fixed}})

@@ -225,7 +225,7 @@ func (p *Portal) menu(c *call) []pages.Link {
 
 const site = "developers"
 
-// show answers with a page of somebody who has signed in.
+// show answers with a page for the person of the session.
 func (p *Portal) show(c *call, status int, name, title string, body any) error {
 	business, err := p.Tenants.Business(c.ctx(), c.business())
 	if err != nil {

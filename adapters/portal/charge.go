@@ -7,7 +7,7 @@ import (
 )
 
 // charge counts an act that programs do as well against the allowance that they have with
-// their business: by hand nobody does more than by the API. The error is the 429.
+// their business: work by hand has no higher limit than the API. The error is the 429.
 func (p *Portal) charge(c *call, e domain.Environment) error {
 	b, err := p.Tenants.Business(c.ctx(), c.business())
 	if err != nil {

@@ -29,8 +29,8 @@ type deliveriesView struct {
 	DocsURL     string
 }
 
-// deliveryRow is a line of the list. It names nobody: who may see a recipient's number
-// finds it in the delivery.
+// deliveryRow is a line of the list. It names no recipient: a reader who may see the
+// number finds it in the delivery.
 type deliveryRow struct {
 	ID, Reference, ExternalID, Environment, Status, Tone, To string
 	Fee                                                      string

@@ -63,7 +63,7 @@ func changedSince(typed []pages.Field, stored ...string) *pages.Notice {
 }
 
 // flashCookie has numbers for the notice of the page that a change leads to. They are not in
-// its address: a link of anybody could tell others.
+// its address: any link could tell others.
 func (p *Portal) flashCookie() string {
 	if p.secure {
 		return "__Host-waybill_done"

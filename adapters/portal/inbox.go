@@ -99,8 +99,8 @@ func newInboxRow(w *webhooks.ReceivedWebhook) inboxRow {
 	}
 }
 
-// inboxOf is the inbox of an application of the business. Who may act in the sandbox keeps it
-// open by looking; others read along.
+// inboxOf is the inbox of an application of the business. A person whose role may act in the
+// sandbox keeps it open by looking; others read along.
 func (p *Portal) inboxOf(c *call, t domain.Tenant, reload string) (inboxView, error) {
 	v := inboxView{Stream: "/sandbox/inbox?application=" + string(t.ApplicationID), Reload: reload, First: webhooks.FirstInboxRows,
 		Most: webhooks.InboxRows}
@@ -192,7 +192,7 @@ type inboxStream struct {
 }
 
 // run ends when the reader, the session or the server does; each of them shows as an error
-// of what is done next, and there is nobody to tell.
+// of what is done next, and there is no reader to tell.
 func (s *inboxStream) run(ctx context.Context) {
 	h := s.call.Writer.Header()
 	h.Set("Content-Type", eventStream+"; charset=utf-8")

@@ -168,7 +168,7 @@ func TestAnInboxGoesOnAtAnotherProcess(t *testing.T) {
 	}
 }
 
-// Two processes at one time show the same, whoever of them takes it.
+// Two processes at one time show the same, whichever of them takes it.
 func TestAnInboxShowsWhatEitherProcessTakes(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -83,7 +83,7 @@ func importTable(w *walk) {
 	p.choose(places)
 	p.click("main form button", "What the import would do")
 	p.want("Import 4 rows into sandbox") // of 5, one of which is refused
-	// Somebody is faster: nothing is imported, and the page says what is different now.
+	// Another person is faster: nothing is imported, and the page says what is different now.
 	w.wait(time.Second)
 	use := pickuplocations.New(w.storage, nil, w.Clock, w.IDs)
 	must[domain.PickupLocation](w.T)(use.Amend(w.Context(), operator, w.house.tenant(domain.Sandbox), w.house.pickup[domain.Sandbox],

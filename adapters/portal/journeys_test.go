@@ -59,7 +59,7 @@ func walkAll(t *testing.T, b *browser.Browser, r browser.Reader) {
 	}
 }
 
-// tab is a browser of somebody: what it shows is watched to the end.
+// tab is a browser of one person: what it shows is watched to the end.
 type tab struct {
 	*walk
 	*browser.Page

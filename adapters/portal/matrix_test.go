@@ -232,7 +232,7 @@ func (s *scene) outsiders(t *testing.T) map[string]*reader {
 		t.Fatalf("sign out leads to %s", p.at)
 	}
 	for _, c := range ended.client.Jar.Cookies(must[*url.URL](t)(url.Parse(s.url))) {
-		if c.Name != "waybill_device" { // it lets nobody in
+		if c.Name != "waybill_device" { // it signs no person in
 			t.Errorf("the cookie %s stays after signing out", c.Name)
 		}
 	}
@@ -256,7 +256,7 @@ func (s *scene) outsiders(t *testing.T) map[string]*reader {
 	return callers
 }
 
-// foreign are texts of a house that nobody else may read.
+// foreign are texts of a house that no other caller may read.
 func (h house) foreign() []string {
 	texts := []string{h.business.Name, h.app.Name, string(h.business.ID), string(h.app.ID), string(h.session), string(h.request),
 		string(h.delivery), string(h.passkey), string(h.pickup[domain.Live]), string(h.pickup[domain.Sandbox])}
@@ -392,7 +392,7 @@ func TestNoRouteGivesACallerAByteOfAnotherBusiness(t *testing.T) {
 		}
 		for _, role := range members {
 			caller := s.signedIn(t, s.house, role)
-			// Whose records are named; of a house without one of its own, the caller's.
+			// The house whose records are named; where it has none of its own, the caller's.
 			kinds := map[string]question{"foreign": about(s.other.ids(pattern), s.other)}
 			if strings.Contains(pattern, "/:") {
 				kinds["unknown"] = about(map[string]string{":app": string(s.IDs.ID(domain.PrefixApplication)),

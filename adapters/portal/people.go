@@ -83,7 +83,7 @@ func (p *Portal) invite(c *call) error {
 	return p.sendInvitation(c, people.Invitation{Email: c.form.Get("email"), Name: c.form.Get("name"), Role: c.form.Get("role")})
 }
 
-// sendInvitation invites somebody to the business, for the first time or again.
+// sendInvitation invites a person to the business, for the first time or again.
 func (p *Portal) sendInvitation(c *call, i people.Invitation) error {
 	i.BusinessID = c.business()
 	issued, err := p.Directory.Invite(c.ctx(), c.actor(), i)

@@ -45,7 +45,7 @@ func (s *scene) place(t *testing.T, h house, e domain.Environment, name string) 
 	return found
 }
 
-// importing is the preview of a table, sent as a file by whoever r is.
+// importing is the preview of a table, sent as a file by the person of r.
 func (r *reader) importing(t *testing.T, e domain.Environment, table string) page {
 	t.Helper()
 	var body bytes.Buffer

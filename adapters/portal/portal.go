@@ -81,7 +81,7 @@ type Options struct {
 	TrustedProxies              []netip.Prefix
 	Log                         *slog.Logger
 	Clock                       ports.Clock
-	Mails                       bool // somebody gets them, so that a link may be asked for
+	Mails                       bool // they are sent, so that a link may be asked for
 	Identifiers                 ports.Identifiers
 	Normalizer                  ports.Normalizer
 	Around                      func(http.Handler) http.Handler // nil: nothing
@@ -350,7 +350,7 @@ func (p *Portal) identify(c *call) (err error) {
 	return err
 }
 
-// postponed reports that nobody looked at what somebody signed in with: the form is
+// postponed reports that a password or passkey was not looked at yet: the form is
 // kept for the next attempt.
 func postponed(err error) bool {
 	return domain.HasCode(err, domain.CodeTooManySignIns) || errors.Is(err, ports.ErrPasswordsBusy)

@@ -289,7 +289,7 @@ func (s *scene) reader(t *testing.T) *reader {
 	return &reader{t: t, url: s.url, client: &http.Client{Jar: jar}}
 }
 
-// signedIn is the browser of somebody with a role.
+// signedIn is the browser of a person with a role.
 func (s *scene) signedIn(t *testing.T, h house, role domain.Role) *reader {
 	t.Helper()
 	r := s.reader(t)

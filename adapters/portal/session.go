@@ -37,7 +37,7 @@ func (p *Portal) setCookie(c *call, secret string) {
 	})
 }
 
-// deviceCookie is by which a browser is known again in which somebody has signed in.
+// deviceCookie names the cookie by which a browser is known again after a sign-in.
 func (p *Portal) deviceCookie() string {
 	if p.secure {
 		return "__Host-waybill_device"

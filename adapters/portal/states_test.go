@@ -28,7 +28,7 @@ func everyState(t *testing.T, b *browser.Browser) {
 		p.to(path, heading)
 		examine(t, p.Page, name)
 	}
-	// Whose role does not include what the page is for.
+	// A role that does not include what the page is for.
 	viewer, live := w.in(domain.RoleViewer), s.house.keysPath(domain.Live)
 	liveKey := live + "/" + string(s.house.key[domain.Live].ID)
 	show(viewer, "viewer-home", "/", "Hello")

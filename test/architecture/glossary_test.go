@@ -55,7 +55,6 @@ var glossary = func() map[string]banned {
 	add(banned{use: "inject a fault, a mutant, insert a row"}, "plant", "plants", "planted", "planting")
 	add(banned{use: "start a writer, waiter"}, "hire", "hires", "hired", "seat", "seats")
 	add(banned{use: "a noun: the caller, the process, the worker, the row", comments: true, in: []string{
-		"adapters/portal/", "adapters/cli/integrator/",
 		"adapters/pages/pages.go",            // a field of this name
 		"test/servers/process/user_linux.go", // the user of this name
 	}}, "nobody", "somebody", "anybody", "whoever", "Who", "Whose", "Whom")

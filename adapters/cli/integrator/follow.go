@@ -17,7 +17,7 @@ import (
 const (
 	soonestLook = 200 * time.Millisecond
 	latestLook  = 10 * time.Second
-	// standstill is how late a step may be until nobody seems to do steps.
+	// standstill is how late a step may be until no worker seems to do steps.
 	standstill = 30 * time.Second
 	// clockSkew is how far the two clocks may be apart unnoticed: the server
 	// tells its own in whole seconds.

@@ -48,7 +48,7 @@ func (s *listening) tell(w *incomingWebhook, r domain.WebhookResult) {
 			line.Payload = json.RawMessage(w.Body)
 		}
 		if s.forwardTo == "" {
-			line.StatusCode = 0 // nobody answered
+			line.StatusCode = 0 // no server answered
 		}
 		s.p.sayRecord(line)
 		return

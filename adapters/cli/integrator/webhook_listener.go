@@ -310,8 +310,7 @@ func (l *webhookListener) next(group string) *incomingWebhook {
 	return l.groups[group][0]
 }
 
-// note keeps a result until it is told. Nobody wants one for a listener that
-// has ended.
+// note keeps a result until it is told, unless its listener has ended.
 func (l *webhookListener) note(w *incomingWebhook, r domain.WebhookResult) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

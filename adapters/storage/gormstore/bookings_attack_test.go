@@ -25,7 +25,9 @@ func batched(t *testing.T, s *gormstore.Store, tenant domain.Tenant, writes []po
 	_, _, writers := s.Batches()
 	for i := range writers {
 		all.Go(func() {
-			if err := s.Book(t.Context(), sample.BookingWrite(tenant)); err != nil {
+			err := s.Book(t.Context(), sample.BookingWrite(tenant))
+			// Where a test ends sessions, this one may be in its COMMIT.
+			if err != nil && !errors.Is(err, ports.ErrOutcomeUnknown) {
 				t.Errorf("a booking that holds a writer up: %v", err)
 			}
 		})

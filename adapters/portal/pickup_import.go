@@ -147,18 +147,22 @@ func missingColumns(whole pickupcsv.Errors) string {
 	return "columns " + strings.Join(names, " and ") + " are"
 }
 
+// sent is the table of a form, its rows and those that are refused; wrong is why it cannot
+// be read.
+func (p *Portal) sent(c *call) (text string, rows []domain.PickupLocationRow, refused pickupcsv.Errors, wrong string) {
+	if text, wrong = c.table(); wrong == "" {
+		rows, refused, wrong = p.sifted(text)
+	}
+	return text, rows, refused, wrong
+}
+
 // previewImport tells what would become of each row, and writes nothing.
 func (p *Portal) previewImport(c *call) error {
 	t, err := c.pickupTenant()
 	if err != nil {
 		return err
 	}
-	text, wrong := c.table()
-	var rows []domain.PickupLocationRow
-	var refused pickupcsv.Errors
-	if wrong == "" {
-		rows, refused, wrong = p.sifted(text)
-	}
+	text, rows, refused, wrong := p.sent(c)
 	if wrong != "" {
 		return p.importPage(c, http.StatusUnprocessableEntity, nil, wrong, nil)
 	}
@@ -175,12 +179,7 @@ func (p *Portal) importPickups(c *call) error {
 	if err != nil {
 		return err
 	}
-	text, wrong := c.table()
-	var rows []domain.PickupLocationRow
-	var refused pickupcsv.Errors
-	if wrong == "" {
-		rows, refused, wrong = p.sifted(text)
-	}
+	text, rows, refused, wrong := p.sent(c)
 	if wrong != "" {
 		return p.importPage(c, http.StatusUnprocessableEntity, nil, wrong, nil)
 	}

@@ -13,47 +13,44 @@ const keysAtOnce = 100
 // TellExpiring tells of each key that expires within domain.TellExpiry, each person
 // once. It may be called as often as one likes, by any number of processes.
 func (s *Sender) TellExpiring(ctx context.Context) error {
-	now, after := s.clock.Now(), domain.ID("")
-	for {
-		keys, err := s.storage.Read().Tenancy.ExpiringKeys(ctx, now, now.Add(domain.TellExpiry), after, keysAtOnce)
-		if err != nil || len(keys) == 0 {
-			return err
-		}
-		err = s.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
-			for _, k := range keys {
-				notice, told := domain.ExpiryNotice(k, now)
-				if !told {
-					continue
-				}
-				if err := tx.Mails.Tell(ctx, notice); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		after = keys[len(keys)-1].Key.ID
-	}
+	now := s.clock.Now()
+	return tellEach(ctx, s, func(after domain.ID) ([]domain.Credential, error) {
+		return s.storage.Read().Tenancy.ExpiringKeys(ctx, now, now.Add(domain.TellExpiry), after, keysAtOnce)
+	}, func(k domain.Credential) (domain.ID, domain.Notice, bool) {
+		notice, told := domain.ExpiryNotice(k, now)
+		return k.Key.ID, notice, told
+	})
 }
 
 // TellFailing tells of each webhook endpoint that will be disabled because it fails, each
 // person once for each time of failing. It may be called as TellExpiring.
 func (s *Sender) TellFailing(ctx context.Context) error {
-	now, after := s.clock.Now(), domain.ID("")
-	for {
-		failing, err := s.storage.Read().Webhooks.Unhealthy(ctx, "", now.Add(-domain.WarnAfter), after, keysAtOnce)
-		if err != nil || len(failing) == 0 {
+	now := s.clock.Now()
+	return tellEach(ctx, s, func(after domain.ID) ([]domain.WebhookEndpoint, error) {
+		return s.storage.Read().Webhooks.Unhealthy(ctx, "", now.Add(-domain.WarnAfter), after, keysAtOnce)
+	}, func(e domain.WebhookEndpoint) (domain.ID, domain.Notice, bool) {
+		notice, told := domain.FailingNotice(e, now)
+		return e.ID, notice, told
+	})
+}
+
+// tellEach reads page after page, each behind an ID, and stores the notices of one in a
+// transaction. notice is the one of a record with this ID, where there is one to tell.
+func tellEach[T any](ctx context.Context, s *Sender, page func(after domain.ID) ([]T, error),
+	notice func(T) (id domain.ID, n domain.Notice, told bool)) error {
+	for after := domain.ID(""); ; {
+		records, err := page(after)
+		if err != nil || len(records) == 0 {
 			return err
 		}
 		err = s.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
-			for _, e := range failing {
-				notice, told := domain.FailingNotice(e, now)
+			for _, r := range records {
+				id, n, told := notice(r)
+				after = id
 				if !told {
 					continue
 				}
-				if err := tx.Mails.Tell(ctx, notice); err != nil {
+				if err := tx.Mails.Tell(ctx, n); err != nil {
 					return err
 				}
 			}
@@ -62,6 +59,5 @@ func (s *Sender) TellFailing(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		after = failing[len(failing)-1].ID
 	}
 }

@@ -43,9 +43,9 @@ var edges = []string{"adapters/httpapi", "adapters/opsapi", "adapters/trackingpa
 const clients = "adapters/clients"
 
 // shared is what adapters of several ports have in common: upstream of services over
-// the network, batch of what is cheaper for many at a time. These are no adapters of a
-// port, and import domain only.
-var shared = []string{"adapters/upstream", "adapters/batch"}
+// the network, batch of what is cheaper for many at a time, hear of channels of a Redis.
+// These are no adapters of a port, and import domain only.
+var shared = []string{"adapters/upstream", "adapters/batch", "adapters/redis/hear"}
 
 // kit is what the edges share: JSON in and out, queries, cursors, envelopes and
 // connections; pages: layout, tokens and parts. Edges and no other adapter import
@@ -93,8 +93,8 @@ var homes = map[string][]string{
 		"adapters/portal"},
 	"gorm.io":                  {"adapters/storage"},
 	"github.com/hibiken/asynq": {"adapters/queue"},
-	"github.com/redis/go-redis": {"adapters/redis/autopipeline", "adapters/redis/connect", "adapters/ratelimit/redislimiter",
-		"adapters/locks/redislocks", "adapters/invalidations/redispubsub", "adapters/queue/asynqqueue", "cmd"},
+	"github.com/redis/go-redis": {"adapters/redis/autopipeline", "adapters/redis/connect", "adapters/redis/hear",
+		"adapters/ratelimit/redislimiter", "adapters/locks/redislocks", "adapters/invalidations/redispubsub", "adapters/queue/asynqqueue", "cmd"},
 	"github.com/cockroachdb/apd":      {"adapters/web/strictjson", "adapters/pricing/httppricing"},
 	"go.opentelemetry.io":             {"adapters/tracing"},
 	"github.com/spf13/cobra":          {cli, "cmd"},

@@ -2,13 +2,12 @@ package redispubsub
 
 import (
 	"context"
-	"errors"
 	"log/slog"
-	"net"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"waybill/adapters/redis/hear"
 	"waybill/domain"
 	"waybill/ports"
 )
@@ -23,8 +22,6 @@ const (
 	// then before it is given up.
 	pingAfter = 5 * time.Second
 )
-
-var errSilent = errors.New("the connection is silent")
 
 // subject is what a channel is about, and what the log says of its troubles.
 type subject struct {
@@ -77,13 +74,15 @@ func (p *PubSub) Announce(ctx context.Context, application domain.ID) {
 func (p *PubSub) Listen(ctx context.Context, forget func(application domain.ID)) {
 	gone := false
 	for {
-		err := p.hear(ctx, func(application domain.ID) {
+		tell := func(application string) {
 			if gone {
 				gone = false
 				p.log.Info(p.subject.heard)
 			}
-			forget(application)
-		})
+			forget(domain.ID(application))
+		}
+		connected := func() { tell("") }
+		err := hear.Channel(ctx, p.client, p.channel, p.pingAfter, connected, tell)
 		if ctx.Err() != nil {
 			return
 		}
@@ -95,46 +94,6 @@ func (p *PubSub) Listen(ctx context.Context, forget func(application domain.ID))
 		case <-ctx.Done():
 			return
 		case <-time.After(reconnectPause):
-		}
-	}
-}
-
-// hear connects once and listens until the connection is lost or ctx ends. The
-// first call of forget says that it is connected.
-func (p *PubSub) hear(ctx context.Context, forget func(application domain.ID)) error {
-	subscription := p.client.Subscribe(ctx)
-	defer subscription.Close()
-	// A read under way does not see a context end.
-	stop := context.AfterFunc(ctx, func() { _ = subscription.Close() })
-	defer stop()
-	if err := subscription.Subscribe(ctx, p.channel); err != nil {
-		return err
-	}
-	for asked := false; ; {
-		heard, err := subscription.ReceiveTimeout(ctx, p.pingAfter)
-		var failed net.Error
-		switch {
-		case errors.As(err, &failed) && failed.Timeout() && ctx.Err() == nil:
-			if asked {
-				return errSilent
-			}
-			asked = true
-			if err := subscription.Ping(ctx); err != nil {
-				return err
-			}
-			continue
-		case err != nil:
-			return err
-		}
-		asked = false
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		switch word := heard.(type) {
-		case *redis.Subscription:
-			forget("")
-		case *redis.Message:
-			forget(domain.ID(word.Payload))
 		}
 	}
 }

@@ -2,14 +2,14 @@ package asynqqueue
 
 import (
 	"context"
-	"errors"
-	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"waybill/adapters/redis/hear"
 )
 
 const (
@@ -90,43 +90,12 @@ func (w *wakeUps) listen(ctx context.Context) {
 	}
 }
 
-var errSilent = errors.New("the connection is silent")
-
 // subscribe connects once and hears until the connection is lost or ctx ends.
 func (w *wakeUps) subscribe(ctx context.Context) error {
-	subscription := w.client.Subscribe(ctx)
-	defer subscription.Close()
-	// A read under way does not see a context end.
-	stop := context.AfterFunc(ctx, func() { _ = subscription.Close() })
-	defer stop()
-	if err := subscription.Subscribe(ctx, wakeUpChannel); err != nil {
-		return err
-	}
-	for asked := false; ; {
-		heard, err := subscription.ReceiveTimeout(ctx, pingAfter)
-		var failed net.Error
-		switch {
-		case errors.As(err, &failed) && failed.Timeout() && ctx.Err() == nil:
-			if asked {
-				return errSilent
-			}
-			asked = true
-			if err := subscription.Ping(ctx); err != nil {
-				return err
-			}
-			continue
-		case err != nil:
-			return err
-		}
-		asked = false
-		switch word := heard.(type) {
-		case *redis.Subscription:
-			w.heard.Store(true)
-			w.wakeAll() // what came before was not heard
-		case *redis.Message:
-			w.wake(word.Payload)
-		}
-	}
+	return hear.Channel(ctx, w.client, wakeUpChannel, pingAfter, func() {
+		w.heard.Store(true)
+		w.wakeAll() // what came before was not heard
+	}, w.wake)
 }
 
 func (w *wakeUps) wakeAll() {

@@ -92,6 +92,11 @@ func (c *Credential) Tenant() Tenant {
 // Usable answers nil, or the 401 that tells why the key does not work now.
 func (c *Credential) Usable(now time.Time) error {
 	switch {
+	case c.Business.Disabled:
+		return &Error{Kind: KindUnauthenticated, Code: CodeInvalidAPIKey,
+			Message: "The account of the key ending " + c.Key.LastFour + " is switched off, and all its keys with it. Ask the delivery company " +
+				"to switch it on.",
+			Details: map[string]any{"reason": "unknown"}}
 	case c.Application.Disabled:
 		return &Error{Kind: KindUnauthenticated, Code: CodeInvalidAPIKey,
 			Message: "The application of the key ending " + c.Key.LastFour + " is switched off, and all its keys with it. Ask the delivery " +

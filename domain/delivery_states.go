@@ -28,6 +28,9 @@ func Statuses() []Status {
 	return []Status{Booked, Assigned, PickedUp, InTransit, Delivered, Failed, Cancelled, Outsourced}
 }
 
+// OpenStatuses are those of a delivery that is under way: neither delivered, failed nor cancelled.
+func OpenStatuses() []Status { return []Status{Booked, Assigned, PickedUp, InTransit, Outsourced} }
+
 // Actor is the party that causes a transition.
 type Actor string
 

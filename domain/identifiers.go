@@ -42,6 +42,8 @@ const (
 	PrefixPasskey  Prefix = "psk_"
 	PrefixCeremony Prefix = "cer_"
 	PrefixMail     Prefix = "mai_"
+
+	PrefixCustomerView Prefix = "viw_"
 )
 
 // MakeID joins a prefix and 16 bytes.

@@ -35,6 +35,9 @@ var (
 	ExternalIDRule = TextRule{Least: 1, Most: 128, Fault: printableFault}
 	// DescriptionRule is for what a caller notes about a webhook endpoint.
 	DescriptionRule = TextRule{Most: 256, Fault: TextFault}
+	// ViewReasonRule is for why a person of the staff sees the portal as a customer: the
+	// customer reads it.
+	ViewReasonRule = TextRule{Least: 10, Most: 500, Fault: TextFault}
 )
 
 // Judge returns one of the Field codes and what it is about, or two empty strings

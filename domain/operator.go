@@ -92,6 +92,8 @@ type Action string
 const (
 	ActionBusinessCreate     Action = "business.create"
 	ActionBusinessUpdate     Action = "business.update"
+	ActionBusinessDisable    Action = "business.disable"
+	ActionBusinessEnable     Action = "business.enable"
 	ActionApplicationCreate  Action = "application.create"
 	ActionApplicationRename  Action = "application.rename"
 	ActionApplicationDisable Action = "application.disable"
@@ -131,12 +133,15 @@ const (
 	ActionPasskeyAdd        Action = "passkey.add"
 	ActionPasskeyRename     Action = "passkey.rename"
 	ActionPasskeyRemove     Action = "passkey.remove"
+
+	ActionViewBegin Action = "customer_view.begin" // by a person of the staff
+	ActionViewEnd   Action = "customer_view.end"
 )
 
 // Actions is every action.
 func Actions() []Action {
 	return []Action{
-		ActionBusinessCreate, ActionBusinessUpdate,
+		ActionBusinessCreate, ActionBusinessUpdate, ActionBusinessDisable, ActionBusinessEnable,
 		ActionApplicationCreate, ActionApplicationRename, ActionApplicationDisable, ActionApplicationEnable,
 		ActionKeyCreate, ActionKeyRotate, ActionKeyRevoke,
 		ActionPickupCreate, ActionPickupUpdate, ActionPickupImport,
@@ -146,6 +151,7 @@ func Actions() []Action {
 		ActionPersonInvite, ActionPersonLink, ActionPersonAccept, ActionPersonRole, ActionPersonRemove,
 		ActionPersonDisable, ActionPersonEnable, ActionPersonSignIn, ActionPersonPassword, ActionPersonEndSessions,
 		ActionPasskeyAdd, ActionPasskeyRename, ActionPasskeyRemove,
+		ActionViewBegin, ActionViewEnd,
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 const (
 	CodeRoleRefused  = "ROLE_REFUSED"
 	CodeSignInTooOld = "SIGN_IN_TOO_OLD"
+	CodeViewReadOnly = "VIEW_READ_ONLY"
 )
 
 // Act is something that a person does at a site.
@@ -118,6 +119,9 @@ type Principal struct {
 	Session Session
 	Person  Person
 	Role    Role
+	// View is set for a person of the staff who sees the portal as a customer, and nil for
+	// all others. Such a principal reads, and changes nothing.
+	View *CustomerView
 }
 
 // Site is where the session came in.
@@ -127,6 +131,9 @@ func (p Principal) Site() Site { return p.Session.Site() }
 // for an act that needs a younger sign-in. An edge asks for it before each use case.
 func (p Principal) Allows(a Act, now time.Time) error {
 	switch {
+	case p.View != nil && a != ActRead:
+		return &Error{Kind: KindForbidden, Code: CodeViewReadOnly,
+			Message: "You see this business as its customer, read-only. End the view to do anything else.", Details: map[string]any{"act": string(a)}}
 	case !May(p.Site(), p.Role, a):
 		return &Error{Kind: KindForbidden, Code: CodeRoleRefused,
 			Message: "The role " + string(p.Role) + " does not include this.", Details: map[string]any{"role": string(p.Role), "act": string(a)}}

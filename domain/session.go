@@ -10,6 +10,8 @@ const (
 	CodeSignInRefused  = "SIGN_IN_REFUSED"
 	CodeSessionEnded   = "SESSION_ENDED"
 	CodeTooManySignIns = "TOO_MANY_SIGN_INS"
+
+	CodeBusinessDisabled = "BUSINESS_DISABLED"
 )
 
 // How long sessions live.
@@ -77,6 +79,13 @@ func SessionEnded() *Error {
 func SignInRefused() *Error {
 	return &Error{Kind: KindUnauthenticated, Code: CodeSignInRefused,
 		Message: "E-mail address and password do not match. Try again, or use a link."}
+}
+
+// BusinessDisabled answers a person who has proved to be one of a business that the
+// delivery company has switched off.
+func BusinessDisabled() *Error {
+	return &Error{Kind: KindForbidden, Code: CodeBusinessDisabled,
+		Message: "The delivery company has switched off the account of this business. Ask it to switch it on."}
 }
 
 // DeviceName is a browser in a few words, from what it calls itself.

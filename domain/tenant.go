@@ -34,6 +34,7 @@ type Business struct {
 	ID        ID
 	Name      string
 	RateLimit *RateLimit // nil: the setting for all businesses applies
+	Disabled  bool       // none of its keys works and none of its people is let in while set
 	CreatedAt time.Time
 }
 

@@ -56,6 +56,12 @@ type PlatformReader interface {
 	Deliveries(ctx context.Context, s domain.DeliverySearch, p domain.PageRequest) ([]*domain.Delivery, error)
 	// Businesses go oldest first, by (created_at, id), and are up to Limit+1.
 	Businesses(ctx context.Context, p domain.PageRequest) ([]domain.Business, error)
+	// Customers go newest first, by (created_at, id), and are up to Limit+1. now decides
+	// which keys work.
+	Customers(ctx context.Context, s domain.CustomerSearch, now time.Time, p domain.PageRequest) ([]domain.Customer, error)
+	// Footprint counts what a business has or, where it is not empty, one of its
+	// applications. A malformed or unknown one has nothing.
+	Footprint(ctx context.Context, business, application domain.ID, now time.Time) (domain.Footprint, error)
 	// Owner tells whose record has an ID: an API key, a recipient, a pickup location, an
 	// event of a delivery, a webhook endpoint that is no listener, or a webhook delivery
 	// or attempt to one. What was deleted is domain.ErrNotFound, as is every other ID.

@@ -79,9 +79,11 @@ type LinksOf struct {
 // SessionReader finds sessions.
 type SessionReader interface {
 	// FindByDigest finds a session with its person and the role that the person has
-	// there now: domain.ErrNotFound where the membership is gone or not accepted, or
-	// the person is not active. Whether the session still works is the caller's to check.
+	// there now: domain.ErrNotFound where the membership is gone or not accepted, the
+	// person is not active, or the business is disabled. Whether the session still works is the caller's to check.
 	FindByDigest(ctx context.Context, digest [32]byte) (domain.Principal, error)
+	// Get is FindByDigest by the ID of the session.
+	Get(ctx context.Context, id domain.ID) (domain.Principal, error)
 	// OfPerson are the sessions of a person that work at a time, newest first.
 	OfPerson(ctx context.Context, person domain.ID, at time.Time) ([]domain.Session, error)
 }

@@ -93,6 +93,7 @@ type Readers struct {
 	Links           LinkReader
 	Sessions        SessionReader
 	Passkeys        PasskeyReader
+	Views           ViewReader
 	Requests        RequestReader
 	Readiness       ReadinessReader
 }
@@ -114,6 +115,7 @@ type Stores struct {
 	Links           LinkStore
 	Sessions        SessionStore
 	Passkeys        PasskeyStore
+	Views           ViewStore
 	Ceremonies      CeremonyStore
 	Mails           MailStore
 	Devices         DeviceStore

@@ -45,7 +45,7 @@ type TenancyStore interface {
 	// LockBusiness reads the business and holds its row until the transaction
 	// ends. Records that only refer to the business can be written meanwhile.
 	LockBusiness(ctx context.Context, id domain.ID) (domain.Business, error)
-	// UpdateBusiness changes the name and the rate limit.
+	// UpdateBusiness changes the name, the rate limit, and whether it is disabled.
 	UpdateBusiness(ctx context.Context, b domain.Business) error
 	// InsertApplication answers ErrIDTaken where there is one of the ID.
 	InsertApplication(ctx context.Context, a domain.Application) error

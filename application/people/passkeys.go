@@ -210,6 +210,9 @@ func (k *Passkeys) SignIn(ctx context.Context, b Browser, site domain.Site, id d
 		if errors.Is(err, domain.ErrNotFound) || err == nil && claimed != person.ID {
 			return domain.PasskeyRefused(err)
 		}
+		if err == nil {
+			place, err = k.access.preferEnabled(ctx, place)
+		}
 		if err != nil {
 			return err
 		}

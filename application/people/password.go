@@ -23,6 +23,9 @@ func (a *Access) SignIn(ctx context.Context, b Browser, site domain.Site, email,
 		if err != nil {
 			return err
 		}
+		if member, err = a.preferEnabled(ctx, member); err != nil {
+			return err
+		}
 		upgraded := person.PasswordHash
 		if outdated {
 			if hash, err := a.passwords.Hash(ctx, password); err == nil { // next time, otherwise
@@ -94,6 +97,29 @@ func (a *Access) place(ctx context.Context, site domain.Site, person domain.Pers
 		}
 	}
 	return domain.Membership{}, domain.ErrNotFound
+}
+
+// preferEnabled is another accepted membership of a person in the portal, where the business
+// of the first one is disabled and that of the other one is not. It is asked for only when
+// the identity is proved: it takes longer for some people than for others.
+func (a *Access) preferEnabled(ctx context.Context, first domain.Membership) (domain.Membership, error) {
+	off, err := disabled(ctx, a.storage.Read().Tenancy, first.BusinessID)
+	if err != nil || !off {
+		return first, err
+	}
+	all, err := a.storage.Read().Memberships.OfPerson(ctx, first.PersonID)
+	if err != nil {
+		return first, err
+	}
+	for _, m := range all {
+		if m.Site() != domain.Portal || m.AcceptedAt == nil {
+			continue
+		}
+		if off, err := disabled(ctx, a.storage.Read().Tenancy, m.BusinessID); err != nil || !off {
+			return m, err
+		}
+	}
+	return first, nil
 }
 
 // verify answers SIGN_IN_REFUSED for a password that is not the one of the hash.

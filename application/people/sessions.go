@@ -1,6 +1,7 @@
 package people
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -12,6 +13,9 @@ import (
 // begin stores a session of a member whose identity is proved, and queues a mail to a
 // person who signed in by an unknown browser.
 func (a *Access) begin(ctx context.Context, tx ports.Stores, e *Entered, m domain.Member, method domain.SignInMethod, b Browser) error {
+	if disabled, err := disabled(ctx, tx.Tenancy, m.Membership.BusinessID); err != nil || disabled {
+		return cmp.Or(err, error(domain.BusinessDisabled()))
+	}
 	secret, now := domain.MakeBearerSecret(a.ids.SigningSecret()), a.clock.Now()
 	session := domain.Session{
 		ID: a.ids.ID(domain.PrefixSession), PersonID: m.Person.ID, BusinessID: m.Membership.BusinessID, Digest: domain.BearerDigest(secret),
@@ -34,6 +38,15 @@ func (a *Access) begin(ctx context.Context, tx ports.Stores, e *Entered, m domai
 		return err
 	}
 	return tx.Sessions.Insert(ctx, session)
+}
+
+// disabled reports whether a business is switched off; the staff is not.
+func disabled(ctx context.Context, tenants ports.TenancyReader, business domain.ID) (bool, error) {
+	if business == "" {
+		return false, nil
+	}
+	b, err := tenants.Business(ctx, business)
+	return b.Disabled, err
 }
 
 // Identify tells whose session a secret is, at a site, or answers SESSION_ENDED.
@@ -65,6 +78,9 @@ func (a *Access) Show(ctx context.Context, p domain.Principal, business domain.I
 		}
 		if member.Membership.AcceptedAt == nil || member.Membership.Site() != p.Site() {
 			return domain.ErrNotFound
+		}
+		if disabled, err := disabled(ctx, tx.Tenancy, business); err != nil || disabled {
+			return cmp.Or(err, error(domain.BusinessDisabled()))
 		}
 		return tx.Sessions.Show(ctx, p.Session.ID, business)
 	})

@@ -103,6 +103,46 @@ func (c *BusinessChange) apply(b *domain.Business) (changed []string) {
 	return changed
 }
 
+// SetBusinessDisabled switches a customer off or on: none of its keys works, and none of
+// its people is let in, while it is off. Servers go by that within two seconds. Deliveries
+// that are under way go on, and so do their webhooks.
+func (t *Tenants) SetBusinessDisabled(ctx context.Context, by domain.AuditActor, id domain.ID, disabled bool) (business domain.Business,
+	err error) {
+	action := domain.ActionBusinessEnable
+	if disabled {
+		action = domain.ActionBusinessDisable
+	}
+	err = t.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+		if business, err = tx.Tenancy.LockBusiness(ctx, id); err != nil || business.Disabled == disabled {
+			return domain.AuditRecord{}, err
+		}
+		business.Disabled = disabled
+		return domain.AuditRecord{Action: action, Target: id, BusinessID: id}, tx.Tenancy.UpdateBusiness(ctx, business)
+	})
+	t.announce(ctx, "", err)
+	return business, err
+}
+
+// Customers finds up to Limit+1 customers, newest first, with how much each has.
+func (t *Tenants) Customers(ctx context.Context, s domain.CustomerSearch, p domain.PageRequest) ([]domain.Customer, error) {
+	return t.storage.Read().Platform.Customers(ctx, s, t.clock.Now(), p)
+}
+
+// Footprint counts what a customer has, or one of its applications: what a switch off
+// stops. domain.ErrNotFound where there is no such customer, or the application is
+// another's.
+func (t *Tenants) Footprint(ctx context.Context, business, application domain.ID) (domain.Footprint, error) {
+	if _, err := t.storage.Read().Tenancy.Business(ctx, business); err != nil {
+		return domain.Footprint{}, err
+	}
+	if application != "" {
+		if _, err := t.ApplicationOf(ctx, business, application); err != nil {
+			return domain.Footprint{}, err
+		}
+	}
+	return t.storage.Read().Platform.Footprint(ctx, business, application, t.clock.Now())
+}
+
 // Business is one customer.
 func (t *Tenants) Business(ctx context.Context, id domain.ID) (domain.Business, error) {
 	return t.storage.Read().Tenancy.Business(ctx, id)

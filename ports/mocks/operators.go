@@ -374,6 +374,21 @@ func (mr *MockPlatformReaderMockRecorder) Businesses(ctx, p interface{}) *gomock
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Businesses", reflect.TypeOf((*MockPlatformReader)(nil).Businesses), ctx, p)
 }
 
+// Customers mocks base method.
+func (m *MockPlatformReader) Customers(ctx context.Context, s domain.CustomerSearch, now time.Time, p domain.PageRequest) ([]domain.Customer, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Customers", ctx, s, now, p)
+	ret0, _ := ret[0].([]domain.Customer)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Customers indicates an expected call of Customers.
+func (mr *MockPlatformReaderMockRecorder) Customers(ctx, s, now, p interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Customers", reflect.TypeOf((*MockPlatformReader)(nil).Customers), ctx, s, now, p)
+}
+
 // Deliveries mocks base method.
 func (m *MockPlatformReader) Deliveries(ctx context.Context, s domain.DeliverySearch, p domain.PageRequest) ([]*domain.Delivery, error) {
 	m.ctrl.T.Helper()
@@ -387,6 +402,21 @@ func (m *MockPlatformReader) Deliveries(ctx context.Context, s domain.DeliverySe
 func (mr *MockPlatformReaderMockRecorder) Deliveries(ctx, s, p interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Deliveries", reflect.TypeOf((*MockPlatformReader)(nil).Deliveries), ctx, s, p)
+}
+
+// Footprint mocks base method.
+func (m *MockPlatformReader) Footprint(ctx context.Context, business, application domain.ID, now time.Time) (domain.Footprint, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Footprint", ctx, business, application, now)
+	ret0, _ := ret[0].(domain.Footprint)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Footprint indicates an expected call of Footprint.
+func (mr *MockPlatformReaderMockRecorder) Footprint(ctx, business, application, now interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Footprint", reflect.TypeOf((*MockPlatformReader)(nil).Footprint), ctx, business, application, now)
 }
 
 // Owner mocks base method.

@@ -514,6 +514,21 @@ func (mr *MockSessionReaderMockRecorder) FindByDigest(ctx, digest interface{}) *
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "FindByDigest", reflect.TypeOf((*MockSessionReader)(nil).FindByDigest), ctx, digest)
 }
 
+// Get mocks base method.
+func (m *MockSessionReader) Get(ctx context.Context, id domain.ID) (domain.Principal, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Get", ctx, id)
+	ret0, _ := ret[0].(domain.Principal)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Get indicates an expected call of Get.
+func (mr *MockSessionReaderMockRecorder) Get(ctx, id interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Get", reflect.TypeOf((*MockSessionReader)(nil).Get), ctx, id)
+}
+
 // OfPerson mocks base method.
 func (m *MockSessionReader) OfPerson(ctx context.Context, person domain.ID, at time.Time) ([]domain.Session, error) {
 	m.ctrl.T.Helper()
@@ -580,6 +595,21 @@ func (m *MockSessionStore) FindByDigest(ctx context.Context, digest [32]byte) (d
 func (mr *MockSessionStoreMockRecorder) FindByDigest(ctx, digest interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "FindByDigest", reflect.TypeOf((*MockSessionStore)(nil).FindByDigest), ctx, digest)
+}
+
+// Get mocks base method.
+func (m *MockSessionStore) Get(ctx context.Context, id domain.ID) (domain.Principal, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Get", ctx, id)
+	ret0, _ := ret[0].(domain.Principal)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Get indicates an expected call of Get.
+func (mr *MockSessionStoreMockRecorder) Get(ctx, id interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Get", reflect.TypeOf((*MockSessionStore)(nil).Get), ctx, id)
 }
 
 // Insert mocks base method.

@@ -65,7 +65,8 @@ func Business(with ...func(*domain.Business)) domain.Business {
 	}, with)
 }
 
-// Application belongs to the business. It is enabled, the only zero field of a sample.
+// Application belongs to the business. It is enabled, as a business is: the only zero fields
+// of a sample.
 func Application(business domain.ID, with ...func(*domain.Application)) domain.Application {
 	return build(domain.Application{
 		ID:         ID(domain.PrefixApplication),

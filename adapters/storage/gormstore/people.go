@@ -216,16 +216,29 @@ func to(query *gorm.DB, business *domain.ID) (narrowed *gorm.DB, ok bool) {
 type sessions struct{ session }
 
 // selectPrincipal finds sessions of active people only, and only of a site where
-// the person has an accepted membership now.
+// the person has an accepted membership now, in a business that is not disabled.
 var selectPrincipal = "SELECT " + sessionTable.selectAs("s", "session_") + ", " + personTable.selectAs("p", "person_") +
 	", m.role AS role" +
 	" FROM sessions s JOIN persons p ON p.id = s.person_id" +
 	" JOIN memberships m ON m.person_id = s.person_id AND (m.business_id = s.business_id OR m.business_id IS NULL AND s.business_id IS NULL)" +
-	" WHERE s.digest = ? AND p.state = 'active' AND m.accepted_at IS NOT NULL"
+	" LEFT JOIN businesses b ON b.id = s.business_id" +
+	" WHERE p.state = 'active' AND m.accepted_at IS NOT NULL AND (b.id IS NULL OR NOT b.disabled) AND "
 
 func (s sessions) FindByDigest(ctx context.Context, digest [32]byte) (domain.Principal, error) {
+	return s.principal(ctx, "s.digest = ?", digest[:])
+}
+
+func (s sessions) Get(ctx context.Context, id domain.ID) (domain.Principal, error) {
+	key, err := lookup(domain.PrefixSession, id)
+	if err != nil {
+		return domain.Principal{}, err
+	}
+	return s.principal(ctx, "s.id = ?", key)
+}
+
+func (s sessions) principal(ctx context.Context, which string, value any) (domain.Principal, error) {
 	var row principalRow
-	result := s.with(ctx).Raw(selectPrincipal, digest[:]).Scan(&row)
+	result := s.with(ctx).Raw(selectPrincipal+which, value).Scan(&row)
 	if result.Error == nil && result.RowsAffected == 0 {
 		return domain.Principal{}, domain.ErrNotFound
 	}

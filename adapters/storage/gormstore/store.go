@@ -133,6 +133,7 @@ func (s session) readers() ports.Readers {
 		Links:           links{s},
 		Sessions:        sessions{s},
 		Passkeys:        passkeys{s},
+		Views:           views{s},
 		Readiness:       readiness{s},
 		Requests:        requests{s},
 	}
@@ -156,6 +157,7 @@ func (s session) stores() ports.Stores {
 		Links:           links{s},
 		Sessions:        sessions{s},
 		Passkeys:        passkeys{s},
+		Views:           views{s},
 		Readiness:       readiness{s},
 		Ceremonies:      ceremonies{s},
 		Mails:           mails{s},

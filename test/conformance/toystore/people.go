@@ -136,14 +136,23 @@ func (s links) UseAll(_ context.Context, which ports.LinksOf, at time.Time) erro
 
 type sessions struct{ session }
 
-func (s sessions) FindByDigest(_ context.Context, digest [32]byte) (p domain.Principal, err error) {
+func (s sessions) FindByDigest(ctx context.Context, digest [32]byte) (p domain.Principal, err error) {
+	x, err := s.now().sessions.first(func(x domain.Session) bool { return x.Digest == digest })
+	if err != nil {
+		return p, err
+	}
+	return s.Get(ctx, x.ID)
+}
+
+func (s sessions) Get(_ context.Context, id domain.ID) (p domain.Principal, err error) {
 	now := s.now()
-	if p.Session, err = now.sessions.first(func(x domain.Session) bool { return x.Digest == digest }); err != nil {
+	if p.Session, err = now.sessions.take(id); err != nil {
 		return p, err
 	}
 	p.Person, _ = now.persons.get(p.Session.PersonID)
 	m, ok := now.memberships.get(membershipKey{p.Session.BusinessID, p.Session.PersonID})
-	if !ok || m.AcceptedAt == nil || p.Person.State != domain.PersonActive {
+	b, _ := now.businesses.get(p.Session.BusinessID)
+	if !ok || m.AcceptedAt == nil || p.Person.State != domain.PersonActive || b.Disabled {
 		return domain.Principal{}, domain.ErrNotFound
 	}
 	p.Role = m.Role

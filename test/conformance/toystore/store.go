@@ -72,6 +72,7 @@ type state struct {
 	links        table[domain.ID, domain.Link]
 	sessions     table[domain.ID, domain.Session]
 	passkeys     table[domain.ID, domain.Passkey]
+	views        table[domain.ID, domain.CustomerView]
 	readiness    table[readinessKey, domain.Readied]
 	ceremonies   table[domain.ID, domain.Ceremony]
 	mails        table[domain.ID, domain.Mail]
@@ -165,7 +166,7 @@ func (s *state) shared() *state {
 	c := *s
 	for _, t := range []interface{ share() }{
 		&c.businesses, &c.applications, &c.apiKeys, &c.operators, &c.audit, &c.persons, &c.memberships, &c.links, &c.sessions,
-		&c.passkeys, &c.ceremonies, &c.mails, &c.devices,
+		&c.passkeys, &c.views, &c.ceremonies, &c.mails, &c.devices,
 		&c.recipients, &c.addresses, &c.pickups, &c.deliveries, &c.timelines, &c.simulations, &c.keys, &c.bulkItems,
 		&c.endpoints, &c.webhooks, &c.attempts, &c.feed,
 		&c.requests, &c.usage,
@@ -199,7 +200,7 @@ func (s *Store) Read() ports.Readers {
 		Deliveries: deliveries{on}, Simulations: simulations{on}, Webhooks: webhooks{on}, Feed: feed{on}, Tracking: tracking{on},
 		Operators: operators{on}, Audit: audit{on}, Platform: platform{on},
 		Persons: persons{on}, Memberships: memberships{on}, Links: links{on}, Sessions: sessions{on}, Requests: requests{on},
-		Passkeys: passkeys{on}, Readiness: readiness{on},
+		Passkeys: passkeys{on}, Views: views{on}, Readiness: readiness{on},
 	}
 }
 
@@ -211,7 +212,7 @@ func (s *Store) InTx(ctx context.Context, fn func(ctx context.Context, tx ports.
 			Deliveries: deliveries{on}, Bulks: bulks{on}, Simulations: simulations{on}, Webhooks: webhooks{on},
 			Operators: operators{on}, Audit: audit{on},
 			Persons: persons{on}, Memberships: memberships{on}, Links: links{on}, Sessions: sessions{on},
-			Passkeys: passkeys{on}, Readiness: readiness{on}, Ceremonies: ceremonies{on},
+			Passkeys: passkeys{on}, Views: views{on}, Readiness: readiness{on}, Ceremonies: ceremonies{on},
 			Mails: mails{on}, Devices: devices{on},
 		})
 	})

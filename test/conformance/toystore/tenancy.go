@@ -138,7 +138,9 @@ func (s tenancy) LockBusiness(ctx context.Context, id domain.ID) (domain.Busines
 }
 
 func (s tenancy) UpdateBusiness(_ context.Context, b domain.Business) error {
-	return update(&s.tx.businesses, b.ID, func(stored *domain.Business) { stored.Name, stored.RateLimit = b.Name, b.RateLimit })
+	return update(&s.tx.businesses, b.ID, func(stored *domain.Business) {
+		stored.Name, stored.RateLimit, stored.Disabled = b.Name, b.RateLimit, b.Disabled
+	})
 }
 
 // update changes a record that has to be there.

@@ -1,0 +1,176 @@
+package people
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// Reasons why a view ended, as the audit log tells them.
+const (
+	viewEndedHere    = "ended"
+	viewEndedByTime  = "expired"
+	viewEndedWithout = "signed out of the console, or access was taken"
+)
+
+// viewsClosed is how many views CloseViews ends by one call.
+const viewsClosed = 100
+
+// OpenedView is a view at the only moment one of its secrets is known: that of its link,
+// or that of its cookie.
+type OpenedView struct {
+	domain.CustomerView
+	Secret string
+}
+
+// ViewAs makes a link by which a person of the staff sees the portal as a customer does,
+// once and within domain.ViewLinkLifetime. p is the session of the console.
+func (a *Access) ViewAs(ctx context.Context, p domain.Principal, business domain.ID, reason string) (v OpenedView, err error) {
+	v.Secret = domain.MakeBearerSecret(a.ids.SigningSecret())
+	v.CustomerView, err = domain.NewCustomerView(a.ids.ID(domain.PrefixCustomerView), p.Session, business, strings.TrimSpace(reason),
+		a.clock.Now())
+	if err != nil {
+		return OpenedView{}, err
+	}
+	v.LinkDigest = domain.BearerDigest(v.Secret)
+	err = a.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+		if _, err := tx.Tenancy.Business(ctx, business); err != nil {
+			return err
+		}
+		return tx.Views.Insert(ctx, v.CustomerView)
+	})
+	return v, err
+}
+
+// LookView finds a view whose link works. It changes nothing.
+func (a *Access) LookView(ctx context.Context, b Browser, secret string) (v domain.CustomerView, err error) {
+	err = a.attempt(ctx, func() error {
+		v, err = a.findView(ctx, secret)
+		return err
+	}, addressBucket(b))
+	return v, err
+}
+
+func (a *Access) findView(ctx context.Context, secret string) (domain.CustomerView, error) {
+	v, err := a.storage.Read().Views.FindByLink(ctx, domain.BearerDigest(secret))
+	if errors.Is(err, domain.ErrNotFound) {
+		return v, domain.LinkUnknown()
+	}
+	if err != nil {
+		return v, err
+	}
+	return v, v.Openable(a.clock.Now())
+}
+
+// OpenView uses the link of a view, once. The customer's audit log tells that it began, and
+// why. LINK_UNKNOWN where the session of the console has ended meanwhile. No mail is sent:
+// the customer has no new session.
+func (a *Access) OpenView(ctx context.Context, b Browser, secret string) (v OpenedView, err error) {
+	err = a.attempt(ctx, func() error {
+		found, err := a.findView(ctx, secret)
+		if err != nil {
+			return err
+		}
+		person, err := a.storage.Read().Persons.Get(ctx, found.PersonID)
+		if err != nil {
+			return err
+		}
+		cookie := domain.MakeBearerSecret(a.ids.SigningSecret())
+		by := domain.AuditActor{ID: person.ID, Name: person.Name, RequestID: b.RequestID}
+		return a.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+			now := a.clock.Now()
+			v = OpenedView{CustomerView: found, Secret: cookie}
+			v.Digest, v.OpenedAt, v.ExpiresAt = domain.BearerDigest(cookie), &now, now.Add(domain.ViewLifetime)
+			if err := tx.Views.Open(ctx, v.ID, v.Digest, now, v.ExpiresAt); err != nil {
+				return domain.AuditRecord{}, err
+			}
+			console, err := tx.Sessions.Get(ctx, v.SessionID)
+			if errors.Is(err, domain.ErrNotFound) || err == nil && !v.Works(console, now) {
+				return domain.AuditRecord{}, domain.LinkUnknown()
+			}
+			return viewRecord(domain.ActionViewBegin, v.CustomerView,
+				map[string]string{"reason": v.Reason, "until": domain.FormatTime(v.ExpiresAt)}), err
+		})
+	}, addressBucket(b))
+	return v, err
+}
+
+// IdentifyView tells who sees the portal by the cookie of a view, or answers SESSION_ENDED:
+// also where the session of the console has ended, or the person may no longer do this. It
+// is looked up for each page, so that all of these are out at once.
+func (a *Access) IdentifyView(ctx context.Context, secret string) (domain.Principal, error) {
+	v, err := a.storage.Read().Views.FindByDigest(ctx, domain.BearerDigest(secret))
+	if errors.Is(err, domain.ErrNotFound) {
+		return domain.Principal{}, domain.SessionEnded()
+	}
+	if err != nil {
+		return domain.Principal{}, err
+	}
+	console, err := a.storage.Read().Sessions.Get(ctx, v.SessionID)
+	if errors.Is(err, domain.ErrNotFound) || err == nil && !v.Works(console, a.clock.Now()) {
+		return domain.Principal{}, domain.SessionEnded()
+	}
+	return v.Principal(console.Person), err
+}
+
+// EndView ends a view, which the customer's audit log tells.
+func (a *Access) EndView(ctx context.Context, p domain.Principal, requestID string) error {
+	if p.View == nil {
+		return domain.ErrNotFound
+	}
+	return a.endView(ctx, *p.View, p.Person.Name, requestID, viewEndedHere, a.clock.Now())
+}
+
+func (a *Access) endView(ctx context.Context, v domain.CustomerView, name, requestID, because string, at time.Time) error {
+	by := domain.AuditActor{ID: v.PersonID, Name: name, RequestID: requestID}
+	return a.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+		ended, err := tx.Views.End(ctx, v.ID, at)
+		if err != nil || !ended {
+			return domain.AuditRecord{}, err
+		}
+		return viewRecord(domain.ActionViewEnd, v, map[string]string{"because": because, "ended_at": domain.FormatTime(at)}), nil
+	})
+}
+
+// CloseViews writes into the audit logs of customers that views have ended which nobody
+// ended: they expired, or went with the session of the console. These showed no page any
+// more from that moment on; this only tells so. Any process may call it at any time.
+func (a *Access) CloseViews(ctx context.Context) error {
+	open, err := a.storage.Read().Views.Unended(ctx, viewsClosed)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, v := range open {
+		failed = append(failed, a.closeView(ctx, v))
+	}
+	return errors.Join(failed...)
+}
+
+func (a *Access) closeView(ctx context.Context, v domain.CustomerView) error {
+	now := a.clock.Now()
+	console, err := a.storage.Read().Sessions.Get(ctx, v.SessionID)
+	if err != nil && !errors.Is(err, domain.ErrNotFound) {
+		return err
+	}
+	if err == nil && v.Works(console, now) {
+		return nil
+	}
+	person, err := a.storage.Read().Persons.Get(ctx, v.PersonID)
+	if err != nil {
+		return err
+	}
+	because, at := viewEndedWithout, now
+	if !now.Before(v.ExpiresAt) {
+		because, at = viewEndedByTime, v.ExpiresAt
+	}
+	return a.endView(ctx, v, person.Name, "", because, at)
+}
+
+func viewRecord(action domain.Action, v domain.CustomerView, details map[string]string) domain.AuditRecord {
+	return domain.AuditRecord{Action: action, Target: v.ID, BusinessID: v.BusinessID, Details: details}
+}

@@ -133,7 +133,8 @@ func (p Principal) Allows(a Act, now time.Time) error {
 	switch {
 	case p.View != nil && a != ActRead:
 		return &Error{Kind: KindForbidden, Code: CodeViewReadOnly,
-			Message: "You see this business as its customer, read-only. End the view to do anything else.", Details: map[string]any{"act": string(a)}}
+			Message: "You see this business as its customer, read-only. End the view to do anything else.",
+			Details: map[string]any{"act": string(a)}}
 	case !May(p.Site(), p.Role, a):
 		return &Error{Kind: KindForbidden, Code: CodeRoleRefused,
 			Message: "The role " + string(p.Role) + " does not include this.", Details: map[string]any{"role": string(p.Role), "act": string(a)}}

@@ -42,6 +42,11 @@ func TestACustomerIsMadeChangedAndListed(t *testing.T) {
 	if got := d.send(t, "GET", at, "").is(200); got.text("data", "name") != "Adom" {
 		t.Errorf("%s", got.body)
 	}
+	for _, disabled := range []string{"true", "true", "false"} {
+		if got := d.send(t, "PATCH", at, `{"disabled":`+disabled+`}`).is(200); got.text("data", "disabled") != disabled {
+			t.Errorf("%s", got.body)
+		}
+	}
 	app := d.send(t, "POST", at+"/applications", `{"name":"Shop"}`).is(201)
 	if got := d.send(t, "PATCH", "/applications/"+app.id(), `{"name":" Web shop "}`).is(200); got.text("data", "name") != "Web shop" {
 		t.Errorf("%s", got.body)
@@ -56,8 +61,9 @@ func TestACustomerIsMadeChangedAndListed(t *testing.T) {
 		t.Errorf("%s", got.body)
 	}
 	d.send(t, "GET", "/applications/"+app.id(), "").is(200)
-	if got, want := fmt.Sprint(d.audit(t)), "[operator.create business.create business.update business.update application.create "+
-		"application.rename application.disable application.enable]"; got != want {
+	if got, want := fmt.Sprint(d.audit(t)), "[operator.create business.create business.update business.update "+
+		"business.disable business.enable "+
+		"application.create application.rename application.disable application.enable]"; got != want {
 		t.Errorf("kept %s, want %s", got, want)
 	}
 }

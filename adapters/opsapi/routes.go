@@ -56,7 +56,7 @@ var routes = []route{
 	{method: "POST", path: "/businesses", body: businessShape, handle: (*Management).createBusiness},
 	{method: "GET", path: "/businesses", kinds: readers, query: []string{"cursor", "limit"}, handle: (*Management).listBusinesses},
 	{method: "GET", path: "/businesses/{business_id}", kinds: readers, handle: (*Management).getBusiness},
-	{method: "PATCH", path: "/businesses/{business_id}", body: businessShape, handle: (*Management).changeBusiness},
+	{method: "PATCH", path: "/businesses/{business_id}", body: businessChangeShape, handle: (*Management).changeBusiness},
 
 	{method: "POST", path: "/businesses/{business_id}/portal-links", body: portalLinkShape, handle: (*Management).createPortalLink},
 

@@ -15,9 +15,10 @@ var (
 		"name":       strictjson.Leaf,
 		"rate_limit": strictjson.Object{"limit": strictjson.Leaf, "window_seconds": strictjson.Leaf, "default": strictjson.Leaf},
 	}
-	applicationShape = strictjson.Object{"name": strictjson.Leaf}
-	programShape     = strictjson.Object{"name": strictjson.Leaf, "disabled": strictjson.Leaf}
-	keyShape         = strictjson.Object{"environment": strictjson.Leaf, "scopes": strictjson.ArrayOf(strictjson.Leaf),
+	businessChangeShape = strictjson.Object{"name": strictjson.Leaf, "rate_limit": businessShape["rate_limit"], "disabled": strictjson.Leaf}
+	applicationShape    = strictjson.Object{"name": strictjson.Leaf}
+	programShape        = strictjson.Object{"name": strictjson.Leaf, "disabled": strictjson.Leaf}
+	keyShape            = strictjson.Object{"environment": strictjson.Leaf, "scopes": strictjson.ArrayOf(strictjson.Leaf),
 		"expires_in": strictjson.Leaf}
 )
 
@@ -91,13 +92,17 @@ func (m *Management) changeBusiness(c *call) (reply, error) {
 		return reply{}, err
 	}
 	r := strictjson.NewReader(c.body)
-	web.NeedOne(r, "name", "rate_limit")
+	web.NeedOne(r, "name", "rate_limit", "disabled")
 	change := tenancy.BusinessChange{Name: readName(r, strictjson.Optional)}
 	change.RateLimit, change.DefaultLimit = readLimit(r)
+	disabled, switched := r.Bool("disabled", strictjson.Optional)
 	if err := web.Problems(r); err != nil {
 		return reply{}, err
 	}
 	stored, err := m.Tenants.ChangeBusiness(c.Request.Context(), c.by, id, change)
+	if err == nil && switched {
+		stored, err = m.Tenants.SetBusinessDisabled(c.Request.Context(), c.by, id, disabled)
+	}
 	if err != nil {
 		return reply{}, err
 	}

@@ -12,11 +12,12 @@ type businessView struct {
 	ID        string       `json:"id"`
 	Name      string       `json:"name"`
 	RateLimit *views.Limit `json:"rate_limit"` // null: the setting for all
+	Disabled  bool         `json:"disabled"`
 	CreatedAt string       `json:"created_at"`
 }
 
 func showBusiness(b domain.Business) businessView {
-	v := businessView{ID: string(b.ID), Name: b.Name, CreatedAt: domain.FormatTime(b.CreatedAt)}
+	v := businessView{ID: string(b.ID), Name: b.Name, Disabled: b.Disabled, CreatedAt: domain.FormatTime(b.CreatedAt)}
 	if b.RateLimit != nil {
 		v.RateLimit = new(views.NewLimit(*b.RateLimit))
 	}

@@ -136,8 +136,8 @@ func (a *Access) endView(ctx context.Context, v domain.CustomerView, name, reque
 	})
 }
 
-// CloseViews writes into the audit logs of customers that views have ended which nobody
-// ended: they expired, or went with the session of the console. These showed no page any
+// CloseViews writes the end of views that were not ended by hand into the audit logs of
+// customers: they expired, or went with the session of the console. These showed no page any
 // more from that moment on; this only tells so. Any process may call it at any time.
 func (a *Access) CloseViews(ctx context.Context) error {
 	open, err := a.storage.Read().Views.Unended(ctx, viewsClosed)

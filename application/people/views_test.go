@@ -117,8 +117,8 @@ func TestAViewShowsInTheAuditLogAndNowhereElse(t *testing.T) {
 		{domain.ActionViewBegin, "reason", reason}, {domain.ActionViewEnd, "because", "ended"},
 	} {
 		e := entries[i]
-		if e.Action != want.action || e.Details[want.detail] != want.text || e.Actor.Kind() != domain.ActorOperator || e.Actor.ID != staff.Person.ID ||
-			e.Target != v.ID || e.BusinessID != s.mine {
+		if e.Action != want.action || e.Details[want.detail] != want.text || e.Actor.Kind() != domain.ActorOperator ||
+			e.Actor.ID != staff.Person.ID || e.Target != v.ID || e.BusinessID != s.mine {
 			t.Errorf("entry %d: %+v", i, e)
 		}
 	}

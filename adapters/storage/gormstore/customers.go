@@ -110,8 +110,8 @@ func (s platform) Footprint(ctx context.Context, business, application domain.ID
 	}{
 		{&f.LiveKeys, keys + "'live'", append(append([]any{}, values...), instantOf(now))},
 		{&f.SandboxKeys, keys + "'sandbox'", append(append([]any{}, values...), instantOf(now))},
-		{&f.Endpoints, "FROM webhook_endpoints e WHERE e.application_id IN (" + apps + ") AND e.slot IS NOT NULL AND NOT e.listener AND e.enabled",
-			values},
+		{&f.Endpoints, "FROM webhook_endpoints e WHERE e.application_id IN (" + apps +
+			") AND e.slot IS NOT NULL AND NOT e.listener AND e.enabled", values},
 		{&f.OpenDeliveries, "FROM deliveries d WHERE d.application_id IN (" + apps + ") AND d.environment = 'live' AND d.status IN ?",
 			append(append([]any{}, values...), open)},
 		{&f.People, "FROM memberships m WHERE m.business_id = ? AND m.accepted_at IS NOT NULL", []any{key}},

@@ -105,8 +105,11 @@ func testCustomers(t *testing.T, b ports.Database) {
 		} {
 			wantEqual(t, text, names(find(t, 10, domain.CustomerSearch{Text: text})), want)
 		}
-		wantEqual(t, "disabled", names(find(t, 1, domain.CustomerSearch{Text: "adom", State: domain.CustomerDisabled})), []string{"Adom Pharmacy"})
-		wantEqual(t, "active", names(find(t, 1, domain.CustomerSearch{Text: "adom", State: domain.CustomerActive})), []string{"Adom Foods"})
+		for state, want := range map[domain.CustomerState]string{
+			domain.CustomerDisabled: "Adom Pharmacy", domain.CustomerActive: "Adom Foods",
+		} {
+			wantEqual(t, string(state), names(find(t, 1, domain.CustomerSearch{Text: "adom", State: state})), []string{want})
+		}
 	})
 
 	t.Run("what stands behind a customer and an application is counted", func(t *testing.T) {
@@ -114,7 +117,9 @@ func testCustomers(t *testing.T, b ports.Database) {
 		recipient, address := newRecipient(t, b, tenant)
 		var moved domain.ID
 		for range 3 {
-			w := sample.BookingTo(tenant, recipient, address, func(d *domain.Booking) { d.ID, d.ExternalID = sample.ID(domain.PrefixDelivery), "" })
+			w := sample.BookingTo(tenant, recipient, address, func(d *domain.Booking) {
+				d.ID, d.ExternalID = sample.ID(domain.PrefixDelivery), ""
+			})
 			w.Event.DeliveryID = w.Delivery.ID
 			moved = book(t, b, w).ID
 		}

@@ -186,12 +186,15 @@ type DeliverySearch struct {
 	ID            ID
 	Reference     Reference
 	ExternalID    string
+	Phone         PhoneNumber // of the recipient
 	Status        Status
+	Open          bool // of an open status
 	BusinessID    ID
 	ApplicationID ID
 	Environment   Environment
 	CreatedAfter  *time.Time // inclusive
 	CreatedBefore *time.Time // exclusive
+	UpdatedAfter  *time.Time // inclusive
 	UpdatedBefore *time.Time // exclusive
 	NewestFirst   bool
 }

@@ -54,6 +54,11 @@ type PlatformReader interface {
 	// counts. The time a delivery was booked at and that in its ID may differ by
 	// a minute, no more.
 	Deliveries(ctx context.Context, s domain.DeliverySearch, p domain.PageRequest) ([]*domain.Delivery, error)
+	// Work counts the deliveries of an environment that are work at a moment, by
+	// business, status and band of age: what domain.WorkFilter.Search finds of it then.
+	Work(ctx context.Context, e domain.Environment, at time.Time) (domain.WorkTallies, error)
+	// BusinessNames are the names of those businesses that there are.
+	BusinessNames(ctx context.Context, of []domain.ID) (map[domain.ID]string, error)
 	// Businesses go oldest first, by (created_at, id), and are up to Limit+1.
 	Businesses(ctx context.Context, p domain.PageRequest) ([]domain.Business, error)
 	// Customers go newest first, by (created_at, id), and are up to Limit+1. now decides

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
+	"waybill/application/deliveries"
 	"waybill/application/handling"
 	"waybill/domain"
 	"waybill/ports"
@@ -181,7 +182,7 @@ func changedBy(changes []domain.AuditEntry, to domain.Status) string {
 }
 
 // webhookSteps are the attempts of a webhook, or that none was made yet.
-func webhookSteps(w handling.Webhook) (steps []step) {
+func webhookSteps(w deliveries.SentWebhook) (steps []step) {
 	host := w.URL
 	if u, err := url.Parse(w.URL); err == nil {
 		host = u.Host

@@ -55,21 +55,10 @@ func (h *Handling) Get(ctx context.Context, business, id domain.ID) (*domain.Del
 type Story struct {
 	Delivery *domain.Delivery
 	Events   []domain.Event
-	Webhooks []Webhook
+	Webhooks []deliveries.SentWebhook
 	Changes  []domain.AuditEntry // by people and operators, newest first
 	Next     []domain.Status     // to which a person may move it now: in the sandbox
 }
-
-// Webhook is an event as it was sent to an endpoint.
-type Webhook struct {
-	domain.WebhookDelivery
-	URL      string
-	Attempts []domain.WebhookAttempt // the last ones, by number
-}
-
-// webhooksTold is of how many webhooks for an endpoint a story tells: more than a
-// delivery has events.
-const webhooksTold = 50
 
 // changesTold is of how many changes a story tells who made them.
 const changesTold = 50
@@ -94,33 +83,8 @@ func (h *Handling) Story(ctx context.Context, business, id domain.ID) (s Story, 
 	if err != nil {
 		return s, err
 	}
-	s.Webhooks, err = h.webhooks(ctx, t, s.Delivery)
+	s.Webhooks, err = deliveries.Webhooks(ctx, read, s.Delivery)
 	return s, err
-}
-
-func (h *Handling) webhooks(ctx context.Context, t domain.Tenant, d *domain.Delivery) (all []Webhook, err error) {
-	read := h.storage.Read().Webhooks
-	endpoints, err := read.Endpoints(ctx, t, domain.PageRequest{Limit: domain.MaxWebhookEndpoints})
-	if err != nil {
-		return nil, err
-	}
-	of := domain.WebhookDeliveryFilter{DeliveryID: d.ID, CreatedAfter: &d.CreatedAt}
-	for _, e := range endpoints {
-		sent, err := read.Deliveries(ctx, t, e.ID, of, domain.PageRequest{Limit: webhooksTold})
-		if err != nil {
-			return nil, err
-		}
-		for _, w := range sent[:min(len(sent), webhooksTold)] {
-			shown := Webhook{WebhookDelivery: w, URL: e.URL}
-			if w.Attempts > 0 {
-				if shown.Attempts, err = read.Attempts(ctx, t, w.ID); err != nil {
-					return nil, err
-				}
-			}
-			all = append(all, shown)
-		}
-	}
-	return all, nil
 }
 
 // Tenant is the environment of a delivery of the business, and the application that

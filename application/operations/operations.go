@@ -31,6 +31,18 @@ func New(s ports.Storage, c ports.Clock, ids ports.Identifiers, r ports.EventRen
 // which steps are allowed instead; SIMULATION_RUNNING, that a scenario moves it.
 func (o *Operations) Advance(ctx context.Context, by domain.AuditActor, id domain.ID, to domain.Status,
 	reason domain.ReasonCode) (*domain.Delivery, error) {
+	return o.change(ctx, by, id, to, reason, func(_ context.Context, _ ports.Stores, d *domain.Delivery) ([]domain.Event, error) {
+		event, err := d.Move(to, domain.ActorPlatform, reason, o.ids.ID(domain.PrefixEvent), o.clock.Now())
+		return []domain.Event{event}, err
+	})
+}
+
+// decision moves a locked delivery, or does not.
+type decision func(ctx context.Context, tx ports.Stores, d *domain.Delivery) ([]domain.Event, error)
+
+// change keeps a move in the audit log with the reason that the actor gave.
+func (o *Operations) change(ctx context.Context, by domain.AuditActor, id domain.ID, to domain.Status, reason domain.ReasonCode,
+	decide decision) (moved *domain.Delivery, err error) {
 	if reason == domain.ReasonCancelledByCaller {
 		return nil, domain.Invalid(domain.FieldError{Field: "reason_code", Code: domain.FieldNotAllowed,
 			Message: "cancelled_by_caller is what the customer's own cancellation says; of the platform's use cancelled_by_platform"})
@@ -39,16 +51,15 @@ func (o *Operations) Advance(ctx context.Context, by domain.AuditActor, id domai
 	if err != nil {
 		return nil, err
 	}
-	var moved *domain.Delivery
 	err = o.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
-		now := o.clock.Now()
 		var from domain.Status
-		moved, err = deliveries.Change(ctx, tx, o.renderer, tenant, id, now, func(d *domain.Delivery) ([]domain.Event, error) {
+		var events []domain.Event
+		moved, err = deliveries.Change(ctx, tx, o.renderer, tenant, id, o.clock.Now(), func(d *domain.Delivery) (_ []domain.Event, err error) {
 			from = d.Status()
-			event, err := d.Move(to, domain.ActorPlatform, reason, o.ids.ID(domain.PrefixEvent), now)
-			return []domain.Event{event}, err
+			events, err = decide(ctx, tx, d)
+			return events, err
 		})
-		if err != nil {
+		if err != nil || len(events) == 0 {
 			return domain.AuditRecord{}, err
 		}
 		details := map[string]string{"from": string(from), "to": string(to)}
@@ -77,7 +88,9 @@ type Found struct {
 // Search looks through the deliveries of all businesses, by ID. Where the search
 // names no record and not since when, it looks back seven days from its end.
 func (o *Operations) Search(ctx context.Context, s domain.DeliverySearch, p domain.PageRequest) (Found, error) {
-	if s.CreatedAfter == nil && s.ID == "" && s.Reference == "" && s.ExternalID == "" {
+	named := s.ID != "" || s.Reference != "" || s.ExternalID != "" || s.Phone != ""
+	work := s.Open || s.Status == domain.Failed && s.UpdatedAfter != nil // which indexes find
+	if s.CreatedAfter == nil && !named && !work {
 		end := o.clock.Now()
 		if s.CreatedBefore != nil && s.CreatedBefore.Before(end) {
 			end = *s.CreatedBefore

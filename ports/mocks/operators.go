@@ -359,6 +359,21 @@ func (m *MockPlatformReader) EXPECT() *MockPlatformReaderMockRecorder {
 	return m.recorder
 }
 
+// BusinessNames mocks base method.
+func (m *MockPlatformReader) BusinessNames(ctx context.Context, of []domain.ID) (map[domain.ID]string, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "BusinessNames", ctx, of)
+	ret0, _ := ret[0].(map[domain.ID]string)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// BusinessNames indicates an expected call of BusinessNames.
+func (mr *MockPlatformReaderMockRecorder) BusinessNames(ctx, of interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "BusinessNames", reflect.TypeOf((*MockPlatformReader)(nil).BusinessNames), ctx, of)
+}
+
 // Businesses mocks base method.
 func (m *MockPlatformReader) Businesses(ctx context.Context, p domain.PageRequest) ([]domain.Business, error) {
 	m.ctrl.T.Helper()
@@ -432,4 +447,19 @@ func (m *MockPlatformReader) Owner(ctx context.Context, id domain.ID) (domain.Ow
 func (mr *MockPlatformReaderMockRecorder) Owner(ctx, id interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Owner", reflect.TypeOf((*MockPlatformReader)(nil).Owner), ctx, id)
+}
+
+// Work mocks base method.
+func (m *MockPlatformReader) Work(ctx context.Context, e domain.Environment, at time.Time) (domain.WorkTallies, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Work", ctx, e, at)
+	ret0, _ := ret[0].(domain.WorkTallies)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Work indicates an expected call of Work.
+func (mr *MockPlatformReaderMockRecorder) Work(ctx, e, at interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Work", reflect.TypeOf((*MockPlatformReader)(nil).Work), ctx, e, at)
 }

@@ -24,9 +24,11 @@ const idMargin = time.Minute
 // Deliveries walk the primary key, which is in the order of time, where no index
 // finds them: bounds on the time they were booked at become bounds on their IDs.
 func (s platform) Deliveries(ctx context.Context, f domain.DeliverySearch, p domain.PageRequest) ([]*domain.Delivery, error) {
-	if !storable(string(f.Reference), f.ExternalID, string(f.Status), string(f.Environment)) {
+	if !storable(string(f.Reference), f.ExternalID, string(f.Phone), string(f.Status), string(f.Environment)) {
 		return nil, nil
 	}
+	ctx, done := s.forList(ctx)
+	defer done()
 	q := &condition{}
 	if f.ExternalID != "" {
 		q.and("d.external_id = ?", f.ExternalID)
@@ -45,11 +47,19 @@ func (s platform) Deliveries(ctx context.Context, f domain.DeliverySearch, p dom
 		return nil, nil // a filter has a malformed ID, so no deliveries
 	}
 	for _, by := range []struct{ column, value string }{
-		{"reference", string(f.Reference)}, {"status", string(f.Status)}, {"environment", string(f.Environment)},
+		{"reference", string(f.Reference)}, {"recipient_phone", string(f.Phone)}, {"status", string(f.Status)},
+		{"environment", string(f.Environment)},
 	} {
 		if by.value != "" {
 			q.and("d."+by.column+" = ?", by.value)
 		}
+	}
+	// As the partial indexes say it: a parameter does not lead to them.
+	if f.Open {
+		q.and(isOpen)
+	}
+	if f.Status == domain.Failed {
+		q.and(isFailed)
 	}
 	q.times(f)
 	behind, order := "d.id > ?", " ORDER BY d.id LIMIT ?"
@@ -62,7 +72,7 @@ func (s platform) Deliveries(ctx context.Context, f domain.DeliverySearch, p dom
 	var rows []deliveryRow
 	err := s.with(ctx).Raw("SELECT "+deliveryTable.selectAs("d", "")+" FROM deliveries d"+q.where()+order,
 		append(q.values, p.Limit+1)...).Scan(&rows).Error
-	return all(rows, (*deliveryRow).domain), s.dialect.failed("search deliveries", err)
+	return all(rows, (*deliveryRow).domain), s.listFailed(ctx, "search deliveries", err)
 }
 
 // condition is a WHERE that grows.
@@ -120,6 +130,9 @@ func (q *condition) times(f domain.DeliverySearch) {
 		if end := firstIDAt(until.time.Add(idMargin)); end != "" {
 			q.and("d.id < ?", end)
 		}
+	}
+	if f.UpdatedAfter != nil {
+		q.and("d.updated_at >= ?", boundary(*f.UpdatedAfter))
 	}
 	if f.UpdatedBefore != nil {
 		q.and("d.updated_at < ?", boundary(*f.UpdatedBefore))

@@ -263,6 +263,9 @@ func testPlatform(t *testing.T, b ports.Database) {
 		t.Fatal(err)
 	}
 	booked[4] = moved
+	if booked[8], _, err = moveLocked(t.Context(), b, booked[8].Tenant, booked[8].ID, domain.Cancelled); err != nil {
+		t.Fatal(err)
+	}
 	search := func(t testing.TB, limit int, s domain.DeliverySearch) []domain.ID {
 		t.Helper()
 		return ids(pages(t, limit, func(p domain.PageRequest) ([]*domain.Delivery, error) {
@@ -305,6 +308,11 @@ func testPlatform(t *testing.T, b ports.Database) {
 			where(5, 4, 3)},
 		"before there were any":       {domain.DeliverySearch{CreatedBefore: new(time.Time{})}, where()},
 		"since the year 1":            {domain.DeliverySearch{CreatedAfter: new(time.Time{})}, where(0, 1, 2, 3, 4, 5, 6, 7, 8)},
+		"a phone number":              {domain.DeliverySearch{Phone: booked[6].Recipient.PhoneNumber}, where(6)},
+		"a phone number of nobody":    {domain.DeliverySearch{Phone: sample.PhoneNumber()}, where()},
+		"open":                        {domain.DeliverySearch{Open: true}, where(0, 1, 2, 3, 4, 5, 6, 7)},
+		"open of a status":            {domain.DeliverySearch{Open: true, Status: domain.Assigned}, where(4)},
+		"changed since":               {domain.DeliverySearch{UpdatedAfter: new(at(7))}, where(7, 8)},
 		"not changed since":           {domain.DeliverySearch{UpdatedBefore: new(at(3))}, where(0, 1, 2)},
 		"a text that cannot be there": {domain.DeliverySearch{ExternalID: "a\x00b"}, where()},
 	} {

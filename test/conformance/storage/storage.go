@@ -81,6 +81,7 @@ func Examine(t *testing.T, open func(t *testing.T) ports.Database) {
 		{"customers", testCustomers},
 		{"many pickup locations", testManyPickupLocations},
 		{"searches of the platform", testPlatform},
+		{"counts of work", testWork},
 		{"owners", testOwners},
 		{"readiness", testReadiness},
 		{"transactions", testTransactions},

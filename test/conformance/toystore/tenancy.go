@@ -299,11 +299,40 @@ func (s platform) Deliveries(_ context.Context, f domain.DeliverySearch, p domai
 	return page(s.now().deliveries.where(func(d *domain.Delivery) bool {
 		return (f.ID == "" || d.ID == f.ID) && (f.Reference == "" || d.Reference == f.Reference) &&
 			(f.ExternalID == "" || d.ExternalID == f.ExternalID) && (f.Status == "" || d.Status() == f.Status) &&
+			(f.Phone == "" || d.Recipient.PhoneNumber == f.Phone) && (!f.Open || d.Status().Open()) &&
 			(f.BusinessID == "" || d.Tenant.BusinessID == f.BusinessID) &&
 			(f.ApplicationID == "" || d.Tenant.ApplicationID == f.ApplicationID) &&
 			(f.Environment == "" || d.Tenant.Environment == f.Environment) &&
-			within(d.CreatedAt, f.CreatedAfter, f.CreatedBefore) && within(d.UpdatedAt(), nil, f.UpdatedBefore)
+			within(d.CreatedAt, f.CreatedAfter, f.CreatedBefore) && within(d.UpdatedAt(), f.UpdatedAfter, f.UpdatedBefore)
 	}, by(at)), onlyID(p), f.NewestFirst, at), nil
+}
+
+func (s platform) BusinessNames(_ context.Context, of []domain.ID) (map[domain.ID]string, error) {
+	names := map[domain.ID]string{}
+	for _, id := range of {
+		if b, there := s.now().businesses.get(id); there {
+			names[id] = b.Name
+		}
+	}
+	return names, nil
+}
+
+func (s platform) Work(_ context.Context, e domain.Environment, at time.Time) (domain.WorkTallies, error) {
+	counts := map[domain.WorkTally]int{}
+	for _, status := range append(domain.OpenStatuses(), domain.Failed) {
+		f := domain.WorkFilter{Environment: e, Status: status}.Search(at)
+		for _, d := range s.now().deliveries.where(func(d *domain.Delivery) bool {
+			return d.Tenant.Environment == e && d.Status() == status && within(d.UpdatedAt(), f.UpdatedAfter, nil)
+		}, by(func(d *domain.Delivery) domain.Position { return domain.Position{ID: d.ID} })) {
+			counts[domain.WorkTally{BusinessID: d.Tenant.BusinessID, Status: status, Band: domain.AgeBand(at.Sub(d.UpdatedAt()))}]++
+		}
+	}
+	tallies := make(domain.WorkTallies, 0, len(counts))
+	for t, n := range counts {
+		t.Count = n
+		tallies = append(tallies, t)
+	}
+	return tallies, nil
 }
 
 func (s platform) Owner(_ context.Context, id domain.ID) (o domain.Owned, err error) {

@@ -1,0 +1,155 @@
+package domain
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Open reports whether a delivery of the status is under way. A failed one is not: for its
+// customer it is over, although the platform may try again.
+func (s Status) Open() bool { return slices.Contains(OpenStatuses(), s) }
+
+// Age is how long a delivery has been in its status: longer than From and at most
+// Until. Zero is no bound.
+type Age struct{ From, Until time.Duration }
+
+const (
+	// FailedWindow is how long after its failure a delivery counts as work, and
+	// SandboxWindow after its last move one that no rider waits for.
+	FailedWindow  = day
+	SandboxWindow = 7 * day
+)
+
+var ageEdges = []time.Duration{
+	5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
+	time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, FailedWindow, 3 * day, SandboxWindow,
+}
+
+// AgeEdges are the ages at which deliveries are counted apart. Deliveries older than
+// the last one are one more band.
+func AgeEdges() []time.Duration { return slices.Clone(ageEdges) }
+
+// ParseAge reads bounds such as 30m-2h, 30m- and -24h, each of which is an age edge.
+func ParseAge(text string) (Age, bool) {
+	from, until, both := strings.Cut(text, "-")
+	a := Age{From: edgeOf(from), Until: edgeOf(until)}
+	return a, both && a.From >= 0 && a.Until >= 0 && a != Age{} && (a.Until == 0 || a.From < a.Until)
+}
+
+// edgeOf is an age edge as it is written; 0 for an empty text, -1 for any other.
+func edgeOf(text string) time.Duration {
+	if text == "" {
+		return 0
+	}
+	d, err := ParseLifetime(text)
+	if err != nil || !slices.Contains(ageEdges, d) {
+		return -1
+	}
+	return d
+}
+
+// String is what ParseAge reads; empty without bounds.
+func (a Age) String() string {
+	if a == (Age{}) {
+		return ""
+	}
+	return edgeText(a.From) + "-" + edgeText(a.Until)
+}
+
+func edgeText(d time.Duration) string {
+	switch {
+	case d == 0:
+		return ""
+	case d%time.Hour != 0:
+		return strings.TrimSuffix(d.String(), "0s")
+	}
+	return strings.TrimSuffix(d.String(), "0m0s")
+}
+
+// bound narrows a search to deliveries that are of this age at a moment.
+func (a Age) bound(s *DeliverySearch, at time.Time) {
+	if a.From > 0 {
+		s.UpdatedBefore = new(at.Add(-a.From))
+	}
+	if a.Until > 0 {
+		s.UpdatedAfter = new(at.Add(-a.Until))
+	}
+}
+
+// WorkFilter selects deliveries that people have to do something about. It is both
+// what a number on the board counts and the list that the number leads to.
+type WorkFilter struct {
+	Environment Environment
+	BusinessID  ID     // empty: of any
+	Status      Status // an open one, or Failed; empty: any open one
+	Age         Age
+}
+
+// Bounded is the filter without deliveries too old to count as work.
+func (f WorkFilter) Bounded() WorkFilter {
+	within := time.Duration(0)
+	switch {
+	case f.Status == Failed:
+		within = FailedWindow
+	case f.Environment == Sandbox:
+		within = SandboxWindow
+	}
+	if within > 0 && (f.Age.Until == 0 || f.Age.Until > within) {
+		f.Age.Until = within
+	}
+	return f
+}
+
+// Search lists, of the filter's deliveries, those that it counts at a moment.
+func (f WorkFilter) Search(at time.Time) DeliverySearch {
+	f = f.Bounded()
+	s := DeliverySearch{Environment: f.Environment, BusinessID: f.BusinessID, Status: f.Status, Open: f.Status != Failed}
+	f.Age.bound(&s, at)
+	return s
+}
+
+// WorkTally is how many deliveries of a business are in a status at an age. Band 0
+// reaches to the first age edge, the one after the last edge has no end.
+type WorkTally struct {
+	BusinessID ID
+	Status     Status
+	Band       int
+	Count      int
+}
+
+// WorkTallies are all of an environment at a moment.
+type WorkTallies []WorkTally
+
+// Count is how many deliveries the filter's search finds at the moment of the
+// tallies, which are of its environment.
+func (all WorkTallies) Count(f WorkFilter) (n int) {
+	f = f.Bounded()
+	for _, t := range all {
+		if f.admits(t) {
+			n += t.Count
+		}
+	}
+	return n
+}
+
+func (f WorkFilter) admits(t WorkTally) bool {
+	switch {
+	case f.BusinessID != "" && f.BusinessID != t.BusinessID,
+		f.Status == "" && !t.Status.Open(),
+		f.Status != "" && f.Status != t.Status,
+		f.Age.From > 0 && (t.Band == 0 || ageEdges[t.Band-1] < f.Age.From),
+		f.Age.Until > 0 && (t.Band == len(ageEdges) || ageEdges[t.Band] > f.Age.Until):
+		return false
+	}
+	return true
+}
+
+// AgeBand is the band that a delivery is counted in whose status has that age.
+func AgeBand(age time.Duration) int {
+	band := 0
+	for band < len(ageEdges) && age > ageEdges[band] {
+		band++
+	}
+	return band
+}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"net/netip"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -42,8 +43,16 @@ type Options struct {
 	Around         func(http.Handler) http.Handler // sees each request first; nil: nothing does
 
 	Management *Management // nil: there is no operations API
+	Sites      []Site      // beside everything else
 
 	Connections connections.Options
+}
+
+// Site is a web site on this listener.
+type Site struct {
+	Prefix  string // it answers for this path, and for all below it
+	Handler http.Handler
+	End     func() // ends streams that are open, as the listener is to end; nil: it has none
 }
 
 // API is the operators' listener.
@@ -57,7 +66,7 @@ type API struct {
 // New builds the listener's API; Serve starts it.
 func New(o Options) *API {
 	a := &API{options: o}
-	var handler http.Handler = a.router()
+	handler := a.beside(a.router())
 	if o.Around != nil {
 		handler = o.Around(handler)
 	}
@@ -70,7 +79,33 @@ func New(o Options) *API {
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 	}, o.Connections)
+	for _, s := range o.Sites {
+		if s.End != nil {
+			a.server.RegisterOnShutdown(s.End)
+		}
+	}
 	return a
+}
+
+// beside gives each site its paths, and everything else to the router. Sites are called by
+// the listener's own names too: see ownHost.
+func (a *API) beside(router http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, s := range a.options.Sites {
+			if r.URL.Path != s.Prefix && !strings.HasPrefix(r.URL.Path, s.Prefix+"/") {
+				continue
+			}
+			if !a.isOwn(r.Host) {
+				w.Header().Set("Content-Type", web.JSONType)
+				w.WriteHeader(http.StatusForbidden)
+				_, _ = w.Write(web.Failure(http.StatusForbidden, foreignHost(r.Host), "")) // a reader who left is no failure
+				return
+			}
+			s.Handler.ServeHTTP(w, r)
+			return
+		}
+		router.ServeHTTP(w, r)
+	})
 }
 
 // Handler is the API without a listener.

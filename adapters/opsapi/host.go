@@ -23,10 +23,14 @@ func (a *API) ownHost(c *gin.Context) {
 	if a.isOwn(c.Request.Host) {
 		return
 	}
-	fail(c, http.StatusForbidden, &domain.Error{Code: "HOST_NOT_ALLOWED",
-		Message: "The request came for Host " + web.Shown(c.Request.Host) + ". This listener is called by its IP address, as localhost, or by " +
-			"a name in WAYBILL_OPS_HOSTS; a proxy before it has to send such a Host."})
+	fail(c, http.StatusForbidden, foreignHost(c.Request.Host))
 	c.Abort()
+}
+
+func foreignHost(host string) *domain.Error {
+	return &domain.Error{Code: "HOST_NOT_ALLOWED",
+		Message: "The request came for Host " + web.Shown(host) + ". This listener is called by its IP address, as localhost, by the host of " +
+			"WAYBILL_CONSOLE_BASE_URL, or by a name in WAYBILL_OPS_HOSTS; a proxy before it has to send such a Host."}
 }
 
 // isOwn reports whether a Host is an address, this machine, or a name that was

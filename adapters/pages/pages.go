@@ -33,6 +33,7 @@ type Page struct {
 	Title string
 	Site  string // what stands beside the logo
 	Home  string // where the logo leads
+	Place string // of the person, beside the role
 	Menu  []Link // empty: a page by itself, such as that for signing in
 	Who   *Who
 	Find  *Search // the field for searching in its head; nil: there is none
@@ -114,30 +115,34 @@ func Count(n int64) string {
 // Set are the pages of an edge.
 type Set struct{ byName map[string]*template.Template }
 
-// Parse reads the pages of an edge: each file of the folder defines "content" and may
-// use the parts. assetsAt is the path below which the edge calls ServeAsset.
-func Parse(files fs.FS, folder, assetsAt string) (*Set, error) {
+// Parse reads the pages of an edge, the files of folders named html: each of them defines
+// "content" and may use the parts. The prefix is in front of the edge's paths, and of
+// /assets/, below which it calls ServeAsset; pages write {{at "/path"}} for a path of the edge.
+func Parse(prefix string, edge ...fs.FS) (*Set, error) {
 	kit, err := template.New("").Funcs(template.FuncMap{
-		"asset": func(file string) string { return assetsAt + "/" + assets()[file].name },
+		"asset": func(file string) string { return prefix + "/assets/" + assets()[file].name },
+		"at":    func(to string) string { return prefix + to },
 		"count": Count,
 	}).ParseFS(parts, "parts/*.html")
 	if err != nil {
 		return nil, err
 	}
-	names, err := fs.Glob(files, folder+"/*.html")
-	if err != nil {
-		return nil, err
-	}
 	s := &Set{byName: map[string]*template.Template{}}
-	for _, name := range names {
-		page, err := kit.Clone()
+	for _, files := range edge {
+		names, err := fs.Glob(files, "html/*.html")
 		if err != nil {
 			return nil, err
 		}
-		if page, err = page.ParseFS(files, name); err != nil {
-			return nil, err
+		for _, name := range names {
+			page, err := kit.Clone()
+			if err != nil {
+				return nil, err
+			}
+			if page, err = page.ParseFS(files, name); err != nil {
+				return nil, err
+			}
+			s.byName[strings.TrimSuffix(path.Base(name), ".html")] = page
 		}
-		s.byName[strings.TrimSuffix(path.Base(name), ".html")] = page
 	}
 	return s, nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
+	"waybill/adapters/site"
 	"waybill/domain"
 )
 
@@ -36,7 +37,7 @@ func (p *Portal) appView(c *call, a domain.Application) (appView, error) {
 		{Name: string(domain.Sandbox), Title: "Sandbox", BaseURL: p.options.SandboxBaseURL}, {Name: string(domain.Live), Title: "Live",
 			BaseURL: p.options.LiveBaseURL},
 	} {
-		keys, err := p.Tenants.KeysOf(c.ctx(), c.business(), a.ID, domain.Environment(e.Name))
+		keys, err := p.Tenants.KeysOf(c.Ctx(), c.Business(), a.ID, domain.Environment(e.Name))
 		if err != nil {
 			return v, err
 		}
@@ -78,16 +79,16 @@ type todo struct {
 }
 
 func (p *Portal) home(c *call) error {
-	apps, err := p.Tenants.Applications(c.ctx(), c.business())
+	apps, err := p.Tenants.Applications(c.Ctx(), c.Business())
 	if err != nil {
 		return err
 	}
-	v := homeView{Notice: c.told(), Name: c.principal.Person.Name, More: len(apps) > appsOnHome, DocsURL: p.options.DocsURL}
-	known, err := p.Passkeys.List(c.ctx(), c.principal)
+	v := homeView{Notice: c.Told(), Name: c.Principal.Person.Name, More: len(apps) > appsOnHome, DocsURL: p.options.DocsURL}
+	known, err := p.Passkeys.List(c.Ctx(), c.Principal)
 	if err != nil {
 		return err
 	}
-	if c.principal.Person.PasswordHash == "" && len(known) == 0 {
+	if c.Principal.Person.PasswordHash == "" && len(known) == 0 {
 		v.Warn = append(v.Warn, pages.Notice{Tone: "warn", Title: "You have no password yet",
 			Lines: []string{"A link lets you in once. Set a password or add a passkey now, so that you can come back without one."},
 			Link:  &pages.Link{Href: "/account", Text: "Set a password"}})
@@ -154,13 +155,13 @@ func (p *Portal) home(c *call) error {
 	for i := range v.Todo {
 		v.AllDone = v.AllDone && v.Todo[i].Done
 	}
-	return p.show(c, http.StatusOK, "home", "Home", v)
+	return p.Show(c, http.StatusOK, "home", "Home", v)
 }
 
 // risingErrors is the notice that errors of live are rising, nil: they are not; or that this
 // cannot be told, as the log cannot be read.
 func (p *Portal) risingErrors(c *call) (n *pages.Notice, logged bool) {
-	rise, err := p.Requests.ErrorsOf(c.ctx(), c.business())
+	rise, err := p.Requests.ErrorsOf(c.Ctx(), c.Business())
 	if err != nil {
 		p.noteLog(c, err)
 		return &pages.Notice{Tone: "warn", Lines: []string{unreadLog}}, false
@@ -195,14 +196,14 @@ type appsView struct {
 // appsPerPage is how many applications a page of their list has.
 const appsPerPage = 25
 
-func (p *Portal) listApps(c *call) error { return p.appsPage(c, http.StatusOK, c.told()) }
+func (p *Portal) listApps(c *call) error { return p.appsPage(c, http.StatusOK, c.Told()) }
 
 func (p *Portal) appsPage(c *call, status int, n *pages.Notice) error {
 	after := domain.ID(c.Query("after"))
 	if _, err := domain.ParseID(domain.PrefixApplication, string(after)); err != nil {
 		after = ""
 	}
-	apps, more, err := p.Tenants.ApplicationsPage(c.ctx(), c.business(), after, appsPerPage)
+	apps, more, err := p.Tenants.ApplicationsPage(c.Ctx(), c.Business(), after, appsPerPage)
 	if err != nil {
 		return err
 	}
@@ -210,32 +211,32 @@ func (p *Portal) appsPage(c *call, status int, n *pages.Notice) error {
 	if more {
 		next = "/apps?after=" + string(apps[len(apps)-1].ID)
 	}
-	return p.show(c, status, "apps", "Applications", appsView{
-		Notice: n, Apps: apps, More: next, Later: after != "", May: c.may(domain.ActManageApplications),
-		Once: p.onceShown(c, domain.PrefixApplication, status),
-		Name: c.field(pages.Field{Name: "name", Label: "Name", Hint: "What your colleagues will know it by, such as Web shop.", Required: true,
+	return p.Show(c, status, "apps", "Applications", appsView{
+		Notice: n, Apps: apps, More: next, Later: after != "", May: c.May(domain.ActManageApplications),
+		Once: p.OnceShown(c, domain.PrefixApplication, status),
+		Name: c.Field(pages.Field{Name: "name", Label: "Name", Hint: "What your colleagues will know it by, such as Web shop.", Required: true,
 			MaxLength: domain.NameRule.Most}),
 	})
 }
 
 func (p *Portal) createApp(c *call) error {
-	app, err := p.Tenants.CreateApplicationOnce(c.ctx(), c.actor(), p.onceSent(c, domain.PrefixApplication), c.business(), c.form.Get("name"))
-	if c.wrong(err) {
+	app, err := p.Tenants.CreateApplicationOnce(c.Ctx(), c.Actor(), p.OnceSent(c, domain.PrefixApplication), c.Business(), c.Form.Get("name"))
+	if c.Wrong(err) {
 		return p.appsPage(c, http.StatusUnprocessableEntity, nil)
 	}
 	if domain.HasCode(err, domain.CodeFormAlreadySent) {
 		return p.appsPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No second application was made",
-			Lines: []string{messageOf(err)}})
+			Lines: []string{site.MessageOf(err)}})
 	}
 	if err != nil {
 		return err
 	}
-	return c.lead("/apps/" + string(app.ID) + "?done=app-created")
+	return c.Lead("/apps/" + string(app.ID) + "?done=app-created")
 }
 
 // app is the application of the address.
 func (p *Portal) app(c *call) (domain.Application, error) {
-	return p.Tenants.ApplicationOf(c.ctx(), c.business(), domain.ID(c.Param("app")))
+	return p.Tenants.ApplicationOf(c.Ctx(), c.Business(), domain.ID(c.Param("app")))
 }
 
 type oneAppView struct {
@@ -245,7 +246,7 @@ type oneAppView struct {
 	Name   pages.Field // for another name
 }
 
-func (p *Portal) showApp(c *call) error { return p.appPage(c, http.StatusOK, c.told()) }
+func (p *Portal) showApp(c *call) error { return p.appPage(c, http.StatusOK, c.Told()) }
 
 func (p *Portal) appPage(c *call, status int, n *pages.Notice) error {
 	a, err := p.app(c)
@@ -256,21 +257,21 @@ func (p *Portal) appPage(c *call, status int, n *pages.Notice) error {
 	if err != nil {
 		return err
 	}
-	return p.show(c, status, "app", a.Name, oneAppView{
-		Notice: n, App: app, May: c.may(domain.ActManageApplications),
-		Name: c.field(pages.Field{Name: "name", Label: "Name", Value: a.Name, Required: true, MaxLength: domain.NameRule.Most}),
+	return p.Show(c, status, "app", a.Name, oneAppView{
+		Notice: n, App: app, May: c.May(domain.ActManageApplications),
+		Name: c.Field(pages.Field{Name: "name", Label: "Name", Value: a.Name, Required: true, MaxLength: domain.NameRule.Most}),
 	})
 }
 
 func (p *Portal) renameApp(c *call) error {
-	a, err := p.Tenants.RenameApplication(c.ctx(), c.actor(), domain.ID(c.Param("app")), c.form.Get("name"))
-	if c.wrong(err) {
+	a, err := p.Tenants.RenameApplication(c.Ctx(), c.Actor(), domain.ID(c.Param("app")), c.Form.Get("name"))
+	if c.Wrong(err) {
 		return p.appPage(c, http.StatusUnprocessableEntity, nil)
 	}
 	if err != nil {
 		return err
 	}
-	return c.lead("/apps/" + string(a.ID) + "?done=app-renamed")
+	return c.Lead("/apps/" + string(a.ID) + "?done=app-renamed")
 }
 
 func (p *Portal) askDisable(c *call) error {
@@ -282,14 +283,14 @@ func (p *Portal) askDisable(c *call) error {
 	if err != nil {
 		return err
 	}
-	return p.show(c, http.StatusOK, "disable", "Disable "+a.Name, oneAppView{Notice: c.told(), App: app, May: true})
+	return p.Show(c, http.StatusOK, "disable", "Disable "+a.Name, oneAppView{Notice: c.Told(), App: app, May: true})
 }
 
 func (p *Portal) disableApp(c *call) error { return p.setDisabled(c, true, "app-disabled") }
 func (p *Portal) enableApp(c *call) error  { return p.setDisabled(c, false, "app-enabled") }
 
 func (p *Portal) setDisabled(c *call, disabled bool, said string) error {
-	app, err := p.Tenants.SetDisabled(c.ctx(), c.actor(), domain.ID(c.Param("app")), disabled)
+	app, err := p.Tenants.SetDisabled(c.Ctx(), c.Actor(), domain.ID(c.Param("app")), disabled)
 	var e *domain.Error
 	if errors.As(err, &e) && e.Kind == domain.KindConflict {
 		return p.appPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "It stays disabled", Lines: []string{e.Message}})
@@ -297,5 +298,5 @@ func (p *Portal) setDisabled(c *call, disabled bool, said string) error {
 	if err != nil {
 		return err
 	}
-	return c.lead("/apps/" + string(app.ID) + "?done=" + said)
+	return c.Lead("/apps/" + string(app.ID) + "?done=" + said)
 }

@@ -1,7 +1,6 @@
 package portal
 
 import (
-	"encoding/csv"
 	"errors"
 	"net/http"
 	"net/url"
@@ -67,7 +66,7 @@ type auditQuery struct {
 	page   domain.PageRequest
 }
 
-func (c *call) auditQuery() (q auditQuery, err error) {
+func readAuditQuery(c *call) (q auditQuery, err error) {
 	q.filter.Action, q.page.Limit = domain.Action(c.Query("action")), auditPage
 	if q.filter.Action != "" && !slices.Contains(domain.Actions(), q.filter.Action) {
 		return q, domain.ErrNotFound
@@ -99,11 +98,11 @@ func (q auditQuery) href(path string, before domain.ID) string {
 }
 
 func (p *Portal) listAudit(c *call) error {
-	q, err := c.auditQuery()
+	q, err := readAuditQuery(c)
 	if err != nil {
 		return err
 	}
-	entries, err := p.Audit.EntriesOfBusiness(c.ctx(), c.business(), q.filter, q.page)
+	entries, err := p.Audit.EntriesOfBusiness(c.Ctx(), c.Business(), q.filter, q.page)
 	if err != nil {
 		return err
 	}
@@ -118,7 +117,7 @@ func (p *Portal) listAudit(c *call) error {
 	for _, e := range entries {
 		v.Entries = append(v.Entries, showEntry(e))
 	}
-	return p.show(c, http.StatusOK, "audit", "Audit log", v)
+	return p.Show(c, http.StatusOK, "audit", "Audit log", v)
 }
 
 func actionField(chosen domain.Action) pages.Field {
@@ -134,7 +133,7 @@ func actionField(chosen domain.Action) pages.Field {
 // personField offers the people of the business. One who left is found by the ID.
 func (p *Portal) personField(c *call, chosen domain.ID) (pages.Field, error) {
 	f := pages.Field{ID: "person", Name: "person", Label: "Who did it", Options: []pages.Option{{Value: "", Text: "Everybody"}}}
-	members, err := p.Directory.Members(c.ctx(), c.business())
+	members, err := p.Directory.Members(c.Ctx(), c.Business())
 	there := chosen == ""
 	for _, m := range members {
 		f.Options = append(f.Options, pages.Option{Value: string(m.Person.ID), Text: m.Person.Name, Chosen: m.Person.ID == chosen})
@@ -177,43 +176,30 @@ func showEntry(e domain.AuditEntry) entryView {
 
 // auditCSV is the list as a file: from the same entry on, auditFile of them at most.
 func (p *Portal) auditCSV(c *call) error {
-	q, err := c.auditQuery()
+	q, err := readAuditQuery(c)
 	if err != nil {
 		return err
 	}
-	var b strings.Builder
-	w := csv.NewWriter(&b)
-	write := func(row ...string) error {
-		for i := range row {
-			row[i] = harmless(row[i])
-		}
-		return w.Write(row)
-	}
-	err = write("time", "action", "what", "who", "person_id", "record", "details", "id")
-	q.page.Limit = auditRead
-	for n, more := 0, true; err == nil && more && n < auditFile; {
-		var entries []domain.AuditEntry
-		if entries, err = p.Audit.EntriesOfBusiness(c.ctx(), c.business(), q.filter, q.page); err != nil {
-			return err
-		}
-		more = len(entries) > auditRead
-		for _, e := range entries[:min(len(entries), auditRead)] {
-			shown, person := showEntry(e), ""
-			if e.Actor.Kind() == domain.ActorPerson {
-				person = string(e.Actor.ID)
+	return c.CSV("waybill-audit.csv", func(write func(...string) error) error {
+		err := write("time", "action", "what", "who", "person_id", "record", "details", "id")
+		q.page.Limit = auditRead
+		for n, more := 0, true; err == nil && more && n < auditFile; {
+			entries, failed := p.Audit.EntriesOfBusiness(c.Ctx(), c.Business(), q.filter, q.page)
+			if failed != nil {
+				return failed
 			}
-			details := strings.Join(shown.Details, "; ")
-			if err := write(domain.FormatTime(e.At), string(e.Action), shown.What, shown.By, person, shown.Target, details, shown.ID); err != nil {
-				return domain.Internal(err)
+			more = len(entries) > auditRead
+			for _, e := range entries[:min(len(entries), auditRead)] {
+				shown, person := showEntry(e), ""
+				if e.Actor.Kind() == domain.ActorPerson {
+					person = string(e.Actor.ID)
+				}
+				details := strings.Join(shown.Details, "; ")
+				err = errors.Join(err, write(domain.FormatTime(e.At), string(e.Action), shown.What, shown.By, person, shown.Target, details, shown.ID))
+				q.page.After = &domain.Position{ID: e.ID}
+				n++
 			}
-			q.page.After = &domain.Position{ID: e.ID}
-			n++
 		}
-	}
-	if w.Flush(); err != nil || w.Error() != nil {
-		return domain.Internal(errors.Join(err, w.Error()))
-	}
-	c.Header("Content-Disposition", `attachment; filename="waybill-audit.csv"`)
-	c.Data(http.StatusOK, "text/csv; charset=utf-8", []byte(b.String()))
-	return nil
+		return err
+	})
 }

@@ -86,7 +86,7 @@ func (p *Portal) listDeliveries(c *call) error {
 		return err
 	}
 	if t.ApplicationID == "" {
-		return p.show(c, http.StatusOK, "deliveries", "Deliveries", v)
+		return p.Show(c, http.StatusOK, "deliveries", "Deliveries", v)
 	}
 	f := domain.DeliveryFilter{NewestFirst: true, Status: domain.Status(c.Query("status"))}
 	f.CreatedAfter, f.CreatedBefore = p.day(c, "created_after"), p.day(c, "created_before")
@@ -97,7 +97,7 @@ func (p *Portal) listDeliveries(c *call) error {
 		}
 	}
 	v.Filtered = f.Status != "" || f.CreatedAfter != nil || f.CreatedBefore != nil || page.After != nil
-	found, err := p.Handling.List(c.ctx(), t, f, page)
+	found, err := p.Handling.List(c.Ctx(), t, f, page)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (p *Portal) listDeliveries(c *call) error {
 	for _, d := range found {
 		v.Deliveries = append(v.Deliveries, rowOf(d))
 	}
-	return p.show(c, http.StatusOK, "deliveries", "Deliveries", v)
+	return p.Show(c, http.StatusOK, "deliveries", "Deliveries", v)
 }
 
 // behind is the place in the list behind a delivery.
@@ -119,7 +119,7 @@ func (p *Portal) behind(c *call, t domain.Tenant, text string) (*domain.Position
 	if err != nil {
 		return nil, err
 	}
-	d, err := p.Handling.Get(c.ctx(), c.business(), id)
+	d, err := p.Handling.Get(c.Ctx(), c.Business(), id)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (p *Portal) day(c *call, name string) *time.Time {
 // asks for: those in the sandbox, of the application that booked there last, where it says nothing.
 func (p *Portal) deliveriesForm(c *call) (v deliveriesView, t domain.Tenant, err error) {
 	v = deliveriesView{
-		Notice: c.told(), DocsURL: p.options.DocsURL,
+		Notice: c.Told(), DocsURL: p.options.DocsURL,
 		Query: pages.Field{ID: "q", Name: "q", Type: "search", Label: "Find a delivery", Value: c.Query("q"),
 			Hint: "Its ID, its reference or your external_id, in any application."},
 		Application: pages.Field{ID: "application", Name: "application", Label: "Application"},
@@ -152,11 +152,11 @@ func (p *Portal) deliveriesForm(c *call) (v deliveriesView, t domain.Tenant, err
 		Before: pages.Field{ID: "created_before", Name: "created_before", Type: "date", Label: "Before, UTC",
 			Value: c.Query("created_before")},
 	}
-	apps, err := p.Tenants.Applications(c.ctx(), c.business())
+	apps, err := p.Tenants.Applications(c.Ctx(), c.Business())
 	if err != nil {
 		return v, t, err
 	}
-	t = domain.Tenant{BusinessID: c.business(), ApplicationID: domain.ID(c.Query("application"))}
+	t = domain.Tenant{BusinessID: c.Business(), ApplicationID: domain.ID(c.Query("application"))}
 	environment, sound := cmp.Or(c.Query("environment"), string(domain.Sandbox)), false
 	if t.Environment, sound = domain.ParseEnvironment(environment); !sound {
 		return v, t, domain.ErrNotFound
@@ -197,7 +197,7 @@ func (p *Portal) lastToBook(c *call, t domain.Tenant, apps []domain.Application)
 			last = a.ID
 		}
 		t.ApplicationID = a.ID
-		found, err := p.Handling.List(c.ctx(), t, domain.DeliveryFilter{NewestFirst: true}, domain.PageRequest{Limit: 1})
+		found, err := p.Handling.List(c.Ctx(), t, domain.DeliveryFilter{NewestFirst: true}, domain.PageRequest{Limit: 1})
 		if err != nil {
 			return "", err
 		}
@@ -210,12 +210,12 @@ func (p *Portal) lastToBook(c *call, t domain.Tenant, apps []domain.Application)
 
 // searchDeliveries leads to the one delivery that is meant, or lists those that it may be.
 func (p *Portal) searchDeliveries(c *call, text string) error {
-	found, err := p.Handling.Search(c.ctx(), c.business(), text, deliveriesPage)
+	found, err := p.Handling.Search(c.Ctx(), c.Business(), text, deliveriesPage)
 	if err != nil {
 		return err
 	}
 	if len(found) == 1 {
-		return c.lead("/deliveries/" + string(found[0].ID))
+		return c.Lead("/deliveries/" + string(found[0].ID))
 	}
 	v, _, err := p.deliveriesForm(c)
 	if err != nil {
@@ -225,5 +225,5 @@ func (p *Portal) searchDeliveries(c *call, text string) error {
 	for _, d := range found {
 		v.Deliveries = append(v.Deliveries, rowOf(d))
 	}
-	return p.show(c, http.StatusOK, "deliveries", "Deliveries", v)
+	return p.Show(c, http.StatusOK, "deliveries", "Deliveries", v)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
+	"waybill/adapters/site"
 	"waybill/application/deliveries"
 	"waybill/application/handling"
 	"waybill/domain"
@@ -50,15 +51,15 @@ type step struct {
 // move is a status to which the delivery can be moved by hand.
 type move struct{ To, Text string }
 
-func (p *Portal) showDelivery(c *call) error { return p.deliveryPage(c, http.StatusOK, c.told()) }
+func (p *Portal) showDelivery(c *call) error { return p.deliveryPage(c, http.StatusOK, c.Told()) }
 
 func (p *Portal) deliveryPage(c *call, status int, n *pages.Notice) error {
-	story, err := p.Handling.Story(c.ctx(), c.business(), domain.ID(c.Param("delivery")))
+	story, err := p.Handling.Story(c.Ctx(), c.Business(), domain.ID(c.Param("delivery")))
 	if err != nil {
 		return err
 	}
 	d := story.Delivery
-	app, err := p.Tenants.ApplicationOf(c.ctx(), c.business(), d.Tenant.ApplicationID)
+	app, err := p.Tenants.ApplicationOf(c.Ctx(), c.Business(), d.Tenant.ApplicationID)
 	if err != nil {
 		return err
 	}
@@ -68,12 +69,12 @@ func (p *Portal) deliveryPage(c *call, status int, n *pages.Notice) error {
 	}
 	v := deliveryView{
 		Notice: n, Row: rowOf(d), Delivery: d, App: app, From: string(d.Status()), Steps: timeline(story, requests), NoRequests: !answered,
-		Cancel: c.may(cancelAct(d.Tenant.Environment)) && cancellable(d),
+		Cancel: c.May(cancelAct(d.Tenant.Environment)) && cancellable(d),
 		Code: pages.Code{ID: "call", Text: `curl -H "Authorization: Bearer $WAYBILL_API_KEY" ` + p.baseURL(d.Tenant.Environment) +
 			"/deliveries/" + string(d.ID)},
 	}
 	v.Distance, v.Payment, v.Tracking = distanceOf(d.Quote.Distance), paymentOf(d.Payment), p.options.TrackingBaseURL+"/"+v.Row.Reference
-	if c.may(domain.ActSimulate) {
+	if c.May(domain.ActSimulate) {
 		v.MayStop = d.Simulating()
 		for _, to := range story.Next {
 			if to != domain.Cancelled {
@@ -81,17 +82,17 @@ func (p *Portal) deliveryPage(c *call, status int, n *pages.Notice) error {
 			}
 		}
 		if d.Simulated() && d.Status() == domain.Booked && !d.Simulating() {
-			v.Scenario, v.Seconds = c.scenarioField(d), c.secondsField()
+			v.Scenario, v.Seconds = scenarioField(c, d), secondsField(c)
 		}
 	}
 	if d.Simulating() {
 		v.Simulating, v.Plays = d.Simulation(), spaced(string(d.Simulation().Scenario))
 	}
-	if len(c.errors) > 0 && v.Scenario.Name == "" { // there is no form to show them in
-		v.Notice = &pages.Notice{Tone: "bad", Title: "Nothing was changed", Lines: append(slices.Sorted(maps.Values(c.errors)),
+	if len(c.Faults) > 0 && v.Scenario.Name == "" { // there is no form to show them in
+		v.Notice = &pages.Notice{Tone: "bad", Title: "Nothing was changed", Lines: append(slices.Sorted(maps.Values(c.Faults)),
 			"A simulation starts from booked, and no other one may run.")}
 	}
-	return p.show(c, status, "delivery", "Delivery "+string(d.Reference), v)
+	return p.Show(c, status, "delivery", "Delivery "+string(d.Reference), v)
 }
 
 func (p *Portal) baseURL(e domain.Environment) string {
@@ -117,9 +118,9 @@ func cancelAct(e domain.Environment) domain.Act {
 // requestsOf are the last calls about a delivery. Where the log does not answer soon the
 // page has all the rest, and answered is false.
 func (p *Portal) requestsOf(c *call, d *domain.Delivery) (requests []domain.RequestRecord, answered bool, err error) {
-	ctx, cancel := context.WithTimeout(c.ctx(), logTimeout)
+	ctx, cancel := context.WithTimeout(c.Ctx(), logTimeout)
 	defer cancel()
-	requests, err = p.Requests.List(ctx, c.business(),
+	requests, err = p.Requests.List(ctx, c.Business(),
 		domain.RequestFilter{DeliveryID: d.ID, CreatedAfter: new(d.CreatedAt.Add(-time.Minute))}, domain.PageRequest{Limit: requestsTold})
 	if ports.StorageUnavailable(err) {
 		return nil, false, nil
@@ -213,96 +214,96 @@ func webhookSteps(w deliveries.SentWebhook) (steps []step) {
 	return steps
 }
 
-func (c *call) scenarioField(d *domain.Delivery) pages.Field {
+func scenarioField(c *call, d *domain.Delivery) pages.Field {
 	f := pages.Field{ID: "scenario", Name: "scenario", Label: "Scenario"}
 	for _, s := range domain.Scenarios() {
 		if s != domain.ScenarioManual && (domain.Plan{Scenario: s}).Fits(d.Payment.Type) == nil {
 			f.Options = append(f.Options, pages.Option{Value: string(s), Text: spaced(string(s))})
 		}
 	}
-	return c.field(f)
+	return c.Field(f)
 }
 
-func (c *call) secondsField() pages.Field {
-	return c.field(pages.Field{Name: "step_seconds", Type: "number", Label: "Seconds between steps", Value: "2"})
+func secondsField(c *call) pages.Field {
+	return c.Field(pages.Field{Name: "step_seconds", Type: "number", Label: "Seconds between steps", Value: "2"})
 }
 
 // cancelDelivery asks once more what the role may do: the environment of the delivery is
 // known only when it was found.
 func (p *Portal) cancelDelivery(c *call) error {
 	id := domain.ID(c.Param("delivery"))
-	t, err := p.Handling.Tenant(c.ctx(), c.business(), id)
+	t, err := p.Handling.Tenant(c.Ctx(), c.Business(), id)
 	if err != nil {
 		return err
 	}
-	if err := c.principal.Allows(cancelAct(t.Environment), p.options.Clock.Now()); err != nil {
+	if err := c.Principal.Allows(cancelAct(t.Environment), p.options.Clock.Now()); err != nil {
 		return err
 	}
-	err = p.charged(c, t.Environment, func(ctx context.Context) error { return p.Handling.Cancel(ctx, c.actor(), id) })
+	err = p.charged(c, t.Environment, func(ctx context.Context) error { return p.Handling.Cancel(ctx, c.Actor(), id) })
 	return p.changed(c, err, "delivery-cancelled")
 }
 
 func (p *Portal) askCancel(c *call) error {
-	d, err := p.Handling.Get(c.ctx(), c.business(), domain.ID(c.Param("delivery")))
+	d, err := p.Handling.Get(c.Ctx(), c.Business(), domain.ID(c.Param("delivery")))
 	if err != nil {
 		return err
 	}
-	return p.show(c, http.StatusOK, "cancel", "Cancel a delivery", deliveryView{
-		Row: rowOf(d), Delivery: d, Cancel: c.may(cancelAct(d.Tenant.Environment)) && cancellable(d),
+	return p.Show(c, http.StatusOK, "cancel", "Cancel a delivery", deliveryView{
+		Row: rowOf(d), Delivery: d, Cancel: c.May(cancelAct(d.Tenant.Environment)) && cancellable(d),
 	})
 }
 
 func (p *Portal) moveDelivery(c *call) error {
 	err := p.charged(c, domain.Sandbox, func(ctx context.Context) error {
-		return p.Handling.Move(ctx, c.actor(), domain.ID(c.Param("delivery")), domain.Status(c.form.Get("from")),
-			domain.Status(c.form.Get("status")))
+		return p.Handling.Move(ctx, c.Actor(), domain.ID(c.Param("delivery")), domain.Status(c.Form.Get("from")),
+			domain.Status(c.Form.Get("status")))
 	})
 	return p.changed(c, err, "delivery-moved")
 }
 
 func (p *Portal) simulateDelivery(c *call) error {
-	plan := domain.Plan{Scenario: domain.Scenario(c.form.Get("scenario"))}
+	plan := domain.Plan{Scenario: domain.Scenario(c.Form.Get("scenario"))}
 	var fields []domain.FieldError
 	if !slices.Contains(domain.Scenarios(), plan.Scenario) {
 		fields = append(fields, domain.FieldError{Field: "scenario", Code: domain.FieldNotAllowed, Message: "Choose one of the list."})
 	}
 	var err error
-	if plan.StepSeconds, err = strconv.Atoi(strings.TrimSpace(c.form.Get("step_seconds"))); err != nil || plan.StepSeconds < 1 ||
+	if plan.StepSeconds, err = strconv.Atoi(strings.TrimSpace(c.Form.Get("step_seconds"))); err != nil || plan.StepSeconds < 1 ||
 		plan.StepSeconds > domain.MaxStepSeconds {
 		fields = append(fields, domain.FieldError{Field: "step_seconds", Code: domain.FieldOutOfRange, Message: "A whole number from 1 to " +
 			strconv.Itoa(domain.MaxStepSeconds) + "."})
 	}
 	if len(fields) > 0 {
-		c.wrong(domain.Invalid(fields...))
-		if c.form.Get(fromSandbox) != "" {
+		c.Wrong(domain.Invalid(fields...))
+		if c.Form.Get(fromSandbox) != "" {
 			return p.sandboxPage(c, http.StatusUnprocessableEntity, nil)
 		}
 		return p.deliveryPage(c, http.StatusUnprocessableEntity, nil)
 	}
 	err = p.charged(c, domain.Sandbox, func(ctx context.Context) error {
-		return p.Handling.Simulate(ctx, c.actor(), domain.ID(c.Param("delivery")), plan)
+		return p.Handling.Simulate(ctx, c.Actor(), domain.ID(c.Param("delivery")), plan)
 	})
 	return p.changed(c, err, "simulated")
 }
 
 func (p *Portal) stopSimulation(c *call) error {
 	err := p.charged(c, domain.Sandbox, func(ctx context.Context) error {
-		return p.Handling.StopSimulation(ctx, c.actor(), domain.ID(c.Param("delivery")))
+		return p.Handling.StopSimulation(ctx, c.Actor(), domain.ID(c.Param("delivery")))
 	})
 	return p.changed(c, err, "simulation-stopped")
 }
 
 // changed leads back to the delivery, or shows it with what stood in the way.
 func (p *Portal) changed(c *call, err error, said string) error {
-	if c.form.Get(fromSandbox) != "" {
+	if c.Form.Get(fromSandbox) != "" {
 		return p.changedInSandbox(c, err, said)
 	}
 	var e *domain.Error
 	if errors.As(err, &e) && (e.Kind == domain.KindConflict || e.Kind == domain.KindLimited || e.Kind == domain.KindInvalid) {
-		return p.deliveryPage(c, statusOf(err), &pages.Notice{Tone: "bad", Title: "Nothing was changed", Lines: []string{e.Message}})
+		return p.deliveryPage(c, site.StatusOf(err), &pages.Notice{Tone: "bad", Title: "Nothing was changed", Lines: []string{e.Message}})
 	}
 	if err != nil {
 		return err
 	}
-	return c.lead("/deliveries/" + c.Param("delivery") + "?done=" + said)
+	return c.Lead("/deliveries/" + c.Param("delivery") + "?done=" + said)
 }

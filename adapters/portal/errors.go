@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"waybill/adapters/pages"
 )
 
 // errorView is a kind of failure: a code from a route.
@@ -35,14 +37,14 @@ type errorsView struct {
 }
 
 func (p *Portal) listErrors(c *call) error {
-	apps, err := p.Tenants.Applications(c.ctx(), c.business())
+	apps, err := p.Tenants.Applications(c.Ctx(), c.Business())
 	if err != nil {
 		return err
 	}
-	f := c.figuresOf(p.options.Clock.Now(), apps)
+	f := figuresOf(c, p.options.Clock.Now(), apps)
 	q := f.query
 	q.ByRoute, q.ByResult = true, true
-	sums, err := p.Requests.Usage(c.ctx(), q)
+	sums, err := p.Requests.Usage(c.Ctx(), q)
 	if err != nil {
 		return p.logFailed(c, err)
 	}
@@ -62,14 +64,14 @@ func (p *Portal) listErrors(c *call) error {
 			ID: u.Route + " " + strconv.Itoa(u.Status) + " " + u.Code, Route: routeText(u.Route), Status: u.Status,
 			Code: u.Code, Document: p.document(u.Code),
 			Calls: u.Calls, Of: ofRoute[u.Route], Share: share(u.Calls, ofRoute[u.Route]), Last: u.Last, Requests: f.requests(f.from, f.until,
-				keptField{"failed", "true"}, keptField{"route", u.Route}, keptField{"code", u.Code}, keptField{"status", strconv.Itoa(u.Status)}),
+				pages.Kept{"failed", "true"}, pages.Kept{"route", u.Route}, pages.Kept{"code", u.Code}, pages.Kept{"status", strconv.Itoa(u.Status)}),
 		})
 	}
 	slices.SortStableFunc(v.Groups, func(a, b errorView) int { return moreCalls(a.Calls, b.Calls, a.ID, b.ID) })
 	if v.More = len(v.Groups) - mostErrors; v.More > 0 {
 		v.Groups = v.Groups[:mostErrors]
 	}
-	return p.show(c, http.StatusOK, "errors", "Errors", v)
+	return p.Show(c, http.StatusOK, "errors", "Errors", v)
 }
 
 // share is a part of something in hundredths.

@@ -1,12 +1,15 @@
 package portal
 
+import "waybill/adapters/site"
+
 // Route is a route as tests go through them.
 type Route struct{ Method, Path string }
 
 // Routes are all there are.
 func Routes() (all []Route) {
-	for _, r := range routes() {
-		all = append(all, Route{r.method, r.path})
+	p := &Portal{Site: &site.Site{}}
+	for _, r := range append(p.Site.Routes(), p.routes()...) {
+		all = append(all, Route{r.Method, r.Path})
 	}
 	return all
 }

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"waybill/adapters/pages"
@@ -15,20 +15,9 @@ import (
 	"waybill/domain"
 )
 
-// The pace of a stream. It ends after streamLife in any case, and the browser opens
-// another one.
-const (
-	checkEvery     = time.Second // whether the session goes on: a revoked one is out within 2 s
-	heartbeat      = 15 * time.Second
-	streamWrite    = 10 * time.Second // a reader that takes nothing for so long is gone
-	reconnectAfter = 2 * time.Second
-	streamLife     = time.Hour
-	// resumeOverlap is how far before the last row that a browser has a stream goes on:
-	// of two events the later one may come first. Browsers pass over what they have.
-	resumeOverlap = 10 * time.Second
-)
-
-const eventStream = "text/event-stream"
+// resumeOverlap is how far before the last row that a browser has a stream goes on:
+// of two events the later one may come first. Browsers pass over what they have.
+const resumeOverlap = 10 * time.Second
 
 // inboxView is the inbox beside the sandbox. A reader without JavaScript reloads it.
 type inboxView struct {
@@ -108,7 +97,7 @@ func (p *Portal) inboxOf(c *call, t domain.Tenant, reload string) (inboxView, er
 	// decides over: browsers say where a visit comes from. HEAD opens nothing.
 	came := c.GetHeader("Sec-Fetch-Site")
 	asked := c.Request.Method != http.MethodHead && slices.Contains([]string{"", "none", "same-origin"}, came)
-	inbox, err := p.inboxes.Look(c.ctx(), t, asked && c.may(domain.ActSimulate))
+	inbox, err := p.inboxes.Look(c.Ctx(), t, asked && c.May(domain.ActSimulate))
 	if domain.HasCode(err, domain.CodeWebhookEndpointLimit) {
 		v.Notice = inboxRefused()
 		return v, nil
@@ -117,10 +106,10 @@ func (p *Portal) inboxOf(c *call, t domain.Tenant, reload string) (inboxView, er
 		return v, err
 	}
 	v.Open = inbox.Open
-	if inbox.Open && c.may(domain.ActReadWebhookSecrets) {
+	if inbox.Open && c.May(domain.ActReadWebhookSecrets) {
 		v.Secret = &pages.Code{ID: "inbox-secret", Text: inbox.Secret}
 	}
-	if c.may(domain.ActManageWebhooks) {
+	if c.May(domain.ActManageWebhooks) {
 		v.Blank.Check = benchOf(t) + "&received=" // and its ID
 	}
 	for i := range inbox.Webhooks {
@@ -144,115 +133,45 @@ func inboxRefused() *pages.Notice {
 // stream is led to the page.
 func (p *Portal) streamInbox(c *call) error {
 	if c.Query("application") == "" {
-		return c.lead("/sandbox")
+		return c.Lead("/sandbox")
 	}
-	app, err := p.Tenants.ApplicationOf(c.ctx(), c.business(), domain.ID(c.Query("application")))
+	app, err := p.Tenants.ApplicationOf(c.Ctx(), c.Business(), domain.ID(c.Query("application")))
 	if err != nil {
 		return err
 	}
-	if c.Request.Method == http.MethodHead { // it ends at once, and takes no place
-		c.Header("Content-Type", eventStream+"; charset=utf-8")
+	if !c.WantsStream("/sandbox?application=" + string(app.ID)) {
 		return nil
 	}
-	if c.GetHeader("Accept") != eventStream {
-		return c.lead("/sandbox?application=" + string(app.ID))
-	}
-	place, err := p.streams.enter(c.principal.Session.ID, c.principal.Person.ID)
-	if err != nil {
-		c.Header("Retry-After", "30")
-		return err
-	}
-	defer place.leave()
-	cookie, err := c.Request.Cookie(p.cookieName())
-	if err != nil {
-		return domain.SessionEnded()
-	}
-	watch := p.inboxes.Watch(domain.Tenant{BusinessID: c.business(), ApplicationID: app.ID, Environment: domain.Sandbox},
-		c.may(domain.ActSimulate))
+	watch := p.inboxes.Watch(domain.Tenant{BusinessID: c.Business(), ApplicationID: app.ID, Environment: domain.Sandbox},
+		c.May(domain.ActSimulate))
 	defer watch.Close()
-	ctx, cancel := context.WithTimeout(c.open, streamLife)
-	defer cancel()
-	s := &inboxStream{portal: p, call: c, secret: cookie.Value, watch: watch, place: place,
-		control: http.NewResponseController(c.Writer)}
-	s.run(ctx)
-	// The end is written too, and the last time may have been a while ago.
-	_ = s.control.SetWriteDeadline(time.Now().Add(streamWrite))
-	return nil
+	s := &inboxStream{watch: watch, from: seenInbox(c)}
+	return p.Stream(c, s.next)
 }
 
 // inboxStream is one that is open.
 type inboxStream struct {
-	portal  *Portal
-	call    *call
-	secret  string // of the session
 	watch   *webhooks.InboxWatch
-	place   *stream
-	control *http.ResponseController
+	version int
+	from    time.Time // the browser lacks rows from then on
 	sent    map[domain.ID]bool
 }
 
-// run ends when the reader, the session or the server does; each of them shows as an error
-// of what is done next, and there is no reader to tell.
-func (s *inboxStream) run(ctx context.Context) {
-	h := s.call.Writer.Header()
-	h.Set("Content-Type", eventStream+"; charset=utf-8")
-	h.Set("X-Accel-Buffering", "no") // proxies pass it on at once
-	if s.write("retry: "+strconv.FormatInt(reconnectAfter.Milliseconds(), 10)+"\n\n") != nil {
-		return
+// next waits for webhooks that came, and for the state of the inbox.
+func (s *inboxStream) next(ctx context.Context) (string, error) {
+	news, err := s.watch.Next(ctx, s.version)
+	if err != nil {
+		return "", err
 	}
-	news := make(chan webhooks.InboxNews)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		for version := 0; ; {
-			next, err := s.watch.Next(ctx, version)
-			if err != nil {
-				return
-			}
-			version = next.Version
-			select {
-			case news <- next:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	check := time.NewTicker(checkEvery)
-	defer check.Stop()
-	beat := time.NewTicker(heartbeat)
-	defer beat.Stop()
-	from := s.seen()
-	for {
-		var err error
-		select {
-		case next := <-news:
-			err = s.tell(&next, from)
-		case <-beat.C:
-			err = s.write(": still here\n\n")
-		case <-check.C:
-			if !s.allowed(ctx) {
-				_ = s.write("event: end\ndata: session\n\n") // the reader may have gone
-				return
-			}
-		case <-s.place.displaced:
-			_ = s.write("event: end\ndata: displaced\n\n")
-			return
-		case <-s.portal.streams.closing:
-			return // the browser comes again, to another process
-		case <-ctx.Done():
-			return
-		}
-		if err != nil {
-			return
-		}
-	}
+	s.version = news.Version
+	return s.tell(&news)
 }
 
-// seen is from when on the browser lacks rows.
-func (s *inboxStream) seen() time.Time {
-	text := s.call.GetHeader("Last-Event-ID")
+// seenInbox is from when on the browser lacks rows.
+func seenInbox(c *call) time.Time {
+	text := c.GetHeader("Last-Event-ID")
 	if text == "" {
-		text = s.call.Query("seen")
+		text = c.Query("seen")
 	}
 	id, err := domain.ParseID(domain.PrefixWebhookDelivery, text)
 	if err != nil {
@@ -261,31 +180,21 @@ func (s *inboxStream) seen() time.Time {
 	return id.MadeAt().Add(-resumeOverlap)
 }
 
-// allowed asks whether the session goes on, in the same business. It does not count as
-// a sign of life: a page that is left open ends with the session it was opened in.
-func (s *inboxStream) allowed(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, checkEvery)
-	defer cancel()
-	now, err := s.portal.Access.Follow(ctx, domain.Portal, s.secret)
-	return err == nil && now.Session.BusinessID == s.call.business() && now.Role == s.call.principal.Role
-}
-
-// tell sends what the browser lacks, oldest first.
-func (s *inboxStream) tell(n *webhooks.InboxNews, from time.Time) error {
+// tell are the events of what the browser lacks, oldest first.
+func (s *inboxStream) tell(n *webhooks.InboxNews) (string, error) {
+	var events strings.Builder
 	shown := map[domain.ID]bool{}
 	for i := range slices.Backward(n.Webhooks) {
 		w := &n.Webhooks[i]
 		shown[w.ID] = true
-		if s.sent[w.ID] || w.At.Before(from) {
+		if s.sent[w.ID] || w.At.Before(s.from) {
 			continue
 		}
 		data, err := json.Marshal(newInboxRow(w))
 		if err != nil {
-			return err
+			return "", err
 		}
-		if err := s.write("id: " + string(w.ID) + "\nevent: webhook\ndata: " + string(data) + "\n\n"); err != nil {
-			return err
-		}
+		events.WriteString("id: " + string(w.ID) + "\nevent: webhook\ndata: " + string(data) + "\n\n")
 	}
 	s.sent = shown // no more than the inbox itself has
 	state := "closed"
@@ -297,15 +206,6 @@ func (s *inboxStream) tell(n *webhooks.InboxNews, from time.Time) error {
 	case n.Open:
 		state = "open"
 	}
-	return s.write("event: state\ndata: " + state + "\n\n")
-}
-
-func (s *inboxStream) write(text string) error {
-	if err := s.control.SetWriteDeadline(time.Now().Add(streamWrite)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return err
-	}
-	if _, err := s.call.Writer.WriteString(text); err != nil {
-		return err
-	}
-	return s.control.Flush()
+	events.WriteString("event: state\ndata: " + state + "\n\n")
+	return events.String(), nil
 }

@@ -94,7 +94,7 @@ func environment(c *call) (domain.Environment, error) {
 
 func (p *Portal) drawKeyID() string { return string(p.options.Identifiers.ID(domain.PrefixAPIKey)) }
 
-func (p *Portal) listKeys(c *call) error { return p.keysPage(c, http.StatusOK, c.told()) }
+func (p *Portal) listKeys(c *call) error { return p.keysPage(c, http.StatusOK, c.Told()) }
 
 func (p *Portal) keysPage(c *call, status int, n *pages.Notice) error {
 	e, err := environment(c)
@@ -105,7 +105,7 @@ func (p *Portal) keysPage(c *call, status int, n *pages.Notice) error {
 	if err != nil {
 		return err
 	}
-	keys, err := p.Tenants.KeysOf(c.ctx(), c.business(), app.ID, e)
+	keys, err := p.Tenants.KeysOf(c.Ctx(), c.Business(), app.ID, e)
 	if err != nil {
 		return err
 	}
@@ -114,13 +114,13 @@ func (p *Portal) keysPage(c *call, status int, n *pages.Notice) error {
 		return err
 	}
 	v := keysView{
-		Notice: n, App: app, Environment: string(e), May: c.may(keyAct(c)), Once: p.drawKeyID(),
+		Notice: n, App: app, Environment: string(e), May: c.May(keyAct(c)), Once: p.drawKeyID(),
 		BaseURL: map[domain.Environment]string{domain.Live: p.options.LiveBaseURL, domain.Sandbox: p.options.SandboxBaseURL}[e],
-		Tabs:    pages.Tabs{Label: "Environment"}, Scopes: c.scopesField(), ExpiresIn: c.expiresField(),
+		Tabs:    pages.Tabs{Label: "Environment"}, Scopes: scopesField(c), ExpiresIn: expiresField(c),
 	}
 	// With a conflict the one that was sent is spent.
-	if c.formIsWhole() && status != http.StatusConflict {
-		v.Once = c.form.Get("once")
+	if formIsWhole(c) && status != http.StatusConflict {
+		v.Once = c.Form.Get("once")
 	}
 	for _, other := range []struct {
 		e    domain.Environment
@@ -132,7 +132,7 @@ func (p *Portal) keysPage(c *call, status int, n *pages.Notice) error {
 		}
 		v.Tabs.Tabs = append(v.Tabs.Tabs, link)
 	}
-	routes, err := p.Requests.RoutesOfKeys(c.ctx(), c.business(), app.ID, e)
+	routes, err := p.Requests.RoutesOfKeys(c.Ctx(), c.Business(), app.ID, e)
 	if err != nil {
 		p.noteLog(c, err)
 		v.Unread = unreadLog
@@ -148,7 +148,7 @@ func (p *Portal) keysPage(c *call, status int, n *pages.Notice) error {
 		shown.called(routes[k.ID], now)
 		v.Keys = append(v.Keys, shown)
 	}
-	return p.show(c, status, "keys", "Keys of "+app.Name, v)
+	return p.Show(c, status, "keys", "Keys of "+app.Name, v)
 }
 
 // showKey is a key; all are those among which its successor may be.
@@ -183,7 +183,7 @@ type keyHistory struct {
 func (p *Portal) keyHistory(c *call) (keyHistory, error) {
 	past := keyHistory{makers: map[domain.ID]string{}, successors: map[domain.ID]domain.ID{}}
 	for _, action := range []domain.Action{domain.ActionKeyCreate, domain.ActionKeyRotate} {
-		entries, err := p.Audit.EntriesOfBusiness(c.ctx(), c.business(), domain.AuditFilter{Action: action},
+		entries, err := p.Audit.EntriesOfBusiness(c.Ctx(), c.Business(), domain.AuditFilter{Action: action},
 			domain.PageRequest{Limit: madeByEntries})
 		if err != nil {
 			return past, err
@@ -210,39 +210,39 @@ func actorName(a domain.AuditActor) string {
 }
 
 // scopesField ticks nothing for live: what a program needs there is chosen, not what it does not.
-func (c *call) scopesField() pages.Field {
+func scopesField(c *call) pages.Field {
 	f := pages.Field{Name: "scopes", Label: "Scopes", Hint: "What programs with this key may do. Tick what yours needs: fewer is safer."}
 	for _, s := range domain.AllScopes() {
 		f.Options = append(f.Options, pages.Option{Value: string(s), Text: scopeTexts[s], Chosen: c.Param("env") == string(domain.Sandbox)})
 	}
-	if _, sent := c.form["once"]; sent && len(c.form["scopes"]) == 0 {
+	if _, sent := c.Form["once"]; sent && len(c.Form["scopes"]) == 0 {
 		for i := range f.Options {
 			f.Options[i].Chosen = false
 		}
 	}
-	return c.field(f)
+	return c.Field(f)
 }
 
-func (c *call) expiresField() pages.Field {
+func expiresField(c *call) pages.Field {
 	f := pages.Field{ID: "expires_in", Name: "expires_in", Label: "Expires", Hint: "A key that expires has to be rotated before that day.",
 		Options: []pages.Option{
 			{Value: "", Text: "Never"}, {Value: "30d", Text: "In 30 days"}, {Value: "90d", Text: "In 90 days"}, {Value: "365d", Text: "In a year"},
 		}}
-	if typed := c.form.Get("expires_in"); !slices.ContainsFunc(f.Options, func(o pages.Option) bool { return o.Value == typed }) {
+	if typed := c.Form.Get("expires_in"); !slices.ContainsFunc(f.Options, func(o pages.Option) bool { return o.Value == typed }) {
 		f.Options = append(f.Options, pages.Option{Value: typed, Text: "In " + typed})
 	}
-	return c.field(f)
+	return c.Field(f)
 }
 
 // newKeyForm is what the form asks for.
-func (c *call) newKeyForm() (scopes []domain.Scope, lifetime *time.Duration, err error) {
-	if scopes, err = domain.ParseScopes(strings.Join(c.form["scopes"], ",")); err != nil {
-		if len(c.form["scopes"]) == 0 {
+func newKeyForm(c *call) (scopes []domain.Scope, lifetime *time.Duration, err error) {
+	if scopes, err = domain.ParseScopes(strings.Join(c.Form["scopes"], ",")); err != nil {
+		if len(c.Form["scopes"]) == 0 {
 			err = domain.Invalid(domain.FieldError{Field: "scopes", Code: domain.FieldRequired, Message: "Choose at least one scope."})
 		}
 		return nil, nil, err
 	}
-	if text := strings.TrimSpace(c.form.Get("expires_in")); text != "" {
+	if text := strings.TrimSpace(c.Form.Get("expires_in")); text != "" {
 		d, err := domain.ParseLifetime(text)
 		if err != nil {
 			return nil, nil, domain.Invalid(domain.FieldError{Field: "expires_in", Code: domain.FieldInvalidFormat, Message: err.Error()})
@@ -261,17 +261,17 @@ func (p *Portal) createKey(c *call) error {
 	if err != nil {
 		return err
 	}
-	if !c.formIsWhole() {
+	if !formIsWhole(c) {
 		return p.incompleteKeyForm(c)
 	}
-	scopes, lifetime, err := c.newKeyForm()
-	if c.wrong(err) {
+	scopes, lifetime, err := newKeyForm(c)
+	if c.Wrong(err) {
 		return p.keysPage(c, http.StatusUnprocessableEntity, nil)
 	}
 	if err != nil {
 		return err
 	}
-	key, err := p.Tenants.IssueKeyOnce(c.ctx(), c.actor(), domain.ID(c.form.Get("once")), app.ID, e, scopes, lifetime)
+	key, err := p.Tenants.IssueKeyOnce(c.Ctx(), c.Actor(), domain.ID(c.Form.Get("once")), app.ID, e, scopes, lifetime)
 	if err != nil {
 		return p.keyConflict(c, err)
 	}
@@ -279,8 +279,8 @@ func (p *Portal) createKey(c *call) error {
 }
 
 // formIsWhole reports whether the form brings the ID of the key that it is to make.
-func (c *call) formIsWhole() bool {
-	_, err := domain.ParseID(domain.PrefixAPIKey, c.form.Get("once"))
+func formIsWhole(c *call) bool {
+	_, err := domain.ParseID(domain.PrefixAPIKey, c.Form.Get("once"))
 	return err == nil
 }
 
@@ -326,7 +326,7 @@ func (p *Portal) showNewKey(c *call, app domain.Application, k tenancy.IssuedKey
 			"its source.", Label: "The new key", Secret: k.Secret},
 		Call: pages.Code{ID: "call", Text: `curl -H "Authorization: Bearer $WAYBILL_API_KEY" ` + base + "/api-key"},
 	}
-	return p.show(c, http.StatusOK, "key", "The new key", v)
+	return p.Show(c, http.StatusOK, "key", "The new key", v)
 }
 
 // keyPage is about one key.
@@ -351,12 +351,12 @@ func (p *Portal) oneKey(c *call) (v keyPage, err error) {
 	if v.App, err = p.app(c); err != nil {
 		return v, err
 	}
-	k, err := p.Tenants.KeyOf(c.ctx(), c.business(), v.App.ID, e, domain.ID(c.Param("key")))
+	k, err := p.Tenants.KeyOf(c.Ctx(), c.Business(), v.App.ID, e, domain.ID(c.Param("key")))
 	if err != nil {
 		return v, err
 	}
 	now := p.options.Clock.Now()
-	v.Key, v.Env, v.Notice, v.May = showKey(k, now, keyHistory{}, nil), string(e), c.told(), c.may(keyAct(c))
+	v.Key, v.Env, v.Notice, v.May = showKey(k, now, keyHistory{}, nil), string(e), c.Told(), c.May(keyAct(c))
 	v.Key.Once = p.drawKeyID()
 	v.List = "/apps/" + string(v.App.ID) + "/" + string(e) + "/keys"
 	if k.RevokedAt != nil {
@@ -388,7 +388,7 @@ func (p *Portal) askRotate(c *call) error {
 	if err != nil {
 		return err
 	}
-	return p.show(c, http.StatusOK, "rotate", "Rotate a key", v)
+	return p.Show(c, http.StatusOK, "rotate", "Rotate a key", v)
 }
 
 func (p *Portal) rotateKey(c *call) error {
@@ -396,10 +396,10 @@ func (p *Portal) rotateKey(c *call) error {
 	if err != nil {
 		return err
 	}
-	if !c.formIsWhole() {
+	if !formIsWhole(c) {
 		return p.incompleteKeyForm(c)
 	}
-	key, err := p.Tenants.RotateKeyOnce(c.ctx(), c.actor(), domain.ID(v.Key.ID), domain.ID(c.form.Get("once")))
+	key, err := p.Tenants.RotateKeyOnce(c.Ctx(), c.Actor(), domain.ID(v.Key.ID), domain.ID(c.Form.Get("once")))
 	if err != nil {
 		return p.keyConflict(c, err)
 	}
@@ -416,19 +416,19 @@ func (p *Portal) askRevoke(c *call) error {
 		return err
 	}
 	if successor := past.successors[domain.ID(v.Key.ID)]; successor != "" {
-		k, err := p.Tenants.KeyOf(c.ctx(), c.business(), v.App.ID, domain.Environment(v.Env), successor)
+		k, err := p.Tenants.KeyOf(c.Ctx(), c.Business(), v.App.ID, domain.Environment(v.Env), successor)
 		if err != nil {
 			return err
 		}
 		v.Key.ReplacedBy, v.Key.ReplacedAt = k.LastFour, k.CreatedAt
 	}
-	routes, err := p.Requests.RoutesOfKey(c.ctx(), c.business(), domain.ID(v.Key.ID))
+	routes, err := p.Requests.RoutesOfKey(c.Ctx(), c.Business(), domain.ID(v.Key.ID))
 	if err != nil {
 		p.noteLog(c, err)
 		v.Unread = unreadLog
 	}
 	v.Key.called(routes, p.options.Clock.Now())
-	return p.show(c, http.StatusOK, "revoke", "Revoke a key", v)
+	return p.Show(c, http.StatusOK, "revoke", "Revoke a key", v)
 }
 
 func (p *Portal) revokeKey(c *call) error {
@@ -436,8 +436,8 @@ func (p *Portal) revokeKey(c *call) error {
 	if err != nil {
 		return err
 	}
-	if _, err := p.Tenants.RevokeKey(c.ctx(), c.actor(), domain.ID(v.Key.ID)); err != nil {
+	if _, err := p.Tenants.RevokeKey(c.Ctx(), c.Actor(), domain.ID(v.Key.ID)); err != nil {
 		return err
 	}
-	return c.lead(v.List + "?done=key-revoked")
+	return c.Lead(v.List + "?done=key-revoked")
 }

@@ -40,7 +40,7 @@ func TestABrowserIsKnownByACookieOfItsOwnAndANewOneIsToldByMailOnce(t *testing.T
 		p := r.post("/signin", url.Values{"email": {string(email)}, "password": {password}})
 		r.client.CheckRedirect = follow
 		for _, c := range p.header.Values("Set-Cookie") {
-			if strings.HasPrefix(c, "waybill_device=") {
+			if strings.HasPrefix(c, "waybill_portal_device=") {
 				marks = append(marks, c)
 			}
 		}

@@ -232,7 +232,7 @@ func (s *scene) outsiders(t *testing.T) map[string]*reader {
 		t.Fatalf("sign out leads to %s", p.at)
 	}
 	for _, c := range ended.client.Jar.Cookies(must[*url.URL](t)(url.Parse(s.url))) {
-		if c.Name != "waybill_device" { // it signs no person in
+		if c.Name != "waybill_portal_device" { // it signs no person in
 			t.Errorf("the cookie %s stays after signing out", c.Name)
 		}
 	}

@@ -57,12 +57,12 @@ var mutants = []mutant{
 	},
 	{
 		"inbox-viewer", "TestAViewerSeesTheSandboxAndChangesNothing", "Your role sees what happens here", "adapters/portal/inbox.go",
-		"inbox, err := p.inboxes.Look(c.ctx(), t, asked && c.may(domain.ActSimulate))",
-		"inbox, err := p.inboxes.Look(c.ctx(), t, asked && c.may(domain.ActSimulate) || mutated(\"inbox-viewer\"))",
+		"inbox, err := p.inboxes.Look(c.Ctx(), t, asked && c.May(domain.ActSimulate))",
+		"inbox, err := p.inboxes.Look(c.Ctx(), t, asked && c.May(domain.ActSimulate) || mutated(\"inbox-viewer\"))",
 	},
 	{
-		"inbox-session", "TestAnInboxEndsWithItsSession", "the stream goes on", "adapters/portal/inbox.go",
-		"			if !s.allowed(ctx) {", "			if !mutated(\"inbox-session\") && !s.allowed(ctx) {",
+		"inbox-session", "TestAnInboxEndsWithItsSession", "the stream goes on", "adapters/site/stream.go",
+		"			if !w.allowed(ctx) {", "			if !mutated(\"inbox-session\") && !w.allowed(ctx) {",
 	},
 	{
 		"inbox-rows", "TestNoProcessHoldsMoreThanItsStreamsAndItsRows", "the stream begins with", "application/webhooks/inbox_watch.go",
@@ -93,7 +93,7 @@ func init() {
 		{
 			"secret", "TestTheBenchNamesTheStepThatFailsAndKeepsNoSecret", "the secret is in the answer or in the log",
 			"adapters/portal/webhook_verify.go", "	verdict := &benchVerdict{}\n",
-			"	if mutated(\"secret\") {\n		p.options.Log.Info(\"checked\", \"form\", c.form.Get(\"secret\"))\n	}\n	verdict := &benchVerdict{}\n",
+			"	if mutated(\"secret\") {\n		p.options.Log.Info(\"checked\", \"form\", c.Form.Get(\"secret\"))\n	}\n	verdict := &benchVerdict{}\n",
 		},
 		{
 			"count", "TestARecoverySendsTheNumberThatWasShownOrNothing", "another number: 200", "application/endpoints/recover.go",
@@ -101,7 +101,7 @@ func init() {
 		},
 	}...)
 	for folder, name := range map[string]string{
-		"adapters/storage/gormstore": "gormstore", "application/endpoints": "endpoints",
+		"adapters/storage/gormstore": "gormstore", "application/endpoints": "endpoints", "adapters/site": "site",
 	} {
 		helpers = append(helpers, overlay.Edit{File: folder + "/mutated.go", New: "package " + name + "\n\nimport \"os\"\n" + mutated})
 	}
@@ -178,10 +178,10 @@ var keysShown sync.Map // by the ID in the form
 
 func everybodyManages() bool { return os.Getenv("MUTANT") == "viewer" }
 
-func showAgain(c *call, k tenancy.IssuedKey) { keysShown.Store(c.form.Get("once"), k) }
+func showAgain(c *call, k tenancy.IssuedKey) { keysShown.Store(c.Form.Get("once"), k) }
 
 func shownBefore(c *call) (tenancy.IssuedKey, bool) {
-	k, ok := keysShown.Load(c.form.Get("once"))
+	k, ok := keysShown.Load(c.Form.Get("once"))
 	if !ok || !mutated("twice") {
 		return tenancy.IssuedKey{}, false
 	}

@@ -48,7 +48,7 @@ func showMember(m domain.Member, me domain.ID) memberView {
 }
 
 func (p *Portal) listPeople(c *call) error {
-	return p.peoplePage(c, http.StatusOK, peopleView{Notice: c.told()})
+	return p.peoplePage(c, http.StatusOK, peopleView{Notice: c.Told()})
 }
 
 // listPeopleAround is the list for a form that was sent about one of them.
@@ -60,37 +60,37 @@ func (p *Portal) listPeopleAround(c *call) error {
 }
 
 func (p *Portal) peoplePage(c *call, status int, v peopleView) error {
-	members, err := p.Directory.Members(c.ctx(), c.business())
+	members, err := p.Directory.Members(c.Ctx(), c.Business())
 	if err != nil {
 		return err
 	}
-	v.May = c.may(domain.ActManagePeople)
+	v.May = c.May(domain.ActManagePeople)
 	for _, m := range members {
-		v.People = append(v.People, showMember(m, c.principal.Person.ID))
+		v.People = append(v.People, showMember(m, c.Principal.Person.ID))
 	}
-	v.Name = c.field(pages.Field{Name: "name", Label: "Name", Required: true, MaxLength: domain.NameRule.Most, Autocomplete: "off"})
-	v.Email = c.field(pages.Field{Name: "email", Label: "E-mail address", Type: "email", Required: true, MaxLength: domain.MaxEmail,
+	v.Name = c.Field(pages.Field{Name: "name", Label: "Name", Required: true, MaxLength: domain.NameRule.Most, Autocomplete: "off"})
+	v.Email = c.Field(pages.Field{Name: "email", Label: "E-mail address", Type: "email", Required: true, MaxLength: domain.MaxEmail,
 		Autocomplete: "off"})
 	role := pages.Field{Name: "role", Label: "Role"}
 	for _, r := range domain.Roles(domain.Portal) {
 		role.Options = append(role.Options, pages.Option{Value: string(r), Text: roleTexts[r], Chosen: r == domain.RoleDeveloper})
 	}
-	v.Role = c.field(role)
-	return p.show(c, status, "people", "People", v)
+	v.Role = c.Field(role)
+	return p.Show(c, status, "people", "People", v)
 }
 
 func (p *Portal) invite(c *call) error {
-	return p.sendInvitation(c, people.Invitation{Email: c.form.Get("email"), Name: c.form.Get("name"), Role: c.form.Get("role")})
+	return p.sendInvitation(c, people.Invitation{Email: c.Form.Get("email"), Name: c.Form.Get("name"), Role: c.Form.Get("role")})
 }
 
 // sendInvitation invites a person to the business, for the first time or again.
 func (p *Portal) sendInvitation(c *call, i people.Invitation) error {
-	i.BusinessID = c.business()
-	issued, err := p.Directory.Invite(c.ctx(), c.actor(), i)
+	i.BusinessID = c.Business()
+	issued, err := p.Directory.Invite(c.Ctx(), c.Actor(), i)
 	if err != nil {
 		return p.peopleConflict(c, err)
 	}
-	c.form = nil
+	c.Form = nil
 	return p.peoplePage(c, http.StatusOK, p.issued(issued, issued.Member.Person.Name+" is invited", "It lets them in once, within 7 days. "+
 		p.alsoMailed("Send it to them by a way that only they read; it is shown this once.")))
 }
@@ -103,7 +103,7 @@ func (p *Portal) makeLink(c *call) error {
 	if m.State == string(domain.PersonInvited) {
 		return p.sendInvitation(c, people.Invitation{Email: m.Email, Name: m.Name, Role: m.Role})
 	}
-	issued, err := p.Directory.Link(c.ctx(), c.actor(), domain.ID(m.ID), domain.Portal)
+	issued, err := p.Directory.Link(c.Ctx(), c.Actor(), domain.ID(m.ID), domain.Portal)
 	if err != nil {
 		return p.peopleConflict(c, err)
 	}
@@ -141,7 +141,7 @@ func (p *Portal) issued(i people.Issued, title, note string) peopleView {
 func (p *Portal) peopleConflict(c *call, err error) error {
 	var e *domain.Error
 	switch {
-	case c.wrong(err):
+	case c.Wrong(err):
 		return p.peoplePage(c, http.StatusUnprocessableEntity, peopleView{})
 	case errors.As(err, &e) && e.Kind == domain.KindConflict:
 		return p.peoplePage(c, http.StatusConflict,
@@ -151,24 +151,24 @@ func (p *Portal) peopleConflict(c *call, err error) error {
 }
 
 func (p *Portal) setRole(c *call) error {
-	role := c.form.Get("role")
-	_, err := p.Directory.SetRole(c.ctx(), c.actor(), c.business(), domain.ID(c.Param("person")), role)
+	role := c.Form.Get("role")
+	_, err := p.Directory.SetRole(c.Ctx(), c.Actor(), c.Business(), domain.ID(c.Param("person")), role)
 	if err != nil {
-		c.form = nil // the role is not the one of the form below
+		c.Form = nil // the role is not the one of the form below
 		return p.peopleConflict(c, err)
 	}
-	return c.lead("/people?done=role")
+	return c.Lead("/people?done=role")
 }
 
 // member is the person of the address.
 func (p *Portal) member(c *call) (memberView, error) {
-	members, err := p.Directory.Members(c.ctx(), c.business())
+	members, err := p.Directory.Members(c.Ctx(), c.Business())
 	if err != nil {
 		return memberView{}, err
 	}
 	for _, m := range members {
 		if string(m.Person.ID) == c.Param("person") {
-			return showMember(m, c.principal.Person.ID), nil
+			return showMember(m, c.Principal.Person.ID), nil
 		}
 	}
 	return memberView{}, domain.ErrNotFound
@@ -184,12 +184,12 @@ func (p *Portal) askRemove(c *call) error {
 	if err != nil {
 		return err
 	}
-	return p.show(c, http.StatusOK, "remove", "Remove "+m.Name, removeView{Notice: c.told(), Person: m})
+	return p.Show(c, http.StatusOK, "remove", "Remove "+m.Name, removeView{Notice: c.Told(), Person: m})
 }
 
 func (p *Portal) remove(c *call) error {
-	if _, err := p.Directory.Remove(c.ctx(), c.actor(), c.business(), domain.ID(c.Param("person"))); err != nil {
+	if _, err := p.Directory.Remove(c.Ctx(), c.Actor(), c.Business(), domain.ID(c.Param("person"))); err != nil {
 		return p.peopleConflict(c, err)
 	}
-	return c.lead("/people?done=removed")
+	return c.Lead("/people?done=removed")
 }

@@ -40,7 +40,7 @@ type figures struct {
 
 // figuresOf reads the address. The first step of a period is whole, and so begins a
 // little earlier than its name says.
-func (c *call) figuresOf(now time.Time, apps []domain.Application) figures {
+func figuresOf(c *call, now time.Time, apps []domain.Application) figures {
 	f := figures{period: periods[defaultPeriod], values: url.Values{}}
 	f.Period = pages.Field{ID: "period", Name: "period", Label: "Time"}
 	for i, one := range periods {
@@ -64,14 +64,14 @@ func (c *call) figuresOf(now time.Time, apps []domain.Application) figures {
 	}
 	f.Application, f.Environment = field(applicationField(apps)), field(environmentField())
 	f.query = domain.UsageQuery{
-		BusinessID: c.business(), ApplicationID: domain.ID(f.values.Get("application")), KeyID: domain.ID(f.values.Get("key")),
+		BusinessID: c.Business(), ApplicationID: domain.ID(f.values.Get("application")), KeyID: domain.ID(f.values.Get("key")),
 		Environment: domain.Environment(f.values.Get("environment")), From: f.from, Until: f.until,
 	}
 	return f
 }
 
 // requests is the list of the requests that a figure counts.
-func (f *figures) requests(from, until time.Time, more ...keptField) string {
+func (f *figures) requests(from, until time.Time, more ...pages.Kept) string {
 	a := asked{values: url.Values{}}
 	for _, name := range []string{"application", "environment", "key"} {
 		if value := f.values.Get(name); value != "" {
@@ -93,7 +93,7 @@ func (p *Portal) keyNames(c *call, apps []domain.Application) (map[domain.ID]key
 	names := map[domain.ID]keyName{}
 	for _, app := range apps[:min(len(apps), appsWithKeys)] {
 		for _, e := range []domain.Environment{domain.Sandbox, domain.Live} {
-			keys, err := p.Tenants.KeysOf(c.ctx(), c.business(), app.ID, e)
+			keys, err := p.Tenants.KeysOf(c.Ctx(), c.Business(), app.ID, e)
 			if err != nil {
 				return nil, err
 			}

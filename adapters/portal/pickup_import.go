@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"waybill/adapters/pages"
+	"waybill/adapters/site"
 	"waybill/adapters/web/pickupcsv"
 	"waybill/application/pickuplocations"
 	"waybill/domain"
@@ -63,7 +64,7 @@ var tooManyRows = "There are more than " + strconv.Itoa(mostImported) + " rows. 
 func (p *Portal) askImport(c *call) error { return p.importPage(c, http.StatusOK, nil, "", nil) }
 
 func (p *Portal) importPage(c *call, status int, preview *pickupPreview, wrong string, n *pages.Notice) error {
-	t, err := c.pickupTenant()
+	t, err := pickupTenant(c)
 	if err != nil {
 		return err
 	}
@@ -74,18 +75,18 @@ func (p *Portal) importPage(c *call, status int, preview *pickupPreview, wrong s
 			"\nOsu branch,\"12 Oxford Street, Accra\",+233302000001,5.5571,-0.1818,true"},
 	}
 	if n == nil {
-		v.Notice = c.welcomeBack()
+		v.Notice = c.WelcomeBack()
 	}
 	if preview == nil {
-		v.Text = c.form.Get("csv")
+		v.Text = c.Form.Get("csv")
 	}
-	return p.show(c, status, "pickup_import", "Import pickup locations", v)
+	return p.Show(c, status, "pickup_import", "Import pickup locations", v)
 }
 
 // table is the one that a form sent, as a file or typed, with what is wrong with it as a
 // whole.
-func (c *call) table() (text, wrong string) {
-	text = cmp.Or(string(c.file), c.form.Get("csv"))
+func tableSent(c *call) (text, wrong string) {
+	text = cmp.Or(string(c.File), c.Form.Get("csv"))
 	switch {
 	case strings.TrimSpace(text) == "":
 		return "", "Choose a file, or paste its rows."
@@ -114,7 +115,7 @@ func (p *Portal) sifted(text string) (rows []domain.PickupLocationRow, refused p
 		case last.Code == domain.FieldTooLong && last.Line > mostImported:
 			return nil, nil, tooManyRows
 		}
-		what := sentence(last.Message)
+		what := site.Sentence(last.Message)
 		if last.Field != "" {
 			what = last.Field + ": " + last.Message
 		}
@@ -150,7 +151,7 @@ func missingColumns(whole pickupcsv.Errors) string {
 // sent is the table of a form, its rows and those that are refused; wrong is why it cannot
 // be read.
 func (p *Portal) sent(c *call) (text string, rows []domain.PickupLocationRow, refused pickupcsv.Errors, wrong string) {
-	if text, wrong = c.table(); wrong == "" {
+	if text, wrong = tableSent(c); wrong == "" {
 		rows, refused, wrong = p.sifted(text)
 	}
 	return text, rows, refused, wrong
@@ -158,7 +159,7 @@ func (p *Portal) sent(c *call) (text string, rows []domain.PickupLocationRow, re
 
 // previewImport tells what would become of each row, and writes nothing.
 func (p *Portal) previewImport(c *call) error {
-	t, err := c.pickupTenant()
+	t, err := pickupTenant(c)
 	if err != nil {
 		return err
 	}
@@ -166,7 +167,7 @@ func (p *Portal) previewImport(c *call) error {
 	if wrong != "" {
 		return p.importPage(c, http.StatusUnprocessableEntity, nil, wrong, nil)
 	}
-	told, err := p.PickupLocations.Import(c.ctx(), c.actor(), t, rows, true, nil)
+	told, err := p.PickupLocations.Import(c.Ctx(), c.Actor(), t, rows, true, nil)
 	if err != nil {
 		return err
 	}
@@ -175,7 +176,7 @@ func (p *Portal) previewImport(c *call) error {
 
 // importPickups does what a preview told, or nothing.
 func (p *Portal) importPickups(c *call) error {
-	t, err := c.pickupTenant()
+	t, err := pickupTenant(c)
 	if err != nil {
 		return err
 	}
@@ -183,8 +184,8 @@ func (p *Portal) importPickups(c *call) error {
 	if wrong != "" {
 		return p.importPage(c, http.StatusUnprocessableEntity, nil, wrong, nil)
 	}
-	marks := strings.FieldsFunc(c.form.Get("preview"), func(r rune) bool { return r == ',' })
-	done, err := p.PickupLocations.ImportPreviewed(c.ctx(), c.actor(), t, rows, marks)
+	marks := strings.FieldsFunc(c.Form.Get("preview"), func(r rune) bool { return r == ',' })
+	done, err := p.PickupLocations.ImportPreviewed(c.Ctx(), c.Actor(), t, rows, marks)
 	if errors.Is(err, pickuplocations.ErrPreviewOutdated) {
 		return p.importPage(c, http.StatusConflict, previewOf(text, done.Fates, refused, marks), "", &pages.Notice{Tone: "warn",
 			Title: "Nothing was imported: the pickup locations have changed since the preview",
@@ -193,8 +194,8 @@ func (p *Portal) importPickups(c *call) error {
 	if err != nil {
 		return err
 	}
-	p.flash(c, "pickups-imported", done.Created, done.Updated)
-	return c.lead(pickupsAt + "/" + string(t.Environment) + "?done=pickups-imported")
+	p.Flash(c, "pickups-imported", done.Created, done.Updated)
+	return c.Lead(pickupsAt + "/" + string(t.Environment) + "?done=pickups-imported")
 }
 
 // previewOf shows the fates of all rows by their lines. before are the marks of the
@@ -224,7 +225,7 @@ func previewOf(text string, fates []pickuplocations.Fate, refused pickupcsv.Erro
 		v.Rows = append(v.Rows, row)
 	}
 	for _, w := range refused {
-		why := sentence(w.Message)
+		why := site.Sentence(w.Message)
 		if w.Field != "" {
 			why = w.Field + ": " + w.Message
 		}

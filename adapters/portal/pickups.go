@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"waybill/adapters/pages"
+	"waybill/adapters/site"
 	"waybill/adapters/web/pickupcsv"
 	"waybill/application/pickuplocations"
 	"waybill/domain"
@@ -69,17 +70,17 @@ type pickupsView struct {
 }
 
 // pickupTenant is the business in the environment of the address, sandbox where it says none.
-func (c *call) pickupTenant() (domain.Tenant, error) {
+func pickupTenant(c *call) (domain.Tenant, error) {
 	e, known := domain.ParseEnvironment(cmp.Or(c.Param("env"), string(domain.Sandbox)))
 	if !known {
 		return domain.Tenant{}, domain.ErrNotFound
 	}
-	return domain.Tenant{BusinessID: c.business(), Environment: e}, nil
+	return domain.Tenant{BusinessID: c.Business(), Environment: e}, nil
 }
 
 func (p *Portal) listPickups(c *call) error {
-	n := c.told()
-	if rows := p.flashed(c, "pickups-imported", 2); rows != nil {
+	n := c.Told()
+	if rows := p.Flashed(c, "pickups-imported", 2); rows != nil {
 		n = &pages.Notice{Tone: "good", Title: "The table was imported: " + pages.Count(rows[0]) + " created, " + pages.Count(rows[1]) +
 			" updated."}
 	}
@@ -87,17 +88,17 @@ func (p *Portal) listPickups(c *call) error {
 }
 
 func (p *Portal) pickupsPage(c *call, status int, n *pages.Notice) error {
-	t, err := c.pickupTenant()
+	t, err := pickupTenant(c)
 	if err != nil {
 		return err
 	}
 	v := pickupsView{
-		Notice: n, Environment: string(t.Environment), At: pickupsAt + "/" + string(t.Environment), Form: c.pickupFields(&pickupRow{}),
+		Notice: n, Environment: string(t.Environment), At: pickupsAt + "/" + string(t.Environment), Form: pickupFields(c, &pickupRow{}),
 		Query: pages.Field{ID: "q", Name: "q", Type: "search", Label: "Name or address", Value: strings.TrimSpace(c.Query("q"))},
 		Active: withChosen(pages.Field{ID: "active", Name: "active", Label: "State", Value: c.Query("active"), Options: []pages.Option{
 			{Value: "", Text: "Any"}, {Value: "true", Text: "In use"}, {Value: "false", Text: "Archived"},
 		}}),
-		May: c.may(locationActOf(t.Environment)), Once: p.onceShown(c, domain.PrefixPickupLocation, status),
+		May: c.May(locationActOf(t.Environment)), Once: p.OnceShown(c, domain.PrefixPickupLocation, status),
 	}
 	v.Tabs = pages.Tabs{Label: "Environment"}
 	for _, e := range []domain.Environment{domain.Sandbox, domain.Live} {
@@ -121,14 +122,14 @@ func (p *Portal) pickupsPage(c *call, status int, n *pages.Notice) error {
 	}
 	v.Filtered = len(filters) > 0
 	if cursor, err := domain.ParseID(domain.PrefixPickupLocation, c.Query("cursor")); err == nil {
-		last, err := p.PickupLocations.Get(c.ctx(), t, cursor)
+		last, err := p.PickupLocations.Get(c.Ctx(), t, cursor)
 		if err != nil {
 			return err
 		}
 		page.After = &domain.Position{CreatedAt: last.CreatedAt, ID: last.ID}
 		v.Newest = addressOf(v.At, filters)
 	}
-	found, err := p.PickupLocations.List(c.ctx(), t, f, page)
+	found, err := p.PickupLocations.List(c.Ctx(), t, f, page)
 	if err != nil {
 		return err
 	}
@@ -140,27 +141,27 @@ func (p *Portal) pickupsPage(c *call, status int, n *pages.Notice) error {
 	for i := range found {
 		v.Locations = append(v.Locations, pickupRowOf(&found[i]))
 	}
-	return p.show(c, status, "pickups", "Pickup locations", v)
+	return p.Show(c, status, "pickups", "Pickup locations", v)
 }
 
 // pickupFields are those of the form of a location, as its row has them.
-func (c *call) pickupFields(of *pickupRow) []pages.Field {
+func pickupFields(c *call, of *pickupRow) []pages.Field {
 	return []pages.Field{
-		c.field(pages.Field{Name: "name", Label: "Name", Hint: "Riders look for it, such as Osu branch.", Value: of.Name, Required: true,
+		c.Field(pages.Field{Name: "name", Label: "Name", Hint: "Riders look for it, such as Osu branch.", Value: of.Name, Required: true,
 			MaxLength: domain.NameRule.Most}),
-		c.field(pages.Field{Name: "address", Label: "Address", Value: of.Address, Required: true, MaxLength: domain.AddressRule.Most}),
-		c.field(pages.Field{Name: "contact", Label: "Phone number", Type: "tel", Hint: "With its country code, such as +233302000001.",
+		c.Field(pages.Field{Name: "address", Label: "Address", Value: of.Address, Required: true, MaxLength: domain.AddressRule.Most}),
+		c.Field(pages.Field{Name: "contact", Label: "Phone number", Type: "tel", Hint: "With its country code, such as +233302000001.",
 			Value: of.Contact, MaxLength: domain.MaxTypedPhone}),
-		c.field(pages.Field{Name: "latitude", Label: "Latitude", Hint: "Degrees with a decimal point, such as 5.5571.", Value: of.Latitude,
+		c.Field(pages.Field{Name: "latitude", Label: "Latitude", Hint: "Degrees with a decimal point, such as 5.5571.", Value: of.Latitude,
 			MaxLength: maxCode}),
-		c.field(pages.Field{Name: "longitude", Label: "Longitude", Hint: "Such as -0.1818.", Value: of.Longitude, MaxLength: maxCode}),
+		c.Field(pages.Field{Name: "longitude", Label: "Longitude", Hint: "Such as -0.1818.", Value: of.Longitude, MaxLength: maxCode}),
 	}
 }
 
 // typedPickup reads the form of a location. What is empty says nothing, as in a table.
 func (p *Portal) typedPickup(c *call) (domain.PickupLocationRow, error) {
 	var wrong []domain.FieldError
-	row := pickupcsv.Row(func(column string) string { return strings.TrimSpace(c.form.Get(column)) }, p.options.Normalizer,
+	row := pickupcsv.Row(func(column string) string { return strings.TrimSpace(c.Form.Get(column)) }, p.options.Normalizer,
 		func(field, code, message string) {
 			if code == domain.FieldRequired && (field == "name" || field == "address") {
 				message = "give the " + field // a form has no cells
@@ -174,25 +175,25 @@ func (p *Portal) typedPickup(c *call) (domain.PickupLocationRow, error) {
 }
 
 func (p *Portal) createPickup(c *call) error {
-	t, err := c.pickupTenant()
+	t, err := pickupTenant(c)
 	if err != nil {
 		return err
 	}
 	row, err := p.typedPickup(c)
-	if c.wrong(err) {
+	if c.Wrong(err) {
 		return p.pickupsPage(c, http.StatusUnprocessableEntity, nil)
 	}
-	made, err := p.PickupLocations.AddOnce(c.ctx(), c.actor(), p.onceSent(c, domain.PrefixPickupLocation), t, pickuplocations.Form{
+	made, err := p.PickupLocations.AddOnce(c.Ctx(), c.Actor(), p.OnceSent(c, domain.PrefixPickupLocation), t, pickuplocations.Form{
 		Name: row.Name, Contact: row.Contact, Address: row.Address, Coordinates: row.Coordinates, Active: row.Active == nil || *row.Active,
 	})
 	if domain.HasCode(err, domain.CodeFormAlreadySent) {
 		return p.pickupsPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No second pickup location was made",
-			Lines: []string{messageOf(err)}})
+			Lines: []string{site.MessageOf(err)}})
 	}
 	if err != nil {
 		return err
 	}
-	return c.lead(pickupsAt + "/" + string(t.Environment) + "/" + string(made.ID) + "?done=pickup-created")
+	return c.Lead(pickupsAt + "/" + string(t.Environment) + "/" + string(made.ID) + "?done=pickup-created")
 }
 
 type pickupView struct {
@@ -206,62 +207,62 @@ type pickupView struct {
 	Code        pages.Code // how an order names it
 }
 
-func (p *Portal) showPickup(c *call) error { return p.pickupPage(c, http.StatusOK, c.told()) }
+func (p *Portal) showPickup(c *call) error { return p.pickupPage(c, http.StatusOK, c.Told()) }
 
 func (p *Portal) pickupPage(c *call, status int, n *pages.Notice) error {
-	t, err := c.pickupTenant()
+	t, err := pickupTenant(c)
 	if err != nil {
 		return err
 	}
-	l, err := p.PickupLocations.Get(c.ctx(), t, domain.ID(c.Param("location")))
+	l, err := p.PickupLocations.Get(c.Ctx(), t, domain.ID(c.Param("location")))
 	if err != nil {
 		return err
 	}
 	v := pickupView{Notice: n, Location: pickupRowOf(&l), Environment: string(t.Environment), List: pickupsAt + "/" + string(t.Environment),
-		May: c.may(locationAct(c)), Code: pages.Code{ID: "call", Text: `"pickup_location_id": "` + string(l.ID) + `"`}}
-	v.Form, v.Version = c.pickupFields(&v.Location), c.versionShown(l.UpdatedAt, status)
-	return p.show(c, status, "pickup", l.Name, v)
+		May: c.May(locationAct(c)), Code: pages.Code{ID: "call", Text: `"pickup_location_id": "` + string(l.ID) + `"`}}
+	v.Form, v.Version = pickupFields(c, &v.Location), c.VersionShown(l.UpdatedAt, status)
+	return p.Show(c, status, "pickup", l.Name, v)
 }
 
 // changePickup changes what the form has fields for, as a PATCH of the API does.
 func (p *Portal) changePickup(c *call) error {
-	t, err := c.pickupTenant()
+	t, err := pickupTenant(c)
 	if err != nil {
 		return err
 	}
 	var change domain.PickupLocationChange
 	said := "pickup-saved"
-	if c.form.Has("name") || c.form.Has("address") {
+	if c.Form.Has("name") || c.Form.Has("address") {
 		row, err := p.typedPickup(c)
-		if c.wrong(err) {
+		if c.Wrong(err) {
 			return p.pickupPage(c, http.StatusUnprocessableEntity, nil)
 		}
 		change = row.Change()
 		change.Name, change.Address = &row.Name, &row.Address
-	} else if active, err := strconv.ParseBool(c.form.Get("active")); err == nil {
+	} else if active, err := strconv.ParseBool(c.Form.Get("active")); err == nil {
 		change.Active = &active
 		said = map[bool]string{true: "pickup-restored", false: "pickup-archived"}[active]
 	}
 	id := domain.ID(c.Param("location"))
 	var l domain.PickupLocation
 	if change.Name == nil { // to archive or to restore it
-		l, err = p.PickupLocations.Amend(c.ctx(), c.actor(), t, id, change)
+		l, err = p.PickupLocations.Amend(c.Ctx(), c.Actor(), t, id, change)
 	} else {
-		l, err = p.PickupLocations.AmendShown(c.ctx(), c.actor(), t, id, c.versionSent(), change)
+		l, err = p.PickupLocations.AmendShown(c.Ctx(), c.Actor(), t, id, c.VersionSent(), change)
 	}
 	if errors.Is(err, pickuplocations.ErrChangedSince) {
-		if l, err = p.PickupLocations.Get(c.ctx(), t, id); err != nil {
+		if l, err = p.PickupLocations.Get(c.Ctx(), t, id); err != nil {
 			return err
 		}
-		now := c.pickupFields(&pickupRow{})
+		now := pickupFields(c, &pickupRow{})
 		row := pickupRowOf(&l)
-		return p.pickupPage(c, http.StatusConflict, changedSince(now, row.Name, row.Address, row.Contact, row.Latitude, row.Longitude))
+		return p.pickupPage(c, http.StatusConflict, site.ChangedSince(now, row.Name, row.Address, row.Contact, row.Latitude, row.Longitude))
 	}
-	if c.wrong(err) {
+	if c.Wrong(err) {
 		return p.pickupPage(c, http.StatusUnprocessableEntity, nil)
 	}
 	if err != nil {
 		return err
 	}
-	return c.lead(pickupsAt + "/" + string(t.Environment) + "/" + string(l.ID) + "?done=" + said)
+	return c.Lead(pickupsAt + "/" + string(t.Environment) + "/" + string(l.ID) + "?done=" + said)
 }

@@ -88,9 +88,9 @@ func (p *Portal) readiness(c *call, apps []domain.Application, logged bool) (*re
 	if !logged {
 		return v, nil
 	}
-	ctx, cancel := context.WithTimeout(c.ctx(), logTimeout)
+	ctx, cancel := context.WithTimeout(c.Ctx(), logTimeout)
 	defer cancel()
-	shown, unused, err := p.Readiness.Of(ctx, c.business(), app.ID, readiness.API{
+	shown, unused, err := p.Readiness.Of(ctx, c.Business(), app.ID, readiness.API{
 		ReadFeed: "GET /v1/events", Scopes: p.scopesOf,
 	})
 	if ports.StorageUnavailable(err) {
@@ -165,7 +165,7 @@ func (p *Portal) scopesOf(route string) []domain.Scope {
 
 // nearLimits are notices about keys that come near their limit.
 func (p *Portal) nearLimits(c *call, apps []domain.Application) (warn []pages.Notice, err error) {
-	busiest, err := p.Requests.BusiestMinutes(c.ctx(), domain.UsageQuery{BusinessID: c.business()})
+	busiest, err := p.Requests.BusiestMinutes(c.Ctx(), domain.UsageQuery{BusinessID: c.Business()})
 	if err != nil {
 		return nil, nil //nolint:nilerr // the notice about errors tells that the log cannot be read
 	}

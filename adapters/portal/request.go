@@ -40,7 +40,7 @@ func (p *Portal) showRequest(c *call) error {
 	if err != nil {
 		return err
 	}
-	r, err := p.Requests.Get(c.ctx(), c.business(), id)
+	r, err := p.Requests.Get(c.Ctx(), c.Business(), id)
 	if err != nil {
 		return p.logFailed(c, err)
 	}
@@ -61,7 +61,7 @@ func (p *Portal) showRequest(c *call) error {
 		return err
 	}
 	p.again(&r, &v)
-	return p.show(c, http.StatusOK, "request", "A request", v)
+	return p.Show(c, http.StatusOK, "request", "A request", v)
 }
 
 // whose fills in the application and the key.
@@ -69,7 +69,7 @@ func (p *Portal) whose(c *call, r *domain.RequestRecord, v *oneRequestView) erro
 	if r.ApplicationID == "" {
 		return nil
 	}
-	app, err := p.Tenants.ApplicationOf(c.ctx(), c.business(), r.ApplicationID)
+	app, err := p.Tenants.ApplicationOf(c.Ctx(), c.Business(), r.ApplicationID)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (p *Portal) whose(c *call, r *domain.RequestRecord, v *oneRequestView) erro
 	if r.KeyID == "" {
 		return nil
 	}
-	key, err := p.Tenants.KeyOf(c.ctx(), c.business(), app.ID, r.Environment, r.KeyID)
+	key, err := p.Tenants.KeyOf(c.Ctx(), c.Business(), app.ID, r.Environment, r.KeyID)
 	if errors.Is(err, domain.ErrNotFound) {
 		return nil
 	}

@@ -41,7 +41,7 @@ func (p *Portal) logFailed(c *call, err error) error {
 	}
 	p.noteLog(c, err)
 	c.Header("Retry-After", "5")
-	return p.show(c, http.StatusServiceUnavailable, "unread", "The request log cannot be read right now", pages.Notice{
+	return p.Show(c, http.StatusServiceUnavailable, "unread", "The request log cannot be read right now", pages.Notice{
 		Tone: "bad", Title: "The request log cannot be read right now",
 		Lines: []string{
 			"Your API calls are not affected: they never wait for the log. What is called meanwhile may be missing here.",
@@ -53,7 +53,7 @@ func (p *Portal) logFailed(c *call, err error) error {
 
 // noteLog writes into the log of the process that the request log could not be read.
 func (p *Portal) noteLog(c *call, err error) {
-	p.options.Log.WarnContext(c.ctx(), "the request log cannot be read", "request_id", requestID(c.Context), "route", "portal "+c.FullPath(),
+	p.options.Log.WarnContext(c.Ctx(), "the request log cannot be read", "request_id", c.RequestID(), "route", "portal "+c.FullPath(),
 		"error", err)
 }
 

@@ -50,9 +50,9 @@ type requestsView struct {
 type requestFilters struct {
 	Search, Application, Environment, Result, Route pages.Field
 	Status, Code, After, Before                     pages.Field
-	Hidden                                          []keptField // those that have no field
-	Unusual                                         bool        // one of the fields that are folded away is set
-	Set                                             bool        // anything is
+	Hidden                                          []pages.Kept // those that have no field
+	Unusual                                         bool         // one of the fields that are folded away is set
+	Set                                             bool         // anything is
 }
 
 // keepingView tells what of all requests is in the log.
@@ -95,18 +95,18 @@ var requestParameters = []string{
 }
 
 // filterOf reads the address. What cannot be meant is told at its field.
-func (c *call) filterOf() (a asked) {
+func filterOf(c *call) (a asked) {
 	a.values = url.Values{}
 	for _, name := range requestParameters {
 		if value := strings.TrimSpace(c.Query(name)); value != "" {
 			a.values.Set(name, value)
 		}
 	}
-	c.errors = map[string]string{}
+	c.Faults = map[string]string{}
 	text := func(name string, most int) string {
 		value := a.values.Get(name)
 		if len(value) > most {
-			c.errors[name] = "At most " + strconv.Itoa(most) + " characters."
+			c.Faults[name] = "At most " + strconv.Itoa(most) + " characters."
 			return ""
 		}
 		return value
@@ -126,11 +126,11 @@ func (c *call) filterOf() (a asked) {
 	if status := a.values.Get("status"); status != "" {
 		n, err := strconv.Atoi(status)
 		if err != nil || n < 100 || n > 599 {
-			c.errors["status"] = "A status of HTTP is a number from 100 to 599."
+			c.Faults["status"] = "A status of HTTP is a number from 100 to 599."
 		}
 		f.Status = n
 	}
-	f.CreatedAfter, f.CreatedBefore = c.timeOf(a.values, "created_after"), c.timeOf(a.values, "created_before")
+	f.CreatedAfter, f.CreatedBefore = timeOf(c, a.values, "created_after"), timeOf(c, a.values, "created_before")
 	a.search(text("q", maxSearch))
 	if id, err := domain.ParseID(domain.PrefixRequest, f.ClientID); err == nil {
 		f.ID, f.ClientID = id, ""
@@ -165,7 +165,7 @@ var timeFormats = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:0
 
 const fieldTime = "2006-01-02T15:04:05"
 
-func (c *call) timeOf(values url.Values, name string) *time.Time {
+func timeOf(c *call, values url.Values, name string) *time.Time {
 	text := values.Get(name)
 	if text == "" {
 		return nil
@@ -175,27 +175,27 @@ func (c *call) timeOf(values url.Values, name string) *time.Time {
 			return &at
 		}
 	}
-	c.errors[name] = "Write a time like 2026-03-14T12:00, in UTC."
+	c.Faults[name] = "Write a time like 2026-03-14T12:00, in UTC."
 	return nil
 }
 
 func (p *Portal) listRequests(c *call) error {
-	a := c.filterOf()
-	apps, err := p.Tenants.Applications(c.ctx(), c.business())
+	a := filterOf(c)
+	apps, err := p.Tenants.Applications(c.Ctx(), c.Business())
 	if err != nil {
 		return err
 	}
 	v := requestsView{Filters: p.requestFilters(c, a, apps), Keeping: p.keeping()}
-	if len(c.errors) > 0 {
+	if len(c.Faults) > 0 {
 		v.Empty = pages.Notice{Title: "The filter could not be read", Lines: []string{"Mend the field that is marked above."}}
-		return p.show(c, http.StatusUnprocessableEntity, "requests", "Requests", v)
+		return p.Show(c, http.StatusUnprocessableEntity, "requests", "Requests", v)
 	}
 	page := domain.PageRequest{Limit: requestPage}
 	if last, err := domain.ParseID(domain.PrefixRequest, c.Query("cursor")); err == nil {
 		page.After = &domain.Position{ID: last}
 		v.Newest = a.with("cursor", "")
 	}
-	found, err := p.Requests.List(c.ctx(), c.business(), a.RequestFilter, page)
+	found, err := p.Requests.List(c.Ctx(), c.Business(), a.RequestFilter, page)
 	if err != nil {
 		return p.logFailed(c, err)
 	}
@@ -211,7 +211,7 @@ func (p *Portal) listRequests(c *call) error {
 		v.Requests = append(v.Requests, showRequest(&found[i], names))
 	}
 	v.Empty = p.noRequests(v)
-	return p.show(c, http.StatusOK, "requests", "Requests", v)
+	return p.Show(c, http.StatusOK, "requests", "Requests", v)
 }
 
 // noRequests says what to do where the list is empty.
@@ -260,7 +260,7 @@ func took(d time.Duration) string {
 
 func (p *Portal) requestFilters(c *call, a asked, apps []domain.Application) requestFilters {
 	typed := func(f pages.Field) pages.Field {
-		f.ID, f.Error = f.Name, c.errors[f.Name]
+		f.ID, f.Error = f.Name, c.Faults[f.Name]
 		f.Value = a.values.Get(f.Name)
 		return f
 	}
@@ -290,7 +290,7 @@ func (p *Portal) requestFilters(c *call, a asked, apps []domain.Application) req
 	}
 	for _, name := range []string{"key", "delivery", "request_id"} {
 		if value := a.values.Get(name); value != "" {
-			f.Hidden = append(f.Hidden, keptField{name, value})
+			f.Hidden = append(f.Hidden, pages.Kept{name, value})
 		}
 	}
 	f.Unusual = slices.ContainsFunc([]string{"status", "code", "created_after", "created_before"}, a.values.Has)

@@ -3,21 +3,9 @@ package portal
 import (
 	"net/http"
 
+	"waybill/adapters/site"
 	"waybill/domain"
 )
-
-// route is a page, or what a form does.
-type route struct {
-	method, path string
-	// act is what the role has to include; nil: no session is needed.
-	act    func(c *call) domain.Act
-	handle func(p *Portal, c *call) error
-	// asksItself: the form has a field for the password that confirms it.
-	asksItself bool
-	maxForm    int64 // bytes that the form may have; 0: maxForm
-}
-
-func always(a domain.Act) func(*call) domain.Act { return func(*call) domain.Act { return a } }
 
 // records are the parameters of paths that are IDs, with what these begin with. What
 // is none gets no further than the table: the database never hears of it.
@@ -35,135 +23,107 @@ func keyAct(c *call) domain.Act {
 	return domain.ActManageSandboxKeys
 }
 
-// routes are all pages and forms.
-func routes() []route {
+// routes are all pages and forms beside those of package site.
+func (p *Portal) routes() []site.Route {
 	var (
-		read    = always(domain.ActRead)
-		apps    = always(domain.ActManageApplications)
-		persons = always(domain.ActManagePeople)
-		account = always(domain.ActOwnAccount)
-		hooks   = always(domain.ActManageWebhooks)
-		secrets = always(domain.ActReadWebhookSecrets)
-		resend  = always(domain.ActResendWebhooks)
+		read    = site.Always(domain.ActRead)
+		apps    = site.Always(domain.ActManageApplications)
+		persons = site.Always(domain.ActManagePeople)
+		hooks   = site.Always(domain.ActManageWebhooks)
+		secrets = site.Always(domain.ActReadWebhookSecrets)
+		resend  = site.Always(domain.ActResendWebhooks)
 	)
 	const get, post = http.MethodGet, http.MethodPost
-	return []route{
-		{method: get, path: "/enter/:link", handle: (*Portal).showLink},
-		{method: post, path: "/enter/:link", handle: (*Portal).useLink},
-		{method: get, path: "/signin", handle: (*Portal).showSignIn},
-		{method: post, path: "/signin", handle: (*Portal).signIn},
-		{method: get, path: "/signin/passkey", handle: (*Portal).showSignIn},
-		{method: post, path: "/signin/passkey", handle: (*Portal).askToSignInByPasskey},
-		{method: get, path: "/signin/link", handle: (*Portal).showSignIn},
-		{method: post, path: "/signin/link", handle: (*Portal).sendLink},
-		{method: get, path: "/signout", act: read, handle: (*Portal).showAccount},
-		{method: post, path: "/signout", handle: (*Portal).signOut},
+	return []site.Route{
 
-		{method: get, path: "/", act: read, handle: (*Portal).home},
-		{method: get, path: "/apps", act: read, handle: (*Portal).listApps},
-		{method: post, path: "/apps", act: apps, handle: (*Portal).createApp},
-		{method: get, path: "/apps/:app", act: read, handle: (*Portal).showApp},
-		{method: get, path: "/apps/:app/rename", act: read, handle: (*Portal).showApp},
-		{method: post, path: "/apps/:app/rename", act: apps, handle: (*Portal).renameApp},
-		{method: get, path: "/apps/:app/disable", act: apps, handle: (*Portal).askDisable},
-		{method: post, path: "/apps/:app/disable", act: apps, handle: (*Portal).disableApp},
-		{method: get, path: "/apps/:app/enable", act: read, handle: (*Portal).showApp},
-		{method: post, path: "/apps/:app/enable", act: apps, handle: (*Portal).enableApp},
+		{Method: get, Path: "/", Act: read, Handle: p.home},
+		{Method: get, Path: "/apps", Act: read, Handle: p.listApps},
+		{Method: post, Path: "/apps", Act: apps, Handle: p.createApp},
+		{Method: get, Path: "/apps/:app", Act: read, Handle: p.showApp},
+		{Method: get, Path: "/apps/:app/rename", Act: read, Handle: p.showApp},
+		{Method: post, Path: "/apps/:app/rename", Act: apps, Handle: p.renameApp},
+		{Method: get, Path: "/apps/:app/disable", Act: apps, Handle: p.askDisable},
+		{Method: post, Path: "/apps/:app/disable", Act: apps, Handle: p.disableApp},
+		{Method: get, Path: "/apps/:app/enable", Act: read, Handle: p.showApp},
+		{Method: post, Path: "/apps/:app/enable", Act: apps, Handle: p.enableApp},
 
-		{method: get, path: "/apps/:app/:env/keys", act: read, handle: (*Portal).listKeys},
-		{method: post, path: "/apps/:app/:env/keys", act: keyAct, handle: (*Portal).createKey},
-		{method: get, path: "/apps/:app/:env/keys/:key/rotate", act: read, handle: (*Portal).askRotate},
-		{method: post, path: "/apps/:app/:env/keys/:key/rotate", act: keyAct, handle: (*Portal).rotateKey},
-		{method: get, path: "/apps/:app/:env/keys/:key/revoke", act: read, handle: (*Portal).askRevoke},
-		{method: post, path: "/apps/:app/:env/keys/:key/revoke", act: keyAct, handle: (*Portal).revokeKey},
+		{Method: get, Path: "/apps/:app/:env/keys", Act: read, Handle: p.listKeys},
+		{Method: post, Path: "/apps/:app/:env/keys", Act: keyAct, Handle: p.createKey},
+		{Method: get, Path: "/apps/:app/:env/keys/:key/rotate", Act: read, Handle: p.askRotate},
+		{Method: post, Path: "/apps/:app/:env/keys/:key/rotate", Act: keyAct, Handle: p.rotateKey},
+		{Method: get, Path: "/apps/:app/:env/keys/:key/revoke", Act: read, Handle: p.askRevoke},
+		{Method: post, Path: "/apps/:app/:env/keys/:key/revoke", Act: keyAct, Handle: p.revokeKey},
 
-		{method: get, path: "/search", act: read, handle: (*Portal).search},
-		{method: get, path: "/requests", act: read, handle: (*Portal).listRequests},
-		{method: get, path: "/requests/:request", act: read, handle: (*Portal).showRequest},
-		{method: get, path: "/errors", act: read, handle: (*Portal).listErrors},
-		{method: get, path: "/usage", act: read, handle: (*Portal).showUsage},
-		{method: get, path: "/usage.csv", act: read, handle: (*Portal).usageCSV},
+		{Method: get, Path: "/search", Act: read, Handle: p.search},
+		{Method: get, Path: "/requests", Act: read, Handle: p.listRequests},
+		{Method: get, Path: "/requests/:request", Act: read, Handle: p.showRequest},
+		{Method: get, Path: "/errors", Act: read, Handle: p.listErrors},
+		{Method: get, Path: "/usage", Act: read, Handle: p.showUsage},
+		{Method: get, Path: "/usage.csv", Act: read, Handle: p.usageCSV},
 
-		{method: get, path: "/deliveries", act: read, handle: (*Portal).listDeliveries},
-		{method: get, path: "/deliveries/:delivery", act: read, handle: (*Portal).showDelivery},
-		{method: get, path: "/deliveries/:delivery/cancel", act: read, handle: (*Portal).askCancel},
-		{method: post, path: "/deliveries/:delivery/cancel", act: always(domain.ActSimulate), handle: (*Portal).cancelDelivery},
-		{method: get, path: "/deliveries/:delivery/move", act: read, handle: (*Portal).showDelivery},
-		{method: post, path: "/deliveries/:delivery/move", act: always(domain.ActSimulate), handle: (*Portal).moveDelivery},
-		{method: get, path: "/deliveries/:delivery/simulate", act: read, handle: (*Portal).showDelivery},
-		{method: post, path: "/deliveries/:delivery/simulate", act: always(domain.ActSimulate), handle: (*Portal).simulateDelivery},
-		{method: get, path: "/deliveries/:delivery/stop", act: read, handle: (*Portal).showDelivery},
-		{method: post, path: "/deliveries/:delivery/stop", act: always(domain.ActSimulate), handle: (*Portal).stopSimulation},
+		{Method: get, Path: "/deliveries", Act: read, Handle: p.listDeliveries},
+		{Method: get, Path: "/deliveries/:delivery", Act: read, Handle: p.showDelivery},
+		{Method: get, Path: "/deliveries/:delivery/cancel", Act: read, Handle: p.askCancel},
+		{Method: post, Path: "/deliveries/:delivery/cancel", Act: site.Always(domain.ActSimulate), Handle: p.cancelDelivery},
+		{Method: get, Path: "/deliveries/:delivery/move", Act: read, Handle: p.showDelivery},
+		{Method: post, Path: "/deliveries/:delivery/move", Act: site.Always(domain.ActSimulate), Handle: p.moveDelivery},
+		{Method: get, Path: "/deliveries/:delivery/simulate", Act: read, Handle: p.showDelivery},
+		{Method: post, Path: "/deliveries/:delivery/simulate", Act: site.Always(domain.ActSimulate), Handle: p.simulateDelivery},
+		{Method: get, Path: "/deliveries/:delivery/stop", Act: read, Handle: p.showDelivery},
+		{Method: post, Path: "/deliveries/:delivery/stop", Act: site.Always(domain.ActSimulate), Handle: p.stopSimulation},
 
-		{method: get, path: pickupsAt, act: read, handle: (*Portal).listPickups},
-		{method: get, path: pickupsAt + "/:env", act: read, handle: (*Portal).listPickups},
-		{method: post, path: pickupsAt + "/:env", act: locationAct, handle: (*Portal).createPickup},
-		{method: get, path: pickupsAt + "/:env/import", act: locationAct, handle: (*Portal).askImport},
-		{method: post, path: pickupsAt + "/:env/import", act: locationAct, handle: (*Portal).previewImport, maxForm: maxImportForm},
-		{method: get, path: pickupsAt + "/:env/import/rows", act: locationAct, handle: (*Portal).askImport},
-		{method: post, path: pickupsAt + "/:env/import/rows", act: locationAct, handle: (*Portal).importPickups, maxForm: maxImportForm},
-		{method: get, path: pickupsAt + "/:env/:location", act: read, handle: (*Portal).showPickup},
-		{method: post, path: pickupsAt + "/:env/:location", act: locationAct, handle: (*Portal).changePickup},
+		{Method: get, Path: pickupsAt, Act: read, Handle: p.listPickups},
+		{Method: get, Path: pickupsAt + "/:env", Act: read, Handle: p.listPickups},
+		{Method: post, Path: pickupsAt + "/:env", Act: locationAct, Handle: p.createPickup},
+		{Method: get, Path: pickupsAt + "/:env/import", Act: locationAct, Handle: p.askImport},
+		{Method: post, Path: pickupsAt + "/:env/import", Act: locationAct, Handle: p.previewImport, MaxForm: maxImportForm},
+		{Method: get, Path: pickupsAt + "/:env/import/rows", Act: locationAct, Handle: p.askImport},
+		{Method: post, Path: pickupsAt + "/:env/import/rows", Act: locationAct, Handle: p.importPickups, MaxForm: maxImportForm},
+		{Method: get, Path: pickupsAt + "/:env/:location", Act: read, Handle: p.showPickup},
+		{Method: post, Path: pickupsAt + "/:env/:location", Act: locationAct, Handle: p.changePickup},
 
-		{method: get, path: "/webhooks", act: read, handle: (*Portal).listEndpoints},
-		{method: post, path: "/webhooks", act: secrets, handle: (*Portal).createEndpoint},
-		{method: get, path: "/webhooks/verify", act: read, handle: (*Portal).showBench},
-		{method: post, path: "/webhooks/verify", act: read, handle: (*Portal).examineWebhook},
-		{method: get, path: "/webhooks/:endpoint", act: read, handle: (*Portal).showEndpoint},
-		{method: get, path: "/webhooks/:endpoint/edit", act: read, handle: (*Portal).askEdit},
-		{method: post, path: "/webhooks/:endpoint/edit", act: hooks, handle: (*Portal).editEndpoint},
-		{method: get, path: "/webhooks/:endpoint/pause", act: read, handle: (*Portal).showEndpoint},
-		{method: post, path: "/webhooks/:endpoint/pause", act: hooks, handle: (*Portal).pauseEndpoint},
-		{method: get, path: "/webhooks/:endpoint/resume", act: read, handle: (*Portal).showEndpoint},
-		{method: post, path: "/webhooks/:endpoint/resume", act: hooks, handle: (*Portal).resumeEndpoint},
-		{method: get, path: "/webhooks/:endpoint/rotate", act: read, handle: (*Portal).askRotateSecret},
-		{method: post, path: "/webhooks/:endpoint/rotate", act: secrets, handle: (*Portal).rotateSecret},
-		{method: get, path: "/webhooks/:endpoint/test", act: read, handle: (*Portal).showEndpoint},
-		{method: post, path: "/webhooks/:endpoint/test", act: hooks, handle: (*Portal).testEndpoint},
-		{method: get, path: "/webhooks/:endpoint/delete", act: read, handle: (*Portal).askDeleteEndpoint},
-		{method: post, path: "/webhooks/:endpoint/delete", act: hooks, handle: (*Portal).deleteEndpoint},
-		{method: get, path: "/webhooks/:endpoint/recover", act: read, handle: (*Portal).askRecover},
-		{method: post, path: "/webhooks/:endpoint/recover", act: resend, handle: (*Portal).recoverWebhooks},
-		{method: get, path: "/webhooks/:endpoint/sent/:sent", act: read, handle: (*Portal).showSent},
-		{method: get, path: "/webhooks/:endpoint/sent/:sent/resend", act: read, handle: (*Portal).showSent},
-		{method: post, path: "/webhooks/:endpoint/sent/:sent/resend", act: resend, handle: (*Portal).resendWebhook},
+		{Method: get, Path: "/webhooks", Act: read, Handle: p.listEndpoints},
+		{Method: post, Path: "/webhooks", Act: secrets, Handle: p.createEndpoint},
+		{Method: get, Path: "/webhooks/verify", Act: read, Handle: p.showBench},
+		{Method: post, Path: "/webhooks/verify", Act: read, Handle: p.examineWebhook},
+		{Method: get, Path: "/webhooks/:endpoint", Act: read, Handle: p.showEndpoint},
+		{Method: get, Path: "/webhooks/:endpoint/edit", Act: read, Handle: p.askEdit},
+		{Method: post, Path: "/webhooks/:endpoint/edit", Act: hooks, Handle: p.editEndpoint},
+		{Method: get, Path: "/webhooks/:endpoint/pause", Act: read, Handle: p.showEndpoint},
+		{Method: post, Path: "/webhooks/:endpoint/pause", Act: hooks, Handle: p.pauseEndpoint},
+		{Method: get, Path: "/webhooks/:endpoint/resume", Act: read, Handle: p.showEndpoint},
+		{Method: post, Path: "/webhooks/:endpoint/resume", Act: hooks, Handle: p.resumeEndpoint},
+		{Method: get, Path: "/webhooks/:endpoint/rotate", Act: read, Handle: p.askRotateSecret},
+		{Method: post, Path: "/webhooks/:endpoint/rotate", Act: secrets, Handle: p.rotateSecret},
+		{Method: get, Path: "/webhooks/:endpoint/test", Act: read, Handle: p.showEndpoint},
+		{Method: post, Path: "/webhooks/:endpoint/test", Act: hooks, Handle: p.testEndpoint},
+		{Method: get, Path: "/webhooks/:endpoint/delete", Act: read, Handle: p.askDeleteEndpoint},
+		{Method: post, Path: "/webhooks/:endpoint/delete", Act: hooks, Handle: p.deleteEndpoint},
+		{Method: get, Path: "/webhooks/:endpoint/recover", Act: read, Handle: p.askRecover},
+		{Method: post, Path: "/webhooks/:endpoint/recover", Act: resend, Handle: p.recoverWebhooks},
+		{Method: get, Path: "/webhooks/:endpoint/sent/:sent", Act: read, Handle: p.showSent},
+		{Method: get, Path: "/webhooks/:endpoint/sent/:sent/resend", Act: read, Handle: p.showSent},
+		{Method: post, Path: "/webhooks/:endpoint/sent/:sent/resend", Act: resend, Handle: p.resendWebhook},
 
-		{method: get, path: "/sandbox", act: read, handle: (*Portal).showSandbox},
-		{method: get, path: "/sandbox/book", act: read, handle: (*Portal).showSandbox},
-		{method: post, path: "/sandbox/book", act: always(domain.ActSimulate), handle: (*Portal).bookSample},
-		{method: get, path: "/sandbox/card", act: read, handle: (*Portal).showSandboxCard},
-		{method: get, path: "/sandbox/inbox", act: read, handle: (*Portal).streamInbox},
+		{Method: get, Path: "/sandbox", Act: read, Handle: p.showSandbox},
+		{Method: get, Path: "/sandbox/book", Act: read, Handle: p.showSandbox},
+		{Method: post, Path: "/sandbox/book", Act: site.Always(domain.ActSimulate), Handle: p.bookSample},
+		{Method: get, Path: "/sandbox/card", Act: read, Handle: p.showSandboxCard},
+		{Method: get, Path: "/sandbox/inbox", Act: read, Handle: p.streamInbox},
 
-		{method: get, path: "/people", act: read, handle: (*Portal).listPeople},
-		{method: post, path: "/people", act: persons, handle: (*Portal).invite},
-		{method: get, path: "/people/:person/role", act: read, handle: (*Portal).listPeopleAround},
-		{method: post, path: "/people/:person/role", act: persons, handle: (*Portal).setRole},
-		{method: get, path: "/people/:person/link", act: read, handle: (*Portal).listPeopleAround},
-		{method: post, path: "/people/:person/link", act: persons, handle: (*Portal).makeLink},
-		{method: get, path: "/people/:person/remove", act: persons, handle: (*Portal).askRemove},
-		{method: post, path: "/people/:person/remove", act: persons, handle: (*Portal).remove},
+		{Method: get, Path: "/people", Act: read, Handle: p.listPeople},
+		{Method: post, Path: "/people", Act: persons, Handle: p.invite},
+		{Method: get, Path: "/people/:person/role", Act: read, Handle: p.listPeopleAround},
+		{Method: post, Path: "/people/:person/role", Act: persons, Handle: p.setRole},
+		{Method: get, Path: "/people/:person/link", Act: read, Handle: p.listPeopleAround},
+		{Method: post, Path: "/people/:person/link", Act: persons, Handle: p.makeLink},
+		{Method: get, Path: "/people/:person/remove", Act: persons, Handle: p.askRemove},
+		{Method: post, Path: "/people/:person/remove", Act: persons, Handle: p.remove},
 
-		{method: get, path: "/audit", act: always(domain.ActReadAudit), handle: (*Portal).listAudit},
-		{method: get, path: "/audit.csv", act: always(domain.ActReadAudit), handle: (*Portal).auditCSV},
+		{Method: get, Path: "/audit", Act: site.Always(domain.ActReadAudit), Handle: p.listAudit},
+		{Method: get, Path: "/audit.csv", Act: site.Always(domain.ActReadAudit), Handle: p.auditCSV},
 
-		{method: get, path: "/account", act: read, handle: (*Portal).showAccount},
-		{method: get, path: "/account/password", act: read, handle: (*Portal).showAccount},
-		{method: post, path: "/account/password", act: account, handle: (*Portal).setPassword, asksItself: true},
-		{method: get, path: "/account/sessions", act: read, handle: (*Portal).showAccount},
-		{method: post, path: "/account/sessions", act: read, handle: (*Portal).endSessions},
-		{method: get, path: "/account/confirm", act: account, handle: (*Portal).askToConfirm},
-		{method: post, path: "/account/confirm", act: account, handle: (*Portal).confirmed},
-		{method: get, path: "/account/confirm/passkey", act: read, handle: (*Portal).showAccount},
-		{method: post, path: "/account/confirm/passkey", act: read, handle: (*Portal).askToConfirmByPasskey},
-		{method: get, path: "/account/passkeys", act: read, handle: (*Portal).showAccount},
-		{method: post, path: "/account/passkeys", act: account, handle: (*Portal).addPasskey},
-		{method: get, path: "/account/passkeys/ask", act: read, handle: (*Portal).showAccount},
-		{method: post, path: "/account/passkeys/ask", act: account, handle: (*Portal).askToAddPasskey},
-		{method: get, path: "/account/passkeys/:passkey", act: account, handle: (*Portal).showPasskey},
-		{method: post, path: "/account/passkeys/:passkey", act: account, handle: (*Portal).renamePasskey},
-		{method: get, path: "/account/passkeys/:passkey/remove", act: account, handle: (*Portal).showPasskey},
-		{method: post, path: "/account/passkeys/:passkey/remove", act: account, handle: (*Portal).removePasskey},
-		{method: get, path: "/account/business", act: read, handle: (*Portal).showAccount},
-		{method: post, path: "/account/business", act: read, handle: (*Portal).showBusiness},
+		{Method: get, Path: "/account/business", Act: read, Handle: p.askBusiness},
+		{Method: post, Path: "/account/business", Act: read, Handle: p.showBusiness},
 	}
 }

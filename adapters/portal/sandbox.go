@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"waybill/adapters/pages"
+	"waybill/adapters/site"
 	"waybill/domain"
 )
 
@@ -59,16 +60,16 @@ type forcedView struct {
 	Page    string // of the documentation, about the code
 }
 
-func (p *Portal) showSandbox(c *call) error { return p.sandboxPage(c, http.StatusOK, c.told()) }
+func (p *Portal) showSandbox(c *call) error { return p.sandboxPage(c, http.StatusOK, c.Told()) }
 
 // sandboxPage shows the sandbox of an application, and of a delivery that is chosen.
 func (p *Portal) sandboxPage(c *call, status int, n *pages.Notice) error {
-	v := sandboxView{Notice: n, MayAct: c.may(domain.ActSimulate), DocsURL: p.options.DocsURL}
+	v := sandboxView{Notice: n, MayAct: c.May(domain.ActSimulate), DocsURL: p.options.DocsURL}
 	chosen, err := p.chosenDelivery(c)
 	if err != nil {
 		return err
 	}
-	apps, err := p.Tenants.Applications(c.ctx(), c.business())
+	apps, err := p.Tenants.Applications(c.Ctx(), c.Business())
 	if err != nil {
 		return err
 	}
@@ -77,7 +78,7 @@ func (p *Portal) sandboxPage(c *call, status int, n *pages.Notice) error {
 		return err
 	}
 	if t.ApplicationID == "" {
-		return p.show(c, status, "sandbox", "Sandbox", v)
+		return p.Show(c, status, "sandbox", "Sandbox", v)
 	}
 	v.Application = pages.Field{ID: "application", Name: "application", Label: "Application"}
 	for _, a := range apps {
@@ -106,7 +107,7 @@ func (p *Portal) sandboxPage(c *call, status int, n *pages.Notice) error {
 	if err != nil {
 		return err
 	}
-	return p.show(c, status, "sandbox", "Sandbox", v)
+	return p.Show(c, status, "sandbox", "Sandbox", v)
 }
 
 // addCard adds what the card about deliveries shows.
@@ -140,18 +141,13 @@ func (p *Portal) showSandboxCard(c *call) error {
 		return err
 	}
 	if chosen == nil {
-		return c.lead("/sandbox")
+		return c.Lead("/sandbox")
 	}
-	v := sandboxView{MayAct: c.may(domain.ActSimulate)}
+	v := sandboxView{MayAct: c.May(domain.ActSimulate)}
 	if err := p.addCard(c, chosen.Tenant, chosen, &v); err != nil {
 		return err
 	}
-	body, err := p.pages.RenderPart("sandbox", "machine", v)
-	if err != nil {
-		return domain.Internal(err)
-	}
-	c.Data(http.StatusOK, html, body)
-	return nil
+	return p.ShowPart(c, "sandbox", "machine", v)
 }
 
 // chosenDelivery is the one that the address names, nil where it names none. One of live
@@ -168,7 +164,7 @@ func (p *Portal) chosenDelivery(c *call) (*domain.Delivery, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := p.Handling.Get(c.ctx(), c.business(), id)
+	d, err := p.Handling.Get(c.Ctx(), c.Business(), id)
 	if err == nil && d.Tenant.Environment != domain.Sandbox {
 		return nil, domain.ErrNotFound
 	}
@@ -178,8 +174,8 @@ func (p *Portal) chosenDelivery(c *call) (*domain.Delivery, error) {
 // sandboxOf is the sandbox that is meant: the application is that of the delivery, or the
 // one that was asked for, or the one that booked last.
 func (p *Portal) sandboxOf(c *call, apps []domain.Application, chosen *domain.Delivery) (domain.Tenant, error) {
-	t := domain.Tenant{BusinessID: c.business(), Environment: domain.Sandbox, ApplicationID: domain.ID(c.Query("application"))}
-	if asked := c.form.Get("application"); asked != "" {
+	t := domain.Tenant{BusinessID: c.Business(), Environment: domain.Sandbox, ApplicationID: domain.ID(c.Query("application"))}
+	if asked := c.Form.Get("application"); asked != "" {
 		t.ApplicationID = domain.ID(asked)
 	}
 	if chosen != nil {
@@ -209,7 +205,7 @@ func sandboxPath(app domain.ID, chosen *domain.Delivery) string {
 const samplesShown = 5
 
 func (p *Portal) lastSamples(c *call, t domain.Tenant, chosen *domain.Delivery) (rows []deliveryRow, err error) {
-	found, err := p.Handling.List(c.ctx(), t, domain.DeliveryFilter{NewestFirst: true}, domain.PageRequest{Limit: samplesShown})
+	found, err := p.Handling.List(c.Ctx(), t, domain.DeliveryFilter{NewestFirst: true}, domain.PageRequest{Limit: samplesShown})
 	for _, d := range found[:min(len(found), samplesShown)] {
 		if chosen == nil || d.ID != chosen.ID {
 			rows = append(rows, rowOf(d))
@@ -233,7 +229,7 @@ func (p *Portal) chosenView(c *call, d *domain.Delivery, next []domain.Status) (
 			Code: pages.Code{ID: "call-" + string(to), Text: call.curl()}})
 	}
 	if d.Simulated() && d.Status() == domain.Booked && !d.Simulating() {
-		v.Scenario, v.Seconds = c.scenarioField(d), c.secondsField()
+		v.Scenario, v.Seconds = scenarioField(c, d), secondsField(c)
 		call, err := p.simulateCall(d, domain.Plan{Scenario: domain.ScenarioDelivered, StepSeconds: 2})
 		if err != nil {
 			return nil, err
@@ -335,12 +331,12 @@ func (p *Portal) forcedView(c *call) (*forcedView, error) {
 func (p *Portal) changedInSandbox(c *call, err error, said string) error {
 	var e *domain.Error
 	if errors.As(err, &e) && slices.Contains([]domain.Kind{domain.KindConflict, domain.KindLimited, domain.KindInvalid}, e.Kind) {
-		return p.sandboxPage(c, statusOf(err), &pages.Notice{Tone: "bad", Title: "Nothing was changed", Lines: []string{e.Message}})
+		return p.sandboxPage(c, site.StatusOf(err), &pages.Notice{Tone: "bad", Title: "Nothing was changed", Lines: []string{e.Message}})
 	}
 	if err != nil {
 		return err
 	}
-	return c.lead("/sandbox?delivery=" + c.Param("delivery") + "&done=" + said)
+	return c.Lead("/sandbox?delivery=" + c.Param("delivery") + "&done=" + said)
 }
 
 // stepSeconds is what a form says, as the API takes it.

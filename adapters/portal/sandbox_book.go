@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
+	"waybill/adapters/site"
 	"waybill/application/deliveries"
 	"waybill/application/handling"
 	"waybill/domain"
@@ -132,7 +133,7 @@ func bodyOf(d *domain.Delivery) orderBody {
 // bodyLike is bodyOf with the pickup location that has what was booked, where there is one.
 func (p *Portal) bodyLike(c *call, d *domain.Delivery) (orderBody, error) {
 	b := bodyOf(d)
-	locations, err := p.PickupLocations.List(c.ctx(), d.Tenant, domain.PickupLocationFilter{}, domain.PageRequest{Limit: 100})
+	locations, err := p.PickupLocations.List(c.Ctx(), d.Tenant, domain.PickupLocationFilter{}, domain.PageRequest{Limit: 100})
 	for _, l := range locations {
 		if pickup, bad := l.Pickup(); bad == nil && pickup == d.Pickup {
 			b.PickupLocationID, b.Pickup = string(l.ID), nil
@@ -153,14 +154,14 @@ func (p *Portal) bookForm(c *call, t domain.Tenant) (*bookView, error) {
 	for name, values := range defaults {
 		form[name] = values
 	}
-	for name, values := range c.form {
+	for name, values := range c.Form {
 		form[name] = values
 	}
 	v := &bookView{Once: form.Get("once")}
 	if _, err := domain.ParseID(domain.PrefixDelivery, v.Once); err != nil {
 		v.Once = string(p.options.Identifiers.ID(domain.PrefixDelivery))
 	}
-	locations, err := p.PickupLocations.List(c.ctx(), t, domain.PickupLocationFilter{}, domain.PageRequest{Limit: 100})
+	locations, err := p.PickupLocations.List(c.Ctx(), t, domain.PickupLocationFilter{}, domain.PageRequest{Limit: 100})
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +182,7 @@ func (p *Portal) bookForm(c *call, t domain.Tenant) (*bookView, error) {
 		for i, o := range f.Options {
 			f.Options[i].Chosen = o.Value == f.Value
 		}
-		return c.field(f)
+		return c.Field(f)
 	}
 	v.Location = field(v.Location)
 	v.Recipient = []pages.Field{
@@ -233,47 +234,47 @@ const amountLabel = "To collect, with cod"
 
 // bookSample books what the form says, once.
 func (p *Portal) bookSample(c *call) error {
-	once, err := domain.ParseID(domain.PrefixDelivery, c.form.Get("once"))
+	once, err := domain.ParseID(domain.PrefixDelivery, c.Form.Get("once"))
 	if err != nil {
 		return err
 	}
-	body, err := json.Marshal(bodyFrom(c.form))
+	body, err := json.Marshal(bodyFrom(c.Form))
 	if err != nil {
 		return domain.Internal(err)
 	}
 	sample := handling.Sample{
-		Application: domain.ID(c.form.Get("application")), Key: "portal-" + string(once), Fingerprint: sha256.Sum256(body),
+		Application: domain.ID(c.Form.Get("application")), Key: "portal-" + string(once), Fingerprint: sha256.Sum256(body),
 		Order: func() (deliveries.Order, error) { return p.options.ReadOrder(body) },
 	}
 	var id domain.ID
 	err = p.charged(c, domain.Sandbox, func(ctx context.Context) (err error) {
-		id, err = p.bookOrWait(ctx, c.actor(), sample)
+		id, err = p.bookOrWait(ctx, c.Actor(), sample)
 		return err
 	})
 	var e *domain.Error
 	switch {
 	case domain.HasCode(err, domain.CodeCODGoodsValueRequired):
-		c.errors = map[string]string{"payment.goods_value": "Enter an amount over 0: the rider collects it."}
+		c.Faults = map[string]string{"payment.goods_value": "Enter an amount over 0: the rider collects it."}
 		n := &pages.Notice{Tone: "bad", Title: "Nothing was booked", Lines: []string{"With the payment “cod”, “" + amountLabel +
 			"” needs an amount over 0."}}
-		return p.sandboxPage(c, statusOf(err), n)
+		return p.sandboxPage(c, site.StatusOf(err), n)
 	case domain.HasCode(err, domain.CodeIdempotencyInProgress):
-		return p.sandboxPage(c, statusOf(err), &pages.Notice{Tone: "warn", Title: "The sample is being booked", Lines: []string{
+		return p.sandboxPage(c, site.StatusOf(err), &pages.Notice{Tone: "warn", Title: "The sample is being booked", Lines: []string{
 			"The same form was sent a moment ago, and its booking goes on. Send it again to see the outcome: it books once."}})
 	case domain.HasCode(err, domain.CodeIdempotencyConflict):
-		c.form.Del("once") // the form gets another one
-		return p.sandboxPage(c, statusOf(err), &pages.Notice{Tone: "warn", Title: "Nothing was booked", Lines: []string{
+		c.Form.Del("once") // the form gets another one
+		return p.sandboxPage(c, site.StatusOf(err), &pages.Notice{Tone: "warn", Title: "Nothing was booked", Lines: []string{
 			"This form has booked a sample already, and you changed it since. Send it again to book another one."}})
-	case c.wrong(err):
+	case c.Wrong(err):
 		errors.As(err, &e)
 		n := &pages.Notice{Tone: "bad", Title: "Nothing was booked", Lines: []string{e.Message}}
-		return p.sandboxPage(c, statusOf(err), n)
+		return p.sandboxPage(c, site.StatusOf(err), n)
 	case errors.As(err, &e) && (e.Kind == domain.KindConflict || e.Kind == domain.KindLimited || e.Code == domain.CodeQuoteUnavailable):
-		return p.sandboxPage(c, statusOf(err), &pages.Notice{Tone: "bad", Title: "Nothing was booked", Lines: []string{e.Message}})
+		return p.sandboxPage(c, site.StatusOf(err), &pages.Notice{Tone: "bad", Title: "Nothing was booked", Lines: []string{e.Message}})
 	case err != nil:
 		return err
 	}
-	return c.lead("/sandbox?delivery=" + string(id) + "&done=booked")
+	return c.Lead("/sandbox?delivery=" + string(id) + "&done=booked")
 }
 
 // How long the second of two equal forms waits for the first one, and how often it looks.

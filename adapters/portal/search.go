@@ -45,20 +45,20 @@ const pastedSecret = "secret"
 // search leads to the one thing that a text names, or lists what it may be.
 func (p *Portal) search(c *call) error {
 	if c.Query(pastedSecret) != "" {
-		return p.show(c, http.StatusOK, "search", "Search", searchView{Secret: true})
+		return p.Show(c, http.StatusOK, "search", "Search", searchView{Secret: true})
 	}
 	typed := strings.TrimSpace(c.Query("q"))
 	if _, key := domain.ParseAPIKey(typed); !key && domain.HoldsSecret(typed) {
-		return c.lead("/search?" + pastedSecret + "=1")
+		return c.Lead("/search?" + pastedSecret + "=1")
 	}
 	if len(typed) > maxSought {
-		return p.show(c, http.StatusOK, "search", "Search", searchView{Text: typed[:40] + "…", Long: true})
+		return p.Show(c, http.StatusOK, "search", "Search", searchView{Text: typed[:40] + "…", Long: true})
 	}
 	text := handling.Sought(typed)
 	if text != typed { // above all no key stays in an address
-		return c.lead("/search?" + url.Values{"q": {text}}.Encode())
+		return c.Lead("/search?" + url.Values{"q": {text}}.Encode())
 	}
-	found, err := p.Handling.Find(c.ctx(), c.business(), text)
+	found, err := p.Handling.Find(c.Ctx(), c.Business(), text)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (p *Portal) search(c *call) error {
 		return err
 	}
 	if len(groups) == 1 && len(groups[0].Hits) == 1 && groups[0].Hits[0].Href != "" {
-		return c.lead(groups[0].Hits[0].Href)
+		return c.Lead(groups[0].Hits[0].Href)
 	}
 	v := searchView{Text: text, Groups: groups, Requests: addressOf("/requests", url.Values{"q": {text}})}
 	if errorCode.MatchString(text) {
@@ -76,7 +76,7 @@ func (p *Portal) search(c *call) error {
 	if found.Unlogged {
 		v.Unread = "The request log cannot be read right now, so no requests were searched."
 	}
-	return p.show(c, http.StatusOK, "search", "Search", v)
+	return p.Show(c, http.StatusOK, "search", "Search", v)
 }
 
 // errorCode is how the code of an error is written.
@@ -86,7 +86,7 @@ var errorCode = regexp.MustCompile(`^[A-Z]+(_[A-Z]+)+$`)
 func (p *Portal) hits(c *call, f *handling.Found) (groups []hitGroup, err error) {
 	names := map[domain.ID]string{}
 	if len(f.Requests)+len(f.Endpoints)+len(f.Sent)+len(f.Keys) > 0 {
-		apps, err := p.Tenants.Applications(c.ctx(), c.business())
+		apps, err := p.Tenants.Applications(c.Ctx(), c.Business())
 		if err != nil {
 			return nil, err
 		}

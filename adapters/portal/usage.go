@@ -2,16 +2,16 @@ package portal
 
 import (
 	"cmp"
-	"encoding/csv"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"waybill/adapters/pages"
+	"waybill/adapters/site"
 	"waybill/domain"
 )
 
@@ -51,24 +51,24 @@ type usageView struct {
 
 // usage is what the page and the file are made of.
 func (p *Portal) usage(c *call) (f figures, sums []domain.Usage, names map[domain.ID]keyName, err error) {
-	apps, err := p.Tenants.Applications(c.ctx(), c.business())
+	apps, err := p.Tenants.Applications(c.Ctx(), c.Business())
 	if err != nil {
 		return f, nil, nil, err
 	}
 	if names, err = p.keyNames(c, apps); err != nil {
 		return f, nil, nil, err
 	}
-	f = c.figuresOf(p.options.Clock.Now(), apps)
+	f = figuresOf(c, p.options.Clock.Now(), apps)
 	q := f.query
 	q.Step, q.ByKey, q.ByRoute, q.ByResult = f.step, true, true, true
-	if sums, err = p.Requests.Usage(c.ctx(), q); err != nil {
+	if sums, err = p.Requests.Usage(c.Ctx(), q); err != nil {
 		return f, nil, nil, p.answered(p.logFailed(c, err))
 	}
 	return f, sums, names, nil
 }
 
 // answered is the error of a handler whose page was sent.
-func (p *Portal) answered(err error) error { return cmp.Or(err, errAnswered) }
+func (p *Portal) answered(err error) error { return cmp.Or(err, site.ErrAnswered) }
 
 func (p *Portal) showUsage(c *call) error {
 	f, sums, names, err := p.usage(c)
@@ -104,7 +104,7 @@ func (p *Portal) showUsage(c *call) error {
 	v.Chart.BadUnit = "of them failed"
 	for route, sum := range routes {
 		one := sum.view(route, routeText(route))
-		one.Href = f.requests(f.from, f.until, keptField{"route", route})
+		one.Href = f.requests(f.from, f.until, pages.Kept{"route", route})
 		v.Routes = append(v.Routes, one)
 	}
 	for key, sum := range keys {
@@ -112,12 +112,12 @@ func (p *Portal) showUsage(c *call) error {
 		if name, known := names[domain.ID(key)]; known {
 			one.Name, one.Place = "…"+name.LastFour, name.Application+", "+name.Environment
 		}
-		one.Href = f.requests(f.from, f.until, keptField{"key", key})
+		one.Href = f.requests(f.from, f.until, pages.Kept{"key", key})
 		v.Keys = append(v.Keys, one)
 	}
 	v.Routes, v.Keys = mostCalled(v.Routes), mostCalled(v.Keys)
 	v.MoreRoutes, v.MoreKeys = len(routes)-len(v.Routes), len(keys)-len(v.Keys)
-	business, err := p.Tenants.Business(c.ctx(), c.business())
+	business, err := p.Tenants.Business(c.Ctx(), c.Business())
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (p *Portal) showUsage(c *call) error {
 	if v.Near, err = p.near(c, &f, names, sums); err != nil {
 		return err
 	}
-	return p.show(c, http.StatusOK, "usage", "Usage", v)
+	return p.Show(c, http.StatusOK, "usage", "Usage", v)
 }
 
 // mostListed is how many routes and keys a page tells of; the file has all.
@@ -179,7 +179,7 @@ func (s *sumOf) view(id, name string) sumView {
 // near tells how near each key that was used comes to the limit of a key. The limit
 // slides; the busiest minute of the clock is the nearest that usage tells.
 func (p *Portal) near(c *call, f *figures, names map[domain.ID]keyName, sums []domain.Usage) (list []nearView, err error) {
-	busiest, err := p.Requests.BusiestMinutes(c.ctx(), f.query)
+	busiest, err := p.Requests.BusiestMinutes(c.Ctx(), f.query)
 	if err != nil {
 		return nil, p.answered(p.logFailed(c, err))
 	}
@@ -208,11 +208,11 @@ func (p *Portal) near(c *call, f *figures, names map[domain.ID]keyName, sums []d
 
 // rate is a limit in words.
 func rate(l domain.RateLimit) string {
-	return strconv.Itoa(l.Limit) + " requests in " + words(l.Window)
+	return strconv.Itoa(l.Limit) + " requests in " + inWords(l.Window)
 }
 
-// words is a duration of whole minutes or seconds in words.
-func words(d time.Duration) string {
+// inWords is a duration of whole minutes or seconds in words.
+func inWords(d time.Duration) string {
 	switch {
 	case d == time.Minute:
 		return "a minute"
@@ -230,42 +230,17 @@ func (p *Portal) usageCSV(c *call) error {
 	if err != nil {
 		return err
 	}
-	var b strings.Builder
-	w := csv.NewWriter(&b)
-	rows := [][]string{{"time", "application", "environment", "key_id", "key_last_four", "route", "status", "code", "requests", "replayed",
-		"mean_ms"}}
-	for _, u := range sums {
-		name := names[u.KeyID]
-		rows = append(rows, []string{
-			domain.FormatTime(u.At), name.Application, name.Environment, string(u.KeyID), name.LastFour, u.Route, strconv.Itoa(u.Status), u.Code,
-			strconv.FormatInt(u.Calls, 10), strconv.FormatInt(u.Replayed, 10),
-			strconv.FormatFloat(float64(u.Took.Microseconds())/float64(max(1, u.Calls))/1000, 'f', 1, 64),
-		})
-	}
-	for _, row := range rows {
-		for i := range row {
-			row[i] = harmless(row[i])
+	file := fmt.Sprintf("waybill-usage-%s-%s.csv", f.name, f.until.Format(time.DateOnly))
+	return c.CSV(file, func(write func(...string) error) error {
+		err := write("time", "application", "environment", "key_id", "key_last_four", "route", "status", "code", "requests", "replayed",
+			"mean_ms")
+		for _, u := range sums {
+			name := names[u.KeyID]
+			err = errors.Join(err, write(
+				domain.FormatTime(u.At), name.Application, name.Environment, string(u.KeyID), name.LastFour, u.Route, strconv.Itoa(u.Status), u.Code,
+				strconv.FormatInt(u.Calls, 10), strconv.FormatInt(u.Replayed, 10),
+				strconv.FormatFloat(float64(u.Took.Microseconds())/float64(max(1, u.Calls))/1000, 'f', 1, 64)))
 		}
-	}
-	if err := w.WriteAll(rows); err != nil {
-		return domain.Internal(err)
-	}
-	c.Header("Content-Disposition", fmt.Sprintf(`attachment; filename="waybill-usage-%s-%s.csv"`, f.name, f.until.Format(time.DateOnly)))
-	c.Data(http.StatusOK, "text/csv; charset=utf-8", []byte(b.String()))
-	return nil
-}
-
-// harmless is a cell that no spreadsheet takes for a formula.
-func harmless(cell string) string {
-	if cell != "" && (strings.ContainsRune("=+-@", rune(cell[0])) || strings.ContainsFunc(cell, func(r rune) bool {
-		return r < ' ' || r == 0x7f
-	})) {
-		return "'" + strings.Map(func(r rune) rune {
-			if r < ' ' || r == 0x7f {
-				return ' '
-			}
-			return r
-		}, cell)
-	}
-	return cell
+		return err
+	})
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
+	"waybill/adapters/site"
 	"waybill/application/endpoints"
 	"waybill/domain"
 )
@@ -53,12 +54,12 @@ func rowOfSent(d domain.WebhookDelivery) sentRow {
 
 // oneEndpoint is that of the address, with its application.
 func (p *Portal) oneEndpoint(c *call) (v endpointPage, shown endpoints.Shown, err error) {
-	if shown, err = p.Endpoints.Get(c.ctx(), c.business(), domain.ID(c.Param("endpoint"))); err != nil {
+	if shown, err = p.Endpoints.Get(c.Ctx(), c.Business(), domain.ID(c.Param("endpoint"))); err != nil {
 		return v, shown, err
 	}
-	v = endpointPage{Notice: c.told(), Endpoint: viewOf(shown, p.options.Clock.Now()), May: c.may(domain.ActManageWebhooks),
-		MayResend: c.may(domain.ActResendWebhooks)}
-	v.App, err = p.Tenants.ApplicationOf(c.ctx(), c.business(), shown.Tenant.ApplicationID)
+	v = endpointPage{Notice: c.Told(), Endpoint: viewOf(shown, p.options.Clock.Now()), May: c.May(domain.ActManageWebhooks),
+		MayResend: c.May(domain.ActResendWebhooks)}
+	v.App, err = p.Tenants.ApplicationOf(c.Ctx(), c.Business(), shown.Tenant.ApplicationID)
 	return v, shown, err
 }
 
@@ -76,7 +77,7 @@ func (p *Portal) endpointPage(c *call, status int, n *pages.Notice) error {
 	if err != nil {
 		return err
 	}
-	found, err := p.Endpoints.Deliveries(c.ctx(), c.business(), shown.ID, f, page)
+	found, err := p.Endpoints.Deliveries(c.Ctx(), c.Business(), shown.ID, f, page)
 	if err != nil {
 		return err
 	}
@@ -90,14 +91,14 @@ func (p *Portal) endpointPage(c *call, status int, n *pages.Notice) error {
 	for _, d := range found {
 		v.Sent = append(v.Sent, rowOfSent(d))
 	}
-	return p.show(c, status, "webhook", "Webhook endpoint "+shown.Host(), v)
+	return p.Show(c, status, "webhook", "Webhook endpoint "+shown.Host(), v)
 }
 
 // sentFilter is which webhooks the address asks for, and its form.
 func (p *Portal) sentFilter(c *call, v *endpointPage, shown endpoints.Shown) (f domain.WebhookDeliveryFilter, page domain.PageRequest,
 	err error) {
 	f = domain.WebhookDeliveryFilter{Status: domain.WebhookStatus(c.Query("status")), EventType: domain.EventType(c.Query("event_type")),
-		CreatedAfter: minuteOf(c.Query("created_after")), CreatedBefore: minuteOf(c.Query("created_before"))}
+		CreatedAfter: site.MomentOf(c.Query("created_after")), CreatedBefore: site.MomentOf(c.Query("created_before"))}
 	page.Limit = sentPage
 	if f.Status != "" && !slices.Contains(domain.WebhookStatuses(), f.Status) ||
 		f.EventType != "" && !slices.Contains(domain.EventTypes(), f.EventType) {
@@ -108,7 +109,7 @@ func (p *Portal) sentFilter(c *call, v *endpointPage, shown endpoints.Shown) (f 
 		if err != nil {
 			return f, page, err
 		}
-		last, err := p.Endpoints.Sent(c.ctx(), c.business(), shown.ID, id)
+		last, err := p.Endpoints.Sent(c.Ctx(), c.Business(), shown.ID, id)
 		if err != nil {
 			return f, page, err
 		}
@@ -130,22 +131,9 @@ func (p *Portal) sentFilter(c *call, v *endpointPage, shown endpoints.Shown) (f 
 	return f, page, nil
 }
 
-// ofMinute is how a browser writes what is typed into a field for a day and a time.
-const ofMinute = "2006-01-02T15:04"
-
-// minuteOf reads a time of such a field, in UTC, or one as the API writes it; nil: there is none.
-func minuteOf(text string) *time.Time {
-	for _, layout := range []string{ofMinute, ofMinute + ":05", time.RFC3339, time.DateOnly} {
-		if at, err := time.Parse(layout, text); err == nil {
-			return new(at.UTC())
-		}
-	}
-	return nil
-}
-
 func minuteField(name, label, value string) pages.Field {
-	if at := minuteOf(value); at != nil {
-		value = at.Format(ofMinute)
+	if at := site.MomentOf(value); at != nil {
+		value = at.Format(site.OfMinute)
 	}
 	return pages.Field{ID: name, Name: name, Type: "datetime-local", Label: label, Value: value}
 }
@@ -153,17 +141,17 @@ func minuteField(name, label, value string) pages.Field {
 // hookChanged leads to the endpoint, or shows it with what stood in the way.
 func (p *Portal) hookChanged(c *call, err error, said string) error {
 	if n := hookRefusal(err); n != nil {
-		c.retryAfter(err)
-		return p.endpointPage(c, statusOf(err), n)
+		c.RetryAfter(err)
+		return p.endpointPage(c, site.StatusOf(err), n)
 	}
 	if err != nil {
 		return err
 	}
-	return c.lead("/webhooks/" + c.Param("endpoint") + "?done=" + said)
+	return c.Lead("/webhooks/" + c.Param("endpoint") + "?done=" + said)
 }
 
 func (p *Portal) setEnabled(c *call, enabled bool, said string) error {
-	err := p.Endpoints.Change(c.ctx(), c.actor(), domain.ID(c.Param("endpoint")), domain.WebhookEndpointChange{Enabled: &enabled})
+	err := p.Endpoints.Change(c.Ctx(), c.Actor(), domain.ID(c.Param("endpoint")), domain.WebhookEndpointChange{Enabled: &enabled})
 	return p.hookChanged(c, err, said)
 }
 
@@ -178,23 +166,24 @@ func (p *Portal) editPage(c *call, status int) error {
 	if err != nil {
 		return err
 	}
-	v.Endpoint.Version = c.versionShown(shown.UpdatedAt, status)
-	v.URL, v.EventTypes, v.Description = c.endpointFields(shown.WebhookEndpoint)
+	v.Endpoint.Version = c.VersionShown(shown.UpdatedAt, status)
+	v.URL, v.EventTypes, v.Description = endpointFields(c, shown.WebhookEndpoint)
 	if status == http.StatusConflict {
 		types := v.EventTypes
-		types.Value = strings.Join(c.form["event_types"], ", ")
-		v.Notice = changedSince([]pages.Field{v.URL, types, v.Description}, shown.URL, strings.Join(shown.EventTypes, ", "), shown.Description)
+		types.Value = strings.Join(c.Form["event_types"], ", ")
+		v.Notice = site.ChangedSince([]pages.Field{v.URL, types, v.Description}, shown.URL, strings.Join(shown.EventTypes, ", "),
+			shown.Description)
 	}
-	return p.show(c, status, "webhook_edit", "Change an endpoint", v)
+	return p.Show(c, status, "webhook_edit", "Change an endpoint", v)
 }
 
 func (p *Portal) editEndpoint(c *call) error {
-	form, err := c.endpointForm()
+	form, err := endpointForm(c)
 	if err == nil {
-		err = p.Endpoints.ChangeShown(c.ctx(), c.actor(), domain.ID(c.Param("endpoint")), c.versionSent(), domain.WebhookEndpointChange{
+		err = p.Endpoints.ChangeShown(c.Ctx(), c.Actor(), domain.ID(c.Param("endpoint")), c.VersionSent(), domain.WebhookEndpointChange{
 			URL: &form.URL, EventTypes: form.EventTypes, Description: &form.Description})
 	}
-	if c.wrong(err) {
+	if c.Wrong(err) {
 		return p.editPage(c, http.StatusUnprocessableEntity)
 	}
 	if errors.Is(err, endpoints.ErrChangedSince) {
@@ -218,16 +207,16 @@ func (p *Portal) rotateSecretPage(c *call, status int, n *pages.Notice) error {
 	}
 	v.Notice = n
 	if n == nil {
-		v.Notice = c.welcomeBack()
+		v.Notice = c.WelcomeBack()
 	}
-	v.Overlap = c.field(pages.Field{Name: "overlap_seconds", Label: "The secret of now signs on", Options: slices.Clone(overlaps)})
-	return p.show(c, status, "webhook_rotate", "Rotate a signing secret", v)
+	v.Overlap = c.Field(pages.Field{Name: "overlap_seconds", Label: "The secret of now signs on", Options: slices.Clone(overlaps)})
+	return p.Show(c, status, "webhook_rotate", "Rotate a signing secret", v)
 }
 
 func (p *Portal) rotateSecret(c *call) error {
-	version, seconds := minuteOf(c.form.Get("version")), 0
-	seconds, err := strconv.Atoi(c.form.Get("overlap_seconds"))
-	if !slices.ContainsFunc(overlaps, func(o pages.Option) bool { return o.Value == c.form.Get("overlap_seconds") }) {
+	version, seconds := site.MomentOf(c.Form.Get("version")), 0
+	seconds, err := strconv.Atoi(c.Form.Get("overlap_seconds"))
+	if !slices.ContainsFunc(overlaps, func(o pages.Option) bool { return o.Value == c.Form.Get("overlap_seconds") }) {
 		err = domain.Invalid(domain.FieldError{Field: "overlap_seconds", Code: domain.FieldNotAllowed, Message: "Choose one of the list."})
 	}
 	if err == nil && version == nil {
@@ -235,14 +224,14 @@ func (p *Portal) rotateSecret(c *call) error {
 	}
 	var made endpoints.Secret
 	if err == nil {
-		made, err = p.Endpoints.Rotate(c.ctx(), c.actor(), domain.ID(c.Param("endpoint")), *version, time.Duration(seconds)*time.Second)
+		made, err = p.Endpoints.Rotate(c.Ctx(), c.Actor(), domain.ID(c.Param("endpoint")), *version, time.Duration(seconds)*time.Second)
 	}
 	switch {
-	case c.wrong(err):
+	case c.Wrong(err):
 		return p.rotateSecretPage(c, http.StatusUnprocessableEntity, nil)
 	case domain.HasCode(err, domain.CodeFormAlreadySent):
 		return p.rotateSecretPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No other secret was made",
-			Lines: []string{messageOf(err)}})
+			Lines: []string{site.MessageOf(err)}})
 	case err != nil:
 		return err
 	}
@@ -252,13 +241,13 @@ func (p *Portal) rotateSecret(c *call) error {
 func (p *Portal) testEndpoint(c *call) error {
 	var sent domain.WebhookDelivery
 	err := p.chargedAtEndpoint(c, func(ctx context.Context, endpoint domain.ID) (err error) {
-		sent, err = p.Endpoints.Test(ctx, c.actor(), endpoint)
+		sent, err = p.Endpoints.Test(ctx, c.Actor(), endpoint)
 		return err
 	})
 	if err != nil {
 		return p.hookChanged(c, err, "")
 	}
-	return c.lead("/webhooks/" + c.Param("endpoint") + "/sent/" + string(sent.ID) + "?done=webhook-tested")
+	return c.Lead("/webhooks/" + c.Param("endpoint") + "/sent/" + string(sent.ID) + "?done=webhook-tested")
 }
 
 func (p *Portal) askDeleteEndpoint(c *call) error {
@@ -266,18 +255,18 @@ func (p *Portal) askDeleteEndpoint(c *call) error {
 	if err != nil {
 		return err
 	}
-	return p.show(c, http.StatusOK, "webhook_delete", "Delete an endpoint", v)
+	return p.Show(c, http.StatusOK, "webhook_delete", "Delete an endpoint", v)
 }
 
 func (p *Portal) deleteEndpoint(c *call) error {
-	shown, err := p.Endpoints.Get(c.ctx(), c.business(), domain.ID(c.Param("endpoint")))
+	shown, err := p.Endpoints.Get(c.Ctx(), c.Business(), domain.ID(c.Param("endpoint")))
 	if err == nil {
-		err = p.Endpoints.Delete(c.ctx(), c.actor(), shown.ID)
+		err = p.Endpoints.Delete(c.Ctx(), c.Actor(), shown.ID)
 	}
 	if err != nil {
 		return err
 	}
-	return c.lead("/webhooks?application=" + string(shown.Tenant.ApplicationID) + "&environment=" + string(shown.Tenant.Environment) +
+	return c.Lead("/webhooks?application=" + string(shown.Tenant.ApplicationID) + "&environment=" + string(shown.Tenant.Environment) +
 		"&done=webhook-deleted")
 }
 
@@ -308,14 +297,14 @@ var triggerTexts = map[domain.WebhookTrigger]string{
 	domain.TriggerRecover: "by a recovery", domain.TriggerTest: "test",
 }
 
-func (p *Portal) showSent(c *call) error { return p.sentPage(c, http.StatusOK, c.told()) }
+func (p *Portal) showSent(c *call) error { return p.sentPage(c, http.StatusOK, c.Told()) }
 
 func (p *Portal) sentPage(c *call, status int, n *pages.Notice) error {
 	page, shown, err := p.oneEndpoint(c)
 	if err != nil {
 		return err
 	}
-	sent, err := p.Endpoints.Sent(c.ctx(), c.business(), shown.ID, domain.ID(c.Param("sent")))
+	sent, err := p.Endpoints.Sent(c.Ctx(), c.Business(), shown.ID, domain.ID(c.Param("sent")))
 	if err != nil {
 		return err
 	}
@@ -339,18 +328,18 @@ func (p *Portal) sentPage(c *call, status int, n *pages.Notice) error {
 		domain.HeaderWebhookID + ": " + v.EventID + "\n" + domain.HeaderWebhookTimestamp + ": " + stamp + "\n" +
 		domain.HeaderWebhookSignature + ": v1,… (made for each attempt, and not kept)\n" + domain.HeaderWebhookAttempt + ": " + number}
 	v.Body = pages.Code{ID: "body", Text: string(sent.Body)}
-	return p.show(c, status, "webhook_sent", "Webhook "+v.Row.EventType, v)
+	return p.Show(c, status, "webhook_sent", "Webhook "+v.Row.EventType, v)
 }
 
 func (p *Portal) resendWebhook(c *call) error {
 	err := p.chargedAtEndpoint(c, func(ctx context.Context, endpoint domain.ID) error {
-		return p.Endpoints.Resend(ctx, c.actor(), endpoint, domain.ID(c.Param("sent")))
+		return p.Endpoints.Resend(ctx, c.Actor(), endpoint, domain.ID(c.Param("sent")))
 	})
 	if n := hookRefusal(err); n != nil {
-		return p.sentPage(c, statusOf(err), n)
+		return p.sentPage(c, site.StatusOf(err), n)
 	}
 	if err != nil {
 		return err
 	}
-	return c.lead("/webhooks/" + c.Param("endpoint") + "/sent/" + c.Param("sent") + "?done=webhook-resent")
+	return c.Lead("/webhooks/" + c.Param("endpoint") + "/sent/" + c.Param("sent") + "?done=webhook-resent")
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
+	"waybill/adapters/site"
 	"waybill/application/endpoints"
 	"waybill/application/webhooks"
 	"waybill/domain"
@@ -34,7 +35,7 @@ const usualPeriod = 24 * time.Hour
 // spanOf is the period that the form, or else the address, names; without one from when the
 // endpoint began to fail, or the last day, until now.
 func (p *Portal) spanOf(c *call, shown endpoints.Shown) (span webhooks.Span, err error) {
-	asked := func(name string) string { return cmp.Or(c.form.Get(name), c.Query(name)) }
+	asked := func(name string) string { return cmp.Or(c.Form.Get(name), c.Query(name)) }
 	now := p.options.Clock.Now()
 	span.Since = now.Add(-usualPeriod).Truncate(time.Minute)
 	if since := shown.Health.FailingSince; since != nil && since.Before(span.Since) {
@@ -52,7 +53,7 @@ func (p *Portal) spanOf(c *call, shown endpoints.Shown) (span webhooks.Span, err
 		if text == "" {
 			continue
 		}
-		at := minuteOf(text)
+		at := site.MomentOf(text)
 		if at == nil {
 			wrong = append(wrong, domain.FieldError{Field: name, Code: domain.FieldInvalidFormat, Message: "Enter a day and a time."})
 			continue
@@ -70,8 +71,8 @@ func (p *Portal) spanOf(c *call, shown endpoints.Shown) (span webhooks.Span, err
 }
 
 func (p *Portal) askRecover(c *call) error {
-	n := c.told()
-	if sent := p.flashed(c, "webhooks-recovered", 1); sent != nil {
+	n := c.Told()
+	if sent := p.Flashed(c, "webhooks-recovered", 1); sent != nil {
 		n = &pages.Notice{Tone: "good", Title: pages.Count(sent[0]) + " webhooks are on their way again"}
 	}
 	return p.recoverPage(c, http.StatusOK, n)
@@ -86,10 +87,10 @@ func (p *Portal) recoverPage(c *call, status int, n *pages.Notice) error {
 	span, err := p.spanOf(c, shown)
 	var counted endpoints.Recoverable
 	if err == nil {
-		counted, err = p.Endpoints.Recoverable(c.ctx(), c.business(), shown.ID, span)
+		counted, err = p.Endpoints.Recoverable(c.Ctx(), c.Business(), shown.ID, span)
 	}
 	switch {
-	case c.wrong(err):
+	case c.Wrong(err):
 		status = max(status, http.StatusUnprocessableEntity)
 	case err != nil:
 		return err
@@ -98,28 +99,28 @@ func (p *Portal) recoverPage(c *call, status int, n *pages.Notice) error {
 		v.From, v.To = counted.Since, counted.Until
 		v.FromText, v.ToText, v.OnlyText = domain.FormatTime(counted.Since), domain.FormatTime(counted.Until), string(counted.Only)
 	}
-	v.Since = minuteField("since", "From, UTC", span.Since.Format(ofMinute))
+	v.Since = minuteField("since", "From, UTC", span.Since.Format(site.OfMinute))
 	v.Until = minuteField("until", "Before, UTC (or now)", "")
 	if span.Until != nil {
-		v.Until.Value = span.Until.Format(ofMinute)
+		v.Until.Value = span.Until.Format(site.OfMinute)
 	}
-	v.Since.Error, v.Until.Error = c.errors["since"], c.errors["until"]
-	v.Only = pages.Field{ID: "only", Name: "only", Label: "What", Error: c.errors["only"], Options: []pages.Option{
+	v.Since.Error, v.Until.Error = c.Faults["since"], c.Faults["until"]
+	v.Only = pages.Field{ID: "only", Name: "only", Label: "What", Error: c.Faults["only"], Options: []pages.Option{
 		{Value: "", Text: "Failed and held", Chosen: span.Only == ""},
 		{Value: string(domain.WebhookFailed), Text: "Failed only", Chosen: span.Only == domain.WebhookFailed},
 		{Value: string(domain.WebhookHeld), Text: "Held only", Chosen: span.Only == domain.WebhookHeld},
 	}}
-	return p.show(c, status, "webhook_recover", "Recover webhooks", v)
+	return p.Show(c, status, "webhook_recover", "Recover webhooks", v)
 }
 
 // recoverWebhooks sends the number that the form was shown, or nothing.
 func (p *Portal) recoverWebhooks(c *call) error {
-	shown, err := p.Endpoints.Get(c.ctx(), c.business(), domain.ID(c.Param("endpoint")))
+	shown, err := p.Endpoints.Get(c.Ctx(), c.Business(), domain.ID(c.Param("endpoint")))
 	if err != nil {
 		return err
 	}
-	count, err := strconv.Atoi(c.form.Get("count"))
-	if err != nil || c.form.Get("until") == "" { // not of this page: it shows the number first
+	count, err := strconv.Atoi(c.Form.Get("count"))
+	if err != nil || c.Form.Get("until") == "" { // not of this page: it shows the number first
 		return p.recoverPage(c, http.StatusUnprocessableEntity, &pages.Notice{Tone: "warn", Title: "Nothing was sent yet",
 			Lines: []string{"This is what would be sent. Send it from here."}})
 	}
@@ -127,20 +128,21 @@ func (p *Portal) recoverWebhooks(c *call) error {
 	var queued webhooks.Recovered
 	if err == nil {
 		err = p.charged(c, shown.Tenant.Environment, func(ctx context.Context) error {
-			queued, err = p.Endpoints.Recover(ctx, c.actor(), shown.ID, span, count)
+			queued, err = p.Endpoints.Recover(ctx, c.Actor(), shown.ID, span, count)
 			return err
 		})
 	}
 	if domain.HasCode(err, endpoints.CodeCountChanged) {
-		return p.recoverPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "The number has changed", Lines: []string{messageOf(err)}})
+		return p.recoverPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "The number has changed",
+			Lines: []string{site.MessageOf(err)}})
 	}
 	if n := hookRefusal(err); n != nil {
 		n.Title = "Nothing was sent"
-		return p.recoverPage(c, statusOf(err), n)
+		return p.recoverPage(c, site.StatusOf(err), n)
 	}
 	if err != nil {
 		return err
 	}
-	p.flash(c, "webhooks-recovered", queued.Queued)
-	return c.lead("/webhooks/" + string(shown.ID) + "/recover?done=webhooks-recovered")
+	p.Flash(c, "webhooks-recovered", queued.Queued)
+	return c.Lead("/webhooks/" + string(shown.ID) + "/recover?done=webhooks-recovered")
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"waybill/adapters/pages"
+	"waybill/adapters/site"
 	"waybill/application/endpoints"
 	"waybill/application/signatures"
 	"waybill/domain"
@@ -83,13 +84,13 @@ func (p *Portal) benchPage(c *call, status int, verdict *benchVerdict) error {
 	if err != nil {
 		return err
 	}
-	v := benchView{Notice: c.welcomeBack(), Application: application, Environment: environment, Verdict: verdict,
-		Headers: c.form.Get("headers"), Body: c.form.Get("body"), HeadersError: c.errors["headers"], BodyError: c.errors["body"]}
+	v := benchView{Notice: c.WelcomeBack(), Application: application, Environment: environment, Verdict: verdict,
+		Headers: c.Form.Get("headers"), Body: c.Form.Get("body"), HeadersError: c.Faults["headers"], BodyError: c.Faults["body"]}
 	var at string // when it came, where that is known
 	v.Endpoint = pages.Field{Name: "endpoint", Label: "Endpoint", Hint: "Its secret is tried, and never shown.", Value: c.Query("endpoint"),
 		Options: []pages.Option{{Text: "None: I paste the secret"}}}
-	if t.ApplicationID != "" && c.may(domain.ActManageWebhooks) {
-		all, err := p.Endpoints.List(c.ctx(), t)
+	if t.ApplicationID != "" && c.May(domain.ActManageWebhooks) {
+		all, err := p.Endpoints.List(c.Ctx(), t)
 		if err != nil {
 			return err
 		}
@@ -98,21 +99,21 @@ func (p *Portal) benchPage(c *call, status int, verdict *benchVerdict) error {
 				Chosen: string(e.ID) == c.Query("endpoint")})
 		}
 	}
-	if t.ApplicationID != "" && t.Environment == domain.Sandbox && c.may(domain.ActManageWebhooks) {
+	if t.ApplicationID != "" && t.Environment == domain.Sandbox && c.May(domain.ActManageWebhooks) {
 		v.Endpoint.Options = append(v.Endpoint.Options, pages.Option{Value: inboxEndpoint, Text: "The inbox of the sandbox"})
 		if at, err = p.fromInbox(c, t, &v); err != nil {
 			return err
 		}
 	}
-	v.Endpoint = c.field(v.Endpoint)
+	v.Endpoint = c.Field(v.Endpoint)
 	v.Secret = pages.Field{ID: "secret", Name: "secret", Label: "Signing secret", Type: "password", Autocomplete: "off",
-		Error: c.errors["secret"],
+		Error: c.Faults["secret"],
 		Hint:  "The one that your program has. It is used for this check alone: not stored, and typed anew each time.", MaxLength: 200}
-	v.At = c.field(pages.Field{Name: "received_at", Label: "When your program got it, UTC", Type: "datetime-local", Value: at,
+	v.At = c.Field(pages.Field{Name: "received_at", Label: "When your program got it, UTC", Type: "datetime-local", Value: at,
 		Hint: "By its own clock; empty: now."})
-	v.Encoding = c.field(pages.Field{Name: "encoding", Label: "The body is", Options: []pages.Option{
+	v.Encoding = c.Field(pages.Field{Name: "encoding", Label: "The body is", Options: []pages.Option{
 		{Value: "text", Text: "text", Chosen: true}, {Value: "base64", Text: "base64, to the byte"}}})
-	return p.show(c, status, "webhook_verify", "Check a signature", v)
+	return p.Show(c, status, "webhook_verify", "Check a signature", v)
 }
 
 // inboxEndpoint stands for the inbox where an endpoint is chosen.
@@ -127,10 +128,10 @@ func benchOf(t domain.Tenant) string {
 // was made. What the inbox no longer has is left out.
 func (p *Portal) fromInbox(c *call, t domain.Tenant, v *benchView) (at string, err error) {
 	asked := c.Query("received")
-	if asked == "" || c.form.Get("headers") != "" {
+	if asked == "" || c.Form.Get("headers") != "" {
 		return "", nil
 	}
-	inbox, err := p.inboxes.Look(c.ctx(), t, false)
+	inbox, err := p.inboxes.Look(c.Ctx(), t, false)
 	if err != nil {
 		return "", err
 	}
@@ -155,49 +156,49 @@ func (p *Portal) examineWebhook(c *call) error {
 	if err != nil {
 		return err
 	}
-	r := endpoints.Received{BySecrets: c.may(domain.ActManageWebhooks)}
-	r.Headers, r.Body, r.At = c.form.Get("headers"), []byte(c.form.Get("body")), p.options.Clock.Now()
-	if at := minuteOf(c.form.Get("received_at")); at != nil {
+	r := endpoints.Received{BySecrets: c.May(domain.ActManageWebhooks)}
+	r.Headers, r.Body, r.At = c.Form.Get("headers"), []byte(c.Form.Get("body")), p.options.Clock.Now()
+	if at := site.MomentOf(c.Form.Get("received_at")); at != nil {
 		r.At = *at
 	}
-	r.Endpoint = domain.ID(c.form.Get("endpoint"))
+	r.Endpoint = domain.ID(c.Form.Get("endpoint"))
 	if r.Endpoint != "" && !r.BySecrets {
-		return c.principal.Allows(domain.ActManageWebhooks, p.options.Clock.Now())
+		return c.Principal.Allows(domain.ActManageWebhooks, p.options.Clock.Now())
 	}
 	if r.Inbox = r.Endpoint == inboxEndpoint; r.Inbox {
 		r.Endpoint = ""
 	}
 	if r.Endpoint != "" {
-		if _, err := p.Endpoints.Get(c.ctx(), c.business(), r.Endpoint); err != nil {
+		if _, err := p.Endpoints.Get(c.Ctx(), c.Business(), r.Endpoint); err != nil {
 			return err
 		}
 	}
-	c.errors = map[string]string{}
+	c.Faults = map[string]string{}
 	if strings.TrimSpace(r.Headers) == "" {
-		c.errors["headers"] = "Paste the headers of the webhook."
+		c.Faults["headers"] = "Paste the headers of the webhook."
 	}
-	if r.Raw = c.form.Get("encoding") == "base64"; r.Raw {
-		if r.Body, err = base64.StdEncoding.DecodeString(strings.Join(strings.Fields(c.form.Get("body")), "")); err != nil {
-			c.errors["body"] = "This is no base64."
+	if r.Raw = c.Form.Get("encoding") == "base64"; r.Raw {
+		if r.Body, err = base64.StdEncoding.DecodeString(strings.Join(strings.Fields(c.Form.Get("body")), "")); err != nil {
+			c.Faults["body"] = "This is no base64."
 		}
 	}
 	if len(r.Body) > maxPastedBody {
-		c.errors["body"] = "A webhook has 20 KB at most; this has more than 48."
+		c.Faults["body"] = "A webhook has 20 KB at most; this has more than 48."
 	}
 	verdict := &benchVerdict{}
-	if typed := c.form.Get("secret"); typed != "" {
+	if typed := c.Form.Get("secret"); typed != "" {
 		secret, problem := signatures.ParseSecret(typed)
 		if verdict.Problem = problem; secret == nil {
-			c.errors["secret"] = problem
+			c.Faults["secret"] = problem
 		}
 		r.Secrets = []signatures.Secret{{Bytes: secret, Name: "secret that was pasted", Pasted: true}}
 	} else if r.Endpoint == "" && !r.Inbox {
-		c.errors["secret"] = "Paste the secret, or choose an endpoint."
+		c.Faults["secret"] = "Paste the secret, or choose an endpoint."
 	}
-	if len(c.errors) > 0 {
+	if len(c.Faults) > 0 {
 		return p.benchPage(c, http.StatusUnprocessableEntity, nil)
 	}
-	found, err := p.Endpoints.Examine(c.ctx(), t, r)
+	found, err := p.Endpoints.Examine(c.Ctx(), t, r)
 	if err != nil {
 		return err
 	}

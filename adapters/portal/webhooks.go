@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
+	"waybill/adapters/site"
 	"waybill/application/endpoints"
 	"waybill/application/webhooks"
 	"waybill/domain"
@@ -139,15 +140,15 @@ type endpointsView struct {
 // chosenTenant is whose endpoints a page is about, as its form or its address says: those in
 // the sandbox, of the application that booked there last, where neither says anything.
 func (p *Portal) chosenTenant(c *call) (t domain.Tenant, application, environment pages.Field, err error) {
-	asked := func(name string) string { return cmp.Or(c.form.Get(name), c.Query(name)) }
+	asked := func(name string) string { return cmp.Or(c.Form.Get(name), c.Query(name)) }
 	application = pages.Field{ID: "application", Name: "application", Label: "Application"}
 	environment = pages.Field{ID: "environment", Name: "environment", Label: "Environment"}
-	t = domain.Tenant{BusinessID: c.business(), ApplicationID: domain.ID(asked("application"))}
+	t = domain.Tenant{BusinessID: c.Business(), ApplicationID: domain.ID(asked("application"))}
 	var sound bool
 	if t.Environment, sound = domain.ParseEnvironment(cmp.Or(asked("environment"), string(domain.Sandbox))); !sound {
 		return t, application, environment, domain.ErrNotFound
 	}
-	apps, err := p.Tenants.Applications(c.ctx(), c.business())
+	apps, err := p.Tenants.Applications(c.Ctx(), c.Business())
 	if err != nil {
 		return t, application, environment, err
 	}
@@ -170,10 +171,10 @@ func (p *Portal) chosenTenant(c *call) (t domain.Tenant, application, environmen
 	return t, application, environment, err
 }
 
-func (p *Portal) listEndpoints(c *call) error { return p.endpointsPage(c, http.StatusOK, c.told()) }
+func (p *Portal) listEndpoints(c *call) error { return p.endpointsPage(c, http.StatusOK, c.Told()) }
 
 func (p *Portal) endpointsPage(c *call, status int, n *pages.Notice) error {
-	v := endpointsView{Notice: n, May: c.may(domain.ActManageWebhooks), DocsURL: p.options.DocsURL}
+	v := endpointsView{Notice: n, May: c.May(domain.ActManageWebhooks), DocsURL: p.options.DocsURL}
 	t, application, environment, err := p.chosenTenant(c)
 	if err != nil {
 		return err
@@ -183,7 +184,7 @@ func (p *Portal) endpointsPage(c *call, status int, n *pages.Notice) error {
 		return err
 	}
 	if t.ApplicationID != "" {
-		found, err := p.Endpoints.List(c.ctx(), t)
+		found, err := p.Endpoints.List(c.Ctx(), t)
 		if err != nil {
 			return err
 		}
@@ -194,11 +195,11 @@ func (p *Portal) endpointsPage(c *call, status int, n *pages.Notice) error {
 	}
 	v.Full = len(v.Endpoints) >= domain.MaxWebhookEndpoints
 	v.Once = string(p.options.Identifiers.ID(domain.PrefixWebhookEndpoint))
-	if once := c.form.Get("once"); once != "" && status != http.StatusConflict { // with a conflict the one that was sent is spent
+	if once := c.Form.Get("once"); once != "" && status != http.StatusConflict { // with a conflict the one that was sent is spent
 		v.Once = once
 	}
-	v.URL, v.EventTypes, v.Description = c.endpointFields(domain.WebhookEndpoint{EventTypes: []string{domain.DeliveryEvents}})
-	return p.show(c, status, "webhooks", "Webhooks", v)
+	v.URL, v.EventTypes, v.Description = endpointFields(c, domain.WebhookEndpoint{EventTypes: []string{domain.DeliveryEvents}})
+	return p.Show(c, status, "webhooks", "Webhooks", v)
 }
 
 // eventTexts say when an event happens, or what a pattern stands for.
@@ -209,28 +210,28 @@ var eventTexts = map[string]string{
 }
 
 // endpointFields are the fields of a form about an endpoint.
-func (c *call) endpointFields(e domain.WebhookEndpoint) (address, types, description pages.Field) {
-	address = c.field(pages.Field{Name: "url", Label: "URL", Type: "url", Value: e.URL, Required: true, MaxLength: domain.MaxWebhookURL,
+func endpointFields(c *call, e domain.WebhookEndpoint) (address, types, description pages.Field) {
+	address = c.Field(pages.Field{Name: "url", Label: "URL", Type: "url", Value: e.URL, Required: true, MaxLength: domain.MaxWebhookURL,
 		Autocomplete: "off", Hint: "Where your program takes webhooks. Live ones go over https."})
 	types = pages.Field{Name: "event_types", Label: "Events"}
 	for _, pattern := range domain.EventPatterns() {
 		types.Options = append(types.Options, pages.Option{Value: pattern, Text: eventTexts[pattern],
 			Chosen: slices.Contains(e.EventTypes, pattern)})
 	}
-	if _, sent := c.form["url"]; sent && len(c.form["event_types"]) == 0 {
+	if _, sent := c.Form["url"]; sent && len(c.Form["event_types"]) == 0 {
 		for i := range types.Options {
 			types.Options[i].Chosen = false
 		}
 	}
-	description = c.field(pages.Field{Name: "description", Label: "Description", Value: e.Description, MaxLength: domain.DescriptionRule.Most,
+	description = c.Field(pages.Field{Name: "description", Label: "Description", Value: e.Description, MaxLength: domain.DescriptionRule.Most,
 		Autocomplete: "off", Hint: "For your own people; may be empty."})
-	return address, c.field(types), description
+	return address, c.Field(types), description
 }
 
 // endpointForm is what the form asks for.
-func (c *call) endpointForm() (f webhooks.Form, err error) {
-	f = webhooks.Form{URL: strings.TrimSpace(c.form.Get("url")), EventTypes: c.form["event_types"],
-		Description: strings.TrimSpace(c.form.Get("description")), Enabled: true}
+func endpointForm(c *call) (f webhooks.Form, err error) {
+	f = webhooks.Form{URL: strings.TrimSpace(c.Form.Get("url")), EventTypes: c.Form["event_types"],
+		Description: strings.TrimSpace(c.Form.Get("description")), Enabled: true}
 	var wrong []domain.FieldError
 	if f.URL == "" {
 		wrong = append(wrong, domain.FieldError{Field: "url", Code: domain.FieldRequired,
@@ -254,24 +255,25 @@ func (p *Portal) createEndpoint(c *call) error {
 	if err != nil {
 		return err
 	}
-	if _, err := domain.ParseID(domain.PrefixWebhookEndpoint, c.form.Get("once")); err != nil {
-		c.form.Del("once")
+	if _, err := domain.ParseID(domain.PrefixWebhookEndpoint, c.Form.Get("once")); err != nil {
+		c.Form.Del("once")
 		return p.endpointsPage(c, http.StatusUnprocessableEntity, &pages.Notice{Tone: "bad", Title: "No endpoint was made",
 			Lines: []string{"The form was incomplete: a part that its page puts in did not arrive. Send it once more from here."}})
 	}
-	form, err := c.endpointForm()
+	form, err := endpointForm(c)
 	var made endpoints.Secret
 	if err == nil {
-		made, err = p.Endpoints.Create(c.ctx(), c.actor(), domain.ID(c.form.Get("once")), t, form)
+		made, err = p.Endpoints.Create(c.Ctx(), c.Actor(), domain.ID(c.Form.Get("once")), t, form)
 	}
 	switch {
 	case domain.HasCode(err, domain.CodeWebhookEndpointLimit):
-		return p.endpointsPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No endpoint was made", Lines: []string{messageOf(err)}})
-	case c.wrong(err):
+		return p.endpointsPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No endpoint was made",
+			Lines: []string{site.MessageOf(err)}})
+	case c.Wrong(err):
 		return p.endpointsPage(c, http.StatusUnprocessableEntity, nil)
 	case domain.HasCode(err, domain.CodeFormAlreadySent):
 		return p.endpointsPage(c, http.StatusConflict, &pages.Notice{Tone: "bad", Title: "No second endpoint was made",
-			Lines: []string{messageOf(err)}})
+			Lines: []string{site.MessageOf(err)}})
 	case err != nil:
 		return err
 	}
@@ -288,7 +290,7 @@ type newSecretView struct {
 // showSecret is the one answer that has the secret.
 func (p *Portal) showSecret(c *call, s endpoints.Secret, rotated bool) error {
 	title := map[bool]string{false: "The new endpoint", true: "The new secret"}[rotated]
-	return p.show(c, http.StatusOK, "webhook_secret", title, newSecretView{
+	return p.Show(c, http.StatusOK, "webhook_secret", title, newSecretView{
 		Endpoint: viewOf(endpoints.Shown{WebhookEndpoint: s.WebhookEndpoint}, p.options.Clock.Now()), Rotated: rotated,
 		DocsURL: p.options.DocsURL,
 		Secret: pages.Secret{Title: "Copy the signing secret now", Note: "It is shown this once. Keep it where your program reads its secrets: " +
@@ -299,7 +301,7 @@ func (p *Portal) showSecret(c *call, s endpoints.Secret, rotated bool) error {
 // endpointWarnings are of endpoints of the business, in whichever application, that will be
 // switched off, or were because of their answers.
 func (p *Portal) endpointWarnings(c *call) (warnings []pages.Notice, err error) {
-	ill, err := p.Endpoints.Unhealthy(c.ctx(), c.business())
+	ill, err := p.Endpoints.Unhealthy(c.Ctx(), c.Business())
 	for _, e := range ill {
 		n := pages.Notice{Tone: "bad", Title: "Webhooks to " + e.Host() + " are switched off",
 			Lines: []string{"In " + string(e.Tenant.Environment) + ": " + disabledTexts[e.Disabled] +

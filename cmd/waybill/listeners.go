@@ -36,7 +36,7 @@ func listen(ctx context.Context, c *configs.Config) (*listeners, error) {
 
 // urls is how clients reach the service at these listeners.
 func (l *listeners) urls(c *configs.Config) settings.PublicURLs {
-	return settings.PublicURLsOf(c, settings.Origin(l.live), settings.Origin(l.sandbox)).WithPortal(c, l.portal)
+	return settings.PublicURLsOf(c, settings.Origin(l.live), settings.Origin(l.sandbox)).WithPortal(c, l.portal).WithConsole(c, l.ops)
 }
 
 // listenOps opens the only listener of a worker.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"waybill/adapters/cli/settings"
+	"waybill/adapters/console"
 	"waybill/adapters/docsite"
 	"waybill/adapters/httpapi"
 	"waybill/adapters/opsapi"
@@ -53,6 +54,15 @@ func newPortal(u portal.UseCases, p products, a apis, c *configs.Config, urls se
 		Operations: operationsOfAPI, PerKey: rateLimit(c.RateLimitPerKey), PerBusiness: rateLimit(c.RateLimitPerBusiness),
 		RequestLog: portal.RequestLog{Mode: newRequestLogMode(c), Keeping: settings.RequestLogKeeping(c)},
 	})
+}
+
+// newConsole is the site of the staff, which is on the operations listener.
+func newConsole(u console.UseCases, c *configs.Config, urls settings.PublicURLs, clock ports.Clock, ids ports.Identifiers,
+	log *slog.Logger) (*console.Console, error) {
+	party, err := gowebauthn.New(urls.Console)
+	u.Passkeys = people.NewPasskeys(u.Access, party)
+	return console.New(u, console.Options{BaseURL: urls.Console, TrustedProxies: c.TrustedProxies, Log: log, Clock: clock,
+		Mails: c.MailsAreRead(), Identifiers: ids}), err
 }
 
 // operationsOfAPI are the routes of the public API as its description tells them.

@@ -15,6 +15,7 @@ import (
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
 	"waybill/adapters/clock/databaseclock"
+	"waybill/adapters/console"
 	"waybill/adapters/httpapi"
 	"waybill/adapters/metrics/gauges"
 	"waybill/adapters/opsapi"
@@ -123,8 +124,8 @@ func newAPIs(p products, c *configs.Config, urls settings.PublicURLs, keys curso
 }
 
 func newOps(store ports.Database, open []ports.Database, clock *databaseclock.Clock, client *redis.Client, queue queueRedis,
-	beside dependencies, m *opsapi.Management, r *prometheus.Registry, c *configs.Config, watch *connections.ProxyWatch, d connectionBounds,
-	log *slog.Logger) *opsapi.API {
+	beside dependencies, m *opsapi.Management, staff *console.Console, urls settings.PublicURLs, r *prometheus.Registry,
+	c *configs.Config, watch *connections.ProxyWatch, d connectionBounds, log *slog.Logger) *opsapi.API {
 	gauges.RegisterPools(open, r)
 	gauges.RegisterSimulations(store, r, log)
 	gauges.RegisterWebhooks(store.Outbox(), clock, r, log)
@@ -155,8 +156,12 @@ func newOps(store ports.Database, open []ports.Database, clock *databaseclock.Cl
 			return nil
 		}
 	}
+	var sites []opsapi.Site
+	if staff != nil {
+		sites = []opsapi.Site{{Prefix: console.Prefix, Handler: staff.Handler(), End: staff.EndStreams}}
+	}
 	return opsapi.New(opsapi.Options{
 		Metrics: r, Log: log, TrustedProxies: c.TrustedProxies, Around: watch.Around, Connections: d.ops, Checks: checks, Management: m,
-		Hosts: c.OpsHosts, Profiles: c.Pprof == "on",
+		Hosts: settings.OpsHosts(c, urls), Profiles: c.Pprof == "on", Sites: sites,
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/cli/term"
 	"waybill/adapters/clock/systemclock"
+	"waybill/adapters/console"
 	"waybill/adapters/docsite"
 	"waybill/adapters/httpapi"
 	"waybill/adapters/opsapi"
@@ -100,12 +101,14 @@ func (w *waiting) check(context.Context) error {
 func (w *waiting) serve(ctx context.Context, c *configs.Config, l *listeners, log *slog.Logger) (end func()) {
 	ids := newIdentifiers(systemclock.New())
 	var management *opsapi.Management
-	if l.live != nil { // a worker has no operations API
-		management = &opsapi.Management{Identifiers: ids}
+	var sites []opsapi.Site
+	if l.live != nil { // a worker has no operations API and no console
+		management, sites = &opsapi.Management{Identifiers: ids}, []opsapi.Site{{Prefix: console.Prefix, Handler: console.NotYet()}}
 	}
 	ops := opsapi.New(opsapi.Options{
 		Metrics: prometheus.NewRegistry(), Log: log, TrustedProxies: c.TrustedProxies,
-		Checks: []opsapi.Check{{Name: "database", Run: w.check}}, Hosts: c.OpsHosts, Profiles: c.Pprof == "on", Management: management,
+		Checks: []opsapi.Check{{Name: "database", Run: w.check}}, Sites: sites, Profiles: c.Pprof == "on", Management: management,
+		Hosts: settings.OpsHosts(c, settings.PublicURLsOf(c, "", "").WithConsole(c, l.ops)),
 	})
 	notYet := &http.Server{
 		Handler:           httpapi.NotYet(ids, limitPerAddress, append(trackingpage.Paths(c.TrackingBaseURL), docsite.Prefix)...),

@@ -12,6 +12,7 @@ import (
 	"waybill/adapters/cli/admin"
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/clock/databaseclock"
+	"waybill/adapters/console"
 	"waybill/adapters/httpapi"
 	"waybill/adapters/metrics/gauges"
 	"waybill/adapters/opsapi"
@@ -91,6 +92,7 @@ var edges = wire.NewSet(
 var operating = wire.NewSet(
 	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, handling.New, endpoints.New, audit.New, argon2id.New, readiness.New,
 	wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"),
+	wire.Struct(new(console.UseCases), "*"), newConsole,
 	admission.NewOperators, newFailedOperators, newManagement)
 
 // The operators' listener.
@@ -120,7 +122,8 @@ func newProduct(store ports.Database, p *parts, throttle bulk.Throttle) httpapi.
 func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs, log *slog.Logger) (*worker, func(), error) {
 	wire.Build(openTraced, onlyOne, storageIn, newClock, wire.Bind(new(ports.Clock), new(*databaseclock.Clock)), newIdentifiers, newRedis,
 		newEventRenderer, settings.RequestLogKeeping,
-		sending, duties, control, wire.Value(dependencies(nil)), wire.Value((*opsapi.Management)(nil)), wire.Struct(new(worker), "*"))
+		sending, duties, control, wire.Value(dependencies(nil)), wire.Value((*opsapi.Management)(nil)), wire.Value((*console.Console)(nil)),
+		wire.Struct(new(worker), "*"))
 	return nil, nil, nil
 }
 

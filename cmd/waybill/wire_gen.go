@@ -14,6 +14,7 @@ import (
 	"waybill/adapters/cli/admin"
 	"waybill/adapters/cli/settings"
 	"waybill/adapters/clock/databaseclock"
+	"waybill/adapters/console"
 	"waybill/adapters/httpapi"
 	"waybill/adapters/metrics/gauges"
 	"waybill/adapters/opsapi"
@@ -207,9 +208,26 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 	directory := people.NewDirectory(portsStorage, clock, identifiers)
 	requests := requestlog.NewRequests(portsStorage, clock)
 	opsapiManagement := newManagement(operators, tenants, pickupLocations, operationsOperations, directory, requests, normalizer, identifiers, mainCursorKeys, urls)
-	api := newOps(database, v, clock, client, mainQueueRedis, mainDependencies, opsapiManagement, registry, c, proxyWatch, mainConnectionBounds, log)
 	hasher := argon2id.New()
 	access := people.NewAccess(portsStorage, hasher, rateLimiter, clock, identifiers)
+	auditLog := audit.New(portsStorage, clock, identifiers)
+	useCases := console.UseCases{
+		Access:    access,
+		Directory: directory,
+		Audit:     auditLog,
+	}
+	consoleConsole, err := newConsole(useCases, c, urls, clock, identifiers, log)
+	if err != nil {
+		cleanup7()
+		cleanup6()
+		cleanup5()
+		cleanup4()
+		cleanup3()
+		cleanup2()
+		cleanup()
+		return nil, nil, err
+	}
+	api := newOps(database, v, clock, client, mainQueueRedis, mainDependencies, opsapiManagement, consoleConsole, urls, registry, c, proxyWatch, mainConnectionBounds, log)
 	passkeys, err := newPasskeys(urls)
 	if err != nil {
 		cleanup7()
@@ -222,12 +240,11 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		return nil, nil, err
 	}
 	peoplePasskeys := people.NewPasskeys(access, passkeys)
-	auditLog := audit.New(portsStorage, clock, identifiers)
 	handlingHandling := handling.New(portsStorage, clock, identifiers, eventRenderer)
 	webhooksWebhooks := webhooks.New(portsStorage, gate, sealer, webhookSender, eventRenderer, clock, identifiers, allowPrivate)
 	endpointsEndpoints := endpoints.New(portsStorage, webhooksWebhooks, clock, identifiers)
 	readinessReadiness := readiness.New(portsStorage, clock)
-	useCases := portal.UseCases{
+	portalUseCases := portal.UseCases{
 		Access:          access,
 		Passkeys:        peoplePasskeys,
 		Directory:       directory,
@@ -239,7 +256,7 @@ func openService(ctx context.Context, c *configs.Config, urls settings.PublicURL
 		Endpoints:       endpointsEndpoints,
 		Readiness:       readinessReadiness,
 	}
-	portalPortal := newPortal(useCases, mainProducts, mainApis, c, urls, clock, identifiers, normalizer, proxyWatch, mainConnectionBounds, log)
+	portalPortal := newPortal(portalUseCases, mainProducts, mainApis, c, urls, clock, identifiers, normalizer, proxyWatch, mainConnectionBounds, log)
 	queue := newQueue(mainQueueRedis, log)
 	scheduler := sandbox.NewScheduler(portsStorage, queue, clock, log)
 	lateness := newLateness(registry)
@@ -427,9 +444,10 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 	notifier := newNotifier(v, queue, fanoutNews, log)
 	mainDependencies := _wireDependenciesValue
 	opsapiManagement := _wireManagementValue
+	consoleConsole := _wireConsoleValue
 	proxyWatch := newProxyWatch(c, registry, log)
 	mainConnectionBounds := newConnectionBounds(c, registry)
-	api := newOps(database, v, clock, client, mainQueueRedis, mainDependencies, opsapiManagement, registry, c, proxyWatch, mainConnectionBounds, log)
+	api := newOps(database, v, clock, client, mainQueueRedis, mainDependencies, opsapiManagement, consoleConsole, urls, registry, c, proxyWatch, mainConnectionBounds, log)
 	webhooksSecretKey := webhooks.NewSecretKey(portsStorage, sealer)
 	mainSecretKey := &secretKey{
 		use:    webhooksSecretKey,
@@ -461,6 +479,7 @@ func openWorker(ctx context.Context, c *configs.Config, urls settings.PublicURLs
 var (
 	_wireDependenciesValue = dependencies(nil)
 	_wireManagementValue   = (*opsapi.Management)(nil)
+	_wireConsoleValue      = (*console.Console)(nil)
 )
 
 // openAdmin assembles what the operators' commands use.
@@ -594,7 +613,7 @@ var edges = wire.NewSet(
 
 // The operations API.
 var operating = wire.NewSet(
-	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, handling.New, endpoints.New, audit.New, argon2id.New, readiness.New, wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"), admission.NewOperators, newFailedOperators, newManagement)
+	newPortal, newPasskeys, people.NewPasskeys, people.NewAccess, handling.New, endpoints.New, audit.New, argon2id.New, readiness.New, wire.Bind(new(ports.Passwords), new(*argon2id.Hasher)), wire.Struct(new(portal.UseCases), "*"), wire.Struct(new(console.UseCases), "*"), newConsole, admission.NewOperators, newFailedOperators, newManagement)
 
 // The operators' listener.
 var control = wire.NewSet(

@@ -69,8 +69,9 @@ func (p *commands) worker() *cobra.Command {
 			if awaitDatabase(cmd.Context(), c, servers, log) != nil {
 				return nil // told to end while it waited
 			}
+			urls := settings.PublicURLsOf(c, "", "")
 			w, closeWorker, err := openWorker(cmd.Context(), c, settings.PublicURLs{Tracking: p.TrackingURL(c),
-				Portal: settings.PublicURLsOf(c, "", "").Portal}, log)
+				Portal: urls.Portal, Console: urls.Console}, log)
 			if err != nil {
 				return err
 			}

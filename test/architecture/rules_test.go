@@ -35,8 +35,8 @@ var arrows = map[string][]string{
 // edges are the adapters through which calls come in: they alone may import the
 // use cases. Each is one folder below adapters; every other adapter is
 // adapters/<port>/<technology>.
-var edges = []string{"adapters/httpapi", "adapters/opsapi", "adapters/trackingpage", "adapters/docsite", "adapters/portal", "adapters/cli",
-	"adapters/periodic"}
+var edges = []string{"adapters/httpapi", "adapters/opsapi", "adapters/trackingpage", "adapters/docsite", "adapters/portal",
+	"adapters/console", "adapters/cli", "adapters/periodic"}
 
 // clients are no adapters of a port: a folder for each language in which the
 // public API is called.
@@ -54,6 +54,11 @@ const (
 	kit   = "adapters/web"
 	pages = "adapters/pages"
 )
+
+// site is what the web sites that people sign in to share: sessions, the pages for signing
+// in, forms and streams. It calls use cases and is built of what edges share; edges and no
+// other adapter import it.
+const site = "adapters/site"
 
 // cli are the commands: term, settings, admin, integrator and doctor are one edge.
 const cli = "adapters/cli"
@@ -80,6 +85,7 @@ var testArrows = map[string][]string{
 	"adapters/opsapi":       {"adapters/storage/gormstore"},
 	"adapters/trackingpage": {"adapters/storage/gormstore"},
 	"adapters/docsite":      {"adapters/httpapi", "adapters/storage/gormstore"},
+	"adapters/console": {"adapters/storage/gormstore", "adapters/passkeys/gowebauthn"},
 	"adapters/portal": {
 		"adapters/storage/gormstore", "adapters/passkeys/gowebauthn", "adapters/httpapi", "adapters/normalizer/international",
 		"adapters/sealer/aesgcm",
@@ -90,7 +96,7 @@ var testArrows = map[string][]string{
 // replaced there. Tests may import any.
 var homes = map[string][]string{
 	"github.com/gin-gonic/gin": {"adapters/web", "adapters/httpapi", "adapters/opsapi", "adapters/trackingpage", "adapters/docsite",
-		"adapters/portal"},
+		"adapters/portal", "adapters/console", site},
 	"gorm.io":                  {"adapters/storage"},
 	"github.com/hibiken/asynq": {"adapters/queue"},
 	"github.com/redis/go-redis": {"adapters/redis/autopipeline", "adapters/redis/connect", "adapters/redis/hear",
@@ -247,10 +253,11 @@ func refuseOurs(pkg, imported string) string {
 		if within(imported, "application") && slices.Contains(withoutUseCases, pkg) {
 			return "what an integrator runs calls the API, and what all commands share calls nothing; use cases are for the other commands"
 		}
-		if within(imported, "application") && slices.Contains(edges, adapter(pkg)) {
+		fromEdge := slices.Contains(edges, adapter(pkg))
+		if within(imported, "application") && (fromEdge || pkg == site) {
 			return ""
 		}
-		if (within(imported, kit) || within(imported, pages)) && slices.Contains(edges, adapter(pkg)) {
+		if (within(imported, kit) || within(imported, pages)) && (fromEdge || pkg == site) || imported == site && fromEdge {
 			return ""
 		}
 		if within(imported, "adapters") {
@@ -311,7 +318,8 @@ func area(pkg string) string { return head(pkg, "application", 2) }
 // adapter returns the folder of the adapter that the package belongs to, or ""
 // where it belongs to none.
 func adapter(pkg string) string {
-	if two := head(pkg, "adapters", 2); slices.Contains(shared, two) || two == kit || two == pages || slices.Contains(edges, two) {
+	if two := head(pkg, "adapters", 2); slices.Contains(shared, two) || two == kit || two == pages || two == site ||
+		slices.Contains(edges, two) {
 		return two
 	}
 	return head(pkg, "adapters", 3)

@@ -2,6 +2,8 @@ package settings
 
 import (
 	"net"
+	"net/url"
+	"slices"
 	"strings"
 
 	"waybill/configs"
@@ -12,11 +14,13 @@ type PublicURLs struct {
 	Live, Sandbox string // end in /v1
 	Tracking      string
 	Portal        string
+	Console       string // of its listener, without the path of the console
 }
 
 // PublicURLsOf derives what the settings leave open from the origins.
 func PublicURLsOf(c *configs.Config, liveOrigin, sandboxOrigin string) PublicURLs {
-	u := PublicURLs{Live: c.LiveBaseURL, Sandbox: c.SandboxBaseURL, Tracking: c.TrackingBaseURL, Portal: portalURL(c, c.PortalAddr)}
+	u := PublicURLs{Live: c.LiveBaseURL, Sandbox: c.SandboxBaseURL, Tracking: c.TrackingBaseURL, Portal: portalURL(c, c.PortalAddr),
+		Console: siteURL(c.ConsoleBaseURL, "", "8082")}
 	if u.Live == "" {
 		u.Live = liveOrigin + "/v1"
 	}
@@ -68,12 +72,17 @@ func Origin(l net.Listener) string {
 // portalURL is where the people of businesses come in. Passkeys refuse an address
 // that is a number, so that the default is a name.
 func portalURL(c *configs.Config, address string) string {
-	if c.PortalBaseURL != "" {
-		return strings.TrimSuffix(c.PortalBaseURL, "/")
+	return siteURL(c.PortalBaseURL, address, "8084")
+}
+
+// siteURL is the setting or, without it, this machine at the port of an address. An
+// address that has none is of a process without the site.
+func siteURL(setting, address, port string) string {
+	if setting != "" {
+		return strings.TrimSuffix(setting, "/")
 	}
-	_, port, err := net.SplitHostPort(address)
-	if err != nil { // there is no portal here
-		port = "8084"
+	if _, own, err := net.SplitHostPort(address); err == nil {
+		port = own
 	}
 	return "http://localhost:" + port
 }
@@ -102,12 +111,27 @@ func (p *CommandLine) PortalURL(c *configs.Config) string {
 	return portalURL(c, c.PortalAddr)
 }
 
-// ConsoleURL is the address before the path of a link to the console, which is on
-// the operations listener.
+// WithConsole is the same with the console on the open operations listener.
+func (u PublicURLs) WithConsole(c *configs.Config, l net.Listener) PublicURLs {
+	u.Console = siteURL(c.ConsoleBaseURL, l.Addr().String(), "8082")
+	return u
+}
+
+// ConsolePath is where the console is on the operations listener.
+const ConsolePath = "/console"
+
+// ConsoleURL is the address before the path of a link to the console.
 func (p *CommandLine) ConsoleURL(c *configs.Config) string {
-	ops := OriginOf(c.OpsAddr)
-	if last, ran := DataDir(p.DataDir).lastRunOn(c.DatabaseURL); ran && last["WAYBILL_OPS_URL"] != "" {
-		ops = last["WAYBILL_OPS_URL"]
+	if last, ran := DataDir(p.DataDir).lastRunOn(c.DatabaseURL); ran && last["WAYBILL_CONSOLE_URL"] != "" && c.ConsoleBaseURL == "" {
+		return last["WAYBILL_CONSOLE_URL"]
 	}
-	return ops + "/console"
+	return siteURL(c.ConsoleBaseURL, c.OpsAddr, "8082") + ConsolePath
+}
+
+// OpsHosts are the names of the operations listener.
+func OpsHosts(c *configs.Config, u PublicURLs) []string {
+	if at, err := url.Parse(u.Console); err == nil && at.Hostname() != "" {
+		return append(slices.Clone(c.OpsHosts), at.Hostname())
+	}
+	return c.OpsHosts
 }

@@ -1,4 +1,4 @@
-package portal
+package site
 
 import (
 	"sync"
@@ -47,7 +47,7 @@ func (s *streams) enter(session, person domain.ID) (*stream, error) {
 	s.displace(streamsPerPerson, func(o *stream) bool { return o.person == person })
 	if len(s.open) >= streamsInAll {
 		return nil, &domain.Error{Kind: domain.KindUnavailable, Code: domain.CodeServiceUnavailable,
-			Message: "Too many inboxes are open at the moment. Reload the page to see what came."}
+			Message: "Too many live pages are open at the moment. Reload the page to see what came."}
 	}
 	mine := &stream{all: s, session: session, person: person, displaced: make(chan struct{})}
 	s.open = append(s.open, mine)

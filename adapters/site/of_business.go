@@ -1,4 +1,4 @@
-package portal
+package site
 
 import (
 	"net/http"
@@ -24,14 +24,14 @@ func nameBusiness(page []byte, b domain.ID) []byte {
 
 // refuseOther answers a form of a page that shows another business than the session does
 // now, and reports whether it was one. What belongs to the person is of no business.
-func (p *Portal) refuseOther(c *call, r route) bool {
-	of := c.form.Get(ofBusiness)
-	if r.method != http.MethodPost || of == "" || of == string(c.business()) || strings.HasPrefix(r.path, "/account") {
+func (s *Site) refuseOther(c *Call, r Route) bool {
+	of := c.Form.Get(ofBusiness)
+	if r.Method != http.MethodPost || of == "" || of == string(c.Business()) || strings.HasPrefix(r.Path, "/account") {
 		return false
 	}
-	p.notice(c, http.StatusConflict, pages.Notice{Tone: "bad", Title: "This form is of another business", Lines: []string{
+	s.Notice(c, http.StatusConflict, pages.Notice{Tone: "bad", Title: "This form is of another business", Lines: []string{
 		"Since its page was opened, another window went on to another business of yours. Nothing was changed.",
 		"To send the form, show its business again under Account, and open the page once more.",
-	}, Link: &pages.Link{Href: "/account", Text: "Go to Account"}})
+	}, Link: &pages.Link{Href: c.At("/account"), Text: "Go to Account"}})
 	return true
 }

@@ -1,0 +1,88 @@
+package console
+
+import (
+	"embed"
+	"log/slog"
+	"net/http"
+	"net/netip"
+
+	"waybill/adapters/pages"
+	"waybill/adapters/site"
+	"waybill/application/audit"
+	"waybill/application/people"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// Prefix is in front of the paths of all pages.
+const Prefix = "/console"
+
+//go:embed html
+var files embed.FS
+
+// UseCases are what the pages show and do.
+type UseCases struct {
+	Access    *people.Access
+	Directory *people.Directory
+	Audit     *audit.Log
+	Passkeys  *people.Passkeys `wire:"-"` // those of the console's host
+}
+
+// Options are what the console needs to know about where it is.
+type Options struct {
+	BaseURL        string // of the listener, without Prefix: decides how cookies are protected, and begins links
+	TrustedProxies []netip.Prefix
+	Log            *slog.Logger
+	Clock          ports.Clock
+	Mails          bool // they are sent, so that a link may be asked for
+	Identifiers    ports.Identifiers
+}
+
+// Console serves the pages.
+type Console struct {
+	*site.Site
+	UseCases
+	options Options
+}
+
+// call is one request.
+type call = site.Call
+
+var words = site.Words{
+	Name: "console", To: "the console of the delivery company", Ask: "an admin", AskLink: "an admin",
+	NewLink: "Ask an admin for a new link: under Staff they make one beside your name. Nobody there? The " +
+		"command waybill staff link makes one.",
+	Tell:    "whoever runs Waybill",
+}
+
+// New makes the console.
+func New(u UseCases, o Options) *Console {
+	p := &Console{UseCases: u, options: o}
+	p.Site = site.New(site.Options{
+		Site: domain.Console, Prefix: Prefix, BaseURL: o.BaseURL, Words: words, Pages: files, Frame: p.frame, Routes: p.routes(),
+		Records: records, Done: done, Access: u.Access, Passkeys: u.Passkeys, TrustedProxies: o.TrustedProxies, Log: o.Log, Clock: o.Clock,
+		Mails: o.Mails, Identifiers: o.Identifiers,
+	})
+	return p
+}
+
+// NotYet is what answers before the database was reached: one page, with 503.
+func NotYet() http.Handler { return site.NotYet(Prefix, words) }
+
+// frame is what is around every page.
+func (p *Console) frame(c *call) (pages.Page, error) {
+	page := pages.Page{Place: "delivery company"}
+	for _, e := range menu {
+		if c.May(e.act) {
+			page.Menu = append(page.Menu, e.Link)
+		}
+	}
+	return page, nil
+}
+
+// entry is one of the menu, for the roles that include the act.
+type entry struct {
+	pages.Link
+	act  domain.Act
+	what string // for the start page
+}

@@ -1,0 +1,27 @@
+// Package console is the web site of the staff of the delivery company, on the operations
+// listener below /console. It is built of package site, as the portal is: read its decisions
+// first. All of it are plain forms that work without scripts.
+//
+// To add a page:
+//
+//  1. routes.go: a line for each method with the act of domain/permissions.go that the role
+//     must include; site.Always(act), or a func where it depends on the address. A POST has a
+//     GET under the same path, which shows the page with its form. Where a parameter of the
+//     path is an ID, name it in records, else it reaches the database unchecked. A page of its
+//     own gets a line in menu; a text for ?done=word after a change goes into done.
+//  2. console.go: the use cases it needs, in UseCases; wire fills them in.
+//  3. x.go: handlers are func (p *Console) x(c *call) error. c.Ctx() has the deadline (3 s to
+//     read, 8 s to write), c.Form and c.File what was sent, c.Actor() the person for the audit
+//     log, c.May(act) whether to show a button. Answer with p.Show(c, status, "x", title, view),
+//     after a change with c.Lead("/path?done=word"), for a file with c.CSV; return any error of a
+//     use case as it is. c.Wrong(err) takes errors of fields, c.Field shows them where they
+//     belong. Forms that must act once: p.OnceShown and p.OnceSent. Live pages: p.Stream.
+//  4. html/x.html defines "content"; its address of a page is {{at "/path"}}, in Go c.At("/path").
+//
+// And its tests, without which TestEveryRouteHasARow fails:
+//
+//  5. matrix_test.go: a row for the route, in its own file by init, with the roles that may and
+//     a form that would change something; what it must not change or show is checked for you.
+//  6. states_test.go: a state for each look of the page; every one is held against axe in light
+//     and dark, at 320 and 1280 px. journeys_test.go: a journey, with and without JavaScript.
+package console

@@ -1,0 +1,31 @@
+package console
+
+import (
+	"net/http"
+
+	"waybill/adapters/pages"
+	"waybill/adapters/site"
+	"waybill/domain"
+)
+
+// menu is what stands beside every page.
+var menu = []entry{
+	{pages.Link{Href: "/", Text: "Home", Icon: "home"}, domain.ActReadEverything, ""},
+	{pages.Link{Href: "/account", Text: "Account", Icon: "account"}, domain.ActReadEverything, "Your password, passkeys and sessions."},
+}
+
+// records are the parameters of paths that are IDs, with what these begin with. What is
+// none gets no further than the table: the database never hears of it.
+var records = map[string]domain.Prefix{"person": domain.PrefixPerson, "passkey": domain.PrefixPasskey}
+
+// done are the texts for the parameter of the same name.
+var done = map[string]string{}
+
+// routes are all pages and forms beside those of package site.
+func (p *Console) routes() []site.Route {
+	const get = http.MethodGet
+	read := site.Always(domain.ActReadEverything)
+	return []site.Route{
+		{Method: get, Path: "/", Act: read, Handle: p.home},
+	}
+}

@@ -1,0 +1,95 @@
+package portal
+
+import (
+	"waybill/adapters/pages"
+	"waybill/adapters/site"
+	"waybill/domain"
+)
+
+// call is one request.
+type call = site.Call
+
+// done are the texts for the parameter of the same name.
+var done = map[string]string{
+	"app-created":  "The application was created. Next it needs a key.",
+	"app-renamed":  "The application was renamed. Its keys stay as they are.",
+	"app-disabled": "The application was disabled. None of its keys works any more.",
+	"app-enabled":  "The application was enabled. Its keys work again.",
+	"key-revoked":  "The key was revoked. It works no more, within two seconds everywhere.",
+	"role":         "The role was changed. It counts from the next page on.",
+	"removed":      "The person was removed, and is signed out here.",
+
+	"delivery-cancelled": "The delivery was cancelled.",
+	"booked":             "The sample was booked. Its webhooks are in the inbox.",
+	"delivery-moved":     "The delivery was moved, and its webhooks are on their way.",
+	"simulated":          "The simulation runs. Reload the page to see how far it is.",
+	"pickup-created":     "The pickup location was created.",
+	"pickup-saved":       "The pickup location was saved.",
+	"pickup-archived":    "The pickup location was archived. No new order can name it.",
+	"pickups-imported":   "The table was imported.",
+	"pickup-restored":    "The pickup location is in use again.",
+	"simulation-stopped": "No simulation runs any more. The delivery stays where it is.",
+	"webhook-paused":     "The endpoint was paused. Events are held for it.",
+	"webhook-resumed":    "The endpoint was resumed. What was held meanwhile is sent when you recover it.",
+	"webhook-saved":      "The endpoint was saved. It counts within seconds.",
+	"webhook-deleted":    "The endpoint was deleted, with what waited for it.",
+	"webhook-tested":     "The test event is on its way. Reload the page to see the answer.",
+	"webhooks-recovered": "The webhooks are on their way again.",
+	"webhook-resent":     "One more try is on its way. Reload the page to see the answer.",
+}
+
+// frame is what is around every page.
+func (p *Portal) frame(c *call) (pages.Page, error) {
+	business, err := p.Tenants.Business(c.Ctx(), c.Business())
+	return pages.Page{Place: business.Name, Menu: p.menu(c), Find: searchBox(c)}, err
+}
+
+// menu is what stands beside every page.
+func (p *Portal) menu(c *call) []pages.Link {
+	links := []pages.Link{
+		{Href: "/", Text: "Home", Icon: "home"},
+		{Href: "/apps", Text: "Applications", Icon: "apps"},
+		{Href: "/deliveries", Text: "Deliveries", Icon: "deliveries"},
+		{Href: pickupsAt, Text: "Pickup locations", Icon: "pickups"},
+		{Href: "/webhooks", Text: "Webhooks", Icon: "webhooks"},
+		{Href: "/sandbox", Text: "Sandbox", Icon: "sandbox"},
+		{Href: "/requests", Text: "Requests", Icon: "requests"},
+		{Href: "/errors", Text: "Errors", Icon: "errors"},
+		{Href: "/usage", Text: "Usage", Icon: "usage"},
+		{Href: "/people", Text: "People", Icon: "people"},
+	}
+	if c.May(domain.ActReadAudit) {
+		links = append(links, pages.Link{Href: "/audit", Text: "Audit log", Icon: "audit"})
+	}
+	links = append(links, pages.Link{Href: "/account", Text: "Account", Icon: "account"})
+	if p.options.DocsURL != "" {
+		links = append(links, pages.Link{Href: p.options.DocsURL, Text: "Documentation", Icon: "docs"})
+	}
+	return links
+}
+
+// businesses are those of a person who has several.
+func (p *Portal) businesses(c *call) (all []site.Business, err error) {
+	memberships, err := p.Access.Businesses(c.Ctx(), c.Principal)
+	if err != nil || len(memberships) < 2 {
+		return nil, err
+	}
+	for _, m := range memberships {
+		b, err := p.Tenants.Business(c.Ctx(), m.BusinessID)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, site.Business{ID: string(b.ID), Name: b.Name, Role: string(m.Role), Here: b.ID == c.Business()})
+	}
+	return all, nil
+}
+
+// askBusiness is the page that has the form.
+func (p *Portal) askBusiness(c *call) error { return p.ShowAccount(c) }
+
+func (p *Portal) showBusiness(c *call) error {
+	if err := p.Access.Show(c.Ctx(), c.Principal, domain.ID(c.Form.Get("business"))); err != nil {
+		return err
+	}
+	return c.Lead("/")
+}

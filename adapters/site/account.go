@@ -1,0 +1,116 @@
+package site
+
+import (
+	"net/http"
+	"time"
+
+	"waybill/adapters/pages"
+	"waybill/domain"
+)
+
+type accountView struct {
+	Notice        *pages.Notice
+	Person        domain.Person
+	HasPassword   bool
+	Stale         bool // no password, and the link was used too long ago to set one
+	Current, Pass pages.Field
+	Passkeys      passkeysView
+	Sessions      []sessionView
+	Others        bool
+	Businesses    []Business
+	AskLink       string // whom one asks for a link
+}
+
+type sessionView struct {
+	ID, Device, Method string
+	SignedInAt, SeenAt time.Time
+	Here               bool
+}
+
+// Business is one of those of a person.
+type Business struct {
+	ID, Name, Role string
+	Here           bool // shown now
+}
+
+// ShowAccount is the page of the own account.
+func (s *Site) ShowAccount(c *Call) error { return s.accountPage(c, http.StatusOK, c.Told()) }
+
+func (s *Site) accountPage(c *Call, status int, n *pages.Notice) error {
+	sessions, err := s.o.Access.Sessions(c.Ctx(), c.Principal)
+	if err != nil {
+		return err
+	}
+	fresh := c.Principal.Session.Fresh(s.o.Clock.Now())
+	v := accountView{
+		Notice: n, AskLink: s.o.Words.AskLink, Person: c.Principal.Person, HasPassword: c.Principal.Person.PasswordHash != "",
+		Others: len(sessions) > 1,
+		Pass: c.Field(pages.Field{Name: "password", Label: "New password", Type: "password", Autocomplete: "new-password", Required: true,
+			MinLength: domain.MinPassword, MaxLength: domain.MaxPassword,
+			Hint: "At least 12 characters. A few words that do not belong together are good."}),
+	}
+	if v.HasPassword && !fresh {
+		v.Current = c.Field(pages.Field{Name: "current_password", Label: "Current password", Type: "password", Autocomplete: "current-password",
+			Required: true, MaxLength: domain.MaxPassword})
+	}
+	if v.Passkeys, err = s.passkeysView(c, fresh); err != nil {
+		return err
+	}
+	v.Stale = !v.HasPassword && !fresh
+	for _, s := range sessions {
+		v.Sessions = append(v.Sessions, sessionView{
+			ID: string(s.ID), Device: domain.DeviceName(s.Device), Method: string(s.Method), SignedInAt: s.SignedInAt, SeenAt: s.LastSeenAt,
+			Here: s.ID == c.Principal.Session.ID,
+		})
+	}
+	if s.o.Businesses != nil {
+		if v.Businesses, err = s.o.Businesses(c); err != nil {
+			return err
+		}
+	}
+	return s.Show(c, status, "account", "Account", v)
+}
+
+func (s *Site) setPassword(c *Call) error {
+	password := c.Form.Get("password")
+	if err := domain.CheckPassword(password, c.Principal.Person); c.Wrong(err) {
+		return s.accountPage(c, http.StatusUnprocessableEntity, nil)
+	}
+	if c.Form.Get("current_password") != "" {
+		if err := s.confirm(c); err != nil {
+			if !domain.HasCode(err, domain.CodeSignInRefused) {
+				return err
+			}
+			c.Faults = map[string]string{"current_password": "This is not your current password."}
+			return s.accountPage(c, http.StatusUnauthorized, nil)
+		}
+	}
+	err := s.o.Access.SetPassword(c.Ctx(), c.Principal, c.RequestID(), password)
+	switch {
+	case domain.HasCode(err, domain.CodeSignInTooOld):
+		if c.Principal.Person.PasswordHash != "" {
+			c.Faults = map[string]string{"current_password": "Type your current password too: your sign-in is older than 10 minutes."}
+		}
+		return s.accountPage(c, http.StatusForbidden, nil)
+	case c.Wrong(err):
+		return s.accountPage(c, http.StatusUnprocessableEntity, nil)
+	case err != nil:
+		return err
+	}
+	return c.Lead("/account?done=password")
+}
+
+// endSessions ends the session that the form names, or all others.
+func (s *Site) endSessions(c *Call) error {
+	id := domain.ID(c.Form.Get("session"))
+	if id == "" {
+		if _, err := s.o.Access.EndOtherSessions(c.Ctx(), c.Principal, c.RequestID()); err != nil {
+			return err
+		}
+		return c.Lead("/account?done=ended-others")
+	}
+	if err := s.o.Access.EndSession(c.Ctx(), c.Principal, c.RequestID(), id); err != nil {
+		return err
+	}
+	return c.Lead("/account?done=ended")
+}

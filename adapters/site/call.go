@@ -1,0 +1,178 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
+
+	"waybill/adapters/pages"
+	"waybill/application/people"
+	"waybill/domain"
+)
+
+// Call is one request.
+type Call struct {
+	*gin.Context
+	Principal domain.Principal
+	// Form is what was sent, or what was typed before a session was lost.
+	Form   url.Values
+	File   []byte            // of the form; nil: none
+	Faults map[string]string // of fields, by name
+
+	site     *Site
+	mostForm int64
+	open     context.Context // lasts as long as the connection, for an answer that goes on
+	resumed  bool            // Form was typed in a session that was lost
+	mark     string          // by which the browser is known again
+}
+
+// maxMark is more than a mark has.
+const maxMark = 64
+
+// resumedForm is the key under which a form that was kept goes with a request.
+type resumedForm struct{}
+
+func (s *Site) newCall(c *gin.Context) *Call {
+	form, resumed := c.Request.Context().Value(resumedForm{}).(url.Values)
+	made := &Call{Context: c, Form: form, site: s, resumed: resumed}
+	if cookie, err := c.Request.Cookie(s.cookie(ofDevice)); err == nil && len(cookie.Value) <= maxMark {
+		made.mark = cookie.Value
+	}
+	return made
+}
+
+// Ctx ends when the page has taken too long, or its reader has left.
+func (c *Call) Ctx() context.Context { return c.Request.Context() }
+
+// Business is the one that the session shows; empty at the console.
+func (c *Call) Business() domain.ID { return c.Principal.Session.BusinessID }
+
+// RequestID is how the answer calls the request.
+func (c *Call) RequestID() string { return requestID(c.Context) }
+
+// Actor is the person as the audit log names them.
+func (c *Call) Actor() domain.AuditActor { return c.Principal.Actor(c.RequestID()) }
+
+// Browser is where the call comes from.
+func (c *Call) Browser() people.Browser {
+	return people.Browser{Address: domain.ClientAddress(c.ClientIP()), Device: c.Request.UserAgent(), Mark: c.mark,
+		RequestID: c.RequestID()}
+}
+
+// checkIDs answers domain.ErrNotFound where a parameter of the path is no ID.
+func (c *Call) checkIDs() error {
+	for _, param := range c.Params {
+		if prefix, record := c.site.o.Records[param.Key]; record {
+			if _, err := domain.ParseID(prefix, param.Value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// May reports whether the role includes an act, however old the sign-in is.
+func (c *Call) May(a domain.Act) bool { return domain.May(c.site.o.Site, c.Principal.Role, a) }
+
+// Wrong takes over the problems of fields, and reports whether err is about fields.
+func (c *Call) Wrong(err error) bool {
+	var e *domain.Error
+	if !errors.As(err, &e) || e.Kind != domain.KindInvalid {
+		return false
+	}
+	c.Faults = map[string]string{}
+	for _, f := range e.Fields {
+		c.Faults[f.Field] = Sentence(f.Message)
+	}
+	return true
+}
+
+// Sentence is a message of a field, which the API begins small behind the field's name, as
+// it stands beside a field of a form.
+func Sentence(message string) string {
+	first, size := utf8.DecodeRuneInString(message)
+	if size == 0 {
+		return message
+	}
+	message = string(unicode.ToUpper(first)) + message[size:]
+	if strings.HasSuffix(message, ".") {
+		return message
+	}
+	return message + "."
+}
+
+// Field is one of a form, with what was typed and what is wrong with it.
+func (c *Call) Field(f pages.Field) pages.Field {
+	if f.ID == "" {
+		f.ID = f.Name
+	}
+	f.Error = c.Faults[f.Name]
+	if typed, sent := c.Form[f.Name]; sent && len(typed) > 0 {
+		f.Value = typed[0]
+		for i, o := range f.Options {
+			f.Options[i].Chosen = slices.Contains(typed, o.Value)
+		}
+	}
+	return f
+}
+
+// RetryAfter tells when to try again, where an error does.
+func (c *Call) RetryAfter(err error) {
+	var e *domain.Error
+	if errors.As(err, &e) && e.RetryAfter > 0 {
+		c.Header("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+	}
+}
+
+// WelcomeBack is the notice above a form that was kept.
+func (c *Call) WelcomeBack() *pages.Notice {
+	if !c.resumed {
+		return nil
+	}
+	return &pages.Notice{Tone: "good", Title: "You are signed in again",
+		Lines: []string{"What you typed is still here. Send it when it is right."}}
+}
+
+// Told is the notice for a change after which the browser was led here.
+func (c *Call) Told() *pages.Notice {
+	if n := c.WelcomeBack(); n != nil {
+		return n
+	}
+	if text := c.site.done[c.Query("done")]; text != "" {
+		return &pages.Notice{Tone: "good", Title: text}
+	}
+	return nil
+}
+
+// At is the address of a path of the site.
+func (c *Call) At(path string) string { return c.site.o.Prefix + path }
+
+// Lead sends the browser on to a path of the site after a change, so that a reload
+// repeats nothing.
+func (c *Call) Lead(to string) error {
+	c.Header("Location", c.At(to))
+	c.Status(http.StatusSeeOther)
+	return nil
+}
+
+// ofAccount are the texts for the parameter done that the pages here lead to.
+var ofAccount = map[string]string{
+	"password":        "The password was saved. All your other sessions have ended.",
+	"passkey-added":   "The passkey was added. It lets you in without a password.",
+	"passkey-renamed": "The passkey was renamed.",
+	"passkey-removed": "The passkey was removed. All your other sessions have ended.",
+	"ended":           "The session was ended.",
+	"ended-others":    "All other sessions were ended.",
+	"out":             "You are signed out.",
+	"link-sent": "If this address has an account here, a link is on its way to it. It lets you in once; the mail " +
+		"tells until when.",
+}

@@ -1,0 +1,20 @@
+// Package site is what the web sites that people sign in to have in common: the portal
+// of customers and the console of the staff. Each of them has a table of routes, pages
+// and use cases of its own; here are the order of checks around a route, sessions and
+// their cookies, the pages for signing in and for the own account, forms, streams of
+// server-sent events, tables as CSV, and the pages that tell what went wrong.
+//
+// Decisions that bind it:
+//
+//   - A route names the act that its role must include. The table is asked before a
+//     handler runs. What is foreign, unknown or malformed is one page with 404.
+//   - Each POST has a page with its form under the same path, or under the path of its
+//     list: a session that was lost in the middle of a form comes back there, filled in.
+//   - What takes a recent sign-in asks for the password in place and goes on with the
+//     form as it was sent. Passwords themselves are never carried along.
+//   - The session is looked up for each page and never remembered. A session of one
+//     site is none at the other, and each has cookies of its own: cookies are not told
+//     apart by port.
+//   - Paths in Go are those of the site; Lead, At and the templates' "at" put the path in
+//     front under which the site is mounted.
+package site

@@ -1,0 +1,66 @@
+package site
+
+import (
+	"net/http"
+
+	"waybill/domain"
+)
+
+// Route is a page, or what a form does.
+type Route struct {
+	Method, Path string // Path: below the prefix of the site
+	// Act is what the role has to include; nil: no session is needed.
+	Act    func(c *Call) domain.Act
+	Handle func(c *Call) error
+	// AsksItself: the form has a field for the password that confirms it.
+	AsksItself bool
+	MaxForm    int64 // bytes that the form may have; 0: maxForm
+}
+
+// Always is one act for all calls of a route.
+func Always(a domain.Act) func(*Call) domain.Act { return func(*Call) domain.Act { return a } }
+
+// Routes are all that the site answers.
+func (s *Site) Routes() []Route { return append(s.common(), s.o.Routes...) }
+
+// common are those for signing in and for the own account.
+func (s *Site) common() []Route {
+	var (
+		account = Always(domain.ActOwnAccount)
+		read    = Always(domain.ActRead)
+	)
+	if s.o.Site == domain.Console {
+		read = Always(domain.ActReadEverything)
+	}
+	const get, post = http.MethodGet, http.MethodPost
+	return []Route{
+		{Method: get, Path: "/enter/:link", Handle: s.showLink},
+		{Method: post, Path: "/enter/:link", Handle: s.useLink},
+		{Method: get, Path: "/signin", Handle: s.showSignIn},
+		{Method: post, Path: "/signin", Handle: s.signIn},
+		{Method: get, Path: "/signin/passkey", Handle: s.showSignIn},
+		{Method: post, Path: "/signin/passkey", Handle: s.askToSignInByPasskey},
+		{Method: get, Path: "/signin/link", Handle: s.showSignIn},
+		{Method: post, Path: "/signin/link", Handle: s.sendLink},
+		{Method: get, Path: "/signout", Act: read, Handle: s.ShowAccount},
+		{Method: post, Path: "/signout", Handle: s.signOut},
+
+		{Method: get, Path: "/account", Act: read, Handle: s.ShowAccount},
+		{Method: get, Path: "/account/password", Act: read, Handle: s.ShowAccount},
+		{Method: post, Path: "/account/password", Act: account, Handle: s.setPassword, AsksItself: true},
+		{Method: get, Path: "/account/sessions", Act: read, Handle: s.ShowAccount},
+		{Method: post, Path: "/account/sessions", Act: read, Handle: s.endSessions},
+		{Method: get, Path: "/account/confirm", Act: account, Handle: s.askToConfirm},
+		{Method: post, Path: "/account/confirm", Act: account, Handle: s.confirmed},
+		{Method: get, Path: "/account/confirm/passkey", Act: read, Handle: s.ShowAccount},
+		{Method: post, Path: "/account/confirm/passkey", Act: read, Handle: s.askToConfirmByPasskey},
+		{Method: get, Path: "/account/passkeys", Act: read, Handle: s.ShowAccount},
+		{Method: post, Path: "/account/passkeys", Act: account, Handle: s.addPasskey},
+		{Method: get, Path: "/account/passkeys/ask", Act: read, Handle: s.ShowAccount},
+		{Method: post, Path: "/account/passkeys/ask", Act: account, Handle: s.askToAddPasskey},
+		{Method: get, Path: "/account/passkeys/:passkey", Act: account, Handle: s.showPasskey},
+		{Method: post, Path: "/account/passkeys/:passkey", Act: account, Handle: s.renamePasskey},
+		{Method: get, Path: "/account/passkeys/:passkey/remove", Act: account, Handle: s.showPasskey},
+		{Method: post, Path: "/account/passkeys/:passkey/remove", Act: account, Handle: s.removePasskey},
+	}
+}

@@ -1,0 +1,123 @@
+package site
+
+import (
+	"embed"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"waybill/adapters/pages"
+	"waybill/application/people"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+//go:embed html
+var files embed.FS
+
+// Words are what the sites say differently.
+type Words struct {
+	Name    string // beside the logo
+	To      string // where one signs in
+	Ask     string // whom one asks for another role
+	AskLink string // whom one asks for a new link
+	NewLink string // how to get one
+	Foreign string // why an address leads to nothing, beside being mistyped
+	Tell    string // to whom a failure is told
+}
+
+// Options are what a site is made of.
+type Options struct {
+	Site       domain.Site
+	Prefix     string // of the paths of all its pages; empty: the site has its listener to itself
+	BaseURL    string // of the origin, without Prefix: decides how cookies are protected
+	Words      Words
+	Pages      fs.FS                           // the templates of the site, below html
+	Frame      func(*Call) (pages.Page, error) // the menu, and what else is around each page
+	Routes     []Route                         // beside those for signing in and the account
+	Records    map[string]domain.Prefix        // the parameters of paths that are IDs
+	Done       map[string]string               // texts for the parameter done
+	Businesses func(*Call) ([]Business, error) // among which a person chooses; nil: there are none
+
+	Access         *people.Access
+	Passkeys       *people.Passkeys
+	TrustedProxies []netip.Prefix
+	Log            *slog.Logger
+	Clock          ports.Clock
+	Mails          bool // they are sent, so that a link may be asked for
+	Identifiers    ports.Identifiers
+}
+
+// Site serves the pages.
+type Site struct {
+	o       Options
+	secure  bool // people come by https
+	pages   *pages.Set
+	origin  string // of the pages, as browsers write it
+	router  *gin.Engine
+	handler http.Handler
+	streams *streams
+	done    map[string]string // texts for the parameter of the same name
+}
+
+// New makes a site.
+func New(o Options) *Site {
+	base, err := url.Parse(o.BaseURL)
+	if err != nil {
+		panic(err) // the settings were checked
+	}
+	s := &Site{o: o, pages: parse(o.Prefix, o.Pages), secure: base.Scheme == "https", origin: domain.WebOrigin(base), streams: newStreams(),
+		done: maps.Clone(ofAccount)}
+	maps.Copy(s.done, o.Done)
+	s.router = s.newRouter()
+	// A form that another site sends comes with the cookie where a browser is old or a
+	// host beside ours is the same site.
+	// Browsers are compared with the origin of the settings, and not with the Host alone: a
+	// proxy may have replaced that.
+	protection := http.NewCrossOriginProtection()
+	if err := protection.AddTrustedOrigin(s.origin); err != nil {
+		panic(err) // the settings were checked
+	}
+	s.handler = protection.Handler(s.router)
+	return s
+}
+
+func parse(prefix string, own fs.FS) *pages.Set {
+	set, err := pages.Parse(prefix, files, own)
+	if err != nil {
+		panic(err) // the pages are part of the program
+	}
+	return set
+}
+
+// Handler answers for all paths below the prefix.
+func (s *Site) Handler() http.Handler { return s.handler }
+
+// EndStreams ends those that are open, as the server is to end.
+func (s *Site) EndStreams() { s.streams.end() }
+
+// NotYet is what answers before the database was reached: one page, with 503.
+func NotYet(prefix string, w Words) http.Handler {
+	body, err := parse(prefix, files).Render("notice", pages.Page{Title: "Not yet", Site: w.Name, Home: prefix + "/", Body: pages.Notice{
+		Title: "Not yet", Lines: []string{strings.ToUpper(w.To[:1]) + w.To[1:] + " is starting and waits for its database. Try again in a few " +
+			"seconds."}}})
+	if err != nil {
+		panic(err) // the page and its data are ours
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		protectHeaders(w.Header())
+		if name, ok := strings.CutPrefix(r.URL.Path, prefix+"/assets/"); ok && pages.ServeAsset(w, r, name) {
+			return
+		}
+		w.Header().Set("Content-Type", html)
+		w.Header().Set("Retry-After", "5")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = w.Write(body) // a reader who left is no failure
+	})
+}

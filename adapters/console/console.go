@@ -52,7 +52,7 @@ var words = site.Words{
 	Name: "console", To: "the console of the delivery company", Ask: "an admin", AskLink: "an admin",
 	NewLink: "Ask an admin for a new link: under Staff they make one beside your name. Nobody there? The " +
 		"command waybill staff link makes one.",
-	Tell:    "whoever runs Waybill",
+	Tell: "whoever runs Waybill",
 }
 
 // New makes the console.

@@ -64,7 +64,8 @@ func (p *Portal) listErrors(c *call) error {
 			ID: u.Route + " " + strconv.Itoa(u.Status) + " " + u.Code, Route: routeText(u.Route), Status: u.Status,
 			Code: u.Code, Document: p.document(u.Code),
 			Calls: u.Calls, Of: ofRoute[u.Route], Share: share(u.Calls, ofRoute[u.Route]), Last: u.Last, Requests: f.requests(f.from, f.until,
-				pages.Kept{"failed", "true"}, pages.Kept{"route", u.Route}, pages.Kept{"code", u.Code}, pages.Kept{"status", strconv.Itoa(u.Status)}),
+				pages.Kept{Name: "failed", Value: "true"}, pages.Kept{Name: "route", Value: u.Route},
+				pages.Kept{Name: "code", Value: u.Code}, pages.Kept{Name: "status", Value: strconv.Itoa(u.Status)}),
 		})
 	}
 	slices.SortStableFunc(v.Groups, func(a, b errorView) int { return moreCalls(a.Calls, b.Calls, a.ID, b.ID) })

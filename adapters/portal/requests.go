@@ -290,7 +290,7 @@ func (p *Portal) requestFilters(c *call, a asked, apps []domain.Application) req
 	}
 	for _, name := range []string{"key", "delivery", "request_id"} {
 		if value := a.values.Get(name); value != "" {
-			f.Hidden = append(f.Hidden, pages.Kept{name, value})
+			f.Hidden = append(f.Hidden, pages.Kept{Name: name, Value: value})
 		}
 	}
 	f.Unusual = slices.ContainsFunc([]string{"status", "code", "created_after", "created_before"}, a.values.Has)

@@ -104,7 +104,7 @@ func (p *Portal) showUsage(c *call) error {
 	v.Chart.BadUnit = "of them failed"
 	for route, sum := range routes {
 		one := sum.view(route, routeText(route))
-		one.Href = f.requests(f.from, f.until, pages.Kept{"route", route})
+		one.Href = f.requests(f.from, f.until, pages.Kept{Name: "route", Value: route})
 		v.Routes = append(v.Routes, one)
 	}
 	for key, sum := range keys {
@@ -112,7 +112,7 @@ func (p *Portal) showUsage(c *call) error {
 		if name, known := names[domain.ID(key)]; known {
 			one.Name, one.Place = "…"+name.LastFour, name.Application+", "+name.Environment
 		}
-		one.Href = f.requests(f.from, f.until, pages.Kept{"key", key})
+		one.Href = f.requests(f.from, f.until, pages.Kept{Name: "key", Value: key})
 		v.Keys = append(v.Keys, one)
 	}
 	v.Routes, v.Keys = mostCalled(v.Routes), mostCalled(v.Keys)

@@ -171,8 +171,9 @@ type WebhookOutbox interface {
 	Renew(ctx context.Context, endpoint domain.ID, token string, lasting time.Duration) (domain.WebhookEndpoint, error)
 	// Release ends the lease. It does nothing where it was lost.
 	Release(ctx context.Context, endpoint domain.ID, token string) error
-	// Due lists what is pending and due for the endpoint, by due time and ID.
-	Due(ctx context.Context, endpoint domain.ID, now time.Time, limit int) ([]OutgoingWebhook, error)
+	// Due lists what is pending and due for the endpoint, by due time and ID, except
+	// webhook deliveries that the caller has already.
+	Due(ctx context.Context, endpoint domain.ID, now time.Time, limit int, except ...domain.ID) ([]OutgoingWebhook, error)
 	// WaitingFor is Waiting for one endpoint; nil where it does not.
 	WaitingFor(ctx context.Context, endpoint domain.ID, now time.Time) (*WaitingEndpoint, error)
 	// Record stores, in one transaction and while the lease is the token's, how

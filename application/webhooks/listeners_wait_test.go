@@ -22,7 +22,8 @@ type duties struct {
 	asked int
 }
 
-func (d *duties) Due(_ context.Context, endpoint domain.ID, _ time.Time, _ int) ([]ports.OutgoingWebhook, error) {
+func (d *duties) Due(_ context.Context, endpoint domain.ID, _ time.Time, _ int,
+	_ ...domain.ID) ([]ports.OutgoingWebhook, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.asked++

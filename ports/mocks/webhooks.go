@@ -833,18 +833,23 @@ func (mr *MockWebhookOutboxMockRecorder) Disabled(ctx interface{}) *gomock.Call 
 }
 
 // Due mocks base method.
-func (m *MockWebhookOutbox) Due(ctx context.Context, endpoint domain.ID, now time.Time, limit int) ([]ports.OutgoingWebhook, error) {
+func (m *MockWebhookOutbox) Due(ctx context.Context, endpoint domain.ID, now time.Time, limit int, except ...domain.ID) ([]ports.OutgoingWebhook, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Due", ctx, endpoint, now, limit)
+	varargs := []interface{}{ctx, endpoint, now, limit}
+	for _, a := range except {
+		varargs = append(varargs, a)
+	}
+	ret := m.ctrl.Call(m, "Due", varargs...)
 	ret0, _ := ret[0].([]ports.OutgoingWebhook)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Due indicates an expected call of Due.
-func (mr *MockWebhookOutboxMockRecorder) Due(ctx, endpoint, now, limit interface{}) *gomock.Call {
+func (mr *MockWebhookOutboxMockRecorder) Due(ctx, endpoint, now, limit interface{}, except ...interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Due", reflect.TypeOf((*MockWebhookOutbox)(nil).Due), ctx, endpoint, now, limit)
+	varargs := append([]interface{}{ctx, endpoint, now, limit}, except...)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Due", reflect.TypeOf((*MockWebhookOutbox)(nil).Due), varargs...)
 }
 
 // Lease mocks base method.

@@ -19,6 +19,15 @@ type rowID string
 
 func rowIDOf(id domain.ID) rowID { return rowID(id.Hex()) }
 
+// hexes is the IDs as the databases have them.
+func hexes(ids []domain.ID) []string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = id.Hex()
+	}
+	return out
+}
+
 // as is the public ID. The prefix is the caller's to know.
 func (id rowID) as(p domain.Prefix) domain.ID { return domain.ID(string(p) + string(id)) }
 

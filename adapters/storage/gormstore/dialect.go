@@ -109,6 +109,10 @@ type dialect struct {
 	unhurried string
 	// stepOf is the beginning of the step that usage_minutes.minute is in.
 	stepOf map[domain.UsageStep]string
+	// notAmong is the condition that a column is none of the IDs of a list, which is a
+	// parameter as idList makes it.
+	notAmong func(column string) string
+	idList   func([]domain.ID) string
 	// outcomes selects from a JSON array of outcome.
 	outcomes string
 

@@ -163,10 +163,11 @@ func (o outbox) Release(ctx context.Context, endpoint domain.ID, token string) e
 	return err
 }
 
-const dueWebhooks = ` FROM webhook_deliveries d JOIN feed_events f ON f.id = d.event_id
-WHERE d.endpoint_id = ? AND d.status = 'pending' AND d.due_at >= ? AND d.due_at <= ? ORDER BY d.due_at, d.id LIMIT ?`
+// pendingFrom is the webhooks d of an endpoint that became due in a period.
+const pendingFrom = "d.endpoint_id = ? AND d.status = 'pending' AND d.due_at >= ? AND d.due_at <= ?"
 
-func (o outbox) Due(ctx context.Context, endpoint domain.ID, now time.Time, limit int) ([]ports.OutgoingWebhook, error) {
+func (o outbox) Due(ctx context.Context, endpoint domain.ID, now time.Time, limit int, except ...domain.ID) ([]ports.OutgoingWebhook,
+	error) {
 	key, err := lookup(domain.PrefixWebhookEndpoint, endpoint)
 	if err != nil {
 		return nil, nil // no such endpoint, so nothing is due
@@ -176,8 +177,13 @@ func (o outbox) Due(ctx context.Context, endpoint domain.ID, now time.Time, limi
 	if err != nil || !found {
 		return nil, err
 	}
-	rows, err := sn.with(ctx).Raw("SELECT f.payload, "+webhookDeliveryTable.selectAs("d", "")+dueWebhooks,
-		key, instantOf(seen.from(now)), instantOf(now), limit).Rows()
+	query := "SELECT f.payload, " + webhookDeliveryTable.selectAs("d", "") +
+		" FROM webhook_deliveries d JOIN feed_events f ON f.id = d.event_id WHERE " + pendingFrom
+	values := []any{key, instantOf(seen.from(now)), instantOf(now)}
+	if len(except) > 0 {
+		query, values = query+" AND "+sn.dialect.notAmong("d.id"), append(values, sn.dialect.idList(except))
+	}
+	rows, err := sn.with(ctx).Raw(query+" ORDER BY d.due_at, d.id LIMIT ?", append(values, limit)...).Rows()
 	if err != nil {
 		return nil, sn.dialect.failed("read webhooks that are due", err)
 	}
@@ -194,11 +200,30 @@ func (o outbox) Due(ctx context.Context, endpoint domain.ID, now time.Time, limi
 	if err = errors.Join(err, rows.Err()); err != nil {
 		return nil, sn.dialect.failed("read webhooks that are due", err)
 	}
+	return due, o.raiseDueSince(ctx, key, seen, now, due, len(except) > 0)
+}
+
+// raiseDueSince makes the next look begin where this one found the oldest webhook. Those
+// that the look left out are still pending, and older.
+func (o outbox) raiseDueSince(ctx context.Context, endpoint rowID, seen dueSince, now time.Time, due []ports.OutgoingWebhook,
+	leftOut bool) error {
+	if !seen.below(now.Add(-dueMargin)) {
+		return nil
+	}
 	var first *time.Time
 	if len(due) > 0 {
 		first = due[0].DueAt
 	}
-	return due, o.write().raiseDueSince(ctx, key, seen, now, first)
+	sn := o.read()
+	if leftOut {
+		var oldest *instant
+		if err := sn.with(ctx).Raw("SELECT min(d.due_at) FROM webhook_deliveries d WHERE "+pendingFrom, endpoint, instantOf(seen.from(now)),
+			instantOf(now)).Row().Scan(&oldest); err != nil {
+			return sn.dialect.failed("read since when webhooks are due", err)
+		}
+		first = optionalTime(oldest)
+	}
+	return o.write().raiseDueSince(ctx, endpoint, seen, now, first)
 }
 
 // scanned is the targets of a Scan: first, and then the fields of a row in the

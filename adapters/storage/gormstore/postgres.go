@@ -150,8 +150,10 @@ var postgresDialect = dialect{
 	webhookIDOf: func(event, digit string) string {
 		return "CAST(substr(CAST(" + event + " AS text), 1, 35) || '" + digit + "' AS uuid)"
 	},
-	instant: "CAST(? AS timestamptz)",
-	catchUp: catchUpOnPostgres,
+	instant:  "CAST(? AS timestamptz)",
+	catchUp:  catchUpOnPostgres,
+	notAmong: func(column string) string { return column + " <> ALL (CAST(? AS uuid[]))" },
+	idList:   func(ids []domain.ID) string { return "{" + strings.Join(hexes(ids), ",") + "}" },
 	outcomes: "SELECT * FROM json_to_recordset(CAST(? AS json)) AS r(id uuid, status text, attempts integer, used integer, due_at " +
 		"timestamptz," +
 		" attempt uuid, number integer, trigger text, code integer, error text, took integer, excerpt text, started timestamptz, next " +

@@ -95,7 +95,9 @@ var sqliteDialect = dialect{
 	webhookIDOf: func(event, digit string) string {
 		return "substr(" + event + ", 1, 31) || '" + digit + "'"
 	},
-	instant: "?",
+	instant:  "?",
+	notAmong: func(column string) string { return column + " NOT IN (SELECT value FROM json_each(?))" },
+	idList:   func(ids []domain.ID) string { return `["` + strings.Join(hexes(ids), `","`) + `"]` },
 	outcomes: "SELECT value ->> 'id' AS id, value ->> 'status' AS status, value ->> 'attempts' AS attempts, value ->> 'used' AS used," +
 		" value ->> 'due_at' AS due_at, value ->> 'attempt' AS attempt, value ->> 'number' AS number, value ->> 'trigger' AS trigger," +
 		" value ->> 'code' AS code, value ->> 'error' AS error, value ->> 'took' AS took, value ->> 'excerpt' AS excerpt," +

@@ -57,6 +57,9 @@ func (d dueSince) from(now time.Time) time.Time {
 	return d.DueSince.time
 }
 
+// below reports whether raising it to a time is worth a new version of the lease.
+func (d dueSince) below(to time.Time) bool { return to.Sub(d.DueSince.time) >= dueStep }
+
 // dueSinceOf is from in SQL, of an endpoint e; it has two parameters, both dueMargin before now.
 const dueSinceOf = "(SELECT CASE WHEN l.due_since < ? THEN l.due_since ELSE ? END FROM $lease(e.id) l)"
 
@@ -73,7 +76,7 @@ func (s session) raiseDueSince(ctx context.Context, endpoint rowID, seen dueSinc
 	if first != nil && first.Before(to) {
 		to = *first
 	}
-	if to.Sub(seen.DueSince.time) < dueStep {
+	if !seen.below(to) {
 		return nil
 	}
 	_, err := s.changeLease(ctx, "note since when webhooks are due", endpoint, "due_since = ?", []any{instantOf(to)}, "number = ?",

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -166,28 +167,26 @@ func (w *drain) fill(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	most := batch + len(w.taken) // the taken ones come first
+	most := batch
 	if w.known == unseen {
 		most = much + 1 // enough to tell a backlog, which is read in turn
 	}
-	due, err := w.outbox.Due(ctx, w.endpoint.ID, w.clock.Now(), most)
+	due, err := w.outbox.Due(ctx, w.endpoint.ID, w.clock.Now(), most, slices.Collect(maps.Keys(w.taken))...)
 	if err != nil {
 		w.log.WarnContext(ctx, "due webhooks not read", "endpoint", w.endpoint.ID, "error", err)
 		w.step(unanswered)
 		return
 	}
 	w.lease.tries = 0
-	w.share.found(len(due))
+	w.share.found(len(w.taken) + len(due))
 	if w.share.load == behind {
 		w.known = w.known.on(readBacklog)
 	} else {
 		w.known = w.known.on(readFew)
 	}
 	for i := range due {
-		if webhook := &due[i]; !w.taken[webhook.ID] {
-			w.taken[webhook.ID] = true
-			w.queue = append(w.queue, webhook)
-		}
+		w.taken[due[i].ID] = true
+		w.queue = append(w.queue, &due[i])
 	}
 	// IDs of one moment are in order only where one process made them.
 	slices.SortStableFunc(w.queue, func(a, b *ports.OutgoingWebhook) int {

@@ -120,7 +120,7 @@ func TestABacklogIsReadOnceAndALittle(t *testing.T) {
 		if w.widest > 400 {
 			t.Errorf("%d rows were asked for at a time", w.widest)
 		}
-		if w.read > rows*2 || w.count("Due") > rows/100 || w.count("Record") > rows/16+10 {
+		if w.read > rows*11/10 || w.count("Due") > rows/100 || w.count("Record") > rows/16+10 {
 			t.Errorf("%d rows were read by %d statements and written by %d", w.read, w.count("Due"), w.count("Record"))
 		}
 	})

@@ -276,11 +276,15 @@ func (b *box) Release(ctx context.Context, id domain.ID, token string) error {
 	})
 }
 
-func (b *box) Due(ctx context.Context, id domain.ID, now time.Time, limit int) (due []ports.OutgoingWebhook, err error) {
+func (b *box) Due(ctx context.Context, id domain.ID, now time.Time, limit int,
+	except ...domain.ID) (due []ports.OutgoingWebhook, err error) {
 	err = b.call(ctx, "Due", func() error {
 		for _, d := range b.endpoints[id].pending {
 			if d.DueAt.After(now) || len(due) == limit {
 				break
+			}
+			if slices.Contains(except, d.ID) {
+				continue
 			}
 			due = append(due, ports.OutgoingWebhook{WebhookDelivery: *d, Payload: []byte(d.EventID)})
 		}

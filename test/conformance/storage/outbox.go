@@ -168,6 +168,15 @@ func testDueWebhooks(t *testing.T, b ports.Database) {
 		wantEqual(t, "due", due(later, 10), want)
 		wantEqual(t, "the first", due(later, 4), want[:4])
 		wantEqual(t, "due by then", due(sample.Now.Add(-time.Minute), 10), want[:4])
+		var all []domain.ID
+		for _, w := range want {
+			all = append(all, w.ID)
+		}
+		have := []domain.ID{want[1].ID, want[3].ID, sample.ID(domain.PrefixWebhookDelivery)}
+		wantEqual(t, "but for two", must(b.Outbox().Due(t.Context(), e.ID, later, 3, have...))(t),
+			[]ports.OutgoingWebhook{want[0], want[2], want[4]})
+		wantEqual(t, "but for all", len(must(b.Outbox().Due(t.Context(), e.ID, later, 9, all...))(t)), 0)
+		wantEqual(t, "due after others left them out", due(later, 10), want)
 		wantEqual(t, "not due yet", len(due(sample.Now.Add(-3*time.Minute), 10)), 0)
 		settled(t, b, tenant, want[0].ID, domain.WebhookSucceeded)
 		settled(t, b, tenant, want[1].ID, domain.WebhookFailed)

@@ -116,9 +116,10 @@ func (o outbox) owned(ctx context.Context, id domain.ID, token string, change fu
 	})
 }
 
-func (o outbox) Due(_ context.Context, id domain.ID, now time.Time, limit int) (out []ports.OutgoingWebhook, _ error) {
+func (o outbox) Due(_ context.Context, id domain.ID, now time.Time, limit int,
+	except ...domain.ID) (out []ports.OutgoingWebhook, _ error) {
 	at := o.store.committed.Load()
-	due := at.due(id, now)
+	due := slices.DeleteFunc(at.due(id, now), func(d domain.WebhookDelivery) bool { return slices.Contains(except, d.ID) })
 	for _, d := range due[:min(len(due), limit)] {
 		event, _ := at.feed.get(d.EventID)
 		out = append(out, ports.OutgoingWebhook{WebhookDelivery: d, Payload: event.record.Payload})

@@ -152,7 +152,7 @@ var postgresDialect = dialect{
 	},
 	instant:  "CAST(? AS timestamptz)",
 	catchUp:  catchUpOnPostgres,
-	notAmong: func(column string) string { return column + " <> ALL (CAST(? AS uuid[]))" },
+	notAmong: func(column string) string { return column + " NOT IN (SELECT unnest(CAST(? AS uuid[])))" },
 	idList:   func(ids []domain.ID) string { return "{" + strings.Join(hexes(ids), ",") + "}" },
 	outcomes: "SELECT * FROM json_to_recordset(CAST(? AS json)) AS r(id uuid, status text, attempts integer, used integer, due_at " +
 		"timestamptz," +

@@ -13,6 +13,7 @@ type Database interface {
 	Bookings
 	RequestLog
 	Maintenance
+	ReportCounting
 	StorageState
 	StoredClock
 
@@ -34,8 +35,8 @@ type Maintenance interface {
 	// kind, and tells how many there were and whether there may be more. Expiry goes
 	// by the clock of the database. Links and sessions go when they have expired, used
 	// or not, for domain.LinkKept and domain.SessionKept; mails when they have waited
-	// no more for domain.MailKept, and devices domain.DeviceKept after their last
-	// sign-in.
+	// no more for domain.MailKept, devices domain.DeviceKept after their last sign-in, and
+	// figures of reports domain.ReportKept after their day.
 	PurgeExpired(ctx context.Context, limit int) (removed int, more bool, err error)
 	// AnalyzeRecentTables refreshes the planner statistics of tables that have just begun
 	// to grow, and tells of how many. Without it statements are slower, and nothing

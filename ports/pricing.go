@@ -29,6 +29,13 @@ type ServiceArea interface {
 	Contains(c domain.Coordinates) bool
 }
 
+// ServiceOutline draws where the company delivers.
+type ServiceOutline interface {
+	// Outline is the area as closed lines, around holes too, with few enough
+	// points to be drawn: a picture of it and no measure.
+	Outline() [][]domain.Coordinates
+}
+
 // ErrNoRoute means the engine answered that no way leads there.
 var ErrNoRoute = errors.New("no route between the two points")
 

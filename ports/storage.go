@@ -96,6 +96,7 @@ type Readers struct {
 	Views           ViewReader
 	Requests        RequestReader
 	Readiness       ReadinessReader
+	Reports         ReportReader
 }
 
 // Stores are the reads and writes of one transaction.

@@ -67,7 +67,7 @@ func (s *service) serve(ctx context.Context, l *listeners) error { return s.proc
 // serveAndWork does everything in this one process.
 func (s *service) serveAndWork(ctx context.Context, l *listeners) error {
 	p := s.process(l)
-	p.Tasks = append(p.Tasks, s.background.run, s.jobs.Task(periodic.LateWebhooks(s.store, s.log)))
+	p.Tasks = append(p.Tasks, s.background.run, s.jobs.Task(periodic.LateWebhooks(s.store, s.log)), s.jobs.Task(periodic.Reports(s.store)))
 	return p.Run(ctx)
 }
 

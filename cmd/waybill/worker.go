@@ -105,6 +105,7 @@ func (w *worker) run(ctx context.Context, l *listeners) error {
 			func(ctx context.Context) error { w.notifier.Run(ctx); return nil },
 			w.jobs.Task(periodic.Cleaning(w.store, w.log)),
 			w.jobs.Task(periodic.LateWebhooks(w.store, w.log)),
+			w.jobs.Task(periodic.Reports(w.store)),
 			w.jobs.Task(periodic.RequestLogRotation(w.store, w.kept)),
 			w.jobs.Task(periodic.Resealing(w.key.use, w.key.rotates(), w.key.log)),
 			w.jobs.Task(periodic.Following(w.clock)),

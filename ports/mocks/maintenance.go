@@ -109,6 +109,22 @@ func (mr *MockDatabaseMockRecorder) Connections(ctx interface{}) *gomock.Call {
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Connections", reflect.TypeOf((*MockDatabase)(nil).Connections), ctx)
 }
 
+// CountReports mocks base method.
+func (m *MockDatabase) CountReports(ctx context.Context, limit int) (int, bool, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "CountReports", ctx, limit)
+	ret0, _ := ret[0].(int)
+	ret1, _ := ret[1].(bool)
+	ret2, _ := ret[2].(error)
+	return ret0, ret1, ret2
+}
+
+// CountReports indicates an expected call of CountReports.
+func (mr *MockDatabaseMockRecorder) CountReports(ctx, limit interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "CountReports", reflect.TypeOf((*MockDatabase)(nil).CountReports), ctx, limit)
+}
+
 // FeedLag mocks base method.
 func (m *MockDatabase) FeedLag(ctx context.Context) (time.Duration, error) {
 	m.ctrl.T.Helper()

@@ -5,12 +5,16 @@ import (
 
 	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/planar"
+	"github.com/paulmach/orb/simplify"
 
 	"waybill/domain"
 	"waybill/ports"
 )
 
-var _ ports.ServiceArea = (*Area)(nil)
+var (
+	_ ports.ServiceArea    = (*Area)(nil)
+	_ ports.ServiceOutline = (*Area)(nil)
+)
 
 // onBorder is how far from a border, in degrees, still counts as on it: a
 // tenth of a millimetre, which absorbs the rounding of slanted edges.
@@ -52,6 +56,35 @@ func (a *Area) Contains(c domain.Coordinates) bool {
 		}
 	}
 	return false
+}
+
+// mostOutline is how many points an outline has, about: a few kilobytes of a page.
+const mostOutline = 2000
+
+// Outline leaves out points of a detailed border, more and more until it is short enough.
+func (a *Area) Outline() [][]domain.Coordinates {
+	for tolerance := 0.0; ; tolerance = max(1e-4, 2*tolerance) {
+		points := 0
+		var outline [][]domain.Coordinates
+		for _, p := range a.polygons {
+			for _, ring := range p.rings {
+				if tolerance > 0 {
+					ring = simplify.DouglasPeucker(tolerance).Ring(ring.Clone())
+				}
+				if points += len(ring); len(ring) < 4 {
+					continue // smaller than can be seen then
+				}
+				drawn := make([]domain.Coordinates, len(ring))
+				for i, at := range ring {
+					drawn[i] = domain.Coordinates{Latitude: at.Lat(), Longitude: at.Lon()}
+				}
+				outline = append(outline, drawn)
+			}
+		}
+		if points <= mostOutline || tolerance > 1 {
+			return outline
+		}
+	}
 }
 
 // borders is asked last: it visits each edge, and hardly a point is on one.

@@ -1,6 +1,7 @@
 package geojson_test
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -187,5 +188,31 @@ func BenchmarkContains(b *testing.B) {
 	a := geojson.Default()
 	for b.Loop() {
 		a.Contains(at(5.556, -0.1969))
+	}
+}
+
+func TestAnOutlineHasTheShapeAndFewPoints(t *testing.T) {
+	t.Parallel()
+	if got := parse(t, `{"type":"MultiPolygon","coordinates":[`+square+`,`+triangle+`]}`).Outline(); len(got) != 3 || len(got[0]) != 5 ||
+		got[2][1] != at(21, 30) {
+		t.Errorf("the outline of a square with a hole and a triangle is %v", got)
+	}
+	var circle strings.Builder
+	const points = 50_000
+	for i := range points {
+		angle := 2 * math.Pi * float64(i%(points-1)) / (points - 1)
+		if i > 0 {
+			circle.WriteString(",")
+		}
+		fmt.Fprintf(&circle, "[%f,%f]", 2*math.Cos(angle), 2*math.Sin(angle))
+	}
+	rings := parse(t, `{"type":"Polygon","coordinates":[[`+circle.String()+`]]}`).Outline()
+	if len(rings) != 1 || len(rings[0]) < 8 || len(rings[0]) > 2000 || rings[0][0] != rings[0][len(rings[0])-1] {
+		t.Fatalf("the outline of a circle has %d rings", len(rings))
+	}
+	for _, p := range rings[0] {
+		if d := math.Hypot(p.Latitude, p.Longitude); d < 1.99 || d > 2.01 {
+			t.Fatalf("%v is not on the circle", p)
+		}
 	}
 }

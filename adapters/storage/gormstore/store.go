@@ -136,6 +136,7 @@ func (s session) readers() ports.Readers {
 		Views:           views{s},
 		Readiness:       readiness{s},
 		Requests:        requests{s},
+		Reports:         reports{s},
 	}
 }
 

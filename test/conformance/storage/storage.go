@@ -84,6 +84,8 @@ func Examine(t *testing.T, open func(t *testing.T) ports.Database) {
 		{"counts of work", testWork},
 		{"owners", testOwners},
 		{"readiness", testReadiness},
+		{"reports", testReports},
+		{"reports of history", testReportHistory},
 		{"transactions", testTransactions},
 		{"cleaning", testCleaning},
 		{"upkeep", testUpkeep},

@@ -91,6 +91,7 @@ type state struct {
 	feed         table[domain.ID, of[domain.FeedEvent]]
 	requests     table[domain.ID, domain.RequestRecord]
 	usage        table[usageKey, domain.UsageMinute]
+	counted      table[domain.ID, bool] // events, for reports
 	keyCheck     []byte
 	clock        ports.ClockReading
 
@@ -169,7 +170,7 @@ func (s *state) shared() *state {
 		&c.passkeys, &c.views, &c.ceremonies, &c.mails, &c.devices,
 		&c.recipients, &c.addresses, &c.pickups, &c.deliveries, &c.timelines, &c.simulations, &c.keys, &c.bulkItems,
 		&c.endpoints, &c.webhooks, &c.attempts, &c.feed,
-		&c.requests, &c.usage,
+		&c.requests, &c.usage, &c.counted,
 	} {
 		t.share()
 	}
@@ -200,7 +201,7 @@ func (s *Store) Read() ports.Readers {
 		Deliveries: deliveries{on}, Simulations: simulations{on}, Webhooks: webhooks{on}, Feed: feed{on}, Tracking: tracking{on},
 		Operators: operators{on}, Audit: audit{on}, Platform: platform{on},
 		Persons: persons{on}, Memberships: memberships{on}, Links: links{on}, Sessions: sessions{on}, Requests: requests{on},
-		Passkeys: passkeys{on}, Views: views{on}, Readiness: readiness{on},
+		Passkeys: passkeys{on}, Views: views{on}, Readiness: readiness{on}, Reports: reports{on},
 	}
 }
 

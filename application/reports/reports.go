@@ -1,0 +1,129 @@
+package reports
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// Reports are the use cases.
+type Reports struct {
+	storage ports.Storage
+	clock   ports.Clock
+}
+
+// New makes the use cases.
+func New(s ports.Storage, c ports.Clock) *Reports { return &Reports{storage: s, clock: c} }
+
+// Line is a line of a report, with the name of the customer that it is about.
+type Line struct {
+	domain.ReportLine
+	Customer string // empty: the line is about none
+}
+
+// Report is what happened to deliveries.
+type Report struct {
+	Lines    []Line // days in their order, everything else with the most booked first
+	Total    domain.Figures
+	Progress domain.ReportProgress
+}
+
+// MaxDays is how many days a report may be about: those whose figures are kept.
+const MaxDays = int(domain.ReportKept / (24 * time.Hour))
+
+// Today is the day that is not over yet.
+func (r *Reports) Today() time.Time { return domain.ReportDay(r.clock.Now()) }
+
+// Report reads a report of at most MaxDays days. Without a day's figures the report by
+// day has a line of noughts for it.
+func (r *Reports) Report(ctx context.Context, q domain.ReportQuery) (report Report, err error) {
+	if days := q.Until.Sub(q.From) / (24 * time.Hour); days < 1 || int(days) > MaxDays {
+		return report, domain.Invalid(domain.FieldError{Field: "from", Code: domain.FieldOutOfRange,
+			Message: "The first day must not be after the last one, and a report is about 400 days at most."})
+	}
+	read := r.storage.Read()
+	found, err := read.Reports.Lines(ctx, q)
+	if errors.Is(err, ports.ErrTookTooLong) {
+		err = &domain.Error{
+			Kind: domain.KindUnavailable, Code: domain.CodeServiceUnavailable, RetryAfter: time.Second, Err: err,
+			Message: "The report reads too much. Choose fewer days or one customer.",
+		}
+	}
+	if err != nil {
+		return report, err
+	}
+	if report.Progress, err = read.Reports.Progress(ctx); err != nil {
+		return report, err
+	}
+	for _, l := range found {
+		report.Lines = append(report.Lines, Line{ReportLine: l})
+		report.Total.Add(&l.Figures)
+	}
+	if q.Each == domain.ReportEachDay {
+		report.Lines = everyDay(q, report.Lines)
+	}
+	if q.Each == domain.ReportEachCustomer {
+		names, err := r.Customers(ctx)
+		if err != nil {
+			return report, err
+		}
+		for i := range report.Lines {
+			id := report.Lines[i].BusinessID
+			report.Lines[i].Customer = cmp.Or(nameOf(names, id), string(id))
+		}
+	}
+	slices.SortFunc(report.Lines, func(a, b Line) int {
+		return cmp.Or(a.Day.Compare(b.Day), cmp.Compare(b.Booked, a.Booked), cmp.Compare(b.Delivered, a.Delivered),
+			strings.Compare(a.Customer, b.Customer), strings.Compare(string(a.Vehicle), string(b.Vehicle)),
+			strings.Compare(a.Municipality, b.Municipality))
+	})
+	return report, nil
+}
+
+// everyDay adds the days on which nothing happened.
+func everyDay(q domain.ReportQuery, lines []Line) []Line {
+	for day := q.From; day.Before(q.Until); day = day.AddDate(0, 0, 1) {
+		if !slices.ContainsFunc(lines, func(l Line) bool { return l.Day.Equal(day) }) {
+			lines = append(lines, Line{ReportLine: domain.ReportLine{Day: day}})
+		}
+	}
+	return lines
+}
+
+// mostCustomers is how many customers are known by their names.
+const mostCustomers = 5000
+
+// Customers are the businesses by name, up to 5,000 of them.
+func (r *Reports) Customers(ctx context.Context) ([]domain.Business, error) {
+	var all []domain.Business
+	p := domain.PageRequest{Limit: 500}
+	for len(all) < mostCustomers {
+		page, err := r.storage.Read().Platform.Businesses(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page[:min(len(page), p.Limit)]...)
+		if len(page) <= p.Limit {
+			break
+		}
+		last := all[len(all)-1]
+		p.After = &domain.Position{CreatedAt: last.CreatedAt, ID: last.ID}
+	}
+	slices.SortFunc(all, func(a, b domain.Business) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
+	return all, nil
+}
+
+func nameOf(all []domain.Business, id domain.ID) string {
+	if i := slices.IndexFunc(all, func(b domain.Business) bool { return b.ID == id }); i >= 0 {
+		return all[i].Name
+	}
+	return ""
+}

@@ -1,0 +1,155 @@
+package reports_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"waybill/application/reports"
+	"waybill/domain"
+	"waybill/ports"
+	"waybill/test/sample"
+	"waybill/test/stage"
+)
+
+type storage struct {
+	ports.Storage
+	reader reader
+}
+
+func (s *storage) Read() ports.Readers { return ports.Readers{Reports: &s.reader} }
+
+// reader answers after a second.
+type reader struct {
+	ports.ReportReader
+	mu    sync.Mutex
+	asked int
+	fail  error
+	open  int
+	lines []domain.ReportLine
+}
+
+func (r *reader) Open(ctx context.Context, _ domain.Environment, _ int) ([]domain.OpenDelivery, error) {
+	select {
+	case <-time.After(time.Second):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked++
+	return make([]domain.OpenDelivery, r.open), r.fail
+}
+
+func (r *reader) Lines(context.Context, domain.ReportQuery) ([]domain.ReportLine, error) {
+	return r.lines, r.fail
+}
+
+func (r *reader) Progress(context.Context) (domain.ReportProgress, error) {
+	return domain.ReportProgress{}, nil
+}
+
+type clock struct{}
+
+func (clock) Now() time.Time { return time.Now() }
+
+type nowhere struct{}
+
+func (nowhere) Outline() [][]domain.Coordinates { return nil }
+
+func TestOneQueryServesAllThatLookAtAMapWithinFiveSeconds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &storage{reader: reader{open: 3}}
+		m := reports.NewMap(s, clock{}, nowhere{})
+		look := func() {
+			var all sync.WaitGroup
+			for range 50 {
+				all.Go(func() {
+					if got, err := m.Snapshot(t.Context(), domain.Live); err != nil || len(got.Open) != 3 || got.More {
+						t.Errorf("a snapshot of %d (%v)", len(got.Open), err)
+					}
+				})
+			}
+			all.Wait()
+		}
+		impatient, leave := context.WithCancel(t.Context())
+		go func() { _, _ = m.Snapshot(impatient, domain.Live) }()
+		synctest.Wait()
+		leave() // what the others wait for goes on
+		look()
+		time.Sleep(3 * time.Second)
+		look()
+		if s.reader.asked != 1 {
+			t.Errorf("%d queries within 5 s, want 1", s.reader.asked)
+		}
+		time.Sleep(3 * time.Second)
+		look()
+		if s.reader.asked != 2 {
+			t.Errorf("%d queries after 8 s, want 2", s.reader.asked)
+		}
+	})
+}
+
+func TestALookAtTheMapThatFailsIsNotKept(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &storage{reader: reader{open: reports.MostOnMap + 1, fail: errors.New("gone")}}
+		m := reports.NewMap(s, clock{}, nowhere{})
+		if _, err := m.Snapshot(t.Context(), domain.Live); err == nil {
+			t.Error("a failed look has an answer")
+		}
+		s.reader.fail = nil
+		got, err := m.Snapshot(t.Context(), domain.Live)
+		if err != nil || len(got.Open) != reports.MostOnMap || !got.More {
+			t.Errorf("a snapshot of %d, more %t (%v)", len(got.Open), got.More, err)
+		}
+	})
+}
+
+func TestAReportByDayHasALineForEachDay(t *testing.T) {
+	t.Parallel()
+	first := domain.ReportDay(sample.Now)
+	s := &storage{reader: reader{lines: []domain.ReportLine{
+		{Day: first.AddDate(0, 0, 2), Figures: domain.Figures{Booked: 2, ToDeliver: domain.Durations{8: 1}}},
+		{Day: first, Figures: domain.Figures{
+			Booked: 1, Failed: map[domain.ReasonCode]int64{domain.ReasonOther: 3}, ToDeliver: domain.Durations{8: 2},
+		}},
+	}}}
+	r := reports.New(s, &stage.Clock{})
+	got, err := r.Report(t.Context(), domain.ReportQuery{
+		Environment: domain.Live, From: first, Until: first.AddDate(0, 0, 4), Each: domain.ReportEachDay,
+	})
+	if err != nil || len(got.Lines) != 4 || got.Total.Booked != 3 || got.Total.Failures() != 3 || got.Total.ToDeliver.Count() != 3 {
+		t.Fatalf("%+v (%v)", got, err)
+	}
+	for i, l := range got.Lines {
+		if !l.Day.Equal(first.AddDate(0, 0, i)) || l.Booked != []int64{1, 0, 2, 0}[i] {
+			t.Errorf("line %d is %+v", i, l)
+		}
+	}
+	if s.reader.lines[0].ToDeliver.Count() != 1 {
+		t.Error("the sum changed a line")
+	}
+}
+
+func TestAReportIsAboutOneTo400DaysAndTellsWhenItReadsTooMuch(t *testing.T) {
+	t.Parallel()
+	s := &storage{}
+	r := reports.New(s, &stage.Clock{})
+	first := domain.ReportDay(sample.Now)
+	for days, fine := range map[int]bool{-1: false, 0: false, 1: true, reports.MaxDays: true, reports.MaxDays + 1: false} {
+		_, err := r.Report(t.Context(), domain.ReportQuery{From: first, Until: first.AddDate(0, 0, days), Each: domain.ReportEachVehicle})
+		if (err == nil) != fine {
+			t.Errorf("%d days: %v", days, err)
+		}
+	}
+	s.reader.fail = ports.ErrTookTooLong
+	_, err := r.Report(t.Context(), domain.ReportQuery{From: first, Until: first.AddDate(0, 0, 1), Each: domain.ReportEachVehicle})
+	if e, ok := errors.AsType[*domain.Error](err); !ok || e.Kind != domain.KindUnavailable {
+		t.Errorf("a report that reads too much is %v", err)
+	}
+}

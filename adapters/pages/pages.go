@@ -9,6 +9,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"time"
 )
 
 //go:embed parts
@@ -30,14 +31,22 @@ type Search struct{ Action, Label, Value string }
 
 // Page is what the layout shows.
 type Page struct {
-	Title string
-	Site  string // what stands beside the logo
-	Home  string // where the logo leads
-	Place string // of the person, beside the role
-	Menu  []Link // empty: a page by itself, such as that for signing in
-	Who   *Who
-	Find  *Search // the field for searching in its head; nil: there is none
-	Body  any     // what the template "content" of the page gets
+	Title  string
+	Site   string  // what stands beside the logo
+	Home   string  // where the logo leads
+	Place  string  // of the person, beside the role
+	Banner *Banner // above the content of a page that is seen in another's place; nil: there is none
+	Menu   []Link  // empty: a page by itself, such as that for signing in
+	Who    *Who
+	Find   *Search // the field for searching in its head; nil: there is none
+	Body   any     // what the template "content" of the page gets
+}
+
+// Banner says in which way a page is seen, and has the form that ends this.
+type Banner struct {
+	Title, Reason  string
+	Until          time.Time
+	Action, Button string
 }
 
 // Field is a field of a form.

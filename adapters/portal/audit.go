@@ -22,6 +22,8 @@ const (
 // actionTexts are what was done, in words.
 var actionTexts = map[domain.Action]string{
 	domain.ActionBusinessCreate: "Business created", domain.ActionBusinessUpdate: "Business changed",
+	domain.ActionBusinessDisable: "Account switched off", domain.ActionBusinessEnable: "Account switched on",
+	domain.ActionViewBegin: "Portal seen as you see it: began", domain.ActionViewEnd: "Portal seen as you see it: ended",
 	domain.ActionApplicationCreate: "Application created", domain.ActionApplicationRename: "Application renamed",
 	domain.ActionApplicationDisable: "Application disabled", domain.ActionApplicationEnable: "Application enabled",
 	domain.ActionKeyCreate: "Key created", domain.ActionKeyRotate: "Key rotated", domain.ActionKeyRevoke: "Key revoked",
@@ -44,7 +46,7 @@ var actionTexts = map[domain.Action]string{
 
 // auditDetails are the details that are shown, in this order.
 var auditDetails = []string{"name", "role", "before", "environment", "scopes", "successor", "method", "changed", "status", "from", "to",
-	"scenario", "reason_code", "ended"}
+	"scenario", "reason_code", "ended", "reason", "because", "until"}
 
 type auditView struct {
 	Action, Person pages.Field
@@ -162,6 +164,9 @@ func showEntry(e domain.AuditEntry) entryView {
 			text = "the old secret ended at once"
 		}
 		shown.Details = append(shown.Details, text)
+	}
+	if e.Action == domain.ActionViewBegin || e.Action == domain.ActionViewEnd {
+		shown.By = "Support of the delivery company"
 	}
 	if e.Actor.Kind() == domain.ActorPerson {
 		shown.ByHref = auditQuery{filter: domain.AuditFilter{ActorID: e.Actor.ID}}.href("/audit", "")

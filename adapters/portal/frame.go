@@ -61,7 +61,9 @@ func (p *Portal) menu(c *call) []pages.Link {
 	if c.May(domain.ActReadAudit) {
 		links = append(links, pages.Link{Href: "/audit", Text: "Audit log", Icon: "audit"})
 	}
-	links = append(links, pages.Link{Href: "/account", Text: "Account", Icon: "account"})
+	if c.Principal.View == nil {
+		links = append(links, pages.Link{Href: "/account", Text: "Account", Icon: "account"})
+	}
 	if p.options.DocsURL != "" {
 		links = append(links, pages.Link{Href: p.options.DocsURL, Text: "Documentation", Icon: "docs"})
 	}

@@ -24,7 +24,7 @@ type inboxView struct {
 	Notice *pages.Notice
 	Open   bool
 	Secret *pages.Code // that signs them; nil: not for this person, or closed
-	Stream string      // where a script goes on; empty: there is no application
+	Stream string      // where a script goes on; empty: nowhere
 	Reload string
 	First  int // rows of the page as it is loaded
 	Most   int // with those that come to it
@@ -91,8 +91,10 @@ func newInboxRow(w *webhooks.ReceivedWebhook) inboxRow {
 // inboxOf is the inbox of an application of the business. A person whose role may act in the
 // sandbox keeps it open by looking; others read along.
 func (p *Portal) inboxOf(c *call, t domain.Tenant, reload string) (inboxView, error) {
-	v := inboxView{Stream: "/sandbox/inbox?application=" + string(t.ApplicationID), Reload: reload, First: webhooks.FirstInboxRows,
-		Most: webhooks.InboxRows}
+	v := inboxView{Reload: reload, First: webhooks.FirstInboxRows, Most: webhooks.InboxRows}
+	if c.Principal.View == nil {
+		v.Stream = "/sandbox/inbox?application=" + string(t.ApplicationID)
+	}
 	// Opening one takes a place among the endpoints, which no other site and no prefetching
 	// decides over: browsers say where a visit comes from. HEAD opens nothing.
 	came := c.GetHeader("Sec-Fetch-Site")
@@ -132,7 +134,7 @@ func inboxRefused() *pages.Notice {
 // stands in Last-Event-ID or, at the first time, in the query. A reader that wants no
 // stream is led to the page.
 func (p *Portal) streamInbox(c *call) error {
-	if c.Query("application") == "" {
+	if c.Query("application") == "" || c.Principal.View != nil { // a view reads along by reloading
 		return c.Lead("/sandbox")
 	}
 	app, err := p.Tenants.ApplicationOf(c.Ctx(), c.Business(), domain.ID(c.Query("application")))

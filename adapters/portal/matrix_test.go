@@ -37,6 +37,7 @@ var matrix = map[string]row{
 	"GET /signin/passkey": {}, "POST /signin/passkey": {},
 	"GET /signin/link": {}, "POST /signin/link": {},
 	"GET /signout": {may: members},
+	"GET /view":    {}, "GET /view/:link": {}, "POST /view/:link": {},
 
 	"GET /":                   {may: members},
 	"GET /apps":               {may: members},

@@ -34,7 +34,12 @@ type Business struct {
 }
 
 // ShowAccount is the page of the own account.
-func (s *Site) ShowAccount(c *Call) error { return s.accountPage(c, http.StatusOK, c.Told()) }
+func (s *Site) ShowAccount(c *Call) error {
+	if c.Principal.View != nil {
+		return readOnly(c, Route{Method: http.MethodPost}) // the account is not the customer's, and has forms alone
+	}
+	return s.accountPage(c, http.StatusOK, c.Told())
+}
 
 func (s *Site) accountPage(c *Call, status int, n *pages.Notice) error {
 	sessions, err := s.o.Access.Sessions(c.Ctx(), c.Principal)

@@ -17,6 +17,9 @@ func (s *Site) admit(c *Call, r Route) error {
 	if err := s.identify(c); err != nil {
 		return err
 	}
+	if err := readOnly(c, r); err != nil {
+		return err
+	}
 	if s.refuseOther(c, r) {
 		return ErrAnswered
 	}
@@ -41,6 +44,9 @@ func (s *Site) admit(c *Call, r Route) error {
 
 // identify fills in the person of the session.
 func (s *Site) identify(c *Call) (err error) {
+	if secret, viewing := s.viewCookie(c); viewing {
+		return s.identifyView(c, secret)
+	}
 	cookie, err := c.Request.Cookie(s.cookie(ofSession))
 	if err != nil {
 		return domain.SessionEnded()

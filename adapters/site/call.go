@@ -81,7 +81,9 @@ func (c *Call) checkIDs() error {
 }
 
 // May reports whether the role includes an act, however old the sign-in is.
-func (c *Call) May(a domain.Act) bool { return domain.May(c.site.o.Site, c.Principal.Role, a) }
+func (c *Call) May(a domain.Act) bool {
+	return domain.May(c.site.o.Site, c.Principal.Role, a) && (c.Principal.View == nil || a == domain.ActRead)
+}
 
 // Wrong takes over the problems of fields, and reports whether err is about fields.
 func (c *Call) Wrong(err error) bool {

@@ -39,6 +39,9 @@ func (s *Site) keep(c *Call, what, value string, age time.Duration) {
 
 // welcome keeps the session in the browser, and the mark of the browser.
 func (s *Site) welcome(c *Call, e people.Entered) {
+	if _, viewing := s.viewCookie(c); viewing {
+		s.keep(c, ofView, "", 0) // the person signs in as themselves
+	}
 	s.keep(c, ofSession, e.Secret, domain.SessionLifetime)
 	if e.Mark != "" {
 		s.keep(c, ofDevice, e.Mark, domain.DeviceKept)

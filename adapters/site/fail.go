@@ -52,6 +52,8 @@ func (s *Site) Fail(c *Call, err error) {
 	case domain.HasCode(err, domain.CodeRoleRefused):
 		n.Title, n.Lines = "Your role does not include this",
 			[]string{"You are " + article(string(c.Principal.Role)) + ". Ask " + s.o.Words.Ask + " to do it, or to change your role."}
+	case domain.HasCode(err, domain.CodeViewReadOnly):
+		n.Title = "This is a view: nothing can be changed in it"
 	case e.Kind == domain.KindLimited:
 		n.Title = "Too many attempts"
 	}

@@ -22,6 +22,7 @@ func (s *Site) Show(c *Call, status int, name, title string, body any) error {
 		page.Find.Action = c.At(page.Find.Action)
 	}
 	page.Title, page.Body = title, body
+	page.Banner = s.banner(c, page.Place)
 	page.Who = &pages.Who{Name: c.Principal.Person.Name, Role: string(c.Principal.Role), Place: page.Place, SignOut: c.At("/signout")}
 	return s.send(c, status, name, page)
 }

@@ -21,7 +21,13 @@ type Route struct {
 func Always(a domain.Act) func(*Call) domain.Act { return func(*Call) domain.Act { return a } }
 
 // Routes are all that the site answers.
-func (s *Site) Routes() []Route { return append(s.common(), s.o.Routes...) }
+func (s *Site) Routes() []Route {
+	routes := append(s.common(), s.o.Routes...)
+	if s.o.Site != domain.Console {
+		routes = append(routes, s.viewRoutes()...)
+	}
+	return routes
+}
 
 // common are those for signing in and for the own account.
 func (s *Site) common() []Route {

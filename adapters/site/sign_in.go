@@ -240,6 +240,9 @@ func (s *Site) resume(c *Call, secret, next string, form url.Values) error {
 }
 
 func (s *Site) signOut(c *Call) error {
+	if ended, err := s.endView(c); ended {
+		return err
+	}
 	err := s.identify(c)
 	if err == nil {
 		err = s.o.Access.SignOut(c.Ctx(), c.Principal, c.RequestID())

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"context"
 	"embed"
 	"io/fs"
 	"log/slog"
@@ -34,16 +35,18 @@ type Words struct {
 
 // Options are what a site is made of.
 type Options struct {
-	Site       domain.Site
-	Prefix     string // of the paths of all its pages; empty: the site has its listener to itself
-	BaseURL    string // of the origin, without Prefix: decides how cookies are protected
-	Words      Words
-	Pages      fs.FS                           // the templates of the site, below html
-	Frame      func(*Call) (pages.Page, error) // the menu, and what else is around each page
-	Routes     []Route                         // beside those for signing in and the account
-	Records    map[string]domain.Prefix        // the parameters of paths that are IDs
-	Done       map[string]string               // texts for the parameter done
-	Businesses func(*Call) ([]Business, error) // among which a person chooses; nil: there are none
+	Site    domain.Site
+	Prefix  string // of the paths of all its pages; empty: the site has its listener to itself
+	BaseURL string // of the origin, without Prefix: decides how cookies are protected
+	Words   Words
+	Pages   fs.FS                           // the templates of the site, below html
+	Frame   func(*Call) (pages.Page, error) // the menu, and what else is around each page
+	Routes  []Route                         // beside those for signing in and the account
+	Records map[string]domain.Prefix        // the parameters of paths that are IDs
+	Done    map[string]string               // texts for the parameter done
+	// BusinessName is for the page of a link to a view; the console has none.
+	BusinessName func(context.Context, domain.ID) (string, error)
+	Businesses   func(*Call) ([]Business, error) // among which a person chooses; nil: there are none
 
 	Access         *people.Access
 	Passkeys       *people.Passkeys

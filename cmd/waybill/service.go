@@ -95,6 +95,7 @@ func (s *service) process(l *listeners) *process.Process {
 			s.jobs.Task(periodic.RequestLogRotation(s.store, s.kept)),
 			s.jobs.Task(periodic.Resealing(s.key.use, s.key.rotates(), s.key.log)),
 			s.jobs.Task(periodic.Following(s.clock)),
+			s.jobs.Task(periodic.Views(s.portal.Access)),
 			s.jobs.Task(periodic.Check("webhook_notifications", s.notifier.Failed)),
 		},
 	}

@@ -2,13 +2,13 @@ package portal
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"waybill/adapters/pages"
+	"waybill/adapters/site"
 	"waybill/domain"
 )
 
@@ -37,45 +37,14 @@ type deliveryRow struct {
 	CreatedAt                                                time.Time
 }
 
-// statusTones are the colours of those that are more than under way.
-var statusTones = map[domain.Status]string{domain.Delivered: "good", domain.Failed: "bad", domain.Cancelled: "over"}
-
 func rowOf(d *domain.Delivery) deliveryRow {
 	return deliveryRow{
 		ID: string(d.ID), Reference: string(d.Reference), ExternalID: d.ExternalID, Environment: string(d.Tenant.Environment),
-		Status: spaced(string(d.Status())), Tone: statusTones[d.Status()],
+		Status: site.Spaced(string(d.Status())), Tone: site.StatusTones[d.Status()],
 		To:  cmp.Or(d.Dropoff.Municipality, d.Dropoff.Address),
-		Fee: feeOf(d.Quote), CreatedAt: d.CreatedAt,
+		Fee: site.FeeOf(d.Quote), CreatedAt: d.CreatedAt,
 	}
 }
-
-// feeOf is what the delivery costs; empty: a price was to be agreed.
-func feeOf(q domain.Quote) string {
-	if q.Fee == nil {
-		return ""
-	}
-	return amountOf(*q.Fee)
-}
-
-func amountOf(m domain.Money) string {
-	return fmt.Sprintf("%d.%02d %s", m.Minor/100, m.Minor%100, m.Currency)
-}
-
-// distanceOf is how far the delivery goes.
-func distanceOf(d domain.Distance) string {
-	return fmt.Sprintf("%.2f km, %s", d.Kilometres, spaced(string(d.Source)))
-}
-
-// paymentOf is what the rider collects.
-func paymentOf(p domain.Payment) string {
-	if p.GoodsValue == nil {
-		return string(p.Type)
-	}
-	return string(p.Type) + ", " + amountOf(*p.GoodsValue) + " to collect for the goods"
-}
-
-// spaced is a constant of the API as people read it.
-func spaced(constant string) string { return strings.ReplaceAll(constant, "_", " ") }
 
 func (p *Portal) listDeliveries(c *call) error {
 	if text := strings.TrimSpace(c.Query("q")); text != "" {
@@ -177,7 +146,7 @@ func (p *Portal) deliveriesForm(c *call) (v deliveriesView, t domain.Tenant, err
 	status := domain.Status(c.Query("status"))
 	known = known && (status == "" || slices.Contains(domain.Statuses(), status))
 	for _, s := range domain.Statuses() {
-		v.Status.Options = append(v.Status.Options, pages.Option{Value: string(s), Text: spaced(string(s)), Chosen: s == status})
+		v.Status.Options = append(v.Status.Options, pages.Option{Value: string(s), Text: site.Spaced(string(s)), Chosen: s == status})
 	}
 	if !known {
 		return v, t, domain.ErrNotFound

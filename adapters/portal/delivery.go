@@ -1,12 +1,10 @@
 package portal
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,7 +23,7 @@ type deliveryView struct {
 	Row               deliveryRow
 	Delivery          *domain.Delivery
 	App               domain.Application
-	Steps             []step
+	Steps             []site.Step
 	NoRequests        bool // the log does not answer
 	Code              pages.Code
 	Cancel            bool
@@ -37,15 +35,6 @@ type deliveryView struct {
 	Simulating        *domain.Simulation // that moves it; nil: none
 	Plays             string             // its scenario, in words
 	MayStop           bool
-}
-
-// step is a line of the timeline.
-type step struct {
-	At                time.Time
-	Kind, Title, Tone string
-	Lines             []string
-	ID, Href          string
-	order             int // of those at one moment
 }
 
 // move is a status to which the delivery can be moved by hand.
@@ -73,12 +62,13 @@ func (p *Portal) deliveryPage(c *call, status int, n *pages.Notice) error {
 		Code: pages.Code{ID: "call", Text: `curl -H "Authorization: Bearer $WAYBILL_API_KEY" ` + p.baseURL(d.Tenant.Environment) +
 			"/deliveries/" + string(d.ID)},
 	}
-	v.Distance, v.Payment, v.Tracking = distanceOf(d.Quote.Distance), paymentOf(d.Payment), p.options.TrackingBaseURL+"/"+v.Row.Reference
+	v.Distance, v.Payment = site.DistanceOf(d.Quote.Distance), site.PaymentOf(d.Payment)
+	v.Tracking = p.options.TrackingBaseURL + "/" + v.Row.Reference
 	if c.May(domain.ActSimulate) {
 		v.MayStop = d.Simulating()
 		for _, to := range story.Next {
 			if to != domain.Cancelled {
-				v.Moves = append(v.Moves, move{To: string(to), Text: "Move to " + spaced(string(to))})
+				v.Moves = append(v.Moves, move{To: string(to), Text: "Move to " + site.Spaced(string(to))})
 			}
 		}
 		if d.Simulated() && d.Status() == domain.Booked && !d.Simulating() {
@@ -86,7 +76,7 @@ func (p *Portal) deliveryPage(c *call, status int, n *pages.Notice) error {
 		}
 	}
 	if d.Simulating() {
-		v.Simulating, v.Plays = d.Simulation(), spaced(string(d.Simulation().Scenario))
+		v.Simulating, v.Plays = d.Simulation(), site.Spaced(string(d.Simulation().Scenario))
 	}
 	if len(c.Faults) > 0 && v.Scenario.Name == "" { // there is no form to show them in
 		v.Notice = &pages.Notice{Tone: "bad", Title: "Nothing was changed", Lines: append(slices.Sorted(maps.Values(c.Faults)),
@@ -135,34 +125,18 @@ const logTimeout = time.Second
 const requestsTold = 50
 
 // timeline is everything that became of a delivery, in its order.
-func timeline(s handling.Story, requests []domain.RequestRecord) (steps []step) {
-	for _, r := range requests {
-		shown := step{At: r.ID.MadeAt(), Kind: "request", Title: r.Route, ID: string(r.ID), Href: "/requests/" + string(r.ID), order: 0,
-			Lines: []string{strconv.Itoa(r.Status) + " after " + took(r.Took)}}
-		if r.Failed() {
-			shown.Tone, shown.Lines[0] = "bad", strconv.Itoa(r.Status)+" "+r.Code
-		}
-		if r.Replayed {
-			shown.Lines = append(shown.Lines, "the answer of before, by its Idempotency-Key")
-		}
-		steps = append(steps, shown)
-	}
-	for _, e := range s.Events {
-		shown := step{At: e.OccurredAt, Kind: "event", Title: spaced(string(e.Status)), Tone: statusTones[e.Status], ID: string(e.ID), order: 1,
-			Lines: []string{string(e.Type) + ", number " + strconv.Itoa(e.Sequence)}}
-		if e.Reason != "" {
-			shown.Lines = append(shown.Lines, "reason: "+spaced(string(e.Reason)))
-		}
-		if who := changedBy(s.Changes, e.Status); who != "" {
-			shown.Lines = append(shown.Lines, "by "+who+" in the portal")
-		}
-		steps = append(steps, shown)
-	}
-	for _, w := range s.Webhooks {
-		steps = append(steps, webhookSteps(w)...)
-	}
-	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.order, b.order)) })
-	return steps
+func timeline(s handling.Story, requests []domain.RequestRecord) []site.Step {
+	return site.Timeline{
+		Events: s.Events, Webhooks: s.Webhooks, Requests: requests,
+		By: func(e domain.Event) string {
+			if who := changedBy(s.Changes, e.Status); who != "" {
+				return "by " + who + " in the portal"
+			}
+			return ""
+		},
+		OfRequest: func(r domain.RequestRecord) string { return "/requests/" + string(r.ID) },
+		OfWebhook: func(w deliveries.SentWebhook) string { return sentPath(w.EndpointID, w.ID) },
+	}.Steps()
 }
 
 // changedBy is the person who brought a delivery to a status in the portal; empty: none did.
@@ -182,43 +156,11 @@ func changedBy(changes []domain.AuditEntry, to domain.Status) string {
 	return ""
 }
 
-// webhookSteps are the attempts of a webhook, or that none was made yet.
-func webhookSteps(w deliveries.SentWebhook) (steps []step) {
-	host := w.URL
-	if u, err := url.Parse(w.URL); err == nil {
-		host = u.Host
-	}
-	href := sentPath(w.EndpointID, w.ID)
-	for _, a := range w.Attempts {
-		shown := step{At: a.Result.StartedAt, Kind: "webhook", Title: string(w.EventType) + " sent to " + host,
-			ID: string(a.ID), Href: href, order: 2}
-		switch {
-		case a.Result.Succeeded():
-			shown.Tone = "good"
-			shown.Lines = []string{"answered " + strconv.Itoa(a.Result.StatusCode) + " after " + took(a.Result.Duration)}
-		case a.Result.StatusCode != 0:
-			shown.Tone, shown.Lines = "bad", []string{"answered " + strconv.Itoa(a.Result.StatusCode)}
-		default:
-			shown.Tone, shown.Lines = "bad", []string{"no answer: " + spaced(string(a.Result.Error))}
-		}
-		if a.NextAt != nil {
-			shown.Lines = append(shown.Lines, "next try at "+a.NextAt.UTC().Format("15:04:05 UTC"))
-		}
-		steps = append(steps, shown)
-	}
-	if len(w.Attempts) == 0 {
-		shown := step{At: w.CreatedAt, Kind: "webhook", Title: string(w.EventType) + " to " + host, Lines: []string{spaced(string(w.Status))},
-			Href: href, order: 2}
-		steps = append(steps, shown)
-	}
-	return steps
-}
-
 func scenarioField(c *call, d *domain.Delivery) pages.Field {
 	f := pages.Field{ID: "scenario", Name: "scenario", Label: "Scenario"}
 	for _, s := range domain.Scenarios() {
 		if s != domain.ScenarioManual && (domain.Plan{Scenario: s}).Fits(d.Payment.Type) == nil {
-			f.Options = append(f.Options, pages.Option{Value: string(s), Text: spaced(string(s))})
+			f.Options = append(f.Options, pages.Option{Value: string(s), Text: site.Spaced(string(s))})
 		}
 	}
 	return c.Field(f)

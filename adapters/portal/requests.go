@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"waybill/adapters/pages"
+	"waybill/adapters/site"
 	"waybill/domain"
 )
 
@@ -243,19 +244,8 @@ func showRequest(r *domain.RequestRecord, names map[domain.ID]string) requestVie
 	return requestView{
 		ID: string(r.ID), Href: "/requests/" + string(r.ID), At: r.ID.MadeAt(), Method: method, Path: path, Status: r.Status, Code: r.Code,
 		Failed:      r.Failed(),
-		Application: names[r.ApplicationID], Environment: string(r.Environment), Took: took(r.Took), Weight: r.Weight,
+		Application: names[r.ApplicationID], Environment: string(r.Environment), Took: site.Took(r.Took), Weight: r.Weight,
 	}
-}
-
-// took is a duration as people read it.
-func took(d time.Duration) string {
-	switch {
-	case d < 10*time.Millisecond:
-		return strconv.FormatFloat(float64(d.Microseconds())/1000, 'f', 1, 64) + " ms"
-	case d < 10*time.Second:
-		return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
-	}
-	return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
 }
 
 func (p *Portal) requestFilters(c *call, a asked, apps []domain.Application) requestFilters {

@@ -217,7 +217,7 @@ func (p *Portal) lastSamples(c *call, t domain.Tenant, chosen *domain.Delivery) 
 func (p *Portal) chosenView(c *call, d *domain.Delivery, next []domain.Status) (*chosenView, error) {
 	v := &chosenView{Row: rowOf(d), From: string(d.Status())}
 	if d.Simulating() {
-		v.Simulating, v.Plays = d.Simulation(), spaced(string(d.Simulation().Scenario))
+		v.Simulating, v.Plays = d.Simulation(), site.Spaced(string(d.Simulation().Scenario))
 		v.Stop = &pages.Code{ID: "call-stop", Text: p.helperCall("DELETE", d, "simulation").curl()}
 	}
 	for _, to := range next {
@@ -225,7 +225,7 @@ func (p *Portal) chosenView(c *call, d *domain.Delivery, next []domain.Status) (
 		if err != nil {
 			return nil, err
 		}
-		v.Moves = append(v.Moves, callMove{To: string(to), Text: "Move to " + spaced(string(to)),
+		v.Moves = append(v.Moves, callMove{To: string(to), Text: "Move to " + site.Spaced(string(to)),
 			Code: pages.Code{ID: "call-" + string(to), Text: call.curl()}})
 	}
 	if d.Simulated() && d.Status() == domain.Booked && !d.Simulating() {
@@ -284,14 +284,14 @@ func (p *Portal) didCall(c *call, d *domain.Delivery) (*pages.Code, error) {
 }
 
 func newScenarioView(s domain.Scenario) scenarioView {
-	v := scenarioView{Name: spaced(string(s))}
+	v := scenarioView{Name: site.Spaced(string(s))}
 	for i, step := range s.Steps() {
 		if i > 0 {
 			v.Steps += ", "
 		}
-		v.Steps += spaced(string(step.To))
+		v.Steps += site.Spaced(string(step.To))
 		if step.Reason != "" {
-			v.Steps += " (" + spaced(string(step.Reason)) + ")"
+			v.Steps += " (" + site.Spaced(string(step.Reason)) + ")"
 		}
 	}
 	if v.Steps == "" {

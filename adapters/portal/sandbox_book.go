@@ -205,12 +205,12 @@ func (p *Portal) bookForm(c *call, t domain.Tenant) (*bookView, error) {
 	}
 	payment := pages.Field{Name: "payment.type", Label: "Payment"}
 	for _, of := range domain.PaymentTypes() {
-		payment.Options = append(payment.Options, pages.Option{Value: string(of), Text: spaced(string(of))})
+		payment.Options = append(payment.Options, pages.Option{Value: string(of), Text: site.Spaced(string(of))})
 	}
 	scenario := pages.Field{Name: "sandbox.scenario", Label: "Scenario", Options: []pages.Option{{Text: "none: I move it by hand"}}}
 	for _, of := range domain.Scenarios() {
 		if of != domain.ScenarioManual {
-			scenario.Options = append(scenario.Options, pages.Option{Value: string(of), Text: spaced(string(of))})
+			scenario.Options = append(scenario.Options, pages.Option{Value: string(of), Text: site.Spaced(string(of))})
 		}
 	}
 	amount := pages.Field{Name: "payment.goods_value", Label: amountLabel}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"waybill/adapters/site"
 	"waybill/domain"
 )
 
@@ -69,11 +70,12 @@ func drawMachine(now domain.Status, next []domain.Status) machineView {
 	for _, from := range domain.Statuses() {
 		at := places[from]
 		state := stateView{
-			Name: spaced(string(from)), X: units(at[0] - boxWidth/2), Y: units(at[1] - boxHeight/2), TextX: units(at[0]), TextY: units(at[1] + 4),
-			Now: from == now, Next: slices.Contains(next, from), Over: len(moves[from]) == 0,
+			Name: site.Spaced(string(from)), X: units(at[0] - boxWidth/2), Y: units(at[1] - boxHeight/2), TextX: units(at[0]),
+			TextY: units(at[1] + 4),
+			Now:   from == now, Next: slices.Contains(next, from), Over: len(moves[from]) == 0,
 		}
 		for _, to := range moves[from] {
-			state.To = append(state.To, spaced(string(to)))
+			state.To = append(state.To, site.Spaced(string(to)))
 			v.Arrows = append(v.Arrows, arrowView{
 				Path: arrow(from, to, slices.Contains(moves[to], from)), Next: from == now && slices.Contains(next, to),
 			})
@@ -82,7 +84,7 @@ func drawMachine(now domain.Status, next []domain.Status) machineView {
 	}
 	v.Label = "The statuses of a delivery and the moves between them. The list beside it says the same."
 	if now != "" {
-		v.Label = "The delivery is " + spaced(string(now)) + ". The list beside it says what can follow."
+		v.Label = "The delivery is " + site.Spaced(string(now)) + ". The list beside it says what can follow."
 	}
 	return v
 }

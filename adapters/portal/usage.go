@@ -169,7 +169,7 @@ func (s *sumOf) mean() string {
 	if s.calls == 0 {
 		return "—"
 	}
-	return took(s.took / time.Duration(s.calls))
+	return site.Took(s.took / time.Duration(s.calls))
 }
 
 func (s *sumOf) view(id, name string) sumView {

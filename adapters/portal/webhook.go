@@ -314,7 +314,7 @@ func (p *Portal) sentPage(c *call, status int, n *pages.Notice) error {
 	stamp := "(the second of each attempt)"
 	for _, a := range slices.Backward(sent.Attempts) {
 		row := attemptRow{Number: a.Number, ID: string(a.ID), Trigger: triggerTexts[a.Trigger], Result: answered(a.Result), Tone: "bad",
-			Took: took(a.Result.Duration), Excerpt: a.Result.Excerpt, At: a.Result.StartedAt, Next: a.NextAt}
+			Took: site.Took(a.Result.Duration), Excerpt: a.Result.Excerpt, At: a.Result.StartedAt, Next: a.NextAt}
 		if a.Result.Succeeded() {
 			row.Tone = "good"
 		}

@@ -90,7 +90,7 @@ func answered(r domain.WebhookResult) string {
 	if r.StatusCode != 0 {
 		return "answered " + strconv.Itoa(r.StatusCode)
 	}
-	return "no answer: " + spaced(string(r.Error))
+	return "no answer: " + site.Spaced(string(r.Error))
 }
 
 // shownURL is an address without its query, which may be secret.

@@ -39,6 +39,7 @@ var checks = map[string]func(string) error{
 	"region":      matches(region, "is no country", "two capital letters, such as GH"),
 	"smtp":        checkSMTP,
 	"mail_from":   checkMailFrom,
+	"issuer":      checkIssuer,
 	"request_log": oneOf("on", "failures", "off"),
 	"log_format":  oneOf("auto", "text", "json"),
 }
@@ -244,6 +245,7 @@ func (c *Config) checkTogether() Problems {
 			SetIn: c.Source("smtp_url"), Fix: "WAYBILL_MAIL_FROM=\"Waybill <no-reply@example.com>\"",
 		})
 	}
+	problems = append(problems, c.checkIdentityProvider()...)
 	if c.Currency != "" && c.Currency != builtInCurrency && c.Tariff.Vehicles == nil && c.PricingURL == "" {
 		problems = append(problems, Problem{
 			What:  "WAYBILL_CURRENCY is " + strconv.Quote(c.Currency) + " and the built-in prices are in " + builtInCurrency,

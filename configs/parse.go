@@ -103,6 +103,12 @@ func (f field) parse(value any) (any, error) {
 			return nil, bad("is no list of waits", err.Error())
 		}
 		return waits, nil
+	case reflect.TypeFor[StaffRoles]():
+		roles, err := ParseStaffRoles(s)
+		if err != nil {
+			return nil, bad("is no list of roles", err.Error())
+		}
+		return roles, nil
 	case reflect.TypeFor[bool]():
 		return parseBool(s)
 	case reflect.TypeFor[slog.Level]():

@@ -134,8 +134,9 @@ const (
 	ActionPasskeyRename     Action = "passkey.rename"
 	ActionPasskeyRemove     Action = "passkey.remove"
 
-	ActionViewBegin Action = "customer_view.begin" // by a person of the staff
-	ActionViewEnd   Action = "customer_view.end"
+	ActionViewBegin       Action = "customer_view.begin" // by a person of the staff
+	ActionViewEnd         Action = "customer_view.end"
+	ActionIdentityConnect Action = "identity.connect" // an account of the company's identity provider
 )
 
 // Actions is every action.
@@ -150,7 +151,7 @@ func Actions() []Action {
 		ActionEndpointRecover, ActionOperatorCreate, ActionOperatorRevoke,
 		ActionPersonInvite, ActionPersonLink, ActionPersonAccept, ActionPersonRole, ActionPersonRemove,
 		ActionPersonDisable, ActionPersonEnable, ActionPersonSignIn, ActionPersonPassword, ActionPersonEndSessions,
-		ActionPasskeyAdd, ActionPasskeyRename, ActionPasskeyRemove,
+		ActionPasskeyAdd, ActionPasskeyRename, ActionPasskeyRemove, ActionIdentityConnect,
 		ActionViewBegin, ActionViewEnd,
 	}
 }

@@ -50,7 +50,7 @@ type Session struct {
 	Method     SignInMethod
 	Device     string // the browser as it calls itself, at most MaxDevice characters
 	CreatedAt  time.Time
-	SignedInAt time.Time // later than CreatedAt where the person signed in again in place
+	SignedInAt time.Time // when the person proved who they are: after CreatedAt where that was asked again, before it by OIDC
 	LastSeenAt time.Time // up to SeenEvery behind
 	ExpiresAt  time.Time
 	EndedAt    *time.Time

@@ -94,6 +94,7 @@ type Readers struct {
 	Sessions        SessionReader
 	Passkeys        PasskeyReader
 	Views           ViewReader
+	Identities      ConnectedIdentityReader
 	Requests        RequestReader
 	Readiness       ReadinessReader
 	Reports         ReportReader
@@ -117,6 +118,7 @@ type Stores struct {
 	Sessions        SessionStore
 	Passkeys        PasskeyStore
 	Views           ViewStore
+	Identities      ConnectedIdentityStore
 	Ceremonies      CeremonyStore
 	Mails           MailStore
 	Devices         DeviceStore

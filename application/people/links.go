@@ -72,30 +72,39 @@ func (a *Access) enter(ctx context.Context, b Browser, link domain.Link) (entere
 		if err != nil {
 			return domain.AuditRecord{}, err
 		}
+		member.Person = person
 		action := domain.ActionPersonSignIn
 		if member.Membership.AcceptedAt == nil {
 			action = domain.ActionPersonAccept
-			member.Membership.AcceptedAt = &now
-			if err := tx.Memberships.Update(ctx, member.Membership); err != nil {
-				return domain.AuditRecord{}, err
-			}
-			if _, err := endAll(ctx, tx, person.ID, now); err != nil {
-				return domain.AuditRecord{}, err
-			}
-			entered.CredentialsEnded = person.State == domain.PersonActive
-			if _, err := tx.Passkeys.RemoveAll(ctx, person.ID); err != nil {
-				return domain.AuditRecord{}, err
-			}
-			person.State, person.PasswordHash = domain.PersonActive, ""
-			if err := tx.Persons.Update(ctx, person); err != nil {
+			if entered.CredentialsEnded, err = a.accept(ctx, tx, &member); err != nil {
 				return domain.AuditRecord{}, err
 			}
 		}
-		member.Person = person
-		err = a.begin(ctx, tx, &entered, member, domain.SignInByLink, b)
+		err = a.begin(ctx, tx, &entered, member, domain.SignInByLink, now, b)
 		return signInRecord(action, entered.Principal), err
 	})
 	return entered, err
+}
+
+// accept makes the membership of a locked person one that was accepted just now, and
+// the person active. What may let in another person than the one who is here ends:
+// sessions, links, passkeys and the password; ended tells whether there may have been
+// some.
+func (a *Access) accept(ctx context.Context, tx ports.Stores, m *domain.Member) (ended bool, err error) {
+	now := a.clock.Now()
+	m.Membership.AcceptedAt = &now
+	if err := tx.Memberships.Update(ctx, m.Membership); err != nil {
+		return false, err
+	}
+	if _, err := endAll(ctx, tx, m.Person.ID, now); err != nil {
+		return false, err
+	}
+	if _, err := tx.Passkeys.RemoveAll(ctx, m.Person.ID); err != nil {
+		return false, err
+	}
+	ended = m.Person.State == domain.PersonActive
+	m.Person.State, m.Person.PasswordHash = domain.PersonActive, ""
+	return ended, tx.Persons.Update(ctx, m.Person)
 }
 
 // SendLink queues a mail with a link for signing in to an e-mail address, if a person

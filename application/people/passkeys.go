@@ -233,7 +233,7 @@ func (k *Passkeys) SignIn(ctx context.Context, b Browser, site domain.Site, id d
 				return domain.AuditRecord{}, err
 			}
 			member.Person = now
-			err = k.access.begin(ctx, tx, &entered, member, domain.SignInByPasskey, b)
+			err = k.access.begin(ctx, tx, &entered, member, domain.SignInByPasskey, k.access.clock.Now(), b)
 			return signInRecord(domain.ActionPersonSignIn, entered.Principal), err
 		})
 	}, addressBucket(b), personBucket("", string(claimed)))

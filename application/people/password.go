@@ -52,7 +52,7 @@ func (a *Access) SignIn(ctx context.Context, b Browser, site domain.Site, email,
 				}
 			}
 			there.Person = now
-			err = a.begin(ctx, tx, &entered, there, domain.SignInByPassword, b)
+			err = a.begin(ctx, tx, &entered, there, domain.SignInByPassword, a.clock.Now(), b)
 			return signInRecord(domain.ActionPersonSignIn, entered.Principal), err
 		})
 	}, addressBucket(b), personBucket(folded, email))

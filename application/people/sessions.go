@@ -5,21 +5,25 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"time"
 
 	"waybill/domain"
 	"waybill/ports"
 )
 
-// begin stores a session of a member whose identity is proved, and queues a mail to a
-// person who signed in by an unknown browser.
-func (a *Access) begin(ctx context.Context, tx ports.Stores, e *Entered, m domain.Member, method domain.SignInMethod, b Browser) error {
+// begin stores a session of a member whose identity was proved at a time, and queues a
+// mail to a person who signed in by an unknown browser.
+func (a *Access) begin(
+	ctx context.Context, tx ports.Stores, e *Entered, m domain.Member, method domain.SignInMethod, proven time.Time, b Browser,
+) error {
 	if disabled, err := disabled(ctx, tx.Tenancy, m.Membership.BusinessID); err != nil || disabled {
 		return cmp.Or(err, error(domain.BusinessDisabled()))
 	}
 	secret, now := domain.MakeBearerSecret(a.ids.SigningSecret()), a.clock.Now()
 	session := domain.Session{
 		ID: a.ids.ID(domain.PrefixSession), PersonID: m.Person.ID, BusinessID: m.Membership.BusinessID, Digest: domain.BearerDigest(secret),
-		Method: method, Device: shortened(b.Device), CreatedAt: now, SignedInAt: now, LastSeenAt: now, ExpiresAt: now.Add(domain.SessionLifetime),
+		Method: method, Device: shortened(b.Device), CreatedAt: now, SignedInAt: proven, LastSeenAt: now,
+		ExpiresAt: now.Add(domain.SessionLifetime),
 	}
 	e.Principal, e.Secret, e.Mark = domain.Principal{Session: session, Person: m.Person, Role: m.Membership.Role}, secret, ""
 	mark := b.Mark

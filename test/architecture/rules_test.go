@@ -108,6 +108,8 @@ var homes = map[string][]string{
 	"github.com/google/wire":          {"cmd"},
 	"github.com/golang/mock":          {"ports/mocks"},
 	"github.com/go-webauthn/webauthn": {"adapters/passkeys"},
+	"github.com/coreos/go-oidc":       {"adapters/identity"},
+	"golang.org/x/oauth2":             {"adapters/identity"},
 	"github.com/wneessen/go-mail":     {"adapters/mail/smtp"},
 	"github.com/modelcontextprotocol": {cli + "/mcp"},
 	"github.com/google/jsonschema-go": {cli + "/mcp"},

@@ -192,6 +192,15 @@ func testCeremonies(t *testing.T, b ports.Database) {
 		}
 	})
 
+	t.Run("there are challenges of each purpose", func(t *testing.T) {
+		for _, purpose := range []domain.CeremonyPurpose{domain.CeremonyAdd, domain.CeremonySignIn, domain.CeremonyConfirm,
+			domain.CeremonyOIDCSignIn, domain.CeremonyOIDCConfirm, domain.CeremonyOIDCConnect} {
+			c := newCeremony(func(c *domain.Ceremony) { c.Purpose = purpose })
+			insert(c)
+			wantEqual(t, string(purpose), must(take(c.ID))(t), c)
+		}
+	})
+
 	t.Run("of many who take a challenge at once one gets it", func(t *testing.T) {
 		c := newCeremony()
 		insert(c)

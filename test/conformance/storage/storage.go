@@ -68,6 +68,7 @@ func Examine(t *testing.T, open func(t *testing.T) ports.Database) {
 		{"views of customers", testViews},
 		{"passkeys", testPasskeys},
 		{"ceremonies", testCeremonies},
+		{"connected identities", testIdentities},
 		{"devices", testDevices},
 		{"mails", testMails},
 		{"mails about webhooks", testMailsOfWebhooks},

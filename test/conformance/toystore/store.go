@@ -73,6 +73,7 @@ type state struct {
 	sessions     table[domain.ID, domain.Session]
 	passkeys     table[domain.ID, domain.Passkey]
 	views        table[domain.ID, domain.CustomerView]
+	identities   table[identityKey, domain.ConnectedIdentity]
 	readiness    table[readinessKey, domain.Readied]
 	ceremonies   table[domain.ID, domain.Ceremony]
 	mails        table[domain.ID, domain.Mail]
@@ -167,7 +168,7 @@ func (s *state) shared() *state {
 	c := *s
 	for _, t := range []interface{ share() }{
 		&c.businesses, &c.applications, &c.apiKeys, &c.operators, &c.audit, &c.persons, &c.memberships, &c.links, &c.sessions,
-		&c.passkeys, &c.views, &c.ceremonies, &c.mails, &c.devices,
+		&c.passkeys, &c.views, &c.identities, &c.ceremonies, &c.mails, &c.devices,
 		&c.recipients, &c.addresses, &c.pickups, &c.deliveries, &c.timelines, &c.simulations, &c.keys, &c.bulkItems,
 		&c.endpoints, &c.webhooks, &c.attempts, &c.feed,
 		&c.requests, &c.usage, &c.counted,
@@ -202,6 +203,7 @@ func (s *Store) Read() ports.Readers {
 		Operators: operators{on}, Audit: audit{on}, Platform: platform{on},
 		Persons: persons{on}, Memberships: memberships{on}, Links: links{on}, Sessions: sessions{on}, Requests: requests{on},
 		Passkeys: passkeys{on}, Views: views{on}, Readiness: readiness{on}, Reports: reports{on},
+		Identities: identities{on},
 	}
 }
 
@@ -213,8 +215,9 @@ func (s *Store) InTx(ctx context.Context, fn func(ctx context.Context, tx ports.
 			Deliveries: deliveries{on}, Bulks: bulks{on}, Simulations: simulations{on}, Webhooks: webhooks{on},
 			Operators: operators{on}, Audit: audit{on},
 			Persons: persons{on}, Memberships: memberships{on}, Links: links{on}, Sessions: sessions{on},
-			Passkeys: passkeys{on}, Views: views{on}, Readiness: readiness{on}, Ceremonies: ceremonies{on},
-			Mails: mails{on}, Devices: devices{on},
+			Passkeys: passkeys{on}, Views: views{on}, Identities: identities{on}, Readiness: readiness{on},
+			Ceremonies: ceremonies{on},
+			Mails:      mails{on}, Devices: devices{on},
 		})
 	})
 }

@@ -1,0 +1,267 @@
+package oidcprovider_test
+
+import (
+	"crypto"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/adapters/identity/oidcprovider"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// liar is a provider whose every answer a test may change.
+type liar struct {
+	*httptest.Server
+	key       *rsa.PrivateKey
+	describe  func(map[string]any)
+	claims    func(map[string]any)
+	sign      func(header, payload string) (token string) // nil: as it should be
+	token     http.HandlerFunc                            // nil: as it should be
+	userInfo  map[string]any
+	discovery http.HandlerFunc // nil: as it should be
+	asked     int              // for userinfo
+}
+
+func b64(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
+
+func newLiar(t *testing.T) *liar {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &liar{key: key}
+	mux := http.NewServeMux()
+	answer := func(w http.ResponseWriter, body any) {
+		w.Header().Set("Content-Type", "application/json")
+		if err := json.NewEncoder(w).Encode(body); err != nil {
+			t.Error(err)
+		}
+	}
+	mux.HandleFunc("/.well-known/openid-configuration", func(w http.ResponseWriter, r *http.Request) {
+		if l.discovery != nil {
+			l.discovery(w, r)
+			return
+		}
+		body := map[string]any{"issuer": l.URL, "authorization_endpoint": l.URL + "/auth", "token_endpoint": l.URL + "/token",
+			"jwks_uri": l.URL + "/keys", "userinfo_endpoint": l.URL + "/userinfo", "scopes_supported": []string{"openid"}}
+		if l.describe != nil {
+			l.describe(body)
+		}
+		answer(w, body)
+	})
+	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, map[string]any{"keys": []any{map[string]any{"kty": "RSA", "kid": "1", "use": "sig", "alg": "RS256",
+			"n": b64(key.N.Bytes()), "e": b64(big.NewInt(int64(key.E)).Bytes())}}})
+	})
+	mux.HandleFunc("/userinfo", func(w http.ResponseWriter, _ *http.Request) { l.asked++; answer(w, l.userInfo) })
+	mux.HandleFunc("/token", func(w http.ResponseWriter, r *http.Request) {
+		if l.token != nil {
+			l.token(w, r)
+			return
+		}
+		answer(w, map[string]any{"access_token": "a", "token_type": "Bearer", "id_token": l.idToken(t)})
+	})
+	l.Server = httptest.NewServer(mux)
+	t.Cleanup(l.Close)
+	return l
+}
+
+func (l *liar) idToken(t *testing.T) string {
+	claims := map[string]any{"iss": l.URL, "sub": "s1", "aud": "waybill", "exp": time.Now().Add(time.Minute).Unix(), "iat": time.Now().Unix(),
+		"nonce": "nonce-1", "email": "ama@example.com", "email_verified": true, "name": "Ama", "groups": []string{"dispatch"}}
+	if l.claims != nil {
+		l.claims(claims)
+	}
+	maps.DeleteFunc(claims, func(_ string, v any) bool { return v == nil })
+	payload, err := json.Marshal(claims)
+	if err != nil {
+		t.Error(err)
+	}
+	if l.sign != nil {
+		return l.sign(`{"alg":"RS256","kid":"1"}`, b64(payload))
+	}
+	return l.signed(l.key, `{"alg":"RS256","kid":"1"}`, b64(payload))
+}
+
+func (l *liar) signed(key *rsa.PrivateKey, header, payload string) string {
+	text := b64([]byte(header)) + "." + payload
+	sum := sha256.Sum256([]byte(text))
+	signature, err := rsa.SignPKCS1v15(nil, key, crypto.SHA256, sum[:])
+	if err != nil {
+		panic(err)
+	}
+	return text + "." + b64(signature)
+}
+
+func (l *liar) finish(t *testing.T) (domain.Identity, error) {
+	t.Helper()
+	p := oidcprovider.New(oidcprovider.Config{Issuer: l.URL, ClientID: "waybill", ClientSecret: "s", RedirectURL: redirect,
+		GroupsClaim: "groups"}, wallClock{})
+	return p.Finish(t.Context(), request("1"), "code")
+}
+
+func TestATokenThatIsNotOursIsNotBelieved(t *testing.T) {
+	t.Parallel()
+	another, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claim := func(name string, value any) func(*liar) {
+		return func(l *liar) { l.claims = func(c map[string]any) { c[name] = value } }
+	}
+	sign := func(how func(l *liar, header, payload string) string) func(*liar) {
+		return func(l *liar) { l.sign = func(header, payload string) string { return how(l, header, payload) } }
+	}
+	for name, lie := range map[string]func(*liar){
+		"another issuer":   claim("iss", "https://id.example.com"),
+		"another audience": claim("aud", "another"),
+		"no audience":      claim("aud", nil),
+		"another party": func(l *liar) {
+			l.claims = func(c map[string]any) { c["aud"], c["azp"] = []string{"waybill", "x"}, "x" }
+		},
+		"two audiences, none":   claim("aud", []string{"waybill", "x"}),
+		"expired":               claim("exp", time.Now().Add(-2*time.Minute).Unix()),
+		"no expiry":             claim("exp", nil),
+		"for later":             claim("nbf", time.Now().Add(10*time.Minute).Unix()),
+		"another nonce":         claim("nonce", "nonce-2"),
+		"no nonce":              claim("nonce", nil),
+		"a time that is none":   claim("auth_time", "yesterday"),
+		"signed by another key": sign(func(l *liar, h, p string) string { return l.signed(another, h, p) }),
+		"not signed":            sign(func(_ *liar, _, p string) string { return b64([]byte(`{"alg":"none"}`)) + "." + p + "." }),
+		"signed by the client's secret": sign(func(_ *liar, _, p string) string {
+			text := b64([]byte(`{"alg":"HS256","kid":"1"}`)) + "." + p
+			mac := hmac.New(sha256.New, []byte("s"))
+			mac.Write([]byte(text))
+			return text + "." + b64(mac.Sum(nil))
+		}),
+		"changed after it was signed": sign(func(l *liar, h, p string) string {
+			parts := strings.Split(l.signed(l.key, h, p), ".")
+			return parts[0] + "." + b64([]byte(`{"sub":"s2"}`)) + "." + parts[2]
+		}),
+		"garbage":            sign(func(*liar, string, string) string { return "a.b.c" }),
+		"a code of nobody's": func(l *liar) { l.token = refuse(http.StatusBadRequest, `{"error":"invalid_grant"}`) },
+		"userinfo of another": func(l *liar) {
+			l.claims = func(c map[string]any) { c["email"] = nil }
+			l.userInfo = map[string]any{"sub": "s2", "email": "kofi@example.com"}
+		},
+	} {
+		l := newLiar(t)
+		lie(l)
+		if i, err := l.finish(t); !errors.Is(err, ports.ErrIdentityUnproven) {
+			t.Errorf("%s: %+v, %v", name, i, err)
+		}
+	}
+}
+
+func refuse(status int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = fmt.Fprint(w, body)
+	}
+}
+
+func TestAProviderThatAnswersGarbageIsNotAvailable(t *testing.T) {
+	t.Parallel()
+	for name, lie := range map[string]func(*liar){
+		"500":            func(l *liar) { l.discovery = refuse(500, "oops") },
+		"a web page":     func(l *liar) { l.discovery = refuse(200, "<html>") },
+		"nothing":        func(l *liar) { l.discovery = refuse(200, "") },
+		"another issuer": func(l *liar) { l.describe = func(d map[string]any) { d["issuer"] = "https://id.example.com" } },
+		"no endpoints":   func(l *liar) { l.describe = func(d map[string]any) { d["token_endpoint"] = nil } },
+		"an address that is none": func(l *liar) {
+			l.describe = func(d map[string]any) { d["authorization_endpoint"] = "javascript:alert(1)" }
+		},
+		"no end": func(l *liar) {
+			l.discovery = func(w http.ResponseWriter, _ *http.Request) {
+				for chunk := strings.Repeat(" ", 1<<16); ; {
+					if _, err := w.Write([]byte(chunk)); err != nil {
+						return
+					}
+				}
+			}
+		},
+		"500 for a code":      func(l *liar) { l.token = refuse(500, "oops") },
+		"our secret is wrong": func(l *liar) { l.token = refuse(401, `{"error":"invalid_client"}`) },
+		"no token":            func(l *liar) { l.token = refuse(200, `{"access_token":"a","token_type":"Bearer"}`) },
+		"a page for a code":   func(l *liar) { l.token = refuse(200, "<html>") },
+		"it sends us elsewhere": func(l *liar) {
+			l.token = http.RedirectHandler("http://127.0.0.1:1/", http.StatusTemporaryRedirect).ServeHTTP
+		},
+	} {
+		l := newLiar(t)
+		lie(l)
+		if i, err := l.finish(t); !errors.Is(err, ports.ErrIdentityUnavailable) {
+			t.Errorf("%s: %+v, %v", name, i, err)
+		}
+	}
+}
+
+func TestAnIssuerWithTLSHasNoEndpointWithout(t *testing.T) {
+	t.Parallel()
+	p := oidcprovider.New(oidcprovider.Config{Issuer: "https://id.example.com"}, wallClock{})
+	for address, care := range map[string]bool{"https://id.example.com/token": true, "https://keys.example.com": true,
+		"http://id.example.com/token": false, "/token": false, "": false, "ftp://id.example.com": false} {
+		if err := oidcprovider.SameCare(p, address); (err == nil) != care {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
+func TestAClaimIsReadAsProvidersWriteIt(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		claims   map[string]any
+		verified bool
+		groups   []string
+	}{
+		"a string for true":          {map[string]any{"email_verified": "true"}, true, []string{"dispatch"}},
+		"false":                      {map[string]any{"email_verified": false}, false, []string{"dispatch"}},
+		"nothing":                    {map[string]any{"email_verified": nil}, false, []string{"dispatch"}},
+		"a word":                     {map[string]any{"email_verified": "yes"}, false, []string{"dispatch"}},
+		"Entra's claim":              {map[string]any{"email_verified": nil, "xms_edov": "1"}, true, []string{"dispatch"}},
+		"one group":                  {map[string]any{"groups": "ops"}, true, []string{"ops"}},
+		"no group":                   {map[string]any{"groups": []string{}}, true, []string{}},
+		"groups that are no texts":   {map[string]any{"groups": []any{"ops", 7, map[string]any{"id": 1}}}, true, []string{"ops"}},
+		"ours among two audiences":   {map[string]any{"aud": []string{"waybill", "x"}, "azp": "waybill"}, true, []string{"dispatch"}},
+		"over for less than clocks":  {map[string]any{"exp": time.Now().Add(-20 * time.Second).Unix()}, true, []string{"dispatch"}},
+		"for a moment from now":      {map[string]any{"nbf": time.Now().Add(30 * time.Second).Unix()}, true, []string{"dispatch"}},
+		"a time with a fraction":     {map[string]any{"auth_time": 1.5e9}, true, []string{"dispatch"}},
+		"an address without a claim": {map[string]any{"name": nil}, true, []string{"dispatch"}},
+	} {
+		l := newLiar(t)
+		l.claims = func(all map[string]any) { maps.Copy(all, c.claims) }
+		got, err := l.finish(t)
+		if err != nil || got.EmailVerified != c.verified || !slices.Equal(got.Groups, c.groups) || got.Email != "ama@example.com" ||
+			l.asked != 0 {
+			t.Errorf("%s: %+v, %v, asked for userinfo %d times", name, got, err, l.asked)
+		}
+	}
+}
+
+func TestTheUserinfoTellsWhatATokenLeavesOut(t *testing.T) {
+	t.Parallel()
+	l := newLiar(t)
+	l.claims = func(c map[string]any) { c["email"], c["groups"], c["email_verified"] = nil, nil, true }
+	l.userInfo = map[string]any{"sub": "s1", "email": "ama@example.com", "email_verified": false, "groups": []string{"care"}}
+	got, err := l.finish(t)
+	if err != nil || got.Email != "ama@example.com" || got.EmailVerified || !slices.Equal(got.Groups, []string{"care"}) || got.Name != "Ama" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

@@ -1,0 +1,243 @@
+package oidcprovider
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+var _ ports.IdentityProvider = (*Provider)(nil)
+
+const (
+	lookupKept    = time.Hour
+	failureKept   = 2 * time.Second
+	clocksDiffer  = time.Minute
+	maxAnswer     = 1 << 20
+	answerTimeout = 5 * time.Second
+)
+
+// Config is what the provider has to be told, and what it is told.
+type Config struct {
+	Issuer       string // exactly as it calls itself
+	ClientID     string
+	ClientSecret string
+	RedirectURL  string // to which browsers come back
+	GroupsClaim  string // in which it lists the groups of an account
+}
+
+// Provider is a client of one identity provider.
+type Provider struct {
+	config Config
+	clock  ports.Clock
+	client *http.Client
+
+	looking chan struct{} // holds one value while the provider is looked up
+	mu      sync.Mutex
+	found   *found
+	failure error
+	at      time.Time // of what was found last, or of the failure
+}
+
+// found is the provider as it described itself.
+type found struct {
+	provider *oidc.Provider
+	oauth    oauth2.Config
+	verifier *oidc.IDTokenVerifier
+}
+
+// New makes the client. Nothing is asked yet.
+func New(c Config, clock ports.Clock) *Provider {
+	return &Provider{config: c, clock: clock, client: newClient(), looking: make(chan struct{}, 1)}
+}
+
+// Begin is the address of the provider's page.
+func (p *Provider) Begin(ctx context.Context, r ports.IdentityRequest) (string, error) {
+	f, err := p.lookup(ctx)
+	if err != nil {
+		return "", err
+	}
+	options := []oauth2.AuthCodeOption{oidc.Nonce(r.Nonce), oauth2.S256ChallengeOption(r.Verifier),
+		oauth2.SetAuthURLParam("max_age", strconv.Itoa(int(r.MaxAge.Seconds())))}
+	if r.MaxAge == 0 {
+		options = append(options, oauth2.SetAuthURLParam("prompt", "login"))
+	}
+	return f.oauth.AuthCodeURL(r.State, options...), nil
+}
+
+// Finish redeems a code.
+func (p *Provider) Finish(ctx context.Context, r ports.IdentityRequest, code string) (domain.Identity, error) {
+	f, err := p.lookup(ctx)
+	if err != nil {
+		return domain.Identity{}, err
+	}
+	if code == "" {
+		return domain.Identity{}, unproven(errors.New("there is no code"))
+	}
+	ctx = oidc.ClientContext(ctx, p.client)
+	token, err := f.oauth.Exchange(ctx, code, oauth2.VerifierOption(r.Verifier))
+	if err != nil {
+		return domain.Identity{}, notRedeemed(err)
+	}
+	raw, ok := token.Extra("id_token").(string)
+	if !ok {
+		return domain.Identity{}, unavailable(errors.New("the answer to a code has no id_token"))
+	}
+	verified, err := f.verifier.Verify(ctx, raw)
+	if err != nil {
+		return domain.Identity{}, unproven(err)
+	}
+	if subtle.ConstantTimeCompare([]byte(verified.Nonce), []byte(r.Nonce)) != 1 {
+		return domain.Identity{}, unproven(errors.New("the nonce of the token is another one"))
+	}
+	said, err := p.claims(verified.Claims)
+	if err != nil {
+		return domain.Identity{}, unproven(err)
+	}
+	if party := said.authorizedParty; party != "" && party != p.config.ClientID || party == "" && len(verified.Audience) > 1 {
+		return domain.Identity{}, unproven(fmt.Errorf("the token is for the client %q", party))
+	}
+	if (said.email == "" || said.groups == nil) && f.provider.UserInfoEndpoint() != "" {
+		more, err := p.userInfo(ctx, f, token, verified.Subject)
+		if err != nil {
+			return domain.Identity{}, err
+		}
+		said.fill(more)
+	}
+	return domain.Identity{
+		Issuer: verified.Issuer, Subject: verified.Subject, Email: said.email, EmailVerified: said.verified, Name: said.name,
+		Groups: said.groups, AuthenticatedAt: said.authenticatedAt,
+	}, nil
+}
+
+// userInfo asks for what a token leaves out.
+func (p *Provider) userInfo(ctx context.Context, f *found, token *oauth2.Token, subject string) (claims, error) {
+	info, err := f.provider.UserInfo(ctx, oauth2.StaticTokenSource(token))
+	if err != nil {
+		return claims{}, unavailable(err)
+	}
+	if info.Subject != subject {
+		return claims{}, unproven(errors.New("the userinfo is of another account"))
+	}
+	said, err := p.claims(info.Claims)
+	if err != nil {
+		return claims{}, unavailable(err)
+	}
+	return said, nil
+}
+
+// lookup is the provider as it described itself within lookupKept, or before that while
+// it does not answer.
+func (p *Provider) lookup(ctx context.Context) (*found, error) {
+	if f, err, known := p.known(); known {
+		return f, err
+	}
+	select {
+	case p.looking <- struct{}{}:
+		defer func() { <-p.looking }()
+	case <-ctx.Done():
+		return nil, unavailable(ctx.Err())
+	}
+	if f, err, known := p.known(); known { // by the one we waited for
+		return f, err
+	}
+	f, err := p.discover()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.at, p.failure = time.Now(), err
+	if err == nil {
+		p.found = f
+	}
+	if p.found == nil {
+		return nil, p.failure
+	}
+	return p.found, nil
+}
+
+// known is what the last look brought, as long as it counts.
+func (p *Provider) known() (f *found, err error, known bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failure != nil {
+		known = time.Since(p.at) < failureKept
+	} else {
+		known = p.found != nil && time.Since(p.at) < lookupKept
+	}
+	if p.found != nil {
+		return p.found, nil, known
+	}
+	return nil, p.failure, known
+}
+
+// discover asks the provider to describe itself. It goes on when the caller who needs it
+// first gives up: others wait for it too.
+func (p *Provider) discover() (*found, error) {
+	ctx, cancel := context.WithTimeout(oidc.ClientContext(context.Background(), p.client), answerTimeout)
+	defer cancel()
+	provider, err := oidc.NewProvider(ctx, p.config.Issuer)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	var described struct {
+		Scopes []string `json:"scopes_supported"`
+		Keys   string   `json:"jwks_uri"`
+	}
+	if err := provider.Claims(&described); err != nil {
+		return nil, unavailable(err)
+	}
+	endpoint := provider.Endpoint()
+	for _, address := range []string{endpoint.AuthURL, endpoint.TokenURL, described.Keys} {
+		if err := p.sameCare(address); err != nil {
+			return nil, unavailable(err)
+		}
+	}
+	f := &found{provider: provider, oauth: oauth2.Config{
+		ClientID: p.config.ClientID, ClientSecret: p.config.ClientSecret, Endpoint: endpoint, RedirectURL: p.config.RedirectURL,
+		Scopes: []string{oidc.ScopeOpenID, "email", "profile"},
+	}}
+	if slices.Contains(described.Scopes, "groups") { // others refuse a scope they do not know
+		f.oauth.Scopes = append(f.oauth.Scopes, "groups")
+	}
+	f.verifier = provider.Verifier(&oidc.Config{
+		ClientID: p.config.ClientID, Now: func() time.Time { return p.clock.Now().Add(-clocksDiffer) },
+	})
+	return f, nil
+}
+
+// sameCare refuses an address that is less protected than the issuer's.
+func (p *Provider) sameCare(address string) error {
+	issuer, err := url.Parse(p.config.Issuer)
+	if err != nil {
+		return err
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != issuer.Scheme {
+		return fmt.Errorf("it describes itself by the address %q", address)
+	}
+	return nil
+}
+
+// notRedeemed tells a code that is worth nothing from a provider that does not do its part.
+func notRedeemed(err error) error {
+	var e *oauth2.RetrieveError
+	if errors.As(err, &e) && e.ErrorCode == "invalid_grant" {
+		return unproven(err)
+	}
+	return unavailable(err)
+}
+
+func unavailable(err error) error { return fmt.Errorf("%w: %w", ports.ErrIdentityUnavailable, err) }
+
+func unproven(err error) error { return fmt.Errorf("%w: %w", ports.ErrIdentityUnproven, err) }

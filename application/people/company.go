@@ -1,0 +1,261 @@
+package people
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// Company lets staff in at the company's own identity provider, which is in charge of
+// their roles: each sign-in gives the role that the rules make of it, and none where they
+// make none.
+//
+// An account there is known by issuer and subject. Its e-mail address counts once, at the
+// first sign-in: it makes a new person, or is that of a person who was invited to the
+// staff and to nothing else and never came. Any other person with the address is not
+// taken over. They connect the account themselves, in a session that they came to in
+// another way. For the same reason a person who joins the staff by a sign-in here loses
+// password, passkeys, links and sessions, as by an invitation: another business that the
+// person belonged to may have set them.
+//
+// A person who was removed from the staff comes back by the next sign-in, as long as the
+// rules give a role. To keep one out for good the group has to go at the provider, or the
+// account is disabled here. The last admin stays one, whatever the rules say, so that a
+// mistake in them does not close the console for good.
+type Company struct {
+	access   *Access
+	provider ports.IdentityProvider // nil: there is none
+	rules    domain.RoleRules
+}
+
+// NewCompany makes the use cases of an identity provider, or of none.
+func NewCompany(a *Access, p ports.IdentityProvider, r domain.RoleRules) *Company {
+	return &Company{access: a, provider: p, rules: r}
+}
+
+// Offered reports whether there is an identity provider.
+func (c *Company) Offered() bool { return c.provider != nil }
+
+// Departure is how a browser leaves for the identity provider.
+type Departure struct {
+	Address string
+	Secret  string // for the browser to keep until it is back, and for it alone
+}
+
+// Answer is what a browser brings back.
+type Answer struct {
+	Secret          string // of the departure
+	State, Code     string
+	Fault, FaultWhy string // of the provider in place of a code
+}
+
+// Returned is a browser that was let in.
+type Returned struct {
+	Purpose domain.CeremonyPurpose
+	Entered Entered // of a sign-in
+}
+
+// BeginSignIn sends a browser away to sign in.
+func (c *Company) BeginSignIn(ctx context.Context, b Browser) (Departure, error) {
+	allowance, err := c.access.limiter.Take(ctx, ports.Bucket{Scope: "company_sign_in", Name: b.Address, Limit: challengesPerAddress})
+	if err != nil {
+		return Departure{}, domain.Internal(err)
+	}
+	if !allowance.Admitted {
+		return Departure{}, tooManySignIns(allowance)
+	}
+	// With a bound providers tell when the person proved who they are. Within one as
+	// long as a session, a person who is signed in there is not asked again.
+	return c.begin(ctx, domain.CeremonyOIDCSignIn, "", domain.SessionLifetime)
+}
+
+// BeginConfirm sends a browser away to make its session fresh. The person is asked for
+// what proves who they are, however short ago that was.
+func (c *Company) BeginConfirm(ctx context.Context, p domain.Principal) (Departure, error) {
+	return c.begin(ctx, domain.CeremonyOIDCConfirm, p.Session.ID, 0)
+}
+
+// BeginConnect sends a browser away to connect an account there with the person. It takes
+// a fresh sign-in.
+func (c *Company) BeginConnect(ctx context.Context, p domain.Principal) (Departure, error) {
+	if err := p.Allows(domain.ActOwnAccount, c.access.clock.Now()); err != nil {
+		return Departure{}, err
+	}
+	return c.begin(ctx, domain.CeremonyOIDCConnect, p.Session.ID, 0)
+}
+
+// Connected are the accounts at the provider that let the person in.
+func (c *Company) Connected(ctx context.Context, p domain.Principal) ([]domain.ConnectedIdentity, error) {
+	return c.access.storage.Read().Identities.OfPerson(ctx, p.Person.ID)
+}
+
+func (c *Company) begin(ctx context.Context, purpose domain.CeremonyPurpose, session domain.ID, maxAge time.Duration) (Departure, error) {
+	if c.provider == nil {
+		return Departure{}, domain.ErrNotFound
+	}
+	secret, now := domain.MakeBearerSecret(c.access.ids.SigningSecret()), c.access.clock.Now()
+	away := domain.Ceremony{
+		ID: c.access.ids.ID(domain.PrefixCeremony), Purpose: purpose, SessionID: session, Challenge: domain.BearerDigest(secret),
+		CreatedAt: now, ExpiresAt: now.Add(domain.IdentityLifetime),
+	}
+	address, err := c.provider.Begin(ctx, request(away.ID, secret, maxAge))
+	if err != nil {
+		return Departure{}, unavailable(err)
+	}
+	err = c.access.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error { return tx.Ceremonies.Insert(ctx, away) })
+	return Departure{Address: address, Secret: secret}, err
+}
+
+// request is the same for both calls of a sign-in. All but its state follows from the
+// secret that the browser alone has, so that nothing here lets in who reads the table.
+func request(id domain.ID, secret string, maxAge time.Duration) ports.IdentityRequest {
+	derive := func(what string) string {
+		return domain.MakeBearerSecret(domain.BearerDigest(what + " " + string(id) + " " + secret))
+	}
+	return ports.IdentityRequest{State: string(id), Nonce: derive("nonce"), Verifier: derive("verifier"), MaxAge: maxAge}
+}
+
+func unavailable(err error) error {
+	if errors.Is(err, ports.ErrIdentityUnavailable) {
+		return domain.IdentityUnavailable(err)
+	}
+	return err
+}
+
+// Return lets in a browser that came back; p is the person of its session, or zero. It
+// works once, in the browser that was sent away.
+func (c *Company) Return(ctx context.Context, b Browser, p domain.Principal, a Answer) (back Returned, err error) {
+	if c.provider == nil {
+		return back, domain.ErrNotFound
+	}
+	away, err := c.taken(ctx, p.Session.ID, a)
+	if err != nil {
+		return back, err
+	}
+	back.Purpose = away.Purpose
+	if a.Fault != "" {
+		return back, domain.IdentityRefused(faultWords(a), nil)
+	}
+	identity, err := c.provider.Finish(ctx, request(away.ID, a.Secret, 0), a.Code)
+	if errors.Is(err, ports.ErrIdentityUnproven) {
+		return back, domain.IdentityRefused("The answer of the identity provider proves nothing. Begin again.", err)
+	}
+	if err != nil {
+		return back, unavailable(err)
+	}
+	if n := len(identity.Subject); n < 1 || n > domain.MaxSubject {
+		return back, domain.IdentityRefused("The identity provider names your account in a way that cannot be kept. Ask an admin.", nil)
+	}
+	switch away.Purpose {
+	case domain.CeremonyOIDCConfirm:
+		return back, c.confirm(ctx, b, p, away, identity)
+	case domain.CeremonyOIDCConnect:
+		return back, c.connect(ctx, b, p, identity)
+	}
+	back.Entered, err = c.signIn(ctx, b, identity)
+	return back, err
+}
+
+// taken spends the departure before its answer is looked at.
+func (c *Company) taken(ctx context.Context, session domain.ID, a Answer) (away domain.Ceremony, err error) {
+	err = c.access.storage.InTx(ctx, func(ctx context.Context, tx ports.Stores) error {
+		away, err = tx.Ceremonies.Take(ctx, domain.ID(a.State))
+		return err
+	})
+	if errors.Is(err, domain.ErrNotFound) {
+		return away, domain.IdentityOver()
+	}
+	if err != nil {
+		return away, err
+	}
+	if away.Purpose == domain.CeremonyOIDCSignIn {
+		session = "" // a browser with a session may sign in anew
+	}
+	ours := strings.HasPrefix(string(away.Purpose), "oidc_") && away.Challenge == domain.BearerDigest(a.Secret)
+	if !ours || !away.Open(away.Purpose, session, c.access.clock.Now()) {
+		return away, domain.IdentityOver()
+	}
+	return away, nil
+}
+
+// faultWords says what a provider answered in place of a code.
+func faultWords(a Answer) string {
+	const other = " Sign in another way, or ask an admin."
+	switch a.Fault {
+	case "access_denied":
+		return "The sign-in was cancelled, or the identity provider does not let you in." + other
+	case "temporarily_unavailable", "server_error":
+		return "The identity provider has a fault of its own at the moment. Try again in a minute." + other
+	case "login_required", "interaction_required", "consent_required", "account_selection_required":
+		return "The identity provider did not finish the sign-in. Begin again."
+	}
+	return fmt.Sprintf("The identity provider refused with %q%s.", shortened(a.Fault), because(a.FaultWhy)) + other
+}
+
+func because(why string) string {
+	if why = shortened(why); why == "" {
+		return ""
+	}
+	return fmt.Sprintf(" and says %q", why)
+}
+
+// confirm makes a session fresh. Whether the person was asked again is for the provider's
+// word about the time to tell, and not for ours that we wished it.
+func (c *Company) confirm(ctx context.Context, b Browser, p domain.Principal, away domain.Ceremony, i domain.Identity) error {
+	const clocks = time.Minute // by which two clocks may differ
+	switch connected, err := c.access.storage.Read().Identities.Find(ctx, i.Issuer, i.Subject); {
+	case err != nil && !errors.Is(err, domain.ErrNotFound):
+		return err
+	case err != nil || connected.PersonID != p.Person.ID:
+		return domain.IdentityRefused("You signed in there with an account that is not the one of your session here. Begin again with that one.",
+			nil)
+	case i.AuthenticatedAt.IsZero():
+		return domain.IdentityRefused("The identity provider does not tell when you proved who you are, so that this is no recent sign-in. "+
+			"Use your password, a passkey or a link.", nil)
+	case i.AuthenticatedAt.Before(away.CreatedAt.Add(-clocks)):
+		return domain.IdentityRefused("The identity provider did not ask you again. Sign out there, and begin again.", nil)
+	}
+	return c.access.log.Change(ctx, p.Actor(b.RequestID), func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+		if _, err := tx.Persons.Lock(ctx, p.Person.ID); err != nil {
+			return domain.AuditRecord{}, err
+		}
+		if err := c.access.stillIn(ctx, tx, p); err != nil {
+			return domain.AuditRecord{}, err
+		}
+		p.Session.Method = domain.SignInByOIDC
+		return signInRecord(domain.ActionPersonSignIn, p), tx.Sessions.SignedIn(ctx, p.Session.ID, p.Session.Method,
+			i.ProvenAt(c.access.clock.Now()))
+	})
+}
+
+// connect keeps that an account there lets in the person of a session.
+func (c *Company) connect(ctx context.Context, b Browser, p domain.Principal, i domain.Identity) error {
+	return c.access.log.Change(ctx, p.Actor(b.RequestID), func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+		if _, err := tx.Persons.Lock(ctx, p.Person.ID); err != nil {
+			return domain.AuditRecord{}, err
+		}
+		if err := c.access.stillIn(ctx, tx, p); err != nil {
+			return domain.AuditRecord{}, err
+		}
+		connected, err := tx.Identities.Find(ctx, i.Issuer, i.Subject)
+		switch {
+		case err == nil && connected.PersonID == p.Person.ID:
+			return domain.AuditRecord{}, nil
+		case err == nil:
+			return domain.AuditRecord{}, domain.IdentityTaken()
+		case !errors.Is(err, domain.ErrNotFound):
+			return domain.AuditRecord{}, err
+		}
+		record := accountRecord(domain.ActionIdentityConnect, p, map[string]string{"issuer": i.Issuer, "subject": i.Subject})
+		return record, tx.Identities.Insert(ctx, c.connected(p.Person.ID, i))
+	})
+}
+
+func (c *Company) connected(person domain.ID, i domain.Identity) domain.ConnectedIdentity {
+	return domain.ConnectedIdentity{Issuer: i.Issuer, Subject: i.Subject, PersonID: person, CreatedAt: c.access.clock.Now()}
+}

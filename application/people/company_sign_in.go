@@ -1,0 +1,178 @@
+package people
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// signIn lets in the person of an account there, and makes one at its first sign-in.
+func (c *Company) signIn(ctx context.Context, b Browser, i domain.Identity) (entered Entered, err error) {
+	email, err := domain.ParseEmail(i.Email)
+	if err != nil || !i.EmailVerified {
+		return entered, domain.IdentityRefused("The identity provider gives no e-mail address of yours that it has verified. "+
+			"Ask those who look after it.", err)
+	}
+	i.Email = string(email)
+	role, given := c.rules.Role(i)
+	if !given {
+		return entered, c.refuse(ctx, b, i)
+	}
+	person, known, err := c.find(ctx, i)
+	if err != nil {
+		return entered, err
+	}
+	by := domain.AuditActor{ID: person.ID, Name: person.Name, RequestID: b.RequestID}
+	if known {
+		if err := c.refresh(ctx, by, role); err != nil {
+			return entered, err
+		}
+	}
+	err = c.access.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+		entered = Entered{}
+		member, err := c.member(ctx, tx, person, known, role)
+		if err != nil {
+			return domain.AuditRecord{}, err
+		}
+		if !known {
+			if err := tx.Identities.Insert(ctx, c.connected(person.ID, i)); err != nil {
+				return domain.AuditRecord{}, err
+			}
+		}
+		action := domain.ActionPersonSignIn
+		if member.Membership.AcceptedAt == nil {
+			action = domain.ActionPersonAccept
+			member.Membership.Role = role
+			if entered.CredentialsEnded, err = c.access.accept(ctx, tx, &member); err != nil {
+				return domain.AuditRecord{}, err
+			}
+		}
+		err = c.access.begin(ctx, tx, &entered, member, domain.SignInByOIDC, i.ProvenAt(c.access.clock.Now()), b)
+		return signInRecord(action, entered.Principal), err
+	})
+	return entered, err
+}
+
+// find is the person of an account there; known tells that they are connected. One who is
+// not is new, or was invited to the staff alone and never came.
+func (c *Company) find(ctx context.Context, i domain.Identity) (person domain.Person, known bool, err error) {
+	stores := c.access.storage.Read()
+	connected, err := stores.Identities.Find(ctx, i.Issuer, i.Subject)
+	if err == nil {
+		person, err = stores.Persons.Get(ctx, connected.PersonID)
+		return person, true, err
+	}
+	if !errors.Is(err, domain.ErrNotFound) {
+		return person, false, err
+	}
+	person, err = stores.Persons.FindByEmail(ctx, domain.Email(i.Email))
+	if errors.Is(err, domain.ErrNotFound) {
+		name, faulty := properName(i.Name)
+		if faulty != nil {
+			name, _, _ = strings.Cut(i.Email, "@")
+		}
+		return domain.Person{
+			ID: c.access.ids.ID(domain.PrefixPerson), Name: name, Email: domain.Email(i.Email), State: domain.PersonInvited,
+			CreatedAt: c.access.clock.Now(),
+		}, false, nil
+	}
+	return person, false, err
+}
+
+// member locks the person, or adds one, and finds or adds the membership of the staff.
+func (c *Company) member(ctx context.Context, tx ports.Stores, p domain.Person, known bool, role domain.Role) (domain.Member, error) {
+	stored, created, err := tx.Persons.Add(ctx, p)
+	if err != nil {
+		return domain.Member{}, err
+	}
+	if stored.ID != p.ID {
+		return domain.Member{}, notTakenOver(p.Email) // added meanwhile
+	}
+	if p, err = tx.Persons.Lock(ctx, p.ID); err != nil {
+		return domain.Member{}, err
+	}
+	if p.State == domain.PersonDisabled {
+		return domain.Member{}, domain.IdentityRefused("Your account here is disabled. An admin can enable it.", nil)
+	}
+	memberships, err := tx.Memberships.OfPerson(ctx, p.ID)
+	if err != nil {
+		return domain.Member{}, err
+	}
+	if !known && !created && (p.State != domain.PersonInvited || len(memberships) != 1 || memberships[0].Site() != domain.Console) {
+		return domain.Member{}, notTakenOver(p.Email)
+	}
+	member := domain.Member{Person: p}
+	for _, m := range memberships {
+		if m.Site() == domain.Console {
+			member.Membership = m
+			return member, nil
+		}
+	}
+	member.Membership = domain.Membership{PersonID: p.ID, Role: role, CreatedAt: c.access.clock.Now()}
+	return member, tx.Memberships.Insert(ctx, member.Membership)
+}
+
+func notTakenOver(email domain.Email) error {
+	return domain.IdentityRefused("There is an account of "+string(email)+" here already, and it is not connected with the one at the "+
+		"identity provider. Sign in by password, passkey or link, and connect it under Account. An admin can give you a link.", nil)
+}
+
+// refresh gives a member of the staff the role of this sign-in; no member, no change. The
+// last admin stays one.
+func (c *Company) refresh(ctx context.Context, by domain.AuditActor, role domain.Role) error {
+	return c.access.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+		staff, err := tx.Memberships.LockMembers(ctx, "")
+		if err != nil || domain.LosesLastOwner(staff, by.ID, role) {
+			return domain.AuditRecord{}, err
+		}
+		for _, m := range staff {
+			if m.Person.ID != by.ID || m.Membership.AcceptedAt == nil || m.Membership.Role == role {
+				continue
+			}
+			before := m.Membership.Role
+			m.Membership.Role = role
+			record := memberRecord(domain.ActionPersonRole, m)
+			record.Details["before"], record.Details["method"] = string(before), string(domain.SignInByOIDC)
+			return record, tx.Memberships.Update(ctx, m.Membership)
+		}
+		return domain.AuditRecord{}, nil
+	})
+}
+
+// refuse answers an account that no rule gives a role. What the person has open at the
+// console ends: the provider has just said that they have no place there.
+func (c *Company) refuse(ctx context.Context, b Browser, i domain.Identity) error {
+	refused := domain.IdentityRefused("The account "+i.Email+" is in no group, and its address in no domain, that has a role here. "+
+		"Ask an admin which group you should be in.", nil)
+	connected, err := c.access.storage.Read().Identities.Find(ctx, i.Issuer, i.Subject)
+	if errors.Is(err, domain.ErrNotFound) {
+		return refused
+	}
+	if err != nil {
+		return err
+	}
+	person, err := c.access.storage.Read().Persons.Get(ctx, connected.PersonID)
+	if err != nil {
+		return err
+	}
+	by := domain.AuditActor{ID: person.ID, Name: person.Name, RequestID: b.RequestID}
+	err = c.access.log.Change(ctx, by, func(ctx context.Context, tx ports.Stores) (domain.AuditRecord, error) {
+		if staff, err := tx.Memberships.LockMembers(ctx, ""); err != nil || domain.LosesLastOwner(staff, person.ID, "") {
+			return domain.AuditRecord{}, err
+		}
+		console := domain.ID("")
+		ended, err := tx.Sessions.End(ctx, ports.SessionsOf{PersonID: person.ID, BusinessID: &console}, c.access.clock.Now())
+		if err != nil || ended == 0 {
+			return domain.AuditRecord{}, err
+		}
+		return domain.AuditRecord{Action: domain.ActionPersonEndSessions, Target: person.ID, Details: map[string]string{
+			"method": string(domain.SignInByOIDC)}}, nil
+	})
+	if err != nil {
+		return err
+	}
+	return refused
+}

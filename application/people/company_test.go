@@ -1,0 +1,472 @@
+package people_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/application/audit"
+	"waybill/application/people"
+	"waybill/domain"
+	"waybill/ports"
+)
+
+// vouching is a provider that vouches for the identity that it was given, to the request
+// that it was begun with.
+type vouching struct {
+	domain.Identity
+	failure error
+	begun   map[string]ports.IdentityRequest // by state
+}
+
+func (v *vouching) Begin(_ context.Context, r ports.IdentityRequest) (string, error) {
+	v.begun[r.State] = r
+	return "https://id.example.com/?state=" + r.State, v.failure
+}
+
+func (v *vouching) Finish(_ context.Context, r ports.IdentityRequest, code string) (domain.Identity, error) {
+	begun := v.begun[r.State]
+	if v.failure == nil && (begun.Nonce != r.Nonce || begun.Verifier != r.Verifier || code != "code") {
+		return domain.Identity{}, fmt.Errorf("%w: %+v, %s", ports.ErrIdentityUnproven, r, code)
+	}
+	return v.Identity, v.failure
+}
+
+type companyScene struct {
+	*scene
+	*people.Company
+	provider *vouching
+}
+
+var rules = domain.RoleRules{
+	"group:ops": domain.RoleAdmin, "group:dispatch": domain.RoleDispatcher, "domain:example.com": domain.RoleViewer,
+}
+
+func newCompanyScene(t *testing.T) *companyScene {
+	s := &companyScene{scene: newScene(t), provider: &vouching{begun: map[string]ports.IdentityRequest{}}}
+	s.Company = people.NewCompany(s.Access, s.provider, rules)
+	s.vouch("ama@example.com", "dispatch")
+	return s
+}
+
+// vouch makes the provider vouch for an account with an address, just now.
+func (s *companyScene) vouch(email string, groups ...string) {
+	s.provider.Identity = domain.Identity{Issuer: "https://id.example.com", Subject: "sub of " + email, Email: email, EmailVerified: true,
+		Name: "Ama Mensah", Groups: groups, AuthenticatedAt: s.stage.Clock.Now()}
+}
+
+func (s *companyScene) away(t *testing.T) people.Answer {
+	t.Helper()
+	left, err := s.BeginSignIn(t.Context(), browser)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answerTo(left)
+}
+
+func answerTo(d people.Departure) people.Answer {
+	_, state, _ := strings.Cut(d.Address, "state=")
+	return people.Answer{Secret: d.Secret, State: state, Code: "code"}
+}
+
+func (s *companyScene) company(t *testing.T) (people.Entered, error) {
+	t.Helper()
+	back, err := s.Return(t.Context(), browser, domain.Principal{}, s.away(t))
+	return back.Entered, err
+}
+
+func (s *companyScene) mustCompany(t *testing.T) people.Entered {
+	t.Helper()
+	entered, err := s.company(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entered
+}
+
+func (s *companyScene) refused(t *testing.T, what, words string) {
+	t.Helper()
+	entered, err := s.company(t)
+	var e *domain.Error
+	if !errors.As(err, &e) || e.Code != domain.CodeIdentityRefused || !strings.Contains(e.Message, words) || entered.Secret != "" {
+		t.Errorf("%s: %+v, %v, want words about %q", what, entered.Principal, err, words)
+	}
+}
+
+func (s *companyScene) staff(t *testing.T) map[domain.Email]domain.Role {
+	t.Helper()
+	members, err := s.Members(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	roles := map[domain.Email]domain.Role{}
+	for _, m := range members {
+		if m.Membership.AcceptedAt != nil {
+			roles[m.Person.Email] = m.Membership.Role
+		}
+	}
+	return roles
+}
+
+func (s *companyScene) audit(t *testing.T, action domain.Action) []domain.AuditEntry {
+	t.Helper()
+	found, err := audit.New(s.stage.Store, s.stage.Clock, s.stage.IDs).Entries(t.Context(), domain.AuditFilter{Action: action},
+		domain.PageRequest{Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func TestANewPersonOfTheCompanyComesToTheConsoleWithTheRoleOfTheRules(t *testing.T) {
+	t.Parallel()
+	s := newCompanyScene(t)
+	entered := s.mustCompany(t)
+	p := s.in(t, "a new person", entered)
+	if p.Role != domain.RoleDispatcher || p.Site() != domain.Console || p.Session.Method != domain.SignInByOIDC ||
+		p.Person.Name != "Ama Mensah" {
+		t.Errorf("%+v", p)
+	}
+	if err := p.Allows(domain.ActOwnAccount, s.stage.Clock.Now()); err != nil {
+		t.Errorf("the sign-in is not recent: %v", err)
+	}
+	entries := s.audit(t, domain.ActionPersonAccept)
+	if len(entries) != 1 || entries[0].Actor.ID != p.Person.ID || entries[0].Details["method"] != "oidc" ||
+		entries[0].Actor.RequestID != browser.RequestID {
+		t.Errorf("%+v", entries)
+	}
+	again := s.mustCompany(t)
+	if again.Person.ID != p.Person.ID || len(s.audit(t, domain.ActionPersonSignIn)) != 1 {
+		t.Errorf("the second time %+v", again.Principal)
+	}
+}
+
+func TestAnAnswerWorksOnceInTheBrowserThatWasSentAwayAndInTime(t *testing.T) {
+	t.Parallel()
+	s := newCompanyScene(t)
+	for name, spoil := range map[string]func(*people.Answer){
+		"another browser":   func(a *people.Answer) { a.Secret = domain.MakeBearerSecret([32]byte{1}) },
+		"no cookie":         func(a *people.Answer) { a.Secret = "" },
+		"another state":     func(a *people.Answer) { a.State = string(s.stage.IDs.ID(domain.PrefixCeremony)) },
+		"no state":          func(a *people.Answer) { a.State = "" },
+		"a state of others": func(a *people.Answer) { a.Secret = s.away(t).Secret },
+		"another code":      func(a *people.Answer) { a.Code = "another" },
+		"no code":           func(a *people.Answer) { a.Code = "" },
+		"late":              func(*people.Answer) { s.stage.Clock.GoOn(domain.IdentityLifetime) },
+	} {
+		a := s.away(t)
+		spoil(&a)
+		_, err := s.Return(t.Context(), browser, domain.Principal{}, a)
+		wantCode(t, name, err, domain.CodeIdentityRefused)
+	}
+	a := s.away(t)
+	if _, err := s.Return(t.Context(), browser, domain.Principal{}, a); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Return(t.Context(), browser, domain.Principal{}, a)
+	wantCode(t, "a second time", err, domain.CodeIdentityRefused)
+	spoilt := s.away(t)
+	wrong := spoilt
+	wrong.Secret = "another"
+	_, _ = s.Return(t.Context(), browser, domain.Principal{}, wrong)
+	_, err = s.Return(t.Context(), browser, domain.Principal{}, spoilt)
+	wantCode(t, "after another browser had tried it", err, domain.CodeIdentityRefused)
+}
+
+func TestAChallengeOfAPasskeyIsNoneOfTheProvider(t *testing.T) {
+	t.Parallel()
+	s := newCompanyScene(t)
+	secret := domain.MakeBearerSecret([32]byte{7})
+	c := domain.Ceremony{ID: s.stage.IDs.ID(domain.PrefixCeremony), Purpose: domain.CeremonySignIn, Challenge: domain.BearerDigest(secret),
+		CreatedAt: s.stage.Clock.Now(), ExpiresAt: s.stage.Clock.Now().Add(time.Hour)}
+	if err := s.stage.Store.InTx(t.Context(), func(ctx context.Context, tx ports.Stores) error {
+		return tx.Ceremonies.Insert(ctx, c)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Return(t.Context(), browser, domain.Principal{}, people.Answer{Secret: secret, State: string(c.ID), Code: "code"})
+	wantCode(t, "a passkey's", err, domain.CodeIdentityRefused)
+}
+
+func TestAnAccountThatTheRulesDoNotKnowIsToldWhy(t *testing.T) {
+	t.Parallel()
+	s := newCompanyScene(t)
+	s.vouch("ama@elsewhere.com", "riders")
+	s.refused(t, "no rule", "in no group")
+	s.vouch("ama@example.com")
+	s.provider.EmailVerified = false
+	s.refused(t, "not verified", "has verified")
+	s.vouch("ama", "ops")
+	s.refused(t, "no address", "has verified")
+	s.vouch("", "ops")
+	s.refused(t, "no address", "has verified")
+	s.vouch("ama@example.com", "ops")
+	s.provider.Subject = ""
+	s.refused(t, "no subject", "cannot be kept")
+	s.provider.Subject = strings.Repeat("s", domain.MaxSubject+1)
+	s.refused(t, "a long subject", "cannot be kept")
+	if len(s.staff(t)) != 0 {
+		t.Errorf("%v", s.staff(t))
+	}
+	for fault, words := range map[string]string{
+		"access_denied": "cancelled", "server_error": "fault of its own", "login_required": "did not finish",
+		"unauthorized_client\x00": `refused with "unauthorized_client" and says "Not you."`,
+	} {
+		a := s.away(t)
+		a.Fault, a.FaultWhy = fault, "Not you."
+		_, err := s.Return(t.Context(), browser, domain.Principal{}, a)
+		if !domain.HasCode(err, domain.CodeIdentityRefused) || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s: %v", fault, err)
+		}
+	}
+}
+
+func TestAProviderThatIsGoneClosesNoOtherWayIn(t *testing.T) {
+	t.Parallel()
+	s := newCompanyScene(t)
+	a := s.away(t)
+	s.provider.failure = fmt.Errorf("%w: refused", ports.ErrIdentityUnavailable)
+	_, err := s.BeginSignIn(t.Context(), browser)
+	wantCode(t, "to begin", err, domain.CodeIdentityUnavailable)
+	_, err = s.Return(t.Context(), browser, domain.Principal{}, a)
+	wantCode(t, "to come back", err, domain.CodeIdentityUnavailable)
+	s.scene.enter(t, "", "kofi@example.com", domain.RoleAdmin)
+
+	none := people.NewCompany(s.Access, nil, nil)
+	if _, err := none.BeginSignIn(t.Context(), browser); none.Offered() || !errors.Is(err, domain.ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+	if _, err := none.Return(t.Context(), browser, domain.Principal{}, a); !errors.Is(err, domain.ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestRefusalsHereCountAgainstNoPasswordOrLink(t *testing.T) {
+	t.Parallel()
+	s := newCompanyScene(t)
+	s.vouch("ama@elsewhere.com")
+	for range 40 { // more than guesses are allowed
+		s.refused(t, "no rule", "in no group")
+	}
+	s.scene.enter(t, "", "ama@elsewhere.com", domain.RoleAdmin)
+}
+
+func TestTheRoleIsThatOfTheLatestSignIn(t *testing.T) {
+	t.Parallel()
+	s := newCompanyScene(t)
+	s.scene.enter(t, "", "boss@example.com", domain.RoleAdmin)
+	first := s.mustCompany(t)
+	for _, c := range []struct {
+		groups []string
+		want   domain.Role
+	}{{[]string{"ops", "dispatch"}, domain.RoleAdmin}, {nil, domain.RoleViewer}, {[]string{"dispatch"}, domain.RoleDispatcher}} {
+		s.vouch("ama@example.com", c.groups...)
+		if got := s.mustCompany(t); got.Role != c.want || s.in(t, "the older session", first).Role != c.want {
+			t.Errorf("%v: %s", c.groups, got.Role)
+		}
+	}
+	entries := s.audit(t, domain.ActionPersonRole)
+	if len(entries) != 3 || entries[0].Details["before"] != "viewer" || entries[0].Details["role"] != "dispatcher" ||
+		entries[0].Actor.ID != first.Person.ID {
+		t.Errorf("%+v", entries)
+	}
+
+	s.vouch("ama@example.com")
+	s.provider.Email = "ama@elsewhere.com" // married, and out of the domain
+	s.refused(t, "no role any more", "in no group")
+	s.out(t, "the session of a person without a role", first)
+}
+
+func TestTheLastAdminStaysOneWhateverTheRulesSay(t *testing.T) {
+	t.Parallel()
+	s := newCompanyScene(t)
+	s.vouch("ama@example.com", "ops")
+	first := s.mustCompany(t)
+	s.vouch("ama@example.com", "dispatch")
+	if got := s.mustCompany(t); got.Role != domain.RoleAdmin {
+		t.Errorf("the last admin is %s", got.Role)
+	}
+	s.provider.Email, s.provider.Groups = "ama@elsewhere.com", nil
+	s.refused(t, "no role", "in no group")
+	s.in(t, "the last admin", first)
+
+	s.scene.enter(t, "", "boss@example.com", domain.RoleAdmin)
+	s.vouch("ama@example.com", "dispatch")
+	if got := s.mustCompany(t); got.Role != domain.RoleDispatcher {
+		t.Errorf("one of two admins is %s", got.Role)
+	}
+}
+
+func TestAnInvitedPersonWhoNeverCameIsTheOneOfTheAddress(t *testing.T) {
+	t.Parallel()
+	s := newCompanyScene(t)
+	invited := s.invite(t, command, "", "ama@example.com", domain.RoleSupport)
+	entered := s.mustCompany(t)
+	if entered.Person.ID != invited.Member.Person.ID || entered.Role != domain.RoleDispatcher {
+		t.Errorf("%+v", entered.Principal)
+	}
+	_, err := s.Enter(t.Context(), browser, invited.Secret)
+	wantCode(t, "the link of the invitation", err, domain.CodeLinkReplaced)
+}
+
+func TestNoOtherPersonIsTakenOverByAnAddress(t *testing.T) {
+	t.Parallel()
+	for name, there := range map[string]func(t *testing.T, s *companyScene){
+		"a customer":          func(t *testing.T, s *companyScene) { s.scene.enter(t, s.mine, "ama@example.com", domain.RoleOwner) },
+		"an invited customer": func(t *testing.T, s *companyScene) { s.invite(t, command, s.mine, "ama@example.com", domain.RoleOwner) },
+		"staff by a link":     func(t *testing.T, s *companyScene) { s.scene.enter(t, "", "ama@example.com", domain.RoleAdmin) },
+		"staff by a link, with another role": func(t *testing.T, s *companyScene) {
+			s.scene.enter(t, "", "ama@example.com", domain.RoleSupport)
+		},
+		"staff and a customer": func(t *testing.T, s *companyScene) {
+			s.invite(t, command, "", "ama@example.com", domain.RoleAdmin)
+			s.invite(t, command, s.mine, "ama@example.com", domain.RoleOwner)
+		},
+		"another account of the provider": func(t *testing.T, s *companyScene) {
+			s.mustCompany(t)
+			s.provider.Subject = "made anew"
+		},
+		"staff that was removed": func(t *testing.T, s *companyScene) {
+			e := s.scene.enter(t, "", "ama@example.com", domain.RoleSupport)
+			if _, err := s.Remove(t.Context(), command, "", e.Person.ID); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newCompanyScene(t)
+			there(t, s)
+			before := s.staff(t)
+			s.refused(t, name, "here already")
+			if after := s.staff(t); fmt.Sprint(after) != fmt.Sprint(before) {
+				t.Errorf("%v became %v", before, after)
+			}
+		})
+	}
+}
+
+func TestAPersonConnectsTheAccountInASessionOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	s := newCompanyScene(t)
+	s.scene.enter(t, "", "boss@example.com", domain.RoleAdmin)
+	ama := s.scene.enter(t, "", "ama@home.org", domain.RoleSupport)
+	connect := func(p domain.Principal, with people.Departure) error {
+		_, err := s.Return(t.Context(), browser, p, answerTo(with))
+		return err
+	}
+	begin := func(p domain.Principal) people.Departure {
+		t.Helper()
+		left, err := s.BeginConnect(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return left
+	}
+	kofi := s.scene.enter(t, "", "kofi@home.org", domain.RoleSupport)
+	wantCode(t, "in the session of another person", connect(kofi.Principal, begin(ama.Principal)), domain.CodeIdentityRefused)
+	wantCode(t, "without a session", connect(domain.Principal{}, begin(ama.Principal)), domain.CodeIdentityRefused)
+	wantCode(t, "to connect", connect(ama.Principal, begin(ama.Principal)), "")
+	wantCode(t, "to connect it again", connect(ama.Principal, begin(ama.Principal)), "")
+	wantCode(t, "to connect it with another person", connect(kofi.Principal, begin(kofi.Principal)), domain.CodeIdentityTaken)
+	if entries := s.audit(t, domain.ActionIdentityConnect); len(entries) != 1 || entries[0].Target != ama.Person.ID ||
+		entries[0].Details["subject"] != "sub of ama@example.com" {
+		t.Errorf("%+v", entries)
+	}
+	if all, err := s.Connected(t.Context(), ama.Principal); err != nil || len(all) != 1 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if got := s.mustCompany(t); got.Person.ID != ama.Person.ID || got.Role != domain.RoleDispatcher {
+		t.Errorf("%+v", got.Principal)
+	}
+	s.in(t, "the older session", ama)
+
+	left := begin(ama.Principal)
+	if err := s.SignOut(t.Context(), ama.Principal, "req_9"); err != nil {
+		t.Fatal(err)
+	}
+	s.provider.Subject = "one more"
+	wantCode(t, "after signing out", connect(ama.Principal, left), domain.CodeSessionEnded)
+	s.stage.Clock.GoOn(domain.FreshFor)
+	_, err := s.BeginConnect(t.Context(), s.in(t, "kofi's", kofi))
+	wantCode(t, "with an old sign-in", err, domain.CodeSignInTooOld)
+}
+
+func TestAnOldSignInIsMadeRecentOnlyByAProviderThatAskedAgain(t *testing.T) {
+	t.Parallel()
+	s := newCompanyScene(t)
+	entered := s.mustCompany(t)
+	s.stage.Clock.GoOn(30 * time.Minute)
+	p := s.in(t, "half an hour later", entered)
+	confirm := func() error {
+		left, err := s.BeginConfirm(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := s.provider.begun[answerTo(left).State]; r.MaxAge != 0 {
+			t.Errorf("an age of %s is allowed", r.MaxAge)
+		}
+		_, err = s.Return(t.Context(), browser, p, answerTo(left))
+		return err
+	}
+	old := func(what string, words string) {
+		t.Helper()
+		err := confirm()
+		if !domain.HasCode(err, domain.CodeIdentityRefused) || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if s.in(t, what, entered).Session.Fresh(s.stage.Clock.Now()) {
+			t.Errorf("%s: recent", what)
+		}
+	}
+	old("signed in half an hour ago", "did not ask you again")
+	s.provider.AuthenticatedAt = time.Time{}
+	old("it does not tell when", "does not tell when")
+	s.vouch("kofi@example.com", "ops")
+	old("as another person", "not the one of your session")
+	s.vouch("ama@example.com", "dispatch")
+	if err := confirm(); err != nil || !s.in(t, "asked again", entered).Session.Fresh(s.stage.Clock.Now()) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestASignInThatIsOldThereIsNoRecentOneHere(t *testing.T) {
+	t.Parallel()
+	s := newCompanyScene(t)
+	for _, at := range []time.Time{s.stage.Clock.Now().Add(-time.Hour), {}} {
+		s.provider.AuthenticatedAt = at
+		p := s.in(t, "in", s.mustCompany(t))
+		wantCode(t, at.String(), p.Allows(domain.ActOwnAccount, s.stage.Clock.Now()), domain.CodeSignInTooOld)
+	}
+}
+
+func TestAPersonWhoWasRemovedComesBackByTheRulesWithoutOldCredentials(t *testing.T) {
+	t.Parallel()
+	s := newCompanyScene(t)
+	entered := s.mustCompany(t)
+	if _, err := s.Remove(t.Context(), command, "", entered.Person.ID); err != nil {
+		t.Fatal(err)
+	}
+	s.out(t, "removed", entered)
+
+	// The owner of a business invites the address and uses the link.
+	taken := s.scene.enter(t, s.mine, "ama@example.com", domain.RoleOwner)
+	s.setPassword(t, taken.Principal)
+	back := s.mustCompany(t)
+	if back.Person.ID != entered.Person.ID || !back.CredentialsEnded || back.Role != domain.RoleDispatcher {
+		t.Errorf("%+v", back)
+	}
+	s.out(t, "the session of the owner", taken)
+	for _, site := range []domain.Site{domain.Console, domain.Portal} {
+		_, err := s.SignIn(t.Context(), browser, site, "ama@example.com", password)
+		wantCode(t, "the owner's password at the "+string(site), err, domain.CodeSignInRefused)
+	}
+
+	if _, err := s.SetDisabled(t.Context(), command, entered.Person.ID, true); err != nil {
+		t.Fatal(err)
+	}
+	s.refused(t, "disabled", "is disabled")
+}

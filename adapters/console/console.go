@@ -55,12 +55,24 @@ var words = site.Words{
 	Tell: "whoever runs Waybill",
 }
 
+var staff = site.People{
+	Path: "/staff", Title: "Staff", Lead: "Who may sign in to this console, and what they may do.", Act: domain.ActManageStaff,
+	Others: "Admins invite people and change roles.", Losing: "access to this console at once. What they did stays in the audit log.",
+	Roles: map[domain.Role]string{
+		domain.RoleAdmin:      "Admin: customers, staff, everything",
+		domain.RoleDispatcher: "Dispatcher: moves deliveries",
+		domain.RoleSupport:    "Support: reads everything, views as customer",
+		domain.RoleViewer:     "Viewer: reads, without what recipients are called by",
+	},
+	First: domain.RoleDispatcher,
+}
+
 // New makes the console.
 func New(u UseCases, o Options) *Console {
 	p := &Console{UseCases: u, options: o}
 	p.Site = site.New(site.Options{
 		Site: domain.Console, Prefix: Prefix, BaseURL: o.BaseURL, Words: words, Pages: files, Frame: p.frame, Routes: p.routes(),
-		Records: records, Done: done, Access: u.Access, Passkeys: u.Passkeys, TrustedProxies: o.TrustedProxies, Log: o.Log, Clock: o.Clock,
+		Records: records, Done: done, Access: u.Access, Directory: u.Directory, Passkeys: u.Passkeys, People: staff, TrustedProxies: o.TrustedProxies, Log: o.Log, Clock: o.Clock,
 		Mails: o.Mails, Identifiers: o.Identifiers,
 	})
 	return p

@@ -1,13 +1,16 @@
 package portal
 
-import "waybill/adapters/site"
+import (
+	"waybill/adapters/site"
+	"waybill/domain"
+)
 
 // Route is a route as tests go through them.
 type Route struct{ Method, Path string }
 
 // Routes are all there are.
 func Routes() (all []Route) {
-	p := &Portal{Site: &site.Site{}}
+	p := &Portal{Site: site.Described(site.Options{Site: domain.Portal, People: members})}
 	for _, r := range append(p.Site.Routes(), p.routes()...) {
 		all = append(all, Route{r.Method, r.Path})
 	}

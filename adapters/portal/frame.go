@@ -16,8 +16,6 @@ var done = map[string]string{
 	"app-disabled": "The application was disabled. None of its keys works any more.",
 	"app-enabled":  "The application was enabled. Its keys work again.",
 	"key-revoked":  "The key was revoked. It works no more, within two seconds everywhere.",
-	"role":         "The role was changed. It counts from the next page on.",
-	"removed":      "The person was removed, and is signed out here.",
 
 	"delivery-cancelled": "The delivery was cancelled.",
 	"booked":             "The sample was booked. Its webhooks are in the inbox.",

@@ -87,6 +87,17 @@ var words = site.Words{
 	Foreign: "belongs to another business, or ", Tell: "the delivery company",
 }
 
+var members = site.People{
+	Path: "/people", Title: "People", Lead: "Who may sign in for your business, and what they may do.", Act: domain.ActManagePeople,
+	Others: "Owners invite people and change roles.",
+	Losing: "access to your business at once. Keys that were made stay, and work on.",
+	Roles: map[domain.Role]string{
+		domain.RoleOwner: "Owner: people, live keys, everything", domain.RoleDeveloper: "Developer: sandbox keys, webhooks, audit log",
+		domain.RoleViewer: "Viewer: reads",
+	},
+	First: domain.RoleDeveloper,
+}
+
 // New makes the portal; Serve answers on a listener.
 func New(u UseCases, o Options) *Portal {
 	p := &Portal{UseCases: u, options: o,
@@ -96,7 +107,8 @@ func New(u UseCases, o Options) *Portal {
 		Businesses: p.businesses, BusinessName: func(ctx context.Context, id domain.ID) (string, error) {
 			b, err := u.Tenants.Business(ctx, id)
 			return b.Name, err
-		}, Access: u.Access, Passkeys: u.Passkeys, TrustedProxies: o.TrustedProxies, Log: o.Log, Clock: o.Clock,
+		}, People: members, Access: u.Access, Directory: u.Directory, Passkeys: u.Passkeys,
+		TrustedProxies: o.TrustedProxies, Log: o.Log, Clock: o.Clock,
 		Mails: o.Mails, Identifiers: o.Identifiers,
 	})
 	handler := p.Site.Handler()

@@ -28,7 +28,6 @@ func (p *Portal) routes() []site.Route {
 	var (
 		read    = site.Always(domain.ActRead)
 		apps    = site.Always(domain.ActManageApplications)
-		persons = site.Always(domain.ActManagePeople)
 		hooks   = site.Always(domain.ActManageWebhooks)
 		secrets = site.Always(domain.ActReadWebhookSecrets)
 		resend  = site.Always(domain.ActResendWebhooks)
@@ -110,15 +109,6 @@ func (p *Portal) routes() []site.Route {
 		{Method: post, Path: "/sandbox/book", Act: site.Always(domain.ActSimulate), Handle: p.bookSample},
 		{Method: get, Path: "/sandbox/card", Act: read, Handle: p.showSandboxCard},
 		{Method: get, Path: "/sandbox/inbox", Act: read, Handle: p.streamInbox},
-
-		{Method: get, Path: "/people", Act: read, Handle: p.listPeople},
-		{Method: post, Path: "/people", Act: persons, Handle: p.invite},
-		{Method: get, Path: "/people/:person/role", Act: read, Handle: p.listPeopleAround},
-		{Method: post, Path: "/people/:person/role", Act: persons, Handle: p.setRole},
-		{Method: get, Path: "/people/:person/link", Act: read, Handle: p.listPeopleAround},
-		{Method: post, Path: "/people/:person/link", Act: persons, Handle: p.makeLink},
-		{Method: get, Path: "/people/:person/remove", Act: persons, Handle: p.askRemove},
-		{Method: post, Path: "/people/:person/remove", Act: persons, Handle: p.remove},
 
 		{Method: get, Path: "/audit", Act: site.Always(domain.ActReadAudit), Handle: p.listAudit},
 		{Method: get, Path: "/audit.csv", Act: site.Always(domain.ActReadAudit), Handle: p.auditCSV},

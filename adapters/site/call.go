@@ -166,12 +166,15 @@ func (c *Call) Lead(to string) error {
 	return nil
 }
 
-// ofAccount are the texts for the parameter done that the pages here lead to.
-var ofAccount = map[string]string{
+// ownTexts are the texts for the parameter done that the pages here lead to.
+var ownTexts = map[string]string{
 	"password":        "The password was saved. All your other sessions have ended.",
 	"passkey-added":   "The passkey was added. It lets you in without a password.",
 	"passkey-renamed": "The passkey was renamed.",
 	"passkey-removed": "The passkey was removed. All your other sessions have ended.",
+	"role":            "The role was changed. It counts from the next page on.",
+	"removed":         "The person was removed, and is signed out here.",
+	"sessions":        "The person is signed out here. Everything else stays as it is.",
 	"ended":           "The session was ended.",
 	"ended-others":    "All other sessions were ended.",
 	"out":             "You are signed out.",

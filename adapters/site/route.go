@@ -20,6 +20,9 @@ type Route struct {
 // Always is one act for all calls of a route.
 func Always(a domain.Act) func(*Call) domain.Act { return func(*Call) domain.Act { return a } }
 
+// Described is a site that answers nothing, for tests that go through its routes.
+func Described(o Options) *Site { return &Site{o: o} }
+
 // Routes are all that the site answers.
 func (s *Site) Routes() []Route {
 	routes := append(s.common(), s.o.Routes...)
@@ -29,7 +32,7 @@ func (s *Site) Routes() []Route {
 	return routes
 }
 
-// common are those for signing in and for the own account.
+// common are those for signing in, for the own account and for the people of the site.
 func (s *Site) common() []Route {
 	var (
 		account = Always(domain.ActOwnAccount)
@@ -39,7 +42,7 @@ func (s *Site) common() []Route {
 		read = Always(domain.ActReadEverything)
 	}
 	const get, post = http.MethodGet, http.MethodPost
-	return []Route{
+	return append(s.people(read), []Route{
 		{Method: get, Path: "/enter/:link", Handle: s.showLink},
 		{Method: post, Path: "/enter/:link", Handle: s.useLink},
 		{Method: get, Path: "/signin", Handle: s.showSignIn},
@@ -68,5 +71,5 @@ func (s *Site) common() []Route {
 		{Method: post, Path: "/account/passkeys/:passkey", Act: account, Handle: s.renamePasskey},
 		{Method: get, Path: "/account/passkeys/:passkey/remove", Act: account, Handle: s.showPasskey},
 		{Method: post, Path: "/account/passkeys/:passkey/remove", Act: account, Handle: s.removePasskey},
-	}
+	}...)
 }

@@ -48,7 +48,10 @@ type Options struct {
 	BusinessName func(context.Context, domain.ID) (string, error)
 	Businesses   func(*Call) ([]Business, error) // among which a person chooses; nil: there are none
 
+	People People
+
 	Access         *people.Access
+	Directory      *people.Directory
 	Passkeys       *people.Passkeys
 	TrustedProxies []netip.Prefix
 	Log            *slog.Logger
@@ -76,7 +79,7 @@ func New(o Options) *Site {
 		panic(err) // the settings were checked
 	}
 	s := &Site{o: o, pages: parse(o.Prefix, o.Pages), secure: base.Scheme == "https", origin: domain.WebOrigin(base), streams: newStreams(),
-		done: maps.Clone(ofAccount)}
+		done: maps.Clone(ownTexts)}
 	maps.Copy(s.done, o.Done)
 	s.router = s.newRouter()
 	// A form that another site sends comes with the cookie where a browser is old or a

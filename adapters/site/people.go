@@ -1,0 +1,229 @@
+package site
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"waybill/adapters/pages"
+	"waybill/application/people"
+	"waybill/domain"
+)
+
+// People are the pages about those who may sign in.
+type People struct {
+	Path, Title, Lead string
+	Act               domain.Act             // to change them
+	Others            string                 // what the page tells those who may not
+	Losing            string                 // what somebody who is removed loses, and what stays
+	Roles             map[domain.Role]string // what they may do
+	First             domain.Role            // that a form begins with
+}
+
+// people are the routes about people, below the path of their list.
+func (s *Site) people(read func(*Call) domain.Act) []Route {
+	const get, post = http.MethodGet, http.MethodPost
+	at, manage := s.o.People.Path, Always(s.o.People.Act)
+	return []Route{
+		{Method: get, Path: at, Act: read, Handle: s.listPeople},
+		{Method: post, Path: at, Act: manage, Handle: s.invite},
+		{Method: get, Path: at + "/:person/role", Act: read, Handle: s.listPeopleAround},
+		{Method: post, Path: at + "/:person/role", Act: manage, Handle: s.setRole},
+		{Method: get, Path: at + "/:person/link", Act: read, Handle: s.listPeopleAround},
+		{Method: post, Path: at + "/:person/link", Act: manage, Handle: s.makeLink},
+		{Method: get, Path: at + "/:person/sessions", Act: read, Handle: s.listPeopleAround},
+		{Method: post, Path: at + "/:person/sessions", Act: manage, Handle: s.endSessionsOf},
+		{Method: get, Path: at + "/:person/remove", Act: manage, Handle: s.askRemove},
+		{Method: post, Path: at + "/:person/remove", Act: manage, Handle: s.remove},
+	}
+}
+
+type peopleView struct {
+	Texts             People
+	Notice            *pages.Notice
+	Link              *pages.Secret
+	People            []memberView
+	May               bool
+	Name, Email, Role pages.Field
+}
+
+type memberView struct {
+	ID, Name, Email, Role, State string
+	Me                           bool
+	JoinedAt                     time.Time
+	Roles                        []pages.Option
+}
+
+func (s *Site) showMember(m domain.Member, me domain.ID) memberView {
+	v := memberView{
+		ID: string(m.Person.ID), Name: m.Person.Name, Email: string(m.Person.Email), Role: string(m.Membership.Role),
+		State: string(m.Person.State),
+		Me:    m.Person.ID == me, JoinedAt: m.Membership.CreatedAt,
+	}
+	if m.Membership.AcceptedAt == nil {
+		v.State = string(domain.PersonInvited)
+	}
+	for _, role := range domain.Roles(s.o.Site) {
+		v.Roles = append(v.Roles, pages.Option{Value: string(role), Text: string(role), Chosen: role == m.Membership.Role})
+	}
+	return v
+}
+
+func (s *Site) listPeople(c *Call) error {
+	return s.peoplePage(c, http.StatusOK, peopleView{Notice: c.Told()})
+}
+
+// listPeopleAround is the list for a form that was sent about one of them.
+func (s *Site) listPeopleAround(c *Call) error {
+	if _, err := s.member(c); err != nil {
+		return err
+	}
+	return s.listPeople(c)
+}
+
+func (s *Site) peoplePage(c *Call, status int, v peopleView) error {
+	members, err := s.o.Directory.Members(c.Ctx(), c.Business())
+	if err != nil {
+		return err
+	}
+	v.Texts, v.May = s.o.People, c.May(s.o.People.Act)
+	for _, m := range members {
+		v.People = append(v.People, s.showMember(m, c.Principal.Person.ID))
+	}
+	v.Name = c.Field(pages.Field{Name: "name", Label: "Name", Required: true, MaxLength: domain.NameRule.Most, Autocomplete: "off"})
+	v.Email = c.Field(pages.Field{Name: "email", Label: "E-mail address", Type: "email", Required: true, MaxLength: domain.MaxEmail,
+		Autocomplete: "off"})
+	role := pages.Field{Name: "role", Label: "Role"}
+	for _, r := range domain.Roles(s.o.Site) {
+		role.Options = append(role.Options, pages.Option{Value: string(r), Text: s.o.People.Roles[r], Chosen: r == s.o.People.First})
+	}
+	v.Role = c.Field(role)
+	return s.Show(c, status, "people", s.o.People.Title, v)
+}
+
+func (s *Site) invite(c *Call) error {
+	return s.sendInvitation(c, people.Invitation{Email: c.Form.Get("email"), Name: c.Form.Get("name"), Role: c.Form.Get("role")})
+}
+
+// sendInvitation invites a person to the business, for the first time or again.
+func (s *Site) sendInvitation(c *Call, i people.Invitation) error {
+	i.BusinessID = c.Business()
+	issued, err := s.o.Directory.Invite(c.Ctx(), c.Actor(), i)
+	if err != nil {
+		return s.peopleConflict(c, err)
+	}
+	c.Form = nil
+	return s.peoplePage(c, http.StatusOK, s.issued(c, issued, issued.Member.Person.Name+" is invited", "It lets them in once, within 7 days. "+
+		s.alsoMailed("Send it to them by a way that only they read; it is shown this once.")))
+}
+
+func (s *Site) makeLink(c *Call) error {
+	m, err := s.member(c)
+	if err != nil {
+		return err
+	}
+	if m.State == string(domain.PersonInvited) {
+		return s.sendInvitation(c, people.Invitation{Email: m.Email, Name: m.Name, Role: m.Role})
+	}
+	issued, err := s.o.Directory.Link(c.Ctx(), c.Actor(), domain.ID(m.ID), s.o.Site)
+	if err != nil {
+		return s.peopleConflict(c, err)
+	}
+	return s.peoplePage(c, http.StatusOK, s.issued(c, issued, "A link for "+issued.Member.Person.Name,
+		"It lets them in once, within 10 minutes. It is shown this once."))
+}
+
+// alsoMailed is what to do with an invitation that is shown.
+func (s *Site) alsoMailed(otherwise string) string {
+	if s.o.Mails {
+		return "They get one by mail too; this one is shown this once."
+	}
+	return otherwise
+}
+
+// mailedAlone is how a person gets a link that is not shown.
+func (s *Site) mailedAlone() string {
+	if s.o.Mails {
+		return "It goes to them by mail."
+	}
+	return "The delivery company can make one for them."
+}
+
+// issued shows a link, unless it is for the person's own mailbox alone.
+func (s *Site) issued(c *Call, i people.Issued, title, note string) peopleView {
+	if i.MailOnly {
+		return peopleView{Notice: &pages.Notice{Tone: "good", Title: title, Lines: []string{
+			"They have an account elsewhere too, so that their link is not shown here. " + s.mailedAlone(),
+		}}}
+	}
+	return peopleView{Link: &pages.Secret{Title: title, Note: note, Label: "The link", Secret: s.o.BaseURL + c.At("/enter/") + i.Secret}}
+}
+
+// peopleConflict shows the page again with what stood in the way.
+func (s *Site) peopleConflict(c *Call, err error) error {
+	var e *domain.Error
+	switch {
+	case c.Wrong(err):
+		return s.peoplePage(c, http.StatusUnprocessableEntity, peopleView{})
+	case errors.As(err, &e) && e.Kind == domain.KindConflict:
+		return s.peoplePage(c, http.StatusConflict,
+			peopleView{Notice: &pages.Notice{Tone: "bad", Title: "Nothing was changed", Lines: []string{e.Message}}})
+	}
+	return err
+}
+
+func (s *Site) setRole(c *Call) error {
+	role := c.Form.Get("role")
+	_, err := s.o.Directory.SetRole(c.Ctx(), c.Actor(), c.Business(), domain.ID(c.Param("person")), role)
+	if err != nil {
+		c.Form = nil // the role is not the one of the form below
+		return s.peopleConflict(c, err)
+	}
+	return c.Lead(s.o.People.Path + "?done=role")
+}
+
+// member is the person of the address.
+func (s *Site) member(c *Call) (memberView, error) {
+	members, err := s.o.Directory.Members(c.Ctx(), c.Business())
+	if err != nil {
+		return memberView{}, err
+	}
+	for _, m := range members {
+		if string(m.Person.ID) == c.Param("person") {
+			return s.showMember(m, c.Principal.Person.ID), nil
+		}
+	}
+	return memberView{}, domain.ErrNotFound
+}
+
+// endSessionsOf signs a person out here.
+func (s *Site) endSessionsOf(c *Call) error {
+	if _, err := s.member(c); err != nil {
+		return err
+	}
+	if _, err := s.o.Directory.EndSessions(c.Ctx(), c.Actor(), domain.ID(c.Param("person"))); err != nil {
+		return err
+	}
+	return c.Lead(s.o.People.Path + "?done=sessions")
+}
+
+type removeView struct {
+	Texts  People
+	Notice *pages.Notice
+	Person memberView
+}
+
+func (s *Site) askRemove(c *Call) error {
+	m, err := s.member(c)
+	if err != nil {
+		return err
+	}
+	return s.Show(c, http.StatusOK, "remove", "Remove "+m.Name, removeView{Texts: s.o.People, Notice: c.Told(), Person: m})
+}
+
+func (s *Site) remove(c *Call) error {
+	if _, err := s.o.Directory.Remove(c.Ctx(), c.Actor(), c.Business(), domain.ID(c.Param("person"))); err != nil {
+		return s.peopleConflict(c, err)
+	}
+	return c.Lead(s.o.People.Path + "?done=removed")
+}

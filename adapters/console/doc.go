@@ -18,10 +18,12 @@
 //     belong. Forms that must act once: p.OnceShown and p.OnceSent. Live pages: p.Stream.
 //  4. html/x.html defines "content"; its address of a page is {{at "/path"}}, in Go c.At("/path").
 //
-// And its tests, without which TestEveryRouteHasARow fails:
+// And its tests, in files of their own (staff_browser_test.go is an example), which add to the
+// lists of the package by init; without its row a route fails TestEveryRouteHasARow:
 //
-//  5. matrix_test.go: a row for the route, in its own file by init, with the roles that may and
-//     a form that would change something; what it must not change or show is checked for you.
-//  6. states_test.go: a state for each look of the page; every one is held against axe in light
-//     and dark, at 320 and 1280 px. journeys_test.go: a journey, with and without JavaScript.
+//  5. matrix: add(map[string]row{...}), with the roles that may and
+//     a form that would change something; records for its path go into scene.ids, texts that
+//     outsiders must not read into scene.records, by a func in furnish; use cases by one in equip.
+//  6. states: one for each look of the page; every one is held against axe in light
+//     and dark, at 320 and 1280 px. journeys: what somebody comes for, with and without scripts.
 package console

@@ -1,7 +1,6 @@
 package portal_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -33,85 +32,32 @@ func TestInABrowser(t *testing.T) {
 	}
 }
 
-// looks are a small phone and a desk, by day and by night.
-var looks = []browser.Look{{Width: 320}, {Width: 320, Dark: true}, {Width: 1280}, {Width: 1280, Dark: true}}
-
-// What a page may weigh, as it comes over the wire: all of it, and the sheets and
-// scripts that pages share.
-const (
-	mostOfAPage = 60_000
-	mostShared  = 20_000
-)
-
-// light fails where a page weighs too much.
-func light(t *testing.T, p *browser.Page, name string) {
-	t.Helper()
-	bytes := func(entries string) int {
-		return browser.Eval[int](t, p, "[..."+entries+"].reduce((sum, e) => sum + e.encodedBodySize, 0)")
-	}
-	shared := bytes("performance.getEntriesByType('resource')")
-	page := bytes("performance.getEntriesByType('navigation')") + shared
-	if shared == 0 || shared > mostShared || page > mostOfAPage {
-		t.Errorf("%s: the page has %d bytes, and %d of them are shared", name, page, shared)
-	}
-	t.Logf("%-20s %6d bytes, shared %d", name, page, shared)
-}
+var looks = browser.Looks
 
 // examine looks at a page in every way.
 func examine(t *testing.T, p *browser.Page, name string) {
 	t.Helper()
-	light(t, p, name)
-	for _, l := range looks {
-		p.Look(t, l)
-		scheme := map[bool]string{false: "light", true: "dark"}[l.Dark]
-		if wide := p.Overflow(t); wide > 0 {
-			t.Errorf("%s, %d, %s: %d pixels too wide", name, l.Width, scheme, wide)
-		}
-		for _, violation := range p.Violations(t) {
-			t.Errorf("%s, %d, %s: %s", name, l.Width, scheme, violation)
-		}
-		p.Screenshot(t, fmt.Sprintf("portal-%s-%d-%s", name, l.Width, scheme))
-	}
-	p.Look(t, looks[2])
+	browser.Examine(t, p, "portal", name)
 }
 
-// wantQuiet fails where a page loads something from elsewhere or complains; the
-// console tells of every answer that is no success.
 func (s *scene) wantQuiet(t *testing.T, p *browser.Page) {
 	t.Helper()
-	for _, request := range p.Requests() {
-		icon := strings.HasPrefix(request, "data:") // the browser's own, in a field for a time and on a page for an error
-		if !icon && !strings.HasPrefix(request, s.url+"/") {
-			t.Errorf("asked for %s", request)
-		}
-	}
-	for _, complaint := range p.Complaints() {
-		if !strings.Contains(complaint, "the server responded with a status of") {
-			t.Error(complaint)
-		}
-	}
+	browser.WantQuiet(t, p, s.url)
 }
 
-// to goes to a page of the portal.
 func to(t *testing.T, p *browser.Page, url, heading string) {
 	t.Helper()
-	// The page that is left may have the same heading.
-	browser.Eval[bool](t, p, "(window.left = true, location.href = "+browser.Quoted(url)+") !== ''")
-	p.Eventually(t, "another page", "window.left === undefined")
-	settled(t, p, heading)
+	browser.Go(t, p, url, heading)
 }
 
-// settled waits for a page by its heading.
 func settled(t *testing.T, p *browser.Page, heading string) {
 	t.Helper()
-	p.Eventually(t, "the page "+heading, "document.readyState === 'complete' && document.querySelector('h1')?.textContent.includes("+
-		browser.Quoted(heading)+")")
+	browser.Settled(t, p, heading)
 }
 
-// fill types into a field.
 func fill(t *testing.T, p *browser.Page, selector, text string) {
 	t.Helper()
-	browser.Eval[bool](t, p, "(document.querySelector("+browser.Quoted(selector)+").value = "+browser.Quoted(text)+") !== null")
+	browser.Fill(t, p, selector, text)
 }
 
 func everyPage(t *testing.T, b *browser.Browser) {

@@ -1,0 +1,172 @@
+package console_test
+
+import (
+	"testing"
+
+	"waybill/application/people"
+	"waybill/domain"
+	"waybill/test/browser"
+)
+
+// TestInABrowser shows the pages to one browser, in windows that share nothing. Files of
+// pages add to states and journeys by init.
+func TestInABrowser(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	for name, test := range map[string]func(*testing.T, *browser.Browser){
+		"states":                   everyState,
+		"journeys with scripts":    func(t *testing.T, b *browser.Browser) { walkAll(t, b, browser.Reader{Zone: "Asia/Kolkata"}) },
+		"journeys without scripts": func(t *testing.T, b *browser.Browser) { walkAll(t, b, browser.Reader{NoScripts: true}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, b)
+		})
+	}
+}
+
+// state is a look of a page: it is held against axe, in light and dark, on a phone and a
+// desk, and its screenshots are kept under its name.
+type state struct {
+	name    string
+	role    domain.Role // of who looks; empty: nobody has signed in
+	path    string      // behind the prefix; parameters are those of the scene
+	heading string      // that begins the page
+	before  func(t *testing.T, s *scene)
+	then    func(p *tab) // what makes the page look so, such as a form that is sent
+}
+
+var states []state
+
+// everyState has a scene for each state that changes something, and one for all others.
+func everyState(t *testing.T, b *browser.Browser) {
+	shared := &walk{T: t, scene: newScene(t), browser: b}
+	tabs := map[domain.Role]*tab{}
+	for _, st := range states {
+		t.Run(st.name, func(t *testing.T) {
+			var p *tab
+			w := &walk{T: t, scene: shared.scene, browser: b}
+			if st.before != nil || st.then != nil {
+				w.scene = newScene(t)
+				if st.before != nil {
+					st.before(t, w.scene)
+				}
+				p = w.as(st.role)
+			} else {
+				if tabs[st.role] == nil {
+					tabs[st.role] = shared.as(st.role)
+				}
+				p = &tab{walk: w, Page: tabs[st.role].Page}
+			}
+			p.to(fill(t, w.scene, st.path), st.heading)
+			if st.then != nil {
+				st.then(p)
+			}
+			browser.Examine(t, p.Page, "console", st.name)
+		})
+	}
+}
+
+// fill puts the records of a scene into a path.
+func fill(t *testing.T, s *scene, path string) string {
+	t.Helper()
+	_, filled, _ := row{}.question(t, s, "GET "+path)
+	return filled
+}
+
+// walk is one journey through the console: a scene, and a browser to open tabs in.
+type walk struct {
+	*testing.T
+	*scene
+	browser *browser.Browser
+	reader  browser.Reader
+}
+
+// journey is what somebody comes for. One that is about what scripts add is not walked
+// without them.
+type journey struct {
+	name     string
+	scripted bool
+	walk     func(*walk)
+}
+
+var journeys []journey
+
+func walkAll(t *testing.T, b *browser.Browser, r browser.Reader) {
+	for _, j := range journeys {
+		if j.scripted && r.NoScripts {
+			continue
+		}
+		t.Run(j.name, func(t *testing.T) { j.walk(&walk{T: t, scene: newScene(t), browser: b, reader: r}) })
+	}
+}
+
+// tab is a browser of one person: what it shows is watched to the end.
+type tab struct {
+	*walk
+	*browser.Page
+}
+
+// open shows a page to nobody in particular.
+func (w *walk) open(path string) *tab {
+	w.Helper()
+	p := w.browser.Open(w.T, w.url+path, browser.Looks[2], w.reader)
+	w.Cleanup(func() { browser.WantQuiet(w.T, p, w.url) })
+	return &tab{walk: w, Page: p}
+}
+
+// as signs in by a link; no role: nobody does.
+func (w *walk) as(role domain.Role) *tab {
+	w.Helper()
+	if role == "" {
+		return w.open("/signin")
+	}
+	p := w.open("/enter/" + w.link(w.T, role))
+	p.click("main button", "")
+	p.want(w.staff[role].Name)
+	return p
+}
+
+// link lets a person of the staff in once.
+func (s *scene) link(t *testing.T, role domain.Role) string {
+	t.Helper()
+	return must[people.Issued](t)(s.directory.Link(t.Context(), operator, s.staff[role].ID, domain.Console)).Secret
+}
+
+// to goes to a page of the console, which has a heading.
+func (p *tab) to(path, heading string) {
+	p.Helper()
+	browser.Go(p.T, p.Page, p.url+path, heading)
+}
+
+// click clicks and waits for the page behind it.
+func (p *tab) click(selector, heading string) {
+	p.Helper()
+	p.Page.Click(p.T, selector)
+	browser.Settled(p.T, p.Page, heading)
+}
+
+func (p *tab) fill(selector, text string) {
+	p.Helper()
+	browser.Fill(p.T, p.Page, selector, text)
+}
+
+// choose chooses an option of a field.
+func (p *tab) choose(selector, value string) { p.fill(selector, value) }
+
+// want waits until the page shows a text.
+func (p *tab) want(text string) {
+	p.Helper()
+	p.Eventually(p.T, "the page shows "+text, "document.readyState === 'complete' && document.body.textContent.includes("+
+		browser.Quoted(text)+")")
+}
+
+func (p *tab) shows(text string) bool {
+	p.Helper()
+	return browser.Eval[bool](p.T, p.Page, "document.body.textContent.includes("+browser.Quoted(text)+")")
+}
+
+func (p *tab) has(selector string) bool {
+	p.Helper()
+	return browser.Eval[bool](p.T, p.Page, "document.querySelector("+browser.Quoted(selector)+") !== null")
+}

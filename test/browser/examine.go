@@ -1,0 +1,89 @@
+package browser
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// Looks are a small phone and a desk, by day and by night.
+var Looks = []Look{{Width: 320}, {Width: 320, Dark: true}, {Width: 1280}, {Width: 1280, Dark: true}}
+
+// What a page may weigh, as it comes over the wire: all of it, and the sheets and
+// scripts that pages share.
+const (
+	mostOfAPage = 60_000
+	mostShared  = 20_000
+)
+
+// light fails where a page weighs too much.
+func light(t *testing.T, p *Page, name string) {
+	t.Helper()
+	bytes := func(entries string) int {
+		return Eval[int](t, p, "[..."+entries+"].reduce((sum, e) => sum + e.encodedBodySize, 0)")
+	}
+	shared := bytes("performance.getEntriesByType('resource')")
+	page := bytes("performance.getEntriesByType('navigation')") + shared
+	if shared == 0 || shared > mostShared || page > mostOfAPage {
+		t.Errorf("%s: the page has %d bytes, and %d of them are shared", name, page, shared)
+	}
+	t.Logf("%-20s %6d bytes, shared %d", name, page, shared)
+}
+
+// Examine looks at a page in every way: what it weighs, whether it fits a phone, whether
+// everybody can use it. The screenshots bear the names of the site and the page.
+func Examine(t *testing.T, p *Page, site, name string) {
+	t.Helper()
+	light(t, p, name)
+	for _, l := range Looks {
+		p.Look(t, l)
+		scheme := map[bool]string{false: "light", true: "dark"}[l.Dark]
+		if wide := p.Overflow(t); wide > 0 {
+			t.Errorf("%s, %d, %s: %d pixels too wide", name, l.Width, scheme, wide)
+		}
+		for _, violation := range p.Violations(t) {
+			t.Errorf("%s, %d, %s: %s", name, l.Width, scheme, violation)
+		}
+		p.Screenshot(t, fmt.Sprintf("%s-%s-%d-%s", site, name, l.Width, scheme))
+	}
+	p.Look(t, Looks[2])
+}
+
+// WantQuiet fails where a page loads something that is not below a URL or complains; the
+// console of a browser tells of every answer that is no success.
+func WantQuiet(t *testing.T, p *Page, url string) {
+	t.Helper()
+	for _, request := range p.Requests() {
+		icon := strings.HasPrefix(request, "data:") // the browser's own, in a field for a time and on a page for an error
+		if !icon && !strings.HasPrefix(request, url+"/") {
+			t.Errorf("asked for %s", request)
+		}
+	}
+	for _, complaint := range p.Complaints() {
+		if !strings.Contains(complaint, "the server responded with a status of") {
+			t.Error(complaint)
+		}
+	}
+}
+
+// Go goes to a page, which has a heading.
+func Go(t *testing.T, p *Page, url, heading string) {
+	t.Helper()
+	// The page that is left may have the same heading.
+	Eval[bool](t, p, "(window.left = true, location.href = "+Quoted(url)+") !== ''")
+	p.Eventually(t, "another page", "window.left === undefined")
+	Settled(t, p, heading)
+}
+
+// Settled waits for a page by its heading.
+func Settled(t *testing.T, p *Page, heading string) {
+	t.Helper()
+	p.Eventually(t, "the page "+heading, "document.readyState === 'complete' && document.querySelector('h1')?.textContent.includes("+
+		Quoted(heading)+")")
+}
+
+// Fill types into a field.
+func Fill(t *testing.T, p *Page, selector, text string) {
+	t.Helper()
+	Eval[bool](t, p, "(document.querySelector("+Quoted(selector)+").value = "+Quoted(text)+") !== null")
+}

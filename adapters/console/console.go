@@ -72,7 +72,8 @@ func New(u UseCases, o Options) *Console {
 	p := &Console{UseCases: u, options: o}
 	p.Site = site.New(site.Options{
 		Site: domain.Console, Prefix: Prefix, BaseURL: o.BaseURL, Words: words, Pages: files, Frame: p.frame, Routes: p.routes(),
-		Records: records, Done: done, Access: u.Access, Directory: u.Directory, Passkeys: u.Passkeys, People: staff, TrustedProxies: o.TrustedProxies, Log: o.Log, Clock: o.Clock,
+		Records: records, Done: done, Access: u.Access, Directory: u.Directory, Passkeys: u.Passkeys, People: staff,
+		TrustedProxies: o.TrustedProxies, Log: o.Log, Clock: o.Clock,
 		Mails: o.Mails, Identifiers: o.Identifiers,
 	})
 	return p

@@ -95,7 +95,8 @@ func newScene(t *testing.T) *scene {
 		t.Fatal(err)
 	}
 	s.delivery = w.Delivery
-	s.token = must[tenancy.IssuedOperatorToken](t)(s.tenants.IssueOperatorToken(ctx, operator, "Dispatch system", domain.OperatorAdmin, nil)).Secret
+	s.token = must[tenancy.IssuedOperatorToken](t)(s.tenants.IssueOperatorToken(ctx, operator, "Dispatch system", domain.OperatorAdmin,
+		nil)).Secret
 	s.ids = map[string]string{":person": string(s.staff[domain.RoleDispatcher].ID), ":passkey": string(s.IDs.ID(domain.PrefixPasskey)),
 		":link": strings.Repeat("x", 43)}
 	s.Write(t, func(ctx context.Context, tx ports.Stores) error {

@@ -155,7 +155,8 @@ func TestASessionThatEndsIsOutInEveryProcessAtOnce(t *testing.T) {
 			return err
 		},
 	} {
-		role := map[string]domain.Role{"sessions ended": domain.RoleSupport, "disabled": domain.RoleViewer, "removed": domain.RoleDispatcher}[name]
+		role := map[string]domain.Role{"sessions ended": domain.RoleSupport, "disabled": domain.RoleViewer,
+			"removed": domain.RoleDispatcher}[name]
 		r := s.signedIn(t, role)
 		for _, at := range []string{s.url, s.second} {
 			if r.url = at; r.get("/staff").at != "/staff" {

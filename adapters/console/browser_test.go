@@ -29,7 +29,7 @@ func TestInABrowser(t *testing.T) {
 // desk, and its screenshots are kept under its name.
 type state struct {
 	name    string
-	role    domain.Role // of who looks; empty: nobody has signed in
+	role    domain.Role // of who looks; empty: before the sign-in
 	path    string      // behind the prefix; parameters are those of the scene
 	heading string      // that begins the page
 	before  func(t *testing.T, s *scene)
@@ -82,7 +82,7 @@ type walk struct {
 	reader  browser.Reader
 }
 
-// journey is what somebody comes for. One that is about what scripts add is not walked
+// journey is what a person comes for. One that is about what scripts add is not walked
 // without them.
 type journey struct {
 	name     string
@@ -107,7 +107,7 @@ type tab struct {
 	*browser.Page
 }
 
-// open shows a page to nobody in particular.
+// open shows a page before the sign-in.
 func (w *walk) open(path string) *tab {
 	w.Helper()
 	p := w.browser.Open(w.T, w.url+path, browser.Looks[2], w.reader)
@@ -115,7 +115,7 @@ func (w *walk) open(path string) *tab {
 	return &tab{walk: w, Page: p}
 }
 
-// as signs in by a link; no role: nobody does.
+// as signs in by a link; no role: the page for signing in.
 func (w *walk) as(role domain.Role) *tab {
 	w.Helper()
 	if role == "" {

@@ -25,5 +25,5 @@
 //     a form that would change something; records for its path go into scene.ids, texts that
 //     outsiders must not read into scene.records, by a func in furnish; use cases by one in equip.
 //  6. states: one for each look of the page; every one is held against axe in light
-//     and dark, at 320 and 1280 px. journeys: what somebody comes for, with and without scripts.
+//     and dark, at 320 and 1280 px. journeys: what a person comes for, with and without scripts.
 package console

@@ -124,7 +124,7 @@ func TestEveryRouteHasARow(t *testing.T) {
 	}
 }
 
-// unwatched are tables that change without anybody acting: when a session was seen last,
+// unwatched are tables that change without an act: when a session was seen last,
 // what a limiter counts.
 var unwatched = []string{"sessions", "passkey_ceremonies", "ceremonies"}
 

@@ -66,7 +66,7 @@ type scene struct {
 	token    string // of an operator
 
 	ids     map[string]string // records for the parameters of paths, by the name with its colon
-	records []string          // texts that nobody reads without a session
+	records []string          // texts that take a session
 }
 
 // furnish add to each new scene what pages show: files of tests append to it by init.

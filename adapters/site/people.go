@@ -15,7 +15,7 @@ type People struct {
 	Path, Title, Lead string
 	Act               domain.Act             // to change them
 	Others            string                 // what the page tells those who may not
-	Losing            string                 // what somebody who is removed loses, and what stays
+	Losing            string                 // what a person who is removed loses, and what stays
 	Roles             map[domain.Role]string // what they may do
 	First             domain.Role            // that a form begins with
 }
